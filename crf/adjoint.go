@@ -25,6 +25,17 @@ func (a *Adjoint) ScatterEdge(dst []float64, in *Instance, e int32, belief []flo
 	in.edgeFeat[in.EdgeType(e)].scatter(dst, belief, in.EdgeRow(e), a.features)
 }
 
+// PrefetchNodes asks for the features of nodes that ScatterNodes is about to need, at
+// most RowsPerBatch of one type.
+func (a *Adjoint) PrefetchNodes(in *Instance, nodes []int32) {
+	in.nodeFeat[in.NodeType(nodes[0])].prefetch(in.nodeRow, nodes)
+}
+
+// PrefetchEdges is PrefetchNodes for edges.
+func (a *Adjoint) PrefetchEdges(in *Instance, edges []int32) {
+	in.edgeFeat[in.EdgeType(edges[0])].prefetch(in.edgeRow, edges)
+}
+
 // ScatterNodes is ScatterNode for at most RowsPerBatch nodes of one tied type;
 // beliefs [nodes × states] follow each other.
 func (a *Adjoint) ScatterNodes(dst []float64, in *Instance, nodes []int32, beliefs []float64) {

@@ -188,6 +188,7 @@ func (l *learner) contributeNodes(w *worker, s *share, u *unit, share []float64,
 	t := u.in.NodeType(nodes[0])
 	span := &l.model.Layout.Node[t]
 	beliefs := w.belief[:len(nodes)*span.States]
+	w.adjoint.PrefetchNodes(u.in, nodes)
 	share[l.stride-1] += w.space.NodeBeliefs(w.belief, moments(share, l.nodeMoment[t], span), u.net, u.state, block, lo, hi)
 	if span.Untied {
 		for i, node := range nodes {
@@ -204,6 +205,7 @@ func (l *learner) contributeEdges(w *worker, s *share, u *unit, share []float64,
 	edges := block.Edges[lo:hi]
 	t := u.in.EdgeType(edges[0])
 	span := &l.model.Layout.Edge[t]
+	w.adjoint.PrefetchEdges(u.in, edges)
 	if w.space.InSingle() && !span.Untied {
 		return l.contributeEdges32(w, u, share, block, lo, hi)
 	}

@@ -152,7 +152,8 @@ func (l *learner) contributeLoose(w *worker, s *share, u *unit, blockIndex, g in
 			}
 			w.places = append(w.places, int32(u.looseEdges.first[blockIndex][g]+i-int(block.Groups[g].Lo)))
 		}
-		// What is kept lies anywhere in memory.
+		// What is kept lies anywhere in memory, and so do features.
+		w.adjoint.PrefetchEdges(u.in, block.Edges[q:to])
 		simd.PrefetchRows(u.loose, w.places, l.perLoose)
 		span := &l.model.Layout.Edge[u.in.EdgeType(block.Edges[q])]
 		if _, err := w.space.EdgeBeliefs(w.belief, nil, u.net, u.state, block, q, to); err != nil {

@@ -16778,7 +16778,7 @@ done1186:
 	RET
 
 // func regularEdges512(u *int, dst []float64, sum []float64, lo int, hi int) (freeEnergy float64, safe bool)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2, FMA3, SSE2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, FMA3, MMX+, SSE2
 TEXT ·regularEdges512(SB), $2752-81
 	MOVQ             lo+56(FP), AX
 	MOVQ             hi+64(FP), CX
@@ -17362,8 +17362,80 @@ TEXT ·regularEdges512(SB), $2752-81
 	VFMADD231PD      Y16, Y9, Y2
 
 group1202:
-	CMPQ             CX, $0x08
-	JLT              last1203
+	CMPQ       CX, $0x08
+	JLT        last1203
+	CMPQ       CX, $0x0c
+	JLT        none1210
+	MOVQ       416(R8), R9
+	MOVLQSX    32(R9)(AX*4), R9
+	MOVQ       440(R8), R10
+	MOVLQSX    (R10)(R9*4), R10
+	SHLQ       $0x06, R10
+	ADDQ       24(R8), R10
+	PREFETCHT0 (R10)
+	MOVQ       464(R8), R10
+	MOVLQSX    (R10)(R9*4), R10
+	SHLQ       $0x06, R10
+	ADDQ       24(R8), R10
+	PREFETCHT0 (R10)
+	ADDQ       R9, R9
+	SHLQ       $0x06, R9
+	ADDQ       48(R8), R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	MOVQ       416(R8), R9
+	MOVLQSX    36(R9)(AX*4), R9
+	MOVQ       440(R8), R10
+	MOVLQSX    (R10)(R9*4), R10
+	SHLQ       $0x06, R10
+	ADDQ       24(R8), R10
+	PREFETCHT0 (R10)
+	MOVQ       464(R8), R10
+	MOVLQSX    (R10)(R9*4), R10
+	SHLQ       $0x06, R10
+	ADDQ       24(R8), R10
+	PREFETCHT0 (R10)
+	ADDQ       R9, R9
+	SHLQ       $0x06, R9
+	ADDQ       48(R8), R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	MOVQ       416(R8), R9
+	MOVLQSX    40(R9)(AX*4), R9
+	MOVQ       440(R8), R10
+	MOVLQSX    (R10)(R9*4), R10
+	SHLQ       $0x06, R10
+	ADDQ       24(R8), R10
+	PREFETCHT0 (R10)
+	MOVQ       464(R8), R10
+	MOVLQSX    (R10)(R9*4), R10
+	SHLQ       $0x06, R10
+	ADDQ       24(R8), R10
+	PREFETCHT0 (R10)
+	ADDQ       R9, R9
+	SHLQ       $0x06, R9
+	ADDQ       48(R8), R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	MOVQ       416(R8), R9
+	MOVLQSX    44(R9)(AX*4), R9
+	MOVQ       440(R8), R10
+	MOVLQSX    (R10)(R9*4), R10
+	SHLQ       $0x06, R10
+	ADDQ       24(R8), R10
+	PREFETCHT0 (R10)
+	MOVQ       464(R8), R10
+	MOVLQSX    (R10)(R9*4), R10
+	SHLQ       $0x06, R10
+	ADDQ       24(R8), R10
+	PREFETCHT0 (R10)
+	ADDQ       R9, R9
+	SHLQ       $0x06, R9
+	ADDQ       48(R8), R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+
+none1210:
 	LEAQ             4(AX), R9
 	MOVQ             416(R8), R10
 	MOVLQSX          (R10)(R9*4), R9
@@ -18715,7 +18787,7 @@ few1200:
 	MOVQ             R9, R10
 	SHLQ             $0x03, R10
 	CMPQ             CX, $0x04
-	JLT              single1227
+	JLT              single1228
 	LEAQ             (AX), R11
 	MOVQ             416(R8), R12
 	MOVLQSX          (R12)(R11*4), R11
@@ -19041,49 +19113,49 @@ few1200:
 	VFMADD231PD.BCST (SI), Z14, Z9
 	VFMADD231PD.BCST 64(SI), Z14, Z12
 	CMPQ             R10, $0x08
-	JLE              rows1229
+	JLE              rows1230
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 8(SI), Z14, Z11
 	VFMADD231PD.BCST 72(SI), Z14, Z13
 	CMPQ             R10, $0x10
-	JLE              rows1229
+	JLE              rows1230
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 16(SI), Z14, Z9
 	VFMADD231PD.BCST 80(SI), Z14, Z12
 	CMPQ             R10, $0x18
-	JLE              rows1229
+	JLE              rows1230
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 24(SI), Z14, Z11
 	VFMADD231PD.BCST 88(SI), Z14, Z13
 	CMPQ             R10, $0x20
-	JLE              rows1229
+	JLE              rows1230
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 32(SI), Z14, Z9
 	VFMADD231PD.BCST 96(SI), Z14, Z12
 	CMPQ             R10, $0x28
-	JLE              rows1229
+	JLE              rows1230
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 40(SI), Z14, Z11
 	VFMADD231PD.BCST 104(SI), Z14, Z13
 	CMPQ             R10, $0x30
-	JLE              rows1229
+	JLE              rows1230
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 48(SI), Z14, Z9
 	VFMADD231PD.BCST 112(SI), Z14, Z12
 	CMPQ             R10, $0x38
-	JLE              rows1229
+	JLE              rows1230
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 56(SI), Z14, Z11
 	VFMADD231PD.BCST 120(SI), Z14, Z13
 
-rows1229:
+rows1230:
 	VADDPD           Z11, Z9, Z9
 	VADDPD           Z13, Z12, Z12
 	VMOVUPD          128(SI), Z11
@@ -19103,49 +19175,49 @@ rows1229:
 	VFMADD231PD.BCST 256(SI), Z16, Z11
 	VFMADD231PD.BCST 320(SI), Z16, Z14
 	CMPQ             R10, $0x08
-	JLE              rows1230
+	JLE              rows1231
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 264(SI), Z16, Z13
 	VFMADD231PD.BCST 328(SI), Z16, Z15
 	CMPQ             R10, $0x10
-	JLE              rows1230
+	JLE              rows1231
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 272(SI), Z16, Z11
 	VFMADD231PD.BCST 336(SI), Z16, Z14
 	CMPQ             R10, $0x18
-	JLE              rows1230
+	JLE              rows1231
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 280(SI), Z16, Z13
 	VFMADD231PD.BCST 344(SI), Z16, Z15
 	CMPQ             R10, $0x20
-	JLE              rows1230
+	JLE              rows1231
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 288(SI), Z16, Z11
 	VFMADD231PD.BCST 352(SI), Z16, Z14
 	CMPQ             R10, $0x28
-	JLE              rows1230
+	JLE              rows1231
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 296(SI), Z16, Z13
 	VFMADD231PD.BCST 360(SI), Z16, Z15
 	CMPQ             R10, $0x30
-	JLE              rows1230
+	JLE              rows1231
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 304(SI), Z16, Z11
 	VFMADD231PD.BCST 368(SI), Z16, Z14
 	CMPQ             R10, $0x38
-	JLE              rows1230
+	JLE              rows1231
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 312(SI), Z16, Z13
 	VFMADD231PD.BCST 376(SI), Z16, Z15
 
-rows1230:
+rows1231:
 	VADDPD           Z13, Z11, Z11
 	VADDPD           Z15, Z14, Z14
 	VMOVUPD          384(SI), Z13
@@ -19165,49 +19237,49 @@ rows1230:
 	VFMADD231PD.BCST 512(SI), Z18, Z13
 	VFMADD231PD.BCST 576(SI), Z18, Z16
 	CMPQ             R10, $0x08
-	JLE              rows1231
+	JLE              rows1232
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 520(SI), Z18, Z15
 	VFMADD231PD.BCST 584(SI), Z18, Z17
 	CMPQ             R10, $0x10
-	JLE              rows1231
+	JLE              rows1232
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 528(SI), Z18, Z13
 	VFMADD231PD.BCST 592(SI), Z18, Z16
 	CMPQ             R10, $0x18
-	JLE              rows1231
+	JLE              rows1232
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 536(SI), Z18, Z15
 	VFMADD231PD.BCST 600(SI), Z18, Z17
 	CMPQ             R10, $0x20
-	JLE              rows1231
+	JLE              rows1232
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 544(SI), Z18, Z13
 	VFMADD231PD.BCST 608(SI), Z18, Z16
 	CMPQ             R10, $0x28
-	JLE              rows1231
+	JLE              rows1232
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 552(SI), Z18, Z15
 	VFMADD231PD.BCST 616(SI), Z18, Z17
 	CMPQ             R10, $0x30
-	JLE              rows1231
+	JLE              rows1232
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 560(SI), Z18, Z13
 	VFMADD231PD.BCST 624(SI), Z18, Z16
 	CMPQ             R10, $0x38
-	JLE              rows1231
+	JLE              rows1232
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 568(SI), Z18, Z15
 	VFMADD231PD.BCST 632(SI), Z18, Z17
 
-rows1231:
+rows1232:
 	VADDPD           Z15, Z13, Z13
 	VADDPD           Z17, Z16, Z16
 	VMOVUPD          640(SI), Z15
@@ -19227,49 +19299,49 @@ rows1231:
 	VFMADD231PD.BCST 768(SI), Z20, Z15
 	VFMADD231PD.BCST 832(SI), Z20, Z18
 	CMPQ             R10, $0x08
-	JLE              rows1232
+	JLE              rows1233
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 776(SI), Z20, Z17
 	VFMADD231PD.BCST 840(SI), Z20, Z19
 	CMPQ             R10, $0x10
-	JLE              rows1232
+	JLE              rows1233
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 784(SI), Z20, Z15
 	VFMADD231PD.BCST 848(SI), Z20, Z18
 	CMPQ             R10, $0x18
-	JLE              rows1232
+	JLE              rows1233
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 792(SI), Z20, Z17
 	VFMADD231PD.BCST 856(SI), Z20, Z19
 	CMPQ             R10, $0x20
-	JLE              rows1232
+	JLE              rows1233
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 800(SI), Z20, Z15
 	VFMADD231PD.BCST 864(SI), Z20, Z18
 	CMPQ             R10, $0x28
-	JLE              rows1232
+	JLE              rows1233
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 808(SI), Z20, Z17
 	VFMADD231PD.BCST 872(SI), Z20, Z19
 	CMPQ             R10, $0x30
-	JLE              rows1232
+	JLE              rows1233
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 816(SI), Z20, Z15
 	VFMADD231PD.BCST 880(SI), Z20, Z18
 	CMPQ             R10, $0x38
-	JLE              rows1232
+	JLE              rows1233
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 824(SI), Z20, Z17
 	VFMADD231PD.BCST 888(SI), Z20, Z19
 
-rows1232:
+rows1233:
 	VADDPD           Z17, Z15, Z15
 	VADDPD           Z19, Z18, Z18
 	VMOVUPD          896(SI), Z17
@@ -19357,9 +19429,81 @@ rows1232:
 	VINSERTF128      $0x01, X9, Y10, Y9
 	VFMADD231PD      Y16, Y9, Y2
 
-group1225:
-	CMPQ             CX, $0x08
-	JLT              last1226
+group1226:
+	CMPQ       CX, $0x08
+	JLT        last1227
+	CMPQ       CX, $0x0c
+	JLT        none1234
+	MOVQ       416(R8), R11
+	MOVLQSX    32(R11)(AX*4), R11
+	MOVQ       440(R8), R12
+	MOVLQSX    (R12)(R11*4), R12
+	IMULQ      R10, R12
+	ADDQ       24(R8), R12
+	PREFETCHT0 (R12)
+	MOVQ       464(R8), R12
+	MOVLQSX    (R12)(R11*4), R12
+	IMULQ      R10, R12
+	ADDQ       24(R8), R12
+	PREFETCHT0 (R12)
+	ADDQ       R11, R11
+	IMULQ      R10, R11
+	ADDQ       48(R8), R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	MOVQ       416(R8), R11
+	MOVLQSX    36(R11)(AX*4), R11
+	MOVQ       440(R8), R12
+	MOVLQSX    (R12)(R11*4), R12
+	IMULQ      R10, R12
+	ADDQ       24(R8), R12
+	PREFETCHT0 (R12)
+	MOVQ       464(R8), R12
+	MOVLQSX    (R12)(R11*4), R12
+	IMULQ      R10, R12
+	ADDQ       24(R8), R12
+	PREFETCHT0 (R12)
+	ADDQ       R11, R11
+	IMULQ      R10, R11
+	ADDQ       48(R8), R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	MOVQ       416(R8), R11
+	MOVLQSX    40(R11)(AX*4), R11
+	MOVQ       440(R8), R12
+	MOVLQSX    (R12)(R11*4), R12
+	IMULQ      R10, R12
+	ADDQ       24(R8), R12
+	PREFETCHT0 (R12)
+	MOVQ       464(R8), R12
+	MOVLQSX    (R12)(R11*4), R12
+	IMULQ      R10, R12
+	ADDQ       24(R8), R12
+	PREFETCHT0 (R12)
+	ADDQ       R11, R11
+	IMULQ      R10, R11
+	ADDQ       48(R8), R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	MOVQ       416(R8), R11
+	MOVLQSX    44(R11)(AX*4), R11
+	MOVQ       440(R8), R12
+	MOVLQSX    (R12)(R11*4), R12
+	IMULQ      R10, R12
+	ADDQ       24(R8), R12
+	PREFETCHT0 (R12)
+	MOVQ       464(R8), R12
+	MOVLQSX    (R12)(R11*4), R12
+	IMULQ      R10, R12
+	ADDQ       24(R8), R12
+	PREFETCHT0 (R12)
+	ADDQ       R11, R11
+	IMULQ      R10, R11
+	ADDQ       48(R8), R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+
+none1234:
 	LEAQ             4(AX), R11
 	MOVQ             416(R8), R12
 	MOVLQSX          (R12)(R11*4), R11
@@ -19694,7 +19838,7 @@ group1225:
 	VMOVUPD          Z19, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x08
-	JLE              rows1233
+	JLE              rows1235
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z19
 	VMULPD           Z18, Z19, Z19
@@ -19703,7 +19847,7 @@ group1225:
 	VMOVUPD          Z19, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x10
-	JLE              rows1233
+	JLE              rows1235
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z19
 	VMULPD           Z18, Z19, Z19
@@ -19712,7 +19856,7 @@ group1225:
 	VMOVUPD          Z19, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x18
-	JLE              rows1233
+	JLE              rows1235
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z19
 	VMULPD           Z18, Z19, Z19
@@ -19721,7 +19865,7 @@ group1225:
 	VMOVUPD          Z19, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x20
-	JLE              rows1233
+	JLE              rows1235
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z19
 	VMULPD           Z18, Z19, Z19
@@ -19730,7 +19874,7 @@ group1225:
 	VMOVUPD          Z19, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x28
-	JLE              rows1233
+	JLE              rows1235
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z19
 	VMULPD           Z18, Z19, Z19
@@ -19739,7 +19883,7 @@ group1225:
 	VMOVUPD          Z19, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x30
-	JLE              rows1233
+	JLE              rows1235
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z19
 	VMULPD           Z18, Z19, Z19
@@ -19748,7 +19892,7 @@ group1225:
 	VMOVUPD          Z19, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x38
-	JLE              rows1233
+	JLE              rows1235
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z19
 	VMULPD           Z18, Z19, Z19
@@ -19757,7 +19901,7 @@ group1225:
 	VMOVUPD          Z19, (DX)
 	ADDQ             R10, DX
 
-rows1233:
+rows1235:
 	LEAQ         1(AX), R11
 	MOVQ         96(R8), R12
 	MOVQ         (R12)(R11*8), R11
@@ -19772,7 +19916,7 @@ rows1233:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x08
-	JLE          rows1234
+	JLE          rows1236
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -19781,7 +19925,7 @@ rows1233:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x10
-	JLE          rows1234
+	JLE          rows1236
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -19790,7 +19934,7 @@ rows1233:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x18
-	JLE          rows1234
+	JLE          rows1236
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -19799,7 +19943,7 @@ rows1233:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x20
-	JLE          rows1234
+	JLE          rows1236
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -19808,7 +19952,7 @@ rows1233:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x28
-	JLE          rows1234
+	JLE          rows1236
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -19817,7 +19961,7 @@ rows1233:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x30
-	JLE          rows1234
+	JLE          rows1236
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -19826,7 +19970,7 @@ rows1233:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x38
-	JLE          rows1234
+	JLE          rows1236
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -19835,7 +19979,7 @@ rows1233:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 
-rows1234:
+rows1236:
 	LEAQ         2(AX), R11
 	MOVQ         96(R8), R12
 	MOVQ         (R12)(R11*8), R11
@@ -19850,7 +19994,7 @@ rows1234:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x08
-	JLE          rows1235
+	JLE          rows1237
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -19859,7 +20003,7 @@ rows1234:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x10
-	JLE          rows1235
+	JLE          rows1237
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -19868,7 +20012,7 @@ rows1234:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x18
-	JLE          rows1235
+	JLE          rows1237
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -19877,7 +20021,7 @@ rows1234:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x20
-	JLE          rows1235
+	JLE          rows1237
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -19886,7 +20030,7 @@ rows1234:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x28
-	JLE          rows1235
+	JLE          rows1237
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -19895,7 +20039,7 @@ rows1234:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x30
-	JLE          rows1235
+	JLE          rows1237
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -19904,7 +20048,7 @@ rows1234:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x38
-	JLE          rows1235
+	JLE          rows1237
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -19913,7 +20057,7 @@ rows1234:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 
-rows1235:
+rows1237:
 	LEAQ         3(AX), R11
 	MOVQ         96(R8), R12
 	MOVQ         (R12)(R11*8), R11
@@ -19928,7 +20072,7 @@ rows1235:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x08
-	JLE          rows1236
+	JLE          rows1238
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -19937,7 +20081,7 @@ rows1235:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x10
-	JLE          rows1236
+	JLE          rows1238
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -19946,7 +20090,7 @@ rows1235:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x18
-	JLE          rows1236
+	JLE          rows1238
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -19955,7 +20099,7 @@ rows1235:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x20
-	JLE          rows1236
+	JLE          rows1238
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -19964,7 +20108,7 @@ rows1235:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x28
-	JLE          rows1236
+	JLE          rows1238
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -19973,7 +20117,7 @@ rows1235:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x30
-	JLE          rows1236
+	JLE          rows1238
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -19982,7 +20126,7 @@ rows1235:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x38
-	JLE          rows1236
+	JLE          rows1238
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -19991,7 +20135,7 @@ rows1235:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 
-rows1236:
+rows1238:
 	VMOVUPD          Z9, (BX)
 	VMOVUPD          Z11, 64(BX)
 	VMOVUPD          Z12, 128(BX)
@@ -20013,49 +20157,49 @@ rows1236:
 	VFMADD231PD.BCST (DI), Z14, Z9
 	VFMADD231PD.BCST 64(DI), Z14, Z12
 	CMPQ             R10, $0x08
-	JLE              rows1237
+	JLE              rows1239
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 8(DI), Z14, Z11
 	VFMADD231PD.BCST 72(DI), Z14, Z13
 	CMPQ             R10, $0x10
-	JLE              rows1237
+	JLE              rows1239
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 16(DI), Z14, Z9
 	VFMADD231PD.BCST 80(DI), Z14, Z12
 	CMPQ             R10, $0x18
-	JLE              rows1237
+	JLE              rows1239
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 24(DI), Z14, Z11
 	VFMADD231PD.BCST 88(DI), Z14, Z13
 	CMPQ             R10, $0x20
-	JLE              rows1237
+	JLE              rows1239
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 32(DI), Z14, Z9
 	VFMADD231PD.BCST 96(DI), Z14, Z12
 	CMPQ             R10, $0x28
-	JLE              rows1237
+	JLE              rows1239
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 40(DI), Z14, Z11
 	VFMADD231PD.BCST 104(DI), Z14, Z13
 	CMPQ             R10, $0x30
-	JLE              rows1237
+	JLE              rows1239
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 48(DI), Z14, Z9
 	VFMADD231PD.BCST 112(DI), Z14, Z12
 	CMPQ             R10, $0x38
-	JLE              rows1237
+	JLE              rows1239
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 56(DI), Z14, Z11
 	VFMADD231PD.BCST 120(DI), Z14, Z13
 
-rows1237:
+rows1239:
 	VADDPD           Z11, Z9, Z9
 	VADDPD           Z13, Z12, Z12
 	VMOVUPD          128(DI), Z11
@@ -20075,49 +20219,49 @@ rows1237:
 	VFMADD231PD.BCST 256(DI), Z16, Z11
 	VFMADD231PD.BCST 320(DI), Z16, Z14
 	CMPQ             R10, $0x08
-	JLE              rows1238
+	JLE              rows1240
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 264(DI), Z16, Z13
 	VFMADD231PD.BCST 328(DI), Z16, Z15
 	CMPQ             R10, $0x10
-	JLE              rows1238
+	JLE              rows1240
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 272(DI), Z16, Z11
 	VFMADD231PD.BCST 336(DI), Z16, Z14
 	CMPQ             R10, $0x18
-	JLE              rows1238
+	JLE              rows1240
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 280(DI), Z16, Z13
 	VFMADD231PD.BCST 344(DI), Z16, Z15
 	CMPQ             R10, $0x20
-	JLE              rows1238
+	JLE              rows1240
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 288(DI), Z16, Z11
 	VFMADD231PD.BCST 352(DI), Z16, Z14
 	CMPQ             R10, $0x28
-	JLE              rows1238
+	JLE              rows1240
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 296(DI), Z16, Z13
 	VFMADD231PD.BCST 360(DI), Z16, Z15
 	CMPQ             R10, $0x30
-	JLE              rows1238
+	JLE              rows1240
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 304(DI), Z16, Z11
 	VFMADD231PD.BCST 368(DI), Z16, Z14
 	CMPQ             R10, $0x38
-	JLE              rows1238
+	JLE              rows1240
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 312(DI), Z16, Z13
 	VFMADD231PD.BCST 376(DI), Z16, Z15
 
-rows1238:
+rows1240:
 	VADDPD           Z13, Z11, Z11
 	VADDPD           Z15, Z14, Z14
 	VMOVUPD          384(DI), Z13
@@ -20137,49 +20281,49 @@ rows1238:
 	VFMADD231PD.BCST 512(DI), Z18, Z13
 	VFMADD231PD.BCST 576(DI), Z18, Z16
 	CMPQ             R10, $0x08
-	JLE              rows1239
+	JLE              rows1241
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 520(DI), Z18, Z15
 	VFMADD231PD.BCST 584(DI), Z18, Z17
 	CMPQ             R10, $0x10
-	JLE              rows1239
+	JLE              rows1241
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 528(DI), Z18, Z13
 	VFMADD231PD.BCST 592(DI), Z18, Z16
 	CMPQ             R10, $0x18
-	JLE              rows1239
+	JLE              rows1241
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 536(DI), Z18, Z15
 	VFMADD231PD.BCST 600(DI), Z18, Z17
 	CMPQ             R10, $0x20
-	JLE              rows1239
+	JLE              rows1241
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 544(DI), Z18, Z13
 	VFMADD231PD.BCST 608(DI), Z18, Z16
 	CMPQ             R10, $0x28
-	JLE              rows1239
+	JLE              rows1241
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 552(DI), Z18, Z15
 	VFMADD231PD.BCST 616(DI), Z18, Z17
 	CMPQ             R10, $0x30
-	JLE              rows1239
+	JLE              rows1241
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 560(DI), Z18, Z13
 	VFMADD231PD.BCST 624(DI), Z18, Z16
 	CMPQ             R10, $0x38
-	JLE              rows1239
+	JLE              rows1241
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 568(DI), Z18, Z15
 	VFMADD231PD.BCST 632(DI), Z18, Z17
 
-rows1239:
+rows1241:
 	VADDPD           Z15, Z13, Z13
 	VADDPD           Z17, Z16, Z16
 	VMOVUPD          640(DI), Z15
@@ -20199,49 +20343,49 @@ rows1239:
 	VFMADD231PD.BCST 768(DI), Z20, Z15
 	VFMADD231PD.BCST 832(DI), Z20, Z18
 	CMPQ             R10, $0x08
-	JLE              rows1240
+	JLE              rows1242
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 776(DI), Z20, Z17
 	VFMADD231PD.BCST 840(DI), Z20, Z19
 	CMPQ             R10, $0x10
-	JLE              rows1240
+	JLE              rows1242
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 784(DI), Z20, Z15
 	VFMADD231PD.BCST 848(DI), Z20, Z18
 	CMPQ             R10, $0x18
-	JLE              rows1240
+	JLE              rows1242
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 792(DI), Z20, Z17
 	VFMADD231PD.BCST 856(DI), Z20, Z19
 	CMPQ             R10, $0x20
-	JLE              rows1240
+	JLE              rows1242
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 800(DI), Z20, Z15
 	VFMADD231PD.BCST 864(DI), Z20, Z18
 	CMPQ             R10, $0x28
-	JLE              rows1240
+	JLE              rows1242
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 808(DI), Z20, Z17
 	VFMADD231PD.BCST 872(DI), Z20, Z19
 	CMPQ             R10, $0x30
-	JLE              rows1240
+	JLE              rows1242
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 816(DI), Z20, Z15
 	VFMADD231PD.BCST 880(DI), Z20, Z18
 	CMPQ             R10, $0x38
-	JLE              rows1240
+	JLE              rows1242
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 824(DI), Z20, Z17
 	VFMADD231PD.BCST 888(DI), Z20, Z19
 
-rows1240:
+rows1242:
 	VADDPD           Z17, Z15, Z15
 	VADDPD           Z19, Z18, Z18
 	VMOVUPD          896(DI), Z17
@@ -20331,9 +20475,9 @@ rows1240:
 	XCHGQ            SI, DI
 	ADDQ             $0x04, AX
 	SUBQ             $0x04, CX
-	JMP              group1225
+	JMP              group1226
 
-last1226:
+last1227:
 	VMOVUPD      (BX), Z9
 	VMOVUPD      64(BX), Z10
 	VMOVUPD      128(BX), Z11
@@ -20356,7 +20500,7 @@ last1226:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x08
-	JLE          rows1241
+	JLE          rows1243
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -20365,7 +20509,7 @@ last1226:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x10
-	JLE          rows1241
+	JLE          rows1243
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -20374,7 +20518,7 @@ last1226:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x18
-	JLE          rows1241
+	JLE          rows1243
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -20383,7 +20527,7 @@ last1226:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x20
-	JLE          rows1241
+	JLE          rows1243
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -20392,7 +20536,7 @@ last1226:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x28
-	JLE          rows1241
+	JLE          rows1243
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -20401,7 +20545,7 @@ last1226:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x30
-	JLE          rows1241
+	JLE          rows1243
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -20410,7 +20554,7 @@ last1226:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x38
-	JLE          rows1241
+	JLE          rows1243
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -20419,7 +20563,7 @@ last1226:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 
-rows1241:
+rows1243:
 	LEAQ         1(AX), DI
 	MOVQ         96(R8), R11
 	MOVQ         (R11)(DI*8), DI
@@ -20434,7 +20578,7 @@ rows1241:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x08
-	JLE          rows1242
+	JLE          rows1244
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -20443,7 +20587,7 @@ rows1241:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x10
-	JLE          rows1242
+	JLE          rows1244
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -20452,7 +20596,7 @@ rows1241:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x18
-	JLE          rows1242
+	JLE          rows1244
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -20461,7 +20605,7 @@ rows1241:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x20
-	JLE          rows1242
+	JLE          rows1244
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -20470,7 +20614,7 @@ rows1241:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x28
-	JLE          rows1242
+	JLE          rows1244
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -20479,7 +20623,7 @@ rows1241:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x30
-	JLE          rows1242
+	JLE          rows1244
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -20488,7 +20632,7 @@ rows1241:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x38
-	JLE          rows1242
+	JLE          rows1244
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -20497,7 +20641,7 @@ rows1241:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 
-rows1242:
+rows1244:
 	LEAQ         2(AX), DI
 	MOVQ         96(R8), R11
 	MOVQ         (R11)(DI*8), DI
@@ -20512,7 +20656,7 @@ rows1242:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x08
-	JLE          rows1243
+	JLE          rows1245
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -20521,7 +20665,7 @@ rows1242:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x10
-	JLE          rows1243
+	JLE          rows1245
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -20530,7 +20674,7 @@ rows1242:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x18
-	JLE          rows1243
+	JLE          rows1245
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -20539,7 +20683,7 @@ rows1242:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x20
-	JLE          rows1243
+	JLE          rows1245
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -20548,7 +20692,7 @@ rows1242:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x28
-	JLE          rows1243
+	JLE          rows1245
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -20557,7 +20701,7 @@ rows1242:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x30
-	JLE          rows1243
+	JLE          rows1245
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -20566,7 +20710,7 @@ rows1242:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x38
-	JLE          rows1243
+	JLE          rows1245
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -20575,7 +20719,7 @@ rows1242:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 
-rows1243:
+rows1245:
 	LEAQ         3(AX), DI
 	MOVQ         96(R8), R11
 	MOVQ         (R11)(DI*8), DI
@@ -20590,7 +20734,7 @@ rows1243:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x08
-	JLE          rows1244
+	JLE          rows1246
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -20599,7 +20743,7 @@ rows1243:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x10
-	JLE          rows1244
+	JLE          rows1246
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -20608,7 +20752,7 @@ rows1243:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x18
-	JLE          rows1244
+	JLE          rows1246
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -20617,7 +20761,7 @@ rows1243:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x20
-	JLE          rows1244
+	JLE          rows1246
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -20626,7 +20770,7 @@ rows1243:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x28
-	JLE          rows1244
+	JLE          rows1246
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -20635,7 +20779,7 @@ rows1243:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x30
-	JLE          rows1244
+	JLE          rows1246
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -20644,7 +20788,7 @@ rows1243:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x38
-	JLE          rows1244
+	JLE          rows1246
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -20653,7 +20797,7 @@ rows1243:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 
-rows1244:
+rows1246:
 	VMOVUPD Z9, (BX)
 	VMOVUPD Z10, 64(BX)
 	VMOVUPD Z11, 128(BX)
@@ -20665,9 +20809,9 @@ rows1244:
 	ADDQ    $0x04, AX
 	SUBQ    $0x04, CX
 
-single1227:
+single1228:
 	TESTQ            CX, CX
-	JZ               done1228
+	JZ               done1229
 	LEAQ             (AX), DI
 	MOVQ             416(R8), R11
 	MOVLQSX          (R11)(DI*4), DI
@@ -20759,49 +20903,49 @@ single1227:
 	VFMADD231PD.BCST (SI), Z11, Z15
 	VFMADD231PD.BCST 64(SI), Z11, Z16
 	CMPQ             R10, $0x08
-	JLE              rows1245
+	JLE              rows1247
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z11
 	VFMADD231PD.BCST 8(SI), Z11, Z9
 	VFMADD231PD.BCST 72(SI), Z11, Z10
 	CMPQ             R10, $0x10
-	JLE              rows1245
+	JLE              rows1247
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z11
 	VFMADD231PD.BCST 16(SI), Z11, Z15
 	VFMADD231PD.BCST 80(SI), Z11, Z16
 	CMPQ             R10, $0x18
-	JLE              rows1245
+	JLE              rows1247
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z11
 	VFMADD231PD.BCST 24(SI), Z11, Z9
 	VFMADD231PD.BCST 88(SI), Z11, Z10
 	CMPQ             R10, $0x20
-	JLE              rows1245
+	JLE              rows1247
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z11
 	VFMADD231PD.BCST 32(SI), Z11, Z15
 	VFMADD231PD.BCST 96(SI), Z11, Z16
 	CMPQ             R10, $0x28
-	JLE              rows1245
+	JLE              rows1247
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z11
 	VFMADD231PD.BCST 40(SI), Z11, Z9
 	VFMADD231PD.BCST 104(SI), Z11, Z10
 	CMPQ             R10, $0x30
-	JLE              rows1245
+	JLE              rows1247
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z11
 	VFMADD231PD.BCST 48(SI), Z11, Z15
 	VFMADD231PD.BCST 112(SI), Z11, Z16
 	CMPQ             R10, $0x38
-	JLE              rows1245
+	JLE              rows1247
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z11
 	VFMADD231PD.BCST 56(SI), Z11, Z9
 	VFMADD231PD.BCST 120(SI), Z11, Z10
 
-rows1245:
+rows1247:
 	VADDPD           Z9, Z15, Z15
 	VADDPD           Z10, Z16, Z16
 	VMOVUPD          128(SI), Z9
@@ -20903,7 +21047,7 @@ rows1245:
 	VMOVUPD          Z18, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x08
-	JLE              rows1246
+	JLE              rows1248
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z18
 	VMULPD           Z17, Z18, Z18
@@ -20912,7 +21056,7 @@ rows1245:
 	VMOVUPD          Z18, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x10
-	JLE              rows1246
+	JLE              rows1248
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z18
 	VMULPD           Z17, Z18, Z18
@@ -20921,7 +21065,7 @@ rows1245:
 	VMOVUPD          Z18, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x18
-	JLE              rows1246
+	JLE              rows1248
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z18
 	VMULPD           Z17, Z18, Z18
@@ -20930,7 +21074,7 @@ rows1245:
 	VMOVUPD          Z18, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x20
-	JLE              rows1246
+	JLE              rows1248
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z18
 	VMULPD           Z17, Z18, Z18
@@ -20939,7 +21083,7 @@ rows1245:
 	VMOVUPD          Z18, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x28
-	JLE              rows1246
+	JLE              rows1248
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z18
 	VMULPD           Z17, Z18, Z18
@@ -20948,7 +21092,7 @@ rows1245:
 	VMOVUPD          Z18, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x30
-	JLE              rows1246
+	JLE              rows1248
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z18
 	VMULPD           Z17, Z18, Z18
@@ -20957,7 +21101,7 @@ rows1245:
 	VMOVUPD          Z18, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x38
-	JLE              rows1246
+	JLE              rows1248
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z18
 	VMULPD           Z17, Z18, Z18
@@ -20966,7 +21110,7 @@ rows1245:
 	VMOVUPD          Z18, (DX)
 	ADDQ             R10, DX
 
-rows1246:
+rows1248:
 	VMOVUPD Z9, (BX)
 	VMOVUPD Z10, 64(BX)
 	VMOVUPD Z11, 128(BX)
@@ -20977,9 +21121,9 @@ rows1246:
 	VMOVUPD Z16, 448(BX)
 	ADDQ    $0x01, AX
 	SUBQ    $0x01, CX
-	JMP     single1227
+	JMP     single1228
 
-done1228:
+done1229:
 	VPCMPUQ.BCST $0x06, constants<>+776(SB), Z1, K2
 	VCMPPD.BCST  $0x06, constants<>+760(SB), Z0, K3
 	KORTESTB     K3, K2
@@ -20989,264 +21133,264 @@ done1228:
 	VMOVUPD.Z    (AX), K1, Z1
 	VADDPD       Z1, Z0, Z0
 	TESTQ        $0x00000007, R9
-	JNZ          partial1248
+	JNZ          partial1250
 	VMOVUPD      Z0, (AX)
-	JMP          stored1251
+	JMP          stored1253
 
-partial1248:
+partial1250:
 	LEAQ       (AX), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour1249
+	JZ         noFour1251
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour1249:
+noFour1251:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo1250
+	JZ         noTwo1252
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo1250:
+noTwo1252:
 	TESTQ  $0x00000001, R9
-	JZ     stored1251
+	JZ     stored1253
 	VMOVSD X0, (CX)
 
-stored1251:
+stored1253:
 	CMPQ      R10, $0x08
-	JLE       rows1247
+	JLE       rows1249
 	ADDQ      R10, AX
 	VMOVUPD   64(BX), Z0
 	VMOVUPD.Z (AX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial1252
+	JNZ       partial1254
 	VMOVUPD   Z0, (AX)
-	JMP       stored1255
+	JMP       stored1257
 
-partial1252:
+partial1254:
 	LEAQ       (AX), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour1253
+	JZ         noFour1255
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour1253:
+noFour1255:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo1254
+	JZ         noTwo1256
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo1254:
+noTwo1256:
 	TESTQ  $0x00000001, R9
-	JZ     stored1255
+	JZ     stored1257
 	VMOVSD X0, (CX)
 
-stored1255:
+stored1257:
 	CMPQ      R10, $0x10
-	JLE       rows1247
+	JLE       rows1249
 	ADDQ      R10, AX
 	VMOVUPD   128(BX), Z0
 	VMOVUPD.Z (AX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial1256
+	JNZ       partial1258
 	VMOVUPD   Z0, (AX)
-	JMP       stored1259
+	JMP       stored1261
 
-partial1256:
+partial1258:
 	LEAQ       (AX), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour1257
+	JZ         noFour1259
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour1257:
+noFour1259:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo1258
+	JZ         noTwo1260
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo1258:
+noTwo1260:
 	TESTQ  $0x00000001, R9
-	JZ     stored1259
+	JZ     stored1261
 	VMOVSD X0, (CX)
 
-stored1259:
+stored1261:
 	CMPQ      R10, $0x18
-	JLE       rows1247
+	JLE       rows1249
 	ADDQ      R10, AX
 	VMOVUPD   192(BX), Z0
 	VMOVUPD.Z (AX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial1260
+	JNZ       partial1262
 	VMOVUPD   Z0, (AX)
-	JMP       stored1263
+	JMP       stored1265
 
-partial1260:
+partial1262:
 	LEAQ       (AX), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour1261
+	JZ         noFour1263
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour1261:
+noFour1263:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo1262
+	JZ         noTwo1264
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo1262:
+noTwo1264:
 	TESTQ  $0x00000001, R9
-	JZ     stored1263
+	JZ     stored1265
 	VMOVSD X0, (CX)
 
-stored1263:
+stored1265:
 	CMPQ      R10, $0x20
-	JLE       rows1247
+	JLE       rows1249
 	ADDQ      R10, AX
 	VMOVUPD   256(BX), Z0
 	VMOVUPD.Z (AX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial1264
+	JNZ       partial1266
 	VMOVUPD   Z0, (AX)
-	JMP       stored1267
+	JMP       stored1269
 
-partial1264:
+partial1266:
 	LEAQ       (AX), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour1265
+	JZ         noFour1267
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour1265:
+noFour1267:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo1266
+	JZ         noTwo1268
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo1266:
+noTwo1268:
 	TESTQ  $0x00000001, R9
-	JZ     stored1267
+	JZ     stored1269
 	VMOVSD X0, (CX)
 
-stored1267:
+stored1269:
 	CMPQ      R10, $0x28
-	JLE       rows1247
+	JLE       rows1249
 	ADDQ      R10, AX
 	VMOVUPD   320(BX), Z0
 	VMOVUPD.Z (AX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial1268
+	JNZ       partial1270
 	VMOVUPD   Z0, (AX)
-	JMP       stored1271
+	JMP       stored1273
 
-partial1268:
+partial1270:
 	LEAQ       (AX), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour1269
+	JZ         noFour1271
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour1269:
+noFour1271:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo1270
+	JZ         noTwo1272
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo1270:
+noTwo1272:
 	TESTQ  $0x00000001, R9
-	JZ     stored1271
+	JZ     stored1273
 	VMOVSD X0, (CX)
 
-stored1271:
+stored1273:
 	CMPQ      R10, $0x30
-	JLE       rows1247
+	JLE       rows1249
 	ADDQ      R10, AX
 	VMOVUPD   384(BX), Z0
 	VMOVUPD.Z (AX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial1272
+	JNZ       partial1274
 	VMOVUPD   Z0, (AX)
-	JMP       stored1275
+	JMP       stored1277
 
-partial1272:
+partial1274:
 	LEAQ       (AX), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour1273
+	JZ         noFour1275
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour1273:
+noFour1275:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo1274
+	JZ         noTwo1276
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo1274:
+noTwo1276:
 	TESTQ  $0x00000001, R9
-	JZ     stored1275
+	JZ     stored1277
 	VMOVSD X0, (CX)
 
-stored1275:
+stored1277:
 	CMPQ      R10, $0x38
-	JLE       rows1247
+	JLE       rows1249
 	ADDQ      R10, AX
 	VMOVUPD   448(BX), Z0
 	VMOVUPD.Z (AX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial1276
+	JNZ       partial1278
 	VMOVUPD   Z0, (AX)
-	JMP       stored1279
+	JMP       stored1281
 
-partial1276:
+partial1278:
 	LEAQ       (AX), AX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour1277
+	JZ         noFour1279
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour1277:
+noFour1279:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo1278
+	JZ         noTwo1280
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo1278:
+noTwo1280:
 	TESTQ  $0x00000001, R9
-	JZ     stored1279
+	JZ     stored1281
 	VMOVSD X0, (AX)
 
-stored1279:
-rows1247:
+stored1281:
+rows1249:
 done1201:
 	VSHUFF64X2 $0x4e, Z2, Z2, Z0
 	VADDPD     Z0, Z2, Z2
@@ -21278,7 +21422,7 @@ TEXT ·regularList(SB), $0-32
 	MOVQ 464(AX), R9
 	MOVQ 96(AX), AX
 
-edge1280:
+edge1282:
 	MOVLQSX (DI)(DX*4), R10
 	MOVLQSX (R8)(R10*4), R11
 	IMULQ   SI, R11
@@ -21298,7 +21442,7 @@ edge1280:
 	ADDQ    $0x28, CX
 	INCQ    DX
 	CMPQ    DX, BX
-	JL      edge1280
+	JL      edge1282
 	RET
 
 // func edgeBeliefs512(dst []float64, logZ []float64, product []float64, beliefs []float64, messages []float64, tables []float64, edges *int, count int) (done int)
@@ -21310,109 +21454,109 @@ TEXT ·edgeBeliefs512(SB), $1216-168
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
 
-group1281:
+group1283:
 	CMPQ              DX, $0x04
-	JLT               done1282
+	JLT               done1284
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1282
+	JLT               done1284
 	CMPQ              (AX), SI
-	JHI               done1282
+	JHI               done1284
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1282
+	JLT               done1284
 	CMPQ              8(AX), SI
-	JHI               done1282
+	JHI               done1284
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1282
+	JLT               done1284
 	CMPQ              16(AX), SI
-	JHI               done1282
+	JHI               done1284
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1282
+	JLT               done1284
 	CMPQ              24(AX), SI
-	JHI               done1282
+	JHI               done1284
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1282
+	JLT               done1284
 	CMPQ              32(AX), SI
-	JHI               done1282
+	JHI               done1284
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1282
+	JLT               done1284
 	CMPQ              40(AX), SI
-	JHI               done1282
+	JHI               done1284
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1282
+	JLT               done1284
 	CMPQ              48(AX), SI
-	JHI               done1282
+	JHI               done1284
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1282
+	JLT               done1284
 	CMPQ              56(AX), SI
-	JHI               done1282
+	JHI               done1284
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1282
+	JLT               done1284
 	CMPQ              64(AX), SI
-	JHI               done1282
+	JHI               done1284
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1282
+	JLT               done1284
 	CMPQ              72(AX), SI
-	JHI               done1282
+	JHI               done1284
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1282
+	JLT               done1284
 	CMPQ              80(AX), SI
-	JHI               done1282
+	JHI               done1284
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1282
+	JLT               done1284
 	CMPQ              88(AX), SI
-	JHI               done1282
+	JHI               done1284
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1282
+	JLT               done1284
 	CMPQ              96(AX), SI
-	JHI               done1282
+	JHI               done1284
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1282
+	JLT               done1284
 	CMPQ              104(AX), SI
-	JHI               done1282
+	JHI               done1284
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1282
+	JLT               done1284
 	CMPQ              112(AX), SI
-	JHI               done1282
+	JHI               done1284
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1282
+	JLT               done1284
 	CMPQ              120(AX), SI
-	JHI               done1282
+	JHI               done1284
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1282
+	JLT               done1284
 	CMPQ              128(AX), SI
-	JHI               done1282
+	JHI               done1284
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1282
+	JLT               done1284
 	CMPQ              136(AX), SI
-	JHI               done1282
+	JHI               done1284
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1282
+	JLT               done1284
 	CMPQ              144(AX), SI
-	JHI               done1282
+	JHI               done1284
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1282
+	JLT               done1284
 	CMPQ              152(AX), SI
-	JHI               done1282
+	JHI               done1284
 	MOVQ              beliefs_base+72(FP), DI
 	MOVQ              (AX), SI
 	MOVQ              messages_base+96(FP), R9
@@ -21923,7 +22067,7 @@ group1281:
 	VPSUBQ.BCST       constants<>+728(SB), Z1, Z2
 	VPCMPUQ.BCST      $0x06, constants<>+744(SB), Z2, K1
 	KORTESTB          K1, K1
-	JNZ               done1282
+	JNZ               done1284
 	VMOVUPD           constants<>+2000(SB), Y2
 	VDIVPD            Y1, Y2, Y2
 	VMOVUPD           Y2, 1088(BX)
@@ -22097,9 +22241,9 @@ group1281:
 	ADDQ              $0x000000a0, AX
 	ADDQ              $0x04, CX
 	SUBQ              $0x04, DX
-	JMP               group1281
+	JMP               group1283
 
-done1282:
+done1284:
 	MOVQ CX, done+160(FP)
 	VZEROUPPER
 	RET
@@ -22118,85 +22262,10 @@ TEXT ·exp256(SB), $0-48
 	VMOVUPD constants<>+1968(SB), Y5
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000008
-	JLT     rest1284
+	JLT     rest1286
 
-whole1283:
+whole1285:
 	VMOVUPD      (CX)(BX*8), Y6
-	VANDPD       Y5, Y6, Y7
-	VCMPPD       $0x06, constants<>+2096(SB), Y7, Y7
-	VMOVMSKPD    Y7, SI
-	TESTL        SI, SI
-	JZ           quick1285
-	VMOVUPD      constants<>+2160(SB), Y7
-	VMAXPD       Y6, Y7, Y6
-	VMOVUPD      constants<>+2192(SB), Y7
-	VMINPD       Y6, Y7, Y6
-	VMOVUPD      Y0, Y7
-	VFMADD231PD  Y1, Y6, Y7
-	VSUBPD       Y0, Y7, Y7
-	VFNMADD231PD Y2, Y7, Y6
-	VFNMADD231PD Y3, Y7, Y6
-	VMULPD       Y6, Y6, Y8
-	VMULPD       Y8, Y8, Y9
-	VMOVUPD      constants<>+1232(SB), Y10
-	VFMADD231PD  constants<>+1264(SB), Y6, Y10
-	VMOVUPD      constants<>+1296(SB), Y11
-	VFMADD231PD  constants<>+1328(SB), Y6, Y11
-	VMOVUPD      constants<>+1360(SB), Y12
-	VFMADD231PD  constants<>+1392(SB), Y6, Y12
-	VMOVUPD      constants<>+1424(SB), Y13
-	VFMADD231PD  constants<>+1456(SB), Y6, Y13
-	VMOVUPD      constants<>+1488(SB), Y14
-	VFMADD231PD  constants<>+1520(SB), Y6, Y14
-	VFMADD231PD  Y11, Y8, Y10
-	VFMADD231PD  Y13, Y8, Y12
-	VFMADD231PD  Y14, Y9, Y12
-	VFMADD231PD  Y12, Y9, Y10
-	VFMADD231PD  Y10, Y8, Y6
-	VADDPD       Y4, Y6, Y6
-	VMULPD       constants<>+2064(SB), Y7, Y8
-	VROUNDPD     $0x01, Y8, Y8
-	VSUBPD       Y8, Y7, Y7
-	VADDPD       Y0, Y8, Y8
-	VPSLLQ       $0x34, Y8, Y8
-	VPADDQ       Y4, Y8, Y8
-	VADDPD       Y0, Y7, Y7
-	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       Y4, Y7, Y7
-	VMULPD       Y8, Y6, Y6
-	VMULPD       Y7, Y6, Y6
-	JMP          done1286
-
-quick1285:
-	VMOVUPD      Y0, Y7
-	VFMADD231PD  Y1, Y6, Y7
-	VSUBPD       Y0, Y7, Y8
-	VFNMADD231PD Y2, Y8, Y6
-	VFNMADD231PD Y3, Y8, Y6
-	VMULPD       Y6, Y6, Y8
-	VMULPD       Y8, Y8, Y9
-	VMOVUPD      constants<>+1232(SB), Y10
-	VFMADD231PD  constants<>+1264(SB), Y6, Y10
-	VMOVUPD      constants<>+1296(SB), Y11
-	VFMADD231PD  constants<>+1328(SB), Y6, Y11
-	VMOVUPD      constants<>+1360(SB), Y12
-	VFMADD231PD  constants<>+1392(SB), Y6, Y12
-	VMOVUPD      constants<>+1424(SB), Y13
-	VFMADD231PD  constants<>+1456(SB), Y6, Y13
-	VMOVUPD      constants<>+1488(SB), Y14
-	VFMADD231PD  constants<>+1520(SB), Y6, Y14
-	VFMADD231PD  Y11, Y8, Y10
-	VFMADD231PD  Y13, Y8, Y12
-	VFMADD231PD  Y14, Y9, Y12
-	VFMADD231PD  Y12, Y9, Y10
-	VFMADD231PD  Y10, Y8, Y6
-	VADDPD       Y4, Y6, Y6
-	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       Y7, Y6, Y6
-
-done1286:
-	VMOVUPD      Y6, (AX)(BX*8)
-	VMOVUPD      32(CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
 	VCMPPD       $0x06, constants<>+2096(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
@@ -22270,23 +22339,13 @@ quick1287:
 	VPADDQ       Y7, Y6, Y6
 
 done1288:
-	VMOVUPD Y6, 32(AX)(BX*8)
-	ADDQ    $0x00000008, BX
-	SUBQ    $0x00000008, DX
-	CMPQ    DX, $0x00000008
-	JGE     whole1283
-
-rest1284:
-	CMPQ DX, $0x00000004
-	JLT  rest1290
-
-whole1289:
-	VMOVUPD      (CX)(BX*8), Y6
+	VMOVUPD      Y6, (AX)(BX*8)
+	VMOVUPD      32(CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
 	VCMPPD       $0x06, constants<>+2096(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick1291
+	JZ           quick1289
 	VMOVUPD      constants<>+2160(SB), Y7
 	VMAXPD       Y6, Y7, Y6
 	VMOVUPD      constants<>+2192(SB), Y7
@@ -22325,9 +22384,9 @@ whole1289:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done1292
+	JMP          done1290
 
-quick1291:
+quick1289:
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -22354,16 +22413,101 @@ quick1291:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 
-done1292:
+done1290:
+	VMOVUPD Y6, 32(AX)(BX*8)
+	ADDQ    $0x00000008, BX
+	SUBQ    $0x00000008, DX
+	CMPQ    DX, $0x00000008
+	JGE     whole1285
+
+rest1286:
+	CMPQ DX, $0x00000004
+	JLT  rest1292
+
+whole1291:
+	VMOVUPD      (CX)(BX*8), Y6
+	VANDPD       Y5, Y6, Y7
+	VCMPPD       $0x06, constants<>+2096(SB), Y7, Y7
+	VMOVMSKPD    Y7, SI
+	TESTL        SI, SI
+	JZ           quick1293
+	VMOVUPD      constants<>+2160(SB), Y7
+	VMAXPD       Y6, Y7, Y6
+	VMOVUPD      constants<>+2192(SB), Y7
+	VMINPD       Y6, Y7, Y6
+	VMOVUPD      Y0, Y7
+	VFMADD231PD  Y1, Y6, Y7
+	VSUBPD       Y0, Y7, Y7
+	VFNMADD231PD Y2, Y7, Y6
+	VFNMADD231PD Y3, Y7, Y6
+	VMULPD       Y6, Y6, Y8
+	VMULPD       Y8, Y8, Y9
+	VMOVUPD      constants<>+1232(SB), Y10
+	VFMADD231PD  constants<>+1264(SB), Y6, Y10
+	VMOVUPD      constants<>+1296(SB), Y11
+	VFMADD231PD  constants<>+1328(SB), Y6, Y11
+	VMOVUPD      constants<>+1360(SB), Y12
+	VFMADD231PD  constants<>+1392(SB), Y6, Y12
+	VMOVUPD      constants<>+1424(SB), Y13
+	VFMADD231PD  constants<>+1456(SB), Y6, Y13
+	VMOVUPD      constants<>+1488(SB), Y14
+	VFMADD231PD  constants<>+1520(SB), Y6, Y14
+	VFMADD231PD  Y11, Y8, Y10
+	VFMADD231PD  Y13, Y8, Y12
+	VFMADD231PD  Y14, Y9, Y12
+	VFMADD231PD  Y12, Y9, Y10
+	VFMADD231PD  Y10, Y8, Y6
+	VADDPD       Y4, Y6, Y6
+	VMULPD       constants<>+2064(SB), Y7, Y8
+	VROUNDPD     $0x01, Y8, Y8
+	VSUBPD       Y8, Y7, Y7
+	VADDPD       Y0, Y8, Y8
+	VPSLLQ       $0x34, Y8, Y8
+	VPADDQ       Y4, Y8, Y8
+	VADDPD       Y0, Y7, Y7
+	VPSLLQ       $0x34, Y7, Y7
+	VPADDQ       Y4, Y7, Y7
+	VMULPD       Y8, Y6, Y6
+	VMULPD       Y7, Y6, Y6
+	JMP          done1294
+
+quick1293:
+	VMOVUPD      Y0, Y7
+	VFMADD231PD  Y1, Y6, Y7
+	VSUBPD       Y0, Y7, Y8
+	VFNMADD231PD Y2, Y8, Y6
+	VFNMADD231PD Y3, Y8, Y6
+	VMULPD       Y6, Y6, Y8
+	VMULPD       Y8, Y8, Y9
+	VMOVUPD      constants<>+1232(SB), Y10
+	VFMADD231PD  constants<>+1264(SB), Y6, Y10
+	VMOVUPD      constants<>+1296(SB), Y11
+	VFMADD231PD  constants<>+1328(SB), Y6, Y11
+	VMOVUPD      constants<>+1360(SB), Y12
+	VFMADD231PD  constants<>+1392(SB), Y6, Y12
+	VMOVUPD      constants<>+1424(SB), Y13
+	VFMADD231PD  constants<>+1456(SB), Y6, Y13
+	VMOVUPD      constants<>+1488(SB), Y14
+	VFMADD231PD  constants<>+1520(SB), Y6, Y14
+	VFMADD231PD  Y11, Y8, Y10
+	VFMADD231PD  Y13, Y8, Y12
+	VFMADD231PD  Y14, Y9, Y12
+	VFMADD231PD  Y12, Y9, Y10
+	VFMADD231PD  Y10, Y8, Y6
+	VADDPD       Y4, Y6, Y6
+	VPSLLQ       $0x34, Y7, Y7
+	VPADDQ       Y7, Y6, Y6
+
+done1294:
 	VMOVUPD Y6, (AX)(BX*8)
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole1289
+	JGE     whole1291
 
-rest1290:
+rest1292:
 	TESTQ        DX, DX
-	JZ           done1293
+	JZ           done1295
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -22373,7 +22517,7 @@ rest1290:
 	VCMPPD       $0x06, constants<>+2096(SB), Y5, Y5
 	VMOVMSKPD    Y5, CX
 	TESTL        CX, CX
-	JZ           quick1294
+	JZ           quick1296
 	VMOVUPD      constants<>+2160(SB), Y5
 	VMAXPD       Y6, Y5, Y6
 	VMOVUPD      constants<>+2192(SB), Y5
@@ -22412,9 +22556,9 @@ rest1290:
 	VPADDQ       Y4, Y1, Y1
 	VMULPD       Y2, Y6, Y6
 	VMULPD       Y1, Y6, Y0
-	JMP          done1295
+	JMP          done1297
 
-quick1294:
+quick1296:
 	VMOVUPD      Y0, Y5
 	VFMADD231PD  Y1, Y6, Y5
 	VSUBPD       Y0, Y5, Y0
@@ -22441,26 +22585,26 @@ quick1294:
 	VPSLLQ       $0x34, Y5, Y5
 	VPADDQ       Y5, Y6, Y0
 
-done1295:
+done1297:
 	CMPQ    DX, $0x04
-	JLT     partial1296
+	JLT     partial1298
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1298
+	JMP     stored1300
 
-partial1296:
+partial1298:
 	CMPQ         DX, $0x02
-	JLT          single1297
+	JLT          single1299
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1298
+	JEQ          stored1300
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1298
+	JMP          stored1300
 
-single1297:
+single1299:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1298:
-done1293:
+stored1300:
+done1295:
 	VZEROUPPER
 	RET
 
@@ -22476,94 +22620,10 @@ TEXT ·log256(SB), $0-48
 	VMOVUPD constants<>+2064(SB), Y3
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000008
-	JLT     rest1300
+	JLT     rest1302
 
-whole1299:
+whole1301:
 	VMOVUPD     (CX)(BX*8), Y4
-	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y5
-	VCMPPD      $0x1e, constants<>+1936(SB), Y4, Y6
-	VORPD       Y6, Y5, Y5
-	VMOVMSKPD   Y5, SI
-	TESTL       SI, SI
-	JZ          quick1301
-	VMOVAPD     Y4, Y5
-	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y7
-	VMULPD      constants<>+2448(SB), Y4, Y6
-	VBLENDVPD   Y7, Y6, Y4, Y4
-	VANDPD      constants<>+2480(SB), Y7, Y6
-	VPADDQ      Y0, Y4, Y4
-	VPSRLQ      $0x34, Y4, Y7
-	VORPD       Y1, Y7, Y7
-	VSUBPD      constants<>+2640(SB), Y7, Y7
-	VANDPD      constants<>+2576(SB), Y4, Y4
-	VPADDQ      constants<>+2512(SB), Y4, Y4
-	VADDPD      Y6, Y7, Y7
-	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+2032(SB), Y4, Y6
-	VDIVPD      Y6, Y4, Y6
-	VMULPD      Y6, Y6, Y8
-	VMULPD      Y8, Y8, Y9
-	VMOVUPD     constants<>+1744(SB), Y10
-	VFMADD213PD constants<>+1680(SB), Y9, Y10
-	VFMADD213PD constants<>+1616(SB), Y9, Y10
-	VFMADD213PD constants<>+1552(SB), Y9, Y10
-	VMOVUPD     constants<>+1712(SB), Y11
-	VFMADD213PD constants<>+1648(SB), Y9, Y11
-	VFMADD213PD constants<>+1584(SB), Y9, Y11
-	VMULPD      Y3, Y4, Y12
-	VMULPD      Y4, Y12, Y12
-	VMOVAPD     Y12, Y13
-	VFMADD231PD Y11, Y9, Y13
-	VFMADD231PD Y10, Y8, Y13
-	VMULPD      constants<>+2384(SB), Y7, Y9
-	VFMADD231PD Y13, Y6, Y9
-	VSUBPD      Y9, Y12, Y12
-	VSUBPD      Y4, Y12, Y12
-	VFMSUB132PD constants<>+2352(SB), Y12, Y7
-	VMOVAPD     Y7, Y4
-	VXORPD      Y6, Y6, Y6
-	VCMPPD      $0x00, Y6, Y5, Y7
-	VBLENDVPD   Y7, constants<>+1776(SB), Y4, Y4
-	VCMPPD      $0x00, constants<>+1808(SB), Y5, Y7
-	VBLENDVPD   Y7, constants<>+1808(SB), Y4, Y4
-	VCMPPD      $0x19, Y6, Y5, Y7
-	VBLENDVPD   Y7, constants<>+1840(SB), Y4, Y4
-	JMP         done1302
-
-quick1301:
-	VPADDQ      Y0, Y4, Y4
-	VPSRLQ      $0x34, Y4, Y5
-	VORPD       Y1, Y5, Y5
-	VSUBPD      constants<>+2640(SB), Y5, Y5
-	VANDPD      constants<>+2576(SB), Y4, Y4
-	VPADDQ      constants<>+2512(SB), Y4, Y4
-	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+2032(SB), Y4, Y6
-	VDIVPD      Y6, Y4, Y6
-	VMULPD      Y6, Y6, Y7
-	VMULPD      Y7, Y7, Y8
-	VMOVUPD     constants<>+1744(SB), Y9
-	VFMADD213PD constants<>+1680(SB), Y8, Y9
-	VFMADD213PD constants<>+1616(SB), Y8, Y9
-	VFMADD213PD constants<>+1552(SB), Y8, Y9
-	VMOVUPD     constants<>+1712(SB), Y10
-	VFMADD213PD constants<>+1648(SB), Y8, Y10
-	VFMADD213PD constants<>+1584(SB), Y8, Y10
-	VMULPD      Y3, Y4, Y11
-	VMULPD      Y4, Y11, Y11
-	VMOVAPD     Y11, Y12
-	VFMADD231PD Y10, Y8, Y12
-	VFMADD231PD Y9, Y7, Y12
-	VMULPD      constants<>+2384(SB), Y5, Y8
-	VFMADD231PD Y12, Y6, Y8
-	VSUBPD      Y8, Y11, Y11
-	VSUBPD      Y4, Y11, Y11
-	VFMSUB132PD constants<>+2352(SB), Y11, Y5
-	VMOVAPD     Y5, Y4
-
-done1302:
-	VMOVUPD     Y4, (AX)(BX*8)
-	VMOVUPD     32(CX)(BX*8), Y4
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y5
 	VCMPPD      $0x1e, constants<>+1936(SB), Y4, Y6
 	VORPD       Y6, Y5, Y5
@@ -22646,24 +22706,14 @@ quick1303:
 	VMOVAPD     Y5, Y4
 
 done1304:
-	VMOVUPD Y4, 32(AX)(BX*8)
-	ADDQ    $0x00000008, BX
-	SUBQ    $0x00000008, DX
-	CMPQ    DX, $0x00000008
-	JGE     whole1299
-
-rest1300:
-	CMPQ DX, $0x00000004
-	JLT  rest1306
-
-whole1305:
-	VMOVUPD     (CX)(BX*8), Y4
+	VMOVUPD     Y4, (AX)(BX*8)
+	VMOVUPD     32(CX)(BX*8), Y4
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y5
 	VCMPPD      $0x1e, constants<>+1936(SB), Y4, Y6
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick1307
+	JZ          quick1305
 	VMOVAPD     Y4, Y5
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y7
 	VMULPD      constants<>+2448(SB), Y4, Y6
@@ -22706,9 +22756,9 @@ whole1305:
 	VBLENDVPD   Y7, constants<>+1808(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
 	VBLENDVPD   Y7, constants<>+1840(SB), Y4, Y4
-	JMP         done1308
+	JMP         done1306
 
-quick1307:
+quick1305:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
@@ -22739,16 +22789,110 @@ quick1307:
 	VFMSUB132PD constants<>+2352(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
-done1308:
+done1306:
+	VMOVUPD Y4, 32(AX)(BX*8)
+	ADDQ    $0x00000008, BX
+	SUBQ    $0x00000008, DX
+	CMPQ    DX, $0x00000008
+	JGE     whole1301
+
+rest1302:
+	CMPQ DX, $0x00000004
+	JLT  rest1308
+
+whole1307:
+	VMOVUPD     (CX)(BX*8), Y4
+	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y5
+	VCMPPD      $0x1e, constants<>+1936(SB), Y4, Y6
+	VORPD       Y6, Y5, Y5
+	VMOVMSKPD   Y5, SI
+	TESTL       SI, SI
+	JZ          quick1309
+	VMOVAPD     Y4, Y5
+	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y7
+	VMULPD      constants<>+2448(SB), Y4, Y6
+	VBLENDVPD   Y7, Y6, Y4, Y4
+	VANDPD      constants<>+2480(SB), Y7, Y6
+	VPADDQ      Y0, Y4, Y4
+	VPSRLQ      $0x34, Y4, Y7
+	VORPD       Y1, Y7, Y7
+	VSUBPD      constants<>+2640(SB), Y7, Y7
+	VANDPD      constants<>+2576(SB), Y4, Y4
+	VPADDQ      constants<>+2512(SB), Y4, Y4
+	VADDPD      Y6, Y7, Y7
+	VSUBPD      Y2, Y4, Y4
+	VADDPD      constants<>+2032(SB), Y4, Y6
+	VDIVPD      Y6, Y4, Y6
+	VMULPD      Y6, Y6, Y8
+	VMULPD      Y8, Y8, Y9
+	VMOVUPD     constants<>+1744(SB), Y10
+	VFMADD213PD constants<>+1680(SB), Y9, Y10
+	VFMADD213PD constants<>+1616(SB), Y9, Y10
+	VFMADD213PD constants<>+1552(SB), Y9, Y10
+	VMOVUPD     constants<>+1712(SB), Y11
+	VFMADD213PD constants<>+1648(SB), Y9, Y11
+	VFMADD213PD constants<>+1584(SB), Y9, Y11
+	VMULPD      Y3, Y4, Y12
+	VMULPD      Y4, Y12, Y12
+	VMOVAPD     Y12, Y13
+	VFMADD231PD Y11, Y9, Y13
+	VFMADD231PD Y10, Y8, Y13
+	VMULPD      constants<>+2384(SB), Y7, Y9
+	VFMADD231PD Y13, Y6, Y9
+	VSUBPD      Y9, Y12, Y12
+	VSUBPD      Y4, Y12, Y12
+	VFMSUB132PD constants<>+2352(SB), Y12, Y7
+	VMOVAPD     Y7, Y4
+	VXORPD      Y6, Y6, Y6
+	VCMPPD      $0x00, Y6, Y5, Y7
+	VBLENDVPD   Y7, constants<>+1776(SB), Y4, Y4
+	VCMPPD      $0x00, constants<>+1808(SB), Y5, Y7
+	VBLENDVPD   Y7, constants<>+1808(SB), Y4, Y4
+	VCMPPD      $0x19, Y6, Y5, Y7
+	VBLENDVPD   Y7, constants<>+1840(SB), Y4, Y4
+	JMP         done1310
+
+quick1309:
+	VPADDQ      Y0, Y4, Y4
+	VPSRLQ      $0x34, Y4, Y5
+	VORPD       Y1, Y5, Y5
+	VSUBPD      constants<>+2640(SB), Y5, Y5
+	VANDPD      constants<>+2576(SB), Y4, Y4
+	VPADDQ      constants<>+2512(SB), Y4, Y4
+	VSUBPD      Y2, Y4, Y4
+	VADDPD      constants<>+2032(SB), Y4, Y6
+	VDIVPD      Y6, Y4, Y6
+	VMULPD      Y6, Y6, Y7
+	VMULPD      Y7, Y7, Y8
+	VMOVUPD     constants<>+1744(SB), Y9
+	VFMADD213PD constants<>+1680(SB), Y8, Y9
+	VFMADD213PD constants<>+1616(SB), Y8, Y9
+	VFMADD213PD constants<>+1552(SB), Y8, Y9
+	VMOVUPD     constants<>+1712(SB), Y10
+	VFMADD213PD constants<>+1648(SB), Y8, Y10
+	VFMADD213PD constants<>+1584(SB), Y8, Y10
+	VMULPD      Y3, Y4, Y11
+	VMULPD      Y4, Y11, Y11
+	VMOVAPD     Y11, Y12
+	VFMADD231PD Y10, Y8, Y12
+	VFMADD231PD Y9, Y7, Y12
+	VMULPD      constants<>+2384(SB), Y5, Y8
+	VFMADD231PD Y12, Y6, Y8
+	VSUBPD      Y8, Y11, Y11
+	VSUBPD      Y4, Y11, Y11
+	VFMSUB132PD constants<>+2352(SB), Y11, Y5
+	VMOVAPD     Y5, Y4
+
+done1310:
 	VMOVUPD Y4, (AX)(BX*8)
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole1305
+	JGE     whole1307
 
-rest1306:
+rest1308:
 	TESTQ       DX, DX
-	JZ          done1309
+	JZ          done1311
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -22761,7 +22905,7 @@ rest1306:
 	VORPD       Y6, Y4, Y4
 	VMOVMSKPD   Y4, CX
 	TESTL       CX, CX
-	JZ          quick1310
+	JZ          quick1312
 	VMOVAPD     Y5, Y4
 	VCMPPD      $0x19, constants<>+2416(SB), Y5, Y7
 	VMULPD      constants<>+2448(SB), Y5, Y6
@@ -22804,9 +22948,9 @@ rest1306:
 	VBLENDVPD   Y7, constants<>+1808(SB), Y0, Y0
 	VCMPPD      $0x19, Y1, Y4, Y7
 	VBLENDVPD   Y7, constants<>+1840(SB), Y0, Y0
-	JMP         done1311
+	JMP         done1313
 
-quick1310:
+quick1312:
 	VPADDQ      Y0, Y5, Y5
 	VPSRLQ      $0x34, Y5, Y0
 	VORPD       Y1, Y0, Y0
@@ -22837,26 +22981,26 @@ quick1310:
 	VFMSUB132PD constants<>+2352(SB), Y3, Y0
 	VMOVAPD     Y0, Y0
 
-done1311:
+done1313:
 	CMPQ    DX, $0x04
-	JLT     partial1312
+	JLT     partial1314
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1314
+	JMP     stored1316
 
-partial1312:
+partial1314:
 	CMPQ         DX, $0x02
-	JLT          single1313
+	JLT          single1315
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1314
+	JEQ          stored1316
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1314
+	JMP          stored1316
 
-single1313:
+single1315:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1314:
-done1309:
+stored1316:
+done1311:
 	VZEROUPPER
 	RET
 
@@ -22870,16 +23014,16 @@ TEXT ·expShift256(SB), $0-64
 	VXORPD       Y1, Y1, Y1
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000004
-	JLT          rest1316
+	JLT          rest1318
 
-whole1315:
+whole1317:
 	VMOVUPD      (CX)(BX*8), Y2
 	VSUBPD       Y0, Y2, Y2
 	VANDPD       constants<>+1968(SB), Y2, Y3
 	VCMPPD       $0x06, constants<>+2096(SB), Y3, Y3
 	VMOVMSKPD    Y3, SI
 	TESTL        SI, SI
-	JZ           quick1317
+	JZ           quick1319
 	VMOVUPD      constants<>+2160(SB), Y3
 	VMAXPD       Y2, Y3, Y2
 	VMOVUPD      constants<>+2192(SB), Y3
@@ -22918,9 +23062,9 @@ whole1315:
 	VPADDQ       constants<>+2000(SB), Y3, Y3
 	VMULPD       Y4, Y2, Y2
 	VMULPD       Y3, Y2, Y2
-	JMP          done1318
+	JMP          done1320
 
-quick1317:
+quick1319:
 	VMOVUPD      constants<>+2256(SB), Y3
 	VFMADD231PD  constants<>+2224(SB), Y2, Y3
 	VSUBPD       constants<>+2256(SB), Y3, Y4
@@ -22947,17 +23091,17 @@ quick1317:
 	VPSLLQ       $0x34, Y3, Y3
 	VPADDQ       Y3, Y2, Y2
 
-done1318:
+done1320:
 	VMOVUPD Y2, (AX)(BX*8)
 	VADDPD  Y2, Y1, Y1
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole1315
+	JGE     whole1317
 
-rest1316:
+rest1318:
 	TESTQ        DX, DX
-	JZ           done1319
+	JZ           done1321
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -22969,7 +23113,7 @@ rest1316:
 	VCMPPD       $0x06, constants<>+2096(SB), Y0, Y0
 	VMOVMSKPD    Y0, CX
 	TESTL        CX, CX
-	JZ           quick1320
+	JZ           quick1322
 	VMOVUPD      constants<>+2160(SB), Y0
 	VMAXPD       Y3, Y0, Y3
 	VMOVUPD      constants<>+2192(SB), Y0
@@ -23008,9 +23152,9 @@ rest1316:
 	VPADDQ       constants<>+2000(SB), Y0, Y0
 	VMULPD       Y4, Y3, Y3
 	VMULPD       Y0, Y3, Y0
-	JMP          done1321
+	JMP          done1323
 
-quick1320:
+quick1322:
 	VMOVUPD      constants<>+2256(SB), Y0
 	VFMADD231PD  constants<>+2224(SB), Y3, Y0
 	VSUBPD       constants<>+2256(SB), Y0, Y4
@@ -23037,29 +23181,29 @@ quick1320:
 	VPSLLQ       $0x34, Y0, Y0
 	VPADDQ       Y0, Y3, Y0
 
-done1321:
+done1323:
 	CMPQ    DX, $0x04
-	JLT     partial1322
+	JLT     partial1324
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1324
+	JMP     stored1326
 
-partial1322:
+partial1324:
 	CMPQ         DX, $0x02
-	JLT          single1323
+	JLT          single1325
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1324
+	JEQ          stored1326
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       X3, 16(AX)(BX*8)
-	JMP          stored1324
+	JMP          stored1326
 
-single1323:
+single1325:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1324:
+stored1326:
 	VANDPD Y2, Y0, Y0
 	VADDPD Y0, Y1, Y1
 
-done1319:
+done1321:
 	VPERM2F128 $0x01, Y1, Y1, Y0
 	VADDPD     Y0, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y0
@@ -23077,9 +23221,9 @@ TEXT ·max256(SB), $0-32
 	VXORPD  Y1, Y1, Y1
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000004
-	JLT     rest1326
+	JLT     rest1328
 
-whole1325:
+whole1327:
 	VMOVUPD (AX)(DX*8), Y2
 	VMAXPD  Y2, Y0, Y0
 	VCMPPD  $0x03, Y2, Y2, Y2
@@ -23087,11 +23231,11 @@ whole1325:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole1325
+	JGE     whole1327
 
-rest1326:
+rest1328:
 	TESTQ      CX, CX
-	JZ         done1327
+	JZ         done1329
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPD    (BX)(CX*8), Y2
@@ -23102,17 +23246,17 @@ rest1326:
 	VCMPPD     $0x03, Y3, Y3, Y3
 	VORPD      Y3, Y1, Y1
 
-done1327:
+done1329:
 	VPERM2F128 $0x01, Y0, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VMOVMSKPD  Y1, AX
 	TESTL      AX, AX
-	JZ         numbers1328
+	JZ         numbers1330
 	VMOVUPD    constants<>+1840(SB), Y0
 
-numbers1328:
+numbers1330:
 	MOVSD X0, ret+24(FP)
 	VZEROUPPER
 	RET
@@ -23126,9 +23270,9 @@ TEXT ·addScaled256(SB), $0-56
 	VBROADCASTSD a+48(FP), Y0
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
-	JLT          rest1330
+	JLT          rest1332
 
-whole1329:
+whole1331:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
@@ -23144,24 +23288,24 @@ whole1329:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole1329
+	JGE         whole1331
 
-rest1330:
+rest1332:
 	CMPQ DX, $0x00000004
-	JLT  rest1332
+	JLT  rest1334
 
-whole1331:
+whole1333:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole1331
+	JGE         whole1333
 
-rest1332:
+rest1334:
 	TESTQ       DX, DX
-	JZ          done1333
+	JZ          done1335
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -23170,24 +23314,24 @@ rest1332:
 	VMASKMOVPD  (CX)(BX*8), Y1, Y1
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial1334
+	JLT         partial1336
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored1336
+	JMP         stored1338
 
-partial1334:
+partial1336:
 	CMPQ         DX, $0x02
-	JLT          single1335
+	JLT          single1337
 	VMOVUPD      X2, (AX)(BX*8)
-	JEQ          stored1336
+	JEQ          stored1338
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1336
+	JMP          stored1338
 
-single1335:
+single1337:
 	VMOVSD X2, (AX)(BX*8)
 
-stored1336:
-done1333:
+stored1338:
+done1335:
 	VZEROUPPER
 	RET
 
@@ -23203,9 +23347,9 @@ TEXT ·dot256(SB), $0-56
 	VXORPD Y3, Y3, Y3
 	XORQ   BX, BX
 	CMPQ   DX, $0x00000010
-	JLT    rest1338
+	JLT    rest1340
 
-whole1337:
+whole1339:
 	VMOVUPD     (CX)(BX*8), Y4
 	VMOVUPD     (AX)(BX*8), Y5
 	VFMADD231PD Y4, Y5, Y0
@@ -23221,24 +23365,24 @@ whole1337:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole1337
+	JGE         whole1339
 
-rest1338:
+rest1340:
 	CMPQ DX, $0x00000004
-	JLT  rest1340
+	JLT  rest1342
 
-whole1339:
+whole1341:
 	VMOVUPD     (CX)(BX*8), Y4
 	VMOVUPD     (AX)(BX*8), Y5
 	VFMADD231PD Y4, Y5, Y0
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole1339
+	JGE         whole1341
 
-rest1340:
+rest1342:
 	TESTQ       DX, DX
-	JZ          done1341
+	JZ          done1343
 	LEAQ        constants<>+672(SB), SI
 	NEGQ        DX
 	VMOVUPD     (SI)(DX*8), Y4
@@ -23246,7 +23390,7 @@ rest1340:
 	VMASKMOVPD  (AX)(BX*8), Y4, Y4
 	VFMADD231PD Y5, Y4, Y0
 
-done1341:
+done1343:
 	VADDPD       Y1, Y0, Y0
 	VADDPD       Y3, Y2, Y2
 	VADDPD       Y2, Y0, Y0
@@ -23270,9 +23414,9 @@ TEXT ·entropy256(SB), $0-32
 	VXORPD  Y4, Y4, Y4
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000008
-	JLT     rest1343
+	JLT     rest1345
 
-whole1342:
+whole1344:
 	VMOVUPD     (AX)(DX*8), Y5
 	VMAXPD      constants<>+2416(SB), Y5, Y6
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y7
@@ -23280,7 +23424,7 @@ whole1342:
 	VORPD       Y8, Y7, Y7
 	VMOVMSKPD   Y7, BX
 	TESTL       BX, BX
-	JZ          quick1344
+	JZ          quick1346
 	VMOVAPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y9
 	VMULPD      constants<>+2448(SB), Y6, Y8
@@ -23323,9 +23467,9 @@ whole1342:
 	VBLENDVPD   Y9, constants<>+1808(SB), Y6, Y6
 	VCMPPD      $0x19, Y8, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1840(SB), Y6, Y6
-	JMP         done1345
+	JMP         done1347
 
-quick1344:
+quick1346:
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y7
 	VORPD       Y1, Y7, Y7
@@ -23356,7 +23500,7 @@ quick1344:
 	VFMSUB132PD constants<>+2352(SB), Y13, Y7
 	VMOVAPD     Y7, Y6
 
-done1345:
+done1347:
 	VFNMADD231PD Y5, Y6, Y4
 	VMOVUPD      32(AX)(DX*8), Y5
 	VMAXPD       constants<>+2416(SB), Y5, Y6
@@ -23365,7 +23509,7 @@ done1345:
 	VORPD        Y8, Y7, Y7
 	VMOVMSKPD    Y7, BX
 	TESTL        BX, BX
-	JZ           quick1346
+	JZ           quick1348
 	VMOVAPD      Y6, Y7
 	VCMPPD       $0x19, constants<>+2416(SB), Y6, Y9
 	VMULPD       constants<>+2448(SB), Y6, Y8
@@ -23408,9 +23552,9 @@ done1345:
 	VBLENDVPD    Y9, constants<>+1808(SB), Y6, Y6
 	VCMPPD       $0x19, Y8, Y7, Y9
 	VBLENDVPD    Y9, constants<>+1840(SB), Y6, Y6
-	JMP          done1347
+	JMP          done1349
 
-quick1346:
+quick1348:
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y7
 	VORPD       Y1, Y7, Y7
@@ -23441,18 +23585,18 @@ quick1346:
 	VFMSUB132PD constants<>+2352(SB), Y13, Y7
 	VMOVAPD     Y7, Y6
 
-done1347:
+done1349:
 	VFNMADD231PD Y5, Y6, Y4
 	ADDQ         $0x00000008, DX
 	SUBQ         $0x00000008, CX
 	CMPQ         CX, $0x00000008
-	JGE          whole1342
+	JGE          whole1344
 
-rest1343:
+rest1345:
 	CMPQ CX, $0x00000004
-	JLT  rest1349
+	JLT  rest1351
 
-whole1348:
+whole1350:
 	VMOVUPD     (AX)(DX*8), Y5
 	VMAXPD      constants<>+2416(SB), Y5, Y6
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y7
@@ -23460,7 +23604,7 @@ whole1348:
 	VORPD       Y8, Y7, Y7
 	VMOVMSKPD   Y7, BX
 	TESTL       BX, BX
-	JZ          quick1350
+	JZ          quick1352
 	VMOVAPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y9
 	VMULPD      constants<>+2448(SB), Y6, Y8
@@ -23503,9 +23647,9 @@ whole1348:
 	VBLENDVPD   Y9, constants<>+1808(SB), Y6, Y6
 	VCMPPD      $0x19, Y8, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1840(SB), Y6, Y6
-	JMP         done1351
+	JMP         done1353
 
-quick1350:
+quick1352:
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y7
 	VORPD       Y1, Y7, Y7
@@ -23536,16 +23680,16 @@ quick1350:
 	VFMSUB132PD constants<>+2352(SB), Y13, Y7
 	VMOVAPD     Y7, Y6
 
-done1351:
+done1353:
 	VFNMADD231PD Y5, Y6, Y4
 	ADDQ         $0x00000004, DX
 	SUBQ         $0x00000004, CX
 	CMPQ         CX, $0x00000004
-	JGE          whole1348
+	JGE          whole1350
 
-rest1349:
+rest1351:
 	TESTQ       CX, CX
-	JZ          done1352
+	JZ          done1354
 	LEAQ        constants<>+672(SB), BX
 	NEGQ        CX
 	VMOVUPD     (BX)(CX*8), Y5
@@ -23556,7 +23700,7 @@ rest1349:
 	VORPD       Y8, Y7, Y7
 	VMOVMSKPD   Y7, AX
 	TESTL       AX, AX
-	JZ          quick1353
+	JZ          quick1355
 	VMOVAPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y9
 	VMULPD      constants<>+2448(SB), Y6, Y8
@@ -23599,9 +23743,9 @@ rest1349:
 	VBLENDVPD   Y9, constants<>+1808(SB), Y0, Y0
 	VCMPPD      $0x19, Y1, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1840(SB), Y0, Y0
-	JMP         done1354
+	JMP         done1356
 
-quick1353:
+quick1355:
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y0
 	VORPD       Y1, Y0, Y0
@@ -23632,10 +23776,10 @@ quick1353:
 	VFMSUB132PD constants<>+2352(SB), Y3, Y0
 	VMOVAPD     Y0, Y0
 
-done1354:
+done1356:
 	VFNMADD231PD Y5, Y0, Y4
 
-done1352:
+done1354:
 	VEXTRACTF128 $0x01, Y4, X0
 	VADDPD       X0, X4, X0
 	VPERMILPD    $0x01, X0, X1
@@ -23658,9 +23802,9 @@ TEXT ·vectorTable256(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000020
-	JLT  rest1356
+	JLT  rest1358
 
-panel1355:
+panel1357:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Y0, Y0, Y0
@@ -23673,9 +23817,9 @@ panel1355:
 	VXORPD Y7, Y7, Y7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows1359
+	JLT    rows1361
 
-row1358:
+row1360:
 	VBROADCASTSD (CX), Y8
 	VFMADD231PD  (R10), Y8, Y0
 	VFMADD231PD  32(R10), Y8, Y1
@@ -23689,9 +23833,9 @@ row1358:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1358
+	JGE          row1360
 
-rows1359:
+rows1361:
 	VMOVUPD Y0, (AX)(R9*1)
 	VMOVUPD Y1, 32(AX)(R9*1)
 	VMOVUPD Y2, 64(AX)(R9*1)
@@ -23703,13 +23847,13 @@ rows1359:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000020, R11
 	CMPQ    R11, $0x00000020
-	JGE     panel1355
+	JGE     panel1357
 
-rest1356:
+rest1358:
 	TESTQ   R11, R11
-	JZ      done1357
+	JZ      done1359
 	CMPQ    R11, $0x00000004
-	JGT     wider1360
+	JGT     wider1362
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
 	NEGQ    R10
@@ -23722,9 +23866,9 @@ rest1356:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1362
+	JLT     rows1364
 
-row1361:
+row1363:
 	VBROADCASTSD (CX), Y5
 	VMASKMOVPD   (R10), Y0, Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -23741,13 +23885,13 @@ row1361:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1361
+	JGE          row1363
 
-rows1362:
+rows1364:
 	CMPQ DX, $0x00000001
-	JLT  rows1364
+	JLT  rows1366
 
-row1363:
+row1365:
 	VBROADCASTSD (CX), Y5
 	VMASKMOVPD   (R10), Y0, Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -23755,35 +23899,35 @@ row1363:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1363
+	JGE          row1365
 
-rows1364:
+rows1366:
 	VADDPD  Y3, Y1, Y1
 	VADDPD  Y4, Y2, Y2
 	VADDPD  Y2, Y1, Y1
 	CMPQ    R11, $0x04
-	JLT     partial1365
+	JLT     partial1367
 	VMOVUPD Y1, (AX)(R9*1)
-	JMP     stored1367
+	JMP     stored1369
 
-partial1365:
+partial1367:
 	CMPQ         R11, $0x02
-	JLT          single1366
+	JLT          single1368
 	VMOVUPD      X1, (AX)(R9*1)
-	JEQ          stored1367
+	JEQ          stored1369
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(AX)(R9*1)
-	JMP          stored1367
+	JMP          stored1369
 
-single1366:
+single1368:
 	VMOVSD X1, (AX)(R9*1)
 
-stored1367:
-	JMP done1357
+stored1369:
+	JMP done1359
 
-wider1360:
+wider1362:
 	CMPQ    R11, $0x00000008
-	JGT     wider1368
+	JGT     wider1370
 	SUBQ    $0x00000004, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
@@ -23801,9 +23945,9 @@ wider1360:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1370
+	JLT     rows1372
 
-row1369:
+row1371:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VMASKMOVPD   32(R10), Y0, Y10
@@ -23824,13 +23968,13 @@ row1369:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1369
+	JGE          row1371
 
-rows1370:
+rows1372:
 	CMPQ DX, $0x00000001
-	JLT  rows1372
+	JLT  rows1374
 
-row1371:
+row1373:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VMASKMOVPD   32(R10), Y0, Y10
@@ -23839,9 +23983,9 @@ row1371:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1371
+	JGE          row1373
 
-rows1372:
+rows1374:
 	VADDPD  Y5, Y1, Y1
 	VADDPD  Y6, Y2, Y2
 	VADDPD  Y7, Y3, Y3
@@ -23850,28 +23994,28 @@ rows1372:
 	VADDPD  Y4, Y2, Y2
 	VMOVUPD Y1, (AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1373
+	JLT     partial1375
 	VMOVUPD Y2, 32(AX)(R9*1)
-	JMP     stored1375
+	JMP     stored1377
 
-partial1373:
+partial1375:
 	CMPQ         R11, $0x02
-	JLT          single1374
+	JLT          single1376
 	VMOVUPD      X2, 32(AX)(R9*1)
-	JEQ          stored1375
+	JEQ          stored1377
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 48(AX)(R9*1)
-	JMP          stored1375
+	JMP          stored1377
 
-single1374:
+single1376:
 	VMOVSD X2, 32(AX)(R9*1)
 
-stored1375:
-	JMP done1357
+stored1377:
+	JMP done1359
 
-wider1368:
+wider1370:
 	CMPQ    R11, $0x0000000c
-	JGT     wider1376
+	JGT     wider1378
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -23887,9 +24031,9 @@ wider1368:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1378
+	JLT     rows1380
 
-row1377:
+row1379:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -23904,13 +24048,13 @@ row1377:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1377
+	JGE          row1379
 
-rows1378:
+rows1380:
 	CMPQ DX, $0x00000001
-	JLT  rows1380
+	JLT  rows1382
 
-row1379:
+row1381:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -23920,37 +24064,37 @@ row1379:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1379
+	JGE          row1381
 
-rows1380:
+rows1382:
 	VADDPD  Y4, Y1, Y1
 	VADDPD  Y5, Y2, Y2
 	VADDPD  Y6, Y3, Y3
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1381
+	JLT     partial1383
 	VMOVUPD Y3, 64(AX)(R9*1)
-	JMP     stored1383
+	JMP     stored1385
 
-partial1381:
+partial1383:
 	CMPQ         R11, $0x02
-	JLT          single1382
+	JLT          single1384
 	VMOVUPD      X3, 64(AX)(R9*1)
-	JEQ          stored1383
+	JEQ          stored1385
 	VEXTRACTF128 $0x01, Y3, X0
 	VMOVSD       X0, 80(AX)(R9*1)
-	JMP          stored1383
+	JMP          stored1385
 
-single1382:
+single1384:
 	VMOVSD X3, 64(AX)(R9*1)
 
-stored1383:
-	JMP done1357
+stored1385:
+	JMP done1359
 
-wider1376:
+wider1378:
 	CMPQ    R11, $0x00000010
-	JGT     wider1384
+	JGT     wider1386
 	SUBQ    $0x0000000c, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -23968,9 +24112,9 @@ wider1376:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1386
+	JLT     rows1388
 
-row1385:
+row1387:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -23987,13 +24131,13 @@ row1385:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1385
+	JGE          row1387
 
-rows1386:
+rows1388:
 	CMPQ DX, $0x00000001
-	JLT  rows1388
+	JLT  rows1390
 
-row1387:
+row1389:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -24004,9 +24148,9 @@ row1387:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1387
+	JGE          row1389
 
-rows1388:
+rows1390:
 	VADDPD  Y5, Y1, Y1
 	VADDPD  Y6, Y2, Y2
 	VADDPD  Y7, Y3, Y3
@@ -24015,28 +24159,28 @@ rows1388:
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1389
+	JLT     partial1391
 	VMOVUPD Y4, 96(AX)(R9*1)
-	JMP     stored1391
+	JMP     stored1393
 
-partial1389:
+partial1391:
 	CMPQ         R11, $0x02
-	JLT          single1390
+	JLT          single1392
 	VMOVUPD      X4, 96(AX)(R9*1)
-	JEQ          stored1391
+	JEQ          stored1393
 	VEXTRACTF128 $0x01, Y4, X0
 	VMOVSD       X0, 112(AX)(R9*1)
-	JMP          stored1391
+	JMP          stored1393
 
-single1390:
+single1392:
 	VMOVSD X4, 96(AX)(R9*1)
 
-stored1391:
-	JMP done1357
+stored1393:
+	JMP done1359
 
-wider1384:
+wider1386:
 	CMPQ    R11, $0x00000014
-	JGT     wider1392
+	JGT     wider1394
 	SUBQ    $0x00000010, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -24051,9 +24195,9 @@ wider1384:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1394
+	JLT     rows1396
 
-row1393:
+row1395:
 	VBROADCASTSD (CX), Y6
 	VFMADD231PD  (R10), Y6, Y1
 	VFMADD231PD  32(R10), Y6, Y2
@@ -24065,36 +24209,36 @@ row1393:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1393
+	JGE          row1395
 
-rows1394:
+rows1396:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	VMOVUPD Y4, 96(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1395
+	JLT     partial1397
 	VMOVUPD Y5, 128(AX)(R9*1)
-	JMP     stored1397
+	JMP     stored1399
 
-partial1395:
+partial1397:
 	CMPQ         R11, $0x02
-	JLT          single1396
+	JLT          single1398
 	VMOVUPD      X5, 128(AX)(R9*1)
-	JEQ          stored1397
+	JEQ          stored1399
 	VEXTRACTF128 $0x01, Y5, X0
 	VMOVSD       X0, 144(AX)(R9*1)
-	JMP          stored1397
+	JMP          stored1399
 
-single1396:
+single1398:
 	VMOVSD X5, 128(AX)(R9*1)
 
-stored1397:
-	JMP done1357
+stored1399:
+	JMP done1359
 
-wider1392:
+wider1394:
 	CMPQ    R11, $0x00000018
-	JGT     wider1398
+	JGT     wider1400
 	SUBQ    $0x00000014, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -24110,9 +24254,9 @@ wider1392:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1400
+	JLT     rows1402
 
-row1399:
+row1401:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -24125,37 +24269,37 @@ row1399:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1399
+	JGE          row1401
 
-rows1400:
+rows1402:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	VMOVUPD Y4, 96(AX)(R9*1)
 	VMOVUPD Y5, 128(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1401
+	JLT     partial1403
 	VMOVUPD Y6, 160(AX)(R9*1)
-	JMP     stored1403
+	JMP     stored1405
 
-partial1401:
+partial1403:
 	CMPQ         R11, $0x02
-	JLT          single1402
+	JLT          single1404
 	VMOVUPD      X6, 160(AX)(R9*1)
-	JEQ          stored1403
+	JEQ          stored1405
 	VEXTRACTF128 $0x01, Y6, X0
 	VMOVSD       X0, 176(AX)(R9*1)
-	JMP          stored1403
+	JMP          stored1405
 
-single1402:
+single1404:
 	VMOVSD X6, 160(AX)(R9*1)
 
-stored1403:
-	JMP done1357
+stored1405:
+	JMP done1359
 
-wider1398:
+wider1400:
 	CMPQ    R11, $0x0000001c
-	JGT     wider1404
+	JGT     wider1406
 	SUBQ    $0x00000018, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -24172,9 +24316,9 @@ wider1398:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1406
+	JLT     rows1408
 
-row1405:
+row1407:
 	VBROADCASTSD (CX), Y8
 	VFMADD231PD  (R10), Y8, Y1
 	VFMADD231PD  32(R10), Y8, Y2
@@ -24188,9 +24332,9 @@ row1405:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1405
+	JGE          row1407
 
-rows1406:
+rows1408:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
@@ -24198,26 +24342,26 @@ rows1406:
 	VMOVUPD Y5, 128(AX)(R9*1)
 	VMOVUPD Y6, 160(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1407
+	JLT     partial1409
 	VMOVUPD Y7, 192(AX)(R9*1)
-	JMP     stored1409
+	JMP     stored1411
 
-partial1407:
+partial1409:
 	CMPQ         R11, $0x02
-	JLT          single1408
+	JLT          single1410
 	VMOVUPD      X7, 192(AX)(R9*1)
-	JEQ          stored1409
+	JEQ          stored1411
 	VEXTRACTF128 $0x01, Y7, X0
 	VMOVSD       X0, 208(AX)(R9*1)
-	JMP          stored1409
+	JMP          stored1411
 
-single1408:
+single1410:
 	VMOVSD X7, 192(AX)(R9*1)
 
-stored1409:
-	JMP done1357
+stored1411:
+	JMP done1359
 
-wider1404:
+wider1406:
 	SUBQ    $0x0000001c, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -24235,9 +24379,9 @@ wider1404:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1412
+	JLT     rows1414
 
-row1411:
+row1413:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -24252,9 +24396,9 @@ row1411:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1411
+	JGE          row1413
 
-rows1412:
+rows1414:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
@@ -24263,24 +24407,24 @@ rows1412:
 	VMOVUPD Y6, 160(AX)(R9*1)
 	VMOVUPD Y7, 192(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1413
+	JLT     partial1415
 	VMOVUPD Y8, 224(AX)(R9*1)
-	JMP     stored1415
+	JMP     stored1417
 
-partial1413:
+partial1415:
 	CMPQ         R11, $0x02
-	JLT          single1414
+	JLT          single1416
 	VMOVUPD      X8, 224(AX)(R9*1)
-	JEQ          stored1415
+	JEQ          stored1417
 	VEXTRACTF128 $0x01, Y8, X0
 	VMOVSD       X0, 240(AX)(R9*1)
-	JMP          stored1415
+	JMP          stored1417
 
-single1414:
+single1416:
 	VMOVSD X8, 224(AX)(R9*1)
 
-stored1415:
-done1357:
+stored1417:
+done1359:
 	VZEROUPPER
 	RET
 
@@ -24298,9 +24442,9 @@ TEXT ·tableVector256(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest1417
+	JLT  rest1419
 
-block1416:
+block1418:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -24314,9 +24458,9 @@ block1416:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000004
-	JLT    rest1421
+	JLT    rest1423
 
-whole1420:
+whole1422:
 	VMOVUPD     (R11), Y8
 	VFMADD231PD (R12), Y8, Y0
 	VFMADD231PD (R12)(DI*1), Y8, Y1
@@ -24331,11 +24475,11 @@ whole1420:
 	ADDQ        $0x00000004, R13
 	SUBQ        $0x00000004, R14
 	CMPQ        R14, $0x00000004
-	JGE         whole1420
+	JGE         whole1422
 
-rest1421:
+rest1423:
 	TESTQ       R14, R14
-	JZ          done1423
+	JZ          done1425
 	LEAQ        constants<>+672(SB), R13
 	NEGQ        R14
 	VMOVUPD     (R13)(R14*8), Y8
@@ -24357,7 +24501,7 @@ rest1421:
 	VMASKMOVPD  (R12)(R10*1), Y8, Y8
 	VFMADD231PD Y8, Y9, Y7
 
-done1423:
+done1425:
 	VUNPCKHPD  Y1, Y0, Y8
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y8, Y0, Y0
@@ -24382,11 +24526,11 @@ done1423:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block1416
+	JGE        block1418
 
-rest1417:
+rest1419:
 	TESTQ  CX, CX
-	JZ     done1419
+	JZ     done1421
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -24399,44 +24543,44 @@ rest1417:
 	MOVQ   SI, R12
 	XORQ   DX, DX
 	CMPQ   BX, $0x00000004
-	JLT    rest1426
+	JLT    rest1428
 
-whole1425:
+whole1427:
 	VMOVUPD     (R11), Y8
 	VFMADD231PD (R12), Y8, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1427
+	JLE         column1429
 	VFMADD231PD (R12)(DI*1), Y8, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1427
+	JLE         column1429
 	VFMADD231PD (R12)(DI*2), Y8, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1427
+	JLE         column1429
 	VFMADD231PD (R12)(R8*1), Y8, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1427
+	JLE         column1429
 	VFMADD231PD (R12)(DI*4), Y8, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1427
+	JLE         column1429
 	VFMADD231PD (R12)(R9*1), Y8, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1427
+	JLE         column1429
 	VFMADD231PD (R12)(R8*2), Y8, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1427
+	JLE         column1429
 	VFMADD231PD (R12)(R10*1), Y8, Y7
 
-column1427:
+column1429:
 	ADDQ $0x00000020, R11
 	ADDQ $0x00000020, R12
 	ADDQ $0x00000004, DX
 	SUBQ $0x00000004, BX
 	CMPQ BX, $0x00000004
-	JGE  whole1425
+	JGE  whole1427
 
-rest1426:
+rest1428:
 	TESTQ       BX, BX
-	JZ          done1428
+	JZ          done1430
 	LEAQ        constants<>+672(SB), DX
 	NEGQ        BX
 	VMOVUPD     (DX)(BX*8), Y8
@@ -24444,36 +24588,36 @@ rest1426:
 	VMASKMOVPD  (R12), Y8, Y10
 	VFMADD231PD Y10, Y9, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1429
+	JLE         column1431
 	VMASKMOVPD  (R12)(DI*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1429
+	JLE         column1431
 	VMASKMOVPD  (R12)(DI*2), Y8, Y10
 	VFMADD231PD Y10, Y9, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1429
+	JLE         column1431
 	VMASKMOVPD  (R12)(R8*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1429
+	JLE         column1431
 	VMASKMOVPD  (R12)(DI*4), Y8, Y10
 	VFMADD231PD Y10, Y9, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1429
+	JLE         column1431
 	VMASKMOVPD  (R12)(R9*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1429
+	JLE         column1431
 	VMASKMOVPD  (R12)(R8*2), Y8, Y10
 	VFMADD231PD Y10, Y9, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1429
+	JLE         column1431
 	VMASKMOVPD  (R12)(R10*1), Y8, Y8
 	VFMADD231PD Y8, Y9, Y7
 
-column1429:
-done1428:
+column1431:
+done1430:
 	VUNPCKHPD  Y1, Y0, Y8
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y8, Y0, Y0
@@ -24493,32 +24637,32 @@ done1428:
 	VPERM2F128 $0x20, Y6, Y4, Y4
 	VADDPD     Y1, Y4, Y4
 	CMPQ       CX, $0x00000004
-	JLE        few1418
+	JLE        few1420
 	VMOVUPD    Y0, (AX)
 	VMOVAPD    Y4, Y0
 	ADDQ       $0x00000020, AX
 	SUBQ       $0x00000004, CX
 
-few1418:
+few1420:
 	CMPQ    CX, $0x04
-	JLT     partial1430
+	JLT     partial1432
 	VMOVUPD Y0, (AX)
-	JMP     stored1432
+	JMP     stored1434
 
-partial1430:
+partial1432:
 	CMPQ         CX, $0x02
-	JLT          single1431
+	JLT          single1433
 	VMOVUPD      X0, (AX)
-	JEQ          stored1432
+	JEQ          stored1434
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)
-	JMP          stored1432
+	JMP          stored1434
 
-single1431:
+single1433:
 	VMOVSD X0, (AX)
 
-stored1432:
-done1419:
+stored1434:
+done1421:
 	VZEROUPPER
 	RET
 
@@ -24535,9 +24679,9 @@ TEXT ·scatterRows256(SB), $0-72
 	XORQ R8, R8
 	MOVQ SI, R10
 	CMPQ R10, $0x00000020
-	JLT  rest1434
+	JLT  rest1436
 
-panel1433:
+panel1435:
 	MOVQ    CX, SI
 	LEAQ    (AX)(R8*1), R9
 	VMOVUPD (BX)(R8*1), Y0
@@ -24550,9 +24694,9 @@ panel1433:
 	VMOVUPD 224(BX)(R8*1), Y7
 	MOVQ    DX, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1437
+	JLT     rows1439
 
-row1436:
+row1438:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
@@ -24582,19 +24726,19 @@ row1436:
 	ADDQ         DI, R9
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1436
+	JGE          row1438
 
-rows1437:
+rows1439:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000020, R10
 	CMPQ R10, $0x00000020
-	JGE  panel1433
+	JGE  panel1435
 
-rest1434:
+rest1436:
 	TESTQ      R10, R10
-	JZ         done1435
+	JZ         done1437
 	CMPQ       R10, $0x00000004
-	JGT        wider1438
+	JGT        wider1440
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
 	NEGQ       R9
@@ -24604,50 +24748,50 @@ rest1434:
 	VMASKMOVPD (BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1440
+	JLT        rows1442
 
-row1439:
+row1441:
 	VBROADCASTSD (SI), Y1
 	CMPQ         R10, $0x04
-	JLT          partial1441
+	JLT          partial1443
 	VMOVUPD      (R9), Y2
 	VFMADD231PD  Y0, Y1, Y2
 	VMOVUPD      Y2, (R9)
-	JMP          added1443
+	JMP          added1445
 
-partial1441:
+partial1443:
 	VMOVAPD      X0, X2
 	CMPQ         R10, $0x02
-	JLT          single1442
+	JLT          single1444
 	VMOVUPD      (R9), X2
 	VFMADD231PD  X0, X1, X2
 	VMOVUPD      X2, (R9)
 	CMPQ         R10, $0x02
-	JEQ          added1443
+	JEQ          added1445
 	VEXTRACTF128 $0x01, Y0, X2
 	VMOVSD       16(R9), X3
 	VFMADD231SD  X2, X1, X3
 	VMOVSD       X3, 16(R9)
-	JMP          added1443
+	JMP          added1445
 
-single1442:
+single1444:
 	VMOVSD      (R9), X3
 	VFMADD231SD X2, X1, X3
 	VMOVSD      X3, (R9)
 
-added1443:
+added1445:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1439
+	JGE  row1441
 
-rows1440:
-	JMP done1435
+rows1442:
+	JMP done1437
 
-wider1438:
+wider1440:
 	CMPQ       R10, $0x00000008
-	JGT        wider1444
+	JGT        wider1446
 	SUBQ       $0x00000004, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -24659,53 +24803,53 @@ wider1438:
 	VMASKMOVPD 32(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1446
+	JLT        rows1448
 
-row1445:
+row1447:
 	VBROADCASTSD (SI), Y2
 	VMOVUPD      (R9), Y3
 	VFMADD231PD  Y1, Y2, Y3
 	VMOVUPD      Y3, (R9)
 	CMPQ         R10, $0x04
-	JLT          partial1447
+	JLT          partial1449
 	VMOVUPD      32(R9), Y3
 	VFMADD231PD  Y0, Y2, Y3
 	VMOVUPD      Y3, 32(R9)
-	JMP          added1449
+	JMP          added1451
 
-partial1447:
+partial1449:
 	VMOVAPD      X0, X3
 	CMPQ         R10, $0x02
-	JLT          single1448
+	JLT          single1450
 	VMOVUPD      32(R9), X3
 	VFMADD231PD  X0, X2, X3
 	VMOVUPD      X3, 32(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1449
+	JEQ          added1451
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       48(R9), X4
 	VFMADD231SD  X3, X2, X4
 	VMOVSD       X4, 48(R9)
-	JMP          added1449
+	JMP          added1451
 
-single1448:
+single1450:
 	VMOVSD      32(R9), X4
 	VFMADD231SD X3, X2, X4
 	VMOVSD      X4, 32(R9)
 
-added1449:
+added1451:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1445
+	JGE  row1447
 
-rows1446:
-	JMP done1435
+rows1448:
+	JMP done1437
 
-wider1444:
+wider1446:
 	CMPQ       R10, $0x0000000c
-	JGT        wider1450
+	JGT        wider1452
 	SUBQ       $0x00000008, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -24718,9 +24862,9 @@ wider1444:
 	VMASKMOVPD 64(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1452
+	JLT        rows1454
 
-row1451:
+row1453:
 	VBROADCASTSD (SI), Y3
 	VMOVUPD      (R9), Y4
 	VFMADD231PD  Y1, Y3, Y4
@@ -24729,45 +24873,45 @@ row1451:
 	VFMADD231PD  Y2, Y3, Y4
 	VMOVUPD      Y4, 32(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1453
+	JLT          partial1455
 	VMOVUPD      64(R9), Y4
 	VFMADD231PD  Y0, Y3, Y4
 	VMOVUPD      Y4, 64(R9)
-	JMP          added1455
+	JMP          added1457
 
-partial1453:
+partial1455:
 	VMOVAPD      X0, X4
 	CMPQ         R10, $0x02
-	JLT          single1454
+	JLT          single1456
 	VMOVUPD      64(R9), X4
 	VFMADD231PD  X0, X3, X4
 	VMOVUPD      X4, 64(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1455
+	JEQ          added1457
 	VEXTRACTF128 $0x01, Y0, X4
 	VMOVSD       80(R9), X5
 	VFMADD231SD  X4, X3, X5
 	VMOVSD       X5, 80(R9)
-	JMP          added1455
+	JMP          added1457
 
-single1454:
+single1456:
 	VMOVSD      64(R9), X5
 	VFMADD231SD X4, X3, X5
 	VMOVSD      X5, 64(R9)
 
-added1455:
+added1457:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1451
+	JGE  row1453
 
-rows1452:
-	JMP done1435
+rows1454:
+	JMP done1437
 
-wider1450:
+wider1452:
 	CMPQ       R10, $0x00000010
-	JGT        wider1456
+	JGT        wider1458
 	SUBQ       $0x0000000c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -24781,9 +24925,9 @@ wider1450:
 	VMASKMOVPD 96(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1458
+	JLT        rows1460
 
-row1457:
+row1459:
 	VBROADCASTSD (SI), Y4
 	VMOVUPD      (R9), Y5
 	VFMADD231PD  Y1, Y4, Y5
@@ -24795,45 +24939,45 @@ row1457:
 	VFMADD231PD  Y3, Y4, Y5
 	VMOVUPD      Y5, 64(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1459
+	JLT          partial1461
 	VMOVUPD      96(R9), Y5
 	VFMADD231PD  Y0, Y4, Y5
 	VMOVUPD      Y5, 96(R9)
-	JMP          added1461
+	JMP          added1463
 
-partial1459:
+partial1461:
 	VMOVAPD      X0, X5
 	CMPQ         R10, $0x02
-	JLT          single1460
+	JLT          single1462
 	VMOVUPD      96(R9), X5
 	VFMADD231PD  X0, X4, X5
 	VMOVUPD      X5, 96(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1461
+	JEQ          added1463
 	VEXTRACTF128 $0x01, Y0, X5
 	VMOVSD       112(R9), X6
 	VFMADD231SD  X5, X4, X6
 	VMOVSD       X6, 112(R9)
-	JMP          added1461
+	JMP          added1463
 
-single1460:
+single1462:
 	VMOVSD      96(R9), X6
 	VFMADD231SD X5, X4, X6
 	VMOVSD      X6, 96(R9)
 
-added1461:
+added1463:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1457
+	JGE  row1459
 
-rows1458:
-	JMP done1435
+rows1460:
+	JMP done1437
 
-wider1456:
+wider1458:
 	CMPQ       R10, $0x00000014
-	JGT        wider1462
+	JGT        wider1464
 	SUBQ       $0x00000010, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -24848,9 +24992,9 @@ wider1456:
 	VMASKMOVPD 128(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1464
+	JLT        rows1466
 
-row1463:
+row1465:
 	VBROADCASTSD (SI), Y5
 	VMOVUPD      (R9), Y6
 	VFMADD231PD  Y1, Y5, Y6
@@ -24865,45 +25009,45 @@ row1463:
 	VFMADD231PD  Y4, Y5, Y6
 	VMOVUPD      Y6, 96(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1465
+	JLT          partial1467
 	VMOVUPD      128(R9), Y6
 	VFMADD231PD  Y0, Y5, Y6
 	VMOVUPD      Y6, 128(R9)
-	JMP          added1467
+	JMP          added1469
 
-partial1465:
+partial1467:
 	VMOVAPD      X0, X6
 	CMPQ         R10, $0x02
-	JLT          single1466
+	JLT          single1468
 	VMOVUPD      128(R9), X6
 	VFMADD231PD  X0, X5, X6
 	VMOVUPD      X6, 128(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1467
+	JEQ          added1469
 	VEXTRACTF128 $0x01, Y0, X6
 	VMOVSD       144(R9), X7
 	VFMADD231SD  X6, X5, X7
 	VMOVSD       X7, 144(R9)
-	JMP          added1467
+	JMP          added1469
 
-single1466:
+single1468:
 	VMOVSD      128(R9), X7
 	VFMADD231SD X6, X5, X7
 	VMOVSD      X7, 128(R9)
 
-added1467:
+added1469:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1463
+	JGE  row1465
 
-rows1464:
-	JMP done1435
+rows1466:
+	JMP done1437
 
-wider1462:
+wider1464:
 	CMPQ       R10, $0x00000018
-	JGT        wider1468
+	JGT        wider1470
 	SUBQ       $0x00000014, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -24919,9 +25063,9 @@ wider1462:
 	VMASKMOVPD 160(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1470
+	JLT        rows1472
 
-row1469:
+row1471:
 	VBROADCASTSD (SI), Y6
 	VMOVUPD      (R9), Y7
 	VFMADD231PD  Y1, Y6, Y7
@@ -24939,45 +25083,45 @@ row1469:
 	VFMADD231PD  Y5, Y6, Y7
 	VMOVUPD      Y7, 128(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1471
+	JLT          partial1473
 	VMOVUPD      160(R9), Y7
 	VFMADD231PD  Y0, Y6, Y7
 	VMOVUPD      Y7, 160(R9)
-	JMP          added1473
+	JMP          added1475
 
-partial1471:
+partial1473:
 	VMOVAPD      X0, X7
 	CMPQ         R10, $0x02
-	JLT          single1472
+	JLT          single1474
 	VMOVUPD      160(R9), X7
 	VFMADD231PD  X0, X6, X7
 	VMOVUPD      X7, 160(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1473
+	JEQ          added1475
 	VEXTRACTF128 $0x01, Y0, X7
 	VMOVSD       176(R9), X8
 	VFMADD231SD  X7, X6, X8
 	VMOVSD       X8, 176(R9)
-	JMP          added1473
+	JMP          added1475
 
-single1472:
+single1474:
 	VMOVSD      160(R9), X8
 	VFMADD231SD X7, X6, X8
 	VMOVSD      X8, 160(R9)
 
-added1473:
+added1475:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1469
+	JGE  row1471
 
-rows1470:
-	JMP done1435
+rows1472:
+	JMP done1437
 
-wider1468:
+wider1470:
 	CMPQ       R10, $0x0000001c
-	JGT        wider1474
+	JGT        wider1476
 	SUBQ       $0x00000018, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -24994,9 +25138,9 @@ wider1468:
 	VMASKMOVPD 192(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1476
+	JLT        rows1478
 
-row1475:
+row1477:
 	VBROADCASTSD (SI), Y7
 	VMOVUPD      (R9), Y8
 	VFMADD231PD  Y1, Y7, Y8
@@ -25017,43 +25161,43 @@ row1475:
 	VFMADD231PD  Y6, Y7, Y8
 	VMOVUPD      Y8, 160(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1477
+	JLT          partial1479
 	VMOVUPD      192(R9), Y8
 	VFMADD231PD  Y0, Y7, Y8
 	VMOVUPD      Y8, 192(R9)
-	JMP          added1479
+	JMP          added1481
 
-partial1477:
+partial1479:
 	VMOVAPD      X0, X8
 	CMPQ         R10, $0x02
-	JLT          single1478
+	JLT          single1480
 	VMOVUPD      192(R9), X8
 	VFMADD231PD  X0, X7, X8
 	VMOVUPD      X8, 192(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1479
+	JEQ          added1481
 	VEXTRACTF128 $0x01, Y0, X8
 	VMOVSD       208(R9), X9
 	VFMADD231SD  X8, X7, X9
 	VMOVSD       X9, 208(R9)
-	JMP          added1479
+	JMP          added1481
 
-single1478:
+single1480:
 	VMOVSD      192(R9), X9
 	VFMADD231SD X8, X7, X9
 	VMOVSD      X9, 192(R9)
 
-added1479:
+added1481:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1475
+	JGE  row1477
 
-rows1476:
-	JMP done1435
+rows1478:
+	JMP done1437
 
-wider1474:
+wider1476:
 	SUBQ       $0x0000001c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -25071,9 +25215,9 @@ wider1474:
 	VMASKMOVPD 224(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1482
+	JLT        rows1484
 
-row1481:
+row1483:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y1, Y8, Y9
@@ -25097,41 +25241,41 @@ row1481:
 	VFMADD231PD  Y7, Y8, Y9
 	VMOVUPD      Y9, 192(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1483
+	JLT          partial1485
 	VMOVUPD      224(R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
 	VMOVUPD      Y9, 224(R9)
-	JMP          added1485
+	JMP          added1487
 
-partial1483:
+partial1485:
 	VMOVAPD      X0, X9
 	CMPQ         R10, $0x02
-	JLT          single1484
+	JLT          single1486
 	VMOVUPD      224(R9), X9
 	VFMADD231PD  X0, X8, X9
 	VMOVUPD      X9, 224(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1485
+	JEQ          added1487
 	VEXTRACTF128 $0x01, Y0, X9
 	VMOVSD       240(R9), X10
 	VFMADD231SD  X9, X8, X10
 	VMOVSD       X10, 240(R9)
-	JMP          added1485
+	JMP          added1487
 
-single1484:
+single1486:
 	VMOVSD      224(R9), X10
 	VFMADD231SD X9, X8, X10
 	VMOVSD      X10, 224(R9)
 
-added1485:
+added1487:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1481
+	JGE  row1483
 
-rows1482:
-done1435:
+rows1484:
+done1437:
 	VZEROUPPER
 	RET
 
@@ -25150,9 +25294,9 @@ TEXT ·pairProduct256(SB), $0-104
 	XORQ   R9, R9
 	MOVQ   DI, R12
 	CMPQ   R12, $0x00000010
-	JLT    rest1487
+	JLT    rest1489
 
-panel1486:
+panel1488:
 	MOVQ    DX, DI
 	LEAQ    (CX)(R9*1), R10
 	LEAQ    (AX)(R9*1), R11
@@ -25166,9 +25310,9 @@ panel1486:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, R13
 	CMPQ    R13, $0x00000002
-	JLT     rows1490
+	JLT     rows1492
 
-row1489:
+row1491:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -25208,13 +25352,13 @@ row1489:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, R13
 	CMPQ         R13, $0x00000002
-	JGE          row1489
+	JGE          row1491
 
-rows1490:
+rows1492:
 	CMPQ R13, $0x00000001
-	JLT  rows1492
+	JLT  rows1494
 
-row1491:
+row1493:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -25237,9 +25381,9 @@ row1491:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row1491
+	JGE          row1493
 
-rows1492:
+rows1494:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
@@ -25247,13 +25391,13 @@ rows1492:
 	ADDQ   $0x00000080, R9
 	SUBQ   $0x00000010, R12
 	CMPQ   R12, $0x00000010
-	JGE    panel1486
+	JGE    panel1488
 
-rest1487:
+rest1489:
 	TESTQ      R12, R12
-	JZ         done1488
+	JZ         done1490
 	CMPQ       R12, $0x00000004
-	JGT        wider1493
+	JGT        wider1495
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
 	NEGQ       R10
@@ -25266,31 +25410,31 @@ rest1487:
 	VXORPD     Y4, Y4, Y4
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1495
+	JLT        rows1497
 
-row1494:
+row1496:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1496
+	JLT          partial1498
 	VMOVUPD      Y5, (R11)
-	JMP          stored1498
+	JMP          stored1500
 
-partial1496:
+partial1498:
 	CMPQ         R12, $0x02
-	JLT          single1497
+	JLT          single1499
 	VMOVUPD      X5, (R11)
-	JEQ          stored1498
+	JEQ          stored1500
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored1498
+	JMP          stored1500
 
-single1497:
+single1499:
 	VMOVSD X5, (R11)
 
-stored1498:
+stored1500:
 	VANDPD       Y1, Y5, Y5
 	VADDPD       Y5, Y3, Y3
 	VBROADCASTSD 8(DI), Y5
@@ -25298,23 +25442,23 @@ stored1498:
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1499
+	JLT          partial1501
 	VMOVUPD      Y5, (R11)(R8*1)
-	JMP          stored1501
+	JMP          stored1503
 
-partial1499:
+partial1501:
 	CMPQ         R12, $0x02
-	JLT          single1500
+	JLT          single1502
 	VMOVUPD      X5, (R11)(R8*1)
-	JEQ          stored1501
+	JEQ          stored1503
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)(R8*1)
-	JMP          stored1501
+	JMP          stored1503
 
-single1500:
+single1502:
 	VMOVSD X5, (R11)(R8*1)
 
-stored1501:
+stored1503:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y4, Y4
 	ADDQ   $0x00000010, DI
@@ -25322,35 +25466,35 @@ stored1501:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1494
+	JGE    row1496
 
-rows1495:
+rows1497:
 	CMPQ AX, $0x00000001
-	JLT  rows1503
+	JLT  rows1505
 
-row1502:
+row1504:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1504
+	JLT          partial1506
 	VMOVUPD      Y5, (R11)
-	JMP          stored1506
+	JMP          stored1508
 
-partial1504:
+partial1506:
 	CMPQ         R12, $0x02
-	JLT          single1505
+	JLT          single1507
 	VMOVUPD      X5, (R11)
-	JEQ          stored1506
+	JEQ          stored1508
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored1506
+	JMP          stored1508
 
-single1505:
+single1507:
 	VMOVSD X5, (R11)
 
-stored1506:
+stored1508:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y3, Y3
 	ADDQ   $0x00000008, DI
@@ -25358,16 +25502,16 @@ stored1506:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1502
+	JGE    row1504
 
-rows1503:
+rows1505:
 	VADDPD Y3, Y0, Y0
 	VADDPD Y4, Y0, Y0
-	JMP    done1488
+	JMP    done1490
 
-wider1493:
+wider1495:
 	CMPQ       R12, $0x00000008
-	JGT        wider1507
+	JGT        wider1509
 	SUBQ       $0x00000004, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -25382,9 +25526,9 @@ wider1493:
 	VXORPD     Y5, Y5, Y5
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1509
+	JLT        rows1511
 
-row1508:
+row1510:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -25394,23 +25538,23 @@ row1508:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1510
+	JLT          partial1512
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored1512
+	JMP          stored1514
 
-partial1510:
+partial1512:
 	CMPQ         R12, $0x02
-	JLT          single1511
+	JLT          single1513
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored1512
+	JEQ          stored1514
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored1512
+	JMP          stored1514
 
-single1511:
+single1513:
 	VMOVSD X6, 32(R11)
 
-stored1512:
+stored1514:
 	VANDPD       Y1, Y6, Y6
 	VADDPD       Y6, Y5, Y5
 	VBROADCASTSD 8(DI), Y6
@@ -25422,23 +25566,23 @@ stored1512:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1513
+	JLT          partial1515
 	VMOVUPD      Y6, 32(R11)(R8*1)
-	JMP          stored1515
+	JMP          stored1517
 
-partial1513:
+partial1515:
 	CMPQ         R12, $0x02
-	JLT          single1514
+	JLT          single1516
 	VMOVUPD      X6, 32(R11)(R8*1)
-	JEQ          stored1515
+	JEQ          stored1517
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)(R8*1)
-	JMP          stored1515
+	JMP          stored1517
 
-single1514:
+single1516:
 	VMOVSD X6, 32(R11)(R8*1)
 
-stored1515:
+stored1517:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000010, DI
@@ -25446,13 +25590,13 @@ stored1515:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1508
+	JGE    row1510
 
-rows1509:
+rows1511:
 	CMPQ AX, $0x00000001
-	JLT  rows1517
+	JLT  rows1519
 
-row1516:
+row1518:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -25462,23 +25606,23 @@ row1516:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1518
+	JLT          partial1520
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored1520
+	JMP          stored1522
 
-partial1518:
+partial1520:
 	CMPQ         R12, $0x02
-	JLT          single1519
+	JLT          single1521
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored1520
+	JEQ          stored1522
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored1520
+	JMP          stored1522
 
-single1519:
+single1521:
 	VMOVSD X6, 32(R11)
 
-stored1520:
+stored1522:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000008, DI
@@ -25486,16 +25630,16 @@ stored1520:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1516
+	JGE    row1518
 
-rows1517:
+rows1519:
 	VADDPD Y4, Y0, Y0
 	VADDPD Y5, Y0, Y0
-	JMP    done1488
+	JMP    done1490
 
-wider1507:
+wider1509:
 	CMPQ       R12, $0x0000000c
-	JGT        wider1521
+	JGT        wider1523
 	SUBQ       $0x00000008, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -25512,9 +25656,9 @@ wider1507:
 	VXORPD     Y7, Y7, Y7
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1523
+	JLT        rows1525
 
-row1522:
+row1524:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -25528,23 +25672,23 @@ row1522:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1524
+	JLT          partial1526
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored1526
+	JMP          stored1528
 
-partial1524:
+partial1526:
 	CMPQ         R12, $0x02
-	JLT          single1525
+	JLT          single1527
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored1526
+	JEQ          stored1528
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored1526
+	JMP          stored1528
 
-single1525:
+single1527:
 	VMOVSD X8, 64(R11)
 
-stored1526:
+stored1528:
 	VANDPD       Y1, Y8, Y8
 	VADDPD       Y8, Y7, Y7
 	VBROADCASTSD 8(DI), Y8
@@ -25560,23 +25704,23 @@ stored1526:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1527
+	JLT          partial1529
 	VMOVUPD      Y8, 64(R11)(R8*1)
-	JMP          stored1529
+	JMP          stored1531
 
-partial1527:
+partial1529:
 	CMPQ         R12, $0x02
-	JLT          single1528
+	JLT          single1530
 	VMOVUPD      X8, 64(R11)(R8*1)
-	JEQ          stored1529
+	JEQ          stored1531
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)(R8*1)
-	JMP          stored1529
+	JMP          stored1531
 
-single1528:
+single1530:
 	VMOVSD X8, 64(R11)(R8*1)
 
-stored1529:
+stored1531:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000010, DI
@@ -25584,13 +25728,13 @@ stored1529:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1522
+	JGE    row1524
 
-rows1523:
+rows1525:
 	CMPQ AX, $0x00000001
-	JLT  rows1531
+	JLT  rows1533
 
-row1530:
+row1532:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -25604,23 +25748,23 @@ row1530:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1532
+	JLT          partial1534
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored1534
+	JMP          stored1536
 
-partial1532:
+partial1534:
 	CMPQ         R12, $0x02
-	JLT          single1533
+	JLT          single1535
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored1534
+	JEQ          stored1536
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored1534
+	JMP          stored1536
 
-single1533:
+single1535:
 	VMOVSD X8, 64(R11)
 
-stored1534:
+stored1536:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000008, DI
@@ -25628,15 +25772,15 @@ stored1534:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1530
+	JGE    row1532
 
-rows1531:
+rows1533:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
-	JMP    done1488
+	JMP    done1490
 
-wider1521:
+wider1523:
 	SUBQ       $0x0000000c, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -25655,9 +25799,9 @@ wider1521:
 	VXORPD     Y9, Y9, Y9
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1537
+	JLT        rows1539
 
-row1536:
+row1538:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -25675,23 +25819,23 @@ row1536:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1538
+	JLT          partial1540
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored1540
+	JMP          stored1542
 
-partial1538:
+partial1540:
 	CMPQ         R12, $0x02
-	JLT          single1539
+	JLT          single1541
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored1540
+	JEQ          stored1542
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored1540
+	JMP          stored1542
 
-single1539:
+single1541:
 	VMOVSD X10, 96(R11)
 
-stored1540:
+stored1542:
 	VANDPD       Y1, Y10, Y10
 	VADDPD       Y10, Y9, Y9
 	VBROADCASTSD 8(DI), Y10
@@ -25711,23 +25855,23 @@ stored1540:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1541
+	JLT          partial1543
 	VMOVUPD      Y10, 96(R11)(R8*1)
-	JMP          stored1543
+	JMP          stored1545
 
-partial1541:
+partial1543:
 	CMPQ         R12, $0x02
-	JLT          single1542
+	JLT          single1544
 	VMOVUPD      X10, 96(R11)(R8*1)
-	JEQ          stored1543
+	JEQ          stored1545
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)(R8*1)
-	JMP          stored1543
+	JMP          stored1545
 
-single1542:
+single1544:
 	VMOVSD X10, 96(R11)(R8*1)
 
-stored1543:
+stored1545:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000010, DI
@@ -25735,13 +25879,13 @@ stored1543:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1536
+	JGE    row1538
 
-rows1537:
+rows1539:
 	CMPQ AX, $0x00000001
-	JLT  rows1545
+	JLT  rows1547
 
-row1544:
+row1546:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -25759,23 +25903,23 @@ row1544:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1546
+	JLT          partial1548
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored1548
+	JMP          stored1550
 
-partial1546:
+partial1548:
 	CMPQ         R12, $0x02
-	JLT          single1547
+	JLT          single1549
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored1548
+	JEQ          stored1550
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored1548
+	JMP          stored1550
 
-single1547:
+single1549:
 	VMOVSD X10, 96(R11)
 
-stored1548:
+stored1550:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000008, DI
@@ -25783,15 +25927,15 @@ stored1548:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1544
+	JGE    row1546
 
-rows1545:
+rows1547:
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
 	VADDPD Y8, Y0, Y0
 	VADDPD Y9, Y0, Y0
 
-done1488:
+done1490:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -25814,9 +25958,9 @@ TEXT ·exponentiate256(SB), $0-73
 	XORQ    BX, BX
 	MOVQ    DX, SI
 	CMPQ    SI, $0x00000004
-	JLT     rest1550
+	JLT     rest1552
 
-whole1549:
+whole1551:
 	VMOVUPD   (CX)(BX*8), Y5
 	VCMPPD    $0x00, Y3, Y5, Y6
 	VMAXPD    Y5, Y0, Y0
@@ -25827,11 +25971,11 @@ whole1549:
 	ADDQ      $0x00000004, BX
 	SUBQ      $0x00000004, SI
 	CMPQ      SI, $0x00000004
-	JGE       whole1549
+	JGE       whole1551
 
-rest1550:
+rest1552:
 	TESTQ      SI, SI
-	JZ         done1551
+	JZ         done1553
 	LEAQ       constants<>+672(SB), DI
 	NEGQ       SI
 	VMOVUPD    (DI)(SI*8), Y5
@@ -25844,7 +25988,7 @@ rest1550:
 	VBLENDVPD  Y3, Y4, Y6, Y6
 	VMINPD     Y6, Y1, Y1
 
-done1551:
+done1553:
 	VPERM2F128   $0x01, Y0, Y0, Y3
 	VMAXPD       Y3, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y3
@@ -25855,7 +25999,7 @@ done1551:
 	VMINPD       Y3, Y1, Y1
 	VMOVMSKPD    Y2, BX
 	TESTL        BX, BX
-	JNZ          nan1553
+	JNZ          nan1555
 	VBROADCASTSD inverse+48(FP), Y2
 	VANDPD       constants<>+1968(SB), Y0, Y3
 	VCMPPD       $0x1e, constants<>+1936(SB), Y3, Y3
@@ -25866,14 +26010,14 @@ done1551:
 	VORPD        Y3, Y1, Y1
 	VMOVMSKPD    Y1, BX
 	TESTL        BX, BX
-	JNZ          unsafe1552
+	JNZ          unsafe1554
 	VMOVUPD      constants<>+2256(SB), Y1
 	VMOVUPD      constants<>+2000(SB), Y3
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000008
-	JLT          rest1555
+	JLT          rest1557
 
-whole1554:
+whole1556:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
@@ -25945,13 +26089,13 @@ whole1554:
 	ADDQ         $0x00000008, BX
 	SUBQ         $0x00000008, DX
 	CMPQ         DX, $0x00000008
-	JGE          whole1554
+	JGE          whole1556
 
-rest1555:
+rest1557:
 	CMPQ DX, $0x00000004
-	JLT  rest1557
+	JLT  rest1559
 
-whole1556:
+whole1558:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
@@ -25989,11 +26133,11 @@ whole1556:
 	ADDQ         $0x00000004, BX
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          whole1556
+	JGE          whole1558
 
-rest1557:
+rest1559:
 	TESTQ        DX, DX
-	JZ           done1558
+	JZ           done1560
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -26032,34 +26176,34 @@ rest1557:
 	VMULPD       Y5, Y4, Y4
 	VANDPD       Y2, Y4, Y4
 	CMPQ         DX, $0x04
-	JLT          partial1559
+	JLT          partial1561
 	VMOVUPD      Y4, (AX)(BX*8)
-	JMP          stored1561
+	JMP          stored1563
 
-partial1559:
+partial1561:
 	CMPQ         DX, $0x02
-	JLT          single1560
+	JLT          single1562
 	VMOVUPD      X4, (AX)(BX*8)
-	JEQ          stored1561
+	JEQ          stored1563
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(AX)(BX*8)
-	JMP          stored1561
+	JMP          stored1563
 
-single1560:
+single1562:
 	VMOVSD X4, (AX)(BX*8)
 
-stored1561:
-done1558:
+stored1563:
+done1560:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x01, AL
 	MOVB  AL, safe+72(FP)
 	VZEROUPPER
 	RET
 
-nan1553:
+nan1555:
 	VMOVUPD constants<>+1840(SB), Y0
 
-unsafe1552:
+unsafe1554:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x00, AL
 	MOVB  AL, safe+72(FP)
@@ -26081,20 +26225,20 @@ TEXT ·absorb256(SB), $0-96
 	VXORPD       Y4, Y4, Y4
 	XORQ         SI, SI
 	CMPQ         BX, $0x00000004
-	JLT          rest1563
+	JLT          rest1565
 
-whole1562:
+whole1564:
 	VMOVUPD   (AX)(SI*8), Y5
 	VMOVUPD   (CX)(SI*8), Y6
 	VUCOMISD  X4, X1
-	JBE       undamped1564
+	JBE       undamped1566
 	VCMPPD    $0x04, Y5, Y6, Y7
 	VMULPD    Y1, Y5, Y8
 	VMULPD    Y2, Y6, Y9
 	VADDPD    Y8, Y9, Y9
 	VBLENDVPD Y7, Y9, Y6, Y6
 
-undamped1564:
+undamped1566:
 	VCMPPD      $0x04, Y5, Y6, Y7
 	VSUBPD      Y5, Y6, Y5
 	VANDPD      constants<>+1968(SB), Y5, Y5
@@ -26108,11 +26252,11 @@ undamped1564:
 	ADDQ        $0x00000004, SI
 	SUBQ        $0x00000004, BX
 	CMPQ        BX, $0x00000004
-	JGE         whole1562
+	JGE         whole1564
 
-rest1563:
+rest1565:
 	TESTQ      BX, BX
-	JZ         done1565
+	JZ         done1567
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       BX, R8
 	NEGQ       R8
@@ -26120,14 +26264,14 @@ rest1563:
 	VMASKMOVPD (AX)(SI*8), Y5, Y6
 	VMASKMOVPD (CX)(SI*8), Y5, Y7
 	VUCOMISD   X4, X1
-	JBE        undamped1566
+	JBE        undamped1568
 	VCMPPD     $0x04, Y6, Y7, Y4
 	VMULPD     Y1, Y6, Y1
 	VMULPD     Y2, Y7, Y2
 	VADDPD     Y1, Y2, Y2
 	VBLENDVPD  Y4, Y2, Y7, Y7
 
-undamped1566:
+undamped1568:
 	VCMPPD    $0x04, Y6, Y7, Y1
 	VSUBPD    Y6, Y7, Y2
 	VANDPD    constants<>+1968(SB), Y2, Y2
@@ -26135,44 +26279,44 @@ undamped1566:
 	VPCMPGTQ  Y3, Y2, Y1
 	VBLENDVPD Y1, Y2, Y3, Y3
 	CMPQ      BX, $0x04
-	JLT       partial1567
+	JLT       partial1569
 	VMOVUPD   Y7, (AX)(SI*8)
-	JMP       stored1569
+	JMP       stored1571
 
-partial1567:
+partial1569:
 	CMPQ         BX, $0x02
-	JLT          single1568
+	JLT          single1570
 	VMOVUPD      X7, (AX)(SI*8)
-	JEQ          stored1569
+	JEQ          stored1571
 	VEXTRACTF128 $0x01, Y7, X1
 	VMOVSD       X1, 16(AX)(SI*8)
-	JMP          stored1569
+	JMP          stored1571
 
-single1568:
+single1570:
 	VMOVSD X7, (AX)(SI*8)
 
-stored1569:
+stored1571:
 	VMASKMOVPD  (DX)(SI*8), Y5, Y1
 	VFMADD231PD Y7, Y0, Y1
 	CMPQ        BX, $0x04
-	JLT         partial1570
+	JLT         partial1572
 	VMOVUPD     Y1, (DX)(SI*8)
-	JMP         stored1572
+	JMP         stored1574
 
-partial1570:
+partial1572:
 	CMPQ         BX, $0x02
-	JLT          single1571
+	JLT          single1573
 	VMOVUPD      X1, (DX)(SI*8)
-	JEQ          stored1572
+	JEQ          stored1574
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(DX)(SI*8)
-	JMP          stored1572
+	JMP          stored1574
 
-single1571:
+single1573:
 	VMOVSD X1, (DX)(SI*8)
 
-stored1572:
-done1565:
+stored1574:
+done1567:
 	VPERM2F128 $0x01, Y3, Y3, Y0
 	VPCMPGTQ   Y3, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y3, Y3
@@ -26201,9 +26345,9 @@ TEXT ·edgeBelief256(SB), $2112-161
 	XORQ    R11, R11
 	MOVQ    R8, R12
 	CMPQ    R12, $0x00000004
-	JLT     rest1575
+	JLT     rest1577
 
-whole1574:
+whole1576:
 	VMOVUPD   (CX)(R11*8), Y2
 	VMOVUPD   (DX)(R11*8), Y3
 	VCMPPD    $0x00, Y1, Y3, Y4
@@ -26214,11 +26358,11 @@ whole1574:
 	ADDQ      $0x00000004, R11
 	SUBQ      $0x00000004, R12
 	CMPQ      R12, $0x00000004
-	JGE       whole1574
+	JGE       whole1576
 
-rest1575:
+rest1577:
 	TESTQ      R12, R12
-	JZ         done1576
+	JZ         done1578
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y2
@@ -26231,7 +26375,7 @@ rest1575:
 	VMOVUPD    Y3, (R10)(R11*8)
 	VMAXPD     Y3, Y0, Y0
 
-done1576:
+done1578:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VMAXPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -26241,9 +26385,9 @@ done1576:
 	XORQ       CX, CX
 	MOVQ       R9, DX
 	CMPQ       DX, $0x00000004
-	JLT        rest1578
+	JLT        rest1580
 
-whole1577:
+whole1579:
 	VMOVUPD   (BX)(CX*8), Y3
 	VMOVUPD   (SI)(CX*8), Y4
 	VCMPPD    $0x00, Y2, Y4, Y5
@@ -26254,11 +26398,11 @@ whole1577:
 	ADDQ      $0x00000004, CX
 	SUBQ      $0x00000004, DX
 	CMPQ      DX, $0x00000004
-	JGE       whole1577
+	JGE       whole1579
 
-rest1578:
+rest1580:
 	TESTQ      DX, DX
-	JZ         done1579
+	JZ         done1581
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       DX
 	VMOVUPD    (R11)(DX*8), Y3
@@ -26271,14 +26415,14 @@ rest1578:
 	VMOVUPD    Y4, 1024(R10)(CX*8)
 	VMAXPD     Y4, Y1, Y1
 
-done1579:
+done1581:
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	XORQ       CX, CX
 
-vector1580:
+vector1582:
 	VMOVUPD      (R10)(CX*8), Y2
 	VCMPPD       $0x04, constants<>+1776(SB), Y2, Y3
 	VSUBPD       Y0, Y2, Y2
@@ -26318,10 +26462,10 @@ vector1580:
 	VMOVUPD      Y2, 512(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R8
-	JLT          vector1580
+	JLT          vector1582
 	XORQ         CX, CX
 
-vector1581:
+vector1583:
 	VMOVUPD      1024(R10)(CX*8), Y2
 	VCMPPD       $0x04, constants<>+1776(SB), Y2, Y3
 	VSUBPD       Y1, Y2, Y2
@@ -26361,7 +26505,7 @@ vector1581:
 	VMOVUPD      Y2, 1536(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R9
-	JLT          vector1581
+	JLT          vector1583
 	VADDPD       Y1, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y2, Y2, Y2
@@ -26370,9 +26514,9 @@ vector1581:
 	XORQ         SI, SI
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest1583
+	JLT          rest1585
 
-panel1582:
+panel1584:
 	MOVQ   R10, DX
 	LEAQ   (DI)(SI*1), BX
 	VXORPD Y3, Y3, Y3
@@ -26385,9 +26529,9 @@ panel1582:
 	VXORPD Y10, Y10, Y10
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows1586
+	JLT    rows1588
 
-row1585:
+row1587:
 	VBROADCASTSD (DX), Y11
 	VBROADCASTSD 512(DX), Y12
 	VMOVUPD      (BX), Y13
@@ -26406,9 +26550,9 @@ row1585:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1585
+	JGE          row1587
 
-rows1586:
+rows1588:
 	VFMADD231PD 1024(R10)(SI*1), Y3, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y3, Y2
@@ -26424,13 +26568,13 @@ rows1586:
 	ADDQ        $0x00000080, SI
 	SUBQ        $0x00000010, R11
 	CMPQ        R11, $0x00000010
-	JGE         panel1582
+	JGE         panel1584
 
-rest1583:
+rest1585:
 	TESTQ   R11, R11
-	JZ      done1584
+	JZ      done1586
 	CMPQ    R11, $0x00000004
-	JGT     wider1587
+	JGT     wider1589
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
 	NEGQ    BX
@@ -26441,9 +26585,9 @@ rest1583:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1589
+	JLT     rows1591
 
-row1588:
+row1590:
 	VBROADCASTSD (DX), Y6
 	VBROADCASTSD 512(DX), Y7
 	VMASKMOVPD   (BX), Y3, Y8
@@ -26453,17 +26597,17 @@ row1588:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1588
+	JGE          row1590
 
-rows1589:
+rows1591:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y5, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
-	JMP         done1584
+	JMP         done1586
 
-wider1587:
+wider1589:
 	CMPQ    R11, $0x00000008
-	JGT     wider1590
+	JGT     wider1592
 	SUBQ    $0x00000004, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -26477,9 +26621,9 @@ wider1587:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1592
+	JLT     rows1594
 
-row1591:
+row1593:
 	VBROADCASTSD (DX), Y8
 	VBROADCASTSD 512(DX), Y9
 	VMOVUPD      (BX), Y10
@@ -26492,20 +26636,20 @@ row1591:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1591
+	JGE          row1593
 
-rows1592:
+rows1594:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y6, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
 	VFMADD231PD 1056(R10)(SI*1), Y5, Y1
 	VFMADD231PD 1056(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1568(R10)(SI*1), Y5, Y2
-	JMP         done1584
+	JMP         done1586
 
-wider1590:
+wider1592:
 	CMPQ    R11, $0x0000000c
-	JGT     wider1593
+	JGT     wider1595
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -26521,9 +26665,9 @@ wider1590:
 	VXORPD  Y9, Y9, Y9
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1595
+	JLT     rows1597
 
-row1594:
+row1596:
 	VBROADCASTSD (DX), Y10
 	VBROADCASTSD 512(DX), Y11
 	VMOVUPD      (BX), Y12
@@ -26539,9 +26683,9 @@ row1594:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1594
+	JGE          row1596
 
-rows1595:
+rows1597:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -26551,9 +26695,9 @@ rows1595:
 	VFMADD231PD 1088(R10)(SI*1), Y6, Y1
 	VFMADD231PD 1088(R10)(SI*1), Y9, Y2
 	VFMADD231PD 1600(R10)(SI*1), Y6, Y2
-	JMP         done1584
+	JMP         done1586
 
-wider1593:
+wider1595:
 	SUBQ    $0x0000000c, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -26571,9 +26715,9 @@ wider1593:
 	VXORPD  Y11, Y11, Y11
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1598
+	JLT     rows1600
 
-row1597:
+row1599:
 	VBROADCASTSD (DX), Y12
 	VBROADCASTSD 512(DX), Y13
 	VMOVUPD      (BX), Y14
@@ -26592,9 +26736,9 @@ row1597:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1597
+	JGE          row1599
 
-rows1598:
+rows1600:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y8, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -26608,7 +26752,7 @@ rows1598:
 	VFMADD231PD 1120(R10)(SI*1), Y11, Y2
 	VFMADD231PD 1632(R10)(SI*1), Y7, Y2
 
-done1584:
+done1586:
 	VPERM2F128  $0x01, Y1, Y1, Y3
 	VADDPD      Y3, Y1, Y1
 	VPERMILPD   $0x05, Y1, Y3
@@ -26618,10 +26762,10 @@ done1584:
 	VPERMILPD   $0x05, Y2, Y3
 	VADDPD      Y3, Y2, Y2
 	VUCOMISD    constants<>+728(SB), X1
-	JCS         unsafe1573
+	JCS         unsafe1575
 	VMOVUPD     constants<>+1936(SB), Y3
 	VUCOMISD    X1, X3
-	JCS         unsafe1573
+	JCS         unsafe1575
 	VMOVUPD     constants<>+2000(SB), Y3
 	VDIVPD      Y1, Y3, Y3
 	VFMADD213PD Y0, Y3, Y2
@@ -26631,7 +26775,7 @@ done1584:
 	VORPD       Y4, Y2, Y2
 	VMOVMSKPD   Y2, DX
 	TESTL       DX, DX
-	JZ          quick1599
+	JZ          quick1601
 	VMOVAPD     Y1, Y2
 	VCMPPD      $0x19, constants<>+2416(SB), Y1, Y5
 	VMULPD      constants<>+2448(SB), Y1, Y4
@@ -26674,9 +26818,9 @@ done1584:
 	VBLENDVPD   Y5, constants<>+1808(SB), Y1, Y1
 	VCMPPD      $0x19, Y4, Y2, Y5
 	VBLENDVPD   Y5, constants<>+1840(SB), Y1, Y1
-	JMP         done1600
+	JMP         done1602
 
-quick1599:
+quick1601:
 	VPADDQ      constants<>+2544(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y2
 	VORPD       constants<>+2608(SB), Y2, Y2
@@ -26707,7 +26851,7 @@ quick1599:
 	VFMSUB132PD constants<>+2352(SB), Y9, Y2
 	VMOVAPD     Y2, Y1
 
-done1600:
+done1602:
 	VADDPD Y0, Y1, Y1
 	MOVSD  X1, logZ+144(FP)
 	MOVQ   R10, DX
@@ -26716,15 +26860,15 @@ done1600:
 	IMULQ  CX, SI
 	LEAQ   -32(AX)(SI*1), SI
 
-row1601:
+row1603:
 	VBROADCASTSD (DX), Y0
 	VMULPD       Y3, Y0, Y0
 	XORQ         R8, R8
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000004
-	JLT          rest1603
+	JLT          rest1605
 
-whole1602:
+whole1604:
 	VMOVUPD (DI)(R8*8), Y1
 	VMULPD  1024(R10)(R8*8), Y1, Y1
 	VMULPD  Y0, Y1, Y1
@@ -26732,11 +26876,11 @@ whole1602:
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, R11
 	CMPQ    R11, $0x00000004
-	JGE     whole1602
+	JGE     whole1604
 
-rest1603:
+rest1605:
 	TESTQ      R11, R11
-	JZ         done1604
+	JZ         done1606
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R11, R13
 	NEGQ       R13
@@ -26746,42 +26890,42 @@ rest1603:
 	VMULPD     Y0, Y1, Y1
 	LEAQ       (AX)(R8*8), R8
 	CMPQ       R8, SI
-	JGT        pieces1605
+	JGT        pieces1607
 	VMOVUPD    Y1, (R8)
-	JMP        written1606
+	JMP        written1608
 
-pieces1605:
+pieces1607:
 	CMPQ    R11, $0x04
-	JLT     partial1607
+	JLT     partial1609
 	VMOVUPD Y1, (R8)
-	JMP     stored1609
+	JMP     stored1611
 
-partial1607:
+partial1609:
 	CMPQ         R11, $0x02
-	JLT          single1608
+	JLT          single1610
 	VMOVUPD      X1, (R8)
-	JEQ          stored1609
+	JEQ          stored1611
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(R8)
-	JMP          stored1609
+	JMP          stored1611
 
-single1608:
+single1610:
 	VMOVSD X1, (R8)
 
-stored1609:
-written1606:
-done1604:
+stored1611:
+written1608:
+done1606:
 	ADDQ $0x08, DX
 	ADDQ CX, DI
 	ADDQ CX, AX
 	DECQ BX
-	JNZ  row1601
+	JNZ  row1603
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe1573:
+unsafe1575:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -26798,17 +26942,17 @@ TEXT ·multiplyMatrix256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000008
-	JLT  rest1611
+	JLT  rest1613
 
-panel1610:
+panel1612:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles1614
+	JLT  tiles1616
 
-tile1613:
+tile1615:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -26825,9 +26969,9 @@ tile1613:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1616
+	JLE    done1618
 
-again1615:
+again1617:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	MOVQ         DX, SI
@@ -26857,9 +27001,9 @@ again1615:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1615
+	JNZ          again1617
 
-done1616:
+done1618:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -26883,13 +27027,13 @@ done1616:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile1613
+	JGE     tile1615
 
-tiles1614:
+tiles1616:
 	CMPQ R10, $0x00000002
-	JLT  tiles1618
+	JLT  tiles1620
 
-tile1617:
+tile1619:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -26898,9 +27042,9 @@ tile1617:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1620
+	JLE    done1622
 
-again1619:
+again1621:
 	VMOVUPD      (BX), Y4
 	VMOVUPD      32(BX), Y5
 	MOVQ         DX, SI
@@ -26914,9 +27058,9 @@ again1619:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1619
+	JNZ          again1621
 
-done1620:
+done1622:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -26928,22 +27072,22 @@ done1620:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1617
+	JGE     tile1619
 
-tiles1618:
+tiles1620:
 	CMPQ R10, $0x00000001
-	JLT  tiles1622
+	JLT  tiles1624
 
-tile1621:
+tile1623:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1624
+	JLE    done1626
 
-again1623:
+again1625:
 	VMOVUPD      (BX), Y2
 	VMOVUPD      32(BX), Y3
 	MOVQ         DX, SI
@@ -26953,27 +27097,27 @@ again1623:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1623
+	JNZ          again1625
 
-done1624:
+done1626:
 	VMOVUPD Y0, (DI)
 	VMOVUPD Y1, 32(DI)
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1621
+	JGE     tile1623
 
-tiles1622:
+tiles1624:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000008, R9
 	CMPQ R9, $0x00000008
-	JGE  panel1610
+	JGE  panel1612
 
-rest1611:
+rest1613:
 	TESTQ   R9, R9
-	JZ      done1612
+	JZ      done1614
 	CMPQ    R9, $0x00000004
-	JGT     wider1625
+	JGT     wider1627
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -26983,9 +27127,9 @@ rest1611:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles1627
+	JLT     tiles1629
 
-tile1626:
+tile1628:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -26996,9 +27140,9 @@ tile1626:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1629
+	JLE    done1631
 
-again1628:
+again1630:
 	VMASKMOVPD   (BX), Y0, Y7
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y8
@@ -27021,144 +27165,144 @@ again1628:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1628
+	JNZ          again1630
 
-done1629:
+done1631:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x04
-	JLT     partial1630
+	JLT     partial1632
 	VMOVUPD Y1, (DI)
-	JMP     stored1632
+	JMP     stored1634
 
-partial1630:
+partial1632:
 	CMPQ         R9, $0x02
-	JLT          single1631
+	JLT          single1633
 	VMOVUPD      X1, (DI)
-	JEQ          stored1632
+	JEQ          stored1634
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1632
+	JMP          stored1634
 
-single1631:
+single1633:
 	VMOVSD X1, (DI)
 
-stored1632:
+stored1634:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1633
+	JLT     partial1635
 	VMOVUPD Y2, (DI)
-	JMP     stored1635
+	JMP     stored1637
 
-partial1633:
+partial1635:
 	CMPQ         R9, $0x02
-	JLT          single1634
+	JLT          single1636
 	VMOVUPD      X2, (DI)
-	JEQ          stored1635
+	JEQ          stored1637
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1635
+	JMP          stored1637
 
-single1634:
+single1636:
 	VMOVSD X2, (DI)
 
-stored1635:
+stored1637:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1636
+	JLT     partial1638
 	VMOVUPD Y3, (DI)
-	JMP     stored1638
+	JMP     stored1640
 
-partial1636:
+partial1638:
 	CMPQ         R9, $0x02
-	JLT          single1637
+	JLT          single1639
 	VMOVUPD      X3, (DI)
-	JEQ          stored1638
+	JEQ          stored1640
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1638
+	JMP          stored1640
 
-single1637:
+single1639:
 	VMOVSD X3, (DI)
 
-stored1638:
+stored1640:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1639
+	JLT     partial1641
 	VMOVUPD Y4, (DI)
-	JMP     stored1641
+	JMP     stored1643
 
-partial1639:
+partial1641:
 	CMPQ         R9, $0x02
-	JLT          single1640
+	JLT          single1642
 	VMOVUPD      X4, (DI)
-	JEQ          stored1641
+	JEQ          stored1643
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1641
+	JMP          stored1643
 
-single1640:
+single1642:
 	VMOVSD X4, (DI)
 
-stored1641:
+stored1643:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1642
+	JLT     partial1644
 	VMOVUPD Y5, (DI)
-	JMP     stored1644
+	JMP     stored1646
 
-partial1642:
+partial1644:
 	CMPQ         R9, $0x02
-	JLT          single1643
+	JLT          single1645
 	VMOVUPD      X5, (DI)
-	JEQ          stored1644
+	JEQ          stored1646
 	VEXTRACTF128 $0x01, Y5, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1644
+	JMP          stored1646
 
-single1643:
+single1645:
 	VMOVSD X5, (DI)
 
-stored1644:
+stored1646:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1645
+	JLT     partial1647
 	VMOVUPD Y6, (DI)
-	JMP     stored1647
+	JMP     stored1649
 
-partial1645:
+partial1647:
 	CMPQ         R9, $0x02
-	JLT          single1646
+	JLT          single1648
 	VMOVUPD      X6, (DI)
-	JEQ          stored1647
+	JEQ          stored1649
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1647
+	JMP          stored1649
 
-single1646:
+single1648:
 	VMOVSD X6, (DI)
 
-stored1647:
+stored1649:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile1626
+	JGE  tile1628
 
-tiles1627:
+tiles1629:
 	CMPQ R10, $0x00000002
-	JLT  tiles1649
+	JLT  tiles1651
 
-tile1648:
+tile1650:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1651
+	JLE    done1653
 
-again1650:
+again1652:
 	VMASKMOVPD   (BX), Y0, Y3
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y4
@@ -27169,67 +27313,67 @@ again1650:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1650
+	JNZ          again1652
 
-done1651:
+done1653:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x04
-	JLT     partial1652
+	JLT     partial1654
 	VMOVUPD Y1, (DI)
-	JMP     stored1654
+	JMP     stored1656
 
-partial1652:
+partial1654:
 	CMPQ         R9, $0x02
-	JLT          single1653
+	JLT          single1655
 	VMOVUPD      X1, (DI)
-	JEQ          stored1654
+	JEQ          stored1656
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1654
+	JMP          stored1656
 
-single1653:
+single1655:
 	VMOVSD X1, (DI)
 
-stored1654:
+stored1656:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1655
+	JLT     partial1657
 	VMOVUPD Y2, (DI)
-	JMP     stored1657
+	JMP     stored1659
 
-partial1655:
+partial1657:
 	CMPQ         R9, $0x02
-	JLT          single1656
+	JLT          single1658
 	VMOVUPD      X2, (DI)
-	JEQ          stored1657
+	JEQ          stored1659
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1657
+	JMP          stored1659
 
-single1656:
+single1658:
 	VMOVSD X2, (DI)
 
-stored1657:
+stored1659:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1648
+	JGE  tile1650
 
-tiles1649:
+tiles1651:
 	CMPQ R10, $0x00000001
-	JLT  tiles1659
+	JLT  tiles1661
 
-tile1658:
+tile1660:
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done1661
+	JLE    done1663
 
-again1660:
+again1662:
 	VMASKMOVPD   (BX), Y0, Y2
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y3
@@ -27237,36 +27381,36 @@ again1660:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again1660
+	JNZ          again1662
 
-done1661:
+done1663:
 	CMPQ    R9, $0x04
-	JLT     partial1662
+	JLT     partial1664
 	VMOVUPD Y1, (DI)
-	JMP     stored1664
+	JMP     stored1666
 
-partial1662:
+partial1664:
 	CMPQ         R9, $0x02
-	JLT          single1663
+	JLT          single1665
 	VMOVUPD      X1, (DI)
-	JEQ          stored1664
+	JEQ          stored1666
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1664
+	JMP          stored1666
 
-single1663:
+single1665:
 	VMOVSD X1, (DI)
 
-stored1664:
+stored1666:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1658
+	JGE  tile1660
 
-tiles1659:
-	JMP done1612
+tiles1661:
+	JMP done1614
 
-wider1625:
+wider1627:
 	SUBQ    $0x00000004, R9
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
@@ -27277,9 +27421,9 @@ wider1625:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles1667
+	JLT     tiles1669
 
-tile1666:
+tile1668:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -27296,9 +27440,9 @@ tile1666:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1669
+	JLE    done1671
 
-again1668:
+again1670:
 	VMOVUPD      (BX), Y13
 	VMASKMOVPD   32(BX), Y0, Y14
 	MOVQ         DX, SI
@@ -27328,141 +27472,141 @@ again1668:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1668
+	JNZ          again1670
 
-done1669:
+done1671:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1670
+	JLT     partial1672
 	VMOVUPD Y2, 32(DI)
-	JMP     stored1672
+	JMP     stored1674
 
-partial1670:
+partial1672:
 	CMPQ         R9, $0x02
-	JLT          single1671
+	JLT          single1673
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1672
+	JEQ          stored1674
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1672
+	JMP          stored1674
 
-single1671:
+single1673:
 	VMOVSD X2, 32(DI)
 
-stored1672:
+stored1674:
 	ADDQ    AX, DI
 	VMOVUPD Y3, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1673
+	JLT     partial1675
 	VMOVUPD Y4, 32(DI)
-	JMP     stored1675
+	JMP     stored1677
 
-partial1673:
+partial1675:
 	CMPQ         R9, $0x02
-	JLT          single1674
+	JLT          single1676
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1675
+	JEQ          stored1677
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1675
+	JMP          stored1677
 
-single1674:
+single1676:
 	VMOVSD X4, 32(DI)
 
-stored1675:
+stored1677:
 	ADDQ    AX, DI
 	VMOVUPD Y5, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1676
+	JLT     partial1678
 	VMOVUPD Y6, 32(DI)
-	JMP     stored1678
+	JMP     stored1680
 
-partial1676:
+partial1678:
 	CMPQ         R9, $0x02
-	JLT          single1677
+	JLT          single1679
 	VMOVUPD      X6, 32(DI)
-	JEQ          stored1678
+	JEQ          stored1680
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1678
+	JMP          stored1680
 
-single1677:
+single1679:
 	VMOVSD X6, 32(DI)
 
-stored1678:
+stored1680:
 	ADDQ    AX, DI
 	VMOVUPD Y7, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1679
+	JLT     partial1681
 	VMOVUPD Y8, 32(DI)
-	JMP     stored1681
+	JMP     stored1683
 
-partial1679:
+partial1681:
 	CMPQ         R9, $0x02
-	JLT          single1680
+	JLT          single1682
 	VMOVUPD      X8, 32(DI)
-	JEQ          stored1681
+	JEQ          stored1683
 	VEXTRACTF128 $0x01, Y8, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1681
+	JMP          stored1683
 
-single1680:
+single1682:
 	VMOVSD X8, 32(DI)
 
-stored1681:
+stored1683:
 	ADDQ    AX, DI
 	VMOVUPD Y9, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1682
+	JLT     partial1684
 	VMOVUPD Y10, 32(DI)
-	JMP     stored1684
+	JMP     stored1686
 
-partial1682:
+partial1684:
 	CMPQ         R9, $0x02
-	JLT          single1683
+	JLT          single1685
 	VMOVUPD      X10, 32(DI)
-	JEQ          stored1684
+	JEQ          stored1686
 	VEXTRACTF128 $0x01, Y10, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1684
+	JMP          stored1686
 
-single1683:
+single1685:
 	VMOVSD X10, 32(DI)
 
-stored1684:
+stored1686:
 	ADDQ    AX, DI
 	VMOVUPD Y11, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1685
+	JLT     partial1687
 	VMOVUPD Y12, 32(DI)
-	JMP     stored1687
+	JMP     stored1689
 
-partial1685:
+partial1687:
 	CMPQ         R9, $0x02
-	JLT          single1686
+	JLT          single1688
 	VMOVUPD      X12, 32(DI)
-	JEQ          stored1687
+	JEQ          stored1689
 	VEXTRACTF128 $0x01, Y12, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1687
+	JMP          stored1689
 
-single1686:
+single1688:
 	VMOVSD X12, 32(DI)
 
-stored1687:
+stored1689:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile1666
+	JGE  tile1668
 
-tiles1667:
+tiles1669:
 	CMPQ R10, $0x00000002
-	JLT  tiles1689
+	JLT  tiles1691
 
-tile1688:
+tile1690:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -27471,9 +27615,9 @@ tile1688:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1691
+	JLE    done1693
 
-again1690:
+again1692:
 	VMOVUPD      (BX), Y5
 	VMASKMOVPD   32(BX), Y0, Y6
 	MOVQ         DX, SI
@@ -27487,70 +27631,70 @@ again1690:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1690
+	JNZ          again1692
 
-done1691:
+done1693:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1692
+	JLT     partial1694
 	VMOVUPD Y2, 32(DI)
-	JMP     stored1694
+	JMP     stored1696
 
-partial1692:
+partial1694:
 	CMPQ         R9, $0x02
-	JLT          single1693
+	JLT          single1695
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1694
+	JEQ          stored1696
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1694
+	JMP          stored1696
 
-single1693:
+single1695:
 	VMOVSD X2, 32(DI)
 
-stored1694:
+stored1696:
 	ADDQ    AX, DI
 	VMOVUPD Y3, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1695
+	JLT     partial1697
 	VMOVUPD Y4, 32(DI)
-	JMP     stored1697
+	JMP     stored1699
 
-partial1695:
+partial1697:
 	CMPQ         R9, $0x02
-	JLT          single1696
+	JLT          single1698
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1697
+	JEQ          stored1699
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1697
+	JMP          stored1699
 
-single1696:
+single1698:
 	VMOVSD X4, 32(DI)
 
-stored1697:
+stored1699:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1688
+	JGE  tile1690
 
-tiles1689:
+tiles1691:
 	CMPQ R10, $0x00000001
-	JLT  tiles1699
+	JLT  tiles1701
 
-tile1698:
+tile1700:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done1701
+	JLE    done1703
 
-again1700:
+again1702:
 	VMOVUPD      (BX), Y3
 	VMASKMOVPD   32(BX), Y0, Y4
 	MOVQ         DX, SI
@@ -27560,35 +27704,35 @@ again1700:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again1700
+	JNZ          again1702
 
-done1701:
+done1703:
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1702
+	JLT     partial1704
 	VMOVUPD Y2, 32(DI)
-	JMP     stored1704
+	JMP     stored1706
 
-partial1702:
+partial1704:
 	CMPQ         R9, $0x02
-	JLT          single1703
+	JLT          single1705
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1704
+	JEQ          stored1706
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1704
+	JMP          stored1706
 
-single1703:
+single1705:
 	VMOVSD X2, 32(DI)
 
-stored1704:
+stored1706:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1698
+	JGE  tile1700
 
-tiles1699:
-done1612:
+tiles1701:
+done1614:
 	VZEROUPPER
 	RET
 
@@ -27603,17 +27747,17 @@ TEXT ·scatterMatrix256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000008
-	JLT  rest1706
+	JLT  rest1708
 
-panel1705:
+panel1707:
 	MOVQ f_base+24(FP), DX
 	MOVQ w_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ d+80(FP), R10
 	CMPQ R10, $0x00000005
-	JLT  tiles1709
+	JLT  tiles1711
 
-tile1708:
+tile1710:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -27629,9 +27773,9 @@ tile1708:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1711
+	JLE    done1713
 
-again1710:
+again1712:
 	VMOVUPD      (SI), Y10
 	VMOVUPD      32(SI), Y11
 	VBROADCASTSD (BX), Y12
@@ -27652,9 +27796,9 @@ again1710:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1710
+	JNZ          again1712
 
-done1711:
+done1713:
 	VMOVUPD (DI), Y10
 	VADDPD  Y10, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -27693,13 +27837,13 @@ done1711:
 	ADDQ    $0x00000028, DX
 	SUBQ    $0x00000005, R10
 	CMPQ    R10, $0x00000005
-	JGE     tile1708
+	JGE     tile1710
 
-tiles1709:
+tiles1711:
 	CMPQ R10, $0x00000002
-	JLT  tiles1713
+	JLT  tiles1715
 
-tile1712:
+tile1714:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -27709,9 +27853,9 @@ tile1712:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1715
+	JLE    done1717
 
-again1714:
+again1716:
 	VMOVUPD      (SI), Y4
 	VMOVUPD      32(SI), Y5
 	VBROADCASTSD (BX), Y6
@@ -27723,9 +27867,9 @@ again1714:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1714
+	JNZ          again1716
 
-done1715:
+done1717:
 	VMOVUPD (DI), Y4
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -27743,13 +27887,13 @@ done1715:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1712
+	JGE     tile1714
 
-tiles1713:
+tiles1715:
 	CMPQ R10, $0x00000001
-	JLT  tiles1717
+	JLT  tiles1719
 
-tile1716:
+tile1718:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), SI
@@ -27757,9 +27901,9 @@ tile1716:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1719
+	JLE    done1721
 
-again1718:
+again1720:
 	VMOVUPD      (SI), Y2
 	VMOVUPD      32(SI), Y3
 	VBROADCASTSD (BX), Y4
@@ -27768,9 +27912,9 @@ again1718:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1718
+	JNZ          again1720
 
-done1719:
+done1721:
 	VMOVUPD (DI), Y2
 	VADDPD  Y2, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -27781,19 +27925,19 @@ done1719:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1716
+	JGE     tile1718
 
-tiles1717:
+tiles1719:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000008, R9
 	CMPQ R9, $0x00000008
-	JGE  panel1705
+	JGE  panel1707
 
-rest1706:
+rest1708:
 	TESTQ   R9, R9
-	JZ      done1707
+	JZ      done1709
 	CMPQ    R9, $0x00000004
-	JGT     wider1720
+	JGT     wider1722
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -27803,9 +27947,9 @@ rest1706:
 	ADDQ    R8, DI
 	MOVQ    d+80(FP), R10
 	CMPQ    R10, $0x00000005
-	JLT     tiles1722
+	JLT     tiles1724
 
-tile1721:
+tile1723:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -27816,9 +27960,9 @@ tile1721:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1724
+	JLE    done1726
 
-again1723:
+again1725:
 	VMASKMOVPD   (SI), Y0, Y6
 	VBROADCASTSD (BX), Y7
 	VFMADD231PD  Y6, Y7, Y1
@@ -27833,124 +27977,124 @@ again1723:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1723
+	JNZ          again1725
 
-done1724:
+done1726:
 	VMASKMOVPD (DI), Y0, Y6
 	VADDPD     Y6, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1725
+	JLT        partial1727
 	VMOVUPD    Y1, (DI)
-	JMP        stored1727
+	JMP        stored1729
 
-partial1725:
+partial1727:
 	CMPQ         R9, $0x02
-	JLT          single1726
+	JLT          single1728
 	VMOVUPD      X1, (DI)
-	JEQ          stored1727
+	JEQ          stored1729
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1727
+	JMP          stored1729
 
-single1726:
+single1728:
 	VMOVSD X1, (DI)
 
-stored1727:
+stored1729:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1728
+	JLT        partial1730
 	VMOVUPD    Y2, (DI)
-	JMP        stored1730
+	JMP        stored1732
 
-partial1728:
+partial1730:
 	CMPQ         R9, $0x02
-	JLT          single1729
+	JLT          single1731
 	VMOVUPD      X2, (DI)
-	JEQ          stored1730
+	JEQ          stored1732
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1730
+	JMP          stored1732
 
-single1729:
+single1731:
 	VMOVSD X2, (DI)
 
-stored1730:
+stored1732:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y3, Y3
 	CMPQ       R9, $0x04
-	JLT        partial1731
+	JLT        partial1733
 	VMOVUPD    Y3, (DI)
-	JMP        stored1733
+	JMP        stored1735
 
-partial1731:
+partial1733:
 	CMPQ         R9, $0x02
-	JLT          single1732
+	JLT          single1734
 	VMOVUPD      X3, (DI)
-	JEQ          stored1733
+	JEQ          stored1735
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1733
+	JMP          stored1735
 
-single1732:
+single1734:
 	VMOVSD X3, (DI)
 
-stored1733:
+stored1735:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1734
+	JLT        partial1736
 	VMOVUPD    Y4, (DI)
-	JMP        stored1736
+	JMP        stored1738
 
-partial1734:
+partial1736:
 	CMPQ         R9, $0x02
-	JLT          single1735
+	JLT          single1737
 	VMOVUPD      X4, (DI)
-	JEQ          stored1736
+	JEQ          stored1738
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1736
+	JMP          stored1738
 
-single1735:
+single1737:
 	VMOVSD X4, (DI)
 
-stored1736:
+stored1738:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y5, Y5
 	CMPQ       R9, $0x04
-	JLT        partial1737
+	JLT        partial1739
 	VMOVUPD    Y5, (DI)
-	JMP        stored1739
+	JMP        stored1741
 
-partial1737:
+partial1739:
 	CMPQ         R9, $0x02
-	JLT          single1738
+	JLT          single1740
 	VMOVUPD      X5, (DI)
-	JEQ          stored1739
+	JEQ          stored1741
 	VEXTRACTF128 $0x01, Y5, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1739
+	JMP          stored1741
 
-single1738:
+single1740:
 	VMOVSD X5, (DI)
 
-stored1739:
+stored1741:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile1721
+	JGE  tile1723
 
-tiles1722:
+tiles1724:
 	CMPQ R10, $0x00000002
-	JLT  tiles1741
+	JLT  tiles1743
 
-tile1740:
+tile1742:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), SI
@@ -27958,9 +28102,9 @@ tile1740:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1743
+	JLE    done1745
 
-again1742:
+again1744:
 	VMASKMOVPD   (SI), Y0, Y3
 	VBROADCASTSD (BX), Y4
 	VFMADD231PD  Y3, Y4, Y1
@@ -27969,109 +28113,109 @@ again1742:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1742
+	JNZ          again1744
 
-done1743:
+done1745:
 	VMASKMOVPD (DI), Y0, Y3
 	VADDPD     Y3, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1744
+	JLT        partial1746
 	VMOVUPD    Y1, (DI)
-	JMP        stored1746
+	JMP        stored1748
 
-partial1744:
+partial1746:
 	CMPQ         R9, $0x02
-	JLT          single1745
+	JLT          single1747
 	VMOVUPD      X1, (DI)
-	JEQ          stored1746
+	JEQ          stored1748
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1746
+	JMP          stored1748
 
-single1745:
+single1747:
 	VMOVSD X1, (DI)
 
-stored1746:
+stored1748:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1747
+	JLT        partial1749
 	VMOVUPD    Y2, (DI)
-	JMP        stored1749
+	JMP        stored1751
 
-partial1747:
+partial1749:
 	CMPQ         R9, $0x02
-	JLT          single1748
+	JLT          single1750
 	VMOVUPD      X2, (DI)
-	JEQ          stored1749
+	JEQ          stored1751
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1749
+	JMP          stored1751
 
-single1748:
+single1750:
 	VMOVSD X2, (DI)
 
-stored1749:
+stored1751:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1740
+	JGE  tile1742
 
-tiles1741:
+tiles1743:
 	CMPQ R10, $0x00000001
-	JLT  tiles1751
+	JLT  tiles1753
 
-tile1750:
+tile1752:
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), SI
 	ADDQ   R8, SI
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1753
+	JLE    done1755
 
-again1752:
+again1754:
 	VMASKMOVPD   (SI), Y0, Y2
 	VBROADCASTSD (BX), Y3
 	VFMADD231PD  Y2, Y3, Y1
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1752
+	JNZ          again1754
 
-done1753:
+done1755:
 	VMASKMOVPD (DI), Y0, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1754
+	JLT        partial1756
 	VMOVUPD    Y1, (DI)
-	JMP        stored1756
+	JMP        stored1758
 
-partial1754:
+partial1756:
 	CMPQ         R9, $0x02
-	JLT          single1755
+	JLT          single1757
 	VMOVUPD      X1, (DI)
-	JEQ          stored1756
+	JEQ          stored1758
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1756
+	JMP          stored1758
 
-single1755:
+single1757:
 	VMOVSD X1, (DI)
 
-stored1756:
+stored1758:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1750
+	JGE  tile1752
 
-tiles1751:
-	JMP done1707
+tiles1753:
+	JMP done1709
 
-wider1720:
+wider1722:
 	SUBQ    $0x00000004, R9
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
@@ -28082,9 +28226,9 @@ wider1720:
 	ADDQ    R8, DI
 	MOVQ    d+80(FP), R10
 	CMPQ    R10, $0x00000005
-	JLT     tiles1759
+	JLT     tiles1761
 
-tile1758:
+tile1760:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -28100,9 +28244,9 @@ tile1758:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1761
+	JLE    done1763
 
-again1760:
+again1762:
 	VMOVUPD      (SI), Y11
 	VMASKMOVPD   32(SI), Y0, Y12
 	VBROADCASTSD (BX), Y13
@@ -28123,32 +28267,32 @@ again1760:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1760
+	JNZ          again1762
 
-done1761:
+done1763:
 	VMOVUPD    (DI), Y11
 	VADDPD     Y11, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1762
+	JLT        partial1764
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1764
+	JMP        stored1766
 
-partial1762:
+partial1764:
 	CMPQ         R9, $0x02
-	JLT          single1763
+	JLT          single1765
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1764
+	JEQ          stored1766
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1764
+	JMP          stored1766
 
-single1763:
+single1765:
 	VMOVSD X2, 32(DI)
 
-stored1764:
+stored1766:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y3, Y3
@@ -28156,23 +28300,23 @@ stored1764:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1765
+	JLT        partial1767
 	VMOVUPD    Y4, 32(DI)
-	JMP        stored1767
+	JMP        stored1769
 
-partial1765:
+partial1767:
 	CMPQ         R9, $0x02
-	JLT          single1766
+	JLT          single1768
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1767
+	JEQ          stored1769
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1767
+	JMP          stored1769
 
-single1766:
+single1768:
 	VMOVSD X4, 32(DI)
 
-stored1767:
+stored1769:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y5, Y5
@@ -28180,23 +28324,23 @@ stored1767:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y6, Y6
 	CMPQ       R9, $0x04
-	JLT        partial1768
+	JLT        partial1770
 	VMOVUPD    Y6, 32(DI)
-	JMP        stored1770
+	JMP        stored1772
 
-partial1768:
+partial1770:
 	CMPQ         R9, $0x02
-	JLT          single1769
+	JLT          single1771
 	VMOVUPD      X6, 32(DI)
-	JEQ          stored1770
+	JEQ          stored1772
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1770
+	JMP          stored1772
 
-single1769:
+single1771:
 	VMOVSD X6, 32(DI)
 
-stored1770:
+stored1772:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y7, Y7
@@ -28204,23 +28348,23 @@ stored1770:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y8, Y8
 	CMPQ       R9, $0x04
-	JLT        partial1771
+	JLT        partial1773
 	VMOVUPD    Y8, 32(DI)
-	JMP        stored1773
+	JMP        stored1775
 
-partial1771:
+partial1773:
 	CMPQ         R9, $0x02
-	JLT          single1772
+	JLT          single1774
 	VMOVUPD      X8, 32(DI)
-	JEQ          stored1773
+	JEQ          stored1775
 	VEXTRACTF128 $0x01, Y8, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1773
+	JMP          stored1775
 
-single1772:
+single1774:
 	VMOVSD X8, 32(DI)
 
-stored1773:
+stored1775:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y9, Y9
@@ -28228,34 +28372,34 @@ stored1773:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y10, Y10
 	CMPQ       R9, $0x04
-	JLT        partial1774
+	JLT        partial1776
 	VMOVUPD    Y10, 32(DI)
-	JMP        stored1776
+	JMP        stored1778
 
-partial1774:
+partial1776:
 	CMPQ         R9, $0x02
-	JLT          single1775
+	JLT          single1777
 	VMOVUPD      X10, 32(DI)
-	JEQ          stored1776
+	JEQ          stored1778
 	VEXTRACTF128 $0x01, Y10, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1776
+	JMP          stored1778
 
-single1775:
+single1777:
 	VMOVSD X10, 32(DI)
 
-stored1776:
+stored1778:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile1758
+	JGE  tile1760
 
-tiles1759:
+tiles1761:
 	CMPQ R10, $0x00000002
-	JLT  tiles1778
+	JLT  tiles1780
 
-tile1777:
+tile1779:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -28265,9 +28409,9 @@ tile1777:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1780
+	JLE    done1782
 
-again1779:
+again1781:
 	VMOVUPD      (SI), Y5
 	VMASKMOVPD   32(SI), Y0, Y6
 	VBROADCASTSD (BX), Y7
@@ -28279,32 +28423,32 @@ again1779:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1779
+	JNZ          again1781
 
-done1780:
+done1782:
 	VMOVUPD    (DI), Y5
 	VADDPD     Y5, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1781
+	JLT        partial1783
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1783
+	JMP        stored1785
 
-partial1781:
+partial1783:
 	CMPQ         R9, $0x02
-	JLT          single1782
+	JLT          single1784
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1783
+	JEQ          stored1785
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1783
+	JMP          stored1785
 
-single1782:
+single1784:
 	VMOVSD X2, 32(DI)
 
-stored1783:
+stored1785:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y3, Y3
@@ -28312,34 +28456,34 @@ stored1783:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1784
+	JLT        partial1786
 	VMOVUPD    Y4, 32(DI)
-	JMP        stored1786
+	JMP        stored1788
 
-partial1784:
+partial1786:
 	CMPQ         R9, $0x02
-	JLT          single1785
+	JLT          single1787
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1786
+	JEQ          stored1788
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1786
+	JMP          stored1788
 
-single1785:
+single1787:
 	VMOVSD X4, 32(DI)
 
-stored1786:
+stored1788:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1777
+	JGE  tile1779
 
-tiles1778:
+tiles1780:
 	CMPQ R10, $0x00000001
-	JLT  tiles1788
+	JLT  tiles1790
 
-tile1787:
+tile1789:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), SI
@@ -28347,9 +28491,9 @@ tile1787:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1790
+	JLE    done1792
 
-again1789:
+again1791:
 	VMOVUPD      (SI), Y3
 	VMASKMOVPD   32(SI), Y0, Y4
 	VBROADCASTSD (BX), Y5
@@ -28358,40 +28502,40 @@ again1789:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1789
+	JNZ          again1791
 
-done1790:
+done1792:
 	VMOVUPD    (DI), Y3
 	VADDPD     Y3, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1791
+	JLT        partial1793
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1793
+	JMP        stored1795
 
-partial1791:
+partial1793:
 	CMPQ         R9, $0x02
-	JLT          single1792
+	JLT          single1794
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1793
+	JEQ          stored1795
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1793
+	JMP          stored1795
 
-single1792:
+single1794:
 	VMOVSD X2, 32(DI)
 
-stored1793:
+stored1795:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1787
+	JGE  tile1789
 
-tiles1788:
-done1707:
+tiles1790:
+done1709:
 	VZEROUPPER
 	RET
 
@@ -28405,9 +28549,9 @@ TEXT ·cavities256(SB), $0-88
 	MOVQ    list+72(FP), BX
 	MOVQ    count+80(FP), SI
 	TESTQ   SI, SI
-	JLE     done1795
+	JLE     done1797
 
-item1794:
+item1796:
 	MOVLQSX 40(BX), DI
 	LEAQ    (AX)(DI*8), DI
 	MOVQ    (BX), R8
@@ -28417,9 +28561,9 @@ item1794:
 	MOVLQSX 52(BX), R10
 	XORQ    R11, R11
 	CMPQ    R10, $0x00000004
-	JLT     rest1797
+	JLT     rest1799
 
-whole1796:
+whole1798:
 	VMOVUPD   (R8)(R11*8), Y1
 	VMOVUPD   (R9)(R11*8), Y2
 	VCMPPD    $0x00, Y0, Y2, Y3
@@ -28429,11 +28573,11 @@ whole1796:
 	ADDQ      $0x00000004, R11
 	SUBQ      $0x00000004, R10
 	CMPQ      R10, $0x00000004
-	JGE       whole1796
+	JGE       whole1798
 
-rest1797:
+rest1799:
 	TESTQ      R10, R10
-	JZ         done1798
+	JZ         done1800
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R10
 	VMOVUPD    (R12)(R10*8), Y1
@@ -28444,12 +28588,12 @@ rest1797:
 	VBLENDVPD  Y3, Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)(R11*8)
 
-done1798:
+done1800:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1794
+	JNZ  item1796
 
-done1795:
+done1797:
 	VZEROUPPER
 	RET
 
@@ -28462,9 +28606,9 @@ TEXT ·products256(SB), $0-96
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done1801
+	JLE   done1803
 
-item1799:
+item1801:
 	MOVLQSX 44(BX), DI
 	LEAQ    (AX)(DI*8), DI
 	MOVLQSX 40(BX), R8
@@ -28474,10 +28618,10 @@ item1799:
 	MOVLQSX 52(BX), R10
 	MOVLQSX 56(BX), R11
 	CMPL    60(BX), $0x00
-	JNE     backward1802
+	JNE     backward1804
 	CMPQ    R11, $0x00000008
-	JLT     part1803
-	JG      done1801
+	JLT     part1805
+	JG      done1803
 	SHLQ    $0x03, R11
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
@@ -28485,9 +28629,9 @@ item1799:
 	VXORPD  Y3, Y3, Y3
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1806
+	JLT     rows1808
 
-row1805:
+row1807:
 	VBROADCASTSD (R8), Y4
 	VFMADD231PD  (R9), Y4, Y0
 	VFMADD231PD  32(R9), Y4, Y1
@@ -28498,13 +28642,13 @@ row1805:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1805
+	JGE          row1807
 
-rows1806:
+rows1808:
 	CMPQ R10, $0x00000001
-	JLT  rows1808
+	JLT  rows1810
 
-row1807:
+row1809:
 	VBROADCASTSD (R8), Y4
 	VFMADD231PD  (R9), Y4, Y0
 	VFMADD231PD  32(R9), Y4, Y1
@@ -28512,19 +28656,19 @@ row1807:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1807
+	JGE          row1809
 
-rows1808:
+rows1810:
 	VADDPD  Y2, Y0, Y0
 	VMOVUPD Y0, (DI)
 	VADDPD  Y3, Y1, Y1
 	VMOVUPD Y1, 32(DI)
-	JMP     next1800
+	JMP     next1802
 
-part1803:
+part1805:
 	MOVQ    R11, R12
 	SUBQ    $0x04, R12
-	JLE     fewer1804
+	JLE     fewer1806
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
 	VMOVUPD (R13)(R12*8), Y0
@@ -28535,9 +28679,9 @@ part1803:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1810
+	JLT     rows1812
 
-row1809:
+row1811:
 	VBROADCASTSD (R8), Y5
 	VFMADD231PD  (R9), Y5, Y1
 	VMASKMOVPD   32(R9), Y0, Y6
@@ -28550,13 +28694,13 @@ row1809:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1809
+	JGE          row1811
 
-rows1810:
+rows1812:
 	CMPQ R10, $0x00000001
-	JLT  rows1812
+	JLT  rows1814
 
-row1811:
+row1813:
 	VBROADCASTSD (R8), Y5
 	VFMADD231PD  (R9), Y5, Y1
 	VMASKMOVPD   32(R9), Y0, Y6
@@ -28565,26 +28709,26 @@ row1811:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1811
+	JGE          row1813
 
-rows1812:
+rows1814:
 	VADDPD  Y3, Y1, Y1
 	VMOVUPD Y1, (DI)
 	VADDPD  Y4, Y2, Y2
 	VMOVUPD Y2, 32(DI)
-	JMP     next1800
+	JMP     next1802
 
-fewer1804:
+fewer1806:
 	CMPQ   R11, $0x00000004
-	JLT    part1813
+	JLT    part1815
 	SHLQ   $0x03, R11
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   R9, R9
 	CMPQ   R10, $0x00000002
-	JLT    rows1816
+	JLT    rows1818
 
-row1815:
+row1817:
 	VBROADCASTSD (R8), Y2
 	VFMADD231PD  (R9), Y2, Y0
 	VBROADCASTSD 8(R8), Y2
@@ -28593,27 +28737,27 @@ row1815:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1815
+	JGE          row1817
 
-rows1816:
+rows1818:
 	CMPQ R10, $0x00000001
-	JLT  rows1818
+	JLT  rows1820
 
-row1817:
+row1819:
 	VBROADCASTSD (R8), Y2
 	VFMADD231PD  (R9), Y2, Y0
 	ADDQ         $0x00000008, R8
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1817
+	JGE          row1819
 
-rows1818:
+rows1820:
 	VADDPD  Y1, Y0, Y0
 	VMOVUPD Y0, (DI)
-	JMP     next1800
+	JMP     next1802
 
-part1813:
+part1815:
 	MOVQ    R11, R12
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
@@ -28623,9 +28767,9 @@ part1813:
 	VXORPD  Y2, Y2, Y2
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1820
+	JLT     rows1822
 
-row1819:
+row1821:
 	VBROADCASTSD (R8), Y3
 	VMASKMOVPD   (R9), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -28636,13 +28780,13 @@ row1819:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1819
+	JGE          row1821
 
-rows1820:
+rows1822:
 	CMPQ R10, $0x00000001
-	JLT  rows1822
+	JLT  rows1824
 
-row1821:
+row1823:
 	VBROADCASTSD (R8), Y3
 	VMASKMOVPD   (R9), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -28650,17 +28794,17 @@ row1821:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1821
+	JGE          row1823
 
-rows1822:
+rows1824:
 	VADDPD  Y2, Y1, Y1
 	VMOVUPD Y1, (DI)
-	JMP     next1800
+	JMP     next1802
 
-backward1802:
+backward1804:
 	CMPQ    R10, $0x00000008
-	JLT     part1823
-	JG      done1801
+	JLT     part1825
+	JG      done1803
 	SHLQ    $0x03, R10
 	LEAQ    (R10)(R10*2), R12
 	VMOVUPD (R8), Y0
@@ -28668,9 +28812,9 @@ backward1802:
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x04
-	JLT     few1826
+	JLT     few1828
 
-rows1825:
+rows1827:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -28697,11 +28841,11 @@ rows1825:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1825
+	JGE         rows1827
 	TESTQ       R9, R9
-	JZ          products1827
+	JZ          products1829
 
-few1826:
+few1828:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -28709,19 +28853,19 @@ few1826:
 	VMULPD      (R8), Y0, Y2
 	VFMADD231PD 32(R8), Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end1829
+	JLE         end1831
 	VMULPD      (R8)(R10*1), Y0, Y3
 	VFMADD231PD 32(R8)(R10*1), Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end1829
+	JLE         end1831
 	VMULPD      (R8)(R10*2), Y0, Y4
 	VFMADD231PD 32(R8)(R10*2), Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end1829
+	JLE         end1831
 	VMULPD      (R8)(R12*1), Y0, Y5
 	VFMADD231PD 32(R8)(R12*1), Y1, Y5
 
-end1829:
+end1831:
 	VUNPCKHPD  Y3, Y2, Y0
 	VUNPCKLPD  Y3, Y2, Y2
 	VADDPD     Y0, Y2, Y2
@@ -28733,13 +28877,13 @@ end1829:
 	VADDPD     Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)
 
-products1827:
-	JMP next1800
+products1829:
+	JMP next1802
 
-part1823:
+part1825:
 	MOVQ       R10, R12
 	SUBQ       $0x04, R12
-	JLE        fewer1824
+	JLE        fewer1826
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y0
@@ -28750,9 +28894,9 @@ part1823:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x04
-	JLT        few1831
+	JLT        few1833
 
-rows1830:
+rows1832:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -28783,11 +28927,11 @@ rows1830:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1830
+	JGE         rows1832
 	TESTQ       R9, R9
-	JZ          products1832
+	JZ          products1834
 
-few1831:
+few1833:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -28796,22 +28940,22 @@ few1831:
 	VMASKMOVPD  32(R8), Y0, Y7
 	VFMADD231PD Y7, Y2, Y3
 	CMPQ        R9, $0x00000001
-	JLE         end1834
+	JLE         end1836
 	VMULPD      (R8)(R10*1), Y1, Y4
 	VMASKMOVPD  32(R8)(R10*1), Y0, Y7
 	VFMADD231PD Y7, Y2, Y4
 	CMPQ        R9, $0x00000002
-	JLE         end1834
+	JLE         end1836
 	VMULPD      (R8)(R10*2), Y1, Y5
 	VMASKMOVPD  32(R8)(R10*2), Y0, Y7
 	VFMADD231PD Y7, Y2, Y5
 	CMPQ        R9, $0x00000003
-	JLE         end1834
+	JLE         end1836
 	VMULPD      (R8)(R12*1), Y1, Y6
 	VMASKMOVPD  32(R8)(R12*1), Y0, Y0
 	VFMADD231PD Y0, Y2, Y6
 
-end1834:
+end1836:
 	VUNPCKHPD  Y4, Y3, Y0
 	VUNPCKLPD  Y4, Y3, Y3
 	VADDPD     Y0, Y3, Y3
@@ -28823,21 +28967,21 @@ end1834:
 	VADDPD     Y0, Y3, Y3
 	VMOVUPD    Y3, (DI)
 
-products1832:
-	JMP next1800
+products1834:
+	JMP next1802
 
-fewer1824:
+fewer1826:
 	CMPQ    R10, $0x00000004
-	JLT     part1835
+	JLT     part1837
 	SHLQ    $0x03, R10
 	LEAQ    (R10)(R10*2), R12
 	VMOVUPD (R8), Y0
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x04
-	JLT     few1838
+	JLT     few1840
 
-rows1837:
+rows1839:
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
 	VXORPD     Y3, Y3, Y3
@@ -28860,27 +29004,27 @@ rows1837:
 	LEAQ       (R8)(R10*4), R8
 	SUBQ       $0x04, R9
 	CMPQ       R9, $0x04
-	JGE        rows1837
+	JGE        rows1839
 	TESTQ      R9, R9
-	JZ         products1839
+	JZ         products1841
 
-few1838:
+few1840:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 	VXORPD Y4, Y4, Y4
 	VMULPD (R8), Y0, Y1
 	CMPQ   R9, $0x00000001
-	JLE    end1841
+	JLE    end1843
 	VMULPD (R8)(R10*1), Y0, Y2
 	CMPQ   R9, $0x00000002
-	JLE    end1841
+	JLE    end1843
 	VMULPD (R8)(R10*2), Y0, Y3
 	CMPQ   R9, $0x00000003
-	JLE    end1841
+	JLE    end1843
 	VMULPD (R8)(R12*1), Y0, Y4
 
-end1841:
+end1843:
 	VUNPCKHPD  Y2, Y1, Y0
 	VUNPCKLPD  Y2, Y1, Y1
 	VADDPD     Y0, Y1, Y1
@@ -28892,10 +29036,10 @@ end1841:
 	VADDPD     Y0, Y1, Y1
 	VMOVUPD    Y1, (DI)
 
-products1839:
-	JMP next1800
+products1841:
+	JMP next1802
 
-part1835:
+part1837:
 	MOVQ       R10, R12
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
@@ -28906,9 +29050,9 @@ part1835:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x04
-	JLT        few1843
+	JLT        few1845
 
-rows1842:
+rows1844:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -28935,11 +29079,11 @@ rows1842:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1842
+	JGE         rows1844
 	TESTQ       R9, R9
-	JZ          products1844
+	JZ          products1846
 
-few1843:
+few1845:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -28947,19 +29091,19 @@ few1843:
 	VMASKMOVPD  (R8), Y0, Y6
 	VFMADD231PD Y6, Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end1846
+	JLE         end1848
 	VMASKMOVPD  (R8)(R10*1), Y0, Y6
 	VFMADD231PD Y6, Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end1846
+	JLE         end1848
 	VMASKMOVPD  (R8)(R10*2), Y0, Y6
 	VFMADD231PD Y6, Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end1846
+	JLE         end1848
 	VMASKMOVPD  (R8)(R12*1), Y0, Y0
 	VFMADD231PD Y0, Y1, Y5
 
-end1846:
+end1848:
 	VUNPCKHPD  Y3, Y2, Y0
 	VUNPCKLPD  Y3, Y2, Y2
 	VADDPD     Y0, Y2, Y2
@@ -28971,13 +29115,13 @@ end1846:
 	VADDPD     Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)
 
-products1844:
-next1800:
+products1846:
+next1802:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1799
+	JNZ  item1801
 
-done1801:
+done1803:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
@@ -28998,9 +29142,9 @@ TEXT ·allSafe256(SB), $0-25
 	VMOVUPD constants<>+1872(SB), Y8
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000010
-	JLT     rest1848
+	JLT     rest1850
 
-whole1847:
+whole1849:
 	VMOVUPD (AX)(DX*8), Y9
 	VMAXPD  Y9, Y0, Y0
 	VCMPPD  $0x19, Y8, Y9, Y9
@@ -29020,13 +29164,13 @@ whole1847:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole1847
+	JGE     whole1849
 
-rest1848:
+rest1850:
 	CMPQ CX, $0x00000004
-	JLT  rest1850
+	JLT  rest1852
 
-whole1849:
+whole1851:
 	VMOVUPD (AX)(DX*8), Y9
 	VMAXPD  Y9, Y0, Y0
 	VCMPPD  $0x19, Y8, Y9, Y9
@@ -29034,11 +29178,11 @@ whole1849:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole1849
+	JGE     whole1851
 
-rest1850:
+rest1852:
 	TESTQ      CX, CX
-	JZ         done1851
+	JZ         done1853
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPD    (BX)(CX*8), Y9
@@ -29048,7 +29192,7 @@ rest1850:
 	VCMPPD     $0x19, Y8, Y10, Y8
 	VORPD      Y8, Y4, Y4
 
-done1851:
+done1853:
 	VCMPPD    $0x1e, constants<>+1936(SB), Y0, Y0
 	VORPD     Y0, Y4, Y4
 	VORPD     Y4, Y4, Y4
@@ -29063,13 +29207,13 @@ done1851:
 	VORPD     Y7, Y4, Y4
 	VMOVMSKPD Y4, AX
 	TESTL     AX, AX
-	JZ        safe1852
+	JZ        safe1854
 	MOVB      $0x00, AL
 	MOVB      AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-safe1852:
+safe1854:
 	MOVB $0x01, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -29089,9 +29233,9 @@ TEXT ·absorbAll256(SB), $0-104
 	MOVQ         list+72(FP), BX
 	MOVQ         count+80(FP), SI
 	TESTQ        SI, SI
-	JLE          done1854
+	JLE          done1856
 
-item1853:
+item1855:
 	MOVQ    16(BX), DI
 	LEAQ    (AX)(DI*8), DI
 	MOVLQSX 48(BX), R8
@@ -29103,19 +29247,19 @@ item1853:
 	XORQ    R11, R11
 	MOVQ    R10, R12
 	CMPQ    R12, $0x00000004
-	JLT     rest1856
+	JLT     rest1858
 
-whole1855:
+whole1857:
 	VMOVUPD (R9)(R11*8), Y5
 	VMAXPD  Y5, Y4, Y4
 	ADDQ    $0x00000004, R11
 	SUBQ    $0x00000004, R12
 	CMPQ    R12, $0x00000004
-	JGE     whole1855
+	JGE     whole1857
 
-rest1856:
+rest1858:
 	TESTQ      R12, R12
-	JZ         done1857
+	JZ         done1859
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y5
@@ -29124,7 +29268,7 @@ rest1856:
 	VBLENDVPD  Y5, Y6, Y7, Y6
 	VMAXPD     Y6, Y4, Y4
 
-done1857:
+done1859:
 	VPERM2F128   $0x01, Y4, Y4, Y5
 	VMAXPD       Y5, Y4, Y4
 	VPERMILPD    $0x05, Y4, Y5
@@ -29132,21 +29276,21 @@ done1857:
 	VBROADCASTSD 32(BX), Y5
 	XORQ         R11, R11
 	CMPQ         R10, $0x00000004
-	JLT          rest1859
+	JLT          rest1861
 
-whole1858:
+whole1860:
 	VMOVUPD   (R9)(R11*8), Y6
 	VMOVUPD   (DI)(R11*8), Y7
 	VSUBPD    Y4, Y6, Y6
 	VUCOMISD  X3, X0
-	JBE       undamped1860
+	JBE       undamped1862
 	VCMPPD    $0x04, Y7, Y6, Y10
 	VMULPD    Y0, Y7, Y8
 	VMULPD    Y1, Y6, Y9
 	VADDPD    Y8, Y9, Y9
 	VBLENDVPD Y10, Y9, Y6, Y6
 
-undamped1860:
+undamped1862:
 	VCMPPD      $0x04, Y7, Y6, Y8
 	VSUBPD      Y7, Y6, Y7
 	VANDPD      constants<>+1968(SB), Y7, Y7
@@ -29160,11 +29304,11 @@ undamped1860:
 	ADDQ        $0x00000004, R11
 	SUBQ        $0x00000004, R10
 	CMPQ        R10, $0x00000004
-	JGE         whole1858
+	JGE         whole1860
 
-rest1859:
+rest1861:
 	TESTQ      R10, R10
-	JZ         done1861
+	JZ         done1863
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R10, R13
 	NEGQ       R13
@@ -29174,14 +29318,14 @@ rest1859:
 	VSUBPD     Y4, Y7, Y7
 	VANDPD     Y6, Y7, Y7
 	VUCOMISD   X3, X0
-	JBE        undamped1862
+	JBE        undamped1864
 	VCMPPD     $0x04, Y8, Y7, Y10
 	VMULPD     Y0, Y8, Y4
 	VMULPD     Y1, Y7, Y9
 	VADDPD     Y4, Y9, Y9
 	VBLENDVPD  Y10, Y9, Y7, Y7
 
-undamped1862:
+undamped1864:
 	VCMPPD    $0x04, Y8, Y7, Y4
 	VSUBPD    Y8, Y7, Y8
 	VANDPD    constants<>+1968(SB), Y8, Y8
@@ -29189,49 +29333,49 @@ undamped1862:
 	VPCMPGTQ  Y2, Y8, Y4
 	VBLENDVPD Y4, Y8, Y2, Y2
 	CMPQ      R10, $0x04
-	JLT       partial1863
+	JLT       partial1865
 	VMOVUPD   Y7, (DI)(R11*8)
-	JMP       stored1865
+	JMP       stored1867
 
-partial1863:
+partial1865:
 	CMPQ         R10, $0x02
-	JLT          single1864
+	JLT          single1866
 	VMOVUPD      X7, (DI)(R11*8)
-	JEQ          stored1865
+	JEQ          stored1867
 	VEXTRACTF128 $0x01, Y7, X4
 	VMOVSD       X4, 16(DI)(R11*8)
-	JMP          stored1865
+	JMP          stored1867
 
-single1864:
+single1866:
 	VMOVSD X7, (DI)(R11*8)
 
-stored1865:
+stored1867:
 	VMASKMOVPD  (R8)(R11*8), Y6, Y4
 	VFMADD231PD Y7, Y5, Y4
 	CMPQ        R10, $0x04
-	JLT         partial1866
+	JLT         partial1868
 	VMOVUPD     Y4, (R8)(R11*8)
-	JMP         stored1868
+	JMP         stored1870
 
-partial1866:
+partial1868:
 	CMPQ         R10, $0x02
-	JLT          single1867
+	JLT          single1869
 	VMOVUPD      X4, (R8)(R11*8)
-	JEQ          stored1868
+	JEQ          stored1870
 	VEXTRACTF128 $0x01, Y4, X4
 	VMOVSD       X4, 16(R8)(R11*8)
-	JMP          stored1868
+	JMP          stored1870
 
-single1867:
+single1869:
 	VMOVSD X4, (R8)(R11*8)
 
-stored1868:
-done1861:
+stored1870:
+done1863:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1853
+	JNZ  item1855
 
-done1854:
+done1856:
 	VPERM2F128 $0x01, Y2, Y2, Y0
 	VPCMPGTQ   Y2, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y2, Y2
@@ -29249,9 +29393,9 @@ TEXT ·shiftAll256(SB), $0-48
 	MOVQ  list+24(FP), CX
 	MOVQ  count+32(FP), DX
 	TESTQ DX, DX
-	JLE   done1870
+	JLE   done1872
 
-item1869:
+item1871:
 	MOVLQSX 16(CX), BX
 	LEAQ    (AX)(BX*8), BX
 	MOVLQSX 20(CX), SI
@@ -29260,9 +29404,9 @@ item1869:
 	XORQ    DI, DI
 	MOVQ    SI, R8
 	CMPQ    R8, $0x00000004
-	JLT     rest1872
+	JLT     rest1874
 
-whole1871:
+whole1873:
 	VMOVUPD (BX)(DI*8), Y2
 	VCMPPD  $0x03, Y2, Y2, Y3
 	VORPD   Y3, Y1, Y1
@@ -29270,11 +29414,11 @@ whole1871:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, R8
 	CMPQ    R8, $0x00000004
-	JGE     whole1871
+	JGE     whole1873
 
-rest1872:
+rest1874:
 	TESTQ      R8, R8
-	JZ         done1873
+	JZ         done1875
 	LEAQ       constants<>+672(SB), R9
 	NEGQ       R8
 	VMOVUPD    (R9)(R8*8), Y2
@@ -29285,7 +29429,7 @@ rest1872:
 	VBLENDVPD  Y2, Y3, Y4, Y3
 	VMAXPD     Y3, Y0, Y0
 
-done1873:
+done1875:
 	VPERM2F128   $0x01, Y0, Y0, Y2
 	VMAXPD       Y2, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y2
@@ -29295,13 +29439,13 @@ done1873:
 	VORPD        Y2, Y1, Y1
 	VMOVMSKPD    Y1, DI
 	TESTL        DI, DI
-	JNZ          done1870
+	JNZ          done1872
 	VBROADCASTSD 8(CX), Y1
 	XORQ         DI, DI
 	CMPQ         SI, $0x00000004
-	JLT          rest1875
+	JLT          rest1877
 
-whole1874:
+whole1876:
 	VMOVUPD (BX)(DI*8), Y2
 	VSUBPD  Y0, Y2, Y2
 	VMULPD  Y1, Y2, Y2
@@ -29309,11 +29453,11 @@ whole1874:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, SI
 	CMPQ    SI, $0x00000004
-	JGE     whole1874
+	JGE     whole1876
 
-rest1875:
+rest1877:
 	TESTQ      SI, SI
-	JZ         done1876
+	JZ         done1878
 	LEAQ       constants<>+672(SB), R8
 	MOVQ       SI, R9
 	NEGQ       R9
@@ -29322,29 +29466,29 @@ rest1875:
 	VSUBPD     Y0, Y2, Y2
 	VMULPD     Y1, Y2, Y2
 	CMPQ       SI, $0x04
-	JLT        partial1877
+	JLT        partial1879
 	VMOVUPD    Y2, (BX)(DI*8)
-	JMP        stored1879
+	JMP        stored1881
 
-partial1877:
+partial1879:
 	CMPQ         SI, $0x02
-	JLT          single1878
+	JLT          single1880
 	VMOVUPD      X2, (BX)(DI*8)
-	JEQ          stored1879
+	JEQ          stored1881
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 16(BX)(DI*8)
-	JMP          stored1879
+	JMP          stored1881
 
-single1878:
+single1880:
 	VMOVSD X2, (BX)(DI*8)
 
-stored1879:
-done1876:
+stored1881:
+done1878:
 	ADDQ $0x00000018, CX
 	DECQ DX
-	JNZ  item1869
+	JNZ  item1871
 
-done1870:
+done1872:
 	MOVQ DX, left+40(FP)
 	VZEROUPPER
 	RET
@@ -29357,35 +29501,35 @@ TEXT ·totals256(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done1881
+	JLE   done1883
 
-item1880:
+item1882:
 	MOVLQSX 16(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Y0, Y0, Y0
 	MOVLQSX 20(DX), DI
 	XORQ    R8, R8
 	CMPQ    DI, $0x00000004
-	JLT     rest1883
+	JLT     rest1885
 
-whole1882:
+whole1884:
 	VMOVUPD (SI)(R8*8), Y1
 	VADDPD  Y1, Y0, Y0
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole1882
+	JGE     whole1884
 
-rest1883:
+rest1885:
 	TESTQ      DI, DI
-	JZ         done1884
+	JZ         done1886
 	LEAQ       constants<>+672(SB), R9
 	NEGQ       DI
 	VMOVUPD    (R9)(DI*8), Y1
 	VMASKMOVPD (SI)(R8*8), Y1, Y1
 	VADDPD     Y1, Y0, Y0
 
-done1884:
+done1886:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -29394,9 +29538,9 @@ done1884:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000018, DX
 	DECQ       BX
-	JNZ        item1880
+	JNZ        item1882
 
-done1881:
+done1883:
 	VZEROUPPER
 	RET
 
@@ -29410,9 +29554,9 @@ TEXT ·settle256(SB), $0-96
 	MOVQ   list+72(FP), BX
 	MOVQ   count+80(FP), SI
 	TESTQ  SI, SI
-	JLE    done1886
+	JLE    done1888
 
-item1885:
+item1887:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      16(BX), R8
@@ -29422,9 +29566,9 @@ item1885:
 	MOVLQSX      20(BX), R9
 	XORQ         R10, R10
 	CMPQ         R9, $0x00000004
-	JLT          rest1888
+	JLT          rest1890
 
-whole1887:
+whole1889:
 	VMOVUPD   (R8)(R10*8), Y2
 	VMOVUPD   (DI)(R10*8), Y3
 	VSUBPD    Y1, Y2, Y2
@@ -29438,11 +29582,11 @@ whole1887:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R9
 	CMPQ      R9, $0x00000004
-	JGE       whole1887
+	JGE       whole1889
 
-rest1888:
+rest1890:
 	TESTQ      R9, R9
-	JZ         done1889
+	JZ         done1891
 	LEAQ       constants<>+672(SB), R11
 	MOVQ       R9, R12
 	NEGQ       R12
@@ -29458,29 +29602,29 @@ rest1888:
 	VPCMPGTQ   Y0, Y2, Y1
 	VBLENDVPD  Y1, Y2, Y0, Y0
 	CMPQ       R9, $0x04
-	JLT        partial1890
+	JLT        partial1892
 	VMOVUPD    Y3, (DI)(R10*8)
-	JMP        stored1892
+	JMP        stored1894
 
-partial1890:
+partial1892:
 	CMPQ         R9, $0x02
-	JLT          single1891
+	JLT          single1893
 	VMOVUPD      X3, (DI)(R10*8)
-	JEQ          stored1892
+	JEQ          stored1894
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)(R10*8)
-	JMP          stored1892
+	JMP          stored1894
 
-single1891:
+single1893:
 	VMOVSD X3, (DI)(R10*8)
 
-stored1892:
-done1889:
+stored1894:
+done1891:
 	ADDQ $0x00000018, BX
 	DECQ SI
-	JNZ  item1885
+	JNZ  item1887
 
-done1886:
+done1888:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VPCMPGTQ   Y0, Y1, Y2
 	VBLENDVPD  Y2, Y1, Y0, Y0
@@ -29502,17 +29646,17 @@ TEXT ·exponentials256(SB), $0-64
 	VMOVUPD constants<>+2000(SB), Y1
 	VMOVUPD constants<>+1968(SB), Y2
 	TESTQ   BX, BX
-	JLE     done1894
+	JLE     done1896
 
-table1893:
+table1895:
 	VXORPD       Y4, Y4, Y4
 	VBROADCASTSD (DX), Y3
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000008
-	JLT          rest1896
+	JLT          rest1898
 
-whole1895:
+whole1897:
 	VMOVUPD (AX)(SI*8), Y5
 	VMULPD  Y3, Y5, Y5
 	VANDPD  Y2, Y5, Y5
@@ -29526,13 +29670,13 @@ whole1895:
 	ADDQ    $0x00000008, SI
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole1895
+	JGE     whole1897
 
-rest1896:
+rest1898:
 	CMPQ DI, $0x00000004
-	JLT  rest1898
+	JLT  rest1900
 
-whole1897:
+whole1899:
 	VMOVUPD (AX)(SI*8), Y5
 	VMULPD  Y3, Y5, Y5
 	VANDPD  Y2, Y5, Y5
@@ -29541,11 +29685,11 @@ whole1897:
 	ADDQ    $0x00000004, SI
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole1897
+	JGE     whole1899
 
-rest1898:
+rest1900:
 	TESTQ      DI, DI
-	JZ         done1899
+	JZ         done1901
 	LEAQ       constants<>+672(SB), R8
 	NEGQ       DI
 	VMOVUPD    (R8)(DI*8), Y5
@@ -29555,16 +29699,16 @@ rest1898:
 	VCMPPD     $0x06, constants<>+1904(SB), Y5, Y5
 	VORPD      Y5, Y4, Y4
 
-done1899:
+done1901:
 	VMOVMSKPD Y4, SI
 	TESTL     SI, SI
-	JNZ       done1894
+	JNZ       done1896
 	XORQ      SI, SI
 	MOVQ      CX, DI
 	CMPQ      DI, $0x00000008
-	JLT       rest1901
+	JLT       rest1903
 
-whole1900:
+whole1902:
 	VMOVUPD      (AX)(SI*8), Y4
 	VMULPD       Y3, Y4, Y4
 	VMOVUPD      constants<>+2128(SB), Y6
@@ -29634,13 +29778,13 @@ whole1900:
 	ADDQ         $0x00000008, SI
 	SUBQ         $0x00000008, DI
 	CMPQ         DI, $0x00000008
-	JGE          whole1900
+	JGE          whole1902
 
-rest1901:
+rest1903:
 	CMPQ DI, $0x00000004
-	JLT  rest1903
+	JLT  rest1905
 
-whole1902:
+whole1904:
 	VMOVUPD      (AX)(SI*8), Y4
 	VMULPD       Y3, Y4, Y4
 	VMOVUPD      constants<>+2128(SB), Y6
@@ -29677,11 +29821,11 @@ whole1902:
 	ADDQ         $0x00000004, SI
 	SUBQ         $0x00000004, DI
 	CMPQ         DI, $0x00000004
-	JGE          whole1902
+	JGE          whole1904
 
-rest1903:
+rest1905:
 	TESTQ        DI, DI
-	JZ           done1904
+	JZ           done1906
 	LEAQ         constants<>+672(SB), R8
 	MOVQ         DI, R9
 	NEGQ         R9
@@ -29719,30 +29863,30 @@ rest1903:
 	VMULPD       Y5, Y4, Y4
 	VANDPD       Y3, Y4, Y4
 	CMPQ         DI, $0x04
-	JLT          partial1905
+	JLT          partial1907
 	VMOVUPD      Y4, (AX)(SI*8)
-	JMP          stored1907
+	JMP          stored1909
 
-partial1905:
+partial1907:
 	CMPQ         DI, $0x02
-	JLT          single1906
+	JLT          single1908
 	VMOVUPD      X4, (AX)(SI*8)
-	JEQ          stored1907
+	JEQ          stored1909
 	VEXTRACTF128 $0x01, Y4, X3
 	VMOVSD       X3, 16(AX)(SI*8)
-	JMP          stored1907
+	JMP          stored1909
 
-single1906:
+single1908:
 	VMOVSD X4, (AX)(SI*8)
 
-stored1907:
-done1904:
+stored1909:
+done1906:
 	LEAQ (AX)(CX*8), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table1893
+	JNZ  table1895
 
-done1894:
+done1896:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -29765,9 +29909,9 @@ TEXT ·exp32x512(SB), $0-48
 	VMOVUPS      constants<>+2672(SB), Z9
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000040
-	JLT          rest1909
+	JLT          rest1911
 
-whole1908:
+whole1910:
 	VMOVUPS      (CX)(BX*4), Z10
 	VMOVUPS      64(CX)(BX*4), Z11
 	VMOVUPS      128(CX)(BX*4), Z12
@@ -29835,13 +29979,13 @@ whole1908:
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000040, DX
 	CMPQ         DX, $0x00000040
-	JGE          whole1908
+	JGE          whole1910
 
-rest1909:
+rest1911:
 	CMPQ DX, $0x00000010
-	JLT  rest1911
+	JLT  rest1913
 
-whole1910:
+whole1912:
 	VMOVUPS      (CX)(BX*4), Z10
 	VMINPS       Z10, Z1, Z10
 	VCMPPS       $0x05, Z0, Z10, K1
@@ -29861,11 +30005,11 @@ whole1910:
 	ADDQ         $0x00000010, BX
 	SUBQ         $0x00000010, DX
 	CMPQ         DX, $0x00000010
-	JGE          whole1910
+	JGE          whole1912
 
-rest1911:
+rest1913:
 	TESTQ        DX, DX
-	JZ           done1912
+	JZ           done1914
 	MOVQ         $-1, SI
 	BZHIQ        DX, SI, SI
 	KMOVW        SI, K1
@@ -29885,41 +30029,41 @@ rest1911:
 	VFMADD213PS  Z0, Z10, Z2
 	VSCALEFPS.Z  Z1, Z2, K1, Z2
 	TESTQ        $0x0000000f, DX
-	JNZ          partial1913
+	JNZ          partial1915
 	VMOVUPS      Z2, (AX)(BX*4)
-	JMP          stored1914
+	JMP          stored1916
 
-partial1913:
+partial1915:
 	LEAQ       (AX)(BX*4), AX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, DX
-	JZ         without1915
+	JZ         without1917
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1915:
+without1917:
 	TESTQ      $0x00000004, DX
-	JZ         without1916
+	JZ         without1918
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1916:
+without1918:
 	TESTQ     $0x00000002, DX
-	JZ        without1917
+	JZ        without1919
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1917:
+without1919:
 	TESTQ  $0x00000001, DX
-	JZ     without1918
+	JZ     without1920
 	VMOVSS X0, (AX)
 
-without1918:
-stored1914:
-done1912:
+without1920:
+stored1916:
+done1914:
 	VZEROUPPER
 	RET
 
@@ -29940,9 +30084,9 @@ TEXT ·log32x512(SB), $0-48
 	VMOVUPS      constants<>+2800(SB), Z8
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000040
-	JLT          rest1920
+	JLT          rest1922
 
-whole1919:
+whole1921:
 	VMOVUPS     (CX)(BX*4), Z9
 	VMOVUPS     64(CX)(BX*4), Z10
 	VMOVUPS     128(CX)(BX*4), Z11
@@ -30022,13 +30166,13 @@ whole1919:
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000040, DX
 	CMPQ        DX, $0x00000040
-	JGE         whole1919
+	JGE         whole1921
 
-rest1920:
+rest1922:
 	CMPQ DX, $0x00000010
-	JLT  rest1922
+	JLT  rest1924
 
-whole1921:
+whole1923:
 	VMOVUPS     (CX)(BX*4), Z9
 	VGETMANTPS  $0x0b, Z9, Z10
 	VGETEXPPS   Z9, Z11
@@ -30051,11 +30195,11 @@ whole1921:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole1921
+	JGE         whole1923
 
-rest1922:
+rest1924:
 	TESTQ       DX, DX
-	JZ          done1923
+	JZ          done1925
 	MOVQ        $-1, SI
 	BZHIQ       DX, SI, SI
 	KMOVW       SI, K1
@@ -30078,41 +30222,41 @@ rest1922:
 	VFMADD231PS Z1, Z11, Z6
 	VFIXUPIMMPS $0x00, Z2, Z9, Z6
 	TESTQ       $0x0000000f, DX
-	JNZ         partial1924
+	JNZ         partial1926
 	VMOVUPS     Z6, (AX)(BX*4)
-	JMP         stored1925
+	JMP         stored1927
 
-partial1924:
+partial1926:
 	LEAQ       (AX)(BX*4), AX
 	VMOVAPS    Z6, Z0
 	TESTQ      $0x00000008, DX
-	JZ         without1926
+	JZ         without1928
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1926:
+without1928:
 	TESTQ      $0x00000004, DX
-	JZ         without1927
+	JZ         without1929
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1927:
+without1929:
 	TESTQ     $0x00000002, DX
-	JZ        without1928
+	JZ        without1930
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1928:
+without1930:
 	TESTQ  $0x00000001, DX
-	JZ     without1929
+	JZ     without1931
 	VMOVSS X0, (AX)
 
-without1929:
-stored1925:
-done1923:
+without1931:
+stored1927:
+done1925:
 	VZEROUPPER
 	RET
 
@@ -30125,9 +30269,9 @@ TEXT ·allSafe32x512(SB), $0-25
 	VBROADCASTSD constants<>+3256(SB), Z1
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000040
-	JLT          rest1931
+	JLT          rest1933
 
-whole1930:
+whole1932:
 	VMOVUPS (AX)(DX*4), Z2
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
@@ -30143,24 +30287,24 @@ whole1930:
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000040, CX
 	CMPQ    CX, $0x00000040
-	JGE     whole1930
+	JGE     whole1932
 
-rest1931:
+rest1933:
 	CMPQ CX, $0x00000010
-	JLT  rest1933
+	JLT  rest1935
 
-whole1932:
+whole1934:
 	VMOVUPS (AX)(DX*4), Z2
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole1932
+	JGE     whole1934
 
-rest1933:
+rest1935:
 	TESTQ   CX, CX
-	JZ      done1934
+	JZ      done1936
 	MOVQ    $-1, BX
 	BZHIQ   CX, BX, BX
 	KMOVW   BX, K1
@@ -30169,16 +30313,16 @@ rest1933:
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
 
-done1934:
+done1936:
 	VPCMPUD.BCST $0x06, constants<>+3384(SB), Z0, K1
 	KORTESTW     K1, K1
-	JZ           safe1935
+	JZ           safe1937
 	MOVB         $0x00, AL
 	MOVB         AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-safe1935:
+safe1937:
 	MOVB $0x01, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -30193,9 +30337,9 @@ TEXT ·cavities32x512(SB), $0-88
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done1937
+	JLE   done1939
 
-item1936:
+item1938:
 	MOVLQSX      40(BX), DI
 	LEAQ         (AX)(DI*4), DI
 	MOVQ         (BX), R8
@@ -30205,7 +30349,7 @@ item1936:
 	MOVLQSX      52(BX), R10
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide1938
+	JNE          wide1940
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -30213,13 +30357,13 @@ item1936:
 	VSUBPD       Z1, Z2, K1, Z0
 	VCVTPD2PS    Z0, Y0
 	VMOVUPS      Y0, (DI)(R11*4)
-	JMP          row1941
+	JMP          row1943
 
-wide1938:
+wide1940:
 	CMPQ R10, $0x08
-	JLE  rest1940
+	JLE  rest1942
 
-vector1939:
+vector1941:
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -30230,9 +30374,9 @@ vector1939:
 	ADDQ         $0x08, R11
 	SUBQ         $0x08, R10
 	CMPQ         R10, $0x08
-	JG           vector1939
+	JG           vector1941
 
-rest1940:
+rest1942:
 	MOVQ         $-1, R12
 	BZHIQ        R10, R12, R12
 	KMOVB        R12, K1
@@ -30244,12 +30388,12 @@ rest1940:
 	VCVTPD2PS    Z0, Y0
 	VMOVUPS      Y0, (DI)(R11*4)
 
-row1941:
+row1943:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1936
+	JNZ  item1938
 
-done1937:
+done1939:
 	VZEROUPPER
 	RET
 
@@ -30267,9 +30411,9 @@ TEXT ·vectorTable32x512(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000040
-	JLT  rest1943
+	JLT  rest1945
 
-panel1942:
+panel1944:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Z0, Z0, Z0
@@ -30282,9 +30426,9 @@ panel1942:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows1946
+	JLT    rows1948
 
-row1945:
+row1947:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -30299,13 +30443,13 @@ row1945:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, R12
 	CMPQ         R12, $0x00000002
-	JGE          row1945
+	JGE          row1947
 
-rows1946:
+rows1948:
 	CMPQ R12, $0x00000001
-	JLT  rows1948
+	JLT  rows1950
 
-row1947:
+row1949:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -30315,9 +30459,9 @@ row1947:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1947
+	JGE          row1949
 
-rows1948:
+rows1950:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -30329,13 +30473,13 @@ rows1948:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000040, R11
 	CMPQ    R11, $0x00000040
-	JGE     panel1942
+	JGE     panel1944
 
-rest1943:
+rest1945:
 	TESTQ  R11, R11
-	JZ     done1944
+	JZ     done1946
 	CMPQ   R11, $0x00000010
-	JGT    wider1949
+	JGT    wider1951
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
 	KMOVW  CX, K1
@@ -30347,9 +30491,9 @@ rest1943:
 	VXORPD Z3, Z3, Z3
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows1951
+	JLT    rows1953
 
-row1950:
+row1952:
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  (R10), Z4, K1, Z0
 	VBROADCASTSS 4(CX), Z4
@@ -30362,65 +30506,65 @@ row1950:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1950
+	JGE          row1952
 
-rows1951:
+rows1953:
 	CMPQ DX, $0x00000001
-	JLT  rows1953
+	JLT  rows1955
 
-row1952:
+row1954:
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  (R10), Z4, K1, Z0
 	ADDQ         $0x00000004, CX
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1952
+	JGE          row1954
 
-rows1953:
+rows1955:
 	VADDPS  Z2, Z0, Z0
 	VADDPS  Z3, Z1, Z1
 	VADDPS  Z1, Z0, Z0
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1954
+	JNZ     partial1956
 	VMOVUPS Z0, (AX)(R9*1)
-	JMP     stored1955
+	JMP     stored1957
 
-partial1954:
+partial1956:
 	LEAQ       (AX)(R9*1), AX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1956
+	JZ         without1958
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1956:
+without1958:
 	TESTQ      $0x00000004, R11
-	JZ         without1957
+	JZ         without1959
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1957:
+without1959:
 	TESTQ     $0x00000002, R11
-	JZ        without1958
+	JZ        without1960
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1958:
+without1960:
 	TESTQ  $0x00000001, R11
-	JZ     without1959
+	JZ     without1961
 	VMOVSS X0, (AX)
 
-without1959:
-stored1955:
-	JMP done1944
+without1961:
+stored1957:
+	JMP done1946
 
-wider1949:
+wider1951:
 	CMPQ   R11, $0x00000020
-	JGT    wider1960
+	JGT    wider1962
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -30437,9 +30581,9 @@ wider1949:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows1962
+	JLT    rows1964
 
-row1961:
+row1963:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, K1, Z1
@@ -30456,13 +30600,13 @@ row1961:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1961
+	JGE          row1963
 
-rows1962:
+rows1964:
 	CMPQ DX, $0x00000001
-	JLT  rows1964
+	JLT  rows1966
 
-row1963:
+row1965:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, K1, Z1
@@ -30470,9 +30614,9 @@ row1963:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1963
+	JGE          row1965
 
-rows1964:
+rows1966:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -30481,45 +30625,45 @@ rows1964:
 	VADDPS  Z3, Z1, Z1
 	VMOVUPS Z0, (AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1965
+	JNZ     partial1967
 	VMOVUPS Z1, 64(AX)(R9*1)
-	JMP     stored1966
+	JMP     stored1968
 
-partial1965:
+partial1967:
 	LEAQ       64(AX)(R9*1), AX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1967
+	JZ         without1969
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1967:
+without1969:
 	TESTQ      $0x00000004, R11
-	JZ         without1968
+	JZ         without1970
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1968:
+without1970:
 	TESTQ     $0x00000002, R11
-	JZ        without1969
+	JZ        without1971
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1969:
+without1971:
 	TESTQ  $0x00000001, R11
-	JZ     without1970
+	JZ     without1972
 	VMOVSS X0, (AX)
 
-without1970:
-stored1966:
-	JMP done1944
+without1972:
+stored1968:
+	JMP done1946
 
-wider1960:
+wider1962:
 	CMPQ   R11, $0x00000030
-	JGT    wider1971
+	JGT    wider1973
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -30534,9 +30678,9 @@ wider1960:
 	VXORPD Z5, Z5, Z5
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows1973
+	JLT    rows1975
 
-row1972:
+row1974:
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  (R10), Z6, Z0
 	VFMADD231PS  64(R10), Z6, Z1
@@ -30549,13 +30693,13 @@ row1972:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1972
+	JGE          row1974
 
-rows1973:
+rows1975:
 	CMPQ DX, $0x00000001
-	JLT  rows1975
+	JLT  rows1977
 
-row1974:
+row1976:
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  (R10), Z6, Z0
 	VFMADD231PS  64(R10), Z6, Z1
@@ -30564,52 +30708,52 @@ row1974:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1974
+	JGE          row1976
 
-rows1975:
+rows1977:
 	VADDPS  Z3, Z0, Z0
 	VADDPS  Z4, Z1, Z1
 	VADDPS  Z5, Z2, Z2
 	VMOVUPS Z0, (AX)(R9*1)
 	VMOVUPS Z1, 64(AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1976
+	JNZ     partial1978
 	VMOVUPS Z2, 128(AX)(R9*1)
-	JMP     stored1977
+	JMP     stored1979
 
-partial1976:
+partial1978:
 	LEAQ       128(AX)(R9*1), AX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1978
+	JZ         without1980
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1978:
+without1980:
 	TESTQ      $0x00000004, R11
-	JZ         without1979
+	JZ         without1981
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1979:
+without1981:
 	TESTQ     $0x00000002, R11
-	JZ        without1980
+	JZ        without1982
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1980:
+without1982:
 	TESTQ  $0x00000001, R11
-	JZ     without1981
+	JZ     without1983
 	VMOVSS X0, (AX)
 
-without1981:
-stored1977:
-	JMP done1944
+without1983:
+stored1979:
+	JMP done1946
 
-wider1971:
+wider1973:
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -30626,9 +30770,9 @@ wider1971:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows1984
+	JLT    rows1986
 
-row1983:
+row1985:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -30643,13 +30787,13 @@ row1983:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1983
+	JGE          row1985
 
-rows1984:
+rows1986:
 	CMPQ DX, $0x00000001
-	JLT  rows1986
+	JLT  rows1988
 
-row1985:
+row1987:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -30659,9 +30803,9 @@ row1985:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1985
+	JGE          row1987
 
-rows1986:
+rows1988:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -30670,41 +30814,41 @@ rows1986:
 	VMOVUPS Z1, 64(AX)(R9*1)
 	VMOVUPS Z2, 128(AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1987
+	JNZ     partial1989
 	VMOVUPS Z3, 192(AX)(R9*1)
-	JMP     stored1988
+	JMP     stored1990
 
-partial1987:
+partial1989:
 	LEAQ       192(AX)(R9*1), AX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1989
+	JZ         without1991
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1989:
+without1991:
 	TESTQ      $0x00000004, R11
-	JZ         without1990
+	JZ         without1992
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1990:
+without1992:
 	TESTQ     $0x00000002, R11
-	JZ        without1991
+	JZ        without1993
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1991:
+without1993:
 	TESTQ  $0x00000001, R11
-	JZ     without1992
+	JZ     without1994
 	VMOVSS X0, (AX)
 
-without1992:
-stored1988:
-done1944:
+without1994:
+stored1990:
+done1946:
 	VZEROUPPER
 	RET
 
@@ -30722,9 +30866,9 @@ TEXT ·tableVector32x512(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest1994
+	JLT  rest1996
 
-block1993:
+block1995:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -30738,9 +30882,9 @@ block1993:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000010
-	JLT    rest1997
+	JLT    rest1999
 
-whole1996:
+whole1998:
 	VMOVUPS     (R11), Z8
 	VFMADD231PS (R12), Z8, Z0
 	VFMADD231PS (R12)(DI*1), Z8, Z1
@@ -30755,11 +30899,11 @@ whole1996:
 	ADDQ        $0x00000010, R13
 	SUBQ        $0x00000010, R14
 	CMPQ        R14, $0x00000010
-	JGE         whole1996
+	JGE         whole1998
 
-rest1997:
+rest1999:
 	TESTQ       R14, R14
-	JZ          done1999
+	JZ          done2001
 	MOVQ        $-1, R13
 	BZHIQ       R14, R13, R13
 	KMOVW       R13, K1
@@ -30773,7 +30917,7 @@ rest1997:
 	VFMADD231PS (R12)(R8*2), Z8, K1, Z6
 	VFMADD231PS (R12)(R10*1), Z8, K1, Z7
 
-done1999:
+done2001:
 	VUNPCKLPS  Z1, Z0, Z8
 	VUNPCKHPS  Z1, Z0, Z0
 	VADDPS     Z0, Z8, Z8
@@ -30803,11 +30947,11 @@ done1999:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block1993
+	JGE        block1995
 
-rest1994:
+rest1996:
 	TESTQ  CX, CX
-	JZ     done1995
+	JZ     done1997
 	MOVQ   $-1, R11
 	BZHIQ  CX, R11, R11
 	KMOVB  R11, K1
@@ -30822,73 +30966,73 @@ rest1994:
 	MOVQ   SI, SI
 	XORQ   R11, R11
 	CMPQ   BX, $0x00000010
-	JLT    rest2002
+	JLT    rest2004
 
-whole2001:
+whole2003:
 	VMOVUPS     (DX), Z8
 	VFMADD231PS (SI), Z8, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column2003
+	JLE         column2005
 	VFMADD231PS (SI)(DI*1), Z8, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column2003
+	JLE         column2005
 	VFMADD231PS (SI)(DI*2), Z8, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column2003
+	JLE         column2005
 	VFMADD231PS (SI)(R8*1), Z8, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column2003
+	JLE         column2005
 	VFMADD231PS (SI)(DI*4), Z8, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column2003
+	JLE         column2005
 	VFMADD231PS (SI)(R9*1), Z8, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column2003
+	JLE         column2005
 	VFMADD231PS (SI)(R8*2), Z8, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column2003
+	JLE         column2005
 	VFMADD231PS (SI)(R10*1), Z8, Z7
 
-column2003:
+column2005:
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, SI
 	ADDQ $0x00000010, R11
 	SUBQ $0x00000010, BX
 	CMPQ BX, $0x00000010
-	JGE  whole2001
+	JGE  whole2003
 
-rest2002:
+rest2004:
 	TESTQ       BX, BX
-	JZ          done2004
+	JZ          done2006
 	MOVQ        $-1, R11
 	BZHIQ       BX, R11, R11
 	KMOVW       R11, K1
 	VMOVUPS.Z   (DX), K1, Z8
 	VFMADD231PS (SI), Z8, K1, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column2005
+	JLE         column2007
 	VFMADD231PS (SI)(DI*1), Z8, K1, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column2005
+	JLE         column2007
 	VFMADD231PS (SI)(DI*2), Z8, K1, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column2005
+	JLE         column2007
 	VFMADD231PS (SI)(R8*1), Z8, K1, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column2005
+	JLE         column2007
 	VFMADD231PS (SI)(DI*4), Z8, K1, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column2005
+	JLE         column2007
 	VFMADD231PS (SI)(R9*1), Z8, K1, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column2005
+	JLE         column2007
 	VFMADD231PS (SI)(R8*2), Z8, K1, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column2005
+	JLE         column2007
 	VFMADD231PS (SI)(R10*1), Z8, K1, Z7
 
-column2005:
-done2004:
+column2007:
+done2006:
 	VUNPCKLPS  Z1, Z0, Z8
 	VUNPCKHPS  Z1, Z0, Z0
 	VADDPS     Z0, Z8, Z8
@@ -30914,41 +31058,41 @@ done2004:
 	VSHUFF64X2 $0xdd, Z1, Z1, Z1
 	VADDPS     Z1, Z0, Z0
 	TESTQ      $0x0000000f, CX
-	JNZ        partial2006
+	JNZ        partial2008
 	VMOVUPS    Z0, (AX)
-	JMP        stored2007
+	JMP        stored2009
 
-partial2006:
+partial2008:
 	LEAQ       (AX), AX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, CX
-	JZ         without2008
+	JZ         without2010
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2008:
+without2010:
 	TESTQ      $0x00000004, CX
-	JZ         without2009
+	JZ         without2011
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2009:
+without2011:
 	TESTQ     $0x00000002, CX
-	JZ        without2010
+	JZ        without2012
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2010:
+without2012:
 	TESTQ  $0x00000001, CX
-	JZ     without2011
+	JZ     without2013
 	VMOVSS X0, (AX)
 
-without2011:
-stored2007:
-done1995:
+without2013:
+stored2009:
+done1997:
 	VZEROUPPER
 	RET
 
@@ -30968,9 +31112,9 @@ TEXT ·products32x512(SB), $0-96
 	VMOVUPS constants<>+3056(SB), Z5
 	MOVQ    $0x0000000800000008, DI
 	TESTQ   SI, SI
-	JLE     done2014
+	JLE     done2016
 
-item2012:
+item2014:
 	MOVLQSX       44(BX), R8
 	LEAQ          (AX)(R8*4), R8
 	MOVLQSX       40(BX), R9
@@ -30978,9 +31122,9 @@ item2012:
 	MOVQ          24(BX), R10
 	LEAQ          (DX)(R10*4), R10
 	CMPQ          52(BX), DI
-	JNE           some2015
+	JNE           some2017
 	CMPL          60(BX), $0x00
-	JNE           backward2016
+	JNE           backward2018
 	VMOVUPS       (R9), Y6
 	VPERMPS       Z6, Z2, Z7
 	VMULPS        (R10), Z7, Z7
@@ -30994,9 +31138,9 @@ item2012:
 	VEXTRACTF64X4 $0x01, Z7, Y6
 	VADDPS        Y6, Y7, Y6
 	VMOVUPS       Y6, (R8)
-	JMP           next2013
+	JMP           next2015
 
-backward2016:
+backward2018:
 	VBROADCASTF64X4 (R9), Z7
 	VMULPS          (R10), Z7, Z8
 	VMULPS          64(R10), Z7, Z9
@@ -31015,17 +31159,17 @@ backward2016:
 	VPERMPS         Z7, Z1, Z7
 	VADDPS          Y7, Y8, Y8
 	VMOVUPS         Y8, (R8)
-	JMP             next2013
+	JMP             next2015
 
-some2015:
+some2017:
 	MOVLQSX      52(BX), R11
 	MOVLQSX      56(BX), R12
 	CMPQ         R11, $0x08
-	JG           done2014
+	JG           done2016
 	CMPQ         R12, $0x08
-	JG           done2014
+	JG           done2016
 	CMPL         60(BX), $0x00
-	JNE          fewBackward2017
+	JNE          fewBackward2019
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K1
@@ -31038,40 +31182,40 @@ some2015:
 	VBROADCASTSS (R9), Y8
 	VFMADD231PS  (R10), Y8, K1, Y6
 	CMPQ         R11, $0x00000001
-	JLE          end2018
+	JLE          end2020
 	VBROADCASTSS 4(R9), Y8
 	VFMADD231PS  (R10)(R12*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000002
-	JLE          end2018
+	JLE          end2020
 	VBROADCASTSS 8(R9), Y8
 	VFMADD231PS  (R10)(R12*2), Y8, K1, Y6
 	CMPQ         R11, $0x00000003
-	JLE          end2018
+	JLE          end2020
 	VBROADCASTSS 12(R9), Y8
 	VFMADD231PS  (R10)(R13*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000004
-	JLE          end2018
+	JLE          end2020
 	VBROADCASTSS 16(R9), Y8
 	VFMADD231PS  (R10)(R12*4), Y8, K1, Y6
 	CMPQ         R11, $0x00000005
-	JLE          end2018
+	JLE          end2020
 	VBROADCASTSS 20(R9), Y8
 	VFMADD231PS  (R10)(R14*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000006
-	JLE          end2018
+	JLE          end2020
 	VBROADCASTSS 24(R9), Y8
 	VFMADD231PS  (R10)(R13*2), Y8, K1, Y6
 	CMPQ         R11, $0x00000007
-	JLE          end2018
+	JLE          end2020
 	VBROADCASTSS 28(R9), Y8
 	VFMADD231PS  (R10)(R15*1), Y8, K1, Y7
 
-end2018:
+end2020:
 	VADDPS  Y7, Y6, Y6
 	VMOVUPS Y6, (R8)
-	JMP     next2013
+	JMP     next2015
 
-fewBackward2017:
+fewBackward2019:
 	MOVQ      $-1, R13
 	BZHIQ     R11, R13, R13
 	KMOVB     R13, K1
@@ -31090,28 +31234,28 @@ fewBackward2017:
 	VXORPD    Y14, Y14, Y14
 	VMULPS.Z  (R10), Y6, K1, Y7
 	CMPQ      R12, $0x00000001
-	JLE       end2019
+	JLE       end2021
 	VMULPS.Z  (R10)(R11*1), Y6, K1, Y8
 	CMPQ      R12, $0x00000002
-	JLE       end2019
+	JLE       end2021
 	VMULPS.Z  (R10)(R11*2), Y6, K1, Y9
 	CMPQ      R12, $0x00000003
-	JLE       end2019
+	JLE       end2021
 	VMULPS.Z  (R10)(R13*1), Y6, K1, Y10
 	CMPQ      R12, $0x00000004
-	JLE       end2019
+	JLE       end2021
 	VMULPS.Z  (R10)(R11*4), Y6, K1, Y11
 	CMPQ      R12, $0x00000005
-	JLE       end2019
+	JLE       end2021
 	VMULPS.Z  (R10)(R14*1), Y6, K1, Y12
 	CMPQ      R12, $0x00000006
-	JLE       end2019
+	JLE       end2021
 	VMULPS.Z  (R10)(R13*2), Y6, K1, Y13
 	CMPQ      R12, $0x00000007
-	JLE       end2019
+	JLE       end2021
 	VMULPS.Z  (R10)(R15*1), Y6, K1, Y14
 
-end2019:
+end2021:
 	VUNPCKLPS  Y8, Y7, Y6
 	VUNPCKHPS  Y8, Y7, Y7
 	VADDPS     Y7, Y6, Y6
@@ -31135,12 +31279,12 @@ end2019:
 	VADDPS     Y7, Y10, Y10
 	VMOVUPS    Y10, (R8)
 
-next2013:
+next2015:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item2012
+	JNZ  item2014
 
-done2014:
+done2016:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
@@ -31159,9 +31303,9 @@ TEXT ·absorbAll32x512(SB), $0-104
 	MOVQ         list+72(FP), BX
 	MOVQ         count+80(FP), SI
 	TESTQ        SI, SI
-	JLE          done2021
+	JLE          done2023
 
-item2020:
+item2022:
 	MOVQ         16(BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      48(BX), R8
@@ -31172,25 +31316,25 @@ item2020:
 	VBROADCASTSD constants<>+704(SB), Z4
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide2022
+	JNE          wide2024
 	VCVTPS2PD    (R9)(R11*4), Z5
 	VMAXPD       Z5, Z4, Z4
-	JMP          row2025
+	JMP          row2027
 
-wide2022:
+wide2024:
 	MOVQ R10, R12
 	CMPQ R12, $0x08
-	JLE  rest2024
+	JLE  rest2026
 
-vector2023:
+vector2025:
 	VCVTPS2PD (R9)(R11*4), Z5
 	VMAXPD    Z5, Z4, Z4
 	ADDQ      $0x08, R11
 	SUBQ      $0x08, R12
 	CMPQ      R12, $0x08
-	JG        vector2023
+	JG        vector2025
 
-rest2024:
+rest2026:
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K1
@@ -31199,7 +31343,7 @@ rest2024:
 	VMOVAPD      Z5, K1, Z6
 	VMAXPD       Z6, Z4, Z4
 
-row2025:
+row2027:
 	VSHUFF64X2   $0x4e, Z4, Z4, Z5
 	VMAXPD       Z5, Z4, Z4
 	VSHUFF64X2   $0xb1, Z4, Z4, Z5
@@ -31209,18 +31353,18 @@ row2025:
 	VBROADCASTSD 32(BX), Z5
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide2026
+	JNE          wide2028
 	VCVTPS2PD    (R9)(R11*4), Z6
 	VMOVUPD      (DI)(R11*8), Z7
 	VSUBPD       Z4, Z6, Z6
 	VUCOMISD     X3, X0
-	JBE          undamped2030
+	JBE          undamped2032
 	VCMPPD       $0x04, Z7, Z6, K1
 	VMULPD       Z0, Z7, Z4
 	VMULPD       Z1, Z6, Z8
 	VADDPD       Z4, Z8, K1, Z6
 
-undamped2030:
+undamped2032:
 	VCMPPD      $0x04, Z7, Z6, K1
 	VSUBPD.Z    Z7, Z6, K1, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
@@ -31229,24 +31373,24 @@ undamped2030:
 	VMOVUPD     (R8)(R11*8), Z4
 	VFMADD231PD Z6, Z5, Z4
 	VMOVUPD     Z4, (R8)(R11*8)
-	JMP         row2029
+	JMP         row2031
 
-wide2026:
+wide2028:
 	CMPQ R10, $0x08
-	JLE  rest2028
+	JLE  rest2030
 
-vector2027:
+vector2029:
 	VCVTPS2PD (R9)(R11*4), Z6
 	VMOVUPD   (DI)(R11*8), Z7
 	VSUBPD    Z4, Z6, Z6
 	VUCOMISD  X3, X0
-	JBE       undamped2031
+	JBE       undamped2033
 	VCMPPD    $0x04, Z7, Z6, K1
 	VMULPD    Z0, Z7, Z8
 	VMULPD    Z1, Z6, Z9
 	VADDPD    Z8, Z9, K1, Z6
 
-undamped2031:
+undamped2033:
 	VCMPPD      $0x04, Z7, Z6, K1
 	VSUBPD.Z    Z7, Z6, K1, Z7
 	VPANDQ.BCST constants<>+752(SB), Z7, Z7
@@ -31258,9 +31402,9 @@ undamped2031:
 	ADDQ        $0x08, R11
 	SUBQ        $0x08, R10
 	CMPQ        R10, $0x08
-	JG          vector2027
+	JG          vector2029
 
-rest2028:
+rest2030:
 	MOVQ        $-1, R12
 	BZHIQ       R10, R12, R12
 	KMOVB       R12, K1
@@ -31268,79 +31412,79 @@ rest2028:
 	VMOVUPD.Z   (DI)(R11*8), K1, Z7
 	VSUBPD.Z    Z4, Z6, K1, Z6
 	VUCOMISD    X3, X0
-	JBE         undamped2032
+	JBE         undamped2034
 	VCMPPD      $0x04, Z7, Z6, K2
 	VMULPD      Z0, Z7, Z4
 	VMULPD      Z1, Z6, Z8
 	VADDPD      Z4, Z8, K2, Z6
 
-undamped2032:
+undamped2034:
 	VCMPPD      $0x04, Z7, Z6, K2
 	VSUBPD.Z    Z7, Z6, K2, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
 	VPMAXUQ     Z4, Z2, Z2
 	TESTQ       $0x00000007, R10
-	JNZ         partial2033
+	JNZ         partial2035
 	VMOVUPD     Z6, (DI)(R11*8)
-	JMP         stored2036
+	JMP         stored2038
 
-partial2033:
+partial2035:
 	LEAQ       (DI)(R11*8), DI
 	VMOVAPD    Z6, Z4
 	TESTQ      $0x00000004, R10
-	JZ         noFour2034
+	JZ         noFour2036
 	VMOVUPD    Y4, (DI)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, DI
 
-noFour2034:
+noFour2036:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2035
+	JZ         noTwo2037
 	VMOVUPD    X4, (DI)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, DI
 
-noTwo2035:
+noTwo2037:
 	TESTQ  $0x00000001, R10
-	JZ     stored2036
+	JZ     stored2038
 	VMOVSD X4, (DI)
 
-stored2036:
+stored2038:
 	VMOVUPD.Z   (R8)(R11*8), K1, Z4
 	VFMADD231PD Z6, Z5, Z4
 	TESTQ       $0x00000007, R10
-	JNZ         partial2037
+	JNZ         partial2039
 	VMOVUPD     Z4, (R8)(R11*8)
-	JMP         stored2040
+	JMP         stored2042
 
-partial2037:
+partial2039:
 	LEAQ       (R8)(R11*8), DI
 	VMOVAPD    Z4, Z4
 	TESTQ      $0x00000004, R10
-	JZ         noFour2038
+	JZ         noFour2040
 	VMOVUPD    Y4, (DI)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, DI
 
-noFour2038:
+noFour2040:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2039
+	JZ         noTwo2041
 	VMOVUPD    X4, (DI)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, DI
 
-noTwo2039:
+noTwo2041:
 	TESTQ  $0x00000001, R10
-	JZ     stored2040
+	JZ     stored2042
 	VMOVSD X4, (DI)
 
-stored2040:
-row2029:
+stored2042:
+row2031:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item2020
+	JNZ  item2022
 
-done2021:
+done2023:
 	VSHUFF64X2 $0x4e, Z2, Z2, Z0
 	VPMAXUQ    Z0, Z2, Z2
 	VSHUFF64X2 $0xb1, Z2, Z2, Z0
@@ -31371,18 +31515,18 @@ TEXT ·exponentials32x512(SB), $0-64
 	VBROADCASTSD constants<>+3288(SB), Z9
 	VBROADCASTSD constants<>+3376(SB), Z10
 	TESTQ        BX, BX
-	JLE          done2042
+	JLE          done2044
 
-table2041:
+table2043:
 	VCVTSD2SS    (DX), X1, X1
 	VBROADCASTSS X1, Z1
 	VXORPD       Z11, Z11, Z11
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000040
-	JLT          rest2044
+	JLT          rest2046
 
-whole2043:
+whole2045:
 	VMOVUPS (AX)(SI*4), Z12
 	VMOVUPS 64(AX)(SI*4), Z13
 	VMOVUPS 128(AX)(SI*4), Z14
@@ -31402,13 +31546,13 @@ whole2043:
 	ADDQ    $0x00000040, SI
 	SUBQ    $0x00000040, DI
 	CMPQ    DI, $0x00000040
-	JGE     whole2043
+	JGE     whole2045
 
-rest2044:
+rest2046:
 	CMPQ DI, $0x00000010
-	JLT  rest2046
+	JLT  rest2048
 
-whole2045:
+whole2047:
 	VMOVUPS (AX)(SI*4), Z12
 	VMULPS  Z1, Z12, Z12
 	VPANDD  Z10, Z12, Z12
@@ -31416,11 +31560,11 @@ whole2045:
 	ADDQ    $0x00000010, SI
 	SUBQ    $0x00000010, DI
 	CMPQ    DI, $0x00000010
-	JGE     whole2045
+	JGE     whole2047
 
-rest2046:
+rest2048:
 	TESTQ     DI, DI
-	JZ        done2047
+	JZ        done2049
 	MOVQ      $-1, R8
 	BZHIQ     DI, R8, R8
 	KMOVW     R8, K1
@@ -31430,16 +31574,16 @@ rest2046:
 	VPANDD    Z10, Z12, Z12
 	VPMAXUD   Z12, Z11, Z11
 
-done2047:
+done2049:
 	VPCMPUD  $0x06, Z9, Z11, K1
 	KORTESTW K1, K1
-	JNZ      done2042
+	JNZ      done2044
 	XORQ     SI, SI
 	MOVQ     CX, DI
 	CMPQ     DI, $0x00000040
-	JLT      rest2049
+	JLT      rest2051
 
-whole2048:
+whole2050:
 	VMOVUPS      (AX)(SI*4), Z11
 	VMOVUPS      64(AX)(SI*4), Z12
 	VMOVUPS      128(AX)(SI*4), Z13
@@ -31503,13 +31647,13 @@ whole2048:
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x00000040, DI
 	CMPQ         DI, $0x00000040
-	JGE          whole2048
+	JGE          whole2050
 
-rest2049:
+rest2051:
 	CMPQ DI, $0x00000010
-	JLT  rest2051
+	JLT  rest2053
 
-whole2050:
+whole2052:
 	VMOVUPS      (AX)(SI*4), Z11
 	VMULPS       Z1, Z11, Z11
 	VMOVAPD      Z2, Z13
@@ -31528,11 +31672,11 @@ whole2050:
 	ADDQ         $0x00000010, SI
 	SUBQ         $0x00000010, DI
 	CMPQ         DI, $0x00000010
-	JGE          whole2050
+	JGE          whole2052
 
-rest2051:
+rest2053:
 	TESTQ        DI, DI
-	JZ           done2052
+	JZ           done2054
 	MOVQ         $-1, R8
 	BZHIQ        DI, R8, R8
 	KMOVW        R8, K1
@@ -31551,47 +31695,47 @@ rest2051:
 	VFMADD213PS  Z13, Z11, Z14
 	VSCALEFPS    Z12, Z14, Z14
 	TESTQ        $0x0000000f, DI
-	JNZ          partial2053
+	JNZ          partial2055
 	VMOVUPS      Z14, (AX)(SI*4)
-	JMP          stored2054
+	JMP          stored2056
 
-partial2053:
+partial2055:
 	LEAQ       (AX)(SI*4), SI
 	VMOVAPS    Z14, Z11
 	TESTQ      $0x00000008, DI
-	JZ         without2055
+	JZ         without2057
 	VMOVUPS    Y11, (SI)
 	VSHUFF64X2 $0x4e, Z11, Z11, Z11
 	ADDQ       $0x00000020, SI
 
-without2055:
+without2057:
 	TESTQ      $0x00000004, DI
-	JZ         without2056
+	JZ         without2058
 	VMOVUPS    X11, (SI)
 	VSHUFF64X2 $0xb1, Z11, Z11, Z11
 	ADDQ       $0x00000010, SI
 
-without2056:
+without2058:
 	TESTQ     $0x00000002, DI
-	JZ        without2057
+	JZ        without2059
 	VMOVSD    X11, (SI)
 	VPERMILPD $0x55, Z11, Z11
 	ADDQ      $0x00000008, SI
 
-without2057:
+without2059:
 	TESTQ  $0x00000001, DI
-	JZ     without2058
+	JZ     without2060
 	VMOVSS X11, (SI)
 
-without2058:
-stored2054:
-done2052:
+without2060:
+stored2056:
+done2054:
 	LEAQ (AX)(CX*4), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table2041
+	JNZ  table2043
 
-done2042:
+done2044:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -31606,153 +31750,153 @@ TEXT ·edgeBeliefs32x512(SB), $9408-168
 	ANDQ $-64, SI
 	MOVQ beliefs_len+80(FP), BX
 	SUBQ $0x08, BX
-	JLT  done2061
+	JLT  done2063
 	MOVQ BX, (SI)
 	MOVQ messages_len+104(FP), BX
 	SUBQ $0x08, BX
-	JLT  done2061
+	JLT  done2063
 	MOVQ BX, 8(SI)
 	MOVQ tables_len+128(FP), BX
 	SUBQ $0x40, BX
-	JLT  done2061
+	JLT  done2063
 	MOVQ BX, 32(SI)
 
-chunk2059:
+chunk2061:
 	MOVQ DX, BX
 	ANDQ $-8, BX
-	JZ   done2061
+	JZ   done2063
 	CMPQ BX, $0x40
-	JLE  whole2060
+	JLE  whole2062
 	MOVQ $0x00000040, BX
 
-whole2060:
+whole2062:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2062:
+pass2064:
 	CMPQ          R9, BX
-	JGE           passed2064
+	JGE           passed2066
 	MOVQ          (DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2063
+	JHI           stop2065
 	MOVQ          8(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2063
+	JHI           stop2065
 	MOVQ          16(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2063
+	JHI           stop2065
 	MOVQ          24(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2063
+	JHI           stop2065
 	MOVQ          32(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2063
+	JHI           stop2065
 	MOVQ          40(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2063
+	JHI           stop2065
 	MOVQ          48(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2063
+	JHI           stop2065
 	MOVQ          56(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2063
+	JHI           stop2065
 	MOVQ          64(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2063
+	JHI           stop2065
 	MOVQ          72(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2063
+	JHI           stop2065
 	MOVQ          80(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2063
+	JHI           stop2065
 	MOVQ          88(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2063
+	JHI           stop2065
 	MOVQ          96(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2063
+	JHI           stop2065
 	MOVQ          104(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2063
+	JHI           stop2065
 	MOVQ          112(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2063
+	JHI           stop2065
 	MOVQ          120(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2063
+	JHI           stop2065
 	MOVQ          128(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2063
+	JHI           stop2065
 	MOVQ          136(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2063
+	JHI           stop2065
 	MOVQ          144(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2063
+	JHI           stop2065
 	MOVQ          152(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2063
+	JHI           stop2065
 	MOVQ          160(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2063
+	JHI           stop2065
 	MOVQ          168(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2063
+	JHI           stop2065
 	MOVQ          176(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2063
+	JHI           stop2065
 	MOVQ          184(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2063
+	JHI           stop2065
 	MOVQ          192(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2063
+	JHI           stop2065
 	MOVQ          200(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2063
+	JHI           stop2065
 	MOVQ          208(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2063
+	JHI           stop2065
 	MOVQ          216(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2063
+	JHI           stop2065
 	MOVQ          224(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2063
+	JHI           stop2065
 	MOVQ          232(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2063
+	JHI           stop2065
 	MOVQ          240(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2063
+	JHI           stop2065
 	MOVQ          248(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2063
+	JHI           stop2065
 	MOVQ          256(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2063
+	JHI           stop2065
 	MOVQ          264(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2063
+	JHI           stop2065
 	MOVQ          272(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2063
+	JHI           stop2065
 	MOVQ          280(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2063
+	JHI           stop2065
 	MOVQ          288(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2063
+	JHI           stop2065
 	MOVQ          296(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2063
+	JHI           stop2065
 	MOVQ          304(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2063
+	JHI           stop2065
 	MOVQ          312(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2063
+	JHI           stop2065
 	MOVQ          beliefs_base+72(FP), R11
 	MOVQ          (DI), R10
 	MOVQ          messages_base+96(FP), R13
@@ -31998,13 +32142,13 @@ pass2062:
 	ADDQ          $0x00000140, DI
 	ADDQ          $0x00000400, R8
 	ADDQ          $0x08, R9
-	JMP           pass2062
+	JMP           pass2064
 
-stop2063:
+stop2065:
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2064:
+passed2066:
 	VBROADCASTSD constants<>+3304(SB), Z0
 	VBROADCASTSD constants<>+3336(SB), Z1
 	VMOVUPS      constants<>+2672(SB), Z2
@@ -32012,9 +32156,9 @@ passed2064:
 	MOVQ         SI, R8
 	XORQ         R9, R9
 
-pass2065:
+pass2067:
 	CMPQ              R9, BX
-	JGE               passed2067
+	JGE               passed2069
 	VMOVUPS           1152(R8), Z11
 	VMOVUPS           1280(R8), Z12
 	VMOVUPS           1408(R8), Z13
@@ -32090,18 +32234,18 @@ pass2065:
 	ADDQ              $0x000000a0, DI
 	ADDQ              $0x00000200, R8
 	ADDQ              $0x04, R9
-	JMP               pass2065
+	JMP               pass2067
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2067:
+passed2069:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2068:
+pass2070:
 	CMPQ            R9, BX
-	JGE             passed2070
+	JGE             passed2072
 	VMOVUPS         constants<>+2864(SB), Z0
 	VMOVUPS         constants<>+2928(SB), Z1
 	VMOVUPS         constants<>+2992(SB), Z2
@@ -32455,26 +32599,26 @@ pass2068:
 	VPSUBD.BCST     constants<>+3256(SB), Y1, Y0
 	VPCMPUD.BCST    $0x06, constants<>+3384(SB), Y0, K1
 	KORTESTW        K1, K1
-	JNZ             stop2069
+	JNZ             stop2071
 	VMOVUPS         Y1, 640(SI)(R9*4)
 	VEXTRACTF64X4   $0x01, Z1, 896(SI)(R9*4)
 	ADDQ            $0x00000140, DI
 	ADDQ            $0x00000400, R8
 	ADDQ            $0x08, R9
-	JMP             pass2068
+	JMP             pass2070
 
-stop2069:
+stop2071:
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2070:
+passed2072:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2071:
+pass2073:
 	CMPQ             R9, BX
-	JGE              passed2073
+	JGE              passed2075
 	VMOVUPS          640(SI)(R9*4), Y0
 	VMOVUPS          896(SI)(R9*4), Y1
 	VBROADCASTSS     constants<>+3264(SB), Y3
@@ -32522,18 +32666,18 @@ pass2071:
 	ADDQ             $0x00000140, DI
 	ADDQ             $0x00000400, R8
 	ADDQ             $0x08, R9
-	JMP              pass2071
+	JMP              pass2073
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2073:
+passed2075:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2074:
+pass2076:
 	CMPQ            R9, BX
-	JGE             passed2076
+	JGE             passed2078
 	MOVQ            dst_base+0(FP), R10
 	LEAQ            (CX)(R9*1), AX
 	SHLQ            $0x08, AX
@@ -32563,17 +32707,17 @@ pass2074:
 	ADDQ            $0x00000050, DI
 	ADDQ            $0x00000100, R8
 	ADDQ            $0x02, R9
-	JMP             pass2074
+	JMP             pass2076
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2076:
+passed2078:
 	ADDQ BX, CX
 	SUBQ BX, DX
 	MOVQ DI, AX
-	JMP  chunk2059
+	JMP  chunk2061
 
-done2061:
+done2063:
 	MOVQ CX, done+160(FP)
 	VZEROUPPER
 	RET
@@ -32594,9 +32738,9 @@ TEXT ·edgeBelief32x512(SB), $1664-161
 	XORQ         R10, R10
 	MOVQ         DI, R11
 	CMPQ         R11, $0x00000008
-	JLT          rest2079
+	JLT          rest2081
 
-whole2078:
+whole2080:
 	VBROADCASTSD constants<>+704(SB), Z1
 	VMOVUPD      (R9)(R10*8), Z2
 	VCMPPD       $0x04, Z1, Z2, K1
@@ -32607,11 +32751,11 @@ whole2078:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole2078
+	JGE          whole2080
 
-rest2079:
+rest2081:
 	TESTQ        R11, R11
-	JZ           done2080
+	JZ           done2082
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -32623,7 +32767,7 @@ rest2079:
 	VMOVUPD      Z1, (SI)(R10*8)
 	VMAXPD       Z1, Z0, Z0
 
-done2080:
+done2082:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z1
@@ -32636,7 +32780,7 @@ done2080:
 	VMOVUPD      Z1, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector2081:
+vector2083:
 	VMOVUPD           (SI)(R8*8), Z1
 	VSUBPD            Z0, Z1, Z1
 	VMOVUPD           64(SI)(R8*8), Z2
@@ -32663,7 +32807,7 @@ vector2081:
 	VMOVUPS           Z1, 832(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector2081
+	JLT               vector2083
 	MOVQ              beliefV_len+80(FP), DI
 	MOVQ              beliefV_base+72(FP), R8
 	MOVQ              messageV_base+96(FP), R9
@@ -32671,9 +32815,9 @@ vector2081:
 	XORQ              R10, R10
 	MOVQ              DI, R11
 	CMPQ              R11, $0x00000008
-	JLT               rest2083
+	JLT               rest2085
 
-whole2082:
+whole2084:
 	VBROADCASTSD constants<>+704(SB), Z2
 	VMOVUPD      (R9)(R10*8), Z3
 	VCMPPD       $0x04, Z2, Z3, K1
@@ -32684,11 +32828,11 @@ whole2082:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole2082
+	JGE          whole2084
 
-rest2083:
+rest2085:
 	TESTQ        R11, R11
-	JZ           done2084
+	JZ           done2086
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -32700,7 +32844,7 @@ rest2083:
 	VMOVUPD      Z2, (SI)(R10*8)
 	VMAXPD       Z2, Z1, Z1
 
-done2084:
+done2086:
 	VSHUFF64X2   $0x4e, Z1, Z1, Z2
 	VMAXPD       Z2, Z1, Z1
 	VSHUFF64X2   $0xb1, Z1, Z1, Z2
@@ -32713,7 +32857,7 @@ done2084:
 	VMOVUPD      Z2, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector2085:
+vector2087:
 	VMOVUPD           (SI)(R8*8), Z2
 	VSUBPD            Z1, Z2, Z2
 	VMOVUPD           64(SI)(R8*8), Z3
@@ -32740,7 +32884,7 @@ vector2085:
 	VMOVUPS           Z2, 1344(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector2085
+	JLT               vector2087
 	VADDPD            Z1, Z0, Z0
 	VXORPD            Z1, Z1, Z1
 	VXORPD            Z2, Z2, Z2
@@ -32749,9 +32893,9 @@ vector2085:
 	XORQ              R10, R10
 	MOVQ              BX, R11
 	CMPQ              R11, $0x00000040
-	JLT               rest2087
+	JLT               rest2089
 
-panel2086:
+panel2088:
 	MOVQ   SI, R8
 	LEAQ   (CX)(R10*1), R9
 	VXORPD Z3, Z3, Z3
@@ -32772,9 +32916,9 @@ panel2086:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows2090
+	JLT    rows2092
 
-row2089:
+row2091:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -32803,13 +32947,13 @@ row2089:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R12
 	CMPQ             R12, $0x00000002
-	JGE              row2089
+	JGE              row2091
 
-rows2090:
+rows2092:
 	CMPQ R12, $0x00000001
-	JLT  rows2092
+	JLT  rows2094
 
-row2091:
+row2093:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -32826,9 +32970,9 @@ row2091:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R12
 	CMPQ             R12, $0x00000001
-	JGE              row2091
+	JGE              row2093
 
-rows2092:
+rows2094:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -32852,13 +32996,13 @@ rows2092:
 	ADDQ        $0x00000100, R10
 	SUBQ        $0x00000040, R11
 	CMPQ        R11, $0x00000040
-	JGE         panel2086
+	JGE         panel2088
 
-rest2087:
+rest2089:
 	TESTQ  R11, R11
-	JZ     done2088
+	JZ     done2090
 	CMPQ   R11, $0x00000010
-	JGT    wider2093
+	JGT    wider2095
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
 	KMOVW  R8, K1
@@ -32870,9 +33014,9 @@ rest2087:
 	VXORPD Z6, Z6, Z6
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2095
+	JLT    rows2097
 
-row2094:
+row2096:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -32883,13 +33027,13 @@ row2094:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2094
+	JGE              row2096
 
-rows2095:
+rows2097:
 	CMPQ R11, $0x00000001
-	JLT  rows2097
+	JLT  rows2099
 
-row2096:
+row2098:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -32897,19 +33041,19 @@ row2096:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2096
+	JGE              row2098
 
-rows2097:
+rows2099:
 	VADDPS      Z4, Z3, Z3
 	VADDPS      Z6, Z5, Z5
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
 	VFMADD231PS 1088(SI)(R10*1), Z5, Z2
 	VFMADD231PS 1344(SI)(R10*1), Z3, Z2
-	JMP         done2088
+	JMP         done2090
 
-wider2093:
+wider2095:
 	CMPQ   R11, $0x00000020
-	JGT    wider2098
+	JGT    wider2100
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -32926,9 +33070,9 @@ wider2093:
 	VXORPD Z10, Z10, Z10
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2100
+	JLT    rows2102
 
-row2099:
+row2101:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -32945,13 +33089,13 @@ row2099:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2099
+	JGE              row2101
 
-rows2100:
+rows2102:
 	CMPQ R11, $0x00000001
-	JLT  rows2102
+	JLT  rows2104
 
-row2101:
+row2103:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -32962,9 +33106,9 @@ row2101:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2101
+	JGE              row2103
 
-rows2102:
+rows2104:
 	VADDPS      Z5, Z3, Z3
 	VADDPS      Z9, Z7, Z7
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -32975,11 +33119,11 @@ rows2102:
 	VFMADD231PS 1152(SI)(R10*1), Z4, Z1
 	VFMADD231PS 1152(SI)(R10*1), Z8, Z2
 	VFMADD231PS 1408(SI)(R10*1), Z4, Z2
-	JMP         done2088
+	JMP         done2090
 
-wider2098:
+wider2100:
 	CMPQ   R11, $0x00000030
-	JGT    wider2103
+	JGT    wider2105
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -33000,9 +33144,9 @@ wider2098:
 	VXORPD Z14, Z14, Z14
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2105
+	JLT    rows2107
 
-row2104:
+row2106:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -33025,13 +33169,13 @@ row2104:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2104
+	JGE              row2106
 
-rows2105:
+rows2107:
 	CMPQ R11, $0x00000001
-	JLT  rows2107
+	JLT  rows2109
 
-row2106:
+row2108:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -33045,9 +33189,9 @@ row2106:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2106
+	JGE              row2108
 
-rows2107:
+rows2109:
 	VADDPS      Z6, Z3, Z3
 	VADDPS      Z12, Z9, Z9
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -33063,9 +33207,9 @@ rows2107:
 	VFMADD231PS 1216(SI)(R10*1), Z5, Z1
 	VFMADD231PS 1216(SI)(R10*1), Z11, Z2
 	VFMADD231PS 1472(SI)(R10*1), Z5, Z2
-	JMP         done2088
+	JMP         done2090
 
-wider2103:
+wider2105:
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -33090,9 +33234,9 @@ wider2103:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2110
+	JLT    rows2112
 
-row2109:
+row2111:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -33121,13 +33265,13 @@ row2109:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2109
+	JGE              row2111
 
-rows2110:
+rows2112:
 	CMPQ R11, $0x00000001
-	JLT  rows2112
+	JLT  rows2114
 
-row2111:
+row2113:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -33144,9 +33288,9 @@ row2111:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2111
+	JGE              row2113
 
-rows2112:
+rows2114:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -33168,7 +33312,7 @@ rows2112:
 	VFMADD231PS 1280(SI)(R10*1), Z14, Z2
 	VFMADD231PS 1536(SI)(R10*1), Z6, Z2
 
-done2088:
+done2090:
 	VSHUFF64X2       $0x4e, Z1, Z1, Z3
 	VADDPS           Z3, Z1, Z1
 	VSHUFF64X2       $0xb1, Z1, Z1, Z3
@@ -33188,7 +33332,7 @@ done2088:
 	VPSUBD.BCST      constants<>+3256(SB), Z1, Z3
 	VPCMPUD.BCST     $0x06, constants<>+3384(SB), Z3, K1
 	KORTESTW         K1, K1
-	JNZ              unsafe2077
+	JNZ              unsafe2079
 	VMOVSS           constants<>+3264(SB), X3
 	VDIVSS           X1, X3, X3
 	VBROADCASTSS     X3, Z3
@@ -33229,25 +33373,25 @@ done2088:
 	MOVSD            X6, logZ+144(FP)
 	XORQ             R8, R8
 
-vector2113:
+vector2115:
 	VMULPS  1088(SI)(R8*4), Z3, Z0
 	VMOVUPS Z0, 1088(SI)(R8*4)
 	ADDQ    $0x10, R8
 	CMPQ    R8, BX
-	JLT     vector2113
+	JLT     vector2115
 	MOVQ    SI, R8
 	MOVQ    DX, R9
 	IMULQ   DI, DX
 	LEAQ    -64(AX)(DX*1), DX
 
-row2114:
+row2116:
 	VBROADCASTSS 576(R8), Z0
 	XORQ         R10, R10
 	MOVQ         BX, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest2116
+	JLT          rest2118
 
-whole2115:
+whole2117:
 	VMOVUPS (CX)(R10*4), Z1
 	VMULPS  Z0, Z1, Z1
 	VMULPS  1088(SI)(R10*4), Z1, Z1
@@ -33255,11 +33399,11 @@ whole2115:
 	ADDQ    $0x00000010, R10
 	SUBQ    $0x00000010, R11
 	CMPQ    R11, $0x00000010
-	JGE     whole2115
+	JGE     whole2117
 
-rest2116:
+rest2118:
 	TESTQ     R11, R11
-	JZ        done2117
+	JZ        done2119
 	MOVQ      $-1, R12
 	BZHIQ     R11, R12, R12
 	KMOVW     R12, K1
@@ -33268,59 +33412,59 @@ rest2116:
 	VMULPS    1088(SI)(R10*4), Z1, Z1
 	LEAQ      (AX)(R10*4), R10
 	CMPQ      R10, DX
-	JGT       pieces2118
+	JGT       pieces2120
 	VMOVUPS   Z1, (R10)
-	JMP       written2119
+	JMP       written2121
 
-pieces2118:
+pieces2120:
 	TESTQ   $0x0000000f, R11
-	JNZ     partial2120
+	JNZ     partial2122
 	VMOVUPS Z1, (R10)
-	JMP     stored2121
+	JMP     stored2123
 
-partial2120:
+partial2122:
 	LEAQ       (R10), R10
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without2122
+	JZ         without2124
 	VMOVUPS    Y0, (R10)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, R10
 
-without2122:
+without2124:
 	TESTQ      $0x00000004, R11
-	JZ         without2123
+	JZ         without2125
 	VMOVUPS    X0, (R10)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, R10
 
-without2123:
+without2125:
 	TESTQ     $0x00000002, R11
-	JZ        without2124
+	JZ        without2126
 	VMOVSD    X0, (R10)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, R10
 
-without2124:
+without2126:
 	TESTQ  $0x00000001, R11
-	JZ     without2125
+	JZ     without2127
 	VMOVSS X0, (R10)
 
-without2125:
-stored2121:
-written2119:
-done2117:
+without2127:
+stored2123:
+written2121:
+done2119:
 	ADDQ $0x04, R8
 	ADDQ DI, CX
 	ADDQ DI, AX
 	DECQ R9
-	JNZ  row2114
+	JNZ  row2116
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe2077:
+unsafe2079:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -33337,17 +33481,17 @@ TEXT ·multiplyMatrix32x512(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000040
-	JLT  rest2127
+	JLT  rest2129
 
-panel2126:
+panel2128:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles2130
+	JLT  tiles2132
 
-tile2129:
+tile2131:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -33376,9 +33520,9 @@ tile2129:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2132
+	JLE    done2134
 
-again2131:
+again2133:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -33422,9 +33566,9 @@ again2131:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2131
+	JNZ          again2133
 
-done2132:
+done2134:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -33460,13 +33604,13 @@ done2132:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile2129
+	JGE     tile2131
 
-tiles2130:
+tiles2132:
 	CMPQ R10, $0x00000002
-	JLT  tiles2134
+	JLT  tiles2136
 
-tile2133:
+tile2135:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -33479,9 +33623,9 @@ tile2133:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2136
+	JLE    done2138
 
-again2135:
+again2137:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -33501,9 +33645,9 @@ again2135:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2135
+	JNZ          again2137
 
-done2136:
+done2138:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -33519,13 +33663,13 @@ done2136:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile2133
+	JGE     tile2135
 
-tiles2134:
+tiles2136:
 	CMPQ R10, $0x00000001
-	JLT  tiles2138
+	JLT  tiles2140
 
-tile2137:
+tile2139:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -33534,9 +33678,9 @@ tile2137:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2140
+	JLE    done2142
 
-again2139:
+again2141:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -33550,9 +33694,9 @@ again2139:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2139
+	JNZ          again2141
 
-done2140:
+done2142:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
@@ -33560,19 +33704,19 @@ done2140:
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile2137
+	JGE     tile2139
 
-tiles2138:
+tiles2140:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000040, R9
 	CMPQ R9, $0x00000040
-	JGE  panel2126
+	JGE  panel2128
 
-rest2127:
+rest2129:
 	TESTQ R9, R9
-	JZ    done2128
+	JZ    done2130
 	CMPQ  R9, $0x00000010
-	JGT   wider2141
+	JGT   wider2143
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVW DX, K1
@@ -33581,9 +33725,9 @@ rest2127:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x0000000c
-	JLT   tiles2143
+	JLT   tiles2145
 
-tile2142:
+tile2144:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -33600,9 +33744,9 @@ tile2142:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2145
+	JLE    done2147
 
-again2144:
+again2146:
 	VMOVUPS.Z    (BX), K1, Z12
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z13
@@ -33643,453 +33787,453 @@ again2144:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2144
+	JNZ          again2146
 
-done2145:
+done2147:
 	MOVQ    CX, SI
 	IMUL3Q  $0x0b, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2146
+	JNZ     partial2148
 	VMOVUPS Z0, (DI)
-	JMP     stored2147
+	JMP     stored2149
 
-partial2146:
+partial2148:
 	LEAQ       (DI), BX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2148
+	JZ         without2150
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2148:
+without2150:
 	TESTQ      $0x00000004, R9
-	JZ         without2149
+	JZ         without2151
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2149:
+without2151:
 	TESTQ     $0x00000002, R9
-	JZ        without2150
+	JZ        without2152
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2150:
+without2152:
 	TESTQ  $0x00000001, R9
-	JZ     without2151
+	JZ     without2153
 	VMOVSS X0, (BX)
 
-without2151:
-stored2147:
+without2153:
+stored2149:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2152
+	JNZ     partial2154
 	VMOVUPS Z1, (DI)
-	JMP     stored2153
+	JMP     stored2155
 
-partial2152:
+partial2154:
 	LEAQ       (DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2154
+	JZ         without2156
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2154:
+without2156:
 	TESTQ      $0x00000004, R9
-	JZ         without2155
+	JZ         without2157
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2155:
+without2157:
 	TESTQ     $0x00000002, R9
-	JZ        without2156
+	JZ        without2158
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2156:
+without2158:
 	TESTQ  $0x00000001, R9
-	JZ     without2157
+	JZ     without2159
 	VMOVSS X0, (BX)
 
-without2157:
-stored2153:
+without2159:
+stored2155:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2158
+	JNZ     partial2160
 	VMOVUPS Z2, (DI)
-	JMP     stored2159
+	JMP     stored2161
 
-partial2158:
+partial2160:
 	LEAQ       (DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2160
+	JZ         without2162
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2160:
+without2162:
 	TESTQ      $0x00000004, R9
-	JZ         without2161
+	JZ         without2163
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2161:
+without2163:
 	TESTQ     $0x00000002, R9
-	JZ        without2162
+	JZ        without2164
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2162:
+without2164:
 	TESTQ  $0x00000001, R9
-	JZ     without2163
+	JZ     without2165
 	VMOVSS X0, (BX)
 
-without2163:
-stored2159:
+without2165:
+stored2161:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2164
+	JNZ     partial2166
 	VMOVUPS Z3, (DI)
-	JMP     stored2165
+	JMP     stored2167
 
-partial2164:
+partial2166:
 	LEAQ       (DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2166
+	JZ         without2168
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2166:
+without2168:
 	TESTQ      $0x00000004, R9
-	JZ         without2167
+	JZ         without2169
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2167:
+without2169:
 	TESTQ     $0x00000002, R9
-	JZ        without2168
+	JZ        without2170
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2168:
+without2170:
 	TESTQ  $0x00000001, R9
-	JZ     without2169
+	JZ     without2171
 	VMOVSS X0, (BX)
 
-without2169:
-stored2165:
+without2171:
+stored2167:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2170
+	JNZ     partial2172
 	VMOVUPS Z4, (DI)
-	JMP     stored2171
+	JMP     stored2173
 
-partial2170:
+partial2172:
 	LEAQ       (DI), BX
 	VMOVAPS    Z4, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2172
+	JZ         without2174
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2172:
+without2174:
 	TESTQ      $0x00000004, R9
-	JZ         without2173
+	JZ         without2175
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2173:
+without2175:
 	TESTQ     $0x00000002, R9
-	JZ        without2174
+	JZ        without2176
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2174:
+without2176:
 	TESTQ  $0x00000001, R9
-	JZ     without2175
+	JZ     without2177
 	VMOVSS X0, (BX)
 
-without2175:
-stored2171:
+without2177:
+stored2173:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2176
+	JNZ     partial2178
 	VMOVUPS Z5, (DI)
-	JMP     stored2177
+	JMP     stored2179
 
-partial2176:
+partial2178:
 	LEAQ       (DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2178
+	JZ         without2180
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2178:
+without2180:
 	TESTQ      $0x00000004, R9
-	JZ         without2179
+	JZ         without2181
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2179:
+without2181:
 	TESTQ     $0x00000002, R9
-	JZ        without2180
+	JZ        without2182
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2180:
+without2182:
 	TESTQ  $0x00000001, R9
-	JZ     without2181
+	JZ     without2183
 	VMOVSS X0, (BX)
 
-without2181:
-stored2177:
+without2183:
+stored2179:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2182
+	JNZ     partial2184
 	VMOVUPS Z6, (DI)
-	JMP     stored2183
+	JMP     stored2185
 
-partial2182:
+partial2184:
 	LEAQ       (DI), BX
 	VMOVAPS    Z6, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2184
+	JZ         without2186
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2184:
+without2186:
 	TESTQ      $0x00000004, R9
-	JZ         without2185
+	JZ         without2187
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2185:
+without2187:
 	TESTQ     $0x00000002, R9
-	JZ        without2186
+	JZ        without2188
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2186:
+without2188:
 	TESTQ  $0x00000001, R9
-	JZ     without2187
+	JZ     without2189
 	VMOVSS X0, (BX)
 
-without2187:
-stored2183:
+without2189:
+stored2185:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2188
+	JNZ     partial2190
 	VMOVUPS Z7, (DI)
-	JMP     stored2189
+	JMP     stored2191
 
-partial2188:
+partial2190:
 	LEAQ       (DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2190
+	JZ         without2192
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2190:
+without2192:
 	TESTQ      $0x00000004, R9
-	JZ         without2191
+	JZ         without2193
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2191:
+without2193:
 	TESTQ     $0x00000002, R9
-	JZ        without2192
+	JZ        without2194
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2192:
+without2194:
 	TESTQ  $0x00000001, R9
-	JZ     without2193
+	JZ     without2195
 	VMOVSS X0, (BX)
 
-without2193:
-stored2189:
+without2195:
+stored2191:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2194
+	JNZ     partial2196
 	VMOVUPS Z8, (DI)
-	JMP     stored2195
+	JMP     stored2197
 
-partial2194:
+partial2196:
 	LEAQ       (DI), BX
 	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2196
+	JZ         without2198
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2196:
+without2198:
 	TESTQ      $0x00000004, R9
-	JZ         without2197
+	JZ         without2199
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2197:
+without2199:
 	TESTQ     $0x00000002, R9
-	JZ        without2198
+	JZ        without2200
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2198:
+without2200:
 	TESTQ  $0x00000001, R9
-	JZ     without2199
+	JZ     without2201
 	VMOVSS X0, (BX)
 
-without2199:
-stored2195:
+without2201:
+stored2197:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2200
+	JNZ     partial2202
 	VMOVUPS Z9, (DI)
-	JMP     stored2201
+	JMP     stored2203
 
-partial2200:
+partial2202:
 	LEAQ       (DI), BX
 	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2202
+	JZ         without2204
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2202:
+without2204:
 	TESTQ      $0x00000004, R9
-	JZ         without2203
+	JZ         without2205
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2203:
+without2205:
 	TESTQ     $0x00000002, R9
-	JZ        without2204
+	JZ        without2206
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2204:
+without2206:
 	TESTQ  $0x00000001, R9
-	JZ     without2205
+	JZ     without2207
 	VMOVSS X0, (BX)
 
-without2205:
-stored2201:
+without2207:
+stored2203:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2206
+	JNZ     partial2208
 	VMOVUPS Z10, (DI)
-	JMP     stored2207
+	JMP     stored2209
 
-partial2206:
+partial2208:
 	LEAQ       (DI), BX
 	VMOVAPS    Z10, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2208
+	JZ         without2210
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2208:
+without2210:
 	TESTQ      $0x00000004, R9
-	JZ         without2209
+	JZ         without2211
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2209:
+without2211:
 	TESTQ     $0x00000002, R9
-	JZ        without2210
+	JZ        without2212
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2210:
+without2212:
 	TESTQ  $0x00000001, R9
-	JZ     without2211
+	JZ     without2213
 	VMOVSS X0, (BX)
 
-without2211:
-stored2207:
+without2213:
+stored2209:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2212
+	JNZ     partial2214
 	VMOVUPS Z11, (DI)
-	JMP     stored2213
+	JMP     stored2215
 
-partial2212:
+partial2214:
 	LEAQ       (DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2214
+	JZ         without2216
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2214:
+without2216:
 	TESTQ      $0x00000004, R9
-	JZ         without2215
+	JZ         without2217
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2215:
+without2217:
 	TESTQ     $0x00000002, R9
-	JZ        without2216
+	JZ        without2218
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2216:
+without2218:
 	TESTQ  $0x00000001, R9
-	JZ     without2217
+	JZ     without2219
 	VMOVSS X0, (BX)
 
-without2217:
-stored2213:
+without2219:
+stored2215:
 	ADDQ AX, DI
 	SUBQ $0x0000000c, R10
 	CMPQ R10, $0x0000000c
-	JGE  tile2142
+	JGE  tile2144
 
-tiles2143:
+tiles2145:
 	CMPQ R10, $0x00000004
-	JLT  tiles2219
+	JLT  tiles2221
 
-tile2218:
+tile2220:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -34098,9 +34242,9 @@ tile2218:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2221
+	JLE    done2223
 
-again2220:
+again2222:
 	VMOVUPS.Z    (BX), K1, Z4
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z5
@@ -34117,173 +34261,173 @@ again2220:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2220
+	JNZ          again2222
 
-done2221:
+done2223:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2222
+	JNZ     partial2224
 	VMOVUPS Z0, (DI)
-	JMP     stored2223
+	JMP     stored2225
 
-partial2222:
+partial2224:
 	LEAQ       (DI), BX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2224
+	JZ         without2226
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2224:
+without2226:
 	TESTQ      $0x00000004, R9
-	JZ         without2225
+	JZ         without2227
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2225:
+without2227:
 	TESTQ     $0x00000002, R9
-	JZ        without2226
+	JZ        without2228
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2226:
+without2228:
 	TESTQ  $0x00000001, R9
-	JZ     without2227
+	JZ     without2229
 	VMOVSS X0, (BX)
 
-without2227:
-stored2223:
+without2229:
+stored2225:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2228
+	JNZ     partial2230
 	VMOVUPS Z1, (DI)
-	JMP     stored2229
+	JMP     stored2231
 
-partial2228:
+partial2230:
 	LEAQ       (DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2230
+	JZ         without2232
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2230:
+without2232:
 	TESTQ      $0x00000004, R9
-	JZ         without2231
+	JZ         without2233
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2231:
+without2233:
 	TESTQ     $0x00000002, R9
-	JZ        without2232
+	JZ        without2234
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2232:
+without2234:
 	TESTQ  $0x00000001, R9
-	JZ     without2233
+	JZ     without2235
 	VMOVSS X0, (BX)
 
-without2233:
-stored2229:
+without2235:
+stored2231:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2234
+	JNZ     partial2236
 	VMOVUPS Z2, (DI)
-	JMP     stored2235
+	JMP     stored2237
 
-partial2234:
+partial2236:
 	LEAQ       (DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2236
+	JZ         without2238
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2236:
+without2238:
 	TESTQ      $0x00000004, R9
-	JZ         without2237
+	JZ         without2239
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2237:
+without2239:
 	TESTQ     $0x00000002, R9
-	JZ        without2238
+	JZ        without2240
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2238:
+without2240:
 	TESTQ  $0x00000001, R9
-	JZ     without2239
+	JZ     without2241
 	VMOVSS X0, (BX)
 
-without2239:
-stored2235:
+without2241:
+stored2237:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2240
+	JNZ     partial2242
 	VMOVUPS Z3, (DI)
-	JMP     stored2241
+	JMP     stored2243
 
-partial2240:
+partial2242:
 	LEAQ       (DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2242
+	JZ         without2244
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2242:
+without2244:
 	TESTQ      $0x00000004, R9
-	JZ         without2243
+	JZ         without2245
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2243:
+without2245:
 	TESTQ     $0x00000002, R9
-	JZ        without2244
+	JZ        without2246
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2244:
+without2246:
 	TESTQ  $0x00000001, R9
-	JZ     without2245
+	JZ     without2247
 	VMOVSS X0, (BX)
 
-without2245:
-stored2241:
+without2247:
+stored2243:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile2218
+	JGE  tile2220
 
-tiles2219:
+tiles2221:
 	CMPQ R10, $0x00000001
-	JLT  tiles2247
+	JLT  tiles2249
 
-tile2246:
+tile2248:
 	VXORPD Z0, Z0, Z0
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2249
+	JLE    done2251
 
-again2248:
+again2250:
 	VMOVUPS.Z    (BX), K1, Z1
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z2
@@ -34291,55 +34435,55 @@ again2248:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2248
+	JNZ          again2250
 
-done2249:
+done2251:
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2250
+	JNZ     partial2252
 	VMOVUPS Z0, (DI)
-	JMP     stored2251
+	JMP     stored2253
 
-partial2250:
+partial2252:
 	LEAQ       (DI), CX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2252
+	JZ         without2254
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2252:
+without2254:
 	TESTQ      $0x00000004, R9
-	JZ         without2253
+	JZ         without2255
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2253:
+without2255:
 	TESTQ     $0x00000002, R9
-	JZ        without2254
+	JZ        without2256
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2254:
+without2256:
 	TESTQ  $0x00000001, R9
-	JZ     without2255
+	JZ     without2257
 	VMOVSS X0, (CX)
 
-without2255:
-stored2251:
+without2257:
+stored2253:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2246
+	JGE  tile2248
 
-tiles2247:
-	JMP done2128
+tiles2249:
+	JMP done2130
 
-wider2141:
+wider2143:
 	CMPQ  R9, $0x00000020
-	JGT   wider2256
+	JGT   wider2258
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -34349,9 +34493,9 @@ wider2141:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles2258
+	JLT   tiles2260
 
-tile2257:
+tile2259:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -34372,9 +34516,9 @@ tile2257:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2260
+	JLE    done2262
 
-again2259:
+again2261:
 	VMOVUPS      (BX), Z16
 	VMOVUPS.Z    64(BX), K1, Z17
 	MOVQ         DX, SI
@@ -34412,317 +34556,317 @@ again2259:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2259
+	JNZ          again2261
 
-done2260:
+done2262:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2261
+	JNZ     partial2263
 	VMOVUPS Z1, 64(DI)
-	JMP     stored2262
+	JMP     stored2264
 
-partial2261:
+partial2263:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2263
+	JZ         without2265
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2263:
+without2265:
 	TESTQ      $0x00000004, R9
-	JZ         without2264
+	JZ         without2266
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2264:
+without2266:
 	TESTQ     $0x00000002, R9
-	JZ        without2265
+	JZ        without2267
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2265:
+without2267:
 	TESTQ  $0x00000001, R9
-	JZ     without2266
+	JZ     without2268
 	VMOVSS X0, (BX)
 
-without2266:
-stored2262:
+without2268:
+stored2264:
 	ADDQ    AX, DI
 	VMOVUPS Z2, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2267
+	JNZ     partial2269
 	VMOVUPS Z3, 64(DI)
-	JMP     stored2268
+	JMP     stored2270
 
-partial2267:
+partial2269:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2269
+	JZ         without2271
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2269:
+without2271:
 	TESTQ      $0x00000004, R9
-	JZ         without2270
+	JZ         without2272
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2270:
+without2272:
 	TESTQ     $0x00000002, R9
-	JZ        without2271
+	JZ        without2273
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2271:
+without2273:
 	TESTQ  $0x00000001, R9
-	JZ     without2272
+	JZ     without2274
 	VMOVSS X0, (BX)
 
-without2272:
-stored2268:
+without2274:
+stored2270:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2273
+	JNZ     partial2275
 	VMOVUPS Z5, 64(DI)
-	JMP     stored2274
+	JMP     stored2276
 
-partial2273:
+partial2275:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2275
+	JZ         without2277
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2275:
+without2277:
 	TESTQ      $0x00000004, R9
-	JZ         without2276
+	JZ         without2278
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2276:
+without2278:
 	TESTQ     $0x00000002, R9
-	JZ        without2277
+	JZ        without2279
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2277:
+without2279:
 	TESTQ  $0x00000001, R9
-	JZ     without2278
+	JZ     without2280
 	VMOVSS X0, (BX)
 
-without2278:
-stored2274:
+without2280:
+stored2276:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2279
+	JNZ     partial2281
 	VMOVUPS Z7, 64(DI)
-	JMP     stored2280
+	JMP     stored2282
 
-partial2279:
+partial2281:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2281
+	JZ         without2283
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2281:
+without2283:
 	TESTQ      $0x00000004, R9
-	JZ         without2282
+	JZ         without2284
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2282:
+without2284:
 	TESTQ     $0x00000002, R9
-	JZ        without2283
+	JZ        without2285
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2283:
+without2285:
 	TESTQ  $0x00000001, R9
-	JZ     without2284
+	JZ     without2286
 	VMOVSS X0, (BX)
 
-without2284:
-stored2280:
+without2286:
+stored2282:
 	ADDQ    AX, DI
 	VMOVUPS Z8, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2285
+	JNZ     partial2287
 	VMOVUPS Z9, 64(DI)
-	JMP     stored2286
+	JMP     stored2288
 
-partial2285:
+partial2287:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2287
+	JZ         without2289
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2287:
+without2289:
 	TESTQ      $0x00000004, R9
-	JZ         without2288
+	JZ         without2290
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2288:
+without2290:
 	TESTQ     $0x00000002, R9
-	JZ        without2289
+	JZ        without2291
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2289:
+without2291:
 	TESTQ  $0x00000001, R9
-	JZ     without2290
+	JZ     without2292
 	VMOVSS X0, (BX)
 
-without2290:
-stored2286:
+without2292:
+stored2288:
 	ADDQ    AX, DI
 	VMOVUPS Z10, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2291
+	JNZ     partial2293
 	VMOVUPS Z11, 64(DI)
-	JMP     stored2292
+	JMP     stored2294
 
-partial2291:
+partial2293:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2293
+	JZ         without2295
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2293:
+without2295:
 	TESTQ      $0x00000004, R9
-	JZ         without2294
+	JZ         without2296
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2294:
+without2296:
 	TESTQ     $0x00000002, R9
-	JZ        without2295
+	JZ        without2297
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2295:
+without2297:
 	TESTQ  $0x00000001, R9
-	JZ     without2296
+	JZ     without2298
 	VMOVSS X0, (BX)
 
-without2296:
-stored2292:
+without2298:
+stored2294:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2297
+	JNZ     partial2299
 	VMOVUPS Z13, 64(DI)
-	JMP     stored2298
+	JMP     stored2300
 
-partial2297:
+partial2299:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z13, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2299
+	JZ         without2301
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2299:
+without2301:
 	TESTQ      $0x00000004, R9
-	JZ         without2300
+	JZ         without2302
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2300:
+without2302:
 	TESTQ     $0x00000002, R9
-	JZ        without2301
+	JZ        without2303
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2301:
+without2303:
 	TESTQ  $0x00000001, R9
-	JZ     without2302
+	JZ     without2304
 	VMOVSS X0, (BX)
 
-without2302:
-stored2298:
+without2304:
+stored2300:
 	ADDQ    AX, DI
 	VMOVUPS Z14, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2303
+	JNZ     partial2305
 	VMOVUPS Z15, 64(DI)
-	JMP     stored2304
+	JMP     stored2306
 
-partial2303:
+partial2305:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z15, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2305
+	JZ         without2307
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2305:
+without2307:
 	TESTQ      $0x00000004, R9
-	JZ         without2306
+	JZ         without2308
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2306:
+without2308:
 	TESTQ     $0x00000002, R9
-	JZ        without2307
+	JZ        without2309
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2307:
+without2309:
 	TESTQ  $0x00000001, R9
-	JZ     without2308
+	JZ     without2310
 	VMOVSS X0, (BX)
 
-without2308:
-stored2304:
+without2310:
+stored2306:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile2257
+	JGE  tile2259
 
-tiles2258:
+tiles2260:
 	CMPQ R10, $0x00000004
-	JLT  tiles2310
+	JLT  tiles2312
 
-tile2309:
+tile2311:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -34735,9 +34879,9 @@ tile2309:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2312
+	JLE    done2314
 
-again2311:
+again2313:
 	VMOVUPS      (BX), Z8
 	VMOVUPS.Z    64(BX), K1, Z9
 	MOVQ         DX, SI
@@ -34759,178 +34903,178 @@ again2311:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2311
+	JNZ          again2313
 
-done2312:
+done2314:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2313
+	JNZ     partial2315
 	VMOVUPS Z1, 64(DI)
-	JMP     stored2314
+	JMP     stored2316
 
-partial2313:
+partial2315:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2315
+	JZ         without2317
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2315:
+without2317:
 	TESTQ      $0x00000004, R9
-	JZ         without2316
+	JZ         without2318
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2316:
+without2318:
 	TESTQ     $0x00000002, R9
-	JZ        without2317
+	JZ        without2319
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2317:
+without2319:
 	TESTQ  $0x00000001, R9
-	JZ     without2318
+	JZ     without2320
 	VMOVSS X0, (BX)
 
-without2318:
-stored2314:
+without2320:
+stored2316:
 	ADDQ    AX, DI
 	VMOVUPS Z2, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2319
+	JNZ     partial2321
 	VMOVUPS Z3, 64(DI)
-	JMP     stored2320
+	JMP     stored2322
 
-partial2319:
+partial2321:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2321
+	JZ         without2323
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2321:
+without2323:
 	TESTQ      $0x00000004, R9
-	JZ         without2322
+	JZ         without2324
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2322:
+without2324:
 	TESTQ     $0x00000002, R9
-	JZ        without2323
+	JZ        without2325
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2323:
+without2325:
 	TESTQ  $0x00000001, R9
-	JZ     without2324
+	JZ     without2326
 	VMOVSS X0, (BX)
 
-without2324:
-stored2320:
+without2326:
+stored2322:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2325
+	JNZ     partial2327
 	VMOVUPS Z5, 64(DI)
-	JMP     stored2326
+	JMP     stored2328
 
-partial2325:
+partial2327:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2327
+	JZ         without2329
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2327:
+without2329:
 	TESTQ      $0x00000004, R9
-	JZ         without2328
+	JZ         without2330
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2328:
+without2330:
 	TESTQ     $0x00000002, R9
-	JZ        without2329
+	JZ        without2331
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2329:
+without2331:
 	TESTQ  $0x00000001, R9
-	JZ     without2330
+	JZ     without2332
 	VMOVSS X0, (BX)
 
-without2330:
-stored2326:
+without2332:
+stored2328:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2331
+	JNZ     partial2333
 	VMOVUPS Z7, 64(DI)
-	JMP     stored2332
+	JMP     stored2334
 
-partial2331:
+partial2333:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2333
+	JZ         without2335
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2333:
+without2335:
 	TESTQ      $0x00000004, R9
-	JZ         without2334
+	JZ         without2336
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2334:
+without2336:
 	TESTQ     $0x00000002, R9
-	JZ        without2335
+	JZ        without2337
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2335:
+without2337:
 	TESTQ  $0x00000001, R9
-	JZ     without2336
+	JZ     without2338
 	VMOVSS X0, (BX)
 
-without2336:
-stored2332:
+without2338:
+stored2334:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile2309
+	JGE  tile2311
 
-tiles2310:
+tiles2312:
 	CMPQ R10, $0x00000001
-	JLT  tiles2338
+	JLT  tiles2340
 
-tile2337:
+tile2339:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2340
+	JLE    done2342
 
-again2339:
+again2341:
 	VMOVUPS      (BX), Z2
 	VMOVUPS.Z    64(BX), K1, Z3
 	MOVQ         DX, SI
@@ -34940,56 +35084,56 @@ again2339:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2339
+	JNZ          again2341
 
-done2340:
+done2342:
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2341
+	JNZ     partial2343
 	VMOVUPS Z1, 64(DI)
-	JMP     stored2342
+	JMP     stored2344
 
-partial2341:
+partial2343:
 	LEAQ       64(DI), CX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2343
+	JZ         without2345
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2343:
+without2345:
 	TESTQ      $0x00000004, R9
-	JZ         without2344
+	JZ         without2346
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2344:
+without2346:
 	TESTQ     $0x00000002, R9
-	JZ        without2345
+	JZ        without2347
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2345:
+without2347:
 	TESTQ  $0x00000001, R9
-	JZ     without2346
+	JZ     without2348
 	VMOVSS X0, (CX)
 
-without2346:
-stored2342:
+without2348:
+stored2344:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2337
+	JGE  tile2339
 
-tiles2338:
-	JMP done2128
+tiles2340:
+	JMP done2130
 
-wider2256:
+wider2258:
 	CMPQ  R9, $0x00000030
-	JGT   wider2347
+	JGT   wider2349
 	SUBQ  $0x00000020, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -34999,9 +35143,9 @@ wider2256:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles2349
+	JLT   tiles2351
 
-tile2348:
+tile2350:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -35030,9 +35174,9 @@ tile2348:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2351
+	JLE    done2353
 
-again2350:
+again2352:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS.Z    128(BX), K1, Z26
@@ -35079,325 +35223,325 @@ again2350:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2350
+	JNZ          again2352
 
-done2351:
+done2353:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2352
+	JNZ     partial2354
 	VMOVUPS Z2, 128(DI)
-	JMP     stored2353
+	JMP     stored2355
 
-partial2352:
+partial2354:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2354
+	JZ         without2356
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2354:
+without2356:
 	TESTQ      $0x00000004, R9
-	JZ         without2355
+	JZ         without2357
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2355:
+without2357:
 	TESTQ     $0x00000002, R9
-	JZ        without2356
+	JZ        without2358
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2356:
+without2358:
 	TESTQ  $0x00000001, R9
-	JZ     without2357
+	JZ     without2359
 	VMOVSS X0, (BX)
 
-without2357:
-stored2353:
+without2359:
+stored2355:
 	ADDQ    AX, DI
 	VMOVUPS Z3, (DI)
 	VMOVUPS Z4, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2358
+	JNZ     partial2360
 	VMOVUPS Z5, 128(DI)
-	JMP     stored2359
+	JMP     stored2361
 
-partial2358:
+partial2360:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2360
+	JZ         without2362
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2360:
+without2362:
 	TESTQ      $0x00000004, R9
-	JZ         without2361
+	JZ         without2363
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2361:
+without2363:
 	TESTQ     $0x00000002, R9
-	JZ        without2362
+	JZ        without2364
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2362:
+without2364:
 	TESTQ  $0x00000001, R9
-	JZ     without2363
+	JZ     without2365
 	VMOVSS X0, (BX)
 
-without2363:
-stored2359:
+without2365:
+stored2361:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	VMOVUPS Z7, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2364
+	JNZ     partial2366
 	VMOVUPS Z8, 128(DI)
-	JMP     stored2365
+	JMP     stored2367
 
-partial2364:
+partial2366:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2366
+	JZ         without2368
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2366:
+without2368:
 	TESTQ      $0x00000004, R9
-	JZ         without2367
+	JZ         without2369
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2367:
+without2369:
 	TESTQ     $0x00000002, R9
-	JZ        without2368
+	JZ        without2370
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2368:
+without2370:
 	TESTQ  $0x00000001, R9
-	JZ     without2369
+	JZ     without2371
 	VMOVSS X0, (BX)
 
-without2369:
-stored2365:
+without2371:
+stored2367:
 	ADDQ    AX, DI
 	VMOVUPS Z9, (DI)
 	VMOVUPS Z10, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2370
+	JNZ     partial2372
 	VMOVUPS Z11, 128(DI)
-	JMP     stored2371
+	JMP     stored2373
 
-partial2370:
+partial2372:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2372
+	JZ         without2374
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2372:
+without2374:
 	TESTQ      $0x00000004, R9
-	JZ         without2373
+	JZ         without2375
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2373:
+without2375:
 	TESTQ     $0x00000002, R9
-	JZ        without2374
+	JZ        without2376
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2374:
+without2376:
 	TESTQ  $0x00000001, R9
-	JZ     without2375
+	JZ     without2377
 	VMOVSS X0, (BX)
 
-without2375:
-stored2371:
+without2377:
+stored2373:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	VMOVUPS Z13, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2376
+	JNZ     partial2378
 	VMOVUPS Z14, 128(DI)
-	JMP     stored2377
+	JMP     stored2379
 
-partial2376:
+partial2378:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z14, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2378
+	JZ         without2380
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2378:
+without2380:
 	TESTQ      $0x00000004, R9
-	JZ         without2379
+	JZ         without2381
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2379:
+without2381:
 	TESTQ     $0x00000002, R9
-	JZ        without2380
+	JZ        without2382
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2380:
+without2382:
 	TESTQ  $0x00000001, R9
-	JZ     without2381
+	JZ     without2383
 	VMOVSS X0, (BX)
 
-without2381:
-stored2377:
+without2383:
+stored2379:
 	ADDQ    AX, DI
 	VMOVUPS Z15, (DI)
 	VMOVUPS Z16, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2382
+	JNZ     partial2384
 	VMOVUPS Z17, 128(DI)
-	JMP     stored2383
+	JMP     stored2385
 
-partial2382:
+partial2384:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z17, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2384
+	JZ         without2386
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2384:
+without2386:
 	TESTQ      $0x00000004, R9
-	JZ         without2385
+	JZ         without2387
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2385:
+without2387:
 	TESTQ     $0x00000002, R9
-	JZ        without2386
+	JZ        without2388
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2386:
+without2388:
 	TESTQ  $0x00000001, R9
-	JZ     without2387
+	JZ     without2389
 	VMOVSS X0, (BX)
 
-without2387:
-stored2383:
+without2389:
+stored2385:
 	ADDQ    AX, DI
 	VMOVUPS Z18, (DI)
 	VMOVUPS Z19, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2388
+	JNZ     partial2390
 	VMOVUPS Z20, 128(DI)
-	JMP     stored2389
+	JMP     stored2391
 
-partial2388:
+partial2390:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z20, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2390
+	JZ         without2392
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2390:
+without2392:
 	TESTQ      $0x00000004, R9
-	JZ         without2391
+	JZ         without2393
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2391:
+without2393:
 	TESTQ     $0x00000002, R9
-	JZ        without2392
+	JZ        without2394
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2392:
+without2394:
 	TESTQ  $0x00000001, R9
-	JZ     without2393
+	JZ     without2395
 	VMOVSS X0, (BX)
 
-without2393:
-stored2389:
+without2395:
+stored2391:
 	ADDQ    AX, DI
 	VMOVUPS Z21, (DI)
 	VMOVUPS Z22, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2394
+	JNZ     partial2396
 	VMOVUPS Z23, 128(DI)
-	JMP     stored2395
+	JMP     stored2397
 
-partial2394:
+partial2396:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z23, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2396
+	JZ         without2398
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2396:
+without2398:
 	TESTQ      $0x00000004, R9
-	JZ         without2397
+	JZ         without2399
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2397:
+without2399:
 	TESTQ     $0x00000002, R9
-	JZ        without2398
+	JZ        without2400
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2398:
+without2400:
 	TESTQ  $0x00000001, R9
-	JZ     without2399
+	JZ     without2401
 	VMOVSS X0, (BX)
 
-without2399:
-stored2395:
+without2401:
+stored2397:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile2348
+	JGE  tile2350
 
-tiles2349:
+tiles2351:
 	CMPQ R10, $0x00000002
-	JLT  tiles2401
+	JLT  tiles2403
 
-tile2400:
+tile2402:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -35408,9 +35552,9 @@ tile2400:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2403
+	JLE    done2405
 
-again2402:
+again2404:
 	VMOVUPS      (BX), Z6
 	VMOVUPS      64(BX), Z7
 	VMOVUPS.Z    128(BX), K1, Z8
@@ -35427,97 +35571,97 @@ again2402:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2402
+	JNZ          again2404
 
-done2403:
+done2405:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2404
+	JNZ     partial2406
 	VMOVUPS Z2, 128(DI)
-	JMP     stored2405
+	JMP     stored2407
 
-partial2404:
+partial2406:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2406
+	JZ         without2408
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2406:
+without2408:
 	TESTQ      $0x00000004, R9
-	JZ         without2407
+	JZ         without2409
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2407:
+without2409:
 	TESTQ     $0x00000002, R9
-	JZ        without2408
+	JZ        without2410
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2408:
+without2410:
 	TESTQ  $0x00000001, R9
-	JZ     without2409
+	JZ     without2411
 	VMOVSS X0, (BX)
 
-without2409:
-stored2405:
+without2411:
+stored2407:
 	ADDQ    AX, DI
 	VMOVUPS Z3, (DI)
 	VMOVUPS Z4, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2410
+	JNZ     partial2412
 	VMOVUPS Z5, 128(DI)
-	JMP     stored2411
+	JMP     stored2413
 
-partial2410:
+partial2412:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2412
+	JZ         without2414
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2412:
+without2414:
 	TESTQ      $0x00000004, R9
-	JZ         without2413
+	JZ         without2415
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2413:
+without2415:
 	TESTQ     $0x00000002, R9
-	JZ        without2414
+	JZ        without2416
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2414:
+without2416:
 	TESTQ  $0x00000001, R9
-	JZ     without2415
+	JZ     without2417
 	VMOVSS X0, (BX)
 
-without2415:
-stored2411:
+without2417:
+stored2413:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile2400
+	JGE  tile2402
 
-tiles2401:
+tiles2403:
 	CMPQ R10, $0x00000001
-	JLT  tiles2417
+	JLT  tiles2419
 
-tile2416:
+tile2418:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -35525,9 +35669,9 @@ tile2416:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2419
+	JLE    done2421
 
-again2418:
+again2420:
 	VMOVUPS      (BX), Z3
 	VMOVUPS      64(BX), Z4
 	VMOVUPS.Z    128(BX), K1, Z5
@@ -35539,55 +35683,55 @@ again2418:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2418
+	JNZ          again2420
 
-done2419:
+done2421:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2420
+	JNZ     partial2422
 	VMOVUPS Z2, 128(DI)
-	JMP     stored2421
+	JMP     stored2423
 
-partial2420:
+partial2422:
 	LEAQ       128(DI), CX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2422
+	JZ         without2424
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2422:
+without2424:
 	TESTQ      $0x00000004, R9
-	JZ         without2423
+	JZ         without2425
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2423:
+without2425:
 	TESTQ     $0x00000002, R9
-	JZ        without2424
+	JZ        without2426
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2424:
+without2426:
 	TESTQ  $0x00000001, R9
-	JZ     without2425
+	JZ     without2427
 	VMOVSS X0, (CX)
 
-without2425:
-stored2421:
+without2427:
+stored2423:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2416
+	JGE  tile2418
 
-tiles2417:
-	JMP done2128
+tiles2419:
+	JMP done2130
 
-wider2347:
+wider2349:
 	SUBQ  $0x00000030, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -35597,9 +35741,9 @@ wider2347:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000006
-	JLT   tiles2428
+	JLT   tiles2430
 
-tile2427:
+tile2429:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -35628,9 +35772,9 @@ tile2427:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2430
+	JLE    done2432
 
-again2429:
+again2431:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -35674,9 +35818,9 @@ again2429:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2429
+	JNZ          again2431
 
-done2430:
+done2432:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -35684,245 +35828,245 @@ done2430:
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2431
+	JNZ     partial2433
 	VMOVUPS Z3, 192(DI)
-	JMP     stored2432
+	JMP     stored2434
 
-partial2431:
+partial2433:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2433
+	JZ         without2435
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2433:
+without2435:
 	TESTQ      $0x00000004, R9
-	JZ         without2434
+	JZ         without2436
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2434:
+without2436:
 	TESTQ     $0x00000002, R9
-	JZ        without2435
+	JZ        without2437
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2435:
+without2437:
 	TESTQ  $0x00000001, R9
-	JZ     without2436
+	JZ     without2438
 	VMOVSS X0, (BX)
 
-without2436:
-stored2432:
+without2438:
+stored2434:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	VMOVUPS Z6, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2437
+	JNZ     partial2439
 	VMOVUPS Z7, 192(DI)
-	JMP     stored2438
+	JMP     stored2440
 
-partial2437:
+partial2439:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2439
+	JZ         without2441
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2439:
+without2441:
 	TESTQ      $0x00000004, R9
-	JZ         without2440
+	JZ         without2442
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2440:
+without2442:
 	TESTQ     $0x00000002, R9
-	JZ        without2441
+	JZ        without2443
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2441:
+without2443:
 	TESTQ  $0x00000001, R9
-	JZ     without2442
+	JZ     without2444
 	VMOVSS X0, (BX)
 
-without2442:
-stored2438:
+without2444:
+stored2440:
 	ADDQ    AX, DI
 	VMOVUPS Z8, (DI)
 	VMOVUPS Z9, 64(DI)
 	VMOVUPS Z10, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2443
+	JNZ     partial2445
 	VMOVUPS Z11, 192(DI)
-	JMP     stored2444
+	JMP     stored2446
 
-partial2443:
+partial2445:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2445
+	JZ         without2447
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2445:
+without2447:
 	TESTQ      $0x00000004, R9
-	JZ         without2446
+	JZ         without2448
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2446:
+without2448:
 	TESTQ     $0x00000002, R9
-	JZ        without2447
+	JZ        without2449
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2447:
+without2449:
 	TESTQ  $0x00000001, R9
-	JZ     without2448
+	JZ     without2450
 	VMOVSS X0, (BX)
 
-without2448:
-stored2444:
+without2450:
+stored2446:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	VMOVUPS Z13, 64(DI)
 	VMOVUPS Z14, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2449
+	JNZ     partial2451
 	VMOVUPS Z15, 192(DI)
-	JMP     stored2450
+	JMP     stored2452
 
-partial2449:
+partial2451:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z15, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2451
+	JZ         without2453
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2451:
+without2453:
 	TESTQ      $0x00000004, R9
-	JZ         without2452
+	JZ         without2454
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2452:
+without2454:
 	TESTQ     $0x00000002, R9
-	JZ        without2453
+	JZ        without2455
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2453:
+without2455:
 	TESTQ  $0x00000001, R9
-	JZ     without2454
+	JZ     without2456
 	VMOVSS X0, (BX)
 
-without2454:
-stored2450:
+without2456:
+stored2452:
 	ADDQ    AX, DI
 	VMOVUPS Z16, (DI)
 	VMOVUPS Z17, 64(DI)
 	VMOVUPS Z18, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2455
+	JNZ     partial2457
 	VMOVUPS Z19, 192(DI)
-	JMP     stored2456
+	JMP     stored2458
 
-partial2455:
+partial2457:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z19, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2457
+	JZ         without2459
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2457:
+without2459:
 	TESTQ      $0x00000004, R9
-	JZ         without2458
+	JZ         without2460
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2458:
+without2460:
 	TESTQ     $0x00000002, R9
-	JZ        without2459
+	JZ        without2461
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2459:
+without2461:
 	TESTQ  $0x00000001, R9
-	JZ     without2460
+	JZ     without2462
 	VMOVSS X0, (BX)
 
-without2460:
-stored2456:
+without2462:
+stored2458:
 	ADDQ    AX, DI
 	VMOVUPS Z20, (DI)
 	VMOVUPS Z21, 64(DI)
 	VMOVUPS Z22, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2461
+	JNZ     partial2463
 	VMOVUPS Z23, 192(DI)
-	JMP     stored2462
+	JMP     stored2464
 
-partial2461:
+partial2463:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z23, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2463
+	JZ         without2465
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2463:
+without2465:
 	TESTQ      $0x00000004, R9
-	JZ         without2464
+	JZ         without2466
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2464:
+without2466:
 	TESTQ     $0x00000002, R9
-	JZ        without2465
+	JZ        without2467
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2465:
+without2467:
 	TESTQ  $0x00000001, R9
-	JZ     without2466
+	JZ     without2468
 	VMOVSS X0, (BX)
 
-without2466:
-stored2462:
+without2468:
+stored2464:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile2427
+	JGE  tile2429
 
-tiles2428:
+tiles2430:
 	CMPQ R10, $0x00000002
-	JLT  tiles2468
+	JLT  tiles2470
 
-tile2467:
+tile2469:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -35935,9 +36079,9 @@ tile2467:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2470
+	JLE    done2472
 
-again2469:
+again2471:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -35957,9 +36101,9 @@ again2469:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2469
+	JNZ          again2471
 
-done2470:
+done2472:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -35967,89 +36111,89 @@ done2470:
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2471
+	JNZ     partial2473
 	VMOVUPS Z3, 192(DI)
-	JMP     stored2472
+	JMP     stored2474
 
-partial2471:
+partial2473:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2473
+	JZ         without2475
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2473:
+without2475:
 	TESTQ      $0x00000004, R9
-	JZ         without2474
+	JZ         without2476
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2474:
+without2476:
 	TESTQ     $0x00000002, R9
-	JZ        without2475
+	JZ        without2477
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2475:
+without2477:
 	TESTQ  $0x00000001, R9
-	JZ     without2476
+	JZ     without2478
 	VMOVSS X0, (BX)
 
-without2476:
-stored2472:
+without2478:
+stored2474:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	VMOVUPS Z6, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2477
+	JNZ     partial2479
 	VMOVUPS Z7, 192(DI)
-	JMP     stored2478
+	JMP     stored2480
 
-partial2477:
+partial2479:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2479
+	JZ         without2481
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2479:
+without2481:
 	TESTQ      $0x00000004, R9
-	JZ         without2480
+	JZ         without2482
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2480:
+without2482:
 	TESTQ     $0x00000002, R9
-	JZ        without2481
+	JZ        without2483
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2481:
+without2483:
 	TESTQ  $0x00000001, R9
-	JZ     without2482
+	JZ     without2484
 	VMOVSS X0, (BX)
 
-without2482:
-stored2478:
+without2484:
+stored2480:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile2467
+	JGE  tile2469
 
-tiles2468:
+tiles2470:
 	CMPQ R10, $0x00000001
-	JLT  tiles2484
+	JLT  tiles2486
 
-tile2483:
+tile2485:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -36058,9 +36202,9 @@ tile2483:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2486
+	JLE    done2488
 
-again2485:
+again2487:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -36074,54 +36218,54 @@ again2485:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2485
+	JNZ          again2487
 
-done2486:
+done2488:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2487
+	JNZ     partial2489
 	VMOVUPS Z3, 192(DI)
-	JMP     stored2488
+	JMP     stored2490
 
-partial2487:
+partial2489:
 	LEAQ       192(DI), CX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2489
+	JZ         without2491
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2489:
+without2491:
 	TESTQ      $0x00000004, R9
-	JZ         without2490
+	JZ         without2492
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2490:
+without2492:
 	TESTQ     $0x00000002, R9
-	JZ        without2491
+	JZ        without2493
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2491:
+without2493:
 	TESTQ  $0x00000001, R9
-	JZ     without2492
+	JZ     without2494
 	VMOVSS X0, (CX)
 
-without2492:
-stored2488:
+without2494:
+stored2490:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2483
+	JGE  tile2485
 
-tiles2484:
-done2128:
+tiles2486:
+done2130:
 	VZEROUPPER
 	RET
 
@@ -36138,18 +36282,18 @@ TEXT ·scatterMatrix32x512(SB), $0-96
 	XORQ R9, R9
 	MOVQ BX, R10
 	CMPQ R10, $0x00000040
-	JLT  rest2494
+	JLT  rest2496
 
-panel2493:
+panel2495:
 	MOVQ f_base+24(FP), BX
 	MOVQ w_base+0(FP), R8
 	ADDQ R9, R8
 	ADDQ R9, R8
 	MOVQ d+80(FP), R11
 	CMPQ R11, $0x00000005
-	JLT  tiles2497
+	JLT  tiles2499
 
-tile2496:
+tile2498:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -36175,9 +36319,9 @@ tile2496:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2499
+	JLE    done2501
 
-again2498:
+again2500:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -36210,9 +36354,9 @@ again2498:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2498
+	JNZ          again2500
 
-done2499:
+done2501:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -36361,13 +36505,13 @@ done2499:
 	ADDQ          $0x00000014, BX
 	SUBQ          $0x00000005, R11
 	CMPQ          R11, $0x00000005
-	JGE           tile2496
+	JGE           tile2498
 
-tiles2497:
+tiles2499:
 	CMPQ R11, $0x00000002
-	JLT  tiles2501
+	JLT  tiles2503
 
-tile2500:
+tile2502:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -36381,9 +36525,9 @@ tile2500:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2503
+	JLE    done2505
 
-again2502:
+again2504:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -36401,9 +36545,9 @@ again2502:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2502
+	JNZ          again2504
 
-done2503:
+done2505:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -36465,13 +36609,13 @@ done2503:
 	ADDQ          $0x00000008, BX
 	SUBQ          $0x00000002, R11
 	CMPQ          R11, $0x00000002
-	JGE           tile2500
+	JGE           tile2502
 
-tiles2501:
+tiles2503:
 	CMPQ R11, $0x00000001
-	JLT  tiles2505
+	JLT  tiles2507
 
-tile2504:
+tile2506:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -36481,9 +36625,9 @@ tile2504:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2507
+	JLE    done2509
 
-again2506:
+again2508:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -36496,9 +36640,9 @@ again2506:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2506
+	JNZ          again2508
 
-done2507:
+done2509:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -36531,19 +36675,19 @@ done2507:
 	ADDQ          $0x00000004, BX
 	SUBQ          $0x00000001, R11
 	CMPQ          R11, $0x00000001
-	JGE           tile2504
+	JGE           tile2506
 
-tiles2505:
+tiles2507:
 	ADDQ $0x00000100, R9
 	SUBQ $0x00000040, R10
 	CMPQ R10, $0x00000040
-	JGE  panel2493
+	JGE  panel2495
 
-rest2494:
+rest2496:
 	TESTQ R10, R10
-	JZ    done2495
+	JZ    done2497
 	CMPQ  R10, $0x00000010
-	JGT   wider2508
+	JGT   wider2510
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
 	KMOVW BX, K1
@@ -36553,9 +36697,9 @@ rest2494:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x0000000a
-	JLT   tiles2510
+	JLT   tiles2512
 
-tile2509:
+tile2511:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -36571,9 +36715,9 @@ tile2509:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2512
+	JLE    done2514
 
-again2511:
+again2513:
 	VMOVUPS.Z    (DI), K1, Z10
 	VBROADCASTSS (SI), Z11
 	VFMADD231PS  Z10, Z11, Z0
@@ -36598,14 +36742,14 @@ again2511:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2511
+	JNZ          again2513
 
-done2512:
+done2514:
 	VCVTPS2PD     Y0, Z10
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2513
+	JLE           few2515
 	VADDPD        (R8), Z10, Z10
 	VMOVUPD       Z10, (R8)
 	LEAQ          -8(R10), SI
@@ -36615,74 +36759,74 @@ done2512:
 	VMOVUPD.Z     64(R8), K2, Z10
 	VADDPD        Z10, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2515
+	JNZ           partial2517
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored2518
+	JMP           stored2520
 
-partial2515:
+partial2517:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2516
+	JZ         noFour2518
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2516:
+noFour2518:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2517
+	JZ         noTwo2519
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2517:
+noTwo2519:
 	TESTQ  $0x00000001, SI
-	JZ     stored2518
+	JZ     stored2520
 	VMOVSD X0, (DI)
 
-stored2518:
-	JMP added2514
+stored2520:
+	JMP added2516
 
-few2513:
+few2515:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z10, Z10
 	TESTQ     $0x00000007, R10
-	JNZ       partial2519
+	JNZ       partial2521
 	VMOVUPD   Z10, (R8)
-	JMP       stored2522
+	JMP       stored2524
 
-partial2519:
+partial2521:
 	LEAQ       (R8), SI
 	VMOVAPD    Z10, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2520
+	JZ         noFour2522
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2520:
+noFour2522:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2521
+	JZ         noTwo2523
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2521:
+noTwo2523:
 	TESTQ  $0x00000001, R10
-	JZ     stored2522
+	JZ     stored2524
 	VMOVSD X0, (SI)
 
-stored2522:
-added2514:
+stored2524:
+added2516:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2523
+	JLE           few2525
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -36692,74 +36836,74 @@ added2514:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2525
+	JNZ           partial2527
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2528
+	JMP           stored2530
 
-partial2525:
+partial2527:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2526
+	JZ         noFour2528
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2526:
+noFour2528:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2527
+	JZ         noTwo2529
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2527:
+noTwo2529:
 	TESTQ  $0x00000001, SI
-	JZ     stored2528
+	JZ     stored2530
 	VMOVSD X0, (DI)
 
-stored2528:
-	JMP added2524
+stored2530:
+	JMP added2526
 
-few2523:
+few2525:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2529
+	JNZ       partial2531
 	VMOVUPD   Z0, (R8)
-	JMP       stored2532
+	JMP       stored2534
 
-partial2529:
+partial2531:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2530
+	JZ         noFour2532
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2530:
+noFour2532:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2531
+	JZ         noTwo2533
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2531:
+noTwo2533:
 	TESTQ  $0x00000001, R10
-	JZ     stored2532
+	JZ     stored2534
 	VMOVSD X0, (SI)
 
-stored2532:
-added2524:
+stored2534:
+added2526:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2533
+	JLE           few2535
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -36769,74 +36913,74 @@ added2524:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2535
+	JNZ           partial2537
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2538
+	JMP           stored2540
 
-partial2535:
+partial2537:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2536
+	JZ         noFour2538
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2536:
+noFour2538:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2537
+	JZ         noTwo2539
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2537:
+noTwo2539:
 	TESTQ  $0x00000001, SI
-	JZ     stored2538
+	JZ     stored2540
 	VMOVSD X0, (DI)
 
-stored2538:
-	JMP added2534
+stored2540:
+	JMP added2536
 
-few2533:
+few2535:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2539
+	JNZ       partial2541
 	VMOVUPD   Z0, (R8)
-	JMP       stored2542
+	JMP       stored2544
 
-partial2539:
+partial2541:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2540
+	JZ         noFour2542
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2540:
+noFour2542:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2541
+	JZ         noTwo2543
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2541:
+noTwo2543:
 	TESTQ  $0x00000001, R10
-	JZ     stored2542
+	JZ     stored2544
 	VMOVSD X0, (SI)
 
-stored2542:
-added2534:
+stored2544:
+added2536:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2543
+	JLE           few2545
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -36846,74 +36990,74 @@ added2534:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2545
+	JNZ           partial2547
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2548
+	JMP           stored2550
 
-partial2545:
+partial2547:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2546
+	JZ         noFour2548
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2546:
+noFour2548:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2547
+	JZ         noTwo2549
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2547:
+noTwo2549:
 	TESTQ  $0x00000001, SI
-	JZ     stored2548
+	JZ     stored2550
 	VMOVSD X0, (DI)
 
-stored2548:
-	JMP added2544
+stored2550:
+	JMP added2546
 
-few2543:
+few2545:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2549
+	JNZ       partial2551
 	VMOVUPD   Z0, (R8)
-	JMP       stored2552
+	JMP       stored2554
 
-partial2549:
+partial2551:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2550
+	JZ         noFour2552
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2550:
+noFour2552:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2551
+	JZ         noTwo2553
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2551:
+noTwo2553:
 	TESTQ  $0x00000001, R10
-	JZ     stored2552
+	JZ     stored2554
 	VMOVSD X0, (SI)
 
-stored2552:
-added2544:
+stored2554:
+added2546:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2553
+	JLE           few2555
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -36923,74 +37067,74 @@ added2544:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2555
+	JNZ           partial2557
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2558
+	JMP           stored2560
 
-partial2555:
+partial2557:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2556
+	JZ         noFour2558
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2556:
+noFour2558:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2557
+	JZ         noTwo2559
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2557:
+noTwo2559:
 	TESTQ  $0x00000001, SI
-	JZ     stored2558
+	JZ     stored2560
 	VMOVSD X0, (DI)
 
-stored2558:
-	JMP added2554
+stored2560:
+	JMP added2556
 
-few2553:
+few2555:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2559
+	JNZ       partial2561
 	VMOVUPD   Z0, (R8)
-	JMP       stored2562
+	JMP       stored2564
 
-partial2559:
+partial2561:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2560
+	JZ         noFour2562
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2560:
+noFour2562:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2561
+	JZ         noTwo2563
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2561:
+noTwo2563:
 	TESTQ  $0x00000001, R10
-	JZ     stored2562
+	JZ     stored2564
 	VMOVSD X0, (SI)
 
-stored2562:
-added2554:
+stored2564:
+added2556:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y5, Z0
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2563
+	JLE           few2565
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -37000,74 +37144,74 @@ added2554:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2565
+	JNZ           partial2567
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2568
+	JMP           stored2570
 
-partial2565:
+partial2567:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2566
+	JZ         noFour2568
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2566:
+noFour2568:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2567
+	JZ         noTwo2569
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2567:
+noTwo2569:
 	TESTQ  $0x00000001, SI
-	JZ     stored2568
+	JZ     stored2570
 	VMOVSD X0, (DI)
 
-stored2568:
-	JMP added2564
+stored2570:
+	JMP added2566
 
-few2563:
+few2565:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2569
+	JNZ       partial2571
 	VMOVUPD   Z0, (R8)
-	JMP       stored2572
+	JMP       stored2574
 
-partial2569:
+partial2571:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2570
+	JZ         noFour2572
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2570:
+noFour2572:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2571
+	JZ         noTwo2573
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2571:
+noTwo2573:
 	TESTQ  $0x00000001, R10
-	JZ     stored2572
+	JZ     stored2574
 	VMOVSD X0, (SI)
 
-stored2572:
-added2564:
+stored2574:
+added2566:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2573
+	JLE           few2575
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -37077,74 +37221,74 @@ added2564:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2575
+	JNZ           partial2577
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2578
+	JMP           stored2580
 
-partial2575:
+partial2577:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2576
+	JZ         noFour2578
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2576:
+noFour2578:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2577
+	JZ         noTwo2579
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2577:
+noTwo2579:
 	TESTQ  $0x00000001, SI
-	JZ     stored2578
+	JZ     stored2580
 	VMOVSD X0, (DI)
 
-stored2578:
-	JMP added2574
+stored2580:
+	JMP added2576
 
-few2573:
+few2575:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2579
+	JNZ       partial2581
 	VMOVUPD   Z0, (R8)
-	JMP       stored2582
+	JMP       stored2584
 
-partial2579:
+partial2581:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2580
+	JZ         noFour2582
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2580:
+noFour2582:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2581
+	JZ         noTwo2583
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2581:
+noTwo2583:
 	TESTQ  $0x00000001, R10
-	JZ     stored2582
+	JZ     stored2584
 	VMOVSD X0, (SI)
 
-stored2582:
-added2574:
+stored2584:
+added2576:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y7, Z0
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2583
+	JLE           few2585
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -37154,74 +37298,74 @@ added2574:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2585
+	JNZ           partial2587
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2588
+	JMP           stored2590
 
-partial2585:
+partial2587:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2586
+	JZ         noFour2588
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2586:
+noFour2588:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2587
+	JZ         noTwo2589
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2587:
+noTwo2589:
 	TESTQ  $0x00000001, SI
-	JZ     stored2588
+	JZ     stored2590
 	VMOVSD X0, (DI)
 
-stored2588:
-	JMP added2584
+stored2590:
+	JMP added2586
 
-few2583:
+few2585:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2589
+	JNZ       partial2591
 	VMOVUPD   Z0, (R8)
-	JMP       stored2592
+	JMP       stored2594
 
-partial2589:
+partial2591:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2590
+	JZ         noFour2592
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2590:
+noFour2592:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2591
+	JZ         noTwo2593
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2591:
+noTwo2593:
 	TESTQ  $0x00000001, R10
-	JZ     stored2592
+	JZ     stored2594
 	VMOVSD X0, (SI)
 
-stored2592:
-added2584:
+stored2594:
+added2586:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2593
+	JLE           few2595
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -37231,74 +37375,74 @@ added2584:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2595
+	JNZ           partial2597
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2598
+	JMP           stored2600
 
-partial2595:
+partial2597:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2596
+	JZ         noFour2598
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2596:
+noFour2598:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2597
+	JZ         noTwo2599
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2597:
+noTwo2599:
 	TESTQ  $0x00000001, SI
-	JZ     stored2598
+	JZ     stored2600
 	VMOVSD X0, (DI)
 
-stored2598:
-	JMP added2594
+stored2600:
+	JMP added2596
 
-few2593:
+few2595:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2599
+	JNZ       partial2601
 	VMOVUPD   Z0, (R8)
-	JMP       stored2602
+	JMP       stored2604
 
-partial2599:
+partial2601:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2600
+	JZ         noFour2602
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2600:
+noFour2602:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2601
+	JZ         noTwo2603
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2601:
+noTwo2603:
 	TESTQ  $0x00000001, R10
-	JZ     stored2602
+	JZ     stored2604
 	VMOVSD X0, (SI)
 
-stored2602:
-added2594:
+stored2604:
+added2596:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y9, Z0
 	VEXTRACTF64X4 $0x01, Z9, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2603
+	JLE           few2605
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -37308,79 +37452,79 @@ added2594:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2605
+	JNZ           partial2607
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2608
+	JMP           stored2610
 
-partial2605:
+partial2607:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2606
+	JZ         noFour2608
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2606:
+noFour2608:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2607
+	JZ         noTwo2609
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2607:
+noTwo2609:
 	TESTQ  $0x00000001, SI
-	JZ     stored2608
+	JZ     stored2610
 	VMOVSD X0, (DI)
 
-stored2608:
-	JMP added2604
+stored2610:
+	JMP added2606
 
-few2603:
+few2605:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2609
+	JNZ       partial2611
 	VMOVUPD   Z0, (R8)
-	JMP       stored2612
+	JMP       stored2614
 
-partial2609:
+partial2611:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2610
+	JZ         noFour2612
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2610:
+noFour2612:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2611
+	JZ         noTwo2613
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2611:
+noTwo2613:
 	TESTQ  $0x00000001, R10
-	JZ     stored2612
+	JZ     stored2614
 	VMOVSD X0, (SI)
 
-stored2612:
-added2604:
+stored2614:
+added2606:
 	ADDQ DX, R8
 	ADDQ $0x00000028, BX
 	SUBQ $0x0000000a, R11
 	CMPQ R11, $0x0000000a
-	JGE  tile2509
+	JGE  tile2511
 
-tiles2510:
+tiles2512:
 	CMPQ R11, $0x00000005
-	JLT  tiles2614
+	JLT  tiles2616
 
-tile2613:
+tile2615:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -37391,9 +37535,9 @@ tile2613:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2616
+	JLE    done2618
 
-again2615:
+again2617:
 	VMOVUPS.Z    (DI), K1, Z5
 	VBROADCASTSS (SI), Z6
 	VFMADD231PS  Z5, Z6, Z0
@@ -37408,14 +37552,14 @@ again2615:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2615
+	JNZ          again2617
 
-done2616:
+done2618:
 	VCVTPS2PD     Y0, Z5
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2617
+	JLE           few2619
 	VADDPD        (R8), Z5, Z5
 	VMOVUPD       Z5, (R8)
 	LEAQ          -8(R10), SI
@@ -37425,74 +37569,74 @@ done2616:
 	VMOVUPD.Z     64(R8), K2, Z5
 	VADDPD        Z5, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2619
+	JNZ           partial2621
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored2622
+	JMP           stored2624
 
-partial2619:
+partial2621:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2620
+	JZ         noFour2622
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2620:
+noFour2622:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2621
+	JZ         noTwo2623
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2621:
+noTwo2623:
 	TESTQ  $0x00000001, SI
-	JZ     stored2622
+	JZ     stored2624
 	VMOVSD X0, (DI)
 
-stored2622:
-	JMP added2618
+stored2624:
+	JMP added2620
 
-few2617:
+few2619:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R10
-	JNZ       partial2623
+	JNZ       partial2625
 	VMOVUPD   Z5, (R8)
-	JMP       stored2626
+	JMP       stored2628
 
-partial2623:
+partial2625:
 	LEAQ       (R8), SI
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2624
+	JZ         noFour2626
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2624:
+noFour2626:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2625
+	JZ         noTwo2627
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2625:
+noTwo2627:
 	TESTQ  $0x00000001, R10
-	JZ     stored2626
+	JZ     stored2628
 	VMOVSD X0, (SI)
 
-stored2626:
-added2618:
+stored2628:
+added2620:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2627
+	JLE           few2629
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -37502,74 +37646,74 @@ added2618:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2629
+	JNZ           partial2631
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2632
+	JMP           stored2634
 
-partial2629:
+partial2631:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2630
+	JZ         noFour2632
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2630:
+noFour2632:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2631
+	JZ         noTwo2633
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2631:
+noTwo2633:
 	TESTQ  $0x00000001, SI
-	JZ     stored2632
+	JZ     stored2634
 	VMOVSD X0, (DI)
 
-stored2632:
-	JMP added2628
+stored2634:
+	JMP added2630
 
-few2627:
+few2629:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2633
+	JNZ       partial2635
 	VMOVUPD   Z0, (R8)
-	JMP       stored2636
+	JMP       stored2638
 
-partial2633:
+partial2635:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2634
+	JZ         noFour2636
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2634:
+noFour2636:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2635
+	JZ         noTwo2637
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2635:
+noTwo2637:
 	TESTQ  $0x00000001, R10
-	JZ     stored2636
+	JZ     stored2638
 	VMOVSD X0, (SI)
 
-stored2636:
-added2628:
+stored2638:
+added2630:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2637
+	JLE           few2639
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -37579,74 +37723,74 @@ added2628:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2639
+	JNZ           partial2641
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2642
+	JMP           stored2644
 
-partial2639:
+partial2641:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2640
+	JZ         noFour2642
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2640:
+noFour2642:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2641
+	JZ         noTwo2643
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2641:
+noTwo2643:
 	TESTQ  $0x00000001, SI
-	JZ     stored2642
+	JZ     stored2644
 	VMOVSD X0, (DI)
 
-stored2642:
-	JMP added2638
+stored2644:
+	JMP added2640
 
-few2637:
+few2639:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2643
+	JNZ       partial2645
 	VMOVUPD   Z0, (R8)
-	JMP       stored2646
+	JMP       stored2648
 
-partial2643:
+partial2645:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2644
+	JZ         noFour2646
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2644:
+noFour2646:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2645
+	JZ         noTwo2647
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2645:
+noTwo2647:
 	TESTQ  $0x00000001, R10
-	JZ     stored2646
+	JZ     stored2648
 	VMOVSD X0, (SI)
 
-stored2646:
-added2638:
+stored2648:
+added2640:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2647
+	JLE           few2649
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -37656,74 +37800,74 @@ added2638:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2649
+	JNZ           partial2651
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2652
+	JMP           stored2654
 
-partial2649:
+partial2651:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2650
+	JZ         noFour2652
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2650:
+noFour2652:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2651
+	JZ         noTwo2653
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2651:
+noTwo2653:
 	TESTQ  $0x00000001, SI
-	JZ     stored2652
+	JZ     stored2654
 	VMOVSD X0, (DI)
 
-stored2652:
-	JMP added2648
+stored2654:
+	JMP added2650
 
-few2647:
+few2649:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2653
+	JNZ       partial2655
 	VMOVUPD   Z0, (R8)
-	JMP       stored2656
+	JMP       stored2658
 
-partial2653:
+partial2655:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2654
+	JZ         noFour2656
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2654:
+noFour2656:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2655
+	JZ         noTwo2657
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2655:
+noTwo2657:
 	TESTQ  $0x00000001, R10
-	JZ     stored2656
+	JZ     stored2658
 	VMOVSD X0, (SI)
 
-stored2656:
-added2648:
+stored2658:
+added2650:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2657
+	JLE           few2659
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -37733,79 +37877,79 @@ added2648:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2659
+	JNZ           partial2661
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2662
+	JMP           stored2664
 
-partial2659:
+partial2661:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2660
+	JZ         noFour2662
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2660:
+noFour2662:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2661
+	JZ         noTwo2663
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2661:
+noTwo2663:
 	TESTQ  $0x00000001, SI
-	JZ     stored2662
+	JZ     stored2664
 	VMOVSD X0, (DI)
 
-stored2662:
-	JMP added2658
+stored2664:
+	JMP added2660
 
-few2657:
+few2659:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2663
+	JNZ       partial2665
 	VMOVUPD   Z0, (R8)
-	JMP       stored2666
+	JMP       stored2668
 
-partial2663:
+partial2665:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2664
+	JZ         noFour2666
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2664:
+noFour2666:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2665
+	JZ         noTwo2667
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2665:
+noTwo2667:
 	TESTQ  $0x00000001, R10
-	JZ     stored2666
+	JZ     stored2668
 	VMOVSD X0, (SI)
 
-stored2666:
-added2658:
+stored2668:
+added2660:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2613
+	JGE  tile2615
 
-tiles2614:
+tiles2616:
 	CMPQ R11, $0x00000002
-	JLT  tiles2668
+	JLT  tiles2670
 
-tile2667:
+tile2669:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), DI
@@ -37813,9 +37957,9 @@ tile2667:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2670
+	JLE    done2672
 
-again2669:
+again2671:
 	VMOVUPS.Z    (DI), K1, Z2
 	VBROADCASTSS (SI), Z3
 	VFMADD231PS  Z2, Z3, Z0
@@ -37824,14 +37968,14 @@ again2669:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2669
+	JNZ          again2671
 
-done2670:
+done2672:
 	VCVTPS2PD     Y0, Z2
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2671
+	JLE           few2673
 	VADDPD        (R8), Z2, Z2
 	VMOVUPD       Z2, (R8)
 	LEAQ          -8(R10), SI
@@ -37841,74 +37985,74 @@ done2670:
 	VMOVUPD.Z     64(R8), K2, Z2
 	VADDPD        Z2, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2673
+	JNZ           partial2675
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored2676
+	JMP           stored2678
 
-partial2673:
+partial2675:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2674
+	JZ         noFour2676
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2674:
+noFour2676:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2675
+	JZ         noTwo2677
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2675:
+noTwo2677:
 	TESTQ  $0x00000001, SI
-	JZ     stored2676
+	JZ     stored2678
 	VMOVSD X0, (DI)
 
-stored2676:
-	JMP added2672
+stored2678:
+	JMP added2674
 
-few2671:
+few2673:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R10
-	JNZ       partial2677
+	JNZ       partial2679
 	VMOVUPD   Z2, (R8)
-	JMP       stored2680
+	JMP       stored2682
 
-partial2677:
+partial2679:
 	LEAQ       (R8), SI
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2678
+	JZ         noFour2680
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2678:
+noFour2680:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2679
+	JZ         noTwo2681
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2679:
+noTwo2681:
 	TESTQ  $0x00000001, R10
-	JZ     stored2680
+	JZ     stored2682
 	VMOVSD X0, (SI)
 
-stored2680:
-added2672:
+stored2682:
+added2674:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2681
+	JLE           few2683
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -37918,102 +38062,102 @@ added2672:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2683
+	JNZ           partial2685
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2686
+	JMP           stored2688
 
-partial2683:
+partial2685:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2684
+	JZ         noFour2686
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2684:
+noFour2686:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2685
+	JZ         noTwo2687
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2685:
+noTwo2687:
 	TESTQ  $0x00000001, SI
-	JZ     stored2686
+	JZ     stored2688
 	VMOVSD X0, (DI)
 
-stored2686:
-	JMP added2682
+stored2688:
+	JMP added2684
 
-few2681:
+few2683:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2687
+	JNZ       partial2689
 	VMOVUPD   Z0, (R8)
-	JMP       stored2690
+	JMP       stored2692
 
-partial2687:
+partial2689:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2688
+	JZ         noFour2690
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2688:
+noFour2690:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2689
+	JZ         noTwo2691
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2689:
+noTwo2691:
 	TESTQ  $0x00000001, R10
-	JZ     stored2690
+	JZ     stored2692
 	VMOVSD X0, (SI)
 
-stored2690:
-added2682:
+stored2692:
+added2684:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2667
+	JGE  tile2669
 
-tiles2668:
+tiles2670:
 	CMPQ R11, $0x00000001
-	JLT  tiles2692
+	JLT  tiles2694
 
-tile2691:
+tile2693:
 	VXORPD Z0, Z0, Z0
 	MOVQ   t_base+48(FP), DI
 	ADDQ   R9, DI
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2694
+	JLE    done2696
 
-again2693:
+again2695:
 	VMOVUPS.Z    (DI), K1, Z1
 	VBROADCASTSS (SI), Z2
 	VFMADD231PS  Z1, Z2, Z0
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2693
+	JNZ          again2695
 
-done2694:
+done2696:
 	VCVTPS2PD     Y0, Z1
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2695
+	JLE           few2697
 	VADDPD        (R8), Z1, Z1
 	VMOVUPD       Z1, (R8)
 	LEAQ          -8(R10), SI
@@ -38023,80 +38167,80 @@ done2694:
 	VMOVUPD.Z     64(R8), K2, Z1
 	VADDPD        Z1, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2697
+	JNZ           partial2699
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored2700
+	JMP           stored2702
 
-partial2697:
+partial2699:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2698
+	JZ         noFour2700
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2698:
+noFour2700:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2699
+	JZ         noTwo2701
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2699:
+noTwo2701:
 	TESTQ  $0x00000001, SI
-	JZ     stored2700
+	JZ     stored2702
 	VMOVSD X0, (DI)
 
-stored2700:
-	JMP added2696
+stored2702:
+	JMP added2698
 
-few2695:
+few2697:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R10
-	JNZ       partial2701
+	JNZ       partial2703
 	VMOVUPD   Z1, (R8)
-	JMP       stored2704
+	JMP       stored2706
 
-partial2701:
+partial2703:
 	LEAQ       (R8), SI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2702
+	JZ         noFour2704
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2702:
+noFour2704:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2703
+	JZ         noTwo2705
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2703:
+noTwo2705:
 	TESTQ  $0x00000001, R10
-	JZ     stored2704
+	JZ     stored2706
 	VMOVSD X0, (SI)
 
-stored2704:
-added2696:
+stored2706:
+added2698:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2691
+	JGE  tile2693
 
-tiles2692:
-	JMP done2495
+tiles2694:
+	JMP done2497
 
-wider2508:
+wider2510:
 	CMPQ  R10, $0x00000020
-	JGT   wider2705
+	JGT   wider2707
 	SUBQ  $0x00000010, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -38107,9 +38251,9 @@ wider2508:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2707
+	JLT   tiles2709
 
-tile2706:
+tile2708:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -38125,9 +38269,9 @@ tile2706:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2709
+	JLE    done2711
 
-again2708:
+again2710:
 	VMOVUPS      (DI), Z10
 	VMOVUPS.Z    64(DI), K1, Z11
 	VBROADCASTSS (SI), Z12
@@ -38148,9 +38292,9 @@ again2708:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2708
+	JNZ          again2710
 
-done2709:
+done2711:
 	VCVTPS2PD     Y0, Z10
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -38162,7 +38306,7 @@ done2709:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2710
+	JLE           few2712
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -38172,68 +38316,68 @@ done2709:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2712
+	JNZ           partial2714
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2715
+	JMP           stored2717
 
-partial2712:
+partial2714:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2713
+	JZ         noFour2715
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2713:
+noFour2715:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2714
+	JZ         noTwo2716
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2714:
+noTwo2716:
 	TESTQ  $0x00000001, SI
-	JZ     stored2715
+	JZ     stored2717
 	VMOVSD X0, (DI)
 
-stored2715:
-	JMP added2711
+stored2717:
+	JMP added2713
 
-few2710:
+few2712:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2716
+	JNZ       partial2718
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2719
+	JMP       stored2721
 
-partial2716:
+partial2718:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2717
+	JZ         noFour2719
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2717:
+noFour2719:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2718
+	JZ         noTwo2720
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2718:
+noTwo2720:
 	TESTQ  $0x00000001, R10
-	JZ     stored2719
+	JZ     stored2721
 	VMOVSD X0, (SI)
 
-stored2719:
-added2711:
+stored2721:
+added2713:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
@@ -38246,7 +38390,7 @@ added2711:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2720
+	JLE           few2722
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -38256,68 +38400,68 @@ added2711:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2722
+	JNZ           partial2724
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2725
+	JMP           stored2727
 
-partial2722:
+partial2724:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2723
+	JZ         noFour2725
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2723:
+noFour2725:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2724
+	JZ         noTwo2726
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2724:
+noTwo2726:
 	TESTQ  $0x00000001, SI
-	JZ     stored2725
+	JZ     stored2727
 	VMOVSD X0, (DI)
 
-stored2725:
-	JMP added2721
+stored2727:
+	JMP added2723
 
-few2720:
+few2722:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2726
+	JNZ       partial2728
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2729
+	JMP       stored2731
 
-partial2726:
+partial2728:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2727
+	JZ         noFour2729
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2727:
+noFour2729:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2728
+	JZ         noTwo2730
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2728:
+noTwo2730:
 	TESTQ  $0x00000001, R10
-	JZ     stored2729
+	JZ     stored2731
 	VMOVSD X0, (SI)
 
-stored2729:
-added2721:
+stored2731:
+added2723:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -38330,7 +38474,7 @@ added2721:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2730
+	JLE           few2732
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -38340,68 +38484,68 @@ added2721:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2732
+	JNZ           partial2734
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2735
+	JMP           stored2737
 
-partial2732:
+partial2734:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2733
+	JZ         noFour2735
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2733:
+noFour2735:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2734
+	JZ         noTwo2736
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2734:
+noTwo2736:
 	TESTQ  $0x00000001, SI
-	JZ     stored2735
+	JZ     stored2737
 	VMOVSD X0, (DI)
 
-stored2735:
-	JMP added2731
+stored2737:
+	JMP added2733
 
-few2730:
+few2732:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2736
+	JNZ       partial2738
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2739
+	JMP       stored2741
 
-partial2736:
+partial2738:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2737
+	JZ         noFour2739
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2737:
+noFour2739:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2738
+	JZ         noTwo2740
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2738:
+noTwo2740:
 	TESTQ  $0x00000001, R10
-	JZ     stored2739
+	JZ     stored2741
 	VMOVSD X0, (SI)
 
-stored2739:
-added2731:
+stored2741:
+added2733:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
@@ -38414,7 +38558,7 @@ added2731:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2740
+	JLE           few2742
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -38424,68 +38568,68 @@ added2731:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2742
+	JNZ           partial2744
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2745
+	JMP           stored2747
 
-partial2742:
+partial2744:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2743
+	JZ         noFour2745
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2743:
+noFour2745:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2744
+	JZ         noTwo2746
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2744:
+noTwo2746:
 	TESTQ  $0x00000001, SI
-	JZ     stored2745
+	JZ     stored2747
 	VMOVSD X0, (DI)
 
-stored2745:
-	JMP added2741
+stored2747:
+	JMP added2743
 
-few2740:
+few2742:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2746
+	JNZ       partial2748
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2749
+	JMP       stored2751
 
-partial2746:
+partial2748:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2747
+	JZ         noFour2749
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2747:
+noFour2749:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2748
+	JZ         noTwo2750
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2748:
+noTwo2750:
 	TESTQ  $0x00000001, R10
-	JZ     stored2749
+	JZ     stored2751
 	VMOVSD X0, (SI)
 
-stored2749:
-added2741:
+stored2751:
+added2743:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
@@ -38498,7 +38642,7 @@ added2741:
 	VEXTRACTF64X4 $0x01, Z9, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2750
+	JLE           few2752
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -38508,79 +38652,79 @@ added2741:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2752
+	JNZ           partial2754
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2755
+	JMP           stored2757
 
-partial2752:
+partial2754:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2753
+	JZ         noFour2755
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2753:
+noFour2755:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2754
+	JZ         noTwo2756
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2754:
+noTwo2756:
 	TESTQ  $0x00000001, SI
-	JZ     stored2755
+	JZ     stored2757
 	VMOVSD X0, (DI)
 
-stored2755:
-	JMP added2751
+stored2757:
+	JMP added2753
 
-few2750:
+few2752:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2756
+	JNZ       partial2758
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2759
+	JMP       stored2761
 
-partial2756:
+partial2758:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2757
+	JZ         noFour2759
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2757:
+noFour2759:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2758
+	JZ         noTwo2760
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2758:
+noTwo2760:
 	TESTQ  $0x00000001, R10
-	JZ     stored2759
+	JZ     stored2761
 	VMOVSD X0, (SI)
 
-stored2759:
-added2751:
+stored2761:
+added2753:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2706
+	JGE  tile2708
 
-tiles2707:
+tiles2709:
 	CMPQ R11, $0x00000002
-	JLT  tiles2761
+	JLT  tiles2763
 
-tile2760:
+tile2762:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -38590,9 +38734,9 @@ tile2760:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2763
+	JLE    done2765
 
-again2762:
+again2764:
 	VMOVUPS      (DI), Z4
 	VMOVUPS.Z    64(DI), K1, Z5
 	VBROADCASTSS (SI), Z6
@@ -38604,9 +38748,9 @@ again2762:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2762
+	JNZ          again2764
 
-done2763:
+done2765:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -38618,7 +38762,7 @@ done2763:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2764
+	JLE           few2766
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -38628,68 +38772,68 @@ done2763:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2766
+	JNZ           partial2768
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2769
+	JMP           stored2771
 
-partial2766:
+partial2768:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2767
+	JZ         noFour2769
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2767:
+noFour2769:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2768
+	JZ         noTwo2770
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2768:
+noTwo2770:
 	TESTQ  $0x00000001, SI
-	JZ     stored2769
+	JZ     stored2771
 	VMOVSD X0, (DI)
 
-stored2769:
-	JMP added2765
+stored2771:
+	JMP added2767
 
-few2764:
+few2766:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2770
+	JNZ       partial2772
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2773
+	JMP       stored2775
 
-partial2770:
+partial2772:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2771
+	JZ         noFour2773
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2771:
+noFour2773:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2772
+	JZ         noTwo2774
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2772:
+noTwo2774:
 	TESTQ  $0x00000001, R10
-	JZ     stored2773
+	JZ     stored2775
 	VMOVSD X0, (SI)
 
-stored2773:
-added2765:
+stored2775:
+added2767:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
@@ -38702,7 +38846,7 @@ added2765:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2774
+	JLE           few2776
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -38712,79 +38856,79 @@ added2765:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2776
+	JNZ           partial2778
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2779
+	JMP           stored2781
 
-partial2776:
+partial2778:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2777
+	JZ         noFour2779
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2777:
+noFour2779:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2778
+	JZ         noTwo2780
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2778:
+noTwo2780:
 	TESTQ  $0x00000001, SI
-	JZ     stored2779
+	JZ     stored2781
 	VMOVSD X0, (DI)
 
-stored2779:
-	JMP added2775
+stored2781:
+	JMP added2777
 
-few2774:
+few2776:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2780
+	JNZ       partial2782
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2783
+	JMP       stored2785
 
-partial2780:
+partial2782:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2781
+	JZ         noFour2783
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2781:
+noFour2783:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2782
+	JZ         noTwo2784
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2782:
+noTwo2784:
 	TESTQ  $0x00000001, R10
-	JZ     stored2783
+	JZ     stored2785
 	VMOVSD X0, (SI)
 
-stored2783:
-added2775:
+stored2785:
+added2777:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2760
+	JGE  tile2762
 
-tiles2761:
+tiles2763:
 	CMPQ R11, $0x00000001
-	JLT  tiles2785
+	JLT  tiles2787
 
-tile2784:
+tile2786:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), DI
@@ -38792,9 +38936,9 @@ tile2784:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2787
+	JLE    done2789
 
-again2786:
+again2788:
 	VMOVUPS      (DI), Z2
 	VMOVUPS.Z    64(DI), K1, Z3
 	VBROADCASTSS (SI), Z4
@@ -38803,9 +38947,9 @@ again2786:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2786
+	JNZ          again2788
 
-done2787:
+done2789:
 	VCVTPS2PD     Y0, Z2
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -38817,7 +38961,7 @@ done2787:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2788
+	JLE           few2790
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -38827,80 +38971,80 @@ done2787:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2790
+	JNZ           partial2792
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2793
+	JMP           stored2795
 
-partial2790:
+partial2792:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2791
+	JZ         noFour2793
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2791:
+noFour2793:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2792
+	JZ         noTwo2794
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2792:
+noTwo2794:
 	TESTQ  $0x00000001, SI
-	JZ     stored2793
+	JZ     stored2795
 	VMOVSD X0, (DI)
 
-stored2793:
-	JMP added2789
+stored2795:
+	JMP added2791
 
-few2788:
+few2790:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2794
+	JNZ       partial2796
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2797
+	JMP       stored2799
 
-partial2794:
+partial2796:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2795
+	JZ         noFour2797
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2795:
+noFour2797:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2796
+	JZ         noTwo2798
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2796:
+noTwo2798:
 	TESTQ  $0x00000001, R10
-	JZ     stored2797
+	JZ     stored2799
 	VMOVSD X0, (SI)
 
-stored2797:
-added2789:
+stored2799:
+added2791:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2784
+	JGE  tile2786
 
-tiles2785:
-	JMP done2495
+tiles2787:
+	JMP done2497
 
-wider2705:
+wider2707:
 	CMPQ  R10, $0x00000030
-	JGT   wider2798
+	JGT   wider2800
 	SUBQ  $0x00000020, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -38911,9 +39055,9 @@ wider2705:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2800
+	JLT   tiles2802
 
-tile2799:
+tile2801:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -38934,9 +39078,9 @@ tile2799:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2802
+	JLE    done2804
 
-again2801:
+again2803:
 	VMOVUPS      (DI), Z15
 	VMOVUPS      64(DI), Z16
 	VMOVUPS.Z    128(DI), K1, Z17
@@ -38963,9 +39107,9 @@ again2801:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2801
+	JNZ          again2803
 
-done2802:
+done2804:
 	VCVTPS2PD     Y0, Z15
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -38984,7 +39128,7 @@ done2802:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2803
+	JLE           few2805
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -38994,68 +39138,68 @@ done2802:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2805
+	JNZ           partial2807
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2808
+	JMP           stored2810
 
-partial2805:
+partial2807:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2806
+	JZ         noFour2808
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2806:
+noFour2808:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2807
+	JZ         noTwo2809
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2807:
+noTwo2809:
 	TESTQ  $0x00000001, SI
-	JZ     stored2808
+	JZ     stored2810
 	VMOVSD X0, (DI)
 
-stored2808:
-	JMP added2804
+stored2810:
+	JMP added2806
 
-few2803:
+few2805:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2809
+	JNZ       partial2811
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2812
+	JMP       stored2814
 
-partial2809:
+partial2811:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2810
+	JZ         noFour2812
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2810:
+noFour2812:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2811
+	JZ         noTwo2813
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2811:
+noTwo2813:
 	TESTQ  $0x00000001, R10
-	JZ     stored2812
+	JZ     stored2814
 	VMOVSD X0, (SI)
 
-stored2812:
-added2804:
+stored2814:
+added2806:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
@@ -39075,7 +39219,7 @@ added2804:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2813
+	JLE           few2815
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -39085,68 +39229,68 @@ added2804:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2815
+	JNZ           partial2817
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2818
+	JMP           stored2820
 
-partial2815:
+partial2817:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2816
+	JZ         noFour2818
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2816:
+noFour2818:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2817
+	JZ         noTwo2819
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2817:
+noTwo2819:
 	TESTQ  $0x00000001, SI
-	JZ     stored2818
+	JZ     stored2820
 	VMOVSD X0, (DI)
 
-stored2818:
-	JMP added2814
+stored2820:
+	JMP added2816
 
-few2813:
+few2815:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2819
+	JNZ       partial2821
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2822
+	JMP       stored2824
 
-partial2819:
+partial2821:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2820
+	JZ         noFour2822
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2820:
+noFour2822:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2821
+	JZ         noTwo2823
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2821:
+noTwo2823:
 	TESTQ  $0x00000001, R10
-	JZ     stored2822
+	JZ     stored2824
 	VMOVSD X0, (SI)
 
-stored2822:
-added2814:
+stored2824:
+added2816:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
@@ -39166,7 +39310,7 @@ added2814:
 	VEXTRACTF64X4 $0x01, Z8, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2823
+	JLE           few2825
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -39176,68 +39320,68 @@ added2814:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2825
+	JNZ           partial2827
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2828
+	JMP           stored2830
 
-partial2825:
+partial2827:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2826
+	JZ         noFour2828
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2826:
+noFour2828:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2827
+	JZ         noTwo2829
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2827:
+noTwo2829:
 	TESTQ  $0x00000001, SI
-	JZ     stored2828
+	JZ     stored2830
 	VMOVSD X0, (DI)
 
-stored2828:
-	JMP added2824
+stored2830:
+	JMP added2826
 
-few2823:
+few2825:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2829
+	JNZ       partial2831
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2832
+	JMP       stored2834
 
-partial2829:
+partial2831:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2830
+	JZ         noFour2832
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2830:
+noFour2832:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2831
+	JZ         noTwo2833
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2831:
+noTwo2833:
 	TESTQ  $0x00000001, R10
-	JZ     stored2832
+	JZ     stored2834
 	VMOVSD X0, (SI)
 
-stored2832:
-added2824:
+stored2834:
+added2826:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y9, Z0
 	VEXTRACTF64X4 $0x01, Z9, Y1
@@ -39257,7 +39401,7 @@ added2824:
 	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2833
+	JLE           few2835
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -39267,68 +39411,68 @@ added2824:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2835
+	JNZ           partial2837
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2838
+	JMP           stored2840
 
-partial2835:
+partial2837:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2836
+	JZ         noFour2838
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2836:
+noFour2838:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2837
+	JZ         noTwo2839
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2837:
+noTwo2839:
 	TESTQ  $0x00000001, SI
-	JZ     stored2838
+	JZ     stored2840
 	VMOVSD X0, (DI)
 
-stored2838:
-	JMP added2834
+stored2840:
+	JMP added2836
 
-few2833:
+few2835:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2839
+	JNZ       partial2841
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2842
+	JMP       stored2844
 
-partial2839:
+partial2841:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2840
+	JZ         noFour2842
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2840:
+noFour2842:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2841
+	JZ         noTwo2843
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2841:
+noTwo2843:
 	TESTQ  $0x00000001, R10
-	JZ     stored2842
+	JZ     stored2844
 	VMOVSD X0, (SI)
 
-stored2842:
-added2834:
+stored2844:
+added2836:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y12, Z0
 	VEXTRACTF64X4 $0x01, Z12, Y1
@@ -39348,7 +39492,7 @@ added2834:
 	VEXTRACTF64X4 $0x01, Z14, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2843
+	JLE           few2845
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -39358,79 +39502,79 @@ added2834:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2845
+	JNZ           partial2847
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2848
+	JMP           stored2850
 
-partial2845:
+partial2847:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2846
+	JZ         noFour2848
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2846:
+noFour2848:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2847
+	JZ         noTwo2849
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2847:
+noTwo2849:
 	TESTQ  $0x00000001, SI
-	JZ     stored2848
+	JZ     stored2850
 	VMOVSD X0, (DI)
 
-stored2848:
-	JMP added2844
+stored2850:
+	JMP added2846
 
-few2843:
+few2845:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2849
+	JNZ       partial2851
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2852
+	JMP       stored2854
 
-partial2849:
+partial2851:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2850
+	JZ         noFour2852
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2850:
+noFour2852:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2851
+	JZ         noTwo2853
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2851:
+noTwo2853:
 	TESTQ  $0x00000001, R10
-	JZ     stored2852
+	JZ     stored2854
 	VMOVSD X0, (SI)
 
-stored2852:
-added2844:
+stored2854:
+added2846:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2799
+	JGE  tile2801
 
-tiles2800:
+tiles2802:
 	CMPQ R11, $0x00000002
-	JLT  tiles2854
+	JLT  tiles2856
 
-tile2853:
+tile2855:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -39442,9 +39586,9 @@ tile2853:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2856
+	JLE    done2858
 
-again2855:
+again2857:
 	VMOVUPS      (DI), Z6
 	VMOVUPS      64(DI), Z7
 	VMOVUPS.Z    128(DI), K1, Z8
@@ -39459,9 +39603,9 @@ again2855:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2855
+	JNZ          again2857
 
-done2856:
+done2858:
 	VCVTPS2PD     Y0, Z6
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -39480,7 +39624,7 @@ done2856:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2857
+	JLE           few2859
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -39490,68 +39634,68 @@ done2856:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2859
+	JNZ           partial2861
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2862
+	JMP           stored2864
 
-partial2859:
+partial2861:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2860
+	JZ         noFour2862
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2860:
+noFour2862:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2861
+	JZ         noTwo2863
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2861:
+noTwo2863:
 	TESTQ  $0x00000001, SI
-	JZ     stored2862
+	JZ     stored2864
 	VMOVSD X0, (DI)
 
-stored2862:
-	JMP added2858
+stored2864:
+	JMP added2860
 
-few2857:
+few2859:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2863
+	JNZ       partial2865
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2866
+	JMP       stored2868
 
-partial2863:
+partial2865:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2864
+	JZ         noFour2866
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2864:
+noFour2866:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2865
+	JZ         noTwo2867
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2865:
+noTwo2867:
 	TESTQ  $0x00000001, R10
-	JZ     stored2866
+	JZ     stored2868
 	VMOVSD X0, (SI)
 
-stored2866:
-added2858:
+stored2868:
+added2860:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
@@ -39571,7 +39715,7 @@ added2858:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2867
+	JLE           few2869
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -39581,79 +39725,79 @@ added2858:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2869
+	JNZ           partial2871
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2872
+	JMP           stored2874
 
-partial2869:
+partial2871:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2870
+	JZ         noFour2872
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2870:
+noFour2872:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2871
+	JZ         noTwo2873
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2871:
+noTwo2873:
 	TESTQ  $0x00000001, SI
-	JZ     stored2872
+	JZ     stored2874
 	VMOVSD X0, (DI)
 
-stored2872:
-	JMP added2868
+stored2874:
+	JMP added2870
 
-few2867:
+few2869:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2873
+	JNZ       partial2875
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2876
+	JMP       stored2878
 
-partial2873:
+partial2875:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2874
+	JZ         noFour2876
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2874:
+noFour2876:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2875
+	JZ         noTwo2877
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2875:
+noTwo2877:
 	TESTQ  $0x00000001, R10
-	JZ     stored2876
+	JZ     stored2878
 	VMOVSD X0, (SI)
 
-stored2876:
-added2868:
+stored2878:
+added2870:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2853
+	JGE  tile2855
 
-tiles2854:
+tiles2856:
 	CMPQ R11, $0x00000001
-	JLT  tiles2878
+	JLT  tiles2880
 
-tile2877:
+tile2879:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -39662,9 +39806,9 @@ tile2877:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2880
+	JLE    done2882
 
-again2879:
+again2881:
 	VMOVUPS      (DI), Z3
 	VMOVUPS      64(DI), Z4
 	VMOVUPS.Z    128(DI), K1, Z5
@@ -39675,9 +39819,9 @@ again2879:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2879
+	JNZ          again2881
 
-done2880:
+done2882:
 	VCVTPS2PD     Y0, Z3
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -39696,7 +39840,7 @@ done2880:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2881
+	JLE           few2883
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -39706,78 +39850,78 @@ done2880:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2883
+	JNZ           partial2885
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2886
+	JMP           stored2888
 
-partial2883:
+partial2885:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2884
+	JZ         noFour2886
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2884:
+noFour2886:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2885
+	JZ         noTwo2887
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2885:
+noTwo2887:
 	TESTQ  $0x00000001, SI
-	JZ     stored2886
+	JZ     stored2888
 	VMOVSD X0, (DI)
 
-stored2886:
-	JMP added2882
+stored2888:
+	JMP added2884
 
-few2881:
+few2883:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2887
+	JNZ       partial2889
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2890
+	JMP       stored2892
 
-partial2887:
+partial2889:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2888
+	JZ         noFour2890
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2888:
+noFour2890:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2889
+	JZ         noTwo2891
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2889:
+noTwo2891:
 	TESTQ  $0x00000001, R10
-	JZ     stored2890
+	JZ     stored2892
 	VMOVSD X0, (SI)
 
-stored2890:
-added2882:
+stored2892:
+added2884:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2877
+	JGE  tile2879
 
-tiles2878:
-	JMP done2495
+tiles2880:
+	JMP done2497
 
-wider2798:
+wider2800:
 	SUBQ  $0x00000030, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -39788,9 +39932,9 @@ wider2798:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2893
+	JLT   tiles2895
 
-tile2892:
+tile2894:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -39816,9 +39960,9 @@ tile2892:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2895
+	JLE    done2897
 
-again2894:
+again2896:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -39851,9 +39995,9 @@ again2894:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2894
+	JNZ          again2896
 
-done2895:
+done2897:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -39879,7 +40023,7 @@ done2895:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2896
+	JLE           few2898
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -39889,68 +40033,68 @@ done2895:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2898
+	JNZ           partial2900
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2901
+	JMP           stored2903
 
-partial2898:
+partial2900:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2899
+	JZ         noFour2901
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2899:
+noFour2901:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2900
+	JZ         noTwo2902
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2900:
+noTwo2902:
 	TESTQ  $0x00000001, SI
-	JZ     stored2901
+	JZ     stored2903
 	VMOVSD X0, (DI)
 
-stored2901:
-	JMP added2897
+stored2903:
+	JMP added2899
 
-few2896:
+few2898:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2902
+	JNZ       partial2904
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2905
+	JMP       stored2907
 
-partial2902:
+partial2904:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2903
+	JZ         noFour2905
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2903:
+noFour2905:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2904
+	JZ         noTwo2906
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2904:
+noTwo2906:
 	TESTQ  $0x00000001, R10
-	JZ     stored2905
+	JZ     stored2907
 	VMOVSD X0, (SI)
 
-stored2905:
-added2897:
+stored2907:
+added2899:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -39977,7 +40121,7 @@ added2897:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2906
+	JLE           few2908
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -39987,68 +40131,68 @@ added2897:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2908
+	JNZ           partial2910
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2911
+	JMP           stored2913
 
-partial2908:
+partial2910:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2909
+	JZ         noFour2911
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2909:
+noFour2911:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2910
+	JZ         noTwo2912
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2910:
+noTwo2912:
 	TESTQ  $0x00000001, SI
-	JZ     stored2911
+	JZ     stored2913
 	VMOVSD X0, (DI)
 
-stored2911:
-	JMP added2907
+stored2913:
+	JMP added2909
 
-few2906:
+few2908:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2912
+	JNZ       partial2914
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2915
+	JMP       stored2917
 
-partial2912:
+partial2914:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2913
+	JZ         noFour2915
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2913:
+noFour2915:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2914
+	JZ         noTwo2916
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2914:
+noTwo2916:
 	TESTQ  $0x00000001, R10
-	JZ     stored2915
+	JZ     stored2917
 	VMOVSD X0, (SI)
 
-stored2915:
-added2907:
+stored2917:
+added2909:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
@@ -40075,7 +40219,7 @@ added2907:
 	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2916
+	JLE           few2918
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -40085,68 +40229,68 @@ added2907:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2918
+	JNZ           partial2920
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2921
+	JMP           stored2923
 
-partial2918:
+partial2920:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2919
+	JZ         noFour2921
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2919:
+noFour2921:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2920
+	JZ         noTwo2922
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2920:
+noTwo2922:
 	TESTQ  $0x00000001, SI
-	JZ     stored2921
+	JZ     stored2923
 	VMOVSD X0, (DI)
 
-stored2921:
-	JMP added2917
+stored2923:
+	JMP added2919
 
-few2916:
+few2918:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2922
+	JNZ       partial2924
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2925
+	JMP       stored2927
 
-partial2922:
+partial2924:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2923
+	JZ         noFour2925
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2923:
+noFour2925:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2924
+	JZ         noTwo2926
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2924:
+noTwo2926:
 	TESTQ  $0x00000001, R10
-	JZ     stored2925
+	JZ     stored2927
 	VMOVSD X0, (SI)
 
-stored2925:
-added2917:
+stored2927:
+added2919:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y12, Z0
 	VEXTRACTF64X4 $0x01, Z12, Y1
@@ -40173,7 +40317,7 @@ added2917:
 	VEXTRACTF64X4 $0x01, Z15, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2926
+	JLE           few2928
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -40183,68 +40327,68 @@ added2917:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2928
+	JNZ           partial2930
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2931
+	JMP           stored2933
 
-partial2928:
+partial2930:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2929
+	JZ         noFour2931
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2929:
+noFour2931:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2930
+	JZ         noTwo2932
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2930:
+noTwo2932:
 	TESTQ  $0x00000001, SI
-	JZ     stored2931
+	JZ     stored2933
 	VMOVSD X0, (DI)
 
-stored2931:
-	JMP added2927
+stored2933:
+	JMP added2929
 
-few2926:
+few2928:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2932
+	JNZ       partial2934
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2935
+	JMP       stored2937
 
-partial2932:
+partial2934:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2933
+	JZ         noFour2935
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2933:
+noFour2935:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2934
+	JZ         noTwo2936
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2934:
+noTwo2936:
 	TESTQ  $0x00000001, R10
-	JZ     stored2935
+	JZ     stored2937
 	VMOVSD X0, (SI)
 
-stored2935:
-added2927:
+stored2937:
+added2929:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y16, Z0
 	VEXTRACTF64X4 $0x01, Z16, Y1
@@ -40271,7 +40415,7 @@ added2927:
 	VEXTRACTF64X4 $0x01, Z19, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2936
+	JLE           few2938
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -40281,79 +40425,79 @@ added2927:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2938
+	JNZ           partial2940
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2941
+	JMP           stored2943
 
-partial2938:
+partial2940:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2939
+	JZ         noFour2941
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2939:
+noFour2941:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2940
+	JZ         noTwo2942
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2940:
+noTwo2942:
 	TESTQ  $0x00000001, SI
-	JZ     stored2941
+	JZ     stored2943
 	VMOVSD X0, (DI)
 
-stored2941:
-	JMP added2937
+stored2943:
+	JMP added2939
 
-few2936:
+few2938:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2942
+	JNZ       partial2944
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2945
+	JMP       stored2947
 
-partial2942:
+partial2944:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2943
+	JZ         noFour2945
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2943:
+noFour2945:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2944
+	JZ         noTwo2946
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2944:
+noTwo2946:
 	TESTQ  $0x00000001, R10
-	JZ     stored2945
+	JZ     stored2947
 	VMOVSD X0, (SI)
 
-stored2945:
-added2937:
+stored2947:
+added2939:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2892
+	JGE  tile2894
 
-tiles2893:
+tiles2895:
 	CMPQ R11, $0x00000002
-	JLT  tiles2947
+	JLT  tiles2949
 
-tile2946:
+tile2948:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -40367,9 +40511,9 @@ tile2946:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2949
+	JLE    done2951
 
-again2948:
+again2950:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -40387,9 +40531,9 @@ again2948:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2948
+	JNZ          again2950
 
-done2949:
+done2951:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -40415,7 +40559,7 @@ done2949:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2950
+	JLE           few2952
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -40425,68 +40569,68 @@ done2949:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2952
+	JNZ           partial2954
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2955
+	JMP           stored2957
 
-partial2952:
+partial2954:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2953
+	JZ         noFour2955
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2953:
+noFour2955:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2954
+	JZ         noTwo2956
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2954:
+noTwo2956:
 	TESTQ  $0x00000001, SI
-	JZ     stored2955
+	JZ     stored2957
 	VMOVSD X0, (DI)
 
-stored2955:
-	JMP added2951
+stored2957:
+	JMP added2953
 
-few2950:
+few2952:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2956
+	JNZ       partial2958
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2959
+	JMP       stored2961
 
-partial2956:
+partial2958:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2957
+	JZ         noFour2959
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2957:
+noFour2959:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2958
+	JZ         noTwo2960
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2958:
+noTwo2960:
 	TESTQ  $0x00000001, R10
-	JZ     stored2959
+	JZ     stored2961
 	VMOVSD X0, (SI)
 
-stored2959:
-added2951:
+stored2961:
+added2953:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -40513,7 +40657,7 @@ added2951:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2960
+	JLE           few2962
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -40523,79 +40667,79 @@ added2951:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2962
+	JNZ           partial2964
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2965
+	JMP           stored2967
 
-partial2962:
+partial2964:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2963
+	JZ         noFour2965
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2963:
+noFour2965:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2964
+	JZ         noTwo2966
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2964:
+noTwo2966:
 	TESTQ  $0x00000001, SI
-	JZ     stored2965
+	JZ     stored2967
 	VMOVSD X0, (DI)
 
-stored2965:
-	JMP added2961
+stored2967:
+	JMP added2963
 
-few2960:
+few2962:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2966
+	JNZ       partial2968
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2969
+	JMP       stored2971
 
-partial2966:
+partial2968:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2967
+	JZ         noFour2969
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2967:
+noFour2969:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2968
+	JZ         noTwo2970
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2968:
+noTwo2970:
 	TESTQ  $0x00000001, R10
-	JZ     stored2969
+	JZ     stored2971
 	VMOVSD X0, (SI)
 
-stored2969:
-added2961:
+stored2971:
+added2963:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2946
+	JGE  tile2948
 
-tiles2947:
+tiles2949:
 	CMPQ R11, $0x00000001
-	JLT  tiles2971
+	JLT  tiles2973
 
-tile2970:
+tile2972:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -40605,9 +40749,9 @@ tile2970:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2973
+	JLE    done2975
 
-again2972:
+again2974:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -40620,9 +40764,9 @@ again2972:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2972
+	JNZ          again2974
 
-done2973:
+done2975:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -40648,7 +40792,7 @@ done2973:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2974
+	JLE           few2976
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -40658,76 +40802,76 @@ done2973:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2976
+	JNZ           partial2978
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2979
+	JMP           stored2981
 
-partial2976:
+partial2978:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2977
+	JZ         noFour2979
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2977:
+noFour2979:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2978
+	JZ         noTwo2980
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2978:
+noTwo2980:
 	TESTQ  $0x00000001, SI
-	JZ     stored2979
+	JZ     stored2981
 	VMOVSD X0, (DI)
 
-stored2979:
-	JMP added2975
+stored2981:
+	JMP added2977
 
-few2974:
+few2976:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2980
+	JNZ       partial2982
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2983
+	JMP       stored2985
 
-partial2980:
+partial2982:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2981
+	JZ         noFour2983
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2981:
+noFour2983:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2982
+	JZ         noTwo2984
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2982:
+noTwo2984:
 	TESTQ  $0x00000001, R10
-	JZ     stored2983
+	JZ     stored2985
 	VMOVSD X0, (SI)
 
-stored2983:
-added2975:
+stored2985:
+added2977:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2970
+	JGE  tile2972
 
-tiles2971:
-done2495:
+tiles2973:
+done2497:
 	VZEROUPPER
 	RET
 
@@ -40757,20 +40901,20 @@ TEXT ·regularProducts32x512(SB), $8-25
 	MOVQ         u+0(FP), DX
 	MOVQ         (DX), BX
 	CMPQ         BX, $0x08
-	JNE          few2984
+	JNE          few2986
 	MOVQ         536(DX), BX
 	MOVQ         264(DX), SI
 	MOVQ         48(DX), DI
 	LEAQ         -3(CX), R8
 	CMPQ         AX, R8
-	JG           rest2987
+	JG           rest2989
 
-group2986:
+group2988:
 	LEAQ       15(AX), R9
 	CMPQ       R9, CX
-	JG         none2990
+	JG         none2992
 	CMPQ       560(DX), $0x00
-	JEQ        none2990
+	JEQ        none2992
 	MOVLQSX    48(SI)(AX*4), R9
 	ANDQ       $-2, R9
 	SHLQ       $0x06, R9
@@ -40812,7 +40956,7 @@ group2986:
 	ADDQ       24(DX), R9
 	PREFETCHT0 (R9)
 	CMPQ       408(DX), $0x00
-	JEQ        near2989
+	JEQ        near2991
 	MOVQ       288(DX), R9
 	MOVLQSX    48(R9)(AX*4), R9
 	MOVQ       96(DX), R10
@@ -40854,8 +40998,8 @@ group2986:
 	PREFETCHT0 128(R9)
 	PREFETCHT0 192(R9)
 
-near2989:
-none2990:
+near2991:
+none2992:
 	MOVQ          312(DX), R9
 	MOVLQSX       (R9)(AX*4), R9
 	SHLQ          $0x06, R9
@@ -40948,54 +41092,6 @@ none2990:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          (BX), R10
 	TESTB         $0x01, (SI)(AX*4)
-	JNZ           backward2991
-	VMOVUPS       (R10), Y22
-	VPERMPS       Z22, Z13, Z17
-	VMULPS        (R9), Z17, Z17
-	VPERMPS       Z22, Z14, Z18
-	VMULPS        64(R9), Z18, Z18
-	VPERMPS       Z22, Z15, Z19
-	VFMADD231PS   128(R9), Z19, Z17
-	VPERMPS       Z22, Z16, Z19
-	VFMADD231PS   192(R9), Z19, Z18
-	VADDPS        Z18, Z17, Z17
-	VEXTRACTF64X4 $0x01, Z17, Y18
-	VADDPS        Y18, Y17, Y18
-	VMOVAPS       Y18, Y17
-	JMP           product2992
-
-backward2991:
-	VBROADCASTF64X4 (R10), Z17
-	VMULPS          (R9), Z17, Z18
-	VMULPS          64(R9), Z17, Z19
-	VMULPS          128(R9), Z17, Z25
-	VMULPS          192(R9), Z17, Z17
-	VUNPCKLPS       Z19, Z18, Z26
-	VUNPCKHPS       Z19, Z18, Z18
-	VADDPS          Z18, Z26, Z26
-	VUNPCKLPS       Z17, Z25, Z18
-	VUNPCKHPS       Z17, Z25, Z17
-	VADDPS          Z17, Z18, Z18
-	VUNPCKLPD       Z18, Z26, Z17
-	VUNPCKHPD       Z18, Z26, Z18
-	VADDPS          Z18, Z17, Z17
-	VPERMPS         Z17, Z11, Z18
-	VPERMPS         Z17, Z12, Z17
-	VADDPS          Y17, Y18, Y18
-	VMOVAPS         Y18, Y17
-
-product2992:
-	VMOVUPS       Y17, (BX)
-	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
-	VPMAXUD       Y17, Y0, Y0
-	MOVQ          288(DX), R9
-	MOVLQSX       4(R9)(AX*4), R9
-	MOVQ          96(DX), R10
-	MOVQ          (R10)(R9*8), R9
-	MOVQ          512(DX), R10
-	LEAQ          (R10)(R9*4), R9
-	LEAQ          32(BX), R10
-	TESTB         $0x01, 4(SI)(AX*4)
 	JNZ           backward2993
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
@@ -41033,17 +41129,17 @@ backward2993:
 	VMOVAPS         Y18, Y17
 
 product2994:
-	VMOVUPS       Y17, 32(BX)
+	VMOVUPS       Y17, (BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
 	VPMAXUD       Y17, Y0, Y0
 	MOVQ          288(DX), R9
-	MOVLQSX       8(R9)(AX*4), R9
+	MOVLQSX       4(R9)(AX*4), R9
 	MOVQ          96(DX), R10
 	MOVQ          (R10)(R9*8), R9
 	MOVQ          512(DX), R10
 	LEAQ          (R10)(R9*4), R9
-	LEAQ          64(BX), R10
-	TESTB         $0x01, 8(SI)(AX*4)
+	LEAQ          32(BX), R10
+	TESTB         $0x01, 4(SI)(AX*4)
 	JNZ           backward2995
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
@@ -41081,17 +41177,17 @@ backward2995:
 	VMOVAPS         Y18, Y17
 
 product2996:
-	VMOVUPS       Y17, 64(BX)
+	VMOVUPS       Y17, 32(BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
 	VPMAXUD       Y17, Y0, Y0
 	MOVQ          288(DX), R9
-	MOVLQSX       12(R9)(AX*4), R9
+	MOVLQSX       8(R9)(AX*4), R9
 	MOVQ          96(DX), R10
 	MOVQ          (R10)(R9*8), R9
 	MOVQ          512(DX), R10
 	LEAQ          (R10)(R9*4), R9
-	LEAQ          96(BX), R10
-	TESTB         $0x01, 12(SI)(AX*4)
+	LEAQ          64(BX), R10
+	TESTB         $0x01, 8(SI)(AX*4)
 	JNZ           backward2997
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
@@ -41129,22 +41225,70 @@ backward2997:
 	VMOVAPS         Y18, Y17
 
 product2998:
+	VMOVUPS       Y17, 64(BX)
+	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
+	VPMAXUD       Y17, Y0, Y0
+	MOVQ          288(DX), R9
+	MOVLQSX       12(R9)(AX*4), R9
+	MOVQ          96(DX), R10
+	MOVQ          (R10)(R9*8), R9
+	MOVQ          512(DX), R10
+	LEAQ          (R10)(R9*4), R9
+	LEAQ          96(BX), R10
+	TESTB         $0x01, 12(SI)(AX*4)
+	JNZ           backward2999
+	VMOVUPS       (R10), Y22
+	VPERMPS       Z22, Z13, Z17
+	VMULPS        (R9), Z17, Z17
+	VPERMPS       Z22, Z14, Z18
+	VMULPS        64(R9), Z18, Z18
+	VPERMPS       Z22, Z15, Z19
+	VFMADD231PS   128(R9), Z19, Z17
+	VPERMPS       Z22, Z16, Z19
+	VFMADD231PS   192(R9), Z19, Z18
+	VADDPS        Z18, Z17, Z17
+	VEXTRACTF64X4 $0x01, Z17, Y18
+	VADDPS        Y18, Y17, Y18
+	VMOVAPS       Y18, Y17
+	JMP           product3000
+
+backward2999:
+	VBROADCASTF64X4 (R10), Z17
+	VMULPS          (R9), Z17, Z18
+	VMULPS          64(R9), Z17, Z19
+	VMULPS          128(R9), Z17, Z25
+	VMULPS          192(R9), Z17, Z17
+	VUNPCKLPS       Z19, Z18, Z26
+	VUNPCKHPS       Z19, Z18, Z18
+	VADDPS          Z18, Z26, Z26
+	VUNPCKLPS       Z17, Z25, Z18
+	VUNPCKHPS       Z17, Z25, Z17
+	VADDPS          Z17, Z18, Z18
+	VUNPCKLPD       Z18, Z26, Z17
+	VUNPCKHPD       Z18, Z26, Z18
+	VADDPS          Z18, Z17, Z17
+	VPERMPS         Z17, Z11, Z18
+	VPERMPS         Z17, Z12, Z17
+	VADDPS          Y17, Y18, Y18
+	VMOVAPS         Y18, Y17
+
+product3000:
 	VMOVUPS     Y17, 96(BX)
 	VPSUBD.BCST constants<>+3256(SB), Y17, Y17
 	VPMAXUD     Y17, Y0, Y0
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x04, AX
 	CMPQ        AX, R8
-	JLE         group2986
+	JLE         group2988
 
-rest2987:
+rest2989:
 	CMPQ       AX, CX
-	JG         grouped2988
+	JG         grouped2990
 	LEAQ       15(AX), R8
 	CMPQ       R8, CX
-	JG         none3000
+	JG         none3002
 	CMPQ       560(DX), $0x00
-	JEQ        none3000
+	JEQ        none3002
 	MOVLQSX    48(SI)(AX*4), R8
 	ANDQ       $-2, R8
 	SHLQ       $0x06, R8
@@ -41186,7 +41330,7 @@ rest2987:
 	ADDQ       24(DX), R8
 	PREFETCHT0 (R8)
 	CMPQ       408(DX), $0x00
-	JEQ        near2999
+	JEQ        near3001
 	MOVQ       288(DX), R8
 	MOVLQSX    48(R8)(AX*4), R8
 	MOVQ       96(DX), R9
@@ -41228,8 +41372,8 @@ rest2987:
 	PREFETCHT0 128(R8)
 	PREFETCHT0 192(R8)
 
-near2999:
-none3000:
+near3001:
+none3002:
 	LEAQ          (AX), R8
 	CMPQ          R8, CX
 	CMOVQGT       CX, R8
@@ -41337,57 +41481,6 @@ none3000:
 	LEAQ          (R9)(R8*4), R8
 	LEAQ          (BX), R9
 	TESTB         $0x01, (SI)(DI*4)
-	JNZ           backward3001
-	VMOVUPS       (R9), Y24
-	VPERMPS       Z24, Z13, Z1
-	VMULPS        (R8), Z1, Z1
-	VPERMPS       Z24, Z14, Z2
-	VMULPS        64(R8), Z2, Z2
-	VPERMPS       Z24, Z15, Z3
-	VFMADD231PS   128(R8), Z3, Z1
-	VPERMPS       Z24, Z16, Z3
-	VFMADD231PS   192(R8), Z3, Z2
-	VADDPS        Z2, Z1, Z1
-	VEXTRACTF64X4 $0x01, Z1, Y2
-	VADDPS        Y2, Y1, Y2
-	VMOVAPS       Y2, Y1
-	JMP           product3002
-
-backward3001:
-	VBROADCASTF64X4 (R9), Z1
-	VMULPS          (R8), Z1, Z2
-	VMULPS          64(R8), Z1, Z3
-	VMULPS          128(R8), Z1, Z4
-	VMULPS          192(R8), Z1, Z1
-	VUNPCKLPS       Z3, Z2, Z5
-	VUNPCKHPS       Z3, Z2, Z2
-	VADDPS          Z2, Z5, Z5
-	VUNPCKLPS       Z1, Z4, Z2
-	VUNPCKHPS       Z1, Z4, Z1
-	VADDPS          Z1, Z2, Z2
-	VUNPCKLPD       Z2, Z5, Z1
-	VUNPCKHPD       Z2, Z5, Z2
-	VADDPS          Z2, Z1, Z1
-	VPERMPS         Z1, Z11, Z2
-	VPERMPS         Z1, Z12, Z1
-	VADDPS          Y1, Y2, Y2
-	VMOVAPS         Y2, Y1
-
-product3002:
-	VMOVUPS       Y1, (BX)
-	VPSUBD.BCST   constants<>+3256(SB), Y1, Y1
-	VPMAXUD       Y1, Y0, Y0
-	LEAQ          1(AX), DI
-	CMPQ          DI, CX
-	CMOVQGT       CX, DI
-	MOVQ          288(DX), R8
-	MOVLQSX       (R8)(DI*4), R8
-	MOVQ          96(DX), R9
-	MOVQ          (R9)(R8*8), R8
-	MOVQ          512(DX), R9
-	LEAQ          (R9)(R8*4), R8
-	LEAQ          32(BX), R9
-	TESTB         $0x01, (SI)(DI*4)
 	JNZ           backward3003
 	VMOVUPS       (R9), Y24
 	VPERMPS       Z24, Z13, Z1
@@ -41425,10 +41518,10 @@ backward3003:
 	VMOVAPS         Y2, Y1
 
 product3004:
-	VMOVUPS       Y1, 32(BX)
+	VMOVUPS       Y1, (BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y1, Y1
 	VPMAXUD       Y1, Y0, Y0
-	LEAQ          2(AX), DI
+	LEAQ          1(AX), DI
 	CMPQ          DI, CX
 	CMOVQGT       CX, DI
 	MOVQ          288(DX), R8
@@ -41437,7 +41530,7 @@ product3004:
 	MOVQ          (R9)(R8*8), R8
 	MOVQ          512(DX), R9
 	LEAQ          (R9)(R8*4), R8
-	LEAQ          64(BX), R9
+	LEAQ          32(BX), R9
 	TESTB         $0x01, (SI)(DI*4)
 	JNZ           backward3005
 	VMOVUPS       (R9), Y24
@@ -41476,6 +41569,57 @@ backward3005:
 	VMOVAPS         Y2, Y1
 
 product3006:
+	VMOVUPS       Y1, 32(BX)
+	VPSUBD.BCST   constants<>+3256(SB), Y1, Y1
+	VPMAXUD       Y1, Y0, Y0
+	LEAQ          2(AX), DI
+	CMPQ          DI, CX
+	CMOVQGT       CX, DI
+	MOVQ          288(DX), R8
+	MOVLQSX       (R8)(DI*4), R8
+	MOVQ          96(DX), R9
+	MOVQ          (R9)(R8*8), R8
+	MOVQ          512(DX), R9
+	LEAQ          (R9)(R8*4), R8
+	LEAQ          64(BX), R9
+	TESTB         $0x01, (SI)(DI*4)
+	JNZ           backward3007
+	VMOVUPS       (R9), Y24
+	VPERMPS       Z24, Z13, Z1
+	VMULPS        (R8), Z1, Z1
+	VPERMPS       Z24, Z14, Z2
+	VMULPS        64(R8), Z2, Z2
+	VPERMPS       Z24, Z15, Z3
+	VFMADD231PS   128(R8), Z3, Z1
+	VPERMPS       Z24, Z16, Z3
+	VFMADD231PS   192(R8), Z3, Z2
+	VADDPS        Z2, Z1, Z1
+	VEXTRACTF64X4 $0x01, Z1, Y2
+	VADDPS        Y2, Y1, Y2
+	VMOVAPS       Y2, Y1
+	JMP           product3008
+
+backward3007:
+	VBROADCASTF64X4 (R9), Z1
+	VMULPS          (R8), Z1, Z2
+	VMULPS          64(R8), Z1, Z3
+	VMULPS          128(R8), Z1, Z4
+	VMULPS          192(R8), Z1, Z1
+	VUNPCKLPS       Z3, Z2, Z5
+	VUNPCKHPS       Z3, Z2, Z2
+	VADDPS          Z2, Z5, Z5
+	VUNPCKLPS       Z1, Z4, Z2
+	VUNPCKHPS       Z1, Z4, Z1
+	VADDPS          Z1, Z2, Z2
+	VUNPCKLPD       Z2, Z5, Z1
+	VUNPCKHPD       Z2, Z5, Z2
+	VADDPS          Z2, Z1, Z1
+	VPERMPS         Z1, Z11, Z2
+	VPERMPS         Z1, Z12, Z1
+	VADDPS          Y1, Y2, Y2
+	VMOVAPS         Y2, Y1
+
+product3008:
 	VMOVUPS       Y1, 64(BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -41490,7 +41634,7 @@ product3006:
 	LEAQ          (DX)(CX*4), CX
 	LEAQ          96(BX), DX
 	TESTB         $0x01, (SI)(AX*4)
-	JNZ           backward3007
+	JNZ           backward3009
 	VMOVUPS       (DX), Y24
 	VPERMPS       Z24, Z13, Z1
 	VMULPS        (CX), Z1, Z1
@@ -41504,9 +41648,9 @@ product3006:
 	VEXTRACTF64X4 $0x01, Z1, Y2
 	VADDPS        Y2, Y1, Y2
 	VMOVAPS       Y2, Y1
-	JMP           product3008
+	JMP           product3010
 
-backward3007:
+backward3009:
 	VBROADCASTF64X4 (DX), Z1
 	VMULPS          (CX), Z1, Z2
 	VMULPS          64(CX), Z1, Z3
@@ -41526,16 +41670,16 @@ backward3007:
 	VADDPS          Y1, Y2, Y2
 	VMOVAPS         Y2, Y1
 
-product3008:
+product3010:
 	VMOVUPS     Y1, 96(BX)
 	VPSUBD.BCST constants<>+3256(SB), Y1, Y1
 	VPMAXUD     Y1, Y0, Y0
 	ADDQ        $0x00000080, BX
 
-grouped2988:
-	JMP done2985
+grouped2990:
+	JMP done2987
 
-few2984:
+few2986:
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVB SI, K1
@@ -41545,14 +41689,14 @@ few2984:
 	MOVQ  48(DX), R8
 	LEAQ  -3(CX), R9
 	CMPQ  AX, R9
-	JG    rest3010
+	JG    rest3012
 
-group3009:
+group3011:
 	LEAQ       15(AX), R10
 	CMPQ       R10, CX
-	JG         none3013
+	JG         none3015
 	CMPQ       560(DX), $0x00
-	JEQ        none3013
+	JEQ        none3015
 	MOVLQSX    48(DI)(AX*4), R10
 	ANDQ       $-2, R10
 	IMULQ      BX, R10
@@ -41594,7 +41738,7 @@ group3009:
 	ADDQ       24(DX), R10
 	PREFETCHT0 (R10)
 	CMPQ       408(DX), $0x00
-	JEQ        near3012
+	JEQ        near3014
 	MOVQ       288(DX), R10
 	MOVLQSX    48(R10)(AX*4), R10
 	MOVQ       96(DX), R11
@@ -41636,8 +41780,8 @@ group3009:
 	PREFETCHT0 128(R10)
 	PREFETCHT0 192(R10)
 
-near3012:
-none3013:
+near3014:
+none3015:
 	MOVQ         312(DX), R10
 	MOVLQSX      (R10)(AX*4), R10
 	IMULQ        BX, R10
@@ -41735,7 +41879,7 @@ none3013:
 	LEAQ         (SI), R11
 	MOVQ         (DX), R12
 	TESTB        $0x01, (DI)(AX*4)
-	JNZ          backward3014
+	JNZ          backward3016
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K2
@@ -41749,40 +41893,40 @@ none3013:
 	VBROADCASTSS (R11), Y13
 	VFMADD231PS  (R10), Y13, K2, Y11
 	CMPQ         R12, $0x00000001
-	JLE          end3016
+	JLE          end3018
 	VBROADCASTSS 4(R11), Y13
 	VFMADD231PS  (R10)(R13*1), Y13, K2, Y12
 	CMPQ         R12, $0x00000002
-	JLE          end3016
+	JLE          end3018
 	VBROADCASTSS 8(R11), Y13
 	VFMADD231PS  (R10)(R13*2), Y13, K2, Y11
 	CMPQ         R12, $0x00000003
-	JLE          end3016
+	JLE          end3018
 	VBROADCASTSS 12(R11), Y13
 	VFMADD231PS  (R10)(R14*1), Y13, K2, Y12
 	CMPQ         R12, $0x00000004
-	JLE          end3016
+	JLE          end3018
 	VBROADCASTSS 16(R11), Y13
 	VFMADD231PS  (R10)(R13*4), Y13, K2, Y11
 	CMPQ         R12, $0x00000005
-	JLE          end3016
+	JLE          end3018
 	VBROADCASTSS 20(R11), Y13
 	VFMADD231PS  (R10)(R15*1), Y13, K2, Y12
 	CMPQ         R12, $0x00000006
-	JLE          end3016
+	JLE          end3018
 	VBROADCASTSS 24(R11), Y13
 	VFMADD231PS  (R10)(R14*2), Y13, K2, Y11
 	CMPQ         R12, $0x00000007
-	JLE          end3016
+	JLE          end3018
 	VBROADCASTSS 28(R11), Y13
 	VFMADD231PS  (R10)(BP*1), Y13, K2, Y12
 
-end3016:
+end3018:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product3015
+	JMP     product3017
 
-backward3014:
+backward3016:
 	MOVQ      $-1, R13
 	BZHIQ     R12, R13, R13
 	KMOVB     R13, K2
@@ -41802,28 +41946,28 @@ backward3014:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end3017
+	JLE       end3019
 	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end3017
+	JLE       end3019
 	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end3017
+	JLE       end3019
 	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end3017
+	JLE       end3019
 	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end3017
+	JLE       end3019
 	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end3017
+	JLE       end3019
 	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end3017
+	JLE       end3019
 	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
 
-end3017:
+end3019:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -41847,7 +41991,7 @@ end3017:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product3015:
+product3017:
 	VMOVUPS       Y11, (SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
@@ -41860,7 +42004,7 @@ product3015:
 	LEAQ          32(SI), R11
 	MOVQ          (DX), R12
 	TESTB         $0x01, 4(DI)(AX*4)
-	JNZ           backward3018
+	JNZ           backward3020
 	MOVQ          $-1, R13
 	BZHIQ         R12, R13, R13
 	KMOVB         R13, K2
@@ -41874,40 +42018,40 @@ product3015:
 	VBROADCASTSS  (R11), Y13
 	VFMADD231PS   (R10), Y13, K2, Y11
 	CMPQ          R12, $0x00000001
-	JLE           end3020
+	JLE           end3022
 	VBROADCASTSS  4(R11), Y13
 	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000002
-	JLE           end3020
+	JLE           end3022
 	VBROADCASTSS  8(R11), Y13
 	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000003
-	JLE           end3020
+	JLE           end3022
 	VBROADCASTSS  12(R11), Y13
 	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000004
-	JLE           end3020
+	JLE           end3022
 	VBROADCASTSS  16(R11), Y13
 	VFMADD231PS   (R10)(R13*4), Y13, K2, Y11
 	CMPQ          R12, $0x00000005
-	JLE           end3020
+	JLE           end3022
 	VBROADCASTSS  20(R11), Y13
 	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000006
-	JLE           end3020
+	JLE           end3022
 	VBROADCASTSS  24(R11), Y13
 	VFMADD231PS   (R10)(R14*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000007
-	JLE           end3020
+	JLE           end3022
 	VBROADCASTSS  28(R11), Y13
 	VFMADD231PS   (R10)(BP*1), Y13, K2, Y12
 
-end3020:
+end3022:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product3019
+	JMP     product3021
 
-backward3018:
+backward3020:
 	MOVQ      $-1, R13
 	BZHIQ     R12, R13, R13
 	KMOVB     R13, K2
@@ -41927,28 +42071,28 @@ backward3018:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end3021
+	JLE       end3023
 	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end3021
+	JLE       end3023
 	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end3021
+	JLE       end3023
 	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end3021
+	JLE       end3023
 	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end3021
+	JLE       end3023
 	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end3021
+	JLE       end3023
 	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end3021
+	JLE       end3023
 	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
 
-end3021:
+end3023:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -41972,7 +42116,7 @@ end3021:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product3019:
+product3021:
 	VMOVUPS       Y11, 32(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
@@ -41985,7 +42129,7 @@ product3019:
 	LEAQ          64(SI), R11
 	MOVQ          (DX), R12
 	TESTB         $0x01, 8(DI)(AX*4)
-	JNZ           backward3022
+	JNZ           backward3024
 	MOVQ          $-1, R13
 	BZHIQ         R12, R13, R13
 	KMOVB         R13, K2
@@ -41999,40 +42143,40 @@ product3019:
 	VBROADCASTSS  (R11), Y13
 	VFMADD231PS   (R10), Y13, K2, Y11
 	CMPQ          R12, $0x00000001
-	JLE           end3024
+	JLE           end3026
 	VBROADCASTSS  4(R11), Y13
 	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000002
-	JLE           end3024
+	JLE           end3026
 	VBROADCASTSS  8(R11), Y13
 	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000003
-	JLE           end3024
+	JLE           end3026
 	VBROADCASTSS  12(R11), Y13
 	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000004
-	JLE           end3024
+	JLE           end3026
 	VBROADCASTSS  16(R11), Y13
 	VFMADD231PS   (R10)(R13*4), Y13, K2, Y11
 	CMPQ          R12, $0x00000005
-	JLE           end3024
+	JLE           end3026
 	VBROADCASTSS  20(R11), Y13
 	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000006
-	JLE           end3024
+	JLE           end3026
 	VBROADCASTSS  24(R11), Y13
 	VFMADD231PS   (R10)(R14*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000007
-	JLE           end3024
+	JLE           end3026
 	VBROADCASTSS  28(R11), Y13
 	VFMADD231PS   (R10)(BP*1), Y13, K2, Y12
 
-end3024:
+end3026:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product3023
+	JMP     product3025
 
-backward3022:
+backward3024:
 	MOVQ      $-1, R13
 	BZHIQ     R12, R13, R13
 	KMOVB     R13, K2
@@ -42052,28 +42196,28 @@ backward3022:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end3025
+	JLE       end3027
 	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end3025
+	JLE       end3027
 	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end3025
+	JLE       end3027
 	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end3025
+	JLE       end3027
 	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end3025
+	JLE       end3027
 	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end3025
+	JLE       end3027
 	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end3025
+	JLE       end3027
 	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
 
-end3025:
+end3027:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -42097,7 +42241,7 @@ end3025:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product3023:
+product3025:
 	VMOVUPS       Y11, 64(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
@@ -42110,7 +42254,7 @@ product3023:
 	LEAQ          96(SI), R11
 	MOVQ          (DX), R12
 	TESTB         $0x01, 12(DI)(AX*4)
-	JNZ           backward3026
+	JNZ           backward3028
 	MOVQ          $-1, R13
 	BZHIQ         R12, R13, R13
 	KMOVB         R13, K2
@@ -42124,40 +42268,40 @@ product3023:
 	VBROADCASTSS  (R11), Y13
 	VFMADD231PS   (R10), Y13, K2, Y11
 	CMPQ          R12, $0x00000001
-	JLE           end3028
+	JLE           end3030
 	VBROADCASTSS  4(R11), Y13
 	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000002
-	JLE           end3028
+	JLE           end3030
 	VBROADCASTSS  8(R11), Y13
 	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000003
-	JLE           end3028
+	JLE           end3030
 	VBROADCASTSS  12(R11), Y13
 	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000004
-	JLE           end3028
+	JLE           end3030
 	VBROADCASTSS  16(R11), Y13
 	VFMADD231PS   (R10)(R13*4), Y13, K2, Y11
 	CMPQ          R12, $0x00000005
-	JLE           end3028
+	JLE           end3030
 	VBROADCASTSS  20(R11), Y13
 	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000006
-	JLE           end3028
+	JLE           end3030
 	VBROADCASTSS  24(R11), Y13
 	VFMADD231PS   (R10)(R14*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000007
-	JLE           end3028
+	JLE           end3030
 	VBROADCASTSS  28(R11), Y13
 	VFMADD231PS   (R10)(BP*1), Y13, K2, Y12
 
-end3028:
+end3030:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product3027
+	JMP     product3029
 
-backward3026:
+backward3028:
 	MOVQ      $-1, R13
 	BZHIQ     R12, R13, R13
 	KMOVB     R13, K2
@@ -42177,28 +42321,28 @@ backward3026:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end3029
+	JLE       end3031
 	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end3029
+	JLE       end3031
 	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end3029
+	JLE       end3031
 	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end3029
+	JLE       end3031
 	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end3029
+	JLE       end3031
 	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end3029
+	JLE       end3031
 	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end3029
+	JLE       end3031
 	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
 
-end3029:
+end3031:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -42222,23 +42366,23 @@ end3029:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product3027:
+product3029:
 	VMOVUPS       Y11, 96(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
 	ADDQ          $0x00000080, SI
 	ADDQ          $0x04, AX
 	CMPQ          AX, R9
-	JLE           group3009
+	JLE           group3011
 
-rest3010:
+rest3012:
 	CMPQ       AX, CX
-	JG         grouped3011
+	JG         grouped3013
 	LEAQ       15(AX), R9
 	CMPQ       R9, CX
-	JG         none3031
+	JG         none3033
 	CMPQ       560(DX), $0x00
-	JEQ        none3031
+	JEQ        none3033
 	MOVLQSX    48(DI)(AX*4), R9
 	ANDQ       $-2, R9
 	IMULQ      BX, R9
@@ -42280,7 +42424,7 @@ rest3010:
 	ADDQ       24(DX), R9
 	PREFETCHT0 (R9)
 	CMPQ       408(DX), $0x00
-	JEQ        near3030
+	JEQ        near3032
 	MOVQ       288(DX), R9
 	MOVLQSX    48(R9)(AX*4), R9
 	MOVQ       96(DX), R10
@@ -42322,8 +42466,8 @@ rest3010:
 	PREFETCHT0 128(R9)
 	PREFETCHT0 192(R9)
 
-near3030:
-none3031:
+near3032:
+none3033:
 	LEAQ         (AX), R9
 	CMPQ         R9, CX
 	CMOVQGT      CX, R9
@@ -42436,7 +42580,7 @@ none3031:
 	LEAQ         (SI), R9
 	MOVQ         (DX), R10
 	TESTB        $0x01, (DI)(BX*4)
-	JNZ          backward3032
+	JNZ          backward3034
 	MOVQ         $-1, BX
 	BZHIQ        R10, BX, BX
 	KMOVB        BX, K2
@@ -42450,40 +42594,40 @@ none3031:
 	VBROADCASTSS (R9), Y3
 	VFMADD231PS  (R8), Y3, K2, Y1
 	CMPQ         R10, $0x00000001
-	JLE          end3034
+	JLE          end3036
 	VBROADCASTSS 4(R9), Y3
 	VFMADD231PS  (R8)(BX*1), Y3, K2, Y2
 	CMPQ         R10, $0x00000002
-	JLE          end3034
+	JLE          end3036
 	VBROADCASTSS 8(R9), Y3
 	VFMADD231PS  (R8)(BX*2), Y3, K2, Y1
 	CMPQ         R10, $0x00000003
-	JLE          end3034
+	JLE          end3036
 	VBROADCASTSS 12(R9), Y3
 	VFMADD231PS  (R8)(R11*1), Y3, K2, Y2
 	CMPQ         R10, $0x00000004
-	JLE          end3034
+	JLE          end3036
 	VBROADCASTSS 16(R9), Y3
 	VFMADD231PS  (R8)(BX*4), Y3, K2, Y1
 	CMPQ         R10, $0x00000005
-	JLE          end3034
+	JLE          end3036
 	VBROADCASTSS 20(R9), Y3
 	VFMADD231PS  (R8)(R12*1), Y3, K2, Y2
 	CMPQ         R10, $0x00000006
-	JLE          end3034
+	JLE          end3036
 	VBROADCASTSS 24(R9), Y3
 	VFMADD231PS  (R8)(R11*2), Y3, K2, Y1
 	CMPQ         R10, $0x00000007
-	JLE          end3034
+	JLE          end3036
 	VBROADCASTSS 28(R9), Y3
 	VFMADD231PS  (R8)(R13*1), Y3, K2, Y2
 
-end3034:
+end3036:
 	VADDPS  Y2, Y1, Y1
 	VMOVAPS Y1, Y1
-	JMP     product3033
+	JMP     product3035
 
-backward3032:
+backward3034:
 	MOVQ      $-1, BX
 	BZHIQ     R10, BX, BX
 	KMOVB     BX, K2
@@ -42503,28 +42647,28 @@ backward3032:
 	VXORPD    Y9, Y9, Y9
 	VMULPS.Z  (R8), Y1, K2, Y2
 	CMPQ      R10, $0x00000001
-	JLE       end3035
+	JLE       end3037
 	VMULPS.Z  (R8)(BX*1), Y1, K2, Y3
 	CMPQ      R10, $0x00000002
-	JLE       end3035
+	JLE       end3037
 	VMULPS.Z  (R8)(BX*2), Y1, K2, Y4
 	CMPQ      R10, $0x00000003
-	JLE       end3035
+	JLE       end3037
 	VMULPS.Z  (R8)(R11*1), Y1, K2, Y5
 	CMPQ      R10, $0x00000004
-	JLE       end3035
+	JLE       end3037
 	VMULPS.Z  (R8)(BX*4), Y1, K2, Y6
 	CMPQ      R10, $0x00000005
-	JLE       end3035
+	JLE       end3037
 	VMULPS.Z  (R8)(R12*1), Y1, K2, Y7
 	CMPQ      R10, $0x00000006
-	JLE       end3035
+	JLE       end3037
 	VMULPS.Z  (R8)(R11*2), Y1, K2, Y8
 	CMPQ      R10, $0x00000007
-	JLE       end3035
+	JLE       end3037
 	VMULPS.Z  (R8)(R13*1), Y1, K2, Y9
 
-end3035:
+end3037:
 	VUNPCKLPS  Y3, Y2, Y1
 	VUNPCKHPS  Y3, Y2, Y2
 	VADDPS     Y2, Y1, Y1
@@ -42548,7 +42692,7 @@ end3035:
 	VADDPS     Y2, Y5, Y5
 	VMOVAPS    Y5, Y1
 
-product3033:
+product3035:
 	VMOVUPS       Y1, (SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -42564,7 +42708,7 @@ product3033:
 	LEAQ          32(SI), R9
 	MOVQ          (DX), R10
 	TESTB         $0x01, (DI)(BX*4)
-	JNZ           backward3036
+	JNZ           backward3038
 	MOVQ          $-1, BX
 	BZHIQ         R10, BX, BX
 	KMOVB         BX, K2
@@ -42578,40 +42722,40 @@ product3033:
 	VBROADCASTSS  (R9), Y3
 	VFMADD231PS   (R8), Y3, K2, Y1
 	CMPQ          R10, $0x00000001
-	JLE           end3038
+	JLE           end3040
 	VBROADCASTSS  4(R9), Y3
 	VFMADD231PS   (R8)(BX*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000002
-	JLE           end3038
+	JLE           end3040
 	VBROADCASTSS  8(R9), Y3
 	VFMADD231PS   (R8)(BX*2), Y3, K2, Y1
 	CMPQ          R10, $0x00000003
-	JLE           end3038
+	JLE           end3040
 	VBROADCASTSS  12(R9), Y3
 	VFMADD231PS   (R8)(R11*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000004
-	JLE           end3038
+	JLE           end3040
 	VBROADCASTSS  16(R9), Y3
 	VFMADD231PS   (R8)(BX*4), Y3, K2, Y1
 	CMPQ          R10, $0x00000005
-	JLE           end3038
+	JLE           end3040
 	VBROADCASTSS  20(R9), Y3
 	VFMADD231PS   (R8)(R12*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000006
-	JLE           end3038
+	JLE           end3040
 	VBROADCASTSS  24(R9), Y3
 	VFMADD231PS   (R8)(R11*2), Y3, K2, Y1
 	CMPQ          R10, $0x00000007
-	JLE           end3038
+	JLE           end3040
 	VBROADCASTSS  28(R9), Y3
 	VFMADD231PS   (R8)(R13*1), Y3, K2, Y2
 
-end3038:
+end3040:
 	VADDPS  Y2, Y1, Y1
 	VMOVAPS Y1, Y1
-	JMP     product3037
+	JMP     product3039
 
-backward3036:
+backward3038:
 	MOVQ      $-1, BX
 	BZHIQ     R10, BX, BX
 	KMOVB     BX, K2
@@ -42631,28 +42775,28 @@ backward3036:
 	VXORPD    Y9, Y9, Y9
 	VMULPS.Z  (R8), Y1, K2, Y2
 	CMPQ      R10, $0x00000001
-	JLE       end3039
+	JLE       end3041
 	VMULPS.Z  (R8)(BX*1), Y1, K2, Y3
 	CMPQ      R10, $0x00000002
-	JLE       end3039
+	JLE       end3041
 	VMULPS.Z  (R8)(BX*2), Y1, K2, Y4
 	CMPQ      R10, $0x00000003
-	JLE       end3039
+	JLE       end3041
 	VMULPS.Z  (R8)(R11*1), Y1, K2, Y5
 	CMPQ      R10, $0x00000004
-	JLE       end3039
+	JLE       end3041
 	VMULPS.Z  (R8)(BX*4), Y1, K2, Y6
 	CMPQ      R10, $0x00000005
-	JLE       end3039
+	JLE       end3041
 	VMULPS.Z  (R8)(R12*1), Y1, K2, Y7
 	CMPQ      R10, $0x00000006
-	JLE       end3039
+	JLE       end3041
 	VMULPS.Z  (R8)(R11*2), Y1, K2, Y8
 	CMPQ      R10, $0x00000007
-	JLE       end3039
+	JLE       end3041
 	VMULPS.Z  (R8)(R13*1), Y1, K2, Y9
 
-end3039:
+end3041:
 	VUNPCKLPS  Y3, Y2, Y1
 	VUNPCKHPS  Y3, Y2, Y2
 	VADDPS     Y2, Y1, Y1
@@ -42676,7 +42820,7 @@ end3039:
 	VADDPS     Y2, Y5, Y5
 	VMOVAPS    Y5, Y1
 
-product3037:
+product3039:
 	VMOVUPS       Y1, 32(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -42692,7 +42836,7 @@ product3037:
 	LEAQ          64(SI), R9
 	MOVQ          (DX), R10
 	TESTB         $0x01, (DI)(BX*4)
-	JNZ           backward3040
+	JNZ           backward3042
 	MOVQ          $-1, BX
 	BZHIQ         R10, BX, BX
 	KMOVB         BX, K2
@@ -42706,40 +42850,40 @@ product3037:
 	VBROADCASTSS  (R9), Y3
 	VFMADD231PS   (R8), Y3, K2, Y1
 	CMPQ          R10, $0x00000001
-	JLE           end3042
+	JLE           end3044
 	VBROADCASTSS  4(R9), Y3
 	VFMADD231PS   (R8)(BX*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000002
-	JLE           end3042
+	JLE           end3044
 	VBROADCASTSS  8(R9), Y3
 	VFMADD231PS   (R8)(BX*2), Y3, K2, Y1
 	CMPQ          R10, $0x00000003
-	JLE           end3042
+	JLE           end3044
 	VBROADCASTSS  12(R9), Y3
 	VFMADD231PS   (R8)(R11*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000004
-	JLE           end3042
+	JLE           end3044
 	VBROADCASTSS  16(R9), Y3
 	VFMADD231PS   (R8)(BX*4), Y3, K2, Y1
 	CMPQ          R10, $0x00000005
-	JLE           end3042
+	JLE           end3044
 	VBROADCASTSS  20(R9), Y3
 	VFMADD231PS   (R8)(R12*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000006
-	JLE           end3042
+	JLE           end3044
 	VBROADCASTSS  24(R9), Y3
 	VFMADD231PS   (R8)(R11*2), Y3, K2, Y1
 	CMPQ          R10, $0x00000007
-	JLE           end3042
+	JLE           end3044
 	VBROADCASTSS  28(R9), Y3
 	VFMADD231PS   (R8)(R13*1), Y3, K2, Y2
 
-end3042:
+end3044:
 	VADDPS  Y2, Y1, Y1
 	VMOVAPS Y1, Y1
-	JMP     product3041
+	JMP     product3043
 
-backward3040:
+backward3042:
 	MOVQ      $-1, BX
 	BZHIQ     R10, BX, BX
 	KMOVB     BX, K2
@@ -42759,28 +42903,28 @@ backward3040:
 	VXORPD    Y9, Y9, Y9
 	VMULPS.Z  (R8), Y1, K2, Y2
 	CMPQ      R10, $0x00000001
-	JLE       end3043
+	JLE       end3045
 	VMULPS.Z  (R8)(BX*1), Y1, K2, Y3
 	CMPQ      R10, $0x00000002
-	JLE       end3043
+	JLE       end3045
 	VMULPS.Z  (R8)(BX*2), Y1, K2, Y4
 	CMPQ      R10, $0x00000003
-	JLE       end3043
+	JLE       end3045
 	VMULPS.Z  (R8)(R11*1), Y1, K2, Y5
 	CMPQ      R10, $0x00000004
-	JLE       end3043
+	JLE       end3045
 	VMULPS.Z  (R8)(BX*4), Y1, K2, Y6
 	CMPQ      R10, $0x00000005
-	JLE       end3043
+	JLE       end3045
 	VMULPS.Z  (R8)(R12*1), Y1, K2, Y7
 	CMPQ      R10, $0x00000006
-	JLE       end3043
+	JLE       end3045
 	VMULPS.Z  (R8)(R11*2), Y1, K2, Y8
 	CMPQ      R10, $0x00000007
-	JLE       end3043
+	JLE       end3045
 	VMULPS.Z  (R8)(R13*1), Y1, K2, Y9
 
-end3043:
+end3045:
 	VUNPCKLPS  Y3, Y2, Y1
 	VUNPCKHPS  Y3, Y2, Y2
 	VADDPS     Y2, Y1, Y1
@@ -42804,7 +42948,7 @@ end3043:
 	VADDPS     Y2, Y5, Y5
 	VMOVAPS    Y5, Y1
 
-product3041:
+product3043:
 	VMOVUPS       Y1, 64(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -42820,7 +42964,7 @@ product3041:
 	LEAQ          96(SI), BX
 	MOVQ          (DX), DX
 	TESTB         $0x01, (DI)(AX*4)
-	JNZ           backward3044
+	JNZ           backward3046
 	MOVQ          $-1, AX
 	BZHIQ         DX, AX, AX
 	KMOVB         AX, K2
@@ -42834,40 +42978,40 @@ product3041:
 	VBROADCASTSS  (BX), Y3
 	VFMADD231PS   (CX), Y3, K2, Y1
 	CMPQ          DX, $0x00000001
-	JLE           end3046
+	JLE           end3048
 	VBROADCASTSS  4(BX), Y3
 	VFMADD231PS   (CX)(AX*1), Y3, K2, Y2
 	CMPQ          DX, $0x00000002
-	JLE           end3046
+	JLE           end3048
 	VBROADCASTSS  8(BX), Y3
 	VFMADD231PS   (CX)(AX*2), Y3, K2, Y1
 	CMPQ          DX, $0x00000003
-	JLE           end3046
+	JLE           end3048
 	VBROADCASTSS  12(BX), Y3
 	VFMADD231PS   (CX)(DI*1), Y3, K2, Y2
 	CMPQ          DX, $0x00000004
-	JLE           end3046
+	JLE           end3048
 	VBROADCASTSS  16(BX), Y3
 	VFMADD231PS   (CX)(AX*4), Y3, K2, Y1
 	CMPQ          DX, $0x00000005
-	JLE           end3046
+	JLE           end3048
 	VBROADCASTSS  20(BX), Y3
 	VFMADD231PS   (CX)(R8*1), Y3, K2, Y2
 	CMPQ          DX, $0x00000006
-	JLE           end3046
+	JLE           end3048
 	VBROADCASTSS  24(BX), Y3
 	VFMADD231PS   (CX)(DI*2), Y3, K2, Y1
 	CMPQ          DX, $0x00000007
-	JLE           end3046
+	JLE           end3048
 	VBROADCASTSS  28(BX), Y3
 	VFMADD231PS   (CX)(R9*1), Y3, K2, Y2
 
-end3046:
+end3048:
 	VADDPS  Y2, Y1, Y1
 	VMOVAPS Y1, Y1
-	JMP     product3045
+	JMP     product3047
 
-backward3044:
+backward3046:
 	MOVQ      $-1, AX
 	BZHIQ     DX, AX, AX
 	KMOVB     AX, K2
@@ -42887,28 +43031,28 @@ backward3044:
 	VXORPD    Y9, Y9, Y9
 	VMULPS.Z  (CX), Y1, K2, Y2
 	CMPQ      DX, $0x00000001
-	JLE       end3047
+	JLE       end3049
 	VMULPS.Z  (CX)(AX*1), Y1, K2, Y3
 	CMPQ      DX, $0x00000002
-	JLE       end3047
+	JLE       end3049
 	VMULPS.Z  (CX)(AX*2), Y1, K2, Y4
 	CMPQ      DX, $0x00000003
-	JLE       end3047
+	JLE       end3049
 	VMULPS.Z  (CX)(DI*1), Y1, K2, Y5
 	CMPQ      DX, $0x00000004
-	JLE       end3047
+	JLE       end3049
 	VMULPS.Z  (CX)(AX*4), Y1, K2, Y6
 	CMPQ      DX, $0x00000005
-	JLE       end3047
+	JLE       end3049
 	VMULPS.Z  (CX)(R8*1), Y1, K2, Y7
 	CMPQ      DX, $0x00000006
-	JLE       end3047
+	JLE       end3049
 	VMULPS.Z  (CX)(DI*2), Y1, K2, Y8
 	CMPQ      DX, $0x00000007
-	JLE       end3047
+	JLE       end3049
 	VMULPS.Z  (CX)(R9*1), Y1, K2, Y9
 
-end3047:
+end3049:
 	VUNPCKLPS  Y3, Y2, Y1
 	VUNPCKHPS  Y3, Y2, Y2
 	VADDPS     Y2, Y1, Y1
@@ -42932,23 +43076,23 @@ end3047:
 	VADDPS     Y2, Y5, Y5
 	VMOVAPS    Y5, Y1
 
-product3045:
+product3047:
 	VMOVUPS       Y1, 96(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
 	VPMAXUD       Y1, Y0, Y0
 	ADDQ          $0x00000080, SI
 
-grouped3011:
-done2985:
+grouped3013:
+done2987:
 	VPCMPUD.BCST $0x06, constants<>+3384(SB), Z0, K1
 	KORTESTW     K1, K1
-	JZ           safe3048
+	JZ           safe3050
 	MOVB         $0x00, AL
 	MOVB         AL, safe+24(FP)
 	VZEROUPPER
 	RET
 
-safe3048:
+safe3050:
 	MOVB $0x01, AL
 	MOVB AL, safe+24(FP)
 	VZEROUPPER
@@ -42978,13 +43122,13 @@ TEXT ·regularAbsorb32x512(SB), $0-32
 	MOVQ         u+0(FP), DX
 	MOVQ         (DX), BX
 	CMPQ         BX, $0x08
-	JNE          few3049
+	JNE          few3051
 	MOVQ         536(DX), BX
 	MOVQ         336(DX), SI
 	CMPQ         CX, $0x04
-	JLT          rest3052
+	JLT          rest3054
 
-group3051:
+group3053:
 	VMOVUPS       (BX), Z13
 	VMOVUPS       64(BX), Z14
 	VGETMANTPS    $0x0b, Z13, Z15
@@ -43050,13 +43194,13 @@ group3051:
 	VMOVUPD       (DI), Z21
 	VSUBPD        Z17, Z13, Z13
 	VUCOMISD      X2, X0
-	JBE           undamped3053
+	JBE           undamped3055
 	VCMPPD        $0x04, Z21, Z13, K1
 	VMULPD        Z0, Z21, Z17
 	VMULPD        Z1, Z13, Z23
 	VADDPD        Z17, Z23, K1, Z13
 
-undamped3053:
+undamped3055:
 	VCMPPD      $0x04, Z21, Z13, K1
 	VSUBPD.Z    Z21, Z13, K1, Z17
 	VPANDQ.BCST constants<>+752(SB), Z17, Z17
@@ -43071,13 +43215,13 @@ undamped3053:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z18, Z14, Z14
 	VUCOMISD    X2, X0
-	JBE         undamped3054
+	JBE         undamped3056
 	VCMPPD      $0x04, Z13, Z14, K1
 	VMULPD      Z0, Z13, Z17
 	VMULPD      Z1, Z14, Z18
 	VADDPD      Z17, Z18, K1, Z14
 
-undamped3054:
+undamped3056:
 	VCMPPD      $0x04, Z13, Z14, K1
 	VSUBPD.Z    Z13, Z14, K1, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
@@ -43092,13 +43236,13 @@ undamped3054:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z20, Z15, Z15
 	VUCOMISD    X2, X0
-	JBE         undamped3055
+	JBE         undamped3057
 	VCMPPD      $0x04, Z13, Z15, K1
 	VMULPD      Z0, Z13, Z14
 	VMULPD      Z1, Z15, Z17
 	VADDPD      Z14, Z17, K1, Z15
 
-undamped3055:
+undamped3057:
 	VCMPPD      $0x04, Z13, Z15, K1
 	VSUBPD.Z    Z13, Z15, K1, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
@@ -43113,13 +43257,13 @@ undamped3055:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z19, Z16, Z16
 	VUCOMISD    X2, X0
-	JBE         undamped3056
+	JBE         undamped3058
 	VCMPPD      $0x04, Z13, Z16, K1
 	VMULPD      Z0, Z13, Z14
 	VMULPD      Z1, Z16, Z15
 	VADDPD      Z14, Z15, K1, Z16
 
-undamped3056:
+undamped3058:
 	VCMPPD      $0x04, Z13, Z16, K1
 	VSUBPD.Z    Z13, Z16, K1, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
@@ -43131,13 +43275,13 @@ undamped3056:
 	ADDQ        $0x04, AX
 	SUBQ        $0x04, CX
 	CMPQ        CX, $0x04
-	JGE         group3051
+	JGE         group3053
 
-rest3052:
+rest3054:
 	CMPQ CX, $0x01
-	JLT  rest3058
+	JLT  rest3060
 
-group3057:
+group3059:
 	VMOVUPS     (BX), Y22
 	VGETMANTPS  $0x0b, Z22, Z13
 	VGETEXPPS   Z22, Z14
@@ -43172,13 +43316,13 @@ group3057:
 	VMOVUPD     (DI), Z15
 	VSUBPD      Z14, Z13, Z13
 	VUCOMISD    X2, X0
-	JBE         undamped3059
+	JBE         undamped3061
 	VCMPPD      $0x04, Z15, Z13, K1
 	VMULPD      Z0, Z15, Z14
 	VMULPD      Z1, Z13, Z16
 	VADDPD      Z14, Z16, K1, Z13
 
-undamped3059:
+undamped3061:
 	VCMPPD      $0x04, Z15, Z13, K1
 	VSUBPD.Z    Z15, Z13, K1, Z14
 	VPANDQ.BCST constants<>+752(SB), Z14, Z14
@@ -43190,12 +43334,12 @@ undamped3059:
 	ADDQ        $0x01, AX
 	SUBQ        $0x01, CX
 	CMPQ        CX, $0x01
-	JGE         group3057
+	JGE         group3059
 
-rest3058:
-	JMP done3050
+rest3060:
+	JMP done3052
 
-few3049:
+few3051:
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVB SI, K1
@@ -43204,9 +43348,9 @@ few3049:
 	MOVQ  536(DX), DI
 	MOVQ  336(DX), R8
 	CMPQ  CX, $0x04
-	JLT   rest3061
+	JLT   rest3063
 
-group3060:
+group3062:
 	VMOVUPS       (DI), Z13
 	VMOVUPS       64(DI), Z14
 	VGETMANTPS    $0x0b, Z13, Z15
@@ -43280,44 +43424,44 @@ group3060:
 	VMOVUPD.Z     (R9), K1, Z21
 	VSUBPD.Z      Z17, Z13, K1, Z13
 	VUCOMISD      X2, X0
-	JBE           undamped3062
+	JBE           undamped3064
 	VCMPPD        $0x04, Z21, Z13, K2
 	VMULPD        Z0, Z21, Z17
 	VMULPD        Z1, Z13, Z23
 	VADDPD        Z17, Z23, K2, Z13
 
-undamped3062:
+undamped3064:
 	VCMPPD      $0x04, Z21, Z13, K2
 	VSUBPD.Z    Z21, Z13, K2, Z17
 	VPANDQ.BCST constants<>+752(SB), Z17, Z17
 	VPMAXUQ     Z17, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3063
+	JNZ         partial3065
 	VMOVUPD     Z13, (R9)
-	JMP         stored3066
+	JMP         stored3068
 
-partial3063:
+partial3065:
 	LEAQ       (R9), R9
 	VMOVAPD    Z13, Z17
 	TESTQ      $0x00000004, BX
-	JZ         noFour3064
+	JZ         noFour3066
 	VMOVUPD    Y17, (R9)
 	VSHUFF64X2 $0x4e, Z17, Z17, Z17
 	ADDQ       $0x00000020, R9
 
-noFour3064:
+noFour3066:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3065
+	JZ         noTwo3067
 	VMOVUPD    X17, (R9)
 	VSHUFF64X2 $0xb1, Z17, Z17, Z17
 	ADDQ       $0x00000010, R9
 
-noTwo3065:
+noTwo3067:
 	TESTQ  $0x00000001, BX
-	JZ     stored3066
+	JZ     stored3068
 	VMOVSD X17, (R9)
 
-stored3066:
+stored3068:
 	VMOVUPD   Z13, (R8)
 	LEAQ      1(AX), R9
 	MOVQ      264(DX), R10
@@ -43327,44 +43471,44 @@ stored3066:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z19, Z14, K1, Z14
 	VUCOMISD  X2, X0
-	JBE       undamped3067
+	JBE       undamped3069
 	VCMPPD    $0x04, Z13, Z14, K2
 	VMULPD    Z0, Z13, Z17
 	VMULPD    Z1, Z14, Z19
 	VADDPD    Z17, Z19, K2, Z14
 
-undamped3067:
+undamped3069:
 	VCMPPD      $0x04, Z13, Z14, K2
 	VSUBPD.Z    Z13, Z14, K2, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
 	VPMAXUQ     Z13, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3068
+	JNZ         partial3070
 	VMOVUPD     Z14, (R9)
-	JMP         stored3071
+	JMP         stored3073
 
-partial3068:
+partial3070:
 	LEAQ       (R9), R9
 	VMOVAPD    Z14, Z13
 	TESTQ      $0x00000004, BX
-	JZ         noFour3069
+	JZ         noFour3071
 	VMOVUPD    Y13, (R9)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, R9
 
-noFour3069:
+noFour3071:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3070
+	JZ         noTwo3072
 	VMOVUPD    X13, (R9)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, R9
 
-noTwo3070:
+noTwo3072:
 	TESTQ  $0x00000001, BX
-	JZ     stored3071
+	JZ     stored3073
 	VMOVSD X13, (R9)
 
-stored3071:
+stored3073:
 	VMOVUPD   Z14, 64(R8)
 	LEAQ      2(AX), R9
 	MOVQ      264(DX), R10
@@ -43374,44 +43518,44 @@ stored3071:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z20, Z15, K1, Z15
 	VUCOMISD  X2, X0
-	JBE       undamped3072
+	JBE       undamped3074
 	VCMPPD    $0x04, Z13, Z15, K2
 	VMULPD    Z0, Z13, Z14
 	VMULPD    Z1, Z15, Z17
 	VADDPD    Z14, Z17, K2, Z15
 
-undamped3072:
+undamped3074:
 	VCMPPD      $0x04, Z13, Z15, K2
 	VSUBPD.Z    Z13, Z15, K2, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
 	VPMAXUQ     Z13, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3073
+	JNZ         partial3075
 	VMOVUPD     Z15, (R9)
-	JMP         stored3076
+	JMP         stored3078
 
-partial3073:
+partial3075:
 	LEAQ       (R9), R9
 	VMOVAPD    Z15, Z13
 	TESTQ      $0x00000004, BX
-	JZ         noFour3074
+	JZ         noFour3076
 	VMOVUPD    Y13, (R9)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, R9
 
-noFour3074:
+noFour3076:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3075
+	JZ         noTwo3077
 	VMOVUPD    X13, (R9)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, R9
 
-noTwo3075:
+noTwo3077:
 	TESTQ  $0x00000001, BX
-	JZ     stored3076
+	JZ     stored3078
 	VMOVSD X13, (R9)
 
-stored3076:
+stored3078:
 	VMOVUPD   Z15, 128(R8)
 	LEAQ      3(AX), R9
 	MOVQ      264(DX), R10
@@ -43421,57 +43565,57 @@ stored3076:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z18, Z16, K1, Z16
 	VUCOMISD  X2, X0
-	JBE       undamped3077
+	JBE       undamped3079
 	VCMPPD    $0x04, Z13, Z16, K2
 	VMULPD    Z0, Z13, Z14
 	VMULPD    Z1, Z16, Z15
 	VADDPD    Z14, Z15, K2, Z16
 
-undamped3077:
+undamped3079:
 	VCMPPD      $0x04, Z13, Z16, K2
 	VSUBPD.Z    Z13, Z16, K2, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
 	VPMAXUQ     Z13, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3078
+	JNZ         partial3080
 	VMOVUPD     Z16, (R9)
-	JMP         stored3081
+	JMP         stored3083
 
-partial3078:
+partial3080:
 	LEAQ       (R9), R9
 	VMOVAPD    Z16, Z13
 	TESTQ      $0x00000004, BX
-	JZ         noFour3079
+	JZ         noFour3081
 	VMOVUPD    Y13, (R9)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, R9
 
-noFour3079:
+noFour3081:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3080
+	JZ         noTwo3082
 	VMOVUPD    X13, (R9)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, R9
 
-noTwo3080:
+noTwo3082:
 	TESTQ  $0x00000001, BX
-	JZ     stored3081
+	JZ     stored3083
 	VMOVSD X13, (R9)
 
-stored3081:
+stored3083:
 	VMOVUPD Z16, 192(R8)
 	ADDQ    $0x00000080, DI
 	ADDQ    $0x00000100, R8
 	ADDQ    $0x04, AX
 	SUBQ    $0x04, CX
 	CMPQ    CX, $0x04
-	JGE     group3060
+	JGE     group3062
 
-rest3061:
+rest3063:
 	CMPQ CX, $0x01
-	JLT  rest3083
+	JLT  rest3085
 
-group3082:
+group3084:
 	VMOVUPS      (DI), Y22
 	VGETMANTPS   $0x0b, Z22, Z13
 	VGETEXPPS    Z22, Z14
@@ -43508,54 +43652,54 @@ group3082:
 	VMOVUPD.Z    (R9), K1, Z15
 	VSUBPD.Z     Z14, Z13, K1, Z13
 	VUCOMISD     X2, X0
-	JBE          undamped3084
+	JBE          undamped3086
 	VCMPPD       $0x04, Z15, Z13, K2
 	VMULPD       Z0, Z15, Z14
 	VMULPD       Z1, Z13, Z16
 	VADDPD       Z14, Z16, K2, Z13
 
-undamped3084:
+undamped3086:
 	VCMPPD      $0x04, Z15, Z13, K2
 	VSUBPD.Z    Z15, Z13, K2, Z14
 	VPANDQ.BCST constants<>+752(SB), Z14, Z14
 	VPMAXUQ     Z14, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3085
+	JNZ         partial3087
 	VMOVUPD     Z13, (R9)
-	JMP         stored3088
+	JMP         stored3090
 
-partial3085:
+partial3087:
 	LEAQ       (R9), R9
 	VMOVAPD    Z13, Z14
 	TESTQ      $0x00000004, BX
-	JZ         noFour3086
+	JZ         noFour3088
 	VMOVUPD    Y14, (R9)
 	VSHUFF64X2 $0x4e, Z14, Z14, Z14
 	ADDQ       $0x00000020, R9
 
-noFour3086:
+noFour3088:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3087
+	JZ         noTwo3089
 	VMOVUPD    X14, (R9)
 	VSHUFF64X2 $0xb1, Z14, Z14, Z14
 	ADDQ       $0x00000010, R9
 
-noTwo3087:
+noTwo3089:
 	TESTQ  $0x00000001, BX
-	JZ     stored3088
+	JZ     stored3090
 	VMOVSD X14, (R9)
 
-stored3088:
+stored3090:
 	VMOVUPD Z13, (R8)
 	ADDQ    $0x00000020, DI
 	ADDQ    $0x00000040, R8
 	ADDQ    $0x01, AX
 	SUBQ    $0x01, CX
 	CMPQ    CX, $0x01
-	JGE     group3082
+	JGE     group3084
 
-rest3083:
-done3050:
+rest3085:
+done3052:
 	VSHUFF64X2 $0x4e, Z3, Z3, Z0
 	VPMAXUQ    Z0, Z3, Z3
 	VSHUFF64X2 $0xb1, Z3, Z3, Z0

@@ -176,6 +176,7 @@ func (l edgeLoop) groups(other reg.Register) {
 	g.JLT(label(last))
 	next := l
 	next.ahead, next.scratch = regularTogether, other
+	l.prefetchSides(2 * regularTogether)
 	next.sides(regularTogether)
 	l.tables(regularTogether)
 	next.totals(regularTogether)
@@ -194,6 +195,24 @@ func (l edgeLoop) groups(other reg.Register) {
 	l.advance(1)
 	g.JMP(label(single))
 	g.Label(done)
+}
+
+// prefetchSides asks for the messages and beliefs of a group of edges, if it is whole.
+func (l edgeLoop) prefetchSides(ahead int) {
+	g, none := l.g, l.g.label("none")
+	g.CMPQ(l.left, operand.U8(ahead+regularTogether))
+	g.JLT(label(none))
+	for j := range regularTogether {
+		e := l.numberAt(regularEdges, index{l.i, ahead + j})
+		for _, ends := range []int{regularU, regularV} {
+			g.PREFETCHT0(l.row(regularBeliefs, l.number(ends, e)))
+		}
+		g.ADDQ(e, e)
+		m := l.row(regularMessages, e)
+		g.PREFETCHT0(m)
+		g.PREFETCHT0(m.Offset(64))
+	}
+	g.Label(none)
 }
 
 func (l edgeLoop) advance(n int) {
