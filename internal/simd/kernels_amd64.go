@@ -179,31 +179,6 @@ func exp256(dst []float64, x []float64)
 //go:noescape
 func log256(dst []float64, x []float64)
 
-// expShift256 is ExpShift.
-//
-//go:noescape
-func expShift256(dst []float64, x []float64, shift float64) (total float64)
-
-// max256 is Max.
-//
-//go:noescape
-func max256(x []float64) float64
-
-// addScaled256 is AddScaled.
-//
-//go:noescape
-func addScaled256(dst []float64, x []float64, a float64)
-
-// dot256 is Dot.
-//
-//go:noescape
-func dot256(x []float64, y []float64) float64
-
-// entropy256 is Entropy.
-//
-//go:noescape
-func entropy256(x []float64) float64
-
 // vectorTable256 is VectorTable.
 //
 //go:noescape
@@ -213,31 +188,6 @@ func vectorTable256(out []float64, weight []float64, values []float64)
 //
 //go:noescape
 func tableVector256(out []float64, weight []float64, values []float64)
-
-// scatterRows256 is ScatterRows.
-//
-//go:noescape
-func scatterRows256(w []float64, f []float64, t []float64)
-
-// pairProduct256 is PairProduct.
-//
-//go:noescape
-func pairProduct256(dst []float64, left []float64, right []float64, values []float64) (total float64)
-
-// exponentiate256 is Exponentiate.
-//
-//go:noescape
-func exponentiate256(dst []float64, theta []float64, inverse float64, lowest float64) (largest float64, safe bool)
-
-// absorb256 is Absorb.
-//
-//go:noescape
-func absorb256(old []float64, message []float64, sum []float64, rho float64, damping float64) (residual float64)
-
-// edgeBelief256 is EdgeBelief for 1 to 64 states at both ends.
-//
-//go:noescape
-func edgeBelief256(dst []float64, beliefU []float64, messageU []float64, beliefV []float64, messageV []float64, values []float64) (logZ float64, product float64, safe bool)
 
 // multiplyMatrix256 is MultiplyMatrix for float64.
 //
@@ -269,6 +219,11 @@ func allSafe256(x []float64) bool
 //go:noescape
 func absorbAll256(messages []float64, sums []float64, out []float64, list *int, count int, damping float64) (residual float64)
 
+// exponentials256 is Exponentials; left counts the tables that are not done.
+//
+//go:noescape
+func exponentials256(tables []float64, size int, inverse []float64) (left int)
+
 // shiftAll256 is Shift; left counts the nodes that are not done.
 //
 //go:noescape
@@ -284,10 +239,110 @@ func totals256(totals []float64, weights []float64, list *int, count int)
 //go:noescape
 func settle256(beliefs []float64, sums []float64, logTotals []float64, list *int, count int) (residual float64)
 
-// exponentials256 is Exponentials; left counts the tables that are not done.
+// exp32x256 is Exp32.
 //
 //go:noescape
-func exponentials256(tables []float64, size int, inverse []float64) (left int)
+func exp32x256(dst []float32, x []float32)
+
+// log32x256 is Log32.
+//
+//go:noescape
+func log32x256(dst []float32, x []float32)
+
+// vectorTable32x256 is VectorTable32.
+//
+//go:noescape
+func vectorTable32x256(out []float32, weight []float32, values []float32)
+
+// tableVector32x256 is TableVector32.
+//
+//go:noescape
+func tableVector32x256(out []float32, weight []float32, values []float32)
+
+// multiplyMatrix32x256 is MultiplyMatrix for float32.
+//
+//go:noescape
+func multiplyMatrix32x256(dst []float32, f []float32, w []float32, rows int, d int, k int)
+
+// scatterMatrix32x256 is ScatterMatrix for float32.
+//
+//go:noescape
+func scatterMatrix32x256(w []float64, f []float32, t []float32, rows int, d int, k int)
+
+// cavities32x256 is Cavities32.
+//
+//go:noescape
+func cavities32x256(weights []float32, beliefs []float64, messages []float64, list *int, count int)
+
+// products32x256 is Products32 as far as rows of tables have up to 16 entries; left counts those that are not done.
+//
+//go:noescape
+func products32x256(out []float32, weights []float32, tables []float32, list *int, count int) (left int)
+
+// allSafe32x256 is AllSafe32.
+//
+//go:noescape
+func allSafe32x256(x []float32) bool
+
+// absorbAll32x256 is AbsorbAll32.
+//
+//go:noescape
+func absorbAll32x256(messages []float64, sums []float64, out []float32, list *int, count int, damping float64) (residual float64)
+
+// exponentials32x256 is Exponentials32; left counts the tables that are not done.
+//
+//go:noescape
+func exponentials32x256(tables []float32, size int, inverse []float64) (left int)
+
+// expShift256 is ExpShift.
+//
+//go:noescape
+func expShift256(dst []float64, x []float64, shift float64) (total float64)
+
+// max256 is Max.
+//
+//go:noescape
+func max256(x []float64) float64
+
+// addScaled256 is AddScaled.
+//
+//go:noescape
+func addScaled256(dst []float64, x []float64, a float64)
+
+// dot256 is Dot.
+//
+//go:noescape
+func dot256(x []float64, y []float64) float64
+
+// entropy256 is Entropy.
+//
+//go:noescape
+func entropy256(x []float64) float64
+
+// scatterRows256 is ScatterRows.
+//
+//go:noescape
+func scatterRows256(w []float64, f []float64, t []float64)
+
+// pairProduct256 is PairProduct.
+//
+//go:noescape
+func pairProduct256(dst []float64, left []float64, right []float64, values []float64) (total float64)
+
+// exponentiate256 is Exponentiate.
+//
+//go:noescape
+func exponentiate256(dst []float64, theta []float64, inverse float64, lowest float64) (largest float64, safe bool)
+
+// absorb256 is Absorb.
+//
+//go:noescape
+func absorb256(old []float64, message []float64, sum []float64, rho float64, damping float64) (residual float64)
+
+// edgeBelief256 is EdgeBelief for 1 to 64 states at both ends.
+//
+//go:noescape
+func edgeBelief256(dst []float64, beliefU []float64, messageU []float64, beliefV []float64, messageV []float64, values []float64) (logZ float64, product float64, safe bool)
 
 // exp32x512 is Exp32.
 //

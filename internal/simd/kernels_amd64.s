@@ -429,7 +429,181 @@ DATA constants<>+3368(SB)/8, $0x3e4113db3e4113db
 DATA constants<>+3376(SB)/8, $0x7fffffff7fffffff
 DATA constants<>+3384(SB)/8, $0x71ddbd9f71ddbd9f
 DATA constants<>+3392(SB)/8, $0x0353040003530400
-GLOBL constants<>(SB), RODATA|NOPTR, $3400
+DATA constants<>+3400(SB)/8, $0x7f8000007f800000
+DATA constants<>+3408(SB)/8, $0x7fc000007fc00000
+DATA constants<>+3416(SB)/8, $0x7f7fffff7f7fffff
+DATA constants<>+3424(SB)/8, $0x0080000000800000
+DATA constants<>+3432(SB)/8, $0x3f0000003f000000
+DATA constants<>+3440(SB)/8, $0x4000000040000000
+DATA constants<>+3448(SB)/8, $0x42ae000042ae0000
+DATA constants<>+3456(SB)/8, $0xc2aeac4fc2aeac4f
+DATA constants<>+3464(SB)/8, $0xc2dc0000c2dc0000
+DATA constants<>+3472(SB)/8, $0x42b4000042b40000
+DATA constants<>+3480(SB)/8, $0x4b4000004b400000
+DATA constants<>+3488(SB)/8, $0x3f3172183f317218
+DATA constants<>+3496(SB)/8, $0xb102e308b102e308
+DATA constants<>+3504(SB)/8, $0x3f3172183f317218
+DATA constants<>+3512(SB)/8, $0xb102e308b102e308
+DATA constants<>+3520(SB)/8, $0x3efffffe3efffffe
+DATA constants<>+3528(SB)/8, $0x3e2aaa493e2aaa49
+DATA constants<>+3536(SB)/8, $0x3d2aac793d2aac79
+DATA constants<>+3544(SB)/8, $0x3c091cf13c091cf1
+DATA constants<>+3552(SB)/8, $0x3ab5121a3ab5121a
+DATA constants<>+3560(SB)/8, $0x3f2aaabd3f2aaabd
+DATA constants<>+3568(SB)/8, $0x3eccaf683eccaf68
+DATA constants<>+3576(SB)/8, $0x3e98f0703e98f070
+DATA constants<>+3584(SB)/8, $0x4c0000004c000000
+DATA constants<>+3592(SB)/8, $0xc1c80000c1c80000
+DATA constants<>+3600(SB)/8, $0x3f3504f33f3504f3
+DATA constants<>+3608(SB)/8, $0x004afb0d004afb0d
+DATA constants<>+3616(SB)/8, $0x007fffff007fffff
+DATA constants<>+3624(SB)/8, $0x4b0000004b000000
+DATA constants<>+3632(SB)/8, $0x4b00007f4b00007f
+DATA constants<>+3640(SB)/8, $0x3efffffe3efffffe
+DATA constants<>+3648(SB)/8, $0x3efffffe3efffffe
+DATA constants<>+3656(SB)/8, $0x3efffffe3efffffe
+DATA constants<>+3664(SB)/8, $0x3efffffe3efffffe
+DATA constants<>+3672(SB)/8, $0x3e2aaa493e2aaa49
+DATA constants<>+3680(SB)/8, $0x3e2aaa493e2aaa49
+DATA constants<>+3688(SB)/8, $0x3e2aaa493e2aaa49
+DATA constants<>+3696(SB)/8, $0x3e2aaa493e2aaa49
+DATA constants<>+3704(SB)/8, $0x3d2aac793d2aac79
+DATA constants<>+3712(SB)/8, $0x3d2aac793d2aac79
+DATA constants<>+3720(SB)/8, $0x3d2aac793d2aac79
+DATA constants<>+3728(SB)/8, $0x3d2aac793d2aac79
+DATA constants<>+3736(SB)/8, $0x3c091cf13c091cf1
+DATA constants<>+3744(SB)/8, $0x3c091cf13c091cf1
+DATA constants<>+3752(SB)/8, $0x3c091cf13c091cf1
+DATA constants<>+3760(SB)/8, $0x3c091cf13c091cf1
+DATA constants<>+3768(SB)/8, $0x3ab5121a3ab5121a
+DATA constants<>+3776(SB)/8, $0x3ab5121a3ab5121a
+DATA constants<>+3784(SB)/8, $0x3ab5121a3ab5121a
+DATA constants<>+3792(SB)/8, $0x3ab5121a3ab5121a
+DATA constants<>+3800(SB)/8, $0x3f2aaabd3f2aaabd
+DATA constants<>+3808(SB)/8, $0x3f2aaabd3f2aaabd
+DATA constants<>+3816(SB)/8, $0x3f2aaabd3f2aaabd
+DATA constants<>+3824(SB)/8, $0x3f2aaabd3f2aaabd
+DATA constants<>+3832(SB)/8, $0x3eccaf683eccaf68
+DATA constants<>+3840(SB)/8, $0x3eccaf683eccaf68
+DATA constants<>+3848(SB)/8, $0x3eccaf683eccaf68
+DATA constants<>+3856(SB)/8, $0x3eccaf683eccaf68
+DATA constants<>+3864(SB)/8, $0x3e98f0703e98f070
+DATA constants<>+3872(SB)/8, $0x3e98f0703e98f070
+DATA constants<>+3880(SB)/8, $0x3e98f0703e98f070
+DATA constants<>+3888(SB)/8, $0x3e98f0703e98f070
+DATA constants<>+3896(SB)/8, $0xff800000ff800000
+DATA constants<>+3904(SB)/8, $0xff800000ff800000
+DATA constants<>+3912(SB)/8, $0xff800000ff800000
+DATA constants<>+3920(SB)/8, $0xff800000ff800000
+DATA constants<>+3928(SB)/8, $0x7f8000007f800000
+DATA constants<>+3936(SB)/8, $0x7f8000007f800000
+DATA constants<>+3944(SB)/8, $0x7f8000007f800000
+DATA constants<>+3952(SB)/8, $0x7f8000007f800000
+DATA constants<>+3960(SB)/8, $0x7fc000007fc00000
+DATA constants<>+3968(SB)/8, $0x7fc000007fc00000
+DATA constants<>+3976(SB)/8, $0x7fc000007fc00000
+DATA constants<>+3984(SB)/8, $0x7fc000007fc00000
+DATA constants<>+3992(SB)/8, $0x0da242600da24260
+DATA constants<>+4000(SB)/8, $0x0da242600da24260
+DATA constants<>+4008(SB)/8, $0x0da242600da24260
+DATA constants<>+4016(SB)/8, $0x0da242600da24260
+DATA constants<>+4024(SB)/8, $0x4220000042200000
+DATA constants<>+4032(SB)/8, $0x4220000042200000
+DATA constants<>+4040(SB)/8, $0x4220000042200000
+DATA constants<>+4048(SB)/8, $0x4220000042200000
+DATA constants<>+4056(SB)/8, $0x7f7fffff7f7fffff
+DATA constants<>+4064(SB)/8, $0x7f7fffff7f7fffff
+DATA constants<>+4072(SB)/8, $0x7f7fffff7f7fffff
+DATA constants<>+4080(SB)/8, $0x7f7fffff7f7fffff
+DATA constants<>+4088(SB)/8, $0x7fffffff7fffffff
+DATA constants<>+4096(SB)/8, $0x7fffffff7fffffff
+DATA constants<>+4104(SB)/8, $0x7fffffff7fffffff
+DATA constants<>+4112(SB)/8, $0x7fffffff7fffffff
+DATA constants<>+4120(SB)/8, $0x3f8000003f800000
+DATA constants<>+4128(SB)/8, $0x3f8000003f800000
+DATA constants<>+4136(SB)/8, $0x3f8000003f800000
+DATA constants<>+4144(SB)/8, $0x3f8000003f800000
+DATA constants<>+4152(SB)/8, $0x4000000040000000
+DATA constants<>+4160(SB)/8, $0x4000000040000000
+DATA constants<>+4168(SB)/8, $0x4000000040000000
+DATA constants<>+4176(SB)/8, $0x4000000040000000
+DATA constants<>+4184(SB)/8, $0x3f0000003f000000
+DATA constants<>+4192(SB)/8, $0x3f0000003f000000
+DATA constants<>+4200(SB)/8, $0x3f0000003f000000
+DATA constants<>+4208(SB)/8, $0x3f0000003f000000
+DATA constants<>+4216(SB)/8, $0x42ae000042ae0000
+DATA constants<>+4224(SB)/8, $0x42ae000042ae0000
+DATA constants<>+4232(SB)/8, $0x42ae000042ae0000
+DATA constants<>+4240(SB)/8, $0x42ae000042ae0000
+DATA constants<>+4248(SB)/8, $0xc2aeac4fc2aeac4f
+DATA constants<>+4256(SB)/8, $0xc2aeac4fc2aeac4f
+DATA constants<>+4264(SB)/8, $0xc2aeac4fc2aeac4f
+DATA constants<>+4272(SB)/8, $0xc2aeac4fc2aeac4f
+DATA constants<>+4280(SB)/8, $0xc2dc0000c2dc0000
+DATA constants<>+4288(SB)/8, $0xc2dc0000c2dc0000
+DATA constants<>+4296(SB)/8, $0xc2dc0000c2dc0000
+DATA constants<>+4304(SB)/8, $0xc2dc0000c2dc0000
+DATA constants<>+4312(SB)/8, $0x42b4000042b40000
+DATA constants<>+4320(SB)/8, $0x42b4000042b40000
+DATA constants<>+4328(SB)/8, $0x42b4000042b40000
+DATA constants<>+4336(SB)/8, $0x42b4000042b40000
+DATA constants<>+4344(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA constants<>+4352(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA constants<>+4360(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA constants<>+4368(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA constants<>+4376(SB)/8, $0x4b4000004b400000
+DATA constants<>+4384(SB)/8, $0x4b4000004b400000
+DATA constants<>+4392(SB)/8, $0x4b4000004b400000
+DATA constants<>+4400(SB)/8, $0x4b4000004b400000
+DATA constants<>+4408(SB)/8, $0x3f3172183f317218
+DATA constants<>+4416(SB)/8, $0x3f3172183f317218
+DATA constants<>+4424(SB)/8, $0x3f3172183f317218
+DATA constants<>+4432(SB)/8, $0x3f3172183f317218
+DATA constants<>+4440(SB)/8, $0xb102e308b102e308
+DATA constants<>+4448(SB)/8, $0xb102e308b102e308
+DATA constants<>+4456(SB)/8, $0xb102e308b102e308
+DATA constants<>+4464(SB)/8, $0xb102e308b102e308
+DATA constants<>+4472(SB)/8, $0x3f3172183f317218
+DATA constants<>+4480(SB)/8, $0x3f3172183f317218
+DATA constants<>+4488(SB)/8, $0x3f3172183f317218
+DATA constants<>+4496(SB)/8, $0x3f3172183f317218
+DATA constants<>+4504(SB)/8, $0xb102e308b102e308
+DATA constants<>+4512(SB)/8, $0xb102e308b102e308
+DATA constants<>+4520(SB)/8, $0xb102e308b102e308
+DATA constants<>+4528(SB)/8, $0xb102e308b102e308
+DATA constants<>+4536(SB)/8, $0x0080000000800000
+DATA constants<>+4544(SB)/8, $0x0080000000800000
+DATA constants<>+4552(SB)/8, $0x0080000000800000
+DATA constants<>+4560(SB)/8, $0x0080000000800000
+DATA constants<>+4568(SB)/8, $0x4c0000004c000000
+DATA constants<>+4576(SB)/8, $0x4c0000004c000000
+DATA constants<>+4584(SB)/8, $0x4c0000004c000000
+DATA constants<>+4592(SB)/8, $0x4c0000004c000000
+DATA constants<>+4600(SB)/8, $0xc1c80000c1c80000
+DATA constants<>+4608(SB)/8, $0xc1c80000c1c80000
+DATA constants<>+4616(SB)/8, $0xc1c80000c1c80000
+DATA constants<>+4624(SB)/8, $0xc1c80000c1c80000
+DATA constants<>+4632(SB)/8, $0x3f3504f33f3504f3
+DATA constants<>+4640(SB)/8, $0x3f3504f33f3504f3
+DATA constants<>+4648(SB)/8, $0x3f3504f33f3504f3
+DATA constants<>+4656(SB)/8, $0x3f3504f33f3504f3
+DATA constants<>+4664(SB)/8, $0x004afb0d004afb0d
+DATA constants<>+4672(SB)/8, $0x004afb0d004afb0d
+DATA constants<>+4680(SB)/8, $0x004afb0d004afb0d
+DATA constants<>+4688(SB)/8, $0x004afb0d004afb0d
+DATA constants<>+4696(SB)/8, $0x007fffff007fffff
+DATA constants<>+4704(SB)/8, $0x007fffff007fffff
+DATA constants<>+4712(SB)/8, $0x007fffff007fffff
+DATA constants<>+4720(SB)/8, $0x007fffff007fffff
+DATA constants<>+4728(SB)/8, $0x4b0000004b000000
+DATA constants<>+4736(SB)/8, $0x4b0000004b000000
+DATA constants<>+4744(SB)/8, $0x4b0000004b000000
+DATA constants<>+4752(SB)/8, $0x4b0000004b000000
+DATA constants<>+4760(SB)/8, $0x4b00007f4b00007f
+DATA constants<>+4768(SB)/8, $0x4b00007f4b00007f
+DATA constants<>+4776(SB)/8, $0x4b00007f4b00007f
+DATA constants<>+4784(SB)/8, $0x4b00007f4b00007f
+GLOBL constants<>(SB), RODATA|NOPTR, $4792
 
 // func prefetchRows(array *byte, rows []int32, size int)
 // Requires: MMX+
@@ -22270,7 +22444,36 @@ whole1285:
 	VCMPPD       $0x06, constants<>+2096(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick1287
+	JNZ          slow1287
+	VMOVUPD      Y0, Y7
+	VFMADD231PD  Y1, Y6, Y7
+	VSUBPD       Y0, Y7, Y8
+	VFNMADD231PD Y2, Y8, Y6
+	VFNMADD231PD Y3, Y8, Y6
+	VMULPD       Y6, Y6, Y8
+	VMULPD       Y8, Y8, Y9
+	VMOVUPD      constants<>+1232(SB), Y10
+	VFMADD231PD  constants<>+1264(SB), Y6, Y10
+	VMOVUPD      constants<>+1296(SB), Y11
+	VFMADD231PD  constants<>+1328(SB), Y6, Y11
+	VMOVUPD      constants<>+1360(SB), Y12
+	VFMADD231PD  constants<>+1392(SB), Y6, Y12
+	VMOVUPD      constants<>+1424(SB), Y13
+	VFMADD231PD  constants<>+1456(SB), Y6, Y13
+	VMOVUPD      constants<>+1488(SB), Y14
+	VFMADD231PD  constants<>+1520(SB), Y6, Y14
+	VFMADD231PD  Y11, Y8, Y10
+	VFMADD231PD  Y13, Y8, Y12
+	VFMADD231PD  Y14, Y9, Y12
+	VFMADD231PD  Y12, Y9, Y10
+	VFMADD231PD  Y10, Y8, Y6
+	VADDPD       Y4, Y6, Y6
+	VPSLLQ       $0x34, Y7, Y7
+	VPADDQ       Y7, Y6, Y6
+	VMOVUPD      Y6, Y6
+	JMP          done1288
+
+slow1287:
 	VMOVUPD      constants<>+2160(SB), Y7
 	VMAXPD       Y6, Y7, Y6
 	VMOVUPD      constants<>+2192(SB), Y7
@@ -22309,34 +22512,6 @@ whole1285:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done1288
-
-quick1287:
-	VMOVUPD      Y0, Y7
-	VFMADD231PD  Y1, Y6, Y7
-	VSUBPD       Y0, Y7, Y8
-	VFNMADD231PD Y2, Y8, Y6
-	VFNMADD231PD Y3, Y8, Y6
-	VMULPD       Y6, Y6, Y8
-	VMULPD       Y8, Y8, Y9
-	VMOVUPD      constants<>+1232(SB), Y10
-	VFMADD231PD  constants<>+1264(SB), Y6, Y10
-	VMOVUPD      constants<>+1296(SB), Y11
-	VFMADD231PD  constants<>+1328(SB), Y6, Y11
-	VMOVUPD      constants<>+1360(SB), Y12
-	VFMADD231PD  constants<>+1392(SB), Y6, Y12
-	VMOVUPD      constants<>+1424(SB), Y13
-	VFMADD231PD  constants<>+1456(SB), Y6, Y13
-	VMOVUPD      constants<>+1488(SB), Y14
-	VFMADD231PD  constants<>+1520(SB), Y6, Y14
-	VFMADD231PD  Y11, Y8, Y10
-	VFMADD231PD  Y13, Y8, Y12
-	VFMADD231PD  Y14, Y9, Y12
-	VFMADD231PD  Y12, Y9, Y10
-	VFMADD231PD  Y10, Y8, Y6
-	VADDPD       Y4, Y6, Y6
-	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       Y7, Y6, Y6
 
 done1288:
 	VMOVUPD      Y6, (AX)(BX*8)
@@ -22345,7 +22520,36 @@ done1288:
 	VCMPPD       $0x06, constants<>+2096(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick1289
+	JNZ          slow1289
+	VMOVUPD      Y0, Y7
+	VFMADD231PD  Y1, Y6, Y7
+	VSUBPD       Y0, Y7, Y8
+	VFNMADD231PD Y2, Y8, Y6
+	VFNMADD231PD Y3, Y8, Y6
+	VMULPD       Y6, Y6, Y8
+	VMULPD       Y8, Y8, Y9
+	VMOVUPD      constants<>+1232(SB), Y10
+	VFMADD231PD  constants<>+1264(SB), Y6, Y10
+	VMOVUPD      constants<>+1296(SB), Y11
+	VFMADD231PD  constants<>+1328(SB), Y6, Y11
+	VMOVUPD      constants<>+1360(SB), Y12
+	VFMADD231PD  constants<>+1392(SB), Y6, Y12
+	VMOVUPD      constants<>+1424(SB), Y13
+	VFMADD231PD  constants<>+1456(SB), Y6, Y13
+	VMOVUPD      constants<>+1488(SB), Y14
+	VFMADD231PD  constants<>+1520(SB), Y6, Y14
+	VFMADD231PD  Y11, Y8, Y10
+	VFMADD231PD  Y13, Y8, Y12
+	VFMADD231PD  Y14, Y9, Y12
+	VFMADD231PD  Y12, Y9, Y10
+	VFMADD231PD  Y10, Y8, Y6
+	VADDPD       Y4, Y6, Y6
+	VPSLLQ       $0x34, Y7, Y7
+	VPADDQ       Y7, Y6, Y6
+	VMOVUPD      Y6, Y6
+	JMP          done1290
+
+slow1289:
 	VMOVUPD      constants<>+2160(SB), Y7
 	VMAXPD       Y6, Y7, Y6
 	VMOVUPD      constants<>+2192(SB), Y7
@@ -22384,34 +22588,6 @@ done1288:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done1290
-
-quick1289:
-	VMOVUPD      Y0, Y7
-	VFMADD231PD  Y1, Y6, Y7
-	VSUBPD       Y0, Y7, Y8
-	VFNMADD231PD Y2, Y8, Y6
-	VFNMADD231PD Y3, Y8, Y6
-	VMULPD       Y6, Y6, Y8
-	VMULPD       Y8, Y8, Y9
-	VMOVUPD      constants<>+1232(SB), Y10
-	VFMADD231PD  constants<>+1264(SB), Y6, Y10
-	VMOVUPD      constants<>+1296(SB), Y11
-	VFMADD231PD  constants<>+1328(SB), Y6, Y11
-	VMOVUPD      constants<>+1360(SB), Y12
-	VFMADD231PD  constants<>+1392(SB), Y6, Y12
-	VMOVUPD      constants<>+1424(SB), Y13
-	VFMADD231PD  constants<>+1456(SB), Y6, Y13
-	VMOVUPD      constants<>+1488(SB), Y14
-	VFMADD231PD  constants<>+1520(SB), Y6, Y14
-	VFMADD231PD  Y11, Y8, Y10
-	VFMADD231PD  Y13, Y8, Y12
-	VFMADD231PD  Y14, Y9, Y12
-	VFMADD231PD  Y12, Y9, Y10
-	VFMADD231PD  Y10, Y8, Y6
-	VADDPD       Y4, Y6, Y6
-	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       Y7, Y6, Y6
 
 done1290:
 	VMOVUPD Y6, 32(AX)(BX*8)
@@ -22430,7 +22606,36 @@ whole1291:
 	VCMPPD       $0x06, constants<>+2096(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick1293
+	JNZ          slow1293
+	VMOVUPD      Y0, Y7
+	VFMADD231PD  Y1, Y6, Y7
+	VSUBPD       Y0, Y7, Y8
+	VFNMADD231PD Y2, Y8, Y6
+	VFNMADD231PD Y3, Y8, Y6
+	VMULPD       Y6, Y6, Y8
+	VMULPD       Y8, Y8, Y9
+	VMOVUPD      constants<>+1232(SB), Y10
+	VFMADD231PD  constants<>+1264(SB), Y6, Y10
+	VMOVUPD      constants<>+1296(SB), Y11
+	VFMADD231PD  constants<>+1328(SB), Y6, Y11
+	VMOVUPD      constants<>+1360(SB), Y12
+	VFMADD231PD  constants<>+1392(SB), Y6, Y12
+	VMOVUPD      constants<>+1424(SB), Y13
+	VFMADD231PD  constants<>+1456(SB), Y6, Y13
+	VMOVUPD      constants<>+1488(SB), Y14
+	VFMADD231PD  constants<>+1520(SB), Y6, Y14
+	VFMADD231PD  Y11, Y8, Y10
+	VFMADD231PD  Y13, Y8, Y12
+	VFMADD231PD  Y14, Y9, Y12
+	VFMADD231PD  Y12, Y9, Y10
+	VFMADD231PD  Y10, Y8, Y6
+	VADDPD       Y4, Y6, Y6
+	VPSLLQ       $0x34, Y7, Y7
+	VPADDQ       Y7, Y6, Y6
+	VMOVUPD      Y6, Y6
+	JMP          done1294
+
+slow1293:
 	VMOVUPD      constants<>+2160(SB), Y7
 	VMAXPD       Y6, Y7, Y6
 	VMOVUPD      constants<>+2192(SB), Y7
@@ -22469,34 +22674,6 @@ whole1291:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done1294
-
-quick1293:
-	VMOVUPD      Y0, Y7
-	VFMADD231PD  Y1, Y6, Y7
-	VSUBPD       Y0, Y7, Y8
-	VFNMADD231PD Y2, Y8, Y6
-	VFNMADD231PD Y3, Y8, Y6
-	VMULPD       Y6, Y6, Y8
-	VMULPD       Y8, Y8, Y9
-	VMOVUPD      constants<>+1232(SB), Y10
-	VFMADD231PD  constants<>+1264(SB), Y6, Y10
-	VMOVUPD      constants<>+1296(SB), Y11
-	VFMADD231PD  constants<>+1328(SB), Y6, Y11
-	VMOVUPD      constants<>+1360(SB), Y12
-	VFMADD231PD  constants<>+1392(SB), Y6, Y12
-	VMOVUPD      constants<>+1424(SB), Y13
-	VFMADD231PD  constants<>+1456(SB), Y6, Y13
-	VMOVUPD      constants<>+1488(SB), Y14
-	VFMADD231PD  constants<>+1520(SB), Y6, Y14
-	VFMADD231PD  Y11, Y8, Y10
-	VFMADD231PD  Y13, Y8, Y12
-	VFMADD231PD  Y14, Y9, Y12
-	VFMADD231PD  Y12, Y9, Y10
-	VFMADD231PD  Y10, Y8, Y6
-	VADDPD       Y4, Y6, Y6
-	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       Y7, Y6, Y6
 
 done1294:
 	VMOVUPD Y6, (AX)(BX*8)
@@ -22517,7 +22694,36 @@ rest1292:
 	VCMPPD       $0x06, constants<>+2096(SB), Y5, Y5
 	VMOVMSKPD    Y5, CX
 	TESTL        CX, CX
-	JZ           quick1296
+	JNZ          slow1296
+	VMOVUPD      Y0, Y5
+	VFMADD231PD  Y1, Y6, Y5
+	VSUBPD       Y0, Y5, Y0
+	VFNMADD231PD Y2, Y0, Y6
+	VFNMADD231PD Y3, Y0, Y6
+	VMULPD       Y6, Y6, Y0
+	VMULPD       Y0, Y0, Y1
+	VMOVUPD      constants<>+1232(SB), Y2
+	VFMADD231PD  constants<>+1264(SB), Y6, Y2
+	VMOVUPD      constants<>+1296(SB), Y3
+	VFMADD231PD  constants<>+1328(SB), Y6, Y3
+	VMOVUPD      constants<>+1360(SB), Y7
+	VFMADD231PD  constants<>+1392(SB), Y6, Y7
+	VMOVUPD      constants<>+1424(SB), Y8
+	VFMADD231PD  constants<>+1456(SB), Y6, Y8
+	VMOVUPD      constants<>+1488(SB), Y9
+	VFMADD231PD  constants<>+1520(SB), Y6, Y9
+	VFMADD231PD  Y3, Y0, Y2
+	VFMADD231PD  Y8, Y0, Y7
+	VFMADD231PD  Y9, Y1, Y7
+	VFMADD231PD  Y7, Y1, Y2
+	VFMADD231PD  Y2, Y0, Y6
+	VADDPD       Y4, Y6, Y6
+	VPSLLQ       $0x34, Y5, Y5
+	VPADDQ       Y5, Y6, Y6
+	VMOVUPD      Y6, Y0
+	JMP          done1297
+
+slow1296:
 	VMOVUPD      constants<>+2160(SB), Y5
 	VMAXPD       Y6, Y5, Y6
 	VMOVUPD      constants<>+2192(SB), Y5
@@ -22556,34 +22762,6 @@ rest1292:
 	VPADDQ       Y4, Y1, Y1
 	VMULPD       Y2, Y6, Y6
 	VMULPD       Y1, Y6, Y0
-	JMP          done1297
-
-quick1296:
-	VMOVUPD      Y0, Y5
-	VFMADD231PD  Y1, Y6, Y5
-	VSUBPD       Y0, Y5, Y0
-	VFNMADD231PD Y2, Y0, Y6
-	VFNMADD231PD Y3, Y0, Y6
-	VMULPD       Y6, Y6, Y0
-	VMULPD       Y0, Y0, Y1
-	VMOVUPD      constants<>+1232(SB), Y2
-	VFMADD231PD  constants<>+1264(SB), Y6, Y2
-	VMOVUPD      constants<>+1296(SB), Y3
-	VFMADD231PD  constants<>+1328(SB), Y6, Y3
-	VMOVUPD      constants<>+1360(SB), Y7
-	VFMADD231PD  constants<>+1392(SB), Y6, Y7
-	VMOVUPD      constants<>+1424(SB), Y8
-	VFMADD231PD  constants<>+1456(SB), Y6, Y8
-	VMOVUPD      constants<>+1488(SB), Y9
-	VFMADD231PD  constants<>+1520(SB), Y6, Y9
-	VFMADD231PD  Y3, Y0, Y2
-	VFMADD231PD  Y8, Y0, Y7
-	VFMADD231PD  Y9, Y1, Y7
-	VFMADD231PD  Y7, Y1, Y2
-	VFMADD231PD  Y2, Y0, Y6
-	VADDPD       Y4, Y6, Y6
-	VPSLLQ       $0x34, Y5, Y5
-	VPADDQ       Y5, Y6, Y0
 
 done1297:
 	CMPQ    DX, $0x04
@@ -22629,8 +22807,40 @@ whole1301:
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick1303
-	VMOVAPD     Y4, Y5
+	JNZ         slow1303
+	VPADDQ      Y0, Y4, Y4
+	VPSRLQ      $0x34, Y4, Y5
+	VORPD       Y1, Y5, Y5
+	VSUBPD      constants<>+2640(SB), Y5, Y5
+	VANDPD      constants<>+2576(SB), Y4, Y4
+	VPADDQ      constants<>+2512(SB), Y4, Y4
+	VSUBPD      Y2, Y4, Y4
+	VADDPD      constants<>+2032(SB), Y4, Y6
+	VDIVPD      Y6, Y4, Y6
+	VMULPD      Y6, Y6, Y7
+	VMULPD      Y7, Y7, Y8
+	VMOVUPD     constants<>+1744(SB), Y9
+	VFMADD213PD constants<>+1680(SB), Y8, Y9
+	VFMADD213PD constants<>+1616(SB), Y8, Y9
+	VFMADD213PD constants<>+1552(SB), Y8, Y9
+	VMOVUPD     constants<>+1712(SB), Y10
+	VFMADD213PD constants<>+1648(SB), Y8, Y10
+	VFMADD213PD constants<>+1584(SB), Y8, Y10
+	VMULPD      Y3, Y4, Y11
+	VMULPD      Y4, Y11, Y11
+	VMOVUPD     Y11, Y12
+	VFMADD231PD Y10, Y8, Y12
+	VFMADD231PD Y9, Y7, Y12
+	VMULPD      constants<>+2384(SB), Y5, Y8
+	VFMADD231PD Y12, Y6, Y8
+	VSUBPD      Y8, Y11, Y11
+	VSUBPD      Y4, Y11, Y11
+	VFMSUB132PD constants<>+2352(SB), Y11, Y5
+	VMOVUPD     Y5, Y4
+	JMP         done1304
+
+slow1303:
+	VMOVUPD     Y4, Y5
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y7
 	VMULPD      constants<>+2448(SB), Y4, Y6
 	VBLENDVPD   Y7, Y6, Y4, Y4
@@ -22656,7 +22866,7 @@ whole1301:
 	VFMADD213PD constants<>+1584(SB), Y9, Y11
 	VMULPD      Y3, Y4, Y12
 	VMULPD      Y4, Y12, Y12
-	VMOVAPD     Y12, Y13
+	VMOVUPD     Y12, Y13
 	VFMADD231PD Y11, Y9, Y13
 	VFMADD231PD Y10, Y8, Y13
 	VMULPD      constants<>+2384(SB), Y7, Y9
@@ -22664,7 +22874,7 @@ whole1301:
 	VSUBPD      Y9, Y12, Y12
 	VSUBPD      Y4, Y12, Y12
 	VFMSUB132PD constants<>+2352(SB), Y12, Y7
-	VMOVAPD     Y7, Y4
+	VMOVUPD     Y7, Y4
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x00, Y6, Y5, Y7
 	VBLENDVPD   Y7, constants<>+1776(SB), Y4, Y4
@@ -22672,38 +22882,6 @@ whole1301:
 	VBLENDVPD   Y7, constants<>+1808(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
 	VBLENDVPD   Y7, constants<>+1840(SB), Y4, Y4
-	JMP         done1304
-
-quick1303:
-	VPADDQ      Y0, Y4, Y4
-	VPSRLQ      $0x34, Y4, Y5
-	VORPD       Y1, Y5, Y5
-	VSUBPD      constants<>+2640(SB), Y5, Y5
-	VANDPD      constants<>+2576(SB), Y4, Y4
-	VPADDQ      constants<>+2512(SB), Y4, Y4
-	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+2032(SB), Y4, Y6
-	VDIVPD      Y6, Y4, Y6
-	VMULPD      Y6, Y6, Y7
-	VMULPD      Y7, Y7, Y8
-	VMOVUPD     constants<>+1744(SB), Y9
-	VFMADD213PD constants<>+1680(SB), Y8, Y9
-	VFMADD213PD constants<>+1616(SB), Y8, Y9
-	VFMADD213PD constants<>+1552(SB), Y8, Y9
-	VMOVUPD     constants<>+1712(SB), Y10
-	VFMADD213PD constants<>+1648(SB), Y8, Y10
-	VFMADD213PD constants<>+1584(SB), Y8, Y10
-	VMULPD      Y3, Y4, Y11
-	VMULPD      Y4, Y11, Y11
-	VMOVAPD     Y11, Y12
-	VFMADD231PD Y10, Y8, Y12
-	VFMADD231PD Y9, Y7, Y12
-	VMULPD      constants<>+2384(SB), Y5, Y8
-	VFMADD231PD Y12, Y6, Y8
-	VSUBPD      Y8, Y11, Y11
-	VSUBPD      Y4, Y11, Y11
-	VFMSUB132PD constants<>+2352(SB), Y11, Y5
-	VMOVAPD     Y5, Y4
 
 done1304:
 	VMOVUPD     Y4, (AX)(BX*8)
@@ -22713,8 +22891,40 @@ done1304:
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick1305
-	VMOVAPD     Y4, Y5
+	JNZ         slow1305
+	VPADDQ      Y0, Y4, Y4
+	VPSRLQ      $0x34, Y4, Y5
+	VORPD       Y1, Y5, Y5
+	VSUBPD      constants<>+2640(SB), Y5, Y5
+	VANDPD      constants<>+2576(SB), Y4, Y4
+	VPADDQ      constants<>+2512(SB), Y4, Y4
+	VSUBPD      Y2, Y4, Y4
+	VADDPD      constants<>+2032(SB), Y4, Y6
+	VDIVPD      Y6, Y4, Y6
+	VMULPD      Y6, Y6, Y7
+	VMULPD      Y7, Y7, Y8
+	VMOVUPD     constants<>+1744(SB), Y9
+	VFMADD213PD constants<>+1680(SB), Y8, Y9
+	VFMADD213PD constants<>+1616(SB), Y8, Y9
+	VFMADD213PD constants<>+1552(SB), Y8, Y9
+	VMOVUPD     constants<>+1712(SB), Y10
+	VFMADD213PD constants<>+1648(SB), Y8, Y10
+	VFMADD213PD constants<>+1584(SB), Y8, Y10
+	VMULPD      Y3, Y4, Y11
+	VMULPD      Y4, Y11, Y11
+	VMOVUPD     Y11, Y12
+	VFMADD231PD Y10, Y8, Y12
+	VFMADD231PD Y9, Y7, Y12
+	VMULPD      constants<>+2384(SB), Y5, Y8
+	VFMADD231PD Y12, Y6, Y8
+	VSUBPD      Y8, Y11, Y11
+	VSUBPD      Y4, Y11, Y11
+	VFMSUB132PD constants<>+2352(SB), Y11, Y5
+	VMOVUPD     Y5, Y4
+	JMP         done1306
+
+slow1305:
+	VMOVUPD     Y4, Y5
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y7
 	VMULPD      constants<>+2448(SB), Y4, Y6
 	VBLENDVPD   Y7, Y6, Y4, Y4
@@ -22740,7 +22950,7 @@ done1304:
 	VFMADD213PD constants<>+1584(SB), Y9, Y11
 	VMULPD      Y3, Y4, Y12
 	VMULPD      Y4, Y12, Y12
-	VMOVAPD     Y12, Y13
+	VMOVUPD     Y12, Y13
 	VFMADD231PD Y11, Y9, Y13
 	VFMADD231PD Y10, Y8, Y13
 	VMULPD      constants<>+2384(SB), Y7, Y9
@@ -22748,7 +22958,7 @@ done1304:
 	VSUBPD      Y9, Y12, Y12
 	VSUBPD      Y4, Y12, Y12
 	VFMSUB132PD constants<>+2352(SB), Y12, Y7
-	VMOVAPD     Y7, Y4
+	VMOVUPD     Y7, Y4
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x00, Y6, Y5, Y7
 	VBLENDVPD   Y7, constants<>+1776(SB), Y4, Y4
@@ -22756,38 +22966,6 @@ done1304:
 	VBLENDVPD   Y7, constants<>+1808(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
 	VBLENDVPD   Y7, constants<>+1840(SB), Y4, Y4
-	JMP         done1306
-
-quick1305:
-	VPADDQ      Y0, Y4, Y4
-	VPSRLQ      $0x34, Y4, Y5
-	VORPD       Y1, Y5, Y5
-	VSUBPD      constants<>+2640(SB), Y5, Y5
-	VANDPD      constants<>+2576(SB), Y4, Y4
-	VPADDQ      constants<>+2512(SB), Y4, Y4
-	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+2032(SB), Y4, Y6
-	VDIVPD      Y6, Y4, Y6
-	VMULPD      Y6, Y6, Y7
-	VMULPD      Y7, Y7, Y8
-	VMOVUPD     constants<>+1744(SB), Y9
-	VFMADD213PD constants<>+1680(SB), Y8, Y9
-	VFMADD213PD constants<>+1616(SB), Y8, Y9
-	VFMADD213PD constants<>+1552(SB), Y8, Y9
-	VMOVUPD     constants<>+1712(SB), Y10
-	VFMADD213PD constants<>+1648(SB), Y8, Y10
-	VFMADD213PD constants<>+1584(SB), Y8, Y10
-	VMULPD      Y3, Y4, Y11
-	VMULPD      Y4, Y11, Y11
-	VMOVAPD     Y11, Y12
-	VFMADD231PD Y10, Y8, Y12
-	VFMADD231PD Y9, Y7, Y12
-	VMULPD      constants<>+2384(SB), Y5, Y8
-	VFMADD231PD Y12, Y6, Y8
-	VSUBPD      Y8, Y11, Y11
-	VSUBPD      Y4, Y11, Y11
-	VFMSUB132PD constants<>+2352(SB), Y11, Y5
-	VMOVAPD     Y5, Y4
 
 done1306:
 	VMOVUPD Y4, 32(AX)(BX*8)
@@ -22807,8 +22985,40 @@ whole1307:
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick1309
-	VMOVAPD     Y4, Y5
+	JNZ         slow1309
+	VPADDQ      Y0, Y4, Y4
+	VPSRLQ      $0x34, Y4, Y5
+	VORPD       Y1, Y5, Y5
+	VSUBPD      constants<>+2640(SB), Y5, Y5
+	VANDPD      constants<>+2576(SB), Y4, Y4
+	VPADDQ      constants<>+2512(SB), Y4, Y4
+	VSUBPD      Y2, Y4, Y4
+	VADDPD      constants<>+2032(SB), Y4, Y6
+	VDIVPD      Y6, Y4, Y6
+	VMULPD      Y6, Y6, Y7
+	VMULPD      Y7, Y7, Y8
+	VMOVUPD     constants<>+1744(SB), Y9
+	VFMADD213PD constants<>+1680(SB), Y8, Y9
+	VFMADD213PD constants<>+1616(SB), Y8, Y9
+	VFMADD213PD constants<>+1552(SB), Y8, Y9
+	VMOVUPD     constants<>+1712(SB), Y10
+	VFMADD213PD constants<>+1648(SB), Y8, Y10
+	VFMADD213PD constants<>+1584(SB), Y8, Y10
+	VMULPD      Y3, Y4, Y11
+	VMULPD      Y4, Y11, Y11
+	VMOVUPD     Y11, Y12
+	VFMADD231PD Y10, Y8, Y12
+	VFMADD231PD Y9, Y7, Y12
+	VMULPD      constants<>+2384(SB), Y5, Y8
+	VFMADD231PD Y12, Y6, Y8
+	VSUBPD      Y8, Y11, Y11
+	VSUBPD      Y4, Y11, Y11
+	VFMSUB132PD constants<>+2352(SB), Y11, Y5
+	VMOVUPD     Y5, Y4
+	JMP         done1310
+
+slow1309:
+	VMOVUPD     Y4, Y5
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y7
 	VMULPD      constants<>+2448(SB), Y4, Y6
 	VBLENDVPD   Y7, Y6, Y4, Y4
@@ -22834,7 +23044,7 @@ whole1307:
 	VFMADD213PD constants<>+1584(SB), Y9, Y11
 	VMULPD      Y3, Y4, Y12
 	VMULPD      Y4, Y12, Y12
-	VMOVAPD     Y12, Y13
+	VMOVUPD     Y12, Y13
 	VFMADD231PD Y11, Y9, Y13
 	VFMADD231PD Y10, Y8, Y13
 	VMULPD      constants<>+2384(SB), Y7, Y9
@@ -22842,7 +23052,7 @@ whole1307:
 	VSUBPD      Y9, Y12, Y12
 	VSUBPD      Y4, Y12, Y12
 	VFMSUB132PD constants<>+2352(SB), Y12, Y7
-	VMOVAPD     Y7, Y4
+	VMOVUPD     Y7, Y4
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x00, Y6, Y5, Y7
 	VBLENDVPD   Y7, constants<>+1776(SB), Y4, Y4
@@ -22850,38 +23060,6 @@ whole1307:
 	VBLENDVPD   Y7, constants<>+1808(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
 	VBLENDVPD   Y7, constants<>+1840(SB), Y4, Y4
-	JMP         done1310
-
-quick1309:
-	VPADDQ      Y0, Y4, Y4
-	VPSRLQ      $0x34, Y4, Y5
-	VORPD       Y1, Y5, Y5
-	VSUBPD      constants<>+2640(SB), Y5, Y5
-	VANDPD      constants<>+2576(SB), Y4, Y4
-	VPADDQ      constants<>+2512(SB), Y4, Y4
-	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+2032(SB), Y4, Y6
-	VDIVPD      Y6, Y4, Y6
-	VMULPD      Y6, Y6, Y7
-	VMULPD      Y7, Y7, Y8
-	VMOVUPD     constants<>+1744(SB), Y9
-	VFMADD213PD constants<>+1680(SB), Y8, Y9
-	VFMADD213PD constants<>+1616(SB), Y8, Y9
-	VFMADD213PD constants<>+1552(SB), Y8, Y9
-	VMOVUPD     constants<>+1712(SB), Y10
-	VFMADD213PD constants<>+1648(SB), Y8, Y10
-	VFMADD213PD constants<>+1584(SB), Y8, Y10
-	VMULPD      Y3, Y4, Y11
-	VMULPD      Y4, Y11, Y11
-	VMOVAPD     Y11, Y12
-	VFMADD231PD Y10, Y8, Y12
-	VFMADD231PD Y9, Y7, Y12
-	VMULPD      constants<>+2384(SB), Y5, Y8
-	VFMADD231PD Y12, Y6, Y8
-	VSUBPD      Y8, Y11, Y11
-	VSUBPD      Y4, Y11, Y11
-	VFMSUB132PD constants<>+2352(SB), Y11, Y5
-	VMOVAPD     Y5, Y4
 
 done1310:
 	VMOVUPD Y4, (AX)(BX*8)
@@ -22905,8 +23083,40 @@ rest1308:
 	VORPD       Y6, Y4, Y4
 	VMOVMSKPD   Y4, CX
 	TESTL       CX, CX
-	JZ          quick1312
-	VMOVAPD     Y5, Y4
+	JNZ         slow1312
+	VPADDQ      Y0, Y5, Y5
+	VPSRLQ      $0x34, Y5, Y0
+	VORPD       Y1, Y0, Y0
+	VSUBPD      constants<>+2640(SB), Y0, Y0
+	VANDPD      constants<>+2576(SB), Y5, Y5
+	VPADDQ      constants<>+2512(SB), Y5, Y5
+	VSUBPD      Y2, Y5, Y5
+	VADDPD      constants<>+2032(SB), Y5, Y1
+	VDIVPD      Y1, Y5, Y1
+	VMULPD      Y1, Y1, Y2
+	VMULPD      Y2, Y2, Y4
+	VMOVUPD     constants<>+1744(SB), Y6
+	VFMADD213PD constants<>+1680(SB), Y4, Y6
+	VFMADD213PD constants<>+1616(SB), Y4, Y6
+	VFMADD213PD constants<>+1552(SB), Y4, Y6
+	VMOVUPD     constants<>+1712(SB), Y7
+	VFMADD213PD constants<>+1648(SB), Y4, Y7
+	VFMADD213PD constants<>+1584(SB), Y4, Y7
+	VMULPD      Y3, Y5, Y3
+	VMULPD      Y5, Y3, Y3
+	VMOVUPD     Y3, Y8
+	VFMADD231PD Y7, Y4, Y8
+	VFMADD231PD Y6, Y2, Y8
+	VMULPD      constants<>+2384(SB), Y0, Y4
+	VFMADD231PD Y8, Y1, Y4
+	VSUBPD      Y4, Y3, Y3
+	VSUBPD      Y5, Y3, Y3
+	VFMSUB132PD constants<>+2352(SB), Y3, Y0
+	VMOVUPD     Y0, Y0
+	JMP         done1313
+
+slow1312:
+	VMOVUPD     Y5, Y4
 	VCMPPD      $0x19, constants<>+2416(SB), Y5, Y7
 	VMULPD      constants<>+2448(SB), Y5, Y6
 	VBLENDVPD   Y7, Y6, Y5, Y5
@@ -22932,7 +23142,7 @@ rest1308:
 	VFMADD213PD constants<>+1584(SB), Y6, Y8
 	VMULPD      Y3, Y5, Y3
 	VMULPD      Y5, Y3, Y3
-	VMOVAPD     Y3, Y9
+	VMOVUPD     Y3, Y9
 	VFMADD231PD Y8, Y6, Y9
 	VFMADD231PD Y7, Y2, Y9
 	VMULPD      constants<>+2384(SB), Y0, Y6
@@ -22940,7 +23150,7 @@ rest1308:
 	VSUBPD      Y6, Y3, Y3
 	VSUBPD      Y5, Y3, Y3
 	VFMSUB132PD constants<>+2352(SB), Y3, Y0
-	VMOVAPD     Y0, Y0
+	VMOVUPD     Y0, Y0
 	VXORPD      Y1, Y1, Y1
 	VCMPPD      $0x00, Y1, Y4, Y7
 	VBLENDVPD   Y7, constants<>+1776(SB), Y0, Y0
@@ -22948,38 +23158,6 @@ rest1308:
 	VBLENDVPD   Y7, constants<>+1808(SB), Y0, Y0
 	VCMPPD      $0x19, Y1, Y4, Y7
 	VBLENDVPD   Y7, constants<>+1840(SB), Y0, Y0
-	JMP         done1313
-
-quick1312:
-	VPADDQ      Y0, Y5, Y5
-	VPSRLQ      $0x34, Y5, Y0
-	VORPD       Y1, Y0, Y0
-	VSUBPD      constants<>+2640(SB), Y0, Y0
-	VANDPD      constants<>+2576(SB), Y5, Y5
-	VPADDQ      constants<>+2512(SB), Y5, Y5
-	VSUBPD      Y2, Y5, Y5
-	VADDPD      constants<>+2032(SB), Y5, Y1
-	VDIVPD      Y1, Y5, Y1
-	VMULPD      Y1, Y1, Y2
-	VMULPD      Y2, Y2, Y4
-	VMOVUPD     constants<>+1744(SB), Y6
-	VFMADD213PD constants<>+1680(SB), Y4, Y6
-	VFMADD213PD constants<>+1616(SB), Y4, Y6
-	VFMADD213PD constants<>+1552(SB), Y4, Y6
-	VMOVUPD     constants<>+1712(SB), Y7
-	VFMADD213PD constants<>+1648(SB), Y4, Y7
-	VFMADD213PD constants<>+1584(SB), Y4, Y7
-	VMULPD      Y3, Y5, Y3
-	VMULPD      Y5, Y3, Y3
-	VMOVAPD     Y3, Y8
-	VFMADD231PD Y7, Y4, Y8
-	VFMADD231PD Y6, Y2, Y8
-	VMULPD      constants<>+2384(SB), Y0, Y4
-	VFMADD231PD Y8, Y1, Y4
-	VSUBPD      Y4, Y3, Y3
-	VSUBPD      Y5, Y3, Y3
-	VFMSUB132PD constants<>+2352(SB), Y3, Y0
-	VMOVAPD     Y0, Y0
 
 done1313:
 	CMPQ    DX, $0x04
@@ -23004,6 +23182,9473 @@ done1311:
 	VZEROUPPER
 	RET
 
+// func vectorTable256(out []float64, weight []float64, values []float64)
+// Requires: AVX, FMA3
+TEXT ·vectorTable256(SB), $0-72
+	MOVQ out_base+0(FP), AX
+	MOVQ out_len+8(FP), CX
+	MOVQ weight_base+24(FP), DX
+	MOVQ weight_len+32(FP), BX
+	MOVQ values_base+48(FP), SI
+	MOVQ CX, DI
+	SHLQ $0x03, DI
+	LEAQ (DI)(DI*2), R8
+	XORQ R9, R9
+	MOVQ CX, R11
+	CMPQ R11, $0x00000020
+	JLT  rest1318
+
+panel1317:
+	MOVQ   DX, CX
+	LEAQ   (SI)(R9*1), R10
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	MOVQ   BX, R12
+	CMPQ   R12, $0x00000001
+	JLT    rows1321
+
+row1320:
+	VBROADCASTSD (CX), Y8
+	VFMADD231PD  (R10), Y8, Y0
+	VFMADD231PD  32(R10), Y8, Y1
+	VFMADD231PD  64(R10), Y8, Y2
+	VFMADD231PD  96(R10), Y8, Y3
+	VFMADD231PD  128(R10), Y8, Y4
+	VFMADD231PD  160(R10), Y8, Y5
+	VFMADD231PD  192(R10), Y8, Y6
+	VFMADD231PD  224(R10), Y8, Y7
+	ADDQ         $0x00000008, CX
+	ADDQ         DI, R10
+	SUBQ         $0x00000001, R12
+	CMPQ         R12, $0x00000001
+	JGE          row1320
+
+rows1321:
+	VMOVUPD Y0, (AX)(R9*1)
+	VMOVUPD Y1, 32(AX)(R9*1)
+	VMOVUPD Y2, 64(AX)(R9*1)
+	VMOVUPD Y3, 96(AX)(R9*1)
+	VMOVUPD Y4, 128(AX)(R9*1)
+	VMOVUPD Y5, 160(AX)(R9*1)
+	VMOVUPD Y6, 192(AX)(R9*1)
+	VMOVUPD Y7, 224(AX)(R9*1)
+	ADDQ    $0x00000100, R9
+	SUBQ    $0x00000020, R11
+	CMPQ    R11, $0x00000020
+	JGE     panel1317
+
+rest1318:
+	TESTQ   R11, R11
+	JZ      done1319
+	CMPQ    R11, $0x00000004
+	JGT     wider1322
+	LEAQ    constants<>+672(SB), CX
+	MOVQ    R11, R10
+	NEGQ    R10
+	VMOVUPD (CX)(R10*8), Y0
+	MOVQ    DX, CX
+	LEAQ    (SI)(R9*1), R10
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	MOVQ    BX, DX
+	CMPQ    DX, $0x00000004
+	JLT     rows1324
+
+row1323:
+	VBROADCASTSD (CX), Y5
+	VMASKMOVPD   (R10), Y0, Y6
+	VFMADD231PD  Y6, Y5, Y1
+	VBROADCASTSD 8(CX), Y5
+	VMASKMOVPD   (R10)(DI*1), Y0, Y6
+	VFMADD231PD  Y6, Y5, Y2
+	VBROADCASTSD 16(CX), Y5
+	VMASKMOVPD   (R10)(DI*2), Y0, Y6
+	VFMADD231PD  Y6, Y5, Y3
+	VBROADCASTSD 24(CX), Y5
+	VMASKMOVPD   (R10)(R8*1), Y0, Y6
+	VFMADD231PD  Y6, Y5, Y4
+	ADDQ         $0x00000020, CX
+	LEAQ         (R10)(DI*4), R10
+	SUBQ         $0x00000004, DX
+	CMPQ         DX, $0x00000004
+	JGE          row1323
+
+rows1324:
+	CMPQ DX, $0x00000001
+	JLT  rows1326
+
+row1325:
+	VBROADCASTSD (CX), Y5
+	VMASKMOVPD   (R10), Y0, Y6
+	VFMADD231PD  Y6, Y5, Y1
+	ADDQ         $0x00000008, CX
+	ADDQ         DI, R10
+	SUBQ         $0x00000001, DX
+	CMPQ         DX, $0x00000001
+	JGE          row1325
+
+rows1326:
+	VADDPD  Y3, Y1, Y1
+	VADDPD  Y4, Y2, Y2
+	VADDPD  Y2, Y1, Y1
+	CMPQ    R11, $0x04
+	JLT     partial1327
+	VMOVUPD Y1, (AX)(R9*1)
+	JMP     stored1329
+
+partial1327:
+	CMPQ         R11, $0x02
+	JLT          single1328
+	VMOVUPD      X1, (AX)(R9*1)
+	JEQ          stored1329
+	VEXTRACTF128 $0x01, Y1, X0
+	VMOVSD       X0, 16(AX)(R9*1)
+	JMP          stored1329
+
+single1328:
+	VMOVSD X1, (AX)(R9*1)
+
+stored1329:
+	JMP done1319
+
+wider1322:
+	CMPQ    R11, $0x00000008
+	JGT     wider1330
+	SUBQ    $0x00000004, R11
+	LEAQ    constants<>+672(SB), CX
+	MOVQ    R11, R10
+	NEGQ    R10
+	VMOVUPD (CX)(R10*8), Y0
+	MOVQ    DX, CX
+	LEAQ    (SI)(R9*1), R10
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VXORPD  Y8, Y8, Y8
+	MOVQ    BX, DX
+	CMPQ    DX, $0x00000004
+	JLT     rows1332
+
+row1331:
+	VBROADCASTSD (CX), Y9
+	VFMADD231PD  (R10), Y9, Y1
+	VMASKMOVPD   32(R10), Y0, Y10
+	VFMADD231PD  Y10, Y9, Y2
+	VBROADCASTSD 8(CX), Y9
+	VFMADD231PD  (R10)(DI*1), Y9, Y3
+	VMASKMOVPD   32(R10)(DI*1), Y0, Y10
+	VFMADD231PD  Y10, Y9, Y4
+	VBROADCASTSD 16(CX), Y9
+	VFMADD231PD  (R10)(DI*2), Y9, Y5
+	VMASKMOVPD   32(R10)(DI*2), Y0, Y10
+	VFMADD231PD  Y10, Y9, Y6
+	VBROADCASTSD 24(CX), Y9
+	VFMADD231PD  (R10)(R8*1), Y9, Y7
+	VMASKMOVPD   32(R10)(R8*1), Y0, Y10
+	VFMADD231PD  Y10, Y9, Y8
+	ADDQ         $0x00000020, CX
+	LEAQ         (R10)(DI*4), R10
+	SUBQ         $0x00000004, DX
+	CMPQ         DX, $0x00000004
+	JGE          row1331
+
+rows1332:
+	CMPQ DX, $0x00000001
+	JLT  rows1334
+
+row1333:
+	VBROADCASTSD (CX), Y9
+	VFMADD231PD  (R10), Y9, Y1
+	VMASKMOVPD   32(R10), Y0, Y10
+	VFMADD231PD  Y10, Y9, Y2
+	ADDQ         $0x00000008, CX
+	ADDQ         DI, R10
+	SUBQ         $0x00000001, DX
+	CMPQ         DX, $0x00000001
+	JGE          row1333
+
+rows1334:
+	VADDPD  Y5, Y1, Y1
+	VADDPD  Y6, Y2, Y2
+	VADDPD  Y7, Y3, Y3
+	VADDPD  Y8, Y4, Y4
+	VADDPD  Y3, Y1, Y1
+	VADDPD  Y4, Y2, Y2
+	VMOVUPD Y1, (AX)(R9*1)
+	CMPQ    R11, $0x04
+	JLT     partial1335
+	VMOVUPD Y2, 32(AX)(R9*1)
+	JMP     stored1337
+
+partial1335:
+	CMPQ         R11, $0x02
+	JLT          single1336
+	VMOVUPD      X2, 32(AX)(R9*1)
+	JEQ          stored1337
+	VEXTRACTF128 $0x01, Y2, X0
+	VMOVSD       X0, 48(AX)(R9*1)
+	JMP          stored1337
+
+single1336:
+	VMOVSD X2, 32(AX)(R9*1)
+
+stored1337:
+	JMP done1319
+
+wider1330:
+	CMPQ    R11, $0x0000000c
+	JGT     wider1338
+	SUBQ    $0x00000008, R11
+	LEAQ    constants<>+672(SB), CX
+	MOVQ    R11, R8
+	NEGQ    R8
+	VMOVUPD (CX)(R8*8), Y0
+	MOVQ    DX, CX
+	LEAQ    (SI)(R9*1), R10
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	MOVQ    BX, DX
+	CMPQ    DX, $0x00000002
+	JLT     rows1340
+
+row1339:
+	VBROADCASTSD (CX), Y7
+	VFMADD231PD  (R10), Y7, Y1
+	VFMADD231PD  32(R10), Y7, Y2
+	VMASKMOVPD   64(R10), Y0, Y8
+	VFMADD231PD  Y8, Y7, Y3
+	VBROADCASTSD 8(CX), Y7
+	VFMADD231PD  (R10)(DI*1), Y7, Y4
+	VFMADD231PD  32(R10)(DI*1), Y7, Y5
+	VMASKMOVPD   64(R10)(DI*1), Y0, Y8
+	VFMADD231PD  Y8, Y7, Y6
+	ADDQ         $0x00000010, CX
+	LEAQ         (R10)(DI*2), R10
+	SUBQ         $0x00000002, DX
+	CMPQ         DX, $0x00000002
+	JGE          row1339
+
+rows1340:
+	CMPQ DX, $0x00000001
+	JLT  rows1342
+
+row1341:
+	VBROADCASTSD (CX), Y7
+	VFMADD231PD  (R10), Y7, Y1
+	VFMADD231PD  32(R10), Y7, Y2
+	VMASKMOVPD   64(R10), Y0, Y8
+	VFMADD231PD  Y8, Y7, Y3
+	ADDQ         $0x00000008, CX
+	ADDQ         DI, R10
+	SUBQ         $0x00000001, DX
+	CMPQ         DX, $0x00000001
+	JGE          row1341
+
+rows1342:
+	VADDPD  Y4, Y1, Y1
+	VADDPD  Y5, Y2, Y2
+	VADDPD  Y6, Y3, Y3
+	VMOVUPD Y1, (AX)(R9*1)
+	VMOVUPD Y2, 32(AX)(R9*1)
+	CMPQ    R11, $0x04
+	JLT     partial1343
+	VMOVUPD Y3, 64(AX)(R9*1)
+	JMP     stored1345
+
+partial1343:
+	CMPQ         R11, $0x02
+	JLT          single1344
+	VMOVUPD      X3, 64(AX)(R9*1)
+	JEQ          stored1345
+	VEXTRACTF128 $0x01, Y3, X0
+	VMOVSD       X0, 80(AX)(R9*1)
+	JMP          stored1345
+
+single1344:
+	VMOVSD X3, 64(AX)(R9*1)
+
+stored1345:
+	JMP done1319
+
+wider1338:
+	CMPQ    R11, $0x00000010
+	JGT     wider1346
+	SUBQ    $0x0000000c, R11
+	LEAQ    constants<>+672(SB), CX
+	MOVQ    R11, R8
+	NEGQ    R8
+	VMOVUPD (CX)(R8*8), Y0
+	MOVQ    DX, CX
+	LEAQ    (SI)(R9*1), R10
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VXORPD  Y8, Y8, Y8
+	MOVQ    BX, DX
+	CMPQ    DX, $0x00000002
+	JLT     rows1348
+
+row1347:
+	VBROADCASTSD (CX), Y9
+	VFMADD231PD  (R10), Y9, Y1
+	VFMADD231PD  32(R10), Y9, Y2
+	VFMADD231PD  64(R10), Y9, Y3
+	VMASKMOVPD   96(R10), Y0, Y10
+	VFMADD231PD  Y10, Y9, Y4
+	VBROADCASTSD 8(CX), Y9
+	VFMADD231PD  (R10)(DI*1), Y9, Y5
+	VFMADD231PD  32(R10)(DI*1), Y9, Y6
+	VFMADD231PD  64(R10)(DI*1), Y9, Y7
+	VMASKMOVPD   96(R10)(DI*1), Y0, Y10
+	VFMADD231PD  Y10, Y9, Y8
+	ADDQ         $0x00000010, CX
+	LEAQ         (R10)(DI*2), R10
+	SUBQ         $0x00000002, DX
+	CMPQ         DX, $0x00000002
+	JGE          row1347
+
+rows1348:
+	CMPQ DX, $0x00000001
+	JLT  rows1350
+
+row1349:
+	VBROADCASTSD (CX), Y9
+	VFMADD231PD  (R10), Y9, Y1
+	VFMADD231PD  32(R10), Y9, Y2
+	VFMADD231PD  64(R10), Y9, Y3
+	VMASKMOVPD   96(R10), Y0, Y10
+	VFMADD231PD  Y10, Y9, Y4
+	ADDQ         $0x00000008, CX
+	ADDQ         DI, R10
+	SUBQ         $0x00000001, DX
+	CMPQ         DX, $0x00000001
+	JGE          row1349
+
+rows1350:
+	VADDPD  Y5, Y1, Y1
+	VADDPD  Y6, Y2, Y2
+	VADDPD  Y7, Y3, Y3
+	VADDPD  Y8, Y4, Y4
+	VMOVUPD Y1, (AX)(R9*1)
+	VMOVUPD Y2, 32(AX)(R9*1)
+	VMOVUPD Y3, 64(AX)(R9*1)
+	CMPQ    R11, $0x04
+	JLT     partial1351
+	VMOVUPD Y4, 96(AX)(R9*1)
+	JMP     stored1353
+
+partial1351:
+	CMPQ         R11, $0x02
+	JLT          single1352
+	VMOVUPD      X4, 96(AX)(R9*1)
+	JEQ          stored1353
+	VEXTRACTF128 $0x01, Y4, X0
+	VMOVSD       X0, 112(AX)(R9*1)
+	JMP          stored1353
+
+single1352:
+	VMOVSD X4, 96(AX)(R9*1)
+
+stored1353:
+	JMP done1319
+
+wider1346:
+	CMPQ    R11, $0x00000014
+	JGT     wider1354
+	SUBQ    $0x00000010, R11
+	LEAQ    constants<>+672(SB), CX
+	MOVQ    R11, R8
+	NEGQ    R8
+	VMOVUPD (CX)(R8*8), Y0
+	MOVQ    DX, CX
+	LEAQ    (SI)(R9*1), R10
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	MOVQ    BX, DX
+	CMPQ    DX, $0x00000001
+	JLT     rows1356
+
+row1355:
+	VBROADCASTSD (CX), Y6
+	VFMADD231PD  (R10), Y6, Y1
+	VFMADD231PD  32(R10), Y6, Y2
+	VFMADD231PD  64(R10), Y6, Y3
+	VFMADD231PD  96(R10), Y6, Y4
+	VMASKMOVPD   128(R10), Y0, Y7
+	VFMADD231PD  Y7, Y6, Y5
+	ADDQ         $0x00000008, CX
+	ADDQ         DI, R10
+	SUBQ         $0x00000001, DX
+	CMPQ         DX, $0x00000001
+	JGE          row1355
+
+rows1356:
+	VMOVUPD Y1, (AX)(R9*1)
+	VMOVUPD Y2, 32(AX)(R9*1)
+	VMOVUPD Y3, 64(AX)(R9*1)
+	VMOVUPD Y4, 96(AX)(R9*1)
+	CMPQ    R11, $0x04
+	JLT     partial1357
+	VMOVUPD Y5, 128(AX)(R9*1)
+	JMP     stored1359
+
+partial1357:
+	CMPQ         R11, $0x02
+	JLT          single1358
+	VMOVUPD      X5, 128(AX)(R9*1)
+	JEQ          stored1359
+	VEXTRACTF128 $0x01, Y5, X0
+	VMOVSD       X0, 144(AX)(R9*1)
+	JMP          stored1359
+
+single1358:
+	VMOVSD X5, 128(AX)(R9*1)
+
+stored1359:
+	JMP done1319
+
+wider1354:
+	CMPQ    R11, $0x00000018
+	JGT     wider1360
+	SUBQ    $0x00000014, R11
+	LEAQ    constants<>+672(SB), CX
+	MOVQ    R11, R8
+	NEGQ    R8
+	VMOVUPD (CX)(R8*8), Y0
+	MOVQ    DX, CX
+	LEAQ    (SI)(R9*1), R10
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	MOVQ    BX, DX
+	CMPQ    DX, $0x00000001
+	JLT     rows1362
+
+row1361:
+	VBROADCASTSD (CX), Y7
+	VFMADD231PD  (R10), Y7, Y1
+	VFMADD231PD  32(R10), Y7, Y2
+	VFMADD231PD  64(R10), Y7, Y3
+	VFMADD231PD  96(R10), Y7, Y4
+	VFMADD231PD  128(R10), Y7, Y5
+	VMASKMOVPD   160(R10), Y0, Y8
+	VFMADD231PD  Y8, Y7, Y6
+	ADDQ         $0x00000008, CX
+	ADDQ         DI, R10
+	SUBQ         $0x00000001, DX
+	CMPQ         DX, $0x00000001
+	JGE          row1361
+
+rows1362:
+	VMOVUPD Y1, (AX)(R9*1)
+	VMOVUPD Y2, 32(AX)(R9*1)
+	VMOVUPD Y3, 64(AX)(R9*1)
+	VMOVUPD Y4, 96(AX)(R9*1)
+	VMOVUPD Y5, 128(AX)(R9*1)
+	CMPQ    R11, $0x04
+	JLT     partial1363
+	VMOVUPD Y6, 160(AX)(R9*1)
+	JMP     stored1365
+
+partial1363:
+	CMPQ         R11, $0x02
+	JLT          single1364
+	VMOVUPD      X6, 160(AX)(R9*1)
+	JEQ          stored1365
+	VEXTRACTF128 $0x01, Y6, X0
+	VMOVSD       X0, 176(AX)(R9*1)
+	JMP          stored1365
+
+single1364:
+	VMOVSD X6, 160(AX)(R9*1)
+
+stored1365:
+	JMP done1319
+
+wider1360:
+	CMPQ    R11, $0x0000001c
+	JGT     wider1366
+	SUBQ    $0x00000018, R11
+	LEAQ    constants<>+672(SB), CX
+	MOVQ    R11, R8
+	NEGQ    R8
+	VMOVUPD (CX)(R8*8), Y0
+	MOVQ    DX, CX
+	LEAQ    (SI)(R9*1), R10
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	MOVQ    BX, DX
+	CMPQ    DX, $0x00000001
+	JLT     rows1368
+
+row1367:
+	VBROADCASTSD (CX), Y8
+	VFMADD231PD  (R10), Y8, Y1
+	VFMADD231PD  32(R10), Y8, Y2
+	VFMADD231PD  64(R10), Y8, Y3
+	VFMADD231PD  96(R10), Y8, Y4
+	VFMADD231PD  128(R10), Y8, Y5
+	VFMADD231PD  160(R10), Y8, Y6
+	VMASKMOVPD   192(R10), Y0, Y9
+	VFMADD231PD  Y9, Y8, Y7
+	ADDQ         $0x00000008, CX
+	ADDQ         DI, R10
+	SUBQ         $0x00000001, DX
+	CMPQ         DX, $0x00000001
+	JGE          row1367
+
+rows1368:
+	VMOVUPD Y1, (AX)(R9*1)
+	VMOVUPD Y2, 32(AX)(R9*1)
+	VMOVUPD Y3, 64(AX)(R9*1)
+	VMOVUPD Y4, 96(AX)(R9*1)
+	VMOVUPD Y5, 128(AX)(R9*1)
+	VMOVUPD Y6, 160(AX)(R9*1)
+	CMPQ    R11, $0x04
+	JLT     partial1369
+	VMOVUPD Y7, 192(AX)(R9*1)
+	JMP     stored1371
+
+partial1369:
+	CMPQ         R11, $0x02
+	JLT          single1370
+	VMOVUPD      X7, 192(AX)(R9*1)
+	JEQ          stored1371
+	VEXTRACTF128 $0x01, Y7, X0
+	VMOVSD       X0, 208(AX)(R9*1)
+	JMP          stored1371
+
+single1370:
+	VMOVSD X7, 192(AX)(R9*1)
+
+stored1371:
+	JMP done1319
+
+wider1366:
+	SUBQ    $0x0000001c, R11
+	LEAQ    constants<>+672(SB), CX
+	MOVQ    R11, R8
+	NEGQ    R8
+	VMOVUPD (CX)(R8*8), Y0
+	MOVQ    DX, CX
+	LEAQ    (SI)(R9*1), R10
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VXORPD  Y8, Y8, Y8
+	MOVQ    BX, DX
+	CMPQ    DX, $0x00000001
+	JLT     rows1374
+
+row1373:
+	VBROADCASTSD (CX), Y9
+	VFMADD231PD  (R10), Y9, Y1
+	VFMADD231PD  32(R10), Y9, Y2
+	VFMADD231PD  64(R10), Y9, Y3
+	VFMADD231PD  96(R10), Y9, Y4
+	VFMADD231PD  128(R10), Y9, Y5
+	VFMADD231PD  160(R10), Y9, Y6
+	VFMADD231PD  192(R10), Y9, Y7
+	VMASKMOVPD   224(R10), Y0, Y10
+	VFMADD231PD  Y10, Y9, Y8
+	ADDQ         $0x00000008, CX
+	ADDQ         DI, R10
+	SUBQ         $0x00000001, DX
+	CMPQ         DX, $0x00000001
+	JGE          row1373
+
+rows1374:
+	VMOVUPD Y1, (AX)(R9*1)
+	VMOVUPD Y2, 32(AX)(R9*1)
+	VMOVUPD Y3, 64(AX)(R9*1)
+	VMOVUPD Y4, 96(AX)(R9*1)
+	VMOVUPD Y5, 128(AX)(R9*1)
+	VMOVUPD Y6, 160(AX)(R9*1)
+	VMOVUPD Y7, 192(AX)(R9*1)
+	CMPQ    R11, $0x04
+	JLT     partial1375
+	VMOVUPD Y8, 224(AX)(R9*1)
+	JMP     stored1377
+
+partial1375:
+	CMPQ         R11, $0x02
+	JLT          single1376
+	VMOVUPD      X8, 224(AX)(R9*1)
+	JEQ          stored1377
+	VEXTRACTF128 $0x01, Y8, X0
+	VMOVSD       X0, 240(AX)(R9*1)
+	JMP          stored1377
+
+single1376:
+	VMOVSD X8, 224(AX)(R9*1)
+
+stored1377:
+done1319:
+	VZEROUPPER
+	RET
+
+// func tableVector256(out []float64, weight []float64, values []float64)
+// Requires: AVX, FMA3
+TEXT ·tableVector256(SB), $0-72
+	MOVQ out_base+0(FP), AX
+	MOVQ out_len+8(FP), CX
+	MOVQ weight_base+24(FP), DX
+	MOVQ weight_len+32(FP), BX
+	MOVQ values_base+48(FP), SI
+	MOVQ BX, DI
+	SHLQ $0x03, DI
+	LEAQ (DI)(DI*2), R8
+	LEAQ (DI)(DI*4), R9
+	LEAQ (R8)(DI*4), R10
+	CMPQ CX, $0x00000008
+	JLT  rest1379
+
+block1378:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	MOVQ   DX, R11
+	MOVQ   SI, R12
+	XORQ   R13, R13
+	MOVQ   BX, R14
+	CMPQ   R14, $0x00000004
+	JLT    rest1382
+
+whole1381:
+	VMOVUPD     (R11), Y8
+	VFMADD231PD (R12), Y8, Y0
+	VFMADD231PD (R12)(DI*1), Y8, Y1
+	VFMADD231PD (R12)(DI*2), Y8, Y2
+	VFMADD231PD (R12)(R8*1), Y8, Y3
+	VFMADD231PD (R12)(DI*4), Y8, Y4
+	VFMADD231PD (R12)(R9*1), Y8, Y5
+	VFMADD231PD (R12)(R8*2), Y8, Y6
+	VFMADD231PD (R12)(R10*1), Y8, Y7
+	ADDQ        $0x00000020, R11
+	ADDQ        $0x00000020, R12
+	ADDQ        $0x00000004, R13
+	SUBQ        $0x00000004, R14
+	CMPQ        R14, $0x00000004
+	JGE         whole1381
+
+rest1382:
+	TESTQ       R14, R14
+	JZ          done1384
+	LEAQ        constants<>+672(SB), R13
+	NEGQ        R14
+	VMOVUPD     (R13)(R14*8), Y8
+	VMASKMOVPD  (R11), Y8, Y9
+	VMASKMOVPD  (R12), Y8, Y10
+	VFMADD231PD Y10, Y9, Y0
+	VMASKMOVPD  (R12)(DI*1), Y8, Y10
+	VFMADD231PD Y10, Y9, Y1
+	VMASKMOVPD  (R12)(DI*2), Y8, Y10
+	VFMADD231PD Y10, Y9, Y2
+	VMASKMOVPD  (R12)(R8*1), Y8, Y10
+	VFMADD231PD Y10, Y9, Y3
+	VMASKMOVPD  (R12)(DI*4), Y8, Y10
+	VFMADD231PD Y10, Y9, Y4
+	VMASKMOVPD  (R12)(R9*1), Y8, Y10
+	VFMADD231PD Y10, Y9, Y5
+	VMASKMOVPD  (R12)(R8*2), Y8, Y10
+	VFMADD231PD Y10, Y9, Y6
+	VMASKMOVPD  (R12)(R10*1), Y8, Y8
+	VFMADD231PD Y8, Y9, Y7
+
+done1384:
+	VUNPCKHPD  Y1, Y0, Y8
+	VUNPCKLPD  Y1, Y0, Y0
+	VADDPD     Y8, Y0, Y0
+	VUNPCKHPD  Y3, Y2, Y1
+	VUNPCKLPD  Y3, Y2, Y2
+	VADDPD     Y1, Y2, Y2
+	VPERM2F128 $0x31, Y2, Y0, Y1
+	VPERM2F128 $0x20, Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VUNPCKHPD  Y5, Y4, Y1
+	VUNPCKLPD  Y5, Y4, Y4
+	VADDPD     Y1, Y4, Y4
+	VUNPCKHPD  Y7, Y6, Y1
+	VUNPCKLPD  Y7, Y6, Y6
+	VADDPD     Y1, Y6, Y6
+	VPERM2F128 $0x31, Y6, Y4, Y1
+	VPERM2F128 $0x20, Y6, Y4, Y4
+	VADDPD     Y1, Y4, Y4
+	VMOVUPD    Y0, (AX)
+	VMOVUPD    Y4, 32(AX)
+	ADDQ       $0x00000040, AX
+	LEAQ       (SI)(DI*8), SI
+	SUBQ       $0x00000008, CX
+	CMPQ       CX, $0x00000008
+	JGE        block1378
+
+rest1379:
+	TESTQ  CX, CX
+	JZ     done1380
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	MOVQ   DX, R11
+	MOVQ   SI, R12
+	XORQ   DX, DX
+	CMPQ   BX, $0x00000004
+	JLT    rest1387
+
+whole1386:
+	VMOVUPD     (R11), Y8
+	VFMADD231PD (R12), Y8, Y0
+	CMPQ        CX, $0x00000001
+	JLE         column1388
+	VFMADD231PD (R12)(DI*1), Y8, Y1
+	CMPQ        CX, $0x00000002
+	JLE         column1388
+	VFMADD231PD (R12)(DI*2), Y8, Y2
+	CMPQ        CX, $0x00000003
+	JLE         column1388
+	VFMADD231PD (R12)(R8*1), Y8, Y3
+	CMPQ        CX, $0x00000004
+	JLE         column1388
+	VFMADD231PD (R12)(DI*4), Y8, Y4
+	CMPQ        CX, $0x00000005
+	JLE         column1388
+	VFMADD231PD (R12)(R9*1), Y8, Y5
+	CMPQ        CX, $0x00000006
+	JLE         column1388
+	VFMADD231PD (R12)(R8*2), Y8, Y6
+	CMPQ        CX, $0x00000007
+	JLE         column1388
+	VFMADD231PD (R12)(R10*1), Y8, Y7
+
+column1388:
+	ADDQ $0x00000020, R11
+	ADDQ $0x00000020, R12
+	ADDQ $0x00000004, DX
+	SUBQ $0x00000004, BX
+	CMPQ BX, $0x00000004
+	JGE  whole1386
+
+rest1387:
+	TESTQ       BX, BX
+	JZ          done1389
+	LEAQ        constants<>+672(SB), DX
+	NEGQ        BX
+	VMOVUPD     (DX)(BX*8), Y8
+	VMASKMOVPD  (R11), Y8, Y9
+	VMASKMOVPD  (R12), Y8, Y10
+	VFMADD231PD Y10, Y9, Y0
+	CMPQ        CX, $0x00000001
+	JLE         column1390
+	VMASKMOVPD  (R12)(DI*1), Y8, Y10
+	VFMADD231PD Y10, Y9, Y1
+	CMPQ        CX, $0x00000002
+	JLE         column1390
+	VMASKMOVPD  (R12)(DI*2), Y8, Y10
+	VFMADD231PD Y10, Y9, Y2
+	CMPQ        CX, $0x00000003
+	JLE         column1390
+	VMASKMOVPD  (R12)(R8*1), Y8, Y10
+	VFMADD231PD Y10, Y9, Y3
+	CMPQ        CX, $0x00000004
+	JLE         column1390
+	VMASKMOVPD  (R12)(DI*4), Y8, Y10
+	VFMADD231PD Y10, Y9, Y4
+	CMPQ        CX, $0x00000005
+	JLE         column1390
+	VMASKMOVPD  (R12)(R9*1), Y8, Y10
+	VFMADD231PD Y10, Y9, Y5
+	CMPQ        CX, $0x00000006
+	JLE         column1390
+	VMASKMOVPD  (R12)(R8*2), Y8, Y10
+	VFMADD231PD Y10, Y9, Y6
+	CMPQ        CX, $0x00000007
+	JLE         column1390
+	VMASKMOVPD  (R12)(R10*1), Y8, Y8
+	VFMADD231PD Y8, Y9, Y7
+
+column1390:
+done1389:
+	VUNPCKHPD  Y1, Y0, Y8
+	VUNPCKLPD  Y1, Y0, Y0
+	VADDPD     Y8, Y0, Y0
+	VUNPCKHPD  Y3, Y2, Y1
+	VUNPCKLPD  Y3, Y2, Y2
+	VADDPD     Y1, Y2, Y2
+	VPERM2F128 $0x31, Y2, Y0, Y1
+	VPERM2F128 $0x20, Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VUNPCKHPD  Y5, Y4, Y1
+	VUNPCKLPD  Y5, Y4, Y4
+	VADDPD     Y1, Y4, Y4
+	VUNPCKHPD  Y7, Y6, Y1
+	VUNPCKLPD  Y7, Y6, Y6
+	VADDPD     Y1, Y6, Y6
+	VPERM2F128 $0x31, Y6, Y4, Y1
+	VPERM2F128 $0x20, Y6, Y4, Y4
+	VADDPD     Y1, Y4, Y4
+	VMOVUPD    Y0, Y0
+	CMPQ       CX, $0x00000004
+	JLE        few1391
+	VMOVUPD    Y0, (AX)
+	VMOVUPD    Y4, Y0
+	ADDQ       $0x00000020, AX
+	SUBQ       $0x00000004, CX
+
+few1391:
+	CMPQ    CX, $0x04
+	JLT     partial1392
+	VMOVUPD Y0, (AX)
+	JMP     stored1394
+
+partial1392:
+	CMPQ         CX, $0x02
+	JLT          single1393
+	VMOVUPD      X0, (AX)
+	JEQ          stored1394
+	VEXTRACTF128 $0x01, Y0, X0
+	VMOVSD       X0, 16(AX)
+	JMP          stored1394
+
+single1393:
+	VMOVSD X0, (AX)
+
+stored1394:
+done1380:
+	VZEROUPPER
+	RET
+
+// func multiplyMatrix256(dst []float64, f []float64, w []float64, rows int, d int, k int)
+// Requires: AVX, FMA3
+TEXT ·multiplyMatrix256(SB), $0-96
+	MOVQ k+88(FP), AX
+	SHLQ $0x03, AX
+	MOVQ d+80(FP), CX
+	SHLQ $0x03, CX
+	MOVQ k+88(FP), DX
+	XORQ R8, R8
+	MOVQ DX, R9
+	CMPQ R9, $0x00000008
+	JLT  rest1396
+
+panel1395:
+	MOVQ f_base+24(FP), DX
+	MOVQ dst_base+0(FP), DI
+	ADDQ R8, DI
+	MOVQ rows+72(FP), R10
+	CMPQ R10, $0x00000006
+	JLT  tiles1399
+
+tile1398:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done1401
+
+again1400:
+	VMOVUPD      (BX), Y12
+	VMOVUPD      32(BX), Y13
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Y14
+	VFMADD231PD  Y12, Y14, Y0
+	VFMADD231PD  Y13, Y14, Y1
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Y14
+	VFMADD231PD  Y12, Y14, Y2
+	VFMADD231PD  Y13, Y14, Y3
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Y14
+	VFMADD231PD  Y12, Y14, Y4
+	VFMADD231PD  Y13, Y14, Y5
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Y14
+	VFMADD231PD  Y12, Y14, Y6
+	VFMADD231PD  Y13, Y14, Y7
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Y14
+	VFMADD231PD  Y12, Y14, Y8
+	VFMADD231PD  Y13, Y14, Y9
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Y14
+	VFMADD231PD  Y12, Y14, Y10
+	VFMADD231PD  Y13, Y14, Y11
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again1400
+
+done1401:
+	MOVQ    CX, SI
+	IMUL3Q  $0x05, SI, SI
+	ADDQ    SI, DX
+	VMOVUPD Y0, (DI)
+	VMOVUPD Y1, 32(DI)
+	ADDQ    AX, DI
+	VMOVUPD Y2, (DI)
+	VMOVUPD Y3, 32(DI)
+	ADDQ    AX, DI
+	VMOVUPD Y4, (DI)
+	VMOVUPD Y5, 32(DI)
+	ADDQ    AX, DI
+	VMOVUPD Y6, (DI)
+	VMOVUPD Y7, 32(DI)
+	ADDQ    AX, DI
+	VMOVUPD Y8, (DI)
+	VMOVUPD Y9, 32(DI)
+	ADDQ    AX, DI
+	VMOVUPD Y10, (DI)
+	VMOVUPD Y11, 32(DI)
+	ADDQ    AX, DI
+	SUBQ    $0x00000006, R10
+	CMPQ    R10, $0x00000006
+	JGE     tile1398
+
+tiles1399:
+	CMPQ R10, $0x00000002
+	JLT  tiles1403
+
+tile1402:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done1405
+
+again1404:
+	VMOVUPD      (BX), Y4
+	VMOVUPD      32(BX), Y5
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Y6
+	VFMADD231PD  Y4, Y6, Y0
+	VFMADD231PD  Y5, Y6, Y1
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Y6
+	VFMADD231PD  Y4, Y6, Y2
+	VFMADD231PD  Y5, Y6, Y3
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again1404
+
+done1405:
+	MOVQ    CX, SI
+	IMUL3Q  $0x01, SI, SI
+	ADDQ    SI, DX
+	VMOVUPD Y0, (DI)
+	VMOVUPD Y1, 32(DI)
+	ADDQ    AX, DI
+	VMOVUPD Y2, (DI)
+	VMOVUPD Y3, 32(DI)
+	ADDQ    AX, DI
+	SUBQ    $0x00000002, R10
+	CMPQ    R10, $0x00000002
+	JGE     tile1402
+
+tiles1403:
+	CMPQ R10, $0x00000001
+	JLT  tiles1407
+
+tile1406:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done1409
+
+again1408:
+	VMOVUPD      (BX), Y2
+	VMOVUPD      32(BX), Y3
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Y4
+	VFMADD231PD  Y2, Y4, Y0
+	VFMADD231PD  Y3, Y4, Y1
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again1408
+
+done1409:
+	VMOVUPD Y0, (DI)
+	VMOVUPD Y1, 32(DI)
+	ADDQ    AX, DI
+	SUBQ    $0x00000001, R10
+	CMPQ    R10, $0x00000001
+	JGE     tile1406
+
+tiles1407:
+	ADDQ $0x00000040, R8
+	SUBQ $0x00000008, R9
+	CMPQ R9, $0x00000008
+	JGE  panel1395
+
+rest1396:
+	TESTQ   R9, R9
+	JZ      done1397
+	CMPQ    R9, $0x00000004
+	JGT     wider1410
+	LEAQ    constants<>+672(SB), DX
+	MOVQ    R9, BX
+	NEGQ    BX
+	VMOVUPD (DX)(BX*8), Y0
+	MOVQ    f_base+24(FP), DX
+	MOVQ    dst_base+0(FP), DI
+	ADDQ    R8, DI
+	MOVQ    rows+72(FP), R10
+	CMPQ    R10, $0x00000006
+	JLT     tiles1412
+
+tile1411:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done1414
+
+again1413:
+	VMASKMOVPD   (BX), Y0, Y7
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Y8
+	VFMADD231PD  Y7, Y8, Y1
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Y8
+	VFMADD231PD  Y7, Y8, Y2
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Y8
+	VFMADD231PD  Y7, Y8, Y3
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Y8
+	VFMADD231PD  Y7, Y8, Y4
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Y8
+	VFMADD231PD  Y7, Y8, Y5
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Y8
+	VFMADD231PD  Y7, Y8, Y6
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again1413
+
+done1414:
+	MOVQ    CX, SI
+	IMUL3Q  $0x05, SI, SI
+	ADDQ    SI, DX
+	CMPQ    R9, $0x04
+	JLT     partial1415
+	VMOVUPD Y1, (DI)
+	JMP     stored1417
+
+partial1415:
+	CMPQ         R9, $0x02
+	JLT          single1416
+	VMOVUPD      X1, (DI)
+	JEQ          stored1417
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1417
+
+single1416:
+	VMOVSD X1, (DI)
+
+stored1417:
+	ADDQ    AX, DI
+	CMPQ    R9, $0x04
+	JLT     partial1418
+	VMOVUPD Y2, (DI)
+	JMP     stored1420
+
+partial1418:
+	CMPQ         R9, $0x02
+	JLT          single1419
+	VMOVUPD      X2, (DI)
+	JEQ          stored1420
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1420
+
+single1419:
+	VMOVSD X2, (DI)
+
+stored1420:
+	ADDQ    AX, DI
+	CMPQ    R9, $0x04
+	JLT     partial1421
+	VMOVUPD Y3, (DI)
+	JMP     stored1423
+
+partial1421:
+	CMPQ         R9, $0x02
+	JLT          single1422
+	VMOVUPD      X3, (DI)
+	JEQ          stored1423
+	VEXTRACTF128 $0x01, Y3, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1423
+
+single1422:
+	VMOVSD X3, (DI)
+
+stored1423:
+	ADDQ    AX, DI
+	CMPQ    R9, $0x04
+	JLT     partial1424
+	VMOVUPD Y4, (DI)
+	JMP     stored1426
+
+partial1424:
+	CMPQ         R9, $0x02
+	JLT          single1425
+	VMOVUPD      X4, (DI)
+	JEQ          stored1426
+	VEXTRACTF128 $0x01, Y4, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1426
+
+single1425:
+	VMOVSD X4, (DI)
+
+stored1426:
+	ADDQ    AX, DI
+	CMPQ    R9, $0x04
+	JLT     partial1427
+	VMOVUPD Y5, (DI)
+	JMP     stored1429
+
+partial1427:
+	CMPQ         R9, $0x02
+	JLT          single1428
+	VMOVUPD      X5, (DI)
+	JEQ          stored1429
+	VEXTRACTF128 $0x01, Y5, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1429
+
+single1428:
+	VMOVSD X5, (DI)
+
+stored1429:
+	ADDQ    AX, DI
+	CMPQ    R9, $0x04
+	JLT     partial1430
+	VMOVUPD Y6, (DI)
+	JMP     stored1432
+
+partial1430:
+	CMPQ         R9, $0x02
+	JLT          single1431
+	VMOVUPD      X6, (DI)
+	JEQ          stored1432
+	VEXTRACTF128 $0x01, Y6, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1432
+
+single1431:
+	VMOVSD X6, (DI)
+
+stored1432:
+	ADDQ AX, DI
+	SUBQ $0x00000006, R10
+	CMPQ R10, $0x00000006
+	JGE  tile1411
+
+tiles1412:
+	CMPQ R10, $0x00000002
+	JLT  tiles1434
+
+tile1433:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done1436
+
+again1435:
+	VMASKMOVPD   (BX), Y0, Y3
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Y4
+	VFMADD231PD  Y3, Y4, Y1
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Y4
+	VFMADD231PD  Y3, Y4, Y2
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again1435
+
+done1436:
+	MOVQ    CX, SI
+	IMUL3Q  $0x01, SI, SI
+	ADDQ    SI, DX
+	CMPQ    R9, $0x04
+	JLT     partial1437
+	VMOVUPD Y1, (DI)
+	JMP     stored1439
+
+partial1437:
+	CMPQ         R9, $0x02
+	JLT          single1438
+	VMOVUPD      X1, (DI)
+	JEQ          stored1439
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1439
+
+single1438:
+	VMOVSD X1, (DI)
+
+stored1439:
+	ADDQ    AX, DI
+	CMPQ    R9, $0x04
+	JLT     partial1440
+	VMOVUPD Y2, (DI)
+	JMP     stored1442
+
+partial1440:
+	CMPQ         R9, $0x02
+	JLT          single1441
+	VMOVUPD      X2, (DI)
+	JEQ          stored1442
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1442
+
+single1441:
+	VMOVSD X2, (DI)
+
+stored1442:
+	ADDQ AX, DI
+	SUBQ $0x00000002, R10
+	CMPQ R10, $0x00000002
+	JGE  tile1433
+
+tiles1434:
+	CMPQ R10, $0x00000001
+	JLT  tiles1444
+
+tile1443:
+	VXORPD Y1, Y1, Y1
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), CX
+	TESTQ  CX, CX
+	JLE    done1446
+
+again1445:
+	VMASKMOVPD   (BX), Y0, Y2
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Y3
+	VFMADD231PD  Y2, Y3, Y1
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         CX
+	JNZ          again1445
+
+done1446:
+	CMPQ    R9, $0x04
+	JLT     partial1447
+	VMOVUPD Y1, (DI)
+	JMP     stored1449
+
+partial1447:
+	CMPQ         R9, $0x02
+	JLT          single1448
+	VMOVUPD      X1, (DI)
+	JEQ          stored1449
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1449
+
+single1448:
+	VMOVSD X1, (DI)
+
+stored1449:
+	ADDQ AX, DI
+	SUBQ $0x00000001, R10
+	CMPQ R10, $0x00000001
+	JGE  tile1443
+
+tiles1444:
+	JMP done1397
+
+wider1410:
+	SUBQ    $0x00000004, R9
+	LEAQ    constants<>+672(SB), DX
+	MOVQ    R9, BX
+	NEGQ    BX
+	VMOVUPD (DX)(BX*8), Y0
+	MOVQ    f_base+24(FP), DX
+	MOVQ    dst_base+0(FP), DI
+	ADDQ    R8, DI
+	MOVQ    rows+72(FP), R10
+	CMPQ    R10, $0x00000006
+	JLT     tiles1452
+
+tile1451:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
+	VXORPD Y12, Y12, Y12
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done1454
+
+again1453:
+	VMOVUPD      (BX), Y13
+	VMASKMOVPD   32(BX), Y0, Y14
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Y15
+	VFMADD231PD  Y13, Y15, Y1
+	VFMADD231PD  Y14, Y15, Y2
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Y15
+	VFMADD231PD  Y13, Y15, Y3
+	VFMADD231PD  Y14, Y15, Y4
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Y15
+	VFMADD231PD  Y13, Y15, Y5
+	VFMADD231PD  Y14, Y15, Y6
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Y15
+	VFMADD231PD  Y13, Y15, Y7
+	VFMADD231PD  Y14, Y15, Y8
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Y15
+	VFMADD231PD  Y13, Y15, Y9
+	VFMADD231PD  Y14, Y15, Y10
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Y15
+	VFMADD231PD  Y13, Y15, Y11
+	VFMADD231PD  Y14, Y15, Y12
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again1453
+
+done1454:
+	MOVQ    CX, SI
+	IMUL3Q  $0x05, SI, SI
+	ADDQ    SI, DX
+	VMOVUPD Y1, (DI)
+	CMPQ    R9, $0x04
+	JLT     partial1455
+	VMOVUPD Y2, 32(DI)
+	JMP     stored1457
+
+partial1455:
+	CMPQ         R9, $0x02
+	JLT          single1456
+	VMOVUPD      X2, 32(DI)
+	JEQ          stored1457
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1457
+
+single1456:
+	VMOVSD X2, 32(DI)
+
+stored1457:
+	ADDQ    AX, DI
+	VMOVUPD Y3, (DI)
+	CMPQ    R9, $0x04
+	JLT     partial1458
+	VMOVUPD Y4, 32(DI)
+	JMP     stored1460
+
+partial1458:
+	CMPQ         R9, $0x02
+	JLT          single1459
+	VMOVUPD      X4, 32(DI)
+	JEQ          stored1460
+	VEXTRACTF128 $0x01, Y4, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1460
+
+single1459:
+	VMOVSD X4, 32(DI)
+
+stored1460:
+	ADDQ    AX, DI
+	VMOVUPD Y5, (DI)
+	CMPQ    R9, $0x04
+	JLT     partial1461
+	VMOVUPD Y6, 32(DI)
+	JMP     stored1463
+
+partial1461:
+	CMPQ         R9, $0x02
+	JLT          single1462
+	VMOVUPD      X6, 32(DI)
+	JEQ          stored1463
+	VEXTRACTF128 $0x01, Y6, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1463
+
+single1462:
+	VMOVSD X6, 32(DI)
+
+stored1463:
+	ADDQ    AX, DI
+	VMOVUPD Y7, (DI)
+	CMPQ    R9, $0x04
+	JLT     partial1464
+	VMOVUPD Y8, 32(DI)
+	JMP     stored1466
+
+partial1464:
+	CMPQ         R9, $0x02
+	JLT          single1465
+	VMOVUPD      X8, 32(DI)
+	JEQ          stored1466
+	VEXTRACTF128 $0x01, Y8, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1466
+
+single1465:
+	VMOVSD X8, 32(DI)
+
+stored1466:
+	ADDQ    AX, DI
+	VMOVUPD Y9, (DI)
+	CMPQ    R9, $0x04
+	JLT     partial1467
+	VMOVUPD Y10, 32(DI)
+	JMP     stored1469
+
+partial1467:
+	CMPQ         R9, $0x02
+	JLT          single1468
+	VMOVUPD      X10, 32(DI)
+	JEQ          stored1469
+	VEXTRACTF128 $0x01, Y10, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1469
+
+single1468:
+	VMOVSD X10, 32(DI)
+
+stored1469:
+	ADDQ    AX, DI
+	VMOVUPD Y11, (DI)
+	CMPQ    R9, $0x04
+	JLT     partial1470
+	VMOVUPD Y12, 32(DI)
+	JMP     stored1472
+
+partial1470:
+	CMPQ         R9, $0x02
+	JLT          single1471
+	VMOVUPD      X12, 32(DI)
+	JEQ          stored1472
+	VEXTRACTF128 $0x01, Y12, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1472
+
+single1471:
+	VMOVSD X12, 32(DI)
+
+stored1472:
+	ADDQ AX, DI
+	SUBQ $0x00000006, R10
+	CMPQ R10, $0x00000006
+	JGE  tile1451
+
+tiles1452:
+	CMPQ R10, $0x00000002
+	JLT  tiles1474
+
+tile1473:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done1476
+
+again1475:
+	VMOVUPD      (BX), Y5
+	VMASKMOVPD   32(BX), Y0, Y6
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Y7
+	VFMADD231PD  Y5, Y7, Y1
+	VFMADD231PD  Y6, Y7, Y2
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Y7
+	VFMADD231PD  Y5, Y7, Y3
+	VFMADD231PD  Y6, Y7, Y4
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again1475
+
+done1476:
+	MOVQ    CX, SI
+	IMUL3Q  $0x01, SI, SI
+	ADDQ    SI, DX
+	VMOVUPD Y1, (DI)
+	CMPQ    R9, $0x04
+	JLT     partial1477
+	VMOVUPD Y2, 32(DI)
+	JMP     stored1479
+
+partial1477:
+	CMPQ         R9, $0x02
+	JLT          single1478
+	VMOVUPD      X2, 32(DI)
+	JEQ          stored1479
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1479
+
+single1478:
+	VMOVSD X2, 32(DI)
+
+stored1479:
+	ADDQ    AX, DI
+	VMOVUPD Y3, (DI)
+	CMPQ    R9, $0x04
+	JLT     partial1480
+	VMOVUPD Y4, 32(DI)
+	JMP     stored1482
+
+partial1480:
+	CMPQ         R9, $0x02
+	JLT          single1481
+	VMOVUPD      X4, 32(DI)
+	JEQ          stored1482
+	VEXTRACTF128 $0x01, Y4, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1482
+
+single1481:
+	VMOVSD X4, 32(DI)
+
+stored1482:
+	ADDQ AX, DI
+	SUBQ $0x00000002, R10
+	CMPQ R10, $0x00000002
+	JGE  tile1473
+
+tiles1474:
+	CMPQ R10, $0x00000001
+	JLT  tiles1484
+
+tile1483:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), CX
+	TESTQ  CX, CX
+	JLE    done1486
+
+again1485:
+	VMOVUPD      (BX), Y3
+	VMASKMOVPD   32(BX), Y0, Y4
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Y5
+	VFMADD231PD  Y3, Y5, Y1
+	VFMADD231PD  Y4, Y5, Y2
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         CX
+	JNZ          again1485
+
+done1486:
+	VMOVUPD Y1, (DI)
+	CMPQ    R9, $0x04
+	JLT     partial1487
+	VMOVUPD Y2, 32(DI)
+	JMP     stored1489
+
+partial1487:
+	CMPQ         R9, $0x02
+	JLT          single1488
+	VMOVUPD      X2, 32(DI)
+	JEQ          stored1489
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1489
+
+single1488:
+	VMOVSD X2, 32(DI)
+
+stored1489:
+	ADDQ AX, DI
+	SUBQ $0x00000001, R10
+	CMPQ R10, $0x00000001
+	JGE  tile1483
+
+tiles1484:
+done1397:
+	VZEROUPPER
+	RET
+
+// func scatterMatrix256(w []float64, f []float64, t []float64, rows int, d int, k int)
+// Requires: AVX, FMA3
+TEXT ·scatterMatrix256(SB), $0-96
+	MOVQ k+88(FP), AX
+	SHLQ $0x03, AX
+	MOVQ d+80(FP), CX
+	SHLQ $0x03, CX
+	MOVQ k+88(FP), DX
+	XORQ R8, R8
+	MOVQ DX, R9
+	CMPQ R9, $0x00000008
+	JLT  rest1491
+
+panel1490:
+	MOVQ f_base+24(FP), DX
+	MOVQ w_base+0(FP), DI
+	ADDQ R8, DI
+	MOVQ d+80(FP), R10
+	CMPQ R10, $0x00000005
+	JLT  tiles1494
+
+tile1493:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done1496
+
+again1495:
+	VMOVUPD      (SI), Y10
+	VMOVUPD      32(SI), Y11
+	VBROADCASTSD (BX), Y12
+	VFMADD231PD  Y10, Y12, Y0
+	VFMADD231PD  Y11, Y12, Y1
+	VBROADCASTSD 8(BX), Y12
+	VFMADD231PD  Y10, Y12, Y2
+	VFMADD231PD  Y11, Y12, Y3
+	VBROADCASTSD 16(BX), Y12
+	VFMADD231PD  Y10, Y12, Y4
+	VFMADD231PD  Y11, Y12, Y5
+	VBROADCASTSD 24(BX), Y12
+	VFMADD231PD  Y10, Y12, Y6
+	VFMADD231PD  Y11, Y12, Y7
+	VBROADCASTSD 32(BX), Y12
+	VFMADD231PD  Y10, Y12, Y8
+	VFMADD231PD  Y11, Y12, Y9
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again1495
+
+done1496:
+	VMOVUPD (DI), Y10
+	VADDPD  Y10, Y0, Y0
+	VMOVUPD Y0, (DI)
+	VMOVUPD 32(DI), Y0
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, 32(DI)
+	ADDQ    AX, DI
+	VMOVUPD (DI), Y0
+	VADDPD  Y0, Y2, Y2
+	VMOVUPD Y2, (DI)
+	VMOVUPD 32(DI), Y0
+	VADDPD  Y0, Y3, Y3
+	VMOVUPD Y3, 32(DI)
+	ADDQ    AX, DI
+	VMOVUPD (DI), Y0
+	VADDPD  Y0, Y4, Y4
+	VMOVUPD Y4, (DI)
+	VMOVUPD 32(DI), Y0
+	VADDPD  Y0, Y5, Y5
+	VMOVUPD Y5, 32(DI)
+	ADDQ    AX, DI
+	VMOVUPD (DI), Y0
+	VADDPD  Y0, Y6, Y6
+	VMOVUPD Y6, (DI)
+	VMOVUPD 32(DI), Y0
+	VADDPD  Y0, Y7, Y7
+	VMOVUPD Y7, 32(DI)
+	ADDQ    AX, DI
+	VMOVUPD (DI), Y0
+	VADDPD  Y0, Y8, Y8
+	VMOVUPD Y8, (DI)
+	VMOVUPD 32(DI), Y0
+	VADDPD  Y0, Y9, Y9
+	VMOVUPD Y9, 32(DI)
+	ADDQ    AX, DI
+	ADDQ    $0x00000028, DX
+	SUBQ    $0x00000005, R10
+	CMPQ    R10, $0x00000005
+	JGE     tile1493
+
+tiles1494:
+	CMPQ R10, $0x00000002
+	JLT  tiles1498
+
+tile1497:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done1500
+
+again1499:
+	VMOVUPD      (SI), Y4
+	VMOVUPD      32(SI), Y5
+	VBROADCASTSD (BX), Y6
+	VFMADD231PD  Y4, Y6, Y0
+	VFMADD231PD  Y5, Y6, Y1
+	VBROADCASTSD 8(BX), Y6
+	VFMADD231PD  Y4, Y6, Y2
+	VFMADD231PD  Y5, Y6, Y3
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again1499
+
+done1500:
+	VMOVUPD (DI), Y4
+	VADDPD  Y4, Y0, Y0
+	VMOVUPD Y0, (DI)
+	VMOVUPD 32(DI), Y0
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, 32(DI)
+	ADDQ    AX, DI
+	VMOVUPD (DI), Y0
+	VADDPD  Y0, Y2, Y2
+	VMOVUPD Y2, (DI)
+	VMOVUPD 32(DI), Y0
+	VADDPD  Y0, Y3, Y3
+	VMOVUPD Y3, 32(DI)
+	ADDQ    AX, DI
+	ADDQ    $0x00000010, DX
+	SUBQ    $0x00000002, R10
+	CMPQ    R10, $0x00000002
+	JGE     tile1497
+
+tiles1498:
+	CMPQ R10, $0x00000001
+	JLT  tiles1502
+
+tile1501:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done1504
+
+again1503:
+	VMOVUPD      (SI), Y2
+	VMOVUPD      32(SI), Y3
+	VBROADCASTSD (BX), Y4
+	VFMADD231PD  Y2, Y4, Y0
+	VFMADD231PD  Y3, Y4, Y1
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again1503
+
+done1504:
+	VMOVUPD (DI), Y2
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, (DI)
+	VMOVUPD 32(DI), Y0
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, 32(DI)
+	ADDQ    AX, DI
+	ADDQ    $0x00000008, DX
+	SUBQ    $0x00000001, R10
+	CMPQ    R10, $0x00000001
+	JGE     tile1501
+
+tiles1502:
+	ADDQ $0x00000040, R8
+	SUBQ $0x00000008, R9
+	CMPQ R9, $0x00000008
+	JGE  panel1490
+
+rest1491:
+	TESTQ   R9, R9
+	JZ      done1492
+	CMPQ    R9, $0x00000004
+	JGT     wider1505
+	LEAQ    constants<>+672(SB), DX
+	MOVQ    R9, BX
+	NEGQ    BX
+	VMOVUPD (DX)(BX*8), Y0
+	MOVQ    f_base+24(FP), DX
+	MOVQ    w_base+0(FP), DI
+	ADDQ    R8, DI
+	MOVQ    d+80(FP), R10
+	CMPQ    R10, $0x00000005
+	JLT     tiles1507
+
+tile1506:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done1509
+
+again1508:
+	VMASKMOVPD   (SI), Y0, Y6
+	VBROADCASTSD (BX), Y7
+	VFMADD231PD  Y6, Y7, Y1
+	VBROADCASTSD 8(BX), Y7
+	VFMADD231PD  Y6, Y7, Y2
+	VBROADCASTSD 16(BX), Y7
+	VFMADD231PD  Y6, Y7, Y3
+	VBROADCASTSD 24(BX), Y7
+	VFMADD231PD  Y6, Y7, Y4
+	VBROADCASTSD 32(BX), Y7
+	VFMADD231PD  Y6, Y7, Y5
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again1508
+
+done1509:
+	VMASKMOVPD (DI), Y0, Y6
+	VADDPD     Y6, Y1, Y1
+	CMPQ       R9, $0x04
+	JLT        partial1510
+	VMOVUPD    Y1, (DI)
+	JMP        stored1512
+
+partial1510:
+	CMPQ         R9, $0x02
+	JLT          single1511
+	VMOVUPD      X1, (DI)
+	JEQ          stored1512
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1512
+
+single1511:
+	VMOVSD X1, (DI)
+
+stored1512:
+	ADDQ       AX, DI
+	VMASKMOVPD (DI), Y0, Y1
+	VADDPD     Y1, Y2, Y2
+	CMPQ       R9, $0x04
+	JLT        partial1513
+	VMOVUPD    Y2, (DI)
+	JMP        stored1515
+
+partial1513:
+	CMPQ         R9, $0x02
+	JLT          single1514
+	VMOVUPD      X2, (DI)
+	JEQ          stored1515
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1515
+
+single1514:
+	VMOVSD X2, (DI)
+
+stored1515:
+	ADDQ       AX, DI
+	VMASKMOVPD (DI), Y0, Y1
+	VADDPD     Y1, Y3, Y3
+	CMPQ       R9, $0x04
+	JLT        partial1516
+	VMOVUPD    Y3, (DI)
+	JMP        stored1518
+
+partial1516:
+	CMPQ         R9, $0x02
+	JLT          single1517
+	VMOVUPD      X3, (DI)
+	JEQ          stored1518
+	VEXTRACTF128 $0x01, Y3, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1518
+
+single1517:
+	VMOVSD X3, (DI)
+
+stored1518:
+	ADDQ       AX, DI
+	VMASKMOVPD (DI), Y0, Y1
+	VADDPD     Y1, Y4, Y4
+	CMPQ       R9, $0x04
+	JLT        partial1519
+	VMOVUPD    Y4, (DI)
+	JMP        stored1521
+
+partial1519:
+	CMPQ         R9, $0x02
+	JLT          single1520
+	VMOVUPD      X4, (DI)
+	JEQ          stored1521
+	VEXTRACTF128 $0x01, Y4, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1521
+
+single1520:
+	VMOVSD X4, (DI)
+
+stored1521:
+	ADDQ       AX, DI
+	VMASKMOVPD (DI), Y0, Y1
+	VADDPD     Y1, Y5, Y5
+	CMPQ       R9, $0x04
+	JLT        partial1522
+	VMOVUPD    Y5, (DI)
+	JMP        stored1524
+
+partial1522:
+	CMPQ         R9, $0x02
+	JLT          single1523
+	VMOVUPD      X5, (DI)
+	JEQ          stored1524
+	VEXTRACTF128 $0x01, Y5, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1524
+
+single1523:
+	VMOVSD X5, (DI)
+
+stored1524:
+	ADDQ AX, DI
+	ADDQ $0x00000028, DX
+	SUBQ $0x00000005, R10
+	CMPQ R10, $0x00000005
+	JGE  tile1506
+
+tiles1507:
+	CMPQ R10, $0x00000002
+	JLT  tiles1526
+
+tile1525:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done1528
+
+again1527:
+	VMASKMOVPD   (SI), Y0, Y3
+	VBROADCASTSD (BX), Y4
+	VFMADD231PD  Y3, Y4, Y1
+	VBROADCASTSD 8(BX), Y4
+	VFMADD231PD  Y3, Y4, Y2
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again1527
+
+done1528:
+	VMASKMOVPD (DI), Y0, Y3
+	VADDPD     Y3, Y1, Y1
+	CMPQ       R9, $0x04
+	JLT        partial1529
+	VMOVUPD    Y1, (DI)
+	JMP        stored1531
+
+partial1529:
+	CMPQ         R9, $0x02
+	JLT          single1530
+	VMOVUPD      X1, (DI)
+	JEQ          stored1531
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1531
+
+single1530:
+	VMOVSD X1, (DI)
+
+stored1531:
+	ADDQ       AX, DI
+	VMASKMOVPD (DI), Y0, Y1
+	VADDPD     Y1, Y2, Y2
+	CMPQ       R9, $0x04
+	JLT        partial1532
+	VMOVUPD    Y2, (DI)
+	JMP        stored1534
+
+partial1532:
+	CMPQ         R9, $0x02
+	JLT          single1533
+	VMOVUPD      X2, (DI)
+	JEQ          stored1534
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1534
+
+single1533:
+	VMOVSD X2, (DI)
+
+stored1534:
+	ADDQ AX, DI
+	ADDQ $0x00000010, DX
+	SUBQ $0x00000002, R10
+	CMPQ R10, $0x00000002
+	JGE  tile1525
+
+tiles1526:
+	CMPQ R10, $0x00000001
+	JLT  tiles1536
+
+tile1535:
+	VXORPD Y1, Y1, Y1
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done1538
+
+again1537:
+	VMASKMOVPD   (SI), Y0, Y2
+	VBROADCASTSD (BX), Y3
+	VFMADD231PD  Y2, Y3, Y1
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again1537
+
+done1538:
+	VMASKMOVPD (DI), Y0, Y2
+	VADDPD     Y2, Y1, Y1
+	CMPQ       R9, $0x04
+	JLT        partial1539
+	VMOVUPD    Y1, (DI)
+	JMP        stored1541
+
+partial1539:
+	CMPQ         R9, $0x02
+	JLT          single1540
+	VMOVUPD      X1, (DI)
+	JEQ          stored1541
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1541
+
+single1540:
+	VMOVSD X1, (DI)
+
+stored1541:
+	ADDQ AX, DI
+	ADDQ $0x00000008, DX
+	SUBQ $0x00000001, R10
+	CMPQ R10, $0x00000001
+	JGE  tile1535
+
+tiles1536:
+	JMP done1492
+
+wider1505:
+	SUBQ    $0x00000004, R9
+	LEAQ    constants<>+672(SB), DX
+	MOVQ    R9, BX
+	NEGQ    BX
+	VMOVUPD (DX)(BX*8), Y0
+	MOVQ    f_base+24(FP), DX
+	MOVQ    w_base+0(FP), DI
+	ADDQ    R8, DI
+	MOVQ    d+80(FP), R10
+	CMPQ    R10, $0x00000005
+	JLT     tiles1544
+
+tile1543:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done1546
+
+again1545:
+	VMOVUPD      (SI), Y11
+	VMASKMOVPD   32(SI), Y0, Y12
+	VBROADCASTSD (BX), Y13
+	VFMADD231PD  Y11, Y13, Y1
+	VFMADD231PD  Y12, Y13, Y2
+	VBROADCASTSD 8(BX), Y13
+	VFMADD231PD  Y11, Y13, Y3
+	VFMADD231PD  Y12, Y13, Y4
+	VBROADCASTSD 16(BX), Y13
+	VFMADD231PD  Y11, Y13, Y5
+	VFMADD231PD  Y12, Y13, Y6
+	VBROADCASTSD 24(BX), Y13
+	VFMADD231PD  Y11, Y13, Y7
+	VFMADD231PD  Y12, Y13, Y8
+	VBROADCASTSD 32(BX), Y13
+	VFMADD231PD  Y11, Y13, Y9
+	VFMADD231PD  Y12, Y13, Y10
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again1545
+
+done1546:
+	VMOVUPD    (DI), Y11
+	VADDPD     Y11, Y1, Y1
+	VMOVUPD    Y1, (DI)
+	VMASKMOVPD 32(DI), Y0, Y1
+	VADDPD     Y1, Y2, Y2
+	CMPQ       R9, $0x04
+	JLT        partial1547
+	VMOVUPD    Y2, 32(DI)
+	JMP        stored1549
+
+partial1547:
+	CMPQ         R9, $0x02
+	JLT          single1548
+	VMOVUPD      X2, 32(DI)
+	JEQ          stored1549
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1549
+
+single1548:
+	VMOVSD X2, 32(DI)
+
+stored1549:
+	ADDQ       AX, DI
+	VMOVUPD    (DI), Y1
+	VADDPD     Y1, Y3, Y3
+	VMOVUPD    Y3, (DI)
+	VMASKMOVPD 32(DI), Y0, Y1
+	VADDPD     Y1, Y4, Y4
+	CMPQ       R9, $0x04
+	JLT        partial1550
+	VMOVUPD    Y4, 32(DI)
+	JMP        stored1552
+
+partial1550:
+	CMPQ         R9, $0x02
+	JLT          single1551
+	VMOVUPD      X4, 32(DI)
+	JEQ          stored1552
+	VEXTRACTF128 $0x01, Y4, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1552
+
+single1551:
+	VMOVSD X4, 32(DI)
+
+stored1552:
+	ADDQ       AX, DI
+	VMOVUPD    (DI), Y1
+	VADDPD     Y1, Y5, Y5
+	VMOVUPD    Y5, (DI)
+	VMASKMOVPD 32(DI), Y0, Y1
+	VADDPD     Y1, Y6, Y6
+	CMPQ       R9, $0x04
+	JLT        partial1553
+	VMOVUPD    Y6, 32(DI)
+	JMP        stored1555
+
+partial1553:
+	CMPQ         R9, $0x02
+	JLT          single1554
+	VMOVUPD      X6, 32(DI)
+	JEQ          stored1555
+	VEXTRACTF128 $0x01, Y6, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1555
+
+single1554:
+	VMOVSD X6, 32(DI)
+
+stored1555:
+	ADDQ       AX, DI
+	VMOVUPD    (DI), Y1
+	VADDPD     Y1, Y7, Y7
+	VMOVUPD    Y7, (DI)
+	VMASKMOVPD 32(DI), Y0, Y1
+	VADDPD     Y1, Y8, Y8
+	CMPQ       R9, $0x04
+	JLT        partial1556
+	VMOVUPD    Y8, 32(DI)
+	JMP        stored1558
+
+partial1556:
+	CMPQ         R9, $0x02
+	JLT          single1557
+	VMOVUPD      X8, 32(DI)
+	JEQ          stored1558
+	VEXTRACTF128 $0x01, Y8, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1558
+
+single1557:
+	VMOVSD X8, 32(DI)
+
+stored1558:
+	ADDQ       AX, DI
+	VMOVUPD    (DI), Y1
+	VADDPD     Y1, Y9, Y9
+	VMOVUPD    Y9, (DI)
+	VMASKMOVPD 32(DI), Y0, Y1
+	VADDPD     Y1, Y10, Y10
+	CMPQ       R9, $0x04
+	JLT        partial1559
+	VMOVUPD    Y10, 32(DI)
+	JMP        stored1561
+
+partial1559:
+	CMPQ         R9, $0x02
+	JLT          single1560
+	VMOVUPD      X10, 32(DI)
+	JEQ          stored1561
+	VEXTRACTF128 $0x01, Y10, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1561
+
+single1560:
+	VMOVSD X10, 32(DI)
+
+stored1561:
+	ADDQ AX, DI
+	ADDQ $0x00000028, DX
+	SUBQ $0x00000005, R10
+	CMPQ R10, $0x00000005
+	JGE  tile1543
+
+tiles1544:
+	CMPQ R10, $0x00000002
+	JLT  tiles1563
+
+tile1562:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done1565
+
+again1564:
+	VMOVUPD      (SI), Y5
+	VMASKMOVPD   32(SI), Y0, Y6
+	VBROADCASTSD (BX), Y7
+	VFMADD231PD  Y5, Y7, Y1
+	VFMADD231PD  Y6, Y7, Y2
+	VBROADCASTSD 8(BX), Y7
+	VFMADD231PD  Y5, Y7, Y3
+	VFMADD231PD  Y6, Y7, Y4
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again1564
+
+done1565:
+	VMOVUPD    (DI), Y5
+	VADDPD     Y5, Y1, Y1
+	VMOVUPD    Y1, (DI)
+	VMASKMOVPD 32(DI), Y0, Y1
+	VADDPD     Y1, Y2, Y2
+	CMPQ       R9, $0x04
+	JLT        partial1566
+	VMOVUPD    Y2, 32(DI)
+	JMP        stored1568
+
+partial1566:
+	CMPQ         R9, $0x02
+	JLT          single1567
+	VMOVUPD      X2, 32(DI)
+	JEQ          stored1568
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1568
+
+single1567:
+	VMOVSD X2, 32(DI)
+
+stored1568:
+	ADDQ       AX, DI
+	VMOVUPD    (DI), Y1
+	VADDPD     Y1, Y3, Y3
+	VMOVUPD    Y3, (DI)
+	VMASKMOVPD 32(DI), Y0, Y1
+	VADDPD     Y1, Y4, Y4
+	CMPQ       R9, $0x04
+	JLT        partial1569
+	VMOVUPD    Y4, 32(DI)
+	JMP        stored1571
+
+partial1569:
+	CMPQ         R9, $0x02
+	JLT          single1570
+	VMOVUPD      X4, 32(DI)
+	JEQ          stored1571
+	VEXTRACTF128 $0x01, Y4, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1571
+
+single1570:
+	VMOVSD X4, 32(DI)
+
+stored1571:
+	ADDQ AX, DI
+	ADDQ $0x00000010, DX
+	SUBQ $0x00000002, R10
+	CMPQ R10, $0x00000002
+	JGE  tile1562
+
+tiles1563:
+	CMPQ R10, $0x00000001
+	JLT  tiles1573
+
+tile1572:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done1575
+
+again1574:
+	VMOVUPD      (SI), Y3
+	VMASKMOVPD   32(SI), Y0, Y4
+	VBROADCASTSD (BX), Y5
+	VFMADD231PD  Y3, Y5, Y1
+	VFMADD231PD  Y4, Y5, Y2
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again1574
+
+done1575:
+	VMOVUPD    (DI), Y3
+	VADDPD     Y3, Y1, Y1
+	VMOVUPD    Y1, (DI)
+	VMASKMOVPD 32(DI), Y0, Y1
+	VADDPD     Y1, Y2, Y2
+	CMPQ       R9, $0x04
+	JLT        partial1576
+	VMOVUPD    Y2, 32(DI)
+	JMP        stored1578
+
+partial1576:
+	CMPQ         R9, $0x02
+	JLT          single1577
+	VMOVUPD      X2, 32(DI)
+	JEQ          stored1578
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1578
+
+single1577:
+	VMOVSD X2, 32(DI)
+
+stored1578:
+	ADDQ AX, DI
+	ADDQ $0x00000008, DX
+	SUBQ $0x00000001, R10
+	CMPQ R10, $0x00000001
+	JGE  tile1572
+
+tiles1573:
+done1492:
+	VZEROUPPER
+	RET
+
+// func cavities256(weights []float64, beliefs []float64, messages []float64, list *int, count int)
+// Requires: AVX
+TEXT ·cavities256(SB), $0-88
+	MOVQ    weights_base+0(FP), AX
+	MOVQ    beliefs_base+24(FP), CX
+	MOVQ    messages_base+48(FP), DX
+	VMOVUPD constants<>+1776(SB), Y0
+	MOVQ    list+72(FP), BX
+	MOVQ    count+80(FP), SI
+	TESTQ   SI, SI
+	JLE     done1580
+
+item1579:
+	MOVLQSX 40(BX), DI
+	LEAQ    (AX)(DI*8), DI
+	MOVQ    (BX), R8
+	LEAQ    (CX)(R8*8), R8
+	MOVQ    8(BX), R9
+	LEAQ    (DX)(R9*8), R9
+	MOVLQSX 52(BX), R10
+	XORQ    R11, R11
+	CMPQ    R10, $0x00000004
+	JLT     rest1582
+
+whole1581:
+	VMOVUPD   (R8)(R11*8), Y1
+	VMOVUPD   (R9)(R11*8), Y2
+	VCMPPD    $0x00, Y0, Y2, Y3
+	VSUBPD    Y2, Y1, Y1
+	VBLENDVPD Y3, Y0, Y1, Y1
+	VMOVUPD   Y1, (DI)(R11*8)
+	ADDQ      $0x00000004, R11
+	SUBQ      $0x00000004, R10
+	CMPQ      R10, $0x00000004
+	JGE       whole1581
+
+rest1582:
+	TESTQ      R10, R10
+	JZ         done1583
+	LEAQ       constants<>+672(SB), R12
+	NEGQ       R10
+	VMOVUPD    (R12)(R10*8), Y1
+	VMASKMOVPD (R8)(R11*8), Y1, Y2
+	VMASKMOVPD (R9)(R11*8), Y1, Y1
+	VCMPPD     $0x00, Y0, Y1, Y3
+	VSUBPD     Y1, Y2, Y2
+	VBLENDVPD  Y3, Y0, Y2, Y2
+	VMOVUPD    Y2, (DI)(R11*8)
+
+done1583:
+	ADDQ $0x00000040, BX
+	DECQ SI
+	JNZ  item1579
+
+done1580:
+	VZEROUPPER
+	RET
+
+// func products256(out []float64, weights []float64, tables []float64, list *int, count int) (left int)
+// Requires: AVX, FMA3
+TEXT ·products256(SB), $0-96
+	MOVQ  out_base+0(FP), AX
+	MOVQ  weights_base+24(FP), CX
+	MOVQ  tables_base+48(FP), DX
+	MOVQ  list+72(FP), BX
+	MOVQ  count+80(FP), SI
+	TESTQ SI, SI
+	JLE   done1586
+
+item1584:
+	MOVLQSX 44(BX), DI
+	LEAQ    (AX)(DI*8), DI
+	MOVLQSX 40(BX), R8
+	LEAQ    (CX)(R8*8), R8
+	MOVQ    24(BX), R9
+	LEAQ    (DX)(R9*8), R9
+	MOVLQSX 52(BX), R10
+	MOVLQSX 56(BX), R11
+	CMPL    60(BX), $0x00
+	JNE     backward1587
+	CMPQ    R11, $0x00000008
+	JLT     part1588
+	JG      done1586
+	SHLQ    $0x03, R11
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	MOVQ    R9, R9
+	CMPQ    R10, $0x00000002
+	JLT     rows1591
+
+row1590:
+	VBROADCASTSD (R8), Y4
+	VFMADD231PD  (R9), Y4, Y0
+	VFMADD231PD  32(R9), Y4, Y1
+	VBROADCASTSD 8(R8), Y4
+	VFMADD231PD  (R9)(R11*1), Y4, Y2
+	VFMADD231PD  32(R9)(R11*1), Y4, Y3
+	ADDQ         $0x00000010, R8
+	LEAQ         (R9)(R11*2), R9
+	SUBQ         $0x00000002, R10
+	CMPQ         R10, $0x00000002
+	JGE          row1590
+
+rows1591:
+	CMPQ R10, $0x00000001
+	JLT  rows1593
+
+row1592:
+	VBROADCASTSD (R8), Y4
+	VFMADD231PD  (R9), Y4, Y0
+	VFMADD231PD  32(R9), Y4, Y1
+	ADDQ         $0x00000008, R8
+	ADDQ         R11, R9
+	SUBQ         $0x00000001, R10
+	CMPQ         R10, $0x00000001
+	JGE          row1592
+
+rows1593:
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, (DI)
+	VADDPD  Y3, Y1, Y1
+	VMOVUPD Y1, 32(DI)
+	JMP     next1585
+
+part1588:
+	MOVQ    R11, R12
+	SUBQ    $0x04, R12
+	JLE     fewer1589
+	LEAQ    constants<>+672(SB), R13
+	NEGQ    R12
+	VMOVUPD (R13)(R12*8), Y0
+	SHLQ    $0x03, R11
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	MOVQ    R9, R9
+	CMPQ    R10, $0x00000002
+	JLT     rows1595
+
+row1594:
+	VBROADCASTSD (R8), Y5
+	VFMADD231PD  (R9), Y5, Y1
+	VMASKMOVPD   32(R9), Y0, Y6
+	VFMADD231PD  Y6, Y5, Y2
+	VBROADCASTSD 8(R8), Y5
+	VFMADD231PD  (R9)(R11*1), Y5, Y3
+	VMASKMOVPD   32(R9)(R11*1), Y0, Y6
+	VFMADD231PD  Y6, Y5, Y4
+	ADDQ         $0x00000010, R8
+	LEAQ         (R9)(R11*2), R9
+	SUBQ         $0x00000002, R10
+	CMPQ         R10, $0x00000002
+	JGE          row1594
+
+rows1595:
+	CMPQ R10, $0x00000001
+	JLT  rows1597
+
+row1596:
+	VBROADCASTSD (R8), Y5
+	VFMADD231PD  (R9), Y5, Y1
+	VMASKMOVPD   32(R9), Y0, Y6
+	VFMADD231PD  Y6, Y5, Y2
+	ADDQ         $0x00000008, R8
+	ADDQ         R11, R9
+	SUBQ         $0x00000001, R10
+	CMPQ         R10, $0x00000001
+	JGE          row1596
+
+rows1597:
+	VADDPD  Y3, Y1, Y1
+	VMOVUPD Y1, (DI)
+	VADDPD  Y4, Y2, Y2
+	VMOVUPD Y2, 32(DI)
+	JMP     next1585
+
+fewer1589:
+	CMPQ   R11, $0x00000004
+	JLT    part1598
+	SHLQ   $0x03, R11
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	MOVQ   R9, R9
+	CMPQ   R10, $0x00000002
+	JLT    rows1601
+
+row1600:
+	VBROADCASTSD (R8), Y2
+	VFMADD231PD  (R9), Y2, Y0
+	VBROADCASTSD 8(R8), Y2
+	VFMADD231PD  (R9)(R11*1), Y2, Y1
+	ADDQ         $0x00000010, R8
+	LEAQ         (R9)(R11*2), R9
+	SUBQ         $0x00000002, R10
+	CMPQ         R10, $0x00000002
+	JGE          row1600
+
+rows1601:
+	CMPQ R10, $0x00000001
+	JLT  rows1603
+
+row1602:
+	VBROADCASTSD (R8), Y2
+	VFMADD231PD  (R9), Y2, Y0
+	ADDQ         $0x00000008, R8
+	ADDQ         R11, R9
+	SUBQ         $0x00000001, R10
+	CMPQ         R10, $0x00000001
+	JGE          row1602
+
+rows1603:
+	VADDPD  Y1, Y0, Y0
+	VMOVUPD Y0, (DI)
+	JMP     next1585
+
+part1598:
+	MOVQ    R11, R12
+	LEAQ    constants<>+672(SB), R13
+	NEGQ    R12
+	VMOVUPD (R13)(R12*8), Y0
+	SHLQ    $0x03, R11
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	MOVQ    R9, R9
+	CMPQ    R10, $0x00000002
+	JLT     rows1605
+
+row1604:
+	VBROADCASTSD (R8), Y3
+	VMASKMOVPD   (R9), Y0, Y4
+	VFMADD231PD  Y4, Y3, Y1
+	VBROADCASTSD 8(R8), Y3
+	VMASKMOVPD   (R9)(R11*1), Y0, Y4
+	VFMADD231PD  Y4, Y3, Y2
+	ADDQ         $0x00000010, R8
+	LEAQ         (R9)(R11*2), R9
+	SUBQ         $0x00000002, R10
+	CMPQ         R10, $0x00000002
+	JGE          row1604
+
+rows1605:
+	CMPQ R10, $0x00000001
+	JLT  rows1607
+
+row1606:
+	VBROADCASTSD (R8), Y3
+	VMASKMOVPD   (R9), Y0, Y4
+	VFMADD231PD  Y4, Y3, Y1
+	ADDQ         $0x00000008, R8
+	ADDQ         R11, R9
+	SUBQ         $0x00000001, R10
+	CMPQ         R10, $0x00000001
+	JGE          row1606
+
+rows1607:
+	VADDPD  Y2, Y1, Y1
+	VMOVUPD Y1, (DI)
+	JMP     next1585
+
+backward1587:
+	CMPQ    R10, $0x00000008
+	JLT     part1608
+	JG      done1586
+	SHLQ    $0x03, R10
+	LEAQ    (R10)(R10*2), R12
+	LEAQ    (R10)(R10*4), R13
+	LEAQ    (R12)(R10*4), R13
+	VMOVUPD (R8), Y0
+	VMOVUPD 32(R8), Y1
+	MOVQ    R9, R8
+	MOVQ    R11, R9
+	CMPQ    R9, $0x04
+	JLT     few1611
+
+rows1610:
+	VXORPD      Y2, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VXORPD      Y4, Y4, Y4
+	VXORPD      Y5, Y5, Y5
+	VMULPD      (R8), Y0, Y2
+	VFMADD231PD 32(R8), Y1, Y2
+	VMULPD      (R8)(R10*1), Y0, Y3
+	VFMADD231PD 32(R8)(R10*1), Y1, Y3
+	VMULPD      (R8)(R10*2), Y0, Y4
+	VFMADD231PD 32(R8)(R10*2), Y1, Y4
+	VMULPD      (R8)(R12*1), Y0, Y5
+	VFMADD231PD 32(R8)(R12*1), Y1, Y5
+	VUNPCKHPD   Y3, Y2, Y6
+	VUNPCKLPD   Y3, Y2, Y2
+	VADDPD      Y6, Y2, Y2
+	VUNPCKHPD   Y5, Y4, Y3
+	VUNPCKLPD   Y5, Y4, Y4
+	VADDPD      Y3, Y4, Y4
+	VPERM2F128  $0x31, Y4, Y2, Y3
+	VPERM2F128  $0x20, Y4, Y2, Y2
+	VADDPD      Y3, Y2, Y2
+	VMOVUPD     Y2, (DI)
+	ADDQ        $0x20, DI
+	LEAQ        (R8)(R10*4), R8
+	SUBQ        $0x04, R9
+	CMPQ        R9, $0x04
+	JGE         rows1610
+	TESTQ       R9, R9
+	JZ          products1612
+
+few1611:
+	VXORPD      Y2, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VXORPD      Y4, Y4, Y4
+	VXORPD      Y5, Y5, Y5
+	VMULPD      (R8), Y0, Y2
+	VFMADD231PD 32(R8), Y1, Y2
+	CMPQ        R9, $0x00000001
+	JLE         end1614
+	VMULPD      (R8)(R10*1), Y0, Y3
+	VFMADD231PD 32(R8)(R10*1), Y1, Y3
+	CMPQ        R9, $0x00000002
+	JLE         end1614
+	VMULPD      (R8)(R10*2), Y0, Y4
+	VFMADD231PD 32(R8)(R10*2), Y1, Y4
+	CMPQ        R9, $0x00000003
+	JLE         end1614
+	VMULPD      (R8)(R12*1), Y0, Y5
+	VFMADD231PD 32(R8)(R12*1), Y1, Y5
+
+end1614:
+	VUNPCKHPD  Y3, Y2, Y0
+	VUNPCKLPD  Y3, Y2, Y2
+	VADDPD     Y0, Y2, Y2
+	VUNPCKHPD  Y5, Y4, Y0
+	VUNPCKLPD  Y5, Y4, Y4
+	VADDPD     Y0, Y4, Y4
+	VPERM2F128 $0x31, Y4, Y2, Y0
+	VPERM2F128 $0x20, Y4, Y2, Y2
+	VADDPD     Y0, Y2, Y2
+	VMOVUPD    Y2, (DI)
+
+products1612:
+	JMP next1585
+
+part1608:
+	MOVQ       R10, R12
+	SUBQ       $0x04, R12
+	JLE        fewer1609
+	LEAQ       constants<>+672(SB), R13
+	NEGQ       R12
+	VMOVUPD    (R13)(R12*8), Y0
+	SHLQ       $0x03, R10
+	LEAQ       (R10)(R10*2), R12
+	LEAQ       (R10)(R10*4), R13
+	LEAQ       (R12)(R10*4), R13
+	VMOVUPD    (R8), Y1
+	VMASKMOVPD 32(R8), Y0, Y2
+	MOVQ       R9, R8
+	MOVQ       R11, R9
+	CMPQ       R9, $0x04
+	JLT        few1616
+
+rows1615:
+	VXORPD      Y3, Y3, Y3
+	VXORPD      Y4, Y4, Y4
+	VXORPD      Y5, Y5, Y5
+	VXORPD      Y6, Y6, Y6
+	VMULPD      (R8), Y1, Y3
+	VMASKMOVPD  32(R8), Y0, Y4
+	VFMADD231PD Y4, Y2, Y3
+	VMULPD      (R8)(R10*1), Y1, Y4
+	VMASKMOVPD  32(R8)(R10*1), Y0, Y5
+	VFMADD231PD Y5, Y2, Y4
+	VMULPD      (R8)(R10*2), Y1, Y5
+	VMASKMOVPD  32(R8)(R10*2), Y0, Y6
+	VFMADD231PD Y6, Y2, Y5
+	VMULPD      (R8)(R12*1), Y1, Y6
+	VMASKMOVPD  32(R8)(R12*1), Y0, Y7
+	VFMADD231PD Y7, Y2, Y6
+	VUNPCKHPD   Y4, Y3, Y7
+	VUNPCKLPD   Y4, Y3, Y3
+	VADDPD      Y7, Y3, Y3
+	VUNPCKHPD   Y6, Y5, Y4
+	VUNPCKLPD   Y6, Y5, Y5
+	VADDPD      Y4, Y5, Y5
+	VPERM2F128  $0x31, Y5, Y3, Y4
+	VPERM2F128  $0x20, Y5, Y3, Y3
+	VADDPD      Y4, Y3, Y3
+	VMOVUPD     Y3, (DI)
+	ADDQ        $0x20, DI
+	LEAQ        (R8)(R10*4), R8
+	SUBQ        $0x04, R9
+	CMPQ        R9, $0x04
+	JGE         rows1615
+	TESTQ       R9, R9
+	JZ          products1617
+
+few1616:
+	VXORPD      Y3, Y3, Y3
+	VXORPD      Y4, Y4, Y4
+	VXORPD      Y5, Y5, Y5
+	VXORPD      Y6, Y6, Y6
+	VMULPD      (R8), Y1, Y3
+	VMASKMOVPD  32(R8), Y0, Y7
+	VFMADD231PD Y7, Y2, Y3
+	CMPQ        R9, $0x00000001
+	JLE         end1619
+	VMULPD      (R8)(R10*1), Y1, Y4
+	VMASKMOVPD  32(R8)(R10*1), Y0, Y7
+	VFMADD231PD Y7, Y2, Y4
+	CMPQ        R9, $0x00000002
+	JLE         end1619
+	VMULPD      (R8)(R10*2), Y1, Y5
+	VMASKMOVPD  32(R8)(R10*2), Y0, Y7
+	VFMADD231PD Y7, Y2, Y5
+	CMPQ        R9, $0x00000003
+	JLE         end1619
+	VMULPD      (R8)(R12*1), Y1, Y6
+	VMASKMOVPD  32(R8)(R12*1), Y0, Y0
+	VFMADD231PD Y0, Y2, Y6
+
+end1619:
+	VUNPCKHPD  Y4, Y3, Y0
+	VUNPCKLPD  Y4, Y3, Y3
+	VADDPD     Y0, Y3, Y3
+	VUNPCKHPD  Y6, Y5, Y0
+	VUNPCKLPD  Y6, Y5, Y5
+	VADDPD     Y0, Y5, Y5
+	VPERM2F128 $0x31, Y5, Y3, Y0
+	VPERM2F128 $0x20, Y5, Y3, Y3
+	VADDPD     Y0, Y3, Y3
+	VMOVUPD    Y3, (DI)
+
+products1617:
+	JMP next1585
+
+fewer1609:
+	CMPQ    R10, $0x00000004
+	JLT     part1620
+	SHLQ    $0x03, R10
+	LEAQ    (R10)(R10*2), R12
+	LEAQ    (R10)(R10*4), R13
+	LEAQ    (R12)(R10*4), R13
+	VMOVUPD (R8), Y0
+	MOVQ    R9, R8
+	MOVQ    R11, R9
+	CMPQ    R9, $0x04
+	JLT     few1623
+
+rows1622:
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VMULPD     (R8), Y0, Y1
+	VMULPD     (R8)(R10*1), Y0, Y2
+	VMULPD     (R8)(R10*2), Y0, Y3
+	VMULPD     (R8)(R12*1), Y0, Y4
+	VUNPCKHPD  Y2, Y1, Y5
+	VUNPCKLPD  Y2, Y1, Y1
+	VADDPD     Y5, Y1, Y1
+	VUNPCKHPD  Y4, Y3, Y2
+	VUNPCKLPD  Y4, Y3, Y3
+	VADDPD     Y2, Y3, Y3
+	VPERM2F128 $0x31, Y3, Y1, Y2
+	VPERM2F128 $0x20, Y3, Y1, Y1
+	VADDPD     Y2, Y1, Y1
+	VMOVUPD    Y1, (DI)
+	ADDQ       $0x20, DI
+	LEAQ       (R8)(R10*4), R8
+	SUBQ       $0x04, R9
+	CMPQ       R9, $0x04
+	JGE        rows1622
+	TESTQ      R9, R9
+	JZ         products1624
+
+few1623:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VMULPD (R8), Y0, Y1
+	CMPQ   R9, $0x00000001
+	JLE    end1626
+	VMULPD (R8)(R10*1), Y0, Y2
+	CMPQ   R9, $0x00000002
+	JLE    end1626
+	VMULPD (R8)(R10*2), Y0, Y3
+	CMPQ   R9, $0x00000003
+	JLE    end1626
+	VMULPD (R8)(R12*1), Y0, Y4
+
+end1626:
+	VUNPCKHPD  Y2, Y1, Y0
+	VUNPCKLPD  Y2, Y1, Y1
+	VADDPD     Y0, Y1, Y1
+	VUNPCKHPD  Y4, Y3, Y0
+	VUNPCKLPD  Y4, Y3, Y3
+	VADDPD     Y0, Y3, Y3
+	VPERM2F128 $0x31, Y3, Y1, Y0
+	VPERM2F128 $0x20, Y3, Y1, Y1
+	VADDPD     Y0, Y1, Y1
+	VMOVUPD    Y1, (DI)
+
+products1624:
+	JMP next1585
+
+part1620:
+	MOVQ       R10, R12
+	LEAQ       constants<>+672(SB), R13
+	NEGQ       R12
+	VMOVUPD    (R13)(R12*8), Y0
+	SHLQ       $0x03, R10
+	LEAQ       (R10)(R10*2), R12
+	LEAQ       (R10)(R10*4), R13
+	LEAQ       (R12)(R10*4), R13
+	VMASKMOVPD (R8), Y0, Y1
+	MOVQ       R9, R8
+	MOVQ       R11, R9
+	CMPQ       R9, $0x04
+	JLT        few1628
+
+rows1627:
+	VXORPD      Y2, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VXORPD      Y4, Y4, Y4
+	VXORPD      Y5, Y5, Y5
+	VMASKMOVPD  (R8), Y0, Y6
+	VFMADD231PD Y6, Y1, Y2
+	VMASKMOVPD  (R8)(R10*1), Y0, Y6
+	VFMADD231PD Y6, Y1, Y3
+	VMASKMOVPD  (R8)(R10*2), Y0, Y6
+	VFMADD231PD Y6, Y1, Y4
+	VMASKMOVPD  (R8)(R12*1), Y0, Y6
+	VFMADD231PD Y6, Y1, Y5
+	VUNPCKHPD   Y3, Y2, Y6
+	VUNPCKLPD   Y3, Y2, Y2
+	VADDPD      Y6, Y2, Y2
+	VUNPCKHPD   Y5, Y4, Y3
+	VUNPCKLPD   Y5, Y4, Y4
+	VADDPD      Y3, Y4, Y4
+	VPERM2F128  $0x31, Y4, Y2, Y3
+	VPERM2F128  $0x20, Y4, Y2, Y2
+	VADDPD      Y3, Y2, Y2
+	VMOVUPD     Y2, (DI)
+	ADDQ        $0x20, DI
+	LEAQ        (R8)(R10*4), R8
+	SUBQ        $0x04, R9
+	CMPQ        R9, $0x04
+	JGE         rows1627
+	TESTQ       R9, R9
+	JZ          products1629
+
+few1628:
+	VXORPD      Y2, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VXORPD      Y4, Y4, Y4
+	VXORPD      Y5, Y5, Y5
+	VMASKMOVPD  (R8), Y0, Y6
+	VFMADD231PD Y6, Y1, Y2
+	CMPQ        R9, $0x00000001
+	JLE         end1631
+	VMASKMOVPD  (R8)(R10*1), Y0, Y6
+	VFMADD231PD Y6, Y1, Y3
+	CMPQ        R9, $0x00000002
+	JLE         end1631
+	VMASKMOVPD  (R8)(R10*2), Y0, Y6
+	VFMADD231PD Y6, Y1, Y4
+	CMPQ        R9, $0x00000003
+	JLE         end1631
+	VMASKMOVPD  (R8)(R12*1), Y0, Y0
+	VFMADD231PD Y0, Y1, Y5
+
+end1631:
+	VUNPCKHPD  Y3, Y2, Y0
+	VUNPCKLPD  Y3, Y2, Y2
+	VADDPD     Y0, Y2, Y2
+	VUNPCKHPD  Y5, Y4, Y0
+	VUNPCKLPD  Y5, Y4, Y4
+	VADDPD     Y0, Y4, Y4
+	VPERM2F128 $0x31, Y4, Y2, Y0
+	VPERM2F128 $0x20, Y4, Y2, Y2
+	VADDPD     Y0, Y2, Y2
+	VMOVUPD    Y2, (DI)
+
+products1629:
+next1585:
+	ADDQ $0x00000040, BX
+	DECQ SI
+	JNZ  item1584
+
+done1586:
+	MOVQ SI, left+88(FP)
+	VZEROUPPER
+	RET
+
+// func allSafe256(x []float64) bool
+// Requires: AVX
+TEXT ·allSafe256(SB), $0-25
+	MOVQ    x_base+0(FP), AX
+	MOVQ    x_len+8(FP), CX
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VMOVUPD constants<>+1872(SB), Y8
+	XORQ    DX, DX
+	CMPQ    CX, $0x00000010
+	JLT     rest1633
+
+whole1632:
+	VMOVUPD (AX)(DX*8), Y9
+	VMAXPD  Y9, Y0, Y0
+	VCMPPD  $0x19, Y8, Y9, Y9
+	VORPD   Y9, Y4, Y4
+	VMOVUPD 32(AX)(DX*8), Y9
+	VMAXPD  Y9, Y1, Y1
+	VCMPPD  $0x19, Y8, Y9, Y9
+	VORPD   Y9, Y5, Y5
+	VMOVUPD 64(AX)(DX*8), Y9
+	VMAXPD  Y9, Y2, Y2
+	VCMPPD  $0x19, Y8, Y9, Y9
+	VORPD   Y9, Y6, Y6
+	VMOVUPD 96(AX)(DX*8), Y9
+	VMAXPD  Y9, Y3, Y3
+	VCMPPD  $0x19, Y8, Y9, Y9
+	VORPD   Y9, Y7, Y7
+	ADDQ    $0x00000010, DX
+	SUBQ    $0x00000010, CX
+	CMPQ    CX, $0x00000010
+	JGE     whole1632
+
+rest1633:
+	CMPQ CX, $0x00000004
+	JLT  rest1635
+
+whole1634:
+	VMOVUPD (AX)(DX*8), Y9
+	VMAXPD  Y9, Y0, Y0
+	VCMPPD  $0x19, Y8, Y9, Y9
+	VORPD   Y9, Y4, Y4
+	ADDQ    $0x00000004, DX
+	SUBQ    $0x00000004, CX
+	CMPQ    CX, $0x00000004
+	JGE     whole1634
+
+rest1635:
+	TESTQ      CX, CX
+	JZ         done1636
+	LEAQ       constants<>+672(SB), BX
+	NEGQ       CX
+	VMOVUPD    (BX)(CX*8), Y9
+	VMASKMOVPD (AX)(DX*8), Y9, Y10
+	VBLENDVPD  Y9, Y10, Y8, Y10
+	VMAXPD     Y10, Y0, Y0
+	VCMPPD     $0x19, Y8, Y10, Y8
+	VORPD      Y8, Y4, Y4
+
+done1636:
+	VCMPPD    $0x1e, constants<>+1936(SB), Y0, Y0
+	VORPD     Y0, Y4, Y4
+	VORPD     Y4, Y4, Y4
+	VCMPPD    $0x1e, constants<>+1936(SB), Y1, Y0
+	VORPD     Y0, Y4, Y4
+	VORPD     Y5, Y4, Y4
+	VCMPPD    $0x1e, constants<>+1936(SB), Y2, Y0
+	VORPD     Y0, Y4, Y4
+	VORPD     Y6, Y4, Y4
+	VCMPPD    $0x1e, constants<>+1936(SB), Y3, Y0
+	VORPD     Y0, Y4, Y4
+	VORPD     Y7, Y4, Y4
+	VMOVMSKPD Y4, AX
+	TESTL     AX, AX
+	JNZ       unsafe1637
+	MOVB      $0x01, AL
+	MOVB      AL, ret+24(FP)
+	VZEROUPPER
+	RET
+
+unsafe1637:
+	MOVB $0x00, AL
+	MOVB AL, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func absorbAll256(messages []float64, sums []float64, out []float64, list *int, count int, damping float64) (residual float64)
+// Requires: AVX, AVX2, FMA3, SSE2
+TEXT ·absorbAll256(SB), $0-104
+	MOVQ         messages_base+0(FP), AX
+	MOVQ         sums_base+24(FP), CX
+	MOVQ         out_base+48(FP), DX
+	VBROADCASTSD damping+88(FP), Y0
+	VMOVUPD      constants<>+2000(SB), Y1
+	VSUBPD       Y0, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	MOVQ         list+72(FP), BX
+	MOVQ         count+80(FP), SI
+	TESTQ        SI, SI
+	JLE          done1639
+
+item1638:
+	MOVQ    16(BX), DI
+	LEAQ    (AX)(DI*8), DI
+	MOVLQSX 48(BX), R8
+	LEAQ    (CX)(R8*8), R8
+	MOVLQSX 44(BX), R9
+	LEAQ    (DX)(R9*8), R9
+	MOVLQSX 56(BX), R10
+	VMOVUPD constants<>+1776(SB), Y4
+	XORQ    R11, R11
+	MOVQ    R10, R12
+	CMPQ    R12, $0x00000004
+	JLT     rest1641
+
+whole1640:
+	VMOVUPD (R9)(R11*8), Y5
+	VMAXPD  Y5, Y4, Y4
+	ADDQ    $0x00000004, R11
+	SUBQ    $0x00000004, R12
+	CMPQ    R12, $0x00000004
+	JGE     whole1640
+
+rest1641:
+	TESTQ      R12, R12
+	JZ         done1642
+	LEAQ       constants<>+672(SB), R13
+	NEGQ       R12
+	VMOVUPD    (R13)(R12*8), Y5
+	VMASKMOVPD (R9)(R11*8), Y5, Y6
+	VMOVUPD    constants<>+1776(SB), Y7
+	VBLENDVPD  Y5, Y6, Y7, Y6
+	VMAXPD     Y6, Y4, Y4
+
+done1642:
+	VPERM2F128   $0x01, Y4, Y4, Y5
+	VMAXPD       Y5, Y4, Y4
+	VPERMILPD    $0x05, Y4, Y5
+	VMAXPD       Y5, Y4, Y4
+	VBROADCASTSD 32(BX), Y5
+	XORQ         R11, R11
+	CMPQ         R10, $0x00000004
+	JLT          rest1644
+
+whole1643:
+	VMOVUPD   (R9)(R11*8), Y6
+	VMOVUPD   (DI)(R11*8), Y7
+	VSUBPD    Y4, Y6, Y6
+	VUCOMISD  X3, X0
+	JBE       undamped1645
+	VCMPPD    $0x04, Y7, Y6, Y10
+	VMULPD    Y0, Y7, Y8
+	VMULPD    Y1, Y6, Y9
+	VADDPD    Y8, Y9, Y9
+	VBLENDVPD Y10, Y9, Y6, Y6
+
+undamped1645:
+	VCMPPD      $0x04, Y7, Y6, Y8
+	VSUBPD      Y7, Y6, Y7
+	VANDPD      constants<>+1968(SB), Y7, Y7
+	VANDPD      Y8, Y7, Y7
+	VPCMPGTQ    Y2, Y7, Y8
+	VBLENDVPD   Y8, Y7, Y2, Y2
+	VMOVUPD     Y6, (DI)(R11*8)
+	VMOVUPD     (R8)(R11*8), Y7
+	VFMADD231PD Y6, Y5, Y7
+	VMOVUPD     Y7, (R8)(R11*8)
+	ADDQ        $0x00000004, R11
+	SUBQ        $0x00000004, R10
+	CMPQ        R10, $0x00000004
+	JGE         whole1643
+
+rest1644:
+	TESTQ      R10, R10
+	JZ         done1646
+	LEAQ       constants<>+672(SB), R12
+	MOVQ       R10, R13
+	NEGQ       R13
+	VMOVUPD    (R12)(R13*8), Y6
+	VMASKMOVPD (R9)(R11*8), Y6, Y7
+	VMASKMOVPD (DI)(R11*8), Y6, Y8
+	VSUBPD     Y4, Y7, Y7
+	VANDPD     Y6, Y7, Y7
+	VUCOMISD   X3, X0
+	JBE        undamped1647
+	VCMPPD     $0x04, Y8, Y7, Y10
+	VMULPD     Y0, Y8, Y4
+	VMULPD     Y1, Y7, Y9
+	VADDPD     Y4, Y9, Y9
+	VBLENDVPD  Y10, Y9, Y7, Y7
+
+undamped1647:
+	VCMPPD    $0x04, Y8, Y7, Y4
+	VSUBPD    Y8, Y7, Y8
+	VANDPD    constants<>+1968(SB), Y8, Y8
+	VANDPD    Y4, Y8, Y8
+	VPCMPGTQ  Y2, Y8, Y4
+	VBLENDVPD Y4, Y8, Y2, Y2
+	CMPQ      R10, $0x04
+	JLT       partial1648
+	VMOVUPD   Y7, (DI)(R11*8)
+	JMP       stored1650
+
+partial1648:
+	CMPQ         R10, $0x02
+	JLT          single1649
+	VMOVUPD      X7, (DI)(R11*8)
+	JEQ          stored1650
+	VEXTRACTF128 $0x01, Y7, X4
+	VMOVSD       X4, 16(DI)(R11*8)
+	JMP          stored1650
+
+single1649:
+	VMOVSD X7, (DI)(R11*8)
+
+stored1650:
+	VMASKMOVPD  (R8)(R11*8), Y6, Y4
+	VFMADD231PD Y7, Y5, Y4
+	CMPQ        R10, $0x04
+	JLT         partial1651
+	VMOVUPD     Y4, (R8)(R11*8)
+	JMP         stored1653
+
+partial1651:
+	CMPQ         R10, $0x02
+	JLT          single1652
+	VMOVUPD      X4, (R8)(R11*8)
+	JEQ          stored1653
+	VEXTRACTF128 $0x01, Y4, X4
+	VMOVSD       X4, 16(R8)(R11*8)
+	JMP          stored1653
+
+single1652:
+	VMOVSD X4, (R8)(R11*8)
+
+stored1653:
+done1646:
+	ADDQ $0x00000040, BX
+	DECQ SI
+	JNZ  item1638
+
+done1639:
+	VPERM2F128 $0x01, Y2, Y2, Y0
+	VPCMPGTQ   Y2, Y0, Y1
+	VBLENDVPD  Y1, Y0, Y2, Y2
+	VPERMILPD  $0x05, Y2, Y0
+	VPCMPGTQ   Y2, Y0, Y1
+	VBLENDVPD  Y1, Y0, Y2, Y2
+	MOVSD      X2, residual+96(FP)
+	VZEROUPPER
+	RET
+
+// func exponentials256(tables []float64, size int, inverse []float64) (left int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·exponentials256(SB), $0-64
+	MOVQ    tables_base+0(FP), AX
+	MOVQ    size+24(FP), CX
+	MOVQ    inverse_base+32(FP), DX
+	MOVQ    inverse_len+40(FP), BX
+	VMOVUPD constants<>+2256(SB), Y0
+	VMOVUPD constants<>+2000(SB), Y1
+	VMOVUPD constants<>+1968(SB), Y2
+	TESTQ   BX, BX
+	JLE     done1655
+
+table1654:
+	VXORPD       Y4, Y4, Y4
+	VBROADCASTSD (DX), Y3
+	XORQ         SI, SI
+	MOVQ         CX, DI
+	CMPQ         DI, $0x00000008
+	JLT          rest1657
+
+whole1656:
+	VMOVUPD (AX)(SI*8), Y5
+	VMULPD  Y3, Y5, Y5
+	VANDPD  Y2, Y5, Y5
+	VCMPPD  $0x06, constants<>+1904(SB), Y5, Y5
+	VORPD   Y5, Y4, Y4
+	VMOVUPD 32(AX)(SI*8), Y5
+	VMULPD  Y3, Y5, Y5
+	VANDPD  Y2, Y5, Y5
+	VCMPPD  $0x06, constants<>+1904(SB), Y5, Y5
+	VORPD   Y5, Y4, Y4
+	ADDQ    $0x00000008, SI
+	SUBQ    $0x00000008, DI
+	CMPQ    DI, $0x00000008
+	JGE     whole1656
+
+rest1657:
+	CMPQ DI, $0x00000004
+	JLT  rest1659
+
+whole1658:
+	VMOVUPD (AX)(SI*8), Y5
+	VMULPD  Y3, Y5, Y5
+	VANDPD  Y2, Y5, Y5
+	VCMPPD  $0x06, constants<>+1904(SB), Y5, Y5
+	VORPD   Y5, Y4, Y4
+	ADDQ    $0x00000004, SI
+	SUBQ    $0x00000004, DI
+	CMPQ    DI, $0x00000004
+	JGE     whole1658
+
+rest1659:
+	TESTQ      DI, DI
+	JZ         done1660
+	LEAQ       constants<>+672(SB), R8
+	NEGQ       DI
+	VMOVUPD    (R8)(DI*8), Y5
+	VMASKMOVPD (AX)(SI*8), Y5, Y6
+	VMULPD     Y3, Y6, Y6
+	VANDPD     Y5, Y6, Y6
+	VANDPD     Y2, Y6, Y6
+	VCMPPD     $0x06, constants<>+1904(SB), Y6, Y6
+	VORPD      Y6, Y4, Y4
+
+done1660:
+	VMOVMSKPD Y4, SI
+	TESTL     SI, SI
+	JNZ       done1655
+	XORQ      SI, SI
+	MOVQ      CX, DI
+	CMPQ      DI, $0x00000008
+	JLT       rest1662
+
+whole1661:
+	VMOVUPD      (AX)(SI*8), Y4
+	VMULPD       Y3, Y4, Y4
+	VMOVUPD      Y0, Y5
+	VFMADD231PD  constants<>+2224(SB), Y4, Y5
+	VSUBPD       Y0, Y5, Y6
+	VFNMADD231PD constants<>+2288(SB), Y6, Y4
+	VFNMADD231PD constants<>+2320(SB), Y6, Y4
+	VMULPD       Y4, Y4, Y6
+	VMULPD       Y6, Y6, Y7
+	VMOVUPD      constants<>+1232(SB), Y8
+	VFMADD231PD  constants<>+1264(SB), Y4, Y8
+	VMOVUPD      constants<>+1296(SB), Y9
+	VFMADD231PD  constants<>+1328(SB), Y4, Y9
+	VMOVUPD      constants<>+1360(SB), Y10
+	VFMADD231PD  constants<>+1392(SB), Y4, Y10
+	VMOVUPD      constants<>+1424(SB), Y11
+	VFMADD231PD  constants<>+1456(SB), Y4, Y11
+	VMOVUPD      constants<>+1488(SB), Y12
+	VFMADD231PD  constants<>+1520(SB), Y4, Y12
+	VFMADD231PD  Y9, Y6, Y8
+	VFMADD231PD  Y11, Y6, Y10
+	VFMADD231PD  Y12, Y7, Y10
+	VFMADD231PD  Y10, Y7, Y8
+	VFMADD231PD  Y8, Y6, Y4
+	VADDPD       Y1, Y4, Y4
+	VPSLLQ       $0x34, Y5, Y5
+	VPADDQ       Y5, Y4, Y4
+	VMOVUPD      Y4, (AX)(SI*8)
+	VMOVUPD      32(AX)(SI*8), Y4
+	VMULPD       Y3, Y4, Y4
+	VMOVUPD      Y0, Y5
+	VFMADD231PD  constants<>+2224(SB), Y4, Y5
+	VSUBPD       Y0, Y5, Y6
+	VFNMADD231PD constants<>+2288(SB), Y6, Y4
+	VFNMADD231PD constants<>+2320(SB), Y6, Y4
+	VMULPD       Y4, Y4, Y6
+	VMULPD       Y6, Y6, Y7
+	VMOVUPD      constants<>+1232(SB), Y8
+	VFMADD231PD  constants<>+1264(SB), Y4, Y8
+	VMOVUPD      constants<>+1296(SB), Y9
+	VFMADD231PD  constants<>+1328(SB), Y4, Y9
+	VMOVUPD      constants<>+1360(SB), Y10
+	VFMADD231PD  constants<>+1392(SB), Y4, Y10
+	VMOVUPD      constants<>+1424(SB), Y11
+	VFMADD231PD  constants<>+1456(SB), Y4, Y11
+	VMOVUPD      constants<>+1488(SB), Y12
+	VFMADD231PD  constants<>+1520(SB), Y4, Y12
+	VFMADD231PD  Y9, Y6, Y8
+	VFMADD231PD  Y11, Y6, Y10
+	VFMADD231PD  Y12, Y7, Y10
+	VFMADD231PD  Y10, Y7, Y8
+	VFMADD231PD  Y8, Y6, Y4
+	VADDPD       Y1, Y4, Y4
+	VPSLLQ       $0x34, Y5, Y5
+	VPADDQ       Y5, Y4, Y4
+	VMOVUPD      Y4, 32(AX)(SI*8)
+	ADDQ         $0x00000008, SI
+	SUBQ         $0x00000008, DI
+	CMPQ         DI, $0x00000008
+	JGE          whole1661
+
+rest1662:
+	CMPQ DI, $0x00000004
+	JLT  rest1664
+
+whole1663:
+	VMOVUPD      (AX)(SI*8), Y4
+	VMULPD       Y3, Y4, Y4
+	VMOVUPD      Y0, Y5
+	VFMADD231PD  constants<>+2224(SB), Y4, Y5
+	VSUBPD       Y0, Y5, Y6
+	VFNMADD231PD constants<>+2288(SB), Y6, Y4
+	VFNMADD231PD constants<>+2320(SB), Y6, Y4
+	VMULPD       Y4, Y4, Y6
+	VMULPD       Y6, Y6, Y7
+	VMOVUPD      constants<>+1232(SB), Y8
+	VFMADD231PD  constants<>+1264(SB), Y4, Y8
+	VMOVUPD      constants<>+1296(SB), Y9
+	VFMADD231PD  constants<>+1328(SB), Y4, Y9
+	VMOVUPD      constants<>+1360(SB), Y10
+	VFMADD231PD  constants<>+1392(SB), Y4, Y10
+	VMOVUPD      constants<>+1424(SB), Y11
+	VFMADD231PD  constants<>+1456(SB), Y4, Y11
+	VMOVUPD      constants<>+1488(SB), Y12
+	VFMADD231PD  constants<>+1520(SB), Y4, Y12
+	VFMADD231PD  Y9, Y6, Y8
+	VFMADD231PD  Y11, Y6, Y10
+	VFMADD231PD  Y12, Y7, Y10
+	VFMADD231PD  Y10, Y7, Y8
+	VFMADD231PD  Y8, Y6, Y4
+	VADDPD       Y1, Y4, Y4
+	VPSLLQ       $0x34, Y5, Y5
+	VPADDQ       Y5, Y4, Y4
+	VMOVUPD      Y4, (AX)(SI*8)
+	ADDQ         $0x00000004, SI
+	SUBQ         $0x00000004, DI
+	CMPQ         DI, $0x00000004
+	JGE          whole1663
+
+rest1664:
+	TESTQ        DI, DI
+	JZ           done1665
+	LEAQ         constants<>+672(SB), R8
+	MOVQ         DI, R9
+	NEGQ         R9
+	VMOVUPD      (R8)(R9*8), Y4
+	VMASKMOVPD   (AX)(SI*8), Y4, Y4
+	VMULPD       Y3, Y4, Y4
+	VMOVUPD      Y0, Y3
+	VFMADD231PD  constants<>+2224(SB), Y4, Y3
+	VSUBPD       Y0, Y3, Y5
+	VFNMADD231PD constants<>+2288(SB), Y5, Y4
+	VFNMADD231PD constants<>+2320(SB), Y5, Y4
+	VMULPD       Y4, Y4, Y5
+	VMULPD       Y5, Y5, Y6
+	VMOVUPD      constants<>+1232(SB), Y7
+	VFMADD231PD  constants<>+1264(SB), Y4, Y7
+	VMOVUPD      constants<>+1296(SB), Y8
+	VFMADD231PD  constants<>+1328(SB), Y4, Y8
+	VMOVUPD      constants<>+1360(SB), Y9
+	VFMADD231PD  constants<>+1392(SB), Y4, Y9
+	VMOVUPD      constants<>+1424(SB), Y10
+	VFMADD231PD  constants<>+1456(SB), Y4, Y10
+	VMOVUPD      constants<>+1488(SB), Y11
+	VFMADD231PD  constants<>+1520(SB), Y4, Y11
+	VFMADD231PD  Y8, Y5, Y7
+	VFMADD231PD  Y10, Y5, Y9
+	VFMADD231PD  Y11, Y6, Y9
+	VFMADD231PD  Y9, Y6, Y7
+	VFMADD231PD  Y7, Y5, Y4
+	VADDPD       Y1, Y4, Y4
+	VPSLLQ       $0x34, Y3, Y3
+	VPADDQ       Y3, Y4, Y4
+	CMPQ         DI, $0x04
+	JLT          partial1666
+	VMOVUPD      Y4, (AX)(SI*8)
+	JMP          stored1668
+
+partial1666:
+	CMPQ         DI, $0x02
+	JLT          single1667
+	VMOVUPD      X4, (AX)(SI*8)
+	JEQ          stored1668
+	VEXTRACTF128 $0x01, Y4, X3
+	VMOVSD       X3, 16(AX)(SI*8)
+	JMP          stored1668
+
+single1667:
+	VMOVSD X4, (AX)(SI*8)
+
+stored1668:
+done1665:
+	LEAQ (AX)(CX*8), AX
+	ADDQ $0x08, DX
+	DECQ BX
+	JNZ  table1654
+
+done1655:
+	MOVQ BX, left+56(FP)
+	VZEROUPPER
+	RET
+
+// func shiftAll256(sums []float64, list *int, count int) (left int)
+// Requires: AVX
+TEXT ·shiftAll256(SB), $0-48
+	MOVQ  sums_base+0(FP), AX
+	MOVQ  list+24(FP), CX
+	MOVQ  count+32(FP), DX
+	TESTQ DX, DX
+	JLE   done1670
+
+item1669:
+	MOVLQSX 16(CX), BX
+	LEAQ    (AX)(BX*8), BX
+	MOVLQSX 20(CX), SI
+	VMOVUPD constants<>+1776(SB), Y0
+	VXORPD  Y1, Y1, Y1
+	XORQ    DI, DI
+	MOVQ    SI, R8
+	CMPQ    R8, $0x00000004
+	JLT     rest1672
+
+whole1671:
+	VMOVUPD (BX)(DI*8), Y2
+	VCMPPD  $0x03, Y2, Y2, Y3
+	VORPD   Y3, Y1, Y1
+	VMAXPD  Y2, Y0, Y0
+	ADDQ    $0x00000004, DI
+	SUBQ    $0x00000004, R8
+	CMPQ    R8, $0x00000004
+	JGE     whole1671
+
+rest1672:
+	TESTQ      R8, R8
+	JZ         done1673
+	LEAQ       constants<>+672(SB), R9
+	NEGQ       R8
+	VMOVUPD    (R9)(R8*8), Y2
+	VMASKMOVPD (BX)(DI*8), Y2, Y3
+	VCMPPD     $0x03, Y3, Y3, Y4
+	VORPD      Y4, Y1, Y1
+	VMOVUPD    constants<>+1776(SB), Y4
+	VBLENDVPD  Y2, Y3, Y4, Y3
+	VMAXPD     Y3, Y0, Y0
+
+done1673:
+	VPERM2F128   $0x01, Y0, Y0, Y2
+	VMAXPD       Y2, Y0, Y0
+	VPERMILPD    $0x05, Y0, Y2
+	VMAXPD       Y2, Y0, Y0
+	VANDPD       constants<>+1968(SB), Y0, Y2
+	VCMPPD       $0x1e, constants<>+1936(SB), Y2, Y2
+	VORPD        Y2, Y1, Y1
+	VMOVMSKPD    Y1, DI
+	TESTL        DI, DI
+	JNZ          done1670
+	VBROADCASTSD 8(CX), Y1
+	XORQ         DI, DI
+	CMPQ         SI, $0x00000004
+	JLT          rest1675
+
+whole1674:
+	VMOVUPD (BX)(DI*8), Y2
+	VSUBPD  Y0, Y2, Y2
+	VMULPD  Y1, Y2, Y2
+	VMOVUPD Y2, (BX)(DI*8)
+	ADDQ    $0x00000004, DI
+	SUBQ    $0x00000004, SI
+	CMPQ    SI, $0x00000004
+	JGE     whole1674
+
+rest1675:
+	TESTQ      SI, SI
+	JZ         done1676
+	LEAQ       constants<>+672(SB), R8
+	MOVQ       SI, R9
+	NEGQ       R9
+	VMOVUPD    (R8)(R9*8), Y2
+	VMASKMOVPD (BX)(DI*8), Y2, Y2
+	VSUBPD     Y0, Y2, Y2
+	VMULPD     Y1, Y2, Y2
+	CMPQ       SI, $0x04
+	JLT        partial1677
+	VMOVUPD    Y2, (BX)(DI*8)
+	JMP        stored1679
+
+partial1677:
+	CMPQ         SI, $0x02
+	JLT          single1678
+	VMOVUPD      X2, (BX)(DI*8)
+	JEQ          stored1679
+	VEXTRACTF128 $0x01, Y2, X0
+	VMOVSD       X0, 16(BX)(DI*8)
+	JMP          stored1679
+
+single1678:
+	VMOVSD X2, (BX)(DI*8)
+
+stored1679:
+done1676:
+	ADDQ $0x00000018, CX
+	DECQ DX
+	JNZ  item1669
+
+done1670:
+	MOVQ DX, left+40(FP)
+	VZEROUPPER
+	RET
+
+// func totals256(totals []float64, weights []float64, list *int, count int)
+// Requires: AVX
+TEXT ·totals256(SB), $0-64
+	MOVQ  totals_base+0(FP), AX
+	MOVQ  weights_base+24(FP), CX
+	MOVQ  list+48(FP), DX
+	MOVQ  count+56(FP), BX
+	TESTQ BX, BX
+	JLE   done1681
+
+item1680:
+	MOVLQSX 16(DX), SI
+	LEAQ    (CX)(SI*8), SI
+	VXORPD  Y0, Y0, Y0
+	MOVLQSX 20(DX), DI
+	XORQ    R8, R8
+	CMPQ    DI, $0x00000004
+	JLT     rest1683
+
+whole1682:
+	VMOVUPD (SI)(R8*8), Y1
+	VADDPD  Y1, Y0, Y0
+	ADDQ    $0x00000004, R8
+	SUBQ    $0x00000004, DI
+	CMPQ    DI, $0x00000004
+	JGE     whole1682
+
+rest1683:
+	TESTQ      DI, DI
+	JZ         done1684
+	LEAQ       constants<>+672(SB), R9
+	NEGQ       DI
+	VMOVUPD    (R9)(DI*8), Y1
+	VMASKMOVPD (SI)(R8*8), Y1, Y1
+	VADDPD     Y1, Y0, Y0
+
+done1684:
+	VPERM2F128 $0x01, Y0, Y0, Y1
+	VADDPD     Y1, Y0, Y0
+	VPERMILPD  $0x05, Y0, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVSD     X0, (AX)
+	ADDQ       $0x08, AX
+	ADDQ       $0x00000018, DX
+	DECQ       BX
+	JNZ        item1680
+
+done1681:
+	VZEROUPPER
+	RET
+
+// func settle256(beliefs []float64, sums []float64, logTotals []float64, list *int, count int) (residual float64)
+// Requires: AVX, AVX2, SSE2
+TEXT ·settle256(SB), $0-96
+	MOVQ   beliefs_base+0(FP), AX
+	MOVQ   sums_base+24(FP), CX
+	MOVQ   logTotals_base+48(FP), DX
+	VXORPD Y0, Y0, Y0
+	MOVQ   list+72(FP), BX
+	MOVQ   count+80(FP), SI
+	TESTQ  SI, SI
+	JLE    done1686
+
+item1685:
+	MOVQ         (BX), DI
+	LEAQ         (AX)(DI*8), DI
+	MOVLQSX      16(BX), R8
+	LEAQ         (CX)(R8*8), R8
+	VBROADCASTSD (DX), Y1
+	ADDQ         $0x08, DX
+	MOVLQSX      20(BX), R9
+	XORQ         R10, R10
+	CMPQ         R9, $0x00000004
+	JLT          rest1688
+
+whole1687:
+	VMOVUPD   (R8)(R10*8), Y2
+	VMOVUPD   (DI)(R10*8), Y3
+	VSUBPD    Y1, Y2, Y2
+	VCMPPD    $0x04, Y3, Y2, Y4
+	VSUBPD    Y3, Y2, Y3
+	VANDPD    constants<>+1968(SB), Y3, Y3
+	VANDPD    Y4, Y3, Y3
+	VPCMPGTQ  Y0, Y3, Y4
+	VBLENDVPD Y4, Y3, Y0, Y0
+	VMOVUPD   Y2, (DI)(R10*8)
+	ADDQ      $0x00000004, R10
+	SUBQ      $0x00000004, R9
+	CMPQ      R9, $0x00000004
+	JGE       whole1687
+
+rest1688:
+	TESTQ      R9, R9
+	JZ         done1689
+	LEAQ       constants<>+672(SB), R11
+	MOVQ       R9, R12
+	NEGQ       R12
+	VMOVUPD    (R11)(R12*8), Y2
+	VMASKMOVPD (R8)(R10*8), Y2, Y3
+	VMASKMOVPD (DI)(R10*8), Y2, Y4
+	VSUBPD     Y1, Y3, Y3
+	VANDPD     Y2, Y3, Y3
+	VCMPPD     $0x04, Y4, Y3, Y1
+	VSUBPD     Y4, Y3, Y2
+	VANDPD     constants<>+1968(SB), Y2, Y2
+	VANDPD     Y1, Y2, Y2
+	VPCMPGTQ   Y0, Y2, Y1
+	VBLENDVPD  Y1, Y2, Y0, Y0
+	CMPQ       R9, $0x04
+	JLT        partial1690
+	VMOVUPD    Y3, (DI)(R10*8)
+	JMP        stored1692
+
+partial1690:
+	CMPQ         R9, $0x02
+	JLT          single1691
+	VMOVUPD      X3, (DI)(R10*8)
+	JEQ          stored1692
+	VEXTRACTF128 $0x01, Y3, X1
+	VMOVSD       X1, 16(DI)(R10*8)
+	JMP          stored1692
+
+single1691:
+	VMOVSD X3, (DI)(R10*8)
+
+stored1692:
+done1689:
+	ADDQ $0x00000018, BX
+	DECQ SI
+	JNZ  item1685
+
+done1686:
+	VPERM2F128 $0x01, Y0, Y0, Y1
+	VPCMPGTQ   Y0, Y1, Y2
+	VBLENDVPD  Y2, Y1, Y0, Y0
+	VPERMILPD  $0x05, Y0, Y1
+	VPCMPGTQ   Y0, Y1, Y2
+	VBLENDVPD  Y2, Y1, Y0, Y0
+	MOVSD      X0, residual+88(FP)
+	VZEROUPPER
+	RET
+
+// func exp32x256(dst []float32, x []float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·exp32x256(SB), $0-48
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    x_base+24(FP), CX
+	MOVQ    x_len+32(FP), DX
+	VMOVUPS constants<>+4376(SB), Y0
+	VMOVUPS constants<>+4344(SB), Y1
+	VMOVUPS constants<>+4408(SB), Y2
+	VMOVUPS constants<>+4440(SB), Y3
+	VMOVUPS constants<>+4120(SB), Y4
+	VMOVUPS constants<>+4088(SB), Y5
+	XORQ    BX, BX
+	CMPQ    DX, $0x00000010
+	JLT     rest1694
+
+whole1693:
+	VMOVUPS      (CX)(BX*4), Y6
+	VANDPS       Y5, Y6, Y7
+	VCMPPS       $0x06, constants<>+4216(SB), Y7, Y7
+	VMOVMSKPS    Y7, SI
+	TESTL        SI, SI
+	JNZ          slow1695
+	VMOVUPS      Y0, Y7
+	VFMADD231PS  Y1, Y6, Y7
+	VSUBPS       Y0, Y7, Y8
+	VFNMADD231PS Y2, Y8, Y6
+	VFNMADD231PS Y3, Y8, Y6
+	VMULPS       Y6, Y6, Y8
+	VMULPS       Y8, Y8, Y9
+	VMOVUPS      constants<>+3640(SB), Y10
+	VFMADD231PS  constants<>+3672(SB), Y6, Y10
+	VMOVUPS      constants<>+3704(SB), Y11
+	VFMADD231PS  constants<>+3736(SB), Y6, Y11
+	VMOVUPS      constants<>+3768(SB), Y12
+	VFMADD231PS  Y11, Y8, Y10
+	VFMADD231PS  Y12, Y9, Y10
+	VFMADD231PS  Y10, Y8, Y6
+	VADDPS       Y4, Y6, Y6
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       Y7, Y6, Y6
+	VMOVUPS      Y6, Y6
+	JMP          done1696
+
+slow1695:
+	VCMPPS       $0x05, constants<>+4248(SB), Y6, Y7
+	VMOVUPS      constants<>+4280(SB), Y8
+	VMAXPS       Y6, Y8, Y6
+	VMOVUPS      constants<>+4312(SB), Y8
+	VMINPS       Y6, Y8, Y6
+	VMOVUPS      Y0, Y8
+	VFMADD231PS  Y1, Y6, Y8
+	VSUBPS       Y0, Y8, Y8
+	VFNMADD231PS Y2, Y8, Y6
+	VFNMADD231PS Y3, Y8, Y6
+	VMULPS       Y6, Y6, Y9
+	VMULPS       Y9, Y9, Y10
+	VMOVUPS      constants<>+3640(SB), Y11
+	VFMADD231PS  constants<>+3672(SB), Y6, Y11
+	VMOVUPS      constants<>+3704(SB), Y12
+	VFMADD231PS  constants<>+3736(SB), Y6, Y12
+	VMOVUPS      constants<>+3768(SB), Y13
+	VFMADD231PS  Y12, Y9, Y11
+	VFMADD231PS  Y13, Y10, Y11
+	VFMADD231PS  Y11, Y9, Y6
+	VADDPS       Y4, Y6, Y6
+	VMULPS       constants<>+4184(SB), Y8, Y9
+	VROUNDPS     $0x01, Y9, Y9
+	VSUBPS       Y9, Y8, Y8
+	VADDPS       Y0, Y9, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VPADDD       Y4, Y9, Y9
+	VADDPS       Y0, Y8, Y8
+	VPSLLD       $0x17, Y8, Y8
+	VPADDD       Y4, Y8, Y8
+	VMULPS       Y9, Y6, Y6
+	VMULPS       Y8, Y6, Y6
+	VANDPS       Y7, Y6, Y6
+
+done1696:
+	VMOVUPS      Y6, (AX)(BX*4)
+	VMOVUPS      32(CX)(BX*4), Y6
+	VANDPS       Y5, Y6, Y7
+	VCMPPS       $0x06, constants<>+4216(SB), Y7, Y7
+	VMOVMSKPS    Y7, SI
+	TESTL        SI, SI
+	JNZ          slow1697
+	VMOVUPS      Y0, Y7
+	VFMADD231PS  Y1, Y6, Y7
+	VSUBPS       Y0, Y7, Y8
+	VFNMADD231PS Y2, Y8, Y6
+	VFNMADD231PS Y3, Y8, Y6
+	VMULPS       Y6, Y6, Y8
+	VMULPS       Y8, Y8, Y9
+	VMOVUPS      constants<>+3640(SB), Y10
+	VFMADD231PS  constants<>+3672(SB), Y6, Y10
+	VMOVUPS      constants<>+3704(SB), Y11
+	VFMADD231PS  constants<>+3736(SB), Y6, Y11
+	VMOVUPS      constants<>+3768(SB), Y12
+	VFMADD231PS  Y11, Y8, Y10
+	VFMADD231PS  Y12, Y9, Y10
+	VFMADD231PS  Y10, Y8, Y6
+	VADDPS       Y4, Y6, Y6
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       Y7, Y6, Y6
+	VMOVUPS      Y6, Y6
+	JMP          done1698
+
+slow1697:
+	VCMPPS       $0x05, constants<>+4248(SB), Y6, Y7
+	VMOVUPS      constants<>+4280(SB), Y8
+	VMAXPS       Y6, Y8, Y6
+	VMOVUPS      constants<>+4312(SB), Y8
+	VMINPS       Y6, Y8, Y6
+	VMOVUPS      Y0, Y8
+	VFMADD231PS  Y1, Y6, Y8
+	VSUBPS       Y0, Y8, Y8
+	VFNMADD231PS Y2, Y8, Y6
+	VFNMADD231PS Y3, Y8, Y6
+	VMULPS       Y6, Y6, Y9
+	VMULPS       Y9, Y9, Y10
+	VMOVUPS      constants<>+3640(SB), Y11
+	VFMADD231PS  constants<>+3672(SB), Y6, Y11
+	VMOVUPS      constants<>+3704(SB), Y12
+	VFMADD231PS  constants<>+3736(SB), Y6, Y12
+	VMOVUPS      constants<>+3768(SB), Y13
+	VFMADD231PS  Y12, Y9, Y11
+	VFMADD231PS  Y13, Y10, Y11
+	VFMADD231PS  Y11, Y9, Y6
+	VADDPS       Y4, Y6, Y6
+	VMULPS       constants<>+4184(SB), Y8, Y9
+	VROUNDPS     $0x01, Y9, Y9
+	VSUBPS       Y9, Y8, Y8
+	VADDPS       Y0, Y9, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VPADDD       Y4, Y9, Y9
+	VADDPS       Y0, Y8, Y8
+	VPSLLD       $0x17, Y8, Y8
+	VPADDD       Y4, Y8, Y8
+	VMULPS       Y9, Y6, Y6
+	VMULPS       Y8, Y6, Y6
+	VANDPS       Y7, Y6, Y6
+
+done1698:
+	VMOVUPS Y6, 32(AX)(BX*4)
+	ADDQ    $0x00000010, BX
+	SUBQ    $0x00000010, DX
+	CMPQ    DX, $0x00000010
+	JGE     whole1693
+
+rest1694:
+	CMPQ DX, $0x00000008
+	JLT  rest1700
+
+whole1699:
+	VMOVUPS      (CX)(BX*4), Y6
+	VANDPS       Y5, Y6, Y7
+	VCMPPS       $0x06, constants<>+4216(SB), Y7, Y7
+	VMOVMSKPS    Y7, SI
+	TESTL        SI, SI
+	JNZ          slow1701
+	VMOVUPS      Y0, Y7
+	VFMADD231PS  Y1, Y6, Y7
+	VSUBPS       Y0, Y7, Y8
+	VFNMADD231PS Y2, Y8, Y6
+	VFNMADD231PS Y3, Y8, Y6
+	VMULPS       Y6, Y6, Y8
+	VMULPS       Y8, Y8, Y9
+	VMOVUPS      constants<>+3640(SB), Y10
+	VFMADD231PS  constants<>+3672(SB), Y6, Y10
+	VMOVUPS      constants<>+3704(SB), Y11
+	VFMADD231PS  constants<>+3736(SB), Y6, Y11
+	VMOVUPS      constants<>+3768(SB), Y12
+	VFMADD231PS  Y11, Y8, Y10
+	VFMADD231PS  Y12, Y9, Y10
+	VFMADD231PS  Y10, Y8, Y6
+	VADDPS       Y4, Y6, Y6
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       Y7, Y6, Y6
+	VMOVUPS      Y6, Y6
+	JMP          done1702
+
+slow1701:
+	VCMPPS       $0x05, constants<>+4248(SB), Y6, Y7
+	VMOVUPS      constants<>+4280(SB), Y8
+	VMAXPS       Y6, Y8, Y6
+	VMOVUPS      constants<>+4312(SB), Y8
+	VMINPS       Y6, Y8, Y6
+	VMOVUPS      Y0, Y8
+	VFMADD231PS  Y1, Y6, Y8
+	VSUBPS       Y0, Y8, Y8
+	VFNMADD231PS Y2, Y8, Y6
+	VFNMADD231PS Y3, Y8, Y6
+	VMULPS       Y6, Y6, Y9
+	VMULPS       Y9, Y9, Y10
+	VMOVUPS      constants<>+3640(SB), Y11
+	VFMADD231PS  constants<>+3672(SB), Y6, Y11
+	VMOVUPS      constants<>+3704(SB), Y12
+	VFMADD231PS  constants<>+3736(SB), Y6, Y12
+	VMOVUPS      constants<>+3768(SB), Y13
+	VFMADD231PS  Y12, Y9, Y11
+	VFMADD231PS  Y13, Y10, Y11
+	VFMADD231PS  Y11, Y9, Y6
+	VADDPS       Y4, Y6, Y6
+	VMULPS       constants<>+4184(SB), Y8, Y9
+	VROUNDPS     $0x01, Y9, Y9
+	VSUBPS       Y9, Y8, Y8
+	VADDPS       Y0, Y9, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VPADDD       Y4, Y9, Y9
+	VADDPS       Y0, Y8, Y8
+	VPSLLD       $0x17, Y8, Y8
+	VPADDD       Y4, Y8, Y8
+	VMULPS       Y9, Y6, Y6
+	VMULPS       Y8, Y6, Y6
+	VANDPS       Y7, Y6, Y6
+
+done1702:
+	VMOVUPS Y6, (AX)(BX*4)
+	ADDQ    $0x00000008, BX
+	SUBQ    $0x00000008, DX
+	CMPQ    DX, $0x00000008
+	JGE     whole1699
+
+rest1700:
+	TESTQ        DX, DX
+	JZ           done1703
+	LEAQ         constants<>+672(SB), SI
+	MOVQ         DX, DI
+	NEGQ         DI
+	VMOVUPS      (SI)(DI*4), Y6
+	VMASKMOVPS   (CX)(BX*4), Y6, Y6
+	VANDPS       Y5, Y6, Y5
+	VCMPPS       $0x06, constants<>+4216(SB), Y5, Y5
+	VMOVMSKPS    Y5, CX
+	TESTL        CX, CX
+	JNZ          slow1704
+	VMOVUPS      Y0, Y5
+	VFMADD231PS  Y1, Y6, Y5
+	VSUBPS       Y0, Y5, Y0
+	VFNMADD231PS Y2, Y0, Y6
+	VFNMADD231PS Y3, Y0, Y6
+	VMULPS       Y6, Y6, Y0
+	VMULPS       Y0, Y0, Y1
+	VMOVUPS      constants<>+3640(SB), Y2
+	VFMADD231PS  constants<>+3672(SB), Y6, Y2
+	VMOVUPS      constants<>+3704(SB), Y3
+	VFMADD231PS  constants<>+3736(SB), Y6, Y3
+	VMOVUPS      constants<>+3768(SB), Y7
+	VFMADD231PS  Y3, Y0, Y2
+	VFMADD231PS  Y7, Y1, Y2
+	VFMADD231PS  Y2, Y0, Y6
+	VADDPS       Y4, Y6, Y6
+	VPSLLD       $0x17, Y5, Y5
+	VPADDD       Y5, Y6, Y6
+	VMOVUPS      Y6, Y0
+	JMP          done1705
+
+slow1704:
+	VCMPPS       $0x05, constants<>+4248(SB), Y6, Y5
+	VMOVUPS      constants<>+4280(SB), Y7
+	VMAXPS       Y6, Y7, Y6
+	VMOVUPS      constants<>+4312(SB), Y7
+	VMINPS       Y6, Y7, Y6
+	VMOVUPS      Y0, Y7
+	VFMADD231PS  Y1, Y6, Y7
+	VSUBPS       Y0, Y7, Y1
+	VFNMADD231PS Y2, Y1, Y6
+	VFNMADD231PS Y3, Y1, Y6
+	VMULPS       Y6, Y6, Y2
+	VMULPS       Y2, Y2, Y3
+	VMOVUPS      constants<>+3640(SB), Y7
+	VFMADD231PS  constants<>+3672(SB), Y6, Y7
+	VMOVUPS      constants<>+3704(SB), Y8
+	VFMADD231PS  constants<>+3736(SB), Y6, Y8
+	VMOVUPS      constants<>+3768(SB), Y9
+	VFMADD231PS  Y8, Y2, Y7
+	VFMADD231PS  Y9, Y3, Y7
+	VFMADD231PS  Y7, Y2, Y6
+	VADDPS       Y4, Y6, Y6
+	VMULPS       constants<>+4184(SB), Y1, Y2
+	VROUNDPS     $0x01, Y2, Y2
+	VSUBPS       Y2, Y1, Y1
+	VADDPS       Y0, Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VPADDD       Y4, Y2, Y2
+	VADDPS       Y0, Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VPADDD       Y4, Y1, Y1
+	VMULPS       Y2, Y6, Y6
+	VMULPS       Y1, Y6, Y0
+	VANDPS       Y5, Y0, Y0
+
+done1705:
+	CMPQ    DX, $0x08
+	JLT     partial1706
+	VMOVUPS Y0, (AX)(BX*4)
+	JMP     stored1707
+
+partial1706:
+	LEAQ         (AX)(BX*4), AX
+	VMOVAPS      X0, X1
+	TESTQ        $0x00000004, DX
+	JZ           without1708
+	VMOVUPS      X1, (AX)
+	VEXTRACTF128 $0x01, Y0, X1
+	ADDQ         $0x00000010, AX
+
+without1708:
+	TESTQ     $0x00000002, DX
+	JZ        without1709
+	VMOVSD    X1, (AX)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $0x00000008, AX
+
+without1709:
+	TESTQ  $0x00000001, DX
+	JZ     without1710
+	VMOVSS X1, (AX)
+
+without1710:
+stored1707:
+done1703:
+	VZEROUPPER
+	RET
+
+// func log32x256(dst []float32, x []float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·log32x256(SB), $0-48
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    x_base+24(FP), CX
+	MOVQ    x_len+32(FP), DX
+	VMOVUPS constants<>+4664(SB), Y0
+	VMOVUPS constants<>+4728(SB), Y1
+	VMOVUPS constants<>+4120(SB), Y2
+	VMOVUPS constants<>+4184(SB), Y3
+	XORQ    BX, BX
+	CMPQ    DX, $0x00000010
+	JLT     rest1712
+
+whole1711:
+	VMOVUPS     (CX)(BX*4), Y4
+	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y5
+	VCMPPS      $0x1e, constants<>+4056(SB), Y4, Y6
+	VORPS       Y6, Y5, Y5
+	VMOVMSKPS   Y5, SI
+	TESTL       SI, SI
+	JNZ         slow1713
+	VPADDD      Y0, Y4, Y4
+	VPSRLD      $0x17, Y4, Y5
+	VORPS       Y1, Y5, Y5
+	VSUBPS      constants<>+4760(SB), Y5, Y5
+	VANDPS      constants<>+4696(SB), Y4, Y4
+	VPADDD      constants<>+4632(SB), Y4, Y4
+	VSUBPS      Y2, Y4, Y4
+	VADDPS      constants<>+4152(SB), Y4, Y6
+	VDIVPS      Y6, Y4, Y6
+	VMULPS      Y6, Y6, Y7
+	VMULPS      Y7, Y7, Y8
+	VMOVUPS     constants<>+3864(SB), Y9
+	VFMADD213PS constants<>+3800(SB), Y8, Y9
+	VMOVUPS     constants<>+3832(SB), Y10
+	VMULPS      Y3, Y4, Y11
+	VMULPS      Y4, Y11, Y11
+	VMOVUPS     Y11, Y12
+	VFMADD231PS Y10, Y8, Y12
+	VFMADD231PS Y9, Y7, Y12
+	VMULPS      constants<>+4504(SB), Y5, Y8
+	VFMADD231PS Y12, Y6, Y8
+	VSUBPS      Y8, Y11, Y11
+	VSUBPS      Y4, Y11, Y11
+	VFMSUB132PS constants<>+4472(SB), Y11, Y5
+	VMOVUPS     Y5, Y4
+	JMP         done1714
+
+slow1713:
+	VMOVUPS     Y4, Y5
+	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y7
+	VMULPS      constants<>+4568(SB), Y4, Y6
+	VBLENDVPS   Y7, Y6, Y4, Y4
+	VANDPS      constants<>+4600(SB), Y7, Y6
+	VPADDD      Y0, Y4, Y4
+	VPSRLD      $0x17, Y4, Y7
+	VORPS       Y1, Y7, Y7
+	VSUBPS      constants<>+4760(SB), Y7, Y7
+	VANDPS      constants<>+4696(SB), Y4, Y4
+	VPADDD      constants<>+4632(SB), Y4, Y4
+	VADDPS      Y6, Y7, Y7
+	VSUBPS      Y2, Y4, Y4
+	VADDPS      constants<>+4152(SB), Y4, Y6
+	VDIVPS      Y6, Y4, Y6
+	VMULPS      Y6, Y6, Y8
+	VMULPS      Y8, Y8, Y9
+	VMOVUPS     constants<>+3864(SB), Y10
+	VFMADD213PS constants<>+3800(SB), Y9, Y10
+	VMOVUPS     constants<>+3832(SB), Y11
+	VMULPS      Y3, Y4, Y12
+	VMULPS      Y4, Y12, Y12
+	VMOVUPS     Y12, Y13
+	VFMADD231PS Y11, Y9, Y13
+	VFMADD231PS Y10, Y8, Y13
+	VMULPS      constants<>+4504(SB), Y7, Y9
+	VFMADD231PS Y13, Y6, Y9
+	VSUBPS      Y9, Y12, Y12
+	VSUBPS      Y4, Y12, Y12
+	VFMSUB132PS constants<>+4472(SB), Y12, Y7
+	VMOVUPS     Y7, Y4
+	VXORPD      Y6, Y6, Y6
+	VCMPPS      $0x00, Y6, Y5, Y7
+	VBLENDVPS   Y7, constants<>+3896(SB), Y4, Y4
+	VCMPPS      $0x00, constants<>+3928(SB), Y5, Y7
+	VBLENDVPS   Y7, constants<>+3928(SB), Y4, Y4
+	VCMPPS      $0x19, Y6, Y5, Y7
+	VBLENDVPS   Y7, constants<>+3960(SB), Y4, Y4
+
+done1714:
+	VMOVUPS     Y4, (AX)(BX*4)
+	VMOVUPS     32(CX)(BX*4), Y4
+	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y5
+	VCMPPS      $0x1e, constants<>+4056(SB), Y4, Y6
+	VORPS       Y6, Y5, Y5
+	VMOVMSKPS   Y5, SI
+	TESTL       SI, SI
+	JNZ         slow1715
+	VPADDD      Y0, Y4, Y4
+	VPSRLD      $0x17, Y4, Y5
+	VORPS       Y1, Y5, Y5
+	VSUBPS      constants<>+4760(SB), Y5, Y5
+	VANDPS      constants<>+4696(SB), Y4, Y4
+	VPADDD      constants<>+4632(SB), Y4, Y4
+	VSUBPS      Y2, Y4, Y4
+	VADDPS      constants<>+4152(SB), Y4, Y6
+	VDIVPS      Y6, Y4, Y6
+	VMULPS      Y6, Y6, Y7
+	VMULPS      Y7, Y7, Y8
+	VMOVUPS     constants<>+3864(SB), Y9
+	VFMADD213PS constants<>+3800(SB), Y8, Y9
+	VMOVUPS     constants<>+3832(SB), Y10
+	VMULPS      Y3, Y4, Y11
+	VMULPS      Y4, Y11, Y11
+	VMOVUPS     Y11, Y12
+	VFMADD231PS Y10, Y8, Y12
+	VFMADD231PS Y9, Y7, Y12
+	VMULPS      constants<>+4504(SB), Y5, Y8
+	VFMADD231PS Y12, Y6, Y8
+	VSUBPS      Y8, Y11, Y11
+	VSUBPS      Y4, Y11, Y11
+	VFMSUB132PS constants<>+4472(SB), Y11, Y5
+	VMOVUPS     Y5, Y4
+	JMP         done1716
+
+slow1715:
+	VMOVUPS     Y4, Y5
+	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y7
+	VMULPS      constants<>+4568(SB), Y4, Y6
+	VBLENDVPS   Y7, Y6, Y4, Y4
+	VANDPS      constants<>+4600(SB), Y7, Y6
+	VPADDD      Y0, Y4, Y4
+	VPSRLD      $0x17, Y4, Y7
+	VORPS       Y1, Y7, Y7
+	VSUBPS      constants<>+4760(SB), Y7, Y7
+	VANDPS      constants<>+4696(SB), Y4, Y4
+	VPADDD      constants<>+4632(SB), Y4, Y4
+	VADDPS      Y6, Y7, Y7
+	VSUBPS      Y2, Y4, Y4
+	VADDPS      constants<>+4152(SB), Y4, Y6
+	VDIVPS      Y6, Y4, Y6
+	VMULPS      Y6, Y6, Y8
+	VMULPS      Y8, Y8, Y9
+	VMOVUPS     constants<>+3864(SB), Y10
+	VFMADD213PS constants<>+3800(SB), Y9, Y10
+	VMOVUPS     constants<>+3832(SB), Y11
+	VMULPS      Y3, Y4, Y12
+	VMULPS      Y4, Y12, Y12
+	VMOVUPS     Y12, Y13
+	VFMADD231PS Y11, Y9, Y13
+	VFMADD231PS Y10, Y8, Y13
+	VMULPS      constants<>+4504(SB), Y7, Y9
+	VFMADD231PS Y13, Y6, Y9
+	VSUBPS      Y9, Y12, Y12
+	VSUBPS      Y4, Y12, Y12
+	VFMSUB132PS constants<>+4472(SB), Y12, Y7
+	VMOVUPS     Y7, Y4
+	VXORPD      Y6, Y6, Y6
+	VCMPPS      $0x00, Y6, Y5, Y7
+	VBLENDVPS   Y7, constants<>+3896(SB), Y4, Y4
+	VCMPPS      $0x00, constants<>+3928(SB), Y5, Y7
+	VBLENDVPS   Y7, constants<>+3928(SB), Y4, Y4
+	VCMPPS      $0x19, Y6, Y5, Y7
+	VBLENDVPS   Y7, constants<>+3960(SB), Y4, Y4
+
+done1716:
+	VMOVUPS Y4, 32(AX)(BX*4)
+	ADDQ    $0x00000010, BX
+	SUBQ    $0x00000010, DX
+	CMPQ    DX, $0x00000010
+	JGE     whole1711
+
+rest1712:
+	CMPQ DX, $0x00000008
+	JLT  rest1718
+
+whole1717:
+	VMOVUPS     (CX)(BX*4), Y4
+	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y5
+	VCMPPS      $0x1e, constants<>+4056(SB), Y4, Y6
+	VORPS       Y6, Y5, Y5
+	VMOVMSKPS   Y5, SI
+	TESTL       SI, SI
+	JNZ         slow1719
+	VPADDD      Y0, Y4, Y4
+	VPSRLD      $0x17, Y4, Y5
+	VORPS       Y1, Y5, Y5
+	VSUBPS      constants<>+4760(SB), Y5, Y5
+	VANDPS      constants<>+4696(SB), Y4, Y4
+	VPADDD      constants<>+4632(SB), Y4, Y4
+	VSUBPS      Y2, Y4, Y4
+	VADDPS      constants<>+4152(SB), Y4, Y6
+	VDIVPS      Y6, Y4, Y6
+	VMULPS      Y6, Y6, Y7
+	VMULPS      Y7, Y7, Y8
+	VMOVUPS     constants<>+3864(SB), Y9
+	VFMADD213PS constants<>+3800(SB), Y8, Y9
+	VMOVUPS     constants<>+3832(SB), Y10
+	VMULPS      Y3, Y4, Y11
+	VMULPS      Y4, Y11, Y11
+	VMOVUPS     Y11, Y12
+	VFMADD231PS Y10, Y8, Y12
+	VFMADD231PS Y9, Y7, Y12
+	VMULPS      constants<>+4504(SB), Y5, Y8
+	VFMADD231PS Y12, Y6, Y8
+	VSUBPS      Y8, Y11, Y11
+	VSUBPS      Y4, Y11, Y11
+	VFMSUB132PS constants<>+4472(SB), Y11, Y5
+	VMOVUPS     Y5, Y4
+	JMP         done1720
+
+slow1719:
+	VMOVUPS     Y4, Y5
+	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y7
+	VMULPS      constants<>+4568(SB), Y4, Y6
+	VBLENDVPS   Y7, Y6, Y4, Y4
+	VANDPS      constants<>+4600(SB), Y7, Y6
+	VPADDD      Y0, Y4, Y4
+	VPSRLD      $0x17, Y4, Y7
+	VORPS       Y1, Y7, Y7
+	VSUBPS      constants<>+4760(SB), Y7, Y7
+	VANDPS      constants<>+4696(SB), Y4, Y4
+	VPADDD      constants<>+4632(SB), Y4, Y4
+	VADDPS      Y6, Y7, Y7
+	VSUBPS      Y2, Y4, Y4
+	VADDPS      constants<>+4152(SB), Y4, Y6
+	VDIVPS      Y6, Y4, Y6
+	VMULPS      Y6, Y6, Y8
+	VMULPS      Y8, Y8, Y9
+	VMOVUPS     constants<>+3864(SB), Y10
+	VFMADD213PS constants<>+3800(SB), Y9, Y10
+	VMOVUPS     constants<>+3832(SB), Y11
+	VMULPS      Y3, Y4, Y12
+	VMULPS      Y4, Y12, Y12
+	VMOVUPS     Y12, Y13
+	VFMADD231PS Y11, Y9, Y13
+	VFMADD231PS Y10, Y8, Y13
+	VMULPS      constants<>+4504(SB), Y7, Y9
+	VFMADD231PS Y13, Y6, Y9
+	VSUBPS      Y9, Y12, Y12
+	VSUBPS      Y4, Y12, Y12
+	VFMSUB132PS constants<>+4472(SB), Y12, Y7
+	VMOVUPS     Y7, Y4
+	VXORPD      Y6, Y6, Y6
+	VCMPPS      $0x00, Y6, Y5, Y7
+	VBLENDVPS   Y7, constants<>+3896(SB), Y4, Y4
+	VCMPPS      $0x00, constants<>+3928(SB), Y5, Y7
+	VBLENDVPS   Y7, constants<>+3928(SB), Y4, Y4
+	VCMPPS      $0x19, Y6, Y5, Y7
+	VBLENDVPS   Y7, constants<>+3960(SB), Y4, Y4
+
+done1720:
+	VMOVUPS Y4, (AX)(BX*4)
+	ADDQ    $0x00000008, BX
+	SUBQ    $0x00000008, DX
+	CMPQ    DX, $0x00000008
+	JGE     whole1717
+
+rest1718:
+	TESTQ       DX, DX
+	JZ          done1721
+	LEAQ        constants<>+672(SB), SI
+	MOVQ        DX, DI
+	NEGQ        DI
+	VMOVUPS     (SI)(DI*4), Y4
+	VMASKMOVPS  (CX)(BX*4), Y4, Y5
+	VMOVUPS     Y2, Y6
+	VBLENDVPS   Y4, Y5, Y6, Y5
+	VCMPPS      $0x19, constants<>+4536(SB), Y5, Y4
+	VCMPPS      $0x1e, constants<>+4056(SB), Y5, Y6
+	VORPS       Y6, Y4, Y4
+	VMOVMSKPS   Y4, CX
+	TESTL       CX, CX
+	JNZ         slow1722
+	VPADDD      Y0, Y5, Y5
+	VPSRLD      $0x17, Y5, Y0
+	VORPS       Y1, Y0, Y0
+	VSUBPS      constants<>+4760(SB), Y0, Y0
+	VANDPS      constants<>+4696(SB), Y5, Y5
+	VPADDD      constants<>+4632(SB), Y5, Y5
+	VSUBPS      Y2, Y5, Y5
+	VADDPS      constants<>+4152(SB), Y5, Y1
+	VDIVPS      Y1, Y5, Y1
+	VMULPS      Y1, Y1, Y2
+	VMULPS      Y2, Y2, Y4
+	VMOVUPS     constants<>+3864(SB), Y6
+	VFMADD213PS constants<>+3800(SB), Y4, Y6
+	VMOVUPS     constants<>+3832(SB), Y7
+	VMULPS      Y3, Y5, Y3
+	VMULPS      Y5, Y3, Y3
+	VMOVUPS     Y3, Y8
+	VFMADD231PS Y7, Y4, Y8
+	VFMADD231PS Y6, Y2, Y8
+	VMULPS      constants<>+4504(SB), Y0, Y4
+	VFMADD231PS Y8, Y1, Y4
+	VSUBPS      Y4, Y3, Y3
+	VSUBPS      Y5, Y3, Y3
+	VFMSUB132PS constants<>+4472(SB), Y3, Y0
+	VMOVUPS     Y0, Y0
+	JMP         done1723
+
+slow1722:
+	VMOVUPS     Y5, Y4
+	VCMPPS      $0x19, constants<>+4536(SB), Y5, Y7
+	VMULPS      constants<>+4568(SB), Y5, Y6
+	VBLENDVPS   Y7, Y6, Y5, Y5
+	VANDPS      constants<>+4600(SB), Y7, Y6
+	VPADDD      Y0, Y5, Y5
+	VPSRLD      $0x17, Y5, Y0
+	VORPS       Y1, Y0, Y0
+	VSUBPS      constants<>+4760(SB), Y0, Y0
+	VANDPS      constants<>+4696(SB), Y5, Y5
+	VPADDD      constants<>+4632(SB), Y5, Y5
+	VADDPS      Y6, Y0, Y0
+	VSUBPS      Y2, Y5, Y5
+	VADDPS      constants<>+4152(SB), Y5, Y1
+	VDIVPS      Y1, Y5, Y1
+	VMULPS      Y1, Y1, Y2
+	VMULPS      Y2, Y2, Y6
+	VMOVUPS     constants<>+3864(SB), Y7
+	VFMADD213PS constants<>+3800(SB), Y6, Y7
+	VMOVUPS     constants<>+3832(SB), Y8
+	VMULPS      Y3, Y5, Y3
+	VMULPS      Y5, Y3, Y3
+	VMOVUPS     Y3, Y9
+	VFMADD231PS Y8, Y6, Y9
+	VFMADD231PS Y7, Y2, Y9
+	VMULPS      constants<>+4504(SB), Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	VSUBPS      Y6, Y3, Y3
+	VSUBPS      Y5, Y3, Y3
+	VFMSUB132PS constants<>+4472(SB), Y3, Y0
+	VMOVUPS     Y0, Y0
+	VXORPD      Y1, Y1, Y1
+	VCMPPS      $0x00, Y1, Y4, Y7
+	VBLENDVPS   Y7, constants<>+3896(SB), Y0, Y0
+	VCMPPS      $0x00, constants<>+3928(SB), Y4, Y7
+	VBLENDVPS   Y7, constants<>+3928(SB), Y0, Y0
+	VCMPPS      $0x19, Y1, Y4, Y7
+	VBLENDVPS   Y7, constants<>+3960(SB), Y0, Y0
+
+done1723:
+	CMPQ    DX, $0x08
+	JLT     partial1724
+	VMOVUPS Y0, (AX)(BX*4)
+	JMP     stored1725
+
+partial1724:
+	LEAQ         (AX)(BX*4), AX
+	VMOVAPS      X0, X1
+	TESTQ        $0x00000004, DX
+	JZ           without1726
+	VMOVUPS      X1, (AX)
+	VEXTRACTF128 $0x01, Y0, X1
+	ADDQ         $0x00000010, AX
+
+without1726:
+	TESTQ     $0x00000002, DX
+	JZ        without1727
+	VMOVSD    X1, (AX)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $0x00000008, AX
+
+without1727:
+	TESTQ  $0x00000001, DX
+	JZ     without1728
+	VMOVSS X1, (AX)
+
+without1728:
+stored1725:
+done1721:
+	VZEROUPPER
+	RET
+
+// func vectorTable32x256(out []float32, weight []float32, values []float32)
+// Requires: AVX, FMA3
+TEXT ·vectorTable32x256(SB), $0-72
+	MOVQ out_base+0(FP), AX
+	MOVQ out_len+8(FP), CX
+	MOVQ weight_base+24(FP), DX
+	MOVQ weight_len+32(FP), BX
+	MOVQ values_base+48(FP), SI
+	MOVQ CX, DI
+	SHLQ $0x02, DI
+	LEAQ (DI)(DI*2), R8
+	XORQ R9, R9
+	MOVQ CX, R11
+	CMPQ R11, $0x00000040
+	JLT  rest1730
+
+panel1729:
+	MOVQ   DX, CX
+	LEAQ   (SI)(R9*1), R10
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	MOVQ   BX, R12
+	CMPQ   R12, $0x00000001
+	JLT    rows1733
+
+row1732:
+	VBROADCASTSS (CX), Y8
+	VFMADD231PS  (R10), Y8, Y0
+	VFMADD231PS  32(R10), Y8, Y1
+	VFMADD231PS  64(R10), Y8, Y2
+	VFMADD231PS  96(R10), Y8, Y3
+	VFMADD231PS  128(R10), Y8, Y4
+	VFMADD231PS  160(R10), Y8, Y5
+	VFMADD231PS  192(R10), Y8, Y6
+	VFMADD231PS  224(R10), Y8, Y7
+	ADDQ         $0x00000004, CX
+	ADDQ         DI, R10
+	SUBQ         $0x00000001, R12
+	CMPQ         R12, $0x00000001
+	JGE          row1732
+
+rows1733:
+	VMOVUPS Y0, (AX)(R9*1)
+	VMOVUPS Y1, 32(AX)(R9*1)
+	VMOVUPS Y2, 64(AX)(R9*1)
+	VMOVUPS Y3, 96(AX)(R9*1)
+	VMOVUPS Y4, 128(AX)(R9*1)
+	VMOVUPS Y5, 160(AX)(R9*1)
+	VMOVUPS Y6, 192(AX)(R9*1)
+	VMOVUPS Y7, 224(AX)(R9*1)
+	ADDQ    $0x00000100, R9
+	SUBQ    $0x00000040, R11
+	CMPQ    R11, $0x00000040
+	JGE     panel1729
+
+rest1730:
+	TESTQ   R11, R11
+	JZ      done1731
+	CMPQ    R11, $0x00000008
+	JGT     wider1734
+	LEAQ    constants<>+672(SB), CX
+	MOVQ    R11, R10
+	NEGQ    R10
+	VMOVUPS (CX)(R10*4), Y0
+	MOVQ    DX, CX
+	LEAQ    (SI)(R9*1), R10
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	MOVQ    BX, DX
+	CMPQ    DX, $0x00000004
+	JLT     rows1736
+
+row1735:
+	VBROADCASTSS (CX), Y5
+	VMASKMOVPS   (R10), Y0, Y6
+	VFMADD231PS  Y6, Y5, Y1
+	VBROADCASTSS 4(CX), Y5
+	VMASKMOVPS   (R10)(DI*1), Y0, Y6
+	VFMADD231PS  Y6, Y5, Y2
+	VBROADCASTSS 8(CX), Y5
+	VMASKMOVPS   (R10)(DI*2), Y0, Y6
+	VFMADD231PS  Y6, Y5, Y3
+	VBROADCASTSS 12(CX), Y5
+	VMASKMOVPS   (R10)(R8*1), Y0, Y6
+	VFMADD231PS  Y6, Y5, Y4
+	ADDQ         $0x00000010, CX
+	LEAQ         (R10)(DI*4), R10
+	SUBQ         $0x00000004, DX
+	CMPQ         DX, $0x00000004
+	JGE          row1735
+
+rows1736:
+	CMPQ DX, $0x00000001
+	JLT  rows1738
+
+row1737:
+	VBROADCASTSS (CX), Y5
+	VMASKMOVPS   (R10), Y0, Y6
+	VFMADD231PS  Y6, Y5, Y1
+	ADDQ         $0x00000004, CX
+	ADDQ         DI, R10
+	SUBQ         $0x00000001, DX
+	CMPQ         DX, $0x00000001
+	JGE          row1737
+
+rows1738:
+	VADDPS  Y3, Y1, Y1
+	VADDPS  Y4, Y2, Y2
+	VADDPS  Y2, Y1, Y1
+	CMPQ    R11, $0x08
+	JLT     partial1739
+	VMOVUPS Y1, (AX)(R9*1)
+	JMP     stored1740
+
+partial1739:
+	LEAQ         (AX)(R9*1), AX
+	VMOVAPS      X1, X0
+	TESTQ        $0x00000004, R11
+	JZ           without1741
+	VMOVUPS      X0, (AX)
+	VEXTRACTF128 $0x01, Y1, X0
+	ADDQ         $0x00000010, AX
+
+without1741:
+	TESTQ     $0x00000002, R11
+	JZ        without1742
+	VMOVSD    X0, (AX)
+	VPERMILPD $0x01, X0, X0
+	ADDQ      $0x00000008, AX
+
+without1742:
+	TESTQ  $0x00000001, R11
+	JZ     without1743
+	VMOVSS X0, (AX)
+
+without1743:
+stored1740:
+	JMP done1731
+
+wider1734:
+	CMPQ    R11, $0x00000010
+	JGT     wider1744
+	SUBQ    $0x00000008, R11
+	LEAQ    constants<>+672(SB), CX
+	MOVQ    R11, R10
+	NEGQ    R10
+	VMOVUPS (CX)(R10*4), Y0
+	MOVQ    DX, CX
+	LEAQ    (SI)(R9*1), R10
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VXORPD  Y8, Y8, Y8
+	MOVQ    BX, DX
+	CMPQ    DX, $0x00000004
+	JLT     rows1746
+
+row1745:
+	VBROADCASTSS (CX), Y9
+	VFMADD231PS  (R10), Y9, Y1
+	VMASKMOVPS   32(R10), Y0, Y10
+	VFMADD231PS  Y10, Y9, Y2
+	VBROADCASTSS 4(CX), Y9
+	VFMADD231PS  (R10)(DI*1), Y9, Y3
+	VMASKMOVPS   32(R10)(DI*1), Y0, Y10
+	VFMADD231PS  Y10, Y9, Y4
+	VBROADCASTSS 8(CX), Y9
+	VFMADD231PS  (R10)(DI*2), Y9, Y5
+	VMASKMOVPS   32(R10)(DI*2), Y0, Y10
+	VFMADD231PS  Y10, Y9, Y6
+	VBROADCASTSS 12(CX), Y9
+	VFMADD231PS  (R10)(R8*1), Y9, Y7
+	VMASKMOVPS   32(R10)(R8*1), Y0, Y10
+	VFMADD231PS  Y10, Y9, Y8
+	ADDQ         $0x00000010, CX
+	LEAQ         (R10)(DI*4), R10
+	SUBQ         $0x00000004, DX
+	CMPQ         DX, $0x00000004
+	JGE          row1745
+
+rows1746:
+	CMPQ DX, $0x00000001
+	JLT  rows1748
+
+row1747:
+	VBROADCASTSS (CX), Y9
+	VFMADD231PS  (R10), Y9, Y1
+	VMASKMOVPS   32(R10), Y0, Y10
+	VFMADD231PS  Y10, Y9, Y2
+	ADDQ         $0x00000004, CX
+	ADDQ         DI, R10
+	SUBQ         $0x00000001, DX
+	CMPQ         DX, $0x00000001
+	JGE          row1747
+
+rows1748:
+	VADDPS  Y5, Y1, Y1
+	VADDPS  Y6, Y2, Y2
+	VADDPS  Y7, Y3, Y3
+	VADDPS  Y8, Y4, Y4
+	VADDPS  Y3, Y1, Y1
+	VADDPS  Y4, Y2, Y2
+	VMOVUPS Y1, (AX)(R9*1)
+	CMPQ    R11, $0x08
+	JLT     partial1749
+	VMOVUPS Y2, 32(AX)(R9*1)
+	JMP     stored1750
+
+partial1749:
+	LEAQ         32(AX)(R9*1), AX
+	VMOVAPS      X2, X0
+	TESTQ        $0x00000004, R11
+	JZ           without1751
+	VMOVUPS      X0, (AX)
+	VEXTRACTF128 $0x01, Y2, X0
+	ADDQ         $0x00000010, AX
+
+without1751:
+	TESTQ     $0x00000002, R11
+	JZ        without1752
+	VMOVSD    X0, (AX)
+	VPERMILPD $0x01, X0, X0
+	ADDQ      $0x00000008, AX
+
+without1752:
+	TESTQ  $0x00000001, R11
+	JZ     without1753
+	VMOVSS X0, (AX)
+
+without1753:
+stored1750:
+	JMP done1731
+
+wider1744:
+	CMPQ    R11, $0x00000018
+	JGT     wider1754
+	SUBQ    $0x00000010, R11
+	LEAQ    constants<>+672(SB), CX
+	MOVQ    R11, R8
+	NEGQ    R8
+	VMOVUPS (CX)(R8*4), Y0
+	MOVQ    DX, CX
+	LEAQ    (SI)(R9*1), R10
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	MOVQ    BX, DX
+	CMPQ    DX, $0x00000002
+	JLT     rows1756
+
+row1755:
+	VBROADCASTSS (CX), Y7
+	VFMADD231PS  (R10), Y7, Y1
+	VFMADD231PS  32(R10), Y7, Y2
+	VMASKMOVPS   64(R10), Y0, Y8
+	VFMADD231PS  Y8, Y7, Y3
+	VBROADCASTSS 4(CX), Y7
+	VFMADD231PS  (R10)(DI*1), Y7, Y4
+	VFMADD231PS  32(R10)(DI*1), Y7, Y5
+	VMASKMOVPS   64(R10)(DI*1), Y0, Y8
+	VFMADD231PS  Y8, Y7, Y6
+	ADDQ         $0x00000008, CX
+	LEAQ         (R10)(DI*2), R10
+	SUBQ         $0x00000002, DX
+	CMPQ         DX, $0x00000002
+	JGE          row1755
+
+rows1756:
+	CMPQ DX, $0x00000001
+	JLT  rows1758
+
+row1757:
+	VBROADCASTSS (CX), Y7
+	VFMADD231PS  (R10), Y7, Y1
+	VFMADD231PS  32(R10), Y7, Y2
+	VMASKMOVPS   64(R10), Y0, Y8
+	VFMADD231PS  Y8, Y7, Y3
+	ADDQ         $0x00000004, CX
+	ADDQ         DI, R10
+	SUBQ         $0x00000001, DX
+	CMPQ         DX, $0x00000001
+	JGE          row1757
+
+rows1758:
+	VADDPS  Y4, Y1, Y1
+	VADDPS  Y5, Y2, Y2
+	VADDPS  Y6, Y3, Y3
+	VMOVUPS Y1, (AX)(R9*1)
+	VMOVUPS Y2, 32(AX)(R9*1)
+	CMPQ    R11, $0x08
+	JLT     partial1759
+	VMOVUPS Y3, 64(AX)(R9*1)
+	JMP     stored1760
+
+partial1759:
+	LEAQ         64(AX)(R9*1), AX
+	VMOVAPS      X3, X0
+	TESTQ        $0x00000004, R11
+	JZ           without1761
+	VMOVUPS      X0, (AX)
+	VEXTRACTF128 $0x01, Y3, X0
+	ADDQ         $0x00000010, AX
+
+without1761:
+	TESTQ     $0x00000002, R11
+	JZ        without1762
+	VMOVSD    X0, (AX)
+	VPERMILPD $0x01, X0, X0
+	ADDQ      $0x00000008, AX
+
+without1762:
+	TESTQ  $0x00000001, R11
+	JZ     without1763
+	VMOVSS X0, (AX)
+
+without1763:
+stored1760:
+	JMP done1731
+
+wider1754:
+	CMPQ    R11, $0x00000020
+	JGT     wider1764
+	SUBQ    $0x00000018, R11
+	LEAQ    constants<>+672(SB), CX
+	MOVQ    R11, R8
+	NEGQ    R8
+	VMOVUPS (CX)(R8*4), Y0
+	MOVQ    DX, CX
+	LEAQ    (SI)(R9*1), R10
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VXORPD  Y8, Y8, Y8
+	MOVQ    BX, DX
+	CMPQ    DX, $0x00000002
+	JLT     rows1766
+
+row1765:
+	VBROADCASTSS (CX), Y9
+	VFMADD231PS  (R10), Y9, Y1
+	VFMADD231PS  32(R10), Y9, Y2
+	VFMADD231PS  64(R10), Y9, Y3
+	VMASKMOVPS   96(R10), Y0, Y10
+	VFMADD231PS  Y10, Y9, Y4
+	VBROADCASTSS 4(CX), Y9
+	VFMADD231PS  (R10)(DI*1), Y9, Y5
+	VFMADD231PS  32(R10)(DI*1), Y9, Y6
+	VFMADD231PS  64(R10)(DI*1), Y9, Y7
+	VMASKMOVPS   96(R10)(DI*1), Y0, Y10
+	VFMADD231PS  Y10, Y9, Y8
+	ADDQ         $0x00000008, CX
+	LEAQ         (R10)(DI*2), R10
+	SUBQ         $0x00000002, DX
+	CMPQ         DX, $0x00000002
+	JGE          row1765
+
+rows1766:
+	CMPQ DX, $0x00000001
+	JLT  rows1768
+
+row1767:
+	VBROADCASTSS (CX), Y9
+	VFMADD231PS  (R10), Y9, Y1
+	VFMADD231PS  32(R10), Y9, Y2
+	VFMADD231PS  64(R10), Y9, Y3
+	VMASKMOVPS   96(R10), Y0, Y10
+	VFMADD231PS  Y10, Y9, Y4
+	ADDQ         $0x00000004, CX
+	ADDQ         DI, R10
+	SUBQ         $0x00000001, DX
+	CMPQ         DX, $0x00000001
+	JGE          row1767
+
+rows1768:
+	VADDPS  Y5, Y1, Y1
+	VADDPS  Y6, Y2, Y2
+	VADDPS  Y7, Y3, Y3
+	VADDPS  Y8, Y4, Y4
+	VMOVUPS Y1, (AX)(R9*1)
+	VMOVUPS Y2, 32(AX)(R9*1)
+	VMOVUPS Y3, 64(AX)(R9*1)
+	CMPQ    R11, $0x08
+	JLT     partial1769
+	VMOVUPS Y4, 96(AX)(R9*1)
+	JMP     stored1770
+
+partial1769:
+	LEAQ         96(AX)(R9*1), AX
+	VMOVAPS      X4, X0
+	TESTQ        $0x00000004, R11
+	JZ           without1771
+	VMOVUPS      X0, (AX)
+	VEXTRACTF128 $0x01, Y4, X0
+	ADDQ         $0x00000010, AX
+
+without1771:
+	TESTQ     $0x00000002, R11
+	JZ        without1772
+	VMOVSD    X0, (AX)
+	VPERMILPD $0x01, X0, X0
+	ADDQ      $0x00000008, AX
+
+without1772:
+	TESTQ  $0x00000001, R11
+	JZ     without1773
+	VMOVSS X0, (AX)
+
+without1773:
+stored1770:
+	JMP done1731
+
+wider1764:
+	CMPQ    R11, $0x00000028
+	JGT     wider1774
+	SUBQ    $0x00000020, R11
+	LEAQ    constants<>+672(SB), CX
+	MOVQ    R11, R8
+	NEGQ    R8
+	VMOVUPS (CX)(R8*4), Y0
+	MOVQ    DX, CX
+	LEAQ    (SI)(R9*1), R10
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	MOVQ    BX, DX
+	CMPQ    DX, $0x00000001
+	JLT     rows1776
+
+row1775:
+	VBROADCASTSS (CX), Y6
+	VFMADD231PS  (R10), Y6, Y1
+	VFMADD231PS  32(R10), Y6, Y2
+	VFMADD231PS  64(R10), Y6, Y3
+	VFMADD231PS  96(R10), Y6, Y4
+	VMASKMOVPS   128(R10), Y0, Y7
+	VFMADD231PS  Y7, Y6, Y5
+	ADDQ         $0x00000004, CX
+	ADDQ         DI, R10
+	SUBQ         $0x00000001, DX
+	CMPQ         DX, $0x00000001
+	JGE          row1775
+
+rows1776:
+	VMOVUPS Y1, (AX)(R9*1)
+	VMOVUPS Y2, 32(AX)(R9*1)
+	VMOVUPS Y3, 64(AX)(R9*1)
+	VMOVUPS Y4, 96(AX)(R9*1)
+	CMPQ    R11, $0x08
+	JLT     partial1777
+	VMOVUPS Y5, 128(AX)(R9*1)
+	JMP     stored1778
+
+partial1777:
+	LEAQ         128(AX)(R9*1), AX
+	VMOVAPS      X5, X0
+	TESTQ        $0x00000004, R11
+	JZ           without1779
+	VMOVUPS      X0, (AX)
+	VEXTRACTF128 $0x01, Y5, X0
+	ADDQ         $0x00000010, AX
+
+without1779:
+	TESTQ     $0x00000002, R11
+	JZ        without1780
+	VMOVSD    X0, (AX)
+	VPERMILPD $0x01, X0, X0
+	ADDQ      $0x00000008, AX
+
+without1780:
+	TESTQ  $0x00000001, R11
+	JZ     without1781
+	VMOVSS X0, (AX)
+
+without1781:
+stored1778:
+	JMP done1731
+
+wider1774:
+	CMPQ    R11, $0x00000030
+	JGT     wider1782
+	SUBQ    $0x00000028, R11
+	LEAQ    constants<>+672(SB), CX
+	MOVQ    R11, R8
+	NEGQ    R8
+	VMOVUPS (CX)(R8*4), Y0
+	MOVQ    DX, CX
+	LEAQ    (SI)(R9*1), R10
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	MOVQ    BX, DX
+	CMPQ    DX, $0x00000001
+	JLT     rows1784
+
+row1783:
+	VBROADCASTSS (CX), Y7
+	VFMADD231PS  (R10), Y7, Y1
+	VFMADD231PS  32(R10), Y7, Y2
+	VFMADD231PS  64(R10), Y7, Y3
+	VFMADD231PS  96(R10), Y7, Y4
+	VFMADD231PS  128(R10), Y7, Y5
+	VMASKMOVPS   160(R10), Y0, Y8
+	VFMADD231PS  Y8, Y7, Y6
+	ADDQ         $0x00000004, CX
+	ADDQ         DI, R10
+	SUBQ         $0x00000001, DX
+	CMPQ         DX, $0x00000001
+	JGE          row1783
+
+rows1784:
+	VMOVUPS Y1, (AX)(R9*1)
+	VMOVUPS Y2, 32(AX)(R9*1)
+	VMOVUPS Y3, 64(AX)(R9*1)
+	VMOVUPS Y4, 96(AX)(R9*1)
+	VMOVUPS Y5, 128(AX)(R9*1)
+	CMPQ    R11, $0x08
+	JLT     partial1785
+	VMOVUPS Y6, 160(AX)(R9*1)
+	JMP     stored1786
+
+partial1785:
+	LEAQ         160(AX)(R9*1), AX
+	VMOVAPS      X6, X0
+	TESTQ        $0x00000004, R11
+	JZ           without1787
+	VMOVUPS      X0, (AX)
+	VEXTRACTF128 $0x01, Y6, X0
+	ADDQ         $0x00000010, AX
+
+without1787:
+	TESTQ     $0x00000002, R11
+	JZ        without1788
+	VMOVSD    X0, (AX)
+	VPERMILPD $0x01, X0, X0
+	ADDQ      $0x00000008, AX
+
+without1788:
+	TESTQ  $0x00000001, R11
+	JZ     without1789
+	VMOVSS X0, (AX)
+
+without1789:
+stored1786:
+	JMP done1731
+
+wider1782:
+	CMPQ    R11, $0x00000038
+	JGT     wider1790
+	SUBQ    $0x00000030, R11
+	LEAQ    constants<>+672(SB), CX
+	MOVQ    R11, R8
+	NEGQ    R8
+	VMOVUPS (CX)(R8*4), Y0
+	MOVQ    DX, CX
+	LEAQ    (SI)(R9*1), R10
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	MOVQ    BX, DX
+	CMPQ    DX, $0x00000001
+	JLT     rows1792
+
+row1791:
+	VBROADCASTSS (CX), Y8
+	VFMADD231PS  (R10), Y8, Y1
+	VFMADD231PS  32(R10), Y8, Y2
+	VFMADD231PS  64(R10), Y8, Y3
+	VFMADD231PS  96(R10), Y8, Y4
+	VFMADD231PS  128(R10), Y8, Y5
+	VFMADD231PS  160(R10), Y8, Y6
+	VMASKMOVPS   192(R10), Y0, Y9
+	VFMADD231PS  Y9, Y8, Y7
+	ADDQ         $0x00000004, CX
+	ADDQ         DI, R10
+	SUBQ         $0x00000001, DX
+	CMPQ         DX, $0x00000001
+	JGE          row1791
+
+rows1792:
+	VMOVUPS Y1, (AX)(R9*1)
+	VMOVUPS Y2, 32(AX)(R9*1)
+	VMOVUPS Y3, 64(AX)(R9*1)
+	VMOVUPS Y4, 96(AX)(R9*1)
+	VMOVUPS Y5, 128(AX)(R9*1)
+	VMOVUPS Y6, 160(AX)(R9*1)
+	CMPQ    R11, $0x08
+	JLT     partial1793
+	VMOVUPS Y7, 192(AX)(R9*1)
+	JMP     stored1794
+
+partial1793:
+	LEAQ         192(AX)(R9*1), AX
+	VMOVAPS      X7, X0
+	TESTQ        $0x00000004, R11
+	JZ           without1795
+	VMOVUPS      X0, (AX)
+	VEXTRACTF128 $0x01, Y7, X0
+	ADDQ         $0x00000010, AX
+
+without1795:
+	TESTQ     $0x00000002, R11
+	JZ        without1796
+	VMOVSD    X0, (AX)
+	VPERMILPD $0x01, X0, X0
+	ADDQ      $0x00000008, AX
+
+without1796:
+	TESTQ  $0x00000001, R11
+	JZ     without1797
+	VMOVSS X0, (AX)
+
+without1797:
+stored1794:
+	JMP done1731
+
+wider1790:
+	SUBQ    $0x00000038, R11
+	LEAQ    constants<>+672(SB), CX
+	MOVQ    R11, R8
+	NEGQ    R8
+	VMOVUPS (CX)(R8*4), Y0
+	MOVQ    DX, CX
+	LEAQ    (SI)(R9*1), R10
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VXORPD  Y8, Y8, Y8
+	MOVQ    BX, DX
+	CMPQ    DX, $0x00000001
+	JLT     rows1800
+
+row1799:
+	VBROADCASTSS (CX), Y9
+	VFMADD231PS  (R10), Y9, Y1
+	VFMADD231PS  32(R10), Y9, Y2
+	VFMADD231PS  64(R10), Y9, Y3
+	VFMADD231PS  96(R10), Y9, Y4
+	VFMADD231PS  128(R10), Y9, Y5
+	VFMADD231PS  160(R10), Y9, Y6
+	VFMADD231PS  192(R10), Y9, Y7
+	VMASKMOVPS   224(R10), Y0, Y10
+	VFMADD231PS  Y10, Y9, Y8
+	ADDQ         $0x00000004, CX
+	ADDQ         DI, R10
+	SUBQ         $0x00000001, DX
+	CMPQ         DX, $0x00000001
+	JGE          row1799
+
+rows1800:
+	VMOVUPS Y1, (AX)(R9*1)
+	VMOVUPS Y2, 32(AX)(R9*1)
+	VMOVUPS Y3, 64(AX)(R9*1)
+	VMOVUPS Y4, 96(AX)(R9*1)
+	VMOVUPS Y5, 128(AX)(R9*1)
+	VMOVUPS Y6, 160(AX)(R9*1)
+	VMOVUPS Y7, 192(AX)(R9*1)
+	CMPQ    R11, $0x08
+	JLT     partial1801
+	VMOVUPS Y8, 224(AX)(R9*1)
+	JMP     stored1802
+
+partial1801:
+	LEAQ         224(AX)(R9*1), AX
+	VMOVAPS      X8, X0
+	TESTQ        $0x00000004, R11
+	JZ           without1803
+	VMOVUPS      X0, (AX)
+	VEXTRACTF128 $0x01, Y8, X0
+	ADDQ         $0x00000010, AX
+
+without1803:
+	TESTQ     $0x00000002, R11
+	JZ        without1804
+	VMOVSD    X0, (AX)
+	VPERMILPD $0x01, X0, X0
+	ADDQ      $0x00000008, AX
+
+without1804:
+	TESTQ  $0x00000001, R11
+	JZ     without1805
+	VMOVSS X0, (AX)
+
+without1805:
+stored1802:
+done1731:
+	VZEROUPPER
+	RET
+
+// func tableVector32x256(out []float32, weight []float32, values []float32)
+// Requires: AVX, FMA3
+TEXT ·tableVector32x256(SB), $0-72
+	MOVQ out_base+0(FP), AX
+	MOVQ out_len+8(FP), CX
+	MOVQ weight_base+24(FP), DX
+	MOVQ weight_len+32(FP), BX
+	MOVQ values_base+48(FP), SI
+	MOVQ BX, DI
+	SHLQ $0x02, DI
+	LEAQ (DI)(DI*2), R8
+	LEAQ (DI)(DI*4), R9
+	LEAQ (R8)(DI*4), R10
+	CMPQ CX, $0x00000008
+	JLT  rest1807
+
+block1806:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	MOVQ   DX, R11
+	MOVQ   SI, R12
+	XORQ   R13, R13
+	MOVQ   BX, R14
+	CMPQ   R14, $0x00000008
+	JLT    rest1810
+
+whole1809:
+	VMOVUPS     (R11), Y8
+	VFMADD231PS (R12), Y8, Y0
+	VFMADD231PS (R12)(DI*1), Y8, Y1
+	VFMADD231PS (R12)(DI*2), Y8, Y2
+	VFMADD231PS (R12)(R8*1), Y8, Y3
+	VFMADD231PS (R12)(DI*4), Y8, Y4
+	VFMADD231PS (R12)(R9*1), Y8, Y5
+	VFMADD231PS (R12)(R8*2), Y8, Y6
+	VFMADD231PS (R12)(R10*1), Y8, Y7
+	ADDQ        $0x00000020, R11
+	ADDQ        $0x00000020, R12
+	ADDQ        $0x00000008, R13
+	SUBQ        $0x00000008, R14
+	CMPQ        R14, $0x00000008
+	JGE         whole1809
+
+rest1810:
+	TESTQ       R14, R14
+	JZ          done1812
+	LEAQ        constants<>+672(SB), R13
+	NEGQ        R14
+	VMOVUPS     (R13)(R14*4), Y8
+	VMASKMOVPS  (R11), Y8, Y9
+	VMASKMOVPS  (R12), Y8, Y10
+	VFMADD231PS Y10, Y9, Y0
+	VMASKMOVPS  (R12)(DI*1), Y8, Y10
+	VFMADD231PS Y10, Y9, Y1
+	VMASKMOVPS  (R12)(DI*2), Y8, Y10
+	VFMADD231PS Y10, Y9, Y2
+	VMASKMOVPS  (R12)(R8*1), Y8, Y10
+	VFMADD231PS Y10, Y9, Y3
+	VMASKMOVPS  (R12)(DI*4), Y8, Y10
+	VFMADD231PS Y10, Y9, Y4
+	VMASKMOVPS  (R12)(R9*1), Y8, Y10
+	VFMADD231PS Y10, Y9, Y5
+	VMASKMOVPS  (R12)(R8*2), Y8, Y10
+	VFMADD231PS Y10, Y9, Y6
+	VMASKMOVPS  (R12)(R10*1), Y8, Y8
+	VFMADD231PS Y8, Y9, Y7
+
+done1812:
+	VUNPCKLPS  Y1, Y0, Y8
+	VUNPCKHPS  Y1, Y0, Y0
+	VADDPS     Y0, Y8, Y8
+	VUNPCKLPS  Y3, Y2, Y0
+	VUNPCKHPS  Y3, Y2, Y1
+	VADDPS     Y1, Y0, Y0
+	VUNPCKLPS  Y5, Y4, Y1
+	VUNPCKHPS  Y5, Y4, Y2
+	VADDPS     Y2, Y1, Y1
+	VUNPCKLPS  Y7, Y6, Y2
+	VUNPCKHPS  Y7, Y6, Y3
+	VADDPS     Y3, Y2, Y2
+	VUNPCKLPD  Y0, Y8, Y3
+	VUNPCKHPD  Y0, Y8, Y0
+	VADDPS     Y0, Y3, Y3
+	VUNPCKLPD  Y2, Y1, Y0
+	VUNPCKHPD  Y2, Y1, Y1
+	VADDPS     Y1, Y0, Y0
+	VPERM2F128 $0x31, Y0, Y3, Y1
+	VPERM2F128 $0x20, Y0, Y3, Y3
+	VADDPS     Y1, Y3, Y3
+	VMOVUPS    Y3, (AX)
+	ADDQ       $0x00000020, AX
+	LEAQ       (SI)(DI*8), SI
+	SUBQ       $0x00000008, CX
+	CMPQ       CX, $0x00000008
+	JGE        block1806
+
+rest1807:
+	TESTQ  CX, CX
+	JZ     done1808
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	MOVQ   DX, R11
+	MOVQ   SI, R12
+	XORQ   DX, DX
+	CMPQ   BX, $0x00000008
+	JLT    rest1815
+
+whole1814:
+	VMOVUPS     (R11), Y8
+	VFMADD231PS (R12), Y8, Y0
+	CMPQ        CX, $0x00000001
+	JLE         column1816
+	VFMADD231PS (R12)(DI*1), Y8, Y1
+	CMPQ        CX, $0x00000002
+	JLE         column1816
+	VFMADD231PS (R12)(DI*2), Y8, Y2
+	CMPQ        CX, $0x00000003
+	JLE         column1816
+	VFMADD231PS (R12)(R8*1), Y8, Y3
+	CMPQ        CX, $0x00000004
+	JLE         column1816
+	VFMADD231PS (R12)(DI*4), Y8, Y4
+	CMPQ        CX, $0x00000005
+	JLE         column1816
+	VFMADD231PS (R12)(R9*1), Y8, Y5
+	CMPQ        CX, $0x00000006
+	JLE         column1816
+	VFMADD231PS (R12)(R8*2), Y8, Y6
+	CMPQ        CX, $0x00000007
+	JLE         column1816
+	VFMADD231PS (R12)(R10*1), Y8, Y7
+
+column1816:
+	ADDQ $0x00000020, R11
+	ADDQ $0x00000020, R12
+	ADDQ $0x00000008, DX
+	SUBQ $0x00000008, BX
+	CMPQ BX, $0x00000008
+	JGE  whole1814
+
+rest1815:
+	TESTQ       BX, BX
+	JZ          done1817
+	LEAQ        constants<>+672(SB), DX
+	NEGQ        BX
+	VMOVUPS     (DX)(BX*4), Y8
+	VMASKMOVPS  (R11), Y8, Y9
+	VMASKMOVPS  (R12), Y8, Y10
+	VFMADD231PS Y10, Y9, Y0
+	CMPQ        CX, $0x00000001
+	JLE         column1818
+	VMASKMOVPS  (R12)(DI*1), Y8, Y10
+	VFMADD231PS Y10, Y9, Y1
+	CMPQ        CX, $0x00000002
+	JLE         column1818
+	VMASKMOVPS  (R12)(DI*2), Y8, Y10
+	VFMADD231PS Y10, Y9, Y2
+	CMPQ        CX, $0x00000003
+	JLE         column1818
+	VMASKMOVPS  (R12)(R8*1), Y8, Y10
+	VFMADD231PS Y10, Y9, Y3
+	CMPQ        CX, $0x00000004
+	JLE         column1818
+	VMASKMOVPS  (R12)(DI*4), Y8, Y10
+	VFMADD231PS Y10, Y9, Y4
+	CMPQ        CX, $0x00000005
+	JLE         column1818
+	VMASKMOVPS  (R12)(R9*1), Y8, Y10
+	VFMADD231PS Y10, Y9, Y5
+	CMPQ        CX, $0x00000006
+	JLE         column1818
+	VMASKMOVPS  (R12)(R8*2), Y8, Y10
+	VFMADD231PS Y10, Y9, Y6
+	CMPQ        CX, $0x00000007
+	JLE         column1818
+	VMASKMOVPS  (R12)(R10*1), Y8, Y8
+	VFMADD231PS Y8, Y9, Y7
+
+column1818:
+done1817:
+	VUNPCKLPS  Y1, Y0, Y8
+	VUNPCKHPS  Y1, Y0, Y0
+	VADDPS     Y0, Y8, Y8
+	VUNPCKLPS  Y3, Y2, Y0
+	VUNPCKHPS  Y3, Y2, Y1
+	VADDPS     Y1, Y0, Y0
+	VUNPCKLPS  Y5, Y4, Y1
+	VUNPCKHPS  Y5, Y4, Y2
+	VADDPS     Y2, Y1, Y1
+	VUNPCKLPS  Y7, Y6, Y2
+	VUNPCKHPS  Y7, Y6, Y3
+	VADDPS     Y3, Y2, Y2
+	VUNPCKLPD  Y0, Y8, Y3
+	VUNPCKHPD  Y0, Y8, Y0
+	VADDPS     Y0, Y3, Y3
+	VUNPCKLPD  Y2, Y1, Y0
+	VUNPCKHPD  Y2, Y1, Y1
+	VADDPS     Y1, Y0, Y0
+	VPERM2F128 $0x31, Y0, Y3, Y1
+	VPERM2F128 $0x20, Y0, Y3, Y3
+	VADDPS     Y1, Y3, Y3
+	CMPQ       CX, $0x08
+	JLT        partial1819
+	VMOVUPS    Y3, (AX)
+	JMP        stored1820
+
+partial1819:
+	LEAQ         (AX), AX
+	VMOVAPS      X3, X0
+	TESTQ        $0x00000004, CX
+	JZ           without1821
+	VMOVUPS      X0, (AX)
+	VEXTRACTF128 $0x01, Y3, X0
+	ADDQ         $0x00000010, AX
+
+without1821:
+	TESTQ     $0x00000002, CX
+	JZ        without1822
+	VMOVSD    X0, (AX)
+	VPERMILPD $0x01, X0, X0
+	ADDQ      $0x00000008, AX
+
+without1822:
+	TESTQ  $0x00000001, CX
+	JZ     without1823
+	VMOVSS X0, (AX)
+
+without1823:
+stored1820:
+done1808:
+	VZEROUPPER
+	RET
+
+// func multiplyMatrix32x256(dst []float32, f []float32, w []float32, rows int, d int, k int)
+// Requires: AVX, FMA3
+TEXT ·multiplyMatrix32x256(SB), $0-96
+	MOVQ k+88(FP), AX
+	SHLQ $0x02, AX
+	MOVQ d+80(FP), CX
+	SHLQ $0x02, CX
+	MOVQ k+88(FP), DX
+	XORQ R8, R8
+	MOVQ DX, R9
+	CMPQ R9, $0x00000010
+	JLT  rest1825
+
+panel1824:
+	MOVQ f_base+24(FP), DX
+	MOVQ dst_base+0(FP), DI
+	ADDQ R8, DI
+	MOVQ rows+72(FP), R10
+	CMPQ R10, $0x00000006
+	JLT  tiles1828
+
+tile1827:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done1830
+
+again1829:
+	VMOVUPS      (BX), Y12
+	VMOVUPS      32(BX), Y13
+	MOVQ         DX, SI
+	VBROADCASTSS (SI), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         $0x04, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again1829
+
+done1830:
+	MOVQ    CX, SI
+	IMUL3Q  $0x05, SI, SI
+	ADDQ    SI, DX
+	VMOVUPS Y0, (DI)
+	VMOVUPS Y1, 32(DI)
+	ADDQ    AX, DI
+	VMOVUPS Y2, (DI)
+	VMOVUPS Y3, 32(DI)
+	ADDQ    AX, DI
+	VMOVUPS Y4, (DI)
+	VMOVUPS Y5, 32(DI)
+	ADDQ    AX, DI
+	VMOVUPS Y6, (DI)
+	VMOVUPS Y7, 32(DI)
+	ADDQ    AX, DI
+	VMOVUPS Y8, (DI)
+	VMOVUPS Y9, 32(DI)
+	ADDQ    AX, DI
+	VMOVUPS Y10, (DI)
+	VMOVUPS Y11, 32(DI)
+	ADDQ    AX, DI
+	SUBQ    $0x00000006, R10
+	CMPQ    R10, $0x00000006
+	JGE     tile1827
+
+tiles1828:
+	CMPQ R10, $0x00000002
+	JLT  tiles1832
+
+tile1831:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done1834
+
+again1833:
+	VMOVUPS      (BX), Y4
+	VMOVUPS      32(BX), Y5
+	MOVQ         DX, SI
+	VBROADCASTSS (SI), Y6
+	VFMADD231PS  Y4, Y6, Y0
+	VFMADD231PS  Y5, Y6, Y1
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Y6
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         $0x04, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again1833
+
+done1834:
+	MOVQ    CX, SI
+	IMUL3Q  $0x01, SI, SI
+	ADDQ    SI, DX
+	VMOVUPS Y0, (DI)
+	VMOVUPS Y1, 32(DI)
+	ADDQ    AX, DI
+	VMOVUPS Y2, (DI)
+	VMOVUPS Y3, 32(DI)
+	ADDQ    AX, DI
+	SUBQ    $0x00000002, R10
+	CMPQ    R10, $0x00000002
+	JGE     tile1831
+
+tiles1832:
+	CMPQ R10, $0x00000001
+	JLT  tiles1836
+
+tile1835:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done1838
+
+again1837:
+	VMOVUPS      (BX), Y2
+	VMOVUPS      32(BX), Y3
+	MOVQ         DX, SI
+	VBROADCASTSS (SI), Y4
+	VFMADD231PS  Y2, Y4, Y0
+	VFMADD231PS  Y3, Y4, Y1
+	ADDQ         $0x04, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again1837
+
+done1838:
+	VMOVUPS Y0, (DI)
+	VMOVUPS Y1, 32(DI)
+	ADDQ    AX, DI
+	SUBQ    $0x00000001, R10
+	CMPQ    R10, $0x00000001
+	JGE     tile1835
+
+tiles1836:
+	ADDQ $0x00000040, R8
+	SUBQ $0x00000010, R9
+	CMPQ R9, $0x00000010
+	JGE  panel1824
+
+rest1825:
+	TESTQ   R9, R9
+	JZ      done1826
+	CMPQ    R9, $0x00000008
+	JGT     wider1839
+	LEAQ    constants<>+672(SB), DX
+	MOVQ    R9, BX
+	NEGQ    BX
+	VMOVUPS (DX)(BX*4), Y0
+	MOVQ    f_base+24(FP), DX
+	MOVQ    dst_base+0(FP), DI
+	ADDQ    R8, DI
+	MOVQ    rows+72(FP), R10
+	CMPQ    R10, $0x00000006
+	JLT     tiles1841
+
+tile1840:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done1843
+
+again1842:
+	VMASKMOVPS   (BX), Y0, Y7
+	MOVQ         DX, SI
+	VBROADCASTSS (SI), Y8
+	VFMADD231PS  Y7, Y8, Y1
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Y8
+	VFMADD231PS  Y7, Y8, Y2
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Y8
+	VFMADD231PS  Y7, Y8, Y3
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Y8
+	VFMADD231PS  Y7, Y8, Y4
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Y8
+	VFMADD231PS  Y7, Y8, Y5
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Y8
+	VFMADD231PS  Y7, Y8, Y6
+	ADDQ         $0x04, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again1842
+
+done1843:
+	MOVQ    CX, SI
+	IMUL3Q  $0x05, SI, SI
+	ADDQ    SI, DX
+	CMPQ    R9, $0x08
+	JLT     partial1844
+	VMOVUPS Y1, (DI)
+	JMP     stored1845
+
+partial1844:
+	LEAQ         (DI), BX
+	VMOVAPS      X1, X7
+	TESTQ        $0x00000004, R9
+	JZ           without1846
+	VMOVUPS      X7, (BX)
+	VEXTRACTF128 $0x01, Y1, X7
+	ADDQ         $0x00000010, BX
+
+without1846:
+	TESTQ     $0x00000002, R9
+	JZ        without1847
+	VMOVSD    X7, (BX)
+	VPERMILPD $0x01, X7, X7
+	ADDQ      $0x00000008, BX
+
+without1847:
+	TESTQ  $0x00000001, R9
+	JZ     without1848
+	VMOVSS X7, (BX)
+
+without1848:
+stored1845:
+	ADDQ    AX, DI
+	CMPQ    R9, $0x08
+	JLT     partial1849
+	VMOVUPS Y2, (DI)
+	JMP     stored1850
+
+partial1849:
+	LEAQ         (DI), BX
+	VMOVAPS      X2, X1
+	TESTQ        $0x00000004, R9
+	JZ           without1851
+	VMOVUPS      X1, (BX)
+	VEXTRACTF128 $0x01, Y2, X1
+	ADDQ         $0x00000010, BX
+
+without1851:
+	TESTQ     $0x00000002, R9
+	JZ        without1852
+	VMOVSD    X1, (BX)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $0x00000008, BX
+
+without1852:
+	TESTQ  $0x00000001, R9
+	JZ     without1853
+	VMOVSS X1, (BX)
+
+without1853:
+stored1850:
+	ADDQ    AX, DI
+	CMPQ    R9, $0x08
+	JLT     partial1854
+	VMOVUPS Y3, (DI)
+	JMP     stored1855
+
+partial1854:
+	LEAQ         (DI), BX
+	VMOVAPS      X3, X1
+	TESTQ        $0x00000004, R9
+	JZ           without1856
+	VMOVUPS      X1, (BX)
+	VEXTRACTF128 $0x01, Y3, X1
+	ADDQ         $0x00000010, BX
+
+without1856:
+	TESTQ     $0x00000002, R9
+	JZ        without1857
+	VMOVSD    X1, (BX)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $0x00000008, BX
+
+without1857:
+	TESTQ  $0x00000001, R9
+	JZ     without1858
+	VMOVSS X1, (BX)
+
+without1858:
+stored1855:
+	ADDQ    AX, DI
+	CMPQ    R9, $0x08
+	JLT     partial1859
+	VMOVUPS Y4, (DI)
+	JMP     stored1860
+
+partial1859:
+	LEAQ         (DI), BX
+	VMOVAPS      X4, X1
+	TESTQ        $0x00000004, R9
+	JZ           without1861
+	VMOVUPS      X1, (BX)
+	VEXTRACTF128 $0x01, Y4, X1
+	ADDQ         $0x00000010, BX
+
+without1861:
+	TESTQ     $0x00000002, R9
+	JZ        without1862
+	VMOVSD    X1, (BX)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $0x00000008, BX
+
+without1862:
+	TESTQ  $0x00000001, R9
+	JZ     without1863
+	VMOVSS X1, (BX)
+
+without1863:
+stored1860:
+	ADDQ    AX, DI
+	CMPQ    R9, $0x08
+	JLT     partial1864
+	VMOVUPS Y5, (DI)
+	JMP     stored1865
+
+partial1864:
+	LEAQ         (DI), BX
+	VMOVAPS      X5, X1
+	TESTQ        $0x00000004, R9
+	JZ           without1866
+	VMOVUPS      X1, (BX)
+	VEXTRACTF128 $0x01, Y5, X1
+	ADDQ         $0x00000010, BX
+
+without1866:
+	TESTQ     $0x00000002, R9
+	JZ        without1867
+	VMOVSD    X1, (BX)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $0x00000008, BX
+
+without1867:
+	TESTQ  $0x00000001, R9
+	JZ     without1868
+	VMOVSS X1, (BX)
+
+without1868:
+stored1865:
+	ADDQ    AX, DI
+	CMPQ    R9, $0x08
+	JLT     partial1869
+	VMOVUPS Y6, (DI)
+	JMP     stored1870
+
+partial1869:
+	LEAQ         (DI), BX
+	VMOVAPS      X6, X1
+	TESTQ        $0x00000004, R9
+	JZ           without1871
+	VMOVUPS      X1, (BX)
+	VEXTRACTF128 $0x01, Y6, X1
+	ADDQ         $0x00000010, BX
+
+without1871:
+	TESTQ     $0x00000002, R9
+	JZ        without1872
+	VMOVSD    X1, (BX)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $0x00000008, BX
+
+without1872:
+	TESTQ  $0x00000001, R9
+	JZ     without1873
+	VMOVSS X1, (BX)
+
+without1873:
+stored1870:
+	ADDQ AX, DI
+	SUBQ $0x00000006, R10
+	CMPQ R10, $0x00000006
+	JGE  tile1840
+
+tiles1841:
+	CMPQ R10, $0x00000002
+	JLT  tiles1875
+
+tile1874:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done1877
+
+again1876:
+	VMASKMOVPS   (BX), Y0, Y3
+	MOVQ         DX, SI
+	VBROADCASTSS (SI), Y4
+	VFMADD231PS  Y3, Y4, Y1
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Y4
+	VFMADD231PS  Y3, Y4, Y2
+	ADDQ         $0x04, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again1876
+
+done1877:
+	MOVQ    CX, SI
+	IMUL3Q  $0x01, SI, SI
+	ADDQ    SI, DX
+	CMPQ    R9, $0x08
+	JLT     partial1878
+	VMOVUPS Y1, (DI)
+	JMP     stored1879
+
+partial1878:
+	LEAQ         (DI), BX
+	VMOVAPS      X1, X3
+	TESTQ        $0x00000004, R9
+	JZ           without1880
+	VMOVUPS      X3, (BX)
+	VEXTRACTF128 $0x01, Y1, X3
+	ADDQ         $0x00000010, BX
+
+without1880:
+	TESTQ     $0x00000002, R9
+	JZ        without1881
+	VMOVSD    X3, (BX)
+	VPERMILPD $0x01, X3, X3
+	ADDQ      $0x00000008, BX
+
+without1881:
+	TESTQ  $0x00000001, R9
+	JZ     without1882
+	VMOVSS X3, (BX)
+
+without1882:
+stored1879:
+	ADDQ    AX, DI
+	CMPQ    R9, $0x08
+	JLT     partial1883
+	VMOVUPS Y2, (DI)
+	JMP     stored1884
+
+partial1883:
+	LEAQ         (DI), BX
+	VMOVAPS      X2, X1
+	TESTQ        $0x00000004, R9
+	JZ           without1885
+	VMOVUPS      X1, (BX)
+	VEXTRACTF128 $0x01, Y2, X1
+	ADDQ         $0x00000010, BX
+
+without1885:
+	TESTQ     $0x00000002, R9
+	JZ        without1886
+	VMOVSD    X1, (BX)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $0x00000008, BX
+
+without1886:
+	TESTQ  $0x00000001, R9
+	JZ     without1887
+	VMOVSS X1, (BX)
+
+without1887:
+stored1884:
+	ADDQ AX, DI
+	SUBQ $0x00000002, R10
+	CMPQ R10, $0x00000002
+	JGE  tile1874
+
+tiles1875:
+	CMPQ R10, $0x00000001
+	JLT  tiles1889
+
+tile1888:
+	VXORPD Y1, Y1, Y1
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), CX
+	TESTQ  CX, CX
+	JLE    done1891
+
+again1890:
+	VMASKMOVPS   (BX), Y0, Y2
+	MOVQ         DX, SI
+	VBROADCASTSS (SI), Y3
+	VFMADD231PS  Y2, Y3, Y1
+	ADDQ         $0x04, DX
+	ADDQ         AX, BX
+	DECQ         CX
+	JNZ          again1890
+
+done1891:
+	CMPQ    R9, $0x08
+	JLT     partial1892
+	VMOVUPS Y1, (DI)
+	JMP     stored1893
+
+partial1892:
+	LEAQ         (DI), CX
+	VMOVAPS      X1, X2
+	TESTQ        $0x00000004, R9
+	JZ           without1894
+	VMOVUPS      X2, (CX)
+	VEXTRACTF128 $0x01, Y1, X2
+	ADDQ         $0x00000010, CX
+
+without1894:
+	TESTQ     $0x00000002, R9
+	JZ        without1895
+	VMOVSD    X2, (CX)
+	VPERMILPD $0x01, X2, X2
+	ADDQ      $0x00000008, CX
+
+without1895:
+	TESTQ  $0x00000001, R9
+	JZ     without1896
+	VMOVSS X2, (CX)
+
+without1896:
+stored1893:
+	ADDQ AX, DI
+	SUBQ $0x00000001, R10
+	CMPQ R10, $0x00000001
+	JGE  tile1888
+
+tiles1889:
+	JMP done1826
+
+wider1839:
+	SUBQ    $0x00000008, R9
+	LEAQ    constants<>+672(SB), DX
+	MOVQ    R9, BX
+	NEGQ    BX
+	VMOVUPS (DX)(BX*4), Y0
+	MOVQ    f_base+24(FP), DX
+	MOVQ    dst_base+0(FP), DI
+	ADDQ    R8, DI
+	MOVQ    rows+72(FP), R10
+	CMPQ    R10, $0x00000006
+	JLT     tiles1899
+
+tile1898:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
+	VXORPD Y12, Y12, Y12
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done1901
+
+again1900:
+	VMOVUPS      (BX), Y13
+	VMASKMOVPS   32(BX), Y0, Y14
+	MOVQ         DX, SI
+	VBROADCASTSS (SI), Y15
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Y15
+	VFMADD231PS  Y13, Y15, Y3
+	VFMADD231PS  Y14, Y15, Y4
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Y15
+	VFMADD231PS  Y13, Y15, Y5
+	VFMADD231PS  Y14, Y15, Y6
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Y15
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Y15
+	VFMADD231PS  Y13, Y15, Y9
+	VFMADD231PS  Y14, Y15, Y10
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Y15
+	VFMADD231PS  Y13, Y15, Y11
+	VFMADD231PS  Y14, Y15, Y12
+	ADDQ         $0x04, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again1900
+
+done1901:
+	MOVQ    CX, SI
+	IMUL3Q  $0x05, SI, SI
+	ADDQ    SI, DX
+	VMOVUPS Y1, (DI)
+	CMPQ    R9, $0x08
+	JLT     partial1902
+	VMOVUPS Y2, 32(DI)
+	JMP     stored1903
+
+partial1902:
+	LEAQ         32(DI), BX
+	VMOVAPS      X2, X1
+	TESTQ        $0x00000004, R9
+	JZ           without1904
+	VMOVUPS      X1, (BX)
+	VEXTRACTF128 $0x01, Y2, X1
+	ADDQ         $0x00000010, BX
+
+without1904:
+	TESTQ     $0x00000002, R9
+	JZ        without1905
+	VMOVSD    X1, (BX)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $0x00000008, BX
+
+without1905:
+	TESTQ  $0x00000001, R9
+	JZ     without1906
+	VMOVSS X1, (BX)
+
+without1906:
+stored1903:
+	ADDQ    AX, DI
+	VMOVUPS Y3, (DI)
+	CMPQ    R9, $0x08
+	JLT     partial1907
+	VMOVUPS Y4, 32(DI)
+	JMP     stored1908
+
+partial1907:
+	LEAQ         32(DI), BX
+	VMOVAPS      X4, X1
+	TESTQ        $0x00000004, R9
+	JZ           without1909
+	VMOVUPS      X1, (BX)
+	VEXTRACTF128 $0x01, Y4, X1
+	ADDQ         $0x00000010, BX
+
+without1909:
+	TESTQ     $0x00000002, R9
+	JZ        without1910
+	VMOVSD    X1, (BX)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $0x00000008, BX
+
+without1910:
+	TESTQ  $0x00000001, R9
+	JZ     without1911
+	VMOVSS X1, (BX)
+
+without1911:
+stored1908:
+	ADDQ    AX, DI
+	VMOVUPS Y5, (DI)
+	CMPQ    R9, $0x08
+	JLT     partial1912
+	VMOVUPS Y6, 32(DI)
+	JMP     stored1913
+
+partial1912:
+	LEAQ         32(DI), BX
+	VMOVAPS      X6, X1
+	TESTQ        $0x00000004, R9
+	JZ           without1914
+	VMOVUPS      X1, (BX)
+	VEXTRACTF128 $0x01, Y6, X1
+	ADDQ         $0x00000010, BX
+
+without1914:
+	TESTQ     $0x00000002, R9
+	JZ        without1915
+	VMOVSD    X1, (BX)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $0x00000008, BX
+
+without1915:
+	TESTQ  $0x00000001, R9
+	JZ     without1916
+	VMOVSS X1, (BX)
+
+without1916:
+stored1913:
+	ADDQ    AX, DI
+	VMOVUPS Y7, (DI)
+	CMPQ    R9, $0x08
+	JLT     partial1917
+	VMOVUPS Y8, 32(DI)
+	JMP     stored1918
+
+partial1917:
+	LEAQ         32(DI), BX
+	VMOVAPS      X8, X1
+	TESTQ        $0x00000004, R9
+	JZ           without1919
+	VMOVUPS      X1, (BX)
+	VEXTRACTF128 $0x01, Y8, X1
+	ADDQ         $0x00000010, BX
+
+without1919:
+	TESTQ     $0x00000002, R9
+	JZ        without1920
+	VMOVSD    X1, (BX)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $0x00000008, BX
+
+without1920:
+	TESTQ  $0x00000001, R9
+	JZ     without1921
+	VMOVSS X1, (BX)
+
+without1921:
+stored1918:
+	ADDQ    AX, DI
+	VMOVUPS Y9, (DI)
+	CMPQ    R9, $0x08
+	JLT     partial1922
+	VMOVUPS Y10, 32(DI)
+	JMP     stored1923
+
+partial1922:
+	LEAQ         32(DI), BX
+	VMOVAPS      X10, X1
+	TESTQ        $0x00000004, R9
+	JZ           without1924
+	VMOVUPS      X1, (BX)
+	VEXTRACTF128 $0x01, Y10, X1
+	ADDQ         $0x00000010, BX
+
+without1924:
+	TESTQ     $0x00000002, R9
+	JZ        without1925
+	VMOVSD    X1, (BX)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $0x00000008, BX
+
+without1925:
+	TESTQ  $0x00000001, R9
+	JZ     without1926
+	VMOVSS X1, (BX)
+
+without1926:
+stored1923:
+	ADDQ    AX, DI
+	VMOVUPS Y11, (DI)
+	CMPQ    R9, $0x08
+	JLT     partial1927
+	VMOVUPS Y12, 32(DI)
+	JMP     stored1928
+
+partial1927:
+	LEAQ         32(DI), BX
+	VMOVAPS      X12, X1
+	TESTQ        $0x00000004, R9
+	JZ           without1929
+	VMOVUPS      X1, (BX)
+	VEXTRACTF128 $0x01, Y12, X1
+	ADDQ         $0x00000010, BX
+
+without1929:
+	TESTQ     $0x00000002, R9
+	JZ        without1930
+	VMOVSD    X1, (BX)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $0x00000008, BX
+
+without1930:
+	TESTQ  $0x00000001, R9
+	JZ     without1931
+	VMOVSS X1, (BX)
+
+without1931:
+stored1928:
+	ADDQ AX, DI
+	SUBQ $0x00000006, R10
+	CMPQ R10, $0x00000006
+	JGE  tile1898
+
+tiles1899:
+	CMPQ R10, $0x00000002
+	JLT  tiles1933
+
+tile1932:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done1935
+
+again1934:
+	VMOVUPS      (BX), Y5
+	VMASKMOVPS   32(BX), Y0, Y6
+	MOVQ         DX, SI
+	VBROADCASTSS (SI), Y7
+	VFMADD231PS  Y5, Y7, Y1
+	VFMADD231PS  Y6, Y7, Y2
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Y7
+	VFMADD231PS  Y5, Y7, Y3
+	VFMADD231PS  Y6, Y7, Y4
+	ADDQ         $0x04, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again1934
+
+done1935:
+	MOVQ    CX, SI
+	IMUL3Q  $0x01, SI, SI
+	ADDQ    SI, DX
+	VMOVUPS Y1, (DI)
+	CMPQ    R9, $0x08
+	JLT     partial1936
+	VMOVUPS Y2, 32(DI)
+	JMP     stored1937
+
+partial1936:
+	LEAQ         32(DI), BX
+	VMOVAPS      X2, X1
+	TESTQ        $0x00000004, R9
+	JZ           without1938
+	VMOVUPS      X1, (BX)
+	VEXTRACTF128 $0x01, Y2, X1
+	ADDQ         $0x00000010, BX
+
+without1938:
+	TESTQ     $0x00000002, R9
+	JZ        without1939
+	VMOVSD    X1, (BX)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $0x00000008, BX
+
+without1939:
+	TESTQ  $0x00000001, R9
+	JZ     without1940
+	VMOVSS X1, (BX)
+
+without1940:
+stored1937:
+	ADDQ    AX, DI
+	VMOVUPS Y3, (DI)
+	CMPQ    R9, $0x08
+	JLT     partial1941
+	VMOVUPS Y4, 32(DI)
+	JMP     stored1942
+
+partial1941:
+	LEAQ         32(DI), BX
+	VMOVAPS      X4, X1
+	TESTQ        $0x00000004, R9
+	JZ           without1943
+	VMOVUPS      X1, (BX)
+	VEXTRACTF128 $0x01, Y4, X1
+	ADDQ         $0x00000010, BX
+
+without1943:
+	TESTQ     $0x00000002, R9
+	JZ        without1944
+	VMOVSD    X1, (BX)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $0x00000008, BX
+
+without1944:
+	TESTQ  $0x00000001, R9
+	JZ     without1945
+	VMOVSS X1, (BX)
+
+without1945:
+stored1942:
+	ADDQ AX, DI
+	SUBQ $0x00000002, R10
+	CMPQ R10, $0x00000002
+	JGE  tile1932
+
+tiles1933:
+	CMPQ R10, $0x00000001
+	JLT  tiles1947
+
+tile1946:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), CX
+	TESTQ  CX, CX
+	JLE    done1949
+
+again1948:
+	VMOVUPS      (BX), Y3
+	VMASKMOVPS   32(BX), Y0, Y4
+	MOVQ         DX, SI
+	VBROADCASTSS (SI), Y5
+	VFMADD231PS  Y3, Y5, Y1
+	VFMADD231PS  Y4, Y5, Y2
+	ADDQ         $0x04, DX
+	ADDQ         AX, BX
+	DECQ         CX
+	JNZ          again1948
+
+done1949:
+	VMOVUPS Y1, (DI)
+	CMPQ    R9, $0x08
+	JLT     partial1950
+	VMOVUPS Y2, 32(DI)
+	JMP     stored1951
+
+partial1950:
+	LEAQ         32(DI), CX
+	VMOVAPS      X2, X1
+	TESTQ        $0x00000004, R9
+	JZ           without1952
+	VMOVUPS      X1, (CX)
+	VEXTRACTF128 $0x01, Y2, X1
+	ADDQ         $0x00000010, CX
+
+without1952:
+	TESTQ     $0x00000002, R9
+	JZ        without1953
+	VMOVSD    X1, (CX)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $0x00000008, CX
+
+without1953:
+	TESTQ  $0x00000001, R9
+	JZ     without1954
+	VMOVSS X1, (CX)
+
+without1954:
+stored1951:
+	ADDQ AX, DI
+	SUBQ $0x00000001, R10
+	CMPQ R10, $0x00000001
+	JGE  tile1946
+
+tiles1947:
+done1826:
+	VZEROUPPER
+	RET
+
+// func scatterMatrix32x256(w []float64, f []float32, t []float32, rows int, d int, k int)
+// Requires: AVX, FMA3
+TEXT ·scatterMatrix32x256(SB), $0-96
+	MOVQ k+88(FP), AX
+	SHLQ $0x02, AX
+	MOVQ d+80(FP), CX
+	SHLQ $0x02, CX
+	MOVQ k+88(FP), DX
+	SHLQ $0x03, DX
+	MOVQ k+88(FP), BX
+	XORQ R9, R9
+	MOVQ BX, R10
+	CMPQ R10, $0x00000010
+	JLT  rest1956
+
+panel1955:
+	MOVQ f_base+24(FP), BX
+	MOVQ w_base+0(FP), R8
+	ADDQ R9, R8
+	ADDQ R9, R8
+	MOVQ d+80(FP), R11
+	CMPQ R11, $0x00000005
+	JLT  tiles1959
+
+tile1958:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done1961
+
+again1960:
+	VMOVUPS      (DI), Y10
+	VMOVUPS      32(DI), Y11
+	VBROADCASTSS (SI), Y12
+	VFMADD231PS  Y10, Y12, Y0
+	VFMADD231PS  Y11, Y12, Y1
+	VBROADCASTSS 4(SI), Y12
+	VFMADD231PS  Y10, Y12, Y2
+	VFMADD231PS  Y11, Y12, Y3
+	VBROADCASTSS 8(SI), Y12
+	VFMADD231PS  Y10, Y12, Y4
+	VFMADD231PS  Y11, Y12, Y5
+	VBROADCASTSS 12(SI), Y12
+	VFMADD231PS  Y10, Y12, Y6
+	VFMADD231PS  Y11, Y12, Y7
+	VBROADCASTSS 16(SI), Y12
+	VFMADD231PS  Y10, Y12, Y8
+	VFMADD231PS  Y11, Y12, Y9
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again1960
+
+done1961:
+	VCVTPS2PD    X0, Y10
+	VEXTRACTF128 $0x01, Y0, X0
+	VCVTPS2PD    X0, Y0
+	VMOVUPD      (R8), Y11
+	VADDPD       Y11, Y10, Y10
+	VMOVUPD      Y10, (R8)
+	VMOVUPD      32(R8), Y10
+	VADDPD       Y10, Y0, Y0
+	VMOVUPD      Y0, 32(R8)
+	VCVTPS2PD    X1, Y0
+	VEXTRACTF128 $0x01, Y1, X1
+	VCVTPS2PD    X1, Y1
+	VMOVUPD      64(R8), Y10
+	VADDPD       Y10, Y0, Y0
+	VMOVUPD      Y0, 64(R8)
+	VMOVUPD      96(R8), Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      Y1, 96(R8)
+	ADDQ         DX, R8
+	VCVTPS2PD    X2, Y0
+	VEXTRACTF128 $0x01, Y2, X1
+	VCVTPS2PD    X1, Y1
+	VMOVUPD      (R8), Y2
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (R8)
+	VMOVUPD      32(R8), Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      Y1, 32(R8)
+	VCVTPS2PD    X3, Y0
+	VEXTRACTF128 $0x01, Y3, X1
+	VCVTPS2PD    X1, Y1
+	VMOVUPD      64(R8), Y2
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 64(R8)
+	VMOVUPD      96(R8), Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      Y1, 96(R8)
+	ADDQ         DX, R8
+	VCVTPS2PD    X4, Y0
+	VEXTRACTF128 $0x01, Y4, X1
+	VCVTPS2PD    X1, Y1
+	VMOVUPD      (R8), Y2
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (R8)
+	VMOVUPD      32(R8), Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      Y1, 32(R8)
+	VCVTPS2PD    X5, Y0
+	VEXTRACTF128 $0x01, Y5, X1
+	VCVTPS2PD    X1, Y1
+	VMOVUPD      64(R8), Y2
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 64(R8)
+	VMOVUPD      96(R8), Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      Y1, 96(R8)
+	ADDQ         DX, R8
+	VCVTPS2PD    X6, Y0
+	VEXTRACTF128 $0x01, Y6, X1
+	VCVTPS2PD    X1, Y1
+	VMOVUPD      (R8), Y2
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (R8)
+	VMOVUPD      32(R8), Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      Y1, 32(R8)
+	VCVTPS2PD    X7, Y0
+	VEXTRACTF128 $0x01, Y7, X1
+	VCVTPS2PD    X1, Y1
+	VMOVUPD      64(R8), Y2
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 64(R8)
+	VMOVUPD      96(R8), Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      Y1, 96(R8)
+	ADDQ         DX, R8
+	VCVTPS2PD    X8, Y0
+	VEXTRACTF128 $0x01, Y8, X1
+	VCVTPS2PD    X1, Y1
+	VMOVUPD      (R8), Y2
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (R8)
+	VMOVUPD      32(R8), Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      Y1, 32(R8)
+	VCVTPS2PD    X9, Y0
+	VEXTRACTF128 $0x01, Y9, X1
+	VCVTPS2PD    X1, Y1
+	VMOVUPD      64(R8), Y2
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 64(R8)
+	VMOVUPD      96(R8), Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      Y1, 96(R8)
+	ADDQ         DX, R8
+	ADDQ         $0x00000014, BX
+	SUBQ         $0x00000005, R11
+	CMPQ         R11, $0x00000005
+	JGE          tile1958
+
+tiles1959:
+	CMPQ R11, $0x00000002
+	JLT  tiles1963
+
+tile1962:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done1965
+
+again1964:
+	VMOVUPS      (DI), Y4
+	VMOVUPS      32(DI), Y5
+	VBROADCASTSS (SI), Y6
+	VFMADD231PS  Y4, Y6, Y0
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS 4(SI), Y6
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again1964
+
+done1965:
+	VCVTPS2PD    X0, Y4
+	VEXTRACTF128 $0x01, Y0, X0
+	VCVTPS2PD    X0, Y0
+	VMOVUPD      (R8), Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y4, (R8)
+	VMOVUPD      32(R8), Y4
+	VADDPD       Y4, Y0, Y0
+	VMOVUPD      Y0, 32(R8)
+	VCVTPS2PD    X1, Y0
+	VEXTRACTF128 $0x01, Y1, X1
+	VCVTPS2PD    X1, Y1
+	VMOVUPD      64(R8), Y4
+	VADDPD       Y4, Y0, Y0
+	VMOVUPD      Y0, 64(R8)
+	VMOVUPD      96(R8), Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      Y1, 96(R8)
+	ADDQ         DX, R8
+	VCVTPS2PD    X2, Y0
+	VEXTRACTF128 $0x01, Y2, X1
+	VCVTPS2PD    X1, Y1
+	VMOVUPD      (R8), Y2
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (R8)
+	VMOVUPD      32(R8), Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      Y1, 32(R8)
+	VCVTPS2PD    X3, Y0
+	VEXTRACTF128 $0x01, Y3, X1
+	VCVTPS2PD    X1, Y1
+	VMOVUPD      64(R8), Y2
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 64(R8)
+	VMOVUPD      96(R8), Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      Y1, 96(R8)
+	ADDQ         DX, R8
+	ADDQ         $0x00000008, BX
+	SUBQ         $0x00000002, R11
+	CMPQ         R11, $0x00000002
+	JGE          tile1962
+
+tiles1963:
+	CMPQ R11, $0x00000001
+	JLT  tiles1967
+
+tile1966:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done1969
+
+again1968:
+	VMOVUPS      (DI), Y2
+	VMOVUPS      32(DI), Y3
+	VBROADCASTSS (SI), Y4
+	VFMADD231PS  Y2, Y4, Y0
+	VFMADD231PS  Y3, Y4, Y1
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again1968
+
+done1969:
+	VCVTPS2PD    X0, Y2
+	VEXTRACTF128 $0x01, Y0, X0
+	VCVTPS2PD    X0, Y0
+	VMOVUPD      (R8), Y3
+	VADDPD       Y3, Y2, Y2
+	VMOVUPD      Y2, (R8)
+	VMOVUPD      32(R8), Y2
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(R8)
+	VCVTPS2PD    X1, Y0
+	VEXTRACTF128 $0x01, Y1, X1
+	VCVTPS2PD    X1, Y1
+	VMOVUPD      64(R8), Y2
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 64(R8)
+	VMOVUPD      96(R8), Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      Y1, 96(R8)
+	ADDQ         DX, R8
+	ADDQ         $0x00000004, BX
+	SUBQ         $0x00000001, R11
+	CMPQ         R11, $0x00000001
+	JGE          tile1966
+
+tiles1967:
+	ADDQ $0x00000040, R9
+	SUBQ $0x00000010, R10
+	CMPQ R10, $0x00000010
+	JGE  panel1955
+
+rest1956:
+	TESTQ   R10, R10
+	JZ      done1957
+	CMPQ    R10, $0x00000008
+	JGT     wider1970
+	LEAQ    constants<>+672(SB), BX
+	MOVQ    R10, SI
+	NEGQ    SI
+	VMOVUPS (BX)(SI*4), Y0
+	MOVQ    f_base+24(FP), BX
+	MOVQ    w_base+0(FP), R8
+	ADDQ    R9, R8
+	ADDQ    R9, R8
+	MOVQ    d+80(FP), R11
+	CMPQ    R11, $0x00000005
+	JLT     tiles1972
+
+tile1971:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done1974
+
+again1973:
+	VMASKMOVPS   (DI), Y0, Y6
+	VBROADCASTSS (SI), Y7
+	VFMADD231PS  Y6, Y7, Y1
+	VBROADCASTSS 4(SI), Y7
+	VFMADD231PS  Y6, Y7, Y2
+	VBROADCASTSS 8(SI), Y7
+	VFMADD231PS  Y6, Y7, Y3
+	VBROADCASTSS 12(SI), Y7
+	VFMADD231PS  Y6, Y7, Y4
+	VBROADCASTSS 16(SI), Y7
+	VFMADD231PS  Y6, Y7, Y5
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again1973
+
+done1974:
+	VCVTPS2PD    X1, Y6
+	VEXTRACTF128 $0x01, Y1, X1
+	VCVTPS2PD    X1, Y1
+	MOVQ         R10, SI
+	CMPQ         SI, $0x04
+	JLE          few1975
+	VMOVUPD      (R8), Y7
+	VADDPD       Y7, Y6, Y6
+	VMOVUPD      Y6, (R8)
+	SUBQ         $0x04, SI
+	LEAQ         constants<>+672(SB), DI
+	MOVQ         SI, R12
+	NEGQ         R12
+	VMOVUPD      (DI)(R12*8), Y6
+	VMASKMOVPD   32(R8), Y6, Y6
+	VADDPD       Y6, Y1, Y1
+	CMPQ         SI, $0x04
+	JLT          partial1977
+	VMOVUPD      Y1, 32(R8)
+	JMP          stored1979
+
+partial1977:
+	CMPQ         SI, $0x02
+	JLT          single1978
+	VMOVUPD      X1, 32(R8)
+	JEQ          stored1979
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 48(R8)
+	JMP          stored1979
+
+single1978:
+	VMOVSD X1, 32(R8)
+
+stored1979:
+	JMP added1976
+
+few1975:
+	LEAQ       constants<>+672(SB), DI
+	MOVQ       SI, R12
+	NEGQ       R12
+	VMOVUPD    (DI)(R12*8), Y1
+	VMASKMOVPD (R8), Y1, Y1
+	VADDPD     Y1, Y6, Y6
+	CMPQ       SI, $0x04
+	JLT        partial1980
+	VMOVUPD    Y6, (R8)
+	JMP        stored1982
+
+partial1980:
+	CMPQ         SI, $0x02
+	JLT          single1981
+	VMOVUPD      X6, (R8)
+	JEQ          stored1982
+	VEXTRACTF128 $0x01, Y6, X1
+	VMOVSD       X1, 16(R8)
+	JMP          stored1982
+
+single1981:
+	VMOVSD X6, (R8)
+
+stored1982:
+added1976:
+	ADDQ         DX, R8
+	VCVTPS2PD    X2, Y1
+	VEXTRACTF128 $0x01, Y2, X2
+	VCVTPS2PD    X2, Y2
+	MOVQ         R10, SI
+	CMPQ         SI, $0x04
+	JLE          few1983
+	VMOVUPD      (R8), Y6
+	VADDPD       Y6, Y1, Y1
+	VMOVUPD      Y1, (R8)
+	SUBQ         $0x04, SI
+	LEAQ         constants<>+672(SB), DI
+	MOVQ         SI, R12
+	NEGQ         R12
+	VMOVUPD      (DI)(R12*8), Y1
+	VMASKMOVPD   32(R8), Y1, Y1
+	VADDPD       Y1, Y2, Y2
+	CMPQ         SI, $0x04
+	JLT          partial1985
+	VMOVUPD      Y2, 32(R8)
+	JMP          stored1987
+
+partial1985:
+	CMPQ         SI, $0x02
+	JLT          single1986
+	VMOVUPD      X2, 32(R8)
+	JEQ          stored1987
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 48(R8)
+	JMP          stored1987
+
+single1986:
+	VMOVSD X2, 32(R8)
+
+stored1987:
+	JMP added1984
+
+few1983:
+	LEAQ       constants<>+672(SB), DI
+	MOVQ       SI, R12
+	NEGQ       R12
+	VMOVUPD    (DI)(R12*8), Y2
+	VMASKMOVPD (R8), Y2, Y2
+	VADDPD     Y2, Y1, Y1
+	CMPQ       SI, $0x04
+	JLT        partial1988
+	VMOVUPD    Y1, (R8)
+	JMP        stored1990
+
+partial1988:
+	CMPQ         SI, $0x02
+	JLT          single1989
+	VMOVUPD      X1, (R8)
+	JEQ          stored1990
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 16(R8)
+	JMP          stored1990
+
+single1989:
+	VMOVSD X1, (R8)
+
+stored1990:
+added1984:
+	ADDQ         DX, R8
+	VCVTPS2PD    X3, Y1
+	VEXTRACTF128 $0x01, Y3, X2
+	VCVTPS2PD    X2, Y2
+	MOVQ         R10, SI
+	CMPQ         SI, $0x04
+	JLE          few1991
+	VMOVUPD      (R8), Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPD      Y1, (R8)
+	SUBQ         $0x04, SI
+	LEAQ         constants<>+672(SB), DI
+	MOVQ         SI, R12
+	NEGQ         R12
+	VMOVUPD      (DI)(R12*8), Y1
+	VMASKMOVPD   32(R8), Y1, Y1
+	VADDPD       Y1, Y2, Y2
+	CMPQ         SI, $0x04
+	JLT          partial1993
+	VMOVUPD      Y2, 32(R8)
+	JMP          stored1995
+
+partial1993:
+	CMPQ         SI, $0x02
+	JLT          single1994
+	VMOVUPD      X2, 32(R8)
+	JEQ          stored1995
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 48(R8)
+	JMP          stored1995
+
+single1994:
+	VMOVSD X2, 32(R8)
+
+stored1995:
+	JMP added1992
+
+few1991:
+	LEAQ       constants<>+672(SB), DI
+	MOVQ       SI, R12
+	NEGQ       R12
+	VMOVUPD    (DI)(R12*8), Y2
+	VMASKMOVPD (R8), Y2, Y2
+	VADDPD     Y2, Y1, Y1
+	CMPQ       SI, $0x04
+	JLT        partial1996
+	VMOVUPD    Y1, (R8)
+	JMP        stored1998
+
+partial1996:
+	CMPQ         SI, $0x02
+	JLT          single1997
+	VMOVUPD      X1, (R8)
+	JEQ          stored1998
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 16(R8)
+	JMP          stored1998
+
+single1997:
+	VMOVSD X1, (R8)
+
+stored1998:
+added1992:
+	ADDQ         DX, R8
+	VCVTPS2PD    X4, Y1
+	VEXTRACTF128 $0x01, Y4, X2
+	VCVTPS2PD    X2, Y2
+	MOVQ         R10, SI
+	CMPQ         SI, $0x04
+	JLE          few1999
+	VMOVUPD      (R8), Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPD      Y1, (R8)
+	SUBQ         $0x04, SI
+	LEAQ         constants<>+672(SB), DI
+	MOVQ         SI, R12
+	NEGQ         R12
+	VMOVUPD      (DI)(R12*8), Y1
+	VMASKMOVPD   32(R8), Y1, Y1
+	VADDPD       Y1, Y2, Y2
+	CMPQ         SI, $0x04
+	JLT          partial2001
+	VMOVUPD      Y2, 32(R8)
+	JMP          stored2003
+
+partial2001:
+	CMPQ         SI, $0x02
+	JLT          single2002
+	VMOVUPD      X2, 32(R8)
+	JEQ          stored2003
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 48(R8)
+	JMP          stored2003
+
+single2002:
+	VMOVSD X2, 32(R8)
+
+stored2003:
+	JMP added2000
+
+few1999:
+	LEAQ       constants<>+672(SB), DI
+	MOVQ       SI, R12
+	NEGQ       R12
+	VMOVUPD    (DI)(R12*8), Y2
+	VMASKMOVPD (R8), Y2, Y2
+	VADDPD     Y2, Y1, Y1
+	CMPQ       SI, $0x04
+	JLT        partial2004
+	VMOVUPD    Y1, (R8)
+	JMP        stored2006
+
+partial2004:
+	CMPQ         SI, $0x02
+	JLT          single2005
+	VMOVUPD      X1, (R8)
+	JEQ          stored2006
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 16(R8)
+	JMP          stored2006
+
+single2005:
+	VMOVSD X1, (R8)
+
+stored2006:
+added2000:
+	ADDQ         DX, R8
+	VCVTPS2PD    X5, Y1
+	VEXTRACTF128 $0x01, Y5, X2
+	VCVTPS2PD    X2, Y2
+	MOVQ         R10, SI
+	CMPQ         SI, $0x04
+	JLE          few2007
+	VMOVUPD      (R8), Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPD      Y1, (R8)
+	SUBQ         $0x04, SI
+	LEAQ         constants<>+672(SB), DI
+	MOVQ         SI, R12
+	NEGQ         R12
+	VMOVUPD      (DI)(R12*8), Y1
+	VMASKMOVPD   32(R8), Y1, Y1
+	VADDPD       Y1, Y2, Y2
+	CMPQ         SI, $0x04
+	JLT          partial2009
+	VMOVUPD      Y2, 32(R8)
+	JMP          stored2011
+
+partial2009:
+	CMPQ         SI, $0x02
+	JLT          single2010
+	VMOVUPD      X2, 32(R8)
+	JEQ          stored2011
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 48(R8)
+	JMP          stored2011
+
+single2010:
+	VMOVSD X2, 32(R8)
+
+stored2011:
+	JMP added2008
+
+few2007:
+	LEAQ       constants<>+672(SB), DI
+	MOVQ       SI, R12
+	NEGQ       R12
+	VMOVUPD    (DI)(R12*8), Y2
+	VMASKMOVPD (R8), Y2, Y2
+	VADDPD     Y2, Y1, Y1
+	CMPQ       SI, $0x04
+	JLT        partial2012
+	VMOVUPD    Y1, (R8)
+	JMP        stored2014
+
+partial2012:
+	CMPQ         SI, $0x02
+	JLT          single2013
+	VMOVUPD      X1, (R8)
+	JEQ          stored2014
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 16(R8)
+	JMP          stored2014
+
+single2013:
+	VMOVSD X1, (R8)
+
+stored2014:
+added2008:
+	ADDQ DX, R8
+	ADDQ $0x00000014, BX
+	SUBQ $0x00000005, R11
+	CMPQ R11, $0x00000005
+	JGE  tile1971
+
+tiles1972:
+	CMPQ R11, $0x00000002
+	JLT  tiles2016
+
+tile2015:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done2018
+
+again2017:
+	VMASKMOVPS   (DI), Y0, Y3
+	VBROADCASTSS (SI), Y4
+	VFMADD231PS  Y3, Y4, Y1
+	VBROADCASTSS 4(SI), Y4
+	VFMADD231PS  Y3, Y4, Y2
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again2017
+
+done2018:
+	VCVTPS2PD    X1, Y3
+	VEXTRACTF128 $0x01, Y1, X1
+	VCVTPS2PD    X1, Y1
+	MOVQ         R10, SI
+	CMPQ         SI, $0x04
+	JLE          few2019
+	VMOVUPD      (R8), Y4
+	VADDPD       Y4, Y3, Y3
+	VMOVUPD      Y3, (R8)
+	SUBQ         $0x04, SI
+	LEAQ         constants<>+672(SB), DI
+	MOVQ         SI, R12
+	NEGQ         R12
+	VMOVUPD      (DI)(R12*8), Y3
+	VMASKMOVPD   32(R8), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	CMPQ         SI, $0x04
+	JLT          partial2021
+	VMOVUPD      Y1, 32(R8)
+	JMP          stored2023
+
+partial2021:
+	CMPQ         SI, $0x02
+	JLT          single2022
+	VMOVUPD      X1, 32(R8)
+	JEQ          stored2023
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 48(R8)
+	JMP          stored2023
+
+single2022:
+	VMOVSD X1, 32(R8)
+
+stored2023:
+	JMP added2020
+
+few2019:
+	LEAQ       constants<>+672(SB), DI
+	MOVQ       SI, R12
+	NEGQ       R12
+	VMOVUPD    (DI)(R12*8), Y1
+	VMASKMOVPD (R8), Y1, Y1
+	VADDPD     Y1, Y3, Y3
+	CMPQ       SI, $0x04
+	JLT        partial2024
+	VMOVUPD    Y3, (R8)
+	JMP        stored2026
+
+partial2024:
+	CMPQ         SI, $0x02
+	JLT          single2025
+	VMOVUPD      X3, (R8)
+	JEQ          stored2026
+	VEXTRACTF128 $0x01, Y3, X1
+	VMOVSD       X1, 16(R8)
+	JMP          stored2026
+
+single2025:
+	VMOVSD X3, (R8)
+
+stored2026:
+added2020:
+	ADDQ         DX, R8
+	VCVTPS2PD    X2, Y1
+	VEXTRACTF128 $0x01, Y2, X2
+	VCVTPS2PD    X2, Y2
+	MOVQ         R10, SI
+	CMPQ         SI, $0x04
+	JLE          few2027
+	VMOVUPD      (R8), Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPD      Y1, (R8)
+	SUBQ         $0x04, SI
+	LEAQ         constants<>+672(SB), DI
+	MOVQ         SI, R12
+	NEGQ         R12
+	VMOVUPD      (DI)(R12*8), Y1
+	VMASKMOVPD   32(R8), Y1, Y1
+	VADDPD       Y1, Y2, Y2
+	CMPQ         SI, $0x04
+	JLT          partial2029
+	VMOVUPD      Y2, 32(R8)
+	JMP          stored2031
+
+partial2029:
+	CMPQ         SI, $0x02
+	JLT          single2030
+	VMOVUPD      X2, 32(R8)
+	JEQ          stored2031
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 48(R8)
+	JMP          stored2031
+
+single2030:
+	VMOVSD X2, 32(R8)
+
+stored2031:
+	JMP added2028
+
+few2027:
+	LEAQ       constants<>+672(SB), DI
+	MOVQ       SI, R12
+	NEGQ       R12
+	VMOVUPD    (DI)(R12*8), Y2
+	VMASKMOVPD (R8), Y2, Y2
+	VADDPD     Y2, Y1, Y1
+	CMPQ       SI, $0x04
+	JLT        partial2032
+	VMOVUPD    Y1, (R8)
+	JMP        stored2034
+
+partial2032:
+	CMPQ         SI, $0x02
+	JLT          single2033
+	VMOVUPD      X1, (R8)
+	JEQ          stored2034
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 16(R8)
+	JMP          stored2034
+
+single2033:
+	VMOVSD X1, (R8)
+
+stored2034:
+added2028:
+	ADDQ DX, R8
+	ADDQ $0x00000008, BX
+	SUBQ $0x00000002, R11
+	CMPQ R11, $0x00000002
+	JGE  tile2015
+
+tiles2016:
+	CMPQ R11, $0x00000001
+	JLT  tiles2036
+
+tile2035:
+	VXORPD Y1, Y1, Y1
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done2038
+
+again2037:
+	VMASKMOVPS   (DI), Y0, Y2
+	VBROADCASTSS (SI), Y3
+	VFMADD231PS  Y2, Y3, Y1
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again2037
+
+done2038:
+	VCVTPS2PD    X1, Y2
+	VEXTRACTF128 $0x01, Y1, X1
+	VCVTPS2PD    X1, Y1
+	MOVQ         R10, SI
+	CMPQ         SI, $0x04
+	JLE          few2039
+	VMOVUPD      (R8), Y3
+	VADDPD       Y3, Y2, Y2
+	VMOVUPD      Y2, (R8)
+	SUBQ         $0x04, SI
+	LEAQ         constants<>+672(SB), DI
+	MOVQ         SI, R12
+	NEGQ         R12
+	VMOVUPD      (DI)(R12*8), Y2
+	VMASKMOVPD   32(R8), Y2, Y2
+	VADDPD       Y2, Y1, Y1
+	CMPQ         SI, $0x04
+	JLT          partial2041
+	VMOVUPD      Y1, 32(R8)
+	JMP          stored2043
+
+partial2041:
+	CMPQ         SI, $0x02
+	JLT          single2042
+	VMOVUPD      X1, 32(R8)
+	JEQ          stored2043
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 48(R8)
+	JMP          stored2043
+
+single2042:
+	VMOVSD X1, 32(R8)
+
+stored2043:
+	JMP added2040
+
+few2039:
+	LEAQ       constants<>+672(SB), DI
+	MOVQ       SI, R12
+	NEGQ       R12
+	VMOVUPD    (DI)(R12*8), Y1
+	VMASKMOVPD (R8), Y1, Y1
+	VADDPD     Y1, Y2, Y2
+	CMPQ       SI, $0x04
+	JLT        partial2044
+	VMOVUPD    Y2, (R8)
+	JMP        stored2046
+
+partial2044:
+	CMPQ         SI, $0x02
+	JLT          single2045
+	VMOVUPD      X2, (R8)
+	JEQ          stored2046
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 16(R8)
+	JMP          stored2046
+
+single2045:
+	VMOVSD X2, (R8)
+
+stored2046:
+added2040:
+	ADDQ DX, R8
+	ADDQ $0x00000004, BX
+	SUBQ $0x00000001, R11
+	CMPQ R11, $0x00000001
+	JGE  tile2035
+
+tiles2036:
+	JMP done1957
+
+wider1970:
+	SUBQ    $0x00000008, R10
+	LEAQ    constants<>+672(SB), BX
+	MOVQ    R10, SI
+	NEGQ    SI
+	VMOVUPS (BX)(SI*4), Y0
+	MOVQ    f_base+24(FP), BX
+	MOVQ    w_base+0(FP), R8
+	ADDQ    R9, R8
+	ADDQ    R9, R8
+	MOVQ    d+80(FP), R11
+	CMPQ    R11, $0x00000005
+	JLT     tiles2049
+
+tile2048:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done2051
+
+again2050:
+	VMOVUPS      (DI), Y11
+	VMASKMOVPS   32(DI), Y0, Y12
+	VBROADCASTSS (SI), Y13
+	VFMADD231PS  Y11, Y13, Y1
+	VFMADD231PS  Y12, Y13, Y2
+	VBROADCASTSS 4(SI), Y13
+	VFMADD231PS  Y11, Y13, Y3
+	VFMADD231PS  Y12, Y13, Y4
+	VBROADCASTSS 8(SI), Y13
+	VFMADD231PS  Y11, Y13, Y5
+	VFMADD231PS  Y12, Y13, Y6
+	VBROADCASTSS 12(SI), Y13
+	VFMADD231PS  Y11, Y13, Y7
+	VFMADD231PS  Y12, Y13, Y8
+	VBROADCASTSS 16(SI), Y13
+	VFMADD231PS  Y11, Y13, Y9
+	VFMADD231PS  Y12, Y13, Y10
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again2050
+
+done2051:
+	VCVTPS2PD    X1, Y11
+	VEXTRACTF128 $0x01, Y1, X1
+	VCVTPS2PD    X1, Y1
+	VMOVUPD      (R8), Y12
+	VADDPD       Y12, Y11, Y11
+	VMOVUPD      Y11, (R8)
+	VMOVUPD      32(R8), Y11
+	VADDPD       Y11, Y1, Y1
+	VMOVUPD      Y1, 32(R8)
+	VCVTPS2PD    X2, Y1
+	VEXTRACTF128 $0x01, Y2, X2
+	VCVTPS2PD    X2, Y2
+	MOVQ         R10, SI
+	CMPQ         SI, $0x04
+	JLE          few2052
+	VMOVUPD      64(R8), Y11
+	VADDPD       Y11, Y1, Y1
+	VMOVUPD      Y1, 64(R8)
+	SUBQ         $0x04, SI
+	LEAQ         constants<>+672(SB), DI
+	MOVQ         SI, R12
+	NEGQ         R12
+	VMOVUPD      (DI)(R12*8), Y1
+	VMASKMOVPD   96(R8), Y1, Y1
+	VADDPD       Y1, Y2, Y2
+	CMPQ         SI, $0x04
+	JLT          partial2054
+	VMOVUPD      Y2, 96(R8)
+	JMP          stored2056
+
+partial2054:
+	CMPQ         SI, $0x02
+	JLT          single2055
+	VMOVUPD      X2, 96(R8)
+	JEQ          stored2056
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 112(R8)
+	JMP          stored2056
+
+single2055:
+	VMOVSD X2, 96(R8)
+
+stored2056:
+	JMP added2053
+
+few2052:
+	LEAQ       constants<>+672(SB), DI
+	MOVQ       SI, R12
+	NEGQ       R12
+	VMOVUPD    (DI)(R12*8), Y2
+	VMASKMOVPD 64(R8), Y2, Y2
+	VADDPD     Y2, Y1, Y1
+	CMPQ       SI, $0x04
+	JLT        partial2057
+	VMOVUPD    Y1, 64(R8)
+	JMP        stored2059
+
+partial2057:
+	CMPQ         SI, $0x02
+	JLT          single2058
+	VMOVUPD      X1, 64(R8)
+	JEQ          stored2059
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 80(R8)
+	JMP          stored2059
+
+single2058:
+	VMOVSD X1, 64(R8)
+
+stored2059:
+added2053:
+	ADDQ         DX, R8
+	VCVTPS2PD    X3, Y1
+	VEXTRACTF128 $0x01, Y3, X2
+	VCVTPS2PD    X2, Y2
+	VMOVUPD      (R8), Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPD      Y1, (R8)
+	VMOVUPD      32(R8), Y1
+	VADDPD       Y1, Y2, Y2
+	VMOVUPD      Y2, 32(R8)
+	VCVTPS2PD    X4, Y1
+	VEXTRACTF128 $0x01, Y4, X2
+	VCVTPS2PD    X2, Y2
+	MOVQ         R10, SI
+	CMPQ         SI, $0x04
+	JLE          few2060
+	VMOVUPD      64(R8), Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPD      Y1, 64(R8)
+	SUBQ         $0x04, SI
+	LEAQ         constants<>+672(SB), DI
+	MOVQ         SI, R12
+	NEGQ         R12
+	VMOVUPD      (DI)(R12*8), Y1
+	VMASKMOVPD   96(R8), Y1, Y1
+	VADDPD       Y1, Y2, Y2
+	CMPQ         SI, $0x04
+	JLT          partial2062
+	VMOVUPD      Y2, 96(R8)
+	JMP          stored2064
+
+partial2062:
+	CMPQ         SI, $0x02
+	JLT          single2063
+	VMOVUPD      X2, 96(R8)
+	JEQ          stored2064
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 112(R8)
+	JMP          stored2064
+
+single2063:
+	VMOVSD X2, 96(R8)
+
+stored2064:
+	JMP added2061
+
+few2060:
+	LEAQ       constants<>+672(SB), DI
+	MOVQ       SI, R12
+	NEGQ       R12
+	VMOVUPD    (DI)(R12*8), Y2
+	VMASKMOVPD 64(R8), Y2, Y2
+	VADDPD     Y2, Y1, Y1
+	CMPQ       SI, $0x04
+	JLT        partial2065
+	VMOVUPD    Y1, 64(R8)
+	JMP        stored2067
+
+partial2065:
+	CMPQ         SI, $0x02
+	JLT          single2066
+	VMOVUPD      X1, 64(R8)
+	JEQ          stored2067
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 80(R8)
+	JMP          stored2067
+
+single2066:
+	VMOVSD X1, 64(R8)
+
+stored2067:
+added2061:
+	ADDQ         DX, R8
+	VCVTPS2PD    X5, Y1
+	VEXTRACTF128 $0x01, Y5, X2
+	VCVTPS2PD    X2, Y2
+	VMOVUPD      (R8), Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPD      Y1, (R8)
+	VMOVUPD      32(R8), Y1
+	VADDPD       Y1, Y2, Y2
+	VMOVUPD      Y2, 32(R8)
+	VCVTPS2PD    X6, Y1
+	VEXTRACTF128 $0x01, Y6, X2
+	VCVTPS2PD    X2, Y2
+	MOVQ         R10, SI
+	CMPQ         SI, $0x04
+	JLE          few2068
+	VMOVUPD      64(R8), Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPD      Y1, 64(R8)
+	SUBQ         $0x04, SI
+	LEAQ         constants<>+672(SB), DI
+	MOVQ         SI, R12
+	NEGQ         R12
+	VMOVUPD      (DI)(R12*8), Y1
+	VMASKMOVPD   96(R8), Y1, Y1
+	VADDPD       Y1, Y2, Y2
+	CMPQ         SI, $0x04
+	JLT          partial2070
+	VMOVUPD      Y2, 96(R8)
+	JMP          stored2072
+
+partial2070:
+	CMPQ         SI, $0x02
+	JLT          single2071
+	VMOVUPD      X2, 96(R8)
+	JEQ          stored2072
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 112(R8)
+	JMP          stored2072
+
+single2071:
+	VMOVSD X2, 96(R8)
+
+stored2072:
+	JMP added2069
+
+few2068:
+	LEAQ       constants<>+672(SB), DI
+	MOVQ       SI, R12
+	NEGQ       R12
+	VMOVUPD    (DI)(R12*8), Y2
+	VMASKMOVPD 64(R8), Y2, Y2
+	VADDPD     Y2, Y1, Y1
+	CMPQ       SI, $0x04
+	JLT        partial2073
+	VMOVUPD    Y1, 64(R8)
+	JMP        stored2075
+
+partial2073:
+	CMPQ         SI, $0x02
+	JLT          single2074
+	VMOVUPD      X1, 64(R8)
+	JEQ          stored2075
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 80(R8)
+	JMP          stored2075
+
+single2074:
+	VMOVSD X1, 64(R8)
+
+stored2075:
+added2069:
+	ADDQ         DX, R8
+	VCVTPS2PD    X7, Y1
+	VEXTRACTF128 $0x01, Y7, X2
+	VCVTPS2PD    X2, Y2
+	VMOVUPD      (R8), Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPD      Y1, (R8)
+	VMOVUPD      32(R8), Y1
+	VADDPD       Y1, Y2, Y2
+	VMOVUPD      Y2, 32(R8)
+	VCVTPS2PD    X8, Y1
+	VEXTRACTF128 $0x01, Y8, X2
+	VCVTPS2PD    X2, Y2
+	MOVQ         R10, SI
+	CMPQ         SI, $0x04
+	JLE          few2076
+	VMOVUPD      64(R8), Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPD      Y1, 64(R8)
+	SUBQ         $0x04, SI
+	LEAQ         constants<>+672(SB), DI
+	MOVQ         SI, R12
+	NEGQ         R12
+	VMOVUPD      (DI)(R12*8), Y1
+	VMASKMOVPD   96(R8), Y1, Y1
+	VADDPD       Y1, Y2, Y2
+	CMPQ         SI, $0x04
+	JLT          partial2078
+	VMOVUPD      Y2, 96(R8)
+	JMP          stored2080
+
+partial2078:
+	CMPQ         SI, $0x02
+	JLT          single2079
+	VMOVUPD      X2, 96(R8)
+	JEQ          stored2080
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 112(R8)
+	JMP          stored2080
+
+single2079:
+	VMOVSD X2, 96(R8)
+
+stored2080:
+	JMP added2077
+
+few2076:
+	LEAQ       constants<>+672(SB), DI
+	MOVQ       SI, R12
+	NEGQ       R12
+	VMOVUPD    (DI)(R12*8), Y2
+	VMASKMOVPD 64(R8), Y2, Y2
+	VADDPD     Y2, Y1, Y1
+	CMPQ       SI, $0x04
+	JLT        partial2081
+	VMOVUPD    Y1, 64(R8)
+	JMP        stored2083
+
+partial2081:
+	CMPQ         SI, $0x02
+	JLT          single2082
+	VMOVUPD      X1, 64(R8)
+	JEQ          stored2083
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 80(R8)
+	JMP          stored2083
+
+single2082:
+	VMOVSD X1, 64(R8)
+
+stored2083:
+added2077:
+	ADDQ         DX, R8
+	VCVTPS2PD    X9, Y1
+	VEXTRACTF128 $0x01, Y9, X2
+	VCVTPS2PD    X2, Y2
+	VMOVUPD      (R8), Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPD      Y1, (R8)
+	VMOVUPD      32(R8), Y1
+	VADDPD       Y1, Y2, Y2
+	VMOVUPD      Y2, 32(R8)
+	VCVTPS2PD    X10, Y1
+	VEXTRACTF128 $0x01, Y10, X2
+	VCVTPS2PD    X2, Y2
+	MOVQ         R10, SI
+	CMPQ         SI, $0x04
+	JLE          few2084
+	VMOVUPD      64(R8), Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPD      Y1, 64(R8)
+	SUBQ         $0x04, SI
+	LEAQ         constants<>+672(SB), DI
+	MOVQ         SI, R12
+	NEGQ         R12
+	VMOVUPD      (DI)(R12*8), Y1
+	VMASKMOVPD   96(R8), Y1, Y1
+	VADDPD       Y1, Y2, Y2
+	CMPQ         SI, $0x04
+	JLT          partial2086
+	VMOVUPD      Y2, 96(R8)
+	JMP          stored2088
+
+partial2086:
+	CMPQ         SI, $0x02
+	JLT          single2087
+	VMOVUPD      X2, 96(R8)
+	JEQ          stored2088
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 112(R8)
+	JMP          stored2088
+
+single2087:
+	VMOVSD X2, 96(R8)
+
+stored2088:
+	JMP added2085
+
+few2084:
+	LEAQ       constants<>+672(SB), DI
+	MOVQ       SI, R12
+	NEGQ       R12
+	VMOVUPD    (DI)(R12*8), Y2
+	VMASKMOVPD 64(R8), Y2, Y2
+	VADDPD     Y2, Y1, Y1
+	CMPQ       SI, $0x04
+	JLT        partial2089
+	VMOVUPD    Y1, 64(R8)
+	JMP        stored2091
+
+partial2089:
+	CMPQ         SI, $0x02
+	JLT          single2090
+	VMOVUPD      X1, 64(R8)
+	JEQ          stored2091
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 80(R8)
+	JMP          stored2091
+
+single2090:
+	VMOVSD X1, 64(R8)
+
+stored2091:
+added2085:
+	ADDQ DX, R8
+	ADDQ $0x00000014, BX
+	SUBQ $0x00000005, R11
+	CMPQ R11, $0x00000005
+	JGE  tile2048
+
+tiles2049:
+	CMPQ R11, $0x00000002
+	JLT  tiles2093
+
+tile2092:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done2095
+
+again2094:
+	VMOVUPS      (DI), Y5
+	VMASKMOVPS   32(DI), Y0, Y6
+	VBROADCASTSS (SI), Y7
+	VFMADD231PS  Y5, Y7, Y1
+	VFMADD231PS  Y6, Y7, Y2
+	VBROADCASTSS 4(SI), Y7
+	VFMADD231PS  Y5, Y7, Y3
+	VFMADD231PS  Y6, Y7, Y4
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again2094
+
+done2095:
+	VCVTPS2PD    X1, Y5
+	VEXTRACTF128 $0x01, Y1, X1
+	VCVTPS2PD    X1, Y1
+	VMOVUPD      (R8), Y6
+	VADDPD       Y6, Y5, Y5
+	VMOVUPD      Y5, (R8)
+	VMOVUPD      32(R8), Y5
+	VADDPD       Y5, Y1, Y1
+	VMOVUPD      Y1, 32(R8)
+	VCVTPS2PD    X2, Y1
+	VEXTRACTF128 $0x01, Y2, X2
+	VCVTPS2PD    X2, Y2
+	MOVQ         R10, SI
+	CMPQ         SI, $0x04
+	JLE          few2096
+	VMOVUPD      64(R8), Y5
+	VADDPD       Y5, Y1, Y1
+	VMOVUPD      Y1, 64(R8)
+	SUBQ         $0x04, SI
+	LEAQ         constants<>+672(SB), DI
+	MOVQ         SI, R12
+	NEGQ         R12
+	VMOVUPD      (DI)(R12*8), Y1
+	VMASKMOVPD   96(R8), Y1, Y1
+	VADDPD       Y1, Y2, Y2
+	CMPQ         SI, $0x04
+	JLT          partial2098
+	VMOVUPD      Y2, 96(R8)
+	JMP          stored2100
+
+partial2098:
+	CMPQ         SI, $0x02
+	JLT          single2099
+	VMOVUPD      X2, 96(R8)
+	JEQ          stored2100
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 112(R8)
+	JMP          stored2100
+
+single2099:
+	VMOVSD X2, 96(R8)
+
+stored2100:
+	JMP added2097
+
+few2096:
+	LEAQ       constants<>+672(SB), DI
+	MOVQ       SI, R12
+	NEGQ       R12
+	VMOVUPD    (DI)(R12*8), Y2
+	VMASKMOVPD 64(R8), Y2, Y2
+	VADDPD     Y2, Y1, Y1
+	CMPQ       SI, $0x04
+	JLT        partial2101
+	VMOVUPD    Y1, 64(R8)
+	JMP        stored2103
+
+partial2101:
+	CMPQ         SI, $0x02
+	JLT          single2102
+	VMOVUPD      X1, 64(R8)
+	JEQ          stored2103
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 80(R8)
+	JMP          stored2103
+
+single2102:
+	VMOVSD X1, 64(R8)
+
+stored2103:
+added2097:
+	ADDQ         DX, R8
+	VCVTPS2PD    X3, Y1
+	VEXTRACTF128 $0x01, Y3, X2
+	VCVTPS2PD    X2, Y2
+	VMOVUPD      (R8), Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPD      Y1, (R8)
+	VMOVUPD      32(R8), Y1
+	VADDPD       Y1, Y2, Y2
+	VMOVUPD      Y2, 32(R8)
+	VCVTPS2PD    X4, Y1
+	VEXTRACTF128 $0x01, Y4, X2
+	VCVTPS2PD    X2, Y2
+	MOVQ         R10, SI
+	CMPQ         SI, $0x04
+	JLE          few2104
+	VMOVUPD      64(R8), Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPD      Y1, 64(R8)
+	SUBQ         $0x04, SI
+	LEAQ         constants<>+672(SB), DI
+	MOVQ         SI, R12
+	NEGQ         R12
+	VMOVUPD      (DI)(R12*8), Y1
+	VMASKMOVPD   96(R8), Y1, Y1
+	VADDPD       Y1, Y2, Y2
+	CMPQ         SI, $0x04
+	JLT          partial2106
+	VMOVUPD      Y2, 96(R8)
+	JMP          stored2108
+
+partial2106:
+	CMPQ         SI, $0x02
+	JLT          single2107
+	VMOVUPD      X2, 96(R8)
+	JEQ          stored2108
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 112(R8)
+	JMP          stored2108
+
+single2107:
+	VMOVSD X2, 96(R8)
+
+stored2108:
+	JMP added2105
+
+few2104:
+	LEAQ       constants<>+672(SB), DI
+	MOVQ       SI, R12
+	NEGQ       R12
+	VMOVUPD    (DI)(R12*8), Y2
+	VMASKMOVPD 64(R8), Y2, Y2
+	VADDPD     Y2, Y1, Y1
+	CMPQ       SI, $0x04
+	JLT        partial2109
+	VMOVUPD    Y1, 64(R8)
+	JMP        stored2111
+
+partial2109:
+	CMPQ         SI, $0x02
+	JLT          single2110
+	VMOVUPD      X1, 64(R8)
+	JEQ          stored2111
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 80(R8)
+	JMP          stored2111
+
+single2110:
+	VMOVSD X1, 64(R8)
+
+stored2111:
+added2105:
+	ADDQ DX, R8
+	ADDQ $0x00000008, BX
+	SUBQ $0x00000002, R11
+	CMPQ R11, $0x00000002
+	JGE  tile2092
+
+tiles2093:
+	CMPQ R11, $0x00000001
+	JLT  tiles2113
+
+tile2112:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done2115
+
+again2114:
+	VMOVUPS      (DI), Y3
+	VMASKMOVPS   32(DI), Y0, Y4
+	VBROADCASTSS (SI), Y5
+	VFMADD231PS  Y3, Y5, Y1
+	VFMADD231PS  Y4, Y5, Y2
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again2114
+
+done2115:
+	VCVTPS2PD    X1, Y3
+	VEXTRACTF128 $0x01, Y1, X1
+	VCVTPS2PD    X1, Y1
+	VMOVUPD      (R8), Y4
+	VADDPD       Y4, Y3, Y3
+	VMOVUPD      Y3, (R8)
+	VMOVUPD      32(R8), Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPD      Y1, 32(R8)
+	VCVTPS2PD    X2, Y1
+	VEXTRACTF128 $0x01, Y2, X2
+	VCVTPS2PD    X2, Y2
+	MOVQ         R10, SI
+	CMPQ         SI, $0x04
+	JLE          few2116
+	VMOVUPD      64(R8), Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPD      Y1, 64(R8)
+	SUBQ         $0x04, SI
+	LEAQ         constants<>+672(SB), DI
+	MOVQ         SI, R12
+	NEGQ         R12
+	VMOVUPD      (DI)(R12*8), Y1
+	VMASKMOVPD   96(R8), Y1, Y1
+	VADDPD       Y1, Y2, Y2
+	CMPQ         SI, $0x04
+	JLT          partial2118
+	VMOVUPD      Y2, 96(R8)
+	JMP          stored2120
+
+partial2118:
+	CMPQ         SI, $0x02
+	JLT          single2119
+	VMOVUPD      X2, 96(R8)
+	JEQ          stored2120
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 112(R8)
+	JMP          stored2120
+
+single2119:
+	VMOVSD X2, 96(R8)
+
+stored2120:
+	JMP added2117
+
+few2116:
+	LEAQ       constants<>+672(SB), DI
+	MOVQ       SI, R12
+	NEGQ       R12
+	VMOVUPD    (DI)(R12*8), Y2
+	VMASKMOVPD 64(R8), Y2, Y2
+	VADDPD     Y2, Y1, Y1
+	CMPQ       SI, $0x04
+	JLT        partial2121
+	VMOVUPD    Y1, 64(R8)
+	JMP        stored2123
+
+partial2121:
+	CMPQ         SI, $0x02
+	JLT          single2122
+	VMOVUPD      X1, 64(R8)
+	JEQ          stored2123
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 80(R8)
+	JMP          stored2123
+
+single2122:
+	VMOVSD X1, 64(R8)
+
+stored2123:
+added2117:
+	ADDQ DX, R8
+	ADDQ $0x00000004, BX
+	SUBQ $0x00000001, R11
+	CMPQ R11, $0x00000001
+	JGE  tile2112
+
+tiles2113:
+done1957:
+	VZEROUPPER
+	RET
+
+// func cavities32x256(weights []float32, beliefs []float64, messages []float64, list *int, count int)
+// Requires: AVX
+TEXT ·cavities32x256(SB), $0-88
+	MOVQ    weights_base+0(FP), AX
+	MOVQ    beliefs_base+24(FP), CX
+	MOVQ    messages_base+48(FP), DX
+	VMOVUPD constants<>+1776(SB), Y0
+	MOVQ    list+72(FP), BX
+	MOVQ    count+80(FP), SI
+	TESTQ   SI, SI
+	JLE     done2125
+
+item2124:
+	MOVLQSX 40(BX), DI
+	LEAQ    (AX)(DI*4), DI
+	MOVQ    (BX), R8
+	LEAQ    (CX)(R8*8), R8
+	MOVQ    8(BX), R9
+	LEAQ    (DX)(R9*8), R9
+	MOVLQSX 52(BX), R10
+	XORQ    R11, R11
+	CMPQ    R10, $0x00000004
+	JLT     rest2127
+
+whole2126:
+	VMOVUPD    (R8)(R11*8), Y1
+	VMOVUPD    (R9)(R11*8), Y2
+	VCMPPD     $0x00, Y0, Y2, Y3
+	VSUBPD     Y2, Y1, Y1
+	VBLENDVPD  Y3, Y0, Y1, Y1
+	VCVTPD2PSY Y1, X1
+	VMOVUPS    X1, (DI)(R11*4)
+	ADDQ       $0x00000004, R11
+	SUBQ       $0x00000004, R10
+	CMPQ       R10, $0x00000004
+	JGE        whole2126
+
+rest2127:
+	TESTQ      R10, R10
+	JZ         done2128
+	LEAQ       constants<>+672(SB), R12
+	NEGQ       R10
+	VMOVUPD    (R12)(R10*8), Y1
+	VMASKMOVPD (R8)(R11*8), Y1, Y2
+	VMASKMOVPD (R9)(R11*8), Y1, Y1
+	VCMPPD     $0x00, Y0, Y1, Y3
+	VSUBPD     Y1, Y2, Y2
+	VBLENDVPD  Y3, Y0, Y2, Y2
+	VCVTPD2PSY Y2, X1
+	VMOVUPS    X1, (DI)(R11*4)
+
+done2128:
+	ADDQ $0x00000040, BX
+	DECQ SI
+	JNZ  item2124
+
+done2125:
+	VZEROUPPER
+	RET
+
+// func products32x256(out []float32, weights []float32, tables []float32, list *int, count int) (left int)
+// Requires: AVX, FMA3
+TEXT ·products32x256(SB), $0-96
+	MOVQ  out_base+0(FP), AX
+	MOVQ  weights_base+24(FP), CX
+	MOVQ  tables_base+48(FP), DX
+	MOVQ  list+72(FP), BX
+	MOVQ  count+80(FP), SI
+	TESTQ SI, SI
+	JLE   done2131
+
+item2129:
+	MOVLQSX      44(BX), DI
+	LEAQ         (AX)(DI*4), DI
+	MOVLQSX      40(BX), R8
+	LEAQ         (CX)(R8*4), R8
+	MOVQ         24(BX), R9
+	LEAQ         (DX)(R9*4), R9
+	MOVLQSX      52(BX), R10
+	MOVLQSX      56(BX), R11
+	MOVQ         $0x0000000800000008, R12
+	CMPQ         52(BX), R12
+	JNE          other2133
+	CMPL         60(BX), $0x00
+	JNE          backward2134
+	VBROADCASTSS (R8), Y0
+	VMULPS       (R9), Y0, Y0
+	VBROADCASTSS 4(R8), Y1
+	VMULPS       32(R9), Y1, Y1
+	VBROADCASTSS 8(R8), Y2
+	VMULPS       64(R9), Y2, Y2
+	VBROADCASTSS 12(R8), Y3
+	VMULPS       96(R9), Y3, Y3
+	VBROADCASTSS 16(R8), Y4
+	VFMADD231PS  128(R9), Y4, Y0
+	VBROADCASTSS 20(R8), Y4
+	VFMADD231PS  160(R9), Y4, Y1
+	VBROADCASTSS 24(R8), Y4
+	VFMADD231PS  192(R9), Y4, Y2
+	VBROADCASTSS 28(R8), Y4
+	VFMADD231PS  224(R9), Y4, Y3
+	VADDPS       Y2, Y0, Y0
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y0, (DI)
+	JMP          next2130
+
+backward2134:
+	VMOVUPS    (R8), Y0
+	VMULPS     (R9), Y0, Y1
+	VMULPS     32(R9), Y0, Y2
+	VMULPS     64(R9), Y0, Y3
+	VMULPS     96(R9), Y0, Y4
+	VMULPS     128(R9), Y0, Y5
+	VMULPS     160(R9), Y0, Y6
+	VMULPS     192(R9), Y0, Y7
+	VMULPS     224(R9), Y0, Y0
+	VUNPCKLPS  Y2, Y1, Y8
+	VUNPCKHPS  Y2, Y1, Y1
+	VADDPS     Y1, Y8, Y8
+	VUNPCKLPS  Y4, Y3, Y1
+	VUNPCKHPS  Y4, Y3, Y2
+	VADDPS     Y2, Y1, Y1
+	VUNPCKLPS  Y6, Y5, Y2
+	VUNPCKHPS  Y6, Y5, Y3
+	VADDPS     Y3, Y2, Y2
+	VUNPCKLPS  Y0, Y7, Y3
+	VUNPCKHPS  Y0, Y7, Y0
+	VADDPS     Y0, Y3, Y3
+	VUNPCKLPD  Y1, Y8, Y0
+	VUNPCKHPD  Y1, Y8, Y1
+	VADDPS     Y1, Y0, Y0
+	VUNPCKLPD  Y3, Y2, Y1
+	VUNPCKHPD  Y3, Y2, Y2
+	VADDPS     Y2, Y1, Y1
+	VPERM2F128 $0x31, Y1, Y0, Y2
+	VPERM2F128 $0x20, Y1, Y0, Y0
+	VADDPS     Y2, Y0, Y0
+	VMOVUPS    Y0, (DI)
+	JMP        next2130
+
+other2133:
+	CMPL   60(BX), $0x00
+	JNE    backward2132
+	CMPQ   R11, $0x00000010
+	JLT    part2135
+	JG     done2131
+	SHLQ   $0x02, R11
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   R9, R9
+	CMPQ   R10, $0x00000002
+	JLT    rows2138
+
+row2137:
+	VBROADCASTSS (R8), Y4
+	VFMADD231PS  (R9), Y4, Y0
+	VFMADD231PS  32(R9), Y4, Y1
+	VBROADCASTSS 4(R8), Y4
+	VFMADD231PS  (R9)(R11*1), Y4, Y2
+	VFMADD231PS  32(R9)(R11*1), Y4, Y3
+	ADDQ         $0x00000008, R8
+	LEAQ         (R9)(R11*2), R9
+	SUBQ         $0x00000002, R10
+	CMPQ         R10, $0x00000002
+	JGE          row2137
+
+rows2138:
+	CMPQ R10, $0x00000001
+	JLT  rows2140
+
+row2139:
+	VBROADCASTSS (R8), Y4
+	VFMADD231PS  (R9), Y4, Y0
+	VFMADD231PS  32(R9), Y4, Y1
+	ADDQ         $0x00000004, R8
+	ADDQ         R11, R9
+	SUBQ         $0x00000001, R10
+	CMPQ         R10, $0x00000001
+	JGE          row2139
+
+rows2140:
+	VADDPS  Y2, Y0, Y0
+	VMOVUPS Y0, (DI)
+	VADDPS  Y3, Y1, Y1
+	VMOVUPS Y1, 32(DI)
+	JMP     next2130
+
+part2135:
+	MOVQ    R11, R12
+	SUBQ    $0x08, R12
+	JLE     fewer2136
+	LEAQ    constants<>+672(SB), R13
+	NEGQ    R12
+	VMOVUPS (R13)(R12*4), Y0
+	SHLQ    $0x02, R11
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	MOVQ    R9, R9
+	CMPQ    R10, $0x00000002
+	JLT     rows2142
+
+row2141:
+	VBROADCASTSS (R8), Y5
+	VFMADD231PS  (R9), Y5, Y1
+	VMASKMOVPS   32(R9), Y0, Y6
+	VFMADD231PS  Y6, Y5, Y2
+	VBROADCASTSS 4(R8), Y5
+	VFMADD231PS  (R9)(R11*1), Y5, Y3
+	VMASKMOVPS   32(R9)(R11*1), Y0, Y6
+	VFMADD231PS  Y6, Y5, Y4
+	ADDQ         $0x00000008, R8
+	LEAQ         (R9)(R11*2), R9
+	SUBQ         $0x00000002, R10
+	CMPQ         R10, $0x00000002
+	JGE          row2141
+
+rows2142:
+	CMPQ R10, $0x00000001
+	JLT  rows2144
+
+row2143:
+	VBROADCASTSS (R8), Y5
+	VFMADD231PS  (R9), Y5, Y1
+	VMASKMOVPS   32(R9), Y0, Y6
+	VFMADD231PS  Y6, Y5, Y2
+	ADDQ         $0x00000004, R8
+	ADDQ         R11, R9
+	SUBQ         $0x00000001, R10
+	CMPQ         R10, $0x00000001
+	JGE          row2143
+
+rows2144:
+	VADDPS  Y3, Y1, Y1
+	VMOVUPS Y1, (DI)
+	VADDPS  Y4, Y2, Y2
+	VMOVUPS Y2, 32(DI)
+	JMP     next2130
+
+fewer2136:
+	CMPQ   R11, $0x00000008
+	JLT    part2145
+	SHLQ   $0x02, R11
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	MOVQ   R9, R9
+	CMPQ   R10, $0x00000002
+	JLT    rows2148
+
+row2147:
+	VBROADCASTSS (R8), Y2
+	VFMADD231PS  (R9), Y2, Y0
+	VBROADCASTSS 4(R8), Y2
+	VFMADD231PS  (R9)(R11*1), Y2, Y1
+	ADDQ         $0x00000008, R8
+	LEAQ         (R9)(R11*2), R9
+	SUBQ         $0x00000002, R10
+	CMPQ         R10, $0x00000002
+	JGE          row2147
+
+rows2148:
+	CMPQ R10, $0x00000001
+	JLT  rows2150
+
+row2149:
+	VBROADCASTSS (R8), Y2
+	VFMADD231PS  (R9), Y2, Y0
+	ADDQ         $0x00000004, R8
+	ADDQ         R11, R9
+	SUBQ         $0x00000001, R10
+	CMPQ         R10, $0x00000001
+	JGE          row2149
+
+rows2150:
+	VADDPS  Y1, Y0, Y0
+	VMOVUPS Y0, (DI)
+	JMP     next2130
+
+part2145:
+	MOVQ    R11, R12
+	LEAQ    constants<>+672(SB), R13
+	NEGQ    R12
+	VMOVUPS (R13)(R12*4), Y0
+	SHLQ    $0x02, R11
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	MOVQ    R9, R9
+	CMPQ    R10, $0x00000002
+	JLT     rows2152
+
+row2151:
+	VBROADCASTSS (R8), Y3
+	VMASKMOVPS   (R9), Y0, Y4
+	VFMADD231PS  Y4, Y3, Y1
+	VBROADCASTSS 4(R8), Y3
+	VMASKMOVPS   (R9)(R11*1), Y0, Y4
+	VFMADD231PS  Y4, Y3, Y2
+	ADDQ         $0x00000008, R8
+	LEAQ         (R9)(R11*2), R9
+	SUBQ         $0x00000002, R10
+	CMPQ         R10, $0x00000002
+	JGE          row2151
+
+rows2152:
+	CMPQ R10, $0x00000001
+	JLT  rows2154
+
+row2153:
+	VBROADCASTSS (R8), Y3
+	VMASKMOVPS   (R9), Y0, Y4
+	VFMADD231PS  Y4, Y3, Y1
+	ADDQ         $0x00000004, R8
+	ADDQ         R11, R9
+	SUBQ         $0x00000001, R10
+	CMPQ         R10, $0x00000001
+	JGE          row2153
+
+rows2154:
+	VADDPS  Y2, Y1, Y1
+	VMOVUPS Y1, (DI)
+	JMP     next2130
+
+backward2132:
+	CMPQ    R10, $0x00000010
+	JLT     part2155
+	JG      done2131
+	SHLQ    $0x02, R10
+	LEAQ    (R10)(R10*2), R12
+	LEAQ    (R10)(R10*4), R13
+	LEAQ    (R12)(R10*4), R14
+	VMOVUPS (R8), Y0
+	VMOVUPS 32(R8), Y1
+	MOVQ    R9, R8
+	MOVQ    R11, R9
+	CMPQ    R9, $0x08
+	JLT     few2158
+
+rows2157:
+	VXORPD      Y2, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VXORPD      Y4, Y4, Y4
+	VXORPD      Y5, Y5, Y5
+	VXORPD      Y6, Y6, Y6
+	VXORPD      Y7, Y7, Y7
+	VXORPD      Y8, Y8, Y8
+	VXORPD      Y9, Y9, Y9
+	VMULPS      (R8), Y0, Y2
+	VFMADD231PS 32(R8), Y1, Y2
+	VMULPS      (R8)(R10*1), Y0, Y3
+	VFMADD231PS 32(R8)(R10*1), Y1, Y3
+	VMULPS      (R8)(R10*2), Y0, Y4
+	VFMADD231PS 32(R8)(R10*2), Y1, Y4
+	VMULPS      (R8)(R12*1), Y0, Y5
+	VFMADD231PS 32(R8)(R12*1), Y1, Y5
+	VMULPS      (R8)(R10*4), Y0, Y6
+	VFMADD231PS 32(R8)(R10*4), Y1, Y6
+	VMULPS      (R8)(R13*1), Y0, Y7
+	VFMADD231PS 32(R8)(R13*1), Y1, Y7
+	VMULPS      (R8)(R12*2), Y0, Y8
+	VFMADD231PS 32(R8)(R12*2), Y1, Y8
+	VMULPS      (R8)(R14*1), Y0, Y9
+	VFMADD231PS 32(R8)(R14*1), Y1, Y9
+	VUNPCKLPS   Y3, Y2, Y10
+	VUNPCKHPS   Y3, Y2, Y2
+	VADDPS      Y2, Y10, Y10
+	VUNPCKLPS   Y5, Y4, Y2
+	VUNPCKHPS   Y5, Y4, Y3
+	VADDPS      Y3, Y2, Y2
+	VUNPCKLPS   Y7, Y6, Y3
+	VUNPCKHPS   Y7, Y6, Y4
+	VADDPS      Y4, Y3, Y3
+	VUNPCKLPS   Y9, Y8, Y4
+	VUNPCKHPS   Y9, Y8, Y5
+	VADDPS      Y5, Y4, Y4
+	VUNPCKLPD   Y2, Y10, Y5
+	VUNPCKHPD   Y2, Y10, Y2
+	VADDPS      Y2, Y5, Y5
+	VUNPCKLPD   Y4, Y3, Y2
+	VUNPCKHPD   Y4, Y3, Y3
+	VADDPS      Y3, Y2, Y2
+	VPERM2F128  $0x31, Y2, Y5, Y3
+	VPERM2F128  $0x20, Y2, Y5, Y5
+	VADDPS      Y3, Y5, Y5
+	VMOVUPS     Y5, (DI)
+	ADDQ        $0x20, DI
+	LEAQ        (R8)(R10*8), R8
+	SUBQ        $0x08, R9
+	CMPQ        R9, $0x08
+	JGE         rows2157
+	TESTQ       R9, R9
+	JZ          products2159
+
+few2158:
+	VXORPD      Y2, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VXORPD      Y4, Y4, Y4
+	VXORPD      Y5, Y5, Y5
+	VXORPD      Y6, Y6, Y6
+	VXORPD      Y7, Y7, Y7
+	VXORPD      Y8, Y8, Y8
+	VXORPD      Y9, Y9, Y9
+	VMULPS      (R8), Y0, Y2
+	VFMADD231PS 32(R8), Y1, Y2
+	CMPQ        R9, $0x00000001
+	JLE         end2161
+	VMULPS      (R8)(R10*1), Y0, Y3
+	VFMADD231PS 32(R8)(R10*1), Y1, Y3
+	CMPQ        R9, $0x00000002
+	JLE         end2161
+	VMULPS      (R8)(R10*2), Y0, Y4
+	VFMADD231PS 32(R8)(R10*2), Y1, Y4
+	CMPQ        R9, $0x00000003
+	JLE         end2161
+	VMULPS      (R8)(R12*1), Y0, Y5
+	VFMADD231PS 32(R8)(R12*1), Y1, Y5
+	CMPQ        R9, $0x00000004
+	JLE         end2161
+	VMULPS      (R8)(R10*4), Y0, Y6
+	VFMADD231PS 32(R8)(R10*4), Y1, Y6
+	CMPQ        R9, $0x00000005
+	JLE         end2161
+	VMULPS      (R8)(R13*1), Y0, Y7
+	VFMADD231PS 32(R8)(R13*1), Y1, Y7
+	CMPQ        R9, $0x00000006
+	JLE         end2161
+	VMULPS      (R8)(R12*2), Y0, Y8
+	VFMADD231PS 32(R8)(R12*2), Y1, Y8
+	CMPQ        R9, $0x00000007
+	JLE         end2161
+	VMULPS      (R8)(R14*1), Y0, Y9
+	VFMADD231PS 32(R8)(R14*1), Y1, Y9
+
+end2161:
+	VUNPCKLPS  Y3, Y2, Y0
+	VUNPCKHPS  Y3, Y2, Y1
+	VADDPS     Y1, Y0, Y0
+	VUNPCKLPS  Y5, Y4, Y1
+	VUNPCKHPS  Y5, Y4, Y2
+	VADDPS     Y2, Y1, Y1
+	VUNPCKLPS  Y7, Y6, Y2
+	VUNPCKHPS  Y7, Y6, Y3
+	VADDPS     Y3, Y2, Y2
+	VUNPCKLPS  Y9, Y8, Y3
+	VUNPCKHPS  Y9, Y8, Y4
+	VADDPS     Y4, Y3, Y3
+	VUNPCKLPD  Y1, Y0, Y4
+	VUNPCKHPD  Y1, Y0, Y0
+	VADDPS     Y0, Y4, Y4
+	VUNPCKLPD  Y3, Y2, Y0
+	VUNPCKHPD  Y3, Y2, Y1
+	VADDPS     Y1, Y0, Y0
+	VPERM2F128 $0x31, Y0, Y4, Y1
+	VPERM2F128 $0x20, Y0, Y4, Y4
+	VADDPS     Y1, Y4, Y4
+	VMOVUPS    Y4, (DI)
+
+products2159:
+	JMP next2130
+
+part2155:
+	MOVQ       R10, R12
+	SUBQ       $0x08, R12
+	JLE        fewer2156
+	LEAQ       constants<>+672(SB), R13
+	NEGQ       R12
+	VMOVUPS    (R13)(R12*4), Y0
+	SHLQ       $0x02, R10
+	LEAQ       (R10)(R10*2), R12
+	LEAQ       (R10)(R10*4), R13
+	LEAQ       (R12)(R10*4), R14
+	VMOVUPS    (R8), Y1
+	VMASKMOVPS 32(R8), Y0, Y2
+	MOVQ       R9, R8
+	MOVQ       R11, R9
+	CMPQ       R9, $0x08
+	JLT        few2163
+
+rows2162:
+	VXORPD      Y3, Y3, Y3
+	VXORPD      Y4, Y4, Y4
+	VXORPD      Y5, Y5, Y5
+	VXORPD      Y6, Y6, Y6
+	VXORPD      Y7, Y7, Y7
+	VXORPD      Y8, Y8, Y8
+	VXORPD      Y9, Y9, Y9
+	VXORPD      Y10, Y10, Y10
+	VMULPS      (R8), Y1, Y3
+	VMASKMOVPS  32(R8), Y0, Y4
+	VFMADD231PS Y4, Y2, Y3
+	VMULPS      (R8)(R10*1), Y1, Y4
+	VMASKMOVPS  32(R8)(R10*1), Y0, Y5
+	VFMADD231PS Y5, Y2, Y4
+	VMULPS      (R8)(R10*2), Y1, Y5
+	VMASKMOVPS  32(R8)(R10*2), Y0, Y6
+	VFMADD231PS Y6, Y2, Y5
+	VMULPS      (R8)(R12*1), Y1, Y6
+	VMASKMOVPS  32(R8)(R12*1), Y0, Y7
+	VFMADD231PS Y7, Y2, Y6
+	VMULPS      (R8)(R10*4), Y1, Y7
+	VMASKMOVPS  32(R8)(R10*4), Y0, Y8
+	VFMADD231PS Y8, Y2, Y7
+	VMULPS      (R8)(R13*1), Y1, Y8
+	VMASKMOVPS  32(R8)(R13*1), Y0, Y9
+	VFMADD231PS Y9, Y2, Y8
+	VMULPS      (R8)(R12*2), Y1, Y9
+	VMASKMOVPS  32(R8)(R12*2), Y0, Y10
+	VFMADD231PS Y10, Y2, Y9
+	VMULPS      (R8)(R14*1), Y1, Y10
+	VMASKMOVPS  32(R8)(R14*1), Y0, Y11
+	VFMADD231PS Y11, Y2, Y10
+	VUNPCKLPS   Y4, Y3, Y11
+	VUNPCKHPS   Y4, Y3, Y3
+	VADDPS      Y3, Y11, Y11
+	VUNPCKLPS   Y6, Y5, Y3
+	VUNPCKHPS   Y6, Y5, Y4
+	VADDPS      Y4, Y3, Y3
+	VUNPCKLPS   Y8, Y7, Y4
+	VUNPCKHPS   Y8, Y7, Y5
+	VADDPS      Y5, Y4, Y4
+	VUNPCKLPS   Y10, Y9, Y5
+	VUNPCKHPS   Y10, Y9, Y6
+	VADDPS      Y6, Y5, Y5
+	VUNPCKLPD   Y3, Y11, Y6
+	VUNPCKHPD   Y3, Y11, Y3
+	VADDPS      Y3, Y6, Y6
+	VUNPCKLPD   Y5, Y4, Y3
+	VUNPCKHPD   Y5, Y4, Y4
+	VADDPS      Y4, Y3, Y3
+	VPERM2F128  $0x31, Y3, Y6, Y4
+	VPERM2F128  $0x20, Y3, Y6, Y6
+	VADDPS      Y4, Y6, Y6
+	VMOVUPS     Y6, (DI)
+	ADDQ        $0x20, DI
+	LEAQ        (R8)(R10*8), R8
+	SUBQ        $0x08, R9
+	CMPQ        R9, $0x08
+	JGE         rows2162
+	TESTQ       R9, R9
+	JZ          products2164
+
+few2163:
+	VXORPD      Y3, Y3, Y3
+	VXORPD      Y4, Y4, Y4
+	VXORPD      Y5, Y5, Y5
+	VXORPD      Y6, Y6, Y6
+	VXORPD      Y7, Y7, Y7
+	VXORPD      Y8, Y8, Y8
+	VXORPD      Y9, Y9, Y9
+	VXORPD      Y10, Y10, Y10
+	VMULPS      (R8), Y1, Y3
+	VMASKMOVPS  32(R8), Y0, Y11
+	VFMADD231PS Y11, Y2, Y3
+	CMPQ        R9, $0x00000001
+	JLE         end2166
+	VMULPS      (R8)(R10*1), Y1, Y4
+	VMASKMOVPS  32(R8)(R10*1), Y0, Y11
+	VFMADD231PS Y11, Y2, Y4
+	CMPQ        R9, $0x00000002
+	JLE         end2166
+	VMULPS      (R8)(R10*2), Y1, Y5
+	VMASKMOVPS  32(R8)(R10*2), Y0, Y11
+	VFMADD231PS Y11, Y2, Y5
+	CMPQ        R9, $0x00000003
+	JLE         end2166
+	VMULPS      (R8)(R12*1), Y1, Y6
+	VMASKMOVPS  32(R8)(R12*1), Y0, Y11
+	VFMADD231PS Y11, Y2, Y6
+	CMPQ        R9, $0x00000004
+	JLE         end2166
+	VMULPS      (R8)(R10*4), Y1, Y7
+	VMASKMOVPS  32(R8)(R10*4), Y0, Y11
+	VFMADD231PS Y11, Y2, Y7
+	CMPQ        R9, $0x00000005
+	JLE         end2166
+	VMULPS      (R8)(R13*1), Y1, Y8
+	VMASKMOVPS  32(R8)(R13*1), Y0, Y11
+	VFMADD231PS Y11, Y2, Y8
+	CMPQ        R9, $0x00000006
+	JLE         end2166
+	VMULPS      (R8)(R12*2), Y1, Y9
+	VMASKMOVPS  32(R8)(R12*2), Y0, Y11
+	VFMADD231PS Y11, Y2, Y9
+	CMPQ        R9, $0x00000007
+	JLE         end2166
+	VMULPS      (R8)(R14*1), Y1, Y10
+	VMASKMOVPS  32(R8)(R14*1), Y0, Y0
+	VFMADD231PS Y0, Y2, Y10
+
+end2166:
+	VUNPCKLPS  Y4, Y3, Y0
+	VUNPCKHPS  Y4, Y3, Y1
+	VADDPS     Y1, Y0, Y0
+	VUNPCKLPS  Y6, Y5, Y1
+	VUNPCKHPS  Y6, Y5, Y2
+	VADDPS     Y2, Y1, Y1
+	VUNPCKLPS  Y8, Y7, Y2
+	VUNPCKHPS  Y8, Y7, Y3
+	VADDPS     Y3, Y2, Y2
+	VUNPCKLPS  Y10, Y9, Y3
+	VUNPCKHPS  Y10, Y9, Y4
+	VADDPS     Y4, Y3, Y3
+	VUNPCKLPD  Y1, Y0, Y4
+	VUNPCKHPD  Y1, Y0, Y0
+	VADDPS     Y0, Y4, Y4
+	VUNPCKLPD  Y3, Y2, Y0
+	VUNPCKHPD  Y3, Y2, Y1
+	VADDPS     Y1, Y0, Y0
+	VPERM2F128 $0x31, Y0, Y4, Y1
+	VPERM2F128 $0x20, Y0, Y4, Y4
+	VADDPS     Y1, Y4, Y4
+	VMOVUPS    Y4, (DI)
+
+products2164:
+	JMP next2130
+
+fewer2156:
+	CMPQ    R10, $0x00000008
+	JLT     part2167
+	SHLQ    $0x02, R10
+	LEAQ    (R10)(R10*2), R12
+	LEAQ    (R10)(R10*4), R13
+	LEAQ    (R12)(R10*4), R14
+	VMOVUPS (R8), Y0
+	MOVQ    R9, R8
+	MOVQ    R11, R9
+	CMPQ    R9, $0x08
+	JLT     few2170
+
+rows2169:
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	VXORPD     Y6, Y6, Y6
+	VXORPD     Y7, Y7, Y7
+	VXORPD     Y8, Y8, Y8
+	VMULPS     (R8), Y0, Y1
+	VMULPS     (R8)(R10*1), Y0, Y2
+	VMULPS     (R8)(R10*2), Y0, Y3
+	VMULPS     (R8)(R12*1), Y0, Y4
+	VMULPS     (R8)(R10*4), Y0, Y5
+	VMULPS     (R8)(R13*1), Y0, Y6
+	VMULPS     (R8)(R12*2), Y0, Y7
+	VMULPS     (R8)(R14*1), Y0, Y8
+	VUNPCKLPS  Y2, Y1, Y9
+	VUNPCKHPS  Y2, Y1, Y1
+	VADDPS     Y1, Y9, Y9
+	VUNPCKLPS  Y4, Y3, Y1
+	VUNPCKHPS  Y4, Y3, Y2
+	VADDPS     Y2, Y1, Y1
+	VUNPCKLPS  Y6, Y5, Y2
+	VUNPCKHPS  Y6, Y5, Y3
+	VADDPS     Y3, Y2, Y2
+	VUNPCKLPS  Y8, Y7, Y3
+	VUNPCKHPS  Y8, Y7, Y4
+	VADDPS     Y4, Y3, Y3
+	VUNPCKLPD  Y1, Y9, Y4
+	VUNPCKHPD  Y1, Y9, Y1
+	VADDPS     Y1, Y4, Y4
+	VUNPCKLPD  Y3, Y2, Y1
+	VUNPCKHPD  Y3, Y2, Y2
+	VADDPS     Y2, Y1, Y1
+	VPERM2F128 $0x31, Y1, Y4, Y2
+	VPERM2F128 $0x20, Y1, Y4, Y4
+	VADDPS     Y2, Y4, Y4
+	VMOVUPS    Y4, (DI)
+	ADDQ       $0x20, DI
+	LEAQ       (R8)(R10*8), R8
+	SUBQ       $0x08, R9
+	CMPQ       R9, $0x08
+	JGE        rows2169
+	TESTQ      R9, R9
+	JZ         products2171
+
+few2170:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VMULPS (R8), Y0, Y1
+	CMPQ   R9, $0x00000001
+	JLE    end2173
+	VMULPS (R8)(R10*1), Y0, Y2
+	CMPQ   R9, $0x00000002
+	JLE    end2173
+	VMULPS (R8)(R10*2), Y0, Y3
+	CMPQ   R9, $0x00000003
+	JLE    end2173
+	VMULPS (R8)(R12*1), Y0, Y4
+	CMPQ   R9, $0x00000004
+	JLE    end2173
+	VMULPS (R8)(R10*4), Y0, Y5
+	CMPQ   R9, $0x00000005
+	JLE    end2173
+	VMULPS (R8)(R13*1), Y0, Y6
+	CMPQ   R9, $0x00000006
+	JLE    end2173
+	VMULPS (R8)(R12*2), Y0, Y7
+	CMPQ   R9, $0x00000007
+	JLE    end2173
+	VMULPS (R8)(R14*1), Y0, Y8
+
+end2173:
+	VUNPCKLPS  Y2, Y1, Y0
+	VUNPCKHPS  Y2, Y1, Y1
+	VADDPS     Y1, Y0, Y0
+	VUNPCKLPS  Y4, Y3, Y1
+	VUNPCKHPS  Y4, Y3, Y2
+	VADDPS     Y2, Y1, Y1
+	VUNPCKLPS  Y6, Y5, Y2
+	VUNPCKHPS  Y6, Y5, Y3
+	VADDPS     Y3, Y2, Y2
+	VUNPCKLPS  Y8, Y7, Y3
+	VUNPCKHPS  Y8, Y7, Y4
+	VADDPS     Y4, Y3, Y3
+	VUNPCKLPD  Y1, Y0, Y4
+	VUNPCKHPD  Y1, Y0, Y0
+	VADDPS     Y0, Y4, Y4
+	VUNPCKLPD  Y3, Y2, Y0
+	VUNPCKHPD  Y3, Y2, Y1
+	VADDPS     Y1, Y0, Y0
+	VPERM2F128 $0x31, Y0, Y4, Y1
+	VPERM2F128 $0x20, Y0, Y4, Y4
+	VADDPS     Y1, Y4, Y4
+	VMOVUPS    Y4, (DI)
+
+products2171:
+	JMP next2130
+
+part2167:
+	MOVQ       R10, R12
+	LEAQ       constants<>+672(SB), R13
+	NEGQ       R12
+	VMOVUPS    (R13)(R12*4), Y0
+	SHLQ       $0x02, R10
+	LEAQ       (R10)(R10*2), R12
+	LEAQ       (R10)(R10*4), R13
+	LEAQ       (R12)(R10*4), R14
+	VMASKMOVPS (R8), Y0, Y1
+	MOVQ       R9, R8
+	MOVQ       R11, R9
+	CMPQ       R9, $0x08
+	JLT        few2175
+
+rows2174:
+	VXORPD      Y2, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VXORPD      Y4, Y4, Y4
+	VXORPD      Y5, Y5, Y5
+	VXORPD      Y6, Y6, Y6
+	VXORPD      Y7, Y7, Y7
+	VXORPD      Y8, Y8, Y8
+	VXORPD      Y9, Y9, Y9
+	VMASKMOVPS  (R8), Y0, Y10
+	VFMADD231PS Y10, Y1, Y2
+	VMASKMOVPS  (R8)(R10*1), Y0, Y10
+	VFMADD231PS Y10, Y1, Y3
+	VMASKMOVPS  (R8)(R10*2), Y0, Y10
+	VFMADD231PS Y10, Y1, Y4
+	VMASKMOVPS  (R8)(R12*1), Y0, Y10
+	VFMADD231PS Y10, Y1, Y5
+	VMASKMOVPS  (R8)(R10*4), Y0, Y10
+	VFMADD231PS Y10, Y1, Y6
+	VMASKMOVPS  (R8)(R13*1), Y0, Y10
+	VFMADD231PS Y10, Y1, Y7
+	VMASKMOVPS  (R8)(R12*2), Y0, Y10
+	VFMADD231PS Y10, Y1, Y8
+	VMASKMOVPS  (R8)(R14*1), Y0, Y10
+	VFMADD231PS Y10, Y1, Y9
+	VUNPCKLPS   Y3, Y2, Y10
+	VUNPCKHPS   Y3, Y2, Y2
+	VADDPS      Y2, Y10, Y10
+	VUNPCKLPS   Y5, Y4, Y2
+	VUNPCKHPS   Y5, Y4, Y3
+	VADDPS      Y3, Y2, Y2
+	VUNPCKLPS   Y7, Y6, Y3
+	VUNPCKHPS   Y7, Y6, Y4
+	VADDPS      Y4, Y3, Y3
+	VUNPCKLPS   Y9, Y8, Y4
+	VUNPCKHPS   Y9, Y8, Y5
+	VADDPS      Y5, Y4, Y4
+	VUNPCKLPD   Y2, Y10, Y5
+	VUNPCKHPD   Y2, Y10, Y2
+	VADDPS      Y2, Y5, Y5
+	VUNPCKLPD   Y4, Y3, Y2
+	VUNPCKHPD   Y4, Y3, Y3
+	VADDPS      Y3, Y2, Y2
+	VPERM2F128  $0x31, Y2, Y5, Y3
+	VPERM2F128  $0x20, Y2, Y5, Y5
+	VADDPS      Y3, Y5, Y5
+	VMOVUPS     Y5, (DI)
+	ADDQ        $0x20, DI
+	LEAQ        (R8)(R10*8), R8
+	SUBQ        $0x08, R9
+	CMPQ        R9, $0x08
+	JGE         rows2174
+	TESTQ       R9, R9
+	JZ          products2176
+
+few2175:
+	VXORPD      Y2, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VXORPD      Y4, Y4, Y4
+	VXORPD      Y5, Y5, Y5
+	VXORPD      Y6, Y6, Y6
+	VXORPD      Y7, Y7, Y7
+	VXORPD      Y8, Y8, Y8
+	VXORPD      Y9, Y9, Y9
+	VMASKMOVPS  (R8), Y0, Y10
+	VFMADD231PS Y10, Y1, Y2
+	CMPQ        R9, $0x00000001
+	JLE         end2178
+	VMASKMOVPS  (R8)(R10*1), Y0, Y10
+	VFMADD231PS Y10, Y1, Y3
+	CMPQ        R9, $0x00000002
+	JLE         end2178
+	VMASKMOVPS  (R8)(R10*2), Y0, Y10
+	VFMADD231PS Y10, Y1, Y4
+	CMPQ        R9, $0x00000003
+	JLE         end2178
+	VMASKMOVPS  (R8)(R12*1), Y0, Y10
+	VFMADD231PS Y10, Y1, Y5
+	CMPQ        R9, $0x00000004
+	JLE         end2178
+	VMASKMOVPS  (R8)(R10*4), Y0, Y10
+	VFMADD231PS Y10, Y1, Y6
+	CMPQ        R9, $0x00000005
+	JLE         end2178
+	VMASKMOVPS  (R8)(R13*1), Y0, Y10
+	VFMADD231PS Y10, Y1, Y7
+	CMPQ        R9, $0x00000006
+	JLE         end2178
+	VMASKMOVPS  (R8)(R12*2), Y0, Y10
+	VFMADD231PS Y10, Y1, Y8
+	CMPQ        R9, $0x00000007
+	JLE         end2178
+	VMASKMOVPS  (R8)(R14*1), Y0, Y0
+	VFMADD231PS Y0, Y1, Y9
+
+end2178:
+	VUNPCKLPS  Y3, Y2, Y0
+	VUNPCKHPS  Y3, Y2, Y1
+	VADDPS     Y1, Y0, Y0
+	VUNPCKLPS  Y5, Y4, Y1
+	VUNPCKHPS  Y5, Y4, Y2
+	VADDPS     Y2, Y1, Y1
+	VUNPCKLPS  Y7, Y6, Y2
+	VUNPCKHPS  Y7, Y6, Y3
+	VADDPS     Y3, Y2, Y2
+	VUNPCKLPS  Y9, Y8, Y3
+	VUNPCKHPS  Y9, Y8, Y4
+	VADDPS     Y4, Y3, Y3
+	VUNPCKLPD  Y1, Y0, Y4
+	VUNPCKHPD  Y1, Y0, Y0
+	VADDPS     Y0, Y4, Y4
+	VUNPCKLPD  Y3, Y2, Y0
+	VUNPCKHPD  Y3, Y2, Y1
+	VADDPS     Y1, Y0, Y0
+	VPERM2F128 $0x31, Y0, Y4, Y1
+	VPERM2F128 $0x20, Y0, Y4, Y4
+	VADDPS     Y1, Y4, Y4
+	VMOVUPS    Y4, (DI)
+
+products2176:
+next2130:
+	ADDQ $0x00000040, BX
+	DECQ SI
+	JNZ  item2129
+
+done2131:
+	MOVQ SI, left+88(FP)
+	VZEROUPPER
+	RET
+
+// func allSafe32x256(x []float32) bool
+// Requires: AVX
+TEXT ·allSafe32x256(SB), $0-25
+	MOVQ    x_base+0(FP), AX
+	MOVQ    x_len+8(FP), CX
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VMOVUPS constants<>+3992(SB), Y8
+	XORQ    DX, DX
+	CMPQ    CX, $0x00000020
+	JLT     rest2180
+
+whole2179:
+	VMOVUPS (AX)(DX*4), Y9
+	VMAXPS  Y9, Y0, Y0
+	VCMPPS  $0x19, Y8, Y9, Y9
+	VORPS   Y9, Y4, Y4
+	VMOVUPS 32(AX)(DX*4), Y9
+	VMAXPS  Y9, Y1, Y1
+	VCMPPS  $0x19, Y8, Y9, Y9
+	VORPS   Y9, Y5, Y5
+	VMOVUPS 64(AX)(DX*4), Y9
+	VMAXPS  Y9, Y2, Y2
+	VCMPPS  $0x19, Y8, Y9, Y9
+	VORPS   Y9, Y6, Y6
+	VMOVUPS 96(AX)(DX*4), Y9
+	VMAXPS  Y9, Y3, Y3
+	VCMPPS  $0x19, Y8, Y9, Y9
+	VORPS   Y9, Y7, Y7
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000020, CX
+	CMPQ    CX, $0x00000020
+	JGE     whole2179
+
+rest2180:
+	CMPQ CX, $0x00000008
+	JLT  rest2182
+
+whole2181:
+	VMOVUPS (AX)(DX*4), Y9
+	VMAXPS  Y9, Y0, Y0
+	VCMPPS  $0x19, Y8, Y9, Y9
+	VORPS   Y9, Y4, Y4
+	ADDQ    $0x00000008, DX
+	SUBQ    $0x00000008, CX
+	CMPQ    CX, $0x00000008
+	JGE     whole2181
+
+rest2182:
+	TESTQ      CX, CX
+	JZ         done2183
+	LEAQ       constants<>+672(SB), BX
+	NEGQ       CX
+	VMOVUPS    (BX)(CX*4), Y9
+	VMASKMOVPS (AX)(DX*4), Y9, Y10
+	VBLENDVPS  Y9, Y10, Y8, Y10
+	VMAXPS     Y10, Y0, Y0
+	VCMPPS     $0x19, Y8, Y10, Y8
+	VORPS      Y8, Y4, Y4
+
+done2183:
+	VCMPPS    $0x1e, constants<>+4056(SB), Y0, Y0
+	VORPS     Y0, Y4, Y4
+	VORPS     Y4, Y4, Y4
+	VCMPPS    $0x1e, constants<>+4056(SB), Y1, Y0
+	VORPS     Y0, Y4, Y4
+	VORPS     Y5, Y4, Y4
+	VCMPPS    $0x1e, constants<>+4056(SB), Y2, Y0
+	VORPS     Y0, Y4, Y4
+	VORPS     Y6, Y4, Y4
+	VCMPPS    $0x1e, constants<>+4056(SB), Y3, Y0
+	VORPS     Y0, Y4, Y4
+	VORPS     Y7, Y4, Y4
+	VMOVMSKPS Y4, AX
+	TESTL     AX, AX
+	JNZ       unsafe2184
+	MOVB      $0x01, AL
+	MOVB      AL, ret+24(FP)
+	VZEROUPPER
+	RET
+
+unsafe2184:
+	MOVB $0x00, AL
+	MOVB AL, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func absorbAll32x256(messages []float64, sums []float64, out []float32, list *int, count int, damping float64) (residual float64)
+// Requires: AVX, AVX2, FMA3, SSE2
+TEXT ·absorbAll32x256(SB), $0-104
+	MOVQ         messages_base+0(FP), AX
+	MOVQ         sums_base+24(FP), CX
+	MOVQ         out_base+48(FP), DX
+	VBROADCASTSD damping+88(FP), Y0
+	VMOVUPD      constants<>+2000(SB), Y1
+	VSUBPD       Y0, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	MOVQ         list+72(FP), BX
+	MOVQ         count+80(FP), SI
+	TESTQ        SI, SI
+	JLE          done2186
+
+item2185:
+	MOVQ    16(BX), DI
+	LEAQ    (AX)(DI*8), DI
+	MOVLQSX 48(BX), R8
+	LEAQ    (CX)(R8*8), R8
+	MOVLQSX 44(BX), R9
+	LEAQ    (DX)(R9*4), R9
+	MOVLQSX 56(BX), R10
+	VMOVUPD constants<>+1776(SB), Y4
+	XORQ    R11, R11
+	MOVQ    R10, R12
+	CMPQ    R12, $0x00000004
+	JLT     rest2188
+
+whole2187:
+	VCVTPS2PD (R9)(R11*4), Y5
+	VMAXPD    Y5, Y4, Y4
+	ADDQ      $0x00000004, R11
+	SUBQ      $0x00000004, R12
+	CMPQ      R12, $0x00000004
+	JGE       whole2187
+
+rest2188:
+	TESTQ     R12, R12
+	JZ        done2189
+	LEAQ      constants<>+672(SB), R13
+	NEGQ      R12
+	VMOVUPD   (R13)(R12*8), Y5
+	VCVTPS2PD (R9)(R11*4), Y6
+	VANDPD    Y5, Y6, Y6
+	VMOVUPD   constants<>+1776(SB), Y7
+	VBLENDVPD Y5, Y6, Y7, Y6
+	VMAXPD    Y6, Y4, Y4
+
+done2189:
+	VPERM2F128   $0x01, Y4, Y4, Y5
+	VMAXPD       Y5, Y4, Y4
+	VPERMILPD    $0x05, Y4, Y5
+	VMAXPD       Y5, Y4, Y4
+	VBROADCASTSD 32(BX), Y5
+	XORQ         R11, R11
+	CMPQ         R10, $0x00000004
+	JLT          rest2191
+
+whole2190:
+	VCVTPS2PD (R9)(R11*4), Y6
+	VMOVUPD   (DI)(R11*8), Y7
+	VSUBPD    Y4, Y6, Y6
+	VUCOMISD  X3, X0
+	JBE       undamped2192
+	VCMPPD    $0x04, Y7, Y6, Y10
+	VMULPD    Y0, Y7, Y8
+	VMULPD    Y1, Y6, Y9
+	VADDPD    Y8, Y9, Y9
+	VBLENDVPD Y10, Y9, Y6, Y6
+
+undamped2192:
+	VCMPPD      $0x04, Y7, Y6, Y8
+	VSUBPD      Y7, Y6, Y7
+	VANDPD      constants<>+1968(SB), Y7, Y7
+	VANDPD      Y8, Y7, Y7
+	VPCMPGTQ    Y2, Y7, Y8
+	VBLENDVPD   Y8, Y7, Y2, Y2
+	VMOVUPD     Y6, (DI)(R11*8)
+	VMOVUPD     (R8)(R11*8), Y7
+	VFMADD231PD Y6, Y5, Y7
+	VMOVUPD     Y7, (R8)(R11*8)
+	ADDQ        $0x00000004, R11
+	SUBQ        $0x00000004, R10
+	CMPQ        R10, $0x00000004
+	JGE         whole2190
+
+rest2191:
+	TESTQ      R10, R10
+	JZ         done2193
+	LEAQ       constants<>+672(SB), R12
+	MOVQ       R10, R13
+	NEGQ       R13
+	VMOVUPD    (R12)(R13*8), Y6
+	VCVTPS2PD  (R9)(R11*4), Y7
+	VANDPD     Y6, Y7, Y7
+	VMASKMOVPD (DI)(R11*8), Y6, Y8
+	VSUBPD     Y4, Y7, Y7
+	VANDPD     Y6, Y7, Y7
+	VUCOMISD   X3, X0
+	JBE        undamped2194
+	VCMPPD     $0x04, Y8, Y7, Y10
+	VMULPD     Y0, Y8, Y4
+	VMULPD     Y1, Y7, Y9
+	VADDPD     Y4, Y9, Y9
+	VBLENDVPD  Y10, Y9, Y7, Y7
+
+undamped2194:
+	VCMPPD    $0x04, Y8, Y7, Y4
+	VSUBPD    Y8, Y7, Y8
+	VANDPD    constants<>+1968(SB), Y8, Y8
+	VANDPD    Y4, Y8, Y8
+	VPCMPGTQ  Y2, Y8, Y4
+	VBLENDVPD Y4, Y8, Y2, Y2
+	CMPQ      R10, $0x04
+	JLT       partial2195
+	VMOVUPD   Y7, (DI)(R11*8)
+	JMP       stored2197
+
+partial2195:
+	CMPQ         R10, $0x02
+	JLT          single2196
+	VMOVUPD      X7, (DI)(R11*8)
+	JEQ          stored2197
+	VEXTRACTF128 $0x01, Y7, X4
+	VMOVSD       X4, 16(DI)(R11*8)
+	JMP          stored2197
+
+single2196:
+	VMOVSD X7, (DI)(R11*8)
+
+stored2197:
+	VMASKMOVPD  (R8)(R11*8), Y6, Y4
+	VFMADD231PD Y7, Y5, Y4
+	CMPQ        R10, $0x04
+	JLT         partial2198
+	VMOVUPD     Y4, (R8)(R11*8)
+	JMP         stored2200
+
+partial2198:
+	CMPQ         R10, $0x02
+	JLT          single2199
+	VMOVUPD      X4, (R8)(R11*8)
+	JEQ          stored2200
+	VEXTRACTF128 $0x01, Y4, X4
+	VMOVSD       X4, 16(R8)(R11*8)
+	JMP          stored2200
+
+single2199:
+	VMOVSD X4, (R8)(R11*8)
+
+stored2200:
+done2193:
+	ADDQ $0x00000040, BX
+	DECQ SI
+	JNZ  item2185
+
+done2186:
+	VPERM2F128 $0x01, Y2, Y2, Y0
+	VPCMPGTQ   Y2, Y0, Y1
+	VBLENDVPD  Y1, Y0, Y2, Y2
+	VPERMILPD  $0x05, Y2, Y0
+	VPCMPGTQ   Y2, Y0, Y1
+	VBLENDVPD  Y1, Y0, Y2, Y2
+	MOVSD      X2, residual+96(FP)
+	VZEROUPPER
+	RET
+
+// func exponentials32x256(tables []float32, size int, inverse []float64) (left int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·exponentials32x256(SB), $0-64
+	MOVQ    tables_base+0(FP), AX
+	MOVQ    size+24(FP), CX
+	MOVQ    inverse_base+32(FP), DX
+	MOVQ    inverse_len+40(FP), BX
+	VMOVUPS constants<>+4376(SB), Y0
+	VMOVUPS constants<>+4120(SB), Y1
+	VMOVUPS constants<>+4088(SB), Y2
+	TESTQ   BX, BX
+	JLE     done2202
+
+table2201:
+	VXORPD       Y4, Y4, Y4
+	VCVTSD2SS    (DX), X4, X3
+	VBROADCASTSS X3, Y3
+	XORQ         SI, SI
+	MOVQ         CX, DI
+	CMPQ         DI, $0x00000010
+	JLT          rest2204
+
+whole2203:
+	VMOVUPS (AX)(SI*4), Y5
+	VMULPS  Y3, Y5, Y5
+	VANDPS  Y2, Y5, Y5
+	VCMPPS  $0x06, constants<>+4024(SB), Y5, Y5
+	VORPS   Y5, Y4, Y4
+	VMOVUPS 32(AX)(SI*4), Y5
+	VMULPS  Y3, Y5, Y5
+	VANDPS  Y2, Y5, Y5
+	VCMPPS  $0x06, constants<>+4024(SB), Y5, Y5
+	VORPS   Y5, Y4, Y4
+	ADDQ    $0x00000010, SI
+	SUBQ    $0x00000010, DI
+	CMPQ    DI, $0x00000010
+	JGE     whole2203
+
+rest2204:
+	CMPQ DI, $0x00000008
+	JLT  rest2206
+
+whole2205:
+	VMOVUPS (AX)(SI*4), Y5
+	VMULPS  Y3, Y5, Y5
+	VANDPS  Y2, Y5, Y5
+	VCMPPS  $0x06, constants<>+4024(SB), Y5, Y5
+	VORPS   Y5, Y4, Y4
+	ADDQ    $0x00000008, SI
+	SUBQ    $0x00000008, DI
+	CMPQ    DI, $0x00000008
+	JGE     whole2205
+
+rest2206:
+	TESTQ      DI, DI
+	JZ         done2207
+	LEAQ       constants<>+672(SB), R8
+	NEGQ       DI
+	VMOVUPS    (R8)(DI*4), Y5
+	VMASKMOVPS (AX)(SI*4), Y5, Y6
+	VMULPS     Y3, Y6, Y6
+	VANDPS     Y5, Y6, Y6
+	VANDPS     Y2, Y6, Y6
+	VCMPPS     $0x06, constants<>+4024(SB), Y6, Y6
+	VORPS      Y6, Y4, Y4
+
+done2207:
+	VMOVMSKPS Y4, SI
+	TESTL     SI, SI
+	JNZ       done2202
+	XORQ      SI, SI
+	MOVQ      CX, DI
+	CMPQ      DI, $0x00000010
+	JLT       rest2209
+
+whole2208:
+	VMOVUPS      (AX)(SI*4), Y4
+	VMULPS       Y3, Y4, Y4
+	VMOVUPS      Y0, Y5
+	VFMADD231PS  constants<>+4344(SB), Y4, Y5
+	VSUBPS       Y0, Y5, Y6
+	VFNMADD231PS constants<>+4408(SB), Y6, Y4
+	VFNMADD231PS constants<>+4440(SB), Y6, Y4
+	VMULPS       Y4, Y4, Y6
+	VMULPS       Y6, Y6, Y7
+	VMOVUPS      constants<>+3640(SB), Y8
+	VFMADD231PS  constants<>+3672(SB), Y4, Y8
+	VMOVUPS      constants<>+3704(SB), Y9
+	VFMADD231PS  constants<>+3736(SB), Y4, Y9
+	VMOVUPS      constants<>+3768(SB), Y10
+	VFMADD231PS  Y9, Y6, Y8
+	VFMADD231PS  Y10, Y7, Y8
+	VFMADD231PS  Y8, Y6, Y4
+	VADDPS       Y1, Y4, Y4
+	VPSLLD       $0x17, Y5, Y5
+	VPADDD       Y5, Y4, Y4
+	VMOVUPS      Y4, (AX)(SI*4)
+	VMOVUPS      32(AX)(SI*4), Y4
+	VMULPS       Y3, Y4, Y4
+	VMOVUPS      Y0, Y5
+	VFMADD231PS  constants<>+4344(SB), Y4, Y5
+	VSUBPS       Y0, Y5, Y6
+	VFNMADD231PS constants<>+4408(SB), Y6, Y4
+	VFNMADD231PS constants<>+4440(SB), Y6, Y4
+	VMULPS       Y4, Y4, Y6
+	VMULPS       Y6, Y6, Y7
+	VMOVUPS      constants<>+3640(SB), Y8
+	VFMADD231PS  constants<>+3672(SB), Y4, Y8
+	VMOVUPS      constants<>+3704(SB), Y9
+	VFMADD231PS  constants<>+3736(SB), Y4, Y9
+	VMOVUPS      constants<>+3768(SB), Y10
+	VFMADD231PS  Y9, Y6, Y8
+	VFMADD231PS  Y10, Y7, Y8
+	VFMADD231PS  Y8, Y6, Y4
+	VADDPS       Y1, Y4, Y4
+	VPSLLD       $0x17, Y5, Y5
+	VPADDD       Y5, Y4, Y4
+	VMOVUPS      Y4, 32(AX)(SI*4)
+	ADDQ         $0x00000010, SI
+	SUBQ         $0x00000010, DI
+	CMPQ         DI, $0x00000010
+	JGE          whole2208
+
+rest2209:
+	CMPQ DI, $0x00000008
+	JLT  rest2211
+
+whole2210:
+	VMOVUPS      (AX)(SI*4), Y4
+	VMULPS       Y3, Y4, Y4
+	VMOVUPS      Y0, Y5
+	VFMADD231PS  constants<>+4344(SB), Y4, Y5
+	VSUBPS       Y0, Y5, Y6
+	VFNMADD231PS constants<>+4408(SB), Y6, Y4
+	VFNMADD231PS constants<>+4440(SB), Y6, Y4
+	VMULPS       Y4, Y4, Y6
+	VMULPS       Y6, Y6, Y7
+	VMOVUPS      constants<>+3640(SB), Y8
+	VFMADD231PS  constants<>+3672(SB), Y4, Y8
+	VMOVUPS      constants<>+3704(SB), Y9
+	VFMADD231PS  constants<>+3736(SB), Y4, Y9
+	VMOVUPS      constants<>+3768(SB), Y10
+	VFMADD231PS  Y9, Y6, Y8
+	VFMADD231PS  Y10, Y7, Y8
+	VFMADD231PS  Y8, Y6, Y4
+	VADDPS       Y1, Y4, Y4
+	VPSLLD       $0x17, Y5, Y5
+	VPADDD       Y5, Y4, Y4
+	VMOVUPS      Y4, (AX)(SI*4)
+	ADDQ         $0x00000008, SI
+	SUBQ         $0x00000008, DI
+	CMPQ         DI, $0x00000008
+	JGE          whole2210
+
+rest2211:
+	TESTQ        DI, DI
+	JZ           done2212
+	LEAQ         constants<>+672(SB), R8
+	MOVQ         DI, R9
+	NEGQ         R9
+	VMOVUPS      (R8)(R9*4), Y4
+	VMASKMOVPS   (AX)(SI*4), Y4, Y4
+	VMULPS       Y3, Y4, Y4
+	VMOVUPS      Y0, Y3
+	VFMADD231PS  constants<>+4344(SB), Y4, Y3
+	VSUBPS       Y0, Y3, Y5
+	VFNMADD231PS constants<>+4408(SB), Y5, Y4
+	VFNMADD231PS constants<>+4440(SB), Y5, Y4
+	VMULPS       Y4, Y4, Y5
+	VMULPS       Y5, Y5, Y6
+	VMOVUPS      constants<>+3640(SB), Y7
+	VFMADD231PS  constants<>+3672(SB), Y4, Y7
+	VMOVUPS      constants<>+3704(SB), Y8
+	VFMADD231PS  constants<>+3736(SB), Y4, Y8
+	VMOVUPS      constants<>+3768(SB), Y9
+	VFMADD231PS  Y8, Y5, Y7
+	VFMADD231PS  Y9, Y6, Y7
+	VFMADD231PS  Y7, Y5, Y4
+	VADDPS       Y1, Y4, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       Y3, Y4, Y4
+	CMPQ         DI, $0x08
+	JLT          partial2213
+	VMOVUPS      Y4, (AX)(SI*4)
+	JMP          stored2214
+
+partial2213:
+	LEAQ         (AX)(SI*4), SI
+	VMOVAPS      X4, X3
+	TESTQ        $0x00000004, DI
+	JZ           without2215
+	VMOVUPS      X3, (SI)
+	VEXTRACTF128 $0x01, Y4, X3
+	ADDQ         $0x00000010, SI
+
+without2215:
+	TESTQ     $0x00000002, DI
+	JZ        without2216
+	VMOVSD    X3, (SI)
+	VPERMILPD $0x01, X3, X3
+	ADDQ      $0x00000008, SI
+
+without2216:
+	TESTQ  $0x00000001, DI
+	JZ     without2217
+	VMOVSS X3, (SI)
+
+without2217:
+stored2214:
+done2212:
+	LEAQ (AX)(CX*4), AX
+	ADDQ $0x08, DX
+	DECQ BX
+	JNZ  table2201
+
+done2202:
+	MOVQ BX, left+56(FP)
+	VZEROUPPER
+	RET
+
 // func expShift256(dst []float64, x []float64, shift float64) (total float64)
 // Requires: AVX, AVX2, FMA3, SSE2
 TEXT ·expShift256(SB), $0-64
@@ -23014,16 +32659,45 @@ TEXT ·expShift256(SB), $0-64
 	VXORPD       Y1, Y1, Y1
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000004
-	JLT          rest1318
+	JLT          rest2219
 
-whole1317:
+whole2218:
 	VMOVUPD      (CX)(BX*8), Y2
 	VSUBPD       Y0, Y2, Y2
 	VANDPD       constants<>+1968(SB), Y2, Y3
 	VCMPPD       $0x06, constants<>+2096(SB), Y3, Y3
 	VMOVMSKPD    Y3, SI
 	TESTL        SI, SI
-	JZ           quick1319
+	JNZ          slow2220
+	VMOVUPD      constants<>+2256(SB), Y3
+	VFMADD231PD  constants<>+2224(SB), Y2, Y3
+	VSUBPD       constants<>+2256(SB), Y3, Y4
+	VFNMADD231PD constants<>+2288(SB), Y4, Y2
+	VFNMADD231PD constants<>+2320(SB), Y4, Y2
+	VMULPD       Y2, Y2, Y4
+	VMULPD       Y4, Y4, Y5
+	VMOVUPD      constants<>+1232(SB), Y6
+	VFMADD231PD  constants<>+1264(SB), Y2, Y6
+	VMOVUPD      constants<>+1296(SB), Y7
+	VFMADD231PD  constants<>+1328(SB), Y2, Y7
+	VMOVUPD      constants<>+1360(SB), Y8
+	VFMADD231PD  constants<>+1392(SB), Y2, Y8
+	VMOVUPD      constants<>+1424(SB), Y9
+	VFMADD231PD  constants<>+1456(SB), Y2, Y9
+	VMOVUPD      constants<>+1488(SB), Y10
+	VFMADD231PD  constants<>+1520(SB), Y2, Y10
+	VFMADD231PD  Y7, Y4, Y6
+	VFMADD231PD  Y9, Y4, Y8
+	VFMADD231PD  Y10, Y5, Y8
+	VFMADD231PD  Y8, Y5, Y6
+	VFMADD231PD  Y6, Y4, Y2
+	VADDPD       constants<>+2000(SB), Y2, Y2
+	VPSLLQ       $0x34, Y3, Y3
+	VPADDQ       Y3, Y2, Y2
+	VMOVUPD      Y2, Y2
+	JMP          done2221
+
+slow2220:
 	VMOVUPD      constants<>+2160(SB), Y3
 	VMAXPD       Y2, Y3, Y2
 	VMOVUPD      constants<>+2192(SB), Y3
@@ -23062,46 +32736,18 @@ whole1317:
 	VPADDQ       constants<>+2000(SB), Y3, Y3
 	VMULPD       Y4, Y2, Y2
 	VMULPD       Y3, Y2, Y2
-	JMP          done1320
 
-quick1319:
-	VMOVUPD      constants<>+2256(SB), Y3
-	VFMADD231PD  constants<>+2224(SB), Y2, Y3
-	VSUBPD       constants<>+2256(SB), Y3, Y4
-	VFNMADD231PD constants<>+2288(SB), Y4, Y2
-	VFNMADD231PD constants<>+2320(SB), Y4, Y2
-	VMULPD       Y2, Y2, Y4
-	VMULPD       Y4, Y4, Y5
-	VMOVUPD      constants<>+1232(SB), Y6
-	VFMADD231PD  constants<>+1264(SB), Y2, Y6
-	VMOVUPD      constants<>+1296(SB), Y7
-	VFMADD231PD  constants<>+1328(SB), Y2, Y7
-	VMOVUPD      constants<>+1360(SB), Y8
-	VFMADD231PD  constants<>+1392(SB), Y2, Y8
-	VMOVUPD      constants<>+1424(SB), Y9
-	VFMADD231PD  constants<>+1456(SB), Y2, Y9
-	VMOVUPD      constants<>+1488(SB), Y10
-	VFMADD231PD  constants<>+1520(SB), Y2, Y10
-	VFMADD231PD  Y7, Y4, Y6
-	VFMADD231PD  Y9, Y4, Y8
-	VFMADD231PD  Y10, Y5, Y8
-	VFMADD231PD  Y8, Y5, Y6
-	VFMADD231PD  Y6, Y4, Y2
-	VADDPD       constants<>+2000(SB), Y2, Y2
-	VPSLLQ       $0x34, Y3, Y3
-	VPADDQ       Y3, Y2, Y2
-
-done1320:
+done2221:
 	VMOVUPD Y2, (AX)(BX*8)
 	VADDPD  Y2, Y1, Y1
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole1317
+	JGE     whole2218
 
-rest1318:
+rest2219:
 	TESTQ        DX, DX
-	JZ           done1321
+	JZ           done2222
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -23113,7 +32759,36 @@ rest1318:
 	VCMPPD       $0x06, constants<>+2096(SB), Y0, Y0
 	VMOVMSKPD    Y0, CX
 	TESTL        CX, CX
-	JZ           quick1322
+	JNZ          slow2223
+	VMOVUPD      constants<>+2256(SB), Y0
+	VFMADD231PD  constants<>+2224(SB), Y3, Y0
+	VSUBPD       constants<>+2256(SB), Y0, Y4
+	VFNMADD231PD constants<>+2288(SB), Y4, Y3
+	VFNMADD231PD constants<>+2320(SB), Y4, Y3
+	VMULPD       Y3, Y3, Y4
+	VMULPD       Y4, Y4, Y5
+	VMOVUPD      constants<>+1232(SB), Y6
+	VFMADD231PD  constants<>+1264(SB), Y3, Y6
+	VMOVUPD      constants<>+1296(SB), Y7
+	VFMADD231PD  constants<>+1328(SB), Y3, Y7
+	VMOVUPD      constants<>+1360(SB), Y8
+	VFMADD231PD  constants<>+1392(SB), Y3, Y8
+	VMOVUPD      constants<>+1424(SB), Y9
+	VFMADD231PD  constants<>+1456(SB), Y3, Y9
+	VMOVUPD      constants<>+1488(SB), Y10
+	VFMADD231PD  constants<>+1520(SB), Y3, Y10
+	VFMADD231PD  Y7, Y4, Y6
+	VFMADD231PD  Y9, Y4, Y8
+	VFMADD231PD  Y10, Y5, Y8
+	VFMADD231PD  Y8, Y5, Y6
+	VFMADD231PD  Y6, Y4, Y3
+	VADDPD       constants<>+2000(SB), Y3, Y3
+	VPSLLQ       $0x34, Y0, Y0
+	VPADDQ       Y0, Y3, Y3
+	VMOVUPD      Y3, Y0
+	JMP          done2224
+
+slow2223:
 	VMOVUPD      constants<>+2160(SB), Y0
 	VMAXPD       Y3, Y0, Y3
 	VMOVUPD      constants<>+2192(SB), Y0
@@ -23152,58 +32827,30 @@ rest1318:
 	VPADDQ       constants<>+2000(SB), Y0, Y0
 	VMULPD       Y4, Y3, Y3
 	VMULPD       Y0, Y3, Y0
-	JMP          done1323
 
-quick1322:
-	VMOVUPD      constants<>+2256(SB), Y0
-	VFMADD231PD  constants<>+2224(SB), Y3, Y0
-	VSUBPD       constants<>+2256(SB), Y0, Y4
-	VFNMADD231PD constants<>+2288(SB), Y4, Y3
-	VFNMADD231PD constants<>+2320(SB), Y4, Y3
-	VMULPD       Y3, Y3, Y4
-	VMULPD       Y4, Y4, Y5
-	VMOVUPD      constants<>+1232(SB), Y6
-	VFMADD231PD  constants<>+1264(SB), Y3, Y6
-	VMOVUPD      constants<>+1296(SB), Y7
-	VFMADD231PD  constants<>+1328(SB), Y3, Y7
-	VMOVUPD      constants<>+1360(SB), Y8
-	VFMADD231PD  constants<>+1392(SB), Y3, Y8
-	VMOVUPD      constants<>+1424(SB), Y9
-	VFMADD231PD  constants<>+1456(SB), Y3, Y9
-	VMOVUPD      constants<>+1488(SB), Y10
-	VFMADD231PD  constants<>+1520(SB), Y3, Y10
-	VFMADD231PD  Y7, Y4, Y6
-	VFMADD231PD  Y9, Y4, Y8
-	VFMADD231PD  Y10, Y5, Y8
-	VFMADD231PD  Y8, Y5, Y6
-	VFMADD231PD  Y6, Y4, Y3
-	VADDPD       constants<>+2000(SB), Y3, Y3
-	VPSLLQ       $0x34, Y0, Y0
-	VPADDQ       Y0, Y3, Y0
-
-done1323:
+done2224:
 	CMPQ    DX, $0x04
-	JLT     partial1324
+	JLT     partial2225
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1326
+	JMP     stored2227
 
-partial1324:
+partial2225:
 	CMPQ         DX, $0x02
-	JLT          single1325
+	JLT          single2226
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1326
+	JEQ          stored2227
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       X3, 16(AX)(BX*8)
-	JMP          stored1326
+	JMP          stored2227
 
-single1325:
+single2226:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1326:
+stored2227:
 	VANDPD Y2, Y0, Y0
 	VADDPD Y0, Y1, Y1
 
-done1321:
+done2222:
 	VPERM2F128 $0x01, Y1, Y1, Y0
 	VADDPD     Y0, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y0
@@ -23221,9 +32868,9 @@ TEXT ·max256(SB), $0-32
 	VXORPD  Y1, Y1, Y1
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000004
-	JLT     rest1328
+	JLT     rest2229
 
-whole1327:
+whole2228:
 	VMOVUPD (AX)(DX*8), Y2
 	VMAXPD  Y2, Y0, Y0
 	VCMPPD  $0x03, Y2, Y2, Y2
@@ -23231,11 +32878,11 @@ whole1327:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole1327
+	JGE     whole2228
 
-rest1328:
+rest2229:
 	TESTQ      CX, CX
-	JZ         done1329
+	JZ         done2230
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPD    (BX)(CX*8), Y2
@@ -23246,17 +32893,17 @@ rest1328:
 	VCMPPD     $0x03, Y3, Y3, Y3
 	VORPD      Y3, Y1, Y1
 
-done1329:
+done2230:
 	VPERM2F128 $0x01, Y0, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VMOVMSKPD  Y1, AX
 	TESTL      AX, AX
-	JZ         numbers1330
+	JZ         numbers2231
 	VMOVUPD    constants<>+1840(SB), Y0
 
-numbers1330:
+numbers2231:
 	MOVSD X0, ret+24(FP)
 	VZEROUPPER
 	RET
@@ -23270,9 +32917,9 @@ TEXT ·addScaled256(SB), $0-56
 	VBROADCASTSD a+48(FP), Y0
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
-	JLT          rest1332
+	JLT          rest2233
 
-whole1331:
+whole2232:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
@@ -23288,24 +32935,24 @@ whole1331:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole1331
+	JGE         whole2232
 
-rest1332:
+rest2233:
 	CMPQ DX, $0x00000004
-	JLT  rest1334
+	JLT  rest2235
 
-whole1333:
+whole2234:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole1333
+	JGE         whole2234
 
-rest1334:
+rest2235:
 	TESTQ       DX, DX
-	JZ          done1335
+	JZ          done2236
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -23314,24 +32961,24 @@ rest1334:
 	VMASKMOVPD  (CX)(BX*8), Y1, Y1
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial1336
+	JLT         partial2237
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored1338
+	JMP         stored2239
 
-partial1336:
+partial2237:
 	CMPQ         DX, $0x02
-	JLT          single1337
+	JLT          single2238
 	VMOVUPD      X2, (AX)(BX*8)
-	JEQ          stored1338
+	JEQ          stored2239
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1338
+	JMP          stored2239
 
-single1337:
+single2238:
 	VMOVSD X2, (AX)(BX*8)
 
-stored1338:
-done1335:
+stored2239:
+done2236:
 	VZEROUPPER
 	RET
 
@@ -23347,9 +32994,9 @@ TEXT ·dot256(SB), $0-56
 	VXORPD Y3, Y3, Y3
 	XORQ   BX, BX
 	CMPQ   DX, $0x00000010
-	JLT    rest1340
+	JLT    rest2241
 
-whole1339:
+whole2240:
 	VMOVUPD     (CX)(BX*8), Y4
 	VMOVUPD     (AX)(BX*8), Y5
 	VFMADD231PD Y4, Y5, Y0
@@ -23365,24 +33012,24 @@ whole1339:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole1339
+	JGE         whole2240
 
-rest1340:
+rest2241:
 	CMPQ DX, $0x00000004
-	JLT  rest1342
+	JLT  rest2243
 
-whole1341:
+whole2242:
 	VMOVUPD     (CX)(BX*8), Y4
 	VMOVUPD     (AX)(BX*8), Y5
 	VFMADD231PD Y4, Y5, Y0
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole1341
+	JGE         whole2242
 
-rest1342:
+rest2243:
 	TESTQ       DX, DX
-	JZ          done1343
+	JZ          done2244
 	LEAQ        constants<>+672(SB), SI
 	NEGQ        DX
 	VMOVUPD     (SI)(DX*8), Y4
@@ -23390,7 +33037,7 @@ rest1342:
 	VMASKMOVPD  (AX)(BX*8), Y4, Y4
 	VFMADD231PD Y5, Y4, Y0
 
-done1343:
+done2244:
 	VADDPD       Y1, Y0, Y0
 	VADDPD       Y3, Y2, Y2
 	VADDPD       Y2, Y0, Y0
@@ -23414,9 +33061,9 @@ TEXT ·entropy256(SB), $0-32
 	VXORPD  Y4, Y4, Y4
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000008
-	JLT     rest1345
+	JLT     rest2246
 
-whole1344:
+whole2245:
 	VMOVUPD     (AX)(DX*8), Y5
 	VMAXPD      constants<>+2416(SB), Y5, Y6
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y7
@@ -23424,8 +33071,40 @@ whole1344:
 	VORPD       Y8, Y7, Y7
 	VMOVMSKPD   Y7, BX
 	TESTL       BX, BX
-	JZ          quick1346
-	VMOVAPD     Y6, Y7
+	JNZ         slow2247
+	VPADDQ      Y0, Y6, Y6
+	VPSRLQ      $0x34, Y6, Y7
+	VORPD       Y1, Y7, Y7
+	VSUBPD      constants<>+2640(SB), Y7, Y7
+	VANDPD      constants<>+2576(SB), Y6, Y6
+	VPADDQ      constants<>+2512(SB), Y6, Y6
+	VSUBPD      Y2, Y6, Y6
+	VADDPD      constants<>+2032(SB), Y6, Y8
+	VDIVPD      Y8, Y6, Y8
+	VMULPD      Y8, Y8, Y9
+	VMULPD      Y9, Y9, Y10
+	VMOVUPD     constants<>+1744(SB), Y11
+	VFMADD213PD constants<>+1680(SB), Y10, Y11
+	VFMADD213PD constants<>+1616(SB), Y10, Y11
+	VFMADD213PD constants<>+1552(SB), Y10, Y11
+	VMOVUPD     constants<>+1712(SB), Y12
+	VFMADD213PD constants<>+1648(SB), Y10, Y12
+	VFMADD213PD constants<>+1584(SB), Y10, Y12
+	VMULPD      Y3, Y6, Y13
+	VMULPD      Y6, Y13, Y13
+	VMOVUPD     Y13, Y14
+	VFMADD231PD Y12, Y10, Y14
+	VFMADD231PD Y11, Y9, Y14
+	VMULPD      constants<>+2384(SB), Y7, Y10
+	VFMADD231PD Y14, Y8, Y10
+	VSUBPD      Y10, Y13, Y13
+	VSUBPD      Y6, Y13, Y13
+	VFMSUB132PD constants<>+2352(SB), Y13, Y7
+	VMOVUPD     Y7, Y6
+	JMP         done2248
+
+slow2247:
+	VMOVUPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y9
 	VMULPD      constants<>+2448(SB), Y6, Y8
 	VBLENDVPD   Y9, Y8, Y6, Y6
@@ -23451,7 +33130,7 @@ whole1344:
 	VFMADD213PD constants<>+1584(SB), Y11, Y13
 	VMULPD      Y3, Y6, Y14
 	VMULPD      Y6, Y14, Y14
-	VMOVAPD     Y14, Y15
+	VMOVUPD     Y14, Y15
 	VFMADD231PD Y13, Y11, Y15
 	VFMADD231PD Y12, Y10, Y15
 	VMULPD      constants<>+2384(SB), Y9, Y11
@@ -23459,7 +33138,7 @@ whole1344:
 	VSUBPD      Y11, Y14, Y14
 	VSUBPD      Y6, Y14, Y14
 	VFMSUB132PD constants<>+2352(SB), Y14, Y9
-	VMOVAPD     Y9, Y6
+	VMOVUPD     Y9, Y6
 	VXORPD      Y8, Y8, Y8
 	VCMPPD      $0x00, Y8, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1776(SB), Y6, Y6
@@ -23467,40 +33146,8 @@ whole1344:
 	VBLENDVPD   Y9, constants<>+1808(SB), Y6, Y6
 	VCMPPD      $0x19, Y8, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1840(SB), Y6, Y6
-	JMP         done1347
 
-quick1346:
-	VPADDQ      Y0, Y6, Y6
-	VPSRLQ      $0x34, Y6, Y7
-	VORPD       Y1, Y7, Y7
-	VSUBPD      constants<>+2640(SB), Y7, Y7
-	VANDPD      constants<>+2576(SB), Y6, Y6
-	VPADDQ      constants<>+2512(SB), Y6, Y6
-	VSUBPD      Y2, Y6, Y6
-	VADDPD      constants<>+2032(SB), Y6, Y8
-	VDIVPD      Y8, Y6, Y8
-	VMULPD      Y8, Y8, Y9
-	VMULPD      Y9, Y9, Y10
-	VMOVUPD     constants<>+1744(SB), Y11
-	VFMADD213PD constants<>+1680(SB), Y10, Y11
-	VFMADD213PD constants<>+1616(SB), Y10, Y11
-	VFMADD213PD constants<>+1552(SB), Y10, Y11
-	VMOVUPD     constants<>+1712(SB), Y12
-	VFMADD213PD constants<>+1648(SB), Y10, Y12
-	VFMADD213PD constants<>+1584(SB), Y10, Y12
-	VMULPD      Y3, Y6, Y13
-	VMULPD      Y6, Y13, Y13
-	VMOVAPD     Y13, Y14
-	VFMADD231PD Y12, Y10, Y14
-	VFMADD231PD Y11, Y9, Y14
-	VMULPD      constants<>+2384(SB), Y7, Y10
-	VFMADD231PD Y14, Y8, Y10
-	VSUBPD      Y10, Y13, Y13
-	VSUBPD      Y6, Y13, Y13
-	VFMSUB132PD constants<>+2352(SB), Y13, Y7
-	VMOVAPD     Y7, Y6
-
-done1347:
+done2248:
 	VFNMADD231PD Y5, Y6, Y4
 	VMOVUPD      32(AX)(DX*8), Y5
 	VMAXPD       constants<>+2416(SB), Y5, Y6
@@ -23509,103 +33156,40 @@ done1347:
 	VORPD        Y8, Y7, Y7
 	VMOVMSKPD    Y7, BX
 	TESTL        BX, BX
-	JZ           quick1348
-	VMOVAPD      Y6, Y7
-	VCMPPD       $0x19, constants<>+2416(SB), Y6, Y9
-	VMULPD       constants<>+2448(SB), Y6, Y8
-	VBLENDVPD    Y9, Y8, Y6, Y6
-	VANDPD       constants<>+2480(SB), Y9, Y8
+	JNZ          slow2249
 	VPADDQ       Y0, Y6, Y6
-	VPSRLQ       $0x34, Y6, Y9
-	VORPD        Y1, Y9, Y9
-	VSUBPD       constants<>+2640(SB), Y9, Y9
+	VPSRLQ       $0x34, Y6, Y7
+	VORPD        Y1, Y7, Y7
+	VSUBPD       constants<>+2640(SB), Y7, Y7
 	VANDPD       constants<>+2576(SB), Y6, Y6
 	VPADDQ       constants<>+2512(SB), Y6, Y6
-	VADDPD       Y8, Y9, Y9
 	VSUBPD       Y2, Y6, Y6
 	VADDPD       constants<>+2032(SB), Y6, Y8
 	VDIVPD       Y8, Y6, Y8
-	VMULPD       Y8, Y8, Y10
-	VMULPD       Y10, Y10, Y11
-	VMOVUPD      constants<>+1744(SB), Y12
-	VFMADD213PD  constants<>+1680(SB), Y11, Y12
-	VFMADD213PD  constants<>+1616(SB), Y11, Y12
-	VFMADD213PD  constants<>+1552(SB), Y11, Y12
-	VMOVUPD      constants<>+1712(SB), Y13
-	VFMADD213PD  constants<>+1648(SB), Y11, Y13
-	VFMADD213PD  constants<>+1584(SB), Y11, Y13
-	VMULPD       Y3, Y6, Y14
-	VMULPD       Y6, Y14, Y14
-	VMOVAPD      Y14, Y15
-	VFMADD231PD  Y13, Y11, Y15
-	VFMADD231PD  Y12, Y10, Y15
-	VMULPD       constants<>+2384(SB), Y9, Y11
-	VFMADD231PD  Y15, Y8, Y11
-	VSUBPD       Y11, Y14, Y14
-	VSUBPD       Y6, Y14, Y14
-	VFMSUB132PD  constants<>+2352(SB), Y14, Y9
-	VMOVAPD      Y9, Y6
-	VXORPD       Y8, Y8, Y8
-	VCMPPD       $0x00, Y8, Y7, Y9
-	VBLENDVPD    Y9, constants<>+1776(SB), Y6, Y6
-	VCMPPD       $0x00, constants<>+1808(SB), Y7, Y9
-	VBLENDVPD    Y9, constants<>+1808(SB), Y6, Y6
-	VCMPPD       $0x19, Y8, Y7, Y9
-	VBLENDVPD    Y9, constants<>+1840(SB), Y6, Y6
-	JMP          done1349
+	VMULPD       Y8, Y8, Y9
+	VMULPD       Y9, Y9, Y10
+	VMOVUPD      constants<>+1744(SB), Y11
+	VFMADD213PD  constants<>+1680(SB), Y10, Y11
+	VFMADD213PD  constants<>+1616(SB), Y10, Y11
+	VFMADD213PD  constants<>+1552(SB), Y10, Y11
+	VMOVUPD      constants<>+1712(SB), Y12
+	VFMADD213PD  constants<>+1648(SB), Y10, Y12
+	VFMADD213PD  constants<>+1584(SB), Y10, Y12
+	VMULPD       Y3, Y6, Y13
+	VMULPD       Y6, Y13, Y13
+	VMOVUPD      Y13, Y14
+	VFMADD231PD  Y12, Y10, Y14
+	VFMADD231PD  Y11, Y9, Y14
+	VMULPD       constants<>+2384(SB), Y7, Y10
+	VFMADD231PD  Y14, Y8, Y10
+	VSUBPD       Y10, Y13, Y13
+	VSUBPD       Y6, Y13, Y13
+	VFMSUB132PD  constants<>+2352(SB), Y13, Y7
+	VMOVUPD      Y7, Y6
+	JMP          done2250
 
-quick1348:
-	VPADDQ      Y0, Y6, Y6
-	VPSRLQ      $0x34, Y6, Y7
-	VORPD       Y1, Y7, Y7
-	VSUBPD      constants<>+2640(SB), Y7, Y7
-	VANDPD      constants<>+2576(SB), Y6, Y6
-	VPADDQ      constants<>+2512(SB), Y6, Y6
-	VSUBPD      Y2, Y6, Y6
-	VADDPD      constants<>+2032(SB), Y6, Y8
-	VDIVPD      Y8, Y6, Y8
-	VMULPD      Y8, Y8, Y9
-	VMULPD      Y9, Y9, Y10
-	VMOVUPD     constants<>+1744(SB), Y11
-	VFMADD213PD constants<>+1680(SB), Y10, Y11
-	VFMADD213PD constants<>+1616(SB), Y10, Y11
-	VFMADD213PD constants<>+1552(SB), Y10, Y11
-	VMOVUPD     constants<>+1712(SB), Y12
-	VFMADD213PD constants<>+1648(SB), Y10, Y12
-	VFMADD213PD constants<>+1584(SB), Y10, Y12
-	VMULPD      Y3, Y6, Y13
-	VMULPD      Y6, Y13, Y13
-	VMOVAPD     Y13, Y14
-	VFMADD231PD Y12, Y10, Y14
-	VFMADD231PD Y11, Y9, Y14
-	VMULPD      constants<>+2384(SB), Y7, Y10
-	VFMADD231PD Y14, Y8, Y10
-	VSUBPD      Y10, Y13, Y13
-	VSUBPD      Y6, Y13, Y13
-	VFMSUB132PD constants<>+2352(SB), Y13, Y7
-	VMOVAPD     Y7, Y6
-
-done1349:
-	VFNMADD231PD Y5, Y6, Y4
-	ADDQ         $0x00000008, DX
-	SUBQ         $0x00000008, CX
-	CMPQ         CX, $0x00000008
-	JGE          whole1344
-
-rest1345:
-	CMPQ CX, $0x00000004
-	JLT  rest1351
-
-whole1350:
-	VMOVUPD     (AX)(DX*8), Y5
-	VMAXPD      constants<>+2416(SB), Y5, Y6
-	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y7
-	VCMPPD      $0x1e, constants<>+1936(SB), Y6, Y8
-	VORPD       Y8, Y7, Y7
-	VMOVMSKPD   Y7, BX
-	TESTL       BX, BX
-	JZ          quick1352
-	VMOVAPD     Y6, Y7
+slow2249:
+	VMOVUPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y9
 	VMULPD      constants<>+2448(SB), Y6, Y8
 	VBLENDVPD   Y9, Y8, Y6, Y6
@@ -23631,7 +33215,7 @@ whole1350:
 	VFMADD213PD constants<>+1584(SB), Y11, Y13
 	VMULPD      Y3, Y6, Y14
 	VMULPD      Y6, Y14, Y14
-	VMOVAPD     Y14, Y15
+	VMOVUPD     Y14, Y15
 	VFMADD231PD Y13, Y11, Y15
 	VFMADD231PD Y12, Y10, Y15
 	VMULPD      constants<>+2384(SB), Y9, Y11
@@ -23639,7 +33223,7 @@ whole1350:
 	VSUBPD      Y11, Y14, Y14
 	VSUBPD      Y6, Y14, Y14
 	VFMSUB132PD constants<>+2352(SB), Y14, Y9
-	VMOVAPD     Y9, Y6
+	VMOVUPD     Y9, Y6
 	VXORPD      Y8, Y8, Y8
 	VCMPPD      $0x00, Y8, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1776(SB), Y6, Y6
@@ -23647,9 +33231,27 @@ whole1350:
 	VBLENDVPD   Y9, constants<>+1808(SB), Y6, Y6
 	VCMPPD      $0x19, Y8, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1840(SB), Y6, Y6
-	JMP         done1353
 
-quick1352:
+done2250:
+	VFNMADD231PD Y5, Y6, Y4
+	ADDQ         $0x00000008, DX
+	SUBQ         $0x00000008, CX
+	CMPQ         CX, $0x00000008
+	JGE          whole2245
+
+rest2246:
+	CMPQ CX, $0x00000004
+	JLT  rest2252
+
+whole2251:
+	VMOVUPD     (AX)(DX*8), Y5
+	VMAXPD      constants<>+2416(SB), Y5, Y6
+	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y7
+	VCMPPD      $0x1e, constants<>+1936(SB), Y6, Y8
+	VORPD       Y8, Y7, Y7
+	VMOVMSKPD   Y7, BX
+	TESTL       BX, BX
+	JNZ         slow2253
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y7
 	VORPD       Y1, Y7, Y7
@@ -23670,7 +33272,7 @@ quick1352:
 	VFMADD213PD constants<>+1584(SB), Y10, Y12
 	VMULPD      Y3, Y6, Y13
 	VMULPD      Y6, Y13, Y13
-	VMOVAPD     Y13, Y14
+	VMOVUPD     Y13, Y14
 	VFMADD231PD Y12, Y10, Y14
 	VFMADD231PD Y11, Y9, Y14
 	VMULPD      constants<>+2384(SB), Y7, Y10
@@ -23678,18 +33280,63 @@ quick1352:
 	VSUBPD      Y10, Y13, Y13
 	VSUBPD      Y6, Y13, Y13
 	VFMSUB132PD constants<>+2352(SB), Y13, Y7
-	VMOVAPD     Y7, Y6
+	VMOVUPD     Y7, Y6
+	JMP         done2254
 
-done1353:
+slow2253:
+	VMOVUPD     Y6, Y7
+	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y9
+	VMULPD      constants<>+2448(SB), Y6, Y8
+	VBLENDVPD   Y9, Y8, Y6, Y6
+	VANDPD      constants<>+2480(SB), Y9, Y8
+	VPADDQ      Y0, Y6, Y6
+	VPSRLQ      $0x34, Y6, Y9
+	VORPD       Y1, Y9, Y9
+	VSUBPD      constants<>+2640(SB), Y9, Y9
+	VANDPD      constants<>+2576(SB), Y6, Y6
+	VPADDQ      constants<>+2512(SB), Y6, Y6
+	VADDPD      Y8, Y9, Y9
+	VSUBPD      Y2, Y6, Y6
+	VADDPD      constants<>+2032(SB), Y6, Y8
+	VDIVPD      Y8, Y6, Y8
+	VMULPD      Y8, Y8, Y10
+	VMULPD      Y10, Y10, Y11
+	VMOVUPD     constants<>+1744(SB), Y12
+	VFMADD213PD constants<>+1680(SB), Y11, Y12
+	VFMADD213PD constants<>+1616(SB), Y11, Y12
+	VFMADD213PD constants<>+1552(SB), Y11, Y12
+	VMOVUPD     constants<>+1712(SB), Y13
+	VFMADD213PD constants<>+1648(SB), Y11, Y13
+	VFMADD213PD constants<>+1584(SB), Y11, Y13
+	VMULPD      Y3, Y6, Y14
+	VMULPD      Y6, Y14, Y14
+	VMOVUPD     Y14, Y15
+	VFMADD231PD Y13, Y11, Y15
+	VFMADD231PD Y12, Y10, Y15
+	VMULPD      constants<>+2384(SB), Y9, Y11
+	VFMADD231PD Y15, Y8, Y11
+	VSUBPD      Y11, Y14, Y14
+	VSUBPD      Y6, Y14, Y14
+	VFMSUB132PD constants<>+2352(SB), Y14, Y9
+	VMOVUPD     Y9, Y6
+	VXORPD      Y8, Y8, Y8
+	VCMPPD      $0x00, Y8, Y7, Y9
+	VBLENDVPD   Y9, constants<>+1776(SB), Y6, Y6
+	VCMPPD      $0x00, constants<>+1808(SB), Y7, Y9
+	VBLENDVPD   Y9, constants<>+1808(SB), Y6, Y6
+	VCMPPD      $0x19, Y8, Y7, Y9
+	VBLENDVPD   Y9, constants<>+1840(SB), Y6, Y6
+
+done2254:
 	VFNMADD231PD Y5, Y6, Y4
 	ADDQ         $0x00000004, DX
 	SUBQ         $0x00000004, CX
 	CMPQ         CX, $0x00000004
-	JGE          whole1350
+	JGE          whole2251
 
-rest1351:
+rest2252:
 	TESTQ       CX, CX
-	JZ          done1354
+	JZ          done2255
 	LEAQ        constants<>+672(SB), BX
 	NEGQ        CX
 	VMOVUPD     (BX)(CX*8), Y5
@@ -23700,8 +33347,40 @@ rest1351:
 	VORPD       Y8, Y7, Y7
 	VMOVMSKPD   Y7, AX
 	TESTL       AX, AX
-	JZ          quick1355
-	VMOVAPD     Y6, Y7
+	JNZ         slow2256
+	VPADDQ      Y0, Y6, Y6
+	VPSRLQ      $0x34, Y6, Y0
+	VORPD       Y1, Y0, Y0
+	VSUBPD      constants<>+2640(SB), Y0, Y0
+	VANDPD      constants<>+2576(SB), Y6, Y6
+	VPADDQ      constants<>+2512(SB), Y6, Y6
+	VSUBPD      Y2, Y6, Y6
+	VADDPD      constants<>+2032(SB), Y6, Y1
+	VDIVPD      Y1, Y6, Y1
+	VMULPD      Y1, Y1, Y2
+	VMULPD      Y2, Y2, Y7
+	VMOVUPD     constants<>+1744(SB), Y8
+	VFMADD213PD constants<>+1680(SB), Y7, Y8
+	VFMADD213PD constants<>+1616(SB), Y7, Y8
+	VFMADD213PD constants<>+1552(SB), Y7, Y8
+	VMOVUPD     constants<>+1712(SB), Y9
+	VFMADD213PD constants<>+1648(SB), Y7, Y9
+	VFMADD213PD constants<>+1584(SB), Y7, Y9
+	VMULPD      Y3, Y6, Y3
+	VMULPD      Y6, Y3, Y3
+	VMOVUPD     Y3, Y10
+	VFMADD231PD Y9, Y7, Y10
+	VFMADD231PD Y8, Y2, Y10
+	VMULPD      constants<>+2384(SB), Y0, Y7
+	VFMADD231PD Y10, Y1, Y7
+	VSUBPD      Y7, Y3, Y3
+	VSUBPD      Y6, Y3, Y3
+	VFMSUB132PD constants<>+2352(SB), Y3, Y0
+	VMOVUPD     Y0, Y0
+	JMP         done2257
+
+slow2256:
+	VMOVUPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y9
 	VMULPD      constants<>+2448(SB), Y6, Y8
 	VBLENDVPD   Y9, Y8, Y6, Y6
@@ -23727,7 +33406,7 @@ rest1351:
 	VFMADD213PD constants<>+1584(SB), Y8, Y10
 	VMULPD      Y3, Y6, Y3
 	VMULPD      Y6, Y3, Y3
-	VMOVAPD     Y3, Y11
+	VMOVUPD     Y3, Y11
 	VFMADD231PD Y10, Y8, Y11
 	VFMADD231PD Y9, Y2, Y11
 	VMULPD      constants<>+2384(SB), Y0, Y8
@@ -23735,7 +33414,7 @@ rest1351:
 	VSUBPD      Y8, Y3, Y3
 	VSUBPD      Y6, Y3, Y3
 	VFMSUB132PD constants<>+2352(SB), Y3, Y0
-	VMOVAPD     Y0, Y0
+	VMOVUPD     Y0, Y0
 	VXORPD      Y1, Y1, Y1
 	VCMPPD      $0x00, Y1, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1776(SB), Y0, Y0
@@ -23743,926 +33422,16 @@ rest1351:
 	VBLENDVPD   Y9, constants<>+1808(SB), Y0, Y0
 	VCMPPD      $0x19, Y1, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1840(SB), Y0, Y0
-	JMP         done1356
 
-quick1355:
-	VPADDQ      Y0, Y6, Y6
-	VPSRLQ      $0x34, Y6, Y0
-	VORPD       Y1, Y0, Y0
-	VSUBPD      constants<>+2640(SB), Y0, Y0
-	VANDPD      constants<>+2576(SB), Y6, Y6
-	VPADDQ      constants<>+2512(SB), Y6, Y6
-	VSUBPD      Y2, Y6, Y6
-	VADDPD      constants<>+2032(SB), Y6, Y1
-	VDIVPD      Y1, Y6, Y1
-	VMULPD      Y1, Y1, Y2
-	VMULPD      Y2, Y2, Y7
-	VMOVUPD     constants<>+1744(SB), Y8
-	VFMADD213PD constants<>+1680(SB), Y7, Y8
-	VFMADD213PD constants<>+1616(SB), Y7, Y8
-	VFMADD213PD constants<>+1552(SB), Y7, Y8
-	VMOVUPD     constants<>+1712(SB), Y9
-	VFMADD213PD constants<>+1648(SB), Y7, Y9
-	VFMADD213PD constants<>+1584(SB), Y7, Y9
-	VMULPD      Y3, Y6, Y3
-	VMULPD      Y6, Y3, Y3
-	VMOVAPD     Y3, Y10
-	VFMADD231PD Y9, Y7, Y10
-	VFMADD231PD Y8, Y2, Y10
-	VMULPD      constants<>+2384(SB), Y0, Y7
-	VFMADD231PD Y10, Y1, Y7
-	VSUBPD      Y7, Y3, Y3
-	VSUBPD      Y6, Y3, Y3
-	VFMSUB132PD constants<>+2352(SB), Y3, Y0
-	VMOVAPD     Y0, Y0
-
-done1356:
+done2257:
 	VFNMADD231PD Y5, Y0, Y4
 
-done1354:
+done2255:
 	VEXTRACTF128 $0x01, Y4, X0
 	VADDPD       X0, X4, X0
 	VPERMILPD    $0x01, X0, X1
 	VADDSD       X1, X0, X0
 	MOVSD        X0, ret+24(FP)
-	VZEROUPPER
-	RET
-
-// func vectorTable256(out []float64, weight []float64, values []float64)
-// Requires: AVX, FMA3
-TEXT ·vectorTable256(SB), $0-72
-	MOVQ out_base+0(FP), AX
-	MOVQ out_len+8(FP), CX
-	MOVQ weight_base+24(FP), DX
-	MOVQ weight_len+32(FP), BX
-	MOVQ values_base+48(FP), SI
-	MOVQ CX, DI
-	SHLQ $0x03, DI
-	LEAQ (DI)(DI*2), R8
-	XORQ R9, R9
-	MOVQ CX, R11
-	CMPQ R11, $0x00000020
-	JLT  rest1358
-
-panel1357:
-	MOVQ   DX, CX
-	LEAQ   (SI)(R9*1), R10
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	MOVQ   BX, R12
-	CMPQ   R12, $0x00000001
-	JLT    rows1361
-
-row1360:
-	VBROADCASTSD (CX), Y8
-	VFMADD231PD  (R10), Y8, Y0
-	VFMADD231PD  32(R10), Y8, Y1
-	VFMADD231PD  64(R10), Y8, Y2
-	VFMADD231PD  96(R10), Y8, Y3
-	VFMADD231PD  128(R10), Y8, Y4
-	VFMADD231PD  160(R10), Y8, Y5
-	VFMADD231PD  192(R10), Y8, Y6
-	VFMADD231PD  224(R10), Y8, Y7
-	ADDQ         $0x00000008, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, R12
-	CMPQ         R12, $0x00000001
-	JGE          row1360
-
-rows1361:
-	VMOVUPD Y0, (AX)(R9*1)
-	VMOVUPD Y1, 32(AX)(R9*1)
-	VMOVUPD Y2, 64(AX)(R9*1)
-	VMOVUPD Y3, 96(AX)(R9*1)
-	VMOVUPD Y4, 128(AX)(R9*1)
-	VMOVUPD Y5, 160(AX)(R9*1)
-	VMOVUPD Y6, 192(AX)(R9*1)
-	VMOVUPD Y7, 224(AX)(R9*1)
-	ADDQ    $0x00000100, R9
-	SUBQ    $0x00000020, R11
-	CMPQ    R11, $0x00000020
-	JGE     panel1357
-
-rest1358:
-	TESTQ   R11, R11
-	JZ      done1359
-	CMPQ    R11, $0x00000004
-	JGT     wider1362
-	LEAQ    constants<>+672(SB), CX
-	MOVQ    R11, R10
-	NEGQ    R10
-	VMOVUPD (CX)(R10*8), Y0
-	MOVQ    DX, CX
-	LEAQ    (SI)(R9*1), R10
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	MOVQ    BX, DX
-	CMPQ    DX, $0x00000004
-	JLT     rows1364
-
-row1363:
-	VBROADCASTSD (CX), Y5
-	VMASKMOVPD   (R10), Y0, Y6
-	VFMADD231PD  Y6, Y5, Y1
-	VBROADCASTSD 8(CX), Y5
-	VMASKMOVPD   (R10)(DI*1), Y0, Y6
-	VFMADD231PD  Y6, Y5, Y2
-	VBROADCASTSD 16(CX), Y5
-	VMASKMOVPD   (R10)(DI*2), Y0, Y6
-	VFMADD231PD  Y6, Y5, Y3
-	VBROADCASTSD 24(CX), Y5
-	VMASKMOVPD   (R10)(R8*1), Y0, Y6
-	VFMADD231PD  Y6, Y5, Y4
-	ADDQ         $0x00000020, CX
-	LEAQ         (R10)(DI*4), R10
-	SUBQ         $0x00000004, DX
-	CMPQ         DX, $0x00000004
-	JGE          row1363
-
-rows1364:
-	CMPQ DX, $0x00000001
-	JLT  rows1366
-
-row1365:
-	VBROADCASTSD (CX), Y5
-	VMASKMOVPD   (R10), Y0, Y6
-	VFMADD231PD  Y6, Y5, Y1
-	ADDQ         $0x00000008, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row1365
-
-rows1366:
-	VADDPD  Y3, Y1, Y1
-	VADDPD  Y4, Y2, Y2
-	VADDPD  Y2, Y1, Y1
-	CMPQ    R11, $0x04
-	JLT     partial1367
-	VMOVUPD Y1, (AX)(R9*1)
-	JMP     stored1369
-
-partial1367:
-	CMPQ         R11, $0x02
-	JLT          single1368
-	VMOVUPD      X1, (AX)(R9*1)
-	JEQ          stored1369
-	VEXTRACTF128 $0x01, Y1, X0
-	VMOVSD       X0, 16(AX)(R9*1)
-	JMP          stored1369
-
-single1368:
-	VMOVSD X1, (AX)(R9*1)
-
-stored1369:
-	JMP done1359
-
-wider1362:
-	CMPQ    R11, $0x00000008
-	JGT     wider1370
-	SUBQ    $0x00000004, R11
-	LEAQ    constants<>+672(SB), CX
-	MOVQ    R11, R10
-	NEGQ    R10
-	VMOVUPD (CX)(R10*8), Y0
-	MOVQ    DX, CX
-	LEAQ    (SI)(R9*1), R10
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	VXORPD  Y8, Y8, Y8
-	MOVQ    BX, DX
-	CMPQ    DX, $0x00000004
-	JLT     rows1372
-
-row1371:
-	VBROADCASTSD (CX), Y9
-	VFMADD231PD  (R10), Y9, Y1
-	VMASKMOVPD   32(R10), Y0, Y10
-	VFMADD231PD  Y10, Y9, Y2
-	VBROADCASTSD 8(CX), Y9
-	VFMADD231PD  (R10)(DI*1), Y9, Y3
-	VMASKMOVPD   32(R10)(DI*1), Y0, Y10
-	VFMADD231PD  Y10, Y9, Y4
-	VBROADCASTSD 16(CX), Y9
-	VFMADD231PD  (R10)(DI*2), Y9, Y5
-	VMASKMOVPD   32(R10)(DI*2), Y0, Y10
-	VFMADD231PD  Y10, Y9, Y6
-	VBROADCASTSD 24(CX), Y9
-	VFMADD231PD  (R10)(R8*1), Y9, Y7
-	VMASKMOVPD   32(R10)(R8*1), Y0, Y10
-	VFMADD231PD  Y10, Y9, Y8
-	ADDQ         $0x00000020, CX
-	LEAQ         (R10)(DI*4), R10
-	SUBQ         $0x00000004, DX
-	CMPQ         DX, $0x00000004
-	JGE          row1371
-
-rows1372:
-	CMPQ DX, $0x00000001
-	JLT  rows1374
-
-row1373:
-	VBROADCASTSD (CX), Y9
-	VFMADD231PD  (R10), Y9, Y1
-	VMASKMOVPD   32(R10), Y0, Y10
-	VFMADD231PD  Y10, Y9, Y2
-	ADDQ         $0x00000008, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row1373
-
-rows1374:
-	VADDPD  Y5, Y1, Y1
-	VADDPD  Y6, Y2, Y2
-	VADDPD  Y7, Y3, Y3
-	VADDPD  Y8, Y4, Y4
-	VADDPD  Y3, Y1, Y1
-	VADDPD  Y4, Y2, Y2
-	VMOVUPD Y1, (AX)(R9*1)
-	CMPQ    R11, $0x04
-	JLT     partial1375
-	VMOVUPD Y2, 32(AX)(R9*1)
-	JMP     stored1377
-
-partial1375:
-	CMPQ         R11, $0x02
-	JLT          single1376
-	VMOVUPD      X2, 32(AX)(R9*1)
-	JEQ          stored1377
-	VEXTRACTF128 $0x01, Y2, X0
-	VMOVSD       X0, 48(AX)(R9*1)
-	JMP          stored1377
-
-single1376:
-	VMOVSD X2, 32(AX)(R9*1)
-
-stored1377:
-	JMP done1359
-
-wider1370:
-	CMPQ    R11, $0x0000000c
-	JGT     wider1378
-	SUBQ    $0x00000008, R11
-	LEAQ    constants<>+672(SB), CX
-	MOVQ    R11, R8
-	NEGQ    R8
-	VMOVUPD (CX)(R8*8), Y0
-	MOVQ    DX, CX
-	LEAQ    (SI)(R9*1), R10
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	MOVQ    BX, DX
-	CMPQ    DX, $0x00000002
-	JLT     rows1380
-
-row1379:
-	VBROADCASTSD (CX), Y7
-	VFMADD231PD  (R10), Y7, Y1
-	VFMADD231PD  32(R10), Y7, Y2
-	VMASKMOVPD   64(R10), Y0, Y8
-	VFMADD231PD  Y8, Y7, Y3
-	VBROADCASTSD 8(CX), Y7
-	VFMADD231PD  (R10)(DI*1), Y7, Y4
-	VFMADD231PD  32(R10)(DI*1), Y7, Y5
-	VMASKMOVPD   64(R10)(DI*1), Y0, Y8
-	VFMADD231PD  Y8, Y7, Y6
-	ADDQ         $0x00000010, CX
-	LEAQ         (R10)(DI*2), R10
-	SUBQ         $0x00000002, DX
-	CMPQ         DX, $0x00000002
-	JGE          row1379
-
-rows1380:
-	CMPQ DX, $0x00000001
-	JLT  rows1382
-
-row1381:
-	VBROADCASTSD (CX), Y7
-	VFMADD231PD  (R10), Y7, Y1
-	VFMADD231PD  32(R10), Y7, Y2
-	VMASKMOVPD   64(R10), Y0, Y8
-	VFMADD231PD  Y8, Y7, Y3
-	ADDQ         $0x00000008, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row1381
-
-rows1382:
-	VADDPD  Y4, Y1, Y1
-	VADDPD  Y5, Y2, Y2
-	VADDPD  Y6, Y3, Y3
-	VMOVUPD Y1, (AX)(R9*1)
-	VMOVUPD Y2, 32(AX)(R9*1)
-	CMPQ    R11, $0x04
-	JLT     partial1383
-	VMOVUPD Y3, 64(AX)(R9*1)
-	JMP     stored1385
-
-partial1383:
-	CMPQ         R11, $0x02
-	JLT          single1384
-	VMOVUPD      X3, 64(AX)(R9*1)
-	JEQ          stored1385
-	VEXTRACTF128 $0x01, Y3, X0
-	VMOVSD       X0, 80(AX)(R9*1)
-	JMP          stored1385
-
-single1384:
-	VMOVSD X3, 64(AX)(R9*1)
-
-stored1385:
-	JMP done1359
-
-wider1378:
-	CMPQ    R11, $0x00000010
-	JGT     wider1386
-	SUBQ    $0x0000000c, R11
-	LEAQ    constants<>+672(SB), CX
-	MOVQ    R11, R8
-	NEGQ    R8
-	VMOVUPD (CX)(R8*8), Y0
-	MOVQ    DX, CX
-	LEAQ    (SI)(R9*1), R10
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	VXORPD  Y8, Y8, Y8
-	MOVQ    BX, DX
-	CMPQ    DX, $0x00000002
-	JLT     rows1388
-
-row1387:
-	VBROADCASTSD (CX), Y9
-	VFMADD231PD  (R10), Y9, Y1
-	VFMADD231PD  32(R10), Y9, Y2
-	VFMADD231PD  64(R10), Y9, Y3
-	VMASKMOVPD   96(R10), Y0, Y10
-	VFMADD231PD  Y10, Y9, Y4
-	VBROADCASTSD 8(CX), Y9
-	VFMADD231PD  (R10)(DI*1), Y9, Y5
-	VFMADD231PD  32(R10)(DI*1), Y9, Y6
-	VFMADD231PD  64(R10)(DI*1), Y9, Y7
-	VMASKMOVPD   96(R10)(DI*1), Y0, Y10
-	VFMADD231PD  Y10, Y9, Y8
-	ADDQ         $0x00000010, CX
-	LEAQ         (R10)(DI*2), R10
-	SUBQ         $0x00000002, DX
-	CMPQ         DX, $0x00000002
-	JGE          row1387
-
-rows1388:
-	CMPQ DX, $0x00000001
-	JLT  rows1390
-
-row1389:
-	VBROADCASTSD (CX), Y9
-	VFMADD231PD  (R10), Y9, Y1
-	VFMADD231PD  32(R10), Y9, Y2
-	VFMADD231PD  64(R10), Y9, Y3
-	VMASKMOVPD   96(R10), Y0, Y10
-	VFMADD231PD  Y10, Y9, Y4
-	ADDQ         $0x00000008, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row1389
-
-rows1390:
-	VADDPD  Y5, Y1, Y1
-	VADDPD  Y6, Y2, Y2
-	VADDPD  Y7, Y3, Y3
-	VADDPD  Y8, Y4, Y4
-	VMOVUPD Y1, (AX)(R9*1)
-	VMOVUPD Y2, 32(AX)(R9*1)
-	VMOVUPD Y3, 64(AX)(R9*1)
-	CMPQ    R11, $0x04
-	JLT     partial1391
-	VMOVUPD Y4, 96(AX)(R9*1)
-	JMP     stored1393
-
-partial1391:
-	CMPQ         R11, $0x02
-	JLT          single1392
-	VMOVUPD      X4, 96(AX)(R9*1)
-	JEQ          stored1393
-	VEXTRACTF128 $0x01, Y4, X0
-	VMOVSD       X0, 112(AX)(R9*1)
-	JMP          stored1393
-
-single1392:
-	VMOVSD X4, 96(AX)(R9*1)
-
-stored1393:
-	JMP done1359
-
-wider1386:
-	CMPQ    R11, $0x00000014
-	JGT     wider1394
-	SUBQ    $0x00000010, R11
-	LEAQ    constants<>+672(SB), CX
-	MOVQ    R11, R8
-	NEGQ    R8
-	VMOVUPD (CX)(R8*8), Y0
-	MOVQ    DX, CX
-	LEAQ    (SI)(R9*1), R10
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	MOVQ    BX, DX
-	CMPQ    DX, $0x00000001
-	JLT     rows1396
-
-row1395:
-	VBROADCASTSD (CX), Y6
-	VFMADD231PD  (R10), Y6, Y1
-	VFMADD231PD  32(R10), Y6, Y2
-	VFMADD231PD  64(R10), Y6, Y3
-	VFMADD231PD  96(R10), Y6, Y4
-	VMASKMOVPD   128(R10), Y0, Y7
-	VFMADD231PD  Y7, Y6, Y5
-	ADDQ         $0x00000008, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row1395
-
-rows1396:
-	VMOVUPD Y1, (AX)(R9*1)
-	VMOVUPD Y2, 32(AX)(R9*1)
-	VMOVUPD Y3, 64(AX)(R9*1)
-	VMOVUPD Y4, 96(AX)(R9*1)
-	CMPQ    R11, $0x04
-	JLT     partial1397
-	VMOVUPD Y5, 128(AX)(R9*1)
-	JMP     stored1399
-
-partial1397:
-	CMPQ         R11, $0x02
-	JLT          single1398
-	VMOVUPD      X5, 128(AX)(R9*1)
-	JEQ          stored1399
-	VEXTRACTF128 $0x01, Y5, X0
-	VMOVSD       X0, 144(AX)(R9*1)
-	JMP          stored1399
-
-single1398:
-	VMOVSD X5, 128(AX)(R9*1)
-
-stored1399:
-	JMP done1359
-
-wider1394:
-	CMPQ    R11, $0x00000018
-	JGT     wider1400
-	SUBQ    $0x00000014, R11
-	LEAQ    constants<>+672(SB), CX
-	MOVQ    R11, R8
-	NEGQ    R8
-	VMOVUPD (CX)(R8*8), Y0
-	MOVQ    DX, CX
-	LEAQ    (SI)(R9*1), R10
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	MOVQ    BX, DX
-	CMPQ    DX, $0x00000001
-	JLT     rows1402
-
-row1401:
-	VBROADCASTSD (CX), Y7
-	VFMADD231PD  (R10), Y7, Y1
-	VFMADD231PD  32(R10), Y7, Y2
-	VFMADD231PD  64(R10), Y7, Y3
-	VFMADD231PD  96(R10), Y7, Y4
-	VFMADD231PD  128(R10), Y7, Y5
-	VMASKMOVPD   160(R10), Y0, Y8
-	VFMADD231PD  Y8, Y7, Y6
-	ADDQ         $0x00000008, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row1401
-
-rows1402:
-	VMOVUPD Y1, (AX)(R9*1)
-	VMOVUPD Y2, 32(AX)(R9*1)
-	VMOVUPD Y3, 64(AX)(R9*1)
-	VMOVUPD Y4, 96(AX)(R9*1)
-	VMOVUPD Y5, 128(AX)(R9*1)
-	CMPQ    R11, $0x04
-	JLT     partial1403
-	VMOVUPD Y6, 160(AX)(R9*1)
-	JMP     stored1405
-
-partial1403:
-	CMPQ         R11, $0x02
-	JLT          single1404
-	VMOVUPD      X6, 160(AX)(R9*1)
-	JEQ          stored1405
-	VEXTRACTF128 $0x01, Y6, X0
-	VMOVSD       X0, 176(AX)(R9*1)
-	JMP          stored1405
-
-single1404:
-	VMOVSD X6, 160(AX)(R9*1)
-
-stored1405:
-	JMP done1359
-
-wider1400:
-	CMPQ    R11, $0x0000001c
-	JGT     wider1406
-	SUBQ    $0x00000018, R11
-	LEAQ    constants<>+672(SB), CX
-	MOVQ    R11, R8
-	NEGQ    R8
-	VMOVUPD (CX)(R8*8), Y0
-	MOVQ    DX, CX
-	LEAQ    (SI)(R9*1), R10
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	MOVQ    BX, DX
-	CMPQ    DX, $0x00000001
-	JLT     rows1408
-
-row1407:
-	VBROADCASTSD (CX), Y8
-	VFMADD231PD  (R10), Y8, Y1
-	VFMADD231PD  32(R10), Y8, Y2
-	VFMADD231PD  64(R10), Y8, Y3
-	VFMADD231PD  96(R10), Y8, Y4
-	VFMADD231PD  128(R10), Y8, Y5
-	VFMADD231PD  160(R10), Y8, Y6
-	VMASKMOVPD   192(R10), Y0, Y9
-	VFMADD231PD  Y9, Y8, Y7
-	ADDQ         $0x00000008, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row1407
-
-rows1408:
-	VMOVUPD Y1, (AX)(R9*1)
-	VMOVUPD Y2, 32(AX)(R9*1)
-	VMOVUPD Y3, 64(AX)(R9*1)
-	VMOVUPD Y4, 96(AX)(R9*1)
-	VMOVUPD Y5, 128(AX)(R9*1)
-	VMOVUPD Y6, 160(AX)(R9*1)
-	CMPQ    R11, $0x04
-	JLT     partial1409
-	VMOVUPD Y7, 192(AX)(R9*1)
-	JMP     stored1411
-
-partial1409:
-	CMPQ         R11, $0x02
-	JLT          single1410
-	VMOVUPD      X7, 192(AX)(R9*1)
-	JEQ          stored1411
-	VEXTRACTF128 $0x01, Y7, X0
-	VMOVSD       X0, 208(AX)(R9*1)
-	JMP          stored1411
-
-single1410:
-	VMOVSD X7, 192(AX)(R9*1)
-
-stored1411:
-	JMP done1359
-
-wider1406:
-	SUBQ    $0x0000001c, R11
-	LEAQ    constants<>+672(SB), CX
-	MOVQ    R11, R8
-	NEGQ    R8
-	VMOVUPD (CX)(R8*8), Y0
-	MOVQ    DX, CX
-	LEAQ    (SI)(R9*1), R10
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	VXORPD  Y8, Y8, Y8
-	MOVQ    BX, DX
-	CMPQ    DX, $0x00000001
-	JLT     rows1414
-
-row1413:
-	VBROADCASTSD (CX), Y9
-	VFMADD231PD  (R10), Y9, Y1
-	VFMADD231PD  32(R10), Y9, Y2
-	VFMADD231PD  64(R10), Y9, Y3
-	VFMADD231PD  96(R10), Y9, Y4
-	VFMADD231PD  128(R10), Y9, Y5
-	VFMADD231PD  160(R10), Y9, Y6
-	VFMADD231PD  192(R10), Y9, Y7
-	VMASKMOVPD   224(R10), Y0, Y10
-	VFMADD231PD  Y10, Y9, Y8
-	ADDQ         $0x00000008, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row1413
-
-rows1414:
-	VMOVUPD Y1, (AX)(R9*1)
-	VMOVUPD Y2, 32(AX)(R9*1)
-	VMOVUPD Y3, 64(AX)(R9*1)
-	VMOVUPD Y4, 96(AX)(R9*1)
-	VMOVUPD Y5, 128(AX)(R9*1)
-	VMOVUPD Y6, 160(AX)(R9*1)
-	VMOVUPD Y7, 192(AX)(R9*1)
-	CMPQ    R11, $0x04
-	JLT     partial1415
-	VMOVUPD Y8, 224(AX)(R9*1)
-	JMP     stored1417
-
-partial1415:
-	CMPQ         R11, $0x02
-	JLT          single1416
-	VMOVUPD      X8, 224(AX)(R9*1)
-	JEQ          stored1417
-	VEXTRACTF128 $0x01, Y8, X0
-	VMOVSD       X0, 240(AX)(R9*1)
-	JMP          stored1417
-
-single1416:
-	VMOVSD X8, 224(AX)(R9*1)
-
-stored1417:
-done1359:
-	VZEROUPPER
-	RET
-
-// func tableVector256(out []float64, weight []float64, values []float64)
-// Requires: AVX, FMA3
-TEXT ·tableVector256(SB), $0-72
-	MOVQ out_base+0(FP), AX
-	MOVQ out_len+8(FP), CX
-	MOVQ weight_base+24(FP), DX
-	MOVQ weight_len+32(FP), BX
-	MOVQ values_base+48(FP), SI
-	MOVQ BX, DI
-	SHLQ $0x03, DI
-	LEAQ (DI)(DI*2), R8
-	LEAQ (DI)(DI*4), R9
-	LEAQ (R8)(DI*4), R10
-	CMPQ CX, $0x00000008
-	JLT  rest1419
-
-block1418:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	MOVQ   DX, R11
-	MOVQ   SI, R12
-	XORQ   R13, R13
-	MOVQ   BX, R14
-	CMPQ   R14, $0x00000004
-	JLT    rest1423
-
-whole1422:
-	VMOVUPD     (R11), Y8
-	VFMADD231PD (R12), Y8, Y0
-	VFMADD231PD (R12)(DI*1), Y8, Y1
-	VFMADD231PD (R12)(DI*2), Y8, Y2
-	VFMADD231PD (R12)(R8*1), Y8, Y3
-	VFMADD231PD (R12)(DI*4), Y8, Y4
-	VFMADD231PD (R12)(R9*1), Y8, Y5
-	VFMADD231PD (R12)(R8*2), Y8, Y6
-	VFMADD231PD (R12)(R10*1), Y8, Y7
-	ADDQ        $0x00000020, R11
-	ADDQ        $0x00000020, R12
-	ADDQ        $0x00000004, R13
-	SUBQ        $0x00000004, R14
-	CMPQ        R14, $0x00000004
-	JGE         whole1422
-
-rest1423:
-	TESTQ       R14, R14
-	JZ          done1425
-	LEAQ        constants<>+672(SB), R13
-	NEGQ        R14
-	VMOVUPD     (R13)(R14*8), Y8
-	VMASKMOVPD  (R11), Y8, Y9
-	VMASKMOVPD  (R12), Y8, Y10
-	VFMADD231PD Y10, Y9, Y0
-	VMASKMOVPD  (R12)(DI*1), Y8, Y10
-	VFMADD231PD Y10, Y9, Y1
-	VMASKMOVPD  (R12)(DI*2), Y8, Y10
-	VFMADD231PD Y10, Y9, Y2
-	VMASKMOVPD  (R12)(R8*1), Y8, Y10
-	VFMADD231PD Y10, Y9, Y3
-	VMASKMOVPD  (R12)(DI*4), Y8, Y10
-	VFMADD231PD Y10, Y9, Y4
-	VMASKMOVPD  (R12)(R9*1), Y8, Y10
-	VFMADD231PD Y10, Y9, Y5
-	VMASKMOVPD  (R12)(R8*2), Y8, Y10
-	VFMADD231PD Y10, Y9, Y6
-	VMASKMOVPD  (R12)(R10*1), Y8, Y8
-	VFMADD231PD Y8, Y9, Y7
-
-done1425:
-	VUNPCKHPD  Y1, Y0, Y8
-	VUNPCKLPD  Y1, Y0, Y0
-	VADDPD     Y8, Y0, Y0
-	VUNPCKHPD  Y3, Y2, Y1
-	VUNPCKLPD  Y3, Y2, Y2
-	VADDPD     Y1, Y2, Y2
-	VPERM2F128 $0x31, Y2, Y0, Y1
-	VPERM2F128 $0x20, Y2, Y0, Y0
-	VADDPD     Y1, Y0, Y0
-	VUNPCKHPD  Y5, Y4, Y1
-	VUNPCKLPD  Y5, Y4, Y4
-	VADDPD     Y1, Y4, Y4
-	VUNPCKHPD  Y7, Y6, Y1
-	VUNPCKLPD  Y7, Y6, Y6
-	VADDPD     Y1, Y6, Y6
-	VPERM2F128 $0x31, Y6, Y4, Y1
-	VPERM2F128 $0x20, Y6, Y4, Y4
-	VADDPD     Y1, Y4, Y4
-	VMOVUPD    Y0, (AX)
-	VMOVUPD    Y4, 32(AX)
-	ADDQ       $0x00000040, AX
-	LEAQ       (SI)(DI*8), SI
-	SUBQ       $0x00000008, CX
-	CMPQ       CX, $0x00000008
-	JGE        block1418
-
-rest1419:
-	TESTQ  CX, CX
-	JZ     done1421
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	MOVQ   DX, R11
-	MOVQ   SI, R12
-	XORQ   DX, DX
-	CMPQ   BX, $0x00000004
-	JLT    rest1428
-
-whole1427:
-	VMOVUPD     (R11), Y8
-	VFMADD231PD (R12), Y8, Y0
-	CMPQ        CX, $0x00000001
-	JLE         column1429
-	VFMADD231PD (R12)(DI*1), Y8, Y1
-	CMPQ        CX, $0x00000002
-	JLE         column1429
-	VFMADD231PD (R12)(DI*2), Y8, Y2
-	CMPQ        CX, $0x00000003
-	JLE         column1429
-	VFMADD231PD (R12)(R8*1), Y8, Y3
-	CMPQ        CX, $0x00000004
-	JLE         column1429
-	VFMADD231PD (R12)(DI*4), Y8, Y4
-	CMPQ        CX, $0x00000005
-	JLE         column1429
-	VFMADD231PD (R12)(R9*1), Y8, Y5
-	CMPQ        CX, $0x00000006
-	JLE         column1429
-	VFMADD231PD (R12)(R8*2), Y8, Y6
-	CMPQ        CX, $0x00000007
-	JLE         column1429
-	VFMADD231PD (R12)(R10*1), Y8, Y7
-
-column1429:
-	ADDQ $0x00000020, R11
-	ADDQ $0x00000020, R12
-	ADDQ $0x00000004, DX
-	SUBQ $0x00000004, BX
-	CMPQ BX, $0x00000004
-	JGE  whole1427
-
-rest1428:
-	TESTQ       BX, BX
-	JZ          done1430
-	LEAQ        constants<>+672(SB), DX
-	NEGQ        BX
-	VMOVUPD     (DX)(BX*8), Y8
-	VMASKMOVPD  (R11), Y8, Y9
-	VMASKMOVPD  (R12), Y8, Y10
-	VFMADD231PD Y10, Y9, Y0
-	CMPQ        CX, $0x00000001
-	JLE         column1431
-	VMASKMOVPD  (R12)(DI*1), Y8, Y10
-	VFMADD231PD Y10, Y9, Y1
-	CMPQ        CX, $0x00000002
-	JLE         column1431
-	VMASKMOVPD  (R12)(DI*2), Y8, Y10
-	VFMADD231PD Y10, Y9, Y2
-	CMPQ        CX, $0x00000003
-	JLE         column1431
-	VMASKMOVPD  (R12)(R8*1), Y8, Y10
-	VFMADD231PD Y10, Y9, Y3
-	CMPQ        CX, $0x00000004
-	JLE         column1431
-	VMASKMOVPD  (R12)(DI*4), Y8, Y10
-	VFMADD231PD Y10, Y9, Y4
-	CMPQ        CX, $0x00000005
-	JLE         column1431
-	VMASKMOVPD  (R12)(R9*1), Y8, Y10
-	VFMADD231PD Y10, Y9, Y5
-	CMPQ        CX, $0x00000006
-	JLE         column1431
-	VMASKMOVPD  (R12)(R8*2), Y8, Y10
-	VFMADD231PD Y10, Y9, Y6
-	CMPQ        CX, $0x00000007
-	JLE         column1431
-	VMASKMOVPD  (R12)(R10*1), Y8, Y8
-	VFMADD231PD Y8, Y9, Y7
-
-column1431:
-done1430:
-	VUNPCKHPD  Y1, Y0, Y8
-	VUNPCKLPD  Y1, Y0, Y0
-	VADDPD     Y8, Y0, Y0
-	VUNPCKHPD  Y3, Y2, Y1
-	VUNPCKLPD  Y3, Y2, Y2
-	VADDPD     Y1, Y2, Y2
-	VPERM2F128 $0x31, Y2, Y0, Y1
-	VPERM2F128 $0x20, Y2, Y0, Y0
-	VADDPD     Y1, Y0, Y0
-	VUNPCKHPD  Y5, Y4, Y1
-	VUNPCKLPD  Y5, Y4, Y4
-	VADDPD     Y1, Y4, Y4
-	VUNPCKHPD  Y7, Y6, Y1
-	VUNPCKLPD  Y7, Y6, Y6
-	VADDPD     Y1, Y6, Y6
-	VPERM2F128 $0x31, Y6, Y4, Y1
-	VPERM2F128 $0x20, Y6, Y4, Y4
-	VADDPD     Y1, Y4, Y4
-	CMPQ       CX, $0x00000004
-	JLE        few1420
-	VMOVUPD    Y0, (AX)
-	VMOVAPD    Y4, Y0
-	ADDQ       $0x00000020, AX
-	SUBQ       $0x00000004, CX
-
-few1420:
-	CMPQ    CX, $0x04
-	JLT     partial1432
-	VMOVUPD Y0, (AX)
-	JMP     stored1434
-
-partial1432:
-	CMPQ         CX, $0x02
-	JLT          single1433
-	VMOVUPD      X0, (AX)
-	JEQ          stored1434
-	VEXTRACTF128 $0x01, Y0, X0
-	VMOVSD       X0, 16(AX)
-	JMP          stored1434
-
-single1433:
-	VMOVSD X0, (AX)
-
-stored1434:
-done1421:
 	VZEROUPPER
 	RET
 
@@ -24679,9 +33448,9 @@ TEXT ·scatterRows256(SB), $0-72
 	XORQ R8, R8
 	MOVQ SI, R10
 	CMPQ R10, $0x00000020
-	JLT  rest1436
+	JLT  rest2259
 
-panel1435:
+panel2258:
 	MOVQ    CX, SI
 	LEAQ    (AX)(R8*1), R9
 	VMOVUPD (BX)(R8*1), Y0
@@ -24694,9 +33463,9 @@ panel1435:
 	VMOVUPD 224(BX)(R8*1), Y7
 	MOVQ    DX, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1439
+	JLT     rows2262
 
-row1438:
+row2261:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
@@ -24726,19 +33495,19 @@ row1438:
 	ADDQ         DI, R9
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1438
+	JGE          row2261
 
-rows1439:
+rows2262:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000020, R10
 	CMPQ R10, $0x00000020
-	JGE  panel1435
+	JGE  panel2258
 
-rest1436:
+rest2259:
 	TESTQ      R10, R10
-	JZ         done1437
+	JZ         done2260
 	CMPQ       R10, $0x00000004
-	JGT        wider1440
+	JGT        wider2263
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
 	NEGQ       R9
@@ -24748,50 +33517,50 @@ rest1436:
 	VMASKMOVPD (BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1442
+	JLT        rows2265
 
-row1441:
+row2264:
 	VBROADCASTSD (SI), Y1
 	CMPQ         R10, $0x04
-	JLT          partial1443
+	JLT          partial2266
 	VMOVUPD      (R9), Y2
 	VFMADD231PD  Y0, Y1, Y2
 	VMOVUPD      Y2, (R9)
-	JMP          added1445
+	JMP          added2268
 
-partial1443:
+partial2266:
 	VMOVAPD      X0, X2
 	CMPQ         R10, $0x02
-	JLT          single1444
+	JLT          single2267
 	VMOVUPD      (R9), X2
 	VFMADD231PD  X0, X1, X2
 	VMOVUPD      X2, (R9)
 	CMPQ         R10, $0x02
-	JEQ          added1445
+	JEQ          added2268
 	VEXTRACTF128 $0x01, Y0, X2
 	VMOVSD       16(R9), X3
 	VFMADD231SD  X2, X1, X3
 	VMOVSD       X3, 16(R9)
-	JMP          added1445
+	JMP          added2268
 
-single1444:
+single2267:
 	VMOVSD      (R9), X3
 	VFMADD231SD X2, X1, X3
 	VMOVSD      X3, (R9)
 
-added1445:
+added2268:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1441
+	JGE  row2264
 
-rows1442:
-	JMP done1437
+rows2265:
+	JMP done2260
 
-wider1440:
+wider2263:
 	CMPQ       R10, $0x00000008
-	JGT        wider1446
+	JGT        wider2269
 	SUBQ       $0x00000004, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -24803,53 +33572,53 @@ wider1440:
 	VMASKMOVPD 32(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1448
+	JLT        rows2271
 
-row1447:
+row2270:
 	VBROADCASTSD (SI), Y2
 	VMOVUPD      (R9), Y3
 	VFMADD231PD  Y1, Y2, Y3
 	VMOVUPD      Y3, (R9)
 	CMPQ         R10, $0x04
-	JLT          partial1449
+	JLT          partial2272
 	VMOVUPD      32(R9), Y3
 	VFMADD231PD  Y0, Y2, Y3
 	VMOVUPD      Y3, 32(R9)
-	JMP          added1451
+	JMP          added2274
 
-partial1449:
+partial2272:
 	VMOVAPD      X0, X3
 	CMPQ         R10, $0x02
-	JLT          single1450
+	JLT          single2273
 	VMOVUPD      32(R9), X3
 	VFMADD231PD  X0, X2, X3
 	VMOVUPD      X3, 32(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1451
+	JEQ          added2274
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       48(R9), X4
 	VFMADD231SD  X3, X2, X4
 	VMOVSD       X4, 48(R9)
-	JMP          added1451
+	JMP          added2274
 
-single1450:
+single2273:
 	VMOVSD      32(R9), X4
 	VFMADD231SD X3, X2, X4
 	VMOVSD      X4, 32(R9)
 
-added1451:
+added2274:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1447
+	JGE  row2270
 
-rows1448:
-	JMP done1437
+rows2271:
+	JMP done2260
 
-wider1446:
+wider2269:
 	CMPQ       R10, $0x0000000c
-	JGT        wider1452
+	JGT        wider2275
 	SUBQ       $0x00000008, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -24862,9 +33631,9 @@ wider1446:
 	VMASKMOVPD 64(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1454
+	JLT        rows2277
 
-row1453:
+row2276:
 	VBROADCASTSD (SI), Y3
 	VMOVUPD      (R9), Y4
 	VFMADD231PD  Y1, Y3, Y4
@@ -24873,45 +33642,45 @@ row1453:
 	VFMADD231PD  Y2, Y3, Y4
 	VMOVUPD      Y4, 32(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1455
+	JLT          partial2278
 	VMOVUPD      64(R9), Y4
 	VFMADD231PD  Y0, Y3, Y4
 	VMOVUPD      Y4, 64(R9)
-	JMP          added1457
+	JMP          added2280
 
-partial1455:
+partial2278:
 	VMOVAPD      X0, X4
 	CMPQ         R10, $0x02
-	JLT          single1456
+	JLT          single2279
 	VMOVUPD      64(R9), X4
 	VFMADD231PD  X0, X3, X4
 	VMOVUPD      X4, 64(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1457
+	JEQ          added2280
 	VEXTRACTF128 $0x01, Y0, X4
 	VMOVSD       80(R9), X5
 	VFMADD231SD  X4, X3, X5
 	VMOVSD       X5, 80(R9)
-	JMP          added1457
+	JMP          added2280
 
-single1456:
+single2279:
 	VMOVSD      64(R9), X5
 	VFMADD231SD X4, X3, X5
 	VMOVSD      X5, 64(R9)
 
-added1457:
+added2280:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1453
+	JGE  row2276
 
-rows1454:
-	JMP done1437
+rows2277:
+	JMP done2260
 
-wider1452:
+wider2275:
 	CMPQ       R10, $0x00000010
-	JGT        wider1458
+	JGT        wider2281
 	SUBQ       $0x0000000c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -24925,9 +33694,9 @@ wider1452:
 	VMASKMOVPD 96(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1460
+	JLT        rows2283
 
-row1459:
+row2282:
 	VBROADCASTSD (SI), Y4
 	VMOVUPD      (R9), Y5
 	VFMADD231PD  Y1, Y4, Y5
@@ -24939,45 +33708,45 @@ row1459:
 	VFMADD231PD  Y3, Y4, Y5
 	VMOVUPD      Y5, 64(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1461
+	JLT          partial2284
 	VMOVUPD      96(R9), Y5
 	VFMADD231PD  Y0, Y4, Y5
 	VMOVUPD      Y5, 96(R9)
-	JMP          added1463
+	JMP          added2286
 
-partial1461:
+partial2284:
 	VMOVAPD      X0, X5
 	CMPQ         R10, $0x02
-	JLT          single1462
+	JLT          single2285
 	VMOVUPD      96(R9), X5
 	VFMADD231PD  X0, X4, X5
 	VMOVUPD      X5, 96(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1463
+	JEQ          added2286
 	VEXTRACTF128 $0x01, Y0, X5
 	VMOVSD       112(R9), X6
 	VFMADD231SD  X5, X4, X6
 	VMOVSD       X6, 112(R9)
-	JMP          added1463
+	JMP          added2286
 
-single1462:
+single2285:
 	VMOVSD      96(R9), X6
 	VFMADD231SD X5, X4, X6
 	VMOVSD      X6, 96(R9)
 
-added1463:
+added2286:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1459
+	JGE  row2282
 
-rows1460:
-	JMP done1437
+rows2283:
+	JMP done2260
 
-wider1458:
+wider2281:
 	CMPQ       R10, $0x00000014
-	JGT        wider1464
+	JGT        wider2287
 	SUBQ       $0x00000010, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -24992,9 +33761,9 @@ wider1458:
 	VMASKMOVPD 128(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1466
+	JLT        rows2289
 
-row1465:
+row2288:
 	VBROADCASTSD (SI), Y5
 	VMOVUPD      (R9), Y6
 	VFMADD231PD  Y1, Y5, Y6
@@ -25009,45 +33778,45 @@ row1465:
 	VFMADD231PD  Y4, Y5, Y6
 	VMOVUPD      Y6, 96(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1467
+	JLT          partial2290
 	VMOVUPD      128(R9), Y6
 	VFMADD231PD  Y0, Y5, Y6
 	VMOVUPD      Y6, 128(R9)
-	JMP          added1469
+	JMP          added2292
 
-partial1467:
+partial2290:
 	VMOVAPD      X0, X6
 	CMPQ         R10, $0x02
-	JLT          single1468
+	JLT          single2291
 	VMOVUPD      128(R9), X6
 	VFMADD231PD  X0, X5, X6
 	VMOVUPD      X6, 128(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1469
+	JEQ          added2292
 	VEXTRACTF128 $0x01, Y0, X6
 	VMOVSD       144(R9), X7
 	VFMADD231SD  X6, X5, X7
 	VMOVSD       X7, 144(R9)
-	JMP          added1469
+	JMP          added2292
 
-single1468:
+single2291:
 	VMOVSD      128(R9), X7
 	VFMADD231SD X6, X5, X7
 	VMOVSD      X7, 128(R9)
 
-added1469:
+added2292:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1465
+	JGE  row2288
 
-rows1466:
-	JMP done1437
+rows2289:
+	JMP done2260
 
-wider1464:
+wider2287:
 	CMPQ       R10, $0x00000018
-	JGT        wider1470
+	JGT        wider2293
 	SUBQ       $0x00000014, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -25063,9 +33832,9 @@ wider1464:
 	VMASKMOVPD 160(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1472
+	JLT        rows2295
 
-row1471:
+row2294:
 	VBROADCASTSD (SI), Y6
 	VMOVUPD      (R9), Y7
 	VFMADD231PD  Y1, Y6, Y7
@@ -25083,45 +33852,45 @@ row1471:
 	VFMADD231PD  Y5, Y6, Y7
 	VMOVUPD      Y7, 128(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1473
+	JLT          partial2296
 	VMOVUPD      160(R9), Y7
 	VFMADD231PD  Y0, Y6, Y7
 	VMOVUPD      Y7, 160(R9)
-	JMP          added1475
+	JMP          added2298
 
-partial1473:
+partial2296:
 	VMOVAPD      X0, X7
 	CMPQ         R10, $0x02
-	JLT          single1474
+	JLT          single2297
 	VMOVUPD      160(R9), X7
 	VFMADD231PD  X0, X6, X7
 	VMOVUPD      X7, 160(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1475
+	JEQ          added2298
 	VEXTRACTF128 $0x01, Y0, X7
 	VMOVSD       176(R9), X8
 	VFMADD231SD  X7, X6, X8
 	VMOVSD       X8, 176(R9)
-	JMP          added1475
+	JMP          added2298
 
-single1474:
+single2297:
 	VMOVSD      160(R9), X8
 	VFMADD231SD X7, X6, X8
 	VMOVSD      X8, 160(R9)
 
-added1475:
+added2298:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1471
+	JGE  row2294
 
-rows1472:
-	JMP done1437
+rows2295:
+	JMP done2260
 
-wider1470:
+wider2293:
 	CMPQ       R10, $0x0000001c
-	JGT        wider1476
+	JGT        wider2299
 	SUBQ       $0x00000018, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -25138,9 +33907,9 @@ wider1470:
 	VMASKMOVPD 192(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1478
+	JLT        rows2301
 
-row1477:
+row2300:
 	VBROADCASTSD (SI), Y7
 	VMOVUPD      (R9), Y8
 	VFMADD231PD  Y1, Y7, Y8
@@ -25161,43 +33930,43 @@ row1477:
 	VFMADD231PD  Y6, Y7, Y8
 	VMOVUPD      Y8, 160(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1479
+	JLT          partial2302
 	VMOVUPD      192(R9), Y8
 	VFMADD231PD  Y0, Y7, Y8
 	VMOVUPD      Y8, 192(R9)
-	JMP          added1481
+	JMP          added2304
 
-partial1479:
+partial2302:
 	VMOVAPD      X0, X8
 	CMPQ         R10, $0x02
-	JLT          single1480
+	JLT          single2303
 	VMOVUPD      192(R9), X8
 	VFMADD231PD  X0, X7, X8
 	VMOVUPD      X8, 192(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1481
+	JEQ          added2304
 	VEXTRACTF128 $0x01, Y0, X8
 	VMOVSD       208(R9), X9
 	VFMADD231SD  X8, X7, X9
 	VMOVSD       X9, 208(R9)
-	JMP          added1481
+	JMP          added2304
 
-single1480:
+single2303:
 	VMOVSD      192(R9), X9
 	VFMADD231SD X8, X7, X9
 	VMOVSD      X9, 192(R9)
 
-added1481:
+added2304:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1477
+	JGE  row2300
 
-rows1478:
-	JMP done1437
+rows2301:
+	JMP done2260
 
-wider1476:
+wider2299:
 	SUBQ       $0x0000001c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -25215,9 +33984,9 @@ wider1476:
 	VMASKMOVPD 224(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1484
+	JLT        rows2307
 
-row1483:
+row2306:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y1, Y8, Y9
@@ -25241,41 +34010,41 @@ row1483:
 	VFMADD231PD  Y7, Y8, Y9
 	VMOVUPD      Y9, 192(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1485
+	JLT          partial2308
 	VMOVUPD      224(R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
 	VMOVUPD      Y9, 224(R9)
-	JMP          added1487
+	JMP          added2310
 
-partial1485:
+partial2308:
 	VMOVAPD      X0, X9
 	CMPQ         R10, $0x02
-	JLT          single1486
+	JLT          single2309
 	VMOVUPD      224(R9), X9
 	VFMADD231PD  X0, X8, X9
 	VMOVUPD      X9, 224(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1487
+	JEQ          added2310
 	VEXTRACTF128 $0x01, Y0, X9
 	VMOVSD       240(R9), X10
 	VFMADD231SD  X9, X8, X10
 	VMOVSD       X10, 240(R9)
-	JMP          added1487
+	JMP          added2310
 
-single1486:
+single2309:
 	VMOVSD      224(R9), X10
 	VFMADD231SD X9, X8, X10
 	VMOVSD      X10, 224(R9)
 
-added1487:
+added2310:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1483
+	JGE  row2306
 
-rows1484:
-done1437:
+rows2307:
+done2260:
 	VZEROUPPER
 	RET
 
@@ -25294,9 +34063,9 @@ TEXT ·pairProduct256(SB), $0-104
 	XORQ   R9, R9
 	MOVQ   DI, R12
 	CMPQ   R12, $0x00000010
-	JLT    rest1489
+	JLT    rest2312
 
-panel1488:
+panel2311:
 	MOVQ    DX, DI
 	LEAQ    (CX)(R9*1), R10
 	LEAQ    (AX)(R9*1), R11
@@ -25310,9 +34079,9 @@ panel1488:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, R13
 	CMPQ    R13, $0x00000002
-	JLT     rows1492
+	JLT     rows2315
 
-row1491:
+row2314:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -25352,13 +34121,13 @@ row1491:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, R13
 	CMPQ         R13, $0x00000002
-	JGE          row1491
+	JGE          row2314
 
-rows1492:
+rows2315:
 	CMPQ R13, $0x00000001
-	JLT  rows1494
+	JLT  rows2317
 
-row1493:
+row2316:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -25381,9 +34150,9 @@ row1493:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row1493
+	JGE          row2316
 
-rows1494:
+rows2317:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
@@ -25391,13 +34160,13 @@ rows1494:
 	ADDQ   $0x00000080, R9
 	SUBQ   $0x00000010, R12
 	CMPQ   R12, $0x00000010
-	JGE    panel1488
+	JGE    panel2311
 
-rest1489:
+rest2312:
 	TESTQ      R12, R12
-	JZ         done1490
+	JZ         done2313
 	CMPQ       R12, $0x00000004
-	JGT        wider1495
+	JGT        wider2318
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
 	NEGQ       R10
@@ -25410,31 +34179,31 @@ rest1489:
 	VXORPD     Y4, Y4, Y4
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1497
+	JLT        rows2320
 
-row1496:
+row2319:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1498
+	JLT          partial2321
 	VMOVUPD      Y5, (R11)
-	JMP          stored1500
+	JMP          stored2323
 
-partial1498:
+partial2321:
 	CMPQ         R12, $0x02
-	JLT          single1499
+	JLT          single2322
 	VMOVUPD      X5, (R11)
-	JEQ          stored1500
+	JEQ          stored2323
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored1500
+	JMP          stored2323
 
-single1499:
+single2322:
 	VMOVSD X5, (R11)
 
-stored1500:
+stored2323:
 	VANDPD       Y1, Y5, Y5
 	VADDPD       Y5, Y3, Y3
 	VBROADCASTSD 8(DI), Y5
@@ -25442,23 +34211,23 @@ stored1500:
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1501
+	JLT          partial2324
 	VMOVUPD      Y5, (R11)(R8*1)
-	JMP          stored1503
+	JMP          stored2326
 
-partial1501:
+partial2324:
 	CMPQ         R12, $0x02
-	JLT          single1502
+	JLT          single2325
 	VMOVUPD      X5, (R11)(R8*1)
-	JEQ          stored1503
+	JEQ          stored2326
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)(R8*1)
-	JMP          stored1503
+	JMP          stored2326
 
-single1502:
+single2325:
 	VMOVSD X5, (R11)(R8*1)
 
-stored1503:
+stored2326:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y4, Y4
 	ADDQ   $0x00000010, DI
@@ -25466,35 +34235,35 @@ stored1503:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1496
+	JGE    row2319
 
-rows1497:
+rows2320:
 	CMPQ AX, $0x00000001
-	JLT  rows1505
+	JLT  rows2328
 
-row1504:
+row2327:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1506
+	JLT          partial2329
 	VMOVUPD      Y5, (R11)
-	JMP          stored1508
+	JMP          stored2331
 
-partial1506:
+partial2329:
 	CMPQ         R12, $0x02
-	JLT          single1507
+	JLT          single2330
 	VMOVUPD      X5, (R11)
-	JEQ          stored1508
+	JEQ          stored2331
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored1508
+	JMP          stored2331
 
-single1507:
+single2330:
 	VMOVSD X5, (R11)
 
-stored1508:
+stored2331:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y3, Y3
 	ADDQ   $0x00000008, DI
@@ -25502,16 +34271,16 @@ stored1508:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1504
+	JGE    row2327
 
-rows1505:
+rows2328:
 	VADDPD Y3, Y0, Y0
 	VADDPD Y4, Y0, Y0
-	JMP    done1490
+	JMP    done2313
 
-wider1495:
+wider2318:
 	CMPQ       R12, $0x00000008
-	JGT        wider1509
+	JGT        wider2332
 	SUBQ       $0x00000004, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -25526,9 +34295,9 @@ wider1495:
 	VXORPD     Y5, Y5, Y5
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1511
+	JLT        rows2334
 
-row1510:
+row2333:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -25538,23 +34307,23 @@ row1510:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1512
+	JLT          partial2335
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored1514
+	JMP          stored2337
 
-partial1512:
+partial2335:
 	CMPQ         R12, $0x02
-	JLT          single1513
+	JLT          single2336
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored1514
+	JEQ          stored2337
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored1514
+	JMP          stored2337
 
-single1513:
+single2336:
 	VMOVSD X6, 32(R11)
 
-stored1514:
+stored2337:
 	VANDPD       Y1, Y6, Y6
 	VADDPD       Y6, Y5, Y5
 	VBROADCASTSD 8(DI), Y6
@@ -25566,23 +34335,23 @@ stored1514:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1515
+	JLT          partial2338
 	VMOVUPD      Y6, 32(R11)(R8*1)
-	JMP          stored1517
+	JMP          stored2340
 
-partial1515:
+partial2338:
 	CMPQ         R12, $0x02
-	JLT          single1516
+	JLT          single2339
 	VMOVUPD      X6, 32(R11)(R8*1)
-	JEQ          stored1517
+	JEQ          stored2340
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)(R8*1)
-	JMP          stored1517
+	JMP          stored2340
 
-single1516:
+single2339:
 	VMOVSD X6, 32(R11)(R8*1)
 
-stored1517:
+stored2340:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000010, DI
@@ -25590,13 +34359,13 @@ stored1517:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1510
+	JGE    row2333
 
-rows1511:
+rows2334:
 	CMPQ AX, $0x00000001
-	JLT  rows1519
+	JLT  rows2342
 
-row1518:
+row2341:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -25606,23 +34375,23 @@ row1518:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1520
+	JLT          partial2343
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored1522
+	JMP          stored2345
 
-partial1520:
+partial2343:
 	CMPQ         R12, $0x02
-	JLT          single1521
+	JLT          single2344
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored1522
+	JEQ          stored2345
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored1522
+	JMP          stored2345
 
-single1521:
+single2344:
 	VMOVSD X6, 32(R11)
 
-stored1522:
+stored2345:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000008, DI
@@ -25630,16 +34399,16 @@ stored1522:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1518
+	JGE    row2341
 
-rows1519:
+rows2342:
 	VADDPD Y4, Y0, Y0
 	VADDPD Y5, Y0, Y0
-	JMP    done1490
+	JMP    done2313
 
-wider1509:
+wider2332:
 	CMPQ       R12, $0x0000000c
-	JGT        wider1523
+	JGT        wider2346
 	SUBQ       $0x00000008, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -25656,9 +34425,9 @@ wider1509:
 	VXORPD     Y7, Y7, Y7
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1525
+	JLT        rows2348
 
-row1524:
+row2347:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -25672,23 +34441,23 @@ row1524:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1526
+	JLT          partial2349
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored1528
+	JMP          stored2351
 
-partial1526:
+partial2349:
 	CMPQ         R12, $0x02
-	JLT          single1527
+	JLT          single2350
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored1528
+	JEQ          stored2351
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored1528
+	JMP          stored2351
 
-single1527:
+single2350:
 	VMOVSD X8, 64(R11)
 
-stored1528:
+stored2351:
 	VANDPD       Y1, Y8, Y8
 	VADDPD       Y8, Y7, Y7
 	VBROADCASTSD 8(DI), Y8
@@ -25704,23 +34473,23 @@ stored1528:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1529
+	JLT          partial2352
 	VMOVUPD      Y8, 64(R11)(R8*1)
-	JMP          stored1531
+	JMP          stored2354
 
-partial1529:
+partial2352:
 	CMPQ         R12, $0x02
-	JLT          single1530
+	JLT          single2353
 	VMOVUPD      X8, 64(R11)(R8*1)
-	JEQ          stored1531
+	JEQ          stored2354
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)(R8*1)
-	JMP          stored1531
+	JMP          stored2354
 
-single1530:
+single2353:
 	VMOVSD X8, 64(R11)(R8*1)
 
-stored1531:
+stored2354:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000010, DI
@@ -25728,13 +34497,13 @@ stored1531:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1524
+	JGE    row2347
 
-rows1525:
+rows2348:
 	CMPQ AX, $0x00000001
-	JLT  rows1533
+	JLT  rows2356
 
-row1532:
+row2355:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -25748,23 +34517,23 @@ row1532:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1534
+	JLT          partial2357
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored1536
+	JMP          stored2359
 
-partial1534:
+partial2357:
 	CMPQ         R12, $0x02
-	JLT          single1535
+	JLT          single2358
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored1536
+	JEQ          stored2359
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored1536
+	JMP          stored2359
 
-single1535:
+single2358:
 	VMOVSD X8, 64(R11)
 
-stored1536:
+stored2359:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000008, DI
@@ -25772,15 +34541,15 @@ stored1536:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1532
+	JGE    row2355
 
-rows1533:
+rows2356:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
-	JMP    done1490
+	JMP    done2313
 
-wider1523:
+wider2346:
 	SUBQ       $0x0000000c, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -25799,9 +34568,9 @@ wider1523:
 	VXORPD     Y9, Y9, Y9
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1539
+	JLT        rows2362
 
-row1538:
+row2361:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -25819,23 +34588,23 @@ row1538:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1540
+	JLT          partial2363
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored1542
+	JMP          stored2365
 
-partial1540:
+partial2363:
 	CMPQ         R12, $0x02
-	JLT          single1541
+	JLT          single2364
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored1542
+	JEQ          stored2365
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored1542
+	JMP          stored2365
 
-single1541:
+single2364:
 	VMOVSD X10, 96(R11)
 
-stored1542:
+stored2365:
 	VANDPD       Y1, Y10, Y10
 	VADDPD       Y10, Y9, Y9
 	VBROADCASTSD 8(DI), Y10
@@ -25855,23 +34624,23 @@ stored1542:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1543
+	JLT          partial2366
 	VMOVUPD      Y10, 96(R11)(R8*1)
-	JMP          stored1545
+	JMP          stored2368
 
-partial1543:
+partial2366:
 	CMPQ         R12, $0x02
-	JLT          single1544
+	JLT          single2367
 	VMOVUPD      X10, 96(R11)(R8*1)
-	JEQ          stored1545
+	JEQ          stored2368
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)(R8*1)
-	JMP          stored1545
+	JMP          stored2368
 
-single1544:
+single2367:
 	VMOVSD X10, 96(R11)(R8*1)
 
-stored1545:
+stored2368:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000010, DI
@@ -25879,13 +34648,13 @@ stored1545:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1538
+	JGE    row2361
 
-rows1539:
+rows2362:
 	CMPQ AX, $0x00000001
-	JLT  rows1547
+	JLT  rows2370
 
-row1546:
+row2369:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -25903,23 +34672,23 @@ row1546:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1548
+	JLT          partial2371
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored1550
+	JMP          stored2373
 
-partial1548:
+partial2371:
 	CMPQ         R12, $0x02
-	JLT          single1549
+	JLT          single2372
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored1550
+	JEQ          stored2373
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored1550
+	JMP          stored2373
 
-single1549:
+single2372:
 	VMOVSD X10, 96(R11)
 
-stored1550:
+stored2373:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000008, DI
@@ -25927,15 +34696,15 @@ stored1550:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1546
+	JGE    row2369
 
-rows1547:
+rows2370:
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
 	VADDPD Y8, Y0, Y0
 	VADDPD Y9, Y0, Y0
 
-done1490:
+done2313:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -25958,9 +34727,9 @@ TEXT ·exponentiate256(SB), $0-73
 	XORQ    BX, BX
 	MOVQ    DX, SI
 	CMPQ    SI, $0x00000004
-	JLT     rest1552
+	JLT     rest2375
 
-whole1551:
+whole2374:
 	VMOVUPD   (CX)(BX*8), Y5
 	VCMPPD    $0x00, Y3, Y5, Y6
 	VMAXPD    Y5, Y0, Y0
@@ -25971,11 +34740,11 @@ whole1551:
 	ADDQ      $0x00000004, BX
 	SUBQ      $0x00000004, SI
 	CMPQ      SI, $0x00000004
-	JGE       whole1551
+	JGE       whole2374
 
-rest1552:
+rest2375:
 	TESTQ      SI, SI
-	JZ         done1553
+	JZ         done2376
 	LEAQ       constants<>+672(SB), DI
 	NEGQ       SI
 	VMOVUPD    (DI)(SI*8), Y5
@@ -25988,7 +34757,7 @@ rest1552:
 	VBLENDVPD  Y3, Y4, Y6, Y6
 	VMINPD     Y6, Y1, Y1
 
-done1553:
+done2376:
 	VPERM2F128   $0x01, Y0, Y0, Y3
 	VMAXPD       Y3, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y3
@@ -25999,7 +34768,7 @@ done1553:
 	VMINPD       Y3, Y1, Y1
 	VMOVMSKPD    Y2, BX
 	TESTL        BX, BX
-	JNZ          nan1555
+	JNZ          nan2378
 	VBROADCASTSD inverse+48(FP), Y2
 	VANDPD       constants<>+1968(SB), Y0, Y3
 	VCMPPD       $0x1e, constants<>+1936(SB), Y3, Y3
@@ -26010,14 +34779,14 @@ done1553:
 	VORPD        Y3, Y1, Y1
 	VMOVMSKPD    Y1, BX
 	TESTL        BX, BX
-	JNZ          unsafe1554
+	JNZ          unsafe2377
 	VMOVUPD      constants<>+2256(SB), Y1
 	VMOVUPD      constants<>+2000(SB), Y3
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000008
-	JLT          rest1557
+	JLT          rest2380
 
-whole1556:
+whole2379:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
@@ -26089,13 +34858,13 @@ whole1556:
 	ADDQ         $0x00000008, BX
 	SUBQ         $0x00000008, DX
 	CMPQ         DX, $0x00000008
-	JGE          whole1556
+	JGE          whole2379
 
-rest1557:
+rest2380:
 	CMPQ DX, $0x00000004
-	JLT  rest1559
+	JLT  rest2382
 
-whole1558:
+whole2381:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
@@ -26133,11 +34902,11 @@ whole1558:
 	ADDQ         $0x00000004, BX
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          whole1558
+	JGE          whole2381
 
-rest1559:
+rest2382:
 	TESTQ        DX, DX
-	JZ           done1560
+	JZ           done2383
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -26176,34 +34945,34 @@ rest1559:
 	VMULPD       Y5, Y4, Y4
 	VANDPD       Y2, Y4, Y4
 	CMPQ         DX, $0x04
-	JLT          partial1561
+	JLT          partial2384
 	VMOVUPD      Y4, (AX)(BX*8)
-	JMP          stored1563
+	JMP          stored2386
 
-partial1561:
+partial2384:
 	CMPQ         DX, $0x02
-	JLT          single1562
+	JLT          single2385
 	VMOVUPD      X4, (AX)(BX*8)
-	JEQ          stored1563
+	JEQ          stored2386
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(AX)(BX*8)
-	JMP          stored1563
+	JMP          stored2386
 
-single1562:
+single2385:
 	VMOVSD X4, (AX)(BX*8)
 
-stored1563:
-done1560:
+stored2386:
+done2383:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x01, AL
 	MOVB  AL, safe+72(FP)
 	VZEROUPPER
 	RET
 
-nan1555:
+nan2378:
 	VMOVUPD constants<>+1840(SB), Y0
 
-unsafe1554:
+unsafe2377:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x00, AL
 	MOVB  AL, safe+72(FP)
@@ -26225,20 +34994,20 @@ TEXT ·absorb256(SB), $0-96
 	VXORPD       Y4, Y4, Y4
 	XORQ         SI, SI
 	CMPQ         BX, $0x00000004
-	JLT          rest1565
+	JLT          rest2388
 
-whole1564:
+whole2387:
 	VMOVUPD   (AX)(SI*8), Y5
 	VMOVUPD   (CX)(SI*8), Y6
 	VUCOMISD  X4, X1
-	JBE       undamped1566
+	JBE       undamped2389
 	VCMPPD    $0x04, Y5, Y6, Y7
 	VMULPD    Y1, Y5, Y8
 	VMULPD    Y2, Y6, Y9
 	VADDPD    Y8, Y9, Y9
 	VBLENDVPD Y7, Y9, Y6, Y6
 
-undamped1566:
+undamped2389:
 	VCMPPD      $0x04, Y5, Y6, Y7
 	VSUBPD      Y5, Y6, Y5
 	VANDPD      constants<>+1968(SB), Y5, Y5
@@ -26252,11 +35021,11 @@ undamped1566:
 	ADDQ        $0x00000004, SI
 	SUBQ        $0x00000004, BX
 	CMPQ        BX, $0x00000004
-	JGE         whole1564
+	JGE         whole2387
 
-rest1565:
+rest2388:
 	TESTQ      BX, BX
-	JZ         done1567
+	JZ         done2390
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       BX, R8
 	NEGQ       R8
@@ -26264,14 +35033,14 @@ rest1565:
 	VMASKMOVPD (AX)(SI*8), Y5, Y6
 	VMASKMOVPD (CX)(SI*8), Y5, Y7
 	VUCOMISD   X4, X1
-	JBE        undamped1568
+	JBE        undamped2391
 	VCMPPD     $0x04, Y6, Y7, Y4
 	VMULPD     Y1, Y6, Y1
 	VMULPD     Y2, Y7, Y2
 	VADDPD     Y1, Y2, Y2
 	VBLENDVPD  Y4, Y2, Y7, Y7
 
-undamped1568:
+undamped2391:
 	VCMPPD    $0x04, Y6, Y7, Y1
 	VSUBPD    Y6, Y7, Y2
 	VANDPD    constants<>+1968(SB), Y2, Y2
@@ -26279,44 +35048,44 @@ undamped1568:
 	VPCMPGTQ  Y3, Y2, Y1
 	VBLENDVPD Y1, Y2, Y3, Y3
 	CMPQ      BX, $0x04
-	JLT       partial1569
+	JLT       partial2392
 	VMOVUPD   Y7, (AX)(SI*8)
-	JMP       stored1571
+	JMP       stored2394
 
-partial1569:
+partial2392:
 	CMPQ         BX, $0x02
-	JLT          single1570
+	JLT          single2393
 	VMOVUPD      X7, (AX)(SI*8)
-	JEQ          stored1571
+	JEQ          stored2394
 	VEXTRACTF128 $0x01, Y7, X1
 	VMOVSD       X1, 16(AX)(SI*8)
-	JMP          stored1571
+	JMP          stored2394
 
-single1570:
+single2393:
 	VMOVSD X7, (AX)(SI*8)
 
-stored1571:
+stored2394:
 	VMASKMOVPD  (DX)(SI*8), Y5, Y1
 	VFMADD231PD Y7, Y0, Y1
 	CMPQ        BX, $0x04
-	JLT         partial1572
+	JLT         partial2395
 	VMOVUPD     Y1, (DX)(SI*8)
-	JMP         stored1574
+	JMP         stored2397
 
-partial1572:
+partial2395:
 	CMPQ         BX, $0x02
-	JLT          single1573
+	JLT          single2396
 	VMOVUPD      X1, (DX)(SI*8)
-	JEQ          stored1574
+	JEQ          stored2397
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(DX)(SI*8)
-	JMP          stored1574
+	JMP          stored2397
 
-single1573:
+single2396:
 	VMOVSD X1, (DX)(SI*8)
 
-stored1574:
-done1567:
+stored2397:
+done2390:
 	VPERM2F128 $0x01, Y3, Y3, Y0
 	VPCMPGTQ   Y3, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y3, Y3
@@ -26345,9 +35114,9 @@ TEXT ·edgeBelief256(SB), $2112-161
 	XORQ    R11, R11
 	MOVQ    R8, R12
 	CMPQ    R12, $0x00000004
-	JLT     rest1577
+	JLT     rest2400
 
-whole1576:
+whole2399:
 	VMOVUPD   (CX)(R11*8), Y2
 	VMOVUPD   (DX)(R11*8), Y3
 	VCMPPD    $0x00, Y1, Y3, Y4
@@ -26358,11 +35127,11 @@ whole1576:
 	ADDQ      $0x00000004, R11
 	SUBQ      $0x00000004, R12
 	CMPQ      R12, $0x00000004
-	JGE       whole1576
+	JGE       whole2399
 
-rest1577:
+rest2400:
 	TESTQ      R12, R12
-	JZ         done1578
+	JZ         done2401
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y2
@@ -26375,7 +35144,7 @@ rest1577:
 	VMOVUPD    Y3, (R10)(R11*8)
 	VMAXPD     Y3, Y0, Y0
 
-done1578:
+done2401:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VMAXPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -26385,9 +35154,9 @@ done1578:
 	XORQ       CX, CX
 	MOVQ       R9, DX
 	CMPQ       DX, $0x00000004
-	JLT        rest1580
+	JLT        rest2403
 
-whole1579:
+whole2402:
 	VMOVUPD   (BX)(CX*8), Y3
 	VMOVUPD   (SI)(CX*8), Y4
 	VCMPPD    $0x00, Y2, Y4, Y5
@@ -26398,11 +35167,11 @@ whole1579:
 	ADDQ      $0x00000004, CX
 	SUBQ      $0x00000004, DX
 	CMPQ      DX, $0x00000004
-	JGE       whole1579
+	JGE       whole2402
 
-rest1580:
+rest2403:
 	TESTQ      DX, DX
-	JZ         done1581
+	JZ         done2404
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       DX
 	VMOVUPD    (R11)(DX*8), Y3
@@ -26415,14 +35184,14 @@ rest1580:
 	VMOVUPD    Y4, 1024(R10)(CX*8)
 	VMAXPD     Y4, Y1, Y1
 
-done1581:
+done2404:
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	XORQ       CX, CX
 
-vector1582:
+vector2405:
 	VMOVUPD      (R10)(CX*8), Y2
 	VCMPPD       $0x04, constants<>+1776(SB), Y2, Y3
 	VSUBPD       Y0, Y2, Y2
@@ -26462,10 +35231,10 @@ vector1582:
 	VMOVUPD      Y2, 512(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R8
-	JLT          vector1582
+	JLT          vector2405
 	XORQ         CX, CX
 
-vector1583:
+vector2406:
 	VMOVUPD      1024(R10)(CX*8), Y2
 	VCMPPD       $0x04, constants<>+1776(SB), Y2, Y3
 	VSUBPD       Y1, Y2, Y2
@@ -26505,7 +35274,7 @@ vector1583:
 	VMOVUPD      Y2, 1536(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R9
-	JLT          vector1583
+	JLT          vector2406
 	VADDPD       Y1, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y2, Y2, Y2
@@ -26514,9 +35283,9 @@ vector1583:
 	XORQ         SI, SI
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest1585
+	JLT          rest2408
 
-panel1584:
+panel2407:
 	MOVQ   R10, DX
 	LEAQ   (DI)(SI*1), BX
 	VXORPD Y3, Y3, Y3
@@ -26529,9 +35298,9 @@ panel1584:
 	VXORPD Y10, Y10, Y10
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows1588
+	JLT    rows2411
 
-row1587:
+row2410:
 	VBROADCASTSD (DX), Y11
 	VBROADCASTSD 512(DX), Y12
 	VMOVUPD      (BX), Y13
@@ -26550,9 +35319,9 @@ row1587:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1587
+	JGE          row2410
 
-rows1588:
+rows2411:
 	VFMADD231PD 1024(R10)(SI*1), Y3, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y3, Y2
@@ -26568,13 +35337,13 @@ rows1588:
 	ADDQ        $0x00000080, SI
 	SUBQ        $0x00000010, R11
 	CMPQ        R11, $0x00000010
-	JGE         panel1584
+	JGE         panel2407
 
-rest1585:
+rest2408:
 	TESTQ   R11, R11
-	JZ      done1586
+	JZ      done2409
 	CMPQ    R11, $0x00000004
-	JGT     wider1589
+	JGT     wider2412
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
 	NEGQ    BX
@@ -26585,9 +35354,9 @@ rest1585:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1591
+	JLT     rows2414
 
-row1590:
+row2413:
 	VBROADCASTSD (DX), Y6
 	VBROADCASTSD 512(DX), Y7
 	VMASKMOVPD   (BX), Y3, Y8
@@ -26597,17 +35366,17 @@ row1590:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1590
+	JGE          row2413
 
-rows1591:
+rows2414:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y5, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
-	JMP         done1586
+	JMP         done2409
 
-wider1589:
+wider2412:
 	CMPQ    R11, $0x00000008
-	JGT     wider1592
+	JGT     wider2415
 	SUBQ    $0x00000004, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -26621,9 +35390,9 @@ wider1589:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1594
+	JLT     rows2417
 
-row1593:
+row2416:
 	VBROADCASTSD (DX), Y8
 	VBROADCASTSD 512(DX), Y9
 	VMOVUPD      (BX), Y10
@@ -26636,20 +35405,20 @@ row1593:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1593
+	JGE          row2416
 
-rows1594:
+rows2417:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y6, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
 	VFMADD231PD 1056(R10)(SI*1), Y5, Y1
 	VFMADD231PD 1056(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1568(R10)(SI*1), Y5, Y2
-	JMP         done1586
+	JMP         done2409
 
-wider1592:
+wider2415:
 	CMPQ    R11, $0x0000000c
-	JGT     wider1595
+	JGT     wider2418
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -26665,9 +35434,9 @@ wider1592:
 	VXORPD  Y9, Y9, Y9
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1597
+	JLT     rows2420
 
-row1596:
+row2419:
 	VBROADCASTSD (DX), Y10
 	VBROADCASTSD 512(DX), Y11
 	VMOVUPD      (BX), Y12
@@ -26683,9 +35452,9 @@ row1596:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1596
+	JGE          row2419
 
-rows1597:
+rows2420:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -26695,9 +35464,9 @@ rows1597:
 	VFMADD231PD 1088(R10)(SI*1), Y6, Y1
 	VFMADD231PD 1088(R10)(SI*1), Y9, Y2
 	VFMADD231PD 1600(R10)(SI*1), Y6, Y2
-	JMP         done1586
+	JMP         done2409
 
-wider1595:
+wider2418:
 	SUBQ    $0x0000000c, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -26715,9 +35484,9 @@ wider1595:
 	VXORPD  Y11, Y11, Y11
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1600
+	JLT     rows2423
 
-row1599:
+row2422:
 	VBROADCASTSD (DX), Y12
 	VBROADCASTSD 512(DX), Y13
 	VMOVUPD      (BX), Y14
@@ -26736,9 +35505,9 @@ row1599:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1599
+	JGE          row2422
 
-rows1600:
+rows2423:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y8, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -26752,7 +35521,7 @@ rows1600:
 	VFMADD231PD 1120(R10)(SI*1), Y11, Y2
 	VFMADD231PD 1632(R10)(SI*1), Y7, Y2
 
-done1586:
+done2409:
 	VPERM2F128  $0x01, Y1, Y1, Y3
 	VADDPD      Y3, Y1, Y1
 	VPERMILPD   $0x05, Y1, Y3
@@ -26762,10 +35531,10 @@ done1586:
 	VPERMILPD   $0x05, Y2, Y3
 	VADDPD      Y3, Y2, Y2
 	VUCOMISD    constants<>+728(SB), X1
-	JCS         unsafe1575
+	JCS         unsafe2398
 	VMOVUPD     constants<>+1936(SB), Y3
 	VUCOMISD    X1, X3
-	JCS         unsafe1575
+	JCS         unsafe2398
 	VMOVUPD     constants<>+2000(SB), Y3
 	VDIVPD      Y1, Y3, Y3
 	VFMADD213PD Y0, Y3, Y2
@@ -26775,8 +35544,40 @@ done1586:
 	VORPD       Y4, Y2, Y2
 	VMOVMSKPD   Y2, DX
 	TESTL       DX, DX
-	JZ          quick1601
-	VMOVAPD     Y1, Y2
+	JNZ         slow2424
+	VPADDQ      constants<>+2544(SB), Y1, Y1
+	VPSRLQ      $0x34, Y1, Y2
+	VORPD       constants<>+2608(SB), Y2, Y2
+	VSUBPD      constants<>+2640(SB), Y2, Y2
+	VANDPD      constants<>+2576(SB), Y1, Y1
+	VPADDQ      constants<>+2512(SB), Y1, Y1
+	VSUBPD      constants<>+2000(SB), Y1, Y1
+	VADDPD      constants<>+2032(SB), Y1, Y4
+	VDIVPD      Y4, Y1, Y4
+	VMULPD      Y4, Y4, Y5
+	VMULPD      Y5, Y5, Y6
+	VMOVUPD     constants<>+1744(SB), Y7
+	VFMADD213PD constants<>+1680(SB), Y6, Y7
+	VFMADD213PD constants<>+1616(SB), Y6, Y7
+	VFMADD213PD constants<>+1552(SB), Y6, Y7
+	VMOVUPD     constants<>+1712(SB), Y8
+	VFMADD213PD constants<>+1648(SB), Y6, Y8
+	VFMADD213PD constants<>+1584(SB), Y6, Y8
+	VMULPD      constants<>+2064(SB), Y1, Y9
+	VMULPD      Y1, Y9, Y9
+	VMOVUPD     Y9, Y10
+	VFMADD231PD Y8, Y6, Y10
+	VFMADD231PD Y7, Y5, Y10
+	VMULPD      constants<>+2384(SB), Y2, Y6
+	VFMADD231PD Y10, Y4, Y6
+	VSUBPD      Y6, Y9, Y9
+	VSUBPD      Y1, Y9, Y9
+	VFMSUB132PD constants<>+2352(SB), Y9, Y2
+	VMOVUPD     Y2, Y1
+	JMP         done2425
+
+slow2424:
+	VMOVUPD     Y1, Y2
 	VCMPPD      $0x19, constants<>+2416(SB), Y1, Y5
 	VMULPD      constants<>+2448(SB), Y1, Y4
 	VBLENDVPD   Y5, Y4, Y1, Y1
@@ -26802,7 +35603,7 @@ done1586:
 	VFMADD213PD constants<>+1584(SB), Y7, Y9
 	VMULPD      constants<>+2064(SB), Y1, Y10
 	VMULPD      Y1, Y10, Y10
-	VMOVAPD     Y10, Y11
+	VMOVUPD     Y10, Y11
 	VFMADD231PD Y9, Y7, Y11
 	VFMADD231PD Y8, Y6, Y11
 	VMULPD      constants<>+2384(SB), Y5, Y7
@@ -26810,7 +35611,7 @@ done1586:
 	VSUBPD      Y7, Y10, Y10
 	VSUBPD      Y1, Y10, Y10
 	VFMSUB132PD constants<>+2352(SB), Y10, Y5
-	VMOVAPD     Y5, Y1
+	VMOVUPD     Y5, Y1
 	VXORPD      Y4, Y4, Y4
 	VCMPPD      $0x00, Y4, Y2, Y5
 	VBLENDVPD   Y5, constants<>+1776(SB), Y1, Y1
@@ -26818,40 +35619,8 @@ done1586:
 	VBLENDVPD   Y5, constants<>+1808(SB), Y1, Y1
 	VCMPPD      $0x19, Y4, Y2, Y5
 	VBLENDVPD   Y5, constants<>+1840(SB), Y1, Y1
-	JMP         done1602
 
-quick1601:
-	VPADDQ      constants<>+2544(SB), Y1, Y1
-	VPSRLQ      $0x34, Y1, Y2
-	VORPD       constants<>+2608(SB), Y2, Y2
-	VSUBPD      constants<>+2640(SB), Y2, Y2
-	VANDPD      constants<>+2576(SB), Y1, Y1
-	VPADDQ      constants<>+2512(SB), Y1, Y1
-	VSUBPD      constants<>+2000(SB), Y1, Y1
-	VADDPD      constants<>+2032(SB), Y1, Y4
-	VDIVPD      Y4, Y1, Y4
-	VMULPD      Y4, Y4, Y5
-	VMULPD      Y5, Y5, Y6
-	VMOVUPD     constants<>+1744(SB), Y7
-	VFMADD213PD constants<>+1680(SB), Y6, Y7
-	VFMADD213PD constants<>+1616(SB), Y6, Y7
-	VFMADD213PD constants<>+1552(SB), Y6, Y7
-	VMOVUPD     constants<>+1712(SB), Y8
-	VFMADD213PD constants<>+1648(SB), Y6, Y8
-	VFMADD213PD constants<>+1584(SB), Y6, Y8
-	VMULPD      constants<>+2064(SB), Y1, Y9
-	VMULPD      Y1, Y9, Y9
-	VMOVAPD     Y9, Y10
-	VFMADD231PD Y8, Y6, Y10
-	VFMADD231PD Y7, Y5, Y10
-	VMULPD      constants<>+2384(SB), Y2, Y6
-	VFMADD231PD Y10, Y4, Y6
-	VSUBPD      Y6, Y9, Y9
-	VSUBPD      Y1, Y9, Y9
-	VFMSUB132PD constants<>+2352(SB), Y9, Y2
-	VMOVAPD     Y2, Y1
-
-done1602:
+done2425:
 	VADDPD Y0, Y1, Y1
 	MOVSD  X1, logZ+144(FP)
 	MOVQ   R10, DX
@@ -26860,15 +35629,15 @@ done1602:
 	IMULQ  CX, SI
 	LEAQ   -32(AX)(SI*1), SI
 
-row1603:
+row2426:
 	VBROADCASTSD (DX), Y0
 	VMULPD       Y3, Y0, Y0
 	XORQ         R8, R8
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000004
-	JLT          rest1605
+	JLT          rest2428
 
-whole1604:
+whole2427:
 	VMOVUPD (DI)(R8*8), Y1
 	VMULPD  1024(R10)(R8*8), Y1, Y1
 	VMULPD  Y0, Y1, Y1
@@ -26876,11 +35645,11 @@ whole1604:
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, R11
 	CMPQ    R11, $0x00000004
-	JGE     whole1604
+	JGE     whole2427
 
-rest1605:
+rest2428:
 	TESTQ      R11, R11
-	JZ         done1606
+	JZ         done2429
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R11, R13
 	NEGQ       R13
@@ -26890,3004 +35659,44 @@ rest1605:
 	VMULPD     Y0, Y1, Y1
 	LEAQ       (AX)(R8*8), R8
 	CMPQ       R8, SI
-	JGT        pieces1607
+	JGT        pieces2430
 	VMOVUPD    Y1, (R8)
-	JMP        written1608
+	JMP        written2431
 
-pieces1607:
+pieces2430:
 	CMPQ    R11, $0x04
-	JLT     partial1609
+	JLT     partial2432
 	VMOVUPD Y1, (R8)
-	JMP     stored1611
+	JMP     stored2434
 
-partial1609:
+partial2432:
 	CMPQ         R11, $0x02
-	JLT          single1610
+	JLT          single2433
 	VMOVUPD      X1, (R8)
-	JEQ          stored1611
+	JEQ          stored2434
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(R8)
-	JMP          stored1611
+	JMP          stored2434
 
-single1610:
+single2433:
 	VMOVSD X1, (R8)
 
-stored1611:
-written1608:
-done1606:
+stored2434:
+written2431:
+done2429:
 	ADDQ $0x08, DX
 	ADDQ CX, DI
 	ADDQ CX, AX
 	DECQ BX
-	JNZ  row1603
+	JNZ  row2426
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe1575:
+unsafe2398:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
-	VZEROUPPER
-	RET
-
-// func multiplyMatrix256(dst []float64, f []float64, w []float64, rows int, d int, k int)
-// Requires: AVX, FMA3
-TEXT ·multiplyMatrix256(SB), $0-96
-	MOVQ k+88(FP), AX
-	SHLQ $0x03, AX
-	MOVQ d+80(FP), CX
-	SHLQ $0x03, CX
-	MOVQ k+88(FP), DX
-	XORQ R8, R8
-	MOVQ DX, R9
-	CMPQ R9, $0x00000008
-	JLT  rest1613
-
-panel1612:
-	MOVQ f_base+24(FP), DX
-	MOVQ dst_base+0(FP), DI
-	ADDQ R8, DI
-	MOVQ rows+72(FP), R10
-	CMPQ R10, $0x00000006
-	JLT  tiles1616
-
-tile1615:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
-	VXORPD Y9, Y9, Y9
-	VXORPD Y10, Y10, Y10
-	VXORPD Y11, Y11, Y11
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done1618
-
-again1617:
-	VMOVUPD      (BX), Y12
-	VMOVUPD      32(BX), Y13
-	MOVQ         DX, SI
-	VBROADCASTSD (SI), Y14
-	VFMADD231PD  Y12, Y14, Y0
-	VFMADD231PD  Y13, Y14, Y1
-	ADDQ         CX, SI
-	VBROADCASTSD (SI), Y14
-	VFMADD231PD  Y12, Y14, Y2
-	VFMADD231PD  Y13, Y14, Y3
-	ADDQ         CX, SI
-	VBROADCASTSD (SI), Y14
-	VFMADD231PD  Y12, Y14, Y4
-	VFMADD231PD  Y13, Y14, Y5
-	ADDQ         CX, SI
-	VBROADCASTSD (SI), Y14
-	VFMADD231PD  Y12, Y14, Y6
-	VFMADD231PD  Y13, Y14, Y7
-	ADDQ         CX, SI
-	VBROADCASTSD (SI), Y14
-	VFMADD231PD  Y12, Y14, Y8
-	VFMADD231PD  Y13, Y14, Y9
-	ADDQ         CX, SI
-	VBROADCASTSD (SI), Y14
-	VFMADD231PD  Y12, Y14, Y10
-	VFMADD231PD  Y13, Y14, Y11
-	ADDQ         $0x08, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again1617
-
-done1618:
-	MOVQ    CX, SI
-	IMUL3Q  $0x05, SI, SI
-	ADDQ    SI, DX
-	VMOVUPD Y0, (DI)
-	VMOVUPD Y1, 32(DI)
-	ADDQ    AX, DI
-	VMOVUPD Y2, (DI)
-	VMOVUPD Y3, 32(DI)
-	ADDQ    AX, DI
-	VMOVUPD Y4, (DI)
-	VMOVUPD Y5, 32(DI)
-	ADDQ    AX, DI
-	VMOVUPD Y6, (DI)
-	VMOVUPD Y7, 32(DI)
-	ADDQ    AX, DI
-	VMOVUPD Y8, (DI)
-	VMOVUPD Y9, 32(DI)
-	ADDQ    AX, DI
-	VMOVUPD Y10, (DI)
-	VMOVUPD Y11, 32(DI)
-	ADDQ    AX, DI
-	SUBQ    $0x00000006, R10
-	CMPQ    R10, $0x00000006
-	JGE     tile1615
-
-tiles1616:
-	CMPQ R10, $0x00000002
-	JLT  tiles1620
-
-tile1619:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done1622
-
-again1621:
-	VMOVUPD      (BX), Y4
-	VMOVUPD      32(BX), Y5
-	MOVQ         DX, SI
-	VBROADCASTSD (SI), Y6
-	VFMADD231PD  Y4, Y6, Y0
-	VFMADD231PD  Y5, Y6, Y1
-	ADDQ         CX, SI
-	VBROADCASTSD (SI), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
-	ADDQ         $0x08, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again1621
-
-done1622:
-	MOVQ    CX, SI
-	IMUL3Q  $0x01, SI, SI
-	ADDQ    SI, DX
-	VMOVUPD Y0, (DI)
-	VMOVUPD Y1, 32(DI)
-	ADDQ    AX, DI
-	VMOVUPD Y2, (DI)
-	VMOVUPD Y3, 32(DI)
-	ADDQ    AX, DI
-	SUBQ    $0x00000002, R10
-	CMPQ    R10, $0x00000002
-	JGE     tile1619
-
-tiles1620:
-	CMPQ R10, $0x00000001
-	JLT  tiles1624
-
-tile1623:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done1626
-
-again1625:
-	VMOVUPD      (BX), Y2
-	VMOVUPD      32(BX), Y3
-	MOVQ         DX, SI
-	VBROADCASTSD (SI), Y4
-	VFMADD231PD  Y2, Y4, Y0
-	VFMADD231PD  Y3, Y4, Y1
-	ADDQ         $0x08, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again1625
-
-done1626:
-	VMOVUPD Y0, (DI)
-	VMOVUPD Y1, 32(DI)
-	ADDQ    AX, DI
-	SUBQ    $0x00000001, R10
-	CMPQ    R10, $0x00000001
-	JGE     tile1623
-
-tiles1624:
-	ADDQ $0x00000040, R8
-	SUBQ $0x00000008, R9
-	CMPQ R9, $0x00000008
-	JGE  panel1612
-
-rest1613:
-	TESTQ   R9, R9
-	JZ      done1614
-	CMPQ    R9, $0x00000004
-	JGT     wider1627
-	LEAQ    constants<>+672(SB), DX
-	MOVQ    R9, BX
-	NEGQ    BX
-	VMOVUPD (DX)(BX*8), Y0
-	MOVQ    f_base+24(FP), DX
-	MOVQ    dst_base+0(FP), DI
-	ADDQ    R8, DI
-	MOVQ    rows+72(FP), R10
-	CMPQ    R10, $0x00000006
-	JLT     tiles1629
-
-tile1628:
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done1631
-
-again1630:
-	VMASKMOVPD   (BX), Y0, Y7
-	MOVQ         DX, SI
-	VBROADCASTSD (SI), Y8
-	VFMADD231PD  Y7, Y8, Y1
-	ADDQ         CX, SI
-	VBROADCASTSD (SI), Y8
-	VFMADD231PD  Y7, Y8, Y2
-	ADDQ         CX, SI
-	VBROADCASTSD (SI), Y8
-	VFMADD231PD  Y7, Y8, Y3
-	ADDQ         CX, SI
-	VBROADCASTSD (SI), Y8
-	VFMADD231PD  Y7, Y8, Y4
-	ADDQ         CX, SI
-	VBROADCASTSD (SI), Y8
-	VFMADD231PD  Y7, Y8, Y5
-	ADDQ         CX, SI
-	VBROADCASTSD (SI), Y8
-	VFMADD231PD  Y7, Y8, Y6
-	ADDQ         $0x08, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again1630
-
-done1631:
-	MOVQ    CX, SI
-	IMUL3Q  $0x05, SI, SI
-	ADDQ    SI, DX
-	CMPQ    R9, $0x04
-	JLT     partial1632
-	VMOVUPD Y1, (DI)
-	JMP     stored1634
-
-partial1632:
-	CMPQ         R9, $0x02
-	JLT          single1633
-	VMOVUPD      X1, (DI)
-	JEQ          stored1634
-	VEXTRACTF128 $0x01, Y1, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored1634
-
-single1633:
-	VMOVSD X1, (DI)
-
-stored1634:
-	ADDQ    AX, DI
-	CMPQ    R9, $0x04
-	JLT     partial1635
-	VMOVUPD Y2, (DI)
-	JMP     stored1637
-
-partial1635:
-	CMPQ         R9, $0x02
-	JLT          single1636
-	VMOVUPD      X2, (DI)
-	JEQ          stored1637
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored1637
-
-single1636:
-	VMOVSD X2, (DI)
-
-stored1637:
-	ADDQ    AX, DI
-	CMPQ    R9, $0x04
-	JLT     partial1638
-	VMOVUPD Y3, (DI)
-	JMP     stored1640
-
-partial1638:
-	CMPQ         R9, $0x02
-	JLT          single1639
-	VMOVUPD      X3, (DI)
-	JEQ          stored1640
-	VEXTRACTF128 $0x01, Y3, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored1640
-
-single1639:
-	VMOVSD X3, (DI)
-
-stored1640:
-	ADDQ    AX, DI
-	CMPQ    R9, $0x04
-	JLT     partial1641
-	VMOVUPD Y4, (DI)
-	JMP     stored1643
-
-partial1641:
-	CMPQ         R9, $0x02
-	JLT          single1642
-	VMOVUPD      X4, (DI)
-	JEQ          stored1643
-	VEXTRACTF128 $0x01, Y4, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored1643
-
-single1642:
-	VMOVSD X4, (DI)
-
-stored1643:
-	ADDQ    AX, DI
-	CMPQ    R9, $0x04
-	JLT     partial1644
-	VMOVUPD Y5, (DI)
-	JMP     stored1646
-
-partial1644:
-	CMPQ         R9, $0x02
-	JLT          single1645
-	VMOVUPD      X5, (DI)
-	JEQ          stored1646
-	VEXTRACTF128 $0x01, Y5, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored1646
-
-single1645:
-	VMOVSD X5, (DI)
-
-stored1646:
-	ADDQ    AX, DI
-	CMPQ    R9, $0x04
-	JLT     partial1647
-	VMOVUPD Y6, (DI)
-	JMP     stored1649
-
-partial1647:
-	CMPQ         R9, $0x02
-	JLT          single1648
-	VMOVUPD      X6, (DI)
-	JEQ          stored1649
-	VEXTRACTF128 $0x01, Y6, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored1649
-
-single1648:
-	VMOVSD X6, (DI)
-
-stored1649:
-	ADDQ AX, DI
-	SUBQ $0x00000006, R10
-	CMPQ R10, $0x00000006
-	JGE  tile1628
-
-tiles1629:
-	CMPQ R10, $0x00000002
-	JLT  tiles1651
-
-tile1650:
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done1653
-
-again1652:
-	VMASKMOVPD   (BX), Y0, Y3
-	MOVQ         DX, SI
-	VBROADCASTSD (SI), Y4
-	VFMADD231PD  Y3, Y4, Y1
-	ADDQ         CX, SI
-	VBROADCASTSD (SI), Y4
-	VFMADD231PD  Y3, Y4, Y2
-	ADDQ         $0x08, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again1652
-
-done1653:
-	MOVQ    CX, SI
-	IMUL3Q  $0x01, SI, SI
-	ADDQ    SI, DX
-	CMPQ    R9, $0x04
-	JLT     partial1654
-	VMOVUPD Y1, (DI)
-	JMP     stored1656
-
-partial1654:
-	CMPQ         R9, $0x02
-	JLT          single1655
-	VMOVUPD      X1, (DI)
-	JEQ          stored1656
-	VEXTRACTF128 $0x01, Y1, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored1656
-
-single1655:
-	VMOVSD X1, (DI)
-
-stored1656:
-	ADDQ    AX, DI
-	CMPQ    R9, $0x04
-	JLT     partial1657
-	VMOVUPD Y2, (DI)
-	JMP     stored1659
-
-partial1657:
-	CMPQ         R9, $0x02
-	JLT          single1658
-	VMOVUPD      X2, (DI)
-	JEQ          stored1659
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored1659
-
-single1658:
-	VMOVSD X2, (DI)
-
-stored1659:
-	ADDQ AX, DI
-	SUBQ $0x00000002, R10
-	CMPQ R10, $0x00000002
-	JGE  tile1650
-
-tiles1651:
-	CMPQ R10, $0x00000001
-	JLT  tiles1661
-
-tile1660:
-	VXORPD Y1, Y1, Y1
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), CX
-	TESTQ  CX, CX
-	JLE    done1663
-
-again1662:
-	VMASKMOVPD   (BX), Y0, Y2
-	MOVQ         DX, SI
-	VBROADCASTSD (SI), Y3
-	VFMADD231PD  Y2, Y3, Y1
-	ADDQ         $0x08, DX
-	ADDQ         AX, BX
-	DECQ         CX
-	JNZ          again1662
-
-done1663:
-	CMPQ    R9, $0x04
-	JLT     partial1664
-	VMOVUPD Y1, (DI)
-	JMP     stored1666
-
-partial1664:
-	CMPQ         R9, $0x02
-	JLT          single1665
-	VMOVUPD      X1, (DI)
-	JEQ          stored1666
-	VEXTRACTF128 $0x01, Y1, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored1666
-
-single1665:
-	VMOVSD X1, (DI)
-
-stored1666:
-	ADDQ AX, DI
-	SUBQ $0x00000001, R10
-	CMPQ R10, $0x00000001
-	JGE  tile1660
-
-tiles1661:
-	JMP done1614
-
-wider1627:
-	SUBQ    $0x00000004, R9
-	LEAQ    constants<>+672(SB), DX
-	MOVQ    R9, BX
-	NEGQ    BX
-	VMOVUPD (DX)(BX*8), Y0
-	MOVQ    f_base+24(FP), DX
-	MOVQ    dst_base+0(FP), DI
-	ADDQ    R8, DI
-	MOVQ    rows+72(FP), R10
-	CMPQ    R10, $0x00000006
-	JLT     tiles1669
-
-tile1668:
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
-	VXORPD Y9, Y9, Y9
-	VXORPD Y10, Y10, Y10
-	VXORPD Y11, Y11, Y11
-	VXORPD Y12, Y12, Y12
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done1671
-
-again1670:
-	VMOVUPD      (BX), Y13
-	VMASKMOVPD   32(BX), Y0, Y14
-	MOVQ         DX, SI
-	VBROADCASTSD (SI), Y15
-	VFMADD231PD  Y13, Y15, Y1
-	VFMADD231PD  Y14, Y15, Y2
-	ADDQ         CX, SI
-	VBROADCASTSD (SI), Y15
-	VFMADD231PD  Y13, Y15, Y3
-	VFMADD231PD  Y14, Y15, Y4
-	ADDQ         CX, SI
-	VBROADCASTSD (SI), Y15
-	VFMADD231PD  Y13, Y15, Y5
-	VFMADD231PD  Y14, Y15, Y6
-	ADDQ         CX, SI
-	VBROADCASTSD (SI), Y15
-	VFMADD231PD  Y13, Y15, Y7
-	VFMADD231PD  Y14, Y15, Y8
-	ADDQ         CX, SI
-	VBROADCASTSD (SI), Y15
-	VFMADD231PD  Y13, Y15, Y9
-	VFMADD231PD  Y14, Y15, Y10
-	ADDQ         CX, SI
-	VBROADCASTSD (SI), Y15
-	VFMADD231PD  Y13, Y15, Y11
-	VFMADD231PD  Y14, Y15, Y12
-	ADDQ         $0x08, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again1670
-
-done1671:
-	MOVQ    CX, SI
-	IMUL3Q  $0x05, SI, SI
-	ADDQ    SI, DX
-	VMOVUPD Y1, (DI)
-	CMPQ    R9, $0x04
-	JLT     partial1672
-	VMOVUPD Y2, 32(DI)
-	JMP     stored1674
-
-partial1672:
-	CMPQ         R9, $0x02
-	JLT          single1673
-	VMOVUPD      X2, 32(DI)
-	JEQ          stored1674
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored1674
-
-single1673:
-	VMOVSD X2, 32(DI)
-
-stored1674:
-	ADDQ    AX, DI
-	VMOVUPD Y3, (DI)
-	CMPQ    R9, $0x04
-	JLT     partial1675
-	VMOVUPD Y4, 32(DI)
-	JMP     stored1677
-
-partial1675:
-	CMPQ         R9, $0x02
-	JLT          single1676
-	VMOVUPD      X4, 32(DI)
-	JEQ          stored1677
-	VEXTRACTF128 $0x01, Y4, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored1677
-
-single1676:
-	VMOVSD X4, 32(DI)
-
-stored1677:
-	ADDQ    AX, DI
-	VMOVUPD Y5, (DI)
-	CMPQ    R9, $0x04
-	JLT     partial1678
-	VMOVUPD Y6, 32(DI)
-	JMP     stored1680
-
-partial1678:
-	CMPQ         R9, $0x02
-	JLT          single1679
-	VMOVUPD      X6, 32(DI)
-	JEQ          stored1680
-	VEXTRACTF128 $0x01, Y6, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored1680
-
-single1679:
-	VMOVSD X6, 32(DI)
-
-stored1680:
-	ADDQ    AX, DI
-	VMOVUPD Y7, (DI)
-	CMPQ    R9, $0x04
-	JLT     partial1681
-	VMOVUPD Y8, 32(DI)
-	JMP     stored1683
-
-partial1681:
-	CMPQ         R9, $0x02
-	JLT          single1682
-	VMOVUPD      X8, 32(DI)
-	JEQ          stored1683
-	VEXTRACTF128 $0x01, Y8, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored1683
-
-single1682:
-	VMOVSD X8, 32(DI)
-
-stored1683:
-	ADDQ    AX, DI
-	VMOVUPD Y9, (DI)
-	CMPQ    R9, $0x04
-	JLT     partial1684
-	VMOVUPD Y10, 32(DI)
-	JMP     stored1686
-
-partial1684:
-	CMPQ         R9, $0x02
-	JLT          single1685
-	VMOVUPD      X10, 32(DI)
-	JEQ          stored1686
-	VEXTRACTF128 $0x01, Y10, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored1686
-
-single1685:
-	VMOVSD X10, 32(DI)
-
-stored1686:
-	ADDQ    AX, DI
-	VMOVUPD Y11, (DI)
-	CMPQ    R9, $0x04
-	JLT     partial1687
-	VMOVUPD Y12, 32(DI)
-	JMP     stored1689
-
-partial1687:
-	CMPQ         R9, $0x02
-	JLT          single1688
-	VMOVUPD      X12, 32(DI)
-	JEQ          stored1689
-	VEXTRACTF128 $0x01, Y12, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored1689
-
-single1688:
-	VMOVSD X12, 32(DI)
-
-stored1689:
-	ADDQ AX, DI
-	SUBQ $0x00000006, R10
-	CMPQ R10, $0x00000006
-	JGE  tile1668
-
-tiles1669:
-	CMPQ R10, $0x00000002
-	JLT  tiles1691
-
-tile1690:
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done1693
-
-again1692:
-	VMOVUPD      (BX), Y5
-	VMASKMOVPD   32(BX), Y0, Y6
-	MOVQ         DX, SI
-	VBROADCASTSD (SI), Y7
-	VFMADD231PD  Y5, Y7, Y1
-	VFMADD231PD  Y6, Y7, Y2
-	ADDQ         CX, SI
-	VBROADCASTSD (SI), Y7
-	VFMADD231PD  Y5, Y7, Y3
-	VFMADD231PD  Y6, Y7, Y4
-	ADDQ         $0x08, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again1692
-
-done1693:
-	MOVQ    CX, SI
-	IMUL3Q  $0x01, SI, SI
-	ADDQ    SI, DX
-	VMOVUPD Y1, (DI)
-	CMPQ    R9, $0x04
-	JLT     partial1694
-	VMOVUPD Y2, 32(DI)
-	JMP     stored1696
-
-partial1694:
-	CMPQ         R9, $0x02
-	JLT          single1695
-	VMOVUPD      X2, 32(DI)
-	JEQ          stored1696
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored1696
-
-single1695:
-	VMOVSD X2, 32(DI)
-
-stored1696:
-	ADDQ    AX, DI
-	VMOVUPD Y3, (DI)
-	CMPQ    R9, $0x04
-	JLT     partial1697
-	VMOVUPD Y4, 32(DI)
-	JMP     stored1699
-
-partial1697:
-	CMPQ         R9, $0x02
-	JLT          single1698
-	VMOVUPD      X4, 32(DI)
-	JEQ          stored1699
-	VEXTRACTF128 $0x01, Y4, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored1699
-
-single1698:
-	VMOVSD X4, 32(DI)
-
-stored1699:
-	ADDQ AX, DI
-	SUBQ $0x00000002, R10
-	CMPQ R10, $0x00000002
-	JGE  tile1690
-
-tiles1691:
-	CMPQ R10, $0x00000001
-	JLT  tiles1701
-
-tile1700:
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), CX
-	TESTQ  CX, CX
-	JLE    done1703
-
-again1702:
-	VMOVUPD      (BX), Y3
-	VMASKMOVPD   32(BX), Y0, Y4
-	MOVQ         DX, SI
-	VBROADCASTSD (SI), Y5
-	VFMADD231PD  Y3, Y5, Y1
-	VFMADD231PD  Y4, Y5, Y2
-	ADDQ         $0x08, DX
-	ADDQ         AX, BX
-	DECQ         CX
-	JNZ          again1702
-
-done1703:
-	VMOVUPD Y1, (DI)
-	CMPQ    R9, $0x04
-	JLT     partial1704
-	VMOVUPD Y2, 32(DI)
-	JMP     stored1706
-
-partial1704:
-	CMPQ         R9, $0x02
-	JLT          single1705
-	VMOVUPD      X2, 32(DI)
-	JEQ          stored1706
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored1706
-
-single1705:
-	VMOVSD X2, 32(DI)
-
-stored1706:
-	ADDQ AX, DI
-	SUBQ $0x00000001, R10
-	CMPQ R10, $0x00000001
-	JGE  tile1700
-
-tiles1701:
-done1614:
-	VZEROUPPER
-	RET
-
-// func scatterMatrix256(w []float64, f []float64, t []float64, rows int, d int, k int)
-// Requires: AVX, FMA3
-TEXT ·scatterMatrix256(SB), $0-96
-	MOVQ k+88(FP), AX
-	SHLQ $0x03, AX
-	MOVQ d+80(FP), CX
-	SHLQ $0x03, CX
-	MOVQ k+88(FP), DX
-	XORQ R8, R8
-	MOVQ DX, R9
-	CMPQ R9, $0x00000008
-	JLT  rest1708
-
-panel1707:
-	MOVQ f_base+24(FP), DX
-	MOVQ w_base+0(FP), DI
-	ADDQ R8, DI
-	MOVQ d+80(FP), R10
-	CMPQ R10, $0x00000005
-	JLT  tiles1711
-
-tile1710:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
-	VXORPD Y9, Y9, Y9
-	MOVQ   t_base+48(FP), SI
-	ADDQ   R8, SI
-	MOVQ   DX, BX
-	MOVQ   rows+72(FP), R11
-	TESTQ  R11, R11
-	JLE    done1713
-
-again1712:
-	VMOVUPD      (SI), Y10
-	VMOVUPD      32(SI), Y11
-	VBROADCASTSD (BX), Y12
-	VFMADD231PD  Y10, Y12, Y0
-	VFMADD231PD  Y11, Y12, Y1
-	VBROADCASTSD 8(BX), Y12
-	VFMADD231PD  Y10, Y12, Y2
-	VFMADD231PD  Y11, Y12, Y3
-	VBROADCASTSD 16(BX), Y12
-	VFMADD231PD  Y10, Y12, Y4
-	VFMADD231PD  Y11, Y12, Y5
-	VBROADCASTSD 24(BX), Y12
-	VFMADD231PD  Y10, Y12, Y6
-	VFMADD231PD  Y11, Y12, Y7
-	VBROADCASTSD 32(BX), Y12
-	VFMADD231PD  Y10, Y12, Y8
-	VFMADD231PD  Y11, Y12, Y9
-	ADDQ         CX, BX
-	ADDQ         AX, SI
-	DECQ         R11
-	JNZ          again1712
-
-done1713:
-	VMOVUPD (DI), Y10
-	VADDPD  Y10, Y0, Y0
-	VMOVUPD Y0, (DI)
-	VMOVUPD 32(DI), Y0
-	VADDPD  Y0, Y1, Y1
-	VMOVUPD Y1, 32(DI)
-	ADDQ    AX, DI
-	VMOVUPD (DI), Y0
-	VADDPD  Y0, Y2, Y2
-	VMOVUPD Y2, (DI)
-	VMOVUPD 32(DI), Y0
-	VADDPD  Y0, Y3, Y3
-	VMOVUPD Y3, 32(DI)
-	ADDQ    AX, DI
-	VMOVUPD (DI), Y0
-	VADDPD  Y0, Y4, Y4
-	VMOVUPD Y4, (DI)
-	VMOVUPD 32(DI), Y0
-	VADDPD  Y0, Y5, Y5
-	VMOVUPD Y5, 32(DI)
-	ADDQ    AX, DI
-	VMOVUPD (DI), Y0
-	VADDPD  Y0, Y6, Y6
-	VMOVUPD Y6, (DI)
-	VMOVUPD 32(DI), Y0
-	VADDPD  Y0, Y7, Y7
-	VMOVUPD Y7, 32(DI)
-	ADDQ    AX, DI
-	VMOVUPD (DI), Y0
-	VADDPD  Y0, Y8, Y8
-	VMOVUPD Y8, (DI)
-	VMOVUPD 32(DI), Y0
-	VADDPD  Y0, Y9, Y9
-	VMOVUPD Y9, 32(DI)
-	ADDQ    AX, DI
-	ADDQ    $0x00000028, DX
-	SUBQ    $0x00000005, R10
-	CMPQ    R10, $0x00000005
-	JGE     tile1710
-
-tiles1711:
-	CMPQ R10, $0x00000002
-	JLT  tiles1715
-
-tile1714:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	MOVQ   t_base+48(FP), SI
-	ADDQ   R8, SI
-	MOVQ   DX, BX
-	MOVQ   rows+72(FP), R11
-	TESTQ  R11, R11
-	JLE    done1717
-
-again1716:
-	VMOVUPD      (SI), Y4
-	VMOVUPD      32(SI), Y5
-	VBROADCASTSD (BX), Y6
-	VFMADD231PD  Y4, Y6, Y0
-	VFMADD231PD  Y5, Y6, Y1
-	VBROADCASTSD 8(BX), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
-	ADDQ         CX, BX
-	ADDQ         AX, SI
-	DECQ         R11
-	JNZ          again1716
-
-done1717:
-	VMOVUPD (DI), Y4
-	VADDPD  Y4, Y0, Y0
-	VMOVUPD Y0, (DI)
-	VMOVUPD 32(DI), Y0
-	VADDPD  Y0, Y1, Y1
-	VMOVUPD Y1, 32(DI)
-	ADDQ    AX, DI
-	VMOVUPD (DI), Y0
-	VADDPD  Y0, Y2, Y2
-	VMOVUPD Y2, (DI)
-	VMOVUPD 32(DI), Y0
-	VADDPD  Y0, Y3, Y3
-	VMOVUPD Y3, 32(DI)
-	ADDQ    AX, DI
-	ADDQ    $0x00000010, DX
-	SUBQ    $0x00000002, R10
-	CMPQ    R10, $0x00000002
-	JGE     tile1714
-
-tiles1715:
-	CMPQ R10, $0x00000001
-	JLT  tiles1719
-
-tile1718:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	MOVQ   t_base+48(FP), SI
-	ADDQ   R8, SI
-	MOVQ   DX, BX
-	MOVQ   rows+72(FP), R11
-	TESTQ  R11, R11
-	JLE    done1721
-
-again1720:
-	VMOVUPD      (SI), Y2
-	VMOVUPD      32(SI), Y3
-	VBROADCASTSD (BX), Y4
-	VFMADD231PD  Y2, Y4, Y0
-	VFMADD231PD  Y3, Y4, Y1
-	ADDQ         CX, BX
-	ADDQ         AX, SI
-	DECQ         R11
-	JNZ          again1720
-
-done1721:
-	VMOVUPD (DI), Y2
-	VADDPD  Y2, Y0, Y0
-	VMOVUPD Y0, (DI)
-	VMOVUPD 32(DI), Y0
-	VADDPD  Y0, Y1, Y1
-	VMOVUPD Y1, 32(DI)
-	ADDQ    AX, DI
-	ADDQ    $0x00000008, DX
-	SUBQ    $0x00000001, R10
-	CMPQ    R10, $0x00000001
-	JGE     tile1718
-
-tiles1719:
-	ADDQ $0x00000040, R8
-	SUBQ $0x00000008, R9
-	CMPQ R9, $0x00000008
-	JGE  panel1707
-
-rest1708:
-	TESTQ   R9, R9
-	JZ      done1709
-	CMPQ    R9, $0x00000004
-	JGT     wider1722
-	LEAQ    constants<>+672(SB), DX
-	MOVQ    R9, BX
-	NEGQ    BX
-	VMOVUPD (DX)(BX*8), Y0
-	MOVQ    f_base+24(FP), DX
-	MOVQ    w_base+0(FP), DI
-	ADDQ    R8, DI
-	MOVQ    d+80(FP), R10
-	CMPQ    R10, $0x00000005
-	JLT     tiles1724
-
-tile1723:
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	MOVQ   t_base+48(FP), SI
-	ADDQ   R8, SI
-	MOVQ   DX, BX
-	MOVQ   rows+72(FP), R11
-	TESTQ  R11, R11
-	JLE    done1726
-
-again1725:
-	VMASKMOVPD   (SI), Y0, Y6
-	VBROADCASTSD (BX), Y7
-	VFMADD231PD  Y6, Y7, Y1
-	VBROADCASTSD 8(BX), Y7
-	VFMADD231PD  Y6, Y7, Y2
-	VBROADCASTSD 16(BX), Y7
-	VFMADD231PD  Y6, Y7, Y3
-	VBROADCASTSD 24(BX), Y7
-	VFMADD231PD  Y6, Y7, Y4
-	VBROADCASTSD 32(BX), Y7
-	VFMADD231PD  Y6, Y7, Y5
-	ADDQ         CX, BX
-	ADDQ         AX, SI
-	DECQ         R11
-	JNZ          again1725
-
-done1726:
-	VMASKMOVPD (DI), Y0, Y6
-	VADDPD     Y6, Y1, Y1
-	CMPQ       R9, $0x04
-	JLT        partial1727
-	VMOVUPD    Y1, (DI)
-	JMP        stored1729
-
-partial1727:
-	CMPQ         R9, $0x02
-	JLT          single1728
-	VMOVUPD      X1, (DI)
-	JEQ          stored1729
-	VEXTRACTF128 $0x01, Y1, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored1729
-
-single1728:
-	VMOVSD X1, (DI)
-
-stored1729:
-	ADDQ       AX, DI
-	VMASKMOVPD (DI), Y0, Y1
-	VADDPD     Y1, Y2, Y2
-	CMPQ       R9, $0x04
-	JLT        partial1730
-	VMOVUPD    Y2, (DI)
-	JMP        stored1732
-
-partial1730:
-	CMPQ         R9, $0x02
-	JLT          single1731
-	VMOVUPD      X2, (DI)
-	JEQ          stored1732
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored1732
-
-single1731:
-	VMOVSD X2, (DI)
-
-stored1732:
-	ADDQ       AX, DI
-	VMASKMOVPD (DI), Y0, Y1
-	VADDPD     Y1, Y3, Y3
-	CMPQ       R9, $0x04
-	JLT        partial1733
-	VMOVUPD    Y3, (DI)
-	JMP        stored1735
-
-partial1733:
-	CMPQ         R9, $0x02
-	JLT          single1734
-	VMOVUPD      X3, (DI)
-	JEQ          stored1735
-	VEXTRACTF128 $0x01, Y3, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored1735
-
-single1734:
-	VMOVSD X3, (DI)
-
-stored1735:
-	ADDQ       AX, DI
-	VMASKMOVPD (DI), Y0, Y1
-	VADDPD     Y1, Y4, Y4
-	CMPQ       R9, $0x04
-	JLT        partial1736
-	VMOVUPD    Y4, (DI)
-	JMP        stored1738
-
-partial1736:
-	CMPQ         R9, $0x02
-	JLT          single1737
-	VMOVUPD      X4, (DI)
-	JEQ          stored1738
-	VEXTRACTF128 $0x01, Y4, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored1738
-
-single1737:
-	VMOVSD X4, (DI)
-
-stored1738:
-	ADDQ       AX, DI
-	VMASKMOVPD (DI), Y0, Y1
-	VADDPD     Y1, Y5, Y5
-	CMPQ       R9, $0x04
-	JLT        partial1739
-	VMOVUPD    Y5, (DI)
-	JMP        stored1741
-
-partial1739:
-	CMPQ         R9, $0x02
-	JLT          single1740
-	VMOVUPD      X5, (DI)
-	JEQ          stored1741
-	VEXTRACTF128 $0x01, Y5, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored1741
-
-single1740:
-	VMOVSD X5, (DI)
-
-stored1741:
-	ADDQ AX, DI
-	ADDQ $0x00000028, DX
-	SUBQ $0x00000005, R10
-	CMPQ R10, $0x00000005
-	JGE  tile1723
-
-tiles1724:
-	CMPQ R10, $0x00000002
-	JLT  tiles1743
-
-tile1742:
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	MOVQ   t_base+48(FP), SI
-	ADDQ   R8, SI
-	MOVQ   DX, BX
-	MOVQ   rows+72(FP), R11
-	TESTQ  R11, R11
-	JLE    done1745
-
-again1744:
-	VMASKMOVPD   (SI), Y0, Y3
-	VBROADCASTSD (BX), Y4
-	VFMADD231PD  Y3, Y4, Y1
-	VBROADCASTSD 8(BX), Y4
-	VFMADD231PD  Y3, Y4, Y2
-	ADDQ         CX, BX
-	ADDQ         AX, SI
-	DECQ         R11
-	JNZ          again1744
-
-done1745:
-	VMASKMOVPD (DI), Y0, Y3
-	VADDPD     Y3, Y1, Y1
-	CMPQ       R9, $0x04
-	JLT        partial1746
-	VMOVUPD    Y1, (DI)
-	JMP        stored1748
-
-partial1746:
-	CMPQ         R9, $0x02
-	JLT          single1747
-	VMOVUPD      X1, (DI)
-	JEQ          stored1748
-	VEXTRACTF128 $0x01, Y1, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored1748
-
-single1747:
-	VMOVSD X1, (DI)
-
-stored1748:
-	ADDQ       AX, DI
-	VMASKMOVPD (DI), Y0, Y1
-	VADDPD     Y1, Y2, Y2
-	CMPQ       R9, $0x04
-	JLT        partial1749
-	VMOVUPD    Y2, (DI)
-	JMP        stored1751
-
-partial1749:
-	CMPQ         R9, $0x02
-	JLT          single1750
-	VMOVUPD      X2, (DI)
-	JEQ          stored1751
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored1751
-
-single1750:
-	VMOVSD X2, (DI)
-
-stored1751:
-	ADDQ AX, DI
-	ADDQ $0x00000010, DX
-	SUBQ $0x00000002, R10
-	CMPQ R10, $0x00000002
-	JGE  tile1742
-
-tiles1743:
-	CMPQ R10, $0x00000001
-	JLT  tiles1753
-
-tile1752:
-	VXORPD Y1, Y1, Y1
-	MOVQ   t_base+48(FP), SI
-	ADDQ   R8, SI
-	MOVQ   DX, BX
-	MOVQ   rows+72(FP), R11
-	TESTQ  R11, R11
-	JLE    done1755
-
-again1754:
-	VMASKMOVPD   (SI), Y0, Y2
-	VBROADCASTSD (BX), Y3
-	VFMADD231PD  Y2, Y3, Y1
-	ADDQ         CX, BX
-	ADDQ         AX, SI
-	DECQ         R11
-	JNZ          again1754
-
-done1755:
-	VMASKMOVPD (DI), Y0, Y2
-	VADDPD     Y2, Y1, Y1
-	CMPQ       R9, $0x04
-	JLT        partial1756
-	VMOVUPD    Y1, (DI)
-	JMP        stored1758
-
-partial1756:
-	CMPQ         R9, $0x02
-	JLT          single1757
-	VMOVUPD      X1, (DI)
-	JEQ          stored1758
-	VEXTRACTF128 $0x01, Y1, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored1758
-
-single1757:
-	VMOVSD X1, (DI)
-
-stored1758:
-	ADDQ AX, DI
-	ADDQ $0x00000008, DX
-	SUBQ $0x00000001, R10
-	CMPQ R10, $0x00000001
-	JGE  tile1752
-
-tiles1753:
-	JMP done1709
-
-wider1722:
-	SUBQ    $0x00000004, R9
-	LEAQ    constants<>+672(SB), DX
-	MOVQ    R9, BX
-	NEGQ    BX
-	VMOVUPD (DX)(BX*8), Y0
-	MOVQ    f_base+24(FP), DX
-	MOVQ    w_base+0(FP), DI
-	ADDQ    R8, DI
-	MOVQ    d+80(FP), R10
-	CMPQ    R10, $0x00000005
-	JLT     tiles1761
-
-tile1760:
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
-	VXORPD Y9, Y9, Y9
-	VXORPD Y10, Y10, Y10
-	MOVQ   t_base+48(FP), SI
-	ADDQ   R8, SI
-	MOVQ   DX, BX
-	MOVQ   rows+72(FP), R11
-	TESTQ  R11, R11
-	JLE    done1763
-
-again1762:
-	VMOVUPD      (SI), Y11
-	VMASKMOVPD   32(SI), Y0, Y12
-	VBROADCASTSD (BX), Y13
-	VFMADD231PD  Y11, Y13, Y1
-	VFMADD231PD  Y12, Y13, Y2
-	VBROADCASTSD 8(BX), Y13
-	VFMADD231PD  Y11, Y13, Y3
-	VFMADD231PD  Y12, Y13, Y4
-	VBROADCASTSD 16(BX), Y13
-	VFMADD231PD  Y11, Y13, Y5
-	VFMADD231PD  Y12, Y13, Y6
-	VBROADCASTSD 24(BX), Y13
-	VFMADD231PD  Y11, Y13, Y7
-	VFMADD231PD  Y12, Y13, Y8
-	VBROADCASTSD 32(BX), Y13
-	VFMADD231PD  Y11, Y13, Y9
-	VFMADD231PD  Y12, Y13, Y10
-	ADDQ         CX, BX
-	ADDQ         AX, SI
-	DECQ         R11
-	JNZ          again1762
-
-done1763:
-	VMOVUPD    (DI), Y11
-	VADDPD     Y11, Y1, Y1
-	VMOVUPD    Y1, (DI)
-	VMASKMOVPD 32(DI), Y0, Y1
-	VADDPD     Y1, Y2, Y2
-	CMPQ       R9, $0x04
-	JLT        partial1764
-	VMOVUPD    Y2, 32(DI)
-	JMP        stored1766
-
-partial1764:
-	CMPQ         R9, $0x02
-	JLT          single1765
-	VMOVUPD      X2, 32(DI)
-	JEQ          stored1766
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored1766
-
-single1765:
-	VMOVSD X2, 32(DI)
-
-stored1766:
-	ADDQ       AX, DI
-	VMOVUPD    (DI), Y1
-	VADDPD     Y1, Y3, Y3
-	VMOVUPD    Y3, (DI)
-	VMASKMOVPD 32(DI), Y0, Y1
-	VADDPD     Y1, Y4, Y4
-	CMPQ       R9, $0x04
-	JLT        partial1767
-	VMOVUPD    Y4, 32(DI)
-	JMP        stored1769
-
-partial1767:
-	CMPQ         R9, $0x02
-	JLT          single1768
-	VMOVUPD      X4, 32(DI)
-	JEQ          stored1769
-	VEXTRACTF128 $0x01, Y4, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored1769
-
-single1768:
-	VMOVSD X4, 32(DI)
-
-stored1769:
-	ADDQ       AX, DI
-	VMOVUPD    (DI), Y1
-	VADDPD     Y1, Y5, Y5
-	VMOVUPD    Y5, (DI)
-	VMASKMOVPD 32(DI), Y0, Y1
-	VADDPD     Y1, Y6, Y6
-	CMPQ       R9, $0x04
-	JLT        partial1770
-	VMOVUPD    Y6, 32(DI)
-	JMP        stored1772
-
-partial1770:
-	CMPQ         R9, $0x02
-	JLT          single1771
-	VMOVUPD      X6, 32(DI)
-	JEQ          stored1772
-	VEXTRACTF128 $0x01, Y6, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored1772
-
-single1771:
-	VMOVSD X6, 32(DI)
-
-stored1772:
-	ADDQ       AX, DI
-	VMOVUPD    (DI), Y1
-	VADDPD     Y1, Y7, Y7
-	VMOVUPD    Y7, (DI)
-	VMASKMOVPD 32(DI), Y0, Y1
-	VADDPD     Y1, Y8, Y8
-	CMPQ       R9, $0x04
-	JLT        partial1773
-	VMOVUPD    Y8, 32(DI)
-	JMP        stored1775
-
-partial1773:
-	CMPQ         R9, $0x02
-	JLT          single1774
-	VMOVUPD      X8, 32(DI)
-	JEQ          stored1775
-	VEXTRACTF128 $0x01, Y8, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored1775
-
-single1774:
-	VMOVSD X8, 32(DI)
-
-stored1775:
-	ADDQ       AX, DI
-	VMOVUPD    (DI), Y1
-	VADDPD     Y1, Y9, Y9
-	VMOVUPD    Y9, (DI)
-	VMASKMOVPD 32(DI), Y0, Y1
-	VADDPD     Y1, Y10, Y10
-	CMPQ       R9, $0x04
-	JLT        partial1776
-	VMOVUPD    Y10, 32(DI)
-	JMP        stored1778
-
-partial1776:
-	CMPQ         R9, $0x02
-	JLT          single1777
-	VMOVUPD      X10, 32(DI)
-	JEQ          stored1778
-	VEXTRACTF128 $0x01, Y10, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored1778
-
-single1777:
-	VMOVSD X10, 32(DI)
-
-stored1778:
-	ADDQ AX, DI
-	ADDQ $0x00000028, DX
-	SUBQ $0x00000005, R10
-	CMPQ R10, $0x00000005
-	JGE  tile1760
-
-tiles1761:
-	CMPQ R10, $0x00000002
-	JLT  tiles1780
-
-tile1779:
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	MOVQ   t_base+48(FP), SI
-	ADDQ   R8, SI
-	MOVQ   DX, BX
-	MOVQ   rows+72(FP), R11
-	TESTQ  R11, R11
-	JLE    done1782
-
-again1781:
-	VMOVUPD      (SI), Y5
-	VMASKMOVPD   32(SI), Y0, Y6
-	VBROADCASTSD (BX), Y7
-	VFMADD231PD  Y5, Y7, Y1
-	VFMADD231PD  Y6, Y7, Y2
-	VBROADCASTSD 8(BX), Y7
-	VFMADD231PD  Y5, Y7, Y3
-	VFMADD231PD  Y6, Y7, Y4
-	ADDQ         CX, BX
-	ADDQ         AX, SI
-	DECQ         R11
-	JNZ          again1781
-
-done1782:
-	VMOVUPD    (DI), Y5
-	VADDPD     Y5, Y1, Y1
-	VMOVUPD    Y1, (DI)
-	VMASKMOVPD 32(DI), Y0, Y1
-	VADDPD     Y1, Y2, Y2
-	CMPQ       R9, $0x04
-	JLT        partial1783
-	VMOVUPD    Y2, 32(DI)
-	JMP        stored1785
-
-partial1783:
-	CMPQ         R9, $0x02
-	JLT          single1784
-	VMOVUPD      X2, 32(DI)
-	JEQ          stored1785
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored1785
-
-single1784:
-	VMOVSD X2, 32(DI)
-
-stored1785:
-	ADDQ       AX, DI
-	VMOVUPD    (DI), Y1
-	VADDPD     Y1, Y3, Y3
-	VMOVUPD    Y3, (DI)
-	VMASKMOVPD 32(DI), Y0, Y1
-	VADDPD     Y1, Y4, Y4
-	CMPQ       R9, $0x04
-	JLT        partial1786
-	VMOVUPD    Y4, 32(DI)
-	JMP        stored1788
-
-partial1786:
-	CMPQ         R9, $0x02
-	JLT          single1787
-	VMOVUPD      X4, 32(DI)
-	JEQ          stored1788
-	VEXTRACTF128 $0x01, Y4, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored1788
-
-single1787:
-	VMOVSD X4, 32(DI)
-
-stored1788:
-	ADDQ AX, DI
-	ADDQ $0x00000010, DX
-	SUBQ $0x00000002, R10
-	CMPQ R10, $0x00000002
-	JGE  tile1779
-
-tiles1780:
-	CMPQ R10, $0x00000001
-	JLT  tiles1790
-
-tile1789:
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	MOVQ   t_base+48(FP), SI
-	ADDQ   R8, SI
-	MOVQ   DX, BX
-	MOVQ   rows+72(FP), R11
-	TESTQ  R11, R11
-	JLE    done1792
-
-again1791:
-	VMOVUPD      (SI), Y3
-	VMASKMOVPD   32(SI), Y0, Y4
-	VBROADCASTSD (BX), Y5
-	VFMADD231PD  Y3, Y5, Y1
-	VFMADD231PD  Y4, Y5, Y2
-	ADDQ         CX, BX
-	ADDQ         AX, SI
-	DECQ         R11
-	JNZ          again1791
-
-done1792:
-	VMOVUPD    (DI), Y3
-	VADDPD     Y3, Y1, Y1
-	VMOVUPD    Y1, (DI)
-	VMASKMOVPD 32(DI), Y0, Y1
-	VADDPD     Y1, Y2, Y2
-	CMPQ       R9, $0x04
-	JLT        partial1793
-	VMOVUPD    Y2, 32(DI)
-	JMP        stored1795
-
-partial1793:
-	CMPQ         R9, $0x02
-	JLT          single1794
-	VMOVUPD      X2, 32(DI)
-	JEQ          stored1795
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored1795
-
-single1794:
-	VMOVSD X2, 32(DI)
-
-stored1795:
-	ADDQ AX, DI
-	ADDQ $0x00000008, DX
-	SUBQ $0x00000001, R10
-	CMPQ R10, $0x00000001
-	JGE  tile1789
-
-tiles1790:
-done1709:
-	VZEROUPPER
-	RET
-
-// func cavities256(weights []float64, beliefs []float64, messages []float64, list *int, count int)
-// Requires: AVX
-TEXT ·cavities256(SB), $0-88
-	MOVQ    weights_base+0(FP), AX
-	MOVQ    beliefs_base+24(FP), CX
-	MOVQ    messages_base+48(FP), DX
-	VMOVUPD constants<>+1776(SB), Y0
-	MOVQ    list+72(FP), BX
-	MOVQ    count+80(FP), SI
-	TESTQ   SI, SI
-	JLE     done1797
-
-item1796:
-	MOVLQSX 40(BX), DI
-	LEAQ    (AX)(DI*8), DI
-	MOVQ    (BX), R8
-	LEAQ    (CX)(R8*8), R8
-	MOVQ    8(BX), R9
-	LEAQ    (DX)(R9*8), R9
-	MOVLQSX 52(BX), R10
-	XORQ    R11, R11
-	CMPQ    R10, $0x00000004
-	JLT     rest1799
-
-whole1798:
-	VMOVUPD   (R8)(R11*8), Y1
-	VMOVUPD   (R9)(R11*8), Y2
-	VCMPPD    $0x00, Y0, Y2, Y3
-	VSUBPD    Y2, Y1, Y1
-	VBLENDVPD Y3, Y0, Y1, Y1
-	VMOVUPD   Y1, (DI)(R11*8)
-	ADDQ      $0x00000004, R11
-	SUBQ      $0x00000004, R10
-	CMPQ      R10, $0x00000004
-	JGE       whole1798
-
-rest1799:
-	TESTQ      R10, R10
-	JZ         done1800
-	LEAQ       constants<>+672(SB), R12
-	NEGQ       R10
-	VMOVUPD    (R12)(R10*8), Y1
-	VMASKMOVPD (R8)(R11*8), Y1, Y2
-	VMASKMOVPD (R9)(R11*8), Y1, Y1
-	VCMPPD     $0x00, Y0, Y1, Y3
-	VSUBPD     Y1, Y2, Y2
-	VBLENDVPD  Y3, Y0, Y2, Y2
-	VMOVUPD    Y2, (DI)(R11*8)
-
-done1800:
-	ADDQ $0x00000040, BX
-	DECQ SI
-	JNZ  item1796
-
-done1797:
-	VZEROUPPER
-	RET
-
-// func products256(out []float64, weights []float64, tables []float64, list *int, count int) (left int)
-// Requires: AVX, FMA3
-TEXT ·products256(SB), $0-96
-	MOVQ  out_base+0(FP), AX
-	MOVQ  weights_base+24(FP), CX
-	MOVQ  tables_base+48(FP), DX
-	MOVQ  list+72(FP), BX
-	MOVQ  count+80(FP), SI
-	TESTQ SI, SI
-	JLE   done1803
-
-item1801:
-	MOVLQSX 44(BX), DI
-	LEAQ    (AX)(DI*8), DI
-	MOVLQSX 40(BX), R8
-	LEAQ    (CX)(R8*8), R8
-	MOVQ    24(BX), R9
-	LEAQ    (DX)(R9*8), R9
-	MOVLQSX 52(BX), R10
-	MOVLQSX 56(BX), R11
-	CMPL    60(BX), $0x00
-	JNE     backward1804
-	CMPQ    R11, $0x00000008
-	JLT     part1805
-	JG      done1803
-	SHLQ    $0x03, R11
-	VXORPD  Y0, Y0, Y0
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	MOVQ    R9, R9
-	CMPQ    R10, $0x00000002
-	JLT     rows1808
-
-row1807:
-	VBROADCASTSD (R8), Y4
-	VFMADD231PD  (R9), Y4, Y0
-	VFMADD231PD  32(R9), Y4, Y1
-	VBROADCASTSD 8(R8), Y4
-	VFMADD231PD  (R9)(R11*1), Y4, Y2
-	VFMADD231PD  32(R9)(R11*1), Y4, Y3
-	ADDQ         $0x00000010, R8
-	LEAQ         (R9)(R11*2), R9
-	SUBQ         $0x00000002, R10
-	CMPQ         R10, $0x00000002
-	JGE          row1807
-
-rows1808:
-	CMPQ R10, $0x00000001
-	JLT  rows1810
-
-row1809:
-	VBROADCASTSD (R8), Y4
-	VFMADD231PD  (R9), Y4, Y0
-	VFMADD231PD  32(R9), Y4, Y1
-	ADDQ         $0x00000008, R8
-	ADDQ         R11, R9
-	SUBQ         $0x00000001, R10
-	CMPQ         R10, $0x00000001
-	JGE          row1809
-
-rows1810:
-	VADDPD  Y2, Y0, Y0
-	VMOVUPD Y0, (DI)
-	VADDPD  Y3, Y1, Y1
-	VMOVUPD Y1, 32(DI)
-	JMP     next1802
-
-part1805:
-	MOVQ    R11, R12
-	SUBQ    $0x04, R12
-	JLE     fewer1806
-	LEAQ    constants<>+672(SB), R13
-	NEGQ    R12
-	VMOVUPD (R13)(R12*8), Y0
-	SHLQ    $0x03, R11
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	MOVQ    R9, R9
-	CMPQ    R10, $0x00000002
-	JLT     rows1812
-
-row1811:
-	VBROADCASTSD (R8), Y5
-	VFMADD231PD  (R9), Y5, Y1
-	VMASKMOVPD   32(R9), Y0, Y6
-	VFMADD231PD  Y6, Y5, Y2
-	VBROADCASTSD 8(R8), Y5
-	VFMADD231PD  (R9)(R11*1), Y5, Y3
-	VMASKMOVPD   32(R9)(R11*1), Y0, Y6
-	VFMADD231PD  Y6, Y5, Y4
-	ADDQ         $0x00000010, R8
-	LEAQ         (R9)(R11*2), R9
-	SUBQ         $0x00000002, R10
-	CMPQ         R10, $0x00000002
-	JGE          row1811
-
-rows1812:
-	CMPQ R10, $0x00000001
-	JLT  rows1814
-
-row1813:
-	VBROADCASTSD (R8), Y5
-	VFMADD231PD  (R9), Y5, Y1
-	VMASKMOVPD   32(R9), Y0, Y6
-	VFMADD231PD  Y6, Y5, Y2
-	ADDQ         $0x00000008, R8
-	ADDQ         R11, R9
-	SUBQ         $0x00000001, R10
-	CMPQ         R10, $0x00000001
-	JGE          row1813
-
-rows1814:
-	VADDPD  Y3, Y1, Y1
-	VMOVUPD Y1, (DI)
-	VADDPD  Y4, Y2, Y2
-	VMOVUPD Y2, 32(DI)
-	JMP     next1802
-
-fewer1806:
-	CMPQ   R11, $0x00000004
-	JLT    part1815
-	SHLQ   $0x03, R11
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	MOVQ   R9, R9
-	CMPQ   R10, $0x00000002
-	JLT    rows1818
-
-row1817:
-	VBROADCASTSD (R8), Y2
-	VFMADD231PD  (R9), Y2, Y0
-	VBROADCASTSD 8(R8), Y2
-	VFMADD231PD  (R9)(R11*1), Y2, Y1
-	ADDQ         $0x00000010, R8
-	LEAQ         (R9)(R11*2), R9
-	SUBQ         $0x00000002, R10
-	CMPQ         R10, $0x00000002
-	JGE          row1817
-
-rows1818:
-	CMPQ R10, $0x00000001
-	JLT  rows1820
-
-row1819:
-	VBROADCASTSD (R8), Y2
-	VFMADD231PD  (R9), Y2, Y0
-	ADDQ         $0x00000008, R8
-	ADDQ         R11, R9
-	SUBQ         $0x00000001, R10
-	CMPQ         R10, $0x00000001
-	JGE          row1819
-
-rows1820:
-	VADDPD  Y1, Y0, Y0
-	VMOVUPD Y0, (DI)
-	JMP     next1802
-
-part1815:
-	MOVQ    R11, R12
-	LEAQ    constants<>+672(SB), R13
-	NEGQ    R12
-	VMOVUPD (R13)(R12*8), Y0
-	SHLQ    $0x03, R11
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	MOVQ    R9, R9
-	CMPQ    R10, $0x00000002
-	JLT     rows1822
-
-row1821:
-	VBROADCASTSD (R8), Y3
-	VMASKMOVPD   (R9), Y0, Y4
-	VFMADD231PD  Y4, Y3, Y1
-	VBROADCASTSD 8(R8), Y3
-	VMASKMOVPD   (R9)(R11*1), Y0, Y4
-	VFMADD231PD  Y4, Y3, Y2
-	ADDQ         $0x00000010, R8
-	LEAQ         (R9)(R11*2), R9
-	SUBQ         $0x00000002, R10
-	CMPQ         R10, $0x00000002
-	JGE          row1821
-
-rows1822:
-	CMPQ R10, $0x00000001
-	JLT  rows1824
-
-row1823:
-	VBROADCASTSD (R8), Y3
-	VMASKMOVPD   (R9), Y0, Y4
-	VFMADD231PD  Y4, Y3, Y1
-	ADDQ         $0x00000008, R8
-	ADDQ         R11, R9
-	SUBQ         $0x00000001, R10
-	CMPQ         R10, $0x00000001
-	JGE          row1823
-
-rows1824:
-	VADDPD  Y2, Y1, Y1
-	VMOVUPD Y1, (DI)
-	JMP     next1802
-
-backward1804:
-	CMPQ    R10, $0x00000008
-	JLT     part1825
-	JG      done1803
-	SHLQ    $0x03, R10
-	LEAQ    (R10)(R10*2), R12
-	VMOVUPD (R8), Y0
-	VMOVUPD 32(R8), Y1
-	MOVQ    R9, R8
-	MOVQ    R11, R9
-	CMPQ    R9, $0x04
-	JLT     few1828
-
-rows1827:
-	VXORPD      Y2, Y2, Y2
-	VXORPD      Y3, Y3, Y3
-	VXORPD      Y4, Y4, Y4
-	VXORPD      Y5, Y5, Y5
-	VMULPD      (R8), Y0, Y2
-	VFMADD231PD 32(R8), Y1, Y2
-	VMULPD      (R8)(R10*1), Y0, Y3
-	VFMADD231PD 32(R8)(R10*1), Y1, Y3
-	VMULPD      (R8)(R10*2), Y0, Y4
-	VFMADD231PD 32(R8)(R10*2), Y1, Y4
-	VMULPD      (R8)(R12*1), Y0, Y5
-	VFMADD231PD 32(R8)(R12*1), Y1, Y5
-	VUNPCKHPD   Y3, Y2, Y6
-	VUNPCKLPD   Y3, Y2, Y2
-	VADDPD      Y6, Y2, Y2
-	VUNPCKHPD   Y5, Y4, Y3
-	VUNPCKLPD   Y5, Y4, Y4
-	VADDPD      Y3, Y4, Y4
-	VPERM2F128  $0x31, Y4, Y2, Y3
-	VPERM2F128  $0x20, Y4, Y2, Y2
-	VADDPD      Y3, Y2, Y2
-	VMOVUPD     Y2, (DI)
-	ADDQ        $0x20, DI
-	LEAQ        (R8)(R10*4), R8
-	SUBQ        $0x04, R9
-	CMPQ        R9, $0x04
-	JGE         rows1827
-	TESTQ       R9, R9
-	JZ          products1829
-
-few1828:
-	VXORPD      Y2, Y2, Y2
-	VXORPD      Y3, Y3, Y3
-	VXORPD      Y4, Y4, Y4
-	VXORPD      Y5, Y5, Y5
-	VMULPD      (R8), Y0, Y2
-	VFMADD231PD 32(R8), Y1, Y2
-	CMPQ        R9, $0x00000001
-	JLE         end1831
-	VMULPD      (R8)(R10*1), Y0, Y3
-	VFMADD231PD 32(R8)(R10*1), Y1, Y3
-	CMPQ        R9, $0x00000002
-	JLE         end1831
-	VMULPD      (R8)(R10*2), Y0, Y4
-	VFMADD231PD 32(R8)(R10*2), Y1, Y4
-	CMPQ        R9, $0x00000003
-	JLE         end1831
-	VMULPD      (R8)(R12*1), Y0, Y5
-	VFMADD231PD 32(R8)(R12*1), Y1, Y5
-
-end1831:
-	VUNPCKHPD  Y3, Y2, Y0
-	VUNPCKLPD  Y3, Y2, Y2
-	VADDPD     Y0, Y2, Y2
-	VUNPCKHPD  Y5, Y4, Y0
-	VUNPCKLPD  Y5, Y4, Y4
-	VADDPD     Y0, Y4, Y4
-	VPERM2F128 $0x31, Y4, Y2, Y0
-	VPERM2F128 $0x20, Y4, Y2, Y2
-	VADDPD     Y0, Y2, Y2
-	VMOVUPD    Y2, (DI)
-
-products1829:
-	JMP next1802
-
-part1825:
-	MOVQ       R10, R12
-	SUBQ       $0x04, R12
-	JLE        fewer1826
-	LEAQ       constants<>+672(SB), R13
-	NEGQ       R12
-	VMOVUPD    (R13)(R12*8), Y0
-	SHLQ       $0x03, R10
-	LEAQ       (R10)(R10*2), R12
-	VMOVUPD    (R8), Y1
-	VMASKMOVPD 32(R8), Y0, Y2
-	MOVQ       R9, R8
-	MOVQ       R11, R9
-	CMPQ       R9, $0x04
-	JLT        few1833
-
-rows1832:
-	VXORPD      Y3, Y3, Y3
-	VXORPD      Y4, Y4, Y4
-	VXORPD      Y5, Y5, Y5
-	VXORPD      Y6, Y6, Y6
-	VMULPD      (R8), Y1, Y3
-	VMASKMOVPD  32(R8), Y0, Y4
-	VFMADD231PD Y4, Y2, Y3
-	VMULPD      (R8)(R10*1), Y1, Y4
-	VMASKMOVPD  32(R8)(R10*1), Y0, Y5
-	VFMADD231PD Y5, Y2, Y4
-	VMULPD      (R8)(R10*2), Y1, Y5
-	VMASKMOVPD  32(R8)(R10*2), Y0, Y6
-	VFMADD231PD Y6, Y2, Y5
-	VMULPD      (R8)(R12*1), Y1, Y6
-	VMASKMOVPD  32(R8)(R12*1), Y0, Y7
-	VFMADD231PD Y7, Y2, Y6
-	VUNPCKHPD   Y4, Y3, Y7
-	VUNPCKLPD   Y4, Y3, Y3
-	VADDPD      Y7, Y3, Y3
-	VUNPCKHPD   Y6, Y5, Y4
-	VUNPCKLPD   Y6, Y5, Y5
-	VADDPD      Y4, Y5, Y5
-	VPERM2F128  $0x31, Y5, Y3, Y4
-	VPERM2F128  $0x20, Y5, Y3, Y3
-	VADDPD      Y4, Y3, Y3
-	VMOVUPD     Y3, (DI)
-	ADDQ        $0x20, DI
-	LEAQ        (R8)(R10*4), R8
-	SUBQ        $0x04, R9
-	CMPQ        R9, $0x04
-	JGE         rows1832
-	TESTQ       R9, R9
-	JZ          products1834
-
-few1833:
-	VXORPD      Y3, Y3, Y3
-	VXORPD      Y4, Y4, Y4
-	VXORPD      Y5, Y5, Y5
-	VXORPD      Y6, Y6, Y6
-	VMULPD      (R8), Y1, Y3
-	VMASKMOVPD  32(R8), Y0, Y7
-	VFMADD231PD Y7, Y2, Y3
-	CMPQ        R9, $0x00000001
-	JLE         end1836
-	VMULPD      (R8)(R10*1), Y1, Y4
-	VMASKMOVPD  32(R8)(R10*1), Y0, Y7
-	VFMADD231PD Y7, Y2, Y4
-	CMPQ        R9, $0x00000002
-	JLE         end1836
-	VMULPD      (R8)(R10*2), Y1, Y5
-	VMASKMOVPD  32(R8)(R10*2), Y0, Y7
-	VFMADD231PD Y7, Y2, Y5
-	CMPQ        R9, $0x00000003
-	JLE         end1836
-	VMULPD      (R8)(R12*1), Y1, Y6
-	VMASKMOVPD  32(R8)(R12*1), Y0, Y0
-	VFMADD231PD Y0, Y2, Y6
-
-end1836:
-	VUNPCKHPD  Y4, Y3, Y0
-	VUNPCKLPD  Y4, Y3, Y3
-	VADDPD     Y0, Y3, Y3
-	VUNPCKHPD  Y6, Y5, Y0
-	VUNPCKLPD  Y6, Y5, Y5
-	VADDPD     Y0, Y5, Y5
-	VPERM2F128 $0x31, Y5, Y3, Y0
-	VPERM2F128 $0x20, Y5, Y3, Y3
-	VADDPD     Y0, Y3, Y3
-	VMOVUPD    Y3, (DI)
-
-products1834:
-	JMP next1802
-
-fewer1826:
-	CMPQ    R10, $0x00000004
-	JLT     part1837
-	SHLQ    $0x03, R10
-	LEAQ    (R10)(R10*2), R12
-	VMOVUPD (R8), Y0
-	MOVQ    R9, R8
-	MOVQ    R11, R9
-	CMPQ    R9, $0x04
-	JLT     few1840
-
-rows1839:
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
-	VXORPD     Y3, Y3, Y3
-	VXORPD     Y4, Y4, Y4
-	VMULPD     (R8), Y0, Y1
-	VMULPD     (R8)(R10*1), Y0, Y2
-	VMULPD     (R8)(R10*2), Y0, Y3
-	VMULPD     (R8)(R12*1), Y0, Y4
-	VUNPCKHPD  Y2, Y1, Y5
-	VUNPCKLPD  Y2, Y1, Y1
-	VADDPD     Y5, Y1, Y1
-	VUNPCKHPD  Y4, Y3, Y2
-	VUNPCKLPD  Y4, Y3, Y3
-	VADDPD     Y2, Y3, Y3
-	VPERM2F128 $0x31, Y3, Y1, Y2
-	VPERM2F128 $0x20, Y3, Y1, Y1
-	VADDPD     Y2, Y1, Y1
-	VMOVUPD    Y1, (DI)
-	ADDQ       $0x20, DI
-	LEAQ       (R8)(R10*4), R8
-	SUBQ       $0x04, R9
-	CMPQ       R9, $0x04
-	JGE        rows1839
-	TESTQ      R9, R9
-	JZ         products1841
-
-few1840:
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VMULPD (R8), Y0, Y1
-	CMPQ   R9, $0x00000001
-	JLE    end1843
-	VMULPD (R8)(R10*1), Y0, Y2
-	CMPQ   R9, $0x00000002
-	JLE    end1843
-	VMULPD (R8)(R10*2), Y0, Y3
-	CMPQ   R9, $0x00000003
-	JLE    end1843
-	VMULPD (R8)(R12*1), Y0, Y4
-
-end1843:
-	VUNPCKHPD  Y2, Y1, Y0
-	VUNPCKLPD  Y2, Y1, Y1
-	VADDPD     Y0, Y1, Y1
-	VUNPCKHPD  Y4, Y3, Y0
-	VUNPCKLPD  Y4, Y3, Y3
-	VADDPD     Y0, Y3, Y3
-	VPERM2F128 $0x31, Y3, Y1, Y0
-	VPERM2F128 $0x20, Y3, Y1, Y1
-	VADDPD     Y0, Y1, Y1
-	VMOVUPD    Y1, (DI)
-
-products1841:
-	JMP next1802
-
-part1837:
-	MOVQ       R10, R12
-	LEAQ       constants<>+672(SB), R13
-	NEGQ       R12
-	VMOVUPD    (R13)(R12*8), Y0
-	SHLQ       $0x03, R10
-	LEAQ       (R10)(R10*2), R12
-	VMASKMOVPD (R8), Y0, Y1
-	MOVQ       R9, R8
-	MOVQ       R11, R9
-	CMPQ       R9, $0x04
-	JLT        few1845
-
-rows1844:
-	VXORPD      Y2, Y2, Y2
-	VXORPD      Y3, Y3, Y3
-	VXORPD      Y4, Y4, Y4
-	VXORPD      Y5, Y5, Y5
-	VMASKMOVPD  (R8), Y0, Y6
-	VFMADD231PD Y6, Y1, Y2
-	VMASKMOVPD  (R8)(R10*1), Y0, Y6
-	VFMADD231PD Y6, Y1, Y3
-	VMASKMOVPD  (R8)(R10*2), Y0, Y6
-	VFMADD231PD Y6, Y1, Y4
-	VMASKMOVPD  (R8)(R12*1), Y0, Y6
-	VFMADD231PD Y6, Y1, Y5
-	VUNPCKHPD   Y3, Y2, Y6
-	VUNPCKLPD   Y3, Y2, Y2
-	VADDPD      Y6, Y2, Y2
-	VUNPCKHPD   Y5, Y4, Y3
-	VUNPCKLPD   Y5, Y4, Y4
-	VADDPD      Y3, Y4, Y4
-	VPERM2F128  $0x31, Y4, Y2, Y3
-	VPERM2F128  $0x20, Y4, Y2, Y2
-	VADDPD      Y3, Y2, Y2
-	VMOVUPD     Y2, (DI)
-	ADDQ        $0x20, DI
-	LEAQ        (R8)(R10*4), R8
-	SUBQ        $0x04, R9
-	CMPQ        R9, $0x04
-	JGE         rows1844
-	TESTQ       R9, R9
-	JZ          products1846
-
-few1845:
-	VXORPD      Y2, Y2, Y2
-	VXORPD      Y3, Y3, Y3
-	VXORPD      Y4, Y4, Y4
-	VXORPD      Y5, Y5, Y5
-	VMASKMOVPD  (R8), Y0, Y6
-	VFMADD231PD Y6, Y1, Y2
-	CMPQ        R9, $0x00000001
-	JLE         end1848
-	VMASKMOVPD  (R8)(R10*1), Y0, Y6
-	VFMADD231PD Y6, Y1, Y3
-	CMPQ        R9, $0x00000002
-	JLE         end1848
-	VMASKMOVPD  (R8)(R10*2), Y0, Y6
-	VFMADD231PD Y6, Y1, Y4
-	CMPQ        R9, $0x00000003
-	JLE         end1848
-	VMASKMOVPD  (R8)(R12*1), Y0, Y0
-	VFMADD231PD Y0, Y1, Y5
-
-end1848:
-	VUNPCKHPD  Y3, Y2, Y0
-	VUNPCKLPD  Y3, Y2, Y2
-	VADDPD     Y0, Y2, Y2
-	VUNPCKHPD  Y5, Y4, Y0
-	VUNPCKLPD  Y5, Y4, Y4
-	VADDPD     Y0, Y4, Y4
-	VPERM2F128 $0x31, Y4, Y2, Y0
-	VPERM2F128 $0x20, Y4, Y2, Y2
-	VADDPD     Y0, Y2, Y2
-	VMOVUPD    Y2, (DI)
-
-products1846:
-next1802:
-	ADDQ $0x00000040, BX
-	DECQ SI
-	JNZ  item1801
-
-done1803:
-	MOVQ SI, left+88(FP)
-	VZEROUPPER
-	RET
-
-// func allSafe256(x []float64) bool
-// Requires: AVX
-TEXT ·allSafe256(SB), $0-25
-	MOVQ    x_base+0(FP), AX
-	MOVQ    x_len+8(FP), CX
-	VXORPD  Y0, Y0, Y0
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	VMOVUPD constants<>+1872(SB), Y8
-	XORQ    DX, DX
-	CMPQ    CX, $0x00000010
-	JLT     rest1850
-
-whole1849:
-	VMOVUPD (AX)(DX*8), Y9
-	VMAXPD  Y9, Y0, Y0
-	VCMPPD  $0x19, Y8, Y9, Y9
-	VORPD   Y9, Y4, Y4
-	VMOVUPD 32(AX)(DX*8), Y9
-	VMAXPD  Y9, Y1, Y1
-	VCMPPD  $0x19, Y8, Y9, Y9
-	VORPD   Y9, Y5, Y5
-	VMOVUPD 64(AX)(DX*8), Y9
-	VMAXPD  Y9, Y2, Y2
-	VCMPPD  $0x19, Y8, Y9, Y9
-	VORPD   Y9, Y6, Y6
-	VMOVUPD 96(AX)(DX*8), Y9
-	VMAXPD  Y9, Y3, Y3
-	VCMPPD  $0x19, Y8, Y9, Y9
-	VORPD   Y9, Y7, Y7
-	ADDQ    $0x00000010, DX
-	SUBQ    $0x00000010, CX
-	CMPQ    CX, $0x00000010
-	JGE     whole1849
-
-rest1850:
-	CMPQ CX, $0x00000004
-	JLT  rest1852
-
-whole1851:
-	VMOVUPD (AX)(DX*8), Y9
-	VMAXPD  Y9, Y0, Y0
-	VCMPPD  $0x19, Y8, Y9, Y9
-	VORPD   Y9, Y4, Y4
-	ADDQ    $0x00000004, DX
-	SUBQ    $0x00000004, CX
-	CMPQ    CX, $0x00000004
-	JGE     whole1851
-
-rest1852:
-	TESTQ      CX, CX
-	JZ         done1853
-	LEAQ       constants<>+672(SB), BX
-	NEGQ       CX
-	VMOVUPD    (BX)(CX*8), Y9
-	VMASKMOVPD (AX)(DX*8), Y9, Y10
-	VBLENDVPD  Y9, Y10, Y8, Y10
-	VMAXPD     Y10, Y0, Y0
-	VCMPPD     $0x19, Y8, Y10, Y8
-	VORPD      Y8, Y4, Y4
-
-done1853:
-	VCMPPD    $0x1e, constants<>+1936(SB), Y0, Y0
-	VORPD     Y0, Y4, Y4
-	VORPD     Y4, Y4, Y4
-	VCMPPD    $0x1e, constants<>+1936(SB), Y1, Y0
-	VORPD     Y0, Y4, Y4
-	VORPD     Y5, Y4, Y4
-	VCMPPD    $0x1e, constants<>+1936(SB), Y2, Y0
-	VORPD     Y0, Y4, Y4
-	VORPD     Y6, Y4, Y4
-	VCMPPD    $0x1e, constants<>+1936(SB), Y3, Y0
-	VORPD     Y0, Y4, Y4
-	VORPD     Y7, Y4, Y4
-	VMOVMSKPD Y4, AX
-	TESTL     AX, AX
-	JZ        safe1854
-	MOVB      $0x00, AL
-	MOVB      AL, ret+24(FP)
-	VZEROUPPER
-	RET
-
-safe1854:
-	MOVB $0x01, AL
-	MOVB AL, ret+24(FP)
-	VZEROUPPER
-	RET
-
-// func absorbAll256(messages []float64, sums []float64, out []float64, list *int, count int, damping float64) (residual float64)
-// Requires: AVX, AVX2, FMA3, SSE2
-TEXT ·absorbAll256(SB), $0-104
-	MOVQ         messages_base+0(FP), AX
-	MOVQ         sums_base+24(FP), CX
-	MOVQ         out_base+48(FP), DX
-	VBROADCASTSD damping+88(FP), Y0
-	VMOVUPD      constants<>+2000(SB), Y1
-	VSUBPD       Y0, Y1, Y1
-	VXORPD       Y2, Y2, Y2
-	VXORPD       Y3, Y3, Y3
-	MOVQ         list+72(FP), BX
-	MOVQ         count+80(FP), SI
-	TESTQ        SI, SI
-	JLE          done1856
-
-item1855:
-	MOVQ    16(BX), DI
-	LEAQ    (AX)(DI*8), DI
-	MOVLQSX 48(BX), R8
-	LEAQ    (CX)(R8*8), R8
-	MOVLQSX 44(BX), R9
-	LEAQ    (DX)(R9*8), R9
-	MOVLQSX 56(BX), R10
-	VMOVUPD constants<>+1776(SB), Y4
-	XORQ    R11, R11
-	MOVQ    R10, R12
-	CMPQ    R12, $0x00000004
-	JLT     rest1858
-
-whole1857:
-	VMOVUPD (R9)(R11*8), Y5
-	VMAXPD  Y5, Y4, Y4
-	ADDQ    $0x00000004, R11
-	SUBQ    $0x00000004, R12
-	CMPQ    R12, $0x00000004
-	JGE     whole1857
-
-rest1858:
-	TESTQ      R12, R12
-	JZ         done1859
-	LEAQ       constants<>+672(SB), R13
-	NEGQ       R12
-	VMOVUPD    (R13)(R12*8), Y5
-	VMASKMOVPD (R9)(R11*8), Y5, Y6
-	VMOVUPD    constants<>+1776(SB), Y7
-	VBLENDVPD  Y5, Y6, Y7, Y6
-	VMAXPD     Y6, Y4, Y4
-
-done1859:
-	VPERM2F128   $0x01, Y4, Y4, Y5
-	VMAXPD       Y5, Y4, Y4
-	VPERMILPD    $0x05, Y4, Y5
-	VMAXPD       Y5, Y4, Y4
-	VBROADCASTSD 32(BX), Y5
-	XORQ         R11, R11
-	CMPQ         R10, $0x00000004
-	JLT          rest1861
-
-whole1860:
-	VMOVUPD   (R9)(R11*8), Y6
-	VMOVUPD   (DI)(R11*8), Y7
-	VSUBPD    Y4, Y6, Y6
-	VUCOMISD  X3, X0
-	JBE       undamped1862
-	VCMPPD    $0x04, Y7, Y6, Y10
-	VMULPD    Y0, Y7, Y8
-	VMULPD    Y1, Y6, Y9
-	VADDPD    Y8, Y9, Y9
-	VBLENDVPD Y10, Y9, Y6, Y6
-
-undamped1862:
-	VCMPPD      $0x04, Y7, Y6, Y8
-	VSUBPD      Y7, Y6, Y7
-	VANDPD      constants<>+1968(SB), Y7, Y7
-	VANDPD      Y8, Y7, Y7
-	VPCMPGTQ    Y2, Y7, Y8
-	VBLENDVPD   Y8, Y7, Y2, Y2
-	VMOVUPD     Y6, (DI)(R11*8)
-	VMOVUPD     (R8)(R11*8), Y7
-	VFMADD231PD Y6, Y5, Y7
-	VMOVUPD     Y7, (R8)(R11*8)
-	ADDQ        $0x00000004, R11
-	SUBQ        $0x00000004, R10
-	CMPQ        R10, $0x00000004
-	JGE         whole1860
-
-rest1861:
-	TESTQ      R10, R10
-	JZ         done1863
-	LEAQ       constants<>+672(SB), R12
-	MOVQ       R10, R13
-	NEGQ       R13
-	VMOVUPD    (R12)(R13*8), Y6
-	VMASKMOVPD (R9)(R11*8), Y6, Y7
-	VMASKMOVPD (DI)(R11*8), Y6, Y8
-	VSUBPD     Y4, Y7, Y7
-	VANDPD     Y6, Y7, Y7
-	VUCOMISD   X3, X0
-	JBE        undamped1864
-	VCMPPD     $0x04, Y8, Y7, Y10
-	VMULPD     Y0, Y8, Y4
-	VMULPD     Y1, Y7, Y9
-	VADDPD     Y4, Y9, Y9
-	VBLENDVPD  Y10, Y9, Y7, Y7
-
-undamped1864:
-	VCMPPD    $0x04, Y8, Y7, Y4
-	VSUBPD    Y8, Y7, Y8
-	VANDPD    constants<>+1968(SB), Y8, Y8
-	VANDPD    Y4, Y8, Y8
-	VPCMPGTQ  Y2, Y8, Y4
-	VBLENDVPD Y4, Y8, Y2, Y2
-	CMPQ      R10, $0x04
-	JLT       partial1865
-	VMOVUPD   Y7, (DI)(R11*8)
-	JMP       stored1867
-
-partial1865:
-	CMPQ         R10, $0x02
-	JLT          single1866
-	VMOVUPD      X7, (DI)(R11*8)
-	JEQ          stored1867
-	VEXTRACTF128 $0x01, Y7, X4
-	VMOVSD       X4, 16(DI)(R11*8)
-	JMP          stored1867
-
-single1866:
-	VMOVSD X7, (DI)(R11*8)
-
-stored1867:
-	VMASKMOVPD  (R8)(R11*8), Y6, Y4
-	VFMADD231PD Y7, Y5, Y4
-	CMPQ        R10, $0x04
-	JLT         partial1868
-	VMOVUPD     Y4, (R8)(R11*8)
-	JMP         stored1870
-
-partial1868:
-	CMPQ         R10, $0x02
-	JLT          single1869
-	VMOVUPD      X4, (R8)(R11*8)
-	JEQ          stored1870
-	VEXTRACTF128 $0x01, Y4, X4
-	VMOVSD       X4, 16(R8)(R11*8)
-	JMP          stored1870
-
-single1869:
-	VMOVSD X4, (R8)(R11*8)
-
-stored1870:
-done1863:
-	ADDQ $0x00000040, BX
-	DECQ SI
-	JNZ  item1855
-
-done1856:
-	VPERM2F128 $0x01, Y2, Y2, Y0
-	VPCMPGTQ   Y2, Y0, Y1
-	VBLENDVPD  Y1, Y0, Y2, Y2
-	VPERMILPD  $0x05, Y2, Y0
-	VPCMPGTQ   Y2, Y0, Y1
-	VBLENDVPD  Y1, Y0, Y2, Y2
-	MOVSD      X2, residual+96(FP)
-	VZEROUPPER
-	RET
-
-// func shiftAll256(sums []float64, list *int, count int) (left int)
-// Requires: AVX
-TEXT ·shiftAll256(SB), $0-48
-	MOVQ  sums_base+0(FP), AX
-	MOVQ  list+24(FP), CX
-	MOVQ  count+32(FP), DX
-	TESTQ DX, DX
-	JLE   done1872
-
-item1871:
-	MOVLQSX 16(CX), BX
-	LEAQ    (AX)(BX*8), BX
-	MOVLQSX 20(CX), SI
-	VMOVUPD constants<>+1776(SB), Y0
-	VXORPD  Y1, Y1, Y1
-	XORQ    DI, DI
-	MOVQ    SI, R8
-	CMPQ    R8, $0x00000004
-	JLT     rest1874
-
-whole1873:
-	VMOVUPD (BX)(DI*8), Y2
-	VCMPPD  $0x03, Y2, Y2, Y3
-	VORPD   Y3, Y1, Y1
-	VMAXPD  Y2, Y0, Y0
-	ADDQ    $0x00000004, DI
-	SUBQ    $0x00000004, R8
-	CMPQ    R8, $0x00000004
-	JGE     whole1873
-
-rest1874:
-	TESTQ      R8, R8
-	JZ         done1875
-	LEAQ       constants<>+672(SB), R9
-	NEGQ       R8
-	VMOVUPD    (R9)(R8*8), Y2
-	VMASKMOVPD (BX)(DI*8), Y2, Y3
-	VCMPPD     $0x03, Y3, Y3, Y4
-	VORPD      Y4, Y1, Y1
-	VMOVUPD    constants<>+1776(SB), Y4
-	VBLENDVPD  Y2, Y3, Y4, Y3
-	VMAXPD     Y3, Y0, Y0
-
-done1875:
-	VPERM2F128   $0x01, Y0, Y0, Y2
-	VMAXPD       Y2, Y0, Y0
-	VPERMILPD    $0x05, Y0, Y2
-	VMAXPD       Y2, Y0, Y0
-	VANDPD       constants<>+1968(SB), Y0, Y2
-	VCMPPD       $0x1e, constants<>+1936(SB), Y2, Y2
-	VORPD        Y2, Y1, Y1
-	VMOVMSKPD    Y1, DI
-	TESTL        DI, DI
-	JNZ          done1872
-	VBROADCASTSD 8(CX), Y1
-	XORQ         DI, DI
-	CMPQ         SI, $0x00000004
-	JLT          rest1877
-
-whole1876:
-	VMOVUPD (BX)(DI*8), Y2
-	VSUBPD  Y0, Y2, Y2
-	VMULPD  Y1, Y2, Y2
-	VMOVUPD Y2, (BX)(DI*8)
-	ADDQ    $0x00000004, DI
-	SUBQ    $0x00000004, SI
-	CMPQ    SI, $0x00000004
-	JGE     whole1876
-
-rest1877:
-	TESTQ      SI, SI
-	JZ         done1878
-	LEAQ       constants<>+672(SB), R8
-	MOVQ       SI, R9
-	NEGQ       R9
-	VMOVUPD    (R8)(R9*8), Y2
-	VMASKMOVPD (BX)(DI*8), Y2, Y2
-	VSUBPD     Y0, Y2, Y2
-	VMULPD     Y1, Y2, Y2
-	CMPQ       SI, $0x04
-	JLT        partial1879
-	VMOVUPD    Y2, (BX)(DI*8)
-	JMP        stored1881
-
-partial1879:
-	CMPQ         SI, $0x02
-	JLT          single1880
-	VMOVUPD      X2, (BX)(DI*8)
-	JEQ          stored1881
-	VEXTRACTF128 $0x01, Y2, X0
-	VMOVSD       X0, 16(BX)(DI*8)
-	JMP          stored1881
-
-single1880:
-	VMOVSD X2, (BX)(DI*8)
-
-stored1881:
-done1878:
-	ADDQ $0x00000018, CX
-	DECQ DX
-	JNZ  item1871
-
-done1872:
-	MOVQ DX, left+40(FP)
-	VZEROUPPER
-	RET
-
-// func totals256(totals []float64, weights []float64, list *int, count int)
-// Requires: AVX
-TEXT ·totals256(SB), $0-64
-	MOVQ  totals_base+0(FP), AX
-	MOVQ  weights_base+24(FP), CX
-	MOVQ  list+48(FP), DX
-	MOVQ  count+56(FP), BX
-	TESTQ BX, BX
-	JLE   done1883
-
-item1882:
-	MOVLQSX 16(DX), SI
-	LEAQ    (CX)(SI*8), SI
-	VXORPD  Y0, Y0, Y0
-	MOVLQSX 20(DX), DI
-	XORQ    R8, R8
-	CMPQ    DI, $0x00000004
-	JLT     rest1885
-
-whole1884:
-	VMOVUPD (SI)(R8*8), Y1
-	VADDPD  Y1, Y0, Y0
-	ADDQ    $0x00000004, R8
-	SUBQ    $0x00000004, DI
-	CMPQ    DI, $0x00000004
-	JGE     whole1884
-
-rest1885:
-	TESTQ      DI, DI
-	JZ         done1886
-	LEAQ       constants<>+672(SB), R9
-	NEGQ       DI
-	VMOVUPD    (R9)(DI*8), Y1
-	VMASKMOVPD (SI)(R8*8), Y1, Y1
-	VADDPD     Y1, Y0, Y0
-
-done1886:
-	VPERM2F128 $0x01, Y0, Y0, Y1
-	VADDPD     Y1, Y0, Y0
-	VPERMILPD  $0x05, Y0, Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVSD     X0, (AX)
-	ADDQ       $0x08, AX
-	ADDQ       $0x00000018, DX
-	DECQ       BX
-	JNZ        item1882
-
-done1883:
-	VZEROUPPER
-	RET
-
-// func settle256(beliefs []float64, sums []float64, logTotals []float64, list *int, count int) (residual float64)
-// Requires: AVX, AVX2, SSE2
-TEXT ·settle256(SB), $0-96
-	MOVQ   beliefs_base+0(FP), AX
-	MOVQ   sums_base+24(FP), CX
-	MOVQ   logTotals_base+48(FP), DX
-	VXORPD Y0, Y0, Y0
-	MOVQ   list+72(FP), BX
-	MOVQ   count+80(FP), SI
-	TESTQ  SI, SI
-	JLE    done1888
-
-item1887:
-	MOVQ         (BX), DI
-	LEAQ         (AX)(DI*8), DI
-	MOVLQSX      16(BX), R8
-	LEAQ         (CX)(R8*8), R8
-	VBROADCASTSD (DX), Y1
-	ADDQ         $0x08, DX
-	MOVLQSX      20(BX), R9
-	XORQ         R10, R10
-	CMPQ         R9, $0x00000004
-	JLT          rest1890
-
-whole1889:
-	VMOVUPD   (R8)(R10*8), Y2
-	VMOVUPD   (DI)(R10*8), Y3
-	VSUBPD    Y1, Y2, Y2
-	VCMPPD    $0x04, Y3, Y2, Y4
-	VSUBPD    Y3, Y2, Y3
-	VANDPD    constants<>+1968(SB), Y3, Y3
-	VANDPD    Y4, Y3, Y3
-	VPCMPGTQ  Y0, Y3, Y4
-	VBLENDVPD Y4, Y3, Y0, Y0
-	VMOVUPD   Y2, (DI)(R10*8)
-	ADDQ      $0x00000004, R10
-	SUBQ      $0x00000004, R9
-	CMPQ      R9, $0x00000004
-	JGE       whole1889
-
-rest1890:
-	TESTQ      R9, R9
-	JZ         done1891
-	LEAQ       constants<>+672(SB), R11
-	MOVQ       R9, R12
-	NEGQ       R12
-	VMOVUPD    (R11)(R12*8), Y2
-	VMASKMOVPD (R8)(R10*8), Y2, Y3
-	VMASKMOVPD (DI)(R10*8), Y2, Y4
-	VSUBPD     Y1, Y3, Y3
-	VANDPD     Y2, Y3, Y3
-	VCMPPD     $0x04, Y4, Y3, Y1
-	VSUBPD     Y4, Y3, Y2
-	VANDPD     constants<>+1968(SB), Y2, Y2
-	VANDPD     Y1, Y2, Y2
-	VPCMPGTQ   Y0, Y2, Y1
-	VBLENDVPD  Y1, Y2, Y0, Y0
-	CMPQ       R9, $0x04
-	JLT        partial1892
-	VMOVUPD    Y3, (DI)(R10*8)
-	JMP        stored1894
-
-partial1892:
-	CMPQ         R9, $0x02
-	JLT          single1893
-	VMOVUPD      X3, (DI)(R10*8)
-	JEQ          stored1894
-	VEXTRACTF128 $0x01, Y3, X1
-	VMOVSD       X1, 16(DI)(R10*8)
-	JMP          stored1894
-
-single1893:
-	VMOVSD X3, (DI)(R10*8)
-
-stored1894:
-done1891:
-	ADDQ $0x00000018, BX
-	DECQ SI
-	JNZ  item1887
-
-done1888:
-	VPERM2F128 $0x01, Y0, Y0, Y1
-	VPCMPGTQ   Y0, Y1, Y2
-	VBLENDVPD  Y2, Y1, Y0, Y0
-	VPERMILPD  $0x05, Y0, Y1
-	VPCMPGTQ   Y0, Y1, Y2
-	VBLENDVPD  Y2, Y1, Y0, Y0
-	MOVSD      X0, residual+88(FP)
-	VZEROUPPER
-	RET
-
-// func exponentials256(tables []float64, size int, inverse []float64) (left int)
-// Requires: AVX, AVX2, FMA3
-TEXT ·exponentials256(SB), $0-64
-	MOVQ    tables_base+0(FP), AX
-	MOVQ    size+24(FP), CX
-	MOVQ    inverse_base+32(FP), DX
-	MOVQ    inverse_len+40(FP), BX
-	VMOVUPD constants<>+2256(SB), Y0
-	VMOVUPD constants<>+2000(SB), Y1
-	VMOVUPD constants<>+1968(SB), Y2
-	TESTQ   BX, BX
-	JLE     done1896
-
-table1895:
-	VXORPD       Y4, Y4, Y4
-	VBROADCASTSD (DX), Y3
-	XORQ         SI, SI
-	MOVQ         CX, DI
-	CMPQ         DI, $0x00000008
-	JLT          rest1898
-
-whole1897:
-	VMOVUPD (AX)(SI*8), Y5
-	VMULPD  Y3, Y5, Y5
-	VANDPD  Y2, Y5, Y5
-	VCMPPD  $0x06, constants<>+1904(SB), Y5, Y5
-	VORPD   Y5, Y4, Y4
-	VMOVUPD 32(AX)(SI*8), Y5
-	VMULPD  Y3, Y5, Y5
-	VANDPD  Y2, Y5, Y5
-	VCMPPD  $0x06, constants<>+1904(SB), Y5, Y5
-	VORPD   Y5, Y4, Y4
-	ADDQ    $0x00000008, SI
-	SUBQ    $0x00000008, DI
-	CMPQ    DI, $0x00000008
-	JGE     whole1897
-
-rest1898:
-	CMPQ DI, $0x00000004
-	JLT  rest1900
-
-whole1899:
-	VMOVUPD (AX)(SI*8), Y5
-	VMULPD  Y3, Y5, Y5
-	VANDPD  Y2, Y5, Y5
-	VCMPPD  $0x06, constants<>+1904(SB), Y5, Y5
-	VORPD   Y5, Y4, Y4
-	ADDQ    $0x00000004, SI
-	SUBQ    $0x00000004, DI
-	CMPQ    DI, $0x00000004
-	JGE     whole1899
-
-rest1900:
-	TESTQ      DI, DI
-	JZ         done1901
-	LEAQ       constants<>+672(SB), R8
-	NEGQ       DI
-	VMOVUPD    (R8)(DI*8), Y5
-	VMASKMOVPD (AX)(SI*8), Y5, Y5
-	VMULPD     Y3, Y5, Y5
-	VANDPD     Y2, Y5, Y5
-	VCMPPD     $0x06, constants<>+1904(SB), Y5, Y5
-	VORPD      Y5, Y4, Y4
-
-done1901:
-	VMOVMSKPD Y4, SI
-	TESTL     SI, SI
-	JNZ       done1896
-	XORQ      SI, SI
-	MOVQ      CX, DI
-	CMPQ      DI, $0x00000008
-	JLT       rest1903
-
-whole1902:
-	VMOVUPD      (AX)(SI*8), Y4
-	VMULPD       Y3, Y4, Y4
-	VMOVUPD      constants<>+2128(SB), Y6
-	VCMPPD       $0x05, Y6, Y4, Y5
-	VMAXPD       Y4, Y6, Y4
-	VMOVUPD      Y0, Y6
-	VFMADD231PD  constants<>+2224(SB), Y4, Y6
-	VSUBPD       Y0, Y6, Y7
-	VFNMADD231PD constants<>+2288(SB), Y7, Y4
-	VFNMADD231PD constants<>+2320(SB), Y7, Y4
-	VMULPD       Y4, Y4, Y7
-	VMULPD       Y7, Y7, Y8
-	VMOVUPD      constants<>+1232(SB), Y9
-	VFMADD231PD  constants<>+1264(SB), Y4, Y9
-	VMOVUPD      constants<>+1296(SB), Y10
-	VFMADD231PD  constants<>+1328(SB), Y4, Y10
-	VMOVUPD      constants<>+1360(SB), Y11
-	VFMADD231PD  constants<>+1392(SB), Y4, Y11
-	VMOVUPD      constants<>+1424(SB), Y12
-	VFMADD231PD  constants<>+1456(SB), Y4, Y12
-	VMOVUPD      constants<>+1488(SB), Y13
-	VFMADD231PD  constants<>+1520(SB), Y4, Y13
-	VFMADD231PD  Y10, Y7, Y9
-	VFMADD231PD  Y12, Y7, Y11
-	VFMADD231PD  Y13, Y8, Y11
-	VFMADD231PD  Y11, Y8, Y9
-	VFMADD231PD  Y9, Y7, Y4
-	VADDPD       Y1, Y4, Y4
-	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       Y1, Y6, Y6
-	VMULPD       Y6, Y4, Y4
-	VANDPD       Y5, Y4, Y4
-	VMOVUPD      Y4, (AX)(SI*8)
-	VMOVUPD      32(AX)(SI*8), Y4
-	VMULPD       Y3, Y4, Y4
-	VMOVUPD      constants<>+2128(SB), Y6
-	VCMPPD       $0x05, Y6, Y4, Y5
-	VMAXPD       Y4, Y6, Y4
-	VMOVUPD      Y0, Y6
-	VFMADD231PD  constants<>+2224(SB), Y4, Y6
-	VSUBPD       Y0, Y6, Y7
-	VFNMADD231PD constants<>+2288(SB), Y7, Y4
-	VFNMADD231PD constants<>+2320(SB), Y7, Y4
-	VMULPD       Y4, Y4, Y7
-	VMULPD       Y7, Y7, Y8
-	VMOVUPD      constants<>+1232(SB), Y9
-	VFMADD231PD  constants<>+1264(SB), Y4, Y9
-	VMOVUPD      constants<>+1296(SB), Y10
-	VFMADD231PD  constants<>+1328(SB), Y4, Y10
-	VMOVUPD      constants<>+1360(SB), Y11
-	VFMADD231PD  constants<>+1392(SB), Y4, Y11
-	VMOVUPD      constants<>+1424(SB), Y12
-	VFMADD231PD  constants<>+1456(SB), Y4, Y12
-	VMOVUPD      constants<>+1488(SB), Y13
-	VFMADD231PD  constants<>+1520(SB), Y4, Y13
-	VFMADD231PD  Y10, Y7, Y9
-	VFMADD231PD  Y12, Y7, Y11
-	VFMADD231PD  Y13, Y8, Y11
-	VFMADD231PD  Y11, Y8, Y9
-	VFMADD231PD  Y9, Y7, Y4
-	VADDPD       Y1, Y4, Y4
-	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       Y1, Y6, Y6
-	VMULPD       Y6, Y4, Y4
-	VANDPD       Y5, Y4, Y4
-	VMOVUPD      Y4, 32(AX)(SI*8)
-	ADDQ         $0x00000008, SI
-	SUBQ         $0x00000008, DI
-	CMPQ         DI, $0x00000008
-	JGE          whole1902
-
-rest1903:
-	CMPQ DI, $0x00000004
-	JLT  rest1905
-
-whole1904:
-	VMOVUPD      (AX)(SI*8), Y4
-	VMULPD       Y3, Y4, Y4
-	VMOVUPD      constants<>+2128(SB), Y6
-	VCMPPD       $0x05, Y6, Y4, Y5
-	VMAXPD       Y4, Y6, Y4
-	VMOVUPD      Y0, Y6
-	VFMADD231PD  constants<>+2224(SB), Y4, Y6
-	VSUBPD       Y0, Y6, Y7
-	VFNMADD231PD constants<>+2288(SB), Y7, Y4
-	VFNMADD231PD constants<>+2320(SB), Y7, Y4
-	VMULPD       Y4, Y4, Y7
-	VMULPD       Y7, Y7, Y8
-	VMOVUPD      constants<>+1232(SB), Y9
-	VFMADD231PD  constants<>+1264(SB), Y4, Y9
-	VMOVUPD      constants<>+1296(SB), Y10
-	VFMADD231PD  constants<>+1328(SB), Y4, Y10
-	VMOVUPD      constants<>+1360(SB), Y11
-	VFMADD231PD  constants<>+1392(SB), Y4, Y11
-	VMOVUPD      constants<>+1424(SB), Y12
-	VFMADD231PD  constants<>+1456(SB), Y4, Y12
-	VMOVUPD      constants<>+1488(SB), Y13
-	VFMADD231PD  constants<>+1520(SB), Y4, Y13
-	VFMADD231PD  Y10, Y7, Y9
-	VFMADD231PD  Y12, Y7, Y11
-	VFMADD231PD  Y13, Y8, Y11
-	VFMADD231PD  Y11, Y8, Y9
-	VFMADD231PD  Y9, Y7, Y4
-	VADDPD       Y1, Y4, Y4
-	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       Y1, Y6, Y6
-	VMULPD       Y6, Y4, Y4
-	VANDPD       Y5, Y4, Y4
-	VMOVUPD      Y4, (AX)(SI*8)
-	ADDQ         $0x00000004, SI
-	SUBQ         $0x00000004, DI
-	CMPQ         DI, $0x00000004
-	JGE          whole1904
-
-rest1905:
-	TESTQ        DI, DI
-	JZ           done1906
-	LEAQ         constants<>+672(SB), R8
-	MOVQ         DI, R9
-	NEGQ         R9
-	VMOVUPD      (R8)(R9*8), Y4
-	VMASKMOVPD   (AX)(SI*8), Y4, Y4
-	VMULPD       Y3, Y4, Y4
-	VMOVUPD      constants<>+2128(SB), Y5
-	VCMPPD       $0x05, Y5, Y4, Y3
-	VMAXPD       Y4, Y5, Y4
-	VMOVUPD      Y0, Y5
-	VFMADD231PD  constants<>+2224(SB), Y4, Y5
-	VSUBPD       Y0, Y5, Y6
-	VFNMADD231PD constants<>+2288(SB), Y6, Y4
-	VFNMADD231PD constants<>+2320(SB), Y6, Y4
-	VMULPD       Y4, Y4, Y6
-	VMULPD       Y6, Y6, Y7
-	VMOVUPD      constants<>+1232(SB), Y8
-	VFMADD231PD  constants<>+1264(SB), Y4, Y8
-	VMOVUPD      constants<>+1296(SB), Y9
-	VFMADD231PD  constants<>+1328(SB), Y4, Y9
-	VMOVUPD      constants<>+1360(SB), Y10
-	VFMADD231PD  constants<>+1392(SB), Y4, Y10
-	VMOVUPD      constants<>+1424(SB), Y11
-	VFMADD231PD  constants<>+1456(SB), Y4, Y11
-	VMOVUPD      constants<>+1488(SB), Y12
-	VFMADD231PD  constants<>+1520(SB), Y4, Y12
-	VFMADD231PD  Y9, Y6, Y8
-	VFMADD231PD  Y11, Y6, Y10
-	VFMADD231PD  Y12, Y7, Y10
-	VFMADD231PD  Y10, Y7, Y8
-	VFMADD231PD  Y8, Y6, Y4
-	VADDPD       Y1, Y4, Y4
-	VPSLLQ       $0x34, Y5, Y5
-	VPADDQ       Y1, Y5, Y5
-	VMULPD       Y5, Y4, Y4
-	VANDPD       Y3, Y4, Y4
-	CMPQ         DI, $0x04
-	JLT          partial1907
-	VMOVUPD      Y4, (AX)(SI*8)
-	JMP          stored1909
-
-partial1907:
-	CMPQ         DI, $0x02
-	JLT          single1908
-	VMOVUPD      X4, (AX)(SI*8)
-	JEQ          stored1909
-	VEXTRACTF128 $0x01, Y4, X3
-	VMOVSD       X3, 16(AX)(SI*8)
-	JMP          stored1909
-
-single1908:
-	VMOVSD X4, (AX)(SI*8)
-
-stored1909:
-done1906:
-	LEAQ (AX)(CX*8), AX
-	ADDQ $0x08, DX
-	DECQ BX
-	JNZ  table1895
-
-done1896:
-	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
 
@@ -29909,9 +35718,9 @@ TEXT ·exp32x512(SB), $0-48
 	VMOVUPS      constants<>+2672(SB), Z9
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000040
-	JLT          rest1911
+	JLT          rest2436
 
-whole1910:
+whole2435:
 	VMOVUPS      (CX)(BX*4), Z10
 	VMOVUPS      64(CX)(BX*4), Z11
 	VMOVUPS      128(CX)(BX*4), Z12
@@ -29979,13 +35788,13 @@ whole1910:
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000040, DX
 	CMPQ         DX, $0x00000040
-	JGE          whole1910
+	JGE          whole2435
 
-rest1911:
+rest2436:
 	CMPQ DX, $0x00000010
-	JLT  rest1913
+	JLT  rest2438
 
-whole1912:
+whole2437:
 	VMOVUPS      (CX)(BX*4), Z10
 	VMINPS       Z10, Z1, Z10
 	VCMPPS       $0x05, Z0, Z10, K1
@@ -30005,11 +35814,11 @@ whole1912:
 	ADDQ         $0x00000010, BX
 	SUBQ         $0x00000010, DX
 	CMPQ         DX, $0x00000010
-	JGE          whole1912
+	JGE          whole2437
 
-rest1913:
+rest2438:
 	TESTQ        DX, DX
-	JZ           done1914
+	JZ           done2439
 	MOVQ         $-1, SI
 	BZHIQ        DX, SI, SI
 	KMOVW        SI, K1
@@ -30029,41 +35838,41 @@ rest1913:
 	VFMADD213PS  Z0, Z10, Z2
 	VSCALEFPS.Z  Z1, Z2, K1, Z2
 	TESTQ        $0x0000000f, DX
-	JNZ          partial1915
+	JNZ          partial2440
 	VMOVUPS      Z2, (AX)(BX*4)
-	JMP          stored1916
+	JMP          stored2441
 
-partial1915:
+partial2440:
 	LEAQ       (AX)(BX*4), AX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, DX
-	JZ         without1917
+	JZ         without2442
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1917:
+without2442:
 	TESTQ      $0x00000004, DX
-	JZ         without1918
+	JZ         without2443
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1918:
+without2443:
 	TESTQ     $0x00000002, DX
-	JZ        without1919
+	JZ        without2444
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1919:
+without2444:
 	TESTQ  $0x00000001, DX
-	JZ     without1920
+	JZ     without2445
 	VMOVSS X0, (AX)
 
-without1920:
-stored1916:
-done1914:
+without2445:
+stored2441:
+done2439:
 	VZEROUPPER
 	RET
 
@@ -30084,9 +35893,9 @@ TEXT ·log32x512(SB), $0-48
 	VMOVUPS      constants<>+2800(SB), Z8
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000040
-	JLT          rest1922
+	JLT          rest2447
 
-whole1921:
+whole2446:
 	VMOVUPS     (CX)(BX*4), Z9
 	VMOVUPS     64(CX)(BX*4), Z10
 	VMOVUPS     128(CX)(BX*4), Z11
@@ -30166,13 +35975,13 @@ whole1921:
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000040, DX
 	CMPQ        DX, $0x00000040
-	JGE         whole1921
+	JGE         whole2446
 
-rest1922:
+rest2447:
 	CMPQ DX, $0x00000010
-	JLT  rest1924
+	JLT  rest2449
 
-whole1923:
+whole2448:
 	VMOVUPS     (CX)(BX*4), Z9
 	VGETMANTPS  $0x0b, Z9, Z10
 	VGETEXPPS   Z9, Z11
@@ -30195,11 +36004,11 @@ whole1923:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole1923
+	JGE         whole2448
 
-rest1924:
+rest2449:
 	TESTQ       DX, DX
-	JZ          done1925
+	JZ          done2450
 	MOVQ        $-1, SI
 	BZHIQ       DX, SI, SI
 	KMOVW       SI, K1
@@ -30222,41 +36031,41 @@ rest1924:
 	VFMADD231PS Z1, Z11, Z6
 	VFIXUPIMMPS $0x00, Z2, Z9, Z6
 	TESTQ       $0x0000000f, DX
-	JNZ         partial1926
+	JNZ         partial2451
 	VMOVUPS     Z6, (AX)(BX*4)
-	JMP         stored1927
+	JMP         stored2452
 
-partial1926:
+partial2451:
 	LEAQ       (AX)(BX*4), AX
 	VMOVAPS    Z6, Z0
 	TESTQ      $0x00000008, DX
-	JZ         without1928
+	JZ         without2453
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1928:
+without2453:
 	TESTQ      $0x00000004, DX
-	JZ         without1929
+	JZ         without2454
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1929:
+without2454:
 	TESTQ     $0x00000002, DX
-	JZ        without1930
+	JZ        without2455
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1930:
+without2455:
 	TESTQ  $0x00000001, DX
-	JZ     without1931
+	JZ     without2456
 	VMOVSS X0, (AX)
 
-without1931:
-stored1927:
-done1925:
+without2456:
+stored2452:
+done2450:
 	VZEROUPPER
 	RET
 
@@ -30269,9 +36078,9 @@ TEXT ·allSafe32x512(SB), $0-25
 	VBROADCASTSD constants<>+3256(SB), Z1
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000040
-	JLT          rest1933
+	JLT          rest2458
 
-whole1932:
+whole2457:
 	VMOVUPS (AX)(DX*4), Z2
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
@@ -30287,24 +36096,24 @@ whole1932:
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000040, CX
 	CMPQ    CX, $0x00000040
-	JGE     whole1932
+	JGE     whole2457
 
-rest1933:
+rest2458:
 	CMPQ CX, $0x00000010
-	JLT  rest1935
+	JLT  rest2460
 
-whole1934:
+whole2459:
 	VMOVUPS (AX)(DX*4), Z2
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole1934
+	JGE     whole2459
 
-rest1935:
+rest2460:
 	TESTQ   CX, CX
-	JZ      done1936
+	JZ      done2461
 	MOVQ    $-1, BX
 	BZHIQ   CX, BX, BX
 	KMOVW   BX, K1
@@ -30313,16 +36122,16 @@ rest1935:
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
 
-done1936:
+done2461:
 	VPCMPUD.BCST $0x06, constants<>+3384(SB), Z0, K1
 	KORTESTW     K1, K1
-	JZ           safe1937
+	JZ           safe2462
 	MOVB         $0x00, AL
 	MOVB         AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-safe1937:
+safe2462:
 	MOVB $0x01, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -30337,9 +36146,9 @@ TEXT ·cavities32x512(SB), $0-88
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done1939
+	JLE   done2464
 
-item1938:
+item2463:
 	MOVLQSX      40(BX), DI
 	LEAQ         (AX)(DI*4), DI
 	MOVQ         (BX), R8
@@ -30349,7 +36158,7 @@ item1938:
 	MOVLQSX      52(BX), R10
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide1940
+	JNE          wide2465
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -30357,13 +36166,13 @@ item1938:
 	VSUBPD       Z1, Z2, K1, Z0
 	VCVTPD2PS    Z0, Y0
 	VMOVUPS      Y0, (DI)(R11*4)
-	JMP          row1943
+	JMP          row2468
 
-wide1940:
+wide2465:
 	CMPQ R10, $0x08
-	JLE  rest1942
+	JLE  rest2467
 
-vector1941:
+vector2466:
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -30374,9 +36183,9 @@ vector1941:
 	ADDQ         $0x08, R11
 	SUBQ         $0x08, R10
 	CMPQ         R10, $0x08
-	JG           vector1941
+	JG           vector2466
 
-rest1942:
+rest2467:
 	MOVQ         $-1, R12
 	BZHIQ        R10, R12, R12
 	KMOVB        R12, K1
@@ -30388,12 +36197,12 @@ rest1942:
 	VCVTPD2PS    Z0, Y0
 	VMOVUPS      Y0, (DI)(R11*4)
 
-row1943:
+row2468:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1938
+	JNZ  item2463
 
-done1939:
+done2464:
 	VZEROUPPER
 	RET
 
@@ -30411,9 +36220,9 @@ TEXT ·vectorTable32x512(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000040
-	JLT  rest1945
+	JLT  rest2470
 
-panel1944:
+panel2469:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Z0, Z0, Z0
@@ -30426,9 +36235,9 @@ panel1944:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows1948
+	JLT    rows2473
 
-row1947:
+row2472:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -30443,13 +36252,13 @@ row1947:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, R12
 	CMPQ         R12, $0x00000002
-	JGE          row1947
+	JGE          row2472
 
-rows1948:
+rows2473:
 	CMPQ R12, $0x00000001
-	JLT  rows1950
+	JLT  rows2475
 
-row1949:
+row2474:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -30459,9 +36268,9 @@ row1949:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1949
+	JGE          row2474
 
-rows1950:
+rows2475:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -30473,13 +36282,13 @@ rows1950:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000040, R11
 	CMPQ    R11, $0x00000040
-	JGE     panel1944
+	JGE     panel2469
 
-rest1945:
+rest2470:
 	TESTQ  R11, R11
-	JZ     done1946
+	JZ     done2471
 	CMPQ   R11, $0x00000010
-	JGT    wider1951
+	JGT    wider2476
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
 	KMOVW  CX, K1
@@ -30491,9 +36300,9 @@ rest1945:
 	VXORPD Z3, Z3, Z3
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows1953
+	JLT    rows2478
 
-row1952:
+row2477:
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  (R10), Z4, K1, Z0
 	VBROADCASTSS 4(CX), Z4
@@ -30506,65 +36315,65 @@ row1952:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1952
+	JGE          row2477
 
-rows1953:
+rows2478:
 	CMPQ DX, $0x00000001
-	JLT  rows1955
+	JLT  rows2480
 
-row1954:
+row2479:
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  (R10), Z4, K1, Z0
 	ADDQ         $0x00000004, CX
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1954
+	JGE          row2479
 
-rows1955:
+rows2480:
 	VADDPS  Z2, Z0, Z0
 	VADDPS  Z3, Z1, Z1
 	VADDPS  Z1, Z0, Z0
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1956
+	JNZ     partial2481
 	VMOVUPS Z0, (AX)(R9*1)
-	JMP     stored1957
+	JMP     stored2482
 
-partial1956:
+partial2481:
 	LEAQ       (AX)(R9*1), AX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1958
+	JZ         without2483
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1958:
+without2483:
 	TESTQ      $0x00000004, R11
-	JZ         without1959
+	JZ         without2484
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1959:
+without2484:
 	TESTQ     $0x00000002, R11
-	JZ        without1960
+	JZ        without2485
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1960:
+without2485:
 	TESTQ  $0x00000001, R11
-	JZ     without1961
+	JZ     without2486
 	VMOVSS X0, (AX)
 
-without1961:
-stored1957:
-	JMP done1946
+without2486:
+stored2482:
+	JMP done2471
 
-wider1951:
+wider2476:
 	CMPQ   R11, $0x00000020
-	JGT    wider1962
+	JGT    wider2487
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -30581,9 +36390,9 @@ wider1951:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows1964
+	JLT    rows2489
 
-row1963:
+row2488:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, K1, Z1
@@ -30600,13 +36409,13 @@ row1963:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1963
+	JGE          row2488
 
-rows1964:
+rows2489:
 	CMPQ DX, $0x00000001
-	JLT  rows1966
+	JLT  rows2491
 
-row1965:
+row2490:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, K1, Z1
@@ -30614,9 +36423,9 @@ row1965:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1965
+	JGE          row2490
 
-rows1966:
+rows2491:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -30625,45 +36434,45 @@ rows1966:
 	VADDPS  Z3, Z1, Z1
 	VMOVUPS Z0, (AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1967
+	JNZ     partial2492
 	VMOVUPS Z1, 64(AX)(R9*1)
-	JMP     stored1968
+	JMP     stored2493
 
-partial1967:
+partial2492:
 	LEAQ       64(AX)(R9*1), AX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1969
+	JZ         without2494
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1969:
+without2494:
 	TESTQ      $0x00000004, R11
-	JZ         without1970
+	JZ         without2495
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1970:
+without2495:
 	TESTQ     $0x00000002, R11
-	JZ        without1971
+	JZ        without2496
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1971:
+without2496:
 	TESTQ  $0x00000001, R11
-	JZ     without1972
+	JZ     without2497
 	VMOVSS X0, (AX)
 
-without1972:
-stored1968:
-	JMP done1946
+without2497:
+stored2493:
+	JMP done2471
 
-wider1962:
+wider2487:
 	CMPQ   R11, $0x00000030
-	JGT    wider1973
+	JGT    wider2498
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -30678,9 +36487,9 @@ wider1962:
 	VXORPD Z5, Z5, Z5
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows1975
+	JLT    rows2500
 
-row1974:
+row2499:
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  (R10), Z6, Z0
 	VFMADD231PS  64(R10), Z6, Z1
@@ -30693,13 +36502,13 @@ row1974:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1974
+	JGE          row2499
 
-rows1975:
+rows2500:
 	CMPQ DX, $0x00000001
-	JLT  rows1977
+	JLT  rows2502
 
-row1976:
+row2501:
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  (R10), Z6, Z0
 	VFMADD231PS  64(R10), Z6, Z1
@@ -30708,52 +36517,52 @@ row1976:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1976
+	JGE          row2501
 
-rows1977:
+rows2502:
 	VADDPS  Z3, Z0, Z0
 	VADDPS  Z4, Z1, Z1
 	VADDPS  Z5, Z2, Z2
 	VMOVUPS Z0, (AX)(R9*1)
 	VMOVUPS Z1, 64(AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1978
+	JNZ     partial2503
 	VMOVUPS Z2, 128(AX)(R9*1)
-	JMP     stored1979
+	JMP     stored2504
 
-partial1978:
+partial2503:
 	LEAQ       128(AX)(R9*1), AX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1980
+	JZ         without2505
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1980:
+without2505:
 	TESTQ      $0x00000004, R11
-	JZ         without1981
+	JZ         without2506
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1981:
+without2506:
 	TESTQ     $0x00000002, R11
-	JZ        without1982
+	JZ        without2507
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1982:
+without2507:
 	TESTQ  $0x00000001, R11
-	JZ     without1983
+	JZ     without2508
 	VMOVSS X0, (AX)
 
-without1983:
-stored1979:
-	JMP done1946
+without2508:
+stored2504:
+	JMP done2471
 
-wider1973:
+wider2498:
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -30770,9 +36579,9 @@ wider1973:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows1986
+	JLT    rows2511
 
-row1985:
+row2510:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -30787,13 +36596,13 @@ row1985:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1985
+	JGE          row2510
 
-rows1986:
+rows2511:
 	CMPQ DX, $0x00000001
-	JLT  rows1988
+	JLT  rows2513
 
-row1987:
+row2512:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -30803,9 +36612,9 @@ row1987:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1987
+	JGE          row2512
 
-rows1988:
+rows2513:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -30814,41 +36623,41 @@ rows1988:
 	VMOVUPS Z1, 64(AX)(R9*1)
 	VMOVUPS Z2, 128(AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1989
+	JNZ     partial2514
 	VMOVUPS Z3, 192(AX)(R9*1)
-	JMP     stored1990
+	JMP     stored2515
 
-partial1989:
+partial2514:
 	LEAQ       192(AX)(R9*1), AX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1991
+	JZ         without2516
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1991:
+without2516:
 	TESTQ      $0x00000004, R11
-	JZ         without1992
+	JZ         without2517
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1992:
+without2517:
 	TESTQ     $0x00000002, R11
-	JZ        without1993
+	JZ        without2518
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1993:
+without2518:
 	TESTQ  $0x00000001, R11
-	JZ     without1994
+	JZ     without2519
 	VMOVSS X0, (AX)
 
-without1994:
-stored1990:
-done1946:
+without2519:
+stored2515:
+done2471:
 	VZEROUPPER
 	RET
 
@@ -30866,9 +36675,9 @@ TEXT ·tableVector32x512(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest1996
+	JLT  rest2521
 
-block1995:
+block2520:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -30882,9 +36691,9 @@ block1995:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000010
-	JLT    rest1999
+	JLT    rest2524
 
-whole1998:
+whole2523:
 	VMOVUPS     (R11), Z8
 	VFMADD231PS (R12), Z8, Z0
 	VFMADD231PS (R12)(DI*1), Z8, Z1
@@ -30899,11 +36708,11 @@ whole1998:
 	ADDQ        $0x00000010, R13
 	SUBQ        $0x00000010, R14
 	CMPQ        R14, $0x00000010
-	JGE         whole1998
+	JGE         whole2523
 
-rest1999:
+rest2524:
 	TESTQ       R14, R14
-	JZ          done2001
+	JZ          done2526
 	MOVQ        $-1, R13
 	BZHIQ       R14, R13, R13
 	KMOVW       R13, K1
@@ -30917,7 +36726,7 @@ rest1999:
 	VFMADD231PS (R12)(R8*2), Z8, K1, Z6
 	VFMADD231PS (R12)(R10*1), Z8, K1, Z7
 
-done2001:
+done2526:
 	VUNPCKLPS  Z1, Z0, Z8
 	VUNPCKHPS  Z1, Z0, Z0
 	VADDPS     Z0, Z8, Z8
@@ -30947,11 +36756,11 @@ done2001:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block1995
+	JGE        block2520
 
-rest1996:
+rest2521:
 	TESTQ  CX, CX
-	JZ     done1997
+	JZ     done2522
 	MOVQ   $-1, R11
 	BZHIQ  CX, R11, R11
 	KMOVB  R11, K1
@@ -30966,73 +36775,73 @@ rest1996:
 	MOVQ   SI, SI
 	XORQ   R11, R11
 	CMPQ   BX, $0x00000010
-	JLT    rest2004
+	JLT    rest2529
 
-whole2003:
+whole2528:
 	VMOVUPS     (DX), Z8
 	VFMADD231PS (SI), Z8, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column2005
+	JLE         column2530
 	VFMADD231PS (SI)(DI*1), Z8, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column2005
+	JLE         column2530
 	VFMADD231PS (SI)(DI*2), Z8, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column2005
+	JLE         column2530
 	VFMADD231PS (SI)(R8*1), Z8, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column2005
+	JLE         column2530
 	VFMADD231PS (SI)(DI*4), Z8, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column2005
+	JLE         column2530
 	VFMADD231PS (SI)(R9*1), Z8, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column2005
+	JLE         column2530
 	VFMADD231PS (SI)(R8*2), Z8, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column2005
+	JLE         column2530
 	VFMADD231PS (SI)(R10*1), Z8, Z7
 
-column2005:
+column2530:
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, SI
 	ADDQ $0x00000010, R11
 	SUBQ $0x00000010, BX
 	CMPQ BX, $0x00000010
-	JGE  whole2003
+	JGE  whole2528
 
-rest2004:
+rest2529:
 	TESTQ       BX, BX
-	JZ          done2006
+	JZ          done2531
 	MOVQ        $-1, R11
 	BZHIQ       BX, R11, R11
 	KMOVW       R11, K1
 	VMOVUPS.Z   (DX), K1, Z8
 	VFMADD231PS (SI), Z8, K1, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column2007
+	JLE         column2532
 	VFMADD231PS (SI)(DI*1), Z8, K1, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column2007
+	JLE         column2532
 	VFMADD231PS (SI)(DI*2), Z8, K1, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column2007
+	JLE         column2532
 	VFMADD231PS (SI)(R8*1), Z8, K1, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column2007
+	JLE         column2532
 	VFMADD231PS (SI)(DI*4), Z8, K1, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column2007
+	JLE         column2532
 	VFMADD231PS (SI)(R9*1), Z8, K1, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column2007
+	JLE         column2532
 	VFMADD231PS (SI)(R8*2), Z8, K1, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column2007
+	JLE         column2532
 	VFMADD231PS (SI)(R10*1), Z8, K1, Z7
 
-column2007:
-done2006:
+column2532:
+done2531:
 	VUNPCKLPS  Z1, Z0, Z8
 	VUNPCKHPS  Z1, Z0, Z0
 	VADDPS     Z0, Z8, Z8
@@ -31058,41 +36867,41 @@ done2006:
 	VSHUFF64X2 $0xdd, Z1, Z1, Z1
 	VADDPS     Z1, Z0, Z0
 	TESTQ      $0x0000000f, CX
-	JNZ        partial2008
+	JNZ        partial2533
 	VMOVUPS    Z0, (AX)
-	JMP        stored2009
+	JMP        stored2534
 
-partial2008:
+partial2533:
 	LEAQ       (AX), AX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, CX
-	JZ         without2010
+	JZ         without2535
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2010:
+without2535:
 	TESTQ      $0x00000004, CX
-	JZ         without2011
+	JZ         without2536
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2011:
+without2536:
 	TESTQ     $0x00000002, CX
-	JZ        without2012
+	JZ        without2537
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2012:
+without2537:
 	TESTQ  $0x00000001, CX
-	JZ     without2013
+	JZ     without2538
 	VMOVSS X0, (AX)
 
-without2013:
-stored2009:
-done1997:
+without2538:
+stored2534:
+done2522:
 	VZEROUPPER
 	RET
 
@@ -31112,9 +36921,9 @@ TEXT ·products32x512(SB), $0-96
 	VMOVUPS constants<>+3056(SB), Z5
 	MOVQ    $0x0000000800000008, DI
 	TESTQ   SI, SI
-	JLE     done2016
+	JLE     done2541
 
-item2014:
+item2539:
 	MOVLQSX       44(BX), R8
 	LEAQ          (AX)(R8*4), R8
 	MOVLQSX       40(BX), R9
@@ -31122,9 +36931,9 @@ item2014:
 	MOVQ          24(BX), R10
 	LEAQ          (DX)(R10*4), R10
 	CMPQ          52(BX), DI
-	JNE           some2017
+	JNE           some2542
 	CMPL          60(BX), $0x00
-	JNE           backward2018
+	JNE           backward2543
 	VMOVUPS       (R9), Y6
 	VPERMPS       Z6, Z2, Z7
 	VMULPS        (R10), Z7, Z7
@@ -31138,9 +36947,9 @@ item2014:
 	VEXTRACTF64X4 $0x01, Z7, Y6
 	VADDPS        Y6, Y7, Y6
 	VMOVUPS       Y6, (R8)
-	JMP           next2015
+	JMP           next2540
 
-backward2018:
+backward2543:
 	VBROADCASTF64X4 (R9), Z7
 	VMULPS          (R10), Z7, Z8
 	VMULPS          64(R10), Z7, Z9
@@ -31159,17 +36968,17 @@ backward2018:
 	VPERMPS         Z7, Z1, Z7
 	VADDPS          Y7, Y8, Y8
 	VMOVUPS         Y8, (R8)
-	JMP             next2015
+	JMP             next2540
 
-some2017:
+some2542:
 	MOVLQSX      52(BX), R11
 	MOVLQSX      56(BX), R12
 	CMPQ         R11, $0x08
-	JG           done2016
+	JG           done2541
 	CMPQ         R12, $0x08
-	JG           done2016
+	JG           done2541
 	CMPL         60(BX), $0x00
-	JNE          fewBackward2019
+	JNE          fewBackward2544
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K1
@@ -31182,40 +36991,40 @@ some2017:
 	VBROADCASTSS (R9), Y8
 	VFMADD231PS  (R10), Y8, K1, Y6
 	CMPQ         R11, $0x00000001
-	JLE          end2020
+	JLE          end2545
 	VBROADCASTSS 4(R9), Y8
 	VFMADD231PS  (R10)(R12*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000002
-	JLE          end2020
+	JLE          end2545
 	VBROADCASTSS 8(R9), Y8
 	VFMADD231PS  (R10)(R12*2), Y8, K1, Y6
 	CMPQ         R11, $0x00000003
-	JLE          end2020
+	JLE          end2545
 	VBROADCASTSS 12(R9), Y8
 	VFMADD231PS  (R10)(R13*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000004
-	JLE          end2020
+	JLE          end2545
 	VBROADCASTSS 16(R9), Y8
 	VFMADD231PS  (R10)(R12*4), Y8, K1, Y6
 	CMPQ         R11, $0x00000005
-	JLE          end2020
+	JLE          end2545
 	VBROADCASTSS 20(R9), Y8
 	VFMADD231PS  (R10)(R14*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000006
-	JLE          end2020
+	JLE          end2545
 	VBROADCASTSS 24(R9), Y8
 	VFMADD231PS  (R10)(R13*2), Y8, K1, Y6
 	CMPQ         R11, $0x00000007
-	JLE          end2020
+	JLE          end2545
 	VBROADCASTSS 28(R9), Y8
 	VFMADD231PS  (R10)(R15*1), Y8, K1, Y7
 
-end2020:
+end2545:
 	VADDPS  Y7, Y6, Y6
 	VMOVUPS Y6, (R8)
-	JMP     next2015
+	JMP     next2540
 
-fewBackward2019:
+fewBackward2544:
 	MOVQ      $-1, R13
 	BZHIQ     R11, R13, R13
 	KMOVB     R13, K1
@@ -31234,28 +37043,28 @@ fewBackward2019:
 	VXORPD    Y14, Y14, Y14
 	VMULPS.Z  (R10), Y6, K1, Y7
 	CMPQ      R12, $0x00000001
-	JLE       end2021
+	JLE       end2546
 	VMULPS.Z  (R10)(R11*1), Y6, K1, Y8
 	CMPQ      R12, $0x00000002
-	JLE       end2021
+	JLE       end2546
 	VMULPS.Z  (R10)(R11*2), Y6, K1, Y9
 	CMPQ      R12, $0x00000003
-	JLE       end2021
+	JLE       end2546
 	VMULPS.Z  (R10)(R13*1), Y6, K1, Y10
 	CMPQ      R12, $0x00000004
-	JLE       end2021
+	JLE       end2546
 	VMULPS.Z  (R10)(R11*4), Y6, K1, Y11
 	CMPQ      R12, $0x00000005
-	JLE       end2021
+	JLE       end2546
 	VMULPS.Z  (R10)(R14*1), Y6, K1, Y12
 	CMPQ      R12, $0x00000006
-	JLE       end2021
+	JLE       end2546
 	VMULPS.Z  (R10)(R13*2), Y6, K1, Y13
 	CMPQ      R12, $0x00000007
-	JLE       end2021
+	JLE       end2546
 	VMULPS.Z  (R10)(R15*1), Y6, K1, Y14
 
-end2021:
+end2546:
 	VUNPCKLPS  Y8, Y7, Y6
 	VUNPCKHPS  Y8, Y7, Y7
 	VADDPS     Y7, Y6, Y6
@@ -31279,12 +37088,12 @@ end2021:
 	VADDPS     Y7, Y10, Y10
 	VMOVUPS    Y10, (R8)
 
-next2015:
+next2540:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item2014
+	JNZ  item2539
 
-done2016:
+done2541:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
@@ -31303,9 +37112,9 @@ TEXT ·absorbAll32x512(SB), $0-104
 	MOVQ         list+72(FP), BX
 	MOVQ         count+80(FP), SI
 	TESTQ        SI, SI
-	JLE          done2023
+	JLE          done2548
 
-item2022:
+item2547:
 	MOVQ         16(BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      48(BX), R8
@@ -31316,25 +37125,25 @@ item2022:
 	VBROADCASTSD constants<>+704(SB), Z4
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide2024
+	JNE          wide2549
 	VCVTPS2PD    (R9)(R11*4), Z5
 	VMAXPD       Z5, Z4, Z4
-	JMP          row2027
+	JMP          row2552
 
-wide2024:
+wide2549:
 	MOVQ R10, R12
 	CMPQ R12, $0x08
-	JLE  rest2026
+	JLE  rest2551
 
-vector2025:
+vector2550:
 	VCVTPS2PD (R9)(R11*4), Z5
 	VMAXPD    Z5, Z4, Z4
 	ADDQ      $0x08, R11
 	SUBQ      $0x08, R12
 	CMPQ      R12, $0x08
-	JG        vector2025
+	JG        vector2550
 
-rest2026:
+rest2551:
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K1
@@ -31343,7 +37152,7 @@ rest2026:
 	VMOVAPD      Z5, K1, Z6
 	VMAXPD       Z6, Z4, Z4
 
-row2027:
+row2552:
 	VSHUFF64X2   $0x4e, Z4, Z4, Z5
 	VMAXPD       Z5, Z4, Z4
 	VSHUFF64X2   $0xb1, Z4, Z4, Z5
@@ -31353,18 +37162,18 @@ row2027:
 	VBROADCASTSD 32(BX), Z5
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide2028
+	JNE          wide2553
 	VCVTPS2PD    (R9)(R11*4), Z6
 	VMOVUPD      (DI)(R11*8), Z7
 	VSUBPD       Z4, Z6, Z6
 	VUCOMISD     X3, X0
-	JBE          undamped2032
+	JBE          undamped2557
 	VCMPPD       $0x04, Z7, Z6, K1
 	VMULPD       Z0, Z7, Z4
 	VMULPD       Z1, Z6, Z8
 	VADDPD       Z4, Z8, K1, Z6
 
-undamped2032:
+undamped2557:
 	VCMPPD      $0x04, Z7, Z6, K1
 	VSUBPD.Z    Z7, Z6, K1, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
@@ -31373,24 +37182,24 @@ undamped2032:
 	VMOVUPD     (R8)(R11*8), Z4
 	VFMADD231PD Z6, Z5, Z4
 	VMOVUPD     Z4, (R8)(R11*8)
-	JMP         row2031
+	JMP         row2556
 
-wide2028:
+wide2553:
 	CMPQ R10, $0x08
-	JLE  rest2030
+	JLE  rest2555
 
-vector2029:
+vector2554:
 	VCVTPS2PD (R9)(R11*4), Z6
 	VMOVUPD   (DI)(R11*8), Z7
 	VSUBPD    Z4, Z6, Z6
 	VUCOMISD  X3, X0
-	JBE       undamped2033
+	JBE       undamped2558
 	VCMPPD    $0x04, Z7, Z6, K1
 	VMULPD    Z0, Z7, Z8
 	VMULPD    Z1, Z6, Z9
 	VADDPD    Z8, Z9, K1, Z6
 
-undamped2033:
+undamped2558:
 	VCMPPD      $0x04, Z7, Z6, K1
 	VSUBPD.Z    Z7, Z6, K1, Z7
 	VPANDQ.BCST constants<>+752(SB), Z7, Z7
@@ -31402,9 +37211,9 @@ undamped2033:
 	ADDQ        $0x08, R11
 	SUBQ        $0x08, R10
 	CMPQ        R10, $0x08
-	JG          vector2029
+	JG          vector2554
 
-rest2030:
+rest2555:
 	MOVQ        $-1, R12
 	BZHIQ       R10, R12, R12
 	KMOVB       R12, K1
@@ -31412,79 +37221,79 @@ rest2030:
 	VMOVUPD.Z   (DI)(R11*8), K1, Z7
 	VSUBPD.Z    Z4, Z6, K1, Z6
 	VUCOMISD    X3, X0
-	JBE         undamped2034
+	JBE         undamped2559
 	VCMPPD      $0x04, Z7, Z6, K2
 	VMULPD      Z0, Z7, Z4
 	VMULPD      Z1, Z6, Z8
 	VADDPD      Z4, Z8, K2, Z6
 
-undamped2034:
+undamped2559:
 	VCMPPD      $0x04, Z7, Z6, K2
 	VSUBPD.Z    Z7, Z6, K2, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
 	VPMAXUQ     Z4, Z2, Z2
 	TESTQ       $0x00000007, R10
-	JNZ         partial2035
+	JNZ         partial2560
 	VMOVUPD     Z6, (DI)(R11*8)
-	JMP         stored2038
+	JMP         stored2563
 
-partial2035:
+partial2560:
 	LEAQ       (DI)(R11*8), DI
 	VMOVAPD    Z6, Z4
 	TESTQ      $0x00000004, R10
-	JZ         noFour2036
+	JZ         noFour2561
 	VMOVUPD    Y4, (DI)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, DI
 
-noFour2036:
+noFour2561:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2037
+	JZ         noTwo2562
 	VMOVUPD    X4, (DI)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, DI
 
-noTwo2037:
+noTwo2562:
 	TESTQ  $0x00000001, R10
-	JZ     stored2038
+	JZ     stored2563
 	VMOVSD X4, (DI)
 
-stored2038:
+stored2563:
 	VMOVUPD.Z   (R8)(R11*8), K1, Z4
 	VFMADD231PD Z6, Z5, Z4
 	TESTQ       $0x00000007, R10
-	JNZ         partial2039
+	JNZ         partial2564
 	VMOVUPD     Z4, (R8)(R11*8)
-	JMP         stored2042
+	JMP         stored2567
 
-partial2039:
+partial2564:
 	LEAQ       (R8)(R11*8), DI
 	VMOVAPD    Z4, Z4
 	TESTQ      $0x00000004, R10
-	JZ         noFour2040
+	JZ         noFour2565
 	VMOVUPD    Y4, (DI)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, DI
 
-noFour2040:
+noFour2565:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2041
+	JZ         noTwo2566
 	VMOVUPD    X4, (DI)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, DI
 
-noTwo2041:
+noTwo2566:
 	TESTQ  $0x00000001, R10
-	JZ     stored2042
+	JZ     stored2567
 	VMOVSD X4, (DI)
 
-stored2042:
-row2031:
+stored2567:
+row2556:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item2022
+	JNZ  item2547
 
-done2023:
+done2548:
 	VSHUFF64X2 $0x4e, Z2, Z2, Z0
 	VPMAXUQ    Z0, Z2, Z2
 	VSHUFF64X2 $0xb1, Z2, Z2, Z0
@@ -31515,18 +37324,18 @@ TEXT ·exponentials32x512(SB), $0-64
 	VBROADCASTSD constants<>+3288(SB), Z9
 	VBROADCASTSD constants<>+3376(SB), Z10
 	TESTQ        BX, BX
-	JLE          done2044
+	JLE          done2569
 
-table2043:
+table2568:
 	VCVTSD2SS    (DX), X1, X1
 	VBROADCASTSS X1, Z1
 	VXORPD       Z11, Z11, Z11
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000040
-	JLT          rest2046
+	JLT          rest2571
 
-whole2045:
+whole2570:
 	VMOVUPS (AX)(SI*4), Z12
 	VMOVUPS 64(AX)(SI*4), Z13
 	VMOVUPS 128(AX)(SI*4), Z14
@@ -31546,13 +37355,13 @@ whole2045:
 	ADDQ    $0x00000040, SI
 	SUBQ    $0x00000040, DI
 	CMPQ    DI, $0x00000040
-	JGE     whole2045
+	JGE     whole2570
 
-rest2046:
+rest2571:
 	CMPQ DI, $0x00000010
-	JLT  rest2048
+	JLT  rest2573
 
-whole2047:
+whole2572:
 	VMOVUPS (AX)(SI*4), Z12
 	VMULPS  Z1, Z12, Z12
 	VPANDD  Z10, Z12, Z12
@@ -31560,11 +37369,11 @@ whole2047:
 	ADDQ    $0x00000010, SI
 	SUBQ    $0x00000010, DI
 	CMPQ    DI, $0x00000010
-	JGE     whole2047
+	JGE     whole2572
 
-rest2048:
+rest2573:
 	TESTQ     DI, DI
-	JZ        done2049
+	JZ        done2574
 	MOVQ      $-1, R8
 	BZHIQ     DI, R8, R8
 	KMOVW     R8, K1
@@ -31574,16 +37383,16 @@ rest2048:
 	VPANDD    Z10, Z12, Z12
 	VPMAXUD   Z12, Z11, Z11
 
-done2049:
+done2574:
 	VPCMPUD  $0x06, Z9, Z11, K1
 	KORTESTW K1, K1
-	JNZ      done2044
+	JNZ      done2569
 	XORQ     SI, SI
 	MOVQ     CX, DI
 	CMPQ     DI, $0x00000040
-	JLT      rest2051
+	JLT      rest2576
 
-whole2050:
+whole2575:
 	VMOVUPS      (AX)(SI*4), Z11
 	VMOVUPS      64(AX)(SI*4), Z12
 	VMOVUPS      128(AX)(SI*4), Z13
@@ -31647,13 +37456,13 @@ whole2050:
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x00000040, DI
 	CMPQ         DI, $0x00000040
-	JGE          whole2050
+	JGE          whole2575
 
-rest2051:
+rest2576:
 	CMPQ DI, $0x00000010
-	JLT  rest2053
+	JLT  rest2578
 
-whole2052:
+whole2577:
 	VMOVUPS      (AX)(SI*4), Z11
 	VMULPS       Z1, Z11, Z11
 	VMOVAPD      Z2, Z13
@@ -31672,11 +37481,11 @@ whole2052:
 	ADDQ         $0x00000010, SI
 	SUBQ         $0x00000010, DI
 	CMPQ         DI, $0x00000010
-	JGE          whole2052
+	JGE          whole2577
 
-rest2053:
+rest2578:
 	TESTQ        DI, DI
-	JZ           done2054
+	JZ           done2579
 	MOVQ         $-1, R8
 	BZHIQ        DI, R8, R8
 	KMOVW        R8, K1
@@ -31695,47 +37504,47 @@ rest2053:
 	VFMADD213PS  Z13, Z11, Z14
 	VSCALEFPS    Z12, Z14, Z14
 	TESTQ        $0x0000000f, DI
-	JNZ          partial2055
+	JNZ          partial2580
 	VMOVUPS      Z14, (AX)(SI*4)
-	JMP          stored2056
+	JMP          stored2581
 
-partial2055:
+partial2580:
 	LEAQ       (AX)(SI*4), SI
 	VMOVAPS    Z14, Z11
 	TESTQ      $0x00000008, DI
-	JZ         without2057
+	JZ         without2582
 	VMOVUPS    Y11, (SI)
 	VSHUFF64X2 $0x4e, Z11, Z11, Z11
 	ADDQ       $0x00000020, SI
 
-without2057:
+without2582:
 	TESTQ      $0x00000004, DI
-	JZ         without2058
+	JZ         without2583
 	VMOVUPS    X11, (SI)
 	VSHUFF64X2 $0xb1, Z11, Z11, Z11
 	ADDQ       $0x00000010, SI
 
-without2058:
+without2583:
 	TESTQ     $0x00000002, DI
-	JZ        without2059
+	JZ        without2584
 	VMOVSD    X11, (SI)
 	VPERMILPD $0x55, Z11, Z11
 	ADDQ      $0x00000008, SI
 
-without2059:
+without2584:
 	TESTQ  $0x00000001, DI
-	JZ     without2060
+	JZ     without2585
 	VMOVSS X11, (SI)
 
-without2060:
-stored2056:
-done2054:
+without2585:
+stored2581:
+done2579:
 	LEAQ (AX)(CX*4), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table2043
+	JNZ  table2568
 
-done2044:
+done2569:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -31750,153 +37559,153 @@ TEXT ·edgeBeliefs32x512(SB), $9408-168
 	ANDQ $-64, SI
 	MOVQ beliefs_len+80(FP), BX
 	SUBQ $0x08, BX
-	JLT  done2063
+	JLT  done2588
 	MOVQ BX, (SI)
 	MOVQ messages_len+104(FP), BX
 	SUBQ $0x08, BX
-	JLT  done2063
+	JLT  done2588
 	MOVQ BX, 8(SI)
 	MOVQ tables_len+128(FP), BX
 	SUBQ $0x40, BX
-	JLT  done2063
+	JLT  done2588
 	MOVQ BX, 32(SI)
 
-chunk2061:
+chunk2586:
 	MOVQ DX, BX
 	ANDQ $-8, BX
-	JZ   done2063
+	JZ   done2588
 	CMPQ BX, $0x40
-	JLE  whole2062
+	JLE  whole2587
 	MOVQ $0x00000040, BX
 
-whole2062:
+whole2587:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2064:
+pass2589:
 	CMPQ          R9, BX
-	JGE           passed2066
+	JGE           passed2591
 	MOVQ          (DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2065
+	JHI           stop2590
 	MOVQ          8(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2065
+	JHI           stop2590
 	MOVQ          16(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2065
+	JHI           stop2590
 	MOVQ          24(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2065
+	JHI           stop2590
 	MOVQ          32(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2065
+	JHI           stop2590
 	MOVQ          40(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2065
+	JHI           stop2590
 	MOVQ          48(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2065
+	JHI           stop2590
 	MOVQ          56(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2065
+	JHI           stop2590
 	MOVQ          64(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2065
+	JHI           stop2590
 	MOVQ          72(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2065
+	JHI           stop2590
 	MOVQ          80(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2065
+	JHI           stop2590
 	MOVQ          88(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2065
+	JHI           stop2590
 	MOVQ          96(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2065
+	JHI           stop2590
 	MOVQ          104(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2065
+	JHI           stop2590
 	MOVQ          112(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2065
+	JHI           stop2590
 	MOVQ          120(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2065
+	JHI           stop2590
 	MOVQ          128(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2065
+	JHI           stop2590
 	MOVQ          136(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2065
+	JHI           stop2590
 	MOVQ          144(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2065
+	JHI           stop2590
 	MOVQ          152(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2065
+	JHI           stop2590
 	MOVQ          160(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2065
+	JHI           stop2590
 	MOVQ          168(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2065
+	JHI           stop2590
 	MOVQ          176(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2065
+	JHI           stop2590
 	MOVQ          184(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2065
+	JHI           stop2590
 	MOVQ          192(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2065
+	JHI           stop2590
 	MOVQ          200(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2065
+	JHI           stop2590
 	MOVQ          208(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2065
+	JHI           stop2590
 	MOVQ          216(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2065
+	JHI           stop2590
 	MOVQ          224(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2065
+	JHI           stop2590
 	MOVQ          232(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2065
+	JHI           stop2590
 	MOVQ          240(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2065
+	JHI           stop2590
 	MOVQ          248(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2065
+	JHI           stop2590
 	MOVQ          256(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2065
+	JHI           stop2590
 	MOVQ          264(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2065
+	JHI           stop2590
 	MOVQ          272(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2065
+	JHI           stop2590
 	MOVQ          280(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2065
+	JHI           stop2590
 	MOVQ          288(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2065
+	JHI           stop2590
 	MOVQ          296(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2065
+	JHI           stop2590
 	MOVQ          304(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2065
+	JHI           stop2590
 	MOVQ          312(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2065
+	JHI           stop2590
 	MOVQ          beliefs_base+72(FP), R11
 	MOVQ          (DI), R10
 	MOVQ          messages_base+96(FP), R13
@@ -32142,13 +37951,13 @@ pass2064:
 	ADDQ          $0x00000140, DI
 	ADDQ          $0x00000400, R8
 	ADDQ          $0x08, R9
-	JMP           pass2064
+	JMP           pass2589
 
-stop2065:
+stop2590:
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2066:
+passed2591:
 	VBROADCASTSD constants<>+3304(SB), Z0
 	VBROADCASTSD constants<>+3336(SB), Z1
 	VMOVUPS      constants<>+2672(SB), Z2
@@ -32156,9 +37965,9 @@ passed2066:
 	MOVQ         SI, R8
 	XORQ         R9, R9
 
-pass2067:
+pass2592:
 	CMPQ              R9, BX
-	JGE               passed2069
+	JGE               passed2594
 	VMOVUPS           1152(R8), Z11
 	VMOVUPS           1280(R8), Z12
 	VMOVUPS           1408(R8), Z13
@@ -32234,18 +38043,18 @@ pass2067:
 	ADDQ              $0x000000a0, DI
 	ADDQ              $0x00000200, R8
 	ADDQ              $0x04, R9
-	JMP               pass2067
+	JMP               pass2592
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2069:
+passed2594:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2070:
+pass2595:
 	CMPQ            R9, BX
-	JGE             passed2072
+	JGE             passed2597
 	VMOVUPS         constants<>+2864(SB), Z0
 	VMOVUPS         constants<>+2928(SB), Z1
 	VMOVUPS         constants<>+2992(SB), Z2
@@ -32599,26 +38408,26 @@ pass2070:
 	VPSUBD.BCST     constants<>+3256(SB), Y1, Y0
 	VPCMPUD.BCST    $0x06, constants<>+3384(SB), Y0, K1
 	KORTESTW        K1, K1
-	JNZ             stop2071
+	JNZ             stop2596
 	VMOVUPS         Y1, 640(SI)(R9*4)
 	VEXTRACTF64X4   $0x01, Z1, 896(SI)(R9*4)
 	ADDQ            $0x00000140, DI
 	ADDQ            $0x00000400, R8
 	ADDQ            $0x08, R9
-	JMP             pass2070
+	JMP             pass2595
 
-stop2071:
+stop2596:
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2072:
+passed2597:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2073:
+pass2598:
 	CMPQ             R9, BX
-	JGE              passed2075
+	JGE              passed2600
 	VMOVUPS          640(SI)(R9*4), Y0
 	VMOVUPS          896(SI)(R9*4), Y1
 	VBROADCASTSS     constants<>+3264(SB), Y3
@@ -32666,18 +38475,18 @@ pass2073:
 	ADDQ             $0x00000140, DI
 	ADDQ             $0x00000400, R8
 	ADDQ             $0x08, R9
-	JMP              pass2073
+	JMP              pass2598
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2075:
+passed2600:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2076:
+pass2601:
 	CMPQ            R9, BX
-	JGE             passed2078
+	JGE             passed2603
 	MOVQ            dst_base+0(FP), R10
 	LEAQ            (CX)(R9*1), AX
 	SHLQ            $0x08, AX
@@ -32707,17 +38516,17 @@ pass2076:
 	ADDQ            $0x00000050, DI
 	ADDQ            $0x00000100, R8
 	ADDQ            $0x02, R9
-	JMP             pass2076
+	JMP             pass2601
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2078:
+passed2603:
 	ADDQ BX, CX
 	SUBQ BX, DX
 	MOVQ DI, AX
-	JMP  chunk2061
+	JMP  chunk2586
 
-done2063:
+done2588:
 	MOVQ CX, done+160(FP)
 	VZEROUPPER
 	RET
@@ -32738,9 +38547,9 @@ TEXT ·edgeBelief32x512(SB), $1664-161
 	XORQ         R10, R10
 	MOVQ         DI, R11
 	CMPQ         R11, $0x00000008
-	JLT          rest2081
+	JLT          rest2606
 
-whole2080:
+whole2605:
 	VBROADCASTSD constants<>+704(SB), Z1
 	VMOVUPD      (R9)(R10*8), Z2
 	VCMPPD       $0x04, Z1, Z2, K1
@@ -32751,11 +38560,11 @@ whole2080:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole2080
+	JGE          whole2605
 
-rest2081:
+rest2606:
 	TESTQ        R11, R11
-	JZ           done2082
+	JZ           done2607
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -32767,7 +38576,7 @@ rest2081:
 	VMOVUPD      Z1, (SI)(R10*8)
 	VMAXPD       Z1, Z0, Z0
 
-done2082:
+done2607:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z1
@@ -32780,7 +38589,7 @@ done2082:
 	VMOVUPD      Z1, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector2083:
+vector2608:
 	VMOVUPD           (SI)(R8*8), Z1
 	VSUBPD            Z0, Z1, Z1
 	VMOVUPD           64(SI)(R8*8), Z2
@@ -32807,7 +38616,7 @@ vector2083:
 	VMOVUPS           Z1, 832(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector2083
+	JLT               vector2608
 	MOVQ              beliefV_len+80(FP), DI
 	MOVQ              beliefV_base+72(FP), R8
 	MOVQ              messageV_base+96(FP), R9
@@ -32815,9 +38624,9 @@ vector2083:
 	XORQ              R10, R10
 	MOVQ              DI, R11
 	CMPQ              R11, $0x00000008
-	JLT               rest2085
+	JLT               rest2610
 
-whole2084:
+whole2609:
 	VBROADCASTSD constants<>+704(SB), Z2
 	VMOVUPD      (R9)(R10*8), Z3
 	VCMPPD       $0x04, Z2, Z3, K1
@@ -32828,11 +38637,11 @@ whole2084:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole2084
+	JGE          whole2609
 
-rest2085:
+rest2610:
 	TESTQ        R11, R11
-	JZ           done2086
+	JZ           done2611
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -32844,7 +38653,7 @@ rest2085:
 	VMOVUPD      Z2, (SI)(R10*8)
 	VMAXPD       Z2, Z1, Z1
 
-done2086:
+done2611:
 	VSHUFF64X2   $0x4e, Z1, Z1, Z2
 	VMAXPD       Z2, Z1, Z1
 	VSHUFF64X2   $0xb1, Z1, Z1, Z2
@@ -32857,7 +38666,7 @@ done2086:
 	VMOVUPD      Z2, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector2087:
+vector2612:
 	VMOVUPD           (SI)(R8*8), Z2
 	VSUBPD            Z1, Z2, Z2
 	VMOVUPD           64(SI)(R8*8), Z3
@@ -32884,7 +38693,7 @@ vector2087:
 	VMOVUPS           Z2, 1344(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector2087
+	JLT               vector2612
 	VADDPD            Z1, Z0, Z0
 	VXORPD            Z1, Z1, Z1
 	VXORPD            Z2, Z2, Z2
@@ -32893,9 +38702,9 @@ vector2087:
 	XORQ              R10, R10
 	MOVQ              BX, R11
 	CMPQ              R11, $0x00000040
-	JLT               rest2089
+	JLT               rest2614
 
-panel2088:
+panel2613:
 	MOVQ   SI, R8
 	LEAQ   (CX)(R10*1), R9
 	VXORPD Z3, Z3, Z3
@@ -32916,9 +38725,9 @@ panel2088:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows2092
+	JLT    rows2617
 
-row2091:
+row2616:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -32947,13 +38756,13 @@ row2091:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R12
 	CMPQ             R12, $0x00000002
-	JGE              row2091
+	JGE              row2616
 
-rows2092:
+rows2617:
 	CMPQ R12, $0x00000001
-	JLT  rows2094
+	JLT  rows2619
 
-row2093:
+row2618:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -32970,9 +38779,9 @@ row2093:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R12
 	CMPQ             R12, $0x00000001
-	JGE              row2093
+	JGE              row2618
 
-rows2094:
+rows2619:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -32996,13 +38805,13 @@ rows2094:
 	ADDQ        $0x00000100, R10
 	SUBQ        $0x00000040, R11
 	CMPQ        R11, $0x00000040
-	JGE         panel2088
+	JGE         panel2613
 
-rest2089:
+rest2614:
 	TESTQ  R11, R11
-	JZ     done2090
+	JZ     done2615
 	CMPQ   R11, $0x00000010
-	JGT    wider2095
+	JGT    wider2620
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
 	KMOVW  R8, K1
@@ -33014,9 +38823,9 @@ rest2089:
 	VXORPD Z6, Z6, Z6
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2097
+	JLT    rows2622
 
-row2096:
+row2621:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -33027,13 +38836,13 @@ row2096:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2096
+	JGE              row2621
 
-rows2097:
+rows2622:
 	CMPQ R11, $0x00000001
-	JLT  rows2099
+	JLT  rows2624
 
-row2098:
+row2623:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -33041,19 +38850,19 @@ row2098:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2098
+	JGE              row2623
 
-rows2099:
+rows2624:
 	VADDPS      Z4, Z3, Z3
 	VADDPS      Z6, Z5, Z5
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
 	VFMADD231PS 1088(SI)(R10*1), Z5, Z2
 	VFMADD231PS 1344(SI)(R10*1), Z3, Z2
-	JMP         done2090
+	JMP         done2615
 
-wider2095:
+wider2620:
 	CMPQ   R11, $0x00000020
-	JGT    wider2100
+	JGT    wider2625
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -33070,9 +38879,9 @@ wider2095:
 	VXORPD Z10, Z10, Z10
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2102
+	JLT    rows2627
 
-row2101:
+row2626:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -33089,13 +38898,13 @@ row2101:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2101
+	JGE              row2626
 
-rows2102:
+rows2627:
 	CMPQ R11, $0x00000001
-	JLT  rows2104
+	JLT  rows2629
 
-row2103:
+row2628:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -33106,9 +38915,9 @@ row2103:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2103
+	JGE              row2628
 
-rows2104:
+rows2629:
 	VADDPS      Z5, Z3, Z3
 	VADDPS      Z9, Z7, Z7
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -33119,11 +38928,11 @@ rows2104:
 	VFMADD231PS 1152(SI)(R10*1), Z4, Z1
 	VFMADD231PS 1152(SI)(R10*1), Z8, Z2
 	VFMADD231PS 1408(SI)(R10*1), Z4, Z2
-	JMP         done2090
+	JMP         done2615
 
-wider2100:
+wider2625:
 	CMPQ   R11, $0x00000030
-	JGT    wider2105
+	JGT    wider2630
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -33144,9 +38953,9 @@ wider2100:
 	VXORPD Z14, Z14, Z14
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2107
+	JLT    rows2632
 
-row2106:
+row2631:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -33169,13 +38978,13 @@ row2106:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2106
+	JGE              row2631
 
-rows2107:
+rows2632:
 	CMPQ R11, $0x00000001
-	JLT  rows2109
+	JLT  rows2634
 
-row2108:
+row2633:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -33189,9 +38998,9 @@ row2108:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2108
+	JGE              row2633
 
-rows2109:
+rows2634:
 	VADDPS      Z6, Z3, Z3
 	VADDPS      Z12, Z9, Z9
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -33207,9 +39016,9 @@ rows2109:
 	VFMADD231PS 1216(SI)(R10*1), Z5, Z1
 	VFMADD231PS 1216(SI)(R10*1), Z11, Z2
 	VFMADD231PS 1472(SI)(R10*1), Z5, Z2
-	JMP         done2090
+	JMP         done2615
 
-wider2105:
+wider2630:
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -33234,9 +39043,9 @@ wider2105:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2112
+	JLT    rows2637
 
-row2111:
+row2636:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -33265,13 +39074,13 @@ row2111:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2111
+	JGE              row2636
 
-rows2112:
+rows2637:
 	CMPQ R11, $0x00000001
-	JLT  rows2114
+	JLT  rows2639
 
-row2113:
+row2638:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -33288,9 +39097,9 @@ row2113:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2113
+	JGE              row2638
 
-rows2114:
+rows2639:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -33312,7 +39121,7 @@ rows2114:
 	VFMADD231PS 1280(SI)(R10*1), Z14, Z2
 	VFMADD231PS 1536(SI)(R10*1), Z6, Z2
 
-done2090:
+done2615:
 	VSHUFF64X2       $0x4e, Z1, Z1, Z3
 	VADDPS           Z3, Z1, Z1
 	VSHUFF64X2       $0xb1, Z1, Z1, Z3
@@ -33332,7 +39141,7 @@ done2090:
 	VPSUBD.BCST      constants<>+3256(SB), Z1, Z3
 	VPCMPUD.BCST     $0x06, constants<>+3384(SB), Z3, K1
 	KORTESTW         K1, K1
-	JNZ              unsafe2079
+	JNZ              unsafe2604
 	VMOVSS           constants<>+3264(SB), X3
 	VDIVSS           X1, X3, X3
 	VBROADCASTSS     X3, Z3
@@ -33373,25 +39182,25 @@ done2090:
 	MOVSD            X6, logZ+144(FP)
 	XORQ             R8, R8
 
-vector2115:
+vector2640:
 	VMULPS  1088(SI)(R8*4), Z3, Z0
 	VMOVUPS Z0, 1088(SI)(R8*4)
 	ADDQ    $0x10, R8
 	CMPQ    R8, BX
-	JLT     vector2115
+	JLT     vector2640
 	MOVQ    SI, R8
 	MOVQ    DX, R9
 	IMULQ   DI, DX
 	LEAQ    -64(AX)(DX*1), DX
 
-row2116:
+row2641:
 	VBROADCASTSS 576(R8), Z0
 	XORQ         R10, R10
 	MOVQ         BX, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest2118
+	JLT          rest2643
 
-whole2117:
+whole2642:
 	VMOVUPS (CX)(R10*4), Z1
 	VMULPS  Z0, Z1, Z1
 	VMULPS  1088(SI)(R10*4), Z1, Z1
@@ -33399,11 +39208,11 @@ whole2117:
 	ADDQ    $0x00000010, R10
 	SUBQ    $0x00000010, R11
 	CMPQ    R11, $0x00000010
-	JGE     whole2117
+	JGE     whole2642
 
-rest2118:
+rest2643:
 	TESTQ     R11, R11
-	JZ        done2119
+	JZ        done2644
 	MOVQ      $-1, R12
 	BZHIQ     R11, R12, R12
 	KMOVW     R12, K1
@@ -33412,59 +39221,59 @@ rest2118:
 	VMULPS    1088(SI)(R10*4), Z1, Z1
 	LEAQ      (AX)(R10*4), R10
 	CMPQ      R10, DX
-	JGT       pieces2120
+	JGT       pieces2645
 	VMOVUPS   Z1, (R10)
-	JMP       written2121
+	JMP       written2646
 
-pieces2120:
+pieces2645:
 	TESTQ   $0x0000000f, R11
-	JNZ     partial2122
+	JNZ     partial2647
 	VMOVUPS Z1, (R10)
-	JMP     stored2123
+	JMP     stored2648
 
-partial2122:
+partial2647:
 	LEAQ       (R10), R10
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without2124
+	JZ         without2649
 	VMOVUPS    Y0, (R10)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, R10
 
-without2124:
+without2649:
 	TESTQ      $0x00000004, R11
-	JZ         without2125
+	JZ         without2650
 	VMOVUPS    X0, (R10)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, R10
 
-without2125:
+without2650:
 	TESTQ     $0x00000002, R11
-	JZ        without2126
+	JZ        without2651
 	VMOVSD    X0, (R10)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, R10
 
-without2126:
+without2651:
 	TESTQ  $0x00000001, R11
-	JZ     without2127
+	JZ     without2652
 	VMOVSS X0, (R10)
 
-without2127:
-stored2123:
-written2121:
-done2119:
+without2652:
+stored2648:
+written2646:
+done2644:
 	ADDQ $0x04, R8
 	ADDQ DI, CX
 	ADDQ DI, AX
 	DECQ R9
-	JNZ  row2116
+	JNZ  row2641
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe2079:
+unsafe2604:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -33481,17 +39290,17 @@ TEXT ·multiplyMatrix32x512(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000040
-	JLT  rest2129
+	JLT  rest2654
 
-panel2128:
+panel2653:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles2132
+	JLT  tiles2657
 
-tile2131:
+tile2656:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -33520,9 +39329,9 @@ tile2131:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2134
+	JLE    done2659
 
-again2133:
+again2658:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -33566,9 +39375,9 @@ again2133:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2133
+	JNZ          again2658
 
-done2134:
+done2659:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -33604,13 +39413,13 @@ done2134:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile2131
+	JGE     tile2656
 
-tiles2132:
+tiles2657:
 	CMPQ R10, $0x00000002
-	JLT  tiles2136
+	JLT  tiles2661
 
-tile2135:
+tile2660:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -33623,9 +39432,9 @@ tile2135:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2138
+	JLE    done2663
 
-again2137:
+again2662:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -33645,9 +39454,9 @@ again2137:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2137
+	JNZ          again2662
 
-done2138:
+done2663:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -33663,13 +39472,13 @@ done2138:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile2135
+	JGE     tile2660
 
-tiles2136:
+tiles2661:
 	CMPQ R10, $0x00000001
-	JLT  tiles2140
+	JLT  tiles2665
 
-tile2139:
+tile2664:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -33678,9 +39487,9 @@ tile2139:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2142
+	JLE    done2667
 
-again2141:
+again2666:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -33694,9 +39503,9 @@ again2141:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2141
+	JNZ          again2666
 
-done2142:
+done2667:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
@@ -33704,19 +39513,19 @@ done2142:
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile2139
+	JGE     tile2664
 
-tiles2140:
+tiles2665:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000040, R9
 	CMPQ R9, $0x00000040
-	JGE  panel2128
+	JGE  panel2653
 
-rest2129:
+rest2654:
 	TESTQ R9, R9
-	JZ    done2130
+	JZ    done2655
 	CMPQ  R9, $0x00000010
-	JGT   wider2143
+	JGT   wider2668
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVW DX, K1
@@ -33725,9 +39534,9 @@ rest2129:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x0000000c
-	JLT   tiles2145
+	JLT   tiles2670
 
-tile2144:
+tile2669:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -33744,9 +39553,9 @@ tile2144:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2147
+	JLE    done2672
 
-again2146:
+again2671:
 	VMOVUPS.Z    (BX), K1, Z12
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z13
@@ -33787,453 +39596,453 @@ again2146:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2146
+	JNZ          again2671
 
-done2147:
+done2672:
 	MOVQ    CX, SI
 	IMUL3Q  $0x0b, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2148
+	JNZ     partial2673
 	VMOVUPS Z0, (DI)
-	JMP     stored2149
+	JMP     stored2674
 
-partial2148:
+partial2673:
 	LEAQ       (DI), BX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2150
+	JZ         without2675
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2150:
+without2675:
 	TESTQ      $0x00000004, R9
-	JZ         without2151
+	JZ         without2676
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2151:
+without2676:
 	TESTQ     $0x00000002, R9
-	JZ        without2152
+	JZ        without2677
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2152:
+without2677:
 	TESTQ  $0x00000001, R9
-	JZ     without2153
+	JZ     without2678
 	VMOVSS X0, (BX)
 
-without2153:
-stored2149:
+without2678:
+stored2674:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2154
+	JNZ     partial2679
 	VMOVUPS Z1, (DI)
-	JMP     stored2155
+	JMP     stored2680
 
-partial2154:
+partial2679:
 	LEAQ       (DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2156
+	JZ         without2681
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2156:
+without2681:
 	TESTQ      $0x00000004, R9
-	JZ         without2157
+	JZ         without2682
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2157:
+without2682:
 	TESTQ     $0x00000002, R9
-	JZ        without2158
+	JZ        without2683
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2158:
+without2683:
 	TESTQ  $0x00000001, R9
-	JZ     without2159
+	JZ     without2684
 	VMOVSS X0, (BX)
 
-without2159:
-stored2155:
+without2684:
+stored2680:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2160
+	JNZ     partial2685
 	VMOVUPS Z2, (DI)
-	JMP     stored2161
+	JMP     stored2686
 
-partial2160:
+partial2685:
 	LEAQ       (DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2162
+	JZ         without2687
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2162:
+without2687:
 	TESTQ      $0x00000004, R9
-	JZ         without2163
+	JZ         without2688
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2163:
+without2688:
 	TESTQ     $0x00000002, R9
-	JZ        without2164
+	JZ        without2689
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2164:
+without2689:
 	TESTQ  $0x00000001, R9
-	JZ     without2165
+	JZ     without2690
 	VMOVSS X0, (BX)
 
-without2165:
-stored2161:
+without2690:
+stored2686:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2166
+	JNZ     partial2691
 	VMOVUPS Z3, (DI)
-	JMP     stored2167
+	JMP     stored2692
 
-partial2166:
+partial2691:
 	LEAQ       (DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2168
+	JZ         without2693
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2168:
+without2693:
 	TESTQ      $0x00000004, R9
-	JZ         without2169
+	JZ         without2694
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2169:
+without2694:
 	TESTQ     $0x00000002, R9
-	JZ        without2170
+	JZ        without2695
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2170:
+without2695:
 	TESTQ  $0x00000001, R9
-	JZ     without2171
+	JZ     without2696
 	VMOVSS X0, (BX)
 
-without2171:
-stored2167:
+without2696:
+stored2692:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2172
+	JNZ     partial2697
 	VMOVUPS Z4, (DI)
-	JMP     stored2173
+	JMP     stored2698
 
-partial2172:
+partial2697:
 	LEAQ       (DI), BX
 	VMOVAPS    Z4, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2174
+	JZ         without2699
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2174:
+without2699:
 	TESTQ      $0x00000004, R9
-	JZ         without2175
+	JZ         without2700
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2175:
+without2700:
 	TESTQ     $0x00000002, R9
-	JZ        without2176
+	JZ        without2701
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2176:
+without2701:
 	TESTQ  $0x00000001, R9
-	JZ     without2177
+	JZ     without2702
 	VMOVSS X0, (BX)
 
-without2177:
-stored2173:
+without2702:
+stored2698:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2178
+	JNZ     partial2703
 	VMOVUPS Z5, (DI)
-	JMP     stored2179
+	JMP     stored2704
 
-partial2178:
+partial2703:
 	LEAQ       (DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2180
+	JZ         without2705
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2180:
+without2705:
 	TESTQ      $0x00000004, R9
-	JZ         without2181
+	JZ         without2706
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2181:
+without2706:
 	TESTQ     $0x00000002, R9
-	JZ        without2182
+	JZ        without2707
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2182:
+without2707:
 	TESTQ  $0x00000001, R9
-	JZ     without2183
+	JZ     without2708
 	VMOVSS X0, (BX)
 
-without2183:
-stored2179:
+without2708:
+stored2704:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2184
+	JNZ     partial2709
 	VMOVUPS Z6, (DI)
-	JMP     stored2185
+	JMP     stored2710
 
-partial2184:
+partial2709:
 	LEAQ       (DI), BX
 	VMOVAPS    Z6, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2186
+	JZ         without2711
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2186:
+without2711:
 	TESTQ      $0x00000004, R9
-	JZ         without2187
+	JZ         without2712
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2187:
+without2712:
 	TESTQ     $0x00000002, R9
-	JZ        without2188
+	JZ        without2713
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2188:
+without2713:
 	TESTQ  $0x00000001, R9
-	JZ     without2189
+	JZ     without2714
 	VMOVSS X0, (BX)
 
-without2189:
-stored2185:
+without2714:
+stored2710:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2190
+	JNZ     partial2715
 	VMOVUPS Z7, (DI)
-	JMP     stored2191
+	JMP     stored2716
 
-partial2190:
+partial2715:
 	LEAQ       (DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2192
+	JZ         without2717
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2192:
+without2717:
 	TESTQ      $0x00000004, R9
-	JZ         without2193
+	JZ         without2718
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2193:
+without2718:
 	TESTQ     $0x00000002, R9
-	JZ        without2194
+	JZ        without2719
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2194:
+without2719:
 	TESTQ  $0x00000001, R9
-	JZ     without2195
+	JZ     without2720
 	VMOVSS X0, (BX)
 
-without2195:
-stored2191:
+without2720:
+stored2716:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2196
+	JNZ     partial2721
 	VMOVUPS Z8, (DI)
-	JMP     stored2197
+	JMP     stored2722
 
-partial2196:
+partial2721:
 	LEAQ       (DI), BX
 	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2198
+	JZ         without2723
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2198:
+without2723:
 	TESTQ      $0x00000004, R9
-	JZ         without2199
+	JZ         without2724
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2199:
+without2724:
 	TESTQ     $0x00000002, R9
-	JZ        without2200
+	JZ        without2725
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2200:
+without2725:
 	TESTQ  $0x00000001, R9
-	JZ     without2201
+	JZ     without2726
 	VMOVSS X0, (BX)
 
-without2201:
-stored2197:
+without2726:
+stored2722:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2202
+	JNZ     partial2727
 	VMOVUPS Z9, (DI)
-	JMP     stored2203
+	JMP     stored2728
 
-partial2202:
+partial2727:
 	LEAQ       (DI), BX
 	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2204
+	JZ         without2729
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2204:
+without2729:
 	TESTQ      $0x00000004, R9
-	JZ         without2205
+	JZ         without2730
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2205:
+without2730:
 	TESTQ     $0x00000002, R9
-	JZ        without2206
+	JZ        without2731
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2206:
+without2731:
 	TESTQ  $0x00000001, R9
-	JZ     without2207
+	JZ     without2732
 	VMOVSS X0, (BX)
 
-without2207:
-stored2203:
+without2732:
+stored2728:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2208
+	JNZ     partial2733
 	VMOVUPS Z10, (DI)
-	JMP     stored2209
+	JMP     stored2734
 
-partial2208:
+partial2733:
 	LEAQ       (DI), BX
 	VMOVAPS    Z10, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2210
+	JZ         without2735
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2210:
+without2735:
 	TESTQ      $0x00000004, R9
-	JZ         without2211
+	JZ         without2736
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2211:
+without2736:
 	TESTQ     $0x00000002, R9
-	JZ        without2212
+	JZ        without2737
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2212:
+without2737:
 	TESTQ  $0x00000001, R9
-	JZ     without2213
+	JZ     without2738
 	VMOVSS X0, (BX)
 
-without2213:
-stored2209:
+without2738:
+stored2734:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2214
+	JNZ     partial2739
 	VMOVUPS Z11, (DI)
-	JMP     stored2215
+	JMP     stored2740
 
-partial2214:
+partial2739:
 	LEAQ       (DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2216
+	JZ         without2741
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2216:
+without2741:
 	TESTQ      $0x00000004, R9
-	JZ         without2217
+	JZ         without2742
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2217:
+without2742:
 	TESTQ     $0x00000002, R9
-	JZ        without2218
+	JZ        without2743
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2218:
+without2743:
 	TESTQ  $0x00000001, R9
-	JZ     without2219
+	JZ     without2744
 	VMOVSS X0, (BX)
 
-without2219:
-stored2215:
+without2744:
+stored2740:
 	ADDQ AX, DI
 	SUBQ $0x0000000c, R10
 	CMPQ R10, $0x0000000c
-	JGE  tile2144
+	JGE  tile2669
 
-tiles2145:
+tiles2670:
 	CMPQ R10, $0x00000004
-	JLT  tiles2221
+	JLT  tiles2746
 
-tile2220:
+tile2745:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -34242,9 +40051,9 @@ tile2220:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2223
+	JLE    done2748
 
-again2222:
+again2747:
 	VMOVUPS.Z    (BX), K1, Z4
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z5
@@ -34261,173 +40070,173 @@ again2222:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2222
+	JNZ          again2747
 
-done2223:
+done2748:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2224
+	JNZ     partial2749
 	VMOVUPS Z0, (DI)
-	JMP     stored2225
+	JMP     stored2750
 
-partial2224:
+partial2749:
 	LEAQ       (DI), BX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2226
+	JZ         without2751
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2226:
+without2751:
 	TESTQ      $0x00000004, R9
-	JZ         without2227
+	JZ         without2752
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2227:
+without2752:
 	TESTQ     $0x00000002, R9
-	JZ        without2228
+	JZ        without2753
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2228:
+without2753:
 	TESTQ  $0x00000001, R9
-	JZ     without2229
+	JZ     without2754
 	VMOVSS X0, (BX)
 
-without2229:
-stored2225:
+without2754:
+stored2750:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2230
+	JNZ     partial2755
 	VMOVUPS Z1, (DI)
-	JMP     stored2231
+	JMP     stored2756
 
-partial2230:
+partial2755:
 	LEAQ       (DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2232
+	JZ         without2757
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2232:
+without2757:
 	TESTQ      $0x00000004, R9
-	JZ         without2233
+	JZ         without2758
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2233:
+without2758:
 	TESTQ     $0x00000002, R9
-	JZ        without2234
+	JZ        without2759
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2234:
+without2759:
 	TESTQ  $0x00000001, R9
-	JZ     without2235
+	JZ     without2760
 	VMOVSS X0, (BX)
 
-without2235:
-stored2231:
+without2760:
+stored2756:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2236
+	JNZ     partial2761
 	VMOVUPS Z2, (DI)
-	JMP     stored2237
+	JMP     stored2762
 
-partial2236:
+partial2761:
 	LEAQ       (DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2238
+	JZ         without2763
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2238:
+without2763:
 	TESTQ      $0x00000004, R9
-	JZ         without2239
+	JZ         without2764
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2239:
+without2764:
 	TESTQ     $0x00000002, R9
-	JZ        without2240
+	JZ        without2765
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2240:
+without2765:
 	TESTQ  $0x00000001, R9
-	JZ     without2241
+	JZ     without2766
 	VMOVSS X0, (BX)
 
-without2241:
-stored2237:
+without2766:
+stored2762:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2242
+	JNZ     partial2767
 	VMOVUPS Z3, (DI)
-	JMP     stored2243
+	JMP     stored2768
 
-partial2242:
+partial2767:
 	LEAQ       (DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2244
+	JZ         without2769
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2244:
+without2769:
 	TESTQ      $0x00000004, R9
-	JZ         without2245
+	JZ         without2770
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2245:
+without2770:
 	TESTQ     $0x00000002, R9
-	JZ        without2246
+	JZ        without2771
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2246:
+without2771:
 	TESTQ  $0x00000001, R9
-	JZ     without2247
+	JZ     without2772
 	VMOVSS X0, (BX)
 
-without2247:
-stored2243:
+without2772:
+stored2768:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile2220
+	JGE  tile2745
 
-tiles2221:
+tiles2746:
 	CMPQ R10, $0x00000001
-	JLT  tiles2249
+	JLT  tiles2774
 
-tile2248:
+tile2773:
 	VXORPD Z0, Z0, Z0
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2251
+	JLE    done2776
 
-again2250:
+again2775:
 	VMOVUPS.Z    (BX), K1, Z1
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z2
@@ -34435,55 +40244,55 @@ again2250:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2250
+	JNZ          again2775
 
-done2251:
+done2776:
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2252
+	JNZ     partial2777
 	VMOVUPS Z0, (DI)
-	JMP     stored2253
+	JMP     stored2778
 
-partial2252:
+partial2777:
 	LEAQ       (DI), CX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2254
+	JZ         without2779
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2254:
+without2779:
 	TESTQ      $0x00000004, R9
-	JZ         without2255
+	JZ         without2780
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2255:
+without2780:
 	TESTQ     $0x00000002, R9
-	JZ        without2256
+	JZ        without2781
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2256:
+without2781:
 	TESTQ  $0x00000001, R9
-	JZ     without2257
+	JZ     without2782
 	VMOVSS X0, (CX)
 
-without2257:
-stored2253:
+without2782:
+stored2778:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2248
+	JGE  tile2773
 
-tiles2249:
-	JMP done2130
+tiles2774:
+	JMP done2655
 
-wider2143:
+wider2668:
 	CMPQ  R9, $0x00000020
-	JGT   wider2258
+	JGT   wider2783
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -34493,9 +40302,9 @@ wider2143:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles2260
+	JLT   tiles2785
 
-tile2259:
+tile2784:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -34516,9 +40325,9 @@ tile2259:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2262
+	JLE    done2787
 
-again2261:
+again2786:
 	VMOVUPS      (BX), Z16
 	VMOVUPS.Z    64(BX), K1, Z17
 	MOVQ         DX, SI
@@ -34556,317 +40365,317 @@ again2261:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2261
+	JNZ          again2786
 
-done2262:
+done2787:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2263
+	JNZ     partial2788
 	VMOVUPS Z1, 64(DI)
-	JMP     stored2264
+	JMP     stored2789
 
-partial2263:
+partial2788:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2265
+	JZ         without2790
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2265:
+without2790:
 	TESTQ      $0x00000004, R9
-	JZ         without2266
+	JZ         without2791
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2266:
+without2791:
 	TESTQ     $0x00000002, R9
-	JZ        without2267
+	JZ        without2792
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2267:
+without2792:
 	TESTQ  $0x00000001, R9
-	JZ     without2268
+	JZ     without2793
 	VMOVSS X0, (BX)
 
-without2268:
-stored2264:
+without2793:
+stored2789:
 	ADDQ    AX, DI
 	VMOVUPS Z2, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2269
+	JNZ     partial2794
 	VMOVUPS Z3, 64(DI)
-	JMP     stored2270
+	JMP     stored2795
 
-partial2269:
+partial2794:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2271
+	JZ         without2796
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2271:
+without2796:
 	TESTQ      $0x00000004, R9
-	JZ         without2272
+	JZ         without2797
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2272:
+without2797:
 	TESTQ     $0x00000002, R9
-	JZ        without2273
+	JZ        without2798
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2273:
+without2798:
 	TESTQ  $0x00000001, R9
-	JZ     without2274
+	JZ     without2799
 	VMOVSS X0, (BX)
 
-without2274:
-stored2270:
+without2799:
+stored2795:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2275
+	JNZ     partial2800
 	VMOVUPS Z5, 64(DI)
-	JMP     stored2276
+	JMP     stored2801
 
-partial2275:
+partial2800:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2277
+	JZ         without2802
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2277:
+without2802:
 	TESTQ      $0x00000004, R9
-	JZ         without2278
+	JZ         without2803
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2278:
+without2803:
 	TESTQ     $0x00000002, R9
-	JZ        without2279
+	JZ        without2804
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2279:
+without2804:
 	TESTQ  $0x00000001, R9
-	JZ     without2280
+	JZ     without2805
 	VMOVSS X0, (BX)
 
-without2280:
-stored2276:
+without2805:
+stored2801:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2281
+	JNZ     partial2806
 	VMOVUPS Z7, 64(DI)
-	JMP     stored2282
+	JMP     stored2807
 
-partial2281:
+partial2806:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2283
+	JZ         without2808
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2283:
+without2808:
 	TESTQ      $0x00000004, R9
-	JZ         without2284
+	JZ         without2809
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2284:
+without2809:
 	TESTQ     $0x00000002, R9
-	JZ        without2285
+	JZ        without2810
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2285:
+without2810:
 	TESTQ  $0x00000001, R9
-	JZ     without2286
+	JZ     without2811
 	VMOVSS X0, (BX)
 
-without2286:
-stored2282:
+without2811:
+stored2807:
 	ADDQ    AX, DI
 	VMOVUPS Z8, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2287
+	JNZ     partial2812
 	VMOVUPS Z9, 64(DI)
-	JMP     stored2288
+	JMP     stored2813
 
-partial2287:
+partial2812:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2289
+	JZ         without2814
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2289:
+without2814:
 	TESTQ      $0x00000004, R9
-	JZ         without2290
+	JZ         without2815
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2290:
+without2815:
 	TESTQ     $0x00000002, R9
-	JZ        without2291
+	JZ        without2816
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2291:
+without2816:
 	TESTQ  $0x00000001, R9
-	JZ     without2292
+	JZ     without2817
 	VMOVSS X0, (BX)
 
-without2292:
-stored2288:
+without2817:
+stored2813:
 	ADDQ    AX, DI
 	VMOVUPS Z10, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2293
+	JNZ     partial2818
 	VMOVUPS Z11, 64(DI)
-	JMP     stored2294
+	JMP     stored2819
 
-partial2293:
+partial2818:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2295
+	JZ         without2820
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2295:
+without2820:
 	TESTQ      $0x00000004, R9
-	JZ         without2296
+	JZ         without2821
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2296:
+without2821:
 	TESTQ     $0x00000002, R9
-	JZ        without2297
+	JZ        without2822
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2297:
+without2822:
 	TESTQ  $0x00000001, R9
-	JZ     without2298
+	JZ     without2823
 	VMOVSS X0, (BX)
 
-without2298:
-stored2294:
+without2823:
+stored2819:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2299
+	JNZ     partial2824
 	VMOVUPS Z13, 64(DI)
-	JMP     stored2300
+	JMP     stored2825
 
-partial2299:
+partial2824:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z13, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2301
+	JZ         without2826
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2301:
+without2826:
 	TESTQ      $0x00000004, R9
-	JZ         without2302
+	JZ         without2827
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2302:
+without2827:
 	TESTQ     $0x00000002, R9
-	JZ        without2303
+	JZ        without2828
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2303:
+without2828:
 	TESTQ  $0x00000001, R9
-	JZ     without2304
+	JZ     without2829
 	VMOVSS X0, (BX)
 
-without2304:
-stored2300:
+without2829:
+stored2825:
 	ADDQ    AX, DI
 	VMOVUPS Z14, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2305
+	JNZ     partial2830
 	VMOVUPS Z15, 64(DI)
-	JMP     stored2306
+	JMP     stored2831
 
-partial2305:
+partial2830:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z15, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2307
+	JZ         without2832
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2307:
+without2832:
 	TESTQ      $0x00000004, R9
-	JZ         without2308
+	JZ         without2833
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2308:
+without2833:
 	TESTQ     $0x00000002, R9
-	JZ        without2309
+	JZ        without2834
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2309:
+without2834:
 	TESTQ  $0x00000001, R9
-	JZ     without2310
+	JZ     without2835
 	VMOVSS X0, (BX)
 
-without2310:
-stored2306:
+without2835:
+stored2831:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile2259
+	JGE  tile2784
 
-tiles2260:
+tiles2785:
 	CMPQ R10, $0x00000004
-	JLT  tiles2312
+	JLT  tiles2837
 
-tile2311:
+tile2836:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -34879,9 +40688,9 @@ tile2311:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2314
+	JLE    done2839
 
-again2313:
+again2838:
 	VMOVUPS      (BX), Z8
 	VMOVUPS.Z    64(BX), K1, Z9
 	MOVQ         DX, SI
@@ -34903,178 +40712,178 @@ again2313:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2313
+	JNZ          again2838
 
-done2314:
+done2839:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2315
+	JNZ     partial2840
 	VMOVUPS Z1, 64(DI)
-	JMP     stored2316
+	JMP     stored2841
 
-partial2315:
+partial2840:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2317
+	JZ         without2842
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2317:
+without2842:
 	TESTQ      $0x00000004, R9
-	JZ         without2318
+	JZ         without2843
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2318:
+without2843:
 	TESTQ     $0x00000002, R9
-	JZ        without2319
+	JZ        without2844
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2319:
+without2844:
 	TESTQ  $0x00000001, R9
-	JZ     without2320
+	JZ     without2845
 	VMOVSS X0, (BX)
 
-without2320:
-stored2316:
+without2845:
+stored2841:
 	ADDQ    AX, DI
 	VMOVUPS Z2, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2321
+	JNZ     partial2846
 	VMOVUPS Z3, 64(DI)
-	JMP     stored2322
+	JMP     stored2847
 
-partial2321:
+partial2846:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2323
+	JZ         without2848
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2323:
+without2848:
 	TESTQ      $0x00000004, R9
-	JZ         without2324
+	JZ         without2849
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2324:
+without2849:
 	TESTQ     $0x00000002, R9
-	JZ        without2325
+	JZ        without2850
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2325:
+without2850:
 	TESTQ  $0x00000001, R9
-	JZ     without2326
+	JZ     without2851
 	VMOVSS X0, (BX)
 
-without2326:
-stored2322:
+without2851:
+stored2847:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2327
+	JNZ     partial2852
 	VMOVUPS Z5, 64(DI)
-	JMP     stored2328
+	JMP     stored2853
 
-partial2327:
+partial2852:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2329
+	JZ         without2854
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2329:
+without2854:
 	TESTQ      $0x00000004, R9
-	JZ         without2330
+	JZ         without2855
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2330:
+without2855:
 	TESTQ     $0x00000002, R9
-	JZ        without2331
+	JZ        without2856
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2331:
+without2856:
 	TESTQ  $0x00000001, R9
-	JZ     without2332
+	JZ     without2857
 	VMOVSS X0, (BX)
 
-without2332:
-stored2328:
+without2857:
+stored2853:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2333
+	JNZ     partial2858
 	VMOVUPS Z7, 64(DI)
-	JMP     stored2334
+	JMP     stored2859
 
-partial2333:
+partial2858:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2335
+	JZ         without2860
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2335:
+without2860:
 	TESTQ      $0x00000004, R9
-	JZ         without2336
+	JZ         without2861
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2336:
+without2861:
 	TESTQ     $0x00000002, R9
-	JZ        without2337
+	JZ        without2862
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2337:
+without2862:
 	TESTQ  $0x00000001, R9
-	JZ     without2338
+	JZ     without2863
 	VMOVSS X0, (BX)
 
-without2338:
-stored2334:
+without2863:
+stored2859:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile2311
+	JGE  tile2836
 
-tiles2312:
+tiles2837:
 	CMPQ R10, $0x00000001
-	JLT  tiles2340
+	JLT  tiles2865
 
-tile2339:
+tile2864:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2342
+	JLE    done2867
 
-again2341:
+again2866:
 	VMOVUPS      (BX), Z2
 	VMOVUPS.Z    64(BX), K1, Z3
 	MOVQ         DX, SI
@@ -35084,56 +40893,56 @@ again2341:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2341
+	JNZ          again2866
 
-done2342:
+done2867:
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2343
+	JNZ     partial2868
 	VMOVUPS Z1, 64(DI)
-	JMP     stored2344
+	JMP     stored2869
 
-partial2343:
+partial2868:
 	LEAQ       64(DI), CX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2345
+	JZ         without2870
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2345:
+without2870:
 	TESTQ      $0x00000004, R9
-	JZ         without2346
+	JZ         without2871
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2346:
+without2871:
 	TESTQ     $0x00000002, R9
-	JZ        without2347
+	JZ        without2872
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2347:
+without2872:
 	TESTQ  $0x00000001, R9
-	JZ     without2348
+	JZ     without2873
 	VMOVSS X0, (CX)
 
-without2348:
-stored2344:
+without2873:
+stored2869:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2339
+	JGE  tile2864
 
-tiles2340:
-	JMP done2130
+tiles2865:
+	JMP done2655
 
-wider2258:
+wider2783:
 	CMPQ  R9, $0x00000030
-	JGT   wider2349
+	JGT   wider2874
 	SUBQ  $0x00000020, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -35143,9 +40952,9 @@ wider2258:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles2351
+	JLT   tiles2876
 
-tile2350:
+tile2875:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -35174,9 +40983,9 @@ tile2350:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2353
+	JLE    done2878
 
-again2352:
+again2877:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS.Z    128(BX), K1, Z26
@@ -35223,325 +41032,325 @@ again2352:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2352
+	JNZ          again2877
 
-done2353:
+done2878:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2354
+	JNZ     partial2879
 	VMOVUPS Z2, 128(DI)
-	JMP     stored2355
+	JMP     stored2880
 
-partial2354:
+partial2879:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2356
+	JZ         without2881
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2356:
+without2881:
 	TESTQ      $0x00000004, R9
-	JZ         without2357
+	JZ         without2882
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2357:
+without2882:
 	TESTQ     $0x00000002, R9
-	JZ        without2358
+	JZ        without2883
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2358:
+without2883:
 	TESTQ  $0x00000001, R9
-	JZ     without2359
+	JZ     without2884
 	VMOVSS X0, (BX)
 
-without2359:
-stored2355:
+without2884:
+stored2880:
 	ADDQ    AX, DI
 	VMOVUPS Z3, (DI)
 	VMOVUPS Z4, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2360
+	JNZ     partial2885
 	VMOVUPS Z5, 128(DI)
-	JMP     stored2361
+	JMP     stored2886
 
-partial2360:
+partial2885:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2362
+	JZ         without2887
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2362:
+without2887:
 	TESTQ      $0x00000004, R9
-	JZ         without2363
+	JZ         without2888
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2363:
+without2888:
 	TESTQ     $0x00000002, R9
-	JZ        without2364
+	JZ        without2889
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2364:
+without2889:
 	TESTQ  $0x00000001, R9
-	JZ     without2365
+	JZ     without2890
 	VMOVSS X0, (BX)
 
-without2365:
-stored2361:
+without2890:
+stored2886:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	VMOVUPS Z7, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2366
+	JNZ     partial2891
 	VMOVUPS Z8, 128(DI)
-	JMP     stored2367
+	JMP     stored2892
 
-partial2366:
+partial2891:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2368
+	JZ         without2893
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2368:
+without2893:
 	TESTQ      $0x00000004, R9
-	JZ         without2369
+	JZ         without2894
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2369:
+without2894:
 	TESTQ     $0x00000002, R9
-	JZ        without2370
+	JZ        without2895
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2370:
+without2895:
 	TESTQ  $0x00000001, R9
-	JZ     without2371
+	JZ     without2896
 	VMOVSS X0, (BX)
 
-without2371:
-stored2367:
+without2896:
+stored2892:
 	ADDQ    AX, DI
 	VMOVUPS Z9, (DI)
 	VMOVUPS Z10, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2372
+	JNZ     partial2897
 	VMOVUPS Z11, 128(DI)
-	JMP     stored2373
+	JMP     stored2898
 
-partial2372:
+partial2897:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2374
+	JZ         without2899
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2374:
+without2899:
 	TESTQ      $0x00000004, R9
-	JZ         without2375
+	JZ         without2900
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2375:
+without2900:
 	TESTQ     $0x00000002, R9
-	JZ        without2376
+	JZ        without2901
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2376:
+without2901:
 	TESTQ  $0x00000001, R9
-	JZ     without2377
+	JZ     without2902
 	VMOVSS X0, (BX)
 
-without2377:
-stored2373:
+without2902:
+stored2898:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	VMOVUPS Z13, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2378
+	JNZ     partial2903
 	VMOVUPS Z14, 128(DI)
-	JMP     stored2379
+	JMP     stored2904
 
-partial2378:
+partial2903:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z14, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2380
+	JZ         without2905
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2380:
+without2905:
 	TESTQ      $0x00000004, R9
-	JZ         without2381
+	JZ         without2906
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2381:
+without2906:
 	TESTQ     $0x00000002, R9
-	JZ        without2382
+	JZ        without2907
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2382:
+without2907:
 	TESTQ  $0x00000001, R9
-	JZ     without2383
+	JZ     without2908
 	VMOVSS X0, (BX)
 
-without2383:
-stored2379:
+without2908:
+stored2904:
 	ADDQ    AX, DI
 	VMOVUPS Z15, (DI)
 	VMOVUPS Z16, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2384
+	JNZ     partial2909
 	VMOVUPS Z17, 128(DI)
-	JMP     stored2385
+	JMP     stored2910
 
-partial2384:
+partial2909:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z17, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2386
+	JZ         without2911
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2386:
+without2911:
 	TESTQ      $0x00000004, R9
-	JZ         without2387
+	JZ         without2912
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2387:
+without2912:
 	TESTQ     $0x00000002, R9
-	JZ        without2388
+	JZ        without2913
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2388:
+without2913:
 	TESTQ  $0x00000001, R9
-	JZ     without2389
+	JZ     without2914
 	VMOVSS X0, (BX)
 
-without2389:
-stored2385:
+without2914:
+stored2910:
 	ADDQ    AX, DI
 	VMOVUPS Z18, (DI)
 	VMOVUPS Z19, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2390
+	JNZ     partial2915
 	VMOVUPS Z20, 128(DI)
-	JMP     stored2391
+	JMP     stored2916
 
-partial2390:
+partial2915:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z20, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2392
+	JZ         without2917
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2392:
+without2917:
 	TESTQ      $0x00000004, R9
-	JZ         without2393
+	JZ         without2918
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2393:
+without2918:
 	TESTQ     $0x00000002, R9
-	JZ        without2394
+	JZ        without2919
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2394:
+without2919:
 	TESTQ  $0x00000001, R9
-	JZ     without2395
+	JZ     without2920
 	VMOVSS X0, (BX)
 
-without2395:
-stored2391:
+without2920:
+stored2916:
 	ADDQ    AX, DI
 	VMOVUPS Z21, (DI)
 	VMOVUPS Z22, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2396
+	JNZ     partial2921
 	VMOVUPS Z23, 128(DI)
-	JMP     stored2397
+	JMP     stored2922
 
-partial2396:
+partial2921:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z23, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2398
+	JZ         without2923
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2398:
+without2923:
 	TESTQ      $0x00000004, R9
-	JZ         without2399
+	JZ         without2924
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2399:
+without2924:
 	TESTQ     $0x00000002, R9
-	JZ        without2400
+	JZ        without2925
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2400:
+without2925:
 	TESTQ  $0x00000001, R9
-	JZ     without2401
+	JZ     without2926
 	VMOVSS X0, (BX)
 
-without2401:
-stored2397:
+without2926:
+stored2922:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile2350
+	JGE  tile2875
 
-tiles2351:
+tiles2876:
 	CMPQ R10, $0x00000002
-	JLT  tiles2403
+	JLT  tiles2928
 
-tile2402:
+tile2927:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -35552,9 +41361,9 @@ tile2402:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2405
+	JLE    done2930
 
-again2404:
+again2929:
 	VMOVUPS      (BX), Z6
 	VMOVUPS      64(BX), Z7
 	VMOVUPS.Z    128(BX), K1, Z8
@@ -35571,97 +41380,97 @@ again2404:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2404
+	JNZ          again2929
 
-done2405:
+done2930:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2406
+	JNZ     partial2931
 	VMOVUPS Z2, 128(DI)
-	JMP     stored2407
+	JMP     stored2932
 
-partial2406:
+partial2931:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2408
+	JZ         without2933
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2408:
+without2933:
 	TESTQ      $0x00000004, R9
-	JZ         without2409
+	JZ         without2934
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2409:
+without2934:
 	TESTQ     $0x00000002, R9
-	JZ        without2410
+	JZ        without2935
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2410:
+without2935:
 	TESTQ  $0x00000001, R9
-	JZ     without2411
+	JZ     without2936
 	VMOVSS X0, (BX)
 
-without2411:
-stored2407:
+without2936:
+stored2932:
 	ADDQ    AX, DI
 	VMOVUPS Z3, (DI)
 	VMOVUPS Z4, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2412
+	JNZ     partial2937
 	VMOVUPS Z5, 128(DI)
-	JMP     stored2413
+	JMP     stored2938
 
-partial2412:
+partial2937:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2414
+	JZ         without2939
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2414:
+without2939:
 	TESTQ      $0x00000004, R9
-	JZ         without2415
+	JZ         without2940
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2415:
+without2940:
 	TESTQ     $0x00000002, R9
-	JZ        without2416
+	JZ        without2941
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2416:
+without2941:
 	TESTQ  $0x00000001, R9
-	JZ     without2417
+	JZ     without2942
 	VMOVSS X0, (BX)
 
-without2417:
-stored2413:
+without2942:
+stored2938:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile2402
+	JGE  tile2927
 
-tiles2403:
+tiles2928:
 	CMPQ R10, $0x00000001
-	JLT  tiles2419
+	JLT  tiles2944
 
-tile2418:
+tile2943:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -35669,9 +41478,9 @@ tile2418:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2421
+	JLE    done2946
 
-again2420:
+again2945:
 	VMOVUPS      (BX), Z3
 	VMOVUPS      64(BX), Z4
 	VMOVUPS.Z    128(BX), K1, Z5
@@ -35683,55 +41492,55 @@ again2420:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2420
+	JNZ          again2945
 
-done2421:
+done2946:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2422
+	JNZ     partial2947
 	VMOVUPS Z2, 128(DI)
-	JMP     stored2423
+	JMP     stored2948
 
-partial2422:
+partial2947:
 	LEAQ       128(DI), CX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2424
+	JZ         without2949
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2424:
+without2949:
 	TESTQ      $0x00000004, R9
-	JZ         without2425
+	JZ         without2950
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2425:
+without2950:
 	TESTQ     $0x00000002, R9
-	JZ        without2426
+	JZ        without2951
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2426:
+without2951:
 	TESTQ  $0x00000001, R9
-	JZ     without2427
+	JZ     without2952
 	VMOVSS X0, (CX)
 
-without2427:
-stored2423:
+without2952:
+stored2948:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2418
+	JGE  tile2943
 
-tiles2419:
-	JMP done2130
+tiles2944:
+	JMP done2655
 
-wider2349:
+wider2874:
 	SUBQ  $0x00000030, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -35741,9 +41550,9 @@ wider2349:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000006
-	JLT   tiles2430
+	JLT   tiles2955
 
-tile2429:
+tile2954:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -35772,9 +41581,9 @@ tile2429:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2432
+	JLE    done2957
 
-again2431:
+again2956:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -35818,9 +41627,9 @@ again2431:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2431
+	JNZ          again2956
 
-done2432:
+done2957:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -35828,245 +41637,245 @@ done2432:
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2433
+	JNZ     partial2958
 	VMOVUPS Z3, 192(DI)
-	JMP     stored2434
+	JMP     stored2959
 
-partial2433:
+partial2958:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2435
+	JZ         without2960
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2435:
+without2960:
 	TESTQ      $0x00000004, R9
-	JZ         without2436
+	JZ         without2961
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2436:
+without2961:
 	TESTQ     $0x00000002, R9
-	JZ        without2437
+	JZ        without2962
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2437:
+without2962:
 	TESTQ  $0x00000001, R9
-	JZ     without2438
+	JZ     without2963
 	VMOVSS X0, (BX)
 
-without2438:
-stored2434:
+without2963:
+stored2959:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	VMOVUPS Z6, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2439
+	JNZ     partial2964
 	VMOVUPS Z7, 192(DI)
-	JMP     stored2440
+	JMP     stored2965
 
-partial2439:
+partial2964:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2441
+	JZ         without2966
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2441:
+without2966:
 	TESTQ      $0x00000004, R9
-	JZ         without2442
+	JZ         without2967
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2442:
+without2967:
 	TESTQ     $0x00000002, R9
-	JZ        without2443
+	JZ        without2968
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2443:
+without2968:
 	TESTQ  $0x00000001, R9
-	JZ     without2444
+	JZ     without2969
 	VMOVSS X0, (BX)
 
-without2444:
-stored2440:
+without2969:
+stored2965:
 	ADDQ    AX, DI
 	VMOVUPS Z8, (DI)
 	VMOVUPS Z9, 64(DI)
 	VMOVUPS Z10, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2445
+	JNZ     partial2970
 	VMOVUPS Z11, 192(DI)
-	JMP     stored2446
+	JMP     stored2971
 
-partial2445:
+partial2970:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2447
+	JZ         without2972
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2447:
+without2972:
 	TESTQ      $0x00000004, R9
-	JZ         without2448
+	JZ         without2973
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2448:
+without2973:
 	TESTQ     $0x00000002, R9
-	JZ        without2449
+	JZ        without2974
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2449:
+without2974:
 	TESTQ  $0x00000001, R9
-	JZ     without2450
+	JZ     without2975
 	VMOVSS X0, (BX)
 
-without2450:
-stored2446:
+without2975:
+stored2971:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	VMOVUPS Z13, 64(DI)
 	VMOVUPS Z14, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2451
+	JNZ     partial2976
 	VMOVUPS Z15, 192(DI)
-	JMP     stored2452
+	JMP     stored2977
 
-partial2451:
+partial2976:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z15, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2453
+	JZ         without2978
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2453:
+without2978:
 	TESTQ      $0x00000004, R9
-	JZ         without2454
+	JZ         without2979
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2454:
+without2979:
 	TESTQ     $0x00000002, R9
-	JZ        without2455
+	JZ        without2980
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2455:
+without2980:
 	TESTQ  $0x00000001, R9
-	JZ     without2456
+	JZ     without2981
 	VMOVSS X0, (BX)
 
-without2456:
-stored2452:
+without2981:
+stored2977:
 	ADDQ    AX, DI
 	VMOVUPS Z16, (DI)
 	VMOVUPS Z17, 64(DI)
 	VMOVUPS Z18, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2457
+	JNZ     partial2982
 	VMOVUPS Z19, 192(DI)
-	JMP     stored2458
+	JMP     stored2983
 
-partial2457:
+partial2982:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z19, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2459
+	JZ         without2984
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2459:
+without2984:
 	TESTQ      $0x00000004, R9
-	JZ         without2460
+	JZ         without2985
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2460:
+without2985:
 	TESTQ     $0x00000002, R9
-	JZ        without2461
+	JZ        without2986
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2461:
+without2986:
 	TESTQ  $0x00000001, R9
-	JZ     without2462
+	JZ     without2987
 	VMOVSS X0, (BX)
 
-without2462:
-stored2458:
+without2987:
+stored2983:
 	ADDQ    AX, DI
 	VMOVUPS Z20, (DI)
 	VMOVUPS Z21, 64(DI)
 	VMOVUPS Z22, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2463
+	JNZ     partial2988
 	VMOVUPS Z23, 192(DI)
-	JMP     stored2464
+	JMP     stored2989
 
-partial2463:
+partial2988:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z23, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2465
+	JZ         without2990
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2465:
+without2990:
 	TESTQ      $0x00000004, R9
-	JZ         without2466
+	JZ         without2991
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2466:
+without2991:
 	TESTQ     $0x00000002, R9
-	JZ        without2467
+	JZ        without2992
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2467:
+without2992:
 	TESTQ  $0x00000001, R9
-	JZ     without2468
+	JZ     without2993
 	VMOVSS X0, (BX)
 
-without2468:
-stored2464:
+without2993:
+stored2989:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile2429
+	JGE  tile2954
 
-tiles2430:
+tiles2955:
 	CMPQ R10, $0x00000002
-	JLT  tiles2470
+	JLT  tiles2995
 
-tile2469:
+tile2994:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -36079,9 +41888,9 @@ tile2469:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2472
+	JLE    done2997
 
-again2471:
+again2996:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -36101,9 +41910,9 @@ again2471:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2471
+	JNZ          again2996
 
-done2472:
+done2997:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -36111,89 +41920,89 @@ done2472:
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2473
+	JNZ     partial2998
 	VMOVUPS Z3, 192(DI)
-	JMP     stored2474
+	JMP     stored2999
 
-partial2473:
+partial2998:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2475
+	JZ         without3000
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2475:
+without3000:
 	TESTQ      $0x00000004, R9
-	JZ         without2476
+	JZ         without3001
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2476:
+without3001:
 	TESTQ     $0x00000002, R9
-	JZ        without2477
+	JZ        without3002
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2477:
+without3002:
 	TESTQ  $0x00000001, R9
-	JZ     without2478
+	JZ     without3003
 	VMOVSS X0, (BX)
 
-without2478:
-stored2474:
+without3003:
+stored2999:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	VMOVUPS Z6, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2479
+	JNZ     partial3004
 	VMOVUPS Z7, 192(DI)
-	JMP     stored2480
+	JMP     stored3005
 
-partial2479:
+partial3004:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2481
+	JZ         without3006
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2481:
+without3006:
 	TESTQ      $0x00000004, R9
-	JZ         without2482
+	JZ         without3007
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2482:
+without3007:
 	TESTQ     $0x00000002, R9
-	JZ        without2483
+	JZ        without3008
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2483:
+without3008:
 	TESTQ  $0x00000001, R9
-	JZ     without2484
+	JZ     without3009
 	VMOVSS X0, (BX)
 
-without2484:
-stored2480:
+without3009:
+stored3005:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile2469
+	JGE  tile2994
 
-tiles2470:
+tiles2995:
 	CMPQ R10, $0x00000001
-	JLT  tiles2486
+	JLT  tiles3011
 
-tile2485:
+tile3010:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -36202,9 +42011,9 @@ tile2485:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2488
+	JLE    done3013
 
-again2487:
+again3012:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -36218,54 +42027,54 @@ again2487:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2487
+	JNZ          again3012
 
-done2488:
+done3013:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2489
+	JNZ     partial3014
 	VMOVUPS Z3, 192(DI)
-	JMP     stored2490
+	JMP     stored3015
 
-partial2489:
+partial3014:
 	LEAQ       192(DI), CX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2491
+	JZ         without3016
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2491:
+without3016:
 	TESTQ      $0x00000004, R9
-	JZ         without2492
+	JZ         without3017
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2492:
+without3017:
 	TESTQ     $0x00000002, R9
-	JZ        without2493
+	JZ        without3018
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2493:
+without3018:
 	TESTQ  $0x00000001, R9
-	JZ     without2494
+	JZ     without3019
 	VMOVSS X0, (CX)
 
-without2494:
-stored2490:
+without3019:
+stored3015:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2485
+	JGE  tile3010
 
-tiles2486:
-done2130:
+tiles3011:
+done2655:
 	VZEROUPPER
 	RET
 
@@ -36282,18 +42091,18 @@ TEXT ·scatterMatrix32x512(SB), $0-96
 	XORQ R9, R9
 	MOVQ BX, R10
 	CMPQ R10, $0x00000040
-	JLT  rest2496
+	JLT  rest3021
 
-panel2495:
+panel3020:
 	MOVQ f_base+24(FP), BX
 	MOVQ w_base+0(FP), R8
 	ADDQ R9, R8
 	ADDQ R9, R8
 	MOVQ d+80(FP), R11
 	CMPQ R11, $0x00000005
-	JLT  tiles2499
+	JLT  tiles3024
 
-tile2498:
+tile3023:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -36319,9 +42128,9 @@ tile2498:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2501
+	JLE    done3026
 
-again2500:
+again3025:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -36354,9 +42163,9 @@ again2500:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2500
+	JNZ          again3025
 
-done2501:
+done3026:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -36505,13 +42314,13 @@ done2501:
 	ADDQ          $0x00000014, BX
 	SUBQ          $0x00000005, R11
 	CMPQ          R11, $0x00000005
-	JGE           tile2498
+	JGE           tile3023
 
-tiles2499:
+tiles3024:
 	CMPQ R11, $0x00000002
-	JLT  tiles2503
+	JLT  tiles3028
 
-tile2502:
+tile3027:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -36525,9 +42334,9 @@ tile2502:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2505
+	JLE    done3030
 
-again2504:
+again3029:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -36545,9 +42354,9 @@ again2504:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2504
+	JNZ          again3029
 
-done2505:
+done3030:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -36609,13 +42418,13 @@ done2505:
 	ADDQ          $0x00000008, BX
 	SUBQ          $0x00000002, R11
 	CMPQ          R11, $0x00000002
-	JGE           tile2502
+	JGE           tile3027
 
-tiles2503:
+tiles3028:
 	CMPQ R11, $0x00000001
-	JLT  tiles2507
+	JLT  tiles3032
 
-tile2506:
+tile3031:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -36625,9 +42434,9 @@ tile2506:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2509
+	JLE    done3034
 
-again2508:
+again3033:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -36640,9 +42449,9 @@ again2508:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2508
+	JNZ          again3033
 
-done2509:
+done3034:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -36675,19 +42484,19 @@ done2509:
 	ADDQ          $0x00000004, BX
 	SUBQ          $0x00000001, R11
 	CMPQ          R11, $0x00000001
-	JGE           tile2506
+	JGE           tile3031
 
-tiles2507:
+tiles3032:
 	ADDQ $0x00000100, R9
 	SUBQ $0x00000040, R10
 	CMPQ R10, $0x00000040
-	JGE  panel2495
+	JGE  panel3020
 
-rest2496:
+rest3021:
 	TESTQ R10, R10
-	JZ    done2497
+	JZ    done3022
 	CMPQ  R10, $0x00000010
-	JGT   wider2510
+	JGT   wider3035
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
 	KMOVW BX, K1
@@ -36697,9 +42506,9 @@ rest2496:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x0000000a
-	JLT   tiles2512
+	JLT   tiles3037
 
-tile2511:
+tile3036:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -36715,9 +42524,9 @@ tile2511:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2514
+	JLE    done3039
 
-again2513:
+again3038:
 	VMOVUPS.Z    (DI), K1, Z10
 	VBROADCASTSS (SI), Z11
 	VFMADD231PS  Z10, Z11, Z0
@@ -36742,14 +42551,14 @@ again2513:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2513
+	JNZ          again3038
 
-done2514:
+done3039:
 	VCVTPS2PD     Y0, Z10
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2515
+	JLE           few3040
 	VADDPD        (R8), Z10, Z10
 	VMOVUPD       Z10, (R8)
 	LEAQ          -8(R10), SI
@@ -36759,74 +42568,74 @@ done2514:
 	VMOVUPD.Z     64(R8), K2, Z10
 	VADDPD        Z10, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2517
+	JNZ           partial3042
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored2520
+	JMP           stored3045
 
-partial2517:
+partial3042:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2518
+	JZ         noFour3043
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2518:
+noFour3043:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2519
+	JZ         noTwo3044
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2519:
+noTwo3044:
 	TESTQ  $0x00000001, SI
-	JZ     stored2520
+	JZ     stored3045
 	VMOVSD X0, (DI)
 
-stored2520:
-	JMP added2516
+stored3045:
+	JMP added3041
 
-few2515:
+few3040:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z10, Z10
 	TESTQ     $0x00000007, R10
-	JNZ       partial2521
+	JNZ       partial3046
 	VMOVUPD   Z10, (R8)
-	JMP       stored2524
+	JMP       stored3049
 
-partial2521:
+partial3046:
 	LEAQ       (R8), SI
 	VMOVAPD    Z10, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2522
+	JZ         noFour3047
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2522:
+noFour3047:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2523
+	JZ         noTwo3048
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2523:
+noTwo3048:
 	TESTQ  $0x00000001, R10
-	JZ     stored2524
+	JZ     stored3049
 	VMOVSD X0, (SI)
 
-stored2524:
-added2516:
+stored3049:
+added3041:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2525
+	JLE           few3050
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -36836,74 +42645,74 @@ added2516:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2527
+	JNZ           partial3052
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2530
+	JMP           stored3055
 
-partial2527:
+partial3052:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2528
+	JZ         noFour3053
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2528:
+noFour3053:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2529
+	JZ         noTwo3054
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2529:
+noTwo3054:
 	TESTQ  $0x00000001, SI
-	JZ     stored2530
+	JZ     stored3055
 	VMOVSD X0, (DI)
 
-stored2530:
-	JMP added2526
+stored3055:
+	JMP added3051
 
-few2525:
+few3050:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2531
+	JNZ       partial3056
 	VMOVUPD   Z0, (R8)
-	JMP       stored2534
+	JMP       stored3059
 
-partial2531:
+partial3056:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2532
+	JZ         noFour3057
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2532:
+noFour3057:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2533
+	JZ         noTwo3058
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2533:
+noTwo3058:
 	TESTQ  $0x00000001, R10
-	JZ     stored2534
+	JZ     stored3059
 	VMOVSD X0, (SI)
 
-stored2534:
-added2526:
+stored3059:
+added3051:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2535
+	JLE           few3060
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -36913,74 +42722,74 @@ added2526:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2537
+	JNZ           partial3062
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2540
+	JMP           stored3065
 
-partial2537:
+partial3062:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2538
+	JZ         noFour3063
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2538:
+noFour3063:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2539
+	JZ         noTwo3064
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2539:
+noTwo3064:
 	TESTQ  $0x00000001, SI
-	JZ     stored2540
+	JZ     stored3065
 	VMOVSD X0, (DI)
 
-stored2540:
-	JMP added2536
+stored3065:
+	JMP added3061
 
-few2535:
+few3060:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2541
+	JNZ       partial3066
 	VMOVUPD   Z0, (R8)
-	JMP       stored2544
+	JMP       stored3069
 
-partial2541:
+partial3066:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2542
+	JZ         noFour3067
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2542:
+noFour3067:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2543
+	JZ         noTwo3068
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2543:
+noTwo3068:
 	TESTQ  $0x00000001, R10
-	JZ     stored2544
+	JZ     stored3069
 	VMOVSD X0, (SI)
 
-stored2544:
-added2536:
+stored3069:
+added3061:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2545
+	JLE           few3070
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -36990,74 +42799,74 @@ added2536:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2547
+	JNZ           partial3072
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2550
+	JMP           stored3075
 
-partial2547:
+partial3072:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2548
+	JZ         noFour3073
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2548:
+noFour3073:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2549
+	JZ         noTwo3074
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2549:
+noTwo3074:
 	TESTQ  $0x00000001, SI
-	JZ     stored2550
+	JZ     stored3075
 	VMOVSD X0, (DI)
 
-stored2550:
-	JMP added2546
+stored3075:
+	JMP added3071
 
-few2545:
+few3070:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2551
+	JNZ       partial3076
 	VMOVUPD   Z0, (R8)
-	JMP       stored2554
+	JMP       stored3079
 
-partial2551:
+partial3076:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2552
+	JZ         noFour3077
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2552:
+noFour3077:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2553
+	JZ         noTwo3078
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2553:
+noTwo3078:
 	TESTQ  $0x00000001, R10
-	JZ     stored2554
+	JZ     stored3079
 	VMOVSD X0, (SI)
 
-stored2554:
-added2546:
+stored3079:
+added3071:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2555
+	JLE           few3080
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -37067,74 +42876,74 @@ added2546:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2557
+	JNZ           partial3082
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2560
+	JMP           stored3085
 
-partial2557:
+partial3082:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2558
+	JZ         noFour3083
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2558:
+noFour3083:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2559
+	JZ         noTwo3084
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2559:
+noTwo3084:
 	TESTQ  $0x00000001, SI
-	JZ     stored2560
+	JZ     stored3085
 	VMOVSD X0, (DI)
 
-stored2560:
-	JMP added2556
+stored3085:
+	JMP added3081
 
-few2555:
+few3080:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2561
+	JNZ       partial3086
 	VMOVUPD   Z0, (R8)
-	JMP       stored2564
+	JMP       stored3089
 
-partial2561:
+partial3086:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2562
+	JZ         noFour3087
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2562:
+noFour3087:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2563
+	JZ         noTwo3088
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2563:
+noTwo3088:
 	TESTQ  $0x00000001, R10
-	JZ     stored2564
+	JZ     stored3089
 	VMOVSD X0, (SI)
 
-stored2564:
-added2556:
+stored3089:
+added3081:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y5, Z0
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2565
+	JLE           few3090
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -37144,74 +42953,74 @@ added2556:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2567
+	JNZ           partial3092
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2570
+	JMP           stored3095
 
-partial2567:
+partial3092:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2568
+	JZ         noFour3093
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2568:
+noFour3093:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2569
+	JZ         noTwo3094
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2569:
+noTwo3094:
 	TESTQ  $0x00000001, SI
-	JZ     stored2570
+	JZ     stored3095
 	VMOVSD X0, (DI)
 
-stored2570:
-	JMP added2566
+stored3095:
+	JMP added3091
 
-few2565:
+few3090:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2571
+	JNZ       partial3096
 	VMOVUPD   Z0, (R8)
-	JMP       stored2574
+	JMP       stored3099
 
-partial2571:
+partial3096:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2572
+	JZ         noFour3097
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2572:
+noFour3097:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2573
+	JZ         noTwo3098
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2573:
+noTwo3098:
 	TESTQ  $0x00000001, R10
-	JZ     stored2574
+	JZ     stored3099
 	VMOVSD X0, (SI)
 
-stored2574:
-added2566:
+stored3099:
+added3091:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2575
+	JLE           few3100
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -37221,74 +43030,74 @@ added2566:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2577
+	JNZ           partial3102
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2580
+	JMP           stored3105
 
-partial2577:
+partial3102:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2578
+	JZ         noFour3103
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2578:
+noFour3103:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2579
+	JZ         noTwo3104
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2579:
+noTwo3104:
 	TESTQ  $0x00000001, SI
-	JZ     stored2580
+	JZ     stored3105
 	VMOVSD X0, (DI)
 
-stored2580:
-	JMP added2576
+stored3105:
+	JMP added3101
 
-few2575:
+few3100:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2581
+	JNZ       partial3106
 	VMOVUPD   Z0, (R8)
-	JMP       stored2584
+	JMP       stored3109
 
-partial2581:
+partial3106:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2582
+	JZ         noFour3107
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2582:
+noFour3107:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2583
+	JZ         noTwo3108
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2583:
+noTwo3108:
 	TESTQ  $0x00000001, R10
-	JZ     stored2584
+	JZ     stored3109
 	VMOVSD X0, (SI)
 
-stored2584:
-added2576:
+stored3109:
+added3101:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y7, Z0
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2585
+	JLE           few3110
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -37298,74 +43107,74 @@ added2576:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2587
+	JNZ           partial3112
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2590
+	JMP           stored3115
 
-partial2587:
+partial3112:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2588
+	JZ         noFour3113
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2588:
+noFour3113:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2589
+	JZ         noTwo3114
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2589:
+noTwo3114:
 	TESTQ  $0x00000001, SI
-	JZ     stored2590
+	JZ     stored3115
 	VMOVSD X0, (DI)
 
-stored2590:
-	JMP added2586
+stored3115:
+	JMP added3111
 
-few2585:
+few3110:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2591
+	JNZ       partial3116
 	VMOVUPD   Z0, (R8)
-	JMP       stored2594
+	JMP       stored3119
 
-partial2591:
+partial3116:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2592
+	JZ         noFour3117
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2592:
+noFour3117:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2593
+	JZ         noTwo3118
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2593:
+noTwo3118:
 	TESTQ  $0x00000001, R10
-	JZ     stored2594
+	JZ     stored3119
 	VMOVSD X0, (SI)
 
-stored2594:
-added2586:
+stored3119:
+added3111:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2595
+	JLE           few3120
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -37375,74 +43184,74 @@ added2586:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2597
+	JNZ           partial3122
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2600
+	JMP           stored3125
 
-partial2597:
+partial3122:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2598
+	JZ         noFour3123
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2598:
+noFour3123:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2599
+	JZ         noTwo3124
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2599:
+noTwo3124:
 	TESTQ  $0x00000001, SI
-	JZ     stored2600
+	JZ     stored3125
 	VMOVSD X0, (DI)
 
-stored2600:
-	JMP added2596
+stored3125:
+	JMP added3121
 
-few2595:
+few3120:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2601
+	JNZ       partial3126
 	VMOVUPD   Z0, (R8)
-	JMP       stored2604
+	JMP       stored3129
 
-partial2601:
+partial3126:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2602
+	JZ         noFour3127
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2602:
+noFour3127:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2603
+	JZ         noTwo3128
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2603:
+noTwo3128:
 	TESTQ  $0x00000001, R10
-	JZ     stored2604
+	JZ     stored3129
 	VMOVSD X0, (SI)
 
-stored2604:
-added2596:
+stored3129:
+added3121:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y9, Z0
 	VEXTRACTF64X4 $0x01, Z9, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2605
+	JLE           few3130
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -37452,79 +43261,79 @@ added2596:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2607
+	JNZ           partial3132
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2610
+	JMP           stored3135
 
-partial2607:
+partial3132:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2608
+	JZ         noFour3133
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2608:
+noFour3133:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2609
+	JZ         noTwo3134
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2609:
+noTwo3134:
 	TESTQ  $0x00000001, SI
-	JZ     stored2610
+	JZ     stored3135
 	VMOVSD X0, (DI)
 
-stored2610:
-	JMP added2606
+stored3135:
+	JMP added3131
 
-few2605:
+few3130:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2611
+	JNZ       partial3136
 	VMOVUPD   Z0, (R8)
-	JMP       stored2614
+	JMP       stored3139
 
-partial2611:
+partial3136:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2612
+	JZ         noFour3137
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2612:
+noFour3137:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2613
+	JZ         noTwo3138
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2613:
+noTwo3138:
 	TESTQ  $0x00000001, R10
-	JZ     stored2614
+	JZ     stored3139
 	VMOVSD X0, (SI)
 
-stored2614:
-added2606:
+stored3139:
+added3131:
 	ADDQ DX, R8
 	ADDQ $0x00000028, BX
 	SUBQ $0x0000000a, R11
 	CMPQ R11, $0x0000000a
-	JGE  tile2511
+	JGE  tile3036
 
-tiles2512:
+tiles3037:
 	CMPQ R11, $0x00000005
-	JLT  tiles2616
+	JLT  tiles3141
 
-tile2615:
+tile3140:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -37535,9 +43344,9 @@ tile2615:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2618
+	JLE    done3143
 
-again2617:
+again3142:
 	VMOVUPS.Z    (DI), K1, Z5
 	VBROADCASTSS (SI), Z6
 	VFMADD231PS  Z5, Z6, Z0
@@ -37552,14 +43361,14 @@ again2617:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2617
+	JNZ          again3142
 
-done2618:
+done3143:
 	VCVTPS2PD     Y0, Z5
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2619
+	JLE           few3144
 	VADDPD        (R8), Z5, Z5
 	VMOVUPD       Z5, (R8)
 	LEAQ          -8(R10), SI
@@ -37569,74 +43378,74 @@ done2618:
 	VMOVUPD.Z     64(R8), K2, Z5
 	VADDPD        Z5, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2621
+	JNZ           partial3146
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored2624
+	JMP           stored3149
 
-partial2621:
+partial3146:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2622
+	JZ         noFour3147
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2622:
+noFour3147:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2623
+	JZ         noTwo3148
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2623:
+noTwo3148:
 	TESTQ  $0x00000001, SI
-	JZ     stored2624
+	JZ     stored3149
 	VMOVSD X0, (DI)
 
-stored2624:
-	JMP added2620
+stored3149:
+	JMP added3145
 
-few2619:
+few3144:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R10
-	JNZ       partial2625
+	JNZ       partial3150
 	VMOVUPD   Z5, (R8)
-	JMP       stored2628
+	JMP       stored3153
 
-partial2625:
+partial3150:
 	LEAQ       (R8), SI
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2626
+	JZ         noFour3151
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2626:
+noFour3151:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2627
+	JZ         noTwo3152
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2627:
+noTwo3152:
 	TESTQ  $0x00000001, R10
-	JZ     stored2628
+	JZ     stored3153
 	VMOVSD X0, (SI)
 
-stored2628:
-added2620:
+stored3153:
+added3145:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2629
+	JLE           few3154
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -37646,74 +43455,74 @@ added2620:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2631
+	JNZ           partial3156
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2634
+	JMP           stored3159
 
-partial2631:
+partial3156:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2632
+	JZ         noFour3157
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2632:
+noFour3157:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2633
+	JZ         noTwo3158
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2633:
+noTwo3158:
 	TESTQ  $0x00000001, SI
-	JZ     stored2634
+	JZ     stored3159
 	VMOVSD X0, (DI)
 
-stored2634:
-	JMP added2630
+stored3159:
+	JMP added3155
 
-few2629:
+few3154:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2635
+	JNZ       partial3160
 	VMOVUPD   Z0, (R8)
-	JMP       stored2638
+	JMP       stored3163
 
-partial2635:
+partial3160:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2636
+	JZ         noFour3161
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2636:
+noFour3161:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2637
+	JZ         noTwo3162
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2637:
+noTwo3162:
 	TESTQ  $0x00000001, R10
-	JZ     stored2638
+	JZ     stored3163
 	VMOVSD X0, (SI)
 
-stored2638:
-added2630:
+stored3163:
+added3155:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2639
+	JLE           few3164
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -37723,74 +43532,74 @@ added2630:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2641
+	JNZ           partial3166
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2644
+	JMP           stored3169
 
-partial2641:
+partial3166:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2642
+	JZ         noFour3167
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2642:
+noFour3167:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2643
+	JZ         noTwo3168
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2643:
+noTwo3168:
 	TESTQ  $0x00000001, SI
-	JZ     stored2644
+	JZ     stored3169
 	VMOVSD X0, (DI)
 
-stored2644:
-	JMP added2640
+stored3169:
+	JMP added3165
 
-few2639:
+few3164:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2645
+	JNZ       partial3170
 	VMOVUPD   Z0, (R8)
-	JMP       stored2648
+	JMP       stored3173
 
-partial2645:
+partial3170:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2646
+	JZ         noFour3171
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2646:
+noFour3171:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2647
+	JZ         noTwo3172
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2647:
+noTwo3172:
 	TESTQ  $0x00000001, R10
-	JZ     stored2648
+	JZ     stored3173
 	VMOVSD X0, (SI)
 
-stored2648:
-added2640:
+stored3173:
+added3165:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2649
+	JLE           few3174
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -37800,74 +43609,74 @@ added2640:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2651
+	JNZ           partial3176
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2654
+	JMP           stored3179
 
-partial2651:
+partial3176:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2652
+	JZ         noFour3177
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2652:
+noFour3177:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2653
+	JZ         noTwo3178
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2653:
+noTwo3178:
 	TESTQ  $0x00000001, SI
-	JZ     stored2654
+	JZ     stored3179
 	VMOVSD X0, (DI)
 
-stored2654:
-	JMP added2650
+stored3179:
+	JMP added3175
 
-few2649:
+few3174:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2655
+	JNZ       partial3180
 	VMOVUPD   Z0, (R8)
-	JMP       stored2658
+	JMP       stored3183
 
-partial2655:
+partial3180:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2656
+	JZ         noFour3181
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2656:
+noFour3181:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2657
+	JZ         noTwo3182
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2657:
+noTwo3182:
 	TESTQ  $0x00000001, R10
-	JZ     stored2658
+	JZ     stored3183
 	VMOVSD X0, (SI)
 
-stored2658:
-added2650:
+stored3183:
+added3175:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2659
+	JLE           few3184
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -37877,79 +43686,79 @@ added2650:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2661
+	JNZ           partial3186
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2664
+	JMP           stored3189
 
-partial2661:
+partial3186:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2662
+	JZ         noFour3187
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2662:
+noFour3187:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2663
+	JZ         noTwo3188
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2663:
+noTwo3188:
 	TESTQ  $0x00000001, SI
-	JZ     stored2664
+	JZ     stored3189
 	VMOVSD X0, (DI)
 
-stored2664:
-	JMP added2660
+stored3189:
+	JMP added3185
 
-few2659:
+few3184:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2665
+	JNZ       partial3190
 	VMOVUPD   Z0, (R8)
-	JMP       stored2668
+	JMP       stored3193
 
-partial2665:
+partial3190:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2666
+	JZ         noFour3191
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2666:
+noFour3191:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2667
+	JZ         noTwo3192
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2667:
+noTwo3192:
 	TESTQ  $0x00000001, R10
-	JZ     stored2668
+	JZ     stored3193
 	VMOVSD X0, (SI)
 
-stored2668:
-added2660:
+stored3193:
+added3185:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2615
+	JGE  tile3140
 
-tiles2616:
+tiles3141:
 	CMPQ R11, $0x00000002
-	JLT  tiles2670
+	JLT  tiles3195
 
-tile2669:
+tile3194:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), DI
@@ -37957,9 +43766,9 @@ tile2669:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2672
+	JLE    done3197
 
-again2671:
+again3196:
 	VMOVUPS.Z    (DI), K1, Z2
 	VBROADCASTSS (SI), Z3
 	VFMADD231PS  Z2, Z3, Z0
@@ -37968,14 +43777,14 @@ again2671:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2671
+	JNZ          again3196
 
-done2672:
+done3197:
 	VCVTPS2PD     Y0, Z2
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2673
+	JLE           few3198
 	VADDPD        (R8), Z2, Z2
 	VMOVUPD       Z2, (R8)
 	LEAQ          -8(R10), SI
@@ -37985,74 +43794,74 @@ done2672:
 	VMOVUPD.Z     64(R8), K2, Z2
 	VADDPD        Z2, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2675
+	JNZ           partial3200
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored2678
+	JMP           stored3203
 
-partial2675:
+partial3200:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2676
+	JZ         noFour3201
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2676:
+noFour3201:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2677
+	JZ         noTwo3202
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2677:
+noTwo3202:
 	TESTQ  $0x00000001, SI
-	JZ     stored2678
+	JZ     stored3203
 	VMOVSD X0, (DI)
 
-stored2678:
-	JMP added2674
+stored3203:
+	JMP added3199
 
-few2673:
+few3198:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R10
-	JNZ       partial2679
+	JNZ       partial3204
 	VMOVUPD   Z2, (R8)
-	JMP       stored2682
+	JMP       stored3207
 
-partial2679:
+partial3204:
 	LEAQ       (R8), SI
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2680
+	JZ         noFour3205
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2680:
+noFour3205:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2681
+	JZ         noTwo3206
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2681:
+noTwo3206:
 	TESTQ  $0x00000001, R10
-	JZ     stored2682
+	JZ     stored3207
 	VMOVSD X0, (SI)
 
-stored2682:
-added2674:
+stored3207:
+added3199:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2683
+	JLE           few3208
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -38062,102 +43871,102 @@ added2674:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2685
+	JNZ           partial3210
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2688
+	JMP           stored3213
 
-partial2685:
+partial3210:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2686
+	JZ         noFour3211
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2686:
+noFour3211:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2687
+	JZ         noTwo3212
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2687:
+noTwo3212:
 	TESTQ  $0x00000001, SI
-	JZ     stored2688
+	JZ     stored3213
 	VMOVSD X0, (DI)
 
-stored2688:
-	JMP added2684
+stored3213:
+	JMP added3209
 
-few2683:
+few3208:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2689
+	JNZ       partial3214
 	VMOVUPD   Z0, (R8)
-	JMP       stored2692
+	JMP       stored3217
 
-partial2689:
+partial3214:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2690
+	JZ         noFour3215
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2690:
+noFour3215:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2691
+	JZ         noTwo3216
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2691:
+noTwo3216:
 	TESTQ  $0x00000001, R10
-	JZ     stored2692
+	JZ     stored3217
 	VMOVSD X0, (SI)
 
-stored2692:
-added2684:
+stored3217:
+added3209:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2669
+	JGE  tile3194
 
-tiles2670:
+tiles3195:
 	CMPQ R11, $0x00000001
-	JLT  tiles2694
+	JLT  tiles3219
 
-tile2693:
+tile3218:
 	VXORPD Z0, Z0, Z0
 	MOVQ   t_base+48(FP), DI
 	ADDQ   R9, DI
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2696
+	JLE    done3221
 
-again2695:
+again3220:
 	VMOVUPS.Z    (DI), K1, Z1
 	VBROADCASTSS (SI), Z2
 	VFMADD231PS  Z1, Z2, Z0
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2695
+	JNZ          again3220
 
-done2696:
+done3221:
 	VCVTPS2PD     Y0, Z1
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2697
+	JLE           few3222
 	VADDPD        (R8), Z1, Z1
 	VMOVUPD       Z1, (R8)
 	LEAQ          -8(R10), SI
@@ -38167,80 +43976,80 @@ done2696:
 	VMOVUPD.Z     64(R8), K2, Z1
 	VADDPD        Z1, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2699
+	JNZ           partial3224
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored2702
+	JMP           stored3227
 
-partial2699:
+partial3224:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2700
+	JZ         noFour3225
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2700:
+noFour3225:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2701
+	JZ         noTwo3226
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2701:
+noTwo3226:
 	TESTQ  $0x00000001, SI
-	JZ     stored2702
+	JZ     stored3227
 	VMOVSD X0, (DI)
 
-stored2702:
-	JMP added2698
+stored3227:
+	JMP added3223
 
-few2697:
+few3222:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R10
-	JNZ       partial2703
+	JNZ       partial3228
 	VMOVUPD   Z1, (R8)
-	JMP       stored2706
+	JMP       stored3231
 
-partial2703:
+partial3228:
 	LEAQ       (R8), SI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2704
+	JZ         noFour3229
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2704:
+noFour3229:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2705
+	JZ         noTwo3230
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2705:
+noTwo3230:
 	TESTQ  $0x00000001, R10
-	JZ     stored2706
+	JZ     stored3231
 	VMOVSD X0, (SI)
 
-stored2706:
-added2698:
+stored3231:
+added3223:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2693
+	JGE  tile3218
 
-tiles2694:
-	JMP done2497
+tiles3219:
+	JMP done3022
 
-wider2510:
+wider3035:
 	CMPQ  R10, $0x00000020
-	JGT   wider2707
+	JGT   wider3232
 	SUBQ  $0x00000010, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -38251,9 +44060,9 @@ wider2510:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2709
+	JLT   tiles3234
 
-tile2708:
+tile3233:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -38269,9 +44078,9 @@ tile2708:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2711
+	JLE    done3236
 
-again2710:
+again3235:
 	VMOVUPS      (DI), Z10
 	VMOVUPS.Z    64(DI), K1, Z11
 	VBROADCASTSS (SI), Z12
@@ -38292,9 +44101,9 @@ again2710:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2710
+	JNZ          again3235
 
-done2711:
+done3236:
 	VCVTPS2PD     Y0, Z10
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -38306,7 +44115,7 @@ done2711:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2712
+	JLE           few3237
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -38316,68 +44125,68 @@ done2711:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2714
+	JNZ           partial3239
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2717
+	JMP           stored3242
 
-partial2714:
+partial3239:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2715
+	JZ         noFour3240
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2715:
+noFour3240:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2716
+	JZ         noTwo3241
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2716:
+noTwo3241:
 	TESTQ  $0x00000001, SI
-	JZ     stored2717
+	JZ     stored3242
 	VMOVSD X0, (DI)
 
-stored2717:
-	JMP added2713
+stored3242:
+	JMP added3238
 
-few2712:
+few3237:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2718
+	JNZ       partial3243
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2721
+	JMP       stored3246
 
-partial2718:
+partial3243:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2719
+	JZ         noFour3244
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2719:
+noFour3244:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2720
+	JZ         noTwo3245
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2720:
+noTwo3245:
 	TESTQ  $0x00000001, R10
-	JZ     stored2721
+	JZ     stored3246
 	VMOVSD X0, (SI)
 
-stored2721:
-added2713:
+stored3246:
+added3238:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
@@ -38390,7 +44199,7 @@ added2713:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2722
+	JLE           few3247
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -38400,68 +44209,68 @@ added2713:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2724
+	JNZ           partial3249
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2727
+	JMP           stored3252
 
-partial2724:
+partial3249:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2725
+	JZ         noFour3250
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2725:
+noFour3250:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2726
+	JZ         noTwo3251
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2726:
+noTwo3251:
 	TESTQ  $0x00000001, SI
-	JZ     stored2727
+	JZ     stored3252
 	VMOVSD X0, (DI)
 
-stored2727:
-	JMP added2723
+stored3252:
+	JMP added3248
 
-few2722:
+few3247:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2728
+	JNZ       partial3253
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2731
+	JMP       stored3256
 
-partial2728:
+partial3253:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2729
+	JZ         noFour3254
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2729:
+noFour3254:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2730
+	JZ         noTwo3255
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2730:
+noTwo3255:
 	TESTQ  $0x00000001, R10
-	JZ     stored2731
+	JZ     stored3256
 	VMOVSD X0, (SI)
 
-stored2731:
-added2723:
+stored3256:
+added3248:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -38474,7 +44283,7 @@ added2723:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2732
+	JLE           few3257
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -38484,68 +44293,68 @@ added2723:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2734
+	JNZ           partial3259
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2737
+	JMP           stored3262
 
-partial2734:
+partial3259:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2735
+	JZ         noFour3260
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2735:
+noFour3260:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2736
+	JZ         noTwo3261
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2736:
+noTwo3261:
 	TESTQ  $0x00000001, SI
-	JZ     stored2737
+	JZ     stored3262
 	VMOVSD X0, (DI)
 
-stored2737:
-	JMP added2733
+stored3262:
+	JMP added3258
 
-few2732:
+few3257:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2738
+	JNZ       partial3263
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2741
+	JMP       stored3266
 
-partial2738:
+partial3263:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2739
+	JZ         noFour3264
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2739:
+noFour3264:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2740
+	JZ         noTwo3265
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2740:
+noTwo3265:
 	TESTQ  $0x00000001, R10
-	JZ     stored2741
+	JZ     stored3266
 	VMOVSD X0, (SI)
 
-stored2741:
-added2733:
+stored3266:
+added3258:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
@@ -38558,7 +44367,7 @@ added2733:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2742
+	JLE           few3267
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -38568,68 +44377,68 @@ added2733:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2744
+	JNZ           partial3269
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2747
+	JMP           stored3272
 
-partial2744:
+partial3269:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2745
+	JZ         noFour3270
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2745:
+noFour3270:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2746
+	JZ         noTwo3271
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2746:
+noTwo3271:
 	TESTQ  $0x00000001, SI
-	JZ     stored2747
+	JZ     stored3272
 	VMOVSD X0, (DI)
 
-stored2747:
-	JMP added2743
+stored3272:
+	JMP added3268
 
-few2742:
+few3267:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2748
+	JNZ       partial3273
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2751
+	JMP       stored3276
 
-partial2748:
+partial3273:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2749
+	JZ         noFour3274
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2749:
+noFour3274:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2750
+	JZ         noTwo3275
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2750:
+noTwo3275:
 	TESTQ  $0x00000001, R10
-	JZ     stored2751
+	JZ     stored3276
 	VMOVSD X0, (SI)
 
-stored2751:
-added2743:
+stored3276:
+added3268:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
@@ -38642,7 +44451,7 @@ added2743:
 	VEXTRACTF64X4 $0x01, Z9, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2752
+	JLE           few3277
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -38652,79 +44461,79 @@ added2743:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2754
+	JNZ           partial3279
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2757
+	JMP           stored3282
 
-partial2754:
+partial3279:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2755
+	JZ         noFour3280
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2755:
+noFour3280:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2756
+	JZ         noTwo3281
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2756:
+noTwo3281:
 	TESTQ  $0x00000001, SI
-	JZ     stored2757
+	JZ     stored3282
 	VMOVSD X0, (DI)
 
-stored2757:
-	JMP added2753
+stored3282:
+	JMP added3278
 
-few2752:
+few3277:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2758
+	JNZ       partial3283
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2761
+	JMP       stored3286
 
-partial2758:
+partial3283:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2759
+	JZ         noFour3284
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2759:
+noFour3284:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2760
+	JZ         noTwo3285
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2760:
+noTwo3285:
 	TESTQ  $0x00000001, R10
-	JZ     stored2761
+	JZ     stored3286
 	VMOVSD X0, (SI)
 
-stored2761:
-added2753:
+stored3286:
+added3278:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2708
+	JGE  tile3233
 
-tiles2709:
+tiles3234:
 	CMPQ R11, $0x00000002
-	JLT  tiles2763
+	JLT  tiles3288
 
-tile2762:
+tile3287:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -38734,9 +44543,9 @@ tile2762:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2765
+	JLE    done3290
 
-again2764:
+again3289:
 	VMOVUPS      (DI), Z4
 	VMOVUPS.Z    64(DI), K1, Z5
 	VBROADCASTSS (SI), Z6
@@ -38748,9 +44557,9 @@ again2764:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2764
+	JNZ          again3289
 
-done2765:
+done3290:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -38762,7 +44571,7 @@ done2765:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2766
+	JLE           few3291
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -38772,68 +44581,68 @@ done2765:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2768
+	JNZ           partial3293
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2771
+	JMP           stored3296
 
-partial2768:
+partial3293:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2769
+	JZ         noFour3294
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2769:
+noFour3294:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2770
+	JZ         noTwo3295
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2770:
+noTwo3295:
 	TESTQ  $0x00000001, SI
-	JZ     stored2771
+	JZ     stored3296
 	VMOVSD X0, (DI)
 
-stored2771:
-	JMP added2767
+stored3296:
+	JMP added3292
 
-few2766:
+few3291:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2772
+	JNZ       partial3297
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2775
+	JMP       stored3300
 
-partial2772:
+partial3297:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2773
+	JZ         noFour3298
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2773:
+noFour3298:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2774
+	JZ         noTwo3299
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2774:
+noTwo3299:
 	TESTQ  $0x00000001, R10
-	JZ     stored2775
+	JZ     stored3300
 	VMOVSD X0, (SI)
 
-stored2775:
-added2767:
+stored3300:
+added3292:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
@@ -38846,7 +44655,7 @@ added2767:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2776
+	JLE           few3301
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -38856,79 +44665,79 @@ added2767:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2778
+	JNZ           partial3303
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2781
+	JMP           stored3306
 
-partial2778:
+partial3303:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2779
+	JZ         noFour3304
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2779:
+noFour3304:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2780
+	JZ         noTwo3305
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2780:
+noTwo3305:
 	TESTQ  $0x00000001, SI
-	JZ     stored2781
+	JZ     stored3306
 	VMOVSD X0, (DI)
 
-stored2781:
-	JMP added2777
+stored3306:
+	JMP added3302
 
-few2776:
+few3301:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2782
+	JNZ       partial3307
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2785
+	JMP       stored3310
 
-partial2782:
+partial3307:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2783
+	JZ         noFour3308
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2783:
+noFour3308:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2784
+	JZ         noTwo3309
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2784:
+noTwo3309:
 	TESTQ  $0x00000001, R10
-	JZ     stored2785
+	JZ     stored3310
 	VMOVSD X0, (SI)
 
-stored2785:
-added2777:
+stored3310:
+added3302:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2762
+	JGE  tile3287
 
-tiles2763:
+tiles3288:
 	CMPQ R11, $0x00000001
-	JLT  tiles2787
+	JLT  tiles3312
 
-tile2786:
+tile3311:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), DI
@@ -38936,9 +44745,9 @@ tile2786:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2789
+	JLE    done3314
 
-again2788:
+again3313:
 	VMOVUPS      (DI), Z2
 	VMOVUPS.Z    64(DI), K1, Z3
 	VBROADCASTSS (SI), Z4
@@ -38947,9 +44756,9 @@ again2788:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2788
+	JNZ          again3313
 
-done2789:
+done3314:
 	VCVTPS2PD     Y0, Z2
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -38961,7 +44770,7 @@ done2789:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2790
+	JLE           few3315
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -38971,80 +44780,80 @@ done2789:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2792
+	JNZ           partial3317
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2795
+	JMP           stored3320
 
-partial2792:
+partial3317:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2793
+	JZ         noFour3318
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2793:
+noFour3318:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2794
+	JZ         noTwo3319
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2794:
+noTwo3319:
 	TESTQ  $0x00000001, SI
-	JZ     stored2795
+	JZ     stored3320
 	VMOVSD X0, (DI)
 
-stored2795:
-	JMP added2791
+stored3320:
+	JMP added3316
 
-few2790:
+few3315:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2796
+	JNZ       partial3321
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2799
+	JMP       stored3324
 
-partial2796:
+partial3321:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2797
+	JZ         noFour3322
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2797:
+noFour3322:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2798
+	JZ         noTwo3323
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2798:
+noTwo3323:
 	TESTQ  $0x00000001, R10
-	JZ     stored2799
+	JZ     stored3324
 	VMOVSD X0, (SI)
 
-stored2799:
-added2791:
+stored3324:
+added3316:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2786
+	JGE  tile3311
 
-tiles2787:
-	JMP done2497
+tiles3312:
+	JMP done3022
 
-wider2707:
+wider3232:
 	CMPQ  R10, $0x00000030
-	JGT   wider2800
+	JGT   wider3325
 	SUBQ  $0x00000020, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -39055,9 +44864,9 @@ wider2707:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2802
+	JLT   tiles3327
 
-tile2801:
+tile3326:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -39078,9 +44887,9 @@ tile2801:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2804
+	JLE    done3329
 
-again2803:
+again3328:
 	VMOVUPS      (DI), Z15
 	VMOVUPS      64(DI), Z16
 	VMOVUPS.Z    128(DI), K1, Z17
@@ -39107,9 +44916,9 @@ again2803:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2803
+	JNZ          again3328
 
-done2804:
+done3329:
 	VCVTPS2PD     Y0, Z15
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -39128,7 +44937,7 @@ done2804:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2805
+	JLE           few3330
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -39138,68 +44947,68 @@ done2804:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2807
+	JNZ           partial3332
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2810
+	JMP           stored3335
 
-partial2807:
+partial3332:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2808
+	JZ         noFour3333
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2808:
+noFour3333:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2809
+	JZ         noTwo3334
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2809:
+noTwo3334:
 	TESTQ  $0x00000001, SI
-	JZ     stored2810
+	JZ     stored3335
 	VMOVSD X0, (DI)
 
-stored2810:
-	JMP added2806
+stored3335:
+	JMP added3331
 
-few2805:
+few3330:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2811
+	JNZ       partial3336
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2814
+	JMP       stored3339
 
-partial2811:
+partial3336:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2812
+	JZ         noFour3337
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2812:
+noFour3337:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2813
+	JZ         noTwo3338
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2813:
+noTwo3338:
 	TESTQ  $0x00000001, R10
-	JZ     stored2814
+	JZ     stored3339
 	VMOVSD X0, (SI)
 
-stored2814:
-added2806:
+stored3339:
+added3331:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
@@ -39219,7 +45028,7 @@ added2806:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2815
+	JLE           few3340
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -39229,68 +45038,68 @@ added2806:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2817
+	JNZ           partial3342
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2820
+	JMP           stored3345
 
-partial2817:
+partial3342:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2818
+	JZ         noFour3343
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2818:
+noFour3343:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2819
+	JZ         noTwo3344
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2819:
+noTwo3344:
 	TESTQ  $0x00000001, SI
-	JZ     stored2820
+	JZ     stored3345
 	VMOVSD X0, (DI)
 
-stored2820:
-	JMP added2816
+stored3345:
+	JMP added3341
 
-few2815:
+few3340:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2821
+	JNZ       partial3346
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2824
+	JMP       stored3349
 
-partial2821:
+partial3346:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2822
+	JZ         noFour3347
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2822:
+noFour3347:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2823
+	JZ         noTwo3348
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2823:
+noTwo3348:
 	TESTQ  $0x00000001, R10
-	JZ     stored2824
+	JZ     stored3349
 	VMOVSD X0, (SI)
 
-stored2824:
-added2816:
+stored3349:
+added3341:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
@@ -39310,7 +45119,7 @@ added2816:
 	VEXTRACTF64X4 $0x01, Z8, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2825
+	JLE           few3350
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -39320,68 +45129,68 @@ added2816:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2827
+	JNZ           partial3352
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2830
+	JMP           stored3355
 
-partial2827:
+partial3352:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2828
+	JZ         noFour3353
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2828:
+noFour3353:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2829
+	JZ         noTwo3354
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2829:
+noTwo3354:
 	TESTQ  $0x00000001, SI
-	JZ     stored2830
+	JZ     stored3355
 	VMOVSD X0, (DI)
 
-stored2830:
-	JMP added2826
+stored3355:
+	JMP added3351
 
-few2825:
+few3350:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2831
+	JNZ       partial3356
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2834
+	JMP       stored3359
 
-partial2831:
+partial3356:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2832
+	JZ         noFour3357
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2832:
+noFour3357:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2833
+	JZ         noTwo3358
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2833:
+noTwo3358:
 	TESTQ  $0x00000001, R10
-	JZ     stored2834
+	JZ     stored3359
 	VMOVSD X0, (SI)
 
-stored2834:
-added2826:
+stored3359:
+added3351:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y9, Z0
 	VEXTRACTF64X4 $0x01, Z9, Y1
@@ -39401,7 +45210,7 @@ added2826:
 	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2835
+	JLE           few3360
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -39411,68 +45220,68 @@ added2826:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2837
+	JNZ           partial3362
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2840
+	JMP           stored3365
 
-partial2837:
+partial3362:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2838
+	JZ         noFour3363
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2838:
+noFour3363:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2839
+	JZ         noTwo3364
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2839:
+noTwo3364:
 	TESTQ  $0x00000001, SI
-	JZ     stored2840
+	JZ     stored3365
 	VMOVSD X0, (DI)
 
-stored2840:
-	JMP added2836
+stored3365:
+	JMP added3361
 
-few2835:
+few3360:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2841
+	JNZ       partial3366
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2844
+	JMP       stored3369
 
-partial2841:
+partial3366:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2842
+	JZ         noFour3367
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2842:
+noFour3367:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2843
+	JZ         noTwo3368
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2843:
+noTwo3368:
 	TESTQ  $0x00000001, R10
-	JZ     stored2844
+	JZ     stored3369
 	VMOVSD X0, (SI)
 
-stored2844:
-added2836:
+stored3369:
+added3361:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y12, Z0
 	VEXTRACTF64X4 $0x01, Z12, Y1
@@ -39492,7 +45301,7 @@ added2836:
 	VEXTRACTF64X4 $0x01, Z14, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2845
+	JLE           few3370
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -39502,79 +45311,79 @@ added2836:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2847
+	JNZ           partial3372
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2850
+	JMP           stored3375
 
-partial2847:
+partial3372:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2848
+	JZ         noFour3373
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2848:
+noFour3373:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2849
+	JZ         noTwo3374
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2849:
+noTwo3374:
 	TESTQ  $0x00000001, SI
-	JZ     stored2850
+	JZ     stored3375
 	VMOVSD X0, (DI)
 
-stored2850:
-	JMP added2846
+stored3375:
+	JMP added3371
 
-few2845:
+few3370:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2851
+	JNZ       partial3376
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2854
+	JMP       stored3379
 
-partial2851:
+partial3376:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2852
+	JZ         noFour3377
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2852:
+noFour3377:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2853
+	JZ         noTwo3378
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2853:
+noTwo3378:
 	TESTQ  $0x00000001, R10
-	JZ     stored2854
+	JZ     stored3379
 	VMOVSD X0, (SI)
 
-stored2854:
-added2846:
+stored3379:
+added3371:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2801
+	JGE  tile3326
 
-tiles2802:
+tiles3327:
 	CMPQ R11, $0x00000002
-	JLT  tiles2856
+	JLT  tiles3381
 
-tile2855:
+tile3380:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -39586,9 +45395,9 @@ tile2855:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2858
+	JLE    done3383
 
-again2857:
+again3382:
 	VMOVUPS      (DI), Z6
 	VMOVUPS      64(DI), Z7
 	VMOVUPS.Z    128(DI), K1, Z8
@@ -39603,9 +45412,9 @@ again2857:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2857
+	JNZ          again3382
 
-done2858:
+done3383:
 	VCVTPS2PD     Y0, Z6
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -39624,7 +45433,7 @@ done2858:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2859
+	JLE           few3384
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -39634,68 +45443,68 @@ done2858:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2861
+	JNZ           partial3386
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2864
+	JMP           stored3389
 
-partial2861:
+partial3386:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2862
+	JZ         noFour3387
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2862:
+noFour3387:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2863
+	JZ         noTwo3388
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2863:
+noTwo3388:
 	TESTQ  $0x00000001, SI
-	JZ     stored2864
+	JZ     stored3389
 	VMOVSD X0, (DI)
 
-stored2864:
-	JMP added2860
+stored3389:
+	JMP added3385
 
-few2859:
+few3384:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2865
+	JNZ       partial3390
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2868
+	JMP       stored3393
 
-partial2865:
+partial3390:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2866
+	JZ         noFour3391
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2866:
+noFour3391:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2867
+	JZ         noTwo3392
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2867:
+noTwo3392:
 	TESTQ  $0x00000001, R10
-	JZ     stored2868
+	JZ     stored3393
 	VMOVSD X0, (SI)
 
-stored2868:
-added2860:
+stored3393:
+added3385:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
@@ -39715,7 +45524,7 @@ added2860:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2869
+	JLE           few3394
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -39725,79 +45534,79 @@ added2860:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2871
+	JNZ           partial3396
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2874
+	JMP           stored3399
 
-partial2871:
+partial3396:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2872
+	JZ         noFour3397
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2872:
+noFour3397:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2873
+	JZ         noTwo3398
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2873:
+noTwo3398:
 	TESTQ  $0x00000001, SI
-	JZ     stored2874
+	JZ     stored3399
 	VMOVSD X0, (DI)
 
-stored2874:
-	JMP added2870
+stored3399:
+	JMP added3395
 
-few2869:
+few3394:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2875
+	JNZ       partial3400
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2878
+	JMP       stored3403
 
-partial2875:
+partial3400:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2876
+	JZ         noFour3401
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2876:
+noFour3401:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2877
+	JZ         noTwo3402
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2877:
+noTwo3402:
 	TESTQ  $0x00000001, R10
-	JZ     stored2878
+	JZ     stored3403
 	VMOVSD X0, (SI)
 
-stored2878:
-added2870:
+stored3403:
+added3395:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2855
+	JGE  tile3380
 
-tiles2856:
+tiles3381:
 	CMPQ R11, $0x00000001
-	JLT  tiles2880
+	JLT  tiles3405
 
-tile2879:
+tile3404:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -39806,9 +45615,9 @@ tile2879:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2882
+	JLE    done3407
 
-again2881:
+again3406:
 	VMOVUPS      (DI), Z3
 	VMOVUPS      64(DI), Z4
 	VMOVUPS.Z    128(DI), K1, Z5
@@ -39819,9 +45628,9 @@ again2881:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2881
+	JNZ          again3406
 
-done2882:
+done3407:
 	VCVTPS2PD     Y0, Z3
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -39840,7 +45649,7 @@ done2882:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2883
+	JLE           few3408
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -39850,78 +45659,78 @@ done2882:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2885
+	JNZ           partial3410
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2888
+	JMP           stored3413
 
-partial2885:
+partial3410:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2886
+	JZ         noFour3411
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2886:
+noFour3411:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2887
+	JZ         noTwo3412
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2887:
+noTwo3412:
 	TESTQ  $0x00000001, SI
-	JZ     stored2888
+	JZ     stored3413
 	VMOVSD X0, (DI)
 
-stored2888:
-	JMP added2884
+stored3413:
+	JMP added3409
 
-few2883:
+few3408:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2889
+	JNZ       partial3414
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2892
+	JMP       stored3417
 
-partial2889:
+partial3414:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2890
+	JZ         noFour3415
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2890:
+noFour3415:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2891
+	JZ         noTwo3416
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2891:
+noTwo3416:
 	TESTQ  $0x00000001, R10
-	JZ     stored2892
+	JZ     stored3417
 	VMOVSD X0, (SI)
 
-stored2892:
-added2884:
+stored3417:
+added3409:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2879
+	JGE  tile3404
 
-tiles2880:
-	JMP done2497
+tiles3405:
+	JMP done3022
 
-wider2800:
+wider3325:
 	SUBQ  $0x00000030, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -39932,9 +45741,9 @@ wider2800:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2895
+	JLT   tiles3420
 
-tile2894:
+tile3419:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -39960,9 +45769,9 @@ tile2894:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2897
+	JLE    done3422
 
-again2896:
+again3421:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -39995,9 +45804,9 @@ again2896:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2896
+	JNZ          again3421
 
-done2897:
+done3422:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -40023,7 +45832,7 @@ done2897:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2898
+	JLE           few3423
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -40033,68 +45842,68 @@ done2897:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2900
+	JNZ           partial3425
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2903
+	JMP           stored3428
 
-partial2900:
+partial3425:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2901
+	JZ         noFour3426
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2901:
+noFour3426:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2902
+	JZ         noTwo3427
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2902:
+noTwo3427:
 	TESTQ  $0x00000001, SI
-	JZ     stored2903
+	JZ     stored3428
 	VMOVSD X0, (DI)
 
-stored2903:
-	JMP added2899
+stored3428:
+	JMP added3424
 
-few2898:
+few3423:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2904
+	JNZ       partial3429
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2907
+	JMP       stored3432
 
-partial2904:
+partial3429:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2905
+	JZ         noFour3430
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2905:
+noFour3430:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2906
+	JZ         noTwo3431
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2906:
+noTwo3431:
 	TESTQ  $0x00000001, R10
-	JZ     stored2907
+	JZ     stored3432
 	VMOVSD X0, (SI)
 
-stored2907:
-added2899:
+stored3432:
+added3424:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -40121,7 +45930,7 @@ added2899:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2908
+	JLE           few3433
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -40131,68 +45940,68 @@ added2899:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2910
+	JNZ           partial3435
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2913
+	JMP           stored3438
 
-partial2910:
+partial3435:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2911
+	JZ         noFour3436
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2911:
+noFour3436:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2912
+	JZ         noTwo3437
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2912:
+noTwo3437:
 	TESTQ  $0x00000001, SI
-	JZ     stored2913
+	JZ     stored3438
 	VMOVSD X0, (DI)
 
-stored2913:
-	JMP added2909
+stored3438:
+	JMP added3434
 
-few2908:
+few3433:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2914
+	JNZ       partial3439
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2917
+	JMP       stored3442
 
-partial2914:
+partial3439:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2915
+	JZ         noFour3440
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2915:
+noFour3440:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2916
+	JZ         noTwo3441
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2916:
+noTwo3441:
 	TESTQ  $0x00000001, R10
-	JZ     stored2917
+	JZ     stored3442
 	VMOVSD X0, (SI)
 
-stored2917:
-added2909:
+stored3442:
+added3434:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
@@ -40219,7 +46028,7 @@ added2909:
 	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2918
+	JLE           few3443
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -40229,68 +46038,68 @@ added2909:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2920
+	JNZ           partial3445
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2923
+	JMP           stored3448
 
-partial2920:
+partial3445:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2921
+	JZ         noFour3446
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2921:
+noFour3446:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2922
+	JZ         noTwo3447
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2922:
+noTwo3447:
 	TESTQ  $0x00000001, SI
-	JZ     stored2923
+	JZ     stored3448
 	VMOVSD X0, (DI)
 
-stored2923:
-	JMP added2919
+stored3448:
+	JMP added3444
 
-few2918:
+few3443:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2924
+	JNZ       partial3449
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2927
+	JMP       stored3452
 
-partial2924:
+partial3449:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2925
+	JZ         noFour3450
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2925:
+noFour3450:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2926
+	JZ         noTwo3451
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2926:
+noTwo3451:
 	TESTQ  $0x00000001, R10
-	JZ     stored2927
+	JZ     stored3452
 	VMOVSD X0, (SI)
 
-stored2927:
-added2919:
+stored3452:
+added3444:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y12, Z0
 	VEXTRACTF64X4 $0x01, Z12, Y1
@@ -40317,7 +46126,7 @@ added2919:
 	VEXTRACTF64X4 $0x01, Z15, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2928
+	JLE           few3453
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -40327,68 +46136,68 @@ added2919:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2930
+	JNZ           partial3455
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2933
+	JMP           stored3458
 
-partial2930:
+partial3455:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2931
+	JZ         noFour3456
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2931:
+noFour3456:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2932
+	JZ         noTwo3457
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2932:
+noTwo3457:
 	TESTQ  $0x00000001, SI
-	JZ     stored2933
+	JZ     stored3458
 	VMOVSD X0, (DI)
 
-stored2933:
-	JMP added2929
+stored3458:
+	JMP added3454
 
-few2928:
+few3453:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2934
+	JNZ       partial3459
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2937
+	JMP       stored3462
 
-partial2934:
+partial3459:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2935
+	JZ         noFour3460
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2935:
+noFour3460:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2936
+	JZ         noTwo3461
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2936:
+noTwo3461:
 	TESTQ  $0x00000001, R10
-	JZ     stored2937
+	JZ     stored3462
 	VMOVSD X0, (SI)
 
-stored2937:
-added2929:
+stored3462:
+added3454:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y16, Z0
 	VEXTRACTF64X4 $0x01, Z16, Y1
@@ -40415,7 +46224,7 @@ added2929:
 	VEXTRACTF64X4 $0x01, Z19, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2938
+	JLE           few3463
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -40425,79 +46234,79 @@ added2929:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2940
+	JNZ           partial3465
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2943
+	JMP           stored3468
 
-partial2940:
+partial3465:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2941
+	JZ         noFour3466
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2941:
+noFour3466:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2942
+	JZ         noTwo3467
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2942:
+noTwo3467:
 	TESTQ  $0x00000001, SI
-	JZ     stored2943
+	JZ     stored3468
 	VMOVSD X0, (DI)
 
-stored2943:
-	JMP added2939
+stored3468:
+	JMP added3464
 
-few2938:
+few3463:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2944
+	JNZ       partial3469
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2947
+	JMP       stored3472
 
-partial2944:
+partial3469:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2945
+	JZ         noFour3470
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2945:
+noFour3470:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2946
+	JZ         noTwo3471
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2946:
+noTwo3471:
 	TESTQ  $0x00000001, R10
-	JZ     stored2947
+	JZ     stored3472
 	VMOVSD X0, (SI)
 
-stored2947:
-added2939:
+stored3472:
+added3464:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2894
+	JGE  tile3419
 
-tiles2895:
+tiles3420:
 	CMPQ R11, $0x00000002
-	JLT  tiles2949
+	JLT  tiles3474
 
-tile2948:
+tile3473:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -40511,9 +46320,9 @@ tile2948:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2951
+	JLE    done3476
 
-again2950:
+again3475:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -40531,9 +46340,9 @@ again2950:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2950
+	JNZ          again3475
 
-done2951:
+done3476:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -40559,7 +46368,7 @@ done2951:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2952
+	JLE           few3477
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -40569,68 +46378,68 @@ done2951:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2954
+	JNZ           partial3479
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2957
+	JMP           stored3482
 
-partial2954:
+partial3479:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2955
+	JZ         noFour3480
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2955:
+noFour3480:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2956
+	JZ         noTwo3481
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2956:
+noTwo3481:
 	TESTQ  $0x00000001, SI
-	JZ     stored2957
+	JZ     stored3482
 	VMOVSD X0, (DI)
 
-stored2957:
-	JMP added2953
+stored3482:
+	JMP added3478
 
-few2952:
+few3477:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2958
+	JNZ       partial3483
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2961
+	JMP       stored3486
 
-partial2958:
+partial3483:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2959
+	JZ         noFour3484
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2959:
+noFour3484:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2960
+	JZ         noTwo3485
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2960:
+noTwo3485:
 	TESTQ  $0x00000001, R10
-	JZ     stored2961
+	JZ     stored3486
 	VMOVSD X0, (SI)
 
-stored2961:
-added2953:
+stored3486:
+added3478:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -40657,7 +46466,7 @@ added2953:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2962
+	JLE           few3487
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -40667,79 +46476,79 @@ added2953:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2964
+	JNZ           partial3489
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2967
+	JMP           stored3492
 
-partial2964:
+partial3489:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2965
+	JZ         noFour3490
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2965:
+noFour3490:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2966
+	JZ         noTwo3491
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2966:
+noTwo3491:
 	TESTQ  $0x00000001, SI
-	JZ     stored2967
+	JZ     stored3492
 	VMOVSD X0, (DI)
 
-stored2967:
-	JMP added2963
+stored3492:
+	JMP added3488
 
-few2962:
+few3487:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2968
+	JNZ       partial3493
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2971
+	JMP       stored3496
 
-partial2968:
+partial3493:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2969
+	JZ         noFour3494
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2969:
+noFour3494:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2970
+	JZ         noTwo3495
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2970:
+noTwo3495:
 	TESTQ  $0x00000001, R10
-	JZ     stored2971
+	JZ     stored3496
 	VMOVSD X0, (SI)
 
-stored2971:
-added2963:
+stored3496:
+added3488:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2948
+	JGE  tile3473
 
-tiles2949:
+tiles3474:
 	CMPQ R11, $0x00000001
-	JLT  tiles2973
+	JLT  tiles3498
 
-tile2972:
+tile3497:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -40749,9 +46558,9 @@ tile2972:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2975
+	JLE    done3500
 
-again2974:
+again3499:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -40764,9 +46573,9 @@ again2974:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2974
+	JNZ          again3499
 
-done2975:
+done3500:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -40792,7 +46601,7 @@ done2975:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2976
+	JLE           few3501
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -40802,76 +46611,76 @@ done2975:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2978
+	JNZ           partial3503
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2981
+	JMP           stored3506
 
-partial2978:
+partial3503:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2979
+	JZ         noFour3504
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2979:
+noFour3504:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2980
+	JZ         noTwo3505
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2980:
+noTwo3505:
 	TESTQ  $0x00000001, SI
-	JZ     stored2981
+	JZ     stored3506
 	VMOVSD X0, (DI)
 
-stored2981:
-	JMP added2977
+stored3506:
+	JMP added3502
 
-few2976:
+few3501:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2982
+	JNZ       partial3507
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2985
+	JMP       stored3510
 
-partial2982:
+partial3507:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2983
+	JZ         noFour3508
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2983:
+noFour3508:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2984
+	JZ         noTwo3509
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2984:
+noTwo3509:
 	TESTQ  $0x00000001, R10
-	JZ     stored2985
+	JZ     stored3510
 	VMOVSD X0, (SI)
 
-stored2985:
-added2977:
+stored3510:
+added3502:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2972
+	JGE  tile3497
 
-tiles2973:
-done2497:
+tiles3498:
+done3022:
 	VZEROUPPER
 	RET
 
@@ -40901,20 +46710,20 @@ TEXT ·regularProducts32x512(SB), $8-25
 	MOVQ         u+0(FP), DX
 	MOVQ         (DX), BX
 	CMPQ         BX, $0x08
-	JNE          few2986
+	JNE          few3511
 	MOVQ         536(DX), BX
 	MOVQ         264(DX), SI
 	MOVQ         48(DX), DI
 	LEAQ         -3(CX), R8
 	CMPQ         AX, R8
-	JG           rest2989
+	JG           rest3514
 
-group2988:
+group3513:
 	LEAQ       15(AX), R9
 	CMPQ       R9, CX
-	JG         none2992
+	JG         none3517
 	CMPQ       560(DX), $0x00
-	JEQ        none2992
+	JEQ        none3517
 	MOVLQSX    48(SI)(AX*4), R9
 	ANDQ       $-2, R9
 	SHLQ       $0x06, R9
@@ -40956,7 +46765,7 @@ group2988:
 	ADDQ       24(DX), R9
 	PREFETCHT0 (R9)
 	CMPQ       408(DX), $0x00
-	JEQ        near2991
+	JEQ        near3516
 	MOVQ       288(DX), R9
 	MOVLQSX    48(R9)(AX*4), R9
 	MOVQ       96(DX), R10
@@ -40998,8 +46807,8 @@ group2988:
 	PREFETCHT0 128(R9)
 	PREFETCHT0 192(R9)
 
-near2991:
-none2992:
+near3516:
+none3517:
 	MOVQ          312(DX), R9
 	MOVLQSX       (R9)(AX*4), R9
 	SHLQ          $0x06, R9
@@ -41092,7 +46901,7 @@ none2992:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          (BX), R10
 	TESTB         $0x01, (SI)(AX*4)
-	JNZ           backward2993
+	JNZ           backward3518
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -41106,9 +46915,9 @@ none2992:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product2994
+	JMP           product3519
 
-backward2993:
+backward3518:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
@@ -41128,7 +46937,7 @@ backward2993:
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product2994:
+product3519:
 	VMOVUPS       Y17, (BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
 	VPMAXUD       Y17, Y0, Y0
@@ -41140,7 +46949,7 @@ product2994:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          32(BX), R10
 	TESTB         $0x01, 4(SI)(AX*4)
-	JNZ           backward2995
+	JNZ           backward3520
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -41154,9 +46963,9 @@ product2994:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product2996
+	JMP           product3521
 
-backward2995:
+backward3520:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
@@ -41176,7 +46985,7 @@ backward2995:
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product2996:
+product3521:
 	VMOVUPS       Y17, 32(BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
 	VPMAXUD       Y17, Y0, Y0
@@ -41188,7 +46997,7 @@ product2996:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          64(BX), R10
 	TESTB         $0x01, 8(SI)(AX*4)
-	JNZ           backward2997
+	JNZ           backward3522
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -41202,9 +47011,9 @@ product2996:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product2998
+	JMP           product3523
 
-backward2997:
+backward3522:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
@@ -41224,7 +47033,7 @@ backward2997:
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product2998:
+product3523:
 	VMOVUPS       Y17, 64(BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
 	VPMAXUD       Y17, Y0, Y0
@@ -41236,7 +47045,7 @@ product2998:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          96(BX), R10
 	TESTB         $0x01, 12(SI)(AX*4)
-	JNZ           backward2999
+	JNZ           backward3524
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -41250,9 +47059,9 @@ product2998:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product3000
+	JMP           product3525
 
-backward2999:
+backward3524:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
@@ -41272,23 +47081,23 @@ backward2999:
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product3000:
+product3525:
 	VMOVUPS     Y17, 96(BX)
 	VPSUBD.BCST constants<>+3256(SB), Y17, Y17
 	VPMAXUD     Y17, Y0, Y0
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x04, AX
 	CMPQ        AX, R8
-	JLE         group2988
+	JLE         group3513
 
-rest2989:
+rest3514:
 	CMPQ       AX, CX
-	JG         grouped2990
+	JG         grouped3515
 	LEAQ       15(AX), R8
 	CMPQ       R8, CX
-	JG         none3002
+	JG         none3527
 	CMPQ       560(DX), $0x00
-	JEQ        none3002
+	JEQ        none3527
 	MOVLQSX    48(SI)(AX*4), R8
 	ANDQ       $-2, R8
 	SHLQ       $0x06, R8
@@ -41330,7 +47139,7 @@ rest2989:
 	ADDQ       24(DX), R8
 	PREFETCHT0 (R8)
 	CMPQ       408(DX), $0x00
-	JEQ        near3001
+	JEQ        near3526
 	MOVQ       288(DX), R8
 	MOVLQSX    48(R8)(AX*4), R8
 	MOVQ       96(DX), R9
@@ -41372,8 +47181,8 @@ rest2989:
 	PREFETCHT0 128(R8)
 	PREFETCHT0 192(R8)
 
-near3001:
-none3002:
+near3526:
+none3527:
 	LEAQ          (AX), R8
 	CMPQ          R8, CX
 	CMOVQGT       CX, R8
@@ -41481,7 +47290,7 @@ none3002:
 	LEAQ          (R9)(R8*4), R8
 	LEAQ          (BX), R9
 	TESTB         $0x01, (SI)(DI*4)
-	JNZ           backward3003
+	JNZ           backward3528
 	VMOVUPS       (R9), Y24
 	VPERMPS       Z24, Z13, Z1
 	VMULPS        (R8), Z1, Z1
@@ -41495,9 +47304,9 @@ none3002:
 	VEXTRACTF64X4 $0x01, Z1, Y2
 	VADDPS        Y2, Y1, Y2
 	VMOVAPS       Y2, Y1
-	JMP           product3004
+	JMP           product3529
 
-backward3003:
+backward3528:
 	VBROADCASTF64X4 (R9), Z1
 	VMULPS          (R8), Z1, Z2
 	VMULPS          64(R8), Z1, Z3
@@ -41517,7 +47326,7 @@ backward3003:
 	VADDPS          Y1, Y2, Y2
 	VMOVAPS         Y2, Y1
 
-product3004:
+product3529:
 	VMOVUPS       Y1, (BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -41532,7 +47341,7 @@ product3004:
 	LEAQ          (R9)(R8*4), R8
 	LEAQ          32(BX), R9
 	TESTB         $0x01, (SI)(DI*4)
-	JNZ           backward3005
+	JNZ           backward3530
 	VMOVUPS       (R9), Y24
 	VPERMPS       Z24, Z13, Z1
 	VMULPS        (R8), Z1, Z1
@@ -41546,9 +47355,9 @@ product3004:
 	VEXTRACTF64X4 $0x01, Z1, Y2
 	VADDPS        Y2, Y1, Y2
 	VMOVAPS       Y2, Y1
-	JMP           product3006
+	JMP           product3531
 
-backward3005:
+backward3530:
 	VBROADCASTF64X4 (R9), Z1
 	VMULPS          (R8), Z1, Z2
 	VMULPS          64(R8), Z1, Z3
@@ -41568,7 +47377,7 @@ backward3005:
 	VADDPS          Y1, Y2, Y2
 	VMOVAPS         Y2, Y1
 
-product3006:
+product3531:
 	VMOVUPS       Y1, 32(BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -41583,7 +47392,7 @@ product3006:
 	LEAQ          (R9)(R8*4), R8
 	LEAQ          64(BX), R9
 	TESTB         $0x01, (SI)(DI*4)
-	JNZ           backward3007
+	JNZ           backward3532
 	VMOVUPS       (R9), Y24
 	VPERMPS       Z24, Z13, Z1
 	VMULPS        (R8), Z1, Z1
@@ -41597,9 +47406,9 @@ product3006:
 	VEXTRACTF64X4 $0x01, Z1, Y2
 	VADDPS        Y2, Y1, Y2
 	VMOVAPS       Y2, Y1
-	JMP           product3008
+	JMP           product3533
 
-backward3007:
+backward3532:
 	VBROADCASTF64X4 (R9), Z1
 	VMULPS          (R8), Z1, Z2
 	VMULPS          64(R8), Z1, Z3
@@ -41619,7 +47428,7 @@ backward3007:
 	VADDPS          Y1, Y2, Y2
 	VMOVAPS         Y2, Y1
 
-product3008:
+product3533:
 	VMOVUPS       Y1, 64(BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -41634,7 +47443,7 @@ product3008:
 	LEAQ          (DX)(CX*4), CX
 	LEAQ          96(BX), DX
 	TESTB         $0x01, (SI)(AX*4)
-	JNZ           backward3009
+	JNZ           backward3534
 	VMOVUPS       (DX), Y24
 	VPERMPS       Z24, Z13, Z1
 	VMULPS        (CX), Z1, Z1
@@ -41648,9 +47457,9 @@ product3008:
 	VEXTRACTF64X4 $0x01, Z1, Y2
 	VADDPS        Y2, Y1, Y2
 	VMOVAPS       Y2, Y1
-	JMP           product3010
+	JMP           product3535
 
-backward3009:
+backward3534:
 	VBROADCASTF64X4 (DX), Z1
 	VMULPS          (CX), Z1, Z2
 	VMULPS          64(CX), Z1, Z3
@@ -41670,16 +47479,16 @@ backward3009:
 	VADDPS          Y1, Y2, Y2
 	VMOVAPS         Y2, Y1
 
-product3010:
+product3535:
 	VMOVUPS     Y1, 96(BX)
 	VPSUBD.BCST constants<>+3256(SB), Y1, Y1
 	VPMAXUD     Y1, Y0, Y0
 	ADDQ        $0x00000080, BX
 
-grouped2990:
-	JMP done2987
+grouped3515:
+	JMP done3512
 
-few2986:
+few3511:
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVB SI, K1
@@ -41689,14 +47498,14 @@ few2986:
 	MOVQ  48(DX), R8
 	LEAQ  -3(CX), R9
 	CMPQ  AX, R9
-	JG    rest3012
+	JG    rest3537
 
-group3011:
+group3536:
 	LEAQ       15(AX), R10
 	CMPQ       R10, CX
-	JG         none3015
+	JG         none3540
 	CMPQ       560(DX), $0x00
-	JEQ        none3015
+	JEQ        none3540
 	MOVLQSX    48(DI)(AX*4), R10
 	ANDQ       $-2, R10
 	IMULQ      BX, R10
@@ -41738,7 +47547,7 @@ group3011:
 	ADDQ       24(DX), R10
 	PREFETCHT0 (R10)
 	CMPQ       408(DX), $0x00
-	JEQ        near3014
+	JEQ        near3539
 	MOVQ       288(DX), R10
 	MOVLQSX    48(R10)(AX*4), R10
 	MOVQ       96(DX), R11
@@ -41780,8 +47589,8 @@ group3011:
 	PREFETCHT0 128(R10)
 	PREFETCHT0 192(R10)
 
-near3014:
-none3015:
+near3539:
+none3540:
 	MOVQ         312(DX), R10
 	MOVLQSX      (R10)(AX*4), R10
 	IMULQ        BX, R10
@@ -41879,7 +47688,7 @@ none3015:
 	LEAQ         (SI), R11
 	MOVQ         (DX), R12
 	TESTB        $0x01, (DI)(AX*4)
-	JNZ          backward3016
+	JNZ          backward3541
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K2
@@ -41893,40 +47702,40 @@ none3015:
 	VBROADCASTSS (R11), Y13
 	VFMADD231PS  (R10), Y13, K2, Y11
 	CMPQ         R12, $0x00000001
-	JLE          end3018
+	JLE          end3543
 	VBROADCASTSS 4(R11), Y13
 	VFMADD231PS  (R10)(R13*1), Y13, K2, Y12
 	CMPQ         R12, $0x00000002
-	JLE          end3018
+	JLE          end3543
 	VBROADCASTSS 8(R11), Y13
 	VFMADD231PS  (R10)(R13*2), Y13, K2, Y11
 	CMPQ         R12, $0x00000003
-	JLE          end3018
+	JLE          end3543
 	VBROADCASTSS 12(R11), Y13
 	VFMADD231PS  (R10)(R14*1), Y13, K2, Y12
 	CMPQ         R12, $0x00000004
-	JLE          end3018
+	JLE          end3543
 	VBROADCASTSS 16(R11), Y13
 	VFMADD231PS  (R10)(R13*4), Y13, K2, Y11
 	CMPQ         R12, $0x00000005
-	JLE          end3018
+	JLE          end3543
 	VBROADCASTSS 20(R11), Y13
 	VFMADD231PS  (R10)(R15*1), Y13, K2, Y12
 	CMPQ         R12, $0x00000006
-	JLE          end3018
+	JLE          end3543
 	VBROADCASTSS 24(R11), Y13
 	VFMADD231PS  (R10)(R14*2), Y13, K2, Y11
 	CMPQ         R12, $0x00000007
-	JLE          end3018
+	JLE          end3543
 	VBROADCASTSS 28(R11), Y13
 	VFMADD231PS  (R10)(BP*1), Y13, K2, Y12
 
-end3018:
+end3543:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product3017
+	JMP     product3542
 
-backward3016:
+backward3541:
 	MOVQ      $-1, R13
 	BZHIQ     R12, R13, R13
 	KMOVB     R13, K2
@@ -41946,28 +47755,28 @@ backward3016:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end3019
+	JLE       end3544
 	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end3019
+	JLE       end3544
 	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end3019
+	JLE       end3544
 	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end3019
+	JLE       end3544
 	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end3019
+	JLE       end3544
 	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end3019
+	JLE       end3544
 	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end3019
+	JLE       end3544
 	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
 
-end3019:
+end3544:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -41991,7 +47800,7 @@ end3019:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product3017:
+product3542:
 	VMOVUPS       Y11, (SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
@@ -42004,7 +47813,7 @@ product3017:
 	LEAQ          32(SI), R11
 	MOVQ          (DX), R12
 	TESTB         $0x01, 4(DI)(AX*4)
-	JNZ           backward3020
+	JNZ           backward3545
 	MOVQ          $-1, R13
 	BZHIQ         R12, R13, R13
 	KMOVB         R13, K2
@@ -42018,40 +47827,40 @@ product3017:
 	VBROADCASTSS  (R11), Y13
 	VFMADD231PS   (R10), Y13, K2, Y11
 	CMPQ          R12, $0x00000001
-	JLE           end3022
+	JLE           end3547
 	VBROADCASTSS  4(R11), Y13
 	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000002
-	JLE           end3022
+	JLE           end3547
 	VBROADCASTSS  8(R11), Y13
 	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000003
-	JLE           end3022
+	JLE           end3547
 	VBROADCASTSS  12(R11), Y13
 	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000004
-	JLE           end3022
+	JLE           end3547
 	VBROADCASTSS  16(R11), Y13
 	VFMADD231PS   (R10)(R13*4), Y13, K2, Y11
 	CMPQ          R12, $0x00000005
-	JLE           end3022
+	JLE           end3547
 	VBROADCASTSS  20(R11), Y13
 	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000006
-	JLE           end3022
+	JLE           end3547
 	VBROADCASTSS  24(R11), Y13
 	VFMADD231PS   (R10)(R14*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000007
-	JLE           end3022
+	JLE           end3547
 	VBROADCASTSS  28(R11), Y13
 	VFMADD231PS   (R10)(BP*1), Y13, K2, Y12
 
-end3022:
+end3547:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product3021
+	JMP     product3546
 
-backward3020:
+backward3545:
 	MOVQ      $-1, R13
 	BZHIQ     R12, R13, R13
 	KMOVB     R13, K2
@@ -42071,28 +47880,28 @@ backward3020:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end3023
+	JLE       end3548
 	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end3023
+	JLE       end3548
 	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end3023
+	JLE       end3548
 	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end3023
+	JLE       end3548
 	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end3023
+	JLE       end3548
 	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end3023
+	JLE       end3548
 	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end3023
+	JLE       end3548
 	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
 
-end3023:
+end3548:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -42116,7 +47925,7 @@ end3023:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product3021:
+product3546:
 	VMOVUPS       Y11, 32(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
@@ -42129,7 +47938,7 @@ product3021:
 	LEAQ          64(SI), R11
 	MOVQ          (DX), R12
 	TESTB         $0x01, 8(DI)(AX*4)
-	JNZ           backward3024
+	JNZ           backward3549
 	MOVQ          $-1, R13
 	BZHIQ         R12, R13, R13
 	KMOVB         R13, K2
@@ -42143,40 +47952,40 @@ product3021:
 	VBROADCASTSS  (R11), Y13
 	VFMADD231PS   (R10), Y13, K2, Y11
 	CMPQ          R12, $0x00000001
-	JLE           end3026
+	JLE           end3551
 	VBROADCASTSS  4(R11), Y13
 	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000002
-	JLE           end3026
+	JLE           end3551
 	VBROADCASTSS  8(R11), Y13
 	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000003
-	JLE           end3026
+	JLE           end3551
 	VBROADCASTSS  12(R11), Y13
 	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000004
-	JLE           end3026
+	JLE           end3551
 	VBROADCASTSS  16(R11), Y13
 	VFMADD231PS   (R10)(R13*4), Y13, K2, Y11
 	CMPQ          R12, $0x00000005
-	JLE           end3026
+	JLE           end3551
 	VBROADCASTSS  20(R11), Y13
 	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000006
-	JLE           end3026
+	JLE           end3551
 	VBROADCASTSS  24(R11), Y13
 	VFMADD231PS   (R10)(R14*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000007
-	JLE           end3026
+	JLE           end3551
 	VBROADCASTSS  28(R11), Y13
 	VFMADD231PS   (R10)(BP*1), Y13, K2, Y12
 
-end3026:
+end3551:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product3025
+	JMP     product3550
 
-backward3024:
+backward3549:
 	MOVQ      $-1, R13
 	BZHIQ     R12, R13, R13
 	KMOVB     R13, K2
@@ -42196,28 +48005,28 @@ backward3024:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end3027
+	JLE       end3552
 	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end3027
+	JLE       end3552
 	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end3027
+	JLE       end3552
 	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end3027
+	JLE       end3552
 	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end3027
+	JLE       end3552
 	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end3027
+	JLE       end3552
 	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end3027
+	JLE       end3552
 	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
 
-end3027:
+end3552:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -42241,7 +48050,7 @@ end3027:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product3025:
+product3550:
 	VMOVUPS       Y11, 64(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
@@ -42254,7 +48063,7 @@ product3025:
 	LEAQ          96(SI), R11
 	MOVQ          (DX), R12
 	TESTB         $0x01, 12(DI)(AX*4)
-	JNZ           backward3028
+	JNZ           backward3553
 	MOVQ          $-1, R13
 	BZHIQ         R12, R13, R13
 	KMOVB         R13, K2
@@ -42268,40 +48077,40 @@ product3025:
 	VBROADCASTSS  (R11), Y13
 	VFMADD231PS   (R10), Y13, K2, Y11
 	CMPQ          R12, $0x00000001
-	JLE           end3030
+	JLE           end3555
 	VBROADCASTSS  4(R11), Y13
 	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000002
-	JLE           end3030
+	JLE           end3555
 	VBROADCASTSS  8(R11), Y13
 	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000003
-	JLE           end3030
+	JLE           end3555
 	VBROADCASTSS  12(R11), Y13
 	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000004
-	JLE           end3030
+	JLE           end3555
 	VBROADCASTSS  16(R11), Y13
 	VFMADD231PS   (R10)(R13*4), Y13, K2, Y11
 	CMPQ          R12, $0x00000005
-	JLE           end3030
+	JLE           end3555
 	VBROADCASTSS  20(R11), Y13
 	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000006
-	JLE           end3030
+	JLE           end3555
 	VBROADCASTSS  24(R11), Y13
 	VFMADD231PS   (R10)(R14*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000007
-	JLE           end3030
+	JLE           end3555
 	VBROADCASTSS  28(R11), Y13
 	VFMADD231PS   (R10)(BP*1), Y13, K2, Y12
 
-end3030:
+end3555:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product3029
+	JMP     product3554
 
-backward3028:
+backward3553:
 	MOVQ      $-1, R13
 	BZHIQ     R12, R13, R13
 	KMOVB     R13, K2
@@ -42321,28 +48130,28 @@ backward3028:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end3031
+	JLE       end3556
 	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end3031
+	JLE       end3556
 	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end3031
+	JLE       end3556
 	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end3031
+	JLE       end3556
 	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end3031
+	JLE       end3556
 	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end3031
+	JLE       end3556
 	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end3031
+	JLE       end3556
 	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
 
-end3031:
+end3556:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -42366,23 +48175,23 @@ end3031:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product3029:
+product3554:
 	VMOVUPS       Y11, 96(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
 	ADDQ          $0x00000080, SI
 	ADDQ          $0x04, AX
 	CMPQ          AX, R9
-	JLE           group3011
+	JLE           group3536
 
-rest3012:
+rest3537:
 	CMPQ       AX, CX
-	JG         grouped3013
+	JG         grouped3538
 	LEAQ       15(AX), R9
 	CMPQ       R9, CX
-	JG         none3033
+	JG         none3558
 	CMPQ       560(DX), $0x00
-	JEQ        none3033
+	JEQ        none3558
 	MOVLQSX    48(DI)(AX*4), R9
 	ANDQ       $-2, R9
 	IMULQ      BX, R9
@@ -42424,7 +48233,7 @@ rest3012:
 	ADDQ       24(DX), R9
 	PREFETCHT0 (R9)
 	CMPQ       408(DX), $0x00
-	JEQ        near3032
+	JEQ        near3557
 	MOVQ       288(DX), R9
 	MOVLQSX    48(R9)(AX*4), R9
 	MOVQ       96(DX), R10
@@ -42466,8 +48275,8 @@ rest3012:
 	PREFETCHT0 128(R9)
 	PREFETCHT0 192(R9)
 
-near3032:
-none3033:
+near3557:
+none3558:
 	LEAQ         (AX), R9
 	CMPQ         R9, CX
 	CMOVQGT      CX, R9
@@ -42580,7 +48389,7 @@ none3033:
 	LEAQ         (SI), R9
 	MOVQ         (DX), R10
 	TESTB        $0x01, (DI)(BX*4)
-	JNZ          backward3034
+	JNZ          backward3559
 	MOVQ         $-1, BX
 	BZHIQ        R10, BX, BX
 	KMOVB        BX, K2
@@ -42594,40 +48403,40 @@ none3033:
 	VBROADCASTSS (R9), Y3
 	VFMADD231PS  (R8), Y3, K2, Y1
 	CMPQ         R10, $0x00000001
-	JLE          end3036
+	JLE          end3561
 	VBROADCASTSS 4(R9), Y3
 	VFMADD231PS  (R8)(BX*1), Y3, K2, Y2
 	CMPQ         R10, $0x00000002
-	JLE          end3036
+	JLE          end3561
 	VBROADCASTSS 8(R9), Y3
 	VFMADD231PS  (R8)(BX*2), Y3, K2, Y1
 	CMPQ         R10, $0x00000003
-	JLE          end3036
+	JLE          end3561
 	VBROADCASTSS 12(R9), Y3
 	VFMADD231PS  (R8)(R11*1), Y3, K2, Y2
 	CMPQ         R10, $0x00000004
-	JLE          end3036
+	JLE          end3561
 	VBROADCASTSS 16(R9), Y3
 	VFMADD231PS  (R8)(BX*4), Y3, K2, Y1
 	CMPQ         R10, $0x00000005
-	JLE          end3036
+	JLE          end3561
 	VBROADCASTSS 20(R9), Y3
 	VFMADD231PS  (R8)(R12*1), Y3, K2, Y2
 	CMPQ         R10, $0x00000006
-	JLE          end3036
+	JLE          end3561
 	VBROADCASTSS 24(R9), Y3
 	VFMADD231PS  (R8)(R11*2), Y3, K2, Y1
 	CMPQ         R10, $0x00000007
-	JLE          end3036
+	JLE          end3561
 	VBROADCASTSS 28(R9), Y3
 	VFMADD231PS  (R8)(R13*1), Y3, K2, Y2
 
-end3036:
+end3561:
 	VADDPS  Y2, Y1, Y1
 	VMOVAPS Y1, Y1
-	JMP     product3035
+	JMP     product3560
 
-backward3034:
+backward3559:
 	MOVQ      $-1, BX
 	BZHIQ     R10, BX, BX
 	KMOVB     BX, K2
@@ -42647,28 +48456,28 @@ backward3034:
 	VXORPD    Y9, Y9, Y9
 	VMULPS.Z  (R8), Y1, K2, Y2
 	CMPQ      R10, $0x00000001
-	JLE       end3037
+	JLE       end3562
 	VMULPS.Z  (R8)(BX*1), Y1, K2, Y3
 	CMPQ      R10, $0x00000002
-	JLE       end3037
+	JLE       end3562
 	VMULPS.Z  (R8)(BX*2), Y1, K2, Y4
 	CMPQ      R10, $0x00000003
-	JLE       end3037
+	JLE       end3562
 	VMULPS.Z  (R8)(R11*1), Y1, K2, Y5
 	CMPQ      R10, $0x00000004
-	JLE       end3037
+	JLE       end3562
 	VMULPS.Z  (R8)(BX*4), Y1, K2, Y6
 	CMPQ      R10, $0x00000005
-	JLE       end3037
+	JLE       end3562
 	VMULPS.Z  (R8)(R12*1), Y1, K2, Y7
 	CMPQ      R10, $0x00000006
-	JLE       end3037
+	JLE       end3562
 	VMULPS.Z  (R8)(R11*2), Y1, K2, Y8
 	CMPQ      R10, $0x00000007
-	JLE       end3037
+	JLE       end3562
 	VMULPS.Z  (R8)(R13*1), Y1, K2, Y9
 
-end3037:
+end3562:
 	VUNPCKLPS  Y3, Y2, Y1
 	VUNPCKHPS  Y3, Y2, Y2
 	VADDPS     Y2, Y1, Y1
@@ -42692,7 +48501,7 @@ end3037:
 	VADDPS     Y2, Y5, Y5
 	VMOVAPS    Y5, Y1
 
-product3035:
+product3560:
 	VMOVUPS       Y1, (SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -42708,7 +48517,7 @@ product3035:
 	LEAQ          32(SI), R9
 	MOVQ          (DX), R10
 	TESTB         $0x01, (DI)(BX*4)
-	JNZ           backward3038
+	JNZ           backward3563
 	MOVQ          $-1, BX
 	BZHIQ         R10, BX, BX
 	KMOVB         BX, K2
@@ -42722,40 +48531,40 @@ product3035:
 	VBROADCASTSS  (R9), Y3
 	VFMADD231PS   (R8), Y3, K2, Y1
 	CMPQ          R10, $0x00000001
-	JLE           end3040
+	JLE           end3565
 	VBROADCASTSS  4(R9), Y3
 	VFMADD231PS   (R8)(BX*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000002
-	JLE           end3040
+	JLE           end3565
 	VBROADCASTSS  8(R9), Y3
 	VFMADD231PS   (R8)(BX*2), Y3, K2, Y1
 	CMPQ          R10, $0x00000003
-	JLE           end3040
+	JLE           end3565
 	VBROADCASTSS  12(R9), Y3
 	VFMADD231PS   (R8)(R11*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000004
-	JLE           end3040
+	JLE           end3565
 	VBROADCASTSS  16(R9), Y3
 	VFMADD231PS   (R8)(BX*4), Y3, K2, Y1
 	CMPQ          R10, $0x00000005
-	JLE           end3040
+	JLE           end3565
 	VBROADCASTSS  20(R9), Y3
 	VFMADD231PS   (R8)(R12*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000006
-	JLE           end3040
+	JLE           end3565
 	VBROADCASTSS  24(R9), Y3
 	VFMADD231PS   (R8)(R11*2), Y3, K2, Y1
 	CMPQ          R10, $0x00000007
-	JLE           end3040
+	JLE           end3565
 	VBROADCASTSS  28(R9), Y3
 	VFMADD231PS   (R8)(R13*1), Y3, K2, Y2
 
-end3040:
+end3565:
 	VADDPS  Y2, Y1, Y1
 	VMOVAPS Y1, Y1
-	JMP     product3039
+	JMP     product3564
 
-backward3038:
+backward3563:
 	MOVQ      $-1, BX
 	BZHIQ     R10, BX, BX
 	KMOVB     BX, K2
@@ -42775,28 +48584,28 @@ backward3038:
 	VXORPD    Y9, Y9, Y9
 	VMULPS.Z  (R8), Y1, K2, Y2
 	CMPQ      R10, $0x00000001
-	JLE       end3041
+	JLE       end3566
 	VMULPS.Z  (R8)(BX*1), Y1, K2, Y3
 	CMPQ      R10, $0x00000002
-	JLE       end3041
+	JLE       end3566
 	VMULPS.Z  (R8)(BX*2), Y1, K2, Y4
 	CMPQ      R10, $0x00000003
-	JLE       end3041
+	JLE       end3566
 	VMULPS.Z  (R8)(R11*1), Y1, K2, Y5
 	CMPQ      R10, $0x00000004
-	JLE       end3041
+	JLE       end3566
 	VMULPS.Z  (R8)(BX*4), Y1, K2, Y6
 	CMPQ      R10, $0x00000005
-	JLE       end3041
+	JLE       end3566
 	VMULPS.Z  (R8)(R12*1), Y1, K2, Y7
 	CMPQ      R10, $0x00000006
-	JLE       end3041
+	JLE       end3566
 	VMULPS.Z  (R8)(R11*2), Y1, K2, Y8
 	CMPQ      R10, $0x00000007
-	JLE       end3041
+	JLE       end3566
 	VMULPS.Z  (R8)(R13*1), Y1, K2, Y9
 
-end3041:
+end3566:
 	VUNPCKLPS  Y3, Y2, Y1
 	VUNPCKHPS  Y3, Y2, Y2
 	VADDPS     Y2, Y1, Y1
@@ -42820,7 +48629,7 @@ end3041:
 	VADDPS     Y2, Y5, Y5
 	VMOVAPS    Y5, Y1
 
-product3039:
+product3564:
 	VMOVUPS       Y1, 32(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -42836,7 +48645,7 @@ product3039:
 	LEAQ          64(SI), R9
 	MOVQ          (DX), R10
 	TESTB         $0x01, (DI)(BX*4)
-	JNZ           backward3042
+	JNZ           backward3567
 	MOVQ          $-1, BX
 	BZHIQ         R10, BX, BX
 	KMOVB         BX, K2
@@ -42850,40 +48659,40 @@ product3039:
 	VBROADCASTSS  (R9), Y3
 	VFMADD231PS   (R8), Y3, K2, Y1
 	CMPQ          R10, $0x00000001
-	JLE           end3044
+	JLE           end3569
 	VBROADCASTSS  4(R9), Y3
 	VFMADD231PS   (R8)(BX*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000002
-	JLE           end3044
+	JLE           end3569
 	VBROADCASTSS  8(R9), Y3
 	VFMADD231PS   (R8)(BX*2), Y3, K2, Y1
 	CMPQ          R10, $0x00000003
-	JLE           end3044
+	JLE           end3569
 	VBROADCASTSS  12(R9), Y3
 	VFMADD231PS   (R8)(R11*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000004
-	JLE           end3044
+	JLE           end3569
 	VBROADCASTSS  16(R9), Y3
 	VFMADD231PS   (R8)(BX*4), Y3, K2, Y1
 	CMPQ          R10, $0x00000005
-	JLE           end3044
+	JLE           end3569
 	VBROADCASTSS  20(R9), Y3
 	VFMADD231PS   (R8)(R12*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000006
-	JLE           end3044
+	JLE           end3569
 	VBROADCASTSS  24(R9), Y3
 	VFMADD231PS   (R8)(R11*2), Y3, K2, Y1
 	CMPQ          R10, $0x00000007
-	JLE           end3044
+	JLE           end3569
 	VBROADCASTSS  28(R9), Y3
 	VFMADD231PS   (R8)(R13*1), Y3, K2, Y2
 
-end3044:
+end3569:
 	VADDPS  Y2, Y1, Y1
 	VMOVAPS Y1, Y1
-	JMP     product3043
+	JMP     product3568
 
-backward3042:
+backward3567:
 	MOVQ      $-1, BX
 	BZHIQ     R10, BX, BX
 	KMOVB     BX, K2
@@ -42903,28 +48712,28 @@ backward3042:
 	VXORPD    Y9, Y9, Y9
 	VMULPS.Z  (R8), Y1, K2, Y2
 	CMPQ      R10, $0x00000001
-	JLE       end3045
+	JLE       end3570
 	VMULPS.Z  (R8)(BX*1), Y1, K2, Y3
 	CMPQ      R10, $0x00000002
-	JLE       end3045
+	JLE       end3570
 	VMULPS.Z  (R8)(BX*2), Y1, K2, Y4
 	CMPQ      R10, $0x00000003
-	JLE       end3045
+	JLE       end3570
 	VMULPS.Z  (R8)(R11*1), Y1, K2, Y5
 	CMPQ      R10, $0x00000004
-	JLE       end3045
+	JLE       end3570
 	VMULPS.Z  (R8)(BX*4), Y1, K2, Y6
 	CMPQ      R10, $0x00000005
-	JLE       end3045
+	JLE       end3570
 	VMULPS.Z  (R8)(R12*1), Y1, K2, Y7
 	CMPQ      R10, $0x00000006
-	JLE       end3045
+	JLE       end3570
 	VMULPS.Z  (R8)(R11*2), Y1, K2, Y8
 	CMPQ      R10, $0x00000007
-	JLE       end3045
+	JLE       end3570
 	VMULPS.Z  (R8)(R13*1), Y1, K2, Y9
 
-end3045:
+end3570:
 	VUNPCKLPS  Y3, Y2, Y1
 	VUNPCKHPS  Y3, Y2, Y2
 	VADDPS     Y2, Y1, Y1
@@ -42948,7 +48757,7 @@ end3045:
 	VADDPS     Y2, Y5, Y5
 	VMOVAPS    Y5, Y1
 
-product3043:
+product3568:
 	VMOVUPS       Y1, 64(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -42964,7 +48773,7 @@ product3043:
 	LEAQ          96(SI), BX
 	MOVQ          (DX), DX
 	TESTB         $0x01, (DI)(AX*4)
-	JNZ           backward3046
+	JNZ           backward3571
 	MOVQ          $-1, AX
 	BZHIQ         DX, AX, AX
 	KMOVB         AX, K2
@@ -42978,40 +48787,40 @@ product3043:
 	VBROADCASTSS  (BX), Y3
 	VFMADD231PS   (CX), Y3, K2, Y1
 	CMPQ          DX, $0x00000001
-	JLE           end3048
+	JLE           end3573
 	VBROADCASTSS  4(BX), Y3
 	VFMADD231PS   (CX)(AX*1), Y3, K2, Y2
 	CMPQ          DX, $0x00000002
-	JLE           end3048
+	JLE           end3573
 	VBROADCASTSS  8(BX), Y3
 	VFMADD231PS   (CX)(AX*2), Y3, K2, Y1
 	CMPQ          DX, $0x00000003
-	JLE           end3048
+	JLE           end3573
 	VBROADCASTSS  12(BX), Y3
 	VFMADD231PS   (CX)(DI*1), Y3, K2, Y2
 	CMPQ          DX, $0x00000004
-	JLE           end3048
+	JLE           end3573
 	VBROADCASTSS  16(BX), Y3
 	VFMADD231PS   (CX)(AX*4), Y3, K2, Y1
 	CMPQ          DX, $0x00000005
-	JLE           end3048
+	JLE           end3573
 	VBROADCASTSS  20(BX), Y3
 	VFMADD231PS   (CX)(R8*1), Y3, K2, Y2
 	CMPQ          DX, $0x00000006
-	JLE           end3048
+	JLE           end3573
 	VBROADCASTSS  24(BX), Y3
 	VFMADD231PS   (CX)(DI*2), Y3, K2, Y1
 	CMPQ          DX, $0x00000007
-	JLE           end3048
+	JLE           end3573
 	VBROADCASTSS  28(BX), Y3
 	VFMADD231PS   (CX)(R9*1), Y3, K2, Y2
 
-end3048:
+end3573:
 	VADDPS  Y2, Y1, Y1
 	VMOVAPS Y1, Y1
-	JMP     product3047
+	JMP     product3572
 
-backward3046:
+backward3571:
 	MOVQ      $-1, AX
 	BZHIQ     DX, AX, AX
 	KMOVB     AX, K2
@@ -43031,28 +48840,28 @@ backward3046:
 	VXORPD    Y9, Y9, Y9
 	VMULPS.Z  (CX), Y1, K2, Y2
 	CMPQ      DX, $0x00000001
-	JLE       end3049
+	JLE       end3574
 	VMULPS.Z  (CX)(AX*1), Y1, K2, Y3
 	CMPQ      DX, $0x00000002
-	JLE       end3049
+	JLE       end3574
 	VMULPS.Z  (CX)(AX*2), Y1, K2, Y4
 	CMPQ      DX, $0x00000003
-	JLE       end3049
+	JLE       end3574
 	VMULPS.Z  (CX)(DI*1), Y1, K2, Y5
 	CMPQ      DX, $0x00000004
-	JLE       end3049
+	JLE       end3574
 	VMULPS.Z  (CX)(AX*4), Y1, K2, Y6
 	CMPQ      DX, $0x00000005
-	JLE       end3049
+	JLE       end3574
 	VMULPS.Z  (CX)(R8*1), Y1, K2, Y7
 	CMPQ      DX, $0x00000006
-	JLE       end3049
+	JLE       end3574
 	VMULPS.Z  (CX)(DI*2), Y1, K2, Y8
 	CMPQ      DX, $0x00000007
-	JLE       end3049
+	JLE       end3574
 	VMULPS.Z  (CX)(R9*1), Y1, K2, Y9
 
-end3049:
+end3574:
 	VUNPCKLPS  Y3, Y2, Y1
 	VUNPCKHPS  Y3, Y2, Y2
 	VADDPS     Y2, Y1, Y1
@@ -43076,23 +48885,23 @@ end3049:
 	VADDPS     Y2, Y5, Y5
 	VMOVAPS    Y5, Y1
 
-product3047:
+product3572:
 	VMOVUPS       Y1, 96(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
 	VPMAXUD       Y1, Y0, Y0
 	ADDQ          $0x00000080, SI
 
-grouped3013:
-done2987:
+grouped3538:
+done3512:
 	VPCMPUD.BCST $0x06, constants<>+3384(SB), Z0, K1
 	KORTESTW     K1, K1
-	JZ           safe3050
+	JZ           safe3575
 	MOVB         $0x00, AL
 	MOVB         AL, safe+24(FP)
 	VZEROUPPER
 	RET
 
-safe3050:
+safe3575:
 	MOVB $0x01, AL
 	MOVB AL, safe+24(FP)
 	VZEROUPPER
@@ -43122,13 +48931,13 @@ TEXT ·regularAbsorb32x512(SB), $0-32
 	MOVQ         u+0(FP), DX
 	MOVQ         (DX), BX
 	CMPQ         BX, $0x08
-	JNE          few3051
+	JNE          few3576
 	MOVQ         536(DX), BX
 	MOVQ         336(DX), SI
 	CMPQ         CX, $0x04
-	JLT          rest3054
+	JLT          rest3579
 
-group3053:
+group3578:
 	VMOVUPS       (BX), Z13
 	VMOVUPS       64(BX), Z14
 	VGETMANTPS    $0x0b, Z13, Z15
@@ -43194,13 +49003,13 @@ group3053:
 	VMOVUPD       (DI), Z21
 	VSUBPD        Z17, Z13, Z13
 	VUCOMISD      X2, X0
-	JBE           undamped3055
+	JBE           undamped3580
 	VCMPPD        $0x04, Z21, Z13, K1
 	VMULPD        Z0, Z21, Z17
 	VMULPD        Z1, Z13, Z23
 	VADDPD        Z17, Z23, K1, Z13
 
-undamped3055:
+undamped3580:
 	VCMPPD      $0x04, Z21, Z13, K1
 	VSUBPD.Z    Z21, Z13, K1, Z17
 	VPANDQ.BCST constants<>+752(SB), Z17, Z17
@@ -43215,13 +49024,13 @@ undamped3055:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z18, Z14, Z14
 	VUCOMISD    X2, X0
-	JBE         undamped3056
+	JBE         undamped3581
 	VCMPPD      $0x04, Z13, Z14, K1
 	VMULPD      Z0, Z13, Z17
 	VMULPD      Z1, Z14, Z18
 	VADDPD      Z17, Z18, K1, Z14
 
-undamped3056:
+undamped3581:
 	VCMPPD      $0x04, Z13, Z14, K1
 	VSUBPD.Z    Z13, Z14, K1, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
@@ -43236,13 +49045,13 @@ undamped3056:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z20, Z15, Z15
 	VUCOMISD    X2, X0
-	JBE         undamped3057
+	JBE         undamped3582
 	VCMPPD      $0x04, Z13, Z15, K1
 	VMULPD      Z0, Z13, Z14
 	VMULPD      Z1, Z15, Z17
 	VADDPD      Z14, Z17, K1, Z15
 
-undamped3057:
+undamped3582:
 	VCMPPD      $0x04, Z13, Z15, K1
 	VSUBPD.Z    Z13, Z15, K1, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
@@ -43257,13 +49066,13 @@ undamped3057:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z19, Z16, Z16
 	VUCOMISD    X2, X0
-	JBE         undamped3058
+	JBE         undamped3583
 	VCMPPD      $0x04, Z13, Z16, K1
 	VMULPD      Z0, Z13, Z14
 	VMULPD      Z1, Z16, Z15
 	VADDPD      Z14, Z15, K1, Z16
 
-undamped3058:
+undamped3583:
 	VCMPPD      $0x04, Z13, Z16, K1
 	VSUBPD.Z    Z13, Z16, K1, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
@@ -43275,13 +49084,13 @@ undamped3058:
 	ADDQ        $0x04, AX
 	SUBQ        $0x04, CX
 	CMPQ        CX, $0x04
-	JGE         group3053
+	JGE         group3578
 
-rest3054:
+rest3579:
 	CMPQ CX, $0x01
-	JLT  rest3060
+	JLT  rest3585
 
-group3059:
+group3584:
 	VMOVUPS     (BX), Y22
 	VGETMANTPS  $0x0b, Z22, Z13
 	VGETEXPPS   Z22, Z14
@@ -43316,13 +49125,13 @@ group3059:
 	VMOVUPD     (DI), Z15
 	VSUBPD      Z14, Z13, Z13
 	VUCOMISD    X2, X0
-	JBE         undamped3061
+	JBE         undamped3586
 	VCMPPD      $0x04, Z15, Z13, K1
 	VMULPD      Z0, Z15, Z14
 	VMULPD      Z1, Z13, Z16
 	VADDPD      Z14, Z16, K1, Z13
 
-undamped3061:
+undamped3586:
 	VCMPPD      $0x04, Z15, Z13, K1
 	VSUBPD.Z    Z15, Z13, K1, Z14
 	VPANDQ.BCST constants<>+752(SB), Z14, Z14
@@ -43334,12 +49143,12 @@ undamped3061:
 	ADDQ        $0x01, AX
 	SUBQ        $0x01, CX
 	CMPQ        CX, $0x01
-	JGE         group3059
+	JGE         group3584
 
-rest3060:
-	JMP done3052
+rest3585:
+	JMP done3577
 
-few3051:
+few3576:
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVB SI, K1
@@ -43348,9 +49157,9 @@ few3051:
 	MOVQ  536(DX), DI
 	MOVQ  336(DX), R8
 	CMPQ  CX, $0x04
-	JLT   rest3063
+	JLT   rest3588
 
-group3062:
+group3587:
 	VMOVUPS       (DI), Z13
 	VMOVUPS       64(DI), Z14
 	VGETMANTPS    $0x0b, Z13, Z15
@@ -43424,44 +49233,44 @@ group3062:
 	VMOVUPD.Z     (R9), K1, Z21
 	VSUBPD.Z      Z17, Z13, K1, Z13
 	VUCOMISD      X2, X0
-	JBE           undamped3064
+	JBE           undamped3589
 	VCMPPD        $0x04, Z21, Z13, K2
 	VMULPD        Z0, Z21, Z17
 	VMULPD        Z1, Z13, Z23
 	VADDPD        Z17, Z23, K2, Z13
 
-undamped3064:
+undamped3589:
 	VCMPPD      $0x04, Z21, Z13, K2
 	VSUBPD.Z    Z21, Z13, K2, Z17
 	VPANDQ.BCST constants<>+752(SB), Z17, Z17
 	VPMAXUQ     Z17, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3065
+	JNZ         partial3590
 	VMOVUPD     Z13, (R9)
-	JMP         stored3068
+	JMP         stored3593
 
-partial3065:
+partial3590:
 	LEAQ       (R9), R9
 	VMOVAPD    Z13, Z17
 	TESTQ      $0x00000004, BX
-	JZ         noFour3066
+	JZ         noFour3591
 	VMOVUPD    Y17, (R9)
 	VSHUFF64X2 $0x4e, Z17, Z17, Z17
 	ADDQ       $0x00000020, R9
 
-noFour3066:
+noFour3591:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3067
+	JZ         noTwo3592
 	VMOVUPD    X17, (R9)
 	VSHUFF64X2 $0xb1, Z17, Z17, Z17
 	ADDQ       $0x00000010, R9
 
-noTwo3067:
+noTwo3592:
 	TESTQ  $0x00000001, BX
-	JZ     stored3068
+	JZ     stored3593
 	VMOVSD X17, (R9)
 
-stored3068:
+stored3593:
 	VMOVUPD   Z13, (R8)
 	LEAQ      1(AX), R9
 	MOVQ      264(DX), R10
@@ -43471,44 +49280,44 @@ stored3068:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z19, Z14, K1, Z14
 	VUCOMISD  X2, X0
-	JBE       undamped3069
+	JBE       undamped3594
 	VCMPPD    $0x04, Z13, Z14, K2
 	VMULPD    Z0, Z13, Z17
 	VMULPD    Z1, Z14, Z19
 	VADDPD    Z17, Z19, K2, Z14
 
-undamped3069:
+undamped3594:
 	VCMPPD      $0x04, Z13, Z14, K2
 	VSUBPD.Z    Z13, Z14, K2, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
 	VPMAXUQ     Z13, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3070
+	JNZ         partial3595
 	VMOVUPD     Z14, (R9)
-	JMP         stored3073
+	JMP         stored3598
 
-partial3070:
+partial3595:
 	LEAQ       (R9), R9
 	VMOVAPD    Z14, Z13
 	TESTQ      $0x00000004, BX
-	JZ         noFour3071
+	JZ         noFour3596
 	VMOVUPD    Y13, (R9)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, R9
 
-noFour3071:
+noFour3596:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3072
+	JZ         noTwo3597
 	VMOVUPD    X13, (R9)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, R9
 
-noTwo3072:
+noTwo3597:
 	TESTQ  $0x00000001, BX
-	JZ     stored3073
+	JZ     stored3598
 	VMOVSD X13, (R9)
 
-stored3073:
+stored3598:
 	VMOVUPD   Z14, 64(R8)
 	LEAQ      2(AX), R9
 	MOVQ      264(DX), R10
@@ -43518,44 +49327,44 @@ stored3073:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z20, Z15, K1, Z15
 	VUCOMISD  X2, X0
-	JBE       undamped3074
+	JBE       undamped3599
 	VCMPPD    $0x04, Z13, Z15, K2
 	VMULPD    Z0, Z13, Z14
 	VMULPD    Z1, Z15, Z17
 	VADDPD    Z14, Z17, K2, Z15
 
-undamped3074:
+undamped3599:
 	VCMPPD      $0x04, Z13, Z15, K2
 	VSUBPD.Z    Z13, Z15, K2, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
 	VPMAXUQ     Z13, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3075
+	JNZ         partial3600
 	VMOVUPD     Z15, (R9)
-	JMP         stored3078
+	JMP         stored3603
 
-partial3075:
+partial3600:
 	LEAQ       (R9), R9
 	VMOVAPD    Z15, Z13
 	TESTQ      $0x00000004, BX
-	JZ         noFour3076
+	JZ         noFour3601
 	VMOVUPD    Y13, (R9)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, R9
 
-noFour3076:
+noFour3601:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3077
+	JZ         noTwo3602
 	VMOVUPD    X13, (R9)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, R9
 
-noTwo3077:
+noTwo3602:
 	TESTQ  $0x00000001, BX
-	JZ     stored3078
+	JZ     stored3603
 	VMOVSD X13, (R9)
 
-stored3078:
+stored3603:
 	VMOVUPD   Z15, 128(R8)
 	LEAQ      3(AX), R9
 	MOVQ      264(DX), R10
@@ -43565,57 +49374,57 @@ stored3078:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z18, Z16, K1, Z16
 	VUCOMISD  X2, X0
-	JBE       undamped3079
+	JBE       undamped3604
 	VCMPPD    $0x04, Z13, Z16, K2
 	VMULPD    Z0, Z13, Z14
 	VMULPD    Z1, Z16, Z15
 	VADDPD    Z14, Z15, K2, Z16
 
-undamped3079:
+undamped3604:
 	VCMPPD      $0x04, Z13, Z16, K2
 	VSUBPD.Z    Z13, Z16, K2, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
 	VPMAXUQ     Z13, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3080
+	JNZ         partial3605
 	VMOVUPD     Z16, (R9)
-	JMP         stored3083
+	JMP         stored3608
 
-partial3080:
+partial3605:
 	LEAQ       (R9), R9
 	VMOVAPD    Z16, Z13
 	TESTQ      $0x00000004, BX
-	JZ         noFour3081
+	JZ         noFour3606
 	VMOVUPD    Y13, (R9)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, R9
 
-noFour3081:
+noFour3606:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3082
+	JZ         noTwo3607
 	VMOVUPD    X13, (R9)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, R9
 
-noTwo3082:
+noTwo3607:
 	TESTQ  $0x00000001, BX
-	JZ     stored3083
+	JZ     stored3608
 	VMOVSD X13, (R9)
 
-stored3083:
+stored3608:
 	VMOVUPD Z16, 192(R8)
 	ADDQ    $0x00000080, DI
 	ADDQ    $0x00000100, R8
 	ADDQ    $0x04, AX
 	SUBQ    $0x04, CX
 	CMPQ    CX, $0x04
-	JGE     group3062
+	JGE     group3587
 
-rest3063:
+rest3588:
 	CMPQ CX, $0x01
-	JLT  rest3085
+	JLT  rest3610
 
-group3084:
+group3609:
 	VMOVUPS      (DI), Y22
 	VGETMANTPS   $0x0b, Z22, Z13
 	VGETEXPPS    Z22, Z14
@@ -43652,54 +49461,54 @@ group3084:
 	VMOVUPD.Z    (R9), K1, Z15
 	VSUBPD.Z     Z14, Z13, K1, Z13
 	VUCOMISD     X2, X0
-	JBE          undamped3086
+	JBE          undamped3611
 	VCMPPD       $0x04, Z15, Z13, K2
 	VMULPD       Z0, Z15, Z14
 	VMULPD       Z1, Z13, Z16
 	VADDPD       Z14, Z16, K2, Z13
 
-undamped3086:
+undamped3611:
 	VCMPPD      $0x04, Z15, Z13, K2
 	VSUBPD.Z    Z15, Z13, K2, Z14
 	VPANDQ.BCST constants<>+752(SB), Z14, Z14
 	VPMAXUQ     Z14, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3087
+	JNZ         partial3612
 	VMOVUPD     Z13, (R9)
-	JMP         stored3090
+	JMP         stored3615
 
-partial3087:
+partial3612:
 	LEAQ       (R9), R9
 	VMOVAPD    Z13, Z14
 	TESTQ      $0x00000004, BX
-	JZ         noFour3088
+	JZ         noFour3613
 	VMOVUPD    Y14, (R9)
 	VSHUFF64X2 $0x4e, Z14, Z14, Z14
 	ADDQ       $0x00000020, R9
 
-noFour3088:
+noFour3613:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3089
+	JZ         noTwo3614
 	VMOVUPD    X14, (R9)
 	VSHUFF64X2 $0xb1, Z14, Z14, Z14
 	ADDQ       $0x00000010, R9
 
-noTwo3089:
+noTwo3614:
 	TESTQ  $0x00000001, BX
-	JZ     stored3090
+	JZ     stored3615
 	VMOVSD X14, (R9)
 
-stored3090:
+stored3615:
 	VMOVUPD Z13, (R8)
 	ADDQ    $0x00000020, DI
 	ADDQ    $0x00000040, R8
 	ADDQ    $0x01, AX
 	SUBQ    $0x01, CX
 	CMPQ    CX, $0x01
-	JGE     group3084
+	JGE     group3609
 
-rest3085:
-done3052:
+rest3610:
+done3577:
 	VSHUFF64X2 $0x4e, Z3, Z3, Z0
 	VPMAXUQ    Z0, Z3, Z3
 	VSHUFF64X2 $0xb1, Z3, Z3, Z0

@@ -2,59 +2,47 @@
 
 package simd
 
-// In single precision, AVX2 is composed of its float64 kernels, plain Go around
-// them.
 var single256 = implementation32{
-	cavities:       plainCavities32,
+	cavities:       anyCavities32x256,
 	exp:            exp32x256,
 	log:            log32x256,
-	vectorTable:    plainVectorTable32,
-	tableVector:    plainTableVector32,
-	products:       plainProducts32,
-	allSafe:        plainAllSafe32,
-	absorbAll:      plainAbsorbAll32,
-	exponentials:   exponentials32x256,
-	multiplyMatrix: plainMultiplyMatrix32,
-	scatterMatrix:  plainScatterMatrix32,
+	vectorTable:    vectorTable32x256,
+	tableVector:    tableVector32x256,
+	products:       anyProducts32x256,
+	allSafe:        allSafe32x256,
+	absorbAll:      anyAbsorbAll32x256,
+	exponentials:   anyExponentials32x256,
+	multiplyMatrix: multiplyMatrix32x256,
+	scatterMatrix:  scatterMatrix32x256,
 	edgeBeliefs:    plainEdgeBeliefs32,
 }
 
-func exp32x256(dst, x []float32) {
-	var scratch [cavityScratch]float64
-	for len(x) > 0 {
-		part := widen(scratch[:], x, 0)
-		exp256(part, part)
-		for i, y := range part {
-			if dst[i] = float32(y); y < smallestNormal32 {
-				dst[i] = 0
-			}
+func anyCavities32x256(weights []float32, beliefs, messages []float64, list []Message) {
+	cavities32x256(weights, beliefs, messages, firstMessage(list), len(list))
+}
+
+// anyProducts32x256 is anyProducts32x512 for AVX2.
+func anyProducts32x256(out, weights, tables []float32, list []Message) {
+	for len(list) > 0 {
+		left := products32x256(out, weights, tables, firstMessage(list), len(list))
+		list = list[len(list)-left:]
+		if left == 0 {
+			return
 		}
-		dst, x = dst[len(part):], x[len(part):]
+		sums, weight, values := list[0].slices32(out, weights, tables)
+		if list[0].Backward != 0 {
+			tableVector32x256(sums, weight, values)
+		} else {
+			vectorTable32x256(sums, weight, values)
+		}
+		list = list[1:]
 	}
 }
 
-func log32x256(dst, x []float32) {
-	var scratch [cavityScratch]float64
-	for len(x) > 0 {
-		part := widen(scratch[:], x, 0)
-		log256(part, part)
-		for i, y := range part {
-			dst[i] = float32(y)
-		}
-		dst, x = dst[len(part):], x[len(part):]
-	}
+func anyAbsorbAll32x256(messages, sums []float64, out []float32, list []Message, damping float64) (residual float64) {
+	return absorbAll32x256(messages, sums, out, firstMessage(list), len(list), damping)
 }
 
-func exponentials32x256(tables []float32, size int, inverse []float64) (done int) {
-	for i, a := range inverse {
-		table, a := tables[i*size:][:size], float32(a)
-		if !allModerate32(table, a) {
-			return i
-		}
-		for x := range table {
-			table[x] *= a
-		}
-		exp32x256(table, table)
-	}
-	return len(inverse)
+func anyExponentials32x256(tables []float32, size int, inverse []float64) (done int) {
+	return len(inverse) - exponentials32x256(tables, size, inverse)
 }

@@ -52,13 +52,13 @@ func (g *generator) absorb512() {
 
 // maxBits256 is acc = max(x, acc) of non-negative numbers by their bits, in which
 // a NaN is the largest.
-func (g *generator) maxBits256(x, acc operand.Op) {
+func (g avx2) maxBits256(x, acc operand.Op) {
 	more := g.YMM()
 	g.VPCMPGTQ(acc, x, more)
 	g.VBLENDVPD(more, x, acc, acc)
 }
 
-func (g *generator) absorb256() {
+func (g avx2) absorb256() {
 	g.function("absorb256", absorbSignature, "is Absorb.")
 	old, message, sum, n := g.base("old"), g.base("message"), g.base("sum"), g.length("old")
 	rho, damping, keep := g.broadcastParam256("rho"), g.broadcastParam256("damping"), g.copyWide("one")

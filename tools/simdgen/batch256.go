@@ -1,61 +1,114 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// batch256 is batch512 for vectors of four.
-func (g *generator) batch256() {
+// batch256 is batch512 for vectors of 256 bits. Log-messages, log-beliefs and sums are float64
+// in both formats.
+func (g avx2) batch256() {
 	g.cavities256()
 	g.products256()
 	g.allSafe256()
 	g.absorbAll256()
-	g.shiftAll256()
-	g.totals256()
-	g.settle256()
 	g.exponentials256()
+	if !g.single() {
+		g.shiftAll256()
+		g.totals256()
+		g.settle256()
+	}
 }
 
 // orInfinity256 is y where the mask is on, or everywhere, and −Inf elsewhere.
-func (g *generator) orInfinity256(y reg.VecVirtual, rest *rest256) reg.VecVirtual {
+func (g avx2) orInfinity256(y reg.VecVirtual, rest *rest256) reg.VecVirtual {
 	if rest != nil {
-		low := g.copyWide("negativeInfinity")
-		g.VBLENDVPD(rest.mask, y, low, y)
+		g.blend(rest.mask, y, g.copyWide("negativeInfinity"), y)
 	}
 	return y
 }
 
 // cavities256 stores whole vectors, as cavities512 does.
-func (g *generator) cavities256() {
-	g.function("cavities256", "func(weights, beliefs, messages []float64, list *int, count int)", "is Cavities.")
-	weights, beliefs, messages := g.base("weights"), g.base("beliefs"), g.base("messages")
-	low := g.copyWide("negativeInfinity")
+func (g avx2) cavities256() {
+	g.kernel("cavities", "func(weights []NUMBER, beliefs, messages []float64, list *int, count int)", "Cavities")
+	weights, beliefs, messages, d := g.base("weights"), g.base("beliefs"), g.base("messages"), g.doubles256()
+	low := d.copyWide("negativeInfinity")
 	g.items(messageSize, func(item reg.Register) {
-		w, b, m := g.shortPlace(item, messageWeight, weights), g.place(item, messageBelief, beliefs), g.place(item, messageReverse, messages)
-		g.loop256(g.short(item, messageSource), 1, func(i reg.Register, offset int, rest *rest256) {
-			x, y, forbidden := g.load256(at64(b, i, offset), rest), g.load256(at64(m, i, offset), rest), g.YMM()
-			g.VCMPPD(operand.U8(0), low, y, forbidden)
-			g.VSUBPD(y, x, x) // −Inf where the belief is, or a NaN if both are
-			g.VBLENDVPD(forbidden, low, x, x)
-			g.VMOVUPD(x, at64(w, i, offset))
+		w, b, m := g.shortPlaceOf(item, messageWeight, weights), g.place(item, messageBelief, beliefs), g.place(item, messageReverse, messages)
+		d.loop256(g.short(item, messageSource), 1, func(i reg.Register, offset int, rest *rest256) {
+			x := d.cavity256(at64(b, i, offset), at64(m, i, offset), low, rest)
+			g.storeDoubles(x, g.at(w, i, 0))
 		})
 	})
 	g.end()
 }
 
+// cavity256 returns belief − message, −Inf where the message is.
+func (g avx2) cavity256(belief, message operand.Mem, low reg.VecVirtual, rest *rest256) reg.VecVirtual {
+	x, y, forbidden := g.load256(belief, rest), g.load256(message, rest), g.YMM()
+	g.compare(operand.U8(0), low, y, forbidden)
+	g.sub(y, x, x) // −Inf where the belief is, or a NaN if both are
+	g.blend(forbidden, low, x, x)
+	return x
+}
+
+// storeDoubles stores four float64 as numbers of the format.
+func (g avx2) storeDoubles(y reg.VecVirtual, m operand.Mem) {
+	if !g.single() {
+		g.VMOVUPD(y, m)
+		return
+	}
+	x := g.XMM()
+	g.VCVTPD2PSY(y, x)
+	g.VMOVUPS(x, m)
+}
+
+// loadDoubles reads four numbers of the format, of scratch, as float64; entries outside the mask are 0.
+func (g avx2) loadDoubles(m operand.Mem, rest *rest256) reg.VecVirtual {
+	if !g.single() {
+		return g.load256(m, rest)
+	}
+	// What is after the end may be read: see Padding32.
+	y := g.YMM()
+	g.VCVTPS2PD(m, y)
+	if rest != nil {
+		g.VANDPD(rest.mask, y, y)
+	}
+	return y
+}
+
+// shortPlaceOf is shortPlace for entries of the format.
+func (g avx2) shortPlaceOf(item reg.Register, field int, base reg.Register) reg.Register {
+	p := g.short(item, field)
+	g.LEAQ(g.at(base, p, 0), p)
+	return p
+}
+
+// placeOf is place for entries of the format.
+func (g avx2) placeOf(item reg.Register, field int, base reg.Register) reg.Register {
+	p := g.GP64()
+	g.MOVQ(operand.Mem{Base: item, Disp: field}, p)
+	g.LEAQ(g.at(base, p, 0), p)
+	return p
+}
+
 // products256 leaves a long vector times a table, or a table times one, to others.
-func (g *generator) products256() {
-	g.function("products256", "func(out, weights, tables []float64, list *int, count int) (left int)",
-		"is Products as far as rows of tables have up to 8 entries; left counts those that are not done.")
+func (g avx2) products256() {
+	g.kernel("products", "func(out, weights, tables []NUMBER, list *int, count int) (left int)", "Products",
+		fmt.Sprintf(" as far as rows of tables have up to %d entries; left counts those that are not done", 2*g.lanes()))
 	out, weights, tables := g.base("out"), g.base("weights"), g.base("tables")
 	item, left, again, next, done := g.intParam("list"), g.intParam("count"), g.label("item"), g.label("next"), g.label("done")
 	g.TESTQ(left, left)
 	g.JLE(label(done))
 	g.Label(again)
-	o, w, t := g.shortPlace(item, messageOut, out), g.shortPlace(item, messageWeight, weights), g.place(item, messageTable, tables)
+	o, w, t := g.shortPlaceOf(item, messageOut, out), g.shortPlaceOf(item, messageWeight, weights), g.placeOf(item, messageTable, tables)
 	source, target := g.short(item, messageSource), g.short(item, messageTarget)
 	backward := g.label("backward")
+	if g.single() {
+		g.eightByEight256(item, o, w, t, next)
+	}
 	g.CMPL(operand.Mem{Base: item, Disp: messageBackward}, operand.U8(0))
 	g.JNE(label(backward))
 	g.shortRows256(target, next, done, func(vectors int, rest *rest256) { g.forward256(o, w, t, source, target, vectors, rest) })
@@ -70,13 +123,48 @@ func (g *generator) products256() {
 	g.end()
 }
 
-// shortRows256 emits body for rows of n entries, 1 to 8: those of just one or two
+// eightByEight256 does messages between eight states without loops, and goes to next.
+func (g avx2) eightByEight256(item, o, w, t reg.Register, next string) {
+	other, backward, eights := g.label("other"), g.label("backward"), g.GP64()
+	g.MOVQ(operand.U64(8<<32|8), eights)
+	g.CMPQ(operand.Mem{Base: item, Disp: messageSource}, eights) // and the target
+	g.JNE(label(other))
+	g.CMPL(operand.Mem{Base: item, Disp: messageBackward}, operand.U8(0))
+	g.JNE(label(backward))
+	sums := make([]reg.VecVirtual, 4)
+	for y := range 8 {
+		a, row := g.YMM(), operand.Mem{Base: t, Disp: 32 * y}
+		g.broadcast(operand.Mem{Base: w, Disp: 4 * y}, a)
+		if y < len(sums) {
+			g.mul(row, a, a)
+			sums[y] = a
+			continue
+		}
+		g.fma231(row, a, sums[y-len(sums)])
+	}
+	g.add(sums[2], sums[0], sums[0])
+	g.add(sums[3], sums[1], sums[1])
+	g.add(sums[1], sums[0], sums[0])
+	g.move(sums[0], operand.Mem{Base: o})
+	g.JMP(label(next))
+	g.Label(backward)
+	weight, products := g.load256(operand.Mem{Base: w}, nil), make([]reg.VecVirtual, 8)
+	for x := range products {
+		products[x] = g.YMM()
+		g.mul(operand.Mem{Base: t, Disp: 32 * x}, weight, products[x])
+	}
+	g.move(g.transposeSum256(products), operand.Mem{Base: o})
+	g.JMP(label(next))
+	g.Label(other)
+}
+
+// shortRows256 emits body for rows of n entries, 1 to two vectors: those of just one or two
 // vectors, and those with a rest. It jumps to next after that, and to long if n is
 // larger.
-func (g *generator) shortRows256(n reg.Register, next, long string, body func(vectors int, rest *rest256)) {
+func (g avx2) shortRows256(n reg.Register, next, long string, body func(vectors int, rest *rest256)) {
 	for _, vectors := range []int{2, 1} {
 		part, fewer := g.label("part"), g.label("fewer")
-		g.CMPQ(n, operand.U32(4*vectors))
+		g.CMPQ(n, operand.U32(g.lanes()*vectors))
 		g.JLT(label(part))
 		if vectors == 2 {
 			g.JG(label(long))
@@ -87,7 +175,7 @@ func (g *generator) shortRows256(n reg.Register, next, long string, body func(ve
 		count := g.GP64()
 		g.MOVQ(n, count)
 		if vectors == 2 {
-			g.SUBQ(operand.U8(4), count)
+			g.SUBQ(operand.U8(g.lanes()), count)
 			g.JLE(label(fewer))
 		}
 		body(vectors, g.rest256(count))
@@ -99,40 +187,33 @@ func (g *generator) shortRows256(n reg.Register, next, long string, body func(ve
 }
 
 // forward256 stores Σ_y w[y]·row y of a table with source rows of so many vectors.
-func (g *generator) forward256(o, w, t, source, target reg.Register, vectors int, rest *rest256) {
-	s := g.strides(target, 2)
+func (g avx2) forward256(o, w, t, source, target reg.Register, vectors int, rest *rest256) {
 	const unroll = 2
-	sums := make([][]reg.VecVirtual, unroll)
-	for u := range sums {
-		sums[u] = g.zeros256(vectors)
-	}
+	s := g.stridesOf(target, unroll, g.entry)
+	sums := g.zeros256(unroll * vectors)
 	weight, row := g.GP64(), g.GP64()
 	g.MOVQ(w, weight)
 	g.MOVQ(t, row)
 	g.rows(source, unroll, func(u int) {
 		a := g.YMM()
-		g.VBROADCASTSD(operand.Mem{Base: weight, Disp: 8 * u}, a)
+		g.broadcast(operand.Mem{Base: weight, Disp: g.entry * u}, a)
 		for c := range vectors {
-			if r := last256(c, vectors, rest); r != nil {
-				g.VFMADD231PD(g.load256(s.row(row, u, 32*c), r), a, sums[u][c])
-			} else {
-				g.VFMADD231PD(s.row(row, u, 32*c), a, sums[u][c])
-			}
+			g.operate256(g.fma231, s.row(row, u, 32*c), last256(c, vectors, rest), a, sums[u*vectors+c])
 		}
 	}, func(rows int) {
-		g.ADDQ(operand.U32(8*rows), weight)
+		g.ADDQ(operand.U32(g.entry*rows), weight)
 		g.advance(s, row, rows)
 	})
 	for c := range vectors {
-		g.VADDPD(sums[1][c], sums[0][c], sums[0][c])
-		g.VMOVUPD(sums[0][c], operand.Mem{Base: o, Disp: 32 * c})
+		g.add(sums[vectors+c], sums[c], sums[c])
+		g.move(sums[c], operand.Mem{Base: o, Disp: 32 * c})
 	}
 }
 
 // backward256 stores the products of w with the target rows, of so many vectors, of
-// a table: four rows at a time.
-func (g *generator) backward256(o, w, t, source, target reg.Register, vectors int, rest *rest256) {
-	s := g.strides(source, 4)
+// a table: as many rows at a time as make a vector.
+func (g avx2) backward256(o, w, t, source, target reg.Register, vectors int, rest *rest256) {
+	s := g.eightRowsOf(source, g.entry)
 	weight := make([]reg.VecVirtual, vectors)
 	for c := range weight {
 		weight[c] = g.load256(operand.Mem{Base: w, Disp: 32 * c}, last256(c, vectors, rest))
@@ -142,92 +223,86 @@ func (g *generator) backward256(o, w, t, source, target reg.Register, vectors in
 	g.MOVQ(t, row)
 	g.MOVQ(target, left)
 	again, few, done := g.label("rows"), g.label("few"), g.label("products")
-	// block emits the products of four rows, or of as many as are left.
+	// block emits the products of a vector of rows, or of as many as are left.
 	block := func(all bool) reg.VecVirtual {
-		sums, end := g.zeros256(4), g.label("end")
+		sums, end := g.zeros256(g.lanes()), g.label("end")
 		for x, sum := range sums {
 			if !all && x > 0 {
 				g.CMPQ(left, operand.U32(x))
 				g.JLE(label(end))
 			}
 			for c := range vectors {
-				m, r := s.row(row, x, 32*c), last256(c, vectors, rest)
-				switch {
-				case r != nil:
-					g.VFMADD231PD(g.load256(m, r), weight[c], sum)
-				case c == 0:
-					g.VMULPD(m, weight[c], sum)
-				default:
-					g.VFMADD231PD(m, weight[c], sum)
+				op := g.fma231
+				if c == 0 && (vectors > 1 || rest == nil) {
+					op = g.mul
 				}
+				g.operate256(op, s.row(row, x).Offset(32*c), last256(c, vectors, rest), weight[c], sum)
 			}
 		}
 		g.Label(end)
 		return g.transposeSum256(sums)
 	}
-	g.CMPQ(left, operand.U8(4))
+	g.CMPQ(left, operand.U8(g.lanes()))
 	g.JLT(label(few))
 	g.Label(again)
-	g.VMOVUPD(block(true), operand.Mem{Base: to})
+	g.move(block(true), operand.Mem{Base: to})
 	g.ADDQ(operand.U8(32), to)
-	g.advance(s, row, 4)
-	g.SUBQ(operand.U8(4), left)
-	g.CMPQ(left, operand.U8(4))
+	g.LEAQ(operand.Mem{Base: row, Index: s.one, Scale: uint8(g.lanes())}, row)
+	g.SUBQ(operand.U8(g.lanes()), left)
+	g.CMPQ(left, operand.U8(g.lanes()))
 	g.JGE(label(again))
 	g.TESTQ(left, left)
 	g.JZ(label(done))
 	g.Label(few)
-	g.VMOVUPD(block(false), operand.Mem{Base: to})
+	g.move(block(false), operand.Mem{Base: to})
 	g.Label(done)
 }
 
-func (g *generator) allSafe256() {
-	g.function("allSafe256", "func(x []float64) bool", "is AllSafe.")
+func (g avx2) allSafe256() {
+	g.kernel("allSafe", "func(x []NUMBER) bool", "AllSafe")
 	x, n := g.base("x"), g.length("x")
 	// Sums of their own for each vector of a round: no chain to wait for.
 	const unroll = 4
 	largest, bad, least := g.zeros256(unroll), g.zeros256(unroll), g.copyWide("tooSmall")
 	g.loop256(n, unroll, func(i reg.Register, offset int, rest *rest256) {
-		chain, y, below := offset/32, g.load256(at64(x, i, offset), rest), g.YMM()
+		chain, y, below := offset/32, g.load256(g.at(x, i, offset), rest), g.YMM()
 		if rest != nil {
-			g.VBLENDVPD(rest.mask, y, least, y)
+			g.blend(rest.mask, y, least, y)
 		}
-		g.VMAXPD(y, largest[chain], largest[chain])
-		g.VCMPPD(cmpNotAtLeast, least, y, below)
-		g.VORPD(below, bad[chain], bad[chain])
+		g.max(y, largest[chain], largest[chain])
+		g.compare(cmpNotAtLeast, least, y, below)
+		g.or(below, bad[chain], bad[chain])
 	})
 	for chain := range unroll {
 		above := g.YMM()
-		g.VCMPPD(cmpGreater, g.wide("largest"), largest[chain], above)
-		g.VORPD(above, bad[0], bad[0])
-		g.VORPD(bad[chain], bad[0], bad[0])
+		g.compare(cmpGreater, g.wide("largest"), largest[chain], above)
+		g.or(above, bad[0], bad[0])
+		g.or(bad[chain], bad[0], bad[0])
 	}
-	which, safe := g.GP32(), g.label("safe")
-	g.VMOVMSKPD(bad[0], which)
-	g.TESTL(which, which)
-	g.JZ(label(safe))
-	g.returnBool(false)
-	g.Label(safe)
+	unsafe := g.label("unsafe")
+	g.anySign(bad[0], unsafe)
 	g.returnBool(true)
+	g.Label(unsafe)
+	g.returnBool(false)
 }
 
-func (g *generator) absorbAll256() {
-	g.function("absorbAll256", "func(messages, sums, out []float64, list *int, count int, damping float64) (residual float64)", "is AbsorbAll.")
-	messages, sums, out := g.base("messages"), g.base("sums"), g.base("out")
-	damping, keep := g.broadcastParam256("damping"), g.copyWide("one")
+func (g avx2) absorbAll256() {
+	g.kernel("absorbAll", "func(messages, sums []float64, out []NUMBER, list *int, count int, damping float64) (residual float64)", "AbsorbAll")
+	messages, sums, out, d := g.base("messages"), g.base("sums"), g.base("out"), g.doubles256()
+	damping, keep := d.broadcastParam256("damping"), d.copyWide("one")
 	g.VSUBPD(damping, keep, keep)
 	residual, zero := g.zero256(), g.zero256()
 	g.items(messageSize, func(item reg.Register) {
-		old, sum, o := g.place(item, messageOld, messages), g.shortPlace(item, messageSum, sums), g.shortPlace(item, messageOut, out)
-		n, largest, rho := g.short(item, messageTarget), g.copyWide("negativeInfinity"), g.YMM()
-		g.loop256(n, 1, func(i reg.Register, offset int, rest *rest256) {
-			g.VMAXPD(g.orInfinity256(g.load256(at64(o, i, offset), rest), rest), largest, largest)
+		old, sum, o := g.place(item, messageOld, messages), g.shortPlace(item, messageSum, sums), g.shortPlaceOf(item, messageOut, out)
+		n, largest, rho := g.short(item, messageTarget), d.copyWide("negativeInfinity"), g.YMM()
+		d.loop256(n, 1, func(i reg.Register, offset int, rest *rest256) {
+			g.VMAXPD(d.orInfinity256(g.loadDoubles(g.at(o, i, 0), rest), rest), largest, largest)
 		})
-		g.spread256(g.VMAXPD, largest)
+		d.spread256(g.VMAXPD, largest)
 		g.VBROADCASTSD(operand.Mem{Base: item, Disp: messageRho}, rho)
-		g.loop256(n, 1, func(i reg.Register, offset int, rest *rest256) {
-			after, before := g.load256(at64(o, i, offset), rest), g.load256(at64(old, i, offset), rest)
-			g.subtract256(largest, after, rest)
+		d.loop256(n, 1, func(i reg.Register, offset int, rest *rest256) {
+			after, before := g.loadDoubles(g.at(o, i, 0), rest), d.load256(at64(old, i, offset), rest)
+			d.subtract256(largest, after, rest)
 			undamped := g.branchUndamped(damping, zero)
 			{
 				part, mixed, differ := g.YMM(), g.YMM(), g.YMM()
@@ -238,26 +313,26 @@ func (g *generator) absorbAll256() {
 				g.VBLENDVPD(differ, mixed, after, after)
 			}
 			g.Label(undamped)
-			g.noteChange256(after, before, residual)
-			g.store256(after, at64(old, i, offset), rest)
-			total := g.load256(at64(sum, i, offset), rest)
+			d.noteChange256(after, before, residual)
+			d.store256(after, at64(old, i, offset), rest)
+			total := d.load256(at64(sum, i, offset), rest)
 			g.VFMADD231PD(after, rho, total)
-			g.store256(total, at64(sum, i, offset), rest)
+			d.store256(total, at64(sum, i, offset), rest)
 		})
 	})
-	g.storeResidual256(residual)
+	d.storeResidual256(residual)
 }
 
 // subtract256 is y −= a, 0 outside the mask.
-func (g *generator) subtract256(a, y reg.VecVirtual, rest *rest256) {
-	g.VSUBPD(a, y, y)
+func (g avx2) subtract256(a, y reg.VecVirtual, rest *rest256) {
+	g.sub(a, y, y)
 	if rest != nil {
-		g.VANDPD(rest.mask, y, y)
+		g.and(rest.mask, y, y)
 	}
 }
 
 // noteChange256 is noteChange for vectors of four.
-func (g *generator) noteChange256(after, before, residual reg.VecVirtual) {
+func (g avx2) noteChange256(after, before, residual reg.VecVirtual) {
 	change, differ := g.YMM(), g.YMM()
 	g.VCMPPD(cmpNotEqual, before, after, differ)
 	g.VSUBPD(before, after, change)
@@ -266,13 +341,13 @@ func (g *generator) noteChange256(after, before, residual reg.VecVirtual) {
 	g.maxBits256(change, residual)
 }
 
-func (g *generator) storeResidual256(residual reg.VecVirtual) {
+func (g avx2) storeResidual256(residual reg.VecVirtual) {
 	g.spread256(func(operands ...operand.Op) { g.maxBits256(operands[0], operands[1]) }, residual)
 	g.Store(residual.AsX(), g.ReturnIndex(0))
 	g.end()
 }
 
-func (g *generator) shiftAll256() {
+func (g avx2) shiftAll256() {
 	g.function("shiftAll256", "func(sums []float64, list *int, count int) (left int)", "is Shift; left counts the nodes that are not done.")
 	sums := g.base("sums")
 	item, left, again, done := g.intParam("list"), g.intParam("count"), g.label("item"), g.label("done")
@@ -310,7 +385,7 @@ func (g *generator) shiftAll256() {
 	g.end()
 }
 
-func (g *generator) totals256() {
+func (g avx2) totals256() {
 	g.function("totals256", "func(totals, weights []float64, list *int, count int)", "is Totals.")
 	totals, weights := g.base("totals"), g.base("weights")
 	g.items(nodeSize, func(item reg.Register) {
@@ -325,7 +400,7 @@ func (g *generator) totals256() {
 	g.end()
 }
 
-func (g *generator) settle256() {
+func (g avx2) settle256() {
 	g.function("settle256", "func(beliefs, sums, logTotals []float64, list *int, count int) (residual float64)", "is Settle.")
 	beliefs, sums, logTotals := g.base("beliefs"), g.base("sums"), g.base("logTotals")
 	residual := g.zero256()
@@ -344,8 +419,8 @@ func (g *generator) settle256() {
 }
 
 // exponentials256 looks at a table first, as exponentials512 does.
-func (g *generator) exponentials256() {
-	g.function("exponentials256", "func(tables []float64, size int, inverse []float64) (left int)", "is Exponentials; left counts the tables that are not done.")
+func (g avx2) exponentials256() {
+	g.kernel("exponentials", "func(tables []NUMBER, size int, inverse []float64) (left int)", "Exponentials", "; left counts the tables that are not done")
 	table, size := g.base("tables"), g.intParam("size")
 	inverses, left := g.base("inverse"), g.length("inverse")
 	again, done := g.label("table"), g.label("done")
@@ -354,24 +429,29 @@ func (g *generator) exponentials256() {
 	g.JLE(label(done))
 	g.Label(again)
 	inverse, large := g.YMM(), g.zero256()
-	g.VBROADCASTSD(operand.Mem{Base: inverses}, inverse)
+	if g.single() {
+		g.VCVTSD2SS(operand.Mem{Base: inverses}, large.AsX(), inverse.AsX())
+		g.broadcast(inverse.AsX(), inverse)
+	} else {
+		g.broadcast(operand.Mem{Base: inverses}, inverse)
+	}
 	g.loop256(size, 2, func(i reg.Register, offset int, rest *rest256) {
-		x := g.load256(at64(table, i, offset), rest)
-		g.VMULPD(inverse, x, x)
-		g.VANDPD(g.wide("magnitude"), x, x)
-		g.VCMPPD(cmpNotLessEqual, g.wide("moderate"), x, x)
-		g.VORPD(x, large, large)
+		x := g.load256(g.at(table, i, offset), rest)
+		g.mul(inverse, x, x)
+		if rest != nil {
+			g.and(rest.mask, x, x) // 0·Inf
+		}
+		g.and(g.wide("magnitude"), x, x)
+		g.compare(cmpNotLessEqual, g.wide("moderate"), x, x)
+		g.or(x, large, large)
 	})
-	which := g.GP32()
-	g.VMOVMSKPD(large, which)
-	g.TESTL(which, which)
-	g.JNZ(label(done))
+	g.anySign(large, done)
 	g.loop256(size, 2, func(i reg.Register, offset int, rest *rest256) {
-		x := g.load256(at64(table, i, offset), rest)
-		g.VMULPD(inverse, x, x)
-		g.store256(g.shortExp256(x), at64(table, i, offset), rest)
+		x := g.load256(g.at(table, i, offset), rest)
+		g.mul(inverse, x, x)
+		g.store256(g.moderateExp256(x), g.at(table, i, offset), rest)
 	})
-	g.LEAQ(operand.Mem{Base: table, Index: size, Scale: 8}, table)
+	g.LEAQ(g.at(table, size, 0), table)
 	g.ADDQ(operand.U8(8), inverses)
 	g.DECQ(left)
 	g.JNZ(label(again))

@@ -114,21 +114,27 @@ func (g *generator) constants() {
 	g.words("logSpecial", 4<<8|3<<16|5<<20|3<<24)
 	g.numbers("atanh", atanh)
 	g.number("smallestNormal", 0x1p-1022)
-	g.number("two54", 1<<54)
-	g.number("minus54", -54)
+	// Denormal numbers are multiplied by a power of two first.
+	g.number("upscale", 1<<54)
+	g.number("upscaled", -54)
 	g.number("sqrtHalf", math.Sqrt2/2)
 	g.words("oneLessSqrtHalf", math.Float64bits(1)-math.Float64bits(math.Sqrt2/2))
-	g.words("mantissa", 1<<52-1)
+	g.words("fraction", 1<<52-1)
 	// An integer put into the mantissa of 2^52 is that number plus 2^52.
-	g.words("two52", math.Float64bits(1<<52))
-	g.number("two52Bias", 1<<52+1023)
+	g.words("integer", math.Float64bits(1<<52))
+	g.number("integerBias", 1<<52+1023)
 
 	// AVX2 has no operand that is broadcast from memory: four copies of each.
-	for _, name := range append(append(names("exp1", len(exp1)), names("atanh", len(atanh))...),
+	g.wideCopies(append(append(names("exp1", len(exp1)), names("atanh", len(atanh))...),
 		"negativeInfinity", "infinity", "notANumber", "tooSmall", "moderate", "largest", "magnitude", "one", "two", "half",
 		"expNormal", "minusExpNormal", "expLow", "expHigh", "log2e", "round1", "expLn2High", "expLn2Low",
-		"logLn2High", "logLn2Low", "smallestNormal", "two54", "minus54", "sqrtHalf", "oneLessSqrtHalf",
-		"mantissa", "two52", "two52Bias") {
+		"logLn2High", "logLn2Low", "smallestNormal", "upscale", "upscaled", "sqrtHalf", "oneLessSqrtHalf",
+		"fraction", "integer", "integerBias")...)
+}
+
+// wideCopies adds vectors of 256 bits of constants.
+func (g *generator) wideCopies(names ...string) {
+	for _, name := range names {
 		x := g.value[name]
 		g.words("wide "+name, x, x, x, x)
 	}

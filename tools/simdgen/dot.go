@@ -24,7 +24,7 @@ func (g *generator) dot512() {
 }
 
 // dot256 is dot512 for AVX2.
-func (g *generator) dot256() {
+func (g avx2) dot256() {
 	g.function("dot256", dotSignature, "is Dot.")
 	x, y, n := g.base("x"), g.base("y"), g.length("x")
 	sums := make([]reg.VecVirtual, 4)
@@ -72,10 +72,10 @@ func (g *generator) entropy512() {
 }
 
 // entropy256 is entropy512 for AVX2.
-func (g *generator) entropy256() {
+func (g avx2) entropy256() {
 	g.function("entropy256", "func(x []float64) float64", "is Entropy.")
 	x, n := g.base("x"), g.length("x")
-	g.hoist("oneLessSqrtHalf", "two52", "one", "half")
+	g.hoist("oneLessSqrtHalf", "integer", "one", "half")
 	sum := g.zero256()
 	g.loop256(n, 2, func(i reg.Register, offset int, rest *rest256) {
 		p, y := g.load256(at64(x, i, offset), rest), g.YMM()

@@ -9,7 +9,7 @@ import (
 // sums, two factors and an entry of the table share 16 registers.
 const edgePanel256 = 4
 
-func (g *generator) edgeBelief256() {
+func (g avx2) edgeBelief256() {
 	at := g.edgeFunction("edgeBelief256")
 	scratch := g.alignedScratch(edgeBytes)
 	unsafe := g.label("unsafe")
@@ -52,12 +52,8 @@ func (g *generator) edgeBelief256() {
 	g.returnFlag(false, 2)
 }
 
-func (g *generator) zeros256(n int) []reg.VecVirtual {
-	return zeros(n, g.YMM, func(m, a operand.Op) { g.VXORPD(m, a, a) })
-}
-
 // scratchCavity256 is scratchCavity512 for vectors of four.
-func (g *generator) scratchCavity256(belief, message, n, scratch reg.Register, at int) (largest reg.VecVirtual) {
+func (g avx2) scratchCavity256(belief, message, n, scratch reg.Register, at int) (largest reg.VecVirtual) {
 	largest = g.copyWide("negativeInfinity")
 	low := g.copyWide("negativeInfinity")
 	g.loop256(n, 1, func(i reg.Register, offset int, rest *rest256) {
@@ -78,7 +74,7 @@ func (g *generator) scratchCavity256(belief, message, n, scratch reg.Register, a
 
 // edgeSide256 is sides512 for all of a cavity in the scratch: it puts the weight in
 // its place, and the product at another.
-func (g *generator) edgeSide256(n, scratch reg.Register, largest reg.VecVirtual, from, product int) {
+func (g avx2) edgeSide256(n, scratch reg.Register, largest reg.VecVirtual, from, product int) {
 	i, again := g.zero(), g.label("vector")
 	g.Label(again)
 	l, possible := g.load256(at64(scratch, i, from), nil), g.YMM()
@@ -95,7 +91,7 @@ func (g *generator) edgeSide256(n, scratch reg.Register, largest reg.VecVirtual,
 }
 
 // edgeResults256 is edgeResults512 for vectors of four.
-func (g *generator) edgeResults256(x, u, shift reg.VecVirtual, unsafe string) (scale reg.VecVirtual) {
+func (g avx2) edgeResults256(x, u, shift reg.VecVirtual, unsafe string) (scale reg.VecVirtual) {
 	g.spread256(g.VADDPD, x)
 	g.spread256(g.VADDPD, u)
 	// Not safe below tooSmall, above largest, and as a NaN.
@@ -115,7 +111,7 @@ func (g *generator) edgeResults256(x, u, shift reg.VecVirtual, unsafe string) (s
 }
 
 // edgeWrite256 is edgeWrite512 for vectors of four.
-func (g *generator) edgeWrite256(at edgeArguments, scratch reg.Register, scale reg.VecVirtual, s strides) {
+func (g avx2) edgeWrite256(at edgeArguments, scratch reg.Register, scale reg.VecVirtual, s strides) {
 	w, rows, last := g.GP64(), g.GP64(), g.GP64()
 	g.MOVQ(scratch, w)
 	g.MOVQ(at.ku, rows)

@@ -213,22 +213,7 @@ func (g *generator) exponentiate512() {
 	g.returnLargest(top.AsX(), false)
 }
 
-// shortExp256 returns e^x for x ≤ 708, and 0 below −708; it changes x. It does
-// without the choice between two ways of exp256.
-func (g *generator) shortExp256(x reg.VecVirtual) reg.VecVirtual {
-	normal, limit := g.YMM(), g.copyWide("minusExpNormal")
-	g.VCMPPD(cmpNotLess, limit, x, normal)
-	g.VMAXPD(x, limit, x) // keeps a NaN
-	_, z, e := g.reduce256(x)
-	// Multiplied by 2^n: n added to the bits of a NaN would give a number.
-	g.VPSLLQ(operand.U8(52), z, z)
-	g.VPADDQ(g.wide("one"), z, z)
-	g.VMULPD(z, e, e)
-	g.VANDPD(normal, e, e)
-	return e
-}
-
-func (g *generator) exponentiate256() {
+func (g avx2) exponentiate256() {
 	g.function("exponentiate256", exponentiateSignature, "is Exponentiate.")
 	dst, theta, n := g.base("dst"), g.base("theta"), g.length("theta")
 	top, bottom, unordered := g.copyWide("negativeInfinity"), g.copyWide("infinity"), g.zero256()

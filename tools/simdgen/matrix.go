@@ -72,17 +72,50 @@ func (g *generator) vectors512() vectorSet[*reg.OpmaskVirtual] {
 	}
 }
 
-func (g *generator) vectors256() vectorSet[*rest256] {
-	return vectorSet[*rest256]{
+func (g avx2) vectors256() vectorSet[*rest256] {
+	set := vectorSet[*rest256]{
 		g.YMM, 32, g.zeros256, g.load256, g.store256, last256,
 		func(n reg.Register, body func(reg.Register, int, *rest256)) { g.panels256(n, panel256, body) },
 		multiplyTiles256, scatterTiles256,
-		8, "float64", g.VBROADCASTSD, g.VFMADD231PD,
+		g.entry, g.number, g.broadcast, g.fma231,
 		8, func(sum reg.VecVirtual, m operand.Mem, rest *rest256) {
 			g.VADDPD(g.load256(m, rest), sum, sum)
 			g.store256(sum, m, rest)
 		},
 	}
+	if g.single() {
+		set.accumulate = g.accumulateSingles256
+	}
+	return set
+}
+
+// accumulateSingles256 adds float32 sums to float64 numbers.
+func (g avx2) accumulateSingles256(sum reg.VecVirtual, m operand.Mem, rest *rest256) {
+	d, halves, high := g.doubles256(), []reg.VecVirtual{g.YMM(), g.YMM()}, g.XMM()
+	g.VCVTPS2PD(sum.AsX(), halves[0])
+	g.VEXTRACTF128(operand.U8(1), sum, high)
+	g.VCVTPS2PD(high, halves[1])
+	addTo := func(half int, rest *rest256) {
+		p := m.Offset(32 * half)
+		g.VADDPD(d.load256(p, rest), halves[half], halves[half])
+		d.store256(halves[half], p, rest)
+	}
+	if rest == nil {
+		addTo(0, nil)
+		addTo(1, nil)
+		return
+	}
+	few, done, left := g.label("few"), g.label("added"), g.GP64()
+	g.MOVQ(rest.count, left)
+	g.CMPQ(left, operand.U8(4))
+	g.JLE(label(few))
+	addTo(0, nil)
+	g.SUBQ(operand.U8(4), left)
+	addTo(1, d.rest256(left))
+	g.JMP(label(done))
+	g.Label(few)
+	addTo(0, d.rest256(left))
+	g.Label(done)
 }
 
 func (g *generator) matrix512() {
@@ -90,9 +123,9 @@ func (g *generator) matrix512() {
 	scatterMatrix(g, "scatterMatrix512", g.vectors512())
 }
 
-func (g *generator) matrix256() {
-	multiplyMatrix(g, "multiplyMatrix256", g.vectors256())
-	scatterMatrix(g, "scatterMatrix256", g.vectors256())
+func (g avx2) matrix256() {
+	multiplyMatrix(g.generator, "multiplyMatrix"+g.mark+"256", g.vectors256())
+	scatterMatrix(g.generator, "scatterMatrix"+g.mark+"256", g.vectors256())
 }
 
 // rowBytes returns the length in bytes of a row of n entries, of 4 or 8 bytes.

@@ -10,9 +10,13 @@ import (
 
 // The single-precision polynomials are minimax fits, as those in double precision:
 //
-//	(e^r − 1 − r)/r²      |r| ≤ log(2)/32,      relative error of e^r 1.6e-9
-//	(log(1+r) − r)/r²     −1/32 ≤ r ≤ 1/16,     relative error of log(1+r) 2.8e-9
+//	(e^r − 1 − r)/r²           |r| ≤ log(2)/32,      relative error of e^r 1.6e-9
+//	(e^r − 1 − r)/r²           |r| ≤ log(2)/2,       relative error of e^r 3.8e-9
+//	(log(1+r) − r)/r²          −1/32 ≤ r ≤ 1/16,     relative error of log(1+r) 2.8e-9
+//	(2 artanh(s) − 2s)/s³      in s², s of a number from √½ to √2, relative error of the logarithm 8.3e-10
 var (
+	singleExp1  = []float32{0.4999999403953552, 0.1666652113199234, 0.04166838899254799, 0.008368716575205326, 0.001381459878757596}
+	singleAtanh = []float32{0.6666677594184875, 0.39977574348449707, 0.2987093925476074}
 	singleExp16 = []float32{0.5000162124633789, 0.16667038202285767}
 	singleLog16 = []float32{-0.5, 0.3333444595336914, -0.25006669759750366, 0.18855230510234833}
 )
@@ -67,6 +71,38 @@ func (g *generator) constants32() {
 	g.twice("single.magnitude", math.MaxInt32)
 	g.twice("single.safeRange", math.Float32bits(math.MaxFloat32)-math.Float32bits(1e-30))
 	g.twice("single.logSpecial", 4<<8|3<<16|5<<20|3<<24)
+
+	// What only AVX2 needs, see constants.
+	g.single("single.infinity", float32(math.Inf(1)))
+	g.single("single.notANumber", float32(math.NaN()))
+	g.single("single.largest", math.MaxFloat32)
+	g.single("single.smallestNormal", 0x1p-126)
+	g.single("single.half", 0.5)
+	g.single("single.two", 2)
+	g.single("single.expNormal", 87)
+	g.single("single.minusExpNormal", -0x1.5d589ep6)
+	g.single("single.expLow", -110)
+	g.single("single.expHigh", 90)
+	g.single("single.round1", 1.5*(1<<23))
+	g.single("single.expLn2High", high)
+	g.single("single.expLn2Low", float32(math.Ln2-float64(high)))
+	g.single("single.logLn2High", high)
+	g.single("single.logLn2Low", float32(math.Ln2-float64(high)))
+	g.singles("single.exp1", singleExp1)
+	g.singles("single.atanh", singleAtanh)
+	g.single("single.upscale", 1<<25)
+	g.single("single.upscaled", -25)
+	g.single("single.sqrtHalf", math.Sqrt2/2)
+	g.twice("single.oneLessSqrtHalf", math.Float32bits(1)-math.Float32bits(math.Sqrt2/2))
+	g.twice("single.fraction", 1<<23-1)
+	g.twice("single.integer", math.Float32bits(1<<23))
+	g.single("single.integerBias", 1<<23+127)
+	g.wideCopies(append(append(names("single.exp1", len(singleExp1)), names("single.atanh", len(singleAtanh))...),
+		"single.negativeInfinity", "single.infinity", "single.notANumber", "single.tooSmall", "single.moderate", "single.largest",
+		"single.magnitude", "single.one", "single.two", "single.half", "single.expNormal", "single.minusExpNormal", "single.expLow",
+		"single.expHigh", "single.log2e", "single.round1", "single.expLn2High", "single.expLn2Low", "single.logLn2High", "single.logLn2Low",
+		"single.smallestNormal", "single.upscale", "single.upscaled", "single.sqrtHalf", "single.oneLessSqrtHalf", "single.fraction",
+		"single.integer", "single.integerBias")...)
 }
 
 func (g *generator) single(name string, x float32) { g.twice(name, math.Float32bits(x)) }
@@ -114,23 +150,8 @@ func (g *generator) shortPlace32(item reg.Register, field int, base reg.Register
 
 // strides32 is strides for rows of 4-byte entries.
 func (g *generator) strides32(columns reg.Register, unroll int) strides {
-	s := strides{one: g.GP64()}
-	g.MOVQ(columns, s.one)
-	g.SHLQ(operand.U8(2), s.one)
-	if unroll > 3 {
-		s.three = g.GP64()
-		g.LEAQ(operand.Mem{Base: s.one, Index: s.one, Scale: 2}, s.three)
-	}
-	return s
+	return g.stridesOf(columns, unroll, 4)
 }
 
 // eightRows32 is eightRows for rows of 4-byte entries.
-func (g *generator) eightRows32(columns reg.Register) eightRows {
-	s := eightRows{g.GP64(), g.GP64(), g.GP64(), g.GP64()}
-	g.MOVQ(columns, s.one)
-	g.SHLQ(operand.U8(2), s.one)
-	g.LEAQ(operand.Mem{Base: s.one, Index: s.one, Scale: 2}, s.three)
-	g.LEAQ(operand.Mem{Base: s.one, Index: s.one, Scale: 4}, s.five)
-	g.LEAQ(operand.Mem{Base: s.three, Index: s.one, Scale: 4}, s.seven)
-	return s
-}
+func (g *generator) eightRows32(columns reg.Register) eightRows { return g.eightRowsOf(columns, 4) }
