@@ -53,7 +53,7 @@ var avx2 = implementation{
 	edgeBelief:     anyEdgeBelief256,
 	multiplyMatrix: multiplyMatrix256,
 	scatterMatrix:  scatterMatrix256,
-	edgeBeliefs:    edgeBeliefs256,
+	edgeBeliefs:    anyEdgeBeliefs256,
 	cavities:       anyCavities256,
 	products:       anyProducts256,
 	allSafe:        allSafe256,

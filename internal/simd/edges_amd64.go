@@ -17,7 +17,7 @@ func anyEdgeBeliefs512(dst, logZ, product, beliefs, messages, tables []float64, 
 	grouped := ku == groupStates && kv == groupStates
 	for done < len(edges) {
 		if rest := edges[done:]; grouped && len(rest) >= groupEdges {
-			done += edgeBeliefs512(dst[done*ku*kv:], logZ[done:], product[done:], beliefs, messages, tables, (*int)(unsafe.Pointer(unsafe.SliceData(rest))), len(rest))
+			done += edgeBeliefs512(dst[done*ku*kv:], logZ[done:], product[done:], beliefs, messages, tables, firstEdge(rest), len(rest))
 		}
 		for range min(groupEdges, len(edges)-done) {
 			beliefU, messageU, beliefV, messageV, values := edges[done].slices(beliefs, messages, tables, ku, kv)
@@ -32,14 +32,16 @@ func anyEdgeBeliefs512(dst, logZ, product, beliefs, messages, tables []float64, 
 	return done
 }
 
-func edgeBeliefs256(dst, logZ, product, beliefs, messages, tables []float64, edges []Edge, ku, kv int) (done int) {
-	for q := range edges {
-		beliefU, messageU, beliefV, messageV, values := edges[q].slices(beliefs, messages, tables, ku, kv)
-		z, p, safe := anyEdgeBelief256(dst[q*ku*kv:][:ku*kv], beliefU, messageU, beliefV, messageV, values)
-		if !safe {
-			return q
-		}
-		logZ[q], product[q] = z, p
+// anyEdgeBeliefs256 leaves edges with very many states to plain Go.
+func anyEdgeBeliefs256(dst, logZ, product, beliefs, messages, tables []float64, edges []Edge, ku, kv int) (done int) {
+	if !fused(ku, kv) {
+		return plainEdgeBeliefs(dst, logZ, product, beliefs, messages, tables, edges, ku, kv)
 	}
-	return len(edges)
+	done = edgeBeliefs256(dst, logZ, product, beliefs, messages, tables, firstEdge(edges), len(edges), ku, kv)
+	if done < len(edges) {
+		edges[done].slices(beliefs, messages, tables, ku, kv) // must be inside
+	}
+	return done
 }
+
+func firstEdge(edges []Edge) *int { return (*int)(unsafe.Pointer(unsafe.SliceData(edges))) }

@@ -239,6 +239,11 @@ func totals256(totals []float64, weights []float64, list *int, count int)
 //go:noescape
 func settle256(beliefs []float64, sums []float64, logTotals []float64, list *int, count int) (residual float64)
 
+// edgeBeliefs256 is EdgeBeliefs for 1 to 64 states, as far as edges are safe and inside the slices.
+//
+//go:noescape
+func edgeBeliefs256(dst []float64, logZ []float64, product []float64, beliefs []float64, messages []float64, tables []float64, edges *int, count int, ku int, kv int) (done int)
+
 // exp32x256 is Exp32.
 //
 //go:noescape
@@ -293,6 +298,11 @@ func absorbAll32x256(messages []float64, sums []float64, out []float32, list *in
 //
 //go:noescape
 func exponentials32x256(tables []float32, size int, inverse []float64) (left int)
+
+// edgeBeliefs32x256 is EdgeBeliefs32 for 1 to 64 states, as far as edges are safe and inside the slices.
+//
+//go:noescape
+func edgeBeliefs32x256(dst []float32, logZ []float64, product []float64, beliefs []float64, messages []float64, tables []float32, edges *int, count int, ku int, kv int) (done int)
 
 // expShift256 is ExpShift.
 //

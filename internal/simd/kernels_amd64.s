@@ -27010,6 +27010,1148 @@ done1686:
 	VZEROUPPER
 	RET
 
+// func edgeBeliefs256(dst []float64, logZ []float64, product []float64, beliefs []float64, messages []float64, tables []float64, edges *int, count int, ku int, kv int) (done int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·edgeBeliefs256(SB), $10080-184
+	LEAQ  63(SP), CX
+	ANDQ  $-64, CX
+	XORQ  AX, AX
+	MOVQ  AX, 24(CX)
+	MOVQ  count+152(FP), AX
+	MOVQ  AX, 8(CX)
+	MOVQ  edges+144(FP), AX
+	MOVQ  AX, (CX)
+	MOVQ  beliefs_len+80(FP), AX
+	MOVQ  ku+160(FP), DX
+	SUBQ  DX, AX
+	JLT   done1695
+	MOVQ  AX, 80(CX)
+	MOVQ  messages_len+104(FP), AX
+	MOVQ  ku+160(FP), DX
+	SUBQ  DX, AX
+	JLT   done1695
+	MOVQ  AX, 88(CX)
+	MOVQ  beliefs_len+80(FP), AX
+	MOVQ  kv+168(FP), DX
+	SUBQ  DX, AX
+	JLT   done1695
+	MOVQ  AX, 96(CX)
+	MOVQ  messages_len+104(FP), AX
+	MOVQ  kv+168(FP), DX
+	SUBQ  DX, AX
+	JLT   done1695
+	MOVQ  AX, 104(CX)
+	MOVQ  tables_len+128(FP), AX
+	MOVQ  ku+160(FP), DX
+	MOVQ  kv+168(FP), BX
+	IMULQ BX, DX
+	SUBQ  DX, AX
+	JLT   done1695
+	MOVQ  AX, 112(CX)
+	MOVQ  ku+160(FP), AX
+	SHLQ  $0x03, AX
+	ADDQ  $0x1f, AX
+	ANDQ  $-32, AX
+	MOVQ  kv+168(FP), DX
+	SHLQ  $0x03, DX
+	MOVQ  DX, BX
+	ADDQ  $0x1f, BX
+	ANDQ  $-32, BX
+	ADDQ  AX, BX
+	MOVQ  AX, 40(CX)
+	MOVQ  BX, 48(CX)
+	MOVL  $0x00001000, AX
+	XORL  DX, DX
+	DIVL  BX
+	CMPQ  AX, $0x40
+	JLE   few1696
+	MOVQ  $0x00000040, AX
+
+few1696:
+	MOVQ AX, 32(CX)
+
+chunk1693:
+	MOVQ  8(CX), AX
+	TESTQ AX, AX
+	JLE   done1695
+	CMPQ  AX, 32(CX)
+	JLE   part1694
+	MOVQ  32(CX), AX
+
+part1694:
+	MOVQ AX, 16(CX)
+	MOVQ (CX), AX
+	LEAQ 1760(CX), DX
+	XORQ BX, BX
+
+pass1697:
+	CMPQ       BX, 16(CX)
+	JGE        passed1699
+	MOVQ       (AX), SI
+	CMPQ       SI, 80(CX)
+	JHI        stop1698
+	MOVQ       8(AX), SI
+	CMPQ       SI, 88(CX)
+	JHI        stop1698
+	MOVQ       16(AX), SI
+	CMPQ       SI, 96(CX)
+	JHI        stop1698
+	MOVQ       24(AX), SI
+	CMPQ       SI, 104(CX)
+	JHI        stop1698
+	MOVQ       32(AX), SI
+	CMPQ       SI, 112(CX)
+	JHI        stop1698
+	MOVQ       beliefs_base+72(FP), SI
+	MOVQ       (AX), DI
+	LEAQ       (SI)(DI*8), DI
+	MOVQ       messages_base+96(FP), SI
+	MOVQ       8(AX), R8
+	LEAQ       (SI)(R8*8), R8
+	MOVQ       ku+160(FP), SI
+	VMOVUPD    constants<>+1776(SB), Y0
+	CMPQ       SI, $0x08
+	JNE        general1700
+	VMOVUPD    (DI), Y2
+	VMOVUPD    (R8), Y1
+	VCMPPD     $0x00, Y0, Y1, Y3
+	VSUBPD     Y1, Y2, Y2
+	VBLENDVPD  Y3, Y0, Y2, Y2
+	VMOVUPD    32(DI), Y3
+	VMOVUPD    32(R8), Y1
+	VCMPPD     $0x00, Y0, Y1, Y4
+	VSUBPD     Y1, Y3, Y3
+	VBLENDVPD  Y4, Y0, Y3, Y3
+	VMAXPD     Y3, Y2, Y1
+	VPERM2F128 $0x01, Y1, Y1, Y0
+	VMAXPD     Y0, Y1, Y1
+	VPERMILPD  $0x05, Y1, Y0
+	VMAXPD     Y0, Y1, Y1
+	VSUBPD     Y1, Y2, Y2
+	VMOVUPD    Y2, (DX)
+	VSUBPD     Y1, Y3, Y3
+	VMOVUPD    Y3, 32(DX)
+	JMP        cavity1701
+
+general1700:
+	VMOVAPD Y0, Y1
+	XORQ    R9, R9
+	MOVQ    SI, R10
+	CMPQ    R10, $0x00000004
+	JLT     rest1703
+
+whole1702:
+	VMOVUPD   (DI)(R9*8), Y2
+	VMOVUPD   (R8)(R9*8), Y3
+	VCMPPD    $0x00, Y0, Y3, Y4
+	VSUBPD    Y3, Y2, Y2
+	VBLENDVPD Y4, Y0, Y2, Y2
+	VMAXPD    Y2, Y1, Y1
+	ADDQ      $0x00000004, R9
+	SUBQ      $0x00000004, R10
+	CMPQ      R10, $0x00000004
+	JGE       whole1702
+
+rest1703:
+	TESTQ      R10, R10
+	JZ         done1704
+	LEAQ       constants<>+672(SB), R11
+	NEGQ       R10
+	VMOVUPD    (R11)(R10*8), Y2
+	VMASKMOVPD (DI)(R9*8), Y2, Y3
+	VMASKMOVPD (R8)(R9*8), Y2, Y4
+	VCMPPD     $0x00, Y0, Y4, Y5
+	VSUBPD     Y4, Y3, Y3
+	VBLENDVPD  Y5, Y0, Y3, Y3
+	VMOVUPD    constants<>+1776(SB), Y4
+	VBLENDVPD  Y2, Y3, Y4, Y3
+	VMAXPD     Y3, Y1, Y1
+
+done1704:
+	VPERM2F128 $0x01, Y1, Y1, Y2
+	VMAXPD     Y2, Y1, Y1
+	VPERMILPD  $0x05, Y1, Y2
+	VMAXPD     Y2, Y1, Y1
+	XORQ       R9, R9
+	CMPQ       SI, $0x00000004
+	JLT        rest1706
+
+whole1705:
+	VMOVUPD   (DI)(R9*8), Y2
+	VMOVUPD   (R8)(R9*8), Y3
+	VCMPPD    $0x00, Y0, Y3, Y4
+	VSUBPD    Y3, Y2, Y2
+	VBLENDVPD Y4, Y0, Y2, Y2
+	VSUBPD    Y1, Y2, Y2
+	VMOVUPD   Y2, (DX)(R9*8)
+	ADDQ      $0x00000004, R9
+	SUBQ      $0x00000004, SI
+	CMPQ      SI, $0x00000004
+	JGE       whole1705
+
+rest1706:
+	TESTQ      SI, SI
+	JZ         done1707
+	LEAQ       constants<>+672(SB), R10
+	NEGQ       SI
+	VMOVUPD    (R10)(SI*8), Y2
+	VMASKMOVPD (DI)(R9*8), Y2, Y3
+	VMASKMOVPD (R8)(R9*8), Y2, Y4
+	VCMPPD     $0x00, Y0, Y4, Y5
+	VSUBPD     Y4, Y3, Y3
+	VBLENDVPD  Y5, Y0, Y3, Y3
+	VMOVUPD    constants<>+1776(SB), Y0
+	VBLENDVPD  Y2, Y3, Y0, Y3
+	VSUBPD     Y1, Y3, Y3
+	VMOVUPD    Y3, (DX)(R9*8)
+
+done1707:
+cavity1701:
+	MOVQ       40(CX), SI
+	ADDQ       DX, SI
+	MOVQ       beliefs_base+72(FP), DI
+	MOVQ       16(AX), R8
+	LEAQ       (DI)(R8*8), R8
+	MOVQ       messages_base+96(FP), DI
+	MOVQ       24(AX), R9
+	LEAQ       (DI)(R9*8), R9
+	MOVQ       kv+168(FP), DI
+	VMOVUPD    constants<>+1776(SB), Y0
+	CMPQ       DI, $0x08
+	JNE        general1708
+	VMOVUPD    (R8), Y3
+	VMOVUPD    (R9), Y2
+	VCMPPD     $0x00, Y0, Y2, Y4
+	VSUBPD     Y2, Y3, Y3
+	VBLENDVPD  Y4, Y0, Y3, Y3
+	VMOVUPD    32(R8), Y4
+	VMOVUPD    32(R9), Y2
+	VCMPPD     $0x00, Y0, Y2, Y5
+	VSUBPD     Y2, Y4, Y4
+	VBLENDVPD  Y5, Y0, Y4, Y4
+	VMAXPD     Y4, Y3, Y2
+	VPERM2F128 $0x01, Y2, Y2, Y0
+	VMAXPD     Y0, Y2, Y2
+	VPERMILPD  $0x05, Y2, Y0
+	VMAXPD     Y0, Y2, Y2
+	VSUBPD     Y2, Y3, Y3
+	VMOVUPD    Y3, (SI)
+	VSUBPD     Y2, Y4, Y4
+	VMOVUPD    Y4, 32(SI)
+	JMP        cavity1709
+
+general1708:
+	VMOVAPD Y0, Y2
+	XORQ    R10, R10
+	MOVQ    DI, R11
+	CMPQ    R11, $0x00000004
+	JLT     rest1711
+
+whole1710:
+	VMOVUPD   (R8)(R10*8), Y3
+	VMOVUPD   (R9)(R10*8), Y4
+	VCMPPD    $0x00, Y0, Y4, Y5
+	VSUBPD    Y4, Y3, Y3
+	VBLENDVPD Y5, Y0, Y3, Y3
+	VMAXPD    Y3, Y2, Y2
+	ADDQ      $0x00000004, R10
+	SUBQ      $0x00000004, R11
+	CMPQ      R11, $0x00000004
+	JGE       whole1710
+
+rest1711:
+	TESTQ      R11, R11
+	JZ         done1712
+	LEAQ       constants<>+672(SB), R12
+	NEGQ       R11
+	VMOVUPD    (R12)(R11*8), Y3
+	VMASKMOVPD (R8)(R10*8), Y3, Y4
+	VMASKMOVPD (R9)(R10*8), Y3, Y5
+	VCMPPD     $0x00, Y0, Y5, Y6
+	VSUBPD     Y5, Y4, Y4
+	VBLENDVPD  Y6, Y0, Y4, Y4
+	VMOVUPD    constants<>+1776(SB), Y5
+	VBLENDVPD  Y3, Y4, Y5, Y4
+	VMAXPD     Y4, Y2, Y2
+
+done1712:
+	VPERM2F128 $0x01, Y2, Y2, Y3
+	VMAXPD     Y3, Y2, Y2
+	VPERMILPD  $0x05, Y2, Y3
+	VMAXPD     Y3, Y2, Y2
+	XORQ       R10, R10
+	CMPQ       DI, $0x00000004
+	JLT        rest1714
+
+whole1713:
+	VMOVUPD   (R8)(R10*8), Y3
+	VMOVUPD   (R9)(R10*8), Y4
+	VCMPPD    $0x00, Y0, Y4, Y5
+	VSUBPD    Y4, Y3, Y3
+	VBLENDVPD Y5, Y0, Y3, Y3
+	VSUBPD    Y2, Y3, Y3
+	VMOVUPD   Y3, (SI)(R10*8)
+	ADDQ      $0x00000004, R10
+	SUBQ      $0x00000004, DI
+	CMPQ      DI, $0x00000004
+	JGE       whole1713
+
+rest1714:
+	TESTQ      DI, DI
+	JZ         done1715
+	LEAQ       constants<>+672(SB), R11
+	NEGQ       DI
+	VMOVUPD    (R11)(DI*8), Y3
+	VMASKMOVPD (R8)(R10*8), Y3, Y4
+	VMASKMOVPD (R9)(R10*8), Y3, Y5
+	VCMPPD     $0x00, Y0, Y5, Y6
+	VSUBPD     Y5, Y4, Y4
+	VBLENDVPD  Y6, Y0, Y4, Y4
+	VMOVUPD    constants<>+1776(SB), Y0
+	VBLENDVPD  Y3, Y4, Y0, Y4
+	VSUBPD     Y2, Y4, Y4
+	VMOVUPD    Y4, (SI)(R10*8)
+
+done1715:
+cavity1709:
+	VADDSD X2, X1, X1
+	VMOVSD X1, 128(CX)(BX*8)
+	ADDQ   $0x00000028, AX
+	ADDQ   48(CX), DX
+	INCQ   BX
+	JMP    pass1697
+
+stop1698:
+	MOVQ BX, 16(CX)
+	MOVQ BX, 8(CX)
+
+passed1699:
+	MOVQ  16(CX), DX
+	IMULQ 48(CX), DX
+	LEAQ  1760(CX), AX
+	ADDQ  AX, DX
+	CMPQ  AX, DX
+	JGE   vectors1717
+
+vector1716:
+	VMOVUPD      (AX), Y0
+	VMOVUPD      Y0, Y1
+	VMOVUPD      constants<>+2128(SB), Y2
+	VCMPPD       $0x05, Y2, Y0, Y3
+	VMAXPD       Y0, Y2, Y0
+	VMOVUPD      constants<>+2256(SB), Y2
+	VFMADD231PD  constants<>+2224(SB), Y0, Y2
+	VSUBPD       constants<>+2256(SB), Y2, Y4
+	VFNMADD231PD constants<>+2288(SB), Y4, Y0
+	VFNMADD231PD constants<>+2320(SB), Y4, Y0
+	VMULPD       Y0, Y0, Y4
+	VMULPD       Y4, Y4, Y5
+	VMOVUPD      constants<>+1232(SB), Y6
+	VFMADD231PD  constants<>+1264(SB), Y0, Y6
+	VMOVUPD      constants<>+1296(SB), Y7
+	VFMADD231PD  constants<>+1328(SB), Y0, Y7
+	VMOVUPD      constants<>+1360(SB), Y8
+	VFMADD231PD  constants<>+1392(SB), Y0, Y8
+	VMOVUPD      constants<>+1424(SB), Y9
+	VFMADD231PD  constants<>+1456(SB), Y0, Y9
+	VMOVUPD      constants<>+1488(SB), Y10
+	VFMADD231PD  constants<>+1520(SB), Y0, Y10
+	VFMADD231PD  Y7, Y4, Y6
+	VFMADD231PD  Y9, Y4, Y8
+	VFMADD231PD  Y10, Y5, Y8
+	VFMADD231PD  Y8, Y5, Y6
+	VFMADD231PD  Y6, Y4, Y0
+	VADDPD       constants<>+2000(SB), Y0, Y0
+	VPSLLQ       $0x34, Y2, Y2
+	VPADDQ       constants<>+2000(SB), Y2, Y2
+	VMULPD       Y2, Y0, Y0
+	VANDPD       Y3, Y0, Y0
+	VANDPD       Y3, Y1, Y1
+	VMULPD       Y0, Y1, Y1
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 4128(AX)
+	ADDQ         $0x20, AX
+	CMPQ         AX, DX
+	JLT          vector1716
+
+vectors1717:
+	MOVQ (CX), AX
+	LEAQ 1760(CX), DX
+	XORQ BX, BX
+
+pass1718:
+	CMPQ         BX, 16(CX)
+	JGE          passed1720
+	MOVQ         ku+160(FP), SI
+	CMPQ         SI, $0x08
+	JNE          general1721
+	MOVQ         kv+168(FP), SI
+	CMPQ         SI, $0x08
+	JNE          general1721
+	MOVQ         tables_base+120(FP), SI
+	MOVQ         32(AX), DI
+	LEAQ         (SI)(DI*8), DI
+	VBROADCASTSD (DX), Y0
+	VBROADCASTSD 4128(DX), Y1
+	VMOVUPD      (DI), Y2
+	VMULPD       Y2, Y0, Y3
+	VMULPD       Y2, Y1, Y2
+	VMOVUPD      32(DI), Y4
+	VMULPD       Y4, Y0, Y0
+	VMULPD       Y4, Y1, Y1
+	VBROADCASTSD 8(DX), Y4
+	VBROADCASTSD 4136(DX), Y5
+	VMOVUPD      64(DI), Y6
+	VFMADD231PD  Y6, Y4, Y3
+	VFMADD231PD  Y6, Y5, Y2
+	VMOVUPD      96(DI), Y6
+	VFMADD231PD  Y6, Y4, Y0
+	VFMADD231PD  Y6, Y5, Y1
+	VBROADCASTSD 16(DX), Y4
+	VBROADCASTSD 4144(DX), Y5
+	VMOVUPD      128(DI), Y6
+	VFMADD231PD  Y6, Y4, Y3
+	VFMADD231PD  Y6, Y5, Y2
+	VMOVUPD      160(DI), Y6
+	VFMADD231PD  Y6, Y4, Y0
+	VFMADD231PD  Y6, Y5, Y1
+	VBROADCASTSD 24(DX), Y4
+	VBROADCASTSD 4152(DX), Y5
+	VMOVUPD      192(DI), Y6
+	VFMADD231PD  Y6, Y4, Y3
+	VFMADD231PD  Y6, Y5, Y2
+	VMOVUPD      224(DI), Y6
+	VFMADD231PD  Y6, Y4, Y0
+	VFMADD231PD  Y6, Y5, Y1
+	VBROADCASTSD 32(DX), Y4
+	VBROADCASTSD 4160(DX), Y5
+	VMOVUPD      256(DI), Y6
+	VFMADD231PD  Y6, Y4, Y3
+	VFMADD231PD  Y6, Y5, Y2
+	VMOVUPD      288(DI), Y6
+	VFMADD231PD  Y6, Y4, Y0
+	VFMADD231PD  Y6, Y5, Y1
+	VBROADCASTSD 40(DX), Y4
+	VBROADCASTSD 4168(DX), Y5
+	VMOVUPD      320(DI), Y6
+	VFMADD231PD  Y6, Y4, Y3
+	VFMADD231PD  Y6, Y5, Y2
+	VMOVUPD      352(DI), Y6
+	VFMADD231PD  Y6, Y4, Y0
+	VFMADD231PD  Y6, Y5, Y1
+	VBROADCASTSD 48(DX), Y4
+	VBROADCASTSD 4176(DX), Y5
+	VMOVUPD      384(DI), Y6
+	VFMADD231PD  Y6, Y4, Y3
+	VFMADD231PD  Y6, Y5, Y2
+	VMOVUPD      416(DI), Y6
+	VFMADD231PD  Y6, Y4, Y0
+	VFMADD231PD  Y6, Y5, Y1
+	VBROADCASTSD 56(DX), Y4
+	VBROADCASTSD 4184(DX), Y5
+	VMOVUPD      448(DI), Y6
+	VFMADD231PD  Y6, Y4, Y3
+	VFMADD231PD  Y6, Y5, Y2
+	VMOVUPD      480(DI), Y6
+	VFMADD231PD  Y6, Y4, Y0
+	VFMADD231PD  Y6, Y5, Y1
+	VMULPD       64(DX), Y3, Y4
+	VMULPD       64(DX), Y2, Y2
+	VFMADD231PD  4192(DX), Y3, Y2
+	VFMADD231PD  96(DX), Y0, Y4
+	VFMADD231PD  96(DX), Y1, Y2
+	VFMADD231PD  4224(DX), Y0, Y2
+	VHADDPD      Y2, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X0
+	VADDPD       X0, X4, X4
+	VMOVSD       X4, 672(CX)(BX*8)
+	VMOVHPD      X4, 1216(CX)(BX*8)
+	JMP          shaped1722
+
+general1721:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	MOVQ   tables_base+120(FP), SI
+	MOVQ   32(AX), DI
+	LEAQ   (SI)(DI*8), DI
+	MOVQ   40(CX), SI
+	ADDQ   DX, SI
+	MOVQ   kv+168(FP), R8
+	MOVQ   R8, R10
+	SHLQ   $0x03, R10
+	MOVQ   kv+168(FP), R8
+	XORQ   R11, R11
+	MOVQ   R8, R12
+	CMPQ   R12, $0x00000010
+	JLT    rest1724
+
+panel1723:
+	MOVQ   DX, R9
+	LEAQ   (DI)(R11*1), R8
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	MOVQ   ku+160(FP), R13
+	CMPQ   R13, $0x00000001
+	JLT    rows1727
+
+row1726:
+	VBROADCASTSD (R9), Y10
+	VBROADCASTSD 4128(R9), Y11
+	VMOVUPD      (R8), Y12
+	VFMADD231PD  Y12, Y10, Y2
+	VFMADD231PD  Y12, Y11, Y6
+	VMOVUPD      32(R8), Y12
+	VFMADD231PD  Y12, Y10, Y3
+	VFMADD231PD  Y12, Y11, Y7
+	VMOVUPD      64(R8), Y12
+	VFMADD231PD  Y12, Y10, Y4
+	VFMADD231PD  Y12, Y11, Y8
+	VMOVUPD      96(R8), Y12
+	VFMADD231PD  Y12, Y10, Y5
+	VFMADD231PD  Y12, Y11, Y9
+	ADDQ         $0x00000008, R9
+	ADDQ         R10, R8
+	SUBQ         $0x00000001, R13
+	CMPQ         R13, $0x00000001
+	JGE          row1726
+
+rows1727:
+	VFMADD231PD (SI)(R11*1), Y2, Y0
+	VFMADD231PD (SI)(R11*1), Y6, Y1
+	VFMADD231PD 4128(SI)(R11*1), Y2, Y1
+	VFMADD231PD 32(SI)(R11*1), Y3, Y0
+	VFMADD231PD 32(SI)(R11*1), Y7, Y1
+	VFMADD231PD 4160(SI)(R11*1), Y3, Y1
+	VFMADD231PD 64(SI)(R11*1), Y4, Y0
+	VFMADD231PD 64(SI)(R11*1), Y8, Y1
+	VFMADD231PD 4192(SI)(R11*1), Y4, Y1
+	VFMADD231PD 96(SI)(R11*1), Y5, Y0
+	VFMADD231PD 96(SI)(R11*1), Y9, Y1
+	VFMADD231PD 4224(SI)(R11*1), Y5, Y1
+	ADDQ        $0x00000080, R11
+	SUBQ        $0x00000010, R12
+	CMPQ        R12, $0x00000010
+	JGE         panel1723
+
+rest1724:
+	TESTQ   R12, R12
+	JZ      done1725
+	CMPQ    R12, $0x00000004
+	JGT     wider1728
+	LEAQ    constants<>+672(SB), R8
+	MOVQ    R12, R9
+	NEGQ    R9
+	VMOVUPD (R8)(R9*8), Y2
+	MOVQ    DX, R9
+	LEAQ    (DI)(R11*1), R8
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	MOVQ    ku+160(FP), DI
+	CMPQ    DI, $0x00000002
+	JLT     rows1730
+
+row1729:
+	VBROADCASTSD (R9), Y7
+	VBROADCASTSD 4128(R9), Y8
+	VMASKMOVPD   (R8), Y2, Y9
+	VFMADD231PD  Y9, Y7, Y3
+	VFMADD231PD  Y9, Y8, Y5
+	VBROADCASTSD 8(R9), Y7
+	VBROADCASTSD 4136(R9), Y8
+	VMASKMOVPD   (R8)(R10*1), Y2, Y9
+	VFMADD231PD  Y9, Y7, Y4
+	VFMADD231PD  Y9, Y8, Y6
+	ADDQ         $0x00000010, R9
+	LEAQ         (R8)(R10*2), R8
+	SUBQ         $0x00000002, DI
+	CMPQ         DI, $0x00000002
+	JGE          row1729
+
+rows1730:
+	CMPQ DI, $0x00000001
+	JLT  rows1732
+
+row1731:
+	VBROADCASTSD (R9), Y7
+	VBROADCASTSD 4128(R9), Y8
+	VMASKMOVPD   (R8), Y2, Y9
+	VFMADD231PD  Y9, Y7, Y3
+	VFMADD231PD  Y9, Y8, Y5
+	ADDQ         $0x00000008, R9
+	ADDQ         R10, R8
+	SUBQ         $0x00000001, DI
+	CMPQ         DI, $0x00000001
+	JGE          row1731
+
+rows1732:
+	VADDPD      Y4, Y3, Y3
+	VADDPD      Y6, Y5, Y5
+	VFMADD231PD (SI)(R11*1), Y3, Y0
+	VFMADD231PD (SI)(R11*1), Y5, Y1
+	VFMADD231PD 4128(SI)(R11*1), Y3, Y1
+	JMP         done1725
+
+wider1728:
+	CMPQ    R12, $0x00000008
+	JGT     wider1733
+	SUBQ    $0x00000004, R12
+	LEAQ    constants<>+672(SB), R8
+	MOVQ    R12, R9
+	NEGQ    R9
+	VMOVUPD (R8)(R9*8), Y2
+	MOVQ    DX, R9
+	LEAQ    (DI)(R11*1), R8
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VXORPD  Y8, Y8, Y8
+	VXORPD  Y9, Y9, Y9
+	VXORPD  Y10, Y10, Y10
+	MOVQ    ku+160(FP), DI
+	CMPQ    DI, $0x00000002
+	JLT     rows1735
+
+row1734:
+	VBROADCASTSD (R9), Y11
+	VBROADCASTSD 4128(R9), Y12
+	VMOVUPD      (R8), Y13
+	VFMADD231PD  Y13, Y11, Y3
+	VFMADD231PD  Y13, Y12, Y7
+	VMASKMOVPD   32(R8), Y2, Y13
+	VFMADD231PD  Y13, Y11, Y4
+	VFMADD231PD  Y13, Y12, Y8
+	VBROADCASTSD 8(R9), Y11
+	VBROADCASTSD 4136(R9), Y12
+	VMOVUPD      (R8)(R10*1), Y13
+	VFMADD231PD  Y13, Y11, Y5
+	VFMADD231PD  Y13, Y12, Y9
+	VMASKMOVPD   32(R8)(R10*1), Y2, Y13
+	VFMADD231PD  Y13, Y11, Y6
+	VFMADD231PD  Y13, Y12, Y10
+	ADDQ         $0x00000010, R9
+	LEAQ         (R8)(R10*2), R8
+	SUBQ         $0x00000002, DI
+	CMPQ         DI, $0x00000002
+	JGE          row1734
+
+rows1735:
+	CMPQ DI, $0x00000001
+	JLT  rows1737
+
+row1736:
+	VBROADCASTSD (R9), Y11
+	VBROADCASTSD 4128(R9), Y12
+	VMOVUPD      (R8), Y13
+	VFMADD231PD  Y13, Y11, Y3
+	VFMADD231PD  Y13, Y12, Y7
+	VMASKMOVPD   32(R8), Y2, Y13
+	VFMADD231PD  Y13, Y11, Y4
+	VFMADD231PD  Y13, Y12, Y8
+	ADDQ         $0x00000008, R9
+	ADDQ         R10, R8
+	SUBQ         $0x00000001, DI
+	CMPQ         DI, $0x00000001
+	JGE          row1736
+
+rows1737:
+	VADDPD      Y5, Y3, Y3
+	VADDPD      Y9, Y7, Y7
+	VFMADD231PD (SI)(R11*1), Y3, Y0
+	VFMADD231PD (SI)(R11*1), Y7, Y1
+	VFMADD231PD 4128(SI)(R11*1), Y3, Y1
+	VADDPD      Y6, Y4, Y4
+	VADDPD      Y10, Y8, Y8
+	VFMADD231PD 32(SI)(R11*1), Y4, Y0
+	VFMADD231PD 32(SI)(R11*1), Y8, Y1
+	VFMADD231PD 4160(SI)(R11*1), Y4, Y1
+	JMP         done1725
+
+wider1733:
+	CMPQ    R12, $0x0000000c
+	JGT     wider1738
+	SUBQ    $0x00000008, R12
+	LEAQ    constants<>+672(SB), R8
+	MOVQ    R12, R9
+	NEGQ    R9
+	VMOVUPD (R8)(R9*8), Y2
+	MOVQ    DX, R9
+	LEAQ    (DI)(R11*1), R8
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VXORPD  Y8, Y8, Y8
+	MOVQ    ku+160(FP), DI
+	CMPQ    DI, $0x00000001
+	JLT     rows1740
+
+row1739:
+	VBROADCASTSD (R9), Y9
+	VBROADCASTSD 4128(R9), Y10
+	VMOVUPD      (R8), Y11
+	VFMADD231PD  Y11, Y9, Y3
+	VFMADD231PD  Y11, Y10, Y6
+	VMOVUPD      32(R8), Y11
+	VFMADD231PD  Y11, Y9, Y4
+	VFMADD231PD  Y11, Y10, Y7
+	VMASKMOVPD   64(R8), Y2, Y11
+	VFMADD231PD  Y11, Y9, Y5
+	VFMADD231PD  Y11, Y10, Y8
+	ADDQ         $0x00000008, R9
+	ADDQ         R10, R8
+	SUBQ         $0x00000001, DI
+	CMPQ         DI, $0x00000001
+	JGE          row1739
+
+rows1740:
+	VFMADD231PD (SI)(R11*1), Y3, Y0
+	VFMADD231PD (SI)(R11*1), Y6, Y1
+	VFMADD231PD 4128(SI)(R11*1), Y3, Y1
+	VFMADD231PD 32(SI)(R11*1), Y4, Y0
+	VFMADD231PD 32(SI)(R11*1), Y7, Y1
+	VFMADD231PD 4160(SI)(R11*1), Y4, Y1
+	VFMADD231PD 64(SI)(R11*1), Y5, Y0
+	VFMADD231PD 64(SI)(R11*1), Y8, Y1
+	VFMADD231PD 4192(SI)(R11*1), Y5, Y1
+	JMP         done1725
+
+wider1738:
+	SUBQ    $0x0000000c, R12
+	LEAQ    constants<>+672(SB), R8
+	MOVQ    R12, R9
+	NEGQ    R9
+	VMOVUPD (R8)(R9*8), Y2
+	MOVQ    DX, R9
+	LEAQ    (DI)(R11*1), R8
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VXORPD  Y8, Y8, Y8
+	VXORPD  Y9, Y9, Y9
+	VXORPD  Y10, Y10, Y10
+	MOVQ    ku+160(FP), DI
+	CMPQ    DI, $0x00000001
+	JLT     rows1743
+
+row1742:
+	VBROADCASTSD (R9), Y11
+	VBROADCASTSD 4128(R9), Y12
+	VMOVUPD      (R8), Y13
+	VFMADD231PD  Y13, Y11, Y3
+	VFMADD231PD  Y13, Y12, Y7
+	VMOVUPD      32(R8), Y13
+	VFMADD231PD  Y13, Y11, Y4
+	VFMADD231PD  Y13, Y12, Y8
+	VMOVUPD      64(R8), Y13
+	VFMADD231PD  Y13, Y11, Y5
+	VFMADD231PD  Y13, Y12, Y9
+	VMASKMOVPD   96(R8), Y2, Y13
+	VFMADD231PD  Y13, Y11, Y6
+	VFMADD231PD  Y13, Y12, Y10
+	ADDQ         $0x00000008, R9
+	ADDQ         R10, R8
+	SUBQ         $0x00000001, DI
+	CMPQ         DI, $0x00000001
+	JGE          row1742
+
+rows1743:
+	VFMADD231PD (SI)(R11*1), Y3, Y0
+	VFMADD231PD (SI)(R11*1), Y7, Y1
+	VFMADD231PD 4128(SI)(R11*1), Y3, Y1
+	VFMADD231PD 32(SI)(R11*1), Y4, Y0
+	VFMADD231PD 32(SI)(R11*1), Y8, Y1
+	VFMADD231PD 4160(SI)(R11*1), Y4, Y1
+	VFMADD231PD 64(SI)(R11*1), Y5, Y0
+	VFMADD231PD 64(SI)(R11*1), Y9, Y1
+	VFMADD231PD 4192(SI)(R11*1), Y5, Y1
+	VFMADD231PD 96(SI)(R11*1), Y6, Y0
+	VFMADD231PD 96(SI)(R11*1), Y10, Y1
+	VFMADD231PD 4224(SI)(R11*1), Y6, Y1
+
+done1725:
+	VHADDPD      Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VMOVSD       X0, 672(CX)(BX*8)
+	VMOVHPD      X0, 1216(CX)(BX*8)
+
+shaped1722:
+	ADDQ $0x00000028, AX
+	ADDQ 48(CX), DX
+	INCQ BX
+	JMP  pass1718
+	MOVQ BX, 16(CX)
+	MOVQ BX, 8(CX)
+
+passed1720:
+	MOVQ    16(CX), AX
+	VMOVUPD constants<>+2000(SB), Y0
+	VMOVUPD Y0, 672(CX)(AX*8)
+	MOVQ    24(CX), DX
+	MOVQ    logZ_base+24(FP), BX
+	MOVQ    product_base+48(FP), SI
+	LEAQ    (BX)(DX*8), BX
+	LEAQ    (SI)(DX*8), SI
+	XORQ    DX, DX
+	CMPQ    AX, $0x00000004
+	JLT     rest1745
+
+whole1744:
+	VMOVUPD   672(CX)(DX*8), Y1
+	VCMPPD    $0x19, constants<>+1872(SB), Y1, Y2
+	VCMPPD    $0x1e, constants<>+1936(SB), Y1, Y3
+	VORPD     Y3, Y2, Y2
+	VMOVMSKPD Y2, DI
+	TESTL     DI, DI
+	JZ        safe1746
+	BSFL      DI, DI
+	ADDQ      DX, DI
+	CMPQ      DI, 16(CX)
+	JGE       safe1746
+	MOVQ      DI, 16(CX)
+	MOVQ      DI, 8(CX)
+
+safe1746:
+	VDIVPD      Y1, Y0, Y2
+	VMOVUPD     Y2, 672(CX)(DX*8)
+	VMULPD      1216(CX)(DX*8), Y2, Y2
+	VMOVUPD     128(CX)(DX*8), Y3
+	VADDPD      Y3, Y2, Y2
+	VMOVUPD     Y2, (SI)(DX*8)
+	VPADDQ      constants<>+2544(SB), Y1, Y1
+	VPSRLQ      $0x34, Y1, Y2
+	VORPD       constants<>+2608(SB), Y2, Y2
+	VSUBPD      constants<>+2640(SB), Y2, Y2
+	VANDPD      constants<>+2576(SB), Y1, Y1
+	VPADDQ      constants<>+2512(SB), Y1, Y1
+	VSUBPD      constants<>+2000(SB), Y1, Y1
+	VADDPD      constants<>+2032(SB), Y1, Y4
+	VDIVPD      Y4, Y1, Y4
+	VMULPD      Y4, Y4, Y5
+	VMULPD      Y5, Y5, Y6
+	VMOVUPD     constants<>+1744(SB), Y7
+	VFMADD213PD constants<>+1680(SB), Y6, Y7
+	VFMADD213PD constants<>+1616(SB), Y6, Y7
+	VFMADD213PD constants<>+1552(SB), Y6, Y7
+	VMOVUPD     constants<>+1712(SB), Y8
+	VFMADD213PD constants<>+1648(SB), Y6, Y8
+	VFMADD213PD constants<>+1584(SB), Y6, Y8
+	VMULPD      constants<>+2064(SB), Y1, Y9
+	VMULPD      Y1, Y9, Y9
+	VMOVUPD     Y9, Y10
+	VFMADD231PD Y8, Y6, Y10
+	VFMADD231PD Y7, Y5, Y10
+	VMULPD      constants<>+2384(SB), Y2, Y6
+	VFMADD231PD Y10, Y4, Y6
+	VSUBPD      Y6, Y9, Y9
+	VSUBPD      Y1, Y9, Y9
+	VFMSUB132PD constants<>+2352(SB), Y9, Y2
+	VADDPD      Y3, Y2, Y2
+	VMOVUPD     Y2, (BX)(DX*8)
+	ADDQ        $0x00000004, DX
+	SUBQ        $0x00000004, AX
+	CMPQ        AX, $0x00000004
+	JGE         whole1744
+
+rest1745:
+	TESTQ     AX, AX
+	JZ        done1747
+	LEAQ      constants<>+672(SB), DI
+	MOVQ      AX, R8
+	NEGQ      R8
+	VMOVUPD   (DI)(R8*8), Y1
+	VMOVUPD   672(CX)(DX*8), Y1
+	VCMPPD    $0x19, constants<>+1872(SB), Y1, Y2
+	VCMPPD    $0x1e, constants<>+1936(SB), Y1, Y3
+	VORPD     Y3, Y2, Y2
+	VMOVMSKPD Y2, DI
+	TESTL     DI, DI
+	JZ        safe1748
+	BSFL      DI, DI
+	ADDQ      DX, DI
+	CMPQ      DI, 16(CX)
+	JGE       safe1748
+	MOVQ      DI, 16(CX)
+	MOVQ      DI, 8(CX)
+
+safe1748:
+	VDIVPD  Y1, Y0, Y0
+	VMOVUPD Y0, 672(CX)(DX*8)
+	VMULPD  1216(CX)(DX*8), Y0, Y0
+	VMOVUPD 128(CX)(DX*8), Y2
+	VADDPD  Y2, Y0, Y0
+	CMPQ    AX, $0x04
+	JLT     partial1749
+	VMOVUPD Y0, (SI)(DX*8)
+	JMP     stored1751
+
+partial1749:
+	CMPQ         AX, $0x02
+	JLT          single1750
+	VMOVUPD      X0, (SI)(DX*8)
+	JEQ          stored1751
+	VEXTRACTF128 $0x01, Y0, X0
+	VMOVSD       X0, 16(SI)(DX*8)
+	JMP          stored1751
+
+single1750:
+	VMOVSD X0, (SI)(DX*8)
+
+stored1751:
+	VPADDQ      constants<>+2544(SB), Y1, Y1
+	VPSRLQ      $0x34, Y1, Y0
+	VORPD       constants<>+2608(SB), Y0, Y0
+	VSUBPD      constants<>+2640(SB), Y0, Y0
+	VANDPD      constants<>+2576(SB), Y1, Y1
+	VPADDQ      constants<>+2512(SB), Y1, Y1
+	VSUBPD      constants<>+2000(SB), Y1, Y1
+	VADDPD      constants<>+2032(SB), Y1, Y3
+	VDIVPD      Y3, Y1, Y3
+	VMULPD      Y3, Y3, Y4
+	VMULPD      Y4, Y4, Y5
+	VMOVUPD     constants<>+1744(SB), Y6
+	VFMADD213PD constants<>+1680(SB), Y5, Y6
+	VFMADD213PD constants<>+1616(SB), Y5, Y6
+	VFMADD213PD constants<>+1552(SB), Y5, Y6
+	VMOVUPD     constants<>+1712(SB), Y7
+	VFMADD213PD constants<>+1648(SB), Y5, Y7
+	VFMADD213PD constants<>+1584(SB), Y5, Y7
+	VMULPD      constants<>+2064(SB), Y1, Y8
+	VMULPD      Y1, Y8, Y8
+	VMOVUPD     Y8, Y9
+	VFMADD231PD Y7, Y5, Y9
+	VFMADD231PD Y6, Y4, Y9
+	VMULPD      constants<>+2384(SB), Y0, Y5
+	VFMADD231PD Y9, Y3, Y5
+	VSUBPD      Y5, Y8, Y8
+	VSUBPD      Y1, Y8, Y8
+	VFMSUB132PD constants<>+2352(SB), Y8, Y0
+	VADDPD      Y2, Y0, Y0
+	CMPQ        AX, $0x04
+	JLT         partial1752
+	VMOVUPD     Y0, (BX)(DX*8)
+	JMP         stored1754
+
+partial1752:
+	CMPQ         AX, $0x02
+	JLT          single1753
+	VMOVUPD      X0, (BX)(DX*8)
+	JEQ          stored1754
+	VEXTRACTF128 $0x01, Y0, X0
+	VMOVSD       X0, 16(BX)(DX*8)
+	JMP          stored1754
+
+single1753:
+	VMOVSD X0, (BX)(DX*8)
+
+stored1754:
+done1747:
+	MOVQ (CX), AX
+	LEAQ 1760(CX), DX
+	XORQ BX, BX
+
+pass1755:
+	CMPQ         BX, 16(CX)
+	JGE          passed1757
+	MOVQ         ku+160(FP), SI
+	CMPQ         SI, $0x08
+	JNE          general1758
+	MOVQ         kv+168(FP), SI
+	CMPQ         SI, $0x08
+	JNE          general1758
+	MOVQ         tables_base+120(FP), SI
+	MOVQ         32(AX), DI
+	LEAQ         (SI)(DI*8), DI
+	MOVQ         dst_base+0(FP), R8
+	MOVQ         24(CX), SI
+	ADDQ         BX, SI
+	MOVQ         ku+160(FP), R9
+	IMULQ        R9, SI
+	MOVQ         kv+168(FP), R9
+	IMULQ        R9, SI
+	LEAQ         (R8)(SI*8), SI
+	VBROADCASTSD 672(CX)(BX*8), Y0
+	VMULPD       64(DX), Y0, Y1
+	VMULPD       96(DX), Y0, Y0
+	VBROADCASTSD (DX), Y2
+	VMULPD       (DI), Y2, Y3
+	VMULPD       Y1, Y3, Y3
+	VMOVUPD      Y3, (SI)
+	VMULPD       32(DI), Y2, Y2
+	VMULPD       Y0, Y2, Y2
+	VMOVUPD      Y2, 32(SI)
+	VBROADCASTSD 8(DX), Y2
+	VMULPD       64(DI), Y2, Y3
+	VMULPD       Y1, Y3, Y3
+	VMOVUPD      Y3, 64(SI)
+	VMULPD       96(DI), Y2, Y2
+	VMULPD       Y0, Y2, Y2
+	VMOVUPD      Y2, 96(SI)
+	VBROADCASTSD 16(DX), Y2
+	VMULPD       128(DI), Y2, Y3
+	VMULPD       Y1, Y3, Y3
+	VMOVUPD      Y3, 128(SI)
+	VMULPD       160(DI), Y2, Y2
+	VMULPD       Y0, Y2, Y2
+	VMOVUPD      Y2, 160(SI)
+	VBROADCASTSD 24(DX), Y2
+	VMULPD       192(DI), Y2, Y3
+	VMULPD       Y1, Y3, Y3
+	VMOVUPD      Y3, 192(SI)
+	VMULPD       224(DI), Y2, Y2
+	VMULPD       Y0, Y2, Y2
+	VMOVUPD      Y2, 224(SI)
+	VBROADCASTSD 32(DX), Y2
+	VMULPD       256(DI), Y2, Y3
+	VMULPD       Y1, Y3, Y3
+	VMOVUPD      Y3, 256(SI)
+	VMULPD       288(DI), Y2, Y2
+	VMULPD       Y0, Y2, Y2
+	VMOVUPD      Y2, 288(SI)
+	VBROADCASTSD 40(DX), Y2
+	VMULPD       320(DI), Y2, Y3
+	VMULPD       Y1, Y3, Y3
+	VMOVUPD      Y3, 320(SI)
+	VMULPD       352(DI), Y2, Y2
+	VMULPD       Y0, Y2, Y2
+	VMOVUPD      Y2, 352(SI)
+	VBROADCASTSD 48(DX), Y2
+	VMULPD       384(DI), Y2, Y3
+	VMULPD       Y1, Y3, Y3
+	VMOVUPD      Y3, 384(SI)
+	VMULPD       416(DI), Y2, Y2
+	VMULPD       Y0, Y2, Y2
+	VMOVUPD      Y2, 416(SI)
+	VBROADCASTSD 56(DX), Y2
+	VMULPD       448(DI), Y2, Y3
+	VMULPD       Y1, Y3, Y3
+	VMOVUPD      Y3, 448(SI)
+	VMULPD       480(DI), Y2, Y1
+	VMULPD       Y0, Y1, Y1
+	VMOVUPD      Y1, 480(SI)
+	JMP          shaped1759
+
+general1758:
+	MOVQ         tables_base+120(FP), SI
+	MOVQ         32(AX), DI
+	LEAQ         (SI)(DI*8), DI
+	MOVQ         dst_base+0(FP), R8
+	MOVQ         24(CX), SI
+	ADDQ         BX, SI
+	MOVQ         ku+160(FP), R9
+	IMULQ        R9, SI
+	MOVQ         kv+168(FP), R9
+	IMULQ        R9, SI
+	LEAQ         (R8)(SI*8), SI
+	MOVQ         40(CX), R8
+	ADDQ         DX, R8
+	VBROADCASTSD 672(CX)(BX*8), Y0
+	MOVQ         dst_len+8(FP), R9
+	MOVQ         dst_base+0(FP), R10
+	LEAQ         -32(R10)(R9*8), R9
+	MOVQ         R9, 56(CX)
+	MOVQ         kv+168(FP), R9
+	SHLQ         $0x03, R9
+	MOVQ         R9, 64(CX)
+	MOVQ         ku+160(FP), R9
+	MOVQ         R9, 72(CX)
+	MOVQ         DX, R9
+
+row1760:
+	VBROADCASTSD (R9), Y1
+	VMULPD       Y0, Y1, Y1
+	MOVQ         kv+168(FP), R10
+	XORQ         R11, R11
+	CMPQ         R10, $0x00000004
+	JLT          rest1762
+
+whole1761:
+	VMOVUPD (DI)(R11*8), Y2
+	VMULPD  (R8)(R11*8), Y2, Y2
+	VMULPD  Y1, Y2, Y2
+	VMOVUPD Y2, (SI)(R11*8)
+	ADDQ    $0x00000004, R11
+	SUBQ    $0x00000004, R10
+	CMPQ    R10, $0x00000004
+	JGE     whole1761
+
+rest1762:
+	TESTQ      R10, R10
+	JZ         done1763
+	LEAQ       constants<>+672(SB), R12
+	MOVQ       R10, R13
+	NEGQ       R13
+	VMOVUPD    (R12)(R13*8), Y2
+	VMASKMOVPD (DI)(R11*8), Y2, Y2
+	VMULPD     (R8)(R11*8), Y2, Y2
+	VMULPD     Y1, Y2, Y2
+	LEAQ       (SI)(R11*8), R11
+	CMPQ       R11, 56(CX)
+	JGT        pieces1764
+	VMOVUPD    Y2, (R11)
+	JMP        written1765
+
+pieces1764:
+	CMPQ    R10, $0x04
+	JLT     partial1766
+	VMOVUPD Y2, (R11)
+	JMP     stored1768
+
+partial1766:
+	CMPQ         R10, $0x02
+	JLT          single1767
+	VMOVUPD      X2, (R11)
+	JEQ          stored1768
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 16(R11)
+	JMP          stored1768
+
+single1767:
+	VMOVSD X2, (R11)
+
+stored1768:
+written1765:
+done1763:
+	ADDQ $0x08, R9
+	ADDQ 64(CX), DI
+	ADDQ 64(CX), SI
+	DECQ 72(CX)
+	JNZ  row1760
+
+shaped1759:
+	ADDQ $0x00000028, AX
+	ADDQ 48(CX), DX
+	INCQ BX
+	JMP  pass1755
+	MOVQ BX, 16(CX)
+	MOVQ BX, 8(CX)
+
+passed1757:
+	MOVQ AX, (CX)
+	MOVQ 16(CX), AX
+	ADDQ AX, 24(CX)
+	SUBQ AX, 8(CX)
+	JMP  chunk1693
+
+done1695:
+	MOVQ 24(CX), AX
+	MOVQ AX, done+176(FP)
+	VZEROUPPER
+	RET
+
 // func exp32x256(dst []float32, x []float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·exp32x256(SB), $0-48
@@ -27024,15 +28166,15 @@ TEXT ·exp32x256(SB), $0-48
 	VMOVUPS constants<>+4088(SB), Y5
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000010
-	JLT     rest1694
+	JLT     rest1770
 
-whole1693:
+whole1769:
 	VMOVUPS      (CX)(BX*4), Y6
 	VANDPS       Y5, Y6, Y7
 	VCMPPS       $0x06, constants<>+4216(SB), Y7, Y7
 	VMOVMSKPS    Y7, SI
 	TESTL        SI, SI
-	JNZ          slow1695
+	JNZ          slow1771
 	VMOVUPS      Y0, Y7
 	VFMADD231PS  Y1, Y6, Y7
 	VSUBPS       Y0, Y7, Y8
@@ -27052,9 +28194,9 @@ whole1693:
 	VPSLLD       $0x17, Y7, Y7
 	VPADDD       Y7, Y6, Y6
 	VMOVUPS      Y6, Y6
-	JMP          done1696
+	JMP          done1772
 
-slow1695:
+slow1771:
 	VCMPPS       $0x05, constants<>+4248(SB), Y6, Y7
 	VMOVUPS      constants<>+4280(SB), Y8
 	VMAXPS       Y6, Y8, Y6
@@ -27089,14 +28231,14 @@ slow1695:
 	VMULPS       Y8, Y6, Y6
 	VANDPS       Y7, Y6, Y6
 
-done1696:
+done1772:
 	VMOVUPS      Y6, (AX)(BX*4)
 	VMOVUPS      32(CX)(BX*4), Y6
 	VANDPS       Y5, Y6, Y7
 	VCMPPS       $0x06, constants<>+4216(SB), Y7, Y7
 	VMOVMSKPS    Y7, SI
 	TESTL        SI, SI
-	JNZ          slow1697
+	JNZ          slow1773
 	VMOVUPS      Y0, Y7
 	VFMADD231PS  Y1, Y6, Y7
 	VSUBPS       Y0, Y7, Y8
@@ -27116,9 +28258,9 @@ done1696:
 	VPSLLD       $0x17, Y7, Y7
 	VPADDD       Y7, Y6, Y6
 	VMOVUPS      Y6, Y6
-	JMP          done1698
+	JMP          done1774
 
-slow1697:
+slow1773:
 	VCMPPS       $0x05, constants<>+4248(SB), Y6, Y7
 	VMOVUPS      constants<>+4280(SB), Y8
 	VMAXPS       Y6, Y8, Y6
@@ -27153,24 +28295,24 @@ slow1697:
 	VMULPS       Y8, Y6, Y6
 	VANDPS       Y7, Y6, Y6
 
-done1698:
+done1774:
 	VMOVUPS Y6, 32(AX)(BX*4)
 	ADDQ    $0x00000010, BX
 	SUBQ    $0x00000010, DX
 	CMPQ    DX, $0x00000010
-	JGE     whole1693
+	JGE     whole1769
 
-rest1694:
+rest1770:
 	CMPQ DX, $0x00000008
-	JLT  rest1700
+	JLT  rest1776
 
-whole1699:
+whole1775:
 	VMOVUPS      (CX)(BX*4), Y6
 	VANDPS       Y5, Y6, Y7
 	VCMPPS       $0x06, constants<>+4216(SB), Y7, Y7
 	VMOVMSKPS    Y7, SI
 	TESTL        SI, SI
-	JNZ          slow1701
+	JNZ          slow1777
 	VMOVUPS      Y0, Y7
 	VFMADD231PS  Y1, Y6, Y7
 	VSUBPS       Y0, Y7, Y8
@@ -27190,9 +28332,9 @@ whole1699:
 	VPSLLD       $0x17, Y7, Y7
 	VPADDD       Y7, Y6, Y6
 	VMOVUPS      Y6, Y6
-	JMP          done1702
+	JMP          done1778
 
-slow1701:
+slow1777:
 	VCMPPS       $0x05, constants<>+4248(SB), Y6, Y7
 	VMOVUPS      constants<>+4280(SB), Y8
 	VMAXPS       Y6, Y8, Y6
@@ -27227,16 +28369,16 @@ slow1701:
 	VMULPS       Y8, Y6, Y6
 	VANDPS       Y7, Y6, Y6
 
-done1702:
+done1778:
 	VMOVUPS Y6, (AX)(BX*4)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole1699
+	JGE     whole1775
 
-rest1700:
+rest1776:
 	TESTQ        DX, DX
-	JZ           done1703
+	JZ           done1779
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -27246,7 +28388,7 @@ rest1700:
 	VCMPPS       $0x06, constants<>+4216(SB), Y5, Y5
 	VMOVMSKPS    Y5, CX
 	TESTL        CX, CX
-	JNZ          slow1704
+	JNZ          slow1780
 	VMOVUPS      Y0, Y5
 	VFMADD231PS  Y1, Y6, Y5
 	VSUBPS       Y0, Y5, Y0
@@ -27266,9 +28408,9 @@ rest1700:
 	VPSLLD       $0x17, Y5, Y5
 	VPADDD       Y5, Y6, Y6
 	VMOVUPS      Y6, Y0
-	JMP          done1705
+	JMP          done1781
 
-slow1704:
+slow1780:
 	VCMPPS       $0x05, constants<>+4248(SB), Y6, Y5
 	VMOVUPS      constants<>+4280(SB), Y7
 	VMAXPS       Y6, Y7, Y6
@@ -27303,36 +28445,36 @@ slow1704:
 	VMULPS       Y1, Y6, Y0
 	VANDPS       Y5, Y0, Y0
 
-done1705:
+done1781:
 	CMPQ    DX, $0x08
-	JLT     partial1706
+	JLT     partial1782
 	VMOVUPS Y0, (AX)(BX*4)
-	JMP     stored1707
+	JMP     stored1783
 
-partial1706:
+partial1782:
 	LEAQ         (AX)(BX*4), AX
 	VMOVAPS      X0, X1
 	TESTQ        $0x00000004, DX
-	JZ           without1708
+	JZ           without1784
 	VMOVUPS      X1, (AX)
 	VEXTRACTF128 $0x01, Y0, X1
 	ADDQ         $0x00000010, AX
 
-without1708:
+without1784:
 	TESTQ     $0x00000002, DX
-	JZ        without1709
+	JZ        without1785
 	VMOVSD    X1, (AX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, AX
 
-without1709:
+without1785:
 	TESTQ  $0x00000001, DX
-	JZ     without1710
+	JZ     without1786
 	VMOVSS X1, (AX)
 
-without1710:
-stored1707:
-done1703:
+without1786:
+stored1783:
+done1779:
 	VZEROUPPER
 	RET
 
@@ -27348,16 +28490,16 @@ TEXT ·log32x256(SB), $0-48
 	VMOVUPS constants<>+4184(SB), Y3
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000010
-	JLT     rest1712
+	JLT     rest1788
 
-whole1711:
+whole1787:
 	VMOVUPS     (CX)(BX*4), Y4
 	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y5
 	VCMPPS      $0x1e, constants<>+4056(SB), Y4, Y6
 	VORPS       Y6, Y5, Y5
 	VMOVMSKPS   Y5, SI
 	TESTL       SI, SI
-	JNZ         slow1713
+	JNZ         slow1789
 	VPADDD      Y0, Y4, Y4
 	VPSRLD      $0x17, Y4, Y5
 	VORPS       Y1, Y5, Y5
@@ -27383,9 +28525,9 @@ whole1711:
 	VSUBPS      Y4, Y11, Y11
 	VFMSUB132PS constants<>+4472(SB), Y11, Y5
 	VMOVUPS     Y5, Y4
-	JMP         done1714
+	JMP         done1790
 
-slow1713:
+slow1789:
 	VMOVUPS     Y4, Y5
 	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y7
 	VMULPS      constants<>+4568(SB), Y4, Y6
@@ -27425,7 +28567,7 @@ slow1713:
 	VCMPPS      $0x19, Y6, Y5, Y7
 	VBLENDVPS   Y7, constants<>+3960(SB), Y4, Y4
 
-done1714:
+done1790:
 	VMOVUPS     Y4, (AX)(BX*4)
 	VMOVUPS     32(CX)(BX*4), Y4
 	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y5
@@ -27433,7 +28575,7 @@ done1714:
 	VORPS       Y6, Y5, Y5
 	VMOVMSKPS   Y5, SI
 	TESTL       SI, SI
-	JNZ         slow1715
+	JNZ         slow1791
 	VPADDD      Y0, Y4, Y4
 	VPSRLD      $0x17, Y4, Y5
 	VORPS       Y1, Y5, Y5
@@ -27459,9 +28601,9 @@ done1714:
 	VSUBPS      Y4, Y11, Y11
 	VFMSUB132PS constants<>+4472(SB), Y11, Y5
 	VMOVUPS     Y5, Y4
-	JMP         done1716
+	JMP         done1792
 
-slow1715:
+slow1791:
 	VMOVUPS     Y4, Y5
 	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y7
 	VMULPS      constants<>+4568(SB), Y4, Y6
@@ -27501,25 +28643,25 @@ slow1715:
 	VCMPPS      $0x19, Y6, Y5, Y7
 	VBLENDVPS   Y7, constants<>+3960(SB), Y4, Y4
 
-done1716:
+done1792:
 	VMOVUPS Y4, 32(AX)(BX*4)
 	ADDQ    $0x00000010, BX
 	SUBQ    $0x00000010, DX
 	CMPQ    DX, $0x00000010
-	JGE     whole1711
+	JGE     whole1787
 
-rest1712:
+rest1788:
 	CMPQ DX, $0x00000008
-	JLT  rest1718
+	JLT  rest1794
 
-whole1717:
+whole1793:
 	VMOVUPS     (CX)(BX*4), Y4
 	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y5
 	VCMPPS      $0x1e, constants<>+4056(SB), Y4, Y6
 	VORPS       Y6, Y5, Y5
 	VMOVMSKPS   Y5, SI
 	TESTL       SI, SI
-	JNZ         slow1719
+	JNZ         slow1795
 	VPADDD      Y0, Y4, Y4
 	VPSRLD      $0x17, Y4, Y5
 	VORPS       Y1, Y5, Y5
@@ -27545,9 +28687,9 @@ whole1717:
 	VSUBPS      Y4, Y11, Y11
 	VFMSUB132PS constants<>+4472(SB), Y11, Y5
 	VMOVUPS     Y5, Y4
-	JMP         done1720
+	JMP         done1796
 
-slow1719:
+slow1795:
 	VMOVUPS     Y4, Y5
 	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y7
 	VMULPS      constants<>+4568(SB), Y4, Y6
@@ -27587,16 +28729,16 @@ slow1719:
 	VCMPPS      $0x19, Y6, Y5, Y7
 	VBLENDVPS   Y7, constants<>+3960(SB), Y4, Y4
 
-done1720:
+done1796:
 	VMOVUPS Y4, (AX)(BX*4)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole1717
+	JGE     whole1793
 
-rest1718:
+rest1794:
 	TESTQ       DX, DX
-	JZ          done1721
+	JZ          done1797
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -27609,7 +28751,7 @@ rest1718:
 	VORPS       Y6, Y4, Y4
 	VMOVMSKPS   Y4, CX
 	TESTL       CX, CX
-	JNZ         slow1722
+	JNZ         slow1798
 	VPADDD      Y0, Y5, Y5
 	VPSRLD      $0x17, Y5, Y0
 	VORPS       Y1, Y0, Y0
@@ -27635,9 +28777,9 @@ rest1718:
 	VSUBPS      Y5, Y3, Y3
 	VFMSUB132PS constants<>+4472(SB), Y3, Y0
 	VMOVUPS     Y0, Y0
-	JMP         done1723
+	JMP         done1799
 
-slow1722:
+slow1798:
 	VMOVUPS     Y5, Y4
 	VCMPPS      $0x19, constants<>+4536(SB), Y5, Y7
 	VMULPS      constants<>+4568(SB), Y5, Y6
@@ -27677,36 +28819,36 @@ slow1722:
 	VCMPPS      $0x19, Y1, Y4, Y7
 	VBLENDVPS   Y7, constants<>+3960(SB), Y0, Y0
 
-done1723:
+done1799:
 	CMPQ    DX, $0x08
-	JLT     partial1724
+	JLT     partial1800
 	VMOVUPS Y0, (AX)(BX*4)
-	JMP     stored1725
+	JMP     stored1801
 
-partial1724:
+partial1800:
 	LEAQ         (AX)(BX*4), AX
 	VMOVAPS      X0, X1
 	TESTQ        $0x00000004, DX
-	JZ           without1726
+	JZ           without1802
 	VMOVUPS      X1, (AX)
 	VEXTRACTF128 $0x01, Y0, X1
 	ADDQ         $0x00000010, AX
 
-without1726:
+without1802:
 	TESTQ     $0x00000002, DX
-	JZ        without1727
+	JZ        without1803
 	VMOVSD    X1, (AX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, AX
 
-without1727:
+without1803:
 	TESTQ  $0x00000001, DX
-	JZ     without1728
+	JZ     without1804
 	VMOVSS X1, (AX)
 
-without1728:
-stored1725:
-done1721:
+without1804:
+stored1801:
+done1797:
 	VZEROUPPER
 	RET
 
@@ -27724,9 +28866,9 @@ TEXT ·vectorTable32x256(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000040
-	JLT  rest1730
+	JLT  rest1806
 
-panel1729:
+panel1805:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Y0, Y0, Y0
@@ -27739,9 +28881,9 @@ panel1729:
 	VXORPD Y7, Y7, Y7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows1733
+	JLT    rows1809
 
-row1732:
+row1808:
 	VBROADCASTSS (CX), Y8
 	VFMADD231PS  (R10), Y8, Y0
 	VFMADD231PS  32(R10), Y8, Y1
@@ -27755,9 +28897,9 @@ row1732:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1732
+	JGE          row1808
 
-rows1733:
+rows1809:
 	VMOVUPS Y0, (AX)(R9*1)
 	VMOVUPS Y1, 32(AX)(R9*1)
 	VMOVUPS Y2, 64(AX)(R9*1)
@@ -27769,13 +28911,13 @@ rows1733:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000040, R11
 	CMPQ    R11, $0x00000040
-	JGE     panel1729
+	JGE     panel1805
 
-rest1730:
+rest1806:
 	TESTQ   R11, R11
-	JZ      done1731
+	JZ      done1807
 	CMPQ    R11, $0x00000008
-	JGT     wider1734
+	JGT     wider1810
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
 	NEGQ    R10
@@ -27788,9 +28930,9 @@ rest1730:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1736
+	JLT     rows1812
 
-row1735:
+row1811:
 	VBROADCASTSS (CX), Y5
 	VMASKMOVPS   (R10), Y0, Y6
 	VFMADD231PS  Y6, Y5, Y1
@@ -27807,13 +28949,13 @@ row1735:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1735
+	JGE          row1811
 
-rows1736:
+rows1812:
 	CMPQ DX, $0x00000001
-	JLT  rows1738
+	JLT  rows1814
 
-row1737:
+row1813:
 	VBROADCASTSS (CX), Y5
 	VMASKMOVPS   (R10), Y0, Y6
 	VFMADD231PS  Y6, Y5, Y1
@@ -27821,45 +28963,45 @@ row1737:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1737
+	JGE          row1813
 
-rows1738:
+rows1814:
 	VADDPS  Y3, Y1, Y1
 	VADDPS  Y4, Y2, Y2
 	VADDPS  Y2, Y1, Y1
 	CMPQ    R11, $0x08
-	JLT     partial1739
+	JLT     partial1815
 	VMOVUPS Y1, (AX)(R9*1)
-	JMP     stored1740
+	JMP     stored1816
 
-partial1739:
+partial1815:
 	LEAQ         (AX)(R9*1), AX
 	VMOVAPS      X1, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1741
+	JZ           without1817
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y1, X0
 	ADDQ         $0x00000010, AX
 
-without1741:
+without1817:
 	TESTQ     $0x00000002, R11
-	JZ        without1742
+	JZ        without1818
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1742:
+without1818:
 	TESTQ  $0x00000001, R11
-	JZ     without1743
+	JZ     without1819
 	VMOVSS X0, (AX)
 
-without1743:
-stored1740:
-	JMP done1731
+without1819:
+stored1816:
+	JMP done1807
 
-wider1734:
+wider1810:
 	CMPQ    R11, $0x00000010
-	JGT     wider1744
+	JGT     wider1820
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
@@ -27877,9 +29019,9 @@ wider1734:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1746
+	JLT     rows1822
 
-row1745:
+row1821:
 	VBROADCASTSS (CX), Y9
 	VFMADD231PS  (R10), Y9, Y1
 	VMASKMOVPS   32(R10), Y0, Y10
@@ -27900,13 +29042,13 @@ row1745:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1745
+	JGE          row1821
 
-rows1746:
+rows1822:
 	CMPQ DX, $0x00000001
-	JLT  rows1748
+	JLT  rows1824
 
-row1747:
+row1823:
 	VBROADCASTSS (CX), Y9
 	VFMADD231PS  (R10), Y9, Y1
 	VMASKMOVPS   32(R10), Y0, Y10
@@ -27915,9 +29057,9 @@ row1747:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1747
+	JGE          row1823
 
-rows1748:
+rows1824:
 	VADDPS  Y5, Y1, Y1
 	VADDPS  Y6, Y2, Y2
 	VADDPS  Y7, Y3, Y3
@@ -27926,38 +29068,38 @@ rows1748:
 	VADDPS  Y4, Y2, Y2
 	VMOVUPS Y1, (AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1749
+	JLT     partial1825
 	VMOVUPS Y2, 32(AX)(R9*1)
-	JMP     stored1750
+	JMP     stored1826
 
-partial1749:
+partial1825:
 	LEAQ         32(AX)(R9*1), AX
 	VMOVAPS      X2, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1751
+	JZ           without1827
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y2, X0
 	ADDQ         $0x00000010, AX
 
-without1751:
+without1827:
 	TESTQ     $0x00000002, R11
-	JZ        without1752
+	JZ        without1828
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1752:
+without1828:
 	TESTQ  $0x00000001, R11
-	JZ     without1753
+	JZ     without1829
 	VMOVSS X0, (AX)
 
-without1753:
-stored1750:
-	JMP done1731
+without1829:
+stored1826:
+	JMP done1807
 
-wider1744:
+wider1820:
 	CMPQ    R11, $0x00000018
-	JGT     wider1754
+	JGT     wider1830
 	SUBQ    $0x00000010, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -27973,9 +29115,9 @@ wider1744:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1756
+	JLT     rows1832
 
-row1755:
+row1831:
 	VBROADCASTSS (CX), Y7
 	VFMADD231PS  (R10), Y7, Y1
 	VFMADD231PS  32(R10), Y7, Y2
@@ -27990,13 +29132,13 @@ row1755:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1755
+	JGE          row1831
 
-rows1756:
+rows1832:
 	CMPQ DX, $0x00000001
-	JLT  rows1758
+	JLT  rows1834
 
-row1757:
+row1833:
 	VBROADCASTSS (CX), Y7
 	VFMADD231PS  (R10), Y7, Y1
 	VFMADD231PS  32(R10), Y7, Y2
@@ -28006,47 +29148,47 @@ row1757:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1757
+	JGE          row1833
 
-rows1758:
+rows1834:
 	VADDPS  Y4, Y1, Y1
 	VADDPS  Y5, Y2, Y2
 	VADDPS  Y6, Y3, Y3
 	VMOVUPS Y1, (AX)(R9*1)
 	VMOVUPS Y2, 32(AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1759
+	JLT     partial1835
 	VMOVUPS Y3, 64(AX)(R9*1)
-	JMP     stored1760
+	JMP     stored1836
 
-partial1759:
+partial1835:
 	LEAQ         64(AX)(R9*1), AX
 	VMOVAPS      X3, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1761
+	JZ           without1837
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y3, X0
 	ADDQ         $0x00000010, AX
 
-without1761:
+without1837:
 	TESTQ     $0x00000002, R11
-	JZ        without1762
+	JZ        without1838
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1762:
+without1838:
 	TESTQ  $0x00000001, R11
-	JZ     without1763
+	JZ     without1839
 	VMOVSS X0, (AX)
 
-without1763:
-stored1760:
-	JMP done1731
+without1839:
+stored1836:
+	JMP done1807
 
-wider1754:
+wider1830:
 	CMPQ    R11, $0x00000020
-	JGT     wider1764
+	JGT     wider1840
 	SUBQ    $0x00000018, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -28064,9 +29206,9 @@ wider1754:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1766
+	JLT     rows1842
 
-row1765:
+row1841:
 	VBROADCASTSS (CX), Y9
 	VFMADD231PS  (R10), Y9, Y1
 	VFMADD231PS  32(R10), Y9, Y2
@@ -28083,13 +29225,13 @@ row1765:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1765
+	JGE          row1841
 
-rows1766:
+rows1842:
 	CMPQ DX, $0x00000001
-	JLT  rows1768
+	JLT  rows1844
 
-row1767:
+row1843:
 	VBROADCASTSS (CX), Y9
 	VFMADD231PS  (R10), Y9, Y1
 	VFMADD231PS  32(R10), Y9, Y2
@@ -28100,9 +29242,9 @@ row1767:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1767
+	JGE          row1843
 
-rows1768:
+rows1844:
 	VADDPS  Y5, Y1, Y1
 	VADDPS  Y6, Y2, Y2
 	VADDPS  Y7, Y3, Y3
@@ -28111,38 +29253,38 @@ rows1768:
 	VMOVUPS Y2, 32(AX)(R9*1)
 	VMOVUPS Y3, 64(AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1769
+	JLT     partial1845
 	VMOVUPS Y4, 96(AX)(R9*1)
-	JMP     stored1770
+	JMP     stored1846
 
-partial1769:
+partial1845:
 	LEAQ         96(AX)(R9*1), AX
 	VMOVAPS      X4, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1771
+	JZ           without1847
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y4, X0
 	ADDQ         $0x00000010, AX
 
-without1771:
+without1847:
 	TESTQ     $0x00000002, R11
-	JZ        without1772
+	JZ        without1848
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1772:
+without1848:
 	TESTQ  $0x00000001, R11
-	JZ     without1773
+	JZ     without1849
 	VMOVSS X0, (AX)
 
-without1773:
-stored1770:
-	JMP done1731
+without1849:
+stored1846:
+	JMP done1807
 
-wider1764:
+wider1840:
 	CMPQ    R11, $0x00000028
-	JGT     wider1774
+	JGT     wider1850
 	SUBQ    $0x00000020, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -28157,9 +29299,9 @@ wider1764:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1776
+	JLT     rows1852
 
-row1775:
+row1851:
 	VBROADCASTSS (CX), Y6
 	VFMADD231PS  (R10), Y6, Y1
 	VFMADD231PS  32(R10), Y6, Y2
@@ -28171,46 +29313,46 @@ row1775:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1775
+	JGE          row1851
 
-rows1776:
+rows1852:
 	VMOVUPS Y1, (AX)(R9*1)
 	VMOVUPS Y2, 32(AX)(R9*1)
 	VMOVUPS Y3, 64(AX)(R9*1)
 	VMOVUPS Y4, 96(AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1777
+	JLT     partial1853
 	VMOVUPS Y5, 128(AX)(R9*1)
-	JMP     stored1778
+	JMP     stored1854
 
-partial1777:
+partial1853:
 	LEAQ         128(AX)(R9*1), AX
 	VMOVAPS      X5, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1779
+	JZ           without1855
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y5, X0
 	ADDQ         $0x00000010, AX
 
-without1779:
+without1855:
 	TESTQ     $0x00000002, R11
-	JZ        without1780
+	JZ        without1856
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1780:
+without1856:
 	TESTQ  $0x00000001, R11
-	JZ     without1781
+	JZ     without1857
 	VMOVSS X0, (AX)
 
-without1781:
-stored1778:
-	JMP done1731
+without1857:
+stored1854:
+	JMP done1807
 
-wider1774:
+wider1850:
 	CMPQ    R11, $0x00000030
-	JGT     wider1782
+	JGT     wider1858
 	SUBQ    $0x00000028, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -28226,9 +29368,9 @@ wider1774:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1784
+	JLT     rows1860
 
-row1783:
+row1859:
 	VBROADCASTSS (CX), Y7
 	VFMADD231PS  (R10), Y7, Y1
 	VFMADD231PS  32(R10), Y7, Y2
@@ -28241,47 +29383,47 @@ row1783:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1783
+	JGE          row1859
 
-rows1784:
+rows1860:
 	VMOVUPS Y1, (AX)(R9*1)
 	VMOVUPS Y2, 32(AX)(R9*1)
 	VMOVUPS Y3, 64(AX)(R9*1)
 	VMOVUPS Y4, 96(AX)(R9*1)
 	VMOVUPS Y5, 128(AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1785
+	JLT     partial1861
 	VMOVUPS Y6, 160(AX)(R9*1)
-	JMP     stored1786
+	JMP     stored1862
 
-partial1785:
+partial1861:
 	LEAQ         160(AX)(R9*1), AX
 	VMOVAPS      X6, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1787
+	JZ           without1863
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y6, X0
 	ADDQ         $0x00000010, AX
 
-without1787:
+without1863:
 	TESTQ     $0x00000002, R11
-	JZ        without1788
+	JZ        without1864
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1788:
+without1864:
 	TESTQ  $0x00000001, R11
-	JZ     without1789
+	JZ     without1865
 	VMOVSS X0, (AX)
 
-without1789:
-stored1786:
-	JMP done1731
+without1865:
+stored1862:
+	JMP done1807
 
-wider1782:
+wider1858:
 	CMPQ    R11, $0x00000038
-	JGT     wider1790
+	JGT     wider1866
 	SUBQ    $0x00000030, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -28298,9 +29440,9 @@ wider1782:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1792
+	JLT     rows1868
 
-row1791:
+row1867:
 	VBROADCASTSS (CX), Y8
 	VFMADD231PS  (R10), Y8, Y1
 	VFMADD231PS  32(R10), Y8, Y2
@@ -28314,9 +29456,9 @@ row1791:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1791
+	JGE          row1867
 
-rows1792:
+rows1868:
 	VMOVUPS Y1, (AX)(R9*1)
 	VMOVUPS Y2, 32(AX)(R9*1)
 	VMOVUPS Y3, 64(AX)(R9*1)
@@ -28324,36 +29466,36 @@ rows1792:
 	VMOVUPS Y5, 128(AX)(R9*1)
 	VMOVUPS Y6, 160(AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1793
+	JLT     partial1869
 	VMOVUPS Y7, 192(AX)(R9*1)
-	JMP     stored1794
+	JMP     stored1870
 
-partial1793:
+partial1869:
 	LEAQ         192(AX)(R9*1), AX
 	VMOVAPS      X7, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1795
+	JZ           without1871
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y7, X0
 	ADDQ         $0x00000010, AX
 
-without1795:
+without1871:
 	TESTQ     $0x00000002, R11
-	JZ        without1796
+	JZ        without1872
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1796:
+without1872:
 	TESTQ  $0x00000001, R11
-	JZ     without1797
+	JZ     without1873
 	VMOVSS X0, (AX)
 
-without1797:
-stored1794:
-	JMP done1731
+without1873:
+stored1870:
+	JMP done1807
 
-wider1790:
+wider1866:
 	SUBQ    $0x00000038, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -28371,9 +29513,9 @@ wider1790:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1800
+	JLT     rows1876
 
-row1799:
+row1875:
 	VBROADCASTSS (CX), Y9
 	VFMADD231PS  (R10), Y9, Y1
 	VFMADD231PS  32(R10), Y9, Y2
@@ -28388,9 +29530,9 @@ row1799:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1799
+	JGE          row1875
 
-rows1800:
+rows1876:
 	VMOVUPS Y1, (AX)(R9*1)
 	VMOVUPS Y2, 32(AX)(R9*1)
 	VMOVUPS Y3, 64(AX)(R9*1)
@@ -28399,34 +29541,34 @@ rows1800:
 	VMOVUPS Y6, 160(AX)(R9*1)
 	VMOVUPS Y7, 192(AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1801
+	JLT     partial1877
 	VMOVUPS Y8, 224(AX)(R9*1)
-	JMP     stored1802
+	JMP     stored1878
 
-partial1801:
+partial1877:
 	LEAQ         224(AX)(R9*1), AX
 	VMOVAPS      X8, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1803
+	JZ           without1879
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y8, X0
 	ADDQ         $0x00000010, AX
 
-without1803:
+without1879:
 	TESTQ     $0x00000002, R11
-	JZ        without1804
+	JZ        without1880
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1804:
+without1880:
 	TESTQ  $0x00000001, R11
-	JZ     without1805
+	JZ     without1881
 	VMOVSS X0, (AX)
 
-without1805:
-stored1802:
-done1731:
+without1881:
+stored1878:
+done1807:
 	VZEROUPPER
 	RET
 
@@ -28444,9 +29586,9 @@ TEXT ·tableVector32x256(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest1807
+	JLT  rest1883
 
-block1806:
+block1882:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -28460,9 +29602,9 @@ block1806:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000008
-	JLT    rest1810
+	JLT    rest1886
 
-whole1809:
+whole1885:
 	VMOVUPS     (R11), Y8
 	VFMADD231PS (R12), Y8, Y0
 	VFMADD231PS (R12)(DI*1), Y8, Y1
@@ -28477,11 +29619,11 @@ whole1809:
 	ADDQ        $0x00000008, R13
 	SUBQ        $0x00000008, R14
 	CMPQ        R14, $0x00000008
-	JGE         whole1809
+	JGE         whole1885
 
-rest1810:
+rest1886:
 	TESTQ       R14, R14
-	JZ          done1812
+	JZ          done1888
 	LEAQ        constants<>+672(SB), R13
 	NEGQ        R14
 	VMOVUPS     (R13)(R14*4), Y8
@@ -28503,7 +29645,7 @@ rest1810:
 	VMASKMOVPS  (R12)(R10*1), Y8, Y8
 	VFMADD231PS Y8, Y9, Y7
 
-done1812:
+done1888:
 	VUNPCKLPS  Y1, Y0, Y8
 	VUNPCKHPS  Y1, Y0, Y0
 	VADDPS     Y0, Y8, Y8
@@ -28530,11 +29672,11 @@ done1812:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block1806
+	JGE        block1882
 
-rest1807:
+rest1883:
 	TESTQ  CX, CX
-	JZ     done1808
+	JZ     done1884
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -28547,44 +29689,44 @@ rest1807:
 	MOVQ   SI, R12
 	XORQ   DX, DX
 	CMPQ   BX, $0x00000008
-	JLT    rest1815
+	JLT    rest1891
 
-whole1814:
+whole1890:
 	VMOVUPS     (R11), Y8
 	VFMADD231PS (R12), Y8, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1816
+	JLE         column1892
 	VFMADD231PS (R12)(DI*1), Y8, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1816
+	JLE         column1892
 	VFMADD231PS (R12)(DI*2), Y8, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1816
+	JLE         column1892
 	VFMADD231PS (R12)(R8*1), Y8, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1816
+	JLE         column1892
 	VFMADD231PS (R12)(DI*4), Y8, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1816
+	JLE         column1892
 	VFMADD231PS (R12)(R9*1), Y8, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1816
+	JLE         column1892
 	VFMADD231PS (R12)(R8*2), Y8, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1816
+	JLE         column1892
 	VFMADD231PS (R12)(R10*1), Y8, Y7
 
-column1816:
+column1892:
 	ADDQ $0x00000020, R11
 	ADDQ $0x00000020, R12
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000008, BX
 	CMPQ BX, $0x00000008
-	JGE  whole1814
+	JGE  whole1890
 
-rest1815:
+rest1891:
 	TESTQ       BX, BX
-	JZ          done1817
+	JZ          done1893
 	LEAQ        constants<>+672(SB), DX
 	NEGQ        BX
 	VMOVUPS     (DX)(BX*4), Y8
@@ -28592,36 +29734,36 @@ rest1815:
 	VMASKMOVPS  (R12), Y8, Y10
 	VFMADD231PS Y10, Y9, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1818
+	JLE         column1894
 	VMASKMOVPS  (R12)(DI*1), Y8, Y10
 	VFMADD231PS Y10, Y9, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1818
+	JLE         column1894
 	VMASKMOVPS  (R12)(DI*2), Y8, Y10
 	VFMADD231PS Y10, Y9, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1818
+	JLE         column1894
 	VMASKMOVPS  (R12)(R8*1), Y8, Y10
 	VFMADD231PS Y10, Y9, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1818
+	JLE         column1894
 	VMASKMOVPS  (R12)(DI*4), Y8, Y10
 	VFMADD231PS Y10, Y9, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1818
+	JLE         column1894
 	VMASKMOVPS  (R12)(R9*1), Y8, Y10
 	VFMADD231PS Y10, Y9, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1818
+	JLE         column1894
 	VMASKMOVPS  (R12)(R8*2), Y8, Y10
 	VFMADD231PS Y10, Y9, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1818
+	JLE         column1894
 	VMASKMOVPS  (R12)(R10*1), Y8, Y8
 	VFMADD231PS Y8, Y9, Y7
 
-column1818:
-done1817:
+column1894:
+done1893:
 	VUNPCKLPS  Y1, Y0, Y8
 	VUNPCKHPS  Y1, Y0, Y0
 	VADDPS     Y0, Y8, Y8
@@ -28644,34 +29786,34 @@ done1817:
 	VPERM2F128 $0x20, Y0, Y3, Y3
 	VADDPS     Y1, Y3, Y3
 	CMPQ       CX, $0x08
-	JLT        partial1819
+	JLT        partial1895
 	VMOVUPS    Y3, (AX)
-	JMP        stored1820
+	JMP        stored1896
 
-partial1819:
+partial1895:
 	LEAQ         (AX), AX
 	VMOVAPS      X3, X0
 	TESTQ        $0x00000004, CX
-	JZ           without1821
+	JZ           without1897
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y3, X0
 	ADDQ         $0x00000010, AX
 
-without1821:
+without1897:
 	TESTQ     $0x00000002, CX
-	JZ        without1822
+	JZ        without1898
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1822:
+without1898:
 	TESTQ  $0x00000001, CX
-	JZ     without1823
+	JZ     without1899
 	VMOVSS X0, (AX)
 
-without1823:
-stored1820:
-done1808:
+without1899:
+stored1896:
+done1884:
 	VZEROUPPER
 	RET
 
@@ -28686,17 +29828,17 @@ TEXT ·multiplyMatrix32x256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000010
-	JLT  rest1825
+	JLT  rest1901
 
-panel1824:
+panel1900:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles1828
+	JLT  tiles1904
 
-tile1827:
+tile1903:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -28713,9 +29855,9 @@ tile1827:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1830
+	JLE    done1906
 
-again1829:
+again1905:
 	VMOVUPS      (BX), Y12
 	VMOVUPS      32(BX), Y13
 	MOVQ         DX, SI
@@ -28745,9 +29887,9 @@ again1829:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1829
+	JNZ          again1905
 
-done1830:
+done1906:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -28771,13 +29913,13 @@ done1830:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile1827
+	JGE     tile1903
 
-tiles1828:
+tiles1904:
 	CMPQ R10, $0x00000002
-	JLT  tiles1832
+	JLT  tiles1908
 
-tile1831:
+tile1907:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -28786,9 +29928,9 @@ tile1831:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1834
+	JLE    done1910
 
-again1833:
+again1909:
 	VMOVUPS      (BX), Y4
 	VMOVUPS      32(BX), Y5
 	MOVQ         DX, SI
@@ -28802,9 +29944,9 @@ again1833:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1833
+	JNZ          again1909
 
-done1834:
+done1910:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -28816,22 +29958,22 @@ done1834:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1831
+	JGE     tile1907
 
-tiles1832:
+tiles1908:
 	CMPQ R10, $0x00000001
-	JLT  tiles1836
+	JLT  tiles1912
 
-tile1835:
+tile1911:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1838
+	JLE    done1914
 
-again1837:
+again1913:
 	VMOVUPS      (BX), Y2
 	VMOVUPS      32(BX), Y3
 	MOVQ         DX, SI
@@ -28841,27 +29983,27 @@ again1837:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1837
+	JNZ          again1913
 
-done1838:
+done1914:
 	VMOVUPS Y0, (DI)
 	VMOVUPS Y1, 32(DI)
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1835
+	JGE     tile1911
 
-tiles1836:
+tiles1912:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000010, R9
 	CMPQ R9, $0x00000010
-	JGE  panel1824
+	JGE  panel1900
 
-rest1825:
+rest1901:
 	TESTQ   R9, R9
-	JZ      done1826
+	JZ      done1902
 	CMPQ    R9, $0x00000008
-	JGT     wider1839
+	JGT     wider1915
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -28871,9 +30013,9 @@ rest1825:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles1841
+	JLT     tiles1917
 
-tile1840:
+tile1916:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -28884,9 +30026,9 @@ tile1840:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1843
+	JLE    done1919
 
-again1842:
+again1918:
 	VMASKMOVPS   (BX), Y0, Y7
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Y8
@@ -28909,204 +30051,204 @@ again1842:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1842
+	JNZ          again1918
 
-done1843:
+done1919:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x08
-	JLT     partial1844
+	JLT     partial1920
 	VMOVUPS Y1, (DI)
-	JMP     stored1845
+	JMP     stored1921
 
-partial1844:
+partial1920:
 	LEAQ         (DI), BX
 	VMOVAPS      X1, X7
 	TESTQ        $0x00000004, R9
-	JZ           without1846
+	JZ           without1922
 	VMOVUPS      X7, (BX)
 	VEXTRACTF128 $0x01, Y1, X7
 	ADDQ         $0x00000010, BX
 
-without1846:
+without1922:
 	TESTQ     $0x00000002, R9
-	JZ        without1847
+	JZ        without1923
 	VMOVSD    X7, (BX)
 	VPERMILPD $0x01, X7, X7
 	ADDQ      $0x00000008, BX
 
-without1847:
+without1923:
 	TESTQ  $0x00000001, R9
-	JZ     without1848
+	JZ     without1924
 	VMOVSS X7, (BX)
 
-without1848:
-stored1845:
+without1924:
+stored1921:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x08
-	JLT     partial1849
+	JLT     partial1925
 	VMOVUPS Y2, (DI)
-	JMP     stored1850
+	JMP     stored1926
 
-partial1849:
+partial1925:
 	LEAQ         (DI), BX
 	VMOVAPS      X2, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1851
+	JZ           without1927
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y2, X1
 	ADDQ         $0x00000010, BX
 
-without1851:
+without1927:
 	TESTQ     $0x00000002, R9
-	JZ        without1852
+	JZ        without1928
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1852:
+without1928:
 	TESTQ  $0x00000001, R9
-	JZ     without1853
+	JZ     without1929
 	VMOVSS X1, (BX)
 
-without1853:
-stored1850:
+without1929:
+stored1926:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x08
-	JLT     partial1854
+	JLT     partial1930
 	VMOVUPS Y3, (DI)
-	JMP     stored1855
+	JMP     stored1931
 
-partial1854:
+partial1930:
 	LEAQ         (DI), BX
 	VMOVAPS      X3, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1856
+	JZ           without1932
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y3, X1
 	ADDQ         $0x00000010, BX
 
-without1856:
+without1932:
 	TESTQ     $0x00000002, R9
-	JZ        without1857
+	JZ        without1933
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1857:
+without1933:
 	TESTQ  $0x00000001, R9
-	JZ     without1858
+	JZ     without1934
 	VMOVSS X1, (BX)
 
-without1858:
-stored1855:
+without1934:
+stored1931:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x08
-	JLT     partial1859
+	JLT     partial1935
 	VMOVUPS Y4, (DI)
-	JMP     stored1860
+	JMP     stored1936
 
-partial1859:
+partial1935:
 	LEAQ         (DI), BX
 	VMOVAPS      X4, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1861
+	JZ           without1937
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y4, X1
 	ADDQ         $0x00000010, BX
 
-without1861:
+without1937:
 	TESTQ     $0x00000002, R9
-	JZ        without1862
+	JZ        without1938
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1862:
+without1938:
 	TESTQ  $0x00000001, R9
-	JZ     without1863
+	JZ     without1939
 	VMOVSS X1, (BX)
 
-without1863:
-stored1860:
+without1939:
+stored1936:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x08
-	JLT     partial1864
+	JLT     partial1940
 	VMOVUPS Y5, (DI)
-	JMP     stored1865
+	JMP     stored1941
 
-partial1864:
+partial1940:
 	LEAQ         (DI), BX
 	VMOVAPS      X5, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1866
+	JZ           without1942
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y5, X1
 	ADDQ         $0x00000010, BX
 
-without1866:
+without1942:
 	TESTQ     $0x00000002, R9
-	JZ        without1867
+	JZ        without1943
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1867:
+without1943:
 	TESTQ  $0x00000001, R9
-	JZ     without1868
+	JZ     without1944
 	VMOVSS X1, (BX)
 
-without1868:
-stored1865:
+without1944:
+stored1941:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x08
-	JLT     partial1869
+	JLT     partial1945
 	VMOVUPS Y6, (DI)
-	JMP     stored1870
+	JMP     stored1946
 
-partial1869:
+partial1945:
 	LEAQ         (DI), BX
 	VMOVAPS      X6, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1871
+	JZ           without1947
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y6, X1
 	ADDQ         $0x00000010, BX
 
-without1871:
+without1947:
 	TESTQ     $0x00000002, R9
-	JZ        without1872
+	JZ        without1948
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1872:
+without1948:
 	TESTQ  $0x00000001, R9
-	JZ     without1873
+	JZ     without1949
 	VMOVSS X1, (BX)
 
-without1873:
-stored1870:
+without1949:
+stored1946:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile1840
+	JGE  tile1916
 
-tiles1841:
+tiles1917:
 	CMPQ R10, $0x00000002
-	JLT  tiles1875
+	JLT  tiles1951
 
-tile1874:
+tile1950:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1877
+	JLE    done1953
 
-again1876:
+again1952:
 	VMASKMOVPS   (BX), Y0, Y3
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Y4
@@ -29117,87 +30259,87 @@ again1876:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1876
+	JNZ          again1952
 
-done1877:
+done1953:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x08
-	JLT     partial1878
+	JLT     partial1954
 	VMOVUPS Y1, (DI)
-	JMP     stored1879
+	JMP     stored1955
 
-partial1878:
+partial1954:
 	LEAQ         (DI), BX
 	VMOVAPS      X1, X3
 	TESTQ        $0x00000004, R9
-	JZ           without1880
+	JZ           without1956
 	VMOVUPS      X3, (BX)
 	VEXTRACTF128 $0x01, Y1, X3
 	ADDQ         $0x00000010, BX
 
-without1880:
+without1956:
 	TESTQ     $0x00000002, R9
-	JZ        without1881
+	JZ        without1957
 	VMOVSD    X3, (BX)
 	VPERMILPD $0x01, X3, X3
 	ADDQ      $0x00000008, BX
 
-without1881:
+without1957:
 	TESTQ  $0x00000001, R9
-	JZ     without1882
+	JZ     without1958
 	VMOVSS X3, (BX)
 
-without1882:
-stored1879:
+without1958:
+stored1955:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x08
-	JLT     partial1883
+	JLT     partial1959
 	VMOVUPS Y2, (DI)
-	JMP     stored1884
+	JMP     stored1960
 
-partial1883:
+partial1959:
 	LEAQ         (DI), BX
 	VMOVAPS      X2, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1885
+	JZ           without1961
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y2, X1
 	ADDQ         $0x00000010, BX
 
-without1885:
+without1961:
 	TESTQ     $0x00000002, R9
-	JZ        without1886
+	JZ        without1962
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1886:
+without1962:
 	TESTQ  $0x00000001, R9
-	JZ     without1887
+	JZ     without1963
 	VMOVSS X1, (BX)
 
-without1887:
-stored1884:
+without1963:
+stored1960:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1874
+	JGE  tile1950
 
-tiles1875:
+tiles1951:
 	CMPQ R10, $0x00000001
-	JLT  tiles1889
+	JLT  tiles1965
 
-tile1888:
+tile1964:
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done1891
+	JLE    done1967
 
-again1890:
+again1966:
 	VMASKMOVPS   (BX), Y0, Y2
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Y3
@@ -29205,46 +30347,46 @@ again1890:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again1890
+	JNZ          again1966
 
-done1891:
+done1967:
 	CMPQ    R9, $0x08
-	JLT     partial1892
+	JLT     partial1968
 	VMOVUPS Y1, (DI)
-	JMP     stored1893
+	JMP     stored1969
 
-partial1892:
+partial1968:
 	LEAQ         (DI), CX
 	VMOVAPS      X1, X2
 	TESTQ        $0x00000004, R9
-	JZ           without1894
+	JZ           without1970
 	VMOVUPS      X2, (CX)
 	VEXTRACTF128 $0x01, Y1, X2
 	ADDQ         $0x00000010, CX
 
-without1894:
+without1970:
 	TESTQ     $0x00000002, R9
-	JZ        without1895
+	JZ        without1971
 	VMOVSD    X2, (CX)
 	VPERMILPD $0x01, X2, X2
 	ADDQ      $0x00000008, CX
 
-without1895:
+without1971:
 	TESTQ  $0x00000001, R9
-	JZ     without1896
+	JZ     without1972
 	VMOVSS X2, (CX)
 
-without1896:
-stored1893:
+without1972:
+stored1969:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1888
+	JGE  tile1964
 
-tiles1889:
-	JMP done1826
+tiles1965:
+	JMP done1902
 
-wider1839:
+wider1915:
 	SUBQ    $0x00000008, R9
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
@@ -29255,9 +30397,9 @@ wider1839:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles1899
+	JLT     tiles1975
 
-tile1898:
+tile1974:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -29274,9 +30416,9 @@ tile1898:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1901
+	JLE    done1977
 
-again1900:
+again1976:
 	VMOVUPS      (BX), Y13
 	VMASKMOVPS   32(BX), Y0, Y14
 	MOVQ         DX, SI
@@ -29306,201 +30448,201 @@ again1900:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1900
+	JNZ          again1976
 
-done1901:
+done1977:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Y1, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial1902
+	JLT     partial1978
 	VMOVUPS Y2, 32(DI)
-	JMP     stored1903
+	JMP     stored1979
 
-partial1902:
+partial1978:
 	LEAQ         32(DI), BX
 	VMOVAPS      X2, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1904
+	JZ           without1980
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y2, X1
 	ADDQ         $0x00000010, BX
 
-without1904:
+without1980:
 	TESTQ     $0x00000002, R9
-	JZ        without1905
+	JZ        without1981
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1905:
+without1981:
 	TESTQ  $0x00000001, R9
-	JZ     without1906
+	JZ     without1982
 	VMOVSS X1, (BX)
 
-without1906:
-stored1903:
+without1982:
+stored1979:
 	ADDQ    AX, DI
 	VMOVUPS Y3, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial1907
+	JLT     partial1983
 	VMOVUPS Y4, 32(DI)
-	JMP     stored1908
+	JMP     stored1984
 
-partial1907:
+partial1983:
 	LEAQ         32(DI), BX
 	VMOVAPS      X4, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1909
+	JZ           without1985
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y4, X1
 	ADDQ         $0x00000010, BX
 
-without1909:
+without1985:
 	TESTQ     $0x00000002, R9
-	JZ        without1910
+	JZ        without1986
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1910:
+without1986:
 	TESTQ  $0x00000001, R9
-	JZ     without1911
+	JZ     without1987
 	VMOVSS X1, (BX)
 
-without1911:
-stored1908:
+without1987:
+stored1984:
 	ADDQ    AX, DI
 	VMOVUPS Y5, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial1912
+	JLT     partial1988
 	VMOVUPS Y6, 32(DI)
-	JMP     stored1913
+	JMP     stored1989
 
-partial1912:
+partial1988:
 	LEAQ         32(DI), BX
 	VMOVAPS      X6, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1914
+	JZ           without1990
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y6, X1
 	ADDQ         $0x00000010, BX
 
-without1914:
+without1990:
 	TESTQ     $0x00000002, R9
-	JZ        without1915
+	JZ        without1991
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1915:
+without1991:
 	TESTQ  $0x00000001, R9
-	JZ     without1916
+	JZ     without1992
 	VMOVSS X1, (BX)
 
-without1916:
-stored1913:
+without1992:
+stored1989:
 	ADDQ    AX, DI
 	VMOVUPS Y7, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial1917
+	JLT     partial1993
 	VMOVUPS Y8, 32(DI)
-	JMP     stored1918
+	JMP     stored1994
 
-partial1917:
+partial1993:
 	LEAQ         32(DI), BX
 	VMOVAPS      X8, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1919
+	JZ           without1995
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y8, X1
 	ADDQ         $0x00000010, BX
 
-without1919:
+without1995:
 	TESTQ     $0x00000002, R9
-	JZ        without1920
+	JZ        without1996
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1920:
+without1996:
 	TESTQ  $0x00000001, R9
-	JZ     without1921
+	JZ     without1997
 	VMOVSS X1, (BX)
 
-without1921:
-stored1918:
+without1997:
+stored1994:
 	ADDQ    AX, DI
 	VMOVUPS Y9, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial1922
+	JLT     partial1998
 	VMOVUPS Y10, 32(DI)
-	JMP     stored1923
+	JMP     stored1999
 
-partial1922:
+partial1998:
 	LEAQ         32(DI), BX
 	VMOVAPS      X10, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1924
+	JZ           without2000
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y10, X1
 	ADDQ         $0x00000010, BX
 
-without1924:
+without2000:
 	TESTQ     $0x00000002, R9
-	JZ        without1925
+	JZ        without2001
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1925:
+without2001:
 	TESTQ  $0x00000001, R9
-	JZ     without1926
+	JZ     without2002
 	VMOVSS X1, (BX)
 
-without1926:
-stored1923:
+without2002:
+stored1999:
 	ADDQ    AX, DI
 	VMOVUPS Y11, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial1927
+	JLT     partial2003
 	VMOVUPS Y12, 32(DI)
-	JMP     stored1928
+	JMP     stored2004
 
-partial1927:
+partial2003:
 	LEAQ         32(DI), BX
 	VMOVAPS      X12, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1929
+	JZ           without2005
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y12, X1
 	ADDQ         $0x00000010, BX
 
-without1929:
+without2005:
 	TESTQ     $0x00000002, R9
-	JZ        without1930
+	JZ        without2006
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1930:
+without2006:
 	TESTQ  $0x00000001, R9
-	JZ     without1931
+	JZ     without2007
 	VMOVSS X1, (BX)
 
-without1931:
-stored1928:
+without2007:
+stored2004:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile1898
+	JGE  tile1974
 
-tiles1899:
+tiles1975:
 	CMPQ R10, $0x00000002
-	JLT  tiles1933
+	JLT  tiles2009
 
-tile1932:
+tile2008:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -29509,9 +30651,9 @@ tile1932:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1935
+	JLE    done2011
 
-again1934:
+again2010:
 	VMOVUPS      (BX), Y5
 	VMASKMOVPS   32(BX), Y0, Y6
 	MOVQ         DX, SI
@@ -29525,90 +30667,90 @@ again1934:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1934
+	JNZ          again2010
 
-done1935:
+done2011:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Y1, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial1936
+	JLT     partial2012
 	VMOVUPS Y2, 32(DI)
-	JMP     stored1937
+	JMP     stored2013
 
-partial1936:
+partial2012:
 	LEAQ         32(DI), BX
 	VMOVAPS      X2, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1938
+	JZ           without2014
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y2, X1
 	ADDQ         $0x00000010, BX
 
-without1938:
+without2014:
 	TESTQ     $0x00000002, R9
-	JZ        without1939
+	JZ        without2015
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1939:
+without2015:
 	TESTQ  $0x00000001, R9
-	JZ     without1940
+	JZ     without2016
 	VMOVSS X1, (BX)
 
-without1940:
-stored1937:
+without2016:
+stored2013:
 	ADDQ    AX, DI
 	VMOVUPS Y3, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial1941
+	JLT     partial2017
 	VMOVUPS Y4, 32(DI)
-	JMP     stored1942
+	JMP     stored2018
 
-partial1941:
+partial2017:
 	LEAQ         32(DI), BX
 	VMOVAPS      X4, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1943
+	JZ           without2019
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y4, X1
 	ADDQ         $0x00000010, BX
 
-without1943:
+without2019:
 	TESTQ     $0x00000002, R9
-	JZ        without1944
+	JZ        without2020
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1944:
+without2020:
 	TESTQ  $0x00000001, R9
-	JZ     without1945
+	JZ     without2021
 	VMOVSS X1, (BX)
 
-without1945:
-stored1942:
+without2021:
+stored2018:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1932
+	JGE  tile2008
 
-tiles1933:
+tiles2009:
 	CMPQ R10, $0x00000001
-	JLT  tiles1947
+	JLT  tiles2023
 
-tile1946:
+tile2022:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done1949
+	JLE    done2025
 
-again1948:
+again2024:
 	VMOVUPS      (BX), Y3
 	VMASKMOVPS   32(BX), Y0, Y4
 	MOVQ         DX, SI
@@ -29618,45 +30760,45 @@ again1948:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again1948
+	JNZ          again2024
 
-done1949:
+done2025:
 	VMOVUPS Y1, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial1950
+	JLT     partial2026
 	VMOVUPS Y2, 32(DI)
-	JMP     stored1951
+	JMP     stored2027
 
-partial1950:
+partial2026:
 	LEAQ         32(DI), CX
 	VMOVAPS      X2, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1952
+	JZ           without2028
 	VMOVUPS      X1, (CX)
 	VEXTRACTF128 $0x01, Y2, X1
 	ADDQ         $0x00000010, CX
 
-without1952:
+without2028:
 	TESTQ     $0x00000002, R9
-	JZ        without1953
+	JZ        without2029
 	VMOVSD    X1, (CX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, CX
 
-without1953:
+without2029:
 	TESTQ  $0x00000001, R9
-	JZ     without1954
+	JZ     without2030
 	VMOVSS X1, (CX)
 
-without1954:
-stored1951:
+without2030:
+stored2027:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1946
+	JGE  tile2022
 
-tiles1947:
-done1826:
+tiles2023:
+done1902:
 	VZEROUPPER
 	RET
 
@@ -29673,18 +30815,18 @@ TEXT ·scatterMatrix32x256(SB), $0-96
 	XORQ R9, R9
 	MOVQ BX, R10
 	CMPQ R10, $0x00000010
-	JLT  rest1956
+	JLT  rest2032
 
-panel1955:
+panel2031:
 	MOVQ f_base+24(FP), BX
 	MOVQ w_base+0(FP), R8
 	ADDQ R9, R8
 	ADDQ R9, R8
 	MOVQ d+80(FP), R11
 	CMPQ R11, $0x00000005
-	JLT  tiles1959
+	JLT  tiles2035
 
-tile1958:
+tile2034:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -29700,9 +30842,9 @@ tile1958:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done1961
+	JLE    done2037
 
-again1960:
+again2036:
 	VMOVUPS      (DI), Y10
 	VMOVUPS      32(DI), Y11
 	VBROADCASTSS (SI), Y12
@@ -29723,9 +30865,9 @@ again1960:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again1960
+	JNZ          again2036
 
-done1961:
+done2037:
 	VCVTPS2PD    X0, Y10
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
@@ -29824,13 +30966,13 @@ done1961:
 	ADDQ         $0x00000014, BX
 	SUBQ         $0x00000005, R11
 	CMPQ         R11, $0x00000005
-	JGE          tile1958
+	JGE          tile2034
 
-tiles1959:
+tiles2035:
 	CMPQ R11, $0x00000002
-	JLT  tiles1963
+	JLT  tiles2039
 
-tile1962:
+tile2038:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -29840,9 +30982,9 @@ tile1962:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done1965
+	JLE    done2041
 
-again1964:
+again2040:
 	VMOVUPS      (DI), Y4
 	VMOVUPS      32(DI), Y5
 	VBROADCASTSS (SI), Y6
@@ -29854,9 +30996,9 @@ again1964:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again1964
+	JNZ          again2040
 
-done1965:
+done2041:
 	VCVTPS2PD    X0, Y4
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
@@ -29898,13 +31040,13 @@ done1965:
 	ADDQ         $0x00000008, BX
 	SUBQ         $0x00000002, R11
 	CMPQ         R11, $0x00000002
-	JGE          tile1962
+	JGE          tile2038
 
-tiles1963:
+tiles2039:
 	CMPQ R11, $0x00000001
-	JLT  tiles1967
+	JLT  tiles2043
 
-tile1966:
+tile2042:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), DI
@@ -29912,9 +31054,9 @@ tile1966:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done1969
+	JLE    done2045
 
-again1968:
+again2044:
 	VMOVUPS      (DI), Y2
 	VMOVUPS      32(DI), Y3
 	VBROADCASTSS (SI), Y4
@@ -29923,9 +31065,9 @@ again1968:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again1968
+	JNZ          again2044
 
-done1969:
+done2045:
 	VCVTPS2PD    X0, Y2
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
@@ -29948,19 +31090,19 @@ done1969:
 	ADDQ         $0x00000004, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          tile1966
+	JGE          tile2042
 
-tiles1967:
+tiles2043:
 	ADDQ $0x00000040, R9
 	SUBQ $0x00000010, R10
 	CMPQ R10, $0x00000010
-	JGE  panel1955
+	JGE  panel2031
 
-rest1956:
+rest2032:
 	TESTQ   R10, R10
-	JZ      done1957
+	JZ      done2033
 	CMPQ    R10, $0x00000008
-	JGT     wider1970
+	JGT     wider2046
 	LEAQ    constants<>+672(SB), BX
 	MOVQ    R10, SI
 	NEGQ    SI
@@ -29971,9 +31113,9 @@ rest1956:
 	ADDQ    R9, R8
 	MOVQ    d+80(FP), R11
 	CMPQ    R11, $0x00000005
-	JLT     tiles1972
+	JLT     tiles2048
 
-tile1971:
+tile2047:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -29984,9 +31126,9 @@ tile1971:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done1974
+	JLE    done2050
 
-again1973:
+again2049:
 	VMASKMOVPS   (DI), Y0, Y6
 	VBROADCASTSS (SI), Y7
 	VFMADD231PS  Y6, Y7, Y1
@@ -30001,15 +31143,15 @@ again1973:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again1973
+	JNZ          again2049
 
-done1974:
+done2050:
 	VCVTPS2PD    X1, Y6
 	VEXTRACTF128 $0x01, Y1, X1
 	VCVTPS2PD    X1, Y1
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few1975
+	JLE          few2051
 	VMOVUPD      (R8), Y7
 	VADDPD       Y7, Y6, Y6
 	VMOVUPD      Y6, (R8)
@@ -30021,26 +31163,26 @@ done1974:
 	VMASKMOVPD   32(R8), Y6, Y6
 	VADDPD       Y6, Y1, Y1
 	CMPQ         SI, $0x04
-	JLT          partial1977
+	JLT          partial2053
 	VMOVUPD      Y1, 32(R8)
-	JMP          stored1979
+	JMP          stored2055
 
-partial1977:
+partial2053:
 	CMPQ         SI, $0x02
-	JLT          single1978
+	JLT          single2054
 	VMOVUPD      X1, 32(R8)
-	JEQ          stored1979
+	JEQ          stored2055
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored1979
+	JMP          stored2055
 
-single1978:
+single2054:
 	VMOVSD X1, 32(R8)
 
-stored1979:
-	JMP added1976
+stored2055:
+	JMP added2052
 
-few1975:
+few2051:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -30048,31 +31190,31 @@ few1975:
 	VMASKMOVPD (R8), Y1, Y1
 	VADDPD     Y1, Y6, Y6
 	CMPQ       SI, $0x04
-	JLT        partial1980
+	JLT        partial2056
 	VMOVUPD    Y6, (R8)
-	JMP        stored1982
+	JMP        stored2058
 
-partial1980:
+partial2056:
 	CMPQ         SI, $0x02
-	JLT          single1981
+	JLT          single2057
 	VMOVUPD      X6, (R8)
-	JEQ          stored1982
+	JEQ          stored2058
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored1982
+	JMP          stored2058
 
-single1981:
+single2057:
 	VMOVSD X6, (R8)
 
-stored1982:
-added1976:
+stored2058:
+added2052:
 	ADDQ         DX, R8
 	VCVTPS2PD    X2, Y1
 	VEXTRACTF128 $0x01, Y2, X2
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few1983
+	JLE          few2059
 	VMOVUPD      (R8), Y6
 	VADDPD       Y6, Y1, Y1
 	VMOVUPD      Y1, (R8)
@@ -30084,26 +31226,26 @@ added1976:
 	VMASKMOVPD   32(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial1985
+	JLT          partial2061
 	VMOVUPD      Y2, 32(R8)
-	JMP          stored1987
+	JMP          stored2063
 
-partial1985:
+partial2061:
 	CMPQ         SI, $0x02
-	JLT          single1986
+	JLT          single2062
 	VMOVUPD      X2, 32(R8)
-	JEQ          stored1987
+	JEQ          stored2063
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored1987
+	JMP          stored2063
 
-single1986:
+single2062:
 	VMOVSD X2, 32(R8)
 
-stored1987:
-	JMP added1984
+stored2063:
+	JMP added2060
 
-few1983:
+few2059:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -30111,31 +31253,31 @@ few1983:
 	VMASKMOVPD (R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial1988
+	JLT        partial2064
 	VMOVUPD    Y1, (R8)
-	JMP        stored1990
+	JMP        stored2066
 
-partial1988:
+partial2064:
 	CMPQ         SI, $0x02
-	JLT          single1989
+	JLT          single2065
 	VMOVUPD      X1, (R8)
-	JEQ          stored1990
+	JEQ          stored2066
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored1990
+	JMP          stored2066
 
-single1989:
+single2065:
 	VMOVSD X1, (R8)
 
-stored1990:
-added1984:
+stored2066:
+added2060:
 	ADDQ         DX, R8
 	VCVTPS2PD    X3, Y1
 	VEXTRACTF128 $0x01, Y3, X2
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few1991
+	JLE          few2067
 	VMOVUPD      (R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, (R8)
@@ -30147,26 +31289,26 @@ added1984:
 	VMASKMOVPD   32(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial1993
+	JLT          partial2069
 	VMOVUPD      Y2, 32(R8)
-	JMP          stored1995
+	JMP          stored2071
 
-partial1993:
+partial2069:
 	CMPQ         SI, $0x02
-	JLT          single1994
+	JLT          single2070
 	VMOVUPD      X2, 32(R8)
-	JEQ          stored1995
+	JEQ          stored2071
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored1995
+	JMP          stored2071
 
-single1994:
+single2070:
 	VMOVSD X2, 32(R8)
 
-stored1995:
-	JMP added1992
+stored2071:
+	JMP added2068
 
-few1991:
+few2067:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -30174,31 +31316,31 @@ few1991:
 	VMASKMOVPD (R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial1996
+	JLT        partial2072
 	VMOVUPD    Y1, (R8)
-	JMP        stored1998
+	JMP        stored2074
 
-partial1996:
+partial2072:
 	CMPQ         SI, $0x02
-	JLT          single1997
+	JLT          single2073
 	VMOVUPD      X1, (R8)
-	JEQ          stored1998
+	JEQ          stored2074
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored1998
+	JMP          stored2074
 
-single1997:
+single2073:
 	VMOVSD X1, (R8)
 
-stored1998:
-added1992:
+stored2074:
+added2068:
 	ADDQ         DX, R8
 	VCVTPS2PD    X4, Y1
 	VEXTRACTF128 $0x01, Y4, X2
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few1999
+	JLE          few2075
 	VMOVUPD      (R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, (R8)
@@ -30210,26 +31352,26 @@ added1992:
 	VMASKMOVPD   32(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2001
+	JLT          partial2077
 	VMOVUPD      Y2, 32(R8)
-	JMP          stored2003
+	JMP          stored2079
 
-partial2001:
+partial2077:
 	CMPQ         SI, $0x02
-	JLT          single2002
+	JLT          single2078
 	VMOVUPD      X2, 32(R8)
-	JEQ          stored2003
+	JEQ          stored2079
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2003
+	JMP          stored2079
 
-single2002:
+single2078:
 	VMOVSD X2, 32(R8)
 
-stored2003:
-	JMP added2000
+stored2079:
+	JMP added2076
 
-few1999:
+few2075:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -30237,31 +31379,31 @@ few1999:
 	VMASKMOVPD (R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2004
+	JLT        partial2080
 	VMOVUPD    Y1, (R8)
-	JMP        stored2006
+	JMP        stored2082
 
-partial2004:
+partial2080:
 	CMPQ         SI, $0x02
-	JLT          single2005
+	JLT          single2081
 	VMOVUPD      X1, (R8)
-	JEQ          stored2006
+	JEQ          stored2082
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2006
+	JMP          stored2082
 
-single2005:
+single2081:
 	VMOVSD X1, (R8)
 
-stored2006:
-added2000:
+stored2082:
+added2076:
 	ADDQ         DX, R8
 	VCVTPS2PD    X5, Y1
 	VEXTRACTF128 $0x01, Y5, X2
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2007
+	JLE          few2083
 	VMOVUPD      (R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, (R8)
@@ -30273,26 +31415,26 @@ added2000:
 	VMASKMOVPD   32(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2009
+	JLT          partial2085
 	VMOVUPD      Y2, 32(R8)
-	JMP          stored2011
+	JMP          stored2087
 
-partial2009:
+partial2085:
 	CMPQ         SI, $0x02
-	JLT          single2010
+	JLT          single2086
 	VMOVUPD      X2, 32(R8)
-	JEQ          stored2011
+	JEQ          stored2087
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2011
+	JMP          stored2087
 
-single2010:
+single2086:
 	VMOVSD X2, 32(R8)
 
-stored2011:
-	JMP added2008
+stored2087:
+	JMP added2084
 
-few2007:
+few2083:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -30300,35 +31442,35 @@ few2007:
 	VMASKMOVPD (R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2012
+	JLT        partial2088
 	VMOVUPD    Y1, (R8)
-	JMP        stored2014
+	JMP        stored2090
 
-partial2012:
+partial2088:
 	CMPQ         SI, $0x02
-	JLT          single2013
+	JLT          single2089
 	VMOVUPD      X1, (R8)
-	JEQ          stored2014
+	JEQ          stored2090
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2014
+	JMP          stored2090
 
-single2013:
+single2089:
 	VMOVSD X1, (R8)
 
-stored2014:
-added2008:
+stored2090:
+added2084:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile1971
+	JGE  tile2047
 
-tiles1972:
+tiles2048:
 	CMPQ R11, $0x00000002
-	JLT  tiles2016
+	JLT  tiles2092
 
-tile2015:
+tile2091:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), DI
@@ -30336,9 +31478,9 @@ tile2015:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2018
+	JLE    done2094
 
-again2017:
+again2093:
 	VMASKMOVPS   (DI), Y0, Y3
 	VBROADCASTSS (SI), Y4
 	VFMADD231PS  Y3, Y4, Y1
@@ -30347,15 +31489,15 @@ again2017:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2017
+	JNZ          again2093
 
-done2018:
+done2094:
 	VCVTPS2PD    X1, Y3
 	VEXTRACTF128 $0x01, Y1, X1
 	VCVTPS2PD    X1, Y1
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2019
+	JLE          few2095
 	VMOVUPD      (R8), Y4
 	VADDPD       Y4, Y3, Y3
 	VMOVUPD      Y3, (R8)
@@ -30367,26 +31509,26 @@ done2018:
 	VMASKMOVPD   32(R8), Y3, Y3
 	VADDPD       Y3, Y1, Y1
 	CMPQ         SI, $0x04
-	JLT          partial2021
+	JLT          partial2097
 	VMOVUPD      Y1, 32(R8)
-	JMP          stored2023
+	JMP          stored2099
 
-partial2021:
+partial2097:
 	CMPQ         SI, $0x02
-	JLT          single2022
+	JLT          single2098
 	VMOVUPD      X1, 32(R8)
-	JEQ          stored2023
+	JEQ          stored2099
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2023
+	JMP          stored2099
 
-single2022:
+single2098:
 	VMOVSD X1, 32(R8)
 
-stored2023:
-	JMP added2020
+stored2099:
+	JMP added2096
 
-few2019:
+few2095:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -30394,31 +31536,31 @@ few2019:
 	VMASKMOVPD (R8), Y1, Y1
 	VADDPD     Y1, Y3, Y3
 	CMPQ       SI, $0x04
-	JLT        partial2024
+	JLT        partial2100
 	VMOVUPD    Y3, (R8)
-	JMP        stored2026
+	JMP        stored2102
 
-partial2024:
+partial2100:
 	CMPQ         SI, $0x02
-	JLT          single2025
+	JLT          single2101
 	VMOVUPD      X3, (R8)
-	JEQ          stored2026
+	JEQ          stored2102
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2026
+	JMP          stored2102
 
-single2025:
+single2101:
 	VMOVSD X3, (R8)
 
-stored2026:
-added2020:
+stored2102:
+added2096:
 	ADDQ         DX, R8
 	VCVTPS2PD    X2, Y1
 	VEXTRACTF128 $0x01, Y2, X2
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2027
+	JLE          few2103
 	VMOVUPD      (R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, (R8)
@@ -30430,26 +31572,26 @@ added2020:
 	VMASKMOVPD   32(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2029
+	JLT          partial2105
 	VMOVUPD      Y2, 32(R8)
-	JMP          stored2031
+	JMP          stored2107
 
-partial2029:
+partial2105:
 	CMPQ         SI, $0x02
-	JLT          single2030
+	JLT          single2106
 	VMOVUPD      X2, 32(R8)
-	JEQ          stored2031
+	JEQ          stored2107
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2031
+	JMP          stored2107
 
-single2030:
+single2106:
 	VMOVSD X2, 32(R8)
 
-stored2031:
-	JMP added2028
+stored2107:
+	JMP added2104
 
-few2027:
+few2103:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -30457,59 +31599,59 @@ few2027:
 	VMASKMOVPD (R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2032
+	JLT        partial2108
 	VMOVUPD    Y1, (R8)
-	JMP        stored2034
+	JMP        stored2110
 
-partial2032:
+partial2108:
 	CMPQ         SI, $0x02
-	JLT          single2033
+	JLT          single2109
 	VMOVUPD      X1, (R8)
-	JEQ          stored2034
+	JEQ          stored2110
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2034
+	JMP          stored2110
 
-single2033:
+single2109:
 	VMOVSD X1, (R8)
 
-stored2034:
-added2028:
+stored2110:
+added2104:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2015
+	JGE  tile2091
 
-tiles2016:
+tiles2092:
 	CMPQ R11, $0x00000001
-	JLT  tiles2036
+	JLT  tiles2112
 
-tile2035:
+tile2111:
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), DI
 	ADDQ   R9, DI
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2038
+	JLE    done2114
 
-again2037:
+again2113:
 	VMASKMOVPS   (DI), Y0, Y2
 	VBROADCASTSS (SI), Y3
 	VFMADD231PS  Y2, Y3, Y1
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2037
+	JNZ          again2113
 
-done2038:
+done2114:
 	VCVTPS2PD    X1, Y2
 	VEXTRACTF128 $0x01, Y1, X1
 	VCVTPS2PD    X1, Y1
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2039
+	JLE          few2115
 	VMOVUPD      (R8), Y3
 	VADDPD       Y3, Y2, Y2
 	VMOVUPD      Y2, (R8)
@@ -30521,26 +31663,26 @@ done2038:
 	VMASKMOVPD   32(R8), Y2, Y2
 	VADDPD       Y2, Y1, Y1
 	CMPQ         SI, $0x04
-	JLT          partial2041
+	JLT          partial2117
 	VMOVUPD      Y1, 32(R8)
-	JMP          stored2043
+	JMP          stored2119
 
-partial2041:
+partial2117:
 	CMPQ         SI, $0x02
-	JLT          single2042
+	JLT          single2118
 	VMOVUPD      X1, 32(R8)
-	JEQ          stored2043
+	JEQ          stored2119
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2043
+	JMP          stored2119
 
-single2042:
+single2118:
 	VMOVSD X1, 32(R8)
 
-stored2043:
-	JMP added2040
+stored2119:
+	JMP added2116
 
-few2039:
+few2115:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -30548,34 +31690,34 @@ few2039:
 	VMASKMOVPD (R8), Y1, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       SI, $0x04
-	JLT        partial2044
+	JLT        partial2120
 	VMOVUPD    Y2, (R8)
-	JMP        stored2046
+	JMP        stored2122
 
-partial2044:
+partial2120:
 	CMPQ         SI, $0x02
-	JLT          single2045
+	JLT          single2121
 	VMOVUPD      X2, (R8)
-	JEQ          stored2046
+	JEQ          stored2122
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2046
+	JMP          stored2122
 
-single2045:
+single2121:
 	VMOVSD X2, (R8)
 
-stored2046:
-added2040:
+stored2122:
+added2116:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2035
+	JGE  tile2111
 
-tiles2036:
-	JMP done1957
+tiles2112:
+	JMP done2033
 
-wider1970:
+wider2046:
 	SUBQ    $0x00000008, R10
 	LEAQ    constants<>+672(SB), BX
 	MOVQ    R10, SI
@@ -30587,9 +31729,9 @@ wider1970:
 	ADDQ    R9, R8
 	MOVQ    d+80(FP), R11
 	CMPQ    R11, $0x00000005
-	JLT     tiles2049
+	JLT     tiles2125
 
-tile2048:
+tile2124:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -30605,9 +31747,9 @@ tile2048:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2051
+	JLE    done2127
 
-again2050:
+again2126:
 	VMOVUPS      (DI), Y11
 	VMASKMOVPS   32(DI), Y0, Y12
 	VBROADCASTSS (SI), Y13
@@ -30628,9 +31770,9 @@ again2050:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2050
+	JNZ          again2126
 
-done2051:
+done2127:
 	VCVTPS2PD    X1, Y11
 	VEXTRACTF128 $0x01, Y1, X1
 	VCVTPS2PD    X1, Y1
@@ -30645,7 +31787,7 @@ done2051:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2052
+	JLE          few2128
 	VMOVUPD      64(R8), Y11
 	VADDPD       Y11, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -30657,26 +31799,26 @@ done2051:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2054
+	JLT          partial2130
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2056
+	JMP          stored2132
 
-partial2054:
+partial2130:
 	CMPQ         SI, $0x02
-	JLT          single2055
+	JLT          single2131
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2056
+	JEQ          stored2132
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2056
+	JMP          stored2132
 
-single2055:
+single2131:
 	VMOVSD X2, 96(R8)
 
-stored2056:
-	JMP added2053
+stored2132:
+	JMP added2129
 
-few2052:
+few2128:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -30684,24 +31826,24 @@ few2052:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2057
+	JLT        partial2133
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2059
+	JMP        stored2135
 
-partial2057:
+partial2133:
 	CMPQ         SI, $0x02
-	JLT          single2058
+	JLT          single2134
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2059
+	JEQ          stored2135
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2059
+	JMP          stored2135
 
-single2058:
+single2134:
 	VMOVSD X1, 64(R8)
 
-stored2059:
-added2053:
+stored2135:
+added2129:
 	ADDQ         DX, R8
 	VCVTPS2PD    X3, Y1
 	VEXTRACTF128 $0x01, Y3, X2
@@ -30717,7 +31859,7 @@ added2053:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2060
+	JLE          few2136
 	VMOVUPD      64(R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -30729,26 +31871,26 @@ added2053:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2062
+	JLT          partial2138
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2064
+	JMP          stored2140
 
-partial2062:
+partial2138:
 	CMPQ         SI, $0x02
-	JLT          single2063
+	JLT          single2139
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2064
+	JEQ          stored2140
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2064
+	JMP          stored2140
 
-single2063:
+single2139:
 	VMOVSD X2, 96(R8)
 
-stored2064:
-	JMP added2061
+stored2140:
+	JMP added2137
 
-few2060:
+few2136:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -30756,24 +31898,24 @@ few2060:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2065
+	JLT        partial2141
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2067
+	JMP        stored2143
 
-partial2065:
+partial2141:
 	CMPQ         SI, $0x02
-	JLT          single2066
+	JLT          single2142
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2067
+	JEQ          stored2143
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2067
+	JMP          stored2143
 
-single2066:
+single2142:
 	VMOVSD X1, 64(R8)
 
-stored2067:
-added2061:
+stored2143:
+added2137:
 	ADDQ         DX, R8
 	VCVTPS2PD    X5, Y1
 	VEXTRACTF128 $0x01, Y5, X2
@@ -30789,7 +31931,7 @@ added2061:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2068
+	JLE          few2144
 	VMOVUPD      64(R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -30801,26 +31943,26 @@ added2061:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2070
+	JLT          partial2146
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2072
+	JMP          stored2148
 
-partial2070:
+partial2146:
 	CMPQ         SI, $0x02
-	JLT          single2071
+	JLT          single2147
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2072
+	JEQ          stored2148
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2072
+	JMP          stored2148
 
-single2071:
+single2147:
 	VMOVSD X2, 96(R8)
 
-stored2072:
-	JMP added2069
+stored2148:
+	JMP added2145
 
-few2068:
+few2144:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -30828,24 +31970,24 @@ few2068:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2073
+	JLT        partial2149
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2075
+	JMP        stored2151
 
-partial2073:
+partial2149:
 	CMPQ         SI, $0x02
-	JLT          single2074
+	JLT          single2150
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2075
+	JEQ          stored2151
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2075
+	JMP          stored2151
 
-single2074:
+single2150:
 	VMOVSD X1, 64(R8)
 
-stored2075:
-added2069:
+stored2151:
+added2145:
 	ADDQ         DX, R8
 	VCVTPS2PD    X7, Y1
 	VEXTRACTF128 $0x01, Y7, X2
@@ -30861,7 +32003,7 @@ added2069:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2076
+	JLE          few2152
 	VMOVUPD      64(R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -30873,26 +32015,26 @@ added2069:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2078
+	JLT          partial2154
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2080
+	JMP          stored2156
 
-partial2078:
+partial2154:
 	CMPQ         SI, $0x02
-	JLT          single2079
+	JLT          single2155
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2080
+	JEQ          stored2156
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2080
+	JMP          stored2156
 
-single2079:
+single2155:
 	VMOVSD X2, 96(R8)
 
-stored2080:
-	JMP added2077
+stored2156:
+	JMP added2153
 
-few2076:
+few2152:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -30900,24 +32042,24 @@ few2076:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2081
+	JLT        partial2157
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2083
+	JMP        stored2159
 
-partial2081:
+partial2157:
 	CMPQ         SI, $0x02
-	JLT          single2082
+	JLT          single2158
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2083
+	JEQ          stored2159
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2083
+	JMP          stored2159
 
-single2082:
+single2158:
 	VMOVSD X1, 64(R8)
 
-stored2083:
-added2077:
+stored2159:
+added2153:
 	ADDQ         DX, R8
 	VCVTPS2PD    X9, Y1
 	VEXTRACTF128 $0x01, Y9, X2
@@ -30933,7 +32075,7 @@ added2077:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2084
+	JLE          few2160
 	VMOVUPD      64(R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -30945,26 +32087,26 @@ added2077:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2086
+	JLT          partial2162
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2088
+	JMP          stored2164
 
-partial2086:
+partial2162:
 	CMPQ         SI, $0x02
-	JLT          single2087
+	JLT          single2163
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2088
+	JEQ          stored2164
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2088
+	JMP          stored2164
 
-single2087:
+single2163:
 	VMOVSD X2, 96(R8)
 
-stored2088:
-	JMP added2085
+stored2164:
+	JMP added2161
 
-few2084:
+few2160:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -30972,35 +32114,35 @@ few2084:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2089
+	JLT        partial2165
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2091
+	JMP        stored2167
 
-partial2089:
+partial2165:
 	CMPQ         SI, $0x02
-	JLT          single2090
+	JLT          single2166
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2091
+	JEQ          stored2167
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2091
+	JMP          stored2167
 
-single2090:
+single2166:
 	VMOVSD X1, 64(R8)
 
-stored2091:
-added2085:
+stored2167:
+added2161:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2048
+	JGE  tile2124
 
-tiles2049:
+tiles2125:
 	CMPQ R11, $0x00000002
-	JLT  tiles2093
+	JLT  tiles2169
 
-tile2092:
+tile2168:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -31010,9 +32152,9 @@ tile2092:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2095
+	JLE    done2171
 
-again2094:
+again2170:
 	VMOVUPS      (DI), Y5
 	VMASKMOVPS   32(DI), Y0, Y6
 	VBROADCASTSS (SI), Y7
@@ -31024,9 +32166,9 @@ again2094:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2094
+	JNZ          again2170
 
-done2095:
+done2171:
 	VCVTPS2PD    X1, Y5
 	VEXTRACTF128 $0x01, Y1, X1
 	VCVTPS2PD    X1, Y1
@@ -31041,7 +32183,7 @@ done2095:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2096
+	JLE          few2172
 	VMOVUPD      64(R8), Y5
 	VADDPD       Y5, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -31053,26 +32195,26 @@ done2095:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2098
+	JLT          partial2174
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2100
+	JMP          stored2176
 
-partial2098:
+partial2174:
 	CMPQ         SI, $0x02
-	JLT          single2099
+	JLT          single2175
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2100
+	JEQ          stored2176
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2100
+	JMP          stored2176
 
-single2099:
+single2175:
 	VMOVSD X2, 96(R8)
 
-stored2100:
-	JMP added2097
+stored2176:
+	JMP added2173
 
-few2096:
+few2172:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -31080,24 +32222,24 @@ few2096:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2101
+	JLT        partial2177
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2103
+	JMP        stored2179
 
-partial2101:
+partial2177:
 	CMPQ         SI, $0x02
-	JLT          single2102
+	JLT          single2178
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2103
+	JEQ          stored2179
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2103
+	JMP          stored2179
 
-single2102:
+single2178:
 	VMOVSD X1, 64(R8)
 
-stored2103:
-added2097:
+stored2179:
+added2173:
 	ADDQ         DX, R8
 	VCVTPS2PD    X3, Y1
 	VEXTRACTF128 $0x01, Y3, X2
@@ -31113,7 +32255,7 @@ added2097:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2104
+	JLE          few2180
 	VMOVUPD      64(R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -31125,26 +32267,26 @@ added2097:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2106
+	JLT          partial2182
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2108
+	JMP          stored2184
 
-partial2106:
+partial2182:
 	CMPQ         SI, $0x02
-	JLT          single2107
+	JLT          single2183
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2108
+	JEQ          stored2184
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2108
+	JMP          stored2184
 
-single2107:
+single2183:
 	VMOVSD X2, 96(R8)
 
-stored2108:
-	JMP added2105
+stored2184:
+	JMP added2181
 
-few2104:
+few2180:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -31152,35 +32294,35 @@ few2104:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2109
+	JLT        partial2185
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2111
+	JMP        stored2187
 
-partial2109:
+partial2185:
 	CMPQ         SI, $0x02
-	JLT          single2110
+	JLT          single2186
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2111
+	JEQ          stored2187
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2111
+	JMP          stored2187
 
-single2110:
+single2186:
 	VMOVSD X1, 64(R8)
 
-stored2111:
-added2105:
+stored2187:
+added2181:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2092
+	JGE  tile2168
 
-tiles2093:
+tiles2169:
 	CMPQ R11, $0x00000001
-	JLT  tiles2113
+	JLT  tiles2189
 
-tile2112:
+tile2188:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), DI
@@ -31188,9 +32330,9 @@ tile2112:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2115
+	JLE    done2191
 
-again2114:
+again2190:
 	VMOVUPS      (DI), Y3
 	VMASKMOVPS   32(DI), Y0, Y4
 	VBROADCASTSS (SI), Y5
@@ -31199,9 +32341,9 @@ again2114:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2114
+	JNZ          again2190
 
-done2115:
+done2191:
 	VCVTPS2PD    X1, Y3
 	VEXTRACTF128 $0x01, Y1, X1
 	VCVTPS2PD    X1, Y1
@@ -31216,7 +32358,7 @@ done2115:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2116
+	JLE          few2192
 	VMOVUPD      64(R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -31228,26 +32370,26 @@ done2115:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2118
+	JLT          partial2194
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2120
+	JMP          stored2196
 
-partial2118:
+partial2194:
 	CMPQ         SI, $0x02
-	JLT          single2119
+	JLT          single2195
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2120
+	JEQ          stored2196
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2120
+	JMP          stored2196
 
-single2119:
+single2195:
 	VMOVSD X2, 96(R8)
 
-stored2120:
-	JMP added2117
+stored2196:
+	JMP added2193
 
-few2116:
+few2192:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -31255,32 +32397,32 @@ few2116:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2121
+	JLT        partial2197
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2123
+	JMP        stored2199
 
-partial2121:
+partial2197:
 	CMPQ         SI, $0x02
-	JLT          single2122
+	JLT          single2198
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2123
+	JEQ          stored2199
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2123
+	JMP          stored2199
 
-single2122:
+single2198:
 	VMOVSD X1, 64(R8)
 
-stored2123:
-added2117:
+stored2199:
+added2193:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2112
+	JGE  tile2188
 
-tiles2113:
-done1957:
+tiles2189:
+done2033:
 	VZEROUPPER
 	RET
 
@@ -31294,9 +32436,9 @@ TEXT ·cavities32x256(SB), $0-88
 	MOVQ    list+72(FP), BX
 	MOVQ    count+80(FP), SI
 	TESTQ   SI, SI
-	JLE     done2125
+	JLE     done2201
 
-item2124:
+item2200:
 	MOVLQSX 40(BX), DI
 	LEAQ    (AX)(DI*4), DI
 	MOVQ    (BX), R8
@@ -31306,9 +32448,9 @@ item2124:
 	MOVLQSX 52(BX), R10
 	XORQ    R11, R11
 	CMPQ    R10, $0x00000004
-	JLT     rest2127
+	JLT     rest2203
 
-whole2126:
+whole2202:
 	VMOVUPD    (R8)(R11*8), Y1
 	VMOVUPD    (R9)(R11*8), Y2
 	VCMPPD     $0x00, Y0, Y2, Y3
@@ -31319,11 +32461,11 @@ whole2126:
 	ADDQ       $0x00000004, R11
 	SUBQ       $0x00000004, R10
 	CMPQ       R10, $0x00000004
-	JGE        whole2126
+	JGE        whole2202
 
-rest2127:
+rest2203:
 	TESTQ      R10, R10
-	JZ         done2128
+	JZ         done2204
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R10
 	VMOVUPD    (R12)(R10*8), Y1
@@ -31335,12 +32477,12 @@ rest2127:
 	VCVTPD2PSY Y2, X1
 	VMOVUPS    X1, (DI)(R11*4)
 
-done2128:
+done2204:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item2124
+	JNZ  item2200
 
-done2125:
+done2201:
 	VZEROUPPER
 	RET
 
@@ -31353,9 +32495,9 @@ TEXT ·products32x256(SB), $0-96
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done2131
+	JLE   done2207
 
-item2129:
+item2205:
 	MOVLQSX      44(BX), DI
 	LEAQ         (AX)(DI*4), DI
 	MOVLQSX      40(BX), R8
@@ -31366,9 +32508,9 @@ item2129:
 	MOVLQSX      56(BX), R11
 	MOVQ         $0x0000000800000008, R12
 	CMPQ         52(BX), R12
-	JNE          other2133
+	JNE          other2209
 	CMPL         60(BX), $0x00
-	JNE          backward2134
+	JNE          backward2210
 	VBROADCASTSS (R8), Y0
 	VMULPS       (R9), Y0, Y0
 	VBROADCASTSS 4(R8), Y1
@@ -31389,9 +32531,9 @@ item2129:
 	VADDPS       Y3, Y1, Y1
 	VADDPS       Y1, Y0, Y0
 	VMOVUPS      Y0, (DI)
-	JMP          next2130
+	JMP          next2206
 
-backward2134:
+backward2210:
 	VMOVUPS    (R8), Y0
 	VMULPS     (R9), Y0, Y1
 	VMULPS     32(R9), Y0, Y2
@@ -31423,14 +32565,14 @@ backward2134:
 	VPERM2F128 $0x20, Y1, Y0, Y0
 	VADDPS     Y2, Y0, Y0
 	VMOVUPS    Y0, (DI)
-	JMP        next2130
+	JMP        next2206
 
-other2133:
+other2209:
 	CMPL   60(BX), $0x00
-	JNE    backward2132
+	JNE    backward2208
 	CMPQ   R11, $0x00000010
-	JLT    part2135
-	JG     done2131
+	JLT    part2211
+	JG     done2207
 	SHLQ   $0x02, R11
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
@@ -31438,9 +32580,9 @@ other2133:
 	VXORPD Y3, Y3, Y3
 	MOVQ   R9, R9
 	CMPQ   R10, $0x00000002
-	JLT    rows2138
+	JLT    rows2214
 
-row2137:
+row2213:
 	VBROADCASTSS (R8), Y4
 	VFMADD231PS  (R9), Y4, Y0
 	VFMADD231PS  32(R9), Y4, Y1
@@ -31451,13 +32593,13 @@ row2137:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row2137
+	JGE          row2213
 
-rows2138:
+rows2214:
 	CMPQ R10, $0x00000001
-	JLT  rows2140
+	JLT  rows2216
 
-row2139:
+row2215:
 	VBROADCASTSS (R8), Y4
 	VFMADD231PS  (R9), Y4, Y0
 	VFMADD231PS  32(R9), Y4, Y1
@@ -31465,19 +32607,19 @@ row2139:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row2139
+	JGE          row2215
 
-rows2140:
+rows2216:
 	VADDPS  Y2, Y0, Y0
 	VMOVUPS Y0, (DI)
 	VADDPS  Y3, Y1, Y1
 	VMOVUPS Y1, 32(DI)
-	JMP     next2130
+	JMP     next2206
 
-part2135:
+part2211:
 	MOVQ    R11, R12
 	SUBQ    $0x08, R12
-	JLE     fewer2136
+	JLE     fewer2212
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
 	VMOVUPS (R13)(R12*4), Y0
@@ -31488,9 +32630,9 @@ part2135:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows2142
+	JLT     rows2218
 
-row2141:
+row2217:
 	VBROADCASTSS (R8), Y5
 	VFMADD231PS  (R9), Y5, Y1
 	VMASKMOVPS   32(R9), Y0, Y6
@@ -31503,13 +32645,13 @@ row2141:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row2141
+	JGE          row2217
 
-rows2142:
+rows2218:
 	CMPQ R10, $0x00000001
-	JLT  rows2144
+	JLT  rows2220
 
-row2143:
+row2219:
 	VBROADCASTSS (R8), Y5
 	VFMADD231PS  (R9), Y5, Y1
 	VMASKMOVPS   32(R9), Y0, Y6
@@ -31518,26 +32660,26 @@ row2143:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row2143
+	JGE          row2219
 
-rows2144:
+rows2220:
 	VADDPS  Y3, Y1, Y1
 	VMOVUPS Y1, (DI)
 	VADDPS  Y4, Y2, Y2
 	VMOVUPS Y2, 32(DI)
-	JMP     next2130
+	JMP     next2206
 
-fewer2136:
+fewer2212:
 	CMPQ   R11, $0x00000008
-	JLT    part2145
+	JLT    part2221
 	SHLQ   $0x02, R11
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   R9, R9
 	CMPQ   R10, $0x00000002
-	JLT    rows2148
+	JLT    rows2224
 
-row2147:
+row2223:
 	VBROADCASTSS (R8), Y2
 	VFMADD231PS  (R9), Y2, Y0
 	VBROADCASTSS 4(R8), Y2
@@ -31546,27 +32688,27 @@ row2147:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row2147
+	JGE          row2223
 
-rows2148:
+rows2224:
 	CMPQ R10, $0x00000001
-	JLT  rows2150
+	JLT  rows2226
 
-row2149:
+row2225:
 	VBROADCASTSS (R8), Y2
 	VFMADD231PS  (R9), Y2, Y0
 	ADDQ         $0x00000004, R8
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row2149
+	JGE          row2225
 
-rows2150:
+rows2226:
 	VADDPS  Y1, Y0, Y0
 	VMOVUPS Y0, (DI)
-	JMP     next2130
+	JMP     next2206
 
-part2145:
+part2221:
 	MOVQ    R11, R12
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
@@ -31576,9 +32718,9 @@ part2145:
 	VXORPD  Y2, Y2, Y2
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows2152
+	JLT     rows2228
 
-row2151:
+row2227:
 	VBROADCASTSS (R8), Y3
 	VMASKMOVPS   (R9), Y0, Y4
 	VFMADD231PS  Y4, Y3, Y1
@@ -31589,13 +32731,13 @@ row2151:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row2151
+	JGE          row2227
 
-rows2152:
+rows2228:
 	CMPQ R10, $0x00000001
-	JLT  rows2154
+	JLT  rows2230
 
-row2153:
+row2229:
 	VBROADCASTSS (R8), Y3
 	VMASKMOVPS   (R9), Y0, Y4
 	VFMADD231PS  Y4, Y3, Y1
@@ -31603,17 +32745,17 @@ row2153:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row2153
+	JGE          row2229
 
-rows2154:
+rows2230:
 	VADDPS  Y2, Y1, Y1
 	VMOVUPS Y1, (DI)
-	JMP     next2130
+	JMP     next2206
 
-backward2132:
+backward2208:
 	CMPQ    R10, $0x00000010
-	JLT     part2155
-	JG      done2131
+	JLT     part2231
+	JG      done2207
 	SHLQ    $0x02, R10
 	LEAQ    (R10)(R10*2), R12
 	LEAQ    (R10)(R10*4), R13
@@ -31623,9 +32765,9 @@ backward2132:
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x08
-	JLT     few2158
+	JLT     few2234
 
-rows2157:
+rows2233:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -31676,11 +32818,11 @@ rows2157:
 	LEAQ        (R8)(R10*8), R8
 	SUBQ        $0x08, R9
 	CMPQ        R9, $0x08
-	JGE         rows2157
+	JGE         rows2233
 	TESTQ       R9, R9
-	JZ          products2159
+	JZ          products2235
 
-few2158:
+few2234:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -31692,35 +32834,35 @@ few2158:
 	VMULPS      (R8), Y0, Y2
 	VFMADD231PS 32(R8), Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end2161
+	JLE         end2237
 	VMULPS      (R8)(R10*1), Y0, Y3
 	VFMADD231PS 32(R8)(R10*1), Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end2161
+	JLE         end2237
 	VMULPS      (R8)(R10*2), Y0, Y4
 	VFMADD231PS 32(R8)(R10*2), Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end2161
+	JLE         end2237
 	VMULPS      (R8)(R12*1), Y0, Y5
 	VFMADD231PS 32(R8)(R12*1), Y1, Y5
 	CMPQ        R9, $0x00000004
-	JLE         end2161
+	JLE         end2237
 	VMULPS      (R8)(R10*4), Y0, Y6
 	VFMADD231PS 32(R8)(R10*4), Y1, Y6
 	CMPQ        R9, $0x00000005
-	JLE         end2161
+	JLE         end2237
 	VMULPS      (R8)(R13*1), Y0, Y7
 	VFMADD231PS 32(R8)(R13*1), Y1, Y7
 	CMPQ        R9, $0x00000006
-	JLE         end2161
+	JLE         end2237
 	VMULPS      (R8)(R12*2), Y0, Y8
 	VFMADD231PS 32(R8)(R12*2), Y1, Y8
 	CMPQ        R9, $0x00000007
-	JLE         end2161
+	JLE         end2237
 	VMULPS      (R8)(R14*1), Y0, Y9
 	VFMADD231PS 32(R8)(R14*1), Y1, Y9
 
-end2161:
+end2237:
 	VUNPCKLPS  Y3, Y2, Y0
 	VUNPCKHPS  Y3, Y2, Y1
 	VADDPS     Y1, Y0, Y0
@@ -31744,13 +32886,13 @@ end2161:
 	VADDPS     Y1, Y4, Y4
 	VMOVUPS    Y4, (DI)
 
-products2159:
-	JMP next2130
+products2235:
+	JMP next2206
 
-part2155:
+part2231:
 	MOVQ       R10, R12
 	SUBQ       $0x08, R12
-	JLE        fewer2156
+	JLE        fewer2232
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPS    (R13)(R12*4), Y0
@@ -31763,9 +32905,9 @@ part2155:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x08
-	JLT        few2163
+	JLT        few2239
 
-rows2162:
+rows2238:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -31824,11 +32966,11 @@ rows2162:
 	LEAQ        (R8)(R10*8), R8
 	SUBQ        $0x08, R9
 	CMPQ        R9, $0x08
-	JGE         rows2162
+	JGE         rows2238
 	TESTQ       R9, R9
-	JZ          products2164
+	JZ          products2240
 
-few2163:
+few2239:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -31841,42 +32983,42 @@ few2163:
 	VMASKMOVPS  32(R8), Y0, Y11
 	VFMADD231PS Y11, Y2, Y3
 	CMPQ        R9, $0x00000001
-	JLE         end2166
+	JLE         end2242
 	VMULPS      (R8)(R10*1), Y1, Y4
 	VMASKMOVPS  32(R8)(R10*1), Y0, Y11
 	VFMADD231PS Y11, Y2, Y4
 	CMPQ        R9, $0x00000002
-	JLE         end2166
+	JLE         end2242
 	VMULPS      (R8)(R10*2), Y1, Y5
 	VMASKMOVPS  32(R8)(R10*2), Y0, Y11
 	VFMADD231PS Y11, Y2, Y5
 	CMPQ        R9, $0x00000003
-	JLE         end2166
+	JLE         end2242
 	VMULPS      (R8)(R12*1), Y1, Y6
 	VMASKMOVPS  32(R8)(R12*1), Y0, Y11
 	VFMADD231PS Y11, Y2, Y6
 	CMPQ        R9, $0x00000004
-	JLE         end2166
+	JLE         end2242
 	VMULPS      (R8)(R10*4), Y1, Y7
 	VMASKMOVPS  32(R8)(R10*4), Y0, Y11
 	VFMADD231PS Y11, Y2, Y7
 	CMPQ        R9, $0x00000005
-	JLE         end2166
+	JLE         end2242
 	VMULPS      (R8)(R13*1), Y1, Y8
 	VMASKMOVPS  32(R8)(R13*1), Y0, Y11
 	VFMADD231PS Y11, Y2, Y8
 	CMPQ        R9, $0x00000006
-	JLE         end2166
+	JLE         end2242
 	VMULPS      (R8)(R12*2), Y1, Y9
 	VMASKMOVPS  32(R8)(R12*2), Y0, Y11
 	VFMADD231PS Y11, Y2, Y9
 	CMPQ        R9, $0x00000007
-	JLE         end2166
+	JLE         end2242
 	VMULPS      (R8)(R14*1), Y1, Y10
 	VMASKMOVPS  32(R8)(R14*1), Y0, Y0
 	VFMADD231PS Y0, Y2, Y10
 
-end2166:
+end2242:
 	VUNPCKLPS  Y4, Y3, Y0
 	VUNPCKHPS  Y4, Y3, Y1
 	VADDPS     Y1, Y0, Y0
@@ -31900,12 +33042,12 @@ end2166:
 	VADDPS     Y1, Y4, Y4
 	VMOVUPS    Y4, (DI)
 
-products2164:
-	JMP next2130
+products2240:
+	JMP next2206
 
-fewer2156:
+fewer2232:
 	CMPQ    R10, $0x00000008
-	JLT     part2167
+	JLT     part2243
 	SHLQ    $0x02, R10
 	LEAQ    (R10)(R10*2), R12
 	LEAQ    (R10)(R10*4), R13
@@ -31914,9 +33056,9 @@ fewer2156:
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x08
-	JLT     few2170
+	JLT     few2246
 
-rows2169:
+rows2245:
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
 	VXORPD     Y3, Y3, Y3
@@ -31959,11 +33101,11 @@ rows2169:
 	LEAQ       (R8)(R10*8), R8
 	SUBQ       $0x08, R9
 	CMPQ       R9, $0x08
-	JGE        rows2169
+	JGE        rows2245
 	TESTQ      R9, R9
-	JZ         products2171
+	JZ         products2247
 
-few2170:
+few2246:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -31974,28 +33116,28 @@ few2170:
 	VXORPD Y8, Y8, Y8
 	VMULPS (R8), Y0, Y1
 	CMPQ   R9, $0x00000001
-	JLE    end2173
+	JLE    end2249
 	VMULPS (R8)(R10*1), Y0, Y2
 	CMPQ   R9, $0x00000002
-	JLE    end2173
+	JLE    end2249
 	VMULPS (R8)(R10*2), Y0, Y3
 	CMPQ   R9, $0x00000003
-	JLE    end2173
+	JLE    end2249
 	VMULPS (R8)(R12*1), Y0, Y4
 	CMPQ   R9, $0x00000004
-	JLE    end2173
+	JLE    end2249
 	VMULPS (R8)(R10*4), Y0, Y5
 	CMPQ   R9, $0x00000005
-	JLE    end2173
+	JLE    end2249
 	VMULPS (R8)(R13*1), Y0, Y6
 	CMPQ   R9, $0x00000006
-	JLE    end2173
+	JLE    end2249
 	VMULPS (R8)(R12*2), Y0, Y7
 	CMPQ   R9, $0x00000007
-	JLE    end2173
+	JLE    end2249
 	VMULPS (R8)(R14*1), Y0, Y8
 
-end2173:
+end2249:
 	VUNPCKLPS  Y2, Y1, Y0
 	VUNPCKHPS  Y2, Y1, Y1
 	VADDPS     Y1, Y0, Y0
@@ -32019,10 +33161,10 @@ end2173:
 	VADDPS     Y1, Y4, Y4
 	VMOVUPS    Y4, (DI)
 
-products2171:
-	JMP next2130
+products2247:
+	JMP next2206
 
-part2167:
+part2243:
 	MOVQ       R10, R12
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
@@ -32035,9 +33177,9 @@ part2167:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x08
-	JLT        few2175
+	JLT        few2251
 
-rows2174:
+rows2250:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -32088,11 +33230,11 @@ rows2174:
 	LEAQ        (R8)(R10*8), R8
 	SUBQ        $0x08, R9
 	CMPQ        R9, $0x08
-	JGE         rows2174
+	JGE         rows2250
 	TESTQ       R9, R9
-	JZ          products2176
+	JZ          products2252
 
-few2175:
+few2251:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -32104,35 +33246,35 @@ few2175:
 	VMASKMOVPS  (R8), Y0, Y10
 	VFMADD231PS Y10, Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end2178
+	JLE         end2254
 	VMASKMOVPS  (R8)(R10*1), Y0, Y10
 	VFMADD231PS Y10, Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end2178
+	JLE         end2254
 	VMASKMOVPS  (R8)(R10*2), Y0, Y10
 	VFMADD231PS Y10, Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end2178
+	JLE         end2254
 	VMASKMOVPS  (R8)(R12*1), Y0, Y10
 	VFMADD231PS Y10, Y1, Y5
 	CMPQ        R9, $0x00000004
-	JLE         end2178
+	JLE         end2254
 	VMASKMOVPS  (R8)(R10*4), Y0, Y10
 	VFMADD231PS Y10, Y1, Y6
 	CMPQ        R9, $0x00000005
-	JLE         end2178
+	JLE         end2254
 	VMASKMOVPS  (R8)(R13*1), Y0, Y10
 	VFMADD231PS Y10, Y1, Y7
 	CMPQ        R9, $0x00000006
-	JLE         end2178
+	JLE         end2254
 	VMASKMOVPS  (R8)(R12*2), Y0, Y10
 	VFMADD231PS Y10, Y1, Y8
 	CMPQ        R9, $0x00000007
-	JLE         end2178
+	JLE         end2254
 	VMASKMOVPS  (R8)(R14*1), Y0, Y0
 	VFMADD231PS Y0, Y1, Y9
 
-end2178:
+end2254:
 	VUNPCKLPS  Y3, Y2, Y0
 	VUNPCKHPS  Y3, Y2, Y1
 	VADDPS     Y1, Y0, Y0
@@ -32156,13 +33298,13 @@ end2178:
 	VADDPS     Y1, Y4, Y4
 	VMOVUPS    Y4, (DI)
 
-products2176:
-next2130:
+products2252:
+next2206:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item2129
+	JNZ  item2205
 
-done2131:
+done2207:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
@@ -32183,9 +33325,9 @@ TEXT ·allSafe32x256(SB), $0-25
 	VMOVUPS constants<>+3992(SB), Y8
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000020
-	JLT     rest2180
+	JLT     rest2256
 
-whole2179:
+whole2255:
 	VMOVUPS (AX)(DX*4), Y9
 	VMAXPS  Y9, Y0, Y0
 	VCMPPS  $0x19, Y8, Y9, Y9
@@ -32205,13 +33347,13 @@ whole2179:
 	ADDQ    $0x00000020, DX
 	SUBQ    $0x00000020, CX
 	CMPQ    CX, $0x00000020
-	JGE     whole2179
+	JGE     whole2255
 
-rest2180:
+rest2256:
 	CMPQ CX, $0x00000008
-	JLT  rest2182
+	JLT  rest2258
 
-whole2181:
+whole2257:
 	VMOVUPS (AX)(DX*4), Y9
 	VMAXPS  Y9, Y0, Y0
 	VCMPPS  $0x19, Y8, Y9, Y9
@@ -32219,11 +33361,11 @@ whole2181:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000008, CX
 	CMPQ    CX, $0x00000008
-	JGE     whole2181
+	JGE     whole2257
 
-rest2182:
+rest2258:
 	TESTQ      CX, CX
-	JZ         done2183
+	JZ         done2259
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPS    (BX)(CX*4), Y9
@@ -32233,7 +33375,7 @@ rest2182:
 	VCMPPS     $0x19, Y8, Y10, Y8
 	VORPS      Y8, Y4, Y4
 
-done2183:
+done2259:
 	VCMPPS    $0x1e, constants<>+4056(SB), Y0, Y0
 	VORPS     Y0, Y4, Y4
 	VORPS     Y4, Y4, Y4
@@ -32248,13 +33390,13 @@ done2183:
 	VORPS     Y7, Y4, Y4
 	VMOVMSKPS Y4, AX
 	TESTL     AX, AX
-	JNZ       unsafe2184
+	JNZ       unsafe2260
 	MOVB      $0x01, AL
 	MOVB      AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-unsafe2184:
+unsafe2260:
 	MOVB $0x00, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -32274,9 +33416,9 @@ TEXT ·absorbAll32x256(SB), $0-104
 	MOVQ         list+72(FP), BX
 	MOVQ         count+80(FP), SI
 	TESTQ        SI, SI
-	JLE          done2186
+	JLE          done2262
 
-item2185:
+item2261:
 	MOVQ    16(BX), DI
 	LEAQ    (AX)(DI*8), DI
 	MOVLQSX 48(BX), R8
@@ -32288,19 +33430,19 @@ item2185:
 	XORQ    R11, R11
 	MOVQ    R10, R12
 	CMPQ    R12, $0x00000004
-	JLT     rest2188
+	JLT     rest2264
 
-whole2187:
+whole2263:
 	VCVTPS2PD (R9)(R11*4), Y5
 	VMAXPD    Y5, Y4, Y4
 	ADDQ      $0x00000004, R11
 	SUBQ      $0x00000004, R12
 	CMPQ      R12, $0x00000004
-	JGE       whole2187
+	JGE       whole2263
 
-rest2188:
+rest2264:
 	TESTQ     R12, R12
-	JZ        done2189
+	JZ        done2265
 	LEAQ      constants<>+672(SB), R13
 	NEGQ      R12
 	VMOVUPD   (R13)(R12*8), Y5
@@ -32310,7 +33452,7 @@ rest2188:
 	VBLENDVPD Y5, Y6, Y7, Y6
 	VMAXPD    Y6, Y4, Y4
 
-done2189:
+done2265:
 	VPERM2F128   $0x01, Y4, Y4, Y5
 	VMAXPD       Y5, Y4, Y4
 	VPERMILPD    $0x05, Y4, Y5
@@ -32318,21 +33460,21 @@ done2189:
 	VBROADCASTSD 32(BX), Y5
 	XORQ         R11, R11
 	CMPQ         R10, $0x00000004
-	JLT          rest2191
+	JLT          rest2267
 
-whole2190:
+whole2266:
 	VCVTPS2PD (R9)(R11*4), Y6
 	VMOVUPD   (DI)(R11*8), Y7
 	VSUBPD    Y4, Y6, Y6
 	VUCOMISD  X3, X0
-	JBE       undamped2192
+	JBE       undamped2268
 	VCMPPD    $0x04, Y7, Y6, Y10
 	VMULPD    Y0, Y7, Y8
 	VMULPD    Y1, Y6, Y9
 	VADDPD    Y8, Y9, Y9
 	VBLENDVPD Y10, Y9, Y6, Y6
 
-undamped2192:
+undamped2268:
 	VCMPPD      $0x04, Y7, Y6, Y8
 	VSUBPD      Y7, Y6, Y7
 	VANDPD      constants<>+1968(SB), Y7, Y7
@@ -32346,11 +33488,11 @@ undamped2192:
 	ADDQ        $0x00000004, R11
 	SUBQ        $0x00000004, R10
 	CMPQ        R10, $0x00000004
-	JGE         whole2190
+	JGE         whole2266
 
-rest2191:
+rest2267:
 	TESTQ      R10, R10
-	JZ         done2193
+	JZ         done2269
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R10, R13
 	NEGQ       R13
@@ -32361,14 +33503,14 @@ rest2191:
 	VSUBPD     Y4, Y7, Y7
 	VANDPD     Y6, Y7, Y7
 	VUCOMISD   X3, X0
-	JBE        undamped2194
+	JBE        undamped2270
 	VCMPPD     $0x04, Y8, Y7, Y10
 	VMULPD     Y0, Y8, Y4
 	VMULPD     Y1, Y7, Y9
 	VADDPD     Y4, Y9, Y9
 	VBLENDVPD  Y10, Y9, Y7, Y7
 
-undamped2194:
+undamped2270:
 	VCMPPD    $0x04, Y8, Y7, Y4
 	VSUBPD    Y8, Y7, Y8
 	VANDPD    constants<>+1968(SB), Y8, Y8
@@ -32376,49 +33518,49 @@ undamped2194:
 	VPCMPGTQ  Y2, Y8, Y4
 	VBLENDVPD Y4, Y8, Y2, Y2
 	CMPQ      R10, $0x04
-	JLT       partial2195
+	JLT       partial2271
 	VMOVUPD   Y7, (DI)(R11*8)
-	JMP       stored2197
+	JMP       stored2273
 
-partial2195:
+partial2271:
 	CMPQ         R10, $0x02
-	JLT          single2196
+	JLT          single2272
 	VMOVUPD      X7, (DI)(R11*8)
-	JEQ          stored2197
+	JEQ          stored2273
 	VEXTRACTF128 $0x01, Y7, X4
 	VMOVSD       X4, 16(DI)(R11*8)
-	JMP          stored2197
+	JMP          stored2273
 
-single2196:
+single2272:
 	VMOVSD X7, (DI)(R11*8)
 
-stored2197:
+stored2273:
 	VMASKMOVPD  (R8)(R11*8), Y6, Y4
 	VFMADD231PD Y7, Y5, Y4
 	CMPQ        R10, $0x04
-	JLT         partial2198
+	JLT         partial2274
 	VMOVUPD     Y4, (R8)(R11*8)
-	JMP         stored2200
+	JMP         stored2276
 
-partial2198:
+partial2274:
 	CMPQ         R10, $0x02
-	JLT          single2199
+	JLT          single2275
 	VMOVUPD      X4, (R8)(R11*8)
-	JEQ          stored2200
+	JEQ          stored2276
 	VEXTRACTF128 $0x01, Y4, X4
 	VMOVSD       X4, 16(R8)(R11*8)
-	JMP          stored2200
+	JMP          stored2276
 
-single2199:
+single2275:
 	VMOVSD X4, (R8)(R11*8)
 
-stored2200:
-done2193:
+stored2276:
+done2269:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item2185
+	JNZ  item2261
 
-done2186:
+done2262:
 	VPERM2F128 $0x01, Y2, Y2, Y0
 	VPCMPGTQ   Y2, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y2, Y2
@@ -32440,18 +33582,18 @@ TEXT ·exponentials32x256(SB), $0-64
 	VMOVUPS constants<>+4120(SB), Y1
 	VMOVUPS constants<>+4088(SB), Y2
 	TESTQ   BX, BX
-	JLE     done2202
+	JLE     done2278
 
-table2201:
+table2277:
 	VXORPD       Y4, Y4, Y4
 	VCVTSD2SS    (DX), X4, X3
 	VBROADCASTSS X3, Y3
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000010
-	JLT          rest2204
+	JLT          rest2280
 
-whole2203:
+whole2279:
 	VMOVUPS (AX)(SI*4), Y5
 	VMULPS  Y3, Y5, Y5
 	VANDPS  Y2, Y5, Y5
@@ -32465,13 +33607,13 @@ whole2203:
 	ADDQ    $0x00000010, SI
 	SUBQ    $0x00000010, DI
 	CMPQ    DI, $0x00000010
-	JGE     whole2203
+	JGE     whole2279
 
-rest2204:
+rest2280:
 	CMPQ DI, $0x00000008
-	JLT  rest2206
+	JLT  rest2282
 
-whole2205:
+whole2281:
 	VMOVUPS (AX)(SI*4), Y5
 	VMULPS  Y3, Y5, Y5
 	VANDPS  Y2, Y5, Y5
@@ -32480,11 +33622,11 @@ whole2205:
 	ADDQ    $0x00000008, SI
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole2205
+	JGE     whole2281
 
-rest2206:
+rest2282:
 	TESTQ      DI, DI
-	JZ         done2207
+	JZ         done2283
 	LEAQ       constants<>+672(SB), R8
 	NEGQ       DI
 	VMOVUPS    (R8)(DI*4), Y5
@@ -32495,16 +33637,16 @@ rest2206:
 	VCMPPS     $0x06, constants<>+4024(SB), Y6, Y6
 	VORPS      Y6, Y4, Y4
 
-done2207:
+done2283:
 	VMOVMSKPS Y4, SI
 	TESTL     SI, SI
-	JNZ       done2202
+	JNZ       done2278
 	XORQ      SI, SI
 	MOVQ      CX, DI
 	CMPQ      DI, $0x00000010
-	JLT       rest2209
+	JLT       rest2285
 
-whole2208:
+whole2284:
 	VMOVUPS      (AX)(SI*4), Y4
 	VMULPS       Y3, Y4, Y4
 	VMOVUPS      Y0, Y5
@@ -32550,13 +33692,13 @@ whole2208:
 	ADDQ         $0x00000010, SI
 	SUBQ         $0x00000010, DI
 	CMPQ         DI, $0x00000010
-	JGE          whole2208
+	JGE          whole2284
 
-rest2209:
+rest2285:
 	CMPQ DI, $0x00000008
-	JLT  rest2211
+	JLT  rest2287
 
-whole2210:
+whole2286:
 	VMOVUPS      (AX)(SI*4), Y4
 	VMULPS       Y3, Y4, Y4
 	VMOVUPS      Y0, Y5
@@ -32581,11 +33723,11 @@ whole2210:
 	ADDQ         $0x00000008, SI
 	SUBQ         $0x00000008, DI
 	CMPQ         DI, $0x00000008
-	JGE          whole2210
+	JGE          whole2286
 
-rest2211:
+rest2287:
 	TESTQ        DI, DI
-	JZ           done2212
+	JZ           done2288
 	LEAQ         constants<>+672(SB), R8
 	MOVQ         DI, R9
 	NEGQ         R9
@@ -32611,41 +33753,1160 @@ rest2211:
 	VPSLLD       $0x17, Y3, Y3
 	VPADDD       Y3, Y4, Y4
 	CMPQ         DI, $0x08
-	JLT          partial2213
+	JLT          partial2289
 	VMOVUPS      Y4, (AX)(SI*4)
-	JMP          stored2214
+	JMP          stored2290
 
-partial2213:
+partial2289:
 	LEAQ         (AX)(SI*4), SI
 	VMOVAPS      X4, X3
 	TESTQ        $0x00000004, DI
-	JZ           without2215
+	JZ           without2291
 	VMOVUPS      X3, (SI)
 	VEXTRACTF128 $0x01, Y4, X3
 	ADDQ         $0x00000010, SI
 
-without2215:
+without2291:
 	TESTQ     $0x00000002, DI
-	JZ        without2216
+	JZ        without2292
 	VMOVSD    X3, (SI)
 	VPERMILPD $0x01, X3, X3
 	ADDQ      $0x00000008, SI
 
-without2216:
+without2292:
 	TESTQ  $0x00000001, DI
-	JZ     without2217
+	JZ     without2293
 	VMOVSS X3, (SI)
 
-without2217:
-stored2214:
-done2212:
+without2293:
+stored2290:
+done2288:
 	LEAQ (AX)(CX*4), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table2201
+	JNZ  table2277
 
-done2202:
+done2278:
 	MOVQ BX, left+56(FP)
+	VZEROUPPER
+	RET
+
+// func edgeBeliefs32x256(dst []float32, logZ []float64, product []float64, beliefs []float64, messages []float64, tables []float32, edges *int, count int, ku int, kv int) (done int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·edgeBeliefs32x256(SB), $10080-184
+	LEAQ  63(SP), CX
+	ANDQ  $-64, CX
+	XORQ  AX, AX
+	MOVQ  AX, 24(CX)
+	MOVQ  count+152(FP), AX
+	MOVQ  AX, 8(CX)
+	MOVQ  edges+144(FP), AX
+	MOVQ  AX, (CX)
+	MOVQ  beliefs_len+80(FP), AX
+	MOVQ  ku+160(FP), DX
+	SUBQ  DX, AX
+	JLT   done2296
+	MOVQ  AX, 80(CX)
+	MOVQ  messages_len+104(FP), AX
+	MOVQ  ku+160(FP), DX
+	SUBQ  DX, AX
+	JLT   done2296
+	MOVQ  AX, 88(CX)
+	MOVQ  beliefs_len+80(FP), AX
+	MOVQ  kv+168(FP), DX
+	SUBQ  DX, AX
+	JLT   done2296
+	MOVQ  AX, 96(CX)
+	MOVQ  messages_len+104(FP), AX
+	MOVQ  kv+168(FP), DX
+	SUBQ  DX, AX
+	JLT   done2296
+	MOVQ  AX, 104(CX)
+	MOVQ  tables_len+128(FP), AX
+	MOVQ  ku+160(FP), DX
+	MOVQ  kv+168(FP), BX
+	IMULQ BX, DX
+	SUBQ  DX, AX
+	JLT   done2296
+	MOVQ  AX, 112(CX)
+	MOVQ  ku+160(FP), AX
+	SHLQ  $0x02, AX
+	ADDQ  $0x1f, AX
+	ANDQ  $-32, AX
+	MOVQ  kv+168(FP), DX
+	SHLQ  $0x02, DX
+	MOVQ  DX, BX
+	ADDQ  $0x1f, BX
+	ANDQ  $-32, BX
+	ADDQ  AX, BX
+	MOVQ  AX, 40(CX)
+	MOVQ  BX, 48(CX)
+	MOVL  $0x00001000, AX
+	XORL  DX, DX
+	DIVL  BX
+	CMPQ  AX, $0x40
+	JLE   few2297
+	MOVQ  $0x00000040, AX
+
+few2297:
+	MOVQ AX, 32(CX)
+
+chunk2294:
+	MOVQ  8(CX), AX
+	TESTQ AX, AX
+	JLE   done2296
+	CMPQ  AX, 32(CX)
+	JLE   part2295
+	MOVQ  32(CX), AX
+
+part2295:
+	MOVQ AX, 16(CX)
+	MOVQ (CX), AX
+	LEAQ 1760(CX), DX
+	XORQ BX, BX
+
+pass2298:
+	CMPQ       BX, 16(CX)
+	JGE        passed2300
+	MOVQ       (AX), SI
+	CMPQ       SI, 80(CX)
+	JHI        stop2299
+	MOVQ       8(AX), SI
+	CMPQ       SI, 88(CX)
+	JHI        stop2299
+	MOVQ       16(AX), SI
+	CMPQ       SI, 96(CX)
+	JHI        stop2299
+	MOVQ       24(AX), SI
+	CMPQ       SI, 104(CX)
+	JHI        stop2299
+	MOVQ       32(AX), SI
+	CMPQ       SI, 112(CX)
+	JHI        stop2299
+	MOVQ       beliefs_base+72(FP), SI
+	MOVQ       (AX), DI
+	LEAQ       (SI)(DI*8), DI
+	MOVQ       messages_base+96(FP), SI
+	MOVQ       8(AX), R8
+	LEAQ       (SI)(R8*8), R8
+	MOVQ       ku+160(FP), SI
+	VMOVUPD    constants<>+1776(SB), Y0
+	CMPQ       SI, $0x08
+	JNE        general2301
+	VMOVUPD    (DI), Y2
+	VMOVUPD    (R8), Y1
+	VCMPPD     $0x00, Y0, Y1, Y3
+	VSUBPD     Y1, Y2, Y2
+	VBLENDVPD  Y3, Y0, Y2, Y2
+	VMOVUPD    32(DI), Y3
+	VMOVUPD    32(R8), Y1
+	VCMPPD     $0x00, Y0, Y1, Y4
+	VSUBPD     Y1, Y3, Y3
+	VBLENDVPD  Y4, Y0, Y3, Y3
+	VMAXPD     Y3, Y2, Y1
+	VPERM2F128 $0x01, Y1, Y1, Y0
+	VMAXPD     Y0, Y1, Y1
+	VPERMILPD  $0x05, Y1, Y0
+	VMAXPD     Y0, Y1, Y1
+	VSUBPD     Y1, Y2, Y2
+	VCVTPD2PSY Y2, X0
+	VMOVUPS    X0, (DX)
+	VSUBPD     Y1, Y3, Y3
+	VCVTPD2PSY Y3, X0
+	VMOVUPS    X0, 16(DX)
+	JMP        cavity2302
+
+general2301:
+	VMOVAPD Y0, Y1
+	XORQ    R9, R9
+	MOVQ    SI, R10
+	CMPQ    R10, $0x00000004
+	JLT     rest2304
+
+whole2303:
+	VMOVUPD   (DI)(R9*8), Y2
+	VMOVUPD   (R8)(R9*8), Y3
+	VCMPPD    $0x00, Y0, Y3, Y4
+	VSUBPD    Y3, Y2, Y2
+	VBLENDVPD Y4, Y0, Y2, Y2
+	VMAXPD    Y2, Y1, Y1
+	ADDQ      $0x00000004, R9
+	SUBQ      $0x00000004, R10
+	CMPQ      R10, $0x00000004
+	JGE       whole2303
+
+rest2304:
+	TESTQ      R10, R10
+	JZ         done2305
+	LEAQ       constants<>+672(SB), R11
+	NEGQ       R10
+	VMOVUPD    (R11)(R10*8), Y2
+	VMASKMOVPD (DI)(R9*8), Y2, Y3
+	VMASKMOVPD (R8)(R9*8), Y2, Y4
+	VCMPPD     $0x00, Y0, Y4, Y5
+	VSUBPD     Y4, Y3, Y3
+	VBLENDVPD  Y5, Y0, Y3, Y3
+	VMOVUPD    constants<>+1776(SB), Y4
+	VBLENDVPD  Y2, Y3, Y4, Y3
+	VMAXPD     Y3, Y1, Y1
+
+done2305:
+	VPERM2F128 $0x01, Y1, Y1, Y2
+	VMAXPD     Y2, Y1, Y1
+	VPERMILPD  $0x05, Y1, Y2
+	VMAXPD     Y2, Y1, Y1
+	XORQ       R9, R9
+	MOVQ       SI, R10
+	CMPQ       R10, $0x00000004
+	JLT        rest2307
+
+whole2306:
+	VMOVUPD    (DI)(R9*8), Y2
+	VMOVUPD    (R8)(R9*8), Y3
+	VCMPPD     $0x00, Y0, Y3, Y4
+	VSUBPD     Y3, Y2, Y2
+	VBLENDVPD  Y4, Y0, Y2, Y2
+	VSUBPD     Y1, Y2, Y2
+	VCVTPD2PSY Y2, X2
+	VMOVUPS    X2, (DX)(R9*4)
+	ADDQ       $0x00000004, R9
+	SUBQ       $0x00000004, R10
+	CMPQ       R10, $0x00000004
+	JGE        whole2306
+
+rest2307:
+	TESTQ      R10, R10
+	JZ         done2308
+	LEAQ       constants<>+672(SB), R11
+	NEGQ       R10
+	VMOVUPD    (R11)(R10*8), Y2
+	VMASKMOVPD (DI)(R9*8), Y2, Y3
+	VMASKMOVPD (R8)(R9*8), Y2, Y4
+	VCMPPD     $0x00, Y0, Y4, Y5
+	VSUBPD     Y4, Y3, Y3
+	VBLENDVPD  Y5, Y0, Y3, Y3
+	VMOVUPD    constants<>+1776(SB), Y4
+	VBLENDVPD  Y2, Y3, Y4, Y3
+	VSUBPD     Y1, Y3, Y3
+	VCVTPD2PSY Y3, X2
+	VMOVUPS    X2, (DX)(R9*4)
+
+done2308:
+	LEAQ       3(SI), SI
+	ANDQ       $-4, SI
+	VCVTPD2PSY Y0, X0
+	VMOVUPS    X0, (DX)(SI*4)
+
+cavity2302:
+	MOVQ       40(CX), SI
+	ADDQ       DX, SI
+	MOVQ       beliefs_base+72(FP), DI
+	MOVQ       16(AX), R8
+	LEAQ       (DI)(R8*8), R8
+	MOVQ       messages_base+96(FP), DI
+	MOVQ       24(AX), R9
+	LEAQ       (DI)(R9*8), R9
+	MOVQ       kv+168(FP), DI
+	VMOVUPD    constants<>+1776(SB), Y0
+	CMPQ       DI, $0x08
+	JNE        general2309
+	VMOVUPD    (R8), Y3
+	VMOVUPD    (R9), Y2
+	VCMPPD     $0x00, Y0, Y2, Y4
+	VSUBPD     Y2, Y3, Y3
+	VBLENDVPD  Y4, Y0, Y3, Y3
+	VMOVUPD    32(R8), Y4
+	VMOVUPD    32(R9), Y2
+	VCMPPD     $0x00, Y0, Y2, Y5
+	VSUBPD     Y2, Y4, Y4
+	VBLENDVPD  Y5, Y0, Y4, Y4
+	VMAXPD     Y4, Y3, Y2
+	VPERM2F128 $0x01, Y2, Y2, Y0
+	VMAXPD     Y0, Y2, Y2
+	VPERMILPD  $0x05, Y2, Y0
+	VMAXPD     Y0, Y2, Y2
+	VSUBPD     Y2, Y3, Y3
+	VCVTPD2PSY Y3, X0
+	VMOVUPS    X0, (SI)
+	VSUBPD     Y2, Y4, Y4
+	VCVTPD2PSY Y4, X0
+	VMOVUPS    X0, 16(SI)
+	JMP        cavity2310
+
+general2309:
+	VMOVAPD Y0, Y2
+	XORQ    R10, R10
+	MOVQ    DI, R11
+	CMPQ    R11, $0x00000004
+	JLT     rest2312
+
+whole2311:
+	VMOVUPD   (R8)(R10*8), Y3
+	VMOVUPD   (R9)(R10*8), Y4
+	VCMPPD    $0x00, Y0, Y4, Y5
+	VSUBPD    Y4, Y3, Y3
+	VBLENDVPD Y5, Y0, Y3, Y3
+	VMAXPD    Y3, Y2, Y2
+	ADDQ      $0x00000004, R10
+	SUBQ      $0x00000004, R11
+	CMPQ      R11, $0x00000004
+	JGE       whole2311
+
+rest2312:
+	TESTQ      R11, R11
+	JZ         done2313
+	LEAQ       constants<>+672(SB), R12
+	NEGQ       R11
+	VMOVUPD    (R12)(R11*8), Y3
+	VMASKMOVPD (R8)(R10*8), Y3, Y4
+	VMASKMOVPD (R9)(R10*8), Y3, Y5
+	VCMPPD     $0x00, Y0, Y5, Y6
+	VSUBPD     Y5, Y4, Y4
+	VBLENDVPD  Y6, Y0, Y4, Y4
+	VMOVUPD    constants<>+1776(SB), Y5
+	VBLENDVPD  Y3, Y4, Y5, Y4
+	VMAXPD     Y4, Y2, Y2
+
+done2313:
+	VPERM2F128 $0x01, Y2, Y2, Y3
+	VMAXPD     Y3, Y2, Y2
+	VPERMILPD  $0x05, Y2, Y3
+	VMAXPD     Y3, Y2, Y2
+	XORQ       R10, R10
+	MOVQ       DI, R11
+	CMPQ       R11, $0x00000004
+	JLT        rest2315
+
+whole2314:
+	VMOVUPD    (R8)(R10*8), Y3
+	VMOVUPD    (R9)(R10*8), Y4
+	VCMPPD     $0x00, Y0, Y4, Y5
+	VSUBPD     Y4, Y3, Y3
+	VBLENDVPD  Y5, Y0, Y3, Y3
+	VSUBPD     Y2, Y3, Y3
+	VCVTPD2PSY Y3, X3
+	VMOVUPS    X3, (SI)(R10*4)
+	ADDQ       $0x00000004, R10
+	SUBQ       $0x00000004, R11
+	CMPQ       R11, $0x00000004
+	JGE        whole2314
+
+rest2315:
+	TESTQ      R11, R11
+	JZ         done2316
+	LEAQ       constants<>+672(SB), R12
+	NEGQ       R11
+	VMOVUPD    (R12)(R11*8), Y3
+	VMASKMOVPD (R8)(R10*8), Y3, Y4
+	VMASKMOVPD (R9)(R10*8), Y3, Y5
+	VCMPPD     $0x00, Y0, Y5, Y6
+	VSUBPD     Y5, Y4, Y4
+	VBLENDVPD  Y6, Y0, Y4, Y4
+	VMOVUPD    constants<>+1776(SB), Y5
+	VBLENDVPD  Y3, Y4, Y5, Y4
+	VSUBPD     Y2, Y4, Y4
+	VCVTPD2PSY Y4, X3
+	VMOVUPS    X3, (SI)(R10*4)
+
+done2316:
+	LEAQ       3(DI), DI
+	ANDQ       $-4, DI
+	VCVTPD2PSY Y0, X0
+	VMOVUPS    X0, (SI)(DI*4)
+
+cavity2310:
+	VADDSD X2, X1, X1
+	VMOVSD X1, 128(CX)(BX*8)
+	ADDQ   $0x00000028, AX
+	ADDQ   48(CX), DX
+	INCQ   BX
+	JMP    pass2298
+
+stop2299:
+	MOVQ BX, 16(CX)
+	MOVQ BX, 8(CX)
+
+passed2300:
+	MOVQ  16(CX), DX
+	IMULQ 48(CX), DX
+	LEAQ  1760(CX), AX
+	ADDQ  AX, DX
+	CMPQ  AX, DX
+	JGE   vectors2318
+
+vector2317:
+	VMOVUPS      (AX), Y0
+	VMOVUPS      Y0, Y1
+	VMOVUPS      constants<>+4248(SB), Y2
+	VCMPPS       $0x05, Y2, Y0, Y3
+	VMAXPS       Y0, Y2, Y0
+	VMOVUPS      constants<>+4376(SB), Y2
+	VFMADD231PS  constants<>+4344(SB), Y0, Y2
+	VSUBPS       constants<>+4376(SB), Y2, Y4
+	VFNMADD231PS constants<>+4408(SB), Y4, Y0
+	VFNMADD231PS constants<>+4440(SB), Y4, Y0
+	VMULPS       Y0, Y0, Y4
+	VMULPS       Y4, Y4, Y5
+	VMOVUPS      constants<>+3640(SB), Y6
+	VFMADD231PS  constants<>+3672(SB), Y0, Y6
+	VMOVUPS      constants<>+3704(SB), Y7
+	VFMADD231PS  constants<>+3736(SB), Y0, Y7
+	VMOVUPS      constants<>+3768(SB), Y8
+	VFMADD231PS  Y7, Y4, Y6
+	VFMADD231PS  Y8, Y5, Y6
+	VFMADD231PS  Y6, Y4, Y0
+	VADDPS       constants<>+4120(SB), Y0, Y0
+	VPSLLD       $0x17, Y2, Y2
+	VPADDD       constants<>+4120(SB), Y2, Y2
+	VMULPS       Y2, Y0, Y0
+	VANDPS       Y3, Y0, Y0
+	VANDPS       Y3, Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 4128(AX)
+	ADDQ         $0x20, AX
+	CMPQ         AX, DX
+	JLT          vector2317
+
+vectors2318:
+	MOVQ (CX), AX
+	LEAQ 1760(CX), DX
+	XORQ BX, BX
+
+pass2319:
+	CMPQ         BX, 16(CX)
+	JGE          passed2321
+	MOVQ         ku+160(FP), SI
+	CMPQ         SI, $0x08
+	JNE          general2322
+	MOVQ         kv+168(FP), SI
+	CMPQ         SI, $0x08
+	JNE          general2322
+	MOVQ         tables_base+120(FP), SI
+	MOVQ         32(AX), DI
+	LEAQ         (SI)(DI*4), DI
+	VBROADCASTSS (DX), Y0
+	VBROADCASTSS 4128(DX), Y1
+	VMOVUPS      (DI), Y2
+	VMULPS       Y2, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VBROADCASTSS 4(DX), Y2
+	VBROADCASTSS 4132(DX), Y3
+	VMOVUPS      32(DI), Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VFMADD231PS  Y4, Y3, Y1
+	VBROADCASTSS 8(DX), Y2
+	VBROADCASTSS 4136(DX), Y3
+	VMOVUPS      64(DI), Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VFMADD231PS  Y4, Y3, Y1
+	VBROADCASTSS 12(DX), Y2
+	VBROADCASTSS 4140(DX), Y3
+	VMOVUPS      96(DI), Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VFMADD231PS  Y4, Y3, Y1
+	VBROADCASTSS 16(DX), Y2
+	VBROADCASTSS 4144(DX), Y3
+	VMOVUPS      128(DI), Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VFMADD231PS  Y4, Y3, Y1
+	VBROADCASTSS 20(DX), Y2
+	VBROADCASTSS 4148(DX), Y3
+	VMOVUPS      160(DI), Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VFMADD231PS  Y4, Y3, Y1
+	VBROADCASTSS 24(DX), Y2
+	VBROADCASTSS 4152(DX), Y3
+	VMOVUPS      192(DI), Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VFMADD231PS  Y4, Y3, Y1
+	VBROADCASTSS 28(DX), Y2
+	VBROADCASTSS 4156(DX), Y3
+	VMOVUPS      224(DI), Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VFMADD231PS  Y4, Y3, Y1
+	VMULPS       32(DX), Y0, Y2
+	VMULPS       32(DX), Y1, Y1
+	VFMADD231PS  4160(DX), Y0, Y1
+	VHADDPS      Y1, Y2, Y2
+	VHADDPS      Y2, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X0
+	VADDPS       X0, X2, X2
+	VMOVSS       X2, 672(CX)(BX*4)
+	VEXTRACTPS   $0x01, X2, 1216(CX)(BX*4)
+	JMP          shaped2323
+
+general2322:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	MOVQ   tables_base+120(FP), SI
+	MOVQ   32(AX), DI
+	LEAQ   (SI)(DI*4), DI
+	MOVQ   40(CX), SI
+	ADDQ   DX, SI
+	MOVQ   kv+168(FP), R8
+	MOVQ   R8, R10
+	SHLQ   $0x02, R10
+	MOVQ   kv+168(FP), R8
+	XORQ   R11, R11
+	MOVQ   R8, R12
+	CMPQ   R12, $0x00000020
+	JLT    rest2325
+
+panel2324:
+	MOVQ   DX, R9
+	LEAQ   (DI)(R11*1), R8
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	MOVQ   ku+160(FP), R13
+	CMPQ   R13, $0x00000001
+	JLT    rows2328
+
+row2327:
+	VBROADCASTSS (R9), Y10
+	VBROADCASTSS 4128(R9), Y11
+	VMOVUPS      (R8), Y12
+	VFMADD231PS  Y12, Y10, Y2
+	VFMADD231PS  Y12, Y11, Y6
+	VMOVUPS      32(R8), Y12
+	VFMADD231PS  Y12, Y10, Y3
+	VFMADD231PS  Y12, Y11, Y7
+	VMOVUPS      64(R8), Y12
+	VFMADD231PS  Y12, Y10, Y4
+	VFMADD231PS  Y12, Y11, Y8
+	VMOVUPS      96(R8), Y12
+	VFMADD231PS  Y12, Y10, Y5
+	VFMADD231PS  Y12, Y11, Y9
+	ADDQ         $0x00000004, R9
+	ADDQ         R10, R8
+	SUBQ         $0x00000001, R13
+	CMPQ         R13, $0x00000001
+	JGE          row2327
+
+rows2328:
+	VFMADD231PS (SI)(R11*1), Y2, Y0
+	VFMADD231PS (SI)(R11*1), Y6, Y1
+	VFMADD231PS 4128(SI)(R11*1), Y2, Y1
+	VFMADD231PS 32(SI)(R11*1), Y3, Y0
+	VFMADD231PS 32(SI)(R11*1), Y7, Y1
+	VFMADD231PS 4160(SI)(R11*1), Y3, Y1
+	VFMADD231PS 64(SI)(R11*1), Y4, Y0
+	VFMADD231PS 64(SI)(R11*1), Y8, Y1
+	VFMADD231PS 4192(SI)(R11*1), Y4, Y1
+	VFMADD231PS 96(SI)(R11*1), Y5, Y0
+	VFMADD231PS 96(SI)(R11*1), Y9, Y1
+	VFMADD231PS 4224(SI)(R11*1), Y5, Y1
+	ADDQ        $0x00000080, R11
+	SUBQ        $0x00000020, R12
+	CMPQ        R12, $0x00000020
+	JGE         panel2324
+
+rest2325:
+	TESTQ   R12, R12
+	JZ      done2326
+	CMPQ    R12, $0x00000008
+	JGT     wider2329
+	LEAQ    constants<>+672(SB), R8
+	MOVQ    R12, R9
+	NEGQ    R9
+	VMOVUPS (R8)(R9*4), Y2
+	MOVQ    DX, R9
+	LEAQ    (DI)(R11*1), R8
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	MOVQ    ku+160(FP), DI
+	CMPQ    DI, $0x00000002
+	JLT     rows2331
+
+row2330:
+	VBROADCASTSS (R9), Y7
+	VBROADCASTSS 4128(R9), Y8
+	VMASKMOVPS   (R8), Y2, Y9
+	VFMADD231PS  Y9, Y7, Y3
+	VFMADD231PS  Y9, Y8, Y5
+	VBROADCASTSS 4(R9), Y7
+	VBROADCASTSS 4132(R9), Y8
+	VMASKMOVPS   (R8)(R10*1), Y2, Y9
+	VFMADD231PS  Y9, Y7, Y4
+	VFMADD231PS  Y9, Y8, Y6
+	ADDQ         $0x00000008, R9
+	LEAQ         (R8)(R10*2), R8
+	SUBQ         $0x00000002, DI
+	CMPQ         DI, $0x00000002
+	JGE          row2330
+
+rows2331:
+	CMPQ DI, $0x00000001
+	JLT  rows2333
+
+row2332:
+	VBROADCASTSS (R9), Y7
+	VBROADCASTSS 4128(R9), Y8
+	VMASKMOVPS   (R8), Y2, Y9
+	VFMADD231PS  Y9, Y7, Y3
+	VFMADD231PS  Y9, Y8, Y5
+	ADDQ         $0x00000004, R9
+	ADDQ         R10, R8
+	SUBQ         $0x00000001, DI
+	CMPQ         DI, $0x00000001
+	JGE          row2332
+
+rows2333:
+	VADDPS      Y4, Y3, Y3
+	VADDPS      Y6, Y5, Y5
+	VFMADD231PS (SI)(R11*1), Y3, Y0
+	VFMADD231PS (SI)(R11*1), Y5, Y1
+	VFMADD231PS 4128(SI)(R11*1), Y3, Y1
+	JMP         done2326
+
+wider2329:
+	CMPQ    R12, $0x00000010
+	JGT     wider2334
+	SUBQ    $0x00000008, R12
+	LEAQ    constants<>+672(SB), R8
+	MOVQ    R12, R9
+	NEGQ    R9
+	VMOVUPS (R8)(R9*4), Y2
+	MOVQ    DX, R9
+	LEAQ    (DI)(R11*1), R8
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VXORPD  Y8, Y8, Y8
+	VXORPD  Y9, Y9, Y9
+	VXORPD  Y10, Y10, Y10
+	MOVQ    ku+160(FP), DI
+	CMPQ    DI, $0x00000002
+	JLT     rows2336
+
+row2335:
+	VBROADCASTSS (R9), Y11
+	VBROADCASTSS 4128(R9), Y12
+	VMOVUPS      (R8), Y13
+	VFMADD231PS  Y13, Y11, Y3
+	VFMADD231PS  Y13, Y12, Y7
+	VMASKMOVPS   32(R8), Y2, Y13
+	VFMADD231PS  Y13, Y11, Y4
+	VFMADD231PS  Y13, Y12, Y8
+	VBROADCASTSS 4(R9), Y11
+	VBROADCASTSS 4132(R9), Y12
+	VMOVUPS      (R8)(R10*1), Y13
+	VFMADD231PS  Y13, Y11, Y5
+	VFMADD231PS  Y13, Y12, Y9
+	VMASKMOVPS   32(R8)(R10*1), Y2, Y13
+	VFMADD231PS  Y13, Y11, Y6
+	VFMADD231PS  Y13, Y12, Y10
+	ADDQ         $0x00000008, R9
+	LEAQ         (R8)(R10*2), R8
+	SUBQ         $0x00000002, DI
+	CMPQ         DI, $0x00000002
+	JGE          row2335
+
+rows2336:
+	CMPQ DI, $0x00000001
+	JLT  rows2338
+
+row2337:
+	VBROADCASTSS (R9), Y11
+	VBROADCASTSS 4128(R9), Y12
+	VMOVUPS      (R8), Y13
+	VFMADD231PS  Y13, Y11, Y3
+	VFMADD231PS  Y13, Y12, Y7
+	VMASKMOVPS   32(R8), Y2, Y13
+	VFMADD231PS  Y13, Y11, Y4
+	VFMADD231PS  Y13, Y12, Y8
+	ADDQ         $0x00000004, R9
+	ADDQ         R10, R8
+	SUBQ         $0x00000001, DI
+	CMPQ         DI, $0x00000001
+	JGE          row2337
+
+rows2338:
+	VADDPS      Y5, Y3, Y3
+	VADDPS      Y9, Y7, Y7
+	VFMADD231PS (SI)(R11*1), Y3, Y0
+	VFMADD231PS (SI)(R11*1), Y7, Y1
+	VFMADD231PS 4128(SI)(R11*1), Y3, Y1
+	VADDPS      Y6, Y4, Y4
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS 32(SI)(R11*1), Y4, Y0
+	VFMADD231PS 32(SI)(R11*1), Y8, Y1
+	VFMADD231PS 4160(SI)(R11*1), Y4, Y1
+	JMP         done2326
+
+wider2334:
+	CMPQ    R12, $0x00000018
+	JGT     wider2339
+	SUBQ    $0x00000010, R12
+	LEAQ    constants<>+672(SB), R8
+	MOVQ    R12, R9
+	NEGQ    R9
+	VMOVUPS (R8)(R9*4), Y2
+	MOVQ    DX, R9
+	LEAQ    (DI)(R11*1), R8
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VXORPD  Y8, Y8, Y8
+	MOVQ    ku+160(FP), DI
+	CMPQ    DI, $0x00000001
+	JLT     rows2341
+
+row2340:
+	VBROADCASTSS (R9), Y9
+	VBROADCASTSS 4128(R9), Y10
+	VMOVUPS      (R8), Y11
+	VFMADD231PS  Y11, Y9, Y3
+	VFMADD231PS  Y11, Y10, Y6
+	VMOVUPS      32(R8), Y11
+	VFMADD231PS  Y11, Y9, Y4
+	VFMADD231PS  Y11, Y10, Y7
+	VMASKMOVPS   64(R8), Y2, Y11
+	VFMADD231PS  Y11, Y9, Y5
+	VFMADD231PS  Y11, Y10, Y8
+	ADDQ         $0x00000004, R9
+	ADDQ         R10, R8
+	SUBQ         $0x00000001, DI
+	CMPQ         DI, $0x00000001
+	JGE          row2340
+
+rows2341:
+	VFMADD231PS (SI)(R11*1), Y3, Y0
+	VFMADD231PS (SI)(R11*1), Y6, Y1
+	VFMADD231PS 4128(SI)(R11*1), Y3, Y1
+	VFMADD231PS 32(SI)(R11*1), Y4, Y0
+	VFMADD231PS 32(SI)(R11*1), Y7, Y1
+	VFMADD231PS 4160(SI)(R11*1), Y4, Y1
+	VFMADD231PS 64(SI)(R11*1), Y5, Y0
+	VFMADD231PS 64(SI)(R11*1), Y8, Y1
+	VFMADD231PS 4192(SI)(R11*1), Y5, Y1
+	JMP         done2326
+
+wider2339:
+	SUBQ    $0x00000018, R12
+	LEAQ    constants<>+672(SB), R8
+	MOVQ    R12, R9
+	NEGQ    R9
+	VMOVUPS (R8)(R9*4), Y2
+	MOVQ    DX, R9
+	LEAQ    (DI)(R11*1), R8
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VXORPD  Y8, Y8, Y8
+	VXORPD  Y9, Y9, Y9
+	VXORPD  Y10, Y10, Y10
+	MOVQ    ku+160(FP), DI
+	CMPQ    DI, $0x00000001
+	JLT     rows2344
+
+row2343:
+	VBROADCASTSS (R9), Y11
+	VBROADCASTSS 4128(R9), Y12
+	VMOVUPS      (R8), Y13
+	VFMADD231PS  Y13, Y11, Y3
+	VFMADD231PS  Y13, Y12, Y7
+	VMOVUPS      32(R8), Y13
+	VFMADD231PS  Y13, Y11, Y4
+	VFMADD231PS  Y13, Y12, Y8
+	VMOVUPS      64(R8), Y13
+	VFMADD231PS  Y13, Y11, Y5
+	VFMADD231PS  Y13, Y12, Y9
+	VMASKMOVPS   96(R8), Y2, Y13
+	VFMADD231PS  Y13, Y11, Y6
+	VFMADD231PS  Y13, Y12, Y10
+	ADDQ         $0x00000004, R9
+	ADDQ         R10, R8
+	SUBQ         $0x00000001, DI
+	CMPQ         DI, $0x00000001
+	JGE          row2343
+
+rows2344:
+	VFMADD231PS (SI)(R11*1), Y3, Y0
+	VFMADD231PS (SI)(R11*1), Y7, Y1
+	VFMADD231PS 4128(SI)(R11*1), Y3, Y1
+	VFMADD231PS 32(SI)(R11*1), Y4, Y0
+	VFMADD231PS 32(SI)(R11*1), Y8, Y1
+	VFMADD231PS 4160(SI)(R11*1), Y4, Y1
+	VFMADD231PS 64(SI)(R11*1), Y5, Y0
+	VFMADD231PS 64(SI)(R11*1), Y9, Y1
+	VFMADD231PS 4192(SI)(R11*1), Y5, Y1
+	VFMADD231PS 96(SI)(R11*1), Y6, Y0
+	VFMADD231PS 96(SI)(R11*1), Y10, Y1
+	VFMADD231PS 4224(SI)(R11*1), Y6, Y1
+
+done2326:
+	VHADDPS      Y1, Y0, Y0
+	VHADDPS      Y0, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X1, X0, X0
+	VMOVSS       X0, 672(CX)(BX*4)
+	VEXTRACTPS   $0x01, X0, 1216(CX)(BX*4)
+
+shaped2323:
+	ADDQ $0x00000028, AX
+	ADDQ 48(CX), DX
+	INCQ BX
+	JMP  pass2319
+	MOVQ BX, 16(CX)
+	MOVQ BX, 8(CX)
+
+passed2321:
+	MOVQ    16(CX), AX
+	VMOVUPS constants<>+4120(SB), Y0
+	VMOVUPS Y0, 672(CX)(AX*4)
+	MOVQ    24(CX), DX
+	MOVQ    logZ_base+24(FP), BX
+	MOVQ    product_base+48(FP), SI
+	LEAQ    (BX)(DX*8), BX
+	LEAQ    (SI)(DX*8), SI
+	XORQ    DX, DX
+	CMPQ    AX, $0x00000004
+	JLT     rest2346
+
+whole2345:
+	VMOVUPS   672(CX)(DX*4), X1
+	VCMPPS    $0x19, constants<>+3992(SB), X1, X2
+	VCMPPS    $0x1e, constants<>+4056(SB), X1, X3
+	VORPS     X3, X2, X2
+	VMOVMSKPS X2, DI
+	TESTL     DI, DI
+	JZ        safe2347
+	BSFL      DI, DI
+	ADDQ      DX, DI
+	CMPQ      DI, 16(CX)
+	JGE       safe2347
+	MOVQ      DI, 16(CX)
+	MOVQ      DI, 8(CX)
+
+safe2347:
+	VDIVPS      X1, X0, X2
+	VMOVUPS     X2, 672(CX)(DX*4)
+	VMULPS      1216(CX)(DX*4), X2, X2
+	VCVTPS2PD   X1, Y1
+	VCVTPS2PD   X2, Y2
+	VMOVUPD     128(CX)(DX*8), Y3
+	VADDPD      Y3, Y2, Y2
+	VMOVUPD     Y2, (SI)(DX*8)
+	VPADDQ      constants<>+2544(SB), Y1, Y1
+	VPSRLQ      $0x34, Y1, Y2
+	VORPD       constants<>+2608(SB), Y2, Y2
+	VSUBPD      constants<>+2640(SB), Y2, Y2
+	VANDPD      constants<>+2576(SB), Y1, Y1
+	VPADDQ      constants<>+2512(SB), Y1, Y1
+	VSUBPD      constants<>+2000(SB), Y1, Y1
+	VADDPD      constants<>+2032(SB), Y1, Y4
+	VDIVPD      Y4, Y1, Y4
+	VMULPD      Y4, Y4, Y5
+	VMULPD      Y5, Y5, Y6
+	VMOVUPD     constants<>+1744(SB), Y7
+	VFMADD213PD constants<>+1680(SB), Y6, Y7
+	VFMADD213PD constants<>+1616(SB), Y6, Y7
+	VFMADD213PD constants<>+1552(SB), Y6, Y7
+	VMOVUPD     constants<>+1712(SB), Y8
+	VFMADD213PD constants<>+1648(SB), Y6, Y8
+	VFMADD213PD constants<>+1584(SB), Y6, Y8
+	VMULPD      constants<>+2064(SB), Y1, Y9
+	VMULPD      Y1, Y9, Y9
+	VMOVUPD     Y9, Y10
+	VFMADD231PD Y8, Y6, Y10
+	VFMADD231PD Y7, Y5, Y10
+	VMULPD      constants<>+2384(SB), Y2, Y6
+	VFMADD231PD Y10, Y4, Y6
+	VSUBPD      Y6, Y9, Y9
+	VSUBPD      Y1, Y9, Y9
+	VFMSUB132PD constants<>+2352(SB), Y9, Y2
+	VADDPD      Y3, Y2, Y2
+	VMOVUPD     Y2, (BX)(DX*8)
+	ADDQ        $0x00000004, DX
+	SUBQ        $0x00000004, AX
+	CMPQ        AX, $0x00000004
+	JGE         whole2345
+
+rest2346:
+	TESTQ     AX, AX
+	JZ        done2348
+	LEAQ      constants<>+672(SB), DI
+	MOVQ      AX, R8
+	NEGQ      R8
+	VMOVUPD   (DI)(R8*8), Y1
+	VMOVUPS   672(CX)(DX*4), X1
+	VCMPPS    $0x19, constants<>+3992(SB), X1, X2
+	VCMPPS    $0x1e, constants<>+4056(SB), X1, X3
+	VORPS     X3, X2, X2
+	VMOVMSKPS X2, DI
+	TESTL     DI, DI
+	JZ        safe2349
+	BSFL      DI, DI
+	ADDQ      DX, DI
+	CMPQ      DI, 16(CX)
+	JGE       safe2349
+	MOVQ      DI, 16(CX)
+	MOVQ      DI, 8(CX)
+
+safe2349:
+	VDIVPS    X1, X0, X0
+	VMOVUPS   X0, 672(CX)(DX*4)
+	VMULPS    1216(CX)(DX*4), X0, X0
+	VCVTPS2PD X1, Y1
+	VCVTPS2PD X0, Y0
+	VMOVUPD   128(CX)(DX*8), Y2
+	VADDPD    Y2, Y0, Y0
+	CMPQ      AX, $0x04
+	JLT       partial2350
+	VMOVUPD   Y0, (SI)(DX*8)
+	JMP       stored2352
+
+partial2350:
+	CMPQ         AX, $0x02
+	JLT          single2351
+	VMOVUPD      X0, (SI)(DX*8)
+	JEQ          stored2352
+	VEXTRACTF128 $0x01, Y0, X0
+	VMOVSD       X0, 16(SI)(DX*8)
+	JMP          stored2352
+
+single2351:
+	VMOVSD X0, (SI)(DX*8)
+
+stored2352:
+	VPADDQ      constants<>+2544(SB), Y1, Y1
+	VPSRLQ      $0x34, Y1, Y0
+	VORPD       constants<>+2608(SB), Y0, Y0
+	VSUBPD      constants<>+2640(SB), Y0, Y0
+	VANDPD      constants<>+2576(SB), Y1, Y1
+	VPADDQ      constants<>+2512(SB), Y1, Y1
+	VSUBPD      constants<>+2000(SB), Y1, Y1
+	VADDPD      constants<>+2032(SB), Y1, Y3
+	VDIVPD      Y3, Y1, Y3
+	VMULPD      Y3, Y3, Y4
+	VMULPD      Y4, Y4, Y5
+	VMOVUPD     constants<>+1744(SB), Y6
+	VFMADD213PD constants<>+1680(SB), Y5, Y6
+	VFMADD213PD constants<>+1616(SB), Y5, Y6
+	VFMADD213PD constants<>+1552(SB), Y5, Y6
+	VMOVUPD     constants<>+1712(SB), Y7
+	VFMADD213PD constants<>+1648(SB), Y5, Y7
+	VFMADD213PD constants<>+1584(SB), Y5, Y7
+	VMULPD      constants<>+2064(SB), Y1, Y8
+	VMULPD      Y1, Y8, Y8
+	VMOVUPD     Y8, Y9
+	VFMADD231PD Y7, Y5, Y9
+	VFMADD231PD Y6, Y4, Y9
+	VMULPD      constants<>+2384(SB), Y0, Y5
+	VFMADD231PD Y9, Y3, Y5
+	VSUBPD      Y5, Y8, Y8
+	VSUBPD      Y1, Y8, Y8
+	VFMSUB132PD constants<>+2352(SB), Y8, Y0
+	VADDPD      Y2, Y0, Y0
+	CMPQ        AX, $0x04
+	JLT         partial2353
+	VMOVUPD     Y0, (BX)(DX*8)
+	JMP         stored2355
+
+partial2353:
+	CMPQ         AX, $0x02
+	JLT          single2354
+	VMOVUPD      X0, (BX)(DX*8)
+	JEQ          stored2355
+	VEXTRACTF128 $0x01, Y0, X0
+	VMOVSD       X0, 16(BX)(DX*8)
+	JMP          stored2355
+
+single2354:
+	VMOVSD X0, (BX)(DX*8)
+
+stored2355:
+done2348:
+	MOVQ (CX), AX
+	LEAQ 1760(CX), DX
+	XORQ BX, BX
+
+pass2356:
+	CMPQ         BX, 16(CX)
+	JGE          passed2358
+	MOVQ         ku+160(FP), SI
+	CMPQ         SI, $0x08
+	JNE          general2359
+	MOVQ         kv+168(FP), SI
+	CMPQ         SI, $0x08
+	JNE          general2359
+	MOVQ         tables_base+120(FP), SI
+	MOVQ         32(AX), DI
+	LEAQ         (SI)(DI*4), DI
+	MOVQ         dst_base+0(FP), R8
+	MOVQ         24(CX), SI
+	ADDQ         BX, SI
+	MOVQ         ku+160(FP), R9
+	IMULQ        R9, SI
+	MOVQ         kv+168(FP), R9
+	IMULQ        R9, SI
+	LEAQ         (R8)(SI*4), SI
+	VBROADCASTSS 672(CX)(BX*4), Y0
+	VMULPS       32(DX), Y0, Y0
+	VBROADCASTSS (DX), Y1
+	VMULPS       (DI), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VMOVUPS      Y1, (SI)
+	VBROADCASTSS 4(DX), Y1
+	VMULPS       32(DI), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VMOVUPS      Y1, 32(SI)
+	VBROADCASTSS 8(DX), Y1
+	VMULPS       64(DI), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VMOVUPS      Y1, 64(SI)
+	VBROADCASTSS 12(DX), Y1
+	VMULPS       96(DI), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VMOVUPS      Y1, 96(SI)
+	VBROADCASTSS 16(DX), Y1
+	VMULPS       128(DI), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VMOVUPS      Y1, 128(SI)
+	VBROADCASTSS 20(DX), Y1
+	VMULPS       160(DI), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VMOVUPS      Y1, 160(SI)
+	VBROADCASTSS 24(DX), Y1
+	VMULPS       192(DI), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VMOVUPS      Y1, 192(SI)
+	VBROADCASTSS 28(DX), Y1
+	VMULPS       224(DI), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VMOVUPS      Y1, 224(SI)
+	JMP          shaped2360
+
+general2359:
+	MOVQ         tables_base+120(FP), SI
+	MOVQ         32(AX), DI
+	LEAQ         (SI)(DI*4), DI
+	MOVQ         dst_base+0(FP), R8
+	MOVQ         24(CX), SI
+	ADDQ         BX, SI
+	MOVQ         ku+160(FP), R9
+	IMULQ        R9, SI
+	MOVQ         kv+168(FP), R9
+	IMULQ        R9, SI
+	LEAQ         (R8)(SI*4), SI
+	MOVQ         40(CX), R8
+	ADDQ         DX, R8
+	VBROADCASTSS 672(CX)(BX*4), Y0
+	MOVQ         dst_len+8(FP), R9
+	MOVQ         dst_base+0(FP), R10
+	LEAQ         -32(R10)(R9*4), R9
+	MOVQ         R9, 56(CX)
+	MOVQ         kv+168(FP), R9
+	SHLQ         $0x02, R9
+	MOVQ         R9, 64(CX)
+	MOVQ         ku+160(FP), R9
+	MOVQ         R9, 72(CX)
+	MOVQ         DX, R9
+
+row2361:
+	VBROADCASTSS (R9), Y1
+	VMULPS       Y0, Y1, Y1
+	MOVQ         kv+168(FP), R10
+	XORQ         R11, R11
+	CMPQ         R10, $0x00000008
+	JLT          rest2363
+
+whole2362:
+	VMOVUPS (DI)(R11*4), Y2
+	VMULPS  (R8)(R11*4), Y2, Y2
+	VMULPS  Y1, Y2, Y2
+	VMOVUPS Y2, (SI)(R11*4)
+	ADDQ    $0x00000008, R11
+	SUBQ    $0x00000008, R10
+	CMPQ    R10, $0x00000008
+	JGE     whole2362
+
+rest2363:
+	TESTQ      R10, R10
+	JZ         done2364
+	LEAQ       constants<>+672(SB), R12
+	MOVQ       R10, R13
+	NEGQ       R13
+	VMOVUPS    (R12)(R13*4), Y2
+	VMASKMOVPS (DI)(R11*4), Y2, Y2
+	VMULPS     (R8)(R11*4), Y2, Y2
+	VMULPS     Y1, Y2, Y2
+	LEAQ       (SI)(R11*4), R11
+	CMPQ       R11, 56(CX)
+	JGT        pieces2365
+	VMOVUPS    Y2, (R11)
+	JMP        written2366
+
+pieces2365:
+	CMPQ    R10, $0x08
+	JLT     partial2367
+	VMOVUPS Y2, (R11)
+	JMP     stored2368
+
+partial2367:
+	LEAQ         (R11), R11
+	VMOVAPS      X2, X1
+	TESTQ        $0x00000004, R10
+	JZ           without2369
+	VMOVUPS      X1, (R11)
+	VEXTRACTF128 $0x01, Y2, X1
+	ADDQ         $0x00000010, R11
+
+without2369:
+	TESTQ     $0x00000002, R10
+	JZ        without2370
+	VMOVSD    X1, (R11)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $0x00000008, R11
+
+without2370:
+	TESTQ  $0x00000001, R10
+	JZ     without2371
+	VMOVSS X1, (R11)
+
+without2371:
+stored2368:
+written2366:
+done2364:
+	ADDQ $0x04, R9
+	ADDQ 64(CX), DI
+	ADDQ 64(CX), SI
+	DECQ 72(CX)
+	JNZ  row2361
+
+shaped2360:
+	ADDQ $0x00000028, AX
+	ADDQ 48(CX), DX
+	INCQ BX
+	JMP  pass2356
+	MOVQ BX, 16(CX)
+	MOVQ BX, 8(CX)
+
+passed2358:
+	MOVQ AX, (CX)
+	MOVQ 16(CX), AX
+	ADDQ AX, 24(CX)
+	SUBQ AX, 8(CX)
+	JMP  chunk2294
+
+done2296:
+	MOVQ 24(CX), AX
+	MOVQ AX, done+176(FP)
 	VZEROUPPER
 	RET
 
@@ -32659,16 +34920,16 @@ TEXT ·expShift256(SB), $0-64
 	VXORPD       Y1, Y1, Y1
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000004
-	JLT          rest2219
+	JLT          rest2373
 
-whole2218:
+whole2372:
 	VMOVUPD      (CX)(BX*8), Y2
 	VSUBPD       Y0, Y2, Y2
 	VANDPD       constants<>+1968(SB), Y2, Y3
 	VCMPPD       $0x06, constants<>+2096(SB), Y3, Y3
 	VMOVMSKPD    Y3, SI
 	TESTL        SI, SI
-	JNZ          slow2220
+	JNZ          slow2374
 	VMOVUPD      constants<>+2256(SB), Y3
 	VFMADD231PD  constants<>+2224(SB), Y2, Y3
 	VSUBPD       constants<>+2256(SB), Y3, Y4
@@ -32695,9 +34956,9 @@ whole2218:
 	VPSLLQ       $0x34, Y3, Y3
 	VPADDQ       Y3, Y2, Y2
 	VMOVUPD      Y2, Y2
-	JMP          done2221
+	JMP          done2375
 
-slow2220:
+slow2374:
 	VMOVUPD      constants<>+2160(SB), Y3
 	VMAXPD       Y2, Y3, Y2
 	VMOVUPD      constants<>+2192(SB), Y3
@@ -32737,17 +34998,17 @@ slow2220:
 	VMULPD       Y4, Y2, Y2
 	VMULPD       Y3, Y2, Y2
 
-done2221:
+done2375:
 	VMOVUPD Y2, (AX)(BX*8)
 	VADDPD  Y2, Y1, Y1
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole2218
+	JGE     whole2372
 
-rest2219:
+rest2373:
 	TESTQ        DX, DX
-	JZ           done2222
+	JZ           done2376
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -32759,7 +35020,7 @@ rest2219:
 	VCMPPD       $0x06, constants<>+2096(SB), Y0, Y0
 	VMOVMSKPD    Y0, CX
 	TESTL        CX, CX
-	JNZ          slow2223
+	JNZ          slow2377
 	VMOVUPD      constants<>+2256(SB), Y0
 	VFMADD231PD  constants<>+2224(SB), Y3, Y0
 	VSUBPD       constants<>+2256(SB), Y0, Y4
@@ -32786,9 +35047,9 @@ rest2219:
 	VPSLLQ       $0x34, Y0, Y0
 	VPADDQ       Y0, Y3, Y3
 	VMOVUPD      Y3, Y0
-	JMP          done2224
+	JMP          done2378
 
-slow2223:
+slow2377:
 	VMOVUPD      constants<>+2160(SB), Y0
 	VMAXPD       Y3, Y0, Y3
 	VMOVUPD      constants<>+2192(SB), Y0
@@ -32828,29 +35089,29 @@ slow2223:
 	VMULPD       Y4, Y3, Y3
 	VMULPD       Y0, Y3, Y0
 
-done2224:
+done2378:
 	CMPQ    DX, $0x04
-	JLT     partial2225
+	JLT     partial2379
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored2227
+	JMP     stored2381
 
-partial2225:
+partial2379:
 	CMPQ         DX, $0x02
-	JLT          single2226
+	JLT          single2380
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored2227
+	JEQ          stored2381
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       X3, 16(AX)(BX*8)
-	JMP          stored2227
+	JMP          stored2381
 
-single2226:
+single2380:
 	VMOVSD X0, (AX)(BX*8)
 
-stored2227:
+stored2381:
 	VANDPD Y2, Y0, Y0
 	VADDPD Y0, Y1, Y1
 
-done2222:
+done2376:
 	VPERM2F128 $0x01, Y1, Y1, Y0
 	VADDPD     Y0, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y0
@@ -32868,9 +35129,9 @@ TEXT ·max256(SB), $0-32
 	VXORPD  Y1, Y1, Y1
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000004
-	JLT     rest2229
+	JLT     rest2383
 
-whole2228:
+whole2382:
 	VMOVUPD (AX)(DX*8), Y2
 	VMAXPD  Y2, Y0, Y0
 	VCMPPD  $0x03, Y2, Y2, Y2
@@ -32878,11 +35139,11 @@ whole2228:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole2228
+	JGE     whole2382
 
-rest2229:
+rest2383:
 	TESTQ      CX, CX
-	JZ         done2230
+	JZ         done2384
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPD    (BX)(CX*8), Y2
@@ -32893,17 +35154,17 @@ rest2229:
 	VCMPPD     $0x03, Y3, Y3, Y3
 	VORPD      Y3, Y1, Y1
 
-done2230:
+done2384:
 	VPERM2F128 $0x01, Y0, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VMOVMSKPD  Y1, AX
 	TESTL      AX, AX
-	JZ         numbers2231
+	JZ         numbers2385
 	VMOVUPD    constants<>+1840(SB), Y0
 
-numbers2231:
+numbers2385:
 	MOVSD X0, ret+24(FP)
 	VZEROUPPER
 	RET
@@ -32917,9 +35178,9 @@ TEXT ·addScaled256(SB), $0-56
 	VBROADCASTSD a+48(FP), Y0
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
-	JLT          rest2233
+	JLT          rest2387
 
-whole2232:
+whole2386:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
@@ -32935,24 +35196,24 @@ whole2232:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole2232
+	JGE         whole2386
 
-rest2233:
+rest2387:
 	CMPQ DX, $0x00000004
-	JLT  rest2235
+	JLT  rest2389
 
-whole2234:
+whole2388:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole2234
+	JGE         whole2388
 
-rest2235:
+rest2389:
 	TESTQ       DX, DX
-	JZ          done2236
+	JZ          done2390
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -32961,24 +35222,24 @@ rest2235:
 	VMASKMOVPD  (CX)(BX*8), Y1, Y1
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial2237
+	JLT         partial2391
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored2239
+	JMP         stored2393
 
-partial2237:
+partial2391:
 	CMPQ         DX, $0x02
-	JLT          single2238
+	JLT          single2392
 	VMOVUPD      X2, (AX)(BX*8)
-	JEQ          stored2239
+	JEQ          stored2393
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored2239
+	JMP          stored2393
 
-single2238:
+single2392:
 	VMOVSD X2, (AX)(BX*8)
 
-stored2239:
-done2236:
+stored2393:
+done2390:
 	VZEROUPPER
 	RET
 
@@ -32994,9 +35255,9 @@ TEXT ·dot256(SB), $0-56
 	VXORPD Y3, Y3, Y3
 	XORQ   BX, BX
 	CMPQ   DX, $0x00000010
-	JLT    rest2241
+	JLT    rest2395
 
-whole2240:
+whole2394:
 	VMOVUPD     (CX)(BX*8), Y4
 	VMOVUPD     (AX)(BX*8), Y5
 	VFMADD231PD Y4, Y5, Y0
@@ -33012,24 +35273,24 @@ whole2240:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole2240
+	JGE         whole2394
 
-rest2241:
+rest2395:
 	CMPQ DX, $0x00000004
-	JLT  rest2243
+	JLT  rest2397
 
-whole2242:
+whole2396:
 	VMOVUPD     (CX)(BX*8), Y4
 	VMOVUPD     (AX)(BX*8), Y5
 	VFMADD231PD Y4, Y5, Y0
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole2242
+	JGE         whole2396
 
-rest2243:
+rest2397:
 	TESTQ       DX, DX
-	JZ          done2244
+	JZ          done2398
 	LEAQ        constants<>+672(SB), SI
 	NEGQ        DX
 	VMOVUPD     (SI)(DX*8), Y4
@@ -33037,7 +35298,7 @@ rest2243:
 	VMASKMOVPD  (AX)(BX*8), Y4, Y4
 	VFMADD231PD Y5, Y4, Y0
 
-done2244:
+done2398:
 	VADDPD       Y1, Y0, Y0
 	VADDPD       Y3, Y2, Y2
 	VADDPD       Y2, Y0, Y0
@@ -33061,9 +35322,9 @@ TEXT ·entropy256(SB), $0-32
 	VXORPD  Y4, Y4, Y4
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000008
-	JLT     rest2246
+	JLT     rest2400
 
-whole2245:
+whole2399:
 	VMOVUPD     (AX)(DX*8), Y5
 	VMAXPD      constants<>+2416(SB), Y5, Y6
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y7
@@ -33071,7 +35332,7 @@ whole2245:
 	VORPD       Y8, Y7, Y7
 	VMOVMSKPD   Y7, BX
 	TESTL       BX, BX
-	JNZ         slow2247
+	JNZ         slow2401
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y7
 	VORPD       Y1, Y7, Y7
@@ -33101,9 +35362,9 @@ whole2245:
 	VSUBPD      Y6, Y13, Y13
 	VFMSUB132PD constants<>+2352(SB), Y13, Y7
 	VMOVUPD     Y7, Y6
-	JMP         done2248
+	JMP         done2402
 
-slow2247:
+slow2401:
 	VMOVUPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y9
 	VMULPD      constants<>+2448(SB), Y6, Y8
@@ -33147,7 +35408,7 @@ slow2247:
 	VCMPPD      $0x19, Y8, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1840(SB), Y6, Y6
 
-done2248:
+done2402:
 	VFNMADD231PD Y5, Y6, Y4
 	VMOVUPD      32(AX)(DX*8), Y5
 	VMAXPD       constants<>+2416(SB), Y5, Y6
@@ -33156,7 +35417,7 @@ done2248:
 	VORPD        Y8, Y7, Y7
 	VMOVMSKPD    Y7, BX
 	TESTL        BX, BX
-	JNZ          slow2249
+	JNZ          slow2403
 	VPADDQ       Y0, Y6, Y6
 	VPSRLQ       $0x34, Y6, Y7
 	VORPD        Y1, Y7, Y7
@@ -33186,9 +35447,9 @@ done2248:
 	VSUBPD       Y6, Y13, Y13
 	VFMSUB132PD  constants<>+2352(SB), Y13, Y7
 	VMOVUPD      Y7, Y6
-	JMP          done2250
+	JMP          done2404
 
-slow2249:
+slow2403:
 	VMOVUPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y9
 	VMULPD      constants<>+2448(SB), Y6, Y8
@@ -33232,18 +35493,18 @@ slow2249:
 	VCMPPD      $0x19, Y8, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1840(SB), Y6, Y6
 
-done2250:
+done2404:
 	VFNMADD231PD Y5, Y6, Y4
 	ADDQ         $0x00000008, DX
 	SUBQ         $0x00000008, CX
 	CMPQ         CX, $0x00000008
-	JGE          whole2245
+	JGE          whole2399
 
-rest2246:
+rest2400:
 	CMPQ CX, $0x00000004
-	JLT  rest2252
+	JLT  rest2406
 
-whole2251:
+whole2405:
 	VMOVUPD     (AX)(DX*8), Y5
 	VMAXPD      constants<>+2416(SB), Y5, Y6
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y7
@@ -33251,7 +35512,7 @@ whole2251:
 	VORPD       Y8, Y7, Y7
 	VMOVMSKPD   Y7, BX
 	TESTL       BX, BX
-	JNZ         slow2253
+	JNZ         slow2407
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y7
 	VORPD       Y1, Y7, Y7
@@ -33281,9 +35542,9 @@ whole2251:
 	VSUBPD      Y6, Y13, Y13
 	VFMSUB132PD constants<>+2352(SB), Y13, Y7
 	VMOVUPD     Y7, Y6
-	JMP         done2254
+	JMP         done2408
 
-slow2253:
+slow2407:
 	VMOVUPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y9
 	VMULPD      constants<>+2448(SB), Y6, Y8
@@ -33327,16 +35588,16 @@ slow2253:
 	VCMPPD      $0x19, Y8, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1840(SB), Y6, Y6
 
-done2254:
+done2408:
 	VFNMADD231PD Y5, Y6, Y4
 	ADDQ         $0x00000004, DX
 	SUBQ         $0x00000004, CX
 	CMPQ         CX, $0x00000004
-	JGE          whole2251
+	JGE          whole2405
 
-rest2252:
+rest2406:
 	TESTQ       CX, CX
-	JZ          done2255
+	JZ          done2409
 	LEAQ        constants<>+672(SB), BX
 	NEGQ        CX
 	VMOVUPD     (BX)(CX*8), Y5
@@ -33347,7 +35608,7 @@ rest2252:
 	VORPD       Y8, Y7, Y7
 	VMOVMSKPD   Y7, AX
 	TESTL       AX, AX
-	JNZ         slow2256
+	JNZ         slow2410
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y0
 	VORPD       Y1, Y0, Y0
@@ -33377,9 +35638,9 @@ rest2252:
 	VSUBPD      Y6, Y3, Y3
 	VFMSUB132PD constants<>+2352(SB), Y3, Y0
 	VMOVUPD     Y0, Y0
-	JMP         done2257
+	JMP         done2411
 
-slow2256:
+slow2410:
 	VMOVUPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y9
 	VMULPD      constants<>+2448(SB), Y6, Y8
@@ -33423,10 +35684,10 @@ slow2256:
 	VCMPPD      $0x19, Y1, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1840(SB), Y0, Y0
 
-done2257:
+done2411:
 	VFNMADD231PD Y5, Y0, Y4
 
-done2255:
+done2409:
 	VEXTRACTF128 $0x01, Y4, X0
 	VADDPD       X0, X4, X0
 	VPERMILPD    $0x01, X0, X1
@@ -33448,9 +35709,9 @@ TEXT ·scatterRows256(SB), $0-72
 	XORQ R8, R8
 	MOVQ SI, R10
 	CMPQ R10, $0x00000020
-	JLT  rest2259
+	JLT  rest2413
 
-panel2258:
+panel2412:
 	MOVQ    CX, SI
 	LEAQ    (AX)(R8*1), R9
 	VMOVUPD (BX)(R8*1), Y0
@@ -33463,9 +35724,9 @@ panel2258:
 	VMOVUPD 224(BX)(R8*1), Y7
 	MOVQ    DX, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows2262
+	JLT     rows2416
 
-row2261:
+row2415:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
@@ -33495,19 +35756,19 @@ row2261:
 	ADDQ         DI, R9
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row2261
+	JGE          row2415
 
-rows2262:
+rows2416:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000020, R10
 	CMPQ R10, $0x00000020
-	JGE  panel2258
+	JGE  panel2412
 
-rest2259:
+rest2413:
 	TESTQ      R10, R10
-	JZ         done2260
+	JZ         done2414
 	CMPQ       R10, $0x00000004
-	JGT        wider2263
+	JGT        wider2417
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
 	NEGQ       R9
@@ -33517,50 +35778,50 @@ rest2259:
 	VMASKMOVPD (BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2265
+	JLT        rows2419
 
-row2264:
+row2418:
 	VBROADCASTSD (SI), Y1
 	CMPQ         R10, $0x04
-	JLT          partial2266
+	JLT          partial2420
 	VMOVUPD      (R9), Y2
 	VFMADD231PD  Y0, Y1, Y2
 	VMOVUPD      Y2, (R9)
-	JMP          added2268
+	JMP          added2422
 
-partial2266:
+partial2420:
 	VMOVAPD      X0, X2
 	CMPQ         R10, $0x02
-	JLT          single2267
+	JLT          single2421
 	VMOVUPD      (R9), X2
 	VFMADD231PD  X0, X1, X2
 	VMOVUPD      X2, (R9)
 	CMPQ         R10, $0x02
-	JEQ          added2268
+	JEQ          added2422
 	VEXTRACTF128 $0x01, Y0, X2
 	VMOVSD       16(R9), X3
 	VFMADD231SD  X2, X1, X3
 	VMOVSD       X3, 16(R9)
-	JMP          added2268
+	JMP          added2422
 
-single2267:
+single2421:
 	VMOVSD      (R9), X3
 	VFMADD231SD X2, X1, X3
 	VMOVSD      X3, (R9)
 
-added2268:
+added2422:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2264
+	JGE  row2418
 
-rows2265:
-	JMP done2260
+rows2419:
+	JMP done2414
 
-wider2263:
+wider2417:
 	CMPQ       R10, $0x00000008
-	JGT        wider2269
+	JGT        wider2423
 	SUBQ       $0x00000004, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -33572,53 +35833,53 @@ wider2263:
 	VMASKMOVPD 32(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2271
+	JLT        rows2425
 
-row2270:
+row2424:
 	VBROADCASTSD (SI), Y2
 	VMOVUPD      (R9), Y3
 	VFMADD231PD  Y1, Y2, Y3
 	VMOVUPD      Y3, (R9)
 	CMPQ         R10, $0x04
-	JLT          partial2272
+	JLT          partial2426
 	VMOVUPD      32(R9), Y3
 	VFMADD231PD  Y0, Y2, Y3
 	VMOVUPD      Y3, 32(R9)
-	JMP          added2274
+	JMP          added2428
 
-partial2272:
+partial2426:
 	VMOVAPD      X0, X3
 	CMPQ         R10, $0x02
-	JLT          single2273
+	JLT          single2427
 	VMOVUPD      32(R9), X3
 	VFMADD231PD  X0, X2, X3
 	VMOVUPD      X3, 32(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2274
+	JEQ          added2428
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       48(R9), X4
 	VFMADD231SD  X3, X2, X4
 	VMOVSD       X4, 48(R9)
-	JMP          added2274
+	JMP          added2428
 
-single2273:
+single2427:
 	VMOVSD      32(R9), X4
 	VFMADD231SD X3, X2, X4
 	VMOVSD      X4, 32(R9)
 
-added2274:
+added2428:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2270
+	JGE  row2424
 
-rows2271:
-	JMP done2260
+rows2425:
+	JMP done2414
 
-wider2269:
+wider2423:
 	CMPQ       R10, $0x0000000c
-	JGT        wider2275
+	JGT        wider2429
 	SUBQ       $0x00000008, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -33631,9 +35892,9 @@ wider2269:
 	VMASKMOVPD 64(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2277
+	JLT        rows2431
 
-row2276:
+row2430:
 	VBROADCASTSD (SI), Y3
 	VMOVUPD      (R9), Y4
 	VFMADD231PD  Y1, Y3, Y4
@@ -33642,45 +35903,45 @@ row2276:
 	VFMADD231PD  Y2, Y3, Y4
 	VMOVUPD      Y4, 32(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2278
+	JLT          partial2432
 	VMOVUPD      64(R9), Y4
 	VFMADD231PD  Y0, Y3, Y4
 	VMOVUPD      Y4, 64(R9)
-	JMP          added2280
+	JMP          added2434
 
-partial2278:
+partial2432:
 	VMOVAPD      X0, X4
 	CMPQ         R10, $0x02
-	JLT          single2279
+	JLT          single2433
 	VMOVUPD      64(R9), X4
 	VFMADD231PD  X0, X3, X4
 	VMOVUPD      X4, 64(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2280
+	JEQ          added2434
 	VEXTRACTF128 $0x01, Y0, X4
 	VMOVSD       80(R9), X5
 	VFMADD231SD  X4, X3, X5
 	VMOVSD       X5, 80(R9)
-	JMP          added2280
+	JMP          added2434
 
-single2279:
+single2433:
 	VMOVSD      64(R9), X5
 	VFMADD231SD X4, X3, X5
 	VMOVSD      X5, 64(R9)
 
-added2280:
+added2434:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2276
+	JGE  row2430
 
-rows2277:
-	JMP done2260
+rows2431:
+	JMP done2414
 
-wider2275:
+wider2429:
 	CMPQ       R10, $0x00000010
-	JGT        wider2281
+	JGT        wider2435
 	SUBQ       $0x0000000c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -33694,9 +35955,9 @@ wider2275:
 	VMASKMOVPD 96(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2283
+	JLT        rows2437
 
-row2282:
+row2436:
 	VBROADCASTSD (SI), Y4
 	VMOVUPD      (R9), Y5
 	VFMADD231PD  Y1, Y4, Y5
@@ -33708,45 +35969,45 @@ row2282:
 	VFMADD231PD  Y3, Y4, Y5
 	VMOVUPD      Y5, 64(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2284
+	JLT          partial2438
 	VMOVUPD      96(R9), Y5
 	VFMADD231PD  Y0, Y4, Y5
 	VMOVUPD      Y5, 96(R9)
-	JMP          added2286
+	JMP          added2440
 
-partial2284:
+partial2438:
 	VMOVAPD      X0, X5
 	CMPQ         R10, $0x02
-	JLT          single2285
+	JLT          single2439
 	VMOVUPD      96(R9), X5
 	VFMADD231PD  X0, X4, X5
 	VMOVUPD      X5, 96(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2286
+	JEQ          added2440
 	VEXTRACTF128 $0x01, Y0, X5
 	VMOVSD       112(R9), X6
 	VFMADD231SD  X5, X4, X6
 	VMOVSD       X6, 112(R9)
-	JMP          added2286
+	JMP          added2440
 
-single2285:
+single2439:
 	VMOVSD      96(R9), X6
 	VFMADD231SD X5, X4, X6
 	VMOVSD      X6, 96(R9)
 
-added2286:
+added2440:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2282
+	JGE  row2436
 
-rows2283:
-	JMP done2260
+rows2437:
+	JMP done2414
 
-wider2281:
+wider2435:
 	CMPQ       R10, $0x00000014
-	JGT        wider2287
+	JGT        wider2441
 	SUBQ       $0x00000010, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -33761,9 +36022,9 @@ wider2281:
 	VMASKMOVPD 128(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2289
+	JLT        rows2443
 
-row2288:
+row2442:
 	VBROADCASTSD (SI), Y5
 	VMOVUPD      (R9), Y6
 	VFMADD231PD  Y1, Y5, Y6
@@ -33778,45 +36039,45 @@ row2288:
 	VFMADD231PD  Y4, Y5, Y6
 	VMOVUPD      Y6, 96(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2290
+	JLT          partial2444
 	VMOVUPD      128(R9), Y6
 	VFMADD231PD  Y0, Y5, Y6
 	VMOVUPD      Y6, 128(R9)
-	JMP          added2292
+	JMP          added2446
 
-partial2290:
+partial2444:
 	VMOVAPD      X0, X6
 	CMPQ         R10, $0x02
-	JLT          single2291
+	JLT          single2445
 	VMOVUPD      128(R9), X6
 	VFMADD231PD  X0, X5, X6
 	VMOVUPD      X6, 128(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2292
+	JEQ          added2446
 	VEXTRACTF128 $0x01, Y0, X6
 	VMOVSD       144(R9), X7
 	VFMADD231SD  X6, X5, X7
 	VMOVSD       X7, 144(R9)
-	JMP          added2292
+	JMP          added2446
 
-single2291:
+single2445:
 	VMOVSD      128(R9), X7
 	VFMADD231SD X6, X5, X7
 	VMOVSD      X7, 128(R9)
 
-added2292:
+added2446:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2288
+	JGE  row2442
 
-rows2289:
-	JMP done2260
+rows2443:
+	JMP done2414
 
-wider2287:
+wider2441:
 	CMPQ       R10, $0x00000018
-	JGT        wider2293
+	JGT        wider2447
 	SUBQ       $0x00000014, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -33832,9 +36093,9 @@ wider2287:
 	VMASKMOVPD 160(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2295
+	JLT        rows2449
 
-row2294:
+row2448:
 	VBROADCASTSD (SI), Y6
 	VMOVUPD      (R9), Y7
 	VFMADD231PD  Y1, Y6, Y7
@@ -33852,45 +36113,45 @@ row2294:
 	VFMADD231PD  Y5, Y6, Y7
 	VMOVUPD      Y7, 128(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2296
+	JLT          partial2450
 	VMOVUPD      160(R9), Y7
 	VFMADD231PD  Y0, Y6, Y7
 	VMOVUPD      Y7, 160(R9)
-	JMP          added2298
+	JMP          added2452
 
-partial2296:
+partial2450:
 	VMOVAPD      X0, X7
 	CMPQ         R10, $0x02
-	JLT          single2297
+	JLT          single2451
 	VMOVUPD      160(R9), X7
 	VFMADD231PD  X0, X6, X7
 	VMOVUPD      X7, 160(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2298
+	JEQ          added2452
 	VEXTRACTF128 $0x01, Y0, X7
 	VMOVSD       176(R9), X8
 	VFMADD231SD  X7, X6, X8
 	VMOVSD       X8, 176(R9)
-	JMP          added2298
+	JMP          added2452
 
-single2297:
+single2451:
 	VMOVSD      160(R9), X8
 	VFMADD231SD X7, X6, X8
 	VMOVSD      X8, 160(R9)
 
-added2298:
+added2452:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2294
+	JGE  row2448
 
-rows2295:
-	JMP done2260
+rows2449:
+	JMP done2414
 
-wider2293:
+wider2447:
 	CMPQ       R10, $0x0000001c
-	JGT        wider2299
+	JGT        wider2453
 	SUBQ       $0x00000018, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -33907,9 +36168,9 @@ wider2293:
 	VMASKMOVPD 192(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2301
+	JLT        rows2455
 
-row2300:
+row2454:
 	VBROADCASTSD (SI), Y7
 	VMOVUPD      (R9), Y8
 	VFMADD231PD  Y1, Y7, Y8
@@ -33930,43 +36191,43 @@ row2300:
 	VFMADD231PD  Y6, Y7, Y8
 	VMOVUPD      Y8, 160(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2302
+	JLT          partial2456
 	VMOVUPD      192(R9), Y8
 	VFMADD231PD  Y0, Y7, Y8
 	VMOVUPD      Y8, 192(R9)
-	JMP          added2304
+	JMP          added2458
 
-partial2302:
+partial2456:
 	VMOVAPD      X0, X8
 	CMPQ         R10, $0x02
-	JLT          single2303
+	JLT          single2457
 	VMOVUPD      192(R9), X8
 	VFMADD231PD  X0, X7, X8
 	VMOVUPD      X8, 192(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2304
+	JEQ          added2458
 	VEXTRACTF128 $0x01, Y0, X8
 	VMOVSD       208(R9), X9
 	VFMADD231SD  X8, X7, X9
 	VMOVSD       X9, 208(R9)
-	JMP          added2304
+	JMP          added2458
 
-single2303:
+single2457:
 	VMOVSD      192(R9), X9
 	VFMADD231SD X8, X7, X9
 	VMOVSD      X9, 192(R9)
 
-added2304:
+added2458:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2300
+	JGE  row2454
 
-rows2301:
-	JMP done2260
+rows2455:
+	JMP done2414
 
-wider2299:
+wider2453:
 	SUBQ       $0x0000001c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -33984,9 +36245,9 @@ wider2299:
 	VMASKMOVPD 224(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2307
+	JLT        rows2461
 
-row2306:
+row2460:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y1, Y8, Y9
@@ -34010,41 +36271,41 @@ row2306:
 	VFMADD231PD  Y7, Y8, Y9
 	VMOVUPD      Y9, 192(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2308
+	JLT          partial2462
 	VMOVUPD      224(R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
 	VMOVUPD      Y9, 224(R9)
-	JMP          added2310
+	JMP          added2464
 
-partial2308:
+partial2462:
 	VMOVAPD      X0, X9
 	CMPQ         R10, $0x02
-	JLT          single2309
+	JLT          single2463
 	VMOVUPD      224(R9), X9
 	VFMADD231PD  X0, X8, X9
 	VMOVUPD      X9, 224(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2310
+	JEQ          added2464
 	VEXTRACTF128 $0x01, Y0, X9
 	VMOVSD       240(R9), X10
 	VFMADD231SD  X9, X8, X10
 	VMOVSD       X10, 240(R9)
-	JMP          added2310
+	JMP          added2464
 
-single2309:
+single2463:
 	VMOVSD      224(R9), X10
 	VFMADD231SD X9, X8, X10
 	VMOVSD      X10, 224(R9)
 
-added2310:
+added2464:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2306
+	JGE  row2460
 
-rows2307:
-done2260:
+rows2461:
+done2414:
 	VZEROUPPER
 	RET
 
@@ -34063,9 +36324,9 @@ TEXT ·pairProduct256(SB), $0-104
 	XORQ   R9, R9
 	MOVQ   DI, R12
 	CMPQ   R12, $0x00000010
-	JLT    rest2312
+	JLT    rest2466
 
-panel2311:
+panel2465:
 	MOVQ    DX, DI
 	LEAQ    (CX)(R9*1), R10
 	LEAQ    (AX)(R9*1), R11
@@ -34079,9 +36340,9 @@ panel2311:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, R13
 	CMPQ    R13, $0x00000002
-	JLT     rows2315
+	JLT     rows2469
 
-row2314:
+row2468:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -34121,13 +36382,13 @@ row2314:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, R13
 	CMPQ         R13, $0x00000002
-	JGE          row2314
+	JGE          row2468
 
-rows2315:
+rows2469:
 	CMPQ R13, $0x00000001
-	JLT  rows2317
+	JLT  rows2471
 
-row2316:
+row2470:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -34150,9 +36411,9 @@ row2316:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row2316
+	JGE          row2470
 
-rows2317:
+rows2471:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
@@ -34160,13 +36421,13 @@ rows2317:
 	ADDQ   $0x00000080, R9
 	SUBQ   $0x00000010, R12
 	CMPQ   R12, $0x00000010
-	JGE    panel2311
+	JGE    panel2465
 
-rest2312:
+rest2466:
 	TESTQ      R12, R12
-	JZ         done2313
+	JZ         done2467
 	CMPQ       R12, $0x00000004
-	JGT        wider2318
+	JGT        wider2472
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
 	NEGQ       R10
@@ -34179,31 +36440,31 @@ rest2312:
 	VXORPD     Y4, Y4, Y4
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows2320
+	JLT        rows2474
 
-row2319:
+row2473:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial2321
+	JLT          partial2475
 	VMOVUPD      Y5, (R11)
-	JMP          stored2323
+	JMP          stored2477
 
-partial2321:
+partial2475:
 	CMPQ         R12, $0x02
-	JLT          single2322
+	JLT          single2476
 	VMOVUPD      X5, (R11)
-	JEQ          stored2323
+	JEQ          stored2477
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored2323
+	JMP          stored2477
 
-single2322:
+single2476:
 	VMOVSD X5, (R11)
 
-stored2323:
+stored2477:
 	VANDPD       Y1, Y5, Y5
 	VADDPD       Y5, Y3, Y3
 	VBROADCASTSD 8(DI), Y5
@@ -34211,23 +36472,23 @@ stored2323:
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial2324
+	JLT          partial2478
 	VMOVUPD      Y5, (R11)(R8*1)
-	JMP          stored2326
+	JMP          stored2480
 
-partial2324:
+partial2478:
 	CMPQ         R12, $0x02
-	JLT          single2325
+	JLT          single2479
 	VMOVUPD      X5, (R11)(R8*1)
-	JEQ          stored2326
+	JEQ          stored2480
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)(R8*1)
-	JMP          stored2326
+	JMP          stored2480
 
-single2325:
+single2479:
 	VMOVSD X5, (R11)(R8*1)
 
-stored2326:
+stored2480:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y4, Y4
 	ADDQ   $0x00000010, DI
@@ -34235,35 +36496,35 @@ stored2326:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row2319
+	JGE    row2473
 
-rows2320:
+rows2474:
 	CMPQ AX, $0x00000001
-	JLT  rows2328
+	JLT  rows2482
 
-row2327:
+row2481:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial2329
+	JLT          partial2483
 	VMOVUPD      Y5, (R11)
-	JMP          stored2331
+	JMP          stored2485
 
-partial2329:
+partial2483:
 	CMPQ         R12, $0x02
-	JLT          single2330
+	JLT          single2484
 	VMOVUPD      X5, (R11)
-	JEQ          stored2331
+	JEQ          stored2485
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored2331
+	JMP          stored2485
 
-single2330:
+single2484:
 	VMOVSD X5, (R11)
 
-stored2331:
+stored2485:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y3, Y3
 	ADDQ   $0x00000008, DI
@@ -34271,16 +36532,16 @@ stored2331:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row2327
+	JGE    row2481
 
-rows2328:
+rows2482:
 	VADDPD Y3, Y0, Y0
 	VADDPD Y4, Y0, Y0
-	JMP    done2313
+	JMP    done2467
 
-wider2318:
+wider2472:
 	CMPQ       R12, $0x00000008
-	JGT        wider2332
+	JGT        wider2486
 	SUBQ       $0x00000004, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -34295,9 +36556,9 @@ wider2318:
 	VXORPD     Y5, Y5, Y5
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows2334
+	JLT        rows2488
 
-row2333:
+row2487:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -34307,23 +36568,23 @@ row2333:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial2335
+	JLT          partial2489
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored2337
+	JMP          stored2491
 
-partial2335:
+partial2489:
 	CMPQ         R12, $0x02
-	JLT          single2336
+	JLT          single2490
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored2337
+	JEQ          stored2491
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored2337
+	JMP          stored2491
 
-single2336:
+single2490:
 	VMOVSD X6, 32(R11)
 
-stored2337:
+stored2491:
 	VANDPD       Y1, Y6, Y6
 	VADDPD       Y6, Y5, Y5
 	VBROADCASTSD 8(DI), Y6
@@ -34335,23 +36596,23 @@ stored2337:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial2338
+	JLT          partial2492
 	VMOVUPD      Y6, 32(R11)(R8*1)
-	JMP          stored2340
+	JMP          stored2494
 
-partial2338:
+partial2492:
 	CMPQ         R12, $0x02
-	JLT          single2339
+	JLT          single2493
 	VMOVUPD      X6, 32(R11)(R8*1)
-	JEQ          stored2340
+	JEQ          stored2494
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)(R8*1)
-	JMP          stored2340
+	JMP          stored2494
 
-single2339:
+single2493:
 	VMOVSD X6, 32(R11)(R8*1)
 
-stored2340:
+stored2494:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000010, DI
@@ -34359,13 +36620,13 @@ stored2340:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row2333
+	JGE    row2487
 
-rows2334:
+rows2488:
 	CMPQ AX, $0x00000001
-	JLT  rows2342
+	JLT  rows2496
 
-row2341:
+row2495:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -34375,23 +36636,23 @@ row2341:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial2343
+	JLT          partial2497
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored2345
+	JMP          stored2499
 
-partial2343:
+partial2497:
 	CMPQ         R12, $0x02
-	JLT          single2344
+	JLT          single2498
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored2345
+	JEQ          stored2499
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored2345
+	JMP          stored2499
 
-single2344:
+single2498:
 	VMOVSD X6, 32(R11)
 
-stored2345:
+stored2499:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000008, DI
@@ -34399,16 +36660,16 @@ stored2345:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row2341
+	JGE    row2495
 
-rows2342:
+rows2496:
 	VADDPD Y4, Y0, Y0
 	VADDPD Y5, Y0, Y0
-	JMP    done2313
+	JMP    done2467
 
-wider2332:
+wider2486:
 	CMPQ       R12, $0x0000000c
-	JGT        wider2346
+	JGT        wider2500
 	SUBQ       $0x00000008, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -34425,9 +36686,9 @@ wider2332:
 	VXORPD     Y7, Y7, Y7
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows2348
+	JLT        rows2502
 
-row2347:
+row2501:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -34441,23 +36702,23 @@ row2347:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial2349
+	JLT          partial2503
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored2351
+	JMP          stored2505
 
-partial2349:
+partial2503:
 	CMPQ         R12, $0x02
-	JLT          single2350
+	JLT          single2504
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored2351
+	JEQ          stored2505
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored2351
+	JMP          stored2505
 
-single2350:
+single2504:
 	VMOVSD X8, 64(R11)
 
-stored2351:
+stored2505:
 	VANDPD       Y1, Y8, Y8
 	VADDPD       Y8, Y7, Y7
 	VBROADCASTSD 8(DI), Y8
@@ -34473,23 +36734,23 @@ stored2351:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial2352
+	JLT          partial2506
 	VMOVUPD      Y8, 64(R11)(R8*1)
-	JMP          stored2354
+	JMP          stored2508
 
-partial2352:
+partial2506:
 	CMPQ         R12, $0x02
-	JLT          single2353
+	JLT          single2507
 	VMOVUPD      X8, 64(R11)(R8*1)
-	JEQ          stored2354
+	JEQ          stored2508
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)(R8*1)
-	JMP          stored2354
+	JMP          stored2508
 
-single2353:
+single2507:
 	VMOVSD X8, 64(R11)(R8*1)
 
-stored2354:
+stored2508:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000010, DI
@@ -34497,13 +36758,13 @@ stored2354:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row2347
+	JGE    row2501
 
-rows2348:
+rows2502:
 	CMPQ AX, $0x00000001
-	JLT  rows2356
+	JLT  rows2510
 
-row2355:
+row2509:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -34517,23 +36778,23 @@ row2355:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial2357
+	JLT          partial2511
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored2359
+	JMP          stored2513
 
-partial2357:
+partial2511:
 	CMPQ         R12, $0x02
-	JLT          single2358
+	JLT          single2512
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored2359
+	JEQ          stored2513
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored2359
+	JMP          stored2513
 
-single2358:
+single2512:
 	VMOVSD X8, 64(R11)
 
-stored2359:
+stored2513:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000008, DI
@@ -34541,15 +36802,15 @@ stored2359:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row2355
+	JGE    row2509
 
-rows2356:
+rows2510:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
-	JMP    done2313
+	JMP    done2467
 
-wider2346:
+wider2500:
 	SUBQ       $0x0000000c, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -34568,9 +36829,9 @@ wider2346:
 	VXORPD     Y9, Y9, Y9
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows2362
+	JLT        rows2516
 
-row2361:
+row2515:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -34588,23 +36849,23 @@ row2361:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial2363
+	JLT          partial2517
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored2365
+	JMP          stored2519
 
-partial2363:
+partial2517:
 	CMPQ         R12, $0x02
-	JLT          single2364
+	JLT          single2518
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored2365
+	JEQ          stored2519
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored2365
+	JMP          stored2519
 
-single2364:
+single2518:
 	VMOVSD X10, 96(R11)
 
-stored2365:
+stored2519:
 	VANDPD       Y1, Y10, Y10
 	VADDPD       Y10, Y9, Y9
 	VBROADCASTSD 8(DI), Y10
@@ -34624,23 +36885,23 @@ stored2365:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial2366
+	JLT          partial2520
 	VMOVUPD      Y10, 96(R11)(R8*1)
-	JMP          stored2368
+	JMP          stored2522
 
-partial2366:
+partial2520:
 	CMPQ         R12, $0x02
-	JLT          single2367
+	JLT          single2521
 	VMOVUPD      X10, 96(R11)(R8*1)
-	JEQ          stored2368
+	JEQ          stored2522
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)(R8*1)
-	JMP          stored2368
+	JMP          stored2522
 
-single2367:
+single2521:
 	VMOVSD X10, 96(R11)(R8*1)
 
-stored2368:
+stored2522:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000010, DI
@@ -34648,13 +36909,13 @@ stored2368:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row2361
+	JGE    row2515
 
-rows2362:
+rows2516:
 	CMPQ AX, $0x00000001
-	JLT  rows2370
+	JLT  rows2524
 
-row2369:
+row2523:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -34672,23 +36933,23 @@ row2369:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial2371
+	JLT          partial2525
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored2373
+	JMP          stored2527
 
-partial2371:
+partial2525:
 	CMPQ         R12, $0x02
-	JLT          single2372
+	JLT          single2526
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored2373
+	JEQ          stored2527
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored2373
+	JMP          stored2527
 
-single2372:
+single2526:
 	VMOVSD X10, 96(R11)
 
-stored2373:
+stored2527:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000008, DI
@@ -34696,15 +36957,15 @@ stored2373:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row2369
+	JGE    row2523
 
-rows2370:
+rows2524:
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
 	VADDPD Y8, Y0, Y0
 	VADDPD Y9, Y0, Y0
 
-done2313:
+done2467:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -34727,9 +36988,9 @@ TEXT ·exponentiate256(SB), $0-73
 	XORQ    BX, BX
 	MOVQ    DX, SI
 	CMPQ    SI, $0x00000004
-	JLT     rest2375
+	JLT     rest2529
 
-whole2374:
+whole2528:
 	VMOVUPD   (CX)(BX*8), Y5
 	VCMPPD    $0x00, Y3, Y5, Y6
 	VMAXPD    Y5, Y0, Y0
@@ -34740,11 +37001,11 @@ whole2374:
 	ADDQ      $0x00000004, BX
 	SUBQ      $0x00000004, SI
 	CMPQ      SI, $0x00000004
-	JGE       whole2374
+	JGE       whole2528
 
-rest2375:
+rest2529:
 	TESTQ      SI, SI
-	JZ         done2376
+	JZ         done2530
 	LEAQ       constants<>+672(SB), DI
 	NEGQ       SI
 	VMOVUPD    (DI)(SI*8), Y5
@@ -34757,7 +37018,7 @@ rest2375:
 	VBLENDVPD  Y3, Y4, Y6, Y6
 	VMINPD     Y6, Y1, Y1
 
-done2376:
+done2530:
 	VPERM2F128   $0x01, Y0, Y0, Y3
 	VMAXPD       Y3, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y3
@@ -34768,7 +37029,7 @@ done2376:
 	VMINPD       Y3, Y1, Y1
 	VMOVMSKPD    Y2, BX
 	TESTL        BX, BX
-	JNZ          nan2378
+	JNZ          nan2532
 	VBROADCASTSD inverse+48(FP), Y2
 	VANDPD       constants<>+1968(SB), Y0, Y3
 	VCMPPD       $0x1e, constants<>+1936(SB), Y3, Y3
@@ -34779,23 +37040,23 @@ done2376:
 	VORPD        Y3, Y1, Y1
 	VMOVMSKPD    Y1, BX
 	TESTL        BX, BX
-	JNZ          unsafe2377
+	JNZ          unsafe2531
 	VMOVUPD      constants<>+2256(SB), Y1
 	VMOVUPD      constants<>+2000(SB), Y3
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000008
-	JLT          rest2380
+	JLT          rest2534
 
-whole2379:
+whole2533:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
-	VMOVUPD      constants<>+2128(SB), Y6
-	VCMPPD       $0x05, Y6, Y4, Y5
-	VMAXPD       Y4, Y6, Y4
-	VMOVUPD      Y1, Y6
-	VFMADD231PD  constants<>+2224(SB), Y4, Y6
-	VSUBPD       Y1, Y6, Y7
+	VMOVUPD      constants<>+2128(SB), Y5
+	VCMPPD       $0x05, Y5, Y4, Y6
+	VMAXPD       Y4, Y5, Y4
+	VMOVUPD      Y1, Y5
+	VFMADD231PD  constants<>+2224(SB), Y4, Y5
+	VSUBPD       Y1, Y5, Y7
 	VFNMADD231PD constants<>+2288(SB), Y7, Y4
 	VFNMADD231PD constants<>+2320(SB), Y7, Y4
 	VMULPD       Y4, Y4, Y7
@@ -34816,20 +37077,20 @@ whole2379:
 	VFMADD231PD  Y11, Y8, Y9
 	VFMADD231PD  Y9, Y7, Y4
 	VADDPD       Y3, Y4, Y4
-	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       Y3, Y6, Y6
-	VMULPD       Y6, Y4, Y4
-	VANDPD       Y5, Y4, Y4
+	VPSLLQ       $0x34, Y5, Y5
+	VPADDQ       Y3, Y5, Y5
+	VMULPD       Y5, Y4, Y4
+	VANDPD       Y6, Y4, Y4
 	VMOVUPD      Y4, (AX)(BX*8)
 	VMOVUPD      32(CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
-	VMOVUPD      constants<>+2128(SB), Y6
-	VCMPPD       $0x05, Y6, Y4, Y5
-	VMAXPD       Y4, Y6, Y4
-	VMOVUPD      Y1, Y6
-	VFMADD231PD  constants<>+2224(SB), Y4, Y6
-	VSUBPD       Y1, Y6, Y7
+	VMOVUPD      constants<>+2128(SB), Y5
+	VCMPPD       $0x05, Y5, Y4, Y6
+	VMAXPD       Y4, Y5, Y4
+	VMOVUPD      Y1, Y5
+	VFMADD231PD  constants<>+2224(SB), Y4, Y5
+	VSUBPD       Y1, Y5, Y7
 	VFNMADD231PD constants<>+2288(SB), Y7, Y4
 	VFNMADD231PD constants<>+2320(SB), Y7, Y4
 	VMULPD       Y4, Y4, Y7
@@ -34850,30 +37111,30 @@ whole2379:
 	VFMADD231PD  Y11, Y8, Y9
 	VFMADD231PD  Y9, Y7, Y4
 	VADDPD       Y3, Y4, Y4
-	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       Y3, Y6, Y6
-	VMULPD       Y6, Y4, Y4
-	VANDPD       Y5, Y4, Y4
+	VPSLLQ       $0x34, Y5, Y5
+	VPADDQ       Y3, Y5, Y5
+	VMULPD       Y5, Y4, Y4
+	VANDPD       Y6, Y4, Y4
 	VMOVUPD      Y4, 32(AX)(BX*8)
 	ADDQ         $0x00000008, BX
 	SUBQ         $0x00000008, DX
 	CMPQ         DX, $0x00000008
-	JGE          whole2379
+	JGE          whole2533
 
-rest2380:
+rest2534:
 	CMPQ DX, $0x00000004
-	JLT  rest2382
+	JLT  rest2536
 
-whole2381:
+whole2535:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
-	VMOVUPD      constants<>+2128(SB), Y6
-	VCMPPD       $0x05, Y6, Y4, Y5
-	VMAXPD       Y4, Y6, Y4
-	VMOVUPD      Y1, Y6
-	VFMADD231PD  constants<>+2224(SB), Y4, Y6
-	VSUBPD       Y1, Y6, Y7
+	VMOVUPD      constants<>+2128(SB), Y5
+	VCMPPD       $0x05, Y5, Y4, Y6
+	VMAXPD       Y4, Y5, Y4
+	VMOVUPD      Y1, Y5
+	VFMADD231PD  constants<>+2224(SB), Y4, Y5
+	VSUBPD       Y1, Y5, Y7
 	VFNMADD231PD constants<>+2288(SB), Y7, Y4
 	VFNMADD231PD constants<>+2320(SB), Y7, Y4
 	VMULPD       Y4, Y4, Y7
@@ -34894,19 +37155,19 @@ whole2381:
 	VFMADD231PD  Y11, Y8, Y9
 	VFMADD231PD  Y9, Y7, Y4
 	VADDPD       Y3, Y4, Y4
-	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       Y3, Y6, Y6
-	VMULPD       Y6, Y4, Y4
-	VANDPD       Y5, Y4, Y4
+	VPSLLQ       $0x34, Y5, Y5
+	VPADDQ       Y3, Y5, Y5
+	VMULPD       Y5, Y4, Y4
+	VANDPD       Y6, Y4, Y4
 	VMOVUPD      Y4, (AX)(BX*8)
 	ADDQ         $0x00000004, BX
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          whole2381
+	JGE          whole2535
 
-rest2382:
+rest2536:
 	TESTQ        DX, DX
-	JZ           done2383
+	JZ           done2537
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -34914,12 +37175,12 @@ rest2382:
 	VMASKMOVPD   (CX)(BX*8), Y4, Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
-	VMOVUPD      constants<>+2128(SB), Y5
-	VCMPPD       $0x05, Y5, Y4, Y2
-	VMAXPD       Y4, Y5, Y4
-	VMOVUPD      Y1, Y5
-	VFMADD231PD  constants<>+2224(SB), Y4, Y5
-	VSUBPD       Y1, Y5, Y1
+	VMOVUPD      constants<>+2128(SB), Y2
+	VCMPPD       $0x05, Y2, Y4, Y5
+	VMAXPD       Y4, Y2, Y4
+	VMOVUPD      Y1, Y2
+	VFMADD231PD  constants<>+2224(SB), Y4, Y2
+	VSUBPD       Y1, Y2, Y1
 	VFNMADD231PD constants<>+2288(SB), Y1, Y4
 	VFNMADD231PD constants<>+2320(SB), Y1, Y4
 	VMULPD       Y4, Y4, Y1
@@ -34940,39 +37201,39 @@ rest2382:
 	VFMADD231PD  Y9, Y6, Y7
 	VFMADD231PD  Y7, Y1, Y4
 	VADDPD       Y3, Y4, Y4
-	VPSLLQ       $0x34, Y5, Y5
-	VPADDQ       Y3, Y5, Y5
-	VMULPD       Y5, Y4, Y4
-	VANDPD       Y2, Y4, Y4
+	VPSLLQ       $0x34, Y2, Y2
+	VPADDQ       Y3, Y2, Y2
+	VMULPD       Y2, Y4, Y4
+	VANDPD       Y5, Y4, Y4
 	CMPQ         DX, $0x04
-	JLT          partial2384
+	JLT          partial2538
 	VMOVUPD      Y4, (AX)(BX*8)
-	JMP          stored2386
+	JMP          stored2540
 
-partial2384:
+partial2538:
 	CMPQ         DX, $0x02
-	JLT          single2385
+	JLT          single2539
 	VMOVUPD      X4, (AX)(BX*8)
-	JEQ          stored2386
+	JEQ          stored2540
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(AX)(BX*8)
-	JMP          stored2386
+	JMP          stored2540
 
-single2385:
+single2539:
 	VMOVSD X4, (AX)(BX*8)
 
-stored2386:
-done2383:
+stored2540:
+done2537:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x01, AL
 	MOVB  AL, safe+72(FP)
 	VZEROUPPER
 	RET
 
-nan2378:
+nan2532:
 	VMOVUPD constants<>+1840(SB), Y0
 
-unsafe2377:
+unsafe2531:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x00, AL
 	MOVB  AL, safe+72(FP)
@@ -34994,20 +37255,20 @@ TEXT ·absorb256(SB), $0-96
 	VXORPD       Y4, Y4, Y4
 	XORQ         SI, SI
 	CMPQ         BX, $0x00000004
-	JLT          rest2388
+	JLT          rest2542
 
-whole2387:
+whole2541:
 	VMOVUPD   (AX)(SI*8), Y5
 	VMOVUPD   (CX)(SI*8), Y6
 	VUCOMISD  X4, X1
-	JBE       undamped2389
+	JBE       undamped2543
 	VCMPPD    $0x04, Y5, Y6, Y7
 	VMULPD    Y1, Y5, Y8
 	VMULPD    Y2, Y6, Y9
 	VADDPD    Y8, Y9, Y9
 	VBLENDVPD Y7, Y9, Y6, Y6
 
-undamped2389:
+undamped2543:
 	VCMPPD      $0x04, Y5, Y6, Y7
 	VSUBPD      Y5, Y6, Y5
 	VANDPD      constants<>+1968(SB), Y5, Y5
@@ -35021,11 +37282,11 @@ undamped2389:
 	ADDQ        $0x00000004, SI
 	SUBQ        $0x00000004, BX
 	CMPQ        BX, $0x00000004
-	JGE         whole2387
+	JGE         whole2541
 
-rest2388:
+rest2542:
 	TESTQ      BX, BX
-	JZ         done2390
+	JZ         done2544
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       BX, R8
 	NEGQ       R8
@@ -35033,14 +37294,14 @@ rest2388:
 	VMASKMOVPD (AX)(SI*8), Y5, Y6
 	VMASKMOVPD (CX)(SI*8), Y5, Y7
 	VUCOMISD   X4, X1
-	JBE        undamped2391
+	JBE        undamped2545
 	VCMPPD     $0x04, Y6, Y7, Y4
 	VMULPD     Y1, Y6, Y1
 	VMULPD     Y2, Y7, Y2
 	VADDPD     Y1, Y2, Y2
 	VBLENDVPD  Y4, Y2, Y7, Y7
 
-undamped2391:
+undamped2545:
 	VCMPPD    $0x04, Y6, Y7, Y1
 	VSUBPD    Y6, Y7, Y2
 	VANDPD    constants<>+1968(SB), Y2, Y2
@@ -35048,44 +37309,44 @@ undamped2391:
 	VPCMPGTQ  Y3, Y2, Y1
 	VBLENDVPD Y1, Y2, Y3, Y3
 	CMPQ      BX, $0x04
-	JLT       partial2392
+	JLT       partial2546
 	VMOVUPD   Y7, (AX)(SI*8)
-	JMP       stored2394
+	JMP       stored2548
 
-partial2392:
+partial2546:
 	CMPQ         BX, $0x02
-	JLT          single2393
+	JLT          single2547
 	VMOVUPD      X7, (AX)(SI*8)
-	JEQ          stored2394
+	JEQ          stored2548
 	VEXTRACTF128 $0x01, Y7, X1
 	VMOVSD       X1, 16(AX)(SI*8)
-	JMP          stored2394
+	JMP          stored2548
 
-single2393:
+single2547:
 	VMOVSD X7, (AX)(SI*8)
 
-stored2394:
+stored2548:
 	VMASKMOVPD  (DX)(SI*8), Y5, Y1
 	VFMADD231PD Y7, Y0, Y1
 	CMPQ        BX, $0x04
-	JLT         partial2395
+	JLT         partial2549
 	VMOVUPD     Y1, (DX)(SI*8)
-	JMP         stored2397
+	JMP         stored2551
 
-partial2395:
+partial2549:
 	CMPQ         BX, $0x02
-	JLT          single2396
+	JLT          single2550
 	VMOVUPD      X1, (DX)(SI*8)
-	JEQ          stored2397
+	JEQ          stored2551
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(DX)(SI*8)
-	JMP          stored2397
+	JMP          stored2551
 
-single2396:
+single2550:
 	VMOVSD X1, (DX)(SI*8)
 
-stored2397:
-done2390:
+stored2551:
+done2544:
 	VPERM2F128 $0x01, Y3, Y3, Y0
 	VPCMPGTQ   Y3, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y3, Y3
@@ -35114,9 +37375,9 @@ TEXT ·edgeBelief256(SB), $2112-161
 	XORQ    R11, R11
 	MOVQ    R8, R12
 	CMPQ    R12, $0x00000004
-	JLT     rest2400
+	JLT     rest2554
 
-whole2399:
+whole2553:
 	VMOVUPD   (CX)(R11*8), Y2
 	VMOVUPD   (DX)(R11*8), Y3
 	VCMPPD    $0x00, Y1, Y3, Y4
@@ -35127,11 +37388,11 @@ whole2399:
 	ADDQ      $0x00000004, R11
 	SUBQ      $0x00000004, R12
 	CMPQ      R12, $0x00000004
-	JGE       whole2399
+	JGE       whole2553
 
-rest2400:
+rest2554:
 	TESTQ      R12, R12
-	JZ         done2401
+	JZ         done2555
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y2
@@ -35144,7 +37405,7 @@ rest2400:
 	VMOVUPD    Y3, (R10)(R11*8)
 	VMAXPD     Y3, Y0, Y0
 
-done2401:
+done2555:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VMAXPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -35154,9 +37415,9 @@ done2401:
 	XORQ       CX, CX
 	MOVQ       R9, DX
 	CMPQ       DX, $0x00000004
-	JLT        rest2403
+	JLT        rest2557
 
-whole2402:
+whole2556:
 	VMOVUPD   (BX)(CX*8), Y3
 	VMOVUPD   (SI)(CX*8), Y4
 	VCMPPD    $0x00, Y2, Y4, Y5
@@ -35167,11 +37428,11 @@ whole2402:
 	ADDQ      $0x00000004, CX
 	SUBQ      $0x00000004, DX
 	CMPQ      DX, $0x00000004
-	JGE       whole2402
+	JGE       whole2556
 
-rest2403:
+rest2557:
 	TESTQ      DX, DX
-	JZ         done2404
+	JZ         done2558
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       DX
 	VMOVUPD    (R11)(DX*8), Y3
@@ -35184,24 +37445,24 @@ rest2403:
 	VMOVUPD    Y4, 1024(R10)(CX*8)
 	VMAXPD     Y4, Y1, Y1
 
-done2404:
+done2558:
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	XORQ       CX, CX
 
-vector2405:
+vector2559:
 	VMOVUPD      (R10)(CX*8), Y2
 	VCMPPD       $0x04, constants<>+1776(SB), Y2, Y3
 	VSUBPD       Y0, Y2, Y2
 	VANDPD       Y2, Y3, Y3
-	VMOVUPD      constants<>+2128(SB), Y5
-	VCMPPD       $0x05, Y5, Y2, Y4
-	VMAXPD       Y2, Y5, Y2
-	VMOVUPD      constants<>+2256(SB), Y5
-	VFMADD231PD  constants<>+2224(SB), Y2, Y5
-	VSUBPD       constants<>+2256(SB), Y5, Y6
+	VMOVUPD      constants<>+2128(SB), Y4
+	VCMPPD       $0x05, Y4, Y2, Y5
+	VMAXPD       Y2, Y4, Y2
+	VMOVUPD      constants<>+2256(SB), Y4
+	VFMADD231PD  constants<>+2224(SB), Y2, Y4
+	VSUBPD       constants<>+2256(SB), Y4, Y6
 	VFNMADD231PD constants<>+2288(SB), Y6, Y2
 	VFNMADD231PD constants<>+2320(SB), Y6, Y2
 	VMULPD       Y2, Y2, Y6
@@ -35222,29 +37483,29 @@ vector2405:
 	VFMADD231PD  Y10, Y7, Y8
 	VFMADD231PD  Y8, Y6, Y2
 	VADDPD       constants<>+2000(SB), Y2, Y2
-	VPSLLQ       $0x34, Y5, Y5
-	VPADDQ       constants<>+2000(SB), Y5, Y5
-	VMULPD       Y5, Y2, Y2
-	VANDPD       Y4, Y2, Y2
+	VPSLLQ       $0x34, Y4, Y4
+	VPADDQ       constants<>+2000(SB), Y4, Y4
+	VMULPD       Y4, Y2, Y2
+	VANDPD       Y5, Y2, Y2
 	VMOVUPD      Y2, (R10)(CX*8)
 	VMULPD       Y3, Y2, Y2
 	VMOVUPD      Y2, 512(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R8
-	JLT          vector2405
+	JLT          vector2559
 	XORQ         CX, CX
 
-vector2406:
+vector2560:
 	VMOVUPD      1024(R10)(CX*8), Y2
 	VCMPPD       $0x04, constants<>+1776(SB), Y2, Y3
 	VSUBPD       Y1, Y2, Y2
 	VANDPD       Y2, Y3, Y3
-	VMOVUPD      constants<>+2128(SB), Y5
-	VCMPPD       $0x05, Y5, Y2, Y4
-	VMAXPD       Y2, Y5, Y2
-	VMOVUPD      constants<>+2256(SB), Y5
-	VFMADD231PD  constants<>+2224(SB), Y2, Y5
-	VSUBPD       constants<>+2256(SB), Y5, Y6
+	VMOVUPD      constants<>+2128(SB), Y4
+	VCMPPD       $0x05, Y4, Y2, Y5
+	VMAXPD       Y2, Y4, Y2
+	VMOVUPD      constants<>+2256(SB), Y4
+	VFMADD231PD  constants<>+2224(SB), Y2, Y4
+	VSUBPD       constants<>+2256(SB), Y4, Y6
 	VFNMADD231PD constants<>+2288(SB), Y6, Y2
 	VFNMADD231PD constants<>+2320(SB), Y6, Y2
 	VMULPD       Y2, Y2, Y6
@@ -35265,16 +37526,16 @@ vector2406:
 	VFMADD231PD  Y10, Y7, Y8
 	VFMADD231PD  Y8, Y6, Y2
 	VADDPD       constants<>+2000(SB), Y2, Y2
-	VPSLLQ       $0x34, Y5, Y5
-	VPADDQ       constants<>+2000(SB), Y5, Y5
-	VMULPD       Y5, Y2, Y2
-	VANDPD       Y4, Y2, Y2
+	VPSLLQ       $0x34, Y4, Y4
+	VPADDQ       constants<>+2000(SB), Y4, Y4
+	VMULPD       Y4, Y2, Y2
+	VANDPD       Y5, Y2, Y2
 	VMOVUPD      Y2, 1024(R10)(CX*8)
 	VMULPD       Y3, Y2, Y2
 	VMOVUPD      Y2, 1536(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R9
-	JLT          vector2406
+	JLT          vector2560
 	VADDPD       Y1, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y2, Y2, Y2
@@ -35283,9 +37544,9 @@ vector2406:
 	XORQ         SI, SI
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest2408
+	JLT          rest2562
 
-panel2407:
+panel2561:
 	MOVQ   R10, DX
 	LEAQ   (DI)(SI*1), BX
 	VXORPD Y3, Y3, Y3
@@ -35298,9 +37559,9 @@ panel2407:
 	VXORPD Y10, Y10, Y10
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows2411
+	JLT    rows2565
 
-row2410:
+row2564:
 	VBROADCASTSD (DX), Y11
 	VBROADCASTSD 512(DX), Y12
 	VMOVUPD      (BX), Y13
@@ -35319,9 +37580,9 @@ row2410:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row2410
+	JGE          row2564
 
-rows2411:
+rows2565:
 	VFMADD231PD 1024(R10)(SI*1), Y3, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y3, Y2
@@ -35337,13 +37598,13 @@ rows2411:
 	ADDQ        $0x00000080, SI
 	SUBQ        $0x00000010, R11
 	CMPQ        R11, $0x00000010
-	JGE         panel2407
+	JGE         panel2561
 
-rest2408:
+rest2562:
 	TESTQ   R11, R11
-	JZ      done2409
+	JZ      done2563
 	CMPQ    R11, $0x00000004
-	JGT     wider2412
+	JGT     wider2566
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
 	NEGQ    BX
@@ -35354,9 +37615,9 @@ rest2408:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows2414
+	JLT     rows2568
 
-row2413:
+row2567:
 	VBROADCASTSD (DX), Y6
 	VBROADCASTSD 512(DX), Y7
 	VMASKMOVPD   (BX), Y3, Y8
@@ -35366,17 +37627,17 @@ row2413:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row2413
+	JGE          row2567
 
-rows2414:
+rows2568:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y5, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
-	JMP         done2409
+	JMP         done2563
 
-wider2412:
+wider2566:
 	CMPQ    R11, $0x00000008
-	JGT     wider2415
+	JGT     wider2569
 	SUBQ    $0x00000004, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -35390,9 +37651,9 @@ wider2412:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows2417
+	JLT     rows2571
 
-row2416:
+row2570:
 	VBROADCASTSD (DX), Y8
 	VBROADCASTSD 512(DX), Y9
 	VMOVUPD      (BX), Y10
@@ -35405,20 +37666,20 @@ row2416:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row2416
+	JGE          row2570
 
-rows2417:
+rows2571:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y6, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
 	VFMADD231PD 1056(R10)(SI*1), Y5, Y1
 	VFMADD231PD 1056(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1568(R10)(SI*1), Y5, Y2
-	JMP         done2409
+	JMP         done2563
 
-wider2415:
+wider2569:
 	CMPQ    R11, $0x0000000c
-	JGT     wider2418
+	JGT     wider2572
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -35434,9 +37695,9 @@ wider2415:
 	VXORPD  Y9, Y9, Y9
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows2420
+	JLT     rows2574
 
-row2419:
+row2573:
 	VBROADCASTSD (DX), Y10
 	VBROADCASTSD 512(DX), Y11
 	VMOVUPD      (BX), Y12
@@ -35452,9 +37713,9 @@ row2419:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row2419
+	JGE          row2573
 
-rows2420:
+rows2574:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -35464,9 +37725,9 @@ rows2420:
 	VFMADD231PD 1088(R10)(SI*1), Y6, Y1
 	VFMADD231PD 1088(R10)(SI*1), Y9, Y2
 	VFMADD231PD 1600(R10)(SI*1), Y6, Y2
-	JMP         done2409
+	JMP         done2563
 
-wider2418:
+wider2572:
 	SUBQ    $0x0000000c, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -35484,9 +37745,9 @@ wider2418:
 	VXORPD  Y11, Y11, Y11
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows2423
+	JLT     rows2577
 
-row2422:
+row2576:
 	VBROADCASTSD (DX), Y12
 	VBROADCASTSD 512(DX), Y13
 	VMOVUPD      (BX), Y14
@@ -35505,9 +37766,9 @@ row2422:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row2422
+	JGE          row2576
 
-rows2423:
+rows2577:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y8, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -35521,7 +37782,7 @@ rows2423:
 	VFMADD231PD 1120(R10)(SI*1), Y11, Y2
 	VFMADD231PD 1632(R10)(SI*1), Y7, Y2
 
-done2409:
+done2563:
 	VPERM2F128  $0x01, Y1, Y1, Y3
 	VADDPD      Y3, Y1, Y1
 	VPERMILPD   $0x05, Y1, Y3
@@ -35531,10 +37792,10 @@ done2409:
 	VPERMILPD   $0x05, Y2, Y3
 	VADDPD      Y3, Y2, Y2
 	VUCOMISD    constants<>+728(SB), X1
-	JCS         unsafe2398
+	JCS         unsafe2552
 	VMOVUPD     constants<>+1936(SB), Y3
 	VUCOMISD    X1, X3
-	JCS         unsafe2398
+	JCS         unsafe2552
 	VMOVUPD     constants<>+2000(SB), Y3
 	VDIVPD      Y1, Y3, Y3
 	VFMADD213PD Y0, Y3, Y2
@@ -35544,7 +37805,7 @@ done2409:
 	VORPD       Y4, Y2, Y2
 	VMOVMSKPD   Y2, DX
 	TESTL       DX, DX
-	JNZ         slow2424
+	JNZ         slow2578
 	VPADDQ      constants<>+2544(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y2
 	VORPD       constants<>+2608(SB), Y2, Y2
@@ -35574,9 +37835,9 @@ done2409:
 	VSUBPD      Y1, Y9, Y9
 	VFMSUB132PD constants<>+2352(SB), Y9, Y2
 	VMOVUPD     Y2, Y1
-	JMP         done2425
+	JMP         done2579
 
-slow2424:
+slow2578:
 	VMOVUPD     Y1, Y2
 	VCMPPD      $0x19, constants<>+2416(SB), Y1, Y5
 	VMULPD      constants<>+2448(SB), Y1, Y4
@@ -35620,7 +37881,7 @@ slow2424:
 	VCMPPD      $0x19, Y4, Y2, Y5
 	VBLENDVPD   Y5, constants<>+1840(SB), Y1, Y1
 
-done2425:
+done2579:
 	VADDPD Y0, Y1, Y1
 	MOVSD  X1, logZ+144(FP)
 	MOVQ   R10, DX
@@ -35629,15 +37890,15 @@ done2425:
 	IMULQ  CX, SI
 	LEAQ   -32(AX)(SI*1), SI
 
-row2426:
+row2580:
 	VBROADCASTSD (DX), Y0
 	VMULPD       Y3, Y0, Y0
 	XORQ         R8, R8
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000004
-	JLT          rest2428
+	JLT          rest2582
 
-whole2427:
+whole2581:
 	VMOVUPD (DI)(R8*8), Y1
 	VMULPD  1024(R10)(R8*8), Y1, Y1
 	VMULPD  Y0, Y1, Y1
@@ -35645,11 +37906,11 @@ whole2427:
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, R11
 	CMPQ    R11, $0x00000004
-	JGE     whole2427
+	JGE     whole2581
 
-rest2428:
+rest2582:
 	TESTQ      R11, R11
-	JZ         done2429
+	JZ         done2583
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R11, R13
 	NEGQ       R13
@@ -35659,42 +37920,42 @@ rest2428:
 	VMULPD     Y0, Y1, Y1
 	LEAQ       (AX)(R8*8), R8
 	CMPQ       R8, SI
-	JGT        pieces2430
+	JGT        pieces2584
 	VMOVUPD    Y1, (R8)
-	JMP        written2431
+	JMP        written2585
 
-pieces2430:
+pieces2584:
 	CMPQ    R11, $0x04
-	JLT     partial2432
+	JLT     partial2586
 	VMOVUPD Y1, (R8)
-	JMP     stored2434
+	JMP     stored2588
 
-partial2432:
+partial2586:
 	CMPQ         R11, $0x02
-	JLT          single2433
+	JLT          single2587
 	VMOVUPD      X1, (R8)
-	JEQ          stored2434
+	JEQ          stored2588
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(R8)
-	JMP          stored2434
+	JMP          stored2588
 
-single2433:
+single2587:
 	VMOVSD X1, (R8)
 
-stored2434:
-written2431:
-done2429:
+stored2588:
+written2585:
+done2583:
 	ADDQ $0x08, DX
 	ADDQ CX, DI
 	ADDQ CX, AX
 	DECQ BX
-	JNZ  row2426
+	JNZ  row2580
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe2398:
+unsafe2552:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -35718,9 +37979,9 @@ TEXT ·exp32x512(SB), $0-48
 	VMOVUPS      constants<>+2672(SB), Z9
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000040
-	JLT          rest2436
+	JLT          rest2590
 
-whole2435:
+whole2589:
 	VMOVUPS      (CX)(BX*4), Z10
 	VMOVUPS      64(CX)(BX*4), Z11
 	VMOVUPS      128(CX)(BX*4), Z12
@@ -35788,13 +38049,13 @@ whole2435:
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000040, DX
 	CMPQ         DX, $0x00000040
-	JGE          whole2435
+	JGE          whole2589
 
-rest2436:
+rest2590:
 	CMPQ DX, $0x00000010
-	JLT  rest2438
+	JLT  rest2592
 
-whole2437:
+whole2591:
 	VMOVUPS      (CX)(BX*4), Z10
 	VMINPS       Z10, Z1, Z10
 	VCMPPS       $0x05, Z0, Z10, K1
@@ -35814,11 +38075,11 @@ whole2437:
 	ADDQ         $0x00000010, BX
 	SUBQ         $0x00000010, DX
 	CMPQ         DX, $0x00000010
-	JGE          whole2437
+	JGE          whole2591
 
-rest2438:
+rest2592:
 	TESTQ        DX, DX
-	JZ           done2439
+	JZ           done2593
 	MOVQ         $-1, SI
 	BZHIQ        DX, SI, SI
 	KMOVW        SI, K1
@@ -35838,41 +38099,41 @@ rest2438:
 	VFMADD213PS  Z0, Z10, Z2
 	VSCALEFPS.Z  Z1, Z2, K1, Z2
 	TESTQ        $0x0000000f, DX
-	JNZ          partial2440
+	JNZ          partial2594
 	VMOVUPS      Z2, (AX)(BX*4)
-	JMP          stored2441
+	JMP          stored2595
 
-partial2440:
+partial2594:
 	LEAQ       (AX)(BX*4), AX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, DX
-	JZ         without2442
+	JZ         without2596
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2442:
+without2596:
 	TESTQ      $0x00000004, DX
-	JZ         without2443
+	JZ         without2597
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2443:
+without2597:
 	TESTQ     $0x00000002, DX
-	JZ        without2444
+	JZ        without2598
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2444:
+without2598:
 	TESTQ  $0x00000001, DX
-	JZ     without2445
+	JZ     without2599
 	VMOVSS X0, (AX)
 
-without2445:
-stored2441:
-done2439:
+without2599:
+stored2595:
+done2593:
 	VZEROUPPER
 	RET
 
@@ -35893,9 +38154,9 @@ TEXT ·log32x512(SB), $0-48
 	VMOVUPS      constants<>+2800(SB), Z8
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000040
-	JLT          rest2447
+	JLT          rest2601
 
-whole2446:
+whole2600:
 	VMOVUPS     (CX)(BX*4), Z9
 	VMOVUPS     64(CX)(BX*4), Z10
 	VMOVUPS     128(CX)(BX*4), Z11
@@ -35975,13 +38236,13 @@ whole2446:
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000040, DX
 	CMPQ        DX, $0x00000040
-	JGE         whole2446
+	JGE         whole2600
 
-rest2447:
+rest2601:
 	CMPQ DX, $0x00000010
-	JLT  rest2449
+	JLT  rest2603
 
-whole2448:
+whole2602:
 	VMOVUPS     (CX)(BX*4), Z9
 	VGETMANTPS  $0x0b, Z9, Z10
 	VGETEXPPS   Z9, Z11
@@ -36004,11 +38265,11 @@ whole2448:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole2448
+	JGE         whole2602
 
-rest2449:
+rest2603:
 	TESTQ       DX, DX
-	JZ          done2450
+	JZ          done2604
 	MOVQ        $-1, SI
 	BZHIQ       DX, SI, SI
 	KMOVW       SI, K1
@@ -36031,41 +38292,41 @@ rest2449:
 	VFMADD231PS Z1, Z11, Z6
 	VFIXUPIMMPS $0x00, Z2, Z9, Z6
 	TESTQ       $0x0000000f, DX
-	JNZ         partial2451
+	JNZ         partial2605
 	VMOVUPS     Z6, (AX)(BX*4)
-	JMP         stored2452
+	JMP         stored2606
 
-partial2451:
+partial2605:
 	LEAQ       (AX)(BX*4), AX
 	VMOVAPS    Z6, Z0
 	TESTQ      $0x00000008, DX
-	JZ         without2453
+	JZ         without2607
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2453:
+without2607:
 	TESTQ      $0x00000004, DX
-	JZ         without2454
+	JZ         without2608
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2454:
+without2608:
 	TESTQ     $0x00000002, DX
-	JZ        without2455
+	JZ        without2609
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2455:
+without2609:
 	TESTQ  $0x00000001, DX
-	JZ     without2456
+	JZ     without2610
 	VMOVSS X0, (AX)
 
-without2456:
-stored2452:
-done2450:
+without2610:
+stored2606:
+done2604:
 	VZEROUPPER
 	RET
 
@@ -36078,9 +38339,9 @@ TEXT ·allSafe32x512(SB), $0-25
 	VBROADCASTSD constants<>+3256(SB), Z1
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000040
-	JLT          rest2458
+	JLT          rest2612
 
-whole2457:
+whole2611:
 	VMOVUPS (AX)(DX*4), Z2
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
@@ -36096,24 +38357,24 @@ whole2457:
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000040, CX
 	CMPQ    CX, $0x00000040
-	JGE     whole2457
+	JGE     whole2611
 
-rest2458:
+rest2612:
 	CMPQ CX, $0x00000010
-	JLT  rest2460
+	JLT  rest2614
 
-whole2459:
+whole2613:
 	VMOVUPS (AX)(DX*4), Z2
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole2459
+	JGE     whole2613
 
-rest2460:
+rest2614:
 	TESTQ   CX, CX
-	JZ      done2461
+	JZ      done2615
 	MOVQ    $-1, BX
 	BZHIQ   CX, BX, BX
 	KMOVW   BX, K1
@@ -36122,16 +38383,16 @@ rest2460:
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
 
-done2461:
+done2615:
 	VPCMPUD.BCST $0x06, constants<>+3384(SB), Z0, K1
 	KORTESTW     K1, K1
-	JZ           safe2462
+	JZ           safe2616
 	MOVB         $0x00, AL
 	MOVB         AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-safe2462:
+safe2616:
 	MOVB $0x01, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -36146,9 +38407,9 @@ TEXT ·cavities32x512(SB), $0-88
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done2464
+	JLE   done2618
 
-item2463:
+item2617:
 	MOVLQSX      40(BX), DI
 	LEAQ         (AX)(DI*4), DI
 	MOVQ         (BX), R8
@@ -36158,7 +38419,7 @@ item2463:
 	MOVLQSX      52(BX), R10
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide2465
+	JNE          wide2619
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -36166,13 +38427,13 @@ item2463:
 	VSUBPD       Z1, Z2, K1, Z0
 	VCVTPD2PS    Z0, Y0
 	VMOVUPS      Y0, (DI)(R11*4)
-	JMP          row2468
+	JMP          row2622
 
-wide2465:
+wide2619:
 	CMPQ R10, $0x08
-	JLE  rest2467
+	JLE  rest2621
 
-vector2466:
+vector2620:
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -36183,9 +38444,9 @@ vector2466:
 	ADDQ         $0x08, R11
 	SUBQ         $0x08, R10
 	CMPQ         R10, $0x08
-	JG           vector2466
+	JG           vector2620
 
-rest2467:
+rest2621:
 	MOVQ         $-1, R12
 	BZHIQ        R10, R12, R12
 	KMOVB        R12, K1
@@ -36197,12 +38458,12 @@ rest2467:
 	VCVTPD2PS    Z0, Y0
 	VMOVUPS      Y0, (DI)(R11*4)
 
-row2468:
+row2622:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item2463
+	JNZ  item2617
 
-done2464:
+done2618:
 	VZEROUPPER
 	RET
 
@@ -36220,9 +38481,9 @@ TEXT ·vectorTable32x512(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000040
-	JLT  rest2470
+	JLT  rest2624
 
-panel2469:
+panel2623:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Z0, Z0, Z0
@@ -36235,9 +38496,9 @@ panel2469:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows2473
+	JLT    rows2627
 
-row2472:
+row2626:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -36252,13 +38513,13 @@ row2472:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, R12
 	CMPQ         R12, $0x00000002
-	JGE          row2472
+	JGE          row2626
 
-rows2473:
+rows2627:
 	CMPQ R12, $0x00000001
-	JLT  rows2475
+	JLT  rows2629
 
-row2474:
+row2628:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -36268,9 +38529,9 @@ row2474:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row2474
+	JGE          row2628
 
-rows2475:
+rows2629:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -36282,13 +38543,13 @@ rows2475:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000040, R11
 	CMPQ    R11, $0x00000040
-	JGE     panel2469
+	JGE     panel2623
 
-rest2470:
+rest2624:
 	TESTQ  R11, R11
-	JZ     done2471
+	JZ     done2625
 	CMPQ   R11, $0x00000010
-	JGT    wider2476
+	JGT    wider2630
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
 	KMOVW  CX, K1
@@ -36300,9 +38561,9 @@ rest2470:
 	VXORPD Z3, Z3, Z3
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows2478
+	JLT    rows2632
 
-row2477:
+row2631:
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  (R10), Z4, K1, Z0
 	VBROADCASTSS 4(CX), Z4
@@ -36315,65 +38576,65 @@ row2477:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row2477
+	JGE          row2631
 
-rows2478:
+rows2632:
 	CMPQ DX, $0x00000001
-	JLT  rows2480
+	JLT  rows2634
 
-row2479:
+row2633:
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  (R10), Z4, K1, Z0
 	ADDQ         $0x00000004, CX
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row2479
+	JGE          row2633
 
-rows2480:
+rows2634:
 	VADDPS  Z2, Z0, Z0
 	VADDPS  Z3, Z1, Z1
 	VADDPS  Z1, Z0, Z0
 	TESTQ   $0x0000000f, R11
-	JNZ     partial2481
+	JNZ     partial2635
 	VMOVUPS Z0, (AX)(R9*1)
-	JMP     stored2482
+	JMP     stored2636
 
-partial2481:
+partial2635:
 	LEAQ       (AX)(R9*1), AX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without2483
+	JZ         without2637
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2483:
+without2637:
 	TESTQ      $0x00000004, R11
-	JZ         without2484
+	JZ         without2638
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2484:
+without2638:
 	TESTQ     $0x00000002, R11
-	JZ        without2485
+	JZ        without2639
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2485:
+without2639:
 	TESTQ  $0x00000001, R11
-	JZ     without2486
+	JZ     without2640
 	VMOVSS X0, (AX)
 
-without2486:
-stored2482:
-	JMP done2471
+without2640:
+stored2636:
+	JMP done2625
 
-wider2476:
+wider2630:
 	CMPQ   R11, $0x00000020
-	JGT    wider2487
+	JGT    wider2641
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -36390,9 +38651,9 @@ wider2476:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows2489
+	JLT    rows2643
 
-row2488:
+row2642:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, K1, Z1
@@ -36409,13 +38670,13 @@ row2488:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row2488
+	JGE          row2642
 
-rows2489:
+rows2643:
 	CMPQ DX, $0x00000001
-	JLT  rows2491
+	JLT  rows2645
 
-row2490:
+row2644:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, K1, Z1
@@ -36423,9 +38684,9 @@ row2490:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row2490
+	JGE          row2644
 
-rows2491:
+rows2645:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -36434,45 +38695,45 @@ rows2491:
 	VADDPS  Z3, Z1, Z1
 	VMOVUPS Z0, (AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial2492
+	JNZ     partial2646
 	VMOVUPS Z1, 64(AX)(R9*1)
-	JMP     stored2493
+	JMP     stored2647
 
-partial2492:
+partial2646:
 	LEAQ       64(AX)(R9*1), AX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without2494
+	JZ         without2648
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2494:
+without2648:
 	TESTQ      $0x00000004, R11
-	JZ         without2495
+	JZ         without2649
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2495:
+without2649:
 	TESTQ     $0x00000002, R11
-	JZ        without2496
+	JZ        without2650
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2496:
+without2650:
 	TESTQ  $0x00000001, R11
-	JZ     without2497
+	JZ     without2651
 	VMOVSS X0, (AX)
 
-without2497:
-stored2493:
-	JMP done2471
+without2651:
+stored2647:
+	JMP done2625
 
-wider2487:
+wider2641:
 	CMPQ   R11, $0x00000030
-	JGT    wider2498
+	JGT    wider2652
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -36487,9 +38748,9 @@ wider2487:
 	VXORPD Z5, Z5, Z5
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows2500
+	JLT    rows2654
 
-row2499:
+row2653:
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  (R10), Z6, Z0
 	VFMADD231PS  64(R10), Z6, Z1
@@ -36502,13 +38763,13 @@ row2499:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row2499
+	JGE          row2653
 
-rows2500:
+rows2654:
 	CMPQ DX, $0x00000001
-	JLT  rows2502
+	JLT  rows2656
 
-row2501:
+row2655:
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  (R10), Z6, Z0
 	VFMADD231PS  64(R10), Z6, Z1
@@ -36517,52 +38778,52 @@ row2501:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row2501
+	JGE          row2655
 
-rows2502:
+rows2656:
 	VADDPS  Z3, Z0, Z0
 	VADDPS  Z4, Z1, Z1
 	VADDPS  Z5, Z2, Z2
 	VMOVUPS Z0, (AX)(R9*1)
 	VMOVUPS Z1, 64(AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial2503
+	JNZ     partial2657
 	VMOVUPS Z2, 128(AX)(R9*1)
-	JMP     stored2504
+	JMP     stored2658
 
-partial2503:
+partial2657:
 	LEAQ       128(AX)(R9*1), AX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without2505
+	JZ         without2659
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2505:
+without2659:
 	TESTQ      $0x00000004, R11
-	JZ         without2506
+	JZ         without2660
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2506:
+without2660:
 	TESTQ     $0x00000002, R11
-	JZ        without2507
+	JZ        without2661
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2507:
+without2661:
 	TESTQ  $0x00000001, R11
-	JZ     without2508
+	JZ     without2662
 	VMOVSS X0, (AX)
 
-without2508:
-stored2504:
-	JMP done2471
+without2662:
+stored2658:
+	JMP done2625
 
-wider2498:
+wider2652:
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -36579,9 +38840,9 @@ wider2498:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows2511
+	JLT    rows2665
 
-row2510:
+row2664:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -36596,13 +38857,13 @@ row2510:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row2510
+	JGE          row2664
 
-rows2511:
+rows2665:
 	CMPQ DX, $0x00000001
-	JLT  rows2513
+	JLT  rows2667
 
-row2512:
+row2666:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -36612,9 +38873,9 @@ row2512:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row2512
+	JGE          row2666
 
-rows2513:
+rows2667:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -36623,41 +38884,41 @@ rows2513:
 	VMOVUPS Z1, 64(AX)(R9*1)
 	VMOVUPS Z2, 128(AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial2514
+	JNZ     partial2668
 	VMOVUPS Z3, 192(AX)(R9*1)
-	JMP     stored2515
+	JMP     stored2669
 
-partial2514:
+partial2668:
 	LEAQ       192(AX)(R9*1), AX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without2516
+	JZ         without2670
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2516:
+without2670:
 	TESTQ      $0x00000004, R11
-	JZ         without2517
+	JZ         without2671
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2517:
+without2671:
 	TESTQ     $0x00000002, R11
-	JZ        without2518
+	JZ        without2672
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2518:
+without2672:
 	TESTQ  $0x00000001, R11
-	JZ     without2519
+	JZ     without2673
 	VMOVSS X0, (AX)
 
-without2519:
-stored2515:
-done2471:
+without2673:
+stored2669:
+done2625:
 	VZEROUPPER
 	RET
 
@@ -36675,9 +38936,9 @@ TEXT ·tableVector32x512(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest2521
+	JLT  rest2675
 
-block2520:
+block2674:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -36691,9 +38952,9 @@ block2520:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000010
-	JLT    rest2524
+	JLT    rest2678
 
-whole2523:
+whole2677:
 	VMOVUPS     (R11), Z8
 	VFMADD231PS (R12), Z8, Z0
 	VFMADD231PS (R12)(DI*1), Z8, Z1
@@ -36708,11 +38969,11 @@ whole2523:
 	ADDQ        $0x00000010, R13
 	SUBQ        $0x00000010, R14
 	CMPQ        R14, $0x00000010
-	JGE         whole2523
+	JGE         whole2677
 
-rest2524:
+rest2678:
 	TESTQ       R14, R14
-	JZ          done2526
+	JZ          done2680
 	MOVQ        $-1, R13
 	BZHIQ       R14, R13, R13
 	KMOVW       R13, K1
@@ -36726,7 +38987,7 @@ rest2524:
 	VFMADD231PS (R12)(R8*2), Z8, K1, Z6
 	VFMADD231PS (R12)(R10*1), Z8, K1, Z7
 
-done2526:
+done2680:
 	VUNPCKLPS  Z1, Z0, Z8
 	VUNPCKHPS  Z1, Z0, Z0
 	VADDPS     Z0, Z8, Z8
@@ -36756,11 +39017,11 @@ done2526:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block2520
+	JGE        block2674
 
-rest2521:
+rest2675:
 	TESTQ  CX, CX
-	JZ     done2522
+	JZ     done2676
 	MOVQ   $-1, R11
 	BZHIQ  CX, R11, R11
 	KMOVB  R11, K1
@@ -36775,73 +39036,73 @@ rest2521:
 	MOVQ   SI, SI
 	XORQ   R11, R11
 	CMPQ   BX, $0x00000010
-	JLT    rest2529
+	JLT    rest2683
 
-whole2528:
+whole2682:
 	VMOVUPS     (DX), Z8
 	VFMADD231PS (SI), Z8, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column2530
+	JLE         column2684
 	VFMADD231PS (SI)(DI*1), Z8, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column2530
+	JLE         column2684
 	VFMADD231PS (SI)(DI*2), Z8, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column2530
+	JLE         column2684
 	VFMADD231PS (SI)(R8*1), Z8, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column2530
+	JLE         column2684
 	VFMADD231PS (SI)(DI*4), Z8, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column2530
+	JLE         column2684
 	VFMADD231PS (SI)(R9*1), Z8, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column2530
+	JLE         column2684
 	VFMADD231PS (SI)(R8*2), Z8, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column2530
+	JLE         column2684
 	VFMADD231PS (SI)(R10*1), Z8, Z7
 
-column2530:
+column2684:
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, SI
 	ADDQ $0x00000010, R11
 	SUBQ $0x00000010, BX
 	CMPQ BX, $0x00000010
-	JGE  whole2528
+	JGE  whole2682
 
-rest2529:
+rest2683:
 	TESTQ       BX, BX
-	JZ          done2531
+	JZ          done2685
 	MOVQ        $-1, R11
 	BZHIQ       BX, R11, R11
 	KMOVW       R11, K1
 	VMOVUPS.Z   (DX), K1, Z8
 	VFMADD231PS (SI), Z8, K1, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column2532
+	JLE         column2686
 	VFMADD231PS (SI)(DI*1), Z8, K1, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column2532
+	JLE         column2686
 	VFMADD231PS (SI)(DI*2), Z8, K1, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column2532
+	JLE         column2686
 	VFMADD231PS (SI)(R8*1), Z8, K1, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column2532
+	JLE         column2686
 	VFMADD231PS (SI)(DI*4), Z8, K1, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column2532
+	JLE         column2686
 	VFMADD231PS (SI)(R9*1), Z8, K1, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column2532
+	JLE         column2686
 	VFMADD231PS (SI)(R8*2), Z8, K1, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column2532
+	JLE         column2686
 	VFMADD231PS (SI)(R10*1), Z8, K1, Z7
 
-column2532:
-done2531:
+column2686:
+done2685:
 	VUNPCKLPS  Z1, Z0, Z8
 	VUNPCKHPS  Z1, Z0, Z0
 	VADDPS     Z0, Z8, Z8
@@ -36867,41 +39128,41 @@ done2531:
 	VSHUFF64X2 $0xdd, Z1, Z1, Z1
 	VADDPS     Z1, Z0, Z0
 	TESTQ      $0x0000000f, CX
-	JNZ        partial2533
+	JNZ        partial2687
 	VMOVUPS    Z0, (AX)
-	JMP        stored2534
+	JMP        stored2688
 
-partial2533:
+partial2687:
 	LEAQ       (AX), AX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, CX
-	JZ         without2535
+	JZ         without2689
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2535:
+without2689:
 	TESTQ      $0x00000004, CX
-	JZ         without2536
+	JZ         without2690
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2536:
+without2690:
 	TESTQ     $0x00000002, CX
-	JZ        without2537
+	JZ        without2691
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2537:
+without2691:
 	TESTQ  $0x00000001, CX
-	JZ     without2538
+	JZ     without2692
 	VMOVSS X0, (AX)
 
-without2538:
-stored2534:
-done2522:
+without2692:
+stored2688:
+done2676:
 	VZEROUPPER
 	RET
 
@@ -36921,9 +39182,9 @@ TEXT ·products32x512(SB), $0-96
 	VMOVUPS constants<>+3056(SB), Z5
 	MOVQ    $0x0000000800000008, DI
 	TESTQ   SI, SI
-	JLE     done2541
+	JLE     done2695
 
-item2539:
+item2693:
 	MOVLQSX       44(BX), R8
 	LEAQ          (AX)(R8*4), R8
 	MOVLQSX       40(BX), R9
@@ -36931,9 +39192,9 @@ item2539:
 	MOVQ          24(BX), R10
 	LEAQ          (DX)(R10*4), R10
 	CMPQ          52(BX), DI
-	JNE           some2542
+	JNE           some2696
 	CMPL          60(BX), $0x00
-	JNE           backward2543
+	JNE           backward2697
 	VMOVUPS       (R9), Y6
 	VPERMPS       Z6, Z2, Z7
 	VMULPS        (R10), Z7, Z7
@@ -36947,9 +39208,9 @@ item2539:
 	VEXTRACTF64X4 $0x01, Z7, Y6
 	VADDPS        Y6, Y7, Y6
 	VMOVUPS       Y6, (R8)
-	JMP           next2540
+	JMP           next2694
 
-backward2543:
+backward2697:
 	VBROADCASTF64X4 (R9), Z7
 	VMULPS          (R10), Z7, Z8
 	VMULPS          64(R10), Z7, Z9
@@ -36968,17 +39229,17 @@ backward2543:
 	VPERMPS         Z7, Z1, Z7
 	VADDPS          Y7, Y8, Y8
 	VMOVUPS         Y8, (R8)
-	JMP             next2540
+	JMP             next2694
 
-some2542:
+some2696:
 	MOVLQSX      52(BX), R11
 	MOVLQSX      56(BX), R12
 	CMPQ         R11, $0x08
-	JG           done2541
+	JG           done2695
 	CMPQ         R12, $0x08
-	JG           done2541
+	JG           done2695
 	CMPL         60(BX), $0x00
-	JNE          fewBackward2544
+	JNE          fewBackward2698
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K1
@@ -36991,40 +39252,40 @@ some2542:
 	VBROADCASTSS (R9), Y8
 	VFMADD231PS  (R10), Y8, K1, Y6
 	CMPQ         R11, $0x00000001
-	JLE          end2545
+	JLE          end2699
 	VBROADCASTSS 4(R9), Y8
 	VFMADD231PS  (R10)(R12*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000002
-	JLE          end2545
+	JLE          end2699
 	VBROADCASTSS 8(R9), Y8
 	VFMADD231PS  (R10)(R12*2), Y8, K1, Y6
 	CMPQ         R11, $0x00000003
-	JLE          end2545
+	JLE          end2699
 	VBROADCASTSS 12(R9), Y8
 	VFMADD231PS  (R10)(R13*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000004
-	JLE          end2545
+	JLE          end2699
 	VBROADCASTSS 16(R9), Y8
 	VFMADD231PS  (R10)(R12*4), Y8, K1, Y6
 	CMPQ         R11, $0x00000005
-	JLE          end2545
+	JLE          end2699
 	VBROADCASTSS 20(R9), Y8
 	VFMADD231PS  (R10)(R14*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000006
-	JLE          end2545
+	JLE          end2699
 	VBROADCASTSS 24(R9), Y8
 	VFMADD231PS  (R10)(R13*2), Y8, K1, Y6
 	CMPQ         R11, $0x00000007
-	JLE          end2545
+	JLE          end2699
 	VBROADCASTSS 28(R9), Y8
 	VFMADD231PS  (R10)(R15*1), Y8, K1, Y7
 
-end2545:
+end2699:
 	VADDPS  Y7, Y6, Y6
 	VMOVUPS Y6, (R8)
-	JMP     next2540
+	JMP     next2694
 
-fewBackward2544:
+fewBackward2698:
 	MOVQ      $-1, R13
 	BZHIQ     R11, R13, R13
 	KMOVB     R13, K1
@@ -37043,28 +39304,28 @@ fewBackward2544:
 	VXORPD    Y14, Y14, Y14
 	VMULPS.Z  (R10), Y6, K1, Y7
 	CMPQ      R12, $0x00000001
-	JLE       end2546
+	JLE       end2700
 	VMULPS.Z  (R10)(R11*1), Y6, K1, Y8
 	CMPQ      R12, $0x00000002
-	JLE       end2546
+	JLE       end2700
 	VMULPS.Z  (R10)(R11*2), Y6, K1, Y9
 	CMPQ      R12, $0x00000003
-	JLE       end2546
+	JLE       end2700
 	VMULPS.Z  (R10)(R13*1), Y6, K1, Y10
 	CMPQ      R12, $0x00000004
-	JLE       end2546
+	JLE       end2700
 	VMULPS.Z  (R10)(R11*4), Y6, K1, Y11
 	CMPQ      R12, $0x00000005
-	JLE       end2546
+	JLE       end2700
 	VMULPS.Z  (R10)(R14*1), Y6, K1, Y12
 	CMPQ      R12, $0x00000006
-	JLE       end2546
+	JLE       end2700
 	VMULPS.Z  (R10)(R13*2), Y6, K1, Y13
 	CMPQ      R12, $0x00000007
-	JLE       end2546
+	JLE       end2700
 	VMULPS.Z  (R10)(R15*1), Y6, K1, Y14
 
-end2546:
+end2700:
 	VUNPCKLPS  Y8, Y7, Y6
 	VUNPCKHPS  Y8, Y7, Y7
 	VADDPS     Y7, Y6, Y6
@@ -37088,12 +39349,12 @@ end2546:
 	VADDPS     Y7, Y10, Y10
 	VMOVUPS    Y10, (R8)
 
-next2540:
+next2694:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item2539
+	JNZ  item2693
 
-done2541:
+done2695:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
@@ -37112,9 +39373,9 @@ TEXT ·absorbAll32x512(SB), $0-104
 	MOVQ         list+72(FP), BX
 	MOVQ         count+80(FP), SI
 	TESTQ        SI, SI
-	JLE          done2548
+	JLE          done2702
 
-item2547:
+item2701:
 	MOVQ         16(BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      48(BX), R8
@@ -37125,25 +39386,25 @@ item2547:
 	VBROADCASTSD constants<>+704(SB), Z4
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide2549
+	JNE          wide2703
 	VCVTPS2PD    (R9)(R11*4), Z5
 	VMAXPD       Z5, Z4, Z4
-	JMP          row2552
+	JMP          row2706
 
-wide2549:
+wide2703:
 	MOVQ R10, R12
 	CMPQ R12, $0x08
-	JLE  rest2551
+	JLE  rest2705
 
-vector2550:
+vector2704:
 	VCVTPS2PD (R9)(R11*4), Z5
 	VMAXPD    Z5, Z4, Z4
 	ADDQ      $0x08, R11
 	SUBQ      $0x08, R12
 	CMPQ      R12, $0x08
-	JG        vector2550
+	JG        vector2704
 
-rest2551:
+rest2705:
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K1
@@ -37152,7 +39413,7 @@ rest2551:
 	VMOVAPD      Z5, K1, Z6
 	VMAXPD       Z6, Z4, Z4
 
-row2552:
+row2706:
 	VSHUFF64X2   $0x4e, Z4, Z4, Z5
 	VMAXPD       Z5, Z4, Z4
 	VSHUFF64X2   $0xb1, Z4, Z4, Z5
@@ -37162,18 +39423,18 @@ row2552:
 	VBROADCASTSD 32(BX), Z5
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide2553
+	JNE          wide2707
 	VCVTPS2PD    (R9)(R11*4), Z6
 	VMOVUPD      (DI)(R11*8), Z7
 	VSUBPD       Z4, Z6, Z6
 	VUCOMISD     X3, X0
-	JBE          undamped2557
+	JBE          undamped2711
 	VCMPPD       $0x04, Z7, Z6, K1
 	VMULPD       Z0, Z7, Z4
 	VMULPD       Z1, Z6, Z8
 	VADDPD       Z4, Z8, K1, Z6
 
-undamped2557:
+undamped2711:
 	VCMPPD      $0x04, Z7, Z6, K1
 	VSUBPD.Z    Z7, Z6, K1, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
@@ -37182,24 +39443,24 @@ undamped2557:
 	VMOVUPD     (R8)(R11*8), Z4
 	VFMADD231PD Z6, Z5, Z4
 	VMOVUPD     Z4, (R8)(R11*8)
-	JMP         row2556
+	JMP         row2710
 
-wide2553:
+wide2707:
 	CMPQ R10, $0x08
-	JLE  rest2555
+	JLE  rest2709
 
-vector2554:
+vector2708:
 	VCVTPS2PD (R9)(R11*4), Z6
 	VMOVUPD   (DI)(R11*8), Z7
 	VSUBPD    Z4, Z6, Z6
 	VUCOMISD  X3, X0
-	JBE       undamped2558
+	JBE       undamped2712
 	VCMPPD    $0x04, Z7, Z6, K1
 	VMULPD    Z0, Z7, Z8
 	VMULPD    Z1, Z6, Z9
 	VADDPD    Z8, Z9, K1, Z6
 
-undamped2558:
+undamped2712:
 	VCMPPD      $0x04, Z7, Z6, K1
 	VSUBPD.Z    Z7, Z6, K1, Z7
 	VPANDQ.BCST constants<>+752(SB), Z7, Z7
@@ -37211,9 +39472,9 @@ undamped2558:
 	ADDQ        $0x08, R11
 	SUBQ        $0x08, R10
 	CMPQ        R10, $0x08
-	JG          vector2554
+	JG          vector2708
 
-rest2555:
+rest2709:
 	MOVQ        $-1, R12
 	BZHIQ       R10, R12, R12
 	KMOVB       R12, K1
@@ -37221,79 +39482,79 @@ rest2555:
 	VMOVUPD.Z   (DI)(R11*8), K1, Z7
 	VSUBPD.Z    Z4, Z6, K1, Z6
 	VUCOMISD    X3, X0
-	JBE         undamped2559
+	JBE         undamped2713
 	VCMPPD      $0x04, Z7, Z6, K2
 	VMULPD      Z0, Z7, Z4
 	VMULPD      Z1, Z6, Z8
 	VADDPD      Z4, Z8, K2, Z6
 
-undamped2559:
+undamped2713:
 	VCMPPD      $0x04, Z7, Z6, K2
 	VSUBPD.Z    Z7, Z6, K2, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
 	VPMAXUQ     Z4, Z2, Z2
 	TESTQ       $0x00000007, R10
-	JNZ         partial2560
+	JNZ         partial2714
 	VMOVUPD     Z6, (DI)(R11*8)
-	JMP         stored2563
+	JMP         stored2717
 
-partial2560:
+partial2714:
 	LEAQ       (DI)(R11*8), DI
 	VMOVAPD    Z6, Z4
 	TESTQ      $0x00000004, R10
-	JZ         noFour2561
+	JZ         noFour2715
 	VMOVUPD    Y4, (DI)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, DI
 
-noFour2561:
+noFour2715:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2562
+	JZ         noTwo2716
 	VMOVUPD    X4, (DI)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, DI
 
-noTwo2562:
+noTwo2716:
 	TESTQ  $0x00000001, R10
-	JZ     stored2563
+	JZ     stored2717
 	VMOVSD X4, (DI)
 
-stored2563:
+stored2717:
 	VMOVUPD.Z   (R8)(R11*8), K1, Z4
 	VFMADD231PD Z6, Z5, Z4
 	TESTQ       $0x00000007, R10
-	JNZ         partial2564
+	JNZ         partial2718
 	VMOVUPD     Z4, (R8)(R11*8)
-	JMP         stored2567
+	JMP         stored2721
 
-partial2564:
+partial2718:
 	LEAQ       (R8)(R11*8), DI
 	VMOVAPD    Z4, Z4
 	TESTQ      $0x00000004, R10
-	JZ         noFour2565
+	JZ         noFour2719
 	VMOVUPD    Y4, (DI)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, DI
 
-noFour2565:
+noFour2719:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2566
+	JZ         noTwo2720
 	VMOVUPD    X4, (DI)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, DI
 
-noTwo2566:
+noTwo2720:
 	TESTQ  $0x00000001, R10
-	JZ     stored2567
+	JZ     stored2721
 	VMOVSD X4, (DI)
 
-stored2567:
-row2556:
+stored2721:
+row2710:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item2547
+	JNZ  item2701
 
-done2548:
+done2702:
 	VSHUFF64X2 $0x4e, Z2, Z2, Z0
 	VPMAXUQ    Z0, Z2, Z2
 	VSHUFF64X2 $0xb1, Z2, Z2, Z0
@@ -37324,18 +39585,18 @@ TEXT ·exponentials32x512(SB), $0-64
 	VBROADCASTSD constants<>+3288(SB), Z9
 	VBROADCASTSD constants<>+3376(SB), Z10
 	TESTQ        BX, BX
-	JLE          done2569
+	JLE          done2723
 
-table2568:
+table2722:
 	VCVTSD2SS    (DX), X1, X1
 	VBROADCASTSS X1, Z1
 	VXORPD       Z11, Z11, Z11
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000040
-	JLT          rest2571
+	JLT          rest2725
 
-whole2570:
+whole2724:
 	VMOVUPS (AX)(SI*4), Z12
 	VMOVUPS 64(AX)(SI*4), Z13
 	VMOVUPS 128(AX)(SI*4), Z14
@@ -37355,13 +39616,13 @@ whole2570:
 	ADDQ    $0x00000040, SI
 	SUBQ    $0x00000040, DI
 	CMPQ    DI, $0x00000040
-	JGE     whole2570
+	JGE     whole2724
 
-rest2571:
+rest2725:
 	CMPQ DI, $0x00000010
-	JLT  rest2573
+	JLT  rest2727
 
-whole2572:
+whole2726:
 	VMOVUPS (AX)(SI*4), Z12
 	VMULPS  Z1, Z12, Z12
 	VPANDD  Z10, Z12, Z12
@@ -37369,11 +39630,11 @@ whole2572:
 	ADDQ    $0x00000010, SI
 	SUBQ    $0x00000010, DI
 	CMPQ    DI, $0x00000010
-	JGE     whole2572
+	JGE     whole2726
 
-rest2573:
+rest2727:
 	TESTQ     DI, DI
-	JZ        done2574
+	JZ        done2728
 	MOVQ      $-1, R8
 	BZHIQ     DI, R8, R8
 	KMOVW     R8, K1
@@ -37383,16 +39644,16 @@ rest2573:
 	VPANDD    Z10, Z12, Z12
 	VPMAXUD   Z12, Z11, Z11
 
-done2574:
+done2728:
 	VPCMPUD  $0x06, Z9, Z11, K1
 	KORTESTW K1, K1
-	JNZ      done2569
+	JNZ      done2723
 	XORQ     SI, SI
 	MOVQ     CX, DI
 	CMPQ     DI, $0x00000040
-	JLT      rest2576
+	JLT      rest2730
 
-whole2575:
+whole2729:
 	VMOVUPS      (AX)(SI*4), Z11
 	VMOVUPS      64(AX)(SI*4), Z12
 	VMOVUPS      128(AX)(SI*4), Z13
@@ -37456,13 +39717,13 @@ whole2575:
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x00000040, DI
 	CMPQ         DI, $0x00000040
-	JGE          whole2575
+	JGE          whole2729
 
-rest2576:
+rest2730:
 	CMPQ DI, $0x00000010
-	JLT  rest2578
+	JLT  rest2732
 
-whole2577:
+whole2731:
 	VMOVUPS      (AX)(SI*4), Z11
 	VMULPS       Z1, Z11, Z11
 	VMOVAPD      Z2, Z13
@@ -37481,11 +39742,11 @@ whole2577:
 	ADDQ         $0x00000010, SI
 	SUBQ         $0x00000010, DI
 	CMPQ         DI, $0x00000010
-	JGE          whole2577
+	JGE          whole2731
 
-rest2578:
+rest2732:
 	TESTQ        DI, DI
-	JZ           done2579
+	JZ           done2733
 	MOVQ         $-1, R8
 	BZHIQ        DI, R8, R8
 	KMOVW        R8, K1
@@ -37504,47 +39765,47 @@ rest2578:
 	VFMADD213PS  Z13, Z11, Z14
 	VSCALEFPS    Z12, Z14, Z14
 	TESTQ        $0x0000000f, DI
-	JNZ          partial2580
+	JNZ          partial2734
 	VMOVUPS      Z14, (AX)(SI*4)
-	JMP          stored2581
+	JMP          stored2735
 
-partial2580:
+partial2734:
 	LEAQ       (AX)(SI*4), SI
 	VMOVAPS    Z14, Z11
 	TESTQ      $0x00000008, DI
-	JZ         without2582
+	JZ         without2736
 	VMOVUPS    Y11, (SI)
 	VSHUFF64X2 $0x4e, Z11, Z11, Z11
 	ADDQ       $0x00000020, SI
 
-without2582:
+without2736:
 	TESTQ      $0x00000004, DI
-	JZ         without2583
+	JZ         without2737
 	VMOVUPS    X11, (SI)
 	VSHUFF64X2 $0xb1, Z11, Z11, Z11
 	ADDQ       $0x00000010, SI
 
-without2583:
+without2737:
 	TESTQ     $0x00000002, DI
-	JZ        without2584
+	JZ        without2738
 	VMOVSD    X11, (SI)
 	VPERMILPD $0x55, Z11, Z11
 	ADDQ      $0x00000008, SI
 
-without2584:
+without2738:
 	TESTQ  $0x00000001, DI
-	JZ     without2585
+	JZ     without2739
 	VMOVSS X11, (SI)
 
-without2585:
-stored2581:
-done2579:
+without2739:
+stored2735:
+done2733:
 	LEAQ (AX)(CX*4), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table2568
+	JNZ  table2722
 
-done2569:
+done2723:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -37559,153 +39820,153 @@ TEXT ·edgeBeliefs32x512(SB), $9408-168
 	ANDQ $-64, SI
 	MOVQ beliefs_len+80(FP), BX
 	SUBQ $0x08, BX
-	JLT  done2588
+	JLT  done2742
 	MOVQ BX, (SI)
 	MOVQ messages_len+104(FP), BX
 	SUBQ $0x08, BX
-	JLT  done2588
+	JLT  done2742
 	MOVQ BX, 8(SI)
 	MOVQ tables_len+128(FP), BX
 	SUBQ $0x40, BX
-	JLT  done2588
+	JLT  done2742
 	MOVQ BX, 32(SI)
 
-chunk2586:
+chunk2740:
 	MOVQ DX, BX
 	ANDQ $-8, BX
-	JZ   done2588
+	JZ   done2742
 	CMPQ BX, $0x40
-	JLE  whole2587
+	JLE  whole2741
 	MOVQ $0x00000040, BX
 
-whole2587:
+whole2741:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2589:
+pass2743:
 	CMPQ          R9, BX
-	JGE           passed2591
+	JGE           passed2745
 	MOVQ          (DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2590
+	JHI           stop2744
 	MOVQ          8(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2590
+	JHI           stop2744
 	MOVQ          16(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2590
+	JHI           stop2744
 	MOVQ          24(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2590
+	JHI           stop2744
 	MOVQ          32(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2590
+	JHI           stop2744
 	MOVQ          40(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2590
+	JHI           stop2744
 	MOVQ          48(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2590
+	JHI           stop2744
 	MOVQ          56(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2590
+	JHI           stop2744
 	MOVQ          64(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2590
+	JHI           stop2744
 	MOVQ          72(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2590
+	JHI           stop2744
 	MOVQ          80(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2590
+	JHI           stop2744
 	MOVQ          88(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2590
+	JHI           stop2744
 	MOVQ          96(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2590
+	JHI           stop2744
 	MOVQ          104(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2590
+	JHI           stop2744
 	MOVQ          112(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2590
+	JHI           stop2744
 	MOVQ          120(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2590
+	JHI           stop2744
 	MOVQ          128(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2590
+	JHI           stop2744
 	MOVQ          136(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2590
+	JHI           stop2744
 	MOVQ          144(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2590
+	JHI           stop2744
 	MOVQ          152(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2590
+	JHI           stop2744
 	MOVQ          160(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2590
+	JHI           stop2744
 	MOVQ          168(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2590
+	JHI           stop2744
 	MOVQ          176(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2590
+	JHI           stop2744
 	MOVQ          184(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2590
+	JHI           stop2744
 	MOVQ          192(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2590
+	JHI           stop2744
 	MOVQ          200(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2590
+	JHI           stop2744
 	MOVQ          208(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2590
+	JHI           stop2744
 	MOVQ          216(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2590
+	JHI           stop2744
 	MOVQ          224(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2590
+	JHI           stop2744
 	MOVQ          232(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2590
+	JHI           stop2744
 	MOVQ          240(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2590
+	JHI           stop2744
 	MOVQ          248(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2590
+	JHI           stop2744
 	MOVQ          256(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2590
+	JHI           stop2744
 	MOVQ          264(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2590
+	JHI           stop2744
 	MOVQ          272(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2590
+	JHI           stop2744
 	MOVQ          280(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2590
+	JHI           stop2744
 	MOVQ          288(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2590
+	JHI           stop2744
 	MOVQ          296(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2590
+	JHI           stop2744
 	MOVQ          304(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2590
+	JHI           stop2744
 	MOVQ          312(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2590
+	JHI           stop2744
 	MOVQ          beliefs_base+72(FP), R11
 	MOVQ          (DI), R10
 	MOVQ          messages_base+96(FP), R13
@@ -37951,13 +40212,13 @@ pass2589:
 	ADDQ          $0x00000140, DI
 	ADDQ          $0x00000400, R8
 	ADDQ          $0x08, R9
-	JMP           pass2589
+	JMP           pass2743
 
-stop2590:
+stop2744:
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2591:
+passed2745:
 	VBROADCASTSD constants<>+3304(SB), Z0
 	VBROADCASTSD constants<>+3336(SB), Z1
 	VMOVUPS      constants<>+2672(SB), Z2
@@ -37965,9 +40226,9 @@ passed2591:
 	MOVQ         SI, R8
 	XORQ         R9, R9
 
-pass2592:
+pass2746:
 	CMPQ              R9, BX
-	JGE               passed2594
+	JGE               passed2748
 	VMOVUPS           1152(R8), Z11
 	VMOVUPS           1280(R8), Z12
 	VMOVUPS           1408(R8), Z13
@@ -38043,18 +40304,18 @@ pass2592:
 	ADDQ              $0x000000a0, DI
 	ADDQ              $0x00000200, R8
 	ADDQ              $0x04, R9
-	JMP               pass2592
+	JMP               pass2746
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2594:
+passed2748:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2595:
+pass2749:
 	CMPQ            R9, BX
-	JGE             passed2597
+	JGE             passed2751
 	VMOVUPS         constants<>+2864(SB), Z0
 	VMOVUPS         constants<>+2928(SB), Z1
 	VMOVUPS         constants<>+2992(SB), Z2
@@ -38408,26 +40669,26 @@ pass2595:
 	VPSUBD.BCST     constants<>+3256(SB), Y1, Y0
 	VPCMPUD.BCST    $0x06, constants<>+3384(SB), Y0, K1
 	KORTESTW        K1, K1
-	JNZ             stop2596
+	JNZ             stop2750
 	VMOVUPS         Y1, 640(SI)(R9*4)
 	VEXTRACTF64X4   $0x01, Z1, 896(SI)(R9*4)
 	ADDQ            $0x00000140, DI
 	ADDQ            $0x00000400, R8
 	ADDQ            $0x08, R9
-	JMP             pass2595
+	JMP             pass2749
 
-stop2596:
+stop2750:
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2597:
+passed2751:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2598:
+pass2752:
 	CMPQ             R9, BX
-	JGE              passed2600
+	JGE              passed2754
 	VMOVUPS          640(SI)(R9*4), Y0
 	VMOVUPS          896(SI)(R9*4), Y1
 	VBROADCASTSS     constants<>+3264(SB), Y3
@@ -38475,18 +40736,18 @@ pass2598:
 	ADDQ             $0x00000140, DI
 	ADDQ             $0x00000400, R8
 	ADDQ             $0x08, R9
-	JMP              pass2598
+	JMP              pass2752
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2600:
+passed2754:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2601:
+pass2755:
 	CMPQ            R9, BX
-	JGE             passed2603
+	JGE             passed2757
 	MOVQ            dst_base+0(FP), R10
 	LEAQ            (CX)(R9*1), AX
 	SHLQ            $0x08, AX
@@ -38516,17 +40777,17 @@ pass2601:
 	ADDQ            $0x00000050, DI
 	ADDQ            $0x00000100, R8
 	ADDQ            $0x02, R9
-	JMP             pass2601
+	JMP             pass2755
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2603:
+passed2757:
 	ADDQ BX, CX
 	SUBQ BX, DX
 	MOVQ DI, AX
-	JMP  chunk2586
+	JMP  chunk2740
 
-done2588:
+done2742:
 	MOVQ CX, done+160(FP)
 	VZEROUPPER
 	RET
@@ -38547,9 +40808,9 @@ TEXT ·edgeBelief32x512(SB), $1664-161
 	XORQ         R10, R10
 	MOVQ         DI, R11
 	CMPQ         R11, $0x00000008
-	JLT          rest2606
+	JLT          rest2760
 
-whole2605:
+whole2759:
 	VBROADCASTSD constants<>+704(SB), Z1
 	VMOVUPD      (R9)(R10*8), Z2
 	VCMPPD       $0x04, Z1, Z2, K1
@@ -38560,11 +40821,11 @@ whole2605:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole2605
+	JGE          whole2759
 
-rest2606:
+rest2760:
 	TESTQ        R11, R11
-	JZ           done2607
+	JZ           done2761
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -38576,7 +40837,7 @@ rest2606:
 	VMOVUPD      Z1, (SI)(R10*8)
 	VMAXPD       Z1, Z0, Z0
 
-done2607:
+done2761:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z1
@@ -38589,7 +40850,7 @@ done2607:
 	VMOVUPD      Z1, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector2608:
+vector2762:
 	VMOVUPD           (SI)(R8*8), Z1
 	VSUBPD            Z0, Z1, Z1
 	VMOVUPD           64(SI)(R8*8), Z2
@@ -38616,7 +40877,7 @@ vector2608:
 	VMOVUPS           Z1, 832(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector2608
+	JLT               vector2762
 	MOVQ              beliefV_len+80(FP), DI
 	MOVQ              beliefV_base+72(FP), R8
 	MOVQ              messageV_base+96(FP), R9
@@ -38624,9 +40885,9 @@ vector2608:
 	XORQ              R10, R10
 	MOVQ              DI, R11
 	CMPQ              R11, $0x00000008
-	JLT               rest2610
+	JLT               rest2764
 
-whole2609:
+whole2763:
 	VBROADCASTSD constants<>+704(SB), Z2
 	VMOVUPD      (R9)(R10*8), Z3
 	VCMPPD       $0x04, Z2, Z3, K1
@@ -38637,11 +40898,11 @@ whole2609:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole2609
+	JGE          whole2763
 
-rest2610:
+rest2764:
 	TESTQ        R11, R11
-	JZ           done2611
+	JZ           done2765
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -38653,7 +40914,7 @@ rest2610:
 	VMOVUPD      Z2, (SI)(R10*8)
 	VMAXPD       Z2, Z1, Z1
 
-done2611:
+done2765:
 	VSHUFF64X2   $0x4e, Z1, Z1, Z2
 	VMAXPD       Z2, Z1, Z1
 	VSHUFF64X2   $0xb1, Z1, Z1, Z2
@@ -38666,7 +40927,7 @@ done2611:
 	VMOVUPD      Z2, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector2612:
+vector2766:
 	VMOVUPD           (SI)(R8*8), Z2
 	VSUBPD            Z1, Z2, Z2
 	VMOVUPD           64(SI)(R8*8), Z3
@@ -38693,7 +40954,7 @@ vector2612:
 	VMOVUPS           Z2, 1344(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector2612
+	JLT               vector2766
 	VADDPD            Z1, Z0, Z0
 	VXORPD            Z1, Z1, Z1
 	VXORPD            Z2, Z2, Z2
@@ -38702,9 +40963,9 @@ vector2612:
 	XORQ              R10, R10
 	MOVQ              BX, R11
 	CMPQ              R11, $0x00000040
-	JLT               rest2614
+	JLT               rest2768
 
-panel2613:
+panel2767:
 	MOVQ   SI, R8
 	LEAQ   (CX)(R10*1), R9
 	VXORPD Z3, Z3, Z3
@@ -38725,9 +40986,9 @@ panel2613:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows2617
+	JLT    rows2771
 
-row2616:
+row2770:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -38756,13 +41017,13 @@ row2616:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R12
 	CMPQ             R12, $0x00000002
-	JGE              row2616
+	JGE              row2770
 
-rows2617:
+rows2771:
 	CMPQ R12, $0x00000001
-	JLT  rows2619
+	JLT  rows2773
 
-row2618:
+row2772:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -38779,9 +41040,9 @@ row2618:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R12
 	CMPQ             R12, $0x00000001
-	JGE              row2618
+	JGE              row2772
 
-rows2619:
+rows2773:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -38805,13 +41066,13 @@ rows2619:
 	ADDQ        $0x00000100, R10
 	SUBQ        $0x00000040, R11
 	CMPQ        R11, $0x00000040
-	JGE         panel2613
+	JGE         panel2767
 
-rest2614:
+rest2768:
 	TESTQ  R11, R11
-	JZ     done2615
+	JZ     done2769
 	CMPQ   R11, $0x00000010
-	JGT    wider2620
+	JGT    wider2774
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
 	KMOVW  R8, K1
@@ -38823,9 +41084,9 @@ rest2614:
 	VXORPD Z6, Z6, Z6
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2622
+	JLT    rows2776
 
-row2621:
+row2775:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -38836,13 +41097,13 @@ row2621:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2621
+	JGE              row2775
 
-rows2622:
+rows2776:
 	CMPQ R11, $0x00000001
-	JLT  rows2624
+	JLT  rows2778
 
-row2623:
+row2777:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -38850,19 +41111,19 @@ row2623:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2623
+	JGE              row2777
 
-rows2624:
+rows2778:
 	VADDPS      Z4, Z3, Z3
 	VADDPS      Z6, Z5, Z5
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
 	VFMADD231PS 1088(SI)(R10*1), Z5, Z2
 	VFMADD231PS 1344(SI)(R10*1), Z3, Z2
-	JMP         done2615
+	JMP         done2769
 
-wider2620:
+wider2774:
 	CMPQ   R11, $0x00000020
-	JGT    wider2625
+	JGT    wider2779
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -38879,9 +41140,9 @@ wider2620:
 	VXORPD Z10, Z10, Z10
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2627
+	JLT    rows2781
 
-row2626:
+row2780:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -38898,13 +41159,13 @@ row2626:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2626
+	JGE              row2780
 
-rows2627:
+rows2781:
 	CMPQ R11, $0x00000001
-	JLT  rows2629
+	JLT  rows2783
 
-row2628:
+row2782:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -38915,9 +41176,9 @@ row2628:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2628
+	JGE              row2782
 
-rows2629:
+rows2783:
 	VADDPS      Z5, Z3, Z3
 	VADDPS      Z9, Z7, Z7
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -38928,11 +41189,11 @@ rows2629:
 	VFMADD231PS 1152(SI)(R10*1), Z4, Z1
 	VFMADD231PS 1152(SI)(R10*1), Z8, Z2
 	VFMADD231PS 1408(SI)(R10*1), Z4, Z2
-	JMP         done2615
+	JMP         done2769
 
-wider2625:
+wider2779:
 	CMPQ   R11, $0x00000030
-	JGT    wider2630
+	JGT    wider2784
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -38953,9 +41214,9 @@ wider2625:
 	VXORPD Z14, Z14, Z14
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2632
+	JLT    rows2786
 
-row2631:
+row2785:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -38978,13 +41239,13 @@ row2631:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2631
+	JGE              row2785
 
-rows2632:
+rows2786:
 	CMPQ R11, $0x00000001
-	JLT  rows2634
+	JLT  rows2788
 
-row2633:
+row2787:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -38998,9 +41259,9 @@ row2633:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2633
+	JGE              row2787
 
-rows2634:
+rows2788:
 	VADDPS      Z6, Z3, Z3
 	VADDPS      Z12, Z9, Z9
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -39016,9 +41277,9 @@ rows2634:
 	VFMADD231PS 1216(SI)(R10*1), Z5, Z1
 	VFMADD231PS 1216(SI)(R10*1), Z11, Z2
 	VFMADD231PS 1472(SI)(R10*1), Z5, Z2
-	JMP         done2615
+	JMP         done2769
 
-wider2630:
+wider2784:
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -39043,9 +41304,9 @@ wider2630:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2637
+	JLT    rows2791
 
-row2636:
+row2790:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -39074,13 +41335,13 @@ row2636:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2636
+	JGE              row2790
 
-rows2637:
+rows2791:
 	CMPQ R11, $0x00000001
-	JLT  rows2639
+	JLT  rows2793
 
-row2638:
+row2792:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -39097,9 +41358,9 @@ row2638:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2638
+	JGE              row2792
 
-rows2639:
+rows2793:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -39121,7 +41382,7 @@ rows2639:
 	VFMADD231PS 1280(SI)(R10*1), Z14, Z2
 	VFMADD231PS 1536(SI)(R10*1), Z6, Z2
 
-done2615:
+done2769:
 	VSHUFF64X2       $0x4e, Z1, Z1, Z3
 	VADDPS           Z3, Z1, Z1
 	VSHUFF64X2       $0xb1, Z1, Z1, Z3
@@ -39141,7 +41402,7 @@ done2615:
 	VPSUBD.BCST      constants<>+3256(SB), Z1, Z3
 	VPCMPUD.BCST     $0x06, constants<>+3384(SB), Z3, K1
 	KORTESTW         K1, K1
-	JNZ              unsafe2604
+	JNZ              unsafe2758
 	VMOVSS           constants<>+3264(SB), X3
 	VDIVSS           X1, X3, X3
 	VBROADCASTSS     X3, Z3
@@ -39182,25 +41443,25 @@ done2615:
 	MOVSD            X6, logZ+144(FP)
 	XORQ             R8, R8
 
-vector2640:
+vector2794:
 	VMULPS  1088(SI)(R8*4), Z3, Z0
 	VMOVUPS Z0, 1088(SI)(R8*4)
 	ADDQ    $0x10, R8
 	CMPQ    R8, BX
-	JLT     vector2640
+	JLT     vector2794
 	MOVQ    SI, R8
 	MOVQ    DX, R9
 	IMULQ   DI, DX
 	LEAQ    -64(AX)(DX*1), DX
 
-row2641:
+row2795:
 	VBROADCASTSS 576(R8), Z0
 	XORQ         R10, R10
 	MOVQ         BX, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest2643
+	JLT          rest2797
 
-whole2642:
+whole2796:
 	VMOVUPS (CX)(R10*4), Z1
 	VMULPS  Z0, Z1, Z1
 	VMULPS  1088(SI)(R10*4), Z1, Z1
@@ -39208,11 +41469,11 @@ whole2642:
 	ADDQ    $0x00000010, R10
 	SUBQ    $0x00000010, R11
 	CMPQ    R11, $0x00000010
-	JGE     whole2642
+	JGE     whole2796
 
-rest2643:
+rest2797:
 	TESTQ     R11, R11
-	JZ        done2644
+	JZ        done2798
 	MOVQ      $-1, R12
 	BZHIQ     R11, R12, R12
 	KMOVW     R12, K1
@@ -39221,59 +41482,59 @@ rest2643:
 	VMULPS    1088(SI)(R10*4), Z1, Z1
 	LEAQ      (AX)(R10*4), R10
 	CMPQ      R10, DX
-	JGT       pieces2645
+	JGT       pieces2799
 	VMOVUPS   Z1, (R10)
-	JMP       written2646
+	JMP       written2800
 
-pieces2645:
+pieces2799:
 	TESTQ   $0x0000000f, R11
-	JNZ     partial2647
+	JNZ     partial2801
 	VMOVUPS Z1, (R10)
-	JMP     stored2648
+	JMP     stored2802
 
-partial2647:
+partial2801:
 	LEAQ       (R10), R10
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without2649
+	JZ         without2803
 	VMOVUPS    Y0, (R10)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, R10
 
-without2649:
+without2803:
 	TESTQ      $0x00000004, R11
-	JZ         without2650
+	JZ         without2804
 	VMOVUPS    X0, (R10)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, R10
 
-without2650:
+without2804:
 	TESTQ     $0x00000002, R11
-	JZ        without2651
+	JZ        without2805
 	VMOVSD    X0, (R10)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, R10
 
-without2651:
+without2805:
 	TESTQ  $0x00000001, R11
-	JZ     without2652
+	JZ     without2806
 	VMOVSS X0, (R10)
 
-without2652:
-stored2648:
-written2646:
-done2644:
+without2806:
+stored2802:
+written2800:
+done2798:
 	ADDQ $0x04, R8
 	ADDQ DI, CX
 	ADDQ DI, AX
 	DECQ R9
-	JNZ  row2641
+	JNZ  row2795
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe2604:
+unsafe2758:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -39290,17 +41551,17 @@ TEXT ·multiplyMatrix32x512(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000040
-	JLT  rest2654
+	JLT  rest2808
 
-panel2653:
+panel2807:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles2657
+	JLT  tiles2811
 
-tile2656:
+tile2810:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -39329,9 +41590,9 @@ tile2656:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2659
+	JLE    done2813
 
-again2658:
+again2812:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -39375,9 +41636,9 @@ again2658:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2658
+	JNZ          again2812
 
-done2659:
+done2813:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -39413,13 +41674,13 @@ done2659:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile2656
+	JGE     tile2810
 
-tiles2657:
+tiles2811:
 	CMPQ R10, $0x00000002
-	JLT  tiles2661
+	JLT  tiles2815
 
-tile2660:
+tile2814:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -39432,9 +41693,9 @@ tile2660:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2663
+	JLE    done2817
 
-again2662:
+again2816:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -39454,9 +41715,9 @@ again2662:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2662
+	JNZ          again2816
 
-done2663:
+done2817:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -39472,13 +41733,13 @@ done2663:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile2660
+	JGE     tile2814
 
-tiles2661:
+tiles2815:
 	CMPQ R10, $0x00000001
-	JLT  tiles2665
+	JLT  tiles2819
 
-tile2664:
+tile2818:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -39487,9 +41748,9 @@ tile2664:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2667
+	JLE    done2821
 
-again2666:
+again2820:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -39503,9 +41764,9 @@ again2666:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2666
+	JNZ          again2820
 
-done2667:
+done2821:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
@@ -39513,19 +41774,19 @@ done2667:
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile2664
+	JGE     tile2818
 
-tiles2665:
+tiles2819:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000040, R9
 	CMPQ R9, $0x00000040
-	JGE  panel2653
+	JGE  panel2807
 
-rest2654:
+rest2808:
 	TESTQ R9, R9
-	JZ    done2655
+	JZ    done2809
 	CMPQ  R9, $0x00000010
-	JGT   wider2668
+	JGT   wider2822
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVW DX, K1
@@ -39534,9 +41795,9 @@ rest2654:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x0000000c
-	JLT   tiles2670
+	JLT   tiles2824
 
-tile2669:
+tile2823:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -39553,9 +41814,9 @@ tile2669:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2672
+	JLE    done2826
 
-again2671:
+again2825:
 	VMOVUPS.Z    (BX), K1, Z12
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z13
@@ -39596,453 +41857,453 @@ again2671:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2671
+	JNZ          again2825
 
-done2672:
+done2826:
 	MOVQ    CX, SI
 	IMUL3Q  $0x0b, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2673
+	JNZ     partial2827
 	VMOVUPS Z0, (DI)
-	JMP     stored2674
+	JMP     stored2828
 
-partial2673:
+partial2827:
 	LEAQ       (DI), BX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2675
+	JZ         without2829
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2675:
+without2829:
 	TESTQ      $0x00000004, R9
-	JZ         without2676
+	JZ         without2830
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2676:
+without2830:
 	TESTQ     $0x00000002, R9
-	JZ        without2677
+	JZ        without2831
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2677:
+without2831:
 	TESTQ  $0x00000001, R9
-	JZ     without2678
+	JZ     without2832
 	VMOVSS X0, (BX)
 
-without2678:
-stored2674:
+without2832:
+stored2828:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2679
+	JNZ     partial2833
 	VMOVUPS Z1, (DI)
-	JMP     stored2680
+	JMP     stored2834
 
-partial2679:
+partial2833:
 	LEAQ       (DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2681
+	JZ         without2835
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2681:
+without2835:
 	TESTQ      $0x00000004, R9
-	JZ         without2682
+	JZ         without2836
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2682:
+without2836:
 	TESTQ     $0x00000002, R9
-	JZ        without2683
+	JZ        without2837
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2683:
+without2837:
 	TESTQ  $0x00000001, R9
-	JZ     without2684
+	JZ     without2838
 	VMOVSS X0, (BX)
 
-without2684:
-stored2680:
+without2838:
+stored2834:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2685
+	JNZ     partial2839
 	VMOVUPS Z2, (DI)
-	JMP     stored2686
+	JMP     stored2840
 
-partial2685:
+partial2839:
 	LEAQ       (DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2687
+	JZ         without2841
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2687:
+without2841:
 	TESTQ      $0x00000004, R9
-	JZ         without2688
+	JZ         without2842
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2688:
+without2842:
 	TESTQ     $0x00000002, R9
-	JZ        without2689
+	JZ        without2843
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2689:
+without2843:
 	TESTQ  $0x00000001, R9
-	JZ     without2690
+	JZ     without2844
 	VMOVSS X0, (BX)
 
-without2690:
-stored2686:
+without2844:
+stored2840:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2691
+	JNZ     partial2845
 	VMOVUPS Z3, (DI)
-	JMP     stored2692
+	JMP     stored2846
 
-partial2691:
+partial2845:
 	LEAQ       (DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2693
+	JZ         without2847
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2693:
+without2847:
 	TESTQ      $0x00000004, R9
-	JZ         without2694
+	JZ         without2848
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2694:
+without2848:
 	TESTQ     $0x00000002, R9
-	JZ        without2695
+	JZ        without2849
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2695:
+without2849:
 	TESTQ  $0x00000001, R9
-	JZ     without2696
+	JZ     without2850
 	VMOVSS X0, (BX)
 
-without2696:
-stored2692:
+without2850:
+stored2846:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2697
+	JNZ     partial2851
 	VMOVUPS Z4, (DI)
-	JMP     stored2698
+	JMP     stored2852
 
-partial2697:
+partial2851:
 	LEAQ       (DI), BX
 	VMOVAPS    Z4, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2699
+	JZ         without2853
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2699:
+without2853:
 	TESTQ      $0x00000004, R9
-	JZ         without2700
+	JZ         without2854
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2700:
+without2854:
 	TESTQ     $0x00000002, R9
-	JZ        without2701
+	JZ        without2855
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2701:
+without2855:
 	TESTQ  $0x00000001, R9
-	JZ     without2702
+	JZ     without2856
 	VMOVSS X0, (BX)
 
-without2702:
-stored2698:
+without2856:
+stored2852:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2703
+	JNZ     partial2857
 	VMOVUPS Z5, (DI)
-	JMP     stored2704
+	JMP     stored2858
 
-partial2703:
+partial2857:
 	LEAQ       (DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2705
+	JZ         without2859
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2705:
+without2859:
 	TESTQ      $0x00000004, R9
-	JZ         without2706
+	JZ         without2860
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2706:
+without2860:
 	TESTQ     $0x00000002, R9
-	JZ        without2707
+	JZ        without2861
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2707:
+without2861:
 	TESTQ  $0x00000001, R9
-	JZ     without2708
+	JZ     without2862
 	VMOVSS X0, (BX)
 
-without2708:
-stored2704:
+without2862:
+stored2858:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2709
+	JNZ     partial2863
 	VMOVUPS Z6, (DI)
-	JMP     stored2710
+	JMP     stored2864
 
-partial2709:
+partial2863:
 	LEAQ       (DI), BX
 	VMOVAPS    Z6, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2711
+	JZ         without2865
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2711:
+without2865:
 	TESTQ      $0x00000004, R9
-	JZ         without2712
+	JZ         without2866
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2712:
+without2866:
 	TESTQ     $0x00000002, R9
-	JZ        without2713
+	JZ        without2867
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2713:
+without2867:
 	TESTQ  $0x00000001, R9
-	JZ     without2714
+	JZ     without2868
 	VMOVSS X0, (BX)
 
-without2714:
-stored2710:
+without2868:
+stored2864:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2715
+	JNZ     partial2869
 	VMOVUPS Z7, (DI)
-	JMP     stored2716
+	JMP     stored2870
 
-partial2715:
+partial2869:
 	LEAQ       (DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2717
+	JZ         without2871
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2717:
+without2871:
 	TESTQ      $0x00000004, R9
-	JZ         without2718
+	JZ         without2872
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2718:
+without2872:
 	TESTQ     $0x00000002, R9
-	JZ        without2719
+	JZ        without2873
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2719:
+without2873:
 	TESTQ  $0x00000001, R9
-	JZ     without2720
+	JZ     without2874
 	VMOVSS X0, (BX)
 
-without2720:
-stored2716:
+without2874:
+stored2870:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2721
+	JNZ     partial2875
 	VMOVUPS Z8, (DI)
-	JMP     stored2722
+	JMP     stored2876
 
-partial2721:
+partial2875:
 	LEAQ       (DI), BX
 	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2723
+	JZ         without2877
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2723:
+without2877:
 	TESTQ      $0x00000004, R9
-	JZ         without2724
+	JZ         without2878
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2724:
+without2878:
 	TESTQ     $0x00000002, R9
-	JZ        without2725
+	JZ        without2879
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2725:
+without2879:
 	TESTQ  $0x00000001, R9
-	JZ     without2726
+	JZ     without2880
 	VMOVSS X0, (BX)
 
-without2726:
-stored2722:
+without2880:
+stored2876:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2727
+	JNZ     partial2881
 	VMOVUPS Z9, (DI)
-	JMP     stored2728
+	JMP     stored2882
 
-partial2727:
+partial2881:
 	LEAQ       (DI), BX
 	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2729
+	JZ         without2883
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2729:
+without2883:
 	TESTQ      $0x00000004, R9
-	JZ         without2730
+	JZ         without2884
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2730:
+without2884:
 	TESTQ     $0x00000002, R9
-	JZ        without2731
+	JZ        without2885
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2731:
+without2885:
 	TESTQ  $0x00000001, R9
-	JZ     without2732
+	JZ     without2886
 	VMOVSS X0, (BX)
 
-without2732:
-stored2728:
+without2886:
+stored2882:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2733
+	JNZ     partial2887
 	VMOVUPS Z10, (DI)
-	JMP     stored2734
+	JMP     stored2888
 
-partial2733:
+partial2887:
 	LEAQ       (DI), BX
 	VMOVAPS    Z10, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2735
+	JZ         without2889
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2735:
+without2889:
 	TESTQ      $0x00000004, R9
-	JZ         without2736
+	JZ         without2890
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2736:
+without2890:
 	TESTQ     $0x00000002, R9
-	JZ        without2737
+	JZ        without2891
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2737:
+without2891:
 	TESTQ  $0x00000001, R9
-	JZ     without2738
+	JZ     without2892
 	VMOVSS X0, (BX)
 
-without2738:
-stored2734:
+without2892:
+stored2888:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2739
+	JNZ     partial2893
 	VMOVUPS Z11, (DI)
-	JMP     stored2740
+	JMP     stored2894
 
-partial2739:
+partial2893:
 	LEAQ       (DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2741
+	JZ         without2895
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2741:
+without2895:
 	TESTQ      $0x00000004, R9
-	JZ         without2742
+	JZ         without2896
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2742:
+without2896:
 	TESTQ     $0x00000002, R9
-	JZ        without2743
+	JZ        without2897
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2743:
+without2897:
 	TESTQ  $0x00000001, R9
-	JZ     without2744
+	JZ     without2898
 	VMOVSS X0, (BX)
 
-without2744:
-stored2740:
+without2898:
+stored2894:
 	ADDQ AX, DI
 	SUBQ $0x0000000c, R10
 	CMPQ R10, $0x0000000c
-	JGE  tile2669
+	JGE  tile2823
 
-tiles2670:
+tiles2824:
 	CMPQ R10, $0x00000004
-	JLT  tiles2746
+	JLT  tiles2900
 
-tile2745:
+tile2899:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -40051,9 +42312,9 @@ tile2745:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2748
+	JLE    done2902
 
-again2747:
+again2901:
 	VMOVUPS.Z    (BX), K1, Z4
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z5
@@ -40070,173 +42331,173 @@ again2747:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2747
+	JNZ          again2901
 
-done2748:
+done2902:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2749
+	JNZ     partial2903
 	VMOVUPS Z0, (DI)
-	JMP     stored2750
+	JMP     stored2904
 
-partial2749:
+partial2903:
 	LEAQ       (DI), BX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2751
+	JZ         without2905
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2751:
+without2905:
 	TESTQ      $0x00000004, R9
-	JZ         without2752
+	JZ         without2906
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2752:
+without2906:
 	TESTQ     $0x00000002, R9
-	JZ        without2753
+	JZ        without2907
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2753:
+without2907:
 	TESTQ  $0x00000001, R9
-	JZ     without2754
+	JZ     without2908
 	VMOVSS X0, (BX)
 
-without2754:
-stored2750:
+without2908:
+stored2904:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2755
+	JNZ     partial2909
 	VMOVUPS Z1, (DI)
-	JMP     stored2756
+	JMP     stored2910
 
-partial2755:
+partial2909:
 	LEAQ       (DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2757
+	JZ         without2911
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2757:
+without2911:
 	TESTQ      $0x00000004, R9
-	JZ         without2758
+	JZ         without2912
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2758:
+without2912:
 	TESTQ     $0x00000002, R9
-	JZ        without2759
+	JZ        without2913
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2759:
+without2913:
 	TESTQ  $0x00000001, R9
-	JZ     without2760
+	JZ     without2914
 	VMOVSS X0, (BX)
 
-without2760:
-stored2756:
+without2914:
+stored2910:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2761
+	JNZ     partial2915
 	VMOVUPS Z2, (DI)
-	JMP     stored2762
+	JMP     stored2916
 
-partial2761:
+partial2915:
 	LEAQ       (DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2763
+	JZ         without2917
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2763:
+without2917:
 	TESTQ      $0x00000004, R9
-	JZ         without2764
+	JZ         without2918
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2764:
+without2918:
 	TESTQ     $0x00000002, R9
-	JZ        without2765
+	JZ        without2919
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2765:
+without2919:
 	TESTQ  $0x00000001, R9
-	JZ     without2766
+	JZ     without2920
 	VMOVSS X0, (BX)
 
-without2766:
-stored2762:
+without2920:
+stored2916:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2767
+	JNZ     partial2921
 	VMOVUPS Z3, (DI)
-	JMP     stored2768
+	JMP     stored2922
 
-partial2767:
+partial2921:
 	LEAQ       (DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2769
+	JZ         without2923
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2769:
+without2923:
 	TESTQ      $0x00000004, R9
-	JZ         without2770
+	JZ         without2924
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2770:
+without2924:
 	TESTQ     $0x00000002, R9
-	JZ        without2771
+	JZ        without2925
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2771:
+without2925:
 	TESTQ  $0x00000001, R9
-	JZ     without2772
+	JZ     without2926
 	VMOVSS X0, (BX)
 
-without2772:
-stored2768:
+without2926:
+stored2922:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile2745
+	JGE  tile2899
 
-tiles2746:
+tiles2900:
 	CMPQ R10, $0x00000001
-	JLT  tiles2774
+	JLT  tiles2928
 
-tile2773:
+tile2927:
 	VXORPD Z0, Z0, Z0
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2776
+	JLE    done2930
 
-again2775:
+again2929:
 	VMOVUPS.Z    (BX), K1, Z1
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z2
@@ -40244,55 +42505,55 @@ again2775:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2775
+	JNZ          again2929
 
-done2776:
+done2930:
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2777
+	JNZ     partial2931
 	VMOVUPS Z0, (DI)
-	JMP     stored2778
+	JMP     stored2932
 
-partial2777:
+partial2931:
 	LEAQ       (DI), CX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2779
+	JZ         without2933
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2779:
+without2933:
 	TESTQ      $0x00000004, R9
-	JZ         without2780
+	JZ         without2934
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2780:
+without2934:
 	TESTQ     $0x00000002, R9
-	JZ        without2781
+	JZ        without2935
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2781:
+without2935:
 	TESTQ  $0x00000001, R9
-	JZ     without2782
+	JZ     without2936
 	VMOVSS X0, (CX)
 
-without2782:
-stored2778:
+without2936:
+stored2932:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2773
+	JGE  tile2927
 
-tiles2774:
-	JMP done2655
+tiles2928:
+	JMP done2809
 
-wider2668:
+wider2822:
 	CMPQ  R9, $0x00000020
-	JGT   wider2783
+	JGT   wider2937
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -40302,9 +42563,9 @@ wider2668:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles2785
+	JLT   tiles2939
 
-tile2784:
+tile2938:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -40325,9 +42586,9 @@ tile2784:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2787
+	JLE    done2941
 
-again2786:
+again2940:
 	VMOVUPS      (BX), Z16
 	VMOVUPS.Z    64(BX), K1, Z17
 	MOVQ         DX, SI
@@ -40365,317 +42626,317 @@ again2786:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2786
+	JNZ          again2940
 
-done2787:
+done2941:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2788
+	JNZ     partial2942
 	VMOVUPS Z1, 64(DI)
-	JMP     stored2789
+	JMP     stored2943
 
-partial2788:
+partial2942:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2790
+	JZ         without2944
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2790:
+without2944:
 	TESTQ      $0x00000004, R9
-	JZ         without2791
+	JZ         without2945
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2791:
+without2945:
 	TESTQ     $0x00000002, R9
-	JZ        without2792
+	JZ        without2946
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2792:
+without2946:
 	TESTQ  $0x00000001, R9
-	JZ     without2793
+	JZ     without2947
 	VMOVSS X0, (BX)
 
-without2793:
-stored2789:
+without2947:
+stored2943:
 	ADDQ    AX, DI
 	VMOVUPS Z2, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2794
+	JNZ     partial2948
 	VMOVUPS Z3, 64(DI)
-	JMP     stored2795
+	JMP     stored2949
 
-partial2794:
+partial2948:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2796
+	JZ         without2950
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2796:
+without2950:
 	TESTQ      $0x00000004, R9
-	JZ         without2797
+	JZ         without2951
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2797:
+without2951:
 	TESTQ     $0x00000002, R9
-	JZ        without2798
+	JZ        without2952
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2798:
+without2952:
 	TESTQ  $0x00000001, R9
-	JZ     without2799
+	JZ     without2953
 	VMOVSS X0, (BX)
 
-without2799:
-stored2795:
+without2953:
+stored2949:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2800
+	JNZ     partial2954
 	VMOVUPS Z5, 64(DI)
-	JMP     stored2801
+	JMP     stored2955
 
-partial2800:
+partial2954:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2802
+	JZ         without2956
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2802:
+without2956:
 	TESTQ      $0x00000004, R9
-	JZ         without2803
+	JZ         without2957
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2803:
+without2957:
 	TESTQ     $0x00000002, R9
-	JZ        without2804
+	JZ        without2958
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2804:
+without2958:
 	TESTQ  $0x00000001, R9
-	JZ     without2805
+	JZ     without2959
 	VMOVSS X0, (BX)
 
-without2805:
-stored2801:
+without2959:
+stored2955:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2806
+	JNZ     partial2960
 	VMOVUPS Z7, 64(DI)
-	JMP     stored2807
+	JMP     stored2961
 
-partial2806:
+partial2960:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2808
+	JZ         without2962
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2808:
+without2962:
 	TESTQ      $0x00000004, R9
-	JZ         without2809
+	JZ         without2963
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2809:
+without2963:
 	TESTQ     $0x00000002, R9
-	JZ        without2810
+	JZ        without2964
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2810:
+without2964:
 	TESTQ  $0x00000001, R9
-	JZ     without2811
+	JZ     without2965
 	VMOVSS X0, (BX)
 
-without2811:
-stored2807:
+without2965:
+stored2961:
 	ADDQ    AX, DI
 	VMOVUPS Z8, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2812
+	JNZ     partial2966
 	VMOVUPS Z9, 64(DI)
-	JMP     stored2813
+	JMP     stored2967
 
-partial2812:
+partial2966:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2814
+	JZ         without2968
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2814:
+without2968:
 	TESTQ      $0x00000004, R9
-	JZ         without2815
+	JZ         without2969
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2815:
+without2969:
 	TESTQ     $0x00000002, R9
-	JZ        without2816
+	JZ        without2970
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2816:
+without2970:
 	TESTQ  $0x00000001, R9
-	JZ     without2817
+	JZ     without2971
 	VMOVSS X0, (BX)
 
-without2817:
-stored2813:
+without2971:
+stored2967:
 	ADDQ    AX, DI
 	VMOVUPS Z10, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2818
+	JNZ     partial2972
 	VMOVUPS Z11, 64(DI)
-	JMP     stored2819
+	JMP     stored2973
 
-partial2818:
+partial2972:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2820
+	JZ         without2974
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2820:
+without2974:
 	TESTQ      $0x00000004, R9
-	JZ         without2821
+	JZ         without2975
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2821:
+without2975:
 	TESTQ     $0x00000002, R9
-	JZ        without2822
+	JZ        without2976
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2822:
+without2976:
 	TESTQ  $0x00000001, R9
-	JZ     without2823
+	JZ     without2977
 	VMOVSS X0, (BX)
 
-without2823:
-stored2819:
+without2977:
+stored2973:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2824
+	JNZ     partial2978
 	VMOVUPS Z13, 64(DI)
-	JMP     stored2825
+	JMP     stored2979
 
-partial2824:
+partial2978:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z13, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2826
+	JZ         without2980
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2826:
+without2980:
 	TESTQ      $0x00000004, R9
-	JZ         without2827
+	JZ         without2981
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2827:
+without2981:
 	TESTQ     $0x00000002, R9
-	JZ        without2828
+	JZ        without2982
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2828:
+without2982:
 	TESTQ  $0x00000001, R9
-	JZ     without2829
+	JZ     without2983
 	VMOVSS X0, (BX)
 
-without2829:
-stored2825:
+without2983:
+stored2979:
 	ADDQ    AX, DI
 	VMOVUPS Z14, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2830
+	JNZ     partial2984
 	VMOVUPS Z15, 64(DI)
-	JMP     stored2831
+	JMP     stored2985
 
-partial2830:
+partial2984:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z15, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2832
+	JZ         without2986
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2832:
+without2986:
 	TESTQ      $0x00000004, R9
-	JZ         without2833
+	JZ         without2987
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2833:
+without2987:
 	TESTQ     $0x00000002, R9
-	JZ        without2834
+	JZ        without2988
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2834:
+without2988:
 	TESTQ  $0x00000001, R9
-	JZ     without2835
+	JZ     without2989
 	VMOVSS X0, (BX)
 
-without2835:
-stored2831:
+without2989:
+stored2985:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile2784
+	JGE  tile2938
 
-tiles2785:
+tiles2939:
 	CMPQ R10, $0x00000004
-	JLT  tiles2837
+	JLT  tiles2991
 
-tile2836:
+tile2990:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -40688,9 +42949,9 @@ tile2836:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2839
+	JLE    done2993
 
-again2838:
+again2992:
 	VMOVUPS      (BX), Z8
 	VMOVUPS.Z    64(BX), K1, Z9
 	MOVQ         DX, SI
@@ -40712,178 +42973,178 @@ again2838:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2838
+	JNZ          again2992
 
-done2839:
+done2993:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2840
+	JNZ     partial2994
 	VMOVUPS Z1, 64(DI)
-	JMP     stored2841
+	JMP     stored2995
 
-partial2840:
+partial2994:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2842
+	JZ         without2996
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2842:
+without2996:
 	TESTQ      $0x00000004, R9
-	JZ         without2843
+	JZ         without2997
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2843:
+without2997:
 	TESTQ     $0x00000002, R9
-	JZ        without2844
+	JZ        without2998
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2844:
+without2998:
 	TESTQ  $0x00000001, R9
-	JZ     without2845
+	JZ     without2999
 	VMOVSS X0, (BX)
 
-without2845:
-stored2841:
+without2999:
+stored2995:
 	ADDQ    AX, DI
 	VMOVUPS Z2, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2846
+	JNZ     partial3000
 	VMOVUPS Z3, 64(DI)
-	JMP     stored2847
+	JMP     stored3001
 
-partial2846:
+partial3000:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2848
+	JZ         without3002
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2848:
+without3002:
 	TESTQ      $0x00000004, R9
-	JZ         without2849
+	JZ         without3003
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2849:
+without3003:
 	TESTQ     $0x00000002, R9
-	JZ        without2850
+	JZ        without3004
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2850:
+without3004:
 	TESTQ  $0x00000001, R9
-	JZ     without2851
+	JZ     without3005
 	VMOVSS X0, (BX)
 
-without2851:
-stored2847:
+without3005:
+stored3001:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2852
+	JNZ     partial3006
 	VMOVUPS Z5, 64(DI)
-	JMP     stored2853
+	JMP     stored3007
 
-partial2852:
+partial3006:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2854
+	JZ         without3008
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2854:
+without3008:
 	TESTQ      $0x00000004, R9
-	JZ         without2855
+	JZ         without3009
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2855:
+without3009:
 	TESTQ     $0x00000002, R9
-	JZ        without2856
+	JZ        without3010
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2856:
+without3010:
 	TESTQ  $0x00000001, R9
-	JZ     without2857
+	JZ     without3011
 	VMOVSS X0, (BX)
 
-without2857:
-stored2853:
+without3011:
+stored3007:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2858
+	JNZ     partial3012
 	VMOVUPS Z7, 64(DI)
-	JMP     stored2859
+	JMP     stored3013
 
-partial2858:
+partial3012:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2860
+	JZ         without3014
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2860:
+without3014:
 	TESTQ      $0x00000004, R9
-	JZ         without2861
+	JZ         without3015
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2861:
+without3015:
 	TESTQ     $0x00000002, R9
-	JZ        without2862
+	JZ        without3016
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2862:
+without3016:
 	TESTQ  $0x00000001, R9
-	JZ     without2863
+	JZ     without3017
 	VMOVSS X0, (BX)
 
-without2863:
-stored2859:
+without3017:
+stored3013:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile2836
+	JGE  tile2990
 
-tiles2837:
+tiles2991:
 	CMPQ R10, $0x00000001
-	JLT  tiles2865
+	JLT  tiles3019
 
-tile2864:
+tile3018:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2867
+	JLE    done3021
 
-again2866:
+again3020:
 	VMOVUPS      (BX), Z2
 	VMOVUPS.Z    64(BX), K1, Z3
 	MOVQ         DX, SI
@@ -40893,56 +43154,56 @@ again2866:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2866
+	JNZ          again3020
 
-done2867:
+done3021:
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2868
+	JNZ     partial3022
 	VMOVUPS Z1, 64(DI)
-	JMP     stored2869
+	JMP     stored3023
 
-partial2868:
+partial3022:
 	LEAQ       64(DI), CX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2870
+	JZ         without3024
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2870:
+without3024:
 	TESTQ      $0x00000004, R9
-	JZ         without2871
+	JZ         without3025
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2871:
+without3025:
 	TESTQ     $0x00000002, R9
-	JZ        without2872
+	JZ        without3026
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2872:
+without3026:
 	TESTQ  $0x00000001, R9
-	JZ     without2873
+	JZ     without3027
 	VMOVSS X0, (CX)
 
-without2873:
-stored2869:
+without3027:
+stored3023:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2864
+	JGE  tile3018
 
-tiles2865:
-	JMP done2655
+tiles3019:
+	JMP done2809
 
-wider2783:
+wider2937:
 	CMPQ  R9, $0x00000030
-	JGT   wider2874
+	JGT   wider3028
 	SUBQ  $0x00000020, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -40952,9 +43213,9 @@ wider2783:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles2876
+	JLT   tiles3030
 
-tile2875:
+tile3029:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -40983,9 +43244,9 @@ tile2875:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2878
+	JLE    done3032
 
-again2877:
+again3031:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS.Z    128(BX), K1, Z26
@@ -41032,325 +43293,325 @@ again2877:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2877
+	JNZ          again3031
 
-done2878:
+done3032:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2879
+	JNZ     partial3033
 	VMOVUPS Z2, 128(DI)
-	JMP     stored2880
+	JMP     stored3034
 
-partial2879:
+partial3033:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2881
+	JZ         without3035
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2881:
+without3035:
 	TESTQ      $0x00000004, R9
-	JZ         without2882
+	JZ         without3036
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2882:
+without3036:
 	TESTQ     $0x00000002, R9
-	JZ        without2883
+	JZ        without3037
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2883:
+without3037:
 	TESTQ  $0x00000001, R9
-	JZ     without2884
+	JZ     without3038
 	VMOVSS X0, (BX)
 
-without2884:
-stored2880:
+without3038:
+stored3034:
 	ADDQ    AX, DI
 	VMOVUPS Z3, (DI)
 	VMOVUPS Z4, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2885
+	JNZ     partial3039
 	VMOVUPS Z5, 128(DI)
-	JMP     stored2886
+	JMP     stored3040
 
-partial2885:
+partial3039:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2887
+	JZ         without3041
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2887:
+without3041:
 	TESTQ      $0x00000004, R9
-	JZ         without2888
+	JZ         without3042
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2888:
+without3042:
 	TESTQ     $0x00000002, R9
-	JZ        without2889
+	JZ        without3043
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2889:
+without3043:
 	TESTQ  $0x00000001, R9
-	JZ     without2890
+	JZ     without3044
 	VMOVSS X0, (BX)
 
-without2890:
-stored2886:
+without3044:
+stored3040:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	VMOVUPS Z7, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2891
+	JNZ     partial3045
 	VMOVUPS Z8, 128(DI)
-	JMP     stored2892
+	JMP     stored3046
 
-partial2891:
+partial3045:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2893
+	JZ         without3047
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2893:
+without3047:
 	TESTQ      $0x00000004, R9
-	JZ         without2894
+	JZ         without3048
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2894:
+without3048:
 	TESTQ     $0x00000002, R9
-	JZ        without2895
+	JZ        without3049
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2895:
+without3049:
 	TESTQ  $0x00000001, R9
-	JZ     without2896
+	JZ     without3050
 	VMOVSS X0, (BX)
 
-without2896:
-stored2892:
+without3050:
+stored3046:
 	ADDQ    AX, DI
 	VMOVUPS Z9, (DI)
 	VMOVUPS Z10, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2897
+	JNZ     partial3051
 	VMOVUPS Z11, 128(DI)
-	JMP     stored2898
+	JMP     stored3052
 
-partial2897:
+partial3051:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2899
+	JZ         without3053
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2899:
+without3053:
 	TESTQ      $0x00000004, R9
-	JZ         without2900
+	JZ         without3054
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2900:
+without3054:
 	TESTQ     $0x00000002, R9
-	JZ        without2901
+	JZ        without3055
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2901:
+without3055:
 	TESTQ  $0x00000001, R9
-	JZ     without2902
+	JZ     without3056
 	VMOVSS X0, (BX)
 
-without2902:
-stored2898:
+without3056:
+stored3052:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	VMOVUPS Z13, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2903
+	JNZ     partial3057
 	VMOVUPS Z14, 128(DI)
-	JMP     stored2904
+	JMP     stored3058
 
-partial2903:
+partial3057:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z14, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2905
+	JZ         without3059
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2905:
+without3059:
 	TESTQ      $0x00000004, R9
-	JZ         without2906
+	JZ         without3060
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2906:
+without3060:
 	TESTQ     $0x00000002, R9
-	JZ        without2907
+	JZ        without3061
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2907:
+without3061:
 	TESTQ  $0x00000001, R9
-	JZ     without2908
+	JZ     without3062
 	VMOVSS X0, (BX)
 
-without2908:
-stored2904:
+without3062:
+stored3058:
 	ADDQ    AX, DI
 	VMOVUPS Z15, (DI)
 	VMOVUPS Z16, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2909
+	JNZ     partial3063
 	VMOVUPS Z17, 128(DI)
-	JMP     stored2910
+	JMP     stored3064
 
-partial2909:
+partial3063:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z17, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2911
+	JZ         without3065
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2911:
+without3065:
 	TESTQ      $0x00000004, R9
-	JZ         without2912
+	JZ         without3066
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2912:
+without3066:
 	TESTQ     $0x00000002, R9
-	JZ        without2913
+	JZ        without3067
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2913:
+without3067:
 	TESTQ  $0x00000001, R9
-	JZ     without2914
+	JZ     without3068
 	VMOVSS X0, (BX)
 
-without2914:
-stored2910:
+without3068:
+stored3064:
 	ADDQ    AX, DI
 	VMOVUPS Z18, (DI)
 	VMOVUPS Z19, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2915
+	JNZ     partial3069
 	VMOVUPS Z20, 128(DI)
-	JMP     stored2916
+	JMP     stored3070
 
-partial2915:
+partial3069:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z20, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2917
+	JZ         without3071
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2917:
+without3071:
 	TESTQ      $0x00000004, R9
-	JZ         without2918
+	JZ         without3072
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2918:
+without3072:
 	TESTQ     $0x00000002, R9
-	JZ        without2919
+	JZ        without3073
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2919:
+without3073:
 	TESTQ  $0x00000001, R9
-	JZ     without2920
+	JZ     without3074
 	VMOVSS X0, (BX)
 
-without2920:
-stored2916:
+without3074:
+stored3070:
 	ADDQ    AX, DI
 	VMOVUPS Z21, (DI)
 	VMOVUPS Z22, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2921
+	JNZ     partial3075
 	VMOVUPS Z23, 128(DI)
-	JMP     stored2922
+	JMP     stored3076
 
-partial2921:
+partial3075:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z23, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2923
+	JZ         without3077
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2923:
+without3077:
 	TESTQ      $0x00000004, R9
-	JZ         without2924
+	JZ         without3078
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2924:
+without3078:
 	TESTQ     $0x00000002, R9
-	JZ        without2925
+	JZ        without3079
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2925:
+without3079:
 	TESTQ  $0x00000001, R9
-	JZ     without2926
+	JZ     without3080
 	VMOVSS X0, (BX)
 
-without2926:
-stored2922:
+without3080:
+stored3076:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile2875
+	JGE  tile3029
 
-tiles2876:
+tiles3030:
 	CMPQ R10, $0x00000002
-	JLT  tiles2928
+	JLT  tiles3082
 
-tile2927:
+tile3081:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -41361,9 +43622,9 @@ tile2927:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2930
+	JLE    done3084
 
-again2929:
+again3083:
 	VMOVUPS      (BX), Z6
 	VMOVUPS      64(BX), Z7
 	VMOVUPS.Z    128(BX), K1, Z8
@@ -41380,97 +43641,97 @@ again2929:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2929
+	JNZ          again3083
 
-done2930:
+done3084:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2931
+	JNZ     partial3085
 	VMOVUPS Z2, 128(DI)
-	JMP     stored2932
+	JMP     stored3086
 
-partial2931:
+partial3085:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2933
+	JZ         without3087
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2933:
+without3087:
 	TESTQ      $0x00000004, R9
-	JZ         without2934
+	JZ         without3088
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2934:
+without3088:
 	TESTQ     $0x00000002, R9
-	JZ        without2935
+	JZ        without3089
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2935:
+without3089:
 	TESTQ  $0x00000001, R9
-	JZ     without2936
+	JZ     without3090
 	VMOVSS X0, (BX)
 
-without2936:
-stored2932:
+without3090:
+stored3086:
 	ADDQ    AX, DI
 	VMOVUPS Z3, (DI)
 	VMOVUPS Z4, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2937
+	JNZ     partial3091
 	VMOVUPS Z5, 128(DI)
-	JMP     stored2938
+	JMP     stored3092
 
-partial2937:
+partial3091:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2939
+	JZ         without3093
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2939:
+without3093:
 	TESTQ      $0x00000004, R9
-	JZ         without2940
+	JZ         without3094
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2940:
+without3094:
 	TESTQ     $0x00000002, R9
-	JZ        without2941
+	JZ        without3095
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2941:
+without3095:
 	TESTQ  $0x00000001, R9
-	JZ     without2942
+	JZ     without3096
 	VMOVSS X0, (BX)
 
-without2942:
-stored2938:
+without3096:
+stored3092:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile2927
+	JGE  tile3081
 
-tiles2928:
+tiles3082:
 	CMPQ R10, $0x00000001
-	JLT  tiles2944
+	JLT  tiles3098
 
-tile2943:
+tile3097:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -41478,9 +43739,9 @@ tile2943:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2946
+	JLE    done3100
 
-again2945:
+again3099:
 	VMOVUPS      (BX), Z3
 	VMOVUPS      64(BX), Z4
 	VMOVUPS.Z    128(BX), K1, Z5
@@ -41492,55 +43753,55 @@ again2945:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2945
+	JNZ          again3099
 
-done2946:
+done3100:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2947
+	JNZ     partial3101
 	VMOVUPS Z2, 128(DI)
-	JMP     stored2948
+	JMP     stored3102
 
-partial2947:
+partial3101:
 	LEAQ       128(DI), CX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2949
+	JZ         without3103
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2949:
+without3103:
 	TESTQ      $0x00000004, R9
-	JZ         without2950
+	JZ         without3104
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2950:
+without3104:
 	TESTQ     $0x00000002, R9
-	JZ        without2951
+	JZ        without3105
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2951:
+without3105:
 	TESTQ  $0x00000001, R9
-	JZ     without2952
+	JZ     without3106
 	VMOVSS X0, (CX)
 
-without2952:
-stored2948:
+without3106:
+stored3102:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2943
+	JGE  tile3097
 
-tiles2944:
-	JMP done2655
+tiles3098:
+	JMP done2809
 
-wider2874:
+wider3028:
 	SUBQ  $0x00000030, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -41550,9 +43811,9 @@ wider2874:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000006
-	JLT   tiles2955
+	JLT   tiles3109
 
-tile2954:
+tile3108:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -41581,9 +43842,9 @@ tile2954:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2957
+	JLE    done3111
 
-again2956:
+again3110:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -41627,9 +43888,9 @@ again2956:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2956
+	JNZ          again3110
 
-done2957:
+done3111:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -41637,245 +43898,245 @@ done2957:
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2958
+	JNZ     partial3112
 	VMOVUPS Z3, 192(DI)
-	JMP     stored2959
+	JMP     stored3113
 
-partial2958:
+partial3112:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2960
+	JZ         without3114
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2960:
+without3114:
 	TESTQ      $0x00000004, R9
-	JZ         without2961
+	JZ         without3115
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2961:
+without3115:
 	TESTQ     $0x00000002, R9
-	JZ        without2962
+	JZ        without3116
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2962:
+without3116:
 	TESTQ  $0x00000001, R9
-	JZ     without2963
+	JZ     without3117
 	VMOVSS X0, (BX)
 
-without2963:
-stored2959:
+without3117:
+stored3113:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	VMOVUPS Z6, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2964
+	JNZ     partial3118
 	VMOVUPS Z7, 192(DI)
-	JMP     stored2965
+	JMP     stored3119
 
-partial2964:
+partial3118:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2966
+	JZ         without3120
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2966:
+without3120:
 	TESTQ      $0x00000004, R9
-	JZ         without2967
+	JZ         without3121
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2967:
+without3121:
 	TESTQ     $0x00000002, R9
-	JZ        without2968
+	JZ        without3122
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2968:
+without3122:
 	TESTQ  $0x00000001, R9
-	JZ     without2969
+	JZ     without3123
 	VMOVSS X0, (BX)
 
-without2969:
-stored2965:
+without3123:
+stored3119:
 	ADDQ    AX, DI
 	VMOVUPS Z8, (DI)
 	VMOVUPS Z9, 64(DI)
 	VMOVUPS Z10, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2970
+	JNZ     partial3124
 	VMOVUPS Z11, 192(DI)
-	JMP     stored2971
+	JMP     stored3125
 
-partial2970:
+partial3124:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2972
+	JZ         without3126
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2972:
+without3126:
 	TESTQ      $0x00000004, R9
-	JZ         without2973
+	JZ         without3127
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2973:
+without3127:
 	TESTQ     $0x00000002, R9
-	JZ        without2974
+	JZ        without3128
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2974:
+without3128:
 	TESTQ  $0x00000001, R9
-	JZ     without2975
+	JZ     without3129
 	VMOVSS X0, (BX)
 
-without2975:
-stored2971:
+without3129:
+stored3125:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	VMOVUPS Z13, 64(DI)
 	VMOVUPS Z14, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2976
+	JNZ     partial3130
 	VMOVUPS Z15, 192(DI)
-	JMP     stored2977
+	JMP     stored3131
 
-partial2976:
+partial3130:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z15, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2978
+	JZ         without3132
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2978:
+without3132:
 	TESTQ      $0x00000004, R9
-	JZ         without2979
+	JZ         without3133
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2979:
+without3133:
 	TESTQ     $0x00000002, R9
-	JZ        without2980
+	JZ        without3134
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2980:
+without3134:
 	TESTQ  $0x00000001, R9
-	JZ     without2981
+	JZ     without3135
 	VMOVSS X0, (BX)
 
-without2981:
-stored2977:
+without3135:
+stored3131:
 	ADDQ    AX, DI
 	VMOVUPS Z16, (DI)
 	VMOVUPS Z17, 64(DI)
 	VMOVUPS Z18, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2982
+	JNZ     partial3136
 	VMOVUPS Z19, 192(DI)
-	JMP     stored2983
+	JMP     stored3137
 
-partial2982:
+partial3136:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z19, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2984
+	JZ         without3138
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2984:
+without3138:
 	TESTQ      $0x00000004, R9
-	JZ         without2985
+	JZ         without3139
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2985:
+without3139:
 	TESTQ     $0x00000002, R9
-	JZ        without2986
+	JZ        without3140
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2986:
+without3140:
 	TESTQ  $0x00000001, R9
-	JZ     without2987
+	JZ     without3141
 	VMOVSS X0, (BX)
 
-without2987:
-stored2983:
+without3141:
+stored3137:
 	ADDQ    AX, DI
 	VMOVUPS Z20, (DI)
 	VMOVUPS Z21, 64(DI)
 	VMOVUPS Z22, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2988
+	JNZ     partial3142
 	VMOVUPS Z23, 192(DI)
-	JMP     stored2989
+	JMP     stored3143
 
-partial2988:
+partial3142:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z23, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2990
+	JZ         without3144
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2990:
+without3144:
 	TESTQ      $0x00000004, R9
-	JZ         without2991
+	JZ         without3145
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2991:
+without3145:
 	TESTQ     $0x00000002, R9
-	JZ        without2992
+	JZ        without3146
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2992:
+without3146:
 	TESTQ  $0x00000001, R9
-	JZ     without2993
+	JZ     without3147
 	VMOVSS X0, (BX)
 
-without2993:
-stored2989:
+without3147:
+stored3143:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile2954
+	JGE  tile3108
 
-tiles2955:
+tiles3109:
 	CMPQ R10, $0x00000002
-	JLT  tiles2995
+	JLT  tiles3149
 
-tile2994:
+tile3148:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -41888,9 +44149,9 @@ tile2994:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2997
+	JLE    done3151
 
-again2996:
+again3150:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -41910,9 +44171,9 @@ again2996:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2996
+	JNZ          again3150
 
-done2997:
+done3151:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -41920,89 +44181,89 @@ done2997:
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2998
+	JNZ     partial3152
 	VMOVUPS Z3, 192(DI)
-	JMP     stored2999
+	JMP     stored3153
 
-partial2998:
+partial3152:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3000
+	JZ         without3154
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3000:
+without3154:
 	TESTQ      $0x00000004, R9
-	JZ         without3001
+	JZ         without3155
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3001:
+without3155:
 	TESTQ     $0x00000002, R9
-	JZ        without3002
+	JZ        without3156
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3002:
+without3156:
 	TESTQ  $0x00000001, R9
-	JZ     without3003
+	JZ     without3157
 	VMOVSS X0, (BX)
 
-without3003:
-stored2999:
+without3157:
+stored3153:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	VMOVUPS Z6, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3004
+	JNZ     partial3158
 	VMOVUPS Z7, 192(DI)
-	JMP     stored3005
+	JMP     stored3159
 
-partial3004:
+partial3158:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3006
+	JZ         without3160
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3006:
+without3160:
 	TESTQ      $0x00000004, R9
-	JZ         without3007
+	JZ         without3161
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3007:
+without3161:
 	TESTQ     $0x00000002, R9
-	JZ        without3008
+	JZ        without3162
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3008:
+without3162:
 	TESTQ  $0x00000001, R9
-	JZ     without3009
+	JZ     without3163
 	VMOVSS X0, (BX)
 
-without3009:
-stored3005:
+without3163:
+stored3159:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile2994
+	JGE  tile3148
 
-tiles2995:
+tiles3149:
 	CMPQ R10, $0x00000001
-	JLT  tiles3011
+	JLT  tiles3165
 
-tile3010:
+tile3164:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -42011,9 +44272,9 @@ tile3010:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done3013
+	JLE    done3167
 
-again3012:
+again3166:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -42027,54 +44288,54 @@ again3012:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again3012
+	JNZ          again3166
 
-done3013:
+done3167:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3014
+	JNZ     partial3168
 	VMOVUPS Z3, 192(DI)
-	JMP     stored3015
+	JMP     stored3169
 
-partial3014:
+partial3168:
 	LEAQ       192(DI), CX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3016
+	JZ         without3170
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without3016:
+without3170:
 	TESTQ      $0x00000004, R9
-	JZ         without3017
+	JZ         without3171
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without3017:
+without3171:
 	TESTQ     $0x00000002, R9
-	JZ        without3018
+	JZ        without3172
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without3018:
+without3172:
 	TESTQ  $0x00000001, R9
-	JZ     without3019
+	JZ     without3173
 	VMOVSS X0, (CX)
 
-without3019:
-stored3015:
+without3173:
+stored3169:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile3010
+	JGE  tile3164
 
-tiles3011:
-done2655:
+tiles3165:
+done2809:
 	VZEROUPPER
 	RET
 
@@ -42091,18 +44352,18 @@ TEXT ·scatterMatrix32x512(SB), $0-96
 	XORQ R9, R9
 	MOVQ BX, R10
 	CMPQ R10, $0x00000040
-	JLT  rest3021
+	JLT  rest3175
 
-panel3020:
+panel3174:
 	MOVQ f_base+24(FP), BX
 	MOVQ w_base+0(FP), R8
 	ADDQ R9, R8
 	ADDQ R9, R8
 	MOVQ d+80(FP), R11
 	CMPQ R11, $0x00000005
-	JLT  tiles3024
+	JLT  tiles3178
 
-tile3023:
+tile3177:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -42128,9 +44389,9 @@ tile3023:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3026
+	JLE    done3180
 
-again3025:
+again3179:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -42163,9 +44424,9 @@ again3025:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3025
+	JNZ          again3179
 
-done3026:
+done3180:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -42314,13 +44575,13 @@ done3026:
 	ADDQ          $0x00000014, BX
 	SUBQ          $0x00000005, R11
 	CMPQ          R11, $0x00000005
-	JGE           tile3023
+	JGE           tile3177
 
-tiles3024:
+tiles3178:
 	CMPQ R11, $0x00000002
-	JLT  tiles3028
+	JLT  tiles3182
 
-tile3027:
+tile3181:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -42334,9 +44595,9 @@ tile3027:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3030
+	JLE    done3184
 
-again3029:
+again3183:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -42354,9 +44615,9 @@ again3029:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3029
+	JNZ          again3183
 
-done3030:
+done3184:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -42418,13 +44679,13 @@ done3030:
 	ADDQ          $0x00000008, BX
 	SUBQ          $0x00000002, R11
 	CMPQ          R11, $0x00000002
-	JGE           tile3027
+	JGE           tile3181
 
-tiles3028:
+tiles3182:
 	CMPQ R11, $0x00000001
-	JLT  tiles3032
+	JLT  tiles3186
 
-tile3031:
+tile3185:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -42434,9 +44695,9 @@ tile3031:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3034
+	JLE    done3188
 
-again3033:
+again3187:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -42449,9 +44710,9 @@ again3033:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3033
+	JNZ          again3187
 
-done3034:
+done3188:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -42484,19 +44745,19 @@ done3034:
 	ADDQ          $0x00000004, BX
 	SUBQ          $0x00000001, R11
 	CMPQ          R11, $0x00000001
-	JGE           tile3031
+	JGE           tile3185
 
-tiles3032:
+tiles3186:
 	ADDQ $0x00000100, R9
 	SUBQ $0x00000040, R10
 	CMPQ R10, $0x00000040
-	JGE  panel3020
+	JGE  panel3174
 
-rest3021:
+rest3175:
 	TESTQ R10, R10
-	JZ    done3022
+	JZ    done3176
 	CMPQ  R10, $0x00000010
-	JGT   wider3035
+	JGT   wider3189
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
 	KMOVW BX, K1
@@ -42506,9 +44767,9 @@ rest3021:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x0000000a
-	JLT   tiles3037
+	JLT   tiles3191
 
-tile3036:
+tile3190:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -42524,9 +44785,9 @@ tile3036:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3039
+	JLE    done3193
 
-again3038:
+again3192:
 	VMOVUPS.Z    (DI), K1, Z10
 	VBROADCASTSS (SI), Z11
 	VFMADD231PS  Z10, Z11, Z0
@@ -42551,14 +44812,14 @@ again3038:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3038
+	JNZ          again3192
 
-done3039:
+done3193:
 	VCVTPS2PD     Y0, Z10
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few3040
+	JLE           few3194
 	VADDPD        (R8), Z10, Z10
 	VMOVUPD       Z10, (R8)
 	LEAQ          -8(R10), SI
@@ -42568,74 +44829,74 @@ done3039:
 	VMOVUPD.Z     64(R8), K2, Z10
 	VADDPD        Z10, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial3042
+	JNZ           partial3196
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored3045
+	JMP           stored3199
 
-partial3042:
+partial3196:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3043
+	JZ         noFour3197
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3043:
+noFour3197:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3044
+	JZ         noTwo3198
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3044:
+noTwo3198:
 	TESTQ  $0x00000001, SI
-	JZ     stored3045
+	JZ     stored3199
 	VMOVSD X0, (DI)
 
-stored3045:
-	JMP added3041
+stored3199:
+	JMP added3195
 
-few3040:
+few3194:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z10, Z10
 	TESTQ     $0x00000007, R10
-	JNZ       partial3046
+	JNZ       partial3200
 	VMOVUPD   Z10, (R8)
-	JMP       stored3049
+	JMP       stored3203
 
-partial3046:
+partial3200:
 	LEAQ       (R8), SI
 	VMOVAPD    Z10, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3047
+	JZ         noFour3201
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3047:
+noFour3201:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3048
+	JZ         noTwo3202
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3048:
+noTwo3202:
 	TESTQ  $0x00000001, R10
-	JZ     stored3049
+	JZ     stored3203
 	VMOVSD X0, (SI)
 
-stored3049:
-added3041:
+stored3203:
+added3195:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3050
+	JLE           few3204
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -42645,74 +44906,74 @@ added3041:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3052
+	JNZ           partial3206
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3055
+	JMP           stored3209
 
-partial3052:
+partial3206:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3053
+	JZ         noFour3207
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3053:
+noFour3207:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3054
+	JZ         noTwo3208
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3054:
+noTwo3208:
 	TESTQ  $0x00000001, SI
-	JZ     stored3055
+	JZ     stored3209
 	VMOVSD X0, (DI)
 
-stored3055:
-	JMP added3051
+stored3209:
+	JMP added3205
 
-few3050:
+few3204:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3056
+	JNZ       partial3210
 	VMOVUPD   Z0, (R8)
-	JMP       stored3059
+	JMP       stored3213
 
-partial3056:
+partial3210:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3057
+	JZ         noFour3211
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3057:
+noFour3211:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3058
+	JZ         noTwo3212
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3058:
+noTwo3212:
 	TESTQ  $0x00000001, R10
-	JZ     stored3059
+	JZ     stored3213
 	VMOVSD X0, (SI)
 
-stored3059:
-added3051:
+stored3213:
+added3205:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3060
+	JLE           few3214
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -42722,74 +44983,74 @@ added3051:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3062
+	JNZ           partial3216
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3065
+	JMP           stored3219
 
-partial3062:
+partial3216:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3063
+	JZ         noFour3217
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3063:
+noFour3217:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3064
+	JZ         noTwo3218
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3064:
+noTwo3218:
 	TESTQ  $0x00000001, SI
-	JZ     stored3065
+	JZ     stored3219
 	VMOVSD X0, (DI)
 
-stored3065:
-	JMP added3061
+stored3219:
+	JMP added3215
 
-few3060:
+few3214:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3066
+	JNZ       partial3220
 	VMOVUPD   Z0, (R8)
-	JMP       stored3069
+	JMP       stored3223
 
-partial3066:
+partial3220:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3067
+	JZ         noFour3221
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3067:
+noFour3221:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3068
+	JZ         noTwo3222
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3068:
+noTwo3222:
 	TESTQ  $0x00000001, R10
-	JZ     stored3069
+	JZ     stored3223
 	VMOVSD X0, (SI)
 
-stored3069:
-added3061:
+stored3223:
+added3215:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3070
+	JLE           few3224
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -42799,74 +45060,74 @@ added3061:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3072
+	JNZ           partial3226
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3075
+	JMP           stored3229
 
-partial3072:
+partial3226:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3073
+	JZ         noFour3227
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3073:
+noFour3227:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3074
+	JZ         noTwo3228
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3074:
+noTwo3228:
 	TESTQ  $0x00000001, SI
-	JZ     stored3075
+	JZ     stored3229
 	VMOVSD X0, (DI)
 
-stored3075:
-	JMP added3071
+stored3229:
+	JMP added3225
 
-few3070:
+few3224:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3076
+	JNZ       partial3230
 	VMOVUPD   Z0, (R8)
-	JMP       stored3079
+	JMP       stored3233
 
-partial3076:
+partial3230:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3077
+	JZ         noFour3231
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3077:
+noFour3231:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3078
+	JZ         noTwo3232
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3078:
+noTwo3232:
 	TESTQ  $0x00000001, R10
-	JZ     stored3079
+	JZ     stored3233
 	VMOVSD X0, (SI)
 
-stored3079:
-added3071:
+stored3233:
+added3225:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3080
+	JLE           few3234
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -42876,74 +45137,74 @@ added3071:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3082
+	JNZ           partial3236
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3085
+	JMP           stored3239
 
-partial3082:
+partial3236:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3083
+	JZ         noFour3237
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3083:
+noFour3237:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3084
+	JZ         noTwo3238
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3084:
+noTwo3238:
 	TESTQ  $0x00000001, SI
-	JZ     stored3085
+	JZ     stored3239
 	VMOVSD X0, (DI)
 
-stored3085:
-	JMP added3081
+stored3239:
+	JMP added3235
 
-few3080:
+few3234:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3086
+	JNZ       partial3240
 	VMOVUPD   Z0, (R8)
-	JMP       stored3089
+	JMP       stored3243
 
-partial3086:
+partial3240:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3087
+	JZ         noFour3241
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3087:
+noFour3241:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3088
+	JZ         noTwo3242
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3088:
+noTwo3242:
 	TESTQ  $0x00000001, R10
-	JZ     stored3089
+	JZ     stored3243
 	VMOVSD X0, (SI)
 
-stored3089:
-added3081:
+stored3243:
+added3235:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y5, Z0
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3090
+	JLE           few3244
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -42953,74 +45214,74 @@ added3081:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3092
+	JNZ           partial3246
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3095
+	JMP           stored3249
 
-partial3092:
+partial3246:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3093
+	JZ         noFour3247
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3093:
+noFour3247:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3094
+	JZ         noTwo3248
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3094:
+noTwo3248:
 	TESTQ  $0x00000001, SI
-	JZ     stored3095
+	JZ     stored3249
 	VMOVSD X0, (DI)
 
-stored3095:
-	JMP added3091
+stored3249:
+	JMP added3245
 
-few3090:
+few3244:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3096
+	JNZ       partial3250
 	VMOVUPD   Z0, (R8)
-	JMP       stored3099
+	JMP       stored3253
 
-partial3096:
+partial3250:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3097
+	JZ         noFour3251
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3097:
+noFour3251:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3098
+	JZ         noTwo3252
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3098:
+noTwo3252:
 	TESTQ  $0x00000001, R10
-	JZ     stored3099
+	JZ     stored3253
 	VMOVSD X0, (SI)
 
-stored3099:
-added3091:
+stored3253:
+added3245:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3100
+	JLE           few3254
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -43030,74 +45291,74 @@ added3091:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3102
+	JNZ           partial3256
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3105
+	JMP           stored3259
 
-partial3102:
+partial3256:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3103
+	JZ         noFour3257
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3103:
+noFour3257:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3104
+	JZ         noTwo3258
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3104:
+noTwo3258:
 	TESTQ  $0x00000001, SI
-	JZ     stored3105
+	JZ     stored3259
 	VMOVSD X0, (DI)
 
-stored3105:
-	JMP added3101
+stored3259:
+	JMP added3255
 
-few3100:
+few3254:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3106
+	JNZ       partial3260
 	VMOVUPD   Z0, (R8)
-	JMP       stored3109
+	JMP       stored3263
 
-partial3106:
+partial3260:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3107
+	JZ         noFour3261
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3107:
+noFour3261:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3108
+	JZ         noTwo3262
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3108:
+noTwo3262:
 	TESTQ  $0x00000001, R10
-	JZ     stored3109
+	JZ     stored3263
 	VMOVSD X0, (SI)
 
-stored3109:
-added3101:
+stored3263:
+added3255:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y7, Z0
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3110
+	JLE           few3264
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -43107,74 +45368,74 @@ added3101:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3112
+	JNZ           partial3266
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3115
+	JMP           stored3269
 
-partial3112:
+partial3266:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3113
+	JZ         noFour3267
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3113:
+noFour3267:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3114
+	JZ         noTwo3268
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3114:
+noTwo3268:
 	TESTQ  $0x00000001, SI
-	JZ     stored3115
+	JZ     stored3269
 	VMOVSD X0, (DI)
 
-stored3115:
-	JMP added3111
+stored3269:
+	JMP added3265
 
-few3110:
+few3264:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3116
+	JNZ       partial3270
 	VMOVUPD   Z0, (R8)
-	JMP       stored3119
+	JMP       stored3273
 
-partial3116:
+partial3270:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3117
+	JZ         noFour3271
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3117:
+noFour3271:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3118
+	JZ         noTwo3272
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3118:
+noTwo3272:
 	TESTQ  $0x00000001, R10
-	JZ     stored3119
+	JZ     stored3273
 	VMOVSD X0, (SI)
 
-stored3119:
-added3111:
+stored3273:
+added3265:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3120
+	JLE           few3274
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -43184,74 +45445,74 @@ added3111:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3122
+	JNZ           partial3276
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3125
+	JMP           stored3279
 
-partial3122:
+partial3276:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3123
+	JZ         noFour3277
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3123:
+noFour3277:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3124
+	JZ         noTwo3278
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3124:
+noTwo3278:
 	TESTQ  $0x00000001, SI
-	JZ     stored3125
+	JZ     stored3279
 	VMOVSD X0, (DI)
 
-stored3125:
-	JMP added3121
+stored3279:
+	JMP added3275
 
-few3120:
+few3274:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3126
+	JNZ       partial3280
 	VMOVUPD   Z0, (R8)
-	JMP       stored3129
+	JMP       stored3283
 
-partial3126:
+partial3280:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3127
+	JZ         noFour3281
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3127:
+noFour3281:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3128
+	JZ         noTwo3282
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3128:
+noTwo3282:
 	TESTQ  $0x00000001, R10
-	JZ     stored3129
+	JZ     stored3283
 	VMOVSD X0, (SI)
 
-stored3129:
-added3121:
+stored3283:
+added3275:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y9, Z0
 	VEXTRACTF64X4 $0x01, Z9, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3130
+	JLE           few3284
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -43261,79 +45522,79 @@ added3121:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3132
+	JNZ           partial3286
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3135
+	JMP           stored3289
 
-partial3132:
+partial3286:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3133
+	JZ         noFour3287
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3133:
+noFour3287:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3134
+	JZ         noTwo3288
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3134:
+noTwo3288:
 	TESTQ  $0x00000001, SI
-	JZ     stored3135
+	JZ     stored3289
 	VMOVSD X0, (DI)
 
-stored3135:
-	JMP added3131
+stored3289:
+	JMP added3285
 
-few3130:
+few3284:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3136
+	JNZ       partial3290
 	VMOVUPD   Z0, (R8)
-	JMP       stored3139
+	JMP       stored3293
 
-partial3136:
+partial3290:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3137
+	JZ         noFour3291
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3137:
+noFour3291:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3138
+	JZ         noTwo3292
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3138:
+noTwo3292:
 	TESTQ  $0x00000001, R10
-	JZ     stored3139
+	JZ     stored3293
 	VMOVSD X0, (SI)
 
-stored3139:
-added3131:
+stored3293:
+added3285:
 	ADDQ DX, R8
 	ADDQ $0x00000028, BX
 	SUBQ $0x0000000a, R11
 	CMPQ R11, $0x0000000a
-	JGE  tile3036
+	JGE  tile3190
 
-tiles3037:
+tiles3191:
 	CMPQ R11, $0x00000005
-	JLT  tiles3141
+	JLT  tiles3295
 
-tile3140:
+tile3294:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -43344,9 +45605,9 @@ tile3140:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3143
+	JLE    done3297
 
-again3142:
+again3296:
 	VMOVUPS.Z    (DI), K1, Z5
 	VBROADCASTSS (SI), Z6
 	VFMADD231PS  Z5, Z6, Z0
@@ -43361,14 +45622,14 @@ again3142:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3142
+	JNZ          again3296
 
-done3143:
+done3297:
 	VCVTPS2PD     Y0, Z5
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few3144
+	JLE           few3298
 	VADDPD        (R8), Z5, Z5
 	VMOVUPD       Z5, (R8)
 	LEAQ          -8(R10), SI
@@ -43378,74 +45639,74 @@ done3143:
 	VMOVUPD.Z     64(R8), K2, Z5
 	VADDPD        Z5, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial3146
+	JNZ           partial3300
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored3149
+	JMP           stored3303
 
-partial3146:
+partial3300:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3147
+	JZ         noFour3301
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3147:
+noFour3301:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3148
+	JZ         noTwo3302
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3148:
+noTwo3302:
 	TESTQ  $0x00000001, SI
-	JZ     stored3149
+	JZ     stored3303
 	VMOVSD X0, (DI)
 
-stored3149:
-	JMP added3145
+stored3303:
+	JMP added3299
 
-few3144:
+few3298:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R10
-	JNZ       partial3150
+	JNZ       partial3304
 	VMOVUPD   Z5, (R8)
-	JMP       stored3153
+	JMP       stored3307
 
-partial3150:
+partial3304:
 	LEAQ       (R8), SI
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3151
+	JZ         noFour3305
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3151:
+noFour3305:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3152
+	JZ         noTwo3306
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3152:
+noTwo3306:
 	TESTQ  $0x00000001, R10
-	JZ     stored3153
+	JZ     stored3307
 	VMOVSD X0, (SI)
 
-stored3153:
-added3145:
+stored3307:
+added3299:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3154
+	JLE           few3308
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -43455,74 +45716,74 @@ added3145:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3156
+	JNZ           partial3310
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3159
+	JMP           stored3313
 
-partial3156:
+partial3310:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3157
+	JZ         noFour3311
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3157:
+noFour3311:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3158
+	JZ         noTwo3312
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3158:
+noTwo3312:
 	TESTQ  $0x00000001, SI
-	JZ     stored3159
+	JZ     stored3313
 	VMOVSD X0, (DI)
 
-stored3159:
-	JMP added3155
+stored3313:
+	JMP added3309
 
-few3154:
+few3308:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3160
+	JNZ       partial3314
 	VMOVUPD   Z0, (R8)
-	JMP       stored3163
+	JMP       stored3317
 
-partial3160:
+partial3314:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3161
+	JZ         noFour3315
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3161:
+noFour3315:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3162
+	JZ         noTwo3316
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3162:
+noTwo3316:
 	TESTQ  $0x00000001, R10
-	JZ     stored3163
+	JZ     stored3317
 	VMOVSD X0, (SI)
 
-stored3163:
-added3155:
+stored3317:
+added3309:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3164
+	JLE           few3318
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -43532,74 +45793,74 @@ added3155:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3166
+	JNZ           partial3320
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3169
+	JMP           stored3323
 
-partial3166:
+partial3320:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3167
+	JZ         noFour3321
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3167:
+noFour3321:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3168
+	JZ         noTwo3322
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3168:
+noTwo3322:
 	TESTQ  $0x00000001, SI
-	JZ     stored3169
+	JZ     stored3323
 	VMOVSD X0, (DI)
 
-stored3169:
-	JMP added3165
+stored3323:
+	JMP added3319
 
-few3164:
+few3318:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3170
+	JNZ       partial3324
 	VMOVUPD   Z0, (R8)
-	JMP       stored3173
+	JMP       stored3327
 
-partial3170:
+partial3324:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3171
+	JZ         noFour3325
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3171:
+noFour3325:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3172
+	JZ         noTwo3326
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3172:
+noTwo3326:
 	TESTQ  $0x00000001, R10
-	JZ     stored3173
+	JZ     stored3327
 	VMOVSD X0, (SI)
 
-stored3173:
-added3165:
+stored3327:
+added3319:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3174
+	JLE           few3328
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -43609,74 +45870,74 @@ added3165:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3176
+	JNZ           partial3330
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3179
+	JMP           stored3333
 
-partial3176:
+partial3330:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3177
+	JZ         noFour3331
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3177:
+noFour3331:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3178
+	JZ         noTwo3332
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3178:
+noTwo3332:
 	TESTQ  $0x00000001, SI
-	JZ     stored3179
+	JZ     stored3333
 	VMOVSD X0, (DI)
 
-stored3179:
-	JMP added3175
+stored3333:
+	JMP added3329
 
-few3174:
+few3328:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3180
+	JNZ       partial3334
 	VMOVUPD   Z0, (R8)
-	JMP       stored3183
+	JMP       stored3337
 
-partial3180:
+partial3334:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3181
+	JZ         noFour3335
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3181:
+noFour3335:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3182
+	JZ         noTwo3336
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3182:
+noTwo3336:
 	TESTQ  $0x00000001, R10
-	JZ     stored3183
+	JZ     stored3337
 	VMOVSD X0, (SI)
 
-stored3183:
-added3175:
+stored3337:
+added3329:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3184
+	JLE           few3338
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -43686,79 +45947,79 @@ added3175:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3186
+	JNZ           partial3340
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3189
+	JMP           stored3343
 
-partial3186:
+partial3340:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3187
+	JZ         noFour3341
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3187:
+noFour3341:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3188
+	JZ         noTwo3342
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3188:
+noTwo3342:
 	TESTQ  $0x00000001, SI
-	JZ     stored3189
+	JZ     stored3343
 	VMOVSD X0, (DI)
 
-stored3189:
-	JMP added3185
+stored3343:
+	JMP added3339
 
-few3184:
+few3338:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3190
+	JNZ       partial3344
 	VMOVUPD   Z0, (R8)
-	JMP       stored3193
+	JMP       stored3347
 
-partial3190:
+partial3344:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3191
+	JZ         noFour3345
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3191:
+noFour3345:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3192
+	JZ         noTwo3346
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3192:
+noTwo3346:
 	TESTQ  $0x00000001, R10
-	JZ     stored3193
+	JZ     stored3347
 	VMOVSD X0, (SI)
 
-stored3193:
-added3185:
+stored3347:
+added3339:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile3140
+	JGE  tile3294
 
-tiles3141:
+tiles3295:
 	CMPQ R11, $0x00000002
-	JLT  tiles3195
+	JLT  tiles3349
 
-tile3194:
+tile3348:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), DI
@@ -43766,9 +46027,9 @@ tile3194:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3197
+	JLE    done3351
 
-again3196:
+again3350:
 	VMOVUPS.Z    (DI), K1, Z2
 	VBROADCASTSS (SI), Z3
 	VFMADD231PS  Z2, Z3, Z0
@@ -43777,14 +46038,14 @@ again3196:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3196
+	JNZ          again3350
 
-done3197:
+done3351:
 	VCVTPS2PD     Y0, Z2
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few3198
+	JLE           few3352
 	VADDPD        (R8), Z2, Z2
 	VMOVUPD       Z2, (R8)
 	LEAQ          -8(R10), SI
@@ -43794,74 +46055,74 @@ done3197:
 	VMOVUPD.Z     64(R8), K2, Z2
 	VADDPD        Z2, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial3200
+	JNZ           partial3354
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored3203
+	JMP           stored3357
 
-partial3200:
+partial3354:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3201
+	JZ         noFour3355
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3201:
+noFour3355:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3202
+	JZ         noTwo3356
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3202:
+noTwo3356:
 	TESTQ  $0x00000001, SI
-	JZ     stored3203
+	JZ     stored3357
 	VMOVSD X0, (DI)
 
-stored3203:
-	JMP added3199
+stored3357:
+	JMP added3353
 
-few3198:
+few3352:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R10
-	JNZ       partial3204
+	JNZ       partial3358
 	VMOVUPD   Z2, (R8)
-	JMP       stored3207
+	JMP       stored3361
 
-partial3204:
+partial3358:
 	LEAQ       (R8), SI
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3205
+	JZ         noFour3359
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3205:
+noFour3359:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3206
+	JZ         noTwo3360
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3206:
+noTwo3360:
 	TESTQ  $0x00000001, R10
-	JZ     stored3207
+	JZ     stored3361
 	VMOVSD X0, (SI)
 
-stored3207:
-added3199:
+stored3361:
+added3353:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3208
+	JLE           few3362
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -43871,102 +46132,102 @@ added3199:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3210
+	JNZ           partial3364
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3213
+	JMP           stored3367
 
-partial3210:
+partial3364:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3211
+	JZ         noFour3365
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3211:
+noFour3365:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3212
+	JZ         noTwo3366
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3212:
+noTwo3366:
 	TESTQ  $0x00000001, SI
-	JZ     stored3213
+	JZ     stored3367
 	VMOVSD X0, (DI)
 
-stored3213:
-	JMP added3209
+stored3367:
+	JMP added3363
 
-few3208:
+few3362:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3214
+	JNZ       partial3368
 	VMOVUPD   Z0, (R8)
-	JMP       stored3217
+	JMP       stored3371
 
-partial3214:
+partial3368:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3215
+	JZ         noFour3369
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3215:
+noFour3369:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3216
+	JZ         noTwo3370
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3216:
+noTwo3370:
 	TESTQ  $0x00000001, R10
-	JZ     stored3217
+	JZ     stored3371
 	VMOVSD X0, (SI)
 
-stored3217:
-added3209:
+stored3371:
+added3363:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile3194
+	JGE  tile3348
 
-tiles3195:
+tiles3349:
 	CMPQ R11, $0x00000001
-	JLT  tiles3219
+	JLT  tiles3373
 
-tile3218:
+tile3372:
 	VXORPD Z0, Z0, Z0
 	MOVQ   t_base+48(FP), DI
 	ADDQ   R9, DI
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3221
+	JLE    done3375
 
-again3220:
+again3374:
 	VMOVUPS.Z    (DI), K1, Z1
 	VBROADCASTSS (SI), Z2
 	VFMADD231PS  Z1, Z2, Z0
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3220
+	JNZ          again3374
 
-done3221:
+done3375:
 	VCVTPS2PD     Y0, Z1
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few3222
+	JLE           few3376
 	VADDPD        (R8), Z1, Z1
 	VMOVUPD       Z1, (R8)
 	LEAQ          -8(R10), SI
@@ -43976,80 +46237,80 @@ done3221:
 	VMOVUPD.Z     64(R8), K2, Z1
 	VADDPD        Z1, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial3224
+	JNZ           partial3378
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored3227
+	JMP           stored3381
 
-partial3224:
+partial3378:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3225
+	JZ         noFour3379
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3225:
+noFour3379:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3226
+	JZ         noTwo3380
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3226:
+noTwo3380:
 	TESTQ  $0x00000001, SI
-	JZ     stored3227
+	JZ     stored3381
 	VMOVSD X0, (DI)
 
-stored3227:
-	JMP added3223
+stored3381:
+	JMP added3377
 
-few3222:
+few3376:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R10
-	JNZ       partial3228
+	JNZ       partial3382
 	VMOVUPD   Z1, (R8)
-	JMP       stored3231
+	JMP       stored3385
 
-partial3228:
+partial3382:
 	LEAQ       (R8), SI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3229
+	JZ         noFour3383
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3229:
+noFour3383:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3230
+	JZ         noTwo3384
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3230:
+noTwo3384:
 	TESTQ  $0x00000001, R10
-	JZ     stored3231
+	JZ     stored3385
 	VMOVSD X0, (SI)
 
-stored3231:
-added3223:
+stored3385:
+added3377:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile3218
+	JGE  tile3372
 
-tiles3219:
-	JMP done3022
+tiles3373:
+	JMP done3176
 
-wider3035:
+wider3189:
 	CMPQ  R10, $0x00000020
-	JGT   wider3232
+	JGT   wider3386
 	SUBQ  $0x00000010, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -44060,9 +46321,9 @@ wider3035:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles3234
+	JLT   tiles3388
 
-tile3233:
+tile3387:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -44078,9 +46339,9 @@ tile3233:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3236
+	JLE    done3390
 
-again3235:
+again3389:
 	VMOVUPS      (DI), Z10
 	VMOVUPS.Z    64(DI), K1, Z11
 	VBROADCASTSS (SI), Z12
@@ -44101,9 +46362,9 @@ again3235:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3235
+	JNZ          again3389
 
-done3236:
+done3390:
 	VCVTPS2PD     Y0, Z10
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -44115,7 +46376,7 @@ done3236:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3237
+	JLE           few3391
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -44125,68 +46386,68 @@ done3236:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3239
+	JNZ           partial3393
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3242
+	JMP           stored3396
 
-partial3239:
+partial3393:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3240
+	JZ         noFour3394
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3240:
+noFour3394:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3241
+	JZ         noTwo3395
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3241:
+noTwo3395:
 	TESTQ  $0x00000001, SI
-	JZ     stored3242
+	JZ     stored3396
 	VMOVSD X0, (DI)
 
-stored3242:
-	JMP added3238
+stored3396:
+	JMP added3392
 
-few3237:
+few3391:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3243
+	JNZ       partial3397
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3246
+	JMP       stored3400
 
-partial3243:
+partial3397:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3244
+	JZ         noFour3398
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3244:
+noFour3398:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3245
+	JZ         noTwo3399
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3245:
+noTwo3399:
 	TESTQ  $0x00000001, R10
-	JZ     stored3246
+	JZ     stored3400
 	VMOVSD X0, (SI)
 
-stored3246:
-added3238:
+stored3400:
+added3392:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
@@ -44199,7 +46460,7 @@ added3238:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3247
+	JLE           few3401
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -44209,68 +46470,68 @@ added3238:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3249
+	JNZ           partial3403
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3252
+	JMP           stored3406
 
-partial3249:
+partial3403:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3250
+	JZ         noFour3404
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3250:
+noFour3404:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3251
+	JZ         noTwo3405
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3251:
+noTwo3405:
 	TESTQ  $0x00000001, SI
-	JZ     stored3252
+	JZ     stored3406
 	VMOVSD X0, (DI)
 
-stored3252:
-	JMP added3248
+stored3406:
+	JMP added3402
 
-few3247:
+few3401:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3253
+	JNZ       partial3407
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3256
+	JMP       stored3410
 
-partial3253:
+partial3407:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3254
+	JZ         noFour3408
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3254:
+noFour3408:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3255
+	JZ         noTwo3409
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3255:
+noTwo3409:
 	TESTQ  $0x00000001, R10
-	JZ     stored3256
+	JZ     stored3410
 	VMOVSD X0, (SI)
 
-stored3256:
-added3248:
+stored3410:
+added3402:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -44283,7 +46544,7 @@ added3248:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3257
+	JLE           few3411
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -44293,68 +46554,68 @@ added3248:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3259
+	JNZ           partial3413
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3262
+	JMP           stored3416
 
-partial3259:
+partial3413:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3260
+	JZ         noFour3414
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3260:
+noFour3414:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3261
+	JZ         noTwo3415
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3261:
+noTwo3415:
 	TESTQ  $0x00000001, SI
-	JZ     stored3262
+	JZ     stored3416
 	VMOVSD X0, (DI)
 
-stored3262:
-	JMP added3258
+stored3416:
+	JMP added3412
 
-few3257:
+few3411:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3263
+	JNZ       partial3417
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3266
+	JMP       stored3420
 
-partial3263:
+partial3417:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3264
+	JZ         noFour3418
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3264:
+noFour3418:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3265
+	JZ         noTwo3419
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3265:
+noTwo3419:
 	TESTQ  $0x00000001, R10
-	JZ     stored3266
+	JZ     stored3420
 	VMOVSD X0, (SI)
 
-stored3266:
-added3258:
+stored3420:
+added3412:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
@@ -44367,7 +46628,7 @@ added3258:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3267
+	JLE           few3421
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -44377,68 +46638,68 @@ added3258:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3269
+	JNZ           partial3423
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3272
+	JMP           stored3426
 
-partial3269:
+partial3423:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3270
+	JZ         noFour3424
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3270:
+noFour3424:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3271
+	JZ         noTwo3425
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3271:
+noTwo3425:
 	TESTQ  $0x00000001, SI
-	JZ     stored3272
+	JZ     stored3426
 	VMOVSD X0, (DI)
 
-stored3272:
-	JMP added3268
+stored3426:
+	JMP added3422
 
-few3267:
+few3421:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3273
+	JNZ       partial3427
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3276
+	JMP       stored3430
 
-partial3273:
+partial3427:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3274
+	JZ         noFour3428
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3274:
+noFour3428:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3275
+	JZ         noTwo3429
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3275:
+noTwo3429:
 	TESTQ  $0x00000001, R10
-	JZ     stored3276
+	JZ     stored3430
 	VMOVSD X0, (SI)
 
-stored3276:
-added3268:
+stored3430:
+added3422:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
@@ -44451,7 +46712,7 @@ added3268:
 	VEXTRACTF64X4 $0x01, Z9, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3277
+	JLE           few3431
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -44461,79 +46722,79 @@ added3268:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3279
+	JNZ           partial3433
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3282
+	JMP           stored3436
 
-partial3279:
+partial3433:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3280
+	JZ         noFour3434
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3280:
+noFour3434:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3281
+	JZ         noTwo3435
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3281:
+noTwo3435:
 	TESTQ  $0x00000001, SI
-	JZ     stored3282
+	JZ     stored3436
 	VMOVSD X0, (DI)
 
-stored3282:
-	JMP added3278
+stored3436:
+	JMP added3432
 
-few3277:
+few3431:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3283
+	JNZ       partial3437
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3286
+	JMP       stored3440
 
-partial3283:
+partial3437:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3284
+	JZ         noFour3438
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3284:
+noFour3438:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3285
+	JZ         noTwo3439
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3285:
+noTwo3439:
 	TESTQ  $0x00000001, R10
-	JZ     stored3286
+	JZ     stored3440
 	VMOVSD X0, (SI)
 
-stored3286:
-added3278:
+stored3440:
+added3432:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile3233
+	JGE  tile3387
 
-tiles3234:
+tiles3388:
 	CMPQ R11, $0x00000002
-	JLT  tiles3288
+	JLT  tiles3442
 
-tile3287:
+tile3441:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -44543,9 +46804,9 @@ tile3287:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3290
+	JLE    done3444
 
-again3289:
+again3443:
 	VMOVUPS      (DI), Z4
 	VMOVUPS.Z    64(DI), K1, Z5
 	VBROADCASTSS (SI), Z6
@@ -44557,9 +46818,9 @@ again3289:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3289
+	JNZ          again3443
 
-done3290:
+done3444:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -44571,7 +46832,7 @@ done3290:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3291
+	JLE           few3445
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -44581,68 +46842,68 @@ done3290:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3293
+	JNZ           partial3447
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3296
+	JMP           stored3450
 
-partial3293:
+partial3447:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3294
+	JZ         noFour3448
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3294:
+noFour3448:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3295
+	JZ         noTwo3449
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3295:
+noTwo3449:
 	TESTQ  $0x00000001, SI
-	JZ     stored3296
+	JZ     stored3450
 	VMOVSD X0, (DI)
 
-stored3296:
-	JMP added3292
+stored3450:
+	JMP added3446
 
-few3291:
+few3445:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3297
+	JNZ       partial3451
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3300
+	JMP       stored3454
 
-partial3297:
+partial3451:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3298
+	JZ         noFour3452
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3298:
+noFour3452:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3299
+	JZ         noTwo3453
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3299:
+noTwo3453:
 	TESTQ  $0x00000001, R10
-	JZ     stored3300
+	JZ     stored3454
 	VMOVSD X0, (SI)
 
-stored3300:
-added3292:
+stored3454:
+added3446:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
@@ -44655,7 +46916,7 @@ added3292:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3301
+	JLE           few3455
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -44665,79 +46926,79 @@ added3292:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3303
+	JNZ           partial3457
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3306
+	JMP           stored3460
 
-partial3303:
+partial3457:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3304
+	JZ         noFour3458
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3304:
+noFour3458:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3305
+	JZ         noTwo3459
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3305:
+noTwo3459:
 	TESTQ  $0x00000001, SI
-	JZ     stored3306
+	JZ     stored3460
 	VMOVSD X0, (DI)
 
-stored3306:
-	JMP added3302
+stored3460:
+	JMP added3456
 
-few3301:
+few3455:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3307
+	JNZ       partial3461
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3310
+	JMP       stored3464
 
-partial3307:
+partial3461:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3308
+	JZ         noFour3462
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3308:
+noFour3462:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3309
+	JZ         noTwo3463
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3309:
+noTwo3463:
 	TESTQ  $0x00000001, R10
-	JZ     stored3310
+	JZ     stored3464
 	VMOVSD X0, (SI)
 
-stored3310:
-added3302:
+stored3464:
+added3456:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile3287
+	JGE  tile3441
 
-tiles3288:
+tiles3442:
 	CMPQ R11, $0x00000001
-	JLT  tiles3312
+	JLT  tiles3466
 
-tile3311:
+tile3465:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), DI
@@ -44745,9 +47006,9 @@ tile3311:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3314
+	JLE    done3468
 
-again3313:
+again3467:
 	VMOVUPS      (DI), Z2
 	VMOVUPS.Z    64(DI), K1, Z3
 	VBROADCASTSS (SI), Z4
@@ -44756,9 +47017,9 @@ again3313:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3313
+	JNZ          again3467
 
-done3314:
+done3468:
 	VCVTPS2PD     Y0, Z2
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -44770,7 +47031,7 @@ done3314:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3315
+	JLE           few3469
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -44780,80 +47041,80 @@ done3314:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3317
+	JNZ           partial3471
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3320
+	JMP           stored3474
 
-partial3317:
+partial3471:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3318
+	JZ         noFour3472
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3318:
+noFour3472:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3319
+	JZ         noTwo3473
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3319:
+noTwo3473:
 	TESTQ  $0x00000001, SI
-	JZ     stored3320
+	JZ     stored3474
 	VMOVSD X0, (DI)
 
-stored3320:
-	JMP added3316
+stored3474:
+	JMP added3470
 
-few3315:
+few3469:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3321
+	JNZ       partial3475
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3324
+	JMP       stored3478
 
-partial3321:
+partial3475:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3322
+	JZ         noFour3476
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3322:
+noFour3476:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3323
+	JZ         noTwo3477
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3323:
+noTwo3477:
 	TESTQ  $0x00000001, R10
-	JZ     stored3324
+	JZ     stored3478
 	VMOVSD X0, (SI)
 
-stored3324:
-added3316:
+stored3478:
+added3470:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile3311
+	JGE  tile3465
 
-tiles3312:
-	JMP done3022
+tiles3466:
+	JMP done3176
 
-wider3232:
+wider3386:
 	CMPQ  R10, $0x00000030
-	JGT   wider3325
+	JGT   wider3479
 	SUBQ  $0x00000020, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -44864,9 +47125,9 @@ wider3232:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles3327
+	JLT   tiles3481
 
-tile3326:
+tile3480:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -44887,9 +47148,9 @@ tile3326:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3329
+	JLE    done3483
 
-again3328:
+again3482:
 	VMOVUPS      (DI), Z15
 	VMOVUPS      64(DI), Z16
 	VMOVUPS.Z    128(DI), K1, Z17
@@ -44916,9 +47177,9 @@ again3328:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3328
+	JNZ          again3482
 
-done3329:
+done3483:
 	VCVTPS2PD     Y0, Z15
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -44937,7 +47198,7 @@ done3329:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3330
+	JLE           few3484
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -44947,68 +47208,68 @@ done3329:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3332
+	JNZ           partial3486
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3335
+	JMP           stored3489
 
-partial3332:
+partial3486:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3333
+	JZ         noFour3487
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3333:
+noFour3487:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3334
+	JZ         noTwo3488
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3334:
+noTwo3488:
 	TESTQ  $0x00000001, SI
-	JZ     stored3335
+	JZ     stored3489
 	VMOVSD X0, (DI)
 
-stored3335:
-	JMP added3331
+stored3489:
+	JMP added3485
 
-few3330:
+few3484:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3336
+	JNZ       partial3490
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3339
+	JMP       stored3493
 
-partial3336:
+partial3490:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3337
+	JZ         noFour3491
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3337:
+noFour3491:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3338
+	JZ         noTwo3492
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3338:
+noTwo3492:
 	TESTQ  $0x00000001, R10
-	JZ     stored3339
+	JZ     stored3493
 	VMOVSD X0, (SI)
 
-stored3339:
-added3331:
+stored3493:
+added3485:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
@@ -45028,7 +47289,7 @@ added3331:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3340
+	JLE           few3494
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -45038,68 +47299,68 @@ added3331:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3342
+	JNZ           partial3496
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3345
+	JMP           stored3499
 
-partial3342:
+partial3496:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3343
+	JZ         noFour3497
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3343:
+noFour3497:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3344
+	JZ         noTwo3498
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3344:
+noTwo3498:
 	TESTQ  $0x00000001, SI
-	JZ     stored3345
+	JZ     stored3499
 	VMOVSD X0, (DI)
 
-stored3345:
-	JMP added3341
+stored3499:
+	JMP added3495
 
-few3340:
+few3494:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3346
+	JNZ       partial3500
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3349
+	JMP       stored3503
 
-partial3346:
+partial3500:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3347
+	JZ         noFour3501
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3347:
+noFour3501:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3348
+	JZ         noTwo3502
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3348:
+noTwo3502:
 	TESTQ  $0x00000001, R10
-	JZ     stored3349
+	JZ     stored3503
 	VMOVSD X0, (SI)
 
-stored3349:
-added3341:
+stored3503:
+added3495:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
@@ -45119,7 +47380,7 @@ added3341:
 	VEXTRACTF64X4 $0x01, Z8, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3350
+	JLE           few3504
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -45129,68 +47390,68 @@ added3341:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3352
+	JNZ           partial3506
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3355
+	JMP           stored3509
 
-partial3352:
+partial3506:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3353
+	JZ         noFour3507
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3353:
+noFour3507:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3354
+	JZ         noTwo3508
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3354:
+noTwo3508:
 	TESTQ  $0x00000001, SI
-	JZ     stored3355
+	JZ     stored3509
 	VMOVSD X0, (DI)
 
-stored3355:
-	JMP added3351
+stored3509:
+	JMP added3505
 
-few3350:
+few3504:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3356
+	JNZ       partial3510
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3359
+	JMP       stored3513
 
-partial3356:
+partial3510:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3357
+	JZ         noFour3511
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3357:
+noFour3511:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3358
+	JZ         noTwo3512
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3358:
+noTwo3512:
 	TESTQ  $0x00000001, R10
-	JZ     stored3359
+	JZ     stored3513
 	VMOVSD X0, (SI)
 
-stored3359:
-added3351:
+stored3513:
+added3505:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y9, Z0
 	VEXTRACTF64X4 $0x01, Z9, Y1
@@ -45210,7 +47471,7 @@ added3351:
 	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3360
+	JLE           few3514
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -45220,68 +47481,68 @@ added3351:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3362
+	JNZ           partial3516
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3365
+	JMP           stored3519
 
-partial3362:
+partial3516:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3363
+	JZ         noFour3517
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3363:
+noFour3517:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3364
+	JZ         noTwo3518
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3364:
+noTwo3518:
 	TESTQ  $0x00000001, SI
-	JZ     stored3365
+	JZ     stored3519
 	VMOVSD X0, (DI)
 
-stored3365:
-	JMP added3361
+stored3519:
+	JMP added3515
 
-few3360:
+few3514:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3366
+	JNZ       partial3520
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3369
+	JMP       stored3523
 
-partial3366:
+partial3520:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3367
+	JZ         noFour3521
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3367:
+noFour3521:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3368
+	JZ         noTwo3522
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3368:
+noTwo3522:
 	TESTQ  $0x00000001, R10
-	JZ     stored3369
+	JZ     stored3523
 	VMOVSD X0, (SI)
 
-stored3369:
-added3361:
+stored3523:
+added3515:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y12, Z0
 	VEXTRACTF64X4 $0x01, Z12, Y1
@@ -45301,7 +47562,7 @@ added3361:
 	VEXTRACTF64X4 $0x01, Z14, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3370
+	JLE           few3524
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -45311,79 +47572,79 @@ added3361:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3372
+	JNZ           partial3526
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3375
+	JMP           stored3529
 
-partial3372:
+partial3526:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3373
+	JZ         noFour3527
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3373:
+noFour3527:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3374
+	JZ         noTwo3528
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3374:
+noTwo3528:
 	TESTQ  $0x00000001, SI
-	JZ     stored3375
+	JZ     stored3529
 	VMOVSD X0, (DI)
 
-stored3375:
-	JMP added3371
+stored3529:
+	JMP added3525
 
-few3370:
+few3524:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3376
+	JNZ       partial3530
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3379
+	JMP       stored3533
 
-partial3376:
+partial3530:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3377
+	JZ         noFour3531
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3377:
+noFour3531:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3378
+	JZ         noTwo3532
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3378:
+noTwo3532:
 	TESTQ  $0x00000001, R10
-	JZ     stored3379
+	JZ     stored3533
 	VMOVSD X0, (SI)
 
-stored3379:
-added3371:
+stored3533:
+added3525:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile3326
+	JGE  tile3480
 
-tiles3327:
+tiles3481:
 	CMPQ R11, $0x00000002
-	JLT  tiles3381
+	JLT  tiles3535
 
-tile3380:
+tile3534:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -45395,9 +47656,9 @@ tile3380:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3383
+	JLE    done3537
 
-again3382:
+again3536:
 	VMOVUPS      (DI), Z6
 	VMOVUPS      64(DI), Z7
 	VMOVUPS.Z    128(DI), K1, Z8
@@ -45412,9 +47673,9 @@ again3382:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3382
+	JNZ          again3536
 
-done3383:
+done3537:
 	VCVTPS2PD     Y0, Z6
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -45433,7 +47694,7 @@ done3383:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3384
+	JLE           few3538
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -45443,68 +47704,68 @@ done3383:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3386
+	JNZ           partial3540
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3389
+	JMP           stored3543
 
-partial3386:
+partial3540:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3387
+	JZ         noFour3541
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3387:
+noFour3541:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3388
+	JZ         noTwo3542
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3388:
+noTwo3542:
 	TESTQ  $0x00000001, SI
-	JZ     stored3389
+	JZ     stored3543
 	VMOVSD X0, (DI)
 
-stored3389:
-	JMP added3385
+stored3543:
+	JMP added3539
 
-few3384:
+few3538:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3390
+	JNZ       partial3544
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3393
+	JMP       stored3547
 
-partial3390:
+partial3544:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3391
+	JZ         noFour3545
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3391:
+noFour3545:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3392
+	JZ         noTwo3546
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3392:
+noTwo3546:
 	TESTQ  $0x00000001, R10
-	JZ     stored3393
+	JZ     stored3547
 	VMOVSD X0, (SI)
 
-stored3393:
-added3385:
+stored3547:
+added3539:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
@@ -45524,7 +47785,7 @@ added3385:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3394
+	JLE           few3548
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -45534,79 +47795,79 @@ added3385:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3396
+	JNZ           partial3550
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3399
+	JMP           stored3553
 
-partial3396:
+partial3550:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3397
+	JZ         noFour3551
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3397:
+noFour3551:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3398
+	JZ         noTwo3552
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3398:
+noTwo3552:
 	TESTQ  $0x00000001, SI
-	JZ     stored3399
+	JZ     stored3553
 	VMOVSD X0, (DI)
 
-stored3399:
-	JMP added3395
+stored3553:
+	JMP added3549
 
-few3394:
+few3548:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3400
+	JNZ       partial3554
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3403
+	JMP       stored3557
 
-partial3400:
+partial3554:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3401
+	JZ         noFour3555
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3401:
+noFour3555:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3402
+	JZ         noTwo3556
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3402:
+noTwo3556:
 	TESTQ  $0x00000001, R10
-	JZ     stored3403
+	JZ     stored3557
 	VMOVSD X0, (SI)
 
-stored3403:
-added3395:
+stored3557:
+added3549:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile3380
+	JGE  tile3534
 
-tiles3381:
+tiles3535:
 	CMPQ R11, $0x00000001
-	JLT  tiles3405
+	JLT  tiles3559
 
-tile3404:
+tile3558:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -45615,9 +47876,9 @@ tile3404:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3407
+	JLE    done3561
 
-again3406:
+again3560:
 	VMOVUPS      (DI), Z3
 	VMOVUPS      64(DI), Z4
 	VMOVUPS.Z    128(DI), K1, Z5
@@ -45628,9 +47889,9 @@ again3406:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3406
+	JNZ          again3560
 
-done3407:
+done3561:
 	VCVTPS2PD     Y0, Z3
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -45649,7 +47910,7 @@ done3407:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3408
+	JLE           few3562
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -45659,78 +47920,78 @@ done3407:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3410
+	JNZ           partial3564
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3413
+	JMP           stored3567
 
-partial3410:
+partial3564:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3411
+	JZ         noFour3565
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3411:
+noFour3565:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3412
+	JZ         noTwo3566
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3412:
+noTwo3566:
 	TESTQ  $0x00000001, SI
-	JZ     stored3413
+	JZ     stored3567
 	VMOVSD X0, (DI)
 
-stored3413:
-	JMP added3409
+stored3567:
+	JMP added3563
 
-few3408:
+few3562:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3414
+	JNZ       partial3568
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3417
+	JMP       stored3571
 
-partial3414:
+partial3568:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3415
+	JZ         noFour3569
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3415:
+noFour3569:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3416
+	JZ         noTwo3570
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3416:
+noTwo3570:
 	TESTQ  $0x00000001, R10
-	JZ     stored3417
+	JZ     stored3571
 	VMOVSD X0, (SI)
 
-stored3417:
-added3409:
+stored3571:
+added3563:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile3404
+	JGE  tile3558
 
-tiles3405:
-	JMP done3022
+tiles3559:
+	JMP done3176
 
-wider3325:
+wider3479:
 	SUBQ  $0x00000030, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -45741,9 +48002,9 @@ wider3325:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles3420
+	JLT   tiles3574
 
-tile3419:
+tile3573:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -45769,9 +48030,9 @@ tile3419:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3422
+	JLE    done3576
 
-again3421:
+again3575:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -45804,9 +48065,9 @@ again3421:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3421
+	JNZ          again3575
 
-done3422:
+done3576:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -45832,7 +48093,7 @@ done3422:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3423
+	JLE           few3577
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -45842,68 +48103,68 @@ done3422:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3425
+	JNZ           partial3579
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3428
+	JMP           stored3582
 
-partial3425:
+partial3579:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3426
+	JZ         noFour3580
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3426:
+noFour3580:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3427
+	JZ         noTwo3581
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3427:
+noTwo3581:
 	TESTQ  $0x00000001, SI
-	JZ     stored3428
+	JZ     stored3582
 	VMOVSD X0, (DI)
 
-stored3428:
-	JMP added3424
+stored3582:
+	JMP added3578
 
-few3423:
+few3577:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3429
+	JNZ       partial3583
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3432
+	JMP       stored3586
 
-partial3429:
+partial3583:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3430
+	JZ         noFour3584
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3430:
+noFour3584:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3431
+	JZ         noTwo3585
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3431:
+noTwo3585:
 	TESTQ  $0x00000001, R10
-	JZ     stored3432
+	JZ     stored3586
 	VMOVSD X0, (SI)
 
-stored3432:
-added3424:
+stored3586:
+added3578:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -45930,7 +48191,7 @@ added3424:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3433
+	JLE           few3587
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -45940,68 +48201,68 @@ added3424:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3435
+	JNZ           partial3589
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3438
+	JMP           stored3592
 
-partial3435:
+partial3589:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3436
+	JZ         noFour3590
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3436:
+noFour3590:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3437
+	JZ         noTwo3591
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3437:
+noTwo3591:
 	TESTQ  $0x00000001, SI
-	JZ     stored3438
+	JZ     stored3592
 	VMOVSD X0, (DI)
 
-stored3438:
-	JMP added3434
+stored3592:
+	JMP added3588
 
-few3433:
+few3587:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3439
+	JNZ       partial3593
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3442
+	JMP       stored3596
 
-partial3439:
+partial3593:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3440
+	JZ         noFour3594
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3440:
+noFour3594:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3441
+	JZ         noTwo3595
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3441:
+noTwo3595:
 	TESTQ  $0x00000001, R10
-	JZ     stored3442
+	JZ     stored3596
 	VMOVSD X0, (SI)
 
-stored3442:
-added3434:
+stored3596:
+added3588:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
@@ -46028,7 +48289,7 @@ added3434:
 	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3443
+	JLE           few3597
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -46038,68 +48299,68 @@ added3434:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3445
+	JNZ           partial3599
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3448
+	JMP           stored3602
 
-partial3445:
+partial3599:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3446
+	JZ         noFour3600
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3446:
+noFour3600:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3447
+	JZ         noTwo3601
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3447:
+noTwo3601:
 	TESTQ  $0x00000001, SI
-	JZ     stored3448
+	JZ     stored3602
 	VMOVSD X0, (DI)
 
-stored3448:
-	JMP added3444
+stored3602:
+	JMP added3598
 
-few3443:
+few3597:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3449
+	JNZ       partial3603
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3452
+	JMP       stored3606
 
-partial3449:
+partial3603:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3450
+	JZ         noFour3604
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3450:
+noFour3604:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3451
+	JZ         noTwo3605
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3451:
+noTwo3605:
 	TESTQ  $0x00000001, R10
-	JZ     stored3452
+	JZ     stored3606
 	VMOVSD X0, (SI)
 
-stored3452:
-added3444:
+stored3606:
+added3598:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y12, Z0
 	VEXTRACTF64X4 $0x01, Z12, Y1
@@ -46126,7 +48387,7 @@ added3444:
 	VEXTRACTF64X4 $0x01, Z15, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3453
+	JLE           few3607
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -46136,68 +48397,68 @@ added3444:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3455
+	JNZ           partial3609
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3458
+	JMP           stored3612
 
-partial3455:
+partial3609:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3456
+	JZ         noFour3610
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3456:
+noFour3610:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3457
+	JZ         noTwo3611
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3457:
+noTwo3611:
 	TESTQ  $0x00000001, SI
-	JZ     stored3458
+	JZ     stored3612
 	VMOVSD X0, (DI)
 
-stored3458:
-	JMP added3454
+stored3612:
+	JMP added3608
 
-few3453:
+few3607:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3459
+	JNZ       partial3613
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3462
+	JMP       stored3616
 
-partial3459:
+partial3613:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3460
+	JZ         noFour3614
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3460:
+noFour3614:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3461
+	JZ         noTwo3615
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3461:
+noTwo3615:
 	TESTQ  $0x00000001, R10
-	JZ     stored3462
+	JZ     stored3616
 	VMOVSD X0, (SI)
 
-stored3462:
-added3454:
+stored3616:
+added3608:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y16, Z0
 	VEXTRACTF64X4 $0x01, Z16, Y1
@@ -46224,7 +48485,7 @@ added3454:
 	VEXTRACTF64X4 $0x01, Z19, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3463
+	JLE           few3617
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -46234,79 +48495,79 @@ added3454:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3465
+	JNZ           partial3619
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3468
+	JMP           stored3622
 
-partial3465:
+partial3619:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3466
+	JZ         noFour3620
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3466:
+noFour3620:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3467
+	JZ         noTwo3621
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3467:
+noTwo3621:
 	TESTQ  $0x00000001, SI
-	JZ     stored3468
+	JZ     stored3622
 	VMOVSD X0, (DI)
 
-stored3468:
-	JMP added3464
+stored3622:
+	JMP added3618
 
-few3463:
+few3617:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3469
+	JNZ       partial3623
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3472
+	JMP       stored3626
 
-partial3469:
+partial3623:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3470
+	JZ         noFour3624
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3470:
+noFour3624:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3471
+	JZ         noTwo3625
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3471:
+noTwo3625:
 	TESTQ  $0x00000001, R10
-	JZ     stored3472
+	JZ     stored3626
 	VMOVSD X0, (SI)
 
-stored3472:
-added3464:
+stored3626:
+added3618:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile3419
+	JGE  tile3573
 
-tiles3420:
+tiles3574:
 	CMPQ R11, $0x00000002
-	JLT  tiles3474
+	JLT  tiles3628
 
-tile3473:
+tile3627:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -46320,9 +48581,9 @@ tile3473:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3476
+	JLE    done3630
 
-again3475:
+again3629:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -46340,9 +48601,9 @@ again3475:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3475
+	JNZ          again3629
 
-done3476:
+done3630:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -46368,7 +48629,7 @@ done3476:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3477
+	JLE           few3631
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -46378,68 +48639,68 @@ done3476:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3479
+	JNZ           partial3633
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3482
+	JMP           stored3636
 
-partial3479:
+partial3633:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3480
+	JZ         noFour3634
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3480:
+noFour3634:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3481
+	JZ         noTwo3635
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3481:
+noTwo3635:
 	TESTQ  $0x00000001, SI
-	JZ     stored3482
+	JZ     stored3636
 	VMOVSD X0, (DI)
 
-stored3482:
-	JMP added3478
+stored3636:
+	JMP added3632
 
-few3477:
+few3631:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3483
+	JNZ       partial3637
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3486
+	JMP       stored3640
 
-partial3483:
+partial3637:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3484
+	JZ         noFour3638
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3484:
+noFour3638:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3485
+	JZ         noTwo3639
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3485:
+noTwo3639:
 	TESTQ  $0x00000001, R10
-	JZ     stored3486
+	JZ     stored3640
 	VMOVSD X0, (SI)
 
-stored3486:
-added3478:
+stored3640:
+added3632:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -46466,7 +48727,7 @@ added3478:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3487
+	JLE           few3641
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -46476,79 +48737,79 @@ added3478:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3489
+	JNZ           partial3643
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3492
+	JMP           stored3646
 
-partial3489:
+partial3643:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3490
+	JZ         noFour3644
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3490:
+noFour3644:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3491
+	JZ         noTwo3645
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3491:
+noTwo3645:
 	TESTQ  $0x00000001, SI
-	JZ     stored3492
+	JZ     stored3646
 	VMOVSD X0, (DI)
 
-stored3492:
-	JMP added3488
+stored3646:
+	JMP added3642
 
-few3487:
+few3641:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3493
+	JNZ       partial3647
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3496
+	JMP       stored3650
 
-partial3493:
+partial3647:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3494
+	JZ         noFour3648
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3494:
+noFour3648:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3495
+	JZ         noTwo3649
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3495:
+noTwo3649:
 	TESTQ  $0x00000001, R10
-	JZ     stored3496
+	JZ     stored3650
 	VMOVSD X0, (SI)
 
-stored3496:
-added3488:
+stored3650:
+added3642:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile3473
+	JGE  tile3627
 
-tiles3474:
+tiles3628:
 	CMPQ R11, $0x00000001
-	JLT  tiles3498
+	JLT  tiles3652
 
-tile3497:
+tile3651:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -46558,9 +48819,9 @@ tile3497:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3500
+	JLE    done3654
 
-again3499:
+again3653:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -46573,9 +48834,9 @@ again3499:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3499
+	JNZ          again3653
 
-done3500:
+done3654:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -46601,7 +48862,7 @@ done3500:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3501
+	JLE           few3655
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -46611,76 +48872,76 @@ done3500:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3503
+	JNZ           partial3657
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3506
+	JMP           stored3660
 
-partial3503:
+partial3657:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3504
+	JZ         noFour3658
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3504:
+noFour3658:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3505
+	JZ         noTwo3659
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3505:
+noTwo3659:
 	TESTQ  $0x00000001, SI
-	JZ     stored3506
+	JZ     stored3660
 	VMOVSD X0, (DI)
 
-stored3506:
-	JMP added3502
+stored3660:
+	JMP added3656
 
-few3501:
+few3655:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3507
+	JNZ       partial3661
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3510
+	JMP       stored3664
 
-partial3507:
+partial3661:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3508
+	JZ         noFour3662
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3508:
+noFour3662:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3509
+	JZ         noTwo3663
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3509:
+noTwo3663:
 	TESTQ  $0x00000001, R10
-	JZ     stored3510
+	JZ     stored3664
 	VMOVSD X0, (SI)
 
-stored3510:
-added3502:
+stored3664:
+added3656:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile3497
+	JGE  tile3651
 
-tiles3498:
-done3022:
+tiles3652:
+done3176:
 	VZEROUPPER
 	RET
 
@@ -46710,20 +48971,20 @@ TEXT ·regularProducts32x512(SB), $8-25
 	MOVQ         u+0(FP), DX
 	MOVQ         (DX), BX
 	CMPQ         BX, $0x08
-	JNE          few3511
+	JNE          few3665
 	MOVQ         536(DX), BX
 	MOVQ         264(DX), SI
 	MOVQ         48(DX), DI
 	LEAQ         -3(CX), R8
 	CMPQ         AX, R8
-	JG           rest3514
+	JG           rest3668
 
-group3513:
+group3667:
 	LEAQ       15(AX), R9
 	CMPQ       R9, CX
-	JG         none3517
+	JG         none3671
 	CMPQ       560(DX), $0x00
-	JEQ        none3517
+	JEQ        none3671
 	MOVLQSX    48(SI)(AX*4), R9
 	ANDQ       $-2, R9
 	SHLQ       $0x06, R9
@@ -46765,7 +49026,7 @@ group3513:
 	ADDQ       24(DX), R9
 	PREFETCHT0 (R9)
 	CMPQ       408(DX), $0x00
-	JEQ        near3516
+	JEQ        near3670
 	MOVQ       288(DX), R9
 	MOVLQSX    48(R9)(AX*4), R9
 	MOVQ       96(DX), R10
@@ -46807,8 +49068,8 @@ group3513:
 	PREFETCHT0 128(R9)
 	PREFETCHT0 192(R9)
 
-near3516:
-none3517:
+near3670:
+none3671:
 	MOVQ          312(DX), R9
 	MOVLQSX       (R9)(AX*4), R9
 	SHLQ          $0x06, R9
@@ -46901,7 +49162,7 @@ none3517:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          (BX), R10
 	TESTB         $0x01, (SI)(AX*4)
-	JNZ           backward3518
+	JNZ           backward3672
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -46915,9 +49176,9 @@ none3517:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product3519
+	JMP           product3673
 
-backward3518:
+backward3672:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
@@ -46937,7 +49198,7 @@ backward3518:
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product3519:
+product3673:
 	VMOVUPS       Y17, (BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
 	VPMAXUD       Y17, Y0, Y0
@@ -46949,7 +49210,7 @@ product3519:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          32(BX), R10
 	TESTB         $0x01, 4(SI)(AX*4)
-	JNZ           backward3520
+	JNZ           backward3674
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -46963,9 +49224,9 @@ product3519:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product3521
+	JMP           product3675
 
-backward3520:
+backward3674:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
@@ -46985,7 +49246,7 @@ backward3520:
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product3521:
+product3675:
 	VMOVUPS       Y17, 32(BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
 	VPMAXUD       Y17, Y0, Y0
@@ -46997,7 +49258,7 @@ product3521:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          64(BX), R10
 	TESTB         $0x01, 8(SI)(AX*4)
-	JNZ           backward3522
+	JNZ           backward3676
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -47011,9 +49272,9 @@ product3521:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product3523
+	JMP           product3677
 
-backward3522:
+backward3676:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
@@ -47033,7 +49294,7 @@ backward3522:
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product3523:
+product3677:
 	VMOVUPS       Y17, 64(BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
 	VPMAXUD       Y17, Y0, Y0
@@ -47045,7 +49306,7 @@ product3523:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          96(BX), R10
 	TESTB         $0x01, 12(SI)(AX*4)
-	JNZ           backward3524
+	JNZ           backward3678
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -47059,9 +49320,9 @@ product3523:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product3525
+	JMP           product3679
 
-backward3524:
+backward3678:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
@@ -47081,23 +49342,23 @@ backward3524:
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product3525:
+product3679:
 	VMOVUPS     Y17, 96(BX)
 	VPSUBD.BCST constants<>+3256(SB), Y17, Y17
 	VPMAXUD     Y17, Y0, Y0
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x04, AX
 	CMPQ        AX, R8
-	JLE         group3513
+	JLE         group3667
 
-rest3514:
+rest3668:
 	CMPQ       AX, CX
-	JG         grouped3515
+	JG         grouped3669
 	LEAQ       15(AX), R8
 	CMPQ       R8, CX
-	JG         none3527
+	JG         none3681
 	CMPQ       560(DX), $0x00
-	JEQ        none3527
+	JEQ        none3681
 	MOVLQSX    48(SI)(AX*4), R8
 	ANDQ       $-2, R8
 	SHLQ       $0x06, R8
@@ -47139,7 +49400,7 @@ rest3514:
 	ADDQ       24(DX), R8
 	PREFETCHT0 (R8)
 	CMPQ       408(DX), $0x00
-	JEQ        near3526
+	JEQ        near3680
 	MOVQ       288(DX), R8
 	MOVLQSX    48(R8)(AX*4), R8
 	MOVQ       96(DX), R9
@@ -47181,8 +49442,8 @@ rest3514:
 	PREFETCHT0 128(R8)
 	PREFETCHT0 192(R8)
 
-near3526:
-none3527:
+near3680:
+none3681:
 	LEAQ          (AX), R8
 	CMPQ          R8, CX
 	CMOVQGT       CX, R8
@@ -47290,7 +49551,7 @@ none3527:
 	LEAQ          (R9)(R8*4), R8
 	LEAQ          (BX), R9
 	TESTB         $0x01, (SI)(DI*4)
-	JNZ           backward3528
+	JNZ           backward3682
 	VMOVUPS       (R9), Y24
 	VPERMPS       Z24, Z13, Z1
 	VMULPS        (R8), Z1, Z1
@@ -47304,9 +49565,9 @@ none3527:
 	VEXTRACTF64X4 $0x01, Z1, Y2
 	VADDPS        Y2, Y1, Y2
 	VMOVAPS       Y2, Y1
-	JMP           product3529
+	JMP           product3683
 
-backward3528:
+backward3682:
 	VBROADCASTF64X4 (R9), Z1
 	VMULPS          (R8), Z1, Z2
 	VMULPS          64(R8), Z1, Z3
@@ -47326,7 +49587,7 @@ backward3528:
 	VADDPS          Y1, Y2, Y2
 	VMOVAPS         Y2, Y1
 
-product3529:
+product3683:
 	VMOVUPS       Y1, (BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -47341,7 +49602,7 @@ product3529:
 	LEAQ          (R9)(R8*4), R8
 	LEAQ          32(BX), R9
 	TESTB         $0x01, (SI)(DI*4)
-	JNZ           backward3530
+	JNZ           backward3684
 	VMOVUPS       (R9), Y24
 	VPERMPS       Z24, Z13, Z1
 	VMULPS        (R8), Z1, Z1
@@ -47355,9 +49616,9 @@ product3529:
 	VEXTRACTF64X4 $0x01, Z1, Y2
 	VADDPS        Y2, Y1, Y2
 	VMOVAPS       Y2, Y1
-	JMP           product3531
+	JMP           product3685
 
-backward3530:
+backward3684:
 	VBROADCASTF64X4 (R9), Z1
 	VMULPS          (R8), Z1, Z2
 	VMULPS          64(R8), Z1, Z3
@@ -47377,7 +49638,7 @@ backward3530:
 	VADDPS          Y1, Y2, Y2
 	VMOVAPS         Y2, Y1
 
-product3531:
+product3685:
 	VMOVUPS       Y1, 32(BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -47392,7 +49653,7 @@ product3531:
 	LEAQ          (R9)(R8*4), R8
 	LEAQ          64(BX), R9
 	TESTB         $0x01, (SI)(DI*4)
-	JNZ           backward3532
+	JNZ           backward3686
 	VMOVUPS       (R9), Y24
 	VPERMPS       Z24, Z13, Z1
 	VMULPS        (R8), Z1, Z1
@@ -47406,9 +49667,9 @@ product3531:
 	VEXTRACTF64X4 $0x01, Z1, Y2
 	VADDPS        Y2, Y1, Y2
 	VMOVAPS       Y2, Y1
-	JMP           product3533
+	JMP           product3687
 
-backward3532:
+backward3686:
 	VBROADCASTF64X4 (R9), Z1
 	VMULPS          (R8), Z1, Z2
 	VMULPS          64(R8), Z1, Z3
@@ -47428,7 +49689,7 @@ backward3532:
 	VADDPS          Y1, Y2, Y2
 	VMOVAPS         Y2, Y1
 
-product3533:
+product3687:
 	VMOVUPS       Y1, 64(BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -47443,7 +49704,7 @@ product3533:
 	LEAQ          (DX)(CX*4), CX
 	LEAQ          96(BX), DX
 	TESTB         $0x01, (SI)(AX*4)
-	JNZ           backward3534
+	JNZ           backward3688
 	VMOVUPS       (DX), Y24
 	VPERMPS       Z24, Z13, Z1
 	VMULPS        (CX), Z1, Z1
@@ -47457,9 +49718,9 @@ product3533:
 	VEXTRACTF64X4 $0x01, Z1, Y2
 	VADDPS        Y2, Y1, Y2
 	VMOVAPS       Y2, Y1
-	JMP           product3535
+	JMP           product3689
 
-backward3534:
+backward3688:
 	VBROADCASTF64X4 (DX), Z1
 	VMULPS          (CX), Z1, Z2
 	VMULPS          64(CX), Z1, Z3
@@ -47479,16 +49740,16 @@ backward3534:
 	VADDPS          Y1, Y2, Y2
 	VMOVAPS         Y2, Y1
 
-product3535:
+product3689:
 	VMOVUPS     Y1, 96(BX)
 	VPSUBD.BCST constants<>+3256(SB), Y1, Y1
 	VPMAXUD     Y1, Y0, Y0
 	ADDQ        $0x00000080, BX
 
-grouped3515:
-	JMP done3512
+grouped3669:
+	JMP done3666
 
-few3511:
+few3665:
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVB SI, K1
@@ -47498,14 +49759,14 @@ few3511:
 	MOVQ  48(DX), R8
 	LEAQ  -3(CX), R9
 	CMPQ  AX, R9
-	JG    rest3537
+	JG    rest3691
 
-group3536:
+group3690:
 	LEAQ       15(AX), R10
 	CMPQ       R10, CX
-	JG         none3540
+	JG         none3694
 	CMPQ       560(DX), $0x00
-	JEQ        none3540
+	JEQ        none3694
 	MOVLQSX    48(DI)(AX*4), R10
 	ANDQ       $-2, R10
 	IMULQ      BX, R10
@@ -47547,7 +49808,7 @@ group3536:
 	ADDQ       24(DX), R10
 	PREFETCHT0 (R10)
 	CMPQ       408(DX), $0x00
-	JEQ        near3539
+	JEQ        near3693
 	MOVQ       288(DX), R10
 	MOVLQSX    48(R10)(AX*4), R10
 	MOVQ       96(DX), R11
@@ -47589,8 +49850,8 @@ group3536:
 	PREFETCHT0 128(R10)
 	PREFETCHT0 192(R10)
 
-near3539:
-none3540:
+near3693:
+none3694:
 	MOVQ         312(DX), R10
 	MOVLQSX      (R10)(AX*4), R10
 	IMULQ        BX, R10
@@ -47688,7 +49949,7 @@ none3540:
 	LEAQ         (SI), R11
 	MOVQ         (DX), R12
 	TESTB        $0x01, (DI)(AX*4)
-	JNZ          backward3541
+	JNZ          backward3695
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K2
@@ -47702,40 +49963,40 @@ none3540:
 	VBROADCASTSS (R11), Y13
 	VFMADD231PS  (R10), Y13, K2, Y11
 	CMPQ         R12, $0x00000001
-	JLE          end3543
+	JLE          end3697
 	VBROADCASTSS 4(R11), Y13
 	VFMADD231PS  (R10)(R13*1), Y13, K2, Y12
 	CMPQ         R12, $0x00000002
-	JLE          end3543
+	JLE          end3697
 	VBROADCASTSS 8(R11), Y13
 	VFMADD231PS  (R10)(R13*2), Y13, K2, Y11
 	CMPQ         R12, $0x00000003
-	JLE          end3543
+	JLE          end3697
 	VBROADCASTSS 12(R11), Y13
 	VFMADD231PS  (R10)(R14*1), Y13, K2, Y12
 	CMPQ         R12, $0x00000004
-	JLE          end3543
+	JLE          end3697
 	VBROADCASTSS 16(R11), Y13
 	VFMADD231PS  (R10)(R13*4), Y13, K2, Y11
 	CMPQ         R12, $0x00000005
-	JLE          end3543
+	JLE          end3697
 	VBROADCASTSS 20(R11), Y13
 	VFMADD231PS  (R10)(R15*1), Y13, K2, Y12
 	CMPQ         R12, $0x00000006
-	JLE          end3543
+	JLE          end3697
 	VBROADCASTSS 24(R11), Y13
 	VFMADD231PS  (R10)(R14*2), Y13, K2, Y11
 	CMPQ         R12, $0x00000007
-	JLE          end3543
+	JLE          end3697
 	VBROADCASTSS 28(R11), Y13
 	VFMADD231PS  (R10)(BP*1), Y13, K2, Y12
 
-end3543:
+end3697:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product3542
+	JMP     product3696
 
-backward3541:
+backward3695:
 	MOVQ      $-1, R13
 	BZHIQ     R12, R13, R13
 	KMOVB     R13, K2
@@ -47755,28 +50016,28 @@ backward3541:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end3544
+	JLE       end3698
 	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end3544
+	JLE       end3698
 	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end3544
+	JLE       end3698
 	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end3544
+	JLE       end3698
 	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end3544
+	JLE       end3698
 	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end3544
+	JLE       end3698
 	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end3544
+	JLE       end3698
 	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
 
-end3544:
+end3698:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -47800,7 +50061,7 @@ end3544:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product3542:
+product3696:
 	VMOVUPS       Y11, (SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
@@ -47813,7 +50074,7 @@ product3542:
 	LEAQ          32(SI), R11
 	MOVQ          (DX), R12
 	TESTB         $0x01, 4(DI)(AX*4)
-	JNZ           backward3545
+	JNZ           backward3699
 	MOVQ          $-1, R13
 	BZHIQ         R12, R13, R13
 	KMOVB         R13, K2
@@ -47827,40 +50088,40 @@ product3542:
 	VBROADCASTSS  (R11), Y13
 	VFMADD231PS   (R10), Y13, K2, Y11
 	CMPQ          R12, $0x00000001
-	JLE           end3547
+	JLE           end3701
 	VBROADCASTSS  4(R11), Y13
 	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000002
-	JLE           end3547
+	JLE           end3701
 	VBROADCASTSS  8(R11), Y13
 	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000003
-	JLE           end3547
+	JLE           end3701
 	VBROADCASTSS  12(R11), Y13
 	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000004
-	JLE           end3547
+	JLE           end3701
 	VBROADCASTSS  16(R11), Y13
 	VFMADD231PS   (R10)(R13*4), Y13, K2, Y11
 	CMPQ          R12, $0x00000005
-	JLE           end3547
+	JLE           end3701
 	VBROADCASTSS  20(R11), Y13
 	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000006
-	JLE           end3547
+	JLE           end3701
 	VBROADCASTSS  24(R11), Y13
 	VFMADD231PS   (R10)(R14*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000007
-	JLE           end3547
+	JLE           end3701
 	VBROADCASTSS  28(R11), Y13
 	VFMADD231PS   (R10)(BP*1), Y13, K2, Y12
 
-end3547:
+end3701:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product3546
+	JMP     product3700
 
-backward3545:
+backward3699:
 	MOVQ      $-1, R13
 	BZHIQ     R12, R13, R13
 	KMOVB     R13, K2
@@ -47880,28 +50141,28 @@ backward3545:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end3548
+	JLE       end3702
 	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end3548
+	JLE       end3702
 	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end3548
+	JLE       end3702
 	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end3548
+	JLE       end3702
 	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end3548
+	JLE       end3702
 	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end3548
+	JLE       end3702
 	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end3548
+	JLE       end3702
 	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
 
-end3548:
+end3702:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -47925,7 +50186,7 @@ end3548:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product3546:
+product3700:
 	VMOVUPS       Y11, 32(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
@@ -47938,7 +50199,7 @@ product3546:
 	LEAQ          64(SI), R11
 	MOVQ          (DX), R12
 	TESTB         $0x01, 8(DI)(AX*4)
-	JNZ           backward3549
+	JNZ           backward3703
 	MOVQ          $-1, R13
 	BZHIQ         R12, R13, R13
 	KMOVB         R13, K2
@@ -47952,40 +50213,40 @@ product3546:
 	VBROADCASTSS  (R11), Y13
 	VFMADD231PS   (R10), Y13, K2, Y11
 	CMPQ          R12, $0x00000001
-	JLE           end3551
+	JLE           end3705
 	VBROADCASTSS  4(R11), Y13
 	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000002
-	JLE           end3551
+	JLE           end3705
 	VBROADCASTSS  8(R11), Y13
 	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000003
-	JLE           end3551
+	JLE           end3705
 	VBROADCASTSS  12(R11), Y13
 	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000004
-	JLE           end3551
+	JLE           end3705
 	VBROADCASTSS  16(R11), Y13
 	VFMADD231PS   (R10)(R13*4), Y13, K2, Y11
 	CMPQ          R12, $0x00000005
-	JLE           end3551
+	JLE           end3705
 	VBROADCASTSS  20(R11), Y13
 	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000006
-	JLE           end3551
+	JLE           end3705
 	VBROADCASTSS  24(R11), Y13
 	VFMADD231PS   (R10)(R14*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000007
-	JLE           end3551
+	JLE           end3705
 	VBROADCASTSS  28(R11), Y13
 	VFMADD231PS   (R10)(BP*1), Y13, K2, Y12
 
-end3551:
+end3705:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product3550
+	JMP     product3704
 
-backward3549:
+backward3703:
 	MOVQ      $-1, R13
 	BZHIQ     R12, R13, R13
 	KMOVB     R13, K2
@@ -48005,28 +50266,28 @@ backward3549:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end3552
+	JLE       end3706
 	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end3552
+	JLE       end3706
 	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end3552
+	JLE       end3706
 	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end3552
+	JLE       end3706
 	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end3552
+	JLE       end3706
 	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end3552
+	JLE       end3706
 	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end3552
+	JLE       end3706
 	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
 
-end3552:
+end3706:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -48050,7 +50311,7 @@ end3552:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product3550:
+product3704:
 	VMOVUPS       Y11, 64(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
@@ -48063,7 +50324,7 @@ product3550:
 	LEAQ          96(SI), R11
 	MOVQ          (DX), R12
 	TESTB         $0x01, 12(DI)(AX*4)
-	JNZ           backward3553
+	JNZ           backward3707
 	MOVQ          $-1, R13
 	BZHIQ         R12, R13, R13
 	KMOVB         R13, K2
@@ -48077,40 +50338,40 @@ product3550:
 	VBROADCASTSS  (R11), Y13
 	VFMADD231PS   (R10), Y13, K2, Y11
 	CMPQ          R12, $0x00000001
-	JLE           end3555
+	JLE           end3709
 	VBROADCASTSS  4(R11), Y13
 	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000002
-	JLE           end3555
+	JLE           end3709
 	VBROADCASTSS  8(R11), Y13
 	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000003
-	JLE           end3555
+	JLE           end3709
 	VBROADCASTSS  12(R11), Y13
 	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000004
-	JLE           end3555
+	JLE           end3709
 	VBROADCASTSS  16(R11), Y13
 	VFMADD231PS   (R10)(R13*4), Y13, K2, Y11
 	CMPQ          R12, $0x00000005
-	JLE           end3555
+	JLE           end3709
 	VBROADCASTSS  20(R11), Y13
 	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000006
-	JLE           end3555
+	JLE           end3709
 	VBROADCASTSS  24(R11), Y13
 	VFMADD231PS   (R10)(R14*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000007
-	JLE           end3555
+	JLE           end3709
 	VBROADCASTSS  28(R11), Y13
 	VFMADD231PS   (R10)(BP*1), Y13, K2, Y12
 
-end3555:
+end3709:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product3554
+	JMP     product3708
 
-backward3553:
+backward3707:
 	MOVQ      $-1, R13
 	BZHIQ     R12, R13, R13
 	KMOVB     R13, K2
@@ -48130,28 +50391,28 @@ backward3553:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end3556
+	JLE       end3710
 	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end3556
+	JLE       end3710
 	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end3556
+	JLE       end3710
 	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end3556
+	JLE       end3710
 	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end3556
+	JLE       end3710
 	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end3556
+	JLE       end3710
 	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end3556
+	JLE       end3710
 	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
 
-end3556:
+end3710:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -48175,23 +50436,23 @@ end3556:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product3554:
+product3708:
 	VMOVUPS       Y11, 96(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
 	ADDQ          $0x00000080, SI
 	ADDQ          $0x04, AX
 	CMPQ          AX, R9
-	JLE           group3536
+	JLE           group3690
 
-rest3537:
+rest3691:
 	CMPQ       AX, CX
-	JG         grouped3538
+	JG         grouped3692
 	LEAQ       15(AX), R9
 	CMPQ       R9, CX
-	JG         none3558
+	JG         none3712
 	CMPQ       560(DX), $0x00
-	JEQ        none3558
+	JEQ        none3712
 	MOVLQSX    48(DI)(AX*4), R9
 	ANDQ       $-2, R9
 	IMULQ      BX, R9
@@ -48233,7 +50494,7 @@ rest3537:
 	ADDQ       24(DX), R9
 	PREFETCHT0 (R9)
 	CMPQ       408(DX), $0x00
-	JEQ        near3557
+	JEQ        near3711
 	MOVQ       288(DX), R9
 	MOVLQSX    48(R9)(AX*4), R9
 	MOVQ       96(DX), R10
@@ -48275,8 +50536,8 @@ rest3537:
 	PREFETCHT0 128(R9)
 	PREFETCHT0 192(R9)
 
-near3557:
-none3558:
+near3711:
+none3712:
 	LEAQ         (AX), R9
 	CMPQ         R9, CX
 	CMOVQGT      CX, R9
@@ -48389,7 +50650,7 @@ none3558:
 	LEAQ         (SI), R9
 	MOVQ         (DX), R10
 	TESTB        $0x01, (DI)(BX*4)
-	JNZ          backward3559
+	JNZ          backward3713
 	MOVQ         $-1, BX
 	BZHIQ        R10, BX, BX
 	KMOVB        BX, K2
@@ -48403,40 +50664,40 @@ none3558:
 	VBROADCASTSS (R9), Y3
 	VFMADD231PS  (R8), Y3, K2, Y1
 	CMPQ         R10, $0x00000001
-	JLE          end3561
+	JLE          end3715
 	VBROADCASTSS 4(R9), Y3
 	VFMADD231PS  (R8)(BX*1), Y3, K2, Y2
 	CMPQ         R10, $0x00000002
-	JLE          end3561
+	JLE          end3715
 	VBROADCASTSS 8(R9), Y3
 	VFMADD231PS  (R8)(BX*2), Y3, K2, Y1
 	CMPQ         R10, $0x00000003
-	JLE          end3561
+	JLE          end3715
 	VBROADCASTSS 12(R9), Y3
 	VFMADD231PS  (R8)(R11*1), Y3, K2, Y2
 	CMPQ         R10, $0x00000004
-	JLE          end3561
+	JLE          end3715
 	VBROADCASTSS 16(R9), Y3
 	VFMADD231PS  (R8)(BX*4), Y3, K2, Y1
 	CMPQ         R10, $0x00000005
-	JLE          end3561
+	JLE          end3715
 	VBROADCASTSS 20(R9), Y3
 	VFMADD231PS  (R8)(R12*1), Y3, K2, Y2
 	CMPQ         R10, $0x00000006
-	JLE          end3561
+	JLE          end3715
 	VBROADCASTSS 24(R9), Y3
 	VFMADD231PS  (R8)(R11*2), Y3, K2, Y1
 	CMPQ         R10, $0x00000007
-	JLE          end3561
+	JLE          end3715
 	VBROADCASTSS 28(R9), Y3
 	VFMADD231PS  (R8)(R13*1), Y3, K2, Y2
 
-end3561:
+end3715:
 	VADDPS  Y2, Y1, Y1
 	VMOVAPS Y1, Y1
-	JMP     product3560
+	JMP     product3714
 
-backward3559:
+backward3713:
 	MOVQ      $-1, BX
 	BZHIQ     R10, BX, BX
 	KMOVB     BX, K2
@@ -48456,28 +50717,28 @@ backward3559:
 	VXORPD    Y9, Y9, Y9
 	VMULPS.Z  (R8), Y1, K2, Y2
 	CMPQ      R10, $0x00000001
-	JLE       end3562
+	JLE       end3716
 	VMULPS.Z  (R8)(BX*1), Y1, K2, Y3
 	CMPQ      R10, $0x00000002
-	JLE       end3562
+	JLE       end3716
 	VMULPS.Z  (R8)(BX*2), Y1, K2, Y4
 	CMPQ      R10, $0x00000003
-	JLE       end3562
+	JLE       end3716
 	VMULPS.Z  (R8)(R11*1), Y1, K2, Y5
 	CMPQ      R10, $0x00000004
-	JLE       end3562
+	JLE       end3716
 	VMULPS.Z  (R8)(BX*4), Y1, K2, Y6
 	CMPQ      R10, $0x00000005
-	JLE       end3562
+	JLE       end3716
 	VMULPS.Z  (R8)(R12*1), Y1, K2, Y7
 	CMPQ      R10, $0x00000006
-	JLE       end3562
+	JLE       end3716
 	VMULPS.Z  (R8)(R11*2), Y1, K2, Y8
 	CMPQ      R10, $0x00000007
-	JLE       end3562
+	JLE       end3716
 	VMULPS.Z  (R8)(R13*1), Y1, K2, Y9
 
-end3562:
+end3716:
 	VUNPCKLPS  Y3, Y2, Y1
 	VUNPCKHPS  Y3, Y2, Y2
 	VADDPS     Y2, Y1, Y1
@@ -48501,7 +50762,7 @@ end3562:
 	VADDPS     Y2, Y5, Y5
 	VMOVAPS    Y5, Y1
 
-product3560:
+product3714:
 	VMOVUPS       Y1, (SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -48517,7 +50778,7 @@ product3560:
 	LEAQ          32(SI), R9
 	MOVQ          (DX), R10
 	TESTB         $0x01, (DI)(BX*4)
-	JNZ           backward3563
+	JNZ           backward3717
 	MOVQ          $-1, BX
 	BZHIQ         R10, BX, BX
 	KMOVB         BX, K2
@@ -48531,40 +50792,40 @@ product3560:
 	VBROADCASTSS  (R9), Y3
 	VFMADD231PS   (R8), Y3, K2, Y1
 	CMPQ          R10, $0x00000001
-	JLE           end3565
+	JLE           end3719
 	VBROADCASTSS  4(R9), Y3
 	VFMADD231PS   (R8)(BX*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000002
-	JLE           end3565
+	JLE           end3719
 	VBROADCASTSS  8(R9), Y3
 	VFMADD231PS   (R8)(BX*2), Y3, K2, Y1
 	CMPQ          R10, $0x00000003
-	JLE           end3565
+	JLE           end3719
 	VBROADCASTSS  12(R9), Y3
 	VFMADD231PS   (R8)(R11*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000004
-	JLE           end3565
+	JLE           end3719
 	VBROADCASTSS  16(R9), Y3
 	VFMADD231PS   (R8)(BX*4), Y3, K2, Y1
 	CMPQ          R10, $0x00000005
-	JLE           end3565
+	JLE           end3719
 	VBROADCASTSS  20(R9), Y3
 	VFMADD231PS   (R8)(R12*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000006
-	JLE           end3565
+	JLE           end3719
 	VBROADCASTSS  24(R9), Y3
 	VFMADD231PS   (R8)(R11*2), Y3, K2, Y1
 	CMPQ          R10, $0x00000007
-	JLE           end3565
+	JLE           end3719
 	VBROADCASTSS  28(R9), Y3
 	VFMADD231PS   (R8)(R13*1), Y3, K2, Y2
 
-end3565:
+end3719:
 	VADDPS  Y2, Y1, Y1
 	VMOVAPS Y1, Y1
-	JMP     product3564
+	JMP     product3718
 
-backward3563:
+backward3717:
 	MOVQ      $-1, BX
 	BZHIQ     R10, BX, BX
 	KMOVB     BX, K2
@@ -48584,28 +50845,28 @@ backward3563:
 	VXORPD    Y9, Y9, Y9
 	VMULPS.Z  (R8), Y1, K2, Y2
 	CMPQ      R10, $0x00000001
-	JLE       end3566
+	JLE       end3720
 	VMULPS.Z  (R8)(BX*1), Y1, K2, Y3
 	CMPQ      R10, $0x00000002
-	JLE       end3566
+	JLE       end3720
 	VMULPS.Z  (R8)(BX*2), Y1, K2, Y4
 	CMPQ      R10, $0x00000003
-	JLE       end3566
+	JLE       end3720
 	VMULPS.Z  (R8)(R11*1), Y1, K2, Y5
 	CMPQ      R10, $0x00000004
-	JLE       end3566
+	JLE       end3720
 	VMULPS.Z  (R8)(BX*4), Y1, K2, Y6
 	CMPQ      R10, $0x00000005
-	JLE       end3566
+	JLE       end3720
 	VMULPS.Z  (R8)(R12*1), Y1, K2, Y7
 	CMPQ      R10, $0x00000006
-	JLE       end3566
+	JLE       end3720
 	VMULPS.Z  (R8)(R11*2), Y1, K2, Y8
 	CMPQ      R10, $0x00000007
-	JLE       end3566
+	JLE       end3720
 	VMULPS.Z  (R8)(R13*1), Y1, K2, Y9
 
-end3566:
+end3720:
 	VUNPCKLPS  Y3, Y2, Y1
 	VUNPCKHPS  Y3, Y2, Y2
 	VADDPS     Y2, Y1, Y1
@@ -48629,7 +50890,7 @@ end3566:
 	VADDPS     Y2, Y5, Y5
 	VMOVAPS    Y5, Y1
 
-product3564:
+product3718:
 	VMOVUPS       Y1, 32(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -48645,7 +50906,7 @@ product3564:
 	LEAQ          64(SI), R9
 	MOVQ          (DX), R10
 	TESTB         $0x01, (DI)(BX*4)
-	JNZ           backward3567
+	JNZ           backward3721
 	MOVQ          $-1, BX
 	BZHIQ         R10, BX, BX
 	KMOVB         BX, K2
@@ -48659,40 +50920,40 @@ product3564:
 	VBROADCASTSS  (R9), Y3
 	VFMADD231PS   (R8), Y3, K2, Y1
 	CMPQ          R10, $0x00000001
-	JLE           end3569
+	JLE           end3723
 	VBROADCASTSS  4(R9), Y3
 	VFMADD231PS   (R8)(BX*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000002
-	JLE           end3569
+	JLE           end3723
 	VBROADCASTSS  8(R9), Y3
 	VFMADD231PS   (R8)(BX*2), Y3, K2, Y1
 	CMPQ          R10, $0x00000003
-	JLE           end3569
+	JLE           end3723
 	VBROADCASTSS  12(R9), Y3
 	VFMADD231PS   (R8)(R11*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000004
-	JLE           end3569
+	JLE           end3723
 	VBROADCASTSS  16(R9), Y3
 	VFMADD231PS   (R8)(BX*4), Y3, K2, Y1
 	CMPQ          R10, $0x00000005
-	JLE           end3569
+	JLE           end3723
 	VBROADCASTSS  20(R9), Y3
 	VFMADD231PS   (R8)(R12*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000006
-	JLE           end3569
+	JLE           end3723
 	VBROADCASTSS  24(R9), Y3
 	VFMADD231PS   (R8)(R11*2), Y3, K2, Y1
 	CMPQ          R10, $0x00000007
-	JLE           end3569
+	JLE           end3723
 	VBROADCASTSS  28(R9), Y3
 	VFMADD231PS   (R8)(R13*1), Y3, K2, Y2
 
-end3569:
+end3723:
 	VADDPS  Y2, Y1, Y1
 	VMOVAPS Y1, Y1
-	JMP     product3568
+	JMP     product3722
 
-backward3567:
+backward3721:
 	MOVQ      $-1, BX
 	BZHIQ     R10, BX, BX
 	KMOVB     BX, K2
@@ -48712,28 +50973,28 @@ backward3567:
 	VXORPD    Y9, Y9, Y9
 	VMULPS.Z  (R8), Y1, K2, Y2
 	CMPQ      R10, $0x00000001
-	JLE       end3570
+	JLE       end3724
 	VMULPS.Z  (R8)(BX*1), Y1, K2, Y3
 	CMPQ      R10, $0x00000002
-	JLE       end3570
+	JLE       end3724
 	VMULPS.Z  (R8)(BX*2), Y1, K2, Y4
 	CMPQ      R10, $0x00000003
-	JLE       end3570
+	JLE       end3724
 	VMULPS.Z  (R8)(R11*1), Y1, K2, Y5
 	CMPQ      R10, $0x00000004
-	JLE       end3570
+	JLE       end3724
 	VMULPS.Z  (R8)(BX*4), Y1, K2, Y6
 	CMPQ      R10, $0x00000005
-	JLE       end3570
+	JLE       end3724
 	VMULPS.Z  (R8)(R12*1), Y1, K2, Y7
 	CMPQ      R10, $0x00000006
-	JLE       end3570
+	JLE       end3724
 	VMULPS.Z  (R8)(R11*2), Y1, K2, Y8
 	CMPQ      R10, $0x00000007
-	JLE       end3570
+	JLE       end3724
 	VMULPS.Z  (R8)(R13*1), Y1, K2, Y9
 
-end3570:
+end3724:
 	VUNPCKLPS  Y3, Y2, Y1
 	VUNPCKHPS  Y3, Y2, Y2
 	VADDPS     Y2, Y1, Y1
@@ -48757,7 +51018,7 @@ end3570:
 	VADDPS     Y2, Y5, Y5
 	VMOVAPS    Y5, Y1
 
-product3568:
+product3722:
 	VMOVUPS       Y1, 64(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -48773,7 +51034,7 @@ product3568:
 	LEAQ          96(SI), BX
 	MOVQ          (DX), DX
 	TESTB         $0x01, (DI)(AX*4)
-	JNZ           backward3571
+	JNZ           backward3725
 	MOVQ          $-1, AX
 	BZHIQ         DX, AX, AX
 	KMOVB         AX, K2
@@ -48787,40 +51048,40 @@ product3568:
 	VBROADCASTSS  (BX), Y3
 	VFMADD231PS   (CX), Y3, K2, Y1
 	CMPQ          DX, $0x00000001
-	JLE           end3573
+	JLE           end3727
 	VBROADCASTSS  4(BX), Y3
 	VFMADD231PS   (CX)(AX*1), Y3, K2, Y2
 	CMPQ          DX, $0x00000002
-	JLE           end3573
+	JLE           end3727
 	VBROADCASTSS  8(BX), Y3
 	VFMADD231PS   (CX)(AX*2), Y3, K2, Y1
 	CMPQ          DX, $0x00000003
-	JLE           end3573
+	JLE           end3727
 	VBROADCASTSS  12(BX), Y3
 	VFMADD231PS   (CX)(DI*1), Y3, K2, Y2
 	CMPQ          DX, $0x00000004
-	JLE           end3573
+	JLE           end3727
 	VBROADCASTSS  16(BX), Y3
 	VFMADD231PS   (CX)(AX*4), Y3, K2, Y1
 	CMPQ          DX, $0x00000005
-	JLE           end3573
+	JLE           end3727
 	VBROADCASTSS  20(BX), Y3
 	VFMADD231PS   (CX)(R8*1), Y3, K2, Y2
 	CMPQ          DX, $0x00000006
-	JLE           end3573
+	JLE           end3727
 	VBROADCASTSS  24(BX), Y3
 	VFMADD231PS   (CX)(DI*2), Y3, K2, Y1
 	CMPQ          DX, $0x00000007
-	JLE           end3573
+	JLE           end3727
 	VBROADCASTSS  28(BX), Y3
 	VFMADD231PS   (CX)(R9*1), Y3, K2, Y2
 
-end3573:
+end3727:
 	VADDPS  Y2, Y1, Y1
 	VMOVAPS Y1, Y1
-	JMP     product3572
+	JMP     product3726
 
-backward3571:
+backward3725:
 	MOVQ      $-1, AX
 	BZHIQ     DX, AX, AX
 	KMOVB     AX, K2
@@ -48840,28 +51101,28 @@ backward3571:
 	VXORPD    Y9, Y9, Y9
 	VMULPS.Z  (CX), Y1, K2, Y2
 	CMPQ      DX, $0x00000001
-	JLE       end3574
+	JLE       end3728
 	VMULPS.Z  (CX)(AX*1), Y1, K2, Y3
 	CMPQ      DX, $0x00000002
-	JLE       end3574
+	JLE       end3728
 	VMULPS.Z  (CX)(AX*2), Y1, K2, Y4
 	CMPQ      DX, $0x00000003
-	JLE       end3574
+	JLE       end3728
 	VMULPS.Z  (CX)(DI*1), Y1, K2, Y5
 	CMPQ      DX, $0x00000004
-	JLE       end3574
+	JLE       end3728
 	VMULPS.Z  (CX)(AX*4), Y1, K2, Y6
 	CMPQ      DX, $0x00000005
-	JLE       end3574
+	JLE       end3728
 	VMULPS.Z  (CX)(R8*1), Y1, K2, Y7
 	CMPQ      DX, $0x00000006
-	JLE       end3574
+	JLE       end3728
 	VMULPS.Z  (CX)(DI*2), Y1, K2, Y8
 	CMPQ      DX, $0x00000007
-	JLE       end3574
+	JLE       end3728
 	VMULPS.Z  (CX)(R9*1), Y1, K2, Y9
 
-end3574:
+end3728:
 	VUNPCKLPS  Y3, Y2, Y1
 	VUNPCKHPS  Y3, Y2, Y2
 	VADDPS     Y2, Y1, Y1
@@ -48885,23 +51146,23 @@ end3574:
 	VADDPS     Y2, Y5, Y5
 	VMOVAPS    Y5, Y1
 
-product3572:
+product3726:
 	VMOVUPS       Y1, 96(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
 	VPMAXUD       Y1, Y0, Y0
 	ADDQ          $0x00000080, SI
 
-grouped3538:
-done3512:
+grouped3692:
+done3666:
 	VPCMPUD.BCST $0x06, constants<>+3384(SB), Z0, K1
 	KORTESTW     K1, K1
-	JZ           safe3575
+	JZ           safe3729
 	MOVB         $0x00, AL
 	MOVB         AL, safe+24(FP)
 	VZEROUPPER
 	RET
 
-safe3575:
+safe3729:
 	MOVB $0x01, AL
 	MOVB AL, safe+24(FP)
 	VZEROUPPER
@@ -48931,13 +51192,13 @@ TEXT ·regularAbsorb32x512(SB), $0-32
 	MOVQ         u+0(FP), DX
 	MOVQ         (DX), BX
 	CMPQ         BX, $0x08
-	JNE          few3576
+	JNE          few3730
 	MOVQ         536(DX), BX
 	MOVQ         336(DX), SI
 	CMPQ         CX, $0x04
-	JLT          rest3579
+	JLT          rest3733
 
-group3578:
+group3732:
 	VMOVUPS       (BX), Z13
 	VMOVUPS       64(BX), Z14
 	VGETMANTPS    $0x0b, Z13, Z15
@@ -49003,13 +51264,13 @@ group3578:
 	VMOVUPD       (DI), Z21
 	VSUBPD        Z17, Z13, Z13
 	VUCOMISD      X2, X0
-	JBE           undamped3580
+	JBE           undamped3734
 	VCMPPD        $0x04, Z21, Z13, K1
 	VMULPD        Z0, Z21, Z17
 	VMULPD        Z1, Z13, Z23
 	VADDPD        Z17, Z23, K1, Z13
 
-undamped3580:
+undamped3734:
 	VCMPPD      $0x04, Z21, Z13, K1
 	VSUBPD.Z    Z21, Z13, K1, Z17
 	VPANDQ.BCST constants<>+752(SB), Z17, Z17
@@ -49024,13 +51285,13 @@ undamped3580:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z18, Z14, Z14
 	VUCOMISD    X2, X0
-	JBE         undamped3581
+	JBE         undamped3735
 	VCMPPD      $0x04, Z13, Z14, K1
 	VMULPD      Z0, Z13, Z17
 	VMULPD      Z1, Z14, Z18
 	VADDPD      Z17, Z18, K1, Z14
 
-undamped3581:
+undamped3735:
 	VCMPPD      $0x04, Z13, Z14, K1
 	VSUBPD.Z    Z13, Z14, K1, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
@@ -49045,13 +51306,13 @@ undamped3581:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z20, Z15, Z15
 	VUCOMISD    X2, X0
-	JBE         undamped3582
+	JBE         undamped3736
 	VCMPPD      $0x04, Z13, Z15, K1
 	VMULPD      Z0, Z13, Z14
 	VMULPD      Z1, Z15, Z17
 	VADDPD      Z14, Z17, K1, Z15
 
-undamped3582:
+undamped3736:
 	VCMPPD      $0x04, Z13, Z15, K1
 	VSUBPD.Z    Z13, Z15, K1, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
@@ -49066,13 +51327,13 @@ undamped3582:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z19, Z16, Z16
 	VUCOMISD    X2, X0
-	JBE         undamped3583
+	JBE         undamped3737
 	VCMPPD      $0x04, Z13, Z16, K1
 	VMULPD      Z0, Z13, Z14
 	VMULPD      Z1, Z16, Z15
 	VADDPD      Z14, Z15, K1, Z16
 
-undamped3583:
+undamped3737:
 	VCMPPD      $0x04, Z13, Z16, K1
 	VSUBPD.Z    Z13, Z16, K1, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
@@ -49084,13 +51345,13 @@ undamped3583:
 	ADDQ        $0x04, AX
 	SUBQ        $0x04, CX
 	CMPQ        CX, $0x04
-	JGE         group3578
+	JGE         group3732
 
-rest3579:
+rest3733:
 	CMPQ CX, $0x01
-	JLT  rest3585
+	JLT  rest3739
 
-group3584:
+group3738:
 	VMOVUPS     (BX), Y22
 	VGETMANTPS  $0x0b, Z22, Z13
 	VGETEXPPS   Z22, Z14
@@ -49125,13 +51386,13 @@ group3584:
 	VMOVUPD     (DI), Z15
 	VSUBPD      Z14, Z13, Z13
 	VUCOMISD    X2, X0
-	JBE         undamped3586
+	JBE         undamped3740
 	VCMPPD      $0x04, Z15, Z13, K1
 	VMULPD      Z0, Z15, Z14
 	VMULPD      Z1, Z13, Z16
 	VADDPD      Z14, Z16, K1, Z13
 
-undamped3586:
+undamped3740:
 	VCMPPD      $0x04, Z15, Z13, K1
 	VSUBPD.Z    Z15, Z13, K1, Z14
 	VPANDQ.BCST constants<>+752(SB), Z14, Z14
@@ -49143,12 +51404,12 @@ undamped3586:
 	ADDQ        $0x01, AX
 	SUBQ        $0x01, CX
 	CMPQ        CX, $0x01
-	JGE         group3584
+	JGE         group3738
 
-rest3585:
-	JMP done3577
+rest3739:
+	JMP done3731
 
-few3576:
+few3730:
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVB SI, K1
@@ -49157,9 +51418,9 @@ few3576:
 	MOVQ  536(DX), DI
 	MOVQ  336(DX), R8
 	CMPQ  CX, $0x04
-	JLT   rest3588
+	JLT   rest3742
 
-group3587:
+group3741:
 	VMOVUPS       (DI), Z13
 	VMOVUPS       64(DI), Z14
 	VGETMANTPS    $0x0b, Z13, Z15
@@ -49233,44 +51494,44 @@ group3587:
 	VMOVUPD.Z     (R9), K1, Z21
 	VSUBPD.Z      Z17, Z13, K1, Z13
 	VUCOMISD      X2, X0
-	JBE           undamped3589
+	JBE           undamped3743
 	VCMPPD        $0x04, Z21, Z13, K2
 	VMULPD        Z0, Z21, Z17
 	VMULPD        Z1, Z13, Z23
 	VADDPD        Z17, Z23, K2, Z13
 
-undamped3589:
+undamped3743:
 	VCMPPD      $0x04, Z21, Z13, K2
 	VSUBPD.Z    Z21, Z13, K2, Z17
 	VPANDQ.BCST constants<>+752(SB), Z17, Z17
 	VPMAXUQ     Z17, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3590
+	JNZ         partial3744
 	VMOVUPD     Z13, (R9)
-	JMP         stored3593
+	JMP         stored3747
 
-partial3590:
+partial3744:
 	LEAQ       (R9), R9
 	VMOVAPD    Z13, Z17
 	TESTQ      $0x00000004, BX
-	JZ         noFour3591
+	JZ         noFour3745
 	VMOVUPD    Y17, (R9)
 	VSHUFF64X2 $0x4e, Z17, Z17, Z17
 	ADDQ       $0x00000020, R9
 
-noFour3591:
+noFour3745:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3592
+	JZ         noTwo3746
 	VMOVUPD    X17, (R9)
 	VSHUFF64X2 $0xb1, Z17, Z17, Z17
 	ADDQ       $0x00000010, R9
 
-noTwo3592:
+noTwo3746:
 	TESTQ  $0x00000001, BX
-	JZ     stored3593
+	JZ     stored3747
 	VMOVSD X17, (R9)
 
-stored3593:
+stored3747:
 	VMOVUPD   Z13, (R8)
 	LEAQ      1(AX), R9
 	MOVQ      264(DX), R10
@@ -49280,44 +51541,44 @@ stored3593:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z19, Z14, K1, Z14
 	VUCOMISD  X2, X0
-	JBE       undamped3594
+	JBE       undamped3748
 	VCMPPD    $0x04, Z13, Z14, K2
 	VMULPD    Z0, Z13, Z17
 	VMULPD    Z1, Z14, Z19
 	VADDPD    Z17, Z19, K2, Z14
 
-undamped3594:
+undamped3748:
 	VCMPPD      $0x04, Z13, Z14, K2
 	VSUBPD.Z    Z13, Z14, K2, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
 	VPMAXUQ     Z13, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3595
+	JNZ         partial3749
 	VMOVUPD     Z14, (R9)
-	JMP         stored3598
+	JMP         stored3752
 
-partial3595:
+partial3749:
 	LEAQ       (R9), R9
 	VMOVAPD    Z14, Z13
 	TESTQ      $0x00000004, BX
-	JZ         noFour3596
+	JZ         noFour3750
 	VMOVUPD    Y13, (R9)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, R9
 
-noFour3596:
+noFour3750:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3597
+	JZ         noTwo3751
 	VMOVUPD    X13, (R9)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, R9
 
-noTwo3597:
+noTwo3751:
 	TESTQ  $0x00000001, BX
-	JZ     stored3598
+	JZ     stored3752
 	VMOVSD X13, (R9)
 
-stored3598:
+stored3752:
 	VMOVUPD   Z14, 64(R8)
 	LEAQ      2(AX), R9
 	MOVQ      264(DX), R10
@@ -49327,44 +51588,44 @@ stored3598:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z20, Z15, K1, Z15
 	VUCOMISD  X2, X0
-	JBE       undamped3599
+	JBE       undamped3753
 	VCMPPD    $0x04, Z13, Z15, K2
 	VMULPD    Z0, Z13, Z14
 	VMULPD    Z1, Z15, Z17
 	VADDPD    Z14, Z17, K2, Z15
 
-undamped3599:
+undamped3753:
 	VCMPPD      $0x04, Z13, Z15, K2
 	VSUBPD.Z    Z13, Z15, K2, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
 	VPMAXUQ     Z13, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3600
+	JNZ         partial3754
 	VMOVUPD     Z15, (R9)
-	JMP         stored3603
+	JMP         stored3757
 
-partial3600:
+partial3754:
 	LEAQ       (R9), R9
 	VMOVAPD    Z15, Z13
 	TESTQ      $0x00000004, BX
-	JZ         noFour3601
+	JZ         noFour3755
 	VMOVUPD    Y13, (R9)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, R9
 
-noFour3601:
+noFour3755:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3602
+	JZ         noTwo3756
 	VMOVUPD    X13, (R9)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, R9
 
-noTwo3602:
+noTwo3756:
 	TESTQ  $0x00000001, BX
-	JZ     stored3603
+	JZ     stored3757
 	VMOVSD X13, (R9)
 
-stored3603:
+stored3757:
 	VMOVUPD   Z15, 128(R8)
 	LEAQ      3(AX), R9
 	MOVQ      264(DX), R10
@@ -49374,57 +51635,57 @@ stored3603:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z18, Z16, K1, Z16
 	VUCOMISD  X2, X0
-	JBE       undamped3604
+	JBE       undamped3758
 	VCMPPD    $0x04, Z13, Z16, K2
 	VMULPD    Z0, Z13, Z14
 	VMULPD    Z1, Z16, Z15
 	VADDPD    Z14, Z15, K2, Z16
 
-undamped3604:
+undamped3758:
 	VCMPPD      $0x04, Z13, Z16, K2
 	VSUBPD.Z    Z13, Z16, K2, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
 	VPMAXUQ     Z13, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3605
+	JNZ         partial3759
 	VMOVUPD     Z16, (R9)
-	JMP         stored3608
+	JMP         stored3762
 
-partial3605:
+partial3759:
 	LEAQ       (R9), R9
 	VMOVAPD    Z16, Z13
 	TESTQ      $0x00000004, BX
-	JZ         noFour3606
+	JZ         noFour3760
 	VMOVUPD    Y13, (R9)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, R9
 
-noFour3606:
+noFour3760:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3607
+	JZ         noTwo3761
 	VMOVUPD    X13, (R9)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, R9
 
-noTwo3607:
+noTwo3761:
 	TESTQ  $0x00000001, BX
-	JZ     stored3608
+	JZ     stored3762
 	VMOVSD X13, (R9)
 
-stored3608:
+stored3762:
 	VMOVUPD Z16, 192(R8)
 	ADDQ    $0x00000080, DI
 	ADDQ    $0x00000100, R8
 	ADDQ    $0x04, AX
 	SUBQ    $0x04, CX
 	CMPQ    CX, $0x04
-	JGE     group3587
+	JGE     group3741
 
-rest3588:
+rest3742:
 	CMPQ CX, $0x01
-	JLT  rest3610
+	JLT  rest3764
 
-group3609:
+group3763:
 	VMOVUPS      (DI), Y22
 	VGETMANTPS   $0x0b, Z22, Z13
 	VGETEXPPS    Z22, Z14
@@ -49461,54 +51722,54 @@ group3609:
 	VMOVUPD.Z    (R9), K1, Z15
 	VSUBPD.Z     Z14, Z13, K1, Z13
 	VUCOMISD     X2, X0
-	JBE          undamped3611
+	JBE          undamped3765
 	VCMPPD       $0x04, Z15, Z13, K2
 	VMULPD       Z0, Z15, Z14
 	VMULPD       Z1, Z13, Z16
 	VADDPD       Z14, Z16, K2, Z13
 
-undamped3611:
+undamped3765:
 	VCMPPD      $0x04, Z15, Z13, K2
 	VSUBPD.Z    Z15, Z13, K2, Z14
 	VPANDQ.BCST constants<>+752(SB), Z14, Z14
 	VPMAXUQ     Z14, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3612
+	JNZ         partial3766
 	VMOVUPD     Z13, (R9)
-	JMP         stored3615
+	JMP         stored3769
 
-partial3612:
+partial3766:
 	LEAQ       (R9), R9
 	VMOVAPD    Z13, Z14
 	TESTQ      $0x00000004, BX
-	JZ         noFour3613
+	JZ         noFour3767
 	VMOVUPD    Y14, (R9)
 	VSHUFF64X2 $0x4e, Z14, Z14, Z14
 	ADDQ       $0x00000020, R9
 
-noFour3613:
+noFour3767:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3614
+	JZ         noTwo3768
 	VMOVUPD    X14, (R9)
 	VSHUFF64X2 $0xb1, Z14, Z14, Z14
 	ADDQ       $0x00000010, R9
 
-noTwo3614:
+noTwo3768:
 	TESTQ  $0x00000001, BX
-	JZ     stored3615
+	JZ     stored3769
 	VMOVSD X14, (R9)
 
-stored3615:
+stored3769:
 	VMOVUPD Z13, (R8)
 	ADDQ    $0x00000020, DI
 	ADDQ    $0x00000040, R8
 	ADDQ    $0x01, AX
 	SUBQ    $0x01, CX
 	CMPQ    CX, $0x01
-	JGE     group3609
+	JGE     group3763
 
-rest3610:
-done3577:
+rest3764:
+done3731:
 	VSHUFF64X2 $0x4e, Z3, Z3, Z0
 	VPMAXUQ    Z0, Z3, Z3
 	VSHUFF64X2 $0xb1, Z3, Z3, Z0

@@ -14,7 +14,7 @@ var single256 = implementation32{
 	exponentials:   anyExponentials32x256,
 	multiplyMatrix: multiplyMatrix32x256,
 	scatterMatrix:  scatterMatrix32x256,
-	edgeBeliefs:    plainEdgeBeliefs32,
+	edgeBeliefs:    anyEdgeBeliefs32x256,
 }
 
 func anyCavities32x256(weights []float32, beliefs, messages []float64, list []Message) {
@@ -45,4 +45,16 @@ func anyAbsorbAll32x256(messages, sums []float64, out []float32, list []Message,
 
 func anyExponentials32x256(tables []float32, size int, inverse []float64) (done int) {
 	return len(inverse) - exponentials32x256(tables, size, inverse)
+}
+
+// anyEdgeBeliefs32x256 is anyEdgeBeliefs256.
+func anyEdgeBeliefs32x256(dst []float32, logZ, product, beliefs, messages []float64, tables []float32, edges []Edge, ku, kv int) (done int) {
+	if !fused(ku, kv) {
+		return plainEdgeBeliefs32(dst, logZ, product, beliefs, messages, tables, edges, ku, kv)
+	}
+	done = edgeBeliefs32x256(dst, logZ, product, beliefs, messages, tables, firstEdge(edges), len(edges), ku, kv)
+	if done < len(edges) {
+		edges[done].slices32(beliefs, messages, tables, ku, kv) // must be inside
+	}
+	return done
 }

@@ -2,8 +2,6 @@
 
 package simd
 
-import "unsafe"
-
 var single512 = implementation32{
 	cavities:       anyCavities32x512,
 	exp:            exp32x512,
@@ -57,7 +55,7 @@ func anyEdgeBeliefs32x512(dst []float32, logZ, product, beliefs, messages []floa
 	grouped := ku == groupStates && kv == groupStates
 	for done < len(edges) {
 		if rest := edges[done:]; grouped && len(rest) >= groupEdges32 {
-			done += edgeBeliefs32x512(dst[done*ku*kv:], logZ[done:], product[done:], beliefs, messages, tables, (*int)(unsafe.Pointer(unsafe.SliceData(rest))), len(rest))
+			done += edgeBeliefs32x512(dst[done*ku*kv:], logZ[done:], product[done:], beliefs, messages, tables, firstEdge(rest), len(rest))
 		}
 		for range min(groupEdges32, len(edges)-done) {
 			z, p, safe := anyEdgeBelief32x512(dst[done*ku*kv:][:ku*kv], beliefs, messages, tables, &edges[done], ku, kv)
@@ -76,5 +74,6 @@ func anyEdgeBelief32x512(dst []float32, beliefs, messages []float64, tables []fl
 	if !fused(ku, kv) {
 		return plainEdgeBelief32(dst, beliefs, messages, tables, e, ku, kv)
 	}
-	return edgeBelief32x512(dst, beliefs[e.BeliefU:][:ku], messages[e.MessageU:][:ku], beliefs[e.BeliefV:][:kv], messages[e.MessageV:][:kv], tables[e.Table:][:ku*kv])
+	beliefU, messageU, beliefV, messageV, values := e.slices32(beliefs, messages, tables, ku, kv)
+	return edgeBelief32x512(dst, beliefU, messageU, beliefV, messageV, values)
 }

@@ -13,6 +13,7 @@ func (g *generator) avx2() {
 		v.tableVector256()
 		v.matrix256()
 		v.batch256()
+		v.edgeBeliefs256()
 	}
 	v := g.doubles256()
 	v.reductions256()

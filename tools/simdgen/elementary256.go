@@ -59,7 +59,14 @@ func (g avx2) moderateExp256(x reg.VecVirtual) reg.VecVirtual {
 // shortExp256 returns e^x for x ≤ expNormal, and 0 below minusExpNormal; it changes x.
 // It does without the choice between two ways of exp256.
 func (g avx2) shortExp256(x reg.VecVirtual) reg.VecVirtual {
-	normal, limit := g.YMM(), g.copyWide("minusExpNormal")
+	e, _ := g.maskedExp256(x)
+	return e
+}
+
+// maskedExp256 is shortExp256, and returns a mask of the x that are not too small.
+func (g avx2) maskedExp256(x reg.VecVirtual) (e, normal reg.VecVirtual) {
+	limit := g.copyWide("minusExpNormal")
+	normal = g.YMM()
 	g.compare(cmpNotLess, limit, x, normal)
 	g.max(x, limit, x) // keeps a NaN
 	_, z, e := g.reduce256(x)
@@ -68,7 +75,7 @@ func (g avx2) shortExp256(x reg.VecVirtual) reg.VecVirtual {
 	g.addBits(g.wide("one"), z, z)
 	g.mul(z, e, e)
 	g.and(normal, e, e)
-	return e
+	return e, normal
 }
 
 // reduce256 returns n, the same as the last bits of z, and e^r; it changes x.
@@ -99,11 +106,8 @@ func (g avx2) log256(y reg.VecVirtual) reg.VecVirtual {
 	g.compare(cmpGreater, g.wide("largest"), y, other)
 	g.or(other, odd, odd)
 	g.anySign(odd, slow)
-	{
-		e, f := g.split256(y)
-		g.move(g.logarithm256(e, f), result)
-		g.JMP(label(done))
-	}
+	g.move(g.safeLog256(y), result)
+	g.JMP(label(done))
 	g.Label(slow)
 	{
 		original, scaled, k, mask := g.YMM(), g.YMM(), g.YMM(), g.YMM()
@@ -126,6 +130,12 @@ func (g avx2) log256(y reg.VecVirtual) reg.VecVirtual {
 	}
 	g.Label(done)
 	return result
+}
+
+// safeLog256 is log256 of positive normal numbers.
+func (g avx2) safeLog256(y reg.VecVirtual) reg.VecVirtual {
+	e, f := g.split256(y)
+	return g.logarithm256(e, f)
 }
 
 // split256 returns the exponent e and the fraction, from √½ to √2, of normal

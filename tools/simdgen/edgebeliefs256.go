@@ -1,0 +1,514 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// The belief of one edge is a chain of steps that leaves most of the processor idle.
+// edgeBeliefs256 therefore takes each step, a pass, for a chunk of edges, and the
+// exponentials and logarithms of all of them at once. The formulas are those of
+// edgeBelief512.
+
+// Sizes of a chunk: so many edges at most, whose weights have so many bytes at most.
+const (
+	chunkEdges256 = 64
+	chunkBytes256 = 4096
+)
+
+// Offsets in the scratch of edgeBeliefs256: what does not find room in registers; of
+// each edge the shift (float64), the total, later 1/total, and the weighted sum, with room for one vector behind;
+// the weights a and c of all edges, and their products a·l and c·r.
+const (
+	slotList   = 8 * iota // the chunk's first entry of the list
+	slotLeft              // edges that are left
+	slotChunk             // edges of the chunk
+	slotDone              // edges that are done
+	slotMost              // edges of a whole chunk
+	slotRight             // bytes from a to c
+	slotStride            // bytes from edge to edge
+	slotEnd               // the last place for a whole vector in dst
+	slotRow               // bytes of a row of a table
+	slotRows              // rows that are left
+	slotLast              // of each part of an edge, its last place inside its slice
+	slots      = slotLast + 8*5
+
+	batchShift    = (slots + 63) / 64 * 64
+	batchTotal    = batchShift + 8*chunkEdges256 + 32
+	batchSum      = batchTotal + 8*chunkEdges256 + 32
+	batchWeight   = batchSum + 8*chunkEdges256 + 32
+	batchProduct  = batchWeight + chunkBytes256 + 32
+	batchBytes256 = batchProduct + chunkBytes256 + 32
+)
+
+// edgeBatch256 is where a pass is: at edge n of the chunk, whose entry of the list and
+// weights are known by their addresses.
+type edgeBatch256 struct {
+	avx2
+	scratch, edge, weights, n reg.Register
+}
+
+func (g edgeBatch256) slot(i int) operand.Mem { return operand.Mem{Base: g.scratch, Disp: i} }
+
+// ofEdge is a number of edge n, one of those that are size bytes each.
+func (g edgeBatch256) ofEdge(offset, size int) operand.Mem {
+	return operand.Mem{Base: g.scratch, Index: g.n, Scale: uint8(size), Disp: offset}
+}
+
+func (g avx2) edgeBeliefs256() {
+	g.kernel("edgeBeliefs", "func(dst []NUMBER, logZ, product, beliefs, messages []float64, tables []NUMBER, edges *int, count, ku, kv int) (done int)",
+		"EdgeBeliefs", fmt.Sprintf(" for 1 to %d states, as far as edges are safe and inside the slices", maxStates512))
+	b := edgeBatch256{g, g.alignedScratch(batchBytes256), g.GP64(), g.GP64(), g.GP64()}
+	again, part, done := g.label("chunk"), g.label("part"), g.label("done")
+	b.begin(done)
+	g.Label(again)
+	chunk := g.GP64()
+	g.MOVQ(b.slot(slotLeft), chunk)
+	g.TESTQ(chunk, chunk)
+	g.JLE(label(done))
+	g.CMPQ(chunk, b.slot(slotMost))
+	g.JLE(label(part))
+	g.MOVQ(b.slot(slotMost), chunk)
+	g.Label(part)
+	g.MOVQ(chunk, b.slot(slotChunk))
+	b.pass(b.cavities)
+	b.exponentials()
+	b.pass(func(string) { b.byShape(b.totalsOfEight, b.totals) })
+	b.results()
+	b.pass(func(string) { b.byShape(b.beliefOfEight, b.belief) })
+	g.MOVQ(b.edge, b.slot(slotList))
+	g.MOVQ(b.slot(slotChunk), chunk)
+	g.ADDQ(chunk, b.slot(slotDone))
+	g.SUBQ(chunk, b.slot(slotLeft))
+	g.JMP(label(again))
+	g.Label(done)
+	g.MOVQ(b.slot(slotDone), chunk)
+	g.Store(chunk, g.ReturnIndex(0))
+	g.end()
+}
+
+// edgeParts256 are the parts of an edge.
+var edgeParts256 = []struct {
+	field  int
+	slice  string
+	states []string // its entries are the product of these
+}{
+	{edgeBeliefU, "beliefs", []string{"ku"}}, {edgeMessageU, "messages", []string{"ku"}},
+	{edgeBeliefV, "beliefs", []string{"kv"}}, {edgeMessageV, "messages", []string{"kv"}},
+	{edgeTable, "tables", []string{"ku", "kv"}},
+}
+
+// begin fills the slots. It jumps away where a slice is too short for any edge.
+func (g edgeBatch256) begin(none string) {
+	zero := g.zero()
+	g.MOVQ(zero, g.slot(slotDone))
+	g.MOVQ(g.intParam("count"), g.slot(slotLeft))
+	g.MOVQ(g.intParam("edges"), g.slot(slotList))
+	for i, part := range edgeParts256 {
+		last, entries := g.length(part.slice), g.intParam(part.states[0])
+		for _, more := range part.states[1:] {
+			g.IMULQ(g.intParam(more), entries)
+		}
+		g.SUBQ(entries, last)
+		g.JLT(label(none))
+		g.MOVQ(last, g.slot(slotLast+8*i))
+	}
+	// Rows of weights are whole vectors.
+	right, stride, most := g.vectorBytes("ku"), g.vectorBytes("kv"), g.GP64()
+	g.ADDQ(right, stride)
+	g.MOVQ(right, g.slot(slotRight))
+	g.MOVQ(stride, g.slot(slotStride))
+	// As many edges as have room.
+	few := g.label("few")
+	g.MOVL(operand.U32(chunkBytes256), reg.EAX)
+	g.XORL(reg.EDX, reg.EDX)
+	g.DIVL(stride.As32())
+	g.MOVL(reg.EAX, most.As32())
+	g.CMPQ(most, operand.U8(chunkEdges256))
+	g.JLE(label(few))
+	g.MOVQ(operand.U32(chunkEdges256), most)
+	g.Label(few)
+	g.MOVQ(most, g.slot(slotMost))
+}
+
+// vectorBytes returns the bytes of the whole vectors that hold so many numbers.
+func (g avx2) vectorBytes(states string) reg.GPVirtual {
+	r := g.GP64()
+	g.MOVQ(g.rowBytes(g.intParam(states), g.entry), r)
+	g.ADDQ(operand.U8(31), r)
+	g.ANDQ(operand.I32(-32), r)
+	return r
+}
+
+// pass emits body for the edges of a chunk. body gets a label for where it cannot go
+// on: the chunk then ends at n, and is the last.
+func (g edgeBatch256) pass(body func(stop string)) {
+	again, stop, end := g.label("pass"), g.label("stop"), g.label("passed")
+	g.MOVQ(g.slot(slotList), g.edge)
+	g.LEAQ(g.slot(batchWeight), g.weights)
+	g.XORQ(g.n, g.n)
+	g.Label(again)
+	g.CMPQ(g.n, g.slot(slotChunk))
+	g.JGE(label(end))
+	body(stop)
+	g.ADDQ(operand.U32(edgeSize), g.edge)
+	g.ADDQ(g.slot(slotStride), g.weights)
+	g.INCQ(g.n)
+	g.JMP(label(again))
+	g.Label(stop)
+	g.endAt(g.n)
+	g.Label(end)
+}
+
+// endAt makes the chunk end at edge n, and the list with it.
+func (g edgeBatch256) endAt(n reg.Register) {
+	g.MOVQ(n, g.slot(slotChunk))
+	g.MOVQ(n, g.slot(slotLeft))
+}
+
+// byShape emits eight for tables of 8×8, and other for all.
+func (g edgeBatch256) byShape(eight, other func()) {
+	general, done := g.label("general"), g.label("shaped")
+	for _, states := range []string{"ku", "kv"} {
+		g.CMPQ(g.intParam(states), operand.U8(8))
+		g.JNE(label(general))
+	}
+	eight()
+	g.JMP(label(done))
+	g.Label(general)
+	other()
+	g.Label(done)
+}
+
+// cavities puts the cavities of an edge, less their largest entries, in the place of its
+// weights. A NaN that a maximum loses is still in its cavity.
+func (g edgeBatch256) cavities(stop string) {
+	for i, part := range edgeParts256 {
+		p := g.GP64()
+		g.MOVQ(operand.Mem{Base: g.edge, Disp: part.field}, p)
+		g.CMPQ(p, g.slot(slotLast+8*i))
+		g.JHI(label(stop))
+	}
+	top := g.cavity("ku", edgeBeliefU, edgeMessageU, g.weights)
+	right := g.GP64()
+	g.MOVQ(g.slot(slotRight), right)
+	g.ADDQ(g.weights, right)
+	topRight := g.cavity("kv", edgeBeliefV, edgeMessageV, right)
+	g.VADDSD(topRight.AsX(), top.AsX(), top.AsX())
+	g.VMOVSD(top.AsX(), g.ofEdge(batchShift, 8))
+}
+
+// cavity stores one cavity, −Inf up to whole vectors, and returns its largest entry.
+func (g edgeBatch256) cavity(states string, belief, message int, to reg.Register) (top reg.VecVirtual) {
+	d := g.doubles256()
+	b, m, n := g.place(g.edge, belief, g.base("beliefs")), g.place(g.edge, message, g.base("messages")), g.intParam(states)
+	low, general, done := d.copyWide("negativeInfinity"), g.label("general"), g.label("cavity")
+	top = g.YMM()
+	g.CMPQ(n, operand.U8(8))
+	g.JNE(label(general))
+	{
+		var x [2]reg.VecVirtual
+		for c := range x {
+			x[c] = d.cavity256(operand.Mem{Base: b, Disp: 32 * c}, operand.Mem{Base: m, Disp: 32 * c}, low, nil)
+		}
+		g.VMAXPD(x[1], x[0], top)
+		d.spread256(g.VMAXPD, top)
+		for c := range x {
+			g.VSUBPD(top, x[c], x[c])
+			g.storeDoubles(x[c], operand.Mem{Base: to, Disp: 4 * g.entry * c})
+		}
+		g.JMP(label(done))
+	}
+	g.Label(general)
+	load := func(i reg.Register, rest *rest256) reg.VecVirtual {
+		return d.orInfinity256(d.cavity256(at64(b, i, 0), at64(m, i, 0), low, rest), rest)
+	}
+	g.VMOVAPD(low, top)
+	d.loop256(n, 1, func(i reg.Register, _ int, rest *rest256) { g.VMAXPD(load(i, rest), top, top) })
+	d.spread256(g.VMAXPD, top)
+	d.loop256(n, 1, func(i reg.Register, _ int, rest *rest256) {
+		x := load(i, rest)
+		g.VSUBPD(top, x, x)
+		g.storeDoubles(x, g.at(to, i, 0))
+	})
+	if g.single() {
+		// Four more, which what is stored next may overwrite.
+		end := g.GP64()
+		g.LEAQ(operand.Mem{Base: n, Disp: 3}, end)
+		g.ANDQ(operand.I32(-4), end)
+		g.storeDoubles(low, g.at(to, end, 0))
+	}
+	g.Label(done)
+	return top
+}
+
+// exponentials makes weights and products of all cavities of the chunk.
+func (g edgeBatch256) exponentials() {
+	at, left, again, done := g.GP64(), g.GP64(), g.label("vector"), g.label("vectors")
+	g.MOVQ(g.slot(slotChunk), left)
+	g.IMULQ(g.slot(slotStride), left)
+	g.LEAQ(g.slot(batchWeight), at)
+	g.ADDQ(at, left)
+	g.CMPQ(at, left)
+	g.JGE(label(done))
+	g.Label(again)
+	l := g.load256(operand.Mem{Base: at}, nil)
+	product := g.YMM()
+	g.move(l, product)
+	weight, normal := g.maskedExp256(l)
+	g.and(normal, product, product)
+	g.mul(weight, product, product)
+	g.move(weight, operand.Mem{Base: at})
+	g.move(product, operand.Mem{Base: at, Disp: batchProduct - batchWeight})
+	g.ADDQ(operand.U8(32), at)
+	g.CMPQ(at, left)
+	g.JLT(label(again))
+	g.Label(done)
+}
+
+// table returns the address of the table of edge n.
+func (g edgeBatch256) table() reg.Register { return g.placeOf(g.edge, edgeTable, g.base("tables")) }
+
+// rightWeights returns the address of the weights c of edge n.
+func (g edgeBatch256) rightWeights() reg.Register {
+	right := g.GP64()
+	g.MOVQ(g.slot(slotRight), right)
+	g.ADDQ(g.weights, right)
+	return right
+}
+
+// product is the product that belongs to a weight.
+func (g edgeBatch256) product(weight operand.Mem) operand.Mem {
+	return weight.Offset(batchProduct - batchWeight)
+}
+
+// totalsOfEight is totals for a table of 8×8.
+func (g edgeBatch256) totalsOfEight() {
+	row := g.table()
+	vectors := 8 / g.lanes()
+	x, u := make([]reg.VecVirtual, vectors), make([]reg.VecVirtual, vectors)
+	for i := range 8 {
+		a, al, w := g.YMM(), g.YMM(), operand.Mem{Base: g.weights, Disp: g.entry * i}
+		g.broadcast(w, a)
+		g.broadcast(g.product(w), al)
+		for c := range vectors {
+			z := g.load256(operand.Mem{Base: row, Disp: 8*g.entry*i + 32*c}, nil)
+			if i == 0 {
+				x[c], u[c] = g.YMM(), g.YMM()
+				g.mul(z, a, x[c])
+				g.mul(z, al, u[c])
+				continue
+			}
+			g.fma231(z, a, x[c])
+			g.fma231(z, al, u[c])
+		}
+	}
+	total, weighted := g.YMM(), g.YMM()
+	for c := range vectors {
+		w := operand.Mem{Base: g.weights, Disp: 8*g.entry + 32*c}
+		if c == 0 {
+			g.mul(w, x[c], total)
+			g.mul(w, u[c], weighted)
+		} else {
+			g.fma231(w, x[c], total)
+			g.fma231(w, u[c], weighted)
+		}
+		g.fma231(g.product(w), x[c], weighted)
+	}
+	g.storeTotals(total, weighted)
+}
+
+// totals stores the total of edge n and its weighted sum.
+func (g edgeBatch256) totals() {
+	total, weighted := g.zero256(), g.zero256()
+	table, right, row, w := g.table(), g.rightWeights(), g.GP64(), g.GP64()
+	s := g.stridesOf(g.intParam("kv"), 2, g.entry)
+	g.panels256(g.intParam("kv"), edgePanel256, func(offset reg.Register, vectors int, rest *rest256) {
+		unroll := min(2, 4/vectors)
+		g.MOVQ(g.weights, w)
+		g.LEAQ(bytes(table, offset, 0), row)
+		x, u := g.zeros256(unroll*vectors), g.zeros256(unroll*vectors)
+		g.rows(g.intParam("ku"), unroll, func(i int) {
+			a, al, weight := g.YMM(), g.YMM(), operand.Mem{Base: w, Disp: g.entry * i}
+			g.broadcast(weight, a)
+			g.broadcast(g.product(weight), al)
+			for c := range vectors {
+				z := g.load256(s.row(row, i, 32*c), last256(c, vectors, rest))
+				g.fma231(z, a, x[i*vectors+c])
+				g.fma231(z, al, u[i*vectors+c])
+			}
+		}, func(rows int) {
+			g.ADDQ(operand.U32(g.entry*rows), w)
+			g.advance(s, row, rows)
+		})
+		for c := range vectors {
+			if unroll == 2 {
+				g.add(x[vectors+c], x[c], x[c])
+				g.add(u[vectors+c], u[c], u[c])
+			}
+			c32 := bytes(right, offset, 32*c)
+			g.fma231(c32, x[c], total)
+			g.fma231(c32, u[c], weighted)
+			g.fma231(g.product(c32), x[c], weighted)
+		}
+	})
+	g.storeTotals(total, weighted)
+}
+
+// storeTotals stores the sums of the entries of two vectors.
+func (g edgeBatch256) storeTotals(total, weighted reg.VecVirtual) {
+	high := g.XMM()
+	total2, sum2 := g.ofEdge(batchTotal, g.entry), g.ofEdge(batchSum, g.entry)
+	if g.single() {
+		g.VHADDPS(weighted, total, total)
+		g.VHADDPS(total, total, total)
+		g.VEXTRACTF128(operand.U8(1), total, high)
+		g.VADDPS(high, total.AsX(), total.AsX())
+		g.VMOVSS(total.AsX(), total2)
+		g.VEXTRACTPS(operand.U8(1), total.AsX(), sum2)
+		return
+	}
+	g.VHADDPD(weighted, total, total)
+	g.VEXTRACTF128(operand.U8(1), total, high)
+	g.VADDPD(high, total.AsX(), total.AsX())
+	g.VMOVSD(total.AsX(), total2)
+	g.VMOVHPD(total.AsX(), sum2)
+}
+
+// results stores log Z and the product of the edges of the chunk, and puts 1/total in
+// the place of the total. It ends the chunk before a total that is not safe.
+func (g edgeBatch256) results() {
+	d, chunk, first := g.doubles256(), g.GP64(), g.GP64()
+	g.MOVQ(g.slot(slotChunk), chunk)
+	// Ones after the end are safe.
+	ones := g.copyWide("one")
+	g.move(ones, operand.Mem{Base: g.scratch, Index: chunk, Scale: uint8(g.entry), Disp: batchTotal})
+	g.MOVQ(g.slot(slotDone), first)
+	logZ, product := g.base("logZ"), g.base("product")
+	g.LEAQ(at64(logZ, first, 0), logZ)
+	g.LEAQ(at64(product, first, 0), product)
+	d.loop256(chunk, 1, func(i reg.Register, _ int, rest *rest256) {
+		at := func(offset, size int) operand.Mem {
+			return operand.Mem{Base: g.scratch, Index: i, Scale: uint8(size), Disp: offset}
+		}
+		totals, scale := g.YMM(), g.YMM()
+		g.move(at(batchTotal, g.entry), g.four(totals))
+		g.endBeforeUnsafe(totals, i)
+		g.div(g.four(totals), g.four(ones), g.four(scale))
+		g.move(g.four(scale), at(batchTotal, g.entry))
+		g.mul(at(batchSum, g.entry), g.four(scale), g.four(scale))
+		for _, x := range []reg.VecVirtual{totals, scale} {
+			if g.single() {
+				g.VCVTPS2PD(x.AsX(), x)
+			}
+		}
+		shift := d.load256(at(batchShift, 8), nil)
+		g.VADDPD(shift, scale, scale)
+		d.store256(scale, at64(product, i, 0), rest)
+		logs := d.safeLog256(totals)
+		g.VADDPD(shift, logs, logs)
+		d.store256(logs, at64(logZ, i, 0), rest)
+	})
+}
+
+// four is the part of a vector that holds its first four numbers.
+func (g avx2) four(y reg.VecVirtual) reg.Register {
+	if g.single() {
+		return y.AsX()
+	}
+	return y
+}
+
+// endBeforeUnsafe ends the chunk before the first of four totals, of edges from i on, that
+// is below tooSmall, above largest or a NaN, unless it ends before these.
+func (g edgeBatch256) endBeforeUnsafe(totals reg.VecVirtual, i reg.Register) {
+	bad, above, which, safe := g.YMM(), g.YMM(), g.GP64(), g.label("safe")
+	g.compare(cmpNotAtLeast, g.wide("tooSmall"), g.four(totals), g.four(bad))
+	g.compare(cmpGreater, g.wide("largest"), g.four(totals), g.four(above))
+	g.or(g.four(above), g.four(bad), g.four(bad))
+	g.signs(g.four(bad), which.As32())
+	g.TESTL(which.As32(), which.As32())
+	g.JZ(label(safe))
+	g.BSFL(which.As32(), which.As32())
+	g.ADDQ(i, which)
+	g.CMPQ(which, g.slot(slotChunk))
+	g.JGE(label(safe))
+	g.endAt(which)
+	g.Label(safe)
+}
+
+// to returns the address of the belief of edge n.
+func (g edgeBatch256) to() reg.Register {
+	p, dst := g.GP64(), g.base("dst")
+	g.MOVQ(g.slot(slotDone), p)
+	g.ADDQ(g.n, p)
+	g.IMULQ(g.intParam("ku"), p)
+	g.IMULQ(g.intParam("kv"), p)
+	g.LEAQ(g.at(dst, p, 0), p)
+	return p
+}
+
+// beliefOfEight is belief for a table of 8×8.
+func (g edgeBatch256) beliefOfEight() {
+	row, to, scale, c := g.table(), g.to(), g.YMM(), make([]reg.VecVirtual, 8/g.lanes())
+	g.broadcast(g.ofEdge(batchTotal, g.entry), scale)
+	for i := range c {
+		c[i] = g.YMM()
+		g.mul(operand.Mem{Base: g.weights, Disp: 8*g.entry + 32*i}, scale, c[i])
+	}
+	for i := range 8 {
+		a := g.YMM()
+		g.broadcast(operand.Mem{Base: g.weights, Disp: g.entry * i}, a)
+		for j, right := range c {
+			z, at := g.YMM(), 8*g.entry*i+32*j
+			g.mul(operand.Mem{Base: row, Disp: at}, a, z)
+			g.mul(right, z, z)
+			g.move(z, operand.Mem{Base: to, Disp: at})
+		}
+	}
+}
+
+// belief writes the belief of edge n. A vector that holds the end of a row is written whole,
+// over what comes next, as long as it ends before dst does.
+func (g edgeBatch256) belief() {
+	row, to, right, scale := g.table(), g.to(), g.rightWeights(), g.YMM()
+	g.broadcast(g.ofEdge(batchTotal, g.entry), scale)
+	last := g.GP64()
+	g.MOVQ(g.length("dst"), last)
+	dst := g.base("dst")
+	g.LEAQ(g.at(dst, last, -32), last)
+	g.MOVQ(last, g.slot(slotEnd))
+	g.MOVQ(g.rowBytes(g.intParam("kv"), g.entry), g.slot(slotRow))
+	g.MOVQ(g.intParam("ku"), g.slot(slotRows))
+	w, again := g.GP64(), g.label("row")
+	g.MOVQ(g.weights, w)
+	g.Label(again)
+	a := g.YMM()
+	g.broadcast(operand.Mem{Base: w}, a)
+	g.mul(scale, a, a)
+	g.loop256(g.intParam("kv"), 1, func(i reg.Register, _ int, rest *rest256) {
+		z := g.load256(g.at(row, i, 0), rest)
+		g.mul(g.at(right, i, 0), z, z)
+		g.mul(a, z, z)
+		if rest == nil {
+			g.move(z, g.at(to, i, 0))
+			return
+		}
+		p, pieces, done := g.GP64(), g.label("pieces"), g.label("written")
+		g.LEAQ(g.at(to, i, 0), p)
+		g.CMPQ(p, g.slot(slotEnd))
+		g.JGT(label(pieces))
+		g.move(z, operand.Mem{Base: p})
+		g.JMP(label(done))
+		g.Label(pieces)
+		g.store256(z, operand.Mem{Base: p}, rest)
+		g.Label(done)
+	})
+	g.ADDQ(operand.U8(g.entry), w)
+	g.ADDQ(g.slot(slotRow), row)
+	g.ADDQ(g.slot(slotRow), to)
+	g.DECQ(g.slot(slotRows))
+	g.JNZ(label(again))
+}
