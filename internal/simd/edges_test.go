@@ -54,16 +54,25 @@ func (c edgesCase) compute(with implementation) (done int) {
 func TestEdgeBeliefs(t *testing.T) {
 	each(t, func(t *testing.T, with implementation) {
 		r := rand.New(rand.NewPCG(51, 52))
-		for _, shape := range [][2]int{{1, 1}, {2, 2}, {3, 8}, {8, 3}, {8, 8}, {9, 8}, {21, 16}} {
-			for n := range 14 {
-				for trial := range 2 * edgeTrials {
-					what := fmt.Sprintf("%d edges of %d×%d, trial %d", n, shape[0], shape[1], trial)
-					c := newEdgesCase(t, r, n, shape[0], shape[1])
-					if n > 0 {
-						c.edge(r.IntN(n)).spoil(r, trial%edgeTrials)
-					}
-					compareEdges(t, what, with, c)
+		try := func(n, ku, kv, trial int) {
+			c := newEdgesCase(t, r, n, ku, kv)
+			if n > 0 {
+				c.edge(r.IntN(n)).spoil(r, trial%edgeTrials)
+			}
+			compareEdges(t, fmt.Sprintf("%d edges of %d×%d, trial %d", n, ku, kv, trial), with, c)
+		}
+		for trial := range 2 * edgeTrials {
+			for _, shape := range [][2]int{{1, 1}, {2, 2}, {3, 8}, {8, 3}, {8, 8}, {9, 8}, {21, 16}} {
+				for n := range 14 {
+					try(n, shape[0], shape[1], trial)
 				}
+			}
+			// More than one chunk has.
+			for _, shape := range [][2]int{{2, 2}, {8, 8}, {5, 12}} {
+				try(70, shape[0], shape[1], trial)
+			}
+			for k := range 66 {
+				try(2, k+1, 1+r.IntN(20), trial)
 			}
 		}
 	})

@@ -116,19 +116,25 @@ func TestEdgeBeliefs32(t *testing.T) {
 	each(t, func(t *testing.T, with implementation) {
 		r := rand.New(rand.NewPCG(71, 72))
 		worst := [3]float64{}
-		for _, shape := range [][2]int{{1, 1}, {2, 2}, {3, 3}, {4, 4}, {3, 8}, {8, 3}, {8, 8}, {9, 8}, {16, 16}, {21, 16}, {5, 33}, {64, 64}, {7, 65}} {
-			for _, n := range []int{0, 1, 2, 7, 8, 9, 15, 16, 17, 25, 73} {
-				if n > 9 && shape != [2]int{8, 8} {
-					continue // eight at a time, and in chunks of 64
-				}
-				for trial := range edgeTrials32 {
-					what := fmt.Sprintf("%d edges of %d×%d, trial %d", n, shape[0], shape[1], trial)
-					c := newEdgesCase32(t, r, n, shape[0], shape[1])
-					if n > 0 {
-						c.spoil(r, r.IntN(n), trial)
-					}
-					compareEdges32(t, what, with, c, &worst)
-				}
+		try := func(n, ku, kv, trial int) {
+			c := newEdgesCase32(t, r, n, ku, kv)
+			if n > 0 {
+				c.spoil(r, r.IntN(n), trial)
+			}
+			compareEdges32(t, fmt.Sprintf("%d edges of %d×%d, trial %d", n, ku, kv, trial), with, c, &worst)
+		}
+		for trial := range edgeTrials32 {
+			for _, n := range []int{0, 1, 2, 7, 8, 9, 15, 16, 17, 25, 73, 140} {
+				try(n, 8, 8, trial) // eight at a time, and in chunks of 64
+			}
+			for _, k := range statesTested32() {
+				try(1, k, 1+r.IntN(70), trial)
+				try(3, k, k, trial)
+				try(9, 1+r.IntN(20), k, trial)
+			}
+			// As many as one chunk has of vectors of weights, and more.
+			for _, shape := range [][2]int{{1, 1}, {3, 8}, {8, 3}, {9, 16}, {21, 21}} {
+				try(73, shape[0], shape[1], trial)
 			}
 		}
 		t.Logf("largest errors: beliefs %.2g (relative), log Z %.2g, product %.2g", worst[0], worst[1], worst[2])

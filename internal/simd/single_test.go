@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -203,12 +204,22 @@ func newBatch32(t testing.TB, r *rand.Rand, n, most int, exact bool) *batch32 {
 	return b
 }
 
+// statesTested32 are all numbers of states that differ in how they fill vectors of 8 or
+// 16, in panels of up to 4, and some above.
+func statesTested32() []int {
+	var list []int
+	for k := range 40 {
+		list = append(list, k+1)
+	}
+	return append(list, 63, 64, 65, 70)
+}
+
 // eachBatch32 calls test with many batches.
 func eachBatch32(t *testing.T, test func(t *testing.T, what string, with implementation, r *rand.Rand, b *batch32)) {
 	each(t, func(t *testing.T, with implementation) {
 		r := rand.New(rand.NewPCG(63, 64))
-		for _, most := range []int{1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 21, 32, 33, 64, 70} {
-			for n := range 12 {
+		for _, most := range statesTested32() {
+			for _, n := range []int{0, 1, 2, 5, 11} {
 				for _, exact := range []bool{false, true} {
 					test(t, fmt.Sprintf("%d messages of %d states, exact %v", n, most, exact), with, r, newBatch32(t, r, n, most, exact))
 				}
@@ -351,9 +362,9 @@ func TestAbsorbAll32(t *testing.T) {
 func TestExponentials32(t *testing.T) {
 	each(t, func(t *testing.T, with implementation) {
 		r := rand.New(rand.NewPCG(67, 68))
-		for _, size := range []int{1, 2, 4, 9, 15, 16, 17, 31, 33, 64, 65, 81, 100, 256, 441} {
-			for n := range 6 {
-				for range 10 {
+		for _, size := range append(statesTested32(), 81, 100, 256, 441) {
+			for _, n := range []int{0, 1, 2, 5} {
+				for range 6 {
 					tables, check := guarded32(t, n*size, r.IntN(16))
 					fill32(tables, r, 5)
 					inverse := make([]float64, n)
@@ -453,6 +464,45 @@ func longhandScatter32(w, size []float64, f, t []float32, rows, d, k int) {
 			}
 		}
 	}
+}
+
+// TestRepeatable32 checks that the same input gives the same bits at any address.
+func TestRepeatable32(t *testing.T) {
+	each(t, func(t *testing.T, with implementation) {
+		for _, k := range statesTested32() {
+			var first []uint64
+			for offset := range 4 {
+				r := rand.New(rand.NewPCG(81, uint64(k)))
+				b, c := newBatch32(t, r, 3, k, true), newEdgesCase32(t, r, 3, k, k)
+				x, _ := guarded32(t, 3*k*k, offset)
+				fill32(x, rand.New(rand.NewPCG(82, uint64(k))), 1)
+				f, _ := guarded32(t, 3*5, 3-offset)
+				fill32(f, rand.New(rand.NewPCG(83, uint64(k))), 1)
+				w, _ := guarded(t, 5*k*k, offset)
+				with.single.exponentials(x, k*k, []float64{1, 0.5, 2})
+				with.single.scatterMatrix(w, f, x, 3, 5, k*k)
+				with.single.multiplyMatrix(x, f, b.tables, 3, 1, k*k)
+				with.single.cavities(b.weights, b.beliefs, b.messages, b.list)
+				with.single.exp(b.weights[:b.weightUsed], b.weights[:b.weightUsed])
+				with.single.products(b.out, b.weights, b.tables, b.list)
+				with.single.log(b.out[:b.outUsed], b.out[:b.outUsed])
+				with.single.absorbAll(b.messages, b.sums, b.out, b.list, 0.3)
+				c.compute(with)
+				var bits []uint64
+				for _, values := range [][]float64{w, double(x), double(b.weights[:b.weightUsed]), double(b.out[:b.outUsed]), b.messages, b.sums, double(c.dst), c.logZ, c.product} {
+					for _, v := range values {
+						bits = append(bits, math.Float64bits(v))
+					}
+				}
+				if offset == 0 {
+					first = bits
+				}
+				if !slices.Equal(bits, first) {
+					t.Fatalf("%d states: other bits at another address", k)
+				}
+			}
+		}
+	})
 }
 
 // TestExported32 calls each exported function, and finds that none allocates.
