@@ -37,9 +37,9 @@ func ParsePrecision(name string) (Precision, error) {
 	return Double, fmt.Errorf("precision %q: want f64 or f32", name)
 }
 
-// SingleIsFaster reports whether this processor has kernels for single precision,
-// AVX-512. Others compute it with few vector instructions, to the same accuracy.
-func SingleIsFaster() bool { return simd.Name() == "avx512" }
+// SingleIsFaster reports whether this processor has vector kernels for single
+// precision. Plain Go computes it to the same accuracy, and no faster than double.
+func SingleIsFaster() bool { return simd.Name() != "plain" }
 
 // single is what a workspace has of a block in single precision.
 type single struct {
