@@ -53,6 +53,9 @@ const groupEdges32 = 8
 // anyEdgeBeliefs32x512 is anyEdgeBeliefs512.
 func anyEdgeBeliefs32x512(dst []float32, logZ, product, beliefs, messages []float64, tables []float32, edges []Edge, ku, kv int) (done int) {
 	grouped := ku == groupStates && kv == groupStates
+	if !grouped && ku < 2*groupStates && kv < 2*groupStates {
+		return anyEdgeBeliefs32x256(dst, logZ, product, beliefs, messages, tables, edges, ku, kv)
+	}
 	for done < len(edges) {
 		if rest := edges[done:]; grouped && len(rest) >= groupEdges32 {
 			done += edgeBeliefs32x512(dst[done*ku*kv:], logZ[done:], product[done:], beliefs, messages, tables, firstEdge(rest), len(rest))
