@@ -43,7 +43,7 @@ func (pot *Potentials) ground32(dst []float32, m *Model, edgeType int, span *Spa
 	pot.single.double = grow(pot.single.double[:0], k)
 	for i, r := range rows {
 		f.multiply(pot.single.double, span.of(m.Weights, int(r)), int(r), pot.features)
-		round(dst[i*k:][:k], pot.single.double)
+		simd.Narrow(dst[i*k:][:k], pot.single.double)
 	}
 }
 
@@ -56,7 +56,7 @@ func (s *single) rounded(m *Model, edgeType int) []float32 {
 	if len(*w) == 0 {
 		span := &m.Layout.Edge[edgeType]
 		*w = grow(*w, span.Len)
-		round(*w, m.Weights[span.At:][:span.Len])
+		simd.Narrow(*w, m.Weights[span.At:][:span.Len])
 	}
 	return *w
 }
@@ -81,7 +81,7 @@ func (f *Features) matrix32(rows []int32, s *single) []float32 {
 		if f.form == formDense32 {
 			copy(to, f.dense32[first:][:end*d])
 		} else {
-			round(to[:end*d], f.dense[first:][:end*d])
+			simd.Narrow(to[:end*d], f.dense[first:][:end*d])
 		}
 		to, rows = to[end*d:], rows[end:]
 	}
@@ -100,13 +100,6 @@ func (f *Features) scatterRows32(w []float64, t []float32, rows []int32, k int, 
 			a.single.double[x] = float64(v)
 		}
 		f.scatter(w, a.single.double, int(r), a.features)
-	}
-}
-
-// round is dst = x in single precision.
-func round(dst []float32, x []float64) {
-	for i, v := range x {
-		dst[i] = float32(v)
 	}
 }
 

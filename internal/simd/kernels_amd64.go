@@ -304,6 +304,11 @@ func exponentials32x256(tables []float32, size int, inverse []float64) (left int
 //go:noescape
 func edgeBeliefs32x256(dst []float32, logZ []float64, product []float64, beliefs []float64, messages []float64, tables []float32, edges *int, count int, ku int, kv int) (done int)
 
+// narrow256 is Narrow.
+//
+//go:noescape
+func narrow256(dst []float32, x []float64)
+
 // expShift256 is ExpShift.
 //
 //go:noescape

@@ -25682,18 +25682,36 @@ TEXT ·cavities256(SB), $0-88
 	JLE     done1580
 
 item1579:
-	MOVLQSX 40(BX), DI
-	LEAQ    (AX)(DI*8), DI
-	MOVQ    (BX), R8
-	LEAQ    (CX)(R8*8), R8
-	MOVQ    8(BX), R9
-	LEAQ    (DX)(R9*8), R9
-	MOVLQSX 52(BX), R10
-	XORQ    R11, R11
-	CMPQ    R10, $0x00000004
-	JLT     rest1582
+	MOVLQSX   40(BX), DI
+	LEAQ      (AX)(DI*8), DI
+	MOVQ      (BX), R8
+	LEAQ      (CX)(R8*8), R8
+	MOVQ      8(BX), R9
+	LEAQ      (DX)(R9*8), R9
+	MOVLQSX   52(BX), R10
+	CMPQ      R10, $0x08
+	JNE       wide1581
+	XORQ      R10, R10
+	VMOVUPD   (R8)(R10*8), Y1
+	VMOVUPD   (R9)(R10*8), Y2
+	VCMPPD    $0x00, Y0, Y2, Y3
+	VSUBPD    Y2, Y1, Y1
+	VBLENDVPD Y3, Y0, Y1, Y1
+	VMOVUPD   Y1, (DI)(R10*8)
+	VMOVUPD   32(R8)(R10*8), Y1
+	VMOVUPD   32(R9)(R10*8), Y2
+	VCMPPD    $0x00, Y0, Y2, Y3
+	VSUBPD    Y2, Y1, Y1
+	VBLENDVPD Y3, Y0, Y1, Y1
+	VMOVUPD   Y1, 32(DI)(R10*8)
+	JMP       row1582
 
-whole1581:
+wide1581:
+	XORQ R11, R11
+	CMPQ R10, $0x00000004
+	JLT  rest1584
+
+whole1583:
 	VMOVUPD   (R8)(R11*8), Y1
 	VMOVUPD   (R9)(R11*8), Y2
 	VCMPPD    $0x00, Y0, Y2, Y3
@@ -25703,11 +25721,11 @@ whole1581:
 	ADDQ      $0x00000004, R11
 	SUBQ      $0x00000004, R10
 	CMPQ      R10, $0x00000004
-	JGE       whole1581
+	JGE       whole1583
 
-rest1582:
+rest1584:
 	TESTQ      R10, R10
-	JZ         done1583
+	JZ         done1585
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R10
 	VMOVUPD    (R12)(R10*8), Y1
@@ -25718,7 +25736,8 @@ rest1582:
 	VBLENDVPD  Y3, Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)(R11*8)
 
-done1583:
+done1585:
+row1582:
 	ADDQ $0x00000040, BX
 	DECQ SI
 	JNZ  item1579
@@ -25736,9 +25755,9 @@ TEXT ·products256(SB), $0-96
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done1586
+	JLE   done1588
 
-item1584:
+item1586:
 	MOVLQSX 44(BX), DI
 	LEAQ    (AX)(DI*8), DI
 	MOVLQSX 40(BX), R8
@@ -25748,10 +25767,10 @@ item1584:
 	MOVLQSX 52(BX), R10
 	MOVLQSX 56(BX), R11
 	CMPL    60(BX), $0x00
-	JNE     backward1587
+	JNE     backward1589
 	CMPQ    R11, $0x00000008
-	JLT     part1588
-	JG      done1586
+	JLT     part1590
+	JG      done1588
 	SHLQ    $0x03, R11
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
@@ -25759,9 +25778,9 @@ item1584:
 	VXORPD  Y3, Y3, Y3
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1591
+	JLT     rows1593
 
-row1590:
+row1592:
 	VBROADCASTSD (R8), Y4
 	VFMADD231PD  (R9), Y4, Y0
 	VFMADD231PD  32(R9), Y4, Y1
@@ -25772,13 +25791,13 @@ row1590:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1590
+	JGE          row1592
 
-rows1591:
+rows1593:
 	CMPQ R10, $0x00000001
-	JLT  rows1593
+	JLT  rows1595
 
-row1592:
+row1594:
 	VBROADCASTSD (R8), Y4
 	VFMADD231PD  (R9), Y4, Y0
 	VFMADD231PD  32(R9), Y4, Y1
@@ -25786,19 +25805,19 @@ row1592:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1592
+	JGE          row1594
 
-rows1593:
+rows1595:
 	VADDPD  Y2, Y0, Y0
 	VMOVUPD Y0, (DI)
 	VADDPD  Y3, Y1, Y1
 	VMOVUPD Y1, 32(DI)
-	JMP     next1585
+	JMP     next1587
 
-part1588:
+part1590:
 	MOVQ    R11, R12
 	SUBQ    $0x04, R12
-	JLE     fewer1589
+	JLE     fewer1591
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
 	VMOVUPD (R13)(R12*8), Y0
@@ -25809,9 +25828,9 @@ part1588:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1595
+	JLT     rows1597
 
-row1594:
+row1596:
 	VBROADCASTSD (R8), Y5
 	VFMADD231PD  (R9), Y5, Y1
 	VMASKMOVPD   32(R9), Y0, Y6
@@ -25824,13 +25843,13 @@ row1594:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1594
+	JGE          row1596
 
-rows1595:
+rows1597:
 	CMPQ R10, $0x00000001
-	JLT  rows1597
+	JLT  rows1599
 
-row1596:
+row1598:
 	VBROADCASTSD (R8), Y5
 	VFMADD231PD  (R9), Y5, Y1
 	VMASKMOVPD   32(R9), Y0, Y6
@@ -25839,26 +25858,26 @@ row1596:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1596
+	JGE          row1598
 
-rows1597:
+rows1599:
 	VADDPD  Y3, Y1, Y1
 	VMOVUPD Y1, (DI)
 	VADDPD  Y4, Y2, Y2
 	VMOVUPD Y2, 32(DI)
-	JMP     next1585
+	JMP     next1587
 
-fewer1589:
+fewer1591:
 	CMPQ   R11, $0x00000004
-	JLT    part1598
+	JLT    part1600
 	SHLQ   $0x03, R11
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   R9, R9
 	CMPQ   R10, $0x00000002
-	JLT    rows1601
+	JLT    rows1603
 
-row1600:
+row1602:
 	VBROADCASTSD (R8), Y2
 	VFMADD231PD  (R9), Y2, Y0
 	VBROADCASTSD 8(R8), Y2
@@ -25867,27 +25886,27 @@ row1600:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1600
+	JGE          row1602
 
-rows1601:
+rows1603:
 	CMPQ R10, $0x00000001
-	JLT  rows1603
+	JLT  rows1605
 
-row1602:
+row1604:
 	VBROADCASTSD (R8), Y2
 	VFMADD231PD  (R9), Y2, Y0
 	ADDQ         $0x00000008, R8
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1602
+	JGE          row1604
 
-rows1603:
+rows1605:
 	VADDPD  Y1, Y0, Y0
 	VMOVUPD Y0, (DI)
-	JMP     next1585
+	JMP     next1587
 
-part1598:
+part1600:
 	MOVQ    R11, R12
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
@@ -25897,9 +25916,9 @@ part1598:
 	VXORPD  Y2, Y2, Y2
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1605
+	JLT     rows1607
 
-row1604:
+row1606:
 	VBROADCASTSD (R8), Y3
 	VMASKMOVPD   (R9), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -25910,13 +25929,13 @@ row1604:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1604
+	JGE          row1606
 
-rows1605:
+rows1607:
 	CMPQ R10, $0x00000001
-	JLT  rows1607
+	JLT  rows1609
 
-row1606:
+row1608:
 	VBROADCASTSD (R8), Y3
 	VMASKMOVPD   (R9), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -25924,17 +25943,17 @@ row1606:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1606
+	JGE          row1608
 
-rows1607:
+rows1609:
 	VADDPD  Y2, Y1, Y1
 	VMOVUPD Y1, (DI)
-	JMP     next1585
+	JMP     next1587
 
-backward1587:
+backward1589:
 	CMPQ    R10, $0x00000008
-	JLT     part1608
-	JG      done1586
+	JLT     part1610
+	JG      done1588
 	SHLQ    $0x03, R10
 	LEAQ    (R10)(R10*2), R12
 	LEAQ    (R10)(R10*4), R13
@@ -25944,9 +25963,9 @@ backward1587:
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x04
-	JLT     few1611
+	JLT     few1613
 
-rows1610:
+rows1612:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -25973,11 +25992,11 @@ rows1610:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1610
+	JGE         rows1612
 	TESTQ       R9, R9
-	JZ          products1612
+	JZ          products1614
 
-few1611:
+few1613:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -25985,19 +26004,19 @@ few1611:
 	VMULPD      (R8), Y0, Y2
 	VFMADD231PD 32(R8), Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end1614
+	JLE         end1616
 	VMULPD      (R8)(R10*1), Y0, Y3
 	VFMADD231PD 32(R8)(R10*1), Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end1614
+	JLE         end1616
 	VMULPD      (R8)(R10*2), Y0, Y4
 	VFMADD231PD 32(R8)(R10*2), Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end1614
+	JLE         end1616
 	VMULPD      (R8)(R12*1), Y0, Y5
 	VFMADD231PD 32(R8)(R12*1), Y1, Y5
 
-end1614:
+end1616:
 	VUNPCKHPD  Y3, Y2, Y0
 	VUNPCKLPD  Y3, Y2, Y2
 	VADDPD     Y0, Y2, Y2
@@ -26009,13 +26028,13 @@ end1614:
 	VADDPD     Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)
 
-products1612:
-	JMP next1585
+products1614:
+	JMP next1587
 
-part1608:
+part1610:
 	MOVQ       R10, R12
 	SUBQ       $0x04, R12
-	JLE        fewer1609
+	JLE        fewer1611
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y0
@@ -26028,9 +26047,9 @@ part1608:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x04
-	JLT        few1616
+	JLT        few1618
 
-rows1615:
+rows1617:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -26061,11 +26080,11 @@ rows1615:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1615
+	JGE         rows1617
 	TESTQ       R9, R9
-	JZ          products1617
+	JZ          products1619
 
-few1616:
+few1618:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -26074,22 +26093,22 @@ few1616:
 	VMASKMOVPD  32(R8), Y0, Y7
 	VFMADD231PD Y7, Y2, Y3
 	CMPQ        R9, $0x00000001
-	JLE         end1619
+	JLE         end1621
 	VMULPD      (R8)(R10*1), Y1, Y4
 	VMASKMOVPD  32(R8)(R10*1), Y0, Y7
 	VFMADD231PD Y7, Y2, Y4
 	CMPQ        R9, $0x00000002
-	JLE         end1619
+	JLE         end1621
 	VMULPD      (R8)(R10*2), Y1, Y5
 	VMASKMOVPD  32(R8)(R10*2), Y0, Y7
 	VFMADD231PD Y7, Y2, Y5
 	CMPQ        R9, $0x00000003
-	JLE         end1619
+	JLE         end1621
 	VMULPD      (R8)(R12*1), Y1, Y6
 	VMASKMOVPD  32(R8)(R12*1), Y0, Y0
 	VFMADD231PD Y0, Y2, Y6
 
-end1619:
+end1621:
 	VUNPCKHPD  Y4, Y3, Y0
 	VUNPCKLPD  Y4, Y3, Y3
 	VADDPD     Y0, Y3, Y3
@@ -26101,12 +26120,12 @@ end1619:
 	VADDPD     Y0, Y3, Y3
 	VMOVUPD    Y3, (DI)
 
-products1617:
-	JMP next1585
+products1619:
+	JMP next1587
 
-fewer1609:
+fewer1611:
 	CMPQ    R10, $0x00000004
-	JLT     part1620
+	JLT     part1622
 	SHLQ    $0x03, R10
 	LEAQ    (R10)(R10*2), R12
 	LEAQ    (R10)(R10*4), R13
@@ -26115,9 +26134,9 @@ fewer1609:
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x04
-	JLT     few1623
+	JLT     few1625
 
-rows1622:
+rows1624:
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
 	VXORPD     Y3, Y3, Y3
@@ -26140,27 +26159,27 @@ rows1622:
 	LEAQ       (R8)(R10*4), R8
 	SUBQ       $0x04, R9
 	CMPQ       R9, $0x04
-	JGE        rows1622
+	JGE        rows1624
 	TESTQ      R9, R9
-	JZ         products1624
+	JZ         products1626
 
-few1623:
+few1625:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 	VXORPD Y4, Y4, Y4
 	VMULPD (R8), Y0, Y1
 	CMPQ   R9, $0x00000001
-	JLE    end1626
+	JLE    end1628
 	VMULPD (R8)(R10*1), Y0, Y2
 	CMPQ   R9, $0x00000002
-	JLE    end1626
+	JLE    end1628
 	VMULPD (R8)(R10*2), Y0, Y3
 	CMPQ   R9, $0x00000003
-	JLE    end1626
+	JLE    end1628
 	VMULPD (R8)(R12*1), Y0, Y4
 
-end1626:
+end1628:
 	VUNPCKHPD  Y2, Y1, Y0
 	VUNPCKLPD  Y2, Y1, Y1
 	VADDPD     Y0, Y1, Y1
@@ -26172,10 +26191,10 @@ end1626:
 	VADDPD     Y0, Y1, Y1
 	VMOVUPD    Y1, (DI)
 
-products1624:
-	JMP next1585
+products1626:
+	JMP next1587
 
-part1620:
+part1622:
 	MOVQ       R10, R12
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
@@ -26188,9 +26207,9 @@ part1620:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x04
-	JLT        few1628
+	JLT        few1630
 
-rows1627:
+rows1629:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -26217,11 +26236,11 @@ rows1627:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1627
+	JGE         rows1629
 	TESTQ       R9, R9
-	JZ          products1629
+	JZ          products1631
 
-few1628:
+few1630:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -26229,19 +26248,19 @@ few1628:
 	VMASKMOVPD  (R8), Y0, Y6
 	VFMADD231PD Y6, Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end1631
+	JLE         end1633
 	VMASKMOVPD  (R8)(R10*1), Y0, Y6
 	VFMADD231PD Y6, Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end1631
+	JLE         end1633
 	VMASKMOVPD  (R8)(R10*2), Y0, Y6
 	VFMADD231PD Y6, Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end1631
+	JLE         end1633
 	VMASKMOVPD  (R8)(R12*1), Y0, Y0
 	VFMADD231PD Y0, Y1, Y5
 
-end1631:
+end1633:
 	VUNPCKHPD  Y3, Y2, Y0
 	VUNPCKLPD  Y3, Y2, Y2
 	VADDPD     Y0, Y2, Y2
@@ -26253,13 +26272,13 @@ end1631:
 	VADDPD     Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)
 
-products1629:
-next1585:
+products1631:
+next1587:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1584
+	JNZ  item1586
 
-done1586:
+done1588:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
@@ -26280,9 +26299,9 @@ TEXT ·allSafe256(SB), $0-25
 	VMOVUPD constants<>+1872(SB), Y8
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000010
-	JLT     rest1633
+	JLT     rest1635
 
-whole1632:
+whole1634:
 	VMOVUPD (AX)(DX*8), Y9
 	VMAXPD  Y9, Y0, Y0
 	VCMPPD  $0x19, Y8, Y9, Y9
@@ -26302,13 +26321,13 @@ whole1632:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole1632
+	JGE     whole1634
 
-rest1633:
+rest1635:
 	CMPQ CX, $0x00000004
-	JLT  rest1635
+	JLT  rest1637
 
-whole1634:
+whole1636:
 	VMOVUPD (AX)(DX*8), Y9
 	VMAXPD  Y9, Y0, Y0
 	VCMPPD  $0x19, Y8, Y9, Y9
@@ -26316,11 +26335,11 @@ whole1634:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole1634
+	JGE     whole1636
 
-rest1635:
+rest1637:
 	TESTQ      CX, CX
-	JZ         done1636
+	JZ         done1638
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPD    (BX)(CX*8), Y9
@@ -26330,7 +26349,7 @@ rest1635:
 	VCMPPD     $0x19, Y8, Y10, Y8
 	VORPD      Y8, Y4, Y4
 
-done1636:
+done1638:
 	VCMPPD    $0x1e, constants<>+1936(SB), Y0, Y0
 	VORPD     Y0, Y4, Y4
 	VORPD     Y4, Y4, Y4
@@ -26345,13 +26364,13 @@ done1636:
 	VORPD     Y7, Y4, Y4
 	VMOVMSKPD Y4, AX
 	TESTL     AX, AX
-	JNZ       unsafe1637
+	JNZ       unsafe1639
 	MOVB      $0x01, AL
 	MOVB      AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-unsafe1637:
+unsafe1639:
 	MOVB $0x00, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -26371,9 +26390,9 @@ TEXT ·absorbAll256(SB), $0-104
 	MOVQ         list+72(FP), BX
 	MOVQ         count+80(FP), SI
 	TESTQ        SI, SI
-	JLE          done1639
+	JLE          done1641
 
-item1638:
+item1640:
 	MOVQ    16(BX), DI
 	LEAQ    (AX)(DI*8), DI
 	MOVLQSX 48(BX), R8
@@ -26382,22 +26401,32 @@ item1638:
 	LEAQ    (DX)(R9*8), R9
 	MOVLQSX 56(BX), R10
 	VMOVUPD constants<>+1776(SB), Y4
+	CMPQ    R10, $0x08
+	JNE     wide1642
 	XORQ    R11, R11
-	MOVQ    R10, R12
-	CMPQ    R12, $0x00000004
-	JLT     rest1641
+	VMOVUPD (R9)(R11*8), Y5
+	VMAXPD  Y5, Y4, Y4
+	VMOVUPD 32(R9)(R11*8), Y5
+	VMAXPD  Y5, Y4, Y4
+	JMP     row1643
 
-whole1640:
+wide1642:
+	XORQ R11, R11
+	MOVQ R10, R12
+	CMPQ R12, $0x00000004
+	JLT  rest1645
+
+whole1644:
 	VMOVUPD (R9)(R11*8), Y5
 	VMAXPD  Y5, Y4, Y4
 	ADDQ    $0x00000004, R11
 	SUBQ    $0x00000004, R12
 	CMPQ    R12, $0x00000004
-	JGE     whole1640
+	JGE     whole1644
 
-rest1641:
+rest1645:
 	TESTQ      R12, R12
-	JZ         done1642
+	JZ         done1646
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y5
@@ -26406,29 +26435,80 @@ rest1641:
 	VBLENDVPD  Y5, Y6, Y7, Y6
 	VMAXPD     Y6, Y4, Y4
 
-done1642:
+done1646:
+row1643:
 	VPERM2F128   $0x01, Y4, Y4, Y5
 	VMAXPD       Y5, Y4, Y4
 	VPERMILPD    $0x05, Y4, Y5
 	VMAXPD       Y5, Y4, Y4
 	VBROADCASTSD 32(BX), Y5
-	XORQ         R11, R11
-	CMPQ         R10, $0x00000004
-	JLT          rest1644
+	CMPQ         R10, $0x08
+	JNE          wide1647
+	XORQ         R10, R10
+	VMOVUPD      (R9)(R10*8), Y6
+	VMOVUPD      (DI)(R10*8), Y7
+	VSUBPD       Y4, Y6, Y6
+	VUCOMISD     X3, X0
+	JBE          undamped1649
+	VCMPPD       $0x04, Y7, Y6, Y10
+	VMULPD       Y0, Y7, Y8
+	VMULPD       Y1, Y6, Y9
+	VADDPD       Y8, Y9, Y9
+	VBLENDVPD    Y10, Y9, Y6, Y6
 
-whole1643:
+undamped1649:
+	VCMPPD      $0x04, Y7, Y6, Y8
+	VSUBPD      Y7, Y6, Y7
+	VANDPD      constants<>+1968(SB), Y7, Y7
+	VANDPD      Y8, Y7, Y7
+	VPCMPGTQ    Y2, Y7, Y8
+	VBLENDVPD   Y8, Y7, Y2, Y2
+	VMOVUPD     Y6, (DI)(R10*8)
+	VMOVUPD     (R8)(R10*8), Y7
+	VFMADD231PD Y6, Y5, Y7
+	VMOVUPD     Y7, (R8)(R10*8)
+	VMOVUPD     32(R9)(R10*8), Y6
+	VMOVUPD     32(DI)(R10*8), Y7
+	VSUBPD      Y4, Y6, Y6
+	VUCOMISD    X3, X0
+	JBE         undamped1650
+	VCMPPD      $0x04, Y7, Y6, Y9
+	VMULPD      Y0, Y7, Y4
+	VMULPD      Y1, Y6, Y8
+	VADDPD      Y4, Y8, Y8
+	VBLENDVPD   Y9, Y8, Y6, Y6
+
+undamped1650:
+	VCMPPD      $0x04, Y7, Y6, Y4
+	VSUBPD      Y7, Y6, Y7
+	VANDPD      constants<>+1968(SB), Y7, Y7
+	VANDPD      Y4, Y7, Y7
+	VPCMPGTQ    Y2, Y7, Y4
+	VBLENDVPD   Y4, Y7, Y2, Y2
+	VMOVUPD     Y6, 32(DI)(R10*8)
+	VMOVUPD     32(R8)(R10*8), Y4
+	VFMADD231PD Y6, Y5, Y4
+	VMOVUPD     Y4, 32(R8)(R10*8)
+	JMP         row1648
+
+wide1647:
+	XORQ R11, R11
+	CMPQ R10, $0x00000004
+	JLT  rest1652
+
+whole1651:
 	VMOVUPD   (R9)(R11*8), Y6
 	VMOVUPD   (DI)(R11*8), Y7
 	VSUBPD    Y4, Y6, Y6
 	VUCOMISD  X3, X0
-	JBE       undamped1645
+	JBE       undamped1653
 	VCMPPD    $0x04, Y7, Y6, Y10
 	VMULPD    Y0, Y7, Y8
 	VMULPD    Y1, Y6, Y9
 	VADDPD    Y8, Y9, Y9
 	VBLENDVPD Y10, Y9, Y6, Y6
 
-undamped1645:
+undamped1653:
 	VCMPPD      $0x04, Y7, Y6, Y8
 	VSUBPD      Y7, Y6, Y7
 	VANDPD      constants<>+1968(SB), Y7, Y7
@@ -26442,11 +26522,11 @@ undamped1645:
 	ADDQ        $0x00000004, R11
 	SUBQ        $0x00000004, R10
 	CMPQ        R10, $0x00000004
-	JGE         whole1643
+	JGE         whole1651
 
-rest1644:
+rest1652:
 	TESTQ      R10, R10
-	JZ         done1646
+	JZ         done1654
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R10, R13
 	NEGQ       R13
@@ -26456,14 +26536,14 @@ rest1644:
 	VSUBPD     Y4, Y7, Y7
 	VANDPD     Y6, Y7, Y7
 	VUCOMISD   X3, X0
-	JBE        undamped1647
+	JBE        undamped1655
 	VCMPPD     $0x04, Y8, Y7, Y10
 	VMULPD     Y0, Y8, Y4
 	VMULPD     Y1, Y7, Y9
 	VADDPD     Y4, Y9, Y9
 	VBLENDVPD  Y10, Y9, Y7, Y7
 
-undamped1647:
+undamped1655:
 	VCMPPD    $0x04, Y8, Y7, Y4
 	VSUBPD    Y8, Y7, Y8
 	VANDPD    constants<>+1968(SB), Y8, Y8
@@ -26471,49 +26551,50 @@ undamped1647:
 	VPCMPGTQ  Y2, Y8, Y4
 	VBLENDVPD Y4, Y8, Y2, Y2
 	CMPQ      R10, $0x04
-	JLT       partial1648
+	JLT       partial1656
 	VMOVUPD   Y7, (DI)(R11*8)
-	JMP       stored1650
+	JMP       stored1658
 
-partial1648:
+partial1656:
 	CMPQ         R10, $0x02
-	JLT          single1649
+	JLT          single1657
 	VMOVUPD      X7, (DI)(R11*8)
-	JEQ          stored1650
+	JEQ          stored1658
 	VEXTRACTF128 $0x01, Y7, X4
 	VMOVSD       X4, 16(DI)(R11*8)
-	JMP          stored1650
+	JMP          stored1658
 
-single1649:
+single1657:
 	VMOVSD X7, (DI)(R11*8)
 
-stored1650:
+stored1658:
 	VMASKMOVPD  (R8)(R11*8), Y6, Y4
 	VFMADD231PD Y7, Y5, Y4
 	CMPQ        R10, $0x04
-	JLT         partial1651
+	JLT         partial1659
 	VMOVUPD     Y4, (R8)(R11*8)
-	JMP         stored1653
+	JMP         stored1661
 
-partial1651:
+partial1659:
 	CMPQ         R10, $0x02
-	JLT          single1652
+	JLT          single1660
 	VMOVUPD      X4, (R8)(R11*8)
-	JEQ          stored1653
+	JEQ          stored1661
 	VEXTRACTF128 $0x01, Y4, X4
 	VMOVSD       X4, 16(R8)(R11*8)
-	JMP          stored1653
+	JMP          stored1661
 
-single1652:
+single1660:
 	VMOVSD X4, (R8)(R11*8)
 
-stored1653:
-done1646:
+stored1661:
+done1654:
+row1648:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1638
+	JNZ  item1640
 
-done1639:
+done1641:
 	VPERM2F128 $0x01, Y2, Y2, Y0
 	VPCMPGTQ   Y2, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y2, Y2
@@ -26535,17 +26616,17 @@ TEXT ·exponentials256(SB), $0-64
 	VMOVUPD constants<>+2000(SB), Y1
 	VMOVUPD constants<>+1968(SB), Y2
 	TESTQ   BX, BX
-	JLE     done1655
+	JLE     done1663
 
-table1654:
+table1662:
 	VXORPD       Y4, Y4, Y4
 	VBROADCASTSD (DX), Y3
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000008
-	JLT          rest1657
+	JLT          rest1665
 
-whole1656:
+whole1664:
 	VMOVUPD (AX)(SI*8), Y5
 	VMULPD  Y3, Y5, Y5
 	VANDPD  Y2, Y5, Y5
@@ -26559,13 +26640,13 @@ whole1656:
 	ADDQ    $0x00000008, SI
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole1656
+	JGE     whole1664
 
-rest1657:
+rest1665:
 	CMPQ DI, $0x00000004
-	JLT  rest1659
+	JLT  rest1667
 
-whole1658:
+whole1666:
 	VMOVUPD (AX)(SI*8), Y5
 	VMULPD  Y3, Y5, Y5
 	VANDPD  Y2, Y5, Y5
@@ -26574,11 +26655,11 @@ whole1658:
 	ADDQ    $0x00000004, SI
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole1658
+	JGE     whole1666
 
-rest1659:
+rest1667:
 	TESTQ      DI, DI
-	JZ         done1660
+	JZ         done1668
 	LEAQ       constants<>+672(SB), R8
 	NEGQ       DI
 	VMOVUPD    (R8)(DI*8), Y5
@@ -26589,16 +26670,16 @@ rest1659:
 	VCMPPD     $0x06, constants<>+1904(SB), Y6, Y6
 	VORPD      Y6, Y4, Y4
 
-done1660:
+done1668:
 	VMOVMSKPD Y4, SI
 	TESTL     SI, SI
-	JNZ       done1655
+	JNZ       done1663
 	XORQ      SI, SI
 	MOVQ      CX, DI
 	CMPQ      DI, $0x00000008
-	JLT       rest1662
+	JLT       rest1670
 
-whole1661:
+whole1669:
 	VMOVUPD      (AX)(SI*8), Y4
 	VMULPD       Y3, Y4, Y4
 	VMOVUPD      Y0, Y5
@@ -26658,13 +26739,13 @@ whole1661:
 	ADDQ         $0x00000008, SI
 	SUBQ         $0x00000008, DI
 	CMPQ         DI, $0x00000008
-	JGE          whole1661
+	JGE          whole1669
 
-rest1662:
+rest1670:
 	CMPQ DI, $0x00000004
-	JLT  rest1664
+	JLT  rest1672
 
-whole1663:
+whole1671:
 	VMOVUPD      (AX)(SI*8), Y4
 	VMULPD       Y3, Y4, Y4
 	VMOVUPD      Y0, Y5
@@ -26696,11 +26777,11 @@ whole1663:
 	ADDQ         $0x00000004, SI
 	SUBQ         $0x00000004, DI
 	CMPQ         DI, $0x00000004
-	JGE          whole1663
+	JGE          whole1671
 
-rest1664:
+rest1672:
 	TESTQ        DI, DI
-	JZ           done1665
+	JZ           done1673
 	LEAQ         constants<>+672(SB), R8
 	MOVQ         DI, R9
 	NEGQ         R9
@@ -26733,30 +26814,30 @@ rest1664:
 	VPSLLQ       $0x34, Y3, Y3
 	VPADDQ       Y3, Y4, Y4
 	CMPQ         DI, $0x04
-	JLT          partial1666
+	JLT          partial1674
 	VMOVUPD      Y4, (AX)(SI*8)
-	JMP          stored1668
+	JMP          stored1676
 
-partial1666:
+partial1674:
 	CMPQ         DI, $0x02
-	JLT          single1667
+	JLT          single1675
 	VMOVUPD      X4, (AX)(SI*8)
-	JEQ          stored1668
+	JEQ          stored1676
 	VEXTRACTF128 $0x01, Y4, X3
 	VMOVSD       X3, 16(AX)(SI*8)
-	JMP          stored1668
+	JMP          stored1676
 
-single1667:
+single1675:
 	VMOVSD X4, (AX)(SI*8)
 
-stored1668:
-done1665:
+stored1676:
+done1673:
 	LEAQ (AX)(CX*8), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table1654
+	JNZ  table1662
 
-done1655:
+done1663:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -26768,20 +26849,34 @@ TEXT ·shiftAll256(SB), $0-48
 	MOVQ  list+24(FP), CX
 	MOVQ  count+32(FP), DX
 	TESTQ DX, DX
-	JLE   done1670
+	JLE   done1678
 
-item1669:
+item1677:
 	MOVLQSX 16(CX), BX
 	LEAQ    (AX)(BX*8), BX
 	MOVLQSX 20(CX), SI
 	VMOVUPD constants<>+1776(SB), Y0
 	VXORPD  Y1, Y1, Y1
+	CMPQ    SI, $0x08
+	JNE     wide1679
 	XORQ    DI, DI
-	MOVQ    SI, R8
-	CMPQ    R8, $0x00000004
-	JLT     rest1672
+	VMOVUPD (BX)(DI*8), Y2
+	VCMPPD  $0x03, Y2, Y2, Y3
+	VORPD   Y3, Y1, Y1
+	VMAXPD  Y2, Y0, Y0
+	VMOVUPD 32(BX)(DI*8), Y2
+	VCMPPD  $0x03, Y2, Y2, Y3
+	VORPD   Y3, Y1, Y1
+	VMAXPD  Y2, Y0, Y0
+	JMP     row1680
 
-whole1671:
+wide1679:
+	XORQ DI, DI
+	MOVQ SI, R8
+	CMPQ R8, $0x00000004
+	JLT  rest1682
+
+whole1681:
 	VMOVUPD (BX)(DI*8), Y2
 	VCMPPD  $0x03, Y2, Y2, Y3
 	VORPD   Y3, Y1, Y1
@@ -26789,11 +26884,11 @@ whole1671:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, R8
 	CMPQ    R8, $0x00000004
-	JGE     whole1671
+	JGE     whole1681
 
-rest1672:
+rest1682:
 	TESTQ      R8, R8
-	JZ         done1673
+	JZ         done1683
 	LEAQ       constants<>+672(SB), R9
 	NEGQ       R8
 	VMOVUPD    (R9)(R8*8), Y2
@@ -26804,7 +26899,8 @@ rest1672:
 	VBLENDVPD  Y2, Y3, Y4, Y3
 	VMAXPD     Y3, Y0, Y0
 
-done1673:
+done1683:
+row1680:
 	VPERM2F128   $0x01, Y0, Y0, Y2
 	VMAXPD       Y2, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y2
@@ -26814,13 +26910,27 @@ done1673:
 	VORPD        Y2, Y1, Y1
 	VMOVMSKPD    Y1, DI
 	TESTL        DI, DI
-	JNZ          done1670
+	JNZ          done1678
 	VBROADCASTSD 8(CX), Y1
-	XORQ         DI, DI
-	CMPQ         SI, $0x00000004
-	JLT          rest1675
+	CMPQ         SI, $0x08
+	JNE          wide1684
+	XORQ         SI, SI
+	VMOVUPD      (BX)(SI*8), Y2
+	VSUBPD       Y0, Y2, Y2
+	VMULPD       Y1, Y2, Y2
+	VMOVUPD      Y2, (BX)(SI*8)
+	VMOVUPD      32(BX)(SI*8), Y2
+	VSUBPD       Y0, Y2, Y2
+	VMULPD       Y1, Y2, Y2
+	VMOVUPD      Y2, 32(BX)(SI*8)
+	JMP          row1685
 
-whole1674:
+wide1684:
+	XORQ DI, DI
+	CMPQ SI, $0x00000004
+	JLT  rest1687
+
+whole1686:
 	VMOVUPD (BX)(DI*8), Y2
 	VSUBPD  Y0, Y2, Y2
 	VMULPD  Y1, Y2, Y2
@@ -26828,11 +26938,11 @@ whole1674:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, SI
 	CMPQ    SI, $0x00000004
-	JGE     whole1674
+	JGE     whole1686
 
-rest1675:
+rest1687:
 	TESTQ      SI, SI
-	JZ         done1676
+	JZ         done1688
 	LEAQ       constants<>+672(SB), R8
 	MOVQ       SI, R9
 	NEGQ       R9
@@ -26841,29 +26951,30 @@ rest1675:
 	VSUBPD     Y0, Y2, Y2
 	VMULPD     Y1, Y2, Y2
 	CMPQ       SI, $0x04
-	JLT        partial1677
+	JLT        partial1689
 	VMOVUPD    Y2, (BX)(DI*8)
-	JMP        stored1679
+	JMP        stored1691
 
-partial1677:
+partial1689:
 	CMPQ         SI, $0x02
-	JLT          single1678
+	JLT          single1690
 	VMOVUPD      X2, (BX)(DI*8)
-	JEQ          stored1679
+	JEQ          stored1691
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 16(BX)(DI*8)
-	JMP          stored1679
+	JMP          stored1691
 
-single1678:
+single1690:
 	VMOVSD X2, (BX)(DI*8)
 
-stored1679:
-done1676:
+stored1691:
+done1688:
+row1685:
 	ADDQ $0x00000018, CX
 	DECQ DX
-	JNZ  item1669
+	JNZ  item1677
 
-done1670:
+done1678:
 	MOVQ DX, left+40(FP)
 	VZEROUPPER
 	RET
@@ -26876,35 +26987,46 @@ TEXT ·totals256(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done1681
+	JLE   done1693
 
-item1680:
+item1692:
 	MOVLQSX 16(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Y0, Y0, Y0
 	MOVLQSX 20(DX), DI
-	XORQ    R8, R8
-	CMPQ    DI, $0x00000004
-	JLT     rest1683
+	CMPQ    DI, $0x08
+	JNE     wide1694
+	XORQ    DI, DI
+	VMOVUPD (SI)(DI*8), Y1
+	VADDPD  Y1, Y0, Y0
+	VMOVUPD 32(SI)(DI*8), Y1
+	VADDPD  Y1, Y0, Y0
+	JMP     row1695
 
-whole1682:
+wide1694:
+	XORQ R8, R8
+	CMPQ DI, $0x00000004
+	JLT  rest1697
+
+whole1696:
 	VMOVUPD (SI)(R8*8), Y1
 	VADDPD  Y1, Y0, Y0
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole1682
+	JGE     whole1696
 
-rest1683:
+rest1697:
 	TESTQ      DI, DI
-	JZ         done1684
+	JZ         done1698
 	LEAQ       constants<>+672(SB), R9
 	NEGQ       DI
 	VMOVUPD    (R9)(DI*8), Y1
 	VMASKMOVPD (SI)(R8*8), Y1, Y1
 	VADDPD     Y1, Y0, Y0
 
-done1684:
+done1698:
+row1695:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -26913,9 +27035,9 @@ done1684:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000018, DX
 	DECQ       BX
-	JNZ        item1680
+	JNZ        item1692
 
-done1681:
+done1693:
 	VZEROUPPER
 	RET
 
@@ -26929,9 +27051,9 @@ TEXT ·settle256(SB), $0-96
 	MOVQ   list+72(FP), BX
 	MOVQ   count+80(FP), SI
 	TESTQ  SI, SI
-	JLE    done1686
+	JLE    done1700
 
-item1685:
+item1699:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      16(BX), R8
@@ -26939,11 +27061,37 @@ item1685:
 	VBROADCASTSD (DX), Y1
 	ADDQ         $0x08, DX
 	MOVLQSX      20(BX), R9
-	XORQ         R10, R10
-	CMPQ         R9, $0x00000004
-	JLT          rest1688
+	CMPQ         R9, $0x08
+	JNE          wide1701
+	XORQ         R9, R9
+	VMOVUPD      (R8)(R9*8), Y2
+	VMOVUPD      (DI)(R9*8), Y3
+	VSUBPD       Y1, Y2, Y2
+	VCMPPD       $0x04, Y3, Y2, Y4
+	VSUBPD       Y3, Y2, Y3
+	VANDPD       constants<>+1968(SB), Y3, Y3
+	VANDPD       Y4, Y3, Y3
+	VPCMPGTQ     Y0, Y3, Y4
+	VBLENDVPD    Y4, Y3, Y0, Y0
+	VMOVUPD      Y2, (DI)(R9*8)
+	VMOVUPD      32(R8)(R9*8), Y2
+	VMOVUPD      32(DI)(R9*8), Y3
+	VSUBPD       Y1, Y2, Y2
+	VCMPPD       $0x04, Y3, Y2, Y1
+	VSUBPD       Y3, Y2, Y3
+	VANDPD       constants<>+1968(SB), Y3, Y3
+	VANDPD       Y1, Y3, Y3
+	VPCMPGTQ     Y0, Y3, Y1
+	VBLENDVPD    Y1, Y3, Y0, Y0
+	VMOVUPD      Y2, 32(DI)(R9*8)
+	JMP          row1702
 
-whole1687:
+wide1701:
+	XORQ R10, R10
+	CMPQ R9, $0x00000004
+	JLT  rest1704
+
+whole1703:
 	VMOVUPD   (R8)(R10*8), Y2
 	VMOVUPD   (DI)(R10*8), Y3
 	VSUBPD    Y1, Y2, Y2
@@ -26957,11 +27105,11 @@ whole1687:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R9
 	CMPQ      R9, $0x00000004
-	JGE       whole1687
+	JGE       whole1703
 
-rest1688:
+rest1704:
 	TESTQ      R9, R9
-	JZ         done1689
+	JZ         done1705
 	LEAQ       constants<>+672(SB), R11
 	MOVQ       R9, R12
 	NEGQ       R12
@@ -26977,29 +27125,30 @@ rest1688:
 	VPCMPGTQ   Y0, Y2, Y1
 	VBLENDVPD  Y1, Y2, Y0, Y0
 	CMPQ       R9, $0x04
-	JLT        partial1690
+	JLT        partial1706
 	VMOVUPD    Y3, (DI)(R10*8)
-	JMP        stored1692
+	JMP        stored1708
 
-partial1690:
+partial1706:
 	CMPQ         R9, $0x02
-	JLT          single1691
+	JLT          single1707
 	VMOVUPD      X3, (DI)(R10*8)
-	JEQ          stored1692
+	JEQ          stored1708
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)(R10*8)
-	JMP          stored1692
+	JMP          stored1708
 
-single1691:
+single1707:
 	VMOVSD X3, (DI)(R10*8)
 
-stored1692:
-done1689:
+stored1708:
+done1705:
+row1702:
 	ADDQ $0x00000018, BX
 	DECQ SI
-	JNZ  item1685
+	JNZ  item1699
 
-done1686:
+done1700:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VPCMPGTQ   Y0, Y1, Y2
 	VBLENDVPD  Y2, Y1, Y0, Y0
@@ -27024,29 +27173,29 @@ TEXT ·edgeBeliefs256(SB), $10080-184
 	MOVQ  beliefs_len+80(FP), AX
 	MOVQ  ku+160(FP), DX
 	SUBQ  DX, AX
-	JLT   done1695
+	JLT   done1711
 	MOVQ  AX, 80(CX)
 	MOVQ  messages_len+104(FP), AX
 	MOVQ  ku+160(FP), DX
 	SUBQ  DX, AX
-	JLT   done1695
+	JLT   done1711
 	MOVQ  AX, 88(CX)
 	MOVQ  beliefs_len+80(FP), AX
 	MOVQ  kv+168(FP), DX
 	SUBQ  DX, AX
-	JLT   done1695
+	JLT   done1711
 	MOVQ  AX, 96(CX)
 	MOVQ  messages_len+104(FP), AX
 	MOVQ  kv+168(FP), DX
 	SUBQ  DX, AX
-	JLT   done1695
+	JLT   done1711
 	MOVQ  AX, 104(CX)
 	MOVQ  tables_len+128(FP), AX
 	MOVQ  ku+160(FP), DX
 	MOVQ  kv+168(FP), BX
 	IMULQ BX, DX
 	SUBQ  DX, AX
-	JLT   done1695
+	JLT   done1711
 	MOVQ  AX, 112(CX)
 	MOVQ  ku+160(FP), AX
 	SHLQ  $0x03, AX
@@ -27064,44 +27213,44 @@ TEXT ·edgeBeliefs256(SB), $10080-184
 	XORL  DX, DX
 	DIVL  BX
 	CMPQ  AX, $0x40
-	JLE   few1696
+	JLE   few1712
 	MOVQ  $0x00000040, AX
 
-few1696:
+few1712:
 	MOVQ AX, 32(CX)
 
-chunk1693:
+chunk1709:
 	MOVQ  8(CX), AX
 	TESTQ AX, AX
-	JLE   done1695
+	JLE   done1711
 	CMPQ  AX, 32(CX)
-	JLE   part1694
+	JLE   part1710
 	MOVQ  32(CX), AX
 
-part1694:
+part1710:
 	MOVQ AX, 16(CX)
 	MOVQ (CX), AX
 	LEAQ 1760(CX), DX
 	XORQ BX, BX
 
-pass1697:
+pass1713:
 	CMPQ       BX, 16(CX)
-	JGE        passed1699
+	JGE        passed1715
 	MOVQ       (AX), SI
 	CMPQ       SI, 80(CX)
-	JHI        stop1698
+	JHI        stop1714
 	MOVQ       8(AX), SI
 	CMPQ       SI, 88(CX)
-	JHI        stop1698
+	JHI        stop1714
 	MOVQ       16(AX), SI
 	CMPQ       SI, 96(CX)
-	JHI        stop1698
+	JHI        stop1714
 	MOVQ       24(AX), SI
 	CMPQ       SI, 104(CX)
-	JHI        stop1698
+	JHI        stop1714
 	MOVQ       32(AX), SI
 	CMPQ       SI, 112(CX)
-	JHI        stop1698
+	JHI        stop1714
 	MOVQ       beliefs_base+72(FP), SI
 	MOVQ       (AX), DI
 	LEAQ       (SI)(DI*8), DI
@@ -27111,7 +27260,7 @@ pass1697:
 	MOVQ       ku+160(FP), SI
 	VMOVUPD    constants<>+1776(SB), Y0
 	CMPQ       SI, $0x08
-	JNE        general1700
+	JNE        general1716
 	VMOVUPD    (DI), Y2
 	VMOVUPD    (R8), Y1
 	VCMPPD     $0x00, Y0, Y1, Y3
@@ -27131,16 +27280,16 @@ pass1697:
 	VMOVUPD    Y2, (DX)
 	VSUBPD     Y1, Y3, Y3
 	VMOVUPD    Y3, 32(DX)
-	JMP        cavity1701
+	JMP        cavity1717
 
-general1700:
+general1716:
 	VMOVAPD Y0, Y1
 	XORQ    R9, R9
 	MOVQ    SI, R10
 	CMPQ    R10, $0x00000004
-	JLT     rest1703
+	JLT     rest1719
 
-whole1702:
+whole1718:
 	VMOVUPD   (DI)(R9*8), Y2
 	VMOVUPD   (R8)(R9*8), Y3
 	VCMPPD    $0x00, Y0, Y3, Y4
@@ -27150,11 +27299,11 @@ whole1702:
 	ADDQ      $0x00000004, R9
 	SUBQ      $0x00000004, R10
 	CMPQ      R10, $0x00000004
-	JGE       whole1702
+	JGE       whole1718
 
-rest1703:
+rest1719:
 	TESTQ      R10, R10
-	JZ         done1704
+	JZ         done1720
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       R10
 	VMOVUPD    (R11)(R10*8), Y2
@@ -27167,16 +27316,16 @@ rest1703:
 	VBLENDVPD  Y2, Y3, Y4, Y3
 	VMAXPD     Y3, Y1, Y1
 
-done1704:
+done1720:
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	XORQ       R9, R9
 	CMPQ       SI, $0x00000004
-	JLT        rest1706
+	JLT        rest1722
 
-whole1705:
+whole1721:
 	VMOVUPD   (DI)(R9*8), Y2
 	VMOVUPD   (R8)(R9*8), Y3
 	VCMPPD    $0x00, Y0, Y3, Y4
@@ -27187,11 +27336,11 @@ whole1705:
 	ADDQ      $0x00000004, R9
 	SUBQ      $0x00000004, SI
 	CMPQ      SI, $0x00000004
-	JGE       whole1705
+	JGE       whole1721
 
-rest1706:
+rest1722:
 	TESTQ      SI, SI
-	JZ         done1707
+	JZ         done1723
 	LEAQ       constants<>+672(SB), R10
 	NEGQ       SI
 	VMOVUPD    (R10)(SI*8), Y2
@@ -27205,8 +27354,8 @@ rest1706:
 	VSUBPD     Y1, Y3, Y3
 	VMOVUPD    Y3, (DX)(R9*8)
 
-done1707:
-cavity1701:
+done1723:
+cavity1717:
 	MOVQ       40(CX), SI
 	ADDQ       DX, SI
 	MOVQ       beliefs_base+72(FP), DI
@@ -27218,7 +27367,7 @@ cavity1701:
 	MOVQ       kv+168(FP), DI
 	VMOVUPD    constants<>+1776(SB), Y0
 	CMPQ       DI, $0x08
-	JNE        general1708
+	JNE        general1724
 	VMOVUPD    (R8), Y3
 	VMOVUPD    (R9), Y2
 	VCMPPD     $0x00, Y0, Y2, Y4
@@ -27238,16 +27387,16 @@ cavity1701:
 	VMOVUPD    Y3, (SI)
 	VSUBPD     Y2, Y4, Y4
 	VMOVUPD    Y4, 32(SI)
-	JMP        cavity1709
+	JMP        cavity1725
 
-general1708:
+general1724:
 	VMOVAPD Y0, Y2
 	XORQ    R10, R10
 	MOVQ    DI, R11
 	CMPQ    R11, $0x00000004
-	JLT     rest1711
+	JLT     rest1727
 
-whole1710:
+whole1726:
 	VMOVUPD   (R8)(R10*8), Y3
 	VMOVUPD   (R9)(R10*8), Y4
 	VCMPPD    $0x00, Y0, Y4, Y5
@@ -27257,11 +27406,11 @@ whole1710:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R11
 	CMPQ      R11, $0x00000004
-	JGE       whole1710
+	JGE       whole1726
 
-rest1711:
+rest1727:
 	TESTQ      R11, R11
-	JZ         done1712
+	JZ         done1728
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R11
 	VMOVUPD    (R12)(R11*8), Y3
@@ -27274,16 +27423,16 @@ rest1711:
 	VBLENDVPD  Y3, Y4, Y5, Y4
 	VMAXPD     Y4, Y2, Y2
 
-done1712:
+done1728:
 	VPERM2F128 $0x01, Y2, Y2, Y3
 	VMAXPD     Y3, Y2, Y2
 	VPERMILPD  $0x05, Y2, Y3
 	VMAXPD     Y3, Y2, Y2
 	XORQ       R10, R10
 	CMPQ       DI, $0x00000004
-	JLT        rest1714
+	JLT        rest1730
 
-whole1713:
+whole1729:
 	VMOVUPD   (R8)(R10*8), Y3
 	VMOVUPD   (R9)(R10*8), Y4
 	VCMPPD    $0x00, Y0, Y4, Y5
@@ -27294,11 +27443,11 @@ whole1713:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, DI
 	CMPQ      DI, $0x00000004
-	JGE       whole1713
+	JGE       whole1729
 
-rest1714:
+rest1730:
 	TESTQ      DI, DI
-	JZ         done1715
+	JZ         done1731
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       DI
 	VMOVUPD    (R11)(DI*8), Y3
@@ -27312,28 +27461,28 @@ rest1714:
 	VSUBPD     Y2, Y4, Y4
 	VMOVUPD    Y4, (SI)(R10*8)
 
-done1715:
-cavity1709:
+done1731:
+cavity1725:
 	VADDSD X2, X1, X1
 	VMOVSD X1, 128(CX)(BX*8)
 	ADDQ   $0x00000028, AX
 	ADDQ   48(CX), DX
 	INCQ   BX
-	JMP    pass1697
+	JMP    pass1713
 
-stop1698:
+stop1714:
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed1699:
+passed1715:
 	MOVQ  16(CX), DX
 	IMULQ 48(CX), DX
 	LEAQ  1760(CX), AX
 	ADDQ  AX, DX
 	CMPQ  AX, DX
-	JGE   vectors1717
+	JGE   vectors1733
 
-vector1716:
+vector1732:
 	VMOVUPD      (AX), Y0
 	VMOVUPD      Y0, Y1
 	VMOVUPD      constants<>+2128(SB), Y2
@@ -27372,22 +27521,22 @@ vector1716:
 	VMOVUPD      Y1, 4128(AX)
 	ADDQ         $0x20, AX
 	CMPQ         AX, DX
-	JLT          vector1716
+	JLT          vector1732
 
-vectors1717:
+vectors1733:
 	MOVQ (CX), AX
 	LEAQ 1760(CX), DX
 	XORQ BX, BX
 
-pass1718:
+pass1734:
 	CMPQ         BX, 16(CX)
-	JGE          passed1720
+	JGE          passed1736
 	MOVQ         ku+160(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general1721
+	JNE          general1737
 	MOVQ         kv+168(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general1721
+	JNE          general1737
 	MOVQ         tables_base+120(FP), SI
 	MOVQ         32(AX), DI
 	LEAQ         (SI)(DI*8), DI
@@ -27466,9 +27615,9 @@ pass1718:
 	VADDPD       X0, X4, X4
 	VMOVSD       X4, 672(CX)(BX*8)
 	VMOVHPD      X4, 1216(CX)(BX*8)
-	JMP          shaped1722
+	JMP          shaped1738
 
-general1721:
+general1737:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   tables_base+120(FP), SI
@@ -27483,9 +27632,9 @@ general1721:
 	XORQ   R11, R11
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000010
-	JLT    rest1724
+	JLT    rest1740
 
-panel1723:
+panel1739:
 	MOVQ   DX, R9
 	LEAQ   (DI)(R11*1), R8
 	VXORPD Y2, Y2, Y2
@@ -27498,9 +27647,9 @@ panel1723:
 	VXORPD Y9, Y9, Y9
 	MOVQ   ku+160(FP), R13
 	CMPQ   R13, $0x00000001
-	JLT    rows1727
+	JLT    rows1743
 
-row1726:
+row1742:
 	VBROADCASTSD (R9), Y10
 	VBROADCASTSD 4128(R9), Y11
 	VMOVUPD      (R8), Y12
@@ -27519,9 +27668,9 @@ row1726:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row1726
+	JGE          row1742
 
-rows1727:
+rows1743:
 	VFMADD231PD (SI)(R11*1), Y2, Y0
 	VFMADD231PD (SI)(R11*1), Y6, Y1
 	VFMADD231PD 4128(SI)(R11*1), Y2, Y1
@@ -27537,13 +27686,13 @@ rows1727:
 	ADDQ        $0x00000080, R11
 	SUBQ        $0x00000010, R12
 	CMPQ        R12, $0x00000010
-	JGE         panel1723
+	JGE         panel1739
 
-rest1724:
+rest1740:
 	TESTQ   R12, R12
-	JZ      done1725
+	JZ      done1741
 	CMPQ    R12, $0x00000004
-	JGT     wider1728
+	JGT     wider1744
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
 	NEGQ    R9
@@ -27556,9 +27705,9 @@ rest1724:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000002
-	JLT     rows1730
+	JLT     rows1746
 
-row1729:
+row1745:
 	VBROADCASTSD (R9), Y7
 	VBROADCASTSD 4128(R9), Y8
 	VMASKMOVPD   (R8), Y2, Y9
@@ -27573,13 +27722,13 @@ row1729:
 	LEAQ         (R8)(R10*2), R8
 	SUBQ         $0x00000002, DI
 	CMPQ         DI, $0x00000002
-	JGE          row1729
+	JGE          row1745
 
-rows1730:
+rows1746:
 	CMPQ DI, $0x00000001
-	JLT  rows1732
+	JLT  rows1748
 
-row1731:
+row1747:
 	VBROADCASTSD (R9), Y7
 	VBROADCASTSD 4128(R9), Y8
 	VMASKMOVPD   (R8), Y2, Y9
@@ -27589,19 +27738,19 @@ row1731:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row1731
+	JGE          row1747
 
-rows1732:
+rows1748:
 	VADDPD      Y4, Y3, Y3
 	VADDPD      Y6, Y5, Y5
 	VFMADD231PD (SI)(R11*1), Y3, Y0
 	VFMADD231PD (SI)(R11*1), Y5, Y1
 	VFMADD231PD 4128(SI)(R11*1), Y3, Y1
-	JMP         done1725
+	JMP         done1741
 
-wider1728:
+wider1744:
 	CMPQ    R12, $0x00000008
-	JGT     wider1733
+	JGT     wider1749
 	SUBQ    $0x00000004, R12
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
@@ -27619,9 +27768,9 @@ wider1728:
 	VXORPD  Y10, Y10, Y10
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000002
-	JLT     rows1735
+	JLT     rows1751
 
-row1734:
+row1750:
 	VBROADCASTSD (R9), Y11
 	VBROADCASTSD 4128(R9), Y12
 	VMOVUPD      (R8), Y13
@@ -27642,13 +27791,13 @@ row1734:
 	LEAQ         (R8)(R10*2), R8
 	SUBQ         $0x00000002, DI
 	CMPQ         DI, $0x00000002
-	JGE          row1734
+	JGE          row1750
 
-rows1735:
+rows1751:
 	CMPQ DI, $0x00000001
-	JLT  rows1737
+	JLT  rows1753
 
-row1736:
+row1752:
 	VBROADCASTSD (R9), Y11
 	VBROADCASTSD 4128(R9), Y12
 	VMOVUPD      (R8), Y13
@@ -27661,9 +27810,9 @@ row1736:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row1736
+	JGE          row1752
 
-rows1737:
+rows1753:
 	VADDPD      Y5, Y3, Y3
 	VADDPD      Y9, Y7, Y7
 	VFMADD231PD (SI)(R11*1), Y3, Y0
@@ -27674,11 +27823,11 @@ rows1737:
 	VFMADD231PD 32(SI)(R11*1), Y4, Y0
 	VFMADD231PD 32(SI)(R11*1), Y8, Y1
 	VFMADD231PD 4160(SI)(R11*1), Y4, Y1
-	JMP         done1725
+	JMP         done1741
 
-wider1733:
+wider1749:
 	CMPQ    R12, $0x0000000c
-	JGT     wider1738
+	JGT     wider1754
 	SUBQ    $0x00000008, R12
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
@@ -27694,9 +27843,9 @@ wider1733:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000001
-	JLT     rows1740
+	JLT     rows1756
 
-row1739:
+row1755:
 	VBROADCASTSD (R9), Y9
 	VBROADCASTSD 4128(R9), Y10
 	VMOVUPD      (R8), Y11
@@ -27712,9 +27861,9 @@ row1739:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row1739
+	JGE          row1755
 
-rows1740:
+rows1756:
 	VFMADD231PD (SI)(R11*1), Y3, Y0
 	VFMADD231PD (SI)(R11*1), Y6, Y1
 	VFMADD231PD 4128(SI)(R11*1), Y3, Y1
@@ -27724,9 +27873,9 @@ rows1740:
 	VFMADD231PD 64(SI)(R11*1), Y5, Y0
 	VFMADD231PD 64(SI)(R11*1), Y8, Y1
 	VFMADD231PD 4192(SI)(R11*1), Y5, Y1
-	JMP         done1725
+	JMP         done1741
 
-wider1738:
+wider1754:
 	SUBQ    $0x0000000c, R12
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
@@ -27744,9 +27893,9 @@ wider1738:
 	VXORPD  Y10, Y10, Y10
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000001
-	JLT     rows1743
+	JLT     rows1759
 
-row1742:
+row1758:
 	VBROADCASTSD (R9), Y11
 	VBROADCASTSD 4128(R9), Y12
 	VMOVUPD      (R8), Y13
@@ -27765,9 +27914,9 @@ row1742:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row1742
+	JGE          row1758
 
-rows1743:
+rows1759:
 	VFMADD231PD (SI)(R11*1), Y3, Y0
 	VFMADD231PD (SI)(R11*1), Y7, Y1
 	VFMADD231PD 4128(SI)(R11*1), Y3, Y1
@@ -27781,22 +27930,22 @@ rows1743:
 	VFMADD231PD 96(SI)(R11*1), Y10, Y1
 	VFMADD231PD 4224(SI)(R11*1), Y6, Y1
 
-done1725:
+done1741:
 	VHADDPD      Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X1, X0, X0
 	VMOVSD       X0, 672(CX)(BX*8)
 	VMOVHPD      X0, 1216(CX)(BX*8)
 
-shaped1722:
+shaped1738:
 	ADDQ $0x00000028, AX
 	ADDQ 48(CX), DX
 	INCQ BX
-	JMP  pass1718
+	JMP  pass1734
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed1720:
+passed1736:
 	MOVQ    16(CX), AX
 	VMOVUPD constants<>+2000(SB), Y0
 	VMOVUPD Y0, 672(CX)(AX*8)
@@ -27807,24 +27956,24 @@ passed1720:
 	LEAQ    (SI)(DX*8), SI
 	XORQ    DX, DX
 	CMPQ    AX, $0x00000004
-	JLT     rest1745
+	JLT     rest1761
 
-whole1744:
+whole1760:
 	VMOVUPD   672(CX)(DX*8), Y1
 	VCMPPD    $0x19, constants<>+1872(SB), Y1, Y2
 	VCMPPD    $0x1e, constants<>+1936(SB), Y1, Y3
 	VORPD     Y3, Y2, Y2
 	VMOVMSKPD Y2, DI
 	TESTL     DI, DI
-	JZ        safe1746
+	JZ        safe1762
 	BSFL      DI, DI
 	ADDQ      DX, DI
 	CMPQ      DI, 16(CX)
-	JGE       safe1746
+	JGE       safe1762
 	MOVQ      DI, 16(CX)
 	MOVQ      DI, 8(CX)
 
-safe1746:
+safe1762:
 	VDIVPD      Y1, Y0, Y2
 	VMOVUPD     Y2, 672(CX)(DX*8)
 	VMULPD      1216(CX)(DX*8), Y2, Y2
@@ -27864,11 +28013,11 @@ safe1746:
 	ADDQ        $0x00000004, DX
 	SUBQ        $0x00000004, AX
 	CMPQ        AX, $0x00000004
-	JGE         whole1744
+	JGE         whole1760
 
-rest1745:
+rest1761:
 	TESTQ     AX, AX
-	JZ        done1747
+	JZ        done1763
 	LEAQ      constants<>+672(SB), DI
 	MOVQ      AX, R8
 	NEGQ      R8
@@ -27879,38 +28028,38 @@ rest1745:
 	VORPD     Y3, Y2, Y2
 	VMOVMSKPD Y2, DI
 	TESTL     DI, DI
-	JZ        safe1748
+	JZ        safe1764
 	BSFL      DI, DI
 	ADDQ      DX, DI
 	CMPQ      DI, 16(CX)
-	JGE       safe1748
+	JGE       safe1764
 	MOVQ      DI, 16(CX)
 	MOVQ      DI, 8(CX)
 
-safe1748:
+safe1764:
 	VDIVPD  Y1, Y0, Y0
 	VMOVUPD Y0, 672(CX)(DX*8)
 	VMULPD  1216(CX)(DX*8), Y0, Y0
 	VMOVUPD 128(CX)(DX*8), Y2
 	VADDPD  Y2, Y0, Y0
 	CMPQ    AX, $0x04
-	JLT     partial1749
+	JLT     partial1765
 	VMOVUPD Y0, (SI)(DX*8)
-	JMP     stored1751
+	JMP     stored1767
 
-partial1749:
+partial1765:
 	CMPQ         AX, $0x02
-	JLT          single1750
+	JLT          single1766
 	VMOVUPD      X0, (SI)(DX*8)
-	JEQ          stored1751
+	JEQ          stored1767
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(SI)(DX*8)
-	JMP          stored1751
+	JMP          stored1767
 
-single1750:
+single1766:
 	VMOVSD X0, (SI)(DX*8)
 
-stored1751:
+stored1767:
 	VPADDQ      constants<>+2544(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y0
 	VORPD       constants<>+2608(SB), Y0, Y0
@@ -27941,37 +28090,37 @@ stored1751:
 	VFMSUB132PD constants<>+2352(SB), Y8, Y0
 	VADDPD      Y2, Y0, Y0
 	CMPQ        AX, $0x04
-	JLT         partial1752
+	JLT         partial1768
 	VMOVUPD     Y0, (BX)(DX*8)
-	JMP         stored1754
+	JMP         stored1770
 
-partial1752:
+partial1768:
 	CMPQ         AX, $0x02
-	JLT          single1753
+	JLT          single1769
 	VMOVUPD      X0, (BX)(DX*8)
-	JEQ          stored1754
+	JEQ          stored1770
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(BX)(DX*8)
-	JMP          stored1754
+	JMP          stored1770
 
-single1753:
+single1769:
 	VMOVSD X0, (BX)(DX*8)
 
-stored1754:
-done1747:
+stored1770:
+done1763:
 	MOVQ (CX), AX
 	LEAQ 1760(CX), DX
 	XORQ BX, BX
 
-pass1755:
+pass1771:
 	CMPQ         BX, 16(CX)
-	JGE          passed1757
+	JGE          passed1773
 	MOVQ         ku+160(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general1758
+	JNE          general1774
 	MOVQ         kv+168(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general1758
+	JNE          general1774
 	MOVQ         tables_base+120(FP), SI
 	MOVQ         32(AX), DI
 	LEAQ         (SI)(DI*8), DI
@@ -28042,9 +28191,9 @@ pass1755:
 	VMULPD       480(DI), Y2, Y1
 	VMULPD       Y0, Y1, Y1
 	VMOVUPD      Y1, 480(SI)
-	JMP          shaped1759
+	JMP          shaped1775
 
-general1758:
+general1774:
 	MOVQ         tables_base+120(FP), SI
 	MOVQ         32(AX), DI
 	LEAQ         (SI)(DI*8), DI
@@ -28070,15 +28219,15 @@ general1758:
 	MOVQ         R9, 72(CX)
 	MOVQ         DX, R9
 
-row1760:
+row1776:
 	VBROADCASTSD (R9), Y1
 	VMULPD       Y0, Y1, Y1
 	MOVQ         kv+168(FP), R10
 	XORQ         R11, R11
 	CMPQ         R10, $0x00000004
-	JLT          rest1762
+	JLT          rest1778
 
-whole1761:
+whole1777:
 	VMOVUPD (DI)(R11*8), Y2
 	VMULPD  (R8)(R11*8), Y2, Y2
 	VMULPD  Y1, Y2, Y2
@@ -28086,11 +28235,11 @@ whole1761:
 	ADDQ    $0x00000004, R11
 	SUBQ    $0x00000004, R10
 	CMPQ    R10, $0x00000004
-	JGE     whole1761
+	JGE     whole1777
 
-rest1762:
+rest1778:
 	TESTQ      R10, R10
-	JZ         done1763
+	JZ         done1779
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R10, R13
 	NEGQ       R13
@@ -28100,53 +28249,53 @@ rest1762:
 	VMULPD     Y1, Y2, Y2
 	LEAQ       (SI)(R11*8), R11
 	CMPQ       R11, 56(CX)
-	JGT        pieces1764
+	JGT        pieces1780
 	VMOVUPD    Y2, (R11)
-	JMP        written1765
+	JMP        written1781
 
-pieces1764:
+pieces1780:
 	CMPQ    R10, $0x04
-	JLT     partial1766
+	JLT     partial1782
 	VMOVUPD Y2, (R11)
-	JMP     stored1768
+	JMP     stored1784
 
-partial1766:
+partial1782:
 	CMPQ         R10, $0x02
-	JLT          single1767
+	JLT          single1783
 	VMOVUPD      X2, (R11)
-	JEQ          stored1768
+	JEQ          stored1784
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(R11)
-	JMP          stored1768
+	JMP          stored1784
 
-single1767:
+single1783:
 	VMOVSD X2, (R11)
 
-stored1768:
-written1765:
-done1763:
+stored1784:
+written1781:
+done1779:
 	ADDQ $0x08, R9
 	ADDQ 64(CX), DI
 	ADDQ 64(CX), SI
 	DECQ 72(CX)
-	JNZ  row1760
+	JNZ  row1776
 
-shaped1759:
+shaped1775:
 	ADDQ $0x00000028, AX
 	ADDQ 48(CX), DX
 	INCQ BX
-	JMP  pass1755
+	JMP  pass1771
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed1757:
+passed1773:
 	MOVQ AX, (CX)
 	MOVQ 16(CX), AX
 	ADDQ AX, 24(CX)
 	SUBQ AX, 8(CX)
-	JMP  chunk1693
+	JMP  chunk1709
 
-done1695:
+done1711:
 	MOVQ 24(CX), AX
 	MOVQ AX, done+176(FP)
 	VZEROUPPER
@@ -28166,15 +28315,15 @@ TEXT ·exp32x256(SB), $0-48
 	VMOVUPS constants<>+4088(SB), Y5
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000010
-	JLT     rest1770
+	JLT     rest1786
 
-whole1769:
+whole1785:
 	VMOVUPS      (CX)(BX*4), Y6
 	VANDPS       Y5, Y6, Y7
 	VCMPPS       $0x06, constants<>+4216(SB), Y7, Y7
 	VMOVMSKPS    Y7, SI
 	TESTL        SI, SI
-	JNZ          slow1771
+	JNZ          slow1787
 	VMOVUPS      Y0, Y7
 	VFMADD231PS  Y1, Y6, Y7
 	VSUBPS       Y0, Y7, Y8
@@ -28194,9 +28343,9 @@ whole1769:
 	VPSLLD       $0x17, Y7, Y7
 	VPADDD       Y7, Y6, Y6
 	VMOVUPS      Y6, Y6
-	JMP          done1772
+	JMP          done1788
 
-slow1771:
+slow1787:
 	VCMPPS       $0x05, constants<>+4248(SB), Y6, Y7
 	VMOVUPS      constants<>+4280(SB), Y8
 	VMAXPS       Y6, Y8, Y6
@@ -28231,14 +28380,14 @@ slow1771:
 	VMULPS       Y8, Y6, Y6
 	VANDPS       Y7, Y6, Y6
 
-done1772:
+done1788:
 	VMOVUPS      Y6, (AX)(BX*4)
 	VMOVUPS      32(CX)(BX*4), Y6
 	VANDPS       Y5, Y6, Y7
 	VCMPPS       $0x06, constants<>+4216(SB), Y7, Y7
 	VMOVMSKPS    Y7, SI
 	TESTL        SI, SI
-	JNZ          slow1773
+	JNZ          slow1789
 	VMOVUPS      Y0, Y7
 	VFMADD231PS  Y1, Y6, Y7
 	VSUBPS       Y0, Y7, Y8
@@ -28258,9 +28407,9 @@ done1772:
 	VPSLLD       $0x17, Y7, Y7
 	VPADDD       Y7, Y6, Y6
 	VMOVUPS      Y6, Y6
-	JMP          done1774
+	JMP          done1790
 
-slow1773:
+slow1789:
 	VCMPPS       $0x05, constants<>+4248(SB), Y6, Y7
 	VMOVUPS      constants<>+4280(SB), Y8
 	VMAXPS       Y6, Y8, Y6
@@ -28295,24 +28444,24 @@ slow1773:
 	VMULPS       Y8, Y6, Y6
 	VANDPS       Y7, Y6, Y6
 
-done1774:
+done1790:
 	VMOVUPS Y6, 32(AX)(BX*4)
 	ADDQ    $0x00000010, BX
 	SUBQ    $0x00000010, DX
 	CMPQ    DX, $0x00000010
-	JGE     whole1769
+	JGE     whole1785
 
-rest1770:
+rest1786:
 	CMPQ DX, $0x00000008
-	JLT  rest1776
+	JLT  rest1792
 
-whole1775:
+whole1791:
 	VMOVUPS      (CX)(BX*4), Y6
 	VANDPS       Y5, Y6, Y7
 	VCMPPS       $0x06, constants<>+4216(SB), Y7, Y7
 	VMOVMSKPS    Y7, SI
 	TESTL        SI, SI
-	JNZ          slow1777
+	JNZ          slow1793
 	VMOVUPS      Y0, Y7
 	VFMADD231PS  Y1, Y6, Y7
 	VSUBPS       Y0, Y7, Y8
@@ -28332,9 +28481,9 @@ whole1775:
 	VPSLLD       $0x17, Y7, Y7
 	VPADDD       Y7, Y6, Y6
 	VMOVUPS      Y6, Y6
-	JMP          done1778
+	JMP          done1794
 
-slow1777:
+slow1793:
 	VCMPPS       $0x05, constants<>+4248(SB), Y6, Y7
 	VMOVUPS      constants<>+4280(SB), Y8
 	VMAXPS       Y6, Y8, Y6
@@ -28369,16 +28518,16 @@ slow1777:
 	VMULPS       Y8, Y6, Y6
 	VANDPS       Y7, Y6, Y6
 
-done1778:
+done1794:
 	VMOVUPS Y6, (AX)(BX*4)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole1775
+	JGE     whole1791
 
-rest1776:
+rest1792:
 	TESTQ        DX, DX
-	JZ           done1779
+	JZ           done1795
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -28388,7 +28537,7 @@ rest1776:
 	VCMPPS       $0x06, constants<>+4216(SB), Y5, Y5
 	VMOVMSKPS    Y5, CX
 	TESTL        CX, CX
-	JNZ          slow1780
+	JNZ          slow1796
 	VMOVUPS      Y0, Y5
 	VFMADD231PS  Y1, Y6, Y5
 	VSUBPS       Y0, Y5, Y0
@@ -28408,9 +28557,9 @@ rest1776:
 	VPSLLD       $0x17, Y5, Y5
 	VPADDD       Y5, Y6, Y6
 	VMOVUPS      Y6, Y0
-	JMP          done1781
+	JMP          done1797
 
-slow1780:
+slow1796:
 	VCMPPS       $0x05, constants<>+4248(SB), Y6, Y5
 	VMOVUPS      constants<>+4280(SB), Y7
 	VMAXPS       Y6, Y7, Y6
@@ -28445,36 +28594,36 @@ slow1780:
 	VMULPS       Y1, Y6, Y0
 	VANDPS       Y5, Y0, Y0
 
-done1781:
+done1797:
 	CMPQ    DX, $0x08
-	JLT     partial1782
+	JLT     partial1798
 	VMOVUPS Y0, (AX)(BX*4)
-	JMP     stored1783
+	JMP     stored1799
 
-partial1782:
+partial1798:
 	LEAQ         (AX)(BX*4), AX
 	VMOVAPS      X0, X1
 	TESTQ        $0x00000004, DX
-	JZ           without1784
+	JZ           without1800
 	VMOVUPS      X1, (AX)
 	VEXTRACTF128 $0x01, Y0, X1
 	ADDQ         $0x00000010, AX
 
-without1784:
+without1800:
 	TESTQ     $0x00000002, DX
-	JZ        without1785
+	JZ        without1801
 	VMOVSD    X1, (AX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, AX
 
-without1785:
+without1801:
 	TESTQ  $0x00000001, DX
-	JZ     without1786
+	JZ     without1802
 	VMOVSS X1, (AX)
 
-without1786:
-stored1783:
-done1779:
+without1802:
+stored1799:
+done1795:
 	VZEROUPPER
 	RET
 
@@ -28490,16 +28639,16 @@ TEXT ·log32x256(SB), $0-48
 	VMOVUPS constants<>+4184(SB), Y3
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000010
-	JLT     rest1788
+	JLT     rest1804
 
-whole1787:
+whole1803:
 	VMOVUPS     (CX)(BX*4), Y4
 	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y5
 	VCMPPS      $0x1e, constants<>+4056(SB), Y4, Y6
 	VORPS       Y6, Y5, Y5
 	VMOVMSKPS   Y5, SI
 	TESTL       SI, SI
-	JNZ         slow1789
+	JNZ         slow1805
 	VPADDD      Y0, Y4, Y4
 	VPSRLD      $0x17, Y4, Y5
 	VORPS       Y1, Y5, Y5
@@ -28525,9 +28674,9 @@ whole1787:
 	VSUBPS      Y4, Y11, Y11
 	VFMSUB132PS constants<>+4472(SB), Y11, Y5
 	VMOVUPS     Y5, Y4
-	JMP         done1790
+	JMP         done1806
 
-slow1789:
+slow1805:
 	VMOVUPS     Y4, Y5
 	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y7
 	VMULPS      constants<>+4568(SB), Y4, Y6
@@ -28567,7 +28716,7 @@ slow1789:
 	VCMPPS      $0x19, Y6, Y5, Y7
 	VBLENDVPS   Y7, constants<>+3960(SB), Y4, Y4
 
-done1790:
+done1806:
 	VMOVUPS     Y4, (AX)(BX*4)
 	VMOVUPS     32(CX)(BX*4), Y4
 	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y5
@@ -28575,7 +28724,7 @@ done1790:
 	VORPS       Y6, Y5, Y5
 	VMOVMSKPS   Y5, SI
 	TESTL       SI, SI
-	JNZ         slow1791
+	JNZ         slow1807
 	VPADDD      Y0, Y4, Y4
 	VPSRLD      $0x17, Y4, Y5
 	VORPS       Y1, Y5, Y5
@@ -28601,9 +28750,9 @@ done1790:
 	VSUBPS      Y4, Y11, Y11
 	VFMSUB132PS constants<>+4472(SB), Y11, Y5
 	VMOVUPS     Y5, Y4
-	JMP         done1792
+	JMP         done1808
 
-slow1791:
+slow1807:
 	VMOVUPS     Y4, Y5
 	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y7
 	VMULPS      constants<>+4568(SB), Y4, Y6
@@ -28643,25 +28792,25 @@ slow1791:
 	VCMPPS      $0x19, Y6, Y5, Y7
 	VBLENDVPS   Y7, constants<>+3960(SB), Y4, Y4
 
-done1792:
+done1808:
 	VMOVUPS Y4, 32(AX)(BX*4)
 	ADDQ    $0x00000010, BX
 	SUBQ    $0x00000010, DX
 	CMPQ    DX, $0x00000010
-	JGE     whole1787
+	JGE     whole1803
 
-rest1788:
+rest1804:
 	CMPQ DX, $0x00000008
-	JLT  rest1794
+	JLT  rest1810
 
-whole1793:
+whole1809:
 	VMOVUPS     (CX)(BX*4), Y4
 	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y5
 	VCMPPS      $0x1e, constants<>+4056(SB), Y4, Y6
 	VORPS       Y6, Y5, Y5
 	VMOVMSKPS   Y5, SI
 	TESTL       SI, SI
-	JNZ         slow1795
+	JNZ         slow1811
 	VPADDD      Y0, Y4, Y4
 	VPSRLD      $0x17, Y4, Y5
 	VORPS       Y1, Y5, Y5
@@ -28687,9 +28836,9 @@ whole1793:
 	VSUBPS      Y4, Y11, Y11
 	VFMSUB132PS constants<>+4472(SB), Y11, Y5
 	VMOVUPS     Y5, Y4
-	JMP         done1796
+	JMP         done1812
 
-slow1795:
+slow1811:
 	VMOVUPS     Y4, Y5
 	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y7
 	VMULPS      constants<>+4568(SB), Y4, Y6
@@ -28729,16 +28878,16 @@ slow1795:
 	VCMPPS      $0x19, Y6, Y5, Y7
 	VBLENDVPS   Y7, constants<>+3960(SB), Y4, Y4
 
-done1796:
+done1812:
 	VMOVUPS Y4, (AX)(BX*4)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole1793
+	JGE     whole1809
 
-rest1794:
+rest1810:
 	TESTQ       DX, DX
-	JZ          done1797
+	JZ          done1813
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -28751,7 +28900,7 @@ rest1794:
 	VORPS       Y6, Y4, Y4
 	VMOVMSKPS   Y4, CX
 	TESTL       CX, CX
-	JNZ         slow1798
+	JNZ         slow1814
 	VPADDD      Y0, Y5, Y5
 	VPSRLD      $0x17, Y5, Y0
 	VORPS       Y1, Y0, Y0
@@ -28777,9 +28926,9 @@ rest1794:
 	VSUBPS      Y5, Y3, Y3
 	VFMSUB132PS constants<>+4472(SB), Y3, Y0
 	VMOVUPS     Y0, Y0
-	JMP         done1799
+	JMP         done1815
 
-slow1798:
+slow1814:
 	VMOVUPS     Y5, Y4
 	VCMPPS      $0x19, constants<>+4536(SB), Y5, Y7
 	VMULPS      constants<>+4568(SB), Y5, Y6
@@ -28819,36 +28968,36 @@ slow1798:
 	VCMPPS      $0x19, Y1, Y4, Y7
 	VBLENDVPS   Y7, constants<>+3960(SB), Y0, Y0
 
-done1799:
+done1815:
 	CMPQ    DX, $0x08
-	JLT     partial1800
+	JLT     partial1816
 	VMOVUPS Y0, (AX)(BX*4)
-	JMP     stored1801
+	JMP     stored1817
 
-partial1800:
+partial1816:
 	LEAQ         (AX)(BX*4), AX
 	VMOVAPS      X0, X1
 	TESTQ        $0x00000004, DX
-	JZ           without1802
+	JZ           without1818
 	VMOVUPS      X1, (AX)
 	VEXTRACTF128 $0x01, Y0, X1
 	ADDQ         $0x00000010, AX
 
-without1802:
+without1818:
 	TESTQ     $0x00000002, DX
-	JZ        without1803
+	JZ        without1819
 	VMOVSD    X1, (AX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, AX
 
-without1803:
+without1819:
 	TESTQ  $0x00000001, DX
-	JZ     without1804
+	JZ     without1820
 	VMOVSS X1, (AX)
 
-without1804:
-stored1801:
-done1797:
+without1820:
+stored1817:
+done1813:
 	VZEROUPPER
 	RET
 
@@ -28866,9 +29015,9 @@ TEXT ·vectorTable32x256(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000040
-	JLT  rest1806
+	JLT  rest1822
 
-panel1805:
+panel1821:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Y0, Y0, Y0
@@ -28881,9 +29030,9 @@ panel1805:
 	VXORPD Y7, Y7, Y7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows1809
+	JLT    rows1825
 
-row1808:
+row1824:
 	VBROADCASTSS (CX), Y8
 	VFMADD231PS  (R10), Y8, Y0
 	VFMADD231PS  32(R10), Y8, Y1
@@ -28897,9 +29046,9 @@ row1808:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1808
+	JGE          row1824
 
-rows1809:
+rows1825:
 	VMOVUPS Y0, (AX)(R9*1)
 	VMOVUPS Y1, 32(AX)(R9*1)
 	VMOVUPS Y2, 64(AX)(R9*1)
@@ -28911,13 +29060,13 @@ rows1809:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000040, R11
 	CMPQ    R11, $0x00000040
-	JGE     panel1805
+	JGE     panel1821
 
-rest1806:
+rest1822:
 	TESTQ   R11, R11
-	JZ      done1807
+	JZ      done1823
 	CMPQ    R11, $0x00000008
-	JGT     wider1810
+	JGT     wider1826
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
 	NEGQ    R10
@@ -28930,9 +29079,9 @@ rest1806:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1812
+	JLT     rows1828
 
-row1811:
+row1827:
 	VBROADCASTSS (CX), Y5
 	VMASKMOVPS   (R10), Y0, Y6
 	VFMADD231PS  Y6, Y5, Y1
@@ -28949,13 +29098,13 @@ row1811:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1811
+	JGE          row1827
 
-rows1812:
+rows1828:
 	CMPQ DX, $0x00000001
-	JLT  rows1814
+	JLT  rows1830
 
-row1813:
+row1829:
 	VBROADCASTSS (CX), Y5
 	VMASKMOVPS   (R10), Y0, Y6
 	VFMADD231PS  Y6, Y5, Y1
@@ -28963,45 +29112,45 @@ row1813:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1813
+	JGE          row1829
 
-rows1814:
+rows1830:
 	VADDPS  Y3, Y1, Y1
 	VADDPS  Y4, Y2, Y2
 	VADDPS  Y2, Y1, Y1
 	CMPQ    R11, $0x08
-	JLT     partial1815
+	JLT     partial1831
 	VMOVUPS Y1, (AX)(R9*1)
-	JMP     stored1816
+	JMP     stored1832
 
-partial1815:
+partial1831:
 	LEAQ         (AX)(R9*1), AX
 	VMOVAPS      X1, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1817
+	JZ           without1833
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y1, X0
 	ADDQ         $0x00000010, AX
 
-without1817:
+without1833:
 	TESTQ     $0x00000002, R11
-	JZ        without1818
+	JZ        without1834
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1818:
+without1834:
 	TESTQ  $0x00000001, R11
-	JZ     without1819
+	JZ     without1835
 	VMOVSS X0, (AX)
 
-without1819:
-stored1816:
-	JMP done1807
+without1835:
+stored1832:
+	JMP done1823
 
-wider1810:
+wider1826:
 	CMPQ    R11, $0x00000010
-	JGT     wider1820
+	JGT     wider1836
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
@@ -29019,9 +29168,9 @@ wider1810:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1822
+	JLT     rows1838
 
-row1821:
+row1837:
 	VBROADCASTSS (CX), Y9
 	VFMADD231PS  (R10), Y9, Y1
 	VMASKMOVPS   32(R10), Y0, Y10
@@ -29042,13 +29191,13 @@ row1821:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1821
+	JGE          row1837
 
-rows1822:
+rows1838:
 	CMPQ DX, $0x00000001
-	JLT  rows1824
+	JLT  rows1840
 
-row1823:
+row1839:
 	VBROADCASTSS (CX), Y9
 	VFMADD231PS  (R10), Y9, Y1
 	VMASKMOVPS   32(R10), Y0, Y10
@@ -29057,9 +29206,9 @@ row1823:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1823
+	JGE          row1839
 
-rows1824:
+rows1840:
 	VADDPS  Y5, Y1, Y1
 	VADDPS  Y6, Y2, Y2
 	VADDPS  Y7, Y3, Y3
@@ -29068,38 +29217,38 @@ rows1824:
 	VADDPS  Y4, Y2, Y2
 	VMOVUPS Y1, (AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1825
+	JLT     partial1841
 	VMOVUPS Y2, 32(AX)(R9*1)
-	JMP     stored1826
+	JMP     stored1842
 
-partial1825:
+partial1841:
 	LEAQ         32(AX)(R9*1), AX
 	VMOVAPS      X2, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1827
+	JZ           without1843
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y2, X0
 	ADDQ         $0x00000010, AX
 
-without1827:
+without1843:
 	TESTQ     $0x00000002, R11
-	JZ        without1828
+	JZ        without1844
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1828:
+without1844:
 	TESTQ  $0x00000001, R11
-	JZ     without1829
+	JZ     without1845
 	VMOVSS X0, (AX)
 
-without1829:
-stored1826:
-	JMP done1807
+without1845:
+stored1842:
+	JMP done1823
 
-wider1820:
+wider1836:
 	CMPQ    R11, $0x00000018
-	JGT     wider1830
+	JGT     wider1846
 	SUBQ    $0x00000010, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -29115,9 +29264,9 @@ wider1820:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1832
+	JLT     rows1848
 
-row1831:
+row1847:
 	VBROADCASTSS (CX), Y7
 	VFMADD231PS  (R10), Y7, Y1
 	VFMADD231PS  32(R10), Y7, Y2
@@ -29132,13 +29281,13 @@ row1831:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1831
+	JGE          row1847
 
-rows1832:
+rows1848:
 	CMPQ DX, $0x00000001
-	JLT  rows1834
+	JLT  rows1850
 
-row1833:
+row1849:
 	VBROADCASTSS (CX), Y7
 	VFMADD231PS  (R10), Y7, Y1
 	VFMADD231PS  32(R10), Y7, Y2
@@ -29148,47 +29297,47 @@ row1833:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1833
+	JGE          row1849
 
-rows1834:
+rows1850:
 	VADDPS  Y4, Y1, Y1
 	VADDPS  Y5, Y2, Y2
 	VADDPS  Y6, Y3, Y3
 	VMOVUPS Y1, (AX)(R9*1)
 	VMOVUPS Y2, 32(AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1835
+	JLT     partial1851
 	VMOVUPS Y3, 64(AX)(R9*1)
-	JMP     stored1836
+	JMP     stored1852
 
-partial1835:
+partial1851:
 	LEAQ         64(AX)(R9*1), AX
 	VMOVAPS      X3, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1837
+	JZ           without1853
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y3, X0
 	ADDQ         $0x00000010, AX
 
-without1837:
+without1853:
 	TESTQ     $0x00000002, R11
-	JZ        without1838
+	JZ        without1854
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1838:
+without1854:
 	TESTQ  $0x00000001, R11
-	JZ     without1839
+	JZ     without1855
 	VMOVSS X0, (AX)
 
-without1839:
-stored1836:
-	JMP done1807
+without1855:
+stored1852:
+	JMP done1823
 
-wider1830:
+wider1846:
 	CMPQ    R11, $0x00000020
-	JGT     wider1840
+	JGT     wider1856
 	SUBQ    $0x00000018, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -29206,9 +29355,9 @@ wider1830:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1842
+	JLT     rows1858
 
-row1841:
+row1857:
 	VBROADCASTSS (CX), Y9
 	VFMADD231PS  (R10), Y9, Y1
 	VFMADD231PS  32(R10), Y9, Y2
@@ -29225,13 +29374,13 @@ row1841:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1841
+	JGE          row1857
 
-rows1842:
+rows1858:
 	CMPQ DX, $0x00000001
-	JLT  rows1844
+	JLT  rows1860
 
-row1843:
+row1859:
 	VBROADCASTSS (CX), Y9
 	VFMADD231PS  (R10), Y9, Y1
 	VFMADD231PS  32(R10), Y9, Y2
@@ -29242,9 +29391,9 @@ row1843:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1843
+	JGE          row1859
 
-rows1844:
+rows1860:
 	VADDPS  Y5, Y1, Y1
 	VADDPS  Y6, Y2, Y2
 	VADDPS  Y7, Y3, Y3
@@ -29253,156 +29402,17 @@ rows1844:
 	VMOVUPS Y2, 32(AX)(R9*1)
 	VMOVUPS Y3, 64(AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1845
-	VMOVUPS Y4, 96(AX)(R9*1)
-	JMP     stored1846
-
-partial1845:
-	LEAQ         96(AX)(R9*1), AX
-	VMOVAPS      X4, X0
-	TESTQ        $0x00000004, R11
-	JZ           without1847
-	VMOVUPS      X0, (AX)
-	VEXTRACTF128 $0x01, Y4, X0
-	ADDQ         $0x00000010, AX
-
-without1847:
-	TESTQ     $0x00000002, R11
-	JZ        without1848
-	VMOVSD    X0, (AX)
-	VPERMILPD $0x01, X0, X0
-	ADDQ      $0x00000008, AX
-
-without1848:
-	TESTQ  $0x00000001, R11
-	JZ     without1849
-	VMOVSS X0, (AX)
-
-without1849:
-stored1846:
-	JMP done1807
-
-wider1840:
-	CMPQ    R11, $0x00000028
-	JGT     wider1850
-	SUBQ    $0x00000020, R11
-	LEAQ    constants<>+672(SB), CX
-	MOVQ    R11, R8
-	NEGQ    R8
-	VMOVUPS (CX)(R8*4), Y0
-	MOVQ    DX, CX
-	LEAQ    (SI)(R9*1), R10
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	MOVQ    BX, DX
-	CMPQ    DX, $0x00000001
-	JLT     rows1852
-
-row1851:
-	VBROADCASTSS (CX), Y6
-	VFMADD231PS  (R10), Y6, Y1
-	VFMADD231PS  32(R10), Y6, Y2
-	VFMADD231PS  64(R10), Y6, Y3
-	VFMADD231PS  96(R10), Y6, Y4
-	VMASKMOVPS   128(R10), Y0, Y7
-	VFMADD231PS  Y7, Y6, Y5
-	ADDQ         $0x00000004, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row1851
-
-rows1852:
-	VMOVUPS Y1, (AX)(R9*1)
-	VMOVUPS Y2, 32(AX)(R9*1)
-	VMOVUPS Y3, 64(AX)(R9*1)
-	VMOVUPS Y4, 96(AX)(R9*1)
-	CMPQ    R11, $0x08
-	JLT     partial1853
-	VMOVUPS Y5, 128(AX)(R9*1)
-	JMP     stored1854
-
-partial1853:
-	LEAQ         128(AX)(R9*1), AX
-	VMOVAPS      X5, X0
-	TESTQ        $0x00000004, R11
-	JZ           without1855
-	VMOVUPS      X0, (AX)
-	VEXTRACTF128 $0x01, Y5, X0
-	ADDQ         $0x00000010, AX
-
-without1855:
-	TESTQ     $0x00000002, R11
-	JZ        without1856
-	VMOVSD    X0, (AX)
-	VPERMILPD $0x01, X0, X0
-	ADDQ      $0x00000008, AX
-
-without1856:
-	TESTQ  $0x00000001, R11
-	JZ     without1857
-	VMOVSS X0, (AX)
-
-without1857:
-stored1854:
-	JMP done1807
-
-wider1850:
-	CMPQ    R11, $0x00000030
-	JGT     wider1858
-	SUBQ    $0x00000028, R11
-	LEAQ    constants<>+672(SB), CX
-	MOVQ    R11, R8
-	NEGQ    R8
-	VMOVUPS (CX)(R8*4), Y0
-	MOVQ    DX, CX
-	LEAQ    (SI)(R9*1), R10
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	MOVQ    BX, DX
-	CMPQ    DX, $0x00000001
-	JLT     rows1860
-
-row1859:
-	VBROADCASTSS (CX), Y7
-	VFMADD231PS  (R10), Y7, Y1
-	VFMADD231PS  32(R10), Y7, Y2
-	VFMADD231PS  64(R10), Y7, Y3
-	VFMADD231PS  96(R10), Y7, Y4
-	VFMADD231PS  128(R10), Y7, Y5
-	VMASKMOVPS   160(R10), Y0, Y8
-	VFMADD231PS  Y8, Y7, Y6
-	ADDQ         $0x00000004, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row1859
-
-rows1860:
-	VMOVUPS Y1, (AX)(R9*1)
-	VMOVUPS Y2, 32(AX)(R9*1)
-	VMOVUPS Y3, 64(AX)(R9*1)
-	VMOVUPS Y4, 96(AX)(R9*1)
-	VMOVUPS Y5, 128(AX)(R9*1)
-	CMPQ    R11, $0x08
 	JLT     partial1861
-	VMOVUPS Y6, 160(AX)(R9*1)
+	VMOVUPS Y4, 96(AX)(R9*1)
 	JMP     stored1862
 
 partial1861:
-	LEAQ         160(AX)(R9*1), AX
-	VMOVAPS      X6, X0
+	LEAQ         96(AX)(R9*1), AX
+	VMOVAPS      X4, X0
 	TESTQ        $0x00000004, R11
 	JZ           without1863
 	VMOVUPS      X0, (AX)
-	VEXTRACTF128 $0x01, Y6, X0
+	VEXTRACTF128 $0x01, Y4, X0
 	ADDQ         $0x00000010, AX
 
 without1863:
@@ -29419,12 +29429,12 @@ without1864:
 
 without1865:
 stored1862:
-	JMP done1807
+	JMP done1823
 
-wider1858:
-	CMPQ    R11, $0x00000038
+wider1856:
+	CMPQ    R11, $0x00000028
 	JGT     wider1866
-	SUBQ    $0x00000030, R11
+	SUBQ    $0x00000020, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
 	NEGQ    R8
@@ -29436,22 +29446,18 @@ wider1858:
 	VXORPD  Y3, Y3, Y3
 	VXORPD  Y4, Y4, Y4
 	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
 	JLT     rows1868
 
 row1867:
-	VBROADCASTSS (CX), Y8
-	VFMADD231PS  (R10), Y8, Y1
-	VFMADD231PS  32(R10), Y8, Y2
-	VFMADD231PS  64(R10), Y8, Y3
-	VFMADD231PS  96(R10), Y8, Y4
-	VFMADD231PS  128(R10), Y8, Y5
-	VFMADD231PS  160(R10), Y8, Y6
-	VMASKMOVPS   192(R10), Y0, Y9
-	VFMADD231PS  Y9, Y8, Y7
+	VBROADCASTSS (CX), Y6
+	VFMADD231PS  (R10), Y6, Y1
+	VFMADD231PS  32(R10), Y6, Y2
+	VFMADD231PS  64(R10), Y6, Y3
+	VFMADD231PS  96(R10), Y6, Y4
+	VMASKMOVPS   128(R10), Y0, Y7
+	VFMADD231PS  Y7, Y6, Y5
 	ADDQ         $0x00000004, CX
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
@@ -29463,20 +29469,18 @@ rows1868:
 	VMOVUPS Y2, 32(AX)(R9*1)
 	VMOVUPS Y3, 64(AX)(R9*1)
 	VMOVUPS Y4, 96(AX)(R9*1)
-	VMOVUPS Y5, 128(AX)(R9*1)
-	VMOVUPS Y6, 160(AX)(R9*1)
 	CMPQ    R11, $0x08
 	JLT     partial1869
-	VMOVUPS Y7, 192(AX)(R9*1)
+	VMOVUPS Y5, 128(AX)(R9*1)
 	JMP     stored1870
 
 partial1869:
-	LEAQ         192(AX)(R9*1), AX
-	VMOVAPS      X7, X0
+	LEAQ         128(AX)(R9*1), AX
+	VMOVAPS      X5, X0
 	TESTQ        $0x00000004, R11
 	JZ           without1871
 	VMOVUPS      X0, (AX)
-	VEXTRACTF128 $0x01, Y7, X0
+	VEXTRACTF128 $0x01, Y5, X0
 	ADDQ         $0x00000010, AX
 
 without1871:
@@ -29493,9 +29497,154 @@ without1872:
 
 without1873:
 stored1870:
-	JMP done1807
+	JMP done1823
 
 wider1866:
+	CMPQ    R11, $0x00000030
+	JGT     wider1874
+	SUBQ    $0x00000028, R11
+	LEAQ    constants<>+672(SB), CX
+	MOVQ    R11, R8
+	NEGQ    R8
+	VMOVUPS (CX)(R8*4), Y0
+	MOVQ    DX, CX
+	LEAQ    (SI)(R9*1), R10
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	MOVQ    BX, DX
+	CMPQ    DX, $0x00000001
+	JLT     rows1876
+
+row1875:
+	VBROADCASTSS (CX), Y7
+	VFMADD231PS  (R10), Y7, Y1
+	VFMADD231PS  32(R10), Y7, Y2
+	VFMADD231PS  64(R10), Y7, Y3
+	VFMADD231PS  96(R10), Y7, Y4
+	VFMADD231PS  128(R10), Y7, Y5
+	VMASKMOVPS   160(R10), Y0, Y8
+	VFMADD231PS  Y8, Y7, Y6
+	ADDQ         $0x00000004, CX
+	ADDQ         DI, R10
+	SUBQ         $0x00000001, DX
+	CMPQ         DX, $0x00000001
+	JGE          row1875
+
+rows1876:
+	VMOVUPS Y1, (AX)(R9*1)
+	VMOVUPS Y2, 32(AX)(R9*1)
+	VMOVUPS Y3, 64(AX)(R9*1)
+	VMOVUPS Y4, 96(AX)(R9*1)
+	VMOVUPS Y5, 128(AX)(R9*1)
+	CMPQ    R11, $0x08
+	JLT     partial1877
+	VMOVUPS Y6, 160(AX)(R9*1)
+	JMP     stored1878
+
+partial1877:
+	LEAQ         160(AX)(R9*1), AX
+	VMOVAPS      X6, X0
+	TESTQ        $0x00000004, R11
+	JZ           without1879
+	VMOVUPS      X0, (AX)
+	VEXTRACTF128 $0x01, Y6, X0
+	ADDQ         $0x00000010, AX
+
+without1879:
+	TESTQ     $0x00000002, R11
+	JZ        without1880
+	VMOVSD    X0, (AX)
+	VPERMILPD $0x01, X0, X0
+	ADDQ      $0x00000008, AX
+
+without1880:
+	TESTQ  $0x00000001, R11
+	JZ     without1881
+	VMOVSS X0, (AX)
+
+without1881:
+stored1878:
+	JMP done1823
+
+wider1874:
+	CMPQ    R11, $0x00000038
+	JGT     wider1882
+	SUBQ    $0x00000030, R11
+	LEAQ    constants<>+672(SB), CX
+	MOVQ    R11, R8
+	NEGQ    R8
+	VMOVUPS (CX)(R8*4), Y0
+	MOVQ    DX, CX
+	LEAQ    (SI)(R9*1), R10
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	MOVQ    BX, DX
+	CMPQ    DX, $0x00000001
+	JLT     rows1884
+
+row1883:
+	VBROADCASTSS (CX), Y8
+	VFMADD231PS  (R10), Y8, Y1
+	VFMADD231PS  32(R10), Y8, Y2
+	VFMADD231PS  64(R10), Y8, Y3
+	VFMADD231PS  96(R10), Y8, Y4
+	VFMADD231PS  128(R10), Y8, Y5
+	VFMADD231PS  160(R10), Y8, Y6
+	VMASKMOVPS   192(R10), Y0, Y9
+	VFMADD231PS  Y9, Y8, Y7
+	ADDQ         $0x00000004, CX
+	ADDQ         DI, R10
+	SUBQ         $0x00000001, DX
+	CMPQ         DX, $0x00000001
+	JGE          row1883
+
+rows1884:
+	VMOVUPS Y1, (AX)(R9*1)
+	VMOVUPS Y2, 32(AX)(R9*1)
+	VMOVUPS Y3, 64(AX)(R9*1)
+	VMOVUPS Y4, 96(AX)(R9*1)
+	VMOVUPS Y5, 128(AX)(R9*1)
+	VMOVUPS Y6, 160(AX)(R9*1)
+	CMPQ    R11, $0x08
+	JLT     partial1885
+	VMOVUPS Y7, 192(AX)(R9*1)
+	JMP     stored1886
+
+partial1885:
+	LEAQ         192(AX)(R9*1), AX
+	VMOVAPS      X7, X0
+	TESTQ        $0x00000004, R11
+	JZ           without1887
+	VMOVUPS      X0, (AX)
+	VEXTRACTF128 $0x01, Y7, X0
+	ADDQ         $0x00000010, AX
+
+without1887:
+	TESTQ     $0x00000002, R11
+	JZ        without1888
+	VMOVSD    X0, (AX)
+	VPERMILPD $0x01, X0, X0
+	ADDQ      $0x00000008, AX
+
+without1888:
+	TESTQ  $0x00000001, R11
+	JZ     without1889
+	VMOVSS X0, (AX)
+
+without1889:
+stored1886:
+	JMP done1823
+
+wider1882:
 	SUBQ    $0x00000038, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -29513,9 +29662,9 @@ wider1866:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1876
+	JLT     rows1892
 
-row1875:
+row1891:
 	VBROADCASTSS (CX), Y9
 	VFMADD231PS  (R10), Y9, Y1
 	VFMADD231PS  32(R10), Y9, Y2
@@ -29530,9 +29679,9 @@ row1875:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1875
+	JGE          row1891
 
-rows1876:
+rows1892:
 	VMOVUPS Y1, (AX)(R9*1)
 	VMOVUPS Y2, 32(AX)(R9*1)
 	VMOVUPS Y3, 64(AX)(R9*1)
@@ -29541,34 +29690,34 @@ rows1876:
 	VMOVUPS Y6, 160(AX)(R9*1)
 	VMOVUPS Y7, 192(AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1877
+	JLT     partial1893
 	VMOVUPS Y8, 224(AX)(R9*1)
-	JMP     stored1878
+	JMP     stored1894
 
-partial1877:
+partial1893:
 	LEAQ         224(AX)(R9*1), AX
 	VMOVAPS      X8, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1879
+	JZ           without1895
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y8, X0
 	ADDQ         $0x00000010, AX
 
-without1879:
+without1895:
 	TESTQ     $0x00000002, R11
-	JZ        without1880
+	JZ        without1896
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1880:
+without1896:
 	TESTQ  $0x00000001, R11
-	JZ     without1881
+	JZ     without1897
 	VMOVSS X0, (AX)
 
-without1881:
-stored1878:
-done1807:
+without1897:
+stored1894:
+done1823:
 	VZEROUPPER
 	RET
 
@@ -29586,9 +29735,9 @@ TEXT ·tableVector32x256(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest1883
+	JLT  rest1899
 
-block1882:
+block1898:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -29602,9 +29751,9 @@ block1882:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000008
-	JLT    rest1886
+	JLT    rest1902
 
-whole1885:
+whole1901:
 	VMOVUPS     (R11), Y8
 	VFMADD231PS (R12), Y8, Y0
 	VFMADD231PS (R12)(DI*1), Y8, Y1
@@ -29619,11 +29768,11 @@ whole1885:
 	ADDQ        $0x00000008, R13
 	SUBQ        $0x00000008, R14
 	CMPQ        R14, $0x00000008
-	JGE         whole1885
+	JGE         whole1901
 
-rest1886:
+rest1902:
 	TESTQ       R14, R14
-	JZ          done1888
+	JZ          done1904
 	LEAQ        constants<>+672(SB), R13
 	NEGQ        R14
 	VMOVUPS     (R13)(R14*4), Y8
@@ -29645,7 +29794,7 @@ rest1886:
 	VMASKMOVPS  (R12)(R10*1), Y8, Y8
 	VFMADD231PS Y8, Y9, Y7
 
-done1888:
+done1904:
 	VUNPCKLPS  Y1, Y0, Y8
 	VUNPCKHPS  Y1, Y0, Y0
 	VADDPS     Y0, Y8, Y8
@@ -29672,11 +29821,11 @@ done1888:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block1882
+	JGE        block1898
 
-rest1883:
+rest1899:
 	TESTQ  CX, CX
-	JZ     done1884
+	JZ     done1900
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -29689,44 +29838,44 @@ rest1883:
 	MOVQ   SI, R12
 	XORQ   DX, DX
 	CMPQ   BX, $0x00000008
-	JLT    rest1891
+	JLT    rest1907
 
-whole1890:
+whole1906:
 	VMOVUPS     (R11), Y8
 	VFMADD231PS (R12), Y8, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1892
+	JLE         column1908
 	VFMADD231PS (R12)(DI*1), Y8, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1892
+	JLE         column1908
 	VFMADD231PS (R12)(DI*2), Y8, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1892
+	JLE         column1908
 	VFMADD231PS (R12)(R8*1), Y8, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1892
+	JLE         column1908
 	VFMADD231PS (R12)(DI*4), Y8, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1892
+	JLE         column1908
 	VFMADD231PS (R12)(R9*1), Y8, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1892
+	JLE         column1908
 	VFMADD231PS (R12)(R8*2), Y8, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1892
+	JLE         column1908
 	VFMADD231PS (R12)(R10*1), Y8, Y7
 
-column1892:
+column1908:
 	ADDQ $0x00000020, R11
 	ADDQ $0x00000020, R12
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000008, BX
 	CMPQ BX, $0x00000008
-	JGE  whole1890
+	JGE  whole1906
 
-rest1891:
+rest1907:
 	TESTQ       BX, BX
-	JZ          done1893
+	JZ          done1909
 	LEAQ        constants<>+672(SB), DX
 	NEGQ        BX
 	VMOVUPS     (DX)(BX*4), Y8
@@ -29734,36 +29883,36 @@ rest1891:
 	VMASKMOVPS  (R12), Y8, Y10
 	VFMADD231PS Y10, Y9, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1894
+	JLE         column1910
 	VMASKMOVPS  (R12)(DI*1), Y8, Y10
 	VFMADD231PS Y10, Y9, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1894
+	JLE         column1910
 	VMASKMOVPS  (R12)(DI*2), Y8, Y10
 	VFMADD231PS Y10, Y9, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1894
+	JLE         column1910
 	VMASKMOVPS  (R12)(R8*1), Y8, Y10
 	VFMADD231PS Y10, Y9, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1894
+	JLE         column1910
 	VMASKMOVPS  (R12)(DI*4), Y8, Y10
 	VFMADD231PS Y10, Y9, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1894
+	JLE         column1910
 	VMASKMOVPS  (R12)(R9*1), Y8, Y10
 	VFMADD231PS Y10, Y9, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1894
+	JLE         column1910
 	VMASKMOVPS  (R12)(R8*2), Y8, Y10
 	VFMADD231PS Y10, Y9, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1894
+	JLE         column1910
 	VMASKMOVPS  (R12)(R10*1), Y8, Y8
 	VFMADD231PS Y8, Y9, Y7
 
-column1894:
-done1893:
+column1910:
+done1909:
 	VUNPCKLPS  Y1, Y0, Y8
 	VUNPCKHPS  Y1, Y0, Y0
 	VADDPS     Y0, Y8, Y8
@@ -29786,34 +29935,34 @@ done1893:
 	VPERM2F128 $0x20, Y0, Y3, Y3
 	VADDPS     Y1, Y3, Y3
 	CMPQ       CX, $0x08
-	JLT        partial1895
+	JLT        partial1911
 	VMOVUPS    Y3, (AX)
-	JMP        stored1896
+	JMP        stored1912
 
-partial1895:
+partial1911:
 	LEAQ         (AX), AX
 	VMOVAPS      X3, X0
 	TESTQ        $0x00000004, CX
-	JZ           without1897
+	JZ           without1913
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y3, X0
 	ADDQ         $0x00000010, AX
 
-without1897:
+without1913:
 	TESTQ     $0x00000002, CX
-	JZ        without1898
+	JZ        without1914
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1898:
+without1914:
 	TESTQ  $0x00000001, CX
-	JZ     without1899
+	JZ     without1915
 	VMOVSS X0, (AX)
 
-without1899:
-stored1896:
-done1884:
+without1915:
+stored1912:
+done1900:
 	VZEROUPPER
 	RET
 
@@ -29828,17 +29977,17 @@ TEXT ·multiplyMatrix32x256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000010
-	JLT  rest1901
+	JLT  rest1917
 
-panel1900:
+panel1916:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles1904
+	JLT  tiles1920
 
-tile1903:
+tile1919:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -29855,9 +30004,9 @@ tile1903:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1906
+	JLE    done1922
 
-again1905:
+again1921:
 	VMOVUPS      (BX), Y12
 	VMOVUPS      32(BX), Y13
 	MOVQ         DX, SI
@@ -29887,9 +30036,9 @@ again1905:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1905
+	JNZ          again1921
 
-done1906:
+done1922:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -29913,13 +30062,13 @@ done1906:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile1903
+	JGE     tile1919
 
-tiles1904:
+tiles1920:
 	CMPQ R10, $0x00000002
-	JLT  tiles1908
+	JLT  tiles1924
 
-tile1907:
+tile1923:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -29928,9 +30077,9 @@ tile1907:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1910
+	JLE    done1926
 
-again1909:
+again1925:
 	VMOVUPS      (BX), Y4
 	VMOVUPS      32(BX), Y5
 	MOVQ         DX, SI
@@ -29944,9 +30093,9 @@ again1909:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1909
+	JNZ          again1925
 
-done1910:
+done1926:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -29958,22 +30107,22 @@ done1910:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1907
+	JGE     tile1923
 
-tiles1908:
+tiles1924:
 	CMPQ R10, $0x00000001
-	JLT  tiles1912
+	JLT  tiles1928
 
-tile1911:
+tile1927:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1914
+	JLE    done1930
 
-again1913:
+again1929:
 	VMOVUPS      (BX), Y2
 	VMOVUPS      32(BX), Y3
 	MOVQ         DX, SI
@@ -29983,27 +30132,27 @@ again1913:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1913
+	JNZ          again1929
 
-done1914:
+done1930:
 	VMOVUPS Y0, (DI)
 	VMOVUPS Y1, 32(DI)
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1911
+	JGE     tile1927
 
-tiles1912:
+tiles1928:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000010, R9
 	CMPQ R9, $0x00000010
-	JGE  panel1900
+	JGE  panel1916
 
-rest1901:
+rest1917:
 	TESTQ   R9, R9
-	JZ      done1902
+	JZ      done1918
 	CMPQ    R9, $0x00000008
-	JGT     wider1915
+	JGT     wider1931
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -30013,9 +30162,9 @@ rest1901:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles1917
+	JLT     tiles1933
 
-tile1916:
+tile1932:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -30026,9 +30175,9 @@ tile1916:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1919
+	JLE    done1935
 
-again1918:
+again1934:
 	VMASKMOVPS   (BX), Y0, Y7
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Y8
@@ -30051,204 +30200,204 @@ again1918:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1918
+	JNZ          again1934
 
-done1919:
+done1935:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x08
-	JLT     partial1920
+	JLT     partial1936
 	VMOVUPS Y1, (DI)
-	JMP     stored1921
+	JMP     stored1937
 
-partial1920:
+partial1936:
 	LEAQ         (DI), BX
 	VMOVAPS      X1, X7
 	TESTQ        $0x00000004, R9
-	JZ           without1922
+	JZ           without1938
 	VMOVUPS      X7, (BX)
 	VEXTRACTF128 $0x01, Y1, X7
 	ADDQ         $0x00000010, BX
 
-without1922:
+without1938:
 	TESTQ     $0x00000002, R9
-	JZ        without1923
+	JZ        without1939
 	VMOVSD    X7, (BX)
 	VPERMILPD $0x01, X7, X7
 	ADDQ      $0x00000008, BX
 
-without1923:
+without1939:
 	TESTQ  $0x00000001, R9
-	JZ     without1924
+	JZ     without1940
 	VMOVSS X7, (BX)
 
-without1924:
-stored1921:
+without1940:
+stored1937:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x08
-	JLT     partial1925
+	JLT     partial1941
 	VMOVUPS Y2, (DI)
-	JMP     stored1926
+	JMP     stored1942
 
-partial1925:
+partial1941:
 	LEAQ         (DI), BX
 	VMOVAPS      X2, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1927
+	JZ           without1943
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y2, X1
 	ADDQ         $0x00000010, BX
 
-without1927:
+without1943:
 	TESTQ     $0x00000002, R9
-	JZ        without1928
+	JZ        without1944
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1928:
+without1944:
 	TESTQ  $0x00000001, R9
-	JZ     without1929
+	JZ     without1945
 	VMOVSS X1, (BX)
 
-without1929:
-stored1926:
+without1945:
+stored1942:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x08
-	JLT     partial1930
+	JLT     partial1946
 	VMOVUPS Y3, (DI)
-	JMP     stored1931
+	JMP     stored1947
 
-partial1930:
+partial1946:
 	LEAQ         (DI), BX
 	VMOVAPS      X3, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1932
+	JZ           without1948
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y3, X1
 	ADDQ         $0x00000010, BX
 
-without1932:
+without1948:
 	TESTQ     $0x00000002, R9
-	JZ        without1933
+	JZ        without1949
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1933:
+without1949:
 	TESTQ  $0x00000001, R9
-	JZ     without1934
+	JZ     without1950
 	VMOVSS X1, (BX)
 
-without1934:
-stored1931:
+without1950:
+stored1947:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x08
-	JLT     partial1935
+	JLT     partial1951
 	VMOVUPS Y4, (DI)
-	JMP     stored1936
+	JMP     stored1952
 
-partial1935:
+partial1951:
 	LEAQ         (DI), BX
 	VMOVAPS      X4, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1937
+	JZ           without1953
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y4, X1
 	ADDQ         $0x00000010, BX
 
-without1937:
+without1953:
 	TESTQ     $0x00000002, R9
-	JZ        without1938
+	JZ        without1954
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1938:
+without1954:
 	TESTQ  $0x00000001, R9
-	JZ     without1939
+	JZ     without1955
 	VMOVSS X1, (BX)
 
-without1939:
-stored1936:
+without1955:
+stored1952:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x08
-	JLT     partial1940
+	JLT     partial1956
 	VMOVUPS Y5, (DI)
-	JMP     stored1941
+	JMP     stored1957
 
-partial1940:
+partial1956:
 	LEAQ         (DI), BX
 	VMOVAPS      X5, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1942
+	JZ           without1958
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y5, X1
 	ADDQ         $0x00000010, BX
 
-without1942:
+without1958:
 	TESTQ     $0x00000002, R9
-	JZ        without1943
+	JZ        without1959
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1943:
+without1959:
 	TESTQ  $0x00000001, R9
-	JZ     without1944
+	JZ     without1960
 	VMOVSS X1, (BX)
 
-without1944:
-stored1941:
+without1960:
+stored1957:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x08
-	JLT     partial1945
+	JLT     partial1961
 	VMOVUPS Y6, (DI)
-	JMP     stored1946
+	JMP     stored1962
 
-partial1945:
+partial1961:
 	LEAQ         (DI), BX
 	VMOVAPS      X6, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1947
+	JZ           without1963
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y6, X1
 	ADDQ         $0x00000010, BX
 
-without1947:
+without1963:
 	TESTQ     $0x00000002, R9
-	JZ        without1948
+	JZ        without1964
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1948:
+without1964:
 	TESTQ  $0x00000001, R9
-	JZ     without1949
+	JZ     without1965
 	VMOVSS X1, (BX)
 
-without1949:
-stored1946:
+without1965:
+stored1962:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile1916
+	JGE  tile1932
 
-tiles1917:
+tiles1933:
 	CMPQ R10, $0x00000002
-	JLT  tiles1951
+	JLT  tiles1967
 
-tile1950:
+tile1966:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1953
+	JLE    done1969
 
-again1952:
+again1968:
 	VMASKMOVPS   (BX), Y0, Y3
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Y4
@@ -30259,87 +30408,87 @@ again1952:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1952
+	JNZ          again1968
 
-done1953:
+done1969:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x08
-	JLT     partial1954
+	JLT     partial1970
 	VMOVUPS Y1, (DI)
-	JMP     stored1955
+	JMP     stored1971
 
-partial1954:
+partial1970:
 	LEAQ         (DI), BX
 	VMOVAPS      X1, X3
 	TESTQ        $0x00000004, R9
-	JZ           without1956
+	JZ           without1972
 	VMOVUPS      X3, (BX)
 	VEXTRACTF128 $0x01, Y1, X3
 	ADDQ         $0x00000010, BX
 
-without1956:
+without1972:
 	TESTQ     $0x00000002, R9
-	JZ        without1957
+	JZ        without1973
 	VMOVSD    X3, (BX)
 	VPERMILPD $0x01, X3, X3
 	ADDQ      $0x00000008, BX
 
-without1957:
+without1973:
 	TESTQ  $0x00000001, R9
-	JZ     without1958
+	JZ     without1974
 	VMOVSS X3, (BX)
 
-without1958:
-stored1955:
+without1974:
+stored1971:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x08
-	JLT     partial1959
+	JLT     partial1975
 	VMOVUPS Y2, (DI)
-	JMP     stored1960
+	JMP     stored1976
 
-partial1959:
+partial1975:
 	LEAQ         (DI), BX
 	VMOVAPS      X2, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1961
+	JZ           without1977
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y2, X1
 	ADDQ         $0x00000010, BX
 
-without1961:
+without1977:
 	TESTQ     $0x00000002, R9
-	JZ        without1962
+	JZ        without1978
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1962:
+without1978:
 	TESTQ  $0x00000001, R9
-	JZ     without1963
+	JZ     without1979
 	VMOVSS X1, (BX)
 
-without1963:
-stored1960:
+without1979:
+stored1976:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1950
+	JGE  tile1966
 
-tiles1951:
+tiles1967:
 	CMPQ R10, $0x00000001
-	JLT  tiles1965
+	JLT  tiles1981
 
-tile1964:
+tile1980:
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done1967
+	JLE    done1983
 
-again1966:
+again1982:
 	VMASKMOVPS   (BX), Y0, Y2
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Y3
@@ -30347,46 +30496,46 @@ again1966:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again1966
+	JNZ          again1982
 
-done1967:
+done1983:
 	CMPQ    R9, $0x08
-	JLT     partial1968
+	JLT     partial1984
 	VMOVUPS Y1, (DI)
-	JMP     stored1969
+	JMP     stored1985
 
-partial1968:
+partial1984:
 	LEAQ         (DI), CX
 	VMOVAPS      X1, X2
 	TESTQ        $0x00000004, R9
-	JZ           without1970
+	JZ           without1986
 	VMOVUPS      X2, (CX)
 	VEXTRACTF128 $0x01, Y1, X2
 	ADDQ         $0x00000010, CX
 
-without1970:
+without1986:
 	TESTQ     $0x00000002, R9
-	JZ        without1971
+	JZ        without1987
 	VMOVSD    X2, (CX)
 	VPERMILPD $0x01, X2, X2
 	ADDQ      $0x00000008, CX
 
-without1971:
+without1987:
 	TESTQ  $0x00000001, R9
-	JZ     without1972
+	JZ     without1988
 	VMOVSS X2, (CX)
 
-without1972:
-stored1969:
+without1988:
+stored1985:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1964
+	JGE  tile1980
 
-tiles1965:
-	JMP done1902
+tiles1981:
+	JMP done1918
 
-wider1915:
+wider1931:
 	SUBQ    $0x00000008, R9
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
@@ -30397,9 +30546,9 @@ wider1915:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles1975
+	JLT     tiles1991
 
-tile1974:
+tile1990:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -30416,9 +30565,9 @@ tile1974:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1977
+	JLE    done1993
 
-again1976:
+again1992:
 	VMOVUPS      (BX), Y13
 	VMASKMOVPS   32(BX), Y0, Y14
 	MOVQ         DX, SI
@@ -30448,201 +30597,201 @@ again1976:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1976
+	JNZ          again1992
 
-done1977:
+done1993:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Y1, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial1978
+	JLT     partial1994
 	VMOVUPS Y2, 32(DI)
-	JMP     stored1979
+	JMP     stored1995
 
-partial1978:
+partial1994:
 	LEAQ         32(DI), BX
 	VMOVAPS      X2, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1980
+	JZ           without1996
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y2, X1
 	ADDQ         $0x00000010, BX
 
-without1980:
+without1996:
 	TESTQ     $0x00000002, R9
-	JZ        without1981
+	JZ        without1997
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1981:
+without1997:
 	TESTQ  $0x00000001, R9
-	JZ     without1982
+	JZ     without1998
 	VMOVSS X1, (BX)
 
-without1982:
-stored1979:
+without1998:
+stored1995:
 	ADDQ    AX, DI
 	VMOVUPS Y3, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial1983
+	JLT     partial1999
 	VMOVUPS Y4, 32(DI)
-	JMP     stored1984
+	JMP     stored2000
 
-partial1983:
+partial1999:
 	LEAQ         32(DI), BX
 	VMOVAPS      X4, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1985
+	JZ           without2001
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y4, X1
 	ADDQ         $0x00000010, BX
 
-without1985:
+without2001:
 	TESTQ     $0x00000002, R9
-	JZ        without1986
+	JZ        without2002
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1986:
+without2002:
 	TESTQ  $0x00000001, R9
-	JZ     without1987
+	JZ     without2003
 	VMOVSS X1, (BX)
 
-without1987:
-stored1984:
+without2003:
+stored2000:
 	ADDQ    AX, DI
 	VMOVUPS Y5, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial1988
+	JLT     partial2004
 	VMOVUPS Y6, 32(DI)
-	JMP     stored1989
+	JMP     stored2005
 
-partial1988:
+partial2004:
 	LEAQ         32(DI), BX
 	VMOVAPS      X6, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1990
+	JZ           without2006
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y6, X1
 	ADDQ         $0x00000010, BX
 
-without1990:
+without2006:
 	TESTQ     $0x00000002, R9
-	JZ        without1991
+	JZ        without2007
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1991:
+without2007:
 	TESTQ  $0x00000001, R9
-	JZ     without1992
+	JZ     without2008
 	VMOVSS X1, (BX)
 
-without1992:
-stored1989:
+without2008:
+stored2005:
 	ADDQ    AX, DI
 	VMOVUPS Y7, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial1993
+	JLT     partial2009
 	VMOVUPS Y8, 32(DI)
-	JMP     stored1994
+	JMP     stored2010
 
-partial1993:
+partial2009:
 	LEAQ         32(DI), BX
 	VMOVAPS      X8, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1995
+	JZ           without2011
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y8, X1
 	ADDQ         $0x00000010, BX
 
-without1995:
+without2011:
 	TESTQ     $0x00000002, R9
-	JZ        without1996
+	JZ        without2012
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1996:
+without2012:
 	TESTQ  $0x00000001, R9
-	JZ     without1997
+	JZ     without2013
 	VMOVSS X1, (BX)
 
-without1997:
-stored1994:
+without2013:
+stored2010:
 	ADDQ    AX, DI
 	VMOVUPS Y9, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial1998
+	JLT     partial2014
 	VMOVUPS Y10, 32(DI)
-	JMP     stored1999
+	JMP     stored2015
 
-partial1998:
+partial2014:
 	LEAQ         32(DI), BX
 	VMOVAPS      X10, X1
 	TESTQ        $0x00000004, R9
-	JZ           without2000
+	JZ           without2016
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y10, X1
 	ADDQ         $0x00000010, BX
 
-without2000:
+without2016:
 	TESTQ     $0x00000002, R9
-	JZ        without2001
+	JZ        without2017
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without2001:
+without2017:
 	TESTQ  $0x00000001, R9
-	JZ     without2002
+	JZ     without2018
 	VMOVSS X1, (BX)
 
-without2002:
-stored1999:
+without2018:
+stored2015:
 	ADDQ    AX, DI
 	VMOVUPS Y11, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial2003
+	JLT     partial2019
 	VMOVUPS Y12, 32(DI)
-	JMP     stored2004
+	JMP     stored2020
 
-partial2003:
+partial2019:
 	LEAQ         32(DI), BX
 	VMOVAPS      X12, X1
 	TESTQ        $0x00000004, R9
-	JZ           without2005
+	JZ           without2021
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y12, X1
 	ADDQ         $0x00000010, BX
 
-without2005:
+without2021:
 	TESTQ     $0x00000002, R9
-	JZ        without2006
+	JZ        without2022
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without2006:
+without2022:
 	TESTQ  $0x00000001, R9
-	JZ     without2007
+	JZ     without2023
 	VMOVSS X1, (BX)
 
-without2007:
-stored2004:
+without2023:
+stored2020:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile1974
+	JGE  tile1990
 
-tiles1975:
+tiles1991:
 	CMPQ R10, $0x00000002
-	JLT  tiles2009
+	JLT  tiles2025
 
-tile2008:
+tile2024:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -30651,9 +30800,9 @@ tile2008:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2011
+	JLE    done2027
 
-again2010:
+again2026:
 	VMOVUPS      (BX), Y5
 	VMASKMOVPS   32(BX), Y0, Y6
 	MOVQ         DX, SI
@@ -30667,90 +30816,90 @@ again2010:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2010
+	JNZ          again2026
 
-done2011:
+done2027:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Y1, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial2012
+	JLT     partial2028
 	VMOVUPS Y2, 32(DI)
-	JMP     stored2013
+	JMP     stored2029
 
-partial2012:
+partial2028:
 	LEAQ         32(DI), BX
 	VMOVAPS      X2, X1
 	TESTQ        $0x00000004, R9
-	JZ           without2014
+	JZ           without2030
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y2, X1
 	ADDQ         $0x00000010, BX
 
-without2014:
+without2030:
 	TESTQ     $0x00000002, R9
-	JZ        without2015
+	JZ        without2031
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without2015:
+without2031:
 	TESTQ  $0x00000001, R9
-	JZ     without2016
+	JZ     without2032
 	VMOVSS X1, (BX)
 
-without2016:
-stored2013:
+without2032:
+stored2029:
 	ADDQ    AX, DI
 	VMOVUPS Y3, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial2017
+	JLT     partial2033
 	VMOVUPS Y4, 32(DI)
-	JMP     stored2018
+	JMP     stored2034
 
-partial2017:
+partial2033:
 	LEAQ         32(DI), BX
 	VMOVAPS      X4, X1
 	TESTQ        $0x00000004, R9
-	JZ           without2019
+	JZ           without2035
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y4, X1
 	ADDQ         $0x00000010, BX
 
-without2019:
+without2035:
 	TESTQ     $0x00000002, R9
-	JZ        without2020
+	JZ        without2036
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without2020:
+without2036:
 	TESTQ  $0x00000001, R9
-	JZ     without2021
+	JZ     without2037
 	VMOVSS X1, (BX)
 
-without2021:
-stored2018:
+without2037:
+stored2034:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile2008
+	JGE  tile2024
 
-tiles2009:
+tiles2025:
 	CMPQ R10, $0x00000001
-	JLT  tiles2023
+	JLT  tiles2039
 
-tile2022:
+tile2038:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2025
+	JLE    done2041
 
-again2024:
+again2040:
 	VMOVUPS      (BX), Y3
 	VMASKMOVPS   32(BX), Y0, Y4
 	MOVQ         DX, SI
@@ -30760,45 +30909,45 @@ again2024:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2024
+	JNZ          again2040
 
-done2025:
+done2041:
 	VMOVUPS Y1, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial2026
+	JLT     partial2042
 	VMOVUPS Y2, 32(DI)
-	JMP     stored2027
+	JMP     stored2043
 
-partial2026:
+partial2042:
 	LEAQ         32(DI), CX
 	VMOVAPS      X2, X1
 	TESTQ        $0x00000004, R9
-	JZ           without2028
+	JZ           without2044
 	VMOVUPS      X1, (CX)
 	VEXTRACTF128 $0x01, Y2, X1
 	ADDQ         $0x00000010, CX
 
-without2028:
+without2044:
 	TESTQ     $0x00000002, R9
-	JZ        without2029
+	JZ        without2045
 	VMOVSD    X1, (CX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, CX
 
-without2029:
+without2045:
 	TESTQ  $0x00000001, R9
-	JZ     without2030
+	JZ     without2046
 	VMOVSS X1, (CX)
 
-without2030:
-stored2027:
+without2046:
+stored2043:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2022
+	JGE  tile2038
 
-tiles2023:
-done1902:
+tiles2039:
+done1918:
 	VZEROUPPER
 	RET
 
@@ -30815,18 +30964,18 @@ TEXT ·scatterMatrix32x256(SB), $0-96
 	XORQ R9, R9
 	MOVQ BX, R10
 	CMPQ R10, $0x00000010
-	JLT  rest2032
+	JLT  rest2048
 
-panel2031:
+panel2047:
 	MOVQ f_base+24(FP), BX
 	MOVQ w_base+0(FP), R8
 	ADDQ R9, R8
 	ADDQ R9, R8
 	MOVQ d+80(FP), R11
 	CMPQ R11, $0x00000005
-	JLT  tiles2035
+	JLT  tiles2051
 
-tile2034:
+tile2050:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -30842,9 +30991,9 @@ tile2034:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2037
+	JLE    done2053
 
-again2036:
+again2052:
 	VMOVUPS      (DI), Y10
 	VMOVUPS      32(DI), Y11
 	VBROADCASTSS (SI), Y12
@@ -30865,9 +31014,9 @@ again2036:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2036
+	JNZ          again2052
 
-done2037:
+done2053:
 	VCVTPS2PD    X0, Y10
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
@@ -30966,13 +31115,13 @@ done2037:
 	ADDQ         $0x00000014, BX
 	SUBQ         $0x00000005, R11
 	CMPQ         R11, $0x00000005
-	JGE          tile2034
+	JGE          tile2050
 
-tiles2035:
+tiles2051:
 	CMPQ R11, $0x00000002
-	JLT  tiles2039
+	JLT  tiles2055
 
-tile2038:
+tile2054:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -30982,9 +31131,9 @@ tile2038:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2041
+	JLE    done2057
 
-again2040:
+again2056:
 	VMOVUPS      (DI), Y4
 	VMOVUPS      32(DI), Y5
 	VBROADCASTSS (SI), Y6
@@ -30996,9 +31145,9 @@ again2040:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2040
+	JNZ          again2056
 
-done2041:
+done2057:
 	VCVTPS2PD    X0, Y4
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
@@ -31040,13 +31189,13 @@ done2041:
 	ADDQ         $0x00000008, BX
 	SUBQ         $0x00000002, R11
 	CMPQ         R11, $0x00000002
-	JGE          tile2038
+	JGE          tile2054
 
-tiles2039:
+tiles2055:
 	CMPQ R11, $0x00000001
-	JLT  tiles2043
+	JLT  tiles2059
 
-tile2042:
+tile2058:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), DI
@@ -31054,9 +31203,9 @@ tile2042:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2045
+	JLE    done2061
 
-again2044:
+again2060:
 	VMOVUPS      (DI), Y2
 	VMOVUPS      32(DI), Y3
 	VBROADCASTSS (SI), Y4
@@ -31065,9 +31214,9 @@ again2044:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2044
+	JNZ          again2060
 
-done2045:
+done2061:
 	VCVTPS2PD    X0, Y2
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
@@ -31090,19 +31239,19 @@ done2045:
 	ADDQ         $0x00000004, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          tile2042
+	JGE          tile2058
 
-tiles2043:
+tiles2059:
 	ADDQ $0x00000040, R9
 	SUBQ $0x00000010, R10
 	CMPQ R10, $0x00000010
-	JGE  panel2031
+	JGE  panel2047
 
-rest2032:
+rest2048:
 	TESTQ   R10, R10
-	JZ      done2033
+	JZ      done2049
 	CMPQ    R10, $0x00000008
-	JGT     wider2046
+	JGT     wider2062
 	LEAQ    constants<>+672(SB), BX
 	MOVQ    R10, SI
 	NEGQ    SI
@@ -31113,9 +31262,9 @@ rest2032:
 	ADDQ    R9, R8
 	MOVQ    d+80(FP), R11
 	CMPQ    R11, $0x00000005
-	JLT     tiles2048
+	JLT     tiles2064
 
-tile2047:
+tile2063:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -31126,9 +31275,9 @@ tile2047:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2050
+	JLE    done2066
 
-again2049:
+again2065:
 	VMASKMOVPS   (DI), Y0, Y6
 	VBROADCASTSS (SI), Y7
 	VFMADD231PS  Y6, Y7, Y1
@@ -31143,15 +31292,15 @@ again2049:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2049
+	JNZ          again2065
 
-done2050:
+done2066:
 	VCVTPS2PD    X1, Y6
 	VEXTRACTF128 $0x01, Y1, X1
 	VCVTPS2PD    X1, Y1
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2051
+	JLE          few2067
 	VMOVUPD      (R8), Y7
 	VADDPD       Y7, Y6, Y6
 	VMOVUPD      Y6, (R8)
@@ -31163,147 +31312,21 @@ done2050:
 	VMASKMOVPD   32(R8), Y6, Y6
 	VADDPD       Y6, Y1, Y1
 	CMPQ         SI, $0x04
-	JLT          partial2053
-	VMOVUPD      Y1, 32(R8)
-	JMP          stored2055
-
-partial2053:
-	CMPQ         SI, $0x02
-	JLT          single2054
-	VMOVUPD      X1, 32(R8)
-	JEQ          stored2055
-	VEXTRACTF128 $0x01, Y1, X1
-	VMOVSD       X1, 48(R8)
-	JMP          stored2055
-
-single2054:
-	VMOVSD X1, 32(R8)
-
-stored2055:
-	JMP added2052
-
-few2051:
-	LEAQ       constants<>+672(SB), DI
-	MOVQ       SI, R12
-	NEGQ       R12
-	VMOVUPD    (DI)(R12*8), Y1
-	VMASKMOVPD (R8), Y1, Y1
-	VADDPD     Y1, Y6, Y6
-	CMPQ       SI, $0x04
-	JLT        partial2056
-	VMOVUPD    Y6, (R8)
-	JMP        stored2058
-
-partial2056:
-	CMPQ         SI, $0x02
-	JLT          single2057
-	VMOVUPD      X6, (R8)
-	JEQ          stored2058
-	VEXTRACTF128 $0x01, Y6, X1
-	VMOVSD       X1, 16(R8)
-	JMP          stored2058
-
-single2057:
-	VMOVSD X6, (R8)
-
-stored2058:
-added2052:
-	ADDQ         DX, R8
-	VCVTPS2PD    X2, Y1
-	VEXTRACTF128 $0x01, Y2, X2
-	VCVTPS2PD    X2, Y2
-	MOVQ         R10, SI
-	CMPQ         SI, $0x04
-	JLE          few2059
-	VMOVUPD      (R8), Y6
-	VADDPD       Y6, Y1, Y1
-	VMOVUPD      Y1, (R8)
-	SUBQ         $0x04, SI
-	LEAQ         constants<>+672(SB), DI
-	MOVQ         SI, R12
-	NEGQ         R12
-	VMOVUPD      (DI)(R12*8), Y1
-	VMASKMOVPD   32(R8), Y1, Y1
-	VADDPD       Y1, Y2, Y2
-	CMPQ         SI, $0x04
-	JLT          partial2061
-	VMOVUPD      Y2, 32(R8)
-	JMP          stored2063
-
-partial2061:
-	CMPQ         SI, $0x02
-	JLT          single2062
-	VMOVUPD      X2, 32(R8)
-	JEQ          stored2063
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 48(R8)
-	JMP          stored2063
-
-single2062:
-	VMOVSD X2, 32(R8)
-
-stored2063:
-	JMP added2060
-
-few2059:
-	LEAQ       constants<>+672(SB), DI
-	MOVQ       SI, R12
-	NEGQ       R12
-	VMOVUPD    (DI)(R12*8), Y2
-	VMASKMOVPD (R8), Y2, Y2
-	VADDPD     Y2, Y1, Y1
-	CMPQ       SI, $0x04
-	JLT        partial2064
-	VMOVUPD    Y1, (R8)
-	JMP        stored2066
-
-partial2064:
-	CMPQ         SI, $0x02
-	JLT          single2065
-	VMOVUPD      X1, (R8)
-	JEQ          stored2066
-	VEXTRACTF128 $0x01, Y1, X1
-	VMOVSD       X1, 16(R8)
-	JMP          stored2066
-
-single2065:
-	VMOVSD X1, (R8)
-
-stored2066:
-added2060:
-	ADDQ         DX, R8
-	VCVTPS2PD    X3, Y1
-	VEXTRACTF128 $0x01, Y3, X2
-	VCVTPS2PD    X2, Y2
-	MOVQ         R10, SI
-	CMPQ         SI, $0x04
-	JLE          few2067
-	VMOVUPD      (R8), Y3
-	VADDPD       Y3, Y1, Y1
-	VMOVUPD      Y1, (R8)
-	SUBQ         $0x04, SI
-	LEAQ         constants<>+672(SB), DI
-	MOVQ         SI, R12
-	NEGQ         R12
-	VMOVUPD      (DI)(R12*8), Y1
-	VMASKMOVPD   32(R8), Y1, Y1
-	VADDPD       Y1, Y2, Y2
-	CMPQ         SI, $0x04
 	JLT          partial2069
-	VMOVUPD      Y2, 32(R8)
+	VMOVUPD      Y1, 32(R8)
 	JMP          stored2071
 
 partial2069:
 	CMPQ         SI, $0x02
 	JLT          single2070
-	VMOVUPD      X2, 32(R8)
+	VMOVUPD      X1, 32(R8)
 	JEQ          stored2071
-	VEXTRACTF128 $0x01, Y2, X1
+	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 48(R8)
 	JMP          stored2071
 
 single2070:
-	VMOVSD X2, 32(R8)
+	VMOVSD X1, 32(R8)
 
 stored2071:
 	JMP added2068
@@ -31312,37 +31335,37 @@ few2067:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
-	VMOVUPD    (DI)(R12*8), Y2
-	VMASKMOVPD (R8), Y2, Y2
-	VADDPD     Y2, Y1, Y1
+	VMOVUPD    (DI)(R12*8), Y1
+	VMASKMOVPD (R8), Y1, Y1
+	VADDPD     Y1, Y6, Y6
 	CMPQ       SI, $0x04
 	JLT        partial2072
-	VMOVUPD    Y1, (R8)
+	VMOVUPD    Y6, (R8)
 	JMP        stored2074
 
 partial2072:
 	CMPQ         SI, $0x02
 	JLT          single2073
-	VMOVUPD      X1, (R8)
+	VMOVUPD      X6, (R8)
 	JEQ          stored2074
-	VEXTRACTF128 $0x01, Y1, X1
+	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 16(R8)
 	JMP          stored2074
 
 single2073:
-	VMOVSD X1, (R8)
+	VMOVSD X6, (R8)
 
 stored2074:
 added2068:
 	ADDQ         DX, R8
-	VCVTPS2PD    X4, Y1
-	VEXTRACTF128 $0x01, Y4, X2
+	VCVTPS2PD    X2, Y1
+	VEXTRACTF128 $0x01, Y2, X2
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
 	JLE          few2075
-	VMOVUPD      (R8), Y3
-	VADDPD       Y3, Y1, Y1
+	VMOVUPD      (R8), Y6
+	VADDPD       Y6, Y1, Y1
 	VMOVUPD      Y1, (R8)
 	SUBQ         $0x04, SI
 	LEAQ         constants<>+672(SB), DI
@@ -31398,8 +31421,8 @@ single2081:
 stored2082:
 added2076:
 	ADDQ         DX, R8
-	VCVTPS2PD    X5, Y1
-	VEXTRACTF128 $0x01, Y5, X2
+	VCVTPS2PD    X3, Y1
+	VEXTRACTF128 $0x01, Y3, X2
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
@@ -31460,107 +31483,13 @@ single2089:
 
 stored2090:
 added2084:
-	ADDQ DX, R8
-	ADDQ $0x00000014, BX
-	SUBQ $0x00000005, R11
-	CMPQ R11, $0x00000005
-	JGE  tile2047
-
-tiles2048:
-	CMPQ R11, $0x00000002
-	JLT  tiles2092
-
-tile2091:
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done2094
-
-again2093:
-	VMASKMOVPS   (DI), Y0, Y3
-	VBROADCASTSS (SI), Y4
-	VFMADD231PS  Y3, Y4, Y1
-	VBROADCASTSS 4(SI), Y4
-	VFMADD231PS  Y3, Y4, Y2
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again2093
-
-done2094:
-	VCVTPS2PD    X1, Y3
-	VEXTRACTF128 $0x01, Y1, X1
-	VCVTPS2PD    X1, Y1
-	MOVQ         R10, SI
-	CMPQ         SI, $0x04
-	JLE          few2095
-	VMOVUPD      (R8), Y4
-	VADDPD       Y4, Y3, Y3
-	VMOVUPD      Y3, (R8)
-	SUBQ         $0x04, SI
-	LEAQ         constants<>+672(SB), DI
-	MOVQ         SI, R12
-	NEGQ         R12
-	VMOVUPD      (DI)(R12*8), Y3
-	VMASKMOVPD   32(R8), Y3, Y3
-	VADDPD       Y3, Y1, Y1
-	CMPQ         SI, $0x04
-	JLT          partial2097
-	VMOVUPD      Y1, 32(R8)
-	JMP          stored2099
-
-partial2097:
-	CMPQ         SI, $0x02
-	JLT          single2098
-	VMOVUPD      X1, 32(R8)
-	JEQ          stored2099
-	VEXTRACTF128 $0x01, Y1, X1
-	VMOVSD       X1, 48(R8)
-	JMP          stored2099
-
-single2098:
-	VMOVSD X1, 32(R8)
-
-stored2099:
-	JMP added2096
-
-few2095:
-	LEAQ       constants<>+672(SB), DI
-	MOVQ       SI, R12
-	NEGQ       R12
-	VMOVUPD    (DI)(R12*8), Y1
-	VMASKMOVPD (R8), Y1, Y1
-	VADDPD     Y1, Y3, Y3
-	CMPQ       SI, $0x04
-	JLT        partial2100
-	VMOVUPD    Y3, (R8)
-	JMP        stored2102
-
-partial2100:
-	CMPQ         SI, $0x02
-	JLT          single2101
-	VMOVUPD      X3, (R8)
-	JEQ          stored2102
-	VEXTRACTF128 $0x01, Y3, X1
-	VMOVSD       X1, 16(R8)
-	JMP          stored2102
-
-single2101:
-	VMOVSD X3, (R8)
-
-stored2102:
-added2096:
 	ADDQ         DX, R8
-	VCVTPS2PD    X2, Y1
-	VEXTRACTF128 $0x01, Y2, X2
+	VCVTPS2PD    X4, Y1
+	VEXTRACTF128 $0x01, Y4, X2
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2103
+	JLE          few2091
 	VMOVUPD      (R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, (R8)
@@ -31572,26 +31501,26 @@ added2096:
 	VMASKMOVPD   32(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2105
+	JLT          partial2093
 	VMOVUPD      Y2, 32(R8)
-	JMP          stored2107
+	JMP          stored2095
 
-partial2105:
+partial2093:
 	CMPQ         SI, $0x02
-	JLT          single2106
+	JLT          single2094
 	VMOVUPD      X2, 32(R8)
-	JEQ          stored2107
+	JEQ          stored2095
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2107
+	JMP          stored2095
 
-single2106:
+single2094:
 	VMOVSD X2, 32(R8)
 
-stored2107:
-	JMP added2104
+stored2095:
+	JMP added2092
 
-few2103:
+few2091:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -31599,59 +31528,279 @@ few2103:
 	VMASKMOVPD (R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2108
+	JLT        partial2096
 	VMOVUPD    Y1, (R8)
-	JMP        stored2110
+	JMP        stored2098
 
-partial2108:
+partial2096:
 	CMPQ         SI, $0x02
-	JLT          single2109
+	JLT          single2097
 	VMOVUPD      X1, (R8)
-	JEQ          stored2110
+	JEQ          stored2098
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2110
+	JMP          stored2098
 
-single2109:
+single2097:
 	VMOVSD X1, (R8)
 
-stored2110:
-added2104:
+stored2098:
+added2092:
+	ADDQ         DX, R8
+	VCVTPS2PD    X5, Y1
+	VEXTRACTF128 $0x01, Y5, X2
+	VCVTPS2PD    X2, Y2
+	MOVQ         R10, SI
+	CMPQ         SI, $0x04
+	JLE          few2099
+	VMOVUPD      (R8), Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPD      Y1, (R8)
+	SUBQ         $0x04, SI
+	LEAQ         constants<>+672(SB), DI
+	MOVQ         SI, R12
+	NEGQ         R12
+	VMOVUPD      (DI)(R12*8), Y1
+	VMASKMOVPD   32(R8), Y1, Y1
+	VADDPD       Y1, Y2, Y2
+	CMPQ         SI, $0x04
+	JLT          partial2101
+	VMOVUPD      Y2, 32(R8)
+	JMP          stored2103
+
+partial2101:
+	CMPQ         SI, $0x02
+	JLT          single2102
+	VMOVUPD      X2, 32(R8)
+	JEQ          stored2103
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 48(R8)
+	JMP          stored2103
+
+single2102:
+	VMOVSD X2, 32(R8)
+
+stored2103:
+	JMP added2100
+
+few2099:
+	LEAQ       constants<>+672(SB), DI
+	MOVQ       SI, R12
+	NEGQ       R12
+	VMOVUPD    (DI)(R12*8), Y2
+	VMASKMOVPD (R8), Y2, Y2
+	VADDPD     Y2, Y1, Y1
+	CMPQ       SI, $0x04
+	JLT        partial2104
+	VMOVUPD    Y1, (R8)
+	JMP        stored2106
+
+partial2104:
+	CMPQ         SI, $0x02
+	JLT          single2105
+	VMOVUPD      X1, (R8)
+	JEQ          stored2106
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 16(R8)
+	JMP          stored2106
+
+single2105:
+	VMOVSD X1, (R8)
+
+stored2106:
+added2100:
+	ADDQ DX, R8
+	ADDQ $0x00000014, BX
+	SUBQ $0x00000005, R11
+	CMPQ R11, $0x00000005
+	JGE  tile2063
+
+tiles2064:
+	CMPQ R11, $0x00000002
+	JLT  tiles2108
+
+tile2107:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done2110
+
+again2109:
+	VMASKMOVPS   (DI), Y0, Y3
+	VBROADCASTSS (SI), Y4
+	VFMADD231PS  Y3, Y4, Y1
+	VBROADCASTSS 4(SI), Y4
+	VFMADD231PS  Y3, Y4, Y2
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again2109
+
+done2110:
+	VCVTPS2PD    X1, Y3
+	VEXTRACTF128 $0x01, Y1, X1
+	VCVTPS2PD    X1, Y1
+	MOVQ         R10, SI
+	CMPQ         SI, $0x04
+	JLE          few2111
+	VMOVUPD      (R8), Y4
+	VADDPD       Y4, Y3, Y3
+	VMOVUPD      Y3, (R8)
+	SUBQ         $0x04, SI
+	LEAQ         constants<>+672(SB), DI
+	MOVQ         SI, R12
+	NEGQ         R12
+	VMOVUPD      (DI)(R12*8), Y3
+	VMASKMOVPD   32(R8), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	CMPQ         SI, $0x04
+	JLT          partial2113
+	VMOVUPD      Y1, 32(R8)
+	JMP          stored2115
+
+partial2113:
+	CMPQ         SI, $0x02
+	JLT          single2114
+	VMOVUPD      X1, 32(R8)
+	JEQ          stored2115
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 48(R8)
+	JMP          stored2115
+
+single2114:
+	VMOVSD X1, 32(R8)
+
+stored2115:
+	JMP added2112
+
+few2111:
+	LEAQ       constants<>+672(SB), DI
+	MOVQ       SI, R12
+	NEGQ       R12
+	VMOVUPD    (DI)(R12*8), Y1
+	VMASKMOVPD (R8), Y1, Y1
+	VADDPD     Y1, Y3, Y3
+	CMPQ       SI, $0x04
+	JLT        partial2116
+	VMOVUPD    Y3, (R8)
+	JMP        stored2118
+
+partial2116:
+	CMPQ         SI, $0x02
+	JLT          single2117
+	VMOVUPD      X3, (R8)
+	JEQ          stored2118
+	VEXTRACTF128 $0x01, Y3, X1
+	VMOVSD       X1, 16(R8)
+	JMP          stored2118
+
+single2117:
+	VMOVSD X3, (R8)
+
+stored2118:
+added2112:
+	ADDQ         DX, R8
+	VCVTPS2PD    X2, Y1
+	VEXTRACTF128 $0x01, Y2, X2
+	VCVTPS2PD    X2, Y2
+	MOVQ         R10, SI
+	CMPQ         SI, $0x04
+	JLE          few2119
+	VMOVUPD      (R8), Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPD      Y1, (R8)
+	SUBQ         $0x04, SI
+	LEAQ         constants<>+672(SB), DI
+	MOVQ         SI, R12
+	NEGQ         R12
+	VMOVUPD      (DI)(R12*8), Y1
+	VMASKMOVPD   32(R8), Y1, Y1
+	VADDPD       Y1, Y2, Y2
+	CMPQ         SI, $0x04
+	JLT          partial2121
+	VMOVUPD      Y2, 32(R8)
+	JMP          stored2123
+
+partial2121:
+	CMPQ         SI, $0x02
+	JLT          single2122
+	VMOVUPD      X2, 32(R8)
+	JEQ          stored2123
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 48(R8)
+	JMP          stored2123
+
+single2122:
+	VMOVSD X2, 32(R8)
+
+stored2123:
+	JMP added2120
+
+few2119:
+	LEAQ       constants<>+672(SB), DI
+	MOVQ       SI, R12
+	NEGQ       R12
+	VMOVUPD    (DI)(R12*8), Y2
+	VMASKMOVPD (R8), Y2, Y2
+	VADDPD     Y2, Y1, Y1
+	CMPQ       SI, $0x04
+	JLT        partial2124
+	VMOVUPD    Y1, (R8)
+	JMP        stored2126
+
+partial2124:
+	CMPQ         SI, $0x02
+	JLT          single2125
+	VMOVUPD      X1, (R8)
+	JEQ          stored2126
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 16(R8)
+	JMP          stored2126
+
+single2125:
+	VMOVSD X1, (R8)
+
+stored2126:
+added2120:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2091
+	JGE  tile2107
 
-tiles2092:
+tiles2108:
 	CMPQ R11, $0x00000001
-	JLT  tiles2112
+	JLT  tiles2128
 
-tile2111:
+tile2127:
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), DI
 	ADDQ   R9, DI
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2114
+	JLE    done2130
 
-again2113:
+again2129:
 	VMASKMOVPS   (DI), Y0, Y2
 	VBROADCASTSS (SI), Y3
 	VFMADD231PS  Y2, Y3, Y1
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2113
+	JNZ          again2129
 
-done2114:
+done2130:
 	VCVTPS2PD    X1, Y2
 	VEXTRACTF128 $0x01, Y1, X1
 	VCVTPS2PD    X1, Y1
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2115
+	JLE          few2131
 	VMOVUPD      (R8), Y3
 	VADDPD       Y3, Y2, Y2
 	VMOVUPD      Y2, (R8)
@@ -31663,26 +31812,26 @@ done2114:
 	VMASKMOVPD   32(R8), Y2, Y2
 	VADDPD       Y2, Y1, Y1
 	CMPQ         SI, $0x04
-	JLT          partial2117
+	JLT          partial2133
 	VMOVUPD      Y1, 32(R8)
-	JMP          stored2119
+	JMP          stored2135
 
-partial2117:
+partial2133:
 	CMPQ         SI, $0x02
-	JLT          single2118
+	JLT          single2134
 	VMOVUPD      X1, 32(R8)
-	JEQ          stored2119
+	JEQ          stored2135
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2119
+	JMP          stored2135
 
-single2118:
+single2134:
 	VMOVSD X1, 32(R8)
 
-stored2119:
-	JMP added2116
+stored2135:
+	JMP added2132
 
-few2115:
+few2131:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -31690,34 +31839,34 @@ few2115:
 	VMASKMOVPD (R8), Y1, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       SI, $0x04
-	JLT        partial2120
+	JLT        partial2136
 	VMOVUPD    Y2, (R8)
-	JMP        stored2122
+	JMP        stored2138
 
-partial2120:
+partial2136:
 	CMPQ         SI, $0x02
-	JLT          single2121
+	JLT          single2137
 	VMOVUPD      X2, (R8)
-	JEQ          stored2122
+	JEQ          stored2138
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2122
+	JMP          stored2138
 
-single2121:
+single2137:
 	VMOVSD X2, (R8)
 
-stored2122:
-added2116:
+stored2138:
+added2132:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2111
+	JGE  tile2127
 
-tiles2112:
-	JMP done2033
+tiles2128:
+	JMP done2049
 
-wider2046:
+wider2062:
 	SUBQ    $0x00000008, R10
 	LEAQ    constants<>+672(SB), BX
 	MOVQ    R10, SI
@@ -31729,9 +31878,9 @@ wider2046:
 	ADDQ    R9, R8
 	MOVQ    d+80(FP), R11
 	CMPQ    R11, $0x00000005
-	JLT     tiles2125
+	JLT     tiles2141
 
-tile2124:
+tile2140:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -31747,9 +31896,9 @@ tile2124:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2127
+	JLE    done2143
 
-again2126:
+again2142:
 	VMOVUPS      (DI), Y11
 	VMASKMOVPS   32(DI), Y0, Y12
 	VBROADCASTSS (SI), Y13
@@ -31770,9 +31919,9 @@ again2126:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2126
+	JNZ          again2142
 
-done2127:
+done2143:
 	VCVTPS2PD    X1, Y11
 	VEXTRACTF128 $0x01, Y1, X1
 	VCVTPS2PD    X1, Y1
@@ -31787,153 +31936,9 @@ done2127:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2128
+	JLE          few2144
 	VMOVUPD      64(R8), Y11
 	VADDPD       Y11, Y1, Y1
-	VMOVUPD      Y1, 64(R8)
-	SUBQ         $0x04, SI
-	LEAQ         constants<>+672(SB), DI
-	MOVQ         SI, R12
-	NEGQ         R12
-	VMOVUPD      (DI)(R12*8), Y1
-	VMASKMOVPD   96(R8), Y1, Y1
-	VADDPD       Y1, Y2, Y2
-	CMPQ         SI, $0x04
-	JLT          partial2130
-	VMOVUPD      Y2, 96(R8)
-	JMP          stored2132
-
-partial2130:
-	CMPQ         SI, $0x02
-	JLT          single2131
-	VMOVUPD      X2, 96(R8)
-	JEQ          stored2132
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 112(R8)
-	JMP          stored2132
-
-single2131:
-	VMOVSD X2, 96(R8)
-
-stored2132:
-	JMP added2129
-
-few2128:
-	LEAQ       constants<>+672(SB), DI
-	MOVQ       SI, R12
-	NEGQ       R12
-	VMOVUPD    (DI)(R12*8), Y2
-	VMASKMOVPD 64(R8), Y2, Y2
-	VADDPD     Y2, Y1, Y1
-	CMPQ       SI, $0x04
-	JLT        partial2133
-	VMOVUPD    Y1, 64(R8)
-	JMP        stored2135
-
-partial2133:
-	CMPQ         SI, $0x02
-	JLT          single2134
-	VMOVUPD      X1, 64(R8)
-	JEQ          stored2135
-	VEXTRACTF128 $0x01, Y1, X1
-	VMOVSD       X1, 80(R8)
-	JMP          stored2135
-
-single2134:
-	VMOVSD X1, 64(R8)
-
-stored2135:
-added2129:
-	ADDQ         DX, R8
-	VCVTPS2PD    X3, Y1
-	VEXTRACTF128 $0x01, Y3, X2
-	VCVTPS2PD    X2, Y2
-	VMOVUPD      (R8), Y3
-	VADDPD       Y3, Y1, Y1
-	VMOVUPD      Y1, (R8)
-	VMOVUPD      32(R8), Y1
-	VADDPD       Y1, Y2, Y2
-	VMOVUPD      Y2, 32(R8)
-	VCVTPS2PD    X4, Y1
-	VEXTRACTF128 $0x01, Y4, X2
-	VCVTPS2PD    X2, Y2
-	MOVQ         R10, SI
-	CMPQ         SI, $0x04
-	JLE          few2136
-	VMOVUPD      64(R8), Y3
-	VADDPD       Y3, Y1, Y1
-	VMOVUPD      Y1, 64(R8)
-	SUBQ         $0x04, SI
-	LEAQ         constants<>+672(SB), DI
-	MOVQ         SI, R12
-	NEGQ         R12
-	VMOVUPD      (DI)(R12*8), Y1
-	VMASKMOVPD   96(R8), Y1, Y1
-	VADDPD       Y1, Y2, Y2
-	CMPQ         SI, $0x04
-	JLT          partial2138
-	VMOVUPD      Y2, 96(R8)
-	JMP          stored2140
-
-partial2138:
-	CMPQ         SI, $0x02
-	JLT          single2139
-	VMOVUPD      X2, 96(R8)
-	JEQ          stored2140
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 112(R8)
-	JMP          stored2140
-
-single2139:
-	VMOVSD X2, 96(R8)
-
-stored2140:
-	JMP added2137
-
-few2136:
-	LEAQ       constants<>+672(SB), DI
-	MOVQ       SI, R12
-	NEGQ       R12
-	VMOVUPD    (DI)(R12*8), Y2
-	VMASKMOVPD 64(R8), Y2, Y2
-	VADDPD     Y2, Y1, Y1
-	CMPQ       SI, $0x04
-	JLT        partial2141
-	VMOVUPD    Y1, 64(R8)
-	JMP        stored2143
-
-partial2141:
-	CMPQ         SI, $0x02
-	JLT          single2142
-	VMOVUPD      X1, 64(R8)
-	JEQ          stored2143
-	VEXTRACTF128 $0x01, Y1, X1
-	VMOVSD       X1, 80(R8)
-	JMP          stored2143
-
-single2142:
-	VMOVSD X1, 64(R8)
-
-stored2143:
-added2137:
-	ADDQ         DX, R8
-	VCVTPS2PD    X5, Y1
-	VEXTRACTF128 $0x01, Y5, X2
-	VCVTPS2PD    X2, Y2
-	VMOVUPD      (R8), Y3
-	VADDPD       Y3, Y1, Y1
-	VMOVUPD      Y1, (R8)
-	VMOVUPD      32(R8), Y1
-	VADDPD       Y1, Y2, Y2
-	VMOVUPD      Y2, 32(R8)
-	VCVTPS2PD    X6, Y1
-	VEXTRACTF128 $0x01, Y6, X2
-	VCVTPS2PD    X2, Y2
-	MOVQ         R10, SI
-	CMPQ         SI, $0x04
-	JLE          few2144
-	VMOVUPD      64(R8), Y3
-	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
 	SUBQ         $0x04, SI
 	LEAQ         constants<>+672(SB), DI
@@ -31989,8 +31994,8 @@ single2150:
 stored2151:
 added2145:
 	ADDQ         DX, R8
-	VCVTPS2PD    X7, Y1
-	VEXTRACTF128 $0x01, Y7, X2
+	VCVTPS2PD    X3, Y1
+	VEXTRACTF128 $0x01, Y3, X2
 	VCVTPS2PD    X2, Y2
 	VMOVUPD      (R8), Y3
 	VADDPD       Y3, Y1, Y1
@@ -31998,8 +32003,8 @@ added2145:
 	VMOVUPD      32(R8), Y1
 	VADDPD       Y1, Y2, Y2
 	VMOVUPD      Y2, 32(R8)
-	VCVTPS2PD    X8, Y1
-	VEXTRACTF128 $0x01, Y8, X2
+	VCVTPS2PD    X4, Y1
+	VEXTRACTF128 $0x01, Y4, X2
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
@@ -32061,8 +32066,8 @@ single2158:
 stored2159:
 added2153:
 	ADDQ         DX, R8
-	VCVTPS2PD    X9, Y1
-	VEXTRACTF128 $0x01, Y9, X2
+	VCVTPS2PD    X5, Y1
+	VEXTRACTF128 $0x01, Y5, X2
 	VCVTPS2PD    X2, Y2
 	VMOVUPD      (R8), Y3
 	VADDPD       Y3, Y1, Y1
@@ -32070,8 +32075,8 @@ added2153:
 	VMOVUPD      32(R8), Y1
 	VADDPD       Y1, Y2, Y2
 	VMOVUPD      Y2, 32(R8)
-	VCVTPS2PD    X10, Y1
-	VEXTRACTF128 $0x01, Y10, X2
+	VCVTPS2PD    X6, Y1
+	VEXTRACTF128 $0x01, Y6, X2
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
@@ -32132,17 +32137,161 @@ single2166:
 
 stored2167:
 added2161:
+	ADDQ         DX, R8
+	VCVTPS2PD    X7, Y1
+	VEXTRACTF128 $0x01, Y7, X2
+	VCVTPS2PD    X2, Y2
+	VMOVUPD      (R8), Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPD      Y1, (R8)
+	VMOVUPD      32(R8), Y1
+	VADDPD       Y1, Y2, Y2
+	VMOVUPD      Y2, 32(R8)
+	VCVTPS2PD    X8, Y1
+	VEXTRACTF128 $0x01, Y8, X2
+	VCVTPS2PD    X2, Y2
+	MOVQ         R10, SI
+	CMPQ         SI, $0x04
+	JLE          few2168
+	VMOVUPD      64(R8), Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPD      Y1, 64(R8)
+	SUBQ         $0x04, SI
+	LEAQ         constants<>+672(SB), DI
+	MOVQ         SI, R12
+	NEGQ         R12
+	VMOVUPD      (DI)(R12*8), Y1
+	VMASKMOVPD   96(R8), Y1, Y1
+	VADDPD       Y1, Y2, Y2
+	CMPQ         SI, $0x04
+	JLT          partial2170
+	VMOVUPD      Y2, 96(R8)
+	JMP          stored2172
+
+partial2170:
+	CMPQ         SI, $0x02
+	JLT          single2171
+	VMOVUPD      X2, 96(R8)
+	JEQ          stored2172
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 112(R8)
+	JMP          stored2172
+
+single2171:
+	VMOVSD X2, 96(R8)
+
+stored2172:
+	JMP added2169
+
+few2168:
+	LEAQ       constants<>+672(SB), DI
+	MOVQ       SI, R12
+	NEGQ       R12
+	VMOVUPD    (DI)(R12*8), Y2
+	VMASKMOVPD 64(R8), Y2, Y2
+	VADDPD     Y2, Y1, Y1
+	CMPQ       SI, $0x04
+	JLT        partial2173
+	VMOVUPD    Y1, 64(R8)
+	JMP        stored2175
+
+partial2173:
+	CMPQ         SI, $0x02
+	JLT          single2174
+	VMOVUPD      X1, 64(R8)
+	JEQ          stored2175
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 80(R8)
+	JMP          stored2175
+
+single2174:
+	VMOVSD X1, 64(R8)
+
+stored2175:
+added2169:
+	ADDQ         DX, R8
+	VCVTPS2PD    X9, Y1
+	VEXTRACTF128 $0x01, Y9, X2
+	VCVTPS2PD    X2, Y2
+	VMOVUPD      (R8), Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPD      Y1, (R8)
+	VMOVUPD      32(R8), Y1
+	VADDPD       Y1, Y2, Y2
+	VMOVUPD      Y2, 32(R8)
+	VCVTPS2PD    X10, Y1
+	VEXTRACTF128 $0x01, Y10, X2
+	VCVTPS2PD    X2, Y2
+	MOVQ         R10, SI
+	CMPQ         SI, $0x04
+	JLE          few2176
+	VMOVUPD      64(R8), Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPD      Y1, 64(R8)
+	SUBQ         $0x04, SI
+	LEAQ         constants<>+672(SB), DI
+	MOVQ         SI, R12
+	NEGQ         R12
+	VMOVUPD      (DI)(R12*8), Y1
+	VMASKMOVPD   96(R8), Y1, Y1
+	VADDPD       Y1, Y2, Y2
+	CMPQ         SI, $0x04
+	JLT          partial2178
+	VMOVUPD      Y2, 96(R8)
+	JMP          stored2180
+
+partial2178:
+	CMPQ         SI, $0x02
+	JLT          single2179
+	VMOVUPD      X2, 96(R8)
+	JEQ          stored2180
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 112(R8)
+	JMP          stored2180
+
+single2179:
+	VMOVSD X2, 96(R8)
+
+stored2180:
+	JMP added2177
+
+few2176:
+	LEAQ       constants<>+672(SB), DI
+	MOVQ       SI, R12
+	NEGQ       R12
+	VMOVUPD    (DI)(R12*8), Y2
+	VMASKMOVPD 64(R8), Y2, Y2
+	VADDPD     Y2, Y1, Y1
+	CMPQ       SI, $0x04
+	JLT        partial2181
+	VMOVUPD    Y1, 64(R8)
+	JMP        stored2183
+
+partial2181:
+	CMPQ         SI, $0x02
+	JLT          single2182
+	VMOVUPD      X1, 64(R8)
+	JEQ          stored2183
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 80(R8)
+	JMP          stored2183
+
+single2182:
+	VMOVSD X1, 64(R8)
+
+stored2183:
+added2177:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2124
+	JGE  tile2140
 
-tiles2125:
+tiles2141:
 	CMPQ R11, $0x00000002
-	JLT  tiles2169
+	JLT  tiles2185
 
-tile2168:
+tile2184:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -32152,9 +32301,9 @@ tile2168:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2171
+	JLE    done2187
 
-again2170:
+again2186:
 	VMOVUPS      (DI), Y5
 	VMASKMOVPS   32(DI), Y0, Y6
 	VBROADCASTSS (SI), Y7
@@ -32166,9 +32315,9 @@ again2170:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2170
+	JNZ          again2186
 
-done2171:
+done2187:
 	VCVTPS2PD    X1, Y5
 	VEXTRACTF128 $0x01, Y1, X1
 	VCVTPS2PD    X1, Y1
@@ -32183,7 +32332,7 @@ done2171:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2172
+	JLE          few2188
 	VMOVUPD      64(R8), Y5
 	VADDPD       Y5, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -32195,26 +32344,26 @@ done2171:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2174
+	JLT          partial2190
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2176
+	JMP          stored2192
 
-partial2174:
+partial2190:
 	CMPQ         SI, $0x02
-	JLT          single2175
+	JLT          single2191
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2176
+	JEQ          stored2192
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2176
+	JMP          stored2192
 
-single2175:
+single2191:
 	VMOVSD X2, 96(R8)
 
-stored2176:
-	JMP added2173
+stored2192:
+	JMP added2189
 
-few2172:
+few2188:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32222,24 +32371,24 @@ few2172:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2177
+	JLT        partial2193
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2179
+	JMP        stored2195
 
-partial2177:
+partial2193:
 	CMPQ         SI, $0x02
-	JLT          single2178
+	JLT          single2194
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2179
+	JEQ          stored2195
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2179
+	JMP          stored2195
 
-single2178:
+single2194:
 	VMOVSD X1, 64(R8)
 
-stored2179:
-added2173:
+stored2195:
+added2189:
 	ADDQ         DX, R8
 	VCVTPS2PD    X3, Y1
 	VEXTRACTF128 $0x01, Y3, X2
@@ -32255,7 +32404,7 @@ added2173:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2180
+	JLE          few2196
 	VMOVUPD      64(R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -32267,26 +32416,26 @@ added2173:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2182
+	JLT          partial2198
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2184
+	JMP          stored2200
 
-partial2182:
+partial2198:
 	CMPQ         SI, $0x02
-	JLT          single2183
+	JLT          single2199
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2184
+	JEQ          stored2200
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2184
+	JMP          stored2200
 
-single2183:
+single2199:
 	VMOVSD X2, 96(R8)
 
-stored2184:
-	JMP added2181
+stored2200:
+	JMP added2197
 
-few2180:
+few2196:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32294,35 +32443,35 @@ few2180:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2185
+	JLT        partial2201
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2187
+	JMP        stored2203
 
-partial2185:
+partial2201:
 	CMPQ         SI, $0x02
-	JLT          single2186
+	JLT          single2202
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2187
+	JEQ          stored2203
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2187
+	JMP          stored2203
 
-single2186:
+single2202:
 	VMOVSD X1, 64(R8)
 
-stored2187:
-added2181:
+stored2203:
+added2197:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2168
+	JGE  tile2184
 
-tiles2169:
+tiles2185:
 	CMPQ R11, $0x00000001
-	JLT  tiles2189
+	JLT  tiles2205
 
-tile2188:
+tile2204:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), DI
@@ -32330,9 +32479,9 @@ tile2188:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2191
+	JLE    done2207
 
-again2190:
+again2206:
 	VMOVUPS      (DI), Y3
 	VMASKMOVPS   32(DI), Y0, Y4
 	VBROADCASTSS (SI), Y5
@@ -32341,9 +32490,9 @@ again2190:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2190
+	JNZ          again2206
 
-done2191:
+done2207:
 	VCVTPS2PD    X1, Y3
 	VEXTRACTF128 $0x01, Y1, X1
 	VCVTPS2PD    X1, Y1
@@ -32358,7 +32507,7 @@ done2191:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2192
+	JLE          few2208
 	VMOVUPD      64(R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -32370,26 +32519,26 @@ done2191:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2194
+	JLT          partial2210
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2196
+	JMP          stored2212
 
-partial2194:
+partial2210:
 	CMPQ         SI, $0x02
-	JLT          single2195
+	JLT          single2211
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2196
+	JEQ          stored2212
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2196
+	JMP          stored2212
 
-single2195:
+single2211:
 	VMOVSD X2, 96(R8)
 
-stored2196:
-	JMP added2193
+stored2212:
+	JMP added2209
 
-few2192:
+few2208:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32397,32 +32546,32 @@ few2192:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2197
+	JLT        partial2213
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2199
+	JMP        stored2215
 
-partial2197:
+partial2213:
 	CMPQ         SI, $0x02
-	JLT          single2198
+	JLT          single2214
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2199
+	JEQ          stored2215
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2199
+	JMP          stored2215
 
-single2198:
+single2214:
 	VMOVSD X1, 64(R8)
 
-stored2199:
-added2193:
+stored2215:
+added2209:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2188
+	JGE  tile2204
 
-tiles2189:
-done2033:
+tiles2205:
+done2049:
 	VZEROUPPER
 	RET
 
@@ -32436,21 +32585,41 @@ TEXT ·cavities32x256(SB), $0-88
 	MOVQ    list+72(FP), BX
 	MOVQ    count+80(FP), SI
 	TESTQ   SI, SI
-	JLE     done2201
+	JLE     done2217
 
-item2200:
-	MOVLQSX 40(BX), DI
-	LEAQ    (AX)(DI*4), DI
-	MOVQ    (BX), R8
-	LEAQ    (CX)(R8*8), R8
-	MOVQ    8(BX), R9
-	LEAQ    (DX)(R9*8), R9
-	MOVLQSX 52(BX), R10
-	XORQ    R11, R11
-	CMPQ    R10, $0x00000004
-	JLT     rest2203
+item2216:
+	MOVLQSX    40(BX), DI
+	LEAQ       (AX)(DI*4), DI
+	MOVQ       (BX), R8
+	LEAQ       (CX)(R8*8), R8
+	MOVQ       8(BX), R9
+	LEAQ       (DX)(R9*8), R9
+	MOVLQSX    52(BX), R10
+	CMPQ       R10, $0x08
+	JNE        wide2218
+	XORQ       R10, R10
+	VMOVUPD    (R8)(R10*8), Y1
+	VMOVUPD    (R9)(R10*8), Y2
+	VCMPPD     $0x00, Y0, Y2, Y3
+	VSUBPD     Y2, Y1, Y1
+	VBLENDVPD  Y3, Y0, Y1, Y1
+	VCVTPD2PSY Y1, X1
+	VMOVUPS    X1, (DI)(R10*4)
+	VMOVUPD    32(R8)(R10*8), Y1
+	VMOVUPD    32(R9)(R10*8), Y2
+	VCMPPD     $0x00, Y0, Y2, Y3
+	VSUBPD     Y2, Y1, Y1
+	VBLENDVPD  Y3, Y0, Y1, Y1
+	VCVTPD2PSY Y1, X1
+	VMOVUPS    X1, 16(DI)(R10*4)
+	JMP        row2219
 
-whole2202:
+wide2218:
+	XORQ R11, R11
+	CMPQ R10, $0x00000004
+	JLT  rest2221
+
+whole2220:
 	VMOVUPD    (R8)(R11*8), Y1
 	VMOVUPD    (R9)(R11*8), Y2
 	VCMPPD     $0x00, Y0, Y2, Y3
@@ -32461,11 +32630,11 @@ whole2202:
 	ADDQ       $0x00000004, R11
 	SUBQ       $0x00000004, R10
 	CMPQ       R10, $0x00000004
-	JGE        whole2202
+	JGE        whole2220
 
-rest2203:
+rest2221:
 	TESTQ      R10, R10
-	JZ         done2204
+	JZ         done2222
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R10
 	VMOVUPD    (R12)(R10*8), Y1
@@ -32477,12 +32646,13 @@ rest2203:
 	VCVTPD2PSY Y2, X1
 	VMOVUPS    X1, (DI)(R11*4)
 
-done2204:
+done2222:
+row2219:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item2200
+	JNZ  item2216
 
-done2201:
+done2217:
 	VZEROUPPER
 	RET
 
@@ -32495,9 +32665,9 @@ TEXT ·products32x256(SB), $0-96
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done2207
+	JLE   done2225
 
-item2205:
+item2223:
 	MOVLQSX      44(BX), DI
 	LEAQ         (AX)(DI*4), DI
 	MOVLQSX      40(BX), R8
@@ -32508,9 +32678,9 @@ item2205:
 	MOVLQSX      56(BX), R11
 	MOVQ         $0x0000000800000008, R12
 	CMPQ         52(BX), R12
-	JNE          other2209
+	JNE          other2227
 	CMPL         60(BX), $0x00
-	JNE          backward2210
+	JNE          backward2228
 	VBROADCASTSS (R8), Y0
 	VMULPS       (R9), Y0, Y0
 	VBROADCASTSS 4(R8), Y1
@@ -32531,9 +32701,9 @@ item2205:
 	VADDPS       Y3, Y1, Y1
 	VADDPS       Y1, Y0, Y0
 	VMOVUPS      Y0, (DI)
-	JMP          next2206
+	JMP          next2224
 
-backward2210:
+backward2228:
 	VMOVUPS    (R8), Y0
 	VMULPS     (R9), Y0, Y1
 	VMULPS     32(R9), Y0, Y2
@@ -32565,14 +32735,14 @@ backward2210:
 	VPERM2F128 $0x20, Y1, Y0, Y0
 	VADDPS     Y2, Y0, Y0
 	VMOVUPS    Y0, (DI)
-	JMP        next2206
+	JMP        next2224
 
-other2209:
+other2227:
 	CMPL   60(BX), $0x00
-	JNE    backward2208
+	JNE    backward2226
 	CMPQ   R11, $0x00000010
-	JLT    part2211
-	JG     done2207
+	JLT    part2229
+	JG     done2225
 	SHLQ   $0x02, R11
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
@@ -32580,9 +32750,9 @@ other2209:
 	VXORPD Y3, Y3, Y3
 	MOVQ   R9, R9
 	CMPQ   R10, $0x00000002
-	JLT    rows2214
+	JLT    rows2232
 
-row2213:
+row2231:
 	VBROADCASTSS (R8), Y4
 	VFMADD231PS  (R9), Y4, Y0
 	VFMADD231PS  32(R9), Y4, Y1
@@ -32593,13 +32763,13 @@ row2213:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row2213
+	JGE          row2231
 
-rows2214:
+rows2232:
 	CMPQ R10, $0x00000001
-	JLT  rows2216
+	JLT  rows2234
 
-row2215:
+row2233:
 	VBROADCASTSS (R8), Y4
 	VFMADD231PS  (R9), Y4, Y0
 	VFMADD231PS  32(R9), Y4, Y1
@@ -32607,19 +32777,19 @@ row2215:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row2215
+	JGE          row2233
 
-rows2216:
+rows2234:
 	VADDPS  Y2, Y0, Y0
 	VMOVUPS Y0, (DI)
 	VADDPS  Y3, Y1, Y1
 	VMOVUPS Y1, 32(DI)
-	JMP     next2206
+	JMP     next2224
 
-part2211:
+part2229:
 	MOVQ    R11, R12
 	SUBQ    $0x08, R12
-	JLE     fewer2212
+	JLE     fewer2230
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
 	VMOVUPS (R13)(R12*4), Y0
@@ -32630,9 +32800,9 @@ part2211:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows2218
+	JLT     rows2236
 
-row2217:
+row2235:
 	VBROADCASTSS (R8), Y5
 	VFMADD231PS  (R9), Y5, Y1
 	VMASKMOVPS   32(R9), Y0, Y6
@@ -32645,13 +32815,13 @@ row2217:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row2217
+	JGE          row2235
 
-rows2218:
+rows2236:
 	CMPQ R10, $0x00000001
-	JLT  rows2220
+	JLT  rows2238
 
-row2219:
+row2237:
 	VBROADCASTSS (R8), Y5
 	VFMADD231PS  (R9), Y5, Y1
 	VMASKMOVPS   32(R9), Y0, Y6
@@ -32660,26 +32830,26 @@ row2219:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row2219
+	JGE          row2237
 
-rows2220:
+rows2238:
 	VADDPS  Y3, Y1, Y1
 	VMOVUPS Y1, (DI)
 	VADDPS  Y4, Y2, Y2
 	VMOVUPS Y2, 32(DI)
-	JMP     next2206
+	JMP     next2224
 
-fewer2212:
+fewer2230:
 	CMPQ   R11, $0x00000008
-	JLT    part2221
+	JLT    part2239
 	SHLQ   $0x02, R11
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   R9, R9
 	CMPQ   R10, $0x00000002
-	JLT    rows2224
+	JLT    rows2242
 
-row2223:
+row2241:
 	VBROADCASTSS (R8), Y2
 	VFMADD231PS  (R9), Y2, Y0
 	VBROADCASTSS 4(R8), Y2
@@ -32688,27 +32858,27 @@ row2223:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row2223
+	JGE          row2241
 
-rows2224:
+rows2242:
 	CMPQ R10, $0x00000001
-	JLT  rows2226
+	JLT  rows2244
 
-row2225:
+row2243:
 	VBROADCASTSS (R8), Y2
 	VFMADD231PS  (R9), Y2, Y0
 	ADDQ         $0x00000004, R8
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row2225
+	JGE          row2243
 
-rows2226:
+rows2244:
 	VADDPS  Y1, Y0, Y0
 	VMOVUPS Y0, (DI)
-	JMP     next2206
+	JMP     next2224
 
-part2221:
+part2239:
 	MOVQ    R11, R12
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
@@ -32718,9 +32888,9 @@ part2221:
 	VXORPD  Y2, Y2, Y2
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows2228
+	JLT     rows2246
 
-row2227:
+row2245:
 	VBROADCASTSS (R8), Y3
 	VMASKMOVPS   (R9), Y0, Y4
 	VFMADD231PS  Y4, Y3, Y1
@@ -32731,13 +32901,13 @@ row2227:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row2227
+	JGE          row2245
 
-rows2228:
+rows2246:
 	CMPQ R10, $0x00000001
-	JLT  rows2230
+	JLT  rows2248
 
-row2229:
+row2247:
 	VBROADCASTSS (R8), Y3
 	VMASKMOVPS   (R9), Y0, Y4
 	VFMADD231PS  Y4, Y3, Y1
@@ -32745,17 +32915,17 @@ row2229:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row2229
+	JGE          row2247
 
-rows2230:
+rows2248:
 	VADDPS  Y2, Y1, Y1
 	VMOVUPS Y1, (DI)
-	JMP     next2206
+	JMP     next2224
 
-backward2208:
+backward2226:
 	CMPQ    R10, $0x00000010
-	JLT     part2231
-	JG      done2207
+	JLT     part2249
+	JG      done2225
 	SHLQ    $0x02, R10
 	LEAQ    (R10)(R10*2), R12
 	LEAQ    (R10)(R10*4), R13
@@ -32765,9 +32935,9 @@ backward2208:
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x08
-	JLT     few2234
+	JLT     few2252
 
-rows2233:
+rows2251:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -32818,11 +32988,11 @@ rows2233:
 	LEAQ        (R8)(R10*8), R8
 	SUBQ        $0x08, R9
 	CMPQ        R9, $0x08
-	JGE         rows2233
+	JGE         rows2251
 	TESTQ       R9, R9
-	JZ          products2235
+	JZ          products2253
 
-few2234:
+few2252:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -32834,35 +33004,35 @@ few2234:
 	VMULPS      (R8), Y0, Y2
 	VFMADD231PS 32(R8), Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end2237
+	JLE         end2255
 	VMULPS      (R8)(R10*1), Y0, Y3
 	VFMADD231PS 32(R8)(R10*1), Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end2237
+	JLE         end2255
 	VMULPS      (R8)(R10*2), Y0, Y4
 	VFMADD231PS 32(R8)(R10*2), Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end2237
+	JLE         end2255
 	VMULPS      (R8)(R12*1), Y0, Y5
 	VFMADD231PS 32(R8)(R12*1), Y1, Y5
 	CMPQ        R9, $0x00000004
-	JLE         end2237
+	JLE         end2255
 	VMULPS      (R8)(R10*4), Y0, Y6
 	VFMADD231PS 32(R8)(R10*4), Y1, Y6
 	CMPQ        R9, $0x00000005
-	JLE         end2237
+	JLE         end2255
 	VMULPS      (R8)(R13*1), Y0, Y7
 	VFMADD231PS 32(R8)(R13*1), Y1, Y7
 	CMPQ        R9, $0x00000006
-	JLE         end2237
+	JLE         end2255
 	VMULPS      (R8)(R12*2), Y0, Y8
 	VFMADD231PS 32(R8)(R12*2), Y1, Y8
 	CMPQ        R9, $0x00000007
-	JLE         end2237
+	JLE         end2255
 	VMULPS      (R8)(R14*1), Y0, Y9
 	VFMADD231PS 32(R8)(R14*1), Y1, Y9
 
-end2237:
+end2255:
 	VUNPCKLPS  Y3, Y2, Y0
 	VUNPCKHPS  Y3, Y2, Y1
 	VADDPS     Y1, Y0, Y0
@@ -32886,13 +33056,13 @@ end2237:
 	VADDPS     Y1, Y4, Y4
 	VMOVUPS    Y4, (DI)
 
-products2235:
-	JMP next2206
+products2253:
+	JMP next2224
 
-part2231:
+part2249:
 	MOVQ       R10, R12
 	SUBQ       $0x08, R12
-	JLE        fewer2232
+	JLE        fewer2250
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPS    (R13)(R12*4), Y0
@@ -32905,9 +33075,9 @@ part2231:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x08
-	JLT        few2239
+	JLT        few2257
 
-rows2238:
+rows2256:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -32966,11 +33136,11 @@ rows2238:
 	LEAQ        (R8)(R10*8), R8
 	SUBQ        $0x08, R9
 	CMPQ        R9, $0x08
-	JGE         rows2238
+	JGE         rows2256
 	TESTQ       R9, R9
-	JZ          products2240
+	JZ          products2258
 
-few2239:
+few2257:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -32983,42 +33153,42 @@ few2239:
 	VMASKMOVPS  32(R8), Y0, Y11
 	VFMADD231PS Y11, Y2, Y3
 	CMPQ        R9, $0x00000001
-	JLE         end2242
+	JLE         end2260
 	VMULPS      (R8)(R10*1), Y1, Y4
 	VMASKMOVPS  32(R8)(R10*1), Y0, Y11
 	VFMADD231PS Y11, Y2, Y4
 	CMPQ        R9, $0x00000002
-	JLE         end2242
+	JLE         end2260
 	VMULPS      (R8)(R10*2), Y1, Y5
 	VMASKMOVPS  32(R8)(R10*2), Y0, Y11
 	VFMADD231PS Y11, Y2, Y5
 	CMPQ        R9, $0x00000003
-	JLE         end2242
+	JLE         end2260
 	VMULPS      (R8)(R12*1), Y1, Y6
 	VMASKMOVPS  32(R8)(R12*1), Y0, Y11
 	VFMADD231PS Y11, Y2, Y6
 	CMPQ        R9, $0x00000004
-	JLE         end2242
+	JLE         end2260
 	VMULPS      (R8)(R10*4), Y1, Y7
 	VMASKMOVPS  32(R8)(R10*4), Y0, Y11
 	VFMADD231PS Y11, Y2, Y7
 	CMPQ        R9, $0x00000005
-	JLE         end2242
+	JLE         end2260
 	VMULPS      (R8)(R13*1), Y1, Y8
 	VMASKMOVPS  32(R8)(R13*1), Y0, Y11
 	VFMADD231PS Y11, Y2, Y8
 	CMPQ        R9, $0x00000006
-	JLE         end2242
+	JLE         end2260
 	VMULPS      (R8)(R12*2), Y1, Y9
 	VMASKMOVPS  32(R8)(R12*2), Y0, Y11
 	VFMADD231PS Y11, Y2, Y9
 	CMPQ        R9, $0x00000007
-	JLE         end2242
+	JLE         end2260
 	VMULPS      (R8)(R14*1), Y1, Y10
 	VMASKMOVPS  32(R8)(R14*1), Y0, Y0
 	VFMADD231PS Y0, Y2, Y10
 
-end2242:
+end2260:
 	VUNPCKLPS  Y4, Y3, Y0
 	VUNPCKHPS  Y4, Y3, Y1
 	VADDPS     Y1, Y0, Y0
@@ -33042,12 +33212,12 @@ end2242:
 	VADDPS     Y1, Y4, Y4
 	VMOVUPS    Y4, (DI)
 
-products2240:
-	JMP next2206
+products2258:
+	JMP next2224
 
-fewer2232:
+fewer2250:
 	CMPQ    R10, $0x00000008
-	JLT     part2243
+	JLT     part2261
 	SHLQ    $0x02, R10
 	LEAQ    (R10)(R10*2), R12
 	LEAQ    (R10)(R10*4), R13
@@ -33056,9 +33226,9 @@ fewer2232:
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x08
-	JLT     few2246
+	JLT     few2264
 
-rows2245:
+rows2263:
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
 	VXORPD     Y3, Y3, Y3
@@ -33101,11 +33271,11 @@ rows2245:
 	LEAQ       (R8)(R10*8), R8
 	SUBQ       $0x08, R9
 	CMPQ       R9, $0x08
-	JGE        rows2245
+	JGE        rows2263
 	TESTQ      R9, R9
-	JZ         products2247
+	JZ         products2265
 
-few2246:
+few2264:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -33116,28 +33286,28 @@ few2246:
 	VXORPD Y8, Y8, Y8
 	VMULPS (R8), Y0, Y1
 	CMPQ   R9, $0x00000001
-	JLE    end2249
+	JLE    end2267
 	VMULPS (R8)(R10*1), Y0, Y2
 	CMPQ   R9, $0x00000002
-	JLE    end2249
+	JLE    end2267
 	VMULPS (R8)(R10*2), Y0, Y3
 	CMPQ   R9, $0x00000003
-	JLE    end2249
+	JLE    end2267
 	VMULPS (R8)(R12*1), Y0, Y4
 	CMPQ   R9, $0x00000004
-	JLE    end2249
+	JLE    end2267
 	VMULPS (R8)(R10*4), Y0, Y5
 	CMPQ   R9, $0x00000005
-	JLE    end2249
+	JLE    end2267
 	VMULPS (R8)(R13*1), Y0, Y6
 	CMPQ   R9, $0x00000006
-	JLE    end2249
+	JLE    end2267
 	VMULPS (R8)(R12*2), Y0, Y7
 	CMPQ   R9, $0x00000007
-	JLE    end2249
+	JLE    end2267
 	VMULPS (R8)(R14*1), Y0, Y8
 
-end2249:
+end2267:
 	VUNPCKLPS  Y2, Y1, Y0
 	VUNPCKHPS  Y2, Y1, Y1
 	VADDPS     Y1, Y0, Y0
@@ -33161,10 +33331,10 @@ end2249:
 	VADDPS     Y1, Y4, Y4
 	VMOVUPS    Y4, (DI)
 
-products2247:
-	JMP next2206
+products2265:
+	JMP next2224
 
-part2243:
+part2261:
 	MOVQ       R10, R12
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
@@ -33177,9 +33347,9 @@ part2243:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x08
-	JLT        few2251
+	JLT        few2269
 
-rows2250:
+rows2268:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -33230,11 +33400,11 @@ rows2250:
 	LEAQ        (R8)(R10*8), R8
 	SUBQ        $0x08, R9
 	CMPQ        R9, $0x08
-	JGE         rows2250
+	JGE         rows2268
 	TESTQ       R9, R9
-	JZ          products2252
+	JZ          products2270
 
-few2251:
+few2269:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -33246,35 +33416,35 @@ few2251:
 	VMASKMOVPS  (R8), Y0, Y10
 	VFMADD231PS Y10, Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end2254
+	JLE         end2272
 	VMASKMOVPS  (R8)(R10*1), Y0, Y10
 	VFMADD231PS Y10, Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end2254
+	JLE         end2272
 	VMASKMOVPS  (R8)(R10*2), Y0, Y10
 	VFMADD231PS Y10, Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end2254
+	JLE         end2272
 	VMASKMOVPS  (R8)(R12*1), Y0, Y10
 	VFMADD231PS Y10, Y1, Y5
 	CMPQ        R9, $0x00000004
-	JLE         end2254
+	JLE         end2272
 	VMASKMOVPS  (R8)(R10*4), Y0, Y10
 	VFMADD231PS Y10, Y1, Y6
 	CMPQ        R9, $0x00000005
-	JLE         end2254
+	JLE         end2272
 	VMASKMOVPS  (R8)(R13*1), Y0, Y10
 	VFMADD231PS Y10, Y1, Y7
 	CMPQ        R9, $0x00000006
-	JLE         end2254
+	JLE         end2272
 	VMASKMOVPS  (R8)(R12*2), Y0, Y10
 	VFMADD231PS Y10, Y1, Y8
 	CMPQ        R9, $0x00000007
-	JLE         end2254
+	JLE         end2272
 	VMASKMOVPS  (R8)(R14*1), Y0, Y0
 	VFMADD231PS Y0, Y1, Y9
 
-end2254:
+end2272:
 	VUNPCKLPS  Y3, Y2, Y0
 	VUNPCKHPS  Y3, Y2, Y1
 	VADDPS     Y1, Y0, Y0
@@ -33298,13 +33468,13 @@ end2254:
 	VADDPS     Y1, Y4, Y4
 	VMOVUPS    Y4, (DI)
 
-products2252:
-next2206:
+products2270:
+next2224:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item2205
+	JNZ  item2223
 
-done2207:
+done2225:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
@@ -33325,9 +33495,9 @@ TEXT ·allSafe32x256(SB), $0-25
 	VMOVUPS constants<>+3992(SB), Y8
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000020
-	JLT     rest2256
+	JLT     rest2274
 
-whole2255:
+whole2273:
 	VMOVUPS (AX)(DX*4), Y9
 	VMAXPS  Y9, Y0, Y0
 	VCMPPS  $0x19, Y8, Y9, Y9
@@ -33347,13 +33517,13 @@ whole2255:
 	ADDQ    $0x00000020, DX
 	SUBQ    $0x00000020, CX
 	CMPQ    CX, $0x00000020
-	JGE     whole2255
+	JGE     whole2273
 
-rest2256:
+rest2274:
 	CMPQ CX, $0x00000008
-	JLT  rest2258
+	JLT  rest2276
 
-whole2257:
+whole2275:
 	VMOVUPS (AX)(DX*4), Y9
 	VMAXPS  Y9, Y0, Y0
 	VCMPPS  $0x19, Y8, Y9, Y9
@@ -33361,11 +33531,11 @@ whole2257:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000008, CX
 	CMPQ    CX, $0x00000008
-	JGE     whole2257
+	JGE     whole2275
 
-rest2258:
+rest2276:
 	TESTQ      CX, CX
-	JZ         done2259
+	JZ         done2277
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPS    (BX)(CX*4), Y9
@@ -33375,7 +33545,7 @@ rest2258:
 	VCMPPS     $0x19, Y8, Y10, Y8
 	VORPS      Y8, Y4, Y4
 
-done2259:
+done2277:
 	VCMPPS    $0x1e, constants<>+4056(SB), Y0, Y0
 	VORPS     Y0, Y4, Y4
 	VORPS     Y4, Y4, Y4
@@ -33390,13 +33560,13 @@ done2259:
 	VORPS     Y7, Y4, Y4
 	VMOVMSKPS Y4, AX
 	TESTL     AX, AX
-	JNZ       unsafe2260
+	JNZ       unsafe2278
 	MOVB      $0x01, AL
 	MOVB      AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-unsafe2260:
+unsafe2278:
 	MOVB $0x00, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -33416,33 +33586,43 @@ TEXT ·absorbAll32x256(SB), $0-104
 	MOVQ         list+72(FP), BX
 	MOVQ         count+80(FP), SI
 	TESTQ        SI, SI
-	JLE          done2262
+	JLE          done2280
 
-item2261:
-	MOVQ    16(BX), DI
-	LEAQ    (AX)(DI*8), DI
-	MOVLQSX 48(BX), R8
-	LEAQ    (CX)(R8*8), R8
-	MOVLQSX 44(BX), R9
-	LEAQ    (DX)(R9*4), R9
-	MOVLQSX 56(BX), R10
-	VMOVUPD constants<>+1776(SB), Y4
-	XORQ    R11, R11
-	MOVQ    R10, R12
-	CMPQ    R12, $0x00000004
-	JLT     rest2264
+item2279:
+	MOVQ      16(BX), DI
+	LEAQ      (AX)(DI*8), DI
+	MOVLQSX   48(BX), R8
+	LEAQ      (CX)(R8*8), R8
+	MOVLQSX   44(BX), R9
+	LEAQ      (DX)(R9*4), R9
+	MOVLQSX   56(BX), R10
+	VMOVUPD   constants<>+1776(SB), Y4
+	CMPQ      R10, $0x08
+	JNE       wide2281
+	XORQ      R11, R11
+	VCVTPS2PD (R9)(R11*4), Y5
+	VMAXPD    Y5, Y4, Y4
+	VCVTPS2PD 16(R9)(R11*4), Y5
+	VMAXPD    Y5, Y4, Y4
+	JMP       row2282
 
-whole2263:
+wide2281:
+	XORQ R11, R11
+	MOVQ R10, R12
+	CMPQ R12, $0x00000004
+	JLT  rest2284
+
+whole2283:
 	VCVTPS2PD (R9)(R11*4), Y5
 	VMAXPD    Y5, Y4, Y4
 	ADDQ      $0x00000004, R11
 	SUBQ      $0x00000004, R12
 	CMPQ      R12, $0x00000004
-	JGE       whole2263
+	JGE       whole2283
 
-rest2264:
+rest2284:
 	TESTQ     R12, R12
-	JZ        done2265
+	JZ        done2285
 	LEAQ      constants<>+672(SB), R13
 	NEGQ      R12
 	VMOVUPD   (R13)(R12*8), Y5
@@ -33452,29 +33632,80 @@ rest2264:
 	VBLENDVPD Y5, Y6, Y7, Y6
 	VMAXPD    Y6, Y4, Y4
 
-done2265:
+done2285:
+row2282:
 	VPERM2F128   $0x01, Y4, Y4, Y5
 	VMAXPD       Y5, Y4, Y4
 	VPERMILPD    $0x05, Y4, Y5
 	VMAXPD       Y5, Y4, Y4
 	VBROADCASTSD 32(BX), Y5
-	XORQ         R11, R11
-	CMPQ         R10, $0x00000004
-	JLT          rest2267
+	CMPQ         R10, $0x08
+	JNE          wide2286
+	XORQ         R10, R10
+	VCVTPS2PD    (R9)(R10*4), Y6
+	VMOVUPD      (DI)(R10*8), Y7
+	VSUBPD       Y4, Y6, Y6
+	VUCOMISD     X3, X0
+	JBE          undamped2288
+	VCMPPD       $0x04, Y7, Y6, Y10
+	VMULPD       Y0, Y7, Y8
+	VMULPD       Y1, Y6, Y9
+	VADDPD       Y8, Y9, Y9
+	VBLENDVPD    Y10, Y9, Y6, Y6
 
-whole2266:
+undamped2288:
+	VCMPPD      $0x04, Y7, Y6, Y8
+	VSUBPD      Y7, Y6, Y7
+	VANDPD      constants<>+1968(SB), Y7, Y7
+	VANDPD      Y8, Y7, Y7
+	VPCMPGTQ    Y2, Y7, Y8
+	VBLENDVPD   Y8, Y7, Y2, Y2
+	VMOVUPD     Y6, (DI)(R10*8)
+	VMOVUPD     (R8)(R10*8), Y7
+	VFMADD231PD Y6, Y5, Y7
+	VMOVUPD     Y7, (R8)(R10*8)
+	VCVTPS2PD   16(R9)(R10*4), Y6
+	VMOVUPD     32(DI)(R10*8), Y7
+	VSUBPD      Y4, Y6, Y6
+	VUCOMISD    X3, X0
+	JBE         undamped2289
+	VCMPPD      $0x04, Y7, Y6, Y9
+	VMULPD      Y0, Y7, Y4
+	VMULPD      Y1, Y6, Y8
+	VADDPD      Y4, Y8, Y8
+	VBLENDVPD   Y9, Y8, Y6, Y6
+
+undamped2289:
+	VCMPPD      $0x04, Y7, Y6, Y4
+	VSUBPD      Y7, Y6, Y7
+	VANDPD      constants<>+1968(SB), Y7, Y7
+	VANDPD      Y4, Y7, Y7
+	VPCMPGTQ    Y2, Y7, Y4
+	VBLENDVPD   Y4, Y7, Y2, Y2
+	VMOVUPD     Y6, 32(DI)(R10*8)
+	VMOVUPD     32(R8)(R10*8), Y4
+	VFMADD231PD Y6, Y5, Y4
+	VMOVUPD     Y4, 32(R8)(R10*8)
+	JMP         row2287
+
+wide2286:
+	XORQ R11, R11
+	CMPQ R10, $0x00000004
+	JLT  rest2291
+
+whole2290:
 	VCVTPS2PD (R9)(R11*4), Y6
 	VMOVUPD   (DI)(R11*8), Y7
 	VSUBPD    Y4, Y6, Y6
 	VUCOMISD  X3, X0
-	JBE       undamped2268
+	JBE       undamped2292
 	VCMPPD    $0x04, Y7, Y6, Y10
 	VMULPD    Y0, Y7, Y8
 	VMULPD    Y1, Y6, Y9
 	VADDPD    Y8, Y9, Y9
 	VBLENDVPD Y10, Y9, Y6, Y6
 
-undamped2268:
+undamped2292:
 	VCMPPD      $0x04, Y7, Y6, Y8
 	VSUBPD      Y7, Y6, Y7
 	VANDPD      constants<>+1968(SB), Y7, Y7
@@ -33488,11 +33719,11 @@ undamped2268:
 	ADDQ        $0x00000004, R11
 	SUBQ        $0x00000004, R10
 	CMPQ        R10, $0x00000004
-	JGE         whole2266
+	JGE         whole2290
 
-rest2267:
+rest2291:
 	TESTQ      R10, R10
-	JZ         done2269
+	JZ         done2293
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R10, R13
 	NEGQ       R13
@@ -33503,14 +33734,14 @@ rest2267:
 	VSUBPD     Y4, Y7, Y7
 	VANDPD     Y6, Y7, Y7
 	VUCOMISD   X3, X0
-	JBE        undamped2270
+	JBE        undamped2294
 	VCMPPD     $0x04, Y8, Y7, Y10
 	VMULPD     Y0, Y8, Y4
 	VMULPD     Y1, Y7, Y9
 	VADDPD     Y4, Y9, Y9
 	VBLENDVPD  Y10, Y9, Y7, Y7
 
-undamped2270:
+undamped2294:
 	VCMPPD    $0x04, Y8, Y7, Y4
 	VSUBPD    Y8, Y7, Y8
 	VANDPD    constants<>+1968(SB), Y8, Y8
@@ -33518,49 +33749,50 @@ undamped2270:
 	VPCMPGTQ  Y2, Y8, Y4
 	VBLENDVPD Y4, Y8, Y2, Y2
 	CMPQ      R10, $0x04
-	JLT       partial2271
+	JLT       partial2295
 	VMOVUPD   Y7, (DI)(R11*8)
-	JMP       stored2273
+	JMP       stored2297
 
-partial2271:
+partial2295:
 	CMPQ         R10, $0x02
-	JLT          single2272
+	JLT          single2296
 	VMOVUPD      X7, (DI)(R11*8)
-	JEQ          stored2273
+	JEQ          stored2297
 	VEXTRACTF128 $0x01, Y7, X4
 	VMOVSD       X4, 16(DI)(R11*8)
-	JMP          stored2273
+	JMP          stored2297
 
-single2272:
+single2296:
 	VMOVSD X7, (DI)(R11*8)
 
-stored2273:
+stored2297:
 	VMASKMOVPD  (R8)(R11*8), Y6, Y4
 	VFMADD231PD Y7, Y5, Y4
 	CMPQ        R10, $0x04
-	JLT         partial2274
+	JLT         partial2298
 	VMOVUPD     Y4, (R8)(R11*8)
-	JMP         stored2276
+	JMP         stored2300
 
-partial2274:
+partial2298:
 	CMPQ         R10, $0x02
-	JLT          single2275
+	JLT          single2299
 	VMOVUPD      X4, (R8)(R11*8)
-	JEQ          stored2276
+	JEQ          stored2300
 	VEXTRACTF128 $0x01, Y4, X4
 	VMOVSD       X4, 16(R8)(R11*8)
-	JMP          stored2276
+	JMP          stored2300
 
-single2275:
+single2299:
 	VMOVSD X4, (R8)(R11*8)
 
-stored2276:
-done2269:
+stored2300:
+done2293:
+row2287:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item2261
+	JNZ  item2279
 
-done2262:
+done2280:
 	VPERM2F128 $0x01, Y2, Y2, Y0
 	VPCMPGTQ   Y2, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y2, Y2
@@ -33582,18 +33814,18 @@ TEXT ·exponentials32x256(SB), $0-64
 	VMOVUPS constants<>+4120(SB), Y1
 	VMOVUPS constants<>+4088(SB), Y2
 	TESTQ   BX, BX
-	JLE     done2278
+	JLE     done2302
 
-table2277:
+table2301:
 	VXORPD       Y4, Y4, Y4
 	VCVTSD2SS    (DX), X4, X3
 	VBROADCASTSS X3, Y3
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000010
-	JLT          rest2280
+	JLT          rest2304
 
-whole2279:
+whole2303:
 	VMOVUPS (AX)(SI*4), Y5
 	VMULPS  Y3, Y5, Y5
 	VANDPS  Y2, Y5, Y5
@@ -33607,13 +33839,13 @@ whole2279:
 	ADDQ    $0x00000010, SI
 	SUBQ    $0x00000010, DI
 	CMPQ    DI, $0x00000010
-	JGE     whole2279
+	JGE     whole2303
 
-rest2280:
+rest2304:
 	CMPQ DI, $0x00000008
-	JLT  rest2282
+	JLT  rest2306
 
-whole2281:
+whole2305:
 	VMOVUPS (AX)(SI*4), Y5
 	VMULPS  Y3, Y5, Y5
 	VANDPS  Y2, Y5, Y5
@@ -33622,11 +33854,11 @@ whole2281:
 	ADDQ    $0x00000008, SI
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole2281
+	JGE     whole2305
 
-rest2282:
+rest2306:
 	TESTQ      DI, DI
-	JZ         done2283
+	JZ         done2307
 	LEAQ       constants<>+672(SB), R8
 	NEGQ       DI
 	VMOVUPS    (R8)(DI*4), Y5
@@ -33637,16 +33869,16 @@ rest2282:
 	VCMPPS     $0x06, constants<>+4024(SB), Y6, Y6
 	VORPS      Y6, Y4, Y4
 
-done2283:
+done2307:
 	VMOVMSKPS Y4, SI
 	TESTL     SI, SI
-	JNZ       done2278
+	JNZ       done2302
 	XORQ      SI, SI
 	MOVQ      CX, DI
 	CMPQ      DI, $0x00000010
-	JLT       rest2285
+	JLT       rest2309
 
-whole2284:
+whole2308:
 	VMOVUPS      (AX)(SI*4), Y4
 	VMULPS       Y3, Y4, Y4
 	VMOVUPS      Y0, Y5
@@ -33692,13 +33924,13 @@ whole2284:
 	ADDQ         $0x00000010, SI
 	SUBQ         $0x00000010, DI
 	CMPQ         DI, $0x00000010
-	JGE          whole2284
+	JGE          whole2308
 
-rest2285:
+rest2309:
 	CMPQ DI, $0x00000008
-	JLT  rest2287
+	JLT  rest2311
 
-whole2286:
+whole2310:
 	VMOVUPS      (AX)(SI*4), Y4
 	VMULPS       Y3, Y4, Y4
 	VMOVUPS      Y0, Y5
@@ -33723,11 +33955,11 @@ whole2286:
 	ADDQ         $0x00000008, SI
 	SUBQ         $0x00000008, DI
 	CMPQ         DI, $0x00000008
-	JGE          whole2286
+	JGE          whole2310
 
-rest2287:
+rest2311:
 	TESTQ        DI, DI
-	JZ           done2288
+	JZ           done2312
 	LEAQ         constants<>+672(SB), R8
 	MOVQ         DI, R9
 	NEGQ         R9
@@ -33753,40 +33985,40 @@ rest2287:
 	VPSLLD       $0x17, Y3, Y3
 	VPADDD       Y3, Y4, Y4
 	CMPQ         DI, $0x08
-	JLT          partial2289
+	JLT          partial2313
 	VMOVUPS      Y4, (AX)(SI*4)
-	JMP          stored2290
+	JMP          stored2314
 
-partial2289:
+partial2313:
 	LEAQ         (AX)(SI*4), SI
 	VMOVAPS      X4, X3
 	TESTQ        $0x00000004, DI
-	JZ           without2291
+	JZ           without2315
 	VMOVUPS      X3, (SI)
 	VEXTRACTF128 $0x01, Y4, X3
 	ADDQ         $0x00000010, SI
 
-without2291:
+without2315:
 	TESTQ     $0x00000002, DI
-	JZ        without2292
+	JZ        without2316
 	VMOVSD    X3, (SI)
 	VPERMILPD $0x01, X3, X3
 	ADDQ      $0x00000008, SI
 
-without2292:
+without2316:
 	TESTQ  $0x00000001, DI
-	JZ     without2293
+	JZ     without2317
 	VMOVSS X3, (SI)
 
-without2293:
-stored2290:
-done2288:
+without2317:
+stored2314:
+done2312:
 	LEAQ (AX)(CX*4), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table2277
+	JNZ  table2301
 
-done2278:
+done2302:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -33805,29 +34037,29 @@ TEXT ·edgeBeliefs32x256(SB), $10080-184
 	MOVQ  beliefs_len+80(FP), AX
 	MOVQ  ku+160(FP), DX
 	SUBQ  DX, AX
-	JLT   done2296
+	JLT   done2320
 	MOVQ  AX, 80(CX)
 	MOVQ  messages_len+104(FP), AX
 	MOVQ  ku+160(FP), DX
 	SUBQ  DX, AX
-	JLT   done2296
+	JLT   done2320
 	MOVQ  AX, 88(CX)
 	MOVQ  beliefs_len+80(FP), AX
 	MOVQ  kv+168(FP), DX
 	SUBQ  DX, AX
-	JLT   done2296
+	JLT   done2320
 	MOVQ  AX, 96(CX)
 	MOVQ  messages_len+104(FP), AX
 	MOVQ  kv+168(FP), DX
 	SUBQ  DX, AX
-	JLT   done2296
+	JLT   done2320
 	MOVQ  AX, 104(CX)
 	MOVQ  tables_len+128(FP), AX
 	MOVQ  ku+160(FP), DX
 	MOVQ  kv+168(FP), BX
 	IMULQ BX, DX
 	SUBQ  DX, AX
-	JLT   done2296
+	JLT   done2320
 	MOVQ  AX, 112(CX)
 	MOVQ  ku+160(FP), AX
 	SHLQ  $0x02, AX
@@ -33845,44 +34077,44 @@ TEXT ·edgeBeliefs32x256(SB), $10080-184
 	XORL  DX, DX
 	DIVL  BX
 	CMPQ  AX, $0x40
-	JLE   few2297
+	JLE   few2321
 	MOVQ  $0x00000040, AX
 
-few2297:
+few2321:
 	MOVQ AX, 32(CX)
 
-chunk2294:
+chunk2318:
 	MOVQ  8(CX), AX
 	TESTQ AX, AX
-	JLE   done2296
+	JLE   done2320
 	CMPQ  AX, 32(CX)
-	JLE   part2295
+	JLE   part2319
 	MOVQ  32(CX), AX
 
-part2295:
+part2319:
 	MOVQ AX, 16(CX)
 	MOVQ (CX), AX
 	LEAQ 1760(CX), DX
 	XORQ BX, BX
 
-pass2298:
+pass2322:
 	CMPQ       BX, 16(CX)
-	JGE        passed2300
+	JGE        passed2324
 	MOVQ       (AX), SI
 	CMPQ       SI, 80(CX)
-	JHI        stop2299
+	JHI        stop2323
 	MOVQ       8(AX), SI
 	CMPQ       SI, 88(CX)
-	JHI        stop2299
+	JHI        stop2323
 	MOVQ       16(AX), SI
 	CMPQ       SI, 96(CX)
-	JHI        stop2299
+	JHI        stop2323
 	MOVQ       24(AX), SI
 	CMPQ       SI, 104(CX)
-	JHI        stop2299
+	JHI        stop2323
 	MOVQ       32(AX), SI
 	CMPQ       SI, 112(CX)
-	JHI        stop2299
+	JHI        stop2323
 	MOVQ       beliefs_base+72(FP), SI
 	MOVQ       (AX), DI
 	LEAQ       (SI)(DI*8), DI
@@ -33892,7 +34124,7 @@ pass2298:
 	MOVQ       ku+160(FP), SI
 	VMOVUPD    constants<>+1776(SB), Y0
 	CMPQ       SI, $0x08
-	JNE        general2301
+	JNE        general2325
 	VMOVUPD    (DI), Y2
 	VMOVUPD    (R8), Y1
 	VCMPPD     $0x00, Y0, Y1, Y3
@@ -33914,16 +34146,16 @@ pass2298:
 	VSUBPD     Y1, Y3, Y3
 	VCVTPD2PSY Y3, X0
 	VMOVUPS    X0, 16(DX)
-	JMP        cavity2302
+	JMP        cavity2326
 
-general2301:
+general2325:
 	VMOVAPD Y0, Y1
 	XORQ    R9, R9
 	MOVQ    SI, R10
 	CMPQ    R10, $0x00000004
-	JLT     rest2304
+	JLT     rest2328
 
-whole2303:
+whole2327:
 	VMOVUPD   (DI)(R9*8), Y2
 	VMOVUPD   (R8)(R9*8), Y3
 	VCMPPD    $0x00, Y0, Y3, Y4
@@ -33933,11 +34165,11 @@ whole2303:
 	ADDQ      $0x00000004, R9
 	SUBQ      $0x00000004, R10
 	CMPQ      R10, $0x00000004
-	JGE       whole2303
+	JGE       whole2327
 
-rest2304:
+rest2328:
 	TESTQ      R10, R10
-	JZ         done2305
+	JZ         done2329
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       R10
 	VMOVUPD    (R11)(R10*8), Y2
@@ -33950,7 +34182,7 @@ rest2304:
 	VBLENDVPD  Y2, Y3, Y4, Y3
 	VMAXPD     Y3, Y1, Y1
 
-done2305:
+done2329:
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y2
@@ -33958,9 +34190,9 @@ done2305:
 	XORQ       R9, R9
 	MOVQ       SI, R10
 	CMPQ       R10, $0x00000004
-	JLT        rest2307
+	JLT        rest2331
 
-whole2306:
+whole2330:
 	VMOVUPD    (DI)(R9*8), Y2
 	VMOVUPD    (R8)(R9*8), Y3
 	VCMPPD     $0x00, Y0, Y3, Y4
@@ -33972,11 +34204,11 @@ whole2306:
 	ADDQ       $0x00000004, R9
 	SUBQ       $0x00000004, R10
 	CMPQ       R10, $0x00000004
-	JGE        whole2306
+	JGE        whole2330
 
-rest2307:
+rest2331:
 	TESTQ      R10, R10
-	JZ         done2308
+	JZ         done2332
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       R10
 	VMOVUPD    (R11)(R10*8), Y2
@@ -33991,13 +34223,13 @@ rest2307:
 	VCVTPD2PSY Y3, X2
 	VMOVUPS    X2, (DX)(R9*4)
 
-done2308:
+done2332:
 	LEAQ       3(SI), SI
 	ANDQ       $-4, SI
 	VCVTPD2PSY Y0, X0
 	VMOVUPS    X0, (DX)(SI*4)
 
-cavity2302:
+cavity2326:
 	MOVQ       40(CX), SI
 	ADDQ       DX, SI
 	MOVQ       beliefs_base+72(FP), DI
@@ -34009,7 +34241,7 @@ cavity2302:
 	MOVQ       kv+168(FP), DI
 	VMOVUPD    constants<>+1776(SB), Y0
 	CMPQ       DI, $0x08
-	JNE        general2309
+	JNE        general2333
 	VMOVUPD    (R8), Y3
 	VMOVUPD    (R9), Y2
 	VCMPPD     $0x00, Y0, Y2, Y4
@@ -34031,16 +34263,16 @@ cavity2302:
 	VSUBPD     Y2, Y4, Y4
 	VCVTPD2PSY Y4, X0
 	VMOVUPS    X0, 16(SI)
-	JMP        cavity2310
+	JMP        cavity2334
 
-general2309:
+general2333:
 	VMOVAPD Y0, Y2
 	XORQ    R10, R10
 	MOVQ    DI, R11
 	CMPQ    R11, $0x00000004
-	JLT     rest2312
+	JLT     rest2336
 
-whole2311:
+whole2335:
 	VMOVUPD   (R8)(R10*8), Y3
 	VMOVUPD   (R9)(R10*8), Y4
 	VCMPPD    $0x00, Y0, Y4, Y5
@@ -34050,11 +34282,11 @@ whole2311:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R11
 	CMPQ      R11, $0x00000004
-	JGE       whole2311
+	JGE       whole2335
 
-rest2312:
+rest2336:
 	TESTQ      R11, R11
-	JZ         done2313
+	JZ         done2337
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R11
 	VMOVUPD    (R12)(R11*8), Y3
@@ -34067,7 +34299,7 @@ rest2312:
 	VBLENDVPD  Y3, Y4, Y5, Y4
 	VMAXPD     Y4, Y2, Y2
 
-done2313:
+done2337:
 	VPERM2F128 $0x01, Y2, Y2, Y3
 	VMAXPD     Y3, Y2, Y2
 	VPERMILPD  $0x05, Y2, Y3
@@ -34075,9 +34307,9 @@ done2313:
 	XORQ       R10, R10
 	MOVQ       DI, R11
 	CMPQ       R11, $0x00000004
-	JLT        rest2315
+	JLT        rest2339
 
-whole2314:
+whole2338:
 	VMOVUPD    (R8)(R10*8), Y3
 	VMOVUPD    (R9)(R10*8), Y4
 	VCMPPD     $0x00, Y0, Y4, Y5
@@ -34089,11 +34321,11 @@ whole2314:
 	ADDQ       $0x00000004, R10
 	SUBQ       $0x00000004, R11
 	CMPQ       R11, $0x00000004
-	JGE        whole2314
+	JGE        whole2338
 
-rest2315:
+rest2339:
 	TESTQ      R11, R11
-	JZ         done2316
+	JZ         done2340
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R11
 	VMOVUPD    (R12)(R11*8), Y3
@@ -34108,33 +34340,33 @@ rest2315:
 	VCVTPD2PSY Y4, X3
 	VMOVUPS    X3, (SI)(R10*4)
 
-done2316:
+done2340:
 	LEAQ       3(DI), DI
 	ANDQ       $-4, DI
 	VCVTPD2PSY Y0, X0
 	VMOVUPS    X0, (SI)(DI*4)
 
-cavity2310:
+cavity2334:
 	VADDSD X2, X1, X1
 	VMOVSD X1, 128(CX)(BX*8)
 	ADDQ   $0x00000028, AX
 	ADDQ   48(CX), DX
 	INCQ   BX
-	JMP    pass2298
+	JMP    pass2322
 
-stop2299:
+stop2323:
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed2300:
+passed2324:
 	MOVQ  16(CX), DX
 	IMULQ 48(CX), DX
 	LEAQ  1760(CX), AX
 	ADDQ  AX, DX
 	CMPQ  AX, DX
-	JGE   vectors2318
+	JGE   vectors2342
 
-vector2317:
+vector2341:
 	VMOVUPS      (AX), Y0
 	VMOVUPS      Y0, Y1
 	VMOVUPS      constants<>+4248(SB), Y2
@@ -34166,22 +34398,22 @@ vector2317:
 	VMOVUPS      Y1, 4128(AX)
 	ADDQ         $0x20, AX
 	CMPQ         AX, DX
-	JLT          vector2317
+	JLT          vector2341
 
-vectors2318:
+vectors2342:
 	MOVQ (CX), AX
 	LEAQ 1760(CX), DX
 	XORQ BX, BX
 
-pass2319:
+pass2343:
 	CMPQ         BX, 16(CX)
-	JGE          passed2321
+	JGE          passed2345
 	MOVQ         ku+160(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general2322
+	JNE          general2346
 	MOVQ         kv+168(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general2322
+	JNE          general2346
 	MOVQ         tables_base+120(FP), SI
 	MOVQ         32(AX), DI
 	LEAQ         (SI)(DI*4), DI
@@ -34234,9 +34466,9 @@ pass2319:
 	VADDPS       X0, X2, X2
 	VMOVSS       X2, 672(CX)(BX*4)
 	VEXTRACTPS   $0x01, X2, 1216(CX)(BX*4)
-	JMP          shaped2323
+	JMP          shaped2347
 
-general2322:
+general2346:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   tables_base+120(FP), SI
@@ -34251,9 +34483,9 @@ general2322:
 	XORQ   R11, R11
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000020
-	JLT    rest2325
+	JLT    rest2349
 
-panel2324:
+panel2348:
 	MOVQ   DX, R9
 	LEAQ   (DI)(R11*1), R8
 	VXORPD Y2, Y2, Y2
@@ -34266,9 +34498,9 @@ panel2324:
 	VXORPD Y9, Y9, Y9
 	MOVQ   ku+160(FP), R13
 	CMPQ   R13, $0x00000001
-	JLT    rows2328
+	JLT    rows2352
 
-row2327:
+row2351:
 	VBROADCASTSS (R9), Y10
 	VBROADCASTSS 4128(R9), Y11
 	VMOVUPS      (R8), Y12
@@ -34287,9 +34519,9 @@ row2327:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row2327
+	JGE          row2351
 
-rows2328:
+rows2352:
 	VFMADD231PS (SI)(R11*1), Y2, Y0
 	VFMADD231PS (SI)(R11*1), Y6, Y1
 	VFMADD231PS 4128(SI)(R11*1), Y2, Y1
@@ -34305,13 +34537,13 @@ rows2328:
 	ADDQ        $0x00000080, R11
 	SUBQ        $0x00000020, R12
 	CMPQ        R12, $0x00000020
-	JGE         panel2324
+	JGE         panel2348
 
-rest2325:
+rest2349:
 	TESTQ   R12, R12
-	JZ      done2326
+	JZ      done2350
 	CMPQ    R12, $0x00000008
-	JGT     wider2329
+	JGT     wider2353
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
 	NEGQ    R9
@@ -34324,9 +34556,9 @@ rest2325:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000002
-	JLT     rows2331
+	JLT     rows2355
 
-row2330:
+row2354:
 	VBROADCASTSS (R9), Y7
 	VBROADCASTSS 4128(R9), Y8
 	VMASKMOVPS   (R8), Y2, Y9
@@ -34341,13 +34573,13 @@ row2330:
 	LEAQ         (R8)(R10*2), R8
 	SUBQ         $0x00000002, DI
 	CMPQ         DI, $0x00000002
-	JGE          row2330
+	JGE          row2354
 
-rows2331:
+rows2355:
 	CMPQ DI, $0x00000001
-	JLT  rows2333
+	JLT  rows2357
 
-row2332:
+row2356:
 	VBROADCASTSS (R9), Y7
 	VBROADCASTSS 4128(R9), Y8
 	VMASKMOVPS   (R8), Y2, Y9
@@ -34357,19 +34589,19 @@ row2332:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row2332
+	JGE          row2356
 
-rows2333:
+rows2357:
 	VADDPS      Y4, Y3, Y3
 	VADDPS      Y6, Y5, Y5
 	VFMADD231PS (SI)(R11*1), Y3, Y0
 	VFMADD231PS (SI)(R11*1), Y5, Y1
 	VFMADD231PS 4128(SI)(R11*1), Y3, Y1
-	JMP         done2326
+	JMP         done2350
 
-wider2329:
+wider2353:
 	CMPQ    R12, $0x00000010
-	JGT     wider2334
+	JGT     wider2358
 	SUBQ    $0x00000008, R12
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
@@ -34387,9 +34619,9 @@ wider2329:
 	VXORPD  Y10, Y10, Y10
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000002
-	JLT     rows2336
+	JLT     rows2360
 
-row2335:
+row2359:
 	VBROADCASTSS (R9), Y11
 	VBROADCASTSS 4128(R9), Y12
 	VMOVUPS      (R8), Y13
@@ -34410,13 +34642,13 @@ row2335:
 	LEAQ         (R8)(R10*2), R8
 	SUBQ         $0x00000002, DI
 	CMPQ         DI, $0x00000002
-	JGE          row2335
+	JGE          row2359
 
-rows2336:
+rows2360:
 	CMPQ DI, $0x00000001
-	JLT  rows2338
+	JLT  rows2362
 
-row2337:
+row2361:
 	VBROADCASTSS (R9), Y11
 	VBROADCASTSS 4128(R9), Y12
 	VMOVUPS      (R8), Y13
@@ -34429,9 +34661,9 @@ row2337:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row2337
+	JGE          row2361
 
-rows2338:
+rows2362:
 	VADDPS      Y5, Y3, Y3
 	VADDPS      Y9, Y7, Y7
 	VFMADD231PS (SI)(R11*1), Y3, Y0
@@ -34442,11 +34674,11 @@ rows2338:
 	VFMADD231PS 32(SI)(R11*1), Y4, Y0
 	VFMADD231PS 32(SI)(R11*1), Y8, Y1
 	VFMADD231PS 4160(SI)(R11*1), Y4, Y1
-	JMP         done2326
+	JMP         done2350
 
-wider2334:
+wider2358:
 	CMPQ    R12, $0x00000018
-	JGT     wider2339
+	JGT     wider2363
 	SUBQ    $0x00000010, R12
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
@@ -34462,9 +34694,9 @@ wider2334:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000001
-	JLT     rows2341
+	JLT     rows2365
 
-row2340:
+row2364:
 	VBROADCASTSS (R9), Y9
 	VBROADCASTSS 4128(R9), Y10
 	VMOVUPS      (R8), Y11
@@ -34480,9 +34712,9 @@ row2340:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row2340
+	JGE          row2364
 
-rows2341:
+rows2365:
 	VFMADD231PS (SI)(R11*1), Y3, Y0
 	VFMADD231PS (SI)(R11*1), Y6, Y1
 	VFMADD231PS 4128(SI)(R11*1), Y3, Y1
@@ -34492,9 +34724,9 @@ rows2341:
 	VFMADD231PS 64(SI)(R11*1), Y5, Y0
 	VFMADD231PS 64(SI)(R11*1), Y8, Y1
 	VFMADD231PS 4192(SI)(R11*1), Y5, Y1
-	JMP         done2326
+	JMP         done2350
 
-wider2339:
+wider2363:
 	SUBQ    $0x00000018, R12
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
@@ -34512,9 +34744,9 @@ wider2339:
 	VXORPD  Y10, Y10, Y10
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000001
-	JLT     rows2344
+	JLT     rows2368
 
-row2343:
+row2367:
 	VBROADCASTSS (R9), Y11
 	VBROADCASTSS 4128(R9), Y12
 	VMOVUPS      (R8), Y13
@@ -34533,9 +34765,9 @@ row2343:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row2343
+	JGE          row2367
 
-rows2344:
+rows2368:
 	VFMADD231PS (SI)(R11*1), Y3, Y0
 	VFMADD231PS (SI)(R11*1), Y7, Y1
 	VFMADD231PS 4128(SI)(R11*1), Y3, Y1
@@ -34549,7 +34781,7 @@ rows2344:
 	VFMADD231PS 96(SI)(R11*1), Y10, Y1
 	VFMADD231PS 4224(SI)(R11*1), Y6, Y1
 
-done2326:
+done2350:
 	VHADDPS      Y1, Y0, Y0
 	VHADDPS      Y0, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
@@ -34557,15 +34789,15 @@ done2326:
 	VMOVSS       X0, 672(CX)(BX*4)
 	VEXTRACTPS   $0x01, X0, 1216(CX)(BX*4)
 
-shaped2323:
+shaped2347:
 	ADDQ $0x00000028, AX
 	ADDQ 48(CX), DX
 	INCQ BX
-	JMP  pass2319
+	JMP  pass2343
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed2321:
+passed2345:
 	MOVQ    16(CX), AX
 	VMOVUPS constants<>+4120(SB), Y0
 	VMOVUPS Y0, 672(CX)(AX*4)
@@ -34576,24 +34808,24 @@ passed2321:
 	LEAQ    (SI)(DX*8), SI
 	XORQ    DX, DX
 	CMPQ    AX, $0x00000004
-	JLT     rest2346
+	JLT     rest2370
 
-whole2345:
+whole2369:
 	VMOVUPS   672(CX)(DX*4), X1
 	VCMPPS    $0x19, constants<>+3992(SB), X1, X2
 	VCMPPS    $0x1e, constants<>+4056(SB), X1, X3
 	VORPS     X3, X2, X2
 	VMOVMSKPS X2, DI
 	TESTL     DI, DI
-	JZ        safe2347
+	JZ        safe2371
 	BSFL      DI, DI
 	ADDQ      DX, DI
 	CMPQ      DI, 16(CX)
-	JGE       safe2347
+	JGE       safe2371
 	MOVQ      DI, 16(CX)
 	MOVQ      DI, 8(CX)
 
-safe2347:
+safe2371:
 	VDIVPS      X1, X0, X2
 	VMOVUPS     X2, 672(CX)(DX*4)
 	VMULPS      1216(CX)(DX*4), X2, X2
@@ -34635,11 +34867,11 @@ safe2347:
 	ADDQ        $0x00000004, DX
 	SUBQ        $0x00000004, AX
 	CMPQ        AX, $0x00000004
-	JGE         whole2345
+	JGE         whole2369
 
-rest2346:
+rest2370:
 	TESTQ     AX, AX
-	JZ        done2348
+	JZ        done2372
 	LEAQ      constants<>+672(SB), DI
 	MOVQ      AX, R8
 	NEGQ      R8
@@ -34650,15 +34882,15 @@ rest2346:
 	VORPS     X3, X2, X2
 	VMOVMSKPS X2, DI
 	TESTL     DI, DI
-	JZ        safe2349
+	JZ        safe2373
 	BSFL      DI, DI
 	ADDQ      DX, DI
 	CMPQ      DI, 16(CX)
-	JGE       safe2349
+	JGE       safe2373
 	MOVQ      DI, 16(CX)
 	MOVQ      DI, 8(CX)
 
-safe2349:
+safe2373:
 	VDIVPS    X1, X0, X0
 	VMOVUPS   X0, 672(CX)(DX*4)
 	VMULPS    1216(CX)(DX*4), X0, X0
@@ -34667,23 +34899,23 @@ safe2349:
 	VMOVUPD   128(CX)(DX*8), Y2
 	VADDPD    Y2, Y0, Y0
 	CMPQ      AX, $0x04
-	JLT       partial2350
+	JLT       partial2374
 	VMOVUPD   Y0, (SI)(DX*8)
-	JMP       stored2352
+	JMP       stored2376
 
-partial2350:
+partial2374:
 	CMPQ         AX, $0x02
-	JLT          single2351
+	JLT          single2375
 	VMOVUPD      X0, (SI)(DX*8)
-	JEQ          stored2352
+	JEQ          stored2376
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(SI)(DX*8)
-	JMP          stored2352
+	JMP          stored2376
 
-single2351:
+single2375:
 	VMOVSD X0, (SI)(DX*8)
 
-stored2352:
+stored2376:
 	VPADDQ      constants<>+2544(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y0
 	VORPD       constants<>+2608(SB), Y0, Y0
@@ -34714,37 +34946,37 @@ stored2352:
 	VFMSUB132PD constants<>+2352(SB), Y8, Y0
 	VADDPD      Y2, Y0, Y0
 	CMPQ        AX, $0x04
-	JLT         partial2353
+	JLT         partial2377
 	VMOVUPD     Y0, (BX)(DX*8)
-	JMP         stored2355
+	JMP         stored2379
 
-partial2353:
+partial2377:
 	CMPQ         AX, $0x02
-	JLT          single2354
+	JLT          single2378
 	VMOVUPD      X0, (BX)(DX*8)
-	JEQ          stored2355
+	JEQ          stored2379
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(BX)(DX*8)
-	JMP          stored2355
+	JMP          stored2379
 
-single2354:
+single2378:
 	VMOVSD X0, (BX)(DX*8)
 
-stored2355:
-done2348:
+stored2379:
+done2372:
 	MOVQ (CX), AX
 	LEAQ 1760(CX), DX
 	XORQ BX, BX
 
-pass2356:
+pass2380:
 	CMPQ         BX, 16(CX)
-	JGE          passed2358
+	JGE          passed2382
 	MOVQ         ku+160(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general2359
+	JNE          general2383
 	MOVQ         kv+168(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general2359
+	JNE          general2383
 	MOVQ         tables_base+120(FP), SI
 	MOVQ         32(AX), DI
 	LEAQ         (SI)(DI*4), DI
@@ -34790,9 +35022,9 @@ pass2356:
 	VMULPS       224(DI), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VMOVUPS      Y1, 224(SI)
-	JMP          shaped2360
+	JMP          shaped2384
 
-general2359:
+general2383:
 	MOVQ         tables_base+120(FP), SI
 	MOVQ         32(AX), DI
 	LEAQ         (SI)(DI*4), DI
@@ -34818,15 +35050,15 @@ general2359:
 	MOVQ         R9, 72(CX)
 	MOVQ         DX, R9
 
-row2361:
+row2385:
 	VBROADCASTSS (R9), Y1
 	VMULPS       Y0, Y1, Y1
 	MOVQ         kv+168(FP), R10
 	XORQ         R11, R11
 	CMPQ         R10, $0x00000008
-	JLT          rest2363
+	JLT          rest2387
 
-whole2362:
+whole2386:
 	VMOVUPS (DI)(R11*4), Y2
 	VMULPS  (R8)(R11*4), Y2, Y2
 	VMULPS  Y1, Y2, Y2
@@ -34834,11 +35066,11 @@ whole2362:
 	ADDQ    $0x00000008, R11
 	SUBQ    $0x00000008, R10
 	CMPQ    R10, $0x00000008
-	JGE     whole2362
+	JGE     whole2386
 
-rest2363:
+rest2387:
 	TESTQ      R10, R10
-	JZ         done2364
+	JZ         done2388
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R10, R13
 	NEGQ       R13
@@ -34848,65 +35080,140 @@ rest2363:
 	VMULPS     Y1, Y2, Y2
 	LEAQ       (SI)(R11*4), R11
 	CMPQ       R11, 56(CX)
-	JGT        pieces2365
+	JGT        pieces2389
 	VMOVUPS    Y2, (R11)
-	JMP        written2366
+	JMP        written2390
 
-pieces2365:
+pieces2389:
 	CMPQ    R10, $0x08
-	JLT     partial2367
+	JLT     partial2391
 	VMOVUPS Y2, (R11)
-	JMP     stored2368
+	JMP     stored2392
 
-partial2367:
+partial2391:
 	LEAQ         (R11), R11
 	VMOVAPS      X2, X1
 	TESTQ        $0x00000004, R10
-	JZ           without2369
+	JZ           without2393
 	VMOVUPS      X1, (R11)
 	VEXTRACTF128 $0x01, Y2, X1
 	ADDQ         $0x00000010, R11
 
-without2369:
+without2393:
 	TESTQ     $0x00000002, R10
-	JZ        without2370
+	JZ        without2394
 	VMOVSD    X1, (R11)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, R11
 
-without2370:
+without2394:
 	TESTQ  $0x00000001, R10
-	JZ     without2371
+	JZ     without2395
 	VMOVSS X1, (R11)
 
-without2371:
-stored2368:
-written2366:
-done2364:
+without2395:
+stored2392:
+written2390:
+done2388:
 	ADDQ $0x04, R9
 	ADDQ 64(CX), DI
 	ADDQ 64(CX), SI
 	DECQ 72(CX)
-	JNZ  row2361
+	JNZ  row2385
 
-shaped2360:
+shaped2384:
 	ADDQ $0x00000028, AX
 	ADDQ 48(CX), DX
 	INCQ BX
-	JMP  pass2356
+	JMP  pass2380
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed2358:
+passed2382:
 	MOVQ AX, (CX)
 	MOVQ 16(CX), AX
 	ADDQ AX, 24(CX)
 	SUBQ AX, 8(CX)
-	JMP  chunk2294
+	JMP  chunk2318
 
-done2296:
+done2320:
 	MOVQ 24(CX), AX
 	MOVQ AX, done+176(FP)
+	VZEROUPPER
+	RET
+
+// func narrow256(dst []float32, x []float64)
+// Requires: AVX
+TEXT ·narrow256(SB), $0-48
+	MOVQ dst_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ x_len+32(FP), DX
+	XORQ BX, BX
+	CMPQ DX, $0x00000008
+	JLT  rest2397
+
+whole2396:
+	VCVTPD2PSY  (CX)(BX*8), X0
+	VCVTPD2PSY  32(CX)(BX*8), X1
+	VINSERTF128 $0x01, X1, Y0, Y1
+	VMOVUPS     Y1, (AX)(BX*4)
+	ADDQ        $0x00000008, BX
+	SUBQ        $0x00000008, DX
+	CMPQ        DX, $0x00000008
+	JGE         whole2396
+
+rest2397:
+	TESTQ      DX, DX
+	JZ         done2400
+	LEAQ       constants<>+672(SB), SI
+	MOVQ       DX, DI
+	NEGQ       DI
+	VMOVUPS    (SI)(DI*4), Y1
+	CMPQ       DX, $0x04
+	JL         few2401
+	VCVTPD2PSY (CX)(BX*8), X0
+	VMOVUPS    X0, (AX)(BX*4)
+	ADDQ       $0x04, BX
+	SUBQ       $0x04, DX
+	JZ         narrow2402
+
+few2401:
+	LEAQ       constants<>+672(SB), SI
+	MOVQ       DX, DI
+	NEGQ       DI
+	VMOVUPD    (SI)(DI*8), Y1
+	VMASKMOVPD (CX)(BX*8), Y1, Y1
+	VCVTPD2PSY Y1, X0
+	CMPQ       DX, $0x08
+	JLT        partial2403
+	VMOVUPS    Y0, (AX)(BX*4)
+	JMP        stored2404
+
+partial2403:
+	LEAQ         (AX)(BX*4), AX
+	VMOVAPS      X0, X1
+	TESTQ        $0x00000004, DX
+	JZ           without2405
+	VMOVUPS      X1, (AX)
+	VEXTRACTF128 $0x01, Y0, X1
+	ADDQ         $0x00000010, AX
+
+without2405:
+	TESTQ     $0x00000002, DX
+	JZ        without2406
+	VMOVSD    X1, (AX)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $0x00000008, AX
+
+without2406:
+	TESTQ  $0x00000001, DX
+	JZ     without2407
+	VMOVSS X1, (AX)
+
+without2407:
+stored2404:
+narrow2402:
+done2400:
 	VZEROUPPER
 	RET
 
@@ -34920,16 +35227,16 @@ TEXT ·expShift256(SB), $0-64
 	VXORPD       Y1, Y1, Y1
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000004
-	JLT          rest2373
+	JLT          rest2409
 
-whole2372:
+whole2408:
 	VMOVUPD      (CX)(BX*8), Y2
 	VSUBPD       Y0, Y2, Y2
 	VANDPD       constants<>+1968(SB), Y2, Y3
 	VCMPPD       $0x06, constants<>+2096(SB), Y3, Y3
 	VMOVMSKPD    Y3, SI
 	TESTL        SI, SI
-	JNZ          slow2374
+	JNZ          slow2410
 	VMOVUPD      constants<>+2256(SB), Y3
 	VFMADD231PD  constants<>+2224(SB), Y2, Y3
 	VSUBPD       constants<>+2256(SB), Y3, Y4
@@ -34956,9 +35263,9 @@ whole2372:
 	VPSLLQ       $0x34, Y3, Y3
 	VPADDQ       Y3, Y2, Y2
 	VMOVUPD      Y2, Y2
-	JMP          done2375
+	JMP          done2411
 
-slow2374:
+slow2410:
 	VMOVUPD      constants<>+2160(SB), Y3
 	VMAXPD       Y2, Y3, Y2
 	VMOVUPD      constants<>+2192(SB), Y3
@@ -34998,17 +35305,17 @@ slow2374:
 	VMULPD       Y4, Y2, Y2
 	VMULPD       Y3, Y2, Y2
 
-done2375:
+done2411:
 	VMOVUPD Y2, (AX)(BX*8)
 	VADDPD  Y2, Y1, Y1
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole2372
+	JGE     whole2408
 
-rest2373:
+rest2409:
 	TESTQ        DX, DX
-	JZ           done2376
+	JZ           done2412
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -35020,7 +35327,7 @@ rest2373:
 	VCMPPD       $0x06, constants<>+2096(SB), Y0, Y0
 	VMOVMSKPD    Y0, CX
 	TESTL        CX, CX
-	JNZ          slow2377
+	JNZ          slow2413
 	VMOVUPD      constants<>+2256(SB), Y0
 	VFMADD231PD  constants<>+2224(SB), Y3, Y0
 	VSUBPD       constants<>+2256(SB), Y0, Y4
@@ -35047,9 +35354,9 @@ rest2373:
 	VPSLLQ       $0x34, Y0, Y0
 	VPADDQ       Y0, Y3, Y3
 	VMOVUPD      Y3, Y0
-	JMP          done2378
+	JMP          done2414
 
-slow2377:
+slow2413:
 	VMOVUPD      constants<>+2160(SB), Y0
 	VMAXPD       Y3, Y0, Y3
 	VMOVUPD      constants<>+2192(SB), Y0
@@ -35089,29 +35396,29 @@ slow2377:
 	VMULPD       Y4, Y3, Y3
 	VMULPD       Y0, Y3, Y0
 
-done2378:
+done2414:
 	CMPQ    DX, $0x04
-	JLT     partial2379
+	JLT     partial2415
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored2381
+	JMP     stored2417
 
-partial2379:
+partial2415:
 	CMPQ         DX, $0x02
-	JLT          single2380
+	JLT          single2416
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored2381
+	JEQ          stored2417
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       X3, 16(AX)(BX*8)
-	JMP          stored2381
+	JMP          stored2417
 
-single2380:
+single2416:
 	VMOVSD X0, (AX)(BX*8)
 
-stored2381:
+stored2417:
 	VANDPD Y2, Y0, Y0
 	VADDPD Y0, Y1, Y1
 
-done2376:
+done2412:
 	VPERM2F128 $0x01, Y1, Y1, Y0
 	VADDPD     Y0, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y0
@@ -35129,9 +35436,9 @@ TEXT ·max256(SB), $0-32
 	VXORPD  Y1, Y1, Y1
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000004
-	JLT     rest2383
+	JLT     rest2419
 
-whole2382:
+whole2418:
 	VMOVUPD (AX)(DX*8), Y2
 	VMAXPD  Y2, Y0, Y0
 	VCMPPD  $0x03, Y2, Y2, Y2
@@ -35139,11 +35446,11 @@ whole2382:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole2382
+	JGE     whole2418
 
-rest2383:
+rest2419:
 	TESTQ      CX, CX
-	JZ         done2384
+	JZ         done2420
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPD    (BX)(CX*8), Y2
@@ -35154,17 +35461,17 @@ rest2383:
 	VCMPPD     $0x03, Y3, Y3, Y3
 	VORPD      Y3, Y1, Y1
 
-done2384:
+done2420:
 	VPERM2F128 $0x01, Y0, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VMOVMSKPD  Y1, AX
 	TESTL      AX, AX
-	JZ         numbers2385
+	JZ         numbers2421
 	VMOVUPD    constants<>+1840(SB), Y0
 
-numbers2385:
+numbers2421:
 	MOVSD X0, ret+24(FP)
 	VZEROUPPER
 	RET
@@ -35178,9 +35485,9 @@ TEXT ·addScaled256(SB), $0-56
 	VBROADCASTSD a+48(FP), Y0
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
-	JLT          rest2387
+	JLT          rest2423
 
-whole2386:
+whole2422:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
@@ -35196,24 +35503,24 @@ whole2386:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole2386
+	JGE         whole2422
 
-rest2387:
+rest2423:
 	CMPQ DX, $0x00000004
-	JLT  rest2389
+	JLT  rest2425
 
-whole2388:
+whole2424:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole2388
+	JGE         whole2424
 
-rest2389:
+rest2425:
 	TESTQ       DX, DX
-	JZ          done2390
+	JZ          done2426
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -35222,24 +35529,24 @@ rest2389:
 	VMASKMOVPD  (CX)(BX*8), Y1, Y1
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial2391
+	JLT         partial2427
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored2393
+	JMP         stored2429
 
-partial2391:
+partial2427:
 	CMPQ         DX, $0x02
-	JLT          single2392
+	JLT          single2428
 	VMOVUPD      X2, (AX)(BX*8)
-	JEQ          stored2393
+	JEQ          stored2429
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored2393
+	JMP          stored2429
 
-single2392:
+single2428:
 	VMOVSD X2, (AX)(BX*8)
 
-stored2393:
-done2390:
+stored2429:
+done2426:
 	VZEROUPPER
 	RET
 
@@ -35255,9 +35562,9 @@ TEXT ·dot256(SB), $0-56
 	VXORPD Y3, Y3, Y3
 	XORQ   BX, BX
 	CMPQ   DX, $0x00000010
-	JLT    rest2395
+	JLT    rest2431
 
-whole2394:
+whole2430:
 	VMOVUPD     (CX)(BX*8), Y4
 	VMOVUPD     (AX)(BX*8), Y5
 	VFMADD231PD Y4, Y5, Y0
@@ -35273,24 +35580,24 @@ whole2394:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole2394
+	JGE         whole2430
 
-rest2395:
+rest2431:
 	CMPQ DX, $0x00000004
-	JLT  rest2397
+	JLT  rest2433
 
-whole2396:
+whole2432:
 	VMOVUPD     (CX)(BX*8), Y4
 	VMOVUPD     (AX)(BX*8), Y5
 	VFMADD231PD Y4, Y5, Y0
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole2396
+	JGE         whole2432
 
-rest2397:
+rest2433:
 	TESTQ       DX, DX
-	JZ          done2398
+	JZ          done2434
 	LEAQ        constants<>+672(SB), SI
 	NEGQ        DX
 	VMOVUPD     (SI)(DX*8), Y4
@@ -35298,7 +35605,7 @@ rest2397:
 	VMASKMOVPD  (AX)(BX*8), Y4, Y4
 	VFMADD231PD Y5, Y4, Y0
 
-done2398:
+done2434:
 	VADDPD       Y1, Y0, Y0
 	VADDPD       Y3, Y2, Y2
 	VADDPD       Y2, Y0, Y0
@@ -35322,9 +35629,9 @@ TEXT ·entropy256(SB), $0-32
 	VXORPD  Y4, Y4, Y4
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000008
-	JLT     rest2400
+	JLT     rest2436
 
-whole2399:
+whole2435:
 	VMOVUPD     (AX)(DX*8), Y5
 	VMAXPD      constants<>+2416(SB), Y5, Y6
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y7
@@ -35332,7 +35639,7 @@ whole2399:
 	VORPD       Y8, Y7, Y7
 	VMOVMSKPD   Y7, BX
 	TESTL       BX, BX
-	JNZ         slow2401
+	JNZ         slow2437
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y7
 	VORPD       Y1, Y7, Y7
@@ -35362,9 +35669,9 @@ whole2399:
 	VSUBPD      Y6, Y13, Y13
 	VFMSUB132PD constants<>+2352(SB), Y13, Y7
 	VMOVUPD     Y7, Y6
-	JMP         done2402
+	JMP         done2438
 
-slow2401:
+slow2437:
 	VMOVUPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y9
 	VMULPD      constants<>+2448(SB), Y6, Y8
@@ -35408,7 +35715,7 @@ slow2401:
 	VCMPPD      $0x19, Y8, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1840(SB), Y6, Y6
 
-done2402:
+done2438:
 	VFNMADD231PD Y5, Y6, Y4
 	VMOVUPD      32(AX)(DX*8), Y5
 	VMAXPD       constants<>+2416(SB), Y5, Y6
@@ -35417,7 +35724,7 @@ done2402:
 	VORPD        Y8, Y7, Y7
 	VMOVMSKPD    Y7, BX
 	TESTL        BX, BX
-	JNZ          slow2403
+	JNZ          slow2439
 	VPADDQ       Y0, Y6, Y6
 	VPSRLQ       $0x34, Y6, Y7
 	VORPD        Y1, Y7, Y7
@@ -35447,9 +35754,9 @@ done2402:
 	VSUBPD       Y6, Y13, Y13
 	VFMSUB132PD  constants<>+2352(SB), Y13, Y7
 	VMOVUPD      Y7, Y6
-	JMP          done2404
+	JMP          done2440
 
-slow2403:
+slow2439:
 	VMOVUPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y9
 	VMULPD      constants<>+2448(SB), Y6, Y8
@@ -35493,18 +35800,18 @@ slow2403:
 	VCMPPD      $0x19, Y8, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1840(SB), Y6, Y6
 
-done2404:
+done2440:
 	VFNMADD231PD Y5, Y6, Y4
 	ADDQ         $0x00000008, DX
 	SUBQ         $0x00000008, CX
 	CMPQ         CX, $0x00000008
-	JGE          whole2399
+	JGE          whole2435
 
-rest2400:
+rest2436:
 	CMPQ CX, $0x00000004
-	JLT  rest2406
+	JLT  rest2442
 
-whole2405:
+whole2441:
 	VMOVUPD     (AX)(DX*8), Y5
 	VMAXPD      constants<>+2416(SB), Y5, Y6
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y7
@@ -35512,7 +35819,7 @@ whole2405:
 	VORPD       Y8, Y7, Y7
 	VMOVMSKPD   Y7, BX
 	TESTL       BX, BX
-	JNZ         slow2407
+	JNZ         slow2443
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y7
 	VORPD       Y1, Y7, Y7
@@ -35542,9 +35849,9 @@ whole2405:
 	VSUBPD      Y6, Y13, Y13
 	VFMSUB132PD constants<>+2352(SB), Y13, Y7
 	VMOVUPD     Y7, Y6
-	JMP         done2408
+	JMP         done2444
 
-slow2407:
+slow2443:
 	VMOVUPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y9
 	VMULPD      constants<>+2448(SB), Y6, Y8
@@ -35588,16 +35895,16 @@ slow2407:
 	VCMPPD      $0x19, Y8, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1840(SB), Y6, Y6
 
-done2408:
+done2444:
 	VFNMADD231PD Y5, Y6, Y4
 	ADDQ         $0x00000004, DX
 	SUBQ         $0x00000004, CX
 	CMPQ         CX, $0x00000004
-	JGE          whole2405
+	JGE          whole2441
 
-rest2406:
+rest2442:
 	TESTQ       CX, CX
-	JZ          done2409
+	JZ          done2445
 	LEAQ        constants<>+672(SB), BX
 	NEGQ        CX
 	VMOVUPD     (BX)(CX*8), Y5
@@ -35608,7 +35915,7 @@ rest2406:
 	VORPD       Y8, Y7, Y7
 	VMOVMSKPD   Y7, AX
 	TESTL       AX, AX
-	JNZ         slow2410
+	JNZ         slow2446
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y0
 	VORPD       Y1, Y0, Y0
@@ -35638,9 +35945,9 @@ rest2406:
 	VSUBPD      Y6, Y3, Y3
 	VFMSUB132PD constants<>+2352(SB), Y3, Y0
 	VMOVUPD     Y0, Y0
-	JMP         done2411
+	JMP         done2447
 
-slow2410:
+slow2446:
 	VMOVUPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y9
 	VMULPD      constants<>+2448(SB), Y6, Y8
@@ -35684,10 +35991,10 @@ slow2410:
 	VCMPPD      $0x19, Y1, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1840(SB), Y0, Y0
 
-done2411:
+done2447:
 	VFNMADD231PD Y5, Y0, Y4
 
-done2409:
+done2445:
 	VEXTRACTF128 $0x01, Y4, X0
 	VADDPD       X0, X4, X0
 	VPERMILPD    $0x01, X0, X1
@@ -35709,9 +36016,9 @@ TEXT ·scatterRows256(SB), $0-72
 	XORQ R8, R8
 	MOVQ SI, R10
 	CMPQ R10, $0x00000020
-	JLT  rest2413
+	JLT  rest2449
 
-panel2412:
+panel2448:
 	MOVQ    CX, SI
 	LEAQ    (AX)(R8*1), R9
 	VMOVUPD (BX)(R8*1), Y0
@@ -35724,9 +36031,9 @@ panel2412:
 	VMOVUPD 224(BX)(R8*1), Y7
 	MOVQ    DX, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows2416
+	JLT     rows2452
 
-row2415:
+row2451:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
@@ -35756,19 +36063,19 @@ row2415:
 	ADDQ         DI, R9
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row2415
+	JGE          row2451
 
-rows2416:
+rows2452:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000020, R10
 	CMPQ R10, $0x00000020
-	JGE  panel2412
+	JGE  panel2448
 
-rest2413:
+rest2449:
 	TESTQ      R10, R10
-	JZ         done2414
+	JZ         done2450
 	CMPQ       R10, $0x00000004
-	JGT        wider2417
+	JGT        wider2453
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
 	NEGQ       R9
@@ -35778,50 +36085,50 @@ rest2413:
 	VMASKMOVPD (BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2419
+	JLT        rows2455
 
-row2418:
+row2454:
 	VBROADCASTSD (SI), Y1
 	CMPQ         R10, $0x04
-	JLT          partial2420
+	JLT          partial2456
 	VMOVUPD      (R9), Y2
 	VFMADD231PD  Y0, Y1, Y2
 	VMOVUPD      Y2, (R9)
-	JMP          added2422
+	JMP          added2458
 
-partial2420:
+partial2456:
 	VMOVAPD      X0, X2
 	CMPQ         R10, $0x02
-	JLT          single2421
+	JLT          single2457
 	VMOVUPD      (R9), X2
 	VFMADD231PD  X0, X1, X2
 	VMOVUPD      X2, (R9)
 	CMPQ         R10, $0x02
-	JEQ          added2422
+	JEQ          added2458
 	VEXTRACTF128 $0x01, Y0, X2
 	VMOVSD       16(R9), X3
 	VFMADD231SD  X2, X1, X3
 	VMOVSD       X3, 16(R9)
-	JMP          added2422
+	JMP          added2458
 
-single2421:
+single2457:
 	VMOVSD      (R9), X3
 	VFMADD231SD X2, X1, X3
 	VMOVSD      X3, (R9)
 
-added2422:
+added2458:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2418
+	JGE  row2454
 
-rows2419:
-	JMP done2414
+rows2455:
+	JMP done2450
 
-wider2417:
+wider2453:
 	CMPQ       R10, $0x00000008
-	JGT        wider2423
+	JGT        wider2459
 	SUBQ       $0x00000004, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -35833,53 +36140,53 @@ wider2417:
 	VMASKMOVPD 32(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2425
+	JLT        rows2461
 
-row2424:
+row2460:
 	VBROADCASTSD (SI), Y2
 	VMOVUPD      (R9), Y3
 	VFMADD231PD  Y1, Y2, Y3
 	VMOVUPD      Y3, (R9)
 	CMPQ         R10, $0x04
-	JLT          partial2426
+	JLT          partial2462
 	VMOVUPD      32(R9), Y3
 	VFMADD231PD  Y0, Y2, Y3
 	VMOVUPD      Y3, 32(R9)
-	JMP          added2428
+	JMP          added2464
 
-partial2426:
+partial2462:
 	VMOVAPD      X0, X3
 	CMPQ         R10, $0x02
-	JLT          single2427
+	JLT          single2463
 	VMOVUPD      32(R9), X3
 	VFMADD231PD  X0, X2, X3
 	VMOVUPD      X3, 32(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2428
+	JEQ          added2464
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       48(R9), X4
 	VFMADD231SD  X3, X2, X4
 	VMOVSD       X4, 48(R9)
-	JMP          added2428
+	JMP          added2464
 
-single2427:
+single2463:
 	VMOVSD      32(R9), X4
 	VFMADD231SD X3, X2, X4
 	VMOVSD      X4, 32(R9)
 
-added2428:
+added2464:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2424
+	JGE  row2460
 
-rows2425:
-	JMP done2414
+rows2461:
+	JMP done2450
 
-wider2423:
+wider2459:
 	CMPQ       R10, $0x0000000c
-	JGT        wider2429
+	JGT        wider2465
 	SUBQ       $0x00000008, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -35892,9 +36199,9 @@ wider2423:
 	VMASKMOVPD 64(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2431
+	JLT        rows2467
 
-row2430:
+row2466:
 	VBROADCASTSD (SI), Y3
 	VMOVUPD      (R9), Y4
 	VFMADD231PD  Y1, Y3, Y4
@@ -35903,45 +36210,45 @@ row2430:
 	VFMADD231PD  Y2, Y3, Y4
 	VMOVUPD      Y4, 32(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2432
+	JLT          partial2468
 	VMOVUPD      64(R9), Y4
 	VFMADD231PD  Y0, Y3, Y4
 	VMOVUPD      Y4, 64(R9)
-	JMP          added2434
+	JMP          added2470
 
-partial2432:
+partial2468:
 	VMOVAPD      X0, X4
 	CMPQ         R10, $0x02
-	JLT          single2433
+	JLT          single2469
 	VMOVUPD      64(R9), X4
 	VFMADD231PD  X0, X3, X4
 	VMOVUPD      X4, 64(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2434
+	JEQ          added2470
 	VEXTRACTF128 $0x01, Y0, X4
 	VMOVSD       80(R9), X5
 	VFMADD231SD  X4, X3, X5
 	VMOVSD       X5, 80(R9)
-	JMP          added2434
+	JMP          added2470
 
-single2433:
+single2469:
 	VMOVSD      64(R9), X5
 	VFMADD231SD X4, X3, X5
 	VMOVSD      X5, 64(R9)
 
-added2434:
+added2470:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2430
+	JGE  row2466
 
-rows2431:
-	JMP done2414
+rows2467:
+	JMP done2450
 
-wider2429:
+wider2465:
 	CMPQ       R10, $0x00000010
-	JGT        wider2435
+	JGT        wider2471
 	SUBQ       $0x0000000c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -35955,9 +36262,9 @@ wider2429:
 	VMASKMOVPD 96(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2437
+	JLT        rows2473
 
-row2436:
+row2472:
 	VBROADCASTSD (SI), Y4
 	VMOVUPD      (R9), Y5
 	VFMADD231PD  Y1, Y4, Y5
@@ -35969,45 +36276,45 @@ row2436:
 	VFMADD231PD  Y3, Y4, Y5
 	VMOVUPD      Y5, 64(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2438
+	JLT          partial2474
 	VMOVUPD      96(R9), Y5
 	VFMADD231PD  Y0, Y4, Y5
 	VMOVUPD      Y5, 96(R9)
-	JMP          added2440
+	JMP          added2476
 
-partial2438:
+partial2474:
 	VMOVAPD      X0, X5
 	CMPQ         R10, $0x02
-	JLT          single2439
+	JLT          single2475
 	VMOVUPD      96(R9), X5
 	VFMADD231PD  X0, X4, X5
 	VMOVUPD      X5, 96(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2440
+	JEQ          added2476
 	VEXTRACTF128 $0x01, Y0, X5
 	VMOVSD       112(R9), X6
 	VFMADD231SD  X5, X4, X6
 	VMOVSD       X6, 112(R9)
-	JMP          added2440
+	JMP          added2476
 
-single2439:
+single2475:
 	VMOVSD      96(R9), X6
 	VFMADD231SD X5, X4, X6
 	VMOVSD      X6, 96(R9)
 
-added2440:
+added2476:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2436
+	JGE  row2472
 
-rows2437:
-	JMP done2414
+rows2473:
+	JMP done2450
 
-wider2435:
+wider2471:
 	CMPQ       R10, $0x00000014
-	JGT        wider2441
+	JGT        wider2477
 	SUBQ       $0x00000010, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -36022,9 +36329,9 @@ wider2435:
 	VMASKMOVPD 128(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2443
+	JLT        rows2479
 
-row2442:
+row2478:
 	VBROADCASTSD (SI), Y5
 	VMOVUPD      (R9), Y6
 	VFMADD231PD  Y1, Y5, Y6
@@ -36039,45 +36346,45 @@ row2442:
 	VFMADD231PD  Y4, Y5, Y6
 	VMOVUPD      Y6, 96(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2444
+	JLT          partial2480
 	VMOVUPD      128(R9), Y6
 	VFMADD231PD  Y0, Y5, Y6
 	VMOVUPD      Y6, 128(R9)
-	JMP          added2446
+	JMP          added2482
 
-partial2444:
+partial2480:
 	VMOVAPD      X0, X6
 	CMPQ         R10, $0x02
-	JLT          single2445
+	JLT          single2481
 	VMOVUPD      128(R9), X6
 	VFMADD231PD  X0, X5, X6
 	VMOVUPD      X6, 128(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2446
+	JEQ          added2482
 	VEXTRACTF128 $0x01, Y0, X6
 	VMOVSD       144(R9), X7
 	VFMADD231SD  X6, X5, X7
 	VMOVSD       X7, 144(R9)
-	JMP          added2446
+	JMP          added2482
 
-single2445:
+single2481:
 	VMOVSD      128(R9), X7
 	VFMADD231SD X6, X5, X7
 	VMOVSD      X7, 128(R9)
 
-added2446:
+added2482:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2442
+	JGE  row2478
 
-rows2443:
-	JMP done2414
+rows2479:
+	JMP done2450
 
-wider2441:
+wider2477:
 	CMPQ       R10, $0x00000018
-	JGT        wider2447
+	JGT        wider2483
 	SUBQ       $0x00000014, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -36093,9 +36400,9 @@ wider2441:
 	VMASKMOVPD 160(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2449
+	JLT        rows2485
 
-row2448:
+row2484:
 	VBROADCASTSD (SI), Y6
 	VMOVUPD      (R9), Y7
 	VFMADD231PD  Y1, Y6, Y7
@@ -36113,45 +36420,45 @@ row2448:
 	VFMADD231PD  Y5, Y6, Y7
 	VMOVUPD      Y7, 128(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2450
+	JLT          partial2486
 	VMOVUPD      160(R9), Y7
 	VFMADD231PD  Y0, Y6, Y7
 	VMOVUPD      Y7, 160(R9)
-	JMP          added2452
+	JMP          added2488
 
-partial2450:
+partial2486:
 	VMOVAPD      X0, X7
 	CMPQ         R10, $0x02
-	JLT          single2451
+	JLT          single2487
 	VMOVUPD      160(R9), X7
 	VFMADD231PD  X0, X6, X7
 	VMOVUPD      X7, 160(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2452
+	JEQ          added2488
 	VEXTRACTF128 $0x01, Y0, X7
 	VMOVSD       176(R9), X8
 	VFMADD231SD  X7, X6, X8
 	VMOVSD       X8, 176(R9)
-	JMP          added2452
+	JMP          added2488
 
-single2451:
+single2487:
 	VMOVSD      160(R9), X8
 	VFMADD231SD X7, X6, X8
 	VMOVSD      X8, 160(R9)
 
-added2452:
+added2488:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2448
+	JGE  row2484
 
-rows2449:
-	JMP done2414
+rows2485:
+	JMP done2450
 
-wider2447:
+wider2483:
 	CMPQ       R10, $0x0000001c
-	JGT        wider2453
+	JGT        wider2489
 	SUBQ       $0x00000018, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -36168,9 +36475,9 @@ wider2447:
 	VMASKMOVPD 192(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2455
+	JLT        rows2491
 
-row2454:
+row2490:
 	VBROADCASTSD (SI), Y7
 	VMOVUPD      (R9), Y8
 	VFMADD231PD  Y1, Y7, Y8
@@ -36191,43 +36498,43 @@ row2454:
 	VFMADD231PD  Y6, Y7, Y8
 	VMOVUPD      Y8, 160(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2456
+	JLT          partial2492
 	VMOVUPD      192(R9), Y8
 	VFMADD231PD  Y0, Y7, Y8
 	VMOVUPD      Y8, 192(R9)
-	JMP          added2458
+	JMP          added2494
 
-partial2456:
+partial2492:
 	VMOVAPD      X0, X8
 	CMPQ         R10, $0x02
-	JLT          single2457
+	JLT          single2493
 	VMOVUPD      192(R9), X8
 	VFMADD231PD  X0, X7, X8
 	VMOVUPD      X8, 192(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2458
+	JEQ          added2494
 	VEXTRACTF128 $0x01, Y0, X8
 	VMOVSD       208(R9), X9
 	VFMADD231SD  X8, X7, X9
 	VMOVSD       X9, 208(R9)
-	JMP          added2458
+	JMP          added2494
 
-single2457:
+single2493:
 	VMOVSD      192(R9), X9
 	VFMADD231SD X8, X7, X9
 	VMOVSD      X9, 192(R9)
 
-added2458:
+added2494:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2454
+	JGE  row2490
 
-rows2455:
-	JMP done2414
+rows2491:
+	JMP done2450
 
-wider2453:
+wider2489:
 	SUBQ       $0x0000001c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -36245,9 +36552,9 @@ wider2453:
 	VMASKMOVPD 224(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2461
+	JLT        rows2497
 
-row2460:
+row2496:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y1, Y8, Y9
@@ -36271,41 +36578,41 @@ row2460:
 	VFMADD231PD  Y7, Y8, Y9
 	VMOVUPD      Y9, 192(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2462
+	JLT          partial2498
 	VMOVUPD      224(R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
 	VMOVUPD      Y9, 224(R9)
-	JMP          added2464
+	JMP          added2500
 
-partial2462:
+partial2498:
 	VMOVAPD      X0, X9
 	CMPQ         R10, $0x02
-	JLT          single2463
+	JLT          single2499
 	VMOVUPD      224(R9), X9
 	VFMADD231PD  X0, X8, X9
 	VMOVUPD      X9, 224(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2464
+	JEQ          added2500
 	VEXTRACTF128 $0x01, Y0, X9
 	VMOVSD       240(R9), X10
 	VFMADD231SD  X9, X8, X10
 	VMOVSD       X10, 240(R9)
-	JMP          added2464
+	JMP          added2500
 
-single2463:
+single2499:
 	VMOVSD      224(R9), X10
 	VFMADD231SD X9, X8, X10
 	VMOVSD      X10, 224(R9)
 
-added2464:
+added2500:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2460
+	JGE  row2496
 
-rows2461:
-done2414:
+rows2497:
+done2450:
 	VZEROUPPER
 	RET
 
@@ -36324,9 +36631,9 @@ TEXT ·pairProduct256(SB), $0-104
 	XORQ   R9, R9
 	MOVQ   DI, R12
 	CMPQ   R12, $0x00000010
-	JLT    rest2466
+	JLT    rest2502
 
-panel2465:
+panel2501:
 	MOVQ    DX, DI
 	LEAQ    (CX)(R9*1), R10
 	LEAQ    (AX)(R9*1), R11
@@ -36340,9 +36647,9 @@ panel2465:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, R13
 	CMPQ    R13, $0x00000002
-	JLT     rows2469
+	JLT     rows2505
 
-row2468:
+row2504:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -36382,13 +36689,13 @@ row2468:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, R13
 	CMPQ         R13, $0x00000002
-	JGE          row2468
+	JGE          row2504
 
-rows2469:
+rows2505:
 	CMPQ R13, $0x00000001
-	JLT  rows2471
+	JLT  rows2507
 
-row2470:
+row2506:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -36411,9 +36718,9 @@ row2470:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row2470
+	JGE          row2506
 
-rows2471:
+rows2507:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
@@ -36421,13 +36728,13 @@ rows2471:
 	ADDQ   $0x00000080, R9
 	SUBQ   $0x00000010, R12
 	CMPQ   R12, $0x00000010
-	JGE    panel2465
+	JGE    panel2501
 
-rest2466:
+rest2502:
 	TESTQ      R12, R12
-	JZ         done2467
+	JZ         done2503
 	CMPQ       R12, $0x00000004
-	JGT        wider2472
+	JGT        wider2508
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
 	NEGQ       R10
@@ -36440,31 +36747,31 @@ rest2466:
 	VXORPD     Y4, Y4, Y4
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows2474
+	JLT        rows2510
 
-row2473:
+row2509:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial2475
+	JLT          partial2511
 	VMOVUPD      Y5, (R11)
-	JMP          stored2477
+	JMP          stored2513
 
-partial2475:
+partial2511:
 	CMPQ         R12, $0x02
-	JLT          single2476
+	JLT          single2512
 	VMOVUPD      X5, (R11)
-	JEQ          stored2477
+	JEQ          stored2513
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored2477
+	JMP          stored2513
 
-single2476:
+single2512:
 	VMOVSD X5, (R11)
 
-stored2477:
+stored2513:
 	VANDPD       Y1, Y5, Y5
 	VADDPD       Y5, Y3, Y3
 	VBROADCASTSD 8(DI), Y5
@@ -36472,23 +36779,23 @@ stored2477:
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial2478
+	JLT          partial2514
 	VMOVUPD      Y5, (R11)(R8*1)
-	JMP          stored2480
+	JMP          stored2516
 
-partial2478:
+partial2514:
 	CMPQ         R12, $0x02
-	JLT          single2479
+	JLT          single2515
 	VMOVUPD      X5, (R11)(R8*1)
-	JEQ          stored2480
+	JEQ          stored2516
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)(R8*1)
-	JMP          stored2480
+	JMP          stored2516
 
-single2479:
+single2515:
 	VMOVSD X5, (R11)(R8*1)
 
-stored2480:
+stored2516:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y4, Y4
 	ADDQ   $0x00000010, DI
@@ -36496,35 +36803,35 @@ stored2480:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row2473
+	JGE    row2509
 
-rows2474:
+rows2510:
 	CMPQ AX, $0x00000001
-	JLT  rows2482
+	JLT  rows2518
 
-row2481:
+row2517:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial2483
+	JLT          partial2519
 	VMOVUPD      Y5, (R11)
-	JMP          stored2485
+	JMP          stored2521
 
-partial2483:
+partial2519:
 	CMPQ         R12, $0x02
-	JLT          single2484
+	JLT          single2520
 	VMOVUPD      X5, (R11)
-	JEQ          stored2485
+	JEQ          stored2521
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored2485
+	JMP          stored2521
 
-single2484:
+single2520:
 	VMOVSD X5, (R11)
 
-stored2485:
+stored2521:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y3, Y3
 	ADDQ   $0x00000008, DI
@@ -36532,16 +36839,16 @@ stored2485:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row2481
+	JGE    row2517
 
-rows2482:
+rows2518:
 	VADDPD Y3, Y0, Y0
 	VADDPD Y4, Y0, Y0
-	JMP    done2467
+	JMP    done2503
 
-wider2472:
+wider2508:
 	CMPQ       R12, $0x00000008
-	JGT        wider2486
+	JGT        wider2522
 	SUBQ       $0x00000004, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -36556,9 +36863,9 @@ wider2472:
 	VXORPD     Y5, Y5, Y5
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows2488
+	JLT        rows2524
 
-row2487:
+row2523:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -36568,23 +36875,23 @@ row2487:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial2489
+	JLT          partial2525
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored2491
+	JMP          stored2527
 
-partial2489:
+partial2525:
 	CMPQ         R12, $0x02
-	JLT          single2490
+	JLT          single2526
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored2491
+	JEQ          stored2527
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored2491
+	JMP          stored2527
 
-single2490:
+single2526:
 	VMOVSD X6, 32(R11)
 
-stored2491:
+stored2527:
 	VANDPD       Y1, Y6, Y6
 	VADDPD       Y6, Y5, Y5
 	VBROADCASTSD 8(DI), Y6
@@ -36596,23 +36903,23 @@ stored2491:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial2492
+	JLT          partial2528
 	VMOVUPD      Y6, 32(R11)(R8*1)
-	JMP          stored2494
+	JMP          stored2530
 
-partial2492:
+partial2528:
 	CMPQ         R12, $0x02
-	JLT          single2493
+	JLT          single2529
 	VMOVUPD      X6, 32(R11)(R8*1)
-	JEQ          stored2494
+	JEQ          stored2530
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)(R8*1)
-	JMP          stored2494
+	JMP          stored2530
 
-single2493:
+single2529:
 	VMOVSD X6, 32(R11)(R8*1)
 
-stored2494:
+stored2530:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000010, DI
@@ -36620,13 +36927,13 @@ stored2494:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row2487
+	JGE    row2523
 
-rows2488:
+rows2524:
 	CMPQ AX, $0x00000001
-	JLT  rows2496
+	JLT  rows2532
 
-row2495:
+row2531:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -36636,23 +36943,23 @@ row2495:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial2497
+	JLT          partial2533
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored2499
+	JMP          stored2535
 
-partial2497:
+partial2533:
 	CMPQ         R12, $0x02
-	JLT          single2498
+	JLT          single2534
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored2499
+	JEQ          stored2535
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored2499
+	JMP          stored2535
 
-single2498:
+single2534:
 	VMOVSD X6, 32(R11)
 
-stored2499:
+stored2535:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000008, DI
@@ -36660,16 +36967,16 @@ stored2499:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row2495
+	JGE    row2531
 
-rows2496:
+rows2532:
 	VADDPD Y4, Y0, Y0
 	VADDPD Y5, Y0, Y0
-	JMP    done2467
+	JMP    done2503
 
-wider2486:
+wider2522:
 	CMPQ       R12, $0x0000000c
-	JGT        wider2500
+	JGT        wider2536
 	SUBQ       $0x00000008, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -36686,9 +36993,9 @@ wider2486:
 	VXORPD     Y7, Y7, Y7
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows2502
+	JLT        rows2538
 
-row2501:
+row2537:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -36702,23 +37009,23 @@ row2501:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial2503
+	JLT          partial2539
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored2505
+	JMP          stored2541
 
-partial2503:
+partial2539:
 	CMPQ         R12, $0x02
-	JLT          single2504
+	JLT          single2540
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored2505
+	JEQ          stored2541
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored2505
+	JMP          stored2541
 
-single2504:
+single2540:
 	VMOVSD X8, 64(R11)
 
-stored2505:
+stored2541:
 	VANDPD       Y1, Y8, Y8
 	VADDPD       Y8, Y7, Y7
 	VBROADCASTSD 8(DI), Y8
@@ -36734,23 +37041,23 @@ stored2505:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial2506
+	JLT          partial2542
 	VMOVUPD      Y8, 64(R11)(R8*1)
-	JMP          stored2508
+	JMP          stored2544
 
-partial2506:
+partial2542:
 	CMPQ         R12, $0x02
-	JLT          single2507
+	JLT          single2543
 	VMOVUPD      X8, 64(R11)(R8*1)
-	JEQ          stored2508
+	JEQ          stored2544
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)(R8*1)
-	JMP          stored2508
+	JMP          stored2544
 
-single2507:
+single2543:
 	VMOVSD X8, 64(R11)(R8*1)
 
-stored2508:
+stored2544:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000010, DI
@@ -36758,13 +37065,13 @@ stored2508:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row2501
+	JGE    row2537
 
-rows2502:
+rows2538:
 	CMPQ AX, $0x00000001
-	JLT  rows2510
+	JLT  rows2546
 
-row2509:
+row2545:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -36778,23 +37085,23 @@ row2509:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial2511
+	JLT          partial2547
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored2513
+	JMP          stored2549
 
-partial2511:
+partial2547:
 	CMPQ         R12, $0x02
-	JLT          single2512
+	JLT          single2548
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored2513
+	JEQ          stored2549
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored2513
+	JMP          stored2549
 
-single2512:
+single2548:
 	VMOVSD X8, 64(R11)
 
-stored2513:
+stored2549:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000008, DI
@@ -36802,15 +37109,15 @@ stored2513:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row2509
+	JGE    row2545
 
-rows2510:
+rows2546:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
-	JMP    done2467
+	JMP    done2503
 
-wider2500:
+wider2536:
 	SUBQ       $0x0000000c, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -36829,9 +37136,9 @@ wider2500:
 	VXORPD     Y9, Y9, Y9
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows2516
+	JLT        rows2552
 
-row2515:
+row2551:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -36849,23 +37156,23 @@ row2515:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial2517
+	JLT          partial2553
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored2519
+	JMP          stored2555
 
-partial2517:
+partial2553:
 	CMPQ         R12, $0x02
-	JLT          single2518
+	JLT          single2554
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored2519
+	JEQ          stored2555
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored2519
+	JMP          stored2555
 
-single2518:
+single2554:
 	VMOVSD X10, 96(R11)
 
-stored2519:
+stored2555:
 	VANDPD       Y1, Y10, Y10
 	VADDPD       Y10, Y9, Y9
 	VBROADCASTSD 8(DI), Y10
@@ -36885,23 +37192,23 @@ stored2519:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial2520
+	JLT          partial2556
 	VMOVUPD      Y10, 96(R11)(R8*1)
-	JMP          stored2522
+	JMP          stored2558
 
-partial2520:
+partial2556:
 	CMPQ         R12, $0x02
-	JLT          single2521
+	JLT          single2557
 	VMOVUPD      X10, 96(R11)(R8*1)
-	JEQ          stored2522
+	JEQ          stored2558
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)(R8*1)
-	JMP          stored2522
+	JMP          stored2558
 
-single2521:
+single2557:
 	VMOVSD X10, 96(R11)(R8*1)
 
-stored2522:
+stored2558:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000010, DI
@@ -36909,13 +37216,13 @@ stored2522:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row2515
+	JGE    row2551
 
-rows2516:
+rows2552:
 	CMPQ AX, $0x00000001
-	JLT  rows2524
+	JLT  rows2560
 
-row2523:
+row2559:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -36933,23 +37240,23 @@ row2523:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial2525
+	JLT          partial2561
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored2527
+	JMP          stored2563
 
-partial2525:
+partial2561:
 	CMPQ         R12, $0x02
-	JLT          single2526
+	JLT          single2562
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored2527
+	JEQ          stored2563
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored2527
+	JMP          stored2563
 
-single2526:
+single2562:
 	VMOVSD X10, 96(R11)
 
-stored2527:
+stored2563:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000008, DI
@@ -36957,15 +37264,15 @@ stored2527:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row2523
+	JGE    row2559
 
-rows2524:
+rows2560:
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
 	VADDPD Y8, Y0, Y0
 	VADDPD Y9, Y0, Y0
 
-done2467:
+done2503:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -36988,9 +37295,9 @@ TEXT ·exponentiate256(SB), $0-73
 	XORQ    BX, BX
 	MOVQ    DX, SI
 	CMPQ    SI, $0x00000004
-	JLT     rest2529
+	JLT     rest2565
 
-whole2528:
+whole2564:
 	VMOVUPD   (CX)(BX*8), Y5
 	VCMPPD    $0x00, Y3, Y5, Y6
 	VMAXPD    Y5, Y0, Y0
@@ -37001,11 +37308,11 @@ whole2528:
 	ADDQ      $0x00000004, BX
 	SUBQ      $0x00000004, SI
 	CMPQ      SI, $0x00000004
-	JGE       whole2528
+	JGE       whole2564
 
-rest2529:
+rest2565:
 	TESTQ      SI, SI
-	JZ         done2530
+	JZ         done2566
 	LEAQ       constants<>+672(SB), DI
 	NEGQ       SI
 	VMOVUPD    (DI)(SI*8), Y5
@@ -37018,7 +37325,7 @@ rest2529:
 	VBLENDVPD  Y3, Y4, Y6, Y6
 	VMINPD     Y6, Y1, Y1
 
-done2530:
+done2566:
 	VPERM2F128   $0x01, Y0, Y0, Y3
 	VMAXPD       Y3, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y3
@@ -37029,7 +37336,7 @@ done2530:
 	VMINPD       Y3, Y1, Y1
 	VMOVMSKPD    Y2, BX
 	TESTL        BX, BX
-	JNZ          nan2532
+	JNZ          nan2568
 	VBROADCASTSD inverse+48(FP), Y2
 	VANDPD       constants<>+1968(SB), Y0, Y3
 	VCMPPD       $0x1e, constants<>+1936(SB), Y3, Y3
@@ -37040,14 +37347,14 @@ done2530:
 	VORPD        Y3, Y1, Y1
 	VMOVMSKPD    Y1, BX
 	TESTL        BX, BX
-	JNZ          unsafe2531
+	JNZ          unsafe2567
 	VMOVUPD      constants<>+2256(SB), Y1
 	VMOVUPD      constants<>+2000(SB), Y3
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000008
-	JLT          rest2534
+	JLT          rest2570
 
-whole2533:
+whole2569:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
@@ -37119,13 +37426,13 @@ whole2533:
 	ADDQ         $0x00000008, BX
 	SUBQ         $0x00000008, DX
 	CMPQ         DX, $0x00000008
-	JGE          whole2533
+	JGE          whole2569
 
-rest2534:
+rest2570:
 	CMPQ DX, $0x00000004
-	JLT  rest2536
+	JLT  rest2572
 
-whole2535:
+whole2571:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
@@ -37163,11 +37470,11 @@ whole2535:
 	ADDQ         $0x00000004, BX
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          whole2535
+	JGE          whole2571
 
-rest2536:
+rest2572:
 	TESTQ        DX, DX
-	JZ           done2537
+	JZ           done2573
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -37206,34 +37513,34 @@ rest2536:
 	VMULPD       Y2, Y4, Y4
 	VANDPD       Y5, Y4, Y4
 	CMPQ         DX, $0x04
-	JLT          partial2538
+	JLT          partial2574
 	VMOVUPD      Y4, (AX)(BX*8)
-	JMP          stored2540
+	JMP          stored2576
 
-partial2538:
+partial2574:
 	CMPQ         DX, $0x02
-	JLT          single2539
+	JLT          single2575
 	VMOVUPD      X4, (AX)(BX*8)
-	JEQ          stored2540
+	JEQ          stored2576
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(AX)(BX*8)
-	JMP          stored2540
+	JMP          stored2576
 
-single2539:
+single2575:
 	VMOVSD X4, (AX)(BX*8)
 
-stored2540:
-done2537:
+stored2576:
+done2573:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x01, AL
 	MOVB  AL, safe+72(FP)
 	VZEROUPPER
 	RET
 
-nan2532:
+nan2568:
 	VMOVUPD constants<>+1840(SB), Y0
 
-unsafe2531:
+unsafe2567:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x00, AL
 	MOVB  AL, safe+72(FP)
@@ -37255,20 +37562,20 @@ TEXT ·absorb256(SB), $0-96
 	VXORPD       Y4, Y4, Y4
 	XORQ         SI, SI
 	CMPQ         BX, $0x00000004
-	JLT          rest2542
+	JLT          rest2578
 
-whole2541:
+whole2577:
 	VMOVUPD   (AX)(SI*8), Y5
 	VMOVUPD   (CX)(SI*8), Y6
 	VUCOMISD  X4, X1
-	JBE       undamped2543
+	JBE       undamped2579
 	VCMPPD    $0x04, Y5, Y6, Y7
 	VMULPD    Y1, Y5, Y8
 	VMULPD    Y2, Y6, Y9
 	VADDPD    Y8, Y9, Y9
 	VBLENDVPD Y7, Y9, Y6, Y6
 
-undamped2543:
+undamped2579:
 	VCMPPD      $0x04, Y5, Y6, Y7
 	VSUBPD      Y5, Y6, Y5
 	VANDPD      constants<>+1968(SB), Y5, Y5
@@ -37282,11 +37589,11 @@ undamped2543:
 	ADDQ        $0x00000004, SI
 	SUBQ        $0x00000004, BX
 	CMPQ        BX, $0x00000004
-	JGE         whole2541
+	JGE         whole2577
 
-rest2542:
+rest2578:
 	TESTQ      BX, BX
-	JZ         done2544
+	JZ         done2580
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       BX, R8
 	NEGQ       R8
@@ -37294,14 +37601,14 @@ rest2542:
 	VMASKMOVPD (AX)(SI*8), Y5, Y6
 	VMASKMOVPD (CX)(SI*8), Y5, Y7
 	VUCOMISD   X4, X1
-	JBE        undamped2545
+	JBE        undamped2581
 	VCMPPD     $0x04, Y6, Y7, Y4
 	VMULPD     Y1, Y6, Y1
 	VMULPD     Y2, Y7, Y2
 	VADDPD     Y1, Y2, Y2
 	VBLENDVPD  Y4, Y2, Y7, Y7
 
-undamped2545:
+undamped2581:
 	VCMPPD    $0x04, Y6, Y7, Y1
 	VSUBPD    Y6, Y7, Y2
 	VANDPD    constants<>+1968(SB), Y2, Y2
@@ -37309,44 +37616,44 @@ undamped2545:
 	VPCMPGTQ  Y3, Y2, Y1
 	VBLENDVPD Y1, Y2, Y3, Y3
 	CMPQ      BX, $0x04
-	JLT       partial2546
+	JLT       partial2582
 	VMOVUPD   Y7, (AX)(SI*8)
-	JMP       stored2548
+	JMP       stored2584
 
-partial2546:
+partial2582:
 	CMPQ         BX, $0x02
-	JLT          single2547
+	JLT          single2583
 	VMOVUPD      X7, (AX)(SI*8)
-	JEQ          stored2548
+	JEQ          stored2584
 	VEXTRACTF128 $0x01, Y7, X1
 	VMOVSD       X1, 16(AX)(SI*8)
-	JMP          stored2548
+	JMP          stored2584
 
-single2547:
+single2583:
 	VMOVSD X7, (AX)(SI*8)
 
-stored2548:
+stored2584:
 	VMASKMOVPD  (DX)(SI*8), Y5, Y1
 	VFMADD231PD Y7, Y0, Y1
 	CMPQ        BX, $0x04
-	JLT         partial2549
+	JLT         partial2585
 	VMOVUPD     Y1, (DX)(SI*8)
-	JMP         stored2551
+	JMP         stored2587
 
-partial2549:
+partial2585:
 	CMPQ         BX, $0x02
-	JLT          single2550
+	JLT          single2586
 	VMOVUPD      X1, (DX)(SI*8)
-	JEQ          stored2551
+	JEQ          stored2587
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(DX)(SI*8)
-	JMP          stored2551
+	JMP          stored2587
 
-single2550:
+single2586:
 	VMOVSD X1, (DX)(SI*8)
 
-stored2551:
-done2544:
+stored2587:
+done2580:
 	VPERM2F128 $0x01, Y3, Y3, Y0
 	VPCMPGTQ   Y3, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y3, Y3
@@ -37375,9 +37682,9 @@ TEXT ·edgeBelief256(SB), $2112-161
 	XORQ    R11, R11
 	MOVQ    R8, R12
 	CMPQ    R12, $0x00000004
-	JLT     rest2554
+	JLT     rest2590
 
-whole2553:
+whole2589:
 	VMOVUPD   (CX)(R11*8), Y2
 	VMOVUPD   (DX)(R11*8), Y3
 	VCMPPD    $0x00, Y1, Y3, Y4
@@ -37388,11 +37695,11 @@ whole2553:
 	ADDQ      $0x00000004, R11
 	SUBQ      $0x00000004, R12
 	CMPQ      R12, $0x00000004
-	JGE       whole2553
+	JGE       whole2589
 
-rest2554:
+rest2590:
 	TESTQ      R12, R12
-	JZ         done2555
+	JZ         done2591
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y2
@@ -37405,7 +37712,7 @@ rest2554:
 	VMOVUPD    Y3, (R10)(R11*8)
 	VMAXPD     Y3, Y0, Y0
 
-done2555:
+done2591:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VMAXPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -37415,9 +37722,9 @@ done2555:
 	XORQ       CX, CX
 	MOVQ       R9, DX
 	CMPQ       DX, $0x00000004
-	JLT        rest2557
+	JLT        rest2593
 
-whole2556:
+whole2592:
 	VMOVUPD   (BX)(CX*8), Y3
 	VMOVUPD   (SI)(CX*8), Y4
 	VCMPPD    $0x00, Y2, Y4, Y5
@@ -37428,11 +37735,11 @@ whole2556:
 	ADDQ      $0x00000004, CX
 	SUBQ      $0x00000004, DX
 	CMPQ      DX, $0x00000004
-	JGE       whole2556
+	JGE       whole2592
 
-rest2557:
+rest2593:
 	TESTQ      DX, DX
-	JZ         done2558
+	JZ         done2594
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       DX
 	VMOVUPD    (R11)(DX*8), Y3
@@ -37445,14 +37752,14 @@ rest2557:
 	VMOVUPD    Y4, 1024(R10)(CX*8)
 	VMAXPD     Y4, Y1, Y1
 
-done2558:
+done2594:
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	XORQ       CX, CX
 
-vector2559:
+vector2595:
 	VMOVUPD      (R10)(CX*8), Y2
 	VCMPPD       $0x04, constants<>+1776(SB), Y2, Y3
 	VSUBPD       Y0, Y2, Y2
@@ -37492,10 +37799,10 @@ vector2559:
 	VMOVUPD      Y2, 512(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R8
-	JLT          vector2559
+	JLT          vector2595
 	XORQ         CX, CX
 
-vector2560:
+vector2596:
 	VMOVUPD      1024(R10)(CX*8), Y2
 	VCMPPD       $0x04, constants<>+1776(SB), Y2, Y3
 	VSUBPD       Y1, Y2, Y2
@@ -37535,7 +37842,7 @@ vector2560:
 	VMOVUPD      Y2, 1536(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R9
-	JLT          vector2560
+	JLT          vector2596
 	VADDPD       Y1, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y2, Y2, Y2
@@ -37544,9 +37851,9 @@ vector2560:
 	XORQ         SI, SI
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest2562
+	JLT          rest2598
 
-panel2561:
+panel2597:
 	MOVQ   R10, DX
 	LEAQ   (DI)(SI*1), BX
 	VXORPD Y3, Y3, Y3
@@ -37559,9 +37866,9 @@ panel2561:
 	VXORPD Y10, Y10, Y10
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows2565
+	JLT    rows2601
 
-row2564:
+row2600:
 	VBROADCASTSD (DX), Y11
 	VBROADCASTSD 512(DX), Y12
 	VMOVUPD      (BX), Y13
@@ -37580,9 +37887,9 @@ row2564:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row2564
+	JGE          row2600
 
-rows2565:
+rows2601:
 	VFMADD231PD 1024(R10)(SI*1), Y3, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y3, Y2
@@ -37598,13 +37905,13 @@ rows2565:
 	ADDQ        $0x00000080, SI
 	SUBQ        $0x00000010, R11
 	CMPQ        R11, $0x00000010
-	JGE         panel2561
+	JGE         panel2597
 
-rest2562:
+rest2598:
 	TESTQ   R11, R11
-	JZ      done2563
+	JZ      done2599
 	CMPQ    R11, $0x00000004
-	JGT     wider2566
+	JGT     wider2602
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
 	NEGQ    BX
@@ -37615,9 +37922,9 @@ rest2562:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows2568
+	JLT     rows2604
 
-row2567:
+row2603:
 	VBROADCASTSD (DX), Y6
 	VBROADCASTSD 512(DX), Y7
 	VMASKMOVPD   (BX), Y3, Y8
@@ -37627,17 +37934,17 @@ row2567:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row2567
+	JGE          row2603
 
-rows2568:
+rows2604:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y5, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
-	JMP         done2563
+	JMP         done2599
 
-wider2566:
+wider2602:
 	CMPQ    R11, $0x00000008
-	JGT     wider2569
+	JGT     wider2605
 	SUBQ    $0x00000004, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -37651,9 +37958,9 @@ wider2566:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows2571
+	JLT     rows2607
 
-row2570:
+row2606:
 	VBROADCASTSD (DX), Y8
 	VBROADCASTSD 512(DX), Y9
 	VMOVUPD      (BX), Y10
@@ -37666,20 +37973,20 @@ row2570:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row2570
+	JGE          row2606
 
-rows2571:
+rows2607:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y6, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
 	VFMADD231PD 1056(R10)(SI*1), Y5, Y1
 	VFMADD231PD 1056(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1568(R10)(SI*1), Y5, Y2
-	JMP         done2563
+	JMP         done2599
 
-wider2569:
+wider2605:
 	CMPQ    R11, $0x0000000c
-	JGT     wider2572
+	JGT     wider2608
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -37695,9 +38002,9 @@ wider2569:
 	VXORPD  Y9, Y9, Y9
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows2574
+	JLT     rows2610
 
-row2573:
+row2609:
 	VBROADCASTSD (DX), Y10
 	VBROADCASTSD 512(DX), Y11
 	VMOVUPD      (BX), Y12
@@ -37713,9 +38020,9 @@ row2573:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row2573
+	JGE          row2609
 
-rows2574:
+rows2610:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -37725,9 +38032,9 @@ rows2574:
 	VFMADD231PD 1088(R10)(SI*1), Y6, Y1
 	VFMADD231PD 1088(R10)(SI*1), Y9, Y2
 	VFMADD231PD 1600(R10)(SI*1), Y6, Y2
-	JMP         done2563
+	JMP         done2599
 
-wider2572:
+wider2608:
 	SUBQ    $0x0000000c, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -37745,9 +38052,9 @@ wider2572:
 	VXORPD  Y11, Y11, Y11
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows2577
+	JLT     rows2613
 
-row2576:
+row2612:
 	VBROADCASTSD (DX), Y12
 	VBROADCASTSD 512(DX), Y13
 	VMOVUPD      (BX), Y14
@@ -37766,9 +38073,9 @@ row2576:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row2576
+	JGE          row2612
 
-rows2577:
+rows2613:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y8, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -37782,7 +38089,7 @@ rows2577:
 	VFMADD231PD 1120(R10)(SI*1), Y11, Y2
 	VFMADD231PD 1632(R10)(SI*1), Y7, Y2
 
-done2563:
+done2599:
 	VPERM2F128  $0x01, Y1, Y1, Y3
 	VADDPD      Y3, Y1, Y1
 	VPERMILPD   $0x05, Y1, Y3
@@ -37792,10 +38099,10 @@ done2563:
 	VPERMILPD   $0x05, Y2, Y3
 	VADDPD      Y3, Y2, Y2
 	VUCOMISD    constants<>+728(SB), X1
-	JCS         unsafe2552
+	JCS         unsafe2588
 	VMOVUPD     constants<>+1936(SB), Y3
 	VUCOMISD    X1, X3
-	JCS         unsafe2552
+	JCS         unsafe2588
 	VMOVUPD     constants<>+2000(SB), Y3
 	VDIVPD      Y1, Y3, Y3
 	VFMADD213PD Y0, Y3, Y2
@@ -37805,7 +38112,7 @@ done2563:
 	VORPD       Y4, Y2, Y2
 	VMOVMSKPD   Y2, DX
 	TESTL       DX, DX
-	JNZ         slow2578
+	JNZ         slow2614
 	VPADDQ      constants<>+2544(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y2
 	VORPD       constants<>+2608(SB), Y2, Y2
@@ -37835,9 +38142,9 @@ done2563:
 	VSUBPD      Y1, Y9, Y9
 	VFMSUB132PD constants<>+2352(SB), Y9, Y2
 	VMOVUPD     Y2, Y1
-	JMP         done2579
+	JMP         done2615
 
-slow2578:
+slow2614:
 	VMOVUPD     Y1, Y2
 	VCMPPD      $0x19, constants<>+2416(SB), Y1, Y5
 	VMULPD      constants<>+2448(SB), Y1, Y4
@@ -37881,7 +38188,7 @@ slow2578:
 	VCMPPD      $0x19, Y4, Y2, Y5
 	VBLENDVPD   Y5, constants<>+1840(SB), Y1, Y1
 
-done2579:
+done2615:
 	VADDPD Y0, Y1, Y1
 	MOVSD  X1, logZ+144(FP)
 	MOVQ   R10, DX
@@ -37890,15 +38197,15 @@ done2579:
 	IMULQ  CX, SI
 	LEAQ   -32(AX)(SI*1), SI
 
-row2580:
+row2616:
 	VBROADCASTSD (DX), Y0
 	VMULPD       Y3, Y0, Y0
 	XORQ         R8, R8
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000004
-	JLT          rest2582
+	JLT          rest2618
 
-whole2581:
+whole2617:
 	VMOVUPD (DI)(R8*8), Y1
 	VMULPD  1024(R10)(R8*8), Y1, Y1
 	VMULPD  Y0, Y1, Y1
@@ -37906,11 +38213,11 @@ whole2581:
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, R11
 	CMPQ    R11, $0x00000004
-	JGE     whole2581
+	JGE     whole2617
 
-rest2582:
+rest2618:
 	TESTQ      R11, R11
-	JZ         done2583
+	JZ         done2619
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R11, R13
 	NEGQ       R13
@@ -37920,42 +38227,42 @@ rest2582:
 	VMULPD     Y0, Y1, Y1
 	LEAQ       (AX)(R8*8), R8
 	CMPQ       R8, SI
-	JGT        pieces2584
+	JGT        pieces2620
 	VMOVUPD    Y1, (R8)
-	JMP        written2585
+	JMP        written2621
 
-pieces2584:
+pieces2620:
 	CMPQ    R11, $0x04
-	JLT     partial2586
+	JLT     partial2622
 	VMOVUPD Y1, (R8)
-	JMP     stored2588
+	JMP     stored2624
 
-partial2586:
+partial2622:
 	CMPQ         R11, $0x02
-	JLT          single2587
+	JLT          single2623
 	VMOVUPD      X1, (R8)
-	JEQ          stored2588
+	JEQ          stored2624
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(R8)
-	JMP          stored2588
+	JMP          stored2624
 
-single2587:
+single2623:
 	VMOVSD X1, (R8)
 
-stored2588:
-written2585:
-done2583:
+stored2624:
+written2621:
+done2619:
 	ADDQ $0x08, DX
 	ADDQ CX, DI
 	ADDQ CX, AX
 	DECQ BX
-	JNZ  row2580
+	JNZ  row2616
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe2552:
+unsafe2588:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -37979,9 +38286,9 @@ TEXT ·exp32x512(SB), $0-48
 	VMOVUPS      constants<>+2672(SB), Z9
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000040
-	JLT          rest2590
+	JLT          rest2626
 
-whole2589:
+whole2625:
 	VMOVUPS      (CX)(BX*4), Z10
 	VMOVUPS      64(CX)(BX*4), Z11
 	VMOVUPS      128(CX)(BX*4), Z12
@@ -38049,13 +38356,13 @@ whole2589:
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000040, DX
 	CMPQ         DX, $0x00000040
-	JGE          whole2589
+	JGE          whole2625
 
-rest2590:
+rest2626:
 	CMPQ DX, $0x00000010
-	JLT  rest2592
+	JLT  rest2628
 
-whole2591:
+whole2627:
 	VMOVUPS      (CX)(BX*4), Z10
 	VMINPS       Z10, Z1, Z10
 	VCMPPS       $0x05, Z0, Z10, K1
@@ -38075,11 +38382,11 @@ whole2591:
 	ADDQ         $0x00000010, BX
 	SUBQ         $0x00000010, DX
 	CMPQ         DX, $0x00000010
-	JGE          whole2591
+	JGE          whole2627
 
-rest2592:
+rest2628:
 	TESTQ        DX, DX
-	JZ           done2593
+	JZ           done2629
 	MOVQ         $-1, SI
 	BZHIQ        DX, SI, SI
 	KMOVW        SI, K1
@@ -38099,41 +38406,41 @@ rest2592:
 	VFMADD213PS  Z0, Z10, Z2
 	VSCALEFPS.Z  Z1, Z2, K1, Z2
 	TESTQ        $0x0000000f, DX
-	JNZ          partial2594
+	JNZ          partial2630
 	VMOVUPS      Z2, (AX)(BX*4)
-	JMP          stored2595
+	JMP          stored2631
 
-partial2594:
+partial2630:
 	LEAQ       (AX)(BX*4), AX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, DX
-	JZ         without2596
+	JZ         without2632
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2596:
+without2632:
 	TESTQ      $0x00000004, DX
-	JZ         without2597
+	JZ         without2633
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2597:
+without2633:
 	TESTQ     $0x00000002, DX
-	JZ        without2598
+	JZ        without2634
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2598:
+without2634:
 	TESTQ  $0x00000001, DX
-	JZ     without2599
+	JZ     without2635
 	VMOVSS X0, (AX)
 
-without2599:
-stored2595:
-done2593:
+without2635:
+stored2631:
+done2629:
 	VZEROUPPER
 	RET
 
@@ -38154,9 +38461,9 @@ TEXT ·log32x512(SB), $0-48
 	VMOVUPS      constants<>+2800(SB), Z8
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000040
-	JLT          rest2601
+	JLT          rest2637
 
-whole2600:
+whole2636:
 	VMOVUPS     (CX)(BX*4), Z9
 	VMOVUPS     64(CX)(BX*4), Z10
 	VMOVUPS     128(CX)(BX*4), Z11
@@ -38236,13 +38543,13 @@ whole2600:
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000040, DX
 	CMPQ        DX, $0x00000040
-	JGE         whole2600
+	JGE         whole2636
 
-rest2601:
+rest2637:
 	CMPQ DX, $0x00000010
-	JLT  rest2603
+	JLT  rest2639
 
-whole2602:
+whole2638:
 	VMOVUPS     (CX)(BX*4), Z9
 	VGETMANTPS  $0x0b, Z9, Z10
 	VGETEXPPS   Z9, Z11
@@ -38265,11 +38572,11 @@ whole2602:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole2602
+	JGE         whole2638
 
-rest2603:
+rest2639:
 	TESTQ       DX, DX
-	JZ          done2604
+	JZ          done2640
 	MOVQ        $-1, SI
 	BZHIQ       DX, SI, SI
 	KMOVW       SI, K1
@@ -38292,41 +38599,41 @@ rest2603:
 	VFMADD231PS Z1, Z11, Z6
 	VFIXUPIMMPS $0x00, Z2, Z9, Z6
 	TESTQ       $0x0000000f, DX
-	JNZ         partial2605
+	JNZ         partial2641
 	VMOVUPS     Z6, (AX)(BX*4)
-	JMP         stored2606
+	JMP         stored2642
 
-partial2605:
+partial2641:
 	LEAQ       (AX)(BX*4), AX
 	VMOVAPS    Z6, Z0
 	TESTQ      $0x00000008, DX
-	JZ         without2607
+	JZ         without2643
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2607:
+without2643:
 	TESTQ      $0x00000004, DX
-	JZ         without2608
+	JZ         without2644
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2608:
+without2644:
 	TESTQ     $0x00000002, DX
-	JZ        without2609
+	JZ        without2645
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2609:
+without2645:
 	TESTQ  $0x00000001, DX
-	JZ     without2610
+	JZ     without2646
 	VMOVSS X0, (AX)
 
-without2610:
-stored2606:
-done2604:
+without2646:
+stored2642:
+done2640:
 	VZEROUPPER
 	RET
 
@@ -38339,9 +38646,9 @@ TEXT ·allSafe32x512(SB), $0-25
 	VBROADCASTSD constants<>+3256(SB), Z1
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000040
-	JLT          rest2612
+	JLT          rest2648
 
-whole2611:
+whole2647:
 	VMOVUPS (AX)(DX*4), Z2
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
@@ -38357,24 +38664,24 @@ whole2611:
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000040, CX
 	CMPQ    CX, $0x00000040
-	JGE     whole2611
+	JGE     whole2647
 
-rest2612:
+rest2648:
 	CMPQ CX, $0x00000010
-	JLT  rest2614
+	JLT  rest2650
 
-whole2613:
+whole2649:
 	VMOVUPS (AX)(DX*4), Z2
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole2613
+	JGE     whole2649
 
-rest2614:
+rest2650:
 	TESTQ   CX, CX
-	JZ      done2615
+	JZ      done2651
 	MOVQ    $-1, BX
 	BZHIQ   CX, BX, BX
 	KMOVW   BX, K1
@@ -38383,16 +38690,16 @@ rest2614:
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
 
-done2615:
+done2651:
 	VPCMPUD.BCST $0x06, constants<>+3384(SB), Z0, K1
 	KORTESTW     K1, K1
-	JZ           safe2616
+	JZ           safe2652
 	MOVB         $0x00, AL
 	MOVB         AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-safe2616:
+safe2652:
 	MOVB $0x01, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -38407,9 +38714,9 @@ TEXT ·cavities32x512(SB), $0-88
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done2618
+	JLE   done2654
 
-item2617:
+item2653:
 	MOVLQSX      40(BX), DI
 	LEAQ         (AX)(DI*4), DI
 	MOVQ         (BX), R8
@@ -38419,7 +38726,7 @@ item2617:
 	MOVLQSX      52(BX), R10
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide2619
+	JNE          wide2655
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -38427,13 +38734,13 @@ item2617:
 	VSUBPD       Z1, Z2, K1, Z0
 	VCVTPD2PS    Z0, Y0
 	VMOVUPS      Y0, (DI)(R11*4)
-	JMP          row2622
+	JMP          row2658
 
-wide2619:
+wide2655:
 	CMPQ R10, $0x08
-	JLE  rest2621
+	JLE  rest2657
 
-vector2620:
+vector2656:
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -38444,9 +38751,9 @@ vector2620:
 	ADDQ         $0x08, R11
 	SUBQ         $0x08, R10
 	CMPQ         R10, $0x08
-	JG           vector2620
+	JG           vector2656
 
-rest2621:
+rest2657:
 	MOVQ         $-1, R12
 	BZHIQ        R10, R12, R12
 	KMOVB        R12, K1
@@ -38458,12 +38765,12 @@ rest2621:
 	VCVTPD2PS    Z0, Y0
 	VMOVUPS      Y0, (DI)(R11*4)
 
-row2622:
+row2658:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item2617
+	JNZ  item2653
 
-done2618:
+done2654:
 	VZEROUPPER
 	RET
 
@@ -38481,9 +38788,9 @@ TEXT ·vectorTable32x512(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000040
-	JLT  rest2624
+	JLT  rest2660
 
-panel2623:
+panel2659:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Z0, Z0, Z0
@@ -38496,9 +38803,9 @@ panel2623:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows2627
+	JLT    rows2663
 
-row2626:
+row2662:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -38513,13 +38820,13 @@ row2626:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, R12
 	CMPQ         R12, $0x00000002
-	JGE          row2626
+	JGE          row2662
 
-rows2627:
+rows2663:
 	CMPQ R12, $0x00000001
-	JLT  rows2629
+	JLT  rows2665
 
-row2628:
+row2664:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -38529,9 +38836,9 @@ row2628:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row2628
+	JGE          row2664
 
-rows2629:
+rows2665:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -38543,13 +38850,13 @@ rows2629:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000040, R11
 	CMPQ    R11, $0x00000040
-	JGE     panel2623
+	JGE     panel2659
 
-rest2624:
+rest2660:
 	TESTQ  R11, R11
-	JZ     done2625
+	JZ     done2661
 	CMPQ   R11, $0x00000010
-	JGT    wider2630
+	JGT    wider2666
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
 	KMOVW  CX, K1
@@ -38561,9 +38868,9 @@ rest2624:
 	VXORPD Z3, Z3, Z3
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows2632
+	JLT    rows2668
 
-row2631:
+row2667:
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  (R10), Z4, K1, Z0
 	VBROADCASTSS 4(CX), Z4
@@ -38576,65 +38883,65 @@ row2631:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row2631
+	JGE          row2667
 
-rows2632:
+rows2668:
 	CMPQ DX, $0x00000001
-	JLT  rows2634
+	JLT  rows2670
 
-row2633:
+row2669:
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  (R10), Z4, K1, Z0
 	ADDQ         $0x00000004, CX
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row2633
+	JGE          row2669
 
-rows2634:
+rows2670:
 	VADDPS  Z2, Z0, Z0
 	VADDPS  Z3, Z1, Z1
 	VADDPS  Z1, Z0, Z0
 	TESTQ   $0x0000000f, R11
-	JNZ     partial2635
+	JNZ     partial2671
 	VMOVUPS Z0, (AX)(R9*1)
-	JMP     stored2636
+	JMP     stored2672
 
-partial2635:
+partial2671:
 	LEAQ       (AX)(R9*1), AX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without2637
+	JZ         without2673
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2637:
+without2673:
 	TESTQ      $0x00000004, R11
-	JZ         without2638
+	JZ         without2674
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2638:
+without2674:
 	TESTQ     $0x00000002, R11
-	JZ        without2639
+	JZ        without2675
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2639:
+without2675:
 	TESTQ  $0x00000001, R11
-	JZ     without2640
+	JZ     without2676
 	VMOVSS X0, (AX)
 
-without2640:
-stored2636:
-	JMP done2625
+without2676:
+stored2672:
+	JMP done2661
 
-wider2630:
+wider2666:
 	CMPQ   R11, $0x00000020
-	JGT    wider2641
+	JGT    wider2677
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -38651,9 +38958,9 @@ wider2630:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows2643
+	JLT    rows2679
 
-row2642:
+row2678:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, K1, Z1
@@ -38670,13 +38977,13 @@ row2642:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row2642
+	JGE          row2678
 
-rows2643:
+rows2679:
 	CMPQ DX, $0x00000001
-	JLT  rows2645
+	JLT  rows2681
 
-row2644:
+row2680:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, K1, Z1
@@ -38684,9 +38991,9 @@ row2644:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row2644
+	JGE          row2680
 
-rows2645:
+rows2681:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -38695,45 +39002,45 @@ rows2645:
 	VADDPS  Z3, Z1, Z1
 	VMOVUPS Z0, (AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial2646
+	JNZ     partial2682
 	VMOVUPS Z1, 64(AX)(R9*1)
-	JMP     stored2647
+	JMP     stored2683
 
-partial2646:
+partial2682:
 	LEAQ       64(AX)(R9*1), AX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without2648
+	JZ         without2684
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2648:
+without2684:
 	TESTQ      $0x00000004, R11
-	JZ         without2649
+	JZ         without2685
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2649:
+without2685:
 	TESTQ     $0x00000002, R11
-	JZ        without2650
+	JZ        without2686
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2650:
+without2686:
 	TESTQ  $0x00000001, R11
-	JZ     without2651
+	JZ     without2687
 	VMOVSS X0, (AX)
 
-without2651:
-stored2647:
-	JMP done2625
+without2687:
+stored2683:
+	JMP done2661
 
-wider2641:
+wider2677:
 	CMPQ   R11, $0x00000030
-	JGT    wider2652
+	JGT    wider2688
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -38748,9 +39055,9 @@ wider2641:
 	VXORPD Z5, Z5, Z5
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows2654
+	JLT    rows2690
 
-row2653:
+row2689:
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  (R10), Z6, Z0
 	VFMADD231PS  64(R10), Z6, Z1
@@ -38763,13 +39070,13 @@ row2653:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row2653
+	JGE          row2689
 
-rows2654:
+rows2690:
 	CMPQ DX, $0x00000001
-	JLT  rows2656
+	JLT  rows2692
 
-row2655:
+row2691:
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  (R10), Z6, Z0
 	VFMADD231PS  64(R10), Z6, Z1
@@ -38778,52 +39085,52 @@ row2655:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row2655
+	JGE          row2691
 
-rows2656:
+rows2692:
 	VADDPS  Z3, Z0, Z0
 	VADDPS  Z4, Z1, Z1
 	VADDPS  Z5, Z2, Z2
 	VMOVUPS Z0, (AX)(R9*1)
 	VMOVUPS Z1, 64(AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial2657
+	JNZ     partial2693
 	VMOVUPS Z2, 128(AX)(R9*1)
-	JMP     stored2658
+	JMP     stored2694
 
-partial2657:
+partial2693:
 	LEAQ       128(AX)(R9*1), AX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without2659
+	JZ         without2695
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2659:
+without2695:
 	TESTQ      $0x00000004, R11
-	JZ         without2660
+	JZ         without2696
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2660:
+without2696:
 	TESTQ     $0x00000002, R11
-	JZ        without2661
+	JZ        without2697
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2661:
+without2697:
 	TESTQ  $0x00000001, R11
-	JZ     without2662
+	JZ     without2698
 	VMOVSS X0, (AX)
 
-without2662:
-stored2658:
-	JMP done2625
+without2698:
+stored2694:
+	JMP done2661
 
-wider2652:
+wider2688:
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -38840,9 +39147,9 @@ wider2652:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows2665
+	JLT    rows2701
 
-row2664:
+row2700:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -38857,13 +39164,13 @@ row2664:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row2664
+	JGE          row2700
 
-rows2665:
+rows2701:
 	CMPQ DX, $0x00000001
-	JLT  rows2667
+	JLT  rows2703
 
-row2666:
+row2702:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -38873,9 +39180,9 @@ row2666:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row2666
+	JGE          row2702
 
-rows2667:
+rows2703:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -38884,41 +39191,41 @@ rows2667:
 	VMOVUPS Z1, 64(AX)(R9*1)
 	VMOVUPS Z2, 128(AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial2668
+	JNZ     partial2704
 	VMOVUPS Z3, 192(AX)(R9*1)
-	JMP     stored2669
+	JMP     stored2705
 
-partial2668:
+partial2704:
 	LEAQ       192(AX)(R9*1), AX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without2670
+	JZ         without2706
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2670:
+without2706:
 	TESTQ      $0x00000004, R11
-	JZ         without2671
+	JZ         without2707
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2671:
+without2707:
 	TESTQ     $0x00000002, R11
-	JZ        without2672
+	JZ        without2708
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2672:
+without2708:
 	TESTQ  $0x00000001, R11
-	JZ     without2673
+	JZ     without2709
 	VMOVSS X0, (AX)
 
-without2673:
-stored2669:
-done2625:
+without2709:
+stored2705:
+done2661:
 	VZEROUPPER
 	RET
 
@@ -38936,9 +39243,9 @@ TEXT ·tableVector32x512(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest2675
+	JLT  rest2711
 
-block2674:
+block2710:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -38952,9 +39259,9 @@ block2674:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000010
-	JLT    rest2678
+	JLT    rest2714
 
-whole2677:
+whole2713:
 	VMOVUPS     (R11), Z8
 	VFMADD231PS (R12), Z8, Z0
 	VFMADD231PS (R12)(DI*1), Z8, Z1
@@ -38969,11 +39276,11 @@ whole2677:
 	ADDQ        $0x00000010, R13
 	SUBQ        $0x00000010, R14
 	CMPQ        R14, $0x00000010
-	JGE         whole2677
+	JGE         whole2713
 
-rest2678:
+rest2714:
 	TESTQ       R14, R14
-	JZ          done2680
+	JZ          done2716
 	MOVQ        $-1, R13
 	BZHIQ       R14, R13, R13
 	KMOVW       R13, K1
@@ -38987,7 +39294,7 @@ rest2678:
 	VFMADD231PS (R12)(R8*2), Z8, K1, Z6
 	VFMADD231PS (R12)(R10*1), Z8, K1, Z7
 
-done2680:
+done2716:
 	VUNPCKLPS  Z1, Z0, Z8
 	VUNPCKHPS  Z1, Z0, Z0
 	VADDPS     Z0, Z8, Z8
@@ -39017,11 +39324,11 @@ done2680:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block2674
+	JGE        block2710
 
-rest2675:
+rest2711:
 	TESTQ  CX, CX
-	JZ     done2676
+	JZ     done2712
 	MOVQ   $-1, R11
 	BZHIQ  CX, R11, R11
 	KMOVB  R11, K1
@@ -39036,73 +39343,73 @@ rest2675:
 	MOVQ   SI, SI
 	XORQ   R11, R11
 	CMPQ   BX, $0x00000010
-	JLT    rest2683
+	JLT    rest2719
 
-whole2682:
+whole2718:
 	VMOVUPS     (DX), Z8
 	VFMADD231PS (SI), Z8, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column2684
+	JLE         column2720
 	VFMADD231PS (SI)(DI*1), Z8, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column2684
+	JLE         column2720
 	VFMADD231PS (SI)(DI*2), Z8, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column2684
+	JLE         column2720
 	VFMADD231PS (SI)(R8*1), Z8, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column2684
+	JLE         column2720
 	VFMADD231PS (SI)(DI*4), Z8, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column2684
+	JLE         column2720
 	VFMADD231PS (SI)(R9*1), Z8, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column2684
+	JLE         column2720
 	VFMADD231PS (SI)(R8*2), Z8, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column2684
+	JLE         column2720
 	VFMADD231PS (SI)(R10*1), Z8, Z7
 
-column2684:
+column2720:
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, SI
 	ADDQ $0x00000010, R11
 	SUBQ $0x00000010, BX
 	CMPQ BX, $0x00000010
-	JGE  whole2682
+	JGE  whole2718
 
-rest2683:
+rest2719:
 	TESTQ       BX, BX
-	JZ          done2685
+	JZ          done2721
 	MOVQ        $-1, R11
 	BZHIQ       BX, R11, R11
 	KMOVW       R11, K1
 	VMOVUPS.Z   (DX), K1, Z8
 	VFMADD231PS (SI), Z8, K1, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column2686
+	JLE         column2722
 	VFMADD231PS (SI)(DI*1), Z8, K1, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column2686
+	JLE         column2722
 	VFMADD231PS (SI)(DI*2), Z8, K1, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column2686
+	JLE         column2722
 	VFMADD231PS (SI)(R8*1), Z8, K1, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column2686
+	JLE         column2722
 	VFMADD231PS (SI)(DI*4), Z8, K1, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column2686
+	JLE         column2722
 	VFMADD231PS (SI)(R9*1), Z8, K1, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column2686
+	JLE         column2722
 	VFMADD231PS (SI)(R8*2), Z8, K1, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column2686
+	JLE         column2722
 	VFMADD231PS (SI)(R10*1), Z8, K1, Z7
 
-column2686:
-done2685:
+column2722:
+done2721:
 	VUNPCKLPS  Z1, Z0, Z8
 	VUNPCKHPS  Z1, Z0, Z0
 	VADDPS     Z0, Z8, Z8
@@ -39128,41 +39435,41 @@ done2685:
 	VSHUFF64X2 $0xdd, Z1, Z1, Z1
 	VADDPS     Z1, Z0, Z0
 	TESTQ      $0x0000000f, CX
-	JNZ        partial2687
+	JNZ        partial2723
 	VMOVUPS    Z0, (AX)
-	JMP        stored2688
+	JMP        stored2724
 
-partial2687:
+partial2723:
 	LEAQ       (AX), AX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, CX
-	JZ         without2689
+	JZ         without2725
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2689:
+without2725:
 	TESTQ      $0x00000004, CX
-	JZ         without2690
+	JZ         without2726
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2690:
+without2726:
 	TESTQ     $0x00000002, CX
-	JZ        without2691
+	JZ        without2727
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2691:
+without2727:
 	TESTQ  $0x00000001, CX
-	JZ     without2692
+	JZ     without2728
 	VMOVSS X0, (AX)
 
-without2692:
-stored2688:
-done2676:
+without2728:
+stored2724:
+done2712:
 	VZEROUPPER
 	RET
 
@@ -39182,9 +39489,9 @@ TEXT ·products32x512(SB), $0-96
 	VMOVUPS constants<>+3056(SB), Z5
 	MOVQ    $0x0000000800000008, DI
 	TESTQ   SI, SI
-	JLE     done2695
+	JLE     done2731
 
-item2693:
+item2729:
 	MOVLQSX       44(BX), R8
 	LEAQ          (AX)(R8*4), R8
 	MOVLQSX       40(BX), R9
@@ -39192,9 +39499,9 @@ item2693:
 	MOVQ          24(BX), R10
 	LEAQ          (DX)(R10*4), R10
 	CMPQ          52(BX), DI
-	JNE           some2696
+	JNE           some2732
 	CMPL          60(BX), $0x00
-	JNE           backward2697
+	JNE           backward2733
 	VMOVUPS       (R9), Y6
 	VPERMPS       Z6, Z2, Z7
 	VMULPS        (R10), Z7, Z7
@@ -39208,9 +39515,9 @@ item2693:
 	VEXTRACTF64X4 $0x01, Z7, Y6
 	VADDPS        Y6, Y7, Y6
 	VMOVUPS       Y6, (R8)
-	JMP           next2694
+	JMP           next2730
 
-backward2697:
+backward2733:
 	VBROADCASTF64X4 (R9), Z7
 	VMULPS          (R10), Z7, Z8
 	VMULPS          64(R10), Z7, Z9
@@ -39229,17 +39536,17 @@ backward2697:
 	VPERMPS         Z7, Z1, Z7
 	VADDPS          Y7, Y8, Y8
 	VMOVUPS         Y8, (R8)
-	JMP             next2694
+	JMP             next2730
 
-some2696:
+some2732:
 	MOVLQSX      52(BX), R11
 	MOVLQSX      56(BX), R12
 	CMPQ         R11, $0x08
-	JG           done2695
+	JG           done2731
 	CMPQ         R12, $0x08
-	JG           done2695
+	JG           done2731
 	CMPL         60(BX), $0x00
-	JNE          fewBackward2698
+	JNE          fewBackward2734
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K1
@@ -39252,40 +39559,40 @@ some2696:
 	VBROADCASTSS (R9), Y8
 	VFMADD231PS  (R10), Y8, K1, Y6
 	CMPQ         R11, $0x00000001
-	JLE          end2699
+	JLE          end2735
 	VBROADCASTSS 4(R9), Y8
 	VFMADD231PS  (R10)(R12*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000002
-	JLE          end2699
+	JLE          end2735
 	VBROADCASTSS 8(R9), Y8
 	VFMADD231PS  (R10)(R12*2), Y8, K1, Y6
 	CMPQ         R11, $0x00000003
-	JLE          end2699
+	JLE          end2735
 	VBROADCASTSS 12(R9), Y8
 	VFMADD231PS  (R10)(R13*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000004
-	JLE          end2699
+	JLE          end2735
 	VBROADCASTSS 16(R9), Y8
 	VFMADD231PS  (R10)(R12*4), Y8, K1, Y6
 	CMPQ         R11, $0x00000005
-	JLE          end2699
+	JLE          end2735
 	VBROADCASTSS 20(R9), Y8
 	VFMADD231PS  (R10)(R14*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000006
-	JLE          end2699
+	JLE          end2735
 	VBROADCASTSS 24(R9), Y8
 	VFMADD231PS  (R10)(R13*2), Y8, K1, Y6
 	CMPQ         R11, $0x00000007
-	JLE          end2699
+	JLE          end2735
 	VBROADCASTSS 28(R9), Y8
 	VFMADD231PS  (R10)(R15*1), Y8, K1, Y7
 
-end2699:
+end2735:
 	VADDPS  Y7, Y6, Y6
 	VMOVUPS Y6, (R8)
-	JMP     next2694
+	JMP     next2730
 
-fewBackward2698:
+fewBackward2734:
 	MOVQ      $-1, R13
 	BZHIQ     R11, R13, R13
 	KMOVB     R13, K1
@@ -39304,28 +39611,28 @@ fewBackward2698:
 	VXORPD    Y14, Y14, Y14
 	VMULPS.Z  (R10), Y6, K1, Y7
 	CMPQ      R12, $0x00000001
-	JLE       end2700
+	JLE       end2736
 	VMULPS.Z  (R10)(R11*1), Y6, K1, Y8
 	CMPQ      R12, $0x00000002
-	JLE       end2700
+	JLE       end2736
 	VMULPS.Z  (R10)(R11*2), Y6, K1, Y9
 	CMPQ      R12, $0x00000003
-	JLE       end2700
+	JLE       end2736
 	VMULPS.Z  (R10)(R13*1), Y6, K1, Y10
 	CMPQ      R12, $0x00000004
-	JLE       end2700
+	JLE       end2736
 	VMULPS.Z  (R10)(R11*4), Y6, K1, Y11
 	CMPQ      R12, $0x00000005
-	JLE       end2700
+	JLE       end2736
 	VMULPS.Z  (R10)(R14*1), Y6, K1, Y12
 	CMPQ      R12, $0x00000006
-	JLE       end2700
+	JLE       end2736
 	VMULPS.Z  (R10)(R13*2), Y6, K1, Y13
 	CMPQ      R12, $0x00000007
-	JLE       end2700
+	JLE       end2736
 	VMULPS.Z  (R10)(R15*1), Y6, K1, Y14
 
-end2700:
+end2736:
 	VUNPCKLPS  Y8, Y7, Y6
 	VUNPCKHPS  Y8, Y7, Y7
 	VADDPS     Y7, Y6, Y6
@@ -39349,12 +39656,12 @@ end2700:
 	VADDPS     Y7, Y10, Y10
 	VMOVUPS    Y10, (R8)
 
-next2694:
+next2730:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item2693
+	JNZ  item2729
 
-done2695:
+done2731:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
@@ -39373,9 +39680,9 @@ TEXT ·absorbAll32x512(SB), $0-104
 	MOVQ         list+72(FP), BX
 	MOVQ         count+80(FP), SI
 	TESTQ        SI, SI
-	JLE          done2702
+	JLE          done2738
 
-item2701:
+item2737:
 	MOVQ         16(BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      48(BX), R8
@@ -39386,25 +39693,25 @@ item2701:
 	VBROADCASTSD constants<>+704(SB), Z4
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide2703
+	JNE          wide2739
 	VCVTPS2PD    (R9)(R11*4), Z5
 	VMAXPD       Z5, Z4, Z4
-	JMP          row2706
+	JMP          row2742
 
-wide2703:
+wide2739:
 	MOVQ R10, R12
 	CMPQ R12, $0x08
-	JLE  rest2705
+	JLE  rest2741
 
-vector2704:
+vector2740:
 	VCVTPS2PD (R9)(R11*4), Z5
 	VMAXPD    Z5, Z4, Z4
 	ADDQ      $0x08, R11
 	SUBQ      $0x08, R12
 	CMPQ      R12, $0x08
-	JG        vector2704
+	JG        vector2740
 
-rest2705:
+rest2741:
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K1
@@ -39413,7 +39720,7 @@ rest2705:
 	VMOVAPD      Z5, K1, Z6
 	VMAXPD       Z6, Z4, Z4
 
-row2706:
+row2742:
 	VSHUFF64X2   $0x4e, Z4, Z4, Z5
 	VMAXPD       Z5, Z4, Z4
 	VSHUFF64X2   $0xb1, Z4, Z4, Z5
@@ -39423,18 +39730,18 @@ row2706:
 	VBROADCASTSD 32(BX), Z5
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide2707
+	JNE          wide2743
 	VCVTPS2PD    (R9)(R11*4), Z6
 	VMOVUPD      (DI)(R11*8), Z7
 	VSUBPD       Z4, Z6, Z6
 	VUCOMISD     X3, X0
-	JBE          undamped2711
+	JBE          undamped2747
 	VCMPPD       $0x04, Z7, Z6, K1
 	VMULPD       Z0, Z7, Z4
 	VMULPD       Z1, Z6, Z8
 	VADDPD       Z4, Z8, K1, Z6
 
-undamped2711:
+undamped2747:
 	VCMPPD      $0x04, Z7, Z6, K1
 	VSUBPD.Z    Z7, Z6, K1, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
@@ -39443,24 +39750,24 @@ undamped2711:
 	VMOVUPD     (R8)(R11*8), Z4
 	VFMADD231PD Z6, Z5, Z4
 	VMOVUPD     Z4, (R8)(R11*8)
-	JMP         row2710
+	JMP         row2746
 
-wide2707:
+wide2743:
 	CMPQ R10, $0x08
-	JLE  rest2709
+	JLE  rest2745
 
-vector2708:
+vector2744:
 	VCVTPS2PD (R9)(R11*4), Z6
 	VMOVUPD   (DI)(R11*8), Z7
 	VSUBPD    Z4, Z6, Z6
 	VUCOMISD  X3, X0
-	JBE       undamped2712
+	JBE       undamped2748
 	VCMPPD    $0x04, Z7, Z6, K1
 	VMULPD    Z0, Z7, Z8
 	VMULPD    Z1, Z6, Z9
 	VADDPD    Z8, Z9, K1, Z6
 
-undamped2712:
+undamped2748:
 	VCMPPD      $0x04, Z7, Z6, K1
 	VSUBPD.Z    Z7, Z6, K1, Z7
 	VPANDQ.BCST constants<>+752(SB), Z7, Z7
@@ -39472,9 +39779,9 @@ undamped2712:
 	ADDQ        $0x08, R11
 	SUBQ        $0x08, R10
 	CMPQ        R10, $0x08
-	JG          vector2708
+	JG          vector2744
 
-rest2709:
+rest2745:
 	MOVQ        $-1, R12
 	BZHIQ       R10, R12, R12
 	KMOVB       R12, K1
@@ -39482,79 +39789,79 @@ rest2709:
 	VMOVUPD.Z   (DI)(R11*8), K1, Z7
 	VSUBPD.Z    Z4, Z6, K1, Z6
 	VUCOMISD    X3, X0
-	JBE         undamped2713
+	JBE         undamped2749
 	VCMPPD      $0x04, Z7, Z6, K2
 	VMULPD      Z0, Z7, Z4
 	VMULPD      Z1, Z6, Z8
 	VADDPD      Z4, Z8, K2, Z6
 
-undamped2713:
+undamped2749:
 	VCMPPD      $0x04, Z7, Z6, K2
 	VSUBPD.Z    Z7, Z6, K2, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
 	VPMAXUQ     Z4, Z2, Z2
 	TESTQ       $0x00000007, R10
-	JNZ         partial2714
+	JNZ         partial2750
 	VMOVUPD     Z6, (DI)(R11*8)
-	JMP         stored2717
+	JMP         stored2753
 
-partial2714:
+partial2750:
 	LEAQ       (DI)(R11*8), DI
 	VMOVAPD    Z6, Z4
 	TESTQ      $0x00000004, R10
-	JZ         noFour2715
+	JZ         noFour2751
 	VMOVUPD    Y4, (DI)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, DI
 
-noFour2715:
+noFour2751:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2716
+	JZ         noTwo2752
 	VMOVUPD    X4, (DI)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, DI
 
-noTwo2716:
+noTwo2752:
 	TESTQ  $0x00000001, R10
-	JZ     stored2717
+	JZ     stored2753
 	VMOVSD X4, (DI)
 
-stored2717:
+stored2753:
 	VMOVUPD.Z   (R8)(R11*8), K1, Z4
 	VFMADD231PD Z6, Z5, Z4
 	TESTQ       $0x00000007, R10
-	JNZ         partial2718
+	JNZ         partial2754
 	VMOVUPD     Z4, (R8)(R11*8)
-	JMP         stored2721
+	JMP         stored2757
 
-partial2718:
+partial2754:
 	LEAQ       (R8)(R11*8), DI
 	VMOVAPD    Z4, Z4
 	TESTQ      $0x00000004, R10
-	JZ         noFour2719
+	JZ         noFour2755
 	VMOVUPD    Y4, (DI)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, DI
 
-noFour2719:
+noFour2755:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2720
+	JZ         noTwo2756
 	VMOVUPD    X4, (DI)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, DI
 
-noTwo2720:
+noTwo2756:
 	TESTQ  $0x00000001, R10
-	JZ     stored2721
+	JZ     stored2757
 	VMOVSD X4, (DI)
 
-stored2721:
-row2710:
+stored2757:
+row2746:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item2701
+	JNZ  item2737
 
-done2702:
+done2738:
 	VSHUFF64X2 $0x4e, Z2, Z2, Z0
 	VPMAXUQ    Z0, Z2, Z2
 	VSHUFF64X2 $0xb1, Z2, Z2, Z0
@@ -39585,18 +39892,18 @@ TEXT ·exponentials32x512(SB), $0-64
 	VBROADCASTSD constants<>+3288(SB), Z9
 	VBROADCASTSD constants<>+3376(SB), Z10
 	TESTQ        BX, BX
-	JLE          done2723
+	JLE          done2759
 
-table2722:
+table2758:
 	VCVTSD2SS    (DX), X1, X1
 	VBROADCASTSS X1, Z1
 	VXORPD       Z11, Z11, Z11
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000040
-	JLT          rest2725
+	JLT          rest2761
 
-whole2724:
+whole2760:
 	VMOVUPS (AX)(SI*4), Z12
 	VMOVUPS 64(AX)(SI*4), Z13
 	VMOVUPS 128(AX)(SI*4), Z14
@@ -39616,13 +39923,13 @@ whole2724:
 	ADDQ    $0x00000040, SI
 	SUBQ    $0x00000040, DI
 	CMPQ    DI, $0x00000040
-	JGE     whole2724
+	JGE     whole2760
 
-rest2725:
+rest2761:
 	CMPQ DI, $0x00000010
-	JLT  rest2727
+	JLT  rest2763
 
-whole2726:
+whole2762:
 	VMOVUPS (AX)(SI*4), Z12
 	VMULPS  Z1, Z12, Z12
 	VPANDD  Z10, Z12, Z12
@@ -39630,11 +39937,11 @@ whole2726:
 	ADDQ    $0x00000010, SI
 	SUBQ    $0x00000010, DI
 	CMPQ    DI, $0x00000010
-	JGE     whole2726
+	JGE     whole2762
 
-rest2727:
+rest2763:
 	TESTQ     DI, DI
-	JZ        done2728
+	JZ        done2764
 	MOVQ      $-1, R8
 	BZHIQ     DI, R8, R8
 	KMOVW     R8, K1
@@ -39644,16 +39951,16 @@ rest2727:
 	VPANDD    Z10, Z12, Z12
 	VPMAXUD   Z12, Z11, Z11
 
-done2728:
+done2764:
 	VPCMPUD  $0x06, Z9, Z11, K1
 	KORTESTW K1, K1
-	JNZ      done2723
+	JNZ      done2759
 	XORQ     SI, SI
 	MOVQ     CX, DI
 	CMPQ     DI, $0x00000040
-	JLT      rest2730
+	JLT      rest2766
 
-whole2729:
+whole2765:
 	VMOVUPS      (AX)(SI*4), Z11
 	VMOVUPS      64(AX)(SI*4), Z12
 	VMOVUPS      128(AX)(SI*4), Z13
@@ -39717,13 +40024,13 @@ whole2729:
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x00000040, DI
 	CMPQ         DI, $0x00000040
-	JGE          whole2729
+	JGE          whole2765
 
-rest2730:
+rest2766:
 	CMPQ DI, $0x00000010
-	JLT  rest2732
+	JLT  rest2768
 
-whole2731:
+whole2767:
 	VMOVUPS      (AX)(SI*4), Z11
 	VMULPS       Z1, Z11, Z11
 	VMOVAPD      Z2, Z13
@@ -39742,11 +40049,11 @@ whole2731:
 	ADDQ         $0x00000010, SI
 	SUBQ         $0x00000010, DI
 	CMPQ         DI, $0x00000010
-	JGE          whole2731
+	JGE          whole2767
 
-rest2732:
+rest2768:
 	TESTQ        DI, DI
-	JZ           done2733
+	JZ           done2769
 	MOVQ         $-1, R8
 	BZHIQ        DI, R8, R8
 	KMOVW        R8, K1
@@ -39765,47 +40072,47 @@ rest2732:
 	VFMADD213PS  Z13, Z11, Z14
 	VSCALEFPS    Z12, Z14, Z14
 	TESTQ        $0x0000000f, DI
-	JNZ          partial2734
+	JNZ          partial2770
 	VMOVUPS      Z14, (AX)(SI*4)
-	JMP          stored2735
+	JMP          stored2771
 
-partial2734:
+partial2770:
 	LEAQ       (AX)(SI*4), SI
 	VMOVAPS    Z14, Z11
 	TESTQ      $0x00000008, DI
-	JZ         without2736
+	JZ         without2772
 	VMOVUPS    Y11, (SI)
 	VSHUFF64X2 $0x4e, Z11, Z11, Z11
 	ADDQ       $0x00000020, SI
 
-without2736:
+without2772:
 	TESTQ      $0x00000004, DI
-	JZ         without2737
+	JZ         without2773
 	VMOVUPS    X11, (SI)
 	VSHUFF64X2 $0xb1, Z11, Z11, Z11
 	ADDQ       $0x00000010, SI
 
-without2737:
+without2773:
 	TESTQ     $0x00000002, DI
-	JZ        without2738
+	JZ        without2774
 	VMOVSD    X11, (SI)
 	VPERMILPD $0x55, Z11, Z11
 	ADDQ      $0x00000008, SI
 
-without2738:
+without2774:
 	TESTQ  $0x00000001, DI
-	JZ     without2739
+	JZ     without2775
 	VMOVSS X11, (SI)
 
-without2739:
-stored2735:
-done2733:
+without2775:
+stored2771:
+done2769:
 	LEAQ (AX)(CX*4), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table2722
+	JNZ  table2758
 
-done2723:
+done2759:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -39820,153 +40127,153 @@ TEXT ·edgeBeliefs32x512(SB), $9408-168
 	ANDQ $-64, SI
 	MOVQ beliefs_len+80(FP), BX
 	SUBQ $0x08, BX
-	JLT  done2742
+	JLT  done2778
 	MOVQ BX, (SI)
 	MOVQ messages_len+104(FP), BX
 	SUBQ $0x08, BX
-	JLT  done2742
+	JLT  done2778
 	MOVQ BX, 8(SI)
 	MOVQ tables_len+128(FP), BX
 	SUBQ $0x40, BX
-	JLT  done2742
+	JLT  done2778
 	MOVQ BX, 32(SI)
 
-chunk2740:
+chunk2776:
 	MOVQ DX, BX
 	ANDQ $-8, BX
-	JZ   done2742
+	JZ   done2778
 	CMPQ BX, $0x40
-	JLE  whole2741
+	JLE  whole2777
 	MOVQ $0x00000040, BX
 
-whole2741:
+whole2777:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2743:
+pass2779:
 	CMPQ          R9, BX
-	JGE           passed2745
+	JGE           passed2781
 	MOVQ          (DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2744
+	JHI           stop2780
 	MOVQ          8(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2744
+	JHI           stop2780
 	MOVQ          16(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2744
+	JHI           stop2780
 	MOVQ          24(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2744
+	JHI           stop2780
 	MOVQ          32(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2744
+	JHI           stop2780
 	MOVQ          40(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2744
+	JHI           stop2780
 	MOVQ          48(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2744
+	JHI           stop2780
 	MOVQ          56(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2744
+	JHI           stop2780
 	MOVQ          64(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2744
+	JHI           stop2780
 	MOVQ          72(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2744
+	JHI           stop2780
 	MOVQ          80(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2744
+	JHI           stop2780
 	MOVQ          88(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2744
+	JHI           stop2780
 	MOVQ          96(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2744
+	JHI           stop2780
 	MOVQ          104(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2744
+	JHI           stop2780
 	MOVQ          112(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2744
+	JHI           stop2780
 	MOVQ          120(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2744
+	JHI           stop2780
 	MOVQ          128(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2744
+	JHI           stop2780
 	MOVQ          136(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2744
+	JHI           stop2780
 	MOVQ          144(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2744
+	JHI           stop2780
 	MOVQ          152(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2744
+	JHI           stop2780
 	MOVQ          160(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2744
+	JHI           stop2780
 	MOVQ          168(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2744
+	JHI           stop2780
 	MOVQ          176(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2744
+	JHI           stop2780
 	MOVQ          184(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2744
+	JHI           stop2780
 	MOVQ          192(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2744
+	JHI           stop2780
 	MOVQ          200(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2744
+	JHI           stop2780
 	MOVQ          208(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2744
+	JHI           stop2780
 	MOVQ          216(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2744
+	JHI           stop2780
 	MOVQ          224(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2744
+	JHI           stop2780
 	MOVQ          232(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2744
+	JHI           stop2780
 	MOVQ          240(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2744
+	JHI           stop2780
 	MOVQ          248(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2744
+	JHI           stop2780
 	MOVQ          256(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2744
+	JHI           stop2780
 	MOVQ          264(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2744
+	JHI           stop2780
 	MOVQ          272(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2744
+	JHI           stop2780
 	MOVQ          280(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2744
+	JHI           stop2780
 	MOVQ          288(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2744
+	JHI           stop2780
 	MOVQ          296(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2744
+	JHI           stop2780
 	MOVQ          304(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2744
+	JHI           stop2780
 	MOVQ          312(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2744
+	JHI           stop2780
 	MOVQ          beliefs_base+72(FP), R11
 	MOVQ          (DI), R10
 	MOVQ          messages_base+96(FP), R13
@@ -40212,13 +40519,13 @@ pass2743:
 	ADDQ          $0x00000140, DI
 	ADDQ          $0x00000400, R8
 	ADDQ          $0x08, R9
-	JMP           pass2743
+	JMP           pass2779
 
-stop2744:
+stop2780:
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2745:
+passed2781:
 	VBROADCASTSD constants<>+3304(SB), Z0
 	VBROADCASTSD constants<>+3336(SB), Z1
 	VMOVUPS      constants<>+2672(SB), Z2
@@ -40226,9 +40533,9 @@ passed2745:
 	MOVQ         SI, R8
 	XORQ         R9, R9
 
-pass2746:
+pass2782:
 	CMPQ              R9, BX
-	JGE               passed2748
+	JGE               passed2784
 	VMOVUPS           1152(R8), Z11
 	VMOVUPS           1280(R8), Z12
 	VMOVUPS           1408(R8), Z13
@@ -40304,18 +40611,18 @@ pass2746:
 	ADDQ              $0x000000a0, DI
 	ADDQ              $0x00000200, R8
 	ADDQ              $0x04, R9
-	JMP               pass2746
+	JMP               pass2782
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2748:
+passed2784:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2749:
+pass2785:
 	CMPQ            R9, BX
-	JGE             passed2751
+	JGE             passed2787
 	VMOVUPS         constants<>+2864(SB), Z0
 	VMOVUPS         constants<>+2928(SB), Z1
 	VMOVUPS         constants<>+2992(SB), Z2
@@ -40669,26 +40976,26 @@ pass2749:
 	VPSUBD.BCST     constants<>+3256(SB), Y1, Y0
 	VPCMPUD.BCST    $0x06, constants<>+3384(SB), Y0, K1
 	KORTESTW        K1, K1
-	JNZ             stop2750
+	JNZ             stop2786
 	VMOVUPS         Y1, 640(SI)(R9*4)
 	VEXTRACTF64X4   $0x01, Z1, 896(SI)(R9*4)
 	ADDQ            $0x00000140, DI
 	ADDQ            $0x00000400, R8
 	ADDQ            $0x08, R9
-	JMP             pass2749
+	JMP             pass2785
 
-stop2750:
+stop2786:
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2751:
+passed2787:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2752:
+pass2788:
 	CMPQ             R9, BX
-	JGE              passed2754
+	JGE              passed2790
 	VMOVUPS          640(SI)(R9*4), Y0
 	VMOVUPS          896(SI)(R9*4), Y1
 	VBROADCASTSS     constants<>+3264(SB), Y3
@@ -40736,18 +41043,18 @@ pass2752:
 	ADDQ             $0x00000140, DI
 	ADDQ             $0x00000400, R8
 	ADDQ             $0x08, R9
-	JMP              pass2752
+	JMP              pass2788
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2754:
+passed2790:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2755:
+pass2791:
 	CMPQ            R9, BX
-	JGE             passed2757
+	JGE             passed2793
 	MOVQ            dst_base+0(FP), R10
 	LEAQ            (CX)(R9*1), AX
 	SHLQ            $0x08, AX
@@ -40777,17 +41084,17 @@ pass2755:
 	ADDQ            $0x00000050, DI
 	ADDQ            $0x00000100, R8
 	ADDQ            $0x02, R9
-	JMP             pass2755
+	JMP             pass2791
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2757:
+passed2793:
 	ADDQ BX, CX
 	SUBQ BX, DX
 	MOVQ DI, AX
-	JMP  chunk2740
+	JMP  chunk2776
 
-done2742:
+done2778:
 	MOVQ CX, done+160(FP)
 	VZEROUPPER
 	RET
@@ -40808,9 +41115,9 @@ TEXT ·edgeBelief32x512(SB), $1664-161
 	XORQ         R10, R10
 	MOVQ         DI, R11
 	CMPQ         R11, $0x00000008
-	JLT          rest2760
+	JLT          rest2796
 
-whole2759:
+whole2795:
 	VBROADCASTSD constants<>+704(SB), Z1
 	VMOVUPD      (R9)(R10*8), Z2
 	VCMPPD       $0x04, Z1, Z2, K1
@@ -40821,11 +41128,11 @@ whole2759:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole2759
+	JGE          whole2795
 
-rest2760:
+rest2796:
 	TESTQ        R11, R11
-	JZ           done2761
+	JZ           done2797
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -40837,7 +41144,7 @@ rest2760:
 	VMOVUPD      Z1, (SI)(R10*8)
 	VMAXPD       Z1, Z0, Z0
 
-done2761:
+done2797:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z1
@@ -40850,7 +41157,7 @@ done2761:
 	VMOVUPD      Z1, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector2762:
+vector2798:
 	VMOVUPD           (SI)(R8*8), Z1
 	VSUBPD            Z0, Z1, Z1
 	VMOVUPD           64(SI)(R8*8), Z2
@@ -40877,7 +41184,7 @@ vector2762:
 	VMOVUPS           Z1, 832(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector2762
+	JLT               vector2798
 	MOVQ              beliefV_len+80(FP), DI
 	MOVQ              beliefV_base+72(FP), R8
 	MOVQ              messageV_base+96(FP), R9
@@ -40885,9 +41192,9 @@ vector2762:
 	XORQ              R10, R10
 	MOVQ              DI, R11
 	CMPQ              R11, $0x00000008
-	JLT               rest2764
+	JLT               rest2800
 
-whole2763:
+whole2799:
 	VBROADCASTSD constants<>+704(SB), Z2
 	VMOVUPD      (R9)(R10*8), Z3
 	VCMPPD       $0x04, Z2, Z3, K1
@@ -40898,11 +41205,11 @@ whole2763:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole2763
+	JGE          whole2799
 
-rest2764:
+rest2800:
 	TESTQ        R11, R11
-	JZ           done2765
+	JZ           done2801
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -40914,7 +41221,7 @@ rest2764:
 	VMOVUPD      Z2, (SI)(R10*8)
 	VMAXPD       Z2, Z1, Z1
 
-done2765:
+done2801:
 	VSHUFF64X2   $0x4e, Z1, Z1, Z2
 	VMAXPD       Z2, Z1, Z1
 	VSHUFF64X2   $0xb1, Z1, Z1, Z2
@@ -40927,7 +41234,7 @@ done2765:
 	VMOVUPD      Z2, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector2766:
+vector2802:
 	VMOVUPD           (SI)(R8*8), Z2
 	VSUBPD            Z1, Z2, Z2
 	VMOVUPD           64(SI)(R8*8), Z3
@@ -40954,7 +41261,7 @@ vector2766:
 	VMOVUPS           Z2, 1344(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector2766
+	JLT               vector2802
 	VADDPD            Z1, Z0, Z0
 	VXORPD            Z1, Z1, Z1
 	VXORPD            Z2, Z2, Z2
@@ -40963,9 +41270,9 @@ vector2766:
 	XORQ              R10, R10
 	MOVQ              BX, R11
 	CMPQ              R11, $0x00000040
-	JLT               rest2768
+	JLT               rest2804
 
-panel2767:
+panel2803:
 	MOVQ   SI, R8
 	LEAQ   (CX)(R10*1), R9
 	VXORPD Z3, Z3, Z3
@@ -40986,9 +41293,9 @@ panel2767:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows2771
+	JLT    rows2807
 
-row2770:
+row2806:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -41017,13 +41324,13 @@ row2770:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R12
 	CMPQ             R12, $0x00000002
-	JGE              row2770
+	JGE              row2806
 
-rows2771:
+rows2807:
 	CMPQ R12, $0x00000001
-	JLT  rows2773
+	JLT  rows2809
 
-row2772:
+row2808:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -41040,9 +41347,9 @@ row2772:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R12
 	CMPQ             R12, $0x00000001
-	JGE              row2772
+	JGE              row2808
 
-rows2773:
+rows2809:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -41066,13 +41373,13 @@ rows2773:
 	ADDQ        $0x00000100, R10
 	SUBQ        $0x00000040, R11
 	CMPQ        R11, $0x00000040
-	JGE         panel2767
+	JGE         panel2803
 
-rest2768:
+rest2804:
 	TESTQ  R11, R11
-	JZ     done2769
+	JZ     done2805
 	CMPQ   R11, $0x00000010
-	JGT    wider2774
+	JGT    wider2810
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
 	KMOVW  R8, K1
@@ -41084,9 +41391,9 @@ rest2768:
 	VXORPD Z6, Z6, Z6
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2776
+	JLT    rows2812
 
-row2775:
+row2811:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -41097,13 +41404,13 @@ row2775:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2775
+	JGE              row2811
 
-rows2776:
+rows2812:
 	CMPQ R11, $0x00000001
-	JLT  rows2778
+	JLT  rows2814
 
-row2777:
+row2813:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -41111,19 +41418,19 @@ row2777:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2777
+	JGE              row2813
 
-rows2778:
+rows2814:
 	VADDPS      Z4, Z3, Z3
 	VADDPS      Z6, Z5, Z5
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
 	VFMADD231PS 1088(SI)(R10*1), Z5, Z2
 	VFMADD231PS 1344(SI)(R10*1), Z3, Z2
-	JMP         done2769
+	JMP         done2805
 
-wider2774:
+wider2810:
 	CMPQ   R11, $0x00000020
-	JGT    wider2779
+	JGT    wider2815
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -41140,9 +41447,9 @@ wider2774:
 	VXORPD Z10, Z10, Z10
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2781
+	JLT    rows2817
 
-row2780:
+row2816:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -41159,13 +41466,13 @@ row2780:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2780
+	JGE              row2816
 
-rows2781:
+rows2817:
 	CMPQ R11, $0x00000001
-	JLT  rows2783
+	JLT  rows2819
 
-row2782:
+row2818:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -41176,9 +41483,9 @@ row2782:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2782
+	JGE              row2818
 
-rows2783:
+rows2819:
 	VADDPS      Z5, Z3, Z3
 	VADDPS      Z9, Z7, Z7
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -41189,11 +41496,11 @@ rows2783:
 	VFMADD231PS 1152(SI)(R10*1), Z4, Z1
 	VFMADD231PS 1152(SI)(R10*1), Z8, Z2
 	VFMADD231PS 1408(SI)(R10*1), Z4, Z2
-	JMP         done2769
+	JMP         done2805
 
-wider2779:
+wider2815:
 	CMPQ   R11, $0x00000030
-	JGT    wider2784
+	JGT    wider2820
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -41214,9 +41521,9 @@ wider2779:
 	VXORPD Z14, Z14, Z14
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2786
+	JLT    rows2822
 
-row2785:
+row2821:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -41239,13 +41546,13 @@ row2785:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2785
+	JGE              row2821
 
-rows2786:
+rows2822:
 	CMPQ R11, $0x00000001
-	JLT  rows2788
+	JLT  rows2824
 
-row2787:
+row2823:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -41259,9 +41566,9 @@ row2787:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2787
+	JGE              row2823
 
-rows2788:
+rows2824:
 	VADDPS      Z6, Z3, Z3
 	VADDPS      Z12, Z9, Z9
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -41277,9 +41584,9 @@ rows2788:
 	VFMADD231PS 1216(SI)(R10*1), Z5, Z1
 	VFMADD231PS 1216(SI)(R10*1), Z11, Z2
 	VFMADD231PS 1472(SI)(R10*1), Z5, Z2
-	JMP         done2769
+	JMP         done2805
 
-wider2784:
+wider2820:
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -41304,9 +41611,9 @@ wider2784:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2791
+	JLT    rows2827
 
-row2790:
+row2826:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -41335,13 +41642,13 @@ row2790:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2790
+	JGE              row2826
 
-rows2791:
+rows2827:
 	CMPQ R11, $0x00000001
-	JLT  rows2793
+	JLT  rows2829
 
-row2792:
+row2828:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -41358,9 +41665,9 @@ row2792:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2792
+	JGE              row2828
 
-rows2793:
+rows2829:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -41382,7 +41689,7 @@ rows2793:
 	VFMADD231PS 1280(SI)(R10*1), Z14, Z2
 	VFMADD231PS 1536(SI)(R10*1), Z6, Z2
 
-done2769:
+done2805:
 	VSHUFF64X2       $0x4e, Z1, Z1, Z3
 	VADDPS           Z3, Z1, Z1
 	VSHUFF64X2       $0xb1, Z1, Z1, Z3
@@ -41402,7 +41709,7 @@ done2769:
 	VPSUBD.BCST      constants<>+3256(SB), Z1, Z3
 	VPCMPUD.BCST     $0x06, constants<>+3384(SB), Z3, K1
 	KORTESTW         K1, K1
-	JNZ              unsafe2758
+	JNZ              unsafe2794
 	VMOVSS           constants<>+3264(SB), X3
 	VDIVSS           X1, X3, X3
 	VBROADCASTSS     X3, Z3
@@ -41443,25 +41750,25 @@ done2769:
 	MOVSD            X6, logZ+144(FP)
 	XORQ             R8, R8
 
-vector2794:
+vector2830:
 	VMULPS  1088(SI)(R8*4), Z3, Z0
 	VMOVUPS Z0, 1088(SI)(R8*4)
 	ADDQ    $0x10, R8
 	CMPQ    R8, BX
-	JLT     vector2794
+	JLT     vector2830
 	MOVQ    SI, R8
 	MOVQ    DX, R9
 	IMULQ   DI, DX
 	LEAQ    -64(AX)(DX*1), DX
 
-row2795:
+row2831:
 	VBROADCASTSS 576(R8), Z0
 	XORQ         R10, R10
 	MOVQ         BX, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest2797
+	JLT          rest2833
 
-whole2796:
+whole2832:
 	VMOVUPS (CX)(R10*4), Z1
 	VMULPS  Z0, Z1, Z1
 	VMULPS  1088(SI)(R10*4), Z1, Z1
@@ -41469,11 +41776,11 @@ whole2796:
 	ADDQ    $0x00000010, R10
 	SUBQ    $0x00000010, R11
 	CMPQ    R11, $0x00000010
-	JGE     whole2796
+	JGE     whole2832
 
-rest2797:
+rest2833:
 	TESTQ     R11, R11
-	JZ        done2798
+	JZ        done2834
 	MOVQ      $-1, R12
 	BZHIQ     R11, R12, R12
 	KMOVW     R12, K1
@@ -41482,59 +41789,59 @@ rest2797:
 	VMULPS    1088(SI)(R10*4), Z1, Z1
 	LEAQ      (AX)(R10*4), R10
 	CMPQ      R10, DX
-	JGT       pieces2799
+	JGT       pieces2835
 	VMOVUPS   Z1, (R10)
-	JMP       written2800
+	JMP       written2836
 
-pieces2799:
+pieces2835:
 	TESTQ   $0x0000000f, R11
-	JNZ     partial2801
+	JNZ     partial2837
 	VMOVUPS Z1, (R10)
-	JMP     stored2802
+	JMP     stored2838
 
-partial2801:
+partial2837:
 	LEAQ       (R10), R10
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without2803
+	JZ         without2839
 	VMOVUPS    Y0, (R10)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, R10
 
-without2803:
+without2839:
 	TESTQ      $0x00000004, R11
-	JZ         without2804
+	JZ         without2840
 	VMOVUPS    X0, (R10)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, R10
 
-without2804:
+without2840:
 	TESTQ     $0x00000002, R11
-	JZ        without2805
+	JZ        without2841
 	VMOVSD    X0, (R10)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, R10
 
-without2805:
+without2841:
 	TESTQ  $0x00000001, R11
-	JZ     without2806
+	JZ     without2842
 	VMOVSS X0, (R10)
 
-without2806:
-stored2802:
-written2800:
-done2798:
+without2842:
+stored2838:
+written2836:
+done2834:
 	ADDQ $0x04, R8
 	ADDQ DI, CX
 	ADDQ DI, AX
 	DECQ R9
-	JNZ  row2795
+	JNZ  row2831
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe2758:
+unsafe2794:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -41551,17 +41858,17 @@ TEXT ·multiplyMatrix32x512(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000040
-	JLT  rest2808
+	JLT  rest2844
 
-panel2807:
+panel2843:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles2811
+	JLT  tiles2847
 
-tile2810:
+tile2846:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -41590,9 +41897,9 @@ tile2810:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2813
+	JLE    done2849
 
-again2812:
+again2848:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -41636,9 +41943,9 @@ again2812:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2812
+	JNZ          again2848
 
-done2813:
+done2849:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -41674,13 +41981,13 @@ done2813:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile2810
+	JGE     tile2846
 
-tiles2811:
+tiles2847:
 	CMPQ R10, $0x00000002
-	JLT  tiles2815
+	JLT  tiles2851
 
-tile2814:
+tile2850:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -41693,9 +42000,9 @@ tile2814:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2817
+	JLE    done2853
 
-again2816:
+again2852:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -41715,9 +42022,9 @@ again2816:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2816
+	JNZ          again2852
 
-done2817:
+done2853:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -41733,13 +42040,13 @@ done2817:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile2814
+	JGE     tile2850
 
-tiles2815:
+tiles2851:
 	CMPQ R10, $0x00000001
-	JLT  tiles2819
+	JLT  tiles2855
 
-tile2818:
+tile2854:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -41748,9 +42055,9 @@ tile2818:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2821
+	JLE    done2857
 
-again2820:
+again2856:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -41764,9 +42071,9 @@ again2820:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2820
+	JNZ          again2856
 
-done2821:
+done2857:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
@@ -41774,19 +42081,19 @@ done2821:
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile2818
+	JGE     tile2854
 
-tiles2819:
+tiles2855:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000040, R9
 	CMPQ R9, $0x00000040
-	JGE  panel2807
+	JGE  panel2843
 
-rest2808:
+rest2844:
 	TESTQ R9, R9
-	JZ    done2809
+	JZ    done2845
 	CMPQ  R9, $0x00000010
-	JGT   wider2822
+	JGT   wider2858
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVW DX, K1
@@ -41795,9 +42102,9 @@ rest2808:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x0000000c
-	JLT   tiles2824
+	JLT   tiles2860
 
-tile2823:
+tile2859:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -41814,9 +42121,9 @@ tile2823:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2826
+	JLE    done2862
 
-again2825:
+again2861:
 	VMOVUPS.Z    (BX), K1, Z12
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z13
@@ -41857,236 +42164,20 @@ again2825:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2825
+	JNZ          again2861
 
-done2826:
+done2862:
 	MOVQ    CX, SI
 	IMUL3Q  $0x0b, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2827
-	VMOVUPS Z0, (DI)
-	JMP     stored2828
-
-partial2827:
-	LEAQ       (DI), BX
-	VMOVAPS    Z0, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2829
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2829:
-	TESTQ      $0x00000004, R9
-	JZ         without2830
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2830:
-	TESTQ     $0x00000002, R9
-	JZ        without2831
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2831:
-	TESTQ  $0x00000001, R9
-	JZ     without2832
-	VMOVSS X0, (BX)
-
-without2832:
-stored2828:
-	ADDQ    AX, DI
-	TESTQ   $0x0000000f, R9
-	JNZ     partial2833
-	VMOVUPS Z1, (DI)
-	JMP     stored2834
-
-partial2833:
-	LEAQ       (DI), BX
-	VMOVAPS    Z1, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2835
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2835:
-	TESTQ      $0x00000004, R9
-	JZ         without2836
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2836:
-	TESTQ     $0x00000002, R9
-	JZ        without2837
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2837:
-	TESTQ  $0x00000001, R9
-	JZ     without2838
-	VMOVSS X0, (BX)
-
-without2838:
-stored2834:
-	ADDQ    AX, DI
-	TESTQ   $0x0000000f, R9
-	JNZ     partial2839
-	VMOVUPS Z2, (DI)
-	JMP     stored2840
-
-partial2839:
-	LEAQ       (DI), BX
-	VMOVAPS    Z2, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2841
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2841:
-	TESTQ      $0x00000004, R9
-	JZ         without2842
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2842:
-	TESTQ     $0x00000002, R9
-	JZ        without2843
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2843:
-	TESTQ  $0x00000001, R9
-	JZ     without2844
-	VMOVSS X0, (BX)
-
-without2844:
-stored2840:
-	ADDQ    AX, DI
-	TESTQ   $0x0000000f, R9
-	JNZ     partial2845
-	VMOVUPS Z3, (DI)
-	JMP     stored2846
-
-partial2845:
-	LEAQ       (DI), BX
-	VMOVAPS    Z3, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2847
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2847:
-	TESTQ      $0x00000004, R9
-	JZ         without2848
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2848:
-	TESTQ     $0x00000002, R9
-	JZ        without2849
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2849:
-	TESTQ  $0x00000001, R9
-	JZ     without2850
-	VMOVSS X0, (BX)
-
-without2850:
-stored2846:
-	ADDQ    AX, DI
-	TESTQ   $0x0000000f, R9
-	JNZ     partial2851
-	VMOVUPS Z4, (DI)
-	JMP     stored2852
-
-partial2851:
-	LEAQ       (DI), BX
-	VMOVAPS    Z4, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2853
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2853:
-	TESTQ      $0x00000004, R9
-	JZ         without2854
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2854:
-	TESTQ     $0x00000002, R9
-	JZ        without2855
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2855:
-	TESTQ  $0x00000001, R9
-	JZ     without2856
-	VMOVSS X0, (BX)
-
-without2856:
-stored2852:
-	ADDQ    AX, DI
-	TESTQ   $0x0000000f, R9
-	JNZ     partial2857
-	VMOVUPS Z5, (DI)
-	JMP     stored2858
-
-partial2857:
-	LEAQ       (DI), BX
-	VMOVAPS    Z5, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2859
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2859:
-	TESTQ      $0x00000004, R9
-	JZ         without2860
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2860:
-	TESTQ     $0x00000002, R9
-	JZ        without2861
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2861:
-	TESTQ  $0x00000001, R9
-	JZ     without2862
-	VMOVSS X0, (BX)
-
-without2862:
-stored2858:
-	ADDQ    AX, DI
-	TESTQ   $0x0000000f, R9
 	JNZ     partial2863
-	VMOVUPS Z6, (DI)
+	VMOVUPS Z0, (DI)
 	JMP     stored2864
 
 partial2863:
 	LEAQ       (DI), BX
-	VMOVAPS    Z6, Z0
+	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2865
 	VMOVUPS    Y0, (BX)
@@ -42117,12 +42208,12 @@ stored2864:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
 	JNZ     partial2869
-	VMOVUPS Z7, (DI)
+	VMOVUPS Z1, (DI)
 	JMP     stored2870
 
 partial2869:
 	LEAQ       (DI), BX
-	VMOVAPS    Z7, Z0
+	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2871
 	VMOVUPS    Y0, (BX)
@@ -42153,12 +42244,12 @@ stored2870:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
 	JNZ     partial2875
-	VMOVUPS Z8, (DI)
+	VMOVUPS Z2, (DI)
 	JMP     stored2876
 
 partial2875:
 	LEAQ       (DI), BX
-	VMOVAPS    Z8, Z0
+	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2877
 	VMOVUPS    Y0, (BX)
@@ -42189,12 +42280,12 @@ stored2876:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
 	JNZ     partial2881
-	VMOVUPS Z9, (DI)
+	VMOVUPS Z3, (DI)
 	JMP     stored2882
 
 partial2881:
 	LEAQ       (DI), BX
-	VMOVAPS    Z9, Z0
+	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2883
 	VMOVUPS    Y0, (BX)
@@ -42225,12 +42316,12 @@ stored2882:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
 	JNZ     partial2887
-	VMOVUPS Z10, (DI)
+	VMOVUPS Z4, (DI)
 	JMP     stored2888
 
 partial2887:
 	LEAQ       (DI), BX
-	VMOVAPS    Z10, Z0
+	VMOVAPS    Z4, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2889
 	VMOVUPS    Y0, (BX)
@@ -42261,12 +42352,12 @@ stored2888:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
 	JNZ     partial2893
-	VMOVUPS Z11, (DI)
+	VMOVUPS Z5, (DI)
 	JMP     stored2894
 
 partial2893:
 	LEAQ       (DI), BX
-	VMOVAPS    Z11, Z0
+	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2895
 	VMOVUPS    Y0, (BX)
@@ -42294,16 +42385,232 @@ without2897:
 
 without2898:
 stored2894:
+	ADDQ    AX, DI
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2899
+	VMOVUPS Z6, (DI)
+	JMP     stored2900
+
+partial2899:
+	LEAQ       (DI), BX
+	VMOVAPS    Z6, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2901
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2901:
+	TESTQ      $0x00000004, R9
+	JZ         without2902
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2902:
+	TESTQ     $0x00000002, R9
+	JZ        without2903
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2903:
+	TESTQ  $0x00000001, R9
+	JZ     without2904
+	VMOVSS X0, (BX)
+
+without2904:
+stored2900:
+	ADDQ    AX, DI
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2905
+	VMOVUPS Z7, (DI)
+	JMP     stored2906
+
+partial2905:
+	LEAQ       (DI), BX
+	VMOVAPS    Z7, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2907
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2907:
+	TESTQ      $0x00000004, R9
+	JZ         without2908
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2908:
+	TESTQ     $0x00000002, R9
+	JZ        without2909
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2909:
+	TESTQ  $0x00000001, R9
+	JZ     without2910
+	VMOVSS X0, (BX)
+
+without2910:
+stored2906:
+	ADDQ    AX, DI
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2911
+	VMOVUPS Z8, (DI)
+	JMP     stored2912
+
+partial2911:
+	LEAQ       (DI), BX
+	VMOVAPS    Z8, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2913
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2913:
+	TESTQ      $0x00000004, R9
+	JZ         without2914
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2914:
+	TESTQ     $0x00000002, R9
+	JZ        without2915
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2915:
+	TESTQ  $0x00000001, R9
+	JZ     without2916
+	VMOVSS X0, (BX)
+
+without2916:
+stored2912:
+	ADDQ    AX, DI
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2917
+	VMOVUPS Z9, (DI)
+	JMP     stored2918
+
+partial2917:
+	LEAQ       (DI), BX
+	VMOVAPS    Z9, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2919
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2919:
+	TESTQ      $0x00000004, R9
+	JZ         without2920
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2920:
+	TESTQ     $0x00000002, R9
+	JZ        without2921
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2921:
+	TESTQ  $0x00000001, R9
+	JZ     without2922
+	VMOVSS X0, (BX)
+
+without2922:
+stored2918:
+	ADDQ    AX, DI
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2923
+	VMOVUPS Z10, (DI)
+	JMP     stored2924
+
+partial2923:
+	LEAQ       (DI), BX
+	VMOVAPS    Z10, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2925
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2925:
+	TESTQ      $0x00000004, R9
+	JZ         without2926
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2926:
+	TESTQ     $0x00000002, R9
+	JZ        without2927
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2927:
+	TESTQ  $0x00000001, R9
+	JZ     without2928
+	VMOVSS X0, (BX)
+
+without2928:
+stored2924:
+	ADDQ    AX, DI
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2929
+	VMOVUPS Z11, (DI)
+	JMP     stored2930
+
+partial2929:
+	LEAQ       (DI), BX
+	VMOVAPS    Z11, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2931
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2931:
+	TESTQ      $0x00000004, R9
+	JZ         without2932
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2932:
+	TESTQ     $0x00000002, R9
+	JZ        without2933
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2933:
+	TESTQ  $0x00000001, R9
+	JZ     without2934
+	VMOVSS X0, (BX)
+
+without2934:
+stored2930:
 	ADDQ AX, DI
 	SUBQ $0x0000000c, R10
 	CMPQ R10, $0x0000000c
-	JGE  tile2823
+	JGE  tile2859
 
-tiles2824:
+tiles2860:
 	CMPQ R10, $0x00000004
-	JLT  tiles2900
+	JLT  tiles2936
 
-tile2899:
+tile2935:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -42312,9 +42619,9 @@ tile2899:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2902
+	JLE    done2938
 
-again2901:
+again2937:
 	VMOVUPS.Z    (BX), K1, Z4
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z5
@@ -42331,173 +42638,173 @@ again2901:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2901
+	JNZ          again2937
 
-done2902:
+done2938:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2903
+	JNZ     partial2939
 	VMOVUPS Z0, (DI)
-	JMP     stored2904
+	JMP     stored2940
 
-partial2903:
+partial2939:
 	LEAQ       (DI), BX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2905
+	JZ         without2941
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2905:
+without2941:
 	TESTQ      $0x00000004, R9
-	JZ         without2906
+	JZ         without2942
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2906:
+without2942:
 	TESTQ     $0x00000002, R9
-	JZ        without2907
+	JZ        without2943
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2907:
+without2943:
 	TESTQ  $0x00000001, R9
-	JZ     without2908
+	JZ     without2944
 	VMOVSS X0, (BX)
 
-without2908:
-stored2904:
+without2944:
+stored2940:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2909
+	JNZ     partial2945
 	VMOVUPS Z1, (DI)
-	JMP     stored2910
+	JMP     stored2946
 
-partial2909:
+partial2945:
 	LEAQ       (DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2911
+	JZ         without2947
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2911:
+without2947:
 	TESTQ      $0x00000004, R9
-	JZ         without2912
+	JZ         without2948
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2912:
+without2948:
 	TESTQ     $0x00000002, R9
-	JZ        without2913
+	JZ        without2949
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2913:
+without2949:
 	TESTQ  $0x00000001, R9
-	JZ     without2914
+	JZ     without2950
 	VMOVSS X0, (BX)
 
-without2914:
-stored2910:
+without2950:
+stored2946:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2915
+	JNZ     partial2951
 	VMOVUPS Z2, (DI)
-	JMP     stored2916
+	JMP     stored2952
 
-partial2915:
+partial2951:
 	LEAQ       (DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2917
+	JZ         without2953
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2917:
+without2953:
 	TESTQ      $0x00000004, R9
-	JZ         without2918
+	JZ         without2954
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2918:
+without2954:
 	TESTQ     $0x00000002, R9
-	JZ        without2919
+	JZ        without2955
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2919:
+without2955:
 	TESTQ  $0x00000001, R9
-	JZ     without2920
+	JZ     without2956
 	VMOVSS X0, (BX)
 
-without2920:
-stored2916:
+without2956:
+stored2952:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2921
+	JNZ     partial2957
 	VMOVUPS Z3, (DI)
-	JMP     stored2922
+	JMP     stored2958
 
-partial2921:
+partial2957:
 	LEAQ       (DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2923
+	JZ         without2959
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2923:
+without2959:
 	TESTQ      $0x00000004, R9
-	JZ         without2924
+	JZ         without2960
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2924:
+without2960:
 	TESTQ     $0x00000002, R9
-	JZ        without2925
+	JZ        without2961
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2925:
+without2961:
 	TESTQ  $0x00000001, R9
-	JZ     without2926
+	JZ     without2962
 	VMOVSS X0, (BX)
 
-without2926:
-stored2922:
+without2962:
+stored2958:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile2899
+	JGE  tile2935
 
-tiles2900:
+tiles2936:
 	CMPQ R10, $0x00000001
-	JLT  tiles2928
+	JLT  tiles2964
 
-tile2927:
+tile2963:
 	VXORPD Z0, Z0, Z0
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2930
+	JLE    done2966
 
-again2929:
+again2965:
 	VMOVUPS.Z    (BX), K1, Z1
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z2
@@ -42505,55 +42812,55 @@ again2929:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2929
+	JNZ          again2965
 
-done2930:
+done2966:
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2931
+	JNZ     partial2967
 	VMOVUPS Z0, (DI)
-	JMP     stored2932
+	JMP     stored2968
 
-partial2931:
+partial2967:
 	LEAQ       (DI), CX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2933
+	JZ         without2969
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2933:
+without2969:
 	TESTQ      $0x00000004, R9
-	JZ         without2934
+	JZ         without2970
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2934:
+without2970:
 	TESTQ     $0x00000002, R9
-	JZ        without2935
+	JZ        without2971
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2935:
+without2971:
 	TESTQ  $0x00000001, R9
-	JZ     without2936
+	JZ     without2972
 	VMOVSS X0, (CX)
 
-without2936:
-stored2932:
+without2972:
+stored2968:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2927
+	JGE  tile2963
 
-tiles2928:
-	JMP done2809
+tiles2964:
+	JMP done2845
 
-wider2822:
+wider2858:
 	CMPQ  R9, $0x00000020
-	JGT   wider2937
+	JGT   wider2973
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -42563,9 +42870,9 @@ wider2822:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles2939
+	JLT   tiles2975
 
-tile2938:
+tile2974:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -42586,9 +42893,9 @@ tile2938:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2941
+	JLE    done2977
 
-again2940:
+again2976:
 	VMOVUPS      (BX), Z16
 	VMOVUPS.Z    64(BX), K1, Z17
 	MOVQ         DX, SI
@@ -42626,243 +42933,21 @@ again2940:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2940
+	JNZ          again2976
 
-done2941:
+done2977:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2942
-	VMOVUPS Z1, 64(DI)
-	JMP     stored2943
-
-partial2942:
-	LEAQ       64(DI), BX
-	VMOVAPS    Z1, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2944
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2944:
-	TESTQ      $0x00000004, R9
-	JZ         without2945
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2945:
-	TESTQ     $0x00000002, R9
-	JZ        without2946
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2946:
-	TESTQ  $0x00000001, R9
-	JZ     without2947
-	VMOVSS X0, (BX)
-
-without2947:
-stored2943:
-	ADDQ    AX, DI
-	VMOVUPS Z2, (DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial2948
-	VMOVUPS Z3, 64(DI)
-	JMP     stored2949
-
-partial2948:
-	LEAQ       64(DI), BX
-	VMOVAPS    Z3, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2950
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2950:
-	TESTQ      $0x00000004, R9
-	JZ         without2951
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2951:
-	TESTQ     $0x00000002, R9
-	JZ        without2952
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2952:
-	TESTQ  $0x00000001, R9
-	JZ     without2953
-	VMOVSS X0, (BX)
-
-without2953:
-stored2949:
-	ADDQ    AX, DI
-	VMOVUPS Z4, (DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial2954
-	VMOVUPS Z5, 64(DI)
-	JMP     stored2955
-
-partial2954:
-	LEAQ       64(DI), BX
-	VMOVAPS    Z5, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2956
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2956:
-	TESTQ      $0x00000004, R9
-	JZ         without2957
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2957:
-	TESTQ     $0x00000002, R9
-	JZ        without2958
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2958:
-	TESTQ  $0x00000001, R9
-	JZ     without2959
-	VMOVSS X0, (BX)
-
-without2959:
-stored2955:
-	ADDQ    AX, DI
-	VMOVUPS Z6, (DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial2960
-	VMOVUPS Z7, 64(DI)
-	JMP     stored2961
-
-partial2960:
-	LEAQ       64(DI), BX
-	VMOVAPS    Z7, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2962
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2962:
-	TESTQ      $0x00000004, R9
-	JZ         without2963
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2963:
-	TESTQ     $0x00000002, R9
-	JZ        without2964
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2964:
-	TESTQ  $0x00000001, R9
-	JZ     without2965
-	VMOVSS X0, (BX)
-
-without2965:
-stored2961:
-	ADDQ    AX, DI
-	VMOVUPS Z8, (DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial2966
-	VMOVUPS Z9, 64(DI)
-	JMP     stored2967
-
-partial2966:
-	LEAQ       64(DI), BX
-	VMOVAPS    Z9, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2968
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2968:
-	TESTQ      $0x00000004, R9
-	JZ         without2969
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2969:
-	TESTQ     $0x00000002, R9
-	JZ        without2970
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2970:
-	TESTQ  $0x00000001, R9
-	JZ     without2971
-	VMOVSS X0, (BX)
-
-without2971:
-stored2967:
-	ADDQ    AX, DI
-	VMOVUPS Z10, (DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial2972
-	VMOVUPS Z11, 64(DI)
-	JMP     stored2973
-
-partial2972:
-	LEAQ       64(DI), BX
-	VMOVAPS    Z11, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2974
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2974:
-	TESTQ      $0x00000004, R9
-	JZ         without2975
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2975:
-	TESTQ     $0x00000002, R9
-	JZ        without2976
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2976:
-	TESTQ  $0x00000001, R9
-	JZ     without2977
-	VMOVSS X0, (BX)
-
-without2977:
-stored2973:
-	ADDQ    AX, DI
-	VMOVUPS Z12, (DI)
-	TESTQ   $0x0000000f, R9
 	JNZ     partial2978
-	VMOVUPS Z13, 64(DI)
+	VMOVUPS Z1, 64(DI)
 	JMP     stored2979
 
 partial2978:
 	LEAQ       64(DI), BX
-	VMOVAPS    Z13, Z0
+	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2980
 	VMOVUPS    Y0, (BX)
@@ -42891,15 +42976,15 @@ without2982:
 without2983:
 stored2979:
 	ADDQ    AX, DI
-	VMOVUPS Z14, (DI)
+	VMOVUPS Z2, (DI)
 	TESTQ   $0x0000000f, R9
 	JNZ     partial2984
-	VMOVUPS Z15, 64(DI)
+	VMOVUPS Z3, 64(DI)
 	JMP     stored2985
 
 partial2984:
 	LEAQ       64(DI), BX
-	VMOVAPS    Z15, Z0
+	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2986
 	VMOVUPS    Y0, (BX)
@@ -42927,16 +43012,238 @@ without2988:
 
 without2989:
 stored2985:
+	ADDQ    AX, DI
+	VMOVUPS Z4, (DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2990
+	VMOVUPS Z5, 64(DI)
+	JMP     stored2991
+
+partial2990:
+	LEAQ       64(DI), BX
+	VMOVAPS    Z5, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2992
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2992:
+	TESTQ      $0x00000004, R9
+	JZ         without2993
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2993:
+	TESTQ     $0x00000002, R9
+	JZ        without2994
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2994:
+	TESTQ  $0x00000001, R9
+	JZ     without2995
+	VMOVSS X0, (BX)
+
+without2995:
+stored2991:
+	ADDQ    AX, DI
+	VMOVUPS Z6, (DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2996
+	VMOVUPS Z7, 64(DI)
+	JMP     stored2997
+
+partial2996:
+	LEAQ       64(DI), BX
+	VMOVAPS    Z7, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2998
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2998:
+	TESTQ      $0x00000004, R9
+	JZ         without2999
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2999:
+	TESTQ     $0x00000002, R9
+	JZ        without3000
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3000:
+	TESTQ  $0x00000001, R9
+	JZ     without3001
+	VMOVSS X0, (BX)
+
+without3001:
+stored2997:
+	ADDQ    AX, DI
+	VMOVUPS Z8, (DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3002
+	VMOVUPS Z9, 64(DI)
+	JMP     stored3003
+
+partial3002:
+	LEAQ       64(DI), BX
+	VMOVAPS    Z9, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3004
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3004:
+	TESTQ      $0x00000004, R9
+	JZ         without3005
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3005:
+	TESTQ     $0x00000002, R9
+	JZ        without3006
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3006:
+	TESTQ  $0x00000001, R9
+	JZ     without3007
+	VMOVSS X0, (BX)
+
+without3007:
+stored3003:
+	ADDQ    AX, DI
+	VMOVUPS Z10, (DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3008
+	VMOVUPS Z11, 64(DI)
+	JMP     stored3009
+
+partial3008:
+	LEAQ       64(DI), BX
+	VMOVAPS    Z11, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3010
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3010:
+	TESTQ      $0x00000004, R9
+	JZ         without3011
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3011:
+	TESTQ     $0x00000002, R9
+	JZ        without3012
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3012:
+	TESTQ  $0x00000001, R9
+	JZ     without3013
+	VMOVSS X0, (BX)
+
+without3013:
+stored3009:
+	ADDQ    AX, DI
+	VMOVUPS Z12, (DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3014
+	VMOVUPS Z13, 64(DI)
+	JMP     stored3015
+
+partial3014:
+	LEAQ       64(DI), BX
+	VMOVAPS    Z13, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3016
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3016:
+	TESTQ      $0x00000004, R9
+	JZ         without3017
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3017:
+	TESTQ     $0x00000002, R9
+	JZ        without3018
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3018:
+	TESTQ  $0x00000001, R9
+	JZ     without3019
+	VMOVSS X0, (BX)
+
+without3019:
+stored3015:
+	ADDQ    AX, DI
+	VMOVUPS Z14, (DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3020
+	VMOVUPS Z15, 64(DI)
+	JMP     stored3021
+
+partial3020:
+	LEAQ       64(DI), BX
+	VMOVAPS    Z15, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3022
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3022:
+	TESTQ      $0x00000004, R9
+	JZ         without3023
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3023:
+	TESTQ     $0x00000002, R9
+	JZ        without3024
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3024:
+	TESTQ  $0x00000001, R9
+	JZ     without3025
+	VMOVSS X0, (BX)
+
+without3025:
+stored3021:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile2938
+	JGE  tile2974
 
-tiles2939:
+tiles2975:
 	CMPQ R10, $0x00000004
-	JLT  tiles2991
+	JLT  tiles3027
 
-tile2990:
+tile3026:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -42949,9 +43256,9 @@ tile2990:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2993
+	JLE    done3029
 
-again2992:
+again3028:
 	VMOVUPS      (BX), Z8
 	VMOVUPS.Z    64(BX), K1, Z9
 	MOVQ         DX, SI
@@ -42973,178 +43280,178 @@ again2992:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2992
+	JNZ          again3028
 
-done2993:
+done3029:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2994
+	JNZ     partial3030
 	VMOVUPS Z1, 64(DI)
-	JMP     stored2995
+	JMP     stored3031
 
-partial2994:
+partial3030:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2996
+	JZ         without3032
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2996:
+without3032:
 	TESTQ      $0x00000004, R9
-	JZ         without2997
+	JZ         without3033
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2997:
+without3033:
 	TESTQ     $0x00000002, R9
-	JZ        without2998
+	JZ        without3034
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2998:
+without3034:
 	TESTQ  $0x00000001, R9
-	JZ     without2999
+	JZ     without3035
 	VMOVSS X0, (BX)
 
-without2999:
-stored2995:
+without3035:
+stored3031:
 	ADDQ    AX, DI
 	VMOVUPS Z2, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3000
+	JNZ     partial3036
 	VMOVUPS Z3, 64(DI)
-	JMP     stored3001
+	JMP     stored3037
 
-partial3000:
+partial3036:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3002
+	JZ         without3038
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3002:
+without3038:
 	TESTQ      $0x00000004, R9
-	JZ         without3003
+	JZ         without3039
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3003:
+without3039:
 	TESTQ     $0x00000002, R9
-	JZ        without3004
+	JZ        without3040
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3004:
+without3040:
 	TESTQ  $0x00000001, R9
-	JZ     without3005
+	JZ     without3041
 	VMOVSS X0, (BX)
 
-without3005:
-stored3001:
+without3041:
+stored3037:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3006
+	JNZ     partial3042
 	VMOVUPS Z5, 64(DI)
-	JMP     stored3007
+	JMP     stored3043
 
-partial3006:
+partial3042:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3008
+	JZ         without3044
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3008:
+without3044:
 	TESTQ      $0x00000004, R9
-	JZ         without3009
+	JZ         without3045
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3009:
+without3045:
 	TESTQ     $0x00000002, R9
-	JZ        without3010
+	JZ        without3046
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3010:
+without3046:
 	TESTQ  $0x00000001, R9
-	JZ     without3011
+	JZ     without3047
 	VMOVSS X0, (BX)
 
-without3011:
-stored3007:
+without3047:
+stored3043:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3012
+	JNZ     partial3048
 	VMOVUPS Z7, 64(DI)
-	JMP     stored3013
+	JMP     stored3049
 
-partial3012:
+partial3048:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3014
+	JZ         without3050
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3014:
+without3050:
 	TESTQ      $0x00000004, R9
-	JZ         without3015
+	JZ         without3051
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3015:
+without3051:
 	TESTQ     $0x00000002, R9
-	JZ        without3016
+	JZ        without3052
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3016:
+without3052:
 	TESTQ  $0x00000001, R9
-	JZ     without3017
+	JZ     without3053
 	VMOVSS X0, (BX)
 
-without3017:
-stored3013:
+without3053:
+stored3049:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile2990
+	JGE  tile3026
 
-tiles2991:
+tiles3027:
 	CMPQ R10, $0x00000001
-	JLT  tiles3019
+	JLT  tiles3055
 
-tile3018:
+tile3054:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done3021
+	JLE    done3057
 
-again3020:
+again3056:
 	VMOVUPS      (BX), Z2
 	VMOVUPS.Z    64(BX), K1, Z3
 	MOVQ         DX, SI
@@ -43154,56 +43461,56 @@ again3020:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again3020
+	JNZ          again3056
 
-done3021:
+done3057:
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3022
+	JNZ     partial3058
 	VMOVUPS Z1, 64(DI)
-	JMP     stored3023
+	JMP     stored3059
 
-partial3022:
+partial3058:
 	LEAQ       64(DI), CX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3024
+	JZ         without3060
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without3024:
+without3060:
 	TESTQ      $0x00000004, R9
-	JZ         without3025
+	JZ         without3061
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without3025:
+without3061:
 	TESTQ     $0x00000002, R9
-	JZ        without3026
+	JZ        without3062
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without3026:
+without3062:
 	TESTQ  $0x00000001, R9
-	JZ     without3027
+	JZ     without3063
 	VMOVSS X0, (CX)
 
-without3027:
-stored3023:
+without3063:
+stored3059:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile3018
+	JGE  tile3054
 
-tiles3019:
-	JMP done2809
+tiles3055:
+	JMP done2845
 
-wider2937:
+wider2973:
 	CMPQ  R9, $0x00000030
-	JGT   wider3028
+	JGT   wider3064
 	SUBQ  $0x00000020, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -43213,9 +43520,9 @@ wider2937:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles3030
+	JLT   tiles3066
 
-tile3029:
+tile3065:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -43244,9 +43551,9 @@ tile3029:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done3032
+	JLE    done3068
 
-again3031:
+again3067:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS.Z    128(BX), K1, Z26
@@ -43293,250 +43600,22 @@ again3031:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again3031
+	JNZ          again3067
 
-done3032:
+done3068:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3033
-	VMOVUPS Z2, 128(DI)
-	JMP     stored3034
-
-partial3033:
-	LEAQ       128(DI), BX
-	VMOVAPS    Z2, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without3035
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without3035:
-	TESTQ      $0x00000004, R9
-	JZ         without3036
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without3036:
-	TESTQ     $0x00000002, R9
-	JZ        without3037
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without3037:
-	TESTQ  $0x00000001, R9
-	JZ     without3038
-	VMOVSS X0, (BX)
-
-without3038:
-stored3034:
-	ADDQ    AX, DI
-	VMOVUPS Z3, (DI)
-	VMOVUPS Z4, 64(DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial3039
-	VMOVUPS Z5, 128(DI)
-	JMP     stored3040
-
-partial3039:
-	LEAQ       128(DI), BX
-	VMOVAPS    Z5, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without3041
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without3041:
-	TESTQ      $0x00000004, R9
-	JZ         without3042
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without3042:
-	TESTQ     $0x00000002, R9
-	JZ        without3043
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without3043:
-	TESTQ  $0x00000001, R9
-	JZ     without3044
-	VMOVSS X0, (BX)
-
-without3044:
-stored3040:
-	ADDQ    AX, DI
-	VMOVUPS Z6, (DI)
-	VMOVUPS Z7, 64(DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial3045
-	VMOVUPS Z8, 128(DI)
-	JMP     stored3046
-
-partial3045:
-	LEAQ       128(DI), BX
-	VMOVAPS    Z8, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without3047
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without3047:
-	TESTQ      $0x00000004, R9
-	JZ         without3048
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without3048:
-	TESTQ     $0x00000002, R9
-	JZ        without3049
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without3049:
-	TESTQ  $0x00000001, R9
-	JZ     without3050
-	VMOVSS X0, (BX)
-
-without3050:
-stored3046:
-	ADDQ    AX, DI
-	VMOVUPS Z9, (DI)
-	VMOVUPS Z10, 64(DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial3051
-	VMOVUPS Z11, 128(DI)
-	JMP     stored3052
-
-partial3051:
-	LEAQ       128(DI), BX
-	VMOVAPS    Z11, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without3053
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without3053:
-	TESTQ      $0x00000004, R9
-	JZ         without3054
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without3054:
-	TESTQ     $0x00000002, R9
-	JZ        without3055
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without3055:
-	TESTQ  $0x00000001, R9
-	JZ     without3056
-	VMOVSS X0, (BX)
-
-without3056:
-stored3052:
-	ADDQ    AX, DI
-	VMOVUPS Z12, (DI)
-	VMOVUPS Z13, 64(DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial3057
-	VMOVUPS Z14, 128(DI)
-	JMP     stored3058
-
-partial3057:
-	LEAQ       128(DI), BX
-	VMOVAPS    Z14, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without3059
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without3059:
-	TESTQ      $0x00000004, R9
-	JZ         without3060
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without3060:
-	TESTQ     $0x00000002, R9
-	JZ        without3061
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without3061:
-	TESTQ  $0x00000001, R9
-	JZ     without3062
-	VMOVSS X0, (BX)
-
-without3062:
-stored3058:
-	ADDQ    AX, DI
-	VMOVUPS Z15, (DI)
-	VMOVUPS Z16, 64(DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial3063
-	VMOVUPS Z17, 128(DI)
-	JMP     stored3064
-
-partial3063:
-	LEAQ       128(DI), BX
-	VMOVAPS    Z17, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without3065
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without3065:
-	TESTQ      $0x00000004, R9
-	JZ         without3066
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without3066:
-	TESTQ     $0x00000002, R9
-	JZ        without3067
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without3067:
-	TESTQ  $0x00000001, R9
-	JZ     without3068
-	VMOVSS X0, (BX)
-
-without3068:
-stored3064:
-	ADDQ    AX, DI
-	VMOVUPS Z18, (DI)
-	VMOVUPS Z19, 64(DI)
-	TESTQ   $0x0000000f, R9
 	JNZ     partial3069
-	VMOVUPS Z20, 128(DI)
+	VMOVUPS Z2, 128(DI)
 	JMP     stored3070
 
 partial3069:
 	LEAQ       128(DI), BX
-	VMOVAPS    Z20, Z0
+	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3071
 	VMOVUPS    Y0, (BX)
@@ -43565,16 +43644,16 @@ without3073:
 without3074:
 stored3070:
 	ADDQ    AX, DI
-	VMOVUPS Z21, (DI)
-	VMOVUPS Z22, 64(DI)
+	VMOVUPS Z3, (DI)
+	VMOVUPS Z4, 64(DI)
 	TESTQ   $0x0000000f, R9
 	JNZ     partial3075
-	VMOVUPS Z23, 128(DI)
+	VMOVUPS Z5, 128(DI)
 	JMP     stored3076
 
 partial3075:
 	LEAQ       128(DI), BX
-	VMOVAPS    Z23, Z0
+	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3077
 	VMOVUPS    Y0, (BX)
@@ -43602,16 +43681,244 @@ without3079:
 
 without3080:
 stored3076:
+	ADDQ    AX, DI
+	VMOVUPS Z6, (DI)
+	VMOVUPS Z7, 64(DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3081
+	VMOVUPS Z8, 128(DI)
+	JMP     stored3082
+
+partial3081:
+	LEAQ       128(DI), BX
+	VMOVAPS    Z8, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3083
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3083:
+	TESTQ      $0x00000004, R9
+	JZ         without3084
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3084:
+	TESTQ     $0x00000002, R9
+	JZ        without3085
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3085:
+	TESTQ  $0x00000001, R9
+	JZ     without3086
+	VMOVSS X0, (BX)
+
+without3086:
+stored3082:
+	ADDQ    AX, DI
+	VMOVUPS Z9, (DI)
+	VMOVUPS Z10, 64(DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3087
+	VMOVUPS Z11, 128(DI)
+	JMP     stored3088
+
+partial3087:
+	LEAQ       128(DI), BX
+	VMOVAPS    Z11, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3089
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3089:
+	TESTQ      $0x00000004, R9
+	JZ         without3090
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3090:
+	TESTQ     $0x00000002, R9
+	JZ        without3091
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3091:
+	TESTQ  $0x00000001, R9
+	JZ     without3092
+	VMOVSS X0, (BX)
+
+without3092:
+stored3088:
+	ADDQ    AX, DI
+	VMOVUPS Z12, (DI)
+	VMOVUPS Z13, 64(DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3093
+	VMOVUPS Z14, 128(DI)
+	JMP     stored3094
+
+partial3093:
+	LEAQ       128(DI), BX
+	VMOVAPS    Z14, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3095
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3095:
+	TESTQ      $0x00000004, R9
+	JZ         without3096
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3096:
+	TESTQ     $0x00000002, R9
+	JZ        without3097
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3097:
+	TESTQ  $0x00000001, R9
+	JZ     without3098
+	VMOVSS X0, (BX)
+
+without3098:
+stored3094:
+	ADDQ    AX, DI
+	VMOVUPS Z15, (DI)
+	VMOVUPS Z16, 64(DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3099
+	VMOVUPS Z17, 128(DI)
+	JMP     stored3100
+
+partial3099:
+	LEAQ       128(DI), BX
+	VMOVAPS    Z17, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3101
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3101:
+	TESTQ      $0x00000004, R9
+	JZ         without3102
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3102:
+	TESTQ     $0x00000002, R9
+	JZ        without3103
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3103:
+	TESTQ  $0x00000001, R9
+	JZ     without3104
+	VMOVSS X0, (BX)
+
+without3104:
+stored3100:
+	ADDQ    AX, DI
+	VMOVUPS Z18, (DI)
+	VMOVUPS Z19, 64(DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3105
+	VMOVUPS Z20, 128(DI)
+	JMP     stored3106
+
+partial3105:
+	LEAQ       128(DI), BX
+	VMOVAPS    Z20, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3107
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3107:
+	TESTQ      $0x00000004, R9
+	JZ         without3108
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3108:
+	TESTQ     $0x00000002, R9
+	JZ        without3109
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3109:
+	TESTQ  $0x00000001, R9
+	JZ     without3110
+	VMOVSS X0, (BX)
+
+without3110:
+stored3106:
+	ADDQ    AX, DI
+	VMOVUPS Z21, (DI)
+	VMOVUPS Z22, 64(DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3111
+	VMOVUPS Z23, 128(DI)
+	JMP     stored3112
+
+partial3111:
+	LEAQ       128(DI), BX
+	VMOVAPS    Z23, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3113
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3113:
+	TESTQ      $0x00000004, R9
+	JZ         without3114
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3114:
+	TESTQ     $0x00000002, R9
+	JZ        without3115
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3115:
+	TESTQ  $0x00000001, R9
+	JZ     without3116
+	VMOVSS X0, (BX)
+
+without3116:
+stored3112:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile3029
+	JGE  tile3065
 
-tiles3030:
+tiles3066:
 	CMPQ R10, $0x00000002
-	JLT  tiles3082
+	JLT  tiles3118
 
-tile3081:
+tile3117:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -43622,9 +43929,9 @@ tile3081:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done3084
+	JLE    done3120
 
-again3083:
+again3119:
 	VMOVUPS      (BX), Z6
 	VMOVUPS      64(BX), Z7
 	VMOVUPS.Z    128(BX), K1, Z8
@@ -43641,97 +43948,97 @@ again3083:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again3083
+	JNZ          again3119
 
-done3084:
+done3120:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3085
+	JNZ     partial3121
 	VMOVUPS Z2, 128(DI)
-	JMP     stored3086
+	JMP     stored3122
 
-partial3085:
+partial3121:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3087
+	JZ         without3123
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3087:
+without3123:
 	TESTQ      $0x00000004, R9
-	JZ         without3088
+	JZ         without3124
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3088:
+without3124:
 	TESTQ     $0x00000002, R9
-	JZ        without3089
+	JZ        without3125
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3089:
+without3125:
 	TESTQ  $0x00000001, R9
-	JZ     without3090
+	JZ     without3126
 	VMOVSS X0, (BX)
 
-without3090:
-stored3086:
+without3126:
+stored3122:
 	ADDQ    AX, DI
 	VMOVUPS Z3, (DI)
 	VMOVUPS Z4, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3091
+	JNZ     partial3127
 	VMOVUPS Z5, 128(DI)
-	JMP     stored3092
+	JMP     stored3128
 
-partial3091:
+partial3127:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3093
+	JZ         without3129
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3093:
+without3129:
 	TESTQ      $0x00000004, R9
-	JZ         without3094
+	JZ         without3130
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3094:
+without3130:
 	TESTQ     $0x00000002, R9
-	JZ        without3095
+	JZ        without3131
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3095:
+without3131:
 	TESTQ  $0x00000001, R9
-	JZ     without3096
+	JZ     without3132
 	VMOVSS X0, (BX)
 
-without3096:
-stored3092:
+without3132:
+stored3128:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile3081
+	JGE  tile3117
 
-tiles3082:
+tiles3118:
 	CMPQ R10, $0x00000001
-	JLT  tiles3098
+	JLT  tiles3134
 
-tile3097:
+tile3133:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -43739,9 +44046,9 @@ tile3097:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done3100
+	JLE    done3136
 
-again3099:
+again3135:
 	VMOVUPS      (BX), Z3
 	VMOVUPS      64(BX), Z4
 	VMOVUPS.Z    128(BX), K1, Z5
@@ -43753,55 +44060,55 @@ again3099:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again3099
+	JNZ          again3135
 
-done3100:
+done3136:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3101
+	JNZ     partial3137
 	VMOVUPS Z2, 128(DI)
-	JMP     stored3102
+	JMP     stored3138
 
-partial3101:
+partial3137:
 	LEAQ       128(DI), CX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3103
+	JZ         without3139
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without3103:
+without3139:
 	TESTQ      $0x00000004, R9
-	JZ         without3104
+	JZ         without3140
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without3104:
+without3140:
 	TESTQ     $0x00000002, R9
-	JZ        without3105
+	JZ        without3141
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without3105:
+without3141:
 	TESTQ  $0x00000001, R9
-	JZ     without3106
+	JZ     without3142
 	VMOVSS X0, (CX)
 
-without3106:
-stored3102:
+without3142:
+stored3138:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile3097
+	JGE  tile3133
 
-tiles3098:
-	JMP done2809
+tiles3134:
+	JMP done2845
 
-wider3028:
+wider3064:
 	SUBQ  $0x00000030, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -43811,9 +44118,9 @@ wider3028:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000006
-	JLT   tiles3109
+	JLT   tiles3145
 
-tile3108:
+tile3144:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -43842,9 +44149,9 @@ tile3108:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done3111
+	JLE    done3147
 
-again3110:
+again3146:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -43888,9 +44195,9 @@ again3110:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again3110
+	JNZ          again3146
 
-done3111:
+done3147:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -43898,245 +44205,245 @@ done3111:
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3112
+	JNZ     partial3148
 	VMOVUPS Z3, 192(DI)
-	JMP     stored3113
+	JMP     stored3149
 
-partial3112:
+partial3148:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3114
+	JZ         without3150
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3114:
+without3150:
 	TESTQ      $0x00000004, R9
-	JZ         without3115
+	JZ         without3151
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3115:
+without3151:
 	TESTQ     $0x00000002, R9
-	JZ        without3116
+	JZ        without3152
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3116:
+without3152:
 	TESTQ  $0x00000001, R9
-	JZ     without3117
+	JZ     without3153
 	VMOVSS X0, (BX)
 
-without3117:
-stored3113:
+without3153:
+stored3149:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	VMOVUPS Z6, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3118
+	JNZ     partial3154
 	VMOVUPS Z7, 192(DI)
-	JMP     stored3119
+	JMP     stored3155
 
-partial3118:
+partial3154:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3120
+	JZ         without3156
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3120:
+without3156:
 	TESTQ      $0x00000004, R9
-	JZ         without3121
+	JZ         without3157
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3121:
+without3157:
 	TESTQ     $0x00000002, R9
-	JZ        without3122
+	JZ        without3158
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3122:
+without3158:
 	TESTQ  $0x00000001, R9
-	JZ     without3123
+	JZ     without3159
 	VMOVSS X0, (BX)
 
-without3123:
-stored3119:
+without3159:
+stored3155:
 	ADDQ    AX, DI
 	VMOVUPS Z8, (DI)
 	VMOVUPS Z9, 64(DI)
 	VMOVUPS Z10, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3124
+	JNZ     partial3160
 	VMOVUPS Z11, 192(DI)
-	JMP     stored3125
+	JMP     stored3161
 
-partial3124:
+partial3160:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3126
+	JZ         without3162
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3126:
+without3162:
 	TESTQ      $0x00000004, R9
-	JZ         without3127
+	JZ         without3163
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3127:
+without3163:
 	TESTQ     $0x00000002, R9
-	JZ        without3128
+	JZ        without3164
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3128:
+without3164:
 	TESTQ  $0x00000001, R9
-	JZ     without3129
+	JZ     without3165
 	VMOVSS X0, (BX)
 
-without3129:
-stored3125:
+without3165:
+stored3161:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	VMOVUPS Z13, 64(DI)
 	VMOVUPS Z14, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3130
+	JNZ     partial3166
 	VMOVUPS Z15, 192(DI)
-	JMP     stored3131
+	JMP     stored3167
 
-partial3130:
+partial3166:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z15, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3132
+	JZ         without3168
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3132:
+without3168:
 	TESTQ      $0x00000004, R9
-	JZ         without3133
+	JZ         without3169
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3133:
+without3169:
 	TESTQ     $0x00000002, R9
-	JZ        without3134
+	JZ        without3170
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3134:
+without3170:
 	TESTQ  $0x00000001, R9
-	JZ     without3135
+	JZ     without3171
 	VMOVSS X0, (BX)
 
-without3135:
-stored3131:
+without3171:
+stored3167:
 	ADDQ    AX, DI
 	VMOVUPS Z16, (DI)
 	VMOVUPS Z17, 64(DI)
 	VMOVUPS Z18, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3136
+	JNZ     partial3172
 	VMOVUPS Z19, 192(DI)
-	JMP     stored3137
+	JMP     stored3173
 
-partial3136:
+partial3172:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z19, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3138
+	JZ         without3174
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3138:
+without3174:
 	TESTQ      $0x00000004, R9
-	JZ         without3139
+	JZ         without3175
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3139:
+without3175:
 	TESTQ     $0x00000002, R9
-	JZ        without3140
+	JZ        without3176
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3140:
+without3176:
 	TESTQ  $0x00000001, R9
-	JZ     without3141
+	JZ     without3177
 	VMOVSS X0, (BX)
 
-without3141:
-stored3137:
+without3177:
+stored3173:
 	ADDQ    AX, DI
 	VMOVUPS Z20, (DI)
 	VMOVUPS Z21, 64(DI)
 	VMOVUPS Z22, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3142
+	JNZ     partial3178
 	VMOVUPS Z23, 192(DI)
-	JMP     stored3143
+	JMP     stored3179
 
-partial3142:
+partial3178:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z23, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3144
+	JZ         without3180
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3144:
+without3180:
 	TESTQ      $0x00000004, R9
-	JZ         without3145
+	JZ         without3181
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3145:
+without3181:
 	TESTQ     $0x00000002, R9
-	JZ        without3146
+	JZ        without3182
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3146:
+without3182:
 	TESTQ  $0x00000001, R9
-	JZ     without3147
+	JZ     without3183
 	VMOVSS X0, (BX)
 
-without3147:
-stored3143:
+without3183:
+stored3179:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile3108
+	JGE  tile3144
 
-tiles3109:
+tiles3145:
 	CMPQ R10, $0x00000002
-	JLT  tiles3149
+	JLT  tiles3185
 
-tile3148:
+tile3184:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -44149,9 +44456,9 @@ tile3148:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done3151
+	JLE    done3187
 
-again3150:
+again3186:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -44171,9 +44478,9 @@ again3150:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again3150
+	JNZ          again3186
 
-done3151:
+done3187:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -44181,89 +44488,89 @@ done3151:
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3152
+	JNZ     partial3188
 	VMOVUPS Z3, 192(DI)
-	JMP     stored3153
+	JMP     stored3189
 
-partial3152:
+partial3188:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3154
+	JZ         without3190
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3154:
+without3190:
 	TESTQ      $0x00000004, R9
-	JZ         without3155
+	JZ         without3191
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3155:
+without3191:
 	TESTQ     $0x00000002, R9
-	JZ        without3156
+	JZ        without3192
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3156:
+without3192:
 	TESTQ  $0x00000001, R9
-	JZ     without3157
+	JZ     without3193
 	VMOVSS X0, (BX)
 
-without3157:
-stored3153:
+without3193:
+stored3189:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	VMOVUPS Z6, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3158
+	JNZ     partial3194
 	VMOVUPS Z7, 192(DI)
-	JMP     stored3159
+	JMP     stored3195
 
-partial3158:
+partial3194:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3160
+	JZ         without3196
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3160:
+without3196:
 	TESTQ      $0x00000004, R9
-	JZ         without3161
+	JZ         without3197
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3161:
+without3197:
 	TESTQ     $0x00000002, R9
-	JZ        without3162
+	JZ        without3198
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3162:
+without3198:
 	TESTQ  $0x00000001, R9
-	JZ     without3163
+	JZ     without3199
 	VMOVSS X0, (BX)
 
-without3163:
-stored3159:
+without3199:
+stored3195:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile3148
+	JGE  tile3184
 
-tiles3149:
+tiles3185:
 	CMPQ R10, $0x00000001
-	JLT  tiles3165
+	JLT  tiles3201
 
-tile3164:
+tile3200:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -44272,9 +44579,9 @@ tile3164:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done3167
+	JLE    done3203
 
-again3166:
+again3202:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -44288,54 +44595,54 @@ again3166:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again3166
+	JNZ          again3202
 
-done3167:
+done3203:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3168
+	JNZ     partial3204
 	VMOVUPS Z3, 192(DI)
-	JMP     stored3169
+	JMP     stored3205
 
-partial3168:
+partial3204:
 	LEAQ       192(DI), CX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3170
+	JZ         without3206
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without3170:
+without3206:
 	TESTQ      $0x00000004, R9
-	JZ         without3171
+	JZ         without3207
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without3171:
+without3207:
 	TESTQ     $0x00000002, R9
-	JZ        without3172
+	JZ        without3208
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without3172:
+without3208:
 	TESTQ  $0x00000001, R9
-	JZ     without3173
+	JZ     without3209
 	VMOVSS X0, (CX)
 
-without3173:
-stored3169:
+without3209:
+stored3205:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile3164
+	JGE  tile3200
 
-tiles3165:
-done2809:
+tiles3201:
+done2845:
 	VZEROUPPER
 	RET
 
@@ -44352,18 +44659,18 @@ TEXT ·scatterMatrix32x512(SB), $0-96
 	XORQ R9, R9
 	MOVQ BX, R10
 	CMPQ R10, $0x00000040
-	JLT  rest3175
+	JLT  rest3211
 
-panel3174:
+panel3210:
 	MOVQ f_base+24(FP), BX
 	MOVQ w_base+0(FP), R8
 	ADDQ R9, R8
 	ADDQ R9, R8
 	MOVQ d+80(FP), R11
 	CMPQ R11, $0x00000005
-	JLT  tiles3178
+	JLT  tiles3214
 
-tile3177:
+tile3213:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -44389,9 +44696,9 @@ tile3177:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3180
+	JLE    done3216
 
-again3179:
+again3215:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -44424,9 +44731,9 @@ again3179:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3179
+	JNZ          again3215
 
-done3180:
+done3216:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -44575,13 +44882,13 @@ done3180:
 	ADDQ          $0x00000014, BX
 	SUBQ          $0x00000005, R11
 	CMPQ          R11, $0x00000005
-	JGE           tile3177
+	JGE           tile3213
 
-tiles3178:
+tiles3214:
 	CMPQ R11, $0x00000002
-	JLT  tiles3182
+	JLT  tiles3218
 
-tile3181:
+tile3217:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -44595,9 +44902,9 @@ tile3181:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3184
+	JLE    done3220
 
-again3183:
+again3219:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -44615,9 +44922,9 @@ again3183:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3183
+	JNZ          again3219
 
-done3184:
+done3220:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -44679,13 +44986,13 @@ done3184:
 	ADDQ          $0x00000008, BX
 	SUBQ          $0x00000002, R11
 	CMPQ          R11, $0x00000002
-	JGE           tile3181
+	JGE           tile3217
 
-tiles3182:
+tiles3218:
 	CMPQ R11, $0x00000001
-	JLT  tiles3186
+	JLT  tiles3222
 
-tile3185:
+tile3221:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -44695,9 +45002,9 @@ tile3185:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3188
+	JLE    done3224
 
-again3187:
+again3223:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -44710,9 +45017,9 @@ again3187:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3187
+	JNZ          again3223
 
-done3188:
+done3224:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -44745,19 +45052,19 @@ done3188:
 	ADDQ          $0x00000004, BX
 	SUBQ          $0x00000001, R11
 	CMPQ          R11, $0x00000001
-	JGE           tile3185
+	JGE           tile3221
 
-tiles3186:
+tiles3222:
 	ADDQ $0x00000100, R9
 	SUBQ $0x00000040, R10
 	CMPQ R10, $0x00000040
-	JGE  panel3174
+	JGE  panel3210
 
-rest3175:
+rest3211:
 	TESTQ R10, R10
-	JZ    done3176
+	JZ    done3212
 	CMPQ  R10, $0x00000010
-	JGT   wider3189
+	JGT   wider3225
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
 	KMOVW BX, K1
@@ -44767,9 +45074,9 @@ rest3175:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x0000000a
-	JLT   tiles3191
+	JLT   tiles3227
 
-tile3190:
+tile3226:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -44785,9 +45092,9 @@ tile3190:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3193
+	JLE    done3229
 
-again3192:
+again3228:
 	VMOVUPS.Z    (DI), K1, Z10
 	VBROADCASTSS (SI), Z11
 	VFMADD231PS  Z10, Z11, Z0
@@ -44812,14 +45119,14 @@ again3192:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3192
+	JNZ          again3228
 
-done3193:
+done3229:
 	VCVTPS2PD     Y0, Z10
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few3194
+	JLE           few3230
 	VADDPD        (R8), Z10, Z10
 	VMOVUPD       Z10, (R8)
 	LEAQ          -8(R10), SI
@@ -44829,74 +45136,74 @@ done3193:
 	VMOVUPD.Z     64(R8), K2, Z10
 	VADDPD        Z10, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial3196
+	JNZ           partial3232
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored3199
+	JMP           stored3235
 
-partial3196:
+partial3232:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3197
+	JZ         noFour3233
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3197:
+noFour3233:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3198
+	JZ         noTwo3234
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3198:
+noTwo3234:
 	TESTQ  $0x00000001, SI
-	JZ     stored3199
+	JZ     stored3235
 	VMOVSD X0, (DI)
 
-stored3199:
-	JMP added3195
+stored3235:
+	JMP added3231
 
-few3194:
+few3230:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z10, Z10
 	TESTQ     $0x00000007, R10
-	JNZ       partial3200
+	JNZ       partial3236
 	VMOVUPD   Z10, (R8)
-	JMP       stored3203
+	JMP       stored3239
 
-partial3200:
+partial3236:
 	LEAQ       (R8), SI
 	VMOVAPD    Z10, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3201
+	JZ         noFour3237
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3201:
+noFour3237:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3202
+	JZ         noTwo3238
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3202:
+noTwo3238:
 	TESTQ  $0x00000001, R10
-	JZ     stored3203
+	JZ     stored3239
 	VMOVSD X0, (SI)
 
-stored3203:
-added3195:
+stored3239:
+added3231:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3204
+	JLE           few3240
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -44906,74 +45213,74 @@ added3195:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3206
+	JNZ           partial3242
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3209
+	JMP           stored3245
 
-partial3206:
+partial3242:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3207
+	JZ         noFour3243
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3207:
+noFour3243:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3208
+	JZ         noTwo3244
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3208:
+noTwo3244:
 	TESTQ  $0x00000001, SI
-	JZ     stored3209
+	JZ     stored3245
 	VMOVSD X0, (DI)
 
-stored3209:
-	JMP added3205
+stored3245:
+	JMP added3241
 
-few3204:
+few3240:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3210
+	JNZ       partial3246
 	VMOVUPD   Z0, (R8)
-	JMP       stored3213
+	JMP       stored3249
 
-partial3210:
+partial3246:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3211
+	JZ         noFour3247
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3211:
+noFour3247:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3212
+	JZ         noTwo3248
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3212:
+noTwo3248:
 	TESTQ  $0x00000001, R10
-	JZ     stored3213
+	JZ     stored3249
 	VMOVSD X0, (SI)
 
-stored3213:
-added3205:
+stored3249:
+added3241:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3214
+	JLE           few3250
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -44983,74 +45290,74 @@ added3205:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3216
+	JNZ           partial3252
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3219
+	JMP           stored3255
 
-partial3216:
+partial3252:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3217
+	JZ         noFour3253
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3217:
+noFour3253:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3218
+	JZ         noTwo3254
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3218:
+noTwo3254:
 	TESTQ  $0x00000001, SI
-	JZ     stored3219
+	JZ     stored3255
 	VMOVSD X0, (DI)
 
-stored3219:
-	JMP added3215
+stored3255:
+	JMP added3251
 
-few3214:
+few3250:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3220
+	JNZ       partial3256
 	VMOVUPD   Z0, (R8)
-	JMP       stored3223
+	JMP       stored3259
 
-partial3220:
+partial3256:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3221
+	JZ         noFour3257
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3221:
+noFour3257:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3222
+	JZ         noTwo3258
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3222:
+noTwo3258:
 	TESTQ  $0x00000001, R10
-	JZ     stored3223
+	JZ     stored3259
 	VMOVSD X0, (SI)
 
-stored3223:
-added3215:
+stored3259:
+added3251:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3224
+	JLE           few3260
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -45060,74 +45367,74 @@ added3215:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3226
+	JNZ           partial3262
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3229
+	JMP           stored3265
 
-partial3226:
+partial3262:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3227
+	JZ         noFour3263
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3227:
+noFour3263:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3228
+	JZ         noTwo3264
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3228:
+noTwo3264:
 	TESTQ  $0x00000001, SI
-	JZ     stored3229
+	JZ     stored3265
 	VMOVSD X0, (DI)
 
-stored3229:
-	JMP added3225
+stored3265:
+	JMP added3261
 
-few3224:
+few3260:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3230
+	JNZ       partial3266
 	VMOVUPD   Z0, (R8)
-	JMP       stored3233
+	JMP       stored3269
 
-partial3230:
+partial3266:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3231
+	JZ         noFour3267
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3231:
+noFour3267:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3232
+	JZ         noTwo3268
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3232:
+noTwo3268:
 	TESTQ  $0x00000001, R10
-	JZ     stored3233
+	JZ     stored3269
 	VMOVSD X0, (SI)
 
-stored3233:
-added3225:
+stored3269:
+added3261:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3234
+	JLE           few3270
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -45137,74 +45444,74 @@ added3225:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3236
+	JNZ           partial3272
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3239
+	JMP           stored3275
 
-partial3236:
+partial3272:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3237
+	JZ         noFour3273
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3237:
+noFour3273:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3238
+	JZ         noTwo3274
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3238:
+noTwo3274:
 	TESTQ  $0x00000001, SI
-	JZ     stored3239
+	JZ     stored3275
 	VMOVSD X0, (DI)
 
-stored3239:
-	JMP added3235
+stored3275:
+	JMP added3271
 
-few3234:
+few3270:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3240
+	JNZ       partial3276
 	VMOVUPD   Z0, (R8)
-	JMP       stored3243
+	JMP       stored3279
 
-partial3240:
+partial3276:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3241
+	JZ         noFour3277
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3241:
+noFour3277:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3242
+	JZ         noTwo3278
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3242:
+noTwo3278:
 	TESTQ  $0x00000001, R10
-	JZ     stored3243
+	JZ     stored3279
 	VMOVSD X0, (SI)
 
-stored3243:
-added3235:
+stored3279:
+added3271:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y5, Z0
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3244
+	JLE           few3280
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -45214,74 +45521,74 @@ added3235:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3246
+	JNZ           partial3282
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3249
+	JMP           stored3285
 
-partial3246:
+partial3282:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3247
+	JZ         noFour3283
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3247:
+noFour3283:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3248
+	JZ         noTwo3284
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3248:
+noTwo3284:
 	TESTQ  $0x00000001, SI
-	JZ     stored3249
+	JZ     stored3285
 	VMOVSD X0, (DI)
 
-stored3249:
-	JMP added3245
+stored3285:
+	JMP added3281
 
-few3244:
+few3280:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3250
+	JNZ       partial3286
 	VMOVUPD   Z0, (R8)
-	JMP       stored3253
+	JMP       stored3289
 
-partial3250:
+partial3286:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3251
+	JZ         noFour3287
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3251:
+noFour3287:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3252
+	JZ         noTwo3288
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3252:
+noTwo3288:
 	TESTQ  $0x00000001, R10
-	JZ     stored3253
+	JZ     stored3289
 	VMOVSD X0, (SI)
 
-stored3253:
-added3245:
+stored3289:
+added3281:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3254
+	JLE           few3290
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -45291,74 +45598,74 @@ added3245:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3256
+	JNZ           partial3292
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3259
+	JMP           stored3295
 
-partial3256:
+partial3292:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3257
+	JZ         noFour3293
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3257:
+noFour3293:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3258
+	JZ         noTwo3294
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3258:
+noTwo3294:
 	TESTQ  $0x00000001, SI
-	JZ     stored3259
+	JZ     stored3295
 	VMOVSD X0, (DI)
 
-stored3259:
-	JMP added3255
+stored3295:
+	JMP added3291
 
-few3254:
+few3290:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3260
+	JNZ       partial3296
 	VMOVUPD   Z0, (R8)
-	JMP       stored3263
+	JMP       stored3299
 
-partial3260:
+partial3296:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3261
+	JZ         noFour3297
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3261:
+noFour3297:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3262
+	JZ         noTwo3298
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3262:
+noTwo3298:
 	TESTQ  $0x00000001, R10
-	JZ     stored3263
+	JZ     stored3299
 	VMOVSD X0, (SI)
 
-stored3263:
-added3255:
+stored3299:
+added3291:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y7, Z0
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3264
+	JLE           few3300
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -45368,74 +45675,74 @@ added3255:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3266
+	JNZ           partial3302
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3269
+	JMP           stored3305
 
-partial3266:
+partial3302:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3267
+	JZ         noFour3303
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3267:
+noFour3303:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3268
+	JZ         noTwo3304
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3268:
+noTwo3304:
 	TESTQ  $0x00000001, SI
-	JZ     stored3269
+	JZ     stored3305
 	VMOVSD X0, (DI)
 
-stored3269:
-	JMP added3265
+stored3305:
+	JMP added3301
 
-few3264:
+few3300:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3270
+	JNZ       partial3306
 	VMOVUPD   Z0, (R8)
-	JMP       stored3273
+	JMP       stored3309
 
-partial3270:
+partial3306:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3271
+	JZ         noFour3307
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3271:
+noFour3307:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3272
+	JZ         noTwo3308
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3272:
+noTwo3308:
 	TESTQ  $0x00000001, R10
-	JZ     stored3273
+	JZ     stored3309
 	VMOVSD X0, (SI)
 
-stored3273:
-added3265:
+stored3309:
+added3301:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3274
+	JLE           few3310
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -45445,74 +45752,74 @@ added3265:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3276
+	JNZ           partial3312
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3279
+	JMP           stored3315
 
-partial3276:
+partial3312:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3277
+	JZ         noFour3313
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3277:
+noFour3313:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3278
+	JZ         noTwo3314
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3278:
+noTwo3314:
 	TESTQ  $0x00000001, SI
-	JZ     stored3279
+	JZ     stored3315
 	VMOVSD X0, (DI)
 
-stored3279:
-	JMP added3275
+stored3315:
+	JMP added3311
 
-few3274:
+few3310:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3280
+	JNZ       partial3316
 	VMOVUPD   Z0, (R8)
-	JMP       stored3283
+	JMP       stored3319
 
-partial3280:
+partial3316:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3281
+	JZ         noFour3317
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3281:
+noFour3317:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3282
+	JZ         noTwo3318
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3282:
+noTwo3318:
 	TESTQ  $0x00000001, R10
-	JZ     stored3283
+	JZ     stored3319
 	VMOVSD X0, (SI)
 
-stored3283:
-added3275:
+stored3319:
+added3311:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y9, Z0
 	VEXTRACTF64X4 $0x01, Z9, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3284
+	JLE           few3320
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -45522,79 +45829,79 @@ added3275:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3286
+	JNZ           partial3322
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3289
+	JMP           stored3325
 
-partial3286:
+partial3322:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3287
+	JZ         noFour3323
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3287:
+noFour3323:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3288
+	JZ         noTwo3324
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3288:
+noTwo3324:
 	TESTQ  $0x00000001, SI
-	JZ     stored3289
+	JZ     stored3325
 	VMOVSD X0, (DI)
 
-stored3289:
-	JMP added3285
+stored3325:
+	JMP added3321
 
-few3284:
+few3320:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3290
+	JNZ       partial3326
 	VMOVUPD   Z0, (R8)
-	JMP       stored3293
+	JMP       stored3329
 
-partial3290:
+partial3326:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3291
+	JZ         noFour3327
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3291:
+noFour3327:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3292
+	JZ         noTwo3328
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3292:
+noTwo3328:
 	TESTQ  $0x00000001, R10
-	JZ     stored3293
+	JZ     stored3329
 	VMOVSD X0, (SI)
 
-stored3293:
-added3285:
+stored3329:
+added3321:
 	ADDQ DX, R8
 	ADDQ $0x00000028, BX
 	SUBQ $0x0000000a, R11
 	CMPQ R11, $0x0000000a
-	JGE  tile3190
+	JGE  tile3226
 
-tiles3191:
+tiles3227:
 	CMPQ R11, $0x00000005
-	JLT  tiles3295
+	JLT  tiles3331
 
-tile3294:
+tile3330:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -45605,9 +45912,9 @@ tile3294:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3297
+	JLE    done3333
 
-again3296:
+again3332:
 	VMOVUPS.Z    (DI), K1, Z5
 	VBROADCASTSS (SI), Z6
 	VFMADD231PS  Z5, Z6, Z0
@@ -45622,14 +45929,14 @@ again3296:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3296
+	JNZ          again3332
 
-done3297:
+done3333:
 	VCVTPS2PD     Y0, Z5
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few3298
+	JLE           few3334
 	VADDPD        (R8), Z5, Z5
 	VMOVUPD       Z5, (R8)
 	LEAQ          -8(R10), SI
@@ -45639,74 +45946,74 @@ done3297:
 	VMOVUPD.Z     64(R8), K2, Z5
 	VADDPD        Z5, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial3300
+	JNZ           partial3336
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored3303
+	JMP           stored3339
 
-partial3300:
+partial3336:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3301
+	JZ         noFour3337
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3301:
+noFour3337:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3302
+	JZ         noTwo3338
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3302:
+noTwo3338:
 	TESTQ  $0x00000001, SI
-	JZ     stored3303
+	JZ     stored3339
 	VMOVSD X0, (DI)
 
-stored3303:
-	JMP added3299
+stored3339:
+	JMP added3335
 
-few3298:
+few3334:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R10
-	JNZ       partial3304
+	JNZ       partial3340
 	VMOVUPD   Z5, (R8)
-	JMP       stored3307
+	JMP       stored3343
 
-partial3304:
+partial3340:
 	LEAQ       (R8), SI
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3305
+	JZ         noFour3341
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3305:
+noFour3341:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3306
+	JZ         noTwo3342
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3306:
+noTwo3342:
 	TESTQ  $0x00000001, R10
-	JZ     stored3307
+	JZ     stored3343
 	VMOVSD X0, (SI)
 
-stored3307:
-added3299:
+stored3343:
+added3335:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3308
+	JLE           few3344
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -45716,74 +46023,74 @@ added3299:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3310
+	JNZ           partial3346
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3313
+	JMP           stored3349
 
-partial3310:
+partial3346:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3311
+	JZ         noFour3347
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3311:
+noFour3347:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3312
+	JZ         noTwo3348
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3312:
+noTwo3348:
 	TESTQ  $0x00000001, SI
-	JZ     stored3313
+	JZ     stored3349
 	VMOVSD X0, (DI)
 
-stored3313:
-	JMP added3309
+stored3349:
+	JMP added3345
 
-few3308:
+few3344:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3314
+	JNZ       partial3350
 	VMOVUPD   Z0, (R8)
-	JMP       stored3317
+	JMP       stored3353
 
-partial3314:
+partial3350:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3315
+	JZ         noFour3351
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3315:
+noFour3351:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3316
+	JZ         noTwo3352
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3316:
+noTwo3352:
 	TESTQ  $0x00000001, R10
-	JZ     stored3317
+	JZ     stored3353
 	VMOVSD X0, (SI)
 
-stored3317:
-added3309:
+stored3353:
+added3345:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3318
+	JLE           few3354
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -45793,74 +46100,74 @@ added3309:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3320
+	JNZ           partial3356
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3323
+	JMP           stored3359
 
-partial3320:
+partial3356:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3321
+	JZ         noFour3357
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3321:
+noFour3357:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3322
+	JZ         noTwo3358
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3322:
+noTwo3358:
 	TESTQ  $0x00000001, SI
-	JZ     stored3323
+	JZ     stored3359
 	VMOVSD X0, (DI)
 
-stored3323:
-	JMP added3319
+stored3359:
+	JMP added3355
 
-few3318:
+few3354:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3324
+	JNZ       partial3360
 	VMOVUPD   Z0, (R8)
-	JMP       stored3327
+	JMP       stored3363
 
-partial3324:
+partial3360:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3325
+	JZ         noFour3361
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3325:
+noFour3361:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3326
+	JZ         noTwo3362
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3326:
+noTwo3362:
 	TESTQ  $0x00000001, R10
-	JZ     stored3327
+	JZ     stored3363
 	VMOVSD X0, (SI)
 
-stored3327:
-added3319:
+stored3363:
+added3355:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3328
+	JLE           few3364
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -45870,74 +46177,74 @@ added3319:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3330
+	JNZ           partial3366
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3333
+	JMP           stored3369
 
-partial3330:
+partial3366:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3331
+	JZ         noFour3367
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3331:
+noFour3367:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3332
+	JZ         noTwo3368
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3332:
+noTwo3368:
 	TESTQ  $0x00000001, SI
-	JZ     stored3333
+	JZ     stored3369
 	VMOVSD X0, (DI)
 
-stored3333:
-	JMP added3329
+stored3369:
+	JMP added3365
 
-few3328:
+few3364:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3334
+	JNZ       partial3370
 	VMOVUPD   Z0, (R8)
-	JMP       stored3337
+	JMP       stored3373
 
-partial3334:
+partial3370:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3335
+	JZ         noFour3371
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3335:
+noFour3371:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3336
+	JZ         noTwo3372
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3336:
+noTwo3372:
 	TESTQ  $0x00000001, R10
-	JZ     stored3337
+	JZ     stored3373
 	VMOVSD X0, (SI)
 
-stored3337:
-added3329:
+stored3373:
+added3365:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3338
+	JLE           few3374
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -45947,79 +46254,79 @@ added3329:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3340
+	JNZ           partial3376
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3343
+	JMP           stored3379
 
-partial3340:
+partial3376:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3341
+	JZ         noFour3377
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3341:
+noFour3377:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3342
+	JZ         noTwo3378
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3342:
+noTwo3378:
 	TESTQ  $0x00000001, SI
-	JZ     stored3343
+	JZ     stored3379
 	VMOVSD X0, (DI)
 
-stored3343:
-	JMP added3339
+stored3379:
+	JMP added3375
 
-few3338:
+few3374:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3344
+	JNZ       partial3380
 	VMOVUPD   Z0, (R8)
-	JMP       stored3347
+	JMP       stored3383
 
-partial3344:
+partial3380:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3345
+	JZ         noFour3381
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3345:
+noFour3381:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3346
+	JZ         noTwo3382
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3346:
+noTwo3382:
 	TESTQ  $0x00000001, R10
-	JZ     stored3347
+	JZ     stored3383
 	VMOVSD X0, (SI)
 
-stored3347:
-added3339:
+stored3383:
+added3375:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile3294
+	JGE  tile3330
 
-tiles3295:
+tiles3331:
 	CMPQ R11, $0x00000002
-	JLT  tiles3349
+	JLT  tiles3385
 
-tile3348:
+tile3384:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), DI
@@ -46027,9 +46334,9 @@ tile3348:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3351
+	JLE    done3387
 
-again3350:
+again3386:
 	VMOVUPS.Z    (DI), K1, Z2
 	VBROADCASTSS (SI), Z3
 	VFMADD231PS  Z2, Z3, Z0
@@ -46038,14 +46345,14 @@ again3350:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3350
+	JNZ          again3386
 
-done3351:
+done3387:
 	VCVTPS2PD     Y0, Z2
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few3352
+	JLE           few3388
 	VADDPD        (R8), Z2, Z2
 	VMOVUPD       Z2, (R8)
 	LEAQ          -8(R10), SI
@@ -46055,74 +46362,74 @@ done3351:
 	VMOVUPD.Z     64(R8), K2, Z2
 	VADDPD        Z2, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial3354
+	JNZ           partial3390
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored3357
+	JMP           stored3393
 
-partial3354:
+partial3390:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3355
+	JZ         noFour3391
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3355:
+noFour3391:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3356
+	JZ         noTwo3392
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3356:
+noTwo3392:
 	TESTQ  $0x00000001, SI
-	JZ     stored3357
+	JZ     stored3393
 	VMOVSD X0, (DI)
 
-stored3357:
-	JMP added3353
+stored3393:
+	JMP added3389
 
-few3352:
+few3388:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R10
-	JNZ       partial3358
+	JNZ       partial3394
 	VMOVUPD   Z2, (R8)
-	JMP       stored3361
+	JMP       stored3397
 
-partial3358:
+partial3394:
 	LEAQ       (R8), SI
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3359
+	JZ         noFour3395
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3359:
+noFour3395:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3360
+	JZ         noTwo3396
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3360:
+noTwo3396:
 	TESTQ  $0x00000001, R10
-	JZ     stored3361
+	JZ     stored3397
 	VMOVSD X0, (SI)
 
-stored3361:
-added3353:
+stored3397:
+added3389:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3362
+	JLE           few3398
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46132,102 +46439,102 @@ added3353:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3364
+	JNZ           partial3400
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3367
+	JMP           stored3403
 
-partial3364:
+partial3400:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3365
+	JZ         noFour3401
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3365:
+noFour3401:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3366
+	JZ         noTwo3402
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3366:
+noTwo3402:
 	TESTQ  $0x00000001, SI
-	JZ     stored3367
+	JZ     stored3403
 	VMOVSD X0, (DI)
 
-stored3367:
-	JMP added3363
+stored3403:
+	JMP added3399
 
-few3362:
+few3398:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3368
+	JNZ       partial3404
 	VMOVUPD   Z0, (R8)
-	JMP       stored3371
+	JMP       stored3407
 
-partial3368:
+partial3404:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3369
+	JZ         noFour3405
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3369:
+noFour3405:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3370
+	JZ         noTwo3406
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3370:
+noTwo3406:
 	TESTQ  $0x00000001, R10
-	JZ     stored3371
+	JZ     stored3407
 	VMOVSD X0, (SI)
 
-stored3371:
-added3363:
+stored3407:
+added3399:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile3348
+	JGE  tile3384
 
-tiles3349:
+tiles3385:
 	CMPQ R11, $0x00000001
-	JLT  tiles3373
+	JLT  tiles3409
 
-tile3372:
+tile3408:
 	VXORPD Z0, Z0, Z0
 	MOVQ   t_base+48(FP), DI
 	ADDQ   R9, DI
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3375
+	JLE    done3411
 
-again3374:
+again3410:
 	VMOVUPS.Z    (DI), K1, Z1
 	VBROADCASTSS (SI), Z2
 	VFMADD231PS  Z1, Z2, Z0
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3374
+	JNZ          again3410
 
-done3375:
+done3411:
 	VCVTPS2PD     Y0, Z1
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few3376
+	JLE           few3412
 	VADDPD        (R8), Z1, Z1
 	VMOVUPD       Z1, (R8)
 	LEAQ          -8(R10), SI
@@ -46237,80 +46544,80 @@ done3375:
 	VMOVUPD.Z     64(R8), K2, Z1
 	VADDPD        Z1, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial3378
+	JNZ           partial3414
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored3381
+	JMP           stored3417
 
-partial3378:
+partial3414:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3379
+	JZ         noFour3415
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3379:
+noFour3415:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3380
+	JZ         noTwo3416
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3380:
+noTwo3416:
 	TESTQ  $0x00000001, SI
-	JZ     stored3381
+	JZ     stored3417
 	VMOVSD X0, (DI)
 
-stored3381:
-	JMP added3377
+stored3417:
+	JMP added3413
 
-few3376:
+few3412:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R10
-	JNZ       partial3382
+	JNZ       partial3418
 	VMOVUPD   Z1, (R8)
-	JMP       stored3385
+	JMP       stored3421
 
-partial3382:
+partial3418:
 	LEAQ       (R8), SI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3383
+	JZ         noFour3419
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3383:
+noFour3419:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3384
+	JZ         noTwo3420
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3384:
+noTwo3420:
 	TESTQ  $0x00000001, R10
-	JZ     stored3385
+	JZ     stored3421
 	VMOVSD X0, (SI)
 
-stored3385:
-added3377:
+stored3421:
+added3413:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile3372
+	JGE  tile3408
 
-tiles3373:
-	JMP done3176
+tiles3409:
+	JMP done3212
 
-wider3189:
+wider3225:
 	CMPQ  R10, $0x00000020
-	JGT   wider3386
+	JGT   wider3422
 	SUBQ  $0x00000010, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -46321,9 +46628,9 @@ wider3189:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles3388
+	JLT   tiles3424
 
-tile3387:
+tile3423:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -46339,9 +46646,9 @@ tile3387:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3390
+	JLE    done3426
 
-again3389:
+again3425:
 	VMOVUPS      (DI), Z10
 	VMOVUPS.Z    64(DI), K1, Z11
 	VBROADCASTSS (SI), Z12
@@ -46362,9 +46669,9 @@ again3389:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3389
+	JNZ          again3425
 
-done3390:
+done3426:
 	VCVTPS2PD     Y0, Z10
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -46376,7 +46683,7 @@ done3390:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3391
+	JLE           few3427
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -46386,68 +46693,68 @@ done3390:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3393
+	JNZ           partial3429
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3396
+	JMP           stored3432
 
-partial3393:
+partial3429:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3394
+	JZ         noFour3430
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3394:
+noFour3430:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3395
+	JZ         noTwo3431
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3395:
+noTwo3431:
 	TESTQ  $0x00000001, SI
-	JZ     stored3396
+	JZ     stored3432
 	VMOVSD X0, (DI)
 
-stored3396:
-	JMP added3392
+stored3432:
+	JMP added3428
 
-few3391:
+few3427:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3397
+	JNZ       partial3433
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3400
+	JMP       stored3436
 
-partial3397:
+partial3433:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3398
+	JZ         noFour3434
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3398:
+noFour3434:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3399
+	JZ         noTwo3435
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3399:
+noTwo3435:
 	TESTQ  $0x00000001, R10
-	JZ     stored3400
+	JZ     stored3436
 	VMOVSD X0, (SI)
 
-stored3400:
-added3392:
+stored3436:
+added3428:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
@@ -46460,7 +46767,7 @@ added3392:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3401
+	JLE           few3437
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -46470,68 +46777,68 @@ added3392:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3403
+	JNZ           partial3439
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3406
+	JMP           stored3442
 
-partial3403:
+partial3439:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3404
+	JZ         noFour3440
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3404:
+noFour3440:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3405
+	JZ         noTwo3441
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3405:
+noTwo3441:
 	TESTQ  $0x00000001, SI
-	JZ     stored3406
+	JZ     stored3442
 	VMOVSD X0, (DI)
 
-stored3406:
-	JMP added3402
+stored3442:
+	JMP added3438
 
-few3401:
+few3437:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3407
+	JNZ       partial3443
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3410
+	JMP       stored3446
 
-partial3407:
+partial3443:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3408
+	JZ         noFour3444
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3408:
+noFour3444:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3409
+	JZ         noTwo3445
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3409:
+noTwo3445:
 	TESTQ  $0x00000001, R10
-	JZ     stored3410
+	JZ     stored3446
 	VMOVSD X0, (SI)
 
-stored3410:
-added3402:
+stored3446:
+added3438:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -46544,7 +46851,7 @@ added3402:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3411
+	JLE           few3447
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -46554,68 +46861,68 @@ added3402:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3413
+	JNZ           partial3449
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3416
+	JMP           stored3452
 
-partial3413:
+partial3449:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3414
+	JZ         noFour3450
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3414:
+noFour3450:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3415
+	JZ         noTwo3451
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3415:
+noTwo3451:
 	TESTQ  $0x00000001, SI
-	JZ     stored3416
+	JZ     stored3452
 	VMOVSD X0, (DI)
 
-stored3416:
-	JMP added3412
+stored3452:
+	JMP added3448
 
-few3411:
+few3447:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3417
+	JNZ       partial3453
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3420
+	JMP       stored3456
 
-partial3417:
+partial3453:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3418
+	JZ         noFour3454
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3418:
+noFour3454:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3419
+	JZ         noTwo3455
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3419:
+noTwo3455:
 	TESTQ  $0x00000001, R10
-	JZ     stored3420
+	JZ     stored3456
 	VMOVSD X0, (SI)
 
-stored3420:
-added3412:
+stored3456:
+added3448:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
@@ -46628,7 +46935,7 @@ added3412:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3421
+	JLE           few3457
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -46638,68 +46945,68 @@ added3412:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3423
+	JNZ           partial3459
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3426
+	JMP           stored3462
 
-partial3423:
+partial3459:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3424
+	JZ         noFour3460
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3424:
+noFour3460:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3425
+	JZ         noTwo3461
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3425:
+noTwo3461:
 	TESTQ  $0x00000001, SI
-	JZ     stored3426
+	JZ     stored3462
 	VMOVSD X0, (DI)
 
-stored3426:
-	JMP added3422
+stored3462:
+	JMP added3458
 
-few3421:
+few3457:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3427
+	JNZ       partial3463
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3430
+	JMP       stored3466
 
-partial3427:
+partial3463:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3428
+	JZ         noFour3464
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3428:
+noFour3464:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3429
+	JZ         noTwo3465
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3429:
+noTwo3465:
 	TESTQ  $0x00000001, R10
-	JZ     stored3430
+	JZ     stored3466
 	VMOVSD X0, (SI)
 
-stored3430:
-added3422:
+stored3466:
+added3458:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
@@ -46712,7 +47019,7 @@ added3422:
 	VEXTRACTF64X4 $0x01, Z9, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3431
+	JLE           few3467
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -46722,79 +47029,79 @@ added3422:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3433
+	JNZ           partial3469
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3436
+	JMP           stored3472
 
-partial3433:
+partial3469:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3434
+	JZ         noFour3470
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3434:
+noFour3470:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3435
+	JZ         noTwo3471
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3435:
+noTwo3471:
 	TESTQ  $0x00000001, SI
-	JZ     stored3436
+	JZ     stored3472
 	VMOVSD X0, (DI)
 
-stored3436:
-	JMP added3432
+stored3472:
+	JMP added3468
 
-few3431:
+few3467:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3437
+	JNZ       partial3473
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3440
+	JMP       stored3476
 
-partial3437:
+partial3473:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3438
+	JZ         noFour3474
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3438:
+noFour3474:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3439
+	JZ         noTwo3475
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3439:
+noTwo3475:
 	TESTQ  $0x00000001, R10
-	JZ     stored3440
+	JZ     stored3476
 	VMOVSD X0, (SI)
 
-stored3440:
-added3432:
+stored3476:
+added3468:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile3387
+	JGE  tile3423
 
-tiles3388:
+tiles3424:
 	CMPQ R11, $0x00000002
-	JLT  tiles3442
+	JLT  tiles3478
 
-tile3441:
+tile3477:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -46804,9 +47111,9 @@ tile3441:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3444
+	JLE    done3480
 
-again3443:
+again3479:
 	VMOVUPS      (DI), Z4
 	VMOVUPS.Z    64(DI), K1, Z5
 	VBROADCASTSS (SI), Z6
@@ -46818,9 +47125,9 @@ again3443:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3443
+	JNZ          again3479
 
-done3444:
+done3480:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -46832,7 +47139,7 @@ done3444:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3445
+	JLE           few3481
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -46842,68 +47149,68 @@ done3444:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3447
+	JNZ           partial3483
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3450
+	JMP           stored3486
 
-partial3447:
+partial3483:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3448
+	JZ         noFour3484
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3448:
+noFour3484:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3449
+	JZ         noTwo3485
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3449:
+noTwo3485:
 	TESTQ  $0x00000001, SI
-	JZ     stored3450
+	JZ     stored3486
 	VMOVSD X0, (DI)
 
-stored3450:
-	JMP added3446
+stored3486:
+	JMP added3482
 
-few3445:
+few3481:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3451
+	JNZ       partial3487
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3454
+	JMP       stored3490
 
-partial3451:
+partial3487:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3452
+	JZ         noFour3488
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3452:
+noFour3488:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3453
+	JZ         noTwo3489
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3453:
+noTwo3489:
 	TESTQ  $0x00000001, R10
-	JZ     stored3454
+	JZ     stored3490
 	VMOVSD X0, (SI)
 
-stored3454:
-added3446:
+stored3490:
+added3482:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
@@ -46916,7 +47223,7 @@ added3446:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3455
+	JLE           few3491
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -46926,79 +47233,79 @@ added3446:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3457
+	JNZ           partial3493
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3460
+	JMP           stored3496
 
-partial3457:
+partial3493:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3458
+	JZ         noFour3494
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3458:
+noFour3494:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3459
+	JZ         noTwo3495
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3459:
+noTwo3495:
 	TESTQ  $0x00000001, SI
-	JZ     stored3460
+	JZ     stored3496
 	VMOVSD X0, (DI)
 
-stored3460:
-	JMP added3456
+stored3496:
+	JMP added3492
 
-few3455:
+few3491:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3461
+	JNZ       partial3497
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3464
+	JMP       stored3500
 
-partial3461:
+partial3497:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3462
+	JZ         noFour3498
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3462:
+noFour3498:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3463
+	JZ         noTwo3499
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3463:
+noTwo3499:
 	TESTQ  $0x00000001, R10
-	JZ     stored3464
+	JZ     stored3500
 	VMOVSD X0, (SI)
 
-stored3464:
-added3456:
+stored3500:
+added3492:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile3441
+	JGE  tile3477
 
-tiles3442:
+tiles3478:
 	CMPQ R11, $0x00000001
-	JLT  tiles3466
+	JLT  tiles3502
 
-tile3465:
+tile3501:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), DI
@@ -47006,9 +47313,9 @@ tile3465:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3468
+	JLE    done3504
 
-again3467:
+again3503:
 	VMOVUPS      (DI), Z2
 	VMOVUPS.Z    64(DI), K1, Z3
 	VBROADCASTSS (SI), Z4
@@ -47017,9 +47324,9 @@ again3467:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3467
+	JNZ          again3503
 
-done3468:
+done3504:
 	VCVTPS2PD     Y0, Z2
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -47031,7 +47338,7 @@ done3468:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3469
+	JLE           few3505
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -47041,80 +47348,80 @@ done3468:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3471
+	JNZ           partial3507
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3474
+	JMP           stored3510
 
-partial3471:
+partial3507:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3472
+	JZ         noFour3508
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3472:
+noFour3508:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3473
+	JZ         noTwo3509
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3473:
+noTwo3509:
 	TESTQ  $0x00000001, SI
-	JZ     stored3474
+	JZ     stored3510
 	VMOVSD X0, (DI)
 
-stored3474:
-	JMP added3470
+stored3510:
+	JMP added3506
 
-few3469:
+few3505:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3475
+	JNZ       partial3511
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3478
+	JMP       stored3514
 
-partial3475:
+partial3511:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3476
+	JZ         noFour3512
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3476:
+noFour3512:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3477
+	JZ         noTwo3513
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3477:
+noTwo3513:
 	TESTQ  $0x00000001, R10
-	JZ     stored3478
+	JZ     stored3514
 	VMOVSD X0, (SI)
 
-stored3478:
-added3470:
+stored3514:
+added3506:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile3465
+	JGE  tile3501
 
-tiles3466:
-	JMP done3176
+tiles3502:
+	JMP done3212
 
-wider3386:
+wider3422:
 	CMPQ  R10, $0x00000030
-	JGT   wider3479
+	JGT   wider3515
 	SUBQ  $0x00000020, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -47125,9 +47432,9 @@ wider3386:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles3481
+	JLT   tiles3517
 
-tile3480:
+tile3516:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -47148,9 +47455,9 @@ tile3480:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3483
+	JLE    done3519
 
-again3482:
+again3518:
 	VMOVUPS      (DI), Z15
 	VMOVUPS      64(DI), Z16
 	VMOVUPS.Z    128(DI), K1, Z17
@@ -47177,9 +47484,9 @@ again3482:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3482
+	JNZ          again3518
 
-done3483:
+done3519:
 	VCVTPS2PD     Y0, Z15
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -47198,7 +47505,7 @@ done3483:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3484
+	JLE           few3520
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -47208,68 +47515,68 @@ done3483:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3486
+	JNZ           partial3522
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3489
+	JMP           stored3525
 
-partial3486:
+partial3522:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3487
+	JZ         noFour3523
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3487:
+noFour3523:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3488
+	JZ         noTwo3524
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3488:
+noTwo3524:
 	TESTQ  $0x00000001, SI
-	JZ     stored3489
+	JZ     stored3525
 	VMOVSD X0, (DI)
 
-stored3489:
-	JMP added3485
+stored3525:
+	JMP added3521
 
-few3484:
+few3520:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3490
+	JNZ       partial3526
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3493
+	JMP       stored3529
 
-partial3490:
+partial3526:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3491
+	JZ         noFour3527
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3491:
+noFour3527:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3492
+	JZ         noTwo3528
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3492:
+noTwo3528:
 	TESTQ  $0x00000001, R10
-	JZ     stored3493
+	JZ     stored3529
 	VMOVSD X0, (SI)
 
-stored3493:
-added3485:
+stored3529:
+added3521:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
@@ -47289,7 +47596,7 @@ added3485:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3494
+	JLE           few3530
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -47299,68 +47606,68 @@ added3485:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3496
+	JNZ           partial3532
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3499
+	JMP           stored3535
 
-partial3496:
+partial3532:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3497
+	JZ         noFour3533
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3497:
+noFour3533:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3498
+	JZ         noTwo3534
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3498:
+noTwo3534:
 	TESTQ  $0x00000001, SI
-	JZ     stored3499
+	JZ     stored3535
 	VMOVSD X0, (DI)
 
-stored3499:
-	JMP added3495
+stored3535:
+	JMP added3531
 
-few3494:
+few3530:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3500
+	JNZ       partial3536
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3503
+	JMP       stored3539
 
-partial3500:
+partial3536:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3501
+	JZ         noFour3537
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3501:
+noFour3537:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3502
+	JZ         noTwo3538
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3502:
+noTwo3538:
 	TESTQ  $0x00000001, R10
-	JZ     stored3503
+	JZ     stored3539
 	VMOVSD X0, (SI)
 
-stored3503:
-added3495:
+stored3539:
+added3531:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
@@ -47380,7 +47687,7 @@ added3495:
 	VEXTRACTF64X4 $0x01, Z8, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3504
+	JLE           few3540
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -47390,68 +47697,68 @@ added3495:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3506
+	JNZ           partial3542
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3509
+	JMP           stored3545
 
-partial3506:
+partial3542:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3507
+	JZ         noFour3543
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3507:
+noFour3543:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3508
+	JZ         noTwo3544
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3508:
+noTwo3544:
 	TESTQ  $0x00000001, SI
-	JZ     stored3509
+	JZ     stored3545
 	VMOVSD X0, (DI)
 
-stored3509:
-	JMP added3505
+stored3545:
+	JMP added3541
 
-few3504:
+few3540:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3510
+	JNZ       partial3546
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3513
+	JMP       stored3549
 
-partial3510:
+partial3546:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3511
+	JZ         noFour3547
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3511:
+noFour3547:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3512
+	JZ         noTwo3548
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3512:
+noTwo3548:
 	TESTQ  $0x00000001, R10
-	JZ     stored3513
+	JZ     stored3549
 	VMOVSD X0, (SI)
 
-stored3513:
-added3505:
+stored3549:
+added3541:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y9, Z0
 	VEXTRACTF64X4 $0x01, Z9, Y1
@@ -47471,7 +47778,7 @@ added3505:
 	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3514
+	JLE           few3550
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -47481,68 +47788,68 @@ added3505:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3516
+	JNZ           partial3552
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3519
+	JMP           stored3555
 
-partial3516:
+partial3552:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3517
+	JZ         noFour3553
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3517:
+noFour3553:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3518
+	JZ         noTwo3554
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3518:
+noTwo3554:
 	TESTQ  $0x00000001, SI
-	JZ     stored3519
+	JZ     stored3555
 	VMOVSD X0, (DI)
 
-stored3519:
-	JMP added3515
+stored3555:
+	JMP added3551
 
-few3514:
+few3550:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3520
+	JNZ       partial3556
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3523
+	JMP       stored3559
 
-partial3520:
+partial3556:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3521
+	JZ         noFour3557
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3521:
+noFour3557:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3522
+	JZ         noTwo3558
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3522:
+noTwo3558:
 	TESTQ  $0x00000001, R10
-	JZ     stored3523
+	JZ     stored3559
 	VMOVSD X0, (SI)
 
-stored3523:
-added3515:
+stored3559:
+added3551:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y12, Z0
 	VEXTRACTF64X4 $0x01, Z12, Y1
@@ -47562,7 +47869,7 @@ added3515:
 	VEXTRACTF64X4 $0x01, Z14, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3524
+	JLE           few3560
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -47572,79 +47879,79 @@ added3515:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3526
+	JNZ           partial3562
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3529
+	JMP           stored3565
 
-partial3526:
+partial3562:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3527
+	JZ         noFour3563
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3527:
+noFour3563:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3528
+	JZ         noTwo3564
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3528:
+noTwo3564:
 	TESTQ  $0x00000001, SI
-	JZ     stored3529
+	JZ     stored3565
 	VMOVSD X0, (DI)
 
-stored3529:
-	JMP added3525
+stored3565:
+	JMP added3561
 
-few3524:
+few3560:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3530
+	JNZ       partial3566
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3533
+	JMP       stored3569
 
-partial3530:
+partial3566:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3531
+	JZ         noFour3567
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3531:
+noFour3567:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3532
+	JZ         noTwo3568
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3532:
+noTwo3568:
 	TESTQ  $0x00000001, R10
-	JZ     stored3533
+	JZ     stored3569
 	VMOVSD X0, (SI)
 
-stored3533:
-added3525:
+stored3569:
+added3561:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile3480
+	JGE  tile3516
 
-tiles3481:
+tiles3517:
 	CMPQ R11, $0x00000002
-	JLT  tiles3535
+	JLT  tiles3571
 
-tile3534:
+tile3570:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -47656,9 +47963,9 @@ tile3534:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3537
+	JLE    done3573
 
-again3536:
+again3572:
 	VMOVUPS      (DI), Z6
 	VMOVUPS      64(DI), Z7
 	VMOVUPS.Z    128(DI), K1, Z8
@@ -47673,9 +47980,9 @@ again3536:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3536
+	JNZ          again3572
 
-done3537:
+done3573:
 	VCVTPS2PD     Y0, Z6
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -47694,7 +48001,7 @@ done3537:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3538
+	JLE           few3574
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -47704,68 +48011,68 @@ done3537:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3540
+	JNZ           partial3576
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3543
+	JMP           stored3579
 
-partial3540:
+partial3576:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3541
+	JZ         noFour3577
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3541:
+noFour3577:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3542
+	JZ         noTwo3578
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3542:
+noTwo3578:
 	TESTQ  $0x00000001, SI
-	JZ     stored3543
+	JZ     stored3579
 	VMOVSD X0, (DI)
 
-stored3543:
-	JMP added3539
+stored3579:
+	JMP added3575
 
-few3538:
+few3574:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3544
+	JNZ       partial3580
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3547
+	JMP       stored3583
 
-partial3544:
+partial3580:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3545
+	JZ         noFour3581
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3545:
+noFour3581:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3546
+	JZ         noTwo3582
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3546:
+noTwo3582:
 	TESTQ  $0x00000001, R10
-	JZ     stored3547
+	JZ     stored3583
 	VMOVSD X0, (SI)
 
-stored3547:
-added3539:
+stored3583:
+added3575:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
@@ -47785,7 +48092,7 @@ added3539:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3548
+	JLE           few3584
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -47795,79 +48102,79 @@ added3539:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3550
+	JNZ           partial3586
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3553
+	JMP           stored3589
 
-partial3550:
+partial3586:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3551
+	JZ         noFour3587
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3551:
+noFour3587:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3552
+	JZ         noTwo3588
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3552:
+noTwo3588:
 	TESTQ  $0x00000001, SI
-	JZ     stored3553
+	JZ     stored3589
 	VMOVSD X0, (DI)
 
-stored3553:
-	JMP added3549
+stored3589:
+	JMP added3585
 
-few3548:
+few3584:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3554
+	JNZ       partial3590
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3557
+	JMP       stored3593
 
-partial3554:
+partial3590:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3555
+	JZ         noFour3591
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3555:
+noFour3591:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3556
+	JZ         noTwo3592
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3556:
+noTwo3592:
 	TESTQ  $0x00000001, R10
-	JZ     stored3557
+	JZ     stored3593
 	VMOVSD X0, (SI)
 
-stored3557:
-added3549:
+stored3593:
+added3585:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile3534
+	JGE  tile3570
 
-tiles3535:
+tiles3571:
 	CMPQ R11, $0x00000001
-	JLT  tiles3559
+	JLT  tiles3595
 
-tile3558:
+tile3594:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -47876,9 +48183,9 @@ tile3558:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3561
+	JLE    done3597
 
-again3560:
+again3596:
 	VMOVUPS      (DI), Z3
 	VMOVUPS      64(DI), Z4
 	VMOVUPS.Z    128(DI), K1, Z5
@@ -47889,9 +48196,9 @@ again3560:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3560
+	JNZ          again3596
 
-done3561:
+done3597:
 	VCVTPS2PD     Y0, Z3
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -47910,7 +48217,7 @@ done3561:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3562
+	JLE           few3598
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -47920,78 +48227,78 @@ done3561:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3564
+	JNZ           partial3600
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3567
+	JMP           stored3603
 
-partial3564:
+partial3600:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3565
+	JZ         noFour3601
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3565:
+noFour3601:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3566
+	JZ         noTwo3602
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3566:
+noTwo3602:
 	TESTQ  $0x00000001, SI
-	JZ     stored3567
+	JZ     stored3603
 	VMOVSD X0, (DI)
 
-stored3567:
-	JMP added3563
+stored3603:
+	JMP added3599
 
-few3562:
+few3598:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3568
+	JNZ       partial3604
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3571
+	JMP       stored3607
 
-partial3568:
+partial3604:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3569
+	JZ         noFour3605
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3569:
+noFour3605:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3570
+	JZ         noTwo3606
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3570:
+noTwo3606:
 	TESTQ  $0x00000001, R10
-	JZ     stored3571
+	JZ     stored3607
 	VMOVSD X0, (SI)
 
-stored3571:
-added3563:
+stored3607:
+added3599:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile3558
+	JGE  tile3594
 
-tiles3559:
-	JMP done3176
+tiles3595:
+	JMP done3212
 
-wider3479:
+wider3515:
 	SUBQ  $0x00000030, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -48002,9 +48309,9 @@ wider3479:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles3574
+	JLT   tiles3610
 
-tile3573:
+tile3609:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -48030,9 +48337,9 @@ tile3573:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3576
+	JLE    done3612
 
-again3575:
+again3611:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -48065,9 +48372,9 @@ again3575:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3575
+	JNZ          again3611
 
-done3576:
+done3612:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -48093,7 +48400,7 @@ done3576:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3577
+	JLE           few3613
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -48103,68 +48410,68 @@ done3576:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3579
+	JNZ           partial3615
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3582
+	JMP           stored3618
 
-partial3579:
+partial3615:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3580
+	JZ         noFour3616
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3580:
+noFour3616:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3581
+	JZ         noTwo3617
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3581:
+noTwo3617:
 	TESTQ  $0x00000001, SI
-	JZ     stored3582
+	JZ     stored3618
 	VMOVSD X0, (DI)
 
-stored3582:
-	JMP added3578
+stored3618:
+	JMP added3614
 
-few3577:
+few3613:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3583
+	JNZ       partial3619
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3586
+	JMP       stored3622
 
-partial3583:
+partial3619:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3584
+	JZ         noFour3620
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3584:
+noFour3620:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3585
+	JZ         noTwo3621
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3585:
+noTwo3621:
 	TESTQ  $0x00000001, R10
-	JZ     stored3586
+	JZ     stored3622
 	VMOVSD X0, (SI)
 
-stored3586:
-added3578:
+stored3622:
+added3614:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -48191,7 +48498,7 @@ added3578:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3587
+	JLE           few3623
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -48201,68 +48508,68 @@ added3578:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3589
+	JNZ           partial3625
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3592
+	JMP           stored3628
 
-partial3589:
+partial3625:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3590
+	JZ         noFour3626
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3590:
+noFour3626:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3591
+	JZ         noTwo3627
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3591:
+noTwo3627:
 	TESTQ  $0x00000001, SI
-	JZ     stored3592
+	JZ     stored3628
 	VMOVSD X0, (DI)
 
-stored3592:
-	JMP added3588
+stored3628:
+	JMP added3624
 
-few3587:
+few3623:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3593
+	JNZ       partial3629
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3596
+	JMP       stored3632
 
-partial3593:
+partial3629:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3594
+	JZ         noFour3630
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3594:
+noFour3630:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3595
+	JZ         noTwo3631
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3595:
+noTwo3631:
 	TESTQ  $0x00000001, R10
-	JZ     stored3596
+	JZ     stored3632
 	VMOVSD X0, (SI)
 
-stored3596:
-added3588:
+stored3632:
+added3624:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
@@ -48289,7 +48596,7 @@ added3588:
 	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3597
+	JLE           few3633
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -48299,68 +48606,68 @@ added3588:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3599
+	JNZ           partial3635
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3602
+	JMP           stored3638
 
-partial3599:
+partial3635:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3600
+	JZ         noFour3636
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3600:
+noFour3636:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3601
+	JZ         noTwo3637
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3601:
+noTwo3637:
 	TESTQ  $0x00000001, SI
-	JZ     stored3602
+	JZ     stored3638
 	VMOVSD X0, (DI)
 
-stored3602:
-	JMP added3598
+stored3638:
+	JMP added3634
 
-few3597:
+few3633:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3603
+	JNZ       partial3639
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3606
+	JMP       stored3642
 
-partial3603:
+partial3639:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3604
+	JZ         noFour3640
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3604:
+noFour3640:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3605
+	JZ         noTwo3641
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3605:
+noTwo3641:
 	TESTQ  $0x00000001, R10
-	JZ     stored3606
+	JZ     stored3642
 	VMOVSD X0, (SI)
 
-stored3606:
-added3598:
+stored3642:
+added3634:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y12, Z0
 	VEXTRACTF64X4 $0x01, Z12, Y1
@@ -48387,7 +48694,7 @@ added3598:
 	VEXTRACTF64X4 $0x01, Z15, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3607
+	JLE           few3643
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -48397,68 +48704,68 @@ added3598:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3609
+	JNZ           partial3645
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3612
+	JMP           stored3648
 
-partial3609:
+partial3645:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3610
+	JZ         noFour3646
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3610:
+noFour3646:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3611
+	JZ         noTwo3647
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3611:
+noTwo3647:
 	TESTQ  $0x00000001, SI
-	JZ     stored3612
+	JZ     stored3648
 	VMOVSD X0, (DI)
 
-stored3612:
-	JMP added3608
+stored3648:
+	JMP added3644
 
-few3607:
+few3643:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3613
+	JNZ       partial3649
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3616
+	JMP       stored3652
 
-partial3613:
+partial3649:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3614
+	JZ         noFour3650
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3614:
+noFour3650:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3615
+	JZ         noTwo3651
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3615:
+noTwo3651:
 	TESTQ  $0x00000001, R10
-	JZ     stored3616
+	JZ     stored3652
 	VMOVSD X0, (SI)
 
-stored3616:
-added3608:
+stored3652:
+added3644:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y16, Z0
 	VEXTRACTF64X4 $0x01, Z16, Y1
@@ -48485,7 +48792,7 @@ added3608:
 	VEXTRACTF64X4 $0x01, Z19, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3617
+	JLE           few3653
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -48495,79 +48802,79 @@ added3608:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3619
+	JNZ           partial3655
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3622
+	JMP           stored3658
 
-partial3619:
+partial3655:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3620
+	JZ         noFour3656
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3620:
+noFour3656:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3621
+	JZ         noTwo3657
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3621:
+noTwo3657:
 	TESTQ  $0x00000001, SI
-	JZ     stored3622
+	JZ     stored3658
 	VMOVSD X0, (DI)
 
-stored3622:
-	JMP added3618
+stored3658:
+	JMP added3654
 
-few3617:
+few3653:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3623
+	JNZ       partial3659
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3626
+	JMP       stored3662
 
-partial3623:
+partial3659:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3624
+	JZ         noFour3660
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3624:
+noFour3660:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3625
+	JZ         noTwo3661
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3625:
+noTwo3661:
 	TESTQ  $0x00000001, R10
-	JZ     stored3626
+	JZ     stored3662
 	VMOVSD X0, (SI)
 
-stored3626:
-added3618:
+stored3662:
+added3654:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile3573
+	JGE  tile3609
 
-tiles3574:
+tiles3610:
 	CMPQ R11, $0x00000002
-	JLT  tiles3628
+	JLT  tiles3664
 
-tile3627:
+tile3663:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -48581,9 +48888,9 @@ tile3627:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3630
+	JLE    done3666
 
-again3629:
+again3665:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -48601,9 +48908,9 @@ again3629:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3629
+	JNZ          again3665
 
-done3630:
+done3666:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -48629,7 +48936,7 @@ done3630:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3631
+	JLE           few3667
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -48639,68 +48946,68 @@ done3630:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3633
+	JNZ           partial3669
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3636
+	JMP           stored3672
 
-partial3633:
+partial3669:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3634
+	JZ         noFour3670
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3634:
+noFour3670:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3635
+	JZ         noTwo3671
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3635:
+noTwo3671:
 	TESTQ  $0x00000001, SI
-	JZ     stored3636
+	JZ     stored3672
 	VMOVSD X0, (DI)
 
-stored3636:
-	JMP added3632
+stored3672:
+	JMP added3668
 
-few3631:
+few3667:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3637
+	JNZ       partial3673
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3640
+	JMP       stored3676
 
-partial3637:
+partial3673:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3638
+	JZ         noFour3674
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3638:
+noFour3674:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3639
+	JZ         noTwo3675
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3639:
+noTwo3675:
 	TESTQ  $0x00000001, R10
-	JZ     stored3640
+	JZ     stored3676
 	VMOVSD X0, (SI)
 
-stored3640:
-added3632:
+stored3676:
+added3668:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -48727,7 +49034,7 @@ added3632:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3641
+	JLE           few3677
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -48737,79 +49044,79 @@ added3632:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3643
+	JNZ           partial3679
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3646
+	JMP           stored3682
 
-partial3643:
+partial3679:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3644
+	JZ         noFour3680
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3644:
+noFour3680:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3645
+	JZ         noTwo3681
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3645:
+noTwo3681:
 	TESTQ  $0x00000001, SI
-	JZ     stored3646
+	JZ     stored3682
 	VMOVSD X0, (DI)
 
-stored3646:
-	JMP added3642
+stored3682:
+	JMP added3678
 
-few3641:
+few3677:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3647
+	JNZ       partial3683
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3650
+	JMP       stored3686
 
-partial3647:
+partial3683:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3648
+	JZ         noFour3684
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3648:
+noFour3684:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3649
+	JZ         noTwo3685
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3649:
+noTwo3685:
 	TESTQ  $0x00000001, R10
-	JZ     stored3650
+	JZ     stored3686
 	VMOVSD X0, (SI)
 
-stored3650:
-added3642:
+stored3686:
+added3678:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile3627
+	JGE  tile3663
 
-tiles3628:
+tiles3664:
 	CMPQ R11, $0x00000001
-	JLT  tiles3652
+	JLT  tiles3688
 
-tile3651:
+tile3687:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -48819,9 +49126,9 @@ tile3651:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3654
+	JLE    done3690
 
-again3653:
+again3689:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -48834,9 +49141,9 @@ again3653:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3653
+	JNZ          again3689
 
-done3654:
+done3690:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -48862,7 +49169,7 @@ done3654:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3655
+	JLE           few3691
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -48872,76 +49179,76 @@ done3654:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3657
+	JNZ           partial3693
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3660
+	JMP           stored3696
 
-partial3657:
+partial3693:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3658
+	JZ         noFour3694
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3658:
+noFour3694:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3659
+	JZ         noTwo3695
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3659:
+noTwo3695:
 	TESTQ  $0x00000001, SI
-	JZ     stored3660
+	JZ     stored3696
 	VMOVSD X0, (DI)
 
-stored3660:
-	JMP added3656
+stored3696:
+	JMP added3692
 
-few3655:
+few3691:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3661
+	JNZ       partial3697
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3664
+	JMP       stored3700
 
-partial3661:
+partial3697:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3662
+	JZ         noFour3698
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3662:
+noFour3698:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3663
+	JZ         noTwo3699
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3663:
+noTwo3699:
 	TESTQ  $0x00000001, R10
-	JZ     stored3664
+	JZ     stored3700
 	VMOVSD X0, (SI)
 
-stored3664:
-added3656:
+stored3700:
+added3692:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile3651
+	JGE  tile3687
 
-tiles3652:
-done3176:
+tiles3688:
+done3212:
 	VZEROUPPER
 	RET
 
@@ -48971,20 +49278,20 @@ TEXT ·regularProducts32x512(SB), $8-25
 	MOVQ         u+0(FP), DX
 	MOVQ         (DX), BX
 	CMPQ         BX, $0x08
-	JNE          few3665
+	JNE          few3701
 	MOVQ         536(DX), BX
 	MOVQ         264(DX), SI
 	MOVQ         48(DX), DI
 	LEAQ         -3(CX), R8
 	CMPQ         AX, R8
-	JG           rest3668
+	JG           rest3704
 
-group3667:
+group3703:
 	LEAQ       15(AX), R9
 	CMPQ       R9, CX
-	JG         none3671
+	JG         none3707
 	CMPQ       560(DX), $0x00
-	JEQ        none3671
+	JEQ        none3707
 	MOVLQSX    48(SI)(AX*4), R9
 	ANDQ       $-2, R9
 	SHLQ       $0x06, R9
@@ -49026,7 +49333,7 @@ group3667:
 	ADDQ       24(DX), R9
 	PREFETCHT0 (R9)
 	CMPQ       408(DX), $0x00
-	JEQ        near3670
+	JEQ        near3706
 	MOVQ       288(DX), R9
 	MOVLQSX    48(R9)(AX*4), R9
 	MOVQ       96(DX), R10
@@ -49068,8 +49375,8 @@ group3667:
 	PREFETCHT0 128(R9)
 	PREFETCHT0 192(R9)
 
-near3670:
-none3671:
+near3706:
+none3707:
 	MOVQ          312(DX), R9
 	MOVLQSX       (R9)(AX*4), R9
 	SHLQ          $0x06, R9
@@ -49162,7 +49469,7 @@ none3671:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          (BX), R10
 	TESTB         $0x01, (SI)(AX*4)
-	JNZ           backward3672
+	JNZ           backward3708
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -49176,9 +49483,9 @@ none3671:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product3673
+	JMP           product3709
 
-backward3672:
+backward3708:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
@@ -49198,7 +49505,7 @@ backward3672:
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product3673:
+product3709:
 	VMOVUPS       Y17, (BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
 	VPMAXUD       Y17, Y0, Y0
@@ -49210,7 +49517,7 @@ product3673:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          32(BX), R10
 	TESTB         $0x01, 4(SI)(AX*4)
-	JNZ           backward3674
+	JNZ           backward3710
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -49224,9 +49531,9 @@ product3673:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product3675
+	JMP           product3711
 
-backward3674:
+backward3710:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
@@ -49246,7 +49553,7 @@ backward3674:
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product3675:
+product3711:
 	VMOVUPS       Y17, 32(BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
 	VPMAXUD       Y17, Y0, Y0
@@ -49258,7 +49565,7 @@ product3675:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          64(BX), R10
 	TESTB         $0x01, 8(SI)(AX*4)
-	JNZ           backward3676
+	JNZ           backward3712
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -49272,9 +49579,9 @@ product3675:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product3677
+	JMP           product3713
 
-backward3676:
+backward3712:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
@@ -49294,7 +49601,7 @@ backward3676:
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product3677:
+product3713:
 	VMOVUPS       Y17, 64(BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
 	VPMAXUD       Y17, Y0, Y0
@@ -49306,7 +49613,7 @@ product3677:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          96(BX), R10
 	TESTB         $0x01, 12(SI)(AX*4)
-	JNZ           backward3678
+	JNZ           backward3714
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -49320,9 +49627,9 @@ product3677:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product3679
+	JMP           product3715
 
-backward3678:
+backward3714:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
@@ -49342,23 +49649,23 @@ backward3678:
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product3679:
+product3715:
 	VMOVUPS     Y17, 96(BX)
 	VPSUBD.BCST constants<>+3256(SB), Y17, Y17
 	VPMAXUD     Y17, Y0, Y0
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x04, AX
 	CMPQ        AX, R8
-	JLE         group3667
+	JLE         group3703
 
-rest3668:
+rest3704:
 	CMPQ       AX, CX
-	JG         grouped3669
+	JG         grouped3705
 	LEAQ       15(AX), R8
 	CMPQ       R8, CX
-	JG         none3681
+	JG         none3717
 	CMPQ       560(DX), $0x00
-	JEQ        none3681
+	JEQ        none3717
 	MOVLQSX    48(SI)(AX*4), R8
 	ANDQ       $-2, R8
 	SHLQ       $0x06, R8
@@ -49400,7 +49707,7 @@ rest3668:
 	ADDQ       24(DX), R8
 	PREFETCHT0 (R8)
 	CMPQ       408(DX), $0x00
-	JEQ        near3680
+	JEQ        near3716
 	MOVQ       288(DX), R8
 	MOVLQSX    48(R8)(AX*4), R8
 	MOVQ       96(DX), R9
@@ -49442,8 +49749,8 @@ rest3668:
 	PREFETCHT0 128(R8)
 	PREFETCHT0 192(R8)
 
-near3680:
-none3681:
+near3716:
+none3717:
 	LEAQ          (AX), R8
 	CMPQ          R8, CX
 	CMOVQGT       CX, R8
@@ -49551,7 +49858,7 @@ none3681:
 	LEAQ          (R9)(R8*4), R8
 	LEAQ          (BX), R9
 	TESTB         $0x01, (SI)(DI*4)
-	JNZ           backward3682
+	JNZ           backward3718
 	VMOVUPS       (R9), Y24
 	VPERMPS       Z24, Z13, Z1
 	VMULPS        (R8), Z1, Z1
@@ -49565,9 +49872,9 @@ none3681:
 	VEXTRACTF64X4 $0x01, Z1, Y2
 	VADDPS        Y2, Y1, Y2
 	VMOVAPS       Y2, Y1
-	JMP           product3683
+	JMP           product3719
 
-backward3682:
+backward3718:
 	VBROADCASTF64X4 (R9), Z1
 	VMULPS          (R8), Z1, Z2
 	VMULPS          64(R8), Z1, Z3
@@ -49587,7 +49894,7 @@ backward3682:
 	VADDPS          Y1, Y2, Y2
 	VMOVAPS         Y2, Y1
 
-product3683:
+product3719:
 	VMOVUPS       Y1, (BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -49602,7 +49909,7 @@ product3683:
 	LEAQ          (R9)(R8*4), R8
 	LEAQ          32(BX), R9
 	TESTB         $0x01, (SI)(DI*4)
-	JNZ           backward3684
+	JNZ           backward3720
 	VMOVUPS       (R9), Y24
 	VPERMPS       Z24, Z13, Z1
 	VMULPS        (R8), Z1, Z1
@@ -49616,9 +49923,9 @@ product3683:
 	VEXTRACTF64X4 $0x01, Z1, Y2
 	VADDPS        Y2, Y1, Y2
 	VMOVAPS       Y2, Y1
-	JMP           product3685
+	JMP           product3721
 
-backward3684:
+backward3720:
 	VBROADCASTF64X4 (R9), Z1
 	VMULPS          (R8), Z1, Z2
 	VMULPS          64(R8), Z1, Z3
@@ -49638,7 +49945,7 @@ backward3684:
 	VADDPS          Y1, Y2, Y2
 	VMOVAPS         Y2, Y1
 
-product3685:
+product3721:
 	VMOVUPS       Y1, 32(BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -49653,7 +49960,7 @@ product3685:
 	LEAQ          (R9)(R8*4), R8
 	LEAQ          64(BX), R9
 	TESTB         $0x01, (SI)(DI*4)
-	JNZ           backward3686
+	JNZ           backward3722
 	VMOVUPS       (R9), Y24
 	VPERMPS       Z24, Z13, Z1
 	VMULPS        (R8), Z1, Z1
@@ -49667,9 +49974,9 @@ product3685:
 	VEXTRACTF64X4 $0x01, Z1, Y2
 	VADDPS        Y2, Y1, Y2
 	VMOVAPS       Y2, Y1
-	JMP           product3687
+	JMP           product3723
 
-backward3686:
+backward3722:
 	VBROADCASTF64X4 (R9), Z1
 	VMULPS          (R8), Z1, Z2
 	VMULPS          64(R8), Z1, Z3
@@ -49689,7 +49996,7 @@ backward3686:
 	VADDPS          Y1, Y2, Y2
 	VMOVAPS         Y2, Y1
 
-product3687:
+product3723:
 	VMOVUPS       Y1, 64(BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -49704,7 +50011,7 @@ product3687:
 	LEAQ          (DX)(CX*4), CX
 	LEAQ          96(BX), DX
 	TESTB         $0x01, (SI)(AX*4)
-	JNZ           backward3688
+	JNZ           backward3724
 	VMOVUPS       (DX), Y24
 	VPERMPS       Z24, Z13, Z1
 	VMULPS        (CX), Z1, Z1
@@ -49718,9 +50025,9 @@ product3687:
 	VEXTRACTF64X4 $0x01, Z1, Y2
 	VADDPS        Y2, Y1, Y2
 	VMOVAPS       Y2, Y1
-	JMP           product3689
+	JMP           product3725
 
-backward3688:
+backward3724:
 	VBROADCASTF64X4 (DX), Z1
 	VMULPS          (CX), Z1, Z2
 	VMULPS          64(CX), Z1, Z3
@@ -49740,16 +50047,16 @@ backward3688:
 	VADDPS          Y1, Y2, Y2
 	VMOVAPS         Y2, Y1
 
-product3689:
+product3725:
 	VMOVUPS     Y1, 96(BX)
 	VPSUBD.BCST constants<>+3256(SB), Y1, Y1
 	VPMAXUD     Y1, Y0, Y0
 	ADDQ        $0x00000080, BX
 
-grouped3669:
-	JMP done3666
+grouped3705:
+	JMP done3702
 
-few3665:
+few3701:
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVB SI, K1
@@ -49759,14 +50066,14 @@ few3665:
 	MOVQ  48(DX), R8
 	LEAQ  -3(CX), R9
 	CMPQ  AX, R9
-	JG    rest3691
+	JG    rest3727
 
-group3690:
+group3726:
 	LEAQ       15(AX), R10
 	CMPQ       R10, CX
-	JG         none3694
+	JG         none3730
 	CMPQ       560(DX), $0x00
-	JEQ        none3694
+	JEQ        none3730
 	MOVLQSX    48(DI)(AX*4), R10
 	ANDQ       $-2, R10
 	IMULQ      BX, R10
@@ -49808,7 +50115,7 @@ group3690:
 	ADDQ       24(DX), R10
 	PREFETCHT0 (R10)
 	CMPQ       408(DX), $0x00
-	JEQ        near3693
+	JEQ        near3729
 	MOVQ       288(DX), R10
 	MOVLQSX    48(R10)(AX*4), R10
 	MOVQ       96(DX), R11
@@ -49850,8 +50157,8 @@ group3690:
 	PREFETCHT0 128(R10)
 	PREFETCHT0 192(R10)
 
-near3693:
-none3694:
+near3729:
+none3730:
 	MOVQ         312(DX), R10
 	MOVLQSX      (R10)(AX*4), R10
 	IMULQ        BX, R10
@@ -49949,7 +50256,7 @@ none3694:
 	LEAQ         (SI), R11
 	MOVQ         (DX), R12
 	TESTB        $0x01, (DI)(AX*4)
-	JNZ          backward3695
+	JNZ          backward3731
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K2
@@ -49963,40 +50270,40 @@ none3694:
 	VBROADCASTSS (R11), Y13
 	VFMADD231PS  (R10), Y13, K2, Y11
 	CMPQ         R12, $0x00000001
-	JLE          end3697
+	JLE          end3733
 	VBROADCASTSS 4(R11), Y13
 	VFMADD231PS  (R10)(R13*1), Y13, K2, Y12
 	CMPQ         R12, $0x00000002
-	JLE          end3697
+	JLE          end3733
 	VBROADCASTSS 8(R11), Y13
 	VFMADD231PS  (R10)(R13*2), Y13, K2, Y11
 	CMPQ         R12, $0x00000003
-	JLE          end3697
+	JLE          end3733
 	VBROADCASTSS 12(R11), Y13
 	VFMADD231PS  (R10)(R14*1), Y13, K2, Y12
 	CMPQ         R12, $0x00000004
-	JLE          end3697
+	JLE          end3733
 	VBROADCASTSS 16(R11), Y13
 	VFMADD231PS  (R10)(R13*4), Y13, K2, Y11
 	CMPQ         R12, $0x00000005
-	JLE          end3697
+	JLE          end3733
 	VBROADCASTSS 20(R11), Y13
 	VFMADD231PS  (R10)(R15*1), Y13, K2, Y12
 	CMPQ         R12, $0x00000006
-	JLE          end3697
+	JLE          end3733
 	VBROADCASTSS 24(R11), Y13
 	VFMADD231PS  (R10)(R14*2), Y13, K2, Y11
 	CMPQ         R12, $0x00000007
-	JLE          end3697
+	JLE          end3733
 	VBROADCASTSS 28(R11), Y13
 	VFMADD231PS  (R10)(BP*1), Y13, K2, Y12
 
-end3697:
+end3733:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product3696
+	JMP     product3732
 
-backward3695:
+backward3731:
 	MOVQ      $-1, R13
 	BZHIQ     R12, R13, R13
 	KMOVB     R13, K2
@@ -50016,28 +50323,28 @@ backward3695:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end3698
+	JLE       end3734
 	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end3698
+	JLE       end3734
 	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end3698
+	JLE       end3734
 	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end3698
+	JLE       end3734
 	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end3698
+	JLE       end3734
 	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end3698
+	JLE       end3734
 	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end3698
+	JLE       end3734
 	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
 
-end3698:
+end3734:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -50061,7 +50368,7 @@ end3698:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product3696:
+product3732:
 	VMOVUPS       Y11, (SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
@@ -50074,7 +50381,7 @@ product3696:
 	LEAQ          32(SI), R11
 	MOVQ          (DX), R12
 	TESTB         $0x01, 4(DI)(AX*4)
-	JNZ           backward3699
+	JNZ           backward3735
 	MOVQ          $-1, R13
 	BZHIQ         R12, R13, R13
 	KMOVB         R13, K2
@@ -50088,40 +50395,40 @@ product3696:
 	VBROADCASTSS  (R11), Y13
 	VFMADD231PS   (R10), Y13, K2, Y11
 	CMPQ          R12, $0x00000001
-	JLE           end3701
+	JLE           end3737
 	VBROADCASTSS  4(R11), Y13
 	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000002
-	JLE           end3701
+	JLE           end3737
 	VBROADCASTSS  8(R11), Y13
 	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000003
-	JLE           end3701
+	JLE           end3737
 	VBROADCASTSS  12(R11), Y13
 	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000004
-	JLE           end3701
+	JLE           end3737
 	VBROADCASTSS  16(R11), Y13
 	VFMADD231PS   (R10)(R13*4), Y13, K2, Y11
 	CMPQ          R12, $0x00000005
-	JLE           end3701
+	JLE           end3737
 	VBROADCASTSS  20(R11), Y13
 	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000006
-	JLE           end3701
+	JLE           end3737
 	VBROADCASTSS  24(R11), Y13
 	VFMADD231PS   (R10)(R14*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000007
-	JLE           end3701
+	JLE           end3737
 	VBROADCASTSS  28(R11), Y13
 	VFMADD231PS   (R10)(BP*1), Y13, K2, Y12
 
-end3701:
+end3737:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product3700
+	JMP     product3736
 
-backward3699:
+backward3735:
 	MOVQ      $-1, R13
 	BZHIQ     R12, R13, R13
 	KMOVB     R13, K2
@@ -50141,28 +50448,28 @@ backward3699:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end3702
+	JLE       end3738
 	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end3702
+	JLE       end3738
 	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end3702
+	JLE       end3738
 	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end3702
+	JLE       end3738
 	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end3702
+	JLE       end3738
 	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end3702
+	JLE       end3738
 	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end3702
+	JLE       end3738
 	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
 
-end3702:
+end3738:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -50186,7 +50493,7 @@ end3702:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product3700:
+product3736:
 	VMOVUPS       Y11, 32(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
@@ -50199,7 +50506,7 @@ product3700:
 	LEAQ          64(SI), R11
 	MOVQ          (DX), R12
 	TESTB         $0x01, 8(DI)(AX*4)
-	JNZ           backward3703
+	JNZ           backward3739
 	MOVQ          $-1, R13
 	BZHIQ         R12, R13, R13
 	KMOVB         R13, K2
@@ -50213,40 +50520,40 @@ product3700:
 	VBROADCASTSS  (R11), Y13
 	VFMADD231PS   (R10), Y13, K2, Y11
 	CMPQ          R12, $0x00000001
-	JLE           end3705
+	JLE           end3741
 	VBROADCASTSS  4(R11), Y13
 	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000002
-	JLE           end3705
+	JLE           end3741
 	VBROADCASTSS  8(R11), Y13
 	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000003
-	JLE           end3705
+	JLE           end3741
 	VBROADCASTSS  12(R11), Y13
 	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000004
-	JLE           end3705
+	JLE           end3741
 	VBROADCASTSS  16(R11), Y13
 	VFMADD231PS   (R10)(R13*4), Y13, K2, Y11
 	CMPQ          R12, $0x00000005
-	JLE           end3705
+	JLE           end3741
 	VBROADCASTSS  20(R11), Y13
 	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000006
-	JLE           end3705
+	JLE           end3741
 	VBROADCASTSS  24(R11), Y13
 	VFMADD231PS   (R10)(R14*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000007
-	JLE           end3705
+	JLE           end3741
 	VBROADCASTSS  28(R11), Y13
 	VFMADD231PS   (R10)(BP*1), Y13, K2, Y12
 
-end3705:
+end3741:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product3704
+	JMP     product3740
 
-backward3703:
+backward3739:
 	MOVQ      $-1, R13
 	BZHIQ     R12, R13, R13
 	KMOVB     R13, K2
@@ -50266,28 +50573,28 @@ backward3703:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end3706
+	JLE       end3742
 	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end3706
+	JLE       end3742
 	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end3706
+	JLE       end3742
 	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end3706
+	JLE       end3742
 	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end3706
+	JLE       end3742
 	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end3706
+	JLE       end3742
 	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end3706
+	JLE       end3742
 	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
 
-end3706:
+end3742:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -50311,7 +50618,7 @@ end3706:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product3704:
+product3740:
 	VMOVUPS       Y11, 64(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
@@ -50324,7 +50631,7 @@ product3704:
 	LEAQ          96(SI), R11
 	MOVQ          (DX), R12
 	TESTB         $0x01, 12(DI)(AX*4)
-	JNZ           backward3707
+	JNZ           backward3743
 	MOVQ          $-1, R13
 	BZHIQ         R12, R13, R13
 	KMOVB         R13, K2
@@ -50338,40 +50645,40 @@ product3704:
 	VBROADCASTSS  (R11), Y13
 	VFMADD231PS   (R10), Y13, K2, Y11
 	CMPQ          R12, $0x00000001
-	JLE           end3709
+	JLE           end3745
 	VBROADCASTSS  4(R11), Y13
 	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000002
-	JLE           end3709
+	JLE           end3745
 	VBROADCASTSS  8(R11), Y13
 	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000003
-	JLE           end3709
+	JLE           end3745
 	VBROADCASTSS  12(R11), Y13
 	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000004
-	JLE           end3709
+	JLE           end3745
 	VBROADCASTSS  16(R11), Y13
 	VFMADD231PS   (R10)(R13*4), Y13, K2, Y11
 	CMPQ          R12, $0x00000005
-	JLE           end3709
+	JLE           end3745
 	VBROADCASTSS  20(R11), Y13
 	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000006
-	JLE           end3709
+	JLE           end3745
 	VBROADCASTSS  24(R11), Y13
 	VFMADD231PS   (R10)(R14*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000007
-	JLE           end3709
+	JLE           end3745
 	VBROADCASTSS  28(R11), Y13
 	VFMADD231PS   (R10)(BP*1), Y13, K2, Y12
 
-end3709:
+end3745:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product3708
+	JMP     product3744
 
-backward3707:
+backward3743:
 	MOVQ      $-1, R13
 	BZHIQ     R12, R13, R13
 	KMOVB     R13, K2
@@ -50391,28 +50698,28 @@ backward3707:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end3710
+	JLE       end3746
 	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end3710
+	JLE       end3746
 	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end3710
+	JLE       end3746
 	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end3710
+	JLE       end3746
 	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end3710
+	JLE       end3746
 	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end3710
+	JLE       end3746
 	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end3710
+	JLE       end3746
 	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
 
-end3710:
+end3746:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -50436,23 +50743,23 @@ end3710:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product3708:
+product3744:
 	VMOVUPS       Y11, 96(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
 	ADDQ          $0x00000080, SI
 	ADDQ          $0x04, AX
 	CMPQ          AX, R9
-	JLE           group3690
+	JLE           group3726
 
-rest3691:
+rest3727:
 	CMPQ       AX, CX
-	JG         grouped3692
+	JG         grouped3728
 	LEAQ       15(AX), R9
 	CMPQ       R9, CX
-	JG         none3712
+	JG         none3748
 	CMPQ       560(DX), $0x00
-	JEQ        none3712
+	JEQ        none3748
 	MOVLQSX    48(DI)(AX*4), R9
 	ANDQ       $-2, R9
 	IMULQ      BX, R9
@@ -50494,7 +50801,7 @@ rest3691:
 	ADDQ       24(DX), R9
 	PREFETCHT0 (R9)
 	CMPQ       408(DX), $0x00
-	JEQ        near3711
+	JEQ        near3747
 	MOVQ       288(DX), R9
 	MOVLQSX    48(R9)(AX*4), R9
 	MOVQ       96(DX), R10
@@ -50536,8 +50843,8 @@ rest3691:
 	PREFETCHT0 128(R9)
 	PREFETCHT0 192(R9)
 
-near3711:
-none3712:
+near3747:
+none3748:
 	LEAQ         (AX), R9
 	CMPQ         R9, CX
 	CMOVQGT      CX, R9
@@ -50650,7 +50957,7 @@ none3712:
 	LEAQ         (SI), R9
 	MOVQ         (DX), R10
 	TESTB        $0x01, (DI)(BX*4)
-	JNZ          backward3713
+	JNZ          backward3749
 	MOVQ         $-1, BX
 	BZHIQ        R10, BX, BX
 	KMOVB        BX, K2
@@ -50664,40 +50971,40 @@ none3712:
 	VBROADCASTSS (R9), Y3
 	VFMADD231PS  (R8), Y3, K2, Y1
 	CMPQ         R10, $0x00000001
-	JLE          end3715
+	JLE          end3751
 	VBROADCASTSS 4(R9), Y3
 	VFMADD231PS  (R8)(BX*1), Y3, K2, Y2
 	CMPQ         R10, $0x00000002
-	JLE          end3715
+	JLE          end3751
 	VBROADCASTSS 8(R9), Y3
 	VFMADD231PS  (R8)(BX*2), Y3, K2, Y1
 	CMPQ         R10, $0x00000003
-	JLE          end3715
+	JLE          end3751
 	VBROADCASTSS 12(R9), Y3
 	VFMADD231PS  (R8)(R11*1), Y3, K2, Y2
 	CMPQ         R10, $0x00000004
-	JLE          end3715
+	JLE          end3751
 	VBROADCASTSS 16(R9), Y3
 	VFMADD231PS  (R8)(BX*4), Y3, K2, Y1
 	CMPQ         R10, $0x00000005
-	JLE          end3715
+	JLE          end3751
 	VBROADCASTSS 20(R9), Y3
 	VFMADD231PS  (R8)(R12*1), Y3, K2, Y2
 	CMPQ         R10, $0x00000006
-	JLE          end3715
+	JLE          end3751
 	VBROADCASTSS 24(R9), Y3
 	VFMADD231PS  (R8)(R11*2), Y3, K2, Y1
 	CMPQ         R10, $0x00000007
-	JLE          end3715
+	JLE          end3751
 	VBROADCASTSS 28(R9), Y3
 	VFMADD231PS  (R8)(R13*1), Y3, K2, Y2
 
-end3715:
+end3751:
 	VADDPS  Y2, Y1, Y1
 	VMOVAPS Y1, Y1
-	JMP     product3714
+	JMP     product3750
 
-backward3713:
+backward3749:
 	MOVQ      $-1, BX
 	BZHIQ     R10, BX, BX
 	KMOVB     BX, K2
@@ -50717,28 +51024,28 @@ backward3713:
 	VXORPD    Y9, Y9, Y9
 	VMULPS.Z  (R8), Y1, K2, Y2
 	CMPQ      R10, $0x00000001
-	JLE       end3716
+	JLE       end3752
 	VMULPS.Z  (R8)(BX*1), Y1, K2, Y3
 	CMPQ      R10, $0x00000002
-	JLE       end3716
+	JLE       end3752
 	VMULPS.Z  (R8)(BX*2), Y1, K2, Y4
 	CMPQ      R10, $0x00000003
-	JLE       end3716
+	JLE       end3752
 	VMULPS.Z  (R8)(R11*1), Y1, K2, Y5
 	CMPQ      R10, $0x00000004
-	JLE       end3716
+	JLE       end3752
 	VMULPS.Z  (R8)(BX*4), Y1, K2, Y6
 	CMPQ      R10, $0x00000005
-	JLE       end3716
+	JLE       end3752
 	VMULPS.Z  (R8)(R12*1), Y1, K2, Y7
 	CMPQ      R10, $0x00000006
-	JLE       end3716
+	JLE       end3752
 	VMULPS.Z  (R8)(R11*2), Y1, K2, Y8
 	CMPQ      R10, $0x00000007
-	JLE       end3716
+	JLE       end3752
 	VMULPS.Z  (R8)(R13*1), Y1, K2, Y9
 
-end3716:
+end3752:
 	VUNPCKLPS  Y3, Y2, Y1
 	VUNPCKHPS  Y3, Y2, Y2
 	VADDPS     Y2, Y1, Y1
@@ -50762,7 +51069,7 @@ end3716:
 	VADDPS     Y2, Y5, Y5
 	VMOVAPS    Y5, Y1
 
-product3714:
+product3750:
 	VMOVUPS       Y1, (SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -50778,7 +51085,7 @@ product3714:
 	LEAQ          32(SI), R9
 	MOVQ          (DX), R10
 	TESTB         $0x01, (DI)(BX*4)
-	JNZ           backward3717
+	JNZ           backward3753
 	MOVQ          $-1, BX
 	BZHIQ         R10, BX, BX
 	KMOVB         BX, K2
@@ -50792,40 +51099,40 @@ product3714:
 	VBROADCASTSS  (R9), Y3
 	VFMADD231PS   (R8), Y3, K2, Y1
 	CMPQ          R10, $0x00000001
-	JLE           end3719
+	JLE           end3755
 	VBROADCASTSS  4(R9), Y3
 	VFMADD231PS   (R8)(BX*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000002
-	JLE           end3719
+	JLE           end3755
 	VBROADCASTSS  8(R9), Y3
 	VFMADD231PS   (R8)(BX*2), Y3, K2, Y1
 	CMPQ          R10, $0x00000003
-	JLE           end3719
+	JLE           end3755
 	VBROADCASTSS  12(R9), Y3
 	VFMADD231PS   (R8)(R11*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000004
-	JLE           end3719
+	JLE           end3755
 	VBROADCASTSS  16(R9), Y3
 	VFMADD231PS   (R8)(BX*4), Y3, K2, Y1
 	CMPQ          R10, $0x00000005
-	JLE           end3719
+	JLE           end3755
 	VBROADCASTSS  20(R9), Y3
 	VFMADD231PS   (R8)(R12*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000006
-	JLE           end3719
+	JLE           end3755
 	VBROADCASTSS  24(R9), Y3
 	VFMADD231PS   (R8)(R11*2), Y3, K2, Y1
 	CMPQ          R10, $0x00000007
-	JLE           end3719
+	JLE           end3755
 	VBROADCASTSS  28(R9), Y3
 	VFMADD231PS   (R8)(R13*1), Y3, K2, Y2
 
-end3719:
+end3755:
 	VADDPS  Y2, Y1, Y1
 	VMOVAPS Y1, Y1
-	JMP     product3718
+	JMP     product3754
 
-backward3717:
+backward3753:
 	MOVQ      $-1, BX
 	BZHIQ     R10, BX, BX
 	KMOVB     BX, K2
@@ -50845,28 +51152,28 @@ backward3717:
 	VXORPD    Y9, Y9, Y9
 	VMULPS.Z  (R8), Y1, K2, Y2
 	CMPQ      R10, $0x00000001
-	JLE       end3720
+	JLE       end3756
 	VMULPS.Z  (R8)(BX*1), Y1, K2, Y3
 	CMPQ      R10, $0x00000002
-	JLE       end3720
+	JLE       end3756
 	VMULPS.Z  (R8)(BX*2), Y1, K2, Y4
 	CMPQ      R10, $0x00000003
-	JLE       end3720
+	JLE       end3756
 	VMULPS.Z  (R8)(R11*1), Y1, K2, Y5
 	CMPQ      R10, $0x00000004
-	JLE       end3720
+	JLE       end3756
 	VMULPS.Z  (R8)(BX*4), Y1, K2, Y6
 	CMPQ      R10, $0x00000005
-	JLE       end3720
+	JLE       end3756
 	VMULPS.Z  (R8)(R12*1), Y1, K2, Y7
 	CMPQ      R10, $0x00000006
-	JLE       end3720
+	JLE       end3756
 	VMULPS.Z  (R8)(R11*2), Y1, K2, Y8
 	CMPQ      R10, $0x00000007
-	JLE       end3720
+	JLE       end3756
 	VMULPS.Z  (R8)(R13*1), Y1, K2, Y9
 
-end3720:
+end3756:
 	VUNPCKLPS  Y3, Y2, Y1
 	VUNPCKHPS  Y3, Y2, Y2
 	VADDPS     Y2, Y1, Y1
@@ -50890,7 +51197,7 @@ end3720:
 	VADDPS     Y2, Y5, Y5
 	VMOVAPS    Y5, Y1
 
-product3718:
+product3754:
 	VMOVUPS       Y1, 32(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -50906,7 +51213,7 @@ product3718:
 	LEAQ          64(SI), R9
 	MOVQ          (DX), R10
 	TESTB         $0x01, (DI)(BX*4)
-	JNZ           backward3721
+	JNZ           backward3757
 	MOVQ          $-1, BX
 	BZHIQ         R10, BX, BX
 	KMOVB         BX, K2
@@ -50920,40 +51227,40 @@ product3718:
 	VBROADCASTSS  (R9), Y3
 	VFMADD231PS   (R8), Y3, K2, Y1
 	CMPQ          R10, $0x00000001
-	JLE           end3723
+	JLE           end3759
 	VBROADCASTSS  4(R9), Y3
 	VFMADD231PS   (R8)(BX*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000002
-	JLE           end3723
+	JLE           end3759
 	VBROADCASTSS  8(R9), Y3
 	VFMADD231PS   (R8)(BX*2), Y3, K2, Y1
 	CMPQ          R10, $0x00000003
-	JLE           end3723
+	JLE           end3759
 	VBROADCASTSS  12(R9), Y3
 	VFMADD231PS   (R8)(R11*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000004
-	JLE           end3723
+	JLE           end3759
 	VBROADCASTSS  16(R9), Y3
 	VFMADD231PS   (R8)(BX*4), Y3, K2, Y1
 	CMPQ          R10, $0x00000005
-	JLE           end3723
+	JLE           end3759
 	VBROADCASTSS  20(R9), Y3
 	VFMADD231PS   (R8)(R12*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000006
-	JLE           end3723
+	JLE           end3759
 	VBROADCASTSS  24(R9), Y3
 	VFMADD231PS   (R8)(R11*2), Y3, K2, Y1
 	CMPQ          R10, $0x00000007
-	JLE           end3723
+	JLE           end3759
 	VBROADCASTSS  28(R9), Y3
 	VFMADD231PS   (R8)(R13*1), Y3, K2, Y2
 
-end3723:
+end3759:
 	VADDPS  Y2, Y1, Y1
 	VMOVAPS Y1, Y1
-	JMP     product3722
+	JMP     product3758
 
-backward3721:
+backward3757:
 	MOVQ      $-1, BX
 	BZHIQ     R10, BX, BX
 	KMOVB     BX, K2
@@ -50973,28 +51280,28 @@ backward3721:
 	VXORPD    Y9, Y9, Y9
 	VMULPS.Z  (R8), Y1, K2, Y2
 	CMPQ      R10, $0x00000001
-	JLE       end3724
+	JLE       end3760
 	VMULPS.Z  (R8)(BX*1), Y1, K2, Y3
 	CMPQ      R10, $0x00000002
-	JLE       end3724
+	JLE       end3760
 	VMULPS.Z  (R8)(BX*2), Y1, K2, Y4
 	CMPQ      R10, $0x00000003
-	JLE       end3724
+	JLE       end3760
 	VMULPS.Z  (R8)(R11*1), Y1, K2, Y5
 	CMPQ      R10, $0x00000004
-	JLE       end3724
+	JLE       end3760
 	VMULPS.Z  (R8)(BX*4), Y1, K2, Y6
 	CMPQ      R10, $0x00000005
-	JLE       end3724
+	JLE       end3760
 	VMULPS.Z  (R8)(R12*1), Y1, K2, Y7
 	CMPQ      R10, $0x00000006
-	JLE       end3724
+	JLE       end3760
 	VMULPS.Z  (R8)(R11*2), Y1, K2, Y8
 	CMPQ      R10, $0x00000007
-	JLE       end3724
+	JLE       end3760
 	VMULPS.Z  (R8)(R13*1), Y1, K2, Y9
 
-end3724:
+end3760:
 	VUNPCKLPS  Y3, Y2, Y1
 	VUNPCKHPS  Y3, Y2, Y2
 	VADDPS     Y2, Y1, Y1
@@ -51018,7 +51325,7 @@ end3724:
 	VADDPS     Y2, Y5, Y5
 	VMOVAPS    Y5, Y1
 
-product3722:
+product3758:
 	VMOVUPS       Y1, 64(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -51034,7 +51341,7 @@ product3722:
 	LEAQ          96(SI), BX
 	MOVQ          (DX), DX
 	TESTB         $0x01, (DI)(AX*4)
-	JNZ           backward3725
+	JNZ           backward3761
 	MOVQ          $-1, AX
 	BZHIQ         DX, AX, AX
 	KMOVB         AX, K2
@@ -51048,40 +51355,40 @@ product3722:
 	VBROADCASTSS  (BX), Y3
 	VFMADD231PS   (CX), Y3, K2, Y1
 	CMPQ          DX, $0x00000001
-	JLE           end3727
+	JLE           end3763
 	VBROADCASTSS  4(BX), Y3
 	VFMADD231PS   (CX)(AX*1), Y3, K2, Y2
 	CMPQ          DX, $0x00000002
-	JLE           end3727
+	JLE           end3763
 	VBROADCASTSS  8(BX), Y3
 	VFMADD231PS   (CX)(AX*2), Y3, K2, Y1
 	CMPQ          DX, $0x00000003
-	JLE           end3727
+	JLE           end3763
 	VBROADCASTSS  12(BX), Y3
 	VFMADD231PS   (CX)(DI*1), Y3, K2, Y2
 	CMPQ          DX, $0x00000004
-	JLE           end3727
+	JLE           end3763
 	VBROADCASTSS  16(BX), Y3
 	VFMADD231PS   (CX)(AX*4), Y3, K2, Y1
 	CMPQ          DX, $0x00000005
-	JLE           end3727
+	JLE           end3763
 	VBROADCASTSS  20(BX), Y3
 	VFMADD231PS   (CX)(R8*1), Y3, K2, Y2
 	CMPQ          DX, $0x00000006
-	JLE           end3727
+	JLE           end3763
 	VBROADCASTSS  24(BX), Y3
 	VFMADD231PS   (CX)(DI*2), Y3, K2, Y1
 	CMPQ          DX, $0x00000007
-	JLE           end3727
+	JLE           end3763
 	VBROADCASTSS  28(BX), Y3
 	VFMADD231PS   (CX)(R9*1), Y3, K2, Y2
 
-end3727:
+end3763:
 	VADDPS  Y2, Y1, Y1
 	VMOVAPS Y1, Y1
-	JMP     product3726
+	JMP     product3762
 
-backward3725:
+backward3761:
 	MOVQ      $-1, AX
 	BZHIQ     DX, AX, AX
 	KMOVB     AX, K2
@@ -51101,28 +51408,28 @@ backward3725:
 	VXORPD    Y9, Y9, Y9
 	VMULPS.Z  (CX), Y1, K2, Y2
 	CMPQ      DX, $0x00000001
-	JLE       end3728
+	JLE       end3764
 	VMULPS.Z  (CX)(AX*1), Y1, K2, Y3
 	CMPQ      DX, $0x00000002
-	JLE       end3728
+	JLE       end3764
 	VMULPS.Z  (CX)(AX*2), Y1, K2, Y4
 	CMPQ      DX, $0x00000003
-	JLE       end3728
+	JLE       end3764
 	VMULPS.Z  (CX)(DI*1), Y1, K2, Y5
 	CMPQ      DX, $0x00000004
-	JLE       end3728
+	JLE       end3764
 	VMULPS.Z  (CX)(AX*4), Y1, K2, Y6
 	CMPQ      DX, $0x00000005
-	JLE       end3728
+	JLE       end3764
 	VMULPS.Z  (CX)(R8*1), Y1, K2, Y7
 	CMPQ      DX, $0x00000006
-	JLE       end3728
+	JLE       end3764
 	VMULPS.Z  (CX)(DI*2), Y1, K2, Y8
 	CMPQ      DX, $0x00000007
-	JLE       end3728
+	JLE       end3764
 	VMULPS.Z  (CX)(R9*1), Y1, K2, Y9
 
-end3728:
+end3764:
 	VUNPCKLPS  Y3, Y2, Y1
 	VUNPCKHPS  Y3, Y2, Y2
 	VADDPS     Y2, Y1, Y1
@@ -51146,23 +51453,23 @@ end3728:
 	VADDPS     Y2, Y5, Y5
 	VMOVAPS    Y5, Y1
 
-product3726:
+product3762:
 	VMOVUPS       Y1, 96(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
 	VPMAXUD       Y1, Y0, Y0
 	ADDQ          $0x00000080, SI
 
-grouped3692:
-done3666:
+grouped3728:
+done3702:
 	VPCMPUD.BCST $0x06, constants<>+3384(SB), Z0, K1
 	KORTESTW     K1, K1
-	JZ           safe3729
+	JZ           safe3765
 	MOVB         $0x00, AL
 	MOVB         AL, safe+24(FP)
 	VZEROUPPER
 	RET
 
-safe3729:
+safe3765:
 	MOVB $0x01, AL
 	MOVB AL, safe+24(FP)
 	VZEROUPPER
@@ -51192,13 +51499,13 @@ TEXT ·regularAbsorb32x512(SB), $0-32
 	MOVQ         u+0(FP), DX
 	MOVQ         (DX), BX
 	CMPQ         BX, $0x08
-	JNE          few3730
+	JNE          few3766
 	MOVQ         536(DX), BX
 	MOVQ         336(DX), SI
 	CMPQ         CX, $0x04
-	JLT          rest3733
+	JLT          rest3769
 
-group3732:
+group3768:
 	VMOVUPS       (BX), Z13
 	VMOVUPS       64(BX), Z14
 	VGETMANTPS    $0x0b, Z13, Z15
@@ -51264,13 +51571,13 @@ group3732:
 	VMOVUPD       (DI), Z21
 	VSUBPD        Z17, Z13, Z13
 	VUCOMISD      X2, X0
-	JBE           undamped3734
+	JBE           undamped3770
 	VCMPPD        $0x04, Z21, Z13, K1
 	VMULPD        Z0, Z21, Z17
 	VMULPD        Z1, Z13, Z23
 	VADDPD        Z17, Z23, K1, Z13
 
-undamped3734:
+undamped3770:
 	VCMPPD      $0x04, Z21, Z13, K1
 	VSUBPD.Z    Z21, Z13, K1, Z17
 	VPANDQ.BCST constants<>+752(SB), Z17, Z17
@@ -51285,13 +51592,13 @@ undamped3734:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z18, Z14, Z14
 	VUCOMISD    X2, X0
-	JBE         undamped3735
+	JBE         undamped3771
 	VCMPPD      $0x04, Z13, Z14, K1
 	VMULPD      Z0, Z13, Z17
 	VMULPD      Z1, Z14, Z18
 	VADDPD      Z17, Z18, K1, Z14
 
-undamped3735:
+undamped3771:
 	VCMPPD      $0x04, Z13, Z14, K1
 	VSUBPD.Z    Z13, Z14, K1, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
@@ -51306,13 +51613,13 @@ undamped3735:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z20, Z15, Z15
 	VUCOMISD    X2, X0
-	JBE         undamped3736
+	JBE         undamped3772
 	VCMPPD      $0x04, Z13, Z15, K1
 	VMULPD      Z0, Z13, Z14
 	VMULPD      Z1, Z15, Z17
 	VADDPD      Z14, Z17, K1, Z15
 
-undamped3736:
+undamped3772:
 	VCMPPD      $0x04, Z13, Z15, K1
 	VSUBPD.Z    Z13, Z15, K1, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
@@ -51327,13 +51634,13 @@ undamped3736:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z19, Z16, Z16
 	VUCOMISD    X2, X0
-	JBE         undamped3737
+	JBE         undamped3773
 	VCMPPD      $0x04, Z13, Z16, K1
 	VMULPD      Z0, Z13, Z14
 	VMULPD      Z1, Z16, Z15
 	VADDPD      Z14, Z15, K1, Z16
 
-undamped3737:
+undamped3773:
 	VCMPPD      $0x04, Z13, Z16, K1
 	VSUBPD.Z    Z13, Z16, K1, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
@@ -51345,13 +51652,13 @@ undamped3737:
 	ADDQ        $0x04, AX
 	SUBQ        $0x04, CX
 	CMPQ        CX, $0x04
-	JGE         group3732
+	JGE         group3768
 
-rest3733:
+rest3769:
 	CMPQ CX, $0x01
-	JLT  rest3739
+	JLT  rest3775
 
-group3738:
+group3774:
 	VMOVUPS     (BX), Y22
 	VGETMANTPS  $0x0b, Z22, Z13
 	VGETEXPPS   Z22, Z14
@@ -51386,13 +51693,13 @@ group3738:
 	VMOVUPD     (DI), Z15
 	VSUBPD      Z14, Z13, Z13
 	VUCOMISD    X2, X0
-	JBE         undamped3740
+	JBE         undamped3776
 	VCMPPD      $0x04, Z15, Z13, K1
 	VMULPD      Z0, Z15, Z14
 	VMULPD      Z1, Z13, Z16
 	VADDPD      Z14, Z16, K1, Z13
 
-undamped3740:
+undamped3776:
 	VCMPPD      $0x04, Z15, Z13, K1
 	VSUBPD.Z    Z15, Z13, K1, Z14
 	VPANDQ.BCST constants<>+752(SB), Z14, Z14
@@ -51404,12 +51711,12 @@ undamped3740:
 	ADDQ        $0x01, AX
 	SUBQ        $0x01, CX
 	CMPQ        CX, $0x01
-	JGE         group3738
+	JGE         group3774
 
-rest3739:
-	JMP done3731
+rest3775:
+	JMP done3767
 
-few3730:
+few3766:
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVB SI, K1
@@ -51418,9 +51725,9 @@ few3730:
 	MOVQ  536(DX), DI
 	MOVQ  336(DX), R8
 	CMPQ  CX, $0x04
-	JLT   rest3742
+	JLT   rest3778
 
-group3741:
+group3777:
 	VMOVUPS       (DI), Z13
 	VMOVUPS       64(DI), Z14
 	VGETMANTPS    $0x0b, Z13, Z15
@@ -51494,44 +51801,44 @@ group3741:
 	VMOVUPD.Z     (R9), K1, Z21
 	VSUBPD.Z      Z17, Z13, K1, Z13
 	VUCOMISD      X2, X0
-	JBE           undamped3743
+	JBE           undamped3779
 	VCMPPD        $0x04, Z21, Z13, K2
 	VMULPD        Z0, Z21, Z17
 	VMULPD        Z1, Z13, Z23
 	VADDPD        Z17, Z23, K2, Z13
 
-undamped3743:
+undamped3779:
 	VCMPPD      $0x04, Z21, Z13, K2
 	VSUBPD.Z    Z21, Z13, K2, Z17
 	VPANDQ.BCST constants<>+752(SB), Z17, Z17
 	VPMAXUQ     Z17, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3744
+	JNZ         partial3780
 	VMOVUPD     Z13, (R9)
-	JMP         stored3747
+	JMP         stored3783
 
-partial3744:
+partial3780:
 	LEAQ       (R9), R9
 	VMOVAPD    Z13, Z17
 	TESTQ      $0x00000004, BX
-	JZ         noFour3745
+	JZ         noFour3781
 	VMOVUPD    Y17, (R9)
 	VSHUFF64X2 $0x4e, Z17, Z17, Z17
 	ADDQ       $0x00000020, R9
 
-noFour3745:
+noFour3781:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3746
+	JZ         noTwo3782
 	VMOVUPD    X17, (R9)
 	VSHUFF64X2 $0xb1, Z17, Z17, Z17
 	ADDQ       $0x00000010, R9
 
-noTwo3746:
+noTwo3782:
 	TESTQ  $0x00000001, BX
-	JZ     stored3747
+	JZ     stored3783
 	VMOVSD X17, (R9)
 
-stored3747:
+stored3783:
 	VMOVUPD   Z13, (R8)
 	LEAQ      1(AX), R9
 	MOVQ      264(DX), R10
@@ -51541,44 +51848,44 @@ stored3747:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z19, Z14, K1, Z14
 	VUCOMISD  X2, X0
-	JBE       undamped3748
+	JBE       undamped3784
 	VCMPPD    $0x04, Z13, Z14, K2
 	VMULPD    Z0, Z13, Z17
 	VMULPD    Z1, Z14, Z19
 	VADDPD    Z17, Z19, K2, Z14
 
-undamped3748:
+undamped3784:
 	VCMPPD      $0x04, Z13, Z14, K2
 	VSUBPD.Z    Z13, Z14, K2, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
 	VPMAXUQ     Z13, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3749
+	JNZ         partial3785
 	VMOVUPD     Z14, (R9)
-	JMP         stored3752
+	JMP         stored3788
 
-partial3749:
+partial3785:
 	LEAQ       (R9), R9
 	VMOVAPD    Z14, Z13
 	TESTQ      $0x00000004, BX
-	JZ         noFour3750
+	JZ         noFour3786
 	VMOVUPD    Y13, (R9)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, R9
 
-noFour3750:
+noFour3786:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3751
+	JZ         noTwo3787
 	VMOVUPD    X13, (R9)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, R9
 
-noTwo3751:
+noTwo3787:
 	TESTQ  $0x00000001, BX
-	JZ     stored3752
+	JZ     stored3788
 	VMOVSD X13, (R9)
 
-stored3752:
+stored3788:
 	VMOVUPD   Z14, 64(R8)
 	LEAQ      2(AX), R9
 	MOVQ      264(DX), R10
@@ -51588,44 +51895,44 @@ stored3752:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z20, Z15, K1, Z15
 	VUCOMISD  X2, X0
-	JBE       undamped3753
+	JBE       undamped3789
 	VCMPPD    $0x04, Z13, Z15, K2
 	VMULPD    Z0, Z13, Z14
 	VMULPD    Z1, Z15, Z17
 	VADDPD    Z14, Z17, K2, Z15
 
-undamped3753:
+undamped3789:
 	VCMPPD      $0x04, Z13, Z15, K2
 	VSUBPD.Z    Z13, Z15, K2, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
 	VPMAXUQ     Z13, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3754
+	JNZ         partial3790
 	VMOVUPD     Z15, (R9)
-	JMP         stored3757
+	JMP         stored3793
 
-partial3754:
+partial3790:
 	LEAQ       (R9), R9
 	VMOVAPD    Z15, Z13
 	TESTQ      $0x00000004, BX
-	JZ         noFour3755
+	JZ         noFour3791
 	VMOVUPD    Y13, (R9)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, R9
 
-noFour3755:
+noFour3791:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3756
+	JZ         noTwo3792
 	VMOVUPD    X13, (R9)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, R9
 
-noTwo3756:
+noTwo3792:
 	TESTQ  $0x00000001, BX
-	JZ     stored3757
+	JZ     stored3793
 	VMOVSD X13, (R9)
 
-stored3757:
+stored3793:
 	VMOVUPD   Z15, 128(R8)
 	LEAQ      3(AX), R9
 	MOVQ      264(DX), R10
@@ -51635,57 +51942,57 @@ stored3757:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z18, Z16, K1, Z16
 	VUCOMISD  X2, X0
-	JBE       undamped3758
+	JBE       undamped3794
 	VCMPPD    $0x04, Z13, Z16, K2
 	VMULPD    Z0, Z13, Z14
 	VMULPD    Z1, Z16, Z15
 	VADDPD    Z14, Z15, K2, Z16
 
-undamped3758:
+undamped3794:
 	VCMPPD      $0x04, Z13, Z16, K2
 	VSUBPD.Z    Z13, Z16, K2, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
 	VPMAXUQ     Z13, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3759
+	JNZ         partial3795
 	VMOVUPD     Z16, (R9)
-	JMP         stored3762
+	JMP         stored3798
 
-partial3759:
+partial3795:
 	LEAQ       (R9), R9
 	VMOVAPD    Z16, Z13
 	TESTQ      $0x00000004, BX
-	JZ         noFour3760
+	JZ         noFour3796
 	VMOVUPD    Y13, (R9)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, R9
 
-noFour3760:
+noFour3796:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3761
+	JZ         noTwo3797
 	VMOVUPD    X13, (R9)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, R9
 
-noTwo3761:
+noTwo3797:
 	TESTQ  $0x00000001, BX
-	JZ     stored3762
+	JZ     stored3798
 	VMOVSD X13, (R9)
 
-stored3762:
+stored3798:
 	VMOVUPD Z16, 192(R8)
 	ADDQ    $0x00000080, DI
 	ADDQ    $0x00000100, R8
 	ADDQ    $0x04, AX
 	SUBQ    $0x04, CX
 	CMPQ    CX, $0x04
-	JGE     group3741
+	JGE     group3777
 
-rest3742:
+rest3778:
 	CMPQ CX, $0x01
-	JLT  rest3764
+	JLT  rest3800
 
-group3763:
+group3799:
 	VMOVUPS      (DI), Y22
 	VGETMANTPS   $0x0b, Z22, Z13
 	VGETEXPPS    Z22, Z14
@@ -51722,54 +52029,54 @@ group3763:
 	VMOVUPD.Z    (R9), K1, Z15
 	VSUBPD.Z     Z14, Z13, K1, Z13
 	VUCOMISD     X2, X0
-	JBE          undamped3765
+	JBE          undamped3801
 	VCMPPD       $0x04, Z15, Z13, K2
 	VMULPD       Z0, Z15, Z14
 	VMULPD       Z1, Z13, Z16
 	VADDPD       Z14, Z16, K2, Z13
 
-undamped3765:
+undamped3801:
 	VCMPPD      $0x04, Z15, Z13, K2
 	VSUBPD.Z    Z15, Z13, K2, Z14
 	VPANDQ.BCST constants<>+752(SB), Z14, Z14
 	VPMAXUQ     Z14, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3766
+	JNZ         partial3802
 	VMOVUPD     Z13, (R9)
-	JMP         stored3769
+	JMP         stored3805
 
-partial3766:
+partial3802:
 	LEAQ       (R9), R9
 	VMOVAPD    Z13, Z14
 	TESTQ      $0x00000004, BX
-	JZ         noFour3767
+	JZ         noFour3803
 	VMOVUPD    Y14, (R9)
 	VSHUFF64X2 $0x4e, Z14, Z14, Z14
 	ADDQ       $0x00000020, R9
 
-noFour3767:
+noFour3803:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3768
+	JZ         noTwo3804
 	VMOVUPD    X14, (R9)
 	VSHUFF64X2 $0xb1, Z14, Z14, Z14
 	ADDQ       $0x00000010, R9
 
-noTwo3768:
+noTwo3804:
 	TESTQ  $0x00000001, BX
-	JZ     stored3769
+	JZ     stored3805
 	VMOVSD X14, (R9)
 
-stored3769:
+stored3805:
 	VMOVUPD Z13, (R8)
 	ADDQ    $0x00000020, DI
 	ADDQ    $0x00000040, R8
 	ADDQ    $0x01, AX
 	SUBQ    $0x01, CX
 	CMPQ    CX, $0x01
-	JGE     group3763
+	JGE     group3799
 
-rest3764:
-done3731:
+rest3800:
+done3767:
 	VSHUFF64X2 $0x4e, Z3, Z3, Z0
 	VPMAXUQ    Z0, Z3, Z3
 	VSHUFF64X2 $0xb1, Z3, Z3, Z0

@@ -14,6 +14,7 @@ var plain32 = implementation32{
 	exponentials:   plainExponentials32,
 	multiplyMatrix: plainMultiplyMatrix32,
 	scatterMatrix:  plainScatterMatrix32,
+	narrow:         plainNarrow,
 	edgeBeliefs:    plainEdgeBeliefs32,
 }
 
@@ -112,6 +113,12 @@ func plainAbsorbAll32(messages, sums []float64, out []float32, list []Message, d
 		}
 	}
 	return residual
+}
+
+func plainNarrow(dst []float32, x []float64) {
+	for i, v := range x {
+		dst[i] = float32(v)
+	}
 }
 
 // widen returns x − shift, as far as it fits into the scratch, which it is put into.

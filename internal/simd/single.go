@@ -22,6 +22,7 @@ type implementation32 struct {
 	exponentials   func(tables []float32, size int, inverse []float64) (done int)
 	multiplyMatrix func(dst, f, w []float32, rows, d, k int)
 	scatterMatrix  func(w []float64, f, t []float32, rows, d, k int)
+	narrow         func(dst []float32, x []float64)
 	edgeBeliefs    func(dst []float32, logZ, product, beliefs, messages []float64, tables []float32, edges []Edge, ku, kv int) (done int)
 }
 
@@ -56,6 +57,9 @@ func Exp32(dst, x []float32) { active.single.exp(dst, x[:len(dst)]) }
 // Log32 computes dst[i] = log x[i], the natural logarithm: −Inf at ±0 and NaN
 // below; x may be denormal. len(x) ≥ len(dst); dst may be x.
 func Log32(dst, x []float32) { active.single.log(dst, x[:len(dst)]) }
+
+// Narrow computes dst[i] = x[i], rounded to the nearest float32. len(x) ≥ len(dst).
+func Narrow(dst []float32, x []float64) { active.single.narrow(dst, x[:len(dst)]) }
 
 // VectorTable32 is VectorTable.
 func VectorTable32(out, weight, values []float32) {

@@ -14,6 +14,7 @@ var single256 = implementation32{
 	exponentials:   anyExponentials32x256,
 	multiplyMatrix: multiplyMatrix32x256,
 	scatterMatrix:  scatterMatrix32x256,
+	narrow:         narrow256,
 	edgeBeliefs:    anyEdgeBeliefs32x256,
 }
 

@@ -165,3 +165,13 @@ func BenchmarkEdgeBeliefs32(b *testing.B) {
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/edge")
 	})
 }
+
+func BenchmarkNarrow(b *testing.B) {
+	eachSize(b, []int{10, 240, 1024}, func(b *testing.B, with implementation, k int) {
+		x, y := random(k, 1), make([]float32, k)
+		for b.Loop() {
+			with.single.narrow(y, x)
+		}
+		perElement(b, k)
+	})
+}

@@ -42,6 +42,7 @@ func TestPageEnds32(t *testing.T) {
 				with.single.exp(get(0, n), get(1, n))
 				with.single.log(get(0, n), get(1, n))
 				with.single.allSafe(get(0, n))
+				with.single.narrow(get(0, n), get64(1, n))
 				for _, k := range []int{1, 4, 8, 9, 16, 17, 64} {
 					everyKernel32(with, get, get64, n, k)
 				}

@@ -299,6 +299,26 @@ func TestProductsSpecials32(t *testing.T) {
 	})
 }
 
+func TestNarrow(t *testing.T) {
+	each(t, func(t *testing.T, with implementation) {
+		r := rand.New(rand.NewPCG(79, 80))
+		for n := range 140 {
+			x, check := guarded(t, n, r.IntN(8))
+			dst, checkDst := guarded32(t, n, r.IntN(16))
+			fill(x, r, 1)
+			sprinkle(x, r, math.Inf(-1), math.Inf(1), math.NaN(), 1e-320, 1e-40, 1e300, -math.MaxFloat32*(1+0x1p-25), 1+0x1p-24, 1+0x3p-24)
+			with.single.narrow(dst, x)
+			check("narrow")
+			checkDst("narrow")
+			for i, v := range x {
+				if want := float32(v); dst[i] != want && want == want || (dst[i] == dst[i]) != (want == want) {
+					t.Fatalf("entry %d of %d: %v became %v", i, n, v, dst[i])
+				}
+			}
+		}
+	})
+}
+
 func TestAllSafe32(t *testing.T) {
 	each(t, func(t *testing.T, with implementation) {
 		r := rand.New(rand.NewPCG(65, 66))
@@ -519,6 +539,7 @@ func TestExported32(t *testing.T) {
 			"VectorTable32":    func() { VectorTable32(b.out[:k], b.weights[:k], b.tables) },
 			"TableVector32":    func() { TableVector32(b.out[:k], b.weights[:k], b.tables) },
 			"Products32":       func() { Products32(b.out, b.weights, b.tables, b.list) },
+			"Narrow":           func() { Narrow(f, inverse) },
 			"AllSafe32":        func() { AllSafe32(b.out) },
 			"AbsorbAll32":      func() { AbsorbAll32(b.messages, b.sums, b.out, b.list, 0.5) },
 			"Exponentials32":   func() { Exponentials32(x, k*k, inverse) },
@@ -537,6 +558,7 @@ func TestExported32(t *testing.T) {
 	for name, call := range map[string]func(){
 		"Exp32":            func() { Exp32(two, one) },
 		"Log32":            func() { Log32(two, one) },
+		"Narrow":           func() { Narrow(two, make([]float64, 1)) },
 		"VectorTable32":    func() { VectorTable32(two, two, two) },
 		"TableVector32":    func() { TableVector32(two, two, two) },
 		"Exponentials32":   func() { Exponentials32(one, 2, make([]float64, 1)) },

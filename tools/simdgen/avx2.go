@@ -16,6 +16,7 @@ func (g *generator) avx2() {
 		v.edgeBeliefs256()
 	}
 	v := g.doubles256()
+	v.narrow256()
 	v.reductions256()
 	v.dot256()
 	v.entropy256()
@@ -45,6 +46,39 @@ func (g avx2) elementwise256() {
 			g.blend(rest.mask, y, g.copyWide("one"), y)
 		}
 		g.store256(g.log256(y), g.at(dst, i, offset), rest)
+	})
+	g.end()
+}
+
+// narrow256 takes eight numbers at a time.
+func (g avx2) narrow256() {
+	g.function("narrow256", "func(dst []float32, x []float64)", "is Narrow.")
+	s := g.singles256()
+	dst, x, n := g.base("dst"), g.base("x"), g.length("x")
+	s.loop256(n, 1, func(i reg.Register, _ int, rest *rest256) {
+		few, done := g.label("few"), g.label("narrow")
+		low, high, y := g.YMM(), g.XMM(), g.YMM()
+		if rest == nil {
+			g.VCVTPD2PSY(at64(x, i, 0), low.AsX())
+			g.VCVTPD2PSY(at64(x, i, 32), high)
+			g.VINSERTF128(operand.U8(1), high, low, y)
+			g.VMOVUPS(y, at32(dst, i, 0))
+			return
+		}
+		left := g.GP64()
+		g.MOVQ(rest.count, left)
+		g.CMPQ(left, operand.U8(4))
+		g.JL(label(few))
+		g.VCVTPD2PSY(at64(x, i, 0), low.AsX())
+		g.VMOVUPS(low.AsX(), at32(dst, i, 0))
+		g.ADDQ(operand.U8(4), i)
+		g.SUBQ(operand.U8(4), left)
+		g.JZ(label(done))
+		g.Label(few)
+		last := g.rest256(left)
+		g.VCVTPD2PSY(g.load256(at64(x, i, 0), last), low.AsX())
+		s.storeSingles256(low, at32(dst, i, 0), left)
+		g.Label(done)
 	})
 	g.end()
 }

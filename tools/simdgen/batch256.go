@@ -37,9 +37,9 @@ func (g avx2) cavities256() {
 	low := d.copyWide("negativeInfinity")
 	g.items(messageSize, func(item reg.Register) {
 		w, b, m := g.shortPlaceOf(item, messageWeight, weights), g.place(item, messageBelief, beliefs), g.place(item, messageReverse, messages)
-		d.loop256(g.short(item, messageSource), 1, func(i reg.Register, offset int, rest *rest256) {
+		d.row256(g.short(item, messageSource), func(i reg.Register, offset int, rest *rest256) {
 			x := d.cavity256(at64(b, i, offset), at64(m, i, offset), low, rest)
-			g.storeDoubles(x, g.at(w, i, 0))
+			g.storeDoubles(x, g.at(w, i, g.ofDoubles(offset)))
 		})
 	})
 	g.end()
@@ -53,6 +53,9 @@ func (g avx2) cavity256(belief, message operand.Mem, low reg.VecVirtual, rest *r
 	g.blend(forbidden, low, x, x)
 	return x
 }
+
+// ofDoubles is an offset in numbers of the format that belongs to one in float64.
+func (g avx2) ofDoubles(offset int) int { return offset / 8 * g.entry }
 
 // storeDoubles stores four float64 as numbers of the format.
 func (g avx2) storeDoubles(y reg.VecVirtual, m operand.Mem) {
@@ -295,13 +298,13 @@ func (g avx2) absorbAll256() {
 	g.items(messageSize, func(item reg.Register) {
 		old, sum, o := g.place(item, messageOld, messages), g.shortPlace(item, messageSum, sums), g.shortPlaceOf(item, messageOut, out)
 		n, largest, rho := g.short(item, messageTarget), d.copyWide("negativeInfinity"), g.YMM()
-		d.loop256(n, 1, func(i reg.Register, offset int, rest *rest256) {
-			g.VMAXPD(d.orInfinity256(g.loadDoubles(g.at(o, i, 0), rest), rest), largest, largest)
+		d.row256(n, func(i reg.Register, offset int, rest *rest256) {
+			g.VMAXPD(d.orInfinity256(g.loadDoubles(g.at(o, i, g.ofDoubles(offset)), rest), rest), largest, largest)
 		})
 		d.spread256(g.VMAXPD, largest)
 		g.VBROADCASTSD(operand.Mem{Base: item, Disp: messageRho}, rho)
-		d.loop256(n, 1, func(i reg.Register, offset int, rest *rest256) {
-			after, before := g.loadDoubles(g.at(o, i, 0), rest), d.load256(at64(old, i, offset), rest)
+		d.row256(n, func(i reg.Register, offset int, rest *rest256) {
+			after, before := g.loadDoubles(g.at(o, i, g.ofDoubles(offset)), rest), d.load256(at64(old, i, offset), rest)
 			d.subtract256(largest, after, rest)
 			undamped := g.branchUndamped(damping, zero)
 			{
@@ -356,7 +359,7 @@ func (g avx2) shiftAll256() {
 	g.Label(again)
 	sum, n := g.shortPlace(item, nodeSum, sums), g.short(item, nodeStates)
 	largest, bad := g.copyWide("negativeInfinity"), g.zero256()
-	g.loop256(n, 1, func(i reg.Register, offset int, rest *rest256) {
+	g.row256(n, func(i reg.Register, offset int, rest *rest256) {
 		x, unordered := g.load256(at64(sum, i, offset), rest), g.YMM()
 		g.VCMPPD(cmpUnordered, x, x, unordered)
 		g.VORPD(unordered, bad, bad)
@@ -371,7 +374,7 @@ func (g avx2) shiftAll256() {
 	g.TESTL(which, which)
 	g.JNZ(label(done))
 	g.VBROADCASTSD(operand.Mem{Base: item, Disp: nodeInverse}, inverse)
-	g.loop256(n, 1, func(i reg.Register, offset int, rest *rest256) {
+	g.row256(n, func(i reg.Register, offset int, rest *rest256) {
 		x := g.load256(at64(sum, i, offset), rest)
 		g.VSUBPD(largest, x, x)
 		g.VMULPD(inverse, x, x)
@@ -390,7 +393,7 @@ func (g avx2) totals256() {
 	totals, weights := g.base("totals"), g.base("weights")
 	g.items(nodeSize, func(item reg.Register) {
 		w, total := g.shortPlace(item, nodeSum, weights), g.zero256()
-		g.loop256(g.short(item, nodeStates), 1, func(i reg.Register, offset int, rest *rest256) {
+		g.row256(g.short(item, nodeStates), func(i reg.Register, offset int, rest *rest256) {
 			g.VADDPD(g.load256(at64(w, i, offset), rest), total, total)
 		})
 		g.spread256(g.VADDPD, total)
@@ -408,7 +411,7 @@ func (g avx2) settle256() {
 		b, sum, total := g.place(item, nodeBelief, beliefs), g.shortPlace(item, nodeSum, sums), g.YMM()
 		g.VBROADCASTSD(operand.Mem{Base: logTotals}, total)
 		g.ADDQ(operand.U8(8), logTotals)
-		g.loop256(g.short(item, nodeStates), 1, func(i reg.Register, offset int, rest *rest256) {
+		g.row256(g.short(item, nodeStates), func(i reg.Register, offset int, rest *rest256) {
 			after, before := g.load256(at64(sum, i, offset), rest), g.load256(at64(b, i, offset), rest)
 			g.subtract256(total, after, rest)
 			g.noteChange256(after, before, residual)

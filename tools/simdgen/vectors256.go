@@ -139,6 +139,21 @@ func (g avx2) loop256(n reg.Register, unroll int, body func(index reg.Register, 
 	g.Label(done)
 }
 
+// row256 is loop256, with two vectors of four float64 as a case of its own: for them
+// a loop takes as long as what is in it.
+func (g avx2) row256(n reg.Register, body func(index reg.Register, offset int, rest *rest256)) {
+	wide, done := g.label("wide"), g.label("row")
+	g.CMPQ(n, operand.U8(8))
+	g.JNE(label(wide))
+	index := g.zero()
+	body(index, 0, nil)
+	body(index, 32, nil)
+	g.JMP(label(done))
+	g.Label(wide)
+	g.loop256(n, 1, body)
+	g.Label(done)
+}
+
 // panels256 is panels512 for vectors of 256 bits, at most so many at a time.
 func (g avx2) panels256(n reg.Register, most int, body func(offset reg.Register, vectors int, rest *rest256)) {
 	offset, left := g.zero(), g.GP64()
