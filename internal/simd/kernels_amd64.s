@@ -26379,229 +26379,358 @@ unsafe1639:
 // func absorbAll256(messages []float64, sums []float64, out []float64, list *int, count int, damping float64) (residual float64)
 // Requires: AVX, AVX2, FMA3, SSE2
 TEXT ·absorbAll256(SB), $0-104
-	MOVQ         messages_base+0(FP), AX
-	MOVQ         sums_base+24(FP), CX
-	MOVQ         out_base+48(FP), DX
 	VBROADCASTSD damping+88(FP), Y0
 	VMOVUPD      constants<>+2000(SB), Y1
-	VSUBPD       Y0, Y1, Y1
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
-	MOVQ         list+72(FP), BX
-	MOVQ         count+80(FP), SI
-	TESTQ        SI, SI
+	VXORPD       Y4, Y4, Y4
+	XORQ         AX, AX
+	XORQ         CX, CX
+	VSUBPD       Y0, Y1, Y1
+	MOVQ         list+72(FP), DX
+	MOVQ         count+80(FP), BX
+	TESTQ        BX, BX
 	JLE          done1641
 
 item1640:
-	MOVQ    16(BX), DI
-	LEAQ    (AX)(DI*8), DI
-	MOVLQSX 48(BX), R8
-	LEAQ    (CX)(R8*8), R8
-	MOVLQSX 44(BX), R9
-	LEAQ    (DX)(R9*8), R9
-	MOVLQSX 56(BX), R10
-	VMOVUPD constants<>+1776(SB), Y4
-	CMPQ    R10, $0x08
-	JNE     wide1642
-	XORQ    R11, R11
-	VMOVUPD (R9)(R11*8), Y5
-	VMAXPD  Y5, Y4, Y4
-	VMOVUPD 32(R9)(R11*8), Y5
-	VMAXPD  Y5, Y4, Y4
-	JMP     row1643
+	MOVQ         messages_base+0(FP), SI
+	MOVQ         16(DX), DI
+	LEAQ         (SI)(DI*8), DI
+	MOVQ         sums_base+24(FP), SI
+	MOVLQSX      48(DX), R8
+	LEAQ         (SI)(R8*8), R8
+	MOVQ         out_base+48(FP), SI
+	MOVLQSX      44(DX), R9
+	LEAQ         (SI)(R9*8), R9
+	MOVLQSX      56(DX), SI
+	VMOVUPD      constants<>+1776(SB), Y5
+	VBROADCASTSD 32(DX), Y6
+	CMPQ         SI, $0x04
+	JG           long1642
+	LEAQ         constants<>+672(SB), R10
+	MOVQ         SI, R11
+	NEGQ         R11
+	VMOVUPD      (R10)(R11*8), Y7
+	CMPQ         R8, AX
+	JEQ          same1643
+	TESTQ        AX, AX
+	JZ           none1645
+	CMPQ         CX, $0x04
+	JLT          partial1646
+	VMOVUPD      Y4, (AX)
+	JMP          stored1648
 
-wide1642:
-	XORQ R11, R11
-	MOVQ R10, R12
-	CMPQ R12, $0x00000004
-	JLT  rest1645
+partial1646:
+	CMPQ         CX, $0x02
+	JLT          single1647
+	VMOVUPD      X4, (AX)
+	JEQ          stored1648
+	VEXTRACTF128 $0x01, Y4, X4
+	VMOVSD       X4, 16(AX)
+	JMP          stored1648
 
-whole1644:
-	VMOVUPD (R9)(R11*8), Y5
-	VMAXPD  Y5, Y4, Y4
-	ADDQ    $0x00000004, R11
-	SUBQ    $0x00000004, R12
-	CMPQ    R12, $0x00000004
-	JGE     whole1644
+single1647:
+	VMOVSD X4, (AX)
 
-rest1645:
-	TESTQ      R12, R12
-	JZ         done1646
-	LEAQ       constants<>+672(SB), R13
-	NEGQ       R12
-	VMOVUPD    (R13)(R12*8), Y5
-	VMASKMOVPD (R9)(R11*8), Y5, Y6
-	VMOVUPD    constants<>+1776(SB), Y7
-	VBLENDVPD  Y5, Y6, Y7, Y6
-	VMAXPD     Y6, Y4, Y4
+stored1648:
+none1645:
+	MOVQ       R8, AX
+	MOVQ       SI, CX
+	VMASKMOVPD (R8), Y7, Y4
 
-done1646:
-row1643:
-	VPERM2F128   $0x01, Y4, Y4, Y5
-	VMAXPD       Y5, Y4, Y4
-	VPERMILPD    $0x05, Y4, Y5
-	VMAXPD       Y5, Y4, Y4
-	VBROADCASTSD 32(BX), Y5
-	CMPQ         R10, $0x08
-	JNE          wide1647
-	XORQ         R10, R10
-	VMOVUPD      (R9)(R10*8), Y6
-	VMOVUPD      (DI)(R10*8), Y7
-	VSUBPD       Y4, Y6, Y6
-	VUCOMISD     X3, X0
-	JBE          undamped1649
-	VCMPPD       $0x04, Y7, Y6, Y10
-	VMULPD       Y0, Y7, Y8
-	VMULPD       Y1, Y6, Y9
-	VADDPD       Y8, Y9, Y9
-	VBLENDVPD    Y10, Y9, Y6, Y6
+same1643:
+	VMASKMOVPD (R9), Y7, Y8
+	VMOVAPD    Y8, Y5
+	VMOVUPD    constants<>+1776(SB), Y9
+	VBLENDVPD  Y7, Y5, Y9, Y5
+	VPERM2F128 $0x01, Y5, Y5, Y9
+	VMAXPD     Y9, Y5, Y5
+	VPERMILPD  $0x05, Y5, Y9
+	VMAXPD     Y9, Y5, Y5
+	VMASKMOVPD (DI), Y7, Y9
+	VSUBPD     Y5, Y8, Y8
+	VANDPD     Y7, Y8, Y8
+	VUCOMISD   X2, X0
+	JBE        undamped1649
+	VCMPPD     $0x04, Y9, Y8, Y10
+	VMULPD     Y0, Y9, Y5
+	VMULPD     Y1, Y8, Y7
+	VADDPD     Y5, Y7, Y7
+	VBLENDVPD  Y10, Y7, Y8, Y8
 
 undamped1649:
-	VCMPPD      $0x04, Y7, Y6, Y8
-	VSUBPD      Y7, Y6, Y7
-	VANDPD      constants<>+1968(SB), Y7, Y7
-	VANDPD      Y8, Y7, Y7
-	VPCMPGTQ    Y2, Y7, Y8
-	VBLENDVPD   Y8, Y7, Y2, Y2
-	VMOVUPD     Y6, (DI)(R10*8)
-	VMOVUPD     (R8)(R10*8), Y7
-	VFMADD231PD Y6, Y5, Y7
-	VMOVUPD     Y7, (R8)(R10*8)
-	VMOVUPD     32(R9)(R10*8), Y6
-	VMOVUPD     32(DI)(R10*8), Y7
-	VSUBPD      Y4, Y6, Y6
-	VUCOMISD    X3, X0
-	JBE         undamped1650
-	VCMPPD      $0x04, Y7, Y6, Y9
-	VMULPD      Y0, Y7, Y4
-	VMULPD      Y1, Y6, Y8
-	VADDPD      Y4, Y8, Y8
-	VBLENDVPD   Y9, Y8, Y6, Y6
+	VCMPPD    $0x04, Y9, Y8, Y5
+	VSUBPD    Y9, Y8, Y7
+	VANDPD    constants<>+1968(SB), Y7, Y7
+	VANDPD    Y5, Y7, Y7
+	VPCMPGTQ  Y3, Y7, Y5
+	VBLENDVPD Y5, Y7, Y3, Y3
+	CMPQ      SI, $0x04
+	JLT       partial1650
+	VMOVUPD   Y8, (DI)
+	JMP       stored1652
 
-undamped1650:
-	VCMPPD      $0x04, Y7, Y6, Y4
-	VSUBPD      Y7, Y6, Y7
-	VANDPD      constants<>+1968(SB), Y7, Y7
-	VANDPD      Y4, Y7, Y7
-	VPCMPGTQ    Y2, Y7, Y4
-	VBLENDVPD   Y4, Y7, Y2, Y2
-	VMOVUPD     Y6, 32(DI)(R10*8)
-	VMOVUPD     32(R8)(R10*8), Y4
-	VFMADD231PD Y6, Y5, Y4
-	VMOVUPD     Y4, 32(R8)(R10*8)
-	JMP         row1648
+partial1650:
+	CMPQ         SI, $0x02
+	JLT          single1651
+	VMOVUPD      X8, (DI)
+	JEQ          stored1652
+	VEXTRACTF128 $0x01, Y8, X5
+	VMOVSD       X5, 16(DI)
+	JMP          stored1652
 
-wide1647:
-	XORQ R11, R11
-	CMPQ R10, $0x00000004
-	JLT  rest1652
+single1651:
+	VMOVSD X8, (DI)
 
-whole1651:
-	VMOVUPD   (R9)(R11*8), Y6
-	VMOVUPD   (DI)(R11*8), Y7
-	VSUBPD    Y4, Y6, Y6
-	VUCOMISD  X3, X0
-	JBE       undamped1653
-	VCMPPD    $0x04, Y7, Y6, Y10
-	VMULPD    Y0, Y7, Y8
-	VMULPD    Y1, Y6, Y9
-	VADDPD    Y8, Y9, Y9
-	VBLENDVPD Y10, Y9, Y6, Y6
+stored1652:
+	VFMADD231PD Y8, Y6, Y4
+	JMP         absorbed1644
 
-undamped1653:
-	VCMPPD      $0x04, Y7, Y6, Y8
-	VSUBPD      Y7, Y6, Y7
-	VANDPD      constants<>+1968(SB), Y7, Y7
-	VANDPD      Y8, Y7, Y7
-	VPCMPGTQ    Y2, Y7, Y8
-	VBLENDVPD   Y8, Y7, Y2, Y2
-	VMOVUPD     Y6, (DI)(R11*8)
-	VMOVUPD     (R8)(R11*8), Y7
-	VFMADD231PD Y6, Y5, Y7
-	VMOVUPD     Y7, (R8)(R11*8)
-	ADDQ        $0x00000004, R11
-	SUBQ        $0x00000004, R10
-	CMPQ        R10, $0x00000004
-	JGE         whole1651
+long1642:
+	TESTQ   AX, AX
+	JZ      none1653
+	CMPQ    CX, $0x04
+	JLT     partial1654
+	VMOVUPD Y4, (AX)
+	JMP     stored1656
 
-rest1652:
-	TESTQ      R10, R10
-	JZ         done1654
+partial1654:
+	CMPQ         CX, $0x02
+	JLT          single1655
+	VMOVUPD      X4, (AX)
+	JEQ          stored1656
+	VEXTRACTF128 $0x01, Y4, X7
+	VMOVSD       X7, 16(AX)
+	JMP          stored1656
+
+single1655:
+	VMOVSD X4, (AX)
+
+stored1656:
+none1653:
+	XORQ    AX, AX
+	CMPQ    SI, $0x08
+	JNE     wide1657
+	XORQ    R10, R10
+	VMOVUPD (R9)(R10*8), Y7
+	VMAXPD  Y7, Y5, Y5
+	VMOVUPD 32(R9)(R10*8), Y7
+	VMAXPD  Y7, Y5, Y5
+	JMP     row1658
+
+wide1657:
+	XORQ R10, R10
+	MOVQ SI, R11
+	CMPQ R11, $0x00000004
+	JLT  rest1660
+
+whole1659:
+	VMOVUPD (R9)(R10*8), Y7
+	VMAXPD  Y7, Y5, Y5
+	ADDQ    $0x00000004, R10
+	SUBQ    $0x00000004, R11
+	CMPQ    R11, $0x00000004
+	JGE     whole1659
+
+rest1660:
+	TESTQ      R11, R11
+	JZ         done1661
 	LEAQ       constants<>+672(SB), R12
-	MOVQ       R10, R13
-	NEGQ       R13
-	VMOVUPD    (R12)(R13*8), Y6
-	VMASKMOVPD (R9)(R11*8), Y6, Y7
-	VMASKMOVPD (DI)(R11*8), Y6, Y8
-	VSUBPD     Y4, Y7, Y7
-	VANDPD     Y6, Y7, Y7
-	VUCOMISD   X3, X0
-	JBE        undamped1655
-	VCMPPD     $0x04, Y8, Y7, Y10
-	VMULPD     Y0, Y8, Y4
-	VMULPD     Y1, Y7, Y9
-	VADDPD     Y4, Y9, Y9
-	VBLENDVPD  Y10, Y9, Y7, Y7
+	NEGQ       R11
+	VMOVUPD    (R12)(R11*8), Y7
+	VMASKMOVPD (R9)(R10*8), Y7, Y8
+	VMOVUPD    constants<>+1776(SB), Y9
+	VBLENDVPD  Y7, Y8, Y9, Y8
+	VMAXPD     Y8, Y5, Y5
 
-undamped1655:
-	VCMPPD    $0x04, Y8, Y7, Y4
-	VSUBPD    Y8, Y7, Y8
-	VANDPD    constants<>+1968(SB), Y8, Y8
-	VANDPD    Y4, Y8, Y8
-	VPCMPGTQ  Y2, Y8, Y4
-	VBLENDVPD Y4, Y8, Y2, Y2
-	CMPQ      R10, $0x04
-	JLT       partial1656
-	VMOVUPD   Y7, (DI)(R11*8)
-	JMP       stored1658
+done1661:
+row1658:
+	VPERM2F128 $0x01, Y5, Y5, Y7
+	VMAXPD     Y7, Y5, Y5
+	VPERMILPD  $0x05, Y5, Y7
+	VMAXPD     Y7, Y5, Y5
+	CMPQ       SI, $0x08
+	JNE        wide1662
+	XORQ       SI, SI
+	VMOVUPD    (R9)(SI*8), Y7
+	VMOVUPD    (DI)(SI*8), Y8
+	VSUBPD     Y5, Y7, Y7
+	VUCOMISD   X2, X0
+	JBE        undamped1664
+	VCMPPD     $0x04, Y8, Y7, Y11
+	VMULPD     Y0, Y8, Y9
+	VMULPD     Y1, Y7, Y10
+	VADDPD     Y9, Y10, Y10
+	VBLENDVPD  Y11, Y10, Y7, Y7
 
-partial1656:
-	CMPQ         R10, $0x02
-	JLT          single1657
-	VMOVUPD      X7, (DI)(R11*8)
-	JEQ          stored1658
-	VEXTRACTF128 $0x01, Y7, X4
-	VMOVSD       X4, 16(DI)(R11*8)
-	JMP          stored1658
+undamped1664:
+	VCMPPD      $0x04, Y8, Y7, Y9
+	VSUBPD      Y8, Y7, Y8
+	VANDPD      constants<>+1968(SB), Y8, Y8
+	VANDPD      Y9, Y8, Y8
+	VPCMPGTQ    Y3, Y8, Y9
+	VBLENDVPD   Y9, Y8, Y3, Y3
+	VMOVUPD     Y7, (DI)(SI*8)
+	VMOVUPD     (R8)(SI*8), Y8
+	VFMADD231PD Y7, Y6, Y8
+	VMOVUPD     Y8, (R8)(SI*8)
+	VMOVUPD     32(R9)(SI*8), Y7
+	VMOVUPD     32(DI)(SI*8), Y8
+	VSUBPD      Y5, Y7, Y7
+	VUCOMISD    X2, X0
+	JBE         undamped1665
+	VCMPPD      $0x04, Y8, Y7, Y10
+	VMULPD      Y0, Y8, Y5
+	VMULPD      Y1, Y7, Y9
+	VADDPD      Y5, Y9, Y9
+	VBLENDVPD   Y10, Y9, Y7, Y7
 
-single1657:
-	VMOVSD X7, (DI)(R11*8)
+undamped1665:
+	VCMPPD      $0x04, Y8, Y7, Y5
+	VSUBPD      Y8, Y7, Y8
+	VANDPD      constants<>+1968(SB), Y8, Y8
+	VANDPD      Y5, Y8, Y8
+	VPCMPGTQ    Y3, Y8, Y5
+	VBLENDVPD   Y5, Y8, Y3, Y3
+	VMOVUPD     Y7, 32(DI)(SI*8)
+	VMOVUPD     32(R8)(SI*8), Y5
+	VFMADD231PD Y7, Y6, Y5
+	VMOVUPD     Y5, 32(R8)(SI*8)
+	JMP         row1663
 
-stored1658:
-	VMASKMOVPD  (R8)(R11*8), Y6, Y4
-	VFMADD231PD Y7, Y5, Y4
-	CMPQ        R10, $0x04
-	JLT         partial1659
-	VMOVUPD     Y4, (R8)(R11*8)
-	JMP         stored1661
+wide1662:
+	XORQ R10, R10
+	CMPQ SI, $0x00000004
+	JLT  rest1667
 
-partial1659:
-	CMPQ         R10, $0x02
-	JLT          single1660
-	VMOVUPD      X4, (R8)(R11*8)
-	JEQ          stored1661
-	VEXTRACTF128 $0x01, Y4, X4
-	VMOVSD       X4, 16(R8)(R11*8)
-	JMP          stored1661
+whole1666:
+	VMOVUPD   (R9)(R10*8), Y7
+	VMOVUPD   (DI)(R10*8), Y8
+	VSUBPD    Y5, Y7, Y7
+	VUCOMISD  X2, X0
+	JBE       undamped1668
+	VCMPPD    $0x04, Y8, Y7, Y11
+	VMULPD    Y0, Y8, Y9
+	VMULPD    Y1, Y7, Y10
+	VADDPD    Y9, Y10, Y10
+	VBLENDVPD Y11, Y10, Y7, Y7
 
-single1660:
-	VMOVSD X4, (R8)(R11*8)
+undamped1668:
+	VCMPPD      $0x04, Y8, Y7, Y9
+	VSUBPD      Y8, Y7, Y8
+	VANDPD      constants<>+1968(SB), Y8, Y8
+	VANDPD      Y9, Y8, Y8
+	VPCMPGTQ    Y3, Y8, Y9
+	VBLENDVPD   Y9, Y8, Y3, Y3
+	VMOVUPD     Y7, (DI)(R10*8)
+	VMOVUPD     (R8)(R10*8), Y8
+	VFMADD231PD Y7, Y6, Y8
+	VMOVUPD     Y8, (R8)(R10*8)
+	ADDQ        $0x00000004, R10
+	SUBQ        $0x00000004, SI
+	CMPQ        SI, $0x00000004
+	JGE         whole1666
 
-stored1661:
-done1654:
-row1648:
-	ADDQ $0x00000040, BX
-	DECQ SI
+rest1667:
+	TESTQ      SI, SI
+	JZ         done1669
+	LEAQ       constants<>+672(SB), R11
+	MOVQ       SI, R12
+	NEGQ       R12
+	VMOVUPD    (R11)(R12*8), Y7
+	VMASKMOVPD (R9)(R10*8), Y7, Y8
+	VMASKMOVPD (DI)(R10*8), Y7, Y9
+	VSUBPD     Y5, Y8, Y8
+	VANDPD     Y7, Y8, Y8
+	VUCOMISD   X2, X0
+	JBE        undamped1670
+	VCMPPD     $0x04, Y9, Y8, Y11
+	VMULPD     Y0, Y9, Y5
+	VMULPD     Y1, Y8, Y10
+	VADDPD     Y5, Y10, Y10
+	VBLENDVPD  Y11, Y10, Y8, Y8
+
+undamped1670:
+	VCMPPD    $0x04, Y9, Y8, Y5
+	VSUBPD    Y9, Y8, Y9
+	VANDPD    constants<>+1968(SB), Y9, Y9
+	VANDPD    Y5, Y9, Y9
+	VPCMPGTQ  Y3, Y9, Y5
+	VBLENDVPD Y5, Y9, Y3, Y3
+	CMPQ      SI, $0x04
+	JLT       partial1671
+	VMOVUPD   Y8, (DI)(R10*8)
+	JMP       stored1673
+
+partial1671:
+	CMPQ         SI, $0x02
+	JLT          single1672
+	VMOVUPD      X8, (DI)(R10*8)
+	JEQ          stored1673
+	VEXTRACTF128 $0x01, Y8, X5
+	VMOVSD       X5, 16(DI)(R10*8)
+	JMP          stored1673
+
+single1672:
+	VMOVSD X8, (DI)(R10*8)
+
+stored1673:
+	VMASKMOVPD  (R8)(R10*8), Y7, Y5
+	VFMADD231PD Y8, Y6, Y5
+	CMPQ        SI, $0x04
+	JLT         partial1674
+	VMOVUPD     Y5, (R8)(R10*8)
+	JMP         stored1676
+
+partial1674:
+	CMPQ         SI, $0x02
+	JLT          single1675
+	VMOVUPD      X5, (R8)(R10*8)
+	JEQ          stored1676
+	VEXTRACTF128 $0x01, Y5, X5
+	VMOVSD       X5, 16(R8)(R10*8)
+	JMP          stored1676
+
+single1675:
+	VMOVSD X5, (R8)(R10*8)
+
+stored1676:
+done1669:
+row1663:
+absorbed1644:
+	ADDQ $0x00000040, DX
+	DECQ BX
 	JNZ  item1640
 
 done1641:
-	VPERM2F128 $0x01, Y2, Y2, Y0
-	VPCMPGTQ   Y2, Y0, Y1
-	VBLENDVPD  Y1, Y0, Y2, Y2
-	VPERMILPD  $0x05, Y2, Y0
-	VPCMPGTQ   Y2, Y0, Y1
-	VBLENDVPD  Y1, Y0, Y2, Y2
-	MOVSD      X2, residual+96(FP)
+	TESTQ   AX, AX
+	JZ      none1677
+	CMPQ    CX, $0x04
+	JLT     partial1678
+	VMOVUPD Y4, (AX)
+	JMP     stored1680
+
+partial1678:
+	CMPQ         CX, $0x02
+	JLT          single1679
+	VMOVUPD      X4, (AX)
+	JEQ          stored1680
+	VEXTRACTF128 $0x01, Y4, X0
+	VMOVSD       X0, 16(AX)
+	JMP          stored1680
+
+single1679:
+	VMOVSD X4, (AX)
+
+stored1680:
+none1677:
+	VPERM2F128 $0x01, Y3, Y3, Y0
+	VPCMPGTQ   Y3, Y0, Y1
+	VBLENDVPD  Y1, Y0, Y3, Y3
+	VPERMILPD  $0x05, Y3, Y0
+	VPCMPGTQ   Y3, Y0, Y1
+	VBLENDVPD  Y1, Y0, Y3, Y3
+	MOVSD      X3, residual+96(FP)
 	VZEROUPPER
 	RET
 
@@ -26616,17 +26745,17 @@ TEXT ·exponentials256(SB), $0-64
 	VMOVUPD constants<>+2000(SB), Y1
 	VMOVUPD constants<>+1968(SB), Y2
 	TESTQ   BX, BX
-	JLE     done1663
+	JLE     done1682
 
-table1662:
+table1681:
 	VXORPD       Y4, Y4, Y4
 	VBROADCASTSD (DX), Y3
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000008
-	JLT          rest1665
+	JLT          rest1684
 
-whole1664:
+whole1683:
 	VMOVUPD (AX)(SI*8), Y5
 	VMULPD  Y3, Y5, Y5
 	VANDPD  Y2, Y5, Y5
@@ -26640,13 +26769,13 @@ whole1664:
 	ADDQ    $0x00000008, SI
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole1664
+	JGE     whole1683
 
-rest1665:
+rest1684:
 	CMPQ DI, $0x00000004
-	JLT  rest1667
+	JLT  rest1686
 
-whole1666:
+whole1685:
 	VMOVUPD (AX)(SI*8), Y5
 	VMULPD  Y3, Y5, Y5
 	VANDPD  Y2, Y5, Y5
@@ -26655,11 +26784,11 @@ whole1666:
 	ADDQ    $0x00000004, SI
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole1666
+	JGE     whole1685
 
-rest1667:
+rest1686:
 	TESTQ      DI, DI
-	JZ         done1668
+	JZ         done1687
 	LEAQ       constants<>+672(SB), R8
 	NEGQ       DI
 	VMOVUPD    (R8)(DI*8), Y5
@@ -26670,16 +26799,16 @@ rest1667:
 	VCMPPD     $0x06, constants<>+1904(SB), Y6, Y6
 	VORPD      Y6, Y4, Y4
 
-done1668:
+done1687:
 	VMOVMSKPD Y4, SI
 	TESTL     SI, SI
-	JNZ       done1663
+	JNZ       done1682
 	XORQ      SI, SI
 	MOVQ      CX, DI
 	CMPQ      DI, $0x00000008
-	JLT       rest1670
+	JLT       rest1689
 
-whole1669:
+whole1688:
 	VMOVUPD      (AX)(SI*8), Y4
 	VMULPD       Y3, Y4, Y4
 	VMOVUPD      Y0, Y5
@@ -26739,13 +26868,13 @@ whole1669:
 	ADDQ         $0x00000008, SI
 	SUBQ         $0x00000008, DI
 	CMPQ         DI, $0x00000008
-	JGE          whole1669
+	JGE          whole1688
 
-rest1670:
+rest1689:
 	CMPQ DI, $0x00000004
-	JLT  rest1672
+	JLT  rest1691
 
-whole1671:
+whole1690:
 	VMOVUPD      (AX)(SI*8), Y4
 	VMULPD       Y3, Y4, Y4
 	VMOVUPD      Y0, Y5
@@ -26777,11 +26906,11 @@ whole1671:
 	ADDQ         $0x00000004, SI
 	SUBQ         $0x00000004, DI
 	CMPQ         DI, $0x00000004
-	JGE          whole1671
+	JGE          whole1690
 
-rest1672:
+rest1691:
 	TESTQ        DI, DI
-	JZ           done1673
+	JZ           done1692
 	LEAQ         constants<>+672(SB), R8
 	MOVQ         DI, R9
 	NEGQ         R9
@@ -26814,30 +26943,30 @@ rest1672:
 	VPSLLQ       $0x34, Y3, Y3
 	VPADDQ       Y3, Y4, Y4
 	CMPQ         DI, $0x04
-	JLT          partial1674
+	JLT          partial1693
 	VMOVUPD      Y4, (AX)(SI*8)
-	JMP          stored1676
+	JMP          stored1695
 
-partial1674:
+partial1693:
 	CMPQ         DI, $0x02
-	JLT          single1675
+	JLT          single1694
 	VMOVUPD      X4, (AX)(SI*8)
-	JEQ          stored1676
+	JEQ          stored1695
 	VEXTRACTF128 $0x01, Y4, X3
 	VMOVSD       X3, 16(AX)(SI*8)
-	JMP          stored1676
+	JMP          stored1695
 
-single1675:
+single1694:
 	VMOVSD X4, (AX)(SI*8)
 
-stored1676:
-done1673:
+stored1695:
+done1692:
 	LEAQ (AX)(CX*8), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table1662
+	JNZ  table1681
 
-done1663:
+done1682:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -26849,16 +26978,16 @@ TEXT ·shiftAll256(SB), $0-48
 	MOVQ  list+24(FP), CX
 	MOVQ  count+32(FP), DX
 	TESTQ DX, DX
-	JLE   done1678
+	JLE   done1697
 
-item1677:
+item1696:
 	MOVLQSX 16(CX), BX
 	LEAQ    (AX)(BX*8), BX
 	MOVLQSX 20(CX), SI
 	VMOVUPD constants<>+1776(SB), Y0
 	VXORPD  Y1, Y1, Y1
 	CMPQ    SI, $0x08
-	JNE     wide1679
+	JNE     wide1698
 	XORQ    DI, DI
 	VMOVUPD (BX)(DI*8), Y2
 	VCMPPD  $0x03, Y2, Y2, Y3
@@ -26868,15 +26997,15 @@ item1677:
 	VCMPPD  $0x03, Y2, Y2, Y3
 	VORPD   Y3, Y1, Y1
 	VMAXPD  Y2, Y0, Y0
-	JMP     row1680
+	JMP     row1699
 
-wide1679:
+wide1698:
 	XORQ DI, DI
 	MOVQ SI, R8
 	CMPQ R8, $0x00000004
-	JLT  rest1682
+	JLT  rest1701
 
-whole1681:
+whole1700:
 	VMOVUPD (BX)(DI*8), Y2
 	VCMPPD  $0x03, Y2, Y2, Y3
 	VORPD   Y3, Y1, Y1
@@ -26884,11 +27013,11 @@ whole1681:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, R8
 	CMPQ    R8, $0x00000004
-	JGE     whole1681
+	JGE     whole1700
 
-rest1682:
+rest1701:
 	TESTQ      R8, R8
-	JZ         done1683
+	JZ         done1702
 	LEAQ       constants<>+672(SB), R9
 	NEGQ       R8
 	VMOVUPD    (R9)(R8*8), Y2
@@ -26899,8 +27028,8 @@ rest1682:
 	VBLENDVPD  Y2, Y3, Y4, Y3
 	VMAXPD     Y3, Y0, Y0
 
-done1683:
-row1680:
+done1702:
+row1699:
 	VPERM2F128   $0x01, Y0, Y0, Y2
 	VMAXPD       Y2, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y2
@@ -26910,10 +27039,10 @@ row1680:
 	VORPD        Y2, Y1, Y1
 	VMOVMSKPD    Y1, DI
 	TESTL        DI, DI
-	JNZ          done1678
+	JNZ          done1697
 	VBROADCASTSD 8(CX), Y1
 	CMPQ         SI, $0x08
-	JNE          wide1684
+	JNE          wide1703
 	XORQ         SI, SI
 	VMOVUPD      (BX)(SI*8), Y2
 	VSUBPD       Y0, Y2, Y2
@@ -26923,14 +27052,14 @@ row1680:
 	VSUBPD       Y0, Y2, Y2
 	VMULPD       Y1, Y2, Y2
 	VMOVUPD      Y2, 32(BX)(SI*8)
-	JMP          row1685
+	JMP          row1704
 
-wide1684:
+wide1703:
 	XORQ DI, DI
 	CMPQ SI, $0x00000004
-	JLT  rest1687
+	JLT  rest1706
 
-whole1686:
+whole1705:
 	VMOVUPD (BX)(DI*8), Y2
 	VSUBPD  Y0, Y2, Y2
 	VMULPD  Y1, Y2, Y2
@@ -26938,11 +27067,11 @@ whole1686:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, SI
 	CMPQ    SI, $0x00000004
-	JGE     whole1686
+	JGE     whole1705
 
-rest1687:
+rest1706:
 	TESTQ      SI, SI
-	JZ         done1688
+	JZ         done1707
 	LEAQ       constants<>+672(SB), R8
 	MOVQ       SI, R9
 	NEGQ       R9
@@ -26951,30 +27080,30 @@ rest1687:
 	VSUBPD     Y0, Y2, Y2
 	VMULPD     Y1, Y2, Y2
 	CMPQ       SI, $0x04
-	JLT        partial1689
+	JLT        partial1708
 	VMOVUPD    Y2, (BX)(DI*8)
-	JMP        stored1691
+	JMP        stored1710
 
-partial1689:
+partial1708:
 	CMPQ         SI, $0x02
-	JLT          single1690
+	JLT          single1709
 	VMOVUPD      X2, (BX)(DI*8)
-	JEQ          stored1691
+	JEQ          stored1710
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 16(BX)(DI*8)
-	JMP          stored1691
+	JMP          stored1710
 
-single1690:
+single1709:
 	VMOVSD X2, (BX)(DI*8)
 
-stored1691:
-done1688:
-row1685:
+stored1710:
+done1707:
+row1704:
 	ADDQ $0x00000018, CX
 	DECQ DX
-	JNZ  item1677
+	JNZ  item1696
 
-done1678:
+done1697:
 	MOVQ DX, left+40(FP)
 	VZEROUPPER
 	RET
@@ -26987,46 +27116,46 @@ TEXT ·totals256(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done1693
+	JLE   done1712
 
-item1692:
+item1711:
 	MOVLQSX 16(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Y0, Y0, Y0
 	MOVLQSX 20(DX), DI
 	CMPQ    DI, $0x08
-	JNE     wide1694
+	JNE     wide1713
 	XORQ    DI, DI
 	VMOVUPD (SI)(DI*8), Y1
 	VADDPD  Y1, Y0, Y0
 	VMOVUPD 32(SI)(DI*8), Y1
 	VADDPD  Y1, Y0, Y0
-	JMP     row1695
+	JMP     row1714
 
-wide1694:
+wide1713:
 	XORQ R8, R8
 	CMPQ DI, $0x00000004
-	JLT  rest1697
+	JLT  rest1716
 
-whole1696:
+whole1715:
 	VMOVUPD (SI)(R8*8), Y1
 	VADDPD  Y1, Y0, Y0
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole1696
+	JGE     whole1715
 
-rest1697:
+rest1716:
 	TESTQ      DI, DI
-	JZ         done1698
+	JZ         done1717
 	LEAQ       constants<>+672(SB), R9
 	NEGQ       DI
 	VMOVUPD    (R9)(DI*8), Y1
 	VMASKMOVPD (SI)(R8*8), Y1, Y1
 	VADDPD     Y1, Y0, Y0
 
-done1698:
-row1695:
+done1717:
+row1714:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -27035,9 +27164,9 @@ row1695:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000018, DX
 	DECQ       BX
-	JNZ        item1692
+	JNZ        item1711
 
-done1693:
+done1712:
 	VZEROUPPER
 	RET
 
@@ -27051,9 +27180,9 @@ TEXT ·settle256(SB), $0-96
 	MOVQ   list+72(FP), BX
 	MOVQ   count+80(FP), SI
 	TESTQ  SI, SI
-	JLE    done1700
+	JLE    done1719
 
-item1699:
+item1718:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      16(BX), R8
@@ -27062,7 +27191,7 @@ item1699:
 	ADDQ         $0x08, DX
 	MOVLQSX      20(BX), R9
 	CMPQ         R9, $0x08
-	JNE          wide1701
+	JNE          wide1720
 	XORQ         R9, R9
 	VMOVUPD      (R8)(R9*8), Y2
 	VMOVUPD      (DI)(R9*8), Y3
@@ -27084,14 +27213,14 @@ item1699:
 	VPCMPGTQ     Y0, Y3, Y1
 	VBLENDVPD    Y1, Y3, Y0, Y0
 	VMOVUPD      Y2, 32(DI)(R9*8)
-	JMP          row1702
+	JMP          row1721
 
-wide1701:
+wide1720:
 	XORQ R10, R10
 	CMPQ R9, $0x00000004
-	JLT  rest1704
+	JLT  rest1723
 
-whole1703:
+whole1722:
 	VMOVUPD   (R8)(R10*8), Y2
 	VMOVUPD   (DI)(R10*8), Y3
 	VSUBPD    Y1, Y2, Y2
@@ -27105,11 +27234,11 @@ whole1703:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R9
 	CMPQ      R9, $0x00000004
-	JGE       whole1703
+	JGE       whole1722
 
-rest1704:
+rest1723:
 	TESTQ      R9, R9
-	JZ         done1705
+	JZ         done1724
 	LEAQ       constants<>+672(SB), R11
 	MOVQ       R9, R12
 	NEGQ       R12
@@ -27125,30 +27254,30 @@ rest1704:
 	VPCMPGTQ   Y0, Y2, Y1
 	VBLENDVPD  Y1, Y2, Y0, Y0
 	CMPQ       R9, $0x04
-	JLT        partial1706
+	JLT        partial1725
 	VMOVUPD    Y3, (DI)(R10*8)
-	JMP        stored1708
+	JMP        stored1727
 
-partial1706:
+partial1725:
 	CMPQ         R9, $0x02
-	JLT          single1707
+	JLT          single1726
 	VMOVUPD      X3, (DI)(R10*8)
-	JEQ          stored1708
+	JEQ          stored1727
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)(R10*8)
-	JMP          stored1708
+	JMP          stored1727
 
-single1707:
+single1726:
 	VMOVSD X3, (DI)(R10*8)
 
-stored1708:
-done1705:
-row1702:
+stored1727:
+done1724:
+row1721:
 	ADDQ $0x00000018, BX
 	DECQ SI
-	JNZ  item1699
+	JNZ  item1718
 
-done1700:
+done1719:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VPCMPGTQ   Y0, Y1, Y2
 	VBLENDVPD  Y2, Y1, Y0, Y0
@@ -27173,29 +27302,29 @@ TEXT ·edgeBeliefs256(SB), $10080-184
 	MOVQ  beliefs_len+80(FP), AX
 	MOVQ  ku+160(FP), DX
 	SUBQ  DX, AX
-	JLT   done1711
+	JLT   done1730
 	MOVQ  AX, 80(CX)
 	MOVQ  messages_len+104(FP), AX
 	MOVQ  ku+160(FP), DX
 	SUBQ  DX, AX
-	JLT   done1711
+	JLT   done1730
 	MOVQ  AX, 88(CX)
 	MOVQ  beliefs_len+80(FP), AX
 	MOVQ  kv+168(FP), DX
 	SUBQ  DX, AX
-	JLT   done1711
+	JLT   done1730
 	MOVQ  AX, 96(CX)
 	MOVQ  messages_len+104(FP), AX
 	MOVQ  kv+168(FP), DX
 	SUBQ  DX, AX
-	JLT   done1711
+	JLT   done1730
 	MOVQ  AX, 104(CX)
 	MOVQ  tables_len+128(FP), AX
 	MOVQ  ku+160(FP), DX
 	MOVQ  kv+168(FP), BX
 	IMULQ BX, DX
 	SUBQ  DX, AX
-	JLT   done1711
+	JLT   done1730
 	MOVQ  AX, 112(CX)
 	MOVQ  ku+160(FP), AX
 	SHLQ  $0x03, AX
@@ -27213,44 +27342,44 @@ TEXT ·edgeBeliefs256(SB), $10080-184
 	XORL  DX, DX
 	DIVL  BX
 	CMPQ  AX, $0x40
-	JLE   few1712
+	JLE   few1731
 	MOVQ  $0x00000040, AX
 
-few1712:
+few1731:
 	MOVQ AX, 32(CX)
 
-chunk1709:
+chunk1728:
 	MOVQ  8(CX), AX
 	TESTQ AX, AX
-	JLE   done1711
+	JLE   done1730
 	CMPQ  AX, 32(CX)
-	JLE   part1710
+	JLE   part1729
 	MOVQ  32(CX), AX
 
-part1710:
+part1729:
 	MOVQ AX, 16(CX)
 	MOVQ (CX), AX
 	LEAQ 1760(CX), DX
 	XORQ BX, BX
 
-pass1713:
+pass1732:
 	CMPQ       BX, 16(CX)
-	JGE        passed1715
+	JGE        passed1734
 	MOVQ       (AX), SI
 	CMPQ       SI, 80(CX)
-	JHI        stop1714
+	JHI        stop1733
 	MOVQ       8(AX), SI
 	CMPQ       SI, 88(CX)
-	JHI        stop1714
+	JHI        stop1733
 	MOVQ       16(AX), SI
 	CMPQ       SI, 96(CX)
-	JHI        stop1714
+	JHI        stop1733
 	MOVQ       24(AX), SI
 	CMPQ       SI, 104(CX)
-	JHI        stop1714
+	JHI        stop1733
 	MOVQ       32(AX), SI
 	CMPQ       SI, 112(CX)
-	JHI        stop1714
+	JHI        stop1733
 	MOVQ       beliefs_base+72(FP), SI
 	MOVQ       (AX), DI
 	LEAQ       (SI)(DI*8), DI
@@ -27260,7 +27389,7 @@ pass1713:
 	MOVQ       ku+160(FP), SI
 	VMOVUPD    constants<>+1776(SB), Y0
 	CMPQ       SI, $0x08
-	JNE        general1716
+	JNE        general1735
 	VMOVUPD    (DI), Y2
 	VMOVUPD    (R8), Y1
 	VCMPPD     $0x00, Y0, Y1, Y3
@@ -27280,16 +27409,16 @@ pass1713:
 	VMOVUPD    Y2, (DX)
 	VSUBPD     Y1, Y3, Y3
 	VMOVUPD    Y3, 32(DX)
-	JMP        cavity1717
+	JMP        cavity1736
 
-general1716:
+general1735:
 	VMOVAPD Y0, Y1
 	XORQ    R9, R9
 	MOVQ    SI, R10
 	CMPQ    R10, $0x00000004
-	JLT     rest1719
+	JLT     rest1738
 
-whole1718:
+whole1737:
 	VMOVUPD   (DI)(R9*8), Y2
 	VMOVUPD   (R8)(R9*8), Y3
 	VCMPPD    $0x00, Y0, Y3, Y4
@@ -27299,11 +27428,11 @@ whole1718:
 	ADDQ      $0x00000004, R9
 	SUBQ      $0x00000004, R10
 	CMPQ      R10, $0x00000004
-	JGE       whole1718
+	JGE       whole1737
 
-rest1719:
+rest1738:
 	TESTQ      R10, R10
-	JZ         done1720
+	JZ         done1739
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       R10
 	VMOVUPD    (R11)(R10*8), Y2
@@ -27316,16 +27445,16 @@ rest1719:
 	VBLENDVPD  Y2, Y3, Y4, Y3
 	VMAXPD     Y3, Y1, Y1
 
-done1720:
+done1739:
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	XORQ       R9, R9
 	CMPQ       SI, $0x00000004
-	JLT        rest1722
+	JLT        rest1741
 
-whole1721:
+whole1740:
 	VMOVUPD   (DI)(R9*8), Y2
 	VMOVUPD   (R8)(R9*8), Y3
 	VCMPPD    $0x00, Y0, Y3, Y4
@@ -27336,11 +27465,11 @@ whole1721:
 	ADDQ      $0x00000004, R9
 	SUBQ      $0x00000004, SI
 	CMPQ      SI, $0x00000004
-	JGE       whole1721
+	JGE       whole1740
 
-rest1722:
+rest1741:
 	TESTQ      SI, SI
-	JZ         done1723
+	JZ         done1742
 	LEAQ       constants<>+672(SB), R10
 	NEGQ       SI
 	VMOVUPD    (R10)(SI*8), Y2
@@ -27354,8 +27483,8 @@ rest1722:
 	VSUBPD     Y1, Y3, Y3
 	VMOVUPD    Y3, (DX)(R9*8)
 
-done1723:
-cavity1717:
+done1742:
+cavity1736:
 	MOVQ       40(CX), SI
 	ADDQ       DX, SI
 	MOVQ       beliefs_base+72(FP), DI
@@ -27367,7 +27496,7 @@ cavity1717:
 	MOVQ       kv+168(FP), DI
 	VMOVUPD    constants<>+1776(SB), Y0
 	CMPQ       DI, $0x08
-	JNE        general1724
+	JNE        general1743
 	VMOVUPD    (R8), Y3
 	VMOVUPD    (R9), Y2
 	VCMPPD     $0x00, Y0, Y2, Y4
@@ -27387,16 +27516,16 @@ cavity1717:
 	VMOVUPD    Y3, (SI)
 	VSUBPD     Y2, Y4, Y4
 	VMOVUPD    Y4, 32(SI)
-	JMP        cavity1725
+	JMP        cavity1744
 
-general1724:
+general1743:
 	VMOVAPD Y0, Y2
 	XORQ    R10, R10
 	MOVQ    DI, R11
 	CMPQ    R11, $0x00000004
-	JLT     rest1727
+	JLT     rest1746
 
-whole1726:
+whole1745:
 	VMOVUPD   (R8)(R10*8), Y3
 	VMOVUPD   (R9)(R10*8), Y4
 	VCMPPD    $0x00, Y0, Y4, Y5
@@ -27406,11 +27535,11 @@ whole1726:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R11
 	CMPQ      R11, $0x00000004
-	JGE       whole1726
+	JGE       whole1745
 
-rest1727:
+rest1746:
 	TESTQ      R11, R11
-	JZ         done1728
+	JZ         done1747
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R11
 	VMOVUPD    (R12)(R11*8), Y3
@@ -27423,16 +27552,16 @@ rest1727:
 	VBLENDVPD  Y3, Y4, Y5, Y4
 	VMAXPD     Y4, Y2, Y2
 
-done1728:
+done1747:
 	VPERM2F128 $0x01, Y2, Y2, Y3
 	VMAXPD     Y3, Y2, Y2
 	VPERMILPD  $0x05, Y2, Y3
 	VMAXPD     Y3, Y2, Y2
 	XORQ       R10, R10
 	CMPQ       DI, $0x00000004
-	JLT        rest1730
+	JLT        rest1749
 
-whole1729:
+whole1748:
 	VMOVUPD   (R8)(R10*8), Y3
 	VMOVUPD   (R9)(R10*8), Y4
 	VCMPPD    $0x00, Y0, Y4, Y5
@@ -27443,11 +27572,11 @@ whole1729:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, DI
 	CMPQ      DI, $0x00000004
-	JGE       whole1729
+	JGE       whole1748
 
-rest1730:
+rest1749:
 	TESTQ      DI, DI
-	JZ         done1731
+	JZ         done1750
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       DI
 	VMOVUPD    (R11)(DI*8), Y3
@@ -27461,28 +27590,28 @@ rest1730:
 	VSUBPD     Y2, Y4, Y4
 	VMOVUPD    Y4, (SI)(R10*8)
 
-done1731:
-cavity1725:
+done1750:
+cavity1744:
 	VADDSD X2, X1, X1
 	VMOVSD X1, 128(CX)(BX*8)
 	ADDQ   $0x00000028, AX
 	ADDQ   48(CX), DX
 	INCQ   BX
-	JMP    pass1713
+	JMP    pass1732
 
-stop1714:
+stop1733:
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed1715:
+passed1734:
 	MOVQ  16(CX), DX
 	IMULQ 48(CX), DX
 	LEAQ  1760(CX), AX
 	ADDQ  AX, DX
 	CMPQ  AX, DX
-	JGE   vectors1733
+	JGE   vectors1752
 
-vector1732:
+vector1751:
 	VMOVUPD      (AX), Y0
 	VMOVUPD      Y0, Y1
 	VMOVUPD      constants<>+2128(SB), Y2
@@ -27521,22 +27650,22 @@ vector1732:
 	VMOVUPD      Y1, 4128(AX)
 	ADDQ         $0x20, AX
 	CMPQ         AX, DX
-	JLT          vector1732
+	JLT          vector1751
 
-vectors1733:
+vectors1752:
 	MOVQ (CX), AX
 	LEAQ 1760(CX), DX
 	XORQ BX, BX
 
-pass1734:
+pass1753:
 	CMPQ         BX, 16(CX)
-	JGE          passed1736
+	JGE          passed1755
 	MOVQ         ku+160(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general1737
+	JNE          general1756
 	MOVQ         kv+168(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general1737
+	JNE          general1756
 	MOVQ         tables_base+120(FP), SI
 	MOVQ         32(AX), DI
 	LEAQ         (SI)(DI*8), DI
@@ -27615,9 +27744,9 @@ pass1734:
 	VADDPD       X0, X4, X4
 	VMOVSD       X4, 672(CX)(BX*8)
 	VMOVHPD      X4, 1216(CX)(BX*8)
-	JMP          shaped1738
+	JMP          shaped1757
 
-general1737:
+general1756:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   tables_base+120(FP), SI
@@ -27632,9 +27761,9 @@ general1737:
 	XORQ   R11, R11
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000010
-	JLT    rest1740
+	JLT    rest1759
 
-panel1739:
+panel1758:
 	MOVQ   DX, R9
 	LEAQ   (DI)(R11*1), R8
 	VXORPD Y2, Y2, Y2
@@ -27647,9 +27776,9 @@ panel1739:
 	VXORPD Y9, Y9, Y9
 	MOVQ   ku+160(FP), R13
 	CMPQ   R13, $0x00000001
-	JLT    rows1743
+	JLT    rows1762
 
-row1742:
+row1761:
 	VBROADCASTSD (R9), Y10
 	VBROADCASTSD 4128(R9), Y11
 	VMOVUPD      (R8), Y12
@@ -27668,9 +27797,9 @@ row1742:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row1742
+	JGE          row1761
 
-rows1743:
+rows1762:
 	VFMADD231PD (SI)(R11*1), Y2, Y0
 	VFMADD231PD (SI)(R11*1), Y6, Y1
 	VFMADD231PD 4128(SI)(R11*1), Y2, Y1
@@ -27686,13 +27815,13 @@ rows1743:
 	ADDQ        $0x00000080, R11
 	SUBQ        $0x00000010, R12
 	CMPQ        R12, $0x00000010
-	JGE         panel1739
+	JGE         panel1758
 
-rest1740:
+rest1759:
 	TESTQ   R12, R12
-	JZ      done1741
+	JZ      done1760
 	CMPQ    R12, $0x00000004
-	JGT     wider1744
+	JGT     wider1763
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
 	NEGQ    R9
@@ -27705,9 +27834,9 @@ rest1740:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000002
-	JLT     rows1746
+	JLT     rows1765
 
-row1745:
+row1764:
 	VBROADCASTSD (R9), Y7
 	VBROADCASTSD 4128(R9), Y8
 	VMASKMOVPD   (R8), Y2, Y9
@@ -27722,13 +27851,13 @@ row1745:
 	LEAQ         (R8)(R10*2), R8
 	SUBQ         $0x00000002, DI
 	CMPQ         DI, $0x00000002
-	JGE          row1745
+	JGE          row1764
 
-rows1746:
+rows1765:
 	CMPQ DI, $0x00000001
-	JLT  rows1748
+	JLT  rows1767
 
-row1747:
+row1766:
 	VBROADCASTSD (R9), Y7
 	VBROADCASTSD 4128(R9), Y8
 	VMASKMOVPD   (R8), Y2, Y9
@@ -27738,19 +27867,19 @@ row1747:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row1747
+	JGE          row1766
 
-rows1748:
+rows1767:
 	VADDPD      Y4, Y3, Y3
 	VADDPD      Y6, Y5, Y5
 	VFMADD231PD (SI)(R11*1), Y3, Y0
 	VFMADD231PD (SI)(R11*1), Y5, Y1
 	VFMADD231PD 4128(SI)(R11*1), Y3, Y1
-	JMP         done1741
+	JMP         done1760
 
-wider1744:
+wider1763:
 	CMPQ    R12, $0x00000008
-	JGT     wider1749
+	JGT     wider1768
 	SUBQ    $0x00000004, R12
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
@@ -27768,9 +27897,9 @@ wider1744:
 	VXORPD  Y10, Y10, Y10
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000002
-	JLT     rows1751
+	JLT     rows1770
 
-row1750:
+row1769:
 	VBROADCASTSD (R9), Y11
 	VBROADCASTSD 4128(R9), Y12
 	VMOVUPD      (R8), Y13
@@ -27791,13 +27920,13 @@ row1750:
 	LEAQ         (R8)(R10*2), R8
 	SUBQ         $0x00000002, DI
 	CMPQ         DI, $0x00000002
-	JGE          row1750
+	JGE          row1769
 
-rows1751:
+rows1770:
 	CMPQ DI, $0x00000001
-	JLT  rows1753
+	JLT  rows1772
 
-row1752:
+row1771:
 	VBROADCASTSD (R9), Y11
 	VBROADCASTSD 4128(R9), Y12
 	VMOVUPD      (R8), Y13
@@ -27810,9 +27939,9 @@ row1752:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row1752
+	JGE          row1771
 
-rows1753:
+rows1772:
 	VADDPD      Y5, Y3, Y3
 	VADDPD      Y9, Y7, Y7
 	VFMADD231PD (SI)(R11*1), Y3, Y0
@@ -27823,11 +27952,11 @@ rows1753:
 	VFMADD231PD 32(SI)(R11*1), Y4, Y0
 	VFMADD231PD 32(SI)(R11*1), Y8, Y1
 	VFMADD231PD 4160(SI)(R11*1), Y4, Y1
-	JMP         done1741
+	JMP         done1760
 
-wider1749:
+wider1768:
 	CMPQ    R12, $0x0000000c
-	JGT     wider1754
+	JGT     wider1773
 	SUBQ    $0x00000008, R12
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
@@ -27843,9 +27972,9 @@ wider1749:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000001
-	JLT     rows1756
+	JLT     rows1775
 
-row1755:
+row1774:
 	VBROADCASTSD (R9), Y9
 	VBROADCASTSD 4128(R9), Y10
 	VMOVUPD      (R8), Y11
@@ -27861,9 +27990,9 @@ row1755:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row1755
+	JGE          row1774
 
-rows1756:
+rows1775:
 	VFMADD231PD (SI)(R11*1), Y3, Y0
 	VFMADD231PD (SI)(R11*1), Y6, Y1
 	VFMADD231PD 4128(SI)(R11*1), Y3, Y1
@@ -27873,9 +28002,9 @@ rows1756:
 	VFMADD231PD 64(SI)(R11*1), Y5, Y0
 	VFMADD231PD 64(SI)(R11*1), Y8, Y1
 	VFMADD231PD 4192(SI)(R11*1), Y5, Y1
-	JMP         done1741
+	JMP         done1760
 
-wider1754:
+wider1773:
 	SUBQ    $0x0000000c, R12
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
@@ -27893,9 +28022,9 @@ wider1754:
 	VXORPD  Y10, Y10, Y10
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000001
-	JLT     rows1759
+	JLT     rows1778
 
-row1758:
+row1777:
 	VBROADCASTSD (R9), Y11
 	VBROADCASTSD 4128(R9), Y12
 	VMOVUPD      (R8), Y13
@@ -27914,9 +28043,9 @@ row1758:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row1758
+	JGE          row1777
 
-rows1759:
+rows1778:
 	VFMADD231PD (SI)(R11*1), Y3, Y0
 	VFMADD231PD (SI)(R11*1), Y7, Y1
 	VFMADD231PD 4128(SI)(R11*1), Y3, Y1
@@ -27930,22 +28059,22 @@ rows1759:
 	VFMADD231PD 96(SI)(R11*1), Y10, Y1
 	VFMADD231PD 4224(SI)(R11*1), Y6, Y1
 
-done1741:
+done1760:
 	VHADDPD      Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X1, X0, X0
 	VMOVSD       X0, 672(CX)(BX*8)
 	VMOVHPD      X0, 1216(CX)(BX*8)
 
-shaped1738:
+shaped1757:
 	ADDQ $0x00000028, AX
 	ADDQ 48(CX), DX
 	INCQ BX
-	JMP  pass1734
+	JMP  pass1753
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed1736:
+passed1755:
 	MOVQ    16(CX), AX
 	VMOVUPD constants<>+2000(SB), Y0
 	VMOVUPD Y0, 672(CX)(AX*8)
@@ -27956,24 +28085,24 @@ passed1736:
 	LEAQ    (SI)(DX*8), SI
 	XORQ    DX, DX
 	CMPQ    AX, $0x00000004
-	JLT     rest1761
+	JLT     rest1780
 
-whole1760:
+whole1779:
 	VMOVUPD   672(CX)(DX*8), Y1
 	VCMPPD    $0x19, constants<>+1872(SB), Y1, Y2
 	VCMPPD    $0x1e, constants<>+1936(SB), Y1, Y3
 	VORPD     Y3, Y2, Y2
 	VMOVMSKPD Y2, DI
 	TESTL     DI, DI
-	JZ        safe1762
+	JZ        safe1781
 	BSFL      DI, DI
 	ADDQ      DX, DI
 	CMPQ      DI, 16(CX)
-	JGE       safe1762
+	JGE       safe1781
 	MOVQ      DI, 16(CX)
 	MOVQ      DI, 8(CX)
 
-safe1762:
+safe1781:
 	VDIVPD      Y1, Y0, Y2
 	VMOVUPD     Y2, 672(CX)(DX*8)
 	VMULPD      1216(CX)(DX*8), Y2, Y2
@@ -28013,11 +28142,11 @@ safe1762:
 	ADDQ        $0x00000004, DX
 	SUBQ        $0x00000004, AX
 	CMPQ        AX, $0x00000004
-	JGE         whole1760
+	JGE         whole1779
 
-rest1761:
+rest1780:
 	TESTQ     AX, AX
-	JZ        done1763
+	JZ        done1782
 	LEAQ      constants<>+672(SB), DI
 	MOVQ      AX, R8
 	NEGQ      R8
@@ -28028,38 +28157,38 @@ rest1761:
 	VORPD     Y3, Y2, Y2
 	VMOVMSKPD Y2, DI
 	TESTL     DI, DI
-	JZ        safe1764
+	JZ        safe1783
 	BSFL      DI, DI
 	ADDQ      DX, DI
 	CMPQ      DI, 16(CX)
-	JGE       safe1764
+	JGE       safe1783
 	MOVQ      DI, 16(CX)
 	MOVQ      DI, 8(CX)
 
-safe1764:
+safe1783:
 	VDIVPD  Y1, Y0, Y0
 	VMOVUPD Y0, 672(CX)(DX*8)
 	VMULPD  1216(CX)(DX*8), Y0, Y0
 	VMOVUPD 128(CX)(DX*8), Y2
 	VADDPD  Y2, Y0, Y0
 	CMPQ    AX, $0x04
-	JLT     partial1765
+	JLT     partial1784
 	VMOVUPD Y0, (SI)(DX*8)
-	JMP     stored1767
+	JMP     stored1786
 
-partial1765:
+partial1784:
 	CMPQ         AX, $0x02
-	JLT          single1766
+	JLT          single1785
 	VMOVUPD      X0, (SI)(DX*8)
-	JEQ          stored1767
+	JEQ          stored1786
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(SI)(DX*8)
-	JMP          stored1767
+	JMP          stored1786
 
-single1766:
+single1785:
 	VMOVSD X0, (SI)(DX*8)
 
-stored1767:
+stored1786:
 	VPADDQ      constants<>+2544(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y0
 	VORPD       constants<>+2608(SB), Y0, Y0
@@ -28090,37 +28219,37 @@ stored1767:
 	VFMSUB132PD constants<>+2352(SB), Y8, Y0
 	VADDPD      Y2, Y0, Y0
 	CMPQ        AX, $0x04
-	JLT         partial1768
+	JLT         partial1787
 	VMOVUPD     Y0, (BX)(DX*8)
-	JMP         stored1770
+	JMP         stored1789
 
-partial1768:
+partial1787:
 	CMPQ         AX, $0x02
-	JLT          single1769
+	JLT          single1788
 	VMOVUPD      X0, (BX)(DX*8)
-	JEQ          stored1770
+	JEQ          stored1789
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(BX)(DX*8)
-	JMP          stored1770
+	JMP          stored1789
 
-single1769:
+single1788:
 	VMOVSD X0, (BX)(DX*8)
 
-stored1770:
-done1763:
+stored1789:
+done1782:
 	MOVQ (CX), AX
 	LEAQ 1760(CX), DX
 	XORQ BX, BX
 
-pass1771:
+pass1790:
 	CMPQ         BX, 16(CX)
-	JGE          passed1773
+	JGE          passed1792
 	MOVQ         ku+160(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general1774
+	JNE          general1793
 	MOVQ         kv+168(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general1774
+	JNE          general1793
 	MOVQ         tables_base+120(FP), SI
 	MOVQ         32(AX), DI
 	LEAQ         (SI)(DI*8), DI
@@ -28191,9 +28320,9 @@ pass1771:
 	VMULPD       480(DI), Y2, Y1
 	VMULPD       Y0, Y1, Y1
 	VMOVUPD      Y1, 480(SI)
-	JMP          shaped1775
+	JMP          shaped1794
 
-general1774:
+general1793:
 	MOVQ         tables_base+120(FP), SI
 	MOVQ         32(AX), DI
 	LEAQ         (SI)(DI*8), DI
@@ -28219,15 +28348,15 @@ general1774:
 	MOVQ         R9, 72(CX)
 	MOVQ         DX, R9
 
-row1776:
+row1795:
 	VBROADCASTSD (R9), Y1
 	VMULPD       Y0, Y1, Y1
 	MOVQ         kv+168(FP), R10
 	XORQ         R11, R11
 	CMPQ         R10, $0x00000004
-	JLT          rest1778
+	JLT          rest1797
 
-whole1777:
+whole1796:
 	VMOVUPD (DI)(R11*8), Y2
 	VMULPD  (R8)(R11*8), Y2, Y2
 	VMULPD  Y1, Y2, Y2
@@ -28235,11 +28364,11 @@ whole1777:
 	ADDQ    $0x00000004, R11
 	SUBQ    $0x00000004, R10
 	CMPQ    R10, $0x00000004
-	JGE     whole1777
+	JGE     whole1796
 
-rest1778:
+rest1797:
 	TESTQ      R10, R10
-	JZ         done1779
+	JZ         done1798
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R10, R13
 	NEGQ       R13
@@ -28249,53 +28378,53 @@ rest1778:
 	VMULPD     Y1, Y2, Y2
 	LEAQ       (SI)(R11*8), R11
 	CMPQ       R11, 56(CX)
-	JGT        pieces1780
+	JGT        pieces1799
 	VMOVUPD    Y2, (R11)
-	JMP        written1781
+	JMP        written1800
 
-pieces1780:
+pieces1799:
 	CMPQ    R10, $0x04
-	JLT     partial1782
+	JLT     partial1801
 	VMOVUPD Y2, (R11)
-	JMP     stored1784
+	JMP     stored1803
 
-partial1782:
+partial1801:
 	CMPQ         R10, $0x02
-	JLT          single1783
+	JLT          single1802
 	VMOVUPD      X2, (R11)
-	JEQ          stored1784
+	JEQ          stored1803
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(R11)
-	JMP          stored1784
+	JMP          stored1803
 
-single1783:
+single1802:
 	VMOVSD X2, (R11)
 
-stored1784:
-written1781:
-done1779:
+stored1803:
+written1800:
+done1798:
 	ADDQ $0x08, R9
 	ADDQ 64(CX), DI
 	ADDQ 64(CX), SI
 	DECQ 72(CX)
-	JNZ  row1776
+	JNZ  row1795
 
-shaped1775:
+shaped1794:
 	ADDQ $0x00000028, AX
 	ADDQ 48(CX), DX
 	INCQ BX
-	JMP  pass1771
+	JMP  pass1790
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed1773:
+passed1792:
 	MOVQ AX, (CX)
 	MOVQ 16(CX), AX
 	ADDQ AX, 24(CX)
 	SUBQ AX, 8(CX)
-	JMP  chunk1709
+	JMP  chunk1728
 
-done1711:
+done1730:
 	MOVQ 24(CX), AX
 	MOVQ AX, done+176(FP)
 	VZEROUPPER
@@ -28315,15 +28444,15 @@ TEXT ·exp32x256(SB), $0-48
 	VMOVUPS constants<>+4088(SB), Y5
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000010
-	JLT     rest1786
+	JLT     rest1805
 
-whole1785:
+whole1804:
 	VMOVUPS      (CX)(BX*4), Y6
 	VANDPS       Y5, Y6, Y7
 	VCMPPS       $0x06, constants<>+4216(SB), Y7, Y7
 	VMOVMSKPS    Y7, SI
 	TESTL        SI, SI
-	JNZ          slow1787
+	JNZ          slow1806
 	VMOVUPS      Y0, Y7
 	VFMADD231PS  Y1, Y6, Y7
 	VSUBPS       Y0, Y7, Y8
@@ -28343,9 +28472,9 @@ whole1785:
 	VPSLLD       $0x17, Y7, Y7
 	VPADDD       Y7, Y6, Y6
 	VMOVUPS      Y6, Y6
-	JMP          done1788
+	JMP          done1807
 
-slow1787:
+slow1806:
 	VCMPPS       $0x05, constants<>+4248(SB), Y6, Y7
 	VMOVUPS      constants<>+4280(SB), Y8
 	VMAXPS       Y6, Y8, Y6
@@ -28380,14 +28509,14 @@ slow1787:
 	VMULPS       Y8, Y6, Y6
 	VANDPS       Y7, Y6, Y6
 
-done1788:
+done1807:
 	VMOVUPS      Y6, (AX)(BX*4)
 	VMOVUPS      32(CX)(BX*4), Y6
 	VANDPS       Y5, Y6, Y7
 	VCMPPS       $0x06, constants<>+4216(SB), Y7, Y7
 	VMOVMSKPS    Y7, SI
 	TESTL        SI, SI
-	JNZ          slow1789
+	JNZ          slow1808
 	VMOVUPS      Y0, Y7
 	VFMADD231PS  Y1, Y6, Y7
 	VSUBPS       Y0, Y7, Y8
@@ -28407,9 +28536,9 @@ done1788:
 	VPSLLD       $0x17, Y7, Y7
 	VPADDD       Y7, Y6, Y6
 	VMOVUPS      Y6, Y6
-	JMP          done1790
+	JMP          done1809
 
-slow1789:
+slow1808:
 	VCMPPS       $0x05, constants<>+4248(SB), Y6, Y7
 	VMOVUPS      constants<>+4280(SB), Y8
 	VMAXPS       Y6, Y8, Y6
@@ -28444,24 +28573,24 @@ slow1789:
 	VMULPS       Y8, Y6, Y6
 	VANDPS       Y7, Y6, Y6
 
-done1790:
+done1809:
 	VMOVUPS Y6, 32(AX)(BX*4)
 	ADDQ    $0x00000010, BX
 	SUBQ    $0x00000010, DX
 	CMPQ    DX, $0x00000010
-	JGE     whole1785
+	JGE     whole1804
 
-rest1786:
+rest1805:
 	CMPQ DX, $0x00000008
-	JLT  rest1792
+	JLT  rest1811
 
-whole1791:
+whole1810:
 	VMOVUPS      (CX)(BX*4), Y6
 	VANDPS       Y5, Y6, Y7
 	VCMPPS       $0x06, constants<>+4216(SB), Y7, Y7
 	VMOVMSKPS    Y7, SI
 	TESTL        SI, SI
-	JNZ          slow1793
+	JNZ          slow1812
 	VMOVUPS      Y0, Y7
 	VFMADD231PS  Y1, Y6, Y7
 	VSUBPS       Y0, Y7, Y8
@@ -28481,9 +28610,9 @@ whole1791:
 	VPSLLD       $0x17, Y7, Y7
 	VPADDD       Y7, Y6, Y6
 	VMOVUPS      Y6, Y6
-	JMP          done1794
+	JMP          done1813
 
-slow1793:
+slow1812:
 	VCMPPS       $0x05, constants<>+4248(SB), Y6, Y7
 	VMOVUPS      constants<>+4280(SB), Y8
 	VMAXPS       Y6, Y8, Y6
@@ -28518,16 +28647,16 @@ slow1793:
 	VMULPS       Y8, Y6, Y6
 	VANDPS       Y7, Y6, Y6
 
-done1794:
+done1813:
 	VMOVUPS Y6, (AX)(BX*4)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole1791
+	JGE     whole1810
 
-rest1792:
+rest1811:
 	TESTQ        DX, DX
-	JZ           done1795
+	JZ           done1814
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -28537,7 +28666,7 @@ rest1792:
 	VCMPPS       $0x06, constants<>+4216(SB), Y5, Y5
 	VMOVMSKPS    Y5, CX
 	TESTL        CX, CX
-	JNZ          slow1796
+	JNZ          slow1815
 	VMOVUPS      Y0, Y5
 	VFMADD231PS  Y1, Y6, Y5
 	VSUBPS       Y0, Y5, Y0
@@ -28557,9 +28686,9 @@ rest1792:
 	VPSLLD       $0x17, Y5, Y5
 	VPADDD       Y5, Y6, Y6
 	VMOVUPS      Y6, Y0
-	JMP          done1797
+	JMP          done1816
 
-slow1796:
+slow1815:
 	VCMPPS       $0x05, constants<>+4248(SB), Y6, Y5
 	VMOVUPS      constants<>+4280(SB), Y7
 	VMAXPS       Y6, Y7, Y6
@@ -28594,36 +28723,36 @@ slow1796:
 	VMULPS       Y1, Y6, Y0
 	VANDPS       Y5, Y0, Y0
 
-done1797:
+done1816:
 	CMPQ    DX, $0x08
-	JLT     partial1798
+	JLT     partial1817
 	VMOVUPS Y0, (AX)(BX*4)
-	JMP     stored1799
+	JMP     stored1818
 
-partial1798:
+partial1817:
 	LEAQ         (AX)(BX*4), AX
 	VMOVAPS      X0, X1
 	TESTQ        $0x00000004, DX
-	JZ           without1800
+	JZ           without1819
 	VMOVUPS      X1, (AX)
 	VEXTRACTF128 $0x01, Y0, X1
 	ADDQ         $0x00000010, AX
 
-without1800:
+without1819:
 	TESTQ     $0x00000002, DX
-	JZ        without1801
+	JZ        without1820
 	VMOVSD    X1, (AX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, AX
 
-without1801:
+without1820:
 	TESTQ  $0x00000001, DX
-	JZ     without1802
+	JZ     without1821
 	VMOVSS X1, (AX)
 
-without1802:
-stored1799:
-done1795:
+without1821:
+stored1818:
+done1814:
 	VZEROUPPER
 	RET
 
@@ -28639,16 +28768,16 @@ TEXT ·log32x256(SB), $0-48
 	VMOVUPS constants<>+4184(SB), Y3
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000010
-	JLT     rest1804
+	JLT     rest1823
 
-whole1803:
+whole1822:
 	VMOVUPS     (CX)(BX*4), Y4
 	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y5
 	VCMPPS      $0x1e, constants<>+4056(SB), Y4, Y6
 	VORPS       Y6, Y5, Y5
 	VMOVMSKPS   Y5, SI
 	TESTL       SI, SI
-	JNZ         slow1805
+	JNZ         slow1824
 	VPADDD      Y0, Y4, Y4
 	VPSRLD      $0x17, Y4, Y5
 	VORPS       Y1, Y5, Y5
@@ -28674,9 +28803,9 @@ whole1803:
 	VSUBPS      Y4, Y11, Y11
 	VFMSUB132PS constants<>+4472(SB), Y11, Y5
 	VMOVUPS     Y5, Y4
-	JMP         done1806
+	JMP         done1825
 
-slow1805:
+slow1824:
 	VMOVUPS     Y4, Y5
 	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y7
 	VMULPS      constants<>+4568(SB), Y4, Y6
@@ -28716,7 +28845,7 @@ slow1805:
 	VCMPPS      $0x19, Y6, Y5, Y7
 	VBLENDVPS   Y7, constants<>+3960(SB), Y4, Y4
 
-done1806:
+done1825:
 	VMOVUPS     Y4, (AX)(BX*4)
 	VMOVUPS     32(CX)(BX*4), Y4
 	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y5
@@ -28724,7 +28853,7 @@ done1806:
 	VORPS       Y6, Y5, Y5
 	VMOVMSKPS   Y5, SI
 	TESTL       SI, SI
-	JNZ         slow1807
+	JNZ         slow1826
 	VPADDD      Y0, Y4, Y4
 	VPSRLD      $0x17, Y4, Y5
 	VORPS       Y1, Y5, Y5
@@ -28750,9 +28879,9 @@ done1806:
 	VSUBPS      Y4, Y11, Y11
 	VFMSUB132PS constants<>+4472(SB), Y11, Y5
 	VMOVUPS     Y5, Y4
-	JMP         done1808
+	JMP         done1827
 
-slow1807:
+slow1826:
 	VMOVUPS     Y4, Y5
 	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y7
 	VMULPS      constants<>+4568(SB), Y4, Y6
@@ -28792,25 +28921,25 @@ slow1807:
 	VCMPPS      $0x19, Y6, Y5, Y7
 	VBLENDVPS   Y7, constants<>+3960(SB), Y4, Y4
 
-done1808:
+done1827:
 	VMOVUPS Y4, 32(AX)(BX*4)
 	ADDQ    $0x00000010, BX
 	SUBQ    $0x00000010, DX
 	CMPQ    DX, $0x00000010
-	JGE     whole1803
+	JGE     whole1822
 
-rest1804:
+rest1823:
 	CMPQ DX, $0x00000008
-	JLT  rest1810
+	JLT  rest1829
 
-whole1809:
+whole1828:
 	VMOVUPS     (CX)(BX*4), Y4
 	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y5
 	VCMPPS      $0x1e, constants<>+4056(SB), Y4, Y6
 	VORPS       Y6, Y5, Y5
 	VMOVMSKPS   Y5, SI
 	TESTL       SI, SI
-	JNZ         slow1811
+	JNZ         slow1830
 	VPADDD      Y0, Y4, Y4
 	VPSRLD      $0x17, Y4, Y5
 	VORPS       Y1, Y5, Y5
@@ -28836,9 +28965,9 @@ whole1809:
 	VSUBPS      Y4, Y11, Y11
 	VFMSUB132PS constants<>+4472(SB), Y11, Y5
 	VMOVUPS     Y5, Y4
-	JMP         done1812
+	JMP         done1831
 
-slow1811:
+slow1830:
 	VMOVUPS     Y4, Y5
 	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y7
 	VMULPS      constants<>+4568(SB), Y4, Y6
@@ -28878,16 +29007,16 @@ slow1811:
 	VCMPPS      $0x19, Y6, Y5, Y7
 	VBLENDVPS   Y7, constants<>+3960(SB), Y4, Y4
 
-done1812:
+done1831:
 	VMOVUPS Y4, (AX)(BX*4)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole1809
+	JGE     whole1828
 
-rest1810:
+rest1829:
 	TESTQ       DX, DX
-	JZ          done1813
+	JZ          done1832
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -28900,7 +29029,7 @@ rest1810:
 	VORPS       Y6, Y4, Y4
 	VMOVMSKPS   Y4, CX
 	TESTL       CX, CX
-	JNZ         slow1814
+	JNZ         slow1833
 	VPADDD      Y0, Y5, Y5
 	VPSRLD      $0x17, Y5, Y0
 	VORPS       Y1, Y0, Y0
@@ -28926,9 +29055,9 @@ rest1810:
 	VSUBPS      Y5, Y3, Y3
 	VFMSUB132PS constants<>+4472(SB), Y3, Y0
 	VMOVUPS     Y0, Y0
-	JMP         done1815
+	JMP         done1834
 
-slow1814:
+slow1833:
 	VMOVUPS     Y5, Y4
 	VCMPPS      $0x19, constants<>+4536(SB), Y5, Y7
 	VMULPS      constants<>+4568(SB), Y5, Y6
@@ -28968,36 +29097,36 @@ slow1814:
 	VCMPPS      $0x19, Y1, Y4, Y7
 	VBLENDVPS   Y7, constants<>+3960(SB), Y0, Y0
 
-done1815:
+done1834:
 	CMPQ    DX, $0x08
-	JLT     partial1816
+	JLT     partial1835
 	VMOVUPS Y0, (AX)(BX*4)
-	JMP     stored1817
+	JMP     stored1836
 
-partial1816:
+partial1835:
 	LEAQ         (AX)(BX*4), AX
 	VMOVAPS      X0, X1
 	TESTQ        $0x00000004, DX
-	JZ           without1818
+	JZ           without1837
 	VMOVUPS      X1, (AX)
 	VEXTRACTF128 $0x01, Y0, X1
 	ADDQ         $0x00000010, AX
 
-without1818:
+without1837:
 	TESTQ     $0x00000002, DX
-	JZ        without1819
+	JZ        without1838
 	VMOVSD    X1, (AX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, AX
 
-without1819:
+without1838:
 	TESTQ  $0x00000001, DX
-	JZ     without1820
+	JZ     without1839
 	VMOVSS X1, (AX)
 
-without1820:
-stored1817:
-done1813:
+without1839:
+stored1836:
+done1832:
 	VZEROUPPER
 	RET
 
@@ -29015,9 +29144,9 @@ TEXT ·vectorTable32x256(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000040
-	JLT  rest1822
+	JLT  rest1841
 
-panel1821:
+panel1840:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Y0, Y0, Y0
@@ -29030,9 +29159,9 @@ panel1821:
 	VXORPD Y7, Y7, Y7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows1825
+	JLT    rows1844
 
-row1824:
+row1843:
 	VBROADCASTSS (CX), Y8
 	VFMADD231PS  (R10), Y8, Y0
 	VFMADD231PS  32(R10), Y8, Y1
@@ -29046,9 +29175,9 @@ row1824:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1824
+	JGE          row1843
 
-rows1825:
+rows1844:
 	VMOVUPS Y0, (AX)(R9*1)
 	VMOVUPS Y1, 32(AX)(R9*1)
 	VMOVUPS Y2, 64(AX)(R9*1)
@@ -29060,13 +29189,13 @@ rows1825:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000040, R11
 	CMPQ    R11, $0x00000040
-	JGE     panel1821
+	JGE     panel1840
 
-rest1822:
+rest1841:
 	TESTQ   R11, R11
-	JZ      done1823
+	JZ      done1842
 	CMPQ    R11, $0x00000008
-	JGT     wider1826
+	JGT     wider1845
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
 	NEGQ    R10
@@ -29079,9 +29208,9 @@ rest1822:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1828
+	JLT     rows1847
 
-row1827:
+row1846:
 	VBROADCASTSS (CX), Y5
 	VMASKMOVPS   (R10), Y0, Y6
 	VFMADD231PS  Y6, Y5, Y1
@@ -29098,13 +29227,13 @@ row1827:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1827
+	JGE          row1846
 
-rows1828:
+rows1847:
 	CMPQ DX, $0x00000001
-	JLT  rows1830
+	JLT  rows1849
 
-row1829:
+row1848:
 	VBROADCASTSS (CX), Y5
 	VMASKMOVPS   (R10), Y0, Y6
 	VFMADD231PS  Y6, Y5, Y1
@@ -29112,45 +29241,45 @@ row1829:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1829
+	JGE          row1848
 
-rows1830:
+rows1849:
 	VADDPS  Y3, Y1, Y1
 	VADDPS  Y4, Y2, Y2
 	VADDPS  Y2, Y1, Y1
 	CMPQ    R11, $0x08
-	JLT     partial1831
+	JLT     partial1850
 	VMOVUPS Y1, (AX)(R9*1)
-	JMP     stored1832
+	JMP     stored1851
 
-partial1831:
+partial1850:
 	LEAQ         (AX)(R9*1), AX
 	VMOVAPS      X1, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1833
+	JZ           without1852
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y1, X0
 	ADDQ         $0x00000010, AX
 
-without1833:
+without1852:
 	TESTQ     $0x00000002, R11
-	JZ        without1834
+	JZ        without1853
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1834:
+without1853:
 	TESTQ  $0x00000001, R11
-	JZ     without1835
+	JZ     without1854
 	VMOVSS X0, (AX)
 
-without1835:
-stored1832:
-	JMP done1823
+without1854:
+stored1851:
+	JMP done1842
 
-wider1826:
+wider1845:
 	CMPQ    R11, $0x00000010
-	JGT     wider1836
+	JGT     wider1855
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
@@ -29168,9 +29297,9 @@ wider1826:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1838
+	JLT     rows1857
 
-row1837:
+row1856:
 	VBROADCASTSS (CX), Y9
 	VFMADD231PS  (R10), Y9, Y1
 	VMASKMOVPS   32(R10), Y0, Y10
@@ -29191,13 +29320,13 @@ row1837:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1837
+	JGE          row1856
 
-rows1838:
+rows1857:
 	CMPQ DX, $0x00000001
-	JLT  rows1840
+	JLT  rows1859
 
-row1839:
+row1858:
 	VBROADCASTSS (CX), Y9
 	VFMADD231PS  (R10), Y9, Y1
 	VMASKMOVPS   32(R10), Y0, Y10
@@ -29206,9 +29335,9 @@ row1839:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1839
+	JGE          row1858
 
-rows1840:
+rows1859:
 	VADDPS  Y5, Y1, Y1
 	VADDPS  Y6, Y2, Y2
 	VADDPS  Y7, Y3, Y3
@@ -29217,38 +29346,38 @@ rows1840:
 	VADDPS  Y4, Y2, Y2
 	VMOVUPS Y1, (AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1841
+	JLT     partial1860
 	VMOVUPS Y2, 32(AX)(R9*1)
-	JMP     stored1842
+	JMP     stored1861
 
-partial1841:
+partial1860:
 	LEAQ         32(AX)(R9*1), AX
 	VMOVAPS      X2, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1843
+	JZ           without1862
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y2, X0
 	ADDQ         $0x00000010, AX
 
-without1843:
+without1862:
 	TESTQ     $0x00000002, R11
-	JZ        without1844
+	JZ        without1863
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1844:
+without1863:
 	TESTQ  $0x00000001, R11
-	JZ     without1845
+	JZ     without1864
 	VMOVSS X0, (AX)
 
-without1845:
-stored1842:
-	JMP done1823
+without1864:
+stored1861:
+	JMP done1842
 
-wider1836:
+wider1855:
 	CMPQ    R11, $0x00000018
-	JGT     wider1846
+	JGT     wider1865
 	SUBQ    $0x00000010, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -29264,9 +29393,9 @@ wider1836:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1848
+	JLT     rows1867
 
-row1847:
+row1866:
 	VBROADCASTSS (CX), Y7
 	VFMADD231PS  (R10), Y7, Y1
 	VFMADD231PS  32(R10), Y7, Y2
@@ -29281,13 +29410,13 @@ row1847:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1847
+	JGE          row1866
 
-rows1848:
+rows1867:
 	CMPQ DX, $0x00000001
-	JLT  rows1850
+	JLT  rows1869
 
-row1849:
+row1868:
 	VBROADCASTSS (CX), Y7
 	VFMADD231PS  (R10), Y7, Y1
 	VFMADD231PS  32(R10), Y7, Y2
@@ -29297,47 +29426,47 @@ row1849:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1849
+	JGE          row1868
 
-rows1850:
+rows1869:
 	VADDPS  Y4, Y1, Y1
 	VADDPS  Y5, Y2, Y2
 	VADDPS  Y6, Y3, Y3
 	VMOVUPS Y1, (AX)(R9*1)
 	VMOVUPS Y2, 32(AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1851
+	JLT     partial1870
 	VMOVUPS Y3, 64(AX)(R9*1)
-	JMP     stored1852
+	JMP     stored1871
 
-partial1851:
+partial1870:
 	LEAQ         64(AX)(R9*1), AX
 	VMOVAPS      X3, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1853
+	JZ           without1872
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y3, X0
 	ADDQ         $0x00000010, AX
 
-without1853:
+without1872:
 	TESTQ     $0x00000002, R11
-	JZ        without1854
+	JZ        without1873
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1854:
+without1873:
 	TESTQ  $0x00000001, R11
-	JZ     without1855
+	JZ     without1874
 	VMOVSS X0, (AX)
 
-without1855:
-stored1852:
-	JMP done1823
+without1874:
+stored1871:
+	JMP done1842
 
-wider1846:
+wider1865:
 	CMPQ    R11, $0x00000020
-	JGT     wider1856
+	JGT     wider1875
 	SUBQ    $0x00000018, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -29355,9 +29484,9 @@ wider1846:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1858
+	JLT     rows1877
 
-row1857:
+row1876:
 	VBROADCASTSS (CX), Y9
 	VFMADD231PS  (R10), Y9, Y1
 	VFMADD231PS  32(R10), Y9, Y2
@@ -29374,13 +29503,13 @@ row1857:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1857
+	JGE          row1876
 
-rows1858:
+rows1877:
 	CMPQ DX, $0x00000001
-	JLT  rows1860
+	JLT  rows1879
 
-row1859:
+row1878:
 	VBROADCASTSS (CX), Y9
 	VFMADD231PS  (R10), Y9, Y1
 	VFMADD231PS  32(R10), Y9, Y2
@@ -29391,9 +29520,9 @@ row1859:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1859
+	JGE          row1878
 
-rows1860:
+rows1879:
 	VADDPS  Y5, Y1, Y1
 	VADDPS  Y6, Y2, Y2
 	VADDPS  Y7, Y3, Y3
@@ -29402,38 +29531,38 @@ rows1860:
 	VMOVUPS Y2, 32(AX)(R9*1)
 	VMOVUPS Y3, 64(AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1861
+	JLT     partial1880
 	VMOVUPS Y4, 96(AX)(R9*1)
-	JMP     stored1862
+	JMP     stored1881
 
-partial1861:
+partial1880:
 	LEAQ         96(AX)(R9*1), AX
 	VMOVAPS      X4, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1863
+	JZ           without1882
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y4, X0
 	ADDQ         $0x00000010, AX
 
-without1863:
+without1882:
 	TESTQ     $0x00000002, R11
-	JZ        without1864
+	JZ        without1883
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1864:
+without1883:
 	TESTQ  $0x00000001, R11
-	JZ     without1865
+	JZ     without1884
 	VMOVSS X0, (AX)
 
-without1865:
-stored1862:
-	JMP done1823
+without1884:
+stored1881:
+	JMP done1842
 
-wider1856:
+wider1875:
 	CMPQ    R11, $0x00000028
-	JGT     wider1866
+	JGT     wider1885
 	SUBQ    $0x00000020, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -29448,9 +29577,9 @@ wider1856:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1868
+	JLT     rows1887
 
-row1867:
+row1886:
 	VBROADCASTSS (CX), Y6
 	VFMADD231PS  (R10), Y6, Y1
 	VFMADD231PS  32(R10), Y6, Y2
@@ -29462,46 +29591,46 @@ row1867:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1867
+	JGE          row1886
 
-rows1868:
+rows1887:
 	VMOVUPS Y1, (AX)(R9*1)
 	VMOVUPS Y2, 32(AX)(R9*1)
 	VMOVUPS Y3, 64(AX)(R9*1)
 	VMOVUPS Y4, 96(AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1869
+	JLT     partial1888
 	VMOVUPS Y5, 128(AX)(R9*1)
-	JMP     stored1870
+	JMP     stored1889
 
-partial1869:
+partial1888:
 	LEAQ         128(AX)(R9*1), AX
 	VMOVAPS      X5, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1871
+	JZ           without1890
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y5, X0
 	ADDQ         $0x00000010, AX
 
-without1871:
+without1890:
 	TESTQ     $0x00000002, R11
-	JZ        without1872
+	JZ        without1891
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1872:
+without1891:
 	TESTQ  $0x00000001, R11
-	JZ     without1873
+	JZ     without1892
 	VMOVSS X0, (AX)
 
-without1873:
-stored1870:
-	JMP done1823
+without1892:
+stored1889:
+	JMP done1842
 
-wider1866:
+wider1885:
 	CMPQ    R11, $0x00000030
-	JGT     wider1874
+	JGT     wider1893
 	SUBQ    $0x00000028, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -29517,9 +29646,9 @@ wider1866:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1876
+	JLT     rows1895
 
-row1875:
+row1894:
 	VBROADCASTSS (CX), Y7
 	VFMADD231PS  (R10), Y7, Y1
 	VFMADD231PS  32(R10), Y7, Y2
@@ -29532,47 +29661,47 @@ row1875:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1875
+	JGE          row1894
 
-rows1876:
+rows1895:
 	VMOVUPS Y1, (AX)(R9*1)
 	VMOVUPS Y2, 32(AX)(R9*1)
 	VMOVUPS Y3, 64(AX)(R9*1)
 	VMOVUPS Y4, 96(AX)(R9*1)
 	VMOVUPS Y5, 128(AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1877
+	JLT     partial1896
 	VMOVUPS Y6, 160(AX)(R9*1)
-	JMP     stored1878
+	JMP     stored1897
 
-partial1877:
+partial1896:
 	LEAQ         160(AX)(R9*1), AX
 	VMOVAPS      X6, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1879
+	JZ           without1898
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y6, X0
 	ADDQ         $0x00000010, AX
 
-without1879:
+without1898:
 	TESTQ     $0x00000002, R11
-	JZ        without1880
+	JZ        without1899
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1880:
+without1899:
 	TESTQ  $0x00000001, R11
-	JZ     without1881
+	JZ     without1900
 	VMOVSS X0, (AX)
 
-without1881:
-stored1878:
-	JMP done1823
+without1900:
+stored1897:
+	JMP done1842
 
-wider1874:
+wider1893:
 	CMPQ    R11, $0x00000038
-	JGT     wider1882
+	JGT     wider1901
 	SUBQ    $0x00000030, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -29589,9 +29718,9 @@ wider1874:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1884
+	JLT     rows1903
 
-row1883:
+row1902:
 	VBROADCASTSS (CX), Y8
 	VFMADD231PS  (R10), Y8, Y1
 	VFMADD231PS  32(R10), Y8, Y2
@@ -29605,9 +29734,9 @@ row1883:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1883
+	JGE          row1902
 
-rows1884:
+rows1903:
 	VMOVUPS Y1, (AX)(R9*1)
 	VMOVUPS Y2, 32(AX)(R9*1)
 	VMOVUPS Y3, 64(AX)(R9*1)
@@ -29615,36 +29744,36 @@ rows1884:
 	VMOVUPS Y5, 128(AX)(R9*1)
 	VMOVUPS Y6, 160(AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1885
+	JLT     partial1904
 	VMOVUPS Y7, 192(AX)(R9*1)
-	JMP     stored1886
+	JMP     stored1905
 
-partial1885:
+partial1904:
 	LEAQ         192(AX)(R9*1), AX
 	VMOVAPS      X7, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1887
+	JZ           without1906
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y7, X0
 	ADDQ         $0x00000010, AX
 
-without1887:
+without1906:
 	TESTQ     $0x00000002, R11
-	JZ        without1888
+	JZ        without1907
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1888:
+without1907:
 	TESTQ  $0x00000001, R11
-	JZ     without1889
+	JZ     without1908
 	VMOVSS X0, (AX)
 
-without1889:
-stored1886:
-	JMP done1823
+without1908:
+stored1905:
+	JMP done1842
 
-wider1882:
+wider1901:
 	SUBQ    $0x00000038, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -29662,9 +29791,9 @@ wider1882:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1892
+	JLT     rows1911
 
-row1891:
+row1910:
 	VBROADCASTSS (CX), Y9
 	VFMADD231PS  (R10), Y9, Y1
 	VFMADD231PS  32(R10), Y9, Y2
@@ -29679,9 +29808,9 @@ row1891:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1891
+	JGE          row1910
 
-rows1892:
+rows1911:
 	VMOVUPS Y1, (AX)(R9*1)
 	VMOVUPS Y2, 32(AX)(R9*1)
 	VMOVUPS Y3, 64(AX)(R9*1)
@@ -29690,34 +29819,34 @@ rows1892:
 	VMOVUPS Y6, 160(AX)(R9*1)
 	VMOVUPS Y7, 192(AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1893
+	JLT     partial1912
 	VMOVUPS Y8, 224(AX)(R9*1)
-	JMP     stored1894
+	JMP     stored1913
 
-partial1893:
+partial1912:
 	LEAQ         224(AX)(R9*1), AX
 	VMOVAPS      X8, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1895
+	JZ           without1914
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y8, X0
 	ADDQ         $0x00000010, AX
 
-without1895:
+without1914:
 	TESTQ     $0x00000002, R11
-	JZ        without1896
+	JZ        without1915
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1896:
+without1915:
 	TESTQ  $0x00000001, R11
-	JZ     without1897
+	JZ     without1916
 	VMOVSS X0, (AX)
 
-without1897:
-stored1894:
-done1823:
+without1916:
+stored1913:
+done1842:
 	VZEROUPPER
 	RET
 
@@ -29735,9 +29864,9 @@ TEXT ·tableVector32x256(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest1899
+	JLT  rest1918
 
-block1898:
+block1917:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -29751,9 +29880,9 @@ block1898:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000008
-	JLT    rest1902
+	JLT    rest1921
 
-whole1901:
+whole1920:
 	VMOVUPS     (R11), Y8
 	VFMADD231PS (R12), Y8, Y0
 	VFMADD231PS (R12)(DI*1), Y8, Y1
@@ -29768,11 +29897,11 @@ whole1901:
 	ADDQ        $0x00000008, R13
 	SUBQ        $0x00000008, R14
 	CMPQ        R14, $0x00000008
-	JGE         whole1901
+	JGE         whole1920
 
-rest1902:
+rest1921:
 	TESTQ       R14, R14
-	JZ          done1904
+	JZ          done1923
 	LEAQ        constants<>+672(SB), R13
 	NEGQ        R14
 	VMOVUPS     (R13)(R14*4), Y8
@@ -29794,7 +29923,7 @@ rest1902:
 	VMASKMOVPS  (R12)(R10*1), Y8, Y8
 	VFMADD231PS Y8, Y9, Y7
 
-done1904:
+done1923:
 	VUNPCKLPS  Y1, Y0, Y8
 	VUNPCKHPS  Y1, Y0, Y0
 	VADDPS     Y0, Y8, Y8
@@ -29821,11 +29950,11 @@ done1904:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block1898
+	JGE        block1917
 
-rest1899:
+rest1918:
 	TESTQ  CX, CX
-	JZ     done1900
+	JZ     done1919
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -29838,44 +29967,44 @@ rest1899:
 	MOVQ   SI, R12
 	XORQ   DX, DX
 	CMPQ   BX, $0x00000008
-	JLT    rest1907
+	JLT    rest1926
 
-whole1906:
+whole1925:
 	VMOVUPS     (R11), Y8
 	VFMADD231PS (R12), Y8, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1908
+	JLE         column1927
 	VFMADD231PS (R12)(DI*1), Y8, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1908
+	JLE         column1927
 	VFMADD231PS (R12)(DI*2), Y8, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1908
+	JLE         column1927
 	VFMADD231PS (R12)(R8*1), Y8, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1908
+	JLE         column1927
 	VFMADD231PS (R12)(DI*4), Y8, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1908
+	JLE         column1927
 	VFMADD231PS (R12)(R9*1), Y8, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1908
+	JLE         column1927
 	VFMADD231PS (R12)(R8*2), Y8, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1908
+	JLE         column1927
 	VFMADD231PS (R12)(R10*1), Y8, Y7
 
-column1908:
+column1927:
 	ADDQ $0x00000020, R11
 	ADDQ $0x00000020, R12
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000008, BX
 	CMPQ BX, $0x00000008
-	JGE  whole1906
+	JGE  whole1925
 
-rest1907:
+rest1926:
 	TESTQ       BX, BX
-	JZ          done1909
+	JZ          done1928
 	LEAQ        constants<>+672(SB), DX
 	NEGQ        BX
 	VMOVUPS     (DX)(BX*4), Y8
@@ -29883,36 +30012,36 @@ rest1907:
 	VMASKMOVPS  (R12), Y8, Y10
 	VFMADD231PS Y10, Y9, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1910
+	JLE         column1929
 	VMASKMOVPS  (R12)(DI*1), Y8, Y10
 	VFMADD231PS Y10, Y9, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1910
+	JLE         column1929
 	VMASKMOVPS  (R12)(DI*2), Y8, Y10
 	VFMADD231PS Y10, Y9, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1910
+	JLE         column1929
 	VMASKMOVPS  (R12)(R8*1), Y8, Y10
 	VFMADD231PS Y10, Y9, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1910
+	JLE         column1929
 	VMASKMOVPS  (R12)(DI*4), Y8, Y10
 	VFMADD231PS Y10, Y9, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1910
+	JLE         column1929
 	VMASKMOVPS  (R12)(R9*1), Y8, Y10
 	VFMADD231PS Y10, Y9, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1910
+	JLE         column1929
 	VMASKMOVPS  (R12)(R8*2), Y8, Y10
 	VFMADD231PS Y10, Y9, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1910
+	JLE         column1929
 	VMASKMOVPS  (R12)(R10*1), Y8, Y8
 	VFMADD231PS Y8, Y9, Y7
 
-column1910:
-done1909:
+column1929:
+done1928:
 	VUNPCKLPS  Y1, Y0, Y8
 	VUNPCKHPS  Y1, Y0, Y0
 	VADDPS     Y0, Y8, Y8
@@ -29935,34 +30064,34 @@ done1909:
 	VPERM2F128 $0x20, Y0, Y3, Y3
 	VADDPS     Y1, Y3, Y3
 	CMPQ       CX, $0x08
-	JLT        partial1911
+	JLT        partial1930
 	VMOVUPS    Y3, (AX)
-	JMP        stored1912
+	JMP        stored1931
 
-partial1911:
+partial1930:
 	LEAQ         (AX), AX
 	VMOVAPS      X3, X0
 	TESTQ        $0x00000004, CX
-	JZ           without1913
+	JZ           without1932
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y3, X0
 	ADDQ         $0x00000010, AX
 
-without1913:
+without1932:
 	TESTQ     $0x00000002, CX
-	JZ        without1914
+	JZ        without1933
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1914:
+without1933:
 	TESTQ  $0x00000001, CX
-	JZ     without1915
+	JZ     without1934
 	VMOVSS X0, (AX)
 
-without1915:
-stored1912:
-done1900:
+without1934:
+stored1931:
+done1919:
 	VZEROUPPER
 	RET
 
@@ -29977,17 +30106,17 @@ TEXT ·multiplyMatrix32x256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000010
-	JLT  rest1917
+	JLT  rest1936
 
-panel1916:
+panel1935:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles1920
+	JLT  tiles1939
 
-tile1919:
+tile1938:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -30004,9 +30133,9 @@ tile1919:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1922
+	JLE    done1941
 
-again1921:
+again1940:
 	VMOVUPS      (BX), Y12
 	VMOVUPS      32(BX), Y13
 	MOVQ         DX, SI
@@ -30036,9 +30165,9 @@ again1921:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1921
+	JNZ          again1940
 
-done1922:
+done1941:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -30062,13 +30191,13 @@ done1922:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile1919
+	JGE     tile1938
 
-tiles1920:
+tiles1939:
 	CMPQ R10, $0x00000002
-	JLT  tiles1924
+	JLT  tiles1943
 
-tile1923:
+tile1942:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -30077,9 +30206,9 @@ tile1923:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1926
+	JLE    done1945
 
-again1925:
+again1944:
 	VMOVUPS      (BX), Y4
 	VMOVUPS      32(BX), Y5
 	MOVQ         DX, SI
@@ -30093,9 +30222,9 @@ again1925:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1925
+	JNZ          again1944
 
-done1926:
+done1945:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -30107,22 +30236,22 @@ done1926:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1923
+	JGE     tile1942
 
-tiles1924:
+tiles1943:
 	CMPQ R10, $0x00000001
-	JLT  tiles1928
+	JLT  tiles1947
 
-tile1927:
+tile1946:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1930
+	JLE    done1949
 
-again1929:
+again1948:
 	VMOVUPS      (BX), Y2
 	VMOVUPS      32(BX), Y3
 	MOVQ         DX, SI
@@ -30132,27 +30261,27 @@ again1929:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1929
+	JNZ          again1948
 
-done1930:
+done1949:
 	VMOVUPS Y0, (DI)
 	VMOVUPS Y1, 32(DI)
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1927
+	JGE     tile1946
 
-tiles1928:
+tiles1947:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000010, R9
 	CMPQ R9, $0x00000010
-	JGE  panel1916
+	JGE  panel1935
 
-rest1917:
+rest1936:
 	TESTQ   R9, R9
-	JZ      done1918
+	JZ      done1937
 	CMPQ    R9, $0x00000008
-	JGT     wider1931
+	JGT     wider1950
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -30162,9 +30291,9 @@ rest1917:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles1933
+	JLT     tiles1952
 
-tile1932:
+tile1951:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -30175,9 +30304,9 @@ tile1932:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1935
+	JLE    done1954
 
-again1934:
+again1953:
 	VMASKMOVPS   (BX), Y0, Y7
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Y8
@@ -30200,261 +30329,140 @@ again1934:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1934
+	JNZ          again1953
 
-done1935:
+done1954:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x08
-	JLT     partial1936
+	JLT     partial1955
 	VMOVUPS Y1, (DI)
-	JMP     stored1937
+	JMP     stored1956
 
-partial1936:
+partial1955:
 	LEAQ         (DI), BX
 	VMOVAPS      X1, X7
 	TESTQ        $0x00000004, R9
-	JZ           without1938
+	JZ           without1957
 	VMOVUPS      X7, (BX)
 	VEXTRACTF128 $0x01, Y1, X7
 	ADDQ         $0x00000010, BX
 
-without1938:
+without1957:
 	TESTQ     $0x00000002, R9
-	JZ        without1939
+	JZ        without1958
 	VMOVSD    X7, (BX)
 	VPERMILPD $0x01, X7, X7
 	ADDQ      $0x00000008, BX
 
-without1939:
+without1958:
 	TESTQ  $0x00000001, R9
-	JZ     without1940
+	JZ     without1959
 	VMOVSS X7, (BX)
 
-without1940:
-stored1937:
+without1959:
+stored1956:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x08
-	JLT     partial1941
+	JLT     partial1960
 	VMOVUPS Y2, (DI)
-	JMP     stored1942
+	JMP     stored1961
 
-partial1941:
+partial1960:
 	LEAQ         (DI), BX
 	VMOVAPS      X2, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1943
+	JZ           without1962
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y2, X1
 	ADDQ         $0x00000010, BX
 
-without1943:
+without1962:
 	TESTQ     $0x00000002, R9
-	JZ        without1944
+	JZ        without1963
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1944:
+without1963:
 	TESTQ  $0x00000001, R9
-	JZ     without1945
+	JZ     without1964
 	VMOVSS X1, (BX)
 
-without1945:
-stored1942:
+without1964:
+stored1961:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x08
-	JLT     partial1946
+	JLT     partial1965
 	VMOVUPS Y3, (DI)
-	JMP     stored1947
+	JMP     stored1966
 
-partial1946:
+partial1965:
 	LEAQ         (DI), BX
 	VMOVAPS      X3, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1948
+	JZ           without1967
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y3, X1
 	ADDQ         $0x00000010, BX
 
-without1948:
+without1967:
 	TESTQ     $0x00000002, R9
-	JZ        without1949
+	JZ        without1968
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1949:
+without1968:
 	TESTQ  $0x00000001, R9
-	JZ     without1950
+	JZ     without1969
 	VMOVSS X1, (BX)
 
-without1950:
-stored1947:
+without1969:
+stored1966:
 	ADDQ    AX, DI
-	CMPQ    R9, $0x08
-	JLT     partial1951
-	VMOVUPS Y4, (DI)
-	JMP     stored1952
-
-partial1951:
-	LEAQ         (DI), BX
-	VMOVAPS      X4, X1
-	TESTQ        $0x00000004, R9
-	JZ           without1953
-	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y4, X1
-	ADDQ         $0x00000010, BX
-
-without1953:
-	TESTQ     $0x00000002, R9
-	JZ        without1954
-	VMOVSD    X1, (BX)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $0x00000008, BX
-
-without1954:
-	TESTQ  $0x00000001, R9
-	JZ     without1955
-	VMOVSS X1, (BX)
-
-without1955:
-stored1952:
-	ADDQ    AX, DI
-	CMPQ    R9, $0x08
-	JLT     partial1956
-	VMOVUPS Y5, (DI)
-	JMP     stored1957
-
-partial1956:
-	LEAQ         (DI), BX
-	VMOVAPS      X5, X1
-	TESTQ        $0x00000004, R9
-	JZ           without1958
-	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y5, X1
-	ADDQ         $0x00000010, BX
-
-without1958:
-	TESTQ     $0x00000002, R9
-	JZ        without1959
-	VMOVSD    X1, (BX)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $0x00000008, BX
-
-without1959:
-	TESTQ  $0x00000001, R9
-	JZ     without1960
-	VMOVSS X1, (BX)
-
-without1960:
-stored1957:
-	ADDQ    AX, DI
-	CMPQ    R9, $0x08
-	JLT     partial1961
-	VMOVUPS Y6, (DI)
-	JMP     stored1962
-
-partial1961:
-	LEAQ         (DI), BX
-	VMOVAPS      X6, X1
-	TESTQ        $0x00000004, R9
-	JZ           without1963
-	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y6, X1
-	ADDQ         $0x00000010, BX
-
-without1963:
-	TESTQ     $0x00000002, R9
-	JZ        without1964
-	VMOVSD    X1, (BX)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $0x00000008, BX
-
-without1964:
-	TESTQ  $0x00000001, R9
-	JZ     without1965
-	VMOVSS X1, (BX)
-
-without1965:
-stored1962:
-	ADDQ AX, DI
-	SUBQ $0x00000006, R10
-	CMPQ R10, $0x00000006
-	JGE  tile1932
-
-tiles1933:
-	CMPQ R10, $0x00000002
-	JLT  tiles1967
-
-tile1966:
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done1969
-
-again1968:
-	VMASKMOVPS   (BX), Y0, Y3
-	MOVQ         DX, SI
-	VBROADCASTSS (SI), Y4
-	VFMADD231PS  Y3, Y4, Y1
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Y4
-	VFMADD231PS  Y3, Y4, Y2
-	ADDQ         $0x04, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again1968
-
-done1969:
-	MOVQ    CX, SI
-	IMUL3Q  $0x01, SI, SI
-	ADDQ    SI, DX
 	CMPQ    R9, $0x08
 	JLT     partial1970
-	VMOVUPS Y1, (DI)
+	VMOVUPS Y4, (DI)
 	JMP     stored1971
 
 partial1970:
 	LEAQ         (DI), BX
-	VMOVAPS      X1, X3
+	VMOVAPS      X4, X1
 	TESTQ        $0x00000004, R9
 	JZ           without1972
-	VMOVUPS      X3, (BX)
-	VEXTRACTF128 $0x01, Y1, X3
+	VMOVUPS      X1, (BX)
+	VEXTRACTF128 $0x01, Y4, X1
 	ADDQ         $0x00000010, BX
 
 without1972:
 	TESTQ     $0x00000002, R9
 	JZ        without1973
-	VMOVSD    X3, (BX)
-	VPERMILPD $0x01, X3, X3
+	VMOVSD    X1, (BX)
+	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
 without1973:
 	TESTQ  $0x00000001, R9
 	JZ     without1974
-	VMOVSS X3, (BX)
+	VMOVSS X1, (BX)
 
 without1974:
 stored1971:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x08
 	JLT     partial1975
-	VMOVUPS Y2, (DI)
+	VMOVUPS Y5, (DI)
 	JMP     stored1976
 
 partial1975:
 	LEAQ         (DI), BX
-	VMOVAPS      X2, X1
+	VMOVAPS      X5, X1
 	TESTQ        $0x00000004, R9
 	JZ           without1977
 	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y2, X1
+	VEXTRACTF128 $0x01, Y5, X1
 	ADDQ         $0x00000010, BX
 
 without1977:
@@ -30471,24 +30479,145 @@ without1978:
 
 without1979:
 stored1976:
+	ADDQ    AX, DI
+	CMPQ    R9, $0x08
+	JLT     partial1980
+	VMOVUPS Y6, (DI)
+	JMP     stored1981
+
+partial1980:
+	LEAQ         (DI), BX
+	VMOVAPS      X6, X1
+	TESTQ        $0x00000004, R9
+	JZ           without1982
+	VMOVUPS      X1, (BX)
+	VEXTRACTF128 $0x01, Y6, X1
+	ADDQ         $0x00000010, BX
+
+without1982:
+	TESTQ     $0x00000002, R9
+	JZ        without1983
+	VMOVSD    X1, (BX)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $0x00000008, BX
+
+without1983:
+	TESTQ  $0x00000001, R9
+	JZ     without1984
+	VMOVSS X1, (BX)
+
+without1984:
+stored1981:
+	ADDQ AX, DI
+	SUBQ $0x00000006, R10
+	CMPQ R10, $0x00000006
+	JGE  tile1951
+
+tiles1952:
+	CMPQ R10, $0x00000002
+	JLT  tiles1986
+
+tile1985:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done1988
+
+again1987:
+	VMASKMOVPS   (BX), Y0, Y3
+	MOVQ         DX, SI
+	VBROADCASTSS (SI), Y4
+	VFMADD231PS  Y3, Y4, Y1
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Y4
+	VFMADD231PS  Y3, Y4, Y2
+	ADDQ         $0x04, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again1987
+
+done1988:
+	MOVQ    CX, SI
+	IMUL3Q  $0x01, SI, SI
+	ADDQ    SI, DX
+	CMPQ    R9, $0x08
+	JLT     partial1989
+	VMOVUPS Y1, (DI)
+	JMP     stored1990
+
+partial1989:
+	LEAQ         (DI), BX
+	VMOVAPS      X1, X3
+	TESTQ        $0x00000004, R9
+	JZ           without1991
+	VMOVUPS      X3, (BX)
+	VEXTRACTF128 $0x01, Y1, X3
+	ADDQ         $0x00000010, BX
+
+without1991:
+	TESTQ     $0x00000002, R9
+	JZ        without1992
+	VMOVSD    X3, (BX)
+	VPERMILPD $0x01, X3, X3
+	ADDQ      $0x00000008, BX
+
+without1992:
+	TESTQ  $0x00000001, R9
+	JZ     without1993
+	VMOVSS X3, (BX)
+
+without1993:
+stored1990:
+	ADDQ    AX, DI
+	CMPQ    R9, $0x08
+	JLT     partial1994
+	VMOVUPS Y2, (DI)
+	JMP     stored1995
+
+partial1994:
+	LEAQ         (DI), BX
+	VMOVAPS      X2, X1
+	TESTQ        $0x00000004, R9
+	JZ           without1996
+	VMOVUPS      X1, (BX)
+	VEXTRACTF128 $0x01, Y2, X1
+	ADDQ         $0x00000010, BX
+
+without1996:
+	TESTQ     $0x00000002, R9
+	JZ        without1997
+	VMOVSD    X1, (BX)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $0x00000008, BX
+
+without1997:
+	TESTQ  $0x00000001, R9
+	JZ     without1998
+	VMOVSS X1, (BX)
+
+without1998:
+stored1995:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1966
+	JGE  tile1985
 
-tiles1967:
+tiles1986:
 	CMPQ R10, $0x00000001
-	JLT  tiles1981
+	JLT  tiles2000
 
-tile1980:
+tile1999:
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done1983
+	JLE    done2002
 
-again1982:
+again2001:
 	VMASKMOVPS   (BX), Y0, Y2
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Y3
@@ -30496,46 +30625,46 @@ again1982:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again1982
+	JNZ          again2001
 
-done1983:
+done2002:
 	CMPQ    R9, $0x08
-	JLT     partial1984
+	JLT     partial2003
 	VMOVUPS Y1, (DI)
-	JMP     stored1985
+	JMP     stored2004
 
-partial1984:
+partial2003:
 	LEAQ         (DI), CX
 	VMOVAPS      X1, X2
 	TESTQ        $0x00000004, R9
-	JZ           without1986
+	JZ           without2005
 	VMOVUPS      X2, (CX)
 	VEXTRACTF128 $0x01, Y1, X2
 	ADDQ         $0x00000010, CX
 
-without1986:
+without2005:
 	TESTQ     $0x00000002, R9
-	JZ        without1987
+	JZ        without2006
 	VMOVSD    X2, (CX)
 	VPERMILPD $0x01, X2, X2
 	ADDQ      $0x00000008, CX
 
-without1987:
+without2006:
 	TESTQ  $0x00000001, R9
-	JZ     without1988
+	JZ     without2007
 	VMOVSS X2, (CX)
 
-without1988:
-stored1985:
+without2007:
+stored2004:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1980
+	JGE  tile1999
 
-tiles1981:
-	JMP done1918
+tiles2000:
+	JMP done1937
 
-wider1931:
+wider1950:
 	SUBQ    $0x00000008, R9
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
@@ -30546,9 +30675,9 @@ wider1931:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles1991
+	JLT     tiles2010
 
-tile1990:
+tile2009:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -30565,9 +30694,9 @@ tile1990:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1993
+	JLE    done2012
 
-again1992:
+again2011:
 	VMOVUPS      (BX), Y13
 	VMASKMOVPS   32(BX), Y0, Y14
 	MOVQ         DX, SI
@@ -30597,244 +30726,115 @@ again1992:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1992
+	JNZ          again2011
 
-done1993:
+done2012:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Y1, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial1994
+	JLT     partial2013
 	VMOVUPS Y2, 32(DI)
-	JMP     stored1995
+	JMP     stored2014
 
-partial1994:
+partial2013:
 	LEAQ         32(DI), BX
 	VMOVAPS      X2, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1996
+	JZ           without2015
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y2, X1
 	ADDQ         $0x00000010, BX
 
-without1996:
+without2015:
 	TESTQ     $0x00000002, R9
-	JZ        without1997
+	JZ        without2016
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1997:
+without2016:
 	TESTQ  $0x00000001, R9
-	JZ     without1998
+	JZ     without2017
 	VMOVSS X1, (BX)
 
-without1998:
-stored1995:
+without2017:
+stored2014:
 	ADDQ    AX, DI
 	VMOVUPS Y3, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial1999
+	JLT     partial2018
 	VMOVUPS Y4, 32(DI)
-	JMP     stored2000
+	JMP     stored2019
 
-partial1999:
+partial2018:
 	LEAQ         32(DI), BX
 	VMOVAPS      X4, X1
 	TESTQ        $0x00000004, R9
-	JZ           without2001
+	JZ           without2020
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y4, X1
 	ADDQ         $0x00000010, BX
 
-without2001:
+without2020:
 	TESTQ     $0x00000002, R9
-	JZ        without2002
+	JZ        without2021
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without2002:
+without2021:
 	TESTQ  $0x00000001, R9
-	JZ     without2003
+	JZ     without2022
 	VMOVSS X1, (BX)
 
-without2003:
-stored2000:
+without2022:
+stored2019:
 	ADDQ    AX, DI
 	VMOVUPS Y5, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial2004
+	JLT     partial2023
 	VMOVUPS Y6, 32(DI)
-	JMP     stored2005
+	JMP     stored2024
 
-partial2004:
+partial2023:
 	LEAQ         32(DI), BX
 	VMOVAPS      X6, X1
 	TESTQ        $0x00000004, R9
-	JZ           without2006
+	JZ           without2025
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y6, X1
 	ADDQ         $0x00000010, BX
 
-without2006:
+without2025:
 	TESTQ     $0x00000002, R9
-	JZ        without2007
+	JZ        without2026
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without2007:
+without2026:
 	TESTQ  $0x00000001, R9
-	JZ     without2008
+	JZ     without2027
 	VMOVSS X1, (BX)
 
-without2008:
-stored2005:
+without2027:
+stored2024:
 	ADDQ    AX, DI
 	VMOVUPS Y7, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial2009
-	VMOVUPS Y8, 32(DI)
-	JMP     stored2010
-
-partial2009:
-	LEAQ         32(DI), BX
-	VMOVAPS      X8, X1
-	TESTQ        $0x00000004, R9
-	JZ           without2011
-	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y8, X1
-	ADDQ         $0x00000010, BX
-
-without2011:
-	TESTQ     $0x00000002, R9
-	JZ        without2012
-	VMOVSD    X1, (BX)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $0x00000008, BX
-
-without2012:
-	TESTQ  $0x00000001, R9
-	JZ     without2013
-	VMOVSS X1, (BX)
-
-without2013:
-stored2010:
-	ADDQ    AX, DI
-	VMOVUPS Y9, (DI)
-	CMPQ    R9, $0x08
-	JLT     partial2014
-	VMOVUPS Y10, 32(DI)
-	JMP     stored2015
-
-partial2014:
-	LEAQ         32(DI), BX
-	VMOVAPS      X10, X1
-	TESTQ        $0x00000004, R9
-	JZ           without2016
-	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y10, X1
-	ADDQ         $0x00000010, BX
-
-without2016:
-	TESTQ     $0x00000002, R9
-	JZ        without2017
-	VMOVSD    X1, (BX)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $0x00000008, BX
-
-without2017:
-	TESTQ  $0x00000001, R9
-	JZ     without2018
-	VMOVSS X1, (BX)
-
-without2018:
-stored2015:
-	ADDQ    AX, DI
-	VMOVUPS Y11, (DI)
-	CMPQ    R9, $0x08
-	JLT     partial2019
-	VMOVUPS Y12, 32(DI)
-	JMP     stored2020
-
-partial2019:
-	LEAQ         32(DI), BX
-	VMOVAPS      X12, X1
-	TESTQ        $0x00000004, R9
-	JZ           without2021
-	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y12, X1
-	ADDQ         $0x00000010, BX
-
-without2021:
-	TESTQ     $0x00000002, R9
-	JZ        without2022
-	VMOVSD    X1, (BX)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $0x00000008, BX
-
-without2022:
-	TESTQ  $0x00000001, R9
-	JZ     without2023
-	VMOVSS X1, (BX)
-
-without2023:
-stored2020:
-	ADDQ AX, DI
-	SUBQ $0x00000006, R10
-	CMPQ R10, $0x00000006
-	JGE  tile1990
-
-tiles1991:
-	CMPQ R10, $0x00000002
-	JLT  tiles2025
-
-tile2024:
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done2027
-
-again2026:
-	VMOVUPS      (BX), Y5
-	VMASKMOVPS   32(BX), Y0, Y6
-	MOVQ         DX, SI
-	VBROADCASTSS (SI), Y7
-	VFMADD231PS  Y5, Y7, Y1
-	VFMADD231PS  Y6, Y7, Y2
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Y7
-	VFMADD231PS  Y5, Y7, Y3
-	VFMADD231PS  Y6, Y7, Y4
-	ADDQ         $0x04, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again2026
-
-done2027:
-	MOVQ    CX, SI
-	IMUL3Q  $0x01, SI, SI
-	ADDQ    SI, DX
-	VMOVUPS Y1, (DI)
-	CMPQ    R9, $0x08
 	JLT     partial2028
-	VMOVUPS Y2, 32(DI)
+	VMOVUPS Y8, 32(DI)
 	JMP     stored2029
 
 partial2028:
 	LEAQ         32(DI), BX
-	VMOVAPS      X2, X1
+	VMOVAPS      X8, X1
 	TESTQ        $0x00000004, R9
 	JZ           without2030
 	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y2, X1
+	VEXTRACTF128 $0x01, Y8, X1
 	ADDQ         $0x00000010, BX
 
 without2030:
@@ -30852,19 +30852,19 @@ without2031:
 without2032:
 stored2029:
 	ADDQ    AX, DI
-	VMOVUPS Y3, (DI)
+	VMOVUPS Y9, (DI)
 	CMPQ    R9, $0x08
 	JLT     partial2033
-	VMOVUPS Y4, 32(DI)
+	VMOVUPS Y10, 32(DI)
 	JMP     stored2034
 
 partial2033:
 	LEAQ         32(DI), BX
-	VMOVAPS      X4, X1
+	VMOVAPS      X10, X1
 	TESTQ        $0x00000004, R9
 	JZ           without2035
 	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y4, X1
+	VEXTRACTF128 $0x01, Y10, X1
 	ADDQ         $0x00000010, BX
 
 without2035:
@@ -30881,25 +30881,154 @@ without2036:
 
 without2037:
 stored2034:
+	ADDQ    AX, DI
+	VMOVUPS Y11, (DI)
+	CMPQ    R9, $0x08
+	JLT     partial2038
+	VMOVUPS Y12, 32(DI)
+	JMP     stored2039
+
+partial2038:
+	LEAQ         32(DI), BX
+	VMOVAPS      X12, X1
+	TESTQ        $0x00000004, R9
+	JZ           without2040
+	VMOVUPS      X1, (BX)
+	VEXTRACTF128 $0x01, Y12, X1
+	ADDQ         $0x00000010, BX
+
+without2040:
+	TESTQ     $0x00000002, R9
+	JZ        without2041
+	VMOVSD    X1, (BX)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $0x00000008, BX
+
+without2041:
+	TESTQ  $0x00000001, R9
+	JZ     without2042
+	VMOVSS X1, (BX)
+
+without2042:
+stored2039:
+	ADDQ AX, DI
+	SUBQ $0x00000006, R10
+	CMPQ R10, $0x00000006
+	JGE  tile2009
+
+tiles2010:
+	CMPQ R10, $0x00000002
+	JLT  tiles2044
+
+tile2043:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done2046
+
+again2045:
+	VMOVUPS      (BX), Y5
+	VMASKMOVPS   32(BX), Y0, Y6
+	MOVQ         DX, SI
+	VBROADCASTSS (SI), Y7
+	VFMADD231PS  Y5, Y7, Y1
+	VFMADD231PS  Y6, Y7, Y2
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Y7
+	VFMADD231PS  Y5, Y7, Y3
+	VFMADD231PS  Y6, Y7, Y4
+	ADDQ         $0x04, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again2045
+
+done2046:
+	MOVQ    CX, SI
+	IMUL3Q  $0x01, SI, SI
+	ADDQ    SI, DX
+	VMOVUPS Y1, (DI)
+	CMPQ    R9, $0x08
+	JLT     partial2047
+	VMOVUPS Y2, 32(DI)
+	JMP     stored2048
+
+partial2047:
+	LEAQ         32(DI), BX
+	VMOVAPS      X2, X1
+	TESTQ        $0x00000004, R9
+	JZ           without2049
+	VMOVUPS      X1, (BX)
+	VEXTRACTF128 $0x01, Y2, X1
+	ADDQ         $0x00000010, BX
+
+without2049:
+	TESTQ     $0x00000002, R9
+	JZ        without2050
+	VMOVSD    X1, (BX)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $0x00000008, BX
+
+without2050:
+	TESTQ  $0x00000001, R9
+	JZ     without2051
+	VMOVSS X1, (BX)
+
+without2051:
+stored2048:
+	ADDQ    AX, DI
+	VMOVUPS Y3, (DI)
+	CMPQ    R9, $0x08
+	JLT     partial2052
+	VMOVUPS Y4, 32(DI)
+	JMP     stored2053
+
+partial2052:
+	LEAQ         32(DI), BX
+	VMOVAPS      X4, X1
+	TESTQ        $0x00000004, R9
+	JZ           without2054
+	VMOVUPS      X1, (BX)
+	VEXTRACTF128 $0x01, Y4, X1
+	ADDQ         $0x00000010, BX
+
+without2054:
+	TESTQ     $0x00000002, R9
+	JZ        without2055
+	VMOVSD    X1, (BX)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $0x00000008, BX
+
+without2055:
+	TESTQ  $0x00000001, R9
+	JZ     without2056
+	VMOVSS X1, (BX)
+
+without2056:
+stored2053:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile2024
+	JGE  tile2043
 
-tiles2025:
+tiles2044:
 	CMPQ R10, $0x00000001
-	JLT  tiles2039
+	JLT  tiles2058
 
-tile2038:
+tile2057:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2041
+	JLE    done2060
 
-again2040:
+again2059:
 	VMOVUPS      (BX), Y3
 	VMASKMOVPS   32(BX), Y0, Y4
 	MOVQ         DX, SI
@@ -30909,45 +31038,45 @@ again2040:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2040
+	JNZ          again2059
 
-done2041:
+done2060:
 	VMOVUPS Y1, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial2042
+	JLT     partial2061
 	VMOVUPS Y2, 32(DI)
-	JMP     stored2043
+	JMP     stored2062
 
-partial2042:
+partial2061:
 	LEAQ         32(DI), CX
 	VMOVAPS      X2, X1
 	TESTQ        $0x00000004, R9
-	JZ           without2044
+	JZ           without2063
 	VMOVUPS      X1, (CX)
 	VEXTRACTF128 $0x01, Y2, X1
 	ADDQ         $0x00000010, CX
 
-without2044:
+without2063:
 	TESTQ     $0x00000002, R9
-	JZ        without2045
+	JZ        without2064
 	VMOVSD    X1, (CX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, CX
 
-without2045:
+without2064:
 	TESTQ  $0x00000001, R9
-	JZ     without2046
+	JZ     without2065
 	VMOVSS X1, (CX)
 
-without2046:
-stored2043:
+without2065:
+stored2062:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2038
+	JGE  tile2057
 
-tiles2039:
-done1918:
+tiles2058:
+done1937:
 	VZEROUPPER
 	RET
 
@@ -30964,18 +31093,18 @@ TEXT ·scatterMatrix32x256(SB), $0-96
 	XORQ R9, R9
 	MOVQ BX, R10
 	CMPQ R10, $0x00000010
-	JLT  rest2048
+	JLT  rest2067
 
-panel2047:
+panel2066:
 	MOVQ f_base+24(FP), BX
 	MOVQ w_base+0(FP), R8
 	ADDQ R9, R8
 	ADDQ R9, R8
 	MOVQ d+80(FP), R11
 	CMPQ R11, $0x00000005
-	JLT  tiles2051
+	JLT  tiles2070
 
-tile2050:
+tile2069:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -30991,9 +31120,9 @@ tile2050:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2053
+	JLE    done2072
 
-again2052:
+again2071:
 	VMOVUPS      (DI), Y10
 	VMOVUPS      32(DI), Y11
 	VBROADCASTSS (SI), Y12
@@ -31014,9 +31143,9 @@ again2052:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2052
+	JNZ          again2071
 
-done2053:
+done2072:
 	VCVTPS2PD    X0, Y10
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
@@ -31115,13 +31244,13 @@ done2053:
 	ADDQ         $0x00000014, BX
 	SUBQ         $0x00000005, R11
 	CMPQ         R11, $0x00000005
-	JGE          tile2050
+	JGE          tile2069
 
-tiles2051:
+tiles2070:
 	CMPQ R11, $0x00000002
-	JLT  tiles2055
+	JLT  tiles2074
 
-tile2054:
+tile2073:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -31131,9 +31260,9 @@ tile2054:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2057
+	JLE    done2076
 
-again2056:
+again2075:
 	VMOVUPS      (DI), Y4
 	VMOVUPS      32(DI), Y5
 	VBROADCASTSS (SI), Y6
@@ -31145,9 +31274,9 @@ again2056:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2056
+	JNZ          again2075
 
-done2057:
+done2076:
 	VCVTPS2PD    X0, Y4
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
@@ -31189,13 +31318,13 @@ done2057:
 	ADDQ         $0x00000008, BX
 	SUBQ         $0x00000002, R11
 	CMPQ         R11, $0x00000002
-	JGE          tile2054
+	JGE          tile2073
 
-tiles2055:
+tiles2074:
 	CMPQ R11, $0x00000001
-	JLT  tiles2059
+	JLT  tiles2078
 
-tile2058:
+tile2077:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), DI
@@ -31203,9 +31332,9 @@ tile2058:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2061
+	JLE    done2080
 
-again2060:
+again2079:
 	VMOVUPS      (DI), Y2
 	VMOVUPS      32(DI), Y3
 	VBROADCASTSS (SI), Y4
@@ -31214,9 +31343,9 @@ again2060:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2060
+	JNZ          again2079
 
-done2061:
+done2080:
 	VCVTPS2PD    X0, Y2
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
@@ -31239,19 +31368,19 @@ done2061:
 	ADDQ         $0x00000004, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          tile2058
+	JGE          tile2077
 
-tiles2059:
+tiles2078:
 	ADDQ $0x00000040, R9
 	SUBQ $0x00000010, R10
 	CMPQ R10, $0x00000010
-	JGE  panel2047
+	JGE  panel2066
 
-rest2048:
+rest2067:
 	TESTQ   R10, R10
-	JZ      done2049
+	JZ      done2068
 	CMPQ    R10, $0x00000008
-	JGT     wider2062
+	JGT     wider2081
 	LEAQ    constants<>+672(SB), BX
 	MOVQ    R10, SI
 	NEGQ    SI
@@ -31262,9 +31391,9 @@ rest2048:
 	ADDQ    R9, R8
 	MOVQ    d+80(FP), R11
 	CMPQ    R11, $0x00000005
-	JLT     tiles2064
+	JLT     tiles2083
 
-tile2063:
+tile2082:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -31275,9 +31404,9 @@ tile2063:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2066
+	JLE    done2085
 
-again2065:
+again2084:
 	VMASKMOVPS   (DI), Y0, Y6
 	VBROADCASTSS (SI), Y7
 	VFMADD231PS  Y6, Y7, Y1
@@ -31292,15 +31421,15 @@ again2065:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2065
+	JNZ          again2084
 
-done2066:
+done2085:
 	VCVTPS2PD    X1, Y6
 	VEXTRACTF128 $0x01, Y1, X1
 	VCVTPS2PD    X1, Y1
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2067
+	JLE          few2086
 	VMOVUPD      (R8), Y7
 	VADDPD       Y7, Y6, Y6
 	VMOVUPD      Y6, (R8)
@@ -31312,26 +31441,26 @@ done2066:
 	VMASKMOVPD   32(R8), Y6, Y6
 	VADDPD       Y6, Y1, Y1
 	CMPQ         SI, $0x04
-	JLT          partial2069
+	JLT          partial2088
 	VMOVUPD      Y1, 32(R8)
-	JMP          stored2071
+	JMP          stored2090
 
-partial2069:
+partial2088:
 	CMPQ         SI, $0x02
-	JLT          single2070
+	JLT          single2089
 	VMOVUPD      X1, 32(R8)
-	JEQ          stored2071
+	JEQ          stored2090
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2071
+	JMP          stored2090
 
-single2070:
+single2089:
 	VMOVSD X1, 32(R8)
 
-stored2071:
-	JMP added2068
+stored2090:
+	JMP added2087
 
-few2067:
+few2086:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -31339,31 +31468,31 @@ few2067:
 	VMASKMOVPD (R8), Y1, Y1
 	VADDPD     Y1, Y6, Y6
 	CMPQ       SI, $0x04
-	JLT        partial2072
+	JLT        partial2091
 	VMOVUPD    Y6, (R8)
-	JMP        stored2074
+	JMP        stored2093
 
-partial2072:
+partial2091:
 	CMPQ         SI, $0x02
-	JLT          single2073
+	JLT          single2092
 	VMOVUPD      X6, (R8)
-	JEQ          stored2074
+	JEQ          stored2093
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2074
+	JMP          stored2093
 
-single2073:
+single2092:
 	VMOVSD X6, (R8)
 
-stored2074:
-added2068:
+stored2093:
+added2087:
 	ADDQ         DX, R8
 	VCVTPS2PD    X2, Y1
 	VEXTRACTF128 $0x01, Y2, X2
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2075
+	JLE          few2094
 	VMOVUPD      (R8), Y6
 	VADDPD       Y6, Y1, Y1
 	VMOVUPD      Y1, (R8)
@@ -31375,26 +31504,26 @@ added2068:
 	VMASKMOVPD   32(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2077
+	JLT          partial2096
 	VMOVUPD      Y2, 32(R8)
-	JMP          stored2079
+	JMP          stored2098
 
-partial2077:
+partial2096:
 	CMPQ         SI, $0x02
-	JLT          single2078
+	JLT          single2097
 	VMOVUPD      X2, 32(R8)
-	JEQ          stored2079
+	JEQ          stored2098
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2079
+	JMP          stored2098
 
-single2078:
+single2097:
 	VMOVSD X2, 32(R8)
 
-stored2079:
-	JMP added2076
+stored2098:
+	JMP added2095
 
-few2075:
+few2094:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -31402,31 +31531,31 @@ few2075:
 	VMASKMOVPD (R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2080
+	JLT        partial2099
 	VMOVUPD    Y1, (R8)
-	JMP        stored2082
+	JMP        stored2101
 
-partial2080:
+partial2099:
 	CMPQ         SI, $0x02
-	JLT          single2081
+	JLT          single2100
 	VMOVUPD      X1, (R8)
-	JEQ          stored2082
+	JEQ          stored2101
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2082
+	JMP          stored2101
 
-single2081:
+single2100:
 	VMOVSD X1, (R8)
 
-stored2082:
-added2076:
+stored2101:
+added2095:
 	ADDQ         DX, R8
 	VCVTPS2PD    X3, Y1
 	VEXTRACTF128 $0x01, Y3, X2
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2083
+	JLE          few2102
 	VMOVUPD      (R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, (R8)
@@ -31438,26 +31567,26 @@ added2076:
 	VMASKMOVPD   32(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2085
+	JLT          partial2104
 	VMOVUPD      Y2, 32(R8)
-	JMP          stored2087
+	JMP          stored2106
 
-partial2085:
+partial2104:
 	CMPQ         SI, $0x02
-	JLT          single2086
+	JLT          single2105
 	VMOVUPD      X2, 32(R8)
-	JEQ          stored2087
+	JEQ          stored2106
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2087
+	JMP          stored2106
 
-single2086:
+single2105:
 	VMOVSD X2, 32(R8)
 
-stored2087:
-	JMP added2084
+stored2106:
+	JMP added2103
 
-few2083:
+few2102:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -31465,31 +31594,31 @@ few2083:
 	VMASKMOVPD (R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2088
+	JLT        partial2107
 	VMOVUPD    Y1, (R8)
-	JMP        stored2090
+	JMP        stored2109
 
-partial2088:
+partial2107:
 	CMPQ         SI, $0x02
-	JLT          single2089
+	JLT          single2108
 	VMOVUPD      X1, (R8)
-	JEQ          stored2090
+	JEQ          stored2109
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2090
+	JMP          stored2109
 
-single2089:
+single2108:
 	VMOVSD X1, (R8)
 
-stored2090:
-added2084:
+stored2109:
+added2103:
 	ADDQ         DX, R8
 	VCVTPS2PD    X4, Y1
 	VEXTRACTF128 $0x01, Y4, X2
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2091
+	JLE          few2110
 	VMOVUPD      (R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, (R8)
@@ -31501,26 +31630,26 @@ added2084:
 	VMASKMOVPD   32(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2093
+	JLT          partial2112
 	VMOVUPD      Y2, 32(R8)
-	JMP          stored2095
+	JMP          stored2114
 
-partial2093:
+partial2112:
 	CMPQ         SI, $0x02
-	JLT          single2094
+	JLT          single2113
 	VMOVUPD      X2, 32(R8)
-	JEQ          stored2095
+	JEQ          stored2114
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2095
+	JMP          stored2114
 
-single2094:
+single2113:
 	VMOVSD X2, 32(R8)
 
-stored2095:
-	JMP added2092
+stored2114:
+	JMP added2111
 
-few2091:
+few2110:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -31528,31 +31657,31 @@ few2091:
 	VMASKMOVPD (R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2096
+	JLT        partial2115
 	VMOVUPD    Y1, (R8)
-	JMP        stored2098
+	JMP        stored2117
 
-partial2096:
+partial2115:
 	CMPQ         SI, $0x02
-	JLT          single2097
+	JLT          single2116
 	VMOVUPD      X1, (R8)
-	JEQ          stored2098
+	JEQ          stored2117
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2098
+	JMP          stored2117
 
-single2097:
+single2116:
 	VMOVSD X1, (R8)
 
-stored2098:
-added2092:
+stored2117:
+added2111:
 	ADDQ         DX, R8
 	VCVTPS2PD    X5, Y1
 	VEXTRACTF128 $0x01, Y5, X2
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2099
+	JLE          few2118
 	VMOVUPD      (R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, (R8)
@@ -31564,26 +31693,26 @@ added2092:
 	VMASKMOVPD   32(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2101
+	JLT          partial2120
 	VMOVUPD      Y2, 32(R8)
-	JMP          stored2103
+	JMP          stored2122
 
-partial2101:
+partial2120:
 	CMPQ         SI, $0x02
-	JLT          single2102
+	JLT          single2121
 	VMOVUPD      X2, 32(R8)
-	JEQ          stored2103
+	JEQ          stored2122
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2103
+	JMP          stored2122
 
-single2102:
+single2121:
 	VMOVSD X2, 32(R8)
 
-stored2103:
-	JMP added2100
+stored2122:
+	JMP added2119
 
-few2099:
+few2118:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -31591,35 +31720,35 @@ few2099:
 	VMASKMOVPD (R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2104
+	JLT        partial2123
 	VMOVUPD    Y1, (R8)
-	JMP        stored2106
+	JMP        stored2125
 
-partial2104:
+partial2123:
 	CMPQ         SI, $0x02
-	JLT          single2105
+	JLT          single2124
 	VMOVUPD      X1, (R8)
-	JEQ          stored2106
+	JEQ          stored2125
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2106
+	JMP          stored2125
 
-single2105:
+single2124:
 	VMOVSD X1, (R8)
 
-stored2106:
-added2100:
+stored2125:
+added2119:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2063
+	JGE  tile2082
 
-tiles2064:
+tiles2083:
 	CMPQ R11, $0x00000002
-	JLT  tiles2108
+	JLT  tiles2127
 
-tile2107:
+tile2126:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), DI
@@ -31627,9 +31756,9 @@ tile2107:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2110
+	JLE    done2129
 
-again2109:
+again2128:
 	VMASKMOVPS   (DI), Y0, Y3
 	VBROADCASTSS (SI), Y4
 	VFMADD231PS  Y3, Y4, Y1
@@ -31638,15 +31767,15 @@ again2109:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2109
+	JNZ          again2128
 
-done2110:
+done2129:
 	VCVTPS2PD    X1, Y3
 	VEXTRACTF128 $0x01, Y1, X1
 	VCVTPS2PD    X1, Y1
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2111
+	JLE          few2130
 	VMOVUPD      (R8), Y4
 	VADDPD       Y4, Y3, Y3
 	VMOVUPD      Y3, (R8)
@@ -31658,26 +31787,26 @@ done2110:
 	VMASKMOVPD   32(R8), Y3, Y3
 	VADDPD       Y3, Y1, Y1
 	CMPQ         SI, $0x04
-	JLT          partial2113
+	JLT          partial2132
 	VMOVUPD      Y1, 32(R8)
-	JMP          stored2115
+	JMP          stored2134
 
-partial2113:
+partial2132:
 	CMPQ         SI, $0x02
-	JLT          single2114
+	JLT          single2133
 	VMOVUPD      X1, 32(R8)
-	JEQ          stored2115
+	JEQ          stored2134
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2115
+	JMP          stored2134
 
-single2114:
+single2133:
 	VMOVSD X1, 32(R8)
 
-stored2115:
-	JMP added2112
+stored2134:
+	JMP added2131
 
-few2111:
+few2130:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -31685,31 +31814,31 @@ few2111:
 	VMASKMOVPD (R8), Y1, Y1
 	VADDPD     Y1, Y3, Y3
 	CMPQ       SI, $0x04
-	JLT        partial2116
+	JLT        partial2135
 	VMOVUPD    Y3, (R8)
-	JMP        stored2118
+	JMP        stored2137
 
-partial2116:
+partial2135:
 	CMPQ         SI, $0x02
-	JLT          single2117
+	JLT          single2136
 	VMOVUPD      X3, (R8)
-	JEQ          stored2118
+	JEQ          stored2137
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2118
+	JMP          stored2137
 
-single2117:
+single2136:
 	VMOVSD X3, (R8)
 
-stored2118:
-added2112:
+stored2137:
+added2131:
 	ADDQ         DX, R8
 	VCVTPS2PD    X2, Y1
 	VEXTRACTF128 $0x01, Y2, X2
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2119
+	JLE          few2138
 	VMOVUPD      (R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, (R8)
@@ -31721,26 +31850,26 @@ added2112:
 	VMASKMOVPD   32(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2121
+	JLT          partial2140
 	VMOVUPD      Y2, 32(R8)
-	JMP          stored2123
+	JMP          stored2142
 
-partial2121:
+partial2140:
 	CMPQ         SI, $0x02
-	JLT          single2122
+	JLT          single2141
 	VMOVUPD      X2, 32(R8)
-	JEQ          stored2123
+	JEQ          stored2142
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2123
+	JMP          stored2142
 
-single2122:
+single2141:
 	VMOVSD X2, 32(R8)
 
-stored2123:
-	JMP added2120
+stored2142:
+	JMP added2139
 
-few2119:
+few2138:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -31748,59 +31877,59 @@ few2119:
 	VMASKMOVPD (R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2124
+	JLT        partial2143
 	VMOVUPD    Y1, (R8)
-	JMP        stored2126
+	JMP        stored2145
 
-partial2124:
+partial2143:
 	CMPQ         SI, $0x02
-	JLT          single2125
+	JLT          single2144
 	VMOVUPD      X1, (R8)
-	JEQ          stored2126
+	JEQ          stored2145
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2126
+	JMP          stored2145
 
-single2125:
+single2144:
 	VMOVSD X1, (R8)
 
-stored2126:
-added2120:
+stored2145:
+added2139:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2107
+	JGE  tile2126
 
-tiles2108:
+tiles2127:
 	CMPQ R11, $0x00000001
-	JLT  tiles2128
+	JLT  tiles2147
 
-tile2127:
+tile2146:
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), DI
 	ADDQ   R9, DI
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2130
+	JLE    done2149
 
-again2129:
+again2148:
 	VMASKMOVPS   (DI), Y0, Y2
 	VBROADCASTSS (SI), Y3
 	VFMADD231PS  Y2, Y3, Y1
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2129
+	JNZ          again2148
 
-done2130:
+done2149:
 	VCVTPS2PD    X1, Y2
 	VEXTRACTF128 $0x01, Y1, X1
 	VCVTPS2PD    X1, Y1
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2131
+	JLE          few2150
 	VMOVUPD      (R8), Y3
 	VADDPD       Y3, Y2, Y2
 	VMOVUPD      Y2, (R8)
@@ -31812,26 +31941,26 @@ done2130:
 	VMASKMOVPD   32(R8), Y2, Y2
 	VADDPD       Y2, Y1, Y1
 	CMPQ         SI, $0x04
-	JLT          partial2133
+	JLT          partial2152
 	VMOVUPD      Y1, 32(R8)
-	JMP          stored2135
+	JMP          stored2154
 
-partial2133:
+partial2152:
 	CMPQ         SI, $0x02
-	JLT          single2134
+	JLT          single2153
 	VMOVUPD      X1, 32(R8)
-	JEQ          stored2135
+	JEQ          stored2154
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2135
+	JMP          stored2154
 
-single2134:
+single2153:
 	VMOVSD X1, 32(R8)
 
-stored2135:
-	JMP added2132
+stored2154:
+	JMP added2151
 
-few2131:
+few2150:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -31839,34 +31968,34 @@ few2131:
 	VMASKMOVPD (R8), Y1, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       SI, $0x04
-	JLT        partial2136
+	JLT        partial2155
 	VMOVUPD    Y2, (R8)
-	JMP        stored2138
+	JMP        stored2157
 
-partial2136:
+partial2155:
 	CMPQ         SI, $0x02
-	JLT          single2137
+	JLT          single2156
 	VMOVUPD      X2, (R8)
-	JEQ          stored2138
+	JEQ          stored2157
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2138
+	JMP          stored2157
 
-single2137:
+single2156:
 	VMOVSD X2, (R8)
 
-stored2138:
-added2132:
+stored2157:
+added2151:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2127
+	JGE  tile2146
 
-tiles2128:
-	JMP done2049
+tiles2147:
+	JMP done2068
 
-wider2062:
+wider2081:
 	SUBQ    $0x00000008, R10
 	LEAQ    constants<>+672(SB), BX
 	MOVQ    R10, SI
@@ -31878,9 +32007,9 @@ wider2062:
 	ADDQ    R9, R8
 	MOVQ    d+80(FP), R11
 	CMPQ    R11, $0x00000005
-	JLT     tiles2141
+	JLT     tiles2160
 
-tile2140:
+tile2159:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -31896,9 +32025,9 @@ tile2140:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2143
+	JLE    done2162
 
-again2142:
+again2161:
 	VMOVUPS      (DI), Y11
 	VMASKMOVPS   32(DI), Y0, Y12
 	VBROADCASTSS (SI), Y13
@@ -31919,9 +32048,9 @@ again2142:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2142
+	JNZ          again2161
 
-done2143:
+done2162:
 	VCVTPS2PD    X1, Y11
 	VEXTRACTF128 $0x01, Y1, X1
 	VCVTPS2PD    X1, Y1
@@ -31936,7 +32065,7 @@ done2143:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2144
+	JLE          few2163
 	VMOVUPD      64(R8), Y11
 	VADDPD       Y11, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -31948,26 +32077,26 @@ done2143:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2146
+	JLT          partial2165
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2148
+	JMP          stored2167
 
-partial2146:
+partial2165:
 	CMPQ         SI, $0x02
-	JLT          single2147
+	JLT          single2166
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2148
+	JEQ          stored2167
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2148
+	JMP          stored2167
 
-single2147:
+single2166:
 	VMOVSD X2, 96(R8)
 
-stored2148:
-	JMP added2145
+stored2167:
+	JMP added2164
 
-few2144:
+few2163:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -31975,24 +32104,24 @@ few2144:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2149
+	JLT        partial2168
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2151
+	JMP        stored2170
 
-partial2149:
+partial2168:
 	CMPQ         SI, $0x02
-	JLT          single2150
+	JLT          single2169
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2151
+	JEQ          stored2170
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2151
+	JMP          stored2170
 
-single2150:
+single2169:
 	VMOVSD X1, 64(R8)
 
-stored2151:
-added2145:
+stored2170:
+added2164:
 	ADDQ         DX, R8
 	VCVTPS2PD    X3, Y1
 	VEXTRACTF128 $0x01, Y3, X2
@@ -32008,7 +32137,7 @@ added2145:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2152
+	JLE          few2171
 	VMOVUPD      64(R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -32020,26 +32149,26 @@ added2145:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2154
+	JLT          partial2173
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2156
+	JMP          stored2175
 
-partial2154:
+partial2173:
 	CMPQ         SI, $0x02
-	JLT          single2155
+	JLT          single2174
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2156
+	JEQ          stored2175
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2156
+	JMP          stored2175
 
-single2155:
+single2174:
 	VMOVSD X2, 96(R8)
 
-stored2156:
-	JMP added2153
+stored2175:
+	JMP added2172
 
-few2152:
+few2171:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32047,24 +32176,24 @@ few2152:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2157
+	JLT        partial2176
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2159
+	JMP        stored2178
 
-partial2157:
+partial2176:
 	CMPQ         SI, $0x02
-	JLT          single2158
+	JLT          single2177
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2159
+	JEQ          stored2178
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2159
+	JMP          stored2178
 
-single2158:
+single2177:
 	VMOVSD X1, 64(R8)
 
-stored2159:
-added2153:
+stored2178:
+added2172:
 	ADDQ         DX, R8
 	VCVTPS2PD    X5, Y1
 	VEXTRACTF128 $0x01, Y5, X2
@@ -32080,7 +32209,7 @@ added2153:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2160
+	JLE          few2179
 	VMOVUPD      64(R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -32092,26 +32221,26 @@ added2153:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2162
+	JLT          partial2181
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2164
+	JMP          stored2183
 
-partial2162:
+partial2181:
 	CMPQ         SI, $0x02
-	JLT          single2163
+	JLT          single2182
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2164
+	JEQ          stored2183
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2164
+	JMP          stored2183
 
-single2163:
+single2182:
 	VMOVSD X2, 96(R8)
 
-stored2164:
-	JMP added2161
+stored2183:
+	JMP added2180
 
-few2160:
+few2179:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32119,24 +32248,24 @@ few2160:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2165
+	JLT        partial2184
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2167
+	JMP        stored2186
 
-partial2165:
+partial2184:
 	CMPQ         SI, $0x02
-	JLT          single2166
+	JLT          single2185
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2167
+	JEQ          stored2186
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2167
+	JMP          stored2186
 
-single2166:
+single2185:
 	VMOVSD X1, 64(R8)
 
-stored2167:
-added2161:
+stored2186:
+added2180:
 	ADDQ         DX, R8
 	VCVTPS2PD    X7, Y1
 	VEXTRACTF128 $0x01, Y7, X2
@@ -32152,7 +32281,7 @@ added2161:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2168
+	JLE          few2187
 	VMOVUPD      64(R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -32164,26 +32293,26 @@ added2161:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2170
+	JLT          partial2189
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2172
+	JMP          stored2191
 
-partial2170:
+partial2189:
 	CMPQ         SI, $0x02
-	JLT          single2171
+	JLT          single2190
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2172
+	JEQ          stored2191
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2172
+	JMP          stored2191
 
-single2171:
+single2190:
 	VMOVSD X2, 96(R8)
 
-stored2172:
-	JMP added2169
+stored2191:
+	JMP added2188
 
-few2168:
+few2187:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32191,24 +32320,24 @@ few2168:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2173
+	JLT        partial2192
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2175
+	JMP        stored2194
 
-partial2173:
+partial2192:
 	CMPQ         SI, $0x02
-	JLT          single2174
+	JLT          single2193
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2175
+	JEQ          stored2194
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2175
+	JMP          stored2194
 
-single2174:
+single2193:
 	VMOVSD X1, 64(R8)
 
-stored2175:
-added2169:
+stored2194:
+added2188:
 	ADDQ         DX, R8
 	VCVTPS2PD    X9, Y1
 	VEXTRACTF128 $0x01, Y9, X2
@@ -32224,7 +32353,7 @@ added2169:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2176
+	JLE          few2195
 	VMOVUPD      64(R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -32236,26 +32365,26 @@ added2169:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2178
+	JLT          partial2197
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2180
+	JMP          stored2199
 
-partial2178:
+partial2197:
 	CMPQ         SI, $0x02
-	JLT          single2179
+	JLT          single2198
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2180
+	JEQ          stored2199
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2180
+	JMP          stored2199
 
-single2179:
+single2198:
 	VMOVSD X2, 96(R8)
 
-stored2180:
-	JMP added2177
+stored2199:
+	JMP added2196
 
-few2176:
+few2195:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32263,35 +32392,35 @@ few2176:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2181
+	JLT        partial2200
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2183
+	JMP        stored2202
 
-partial2181:
+partial2200:
 	CMPQ         SI, $0x02
-	JLT          single2182
+	JLT          single2201
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2183
+	JEQ          stored2202
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2183
+	JMP          stored2202
 
-single2182:
+single2201:
 	VMOVSD X1, 64(R8)
 
-stored2183:
-added2177:
+stored2202:
+added2196:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2140
+	JGE  tile2159
 
-tiles2141:
+tiles2160:
 	CMPQ R11, $0x00000002
-	JLT  tiles2185
+	JLT  tiles2204
 
-tile2184:
+tile2203:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -32301,9 +32430,9 @@ tile2184:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2187
+	JLE    done2206
 
-again2186:
+again2205:
 	VMOVUPS      (DI), Y5
 	VMASKMOVPS   32(DI), Y0, Y6
 	VBROADCASTSS (SI), Y7
@@ -32315,9 +32444,9 @@ again2186:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2186
+	JNZ          again2205
 
-done2187:
+done2206:
 	VCVTPS2PD    X1, Y5
 	VEXTRACTF128 $0x01, Y1, X1
 	VCVTPS2PD    X1, Y1
@@ -32332,7 +32461,7 @@ done2187:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2188
+	JLE          few2207
 	VMOVUPD      64(R8), Y5
 	VADDPD       Y5, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -32344,26 +32473,26 @@ done2187:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2190
+	JLT          partial2209
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2192
+	JMP          stored2211
 
-partial2190:
+partial2209:
 	CMPQ         SI, $0x02
-	JLT          single2191
+	JLT          single2210
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2192
+	JEQ          stored2211
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2192
+	JMP          stored2211
 
-single2191:
+single2210:
 	VMOVSD X2, 96(R8)
 
-stored2192:
-	JMP added2189
+stored2211:
+	JMP added2208
 
-few2188:
+few2207:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32371,24 +32500,24 @@ few2188:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2193
+	JLT        partial2212
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2195
+	JMP        stored2214
 
-partial2193:
+partial2212:
 	CMPQ         SI, $0x02
-	JLT          single2194
+	JLT          single2213
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2195
+	JEQ          stored2214
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2195
+	JMP          stored2214
 
-single2194:
+single2213:
 	VMOVSD X1, 64(R8)
 
-stored2195:
-added2189:
+stored2214:
+added2208:
 	ADDQ         DX, R8
 	VCVTPS2PD    X3, Y1
 	VEXTRACTF128 $0x01, Y3, X2
@@ -32404,7 +32533,7 @@ added2189:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2196
+	JLE          few2215
 	VMOVUPD      64(R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -32416,26 +32545,26 @@ added2189:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2198
+	JLT          partial2217
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2200
+	JMP          stored2219
 
-partial2198:
+partial2217:
 	CMPQ         SI, $0x02
-	JLT          single2199
+	JLT          single2218
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2200
+	JEQ          stored2219
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2200
+	JMP          stored2219
 
-single2199:
+single2218:
 	VMOVSD X2, 96(R8)
 
-stored2200:
-	JMP added2197
+stored2219:
+	JMP added2216
 
-few2196:
+few2215:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32443,35 +32572,35 @@ few2196:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2201
+	JLT        partial2220
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2203
+	JMP        stored2222
 
-partial2201:
+partial2220:
 	CMPQ         SI, $0x02
-	JLT          single2202
+	JLT          single2221
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2203
+	JEQ          stored2222
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2203
+	JMP          stored2222
 
-single2202:
+single2221:
 	VMOVSD X1, 64(R8)
 
-stored2203:
-added2197:
+stored2222:
+added2216:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2184
+	JGE  tile2203
 
-tiles2185:
+tiles2204:
 	CMPQ R11, $0x00000001
-	JLT  tiles2205
+	JLT  tiles2224
 
-tile2204:
+tile2223:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), DI
@@ -32479,9 +32608,9 @@ tile2204:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2207
+	JLE    done2226
 
-again2206:
+again2225:
 	VMOVUPS      (DI), Y3
 	VMASKMOVPS   32(DI), Y0, Y4
 	VBROADCASTSS (SI), Y5
@@ -32490,9 +32619,9 @@ again2206:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2206
+	JNZ          again2225
 
-done2207:
+done2226:
 	VCVTPS2PD    X1, Y3
 	VEXTRACTF128 $0x01, Y1, X1
 	VCVTPS2PD    X1, Y1
@@ -32507,7 +32636,7 @@ done2207:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2208
+	JLE          few2227
 	VMOVUPD      64(R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -32519,26 +32648,26 @@ done2207:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2210
+	JLT          partial2229
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2212
+	JMP          stored2231
 
-partial2210:
+partial2229:
 	CMPQ         SI, $0x02
-	JLT          single2211
+	JLT          single2230
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2212
+	JEQ          stored2231
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2212
+	JMP          stored2231
 
-single2211:
+single2230:
 	VMOVSD X2, 96(R8)
 
-stored2212:
-	JMP added2209
+stored2231:
+	JMP added2228
 
-few2208:
+few2227:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32546,32 +32675,32 @@ few2208:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2213
+	JLT        partial2232
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2215
+	JMP        stored2234
 
-partial2213:
+partial2232:
 	CMPQ         SI, $0x02
-	JLT          single2214
+	JLT          single2233
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2215
+	JEQ          stored2234
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2215
+	JMP          stored2234
 
-single2214:
+single2233:
 	VMOVSD X1, 64(R8)
 
-stored2215:
-added2209:
+stored2234:
+added2228:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2204
+	JGE  tile2223
 
-tiles2205:
-done2049:
+tiles2224:
+done2068:
 	VZEROUPPER
 	RET
 
@@ -32585,9 +32714,9 @@ TEXT ·cavities32x256(SB), $0-88
 	MOVQ    list+72(FP), BX
 	MOVQ    count+80(FP), SI
 	TESTQ   SI, SI
-	JLE     done2217
+	JLE     done2236
 
-item2216:
+item2235:
 	MOVLQSX    40(BX), DI
 	LEAQ       (AX)(DI*4), DI
 	MOVQ       (BX), R8
@@ -32596,7 +32725,7 @@ item2216:
 	LEAQ       (DX)(R9*8), R9
 	MOVLQSX    52(BX), R10
 	CMPQ       R10, $0x08
-	JNE        wide2218
+	JNE        wide2237
 	XORQ       R10, R10
 	VMOVUPD    (R8)(R10*8), Y1
 	VMOVUPD    (R9)(R10*8), Y2
@@ -32612,14 +32741,14 @@ item2216:
 	VBLENDVPD  Y3, Y0, Y1, Y1
 	VCVTPD2PSY Y1, X1
 	VMOVUPS    X1, 16(DI)(R10*4)
-	JMP        row2219
+	JMP        row2238
 
-wide2218:
+wide2237:
 	XORQ R11, R11
 	CMPQ R10, $0x00000004
-	JLT  rest2221
+	JLT  rest2240
 
-whole2220:
+whole2239:
 	VMOVUPD    (R8)(R11*8), Y1
 	VMOVUPD    (R9)(R11*8), Y2
 	VCMPPD     $0x00, Y0, Y2, Y3
@@ -32630,11 +32759,11 @@ whole2220:
 	ADDQ       $0x00000004, R11
 	SUBQ       $0x00000004, R10
 	CMPQ       R10, $0x00000004
-	JGE        whole2220
+	JGE        whole2239
 
-rest2221:
+rest2240:
 	TESTQ      R10, R10
-	JZ         done2222
+	JZ         done2241
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R10
 	VMOVUPD    (R12)(R10*8), Y1
@@ -32646,13 +32775,13 @@ rest2221:
 	VCVTPD2PSY Y2, X1
 	VMOVUPS    X1, (DI)(R11*4)
 
-done2222:
-row2219:
+done2241:
+row2238:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item2216
+	JNZ  item2235
 
-done2217:
+done2236:
 	VZEROUPPER
 	RET
 
@@ -32665,9 +32794,9 @@ TEXT ·products32x256(SB), $0-96
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done2225
+	JLE   done2244
 
-item2223:
+item2242:
 	MOVLQSX      44(BX), DI
 	LEAQ         (AX)(DI*4), DI
 	MOVLQSX      40(BX), R8
@@ -32678,9 +32807,9 @@ item2223:
 	MOVLQSX      56(BX), R11
 	MOVQ         $0x0000000800000008, R12
 	CMPQ         52(BX), R12
-	JNE          other2227
+	JNE          other2246
 	CMPL         60(BX), $0x00
-	JNE          backward2228
+	JNE          backward2247
 	VBROADCASTSS (R8), Y0
 	VMULPS       (R9), Y0, Y0
 	VBROADCASTSS 4(R8), Y1
@@ -32701,9 +32830,9 @@ item2223:
 	VADDPS       Y3, Y1, Y1
 	VADDPS       Y1, Y0, Y0
 	VMOVUPS      Y0, (DI)
-	JMP          next2224
+	JMP          next2243
 
-backward2228:
+backward2247:
 	VMOVUPS    (R8), Y0
 	VMULPS     (R9), Y0, Y1
 	VMULPS     32(R9), Y0, Y2
@@ -32735,14 +32864,14 @@ backward2228:
 	VPERM2F128 $0x20, Y1, Y0, Y0
 	VADDPS     Y2, Y0, Y0
 	VMOVUPS    Y0, (DI)
-	JMP        next2224
+	JMP        next2243
 
-other2227:
+other2246:
 	CMPL   60(BX), $0x00
-	JNE    backward2226
+	JNE    backward2245
 	CMPQ   R11, $0x00000010
-	JLT    part2229
-	JG     done2225
+	JLT    part2248
+	JG     done2244
 	SHLQ   $0x02, R11
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
@@ -32750,9 +32879,9 @@ other2227:
 	VXORPD Y3, Y3, Y3
 	MOVQ   R9, R9
 	CMPQ   R10, $0x00000002
-	JLT    rows2232
+	JLT    rows2251
 
-row2231:
+row2250:
 	VBROADCASTSS (R8), Y4
 	VFMADD231PS  (R9), Y4, Y0
 	VFMADD231PS  32(R9), Y4, Y1
@@ -32763,13 +32892,13 @@ row2231:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row2231
+	JGE          row2250
 
-rows2232:
+rows2251:
 	CMPQ R10, $0x00000001
-	JLT  rows2234
+	JLT  rows2253
 
-row2233:
+row2252:
 	VBROADCASTSS (R8), Y4
 	VFMADD231PS  (R9), Y4, Y0
 	VFMADD231PS  32(R9), Y4, Y1
@@ -32777,19 +32906,19 @@ row2233:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row2233
+	JGE          row2252
 
-rows2234:
+rows2253:
 	VADDPS  Y2, Y0, Y0
 	VMOVUPS Y0, (DI)
 	VADDPS  Y3, Y1, Y1
 	VMOVUPS Y1, 32(DI)
-	JMP     next2224
+	JMP     next2243
 
-part2229:
+part2248:
 	MOVQ    R11, R12
 	SUBQ    $0x08, R12
-	JLE     fewer2230
+	JLE     fewer2249
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
 	VMOVUPS (R13)(R12*4), Y0
@@ -32800,9 +32929,9 @@ part2229:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows2236
+	JLT     rows2255
 
-row2235:
+row2254:
 	VBROADCASTSS (R8), Y5
 	VFMADD231PS  (R9), Y5, Y1
 	VMASKMOVPS   32(R9), Y0, Y6
@@ -32815,13 +32944,13 @@ row2235:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row2235
+	JGE          row2254
 
-rows2236:
+rows2255:
 	CMPQ R10, $0x00000001
-	JLT  rows2238
+	JLT  rows2257
 
-row2237:
+row2256:
 	VBROADCASTSS (R8), Y5
 	VFMADD231PS  (R9), Y5, Y1
 	VMASKMOVPS   32(R9), Y0, Y6
@@ -32830,26 +32959,26 @@ row2237:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row2237
+	JGE          row2256
 
-rows2238:
+rows2257:
 	VADDPS  Y3, Y1, Y1
 	VMOVUPS Y1, (DI)
 	VADDPS  Y4, Y2, Y2
 	VMOVUPS Y2, 32(DI)
-	JMP     next2224
+	JMP     next2243
 
-fewer2230:
+fewer2249:
 	CMPQ   R11, $0x00000008
-	JLT    part2239
+	JLT    part2258
 	SHLQ   $0x02, R11
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   R9, R9
 	CMPQ   R10, $0x00000002
-	JLT    rows2242
+	JLT    rows2261
 
-row2241:
+row2260:
 	VBROADCASTSS (R8), Y2
 	VFMADD231PS  (R9), Y2, Y0
 	VBROADCASTSS 4(R8), Y2
@@ -32858,27 +32987,27 @@ row2241:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row2241
+	JGE          row2260
 
-rows2242:
+rows2261:
 	CMPQ R10, $0x00000001
-	JLT  rows2244
+	JLT  rows2263
 
-row2243:
+row2262:
 	VBROADCASTSS (R8), Y2
 	VFMADD231PS  (R9), Y2, Y0
 	ADDQ         $0x00000004, R8
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row2243
+	JGE          row2262
 
-rows2244:
+rows2263:
 	VADDPS  Y1, Y0, Y0
 	VMOVUPS Y0, (DI)
-	JMP     next2224
+	JMP     next2243
 
-part2239:
+part2258:
 	MOVQ    R11, R12
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
@@ -32888,9 +33017,9 @@ part2239:
 	VXORPD  Y2, Y2, Y2
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows2246
+	JLT     rows2265
 
-row2245:
+row2264:
 	VBROADCASTSS (R8), Y3
 	VMASKMOVPS   (R9), Y0, Y4
 	VFMADD231PS  Y4, Y3, Y1
@@ -32901,13 +33030,13 @@ row2245:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row2245
+	JGE          row2264
 
-rows2246:
+rows2265:
 	CMPQ R10, $0x00000001
-	JLT  rows2248
+	JLT  rows2267
 
-row2247:
+row2266:
 	VBROADCASTSS (R8), Y3
 	VMASKMOVPS   (R9), Y0, Y4
 	VFMADD231PS  Y4, Y3, Y1
@@ -32915,17 +33044,17 @@ row2247:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row2247
+	JGE          row2266
 
-rows2248:
+rows2267:
 	VADDPS  Y2, Y1, Y1
 	VMOVUPS Y1, (DI)
-	JMP     next2224
+	JMP     next2243
 
-backward2226:
+backward2245:
 	CMPQ    R10, $0x00000010
-	JLT     part2249
-	JG      done2225
+	JLT     part2268
+	JG      done2244
 	SHLQ    $0x02, R10
 	LEAQ    (R10)(R10*2), R12
 	LEAQ    (R10)(R10*4), R13
@@ -32935,9 +33064,9 @@ backward2226:
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x08
-	JLT     few2252
+	JLT     few2271
 
-rows2251:
+rows2270:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -32988,11 +33117,11 @@ rows2251:
 	LEAQ        (R8)(R10*8), R8
 	SUBQ        $0x08, R9
 	CMPQ        R9, $0x08
-	JGE         rows2251
+	JGE         rows2270
 	TESTQ       R9, R9
-	JZ          products2253
+	JZ          products2272
 
-few2252:
+few2271:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -33004,35 +33133,35 @@ few2252:
 	VMULPS      (R8), Y0, Y2
 	VFMADD231PS 32(R8), Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end2255
+	JLE         end2274
 	VMULPS      (R8)(R10*1), Y0, Y3
 	VFMADD231PS 32(R8)(R10*1), Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end2255
+	JLE         end2274
 	VMULPS      (R8)(R10*2), Y0, Y4
 	VFMADD231PS 32(R8)(R10*2), Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end2255
+	JLE         end2274
 	VMULPS      (R8)(R12*1), Y0, Y5
 	VFMADD231PS 32(R8)(R12*1), Y1, Y5
 	CMPQ        R9, $0x00000004
-	JLE         end2255
+	JLE         end2274
 	VMULPS      (R8)(R10*4), Y0, Y6
 	VFMADD231PS 32(R8)(R10*4), Y1, Y6
 	CMPQ        R9, $0x00000005
-	JLE         end2255
+	JLE         end2274
 	VMULPS      (R8)(R13*1), Y0, Y7
 	VFMADD231PS 32(R8)(R13*1), Y1, Y7
 	CMPQ        R9, $0x00000006
-	JLE         end2255
+	JLE         end2274
 	VMULPS      (R8)(R12*2), Y0, Y8
 	VFMADD231PS 32(R8)(R12*2), Y1, Y8
 	CMPQ        R9, $0x00000007
-	JLE         end2255
+	JLE         end2274
 	VMULPS      (R8)(R14*1), Y0, Y9
 	VFMADD231PS 32(R8)(R14*1), Y1, Y9
 
-end2255:
+end2274:
 	VUNPCKLPS  Y3, Y2, Y0
 	VUNPCKHPS  Y3, Y2, Y1
 	VADDPS     Y1, Y0, Y0
@@ -33056,13 +33185,13 @@ end2255:
 	VADDPS     Y1, Y4, Y4
 	VMOVUPS    Y4, (DI)
 
-products2253:
-	JMP next2224
+products2272:
+	JMP next2243
 
-part2249:
+part2268:
 	MOVQ       R10, R12
 	SUBQ       $0x08, R12
-	JLE        fewer2250
+	JLE        fewer2269
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPS    (R13)(R12*4), Y0
@@ -33075,9 +33204,9 @@ part2249:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x08
-	JLT        few2257
+	JLT        few2276
 
-rows2256:
+rows2275:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -33136,11 +33265,11 @@ rows2256:
 	LEAQ        (R8)(R10*8), R8
 	SUBQ        $0x08, R9
 	CMPQ        R9, $0x08
-	JGE         rows2256
+	JGE         rows2275
 	TESTQ       R9, R9
-	JZ          products2258
+	JZ          products2277
 
-few2257:
+few2276:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -33153,42 +33282,42 @@ few2257:
 	VMASKMOVPS  32(R8), Y0, Y11
 	VFMADD231PS Y11, Y2, Y3
 	CMPQ        R9, $0x00000001
-	JLE         end2260
+	JLE         end2279
 	VMULPS      (R8)(R10*1), Y1, Y4
 	VMASKMOVPS  32(R8)(R10*1), Y0, Y11
 	VFMADD231PS Y11, Y2, Y4
 	CMPQ        R9, $0x00000002
-	JLE         end2260
+	JLE         end2279
 	VMULPS      (R8)(R10*2), Y1, Y5
 	VMASKMOVPS  32(R8)(R10*2), Y0, Y11
 	VFMADD231PS Y11, Y2, Y5
 	CMPQ        R9, $0x00000003
-	JLE         end2260
+	JLE         end2279
 	VMULPS      (R8)(R12*1), Y1, Y6
 	VMASKMOVPS  32(R8)(R12*1), Y0, Y11
 	VFMADD231PS Y11, Y2, Y6
 	CMPQ        R9, $0x00000004
-	JLE         end2260
+	JLE         end2279
 	VMULPS      (R8)(R10*4), Y1, Y7
 	VMASKMOVPS  32(R8)(R10*4), Y0, Y11
 	VFMADD231PS Y11, Y2, Y7
 	CMPQ        R9, $0x00000005
-	JLE         end2260
+	JLE         end2279
 	VMULPS      (R8)(R13*1), Y1, Y8
 	VMASKMOVPS  32(R8)(R13*1), Y0, Y11
 	VFMADD231PS Y11, Y2, Y8
 	CMPQ        R9, $0x00000006
-	JLE         end2260
+	JLE         end2279
 	VMULPS      (R8)(R12*2), Y1, Y9
 	VMASKMOVPS  32(R8)(R12*2), Y0, Y11
 	VFMADD231PS Y11, Y2, Y9
 	CMPQ        R9, $0x00000007
-	JLE         end2260
+	JLE         end2279
 	VMULPS      (R8)(R14*1), Y1, Y10
 	VMASKMOVPS  32(R8)(R14*1), Y0, Y0
 	VFMADD231PS Y0, Y2, Y10
 
-end2260:
+end2279:
 	VUNPCKLPS  Y4, Y3, Y0
 	VUNPCKHPS  Y4, Y3, Y1
 	VADDPS     Y1, Y0, Y0
@@ -33212,12 +33341,12 @@ end2260:
 	VADDPS     Y1, Y4, Y4
 	VMOVUPS    Y4, (DI)
 
-products2258:
-	JMP next2224
+products2277:
+	JMP next2243
 
-fewer2250:
+fewer2269:
 	CMPQ    R10, $0x00000008
-	JLT     part2261
+	JLT     part2280
 	SHLQ    $0x02, R10
 	LEAQ    (R10)(R10*2), R12
 	LEAQ    (R10)(R10*4), R13
@@ -33226,9 +33355,9 @@ fewer2250:
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x08
-	JLT     few2264
+	JLT     few2283
 
-rows2263:
+rows2282:
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
 	VXORPD     Y3, Y3, Y3
@@ -33271,11 +33400,11 @@ rows2263:
 	LEAQ       (R8)(R10*8), R8
 	SUBQ       $0x08, R9
 	CMPQ       R9, $0x08
-	JGE        rows2263
+	JGE        rows2282
 	TESTQ      R9, R9
-	JZ         products2265
+	JZ         products2284
 
-few2264:
+few2283:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -33286,28 +33415,28 @@ few2264:
 	VXORPD Y8, Y8, Y8
 	VMULPS (R8), Y0, Y1
 	CMPQ   R9, $0x00000001
-	JLE    end2267
+	JLE    end2286
 	VMULPS (R8)(R10*1), Y0, Y2
 	CMPQ   R9, $0x00000002
-	JLE    end2267
+	JLE    end2286
 	VMULPS (R8)(R10*2), Y0, Y3
 	CMPQ   R9, $0x00000003
-	JLE    end2267
+	JLE    end2286
 	VMULPS (R8)(R12*1), Y0, Y4
 	CMPQ   R9, $0x00000004
-	JLE    end2267
+	JLE    end2286
 	VMULPS (R8)(R10*4), Y0, Y5
 	CMPQ   R9, $0x00000005
-	JLE    end2267
+	JLE    end2286
 	VMULPS (R8)(R13*1), Y0, Y6
 	CMPQ   R9, $0x00000006
-	JLE    end2267
+	JLE    end2286
 	VMULPS (R8)(R12*2), Y0, Y7
 	CMPQ   R9, $0x00000007
-	JLE    end2267
+	JLE    end2286
 	VMULPS (R8)(R14*1), Y0, Y8
 
-end2267:
+end2286:
 	VUNPCKLPS  Y2, Y1, Y0
 	VUNPCKHPS  Y2, Y1, Y1
 	VADDPS     Y1, Y0, Y0
@@ -33331,10 +33460,10 @@ end2267:
 	VADDPS     Y1, Y4, Y4
 	VMOVUPS    Y4, (DI)
 
-products2265:
-	JMP next2224
+products2284:
+	JMP next2243
 
-part2261:
+part2280:
 	MOVQ       R10, R12
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
@@ -33347,9 +33476,9 @@ part2261:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x08
-	JLT        few2269
+	JLT        few2288
 
-rows2268:
+rows2287:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -33400,11 +33529,11 @@ rows2268:
 	LEAQ        (R8)(R10*8), R8
 	SUBQ        $0x08, R9
 	CMPQ        R9, $0x08
-	JGE         rows2268
+	JGE         rows2287
 	TESTQ       R9, R9
-	JZ          products2270
+	JZ          products2289
 
-few2269:
+few2288:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -33416,35 +33545,35 @@ few2269:
 	VMASKMOVPS  (R8), Y0, Y10
 	VFMADD231PS Y10, Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end2272
+	JLE         end2291
 	VMASKMOVPS  (R8)(R10*1), Y0, Y10
 	VFMADD231PS Y10, Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end2272
+	JLE         end2291
 	VMASKMOVPS  (R8)(R10*2), Y0, Y10
 	VFMADD231PS Y10, Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end2272
+	JLE         end2291
 	VMASKMOVPS  (R8)(R12*1), Y0, Y10
 	VFMADD231PS Y10, Y1, Y5
 	CMPQ        R9, $0x00000004
-	JLE         end2272
+	JLE         end2291
 	VMASKMOVPS  (R8)(R10*4), Y0, Y10
 	VFMADD231PS Y10, Y1, Y6
 	CMPQ        R9, $0x00000005
-	JLE         end2272
+	JLE         end2291
 	VMASKMOVPS  (R8)(R13*1), Y0, Y10
 	VFMADD231PS Y10, Y1, Y7
 	CMPQ        R9, $0x00000006
-	JLE         end2272
+	JLE         end2291
 	VMASKMOVPS  (R8)(R12*2), Y0, Y10
 	VFMADD231PS Y10, Y1, Y8
 	CMPQ        R9, $0x00000007
-	JLE         end2272
+	JLE         end2291
 	VMASKMOVPS  (R8)(R14*1), Y0, Y0
 	VFMADD231PS Y0, Y1, Y9
 
-end2272:
+end2291:
 	VUNPCKLPS  Y3, Y2, Y0
 	VUNPCKHPS  Y3, Y2, Y1
 	VADDPS     Y1, Y0, Y0
@@ -33468,13 +33597,13 @@ end2272:
 	VADDPS     Y1, Y4, Y4
 	VMOVUPS    Y4, (DI)
 
-products2270:
-next2224:
+products2289:
+next2243:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item2223
+	JNZ  item2242
 
-done2225:
+done2244:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
@@ -33495,9 +33624,9 @@ TEXT ·allSafe32x256(SB), $0-25
 	VMOVUPS constants<>+3992(SB), Y8
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000020
-	JLT     rest2274
+	JLT     rest2293
 
-whole2273:
+whole2292:
 	VMOVUPS (AX)(DX*4), Y9
 	VMAXPS  Y9, Y0, Y0
 	VCMPPS  $0x19, Y8, Y9, Y9
@@ -33517,13 +33646,13 @@ whole2273:
 	ADDQ    $0x00000020, DX
 	SUBQ    $0x00000020, CX
 	CMPQ    CX, $0x00000020
-	JGE     whole2273
+	JGE     whole2292
 
-rest2274:
+rest2293:
 	CMPQ CX, $0x00000008
-	JLT  rest2276
+	JLT  rest2295
 
-whole2275:
+whole2294:
 	VMOVUPS (AX)(DX*4), Y9
 	VMAXPS  Y9, Y0, Y0
 	VCMPPS  $0x19, Y8, Y9, Y9
@@ -33531,11 +33660,11 @@ whole2275:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000008, CX
 	CMPQ    CX, $0x00000008
-	JGE     whole2275
+	JGE     whole2294
 
-rest2276:
+rest2295:
 	TESTQ      CX, CX
-	JZ         done2277
+	JZ         done2296
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPS    (BX)(CX*4), Y9
@@ -33545,7 +33674,7 @@ rest2276:
 	VCMPPS     $0x19, Y8, Y10, Y8
 	VORPS      Y8, Y4, Y4
 
-done2277:
+done2296:
 	VCMPPS    $0x1e, constants<>+4056(SB), Y0, Y0
 	VORPS     Y0, Y4, Y4
 	VORPS     Y4, Y4, Y4
@@ -33560,13 +33689,13 @@ done2277:
 	VORPS     Y7, Y4, Y4
 	VMOVMSKPS Y4, AX
 	TESTL     AX, AX
-	JNZ       unsafe2278
+	JNZ       unsafe2297
 	MOVB      $0x01, AL
 	MOVB      AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-unsafe2278:
+unsafe2297:
 	MOVB $0x00, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -33575,231 +33704,361 @@ unsafe2278:
 // func absorbAll32x256(messages []float64, sums []float64, out []float32, list *int, count int, damping float64) (residual float64)
 // Requires: AVX, AVX2, FMA3, SSE2
 TEXT ·absorbAll32x256(SB), $0-104
-	MOVQ         messages_base+0(FP), AX
-	MOVQ         sums_base+24(FP), CX
-	MOVQ         out_base+48(FP), DX
 	VBROADCASTSD damping+88(FP), Y0
 	VMOVUPD      constants<>+2000(SB), Y1
-	VSUBPD       Y0, Y1, Y1
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
-	MOVQ         list+72(FP), BX
-	MOVQ         count+80(FP), SI
-	TESTQ        SI, SI
-	JLE          done2280
+	VXORPD       Y4, Y4, Y4
+	XORQ         AX, AX
+	XORQ         CX, CX
+	VSUBPD       Y0, Y1, Y1
+	MOVQ         list+72(FP), DX
+	MOVQ         count+80(FP), BX
+	TESTQ        BX, BX
+	JLE          done2299
 
-item2279:
-	MOVQ      16(BX), DI
-	LEAQ      (AX)(DI*8), DI
-	MOVLQSX   48(BX), R8
-	LEAQ      (CX)(R8*8), R8
-	MOVLQSX   44(BX), R9
-	LEAQ      (DX)(R9*4), R9
-	MOVLQSX   56(BX), R10
-	VMOVUPD   constants<>+1776(SB), Y4
-	CMPQ      R10, $0x08
-	JNE       wide2281
-	XORQ      R11, R11
-	VCVTPS2PD (R9)(R11*4), Y5
-	VMAXPD    Y5, Y4, Y4
-	VCVTPS2PD 16(R9)(R11*4), Y5
-	VMAXPD    Y5, Y4, Y4
-	JMP       row2282
+item2298:
+	MOVQ         messages_base+0(FP), SI
+	MOVQ         16(DX), DI
+	LEAQ         (SI)(DI*8), DI
+	MOVQ         sums_base+24(FP), SI
+	MOVLQSX      48(DX), R8
+	LEAQ         (SI)(R8*8), R8
+	MOVQ         out_base+48(FP), SI
+	MOVLQSX      44(DX), R9
+	LEAQ         (SI)(R9*4), R9
+	MOVLQSX      56(DX), SI
+	VMOVUPD      constants<>+1776(SB), Y5
+	VBROADCASTSD 32(DX), Y6
+	CMPQ         SI, $0x04
+	JG           long2300
+	LEAQ         constants<>+672(SB), R10
+	MOVQ         SI, R11
+	NEGQ         R11
+	VMOVUPD      (R10)(R11*8), Y7
+	CMPQ         R8, AX
+	JEQ          same2301
+	TESTQ        AX, AX
+	JZ           none2303
+	CMPQ         CX, $0x04
+	JLT          partial2304
+	VMOVUPD      Y4, (AX)
+	JMP          stored2306
 
-wide2281:
-	XORQ R11, R11
-	MOVQ R10, R12
-	CMPQ R12, $0x00000004
-	JLT  rest2284
-
-whole2283:
-	VCVTPS2PD (R9)(R11*4), Y5
-	VMAXPD    Y5, Y4, Y4
-	ADDQ      $0x00000004, R11
-	SUBQ      $0x00000004, R12
-	CMPQ      R12, $0x00000004
-	JGE       whole2283
-
-rest2284:
-	TESTQ     R12, R12
-	JZ        done2285
-	LEAQ      constants<>+672(SB), R13
-	NEGQ      R12
-	VMOVUPD   (R13)(R12*8), Y5
-	VCVTPS2PD (R9)(R11*4), Y6
-	VANDPD    Y5, Y6, Y6
-	VMOVUPD   constants<>+1776(SB), Y7
-	VBLENDVPD Y5, Y6, Y7, Y6
-	VMAXPD    Y6, Y4, Y4
-
-done2285:
-row2282:
-	VPERM2F128   $0x01, Y4, Y4, Y5
-	VMAXPD       Y5, Y4, Y4
-	VPERMILPD    $0x05, Y4, Y5
-	VMAXPD       Y5, Y4, Y4
-	VBROADCASTSD 32(BX), Y5
-	CMPQ         R10, $0x08
-	JNE          wide2286
-	XORQ         R10, R10
-	VCVTPS2PD    (R9)(R10*4), Y6
-	VMOVUPD      (DI)(R10*8), Y7
-	VSUBPD       Y4, Y6, Y6
-	VUCOMISD     X3, X0
-	JBE          undamped2288
-	VCMPPD       $0x04, Y7, Y6, Y10
-	VMULPD       Y0, Y7, Y8
-	VMULPD       Y1, Y6, Y9
-	VADDPD       Y8, Y9, Y9
-	VBLENDVPD    Y10, Y9, Y6, Y6
-
-undamped2288:
-	VCMPPD      $0x04, Y7, Y6, Y8
-	VSUBPD      Y7, Y6, Y7
-	VANDPD      constants<>+1968(SB), Y7, Y7
-	VANDPD      Y8, Y7, Y7
-	VPCMPGTQ    Y2, Y7, Y8
-	VBLENDVPD   Y8, Y7, Y2, Y2
-	VMOVUPD     Y6, (DI)(R10*8)
-	VMOVUPD     (R8)(R10*8), Y7
-	VFMADD231PD Y6, Y5, Y7
-	VMOVUPD     Y7, (R8)(R10*8)
-	VCVTPS2PD   16(R9)(R10*4), Y6
-	VMOVUPD     32(DI)(R10*8), Y7
-	VSUBPD      Y4, Y6, Y6
-	VUCOMISD    X3, X0
-	JBE         undamped2289
-	VCMPPD      $0x04, Y7, Y6, Y9
-	VMULPD      Y0, Y7, Y4
-	VMULPD      Y1, Y6, Y8
-	VADDPD      Y4, Y8, Y8
-	VBLENDVPD   Y9, Y8, Y6, Y6
-
-undamped2289:
-	VCMPPD      $0x04, Y7, Y6, Y4
-	VSUBPD      Y7, Y6, Y7
-	VANDPD      constants<>+1968(SB), Y7, Y7
-	VANDPD      Y4, Y7, Y7
-	VPCMPGTQ    Y2, Y7, Y4
-	VBLENDVPD   Y4, Y7, Y2, Y2
-	VMOVUPD     Y6, 32(DI)(R10*8)
-	VMOVUPD     32(R8)(R10*8), Y4
-	VFMADD231PD Y6, Y5, Y4
-	VMOVUPD     Y4, 32(R8)(R10*8)
-	JMP         row2287
-
-wide2286:
-	XORQ R11, R11
-	CMPQ R10, $0x00000004
-	JLT  rest2291
-
-whole2290:
-	VCVTPS2PD (R9)(R11*4), Y6
-	VMOVUPD   (DI)(R11*8), Y7
-	VSUBPD    Y4, Y6, Y6
-	VUCOMISD  X3, X0
-	JBE       undamped2292
-	VCMPPD    $0x04, Y7, Y6, Y10
-	VMULPD    Y0, Y7, Y8
-	VMULPD    Y1, Y6, Y9
-	VADDPD    Y8, Y9, Y9
-	VBLENDVPD Y10, Y9, Y6, Y6
-
-undamped2292:
-	VCMPPD      $0x04, Y7, Y6, Y8
-	VSUBPD      Y7, Y6, Y7
-	VANDPD      constants<>+1968(SB), Y7, Y7
-	VANDPD      Y8, Y7, Y7
-	VPCMPGTQ    Y2, Y7, Y8
-	VBLENDVPD   Y8, Y7, Y2, Y2
-	VMOVUPD     Y6, (DI)(R11*8)
-	VMOVUPD     (R8)(R11*8), Y7
-	VFMADD231PD Y6, Y5, Y7
-	VMOVUPD     Y7, (R8)(R11*8)
-	ADDQ        $0x00000004, R11
-	SUBQ        $0x00000004, R10
-	CMPQ        R10, $0x00000004
-	JGE         whole2290
-
-rest2291:
-	TESTQ      R10, R10
-	JZ         done2293
-	LEAQ       constants<>+672(SB), R12
-	MOVQ       R10, R13
-	NEGQ       R13
-	VMOVUPD    (R12)(R13*8), Y6
-	VCVTPS2PD  (R9)(R11*4), Y7
-	VANDPD     Y6, Y7, Y7
-	VMASKMOVPD (DI)(R11*8), Y6, Y8
-	VSUBPD     Y4, Y7, Y7
-	VANDPD     Y6, Y7, Y7
-	VUCOMISD   X3, X0
-	JBE        undamped2294
-	VCMPPD     $0x04, Y8, Y7, Y10
-	VMULPD     Y0, Y8, Y4
-	VMULPD     Y1, Y7, Y9
-	VADDPD     Y4, Y9, Y9
-	VBLENDVPD  Y10, Y9, Y7, Y7
-
-undamped2294:
-	VCMPPD    $0x04, Y8, Y7, Y4
-	VSUBPD    Y8, Y7, Y8
-	VANDPD    constants<>+1968(SB), Y8, Y8
-	VANDPD    Y4, Y8, Y8
-	VPCMPGTQ  Y2, Y8, Y4
-	VBLENDVPD Y4, Y8, Y2, Y2
-	CMPQ      R10, $0x04
-	JLT       partial2295
-	VMOVUPD   Y7, (DI)(R11*8)
-	JMP       stored2297
-
-partial2295:
-	CMPQ         R10, $0x02
-	JLT          single2296
-	VMOVUPD      X7, (DI)(R11*8)
-	JEQ          stored2297
-	VEXTRACTF128 $0x01, Y7, X4
-	VMOVSD       X4, 16(DI)(R11*8)
-	JMP          stored2297
-
-single2296:
-	VMOVSD X7, (DI)(R11*8)
-
-stored2297:
-	VMASKMOVPD  (R8)(R11*8), Y6, Y4
-	VFMADD231PD Y7, Y5, Y4
-	CMPQ        R10, $0x04
-	JLT         partial2298
-	VMOVUPD     Y4, (R8)(R11*8)
-	JMP         stored2300
-
-partial2298:
-	CMPQ         R10, $0x02
-	JLT          single2299
-	VMOVUPD      X4, (R8)(R11*8)
-	JEQ          stored2300
+partial2304:
+	CMPQ         CX, $0x02
+	JLT          single2305
+	VMOVUPD      X4, (AX)
+	JEQ          stored2306
 	VEXTRACTF128 $0x01, Y4, X4
-	VMOVSD       X4, 16(R8)(R11*8)
-	JMP          stored2300
+	VMOVSD       X4, 16(AX)
+	JMP          stored2306
 
-single2299:
-	VMOVSD X4, (R8)(R11*8)
+single2305:
+	VMOVSD X4, (AX)
 
-stored2300:
-done2293:
-row2287:
-	ADDQ $0x00000040, BX
-	DECQ SI
-	JNZ  item2279
+stored2306:
+none2303:
+	MOVQ       R8, AX
+	MOVQ       SI, CX
+	VMASKMOVPD (R8), Y7, Y4
 
-done2280:
-	VPERM2F128 $0x01, Y2, Y2, Y0
-	VPCMPGTQ   Y2, Y0, Y1
-	VBLENDVPD  Y1, Y0, Y2, Y2
-	VPERMILPD  $0x05, Y2, Y0
-	VPCMPGTQ   Y2, Y0, Y1
-	VBLENDVPD  Y1, Y0, Y2, Y2
-	MOVSD      X2, residual+96(FP)
+same2301:
+	VCVTPS2PD  (R9), Y8
+	VANDPD     Y7, Y8, Y8
+	VMOVAPD    Y8, Y5
+	VMOVUPD    constants<>+1776(SB), Y9
+	VBLENDVPD  Y7, Y5, Y9, Y5
+	VPERM2F128 $0x01, Y5, Y5, Y9
+	VMAXPD     Y9, Y5, Y5
+	VPERMILPD  $0x05, Y5, Y9
+	VMAXPD     Y9, Y5, Y5
+	VMASKMOVPD (DI), Y7, Y9
+	VSUBPD     Y5, Y8, Y8
+	VANDPD     Y7, Y8, Y8
+	VUCOMISD   X2, X0
+	JBE        undamped2307
+	VCMPPD     $0x04, Y9, Y8, Y10
+	VMULPD     Y0, Y9, Y5
+	VMULPD     Y1, Y8, Y7
+	VADDPD     Y5, Y7, Y7
+	VBLENDVPD  Y10, Y7, Y8, Y8
+
+undamped2307:
+	VCMPPD    $0x04, Y9, Y8, Y5
+	VSUBPD    Y9, Y8, Y7
+	VANDPD    constants<>+1968(SB), Y7, Y7
+	VANDPD    Y5, Y7, Y7
+	VPCMPGTQ  Y3, Y7, Y5
+	VBLENDVPD Y5, Y7, Y3, Y3
+	CMPQ      SI, $0x04
+	JLT       partial2308
+	VMOVUPD   Y8, (DI)
+	JMP       stored2310
+
+partial2308:
+	CMPQ         SI, $0x02
+	JLT          single2309
+	VMOVUPD      X8, (DI)
+	JEQ          stored2310
+	VEXTRACTF128 $0x01, Y8, X5
+	VMOVSD       X5, 16(DI)
+	JMP          stored2310
+
+single2309:
+	VMOVSD X8, (DI)
+
+stored2310:
+	VFMADD231PD Y8, Y6, Y4
+	JMP         absorbed2302
+
+long2300:
+	TESTQ   AX, AX
+	JZ      none2311
+	CMPQ    CX, $0x04
+	JLT     partial2312
+	VMOVUPD Y4, (AX)
+	JMP     stored2314
+
+partial2312:
+	CMPQ         CX, $0x02
+	JLT          single2313
+	VMOVUPD      X4, (AX)
+	JEQ          stored2314
+	VEXTRACTF128 $0x01, Y4, X7
+	VMOVSD       X7, 16(AX)
+	JMP          stored2314
+
+single2313:
+	VMOVSD X4, (AX)
+
+stored2314:
+none2311:
+	XORQ      AX, AX
+	CMPQ      SI, $0x08
+	JNE       wide2315
+	XORQ      R10, R10
+	VCVTPS2PD (R9)(R10*4), Y7
+	VMAXPD    Y7, Y5, Y5
+	VCVTPS2PD 16(R9)(R10*4), Y7
+	VMAXPD    Y7, Y5, Y5
+	JMP       row2316
+
+wide2315:
+	XORQ R10, R10
+	MOVQ SI, R11
+	CMPQ R11, $0x00000004
+	JLT  rest2318
+
+whole2317:
+	VCVTPS2PD (R9)(R10*4), Y7
+	VMAXPD    Y7, Y5, Y5
+	ADDQ      $0x00000004, R10
+	SUBQ      $0x00000004, R11
+	CMPQ      R11, $0x00000004
+	JGE       whole2317
+
+rest2318:
+	TESTQ     R11, R11
+	JZ        done2319
+	LEAQ      constants<>+672(SB), R12
+	NEGQ      R11
+	VMOVUPD   (R12)(R11*8), Y7
+	VCVTPS2PD (R9)(R10*4), Y8
+	VANDPD    Y7, Y8, Y8
+	VMOVUPD   constants<>+1776(SB), Y9
+	VBLENDVPD Y7, Y8, Y9, Y8
+	VMAXPD    Y8, Y5, Y5
+
+done2319:
+row2316:
+	VPERM2F128 $0x01, Y5, Y5, Y7
+	VMAXPD     Y7, Y5, Y5
+	VPERMILPD  $0x05, Y5, Y7
+	VMAXPD     Y7, Y5, Y5
+	CMPQ       SI, $0x08
+	JNE        wide2320
+	XORQ       SI, SI
+	VCVTPS2PD  (R9)(SI*4), Y7
+	VMOVUPD    (DI)(SI*8), Y8
+	VSUBPD     Y5, Y7, Y7
+	VUCOMISD   X2, X0
+	JBE        undamped2322
+	VCMPPD     $0x04, Y8, Y7, Y11
+	VMULPD     Y0, Y8, Y9
+	VMULPD     Y1, Y7, Y10
+	VADDPD     Y9, Y10, Y10
+	VBLENDVPD  Y11, Y10, Y7, Y7
+
+undamped2322:
+	VCMPPD      $0x04, Y8, Y7, Y9
+	VSUBPD      Y8, Y7, Y8
+	VANDPD      constants<>+1968(SB), Y8, Y8
+	VANDPD      Y9, Y8, Y8
+	VPCMPGTQ    Y3, Y8, Y9
+	VBLENDVPD   Y9, Y8, Y3, Y3
+	VMOVUPD     Y7, (DI)(SI*8)
+	VMOVUPD     (R8)(SI*8), Y8
+	VFMADD231PD Y7, Y6, Y8
+	VMOVUPD     Y8, (R8)(SI*8)
+	VCVTPS2PD   16(R9)(SI*4), Y7
+	VMOVUPD     32(DI)(SI*8), Y8
+	VSUBPD      Y5, Y7, Y7
+	VUCOMISD    X2, X0
+	JBE         undamped2323
+	VCMPPD      $0x04, Y8, Y7, Y10
+	VMULPD      Y0, Y8, Y5
+	VMULPD      Y1, Y7, Y9
+	VADDPD      Y5, Y9, Y9
+	VBLENDVPD   Y10, Y9, Y7, Y7
+
+undamped2323:
+	VCMPPD      $0x04, Y8, Y7, Y5
+	VSUBPD      Y8, Y7, Y8
+	VANDPD      constants<>+1968(SB), Y8, Y8
+	VANDPD      Y5, Y8, Y8
+	VPCMPGTQ    Y3, Y8, Y5
+	VBLENDVPD   Y5, Y8, Y3, Y3
+	VMOVUPD     Y7, 32(DI)(SI*8)
+	VMOVUPD     32(R8)(SI*8), Y5
+	VFMADD231PD Y7, Y6, Y5
+	VMOVUPD     Y5, 32(R8)(SI*8)
+	JMP         row2321
+
+wide2320:
+	XORQ R10, R10
+	CMPQ SI, $0x00000004
+	JLT  rest2325
+
+whole2324:
+	VCVTPS2PD (R9)(R10*4), Y7
+	VMOVUPD   (DI)(R10*8), Y8
+	VSUBPD    Y5, Y7, Y7
+	VUCOMISD  X2, X0
+	JBE       undamped2326
+	VCMPPD    $0x04, Y8, Y7, Y11
+	VMULPD    Y0, Y8, Y9
+	VMULPD    Y1, Y7, Y10
+	VADDPD    Y9, Y10, Y10
+	VBLENDVPD Y11, Y10, Y7, Y7
+
+undamped2326:
+	VCMPPD      $0x04, Y8, Y7, Y9
+	VSUBPD      Y8, Y7, Y8
+	VANDPD      constants<>+1968(SB), Y8, Y8
+	VANDPD      Y9, Y8, Y8
+	VPCMPGTQ    Y3, Y8, Y9
+	VBLENDVPD   Y9, Y8, Y3, Y3
+	VMOVUPD     Y7, (DI)(R10*8)
+	VMOVUPD     (R8)(R10*8), Y8
+	VFMADD231PD Y7, Y6, Y8
+	VMOVUPD     Y8, (R8)(R10*8)
+	ADDQ        $0x00000004, R10
+	SUBQ        $0x00000004, SI
+	CMPQ        SI, $0x00000004
+	JGE         whole2324
+
+rest2325:
+	TESTQ      SI, SI
+	JZ         done2327
+	LEAQ       constants<>+672(SB), R11
+	MOVQ       SI, R12
+	NEGQ       R12
+	VMOVUPD    (R11)(R12*8), Y7
+	VCVTPS2PD  (R9)(R10*4), Y8
+	VANDPD     Y7, Y8, Y8
+	VMASKMOVPD (DI)(R10*8), Y7, Y9
+	VSUBPD     Y5, Y8, Y8
+	VANDPD     Y7, Y8, Y8
+	VUCOMISD   X2, X0
+	JBE        undamped2328
+	VCMPPD     $0x04, Y9, Y8, Y11
+	VMULPD     Y0, Y9, Y5
+	VMULPD     Y1, Y8, Y10
+	VADDPD     Y5, Y10, Y10
+	VBLENDVPD  Y11, Y10, Y8, Y8
+
+undamped2328:
+	VCMPPD    $0x04, Y9, Y8, Y5
+	VSUBPD    Y9, Y8, Y9
+	VANDPD    constants<>+1968(SB), Y9, Y9
+	VANDPD    Y5, Y9, Y9
+	VPCMPGTQ  Y3, Y9, Y5
+	VBLENDVPD Y5, Y9, Y3, Y3
+	CMPQ      SI, $0x04
+	JLT       partial2329
+	VMOVUPD   Y8, (DI)(R10*8)
+	JMP       stored2331
+
+partial2329:
+	CMPQ         SI, $0x02
+	JLT          single2330
+	VMOVUPD      X8, (DI)(R10*8)
+	JEQ          stored2331
+	VEXTRACTF128 $0x01, Y8, X5
+	VMOVSD       X5, 16(DI)(R10*8)
+	JMP          stored2331
+
+single2330:
+	VMOVSD X8, (DI)(R10*8)
+
+stored2331:
+	VMASKMOVPD  (R8)(R10*8), Y7, Y5
+	VFMADD231PD Y8, Y6, Y5
+	CMPQ        SI, $0x04
+	JLT         partial2332
+	VMOVUPD     Y5, (R8)(R10*8)
+	JMP         stored2334
+
+partial2332:
+	CMPQ         SI, $0x02
+	JLT          single2333
+	VMOVUPD      X5, (R8)(R10*8)
+	JEQ          stored2334
+	VEXTRACTF128 $0x01, Y5, X5
+	VMOVSD       X5, 16(R8)(R10*8)
+	JMP          stored2334
+
+single2333:
+	VMOVSD X5, (R8)(R10*8)
+
+stored2334:
+done2327:
+row2321:
+absorbed2302:
+	ADDQ $0x00000040, DX
+	DECQ BX
+	JNZ  item2298
+
+done2299:
+	TESTQ   AX, AX
+	JZ      none2335
+	CMPQ    CX, $0x04
+	JLT     partial2336
+	VMOVUPD Y4, (AX)
+	JMP     stored2338
+
+partial2336:
+	CMPQ         CX, $0x02
+	JLT          single2337
+	VMOVUPD      X4, (AX)
+	JEQ          stored2338
+	VEXTRACTF128 $0x01, Y4, X0
+	VMOVSD       X0, 16(AX)
+	JMP          stored2338
+
+single2337:
+	VMOVSD X4, (AX)
+
+stored2338:
+none2335:
+	VPERM2F128 $0x01, Y3, Y3, Y0
+	VPCMPGTQ   Y3, Y0, Y1
+	VBLENDVPD  Y1, Y0, Y3, Y3
+	VPERMILPD  $0x05, Y3, Y0
+	VPCMPGTQ   Y3, Y0, Y1
+	VBLENDVPD  Y1, Y0, Y3, Y3
+	MOVSD      X3, residual+96(FP)
 	VZEROUPPER
 	RET
 
@@ -33814,18 +34073,18 @@ TEXT ·exponentials32x256(SB), $0-64
 	VMOVUPS constants<>+4120(SB), Y1
 	VMOVUPS constants<>+4088(SB), Y2
 	TESTQ   BX, BX
-	JLE     done2302
+	JLE     done2340
 
-table2301:
+table2339:
 	VXORPD       Y4, Y4, Y4
 	VCVTSD2SS    (DX), X4, X3
 	VBROADCASTSS X3, Y3
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000010
-	JLT          rest2304
+	JLT          rest2342
 
-whole2303:
+whole2341:
 	VMOVUPS (AX)(SI*4), Y5
 	VMULPS  Y3, Y5, Y5
 	VANDPS  Y2, Y5, Y5
@@ -33839,13 +34098,13 @@ whole2303:
 	ADDQ    $0x00000010, SI
 	SUBQ    $0x00000010, DI
 	CMPQ    DI, $0x00000010
-	JGE     whole2303
+	JGE     whole2341
 
-rest2304:
+rest2342:
 	CMPQ DI, $0x00000008
-	JLT  rest2306
+	JLT  rest2344
 
-whole2305:
+whole2343:
 	VMOVUPS (AX)(SI*4), Y5
 	VMULPS  Y3, Y5, Y5
 	VANDPS  Y2, Y5, Y5
@@ -33854,11 +34113,11 @@ whole2305:
 	ADDQ    $0x00000008, SI
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole2305
+	JGE     whole2343
 
-rest2306:
+rest2344:
 	TESTQ      DI, DI
-	JZ         done2307
+	JZ         done2345
 	LEAQ       constants<>+672(SB), R8
 	NEGQ       DI
 	VMOVUPS    (R8)(DI*4), Y5
@@ -33869,16 +34128,16 @@ rest2306:
 	VCMPPS     $0x06, constants<>+4024(SB), Y6, Y6
 	VORPS      Y6, Y4, Y4
 
-done2307:
+done2345:
 	VMOVMSKPS Y4, SI
 	TESTL     SI, SI
-	JNZ       done2302
+	JNZ       done2340
 	XORQ      SI, SI
 	MOVQ      CX, DI
 	CMPQ      DI, $0x00000010
-	JLT       rest2309
+	JLT       rest2347
 
-whole2308:
+whole2346:
 	VMOVUPS      (AX)(SI*4), Y4
 	VMULPS       Y3, Y4, Y4
 	VMOVUPS      Y0, Y5
@@ -33924,13 +34183,13 @@ whole2308:
 	ADDQ         $0x00000010, SI
 	SUBQ         $0x00000010, DI
 	CMPQ         DI, $0x00000010
-	JGE          whole2308
+	JGE          whole2346
 
-rest2309:
+rest2347:
 	CMPQ DI, $0x00000008
-	JLT  rest2311
+	JLT  rest2349
 
-whole2310:
+whole2348:
 	VMOVUPS      (AX)(SI*4), Y4
 	VMULPS       Y3, Y4, Y4
 	VMOVUPS      Y0, Y5
@@ -33955,11 +34214,11 @@ whole2310:
 	ADDQ         $0x00000008, SI
 	SUBQ         $0x00000008, DI
 	CMPQ         DI, $0x00000008
-	JGE          whole2310
+	JGE          whole2348
 
-rest2311:
+rest2349:
 	TESTQ        DI, DI
-	JZ           done2312
+	JZ           done2350
 	LEAQ         constants<>+672(SB), R8
 	MOVQ         DI, R9
 	NEGQ         R9
@@ -33985,40 +34244,40 @@ rest2311:
 	VPSLLD       $0x17, Y3, Y3
 	VPADDD       Y3, Y4, Y4
 	CMPQ         DI, $0x08
-	JLT          partial2313
+	JLT          partial2351
 	VMOVUPS      Y4, (AX)(SI*4)
-	JMP          stored2314
+	JMP          stored2352
 
-partial2313:
+partial2351:
 	LEAQ         (AX)(SI*4), SI
 	VMOVAPS      X4, X3
 	TESTQ        $0x00000004, DI
-	JZ           without2315
+	JZ           without2353
 	VMOVUPS      X3, (SI)
 	VEXTRACTF128 $0x01, Y4, X3
 	ADDQ         $0x00000010, SI
 
-without2315:
+without2353:
 	TESTQ     $0x00000002, DI
-	JZ        without2316
+	JZ        without2354
 	VMOVSD    X3, (SI)
 	VPERMILPD $0x01, X3, X3
 	ADDQ      $0x00000008, SI
 
-without2316:
+without2354:
 	TESTQ  $0x00000001, DI
-	JZ     without2317
+	JZ     without2355
 	VMOVSS X3, (SI)
 
-without2317:
-stored2314:
-done2312:
+without2355:
+stored2352:
+done2350:
 	LEAQ (AX)(CX*4), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table2301
+	JNZ  table2339
 
-done2302:
+done2340:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -34037,29 +34296,29 @@ TEXT ·edgeBeliefs32x256(SB), $10080-184
 	MOVQ  beliefs_len+80(FP), AX
 	MOVQ  ku+160(FP), DX
 	SUBQ  DX, AX
-	JLT   done2320
+	JLT   done2358
 	MOVQ  AX, 80(CX)
 	MOVQ  messages_len+104(FP), AX
 	MOVQ  ku+160(FP), DX
 	SUBQ  DX, AX
-	JLT   done2320
+	JLT   done2358
 	MOVQ  AX, 88(CX)
 	MOVQ  beliefs_len+80(FP), AX
 	MOVQ  kv+168(FP), DX
 	SUBQ  DX, AX
-	JLT   done2320
+	JLT   done2358
 	MOVQ  AX, 96(CX)
 	MOVQ  messages_len+104(FP), AX
 	MOVQ  kv+168(FP), DX
 	SUBQ  DX, AX
-	JLT   done2320
+	JLT   done2358
 	MOVQ  AX, 104(CX)
 	MOVQ  tables_len+128(FP), AX
 	MOVQ  ku+160(FP), DX
 	MOVQ  kv+168(FP), BX
 	IMULQ BX, DX
 	SUBQ  DX, AX
-	JLT   done2320
+	JLT   done2358
 	MOVQ  AX, 112(CX)
 	MOVQ  ku+160(FP), AX
 	SHLQ  $0x02, AX
@@ -34077,44 +34336,44 @@ TEXT ·edgeBeliefs32x256(SB), $10080-184
 	XORL  DX, DX
 	DIVL  BX
 	CMPQ  AX, $0x40
-	JLE   few2321
+	JLE   few2359
 	MOVQ  $0x00000040, AX
 
-few2321:
+few2359:
 	MOVQ AX, 32(CX)
 
-chunk2318:
+chunk2356:
 	MOVQ  8(CX), AX
 	TESTQ AX, AX
-	JLE   done2320
+	JLE   done2358
 	CMPQ  AX, 32(CX)
-	JLE   part2319
+	JLE   part2357
 	MOVQ  32(CX), AX
 
-part2319:
+part2357:
 	MOVQ AX, 16(CX)
 	MOVQ (CX), AX
 	LEAQ 1760(CX), DX
 	XORQ BX, BX
 
-pass2322:
+pass2360:
 	CMPQ       BX, 16(CX)
-	JGE        passed2324
+	JGE        passed2362
 	MOVQ       (AX), SI
 	CMPQ       SI, 80(CX)
-	JHI        stop2323
+	JHI        stop2361
 	MOVQ       8(AX), SI
 	CMPQ       SI, 88(CX)
-	JHI        stop2323
+	JHI        stop2361
 	MOVQ       16(AX), SI
 	CMPQ       SI, 96(CX)
-	JHI        stop2323
+	JHI        stop2361
 	MOVQ       24(AX), SI
 	CMPQ       SI, 104(CX)
-	JHI        stop2323
+	JHI        stop2361
 	MOVQ       32(AX), SI
 	CMPQ       SI, 112(CX)
-	JHI        stop2323
+	JHI        stop2361
 	MOVQ       beliefs_base+72(FP), SI
 	MOVQ       (AX), DI
 	LEAQ       (SI)(DI*8), DI
@@ -34124,7 +34383,7 @@ pass2322:
 	MOVQ       ku+160(FP), SI
 	VMOVUPD    constants<>+1776(SB), Y0
 	CMPQ       SI, $0x08
-	JNE        general2325
+	JNE        general2363
 	VMOVUPD    (DI), Y2
 	VMOVUPD    (R8), Y1
 	VCMPPD     $0x00, Y0, Y1, Y3
@@ -34146,16 +34405,16 @@ pass2322:
 	VSUBPD     Y1, Y3, Y3
 	VCVTPD2PSY Y3, X0
 	VMOVUPS    X0, 16(DX)
-	JMP        cavity2326
+	JMP        cavity2364
 
-general2325:
+general2363:
 	VMOVAPD Y0, Y1
 	XORQ    R9, R9
 	MOVQ    SI, R10
 	CMPQ    R10, $0x00000004
-	JLT     rest2328
+	JLT     rest2366
 
-whole2327:
+whole2365:
 	VMOVUPD   (DI)(R9*8), Y2
 	VMOVUPD   (R8)(R9*8), Y3
 	VCMPPD    $0x00, Y0, Y3, Y4
@@ -34165,11 +34424,11 @@ whole2327:
 	ADDQ      $0x00000004, R9
 	SUBQ      $0x00000004, R10
 	CMPQ      R10, $0x00000004
-	JGE       whole2327
+	JGE       whole2365
 
-rest2328:
+rest2366:
 	TESTQ      R10, R10
-	JZ         done2329
+	JZ         done2367
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       R10
 	VMOVUPD    (R11)(R10*8), Y2
@@ -34182,7 +34441,7 @@ rest2328:
 	VBLENDVPD  Y2, Y3, Y4, Y3
 	VMAXPD     Y3, Y1, Y1
 
-done2329:
+done2367:
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y2
@@ -34190,9 +34449,9 @@ done2329:
 	XORQ       R9, R9
 	MOVQ       SI, R10
 	CMPQ       R10, $0x00000004
-	JLT        rest2331
+	JLT        rest2369
 
-whole2330:
+whole2368:
 	VMOVUPD    (DI)(R9*8), Y2
 	VMOVUPD    (R8)(R9*8), Y3
 	VCMPPD     $0x00, Y0, Y3, Y4
@@ -34204,11 +34463,11 @@ whole2330:
 	ADDQ       $0x00000004, R9
 	SUBQ       $0x00000004, R10
 	CMPQ       R10, $0x00000004
-	JGE        whole2330
+	JGE        whole2368
 
-rest2331:
+rest2369:
 	TESTQ      R10, R10
-	JZ         done2332
+	JZ         done2370
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       R10
 	VMOVUPD    (R11)(R10*8), Y2
@@ -34223,13 +34482,13 @@ rest2331:
 	VCVTPD2PSY Y3, X2
 	VMOVUPS    X2, (DX)(R9*4)
 
-done2332:
+done2370:
 	LEAQ       3(SI), SI
 	ANDQ       $-4, SI
 	VCVTPD2PSY Y0, X0
 	VMOVUPS    X0, (DX)(SI*4)
 
-cavity2326:
+cavity2364:
 	MOVQ       40(CX), SI
 	ADDQ       DX, SI
 	MOVQ       beliefs_base+72(FP), DI
@@ -34241,7 +34500,7 @@ cavity2326:
 	MOVQ       kv+168(FP), DI
 	VMOVUPD    constants<>+1776(SB), Y0
 	CMPQ       DI, $0x08
-	JNE        general2333
+	JNE        general2371
 	VMOVUPD    (R8), Y3
 	VMOVUPD    (R9), Y2
 	VCMPPD     $0x00, Y0, Y2, Y4
@@ -34263,16 +34522,16 @@ cavity2326:
 	VSUBPD     Y2, Y4, Y4
 	VCVTPD2PSY Y4, X0
 	VMOVUPS    X0, 16(SI)
-	JMP        cavity2334
+	JMP        cavity2372
 
-general2333:
+general2371:
 	VMOVAPD Y0, Y2
 	XORQ    R10, R10
 	MOVQ    DI, R11
 	CMPQ    R11, $0x00000004
-	JLT     rest2336
+	JLT     rest2374
 
-whole2335:
+whole2373:
 	VMOVUPD   (R8)(R10*8), Y3
 	VMOVUPD   (R9)(R10*8), Y4
 	VCMPPD    $0x00, Y0, Y4, Y5
@@ -34282,11 +34541,11 @@ whole2335:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R11
 	CMPQ      R11, $0x00000004
-	JGE       whole2335
+	JGE       whole2373
 
-rest2336:
+rest2374:
 	TESTQ      R11, R11
-	JZ         done2337
+	JZ         done2375
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R11
 	VMOVUPD    (R12)(R11*8), Y3
@@ -34299,7 +34558,7 @@ rest2336:
 	VBLENDVPD  Y3, Y4, Y5, Y4
 	VMAXPD     Y4, Y2, Y2
 
-done2337:
+done2375:
 	VPERM2F128 $0x01, Y2, Y2, Y3
 	VMAXPD     Y3, Y2, Y2
 	VPERMILPD  $0x05, Y2, Y3
@@ -34307,9 +34566,9 @@ done2337:
 	XORQ       R10, R10
 	MOVQ       DI, R11
 	CMPQ       R11, $0x00000004
-	JLT        rest2339
+	JLT        rest2377
 
-whole2338:
+whole2376:
 	VMOVUPD    (R8)(R10*8), Y3
 	VMOVUPD    (R9)(R10*8), Y4
 	VCMPPD     $0x00, Y0, Y4, Y5
@@ -34321,11 +34580,11 @@ whole2338:
 	ADDQ       $0x00000004, R10
 	SUBQ       $0x00000004, R11
 	CMPQ       R11, $0x00000004
-	JGE        whole2338
+	JGE        whole2376
 
-rest2339:
+rest2377:
 	TESTQ      R11, R11
-	JZ         done2340
+	JZ         done2378
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R11
 	VMOVUPD    (R12)(R11*8), Y3
@@ -34340,33 +34599,33 @@ rest2339:
 	VCVTPD2PSY Y4, X3
 	VMOVUPS    X3, (SI)(R10*4)
 
-done2340:
+done2378:
 	LEAQ       3(DI), DI
 	ANDQ       $-4, DI
 	VCVTPD2PSY Y0, X0
 	VMOVUPS    X0, (SI)(DI*4)
 
-cavity2334:
+cavity2372:
 	VADDSD X2, X1, X1
 	VMOVSD X1, 128(CX)(BX*8)
 	ADDQ   $0x00000028, AX
 	ADDQ   48(CX), DX
 	INCQ   BX
-	JMP    pass2322
+	JMP    pass2360
 
-stop2323:
+stop2361:
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed2324:
+passed2362:
 	MOVQ  16(CX), DX
 	IMULQ 48(CX), DX
 	LEAQ  1760(CX), AX
 	ADDQ  AX, DX
 	CMPQ  AX, DX
-	JGE   vectors2342
+	JGE   vectors2380
 
-vector2341:
+vector2379:
 	VMOVUPS      (AX), Y0
 	VMOVUPS      Y0, Y1
 	VMOVUPS      constants<>+4248(SB), Y2
@@ -34398,22 +34657,22 @@ vector2341:
 	VMOVUPS      Y1, 4128(AX)
 	ADDQ         $0x20, AX
 	CMPQ         AX, DX
-	JLT          vector2341
+	JLT          vector2379
 
-vectors2342:
+vectors2380:
 	MOVQ (CX), AX
 	LEAQ 1760(CX), DX
 	XORQ BX, BX
 
-pass2343:
+pass2381:
 	CMPQ         BX, 16(CX)
-	JGE          passed2345
+	JGE          passed2383
 	MOVQ         ku+160(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general2346
+	JNE          general2384
 	MOVQ         kv+168(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general2346
+	JNE          general2384
 	MOVQ         tables_base+120(FP), SI
 	MOVQ         32(AX), DI
 	LEAQ         (SI)(DI*4), DI
@@ -34466,9 +34725,9 @@ pass2343:
 	VADDPS       X0, X2, X2
 	VMOVSS       X2, 672(CX)(BX*4)
 	VEXTRACTPS   $0x01, X2, 1216(CX)(BX*4)
-	JMP          shaped2347
+	JMP          shaped2385
 
-general2346:
+general2384:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   tables_base+120(FP), SI
@@ -34483,9 +34742,9 @@ general2346:
 	XORQ   R11, R11
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000020
-	JLT    rest2349
+	JLT    rest2387
 
-panel2348:
+panel2386:
 	MOVQ   DX, R9
 	LEAQ   (DI)(R11*1), R8
 	VXORPD Y2, Y2, Y2
@@ -34498,9 +34757,9 @@ panel2348:
 	VXORPD Y9, Y9, Y9
 	MOVQ   ku+160(FP), R13
 	CMPQ   R13, $0x00000001
-	JLT    rows2352
+	JLT    rows2390
 
-row2351:
+row2389:
 	VBROADCASTSS (R9), Y10
 	VBROADCASTSS 4128(R9), Y11
 	VMOVUPS      (R8), Y12
@@ -34519,9 +34778,9 @@ row2351:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row2351
+	JGE          row2389
 
-rows2352:
+rows2390:
 	VFMADD231PS (SI)(R11*1), Y2, Y0
 	VFMADD231PS (SI)(R11*1), Y6, Y1
 	VFMADD231PS 4128(SI)(R11*1), Y2, Y1
@@ -34537,13 +34796,13 @@ rows2352:
 	ADDQ        $0x00000080, R11
 	SUBQ        $0x00000020, R12
 	CMPQ        R12, $0x00000020
-	JGE         panel2348
+	JGE         panel2386
 
-rest2349:
+rest2387:
 	TESTQ   R12, R12
-	JZ      done2350
+	JZ      done2388
 	CMPQ    R12, $0x00000008
-	JGT     wider2353
+	JGT     wider2391
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
 	NEGQ    R9
@@ -34556,9 +34815,9 @@ rest2349:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000002
-	JLT     rows2355
+	JLT     rows2393
 
-row2354:
+row2392:
 	VBROADCASTSS (R9), Y7
 	VBROADCASTSS 4128(R9), Y8
 	VMASKMOVPS   (R8), Y2, Y9
@@ -34573,13 +34832,13 @@ row2354:
 	LEAQ         (R8)(R10*2), R8
 	SUBQ         $0x00000002, DI
 	CMPQ         DI, $0x00000002
-	JGE          row2354
+	JGE          row2392
 
-rows2355:
+rows2393:
 	CMPQ DI, $0x00000001
-	JLT  rows2357
+	JLT  rows2395
 
-row2356:
+row2394:
 	VBROADCASTSS (R9), Y7
 	VBROADCASTSS 4128(R9), Y8
 	VMASKMOVPS   (R8), Y2, Y9
@@ -34589,19 +34848,19 @@ row2356:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row2356
+	JGE          row2394
 
-rows2357:
+rows2395:
 	VADDPS      Y4, Y3, Y3
 	VADDPS      Y6, Y5, Y5
 	VFMADD231PS (SI)(R11*1), Y3, Y0
 	VFMADD231PS (SI)(R11*1), Y5, Y1
 	VFMADD231PS 4128(SI)(R11*1), Y3, Y1
-	JMP         done2350
+	JMP         done2388
 
-wider2353:
+wider2391:
 	CMPQ    R12, $0x00000010
-	JGT     wider2358
+	JGT     wider2396
 	SUBQ    $0x00000008, R12
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
@@ -34619,9 +34878,9 @@ wider2353:
 	VXORPD  Y10, Y10, Y10
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000002
-	JLT     rows2360
+	JLT     rows2398
 
-row2359:
+row2397:
 	VBROADCASTSS (R9), Y11
 	VBROADCASTSS 4128(R9), Y12
 	VMOVUPS      (R8), Y13
@@ -34642,13 +34901,13 @@ row2359:
 	LEAQ         (R8)(R10*2), R8
 	SUBQ         $0x00000002, DI
 	CMPQ         DI, $0x00000002
-	JGE          row2359
+	JGE          row2397
 
-rows2360:
+rows2398:
 	CMPQ DI, $0x00000001
-	JLT  rows2362
+	JLT  rows2400
 
-row2361:
+row2399:
 	VBROADCASTSS (R9), Y11
 	VBROADCASTSS 4128(R9), Y12
 	VMOVUPS      (R8), Y13
@@ -34661,9 +34920,9 @@ row2361:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row2361
+	JGE          row2399
 
-rows2362:
+rows2400:
 	VADDPS      Y5, Y3, Y3
 	VADDPS      Y9, Y7, Y7
 	VFMADD231PS (SI)(R11*1), Y3, Y0
@@ -34674,11 +34933,11 @@ rows2362:
 	VFMADD231PS 32(SI)(R11*1), Y4, Y0
 	VFMADD231PS 32(SI)(R11*1), Y8, Y1
 	VFMADD231PS 4160(SI)(R11*1), Y4, Y1
-	JMP         done2350
+	JMP         done2388
 
-wider2358:
+wider2396:
 	CMPQ    R12, $0x00000018
-	JGT     wider2363
+	JGT     wider2401
 	SUBQ    $0x00000010, R12
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
@@ -34694,9 +34953,9 @@ wider2358:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000001
-	JLT     rows2365
+	JLT     rows2403
 
-row2364:
+row2402:
 	VBROADCASTSS (R9), Y9
 	VBROADCASTSS 4128(R9), Y10
 	VMOVUPS      (R8), Y11
@@ -34712,9 +34971,9 @@ row2364:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row2364
+	JGE          row2402
 
-rows2365:
+rows2403:
 	VFMADD231PS (SI)(R11*1), Y3, Y0
 	VFMADD231PS (SI)(R11*1), Y6, Y1
 	VFMADD231PS 4128(SI)(R11*1), Y3, Y1
@@ -34724,9 +34983,9 @@ rows2365:
 	VFMADD231PS 64(SI)(R11*1), Y5, Y0
 	VFMADD231PS 64(SI)(R11*1), Y8, Y1
 	VFMADD231PS 4192(SI)(R11*1), Y5, Y1
-	JMP         done2350
+	JMP         done2388
 
-wider2363:
+wider2401:
 	SUBQ    $0x00000018, R12
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
@@ -34744,9 +35003,9 @@ wider2363:
 	VXORPD  Y10, Y10, Y10
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000001
-	JLT     rows2368
+	JLT     rows2406
 
-row2367:
+row2405:
 	VBROADCASTSS (R9), Y11
 	VBROADCASTSS 4128(R9), Y12
 	VMOVUPS      (R8), Y13
@@ -34765,9 +35024,9 @@ row2367:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row2367
+	JGE          row2405
 
-rows2368:
+rows2406:
 	VFMADD231PS (SI)(R11*1), Y3, Y0
 	VFMADD231PS (SI)(R11*1), Y7, Y1
 	VFMADD231PS 4128(SI)(R11*1), Y3, Y1
@@ -34781,7 +35040,7 @@ rows2368:
 	VFMADD231PS 96(SI)(R11*1), Y10, Y1
 	VFMADD231PS 4224(SI)(R11*1), Y6, Y1
 
-done2350:
+done2388:
 	VHADDPS      Y1, Y0, Y0
 	VHADDPS      Y0, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
@@ -34789,15 +35048,15 @@ done2350:
 	VMOVSS       X0, 672(CX)(BX*4)
 	VEXTRACTPS   $0x01, X0, 1216(CX)(BX*4)
 
-shaped2347:
+shaped2385:
 	ADDQ $0x00000028, AX
 	ADDQ 48(CX), DX
 	INCQ BX
-	JMP  pass2343
+	JMP  pass2381
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed2345:
+passed2383:
 	MOVQ    16(CX), AX
 	VMOVUPS constants<>+4120(SB), Y0
 	VMOVUPS Y0, 672(CX)(AX*4)
@@ -34808,24 +35067,24 @@ passed2345:
 	LEAQ    (SI)(DX*8), SI
 	XORQ    DX, DX
 	CMPQ    AX, $0x00000004
-	JLT     rest2370
+	JLT     rest2408
 
-whole2369:
+whole2407:
 	VMOVUPS   672(CX)(DX*4), X1
 	VCMPPS    $0x19, constants<>+3992(SB), X1, X2
 	VCMPPS    $0x1e, constants<>+4056(SB), X1, X3
 	VORPS     X3, X2, X2
 	VMOVMSKPS X2, DI
 	TESTL     DI, DI
-	JZ        safe2371
+	JZ        safe2409
 	BSFL      DI, DI
 	ADDQ      DX, DI
 	CMPQ      DI, 16(CX)
-	JGE       safe2371
+	JGE       safe2409
 	MOVQ      DI, 16(CX)
 	MOVQ      DI, 8(CX)
 
-safe2371:
+safe2409:
 	VDIVPS      X1, X0, X2
 	VMOVUPS     X2, 672(CX)(DX*4)
 	VMULPS      1216(CX)(DX*4), X2, X2
@@ -34867,11 +35126,11 @@ safe2371:
 	ADDQ        $0x00000004, DX
 	SUBQ        $0x00000004, AX
 	CMPQ        AX, $0x00000004
-	JGE         whole2369
+	JGE         whole2407
 
-rest2370:
+rest2408:
 	TESTQ     AX, AX
-	JZ        done2372
+	JZ        done2410
 	LEAQ      constants<>+672(SB), DI
 	MOVQ      AX, R8
 	NEGQ      R8
@@ -34882,15 +35141,15 @@ rest2370:
 	VORPS     X3, X2, X2
 	VMOVMSKPS X2, DI
 	TESTL     DI, DI
-	JZ        safe2373
+	JZ        safe2411
 	BSFL      DI, DI
 	ADDQ      DX, DI
 	CMPQ      DI, 16(CX)
-	JGE       safe2373
+	JGE       safe2411
 	MOVQ      DI, 16(CX)
 	MOVQ      DI, 8(CX)
 
-safe2373:
+safe2411:
 	VDIVPS    X1, X0, X0
 	VMOVUPS   X0, 672(CX)(DX*4)
 	VMULPS    1216(CX)(DX*4), X0, X0
@@ -34899,23 +35158,23 @@ safe2373:
 	VMOVUPD   128(CX)(DX*8), Y2
 	VADDPD    Y2, Y0, Y0
 	CMPQ      AX, $0x04
-	JLT       partial2374
+	JLT       partial2412
 	VMOVUPD   Y0, (SI)(DX*8)
-	JMP       stored2376
+	JMP       stored2414
 
-partial2374:
+partial2412:
 	CMPQ         AX, $0x02
-	JLT          single2375
+	JLT          single2413
 	VMOVUPD      X0, (SI)(DX*8)
-	JEQ          stored2376
+	JEQ          stored2414
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(SI)(DX*8)
-	JMP          stored2376
+	JMP          stored2414
 
-single2375:
+single2413:
 	VMOVSD X0, (SI)(DX*8)
 
-stored2376:
+stored2414:
 	VPADDQ      constants<>+2544(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y0
 	VORPD       constants<>+2608(SB), Y0, Y0
@@ -34946,37 +35205,37 @@ stored2376:
 	VFMSUB132PD constants<>+2352(SB), Y8, Y0
 	VADDPD      Y2, Y0, Y0
 	CMPQ        AX, $0x04
-	JLT         partial2377
+	JLT         partial2415
 	VMOVUPD     Y0, (BX)(DX*8)
-	JMP         stored2379
+	JMP         stored2417
 
-partial2377:
+partial2415:
 	CMPQ         AX, $0x02
-	JLT          single2378
+	JLT          single2416
 	VMOVUPD      X0, (BX)(DX*8)
-	JEQ          stored2379
+	JEQ          stored2417
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(BX)(DX*8)
-	JMP          stored2379
+	JMP          stored2417
 
-single2378:
+single2416:
 	VMOVSD X0, (BX)(DX*8)
 
-stored2379:
-done2372:
+stored2417:
+done2410:
 	MOVQ (CX), AX
 	LEAQ 1760(CX), DX
 	XORQ BX, BX
 
-pass2380:
+pass2418:
 	CMPQ         BX, 16(CX)
-	JGE          passed2382
+	JGE          passed2420
 	MOVQ         ku+160(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general2383
+	JNE          general2421
 	MOVQ         kv+168(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general2383
+	JNE          general2421
 	MOVQ         tables_base+120(FP), SI
 	MOVQ         32(AX), DI
 	LEAQ         (SI)(DI*4), DI
@@ -35022,9 +35281,9 @@ pass2380:
 	VMULPS       224(DI), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VMOVUPS      Y1, 224(SI)
-	JMP          shaped2384
+	JMP          shaped2422
 
-general2383:
+general2421:
 	MOVQ         tables_base+120(FP), SI
 	MOVQ         32(AX), DI
 	LEAQ         (SI)(DI*4), DI
@@ -35050,15 +35309,15 @@ general2383:
 	MOVQ         R9, 72(CX)
 	MOVQ         DX, R9
 
-row2385:
+row2423:
 	VBROADCASTSS (R9), Y1
 	VMULPS       Y0, Y1, Y1
 	MOVQ         kv+168(FP), R10
 	XORQ         R11, R11
 	CMPQ         R10, $0x00000008
-	JLT          rest2387
+	JLT          rest2425
 
-whole2386:
+whole2424:
 	VMOVUPS (DI)(R11*4), Y2
 	VMULPS  (R8)(R11*4), Y2, Y2
 	VMULPS  Y1, Y2, Y2
@@ -35066,11 +35325,11 @@ whole2386:
 	ADDQ    $0x00000008, R11
 	SUBQ    $0x00000008, R10
 	CMPQ    R10, $0x00000008
-	JGE     whole2386
+	JGE     whole2424
 
-rest2387:
+rest2425:
 	TESTQ      R10, R10
-	JZ         done2388
+	JZ         done2426
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R10, R13
 	NEGQ       R13
@@ -35080,63 +35339,63 @@ rest2387:
 	VMULPS     Y1, Y2, Y2
 	LEAQ       (SI)(R11*4), R11
 	CMPQ       R11, 56(CX)
-	JGT        pieces2389
+	JGT        pieces2427
 	VMOVUPS    Y2, (R11)
-	JMP        written2390
+	JMP        written2428
 
-pieces2389:
+pieces2427:
 	CMPQ    R10, $0x08
-	JLT     partial2391
+	JLT     partial2429
 	VMOVUPS Y2, (R11)
-	JMP     stored2392
+	JMP     stored2430
 
-partial2391:
+partial2429:
 	LEAQ         (R11), R11
 	VMOVAPS      X2, X1
 	TESTQ        $0x00000004, R10
-	JZ           without2393
+	JZ           without2431
 	VMOVUPS      X1, (R11)
 	VEXTRACTF128 $0x01, Y2, X1
 	ADDQ         $0x00000010, R11
 
-without2393:
+without2431:
 	TESTQ     $0x00000002, R10
-	JZ        without2394
+	JZ        without2432
 	VMOVSD    X1, (R11)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, R11
 
-without2394:
+without2432:
 	TESTQ  $0x00000001, R10
-	JZ     without2395
+	JZ     without2433
 	VMOVSS X1, (R11)
 
-without2395:
-stored2392:
-written2390:
-done2388:
+without2433:
+stored2430:
+written2428:
+done2426:
 	ADDQ $0x04, R9
 	ADDQ 64(CX), DI
 	ADDQ 64(CX), SI
 	DECQ 72(CX)
-	JNZ  row2385
+	JNZ  row2423
 
-shaped2384:
+shaped2422:
 	ADDQ $0x00000028, AX
 	ADDQ 48(CX), DX
 	INCQ BX
-	JMP  pass2380
+	JMP  pass2418
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed2382:
+passed2420:
 	MOVQ AX, (CX)
 	MOVQ 16(CX), AX
 	ADDQ AX, 24(CX)
 	SUBQ AX, 8(CX)
-	JMP  chunk2318
+	JMP  chunk2356
 
-done2320:
+done2358:
 	MOVQ 24(CX), AX
 	MOVQ AX, done+176(FP)
 	VZEROUPPER
@@ -35150,9 +35409,9 @@ TEXT ·narrow256(SB), $0-48
 	MOVQ x_len+32(FP), DX
 	XORQ BX, BX
 	CMPQ DX, $0x00000008
-	JLT  rest2397
+	JLT  rest2435
 
-whole2396:
+whole2434:
 	VCVTPD2PSY  (CX)(BX*8), X0
 	VCVTPD2PSY  32(CX)(BX*8), X1
 	VINSERTF128 $0x01, X1, Y0, Y1
@@ -35160,24 +35419,24 @@ whole2396:
 	ADDQ        $0x00000008, BX
 	SUBQ        $0x00000008, DX
 	CMPQ        DX, $0x00000008
-	JGE         whole2396
+	JGE         whole2434
 
-rest2397:
+rest2435:
 	TESTQ      DX, DX
-	JZ         done2400
+	JZ         done2438
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       DX, DI
 	NEGQ       DI
 	VMOVUPS    (SI)(DI*4), Y1
 	CMPQ       DX, $0x04
-	JL         few2401
+	JL         few2439
 	VCVTPD2PSY (CX)(BX*8), X0
 	VMOVUPS    X0, (AX)(BX*4)
 	ADDQ       $0x04, BX
 	SUBQ       $0x04, DX
-	JZ         narrow2402
+	JZ         narrow2440
 
-few2401:
+few2439:
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       DX, DI
 	NEGQ       DI
@@ -35185,35 +35444,35 @@ few2401:
 	VMASKMOVPD (CX)(BX*8), Y1, Y1
 	VCVTPD2PSY Y1, X0
 	CMPQ       DX, $0x08
-	JLT        partial2403
+	JLT        partial2441
 	VMOVUPS    Y0, (AX)(BX*4)
-	JMP        stored2404
+	JMP        stored2442
 
-partial2403:
+partial2441:
 	LEAQ         (AX)(BX*4), AX
 	VMOVAPS      X0, X1
 	TESTQ        $0x00000004, DX
-	JZ           without2405
+	JZ           without2443
 	VMOVUPS      X1, (AX)
 	VEXTRACTF128 $0x01, Y0, X1
 	ADDQ         $0x00000010, AX
 
-without2405:
+without2443:
 	TESTQ     $0x00000002, DX
-	JZ        without2406
+	JZ        without2444
 	VMOVSD    X1, (AX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, AX
 
-without2406:
+without2444:
 	TESTQ  $0x00000001, DX
-	JZ     without2407
+	JZ     without2445
 	VMOVSS X1, (AX)
 
-without2407:
-stored2404:
-narrow2402:
-done2400:
+without2445:
+stored2442:
+narrow2440:
+done2438:
 	VZEROUPPER
 	RET
 
@@ -35227,16 +35486,16 @@ TEXT ·expShift256(SB), $0-64
 	VXORPD       Y1, Y1, Y1
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000004
-	JLT          rest2409
+	JLT          rest2447
 
-whole2408:
+whole2446:
 	VMOVUPD      (CX)(BX*8), Y2
 	VSUBPD       Y0, Y2, Y2
 	VANDPD       constants<>+1968(SB), Y2, Y3
 	VCMPPD       $0x06, constants<>+2096(SB), Y3, Y3
 	VMOVMSKPD    Y3, SI
 	TESTL        SI, SI
-	JNZ          slow2410
+	JNZ          slow2448
 	VMOVUPD      constants<>+2256(SB), Y3
 	VFMADD231PD  constants<>+2224(SB), Y2, Y3
 	VSUBPD       constants<>+2256(SB), Y3, Y4
@@ -35263,9 +35522,9 @@ whole2408:
 	VPSLLQ       $0x34, Y3, Y3
 	VPADDQ       Y3, Y2, Y2
 	VMOVUPD      Y2, Y2
-	JMP          done2411
+	JMP          done2449
 
-slow2410:
+slow2448:
 	VMOVUPD      constants<>+2160(SB), Y3
 	VMAXPD       Y2, Y3, Y2
 	VMOVUPD      constants<>+2192(SB), Y3
@@ -35305,17 +35564,17 @@ slow2410:
 	VMULPD       Y4, Y2, Y2
 	VMULPD       Y3, Y2, Y2
 
-done2411:
+done2449:
 	VMOVUPD Y2, (AX)(BX*8)
 	VADDPD  Y2, Y1, Y1
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole2408
+	JGE     whole2446
 
-rest2409:
+rest2447:
 	TESTQ        DX, DX
-	JZ           done2412
+	JZ           done2450
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -35327,7 +35586,7 @@ rest2409:
 	VCMPPD       $0x06, constants<>+2096(SB), Y0, Y0
 	VMOVMSKPD    Y0, CX
 	TESTL        CX, CX
-	JNZ          slow2413
+	JNZ          slow2451
 	VMOVUPD      constants<>+2256(SB), Y0
 	VFMADD231PD  constants<>+2224(SB), Y3, Y0
 	VSUBPD       constants<>+2256(SB), Y0, Y4
@@ -35354,9 +35613,9 @@ rest2409:
 	VPSLLQ       $0x34, Y0, Y0
 	VPADDQ       Y0, Y3, Y3
 	VMOVUPD      Y3, Y0
-	JMP          done2414
+	JMP          done2452
 
-slow2413:
+slow2451:
 	VMOVUPD      constants<>+2160(SB), Y0
 	VMAXPD       Y3, Y0, Y3
 	VMOVUPD      constants<>+2192(SB), Y0
@@ -35396,29 +35655,29 @@ slow2413:
 	VMULPD       Y4, Y3, Y3
 	VMULPD       Y0, Y3, Y0
 
-done2414:
+done2452:
 	CMPQ    DX, $0x04
-	JLT     partial2415
+	JLT     partial2453
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored2417
+	JMP     stored2455
 
-partial2415:
+partial2453:
 	CMPQ         DX, $0x02
-	JLT          single2416
+	JLT          single2454
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored2417
+	JEQ          stored2455
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       X3, 16(AX)(BX*8)
-	JMP          stored2417
+	JMP          stored2455
 
-single2416:
+single2454:
 	VMOVSD X0, (AX)(BX*8)
 
-stored2417:
+stored2455:
 	VANDPD Y2, Y0, Y0
 	VADDPD Y0, Y1, Y1
 
-done2412:
+done2450:
 	VPERM2F128 $0x01, Y1, Y1, Y0
 	VADDPD     Y0, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y0
@@ -35436,9 +35695,9 @@ TEXT ·max256(SB), $0-32
 	VXORPD  Y1, Y1, Y1
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000004
-	JLT     rest2419
+	JLT     rest2457
 
-whole2418:
+whole2456:
 	VMOVUPD (AX)(DX*8), Y2
 	VMAXPD  Y2, Y0, Y0
 	VCMPPD  $0x03, Y2, Y2, Y2
@@ -35446,11 +35705,11 @@ whole2418:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole2418
+	JGE     whole2456
 
-rest2419:
+rest2457:
 	TESTQ      CX, CX
-	JZ         done2420
+	JZ         done2458
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPD    (BX)(CX*8), Y2
@@ -35461,17 +35720,17 @@ rest2419:
 	VCMPPD     $0x03, Y3, Y3, Y3
 	VORPD      Y3, Y1, Y1
 
-done2420:
+done2458:
 	VPERM2F128 $0x01, Y0, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VMOVMSKPD  Y1, AX
 	TESTL      AX, AX
-	JZ         numbers2421
+	JZ         numbers2459
 	VMOVUPD    constants<>+1840(SB), Y0
 
-numbers2421:
+numbers2459:
 	MOVSD X0, ret+24(FP)
 	VZEROUPPER
 	RET
@@ -35485,9 +35744,9 @@ TEXT ·addScaled256(SB), $0-56
 	VBROADCASTSD a+48(FP), Y0
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
-	JLT          rest2423
+	JLT          rest2461
 
-whole2422:
+whole2460:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
@@ -35503,24 +35762,24 @@ whole2422:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole2422
+	JGE         whole2460
 
-rest2423:
+rest2461:
 	CMPQ DX, $0x00000004
-	JLT  rest2425
+	JLT  rest2463
 
-whole2424:
+whole2462:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole2424
+	JGE         whole2462
 
-rest2425:
+rest2463:
 	TESTQ       DX, DX
-	JZ          done2426
+	JZ          done2464
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -35529,24 +35788,24 @@ rest2425:
 	VMASKMOVPD  (CX)(BX*8), Y1, Y1
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial2427
+	JLT         partial2465
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored2429
+	JMP         stored2467
 
-partial2427:
+partial2465:
 	CMPQ         DX, $0x02
-	JLT          single2428
+	JLT          single2466
 	VMOVUPD      X2, (AX)(BX*8)
-	JEQ          stored2429
+	JEQ          stored2467
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored2429
+	JMP          stored2467
 
-single2428:
+single2466:
 	VMOVSD X2, (AX)(BX*8)
 
-stored2429:
-done2426:
+stored2467:
+done2464:
 	VZEROUPPER
 	RET
 
@@ -35562,9 +35821,9 @@ TEXT ·dot256(SB), $0-56
 	VXORPD Y3, Y3, Y3
 	XORQ   BX, BX
 	CMPQ   DX, $0x00000010
-	JLT    rest2431
+	JLT    rest2469
 
-whole2430:
+whole2468:
 	VMOVUPD     (CX)(BX*8), Y4
 	VMOVUPD     (AX)(BX*8), Y5
 	VFMADD231PD Y4, Y5, Y0
@@ -35580,24 +35839,24 @@ whole2430:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole2430
+	JGE         whole2468
 
-rest2431:
+rest2469:
 	CMPQ DX, $0x00000004
-	JLT  rest2433
+	JLT  rest2471
 
-whole2432:
+whole2470:
 	VMOVUPD     (CX)(BX*8), Y4
 	VMOVUPD     (AX)(BX*8), Y5
 	VFMADD231PD Y4, Y5, Y0
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole2432
+	JGE         whole2470
 
-rest2433:
+rest2471:
 	TESTQ       DX, DX
-	JZ          done2434
+	JZ          done2472
 	LEAQ        constants<>+672(SB), SI
 	NEGQ        DX
 	VMOVUPD     (SI)(DX*8), Y4
@@ -35605,7 +35864,7 @@ rest2433:
 	VMASKMOVPD  (AX)(BX*8), Y4, Y4
 	VFMADD231PD Y5, Y4, Y0
 
-done2434:
+done2472:
 	VADDPD       Y1, Y0, Y0
 	VADDPD       Y3, Y2, Y2
 	VADDPD       Y2, Y0, Y0
@@ -35629,9 +35888,9 @@ TEXT ·entropy256(SB), $0-32
 	VXORPD  Y4, Y4, Y4
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000008
-	JLT     rest2436
+	JLT     rest2474
 
-whole2435:
+whole2473:
 	VMOVUPD     (AX)(DX*8), Y5
 	VMAXPD      constants<>+2416(SB), Y5, Y6
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y7
@@ -35639,7 +35898,7 @@ whole2435:
 	VORPD       Y8, Y7, Y7
 	VMOVMSKPD   Y7, BX
 	TESTL       BX, BX
-	JNZ         slow2437
+	JNZ         slow2475
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y7
 	VORPD       Y1, Y7, Y7
@@ -35669,9 +35928,9 @@ whole2435:
 	VSUBPD      Y6, Y13, Y13
 	VFMSUB132PD constants<>+2352(SB), Y13, Y7
 	VMOVUPD     Y7, Y6
-	JMP         done2438
+	JMP         done2476
 
-slow2437:
+slow2475:
 	VMOVUPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y9
 	VMULPD      constants<>+2448(SB), Y6, Y8
@@ -35715,7 +35974,7 @@ slow2437:
 	VCMPPD      $0x19, Y8, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1840(SB), Y6, Y6
 
-done2438:
+done2476:
 	VFNMADD231PD Y5, Y6, Y4
 	VMOVUPD      32(AX)(DX*8), Y5
 	VMAXPD       constants<>+2416(SB), Y5, Y6
@@ -35724,7 +35983,7 @@ done2438:
 	VORPD        Y8, Y7, Y7
 	VMOVMSKPD    Y7, BX
 	TESTL        BX, BX
-	JNZ          slow2439
+	JNZ          slow2477
 	VPADDQ       Y0, Y6, Y6
 	VPSRLQ       $0x34, Y6, Y7
 	VORPD        Y1, Y7, Y7
@@ -35754,9 +36013,9 @@ done2438:
 	VSUBPD       Y6, Y13, Y13
 	VFMSUB132PD  constants<>+2352(SB), Y13, Y7
 	VMOVUPD      Y7, Y6
-	JMP          done2440
+	JMP          done2478
 
-slow2439:
+slow2477:
 	VMOVUPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y9
 	VMULPD      constants<>+2448(SB), Y6, Y8
@@ -35800,18 +36059,18 @@ slow2439:
 	VCMPPD      $0x19, Y8, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1840(SB), Y6, Y6
 
-done2440:
+done2478:
 	VFNMADD231PD Y5, Y6, Y4
 	ADDQ         $0x00000008, DX
 	SUBQ         $0x00000008, CX
 	CMPQ         CX, $0x00000008
-	JGE          whole2435
+	JGE          whole2473
 
-rest2436:
+rest2474:
 	CMPQ CX, $0x00000004
-	JLT  rest2442
+	JLT  rest2480
 
-whole2441:
+whole2479:
 	VMOVUPD     (AX)(DX*8), Y5
 	VMAXPD      constants<>+2416(SB), Y5, Y6
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y7
@@ -35819,7 +36078,7 @@ whole2441:
 	VORPD       Y8, Y7, Y7
 	VMOVMSKPD   Y7, BX
 	TESTL       BX, BX
-	JNZ         slow2443
+	JNZ         slow2481
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y7
 	VORPD       Y1, Y7, Y7
@@ -35849,9 +36108,9 @@ whole2441:
 	VSUBPD      Y6, Y13, Y13
 	VFMSUB132PD constants<>+2352(SB), Y13, Y7
 	VMOVUPD     Y7, Y6
-	JMP         done2444
+	JMP         done2482
 
-slow2443:
+slow2481:
 	VMOVUPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y9
 	VMULPD      constants<>+2448(SB), Y6, Y8
@@ -35895,16 +36154,16 @@ slow2443:
 	VCMPPD      $0x19, Y8, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1840(SB), Y6, Y6
 
-done2444:
+done2482:
 	VFNMADD231PD Y5, Y6, Y4
 	ADDQ         $0x00000004, DX
 	SUBQ         $0x00000004, CX
 	CMPQ         CX, $0x00000004
-	JGE          whole2441
+	JGE          whole2479
 
-rest2442:
+rest2480:
 	TESTQ       CX, CX
-	JZ          done2445
+	JZ          done2483
 	LEAQ        constants<>+672(SB), BX
 	NEGQ        CX
 	VMOVUPD     (BX)(CX*8), Y5
@@ -35915,7 +36174,7 @@ rest2442:
 	VORPD       Y8, Y7, Y7
 	VMOVMSKPD   Y7, AX
 	TESTL       AX, AX
-	JNZ         slow2446
+	JNZ         slow2484
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y0
 	VORPD       Y1, Y0, Y0
@@ -35945,9 +36204,9 @@ rest2442:
 	VSUBPD      Y6, Y3, Y3
 	VFMSUB132PD constants<>+2352(SB), Y3, Y0
 	VMOVUPD     Y0, Y0
-	JMP         done2447
+	JMP         done2485
 
-slow2446:
+slow2484:
 	VMOVUPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y9
 	VMULPD      constants<>+2448(SB), Y6, Y8
@@ -35991,10 +36250,10 @@ slow2446:
 	VCMPPD      $0x19, Y1, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1840(SB), Y0, Y0
 
-done2447:
+done2485:
 	VFNMADD231PD Y5, Y0, Y4
 
-done2445:
+done2483:
 	VEXTRACTF128 $0x01, Y4, X0
 	VADDPD       X0, X4, X0
 	VPERMILPD    $0x01, X0, X1
@@ -36016,9 +36275,9 @@ TEXT ·scatterRows256(SB), $0-72
 	XORQ R8, R8
 	MOVQ SI, R10
 	CMPQ R10, $0x00000020
-	JLT  rest2449
+	JLT  rest2487
 
-panel2448:
+panel2486:
 	MOVQ    CX, SI
 	LEAQ    (AX)(R8*1), R9
 	VMOVUPD (BX)(R8*1), Y0
@@ -36031,9 +36290,9 @@ panel2448:
 	VMOVUPD 224(BX)(R8*1), Y7
 	MOVQ    DX, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows2452
+	JLT     rows2490
 
-row2451:
+row2489:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
@@ -36063,19 +36322,19 @@ row2451:
 	ADDQ         DI, R9
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row2451
+	JGE          row2489
 
-rows2452:
+rows2490:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000020, R10
 	CMPQ R10, $0x00000020
-	JGE  panel2448
+	JGE  panel2486
 
-rest2449:
+rest2487:
 	TESTQ      R10, R10
-	JZ         done2450
+	JZ         done2488
 	CMPQ       R10, $0x00000004
-	JGT        wider2453
+	JGT        wider2491
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
 	NEGQ       R9
@@ -36085,50 +36344,50 @@ rest2449:
 	VMASKMOVPD (BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2455
+	JLT        rows2493
 
-row2454:
+row2492:
 	VBROADCASTSD (SI), Y1
 	CMPQ         R10, $0x04
-	JLT          partial2456
+	JLT          partial2494
 	VMOVUPD      (R9), Y2
 	VFMADD231PD  Y0, Y1, Y2
 	VMOVUPD      Y2, (R9)
-	JMP          added2458
+	JMP          added2496
 
-partial2456:
+partial2494:
 	VMOVAPD      X0, X2
 	CMPQ         R10, $0x02
-	JLT          single2457
+	JLT          single2495
 	VMOVUPD      (R9), X2
 	VFMADD231PD  X0, X1, X2
 	VMOVUPD      X2, (R9)
 	CMPQ         R10, $0x02
-	JEQ          added2458
+	JEQ          added2496
 	VEXTRACTF128 $0x01, Y0, X2
 	VMOVSD       16(R9), X3
 	VFMADD231SD  X2, X1, X3
 	VMOVSD       X3, 16(R9)
-	JMP          added2458
+	JMP          added2496
 
-single2457:
+single2495:
 	VMOVSD      (R9), X3
 	VFMADD231SD X2, X1, X3
 	VMOVSD      X3, (R9)
 
-added2458:
+added2496:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2454
+	JGE  row2492
 
-rows2455:
-	JMP done2450
+rows2493:
+	JMP done2488
 
-wider2453:
+wider2491:
 	CMPQ       R10, $0x00000008
-	JGT        wider2459
+	JGT        wider2497
 	SUBQ       $0x00000004, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -36140,53 +36399,53 @@ wider2453:
 	VMASKMOVPD 32(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2461
+	JLT        rows2499
 
-row2460:
+row2498:
 	VBROADCASTSD (SI), Y2
 	VMOVUPD      (R9), Y3
 	VFMADD231PD  Y1, Y2, Y3
 	VMOVUPD      Y3, (R9)
 	CMPQ         R10, $0x04
-	JLT          partial2462
+	JLT          partial2500
 	VMOVUPD      32(R9), Y3
 	VFMADD231PD  Y0, Y2, Y3
 	VMOVUPD      Y3, 32(R9)
-	JMP          added2464
+	JMP          added2502
 
-partial2462:
+partial2500:
 	VMOVAPD      X0, X3
 	CMPQ         R10, $0x02
-	JLT          single2463
+	JLT          single2501
 	VMOVUPD      32(R9), X3
 	VFMADD231PD  X0, X2, X3
 	VMOVUPD      X3, 32(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2464
+	JEQ          added2502
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       48(R9), X4
 	VFMADD231SD  X3, X2, X4
 	VMOVSD       X4, 48(R9)
-	JMP          added2464
+	JMP          added2502
 
-single2463:
+single2501:
 	VMOVSD      32(R9), X4
 	VFMADD231SD X3, X2, X4
 	VMOVSD      X4, 32(R9)
 
-added2464:
+added2502:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2460
+	JGE  row2498
 
-rows2461:
-	JMP done2450
+rows2499:
+	JMP done2488
 
-wider2459:
+wider2497:
 	CMPQ       R10, $0x0000000c
-	JGT        wider2465
+	JGT        wider2503
 	SUBQ       $0x00000008, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -36199,9 +36458,9 @@ wider2459:
 	VMASKMOVPD 64(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2467
+	JLT        rows2505
 
-row2466:
+row2504:
 	VBROADCASTSD (SI), Y3
 	VMOVUPD      (R9), Y4
 	VFMADD231PD  Y1, Y3, Y4
@@ -36210,45 +36469,45 @@ row2466:
 	VFMADD231PD  Y2, Y3, Y4
 	VMOVUPD      Y4, 32(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2468
+	JLT          partial2506
 	VMOVUPD      64(R9), Y4
 	VFMADD231PD  Y0, Y3, Y4
 	VMOVUPD      Y4, 64(R9)
-	JMP          added2470
+	JMP          added2508
 
-partial2468:
+partial2506:
 	VMOVAPD      X0, X4
 	CMPQ         R10, $0x02
-	JLT          single2469
+	JLT          single2507
 	VMOVUPD      64(R9), X4
 	VFMADD231PD  X0, X3, X4
 	VMOVUPD      X4, 64(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2470
+	JEQ          added2508
 	VEXTRACTF128 $0x01, Y0, X4
 	VMOVSD       80(R9), X5
 	VFMADD231SD  X4, X3, X5
 	VMOVSD       X5, 80(R9)
-	JMP          added2470
+	JMP          added2508
 
-single2469:
+single2507:
 	VMOVSD      64(R9), X5
 	VFMADD231SD X4, X3, X5
 	VMOVSD      X5, 64(R9)
 
-added2470:
+added2508:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2466
+	JGE  row2504
 
-rows2467:
-	JMP done2450
+rows2505:
+	JMP done2488
 
-wider2465:
+wider2503:
 	CMPQ       R10, $0x00000010
-	JGT        wider2471
+	JGT        wider2509
 	SUBQ       $0x0000000c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -36262,9 +36521,9 @@ wider2465:
 	VMASKMOVPD 96(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2473
+	JLT        rows2511
 
-row2472:
+row2510:
 	VBROADCASTSD (SI), Y4
 	VMOVUPD      (R9), Y5
 	VFMADD231PD  Y1, Y4, Y5
@@ -36276,45 +36535,45 @@ row2472:
 	VFMADD231PD  Y3, Y4, Y5
 	VMOVUPD      Y5, 64(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2474
+	JLT          partial2512
 	VMOVUPD      96(R9), Y5
 	VFMADD231PD  Y0, Y4, Y5
 	VMOVUPD      Y5, 96(R9)
-	JMP          added2476
+	JMP          added2514
 
-partial2474:
+partial2512:
 	VMOVAPD      X0, X5
 	CMPQ         R10, $0x02
-	JLT          single2475
+	JLT          single2513
 	VMOVUPD      96(R9), X5
 	VFMADD231PD  X0, X4, X5
 	VMOVUPD      X5, 96(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2476
+	JEQ          added2514
 	VEXTRACTF128 $0x01, Y0, X5
 	VMOVSD       112(R9), X6
 	VFMADD231SD  X5, X4, X6
 	VMOVSD       X6, 112(R9)
-	JMP          added2476
+	JMP          added2514
 
-single2475:
+single2513:
 	VMOVSD      96(R9), X6
 	VFMADD231SD X5, X4, X6
 	VMOVSD      X6, 96(R9)
 
-added2476:
+added2514:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2472
+	JGE  row2510
 
-rows2473:
-	JMP done2450
+rows2511:
+	JMP done2488
 
-wider2471:
+wider2509:
 	CMPQ       R10, $0x00000014
-	JGT        wider2477
+	JGT        wider2515
 	SUBQ       $0x00000010, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -36329,9 +36588,9 @@ wider2471:
 	VMASKMOVPD 128(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2479
+	JLT        rows2517
 
-row2478:
+row2516:
 	VBROADCASTSD (SI), Y5
 	VMOVUPD      (R9), Y6
 	VFMADD231PD  Y1, Y5, Y6
@@ -36346,45 +36605,45 @@ row2478:
 	VFMADD231PD  Y4, Y5, Y6
 	VMOVUPD      Y6, 96(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2480
+	JLT          partial2518
 	VMOVUPD      128(R9), Y6
 	VFMADD231PD  Y0, Y5, Y6
 	VMOVUPD      Y6, 128(R9)
-	JMP          added2482
+	JMP          added2520
 
-partial2480:
+partial2518:
 	VMOVAPD      X0, X6
 	CMPQ         R10, $0x02
-	JLT          single2481
+	JLT          single2519
 	VMOVUPD      128(R9), X6
 	VFMADD231PD  X0, X5, X6
 	VMOVUPD      X6, 128(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2482
+	JEQ          added2520
 	VEXTRACTF128 $0x01, Y0, X6
 	VMOVSD       144(R9), X7
 	VFMADD231SD  X6, X5, X7
 	VMOVSD       X7, 144(R9)
-	JMP          added2482
+	JMP          added2520
 
-single2481:
+single2519:
 	VMOVSD      128(R9), X7
 	VFMADD231SD X6, X5, X7
 	VMOVSD      X7, 128(R9)
 
-added2482:
+added2520:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2478
+	JGE  row2516
 
-rows2479:
-	JMP done2450
+rows2517:
+	JMP done2488
 
-wider2477:
+wider2515:
 	CMPQ       R10, $0x00000018
-	JGT        wider2483
+	JGT        wider2521
 	SUBQ       $0x00000014, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -36400,9 +36659,9 @@ wider2477:
 	VMASKMOVPD 160(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2485
+	JLT        rows2523
 
-row2484:
+row2522:
 	VBROADCASTSD (SI), Y6
 	VMOVUPD      (R9), Y7
 	VFMADD231PD  Y1, Y6, Y7
@@ -36420,45 +36679,45 @@ row2484:
 	VFMADD231PD  Y5, Y6, Y7
 	VMOVUPD      Y7, 128(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2486
+	JLT          partial2524
 	VMOVUPD      160(R9), Y7
 	VFMADD231PD  Y0, Y6, Y7
 	VMOVUPD      Y7, 160(R9)
-	JMP          added2488
+	JMP          added2526
 
-partial2486:
+partial2524:
 	VMOVAPD      X0, X7
 	CMPQ         R10, $0x02
-	JLT          single2487
+	JLT          single2525
 	VMOVUPD      160(R9), X7
 	VFMADD231PD  X0, X6, X7
 	VMOVUPD      X7, 160(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2488
+	JEQ          added2526
 	VEXTRACTF128 $0x01, Y0, X7
 	VMOVSD       176(R9), X8
 	VFMADD231SD  X7, X6, X8
 	VMOVSD       X8, 176(R9)
-	JMP          added2488
+	JMP          added2526
 
-single2487:
+single2525:
 	VMOVSD      160(R9), X8
 	VFMADD231SD X7, X6, X8
 	VMOVSD      X8, 160(R9)
 
-added2488:
+added2526:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2484
+	JGE  row2522
 
-rows2485:
-	JMP done2450
+rows2523:
+	JMP done2488
 
-wider2483:
+wider2521:
 	CMPQ       R10, $0x0000001c
-	JGT        wider2489
+	JGT        wider2527
 	SUBQ       $0x00000018, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -36475,9 +36734,9 @@ wider2483:
 	VMASKMOVPD 192(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2491
+	JLT        rows2529
 
-row2490:
+row2528:
 	VBROADCASTSD (SI), Y7
 	VMOVUPD      (R9), Y8
 	VFMADD231PD  Y1, Y7, Y8
@@ -36498,43 +36757,43 @@ row2490:
 	VFMADD231PD  Y6, Y7, Y8
 	VMOVUPD      Y8, 160(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2492
+	JLT          partial2530
 	VMOVUPD      192(R9), Y8
 	VFMADD231PD  Y0, Y7, Y8
 	VMOVUPD      Y8, 192(R9)
-	JMP          added2494
+	JMP          added2532
 
-partial2492:
+partial2530:
 	VMOVAPD      X0, X8
 	CMPQ         R10, $0x02
-	JLT          single2493
+	JLT          single2531
 	VMOVUPD      192(R9), X8
 	VFMADD231PD  X0, X7, X8
 	VMOVUPD      X8, 192(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2494
+	JEQ          added2532
 	VEXTRACTF128 $0x01, Y0, X8
 	VMOVSD       208(R9), X9
 	VFMADD231SD  X8, X7, X9
 	VMOVSD       X9, 208(R9)
-	JMP          added2494
+	JMP          added2532
 
-single2493:
+single2531:
 	VMOVSD      192(R9), X9
 	VFMADD231SD X8, X7, X9
 	VMOVSD      X9, 192(R9)
 
-added2494:
+added2532:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2490
+	JGE  row2528
 
-rows2491:
-	JMP done2450
+rows2529:
+	JMP done2488
 
-wider2489:
+wider2527:
 	SUBQ       $0x0000001c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -36552,9 +36811,9 @@ wider2489:
 	VMASKMOVPD 224(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2497
+	JLT        rows2535
 
-row2496:
+row2534:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y1, Y8, Y9
@@ -36578,41 +36837,41 @@ row2496:
 	VFMADD231PD  Y7, Y8, Y9
 	VMOVUPD      Y9, 192(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2498
+	JLT          partial2536
 	VMOVUPD      224(R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
 	VMOVUPD      Y9, 224(R9)
-	JMP          added2500
+	JMP          added2538
 
-partial2498:
+partial2536:
 	VMOVAPD      X0, X9
 	CMPQ         R10, $0x02
-	JLT          single2499
+	JLT          single2537
 	VMOVUPD      224(R9), X9
 	VFMADD231PD  X0, X8, X9
 	VMOVUPD      X9, 224(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2500
+	JEQ          added2538
 	VEXTRACTF128 $0x01, Y0, X9
 	VMOVSD       240(R9), X10
 	VFMADD231SD  X9, X8, X10
 	VMOVSD       X10, 240(R9)
-	JMP          added2500
+	JMP          added2538
 
-single2499:
+single2537:
 	VMOVSD      224(R9), X10
 	VFMADD231SD X9, X8, X10
 	VMOVSD      X10, 224(R9)
 
-added2500:
+added2538:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2496
+	JGE  row2534
 
-rows2497:
-done2450:
+rows2535:
+done2488:
 	VZEROUPPER
 	RET
 
@@ -36631,9 +36890,9 @@ TEXT ·pairProduct256(SB), $0-104
 	XORQ   R9, R9
 	MOVQ   DI, R12
 	CMPQ   R12, $0x00000010
-	JLT    rest2502
+	JLT    rest2540
 
-panel2501:
+panel2539:
 	MOVQ    DX, DI
 	LEAQ    (CX)(R9*1), R10
 	LEAQ    (AX)(R9*1), R11
@@ -36647,9 +36906,9 @@ panel2501:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, R13
 	CMPQ    R13, $0x00000002
-	JLT     rows2505
+	JLT     rows2543
 
-row2504:
+row2542:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -36689,13 +36948,13 @@ row2504:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, R13
 	CMPQ         R13, $0x00000002
-	JGE          row2504
+	JGE          row2542
 
-rows2505:
+rows2543:
 	CMPQ R13, $0x00000001
-	JLT  rows2507
+	JLT  rows2545
 
-row2506:
+row2544:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -36718,9 +36977,9 @@ row2506:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row2506
+	JGE          row2544
 
-rows2507:
+rows2545:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
@@ -36728,13 +36987,13 @@ rows2507:
 	ADDQ   $0x00000080, R9
 	SUBQ   $0x00000010, R12
 	CMPQ   R12, $0x00000010
-	JGE    panel2501
+	JGE    panel2539
 
-rest2502:
+rest2540:
 	TESTQ      R12, R12
-	JZ         done2503
+	JZ         done2541
 	CMPQ       R12, $0x00000004
-	JGT        wider2508
+	JGT        wider2546
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
 	NEGQ       R10
@@ -36747,31 +37006,31 @@ rest2502:
 	VXORPD     Y4, Y4, Y4
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows2510
+	JLT        rows2548
 
-row2509:
+row2547:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial2511
+	JLT          partial2549
 	VMOVUPD      Y5, (R11)
-	JMP          stored2513
+	JMP          stored2551
 
-partial2511:
+partial2549:
 	CMPQ         R12, $0x02
-	JLT          single2512
+	JLT          single2550
 	VMOVUPD      X5, (R11)
-	JEQ          stored2513
+	JEQ          stored2551
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored2513
+	JMP          stored2551
 
-single2512:
+single2550:
 	VMOVSD X5, (R11)
 
-stored2513:
+stored2551:
 	VANDPD       Y1, Y5, Y5
 	VADDPD       Y5, Y3, Y3
 	VBROADCASTSD 8(DI), Y5
@@ -36779,23 +37038,23 @@ stored2513:
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial2514
+	JLT          partial2552
 	VMOVUPD      Y5, (R11)(R8*1)
-	JMP          stored2516
+	JMP          stored2554
 
-partial2514:
+partial2552:
 	CMPQ         R12, $0x02
-	JLT          single2515
+	JLT          single2553
 	VMOVUPD      X5, (R11)(R8*1)
-	JEQ          stored2516
+	JEQ          stored2554
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)(R8*1)
-	JMP          stored2516
+	JMP          stored2554
 
-single2515:
+single2553:
 	VMOVSD X5, (R11)(R8*1)
 
-stored2516:
+stored2554:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y4, Y4
 	ADDQ   $0x00000010, DI
@@ -36803,35 +37062,35 @@ stored2516:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row2509
+	JGE    row2547
 
-rows2510:
+rows2548:
 	CMPQ AX, $0x00000001
-	JLT  rows2518
+	JLT  rows2556
 
-row2517:
+row2555:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial2519
+	JLT          partial2557
 	VMOVUPD      Y5, (R11)
-	JMP          stored2521
+	JMP          stored2559
 
-partial2519:
+partial2557:
 	CMPQ         R12, $0x02
-	JLT          single2520
+	JLT          single2558
 	VMOVUPD      X5, (R11)
-	JEQ          stored2521
+	JEQ          stored2559
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored2521
+	JMP          stored2559
 
-single2520:
+single2558:
 	VMOVSD X5, (R11)
 
-stored2521:
+stored2559:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y3, Y3
 	ADDQ   $0x00000008, DI
@@ -36839,16 +37098,16 @@ stored2521:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row2517
+	JGE    row2555
 
-rows2518:
+rows2556:
 	VADDPD Y3, Y0, Y0
 	VADDPD Y4, Y0, Y0
-	JMP    done2503
+	JMP    done2541
 
-wider2508:
+wider2546:
 	CMPQ       R12, $0x00000008
-	JGT        wider2522
+	JGT        wider2560
 	SUBQ       $0x00000004, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -36863,9 +37122,9 @@ wider2508:
 	VXORPD     Y5, Y5, Y5
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows2524
+	JLT        rows2562
 
-row2523:
+row2561:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -36875,23 +37134,23 @@ row2523:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial2525
+	JLT          partial2563
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored2527
+	JMP          stored2565
 
-partial2525:
+partial2563:
 	CMPQ         R12, $0x02
-	JLT          single2526
+	JLT          single2564
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored2527
+	JEQ          stored2565
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored2527
+	JMP          stored2565
 
-single2526:
+single2564:
 	VMOVSD X6, 32(R11)
 
-stored2527:
+stored2565:
 	VANDPD       Y1, Y6, Y6
 	VADDPD       Y6, Y5, Y5
 	VBROADCASTSD 8(DI), Y6
@@ -36903,23 +37162,23 @@ stored2527:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial2528
+	JLT          partial2566
 	VMOVUPD      Y6, 32(R11)(R8*1)
-	JMP          stored2530
+	JMP          stored2568
 
-partial2528:
+partial2566:
 	CMPQ         R12, $0x02
-	JLT          single2529
+	JLT          single2567
 	VMOVUPD      X6, 32(R11)(R8*1)
-	JEQ          stored2530
+	JEQ          stored2568
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)(R8*1)
-	JMP          stored2530
+	JMP          stored2568
 
-single2529:
+single2567:
 	VMOVSD X6, 32(R11)(R8*1)
 
-stored2530:
+stored2568:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000010, DI
@@ -36927,13 +37186,13 @@ stored2530:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row2523
+	JGE    row2561
 
-rows2524:
+rows2562:
 	CMPQ AX, $0x00000001
-	JLT  rows2532
+	JLT  rows2570
 
-row2531:
+row2569:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -36943,23 +37202,23 @@ row2531:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial2533
+	JLT          partial2571
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored2535
+	JMP          stored2573
 
-partial2533:
+partial2571:
 	CMPQ         R12, $0x02
-	JLT          single2534
+	JLT          single2572
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored2535
+	JEQ          stored2573
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored2535
+	JMP          stored2573
 
-single2534:
+single2572:
 	VMOVSD X6, 32(R11)
 
-stored2535:
+stored2573:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000008, DI
@@ -36967,16 +37226,16 @@ stored2535:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row2531
+	JGE    row2569
 
-rows2532:
+rows2570:
 	VADDPD Y4, Y0, Y0
 	VADDPD Y5, Y0, Y0
-	JMP    done2503
+	JMP    done2541
 
-wider2522:
+wider2560:
 	CMPQ       R12, $0x0000000c
-	JGT        wider2536
+	JGT        wider2574
 	SUBQ       $0x00000008, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -36993,9 +37252,9 @@ wider2522:
 	VXORPD     Y7, Y7, Y7
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows2538
+	JLT        rows2576
 
-row2537:
+row2575:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -37009,23 +37268,23 @@ row2537:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial2539
+	JLT          partial2577
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored2541
+	JMP          stored2579
 
-partial2539:
+partial2577:
 	CMPQ         R12, $0x02
-	JLT          single2540
+	JLT          single2578
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored2541
+	JEQ          stored2579
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored2541
+	JMP          stored2579
 
-single2540:
+single2578:
 	VMOVSD X8, 64(R11)
 
-stored2541:
+stored2579:
 	VANDPD       Y1, Y8, Y8
 	VADDPD       Y8, Y7, Y7
 	VBROADCASTSD 8(DI), Y8
@@ -37041,23 +37300,23 @@ stored2541:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial2542
+	JLT          partial2580
 	VMOVUPD      Y8, 64(R11)(R8*1)
-	JMP          stored2544
+	JMP          stored2582
 
-partial2542:
+partial2580:
 	CMPQ         R12, $0x02
-	JLT          single2543
+	JLT          single2581
 	VMOVUPD      X8, 64(R11)(R8*1)
-	JEQ          stored2544
+	JEQ          stored2582
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)(R8*1)
-	JMP          stored2544
+	JMP          stored2582
 
-single2543:
+single2581:
 	VMOVSD X8, 64(R11)(R8*1)
 
-stored2544:
+stored2582:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000010, DI
@@ -37065,13 +37324,13 @@ stored2544:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row2537
+	JGE    row2575
 
-rows2538:
+rows2576:
 	CMPQ AX, $0x00000001
-	JLT  rows2546
+	JLT  rows2584
 
-row2545:
+row2583:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -37085,23 +37344,23 @@ row2545:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial2547
+	JLT          partial2585
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored2549
+	JMP          stored2587
 
-partial2547:
+partial2585:
 	CMPQ         R12, $0x02
-	JLT          single2548
+	JLT          single2586
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored2549
+	JEQ          stored2587
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored2549
+	JMP          stored2587
 
-single2548:
+single2586:
 	VMOVSD X8, 64(R11)
 
-stored2549:
+stored2587:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000008, DI
@@ -37109,15 +37368,15 @@ stored2549:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row2545
+	JGE    row2583
 
-rows2546:
+rows2584:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
-	JMP    done2503
+	JMP    done2541
 
-wider2536:
+wider2574:
 	SUBQ       $0x0000000c, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -37136,9 +37395,9 @@ wider2536:
 	VXORPD     Y9, Y9, Y9
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows2552
+	JLT        rows2590
 
-row2551:
+row2589:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -37156,23 +37415,23 @@ row2551:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial2553
+	JLT          partial2591
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored2555
+	JMP          stored2593
 
-partial2553:
+partial2591:
 	CMPQ         R12, $0x02
-	JLT          single2554
+	JLT          single2592
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored2555
+	JEQ          stored2593
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored2555
+	JMP          stored2593
 
-single2554:
+single2592:
 	VMOVSD X10, 96(R11)
 
-stored2555:
+stored2593:
 	VANDPD       Y1, Y10, Y10
 	VADDPD       Y10, Y9, Y9
 	VBROADCASTSD 8(DI), Y10
@@ -37192,23 +37451,23 @@ stored2555:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial2556
+	JLT          partial2594
 	VMOVUPD      Y10, 96(R11)(R8*1)
-	JMP          stored2558
+	JMP          stored2596
 
-partial2556:
+partial2594:
 	CMPQ         R12, $0x02
-	JLT          single2557
+	JLT          single2595
 	VMOVUPD      X10, 96(R11)(R8*1)
-	JEQ          stored2558
+	JEQ          stored2596
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)(R8*1)
-	JMP          stored2558
+	JMP          stored2596
 
-single2557:
+single2595:
 	VMOVSD X10, 96(R11)(R8*1)
 
-stored2558:
+stored2596:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000010, DI
@@ -37216,13 +37475,13 @@ stored2558:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row2551
+	JGE    row2589
 
-rows2552:
+rows2590:
 	CMPQ AX, $0x00000001
-	JLT  rows2560
+	JLT  rows2598
 
-row2559:
+row2597:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -37240,23 +37499,23 @@ row2559:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial2561
+	JLT          partial2599
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored2563
+	JMP          stored2601
 
-partial2561:
+partial2599:
 	CMPQ         R12, $0x02
-	JLT          single2562
+	JLT          single2600
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored2563
+	JEQ          stored2601
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored2563
+	JMP          stored2601
 
-single2562:
+single2600:
 	VMOVSD X10, 96(R11)
 
-stored2563:
+stored2601:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000008, DI
@@ -37264,15 +37523,15 @@ stored2563:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row2559
+	JGE    row2597
 
-rows2560:
+rows2598:
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
 	VADDPD Y8, Y0, Y0
 	VADDPD Y9, Y0, Y0
 
-done2503:
+done2541:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -37295,9 +37554,9 @@ TEXT ·exponentiate256(SB), $0-73
 	XORQ    BX, BX
 	MOVQ    DX, SI
 	CMPQ    SI, $0x00000004
-	JLT     rest2565
+	JLT     rest2603
 
-whole2564:
+whole2602:
 	VMOVUPD   (CX)(BX*8), Y5
 	VCMPPD    $0x00, Y3, Y5, Y6
 	VMAXPD    Y5, Y0, Y0
@@ -37308,11 +37567,11 @@ whole2564:
 	ADDQ      $0x00000004, BX
 	SUBQ      $0x00000004, SI
 	CMPQ      SI, $0x00000004
-	JGE       whole2564
+	JGE       whole2602
 
-rest2565:
+rest2603:
 	TESTQ      SI, SI
-	JZ         done2566
+	JZ         done2604
 	LEAQ       constants<>+672(SB), DI
 	NEGQ       SI
 	VMOVUPD    (DI)(SI*8), Y5
@@ -37325,7 +37584,7 @@ rest2565:
 	VBLENDVPD  Y3, Y4, Y6, Y6
 	VMINPD     Y6, Y1, Y1
 
-done2566:
+done2604:
 	VPERM2F128   $0x01, Y0, Y0, Y3
 	VMAXPD       Y3, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y3
@@ -37336,7 +37595,7 @@ done2566:
 	VMINPD       Y3, Y1, Y1
 	VMOVMSKPD    Y2, BX
 	TESTL        BX, BX
-	JNZ          nan2568
+	JNZ          nan2606
 	VBROADCASTSD inverse+48(FP), Y2
 	VANDPD       constants<>+1968(SB), Y0, Y3
 	VCMPPD       $0x1e, constants<>+1936(SB), Y3, Y3
@@ -37347,14 +37606,14 @@ done2566:
 	VORPD        Y3, Y1, Y1
 	VMOVMSKPD    Y1, BX
 	TESTL        BX, BX
-	JNZ          unsafe2567
+	JNZ          unsafe2605
 	VMOVUPD      constants<>+2256(SB), Y1
 	VMOVUPD      constants<>+2000(SB), Y3
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000008
-	JLT          rest2570
+	JLT          rest2608
 
-whole2569:
+whole2607:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
@@ -37426,13 +37685,13 @@ whole2569:
 	ADDQ         $0x00000008, BX
 	SUBQ         $0x00000008, DX
 	CMPQ         DX, $0x00000008
-	JGE          whole2569
+	JGE          whole2607
 
-rest2570:
+rest2608:
 	CMPQ DX, $0x00000004
-	JLT  rest2572
+	JLT  rest2610
 
-whole2571:
+whole2609:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
@@ -37470,11 +37729,11 @@ whole2571:
 	ADDQ         $0x00000004, BX
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          whole2571
+	JGE          whole2609
 
-rest2572:
+rest2610:
 	TESTQ        DX, DX
-	JZ           done2573
+	JZ           done2611
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -37513,34 +37772,34 @@ rest2572:
 	VMULPD       Y2, Y4, Y4
 	VANDPD       Y5, Y4, Y4
 	CMPQ         DX, $0x04
-	JLT          partial2574
+	JLT          partial2612
 	VMOVUPD      Y4, (AX)(BX*8)
-	JMP          stored2576
+	JMP          stored2614
 
-partial2574:
+partial2612:
 	CMPQ         DX, $0x02
-	JLT          single2575
+	JLT          single2613
 	VMOVUPD      X4, (AX)(BX*8)
-	JEQ          stored2576
+	JEQ          stored2614
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(AX)(BX*8)
-	JMP          stored2576
+	JMP          stored2614
 
-single2575:
+single2613:
 	VMOVSD X4, (AX)(BX*8)
 
-stored2576:
-done2573:
+stored2614:
+done2611:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x01, AL
 	MOVB  AL, safe+72(FP)
 	VZEROUPPER
 	RET
 
-nan2568:
+nan2606:
 	VMOVUPD constants<>+1840(SB), Y0
 
-unsafe2567:
+unsafe2605:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x00, AL
 	MOVB  AL, safe+72(FP)
@@ -37562,20 +37821,20 @@ TEXT ·absorb256(SB), $0-96
 	VXORPD       Y4, Y4, Y4
 	XORQ         SI, SI
 	CMPQ         BX, $0x00000004
-	JLT          rest2578
+	JLT          rest2616
 
-whole2577:
+whole2615:
 	VMOVUPD   (AX)(SI*8), Y5
 	VMOVUPD   (CX)(SI*8), Y6
 	VUCOMISD  X4, X1
-	JBE       undamped2579
+	JBE       undamped2617
 	VCMPPD    $0x04, Y5, Y6, Y7
 	VMULPD    Y1, Y5, Y8
 	VMULPD    Y2, Y6, Y9
 	VADDPD    Y8, Y9, Y9
 	VBLENDVPD Y7, Y9, Y6, Y6
 
-undamped2579:
+undamped2617:
 	VCMPPD      $0x04, Y5, Y6, Y7
 	VSUBPD      Y5, Y6, Y5
 	VANDPD      constants<>+1968(SB), Y5, Y5
@@ -37589,11 +37848,11 @@ undamped2579:
 	ADDQ        $0x00000004, SI
 	SUBQ        $0x00000004, BX
 	CMPQ        BX, $0x00000004
-	JGE         whole2577
+	JGE         whole2615
 
-rest2578:
+rest2616:
 	TESTQ      BX, BX
-	JZ         done2580
+	JZ         done2618
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       BX, R8
 	NEGQ       R8
@@ -37601,14 +37860,14 @@ rest2578:
 	VMASKMOVPD (AX)(SI*8), Y5, Y6
 	VMASKMOVPD (CX)(SI*8), Y5, Y7
 	VUCOMISD   X4, X1
-	JBE        undamped2581
+	JBE        undamped2619
 	VCMPPD     $0x04, Y6, Y7, Y4
 	VMULPD     Y1, Y6, Y1
 	VMULPD     Y2, Y7, Y2
 	VADDPD     Y1, Y2, Y2
 	VBLENDVPD  Y4, Y2, Y7, Y7
 
-undamped2581:
+undamped2619:
 	VCMPPD    $0x04, Y6, Y7, Y1
 	VSUBPD    Y6, Y7, Y2
 	VANDPD    constants<>+1968(SB), Y2, Y2
@@ -37616,44 +37875,44 @@ undamped2581:
 	VPCMPGTQ  Y3, Y2, Y1
 	VBLENDVPD Y1, Y2, Y3, Y3
 	CMPQ      BX, $0x04
-	JLT       partial2582
+	JLT       partial2620
 	VMOVUPD   Y7, (AX)(SI*8)
-	JMP       stored2584
+	JMP       stored2622
 
-partial2582:
+partial2620:
 	CMPQ         BX, $0x02
-	JLT          single2583
+	JLT          single2621
 	VMOVUPD      X7, (AX)(SI*8)
-	JEQ          stored2584
+	JEQ          stored2622
 	VEXTRACTF128 $0x01, Y7, X1
 	VMOVSD       X1, 16(AX)(SI*8)
-	JMP          stored2584
+	JMP          stored2622
 
-single2583:
+single2621:
 	VMOVSD X7, (AX)(SI*8)
 
-stored2584:
+stored2622:
 	VMASKMOVPD  (DX)(SI*8), Y5, Y1
 	VFMADD231PD Y7, Y0, Y1
 	CMPQ        BX, $0x04
-	JLT         partial2585
+	JLT         partial2623
 	VMOVUPD     Y1, (DX)(SI*8)
-	JMP         stored2587
+	JMP         stored2625
 
-partial2585:
+partial2623:
 	CMPQ         BX, $0x02
-	JLT          single2586
+	JLT          single2624
 	VMOVUPD      X1, (DX)(SI*8)
-	JEQ          stored2587
+	JEQ          stored2625
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(DX)(SI*8)
-	JMP          stored2587
+	JMP          stored2625
 
-single2586:
+single2624:
 	VMOVSD X1, (DX)(SI*8)
 
-stored2587:
-done2580:
+stored2625:
+done2618:
 	VPERM2F128 $0x01, Y3, Y3, Y0
 	VPCMPGTQ   Y3, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y3, Y3
@@ -37682,9 +37941,9 @@ TEXT ·edgeBelief256(SB), $2112-161
 	XORQ    R11, R11
 	MOVQ    R8, R12
 	CMPQ    R12, $0x00000004
-	JLT     rest2590
+	JLT     rest2628
 
-whole2589:
+whole2627:
 	VMOVUPD   (CX)(R11*8), Y2
 	VMOVUPD   (DX)(R11*8), Y3
 	VCMPPD    $0x00, Y1, Y3, Y4
@@ -37695,11 +37954,11 @@ whole2589:
 	ADDQ      $0x00000004, R11
 	SUBQ      $0x00000004, R12
 	CMPQ      R12, $0x00000004
-	JGE       whole2589
+	JGE       whole2627
 
-rest2590:
+rest2628:
 	TESTQ      R12, R12
-	JZ         done2591
+	JZ         done2629
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y2
@@ -37712,7 +37971,7 @@ rest2590:
 	VMOVUPD    Y3, (R10)(R11*8)
 	VMAXPD     Y3, Y0, Y0
 
-done2591:
+done2629:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VMAXPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -37722,9 +37981,9 @@ done2591:
 	XORQ       CX, CX
 	MOVQ       R9, DX
 	CMPQ       DX, $0x00000004
-	JLT        rest2593
+	JLT        rest2631
 
-whole2592:
+whole2630:
 	VMOVUPD   (BX)(CX*8), Y3
 	VMOVUPD   (SI)(CX*8), Y4
 	VCMPPD    $0x00, Y2, Y4, Y5
@@ -37735,11 +37994,11 @@ whole2592:
 	ADDQ      $0x00000004, CX
 	SUBQ      $0x00000004, DX
 	CMPQ      DX, $0x00000004
-	JGE       whole2592
+	JGE       whole2630
 
-rest2593:
+rest2631:
 	TESTQ      DX, DX
-	JZ         done2594
+	JZ         done2632
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       DX
 	VMOVUPD    (R11)(DX*8), Y3
@@ -37752,14 +38011,14 @@ rest2593:
 	VMOVUPD    Y4, 1024(R10)(CX*8)
 	VMAXPD     Y4, Y1, Y1
 
-done2594:
+done2632:
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	XORQ       CX, CX
 
-vector2595:
+vector2633:
 	VMOVUPD      (R10)(CX*8), Y2
 	VCMPPD       $0x04, constants<>+1776(SB), Y2, Y3
 	VSUBPD       Y0, Y2, Y2
@@ -37799,10 +38058,10 @@ vector2595:
 	VMOVUPD      Y2, 512(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R8
-	JLT          vector2595
+	JLT          vector2633
 	XORQ         CX, CX
 
-vector2596:
+vector2634:
 	VMOVUPD      1024(R10)(CX*8), Y2
 	VCMPPD       $0x04, constants<>+1776(SB), Y2, Y3
 	VSUBPD       Y1, Y2, Y2
@@ -37842,7 +38101,7 @@ vector2596:
 	VMOVUPD      Y2, 1536(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R9
-	JLT          vector2596
+	JLT          vector2634
 	VADDPD       Y1, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y2, Y2, Y2
@@ -37851,9 +38110,9 @@ vector2596:
 	XORQ         SI, SI
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest2598
+	JLT          rest2636
 
-panel2597:
+panel2635:
 	MOVQ   R10, DX
 	LEAQ   (DI)(SI*1), BX
 	VXORPD Y3, Y3, Y3
@@ -37866,9 +38125,9 @@ panel2597:
 	VXORPD Y10, Y10, Y10
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows2601
+	JLT    rows2639
 
-row2600:
+row2638:
 	VBROADCASTSD (DX), Y11
 	VBROADCASTSD 512(DX), Y12
 	VMOVUPD      (BX), Y13
@@ -37887,9 +38146,9 @@ row2600:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row2600
+	JGE          row2638
 
-rows2601:
+rows2639:
 	VFMADD231PD 1024(R10)(SI*1), Y3, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y3, Y2
@@ -37905,13 +38164,13 @@ rows2601:
 	ADDQ        $0x00000080, SI
 	SUBQ        $0x00000010, R11
 	CMPQ        R11, $0x00000010
-	JGE         panel2597
+	JGE         panel2635
 
-rest2598:
+rest2636:
 	TESTQ   R11, R11
-	JZ      done2599
+	JZ      done2637
 	CMPQ    R11, $0x00000004
-	JGT     wider2602
+	JGT     wider2640
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
 	NEGQ    BX
@@ -37922,9 +38181,9 @@ rest2598:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows2604
+	JLT     rows2642
 
-row2603:
+row2641:
 	VBROADCASTSD (DX), Y6
 	VBROADCASTSD 512(DX), Y7
 	VMASKMOVPD   (BX), Y3, Y8
@@ -37934,17 +38193,17 @@ row2603:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row2603
+	JGE          row2641
 
-rows2604:
+rows2642:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y5, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
-	JMP         done2599
+	JMP         done2637
 
-wider2602:
+wider2640:
 	CMPQ    R11, $0x00000008
-	JGT     wider2605
+	JGT     wider2643
 	SUBQ    $0x00000004, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -37958,9 +38217,9 @@ wider2602:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows2607
+	JLT     rows2645
 
-row2606:
+row2644:
 	VBROADCASTSD (DX), Y8
 	VBROADCASTSD 512(DX), Y9
 	VMOVUPD      (BX), Y10
@@ -37973,20 +38232,20 @@ row2606:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row2606
+	JGE          row2644
 
-rows2607:
+rows2645:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y6, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
 	VFMADD231PD 1056(R10)(SI*1), Y5, Y1
 	VFMADD231PD 1056(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1568(R10)(SI*1), Y5, Y2
-	JMP         done2599
+	JMP         done2637
 
-wider2605:
+wider2643:
 	CMPQ    R11, $0x0000000c
-	JGT     wider2608
+	JGT     wider2646
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -38002,9 +38261,9 @@ wider2605:
 	VXORPD  Y9, Y9, Y9
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows2610
+	JLT     rows2648
 
-row2609:
+row2647:
 	VBROADCASTSD (DX), Y10
 	VBROADCASTSD 512(DX), Y11
 	VMOVUPD      (BX), Y12
@@ -38020,9 +38279,9 @@ row2609:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row2609
+	JGE          row2647
 
-rows2610:
+rows2648:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -38032,9 +38291,9 @@ rows2610:
 	VFMADD231PD 1088(R10)(SI*1), Y6, Y1
 	VFMADD231PD 1088(R10)(SI*1), Y9, Y2
 	VFMADD231PD 1600(R10)(SI*1), Y6, Y2
-	JMP         done2599
+	JMP         done2637
 
-wider2608:
+wider2646:
 	SUBQ    $0x0000000c, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -38052,9 +38311,9 @@ wider2608:
 	VXORPD  Y11, Y11, Y11
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows2613
+	JLT     rows2651
 
-row2612:
+row2650:
 	VBROADCASTSD (DX), Y12
 	VBROADCASTSD 512(DX), Y13
 	VMOVUPD      (BX), Y14
@@ -38073,9 +38332,9 @@ row2612:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row2612
+	JGE          row2650
 
-rows2613:
+rows2651:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y8, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -38089,7 +38348,7 @@ rows2613:
 	VFMADD231PD 1120(R10)(SI*1), Y11, Y2
 	VFMADD231PD 1632(R10)(SI*1), Y7, Y2
 
-done2599:
+done2637:
 	VPERM2F128  $0x01, Y1, Y1, Y3
 	VADDPD      Y3, Y1, Y1
 	VPERMILPD   $0x05, Y1, Y3
@@ -38099,10 +38358,10 @@ done2599:
 	VPERMILPD   $0x05, Y2, Y3
 	VADDPD      Y3, Y2, Y2
 	VUCOMISD    constants<>+728(SB), X1
-	JCS         unsafe2588
+	JCS         unsafe2626
 	VMOVUPD     constants<>+1936(SB), Y3
 	VUCOMISD    X1, X3
-	JCS         unsafe2588
+	JCS         unsafe2626
 	VMOVUPD     constants<>+2000(SB), Y3
 	VDIVPD      Y1, Y3, Y3
 	VFMADD213PD Y0, Y3, Y2
@@ -38112,7 +38371,7 @@ done2599:
 	VORPD       Y4, Y2, Y2
 	VMOVMSKPD   Y2, DX
 	TESTL       DX, DX
-	JNZ         slow2614
+	JNZ         slow2652
 	VPADDQ      constants<>+2544(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y2
 	VORPD       constants<>+2608(SB), Y2, Y2
@@ -38142,9 +38401,9 @@ done2599:
 	VSUBPD      Y1, Y9, Y9
 	VFMSUB132PD constants<>+2352(SB), Y9, Y2
 	VMOVUPD     Y2, Y1
-	JMP         done2615
+	JMP         done2653
 
-slow2614:
+slow2652:
 	VMOVUPD     Y1, Y2
 	VCMPPD      $0x19, constants<>+2416(SB), Y1, Y5
 	VMULPD      constants<>+2448(SB), Y1, Y4
@@ -38188,7 +38447,7 @@ slow2614:
 	VCMPPD      $0x19, Y4, Y2, Y5
 	VBLENDVPD   Y5, constants<>+1840(SB), Y1, Y1
 
-done2615:
+done2653:
 	VADDPD Y0, Y1, Y1
 	MOVSD  X1, logZ+144(FP)
 	MOVQ   R10, DX
@@ -38197,15 +38456,15 @@ done2615:
 	IMULQ  CX, SI
 	LEAQ   -32(AX)(SI*1), SI
 
-row2616:
+row2654:
 	VBROADCASTSD (DX), Y0
 	VMULPD       Y3, Y0, Y0
 	XORQ         R8, R8
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000004
-	JLT          rest2618
+	JLT          rest2656
 
-whole2617:
+whole2655:
 	VMOVUPD (DI)(R8*8), Y1
 	VMULPD  1024(R10)(R8*8), Y1, Y1
 	VMULPD  Y0, Y1, Y1
@@ -38213,11 +38472,11 @@ whole2617:
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, R11
 	CMPQ    R11, $0x00000004
-	JGE     whole2617
+	JGE     whole2655
 
-rest2618:
+rest2656:
 	TESTQ      R11, R11
-	JZ         done2619
+	JZ         done2657
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R11, R13
 	NEGQ       R13
@@ -38227,42 +38486,42 @@ rest2618:
 	VMULPD     Y0, Y1, Y1
 	LEAQ       (AX)(R8*8), R8
 	CMPQ       R8, SI
-	JGT        pieces2620
+	JGT        pieces2658
 	VMOVUPD    Y1, (R8)
-	JMP        written2621
+	JMP        written2659
 
-pieces2620:
+pieces2658:
 	CMPQ    R11, $0x04
-	JLT     partial2622
+	JLT     partial2660
 	VMOVUPD Y1, (R8)
-	JMP     stored2624
+	JMP     stored2662
 
-partial2622:
+partial2660:
 	CMPQ         R11, $0x02
-	JLT          single2623
+	JLT          single2661
 	VMOVUPD      X1, (R8)
-	JEQ          stored2624
+	JEQ          stored2662
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(R8)
-	JMP          stored2624
+	JMP          stored2662
 
-single2623:
+single2661:
 	VMOVSD X1, (R8)
 
-stored2624:
-written2621:
-done2619:
+stored2662:
+written2659:
+done2657:
 	ADDQ $0x08, DX
 	ADDQ CX, DI
 	ADDQ CX, AX
 	DECQ BX
-	JNZ  row2616
+	JNZ  row2654
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe2588:
+unsafe2626:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -38286,9 +38545,9 @@ TEXT ·exp32x512(SB), $0-48
 	VMOVUPS      constants<>+2672(SB), Z9
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000040
-	JLT          rest2626
+	JLT          rest2664
 
-whole2625:
+whole2663:
 	VMOVUPS      (CX)(BX*4), Z10
 	VMOVUPS      64(CX)(BX*4), Z11
 	VMOVUPS      128(CX)(BX*4), Z12
@@ -38356,13 +38615,13 @@ whole2625:
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000040, DX
 	CMPQ         DX, $0x00000040
-	JGE          whole2625
+	JGE          whole2663
 
-rest2626:
+rest2664:
 	CMPQ DX, $0x00000010
-	JLT  rest2628
+	JLT  rest2666
 
-whole2627:
+whole2665:
 	VMOVUPS      (CX)(BX*4), Z10
 	VMINPS       Z10, Z1, Z10
 	VCMPPS       $0x05, Z0, Z10, K1
@@ -38382,11 +38641,11 @@ whole2627:
 	ADDQ         $0x00000010, BX
 	SUBQ         $0x00000010, DX
 	CMPQ         DX, $0x00000010
-	JGE          whole2627
+	JGE          whole2665
 
-rest2628:
+rest2666:
 	TESTQ        DX, DX
-	JZ           done2629
+	JZ           done2667
 	MOVQ         $-1, SI
 	BZHIQ        DX, SI, SI
 	KMOVW        SI, K1
@@ -38406,41 +38665,41 @@ rest2628:
 	VFMADD213PS  Z0, Z10, Z2
 	VSCALEFPS.Z  Z1, Z2, K1, Z2
 	TESTQ        $0x0000000f, DX
-	JNZ          partial2630
+	JNZ          partial2668
 	VMOVUPS      Z2, (AX)(BX*4)
-	JMP          stored2631
+	JMP          stored2669
 
-partial2630:
+partial2668:
 	LEAQ       (AX)(BX*4), AX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, DX
-	JZ         without2632
+	JZ         without2670
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2632:
+without2670:
 	TESTQ      $0x00000004, DX
-	JZ         without2633
+	JZ         without2671
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2633:
+without2671:
 	TESTQ     $0x00000002, DX
-	JZ        without2634
+	JZ        without2672
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2634:
+without2672:
 	TESTQ  $0x00000001, DX
-	JZ     without2635
+	JZ     without2673
 	VMOVSS X0, (AX)
 
-without2635:
-stored2631:
-done2629:
+without2673:
+stored2669:
+done2667:
 	VZEROUPPER
 	RET
 
@@ -38461,9 +38720,9 @@ TEXT ·log32x512(SB), $0-48
 	VMOVUPS      constants<>+2800(SB), Z8
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000040
-	JLT          rest2637
+	JLT          rest2675
 
-whole2636:
+whole2674:
 	VMOVUPS     (CX)(BX*4), Z9
 	VMOVUPS     64(CX)(BX*4), Z10
 	VMOVUPS     128(CX)(BX*4), Z11
@@ -38543,13 +38802,13 @@ whole2636:
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000040, DX
 	CMPQ        DX, $0x00000040
-	JGE         whole2636
+	JGE         whole2674
 
-rest2637:
+rest2675:
 	CMPQ DX, $0x00000010
-	JLT  rest2639
+	JLT  rest2677
 
-whole2638:
+whole2676:
 	VMOVUPS     (CX)(BX*4), Z9
 	VGETMANTPS  $0x0b, Z9, Z10
 	VGETEXPPS   Z9, Z11
@@ -38572,11 +38831,11 @@ whole2638:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole2638
+	JGE         whole2676
 
-rest2639:
+rest2677:
 	TESTQ       DX, DX
-	JZ          done2640
+	JZ          done2678
 	MOVQ        $-1, SI
 	BZHIQ       DX, SI, SI
 	KMOVW       SI, K1
@@ -38599,41 +38858,41 @@ rest2639:
 	VFMADD231PS Z1, Z11, Z6
 	VFIXUPIMMPS $0x00, Z2, Z9, Z6
 	TESTQ       $0x0000000f, DX
-	JNZ         partial2641
+	JNZ         partial2679
 	VMOVUPS     Z6, (AX)(BX*4)
-	JMP         stored2642
+	JMP         stored2680
 
-partial2641:
+partial2679:
 	LEAQ       (AX)(BX*4), AX
 	VMOVAPS    Z6, Z0
 	TESTQ      $0x00000008, DX
-	JZ         without2643
+	JZ         without2681
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2643:
+without2681:
 	TESTQ      $0x00000004, DX
-	JZ         without2644
+	JZ         without2682
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2644:
+without2682:
 	TESTQ     $0x00000002, DX
-	JZ        without2645
+	JZ        without2683
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2645:
+without2683:
 	TESTQ  $0x00000001, DX
-	JZ     without2646
+	JZ     without2684
 	VMOVSS X0, (AX)
 
-without2646:
-stored2642:
-done2640:
+without2684:
+stored2680:
+done2678:
 	VZEROUPPER
 	RET
 
@@ -38646,9 +38905,9 @@ TEXT ·allSafe32x512(SB), $0-25
 	VBROADCASTSD constants<>+3256(SB), Z1
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000040
-	JLT          rest2648
+	JLT          rest2686
 
-whole2647:
+whole2685:
 	VMOVUPS (AX)(DX*4), Z2
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
@@ -38664,24 +38923,24 @@ whole2647:
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000040, CX
 	CMPQ    CX, $0x00000040
-	JGE     whole2647
+	JGE     whole2685
 
-rest2648:
+rest2686:
 	CMPQ CX, $0x00000010
-	JLT  rest2650
+	JLT  rest2688
 
-whole2649:
+whole2687:
 	VMOVUPS (AX)(DX*4), Z2
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole2649
+	JGE     whole2687
 
-rest2650:
+rest2688:
 	TESTQ   CX, CX
-	JZ      done2651
+	JZ      done2689
 	MOVQ    $-1, BX
 	BZHIQ   CX, BX, BX
 	KMOVW   BX, K1
@@ -38690,16 +38949,16 @@ rest2650:
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
 
-done2651:
+done2689:
 	VPCMPUD.BCST $0x06, constants<>+3384(SB), Z0, K1
 	KORTESTW     K1, K1
-	JZ           safe2652
+	JZ           safe2690
 	MOVB         $0x00, AL
 	MOVB         AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-safe2652:
+safe2690:
 	MOVB $0x01, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -38714,9 +38973,9 @@ TEXT ·cavities32x512(SB), $0-88
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done2654
+	JLE   done2692
 
-item2653:
+item2691:
 	MOVLQSX      40(BX), DI
 	LEAQ         (AX)(DI*4), DI
 	MOVQ         (BX), R8
@@ -38726,7 +38985,7 @@ item2653:
 	MOVLQSX      52(BX), R10
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide2655
+	JNE          wide2693
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -38734,13 +38993,13 @@ item2653:
 	VSUBPD       Z1, Z2, K1, Z0
 	VCVTPD2PS    Z0, Y0
 	VMOVUPS      Y0, (DI)(R11*4)
-	JMP          row2658
+	JMP          row2696
 
-wide2655:
+wide2693:
 	CMPQ R10, $0x08
-	JLE  rest2657
+	JLE  rest2695
 
-vector2656:
+vector2694:
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -38751,9 +39010,9 @@ vector2656:
 	ADDQ         $0x08, R11
 	SUBQ         $0x08, R10
 	CMPQ         R10, $0x08
-	JG           vector2656
+	JG           vector2694
 
-rest2657:
+rest2695:
 	MOVQ         $-1, R12
 	BZHIQ        R10, R12, R12
 	KMOVB        R12, K1
@@ -38765,12 +39024,12 @@ rest2657:
 	VCVTPD2PS    Z0, Y0
 	VMOVUPS      Y0, (DI)(R11*4)
 
-row2658:
+row2696:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item2653
+	JNZ  item2691
 
-done2654:
+done2692:
 	VZEROUPPER
 	RET
 
@@ -38788,9 +39047,9 @@ TEXT ·vectorTable32x512(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000040
-	JLT  rest2660
+	JLT  rest2698
 
-panel2659:
+panel2697:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Z0, Z0, Z0
@@ -38803,9 +39062,9 @@ panel2659:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows2663
+	JLT    rows2701
 
-row2662:
+row2700:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -38820,13 +39079,13 @@ row2662:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, R12
 	CMPQ         R12, $0x00000002
-	JGE          row2662
+	JGE          row2700
 
-rows2663:
+rows2701:
 	CMPQ R12, $0x00000001
-	JLT  rows2665
+	JLT  rows2703
 
-row2664:
+row2702:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -38836,9 +39095,9 @@ row2664:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row2664
+	JGE          row2702
 
-rows2665:
+rows2703:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -38850,13 +39109,13 @@ rows2665:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000040, R11
 	CMPQ    R11, $0x00000040
-	JGE     panel2659
+	JGE     panel2697
 
-rest2660:
+rest2698:
 	TESTQ  R11, R11
-	JZ     done2661
+	JZ     done2699
 	CMPQ   R11, $0x00000010
-	JGT    wider2666
+	JGT    wider2704
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
 	KMOVW  CX, K1
@@ -38868,9 +39127,9 @@ rest2660:
 	VXORPD Z3, Z3, Z3
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows2668
+	JLT    rows2706
 
-row2667:
+row2705:
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  (R10), Z4, K1, Z0
 	VBROADCASTSS 4(CX), Z4
@@ -38883,65 +39142,65 @@ row2667:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row2667
+	JGE          row2705
 
-rows2668:
+rows2706:
 	CMPQ DX, $0x00000001
-	JLT  rows2670
+	JLT  rows2708
 
-row2669:
+row2707:
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  (R10), Z4, K1, Z0
 	ADDQ         $0x00000004, CX
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row2669
+	JGE          row2707
 
-rows2670:
+rows2708:
 	VADDPS  Z2, Z0, Z0
 	VADDPS  Z3, Z1, Z1
 	VADDPS  Z1, Z0, Z0
 	TESTQ   $0x0000000f, R11
-	JNZ     partial2671
+	JNZ     partial2709
 	VMOVUPS Z0, (AX)(R9*1)
-	JMP     stored2672
+	JMP     stored2710
 
-partial2671:
+partial2709:
 	LEAQ       (AX)(R9*1), AX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without2673
+	JZ         without2711
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2673:
+without2711:
 	TESTQ      $0x00000004, R11
-	JZ         without2674
+	JZ         without2712
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2674:
+without2712:
 	TESTQ     $0x00000002, R11
-	JZ        without2675
+	JZ        without2713
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2675:
+without2713:
 	TESTQ  $0x00000001, R11
-	JZ     without2676
+	JZ     without2714
 	VMOVSS X0, (AX)
 
-without2676:
-stored2672:
-	JMP done2661
+without2714:
+stored2710:
+	JMP done2699
 
-wider2666:
+wider2704:
 	CMPQ   R11, $0x00000020
-	JGT    wider2677
+	JGT    wider2715
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -38958,9 +39217,9 @@ wider2666:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows2679
+	JLT    rows2717
 
-row2678:
+row2716:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, K1, Z1
@@ -38977,13 +39236,13 @@ row2678:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row2678
+	JGE          row2716
 
-rows2679:
+rows2717:
 	CMPQ DX, $0x00000001
-	JLT  rows2681
+	JLT  rows2719
 
-row2680:
+row2718:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, K1, Z1
@@ -38991,9 +39250,9 @@ row2680:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row2680
+	JGE          row2718
 
-rows2681:
+rows2719:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -39002,45 +39261,45 @@ rows2681:
 	VADDPS  Z3, Z1, Z1
 	VMOVUPS Z0, (AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial2682
+	JNZ     partial2720
 	VMOVUPS Z1, 64(AX)(R9*1)
-	JMP     stored2683
+	JMP     stored2721
 
-partial2682:
+partial2720:
 	LEAQ       64(AX)(R9*1), AX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without2684
+	JZ         without2722
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2684:
+without2722:
 	TESTQ      $0x00000004, R11
-	JZ         without2685
+	JZ         without2723
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2685:
+without2723:
 	TESTQ     $0x00000002, R11
-	JZ        without2686
+	JZ        without2724
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2686:
+without2724:
 	TESTQ  $0x00000001, R11
-	JZ     without2687
+	JZ     without2725
 	VMOVSS X0, (AX)
 
-without2687:
-stored2683:
-	JMP done2661
+without2725:
+stored2721:
+	JMP done2699
 
-wider2677:
+wider2715:
 	CMPQ   R11, $0x00000030
-	JGT    wider2688
+	JGT    wider2726
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -39055,9 +39314,9 @@ wider2677:
 	VXORPD Z5, Z5, Z5
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows2690
+	JLT    rows2728
 
-row2689:
+row2727:
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  (R10), Z6, Z0
 	VFMADD231PS  64(R10), Z6, Z1
@@ -39070,13 +39329,13 @@ row2689:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row2689
+	JGE          row2727
 
-rows2690:
+rows2728:
 	CMPQ DX, $0x00000001
-	JLT  rows2692
+	JLT  rows2730
 
-row2691:
+row2729:
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  (R10), Z6, Z0
 	VFMADD231PS  64(R10), Z6, Z1
@@ -39085,52 +39344,52 @@ row2691:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row2691
+	JGE          row2729
 
-rows2692:
+rows2730:
 	VADDPS  Z3, Z0, Z0
 	VADDPS  Z4, Z1, Z1
 	VADDPS  Z5, Z2, Z2
 	VMOVUPS Z0, (AX)(R9*1)
 	VMOVUPS Z1, 64(AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial2693
+	JNZ     partial2731
 	VMOVUPS Z2, 128(AX)(R9*1)
-	JMP     stored2694
+	JMP     stored2732
 
-partial2693:
+partial2731:
 	LEAQ       128(AX)(R9*1), AX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without2695
+	JZ         without2733
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2695:
+without2733:
 	TESTQ      $0x00000004, R11
-	JZ         without2696
+	JZ         without2734
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2696:
+without2734:
 	TESTQ     $0x00000002, R11
-	JZ        without2697
+	JZ        without2735
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2697:
+without2735:
 	TESTQ  $0x00000001, R11
-	JZ     without2698
+	JZ     without2736
 	VMOVSS X0, (AX)
 
-without2698:
-stored2694:
-	JMP done2661
+without2736:
+stored2732:
+	JMP done2699
 
-wider2688:
+wider2726:
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -39147,9 +39406,9 @@ wider2688:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows2701
+	JLT    rows2739
 
-row2700:
+row2738:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -39164,13 +39423,13 @@ row2700:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row2700
+	JGE          row2738
 
-rows2701:
+rows2739:
 	CMPQ DX, $0x00000001
-	JLT  rows2703
+	JLT  rows2741
 
-row2702:
+row2740:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -39180,9 +39439,9 @@ row2702:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row2702
+	JGE          row2740
 
-rows2703:
+rows2741:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -39191,41 +39450,41 @@ rows2703:
 	VMOVUPS Z1, 64(AX)(R9*1)
 	VMOVUPS Z2, 128(AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial2704
+	JNZ     partial2742
 	VMOVUPS Z3, 192(AX)(R9*1)
-	JMP     stored2705
+	JMP     stored2743
 
-partial2704:
+partial2742:
 	LEAQ       192(AX)(R9*1), AX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without2706
+	JZ         without2744
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2706:
+without2744:
 	TESTQ      $0x00000004, R11
-	JZ         without2707
+	JZ         without2745
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2707:
+without2745:
 	TESTQ     $0x00000002, R11
-	JZ        without2708
+	JZ        without2746
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2708:
+without2746:
 	TESTQ  $0x00000001, R11
-	JZ     without2709
+	JZ     without2747
 	VMOVSS X0, (AX)
 
-without2709:
-stored2705:
-done2661:
+without2747:
+stored2743:
+done2699:
 	VZEROUPPER
 	RET
 
@@ -39243,9 +39502,9 @@ TEXT ·tableVector32x512(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest2711
+	JLT  rest2749
 
-block2710:
+block2748:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -39259,9 +39518,9 @@ block2710:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000010
-	JLT    rest2714
+	JLT    rest2752
 
-whole2713:
+whole2751:
 	VMOVUPS     (R11), Z8
 	VFMADD231PS (R12), Z8, Z0
 	VFMADD231PS (R12)(DI*1), Z8, Z1
@@ -39276,11 +39535,11 @@ whole2713:
 	ADDQ        $0x00000010, R13
 	SUBQ        $0x00000010, R14
 	CMPQ        R14, $0x00000010
-	JGE         whole2713
+	JGE         whole2751
 
-rest2714:
+rest2752:
 	TESTQ       R14, R14
-	JZ          done2716
+	JZ          done2754
 	MOVQ        $-1, R13
 	BZHIQ       R14, R13, R13
 	KMOVW       R13, K1
@@ -39294,7 +39553,7 @@ rest2714:
 	VFMADD231PS (R12)(R8*2), Z8, K1, Z6
 	VFMADD231PS (R12)(R10*1), Z8, K1, Z7
 
-done2716:
+done2754:
 	VUNPCKLPS  Z1, Z0, Z8
 	VUNPCKHPS  Z1, Z0, Z0
 	VADDPS     Z0, Z8, Z8
@@ -39324,11 +39583,11 @@ done2716:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block2710
+	JGE        block2748
 
-rest2711:
+rest2749:
 	TESTQ  CX, CX
-	JZ     done2712
+	JZ     done2750
 	MOVQ   $-1, R11
 	BZHIQ  CX, R11, R11
 	KMOVB  R11, K1
@@ -39343,73 +39602,73 @@ rest2711:
 	MOVQ   SI, SI
 	XORQ   R11, R11
 	CMPQ   BX, $0x00000010
-	JLT    rest2719
+	JLT    rest2757
 
-whole2718:
+whole2756:
 	VMOVUPS     (DX), Z8
 	VFMADD231PS (SI), Z8, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column2720
+	JLE         column2758
 	VFMADD231PS (SI)(DI*1), Z8, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column2720
+	JLE         column2758
 	VFMADD231PS (SI)(DI*2), Z8, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column2720
+	JLE         column2758
 	VFMADD231PS (SI)(R8*1), Z8, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column2720
+	JLE         column2758
 	VFMADD231PS (SI)(DI*4), Z8, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column2720
+	JLE         column2758
 	VFMADD231PS (SI)(R9*1), Z8, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column2720
+	JLE         column2758
 	VFMADD231PS (SI)(R8*2), Z8, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column2720
+	JLE         column2758
 	VFMADD231PS (SI)(R10*1), Z8, Z7
 
-column2720:
+column2758:
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, SI
 	ADDQ $0x00000010, R11
 	SUBQ $0x00000010, BX
 	CMPQ BX, $0x00000010
-	JGE  whole2718
+	JGE  whole2756
 
-rest2719:
+rest2757:
 	TESTQ       BX, BX
-	JZ          done2721
+	JZ          done2759
 	MOVQ        $-1, R11
 	BZHIQ       BX, R11, R11
 	KMOVW       R11, K1
 	VMOVUPS.Z   (DX), K1, Z8
 	VFMADD231PS (SI), Z8, K1, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column2722
+	JLE         column2760
 	VFMADD231PS (SI)(DI*1), Z8, K1, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column2722
+	JLE         column2760
 	VFMADD231PS (SI)(DI*2), Z8, K1, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column2722
+	JLE         column2760
 	VFMADD231PS (SI)(R8*1), Z8, K1, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column2722
+	JLE         column2760
 	VFMADD231PS (SI)(DI*4), Z8, K1, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column2722
+	JLE         column2760
 	VFMADD231PS (SI)(R9*1), Z8, K1, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column2722
+	JLE         column2760
 	VFMADD231PS (SI)(R8*2), Z8, K1, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column2722
+	JLE         column2760
 	VFMADD231PS (SI)(R10*1), Z8, K1, Z7
 
-column2722:
-done2721:
+column2760:
+done2759:
 	VUNPCKLPS  Z1, Z0, Z8
 	VUNPCKHPS  Z1, Z0, Z0
 	VADDPS     Z0, Z8, Z8
@@ -39435,41 +39694,41 @@ done2721:
 	VSHUFF64X2 $0xdd, Z1, Z1, Z1
 	VADDPS     Z1, Z0, Z0
 	TESTQ      $0x0000000f, CX
-	JNZ        partial2723
+	JNZ        partial2761
 	VMOVUPS    Z0, (AX)
-	JMP        stored2724
+	JMP        stored2762
 
-partial2723:
+partial2761:
 	LEAQ       (AX), AX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, CX
-	JZ         without2725
+	JZ         without2763
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2725:
+without2763:
 	TESTQ      $0x00000004, CX
-	JZ         without2726
+	JZ         without2764
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2726:
+without2764:
 	TESTQ     $0x00000002, CX
-	JZ        without2727
+	JZ        without2765
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2727:
+without2765:
 	TESTQ  $0x00000001, CX
-	JZ     without2728
+	JZ     without2766
 	VMOVSS X0, (AX)
 
-without2728:
-stored2724:
-done2712:
+without2766:
+stored2762:
+done2750:
 	VZEROUPPER
 	RET
 
@@ -39489,9 +39748,9 @@ TEXT ·products32x512(SB), $0-96
 	VMOVUPS constants<>+3056(SB), Z5
 	MOVQ    $0x0000000800000008, DI
 	TESTQ   SI, SI
-	JLE     done2731
+	JLE     done2769
 
-item2729:
+item2767:
 	MOVLQSX       44(BX), R8
 	LEAQ          (AX)(R8*4), R8
 	MOVLQSX       40(BX), R9
@@ -39499,9 +39758,9 @@ item2729:
 	MOVQ          24(BX), R10
 	LEAQ          (DX)(R10*4), R10
 	CMPQ          52(BX), DI
-	JNE           some2732
+	JNE           some2770
 	CMPL          60(BX), $0x00
-	JNE           backward2733
+	JNE           backward2771
 	VMOVUPS       (R9), Y6
 	VPERMPS       Z6, Z2, Z7
 	VMULPS        (R10), Z7, Z7
@@ -39515,9 +39774,9 @@ item2729:
 	VEXTRACTF64X4 $0x01, Z7, Y6
 	VADDPS        Y6, Y7, Y6
 	VMOVUPS       Y6, (R8)
-	JMP           next2730
+	JMP           next2768
 
-backward2733:
+backward2771:
 	VBROADCASTF64X4 (R9), Z7
 	VMULPS          (R10), Z7, Z8
 	VMULPS          64(R10), Z7, Z9
@@ -39536,17 +39795,17 @@ backward2733:
 	VPERMPS         Z7, Z1, Z7
 	VADDPS          Y7, Y8, Y8
 	VMOVUPS         Y8, (R8)
-	JMP             next2730
+	JMP             next2768
 
-some2732:
+some2770:
 	MOVLQSX      52(BX), R11
 	MOVLQSX      56(BX), R12
 	CMPQ         R11, $0x08
-	JG           done2731
+	JG           done2769
 	CMPQ         R12, $0x08
-	JG           done2731
+	JG           done2769
 	CMPL         60(BX), $0x00
-	JNE          fewBackward2734
+	JNE          fewBackward2772
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K1
@@ -39559,40 +39818,40 @@ some2732:
 	VBROADCASTSS (R9), Y8
 	VFMADD231PS  (R10), Y8, K1, Y6
 	CMPQ         R11, $0x00000001
-	JLE          end2735
+	JLE          end2773
 	VBROADCASTSS 4(R9), Y8
 	VFMADD231PS  (R10)(R12*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000002
-	JLE          end2735
+	JLE          end2773
 	VBROADCASTSS 8(R9), Y8
 	VFMADD231PS  (R10)(R12*2), Y8, K1, Y6
 	CMPQ         R11, $0x00000003
-	JLE          end2735
+	JLE          end2773
 	VBROADCASTSS 12(R9), Y8
 	VFMADD231PS  (R10)(R13*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000004
-	JLE          end2735
+	JLE          end2773
 	VBROADCASTSS 16(R9), Y8
 	VFMADD231PS  (R10)(R12*4), Y8, K1, Y6
 	CMPQ         R11, $0x00000005
-	JLE          end2735
+	JLE          end2773
 	VBROADCASTSS 20(R9), Y8
 	VFMADD231PS  (R10)(R14*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000006
-	JLE          end2735
+	JLE          end2773
 	VBROADCASTSS 24(R9), Y8
 	VFMADD231PS  (R10)(R13*2), Y8, K1, Y6
 	CMPQ         R11, $0x00000007
-	JLE          end2735
+	JLE          end2773
 	VBROADCASTSS 28(R9), Y8
 	VFMADD231PS  (R10)(R15*1), Y8, K1, Y7
 
-end2735:
+end2773:
 	VADDPS  Y7, Y6, Y6
 	VMOVUPS Y6, (R8)
-	JMP     next2730
+	JMP     next2768
 
-fewBackward2734:
+fewBackward2772:
 	MOVQ      $-1, R13
 	BZHIQ     R11, R13, R13
 	KMOVB     R13, K1
@@ -39611,28 +39870,28 @@ fewBackward2734:
 	VXORPD    Y14, Y14, Y14
 	VMULPS.Z  (R10), Y6, K1, Y7
 	CMPQ      R12, $0x00000001
-	JLE       end2736
+	JLE       end2774
 	VMULPS.Z  (R10)(R11*1), Y6, K1, Y8
 	CMPQ      R12, $0x00000002
-	JLE       end2736
+	JLE       end2774
 	VMULPS.Z  (R10)(R11*2), Y6, K1, Y9
 	CMPQ      R12, $0x00000003
-	JLE       end2736
+	JLE       end2774
 	VMULPS.Z  (R10)(R13*1), Y6, K1, Y10
 	CMPQ      R12, $0x00000004
-	JLE       end2736
+	JLE       end2774
 	VMULPS.Z  (R10)(R11*4), Y6, K1, Y11
 	CMPQ      R12, $0x00000005
-	JLE       end2736
+	JLE       end2774
 	VMULPS.Z  (R10)(R14*1), Y6, K1, Y12
 	CMPQ      R12, $0x00000006
-	JLE       end2736
+	JLE       end2774
 	VMULPS.Z  (R10)(R13*2), Y6, K1, Y13
 	CMPQ      R12, $0x00000007
-	JLE       end2736
+	JLE       end2774
 	VMULPS.Z  (R10)(R15*1), Y6, K1, Y14
 
-end2736:
+end2774:
 	VUNPCKLPS  Y8, Y7, Y6
 	VUNPCKHPS  Y8, Y7, Y7
 	VADDPS     Y7, Y6, Y6
@@ -39656,12 +39915,12 @@ end2736:
 	VADDPS     Y7, Y10, Y10
 	VMOVUPS    Y10, (R8)
 
-next2730:
+next2768:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item2729
+	JNZ  item2767
 
-done2731:
+done2769:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
@@ -39680,9 +39939,9 @@ TEXT ·absorbAll32x512(SB), $0-104
 	MOVQ         list+72(FP), BX
 	MOVQ         count+80(FP), SI
 	TESTQ        SI, SI
-	JLE          done2738
+	JLE          done2776
 
-item2737:
+item2775:
 	MOVQ         16(BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      48(BX), R8
@@ -39693,25 +39952,25 @@ item2737:
 	VBROADCASTSD constants<>+704(SB), Z4
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide2739
+	JNE          wide2777
 	VCVTPS2PD    (R9)(R11*4), Z5
 	VMAXPD       Z5, Z4, Z4
-	JMP          row2742
+	JMP          row2780
 
-wide2739:
+wide2777:
 	MOVQ R10, R12
 	CMPQ R12, $0x08
-	JLE  rest2741
+	JLE  rest2779
 
-vector2740:
+vector2778:
 	VCVTPS2PD (R9)(R11*4), Z5
 	VMAXPD    Z5, Z4, Z4
 	ADDQ      $0x08, R11
 	SUBQ      $0x08, R12
 	CMPQ      R12, $0x08
-	JG        vector2740
+	JG        vector2778
 
-rest2741:
+rest2779:
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K1
@@ -39720,7 +39979,7 @@ rest2741:
 	VMOVAPD      Z5, K1, Z6
 	VMAXPD       Z6, Z4, Z4
 
-row2742:
+row2780:
 	VSHUFF64X2   $0x4e, Z4, Z4, Z5
 	VMAXPD       Z5, Z4, Z4
 	VSHUFF64X2   $0xb1, Z4, Z4, Z5
@@ -39730,18 +39989,18 @@ row2742:
 	VBROADCASTSD 32(BX), Z5
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide2743
+	JNE          wide2781
 	VCVTPS2PD    (R9)(R11*4), Z6
 	VMOVUPD      (DI)(R11*8), Z7
 	VSUBPD       Z4, Z6, Z6
 	VUCOMISD     X3, X0
-	JBE          undamped2747
+	JBE          undamped2785
 	VCMPPD       $0x04, Z7, Z6, K1
 	VMULPD       Z0, Z7, Z4
 	VMULPD       Z1, Z6, Z8
 	VADDPD       Z4, Z8, K1, Z6
 
-undamped2747:
+undamped2785:
 	VCMPPD      $0x04, Z7, Z6, K1
 	VSUBPD.Z    Z7, Z6, K1, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
@@ -39750,24 +40009,24 @@ undamped2747:
 	VMOVUPD     (R8)(R11*8), Z4
 	VFMADD231PD Z6, Z5, Z4
 	VMOVUPD     Z4, (R8)(R11*8)
-	JMP         row2746
+	JMP         row2784
 
-wide2743:
+wide2781:
 	CMPQ R10, $0x08
-	JLE  rest2745
+	JLE  rest2783
 
-vector2744:
+vector2782:
 	VCVTPS2PD (R9)(R11*4), Z6
 	VMOVUPD   (DI)(R11*8), Z7
 	VSUBPD    Z4, Z6, Z6
 	VUCOMISD  X3, X0
-	JBE       undamped2748
+	JBE       undamped2786
 	VCMPPD    $0x04, Z7, Z6, K1
 	VMULPD    Z0, Z7, Z8
 	VMULPD    Z1, Z6, Z9
 	VADDPD    Z8, Z9, K1, Z6
 
-undamped2748:
+undamped2786:
 	VCMPPD      $0x04, Z7, Z6, K1
 	VSUBPD.Z    Z7, Z6, K1, Z7
 	VPANDQ.BCST constants<>+752(SB), Z7, Z7
@@ -39779,9 +40038,9 @@ undamped2748:
 	ADDQ        $0x08, R11
 	SUBQ        $0x08, R10
 	CMPQ        R10, $0x08
-	JG          vector2744
+	JG          vector2782
 
-rest2745:
+rest2783:
 	MOVQ        $-1, R12
 	BZHIQ       R10, R12, R12
 	KMOVB       R12, K1
@@ -39789,79 +40048,79 @@ rest2745:
 	VMOVUPD.Z   (DI)(R11*8), K1, Z7
 	VSUBPD.Z    Z4, Z6, K1, Z6
 	VUCOMISD    X3, X0
-	JBE         undamped2749
+	JBE         undamped2787
 	VCMPPD      $0x04, Z7, Z6, K2
 	VMULPD      Z0, Z7, Z4
 	VMULPD      Z1, Z6, Z8
 	VADDPD      Z4, Z8, K2, Z6
 
-undamped2749:
+undamped2787:
 	VCMPPD      $0x04, Z7, Z6, K2
 	VSUBPD.Z    Z7, Z6, K2, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
 	VPMAXUQ     Z4, Z2, Z2
 	TESTQ       $0x00000007, R10
-	JNZ         partial2750
+	JNZ         partial2788
 	VMOVUPD     Z6, (DI)(R11*8)
-	JMP         stored2753
+	JMP         stored2791
 
-partial2750:
+partial2788:
 	LEAQ       (DI)(R11*8), DI
 	VMOVAPD    Z6, Z4
 	TESTQ      $0x00000004, R10
-	JZ         noFour2751
+	JZ         noFour2789
 	VMOVUPD    Y4, (DI)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, DI
 
-noFour2751:
+noFour2789:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2752
+	JZ         noTwo2790
 	VMOVUPD    X4, (DI)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, DI
 
-noTwo2752:
+noTwo2790:
 	TESTQ  $0x00000001, R10
-	JZ     stored2753
+	JZ     stored2791
 	VMOVSD X4, (DI)
 
-stored2753:
+stored2791:
 	VMOVUPD.Z   (R8)(R11*8), K1, Z4
 	VFMADD231PD Z6, Z5, Z4
 	TESTQ       $0x00000007, R10
-	JNZ         partial2754
+	JNZ         partial2792
 	VMOVUPD     Z4, (R8)(R11*8)
-	JMP         stored2757
+	JMP         stored2795
 
-partial2754:
+partial2792:
 	LEAQ       (R8)(R11*8), DI
 	VMOVAPD    Z4, Z4
 	TESTQ      $0x00000004, R10
-	JZ         noFour2755
+	JZ         noFour2793
 	VMOVUPD    Y4, (DI)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, DI
 
-noFour2755:
+noFour2793:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2756
+	JZ         noTwo2794
 	VMOVUPD    X4, (DI)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, DI
 
-noTwo2756:
+noTwo2794:
 	TESTQ  $0x00000001, R10
-	JZ     stored2757
+	JZ     stored2795
 	VMOVSD X4, (DI)
 
-stored2757:
-row2746:
+stored2795:
+row2784:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item2737
+	JNZ  item2775
 
-done2738:
+done2776:
 	VSHUFF64X2 $0x4e, Z2, Z2, Z0
 	VPMAXUQ    Z0, Z2, Z2
 	VSHUFF64X2 $0xb1, Z2, Z2, Z0
@@ -39892,18 +40151,18 @@ TEXT ·exponentials32x512(SB), $0-64
 	VBROADCASTSD constants<>+3288(SB), Z9
 	VBROADCASTSD constants<>+3376(SB), Z10
 	TESTQ        BX, BX
-	JLE          done2759
+	JLE          done2797
 
-table2758:
+table2796:
 	VCVTSD2SS    (DX), X1, X1
 	VBROADCASTSS X1, Z1
 	VXORPD       Z11, Z11, Z11
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000040
-	JLT          rest2761
+	JLT          rest2799
 
-whole2760:
+whole2798:
 	VMOVUPS (AX)(SI*4), Z12
 	VMOVUPS 64(AX)(SI*4), Z13
 	VMOVUPS 128(AX)(SI*4), Z14
@@ -39923,13 +40182,13 @@ whole2760:
 	ADDQ    $0x00000040, SI
 	SUBQ    $0x00000040, DI
 	CMPQ    DI, $0x00000040
-	JGE     whole2760
+	JGE     whole2798
 
-rest2761:
+rest2799:
 	CMPQ DI, $0x00000010
-	JLT  rest2763
+	JLT  rest2801
 
-whole2762:
+whole2800:
 	VMOVUPS (AX)(SI*4), Z12
 	VMULPS  Z1, Z12, Z12
 	VPANDD  Z10, Z12, Z12
@@ -39937,11 +40196,11 @@ whole2762:
 	ADDQ    $0x00000010, SI
 	SUBQ    $0x00000010, DI
 	CMPQ    DI, $0x00000010
-	JGE     whole2762
+	JGE     whole2800
 
-rest2763:
+rest2801:
 	TESTQ     DI, DI
-	JZ        done2764
+	JZ        done2802
 	MOVQ      $-1, R8
 	BZHIQ     DI, R8, R8
 	KMOVW     R8, K1
@@ -39951,16 +40210,16 @@ rest2763:
 	VPANDD    Z10, Z12, Z12
 	VPMAXUD   Z12, Z11, Z11
 
-done2764:
+done2802:
 	VPCMPUD  $0x06, Z9, Z11, K1
 	KORTESTW K1, K1
-	JNZ      done2759
+	JNZ      done2797
 	XORQ     SI, SI
 	MOVQ     CX, DI
 	CMPQ     DI, $0x00000040
-	JLT      rest2766
+	JLT      rest2804
 
-whole2765:
+whole2803:
 	VMOVUPS      (AX)(SI*4), Z11
 	VMOVUPS      64(AX)(SI*4), Z12
 	VMOVUPS      128(AX)(SI*4), Z13
@@ -40024,13 +40283,13 @@ whole2765:
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x00000040, DI
 	CMPQ         DI, $0x00000040
-	JGE          whole2765
+	JGE          whole2803
 
-rest2766:
+rest2804:
 	CMPQ DI, $0x00000010
-	JLT  rest2768
+	JLT  rest2806
 
-whole2767:
+whole2805:
 	VMOVUPS      (AX)(SI*4), Z11
 	VMULPS       Z1, Z11, Z11
 	VMOVAPD      Z2, Z13
@@ -40049,11 +40308,11 @@ whole2767:
 	ADDQ         $0x00000010, SI
 	SUBQ         $0x00000010, DI
 	CMPQ         DI, $0x00000010
-	JGE          whole2767
+	JGE          whole2805
 
-rest2768:
+rest2806:
 	TESTQ        DI, DI
-	JZ           done2769
+	JZ           done2807
 	MOVQ         $-1, R8
 	BZHIQ        DI, R8, R8
 	KMOVW        R8, K1
@@ -40072,47 +40331,47 @@ rest2768:
 	VFMADD213PS  Z13, Z11, Z14
 	VSCALEFPS    Z12, Z14, Z14
 	TESTQ        $0x0000000f, DI
-	JNZ          partial2770
+	JNZ          partial2808
 	VMOVUPS      Z14, (AX)(SI*4)
-	JMP          stored2771
+	JMP          stored2809
 
-partial2770:
+partial2808:
 	LEAQ       (AX)(SI*4), SI
 	VMOVAPS    Z14, Z11
 	TESTQ      $0x00000008, DI
-	JZ         without2772
+	JZ         without2810
 	VMOVUPS    Y11, (SI)
 	VSHUFF64X2 $0x4e, Z11, Z11, Z11
 	ADDQ       $0x00000020, SI
 
-without2772:
+without2810:
 	TESTQ      $0x00000004, DI
-	JZ         without2773
+	JZ         without2811
 	VMOVUPS    X11, (SI)
 	VSHUFF64X2 $0xb1, Z11, Z11, Z11
 	ADDQ       $0x00000010, SI
 
-without2773:
+without2811:
 	TESTQ     $0x00000002, DI
-	JZ        without2774
+	JZ        without2812
 	VMOVSD    X11, (SI)
 	VPERMILPD $0x55, Z11, Z11
 	ADDQ      $0x00000008, SI
 
-without2774:
+without2812:
 	TESTQ  $0x00000001, DI
-	JZ     without2775
+	JZ     without2813
 	VMOVSS X11, (SI)
 
-without2775:
-stored2771:
-done2769:
+without2813:
+stored2809:
+done2807:
 	LEAQ (AX)(CX*4), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table2758
+	JNZ  table2796
 
-done2759:
+done2797:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -40127,153 +40386,153 @@ TEXT ·edgeBeliefs32x512(SB), $9408-168
 	ANDQ $-64, SI
 	MOVQ beliefs_len+80(FP), BX
 	SUBQ $0x08, BX
-	JLT  done2778
+	JLT  done2816
 	MOVQ BX, (SI)
 	MOVQ messages_len+104(FP), BX
 	SUBQ $0x08, BX
-	JLT  done2778
+	JLT  done2816
 	MOVQ BX, 8(SI)
 	MOVQ tables_len+128(FP), BX
 	SUBQ $0x40, BX
-	JLT  done2778
+	JLT  done2816
 	MOVQ BX, 32(SI)
 
-chunk2776:
+chunk2814:
 	MOVQ DX, BX
 	ANDQ $-8, BX
-	JZ   done2778
+	JZ   done2816
 	CMPQ BX, $0x40
-	JLE  whole2777
+	JLE  whole2815
 	MOVQ $0x00000040, BX
 
-whole2777:
+whole2815:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2779:
+pass2817:
 	CMPQ          R9, BX
-	JGE           passed2781
+	JGE           passed2819
 	MOVQ          (DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2780
+	JHI           stop2818
 	MOVQ          8(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2780
+	JHI           stop2818
 	MOVQ          16(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2780
+	JHI           stop2818
 	MOVQ          24(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2780
+	JHI           stop2818
 	MOVQ          32(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2780
+	JHI           stop2818
 	MOVQ          40(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2780
+	JHI           stop2818
 	MOVQ          48(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2780
+	JHI           stop2818
 	MOVQ          56(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2780
+	JHI           stop2818
 	MOVQ          64(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2780
+	JHI           stop2818
 	MOVQ          72(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2780
+	JHI           stop2818
 	MOVQ          80(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2780
+	JHI           stop2818
 	MOVQ          88(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2780
+	JHI           stop2818
 	MOVQ          96(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2780
+	JHI           stop2818
 	MOVQ          104(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2780
+	JHI           stop2818
 	MOVQ          112(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2780
+	JHI           stop2818
 	MOVQ          120(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2780
+	JHI           stop2818
 	MOVQ          128(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2780
+	JHI           stop2818
 	MOVQ          136(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2780
+	JHI           stop2818
 	MOVQ          144(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2780
+	JHI           stop2818
 	MOVQ          152(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2780
+	JHI           stop2818
 	MOVQ          160(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2780
+	JHI           stop2818
 	MOVQ          168(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2780
+	JHI           stop2818
 	MOVQ          176(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2780
+	JHI           stop2818
 	MOVQ          184(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2780
+	JHI           stop2818
 	MOVQ          192(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2780
+	JHI           stop2818
 	MOVQ          200(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2780
+	JHI           stop2818
 	MOVQ          208(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2780
+	JHI           stop2818
 	MOVQ          216(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2780
+	JHI           stop2818
 	MOVQ          224(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2780
+	JHI           stop2818
 	MOVQ          232(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2780
+	JHI           stop2818
 	MOVQ          240(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2780
+	JHI           stop2818
 	MOVQ          248(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2780
+	JHI           stop2818
 	MOVQ          256(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2780
+	JHI           stop2818
 	MOVQ          264(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2780
+	JHI           stop2818
 	MOVQ          272(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2780
+	JHI           stop2818
 	MOVQ          280(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2780
+	JHI           stop2818
 	MOVQ          288(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2780
+	JHI           stop2818
 	MOVQ          296(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2780
+	JHI           stop2818
 	MOVQ          304(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2780
+	JHI           stop2818
 	MOVQ          312(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2780
+	JHI           stop2818
 	MOVQ          beliefs_base+72(FP), R11
 	MOVQ          (DI), R10
 	MOVQ          messages_base+96(FP), R13
@@ -40519,13 +40778,13 @@ pass2779:
 	ADDQ          $0x00000140, DI
 	ADDQ          $0x00000400, R8
 	ADDQ          $0x08, R9
-	JMP           pass2779
+	JMP           pass2817
 
-stop2780:
+stop2818:
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2781:
+passed2819:
 	VBROADCASTSD constants<>+3304(SB), Z0
 	VBROADCASTSD constants<>+3336(SB), Z1
 	VMOVUPS      constants<>+2672(SB), Z2
@@ -40533,9 +40792,9 @@ passed2781:
 	MOVQ         SI, R8
 	XORQ         R9, R9
 
-pass2782:
+pass2820:
 	CMPQ              R9, BX
-	JGE               passed2784
+	JGE               passed2822
 	VMOVUPS           1152(R8), Z11
 	VMOVUPS           1280(R8), Z12
 	VMOVUPS           1408(R8), Z13
@@ -40611,18 +40870,18 @@ pass2782:
 	ADDQ              $0x000000a0, DI
 	ADDQ              $0x00000200, R8
 	ADDQ              $0x04, R9
-	JMP               pass2782
+	JMP               pass2820
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2784:
+passed2822:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2785:
+pass2823:
 	CMPQ            R9, BX
-	JGE             passed2787
+	JGE             passed2825
 	VMOVUPS         constants<>+2864(SB), Z0
 	VMOVUPS         constants<>+2928(SB), Z1
 	VMOVUPS         constants<>+2992(SB), Z2
@@ -40976,26 +41235,26 @@ pass2785:
 	VPSUBD.BCST     constants<>+3256(SB), Y1, Y0
 	VPCMPUD.BCST    $0x06, constants<>+3384(SB), Y0, K1
 	KORTESTW        K1, K1
-	JNZ             stop2786
+	JNZ             stop2824
 	VMOVUPS         Y1, 640(SI)(R9*4)
 	VEXTRACTF64X4   $0x01, Z1, 896(SI)(R9*4)
 	ADDQ            $0x00000140, DI
 	ADDQ            $0x00000400, R8
 	ADDQ            $0x08, R9
-	JMP             pass2785
+	JMP             pass2823
 
-stop2786:
+stop2824:
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2787:
+passed2825:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2788:
+pass2826:
 	CMPQ             R9, BX
-	JGE              passed2790
+	JGE              passed2828
 	VMOVUPS          640(SI)(R9*4), Y0
 	VMOVUPS          896(SI)(R9*4), Y1
 	VBROADCASTSS     constants<>+3264(SB), Y3
@@ -41043,18 +41302,18 @@ pass2788:
 	ADDQ             $0x00000140, DI
 	ADDQ             $0x00000400, R8
 	ADDQ             $0x08, R9
-	JMP              pass2788
+	JMP              pass2826
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2790:
+passed2828:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2791:
+pass2829:
 	CMPQ            R9, BX
-	JGE             passed2793
+	JGE             passed2831
 	MOVQ            dst_base+0(FP), R10
 	LEAQ            (CX)(R9*1), AX
 	SHLQ            $0x08, AX
@@ -41084,17 +41343,17 @@ pass2791:
 	ADDQ            $0x00000050, DI
 	ADDQ            $0x00000100, R8
 	ADDQ            $0x02, R9
-	JMP             pass2791
+	JMP             pass2829
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2793:
+passed2831:
 	ADDQ BX, CX
 	SUBQ BX, DX
 	MOVQ DI, AX
-	JMP  chunk2776
+	JMP  chunk2814
 
-done2778:
+done2816:
 	MOVQ CX, done+160(FP)
 	VZEROUPPER
 	RET
@@ -41115,9 +41374,9 @@ TEXT ·edgeBelief32x512(SB), $1664-161
 	XORQ         R10, R10
 	MOVQ         DI, R11
 	CMPQ         R11, $0x00000008
-	JLT          rest2796
+	JLT          rest2834
 
-whole2795:
+whole2833:
 	VBROADCASTSD constants<>+704(SB), Z1
 	VMOVUPD      (R9)(R10*8), Z2
 	VCMPPD       $0x04, Z1, Z2, K1
@@ -41128,11 +41387,11 @@ whole2795:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole2795
+	JGE          whole2833
 
-rest2796:
+rest2834:
 	TESTQ        R11, R11
-	JZ           done2797
+	JZ           done2835
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -41144,7 +41403,7 @@ rest2796:
 	VMOVUPD      Z1, (SI)(R10*8)
 	VMAXPD       Z1, Z0, Z0
 
-done2797:
+done2835:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z1
@@ -41157,7 +41416,7 @@ done2797:
 	VMOVUPD      Z1, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector2798:
+vector2836:
 	VMOVUPD           (SI)(R8*8), Z1
 	VSUBPD            Z0, Z1, Z1
 	VMOVUPD           64(SI)(R8*8), Z2
@@ -41184,7 +41443,7 @@ vector2798:
 	VMOVUPS           Z1, 832(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector2798
+	JLT               vector2836
 	MOVQ              beliefV_len+80(FP), DI
 	MOVQ              beliefV_base+72(FP), R8
 	MOVQ              messageV_base+96(FP), R9
@@ -41192,9 +41451,9 @@ vector2798:
 	XORQ              R10, R10
 	MOVQ              DI, R11
 	CMPQ              R11, $0x00000008
-	JLT               rest2800
+	JLT               rest2838
 
-whole2799:
+whole2837:
 	VBROADCASTSD constants<>+704(SB), Z2
 	VMOVUPD      (R9)(R10*8), Z3
 	VCMPPD       $0x04, Z2, Z3, K1
@@ -41205,11 +41464,11 @@ whole2799:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole2799
+	JGE          whole2837
 
-rest2800:
+rest2838:
 	TESTQ        R11, R11
-	JZ           done2801
+	JZ           done2839
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -41221,7 +41480,7 @@ rest2800:
 	VMOVUPD      Z2, (SI)(R10*8)
 	VMAXPD       Z2, Z1, Z1
 
-done2801:
+done2839:
 	VSHUFF64X2   $0x4e, Z1, Z1, Z2
 	VMAXPD       Z2, Z1, Z1
 	VSHUFF64X2   $0xb1, Z1, Z1, Z2
@@ -41234,7 +41493,7 @@ done2801:
 	VMOVUPD      Z2, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector2802:
+vector2840:
 	VMOVUPD           (SI)(R8*8), Z2
 	VSUBPD            Z1, Z2, Z2
 	VMOVUPD           64(SI)(R8*8), Z3
@@ -41261,7 +41520,7 @@ vector2802:
 	VMOVUPS           Z2, 1344(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector2802
+	JLT               vector2840
 	VADDPD            Z1, Z0, Z0
 	VXORPD            Z1, Z1, Z1
 	VXORPD            Z2, Z2, Z2
@@ -41270,9 +41529,9 @@ vector2802:
 	XORQ              R10, R10
 	MOVQ              BX, R11
 	CMPQ              R11, $0x00000040
-	JLT               rest2804
+	JLT               rest2842
 
-panel2803:
+panel2841:
 	MOVQ   SI, R8
 	LEAQ   (CX)(R10*1), R9
 	VXORPD Z3, Z3, Z3
@@ -41293,9 +41552,9 @@ panel2803:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows2807
+	JLT    rows2845
 
-row2806:
+row2844:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -41324,13 +41583,13 @@ row2806:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R12
 	CMPQ             R12, $0x00000002
-	JGE              row2806
+	JGE              row2844
 
-rows2807:
+rows2845:
 	CMPQ R12, $0x00000001
-	JLT  rows2809
+	JLT  rows2847
 
-row2808:
+row2846:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -41347,9 +41606,9 @@ row2808:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R12
 	CMPQ             R12, $0x00000001
-	JGE              row2808
+	JGE              row2846
 
-rows2809:
+rows2847:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -41373,13 +41632,13 @@ rows2809:
 	ADDQ        $0x00000100, R10
 	SUBQ        $0x00000040, R11
 	CMPQ        R11, $0x00000040
-	JGE         panel2803
+	JGE         panel2841
 
-rest2804:
+rest2842:
 	TESTQ  R11, R11
-	JZ     done2805
+	JZ     done2843
 	CMPQ   R11, $0x00000010
-	JGT    wider2810
+	JGT    wider2848
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
 	KMOVW  R8, K1
@@ -41391,9 +41650,9 @@ rest2804:
 	VXORPD Z6, Z6, Z6
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2812
+	JLT    rows2850
 
-row2811:
+row2849:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -41404,13 +41663,13 @@ row2811:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2811
+	JGE              row2849
 
-rows2812:
+rows2850:
 	CMPQ R11, $0x00000001
-	JLT  rows2814
+	JLT  rows2852
 
-row2813:
+row2851:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -41418,19 +41677,19 @@ row2813:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2813
+	JGE              row2851
 
-rows2814:
+rows2852:
 	VADDPS      Z4, Z3, Z3
 	VADDPS      Z6, Z5, Z5
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
 	VFMADD231PS 1088(SI)(R10*1), Z5, Z2
 	VFMADD231PS 1344(SI)(R10*1), Z3, Z2
-	JMP         done2805
+	JMP         done2843
 
-wider2810:
+wider2848:
 	CMPQ   R11, $0x00000020
-	JGT    wider2815
+	JGT    wider2853
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -41447,9 +41706,9 @@ wider2810:
 	VXORPD Z10, Z10, Z10
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2817
+	JLT    rows2855
 
-row2816:
+row2854:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -41466,13 +41725,13 @@ row2816:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2816
+	JGE              row2854
 
-rows2817:
+rows2855:
 	CMPQ R11, $0x00000001
-	JLT  rows2819
+	JLT  rows2857
 
-row2818:
+row2856:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -41483,9 +41742,9 @@ row2818:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2818
+	JGE              row2856
 
-rows2819:
+rows2857:
 	VADDPS      Z5, Z3, Z3
 	VADDPS      Z9, Z7, Z7
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -41496,11 +41755,11 @@ rows2819:
 	VFMADD231PS 1152(SI)(R10*1), Z4, Z1
 	VFMADD231PS 1152(SI)(R10*1), Z8, Z2
 	VFMADD231PS 1408(SI)(R10*1), Z4, Z2
-	JMP         done2805
+	JMP         done2843
 
-wider2815:
+wider2853:
 	CMPQ   R11, $0x00000030
-	JGT    wider2820
+	JGT    wider2858
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -41521,9 +41780,9 @@ wider2815:
 	VXORPD Z14, Z14, Z14
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2822
+	JLT    rows2860
 
-row2821:
+row2859:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -41546,13 +41805,13 @@ row2821:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2821
+	JGE              row2859
 
-rows2822:
+rows2860:
 	CMPQ R11, $0x00000001
-	JLT  rows2824
+	JLT  rows2862
 
-row2823:
+row2861:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -41566,9 +41825,9 @@ row2823:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2823
+	JGE              row2861
 
-rows2824:
+rows2862:
 	VADDPS      Z6, Z3, Z3
 	VADDPS      Z12, Z9, Z9
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -41584,9 +41843,9 @@ rows2824:
 	VFMADD231PS 1216(SI)(R10*1), Z5, Z1
 	VFMADD231PS 1216(SI)(R10*1), Z11, Z2
 	VFMADD231PS 1472(SI)(R10*1), Z5, Z2
-	JMP         done2805
+	JMP         done2843
 
-wider2820:
+wider2858:
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -41611,9 +41870,9 @@ wider2820:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2827
+	JLT    rows2865
 
-row2826:
+row2864:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -41642,13 +41901,13 @@ row2826:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2826
+	JGE              row2864
 
-rows2827:
+rows2865:
 	CMPQ R11, $0x00000001
-	JLT  rows2829
+	JLT  rows2867
 
-row2828:
+row2866:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -41665,9 +41924,9 @@ row2828:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2828
+	JGE              row2866
 
-rows2829:
+rows2867:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -41689,7 +41948,7 @@ rows2829:
 	VFMADD231PS 1280(SI)(R10*1), Z14, Z2
 	VFMADD231PS 1536(SI)(R10*1), Z6, Z2
 
-done2805:
+done2843:
 	VSHUFF64X2       $0x4e, Z1, Z1, Z3
 	VADDPS           Z3, Z1, Z1
 	VSHUFF64X2       $0xb1, Z1, Z1, Z3
@@ -41709,7 +41968,7 @@ done2805:
 	VPSUBD.BCST      constants<>+3256(SB), Z1, Z3
 	VPCMPUD.BCST     $0x06, constants<>+3384(SB), Z3, K1
 	KORTESTW         K1, K1
-	JNZ              unsafe2794
+	JNZ              unsafe2832
 	VMOVSS           constants<>+3264(SB), X3
 	VDIVSS           X1, X3, X3
 	VBROADCASTSS     X3, Z3
@@ -41750,25 +42009,25 @@ done2805:
 	MOVSD            X6, logZ+144(FP)
 	XORQ             R8, R8
 
-vector2830:
+vector2868:
 	VMULPS  1088(SI)(R8*4), Z3, Z0
 	VMOVUPS Z0, 1088(SI)(R8*4)
 	ADDQ    $0x10, R8
 	CMPQ    R8, BX
-	JLT     vector2830
+	JLT     vector2868
 	MOVQ    SI, R8
 	MOVQ    DX, R9
 	IMULQ   DI, DX
 	LEAQ    -64(AX)(DX*1), DX
 
-row2831:
+row2869:
 	VBROADCASTSS 576(R8), Z0
 	XORQ         R10, R10
 	MOVQ         BX, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest2833
+	JLT          rest2871
 
-whole2832:
+whole2870:
 	VMOVUPS (CX)(R10*4), Z1
 	VMULPS  Z0, Z1, Z1
 	VMULPS  1088(SI)(R10*4), Z1, Z1
@@ -41776,11 +42035,11 @@ whole2832:
 	ADDQ    $0x00000010, R10
 	SUBQ    $0x00000010, R11
 	CMPQ    R11, $0x00000010
-	JGE     whole2832
+	JGE     whole2870
 
-rest2833:
+rest2871:
 	TESTQ     R11, R11
-	JZ        done2834
+	JZ        done2872
 	MOVQ      $-1, R12
 	BZHIQ     R11, R12, R12
 	KMOVW     R12, K1
@@ -41789,59 +42048,59 @@ rest2833:
 	VMULPS    1088(SI)(R10*4), Z1, Z1
 	LEAQ      (AX)(R10*4), R10
 	CMPQ      R10, DX
-	JGT       pieces2835
+	JGT       pieces2873
 	VMOVUPS   Z1, (R10)
-	JMP       written2836
+	JMP       written2874
 
-pieces2835:
+pieces2873:
 	TESTQ   $0x0000000f, R11
-	JNZ     partial2837
+	JNZ     partial2875
 	VMOVUPS Z1, (R10)
-	JMP     stored2838
+	JMP     stored2876
 
-partial2837:
+partial2875:
 	LEAQ       (R10), R10
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without2839
+	JZ         without2877
 	VMOVUPS    Y0, (R10)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, R10
 
-without2839:
+without2877:
 	TESTQ      $0x00000004, R11
-	JZ         without2840
+	JZ         without2878
 	VMOVUPS    X0, (R10)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, R10
 
-without2840:
+without2878:
 	TESTQ     $0x00000002, R11
-	JZ        without2841
+	JZ        without2879
 	VMOVSD    X0, (R10)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, R10
 
-without2841:
+without2879:
 	TESTQ  $0x00000001, R11
-	JZ     without2842
+	JZ     without2880
 	VMOVSS X0, (R10)
 
-without2842:
-stored2838:
-written2836:
-done2834:
+without2880:
+stored2876:
+written2874:
+done2872:
 	ADDQ $0x04, R8
 	ADDQ DI, CX
 	ADDQ DI, AX
 	DECQ R9
-	JNZ  row2831
+	JNZ  row2869
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe2794:
+unsafe2832:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -41858,17 +42117,17 @@ TEXT ·multiplyMatrix32x512(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000040
-	JLT  rest2844
+	JLT  rest2882
 
-panel2843:
+panel2881:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles2847
+	JLT  tiles2885
 
-tile2846:
+tile2884:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -41897,9 +42156,9 @@ tile2846:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2849
+	JLE    done2887
 
-again2848:
+again2886:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -41943,9 +42202,9 @@ again2848:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2848
+	JNZ          again2886
 
-done2849:
+done2887:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -41981,13 +42240,13 @@ done2849:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile2846
+	JGE     tile2884
 
-tiles2847:
+tiles2885:
 	CMPQ R10, $0x00000002
-	JLT  tiles2851
+	JLT  tiles2889
 
-tile2850:
+tile2888:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -42000,9 +42259,9 @@ tile2850:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2853
+	JLE    done2891
 
-again2852:
+again2890:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -42022,9 +42281,9 @@ again2852:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2852
+	JNZ          again2890
 
-done2853:
+done2891:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -42040,13 +42299,13 @@ done2853:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile2850
+	JGE     tile2888
 
-tiles2851:
+tiles2889:
 	CMPQ R10, $0x00000001
-	JLT  tiles2855
+	JLT  tiles2893
 
-tile2854:
+tile2892:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -42055,9 +42314,9 @@ tile2854:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2857
+	JLE    done2895
 
-again2856:
+again2894:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -42071,9 +42330,9 @@ again2856:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2856
+	JNZ          again2894
 
-done2857:
+done2895:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
@@ -42081,19 +42340,19 @@ done2857:
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile2854
+	JGE     tile2892
 
-tiles2855:
+tiles2893:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000040, R9
 	CMPQ R9, $0x00000040
-	JGE  panel2843
+	JGE  panel2881
 
-rest2844:
+rest2882:
 	TESTQ R9, R9
-	JZ    done2845
+	JZ    done2883
 	CMPQ  R9, $0x00000010
-	JGT   wider2858
+	JGT   wider2896
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVW DX, K1
@@ -42102,9 +42361,9 @@ rest2844:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x0000000c
-	JLT   tiles2860
+	JLT   tiles2898
 
-tile2859:
+tile2897:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -42121,9 +42380,9 @@ tile2859:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2862
+	JLE    done2900
 
-again2861:
+again2899:
 	VMOVUPS.Z    (BX), K1, Z12
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z13
@@ -42164,453 +42423,453 @@ again2861:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2861
+	JNZ          again2899
 
-done2862:
+done2900:
 	MOVQ    CX, SI
 	IMUL3Q  $0x0b, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2863
+	JNZ     partial2901
 	VMOVUPS Z0, (DI)
-	JMP     stored2864
+	JMP     stored2902
 
-partial2863:
+partial2901:
 	LEAQ       (DI), BX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2865
+	JZ         without2903
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2865:
+without2903:
 	TESTQ      $0x00000004, R9
-	JZ         without2866
+	JZ         without2904
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2866:
+without2904:
 	TESTQ     $0x00000002, R9
-	JZ        without2867
+	JZ        without2905
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2867:
+without2905:
 	TESTQ  $0x00000001, R9
-	JZ     without2868
+	JZ     without2906
 	VMOVSS X0, (BX)
 
-without2868:
-stored2864:
+without2906:
+stored2902:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2869
+	JNZ     partial2907
 	VMOVUPS Z1, (DI)
-	JMP     stored2870
+	JMP     stored2908
 
-partial2869:
+partial2907:
 	LEAQ       (DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2871
+	JZ         without2909
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2871:
+without2909:
 	TESTQ      $0x00000004, R9
-	JZ         without2872
+	JZ         without2910
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2872:
+without2910:
 	TESTQ     $0x00000002, R9
-	JZ        without2873
+	JZ        without2911
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2873:
+without2911:
 	TESTQ  $0x00000001, R9
-	JZ     without2874
+	JZ     without2912
 	VMOVSS X0, (BX)
 
-without2874:
-stored2870:
+without2912:
+stored2908:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2875
+	JNZ     partial2913
 	VMOVUPS Z2, (DI)
-	JMP     stored2876
+	JMP     stored2914
 
-partial2875:
+partial2913:
 	LEAQ       (DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2877
+	JZ         without2915
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2877:
+without2915:
 	TESTQ      $0x00000004, R9
-	JZ         without2878
+	JZ         without2916
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2878:
+without2916:
 	TESTQ     $0x00000002, R9
-	JZ        without2879
+	JZ        without2917
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2879:
+without2917:
 	TESTQ  $0x00000001, R9
-	JZ     without2880
+	JZ     without2918
 	VMOVSS X0, (BX)
 
-without2880:
-stored2876:
+without2918:
+stored2914:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2881
+	JNZ     partial2919
 	VMOVUPS Z3, (DI)
-	JMP     stored2882
+	JMP     stored2920
 
-partial2881:
+partial2919:
 	LEAQ       (DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2883
+	JZ         without2921
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2883:
+without2921:
 	TESTQ      $0x00000004, R9
-	JZ         without2884
+	JZ         without2922
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2884:
+without2922:
 	TESTQ     $0x00000002, R9
-	JZ        without2885
+	JZ        without2923
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2885:
+without2923:
 	TESTQ  $0x00000001, R9
-	JZ     without2886
+	JZ     without2924
 	VMOVSS X0, (BX)
 
-without2886:
-stored2882:
+without2924:
+stored2920:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2887
+	JNZ     partial2925
 	VMOVUPS Z4, (DI)
-	JMP     stored2888
+	JMP     stored2926
 
-partial2887:
+partial2925:
 	LEAQ       (DI), BX
 	VMOVAPS    Z4, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2889
+	JZ         without2927
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2889:
+without2927:
 	TESTQ      $0x00000004, R9
-	JZ         without2890
+	JZ         without2928
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2890:
+without2928:
 	TESTQ     $0x00000002, R9
-	JZ        without2891
+	JZ        without2929
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2891:
+without2929:
 	TESTQ  $0x00000001, R9
-	JZ     without2892
+	JZ     without2930
 	VMOVSS X0, (BX)
 
-without2892:
-stored2888:
+without2930:
+stored2926:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2893
+	JNZ     partial2931
 	VMOVUPS Z5, (DI)
-	JMP     stored2894
+	JMP     stored2932
 
-partial2893:
+partial2931:
 	LEAQ       (DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2895
+	JZ         without2933
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2895:
+without2933:
 	TESTQ      $0x00000004, R9
-	JZ         without2896
+	JZ         without2934
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2896:
+without2934:
 	TESTQ     $0x00000002, R9
-	JZ        without2897
+	JZ        without2935
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2897:
+without2935:
 	TESTQ  $0x00000001, R9
-	JZ     without2898
+	JZ     without2936
 	VMOVSS X0, (BX)
 
-without2898:
-stored2894:
+without2936:
+stored2932:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2899
+	JNZ     partial2937
 	VMOVUPS Z6, (DI)
-	JMP     stored2900
+	JMP     stored2938
 
-partial2899:
+partial2937:
 	LEAQ       (DI), BX
 	VMOVAPS    Z6, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2901
+	JZ         without2939
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2901:
+without2939:
 	TESTQ      $0x00000004, R9
-	JZ         without2902
+	JZ         without2940
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2902:
+without2940:
 	TESTQ     $0x00000002, R9
-	JZ        without2903
+	JZ        without2941
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2903:
+without2941:
 	TESTQ  $0x00000001, R9
-	JZ     without2904
+	JZ     without2942
 	VMOVSS X0, (BX)
 
-without2904:
-stored2900:
+without2942:
+stored2938:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2905
+	JNZ     partial2943
 	VMOVUPS Z7, (DI)
-	JMP     stored2906
+	JMP     stored2944
 
-partial2905:
+partial2943:
 	LEAQ       (DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2907
+	JZ         without2945
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2907:
+without2945:
 	TESTQ      $0x00000004, R9
-	JZ         without2908
+	JZ         without2946
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2908:
+without2946:
 	TESTQ     $0x00000002, R9
-	JZ        without2909
+	JZ        without2947
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2909:
+without2947:
 	TESTQ  $0x00000001, R9
-	JZ     without2910
+	JZ     without2948
 	VMOVSS X0, (BX)
 
-without2910:
-stored2906:
+without2948:
+stored2944:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2911
+	JNZ     partial2949
 	VMOVUPS Z8, (DI)
-	JMP     stored2912
+	JMP     stored2950
 
-partial2911:
+partial2949:
 	LEAQ       (DI), BX
 	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2913
+	JZ         without2951
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2913:
+without2951:
 	TESTQ      $0x00000004, R9
-	JZ         without2914
+	JZ         without2952
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2914:
+without2952:
 	TESTQ     $0x00000002, R9
-	JZ        without2915
+	JZ        without2953
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2915:
+without2953:
 	TESTQ  $0x00000001, R9
-	JZ     without2916
+	JZ     without2954
 	VMOVSS X0, (BX)
 
-without2916:
-stored2912:
+without2954:
+stored2950:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2917
+	JNZ     partial2955
 	VMOVUPS Z9, (DI)
-	JMP     stored2918
+	JMP     stored2956
 
-partial2917:
+partial2955:
 	LEAQ       (DI), BX
 	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2919
+	JZ         without2957
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2919:
+without2957:
 	TESTQ      $0x00000004, R9
-	JZ         without2920
+	JZ         without2958
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2920:
+without2958:
 	TESTQ     $0x00000002, R9
-	JZ        without2921
+	JZ        without2959
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2921:
+without2959:
 	TESTQ  $0x00000001, R9
-	JZ     without2922
+	JZ     without2960
 	VMOVSS X0, (BX)
 
-without2922:
-stored2918:
+without2960:
+stored2956:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2923
+	JNZ     partial2961
 	VMOVUPS Z10, (DI)
-	JMP     stored2924
+	JMP     stored2962
 
-partial2923:
+partial2961:
 	LEAQ       (DI), BX
 	VMOVAPS    Z10, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2925
+	JZ         without2963
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2925:
+without2963:
 	TESTQ      $0x00000004, R9
-	JZ         without2926
+	JZ         without2964
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2926:
+without2964:
 	TESTQ     $0x00000002, R9
-	JZ        without2927
+	JZ        without2965
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2927:
+without2965:
 	TESTQ  $0x00000001, R9
-	JZ     without2928
+	JZ     without2966
 	VMOVSS X0, (BX)
 
-without2928:
-stored2924:
+without2966:
+stored2962:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2929
+	JNZ     partial2967
 	VMOVUPS Z11, (DI)
-	JMP     stored2930
+	JMP     stored2968
 
-partial2929:
+partial2967:
 	LEAQ       (DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2931
+	JZ         without2969
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2931:
+without2969:
 	TESTQ      $0x00000004, R9
-	JZ         without2932
+	JZ         without2970
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2932:
+without2970:
 	TESTQ     $0x00000002, R9
-	JZ        without2933
+	JZ        without2971
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2933:
+without2971:
 	TESTQ  $0x00000001, R9
-	JZ     without2934
+	JZ     without2972
 	VMOVSS X0, (BX)
 
-without2934:
-stored2930:
+without2972:
+stored2968:
 	ADDQ AX, DI
 	SUBQ $0x0000000c, R10
 	CMPQ R10, $0x0000000c
-	JGE  tile2859
+	JGE  tile2897
 
-tiles2860:
+tiles2898:
 	CMPQ R10, $0x00000004
-	JLT  tiles2936
+	JLT  tiles2974
 
-tile2935:
+tile2973:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -42619,9 +42878,9 @@ tile2935:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2938
+	JLE    done2976
 
-again2937:
+again2975:
 	VMOVUPS.Z    (BX), K1, Z4
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z5
@@ -42638,173 +42897,173 @@ again2937:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2937
+	JNZ          again2975
 
-done2938:
+done2976:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2939
+	JNZ     partial2977
 	VMOVUPS Z0, (DI)
-	JMP     stored2940
+	JMP     stored2978
 
-partial2939:
+partial2977:
 	LEAQ       (DI), BX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2941
+	JZ         without2979
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2941:
+without2979:
 	TESTQ      $0x00000004, R9
-	JZ         without2942
+	JZ         without2980
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2942:
+without2980:
 	TESTQ     $0x00000002, R9
-	JZ        without2943
+	JZ        without2981
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2943:
+without2981:
 	TESTQ  $0x00000001, R9
-	JZ     without2944
+	JZ     without2982
 	VMOVSS X0, (BX)
 
-without2944:
-stored2940:
+without2982:
+stored2978:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2945
+	JNZ     partial2983
 	VMOVUPS Z1, (DI)
-	JMP     stored2946
+	JMP     stored2984
 
-partial2945:
+partial2983:
 	LEAQ       (DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2947
+	JZ         without2985
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2947:
+without2985:
 	TESTQ      $0x00000004, R9
-	JZ         without2948
+	JZ         without2986
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2948:
+without2986:
 	TESTQ     $0x00000002, R9
-	JZ        without2949
+	JZ        without2987
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2949:
+without2987:
 	TESTQ  $0x00000001, R9
-	JZ     without2950
+	JZ     without2988
 	VMOVSS X0, (BX)
 
-without2950:
-stored2946:
+without2988:
+stored2984:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2951
+	JNZ     partial2989
 	VMOVUPS Z2, (DI)
-	JMP     stored2952
+	JMP     stored2990
 
-partial2951:
+partial2989:
 	LEAQ       (DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2953
+	JZ         without2991
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2953:
+without2991:
 	TESTQ      $0x00000004, R9
-	JZ         without2954
+	JZ         without2992
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2954:
+without2992:
 	TESTQ     $0x00000002, R9
-	JZ        without2955
+	JZ        without2993
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2955:
+without2993:
 	TESTQ  $0x00000001, R9
-	JZ     without2956
+	JZ     without2994
 	VMOVSS X0, (BX)
 
-without2956:
-stored2952:
+without2994:
+stored2990:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2957
+	JNZ     partial2995
 	VMOVUPS Z3, (DI)
-	JMP     stored2958
+	JMP     stored2996
 
-partial2957:
+partial2995:
 	LEAQ       (DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2959
+	JZ         without2997
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2959:
+without2997:
 	TESTQ      $0x00000004, R9
-	JZ         without2960
+	JZ         without2998
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2960:
+without2998:
 	TESTQ     $0x00000002, R9
-	JZ        without2961
+	JZ        without2999
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2961:
+without2999:
 	TESTQ  $0x00000001, R9
-	JZ     without2962
+	JZ     without3000
 	VMOVSS X0, (BX)
 
-without2962:
-stored2958:
+without3000:
+stored2996:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile2935
+	JGE  tile2973
 
-tiles2936:
+tiles2974:
 	CMPQ R10, $0x00000001
-	JLT  tiles2964
+	JLT  tiles3002
 
-tile2963:
+tile3001:
 	VXORPD Z0, Z0, Z0
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2966
+	JLE    done3004
 
-again2965:
+again3003:
 	VMOVUPS.Z    (BX), K1, Z1
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z2
@@ -42812,55 +43071,55 @@ again2965:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2965
+	JNZ          again3003
 
-done2966:
+done3004:
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2967
+	JNZ     partial3005
 	VMOVUPS Z0, (DI)
-	JMP     stored2968
+	JMP     stored3006
 
-partial2967:
+partial3005:
 	LEAQ       (DI), CX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2969
+	JZ         without3007
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2969:
+without3007:
 	TESTQ      $0x00000004, R9
-	JZ         without2970
+	JZ         without3008
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2970:
+without3008:
 	TESTQ     $0x00000002, R9
-	JZ        without2971
+	JZ        without3009
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2971:
+without3009:
 	TESTQ  $0x00000001, R9
-	JZ     without2972
+	JZ     without3010
 	VMOVSS X0, (CX)
 
-without2972:
-stored2968:
+without3010:
+stored3006:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2963
+	JGE  tile3001
 
-tiles2964:
-	JMP done2845
+tiles3002:
+	JMP done2883
 
-wider2858:
+wider2896:
 	CMPQ  R9, $0x00000020
-	JGT   wider2973
+	JGT   wider3011
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -42870,9 +43129,9 @@ wider2858:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles2975
+	JLT   tiles3013
 
-tile2974:
+tile3012:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -42893,9 +43152,9 @@ tile2974:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2977
+	JLE    done3015
 
-again2976:
+again3014:
 	VMOVUPS      (BX), Z16
 	VMOVUPS.Z    64(BX), K1, Z17
 	MOVQ         DX, SI
@@ -42933,317 +43192,317 @@ again2976:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2976
+	JNZ          again3014
 
-done2977:
+done3015:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2978
+	JNZ     partial3016
 	VMOVUPS Z1, 64(DI)
-	JMP     stored2979
+	JMP     stored3017
 
-partial2978:
+partial3016:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2980
+	JZ         without3018
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2980:
+without3018:
 	TESTQ      $0x00000004, R9
-	JZ         without2981
+	JZ         without3019
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2981:
+without3019:
 	TESTQ     $0x00000002, R9
-	JZ        without2982
+	JZ        without3020
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2982:
+without3020:
 	TESTQ  $0x00000001, R9
-	JZ     without2983
+	JZ     without3021
 	VMOVSS X0, (BX)
 
-without2983:
-stored2979:
+without3021:
+stored3017:
 	ADDQ    AX, DI
 	VMOVUPS Z2, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2984
+	JNZ     partial3022
 	VMOVUPS Z3, 64(DI)
-	JMP     stored2985
+	JMP     stored3023
 
-partial2984:
+partial3022:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2986
+	JZ         without3024
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2986:
+without3024:
 	TESTQ      $0x00000004, R9
-	JZ         without2987
+	JZ         without3025
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2987:
+without3025:
 	TESTQ     $0x00000002, R9
-	JZ        without2988
+	JZ        without3026
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2988:
+without3026:
 	TESTQ  $0x00000001, R9
-	JZ     without2989
+	JZ     without3027
 	VMOVSS X0, (BX)
 
-without2989:
-stored2985:
+without3027:
+stored3023:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2990
+	JNZ     partial3028
 	VMOVUPS Z5, 64(DI)
-	JMP     stored2991
+	JMP     stored3029
 
-partial2990:
+partial3028:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2992
+	JZ         without3030
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2992:
+without3030:
 	TESTQ      $0x00000004, R9
-	JZ         without2993
+	JZ         without3031
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2993:
+without3031:
 	TESTQ     $0x00000002, R9
-	JZ        without2994
+	JZ        without3032
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2994:
+without3032:
 	TESTQ  $0x00000001, R9
-	JZ     without2995
+	JZ     without3033
 	VMOVSS X0, (BX)
 
-without2995:
-stored2991:
+without3033:
+stored3029:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2996
+	JNZ     partial3034
 	VMOVUPS Z7, 64(DI)
-	JMP     stored2997
+	JMP     stored3035
 
-partial2996:
+partial3034:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2998
+	JZ         without3036
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2998:
+without3036:
 	TESTQ      $0x00000004, R9
-	JZ         without2999
+	JZ         without3037
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2999:
+without3037:
 	TESTQ     $0x00000002, R9
-	JZ        without3000
+	JZ        without3038
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3000:
+without3038:
 	TESTQ  $0x00000001, R9
-	JZ     without3001
+	JZ     without3039
 	VMOVSS X0, (BX)
 
-without3001:
-stored2997:
+without3039:
+stored3035:
 	ADDQ    AX, DI
 	VMOVUPS Z8, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3002
+	JNZ     partial3040
 	VMOVUPS Z9, 64(DI)
-	JMP     stored3003
+	JMP     stored3041
 
-partial3002:
+partial3040:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3004
+	JZ         without3042
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3004:
+without3042:
 	TESTQ      $0x00000004, R9
-	JZ         without3005
+	JZ         without3043
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3005:
+without3043:
 	TESTQ     $0x00000002, R9
-	JZ        without3006
+	JZ        without3044
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3006:
+without3044:
 	TESTQ  $0x00000001, R9
-	JZ     without3007
+	JZ     without3045
 	VMOVSS X0, (BX)
 
-without3007:
-stored3003:
+without3045:
+stored3041:
 	ADDQ    AX, DI
 	VMOVUPS Z10, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3008
+	JNZ     partial3046
 	VMOVUPS Z11, 64(DI)
-	JMP     stored3009
+	JMP     stored3047
 
-partial3008:
+partial3046:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3010
+	JZ         without3048
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3010:
+without3048:
 	TESTQ      $0x00000004, R9
-	JZ         without3011
+	JZ         without3049
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3011:
+without3049:
 	TESTQ     $0x00000002, R9
-	JZ        without3012
+	JZ        without3050
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3012:
+without3050:
 	TESTQ  $0x00000001, R9
-	JZ     without3013
+	JZ     without3051
 	VMOVSS X0, (BX)
 
-without3013:
-stored3009:
+without3051:
+stored3047:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3014
+	JNZ     partial3052
 	VMOVUPS Z13, 64(DI)
-	JMP     stored3015
+	JMP     stored3053
 
-partial3014:
+partial3052:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z13, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3016
+	JZ         without3054
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3016:
+without3054:
 	TESTQ      $0x00000004, R9
-	JZ         without3017
+	JZ         without3055
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3017:
+without3055:
 	TESTQ     $0x00000002, R9
-	JZ        without3018
+	JZ        without3056
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3018:
+without3056:
 	TESTQ  $0x00000001, R9
-	JZ     without3019
+	JZ     without3057
 	VMOVSS X0, (BX)
 
-without3019:
-stored3015:
+without3057:
+stored3053:
 	ADDQ    AX, DI
 	VMOVUPS Z14, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3020
+	JNZ     partial3058
 	VMOVUPS Z15, 64(DI)
-	JMP     stored3021
+	JMP     stored3059
 
-partial3020:
+partial3058:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z15, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3022
+	JZ         without3060
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3022:
+without3060:
 	TESTQ      $0x00000004, R9
-	JZ         without3023
+	JZ         without3061
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3023:
+without3061:
 	TESTQ     $0x00000002, R9
-	JZ        without3024
+	JZ        without3062
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3024:
+without3062:
 	TESTQ  $0x00000001, R9
-	JZ     without3025
+	JZ     without3063
 	VMOVSS X0, (BX)
 
-without3025:
-stored3021:
+without3063:
+stored3059:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile2974
+	JGE  tile3012
 
-tiles2975:
+tiles3013:
 	CMPQ R10, $0x00000004
-	JLT  tiles3027
+	JLT  tiles3065
 
-tile3026:
+tile3064:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -43256,9 +43515,9 @@ tile3026:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done3029
+	JLE    done3067
 
-again3028:
+again3066:
 	VMOVUPS      (BX), Z8
 	VMOVUPS.Z    64(BX), K1, Z9
 	MOVQ         DX, SI
@@ -43280,178 +43539,178 @@ again3028:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again3028
+	JNZ          again3066
 
-done3029:
+done3067:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3030
+	JNZ     partial3068
 	VMOVUPS Z1, 64(DI)
-	JMP     stored3031
+	JMP     stored3069
 
-partial3030:
+partial3068:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3032
+	JZ         without3070
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3032:
+without3070:
 	TESTQ      $0x00000004, R9
-	JZ         without3033
+	JZ         without3071
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3033:
+without3071:
 	TESTQ     $0x00000002, R9
-	JZ        without3034
+	JZ        without3072
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3034:
+without3072:
 	TESTQ  $0x00000001, R9
-	JZ     without3035
+	JZ     without3073
 	VMOVSS X0, (BX)
 
-without3035:
-stored3031:
+without3073:
+stored3069:
 	ADDQ    AX, DI
 	VMOVUPS Z2, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3036
+	JNZ     partial3074
 	VMOVUPS Z3, 64(DI)
-	JMP     stored3037
+	JMP     stored3075
 
-partial3036:
+partial3074:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3038
+	JZ         without3076
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3038:
+without3076:
 	TESTQ      $0x00000004, R9
-	JZ         without3039
+	JZ         without3077
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3039:
+without3077:
 	TESTQ     $0x00000002, R9
-	JZ        without3040
+	JZ        without3078
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3040:
+without3078:
 	TESTQ  $0x00000001, R9
-	JZ     without3041
+	JZ     without3079
 	VMOVSS X0, (BX)
 
-without3041:
-stored3037:
+without3079:
+stored3075:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3042
+	JNZ     partial3080
 	VMOVUPS Z5, 64(DI)
-	JMP     stored3043
+	JMP     stored3081
 
-partial3042:
+partial3080:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3044
+	JZ         without3082
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3044:
+without3082:
 	TESTQ      $0x00000004, R9
-	JZ         without3045
+	JZ         without3083
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3045:
+without3083:
 	TESTQ     $0x00000002, R9
-	JZ        without3046
+	JZ        without3084
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3046:
+without3084:
 	TESTQ  $0x00000001, R9
-	JZ     without3047
+	JZ     without3085
 	VMOVSS X0, (BX)
 
-without3047:
-stored3043:
+without3085:
+stored3081:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3048
+	JNZ     partial3086
 	VMOVUPS Z7, 64(DI)
-	JMP     stored3049
+	JMP     stored3087
 
-partial3048:
+partial3086:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3050
+	JZ         without3088
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3050:
+without3088:
 	TESTQ      $0x00000004, R9
-	JZ         without3051
+	JZ         without3089
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3051:
+without3089:
 	TESTQ     $0x00000002, R9
-	JZ        without3052
+	JZ        without3090
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3052:
+without3090:
 	TESTQ  $0x00000001, R9
-	JZ     without3053
+	JZ     without3091
 	VMOVSS X0, (BX)
 
-without3053:
-stored3049:
+without3091:
+stored3087:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile3026
+	JGE  tile3064
 
-tiles3027:
+tiles3065:
 	CMPQ R10, $0x00000001
-	JLT  tiles3055
+	JLT  tiles3093
 
-tile3054:
+tile3092:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done3057
+	JLE    done3095
 
-again3056:
+again3094:
 	VMOVUPS      (BX), Z2
 	VMOVUPS.Z    64(BX), K1, Z3
 	MOVQ         DX, SI
@@ -43461,56 +43720,56 @@ again3056:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again3056
+	JNZ          again3094
 
-done3057:
+done3095:
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3058
+	JNZ     partial3096
 	VMOVUPS Z1, 64(DI)
-	JMP     stored3059
+	JMP     stored3097
 
-partial3058:
+partial3096:
 	LEAQ       64(DI), CX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3060
+	JZ         without3098
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without3060:
+without3098:
 	TESTQ      $0x00000004, R9
-	JZ         without3061
+	JZ         without3099
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without3061:
+without3099:
 	TESTQ     $0x00000002, R9
-	JZ        without3062
+	JZ        without3100
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without3062:
+without3100:
 	TESTQ  $0x00000001, R9
-	JZ     without3063
+	JZ     without3101
 	VMOVSS X0, (CX)
 
-without3063:
-stored3059:
+without3101:
+stored3097:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile3054
+	JGE  tile3092
 
-tiles3055:
-	JMP done2845
+tiles3093:
+	JMP done2883
 
-wider2973:
+wider3011:
 	CMPQ  R9, $0x00000030
-	JGT   wider3064
+	JGT   wider3102
 	SUBQ  $0x00000020, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -43520,9 +43779,9 @@ wider2973:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles3066
+	JLT   tiles3104
 
-tile3065:
+tile3103:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -43551,9 +43810,9 @@ tile3065:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done3068
+	JLE    done3106
 
-again3067:
+again3105:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS.Z    128(BX), K1, Z26
@@ -43600,325 +43859,325 @@ again3067:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again3067
+	JNZ          again3105
 
-done3068:
+done3106:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3069
+	JNZ     partial3107
 	VMOVUPS Z2, 128(DI)
-	JMP     stored3070
+	JMP     stored3108
 
-partial3069:
+partial3107:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3071
+	JZ         without3109
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3071:
+without3109:
 	TESTQ      $0x00000004, R9
-	JZ         without3072
+	JZ         without3110
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3072:
+without3110:
 	TESTQ     $0x00000002, R9
-	JZ        without3073
+	JZ        without3111
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3073:
+without3111:
 	TESTQ  $0x00000001, R9
-	JZ     without3074
+	JZ     without3112
 	VMOVSS X0, (BX)
 
-without3074:
-stored3070:
+without3112:
+stored3108:
 	ADDQ    AX, DI
 	VMOVUPS Z3, (DI)
 	VMOVUPS Z4, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3075
+	JNZ     partial3113
 	VMOVUPS Z5, 128(DI)
-	JMP     stored3076
+	JMP     stored3114
 
-partial3075:
+partial3113:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3077
+	JZ         without3115
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3077:
+without3115:
 	TESTQ      $0x00000004, R9
-	JZ         without3078
+	JZ         without3116
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3078:
+without3116:
 	TESTQ     $0x00000002, R9
-	JZ        without3079
+	JZ        without3117
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3079:
+without3117:
 	TESTQ  $0x00000001, R9
-	JZ     without3080
+	JZ     without3118
 	VMOVSS X0, (BX)
 
-without3080:
-stored3076:
+without3118:
+stored3114:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	VMOVUPS Z7, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3081
+	JNZ     partial3119
 	VMOVUPS Z8, 128(DI)
-	JMP     stored3082
+	JMP     stored3120
 
-partial3081:
+partial3119:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3083
+	JZ         without3121
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3083:
+without3121:
 	TESTQ      $0x00000004, R9
-	JZ         without3084
+	JZ         without3122
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3084:
+without3122:
 	TESTQ     $0x00000002, R9
-	JZ        without3085
+	JZ        without3123
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3085:
+without3123:
 	TESTQ  $0x00000001, R9
-	JZ     without3086
+	JZ     without3124
 	VMOVSS X0, (BX)
 
-without3086:
-stored3082:
+without3124:
+stored3120:
 	ADDQ    AX, DI
 	VMOVUPS Z9, (DI)
 	VMOVUPS Z10, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3087
+	JNZ     partial3125
 	VMOVUPS Z11, 128(DI)
-	JMP     stored3088
+	JMP     stored3126
 
-partial3087:
+partial3125:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3089
+	JZ         without3127
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3089:
+without3127:
 	TESTQ      $0x00000004, R9
-	JZ         without3090
+	JZ         without3128
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3090:
+without3128:
 	TESTQ     $0x00000002, R9
-	JZ        without3091
+	JZ        without3129
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3091:
+without3129:
 	TESTQ  $0x00000001, R9
-	JZ     without3092
+	JZ     without3130
 	VMOVSS X0, (BX)
 
-without3092:
-stored3088:
+without3130:
+stored3126:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	VMOVUPS Z13, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3093
+	JNZ     partial3131
 	VMOVUPS Z14, 128(DI)
-	JMP     stored3094
+	JMP     stored3132
 
-partial3093:
+partial3131:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z14, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3095
+	JZ         without3133
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3095:
+without3133:
 	TESTQ      $0x00000004, R9
-	JZ         without3096
+	JZ         without3134
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3096:
+without3134:
 	TESTQ     $0x00000002, R9
-	JZ        without3097
+	JZ        without3135
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3097:
+without3135:
 	TESTQ  $0x00000001, R9
-	JZ     without3098
+	JZ     without3136
 	VMOVSS X0, (BX)
 
-without3098:
-stored3094:
+without3136:
+stored3132:
 	ADDQ    AX, DI
 	VMOVUPS Z15, (DI)
 	VMOVUPS Z16, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3099
+	JNZ     partial3137
 	VMOVUPS Z17, 128(DI)
-	JMP     stored3100
+	JMP     stored3138
 
-partial3099:
+partial3137:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z17, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3101
+	JZ         without3139
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3101:
+without3139:
 	TESTQ      $0x00000004, R9
-	JZ         without3102
+	JZ         without3140
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3102:
+without3140:
 	TESTQ     $0x00000002, R9
-	JZ        without3103
+	JZ        without3141
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3103:
+without3141:
 	TESTQ  $0x00000001, R9
-	JZ     without3104
+	JZ     without3142
 	VMOVSS X0, (BX)
 
-without3104:
-stored3100:
+without3142:
+stored3138:
 	ADDQ    AX, DI
 	VMOVUPS Z18, (DI)
 	VMOVUPS Z19, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3105
+	JNZ     partial3143
 	VMOVUPS Z20, 128(DI)
-	JMP     stored3106
+	JMP     stored3144
 
-partial3105:
+partial3143:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z20, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3107
+	JZ         without3145
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3107:
+without3145:
 	TESTQ      $0x00000004, R9
-	JZ         without3108
+	JZ         without3146
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3108:
+without3146:
 	TESTQ     $0x00000002, R9
-	JZ        without3109
+	JZ        without3147
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3109:
+without3147:
 	TESTQ  $0x00000001, R9
-	JZ     without3110
+	JZ     without3148
 	VMOVSS X0, (BX)
 
-without3110:
-stored3106:
+without3148:
+stored3144:
 	ADDQ    AX, DI
 	VMOVUPS Z21, (DI)
 	VMOVUPS Z22, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3111
+	JNZ     partial3149
 	VMOVUPS Z23, 128(DI)
-	JMP     stored3112
+	JMP     stored3150
 
-partial3111:
+partial3149:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z23, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3113
+	JZ         without3151
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3113:
+without3151:
 	TESTQ      $0x00000004, R9
-	JZ         without3114
+	JZ         without3152
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3114:
+without3152:
 	TESTQ     $0x00000002, R9
-	JZ        without3115
+	JZ        without3153
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3115:
+without3153:
 	TESTQ  $0x00000001, R9
-	JZ     without3116
+	JZ     without3154
 	VMOVSS X0, (BX)
 
-without3116:
-stored3112:
+without3154:
+stored3150:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile3065
+	JGE  tile3103
 
-tiles3066:
+tiles3104:
 	CMPQ R10, $0x00000002
-	JLT  tiles3118
+	JLT  tiles3156
 
-tile3117:
+tile3155:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -43929,9 +44188,9 @@ tile3117:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done3120
+	JLE    done3158
 
-again3119:
+again3157:
 	VMOVUPS      (BX), Z6
 	VMOVUPS      64(BX), Z7
 	VMOVUPS.Z    128(BX), K1, Z8
@@ -43948,97 +44207,97 @@ again3119:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again3119
+	JNZ          again3157
 
-done3120:
+done3158:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3121
+	JNZ     partial3159
 	VMOVUPS Z2, 128(DI)
-	JMP     stored3122
+	JMP     stored3160
 
-partial3121:
+partial3159:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3123
+	JZ         without3161
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3123:
+without3161:
 	TESTQ      $0x00000004, R9
-	JZ         without3124
+	JZ         without3162
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3124:
+without3162:
 	TESTQ     $0x00000002, R9
-	JZ        without3125
+	JZ        without3163
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3125:
+without3163:
 	TESTQ  $0x00000001, R9
-	JZ     without3126
+	JZ     without3164
 	VMOVSS X0, (BX)
 
-without3126:
-stored3122:
+without3164:
+stored3160:
 	ADDQ    AX, DI
 	VMOVUPS Z3, (DI)
 	VMOVUPS Z4, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3127
+	JNZ     partial3165
 	VMOVUPS Z5, 128(DI)
-	JMP     stored3128
+	JMP     stored3166
 
-partial3127:
+partial3165:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3129
+	JZ         without3167
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3129:
+without3167:
 	TESTQ      $0x00000004, R9
-	JZ         without3130
+	JZ         without3168
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3130:
+without3168:
 	TESTQ     $0x00000002, R9
-	JZ        without3131
+	JZ        without3169
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3131:
+without3169:
 	TESTQ  $0x00000001, R9
-	JZ     without3132
+	JZ     without3170
 	VMOVSS X0, (BX)
 
-without3132:
-stored3128:
+without3170:
+stored3166:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile3117
+	JGE  tile3155
 
-tiles3118:
+tiles3156:
 	CMPQ R10, $0x00000001
-	JLT  tiles3134
+	JLT  tiles3172
 
-tile3133:
+tile3171:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -44046,9 +44305,9 @@ tile3133:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done3136
+	JLE    done3174
 
-again3135:
+again3173:
 	VMOVUPS      (BX), Z3
 	VMOVUPS      64(BX), Z4
 	VMOVUPS.Z    128(BX), K1, Z5
@@ -44060,55 +44319,55 @@ again3135:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again3135
+	JNZ          again3173
 
-done3136:
+done3174:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3137
+	JNZ     partial3175
 	VMOVUPS Z2, 128(DI)
-	JMP     stored3138
+	JMP     stored3176
 
-partial3137:
+partial3175:
 	LEAQ       128(DI), CX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3139
+	JZ         without3177
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without3139:
+without3177:
 	TESTQ      $0x00000004, R9
-	JZ         without3140
+	JZ         without3178
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without3140:
+without3178:
 	TESTQ     $0x00000002, R9
-	JZ        without3141
+	JZ        without3179
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without3141:
+without3179:
 	TESTQ  $0x00000001, R9
-	JZ     without3142
+	JZ     without3180
 	VMOVSS X0, (CX)
 
-without3142:
-stored3138:
+without3180:
+stored3176:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile3133
+	JGE  tile3171
 
-tiles3134:
-	JMP done2845
+tiles3172:
+	JMP done2883
 
-wider3064:
+wider3102:
 	SUBQ  $0x00000030, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -44118,9 +44377,9 @@ wider3064:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000006
-	JLT   tiles3145
+	JLT   tiles3183
 
-tile3144:
+tile3182:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -44149,9 +44408,9 @@ tile3144:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done3147
+	JLE    done3185
 
-again3146:
+again3184:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -44195,9 +44454,9 @@ again3146:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again3146
+	JNZ          again3184
 
-done3147:
+done3185:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -44205,245 +44464,245 @@ done3147:
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3148
+	JNZ     partial3186
 	VMOVUPS Z3, 192(DI)
-	JMP     stored3149
+	JMP     stored3187
 
-partial3148:
+partial3186:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3150
+	JZ         without3188
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3150:
+without3188:
 	TESTQ      $0x00000004, R9
-	JZ         without3151
+	JZ         without3189
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3151:
+without3189:
 	TESTQ     $0x00000002, R9
-	JZ        without3152
+	JZ        without3190
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3152:
+without3190:
 	TESTQ  $0x00000001, R9
-	JZ     without3153
+	JZ     without3191
 	VMOVSS X0, (BX)
 
-without3153:
-stored3149:
+without3191:
+stored3187:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	VMOVUPS Z6, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3154
+	JNZ     partial3192
 	VMOVUPS Z7, 192(DI)
-	JMP     stored3155
+	JMP     stored3193
 
-partial3154:
+partial3192:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3156
+	JZ         without3194
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3156:
+without3194:
 	TESTQ      $0x00000004, R9
-	JZ         without3157
+	JZ         without3195
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3157:
+without3195:
 	TESTQ     $0x00000002, R9
-	JZ        without3158
+	JZ        without3196
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3158:
+without3196:
 	TESTQ  $0x00000001, R9
-	JZ     without3159
+	JZ     without3197
 	VMOVSS X0, (BX)
 
-without3159:
-stored3155:
+without3197:
+stored3193:
 	ADDQ    AX, DI
 	VMOVUPS Z8, (DI)
 	VMOVUPS Z9, 64(DI)
 	VMOVUPS Z10, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3160
+	JNZ     partial3198
 	VMOVUPS Z11, 192(DI)
-	JMP     stored3161
+	JMP     stored3199
 
-partial3160:
+partial3198:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3162
+	JZ         without3200
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3162:
+without3200:
 	TESTQ      $0x00000004, R9
-	JZ         without3163
+	JZ         without3201
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3163:
+without3201:
 	TESTQ     $0x00000002, R9
-	JZ        without3164
+	JZ        without3202
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3164:
+without3202:
 	TESTQ  $0x00000001, R9
-	JZ     without3165
+	JZ     without3203
 	VMOVSS X0, (BX)
 
-without3165:
-stored3161:
+without3203:
+stored3199:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	VMOVUPS Z13, 64(DI)
 	VMOVUPS Z14, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3166
+	JNZ     partial3204
 	VMOVUPS Z15, 192(DI)
-	JMP     stored3167
+	JMP     stored3205
 
-partial3166:
+partial3204:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z15, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3168
+	JZ         without3206
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3168:
+without3206:
 	TESTQ      $0x00000004, R9
-	JZ         without3169
+	JZ         without3207
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3169:
+without3207:
 	TESTQ     $0x00000002, R9
-	JZ        without3170
+	JZ        without3208
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3170:
+without3208:
 	TESTQ  $0x00000001, R9
-	JZ     without3171
+	JZ     without3209
 	VMOVSS X0, (BX)
 
-without3171:
-stored3167:
+without3209:
+stored3205:
 	ADDQ    AX, DI
 	VMOVUPS Z16, (DI)
 	VMOVUPS Z17, 64(DI)
 	VMOVUPS Z18, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3172
+	JNZ     partial3210
 	VMOVUPS Z19, 192(DI)
-	JMP     stored3173
+	JMP     stored3211
 
-partial3172:
+partial3210:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z19, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3174
+	JZ         without3212
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3174:
+without3212:
 	TESTQ      $0x00000004, R9
-	JZ         without3175
+	JZ         without3213
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3175:
+without3213:
 	TESTQ     $0x00000002, R9
-	JZ        without3176
+	JZ        without3214
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3176:
+without3214:
 	TESTQ  $0x00000001, R9
-	JZ     without3177
+	JZ     without3215
 	VMOVSS X0, (BX)
 
-without3177:
-stored3173:
+without3215:
+stored3211:
 	ADDQ    AX, DI
 	VMOVUPS Z20, (DI)
 	VMOVUPS Z21, 64(DI)
 	VMOVUPS Z22, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3178
+	JNZ     partial3216
 	VMOVUPS Z23, 192(DI)
-	JMP     stored3179
+	JMP     stored3217
 
-partial3178:
+partial3216:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z23, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3180
+	JZ         without3218
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3180:
+without3218:
 	TESTQ      $0x00000004, R9
-	JZ         without3181
+	JZ         without3219
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3181:
+without3219:
 	TESTQ     $0x00000002, R9
-	JZ        without3182
+	JZ        without3220
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3182:
+without3220:
 	TESTQ  $0x00000001, R9
-	JZ     without3183
+	JZ     without3221
 	VMOVSS X0, (BX)
 
-without3183:
-stored3179:
+without3221:
+stored3217:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile3144
+	JGE  tile3182
 
-tiles3145:
+tiles3183:
 	CMPQ R10, $0x00000002
-	JLT  tiles3185
+	JLT  tiles3223
 
-tile3184:
+tile3222:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -44456,9 +44715,9 @@ tile3184:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done3187
+	JLE    done3225
 
-again3186:
+again3224:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -44478,9 +44737,9 @@ again3186:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again3186
+	JNZ          again3224
 
-done3187:
+done3225:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -44488,89 +44747,89 @@ done3187:
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3188
+	JNZ     partial3226
 	VMOVUPS Z3, 192(DI)
-	JMP     stored3189
+	JMP     stored3227
 
-partial3188:
+partial3226:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3190
+	JZ         without3228
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3190:
+without3228:
 	TESTQ      $0x00000004, R9
-	JZ         without3191
+	JZ         without3229
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3191:
+without3229:
 	TESTQ     $0x00000002, R9
-	JZ        without3192
+	JZ        without3230
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3192:
+without3230:
 	TESTQ  $0x00000001, R9
-	JZ     without3193
+	JZ     without3231
 	VMOVSS X0, (BX)
 
-without3193:
-stored3189:
+without3231:
+stored3227:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	VMOVUPS Z6, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3194
+	JNZ     partial3232
 	VMOVUPS Z7, 192(DI)
-	JMP     stored3195
+	JMP     stored3233
 
-partial3194:
+partial3232:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3196
+	JZ         without3234
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3196:
+without3234:
 	TESTQ      $0x00000004, R9
-	JZ         without3197
+	JZ         without3235
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3197:
+without3235:
 	TESTQ     $0x00000002, R9
-	JZ        without3198
+	JZ        without3236
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3198:
+without3236:
 	TESTQ  $0x00000001, R9
-	JZ     without3199
+	JZ     without3237
 	VMOVSS X0, (BX)
 
-without3199:
-stored3195:
+without3237:
+stored3233:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile3184
+	JGE  tile3222
 
-tiles3185:
+tiles3223:
 	CMPQ R10, $0x00000001
-	JLT  tiles3201
+	JLT  tiles3239
 
-tile3200:
+tile3238:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -44579,9 +44838,9 @@ tile3200:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done3203
+	JLE    done3241
 
-again3202:
+again3240:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -44595,54 +44854,54 @@ again3202:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again3202
+	JNZ          again3240
 
-done3203:
+done3241:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3204
+	JNZ     partial3242
 	VMOVUPS Z3, 192(DI)
-	JMP     stored3205
+	JMP     stored3243
 
-partial3204:
+partial3242:
 	LEAQ       192(DI), CX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3206
+	JZ         without3244
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without3206:
+without3244:
 	TESTQ      $0x00000004, R9
-	JZ         without3207
+	JZ         without3245
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without3207:
+without3245:
 	TESTQ     $0x00000002, R9
-	JZ        without3208
+	JZ        without3246
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without3208:
+without3246:
 	TESTQ  $0x00000001, R9
-	JZ     without3209
+	JZ     without3247
 	VMOVSS X0, (CX)
 
-without3209:
-stored3205:
+without3247:
+stored3243:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile3200
+	JGE  tile3238
 
-tiles3201:
-done2845:
+tiles3239:
+done2883:
 	VZEROUPPER
 	RET
 
@@ -44659,18 +44918,18 @@ TEXT ·scatterMatrix32x512(SB), $0-96
 	XORQ R9, R9
 	MOVQ BX, R10
 	CMPQ R10, $0x00000040
-	JLT  rest3211
+	JLT  rest3249
 
-panel3210:
+panel3248:
 	MOVQ f_base+24(FP), BX
 	MOVQ w_base+0(FP), R8
 	ADDQ R9, R8
 	ADDQ R9, R8
 	MOVQ d+80(FP), R11
 	CMPQ R11, $0x00000005
-	JLT  tiles3214
+	JLT  tiles3252
 
-tile3213:
+tile3251:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -44696,9 +44955,9 @@ tile3213:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3216
+	JLE    done3254
 
-again3215:
+again3253:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -44731,9 +44990,9 @@ again3215:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3215
+	JNZ          again3253
 
-done3216:
+done3254:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -44882,13 +45141,13 @@ done3216:
 	ADDQ          $0x00000014, BX
 	SUBQ          $0x00000005, R11
 	CMPQ          R11, $0x00000005
-	JGE           tile3213
+	JGE           tile3251
 
-tiles3214:
+tiles3252:
 	CMPQ R11, $0x00000002
-	JLT  tiles3218
+	JLT  tiles3256
 
-tile3217:
+tile3255:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -44902,9 +45161,9 @@ tile3217:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3220
+	JLE    done3258
 
-again3219:
+again3257:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -44922,9 +45181,9 @@ again3219:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3219
+	JNZ          again3257
 
-done3220:
+done3258:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -44986,13 +45245,13 @@ done3220:
 	ADDQ          $0x00000008, BX
 	SUBQ          $0x00000002, R11
 	CMPQ          R11, $0x00000002
-	JGE           tile3217
+	JGE           tile3255
 
-tiles3218:
+tiles3256:
 	CMPQ R11, $0x00000001
-	JLT  tiles3222
+	JLT  tiles3260
 
-tile3221:
+tile3259:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -45002,9 +45261,9 @@ tile3221:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3224
+	JLE    done3262
 
-again3223:
+again3261:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -45017,9 +45276,9 @@ again3223:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3223
+	JNZ          again3261
 
-done3224:
+done3262:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -45052,19 +45311,19 @@ done3224:
 	ADDQ          $0x00000004, BX
 	SUBQ          $0x00000001, R11
 	CMPQ          R11, $0x00000001
-	JGE           tile3221
+	JGE           tile3259
 
-tiles3222:
+tiles3260:
 	ADDQ $0x00000100, R9
 	SUBQ $0x00000040, R10
 	CMPQ R10, $0x00000040
-	JGE  panel3210
+	JGE  panel3248
 
-rest3211:
+rest3249:
 	TESTQ R10, R10
-	JZ    done3212
+	JZ    done3250
 	CMPQ  R10, $0x00000010
-	JGT   wider3225
+	JGT   wider3263
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
 	KMOVW BX, K1
@@ -45074,9 +45333,9 @@ rest3211:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x0000000a
-	JLT   tiles3227
+	JLT   tiles3265
 
-tile3226:
+tile3264:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -45092,9 +45351,9 @@ tile3226:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3229
+	JLE    done3267
 
-again3228:
+again3266:
 	VMOVUPS.Z    (DI), K1, Z10
 	VBROADCASTSS (SI), Z11
 	VFMADD231PS  Z10, Z11, Z0
@@ -45119,14 +45378,14 @@ again3228:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3228
+	JNZ          again3266
 
-done3229:
+done3267:
 	VCVTPS2PD     Y0, Z10
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few3230
+	JLE           few3268
 	VADDPD        (R8), Z10, Z10
 	VMOVUPD       Z10, (R8)
 	LEAQ          -8(R10), SI
@@ -45136,74 +45395,74 @@ done3229:
 	VMOVUPD.Z     64(R8), K2, Z10
 	VADDPD        Z10, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial3232
+	JNZ           partial3270
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored3235
+	JMP           stored3273
 
-partial3232:
+partial3270:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3233
+	JZ         noFour3271
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3233:
+noFour3271:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3234
+	JZ         noTwo3272
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3234:
+noTwo3272:
 	TESTQ  $0x00000001, SI
-	JZ     stored3235
+	JZ     stored3273
 	VMOVSD X0, (DI)
 
-stored3235:
-	JMP added3231
+stored3273:
+	JMP added3269
 
-few3230:
+few3268:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z10, Z10
 	TESTQ     $0x00000007, R10
-	JNZ       partial3236
+	JNZ       partial3274
 	VMOVUPD   Z10, (R8)
-	JMP       stored3239
+	JMP       stored3277
 
-partial3236:
+partial3274:
 	LEAQ       (R8), SI
 	VMOVAPD    Z10, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3237
+	JZ         noFour3275
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3237:
+noFour3275:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3238
+	JZ         noTwo3276
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3238:
+noTwo3276:
 	TESTQ  $0x00000001, R10
-	JZ     stored3239
+	JZ     stored3277
 	VMOVSD X0, (SI)
 
-stored3239:
-added3231:
+stored3277:
+added3269:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3240
+	JLE           few3278
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -45213,74 +45472,74 @@ added3231:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3242
+	JNZ           partial3280
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3245
+	JMP           stored3283
 
-partial3242:
+partial3280:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3243
+	JZ         noFour3281
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3243:
+noFour3281:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3244
+	JZ         noTwo3282
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3244:
+noTwo3282:
 	TESTQ  $0x00000001, SI
-	JZ     stored3245
+	JZ     stored3283
 	VMOVSD X0, (DI)
 
-stored3245:
-	JMP added3241
+stored3283:
+	JMP added3279
 
-few3240:
+few3278:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3246
+	JNZ       partial3284
 	VMOVUPD   Z0, (R8)
-	JMP       stored3249
+	JMP       stored3287
 
-partial3246:
+partial3284:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3247
+	JZ         noFour3285
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3247:
+noFour3285:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3248
+	JZ         noTwo3286
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3248:
+noTwo3286:
 	TESTQ  $0x00000001, R10
-	JZ     stored3249
+	JZ     stored3287
 	VMOVSD X0, (SI)
 
-stored3249:
-added3241:
+stored3287:
+added3279:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3250
+	JLE           few3288
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -45290,74 +45549,74 @@ added3241:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3252
+	JNZ           partial3290
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3255
+	JMP           stored3293
 
-partial3252:
+partial3290:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3253
+	JZ         noFour3291
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3253:
+noFour3291:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3254
+	JZ         noTwo3292
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3254:
+noTwo3292:
 	TESTQ  $0x00000001, SI
-	JZ     stored3255
+	JZ     stored3293
 	VMOVSD X0, (DI)
 
-stored3255:
-	JMP added3251
+stored3293:
+	JMP added3289
 
-few3250:
+few3288:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3256
+	JNZ       partial3294
 	VMOVUPD   Z0, (R8)
-	JMP       stored3259
+	JMP       stored3297
 
-partial3256:
+partial3294:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3257
+	JZ         noFour3295
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3257:
+noFour3295:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3258
+	JZ         noTwo3296
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3258:
+noTwo3296:
 	TESTQ  $0x00000001, R10
-	JZ     stored3259
+	JZ     stored3297
 	VMOVSD X0, (SI)
 
-stored3259:
-added3251:
+stored3297:
+added3289:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3260
+	JLE           few3298
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -45367,74 +45626,74 @@ added3251:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3262
+	JNZ           partial3300
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3265
+	JMP           stored3303
 
-partial3262:
+partial3300:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3263
+	JZ         noFour3301
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3263:
+noFour3301:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3264
+	JZ         noTwo3302
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3264:
+noTwo3302:
 	TESTQ  $0x00000001, SI
-	JZ     stored3265
+	JZ     stored3303
 	VMOVSD X0, (DI)
 
-stored3265:
-	JMP added3261
+stored3303:
+	JMP added3299
 
-few3260:
+few3298:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3266
+	JNZ       partial3304
 	VMOVUPD   Z0, (R8)
-	JMP       stored3269
+	JMP       stored3307
 
-partial3266:
+partial3304:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3267
+	JZ         noFour3305
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3267:
+noFour3305:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3268
+	JZ         noTwo3306
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3268:
+noTwo3306:
 	TESTQ  $0x00000001, R10
-	JZ     stored3269
+	JZ     stored3307
 	VMOVSD X0, (SI)
 
-stored3269:
-added3261:
+stored3307:
+added3299:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3270
+	JLE           few3308
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -45444,74 +45703,74 @@ added3261:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3272
+	JNZ           partial3310
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3275
+	JMP           stored3313
 
-partial3272:
+partial3310:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3273
+	JZ         noFour3311
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3273:
+noFour3311:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3274
+	JZ         noTwo3312
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3274:
+noTwo3312:
 	TESTQ  $0x00000001, SI
-	JZ     stored3275
+	JZ     stored3313
 	VMOVSD X0, (DI)
 
-stored3275:
-	JMP added3271
+stored3313:
+	JMP added3309
 
-few3270:
+few3308:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3276
+	JNZ       partial3314
 	VMOVUPD   Z0, (R8)
-	JMP       stored3279
+	JMP       stored3317
 
-partial3276:
+partial3314:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3277
+	JZ         noFour3315
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3277:
+noFour3315:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3278
+	JZ         noTwo3316
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3278:
+noTwo3316:
 	TESTQ  $0x00000001, R10
-	JZ     stored3279
+	JZ     stored3317
 	VMOVSD X0, (SI)
 
-stored3279:
-added3271:
+stored3317:
+added3309:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y5, Z0
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3280
+	JLE           few3318
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -45521,74 +45780,74 @@ added3271:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3282
+	JNZ           partial3320
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3285
+	JMP           stored3323
 
-partial3282:
+partial3320:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3283
+	JZ         noFour3321
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3283:
+noFour3321:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3284
+	JZ         noTwo3322
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3284:
+noTwo3322:
 	TESTQ  $0x00000001, SI
-	JZ     stored3285
+	JZ     stored3323
 	VMOVSD X0, (DI)
 
-stored3285:
-	JMP added3281
+stored3323:
+	JMP added3319
 
-few3280:
+few3318:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3286
+	JNZ       partial3324
 	VMOVUPD   Z0, (R8)
-	JMP       stored3289
+	JMP       stored3327
 
-partial3286:
+partial3324:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3287
+	JZ         noFour3325
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3287:
+noFour3325:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3288
+	JZ         noTwo3326
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3288:
+noTwo3326:
 	TESTQ  $0x00000001, R10
-	JZ     stored3289
+	JZ     stored3327
 	VMOVSD X0, (SI)
 
-stored3289:
-added3281:
+stored3327:
+added3319:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3290
+	JLE           few3328
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -45598,74 +45857,74 @@ added3281:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3292
+	JNZ           partial3330
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3295
+	JMP           stored3333
 
-partial3292:
+partial3330:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3293
+	JZ         noFour3331
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3293:
+noFour3331:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3294
+	JZ         noTwo3332
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3294:
+noTwo3332:
 	TESTQ  $0x00000001, SI
-	JZ     stored3295
+	JZ     stored3333
 	VMOVSD X0, (DI)
 
-stored3295:
-	JMP added3291
+stored3333:
+	JMP added3329
 
-few3290:
+few3328:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3296
+	JNZ       partial3334
 	VMOVUPD   Z0, (R8)
-	JMP       stored3299
+	JMP       stored3337
 
-partial3296:
+partial3334:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3297
+	JZ         noFour3335
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3297:
+noFour3335:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3298
+	JZ         noTwo3336
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3298:
+noTwo3336:
 	TESTQ  $0x00000001, R10
-	JZ     stored3299
+	JZ     stored3337
 	VMOVSD X0, (SI)
 
-stored3299:
-added3291:
+stored3337:
+added3329:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y7, Z0
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3300
+	JLE           few3338
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -45675,74 +45934,74 @@ added3291:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3302
+	JNZ           partial3340
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3305
+	JMP           stored3343
 
-partial3302:
+partial3340:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3303
+	JZ         noFour3341
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3303:
+noFour3341:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3304
+	JZ         noTwo3342
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3304:
+noTwo3342:
 	TESTQ  $0x00000001, SI
-	JZ     stored3305
+	JZ     stored3343
 	VMOVSD X0, (DI)
 
-stored3305:
-	JMP added3301
+stored3343:
+	JMP added3339
 
-few3300:
+few3338:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3306
+	JNZ       partial3344
 	VMOVUPD   Z0, (R8)
-	JMP       stored3309
+	JMP       stored3347
 
-partial3306:
+partial3344:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3307
+	JZ         noFour3345
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3307:
+noFour3345:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3308
+	JZ         noTwo3346
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3308:
+noTwo3346:
 	TESTQ  $0x00000001, R10
-	JZ     stored3309
+	JZ     stored3347
 	VMOVSD X0, (SI)
 
-stored3309:
-added3301:
+stored3347:
+added3339:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3310
+	JLE           few3348
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -45752,74 +46011,74 @@ added3301:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3312
+	JNZ           partial3350
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3315
+	JMP           stored3353
 
-partial3312:
+partial3350:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3313
+	JZ         noFour3351
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3313:
+noFour3351:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3314
+	JZ         noTwo3352
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3314:
+noTwo3352:
 	TESTQ  $0x00000001, SI
-	JZ     stored3315
+	JZ     stored3353
 	VMOVSD X0, (DI)
 
-stored3315:
-	JMP added3311
+stored3353:
+	JMP added3349
 
-few3310:
+few3348:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3316
+	JNZ       partial3354
 	VMOVUPD   Z0, (R8)
-	JMP       stored3319
+	JMP       stored3357
 
-partial3316:
+partial3354:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3317
+	JZ         noFour3355
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3317:
+noFour3355:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3318
+	JZ         noTwo3356
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3318:
+noTwo3356:
 	TESTQ  $0x00000001, R10
-	JZ     stored3319
+	JZ     stored3357
 	VMOVSD X0, (SI)
 
-stored3319:
-added3311:
+stored3357:
+added3349:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y9, Z0
 	VEXTRACTF64X4 $0x01, Z9, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3320
+	JLE           few3358
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -45829,79 +46088,79 @@ added3311:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3322
+	JNZ           partial3360
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3325
+	JMP           stored3363
 
-partial3322:
+partial3360:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3323
+	JZ         noFour3361
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3323:
+noFour3361:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3324
+	JZ         noTwo3362
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3324:
+noTwo3362:
 	TESTQ  $0x00000001, SI
-	JZ     stored3325
+	JZ     stored3363
 	VMOVSD X0, (DI)
 
-stored3325:
-	JMP added3321
+stored3363:
+	JMP added3359
 
-few3320:
+few3358:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3326
+	JNZ       partial3364
 	VMOVUPD   Z0, (R8)
-	JMP       stored3329
+	JMP       stored3367
 
-partial3326:
+partial3364:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3327
+	JZ         noFour3365
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3327:
+noFour3365:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3328
+	JZ         noTwo3366
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3328:
+noTwo3366:
 	TESTQ  $0x00000001, R10
-	JZ     stored3329
+	JZ     stored3367
 	VMOVSD X0, (SI)
 
-stored3329:
-added3321:
+stored3367:
+added3359:
 	ADDQ DX, R8
 	ADDQ $0x00000028, BX
 	SUBQ $0x0000000a, R11
 	CMPQ R11, $0x0000000a
-	JGE  tile3226
+	JGE  tile3264
 
-tiles3227:
+tiles3265:
 	CMPQ R11, $0x00000005
-	JLT  tiles3331
+	JLT  tiles3369
 
-tile3330:
+tile3368:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -45912,9 +46171,9 @@ tile3330:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3333
+	JLE    done3371
 
-again3332:
+again3370:
 	VMOVUPS.Z    (DI), K1, Z5
 	VBROADCASTSS (SI), Z6
 	VFMADD231PS  Z5, Z6, Z0
@@ -45929,14 +46188,14 @@ again3332:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3332
+	JNZ          again3370
 
-done3333:
+done3371:
 	VCVTPS2PD     Y0, Z5
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few3334
+	JLE           few3372
 	VADDPD        (R8), Z5, Z5
 	VMOVUPD       Z5, (R8)
 	LEAQ          -8(R10), SI
@@ -45946,74 +46205,74 @@ done3333:
 	VMOVUPD.Z     64(R8), K2, Z5
 	VADDPD        Z5, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial3336
+	JNZ           partial3374
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored3339
+	JMP           stored3377
 
-partial3336:
+partial3374:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3337
+	JZ         noFour3375
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3337:
+noFour3375:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3338
+	JZ         noTwo3376
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3338:
+noTwo3376:
 	TESTQ  $0x00000001, SI
-	JZ     stored3339
+	JZ     stored3377
 	VMOVSD X0, (DI)
 
-stored3339:
-	JMP added3335
+stored3377:
+	JMP added3373
 
-few3334:
+few3372:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R10
-	JNZ       partial3340
+	JNZ       partial3378
 	VMOVUPD   Z5, (R8)
-	JMP       stored3343
+	JMP       stored3381
 
-partial3340:
+partial3378:
 	LEAQ       (R8), SI
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3341
+	JZ         noFour3379
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3341:
+noFour3379:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3342
+	JZ         noTwo3380
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3342:
+noTwo3380:
 	TESTQ  $0x00000001, R10
-	JZ     stored3343
+	JZ     stored3381
 	VMOVSD X0, (SI)
 
-stored3343:
-added3335:
+stored3381:
+added3373:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3344
+	JLE           few3382
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46023,74 +46282,74 @@ added3335:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3346
+	JNZ           partial3384
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3349
+	JMP           stored3387
 
-partial3346:
+partial3384:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3347
+	JZ         noFour3385
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3347:
+noFour3385:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3348
+	JZ         noTwo3386
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3348:
+noTwo3386:
 	TESTQ  $0x00000001, SI
-	JZ     stored3349
+	JZ     stored3387
 	VMOVSD X0, (DI)
 
-stored3349:
-	JMP added3345
+stored3387:
+	JMP added3383
 
-few3344:
+few3382:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3350
+	JNZ       partial3388
 	VMOVUPD   Z0, (R8)
-	JMP       stored3353
+	JMP       stored3391
 
-partial3350:
+partial3388:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3351
+	JZ         noFour3389
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3351:
+noFour3389:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3352
+	JZ         noTwo3390
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3352:
+noTwo3390:
 	TESTQ  $0x00000001, R10
-	JZ     stored3353
+	JZ     stored3391
 	VMOVSD X0, (SI)
 
-stored3353:
-added3345:
+stored3391:
+added3383:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3354
+	JLE           few3392
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46100,74 +46359,74 @@ added3345:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3356
+	JNZ           partial3394
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3359
+	JMP           stored3397
 
-partial3356:
+partial3394:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3357
+	JZ         noFour3395
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3357:
+noFour3395:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3358
+	JZ         noTwo3396
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3358:
+noTwo3396:
 	TESTQ  $0x00000001, SI
-	JZ     stored3359
+	JZ     stored3397
 	VMOVSD X0, (DI)
 
-stored3359:
-	JMP added3355
+stored3397:
+	JMP added3393
 
-few3354:
+few3392:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3360
+	JNZ       partial3398
 	VMOVUPD   Z0, (R8)
-	JMP       stored3363
+	JMP       stored3401
 
-partial3360:
+partial3398:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3361
+	JZ         noFour3399
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3361:
+noFour3399:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3362
+	JZ         noTwo3400
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3362:
+noTwo3400:
 	TESTQ  $0x00000001, R10
-	JZ     stored3363
+	JZ     stored3401
 	VMOVSD X0, (SI)
 
-stored3363:
-added3355:
+stored3401:
+added3393:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3364
+	JLE           few3402
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46177,380 +46436,90 @@ added3355:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3366
+	JNZ           partial3404
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3369
+	JMP           stored3407
 
-partial3366:
+partial3404:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3367
+	JZ         noFour3405
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3367:
+noFour3405:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3368
+	JZ         noTwo3406
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3368:
+noTwo3406:
 	TESTQ  $0x00000001, SI
-	JZ     stored3369
+	JZ     stored3407
 	VMOVSD X0, (DI)
 
-stored3369:
-	JMP added3365
+stored3407:
+	JMP added3403
 
-few3364:
+few3402:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3370
+	JNZ       partial3408
 	VMOVUPD   Z0, (R8)
-	JMP       stored3373
+	JMP       stored3411
 
-partial3370:
+partial3408:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3371
+	JZ         noFour3409
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3371:
+noFour3409:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3372
+	JZ         noTwo3410
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3372:
+noTwo3410:
 	TESTQ  $0x00000001, R10
-	JZ     stored3373
+	JZ     stored3411
 	VMOVSD X0, (SI)
 
-stored3373:
-added3365:
+stored3411:
+added3403:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3374
-	VADDPD        (R8), Z0, Z0
-	VMOVUPD       Z0, (R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     64(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial3376
-	VMOVUPD       Z1, 64(R8)
-	JMP           stored3379
-
-partial3376:
-	LEAQ       64(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour3377
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour3377:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo3378
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo3378:
-	TESTQ  $0x00000001, SI
-	JZ     stored3379
-	VMOVSD X0, (DI)
-
-stored3379:
-	JMP added3375
-
-few3374:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z (R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial3380
-	VMOVUPD   Z0, (R8)
-	JMP       stored3383
-
-partial3380:
-	LEAQ       (R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour3381
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour3381:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo3382
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo3382:
-	TESTQ  $0x00000001, R10
-	JZ     stored3383
-	VMOVSD X0, (SI)
-
-stored3383:
-added3375:
-	ADDQ DX, R8
-	ADDQ $0x00000014, BX
-	SUBQ $0x00000005, R11
-	CMPQ R11, $0x00000005
-	JGE  tile3330
-
-tiles3331:
-	CMPQ R11, $0x00000002
-	JLT  tiles3385
-
-tile3384:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done3387
-
-again3386:
-	VMOVUPS.Z    (DI), K1, Z2
-	VBROADCASTSS (SI), Z3
-	VFMADD231PS  Z2, Z3, Z0
-	VBROADCASTSS 4(SI), Z3
-	VFMADD231PS  Z2, Z3, Z1
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again3386
-
-done3387:
-	VCVTPS2PD     Y0, Z2
-	VEXTRACTF64X4 $0x01, Z0, Y0
-	VCVTPS2PD     Y0, Z0
-	CMPQ          R10, $0x08
-	JLE           few3388
-	VADDPD        (R8), Z2, Z2
-	VMOVUPD       Z2, (R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     64(R8), K2, Z2
-	VADDPD        Z2, Z0, Z0
-	TESTQ         $0x00000007, SI
-	JNZ           partial3390
-	VMOVUPD       Z0, 64(R8)
-	JMP           stored3393
-
-partial3390:
-	LEAQ       64(R8), DI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour3391
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour3391:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo3392
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo3392:
-	TESTQ  $0x00000001, SI
-	JZ     stored3393
-	VMOVSD X0, (DI)
-
-stored3393:
-	JMP added3389
-
-few3388:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z (R8), K2, Z0
-	VADDPD    Z0, Z2, Z2
-	TESTQ     $0x00000007, R10
-	JNZ       partial3394
-	VMOVUPD   Z2, (R8)
-	JMP       stored3397
-
-partial3394:
-	LEAQ       (R8), SI
-	VMOVAPD    Z2, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour3395
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour3395:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo3396
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo3396:
-	TESTQ  $0x00000001, R10
-	JZ     stored3397
-	VMOVSD X0, (SI)
-
-stored3397:
-added3389:
-	ADDQ          DX, R8
-	VCVTPS2PD     Y1, Z0
-	VEXTRACTF64X4 $0x01, Z1, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few3398
-	VADDPD        (R8), Z0, Z0
-	VMOVUPD       Z0, (R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     64(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial3400
-	VMOVUPD       Z1, 64(R8)
-	JMP           stored3403
-
-partial3400:
-	LEAQ       64(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour3401
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour3401:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo3402
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo3402:
-	TESTQ  $0x00000001, SI
-	JZ     stored3403
-	VMOVSD X0, (DI)
-
-stored3403:
-	JMP added3399
-
-few3398:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z (R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial3404
-	VMOVUPD   Z0, (R8)
-	JMP       stored3407
-
-partial3404:
-	LEAQ       (R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour3405
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour3405:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo3406
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo3406:
-	TESTQ  $0x00000001, R10
-	JZ     stored3407
-	VMOVSD X0, (SI)
-
-stored3407:
-added3399:
-	ADDQ DX, R8
-	ADDQ $0x00000008, BX
-	SUBQ $0x00000002, R11
-	CMPQ R11, $0x00000002
-	JGE  tile3384
-
-tiles3385:
-	CMPQ R11, $0x00000001
-	JLT  tiles3409
-
-tile3408:
-	VXORPD Z0, Z0, Z0
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done3411
-
-again3410:
-	VMOVUPS.Z    (DI), K1, Z1
-	VBROADCASTSS (SI), Z2
-	VFMADD231PS  Z1, Z2, Z0
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again3410
-
-done3411:
-	VCVTPS2PD     Y0, Z1
-	VEXTRACTF64X4 $0x01, Z0, Y0
-	VCVTPS2PD     Y0, Z0
-	CMPQ          R10, $0x08
 	JLE           few3412
-	VADDPD        (R8), Z1, Z1
-	VMOVUPD       Z1, (R8)
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
 	MOVQ          $-1, DI
 	BZHIQ         SI, DI, DI
 	KMOVB         DI, K2
-	VMOVUPD.Z     64(R8), K2, Z1
-	VADDPD        Z1, Z0, Z0
+	VMOVUPD.Z     64(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
 	JNZ           partial3414
-	VMOVUPD       Z0, 64(R8)
+	VMOVUPD       Z1, 64(R8)
 	JMP           stored3417
 
 partial3414:
 	LEAQ       64(R8), DI
-	VMOVAPD    Z0, Z0
+	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
 	JZ         noFour3415
 	VMOVUPD    Y0, (DI)
@@ -46576,16 +46545,16 @@ few3412:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
-	VMOVUPD.Z (R8), K2, Z0
-	VADDPD    Z0, Z1, Z1
+	VMOVUPD.Z (R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
 	JNZ       partial3418
-	VMOVUPD   Z1, (R8)
+	VMOVUPD   Z0, (R8)
 	JMP       stored3421
 
 partial3418:
 	LEAQ       (R8), SI
-	VMOVAPD    Z1, Z0
+	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
 	JZ         noFour3419
 	VMOVUPD    Y0, (SI)
@@ -46607,17 +46576,307 @@ noTwo3420:
 stored3421:
 added3413:
 	ADDQ DX, R8
+	ADDQ $0x00000014, BX
+	SUBQ $0x00000005, R11
+	CMPQ R11, $0x00000005
+	JGE  tile3368
+
+tiles3369:
+	CMPQ R11, $0x00000002
+	JLT  tiles3423
+
+tile3422:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done3425
+
+again3424:
+	VMOVUPS.Z    (DI), K1, Z2
+	VBROADCASTSS (SI), Z3
+	VFMADD231PS  Z2, Z3, Z0
+	VBROADCASTSS 4(SI), Z3
+	VFMADD231PS  Z2, Z3, Z1
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again3424
+
+done3425:
+	VCVTPS2PD     Y0, Z2
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	CMPQ          R10, $0x08
+	JLE           few3426
+	VADDPD        (R8), Z2, Z2
+	VMOVUPD       Z2, (R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     64(R8), K2, Z2
+	VADDPD        Z2, Z0, Z0
+	TESTQ         $0x00000007, SI
+	JNZ           partial3428
+	VMOVUPD       Z0, 64(R8)
+	JMP           stored3431
+
+partial3428:
+	LEAQ       64(R8), DI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour3429
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour3429:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo3430
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo3430:
+	TESTQ  $0x00000001, SI
+	JZ     stored3431
+	VMOVSD X0, (DI)
+
+stored3431:
+	JMP added3427
+
+few3426:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z (R8), K2, Z0
+	VADDPD    Z0, Z2, Z2
+	TESTQ     $0x00000007, R10
+	JNZ       partial3432
+	VMOVUPD   Z2, (R8)
+	JMP       stored3435
+
+partial3432:
+	LEAQ       (R8), SI
+	VMOVAPD    Z2, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour3433
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour3433:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo3434
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo3434:
+	TESTQ  $0x00000001, R10
+	JZ     stored3435
+	VMOVSD X0, (SI)
+
+stored3435:
+added3427:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few3436
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     64(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial3438
+	VMOVUPD       Z1, 64(R8)
+	JMP           stored3441
+
+partial3438:
+	LEAQ       64(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour3439
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour3439:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo3440
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo3440:
+	TESTQ  $0x00000001, SI
+	JZ     stored3441
+	VMOVSD X0, (DI)
+
+stored3441:
+	JMP added3437
+
+few3436:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z (R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial3442
+	VMOVUPD   Z0, (R8)
+	JMP       stored3445
+
+partial3442:
+	LEAQ       (R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour3443
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour3443:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo3444
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo3444:
+	TESTQ  $0x00000001, R10
+	JZ     stored3445
+	VMOVSD X0, (SI)
+
+stored3445:
+added3437:
+	ADDQ DX, R8
+	ADDQ $0x00000008, BX
+	SUBQ $0x00000002, R11
+	CMPQ R11, $0x00000002
+	JGE  tile3422
+
+tiles3423:
+	CMPQ R11, $0x00000001
+	JLT  tiles3447
+
+tile3446:
+	VXORPD Z0, Z0, Z0
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done3449
+
+again3448:
+	VMOVUPS.Z    (DI), K1, Z1
+	VBROADCASTSS (SI), Z2
+	VFMADD231PS  Z1, Z2, Z0
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again3448
+
+done3449:
+	VCVTPS2PD     Y0, Z1
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	CMPQ          R10, $0x08
+	JLE           few3450
+	VADDPD        (R8), Z1, Z1
+	VMOVUPD       Z1, (R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     64(R8), K2, Z1
+	VADDPD        Z1, Z0, Z0
+	TESTQ         $0x00000007, SI
+	JNZ           partial3452
+	VMOVUPD       Z0, 64(R8)
+	JMP           stored3455
+
+partial3452:
+	LEAQ       64(R8), DI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour3453
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour3453:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo3454
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo3454:
+	TESTQ  $0x00000001, SI
+	JZ     stored3455
+	VMOVSD X0, (DI)
+
+stored3455:
+	JMP added3451
+
+few3450:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z (R8), K2, Z0
+	VADDPD    Z0, Z1, Z1
+	TESTQ     $0x00000007, R10
+	JNZ       partial3456
+	VMOVUPD   Z1, (R8)
+	JMP       stored3459
+
+partial3456:
+	LEAQ       (R8), SI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour3457
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour3457:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo3458
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo3458:
+	TESTQ  $0x00000001, R10
+	JZ     stored3459
+	VMOVSD X0, (SI)
+
+stored3459:
+added3451:
+	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile3408
+	JGE  tile3446
 
-tiles3409:
-	JMP done3212
+tiles3447:
+	JMP done3250
 
-wider3225:
+wider3263:
 	CMPQ  R10, $0x00000020
-	JGT   wider3422
+	JGT   wider3460
 	SUBQ  $0x00000010, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -46628,9 +46887,9 @@ wider3225:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles3424
+	JLT   tiles3462
 
-tile3423:
+tile3461:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -46646,9 +46905,9 @@ tile3423:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3426
+	JLE    done3464
 
-again3425:
+again3463:
 	VMOVUPS      (DI), Z10
 	VMOVUPS.Z    64(DI), K1, Z11
 	VBROADCASTSS (SI), Z12
@@ -46669,9 +46928,9 @@ again3425:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3425
+	JNZ          again3463
 
-done3426:
+done3464:
 	VCVTPS2PD     Y0, Z10
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -46683,7 +46942,7 @@ done3426:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3427
+	JLE           few3465
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -46693,68 +46952,68 @@ done3426:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3429
+	JNZ           partial3467
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3432
+	JMP           stored3470
 
-partial3429:
+partial3467:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3430
+	JZ         noFour3468
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3430:
+noFour3468:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3431
+	JZ         noTwo3469
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3431:
+noTwo3469:
 	TESTQ  $0x00000001, SI
-	JZ     stored3432
+	JZ     stored3470
 	VMOVSD X0, (DI)
 
-stored3432:
-	JMP added3428
+stored3470:
+	JMP added3466
 
-few3427:
+few3465:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3433
+	JNZ       partial3471
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3436
+	JMP       stored3474
 
-partial3433:
+partial3471:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3434
+	JZ         noFour3472
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3434:
+noFour3472:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3435
+	JZ         noTwo3473
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3435:
+noTwo3473:
 	TESTQ  $0x00000001, R10
-	JZ     stored3436
+	JZ     stored3474
 	VMOVSD X0, (SI)
 
-stored3436:
-added3428:
+stored3474:
+added3466:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
@@ -46767,7 +47026,7 @@ added3428:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3437
+	JLE           few3475
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -46777,68 +47036,68 @@ added3428:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3439
+	JNZ           partial3477
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3442
+	JMP           stored3480
 
-partial3439:
+partial3477:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3440
+	JZ         noFour3478
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3440:
+noFour3478:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3441
+	JZ         noTwo3479
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3441:
+noTwo3479:
 	TESTQ  $0x00000001, SI
-	JZ     stored3442
+	JZ     stored3480
 	VMOVSD X0, (DI)
 
-stored3442:
-	JMP added3438
+stored3480:
+	JMP added3476
 
-few3437:
+few3475:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3443
+	JNZ       partial3481
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3446
+	JMP       stored3484
 
-partial3443:
+partial3481:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3444
+	JZ         noFour3482
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3444:
+noFour3482:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3445
+	JZ         noTwo3483
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3445:
+noTwo3483:
 	TESTQ  $0x00000001, R10
-	JZ     stored3446
+	JZ     stored3484
 	VMOVSD X0, (SI)
 
-stored3446:
-added3438:
+stored3484:
+added3476:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -46851,7 +47110,7 @@ added3438:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3447
+	JLE           few3485
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -46861,68 +47120,68 @@ added3438:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3449
+	JNZ           partial3487
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3452
+	JMP           stored3490
 
-partial3449:
+partial3487:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3450
+	JZ         noFour3488
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3450:
+noFour3488:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3451
+	JZ         noTwo3489
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3451:
+noTwo3489:
 	TESTQ  $0x00000001, SI
-	JZ     stored3452
+	JZ     stored3490
 	VMOVSD X0, (DI)
 
-stored3452:
-	JMP added3448
+stored3490:
+	JMP added3486
 
-few3447:
+few3485:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3453
+	JNZ       partial3491
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3456
+	JMP       stored3494
 
-partial3453:
+partial3491:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3454
+	JZ         noFour3492
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3454:
+noFour3492:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3455
+	JZ         noTwo3493
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3455:
+noTwo3493:
 	TESTQ  $0x00000001, R10
-	JZ     stored3456
+	JZ     stored3494
 	VMOVSD X0, (SI)
 
-stored3456:
-added3448:
+stored3494:
+added3486:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
@@ -46935,7 +47194,7 @@ added3448:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3457
+	JLE           few3495
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -46945,68 +47204,68 @@ added3448:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3459
+	JNZ           partial3497
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3462
+	JMP           stored3500
 
-partial3459:
+partial3497:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3460
+	JZ         noFour3498
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3460:
+noFour3498:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3461
+	JZ         noTwo3499
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3461:
+noTwo3499:
 	TESTQ  $0x00000001, SI
-	JZ     stored3462
+	JZ     stored3500
 	VMOVSD X0, (DI)
 
-stored3462:
-	JMP added3458
+stored3500:
+	JMP added3496
 
-few3457:
+few3495:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3463
+	JNZ       partial3501
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3466
+	JMP       stored3504
 
-partial3463:
+partial3501:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3464
+	JZ         noFour3502
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3464:
+noFour3502:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3465
+	JZ         noTwo3503
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3465:
+noTwo3503:
 	TESTQ  $0x00000001, R10
-	JZ     stored3466
+	JZ     stored3504
 	VMOVSD X0, (SI)
 
-stored3466:
-added3458:
+stored3504:
+added3496:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
@@ -47017,325 +47276,6 @@ added3458:
 	VMOVUPD       Z1, 64(R8)
 	VCVTPS2PD     Y9, Z0
 	VEXTRACTF64X4 $0x01, Z9, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few3467
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     192(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial3469
-	VMOVUPD       Z1, 192(R8)
-	JMP           stored3472
-
-partial3469:
-	LEAQ       192(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour3470
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour3470:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo3471
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo3471:
-	TESTQ  $0x00000001, SI
-	JZ     stored3472
-	VMOVSD X0, (DI)
-
-stored3472:
-	JMP added3468
-
-few3467:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 128(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial3473
-	VMOVUPD   Z0, 128(R8)
-	JMP       stored3476
-
-partial3473:
-	LEAQ       128(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour3474
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour3474:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo3475
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo3475:
-	TESTQ  $0x00000001, R10
-	JZ     stored3476
-	VMOVSD X0, (SI)
-
-stored3476:
-added3468:
-	ADDQ DX, R8
-	ADDQ $0x00000014, BX
-	SUBQ $0x00000005, R11
-	CMPQ R11, $0x00000005
-	JGE  tile3423
-
-tiles3424:
-	CMPQ R11, $0x00000002
-	JLT  tiles3478
-
-tile3477:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done3480
-
-again3479:
-	VMOVUPS      (DI), Z4
-	VMOVUPS.Z    64(DI), K1, Z5
-	VBROADCASTSS (SI), Z6
-	VFMADD231PS  Z4, Z6, Z0
-	VFMADD231PS  Z5, Z6, Z1
-	VBROADCASTSS 4(SI), Z6
-	VFMADD231PS  Z4, Z6, Z2
-	VFMADD231PS  Z5, Z6, Z3
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again3479
-
-done3480:
-	VCVTPS2PD     Y0, Z4
-	VEXTRACTF64X4 $0x01, Z0, Y0
-	VCVTPS2PD     Y0, Z0
-	VADDPD        (R8), Z4, Z4
-	VMOVUPD       Z4, (R8)
-	VADDPD        64(R8), Z0, Z0
-	VMOVUPD       Z0, 64(R8)
-	VCVTPS2PD     Y1, Z0
-	VEXTRACTF64X4 $0x01, Z1, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few3481
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     192(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial3483
-	VMOVUPD       Z1, 192(R8)
-	JMP           stored3486
-
-partial3483:
-	LEAQ       192(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour3484
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour3484:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo3485
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo3485:
-	TESTQ  $0x00000001, SI
-	JZ     stored3486
-	VMOVSD X0, (DI)
-
-stored3486:
-	JMP added3482
-
-few3481:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 128(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial3487
-	VMOVUPD   Z0, 128(R8)
-	JMP       stored3490
-
-partial3487:
-	LEAQ       128(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour3488
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour3488:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo3489
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo3489:
-	TESTQ  $0x00000001, R10
-	JZ     stored3490
-	VMOVSD X0, (SI)
-
-stored3490:
-added3482:
-	ADDQ          DX, R8
-	VCVTPS2PD     Y2, Z0
-	VEXTRACTF64X4 $0x01, Z2, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        (R8), Z0, Z0
-	VMOVUPD       Z0, (R8)
-	VADDPD        64(R8), Z1, Z1
-	VMOVUPD       Z1, 64(R8)
-	VCVTPS2PD     Y3, Z0
-	VEXTRACTF64X4 $0x01, Z3, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few3491
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     192(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial3493
-	VMOVUPD       Z1, 192(R8)
-	JMP           stored3496
-
-partial3493:
-	LEAQ       192(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour3494
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour3494:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo3495
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo3495:
-	TESTQ  $0x00000001, SI
-	JZ     stored3496
-	VMOVSD X0, (DI)
-
-stored3496:
-	JMP added3492
-
-few3491:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 128(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial3497
-	VMOVUPD   Z0, 128(R8)
-	JMP       stored3500
-
-partial3497:
-	LEAQ       128(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour3498
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour3498:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo3499
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo3499:
-	TESTQ  $0x00000001, R10
-	JZ     stored3500
-	VMOVSD X0, (SI)
-
-stored3500:
-added3492:
-	ADDQ DX, R8
-	ADDQ $0x00000008, BX
-	SUBQ $0x00000002, R11
-	CMPQ R11, $0x00000002
-	JGE  tile3477
-
-tiles3478:
-	CMPQ R11, $0x00000001
-	JLT  tiles3502
-
-tile3501:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done3504
-
-again3503:
-	VMOVUPS      (DI), Z2
-	VMOVUPS.Z    64(DI), K1, Z3
-	VBROADCASTSS (SI), Z4
-	VFMADD231PS  Z2, Z4, Z0
-	VFMADD231PS  Z3, Z4, Z1
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again3503
-
-done3504:
-	VCVTPS2PD     Y0, Z2
-	VEXTRACTF64X4 $0x01, Z0, Y0
-	VCVTPS2PD     Y0, Z0
-	VADDPD        (R8), Z2, Z2
-	VMOVUPD       Z2, (R8)
-	VADDPD        64(R8), Z0, Z0
-	VMOVUPD       Z0, 64(R8)
-	VCVTPS2PD     Y1, Z0
-	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few3505
@@ -47411,17 +47351,336 @@ noTwo3513:
 stored3514:
 added3506:
 	ADDQ DX, R8
+	ADDQ $0x00000014, BX
+	SUBQ $0x00000005, R11
+	CMPQ R11, $0x00000005
+	JGE  tile3461
+
+tiles3462:
+	CMPQ R11, $0x00000002
+	JLT  tiles3516
+
+tile3515:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done3518
+
+again3517:
+	VMOVUPS      (DI), Z4
+	VMOVUPS.Z    64(DI), K1, Z5
+	VBROADCASTSS (SI), Z6
+	VFMADD231PS  Z4, Z6, Z0
+	VFMADD231PS  Z5, Z6, Z1
+	VBROADCASTSS 4(SI), Z6
+	VFMADD231PS  Z4, Z6, Z2
+	VFMADD231PS  Z5, Z6, Z3
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again3517
+
+done3518:
+	VCVTPS2PD     Y0, Z4
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VADDPD        (R8), Z4, Z4
+	VMOVUPD       Z4, (R8)
+	VADDPD        64(R8), Z0, Z0
+	VMOVUPD       Z0, 64(R8)
+	VCVTPS2PD     Y1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few3519
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     192(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial3521
+	VMOVUPD       Z1, 192(R8)
+	JMP           stored3524
+
+partial3521:
+	LEAQ       192(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour3522
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour3522:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo3523
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo3523:
+	TESTQ  $0x00000001, SI
+	JZ     stored3524
+	VMOVSD X0, (DI)
+
+stored3524:
+	JMP added3520
+
+few3519:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 128(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial3525
+	VMOVUPD   Z0, 128(R8)
+	JMP       stored3528
+
+partial3525:
+	LEAQ       128(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour3526
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour3526:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo3527
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo3527:
+	TESTQ  $0x00000001, R10
+	JZ     stored3528
+	VMOVSD X0, (SI)
+
+stored3528:
+added3520:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y2, Z0
+	VEXTRACTF64X4 $0x01, Z2, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	VADDPD        64(R8), Z1, Z1
+	VMOVUPD       Z1, 64(R8)
+	VCVTPS2PD     Y3, Z0
+	VEXTRACTF64X4 $0x01, Z3, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few3529
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     192(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial3531
+	VMOVUPD       Z1, 192(R8)
+	JMP           stored3534
+
+partial3531:
+	LEAQ       192(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour3532
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour3532:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo3533
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo3533:
+	TESTQ  $0x00000001, SI
+	JZ     stored3534
+	VMOVSD X0, (DI)
+
+stored3534:
+	JMP added3530
+
+few3529:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 128(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial3535
+	VMOVUPD   Z0, 128(R8)
+	JMP       stored3538
+
+partial3535:
+	LEAQ       128(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour3536
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour3536:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo3537
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo3537:
+	TESTQ  $0x00000001, R10
+	JZ     stored3538
+	VMOVSD X0, (SI)
+
+stored3538:
+added3530:
+	ADDQ DX, R8
+	ADDQ $0x00000008, BX
+	SUBQ $0x00000002, R11
+	CMPQ R11, $0x00000002
+	JGE  tile3515
+
+tiles3516:
+	CMPQ R11, $0x00000001
+	JLT  tiles3540
+
+tile3539:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done3542
+
+again3541:
+	VMOVUPS      (DI), Z2
+	VMOVUPS.Z    64(DI), K1, Z3
+	VBROADCASTSS (SI), Z4
+	VFMADD231PS  Z2, Z4, Z0
+	VFMADD231PS  Z3, Z4, Z1
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again3541
+
+done3542:
+	VCVTPS2PD     Y0, Z2
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VADDPD        (R8), Z2, Z2
+	VMOVUPD       Z2, (R8)
+	VADDPD        64(R8), Z0, Z0
+	VMOVUPD       Z0, 64(R8)
+	VCVTPS2PD     Y1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few3543
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     192(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial3545
+	VMOVUPD       Z1, 192(R8)
+	JMP           stored3548
+
+partial3545:
+	LEAQ       192(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour3546
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour3546:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo3547
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo3547:
+	TESTQ  $0x00000001, SI
+	JZ     stored3548
+	VMOVSD X0, (DI)
+
+stored3548:
+	JMP added3544
+
+few3543:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 128(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial3549
+	VMOVUPD   Z0, 128(R8)
+	JMP       stored3552
+
+partial3549:
+	LEAQ       128(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour3550
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour3550:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo3551
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo3551:
+	TESTQ  $0x00000001, R10
+	JZ     stored3552
+	VMOVSD X0, (SI)
+
+stored3552:
+added3544:
+	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile3501
+	JGE  tile3539
 
-tiles3502:
-	JMP done3212
+tiles3540:
+	JMP done3250
 
-wider3422:
+wider3460:
 	CMPQ  R10, $0x00000030
-	JGT   wider3515
+	JGT   wider3553
 	SUBQ  $0x00000020, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -47432,9 +47691,9 @@ wider3422:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles3517
+	JLT   tiles3555
 
-tile3516:
+tile3554:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -47455,9 +47714,9 @@ tile3516:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3519
+	JLE    done3557
 
-again3518:
+again3556:
 	VMOVUPS      (DI), Z15
 	VMOVUPS      64(DI), Z16
 	VMOVUPS.Z    128(DI), K1, Z17
@@ -47484,9 +47743,9 @@ again3518:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3518
+	JNZ          again3556
 
-done3519:
+done3557:
 	VCVTPS2PD     Y0, Z15
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -47505,7 +47764,7 @@ done3519:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3520
+	JLE           few3558
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -47515,68 +47774,68 @@ done3519:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3522
+	JNZ           partial3560
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3525
+	JMP           stored3563
 
-partial3522:
+partial3560:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3523
+	JZ         noFour3561
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3523:
+noFour3561:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3524
+	JZ         noTwo3562
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3524:
+noTwo3562:
 	TESTQ  $0x00000001, SI
-	JZ     stored3525
+	JZ     stored3563
 	VMOVSD X0, (DI)
 
-stored3525:
-	JMP added3521
+stored3563:
+	JMP added3559
 
-few3520:
+few3558:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3526
+	JNZ       partial3564
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3529
+	JMP       stored3567
 
-partial3526:
+partial3564:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3527
+	JZ         noFour3565
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3527:
+noFour3565:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3528
+	JZ         noTwo3566
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3528:
+noTwo3566:
 	TESTQ  $0x00000001, R10
-	JZ     stored3529
+	JZ     stored3567
 	VMOVSD X0, (SI)
 
-stored3529:
-added3521:
+stored3567:
+added3559:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
@@ -47596,7 +47855,7 @@ added3521:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3530
+	JLE           few3568
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -47606,68 +47865,68 @@ added3521:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3532
+	JNZ           partial3570
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3535
+	JMP           stored3573
 
-partial3532:
+partial3570:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3533
+	JZ         noFour3571
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3533:
+noFour3571:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3534
+	JZ         noTwo3572
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3534:
+noTwo3572:
 	TESTQ  $0x00000001, SI
-	JZ     stored3535
+	JZ     stored3573
 	VMOVSD X0, (DI)
 
-stored3535:
-	JMP added3531
+stored3573:
+	JMP added3569
 
-few3530:
+few3568:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3536
+	JNZ       partial3574
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3539
+	JMP       stored3577
 
-partial3536:
+partial3574:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3537
+	JZ         noFour3575
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3537:
+noFour3575:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3538
+	JZ         noTwo3576
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3538:
+noTwo3576:
 	TESTQ  $0x00000001, R10
-	JZ     stored3539
+	JZ     stored3577
 	VMOVSD X0, (SI)
 
-stored3539:
-added3531:
+stored3577:
+added3569:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
@@ -47687,7 +47946,7 @@ added3531:
 	VEXTRACTF64X4 $0x01, Z8, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3540
+	JLE           few3578
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -47697,68 +47956,68 @@ added3531:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3542
+	JNZ           partial3580
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3545
+	JMP           stored3583
 
-partial3542:
+partial3580:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3543
+	JZ         noFour3581
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3543:
+noFour3581:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3544
+	JZ         noTwo3582
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3544:
+noTwo3582:
 	TESTQ  $0x00000001, SI
-	JZ     stored3545
+	JZ     stored3583
 	VMOVSD X0, (DI)
 
-stored3545:
-	JMP added3541
+stored3583:
+	JMP added3579
 
-few3540:
+few3578:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3546
+	JNZ       partial3584
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3549
+	JMP       stored3587
 
-partial3546:
+partial3584:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3547
+	JZ         noFour3585
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3547:
+noFour3585:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3548
+	JZ         noTwo3586
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3548:
+noTwo3586:
 	TESTQ  $0x00000001, R10
-	JZ     stored3549
+	JZ     stored3587
 	VMOVSD X0, (SI)
 
-stored3549:
-added3541:
+stored3587:
+added3579:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y9, Z0
 	VEXTRACTF64X4 $0x01, Z9, Y1
@@ -47778,7 +48037,7 @@ added3541:
 	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3550
+	JLE           few3588
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -47788,68 +48047,68 @@ added3541:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3552
+	JNZ           partial3590
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3555
+	JMP           stored3593
 
-partial3552:
+partial3590:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3553
+	JZ         noFour3591
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3553:
+noFour3591:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3554
+	JZ         noTwo3592
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3554:
+noTwo3592:
 	TESTQ  $0x00000001, SI
-	JZ     stored3555
+	JZ     stored3593
 	VMOVSD X0, (DI)
 
-stored3555:
-	JMP added3551
+stored3593:
+	JMP added3589
 
-few3550:
+few3588:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3556
+	JNZ       partial3594
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3559
+	JMP       stored3597
 
-partial3556:
+partial3594:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3557
+	JZ         noFour3595
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3557:
+noFour3595:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3558
+	JZ         noTwo3596
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3558:
+noTwo3596:
 	TESTQ  $0x00000001, R10
-	JZ     stored3559
+	JZ     stored3597
 	VMOVSD X0, (SI)
 
-stored3559:
-added3551:
+stored3597:
+added3589:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y12, Z0
 	VEXTRACTF64X4 $0x01, Z12, Y1
@@ -47867,354 +48126,6 @@ added3551:
 	VMOVUPD       Z1, 192(R8)
 	VCVTPS2PD     Y14, Z0
 	VEXTRACTF64X4 $0x01, Z14, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few3560
-	VADDPD        256(R8), Z0, Z0
-	VMOVUPD       Z0, 256(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     320(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial3562
-	VMOVUPD       Z1, 320(R8)
-	JMP           stored3565
-
-partial3562:
-	LEAQ       320(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour3563
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour3563:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo3564
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo3564:
-	TESTQ  $0x00000001, SI
-	JZ     stored3565
-	VMOVSD X0, (DI)
-
-stored3565:
-	JMP added3561
-
-few3560:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 256(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial3566
-	VMOVUPD   Z0, 256(R8)
-	JMP       stored3569
-
-partial3566:
-	LEAQ       256(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour3567
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour3567:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo3568
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo3568:
-	TESTQ  $0x00000001, R10
-	JZ     stored3569
-	VMOVSD X0, (SI)
-
-stored3569:
-added3561:
-	ADDQ DX, R8
-	ADDQ $0x00000014, BX
-	SUBQ $0x00000005, R11
-	CMPQ R11, $0x00000005
-	JGE  tile3516
-
-tiles3517:
-	CMPQ R11, $0x00000002
-	JLT  tiles3571
-
-tile3570:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done3573
-
-again3572:
-	VMOVUPS      (DI), Z6
-	VMOVUPS      64(DI), Z7
-	VMOVUPS.Z    128(DI), K1, Z8
-	VBROADCASTSS (SI), Z9
-	VFMADD231PS  Z6, Z9, Z0
-	VFMADD231PS  Z7, Z9, Z1
-	VFMADD231PS  Z8, Z9, Z2
-	VBROADCASTSS 4(SI), Z9
-	VFMADD231PS  Z6, Z9, Z3
-	VFMADD231PS  Z7, Z9, Z4
-	VFMADD231PS  Z8, Z9, Z5
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again3572
-
-done3573:
-	VCVTPS2PD     Y0, Z6
-	VEXTRACTF64X4 $0x01, Z0, Y0
-	VCVTPS2PD     Y0, Z0
-	VADDPD        (R8), Z6, Z6
-	VMOVUPD       Z6, (R8)
-	VADDPD        64(R8), Z0, Z0
-	VMOVUPD       Z0, 64(R8)
-	VCVTPS2PD     Y1, Z0
-	VEXTRACTF64X4 $0x01, Z1, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	VADDPD        192(R8), Z1, Z1
-	VMOVUPD       Z1, 192(R8)
-	VCVTPS2PD     Y2, Z0
-	VEXTRACTF64X4 $0x01, Z2, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few3574
-	VADDPD        256(R8), Z0, Z0
-	VMOVUPD       Z0, 256(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     320(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial3576
-	VMOVUPD       Z1, 320(R8)
-	JMP           stored3579
-
-partial3576:
-	LEAQ       320(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour3577
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour3577:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo3578
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo3578:
-	TESTQ  $0x00000001, SI
-	JZ     stored3579
-	VMOVSD X0, (DI)
-
-stored3579:
-	JMP added3575
-
-few3574:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 256(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial3580
-	VMOVUPD   Z0, 256(R8)
-	JMP       stored3583
-
-partial3580:
-	LEAQ       256(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour3581
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour3581:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo3582
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo3582:
-	TESTQ  $0x00000001, R10
-	JZ     stored3583
-	VMOVSD X0, (SI)
-
-stored3583:
-added3575:
-	ADDQ          DX, R8
-	VCVTPS2PD     Y3, Z0
-	VEXTRACTF64X4 $0x01, Z3, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        (R8), Z0, Z0
-	VMOVUPD       Z0, (R8)
-	VADDPD        64(R8), Z1, Z1
-	VMOVUPD       Z1, 64(R8)
-	VCVTPS2PD     Y4, Z0
-	VEXTRACTF64X4 $0x01, Z4, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	VADDPD        192(R8), Z1, Z1
-	VMOVUPD       Z1, 192(R8)
-	VCVTPS2PD     Y5, Z0
-	VEXTRACTF64X4 $0x01, Z5, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few3584
-	VADDPD        256(R8), Z0, Z0
-	VMOVUPD       Z0, 256(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     320(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial3586
-	VMOVUPD       Z1, 320(R8)
-	JMP           stored3589
-
-partial3586:
-	LEAQ       320(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour3587
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour3587:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo3588
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo3588:
-	TESTQ  $0x00000001, SI
-	JZ     stored3589
-	VMOVSD X0, (DI)
-
-stored3589:
-	JMP added3585
-
-few3584:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 256(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial3590
-	VMOVUPD   Z0, 256(R8)
-	JMP       stored3593
-
-partial3590:
-	LEAQ       256(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour3591
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour3591:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo3592
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo3592:
-	TESTQ  $0x00000001, R10
-	JZ     stored3593
-	VMOVSD X0, (SI)
-
-stored3593:
-added3585:
-	ADDQ DX, R8
-	ADDQ $0x00000008, BX
-	SUBQ $0x00000002, R11
-	CMPQ R11, $0x00000002
-	JGE  tile3570
-
-tiles3571:
-	CMPQ R11, $0x00000001
-	JLT  tiles3595
-
-tile3594:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done3597
-
-again3596:
-	VMOVUPS      (DI), Z3
-	VMOVUPS      64(DI), Z4
-	VMOVUPS.Z    128(DI), K1, Z5
-	VBROADCASTSS (SI), Z6
-	VFMADD231PS  Z3, Z6, Z0
-	VFMADD231PS  Z4, Z6, Z1
-	VFMADD231PS  Z5, Z6, Z2
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again3596
-
-done3597:
-	VCVTPS2PD     Y0, Z3
-	VEXTRACTF64X4 $0x01, Z0, Y0
-	VCVTPS2PD     Y0, Z0
-	VADDPD        (R8), Z3, Z3
-	VMOVUPD       Z3, (R8)
-	VADDPD        64(R8), Z0, Z0
-	VMOVUPD       Z0, 64(R8)
-	VCVTPS2PD     Y1, Z0
-	VEXTRACTF64X4 $0x01, Z1, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	VADDPD        192(R8), Z1, Z1
-	VMOVUPD       Z1, 192(R8)
-	VCVTPS2PD     Y2, Z0
-	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few3598
@@ -48290,15 +48201,363 @@ noTwo3606:
 stored3607:
 added3599:
 	ADDQ DX, R8
+	ADDQ $0x00000014, BX
+	SUBQ $0x00000005, R11
+	CMPQ R11, $0x00000005
+	JGE  tile3554
+
+tiles3555:
+	CMPQ R11, $0x00000002
+	JLT  tiles3609
+
+tile3608:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done3611
+
+again3610:
+	VMOVUPS      (DI), Z6
+	VMOVUPS      64(DI), Z7
+	VMOVUPS.Z    128(DI), K1, Z8
+	VBROADCASTSS (SI), Z9
+	VFMADD231PS  Z6, Z9, Z0
+	VFMADD231PS  Z7, Z9, Z1
+	VFMADD231PS  Z8, Z9, Z2
+	VBROADCASTSS 4(SI), Z9
+	VFMADD231PS  Z6, Z9, Z3
+	VFMADD231PS  Z7, Z9, Z4
+	VFMADD231PS  Z8, Z9, Z5
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again3610
+
+done3611:
+	VCVTPS2PD     Y0, Z6
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VADDPD        (R8), Z6, Z6
+	VMOVUPD       Z6, (R8)
+	VADDPD        64(R8), Z0, Z0
+	VMOVUPD       Z0, 64(R8)
+	VCVTPS2PD     Y1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	VADDPD        192(R8), Z1, Z1
+	VMOVUPD       Z1, 192(R8)
+	VCVTPS2PD     Y2, Z0
+	VEXTRACTF64X4 $0x01, Z2, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few3612
+	VADDPD        256(R8), Z0, Z0
+	VMOVUPD       Z0, 256(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     320(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial3614
+	VMOVUPD       Z1, 320(R8)
+	JMP           stored3617
+
+partial3614:
+	LEAQ       320(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour3615
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour3615:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo3616
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo3616:
+	TESTQ  $0x00000001, SI
+	JZ     stored3617
+	VMOVSD X0, (DI)
+
+stored3617:
+	JMP added3613
+
+few3612:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 256(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial3618
+	VMOVUPD   Z0, 256(R8)
+	JMP       stored3621
+
+partial3618:
+	LEAQ       256(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour3619
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour3619:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo3620
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo3620:
+	TESTQ  $0x00000001, R10
+	JZ     stored3621
+	VMOVSD X0, (SI)
+
+stored3621:
+added3613:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y3, Z0
+	VEXTRACTF64X4 $0x01, Z3, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	VADDPD        64(R8), Z1, Z1
+	VMOVUPD       Z1, 64(R8)
+	VCVTPS2PD     Y4, Z0
+	VEXTRACTF64X4 $0x01, Z4, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	VADDPD        192(R8), Z1, Z1
+	VMOVUPD       Z1, 192(R8)
+	VCVTPS2PD     Y5, Z0
+	VEXTRACTF64X4 $0x01, Z5, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few3622
+	VADDPD        256(R8), Z0, Z0
+	VMOVUPD       Z0, 256(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     320(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial3624
+	VMOVUPD       Z1, 320(R8)
+	JMP           stored3627
+
+partial3624:
+	LEAQ       320(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour3625
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour3625:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo3626
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo3626:
+	TESTQ  $0x00000001, SI
+	JZ     stored3627
+	VMOVSD X0, (DI)
+
+stored3627:
+	JMP added3623
+
+few3622:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 256(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial3628
+	VMOVUPD   Z0, 256(R8)
+	JMP       stored3631
+
+partial3628:
+	LEAQ       256(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour3629
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour3629:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo3630
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo3630:
+	TESTQ  $0x00000001, R10
+	JZ     stored3631
+	VMOVSD X0, (SI)
+
+stored3631:
+added3623:
+	ADDQ DX, R8
+	ADDQ $0x00000008, BX
+	SUBQ $0x00000002, R11
+	CMPQ R11, $0x00000002
+	JGE  tile3608
+
+tiles3609:
+	CMPQ R11, $0x00000001
+	JLT  tiles3633
+
+tile3632:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done3635
+
+again3634:
+	VMOVUPS      (DI), Z3
+	VMOVUPS      64(DI), Z4
+	VMOVUPS.Z    128(DI), K1, Z5
+	VBROADCASTSS (SI), Z6
+	VFMADD231PS  Z3, Z6, Z0
+	VFMADD231PS  Z4, Z6, Z1
+	VFMADD231PS  Z5, Z6, Z2
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again3634
+
+done3635:
+	VCVTPS2PD     Y0, Z3
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VADDPD        (R8), Z3, Z3
+	VMOVUPD       Z3, (R8)
+	VADDPD        64(R8), Z0, Z0
+	VMOVUPD       Z0, 64(R8)
+	VCVTPS2PD     Y1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	VADDPD        192(R8), Z1, Z1
+	VMOVUPD       Z1, 192(R8)
+	VCVTPS2PD     Y2, Z0
+	VEXTRACTF64X4 $0x01, Z2, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few3636
+	VADDPD        256(R8), Z0, Z0
+	VMOVUPD       Z0, 256(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     320(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial3638
+	VMOVUPD       Z1, 320(R8)
+	JMP           stored3641
+
+partial3638:
+	LEAQ       320(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour3639
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour3639:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo3640
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo3640:
+	TESTQ  $0x00000001, SI
+	JZ     stored3641
+	VMOVSD X0, (DI)
+
+stored3641:
+	JMP added3637
+
+few3636:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 256(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial3642
+	VMOVUPD   Z0, 256(R8)
+	JMP       stored3645
+
+partial3642:
+	LEAQ       256(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour3643
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour3643:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo3644
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo3644:
+	TESTQ  $0x00000001, R10
+	JZ     stored3645
+	VMOVSD X0, (SI)
+
+stored3645:
+added3637:
+	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile3594
+	JGE  tile3632
 
-tiles3595:
-	JMP done3212
+tiles3633:
+	JMP done3250
 
-wider3515:
+wider3553:
 	SUBQ  $0x00000030, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -48309,9 +48568,9 @@ wider3515:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles3610
+	JLT   tiles3648
 
-tile3609:
+tile3647:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -48337,9 +48596,9 @@ tile3609:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3612
+	JLE    done3650
 
-again3611:
+again3649:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -48372,9 +48631,9 @@ again3611:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3611
+	JNZ          again3649
 
-done3612:
+done3650:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -48400,7 +48659,7 @@ done3612:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3613
+	JLE           few3651
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -48410,68 +48669,68 @@ done3612:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3615
+	JNZ           partial3653
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3618
+	JMP           stored3656
 
-partial3615:
+partial3653:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3616
+	JZ         noFour3654
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3616:
+noFour3654:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3617
+	JZ         noTwo3655
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3617:
+noTwo3655:
 	TESTQ  $0x00000001, SI
-	JZ     stored3618
+	JZ     stored3656
 	VMOVSD X0, (DI)
 
-stored3618:
-	JMP added3614
+stored3656:
+	JMP added3652
 
-few3613:
+few3651:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3619
+	JNZ       partial3657
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3622
+	JMP       stored3660
 
-partial3619:
+partial3657:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3620
+	JZ         noFour3658
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3620:
+noFour3658:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3621
+	JZ         noTwo3659
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3621:
+noTwo3659:
 	TESTQ  $0x00000001, R10
-	JZ     stored3622
+	JZ     stored3660
 	VMOVSD X0, (SI)
 
-stored3622:
-added3614:
+stored3660:
+added3652:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -48498,7 +48757,7 @@ added3614:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3623
+	JLE           few3661
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -48508,68 +48767,68 @@ added3614:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3625
+	JNZ           partial3663
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3628
+	JMP           stored3666
 
-partial3625:
+partial3663:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3626
+	JZ         noFour3664
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3626:
+noFour3664:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3627
+	JZ         noTwo3665
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3627:
+noTwo3665:
 	TESTQ  $0x00000001, SI
-	JZ     stored3628
+	JZ     stored3666
 	VMOVSD X0, (DI)
 
-stored3628:
-	JMP added3624
+stored3666:
+	JMP added3662
 
-few3623:
+few3661:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3629
+	JNZ       partial3667
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3632
+	JMP       stored3670
 
-partial3629:
+partial3667:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3630
+	JZ         noFour3668
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3630:
+noFour3668:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3631
+	JZ         noTwo3669
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3631:
+noTwo3669:
 	TESTQ  $0x00000001, R10
-	JZ     stored3632
+	JZ     stored3670
 	VMOVSD X0, (SI)
 
-stored3632:
-added3624:
+stored3670:
+added3662:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
@@ -48596,7 +48855,7 @@ added3624:
 	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3633
+	JLE           few3671
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -48606,68 +48865,68 @@ added3624:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3635
+	JNZ           partial3673
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3638
+	JMP           stored3676
 
-partial3635:
+partial3673:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3636
+	JZ         noFour3674
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3636:
+noFour3674:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3637
+	JZ         noTwo3675
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3637:
+noTwo3675:
 	TESTQ  $0x00000001, SI
-	JZ     stored3638
+	JZ     stored3676
 	VMOVSD X0, (DI)
 
-stored3638:
-	JMP added3634
+stored3676:
+	JMP added3672
 
-few3633:
+few3671:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3639
+	JNZ       partial3677
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3642
+	JMP       stored3680
 
-partial3639:
+partial3677:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3640
+	JZ         noFour3678
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3640:
+noFour3678:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3641
+	JZ         noTwo3679
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3641:
+noTwo3679:
 	TESTQ  $0x00000001, R10
-	JZ     stored3642
+	JZ     stored3680
 	VMOVSD X0, (SI)
 
-stored3642:
-added3634:
+stored3680:
+added3672:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y12, Z0
 	VEXTRACTF64X4 $0x01, Z12, Y1
@@ -48694,7 +48953,7 @@ added3634:
 	VEXTRACTF64X4 $0x01, Z15, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3643
+	JLE           few3681
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -48704,68 +48963,68 @@ added3634:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3645
+	JNZ           partial3683
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3648
+	JMP           stored3686
 
-partial3645:
+partial3683:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3646
+	JZ         noFour3684
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3646:
+noFour3684:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3647
+	JZ         noTwo3685
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3647:
+noTwo3685:
 	TESTQ  $0x00000001, SI
-	JZ     stored3648
+	JZ     stored3686
 	VMOVSD X0, (DI)
 
-stored3648:
-	JMP added3644
+stored3686:
+	JMP added3682
 
-few3643:
+few3681:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3649
+	JNZ       partial3687
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3652
+	JMP       stored3690
 
-partial3649:
+partial3687:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3650
+	JZ         noFour3688
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3650:
+noFour3688:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3651
+	JZ         noTwo3689
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3651:
+noTwo3689:
 	TESTQ  $0x00000001, R10
-	JZ     stored3652
+	JZ     stored3690
 	VMOVSD X0, (SI)
 
-stored3652:
-added3644:
+stored3690:
+added3682:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y16, Z0
 	VEXTRACTF64X4 $0x01, Z16, Y1
@@ -48790,383 +49049,6 @@ added3644:
 	VMOVUPD       Z1, 320(R8)
 	VCVTPS2PD     Y19, Z0
 	VEXTRACTF64X4 $0x01, Z19, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few3653
-	VADDPD        384(R8), Z0, Z0
-	VMOVUPD       Z0, 384(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     448(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial3655
-	VMOVUPD       Z1, 448(R8)
-	JMP           stored3658
-
-partial3655:
-	LEAQ       448(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour3656
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour3656:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo3657
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo3657:
-	TESTQ  $0x00000001, SI
-	JZ     stored3658
-	VMOVSD X0, (DI)
-
-stored3658:
-	JMP added3654
-
-few3653:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 384(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial3659
-	VMOVUPD   Z0, 384(R8)
-	JMP       stored3662
-
-partial3659:
-	LEAQ       384(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour3660
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour3660:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo3661
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo3661:
-	TESTQ  $0x00000001, R10
-	JZ     stored3662
-	VMOVSD X0, (SI)
-
-stored3662:
-added3654:
-	ADDQ DX, R8
-	ADDQ $0x00000014, BX
-	SUBQ $0x00000005, R11
-	CMPQ R11, $0x00000005
-	JGE  tile3609
-
-tiles3610:
-	CMPQ R11, $0x00000002
-	JLT  tiles3664
-
-tile3663:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done3666
-
-again3665:
-	VMOVUPS      (DI), Z8
-	VMOVUPS      64(DI), Z9
-	VMOVUPS      128(DI), Z10
-	VMOVUPS.Z    192(DI), K1, Z11
-	VBROADCASTSS (SI), Z12
-	VFMADD231PS  Z8, Z12, Z0
-	VFMADD231PS  Z9, Z12, Z1
-	VFMADD231PS  Z10, Z12, Z2
-	VFMADD231PS  Z11, Z12, Z3
-	VBROADCASTSS 4(SI), Z12
-	VFMADD231PS  Z8, Z12, Z4
-	VFMADD231PS  Z9, Z12, Z5
-	VFMADD231PS  Z10, Z12, Z6
-	VFMADD231PS  Z11, Z12, Z7
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again3665
-
-done3666:
-	VCVTPS2PD     Y0, Z8
-	VEXTRACTF64X4 $0x01, Z0, Y0
-	VCVTPS2PD     Y0, Z0
-	VADDPD        (R8), Z8, Z8
-	VMOVUPD       Z8, (R8)
-	VADDPD        64(R8), Z0, Z0
-	VMOVUPD       Z0, 64(R8)
-	VCVTPS2PD     Y1, Z0
-	VEXTRACTF64X4 $0x01, Z1, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	VADDPD        192(R8), Z1, Z1
-	VMOVUPD       Z1, 192(R8)
-	VCVTPS2PD     Y2, Z0
-	VEXTRACTF64X4 $0x01, Z2, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        256(R8), Z0, Z0
-	VMOVUPD       Z0, 256(R8)
-	VADDPD        320(R8), Z1, Z1
-	VMOVUPD       Z1, 320(R8)
-	VCVTPS2PD     Y3, Z0
-	VEXTRACTF64X4 $0x01, Z3, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few3667
-	VADDPD        384(R8), Z0, Z0
-	VMOVUPD       Z0, 384(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     448(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial3669
-	VMOVUPD       Z1, 448(R8)
-	JMP           stored3672
-
-partial3669:
-	LEAQ       448(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour3670
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour3670:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo3671
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo3671:
-	TESTQ  $0x00000001, SI
-	JZ     stored3672
-	VMOVSD X0, (DI)
-
-stored3672:
-	JMP added3668
-
-few3667:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 384(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial3673
-	VMOVUPD   Z0, 384(R8)
-	JMP       stored3676
-
-partial3673:
-	LEAQ       384(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour3674
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour3674:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo3675
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo3675:
-	TESTQ  $0x00000001, R10
-	JZ     stored3676
-	VMOVSD X0, (SI)
-
-stored3676:
-added3668:
-	ADDQ          DX, R8
-	VCVTPS2PD     Y4, Z0
-	VEXTRACTF64X4 $0x01, Z4, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        (R8), Z0, Z0
-	VMOVUPD       Z0, (R8)
-	VADDPD        64(R8), Z1, Z1
-	VMOVUPD       Z1, 64(R8)
-	VCVTPS2PD     Y5, Z0
-	VEXTRACTF64X4 $0x01, Z5, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	VADDPD        192(R8), Z1, Z1
-	VMOVUPD       Z1, 192(R8)
-	VCVTPS2PD     Y6, Z0
-	VEXTRACTF64X4 $0x01, Z6, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        256(R8), Z0, Z0
-	VMOVUPD       Z0, 256(R8)
-	VADDPD        320(R8), Z1, Z1
-	VMOVUPD       Z1, 320(R8)
-	VCVTPS2PD     Y7, Z0
-	VEXTRACTF64X4 $0x01, Z7, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few3677
-	VADDPD        384(R8), Z0, Z0
-	VMOVUPD       Z0, 384(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     448(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial3679
-	VMOVUPD       Z1, 448(R8)
-	JMP           stored3682
-
-partial3679:
-	LEAQ       448(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour3680
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour3680:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo3681
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo3681:
-	TESTQ  $0x00000001, SI
-	JZ     stored3682
-	VMOVSD X0, (DI)
-
-stored3682:
-	JMP added3678
-
-few3677:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 384(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial3683
-	VMOVUPD   Z0, 384(R8)
-	JMP       stored3686
-
-partial3683:
-	LEAQ       384(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour3684
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour3684:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo3685
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo3685:
-	TESTQ  $0x00000001, R10
-	JZ     stored3686
-	VMOVSD X0, (SI)
-
-stored3686:
-added3678:
-	ADDQ DX, R8
-	ADDQ $0x00000008, BX
-	SUBQ $0x00000002, R11
-	CMPQ R11, $0x00000002
-	JGE  tile3663
-
-tiles3664:
-	CMPQ R11, $0x00000001
-	JLT  tiles3688
-
-tile3687:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done3690
-
-again3689:
-	VMOVUPS      (DI), Z4
-	VMOVUPS      64(DI), Z5
-	VMOVUPS      128(DI), Z6
-	VMOVUPS.Z    192(DI), K1, Z7
-	VBROADCASTSS (SI), Z8
-	VFMADD231PS  Z4, Z8, Z0
-	VFMADD231PS  Z5, Z8, Z1
-	VFMADD231PS  Z6, Z8, Z2
-	VFMADD231PS  Z7, Z8, Z3
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again3689
-
-done3690:
-	VCVTPS2PD     Y0, Z4
-	VEXTRACTF64X4 $0x01, Z0, Y0
-	VCVTPS2PD     Y0, Z0
-	VADDPD        (R8), Z4, Z4
-	VMOVUPD       Z4, (R8)
-	VADDPD        64(R8), Z0, Z0
-	VMOVUPD       Z0, 64(R8)
-	VCVTPS2PD     Y1, Z0
-	VEXTRACTF64X4 $0x01, Z1, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	VADDPD        192(R8), Z1, Z1
-	VMOVUPD       Z1, 192(R8)
-	VCVTPS2PD     Y2, Z0
-	VEXTRACTF64X4 $0x01, Z2, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        256(R8), Z0, Z0
-	VMOVUPD       Z0, 256(R8)
-	VADDPD        320(R8), Z1, Z1
-	VMOVUPD       Z1, 320(R8)
-	VCVTPS2PD     Y3, Z0
-	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few3691
@@ -49242,13 +49124,390 @@ noTwo3699:
 stored3700:
 added3692:
 	ADDQ DX, R8
+	ADDQ $0x00000014, BX
+	SUBQ $0x00000005, R11
+	CMPQ R11, $0x00000005
+	JGE  tile3647
+
+tiles3648:
+	CMPQ R11, $0x00000002
+	JLT  tiles3702
+
+tile3701:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done3704
+
+again3703:
+	VMOVUPS      (DI), Z8
+	VMOVUPS      64(DI), Z9
+	VMOVUPS      128(DI), Z10
+	VMOVUPS.Z    192(DI), K1, Z11
+	VBROADCASTSS (SI), Z12
+	VFMADD231PS  Z8, Z12, Z0
+	VFMADD231PS  Z9, Z12, Z1
+	VFMADD231PS  Z10, Z12, Z2
+	VFMADD231PS  Z11, Z12, Z3
+	VBROADCASTSS 4(SI), Z12
+	VFMADD231PS  Z8, Z12, Z4
+	VFMADD231PS  Z9, Z12, Z5
+	VFMADD231PS  Z10, Z12, Z6
+	VFMADD231PS  Z11, Z12, Z7
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again3703
+
+done3704:
+	VCVTPS2PD     Y0, Z8
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VADDPD        (R8), Z8, Z8
+	VMOVUPD       Z8, (R8)
+	VADDPD        64(R8), Z0, Z0
+	VMOVUPD       Z0, 64(R8)
+	VCVTPS2PD     Y1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	VADDPD        192(R8), Z1, Z1
+	VMOVUPD       Z1, 192(R8)
+	VCVTPS2PD     Y2, Z0
+	VEXTRACTF64X4 $0x01, Z2, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        256(R8), Z0, Z0
+	VMOVUPD       Z0, 256(R8)
+	VADDPD        320(R8), Z1, Z1
+	VMOVUPD       Z1, 320(R8)
+	VCVTPS2PD     Y3, Z0
+	VEXTRACTF64X4 $0x01, Z3, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few3705
+	VADDPD        384(R8), Z0, Z0
+	VMOVUPD       Z0, 384(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     448(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial3707
+	VMOVUPD       Z1, 448(R8)
+	JMP           stored3710
+
+partial3707:
+	LEAQ       448(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour3708
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour3708:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo3709
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo3709:
+	TESTQ  $0x00000001, SI
+	JZ     stored3710
+	VMOVSD X0, (DI)
+
+stored3710:
+	JMP added3706
+
+few3705:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 384(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial3711
+	VMOVUPD   Z0, 384(R8)
+	JMP       stored3714
+
+partial3711:
+	LEAQ       384(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour3712
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour3712:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo3713
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo3713:
+	TESTQ  $0x00000001, R10
+	JZ     stored3714
+	VMOVSD X0, (SI)
+
+stored3714:
+added3706:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y4, Z0
+	VEXTRACTF64X4 $0x01, Z4, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	VADDPD        64(R8), Z1, Z1
+	VMOVUPD       Z1, 64(R8)
+	VCVTPS2PD     Y5, Z0
+	VEXTRACTF64X4 $0x01, Z5, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	VADDPD        192(R8), Z1, Z1
+	VMOVUPD       Z1, 192(R8)
+	VCVTPS2PD     Y6, Z0
+	VEXTRACTF64X4 $0x01, Z6, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        256(R8), Z0, Z0
+	VMOVUPD       Z0, 256(R8)
+	VADDPD        320(R8), Z1, Z1
+	VMOVUPD       Z1, 320(R8)
+	VCVTPS2PD     Y7, Z0
+	VEXTRACTF64X4 $0x01, Z7, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few3715
+	VADDPD        384(R8), Z0, Z0
+	VMOVUPD       Z0, 384(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     448(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial3717
+	VMOVUPD       Z1, 448(R8)
+	JMP           stored3720
+
+partial3717:
+	LEAQ       448(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour3718
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour3718:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo3719
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo3719:
+	TESTQ  $0x00000001, SI
+	JZ     stored3720
+	VMOVSD X0, (DI)
+
+stored3720:
+	JMP added3716
+
+few3715:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 384(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial3721
+	VMOVUPD   Z0, 384(R8)
+	JMP       stored3724
+
+partial3721:
+	LEAQ       384(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour3722
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour3722:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo3723
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo3723:
+	TESTQ  $0x00000001, R10
+	JZ     stored3724
+	VMOVSD X0, (SI)
+
+stored3724:
+added3716:
+	ADDQ DX, R8
+	ADDQ $0x00000008, BX
+	SUBQ $0x00000002, R11
+	CMPQ R11, $0x00000002
+	JGE  tile3701
+
+tiles3702:
+	CMPQ R11, $0x00000001
+	JLT  tiles3726
+
+tile3725:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done3728
+
+again3727:
+	VMOVUPS      (DI), Z4
+	VMOVUPS      64(DI), Z5
+	VMOVUPS      128(DI), Z6
+	VMOVUPS.Z    192(DI), K1, Z7
+	VBROADCASTSS (SI), Z8
+	VFMADD231PS  Z4, Z8, Z0
+	VFMADD231PS  Z5, Z8, Z1
+	VFMADD231PS  Z6, Z8, Z2
+	VFMADD231PS  Z7, Z8, Z3
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again3727
+
+done3728:
+	VCVTPS2PD     Y0, Z4
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VADDPD        (R8), Z4, Z4
+	VMOVUPD       Z4, (R8)
+	VADDPD        64(R8), Z0, Z0
+	VMOVUPD       Z0, 64(R8)
+	VCVTPS2PD     Y1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	VADDPD        192(R8), Z1, Z1
+	VMOVUPD       Z1, 192(R8)
+	VCVTPS2PD     Y2, Z0
+	VEXTRACTF64X4 $0x01, Z2, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        256(R8), Z0, Z0
+	VMOVUPD       Z0, 256(R8)
+	VADDPD        320(R8), Z1, Z1
+	VMOVUPD       Z1, 320(R8)
+	VCVTPS2PD     Y3, Z0
+	VEXTRACTF64X4 $0x01, Z3, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few3729
+	VADDPD        384(R8), Z0, Z0
+	VMOVUPD       Z0, 384(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     448(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial3731
+	VMOVUPD       Z1, 448(R8)
+	JMP           stored3734
+
+partial3731:
+	LEAQ       448(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour3732
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour3732:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo3733
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo3733:
+	TESTQ  $0x00000001, SI
+	JZ     stored3734
+	VMOVSD X0, (DI)
+
+stored3734:
+	JMP added3730
+
+few3729:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 384(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial3735
+	VMOVUPD   Z0, 384(R8)
+	JMP       stored3738
+
+partial3735:
+	LEAQ       384(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour3736
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour3736:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo3737
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo3737:
+	TESTQ  $0x00000001, R10
+	JZ     stored3738
+	VMOVSD X0, (SI)
+
+stored3738:
+added3730:
+	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile3687
+	JGE  tile3725
 
-tiles3688:
-done3212:
+tiles3726:
+done3250:
 	VZEROUPPER
 	RET
 
@@ -49278,20 +49537,20 @@ TEXT ·regularProducts32x512(SB), $8-25
 	MOVQ         u+0(FP), DX
 	MOVQ         (DX), BX
 	CMPQ         BX, $0x08
-	JNE          few3701
+	JNE          few3739
 	MOVQ         536(DX), BX
 	MOVQ         264(DX), SI
 	MOVQ         48(DX), DI
 	LEAQ         -3(CX), R8
 	CMPQ         AX, R8
-	JG           rest3704
+	JG           rest3742
 
-group3703:
+group3741:
 	LEAQ       15(AX), R9
 	CMPQ       R9, CX
-	JG         none3707
+	JG         none3745
 	CMPQ       560(DX), $0x00
-	JEQ        none3707
+	JEQ        none3745
 	MOVLQSX    48(SI)(AX*4), R9
 	ANDQ       $-2, R9
 	SHLQ       $0x06, R9
@@ -49333,7 +49592,7 @@ group3703:
 	ADDQ       24(DX), R9
 	PREFETCHT0 (R9)
 	CMPQ       408(DX), $0x00
-	JEQ        near3706
+	JEQ        near3744
 	MOVQ       288(DX), R9
 	MOVLQSX    48(R9)(AX*4), R9
 	MOVQ       96(DX), R10
@@ -49375,8 +49634,8 @@ group3703:
 	PREFETCHT0 128(R9)
 	PREFETCHT0 192(R9)
 
-near3706:
-none3707:
+near3744:
+none3745:
 	MOVQ          312(DX), R9
 	MOVLQSX       (R9)(AX*4), R9
 	SHLQ          $0x06, R9
@@ -49469,7 +49728,7 @@ none3707:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          (BX), R10
 	TESTB         $0x01, (SI)(AX*4)
-	JNZ           backward3708
+	JNZ           backward3746
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -49483,9 +49742,9 @@ none3707:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product3709
+	JMP           product3747
 
-backward3708:
+backward3746:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
@@ -49505,7 +49764,7 @@ backward3708:
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product3709:
+product3747:
 	VMOVUPS       Y17, (BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
 	VPMAXUD       Y17, Y0, Y0
@@ -49517,7 +49776,7 @@ product3709:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          32(BX), R10
 	TESTB         $0x01, 4(SI)(AX*4)
-	JNZ           backward3710
+	JNZ           backward3748
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -49531,9 +49790,9 @@ product3709:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product3711
+	JMP           product3749
 
-backward3710:
+backward3748:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
@@ -49553,7 +49812,7 @@ backward3710:
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product3711:
+product3749:
 	VMOVUPS       Y17, 32(BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
 	VPMAXUD       Y17, Y0, Y0
@@ -49565,7 +49824,7 @@ product3711:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          64(BX), R10
 	TESTB         $0x01, 8(SI)(AX*4)
-	JNZ           backward3712
+	JNZ           backward3750
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -49579,9 +49838,9 @@ product3711:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product3713
+	JMP           product3751
 
-backward3712:
+backward3750:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
@@ -49601,7 +49860,7 @@ backward3712:
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product3713:
+product3751:
 	VMOVUPS       Y17, 64(BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
 	VPMAXUD       Y17, Y0, Y0
@@ -49613,7 +49872,7 @@ product3713:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          96(BX), R10
 	TESTB         $0x01, 12(SI)(AX*4)
-	JNZ           backward3714
+	JNZ           backward3752
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -49627,9 +49886,9 @@ product3713:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product3715
+	JMP           product3753
 
-backward3714:
+backward3752:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
@@ -49649,23 +49908,23 @@ backward3714:
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product3715:
+product3753:
 	VMOVUPS     Y17, 96(BX)
 	VPSUBD.BCST constants<>+3256(SB), Y17, Y17
 	VPMAXUD     Y17, Y0, Y0
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x04, AX
 	CMPQ        AX, R8
-	JLE         group3703
+	JLE         group3741
 
-rest3704:
+rest3742:
 	CMPQ       AX, CX
-	JG         grouped3705
+	JG         grouped3743
 	LEAQ       15(AX), R8
 	CMPQ       R8, CX
-	JG         none3717
+	JG         none3755
 	CMPQ       560(DX), $0x00
-	JEQ        none3717
+	JEQ        none3755
 	MOVLQSX    48(SI)(AX*4), R8
 	ANDQ       $-2, R8
 	SHLQ       $0x06, R8
@@ -49707,7 +49966,7 @@ rest3704:
 	ADDQ       24(DX), R8
 	PREFETCHT0 (R8)
 	CMPQ       408(DX), $0x00
-	JEQ        near3716
+	JEQ        near3754
 	MOVQ       288(DX), R8
 	MOVLQSX    48(R8)(AX*4), R8
 	MOVQ       96(DX), R9
@@ -49749,8 +50008,8 @@ rest3704:
 	PREFETCHT0 128(R8)
 	PREFETCHT0 192(R8)
 
-near3716:
-none3717:
+near3754:
+none3755:
 	LEAQ          (AX), R8
 	CMPQ          R8, CX
 	CMOVQGT       CX, R8
@@ -49858,7 +50117,7 @@ none3717:
 	LEAQ          (R9)(R8*4), R8
 	LEAQ          (BX), R9
 	TESTB         $0x01, (SI)(DI*4)
-	JNZ           backward3718
+	JNZ           backward3756
 	VMOVUPS       (R9), Y24
 	VPERMPS       Z24, Z13, Z1
 	VMULPS        (R8), Z1, Z1
@@ -49872,9 +50131,9 @@ none3717:
 	VEXTRACTF64X4 $0x01, Z1, Y2
 	VADDPS        Y2, Y1, Y2
 	VMOVAPS       Y2, Y1
-	JMP           product3719
+	JMP           product3757
 
-backward3718:
+backward3756:
 	VBROADCASTF64X4 (R9), Z1
 	VMULPS          (R8), Z1, Z2
 	VMULPS          64(R8), Z1, Z3
@@ -49894,7 +50153,7 @@ backward3718:
 	VADDPS          Y1, Y2, Y2
 	VMOVAPS         Y2, Y1
 
-product3719:
+product3757:
 	VMOVUPS       Y1, (BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -49909,7 +50168,7 @@ product3719:
 	LEAQ          (R9)(R8*4), R8
 	LEAQ          32(BX), R9
 	TESTB         $0x01, (SI)(DI*4)
-	JNZ           backward3720
+	JNZ           backward3758
 	VMOVUPS       (R9), Y24
 	VPERMPS       Z24, Z13, Z1
 	VMULPS        (R8), Z1, Z1
@@ -49923,9 +50182,9 @@ product3719:
 	VEXTRACTF64X4 $0x01, Z1, Y2
 	VADDPS        Y2, Y1, Y2
 	VMOVAPS       Y2, Y1
-	JMP           product3721
+	JMP           product3759
 
-backward3720:
+backward3758:
 	VBROADCASTF64X4 (R9), Z1
 	VMULPS          (R8), Z1, Z2
 	VMULPS          64(R8), Z1, Z3
@@ -49945,7 +50204,7 @@ backward3720:
 	VADDPS          Y1, Y2, Y2
 	VMOVAPS         Y2, Y1
 
-product3721:
+product3759:
 	VMOVUPS       Y1, 32(BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -49960,7 +50219,7 @@ product3721:
 	LEAQ          (R9)(R8*4), R8
 	LEAQ          64(BX), R9
 	TESTB         $0x01, (SI)(DI*4)
-	JNZ           backward3722
+	JNZ           backward3760
 	VMOVUPS       (R9), Y24
 	VPERMPS       Z24, Z13, Z1
 	VMULPS        (R8), Z1, Z1
@@ -49974,9 +50233,9 @@ product3721:
 	VEXTRACTF64X4 $0x01, Z1, Y2
 	VADDPS        Y2, Y1, Y2
 	VMOVAPS       Y2, Y1
-	JMP           product3723
+	JMP           product3761
 
-backward3722:
+backward3760:
 	VBROADCASTF64X4 (R9), Z1
 	VMULPS          (R8), Z1, Z2
 	VMULPS          64(R8), Z1, Z3
@@ -49996,7 +50255,7 @@ backward3722:
 	VADDPS          Y1, Y2, Y2
 	VMOVAPS         Y2, Y1
 
-product3723:
+product3761:
 	VMOVUPS       Y1, 64(BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -50011,7 +50270,7 @@ product3723:
 	LEAQ          (DX)(CX*4), CX
 	LEAQ          96(BX), DX
 	TESTB         $0x01, (SI)(AX*4)
-	JNZ           backward3724
+	JNZ           backward3762
 	VMOVUPS       (DX), Y24
 	VPERMPS       Z24, Z13, Z1
 	VMULPS        (CX), Z1, Z1
@@ -50025,9 +50284,9 @@ product3723:
 	VEXTRACTF64X4 $0x01, Z1, Y2
 	VADDPS        Y2, Y1, Y2
 	VMOVAPS       Y2, Y1
-	JMP           product3725
+	JMP           product3763
 
-backward3724:
+backward3762:
 	VBROADCASTF64X4 (DX), Z1
 	VMULPS          (CX), Z1, Z2
 	VMULPS          64(CX), Z1, Z3
@@ -50047,16 +50306,16 @@ backward3724:
 	VADDPS          Y1, Y2, Y2
 	VMOVAPS         Y2, Y1
 
-product3725:
+product3763:
 	VMOVUPS     Y1, 96(BX)
 	VPSUBD.BCST constants<>+3256(SB), Y1, Y1
 	VPMAXUD     Y1, Y0, Y0
 	ADDQ        $0x00000080, BX
 
-grouped3705:
-	JMP done3702
+grouped3743:
+	JMP done3740
 
-few3701:
+few3739:
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVB SI, K1
@@ -50066,14 +50325,14 @@ few3701:
 	MOVQ  48(DX), R8
 	LEAQ  -3(CX), R9
 	CMPQ  AX, R9
-	JG    rest3727
+	JG    rest3765
 
-group3726:
+group3764:
 	LEAQ       15(AX), R10
 	CMPQ       R10, CX
-	JG         none3730
+	JG         none3768
 	CMPQ       560(DX), $0x00
-	JEQ        none3730
+	JEQ        none3768
 	MOVLQSX    48(DI)(AX*4), R10
 	ANDQ       $-2, R10
 	IMULQ      BX, R10
@@ -50115,7 +50374,7 @@ group3726:
 	ADDQ       24(DX), R10
 	PREFETCHT0 (R10)
 	CMPQ       408(DX), $0x00
-	JEQ        near3729
+	JEQ        near3767
 	MOVQ       288(DX), R10
 	MOVLQSX    48(R10)(AX*4), R10
 	MOVQ       96(DX), R11
@@ -50157,8 +50416,8 @@ group3726:
 	PREFETCHT0 128(R10)
 	PREFETCHT0 192(R10)
 
-near3729:
-none3730:
+near3767:
+none3768:
 	MOVQ         312(DX), R10
 	MOVLQSX      (R10)(AX*4), R10
 	IMULQ        BX, R10
@@ -50256,7 +50515,7 @@ none3730:
 	LEAQ         (SI), R11
 	MOVQ         (DX), R12
 	TESTB        $0x01, (DI)(AX*4)
-	JNZ          backward3731
+	JNZ          backward3769
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K2
@@ -50270,40 +50529,40 @@ none3730:
 	VBROADCASTSS (R11), Y13
 	VFMADD231PS  (R10), Y13, K2, Y11
 	CMPQ         R12, $0x00000001
-	JLE          end3733
+	JLE          end3771
 	VBROADCASTSS 4(R11), Y13
 	VFMADD231PS  (R10)(R13*1), Y13, K2, Y12
 	CMPQ         R12, $0x00000002
-	JLE          end3733
+	JLE          end3771
 	VBROADCASTSS 8(R11), Y13
 	VFMADD231PS  (R10)(R13*2), Y13, K2, Y11
 	CMPQ         R12, $0x00000003
-	JLE          end3733
+	JLE          end3771
 	VBROADCASTSS 12(R11), Y13
 	VFMADD231PS  (R10)(R14*1), Y13, K2, Y12
 	CMPQ         R12, $0x00000004
-	JLE          end3733
+	JLE          end3771
 	VBROADCASTSS 16(R11), Y13
 	VFMADD231PS  (R10)(R13*4), Y13, K2, Y11
 	CMPQ         R12, $0x00000005
-	JLE          end3733
+	JLE          end3771
 	VBROADCASTSS 20(R11), Y13
 	VFMADD231PS  (R10)(R15*1), Y13, K2, Y12
 	CMPQ         R12, $0x00000006
-	JLE          end3733
+	JLE          end3771
 	VBROADCASTSS 24(R11), Y13
 	VFMADD231PS  (R10)(R14*2), Y13, K2, Y11
 	CMPQ         R12, $0x00000007
-	JLE          end3733
+	JLE          end3771
 	VBROADCASTSS 28(R11), Y13
 	VFMADD231PS  (R10)(BP*1), Y13, K2, Y12
 
-end3733:
+end3771:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product3732
+	JMP     product3770
 
-backward3731:
+backward3769:
 	MOVQ      $-1, R13
 	BZHIQ     R12, R13, R13
 	KMOVB     R13, K2
@@ -50323,28 +50582,28 @@ backward3731:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end3734
+	JLE       end3772
 	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end3734
+	JLE       end3772
 	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end3734
+	JLE       end3772
 	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end3734
+	JLE       end3772
 	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end3734
+	JLE       end3772
 	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end3734
+	JLE       end3772
 	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end3734
+	JLE       end3772
 	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
 
-end3734:
+end3772:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -50368,7 +50627,7 @@ end3734:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product3732:
+product3770:
 	VMOVUPS       Y11, (SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
@@ -50381,7 +50640,7 @@ product3732:
 	LEAQ          32(SI), R11
 	MOVQ          (DX), R12
 	TESTB         $0x01, 4(DI)(AX*4)
-	JNZ           backward3735
+	JNZ           backward3773
 	MOVQ          $-1, R13
 	BZHIQ         R12, R13, R13
 	KMOVB         R13, K2
@@ -50395,40 +50654,40 @@ product3732:
 	VBROADCASTSS  (R11), Y13
 	VFMADD231PS   (R10), Y13, K2, Y11
 	CMPQ          R12, $0x00000001
-	JLE           end3737
+	JLE           end3775
 	VBROADCASTSS  4(R11), Y13
 	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000002
-	JLE           end3737
+	JLE           end3775
 	VBROADCASTSS  8(R11), Y13
 	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000003
-	JLE           end3737
+	JLE           end3775
 	VBROADCASTSS  12(R11), Y13
 	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000004
-	JLE           end3737
+	JLE           end3775
 	VBROADCASTSS  16(R11), Y13
 	VFMADD231PS   (R10)(R13*4), Y13, K2, Y11
 	CMPQ          R12, $0x00000005
-	JLE           end3737
+	JLE           end3775
 	VBROADCASTSS  20(R11), Y13
 	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000006
-	JLE           end3737
+	JLE           end3775
 	VBROADCASTSS  24(R11), Y13
 	VFMADD231PS   (R10)(R14*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000007
-	JLE           end3737
+	JLE           end3775
 	VBROADCASTSS  28(R11), Y13
 	VFMADD231PS   (R10)(BP*1), Y13, K2, Y12
 
-end3737:
+end3775:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product3736
+	JMP     product3774
 
-backward3735:
+backward3773:
 	MOVQ      $-1, R13
 	BZHIQ     R12, R13, R13
 	KMOVB     R13, K2
@@ -50448,28 +50707,28 @@ backward3735:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end3738
+	JLE       end3776
 	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end3738
+	JLE       end3776
 	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end3738
+	JLE       end3776
 	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end3738
+	JLE       end3776
 	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end3738
+	JLE       end3776
 	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end3738
+	JLE       end3776
 	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end3738
+	JLE       end3776
 	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
 
-end3738:
+end3776:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -50493,7 +50752,7 @@ end3738:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product3736:
+product3774:
 	VMOVUPS       Y11, 32(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
@@ -50506,7 +50765,7 @@ product3736:
 	LEAQ          64(SI), R11
 	MOVQ          (DX), R12
 	TESTB         $0x01, 8(DI)(AX*4)
-	JNZ           backward3739
+	JNZ           backward3777
 	MOVQ          $-1, R13
 	BZHIQ         R12, R13, R13
 	KMOVB         R13, K2
@@ -50520,40 +50779,40 @@ product3736:
 	VBROADCASTSS  (R11), Y13
 	VFMADD231PS   (R10), Y13, K2, Y11
 	CMPQ          R12, $0x00000001
-	JLE           end3741
+	JLE           end3779
 	VBROADCASTSS  4(R11), Y13
 	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000002
-	JLE           end3741
+	JLE           end3779
 	VBROADCASTSS  8(R11), Y13
 	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000003
-	JLE           end3741
+	JLE           end3779
 	VBROADCASTSS  12(R11), Y13
 	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000004
-	JLE           end3741
+	JLE           end3779
 	VBROADCASTSS  16(R11), Y13
 	VFMADD231PS   (R10)(R13*4), Y13, K2, Y11
 	CMPQ          R12, $0x00000005
-	JLE           end3741
+	JLE           end3779
 	VBROADCASTSS  20(R11), Y13
 	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000006
-	JLE           end3741
+	JLE           end3779
 	VBROADCASTSS  24(R11), Y13
 	VFMADD231PS   (R10)(R14*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000007
-	JLE           end3741
+	JLE           end3779
 	VBROADCASTSS  28(R11), Y13
 	VFMADD231PS   (R10)(BP*1), Y13, K2, Y12
 
-end3741:
+end3779:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product3740
+	JMP     product3778
 
-backward3739:
+backward3777:
 	MOVQ      $-1, R13
 	BZHIQ     R12, R13, R13
 	KMOVB     R13, K2
@@ -50573,28 +50832,28 @@ backward3739:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end3742
+	JLE       end3780
 	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end3742
+	JLE       end3780
 	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end3742
+	JLE       end3780
 	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end3742
+	JLE       end3780
 	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end3742
+	JLE       end3780
 	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end3742
+	JLE       end3780
 	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end3742
+	JLE       end3780
 	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
 
-end3742:
+end3780:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -50618,7 +50877,7 @@ end3742:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product3740:
+product3778:
 	VMOVUPS       Y11, 64(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
@@ -50631,7 +50890,7 @@ product3740:
 	LEAQ          96(SI), R11
 	MOVQ          (DX), R12
 	TESTB         $0x01, 12(DI)(AX*4)
-	JNZ           backward3743
+	JNZ           backward3781
 	MOVQ          $-1, R13
 	BZHIQ         R12, R13, R13
 	KMOVB         R13, K2
@@ -50645,40 +50904,40 @@ product3740:
 	VBROADCASTSS  (R11), Y13
 	VFMADD231PS   (R10), Y13, K2, Y11
 	CMPQ          R12, $0x00000001
-	JLE           end3745
+	JLE           end3783
 	VBROADCASTSS  4(R11), Y13
 	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000002
-	JLE           end3745
+	JLE           end3783
 	VBROADCASTSS  8(R11), Y13
 	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000003
-	JLE           end3745
+	JLE           end3783
 	VBROADCASTSS  12(R11), Y13
 	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000004
-	JLE           end3745
+	JLE           end3783
 	VBROADCASTSS  16(R11), Y13
 	VFMADD231PS   (R10)(R13*4), Y13, K2, Y11
 	CMPQ          R12, $0x00000005
-	JLE           end3745
+	JLE           end3783
 	VBROADCASTSS  20(R11), Y13
 	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000006
-	JLE           end3745
+	JLE           end3783
 	VBROADCASTSS  24(R11), Y13
 	VFMADD231PS   (R10)(R14*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000007
-	JLE           end3745
+	JLE           end3783
 	VBROADCASTSS  28(R11), Y13
 	VFMADD231PS   (R10)(BP*1), Y13, K2, Y12
 
-end3745:
+end3783:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product3744
+	JMP     product3782
 
-backward3743:
+backward3781:
 	MOVQ      $-1, R13
 	BZHIQ     R12, R13, R13
 	KMOVB     R13, K2
@@ -50698,28 +50957,28 @@ backward3743:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end3746
+	JLE       end3784
 	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end3746
+	JLE       end3784
 	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end3746
+	JLE       end3784
 	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end3746
+	JLE       end3784
 	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end3746
+	JLE       end3784
 	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end3746
+	JLE       end3784
 	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end3746
+	JLE       end3784
 	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
 
-end3746:
+end3784:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -50743,23 +51002,23 @@ end3746:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product3744:
+product3782:
 	VMOVUPS       Y11, 96(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
 	ADDQ          $0x00000080, SI
 	ADDQ          $0x04, AX
 	CMPQ          AX, R9
-	JLE           group3726
+	JLE           group3764
 
-rest3727:
+rest3765:
 	CMPQ       AX, CX
-	JG         grouped3728
+	JG         grouped3766
 	LEAQ       15(AX), R9
 	CMPQ       R9, CX
-	JG         none3748
+	JG         none3786
 	CMPQ       560(DX), $0x00
-	JEQ        none3748
+	JEQ        none3786
 	MOVLQSX    48(DI)(AX*4), R9
 	ANDQ       $-2, R9
 	IMULQ      BX, R9
@@ -50801,7 +51060,7 @@ rest3727:
 	ADDQ       24(DX), R9
 	PREFETCHT0 (R9)
 	CMPQ       408(DX), $0x00
-	JEQ        near3747
+	JEQ        near3785
 	MOVQ       288(DX), R9
 	MOVLQSX    48(R9)(AX*4), R9
 	MOVQ       96(DX), R10
@@ -50843,8 +51102,8 @@ rest3727:
 	PREFETCHT0 128(R9)
 	PREFETCHT0 192(R9)
 
-near3747:
-none3748:
+near3785:
+none3786:
 	LEAQ         (AX), R9
 	CMPQ         R9, CX
 	CMOVQGT      CX, R9
@@ -50957,7 +51216,7 @@ none3748:
 	LEAQ         (SI), R9
 	MOVQ         (DX), R10
 	TESTB        $0x01, (DI)(BX*4)
-	JNZ          backward3749
+	JNZ          backward3787
 	MOVQ         $-1, BX
 	BZHIQ        R10, BX, BX
 	KMOVB        BX, K2
@@ -50971,40 +51230,40 @@ none3748:
 	VBROADCASTSS (R9), Y3
 	VFMADD231PS  (R8), Y3, K2, Y1
 	CMPQ         R10, $0x00000001
-	JLE          end3751
+	JLE          end3789
 	VBROADCASTSS 4(R9), Y3
 	VFMADD231PS  (R8)(BX*1), Y3, K2, Y2
 	CMPQ         R10, $0x00000002
-	JLE          end3751
+	JLE          end3789
 	VBROADCASTSS 8(R9), Y3
 	VFMADD231PS  (R8)(BX*2), Y3, K2, Y1
 	CMPQ         R10, $0x00000003
-	JLE          end3751
+	JLE          end3789
 	VBROADCASTSS 12(R9), Y3
 	VFMADD231PS  (R8)(R11*1), Y3, K2, Y2
 	CMPQ         R10, $0x00000004
-	JLE          end3751
+	JLE          end3789
 	VBROADCASTSS 16(R9), Y3
 	VFMADD231PS  (R8)(BX*4), Y3, K2, Y1
 	CMPQ         R10, $0x00000005
-	JLE          end3751
+	JLE          end3789
 	VBROADCASTSS 20(R9), Y3
 	VFMADD231PS  (R8)(R12*1), Y3, K2, Y2
 	CMPQ         R10, $0x00000006
-	JLE          end3751
+	JLE          end3789
 	VBROADCASTSS 24(R9), Y3
 	VFMADD231PS  (R8)(R11*2), Y3, K2, Y1
 	CMPQ         R10, $0x00000007
-	JLE          end3751
+	JLE          end3789
 	VBROADCASTSS 28(R9), Y3
 	VFMADD231PS  (R8)(R13*1), Y3, K2, Y2
 
-end3751:
+end3789:
 	VADDPS  Y2, Y1, Y1
 	VMOVAPS Y1, Y1
-	JMP     product3750
+	JMP     product3788
 
-backward3749:
+backward3787:
 	MOVQ      $-1, BX
 	BZHIQ     R10, BX, BX
 	KMOVB     BX, K2
@@ -51024,28 +51283,28 @@ backward3749:
 	VXORPD    Y9, Y9, Y9
 	VMULPS.Z  (R8), Y1, K2, Y2
 	CMPQ      R10, $0x00000001
-	JLE       end3752
+	JLE       end3790
 	VMULPS.Z  (R8)(BX*1), Y1, K2, Y3
 	CMPQ      R10, $0x00000002
-	JLE       end3752
+	JLE       end3790
 	VMULPS.Z  (R8)(BX*2), Y1, K2, Y4
 	CMPQ      R10, $0x00000003
-	JLE       end3752
+	JLE       end3790
 	VMULPS.Z  (R8)(R11*1), Y1, K2, Y5
 	CMPQ      R10, $0x00000004
-	JLE       end3752
+	JLE       end3790
 	VMULPS.Z  (R8)(BX*4), Y1, K2, Y6
 	CMPQ      R10, $0x00000005
-	JLE       end3752
+	JLE       end3790
 	VMULPS.Z  (R8)(R12*1), Y1, K2, Y7
 	CMPQ      R10, $0x00000006
-	JLE       end3752
+	JLE       end3790
 	VMULPS.Z  (R8)(R11*2), Y1, K2, Y8
 	CMPQ      R10, $0x00000007
-	JLE       end3752
+	JLE       end3790
 	VMULPS.Z  (R8)(R13*1), Y1, K2, Y9
 
-end3752:
+end3790:
 	VUNPCKLPS  Y3, Y2, Y1
 	VUNPCKHPS  Y3, Y2, Y2
 	VADDPS     Y2, Y1, Y1
@@ -51069,7 +51328,7 @@ end3752:
 	VADDPS     Y2, Y5, Y5
 	VMOVAPS    Y5, Y1
 
-product3750:
+product3788:
 	VMOVUPS       Y1, (SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -51085,7 +51344,7 @@ product3750:
 	LEAQ          32(SI), R9
 	MOVQ          (DX), R10
 	TESTB         $0x01, (DI)(BX*4)
-	JNZ           backward3753
+	JNZ           backward3791
 	MOVQ          $-1, BX
 	BZHIQ         R10, BX, BX
 	KMOVB         BX, K2
@@ -51099,40 +51358,40 @@ product3750:
 	VBROADCASTSS  (R9), Y3
 	VFMADD231PS   (R8), Y3, K2, Y1
 	CMPQ          R10, $0x00000001
-	JLE           end3755
+	JLE           end3793
 	VBROADCASTSS  4(R9), Y3
 	VFMADD231PS   (R8)(BX*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000002
-	JLE           end3755
+	JLE           end3793
 	VBROADCASTSS  8(R9), Y3
 	VFMADD231PS   (R8)(BX*2), Y3, K2, Y1
 	CMPQ          R10, $0x00000003
-	JLE           end3755
+	JLE           end3793
 	VBROADCASTSS  12(R9), Y3
 	VFMADD231PS   (R8)(R11*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000004
-	JLE           end3755
+	JLE           end3793
 	VBROADCASTSS  16(R9), Y3
 	VFMADD231PS   (R8)(BX*4), Y3, K2, Y1
 	CMPQ          R10, $0x00000005
-	JLE           end3755
+	JLE           end3793
 	VBROADCASTSS  20(R9), Y3
 	VFMADD231PS   (R8)(R12*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000006
-	JLE           end3755
+	JLE           end3793
 	VBROADCASTSS  24(R9), Y3
 	VFMADD231PS   (R8)(R11*2), Y3, K2, Y1
 	CMPQ          R10, $0x00000007
-	JLE           end3755
+	JLE           end3793
 	VBROADCASTSS  28(R9), Y3
 	VFMADD231PS   (R8)(R13*1), Y3, K2, Y2
 
-end3755:
+end3793:
 	VADDPS  Y2, Y1, Y1
 	VMOVAPS Y1, Y1
-	JMP     product3754
+	JMP     product3792
 
-backward3753:
+backward3791:
 	MOVQ      $-1, BX
 	BZHIQ     R10, BX, BX
 	KMOVB     BX, K2
@@ -51152,28 +51411,28 @@ backward3753:
 	VXORPD    Y9, Y9, Y9
 	VMULPS.Z  (R8), Y1, K2, Y2
 	CMPQ      R10, $0x00000001
-	JLE       end3756
+	JLE       end3794
 	VMULPS.Z  (R8)(BX*1), Y1, K2, Y3
 	CMPQ      R10, $0x00000002
-	JLE       end3756
+	JLE       end3794
 	VMULPS.Z  (R8)(BX*2), Y1, K2, Y4
 	CMPQ      R10, $0x00000003
-	JLE       end3756
+	JLE       end3794
 	VMULPS.Z  (R8)(R11*1), Y1, K2, Y5
 	CMPQ      R10, $0x00000004
-	JLE       end3756
+	JLE       end3794
 	VMULPS.Z  (R8)(BX*4), Y1, K2, Y6
 	CMPQ      R10, $0x00000005
-	JLE       end3756
+	JLE       end3794
 	VMULPS.Z  (R8)(R12*1), Y1, K2, Y7
 	CMPQ      R10, $0x00000006
-	JLE       end3756
+	JLE       end3794
 	VMULPS.Z  (R8)(R11*2), Y1, K2, Y8
 	CMPQ      R10, $0x00000007
-	JLE       end3756
+	JLE       end3794
 	VMULPS.Z  (R8)(R13*1), Y1, K2, Y9
 
-end3756:
+end3794:
 	VUNPCKLPS  Y3, Y2, Y1
 	VUNPCKHPS  Y3, Y2, Y2
 	VADDPS     Y2, Y1, Y1
@@ -51197,7 +51456,7 @@ end3756:
 	VADDPS     Y2, Y5, Y5
 	VMOVAPS    Y5, Y1
 
-product3754:
+product3792:
 	VMOVUPS       Y1, 32(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -51213,7 +51472,7 @@ product3754:
 	LEAQ          64(SI), R9
 	MOVQ          (DX), R10
 	TESTB         $0x01, (DI)(BX*4)
-	JNZ           backward3757
+	JNZ           backward3795
 	MOVQ          $-1, BX
 	BZHIQ         R10, BX, BX
 	KMOVB         BX, K2
@@ -51227,40 +51486,40 @@ product3754:
 	VBROADCASTSS  (R9), Y3
 	VFMADD231PS   (R8), Y3, K2, Y1
 	CMPQ          R10, $0x00000001
-	JLE           end3759
+	JLE           end3797
 	VBROADCASTSS  4(R9), Y3
 	VFMADD231PS   (R8)(BX*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000002
-	JLE           end3759
+	JLE           end3797
 	VBROADCASTSS  8(R9), Y3
 	VFMADD231PS   (R8)(BX*2), Y3, K2, Y1
 	CMPQ          R10, $0x00000003
-	JLE           end3759
+	JLE           end3797
 	VBROADCASTSS  12(R9), Y3
 	VFMADD231PS   (R8)(R11*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000004
-	JLE           end3759
+	JLE           end3797
 	VBROADCASTSS  16(R9), Y3
 	VFMADD231PS   (R8)(BX*4), Y3, K2, Y1
 	CMPQ          R10, $0x00000005
-	JLE           end3759
+	JLE           end3797
 	VBROADCASTSS  20(R9), Y3
 	VFMADD231PS   (R8)(R12*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000006
-	JLE           end3759
+	JLE           end3797
 	VBROADCASTSS  24(R9), Y3
 	VFMADD231PS   (R8)(R11*2), Y3, K2, Y1
 	CMPQ          R10, $0x00000007
-	JLE           end3759
+	JLE           end3797
 	VBROADCASTSS  28(R9), Y3
 	VFMADD231PS   (R8)(R13*1), Y3, K2, Y2
 
-end3759:
+end3797:
 	VADDPS  Y2, Y1, Y1
 	VMOVAPS Y1, Y1
-	JMP     product3758
+	JMP     product3796
 
-backward3757:
+backward3795:
 	MOVQ      $-1, BX
 	BZHIQ     R10, BX, BX
 	KMOVB     BX, K2
@@ -51280,28 +51539,28 @@ backward3757:
 	VXORPD    Y9, Y9, Y9
 	VMULPS.Z  (R8), Y1, K2, Y2
 	CMPQ      R10, $0x00000001
-	JLE       end3760
+	JLE       end3798
 	VMULPS.Z  (R8)(BX*1), Y1, K2, Y3
 	CMPQ      R10, $0x00000002
-	JLE       end3760
+	JLE       end3798
 	VMULPS.Z  (R8)(BX*2), Y1, K2, Y4
 	CMPQ      R10, $0x00000003
-	JLE       end3760
+	JLE       end3798
 	VMULPS.Z  (R8)(R11*1), Y1, K2, Y5
 	CMPQ      R10, $0x00000004
-	JLE       end3760
+	JLE       end3798
 	VMULPS.Z  (R8)(BX*4), Y1, K2, Y6
 	CMPQ      R10, $0x00000005
-	JLE       end3760
+	JLE       end3798
 	VMULPS.Z  (R8)(R12*1), Y1, K2, Y7
 	CMPQ      R10, $0x00000006
-	JLE       end3760
+	JLE       end3798
 	VMULPS.Z  (R8)(R11*2), Y1, K2, Y8
 	CMPQ      R10, $0x00000007
-	JLE       end3760
+	JLE       end3798
 	VMULPS.Z  (R8)(R13*1), Y1, K2, Y9
 
-end3760:
+end3798:
 	VUNPCKLPS  Y3, Y2, Y1
 	VUNPCKHPS  Y3, Y2, Y2
 	VADDPS     Y2, Y1, Y1
@@ -51325,7 +51584,7 @@ end3760:
 	VADDPS     Y2, Y5, Y5
 	VMOVAPS    Y5, Y1
 
-product3758:
+product3796:
 	VMOVUPS       Y1, 64(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -51341,7 +51600,7 @@ product3758:
 	LEAQ          96(SI), BX
 	MOVQ          (DX), DX
 	TESTB         $0x01, (DI)(AX*4)
-	JNZ           backward3761
+	JNZ           backward3799
 	MOVQ          $-1, AX
 	BZHIQ         DX, AX, AX
 	KMOVB         AX, K2
@@ -51355,40 +51614,40 @@ product3758:
 	VBROADCASTSS  (BX), Y3
 	VFMADD231PS   (CX), Y3, K2, Y1
 	CMPQ          DX, $0x00000001
-	JLE           end3763
+	JLE           end3801
 	VBROADCASTSS  4(BX), Y3
 	VFMADD231PS   (CX)(AX*1), Y3, K2, Y2
 	CMPQ          DX, $0x00000002
-	JLE           end3763
+	JLE           end3801
 	VBROADCASTSS  8(BX), Y3
 	VFMADD231PS   (CX)(AX*2), Y3, K2, Y1
 	CMPQ          DX, $0x00000003
-	JLE           end3763
+	JLE           end3801
 	VBROADCASTSS  12(BX), Y3
 	VFMADD231PS   (CX)(DI*1), Y3, K2, Y2
 	CMPQ          DX, $0x00000004
-	JLE           end3763
+	JLE           end3801
 	VBROADCASTSS  16(BX), Y3
 	VFMADD231PS   (CX)(AX*4), Y3, K2, Y1
 	CMPQ          DX, $0x00000005
-	JLE           end3763
+	JLE           end3801
 	VBROADCASTSS  20(BX), Y3
 	VFMADD231PS   (CX)(R8*1), Y3, K2, Y2
 	CMPQ          DX, $0x00000006
-	JLE           end3763
+	JLE           end3801
 	VBROADCASTSS  24(BX), Y3
 	VFMADD231PS   (CX)(DI*2), Y3, K2, Y1
 	CMPQ          DX, $0x00000007
-	JLE           end3763
+	JLE           end3801
 	VBROADCASTSS  28(BX), Y3
 	VFMADD231PS   (CX)(R9*1), Y3, K2, Y2
 
-end3763:
+end3801:
 	VADDPS  Y2, Y1, Y1
 	VMOVAPS Y1, Y1
-	JMP     product3762
+	JMP     product3800
 
-backward3761:
+backward3799:
 	MOVQ      $-1, AX
 	BZHIQ     DX, AX, AX
 	KMOVB     AX, K2
@@ -51408,28 +51667,28 @@ backward3761:
 	VXORPD    Y9, Y9, Y9
 	VMULPS.Z  (CX), Y1, K2, Y2
 	CMPQ      DX, $0x00000001
-	JLE       end3764
+	JLE       end3802
 	VMULPS.Z  (CX)(AX*1), Y1, K2, Y3
 	CMPQ      DX, $0x00000002
-	JLE       end3764
+	JLE       end3802
 	VMULPS.Z  (CX)(AX*2), Y1, K2, Y4
 	CMPQ      DX, $0x00000003
-	JLE       end3764
+	JLE       end3802
 	VMULPS.Z  (CX)(DI*1), Y1, K2, Y5
 	CMPQ      DX, $0x00000004
-	JLE       end3764
+	JLE       end3802
 	VMULPS.Z  (CX)(AX*4), Y1, K2, Y6
 	CMPQ      DX, $0x00000005
-	JLE       end3764
+	JLE       end3802
 	VMULPS.Z  (CX)(R8*1), Y1, K2, Y7
 	CMPQ      DX, $0x00000006
-	JLE       end3764
+	JLE       end3802
 	VMULPS.Z  (CX)(DI*2), Y1, K2, Y8
 	CMPQ      DX, $0x00000007
-	JLE       end3764
+	JLE       end3802
 	VMULPS.Z  (CX)(R9*1), Y1, K2, Y9
 
-end3764:
+end3802:
 	VUNPCKLPS  Y3, Y2, Y1
 	VUNPCKHPS  Y3, Y2, Y2
 	VADDPS     Y2, Y1, Y1
@@ -51453,23 +51712,23 @@ end3764:
 	VADDPS     Y2, Y5, Y5
 	VMOVAPS    Y5, Y1
 
-product3762:
+product3800:
 	VMOVUPS       Y1, 96(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
 	VPMAXUD       Y1, Y0, Y0
 	ADDQ          $0x00000080, SI
 
-grouped3728:
-done3702:
+grouped3766:
+done3740:
 	VPCMPUD.BCST $0x06, constants<>+3384(SB), Z0, K1
 	KORTESTW     K1, K1
-	JZ           safe3765
+	JZ           safe3803
 	MOVB         $0x00, AL
 	MOVB         AL, safe+24(FP)
 	VZEROUPPER
 	RET
 
-safe3765:
+safe3803:
 	MOVB $0x01, AL
 	MOVB AL, safe+24(FP)
 	VZEROUPPER
@@ -51499,13 +51758,13 @@ TEXT ·regularAbsorb32x512(SB), $0-32
 	MOVQ         u+0(FP), DX
 	MOVQ         (DX), BX
 	CMPQ         BX, $0x08
-	JNE          few3766
+	JNE          few3804
 	MOVQ         536(DX), BX
 	MOVQ         336(DX), SI
 	CMPQ         CX, $0x04
-	JLT          rest3769
+	JLT          rest3807
 
-group3768:
+group3806:
 	VMOVUPS       (BX), Z13
 	VMOVUPS       64(BX), Z14
 	VGETMANTPS    $0x0b, Z13, Z15
@@ -51571,13 +51830,13 @@ group3768:
 	VMOVUPD       (DI), Z21
 	VSUBPD        Z17, Z13, Z13
 	VUCOMISD      X2, X0
-	JBE           undamped3770
+	JBE           undamped3808
 	VCMPPD        $0x04, Z21, Z13, K1
 	VMULPD        Z0, Z21, Z17
 	VMULPD        Z1, Z13, Z23
 	VADDPD        Z17, Z23, K1, Z13
 
-undamped3770:
+undamped3808:
 	VCMPPD      $0x04, Z21, Z13, K1
 	VSUBPD.Z    Z21, Z13, K1, Z17
 	VPANDQ.BCST constants<>+752(SB), Z17, Z17
@@ -51592,13 +51851,13 @@ undamped3770:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z18, Z14, Z14
 	VUCOMISD    X2, X0
-	JBE         undamped3771
+	JBE         undamped3809
 	VCMPPD      $0x04, Z13, Z14, K1
 	VMULPD      Z0, Z13, Z17
 	VMULPD      Z1, Z14, Z18
 	VADDPD      Z17, Z18, K1, Z14
 
-undamped3771:
+undamped3809:
 	VCMPPD      $0x04, Z13, Z14, K1
 	VSUBPD.Z    Z13, Z14, K1, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
@@ -51613,13 +51872,13 @@ undamped3771:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z20, Z15, Z15
 	VUCOMISD    X2, X0
-	JBE         undamped3772
+	JBE         undamped3810
 	VCMPPD      $0x04, Z13, Z15, K1
 	VMULPD      Z0, Z13, Z14
 	VMULPD      Z1, Z15, Z17
 	VADDPD      Z14, Z17, K1, Z15
 
-undamped3772:
+undamped3810:
 	VCMPPD      $0x04, Z13, Z15, K1
 	VSUBPD.Z    Z13, Z15, K1, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
@@ -51634,13 +51893,13 @@ undamped3772:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z19, Z16, Z16
 	VUCOMISD    X2, X0
-	JBE         undamped3773
+	JBE         undamped3811
 	VCMPPD      $0x04, Z13, Z16, K1
 	VMULPD      Z0, Z13, Z14
 	VMULPD      Z1, Z16, Z15
 	VADDPD      Z14, Z15, K1, Z16
 
-undamped3773:
+undamped3811:
 	VCMPPD      $0x04, Z13, Z16, K1
 	VSUBPD.Z    Z13, Z16, K1, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
@@ -51652,13 +51911,13 @@ undamped3773:
 	ADDQ        $0x04, AX
 	SUBQ        $0x04, CX
 	CMPQ        CX, $0x04
-	JGE         group3768
+	JGE         group3806
 
-rest3769:
+rest3807:
 	CMPQ CX, $0x01
-	JLT  rest3775
+	JLT  rest3813
 
-group3774:
+group3812:
 	VMOVUPS     (BX), Y22
 	VGETMANTPS  $0x0b, Z22, Z13
 	VGETEXPPS   Z22, Z14
@@ -51693,13 +51952,13 @@ group3774:
 	VMOVUPD     (DI), Z15
 	VSUBPD      Z14, Z13, Z13
 	VUCOMISD    X2, X0
-	JBE         undamped3776
+	JBE         undamped3814
 	VCMPPD      $0x04, Z15, Z13, K1
 	VMULPD      Z0, Z15, Z14
 	VMULPD      Z1, Z13, Z16
 	VADDPD      Z14, Z16, K1, Z13
 
-undamped3776:
+undamped3814:
 	VCMPPD      $0x04, Z15, Z13, K1
 	VSUBPD.Z    Z15, Z13, K1, Z14
 	VPANDQ.BCST constants<>+752(SB), Z14, Z14
@@ -51711,12 +51970,12 @@ undamped3776:
 	ADDQ        $0x01, AX
 	SUBQ        $0x01, CX
 	CMPQ        CX, $0x01
-	JGE         group3774
+	JGE         group3812
 
-rest3775:
-	JMP done3767
+rest3813:
+	JMP done3805
 
-few3766:
+few3804:
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVB SI, K1
@@ -51725,9 +51984,9 @@ few3766:
 	MOVQ  536(DX), DI
 	MOVQ  336(DX), R8
 	CMPQ  CX, $0x04
-	JLT   rest3778
+	JLT   rest3816
 
-group3777:
+group3815:
 	VMOVUPS       (DI), Z13
 	VMOVUPS       64(DI), Z14
 	VGETMANTPS    $0x0b, Z13, Z15
@@ -51801,44 +52060,44 @@ group3777:
 	VMOVUPD.Z     (R9), K1, Z21
 	VSUBPD.Z      Z17, Z13, K1, Z13
 	VUCOMISD      X2, X0
-	JBE           undamped3779
+	JBE           undamped3817
 	VCMPPD        $0x04, Z21, Z13, K2
 	VMULPD        Z0, Z21, Z17
 	VMULPD        Z1, Z13, Z23
 	VADDPD        Z17, Z23, K2, Z13
 
-undamped3779:
+undamped3817:
 	VCMPPD      $0x04, Z21, Z13, K2
 	VSUBPD.Z    Z21, Z13, K2, Z17
 	VPANDQ.BCST constants<>+752(SB), Z17, Z17
 	VPMAXUQ     Z17, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3780
+	JNZ         partial3818
 	VMOVUPD     Z13, (R9)
-	JMP         stored3783
+	JMP         stored3821
 
-partial3780:
+partial3818:
 	LEAQ       (R9), R9
 	VMOVAPD    Z13, Z17
 	TESTQ      $0x00000004, BX
-	JZ         noFour3781
+	JZ         noFour3819
 	VMOVUPD    Y17, (R9)
 	VSHUFF64X2 $0x4e, Z17, Z17, Z17
 	ADDQ       $0x00000020, R9
 
-noFour3781:
+noFour3819:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3782
+	JZ         noTwo3820
 	VMOVUPD    X17, (R9)
 	VSHUFF64X2 $0xb1, Z17, Z17, Z17
 	ADDQ       $0x00000010, R9
 
-noTwo3782:
+noTwo3820:
 	TESTQ  $0x00000001, BX
-	JZ     stored3783
+	JZ     stored3821
 	VMOVSD X17, (R9)
 
-stored3783:
+stored3821:
 	VMOVUPD   Z13, (R8)
 	LEAQ      1(AX), R9
 	MOVQ      264(DX), R10
@@ -51848,44 +52107,44 @@ stored3783:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z19, Z14, K1, Z14
 	VUCOMISD  X2, X0
-	JBE       undamped3784
+	JBE       undamped3822
 	VCMPPD    $0x04, Z13, Z14, K2
 	VMULPD    Z0, Z13, Z17
 	VMULPD    Z1, Z14, Z19
 	VADDPD    Z17, Z19, K2, Z14
 
-undamped3784:
+undamped3822:
 	VCMPPD      $0x04, Z13, Z14, K2
 	VSUBPD.Z    Z13, Z14, K2, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
 	VPMAXUQ     Z13, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3785
+	JNZ         partial3823
 	VMOVUPD     Z14, (R9)
-	JMP         stored3788
+	JMP         stored3826
 
-partial3785:
+partial3823:
 	LEAQ       (R9), R9
 	VMOVAPD    Z14, Z13
 	TESTQ      $0x00000004, BX
-	JZ         noFour3786
+	JZ         noFour3824
 	VMOVUPD    Y13, (R9)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, R9
 
-noFour3786:
+noFour3824:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3787
+	JZ         noTwo3825
 	VMOVUPD    X13, (R9)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, R9
 
-noTwo3787:
+noTwo3825:
 	TESTQ  $0x00000001, BX
-	JZ     stored3788
+	JZ     stored3826
 	VMOVSD X13, (R9)
 
-stored3788:
+stored3826:
 	VMOVUPD   Z14, 64(R8)
 	LEAQ      2(AX), R9
 	MOVQ      264(DX), R10
@@ -51895,44 +52154,44 @@ stored3788:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z20, Z15, K1, Z15
 	VUCOMISD  X2, X0
-	JBE       undamped3789
+	JBE       undamped3827
 	VCMPPD    $0x04, Z13, Z15, K2
 	VMULPD    Z0, Z13, Z14
 	VMULPD    Z1, Z15, Z17
 	VADDPD    Z14, Z17, K2, Z15
 
-undamped3789:
+undamped3827:
 	VCMPPD      $0x04, Z13, Z15, K2
 	VSUBPD.Z    Z13, Z15, K2, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
 	VPMAXUQ     Z13, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3790
+	JNZ         partial3828
 	VMOVUPD     Z15, (R9)
-	JMP         stored3793
+	JMP         stored3831
 
-partial3790:
+partial3828:
 	LEAQ       (R9), R9
 	VMOVAPD    Z15, Z13
 	TESTQ      $0x00000004, BX
-	JZ         noFour3791
+	JZ         noFour3829
 	VMOVUPD    Y13, (R9)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, R9
 
-noFour3791:
+noFour3829:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3792
+	JZ         noTwo3830
 	VMOVUPD    X13, (R9)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, R9
 
-noTwo3792:
+noTwo3830:
 	TESTQ  $0x00000001, BX
-	JZ     stored3793
+	JZ     stored3831
 	VMOVSD X13, (R9)
 
-stored3793:
+stored3831:
 	VMOVUPD   Z15, 128(R8)
 	LEAQ      3(AX), R9
 	MOVQ      264(DX), R10
@@ -51942,57 +52201,57 @@ stored3793:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z18, Z16, K1, Z16
 	VUCOMISD  X2, X0
-	JBE       undamped3794
+	JBE       undamped3832
 	VCMPPD    $0x04, Z13, Z16, K2
 	VMULPD    Z0, Z13, Z14
 	VMULPD    Z1, Z16, Z15
 	VADDPD    Z14, Z15, K2, Z16
 
-undamped3794:
+undamped3832:
 	VCMPPD      $0x04, Z13, Z16, K2
 	VSUBPD.Z    Z13, Z16, K2, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
 	VPMAXUQ     Z13, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3795
+	JNZ         partial3833
 	VMOVUPD     Z16, (R9)
-	JMP         stored3798
+	JMP         stored3836
 
-partial3795:
+partial3833:
 	LEAQ       (R9), R9
 	VMOVAPD    Z16, Z13
 	TESTQ      $0x00000004, BX
-	JZ         noFour3796
+	JZ         noFour3834
 	VMOVUPD    Y13, (R9)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, R9
 
-noFour3796:
+noFour3834:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3797
+	JZ         noTwo3835
 	VMOVUPD    X13, (R9)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, R9
 
-noTwo3797:
+noTwo3835:
 	TESTQ  $0x00000001, BX
-	JZ     stored3798
+	JZ     stored3836
 	VMOVSD X13, (R9)
 
-stored3798:
+stored3836:
 	VMOVUPD Z16, 192(R8)
 	ADDQ    $0x00000080, DI
 	ADDQ    $0x00000100, R8
 	ADDQ    $0x04, AX
 	SUBQ    $0x04, CX
 	CMPQ    CX, $0x04
-	JGE     group3777
+	JGE     group3815
 
-rest3778:
+rest3816:
 	CMPQ CX, $0x01
-	JLT  rest3800
+	JLT  rest3838
 
-group3799:
+group3837:
 	VMOVUPS      (DI), Y22
 	VGETMANTPS   $0x0b, Z22, Z13
 	VGETEXPPS    Z22, Z14
@@ -52029,54 +52288,54 @@ group3799:
 	VMOVUPD.Z    (R9), K1, Z15
 	VSUBPD.Z     Z14, Z13, K1, Z13
 	VUCOMISD     X2, X0
-	JBE          undamped3801
+	JBE          undamped3839
 	VCMPPD       $0x04, Z15, Z13, K2
 	VMULPD       Z0, Z15, Z14
 	VMULPD       Z1, Z13, Z16
 	VADDPD       Z14, Z16, K2, Z13
 
-undamped3801:
+undamped3839:
 	VCMPPD      $0x04, Z15, Z13, K2
 	VSUBPD.Z    Z15, Z13, K2, Z14
 	VPANDQ.BCST constants<>+752(SB), Z14, Z14
 	VPMAXUQ     Z14, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3802
+	JNZ         partial3840
 	VMOVUPD     Z13, (R9)
-	JMP         stored3805
+	JMP         stored3843
 
-partial3802:
+partial3840:
 	LEAQ       (R9), R9
 	VMOVAPD    Z13, Z14
 	TESTQ      $0x00000004, BX
-	JZ         noFour3803
+	JZ         noFour3841
 	VMOVUPD    Y14, (R9)
 	VSHUFF64X2 $0x4e, Z14, Z14, Z14
 	ADDQ       $0x00000020, R9
 
-noFour3803:
+noFour3841:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3804
+	JZ         noTwo3842
 	VMOVUPD    X14, (R9)
 	VSHUFF64X2 $0xb1, Z14, Z14, Z14
 	ADDQ       $0x00000010, R9
 
-noTwo3804:
+noTwo3842:
 	TESTQ  $0x00000001, BX
-	JZ     stored3805
+	JZ     stored3843
 	VMOVSD X14, (R9)
 
-stored3805:
+stored3843:
 	VMOVUPD Z13, (R8)
 	ADDQ    $0x00000020, DI
 	ADDQ    $0x00000040, R8
 	ADDQ    $0x01, AX
 	SUBQ    $0x01, CX
 	CMPQ    CX, $0x01
-	JGE     group3799
+	JGE     group3837
 
-rest3800:
-done3767:
+rest3838:
+done3805:
 	VSHUFF64X2 $0x4e, Z3, Z3, Z0
 	VPMAXUQ    Z0, Z3, Z3
 	VSHUFF64X2 $0xb1, Z3, Z3, Z0

@@ -14,7 +14,7 @@ var single512 = implementation32{
 	exponentials:   anyExponentials32x512,
 	multiplyMatrix: multiplyMatrix32x512,
 	scatterMatrix:  scatterMatrix32x512,
-	narrow:         narrow256, // as quick as memory
+	narrow:         narrow256,
 	edgeBeliefs:    anyEdgeBeliefs32x512,
 }
 

@@ -289,41 +289,87 @@ func (g avx2) allSafe256() {
 	g.returnBool(false)
 }
 
+// absorbing256 is absorbing for up to four states.
+type absorbing256 struct {
+	damping, keep, zero, residual, total reg.VecVirtual
+	node, states                         reg.Register
+}
+
 func (g avx2) absorbAll256() {
 	g.kernel("absorbAll", "func(messages, sums []float64, out []NUMBER, list *int, count int, damping float64) (residual float64)", "AbsorbAll")
-	messages, sums, out, d := g.base("messages"), g.base("sums"), g.base("out"), g.doubles256()
-	damping, keep := d.broadcastParam256("damping"), d.copyWide("one")
-	g.VSUBPD(damping, keep, keep)
-	residual, zero := g.zero256(), g.zero256()
+	d := g.doubles256()
+	a := absorbing256{d.broadcastParam256("damping"), d.copyWide("one"), g.zero256(), g.zero256(), g.zero256(), g.zero(), g.zero()}
+	g.VSUBPD(a.damping, a.keep, a.keep)
 	g.items(messageSize, func(item reg.Register) {
-		old, sum, o := g.place(item, messageOld, messages), g.shortPlace(item, messageSum, sums), g.shortPlaceOf(item, messageOut, out)
-		n, largest, rho := g.short(item, messageTarget), d.copyWide("negativeInfinity"), g.YMM()
+		old, sum := g.place(item, messageOld, g.base("messages")), g.shortPlace(item, messageSum, g.base("sums"))
+		o, n := g.shortPlaceOf(item, messageOut, g.base("out")), g.short(item, messageTarget)
+		largest, rho := d.copyWide("negativeInfinity"), g.YMM()
+		g.VBROADCASTSD(operand.Mem{Base: item, Disp: messageRho}, rho)
+		long, same, done := g.label("long"), g.label("same"), g.label("absorbed")
+		g.CMPQ(n, operand.U8(4))
+		g.JG(label(long))
+		{
+			rest := d.rest256(n)
+			g.CMPQ(sum, a.node)
+			g.JEQ(label(same))
+			d.storeTotal256(a)
+			g.MOVQ(sum, a.node)
+			g.MOVQ(n, a.states)
+			g.VMASKMOVPD(operand.Mem{Base: sum}, rest.mask, a.total)
+			g.Label(same)
+			after := g.loadDoubles(operand.Mem{Base: o}, rest)
+			g.VMOVAPD(after, largest)
+			largest = d.orInfinity256(largest, rest)
+			d.spread256(g.VMAXPD, largest)
+			d.absorbed256(a, after, largest, operand.Mem{Base: old}, rest)
+			g.VFMADD231PD(after, rho, a.total)
+			g.JMP(label(done))
+		}
+		g.Label(long)
+		d.storeTotal256(a)
+		g.XORQ(a.node, a.node)
 		d.row256(n, func(i reg.Register, offset int, rest *rest256) {
 			g.VMAXPD(d.orInfinity256(g.loadDoubles(g.at(o, i, g.ofDoubles(offset)), rest), rest), largest, largest)
 		})
 		d.spread256(g.VMAXPD, largest)
-		g.VBROADCASTSD(operand.Mem{Base: item, Disp: messageRho}, rho)
 		d.row256(n, func(i reg.Register, offset int, rest *rest256) {
-			after, before := g.loadDoubles(g.at(o, i, g.ofDoubles(offset)), rest), d.load256(at64(old, i, offset), rest)
-			d.subtract256(largest, after, rest)
-			undamped := g.branchUndamped(damping, zero)
-			{
-				part, mixed, differ := g.YMM(), g.YMM(), g.YMM()
-				g.VCMPPD(cmpNotEqual, before, after, differ)
-				g.VMULPD(damping, before, part)
-				g.VMULPD(keep, after, mixed)
-				g.VADDPD(part, mixed, mixed)
-				g.VBLENDVPD(differ, mixed, after, after)
-			}
-			g.Label(undamped)
-			d.noteChange256(after, before, residual)
-			d.store256(after, at64(old, i, offset), rest)
+			after := g.loadDoubles(g.at(o, i, g.ofDoubles(offset)), rest)
+			d.absorbed256(a, after, largest, at64(old, i, offset), rest)
 			total := d.load256(at64(sum, i, offset), rest)
 			g.VFMADD231PD(after, rho, total)
 			d.store256(total, at64(sum, i, offset), rest)
 		})
+		g.Label(done)
 	})
-	d.storeResidual256(residual)
+	d.storeTotal256(a)
+	d.storeResidual256(a.residual)
+}
+
+// storeTotal256 is storeTotal512.
+func (g avx2) storeTotal256(a absorbing256) {
+	none := g.label("none")
+	g.TESTQ(a.node, a.node)
+	g.JZ(label(none))
+	g.store256(a.total, operand.Mem{Base: a.node}, &rest256{count: a.states})
+	g.Label(none)
+}
+
+// absorbed256 is absorbed512; it changes after.
+func (g avx2) absorbed256(a absorbing256, after, largest reg.VecVirtual, old operand.Mem, rest *rest256) {
+	before := g.load256(old, rest)
+	g.subtract256(largest, after, rest)
+	undamped := g.branchUndamped(a.damping, a.zero)
+	{
+		part, mixed, differ := g.YMM(), g.YMM(), g.YMM()
+		g.VCMPPD(cmpNotEqual, before, after, differ)
+		g.VMULPD(a.damping, before, part)
+		g.VMULPD(a.keep, after, mixed)
+		g.VADDPD(part, mixed, mixed)
+		g.VBLENDVPD(differ, mixed, after, after)
+	}
+	g.Label(undamped)
+	g.noteChange256(after, before, a.residual)
+	g.store256(after, old, rest)
 }
 
 // subtract256 is y −= a, 0 outside the mask.
