@@ -39932,202 +39932,378 @@ TEXT ·absorbAll32x512(SB), $0-104
 	MOVQ         sums_base+24(FP), CX
 	MOVQ         out_base+48(FP), DX
 	VBROADCASTSD constants<>+784(SB), Z1
-	VBROADCASTSD damping+88(FP), Z0
-	VSUBPD       Z0, Z1, Z1
 	VXORPD       Z2, Z2, Z2
 	VXORPD       Z3, Z3, Z3
-	MOVQ         list+72(FP), BX
-	MOVQ         count+80(FP), SI
-	TESTQ        SI, SI
+	VXORPD       Z4, Z4, Z4
+	XORQ         BX, BX
+	XORQ         SI, SI
+	VBROADCASTSD damping+88(FP), Z0
+	VSUBPD       Z0, Z1, Z1
+	MOVQ         list+72(FP), DI
+	MOVQ         count+80(FP), R8
+	TESTQ        R8, R8
 	JLE          done2776
 
 item2775:
-	MOVQ         16(BX), DI
-	LEAQ         (AX)(DI*8), DI
-	MOVLQSX      48(BX), R8
-	LEAQ         (CX)(R8*8), R8
-	MOVLQSX      44(BX), R9
-	LEAQ         (DX)(R9*4), R9
-	MOVLQSX      56(BX), R10
-	VBROADCASTSD constants<>+704(SB), Z4
-	XORQ         R11, R11
-	CMPQ         R10, $0x08
-	JNE          wide2777
-	VCVTPS2PD    (R9)(R11*4), Z5
-	VMAXPD       Z5, Z4, Z4
-	JMP          row2780
-
-wide2777:
-	MOVQ R10, R12
-	CMPQ R12, $0x08
-	JLE  rest2779
-
-vector2778:
-	VCVTPS2PD (R9)(R11*4), Z5
-	VMAXPD    Z5, Z4, Z4
-	ADDQ      $0x08, R11
-	SUBQ      $0x08, R12
-	CMPQ      R12, $0x08
-	JG        vector2778
-
-rest2779:
+	MOVQ         16(DI), R9
+	LEAQ         (AX)(R9*8), R9
+	MOVLQSX      48(DI), R10
+	LEAQ         (CX)(R10*8), R10
+	MOVLQSX      44(DI), R11
+	LEAQ         (DX)(R11*4), R11
+	MOVLQSX      56(DI), R12
+	VBROADCASTSD 32(DI), Z5
+	CMPQ         R12, $0x08
+	JG           long2778
+	CMPQ         R10, BX
+	JEQ          same2779
+	TESTQ        BX, BX
+	JZ           none2781
 	MOVQ         $-1, R13
-	BZHIQ        R12, R13, R13
+	BZHIQ        SI, R13, R13
 	KMOVB        R13, K1
-	VCVTPS2PD.Z  (R9)(R11*4), K1, Z5
-	VBROADCASTSD constants<>+704(SB), Z6
-	VMOVAPD      Z5, K1, Z6
-	VMAXPD       Z6, Z4, Z4
+	TESTQ        $0x00000007, SI
+	JNZ          partial2782
+	VMOVUPD      Z4, (BX)
+	JMP          stored2785
 
-row2780:
-	VSHUFF64X2   $0x4e, Z4, Z4, Z5
-	VMAXPD       Z5, Z4, Z4
-	VSHUFF64X2   $0xb1, Z4, Z4, Z5
-	VMAXPD       Z5, Z4, Z4
-	VPERMILPD    $0x55, Z4, Z5
-	VMAXPD       Z5, Z4, Z4
-	VBROADCASTSD 32(BX), Z5
-	XORQ         R11, R11
-	CMPQ         R10, $0x08
-	JNE          wide2781
-	VCVTPS2PD    (R9)(R11*4), Z6
-	VMOVUPD      (DI)(R11*8), Z7
-	VSUBPD       Z4, Z6, Z6
-	VUCOMISD     X3, X0
-	JBE          undamped2785
-	VCMPPD       $0x04, Z7, Z6, K1
-	VMULPD       Z0, Z7, Z4
-	VMULPD       Z1, Z6, Z8
-	VADDPD       Z4, Z8, K1, Z6
+partial2782:
+	LEAQ       (BX), BX
+	VMOVAPD    Z4, Z4
+	TESTQ      $0x00000004, SI
+	JZ         noFour2783
+	VMOVUPD    Y4, (BX)
+	VSHUFF64X2 $0x4e, Z4, Z4, Z4
+	ADDQ       $0x00000020, BX
 
-undamped2785:
-	VCMPPD      $0x04, Z7, Z6, K1
-	VSUBPD.Z    Z7, Z6, K1, Z4
-	VPANDQ.BCST constants<>+752(SB), Z4, Z4
-	VPMAXUQ     Z4, Z2, Z2
-	VMOVUPD     Z6, (DI)(R11*8)
-	VMOVUPD     (R8)(R11*8), Z4
-	VFMADD231PD Z6, Z5, Z4
-	VMOVUPD     Z4, (R8)(R11*8)
-	JMP         row2784
+noFour2783:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2784
+	VMOVUPD    X4, (BX)
+	VSHUFF64X2 $0xb1, Z4, Z4, Z4
+	ADDQ       $0x00000010, BX
 
-wide2781:
-	CMPQ R10, $0x08
-	JLE  rest2783
+noTwo2784:
+	TESTQ  $0x00000001, SI
+	JZ     stored2785
+	VMOVSD X4, (BX)
 
-vector2782:
-	VCVTPS2PD (R9)(R11*4), Z6
-	VMOVUPD   (DI)(R11*8), Z7
-	VSUBPD    Z4, Z6, Z6
-	VUCOMISD  X3, X0
-	JBE       undamped2786
-	VCMPPD    $0x04, Z7, Z6, K1
-	VMULPD    Z0, Z7, Z8
-	VMULPD    Z1, Z6, Z9
-	VADDPD    Z8, Z9, K1, Z6
+stored2785:
+none2781:
+	MOVQ      R10, BX
+	MOVQ      R12, SI
+	MOVQ      $-1, R13
+	BZHIQ     R12, R13, R13
+	KMOVB     R13, K1
+	VMOVUPD.Z (R10), K1, Z4
+
+same2779:
+	CMPQ       R12, $0x08
+	JNE        some2777
+	VCVTPS2PD  (R11), Z6
+	VMOVAPD    Z6, Z7
+	VSHUFF64X2 $0x4e, Z7, Z7, Z8
+	VMAXPD     Z8, Z7, Z7
+	VSHUFF64X2 $0xb1, Z7, Z7, Z8
+	VMAXPD     Z8, Z7, Z7
+	VPERMILPD  $0x55, Z7, Z8
+	VMAXPD     Z8, Z7, Z7
+	VMOVUPD    (R9), Z8
+	VSUBPD     Z7, Z6, Z6
+	VUCOMISD   X2, X0
+	JBE        undamped2786
+	VCMPPD     $0x04, Z8, Z6, K1
+	VMULPD     Z0, Z8, Z7
+	VMULPD     Z1, Z6, Z9
+	VADDPD     Z7, Z9, K1, Z6
 
 undamped2786:
-	VCMPPD      $0x04, Z7, Z6, K1
-	VSUBPD.Z    Z7, Z6, K1, Z7
+	VCMPPD      $0x04, Z8, Z6, K1
+	VSUBPD.Z    Z8, Z6, K1, Z7
 	VPANDQ.BCST constants<>+752(SB), Z7, Z7
-	VPMAXUQ     Z7, Z2, Z2
-	VMOVUPD     Z6, (DI)(R11*8)
-	VMOVUPD     (R8)(R11*8), Z7
-	VFMADD231PD Z6, Z5, Z7
-	VMOVUPD     Z7, (R8)(R11*8)
-	ADDQ        $0x08, R11
-	SUBQ        $0x08, R10
-	CMPQ        R10, $0x08
-	JG          vector2782
+	VPMAXUQ     Z7, Z3, Z3
+	VMOVUPD     Z6, (R9)
+	VFMADD231PD Z6, Z5, Z4
+	JMP         absorbed2780
 
-rest2783:
-	MOVQ        $-1, R12
-	BZHIQ       R10, R12, R12
-	KMOVB       R12, K1
-	VCVTPS2PD.Z (R9)(R11*4), K1, Z6
-	VMOVUPD.Z   (DI)(R11*8), K1, Z7
-	VSUBPD.Z    Z4, Z6, K1, Z6
-	VUCOMISD    X3, X0
-	JBE         undamped2787
-	VCMPPD      $0x04, Z7, Z6, K2
-	VMULPD      Z0, Z7, Z4
-	VMULPD      Z1, Z6, Z8
-	VADDPD      Z4, Z8, K2, Z6
+some2777:
+	MOVQ         $-1, R10
+	BZHIQ        R12, R10, R10
+	KMOVB        R10, K1
+	VCVTPS2PD.Z  (R11), K1, Z6
+	VBROADCASTSD constants<>+704(SB), Z7
+	VMOVAPD      Z6, K1, Z7
+	VMOVAPD      Z7, Z7
+	VSHUFF64X2   $0x4e, Z7, Z7, Z8
+	VMAXPD       Z8, Z7, Z7
+	VSHUFF64X2   $0xb1, Z7, Z7, Z8
+	VMAXPD       Z8, Z7, Z7
+	VPERMILPD    $0x55, Z7, Z8
+	VMAXPD       Z8, Z7, Z7
+	VMOVUPD.Z    (R9), K1, Z8
+	VSUBPD.Z     Z7, Z6, K1, Z6
+	VUCOMISD     X2, X0
+	JBE          undamped2787
+	VCMPPD       $0x04, Z8, Z6, K1
+	VMULPD       Z0, Z8, Z7
+	VMULPD       Z1, Z6, Z9
+	VADDPD       Z7, Z9, K1, Z6
 
 undamped2787:
-	VCMPPD      $0x04, Z7, Z6, K2
-	VSUBPD.Z    Z7, Z6, K2, Z4
-	VPANDQ.BCST constants<>+752(SB), Z4, Z4
-	VPMAXUQ     Z4, Z2, Z2
-	TESTQ       $0x00000007, R10
+	VCMPPD      $0x04, Z8, Z6, K1
+	VSUBPD.Z    Z8, Z6, K1, Z7
+	VPANDQ.BCST constants<>+752(SB), Z7, Z7
+	VPMAXUQ     Z7, Z3, Z3
+	TESTQ       $0x00000007, R12
 	JNZ         partial2788
-	VMOVUPD     Z6, (DI)(R11*8)
+	VMOVUPD     Z6, (R9)
 	JMP         stored2791
 
 partial2788:
-	LEAQ       (DI)(R11*8), DI
-	VMOVAPD    Z6, Z4
-	TESTQ      $0x00000004, R10
+	LEAQ       (R9), R9
+	VMOVAPD    Z6, Z7
+	TESTQ      $0x00000004, R12
 	JZ         noFour2789
-	VMOVUPD    Y4, (DI)
-	VSHUFF64X2 $0x4e, Z4, Z4, Z4
-	ADDQ       $0x00000020, DI
+	VMOVUPD    Y7, (R9)
+	VSHUFF64X2 $0x4e, Z7, Z7, Z7
+	ADDQ       $0x00000020, R9
 
 noFour2789:
-	TESTQ      $0x00000002, R10
+	TESTQ      $0x00000002, R12
 	JZ         noTwo2790
-	VMOVUPD    X4, (DI)
-	VSHUFF64X2 $0xb1, Z4, Z4, Z4
-	ADDQ       $0x00000010, DI
+	VMOVUPD    X7, (R9)
+	VSHUFF64X2 $0xb1, Z7, Z7, Z7
+	ADDQ       $0x00000010, R9
 
 noTwo2790:
-	TESTQ  $0x00000001, R10
+	TESTQ  $0x00000001, R12
 	JZ     stored2791
-	VMOVSD X4, (DI)
+	VMOVSD X7, (R9)
 
 stored2791:
-	VMOVUPD.Z   (R8)(R11*8), K1, Z4
 	VFMADD231PD Z6, Z5, Z4
-	TESTQ       $0x00000007, R10
-	JNZ         partial2792
-	VMOVUPD     Z4, (R8)(R11*8)
-	JMP         stored2795
+	JMP         absorbed2780
 
-partial2792:
-	LEAQ       (R8)(R11*8), DI
-	VMOVAPD    Z4, Z4
-	TESTQ      $0x00000004, R10
-	JZ         noFour2793
-	VMOVUPD    Y4, (DI)
-	VSHUFF64X2 $0x4e, Z4, Z4, Z4
-	ADDQ       $0x00000020, DI
+long2778:
+	TESTQ   BX, BX
+	JZ      none2792
+	MOVQ    $-1, R13
+	BZHIQ   SI, R13, R13
+	KMOVB   R13, K1
+	TESTQ   $0x00000007, SI
+	JNZ     partial2793
+	VMOVUPD Z4, (BX)
+	JMP     stored2796
 
-noFour2793:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2794
-	VMOVUPD    X4, (DI)
-	VSHUFF64X2 $0xb1, Z4, Z4, Z4
-	ADDQ       $0x00000010, DI
+partial2793:
+	LEAQ       (BX), BX
+	VMOVAPD    Z4, Z6
+	TESTQ      $0x00000004, SI
+	JZ         noFour2794
+	VMOVUPD    Y6, (BX)
+	VSHUFF64X2 $0x4e, Z6, Z6, Z6
+	ADDQ       $0x00000020, BX
 
-noTwo2794:
-	TESTQ  $0x00000001, R10
-	JZ     stored2795
-	VMOVSD X4, (DI)
+noFour2794:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2795
+	VMOVUPD    X6, (BX)
+	VSHUFF64X2 $0xb1, Z6, Z6, Z6
+	ADDQ       $0x00000010, BX
 
-stored2795:
-row2784:
-	ADDQ $0x00000040, BX
-	DECQ SI
+noTwo2795:
+	TESTQ  $0x00000001, SI
+	JZ     stored2796
+	VMOVSD X6, (BX)
+
+stored2796:
+none2792:
+	XORQ         BX, BX
+	VBROADCASTSD constants<>+704(SB), Z6
+	XORQ         R13, R13
+	MOVQ         R12, R14
+	CMPQ         R14, $0x00000008
+	JLT          rest2798
+
+whole2797:
+	VCVTPS2PD (R11)(R13*4), Z7
+	VMAXPD    Z7, Z6, Z6
+	ADDQ      $0x00000008, R13
+	SUBQ      $0x00000008, R14
+	CMPQ      R14, $0x00000008
+	JGE       whole2797
+
+rest2798:
+	TESTQ        R14, R14
+	JZ           done2799
+	MOVQ         $-1, R15
+	BZHIQ        R14, R15, R15
+	KMOVB        R15, K1
+	VCVTPS2PD.Z  (R11)(R13*4), K1, Z7
+	VBROADCASTSD constants<>+704(SB), Z8
+	VMOVAPD      Z7, K1, Z8
+	VMAXPD       Z8, Z6, Z6
+
+done2799:
+	VSHUFF64X2 $0x4e, Z6, Z6, Z7
+	VMAXPD     Z7, Z6, Z6
+	VSHUFF64X2 $0xb1, Z6, Z6, Z7
+	VMAXPD     Z7, Z6, Z6
+	VPERMILPD  $0x55, Z6, Z7
+	VMAXPD     Z7, Z6, Z6
+	XORQ       R13, R13
+	CMPQ       R12, $0x00000008
+	JLT        rest2801
+
+whole2800:
+	VCVTPS2PD (R11)(R13*4), Z7
+	VMOVUPD   (R9)(R13*8), Z8
+	VSUBPD    Z6, Z7, Z7
+	VUCOMISD  X2, X0
+	JBE       undamped2802
+	VCMPPD    $0x04, Z8, Z7, K1
+	VMULPD    Z0, Z8, Z9
+	VMULPD    Z1, Z7, Z10
+	VADDPD    Z9, Z10, K1, Z7
+
+undamped2802:
+	VCMPPD      $0x04, Z8, Z7, K1
+	VSUBPD.Z    Z8, Z7, K1, Z8
+	VPANDQ.BCST constants<>+752(SB), Z8, Z8
+	VPMAXUQ     Z8, Z3, Z3
+	VMOVUPD     Z7, (R9)(R13*8)
+	VMOVUPD     (R10)(R13*8), Z8
+	VFMADD231PD Z7, Z5, Z8
+	VMOVUPD     Z8, (R10)(R13*8)
+	ADDQ        $0x00000008, R13
+	SUBQ        $0x00000008, R12
+	CMPQ        R12, $0x00000008
+	JGE         whole2800
+
+rest2801:
+	TESTQ       R12, R12
+	JZ          done2803
+	MOVQ        $-1, R14
+	BZHIQ       R12, R14, R14
+	KMOVB       R14, K1
+	VCVTPS2PD.Z (R11)(R13*4), K1, Z7
+	VMOVUPD.Z   (R9)(R13*8), K1, Z8
+	VSUBPD.Z    Z6, Z7, K1, Z7
+	VUCOMISD    X2, X0
+	JBE         undamped2804
+	VCMPPD      $0x04, Z8, Z7, K2
+	VMULPD      Z0, Z8, Z6
+	VMULPD      Z1, Z7, Z9
+	VADDPD      Z6, Z9, K2, Z7
+
+undamped2804:
+	VCMPPD      $0x04, Z8, Z7, K2
+	VSUBPD.Z    Z8, Z7, K2, Z6
+	VPANDQ.BCST constants<>+752(SB), Z6, Z6
+	VPMAXUQ     Z6, Z3, Z3
+	TESTQ       $0x00000007, R12
+	JNZ         partial2805
+	VMOVUPD     Z7, (R9)(R13*8)
+	JMP         stored2808
+
+partial2805:
+	LEAQ       (R9)(R13*8), R9
+	VMOVAPD    Z7, Z6
+	TESTQ      $0x00000004, R12
+	JZ         noFour2806
+	VMOVUPD    Y6, (R9)
+	VSHUFF64X2 $0x4e, Z6, Z6, Z6
+	ADDQ       $0x00000020, R9
+
+noFour2806:
+	TESTQ      $0x00000002, R12
+	JZ         noTwo2807
+	VMOVUPD    X6, (R9)
+	VSHUFF64X2 $0xb1, Z6, Z6, Z6
+	ADDQ       $0x00000010, R9
+
+noTwo2807:
+	TESTQ  $0x00000001, R12
+	JZ     stored2808
+	VMOVSD X6, (R9)
+
+stored2808:
+	VMOVUPD.Z   (R10)(R13*8), K1, Z6
+	VFMADD231PD Z7, Z5, Z6
+	TESTQ       $0x00000007, R12
+	JNZ         partial2809
+	VMOVUPD     Z6, (R10)(R13*8)
+	JMP         stored2812
+
+partial2809:
+	LEAQ       (R10)(R13*8), R9
+	VMOVAPD    Z6, Z5
+	TESTQ      $0x00000004, R12
+	JZ         noFour2810
+	VMOVUPD    Y5, (R9)
+	VSHUFF64X2 $0x4e, Z5, Z5, Z5
+	ADDQ       $0x00000020, R9
+
+noFour2810:
+	TESTQ      $0x00000002, R12
+	JZ         noTwo2811
+	VMOVUPD    X5, (R9)
+	VSHUFF64X2 $0xb1, Z5, Z5, Z5
+	ADDQ       $0x00000010, R9
+
+noTwo2811:
+	TESTQ  $0x00000001, R12
+	JZ     stored2812
+	VMOVSD X5, (R9)
+
+stored2812:
+done2803:
+absorbed2780:
+	ADDQ $0x00000040, DI
+	DECQ R8
 	JNZ  item2775
 
 done2776:
-	VSHUFF64X2 $0x4e, Z2, Z2, Z0
-	VPMAXUQ    Z0, Z2, Z2
-	VSHUFF64X2 $0xb1, Z2, Z2, Z0
-	VPMAXUQ    Z0, Z2, Z2
-	VPERMILPD  $0x55, Z2, Z0
-	VPMAXUQ    Z0, Z2, Z2
-	MOVSD      X2, residual+96(FP)
+	TESTQ   BX, BX
+	JZ      none2813
+	MOVQ    $-1, AX
+	BZHIQ   SI, AX, AX
+	KMOVB   AX, K1
+	TESTQ   $0x00000007, SI
+	JNZ     partial2814
+	VMOVUPD Z4, (BX)
+	JMP     stored2817
+
+partial2814:
+	LEAQ       (BX), AX
+	VMOVAPD    Z4, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2815
+	VMOVUPD    Y0, (AX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, AX
+
+noFour2815:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2816
+	VMOVUPD    X0, (AX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, AX
+
+noTwo2816:
+	TESTQ  $0x00000001, SI
+	JZ     stored2817
+	VMOVSD X0, (AX)
+
+stored2817:
+none2813:
+	VSHUFF64X2 $0x4e, Z3, Z3, Z0
+	VPMAXUQ    Z0, Z3, Z3
+	VSHUFF64X2 $0xb1, Z3, Z3, Z0
+	VPMAXUQ    Z0, Z3, Z3
+	VPERMILPD  $0x55, Z3, Z0
+	VPMAXUQ    Z0, Z3, Z3
+	MOVSD      X3, residual+96(FP)
 	VZEROUPPER
 	RET
 
@@ -40151,18 +40327,18 @@ TEXT ·exponentials32x512(SB), $0-64
 	VBROADCASTSD constants<>+3288(SB), Z9
 	VBROADCASTSD constants<>+3376(SB), Z10
 	TESTQ        BX, BX
-	JLE          done2797
+	JLE          done2819
 
-table2796:
+table2818:
 	VCVTSD2SS    (DX), X1, X1
 	VBROADCASTSS X1, Z1
 	VXORPD       Z11, Z11, Z11
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000040
-	JLT          rest2799
+	JLT          rest2821
 
-whole2798:
+whole2820:
 	VMOVUPS (AX)(SI*4), Z12
 	VMOVUPS 64(AX)(SI*4), Z13
 	VMOVUPS 128(AX)(SI*4), Z14
@@ -40182,13 +40358,13 @@ whole2798:
 	ADDQ    $0x00000040, SI
 	SUBQ    $0x00000040, DI
 	CMPQ    DI, $0x00000040
-	JGE     whole2798
+	JGE     whole2820
 
-rest2799:
+rest2821:
 	CMPQ DI, $0x00000010
-	JLT  rest2801
+	JLT  rest2823
 
-whole2800:
+whole2822:
 	VMOVUPS (AX)(SI*4), Z12
 	VMULPS  Z1, Z12, Z12
 	VPANDD  Z10, Z12, Z12
@@ -40196,11 +40372,11 @@ whole2800:
 	ADDQ    $0x00000010, SI
 	SUBQ    $0x00000010, DI
 	CMPQ    DI, $0x00000010
-	JGE     whole2800
+	JGE     whole2822
 
-rest2801:
+rest2823:
 	TESTQ     DI, DI
-	JZ        done2802
+	JZ        done2824
 	MOVQ      $-1, R8
 	BZHIQ     DI, R8, R8
 	KMOVW     R8, K1
@@ -40210,16 +40386,16 @@ rest2801:
 	VPANDD    Z10, Z12, Z12
 	VPMAXUD   Z12, Z11, Z11
 
-done2802:
+done2824:
 	VPCMPUD  $0x06, Z9, Z11, K1
 	KORTESTW K1, K1
-	JNZ      done2797
+	JNZ      done2819
 	XORQ     SI, SI
 	MOVQ     CX, DI
 	CMPQ     DI, $0x00000040
-	JLT      rest2804
+	JLT      rest2826
 
-whole2803:
+whole2825:
 	VMOVUPS      (AX)(SI*4), Z11
 	VMOVUPS      64(AX)(SI*4), Z12
 	VMOVUPS      128(AX)(SI*4), Z13
@@ -40283,13 +40459,13 @@ whole2803:
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x00000040, DI
 	CMPQ         DI, $0x00000040
-	JGE          whole2803
+	JGE          whole2825
 
-rest2804:
+rest2826:
 	CMPQ DI, $0x00000010
-	JLT  rest2806
+	JLT  rest2828
 
-whole2805:
+whole2827:
 	VMOVUPS      (AX)(SI*4), Z11
 	VMULPS       Z1, Z11, Z11
 	VMOVAPD      Z2, Z13
@@ -40308,11 +40484,11 @@ whole2805:
 	ADDQ         $0x00000010, SI
 	SUBQ         $0x00000010, DI
 	CMPQ         DI, $0x00000010
-	JGE          whole2805
+	JGE          whole2827
 
-rest2806:
+rest2828:
 	TESTQ        DI, DI
-	JZ           done2807
+	JZ           done2829
 	MOVQ         $-1, R8
 	BZHIQ        DI, R8, R8
 	KMOVW        R8, K1
@@ -40331,47 +40507,47 @@ rest2806:
 	VFMADD213PS  Z13, Z11, Z14
 	VSCALEFPS    Z12, Z14, Z14
 	TESTQ        $0x0000000f, DI
-	JNZ          partial2808
+	JNZ          partial2830
 	VMOVUPS      Z14, (AX)(SI*4)
-	JMP          stored2809
+	JMP          stored2831
 
-partial2808:
+partial2830:
 	LEAQ       (AX)(SI*4), SI
 	VMOVAPS    Z14, Z11
 	TESTQ      $0x00000008, DI
-	JZ         without2810
+	JZ         without2832
 	VMOVUPS    Y11, (SI)
 	VSHUFF64X2 $0x4e, Z11, Z11, Z11
 	ADDQ       $0x00000020, SI
 
-without2810:
+without2832:
 	TESTQ      $0x00000004, DI
-	JZ         without2811
+	JZ         without2833
 	VMOVUPS    X11, (SI)
 	VSHUFF64X2 $0xb1, Z11, Z11, Z11
 	ADDQ       $0x00000010, SI
 
-without2811:
+without2833:
 	TESTQ     $0x00000002, DI
-	JZ        without2812
+	JZ        without2834
 	VMOVSD    X11, (SI)
 	VPERMILPD $0x55, Z11, Z11
 	ADDQ      $0x00000008, SI
 
-without2812:
+without2834:
 	TESTQ  $0x00000001, DI
-	JZ     without2813
+	JZ     without2835
 	VMOVSS X11, (SI)
 
-without2813:
-stored2809:
-done2807:
+without2835:
+stored2831:
+done2829:
 	LEAQ (AX)(CX*4), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table2796
+	JNZ  table2818
 
-done2797:
+done2819:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -40386,153 +40562,153 @@ TEXT ·edgeBeliefs32x512(SB), $9408-168
 	ANDQ $-64, SI
 	MOVQ beliefs_len+80(FP), BX
 	SUBQ $0x08, BX
-	JLT  done2816
+	JLT  done2838
 	MOVQ BX, (SI)
 	MOVQ messages_len+104(FP), BX
 	SUBQ $0x08, BX
-	JLT  done2816
+	JLT  done2838
 	MOVQ BX, 8(SI)
 	MOVQ tables_len+128(FP), BX
 	SUBQ $0x40, BX
-	JLT  done2816
+	JLT  done2838
 	MOVQ BX, 32(SI)
 
-chunk2814:
+chunk2836:
 	MOVQ DX, BX
 	ANDQ $-8, BX
-	JZ   done2816
+	JZ   done2838
 	CMPQ BX, $0x40
-	JLE  whole2815
+	JLE  whole2837
 	MOVQ $0x00000040, BX
 
-whole2815:
+whole2837:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2817:
+pass2839:
 	CMPQ          R9, BX
-	JGE           passed2819
+	JGE           passed2841
 	MOVQ          (DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2818
+	JHI           stop2840
 	MOVQ          8(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2818
+	JHI           stop2840
 	MOVQ          16(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2818
+	JHI           stop2840
 	MOVQ          24(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2818
+	JHI           stop2840
 	MOVQ          32(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2818
+	JHI           stop2840
 	MOVQ          40(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2818
+	JHI           stop2840
 	MOVQ          48(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2818
+	JHI           stop2840
 	MOVQ          56(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2818
+	JHI           stop2840
 	MOVQ          64(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2818
+	JHI           stop2840
 	MOVQ          72(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2818
+	JHI           stop2840
 	MOVQ          80(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2818
+	JHI           stop2840
 	MOVQ          88(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2818
+	JHI           stop2840
 	MOVQ          96(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2818
+	JHI           stop2840
 	MOVQ          104(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2818
+	JHI           stop2840
 	MOVQ          112(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2818
+	JHI           stop2840
 	MOVQ          120(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2818
+	JHI           stop2840
 	MOVQ          128(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2818
+	JHI           stop2840
 	MOVQ          136(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2818
+	JHI           stop2840
 	MOVQ          144(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2818
+	JHI           stop2840
 	MOVQ          152(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2818
+	JHI           stop2840
 	MOVQ          160(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2818
+	JHI           stop2840
 	MOVQ          168(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2818
+	JHI           stop2840
 	MOVQ          176(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2818
+	JHI           stop2840
 	MOVQ          184(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2818
+	JHI           stop2840
 	MOVQ          192(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2818
+	JHI           stop2840
 	MOVQ          200(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2818
+	JHI           stop2840
 	MOVQ          208(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2818
+	JHI           stop2840
 	MOVQ          216(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2818
+	JHI           stop2840
 	MOVQ          224(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2818
+	JHI           stop2840
 	MOVQ          232(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2818
+	JHI           stop2840
 	MOVQ          240(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2818
+	JHI           stop2840
 	MOVQ          248(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2818
+	JHI           stop2840
 	MOVQ          256(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2818
+	JHI           stop2840
 	MOVQ          264(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2818
+	JHI           stop2840
 	MOVQ          272(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2818
+	JHI           stop2840
 	MOVQ          280(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2818
+	JHI           stop2840
 	MOVQ          288(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2818
+	JHI           stop2840
 	MOVQ          296(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2818
+	JHI           stop2840
 	MOVQ          304(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2818
+	JHI           stop2840
 	MOVQ          312(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2818
+	JHI           stop2840
 	MOVQ          beliefs_base+72(FP), R11
 	MOVQ          (DI), R10
 	MOVQ          messages_base+96(FP), R13
@@ -40778,13 +40954,13 @@ pass2817:
 	ADDQ          $0x00000140, DI
 	ADDQ          $0x00000400, R8
 	ADDQ          $0x08, R9
-	JMP           pass2817
+	JMP           pass2839
 
-stop2818:
+stop2840:
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2819:
+passed2841:
 	VBROADCASTSD constants<>+3304(SB), Z0
 	VBROADCASTSD constants<>+3336(SB), Z1
 	VMOVUPS      constants<>+2672(SB), Z2
@@ -40792,9 +40968,9 @@ passed2819:
 	MOVQ         SI, R8
 	XORQ         R9, R9
 
-pass2820:
+pass2842:
 	CMPQ              R9, BX
-	JGE               passed2822
+	JGE               passed2844
 	VMOVUPS           1152(R8), Z11
 	VMOVUPS           1280(R8), Z12
 	VMOVUPS           1408(R8), Z13
@@ -40870,18 +41046,18 @@ pass2820:
 	ADDQ              $0x000000a0, DI
 	ADDQ              $0x00000200, R8
 	ADDQ              $0x04, R9
-	JMP               pass2820
+	JMP               pass2842
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2822:
+passed2844:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2823:
+pass2845:
 	CMPQ            R9, BX
-	JGE             passed2825
+	JGE             passed2847
 	VMOVUPS         constants<>+2864(SB), Z0
 	VMOVUPS         constants<>+2928(SB), Z1
 	VMOVUPS         constants<>+2992(SB), Z2
@@ -41235,26 +41411,26 @@ pass2823:
 	VPSUBD.BCST     constants<>+3256(SB), Y1, Y0
 	VPCMPUD.BCST    $0x06, constants<>+3384(SB), Y0, K1
 	KORTESTW        K1, K1
-	JNZ             stop2824
+	JNZ             stop2846
 	VMOVUPS         Y1, 640(SI)(R9*4)
 	VEXTRACTF64X4   $0x01, Z1, 896(SI)(R9*4)
 	ADDQ            $0x00000140, DI
 	ADDQ            $0x00000400, R8
 	ADDQ            $0x08, R9
-	JMP             pass2823
+	JMP             pass2845
 
-stop2824:
+stop2846:
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2825:
+passed2847:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2826:
+pass2848:
 	CMPQ             R9, BX
-	JGE              passed2828
+	JGE              passed2850
 	VMOVUPS          640(SI)(R9*4), Y0
 	VMOVUPS          896(SI)(R9*4), Y1
 	VBROADCASTSS     constants<>+3264(SB), Y3
@@ -41302,18 +41478,18 @@ pass2826:
 	ADDQ             $0x00000140, DI
 	ADDQ             $0x00000400, R8
 	ADDQ             $0x08, R9
-	JMP              pass2826
+	JMP              pass2848
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2828:
+passed2850:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2829:
+pass2851:
 	CMPQ            R9, BX
-	JGE             passed2831
+	JGE             passed2853
 	MOVQ            dst_base+0(FP), R10
 	LEAQ            (CX)(R9*1), AX
 	SHLQ            $0x08, AX
@@ -41343,17 +41519,17 @@ pass2829:
 	ADDQ            $0x00000050, DI
 	ADDQ            $0x00000100, R8
 	ADDQ            $0x02, R9
-	JMP             pass2829
+	JMP             pass2851
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2831:
+passed2853:
 	ADDQ BX, CX
 	SUBQ BX, DX
 	MOVQ DI, AX
-	JMP  chunk2814
+	JMP  chunk2836
 
-done2816:
+done2838:
 	MOVQ CX, done+160(FP)
 	VZEROUPPER
 	RET
@@ -41374,9 +41550,9 @@ TEXT ·edgeBelief32x512(SB), $1664-161
 	XORQ         R10, R10
 	MOVQ         DI, R11
 	CMPQ         R11, $0x00000008
-	JLT          rest2834
+	JLT          rest2856
 
-whole2833:
+whole2855:
 	VBROADCASTSD constants<>+704(SB), Z1
 	VMOVUPD      (R9)(R10*8), Z2
 	VCMPPD       $0x04, Z1, Z2, K1
@@ -41387,11 +41563,11 @@ whole2833:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole2833
+	JGE          whole2855
 
-rest2834:
+rest2856:
 	TESTQ        R11, R11
-	JZ           done2835
+	JZ           done2857
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -41403,7 +41579,7 @@ rest2834:
 	VMOVUPD      Z1, (SI)(R10*8)
 	VMAXPD       Z1, Z0, Z0
 
-done2835:
+done2857:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z1
@@ -41416,7 +41592,7 @@ done2835:
 	VMOVUPD      Z1, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector2836:
+vector2858:
 	VMOVUPD           (SI)(R8*8), Z1
 	VSUBPD            Z0, Z1, Z1
 	VMOVUPD           64(SI)(R8*8), Z2
@@ -41443,7 +41619,7 @@ vector2836:
 	VMOVUPS           Z1, 832(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector2836
+	JLT               vector2858
 	MOVQ              beliefV_len+80(FP), DI
 	MOVQ              beliefV_base+72(FP), R8
 	MOVQ              messageV_base+96(FP), R9
@@ -41451,9 +41627,9 @@ vector2836:
 	XORQ              R10, R10
 	MOVQ              DI, R11
 	CMPQ              R11, $0x00000008
-	JLT               rest2838
+	JLT               rest2860
 
-whole2837:
+whole2859:
 	VBROADCASTSD constants<>+704(SB), Z2
 	VMOVUPD      (R9)(R10*8), Z3
 	VCMPPD       $0x04, Z2, Z3, K1
@@ -41464,11 +41640,11 @@ whole2837:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole2837
+	JGE          whole2859
 
-rest2838:
+rest2860:
 	TESTQ        R11, R11
-	JZ           done2839
+	JZ           done2861
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -41480,7 +41656,7 @@ rest2838:
 	VMOVUPD      Z2, (SI)(R10*8)
 	VMAXPD       Z2, Z1, Z1
 
-done2839:
+done2861:
 	VSHUFF64X2   $0x4e, Z1, Z1, Z2
 	VMAXPD       Z2, Z1, Z1
 	VSHUFF64X2   $0xb1, Z1, Z1, Z2
@@ -41493,7 +41669,7 @@ done2839:
 	VMOVUPD      Z2, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector2840:
+vector2862:
 	VMOVUPD           (SI)(R8*8), Z2
 	VSUBPD            Z1, Z2, Z2
 	VMOVUPD           64(SI)(R8*8), Z3
@@ -41520,7 +41696,7 @@ vector2840:
 	VMOVUPS           Z2, 1344(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector2840
+	JLT               vector2862
 	VADDPD            Z1, Z0, Z0
 	VXORPD            Z1, Z1, Z1
 	VXORPD            Z2, Z2, Z2
@@ -41529,9 +41705,9 @@ vector2840:
 	XORQ              R10, R10
 	MOVQ              BX, R11
 	CMPQ              R11, $0x00000040
-	JLT               rest2842
+	JLT               rest2864
 
-panel2841:
+panel2863:
 	MOVQ   SI, R8
 	LEAQ   (CX)(R10*1), R9
 	VXORPD Z3, Z3, Z3
@@ -41552,9 +41728,9 @@ panel2841:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows2845
+	JLT    rows2867
 
-row2844:
+row2866:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -41583,13 +41759,13 @@ row2844:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R12
 	CMPQ             R12, $0x00000002
-	JGE              row2844
+	JGE              row2866
 
-rows2845:
+rows2867:
 	CMPQ R12, $0x00000001
-	JLT  rows2847
+	JLT  rows2869
 
-row2846:
+row2868:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -41606,9 +41782,9 @@ row2846:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R12
 	CMPQ             R12, $0x00000001
-	JGE              row2846
+	JGE              row2868
 
-rows2847:
+rows2869:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -41632,13 +41808,13 @@ rows2847:
 	ADDQ        $0x00000100, R10
 	SUBQ        $0x00000040, R11
 	CMPQ        R11, $0x00000040
-	JGE         panel2841
+	JGE         panel2863
 
-rest2842:
+rest2864:
 	TESTQ  R11, R11
-	JZ     done2843
+	JZ     done2865
 	CMPQ   R11, $0x00000010
-	JGT    wider2848
+	JGT    wider2870
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
 	KMOVW  R8, K1
@@ -41650,9 +41826,9 @@ rest2842:
 	VXORPD Z6, Z6, Z6
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2850
+	JLT    rows2872
 
-row2849:
+row2871:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -41663,13 +41839,13 @@ row2849:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2849
+	JGE              row2871
 
-rows2850:
+rows2872:
 	CMPQ R11, $0x00000001
-	JLT  rows2852
+	JLT  rows2874
 
-row2851:
+row2873:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -41677,19 +41853,19 @@ row2851:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2851
+	JGE              row2873
 
-rows2852:
+rows2874:
 	VADDPS      Z4, Z3, Z3
 	VADDPS      Z6, Z5, Z5
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
 	VFMADD231PS 1088(SI)(R10*1), Z5, Z2
 	VFMADD231PS 1344(SI)(R10*1), Z3, Z2
-	JMP         done2843
+	JMP         done2865
 
-wider2848:
+wider2870:
 	CMPQ   R11, $0x00000020
-	JGT    wider2853
+	JGT    wider2875
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -41706,9 +41882,9 @@ wider2848:
 	VXORPD Z10, Z10, Z10
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2855
+	JLT    rows2877
 
-row2854:
+row2876:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -41725,13 +41901,13 @@ row2854:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2854
+	JGE              row2876
 
-rows2855:
+rows2877:
 	CMPQ R11, $0x00000001
-	JLT  rows2857
+	JLT  rows2879
 
-row2856:
+row2878:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -41742,9 +41918,9 @@ row2856:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2856
+	JGE              row2878
 
-rows2857:
+rows2879:
 	VADDPS      Z5, Z3, Z3
 	VADDPS      Z9, Z7, Z7
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -41755,11 +41931,11 @@ rows2857:
 	VFMADD231PS 1152(SI)(R10*1), Z4, Z1
 	VFMADD231PS 1152(SI)(R10*1), Z8, Z2
 	VFMADD231PS 1408(SI)(R10*1), Z4, Z2
-	JMP         done2843
+	JMP         done2865
 
-wider2853:
+wider2875:
 	CMPQ   R11, $0x00000030
-	JGT    wider2858
+	JGT    wider2880
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -41780,9 +41956,9 @@ wider2853:
 	VXORPD Z14, Z14, Z14
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2860
+	JLT    rows2882
 
-row2859:
+row2881:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -41805,13 +41981,13 @@ row2859:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2859
+	JGE              row2881
 
-rows2860:
+rows2882:
 	CMPQ R11, $0x00000001
-	JLT  rows2862
+	JLT  rows2884
 
-row2861:
+row2883:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -41825,9 +42001,9 @@ row2861:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2861
+	JGE              row2883
 
-rows2862:
+rows2884:
 	VADDPS      Z6, Z3, Z3
 	VADDPS      Z12, Z9, Z9
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -41843,9 +42019,9 @@ rows2862:
 	VFMADD231PS 1216(SI)(R10*1), Z5, Z1
 	VFMADD231PS 1216(SI)(R10*1), Z11, Z2
 	VFMADD231PS 1472(SI)(R10*1), Z5, Z2
-	JMP         done2843
+	JMP         done2865
 
-wider2858:
+wider2880:
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -41870,9 +42046,9 @@ wider2858:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2865
+	JLT    rows2887
 
-row2864:
+row2886:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -41901,13 +42077,13 @@ row2864:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2864
+	JGE              row2886
 
-rows2865:
+rows2887:
 	CMPQ R11, $0x00000001
-	JLT  rows2867
+	JLT  rows2889
 
-row2866:
+row2888:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -41924,9 +42100,9 @@ row2866:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2866
+	JGE              row2888
 
-rows2867:
+rows2889:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -41948,7 +42124,7 @@ rows2867:
 	VFMADD231PS 1280(SI)(R10*1), Z14, Z2
 	VFMADD231PS 1536(SI)(R10*1), Z6, Z2
 
-done2843:
+done2865:
 	VSHUFF64X2       $0x4e, Z1, Z1, Z3
 	VADDPS           Z3, Z1, Z1
 	VSHUFF64X2       $0xb1, Z1, Z1, Z3
@@ -41968,7 +42144,7 @@ done2843:
 	VPSUBD.BCST      constants<>+3256(SB), Z1, Z3
 	VPCMPUD.BCST     $0x06, constants<>+3384(SB), Z3, K1
 	KORTESTW         K1, K1
-	JNZ              unsafe2832
+	JNZ              unsafe2854
 	VMOVSS           constants<>+3264(SB), X3
 	VDIVSS           X1, X3, X3
 	VBROADCASTSS     X3, Z3
@@ -42009,25 +42185,25 @@ done2843:
 	MOVSD            X6, logZ+144(FP)
 	XORQ             R8, R8
 
-vector2868:
+vector2890:
 	VMULPS  1088(SI)(R8*4), Z3, Z0
 	VMOVUPS Z0, 1088(SI)(R8*4)
 	ADDQ    $0x10, R8
 	CMPQ    R8, BX
-	JLT     vector2868
+	JLT     vector2890
 	MOVQ    SI, R8
 	MOVQ    DX, R9
 	IMULQ   DI, DX
 	LEAQ    -64(AX)(DX*1), DX
 
-row2869:
+row2891:
 	VBROADCASTSS 576(R8), Z0
 	XORQ         R10, R10
 	MOVQ         BX, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest2871
+	JLT          rest2893
 
-whole2870:
+whole2892:
 	VMOVUPS (CX)(R10*4), Z1
 	VMULPS  Z0, Z1, Z1
 	VMULPS  1088(SI)(R10*4), Z1, Z1
@@ -42035,11 +42211,11 @@ whole2870:
 	ADDQ    $0x00000010, R10
 	SUBQ    $0x00000010, R11
 	CMPQ    R11, $0x00000010
-	JGE     whole2870
+	JGE     whole2892
 
-rest2871:
+rest2893:
 	TESTQ     R11, R11
-	JZ        done2872
+	JZ        done2894
 	MOVQ      $-1, R12
 	BZHIQ     R11, R12, R12
 	KMOVW     R12, K1
@@ -42048,59 +42224,59 @@ rest2871:
 	VMULPS    1088(SI)(R10*4), Z1, Z1
 	LEAQ      (AX)(R10*4), R10
 	CMPQ      R10, DX
-	JGT       pieces2873
+	JGT       pieces2895
 	VMOVUPS   Z1, (R10)
-	JMP       written2874
+	JMP       written2896
 
-pieces2873:
+pieces2895:
 	TESTQ   $0x0000000f, R11
-	JNZ     partial2875
+	JNZ     partial2897
 	VMOVUPS Z1, (R10)
-	JMP     stored2876
+	JMP     stored2898
 
-partial2875:
+partial2897:
 	LEAQ       (R10), R10
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without2877
+	JZ         without2899
 	VMOVUPS    Y0, (R10)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, R10
 
-without2877:
+without2899:
 	TESTQ      $0x00000004, R11
-	JZ         without2878
+	JZ         without2900
 	VMOVUPS    X0, (R10)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, R10
 
-without2878:
+without2900:
 	TESTQ     $0x00000002, R11
-	JZ        without2879
+	JZ        without2901
 	VMOVSD    X0, (R10)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, R10
 
-without2879:
+without2901:
 	TESTQ  $0x00000001, R11
-	JZ     without2880
+	JZ     without2902
 	VMOVSS X0, (R10)
 
-without2880:
-stored2876:
-written2874:
-done2872:
+without2902:
+stored2898:
+written2896:
+done2894:
 	ADDQ $0x04, R8
 	ADDQ DI, CX
 	ADDQ DI, AX
 	DECQ R9
-	JNZ  row2869
+	JNZ  row2891
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe2832:
+unsafe2854:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -42117,17 +42293,17 @@ TEXT ·multiplyMatrix32x512(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000040
-	JLT  rest2882
+	JLT  rest2904
 
-panel2881:
+panel2903:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles2885
+	JLT  tiles2907
 
-tile2884:
+tile2906:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -42156,9 +42332,9 @@ tile2884:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2887
+	JLE    done2909
 
-again2886:
+again2908:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -42202,9 +42378,9 @@ again2886:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2886
+	JNZ          again2908
 
-done2887:
+done2909:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -42240,13 +42416,13 @@ done2887:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile2884
+	JGE     tile2906
 
-tiles2885:
+tiles2907:
 	CMPQ R10, $0x00000002
-	JLT  tiles2889
+	JLT  tiles2911
 
-tile2888:
+tile2910:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -42259,9 +42435,9 @@ tile2888:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2891
+	JLE    done2913
 
-again2890:
+again2912:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -42281,9 +42457,9 @@ again2890:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2890
+	JNZ          again2912
 
-done2891:
+done2913:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -42299,13 +42475,13 @@ done2891:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile2888
+	JGE     tile2910
 
-tiles2889:
+tiles2911:
 	CMPQ R10, $0x00000001
-	JLT  tiles2893
+	JLT  tiles2915
 
-tile2892:
+tile2914:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -42314,9 +42490,9 @@ tile2892:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2895
+	JLE    done2917
 
-again2894:
+again2916:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -42330,9 +42506,9 @@ again2894:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2894
+	JNZ          again2916
 
-done2895:
+done2917:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
@@ -42340,19 +42516,19 @@ done2895:
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile2892
+	JGE     tile2914
 
-tiles2893:
+tiles2915:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000040, R9
 	CMPQ R9, $0x00000040
-	JGE  panel2881
+	JGE  panel2903
 
-rest2882:
+rest2904:
 	TESTQ R9, R9
-	JZ    done2883
+	JZ    done2905
 	CMPQ  R9, $0x00000010
-	JGT   wider2896
+	JGT   wider2918
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVW DX, K1
@@ -42361,9 +42537,9 @@ rest2882:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x0000000c
-	JLT   tiles2898
+	JLT   tiles2920
 
-tile2897:
+tile2919:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -42380,9 +42556,9 @@ tile2897:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2900
+	JLE    done2922
 
-again2899:
+again2921:
 	VMOVUPS.Z    (BX), K1, Z12
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z13
@@ -42423,494 +42599,344 @@ again2899:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2899
+	JNZ          again2921
 
-done2900:
+done2922:
 	MOVQ    CX, SI
 	IMUL3Q  $0x0b, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2901
+	JNZ     partial2923
 	VMOVUPS Z0, (DI)
-	JMP     stored2902
+	JMP     stored2924
 
-partial2901:
+partial2923:
 	LEAQ       (DI), BX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2903
+	JZ         without2925
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2903:
+without2925:
 	TESTQ      $0x00000004, R9
-	JZ         without2904
+	JZ         without2926
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2904:
+without2926:
 	TESTQ     $0x00000002, R9
-	JZ        without2905
+	JZ        without2927
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2905:
+without2927:
 	TESTQ  $0x00000001, R9
-	JZ     without2906
+	JZ     without2928
 	VMOVSS X0, (BX)
 
-without2906:
-stored2902:
+without2928:
+stored2924:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2907
+	JNZ     partial2929
 	VMOVUPS Z1, (DI)
-	JMP     stored2908
+	JMP     stored2930
 
-partial2907:
+partial2929:
 	LEAQ       (DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2909
+	JZ         without2931
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2909:
+without2931:
 	TESTQ      $0x00000004, R9
-	JZ         without2910
+	JZ         without2932
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2910:
+without2932:
 	TESTQ     $0x00000002, R9
-	JZ        without2911
+	JZ        without2933
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2911:
+without2933:
 	TESTQ  $0x00000001, R9
-	JZ     without2912
+	JZ     without2934
 	VMOVSS X0, (BX)
 
-without2912:
-stored2908:
+without2934:
+stored2930:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2913
+	JNZ     partial2935
 	VMOVUPS Z2, (DI)
-	JMP     stored2914
+	JMP     stored2936
 
-partial2913:
+partial2935:
 	LEAQ       (DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2915
+	JZ         without2937
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2915:
+without2937:
 	TESTQ      $0x00000004, R9
-	JZ         without2916
+	JZ         without2938
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2916:
+without2938:
 	TESTQ     $0x00000002, R9
-	JZ        without2917
+	JZ        without2939
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2917:
+without2939:
 	TESTQ  $0x00000001, R9
-	JZ     without2918
+	JZ     without2940
 	VMOVSS X0, (BX)
 
-without2918:
-stored2914:
+without2940:
+stored2936:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2919
+	JNZ     partial2941
 	VMOVUPS Z3, (DI)
-	JMP     stored2920
+	JMP     stored2942
 
-partial2919:
+partial2941:
 	LEAQ       (DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2921
+	JZ         without2943
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2921:
+without2943:
 	TESTQ      $0x00000004, R9
-	JZ         without2922
+	JZ         without2944
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2922:
+without2944:
 	TESTQ     $0x00000002, R9
-	JZ        without2923
+	JZ        without2945
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2923:
+without2945:
 	TESTQ  $0x00000001, R9
-	JZ     without2924
+	JZ     without2946
 	VMOVSS X0, (BX)
 
-without2924:
-stored2920:
+without2946:
+stored2942:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2925
+	JNZ     partial2947
 	VMOVUPS Z4, (DI)
-	JMP     stored2926
+	JMP     stored2948
 
-partial2925:
+partial2947:
 	LEAQ       (DI), BX
 	VMOVAPS    Z4, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2927
+	JZ         without2949
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2927:
+without2949:
 	TESTQ      $0x00000004, R9
-	JZ         without2928
+	JZ         without2950
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2928:
+without2950:
 	TESTQ     $0x00000002, R9
-	JZ        without2929
+	JZ        without2951
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2929:
+without2951:
 	TESTQ  $0x00000001, R9
-	JZ     without2930
+	JZ     without2952
 	VMOVSS X0, (BX)
 
-without2930:
-stored2926:
+without2952:
+stored2948:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2931
+	JNZ     partial2953
 	VMOVUPS Z5, (DI)
-	JMP     stored2932
+	JMP     stored2954
 
-partial2931:
+partial2953:
 	LEAQ       (DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2933
+	JZ         without2955
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2933:
+without2955:
 	TESTQ      $0x00000004, R9
-	JZ         without2934
+	JZ         without2956
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2934:
+without2956:
 	TESTQ     $0x00000002, R9
-	JZ        without2935
+	JZ        without2957
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2935:
+without2957:
 	TESTQ  $0x00000001, R9
-	JZ     without2936
+	JZ     without2958
 	VMOVSS X0, (BX)
 
-without2936:
-stored2932:
+without2958:
+stored2954:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2937
+	JNZ     partial2959
 	VMOVUPS Z6, (DI)
-	JMP     stored2938
+	JMP     stored2960
 
-partial2937:
+partial2959:
 	LEAQ       (DI), BX
 	VMOVAPS    Z6, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2939
+	JZ         without2961
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2939:
+without2961:
 	TESTQ      $0x00000004, R9
-	JZ         without2940
+	JZ         without2962
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2940:
+without2962:
 	TESTQ     $0x00000002, R9
-	JZ        without2941
+	JZ        without2963
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2941:
+without2963:
 	TESTQ  $0x00000001, R9
-	JZ     without2942
+	JZ     without2964
 	VMOVSS X0, (BX)
 
-without2942:
-stored2938:
+without2964:
+stored2960:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2943
+	JNZ     partial2965
 	VMOVUPS Z7, (DI)
-	JMP     stored2944
+	JMP     stored2966
 
-partial2943:
+partial2965:
 	LEAQ       (DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2945
+	JZ         without2967
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2945:
+without2967:
 	TESTQ      $0x00000004, R9
-	JZ         without2946
+	JZ         without2968
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2946:
+without2968:
 	TESTQ     $0x00000002, R9
-	JZ        without2947
+	JZ        without2969
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2947:
+without2969:
 	TESTQ  $0x00000001, R9
-	JZ     without2948
+	JZ     without2970
 	VMOVSS X0, (BX)
 
-without2948:
-stored2944:
+without2970:
+stored2966:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2949
+	JNZ     partial2971
 	VMOVUPS Z8, (DI)
-	JMP     stored2950
+	JMP     stored2972
 
-partial2949:
+partial2971:
 	LEAQ       (DI), BX
 	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2951
+	JZ         without2973
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2951:
+without2973:
 	TESTQ      $0x00000004, R9
-	JZ         without2952
+	JZ         without2974
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2952:
+without2974:
 	TESTQ     $0x00000002, R9
-	JZ        without2953
+	JZ        without2975
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2953:
+without2975:
 	TESTQ  $0x00000001, R9
-	JZ     without2954
+	JZ     without2976
 	VMOVSS X0, (BX)
 
-without2954:
-stored2950:
+without2976:
+stored2972:
 	ADDQ    AX, DI
-	TESTQ   $0x0000000f, R9
-	JNZ     partial2955
-	VMOVUPS Z9, (DI)
-	JMP     stored2956
-
-partial2955:
-	LEAQ       (DI), BX
-	VMOVAPS    Z9, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2957
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2957:
-	TESTQ      $0x00000004, R9
-	JZ         without2958
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2958:
-	TESTQ     $0x00000002, R9
-	JZ        without2959
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2959:
-	TESTQ  $0x00000001, R9
-	JZ     without2960
-	VMOVSS X0, (BX)
-
-without2960:
-stored2956:
-	ADDQ    AX, DI
-	TESTQ   $0x0000000f, R9
-	JNZ     partial2961
-	VMOVUPS Z10, (DI)
-	JMP     stored2962
-
-partial2961:
-	LEAQ       (DI), BX
-	VMOVAPS    Z10, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2963
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2963:
-	TESTQ      $0x00000004, R9
-	JZ         without2964
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2964:
-	TESTQ     $0x00000002, R9
-	JZ        without2965
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2965:
-	TESTQ  $0x00000001, R9
-	JZ     without2966
-	VMOVSS X0, (BX)
-
-without2966:
-stored2962:
-	ADDQ    AX, DI
-	TESTQ   $0x0000000f, R9
-	JNZ     partial2967
-	VMOVUPS Z11, (DI)
-	JMP     stored2968
-
-partial2967:
-	LEAQ       (DI), BX
-	VMOVAPS    Z11, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2969
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2969:
-	TESTQ      $0x00000004, R9
-	JZ         without2970
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2970:
-	TESTQ     $0x00000002, R9
-	JZ        without2971
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2971:
-	TESTQ  $0x00000001, R9
-	JZ     without2972
-	VMOVSS X0, (BX)
-
-without2972:
-stored2968:
-	ADDQ AX, DI
-	SUBQ $0x0000000c, R10
-	CMPQ R10, $0x0000000c
-	JGE  tile2897
-
-tiles2898:
-	CMPQ R10, $0x00000004
-	JLT  tiles2974
-
-tile2973:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done2976
-
-again2975:
-	VMOVUPS.Z    (BX), K1, Z4
-	MOVQ         DX, SI
-	VBROADCASTSS (SI), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         $0x04, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again2975
-
-done2976:
-	MOVQ    CX, SI
-	IMUL3Q  $0x03, SI, SI
-	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
 	JNZ     partial2977
-	VMOVUPS Z0, (DI)
+	VMOVUPS Z9, (DI)
 	JMP     stored2978
 
 partial2977:
 	LEAQ       (DI), BX
-	VMOVAPS    Z0, Z0
+	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2979
 	VMOVUPS    Y0, (BX)
@@ -42941,12 +42967,12 @@ stored2978:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
 	JNZ     partial2983
-	VMOVUPS Z1, (DI)
+	VMOVUPS Z10, (DI)
 	JMP     stored2984
 
 partial2983:
 	LEAQ       (DI), BX
-	VMOVAPS    Z1, Z0
+	VMOVAPS    Z10, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2985
 	VMOVUPS    Y0, (BX)
@@ -42977,12 +43003,12 @@ stored2984:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
 	JNZ     partial2989
-	VMOVUPS Z2, (DI)
+	VMOVUPS Z11, (DI)
 	JMP     stored2990
 
 partial2989:
 	LEAQ       (DI), BX
-	VMOVAPS    Z2, Z0
+	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2991
 	VMOVUPS    Y0, (BX)
@@ -43010,60 +43036,210 @@ without2993:
 
 without2994:
 stored2990:
-	ADDQ    AX, DI
-	TESTQ   $0x0000000f, R9
-	JNZ     partial2995
-	VMOVUPS Z3, (DI)
-	JMP     stored2996
+	ADDQ AX, DI
+	SUBQ $0x0000000c, R10
+	CMPQ R10, $0x0000000c
+	JGE  tile2919
 
-partial2995:
+tiles2920:
+	CMPQ R10, $0x00000004
+	JLT  tiles2996
+
+tile2995:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done2998
+
+again2997:
+	VMOVUPS.Z    (BX), K1, Z4
+	MOVQ         DX, SI
+	VBROADCASTSS (SI), Z5
+	VFMADD231PS  Z4, Z5, Z0
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Z5
+	VFMADD231PS  Z4, Z5, Z1
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Z5
+	VFMADD231PS  Z4, Z5, Z2
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Z5
+	VFMADD231PS  Z4, Z5, Z3
+	ADDQ         $0x04, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again2997
+
+done2998:
+	MOVQ    CX, SI
+	IMUL3Q  $0x03, SI, SI
+	ADDQ    SI, DX
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2999
+	VMOVUPS Z0, (DI)
+	JMP     stored3000
+
+partial2999:
 	LEAQ       (DI), BX
-	VMOVAPS    Z3, Z0
+	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2997
+	JZ         without3001
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2997:
+without3001:
 	TESTQ      $0x00000004, R9
-	JZ         without2998
+	JZ         without3002
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2998:
+without3002:
 	TESTQ     $0x00000002, R9
-	JZ        without2999
+	JZ        without3003
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2999:
+without3003:
 	TESTQ  $0x00000001, R9
-	JZ     without3000
+	JZ     without3004
 	VMOVSS X0, (BX)
 
-without3000:
-stored2996:
+without3004:
+stored3000:
+	ADDQ    AX, DI
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3005
+	VMOVUPS Z1, (DI)
+	JMP     stored3006
+
+partial3005:
+	LEAQ       (DI), BX
+	VMOVAPS    Z1, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3007
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3007:
+	TESTQ      $0x00000004, R9
+	JZ         without3008
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3008:
+	TESTQ     $0x00000002, R9
+	JZ        without3009
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3009:
+	TESTQ  $0x00000001, R9
+	JZ     without3010
+	VMOVSS X0, (BX)
+
+without3010:
+stored3006:
+	ADDQ    AX, DI
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3011
+	VMOVUPS Z2, (DI)
+	JMP     stored3012
+
+partial3011:
+	LEAQ       (DI), BX
+	VMOVAPS    Z2, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3013
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3013:
+	TESTQ      $0x00000004, R9
+	JZ         without3014
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3014:
+	TESTQ     $0x00000002, R9
+	JZ        without3015
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3015:
+	TESTQ  $0x00000001, R9
+	JZ     without3016
+	VMOVSS X0, (BX)
+
+without3016:
+stored3012:
+	ADDQ    AX, DI
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3017
+	VMOVUPS Z3, (DI)
+	JMP     stored3018
+
+partial3017:
+	LEAQ       (DI), BX
+	VMOVAPS    Z3, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3019
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3019:
+	TESTQ      $0x00000004, R9
+	JZ         without3020
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3020:
+	TESTQ     $0x00000002, R9
+	JZ        without3021
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3021:
+	TESTQ  $0x00000001, R9
+	JZ     without3022
+	VMOVSS X0, (BX)
+
+without3022:
+stored3018:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile2973
+	JGE  tile2995
 
-tiles2974:
+tiles2996:
 	CMPQ R10, $0x00000001
-	JLT  tiles3002
+	JLT  tiles3024
 
-tile3001:
+tile3023:
 	VXORPD Z0, Z0, Z0
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done3004
+	JLE    done3026
 
-again3003:
+again3025:
 	VMOVUPS.Z    (BX), K1, Z1
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z2
@@ -43071,55 +43247,55 @@ again3003:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again3003
+	JNZ          again3025
 
-done3004:
+done3026:
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3005
+	JNZ     partial3027
 	VMOVUPS Z0, (DI)
-	JMP     stored3006
+	JMP     stored3028
 
-partial3005:
+partial3027:
 	LEAQ       (DI), CX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3007
+	JZ         without3029
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without3007:
+without3029:
 	TESTQ      $0x00000004, R9
-	JZ         without3008
+	JZ         without3030
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without3008:
+without3030:
 	TESTQ     $0x00000002, R9
-	JZ        without3009
+	JZ        without3031
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without3009:
+without3031:
 	TESTQ  $0x00000001, R9
-	JZ     without3010
+	JZ     without3032
 	VMOVSS X0, (CX)
 
-without3010:
-stored3006:
+without3032:
+stored3028:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile3001
+	JGE  tile3023
 
-tiles3002:
-	JMP done2883
+tiles3024:
+	JMP done2905
 
-wider2896:
+wider2918:
 	CMPQ  R9, $0x00000020
-	JGT   wider3011
+	JGT   wider3033
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -43129,9 +43305,9 @@ wider2896:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles3013
+	JLT   tiles3035
 
-tile3012:
+tile3034:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -43152,9 +43328,9 @@ tile3012:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done3015
+	JLE    done3037
 
-again3014:
+again3036:
 	VMOVUPS      (BX), Z16
 	VMOVUPS.Z    64(BX), K1, Z17
 	MOVQ         DX, SI
@@ -43192,368 +43368,206 @@ again3014:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again3014
+	JNZ          again3036
 
-done3015:
+done3037:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3016
+	JNZ     partial3038
 	VMOVUPS Z1, 64(DI)
-	JMP     stored3017
+	JMP     stored3039
 
-partial3016:
+partial3038:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3018
+	JZ         without3040
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3018:
+without3040:
 	TESTQ      $0x00000004, R9
-	JZ         without3019
+	JZ         without3041
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3019:
+without3041:
 	TESTQ     $0x00000002, R9
-	JZ        without3020
+	JZ        without3042
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3020:
+without3042:
 	TESTQ  $0x00000001, R9
-	JZ     without3021
+	JZ     without3043
 	VMOVSS X0, (BX)
 
-without3021:
-stored3017:
+without3043:
+stored3039:
 	ADDQ    AX, DI
 	VMOVUPS Z2, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3022
+	JNZ     partial3044
 	VMOVUPS Z3, 64(DI)
-	JMP     stored3023
+	JMP     stored3045
 
-partial3022:
+partial3044:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3024
+	JZ         without3046
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3024:
+without3046:
 	TESTQ      $0x00000004, R9
-	JZ         without3025
+	JZ         without3047
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3025:
+without3047:
 	TESTQ     $0x00000002, R9
-	JZ        without3026
+	JZ        without3048
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3026:
+without3048:
 	TESTQ  $0x00000001, R9
-	JZ     without3027
+	JZ     without3049
 	VMOVSS X0, (BX)
 
-without3027:
-stored3023:
+without3049:
+stored3045:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3028
+	JNZ     partial3050
 	VMOVUPS Z5, 64(DI)
-	JMP     stored3029
+	JMP     stored3051
 
-partial3028:
+partial3050:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3030
+	JZ         without3052
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3030:
+without3052:
 	TESTQ      $0x00000004, R9
-	JZ         without3031
+	JZ         without3053
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3031:
+without3053:
 	TESTQ     $0x00000002, R9
-	JZ        without3032
+	JZ        without3054
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3032:
+without3054:
 	TESTQ  $0x00000001, R9
-	JZ     without3033
+	JZ     without3055
 	VMOVSS X0, (BX)
 
-without3033:
-stored3029:
+without3055:
+stored3051:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3034
+	JNZ     partial3056
 	VMOVUPS Z7, 64(DI)
-	JMP     stored3035
+	JMP     stored3057
 
-partial3034:
+partial3056:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3036
+	JZ         without3058
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3036:
+without3058:
 	TESTQ      $0x00000004, R9
-	JZ         without3037
+	JZ         without3059
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3037:
+without3059:
 	TESTQ     $0x00000002, R9
-	JZ        without3038
+	JZ        without3060
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3038:
+without3060:
 	TESTQ  $0x00000001, R9
-	JZ     without3039
+	JZ     without3061
 	VMOVSS X0, (BX)
 
-without3039:
-stored3035:
+without3061:
+stored3057:
 	ADDQ    AX, DI
 	VMOVUPS Z8, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3040
+	JNZ     partial3062
 	VMOVUPS Z9, 64(DI)
-	JMP     stored3041
+	JMP     stored3063
 
-partial3040:
+partial3062:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3042
+	JZ         without3064
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3042:
+without3064:
 	TESTQ      $0x00000004, R9
-	JZ         without3043
+	JZ         without3065
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3043:
+without3065:
 	TESTQ     $0x00000002, R9
-	JZ        without3044
+	JZ        without3066
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3044:
+without3066:
 	TESTQ  $0x00000001, R9
-	JZ     without3045
+	JZ     without3067
 	VMOVSS X0, (BX)
 
-without3045:
-stored3041:
+without3067:
+stored3063:
 	ADDQ    AX, DI
 	VMOVUPS Z10, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3046
-	VMOVUPS Z11, 64(DI)
-	JMP     stored3047
-
-partial3046:
-	LEAQ       64(DI), BX
-	VMOVAPS    Z11, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without3048
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without3048:
-	TESTQ      $0x00000004, R9
-	JZ         without3049
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without3049:
-	TESTQ     $0x00000002, R9
-	JZ        without3050
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without3050:
-	TESTQ  $0x00000001, R9
-	JZ     without3051
-	VMOVSS X0, (BX)
-
-without3051:
-stored3047:
-	ADDQ    AX, DI
-	VMOVUPS Z12, (DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial3052
-	VMOVUPS Z13, 64(DI)
-	JMP     stored3053
-
-partial3052:
-	LEAQ       64(DI), BX
-	VMOVAPS    Z13, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without3054
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without3054:
-	TESTQ      $0x00000004, R9
-	JZ         without3055
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without3055:
-	TESTQ     $0x00000002, R9
-	JZ        without3056
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without3056:
-	TESTQ  $0x00000001, R9
-	JZ     without3057
-	VMOVSS X0, (BX)
-
-without3057:
-stored3053:
-	ADDQ    AX, DI
-	VMOVUPS Z14, (DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial3058
-	VMOVUPS Z15, 64(DI)
-	JMP     stored3059
-
-partial3058:
-	LEAQ       64(DI), BX
-	VMOVAPS    Z15, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without3060
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without3060:
-	TESTQ      $0x00000004, R9
-	JZ         without3061
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without3061:
-	TESTQ     $0x00000002, R9
-	JZ        without3062
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without3062:
-	TESTQ  $0x00000001, R9
-	JZ     without3063
-	VMOVSS X0, (BX)
-
-without3063:
-stored3059:
-	ADDQ AX, DI
-	SUBQ $0x00000008, R10
-	CMPQ R10, $0x00000008
-	JGE  tile3012
-
-tiles3013:
-	CMPQ R10, $0x00000004
-	JLT  tiles3065
-
-tile3064:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done3067
-
-again3066:
-	VMOVUPS      (BX), Z8
-	VMOVUPS.Z    64(BX), K1, Z9
-	MOVQ         DX, SI
-	VBROADCASTSS (SI), Z10
-	VFMADD231PS  Z8, Z10, Z0
-	VFMADD231PS  Z9, Z10, Z1
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Z10
-	VFMADD231PS  Z8, Z10, Z2
-	VFMADD231PS  Z9, Z10, Z3
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Z10
-	VFMADD231PS  Z8, Z10, Z4
-	VFMADD231PS  Z9, Z10, Z5
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Z10
-	VFMADD231PS  Z8, Z10, Z6
-	VFMADD231PS  Z9, Z10, Z7
-	ADDQ         $0x04, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again3066
-
-done3067:
-	MOVQ    CX, SI
-	IMUL3Q  $0x03, SI, SI
-	ADDQ    SI, DX
-	VMOVUPS Z0, (DI)
-	TESTQ   $0x0000000f, R9
 	JNZ     partial3068
-	VMOVUPS Z1, 64(DI)
+	VMOVUPS Z11, 64(DI)
 	JMP     stored3069
 
 partial3068:
 	LEAQ       64(DI), BX
-	VMOVAPS    Z1, Z0
+	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3070
 	VMOVUPS    Y0, (BX)
@@ -43582,15 +43596,15 @@ without3072:
 without3073:
 stored3069:
 	ADDQ    AX, DI
-	VMOVUPS Z2, (DI)
+	VMOVUPS Z12, (DI)
 	TESTQ   $0x0000000f, R9
 	JNZ     partial3074
-	VMOVUPS Z3, 64(DI)
+	VMOVUPS Z13, 64(DI)
 	JMP     stored3075
 
 partial3074:
 	LEAQ       64(DI), BX
-	VMOVAPS    Z3, Z0
+	VMOVAPS    Z13, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3076
 	VMOVUPS    Y0, (BX)
@@ -43619,15 +43633,15 @@ without3078:
 without3079:
 stored3075:
 	ADDQ    AX, DI
-	VMOVUPS Z4, (DI)
+	VMOVUPS Z14, (DI)
 	TESTQ   $0x0000000f, R9
 	JNZ     partial3080
-	VMOVUPS Z5, 64(DI)
+	VMOVUPS Z15, 64(DI)
 	JMP     stored3081
 
 partial3080:
 	LEAQ       64(DI), BX
-	VMOVAPS    Z5, Z0
+	VMOVAPS    Z15, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3082
 	VMOVUPS    Y0, (BX)
@@ -43655,62 +43669,224 @@ without3084:
 
 without3085:
 stored3081:
-	ADDQ    AX, DI
-	VMOVUPS Z6, (DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial3086
-	VMOVUPS Z7, 64(DI)
-	JMP     stored3087
+	ADDQ AX, DI
+	SUBQ $0x00000008, R10
+	CMPQ R10, $0x00000008
+	JGE  tile3034
 
-partial3086:
+tiles3035:
+	CMPQ R10, $0x00000004
+	JLT  tiles3087
+
+tile3086:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done3089
+
+again3088:
+	VMOVUPS      (BX), Z8
+	VMOVUPS.Z    64(BX), K1, Z9
+	MOVQ         DX, SI
+	VBROADCASTSS (SI), Z10
+	VFMADD231PS  Z8, Z10, Z0
+	VFMADD231PS  Z9, Z10, Z1
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Z10
+	VFMADD231PS  Z8, Z10, Z2
+	VFMADD231PS  Z9, Z10, Z3
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Z10
+	VFMADD231PS  Z8, Z10, Z4
+	VFMADD231PS  Z9, Z10, Z5
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Z10
+	VFMADD231PS  Z8, Z10, Z6
+	VFMADD231PS  Z9, Z10, Z7
+	ADDQ         $0x04, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again3088
+
+done3089:
+	MOVQ    CX, SI
+	IMUL3Q  $0x03, SI, SI
+	ADDQ    SI, DX
+	VMOVUPS Z0, (DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3090
+	VMOVUPS Z1, 64(DI)
+	JMP     stored3091
+
+partial3090:
 	LEAQ       64(DI), BX
-	VMOVAPS    Z7, Z0
+	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3088
+	JZ         without3092
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3088:
+without3092:
 	TESTQ      $0x00000004, R9
-	JZ         without3089
+	JZ         without3093
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3089:
+without3093:
 	TESTQ     $0x00000002, R9
-	JZ        without3090
+	JZ        without3094
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3090:
+without3094:
 	TESTQ  $0x00000001, R9
-	JZ     without3091
+	JZ     without3095
 	VMOVSS X0, (BX)
 
-without3091:
-stored3087:
+without3095:
+stored3091:
+	ADDQ    AX, DI
+	VMOVUPS Z2, (DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3096
+	VMOVUPS Z3, 64(DI)
+	JMP     stored3097
+
+partial3096:
+	LEAQ       64(DI), BX
+	VMOVAPS    Z3, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3098
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3098:
+	TESTQ      $0x00000004, R9
+	JZ         without3099
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3099:
+	TESTQ     $0x00000002, R9
+	JZ        without3100
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3100:
+	TESTQ  $0x00000001, R9
+	JZ     without3101
+	VMOVSS X0, (BX)
+
+without3101:
+stored3097:
+	ADDQ    AX, DI
+	VMOVUPS Z4, (DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3102
+	VMOVUPS Z5, 64(DI)
+	JMP     stored3103
+
+partial3102:
+	LEAQ       64(DI), BX
+	VMOVAPS    Z5, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3104
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3104:
+	TESTQ      $0x00000004, R9
+	JZ         without3105
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3105:
+	TESTQ     $0x00000002, R9
+	JZ        without3106
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3106:
+	TESTQ  $0x00000001, R9
+	JZ     without3107
+	VMOVSS X0, (BX)
+
+without3107:
+stored3103:
+	ADDQ    AX, DI
+	VMOVUPS Z6, (DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3108
+	VMOVUPS Z7, 64(DI)
+	JMP     stored3109
+
+partial3108:
+	LEAQ       64(DI), BX
+	VMOVAPS    Z7, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3110
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3110:
+	TESTQ      $0x00000004, R9
+	JZ         without3111
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3111:
+	TESTQ     $0x00000002, R9
+	JZ        without3112
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3112:
+	TESTQ  $0x00000001, R9
+	JZ     without3113
+	VMOVSS X0, (BX)
+
+without3113:
+stored3109:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile3064
+	JGE  tile3086
 
-tiles3065:
+tiles3087:
 	CMPQ R10, $0x00000001
-	JLT  tiles3093
+	JLT  tiles3115
 
-tile3092:
+tile3114:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done3095
+	JLE    done3117
 
-again3094:
+again3116:
 	VMOVUPS      (BX), Z2
 	VMOVUPS.Z    64(BX), K1, Z3
 	MOVQ         DX, SI
@@ -43720,56 +43896,56 @@ again3094:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again3094
+	JNZ          again3116
 
-done3095:
+done3117:
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3096
+	JNZ     partial3118
 	VMOVUPS Z1, 64(DI)
-	JMP     stored3097
+	JMP     stored3119
 
-partial3096:
+partial3118:
 	LEAQ       64(DI), CX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3098
+	JZ         without3120
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without3098:
+without3120:
 	TESTQ      $0x00000004, R9
-	JZ         without3099
+	JZ         without3121
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without3099:
+without3121:
 	TESTQ     $0x00000002, R9
-	JZ        without3100
+	JZ        without3122
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without3100:
+without3122:
 	TESTQ  $0x00000001, R9
-	JZ     without3101
+	JZ     without3123
 	VMOVSS X0, (CX)
 
-without3101:
-stored3097:
+without3123:
+stored3119:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile3092
+	JGE  tile3114
 
-tiles3093:
-	JMP done2883
+tiles3115:
+	JMP done2905
 
-wider3011:
+wider3033:
 	CMPQ  R9, $0x00000030
-	JGT   wider3102
+	JGT   wider3124
 	SUBQ  $0x00000020, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -43779,9 +43955,9 @@ wider3011:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles3104
+	JLT   tiles3126
 
-tile3103:
+tile3125:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -43810,9 +43986,9 @@ tile3103:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done3106
+	JLE    done3128
 
-again3105:
+again3127:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS.Z    128(BX), K1, Z26
@@ -43859,370 +44035,212 @@ again3105:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again3105
+	JNZ          again3127
 
-done3106:
+done3128:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3107
+	JNZ     partial3129
 	VMOVUPS Z2, 128(DI)
-	JMP     stored3108
+	JMP     stored3130
 
-partial3107:
+partial3129:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3109
+	JZ         without3131
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3109:
+without3131:
 	TESTQ      $0x00000004, R9
-	JZ         without3110
+	JZ         without3132
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3110:
+without3132:
 	TESTQ     $0x00000002, R9
-	JZ        without3111
+	JZ        without3133
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3111:
+without3133:
 	TESTQ  $0x00000001, R9
-	JZ     without3112
+	JZ     without3134
 	VMOVSS X0, (BX)
 
-without3112:
-stored3108:
+without3134:
+stored3130:
 	ADDQ    AX, DI
 	VMOVUPS Z3, (DI)
 	VMOVUPS Z4, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3113
+	JNZ     partial3135
 	VMOVUPS Z5, 128(DI)
-	JMP     stored3114
+	JMP     stored3136
 
-partial3113:
+partial3135:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3115
+	JZ         without3137
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3115:
+without3137:
 	TESTQ      $0x00000004, R9
-	JZ         without3116
+	JZ         without3138
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3116:
+without3138:
 	TESTQ     $0x00000002, R9
-	JZ        without3117
+	JZ        without3139
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3117:
+without3139:
 	TESTQ  $0x00000001, R9
-	JZ     without3118
+	JZ     without3140
 	VMOVSS X0, (BX)
 
-without3118:
-stored3114:
+without3140:
+stored3136:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	VMOVUPS Z7, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3119
+	JNZ     partial3141
 	VMOVUPS Z8, 128(DI)
-	JMP     stored3120
+	JMP     stored3142
 
-partial3119:
+partial3141:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3121
+	JZ         without3143
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3121:
+without3143:
 	TESTQ      $0x00000004, R9
-	JZ         without3122
+	JZ         without3144
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3122:
+without3144:
 	TESTQ     $0x00000002, R9
-	JZ        without3123
+	JZ        without3145
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3123:
+without3145:
 	TESTQ  $0x00000001, R9
-	JZ     without3124
+	JZ     without3146
 	VMOVSS X0, (BX)
 
-without3124:
-stored3120:
+without3146:
+stored3142:
 	ADDQ    AX, DI
 	VMOVUPS Z9, (DI)
 	VMOVUPS Z10, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3125
+	JNZ     partial3147
 	VMOVUPS Z11, 128(DI)
-	JMP     stored3126
+	JMP     stored3148
 
-partial3125:
+partial3147:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3127
+	JZ         without3149
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3127:
+without3149:
 	TESTQ      $0x00000004, R9
-	JZ         without3128
+	JZ         without3150
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3128:
+without3150:
 	TESTQ     $0x00000002, R9
-	JZ        without3129
+	JZ        without3151
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3129:
+without3151:
 	TESTQ  $0x00000001, R9
-	JZ     without3130
+	JZ     without3152
 	VMOVSS X0, (BX)
 
-without3130:
-stored3126:
+without3152:
+stored3148:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	VMOVUPS Z13, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3131
+	JNZ     partial3153
 	VMOVUPS Z14, 128(DI)
-	JMP     stored3132
+	JMP     stored3154
 
-partial3131:
+partial3153:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z14, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3133
+	JZ         without3155
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3133:
+without3155:
 	TESTQ      $0x00000004, R9
-	JZ         without3134
+	JZ         without3156
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3134:
+without3156:
 	TESTQ     $0x00000002, R9
-	JZ        without3135
+	JZ        without3157
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3135:
+without3157:
 	TESTQ  $0x00000001, R9
-	JZ     without3136
+	JZ     without3158
 	VMOVSS X0, (BX)
 
-without3136:
-stored3132:
+without3158:
+stored3154:
 	ADDQ    AX, DI
 	VMOVUPS Z15, (DI)
 	VMOVUPS Z16, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3137
-	VMOVUPS Z17, 128(DI)
-	JMP     stored3138
-
-partial3137:
-	LEAQ       128(DI), BX
-	VMOVAPS    Z17, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without3139
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without3139:
-	TESTQ      $0x00000004, R9
-	JZ         without3140
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without3140:
-	TESTQ     $0x00000002, R9
-	JZ        without3141
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without3141:
-	TESTQ  $0x00000001, R9
-	JZ     without3142
-	VMOVSS X0, (BX)
-
-without3142:
-stored3138:
-	ADDQ    AX, DI
-	VMOVUPS Z18, (DI)
-	VMOVUPS Z19, 64(DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial3143
-	VMOVUPS Z20, 128(DI)
-	JMP     stored3144
-
-partial3143:
-	LEAQ       128(DI), BX
-	VMOVAPS    Z20, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without3145
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without3145:
-	TESTQ      $0x00000004, R9
-	JZ         without3146
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without3146:
-	TESTQ     $0x00000002, R9
-	JZ        without3147
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without3147:
-	TESTQ  $0x00000001, R9
-	JZ     without3148
-	VMOVSS X0, (BX)
-
-without3148:
-stored3144:
-	ADDQ    AX, DI
-	VMOVUPS Z21, (DI)
-	VMOVUPS Z22, 64(DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial3149
-	VMOVUPS Z23, 128(DI)
-	JMP     stored3150
-
-partial3149:
-	LEAQ       128(DI), BX
-	VMOVAPS    Z23, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without3151
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without3151:
-	TESTQ      $0x00000004, R9
-	JZ         without3152
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without3152:
-	TESTQ     $0x00000002, R9
-	JZ        without3153
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without3153:
-	TESTQ  $0x00000001, R9
-	JZ     without3154
-	VMOVSS X0, (BX)
-
-without3154:
-stored3150:
-	ADDQ AX, DI
-	SUBQ $0x00000008, R10
-	CMPQ R10, $0x00000008
-	JGE  tile3103
-
-tiles3104:
-	CMPQ R10, $0x00000002
-	JLT  tiles3156
-
-tile3155:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done3158
-
-again3157:
-	VMOVUPS      (BX), Z6
-	VMOVUPS      64(BX), Z7
-	VMOVUPS.Z    128(BX), K1, Z8
-	MOVQ         DX, SI
-	VBROADCASTSS (SI), Z9
-	VFMADD231PS  Z6, Z9, Z0
-	VFMADD231PS  Z7, Z9, Z1
-	VFMADD231PS  Z8, Z9, Z2
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Z9
-	VFMADD231PS  Z6, Z9, Z3
-	VFMADD231PS  Z7, Z9, Z4
-	VFMADD231PS  Z8, Z9, Z5
-	ADDQ         $0x04, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again3157
-
-done3158:
-	MOVQ    CX, SI
-	IMUL3Q  $0x01, SI, SI
-	ADDQ    SI, DX
-	VMOVUPS Z0, (DI)
-	VMOVUPS Z1, 64(DI)
-	TESTQ   $0x0000000f, R9
 	JNZ     partial3159
-	VMOVUPS Z2, 128(DI)
+	VMOVUPS Z17, 128(DI)
 	JMP     stored3160
 
 partial3159:
 	LEAQ       128(DI), BX
-	VMOVAPS    Z2, Z0
+	VMOVAPS    Z17, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3161
 	VMOVUPS    Y0, (BX)
@@ -44251,16 +44269,16 @@ without3163:
 without3164:
 stored3160:
 	ADDQ    AX, DI
-	VMOVUPS Z3, (DI)
-	VMOVUPS Z4, 64(DI)
+	VMOVUPS Z18, (DI)
+	VMOVUPS Z19, 64(DI)
 	TESTQ   $0x0000000f, R9
 	JNZ     partial3165
-	VMOVUPS Z5, 128(DI)
+	VMOVUPS Z20, 128(DI)
 	JMP     stored3166
 
 partial3165:
 	LEAQ       128(DI), BX
-	VMOVAPS    Z5, Z0
+	VMOVAPS    Z20, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3167
 	VMOVUPS    Y0, (BX)
@@ -44288,16 +44306,174 @@ without3169:
 
 without3170:
 stored3166:
+	ADDQ    AX, DI
+	VMOVUPS Z21, (DI)
+	VMOVUPS Z22, 64(DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3171
+	VMOVUPS Z23, 128(DI)
+	JMP     stored3172
+
+partial3171:
+	LEAQ       128(DI), BX
+	VMOVAPS    Z23, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3173
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3173:
+	TESTQ      $0x00000004, R9
+	JZ         without3174
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3174:
+	TESTQ     $0x00000002, R9
+	JZ        without3175
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3175:
+	TESTQ  $0x00000001, R9
+	JZ     without3176
+	VMOVSS X0, (BX)
+
+without3176:
+stored3172:
+	ADDQ AX, DI
+	SUBQ $0x00000008, R10
+	CMPQ R10, $0x00000008
+	JGE  tile3125
+
+tiles3126:
+	CMPQ R10, $0x00000002
+	JLT  tiles3178
+
+tile3177:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done3180
+
+again3179:
+	VMOVUPS      (BX), Z6
+	VMOVUPS      64(BX), Z7
+	VMOVUPS.Z    128(BX), K1, Z8
+	MOVQ         DX, SI
+	VBROADCASTSS (SI), Z9
+	VFMADD231PS  Z6, Z9, Z0
+	VFMADD231PS  Z7, Z9, Z1
+	VFMADD231PS  Z8, Z9, Z2
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Z9
+	VFMADD231PS  Z6, Z9, Z3
+	VFMADD231PS  Z7, Z9, Z4
+	VFMADD231PS  Z8, Z9, Z5
+	ADDQ         $0x04, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again3179
+
+done3180:
+	MOVQ    CX, SI
+	IMUL3Q  $0x01, SI, SI
+	ADDQ    SI, DX
+	VMOVUPS Z0, (DI)
+	VMOVUPS Z1, 64(DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3181
+	VMOVUPS Z2, 128(DI)
+	JMP     stored3182
+
+partial3181:
+	LEAQ       128(DI), BX
+	VMOVAPS    Z2, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3183
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3183:
+	TESTQ      $0x00000004, R9
+	JZ         without3184
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3184:
+	TESTQ     $0x00000002, R9
+	JZ        without3185
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3185:
+	TESTQ  $0x00000001, R9
+	JZ     without3186
+	VMOVSS X0, (BX)
+
+without3186:
+stored3182:
+	ADDQ    AX, DI
+	VMOVUPS Z3, (DI)
+	VMOVUPS Z4, 64(DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3187
+	VMOVUPS Z5, 128(DI)
+	JMP     stored3188
+
+partial3187:
+	LEAQ       128(DI), BX
+	VMOVAPS    Z5, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3189
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3189:
+	TESTQ      $0x00000004, R9
+	JZ         without3190
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3190:
+	TESTQ     $0x00000002, R9
+	JZ        without3191
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3191:
+	TESTQ  $0x00000001, R9
+	JZ     without3192
+	VMOVSS X0, (BX)
+
+without3192:
+stored3188:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile3155
+	JGE  tile3177
 
-tiles3156:
+tiles3178:
 	CMPQ R10, $0x00000001
-	JLT  tiles3172
+	JLT  tiles3194
 
-tile3171:
+tile3193:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -44305,9 +44481,9 @@ tile3171:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done3174
+	JLE    done3196
 
-again3173:
+again3195:
 	VMOVUPS      (BX), Z3
 	VMOVUPS      64(BX), Z4
 	VMOVUPS.Z    128(BX), K1, Z5
@@ -44319,55 +44495,55 @@ again3173:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again3173
+	JNZ          again3195
 
-done3174:
+done3196:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3175
+	JNZ     partial3197
 	VMOVUPS Z2, 128(DI)
-	JMP     stored3176
+	JMP     stored3198
 
-partial3175:
+partial3197:
 	LEAQ       128(DI), CX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3177
+	JZ         without3199
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without3177:
+without3199:
 	TESTQ      $0x00000004, R9
-	JZ         without3178
+	JZ         without3200
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without3178:
+without3200:
 	TESTQ     $0x00000002, R9
-	JZ        without3179
+	JZ        without3201
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without3179:
+without3201:
 	TESTQ  $0x00000001, R9
-	JZ     without3180
+	JZ     without3202
 	VMOVSS X0, (CX)
 
-without3180:
-stored3176:
+without3202:
+stored3198:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile3171
+	JGE  tile3193
 
-tiles3172:
-	JMP done2883
+tiles3194:
+	JMP done2905
 
-wider3102:
+wider3124:
 	SUBQ  $0x00000030, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -44377,9 +44553,9 @@ wider3102:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000006
-	JLT   tiles3183
+	JLT   tiles3205
 
-tile3182:
+tile3204:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -44408,9 +44584,9 @@ tile3182:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done3185
+	JLE    done3207
 
-again3184:
+again3206:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -44454,9 +44630,9 @@ again3184:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again3184
+	JNZ          again3206
 
-done3185:
+done3207:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -44464,296 +44640,130 @@ done3185:
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3186
+	JNZ     partial3208
 	VMOVUPS Z3, 192(DI)
-	JMP     stored3187
+	JMP     stored3209
 
-partial3186:
+partial3208:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3188
+	JZ         without3210
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3188:
+without3210:
 	TESTQ      $0x00000004, R9
-	JZ         without3189
+	JZ         without3211
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3189:
+without3211:
 	TESTQ     $0x00000002, R9
-	JZ        without3190
+	JZ        without3212
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3190:
+without3212:
 	TESTQ  $0x00000001, R9
-	JZ     without3191
+	JZ     without3213
 	VMOVSS X0, (BX)
 
-without3191:
-stored3187:
+without3213:
+stored3209:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	VMOVUPS Z6, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3192
+	JNZ     partial3214
 	VMOVUPS Z7, 192(DI)
-	JMP     stored3193
+	JMP     stored3215
 
-partial3192:
+partial3214:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3194
+	JZ         without3216
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3194:
+without3216:
 	TESTQ      $0x00000004, R9
-	JZ         without3195
+	JZ         without3217
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3195:
+without3217:
 	TESTQ     $0x00000002, R9
-	JZ        without3196
+	JZ        without3218
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3196:
+without3218:
 	TESTQ  $0x00000001, R9
-	JZ     without3197
+	JZ     without3219
 	VMOVSS X0, (BX)
 
-without3197:
-stored3193:
+without3219:
+stored3215:
 	ADDQ    AX, DI
 	VMOVUPS Z8, (DI)
 	VMOVUPS Z9, 64(DI)
 	VMOVUPS Z10, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3198
+	JNZ     partial3220
 	VMOVUPS Z11, 192(DI)
-	JMP     stored3199
+	JMP     stored3221
 
-partial3198:
+partial3220:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3200
+	JZ         without3222
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3200:
+without3222:
 	TESTQ      $0x00000004, R9
-	JZ         without3201
+	JZ         without3223
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3201:
+without3223:
 	TESTQ     $0x00000002, R9
-	JZ        without3202
+	JZ        without3224
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3202:
+without3224:
 	TESTQ  $0x00000001, R9
-	JZ     without3203
+	JZ     without3225
 	VMOVSS X0, (BX)
 
-without3203:
-stored3199:
+without3225:
+stored3221:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	VMOVUPS Z13, 64(DI)
 	VMOVUPS Z14, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3204
-	VMOVUPS Z15, 192(DI)
-	JMP     stored3205
-
-partial3204:
-	LEAQ       192(DI), BX
-	VMOVAPS    Z15, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without3206
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without3206:
-	TESTQ      $0x00000004, R9
-	JZ         without3207
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without3207:
-	TESTQ     $0x00000002, R9
-	JZ        without3208
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without3208:
-	TESTQ  $0x00000001, R9
-	JZ     without3209
-	VMOVSS X0, (BX)
-
-without3209:
-stored3205:
-	ADDQ    AX, DI
-	VMOVUPS Z16, (DI)
-	VMOVUPS Z17, 64(DI)
-	VMOVUPS Z18, 128(DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial3210
-	VMOVUPS Z19, 192(DI)
-	JMP     stored3211
-
-partial3210:
-	LEAQ       192(DI), BX
-	VMOVAPS    Z19, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without3212
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without3212:
-	TESTQ      $0x00000004, R9
-	JZ         without3213
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without3213:
-	TESTQ     $0x00000002, R9
-	JZ        without3214
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without3214:
-	TESTQ  $0x00000001, R9
-	JZ     without3215
-	VMOVSS X0, (BX)
-
-without3215:
-stored3211:
-	ADDQ    AX, DI
-	VMOVUPS Z20, (DI)
-	VMOVUPS Z21, 64(DI)
-	VMOVUPS Z22, 128(DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial3216
-	VMOVUPS Z23, 192(DI)
-	JMP     stored3217
-
-partial3216:
-	LEAQ       192(DI), BX
-	VMOVAPS    Z23, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without3218
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without3218:
-	TESTQ      $0x00000004, R9
-	JZ         without3219
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without3219:
-	TESTQ     $0x00000002, R9
-	JZ        without3220
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without3220:
-	TESTQ  $0x00000001, R9
-	JZ     without3221
-	VMOVSS X0, (BX)
-
-without3221:
-stored3217:
-	ADDQ AX, DI
-	SUBQ $0x00000006, R10
-	CMPQ R10, $0x00000006
-	JGE  tile3182
-
-tiles3183:
-	CMPQ R10, $0x00000002
-	JLT  tiles3223
-
-tile3222:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done3225
-
-again3224:
-	VMOVUPS      (BX), Z8
-	VMOVUPS      64(BX), Z9
-	VMOVUPS      128(BX), Z10
-	VMOVUPS.Z    192(BX), K1, Z11
-	MOVQ         DX, SI
-	VBROADCASTSS (SI), Z12
-	VFMADD231PS  Z8, Z12, Z0
-	VFMADD231PS  Z9, Z12, Z1
-	VFMADD231PS  Z10, Z12, Z2
-	VFMADD231PS  Z11, Z12, Z3
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Z12
-	VFMADD231PS  Z8, Z12, Z4
-	VFMADD231PS  Z9, Z12, Z5
-	VFMADD231PS  Z10, Z12, Z6
-	VFMADD231PS  Z11, Z12, Z7
-	ADDQ         $0x04, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again3224
-
-done3225:
-	MOVQ    CX, SI
-	IMUL3Q  $0x01, SI, SI
-	ADDQ    SI, DX
-	VMOVUPS Z0, (DI)
-	VMOVUPS Z1, 64(DI)
-	VMOVUPS Z2, 128(DI)
-	TESTQ   $0x0000000f, R9
 	JNZ     partial3226
-	VMOVUPS Z3, 192(DI)
+	VMOVUPS Z15, 192(DI)
 	JMP     stored3227
 
 partial3226:
 	LEAQ       192(DI), BX
-	VMOVAPS    Z3, Z0
+	VMOVAPS    Z15, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3228
 	VMOVUPS    Y0, (BX)
@@ -44782,17 +44792,17 @@ without3230:
 without3231:
 stored3227:
 	ADDQ    AX, DI
-	VMOVUPS Z4, (DI)
-	VMOVUPS Z5, 64(DI)
-	VMOVUPS Z6, 128(DI)
+	VMOVUPS Z16, (DI)
+	VMOVUPS Z17, 64(DI)
+	VMOVUPS Z18, 128(DI)
 	TESTQ   $0x0000000f, R9
 	JNZ     partial3232
-	VMOVUPS Z7, 192(DI)
+	VMOVUPS Z19, 192(DI)
 	JMP     stored3233
 
 partial3232:
 	LEAQ       192(DI), BX
-	VMOVAPS    Z7, Z0
+	VMOVAPS    Z19, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3234
 	VMOVUPS    Y0, (BX)
@@ -44820,16 +44830,182 @@ without3236:
 
 without3237:
 stored3233:
+	ADDQ    AX, DI
+	VMOVUPS Z20, (DI)
+	VMOVUPS Z21, 64(DI)
+	VMOVUPS Z22, 128(DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3238
+	VMOVUPS Z23, 192(DI)
+	JMP     stored3239
+
+partial3238:
+	LEAQ       192(DI), BX
+	VMOVAPS    Z23, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3240
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3240:
+	TESTQ      $0x00000004, R9
+	JZ         without3241
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3241:
+	TESTQ     $0x00000002, R9
+	JZ        without3242
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3242:
+	TESTQ  $0x00000001, R9
+	JZ     without3243
+	VMOVSS X0, (BX)
+
+without3243:
+stored3239:
+	ADDQ AX, DI
+	SUBQ $0x00000006, R10
+	CMPQ R10, $0x00000006
+	JGE  tile3204
+
+tiles3205:
+	CMPQ R10, $0x00000002
+	JLT  tiles3245
+
+tile3244:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done3247
+
+again3246:
+	VMOVUPS      (BX), Z8
+	VMOVUPS      64(BX), Z9
+	VMOVUPS      128(BX), Z10
+	VMOVUPS.Z    192(BX), K1, Z11
+	MOVQ         DX, SI
+	VBROADCASTSS (SI), Z12
+	VFMADD231PS  Z8, Z12, Z0
+	VFMADD231PS  Z9, Z12, Z1
+	VFMADD231PS  Z10, Z12, Z2
+	VFMADD231PS  Z11, Z12, Z3
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Z12
+	VFMADD231PS  Z8, Z12, Z4
+	VFMADD231PS  Z9, Z12, Z5
+	VFMADD231PS  Z10, Z12, Z6
+	VFMADD231PS  Z11, Z12, Z7
+	ADDQ         $0x04, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again3246
+
+done3247:
+	MOVQ    CX, SI
+	IMUL3Q  $0x01, SI, SI
+	ADDQ    SI, DX
+	VMOVUPS Z0, (DI)
+	VMOVUPS Z1, 64(DI)
+	VMOVUPS Z2, 128(DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3248
+	VMOVUPS Z3, 192(DI)
+	JMP     stored3249
+
+partial3248:
+	LEAQ       192(DI), BX
+	VMOVAPS    Z3, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3250
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3250:
+	TESTQ      $0x00000004, R9
+	JZ         without3251
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3251:
+	TESTQ     $0x00000002, R9
+	JZ        without3252
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3252:
+	TESTQ  $0x00000001, R9
+	JZ     without3253
+	VMOVSS X0, (BX)
+
+without3253:
+stored3249:
+	ADDQ    AX, DI
+	VMOVUPS Z4, (DI)
+	VMOVUPS Z5, 64(DI)
+	VMOVUPS Z6, 128(DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3254
+	VMOVUPS Z7, 192(DI)
+	JMP     stored3255
+
+partial3254:
+	LEAQ       192(DI), BX
+	VMOVAPS    Z7, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3256
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3256:
+	TESTQ      $0x00000004, R9
+	JZ         without3257
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3257:
+	TESTQ     $0x00000002, R9
+	JZ        without3258
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3258:
+	TESTQ  $0x00000001, R9
+	JZ     without3259
+	VMOVSS X0, (BX)
+
+without3259:
+stored3255:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile3222
+	JGE  tile3244
 
-tiles3223:
+tiles3245:
 	CMPQ R10, $0x00000001
-	JLT  tiles3239
+	JLT  tiles3261
 
-tile3238:
+tile3260:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -44838,9 +45014,9 @@ tile3238:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done3241
+	JLE    done3263
 
-again3240:
+again3262:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -44854,54 +45030,54 @@ again3240:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again3240
+	JNZ          again3262
 
-done3241:
+done3263:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3242
+	JNZ     partial3264
 	VMOVUPS Z3, 192(DI)
-	JMP     stored3243
+	JMP     stored3265
 
-partial3242:
+partial3264:
 	LEAQ       192(DI), CX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3244
+	JZ         without3266
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without3244:
+without3266:
 	TESTQ      $0x00000004, R9
-	JZ         without3245
+	JZ         without3267
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without3245:
+without3267:
 	TESTQ     $0x00000002, R9
-	JZ        without3246
+	JZ        without3268
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without3246:
+without3268:
 	TESTQ  $0x00000001, R9
-	JZ     without3247
+	JZ     without3269
 	VMOVSS X0, (CX)
 
-without3247:
-stored3243:
+without3269:
+stored3265:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile3238
+	JGE  tile3260
 
-tiles3239:
-done2883:
+tiles3261:
+done2905:
 	VZEROUPPER
 	RET
 
@@ -44918,18 +45094,18 @@ TEXT ·scatterMatrix32x512(SB), $0-96
 	XORQ R9, R9
 	MOVQ BX, R10
 	CMPQ R10, $0x00000040
-	JLT  rest3249
+	JLT  rest3271
 
-panel3248:
+panel3270:
 	MOVQ f_base+24(FP), BX
 	MOVQ w_base+0(FP), R8
 	ADDQ R9, R8
 	ADDQ R9, R8
 	MOVQ d+80(FP), R11
 	CMPQ R11, $0x00000005
-	JLT  tiles3252
+	JLT  tiles3274
 
-tile3251:
+tile3273:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -44955,9 +45131,9 @@ tile3251:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3254
+	JLE    done3276
 
-again3253:
+again3275:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -44990,9 +45166,9 @@ again3253:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3253
+	JNZ          again3275
 
-done3254:
+done3276:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -45141,13 +45317,13 @@ done3254:
 	ADDQ          $0x00000014, BX
 	SUBQ          $0x00000005, R11
 	CMPQ          R11, $0x00000005
-	JGE           tile3251
+	JGE           tile3273
 
-tiles3252:
+tiles3274:
 	CMPQ R11, $0x00000002
-	JLT  tiles3256
+	JLT  tiles3278
 
-tile3255:
+tile3277:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -45161,9 +45337,9 @@ tile3255:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3258
+	JLE    done3280
 
-again3257:
+again3279:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -45181,9 +45357,9 @@ again3257:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3257
+	JNZ          again3279
 
-done3258:
+done3280:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -45245,13 +45421,13 @@ done3258:
 	ADDQ          $0x00000008, BX
 	SUBQ          $0x00000002, R11
 	CMPQ          R11, $0x00000002
-	JGE           tile3255
+	JGE           tile3277
 
-tiles3256:
+tiles3278:
 	CMPQ R11, $0x00000001
-	JLT  tiles3260
+	JLT  tiles3282
 
-tile3259:
+tile3281:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -45261,9 +45437,9 @@ tile3259:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3262
+	JLE    done3284
 
-again3261:
+again3283:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -45276,9 +45452,9 @@ again3261:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3261
+	JNZ          again3283
 
-done3262:
+done3284:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -45311,19 +45487,19 @@ done3262:
 	ADDQ          $0x00000004, BX
 	SUBQ          $0x00000001, R11
 	CMPQ          R11, $0x00000001
-	JGE           tile3259
+	JGE           tile3281
 
-tiles3260:
+tiles3282:
 	ADDQ $0x00000100, R9
 	SUBQ $0x00000040, R10
 	CMPQ R10, $0x00000040
-	JGE  panel3248
+	JGE  panel3270
 
-rest3249:
+rest3271:
 	TESTQ R10, R10
-	JZ    done3250
+	JZ    done3272
 	CMPQ  R10, $0x00000010
-	JGT   wider3263
+	JGT   wider3285
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
 	KMOVW BX, K1
@@ -45333,9 +45509,9 @@ rest3249:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x0000000a
-	JLT   tiles3265
+	JLT   tiles3287
 
-tile3264:
+tile3286:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -45351,9 +45527,9 @@ tile3264:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3267
+	JLE    done3289
 
-again3266:
+again3288:
 	VMOVUPS.Z    (DI), K1, Z10
 	VBROADCASTSS (SI), Z11
 	VFMADD231PS  Z10, Z11, Z0
@@ -45378,14 +45554,14 @@ again3266:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3266
+	JNZ          again3288
 
-done3267:
+done3289:
 	VCVTPS2PD     Y0, Z10
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few3268
+	JLE           few3290
 	VADDPD        (R8), Z10, Z10
 	VMOVUPD       Z10, (R8)
 	LEAQ          -8(R10), SI
@@ -45395,74 +45571,74 @@ done3267:
 	VMOVUPD.Z     64(R8), K2, Z10
 	VADDPD        Z10, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial3270
+	JNZ           partial3292
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored3273
+	JMP           stored3295
 
-partial3270:
+partial3292:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3271
+	JZ         noFour3293
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3271:
+noFour3293:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3272
+	JZ         noTwo3294
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3272:
+noTwo3294:
 	TESTQ  $0x00000001, SI
-	JZ     stored3273
+	JZ     stored3295
 	VMOVSD X0, (DI)
 
-stored3273:
-	JMP added3269
+stored3295:
+	JMP added3291
 
-few3268:
+few3290:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z10, Z10
 	TESTQ     $0x00000007, R10
-	JNZ       partial3274
+	JNZ       partial3296
 	VMOVUPD   Z10, (R8)
-	JMP       stored3277
+	JMP       stored3299
 
-partial3274:
+partial3296:
 	LEAQ       (R8), SI
 	VMOVAPD    Z10, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3275
+	JZ         noFour3297
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3275:
+noFour3297:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3276
+	JZ         noTwo3298
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3276:
+noTwo3298:
 	TESTQ  $0x00000001, R10
-	JZ     stored3277
+	JZ     stored3299
 	VMOVSD X0, (SI)
 
-stored3277:
-added3269:
+stored3299:
+added3291:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3278
+	JLE           few3300
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -45472,74 +45648,74 @@ added3269:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3280
+	JNZ           partial3302
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3283
+	JMP           stored3305
 
-partial3280:
+partial3302:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3281
+	JZ         noFour3303
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3281:
+noFour3303:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3282
+	JZ         noTwo3304
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3282:
+noTwo3304:
 	TESTQ  $0x00000001, SI
-	JZ     stored3283
+	JZ     stored3305
 	VMOVSD X0, (DI)
 
-stored3283:
-	JMP added3279
+stored3305:
+	JMP added3301
 
-few3278:
+few3300:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3284
+	JNZ       partial3306
 	VMOVUPD   Z0, (R8)
-	JMP       stored3287
+	JMP       stored3309
 
-partial3284:
+partial3306:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3285
+	JZ         noFour3307
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3285:
+noFour3307:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3286
+	JZ         noTwo3308
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3286:
+noTwo3308:
 	TESTQ  $0x00000001, R10
-	JZ     stored3287
+	JZ     stored3309
 	VMOVSD X0, (SI)
 
-stored3287:
-added3279:
+stored3309:
+added3301:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3288
+	JLE           few3310
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -45549,74 +45725,74 @@ added3279:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3290
+	JNZ           partial3312
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3293
+	JMP           stored3315
 
-partial3290:
+partial3312:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3291
+	JZ         noFour3313
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3291:
+noFour3313:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3292
+	JZ         noTwo3314
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3292:
+noTwo3314:
 	TESTQ  $0x00000001, SI
-	JZ     stored3293
+	JZ     stored3315
 	VMOVSD X0, (DI)
 
-stored3293:
-	JMP added3289
+stored3315:
+	JMP added3311
 
-few3288:
+few3310:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3294
+	JNZ       partial3316
 	VMOVUPD   Z0, (R8)
-	JMP       stored3297
+	JMP       stored3319
 
-partial3294:
+partial3316:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3295
+	JZ         noFour3317
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3295:
+noFour3317:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3296
+	JZ         noTwo3318
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3296:
+noTwo3318:
 	TESTQ  $0x00000001, R10
-	JZ     stored3297
+	JZ     stored3319
 	VMOVSD X0, (SI)
 
-stored3297:
-added3289:
+stored3319:
+added3311:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3298
+	JLE           few3320
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -45626,74 +45802,74 @@ added3289:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3300
+	JNZ           partial3322
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3303
+	JMP           stored3325
 
-partial3300:
+partial3322:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3301
+	JZ         noFour3323
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3301:
+noFour3323:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3302
+	JZ         noTwo3324
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3302:
+noTwo3324:
 	TESTQ  $0x00000001, SI
-	JZ     stored3303
+	JZ     stored3325
 	VMOVSD X0, (DI)
 
-stored3303:
-	JMP added3299
+stored3325:
+	JMP added3321
 
-few3298:
+few3320:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3304
+	JNZ       partial3326
 	VMOVUPD   Z0, (R8)
-	JMP       stored3307
+	JMP       stored3329
 
-partial3304:
+partial3326:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3305
+	JZ         noFour3327
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3305:
+noFour3327:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3306
+	JZ         noTwo3328
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3306:
+noTwo3328:
 	TESTQ  $0x00000001, R10
-	JZ     stored3307
+	JZ     stored3329
 	VMOVSD X0, (SI)
 
-stored3307:
-added3299:
+stored3329:
+added3321:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3308
+	JLE           few3330
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -45703,74 +45879,74 @@ added3299:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3310
+	JNZ           partial3332
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3313
+	JMP           stored3335
 
-partial3310:
+partial3332:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3311
+	JZ         noFour3333
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3311:
+noFour3333:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3312
+	JZ         noTwo3334
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3312:
+noTwo3334:
 	TESTQ  $0x00000001, SI
-	JZ     stored3313
+	JZ     stored3335
 	VMOVSD X0, (DI)
 
-stored3313:
-	JMP added3309
+stored3335:
+	JMP added3331
 
-few3308:
+few3330:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3314
+	JNZ       partial3336
 	VMOVUPD   Z0, (R8)
-	JMP       stored3317
+	JMP       stored3339
 
-partial3314:
+partial3336:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3315
+	JZ         noFour3337
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3315:
+noFour3337:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3316
+	JZ         noTwo3338
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3316:
+noTwo3338:
 	TESTQ  $0x00000001, R10
-	JZ     stored3317
+	JZ     stored3339
 	VMOVSD X0, (SI)
 
-stored3317:
-added3309:
+stored3339:
+added3331:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y5, Z0
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3318
+	JLE           few3340
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -45780,74 +45956,74 @@ added3309:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3320
+	JNZ           partial3342
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3323
+	JMP           stored3345
 
-partial3320:
+partial3342:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3321
+	JZ         noFour3343
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3321:
+noFour3343:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3322
+	JZ         noTwo3344
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3322:
+noTwo3344:
 	TESTQ  $0x00000001, SI
-	JZ     stored3323
+	JZ     stored3345
 	VMOVSD X0, (DI)
 
-stored3323:
-	JMP added3319
+stored3345:
+	JMP added3341
 
-few3318:
+few3340:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3324
+	JNZ       partial3346
 	VMOVUPD   Z0, (R8)
-	JMP       stored3327
+	JMP       stored3349
 
-partial3324:
+partial3346:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3325
+	JZ         noFour3347
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3325:
+noFour3347:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3326
+	JZ         noTwo3348
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3326:
+noTwo3348:
 	TESTQ  $0x00000001, R10
-	JZ     stored3327
+	JZ     stored3349
 	VMOVSD X0, (SI)
 
-stored3327:
-added3319:
+stored3349:
+added3341:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3328
+	JLE           few3350
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -45857,74 +46033,74 @@ added3319:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3330
+	JNZ           partial3352
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3333
+	JMP           stored3355
 
-partial3330:
+partial3352:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3331
+	JZ         noFour3353
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3331:
+noFour3353:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3332
+	JZ         noTwo3354
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3332:
+noTwo3354:
 	TESTQ  $0x00000001, SI
-	JZ     stored3333
+	JZ     stored3355
 	VMOVSD X0, (DI)
 
-stored3333:
-	JMP added3329
+stored3355:
+	JMP added3351
 
-few3328:
+few3350:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3334
+	JNZ       partial3356
 	VMOVUPD   Z0, (R8)
-	JMP       stored3337
+	JMP       stored3359
 
-partial3334:
+partial3356:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3335
+	JZ         noFour3357
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3335:
+noFour3357:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3336
+	JZ         noTwo3358
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3336:
+noTwo3358:
 	TESTQ  $0x00000001, R10
-	JZ     stored3337
+	JZ     stored3359
 	VMOVSD X0, (SI)
 
-stored3337:
-added3329:
+stored3359:
+added3351:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y7, Z0
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3338
+	JLE           few3360
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -45934,74 +46110,74 @@ added3329:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3340
+	JNZ           partial3362
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3343
+	JMP           stored3365
 
-partial3340:
+partial3362:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3341
+	JZ         noFour3363
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3341:
+noFour3363:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3342
+	JZ         noTwo3364
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3342:
+noTwo3364:
 	TESTQ  $0x00000001, SI
-	JZ     stored3343
+	JZ     stored3365
 	VMOVSD X0, (DI)
 
-stored3343:
-	JMP added3339
+stored3365:
+	JMP added3361
 
-few3338:
+few3360:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3344
+	JNZ       partial3366
 	VMOVUPD   Z0, (R8)
-	JMP       stored3347
+	JMP       stored3369
 
-partial3344:
+partial3366:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3345
+	JZ         noFour3367
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3345:
+noFour3367:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3346
+	JZ         noTwo3368
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3346:
+noTwo3368:
 	TESTQ  $0x00000001, R10
-	JZ     stored3347
+	JZ     stored3369
 	VMOVSD X0, (SI)
 
-stored3347:
-added3339:
+stored3369:
+added3361:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3348
+	JLE           few3370
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46011,74 +46187,74 @@ added3339:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3350
+	JNZ           partial3372
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3353
+	JMP           stored3375
 
-partial3350:
+partial3372:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3351
+	JZ         noFour3373
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3351:
+noFour3373:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3352
+	JZ         noTwo3374
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3352:
+noTwo3374:
 	TESTQ  $0x00000001, SI
-	JZ     stored3353
+	JZ     stored3375
 	VMOVSD X0, (DI)
 
-stored3353:
-	JMP added3349
+stored3375:
+	JMP added3371
 
-few3348:
+few3370:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3354
+	JNZ       partial3376
 	VMOVUPD   Z0, (R8)
-	JMP       stored3357
+	JMP       stored3379
 
-partial3354:
+partial3376:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3355
+	JZ         noFour3377
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3355:
+noFour3377:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3356
+	JZ         noTwo3378
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3356:
+noTwo3378:
 	TESTQ  $0x00000001, R10
-	JZ     stored3357
+	JZ     stored3379
 	VMOVSD X0, (SI)
 
-stored3357:
-added3349:
+stored3379:
+added3371:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y9, Z0
 	VEXTRACTF64X4 $0x01, Z9, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3358
+	JLE           few3380
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46088,79 +46264,79 @@ added3349:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3360
+	JNZ           partial3382
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3363
+	JMP           stored3385
 
-partial3360:
+partial3382:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3361
+	JZ         noFour3383
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3361:
+noFour3383:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3362
+	JZ         noTwo3384
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3362:
+noTwo3384:
 	TESTQ  $0x00000001, SI
-	JZ     stored3363
+	JZ     stored3385
 	VMOVSD X0, (DI)
 
-stored3363:
-	JMP added3359
+stored3385:
+	JMP added3381
 
-few3358:
+few3380:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3364
+	JNZ       partial3386
 	VMOVUPD   Z0, (R8)
-	JMP       stored3367
+	JMP       stored3389
 
-partial3364:
+partial3386:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3365
+	JZ         noFour3387
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3365:
+noFour3387:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3366
+	JZ         noTwo3388
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3366:
+noTwo3388:
 	TESTQ  $0x00000001, R10
-	JZ     stored3367
+	JZ     stored3389
 	VMOVSD X0, (SI)
 
-stored3367:
-added3359:
+stored3389:
+added3381:
 	ADDQ DX, R8
 	ADDQ $0x00000028, BX
 	SUBQ $0x0000000a, R11
 	CMPQ R11, $0x0000000a
-	JGE  tile3264
+	JGE  tile3286
 
-tiles3265:
+tiles3287:
 	CMPQ R11, $0x00000005
-	JLT  tiles3369
+	JLT  tiles3391
 
-tile3368:
+tile3390:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -46171,9 +46347,9 @@ tile3368:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3371
+	JLE    done3393
 
-again3370:
+again3392:
 	VMOVUPS.Z    (DI), K1, Z5
 	VBROADCASTSS (SI), Z6
 	VFMADD231PS  Z5, Z6, Z0
@@ -46188,14 +46364,14 @@ again3370:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3370
+	JNZ          again3392
 
-done3371:
+done3393:
 	VCVTPS2PD     Y0, Z5
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few3372
+	JLE           few3394
 	VADDPD        (R8), Z5, Z5
 	VMOVUPD       Z5, (R8)
 	LEAQ          -8(R10), SI
@@ -46205,74 +46381,74 @@ done3371:
 	VMOVUPD.Z     64(R8), K2, Z5
 	VADDPD        Z5, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial3374
+	JNZ           partial3396
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored3377
+	JMP           stored3399
 
-partial3374:
+partial3396:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3375
+	JZ         noFour3397
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3375:
+noFour3397:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3376
+	JZ         noTwo3398
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3376:
+noTwo3398:
 	TESTQ  $0x00000001, SI
-	JZ     stored3377
+	JZ     stored3399
 	VMOVSD X0, (DI)
 
-stored3377:
-	JMP added3373
+stored3399:
+	JMP added3395
 
-few3372:
+few3394:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R10
-	JNZ       partial3378
+	JNZ       partial3400
 	VMOVUPD   Z5, (R8)
-	JMP       stored3381
+	JMP       stored3403
 
-partial3378:
+partial3400:
 	LEAQ       (R8), SI
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3379
+	JZ         noFour3401
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3379:
+noFour3401:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3380
+	JZ         noTwo3402
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3380:
+noTwo3402:
 	TESTQ  $0x00000001, R10
-	JZ     stored3381
+	JZ     stored3403
 	VMOVSD X0, (SI)
 
-stored3381:
-added3373:
+stored3403:
+added3395:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3382
+	JLE           few3404
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46282,74 +46458,74 @@ added3373:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3384
+	JNZ           partial3406
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3387
+	JMP           stored3409
 
-partial3384:
+partial3406:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3385
+	JZ         noFour3407
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3385:
+noFour3407:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3386
+	JZ         noTwo3408
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3386:
+noTwo3408:
 	TESTQ  $0x00000001, SI
-	JZ     stored3387
+	JZ     stored3409
 	VMOVSD X0, (DI)
 
-stored3387:
-	JMP added3383
+stored3409:
+	JMP added3405
 
-few3382:
+few3404:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3388
+	JNZ       partial3410
 	VMOVUPD   Z0, (R8)
-	JMP       stored3391
+	JMP       stored3413
 
-partial3388:
+partial3410:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3389
+	JZ         noFour3411
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3389:
+noFour3411:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3390
+	JZ         noTwo3412
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3390:
+noTwo3412:
 	TESTQ  $0x00000001, R10
-	JZ     stored3391
+	JZ     stored3413
 	VMOVSD X0, (SI)
 
-stored3391:
-added3383:
+stored3413:
+added3405:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3392
+	JLE           few3414
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46359,74 +46535,74 @@ added3383:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3394
+	JNZ           partial3416
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3397
+	JMP           stored3419
 
-partial3394:
+partial3416:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3395
+	JZ         noFour3417
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3395:
+noFour3417:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3396
+	JZ         noTwo3418
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3396:
+noTwo3418:
 	TESTQ  $0x00000001, SI
-	JZ     stored3397
+	JZ     stored3419
 	VMOVSD X0, (DI)
 
-stored3397:
-	JMP added3393
+stored3419:
+	JMP added3415
 
-few3392:
+few3414:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3398
+	JNZ       partial3420
 	VMOVUPD   Z0, (R8)
-	JMP       stored3401
+	JMP       stored3423
 
-partial3398:
+partial3420:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3399
+	JZ         noFour3421
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3399:
+noFour3421:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3400
+	JZ         noTwo3422
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3400:
+noTwo3422:
 	TESTQ  $0x00000001, R10
-	JZ     stored3401
+	JZ     stored3423
 	VMOVSD X0, (SI)
 
-stored3401:
-added3393:
+stored3423:
+added3415:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3402
+	JLE           few3424
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46436,74 +46612,74 @@ added3393:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3404
+	JNZ           partial3426
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3407
+	JMP           stored3429
 
-partial3404:
+partial3426:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3405
+	JZ         noFour3427
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3405:
+noFour3427:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3406
+	JZ         noTwo3428
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3406:
+noTwo3428:
 	TESTQ  $0x00000001, SI
-	JZ     stored3407
+	JZ     stored3429
 	VMOVSD X0, (DI)
 
-stored3407:
-	JMP added3403
+stored3429:
+	JMP added3425
 
-few3402:
+few3424:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3408
+	JNZ       partial3430
 	VMOVUPD   Z0, (R8)
-	JMP       stored3411
+	JMP       stored3433
 
-partial3408:
+partial3430:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3409
+	JZ         noFour3431
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3409:
+noFour3431:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3410
+	JZ         noTwo3432
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3410:
+noTwo3432:
 	TESTQ  $0x00000001, R10
-	JZ     stored3411
+	JZ     stored3433
 	VMOVSD X0, (SI)
 
-stored3411:
-added3403:
+stored3433:
+added3425:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3412
+	JLE           few3434
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46513,79 +46689,79 @@ added3403:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3414
+	JNZ           partial3436
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3417
+	JMP           stored3439
 
-partial3414:
+partial3436:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3415
+	JZ         noFour3437
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3415:
+noFour3437:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3416
+	JZ         noTwo3438
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3416:
+noTwo3438:
 	TESTQ  $0x00000001, SI
-	JZ     stored3417
+	JZ     stored3439
 	VMOVSD X0, (DI)
 
-stored3417:
-	JMP added3413
+stored3439:
+	JMP added3435
 
-few3412:
+few3434:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3418
+	JNZ       partial3440
 	VMOVUPD   Z0, (R8)
-	JMP       stored3421
+	JMP       stored3443
 
-partial3418:
+partial3440:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3419
+	JZ         noFour3441
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3419:
+noFour3441:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3420
+	JZ         noTwo3442
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3420:
+noTwo3442:
 	TESTQ  $0x00000001, R10
-	JZ     stored3421
+	JZ     stored3443
 	VMOVSD X0, (SI)
 
-stored3421:
-added3413:
+stored3443:
+added3435:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile3368
+	JGE  tile3390
 
-tiles3369:
+tiles3391:
 	CMPQ R11, $0x00000002
-	JLT  tiles3423
+	JLT  tiles3445
 
-tile3422:
+tile3444:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), DI
@@ -46593,9 +46769,9 @@ tile3422:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3425
+	JLE    done3447
 
-again3424:
+again3446:
 	VMOVUPS.Z    (DI), K1, Z2
 	VBROADCASTSS (SI), Z3
 	VFMADD231PS  Z2, Z3, Z0
@@ -46604,14 +46780,14 @@ again3424:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3424
+	JNZ          again3446
 
-done3425:
+done3447:
 	VCVTPS2PD     Y0, Z2
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few3426
+	JLE           few3448
 	VADDPD        (R8), Z2, Z2
 	VMOVUPD       Z2, (R8)
 	LEAQ          -8(R10), SI
@@ -46621,74 +46797,74 @@ done3425:
 	VMOVUPD.Z     64(R8), K2, Z2
 	VADDPD        Z2, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial3428
+	JNZ           partial3450
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored3431
+	JMP           stored3453
 
-partial3428:
+partial3450:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3429
+	JZ         noFour3451
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3429:
+noFour3451:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3430
+	JZ         noTwo3452
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3430:
+noTwo3452:
 	TESTQ  $0x00000001, SI
-	JZ     stored3431
+	JZ     stored3453
 	VMOVSD X0, (DI)
 
-stored3431:
-	JMP added3427
+stored3453:
+	JMP added3449
 
-few3426:
+few3448:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R10
-	JNZ       partial3432
+	JNZ       partial3454
 	VMOVUPD   Z2, (R8)
-	JMP       stored3435
+	JMP       stored3457
 
-partial3432:
+partial3454:
 	LEAQ       (R8), SI
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3433
+	JZ         noFour3455
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3433:
+noFour3455:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3434
+	JZ         noTwo3456
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3434:
+noTwo3456:
 	TESTQ  $0x00000001, R10
-	JZ     stored3435
+	JZ     stored3457
 	VMOVSD X0, (SI)
 
-stored3435:
-added3427:
+stored3457:
+added3449:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3436
+	JLE           few3458
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46698,102 +46874,102 @@ added3427:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3438
+	JNZ           partial3460
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3441
+	JMP           stored3463
 
-partial3438:
+partial3460:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3439
+	JZ         noFour3461
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3439:
+noFour3461:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3440
+	JZ         noTwo3462
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3440:
+noTwo3462:
 	TESTQ  $0x00000001, SI
-	JZ     stored3441
+	JZ     stored3463
 	VMOVSD X0, (DI)
 
-stored3441:
-	JMP added3437
+stored3463:
+	JMP added3459
 
-few3436:
+few3458:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3442
+	JNZ       partial3464
 	VMOVUPD   Z0, (R8)
-	JMP       stored3445
+	JMP       stored3467
 
-partial3442:
+partial3464:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3443
+	JZ         noFour3465
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3443:
+noFour3465:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3444
+	JZ         noTwo3466
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3444:
+noTwo3466:
 	TESTQ  $0x00000001, R10
-	JZ     stored3445
+	JZ     stored3467
 	VMOVSD X0, (SI)
 
-stored3445:
-added3437:
+stored3467:
+added3459:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile3422
+	JGE  tile3444
 
-tiles3423:
+tiles3445:
 	CMPQ R11, $0x00000001
-	JLT  tiles3447
+	JLT  tiles3469
 
-tile3446:
+tile3468:
 	VXORPD Z0, Z0, Z0
 	MOVQ   t_base+48(FP), DI
 	ADDQ   R9, DI
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3449
+	JLE    done3471
 
-again3448:
+again3470:
 	VMOVUPS.Z    (DI), K1, Z1
 	VBROADCASTSS (SI), Z2
 	VFMADD231PS  Z1, Z2, Z0
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3448
+	JNZ          again3470
 
-done3449:
+done3471:
 	VCVTPS2PD     Y0, Z1
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few3450
+	JLE           few3472
 	VADDPD        (R8), Z1, Z1
 	VMOVUPD       Z1, (R8)
 	LEAQ          -8(R10), SI
@@ -46803,80 +46979,80 @@ done3449:
 	VMOVUPD.Z     64(R8), K2, Z1
 	VADDPD        Z1, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial3452
+	JNZ           partial3474
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored3455
+	JMP           stored3477
 
-partial3452:
+partial3474:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3453
+	JZ         noFour3475
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3453:
+noFour3475:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3454
+	JZ         noTwo3476
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3454:
+noTwo3476:
 	TESTQ  $0x00000001, SI
-	JZ     stored3455
+	JZ     stored3477
 	VMOVSD X0, (DI)
 
-stored3455:
-	JMP added3451
+stored3477:
+	JMP added3473
 
-few3450:
+few3472:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R10
-	JNZ       partial3456
+	JNZ       partial3478
 	VMOVUPD   Z1, (R8)
-	JMP       stored3459
+	JMP       stored3481
 
-partial3456:
+partial3478:
 	LEAQ       (R8), SI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3457
+	JZ         noFour3479
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3457:
+noFour3479:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3458
+	JZ         noTwo3480
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3458:
+noTwo3480:
 	TESTQ  $0x00000001, R10
-	JZ     stored3459
+	JZ     stored3481
 	VMOVSD X0, (SI)
 
-stored3459:
-added3451:
+stored3481:
+added3473:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile3446
+	JGE  tile3468
 
-tiles3447:
-	JMP done3250
+tiles3469:
+	JMP done3272
 
-wider3263:
+wider3285:
 	CMPQ  R10, $0x00000020
-	JGT   wider3460
+	JGT   wider3482
 	SUBQ  $0x00000010, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -46887,9 +47063,9 @@ wider3263:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles3462
+	JLT   tiles3484
 
-tile3461:
+tile3483:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -46905,9 +47081,9 @@ tile3461:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3464
+	JLE    done3486
 
-again3463:
+again3485:
 	VMOVUPS      (DI), Z10
 	VMOVUPS.Z    64(DI), K1, Z11
 	VBROADCASTSS (SI), Z12
@@ -46928,9 +47104,9 @@ again3463:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3463
+	JNZ          again3485
 
-done3464:
+done3486:
 	VCVTPS2PD     Y0, Z10
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -46942,7 +47118,7 @@ done3464:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3465
+	JLE           few3487
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -46952,68 +47128,68 @@ done3464:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3467
+	JNZ           partial3489
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3470
+	JMP           stored3492
 
-partial3467:
+partial3489:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3468
+	JZ         noFour3490
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3468:
+noFour3490:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3469
+	JZ         noTwo3491
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3469:
+noTwo3491:
 	TESTQ  $0x00000001, SI
-	JZ     stored3470
+	JZ     stored3492
 	VMOVSD X0, (DI)
 
-stored3470:
-	JMP added3466
+stored3492:
+	JMP added3488
 
-few3465:
+few3487:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3471
+	JNZ       partial3493
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3474
+	JMP       stored3496
 
-partial3471:
+partial3493:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3472
+	JZ         noFour3494
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3472:
+noFour3494:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3473
+	JZ         noTwo3495
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3473:
+noTwo3495:
 	TESTQ  $0x00000001, R10
-	JZ     stored3474
+	JZ     stored3496
 	VMOVSD X0, (SI)
 
-stored3474:
-added3466:
+stored3496:
+added3488:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
@@ -47026,7 +47202,7 @@ added3466:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3475
+	JLE           few3497
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -47036,68 +47212,68 @@ added3466:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3477
+	JNZ           partial3499
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3480
+	JMP           stored3502
 
-partial3477:
+partial3499:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3478
+	JZ         noFour3500
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3478:
+noFour3500:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3479
+	JZ         noTwo3501
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3479:
+noTwo3501:
 	TESTQ  $0x00000001, SI
-	JZ     stored3480
+	JZ     stored3502
 	VMOVSD X0, (DI)
 
-stored3480:
-	JMP added3476
+stored3502:
+	JMP added3498
 
-few3475:
+few3497:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3481
+	JNZ       partial3503
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3484
+	JMP       stored3506
 
-partial3481:
+partial3503:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3482
+	JZ         noFour3504
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3482:
+noFour3504:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3483
+	JZ         noTwo3505
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3483:
+noTwo3505:
 	TESTQ  $0x00000001, R10
-	JZ     stored3484
+	JZ     stored3506
 	VMOVSD X0, (SI)
 
-stored3484:
-added3476:
+stored3506:
+added3498:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -47110,7 +47286,7 @@ added3476:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3485
+	JLE           few3507
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -47120,68 +47296,68 @@ added3476:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3487
+	JNZ           partial3509
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3490
+	JMP           stored3512
 
-partial3487:
+partial3509:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3488
+	JZ         noFour3510
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3488:
+noFour3510:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3489
+	JZ         noTwo3511
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3489:
+noTwo3511:
 	TESTQ  $0x00000001, SI
-	JZ     stored3490
+	JZ     stored3512
 	VMOVSD X0, (DI)
 
-stored3490:
-	JMP added3486
+stored3512:
+	JMP added3508
 
-few3485:
+few3507:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3491
+	JNZ       partial3513
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3494
+	JMP       stored3516
 
-partial3491:
+partial3513:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3492
+	JZ         noFour3514
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3492:
+noFour3514:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3493
+	JZ         noTwo3515
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3493:
+noTwo3515:
 	TESTQ  $0x00000001, R10
-	JZ     stored3494
+	JZ     stored3516
 	VMOVSD X0, (SI)
 
-stored3494:
-added3486:
+stored3516:
+added3508:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
@@ -47194,7 +47370,7 @@ added3486:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3495
+	JLE           few3517
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -47204,68 +47380,68 @@ added3486:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3497
+	JNZ           partial3519
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3500
+	JMP           stored3522
 
-partial3497:
+partial3519:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3498
+	JZ         noFour3520
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3498:
+noFour3520:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3499
+	JZ         noTwo3521
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3499:
+noTwo3521:
 	TESTQ  $0x00000001, SI
-	JZ     stored3500
+	JZ     stored3522
 	VMOVSD X0, (DI)
 
-stored3500:
-	JMP added3496
+stored3522:
+	JMP added3518
 
-few3495:
+few3517:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3501
+	JNZ       partial3523
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3504
+	JMP       stored3526
 
-partial3501:
+partial3523:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3502
+	JZ         noFour3524
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3502:
+noFour3524:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3503
+	JZ         noTwo3525
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3503:
+noTwo3525:
 	TESTQ  $0x00000001, R10
-	JZ     stored3504
+	JZ     stored3526
 	VMOVSD X0, (SI)
 
-stored3504:
-added3496:
+stored3526:
+added3518:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
@@ -47278,7 +47454,7 @@ added3496:
 	VEXTRACTF64X4 $0x01, Z9, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3505
+	JLE           few3527
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -47288,79 +47464,79 @@ added3496:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3507
+	JNZ           partial3529
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3510
+	JMP           stored3532
 
-partial3507:
+partial3529:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3508
+	JZ         noFour3530
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3508:
+noFour3530:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3509
+	JZ         noTwo3531
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3509:
+noTwo3531:
 	TESTQ  $0x00000001, SI
-	JZ     stored3510
+	JZ     stored3532
 	VMOVSD X0, (DI)
 
-stored3510:
-	JMP added3506
+stored3532:
+	JMP added3528
 
-few3505:
+few3527:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3511
+	JNZ       partial3533
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3514
+	JMP       stored3536
 
-partial3511:
+partial3533:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3512
+	JZ         noFour3534
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3512:
+noFour3534:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3513
+	JZ         noTwo3535
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3513:
+noTwo3535:
 	TESTQ  $0x00000001, R10
-	JZ     stored3514
+	JZ     stored3536
 	VMOVSD X0, (SI)
 
-stored3514:
-added3506:
+stored3536:
+added3528:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile3461
+	JGE  tile3483
 
-tiles3462:
+tiles3484:
 	CMPQ R11, $0x00000002
-	JLT  tiles3516
+	JLT  tiles3538
 
-tile3515:
+tile3537:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -47370,9 +47546,9 @@ tile3515:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3518
+	JLE    done3540
 
-again3517:
+again3539:
 	VMOVUPS      (DI), Z4
 	VMOVUPS.Z    64(DI), K1, Z5
 	VBROADCASTSS (SI), Z6
@@ -47384,9 +47560,9 @@ again3517:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3517
+	JNZ          again3539
 
-done3518:
+done3540:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -47398,7 +47574,7 @@ done3518:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3519
+	JLE           few3541
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -47408,68 +47584,68 @@ done3518:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3521
+	JNZ           partial3543
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3524
+	JMP           stored3546
 
-partial3521:
+partial3543:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3522
+	JZ         noFour3544
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3522:
+noFour3544:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3523
+	JZ         noTwo3545
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3523:
+noTwo3545:
 	TESTQ  $0x00000001, SI
-	JZ     stored3524
+	JZ     stored3546
 	VMOVSD X0, (DI)
 
-stored3524:
-	JMP added3520
+stored3546:
+	JMP added3542
 
-few3519:
+few3541:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3525
+	JNZ       partial3547
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3528
+	JMP       stored3550
 
-partial3525:
+partial3547:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3526
+	JZ         noFour3548
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3526:
+noFour3548:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3527
+	JZ         noTwo3549
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3527:
+noTwo3549:
 	TESTQ  $0x00000001, R10
-	JZ     stored3528
+	JZ     stored3550
 	VMOVSD X0, (SI)
 
-stored3528:
-added3520:
+stored3550:
+added3542:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
@@ -47482,7 +47658,7 @@ added3520:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3529
+	JLE           few3551
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -47492,79 +47668,79 @@ added3520:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3531
+	JNZ           partial3553
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3534
+	JMP           stored3556
 
-partial3531:
+partial3553:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3532
+	JZ         noFour3554
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3532:
+noFour3554:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3533
+	JZ         noTwo3555
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3533:
+noTwo3555:
 	TESTQ  $0x00000001, SI
-	JZ     stored3534
+	JZ     stored3556
 	VMOVSD X0, (DI)
 
-stored3534:
-	JMP added3530
+stored3556:
+	JMP added3552
 
-few3529:
+few3551:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3535
+	JNZ       partial3557
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3538
+	JMP       stored3560
 
-partial3535:
+partial3557:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3536
+	JZ         noFour3558
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3536:
+noFour3558:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3537
+	JZ         noTwo3559
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3537:
+noTwo3559:
 	TESTQ  $0x00000001, R10
-	JZ     stored3538
+	JZ     stored3560
 	VMOVSD X0, (SI)
 
-stored3538:
-added3530:
+stored3560:
+added3552:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile3515
+	JGE  tile3537
 
-tiles3516:
+tiles3538:
 	CMPQ R11, $0x00000001
-	JLT  tiles3540
+	JLT  tiles3562
 
-tile3539:
+tile3561:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), DI
@@ -47572,9 +47748,9 @@ tile3539:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3542
+	JLE    done3564
 
-again3541:
+again3563:
 	VMOVUPS      (DI), Z2
 	VMOVUPS.Z    64(DI), K1, Z3
 	VBROADCASTSS (SI), Z4
@@ -47583,9 +47759,9 @@ again3541:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3541
+	JNZ          again3563
 
-done3542:
+done3564:
 	VCVTPS2PD     Y0, Z2
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -47597,7 +47773,7 @@ done3542:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3543
+	JLE           few3565
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -47607,80 +47783,80 @@ done3542:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3545
+	JNZ           partial3567
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3548
+	JMP           stored3570
 
-partial3545:
+partial3567:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3546
+	JZ         noFour3568
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3546:
+noFour3568:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3547
+	JZ         noTwo3569
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3547:
+noTwo3569:
 	TESTQ  $0x00000001, SI
-	JZ     stored3548
+	JZ     stored3570
 	VMOVSD X0, (DI)
 
-stored3548:
-	JMP added3544
+stored3570:
+	JMP added3566
 
-few3543:
+few3565:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3549
+	JNZ       partial3571
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3552
+	JMP       stored3574
 
-partial3549:
+partial3571:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3550
+	JZ         noFour3572
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3550:
+noFour3572:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3551
+	JZ         noTwo3573
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3551:
+noTwo3573:
 	TESTQ  $0x00000001, R10
-	JZ     stored3552
+	JZ     stored3574
 	VMOVSD X0, (SI)
 
-stored3552:
-added3544:
+stored3574:
+added3566:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile3539
+	JGE  tile3561
 
-tiles3540:
-	JMP done3250
+tiles3562:
+	JMP done3272
 
-wider3460:
+wider3482:
 	CMPQ  R10, $0x00000030
-	JGT   wider3553
+	JGT   wider3575
 	SUBQ  $0x00000020, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -47691,9 +47867,9 @@ wider3460:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles3555
+	JLT   tiles3577
 
-tile3554:
+tile3576:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -47714,9 +47890,9 @@ tile3554:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3557
+	JLE    done3579
 
-again3556:
+again3578:
 	VMOVUPS      (DI), Z15
 	VMOVUPS      64(DI), Z16
 	VMOVUPS.Z    128(DI), K1, Z17
@@ -47743,9 +47919,9 @@ again3556:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3556
+	JNZ          again3578
 
-done3557:
+done3579:
 	VCVTPS2PD     Y0, Z15
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -47764,7 +47940,7 @@ done3557:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3558
+	JLE           few3580
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -47774,68 +47950,68 @@ done3557:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3560
+	JNZ           partial3582
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3563
+	JMP           stored3585
 
-partial3560:
+partial3582:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3561
+	JZ         noFour3583
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3561:
+noFour3583:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3562
+	JZ         noTwo3584
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3562:
+noTwo3584:
 	TESTQ  $0x00000001, SI
-	JZ     stored3563
+	JZ     stored3585
 	VMOVSD X0, (DI)
 
-stored3563:
-	JMP added3559
+stored3585:
+	JMP added3581
 
-few3558:
+few3580:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3564
+	JNZ       partial3586
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3567
+	JMP       stored3589
 
-partial3564:
+partial3586:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3565
+	JZ         noFour3587
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3565:
+noFour3587:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3566
+	JZ         noTwo3588
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3566:
+noTwo3588:
 	TESTQ  $0x00000001, R10
-	JZ     stored3567
+	JZ     stored3589
 	VMOVSD X0, (SI)
 
-stored3567:
-added3559:
+stored3589:
+added3581:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
@@ -47855,7 +48031,7 @@ added3559:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3568
+	JLE           few3590
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -47865,68 +48041,68 @@ added3559:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3570
+	JNZ           partial3592
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3573
+	JMP           stored3595
 
-partial3570:
+partial3592:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3571
+	JZ         noFour3593
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3571:
+noFour3593:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3572
+	JZ         noTwo3594
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3572:
+noTwo3594:
 	TESTQ  $0x00000001, SI
-	JZ     stored3573
+	JZ     stored3595
 	VMOVSD X0, (DI)
 
-stored3573:
-	JMP added3569
+stored3595:
+	JMP added3591
 
-few3568:
+few3590:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3574
+	JNZ       partial3596
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3577
+	JMP       stored3599
 
-partial3574:
+partial3596:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3575
+	JZ         noFour3597
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3575:
+noFour3597:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3576
+	JZ         noTwo3598
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3576:
+noTwo3598:
 	TESTQ  $0x00000001, R10
-	JZ     stored3577
+	JZ     stored3599
 	VMOVSD X0, (SI)
 
-stored3577:
-added3569:
+stored3599:
+added3591:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
@@ -47946,7 +48122,7 @@ added3569:
 	VEXTRACTF64X4 $0x01, Z8, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3578
+	JLE           few3600
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -47956,68 +48132,68 @@ added3569:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3580
+	JNZ           partial3602
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3583
+	JMP           stored3605
 
-partial3580:
+partial3602:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3581
+	JZ         noFour3603
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3581:
+noFour3603:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3582
+	JZ         noTwo3604
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3582:
+noTwo3604:
 	TESTQ  $0x00000001, SI
-	JZ     stored3583
+	JZ     stored3605
 	VMOVSD X0, (DI)
 
-stored3583:
-	JMP added3579
+stored3605:
+	JMP added3601
 
-few3578:
+few3600:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3584
+	JNZ       partial3606
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3587
+	JMP       stored3609
 
-partial3584:
+partial3606:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3585
+	JZ         noFour3607
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3585:
+noFour3607:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3586
+	JZ         noTwo3608
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3586:
+noTwo3608:
 	TESTQ  $0x00000001, R10
-	JZ     stored3587
+	JZ     stored3609
 	VMOVSD X0, (SI)
 
-stored3587:
-added3579:
+stored3609:
+added3601:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y9, Z0
 	VEXTRACTF64X4 $0x01, Z9, Y1
@@ -48037,7 +48213,7 @@ added3579:
 	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3588
+	JLE           few3610
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -48047,68 +48223,68 @@ added3579:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3590
+	JNZ           partial3612
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3593
+	JMP           stored3615
 
-partial3590:
+partial3612:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3591
+	JZ         noFour3613
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3591:
+noFour3613:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3592
+	JZ         noTwo3614
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3592:
+noTwo3614:
 	TESTQ  $0x00000001, SI
-	JZ     stored3593
+	JZ     stored3615
 	VMOVSD X0, (DI)
 
-stored3593:
-	JMP added3589
+stored3615:
+	JMP added3611
 
-few3588:
+few3610:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3594
+	JNZ       partial3616
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3597
+	JMP       stored3619
 
-partial3594:
+partial3616:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3595
+	JZ         noFour3617
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3595:
+noFour3617:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3596
+	JZ         noTwo3618
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3596:
+noTwo3618:
 	TESTQ  $0x00000001, R10
-	JZ     stored3597
+	JZ     stored3619
 	VMOVSD X0, (SI)
 
-stored3597:
-added3589:
+stored3619:
+added3611:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y12, Z0
 	VEXTRACTF64X4 $0x01, Z12, Y1
@@ -48128,7 +48304,7 @@ added3589:
 	VEXTRACTF64X4 $0x01, Z14, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3598
+	JLE           few3620
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -48138,79 +48314,79 @@ added3589:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3600
+	JNZ           partial3622
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3603
+	JMP           stored3625
 
-partial3600:
+partial3622:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3601
+	JZ         noFour3623
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3601:
+noFour3623:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3602
+	JZ         noTwo3624
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3602:
+noTwo3624:
 	TESTQ  $0x00000001, SI
-	JZ     stored3603
+	JZ     stored3625
 	VMOVSD X0, (DI)
 
-stored3603:
-	JMP added3599
+stored3625:
+	JMP added3621
 
-few3598:
+few3620:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3604
+	JNZ       partial3626
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3607
+	JMP       stored3629
 
-partial3604:
+partial3626:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3605
+	JZ         noFour3627
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3605:
+noFour3627:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3606
+	JZ         noTwo3628
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3606:
+noTwo3628:
 	TESTQ  $0x00000001, R10
-	JZ     stored3607
+	JZ     stored3629
 	VMOVSD X0, (SI)
 
-stored3607:
-added3599:
+stored3629:
+added3621:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile3554
+	JGE  tile3576
 
-tiles3555:
+tiles3577:
 	CMPQ R11, $0x00000002
-	JLT  tiles3609
+	JLT  tiles3631
 
-tile3608:
+tile3630:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -48222,9 +48398,9 @@ tile3608:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3611
+	JLE    done3633
 
-again3610:
+again3632:
 	VMOVUPS      (DI), Z6
 	VMOVUPS      64(DI), Z7
 	VMOVUPS.Z    128(DI), K1, Z8
@@ -48239,9 +48415,9 @@ again3610:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3610
+	JNZ          again3632
 
-done3611:
+done3633:
 	VCVTPS2PD     Y0, Z6
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -48260,7 +48436,7 @@ done3611:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3612
+	JLE           few3634
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -48270,68 +48446,68 @@ done3611:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3614
+	JNZ           partial3636
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3617
+	JMP           stored3639
 
-partial3614:
+partial3636:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3615
+	JZ         noFour3637
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3615:
+noFour3637:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3616
+	JZ         noTwo3638
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3616:
+noTwo3638:
 	TESTQ  $0x00000001, SI
-	JZ     stored3617
+	JZ     stored3639
 	VMOVSD X0, (DI)
 
-stored3617:
-	JMP added3613
+stored3639:
+	JMP added3635
 
-few3612:
+few3634:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3618
+	JNZ       partial3640
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3621
+	JMP       stored3643
 
-partial3618:
+partial3640:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3619
+	JZ         noFour3641
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3619:
+noFour3641:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3620
+	JZ         noTwo3642
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3620:
+noTwo3642:
 	TESTQ  $0x00000001, R10
-	JZ     stored3621
+	JZ     stored3643
 	VMOVSD X0, (SI)
 
-stored3621:
-added3613:
+stored3643:
+added3635:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
@@ -48351,7 +48527,7 @@ added3613:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3622
+	JLE           few3644
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -48361,79 +48537,79 @@ added3613:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3624
+	JNZ           partial3646
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3627
+	JMP           stored3649
 
-partial3624:
+partial3646:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3625
+	JZ         noFour3647
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3625:
+noFour3647:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3626
+	JZ         noTwo3648
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3626:
+noTwo3648:
 	TESTQ  $0x00000001, SI
-	JZ     stored3627
+	JZ     stored3649
 	VMOVSD X0, (DI)
 
-stored3627:
-	JMP added3623
+stored3649:
+	JMP added3645
 
-few3622:
+few3644:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3628
+	JNZ       partial3650
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3631
+	JMP       stored3653
 
-partial3628:
+partial3650:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3629
+	JZ         noFour3651
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3629:
+noFour3651:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3630
+	JZ         noTwo3652
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3630:
+noTwo3652:
 	TESTQ  $0x00000001, R10
-	JZ     stored3631
+	JZ     stored3653
 	VMOVSD X0, (SI)
 
-stored3631:
-added3623:
+stored3653:
+added3645:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile3608
+	JGE  tile3630
 
-tiles3609:
+tiles3631:
 	CMPQ R11, $0x00000001
-	JLT  tiles3633
+	JLT  tiles3655
 
-tile3632:
+tile3654:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -48442,9 +48618,9 @@ tile3632:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3635
+	JLE    done3657
 
-again3634:
+again3656:
 	VMOVUPS      (DI), Z3
 	VMOVUPS      64(DI), Z4
 	VMOVUPS.Z    128(DI), K1, Z5
@@ -48455,9 +48631,9 @@ again3634:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3634
+	JNZ          again3656
 
-done3635:
+done3657:
 	VCVTPS2PD     Y0, Z3
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -48476,7 +48652,7 @@ done3635:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3636
+	JLE           few3658
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -48486,78 +48662,78 @@ done3635:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3638
+	JNZ           partial3660
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3641
+	JMP           stored3663
 
-partial3638:
+partial3660:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3639
+	JZ         noFour3661
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3639:
+noFour3661:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3640
+	JZ         noTwo3662
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3640:
+noTwo3662:
 	TESTQ  $0x00000001, SI
-	JZ     stored3641
+	JZ     stored3663
 	VMOVSD X0, (DI)
 
-stored3641:
-	JMP added3637
+stored3663:
+	JMP added3659
 
-few3636:
+few3658:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3642
+	JNZ       partial3664
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3645
+	JMP       stored3667
 
-partial3642:
+partial3664:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3643
+	JZ         noFour3665
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3643:
+noFour3665:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3644
+	JZ         noTwo3666
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3644:
+noTwo3666:
 	TESTQ  $0x00000001, R10
-	JZ     stored3645
+	JZ     stored3667
 	VMOVSD X0, (SI)
 
-stored3645:
-added3637:
+stored3667:
+added3659:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile3632
+	JGE  tile3654
 
-tiles3633:
-	JMP done3250
+tiles3655:
+	JMP done3272
 
-wider3553:
+wider3575:
 	SUBQ  $0x00000030, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -48568,9 +48744,9 @@ wider3553:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles3648
+	JLT   tiles3670
 
-tile3647:
+tile3669:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -48596,9 +48772,9 @@ tile3647:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3650
+	JLE    done3672
 
-again3649:
+again3671:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -48631,9 +48807,9 @@ again3649:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3649
+	JNZ          again3671
 
-done3650:
+done3672:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -48659,7 +48835,7 @@ done3650:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3651
+	JLE           few3673
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -48669,68 +48845,68 @@ done3650:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3653
+	JNZ           partial3675
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3656
+	JMP           stored3678
 
-partial3653:
+partial3675:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3654
+	JZ         noFour3676
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3654:
+noFour3676:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3655
+	JZ         noTwo3677
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3655:
+noTwo3677:
 	TESTQ  $0x00000001, SI
-	JZ     stored3656
+	JZ     stored3678
 	VMOVSD X0, (DI)
 
-stored3656:
-	JMP added3652
+stored3678:
+	JMP added3674
 
-few3651:
+few3673:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3657
+	JNZ       partial3679
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3660
+	JMP       stored3682
 
-partial3657:
+partial3679:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3658
+	JZ         noFour3680
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3658:
+noFour3680:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3659
+	JZ         noTwo3681
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3659:
+noTwo3681:
 	TESTQ  $0x00000001, R10
-	JZ     stored3660
+	JZ     stored3682
 	VMOVSD X0, (SI)
 
-stored3660:
-added3652:
+stored3682:
+added3674:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -48757,7 +48933,7 @@ added3652:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3661
+	JLE           few3683
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -48767,68 +48943,68 @@ added3652:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3663
+	JNZ           partial3685
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3666
+	JMP           stored3688
 
-partial3663:
+partial3685:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3664
+	JZ         noFour3686
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3664:
+noFour3686:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3665
+	JZ         noTwo3687
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3665:
+noTwo3687:
 	TESTQ  $0x00000001, SI
-	JZ     stored3666
+	JZ     stored3688
 	VMOVSD X0, (DI)
 
-stored3666:
-	JMP added3662
+stored3688:
+	JMP added3684
 
-few3661:
+few3683:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3667
+	JNZ       partial3689
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3670
+	JMP       stored3692
 
-partial3667:
+partial3689:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3668
+	JZ         noFour3690
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3668:
+noFour3690:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3669
+	JZ         noTwo3691
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3669:
+noTwo3691:
 	TESTQ  $0x00000001, R10
-	JZ     stored3670
+	JZ     stored3692
 	VMOVSD X0, (SI)
 
-stored3670:
-added3662:
+stored3692:
+added3684:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
@@ -48855,7 +49031,7 @@ added3662:
 	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3671
+	JLE           few3693
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -48865,68 +49041,68 @@ added3662:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3673
+	JNZ           partial3695
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3676
+	JMP           stored3698
 
-partial3673:
+partial3695:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3674
+	JZ         noFour3696
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3674:
+noFour3696:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3675
+	JZ         noTwo3697
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3675:
+noTwo3697:
 	TESTQ  $0x00000001, SI
-	JZ     stored3676
+	JZ     stored3698
 	VMOVSD X0, (DI)
 
-stored3676:
-	JMP added3672
+stored3698:
+	JMP added3694
 
-few3671:
+few3693:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3677
+	JNZ       partial3699
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3680
+	JMP       stored3702
 
-partial3677:
+partial3699:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3678
+	JZ         noFour3700
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3678:
+noFour3700:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3679
+	JZ         noTwo3701
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3679:
+noTwo3701:
 	TESTQ  $0x00000001, R10
-	JZ     stored3680
+	JZ     stored3702
 	VMOVSD X0, (SI)
 
-stored3680:
-added3672:
+stored3702:
+added3694:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y12, Z0
 	VEXTRACTF64X4 $0x01, Z12, Y1
@@ -48953,7 +49129,7 @@ added3672:
 	VEXTRACTF64X4 $0x01, Z15, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3681
+	JLE           few3703
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -48963,68 +49139,68 @@ added3672:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3683
+	JNZ           partial3705
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3686
+	JMP           stored3708
 
-partial3683:
+partial3705:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3684
+	JZ         noFour3706
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3684:
+noFour3706:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3685
+	JZ         noTwo3707
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3685:
+noTwo3707:
 	TESTQ  $0x00000001, SI
-	JZ     stored3686
+	JZ     stored3708
 	VMOVSD X0, (DI)
 
-stored3686:
-	JMP added3682
+stored3708:
+	JMP added3704
 
-few3681:
+few3703:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3687
+	JNZ       partial3709
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3690
+	JMP       stored3712
 
-partial3687:
+partial3709:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3688
+	JZ         noFour3710
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3688:
+noFour3710:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3689
+	JZ         noTwo3711
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3689:
+noTwo3711:
 	TESTQ  $0x00000001, R10
-	JZ     stored3690
+	JZ     stored3712
 	VMOVSD X0, (SI)
 
-stored3690:
-added3682:
+stored3712:
+added3704:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y16, Z0
 	VEXTRACTF64X4 $0x01, Z16, Y1
@@ -49051,7 +49227,7 @@ added3682:
 	VEXTRACTF64X4 $0x01, Z19, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3691
+	JLE           few3713
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -49061,79 +49237,79 @@ added3682:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3693
+	JNZ           partial3715
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3696
+	JMP           stored3718
 
-partial3693:
+partial3715:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3694
+	JZ         noFour3716
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3694:
+noFour3716:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3695
+	JZ         noTwo3717
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3695:
+noTwo3717:
 	TESTQ  $0x00000001, SI
-	JZ     stored3696
+	JZ     stored3718
 	VMOVSD X0, (DI)
 
-stored3696:
-	JMP added3692
+stored3718:
+	JMP added3714
 
-few3691:
+few3713:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3697
+	JNZ       partial3719
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3700
+	JMP       stored3722
 
-partial3697:
+partial3719:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3698
+	JZ         noFour3720
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3698:
+noFour3720:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3699
+	JZ         noTwo3721
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3699:
+noTwo3721:
 	TESTQ  $0x00000001, R10
-	JZ     stored3700
+	JZ     stored3722
 	VMOVSD X0, (SI)
 
-stored3700:
-added3692:
+stored3722:
+added3714:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile3647
+	JGE  tile3669
 
-tiles3648:
+tiles3670:
 	CMPQ R11, $0x00000002
-	JLT  tiles3702
+	JLT  tiles3724
 
-tile3701:
+tile3723:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -49147,9 +49323,9 @@ tile3701:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3704
+	JLE    done3726
 
-again3703:
+again3725:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -49167,9 +49343,9 @@ again3703:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3703
+	JNZ          again3725
 
-done3704:
+done3726:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -49195,7 +49371,7 @@ done3704:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3705
+	JLE           few3727
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -49205,68 +49381,68 @@ done3704:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3707
+	JNZ           partial3729
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3710
+	JMP           stored3732
 
-partial3707:
+partial3729:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3708
+	JZ         noFour3730
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3708:
+noFour3730:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3709
+	JZ         noTwo3731
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3709:
+noTwo3731:
 	TESTQ  $0x00000001, SI
-	JZ     stored3710
+	JZ     stored3732
 	VMOVSD X0, (DI)
 
-stored3710:
-	JMP added3706
+stored3732:
+	JMP added3728
 
-few3705:
+few3727:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3711
+	JNZ       partial3733
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3714
+	JMP       stored3736
 
-partial3711:
+partial3733:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3712
+	JZ         noFour3734
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3712:
+noFour3734:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3713
+	JZ         noTwo3735
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3713:
+noTwo3735:
 	TESTQ  $0x00000001, R10
-	JZ     stored3714
+	JZ     stored3736
 	VMOVSD X0, (SI)
 
-stored3714:
-added3706:
+stored3736:
+added3728:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -49293,7 +49469,7 @@ added3706:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3715
+	JLE           few3737
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -49303,79 +49479,79 @@ added3706:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3717
+	JNZ           partial3739
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3720
+	JMP           stored3742
 
-partial3717:
+partial3739:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3718
+	JZ         noFour3740
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3718:
+noFour3740:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3719
+	JZ         noTwo3741
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3719:
+noTwo3741:
 	TESTQ  $0x00000001, SI
-	JZ     stored3720
+	JZ     stored3742
 	VMOVSD X0, (DI)
 
-stored3720:
-	JMP added3716
+stored3742:
+	JMP added3738
 
-few3715:
+few3737:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3721
+	JNZ       partial3743
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3724
+	JMP       stored3746
 
-partial3721:
+partial3743:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3722
+	JZ         noFour3744
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3722:
+noFour3744:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3723
+	JZ         noTwo3745
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3723:
+noTwo3745:
 	TESTQ  $0x00000001, R10
-	JZ     stored3724
+	JZ     stored3746
 	VMOVSD X0, (SI)
 
-stored3724:
-added3716:
+stored3746:
+added3738:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile3701
+	JGE  tile3723
 
-tiles3702:
+tiles3724:
 	CMPQ R11, $0x00000001
-	JLT  tiles3726
+	JLT  tiles3748
 
-tile3725:
+tile3747:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -49385,9 +49561,9 @@ tile3725:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3728
+	JLE    done3750
 
-again3727:
+again3749:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -49400,9 +49576,9 @@ again3727:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3727
+	JNZ          again3749
 
-done3728:
+done3750:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -49428,7 +49604,7 @@ done3728:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3729
+	JLE           few3751
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -49438,76 +49614,76 @@ done3728:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3731
+	JNZ           partial3753
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3734
+	JMP           stored3756
 
-partial3731:
+partial3753:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3732
+	JZ         noFour3754
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3732:
+noFour3754:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3733
+	JZ         noTwo3755
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3733:
+noTwo3755:
 	TESTQ  $0x00000001, SI
-	JZ     stored3734
+	JZ     stored3756
 	VMOVSD X0, (DI)
 
-stored3734:
-	JMP added3730
+stored3756:
+	JMP added3752
 
-few3729:
+few3751:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3735
+	JNZ       partial3757
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3738
+	JMP       stored3760
 
-partial3735:
+partial3757:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3736
+	JZ         noFour3758
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3736:
+noFour3758:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3737
+	JZ         noTwo3759
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3737:
+noTwo3759:
 	TESTQ  $0x00000001, R10
-	JZ     stored3738
+	JZ     stored3760
 	VMOVSD X0, (SI)
 
-stored3738:
-added3730:
+stored3760:
+added3752:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile3725
+	JGE  tile3747
 
-tiles3726:
-done3250:
+tiles3748:
+done3272:
 	VZEROUPPER
 	RET
 
@@ -49537,20 +49713,20 @@ TEXT ·regularProducts32x512(SB), $8-25
 	MOVQ         u+0(FP), DX
 	MOVQ         (DX), BX
 	CMPQ         BX, $0x08
-	JNE          few3739
+	JNE          few3761
 	MOVQ         536(DX), BX
 	MOVQ         264(DX), SI
 	MOVQ         48(DX), DI
 	LEAQ         -3(CX), R8
 	CMPQ         AX, R8
-	JG           rest3742
+	JG           rest3764
 
-group3741:
+group3763:
 	LEAQ       15(AX), R9
 	CMPQ       R9, CX
-	JG         none3745
+	JG         none3767
 	CMPQ       560(DX), $0x00
-	JEQ        none3745
+	JEQ        none3767
 	MOVLQSX    48(SI)(AX*4), R9
 	ANDQ       $-2, R9
 	SHLQ       $0x06, R9
@@ -49592,7 +49768,7 @@ group3741:
 	ADDQ       24(DX), R9
 	PREFETCHT0 (R9)
 	CMPQ       408(DX), $0x00
-	JEQ        near3744
+	JEQ        near3766
 	MOVQ       288(DX), R9
 	MOVLQSX    48(R9)(AX*4), R9
 	MOVQ       96(DX), R10
@@ -49634,8 +49810,8 @@ group3741:
 	PREFETCHT0 128(R9)
 	PREFETCHT0 192(R9)
 
-near3744:
-none3745:
+near3766:
+none3767:
 	MOVQ          312(DX), R9
 	MOVLQSX       (R9)(AX*4), R9
 	SHLQ          $0x06, R9
@@ -49728,7 +49904,7 @@ none3745:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          (BX), R10
 	TESTB         $0x01, (SI)(AX*4)
-	JNZ           backward3746
+	JNZ           backward3768
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -49742,9 +49918,9 @@ none3745:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product3747
+	JMP           product3769
 
-backward3746:
+backward3768:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
@@ -49764,7 +49940,7 @@ backward3746:
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product3747:
+product3769:
 	VMOVUPS       Y17, (BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
 	VPMAXUD       Y17, Y0, Y0
@@ -49776,7 +49952,7 @@ product3747:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          32(BX), R10
 	TESTB         $0x01, 4(SI)(AX*4)
-	JNZ           backward3748
+	JNZ           backward3770
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -49790,9 +49966,9 @@ product3747:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product3749
+	JMP           product3771
 
-backward3748:
+backward3770:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
@@ -49812,7 +49988,7 @@ backward3748:
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product3749:
+product3771:
 	VMOVUPS       Y17, 32(BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
 	VPMAXUD       Y17, Y0, Y0
@@ -49824,7 +50000,7 @@ product3749:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          64(BX), R10
 	TESTB         $0x01, 8(SI)(AX*4)
-	JNZ           backward3750
+	JNZ           backward3772
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -49838,9 +50014,9 @@ product3749:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product3751
+	JMP           product3773
 
-backward3750:
+backward3772:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
@@ -49860,7 +50036,7 @@ backward3750:
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product3751:
+product3773:
 	VMOVUPS       Y17, 64(BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
 	VPMAXUD       Y17, Y0, Y0
@@ -49872,7 +50048,7 @@ product3751:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          96(BX), R10
 	TESTB         $0x01, 12(SI)(AX*4)
-	JNZ           backward3752
+	JNZ           backward3774
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -49886,9 +50062,9 @@ product3751:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product3753
+	JMP           product3775
 
-backward3752:
+backward3774:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
@@ -49908,23 +50084,23 @@ backward3752:
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product3753:
+product3775:
 	VMOVUPS     Y17, 96(BX)
 	VPSUBD.BCST constants<>+3256(SB), Y17, Y17
 	VPMAXUD     Y17, Y0, Y0
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x04, AX
 	CMPQ        AX, R8
-	JLE         group3741
+	JLE         group3763
 
-rest3742:
+rest3764:
 	CMPQ       AX, CX
-	JG         grouped3743
+	JG         grouped3765
 	LEAQ       15(AX), R8
 	CMPQ       R8, CX
-	JG         none3755
+	JG         none3777
 	CMPQ       560(DX), $0x00
-	JEQ        none3755
+	JEQ        none3777
 	MOVLQSX    48(SI)(AX*4), R8
 	ANDQ       $-2, R8
 	SHLQ       $0x06, R8
@@ -49966,7 +50142,7 @@ rest3742:
 	ADDQ       24(DX), R8
 	PREFETCHT0 (R8)
 	CMPQ       408(DX), $0x00
-	JEQ        near3754
+	JEQ        near3776
 	MOVQ       288(DX), R8
 	MOVLQSX    48(R8)(AX*4), R8
 	MOVQ       96(DX), R9
@@ -50008,8 +50184,8 @@ rest3742:
 	PREFETCHT0 128(R8)
 	PREFETCHT0 192(R8)
 
-near3754:
-none3755:
+near3776:
+none3777:
 	LEAQ          (AX), R8
 	CMPQ          R8, CX
 	CMOVQGT       CX, R8
@@ -50117,7 +50293,7 @@ none3755:
 	LEAQ          (R9)(R8*4), R8
 	LEAQ          (BX), R9
 	TESTB         $0x01, (SI)(DI*4)
-	JNZ           backward3756
+	JNZ           backward3778
 	VMOVUPS       (R9), Y24
 	VPERMPS       Z24, Z13, Z1
 	VMULPS        (R8), Z1, Z1
@@ -50131,9 +50307,9 @@ none3755:
 	VEXTRACTF64X4 $0x01, Z1, Y2
 	VADDPS        Y2, Y1, Y2
 	VMOVAPS       Y2, Y1
-	JMP           product3757
+	JMP           product3779
 
-backward3756:
+backward3778:
 	VBROADCASTF64X4 (R9), Z1
 	VMULPS          (R8), Z1, Z2
 	VMULPS          64(R8), Z1, Z3
@@ -50153,7 +50329,7 @@ backward3756:
 	VADDPS          Y1, Y2, Y2
 	VMOVAPS         Y2, Y1
 
-product3757:
+product3779:
 	VMOVUPS       Y1, (BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -50168,7 +50344,7 @@ product3757:
 	LEAQ          (R9)(R8*4), R8
 	LEAQ          32(BX), R9
 	TESTB         $0x01, (SI)(DI*4)
-	JNZ           backward3758
+	JNZ           backward3780
 	VMOVUPS       (R9), Y24
 	VPERMPS       Z24, Z13, Z1
 	VMULPS        (R8), Z1, Z1
@@ -50182,9 +50358,9 @@ product3757:
 	VEXTRACTF64X4 $0x01, Z1, Y2
 	VADDPS        Y2, Y1, Y2
 	VMOVAPS       Y2, Y1
-	JMP           product3759
+	JMP           product3781
 
-backward3758:
+backward3780:
 	VBROADCASTF64X4 (R9), Z1
 	VMULPS          (R8), Z1, Z2
 	VMULPS          64(R8), Z1, Z3
@@ -50204,7 +50380,7 @@ backward3758:
 	VADDPS          Y1, Y2, Y2
 	VMOVAPS         Y2, Y1
 
-product3759:
+product3781:
 	VMOVUPS       Y1, 32(BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -50219,7 +50395,7 @@ product3759:
 	LEAQ          (R9)(R8*4), R8
 	LEAQ          64(BX), R9
 	TESTB         $0x01, (SI)(DI*4)
-	JNZ           backward3760
+	JNZ           backward3782
 	VMOVUPS       (R9), Y24
 	VPERMPS       Z24, Z13, Z1
 	VMULPS        (R8), Z1, Z1
@@ -50233,9 +50409,9 @@ product3759:
 	VEXTRACTF64X4 $0x01, Z1, Y2
 	VADDPS        Y2, Y1, Y2
 	VMOVAPS       Y2, Y1
-	JMP           product3761
+	JMP           product3783
 
-backward3760:
+backward3782:
 	VBROADCASTF64X4 (R9), Z1
 	VMULPS          (R8), Z1, Z2
 	VMULPS          64(R8), Z1, Z3
@@ -50255,7 +50431,7 @@ backward3760:
 	VADDPS          Y1, Y2, Y2
 	VMOVAPS         Y2, Y1
 
-product3761:
+product3783:
 	VMOVUPS       Y1, 64(BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -50270,7 +50446,7 @@ product3761:
 	LEAQ          (DX)(CX*4), CX
 	LEAQ          96(BX), DX
 	TESTB         $0x01, (SI)(AX*4)
-	JNZ           backward3762
+	JNZ           backward3784
 	VMOVUPS       (DX), Y24
 	VPERMPS       Z24, Z13, Z1
 	VMULPS        (CX), Z1, Z1
@@ -50284,9 +50460,9 @@ product3761:
 	VEXTRACTF64X4 $0x01, Z1, Y2
 	VADDPS        Y2, Y1, Y2
 	VMOVAPS       Y2, Y1
-	JMP           product3763
+	JMP           product3785
 
-backward3762:
+backward3784:
 	VBROADCASTF64X4 (DX), Z1
 	VMULPS          (CX), Z1, Z2
 	VMULPS          64(CX), Z1, Z3
@@ -50306,16 +50482,16 @@ backward3762:
 	VADDPS          Y1, Y2, Y2
 	VMOVAPS         Y2, Y1
 
-product3763:
+product3785:
 	VMOVUPS     Y1, 96(BX)
 	VPSUBD.BCST constants<>+3256(SB), Y1, Y1
 	VPMAXUD     Y1, Y0, Y0
 	ADDQ        $0x00000080, BX
 
-grouped3743:
-	JMP done3740
+grouped3765:
+	JMP done3762
 
-few3739:
+few3761:
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVB SI, K1
@@ -50325,14 +50501,14 @@ few3739:
 	MOVQ  48(DX), R8
 	LEAQ  -3(CX), R9
 	CMPQ  AX, R9
-	JG    rest3765
+	JG    rest3787
 
-group3764:
+group3786:
 	LEAQ       15(AX), R10
 	CMPQ       R10, CX
-	JG         none3768
+	JG         none3790
 	CMPQ       560(DX), $0x00
-	JEQ        none3768
+	JEQ        none3790
 	MOVLQSX    48(DI)(AX*4), R10
 	ANDQ       $-2, R10
 	IMULQ      BX, R10
@@ -50374,7 +50550,7 @@ group3764:
 	ADDQ       24(DX), R10
 	PREFETCHT0 (R10)
 	CMPQ       408(DX), $0x00
-	JEQ        near3767
+	JEQ        near3789
 	MOVQ       288(DX), R10
 	MOVLQSX    48(R10)(AX*4), R10
 	MOVQ       96(DX), R11
@@ -50416,8 +50592,8 @@ group3764:
 	PREFETCHT0 128(R10)
 	PREFETCHT0 192(R10)
 
-near3767:
-none3768:
+near3789:
+none3790:
 	MOVQ         312(DX), R10
 	MOVLQSX      (R10)(AX*4), R10
 	IMULQ        BX, R10
@@ -50515,7 +50691,7 @@ none3768:
 	LEAQ         (SI), R11
 	MOVQ         (DX), R12
 	TESTB        $0x01, (DI)(AX*4)
-	JNZ          backward3769
+	JNZ          backward3791
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K2
@@ -50529,40 +50705,40 @@ none3768:
 	VBROADCASTSS (R11), Y13
 	VFMADD231PS  (R10), Y13, K2, Y11
 	CMPQ         R12, $0x00000001
-	JLE          end3771
+	JLE          end3793
 	VBROADCASTSS 4(R11), Y13
 	VFMADD231PS  (R10)(R13*1), Y13, K2, Y12
 	CMPQ         R12, $0x00000002
-	JLE          end3771
+	JLE          end3793
 	VBROADCASTSS 8(R11), Y13
 	VFMADD231PS  (R10)(R13*2), Y13, K2, Y11
 	CMPQ         R12, $0x00000003
-	JLE          end3771
+	JLE          end3793
 	VBROADCASTSS 12(R11), Y13
 	VFMADD231PS  (R10)(R14*1), Y13, K2, Y12
 	CMPQ         R12, $0x00000004
-	JLE          end3771
+	JLE          end3793
 	VBROADCASTSS 16(R11), Y13
 	VFMADD231PS  (R10)(R13*4), Y13, K2, Y11
 	CMPQ         R12, $0x00000005
-	JLE          end3771
+	JLE          end3793
 	VBROADCASTSS 20(R11), Y13
 	VFMADD231PS  (R10)(R15*1), Y13, K2, Y12
 	CMPQ         R12, $0x00000006
-	JLE          end3771
+	JLE          end3793
 	VBROADCASTSS 24(R11), Y13
 	VFMADD231PS  (R10)(R14*2), Y13, K2, Y11
 	CMPQ         R12, $0x00000007
-	JLE          end3771
+	JLE          end3793
 	VBROADCASTSS 28(R11), Y13
 	VFMADD231PS  (R10)(BP*1), Y13, K2, Y12
 
-end3771:
+end3793:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product3770
+	JMP     product3792
 
-backward3769:
+backward3791:
 	MOVQ      $-1, R13
 	BZHIQ     R12, R13, R13
 	KMOVB     R13, K2
@@ -50582,28 +50758,28 @@ backward3769:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end3772
+	JLE       end3794
 	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end3772
+	JLE       end3794
 	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end3772
+	JLE       end3794
 	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end3772
+	JLE       end3794
 	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end3772
+	JLE       end3794
 	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end3772
+	JLE       end3794
 	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end3772
+	JLE       end3794
 	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
 
-end3772:
+end3794:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -50627,7 +50803,7 @@ end3772:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product3770:
+product3792:
 	VMOVUPS       Y11, (SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
@@ -50640,7 +50816,7 @@ product3770:
 	LEAQ          32(SI), R11
 	MOVQ          (DX), R12
 	TESTB         $0x01, 4(DI)(AX*4)
-	JNZ           backward3773
+	JNZ           backward3795
 	MOVQ          $-1, R13
 	BZHIQ         R12, R13, R13
 	KMOVB         R13, K2
@@ -50654,40 +50830,40 @@ product3770:
 	VBROADCASTSS  (R11), Y13
 	VFMADD231PS   (R10), Y13, K2, Y11
 	CMPQ          R12, $0x00000001
-	JLE           end3775
+	JLE           end3797
 	VBROADCASTSS  4(R11), Y13
 	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000002
-	JLE           end3775
+	JLE           end3797
 	VBROADCASTSS  8(R11), Y13
 	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000003
-	JLE           end3775
+	JLE           end3797
 	VBROADCASTSS  12(R11), Y13
 	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000004
-	JLE           end3775
+	JLE           end3797
 	VBROADCASTSS  16(R11), Y13
 	VFMADD231PS   (R10)(R13*4), Y13, K2, Y11
 	CMPQ          R12, $0x00000005
-	JLE           end3775
+	JLE           end3797
 	VBROADCASTSS  20(R11), Y13
 	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000006
-	JLE           end3775
+	JLE           end3797
 	VBROADCASTSS  24(R11), Y13
 	VFMADD231PS   (R10)(R14*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000007
-	JLE           end3775
+	JLE           end3797
 	VBROADCASTSS  28(R11), Y13
 	VFMADD231PS   (R10)(BP*1), Y13, K2, Y12
 
-end3775:
+end3797:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product3774
+	JMP     product3796
 
-backward3773:
+backward3795:
 	MOVQ      $-1, R13
 	BZHIQ     R12, R13, R13
 	KMOVB     R13, K2
@@ -50707,28 +50883,28 @@ backward3773:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end3776
+	JLE       end3798
 	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end3776
+	JLE       end3798
 	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end3776
+	JLE       end3798
 	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end3776
+	JLE       end3798
 	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end3776
+	JLE       end3798
 	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end3776
+	JLE       end3798
 	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end3776
+	JLE       end3798
 	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
 
-end3776:
+end3798:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -50752,7 +50928,7 @@ end3776:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product3774:
+product3796:
 	VMOVUPS       Y11, 32(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
@@ -50765,7 +50941,7 @@ product3774:
 	LEAQ          64(SI), R11
 	MOVQ          (DX), R12
 	TESTB         $0x01, 8(DI)(AX*4)
-	JNZ           backward3777
+	JNZ           backward3799
 	MOVQ          $-1, R13
 	BZHIQ         R12, R13, R13
 	KMOVB         R13, K2
@@ -50779,40 +50955,40 @@ product3774:
 	VBROADCASTSS  (R11), Y13
 	VFMADD231PS   (R10), Y13, K2, Y11
 	CMPQ          R12, $0x00000001
-	JLE           end3779
+	JLE           end3801
 	VBROADCASTSS  4(R11), Y13
 	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000002
-	JLE           end3779
+	JLE           end3801
 	VBROADCASTSS  8(R11), Y13
 	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000003
-	JLE           end3779
+	JLE           end3801
 	VBROADCASTSS  12(R11), Y13
 	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000004
-	JLE           end3779
+	JLE           end3801
 	VBROADCASTSS  16(R11), Y13
 	VFMADD231PS   (R10)(R13*4), Y13, K2, Y11
 	CMPQ          R12, $0x00000005
-	JLE           end3779
+	JLE           end3801
 	VBROADCASTSS  20(R11), Y13
 	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000006
-	JLE           end3779
+	JLE           end3801
 	VBROADCASTSS  24(R11), Y13
 	VFMADD231PS   (R10)(R14*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000007
-	JLE           end3779
+	JLE           end3801
 	VBROADCASTSS  28(R11), Y13
 	VFMADD231PS   (R10)(BP*1), Y13, K2, Y12
 
-end3779:
+end3801:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product3778
+	JMP     product3800
 
-backward3777:
+backward3799:
 	MOVQ      $-1, R13
 	BZHIQ     R12, R13, R13
 	KMOVB     R13, K2
@@ -50832,28 +51008,28 @@ backward3777:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end3780
+	JLE       end3802
 	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end3780
+	JLE       end3802
 	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end3780
+	JLE       end3802
 	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end3780
+	JLE       end3802
 	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end3780
+	JLE       end3802
 	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end3780
+	JLE       end3802
 	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end3780
+	JLE       end3802
 	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
 
-end3780:
+end3802:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -50877,7 +51053,7 @@ end3780:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product3778:
+product3800:
 	VMOVUPS       Y11, 64(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
@@ -50890,7 +51066,7 @@ product3778:
 	LEAQ          96(SI), R11
 	MOVQ          (DX), R12
 	TESTB         $0x01, 12(DI)(AX*4)
-	JNZ           backward3781
+	JNZ           backward3803
 	MOVQ          $-1, R13
 	BZHIQ         R12, R13, R13
 	KMOVB         R13, K2
@@ -50904,40 +51080,40 @@ product3778:
 	VBROADCASTSS  (R11), Y13
 	VFMADD231PS   (R10), Y13, K2, Y11
 	CMPQ          R12, $0x00000001
-	JLE           end3783
+	JLE           end3805
 	VBROADCASTSS  4(R11), Y13
 	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000002
-	JLE           end3783
+	JLE           end3805
 	VBROADCASTSS  8(R11), Y13
 	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000003
-	JLE           end3783
+	JLE           end3805
 	VBROADCASTSS  12(R11), Y13
 	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000004
-	JLE           end3783
+	JLE           end3805
 	VBROADCASTSS  16(R11), Y13
 	VFMADD231PS   (R10)(R13*4), Y13, K2, Y11
 	CMPQ          R12, $0x00000005
-	JLE           end3783
+	JLE           end3805
 	VBROADCASTSS  20(R11), Y13
 	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000006
-	JLE           end3783
+	JLE           end3805
 	VBROADCASTSS  24(R11), Y13
 	VFMADD231PS   (R10)(R14*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000007
-	JLE           end3783
+	JLE           end3805
 	VBROADCASTSS  28(R11), Y13
 	VFMADD231PS   (R10)(BP*1), Y13, K2, Y12
 
-end3783:
+end3805:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product3782
+	JMP     product3804
 
-backward3781:
+backward3803:
 	MOVQ      $-1, R13
 	BZHIQ     R12, R13, R13
 	KMOVB     R13, K2
@@ -50957,28 +51133,28 @@ backward3781:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end3784
+	JLE       end3806
 	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end3784
+	JLE       end3806
 	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end3784
+	JLE       end3806
 	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end3784
+	JLE       end3806
 	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end3784
+	JLE       end3806
 	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end3784
+	JLE       end3806
 	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end3784
+	JLE       end3806
 	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
 
-end3784:
+end3806:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -51002,23 +51178,23 @@ end3784:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product3782:
+product3804:
 	VMOVUPS       Y11, 96(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
 	ADDQ          $0x00000080, SI
 	ADDQ          $0x04, AX
 	CMPQ          AX, R9
-	JLE           group3764
+	JLE           group3786
 
-rest3765:
+rest3787:
 	CMPQ       AX, CX
-	JG         grouped3766
+	JG         grouped3788
 	LEAQ       15(AX), R9
 	CMPQ       R9, CX
-	JG         none3786
+	JG         none3808
 	CMPQ       560(DX), $0x00
-	JEQ        none3786
+	JEQ        none3808
 	MOVLQSX    48(DI)(AX*4), R9
 	ANDQ       $-2, R9
 	IMULQ      BX, R9
@@ -51060,7 +51236,7 @@ rest3765:
 	ADDQ       24(DX), R9
 	PREFETCHT0 (R9)
 	CMPQ       408(DX), $0x00
-	JEQ        near3785
+	JEQ        near3807
 	MOVQ       288(DX), R9
 	MOVLQSX    48(R9)(AX*4), R9
 	MOVQ       96(DX), R10
@@ -51102,8 +51278,8 @@ rest3765:
 	PREFETCHT0 128(R9)
 	PREFETCHT0 192(R9)
 
-near3785:
-none3786:
+near3807:
+none3808:
 	LEAQ         (AX), R9
 	CMPQ         R9, CX
 	CMOVQGT      CX, R9
@@ -51216,7 +51392,7 @@ none3786:
 	LEAQ         (SI), R9
 	MOVQ         (DX), R10
 	TESTB        $0x01, (DI)(BX*4)
-	JNZ          backward3787
+	JNZ          backward3809
 	MOVQ         $-1, BX
 	BZHIQ        R10, BX, BX
 	KMOVB        BX, K2
@@ -51230,40 +51406,40 @@ none3786:
 	VBROADCASTSS (R9), Y3
 	VFMADD231PS  (R8), Y3, K2, Y1
 	CMPQ         R10, $0x00000001
-	JLE          end3789
+	JLE          end3811
 	VBROADCASTSS 4(R9), Y3
 	VFMADD231PS  (R8)(BX*1), Y3, K2, Y2
 	CMPQ         R10, $0x00000002
-	JLE          end3789
+	JLE          end3811
 	VBROADCASTSS 8(R9), Y3
 	VFMADD231PS  (R8)(BX*2), Y3, K2, Y1
 	CMPQ         R10, $0x00000003
-	JLE          end3789
+	JLE          end3811
 	VBROADCASTSS 12(R9), Y3
 	VFMADD231PS  (R8)(R11*1), Y3, K2, Y2
 	CMPQ         R10, $0x00000004
-	JLE          end3789
+	JLE          end3811
 	VBROADCASTSS 16(R9), Y3
 	VFMADD231PS  (R8)(BX*4), Y3, K2, Y1
 	CMPQ         R10, $0x00000005
-	JLE          end3789
+	JLE          end3811
 	VBROADCASTSS 20(R9), Y3
 	VFMADD231PS  (R8)(R12*1), Y3, K2, Y2
 	CMPQ         R10, $0x00000006
-	JLE          end3789
+	JLE          end3811
 	VBROADCASTSS 24(R9), Y3
 	VFMADD231PS  (R8)(R11*2), Y3, K2, Y1
 	CMPQ         R10, $0x00000007
-	JLE          end3789
+	JLE          end3811
 	VBROADCASTSS 28(R9), Y3
 	VFMADD231PS  (R8)(R13*1), Y3, K2, Y2
 
-end3789:
+end3811:
 	VADDPS  Y2, Y1, Y1
 	VMOVAPS Y1, Y1
-	JMP     product3788
+	JMP     product3810
 
-backward3787:
+backward3809:
 	MOVQ      $-1, BX
 	BZHIQ     R10, BX, BX
 	KMOVB     BX, K2
@@ -51283,28 +51459,28 @@ backward3787:
 	VXORPD    Y9, Y9, Y9
 	VMULPS.Z  (R8), Y1, K2, Y2
 	CMPQ      R10, $0x00000001
-	JLE       end3790
+	JLE       end3812
 	VMULPS.Z  (R8)(BX*1), Y1, K2, Y3
 	CMPQ      R10, $0x00000002
-	JLE       end3790
+	JLE       end3812
 	VMULPS.Z  (R8)(BX*2), Y1, K2, Y4
 	CMPQ      R10, $0x00000003
-	JLE       end3790
+	JLE       end3812
 	VMULPS.Z  (R8)(R11*1), Y1, K2, Y5
 	CMPQ      R10, $0x00000004
-	JLE       end3790
+	JLE       end3812
 	VMULPS.Z  (R8)(BX*4), Y1, K2, Y6
 	CMPQ      R10, $0x00000005
-	JLE       end3790
+	JLE       end3812
 	VMULPS.Z  (R8)(R12*1), Y1, K2, Y7
 	CMPQ      R10, $0x00000006
-	JLE       end3790
+	JLE       end3812
 	VMULPS.Z  (R8)(R11*2), Y1, K2, Y8
 	CMPQ      R10, $0x00000007
-	JLE       end3790
+	JLE       end3812
 	VMULPS.Z  (R8)(R13*1), Y1, K2, Y9
 
-end3790:
+end3812:
 	VUNPCKLPS  Y3, Y2, Y1
 	VUNPCKHPS  Y3, Y2, Y2
 	VADDPS     Y2, Y1, Y1
@@ -51328,7 +51504,7 @@ end3790:
 	VADDPS     Y2, Y5, Y5
 	VMOVAPS    Y5, Y1
 
-product3788:
+product3810:
 	VMOVUPS       Y1, (SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -51344,7 +51520,7 @@ product3788:
 	LEAQ          32(SI), R9
 	MOVQ          (DX), R10
 	TESTB         $0x01, (DI)(BX*4)
-	JNZ           backward3791
+	JNZ           backward3813
 	MOVQ          $-1, BX
 	BZHIQ         R10, BX, BX
 	KMOVB         BX, K2
@@ -51358,40 +51534,40 @@ product3788:
 	VBROADCASTSS  (R9), Y3
 	VFMADD231PS   (R8), Y3, K2, Y1
 	CMPQ          R10, $0x00000001
-	JLE           end3793
+	JLE           end3815
 	VBROADCASTSS  4(R9), Y3
 	VFMADD231PS   (R8)(BX*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000002
-	JLE           end3793
+	JLE           end3815
 	VBROADCASTSS  8(R9), Y3
 	VFMADD231PS   (R8)(BX*2), Y3, K2, Y1
 	CMPQ          R10, $0x00000003
-	JLE           end3793
+	JLE           end3815
 	VBROADCASTSS  12(R9), Y3
 	VFMADD231PS   (R8)(R11*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000004
-	JLE           end3793
+	JLE           end3815
 	VBROADCASTSS  16(R9), Y3
 	VFMADD231PS   (R8)(BX*4), Y3, K2, Y1
 	CMPQ          R10, $0x00000005
-	JLE           end3793
+	JLE           end3815
 	VBROADCASTSS  20(R9), Y3
 	VFMADD231PS   (R8)(R12*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000006
-	JLE           end3793
+	JLE           end3815
 	VBROADCASTSS  24(R9), Y3
 	VFMADD231PS   (R8)(R11*2), Y3, K2, Y1
 	CMPQ          R10, $0x00000007
-	JLE           end3793
+	JLE           end3815
 	VBROADCASTSS  28(R9), Y3
 	VFMADD231PS   (R8)(R13*1), Y3, K2, Y2
 
-end3793:
+end3815:
 	VADDPS  Y2, Y1, Y1
 	VMOVAPS Y1, Y1
-	JMP     product3792
+	JMP     product3814
 
-backward3791:
+backward3813:
 	MOVQ      $-1, BX
 	BZHIQ     R10, BX, BX
 	KMOVB     BX, K2
@@ -51411,28 +51587,28 @@ backward3791:
 	VXORPD    Y9, Y9, Y9
 	VMULPS.Z  (R8), Y1, K2, Y2
 	CMPQ      R10, $0x00000001
-	JLE       end3794
+	JLE       end3816
 	VMULPS.Z  (R8)(BX*1), Y1, K2, Y3
 	CMPQ      R10, $0x00000002
-	JLE       end3794
+	JLE       end3816
 	VMULPS.Z  (R8)(BX*2), Y1, K2, Y4
 	CMPQ      R10, $0x00000003
-	JLE       end3794
+	JLE       end3816
 	VMULPS.Z  (R8)(R11*1), Y1, K2, Y5
 	CMPQ      R10, $0x00000004
-	JLE       end3794
+	JLE       end3816
 	VMULPS.Z  (R8)(BX*4), Y1, K2, Y6
 	CMPQ      R10, $0x00000005
-	JLE       end3794
+	JLE       end3816
 	VMULPS.Z  (R8)(R12*1), Y1, K2, Y7
 	CMPQ      R10, $0x00000006
-	JLE       end3794
+	JLE       end3816
 	VMULPS.Z  (R8)(R11*2), Y1, K2, Y8
 	CMPQ      R10, $0x00000007
-	JLE       end3794
+	JLE       end3816
 	VMULPS.Z  (R8)(R13*1), Y1, K2, Y9
 
-end3794:
+end3816:
 	VUNPCKLPS  Y3, Y2, Y1
 	VUNPCKHPS  Y3, Y2, Y2
 	VADDPS     Y2, Y1, Y1
@@ -51456,7 +51632,7 @@ end3794:
 	VADDPS     Y2, Y5, Y5
 	VMOVAPS    Y5, Y1
 
-product3792:
+product3814:
 	VMOVUPS       Y1, 32(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -51472,7 +51648,7 @@ product3792:
 	LEAQ          64(SI), R9
 	MOVQ          (DX), R10
 	TESTB         $0x01, (DI)(BX*4)
-	JNZ           backward3795
+	JNZ           backward3817
 	MOVQ          $-1, BX
 	BZHIQ         R10, BX, BX
 	KMOVB         BX, K2
@@ -51486,40 +51662,40 @@ product3792:
 	VBROADCASTSS  (R9), Y3
 	VFMADD231PS   (R8), Y3, K2, Y1
 	CMPQ          R10, $0x00000001
-	JLE           end3797
+	JLE           end3819
 	VBROADCASTSS  4(R9), Y3
 	VFMADD231PS   (R8)(BX*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000002
-	JLE           end3797
+	JLE           end3819
 	VBROADCASTSS  8(R9), Y3
 	VFMADD231PS   (R8)(BX*2), Y3, K2, Y1
 	CMPQ          R10, $0x00000003
-	JLE           end3797
+	JLE           end3819
 	VBROADCASTSS  12(R9), Y3
 	VFMADD231PS   (R8)(R11*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000004
-	JLE           end3797
+	JLE           end3819
 	VBROADCASTSS  16(R9), Y3
 	VFMADD231PS   (R8)(BX*4), Y3, K2, Y1
 	CMPQ          R10, $0x00000005
-	JLE           end3797
+	JLE           end3819
 	VBROADCASTSS  20(R9), Y3
 	VFMADD231PS   (R8)(R12*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000006
-	JLE           end3797
+	JLE           end3819
 	VBROADCASTSS  24(R9), Y3
 	VFMADD231PS   (R8)(R11*2), Y3, K2, Y1
 	CMPQ          R10, $0x00000007
-	JLE           end3797
+	JLE           end3819
 	VBROADCASTSS  28(R9), Y3
 	VFMADD231PS   (R8)(R13*1), Y3, K2, Y2
 
-end3797:
+end3819:
 	VADDPS  Y2, Y1, Y1
 	VMOVAPS Y1, Y1
-	JMP     product3796
+	JMP     product3818
 
-backward3795:
+backward3817:
 	MOVQ      $-1, BX
 	BZHIQ     R10, BX, BX
 	KMOVB     BX, K2
@@ -51539,28 +51715,28 @@ backward3795:
 	VXORPD    Y9, Y9, Y9
 	VMULPS.Z  (R8), Y1, K2, Y2
 	CMPQ      R10, $0x00000001
-	JLE       end3798
+	JLE       end3820
 	VMULPS.Z  (R8)(BX*1), Y1, K2, Y3
 	CMPQ      R10, $0x00000002
-	JLE       end3798
+	JLE       end3820
 	VMULPS.Z  (R8)(BX*2), Y1, K2, Y4
 	CMPQ      R10, $0x00000003
-	JLE       end3798
+	JLE       end3820
 	VMULPS.Z  (R8)(R11*1), Y1, K2, Y5
 	CMPQ      R10, $0x00000004
-	JLE       end3798
+	JLE       end3820
 	VMULPS.Z  (R8)(BX*4), Y1, K2, Y6
 	CMPQ      R10, $0x00000005
-	JLE       end3798
+	JLE       end3820
 	VMULPS.Z  (R8)(R12*1), Y1, K2, Y7
 	CMPQ      R10, $0x00000006
-	JLE       end3798
+	JLE       end3820
 	VMULPS.Z  (R8)(R11*2), Y1, K2, Y8
 	CMPQ      R10, $0x00000007
-	JLE       end3798
+	JLE       end3820
 	VMULPS.Z  (R8)(R13*1), Y1, K2, Y9
 
-end3798:
+end3820:
 	VUNPCKLPS  Y3, Y2, Y1
 	VUNPCKHPS  Y3, Y2, Y2
 	VADDPS     Y2, Y1, Y1
@@ -51584,7 +51760,7 @@ end3798:
 	VADDPS     Y2, Y5, Y5
 	VMOVAPS    Y5, Y1
 
-product3796:
+product3818:
 	VMOVUPS       Y1, 64(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -51600,7 +51776,7 @@ product3796:
 	LEAQ          96(SI), BX
 	MOVQ          (DX), DX
 	TESTB         $0x01, (DI)(AX*4)
-	JNZ           backward3799
+	JNZ           backward3821
 	MOVQ          $-1, AX
 	BZHIQ         DX, AX, AX
 	KMOVB         AX, K2
@@ -51614,40 +51790,40 @@ product3796:
 	VBROADCASTSS  (BX), Y3
 	VFMADD231PS   (CX), Y3, K2, Y1
 	CMPQ          DX, $0x00000001
-	JLE           end3801
+	JLE           end3823
 	VBROADCASTSS  4(BX), Y3
 	VFMADD231PS   (CX)(AX*1), Y3, K2, Y2
 	CMPQ          DX, $0x00000002
-	JLE           end3801
+	JLE           end3823
 	VBROADCASTSS  8(BX), Y3
 	VFMADD231PS   (CX)(AX*2), Y3, K2, Y1
 	CMPQ          DX, $0x00000003
-	JLE           end3801
+	JLE           end3823
 	VBROADCASTSS  12(BX), Y3
 	VFMADD231PS   (CX)(DI*1), Y3, K2, Y2
 	CMPQ          DX, $0x00000004
-	JLE           end3801
+	JLE           end3823
 	VBROADCASTSS  16(BX), Y3
 	VFMADD231PS   (CX)(AX*4), Y3, K2, Y1
 	CMPQ          DX, $0x00000005
-	JLE           end3801
+	JLE           end3823
 	VBROADCASTSS  20(BX), Y3
 	VFMADD231PS   (CX)(R8*1), Y3, K2, Y2
 	CMPQ          DX, $0x00000006
-	JLE           end3801
+	JLE           end3823
 	VBROADCASTSS  24(BX), Y3
 	VFMADD231PS   (CX)(DI*2), Y3, K2, Y1
 	CMPQ          DX, $0x00000007
-	JLE           end3801
+	JLE           end3823
 	VBROADCASTSS  28(BX), Y3
 	VFMADD231PS   (CX)(R9*1), Y3, K2, Y2
 
-end3801:
+end3823:
 	VADDPS  Y2, Y1, Y1
 	VMOVAPS Y1, Y1
-	JMP     product3800
+	JMP     product3822
 
-backward3799:
+backward3821:
 	MOVQ      $-1, AX
 	BZHIQ     DX, AX, AX
 	KMOVB     AX, K2
@@ -51667,28 +51843,28 @@ backward3799:
 	VXORPD    Y9, Y9, Y9
 	VMULPS.Z  (CX), Y1, K2, Y2
 	CMPQ      DX, $0x00000001
-	JLE       end3802
+	JLE       end3824
 	VMULPS.Z  (CX)(AX*1), Y1, K2, Y3
 	CMPQ      DX, $0x00000002
-	JLE       end3802
+	JLE       end3824
 	VMULPS.Z  (CX)(AX*2), Y1, K2, Y4
 	CMPQ      DX, $0x00000003
-	JLE       end3802
+	JLE       end3824
 	VMULPS.Z  (CX)(DI*1), Y1, K2, Y5
 	CMPQ      DX, $0x00000004
-	JLE       end3802
+	JLE       end3824
 	VMULPS.Z  (CX)(AX*4), Y1, K2, Y6
 	CMPQ      DX, $0x00000005
-	JLE       end3802
+	JLE       end3824
 	VMULPS.Z  (CX)(R8*1), Y1, K2, Y7
 	CMPQ      DX, $0x00000006
-	JLE       end3802
+	JLE       end3824
 	VMULPS.Z  (CX)(DI*2), Y1, K2, Y8
 	CMPQ      DX, $0x00000007
-	JLE       end3802
+	JLE       end3824
 	VMULPS.Z  (CX)(R9*1), Y1, K2, Y9
 
-end3802:
+end3824:
 	VUNPCKLPS  Y3, Y2, Y1
 	VUNPCKHPS  Y3, Y2, Y2
 	VADDPS     Y2, Y1, Y1
@@ -51712,23 +51888,23 @@ end3802:
 	VADDPS     Y2, Y5, Y5
 	VMOVAPS    Y5, Y1
 
-product3800:
+product3822:
 	VMOVUPS       Y1, 96(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
 	VPMAXUD       Y1, Y0, Y0
 	ADDQ          $0x00000080, SI
 
-grouped3766:
-done3740:
+grouped3788:
+done3762:
 	VPCMPUD.BCST $0x06, constants<>+3384(SB), Z0, K1
 	KORTESTW     K1, K1
-	JZ           safe3803
+	JZ           safe3825
 	MOVB         $0x00, AL
 	MOVB         AL, safe+24(FP)
 	VZEROUPPER
 	RET
 
-safe3803:
+safe3825:
 	MOVB $0x01, AL
 	MOVB AL, safe+24(FP)
 	VZEROUPPER
@@ -51758,13 +51934,13 @@ TEXT ·regularAbsorb32x512(SB), $0-32
 	MOVQ         u+0(FP), DX
 	MOVQ         (DX), BX
 	CMPQ         BX, $0x08
-	JNE          few3804
+	JNE          few3826
 	MOVQ         536(DX), BX
 	MOVQ         336(DX), SI
 	CMPQ         CX, $0x04
-	JLT          rest3807
+	JLT          rest3829
 
-group3806:
+group3828:
 	VMOVUPS       (BX), Z13
 	VMOVUPS       64(BX), Z14
 	VGETMANTPS    $0x0b, Z13, Z15
@@ -51830,13 +52006,13 @@ group3806:
 	VMOVUPD       (DI), Z21
 	VSUBPD        Z17, Z13, Z13
 	VUCOMISD      X2, X0
-	JBE           undamped3808
+	JBE           undamped3830
 	VCMPPD        $0x04, Z21, Z13, K1
 	VMULPD        Z0, Z21, Z17
 	VMULPD        Z1, Z13, Z23
 	VADDPD        Z17, Z23, K1, Z13
 
-undamped3808:
+undamped3830:
 	VCMPPD      $0x04, Z21, Z13, K1
 	VSUBPD.Z    Z21, Z13, K1, Z17
 	VPANDQ.BCST constants<>+752(SB), Z17, Z17
@@ -51851,13 +52027,13 @@ undamped3808:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z18, Z14, Z14
 	VUCOMISD    X2, X0
-	JBE         undamped3809
+	JBE         undamped3831
 	VCMPPD      $0x04, Z13, Z14, K1
 	VMULPD      Z0, Z13, Z17
 	VMULPD      Z1, Z14, Z18
 	VADDPD      Z17, Z18, K1, Z14
 
-undamped3809:
+undamped3831:
 	VCMPPD      $0x04, Z13, Z14, K1
 	VSUBPD.Z    Z13, Z14, K1, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
@@ -51872,13 +52048,13 @@ undamped3809:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z20, Z15, Z15
 	VUCOMISD    X2, X0
-	JBE         undamped3810
+	JBE         undamped3832
 	VCMPPD      $0x04, Z13, Z15, K1
 	VMULPD      Z0, Z13, Z14
 	VMULPD      Z1, Z15, Z17
 	VADDPD      Z14, Z17, K1, Z15
 
-undamped3810:
+undamped3832:
 	VCMPPD      $0x04, Z13, Z15, K1
 	VSUBPD.Z    Z13, Z15, K1, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
@@ -51893,13 +52069,13 @@ undamped3810:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z19, Z16, Z16
 	VUCOMISD    X2, X0
-	JBE         undamped3811
+	JBE         undamped3833
 	VCMPPD      $0x04, Z13, Z16, K1
 	VMULPD      Z0, Z13, Z14
 	VMULPD      Z1, Z16, Z15
 	VADDPD      Z14, Z15, K1, Z16
 
-undamped3811:
+undamped3833:
 	VCMPPD      $0x04, Z13, Z16, K1
 	VSUBPD.Z    Z13, Z16, K1, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
@@ -51911,13 +52087,13 @@ undamped3811:
 	ADDQ        $0x04, AX
 	SUBQ        $0x04, CX
 	CMPQ        CX, $0x04
-	JGE         group3806
+	JGE         group3828
 
-rest3807:
+rest3829:
 	CMPQ CX, $0x01
-	JLT  rest3813
+	JLT  rest3835
 
-group3812:
+group3834:
 	VMOVUPS     (BX), Y22
 	VGETMANTPS  $0x0b, Z22, Z13
 	VGETEXPPS   Z22, Z14
@@ -51952,13 +52128,13 @@ group3812:
 	VMOVUPD     (DI), Z15
 	VSUBPD      Z14, Z13, Z13
 	VUCOMISD    X2, X0
-	JBE         undamped3814
+	JBE         undamped3836
 	VCMPPD      $0x04, Z15, Z13, K1
 	VMULPD      Z0, Z15, Z14
 	VMULPD      Z1, Z13, Z16
 	VADDPD      Z14, Z16, K1, Z13
 
-undamped3814:
+undamped3836:
 	VCMPPD      $0x04, Z15, Z13, K1
 	VSUBPD.Z    Z15, Z13, K1, Z14
 	VPANDQ.BCST constants<>+752(SB), Z14, Z14
@@ -51970,12 +52146,12 @@ undamped3814:
 	ADDQ        $0x01, AX
 	SUBQ        $0x01, CX
 	CMPQ        CX, $0x01
-	JGE         group3812
+	JGE         group3834
 
-rest3813:
-	JMP done3805
+rest3835:
+	JMP done3827
 
-few3804:
+few3826:
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVB SI, K1
@@ -51984,9 +52160,9 @@ few3804:
 	MOVQ  536(DX), DI
 	MOVQ  336(DX), R8
 	CMPQ  CX, $0x04
-	JLT   rest3816
+	JLT   rest3838
 
-group3815:
+group3837:
 	VMOVUPS       (DI), Z13
 	VMOVUPS       64(DI), Z14
 	VGETMANTPS    $0x0b, Z13, Z15
@@ -52060,44 +52236,44 @@ group3815:
 	VMOVUPD.Z     (R9), K1, Z21
 	VSUBPD.Z      Z17, Z13, K1, Z13
 	VUCOMISD      X2, X0
-	JBE           undamped3817
+	JBE           undamped3839
 	VCMPPD        $0x04, Z21, Z13, K2
 	VMULPD        Z0, Z21, Z17
 	VMULPD        Z1, Z13, Z23
 	VADDPD        Z17, Z23, K2, Z13
 
-undamped3817:
+undamped3839:
 	VCMPPD      $0x04, Z21, Z13, K2
 	VSUBPD.Z    Z21, Z13, K2, Z17
 	VPANDQ.BCST constants<>+752(SB), Z17, Z17
 	VPMAXUQ     Z17, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3818
+	JNZ         partial3840
 	VMOVUPD     Z13, (R9)
-	JMP         stored3821
+	JMP         stored3843
 
-partial3818:
+partial3840:
 	LEAQ       (R9), R9
 	VMOVAPD    Z13, Z17
 	TESTQ      $0x00000004, BX
-	JZ         noFour3819
+	JZ         noFour3841
 	VMOVUPD    Y17, (R9)
 	VSHUFF64X2 $0x4e, Z17, Z17, Z17
 	ADDQ       $0x00000020, R9
 
-noFour3819:
+noFour3841:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3820
+	JZ         noTwo3842
 	VMOVUPD    X17, (R9)
 	VSHUFF64X2 $0xb1, Z17, Z17, Z17
 	ADDQ       $0x00000010, R9
 
-noTwo3820:
+noTwo3842:
 	TESTQ  $0x00000001, BX
-	JZ     stored3821
+	JZ     stored3843
 	VMOVSD X17, (R9)
 
-stored3821:
+stored3843:
 	VMOVUPD   Z13, (R8)
 	LEAQ      1(AX), R9
 	MOVQ      264(DX), R10
@@ -52107,44 +52283,44 @@ stored3821:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z19, Z14, K1, Z14
 	VUCOMISD  X2, X0
-	JBE       undamped3822
+	JBE       undamped3844
 	VCMPPD    $0x04, Z13, Z14, K2
 	VMULPD    Z0, Z13, Z17
 	VMULPD    Z1, Z14, Z19
 	VADDPD    Z17, Z19, K2, Z14
 
-undamped3822:
+undamped3844:
 	VCMPPD      $0x04, Z13, Z14, K2
 	VSUBPD.Z    Z13, Z14, K2, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
 	VPMAXUQ     Z13, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3823
+	JNZ         partial3845
 	VMOVUPD     Z14, (R9)
-	JMP         stored3826
+	JMP         stored3848
 
-partial3823:
+partial3845:
 	LEAQ       (R9), R9
 	VMOVAPD    Z14, Z13
 	TESTQ      $0x00000004, BX
-	JZ         noFour3824
+	JZ         noFour3846
 	VMOVUPD    Y13, (R9)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, R9
 
-noFour3824:
+noFour3846:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3825
+	JZ         noTwo3847
 	VMOVUPD    X13, (R9)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, R9
 
-noTwo3825:
+noTwo3847:
 	TESTQ  $0x00000001, BX
-	JZ     stored3826
+	JZ     stored3848
 	VMOVSD X13, (R9)
 
-stored3826:
+stored3848:
 	VMOVUPD   Z14, 64(R8)
 	LEAQ      2(AX), R9
 	MOVQ      264(DX), R10
@@ -52154,44 +52330,44 @@ stored3826:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z20, Z15, K1, Z15
 	VUCOMISD  X2, X0
-	JBE       undamped3827
+	JBE       undamped3849
 	VCMPPD    $0x04, Z13, Z15, K2
 	VMULPD    Z0, Z13, Z14
 	VMULPD    Z1, Z15, Z17
 	VADDPD    Z14, Z17, K2, Z15
 
-undamped3827:
+undamped3849:
 	VCMPPD      $0x04, Z13, Z15, K2
 	VSUBPD.Z    Z13, Z15, K2, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
 	VPMAXUQ     Z13, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3828
+	JNZ         partial3850
 	VMOVUPD     Z15, (R9)
-	JMP         stored3831
+	JMP         stored3853
 
-partial3828:
+partial3850:
 	LEAQ       (R9), R9
 	VMOVAPD    Z15, Z13
 	TESTQ      $0x00000004, BX
-	JZ         noFour3829
+	JZ         noFour3851
 	VMOVUPD    Y13, (R9)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, R9
 
-noFour3829:
+noFour3851:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3830
+	JZ         noTwo3852
 	VMOVUPD    X13, (R9)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, R9
 
-noTwo3830:
+noTwo3852:
 	TESTQ  $0x00000001, BX
-	JZ     stored3831
+	JZ     stored3853
 	VMOVSD X13, (R9)
 
-stored3831:
+stored3853:
 	VMOVUPD   Z15, 128(R8)
 	LEAQ      3(AX), R9
 	MOVQ      264(DX), R10
@@ -52201,57 +52377,57 @@ stored3831:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z18, Z16, K1, Z16
 	VUCOMISD  X2, X0
-	JBE       undamped3832
+	JBE       undamped3854
 	VCMPPD    $0x04, Z13, Z16, K2
 	VMULPD    Z0, Z13, Z14
 	VMULPD    Z1, Z16, Z15
 	VADDPD    Z14, Z15, K2, Z16
 
-undamped3832:
+undamped3854:
 	VCMPPD      $0x04, Z13, Z16, K2
 	VSUBPD.Z    Z13, Z16, K2, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
 	VPMAXUQ     Z13, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3833
+	JNZ         partial3855
 	VMOVUPD     Z16, (R9)
-	JMP         stored3836
+	JMP         stored3858
 
-partial3833:
+partial3855:
 	LEAQ       (R9), R9
 	VMOVAPD    Z16, Z13
 	TESTQ      $0x00000004, BX
-	JZ         noFour3834
+	JZ         noFour3856
 	VMOVUPD    Y13, (R9)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, R9
 
-noFour3834:
+noFour3856:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3835
+	JZ         noTwo3857
 	VMOVUPD    X13, (R9)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, R9
 
-noTwo3835:
+noTwo3857:
 	TESTQ  $0x00000001, BX
-	JZ     stored3836
+	JZ     stored3858
 	VMOVSD X13, (R9)
 
-stored3836:
+stored3858:
 	VMOVUPD Z16, 192(R8)
 	ADDQ    $0x00000080, DI
 	ADDQ    $0x00000100, R8
 	ADDQ    $0x04, AX
 	SUBQ    $0x04, CX
 	CMPQ    CX, $0x04
-	JGE     group3815
+	JGE     group3837
 
-rest3816:
+rest3838:
 	CMPQ CX, $0x01
-	JLT  rest3838
+	JLT  rest3860
 
-group3837:
+group3859:
 	VMOVUPS      (DI), Y22
 	VGETMANTPS   $0x0b, Z22, Z13
 	VGETEXPPS    Z22, Z14
@@ -52288,54 +52464,54 @@ group3837:
 	VMOVUPD.Z    (R9), K1, Z15
 	VSUBPD.Z     Z14, Z13, K1, Z13
 	VUCOMISD     X2, X0
-	JBE          undamped3839
+	JBE          undamped3861
 	VCMPPD       $0x04, Z15, Z13, K2
 	VMULPD       Z0, Z15, Z14
 	VMULPD       Z1, Z13, Z16
 	VADDPD       Z14, Z16, K2, Z13
 
-undamped3839:
+undamped3861:
 	VCMPPD      $0x04, Z15, Z13, K2
 	VSUBPD.Z    Z15, Z13, K2, Z14
 	VPANDQ.BCST constants<>+752(SB), Z14, Z14
 	VPMAXUQ     Z14, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3840
+	JNZ         partial3862
 	VMOVUPD     Z13, (R9)
-	JMP         stored3843
+	JMP         stored3865
 
-partial3840:
+partial3862:
 	LEAQ       (R9), R9
 	VMOVAPD    Z13, Z14
 	TESTQ      $0x00000004, BX
-	JZ         noFour3841
+	JZ         noFour3863
 	VMOVUPD    Y14, (R9)
 	VSHUFF64X2 $0x4e, Z14, Z14, Z14
 	ADDQ       $0x00000020, R9
 
-noFour3841:
+noFour3863:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3842
+	JZ         noTwo3864
 	VMOVUPD    X14, (R9)
 	VSHUFF64X2 $0xb1, Z14, Z14, Z14
 	ADDQ       $0x00000010, R9
 
-noTwo3842:
+noTwo3864:
 	TESTQ  $0x00000001, BX
-	JZ     stored3843
+	JZ     stored3865
 	VMOVSD X14, (R9)
 
-stored3843:
+stored3865:
 	VMOVUPD Z13, (R8)
 	ADDQ    $0x00000020, DI
 	ADDQ    $0x00000040, R8
 	ADDQ    $0x01, AX
 	SUBQ    $0x01, CX
 	CMPQ    CX, $0x01
-	JGE     group3837
+	JGE     group3859
 
-rest3838:
-done3805:
+rest3860:
+done3827:
 	VSHUFF64X2 $0x4e, Z3, Z3, Z0
 	VPMAXUQ    Z0, Z3, Z3
 	VSHUFF64X2 $0xb1, Z3, Z3, Z0

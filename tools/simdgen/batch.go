@@ -284,13 +284,20 @@ type absorbing struct {
 }
 
 func (g *generator) absorbAll512() {
-	g.function("absorbAll512", "func(messages, sums, out []float64, list *int, count int, damping float64) (residual float64)", "is AbsorbAll.")
+	g.absorbAll("absorbAll512", "float64", "is AbsorbAll.", 8, g.load512)
+}
+
+// absorbAll takes messages of out, of entries of so many bytes, with load, which gives float64 and 0 outside the
+// mask.
+func (g *generator) absorbAll(name, number, doc string, entry int, load func(m operand.Mem, mask *reg.OpmaskVirtual) reg.VecVirtual) {
+	g.function(name, "func(messages, sums []float64, out []"+number+", list *int, count int, damping float64) (residual float64)", doc)
 	messages, sums, out := g.base("messages"), g.base("sums"), g.base("out")
 	a := absorbing{damping: g.ZMM(), keep: g.broadcast512("one"), zero: g.zero512(), residual: g.zero512(), total: g.zero512(), node: g.zero(), states: g.zero()}
 	g.broadcastParam("damping", a.damping)
 	g.VSUBPD(a.damping, a.keep, a.keep)
 	g.items(messageSize, func(item reg.Register) {
-		old, sum, o := g.place(item, messageOld, messages), g.shortPlace(item, messageSum, sums), g.shortPlace(item, messageOut, out)
+		old, sum, o := g.place(item, messageOld, messages), g.shortPlace(item, messageSum, sums), g.short(item, messageOut)
+		g.LEAQ(operand.Mem{Base: out, Index: o, Scale: uint8(entry)}, o)
 		n, rho := g.short(item, messageTarget), g.ZMM()
 		g.VBROADCASTSD(operand.Mem{Base: item, Disp: messageRho}, rho)
 		some, long, same, done := g.label("some"), g.label("long"), g.label("same"), g.label("absorbed")
@@ -306,11 +313,11 @@ func (g *generator) absorbAll512() {
 		g.Label(same)
 		g.CMPQ(n, operand.U8(8))
 		g.JNE(label(some))
-		g.absorbShort512(a, operand.Mem{Base: o}, operand.Mem{Base: old}, rho, nil)
+		g.absorbShort512(a, load(operand.Mem{Base: o}, nil), operand.Mem{Base: old}, rho, nil)
 		g.JMP(label(done))
 		g.Label(some)
 		mask = g.firstMask(n)
-		g.absorbShort512(a, operand.Mem{Base: o}, operand.Mem{Base: old}, rho, &mask)
+		g.absorbShort512(a, load(operand.Mem{Base: o}, &mask), operand.Mem{Base: old}, rho, &mask)
 		g.JMP(label(done))
 
 		g.Label(long)
@@ -318,11 +325,11 @@ func (g *generator) absorbAll512() {
 		g.XORQ(a.node, a.node)
 		largest := g.broadcast512("negativeInfinity")
 		g.loop512(n, 1, func(i reg.Register, offset int, mask *reg.OpmaskVirtual) {
-			g.VMAXPD(g.orInfinity(g.load512(at64(o, i, offset), mask), mask), largest, largest)
+			g.VMAXPD(g.orInfinity(load(operand.Mem{Base: o, Index: i, Scale: uint8(entry)}, mask), mask), largest, largest)
 		})
 		g.spread(g.VMAXPD, largest)
 		g.loop512(n, 1, func(i reg.Register, offset int, mask *reg.OpmaskVirtual) {
-			after := g.absorbed512(a, g.load512(at64(o, i, offset), mask), largest, at64(old, i, offset), mask)
+			after := g.absorbed512(a, load(operand.Mem{Base: o, Index: i, Scale: uint8(entry)}, mask), largest, at64(old, i, offset), mask)
 			total := g.load512(at64(sum, i, offset), mask)
 			g.VFMADD231PD(after, rho, total)
 			g.store512(total, at64(sum, i, offset), mask)
@@ -345,9 +352,9 @@ func (g *generator) storeTotal512(a absorbing) {
 	g.Label(none)
 }
 
-// absorbShort512 absorbs a message of one vector.
-func (g *generator) absorbShort512(a absorbing, out, old operand.Mem, rho reg.VecVirtual, mask *reg.OpmaskVirtual) {
-	y, largest := g.load512(out, mask), g.ZMM()
+// absorbShort512 absorbs a message y of one vector.
+func (g *generator) absorbShort512(a absorbing, y reg.VecVirtual, old operand.Mem, rho reg.VecVirtual, mask *reg.OpmaskVirtual) {
+	largest := g.ZMM()
 	g.VMOVAPD(g.orInfinity(y, mask), largest)
 	g.spread(g.VMAXPD, largest)
 	g.VFMADD231PD(g.absorbed512(a, y, largest, old, mask), rho, a.total)

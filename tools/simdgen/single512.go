@@ -13,7 +13,7 @@ func (g *generator) single512() {
 	g.vectorTable32()
 	g.tableVector32()
 	g.products32()
-	g.absorbAll32()
+	g.absorbAll("absorbAll32x512", "float32", "is AbsorbAll32.", 4, g.widen512)
 	g.exponentials32()
 	g.edgeBeliefs32()
 	g.edgeBelief32()
@@ -650,50 +650,6 @@ func (g *generator) widen512(m operand.Mem, mask *reg.OpmaskVirtual) reg.VecVirt
 		g.VCVTPS2PD_Z(m, *mask, z)
 	}
 	return z
-}
-
-// absorbAll32 is absorbAll512 but for where messages come from.
-func (g *generator) absorbAll32() {
-	g.function("absorbAll32x512", "func(messages, sums []float64, out []float32, list *int, count int, damping float64) (residual float64)", "is AbsorbAll32.")
-	messages, sums, out := g.base("messages"), g.base("sums"), g.base("out")
-	damping, keep := g.ZMM(), g.broadcast512("one")
-	g.broadcastParam("damping", damping)
-	g.VSUBPD(damping, keep, keep)
-	residual, zero := g.zero512(), g.zero512()
-	g.items(messageSize, func(item reg.Register) {
-		old, sum, o := g.place(item, messageOld, messages), g.shortPlace(item, messageSum, sums), g.shortPlace32(item, messageOut, out)
-		n, largest, rho := g.short(item, messageTarget), g.broadcast512("negativeInfinity"), g.ZMM()
-		g.row(n, func(i reg.Register, mask *reg.OpmaskVirtual) {
-			g.VMAXPD(g.orInfinity(g.widen512(at32(o, i, 0), mask), mask), largest, largest)
-		})
-		g.spread(g.VMAXPD, largest)
-		g.VBROADCASTSD(operand.Mem{Base: item, Disp: messageRho}, rho)
-		g.row(n, func(i reg.Register, mask *reg.OpmaskVirtual) {
-			after, before, differ := g.widen512(at32(o, i, 0), mask), g.load512(at64(old, i, 0), mask), g.K()
-			if mask == nil {
-				g.VSUBPD(largest, after, after)
-			} else {
-				g.VSUBPD_Z(largest, after, *mask, after)
-			}
-			undamped := g.branchUndamped(damping, zero)
-			{
-				part, mixed := g.ZMM(), g.ZMM()
-				g.VCMPPD(cmpNotEqual, before, after, differ)
-				g.VMULPD(damping, before, part)
-				g.VMULPD(keep, after, mixed)
-				g.VADDPD(part, mixed, differ, after)
-			}
-			g.Label(undamped)
-			g.noteChange(after, before, residual)
-			g.store512(after, at64(old, i, 0), mask)
-			total := g.load512(at64(sum, i, 0), mask)
-			g.VFMADD231PD(after, rho, total)
-			g.store512(total, at64(sum, i, 0), mask)
-		})
-	})
-	g.spread(g.VPMAXUQ, residual)
-	g.Store(residual.AsX(), g.ReturnIndex(0))
-	g.end()
 }
 
 // exponentials32 looks at a table first, to leave it alone where it is not safe:
