@@ -25766,10 +25766,13 @@ item1586:
 	LEAQ    (DX)(R9*8), R9
 	MOVLQSX 52(BX), R10
 	MOVLQSX 56(BX), R11
+	MOVQ    $0x0000000200000002, R12
+	CMPQ    R12, 52(BX)
+	JEQ     these1590
 	CMPL    60(BX), $0x00
 	JNE     backward1589
 	CMPQ    R11, $0x00000008
-	JLT     part1590
+	JLT     part1591
 	JG      done1588
 	SHLQ    $0x03, R11
 	VXORPD  Y0, Y0, Y0
@@ -25778,9 +25781,9 @@ item1586:
 	VXORPD  Y3, Y3, Y3
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1593
+	JLT     rows1594
 
-row1592:
+row1593:
 	VBROADCASTSD (R8), Y4
 	VFMADD231PD  (R9), Y4, Y0
 	VFMADD231PD  32(R9), Y4, Y1
@@ -25791,13 +25794,13 @@ row1592:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1592
+	JGE          row1593
 
-rows1593:
+rows1594:
 	CMPQ R10, $0x00000001
-	JLT  rows1595
+	JLT  rows1596
 
-row1594:
+row1595:
 	VBROADCASTSD (R8), Y4
 	VFMADD231PD  (R9), Y4, Y0
 	VFMADD231PD  32(R9), Y4, Y1
@@ -25805,19 +25808,19 @@ row1594:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1594
+	JGE          row1595
 
-rows1595:
+rows1596:
 	VADDPD  Y2, Y0, Y0
 	VMOVUPD Y0, (DI)
 	VADDPD  Y3, Y1, Y1
 	VMOVUPD Y1, 32(DI)
 	JMP     next1587
 
-part1590:
+part1591:
 	MOVQ    R11, R12
 	SUBQ    $0x04, R12
-	JLE     fewer1591
+	JLE     fewer1592
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
 	VMOVUPD (R13)(R12*8), Y0
@@ -25828,9 +25831,9 @@ part1590:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1597
+	JLT     rows1598
 
-row1596:
+row1597:
 	VBROADCASTSD (R8), Y5
 	VFMADD231PD  (R9), Y5, Y1
 	VMASKMOVPD   32(R9), Y0, Y6
@@ -25843,13 +25846,13 @@ row1596:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1596
+	JGE          row1597
 
-rows1597:
+rows1598:
 	CMPQ R10, $0x00000001
-	JLT  rows1599
+	JLT  rows1600
 
-row1598:
+row1599:
 	VBROADCASTSD (R8), Y5
 	VFMADD231PD  (R9), Y5, Y1
 	VMASKMOVPD   32(R9), Y0, Y6
@@ -25858,26 +25861,26 @@ row1598:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1598
+	JGE          row1599
 
-rows1599:
+rows1600:
 	VADDPD  Y3, Y1, Y1
 	VMOVUPD Y1, (DI)
 	VADDPD  Y4, Y2, Y2
 	VMOVUPD Y2, 32(DI)
 	JMP     next1587
 
-fewer1591:
+fewer1592:
 	CMPQ   R11, $0x00000004
-	JLT    part1600
+	JLT    part1601
 	SHLQ   $0x03, R11
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   R9, R9
 	CMPQ   R10, $0x00000002
-	JLT    rows1603
+	JLT    rows1604
 
-row1602:
+row1603:
 	VBROADCASTSD (R8), Y2
 	VFMADD231PD  (R9), Y2, Y0
 	VBROADCASTSD 8(R8), Y2
@@ -25886,27 +25889,27 @@ row1602:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1602
+	JGE          row1603
 
-rows1603:
+rows1604:
 	CMPQ R10, $0x00000001
-	JLT  rows1605
+	JLT  rows1606
 
-row1604:
+row1605:
 	VBROADCASTSD (R8), Y2
 	VFMADD231PD  (R9), Y2, Y0
 	ADDQ         $0x00000008, R8
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1604
+	JGE          row1605
 
-rows1605:
+rows1606:
 	VADDPD  Y1, Y0, Y0
 	VMOVUPD Y0, (DI)
 	JMP     next1587
 
-part1600:
+part1601:
 	MOVQ    R11, R12
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
@@ -25916,9 +25919,9 @@ part1600:
 	VXORPD  Y2, Y2, Y2
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1607
+	JLT     rows1608
 
-row1606:
+row1607:
 	VBROADCASTSD (R8), Y3
 	VMASKMOVPD   (R9), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -25929,13 +25932,13 @@ row1606:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1606
+	JGE          row1607
 
-rows1607:
+rows1608:
 	CMPQ R10, $0x00000001
-	JLT  rows1609
+	JLT  rows1610
 
-row1608:
+row1609:
 	VBROADCASTSD (R8), Y3
 	VMASKMOVPD   (R9), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -25943,16 +25946,16 @@ row1608:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1608
+	JGE          row1609
 
-rows1609:
+rows1610:
 	VADDPD  Y2, Y1, Y1
 	VMOVUPD Y1, (DI)
 	JMP     next1587
 
 backward1589:
 	CMPQ    R10, $0x00000008
-	JLT     part1610
+	JLT     part1611
 	JG      done1588
 	SHLQ    $0x03, R10
 	LEAQ    (R10)(R10*2), R12
@@ -25963,9 +25966,9 @@ backward1589:
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x04
-	JLT     few1613
+	JLT     few1614
 
-rows1612:
+rows1613:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -25992,11 +25995,11 @@ rows1612:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1612
+	JGE         rows1613
 	TESTQ       R9, R9
-	JZ          products1614
+	JZ          products1615
 
-few1613:
+few1614:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -26004,19 +26007,19 @@ few1613:
 	VMULPD      (R8), Y0, Y2
 	VFMADD231PD 32(R8), Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end1616
+	JLE         end1617
 	VMULPD      (R8)(R10*1), Y0, Y3
 	VFMADD231PD 32(R8)(R10*1), Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end1616
+	JLE         end1617
 	VMULPD      (R8)(R10*2), Y0, Y4
 	VFMADD231PD 32(R8)(R10*2), Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end1616
+	JLE         end1617
 	VMULPD      (R8)(R12*1), Y0, Y5
 	VFMADD231PD 32(R8)(R12*1), Y1, Y5
 
-end1616:
+end1617:
 	VUNPCKHPD  Y3, Y2, Y0
 	VUNPCKLPD  Y3, Y2, Y2
 	VADDPD     Y0, Y2, Y2
@@ -26028,13 +26031,13 @@ end1616:
 	VADDPD     Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)
 
-products1614:
+products1615:
 	JMP next1587
 
-part1610:
+part1611:
 	MOVQ       R10, R12
 	SUBQ       $0x04, R12
-	JLE        fewer1611
+	JLE        fewer1612
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y0
@@ -26047,9 +26050,9 @@ part1610:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x04
-	JLT        few1618
+	JLT        few1619
 
-rows1617:
+rows1618:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -26080,11 +26083,11 @@ rows1617:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1617
+	JGE         rows1618
 	TESTQ       R9, R9
-	JZ          products1619
+	JZ          products1620
 
-few1618:
+few1619:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -26093,22 +26096,22 @@ few1618:
 	VMASKMOVPD  32(R8), Y0, Y7
 	VFMADD231PD Y7, Y2, Y3
 	CMPQ        R9, $0x00000001
-	JLE         end1621
+	JLE         end1622
 	VMULPD      (R8)(R10*1), Y1, Y4
 	VMASKMOVPD  32(R8)(R10*1), Y0, Y7
 	VFMADD231PD Y7, Y2, Y4
 	CMPQ        R9, $0x00000002
-	JLE         end1621
+	JLE         end1622
 	VMULPD      (R8)(R10*2), Y1, Y5
 	VMASKMOVPD  32(R8)(R10*2), Y0, Y7
 	VFMADD231PD Y7, Y2, Y5
 	CMPQ        R9, $0x00000003
-	JLE         end1621
+	JLE         end1622
 	VMULPD      (R8)(R12*1), Y1, Y6
 	VMASKMOVPD  32(R8)(R12*1), Y0, Y0
 	VFMADD231PD Y0, Y2, Y6
 
-end1621:
+end1622:
 	VUNPCKHPD  Y4, Y3, Y0
 	VUNPCKLPD  Y4, Y3, Y3
 	VADDPD     Y0, Y3, Y3
@@ -26120,12 +26123,12 @@ end1621:
 	VADDPD     Y0, Y3, Y3
 	VMOVUPD    Y3, (DI)
 
-products1619:
+products1620:
 	JMP next1587
 
-fewer1611:
+fewer1612:
 	CMPQ    R10, $0x00000004
-	JLT     part1622
+	JLT     part1623
 	SHLQ    $0x03, R10
 	LEAQ    (R10)(R10*2), R12
 	LEAQ    (R10)(R10*4), R13
@@ -26134,9 +26137,9 @@ fewer1611:
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x04
-	JLT     few1625
+	JLT     few1626
 
-rows1624:
+rows1625:
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
 	VXORPD     Y3, Y3, Y3
@@ -26159,27 +26162,27 @@ rows1624:
 	LEAQ       (R8)(R10*4), R8
 	SUBQ       $0x04, R9
 	CMPQ       R9, $0x04
-	JGE        rows1624
+	JGE        rows1625
 	TESTQ      R9, R9
-	JZ         products1626
+	JZ         products1627
 
-few1625:
+few1626:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 	VXORPD Y4, Y4, Y4
 	VMULPD (R8), Y0, Y1
 	CMPQ   R9, $0x00000001
-	JLE    end1628
+	JLE    end1629
 	VMULPD (R8)(R10*1), Y0, Y2
 	CMPQ   R9, $0x00000002
-	JLE    end1628
+	JLE    end1629
 	VMULPD (R8)(R10*2), Y0, Y3
 	CMPQ   R9, $0x00000003
-	JLE    end1628
+	JLE    end1629
 	VMULPD (R8)(R12*1), Y0, Y4
 
-end1628:
+end1629:
 	VUNPCKHPD  Y2, Y1, Y0
 	VUNPCKLPD  Y2, Y1, Y1
 	VADDPD     Y0, Y1, Y1
@@ -26191,10 +26194,10 @@ end1628:
 	VADDPD     Y0, Y1, Y1
 	VMOVUPD    Y1, (DI)
 
-products1626:
+products1627:
 	JMP next1587
 
-part1622:
+part1623:
 	MOVQ       R10, R12
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
@@ -26207,9 +26210,9 @@ part1622:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x04
-	JLT        few1630
+	JLT        few1631
 
-rows1629:
+rows1630:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -26236,11 +26239,11 @@ rows1629:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1629
+	JGE         rows1630
 	TESTQ       R9, R9
-	JZ          products1631
+	JZ          products1632
 
-few1630:
+few1631:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -26248,19 +26251,19 @@ few1630:
 	VMASKMOVPD  (R8), Y0, Y6
 	VFMADD231PD Y6, Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end1633
+	JLE         end1634
 	VMASKMOVPD  (R8)(R10*1), Y0, Y6
 	VFMADD231PD Y6, Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end1633
+	JLE         end1634
 	VMASKMOVPD  (R8)(R10*2), Y0, Y6
 	VFMADD231PD Y6, Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end1633
+	JLE         end1634
 	VMASKMOVPD  (R8)(R12*1), Y0, Y0
 	VFMADD231PD Y0, Y1, Y5
 
-end1633:
+end1634:
 	VUNPCKHPD  Y3, Y2, Y0
 	VUNPCKLPD  Y3, Y2, Y2
 	VADDPD     Y0, Y2, Y2
@@ -26272,7 +26275,7 @@ end1633:
 	VADDPD     Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)
 
-products1631:
+products1632:
 next1587:
 	ADDQ $0x00000040, BX
 	DECQ SI
@@ -26282,6 +26285,25 @@ done1588:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
+
+these1590:
+	CMPL           60(BX), $0x00
+	JNE            backward1635
+	VBROADCASTF128 (R8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMULPD         (R9), Y0, Y0
+	VEXTRACTF128   $0x01, Y0, X1
+	VADDPD         X1, X0, X1
+	VMOVUPD        X1, (DI)
+	JMP            next1587
+
+backward1635:
+	VBROADCASTF128 (R8), Y0
+	VMULPD         (R9), Y0, Y0
+	VEXTRACTF128   $0x01, Y0, X1
+	VHADDPD        X1, X0, X1
+	VMOVUPD        X1, (DI)
+	JMP            next1587
 
 // func allSafe256(x []float64) bool
 // Requires: AVX
@@ -26299,9 +26321,9 @@ TEXT ·allSafe256(SB), $0-25
 	VMOVUPD constants<>+1872(SB), Y8
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000010
-	JLT     rest1635
+	JLT     rest1637
 
-whole1634:
+whole1636:
 	VMOVUPD (AX)(DX*8), Y9
 	VMAXPD  Y9, Y0, Y0
 	VCMPPD  $0x19, Y8, Y9, Y9
@@ -26321,13 +26343,13 @@ whole1634:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole1634
+	JGE     whole1636
 
-rest1635:
+rest1637:
 	CMPQ CX, $0x00000004
-	JLT  rest1637
+	JLT  rest1639
 
-whole1636:
+whole1638:
 	VMOVUPD (AX)(DX*8), Y9
 	VMAXPD  Y9, Y0, Y0
 	VCMPPD  $0x19, Y8, Y9, Y9
@@ -26335,11 +26357,11 @@ whole1636:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole1636
+	JGE     whole1638
 
-rest1637:
+rest1639:
 	TESTQ      CX, CX
-	JZ         done1638
+	JZ         done1640
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPD    (BX)(CX*8), Y9
@@ -26349,7 +26371,7 @@ rest1637:
 	VCMPPD     $0x19, Y8, Y10, Y8
 	VORPD      Y8, Y4, Y4
 
-done1638:
+done1640:
 	VCMPPD    $0x1e, constants<>+1936(SB), Y0, Y0
 	VORPD     Y0, Y4, Y4
 	VORPD     Y4, Y4, Y4
@@ -26364,13 +26386,13 @@ done1638:
 	VORPD     Y7, Y4, Y4
 	VMOVMSKPD Y4, AX
 	TESTL     AX, AX
-	JNZ       unsafe1639
+	JNZ       unsafe1641
 	MOVB      $0x01, AL
 	MOVB      AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-unsafe1639:
+unsafe1641:
 	MOVB $0x00, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -26390,9 +26412,9 @@ TEXT ·absorbAll256(SB), $0-104
 	MOVQ         list+72(FP), DX
 	MOVQ         count+80(FP), BX
 	TESTQ        BX, BX
-	JLE          done1641
+	JLE          done1643
 
-item1640:
+item1642:
 	MOVQ         messages_base+0(FP), SI
 	MOVQ         16(DX), DI
 	LEAQ         (SI)(DI*8), DI
@@ -26406,39 +26428,39 @@ item1640:
 	VMOVUPD      constants<>+1776(SB), Y5
 	VBROADCASTSD 32(DX), Y6
 	CMPQ         SI, $0x04
-	JG           long1642
+	JG           long1644
 	LEAQ         constants<>+672(SB), R10
 	MOVQ         SI, R11
 	NEGQ         R11
 	VMOVUPD      (R10)(R11*8), Y7
 	CMPQ         R8, AX
-	JEQ          same1643
+	JEQ          same1645
 	TESTQ        AX, AX
-	JZ           none1645
+	JZ           none1647
 	CMPQ         CX, $0x04
-	JLT          partial1646
+	JLT          partial1648
 	VMOVUPD      Y4, (AX)
-	JMP          stored1648
+	JMP          stored1650
 
-partial1646:
+partial1648:
 	CMPQ         CX, $0x02
-	JLT          single1647
+	JLT          single1649
 	VMOVUPD      X4, (AX)
-	JEQ          stored1648
+	JEQ          stored1650
 	VEXTRACTF128 $0x01, Y4, X4
 	VMOVSD       X4, 16(AX)
-	JMP          stored1648
+	JMP          stored1650
 
-single1647:
+single1649:
 	VMOVSD X4, (AX)
 
-stored1648:
-none1645:
+stored1650:
+none1647:
 	MOVQ       R8, AX
 	MOVQ       SI, CX
 	VMASKMOVPD (R8), Y7, Y4
 
-same1643:
+same1645:
 	VMASKMOVPD (R9), Y7, Y8
 	VMOVAPD    Y8, Y5
 	VMOVUPD    constants<>+1776(SB), Y9
@@ -26451,14 +26473,14 @@ same1643:
 	VSUBPD     Y5, Y8, Y8
 	VANDPD     Y7, Y8, Y8
 	VUCOMISD   X2, X0
-	JBE        undamped1649
+	JBE        undamped1651
 	VCMPPD     $0x04, Y9, Y8, Y10
 	VMULPD     Y0, Y9, Y5
 	VMULPD     Y1, Y8, Y7
 	VADDPD     Y5, Y7, Y7
 	VBLENDVPD  Y10, Y7, Y8, Y8
 
-undamped1649:
+undamped1651:
 	VCMPPD    $0x04, Y9, Y8, Y5
 	VSUBPD    Y9, Y8, Y7
 	VANDPD    constants<>+1968(SB), Y7, Y7
@@ -26466,75 +26488,75 @@ undamped1649:
 	VPCMPGTQ  Y3, Y7, Y5
 	VBLENDVPD Y5, Y7, Y3, Y3
 	CMPQ      SI, $0x04
-	JLT       partial1650
+	JLT       partial1652
 	VMOVUPD   Y8, (DI)
-	JMP       stored1652
+	JMP       stored1654
 
-partial1650:
+partial1652:
 	CMPQ         SI, $0x02
-	JLT          single1651
+	JLT          single1653
 	VMOVUPD      X8, (DI)
-	JEQ          stored1652
+	JEQ          stored1654
 	VEXTRACTF128 $0x01, Y8, X5
 	VMOVSD       X5, 16(DI)
-	JMP          stored1652
+	JMP          stored1654
 
-single1651:
+single1653:
 	VMOVSD X8, (DI)
 
-stored1652:
+stored1654:
 	VFMADD231PD Y8, Y6, Y4
-	JMP         absorbed1644
+	JMP         absorbed1646
 
-long1642:
+long1644:
 	TESTQ   AX, AX
-	JZ      none1653
+	JZ      none1655
 	CMPQ    CX, $0x04
-	JLT     partial1654
+	JLT     partial1656
 	VMOVUPD Y4, (AX)
-	JMP     stored1656
+	JMP     stored1658
 
-partial1654:
+partial1656:
 	CMPQ         CX, $0x02
-	JLT          single1655
+	JLT          single1657
 	VMOVUPD      X4, (AX)
-	JEQ          stored1656
+	JEQ          stored1658
 	VEXTRACTF128 $0x01, Y4, X7
 	VMOVSD       X7, 16(AX)
-	JMP          stored1656
+	JMP          stored1658
 
-single1655:
+single1657:
 	VMOVSD X4, (AX)
 
-stored1656:
-none1653:
+stored1658:
+none1655:
 	XORQ    AX, AX
 	CMPQ    SI, $0x08
-	JNE     wide1657
+	JNE     wide1659
 	XORQ    R10, R10
 	VMOVUPD (R9)(R10*8), Y7
 	VMAXPD  Y7, Y5, Y5
 	VMOVUPD 32(R9)(R10*8), Y7
 	VMAXPD  Y7, Y5, Y5
-	JMP     row1658
+	JMP     row1660
 
-wide1657:
+wide1659:
 	XORQ R10, R10
 	MOVQ SI, R11
 	CMPQ R11, $0x00000004
-	JLT  rest1660
+	JLT  rest1662
 
-whole1659:
+whole1661:
 	VMOVUPD (R9)(R10*8), Y7
 	VMAXPD  Y7, Y5, Y5
 	ADDQ    $0x00000004, R10
 	SUBQ    $0x00000004, R11
 	CMPQ    R11, $0x00000004
-	JGE     whole1659
+	JGE     whole1661
 
-rest1660:
+rest1662:
 	TESTQ      R11, R11
-	JZ         done1661
+	JZ         done1663
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R11
 	VMOVUPD    (R12)(R11*8), Y7
@@ -26543,27 +26565,27 @@ rest1660:
 	VBLENDVPD  Y7, Y8, Y9, Y8
 	VMAXPD     Y8, Y5, Y5
 
-done1661:
-row1658:
+done1663:
+row1660:
 	VPERM2F128 $0x01, Y5, Y5, Y7
 	VMAXPD     Y7, Y5, Y5
 	VPERMILPD  $0x05, Y5, Y7
 	VMAXPD     Y7, Y5, Y5
 	CMPQ       SI, $0x08
-	JNE        wide1662
+	JNE        wide1664
 	XORQ       SI, SI
 	VMOVUPD    (R9)(SI*8), Y7
 	VMOVUPD    (DI)(SI*8), Y8
 	VSUBPD     Y5, Y7, Y7
 	VUCOMISD   X2, X0
-	JBE        undamped1664
+	JBE        undamped1666
 	VCMPPD     $0x04, Y8, Y7, Y11
 	VMULPD     Y0, Y8, Y9
 	VMULPD     Y1, Y7, Y10
 	VADDPD     Y9, Y10, Y10
 	VBLENDVPD  Y11, Y10, Y7, Y7
 
-undamped1664:
+undamped1666:
 	VCMPPD      $0x04, Y8, Y7, Y9
 	VSUBPD      Y8, Y7, Y8
 	VANDPD      constants<>+1968(SB), Y8, Y8
@@ -26578,14 +26600,14 @@ undamped1664:
 	VMOVUPD     32(DI)(SI*8), Y8
 	VSUBPD      Y5, Y7, Y7
 	VUCOMISD    X2, X0
-	JBE         undamped1665
+	JBE         undamped1667
 	VCMPPD      $0x04, Y8, Y7, Y10
 	VMULPD      Y0, Y8, Y5
 	VMULPD      Y1, Y7, Y9
 	VADDPD      Y5, Y9, Y9
 	VBLENDVPD   Y10, Y9, Y7, Y7
 
-undamped1665:
+undamped1667:
 	VCMPPD      $0x04, Y8, Y7, Y5
 	VSUBPD      Y8, Y7, Y8
 	VANDPD      constants<>+1968(SB), Y8, Y8
@@ -26596,26 +26618,26 @@ undamped1665:
 	VMOVUPD     32(R8)(SI*8), Y5
 	VFMADD231PD Y7, Y6, Y5
 	VMOVUPD     Y5, 32(R8)(SI*8)
-	JMP         row1663
+	JMP         row1665
 
-wide1662:
+wide1664:
 	XORQ R10, R10
 	CMPQ SI, $0x00000004
-	JLT  rest1667
+	JLT  rest1669
 
-whole1666:
+whole1668:
 	VMOVUPD   (R9)(R10*8), Y7
 	VMOVUPD   (DI)(R10*8), Y8
 	VSUBPD    Y5, Y7, Y7
 	VUCOMISD  X2, X0
-	JBE       undamped1668
+	JBE       undamped1670
 	VCMPPD    $0x04, Y8, Y7, Y11
 	VMULPD    Y0, Y8, Y9
 	VMULPD    Y1, Y7, Y10
 	VADDPD    Y9, Y10, Y10
 	VBLENDVPD Y11, Y10, Y7, Y7
 
-undamped1668:
+undamped1670:
 	VCMPPD      $0x04, Y8, Y7, Y9
 	VSUBPD      Y8, Y7, Y8
 	VANDPD      constants<>+1968(SB), Y8, Y8
@@ -26629,11 +26651,11 @@ undamped1668:
 	ADDQ        $0x00000004, R10
 	SUBQ        $0x00000004, SI
 	CMPQ        SI, $0x00000004
-	JGE         whole1666
+	JGE         whole1668
 
-rest1667:
+rest1669:
 	TESTQ      SI, SI
-	JZ         done1669
+	JZ         done1671
 	LEAQ       constants<>+672(SB), R11
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -26643,14 +26665,14 @@ rest1667:
 	VSUBPD     Y5, Y8, Y8
 	VANDPD     Y7, Y8, Y8
 	VUCOMISD   X2, X0
-	JBE        undamped1670
+	JBE        undamped1672
 	VCMPPD     $0x04, Y9, Y8, Y11
 	VMULPD     Y0, Y9, Y5
 	VMULPD     Y1, Y8, Y10
 	VADDPD     Y5, Y10, Y10
 	VBLENDVPD  Y11, Y10, Y8, Y8
 
-undamped1670:
+undamped1672:
 	VCMPPD    $0x04, Y9, Y8, Y5
 	VSUBPD    Y9, Y8, Y9
 	VANDPD    constants<>+1968(SB), Y9, Y9
@@ -26658,72 +26680,72 @@ undamped1670:
 	VPCMPGTQ  Y3, Y9, Y5
 	VBLENDVPD Y5, Y9, Y3, Y3
 	CMPQ      SI, $0x04
-	JLT       partial1671
+	JLT       partial1673
 	VMOVUPD   Y8, (DI)(R10*8)
-	JMP       stored1673
+	JMP       stored1675
 
-partial1671:
+partial1673:
 	CMPQ         SI, $0x02
-	JLT          single1672
+	JLT          single1674
 	VMOVUPD      X8, (DI)(R10*8)
-	JEQ          stored1673
+	JEQ          stored1675
 	VEXTRACTF128 $0x01, Y8, X5
 	VMOVSD       X5, 16(DI)(R10*8)
-	JMP          stored1673
+	JMP          stored1675
 
-single1672:
+single1674:
 	VMOVSD X8, (DI)(R10*8)
 
-stored1673:
+stored1675:
 	VMASKMOVPD  (R8)(R10*8), Y7, Y5
 	VFMADD231PD Y8, Y6, Y5
 	CMPQ        SI, $0x04
-	JLT         partial1674
+	JLT         partial1676
 	VMOVUPD     Y5, (R8)(R10*8)
-	JMP         stored1676
+	JMP         stored1678
 
-partial1674:
+partial1676:
 	CMPQ         SI, $0x02
-	JLT          single1675
+	JLT          single1677
 	VMOVUPD      X5, (R8)(R10*8)
-	JEQ          stored1676
+	JEQ          stored1678
 	VEXTRACTF128 $0x01, Y5, X5
 	VMOVSD       X5, 16(R8)(R10*8)
-	JMP          stored1676
+	JMP          stored1678
 
-single1675:
+single1677:
 	VMOVSD X5, (R8)(R10*8)
 
-stored1676:
-done1669:
-row1663:
-absorbed1644:
+stored1678:
+done1671:
+row1665:
+absorbed1646:
 	ADDQ $0x00000040, DX
 	DECQ BX
-	JNZ  item1640
+	JNZ  item1642
 
-done1641:
+done1643:
 	TESTQ   AX, AX
-	JZ      none1677
+	JZ      none1679
 	CMPQ    CX, $0x04
-	JLT     partial1678
+	JLT     partial1680
 	VMOVUPD Y4, (AX)
-	JMP     stored1680
+	JMP     stored1682
 
-partial1678:
+partial1680:
 	CMPQ         CX, $0x02
-	JLT          single1679
+	JLT          single1681
 	VMOVUPD      X4, (AX)
-	JEQ          stored1680
+	JEQ          stored1682
 	VEXTRACTF128 $0x01, Y4, X0
 	VMOVSD       X0, 16(AX)
-	JMP          stored1680
+	JMP          stored1682
 
-single1679:
+single1681:
 	VMOVSD X4, (AX)
 
-stored1680:
-none1677:
+stored1682:
+none1679:
 	VPERM2F128 $0x01, Y3, Y3, Y0
 	VPCMPGTQ   Y3, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y3, Y3
@@ -26745,17 +26767,17 @@ TEXT ·exponentials256(SB), $0-64
 	VMOVUPD constants<>+2000(SB), Y1
 	VMOVUPD constants<>+1968(SB), Y2
 	TESTQ   BX, BX
-	JLE     done1682
+	JLE     done1684
 
-table1681:
+table1683:
 	VXORPD       Y4, Y4, Y4
 	VBROADCASTSD (DX), Y3
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000008
-	JLT          rest1684
+	JLT          rest1686
 
-whole1683:
+whole1685:
 	VMOVUPD (AX)(SI*8), Y5
 	VMULPD  Y3, Y5, Y5
 	VANDPD  Y2, Y5, Y5
@@ -26769,13 +26791,13 @@ whole1683:
 	ADDQ    $0x00000008, SI
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole1683
+	JGE     whole1685
 
-rest1684:
+rest1686:
 	CMPQ DI, $0x00000004
-	JLT  rest1686
+	JLT  rest1688
 
-whole1685:
+whole1687:
 	VMOVUPD (AX)(SI*8), Y5
 	VMULPD  Y3, Y5, Y5
 	VANDPD  Y2, Y5, Y5
@@ -26784,11 +26806,11 @@ whole1685:
 	ADDQ    $0x00000004, SI
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole1685
+	JGE     whole1687
 
-rest1686:
+rest1688:
 	TESTQ      DI, DI
-	JZ         done1687
+	JZ         done1689
 	LEAQ       constants<>+672(SB), R8
 	NEGQ       DI
 	VMOVUPD    (R8)(DI*8), Y5
@@ -26799,16 +26821,16 @@ rest1686:
 	VCMPPD     $0x06, constants<>+1904(SB), Y6, Y6
 	VORPD      Y6, Y4, Y4
 
-done1687:
+done1689:
 	VMOVMSKPD Y4, SI
 	TESTL     SI, SI
-	JNZ       done1682
+	JNZ       done1684
 	XORQ      SI, SI
 	MOVQ      CX, DI
 	CMPQ      DI, $0x00000008
-	JLT       rest1689
+	JLT       rest1691
 
-whole1688:
+whole1690:
 	VMOVUPD      (AX)(SI*8), Y4
 	VMULPD       Y3, Y4, Y4
 	VMOVUPD      Y0, Y5
@@ -26868,13 +26890,13 @@ whole1688:
 	ADDQ         $0x00000008, SI
 	SUBQ         $0x00000008, DI
 	CMPQ         DI, $0x00000008
-	JGE          whole1688
+	JGE          whole1690
 
-rest1689:
+rest1691:
 	CMPQ DI, $0x00000004
-	JLT  rest1691
+	JLT  rest1693
 
-whole1690:
+whole1692:
 	VMOVUPD      (AX)(SI*8), Y4
 	VMULPD       Y3, Y4, Y4
 	VMOVUPD      Y0, Y5
@@ -26906,11 +26928,11 @@ whole1690:
 	ADDQ         $0x00000004, SI
 	SUBQ         $0x00000004, DI
 	CMPQ         DI, $0x00000004
-	JGE          whole1690
+	JGE          whole1692
 
-rest1691:
+rest1693:
 	TESTQ        DI, DI
-	JZ           done1692
+	JZ           done1694
 	LEAQ         constants<>+672(SB), R8
 	MOVQ         DI, R9
 	NEGQ         R9
@@ -26943,30 +26965,30 @@ rest1691:
 	VPSLLQ       $0x34, Y3, Y3
 	VPADDQ       Y3, Y4, Y4
 	CMPQ         DI, $0x04
-	JLT          partial1693
+	JLT          partial1695
 	VMOVUPD      Y4, (AX)(SI*8)
-	JMP          stored1695
+	JMP          stored1697
 
-partial1693:
+partial1695:
 	CMPQ         DI, $0x02
-	JLT          single1694
+	JLT          single1696
 	VMOVUPD      X4, (AX)(SI*8)
-	JEQ          stored1695
+	JEQ          stored1697
 	VEXTRACTF128 $0x01, Y4, X3
 	VMOVSD       X3, 16(AX)(SI*8)
-	JMP          stored1695
+	JMP          stored1697
 
-single1694:
+single1696:
 	VMOVSD X4, (AX)(SI*8)
 
-stored1695:
-done1692:
+stored1697:
+done1694:
 	LEAQ (AX)(CX*8), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table1681
+	JNZ  table1683
 
-done1682:
+done1684:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -26978,16 +27000,16 @@ TEXT ·shiftAll256(SB), $0-48
 	MOVQ  list+24(FP), CX
 	MOVQ  count+32(FP), DX
 	TESTQ DX, DX
-	JLE   done1697
+	JLE   done1699
 
-item1696:
+item1698:
 	MOVLQSX 16(CX), BX
 	LEAQ    (AX)(BX*8), BX
 	MOVLQSX 20(CX), SI
 	VMOVUPD constants<>+1776(SB), Y0
 	VXORPD  Y1, Y1, Y1
 	CMPQ    SI, $0x08
-	JNE     wide1698
+	JNE     wide1700
 	XORQ    DI, DI
 	VMOVUPD (BX)(DI*8), Y2
 	VCMPPD  $0x03, Y2, Y2, Y3
@@ -26997,15 +27019,15 @@ item1696:
 	VCMPPD  $0x03, Y2, Y2, Y3
 	VORPD   Y3, Y1, Y1
 	VMAXPD  Y2, Y0, Y0
-	JMP     row1699
+	JMP     row1701
 
-wide1698:
+wide1700:
 	XORQ DI, DI
 	MOVQ SI, R8
 	CMPQ R8, $0x00000004
-	JLT  rest1701
+	JLT  rest1703
 
-whole1700:
+whole1702:
 	VMOVUPD (BX)(DI*8), Y2
 	VCMPPD  $0x03, Y2, Y2, Y3
 	VORPD   Y3, Y1, Y1
@@ -27013,11 +27035,11 @@ whole1700:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, R8
 	CMPQ    R8, $0x00000004
-	JGE     whole1700
+	JGE     whole1702
 
-rest1701:
+rest1703:
 	TESTQ      R8, R8
-	JZ         done1702
+	JZ         done1704
 	LEAQ       constants<>+672(SB), R9
 	NEGQ       R8
 	VMOVUPD    (R9)(R8*8), Y2
@@ -27028,8 +27050,8 @@ rest1701:
 	VBLENDVPD  Y2, Y3, Y4, Y3
 	VMAXPD     Y3, Y0, Y0
 
-done1702:
-row1699:
+done1704:
+row1701:
 	VPERM2F128   $0x01, Y0, Y0, Y2
 	VMAXPD       Y2, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y2
@@ -27039,10 +27061,10 @@ row1699:
 	VORPD        Y2, Y1, Y1
 	VMOVMSKPD    Y1, DI
 	TESTL        DI, DI
-	JNZ          done1697
+	JNZ          done1699
 	VBROADCASTSD 8(CX), Y1
 	CMPQ         SI, $0x08
-	JNE          wide1703
+	JNE          wide1705
 	XORQ         SI, SI
 	VMOVUPD      (BX)(SI*8), Y2
 	VSUBPD       Y0, Y2, Y2
@@ -27052,14 +27074,14 @@ row1699:
 	VSUBPD       Y0, Y2, Y2
 	VMULPD       Y1, Y2, Y2
 	VMOVUPD      Y2, 32(BX)(SI*8)
-	JMP          row1704
+	JMP          row1706
 
-wide1703:
+wide1705:
 	XORQ DI, DI
 	CMPQ SI, $0x00000004
-	JLT  rest1706
+	JLT  rest1708
 
-whole1705:
+whole1707:
 	VMOVUPD (BX)(DI*8), Y2
 	VSUBPD  Y0, Y2, Y2
 	VMULPD  Y1, Y2, Y2
@@ -27067,11 +27089,11 @@ whole1705:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, SI
 	CMPQ    SI, $0x00000004
-	JGE     whole1705
+	JGE     whole1707
 
-rest1706:
+rest1708:
 	TESTQ      SI, SI
-	JZ         done1707
+	JZ         done1709
 	LEAQ       constants<>+672(SB), R8
 	MOVQ       SI, R9
 	NEGQ       R9
@@ -27080,30 +27102,30 @@ rest1706:
 	VSUBPD     Y0, Y2, Y2
 	VMULPD     Y1, Y2, Y2
 	CMPQ       SI, $0x04
-	JLT        partial1708
+	JLT        partial1710
 	VMOVUPD    Y2, (BX)(DI*8)
-	JMP        stored1710
+	JMP        stored1712
 
-partial1708:
+partial1710:
 	CMPQ         SI, $0x02
-	JLT          single1709
+	JLT          single1711
 	VMOVUPD      X2, (BX)(DI*8)
-	JEQ          stored1710
+	JEQ          stored1712
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 16(BX)(DI*8)
-	JMP          stored1710
+	JMP          stored1712
 
-single1709:
+single1711:
 	VMOVSD X2, (BX)(DI*8)
 
-stored1710:
-done1707:
-row1704:
+stored1712:
+done1709:
+row1706:
 	ADDQ $0x00000018, CX
 	DECQ DX
-	JNZ  item1696
+	JNZ  item1698
 
-done1697:
+done1699:
 	MOVQ DX, left+40(FP)
 	VZEROUPPER
 	RET
@@ -27116,46 +27138,46 @@ TEXT ·totals256(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done1712
+	JLE   done1714
 
-item1711:
+item1713:
 	MOVLQSX 16(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Y0, Y0, Y0
 	MOVLQSX 20(DX), DI
 	CMPQ    DI, $0x08
-	JNE     wide1713
+	JNE     wide1715
 	XORQ    DI, DI
 	VMOVUPD (SI)(DI*8), Y1
 	VADDPD  Y1, Y0, Y0
 	VMOVUPD 32(SI)(DI*8), Y1
 	VADDPD  Y1, Y0, Y0
-	JMP     row1714
+	JMP     row1716
 
-wide1713:
+wide1715:
 	XORQ R8, R8
 	CMPQ DI, $0x00000004
-	JLT  rest1716
+	JLT  rest1718
 
-whole1715:
+whole1717:
 	VMOVUPD (SI)(R8*8), Y1
 	VADDPD  Y1, Y0, Y0
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole1715
+	JGE     whole1717
 
-rest1716:
+rest1718:
 	TESTQ      DI, DI
-	JZ         done1717
+	JZ         done1719
 	LEAQ       constants<>+672(SB), R9
 	NEGQ       DI
 	VMOVUPD    (R9)(DI*8), Y1
 	VMASKMOVPD (SI)(R8*8), Y1, Y1
 	VADDPD     Y1, Y0, Y0
 
-done1717:
-row1714:
+done1719:
+row1716:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -27164,9 +27186,9 @@ row1714:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000018, DX
 	DECQ       BX
-	JNZ        item1711
+	JNZ        item1713
 
-done1712:
+done1714:
 	VZEROUPPER
 	RET
 
@@ -27180,9 +27202,9 @@ TEXT ·settle256(SB), $0-96
 	MOVQ   list+72(FP), BX
 	MOVQ   count+80(FP), SI
 	TESTQ  SI, SI
-	JLE    done1719
+	JLE    done1721
 
-item1718:
+item1720:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      16(BX), R8
@@ -27191,7 +27213,7 @@ item1718:
 	ADDQ         $0x08, DX
 	MOVLQSX      20(BX), R9
 	CMPQ         R9, $0x08
-	JNE          wide1720
+	JNE          wide1722
 	XORQ         R9, R9
 	VMOVUPD      (R8)(R9*8), Y2
 	VMOVUPD      (DI)(R9*8), Y3
@@ -27213,14 +27235,14 @@ item1718:
 	VPCMPGTQ     Y0, Y3, Y1
 	VBLENDVPD    Y1, Y3, Y0, Y0
 	VMOVUPD      Y2, 32(DI)(R9*8)
-	JMP          row1721
+	JMP          row1723
 
-wide1720:
+wide1722:
 	XORQ R10, R10
 	CMPQ R9, $0x00000004
-	JLT  rest1723
+	JLT  rest1725
 
-whole1722:
+whole1724:
 	VMOVUPD   (R8)(R10*8), Y2
 	VMOVUPD   (DI)(R10*8), Y3
 	VSUBPD    Y1, Y2, Y2
@@ -27234,11 +27256,11 @@ whole1722:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R9
 	CMPQ      R9, $0x00000004
-	JGE       whole1722
+	JGE       whole1724
 
-rest1723:
+rest1725:
 	TESTQ      R9, R9
-	JZ         done1724
+	JZ         done1726
 	LEAQ       constants<>+672(SB), R11
 	MOVQ       R9, R12
 	NEGQ       R12
@@ -27254,30 +27276,30 @@ rest1723:
 	VPCMPGTQ   Y0, Y2, Y1
 	VBLENDVPD  Y1, Y2, Y0, Y0
 	CMPQ       R9, $0x04
-	JLT        partial1725
+	JLT        partial1727
 	VMOVUPD    Y3, (DI)(R10*8)
-	JMP        stored1727
+	JMP        stored1729
 
-partial1725:
+partial1727:
 	CMPQ         R9, $0x02
-	JLT          single1726
+	JLT          single1728
 	VMOVUPD      X3, (DI)(R10*8)
-	JEQ          stored1727
+	JEQ          stored1729
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)(R10*8)
-	JMP          stored1727
+	JMP          stored1729
 
-single1726:
+single1728:
 	VMOVSD X3, (DI)(R10*8)
 
-stored1727:
-done1724:
-row1721:
+stored1729:
+done1726:
+row1723:
 	ADDQ $0x00000018, BX
 	DECQ SI
-	JNZ  item1718
+	JNZ  item1720
 
-done1719:
+done1721:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VPCMPGTQ   Y0, Y1, Y2
 	VBLENDVPD  Y2, Y1, Y0, Y0
@@ -27302,29 +27324,29 @@ TEXT ·edgeBeliefs256(SB), $10080-184
 	MOVQ  beliefs_len+80(FP), AX
 	MOVQ  ku+160(FP), DX
 	SUBQ  DX, AX
-	JLT   done1730
+	JLT   done1732
 	MOVQ  AX, 80(CX)
 	MOVQ  messages_len+104(FP), AX
 	MOVQ  ku+160(FP), DX
 	SUBQ  DX, AX
-	JLT   done1730
+	JLT   done1732
 	MOVQ  AX, 88(CX)
 	MOVQ  beliefs_len+80(FP), AX
 	MOVQ  kv+168(FP), DX
 	SUBQ  DX, AX
-	JLT   done1730
+	JLT   done1732
 	MOVQ  AX, 96(CX)
 	MOVQ  messages_len+104(FP), AX
 	MOVQ  kv+168(FP), DX
 	SUBQ  DX, AX
-	JLT   done1730
+	JLT   done1732
 	MOVQ  AX, 104(CX)
 	MOVQ  tables_len+128(FP), AX
 	MOVQ  ku+160(FP), DX
 	MOVQ  kv+168(FP), BX
 	IMULQ BX, DX
 	SUBQ  DX, AX
-	JLT   done1730
+	JLT   done1732
 	MOVQ  AX, 112(CX)
 	MOVQ  ku+160(FP), AX
 	SHLQ  $0x03, AX
@@ -27342,44 +27364,44 @@ TEXT ·edgeBeliefs256(SB), $10080-184
 	XORL  DX, DX
 	DIVL  BX
 	CMPQ  AX, $0x40
-	JLE   few1731
+	JLE   few1733
 	MOVQ  $0x00000040, AX
 
-few1731:
+few1733:
 	MOVQ AX, 32(CX)
 
-chunk1728:
+chunk1730:
 	MOVQ  8(CX), AX
 	TESTQ AX, AX
-	JLE   done1730
+	JLE   done1732
 	CMPQ  AX, 32(CX)
-	JLE   part1729
+	JLE   part1731
 	MOVQ  32(CX), AX
 
-part1729:
+part1731:
 	MOVQ AX, 16(CX)
 	MOVQ (CX), AX
 	LEAQ 1760(CX), DX
 	XORQ BX, BX
 
-pass1732:
+pass1734:
 	CMPQ       BX, 16(CX)
-	JGE        passed1734
+	JGE        passed1736
 	MOVQ       (AX), SI
 	CMPQ       SI, 80(CX)
-	JHI        stop1733
+	JHI        stop1735
 	MOVQ       8(AX), SI
 	CMPQ       SI, 88(CX)
-	JHI        stop1733
+	JHI        stop1735
 	MOVQ       16(AX), SI
 	CMPQ       SI, 96(CX)
-	JHI        stop1733
+	JHI        stop1735
 	MOVQ       24(AX), SI
 	CMPQ       SI, 104(CX)
-	JHI        stop1733
+	JHI        stop1735
 	MOVQ       32(AX), SI
 	CMPQ       SI, 112(CX)
-	JHI        stop1733
+	JHI        stop1735
 	MOVQ       beliefs_base+72(FP), SI
 	MOVQ       (AX), DI
 	LEAQ       (SI)(DI*8), DI
@@ -27389,7 +27411,7 @@ pass1732:
 	MOVQ       ku+160(FP), SI
 	VMOVUPD    constants<>+1776(SB), Y0
 	CMPQ       SI, $0x08
-	JNE        general1735
+	JNE        general1737
 	VMOVUPD    (DI), Y2
 	VMOVUPD    (R8), Y1
 	VCMPPD     $0x00, Y0, Y1, Y3
@@ -27409,16 +27431,16 @@ pass1732:
 	VMOVUPD    Y2, (DX)
 	VSUBPD     Y1, Y3, Y3
 	VMOVUPD    Y3, 32(DX)
-	JMP        cavity1736
+	JMP        cavity1738
 
-general1735:
+general1737:
 	VMOVAPD Y0, Y1
 	XORQ    R9, R9
 	MOVQ    SI, R10
 	CMPQ    R10, $0x00000004
-	JLT     rest1738
+	JLT     rest1740
 
-whole1737:
+whole1739:
 	VMOVUPD   (DI)(R9*8), Y2
 	VMOVUPD   (R8)(R9*8), Y3
 	VCMPPD    $0x00, Y0, Y3, Y4
@@ -27428,11 +27450,11 @@ whole1737:
 	ADDQ      $0x00000004, R9
 	SUBQ      $0x00000004, R10
 	CMPQ      R10, $0x00000004
-	JGE       whole1737
+	JGE       whole1739
 
-rest1738:
+rest1740:
 	TESTQ      R10, R10
-	JZ         done1739
+	JZ         done1741
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       R10
 	VMOVUPD    (R11)(R10*8), Y2
@@ -27445,16 +27467,16 @@ rest1738:
 	VBLENDVPD  Y2, Y3, Y4, Y3
 	VMAXPD     Y3, Y1, Y1
 
-done1739:
+done1741:
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	XORQ       R9, R9
 	CMPQ       SI, $0x00000004
-	JLT        rest1741
+	JLT        rest1743
 
-whole1740:
+whole1742:
 	VMOVUPD   (DI)(R9*8), Y2
 	VMOVUPD   (R8)(R9*8), Y3
 	VCMPPD    $0x00, Y0, Y3, Y4
@@ -27465,11 +27487,11 @@ whole1740:
 	ADDQ      $0x00000004, R9
 	SUBQ      $0x00000004, SI
 	CMPQ      SI, $0x00000004
-	JGE       whole1740
+	JGE       whole1742
 
-rest1741:
+rest1743:
 	TESTQ      SI, SI
-	JZ         done1742
+	JZ         done1744
 	LEAQ       constants<>+672(SB), R10
 	NEGQ       SI
 	VMOVUPD    (R10)(SI*8), Y2
@@ -27483,8 +27505,8 @@ rest1741:
 	VSUBPD     Y1, Y3, Y3
 	VMOVUPD    Y3, (DX)(R9*8)
 
-done1742:
-cavity1736:
+done1744:
+cavity1738:
 	MOVQ       40(CX), SI
 	ADDQ       DX, SI
 	MOVQ       beliefs_base+72(FP), DI
@@ -27496,7 +27518,7 @@ cavity1736:
 	MOVQ       kv+168(FP), DI
 	VMOVUPD    constants<>+1776(SB), Y0
 	CMPQ       DI, $0x08
-	JNE        general1743
+	JNE        general1745
 	VMOVUPD    (R8), Y3
 	VMOVUPD    (R9), Y2
 	VCMPPD     $0x00, Y0, Y2, Y4
@@ -27516,16 +27538,16 @@ cavity1736:
 	VMOVUPD    Y3, (SI)
 	VSUBPD     Y2, Y4, Y4
 	VMOVUPD    Y4, 32(SI)
-	JMP        cavity1744
+	JMP        cavity1746
 
-general1743:
+general1745:
 	VMOVAPD Y0, Y2
 	XORQ    R10, R10
 	MOVQ    DI, R11
 	CMPQ    R11, $0x00000004
-	JLT     rest1746
+	JLT     rest1748
 
-whole1745:
+whole1747:
 	VMOVUPD   (R8)(R10*8), Y3
 	VMOVUPD   (R9)(R10*8), Y4
 	VCMPPD    $0x00, Y0, Y4, Y5
@@ -27535,11 +27557,11 @@ whole1745:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R11
 	CMPQ      R11, $0x00000004
-	JGE       whole1745
+	JGE       whole1747
 
-rest1746:
+rest1748:
 	TESTQ      R11, R11
-	JZ         done1747
+	JZ         done1749
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R11
 	VMOVUPD    (R12)(R11*8), Y3
@@ -27552,16 +27574,16 @@ rest1746:
 	VBLENDVPD  Y3, Y4, Y5, Y4
 	VMAXPD     Y4, Y2, Y2
 
-done1747:
+done1749:
 	VPERM2F128 $0x01, Y2, Y2, Y3
 	VMAXPD     Y3, Y2, Y2
 	VPERMILPD  $0x05, Y2, Y3
 	VMAXPD     Y3, Y2, Y2
 	XORQ       R10, R10
 	CMPQ       DI, $0x00000004
-	JLT        rest1749
+	JLT        rest1751
 
-whole1748:
+whole1750:
 	VMOVUPD   (R8)(R10*8), Y3
 	VMOVUPD   (R9)(R10*8), Y4
 	VCMPPD    $0x00, Y0, Y4, Y5
@@ -27572,11 +27594,11 @@ whole1748:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, DI
 	CMPQ      DI, $0x00000004
-	JGE       whole1748
+	JGE       whole1750
 
-rest1749:
+rest1751:
 	TESTQ      DI, DI
-	JZ         done1750
+	JZ         done1752
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       DI
 	VMOVUPD    (R11)(DI*8), Y3
@@ -27590,28 +27612,28 @@ rest1749:
 	VSUBPD     Y2, Y4, Y4
 	VMOVUPD    Y4, (SI)(R10*8)
 
-done1750:
-cavity1744:
+done1752:
+cavity1746:
 	VADDSD X2, X1, X1
 	VMOVSD X1, 128(CX)(BX*8)
 	ADDQ   $0x00000028, AX
 	ADDQ   48(CX), DX
 	INCQ   BX
-	JMP    pass1732
+	JMP    pass1734
 
-stop1733:
+stop1735:
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed1734:
+passed1736:
 	MOVQ  16(CX), DX
 	IMULQ 48(CX), DX
 	LEAQ  1760(CX), AX
 	ADDQ  AX, DX
 	CMPQ  AX, DX
-	JGE   vectors1752
+	JGE   vectors1754
 
-vector1751:
+vector1753:
 	VMOVUPD      (AX), Y0
 	VMOVUPD      Y0, Y1
 	VMOVUPD      constants<>+2128(SB), Y2
@@ -27650,22 +27672,22 @@ vector1751:
 	VMOVUPD      Y1, 4128(AX)
 	ADDQ         $0x20, AX
 	CMPQ         AX, DX
-	JLT          vector1751
+	JLT          vector1753
 
-vectors1752:
+vectors1754:
 	MOVQ (CX), AX
 	LEAQ 1760(CX), DX
 	XORQ BX, BX
 
-pass1753:
+pass1755:
 	CMPQ         BX, 16(CX)
-	JGE          passed1755
+	JGE          passed1757
 	MOVQ         ku+160(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general1756
+	JNE          general1758
 	MOVQ         kv+168(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general1756
+	JNE          general1758
 	MOVQ         tables_base+120(FP), SI
 	MOVQ         32(AX), DI
 	LEAQ         (SI)(DI*8), DI
@@ -27744,9 +27766,9 @@ pass1753:
 	VADDPD       X0, X4, X4
 	VMOVSD       X4, 672(CX)(BX*8)
 	VMOVHPD      X4, 1216(CX)(BX*8)
-	JMP          shaped1757
+	JMP          shaped1759
 
-general1756:
+general1758:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   tables_base+120(FP), SI
@@ -27761,9 +27783,9 @@ general1756:
 	XORQ   R11, R11
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000010
-	JLT    rest1759
+	JLT    rest1761
 
-panel1758:
+panel1760:
 	MOVQ   DX, R9
 	LEAQ   (DI)(R11*1), R8
 	VXORPD Y2, Y2, Y2
@@ -27776,9 +27798,9 @@ panel1758:
 	VXORPD Y9, Y9, Y9
 	MOVQ   ku+160(FP), R13
 	CMPQ   R13, $0x00000001
-	JLT    rows1762
+	JLT    rows1764
 
-row1761:
+row1763:
 	VBROADCASTSD (R9), Y10
 	VBROADCASTSD 4128(R9), Y11
 	VMOVUPD      (R8), Y12
@@ -27797,9 +27819,9 @@ row1761:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row1761
+	JGE          row1763
 
-rows1762:
+rows1764:
 	VFMADD231PD (SI)(R11*1), Y2, Y0
 	VFMADD231PD (SI)(R11*1), Y6, Y1
 	VFMADD231PD 4128(SI)(R11*1), Y2, Y1
@@ -27815,13 +27837,13 @@ rows1762:
 	ADDQ        $0x00000080, R11
 	SUBQ        $0x00000010, R12
 	CMPQ        R12, $0x00000010
-	JGE         panel1758
+	JGE         panel1760
 
-rest1759:
+rest1761:
 	TESTQ   R12, R12
-	JZ      done1760
+	JZ      done1762
 	CMPQ    R12, $0x00000004
-	JGT     wider1763
+	JGT     wider1765
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
 	NEGQ    R9
@@ -27834,9 +27856,9 @@ rest1759:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000002
-	JLT     rows1765
+	JLT     rows1767
 
-row1764:
+row1766:
 	VBROADCASTSD (R9), Y7
 	VBROADCASTSD 4128(R9), Y8
 	VMASKMOVPD   (R8), Y2, Y9
@@ -27851,13 +27873,13 @@ row1764:
 	LEAQ         (R8)(R10*2), R8
 	SUBQ         $0x00000002, DI
 	CMPQ         DI, $0x00000002
-	JGE          row1764
+	JGE          row1766
 
-rows1765:
+rows1767:
 	CMPQ DI, $0x00000001
-	JLT  rows1767
+	JLT  rows1769
 
-row1766:
+row1768:
 	VBROADCASTSD (R9), Y7
 	VBROADCASTSD 4128(R9), Y8
 	VMASKMOVPD   (R8), Y2, Y9
@@ -27867,19 +27889,19 @@ row1766:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row1766
+	JGE          row1768
 
-rows1767:
+rows1769:
 	VADDPD      Y4, Y3, Y3
 	VADDPD      Y6, Y5, Y5
 	VFMADD231PD (SI)(R11*1), Y3, Y0
 	VFMADD231PD (SI)(R11*1), Y5, Y1
 	VFMADD231PD 4128(SI)(R11*1), Y3, Y1
-	JMP         done1760
+	JMP         done1762
 
-wider1763:
+wider1765:
 	CMPQ    R12, $0x00000008
-	JGT     wider1768
+	JGT     wider1770
 	SUBQ    $0x00000004, R12
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
@@ -27897,9 +27919,9 @@ wider1763:
 	VXORPD  Y10, Y10, Y10
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000002
-	JLT     rows1770
+	JLT     rows1772
 
-row1769:
+row1771:
 	VBROADCASTSD (R9), Y11
 	VBROADCASTSD 4128(R9), Y12
 	VMOVUPD      (R8), Y13
@@ -27920,13 +27942,13 @@ row1769:
 	LEAQ         (R8)(R10*2), R8
 	SUBQ         $0x00000002, DI
 	CMPQ         DI, $0x00000002
-	JGE          row1769
+	JGE          row1771
 
-rows1770:
+rows1772:
 	CMPQ DI, $0x00000001
-	JLT  rows1772
+	JLT  rows1774
 
-row1771:
+row1773:
 	VBROADCASTSD (R9), Y11
 	VBROADCASTSD 4128(R9), Y12
 	VMOVUPD      (R8), Y13
@@ -27939,9 +27961,9 @@ row1771:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row1771
+	JGE          row1773
 
-rows1772:
+rows1774:
 	VADDPD      Y5, Y3, Y3
 	VADDPD      Y9, Y7, Y7
 	VFMADD231PD (SI)(R11*1), Y3, Y0
@@ -27952,11 +27974,11 @@ rows1772:
 	VFMADD231PD 32(SI)(R11*1), Y4, Y0
 	VFMADD231PD 32(SI)(R11*1), Y8, Y1
 	VFMADD231PD 4160(SI)(R11*1), Y4, Y1
-	JMP         done1760
+	JMP         done1762
 
-wider1768:
+wider1770:
 	CMPQ    R12, $0x0000000c
-	JGT     wider1773
+	JGT     wider1775
 	SUBQ    $0x00000008, R12
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
@@ -27972,9 +27994,9 @@ wider1768:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000001
-	JLT     rows1775
+	JLT     rows1777
 
-row1774:
+row1776:
 	VBROADCASTSD (R9), Y9
 	VBROADCASTSD 4128(R9), Y10
 	VMOVUPD      (R8), Y11
@@ -27990,9 +28012,9 @@ row1774:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row1774
+	JGE          row1776
 
-rows1775:
+rows1777:
 	VFMADD231PD (SI)(R11*1), Y3, Y0
 	VFMADD231PD (SI)(R11*1), Y6, Y1
 	VFMADD231PD 4128(SI)(R11*1), Y3, Y1
@@ -28002,9 +28024,9 @@ rows1775:
 	VFMADD231PD 64(SI)(R11*1), Y5, Y0
 	VFMADD231PD 64(SI)(R11*1), Y8, Y1
 	VFMADD231PD 4192(SI)(R11*1), Y5, Y1
-	JMP         done1760
+	JMP         done1762
 
-wider1773:
+wider1775:
 	SUBQ    $0x0000000c, R12
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
@@ -28022,9 +28044,9 @@ wider1773:
 	VXORPD  Y10, Y10, Y10
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000001
-	JLT     rows1778
+	JLT     rows1780
 
-row1777:
+row1779:
 	VBROADCASTSD (R9), Y11
 	VBROADCASTSD 4128(R9), Y12
 	VMOVUPD      (R8), Y13
@@ -28043,9 +28065,9 @@ row1777:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row1777
+	JGE          row1779
 
-rows1778:
+rows1780:
 	VFMADD231PD (SI)(R11*1), Y3, Y0
 	VFMADD231PD (SI)(R11*1), Y7, Y1
 	VFMADD231PD 4128(SI)(R11*1), Y3, Y1
@@ -28059,25 +28081,24 @@ rows1778:
 	VFMADD231PD 96(SI)(R11*1), Y10, Y1
 	VFMADD231PD 4224(SI)(R11*1), Y6, Y1
 
-done1760:
+done1762:
 	VHADDPD      Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X1, X0, X0
 	VMOVSD       X0, 672(CX)(BX*8)
 	VMOVHPD      X0, 1216(CX)(BX*8)
 
-shaped1757:
+shaped1759:
 	ADDQ $0x00000028, AX
 	ADDQ 48(CX), DX
 	INCQ BX
-	JMP  pass1753
+	JMP  pass1755
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed1755:
+passed1757:
 	MOVQ    16(CX), AX
 	VMOVUPD constants<>+2000(SB), Y0
-	VMOVUPD Y0, 672(CX)(AX*8)
 	MOVQ    24(CX), DX
 	MOVQ    logZ_base+24(FP), BX
 	MOVQ    product_base+48(FP), SI
@@ -28085,24 +28106,24 @@ passed1755:
 	LEAQ    (SI)(DX*8), SI
 	XORQ    DX, DX
 	CMPQ    AX, $0x00000004
-	JLT     rest1780
+	JLT     rest1782
 
-whole1779:
+whole1781:
 	VMOVUPD   672(CX)(DX*8), Y1
 	VCMPPD    $0x19, constants<>+1872(SB), Y1, Y2
 	VCMPPD    $0x1e, constants<>+1936(SB), Y1, Y3
 	VORPD     Y3, Y2, Y2
 	VMOVMSKPD Y2, DI
 	TESTL     DI, DI
-	JZ        safe1781
+	JZ        safe1783
 	BSFL      DI, DI
 	ADDQ      DX, DI
 	CMPQ      DI, 16(CX)
-	JGE       safe1781
+	JGE       safe1783
 	MOVQ      DI, 16(CX)
 	MOVQ      DI, 8(CX)
 
-safe1781:
+safe1783:
 	VDIVPD      Y1, Y0, Y2
 	VMOVUPD     Y2, 672(CX)(DX*8)
 	VMULPD      1216(CX)(DX*8), Y2, Y2
@@ -28142,11 +28163,11 @@ safe1781:
 	ADDQ        $0x00000004, DX
 	SUBQ        $0x00000004, AX
 	CMPQ        AX, $0x00000004
-	JGE         whole1779
+	JGE         whole1781
 
-rest1780:
+rest1782:
 	TESTQ     AX, AX
-	JZ        done1782
+	JZ        done1784
 	LEAQ      constants<>+672(SB), DI
 	MOVQ      AX, R8
 	NEGQ      R8
@@ -28157,38 +28178,38 @@ rest1780:
 	VORPD     Y3, Y2, Y2
 	VMOVMSKPD Y2, DI
 	TESTL     DI, DI
-	JZ        safe1783
+	JZ        safe1785
 	BSFL      DI, DI
 	ADDQ      DX, DI
 	CMPQ      DI, 16(CX)
-	JGE       safe1783
+	JGE       safe1785
 	MOVQ      DI, 16(CX)
 	MOVQ      DI, 8(CX)
 
-safe1783:
+safe1785:
 	VDIVPD  Y1, Y0, Y0
 	VMOVUPD Y0, 672(CX)(DX*8)
 	VMULPD  1216(CX)(DX*8), Y0, Y0
 	VMOVUPD 128(CX)(DX*8), Y2
 	VADDPD  Y2, Y0, Y0
 	CMPQ    AX, $0x04
-	JLT     partial1784
+	JLT     partial1786
 	VMOVUPD Y0, (SI)(DX*8)
-	JMP     stored1786
+	JMP     stored1788
 
-partial1784:
+partial1786:
 	CMPQ         AX, $0x02
-	JLT          single1785
+	JLT          single1787
 	VMOVUPD      X0, (SI)(DX*8)
-	JEQ          stored1786
+	JEQ          stored1788
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(SI)(DX*8)
-	JMP          stored1786
+	JMP          stored1788
 
-single1785:
+single1787:
 	VMOVSD X0, (SI)(DX*8)
 
-stored1786:
+stored1788:
 	VPADDQ      constants<>+2544(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y0
 	VORPD       constants<>+2608(SB), Y0, Y0
@@ -28219,37 +28240,37 @@ stored1786:
 	VFMSUB132PD constants<>+2352(SB), Y8, Y0
 	VADDPD      Y2, Y0, Y0
 	CMPQ        AX, $0x04
-	JLT         partial1787
+	JLT         partial1789
 	VMOVUPD     Y0, (BX)(DX*8)
-	JMP         stored1789
+	JMP         stored1791
 
-partial1787:
+partial1789:
 	CMPQ         AX, $0x02
-	JLT          single1788
+	JLT          single1790
 	VMOVUPD      X0, (BX)(DX*8)
-	JEQ          stored1789
+	JEQ          stored1791
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(BX)(DX*8)
-	JMP          stored1789
+	JMP          stored1791
 
-single1788:
+single1790:
 	VMOVSD X0, (BX)(DX*8)
 
-stored1789:
-done1782:
+stored1791:
+done1784:
 	MOVQ (CX), AX
 	LEAQ 1760(CX), DX
 	XORQ BX, BX
 
-pass1790:
+pass1792:
 	CMPQ         BX, 16(CX)
-	JGE          passed1792
+	JGE          passed1794
 	MOVQ         ku+160(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general1793
+	JNE          general1795
 	MOVQ         kv+168(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general1793
+	JNE          general1795
 	MOVQ         tables_base+120(FP), SI
 	MOVQ         32(AX), DI
 	LEAQ         (SI)(DI*8), DI
@@ -28320,9 +28341,9 @@ pass1790:
 	VMULPD       480(DI), Y2, Y1
 	VMULPD       Y0, Y1, Y1
 	VMOVUPD      Y1, 480(SI)
-	JMP          shaped1794
+	JMP          shaped1796
 
-general1793:
+general1795:
 	MOVQ         tables_base+120(FP), SI
 	MOVQ         32(AX), DI
 	LEAQ         (SI)(DI*8), DI
@@ -28348,15 +28369,15 @@ general1793:
 	MOVQ         R9, 72(CX)
 	MOVQ         DX, R9
 
-row1795:
+row1797:
 	VBROADCASTSD (R9), Y1
 	VMULPD       Y0, Y1, Y1
 	MOVQ         kv+168(FP), R10
 	XORQ         R11, R11
 	CMPQ         R10, $0x00000004
-	JLT          rest1797
+	JLT          rest1799
 
-whole1796:
+whole1798:
 	VMOVUPD (DI)(R11*8), Y2
 	VMULPD  (R8)(R11*8), Y2, Y2
 	VMULPD  Y1, Y2, Y2
@@ -28364,11 +28385,11 @@ whole1796:
 	ADDQ    $0x00000004, R11
 	SUBQ    $0x00000004, R10
 	CMPQ    R10, $0x00000004
-	JGE     whole1796
+	JGE     whole1798
 
-rest1797:
+rest1799:
 	TESTQ      R10, R10
-	JZ         done1798
+	JZ         done1800
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R10, R13
 	NEGQ       R13
@@ -28378,53 +28399,53 @@ rest1797:
 	VMULPD     Y1, Y2, Y2
 	LEAQ       (SI)(R11*8), R11
 	CMPQ       R11, 56(CX)
-	JGT        pieces1799
+	JGT        pieces1801
 	VMOVUPD    Y2, (R11)
-	JMP        written1800
+	JMP        written1802
 
-pieces1799:
+pieces1801:
 	CMPQ    R10, $0x04
-	JLT     partial1801
+	JLT     partial1803
 	VMOVUPD Y2, (R11)
-	JMP     stored1803
+	JMP     stored1805
 
-partial1801:
+partial1803:
 	CMPQ         R10, $0x02
-	JLT          single1802
+	JLT          single1804
 	VMOVUPD      X2, (R11)
-	JEQ          stored1803
+	JEQ          stored1805
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(R11)
-	JMP          stored1803
+	JMP          stored1805
 
-single1802:
+single1804:
 	VMOVSD X2, (R11)
 
-stored1803:
-written1800:
-done1798:
+stored1805:
+written1802:
+done1800:
 	ADDQ $0x08, R9
 	ADDQ 64(CX), DI
 	ADDQ 64(CX), SI
 	DECQ 72(CX)
-	JNZ  row1795
+	JNZ  row1797
 
-shaped1794:
+shaped1796:
 	ADDQ $0x00000028, AX
 	ADDQ 48(CX), DX
 	INCQ BX
-	JMP  pass1790
+	JMP  pass1792
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed1792:
+passed1794:
 	MOVQ AX, (CX)
 	MOVQ 16(CX), AX
 	ADDQ AX, 24(CX)
 	SUBQ AX, 8(CX)
-	JMP  chunk1728
+	JMP  chunk1730
 
-done1730:
+done1732:
 	MOVQ 24(CX), AX
 	MOVQ AX, done+176(FP)
 	VZEROUPPER
@@ -28444,74 +28465,10 @@ TEXT ·exp32x256(SB), $0-48
 	VMOVUPS constants<>+4088(SB), Y5
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000010
-	JLT     rest1805
+	JLT     rest1807
 
-whole1804:
+whole1806:
 	VMOVUPS      (CX)(BX*4), Y6
-	VANDPS       Y5, Y6, Y7
-	VCMPPS       $0x06, constants<>+4216(SB), Y7, Y7
-	VMOVMSKPS    Y7, SI
-	TESTL        SI, SI
-	JNZ          slow1806
-	VMOVUPS      Y0, Y7
-	VFMADD231PS  Y1, Y6, Y7
-	VSUBPS       Y0, Y7, Y8
-	VFNMADD231PS Y2, Y8, Y6
-	VFNMADD231PS Y3, Y8, Y6
-	VMULPS       Y6, Y6, Y8
-	VMULPS       Y8, Y8, Y9
-	VMOVUPS      constants<>+3640(SB), Y10
-	VFMADD231PS  constants<>+3672(SB), Y6, Y10
-	VMOVUPS      constants<>+3704(SB), Y11
-	VFMADD231PS  constants<>+3736(SB), Y6, Y11
-	VMOVUPS      constants<>+3768(SB), Y12
-	VFMADD231PS  Y11, Y8, Y10
-	VFMADD231PS  Y12, Y9, Y10
-	VFMADD231PS  Y10, Y8, Y6
-	VADDPS       Y4, Y6, Y6
-	VPSLLD       $0x17, Y7, Y7
-	VPADDD       Y7, Y6, Y6
-	VMOVUPS      Y6, Y6
-	JMP          done1807
-
-slow1806:
-	VCMPPS       $0x05, constants<>+4248(SB), Y6, Y7
-	VMOVUPS      constants<>+4280(SB), Y8
-	VMAXPS       Y6, Y8, Y6
-	VMOVUPS      constants<>+4312(SB), Y8
-	VMINPS       Y6, Y8, Y6
-	VMOVUPS      Y0, Y8
-	VFMADD231PS  Y1, Y6, Y8
-	VSUBPS       Y0, Y8, Y8
-	VFNMADD231PS Y2, Y8, Y6
-	VFNMADD231PS Y3, Y8, Y6
-	VMULPS       Y6, Y6, Y9
-	VMULPS       Y9, Y9, Y10
-	VMOVUPS      constants<>+3640(SB), Y11
-	VFMADD231PS  constants<>+3672(SB), Y6, Y11
-	VMOVUPS      constants<>+3704(SB), Y12
-	VFMADD231PS  constants<>+3736(SB), Y6, Y12
-	VMOVUPS      constants<>+3768(SB), Y13
-	VFMADD231PS  Y12, Y9, Y11
-	VFMADD231PS  Y13, Y10, Y11
-	VFMADD231PS  Y11, Y9, Y6
-	VADDPS       Y4, Y6, Y6
-	VMULPS       constants<>+4184(SB), Y8, Y9
-	VROUNDPS     $0x01, Y9, Y9
-	VSUBPS       Y9, Y8, Y8
-	VADDPS       Y0, Y9, Y9
-	VPSLLD       $0x17, Y9, Y9
-	VPADDD       Y4, Y9, Y9
-	VADDPS       Y0, Y8, Y8
-	VPSLLD       $0x17, Y8, Y8
-	VPADDD       Y4, Y8, Y8
-	VMULPS       Y9, Y6, Y6
-	VMULPS       Y8, Y6, Y6
-	VANDPS       Y7, Y6, Y6
-
-done1807:
-	VMOVUPS      Y6, (AX)(BX*4)
-	VMOVUPS      32(CX)(BX*4), Y6
 	VANDPS       Y5, Y6, Y7
 	VCMPPS       $0x06, constants<>+4216(SB), Y7, Y7
 	VMOVMSKPS    Y7, SI
@@ -28574,23 +28531,13 @@ slow1808:
 	VANDPS       Y7, Y6, Y6
 
 done1809:
-	VMOVUPS Y6, 32(AX)(BX*4)
-	ADDQ    $0x00000010, BX
-	SUBQ    $0x00000010, DX
-	CMPQ    DX, $0x00000010
-	JGE     whole1804
-
-rest1805:
-	CMPQ DX, $0x00000008
-	JLT  rest1811
-
-whole1810:
-	VMOVUPS      (CX)(BX*4), Y6
+	VMOVUPS      Y6, (AX)(BX*4)
+	VMOVUPS      32(CX)(BX*4), Y6
 	VANDPS       Y5, Y6, Y7
 	VCMPPS       $0x06, constants<>+4216(SB), Y7, Y7
 	VMOVMSKPS    Y7, SI
 	TESTL        SI, SI
-	JNZ          slow1812
+	JNZ          slow1810
 	VMOVUPS      Y0, Y7
 	VFMADD231PS  Y1, Y6, Y7
 	VSUBPS       Y0, Y7, Y8
@@ -28610,9 +28557,9 @@ whole1810:
 	VPSLLD       $0x17, Y7, Y7
 	VPADDD       Y7, Y6, Y6
 	VMOVUPS      Y6, Y6
-	JMP          done1813
+	JMP          done1811
 
-slow1812:
+slow1810:
 	VCMPPS       $0x05, constants<>+4248(SB), Y6, Y7
 	VMOVUPS      constants<>+4280(SB), Y8
 	VMAXPS       Y6, Y8, Y6
@@ -28647,16 +28594,90 @@ slow1812:
 	VMULPS       Y8, Y6, Y6
 	VANDPS       Y7, Y6, Y6
 
-done1813:
+done1811:
+	VMOVUPS Y6, 32(AX)(BX*4)
+	ADDQ    $0x00000010, BX
+	SUBQ    $0x00000010, DX
+	CMPQ    DX, $0x00000010
+	JGE     whole1806
+
+rest1807:
+	CMPQ DX, $0x00000008
+	JLT  rest1813
+
+whole1812:
+	VMOVUPS      (CX)(BX*4), Y6
+	VANDPS       Y5, Y6, Y7
+	VCMPPS       $0x06, constants<>+4216(SB), Y7, Y7
+	VMOVMSKPS    Y7, SI
+	TESTL        SI, SI
+	JNZ          slow1814
+	VMOVUPS      Y0, Y7
+	VFMADD231PS  Y1, Y6, Y7
+	VSUBPS       Y0, Y7, Y8
+	VFNMADD231PS Y2, Y8, Y6
+	VFNMADD231PS Y3, Y8, Y6
+	VMULPS       Y6, Y6, Y8
+	VMULPS       Y8, Y8, Y9
+	VMOVUPS      constants<>+3640(SB), Y10
+	VFMADD231PS  constants<>+3672(SB), Y6, Y10
+	VMOVUPS      constants<>+3704(SB), Y11
+	VFMADD231PS  constants<>+3736(SB), Y6, Y11
+	VMOVUPS      constants<>+3768(SB), Y12
+	VFMADD231PS  Y11, Y8, Y10
+	VFMADD231PS  Y12, Y9, Y10
+	VFMADD231PS  Y10, Y8, Y6
+	VADDPS       Y4, Y6, Y6
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       Y7, Y6, Y6
+	VMOVUPS      Y6, Y6
+	JMP          done1815
+
+slow1814:
+	VCMPPS       $0x05, constants<>+4248(SB), Y6, Y7
+	VMOVUPS      constants<>+4280(SB), Y8
+	VMAXPS       Y6, Y8, Y6
+	VMOVUPS      constants<>+4312(SB), Y8
+	VMINPS       Y6, Y8, Y6
+	VMOVUPS      Y0, Y8
+	VFMADD231PS  Y1, Y6, Y8
+	VSUBPS       Y0, Y8, Y8
+	VFNMADD231PS Y2, Y8, Y6
+	VFNMADD231PS Y3, Y8, Y6
+	VMULPS       Y6, Y6, Y9
+	VMULPS       Y9, Y9, Y10
+	VMOVUPS      constants<>+3640(SB), Y11
+	VFMADD231PS  constants<>+3672(SB), Y6, Y11
+	VMOVUPS      constants<>+3704(SB), Y12
+	VFMADD231PS  constants<>+3736(SB), Y6, Y12
+	VMOVUPS      constants<>+3768(SB), Y13
+	VFMADD231PS  Y12, Y9, Y11
+	VFMADD231PS  Y13, Y10, Y11
+	VFMADD231PS  Y11, Y9, Y6
+	VADDPS       Y4, Y6, Y6
+	VMULPS       constants<>+4184(SB), Y8, Y9
+	VROUNDPS     $0x01, Y9, Y9
+	VSUBPS       Y9, Y8, Y8
+	VADDPS       Y0, Y9, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VPADDD       Y4, Y9, Y9
+	VADDPS       Y0, Y8, Y8
+	VPSLLD       $0x17, Y8, Y8
+	VPADDD       Y4, Y8, Y8
+	VMULPS       Y9, Y6, Y6
+	VMULPS       Y8, Y6, Y6
+	VANDPS       Y7, Y6, Y6
+
+done1815:
 	VMOVUPS Y6, (AX)(BX*4)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole1810
+	JGE     whole1812
 
-rest1811:
+rest1813:
 	TESTQ        DX, DX
-	JZ           done1814
+	JZ           done1816
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -28666,7 +28687,7 @@ rest1811:
 	VCMPPS       $0x06, constants<>+4216(SB), Y5, Y5
 	VMOVMSKPS    Y5, CX
 	TESTL        CX, CX
-	JNZ          slow1815
+	JNZ          slow1817
 	VMOVUPS      Y0, Y5
 	VFMADD231PS  Y1, Y6, Y5
 	VSUBPS       Y0, Y5, Y0
@@ -28686,9 +28707,9 @@ rest1811:
 	VPSLLD       $0x17, Y5, Y5
 	VPADDD       Y5, Y6, Y6
 	VMOVUPS      Y6, Y0
-	JMP          done1816
+	JMP          done1818
 
-slow1815:
+slow1817:
 	VCMPPS       $0x05, constants<>+4248(SB), Y6, Y5
 	VMOVUPS      constants<>+4280(SB), Y7
 	VMAXPS       Y6, Y7, Y6
@@ -28723,36 +28744,36 @@ slow1815:
 	VMULPS       Y1, Y6, Y0
 	VANDPS       Y5, Y0, Y0
 
-done1816:
+done1818:
 	CMPQ    DX, $0x08
-	JLT     partial1817
+	JLT     partial1819
 	VMOVUPS Y0, (AX)(BX*4)
-	JMP     stored1818
+	JMP     stored1820
 
-partial1817:
+partial1819:
 	LEAQ         (AX)(BX*4), AX
 	VMOVAPS      X0, X1
 	TESTQ        $0x00000004, DX
-	JZ           without1819
+	JZ           without1821
 	VMOVUPS      X1, (AX)
 	VEXTRACTF128 $0x01, Y0, X1
 	ADDQ         $0x00000010, AX
 
-without1819:
+without1821:
 	TESTQ     $0x00000002, DX
-	JZ        without1820
+	JZ        without1822
 	VMOVSD    X1, (AX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, AX
 
-without1820:
+without1822:
 	TESTQ  $0x00000001, DX
-	JZ     without1821
+	JZ     without1823
 	VMOVSS X1, (AX)
 
-without1821:
-stored1818:
-done1814:
+without1823:
+stored1820:
+done1816:
 	VZEROUPPER
 	RET
 
@@ -28768,86 +28789,10 @@ TEXT ·log32x256(SB), $0-48
 	VMOVUPS constants<>+4184(SB), Y3
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000010
-	JLT     rest1823
+	JLT     rest1825
 
-whole1822:
+whole1824:
 	VMOVUPS     (CX)(BX*4), Y4
-	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y5
-	VCMPPS      $0x1e, constants<>+4056(SB), Y4, Y6
-	VORPS       Y6, Y5, Y5
-	VMOVMSKPS   Y5, SI
-	TESTL       SI, SI
-	JNZ         slow1824
-	VPADDD      Y0, Y4, Y4
-	VPSRLD      $0x17, Y4, Y5
-	VORPS       Y1, Y5, Y5
-	VSUBPS      constants<>+4760(SB), Y5, Y5
-	VANDPS      constants<>+4696(SB), Y4, Y4
-	VPADDD      constants<>+4632(SB), Y4, Y4
-	VSUBPS      Y2, Y4, Y4
-	VADDPS      constants<>+4152(SB), Y4, Y6
-	VDIVPS      Y6, Y4, Y6
-	VMULPS      Y6, Y6, Y7
-	VMULPS      Y7, Y7, Y8
-	VMOVUPS     constants<>+3864(SB), Y9
-	VFMADD213PS constants<>+3800(SB), Y8, Y9
-	VMOVUPS     constants<>+3832(SB), Y10
-	VMULPS      Y3, Y4, Y11
-	VMULPS      Y4, Y11, Y11
-	VMOVUPS     Y11, Y12
-	VFMADD231PS Y10, Y8, Y12
-	VFMADD231PS Y9, Y7, Y12
-	VMULPS      constants<>+4504(SB), Y5, Y8
-	VFMADD231PS Y12, Y6, Y8
-	VSUBPS      Y8, Y11, Y11
-	VSUBPS      Y4, Y11, Y11
-	VFMSUB132PS constants<>+4472(SB), Y11, Y5
-	VMOVUPS     Y5, Y4
-	JMP         done1825
-
-slow1824:
-	VMOVUPS     Y4, Y5
-	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y7
-	VMULPS      constants<>+4568(SB), Y4, Y6
-	VBLENDVPS   Y7, Y6, Y4, Y4
-	VANDPS      constants<>+4600(SB), Y7, Y6
-	VPADDD      Y0, Y4, Y4
-	VPSRLD      $0x17, Y4, Y7
-	VORPS       Y1, Y7, Y7
-	VSUBPS      constants<>+4760(SB), Y7, Y7
-	VANDPS      constants<>+4696(SB), Y4, Y4
-	VPADDD      constants<>+4632(SB), Y4, Y4
-	VADDPS      Y6, Y7, Y7
-	VSUBPS      Y2, Y4, Y4
-	VADDPS      constants<>+4152(SB), Y4, Y6
-	VDIVPS      Y6, Y4, Y6
-	VMULPS      Y6, Y6, Y8
-	VMULPS      Y8, Y8, Y9
-	VMOVUPS     constants<>+3864(SB), Y10
-	VFMADD213PS constants<>+3800(SB), Y9, Y10
-	VMOVUPS     constants<>+3832(SB), Y11
-	VMULPS      Y3, Y4, Y12
-	VMULPS      Y4, Y12, Y12
-	VMOVUPS     Y12, Y13
-	VFMADD231PS Y11, Y9, Y13
-	VFMADD231PS Y10, Y8, Y13
-	VMULPS      constants<>+4504(SB), Y7, Y9
-	VFMADD231PS Y13, Y6, Y9
-	VSUBPS      Y9, Y12, Y12
-	VSUBPS      Y4, Y12, Y12
-	VFMSUB132PS constants<>+4472(SB), Y12, Y7
-	VMOVUPS     Y7, Y4
-	VXORPD      Y6, Y6, Y6
-	VCMPPS      $0x00, Y6, Y5, Y7
-	VBLENDVPS   Y7, constants<>+3896(SB), Y4, Y4
-	VCMPPS      $0x00, constants<>+3928(SB), Y5, Y7
-	VBLENDVPS   Y7, constants<>+3928(SB), Y4, Y4
-	VCMPPS      $0x19, Y6, Y5, Y7
-	VBLENDVPS   Y7, constants<>+3960(SB), Y4, Y4
-
-done1825:
-	VMOVUPS     Y4, (AX)(BX*4)
-	VMOVUPS     32(CX)(BX*4), Y4
 	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y5
 	VCMPPS      $0x1e, constants<>+4056(SB), Y4, Y6
 	VORPS       Y6, Y5, Y5
@@ -28922,24 +28867,14 @@ slow1826:
 	VBLENDVPS   Y7, constants<>+3960(SB), Y4, Y4
 
 done1827:
-	VMOVUPS Y4, 32(AX)(BX*4)
-	ADDQ    $0x00000010, BX
-	SUBQ    $0x00000010, DX
-	CMPQ    DX, $0x00000010
-	JGE     whole1822
-
-rest1823:
-	CMPQ DX, $0x00000008
-	JLT  rest1829
-
-whole1828:
-	VMOVUPS     (CX)(BX*4), Y4
+	VMOVUPS     Y4, (AX)(BX*4)
+	VMOVUPS     32(CX)(BX*4), Y4
 	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y5
 	VCMPPS      $0x1e, constants<>+4056(SB), Y4, Y6
 	VORPS       Y6, Y5, Y5
 	VMOVMSKPS   Y5, SI
 	TESTL       SI, SI
-	JNZ         slow1830
+	JNZ         slow1828
 	VPADDD      Y0, Y4, Y4
 	VPSRLD      $0x17, Y4, Y5
 	VORPS       Y1, Y5, Y5
@@ -28965,9 +28900,9 @@ whole1828:
 	VSUBPS      Y4, Y11, Y11
 	VFMSUB132PS constants<>+4472(SB), Y11, Y5
 	VMOVUPS     Y5, Y4
-	JMP         done1831
+	JMP         done1829
 
-slow1830:
+slow1828:
 	VMOVUPS     Y4, Y5
 	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y7
 	VMULPS      constants<>+4568(SB), Y4, Y6
@@ -29007,16 +28942,102 @@ slow1830:
 	VCMPPS      $0x19, Y6, Y5, Y7
 	VBLENDVPS   Y7, constants<>+3960(SB), Y4, Y4
 
-done1831:
+done1829:
+	VMOVUPS Y4, 32(AX)(BX*4)
+	ADDQ    $0x00000010, BX
+	SUBQ    $0x00000010, DX
+	CMPQ    DX, $0x00000010
+	JGE     whole1824
+
+rest1825:
+	CMPQ DX, $0x00000008
+	JLT  rest1831
+
+whole1830:
+	VMOVUPS     (CX)(BX*4), Y4
+	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y5
+	VCMPPS      $0x1e, constants<>+4056(SB), Y4, Y6
+	VORPS       Y6, Y5, Y5
+	VMOVMSKPS   Y5, SI
+	TESTL       SI, SI
+	JNZ         slow1832
+	VPADDD      Y0, Y4, Y4
+	VPSRLD      $0x17, Y4, Y5
+	VORPS       Y1, Y5, Y5
+	VSUBPS      constants<>+4760(SB), Y5, Y5
+	VANDPS      constants<>+4696(SB), Y4, Y4
+	VPADDD      constants<>+4632(SB), Y4, Y4
+	VSUBPS      Y2, Y4, Y4
+	VADDPS      constants<>+4152(SB), Y4, Y6
+	VDIVPS      Y6, Y4, Y6
+	VMULPS      Y6, Y6, Y7
+	VMULPS      Y7, Y7, Y8
+	VMOVUPS     constants<>+3864(SB), Y9
+	VFMADD213PS constants<>+3800(SB), Y8, Y9
+	VMOVUPS     constants<>+3832(SB), Y10
+	VMULPS      Y3, Y4, Y11
+	VMULPS      Y4, Y11, Y11
+	VMOVUPS     Y11, Y12
+	VFMADD231PS Y10, Y8, Y12
+	VFMADD231PS Y9, Y7, Y12
+	VMULPS      constants<>+4504(SB), Y5, Y8
+	VFMADD231PS Y12, Y6, Y8
+	VSUBPS      Y8, Y11, Y11
+	VSUBPS      Y4, Y11, Y11
+	VFMSUB132PS constants<>+4472(SB), Y11, Y5
+	VMOVUPS     Y5, Y4
+	JMP         done1833
+
+slow1832:
+	VMOVUPS     Y4, Y5
+	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y7
+	VMULPS      constants<>+4568(SB), Y4, Y6
+	VBLENDVPS   Y7, Y6, Y4, Y4
+	VANDPS      constants<>+4600(SB), Y7, Y6
+	VPADDD      Y0, Y4, Y4
+	VPSRLD      $0x17, Y4, Y7
+	VORPS       Y1, Y7, Y7
+	VSUBPS      constants<>+4760(SB), Y7, Y7
+	VANDPS      constants<>+4696(SB), Y4, Y4
+	VPADDD      constants<>+4632(SB), Y4, Y4
+	VADDPS      Y6, Y7, Y7
+	VSUBPS      Y2, Y4, Y4
+	VADDPS      constants<>+4152(SB), Y4, Y6
+	VDIVPS      Y6, Y4, Y6
+	VMULPS      Y6, Y6, Y8
+	VMULPS      Y8, Y8, Y9
+	VMOVUPS     constants<>+3864(SB), Y10
+	VFMADD213PS constants<>+3800(SB), Y9, Y10
+	VMOVUPS     constants<>+3832(SB), Y11
+	VMULPS      Y3, Y4, Y12
+	VMULPS      Y4, Y12, Y12
+	VMOVUPS     Y12, Y13
+	VFMADD231PS Y11, Y9, Y13
+	VFMADD231PS Y10, Y8, Y13
+	VMULPS      constants<>+4504(SB), Y7, Y9
+	VFMADD231PS Y13, Y6, Y9
+	VSUBPS      Y9, Y12, Y12
+	VSUBPS      Y4, Y12, Y12
+	VFMSUB132PS constants<>+4472(SB), Y12, Y7
+	VMOVUPS     Y7, Y4
+	VXORPD      Y6, Y6, Y6
+	VCMPPS      $0x00, Y6, Y5, Y7
+	VBLENDVPS   Y7, constants<>+3896(SB), Y4, Y4
+	VCMPPS      $0x00, constants<>+3928(SB), Y5, Y7
+	VBLENDVPS   Y7, constants<>+3928(SB), Y4, Y4
+	VCMPPS      $0x19, Y6, Y5, Y7
+	VBLENDVPS   Y7, constants<>+3960(SB), Y4, Y4
+
+done1833:
 	VMOVUPS Y4, (AX)(BX*4)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole1828
+	JGE     whole1830
 
-rest1829:
+rest1831:
 	TESTQ       DX, DX
-	JZ          done1832
+	JZ          done1834
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -29029,7 +29050,7 @@ rest1829:
 	VORPS       Y6, Y4, Y4
 	VMOVMSKPS   Y4, CX
 	TESTL       CX, CX
-	JNZ         slow1833
+	JNZ         slow1835
 	VPADDD      Y0, Y5, Y5
 	VPSRLD      $0x17, Y5, Y0
 	VORPS       Y1, Y0, Y0
@@ -29055,9 +29076,9 @@ rest1829:
 	VSUBPS      Y5, Y3, Y3
 	VFMSUB132PS constants<>+4472(SB), Y3, Y0
 	VMOVUPS     Y0, Y0
-	JMP         done1834
+	JMP         done1836
 
-slow1833:
+slow1835:
 	VMOVUPS     Y5, Y4
 	VCMPPS      $0x19, constants<>+4536(SB), Y5, Y7
 	VMULPS      constants<>+4568(SB), Y5, Y6
@@ -29097,36 +29118,36 @@ slow1833:
 	VCMPPS      $0x19, Y1, Y4, Y7
 	VBLENDVPS   Y7, constants<>+3960(SB), Y0, Y0
 
-done1834:
+done1836:
 	CMPQ    DX, $0x08
-	JLT     partial1835
+	JLT     partial1837
 	VMOVUPS Y0, (AX)(BX*4)
-	JMP     stored1836
+	JMP     stored1838
 
-partial1835:
+partial1837:
 	LEAQ         (AX)(BX*4), AX
 	VMOVAPS      X0, X1
 	TESTQ        $0x00000004, DX
-	JZ           without1837
+	JZ           without1839
 	VMOVUPS      X1, (AX)
 	VEXTRACTF128 $0x01, Y0, X1
 	ADDQ         $0x00000010, AX
 
-without1837:
+without1839:
 	TESTQ     $0x00000002, DX
-	JZ        without1838
+	JZ        without1840
 	VMOVSD    X1, (AX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, AX
 
-without1838:
+without1840:
 	TESTQ  $0x00000001, DX
-	JZ     without1839
+	JZ     without1841
 	VMOVSS X1, (AX)
 
-without1839:
-stored1836:
-done1832:
+without1841:
+stored1838:
+done1834:
 	VZEROUPPER
 	RET
 
@@ -29144,9 +29165,9 @@ TEXT ·vectorTable32x256(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000040
-	JLT  rest1841
+	JLT  rest1843
 
-panel1840:
+panel1842:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Y0, Y0, Y0
@@ -29159,9 +29180,9 @@ panel1840:
 	VXORPD Y7, Y7, Y7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows1844
+	JLT    rows1846
 
-row1843:
+row1845:
 	VBROADCASTSS (CX), Y8
 	VFMADD231PS  (R10), Y8, Y0
 	VFMADD231PS  32(R10), Y8, Y1
@@ -29175,9 +29196,9 @@ row1843:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1843
+	JGE          row1845
 
-rows1844:
+rows1846:
 	VMOVUPS Y0, (AX)(R9*1)
 	VMOVUPS Y1, 32(AX)(R9*1)
 	VMOVUPS Y2, 64(AX)(R9*1)
@@ -29189,13 +29210,13 @@ rows1844:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000040, R11
 	CMPQ    R11, $0x00000040
-	JGE     panel1840
+	JGE     panel1842
 
-rest1841:
+rest1843:
 	TESTQ   R11, R11
-	JZ      done1842
+	JZ      done1844
 	CMPQ    R11, $0x00000008
-	JGT     wider1845
+	JGT     wider1847
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
 	NEGQ    R10
@@ -29208,9 +29229,9 @@ rest1841:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1847
+	JLT     rows1849
 
-row1846:
+row1848:
 	VBROADCASTSS (CX), Y5
 	VMASKMOVPS   (R10), Y0, Y6
 	VFMADD231PS  Y6, Y5, Y1
@@ -29227,13 +29248,13 @@ row1846:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1846
+	JGE          row1848
 
-rows1847:
+rows1849:
 	CMPQ DX, $0x00000001
-	JLT  rows1849
+	JLT  rows1851
 
-row1848:
+row1850:
 	VBROADCASTSS (CX), Y5
 	VMASKMOVPS   (R10), Y0, Y6
 	VFMADD231PS  Y6, Y5, Y1
@@ -29241,45 +29262,45 @@ row1848:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1848
+	JGE          row1850
 
-rows1849:
+rows1851:
 	VADDPS  Y3, Y1, Y1
 	VADDPS  Y4, Y2, Y2
 	VADDPS  Y2, Y1, Y1
 	CMPQ    R11, $0x08
-	JLT     partial1850
+	JLT     partial1852
 	VMOVUPS Y1, (AX)(R9*1)
-	JMP     stored1851
+	JMP     stored1853
 
-partial1850:
+partial1852:
 	LEAQ         (AX)(R9*1), AX
 	VMOVAPS      X1, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1852
+	JZ           without1854
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y1, X0
 	ADDQ         $0x00000010, AX
 
-without1852:
+without1854:
 	TESTQ     $0x00000002, R11
-	JZ        without1853
+	JZ        without1855
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1853:
+without1855:
 	TESTQ  $0x00000001, R11
-	JZ     without1854
+	JZ     without1856
 	VMOVSS X0, (AX)
 
-without1854:
-stored1851:
-	JMP done1842
+without1856:
+stored1853:
+	JMP done1844
 
-wider1845:
+wider1847:
 	CMPQ    R11, $0x00000010
-	JGT     wider1855
+	JGT     wider1857
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
@@ -29297,9 +29318,9 @@ wider1845:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1857
+	JLT     rows1859
 
-row1856:
+row1858:
 	VBROADCASTSS (CX), Y9
 	VFMADD231PS  (R10), Y9, Y1
 	VMASKMOVPS   32(R10), Y0, Y10
@@ -29320,13 +29341,13 @@ row1856:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1856
+	JGE          row1858
 
-rows1857:
+rows1859:
 	CMPQ DX, $0x00000001
-	JLT  rows1859
+	JLT  rows1861
 
-row1858:
+row1860:
 	VBROADCASTSS (CX), Y9
 	VFMADD231PS  (R10), Y9, Y1
 	VMASKMOVPS   32(R10), Y0, Y10
@@ -29335,9 +29356,9 @@ row1858:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1858
+	JGE          row1860
 
-rows1859:
+rows1861:
 	VADDPS  Y5, Y1, Y1
 	VADDPS  Y6, Y2, Y2
 	VADDPS  Y7, Y3, Y3
@@ -29346,38 +29367,38 @@ rows1859:
 	VADDPS  Y4, Y2, Y2
 	VMOVUPS Y1, (AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1860
+	JLT     partial1862
 	VMOVUPS Y2, 32(AX)(R9*1)
-	JMP     stored1861
+	JMP     stored1863
 
-partial1860:
+partial1862:
 	LEAQ         32(AX)(R9*1), AX
 	VMOVAPS      X2, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1862
+	JZ           without1864
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y2, X0
 	ADDQ         $0x00000010, AX
 
-without1862:
+without1864:
 	TESTQ     $0x00000002, R11
-	JZ        without1863
+	JZ        without1865
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1863:
+without1865:
 	TESTQ  $0x00000001, R11
-	JZ     without1864
+	JZ     without1866
 	VMOVSS X0, (AX)
 
-without1864:
-stored1861:
-	JMP done1842
+without1866:
+stored1863:
+	JMP done1844
 
-wider1855:
+wider1857:
 	CMPQ    R11, $0x00000018
-	JGT     wider1865
+	JGT     wider1867
 	SUBQ    $0x00000010, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -29393,9 +29414,9 @@ wider1855:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1867
+	JLT     rows1869
 
-row1866:
+row1868:
 	VBROADCASTSS (CX), Y7
 	VFMADD231PS  (R10), Y7, Y1
 	VFMADD231PS  32(R10), Y7, Y2
@@ -29410,13 +29431,13 @@ row1866:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1866
+	JGE          row1868
 
-rows1867:
+rows1869:
 	CMPQ DX, $0x00000001
-	JLT  rows1869
+	JLT  rows1871
 
-row1868:
+row1870:
 	VBROADCASTSS (CX), Y7
 	VFMADD231PS  (R10), Y7, Y1
 	VFMADD231PS  32(R10), Y7, Y2
@@ -29426,47 +29447,47 @@ row1868:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1868
+	JGE          row1870
 
-rows1869:
+rows1871:
 	VADDPS  Y4, Y1, Y1
 	VADDPS  Y5, Y2, Y2
 	VADDPS  Y6, Y3, Y3
 	VMOVUPS Y1, (AX)(R9*1)
 	VMOVUPS Y2, 32(AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1870
+	JLT     partial1872
 	VMOVUPS Y3, 64(AX)(R9*1)
-	JMP     stored1871
+	JMP     stored1873
 
-partial1870:
+partial1872:
 	LEAQ         64(AX)(R9*1), AX
 	VMOVAPS      X3, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1872
+	JZ           without1874
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y3, X0
 	ADDQ         $0x00000010, AX
 
-without1872:
+without1874:
 	TESTQ     $0x00000002, R11
-	JZ        without1873
+	JZ        without1875
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1873:
+without1875:
 	TESTQ  $0x00000001, R11
-	JZ     without1874
+	JZ     without1876
 	VMOVSS X0, (AX)
 
-without1874:
-stored1871:
-	JMP done1842
+without1876:
+stored1873:
+	JMP done1844
 
-wider1865:
+wider1867:
 	CMPQ    R11, $0x00000020
-	JGT     wider1875
+	JGT     wider1877
 	SUBQ    $0x00000018, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -29484,9 +29505,9 @@ wider1865:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1877
+	JLT     rows1879
 
-row1876:
+row1878:
 	VBROADCASTSS (CX), Y9
 	VFMADD231PS  (R10), Y9, Y1
 	VFMADD231PS  32(R10), Y9, Y2
@@ -29503,13 +29524,13 @@ row1876:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1876
+	JGE          row1878
 
-rows1877:
+rows1879:
 	CMPQ DX, $0x00000001
-	JLT  rows1879
+	JLT  rows1881
 
-row1878:
+row1880:
 	VBROADCASTSS (CX), Y9
 	VFMADD231PS  (R10), Y9, Y1
 	VFMADD231PS  32(R10), Y9, Y2
@@ -29520,9 +29541,9 @@ row1878:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1878
+	JGE          row1880
 
-rows1879:
+rows1881:
 	VADDPS  Y5, Y1, Y1
 	VADDPS  Y6, Y2, Y2
 	VADDPS  Y7, Y3, Y3
@@ -29531,38 +29552,38 @@ rows1879:
 	VMOVUPS Y2, 32(AX)(R9*1)
 	VMOVUPS Y3, 64(AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1880
+	JLT     partial1882
 	VMOVUPS Y4, 96(AX)(R9*1)
-	JMP     stored1881
+	JMP     stored1883
 
-partial1880:
+partial1882:
 	LEAQ         96(AX)(R9*1), AX
 	VMOVAPS      X4, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1882
+	JZ           without1884
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y4, X0
 	ADDQ         $0x00000010, AX
 
-without1882:
+without1884:
 	TESTQ     $0x00000002, R11
-	JZ        without1883
+	JZ        without1885
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1883:
+without1885:
 	TESTQ  $0x00000001, R11
-	JZ     without1884
+	JZ     without1886
 	VMOVSS X0, (AX)
 
-without1884:
-stored1881:
-	JMP done1842
+without1886:
+stored1883:
+	JMP done1844
 
-wider1875:
+wider1877:
 	CMPQ    R11, $0x00000028
-	JGT     wider1885
+	JGT     wider1887
 	SUBQ    $0x00000020, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -29577,9 +29598,9 @@ wider1875:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1887
+	JLT     rows1889
 
-row1886:
+row1888:
 	VBROADCASTSS (CX), Y6
 	VFMADD231PS  (R10), Y6, Y1
 	VFMADD231PS  32(R10), Y6, Y2
@@ -29591,46 +29612,46 @@ row1886:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1886
+	JGE          row1888
 
-rows1887:
+rows1889:
 	VMOVUPS Y1, (AX)(R9*1)
 	VMOVUPS Y2, 32(AX)(R9*1)
 	VMOVUPS Y3, 64(AX)(R9*1)
 	VMOVUPS Y4, 96(AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1888
+	JLT     partial1890
 	VMOVUPS Y5, 128(AX)(R9*1)
-	JMP     stored1889
+	JMP     stored1891
 
-partial1888:
+partial1890:
 	LEAQ         128(AX)(R9*1), AX
 	VMOVAPS      X5, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1890
+	JZ           without1892
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y5, X0
 	ADDQ         $0x00000010, AX
 
-without1890:
+without1892:
 	TESTQ     $0x00000002, R11
-	JZ        without1891
+	JZ        without1893
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1891:
+without1893:
 	TESTQ  $0x00000001, R11
-	JZ     without1892
+	JZ     without1894
 	VMOVSS X0, (AX)
 
-without1892:
-stored1889:
-	JMP done1842
+without1894:
+stored1891:
+	JMP done1844
 
-wider1885:
+wider1887:
 	CMPQ    R11, $0x00000030
-	JGT     wider1893
+	JGT     wider1895
 	SUBQ    $0x00000028, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -29646,9 +29667,9 @@ wider1885:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1895
+	JLT     rows1897
 
-row1894:
+row1896:
 	VBROADCASTSS (CX), Y7
 	VFMADD231PS  (R10), Y7, Y1
 	VFMADD231PS  32(R10), Y7, Y2
@@ -29661,47 +29682,47 @@ row1894:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1894
+	JGE          row1896
 
-rows1895:
+rows1897:
 	VMOVUPS Y1, (AX)(R9*1)
 	VMOVUPS Y2, 32(AX)(R9*1)
 	VMOVUPS Y3, 64(AX)(R9*1)
 	VMOVUPS Y4, 96(AX)(R9*1)
 	VMOVUPS Y5, 128(AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1896
+	JLT     partial1898
 	VMOVUPS Y6, 160(AX)(R9*1)
-	JMP     stored1897
+	JMP     stored1899
 
-partial1896:
+partial1898:
 	LEAQ         160(AX)(R9*1), AX
 	VMOVAPS      X6, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1898
+	JZ           without1900
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y6, X0
 	ADDQ         $0x00000010, AX
 
-without1898:
+without1900:
 	TESTQ     $0x00000002, R11
-	JZ        without1899
+	JZ        without1901
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1899:
+without1901:
 	TESTQ  $0x00000001, R11
-	JZ     without1900
+	JZ     without1902
 	VMOVSS X0, (AX)
 
-without1900:
-stored1897:
-	JMP done1842
+without1902:
+stored1899:
+	JMP done1844
 
-wider1893:
+wider1895:
 	CMPQ    R11, $0x00000038
-	JGT     wider1901
+	JGT     wider1903
 	SUBQ    $0x00000030, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -29718,9 +29739,9 @@ wider1893:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1903
+	JLT     rows1905
 
-row1902:
+row1904:
 	VBROADCASTSS (CX), Y8
 	VFMADD231PS  (R10), Y8, Y1
 	VFMADD231PS  32(R10), Y8, Y2
@@ -29734,9 +29755,9 @@ row1902:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1902
+	JGE          row1904
 
-rows1903:
+rows1905:
 	VMOVUPS Y1, (AX)(R9*1)
 	VMOVUPS Y2, 32(AX)(R9*1)
 	VMOVUPS Y3, 64(AX)(R9*1)
@@ -29744,36 +29765,36 @@ rows1903:
 	VMOVUPS Y5, 128(AX)(R9*1)
 	VMOVUPS Y6, 160(AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1904
+	JLT     partial1906
 	VMOVUPS Y7, 192(AX)(R9*1)
-	JMP     stored1905
+	JMP     stored1907
 
-partial1904:
+partial1906:
 	LEAQ         192(AX)(R9*1), AX
 	VMOVAPS      X7, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1906
+	JZ           without1908
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y7, X0
 	ADDQ         $0x00000010, AX
 
-without1906:
+without1908:
 	TESTQ     $0x00000002, R11
-	JZ        without1907
+	JZ        without1909
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1907:
+without1909:
 	TESTQ  $0x00000001, R11
-	JZ     without1908
+	JZ     without1910
 	VMOVSS X0, (AX)
 
-without1908:
-stored1905:
-	JMP done1842
+without1910:
+stored1907:
+	JMP done1844
 
-wider1901:
+wider1903:
 	SUBQ    $0x00000038, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -29791,9 +29812,9 @@ wider1901:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1911
+	JLT     rows1913
 
-row1910:
+row1912:
 	VBROADCASTSS (CX), Y9
 	VFMADD231PS  (R10), Y9, Y1
 	VFMADD231PS  32(R10), Y9, Y2
@@ -29808,9 +29829,9 @@ row1910:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1910
+	JGE          row1912
 
-rows1911:
+rows1913:
 	VMOVUPS Y1, (AX)(R9*1)
 	VMOVUPS Y2, 32(AX)(R9*1)
 	VMOVUPS Y3, 64(AX)(R9*1)
@@ -29819,34 +29840,34 @@ rows1911:
 	VMOVUPS Y6, 160(AX)(R9*1)
 	VMOVUPS Y7, 192(AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1912
+	JLT     partial1914
 	VMOVUPS Y8, 224(AX)(R9*1)
-	JMP     stored1913
+	JMP     stored1915
 
-partial1912:
+partial1914:
 	LEAQ         224(AX)(R9*1), AX
 	VMOVAPS      X8, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1914
+	JZ           without1916
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y8, X0
 	ADDQ         $0x00000010, AX
 
-without1914:
+without1916:
 	TESTQ     $0x00000002, R11
-	JZ        without1915
+	JZ        without1917
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1915:
+without1917:
 	TESTQ  $0x00000001, R11
-	JZ     without1916
+	JZ     without1918
 	VMOVSS X0, (AX)
 
-without1916:
-stored1913:
-done1842:
+without1918:
+stored1915:
+done1844:
 	VZEROUPPER
 	RET
 
@@ -29864,9 +29885,9 @@ TEXT ·tableVector32x256(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest1918
+	JLT  rest1920
 
-block1917:
+block1919:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -29880,9 +29901,9 @@ block1917:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000008
-	JLT    rest1921
+	JLT    rest1923
 
-whole1920:
+whole1922:
 	VMOVUPS     (R11), Y8
 	VFMADD231PS (R12), Y8, Y0
 	VFMADD231PS (R12)(DI*1), Y8, Y1
@@ -29897,11 +29918,11 @@ whole1920:
 	ADDQ        $0x00000008, R13
 	SUBQ        $0x00000008, R14
 	CMPQ        R14, $0x00000008
-	JGE         whole1920
+	JGE         whole1922
 
-rest1921:
+rest1923:
 	TESTQ       R14, R14
-	JZ          done1923
+	JZ          done1925
 	LEAQ        constants<>+672(SB), R13
 	NEGQ        R14
 	VMOVUPS     (R13)(R14*4), Y8
@@ -29923,7 +29944,7 @@ rest1921:
 	VMASKMOVPS  (R12)(R10*1), Y8, Y8
 	VFMADD231PS Y8, Y9, Y7
 
-done1923:
+done1925:
 	VUNPCKLPS  Y1, Y0, Y8
 	VUNPCKHPS  Y1, Y0, Y0
 	VADDPS     Y0, Y8, Y8
@@ -29950,11 +29971,11 @@ done1923:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block1917
+	JGE        block1919
 
-rest1918:
+rest1920:
 	TESTQ  CX, CX
-	JZ     done1919
+	JZ     done1921
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -29967,44 +29988,44 @@ rest1918:
 	MOVQ   SI, R12
 	XORQ   DX, DX
 	CMPQ   BX, $0x00000008
-	JLT    rest1926
+	JLT    rest1928
 
-whole1925:
+whole1927:
 	VMOVUPS     (R11), Y8
 	VFMADD231PS (R12), Y8, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1927
+	JLE         column1929
 	VFMADD231PS (R12)(DI*1), Y8, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1927
+	JLE         column1929
 	VFMADD231PS (R12)(DI*2), Y8, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1927
+	JLE         column1929
 	VFMADD231PS (R12)(R8*1), Y8, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1927
+	JLE         column1929
 	VFMADD231PS (R12)(DI*4), Y8, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1927
+	JLE         column1929
 	VFMADD231PS (R12)(R9*1), Y8, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1927
+	JLE         column1929
 	VFMADD231PS (R12)(R8*2), Y8, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1927
+	JLE         column1929
 	VFMADD231PS (R12)(R10*1), Y8, Y7
 
-column1927:
+column1929:
 	ADDQ $0x00000020, R11
 	ADDQ $0x00000020, R12
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000008, BX
 	CMPQ BX, $0x00000008
-	JGE  whole1925
+	JGE  whole1927
 
-rest1926:
+rest1928:
 	TESTQ       BX, BX
-	JZ          done1928
+	JZ          done1930
 	LEAQ        constants<>+672(SB), DX
 	NEGQ        BX
 	VMOVUPS     (DX)(BX*4), Y8
@@ -30012,36 +30033,36 @@ rest1926:
 	VMASKMOVPS  (R12), Y8, Y10
 	VFMADD231PS Y10, Y9, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1929
+	JLE         column1931
 	VMASKMOVPS  (R12)(DI*1), Y8, Y10
 	VFMADD231PS Y10, Y9, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1929
+	JLE         column1931
 	VMASKMOVPS  (R12)(DI*2), Y8, Y10
 	VFMADD231PS Y10, Y9, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1929
+	JLE         column1931
 	VMASKMOVPS  (R12)(R8*1), Y8, Y10
 	VFMADD231PS Y10, Y9, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1929
+	JLE         column1931
 	VMASKMOVPS  (R12)(DI*4), Y8, Y10
 	VFMADD231PS Y10, Y9, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1929
+	JLE         column1931
 	VMASKMOVPS  (R12)(R9*1), Y8, Y10
 	VFMADD231PS Y10, Y9, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1929
+	JLE         column1931
 	VMASKMOVPS  (R12)(R8*2), Y8, Y10
 	VFMADD231PS Y10, Y9, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1929
+	JLE         column1931
 	VMASKMOVPS  (R12)(R10*1), Y8, Y8
 	VFMADD231PS Y8, Y9, Y7
 
-column1929:
-done1928:
+column1931:
+done1930:
 	VUNPCKLPS  Y1, Y0, Y8
 	VUNPCKHPS  Y1, Y0, Y0
 	VADDPS     Y0, Y8, Y8
@@ -30064,34 +30085,34 @@ done1928:
 	VPERM2F128 $0x20, Y0, Y3, Y3
 	VADDPS     Y1, Y3, Y3
 	CMPQ       CX, $0x08
-	JLT        partial1930
+	JLT        partial1932
 	VMOVUPS    Y3, (AX)
-	JMP        stored1931
+	JMP        stored1933
 
-partial1930:
+partial1932:
 	LEAQ         (AX), AX
 	VMOVAPS      X3, X0
 	TESTQ        $0x00000004, CX
-	JZ           without1932
+	JZ           without1934
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y3, X0
 	ADDQ         $0x00000010, AX
 
-without1932:
+without1934:
 	TESTQ     $0x00000002, CX
-	JZ        without1933
+	JZ        without1935
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1933:
+without1935:
 	TESTQ  $0x00000001, CX
-	JZ     without1934
+	JZ     without1936
 	VMOVSS X0, (AX)
 
-without1934:
-stored1931:
-done1919:
+without1936:
+stored1933:
+done1921:
 	VZEROUPPER
 	RET
 
@@ -30106,17 +30127,17 @@ TEXT ·multiplyMatrix32x256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000010
-	JLT  rest1936
+	JLT  rest1938
 
-panel1935:
+panel1937:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles1939
+	JLT  tiles1941
 
-tile1938:
+tile1940:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -30133,9 +30154,9 @@ tile1938:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1941
+	JLE    done1943
 
-again1940:
+again1942:
 	VMOVUPS      (BX), Y12
 	VMOVUPS      32(BX), Y13
 	MOVQ         DX, SI
@@ -30165,9 +30186,9 @@ again1940:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1940
+	JNZ          again1942
 
-done1941:
+done1943:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -30191,13 +30212,13 @@ done1941:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile1938
+	JGE     tile1940
 
-tiles1939:
+tiles1941:
 	CMPQ R10, $0x00000002
-	JLT  tiles1943
+	JLT  tiles1945
 
-tile1942:
+tile1944:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -30206,9 +30227,9 @@ tile1942:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1945
+	JLE    done1947
 
-again1944:
+again1946:
 	VMOVUPS      (BX), Y4
 	VMOVUPS      32(BX), Y5
 	MOVQ         DX, SI
@@ -30222,9 +30243,9 @@ again1944:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1944
+	JNZ          again1946
 
-done1945:
+done1947:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -30236,22 +30257,22 @@ done1945:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1942
+	JGE     tile1944
 
-tiles1943:
+tiles1945:
 	CMPQ R10, $0x00000001
-	JLT  tiles1947
+	JLT  tiles1949
 
-tile1946:
+tile1948:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1949
+	JLE    done1951
 
-again1948:
+again1950:
 	VMOVUPS      (BX), Y2
 	VMOVUPS      32(BX), Y3
 	MOVQ         DX, SI
@@ -30261,27 +30282,27 @@ again1948:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1948
+	JNZ          again1950
 
-done1949:
+done1951:
 	VMOVUPS Y0, (DI)
 	VMOVUPS Y1, 32(DI)
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1946
+	JGE     tile1948
 
-tiles1947:
+tiles1949:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000010, R9
 	CMPQ R9, $0x00000010
-	JGE  panel1935
+	JGE  panel1937
 
-rest1936:
+rest1938:
 	TESTQ   R9, R9
-	JZ      done1937
+	JZ      done1939
 	CMPQ    R9, $0x00000008
-	JGT     wider1950
+	JGT     wider1952
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -30291,9 +30312,9 @@ rest1936:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles1952
+	JLT     tiles1954
 
-tile1951:
+tile1953:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -30304,9 +30325,9 @@ tile1951:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1954
+	JLE    done1956
 
-again1953:
+again1955:
 	VMASKMOVPS   (BX), Y0, Y7
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Y8
@@ -30329,204 +30350,204 @@ again1953:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1953
+	JNZ          again1955
 
-done1954:
+done1956:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x08
-	JLT     partial1955
+	JLT     partial1957
 	VMOVUPS Y1, (DI)
-	JMP     stored1956
+	JMP     stored1958
 
-partial1955:
+partial1957:
 	LEAQ         (DI), BX
 	VMOVAPS      X1, X7
 	TESTQ        $0x00000004, R9
-	JZ           without1957
+	JZ           without1959
 	VMOVUPS      X7, (BX)
 	VEXTRACTF128 $0x01, Y1, X7
 	ADDQ         $0x00000010, BX
 
-without1957:
+without1959:
 	TESTQ     $0x00000002, R9
-	JZ        without1958
+	JZ        without1960
 	VMOVSD    X7, (BX)
 	VPERMILPD $0x01, X7, X7
 	ADDQ      $0x00000008, BX
 
-without1958:
+without1960:
 	TESTQ  $0x00000001, R9
-	JZ     without1959
+	JZ     without1961
 	VMOVSS X7, (BX)
 
-without1959:
-stored1956:
+without1961:
+stored1958:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x08
-	JLT     partial1960
+	JLT     partial1962
 	VMOVUPS Y2, (DI)
-	JMP     stored1961
+	JMP     stored1963
 
-partial1960:
+partial1962:
 	LEAQ         (DI), BX
 	VMOVAPS      X2, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1962
+	JZ           without1964
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y2, X1
 	ADDQ         $0x00000010, BX
 
-without1962:
+without1964:
 	TESTQ     $0x00000002, R9
-	JZ        without1963
+	JZ        without1965
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1963:
+without1965:
 	TESTQ  $0x00000001, R9
-	JZ     without1964
+	JZ     without1966
 	VMOVSS X1, (BX)
 
-without1964:
-stored1961:
+without1966:
+stored1963:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x08
-	JLT     partial1965
+	JLT     partial1967
 	VMOVUPS Y3, (DI)
-	JMP     stored1966
+	JMP     stored1968
 
-partial1965:
+partial1967:
 	LEAQ         (DI), BX
 	VMOVAPS      X3, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1967
+	JZ           without1969
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y3, X1
 	ADDQ         $0x00000010, BX
 
-without1967:
+without1969:
 	TESTQ     $0x00000002, R9
-	JZ        without1968
+	JZ        without1970
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1968:
+without1970:
 	TESTQ  $0x00000001, R9
-	JZ     without1969
+	JZ     without1971
 	VMOVSS X1, (BX)
 
-without1969:
-stored1966:
+without1971:
+stored1968:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x08
-	JLT     partial1970
+	JLT     partial1972
 	VMOVUPS Y4, (DI)
-	JMP     stored1971
+	JMP     stored1973
 
-partial1970:
+partial1972:
 	LEAQ         (DI), BX
 	VMOVAPS      X4, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1972
+	JZ           without1974
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y4, X1
 	ADDQ         $0x00000010, BX
 
-without1972:
+without1974:
 	TESTQ     $0x00000002, R9
-	JZ        without1973
+	JZ        without1975
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1973:
+without1975:
 	TESTQ  $0x00000001, R9
-	JZ     without1974
+	JZ     without1976
 	VMOVSS X1, (BX)
 
-without1974:
-stored1971:
+without1976:
+stored1973:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x08
-	JLT     partial1975
+	JLT     partial1977
 	VMOVUPS Y5, (DI)
-	JMP     stored1976
+	JMP     stored1978
 
-partial1975:
+partial1977:
 	LEAQ         (DI), BX
 	VMOVAPS      X5, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1977
+	JZ           without1979
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y5, X1
 	ADDQ         $0x00000010, BX
 
-without1977:
+without1979:
 	TESTQ     $0x00000002, R9
-	JZ        without1978
+	JZ        without1980
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1978:
+without1980:
 	TESTQ  $0x00000001, R9
-	JZ     without1979
+	JZ     without1981
 	VMOVSS X1, (BX)
 
-without1979:
-stored1976:
+without1981:
+stored1978:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x08
-	JLT     partial1980
+	JLT     partial1982
 	VMOVUPS Y6, (DI)
-	JMP     stored1981
+	JMP     stored1983
 
-partial1980:
+partial1982:
 	LEAQ         (DI), BX
 	VMOVAPS      X6, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1982
+	JZ           without1984
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y6, X1
 	ADDQ         $0x00000010, BX
 
-without1982:
+without1984:
 	TESTQ     $0x00000002, R9
-	JZ        without1983
+	JZ        without1985
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1983:
+without1985:
 	TESTQ  $0x00000001, R9
-	JZ     without1984
+	JZ     without1986
 	VMOVSS X1, (BX)
 
-without1984:
-stored1981:
+without1986:
+stored1983:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile1951
+	JGE  tile1953
 
-tiles1952:
+tiles1954:
 	CMPQ R10, $0x00000002
-	JLT  tiles1986
+	JLT  tiles1988
 
-tile1985:
+tile1987:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1988
+	JLE    done1990
 
-again1987:
+again1989:
 	VMASKMOVPS   (BX), Y0, Y3
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Y4
@@ -30537,87 +30558,87 @@ again1987:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1987
+	JNZ          again1989
 
-done1988:
+done1990:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x08
-	JLT     partial1989
+	JLT     partial1991
 	VMOVUPS Y1, (DI)
-	JMP     stored1990
+	JMP     stored1992
 
-partial1989:
+partial1991:
 	LEAQ         (DI), BX
 	VMOVAPS      X1, X3
 	TESTQ        $0x00000004, R9
-	JZ           without1991
+	JZ           without1993
 	VMOVUPS      X3, (BX)
 	VEXTRACTF128 $0x01, Y1, X3
 	ADDQ         $0x00000010, BX
 
-without1991:
+without1993:
 	TESTQ     $0x00000002, R9
-	JZ        without1992
+	JZ        without1994
 	VMOVSD    X3, (BX)
 	VPERMILPD $0x01, X3, X3
 	ADDQ      $0x00000008, BX
 
-without1992:
+without1994:
 	TESTQ  $0x00000001, R9
-	JZ     without1993
+	JZ     without1995
 	VMOVSS X3, (BX)
 
-without1993:
-stored1990:
+without1995:
+stored1992:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x08
-	JLT     partial1994
+	JLT     partial1996
 	VMOVUPS Y2, (DI)
-	JMP     stored1995
+	JMP     stored1997
 
-partial1994:
+partial1996:
 	LEAQ         (DI), BX
 	VMOVAPS      X2, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1996
+	JZ           without1998
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y2, X1
 	ADDQ         $0x00000010, BX
 
-without1996:
+without1998:
 	TESTQ     $0x00000002, R9
-	JZ        without1997
+	JZ        without1999
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1997:
+without1999:
 	TESTQ  $0x00000001, R9
-	JZ     without1998
+	JZ     without2000
 	VMOVSS X1, (BX)
 
-without1998:
-stored1995:
+without2000:
+stored1997:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1985
+	JGE  tile1987
 
-tiles1986:
+tiles1988:
 	CMPQ R10, $0x00000001
-	JLT  tiles2000
+	JLT  tiles2002
 
-tile1999:
+tile2001:
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2002
+	JLE    done2004
 
-again2001:
+again2003:
 	VMASKMOVPS   (BX), Y0, Y2
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Y3
@@ -30625,46 +30646,46 @@ again2001:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2001
+	JNZ          again2003
 
-done2002:
+done2004:
 	CMPQ    R9, $0x08
-	JLT     partial2003
+	JLT     partial2005
 	VMOVUPS Y1, (DI)
-	JMP     stored2004
+	JMP     stored2006
 
-partial2003:
+partial2005:
 	LEAQ         (DI), CX
 	VMOVAPS      X1, X2
 	TESTQ        $0x00000004, R9
-	JZ           without2005
+	JZ           without2007
 	VMOVUPS      X2, (CX)
 	VEXTRACTF128 $0x01, Y1, X2
 	ADDQ         $0x00000010, CX
 
-without2005:
+without2007:
 	TESTQ     $0x00000002, R9
-	JZ        without2006
+	JZ        without2008
 	VMOVSD    X2, (CX)
 	VPERMILPD $0x01, X2, X2
 	ADDQ      $0x00000008, CX
 
-without2006:
+without2008:
 	TESTQ  $0x00000001, R9
-	JZ     without2007
+	JZ     without2009
 	VMOVSS X2, (CX)
 
-without2007:
-stored2004:
+without2009:
+stored2006:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1999
+	JGE  tile2001
 
-tiles2000:
-	JMP done1937
+tiles2002:
+	JMP done1939
 
-wider1950:
+wider1952:
 	SUBQ    $0x00000008, R9
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
@@ -30675,9 +30696,9 @@ wider1950:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles2010
+	JLT     tiles2012
 
-tile2009:
+tile2011:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -30694,9 +30715,9 @@ tile2009:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2012
+	JLE    done2014
 
-again2011:
+again2013:
 	VMOVUPS      (BX), Y13
 	VMASKMOVPS   32(BX), Y0, Y14
 	MOVQ         DX, SI
@@ -30726,201 +30747,201 @@ again2011:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2011
+	JNZ          again2013
 
-done2012:
+done2014:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Y1, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial2013
+	JLT     partial2015
 	VMOVUPS Y2, 32(DI)
-	JMP     stored2014
+	JMP     stored2016
 
-partial2013:
+partial2015:
 	LEAQ         32(DI), BX
 	VMOVAPS      X2, X1
 	TESTQ        $0x00000004, R9
-	JZ           without2015
+	JZ           without2017
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y2, X1
 	ADDQ         $0x00000010, BX
 
-without2015:
+without2017:
 	TESTQ     $0x00000002, R9
-	JZ        without2016
+	JZ        without2018
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without2016:
+without2018:
 	TESTQ  $0x00000001, R9
-	JZ     without2017
+	JZ     without2019
 	VMOVSS X1, (BX)
 
-without2017:
-stored2014:
+without2019:
+stored2016:
 	ADDQ    AX, DI
 	VMOVUPS Y3, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial2018
+	JLT     partial2020
 	VMOVUPS Y4, 32(DI)
-	JMP     stored2019
+	JMP     stored2021
 
-partial2018:
+partial2020:
 	LEAQ         32(DI), BX
 	VMOVAPS      X4, X1
 	TESTQ        $0x00000004, R9
-	JZ           without2020
+	JZ           without2022
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y4, X1
 	ADDQ         $0x00000010, BX
 
-without2020:
+without2022:
 	TESTQ     $0x00000002, R9
-	JZ        without2021
+	JZ        without2023
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without2021:
+without2023:
 	TESTQ  $0x00000001, R9
-	JZ     without2022
+	JZ     without2024
 	VMOVSS X1, (BX)
 
-without2022:
-stored2019:
+without2024:
+stored2021:
 	ADDQ    AX, DI
 	VMOVUPS Y5, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial2023
+	JLT     partial2025
 	VMOVUPS Y6, 32(DI)
-	JMP     stored2024
+	JMP     stored2026
 
-partial2023:
+partial2025:
 	LEAQ         32(DI), BX
 	VMOVAPS      X6, X1
 	TESTQ        $0x00000004, R9
-	JZ           without2025
+	JZ           without2027
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y6, X1
 	ADDQ         $0x00000010, BX
 
-without2025:
+without2027:
 	TESTQ     $0x00000002, R9
-	JZ        without2026
+	JZ        without2028
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without2026:
+without2028:
 	TESTQ  $0x00000001, R9
-	JZ     without2027
+	JZ     without2029
 	VMOVSS X1, (BX)
 
-without2027:
-stored2024:
+without2029:
+stored2026:
 	ADDQ    AX, DI
 	VMOVUPS Y7, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial2028
+	JLT     partial2030
 	VMOVUPS Y8, 32(DI)
-	JMP     stored2029
+	JMP     stored2031
 
-partial2028:
+partial2030:
 	LEAQ         32(DI), BX
 	VMOVAPS      X8, X1
 	TESTQ        $0x00000004, R9
-	JZ           without2030
+	JZ           without2032
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y8, X1
 	ADDQ         $0x00000010, BX
 
-without2030:
+without2032:
 	TESTQ     $0x00000002, R9
-	JZ        without2031
+	JZ        without2033
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without2031:
+without2033:
 	TESTQ  $0x00000001, R9
-	JZ     without2032
+	JZ     without2034
 	VMOVSS X1, (BX)
 
-without2032:
-stored2029:
+without2034:
+stored2031:
 	ADDQ    AX, DI
 	VMOVUPS Y9, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial2033
+	JLT     partial2035
 	VMOVUPS Y10, 32(DI)
-	JMP     stored2034
+	JMP     stored2036
 
-partial2033:
+partial2035:
 	LEAQ         32(DI), BX
 	VMOVAPS      X10, X1
 	TESTQ        $0x00000004, R9
-	JZ           without2035
+	JZ           without2037
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y10, X1
 	ADDQ         $0x00000010, BX
 
-without2035:
+without2037:
 	TESTQ     $0x00000002, R9
-	JZ        without2036
+	JZ        without2038
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without2036:
+without2038:
 	TESTQ  $0x00000001, R9
-	JZ     without2037
+	JZ     without2039
 	VMOVSS X1, (BX)
 
-without2037:
-stored2034:
+without2039:
+stored2036:
 	ADDQ    AX, DI
 	VMOVUPS Y11, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial2038
+	JLT     partial2040
 	VMOVUPS Y12, 32(DI)
-	JMP     stored2039
+	JMP     stored2041
 
-partial2038:
+partial2040:
 	LEAQ         32(DI), BX
 	VMOVAPS      X12, X1
 	TESTQ        $0x00000004, R9
-	JZ           without2040
+	JZ           without2042
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y12, X1
 	ADDQ         $0x00000010, BX
 
-without2040:
+without2042:
 	TESTQ     $0x00000002, R9
-	JZ        without2041
+	JZ        without2043
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without2041:
+without2043:
 	TESTQ  $0x00000001, R9
-	JZ     without2042
+	JZ     without2044
 	VMOVSS X1, (BX)
 
-without2042:
-stored2039:
+without2044:
+stored2041:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile2009
+	JGE  tile2011
 
-tiles2010:
+tiles2012:
 	CMPQ R10, $0x00000002
-	JLT  tiles2044
+	JLT  tiles2046
 
-tile2043:
+tile2045:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -30929,9 +30950,9 @@ tile2043:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2046
+	JLE    done2048
 
-again2045:
+again2047:
 	VMOVUPS      (BX), Y5
 	VMASKMOVPS   32(BX), Y0, Y6
 	MOVQ         DX, SI
@@ -30945,90 +30966,90 @@ again2045:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2045
+	JNZ          again2047
 
-done2046:
+done2048:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Y1, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial2047
+	JLT     partial2049
 	VMOVUPS Y2, 32(DI)
-	JMP     stored2048
+	JMP     stored2050
 
-partial2047:
+partial2049:
 	LEAQ         32(DI), BX
 	VMOVAPS      X2, X1
 	TESTQ        $0x00000004, R9
-	JZ           without2049
+	JZ           without2051
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y2, X1
 	ADDQ         $0x00000010, BX
 
-without2049:
+without2051:
 	TESTQ     $0x00000002, R9
-	JZ        without2050
+	JZ        without2052
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without2050:
+without2052:
 	TESTQ  $0x00000001, R9
-	JZ     without2051
+	JZ     without2053
 	VMOVSS X1, (BX)
 
-without2051:
-stored2048:
+without2053:
+stored2050:
 	ADDQ    AX, DI
 	VMOVUPS Y3, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial2052
+	JLT     partial2054
 	VMOVUPS Y4, 32(DI)
-	JMP     stored2053
+	JMP     stored2055
 
-partial2052:
+partial2054:
 	LEAQ         32(DI), BX
 	VMOVAPS      X4, X1
 	TESTQ        $0x00000004, R9
-	JZ           without2054
+	JZ           without2056
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y4, X1
 	ADDQ         $0x00000010, BX
 
-without2054:
+without2056:
 	TESTQ     $0x00000002, R9
-	JZ        without2055
+	JZ        without2057
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without2055:
+without2057:
 	TESTQ  $0x00000001, R9
-	JZ     without2056
+	JZ     without2058
 	VMOVSS X1, (BX)
 
-without2056:
-stored2053:
+without2058:
+stored2055:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile2043
+	JGE  tile2045
 
-tiles2044:
+tiles2046:
 	CMPQ R10, $0x00000001
-	JLT  tiles2058
+	JLT  tiles2060
 
-tile2057:
+tile2059:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2060
+	JLE    done2062
 
-again2059:
+again2061:
 	VMOVUPS      (BX), Y3
 	VMASKMOVPS   32(BX), Y0, Y4
 	MOVQ         DX, SI
@@ -31038,45 +31059,45 @@ again2059:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2059
+	JNZ          again2061
 
-done2060:
+done2062:
 	VMOVUPS Y1, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial2061
+	JLT     partial2063
 	VMOVUPS Y2, 32(DI)
-	JMP     stored2062
+	JMP     stored2064
 
-partial2061:
+partial2063:
 	LEAQ         32(DI), CX
 	VMOVAPS      X2, X1
 	TESTQ        $0x00000004, R9
-	JZ           without2063
+	JZ           without2065
 	VMOVUPS      X1, (CX)
 	VEXTRACTF128 $0x01, Y2, X1
 	ADDQ         $0x00000010, CX
 
-without2063:
+without2065:
 	TESTQ     $0x00000002, R9
-	JZ        without2064
+	JZ        without2066
 	VMOVSD    X1, (CX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, CX
 
-without2064:
+without2066:
 	TESTQ  $0x00000001, R9
-	JZ     without2065
+	JZ     without2067
 	VMOVSS X1, (CX)
 
-without2065:
-stored2062:
+without2067:
+stored2064:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2057
+	JGE  tile2059
 
-tiles2058:
-done1937:
+tiles2060:
+done1939:
 	VZEROUPPER
 	RET
 
@@ -31093,18 +31114,18 @@ TEXT ·scatterMatrix32x256(SB), $0-96
 	XORQ R9, R9
 	MOVQ BX, R10
 	CMPQ R10, $0x00000010
-	JLT  rest2067
+	JLT  rest2069
 
-panel2066:
+panel2068:
 	MOVQ f_base+24(FP), BX
 	MOVQ w_base+0(FP), R8
 	ADDQ R9, R8
 	ADDQ R9, R8
 	MOVQ d+80(FP), R11
 	CMPQ R11, $0x00000005
-	JLT  tiles2070
+	JLT  tiles2072
 
-tile2069:
+tile2071:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -31120,9 +31141,9 @@ tile2069:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2072
+	JLE    done2074
 
-again2071:
+again2073:
 	VMOVUPS      (DI), Y10
 	VMOVUPS      32(DI), Y11
 	VBROADCASTSS (SI), Y12
@@ -31143,9 +31164,9 @@ again2071:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2071
+	JNZ          again2073
 
-done2072:
+done2074:
 	VCVTPS2PD    X0, Y10
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
@@ -31244,13 +31265,13 @@ done2072:
 	ADDQ         $0x00000014, BX
 	SUBQ         $0x00000005, R11
 	CMPQ         R11, $0x00000005
-	JGE          tile2069
+	JGE          tile2071
 
-tiles2070:
+tiles2072:
 	CMPQ R11, $0x00000002
-	JLT  tiles2074
+	JLT  tiles2076
 
-tile2073:
+tile2075:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -31260,9 +31281,9 @@ tile2073:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2076
+	JLE    done2078
 
-again2075:
+again2077:
 	VMOVUPS      (DI), Y4
 	VMOVUPS      32(DI), Y5
 	VBROADCASTSS (SI), Y6
@@ -31274,9 +31295,9 @@ again2075:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2075
+	JNZ          again2077
 
-done2076:
+done2078:
 	VCVTPS2PD    X0, Y4
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
@@ -31318,13 +31339,13 @@ done2076:
 	ADDQ         $0x00000008, BX
 	SUBQ         $0x00000002, R11
 	CMPQ         R11, $0x00000002
-	JGE          tile2073
+	JGE          tile2075
 
-tiles2074:
+tiles2076:
 	CMPQ R11, $0x00000001
-	JLT  tiles2078
+	JLT  tiles2080
 
-tile2077:
+tile2079:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), DI
@@ -31332,9 +31353,9 @@ tile2077:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2080
+	JLE    done2082
 
-again2079:
+again2081:
 	VMOVUPS      (DI), Y2
 	VMOVUPS      32(DI), Y3
 	VBROADCASTSS (SI), Y4
@@ -31343,9 +31364,9 @@ again2079:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2079
+	JNZ          again2081
 
-done2080:
+done2082:
 	VCVTPS2PD    X0, Y2
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
@@ -31368,19 +31389,19 @@ done2080:
 	ADDQ         $0x00000004, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          tile2077
+	JGE          tile2079
 
-tiles2078:
+tiles2080:
 	ADDQ $0x00000040, R9
 	SUBQ $0x00000010, R10
 	CMPQ R10, $0x00000010
-	JGE  panel2066
+	JGE  panel2068
 
-rest2067:
+rest2069:
 	TESTQ   R10, R10
-	JZ      done2068
+	JZ      done2070
 	CMPQ    R10, $0x00000008
-	JGT     wider2081
+	JGT     wider2083
 	LEAQ    constants<>+672(SB), BX
 	MOVQ    R10, SI
 	NEGQ    SI
@@ -31391,9 +31412,9 @@ rest2067:
 	ADDQ    R9, R8
 	MOVQ    d+80(FP), R11
 	CMPQ    R11, $0x00000005
-	JLT     tiles2083
+	JLT     tiles2085
 
-tile2082:
+tile2084:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -31404,9 +31425,9 @@ tile2082:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2085
+	JLE    done2087
 
-again2084:
+again2086:
 	VMASKMOVPS   (DI), Y0, Y6
 	VBROADCASTSS (SI), Y7
 	VFMADD231PS  Y6, Y7, Y1
@@ -31421,15 +31442,15 @@ again2084:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2084
+	JNZ          again2086
 
-done2085:
+done2087:
 	VCVTPS2PD    X1, Y6
 	VEXTRACTF128 $0x01, Y1, X1
 	VCVTPS2PD    X1, Y1
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2086
+	JLE          few2088
 	VMOVUPD      (R8), Y7
 	VADDPD       Y7, Y6, Y6
 	VMOVUPD      Y6, (R8)
@@ -31441,26 +31462,26 @@ done2085:
 	VMASKMOVPD   32(R8), Y6, Y6
 	VADDPD       Y6, Y1, Y1
 	CMPQ         SI, $0x04
-	JLT          partial2088
+	JLT          partial2090
 	VMOVUPD      Y1, 32(R8)
-	JMP          stored2090
+	JMP          stored2092
 
-partial2088:
+partial2090:
 	CMPQ         SI, $0x02
-	JLT          single2089
+	JLT          single2091
 	VMOVUPD      X1, 32(R8)
-	JEQ          stored2090
+	JEQ          stored2092
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2090
+	JMP          stored2092
 
-single2089:
+single2091:
 	VMOVSD X1, 32(R8)
 
-stored2090:
-	JMP added2087
+stored2092:
+	JMP added2089
 
-few2086:
+few2088:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -31468,31 +31489,31 @@ few2086:
 	VMASKMOVPD (R8), Y1, Y1
 	VADDPD     Y1, Y6, Y6
 	CMPQ       SI, $0x04
-	JLT        partial2091
+	JLT        partial2093
 	VMOVUPD    Y6, (R8)
-	JMP        stored2093
+	JMP        stored2095
 
-partial2091:
+partial2093:
 	CMPQ         SI, $0x02
-	JLT          single2092
+	JLT          single2094
 	VMOVUPD      X6, (R8)
-	JEQ          stored2093
+	JEQ          stored2095
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2093
+	JMP          stored2095
 
-single2092:
+single2094:
 	VMOVSD X6, (R8)
 
-stored2093:
-added2087:
+stored2095:
+added2089:
 	ADDQ         DX, R8
 	VCVTPS2PD    X2, Y1
 	VEXTRACTF128 $0x01, Y2, X2
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2094
+	JLE          few2096
 	VMOVUPD      (R8), Y6
 	VADDPD       Y6, Y1, Y1
 	VMOVUPD      Y1, (R8)
@@ -31504,26 +31525,26 @@ added2087:
 	VMASKMOVPD   32(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2096
+	JLT          partial2098
 	VMOVUPD      Y2, 32(R8)
-	JMP          stored2098
+	JMP          stored2100
 
-partial2096:
+partial2098:
 	CMPQ         SI, $0x02
-	JLT          single2097
+	JLT          single2099
 	VMOVUPD      X2, 32(R8)
-	JEQ          stored2098
+	JEQ          stored2100
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2098
+	JMP          stored2100
 
-single2097:
+single2099:
 	VMOVSD X2, 32(R8)
 
-stored2098:
-	JMP added2095
+stored2100:
+	JMP added2097
 
-few2094:
+few2096:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -31531,31 +31552,31 @@ few2094:
 	VMASKMOVPD (R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2099
+	JLT        partial2101
 	VMOVUPD    Y1, (R8)
-	JMP        stored2101
+	JMP        stored2103
 
-partial2099:
+partial2101:
 	CMPQ         SI, $0x02
-	JLT          single2100
+	JLT          single2102
 	VMOVUPD      X1, (R8)
-	JEQ          stored2101
+	JEQ          stored2103
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2101
+	JMP          stored2103
 
-single2100:
+single2102:
 	VMOVSD X1, (R8)
 
-stored2101:
-added2095:
+stored2103:
+added2097:
 	ADDQ         DX, R8
 	VCVTPS2PD    X3, Y1
 	VEXTRACTF128 $0x01, Y3, X2
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2102
+	JLE          few2104
 	VMOVUPD      (R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, (R8)
@@ -31567,26 +31588,26 @@ added2095:
 	VMASKMOVPD   32(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2104
+	JLT          partial2106
 	VMOVUPD      Y2, 32(R8)
-	JMP          stored2106
+	JMP          stored2108
 
-partial2104:
+partial2106:
 	CMPQ         SI, $0x02
-	JLT          single2105
+	JLT          single2107
 	VMOVUPD      X2, 32(R8)
-	JEQ          stored2106
+	JEQ          stored2108
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2106
+	JMP          stored2108
 
-single2105:
+single2107:
 	VMOVSD X2, 32(R8)
 
-stored2106:
-	JMP added2103
+stored2108:
+	JMP added2105
 
-few2102:
+few2104:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -31594,31 +31615,31 @@ few2102:
 	VMASKMOVPD (R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2107
+	JLT        partial2109
 	VMOVUPD    Y1, (R8)
-	JMP        stored2109
+	JMP        stored2111
 
-partial2107:
+partial2109:
 	CMPQ         SI, $0x02
-	JLT          single2108
+	JLT          single2110
 	VMOVUPD      X1, (R8)
-	JEQ          stored2109
+	JEQ          stored2111
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2109
+	JMP          stored2111
 
-single2108:
+single2110:
 	VMOVSD X1, (R8)
 
-stored2109:
-added2103:
+stored2111:
+added2105:
 	ADDQ         DX, R8
 	VCVTPS2PD    X4, Y1
 	VEXTRACTF128 $0x01, Y4, X2
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2110
+	JLE          few2112
 	VMOVUPD      (R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, (R8)
@@ -31630,26 +31651,26 @@ added2103:
 	VMASKMOVPD   32(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2112
+	JLT          partial2114
 	VMOVUPD      Y2, 32(R8)
-	JMP          stored2114
+	JMP          stored2116
 
-partial2112:
+partial2114:
 	CMPQ         SI, $0x02
-	JLT          single2113
+	JLT          single2115
 	VMOVUPD      X2, 32(R8)
-	JEQ          stored2114
+	JEQ          stored2116
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2114
+	JMP          stored2116
 
-single2113:
+single2115:
 	VMOVSD X2, 32(R8)
 
-stored2114:
-	JMP added2111
+stored2116:
+	JMP added2113
 
-few2110:
+few2112:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -31657,31 +31678,31 @@ few2110:
 	VMASKMOVPD (R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2115
+	JLT        partial2117
 	VMOVUPD    Y1, (R8)
-	JMP        stored2117
+	JMP        stored2119
 
-partial2115:
+partial2117:
 	CMPQ         SI, $0x02
-	JLT          single2116
+	JLT          single2118
 	VMOVUPD      X1, (R8)
-	JEQ          stored2117
+	JEQ          stored2119
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2117
+	JMP          stored2119
 
-single2116:
+single2118:
 	VMOVSD X1, (R8)
 
-stored2117:
-added2111:
+stored2119:
+added2113:
 	ADDQ         DX, R8
 	VCVTPS2PD    X5, Y1
 	VEXTRACTF128 $0x01, Y5, X2
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2118
+	JLE          few2120
 	VMOVUPD      (R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, (R8)
@@ -31693,26 +31714,26 @@ added2111:
 	VMASKMOVPD   32(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2120
+	JLT          partial2122
 	VMOVUPD      Y2, 32(R8)
-	JMP          stored2122
+	JMP          stored2124
 
-partial2120:
+partial2122:
 	CMPQ         SI, $0x02
-	JLT          single2121
+	JLT          single2123
 	VMOVUPD      X2, 32(R8)
-	JEQ          stored2122
+	JEQ          stored2124
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2122
+	JMP          stored2124
 
-single2121:
+single2123:
 	VMOVSD X2, 32(R8)
 
-stored2122:
-	JMP added2119
+stored2124:
+	JMP added2121
 
-few2118:
+few2120:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -31720,35 +31741,35 @@ few2118:
 	VMASKMOVPD (R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2123
+	JLT        partial2125
 	VMOVUPD    Y1, (R8)
-	JMP        stored2125
+	JMP        stored2127
 
-partial2123:
+partial2125:
 	CMPQ         SI, $0x02
-	JLT          single2124
+	JLT          single2126
 	VMOVUPD      X1, (R8)
-	JEQ          stored2125
+	JEQ          stored2127
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2125
+	JMP          stored2127
 
-single2124:
+single2126:
 	VMOVSD X1, (R8)
 
-stored2125:
-added2119:
+stored2127:
+added2121:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2082
+	JGE  tile2084
 
-tiles2083:
+tiles2085:
 	CMPQ R11, $0x00000002
-	JLT  tiles2127
+	JLT  tiles2129
 
-tile2126:
+tile2128:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), DI
@@ -31756,9 +31777,9 @@ tile2126:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2129
+	JLE    done2131
 
-again2128:
+again2130:
 	VMASKMOVPS   (DI), Y0, Y3
 	VBROADCASTSS (SI), Y4
 	VFMADD231PS  Y3, Y4, Y1
@@ -31767,15 +31788,15 @@ again2128:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2128
+	JNZ          again2130
 
-done2129:
+done2131:
 	VCVTPS2PD    X1, Y3
 	VEXTRACTF128 $0x01, Y1, X1
 	VCVTPS2PD    X1, Y1
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2130
+	JLE          few2132
 	VMOVUPD      (R8), Y4
 	VADDPD       Y4, Y3, Y3
 	VMOVUPD      Y3, (R8)
@@ -31787,26 +31808,26 @@ done2129:
 	VMASKMOVPD   32(R8), Y3, Y3
 	VADDPD       Y3, Y1, Y1
 	CMPQ         SI, $0x04
-	JLT          partial2132
+	JLT          partial2134
 	VMOVUPD      Y1, 32(R8)
-	JMP          stored2134
+	JMP          stored2136
 
-partial2132:
+partial2134:
 	CMPQ         SI, $0x02
-	JLT          single2133
+	JLT          single2135
 	VMOVUPD      X1, 32(R8)
-	JEQ          stored2134
+	JEQ          stored2136
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2134
+	JMP          stored2136
 
-single2133:
+single2135:
 	VMOVSD X1, 32(R8)
 
-stored2134:
-	JMP added2131
+stored2136:
+	JMP added2133
 
-few2130:
+few2132:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -31814,31 +31835,31 @@ few2130:
 	VMASKMOVPD (R8), Y1, Y1
 	VADDPD     Y1, Y3, Y3
 	CMPQ       SI, $0x04
-	JLT        partial2135
+	JLT        partial2137
 	VMOVUPD    Y3, (R8)
-	JMP        stored2137
+	JMP        stored2139
 
-partial2135:
+partial2137:
 	CMPQ         SI, $0x02
-	JLT          single2136
+	JLT          single2138
 	VMOVUPD      X3, (R8)
-	JEQ          stored2137
+	JEQ          stored2139
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2137
+	JMP          stored2139
 
-single2136:
+single2138:
 	VMOVSD X3, (R8)
 
-stored2137:
-added2131:
+stored2139:
+added2133:
 	ADDQ         DX, R8
 	VCVTPS2PD    X2, Y1
 	VEXTRACTF128 $0x01, Y2, X2
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2138
+	JLE          few2140
 	VMOVUPD      (R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, (R8)
@@ -31850,26 +31871,26 @@ added2131:
 	VMASKMOVPD   32(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2140
+	JLT          partial2142
 	VMOVUPD      Y2, 32(R8)
-	JMP          stored2142
+	JMP          stored2144
 
-partial2140:
+partial2142:
 	CMPQ         SI, $0x02
-	JLT          single2141
+	JLT          single2143
 	VMOVUPD      X2, 32(R8)
-	JEQ          stored2142
+	JEQ          stored2144
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2142
+	JMP          stored2144
 
-single2141:
+single2143:
 	VMOVSD X2, 32(R8)
 
-stored2142:
-	JMP added2139
+stored2144:
+	JMP added2141
 
-few2138:
+few2140:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -31877,59 +31898,59 @@ few2138:
 	VMASKMOVPD (R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2143
+	JLT        partial2145
 	VMOVUPD    Y1, (R8)
-	JMP        stored2145
+	JMP        stored2147
 
-partial2143:
+partial2145:
 	CMPQ         SI, $0x02
-	JLT          single2144
+	JLT          single2146
 	VMOVUPD      X1, (R8)
-	JEQ          stored2145
+	JEQ          stored2147
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2145
+	JMP          stored2147
 
-single2144:
+single2146:
 	VMOVSD X1, (R8)
 
-stored2145:
-added2139:
+stored2147:
+added2141:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2126
+	JGE  tile2128
 
-tiles2127:
+tiles2129:
 	CMPQ R11, $0x00000001
-	JLT  tiles2147
+	JLT  tiles2149
 
-tile2146:
+tile2148:
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), DI
 	ADDQ   R9, DI
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2149
+	JLE    done2151
 
-again2148:
+again2150:
 	VMASKMOVPS   (DI), Y0, Y2
 	VBROADCASTSS (SI), Y3
 	VFMADD231PS  Y2, Y3, Y1
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2148
+	JNZ          again2150
 
-done2149:
+done2151:
 	VCVTPS2PD    X1, Y2
 	VEXTRACTF128 $0x01, Y1, X1
 	VCVTPS2PD    X1, Y1
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2150
+	JLE          few2152
 	VMOVUPD      (R8), Y3
 	VADDPD       Y3, Y2, Y2
 	VMOVUPD      Y2, (R8)
@@ -31941,26 +31962,26 @@ done2149:
 	VMASKMOVPD   32(R8), Y2, Y2
 	VADDPD       Y2, Y1, Y1
 	CMPQ         SI, $0x04
-	JLT          partial2152
+	JLT          partial2154
 	VMOVUPD      Y1, 32(R8)
-	JMP          stored2154
+	JMP          stored2156
 
-partial2152:
+partial2154:
 	CMPQ         SI, $0x02
-	JLT          single2153
+	JLT          single2155
 	VMOVUPD      X1, 32(R8)
-	JEQ          stored2154
+	JEQ          stored2156
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2154
+	JMP          stored2156
 
-single2153:
+single2155:
 	VMOVSD X1, 32(R8)
 
-stored2154:
-	JMP added2151
+stored2156:
+	JMP added2153
 
-few2150:
+few2152:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -31968,34 +31989,34 @@ few2150:
 	VMASKMOVPD (R8), Y1, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       SI, $0x04
-	JLT        partial2155
+	JLT        partial2157
 	VMOVUPD    Y2, (R8)
-	JMP        stored2157
+	JMP        stored2159
 
-partial2155:
+partial2157:
 	CMPQ         SI, $0x02
-	JLT          single2156
+	JLT          single2158
 	VMOVUPD      X2, (R8)
-	JEQ          stored2157
+	JEQ          stored2159
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2157
+	JMP          stored2159
 
-single2156:
+single2158:
 	VMOVSD X2, (R8)
 
-stored2157:
-added2151:
+stored2159:
+added2153:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2146
+	JGE  tile2148
 
-tiles2147:
-	JMP done2068
+tiles2149:
+	JMP done2070
 
-wider2081:
+wider2083:
 	SUBQ    $0x00000008, R10
 	LEAQ    constants<>+672(SB), BX
 	MOVQ    R10, SI
@@ -32007,9 +32028,9 @@ wider2081:
 	ADDQ    R9, R8
 	MOVQ    d+80(FP), R11
 	CMPQ    R11, $0x00000005
-	JLT     tiles2160
+	JLT     tiles2162
 
-tile2159:
+tile2161:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -32025,9 +32046,9 @@ tile2159:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2162
+	JLE    done2164
 
-again2161:
+again2163:
 	VMOVUPS      (DI), Y11
 	VMASKMOVPS   32(DI), Y0, Y12
 	VBROADCASTSS (SI), Y13
@@ -32048,9 +32069,9 @@ again2161:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2161
+	JNZ          again2163
 
-done2162:
+done2164:
 	VCVTPS2PD    X1, Y11
 	VEXTRACTF128 $0x01, Y1, X1
 	VCVTPS2PD    X1, Y1
@@ -32065,7 +32086,7 @@ done2162:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2163
+	JLE          few2165
 	VMOVUPD      64(R8), Y11
 	VADDPD       Y11, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -32077,26 +32098,26 @@ done2162:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2165
+	JLT          partial2167
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2167
+	JMP          stored2169
 
-partial2165:
+partial2167:
 	CMPQ         SI, $0x02
-	JLT          single2166
+	JLT          single2168
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2167
+	JEQ          stored2169
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2167
+	JMP          stored2169
 
-single2166:
+single2168:
 	VMOVSD X2, 96(R8)
 
-stored2167:
-	JMP added2164
+stored2169:
+	JMP added2166
 
-few2163:
+few2165:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32104,24 +32125,24 @@ few2163:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2168
+	JLT        partial2170
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2170
+	JMP        stored2172
 
-partial2168:
+partial2170:
 	CMPQ         SI, $0x02
-	JLT          single2169
+	JLT          single2171
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2170
+	JEQ          stored2172
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2170
+	JMP          stored2172
 
-single2169:
+single2171:
 	VMOVSD X1, 64(R8)
 
-stored2170:
-added2164:
+stored2172:
+added2166:
 	ADDQ         DX, R8
 	VCVTPS2PD    X3, Y1
 	VEXTRACTF128 $0x01, Y3, X2
@@ -32137,7 +32158,7 @@ added2164:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2171
+	JLE          few2173
 	VMOVUPD      64(R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -32149,26 +32170,26 @@ added2164:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2173
+	JLT          partial2175
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2175
+	JMP          stored2177
 
-partial2173:
+partial2175:
 	CMPQ         SI, $0x02
-	JLT          single2174
+	JLT          single2176
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2175
+	JEQ          stored2177
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2175
+	JMP          stored2177
 
-single2174:
+single2176:
 	VMOVSD X2, 96(R8)
 
-stored2175:
-	JMP added2172
+stored2177:
+	JMP added2174
 
-few2171:
+few2173:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32176,24 +32197,24 @@ few2171:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2176
+	JLT        partial2178
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2178
+	JMP        stored2180
 
-partial2176:
+partial2178:
 	CMPQ         SI, $0x02
-	JLT          single2177
+	JLT          single2179
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2178
+	JEQ          stored2180
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2178
+	JMP          stored2180
 
-single2177:
+single2179:
 	VMOVSD X1, 64(R8)
 
-stored2178:
-added2172:
+stored2180:
+added2174:
 	ADDQ         DX, R8
 	VCVTPS2PD    X5, Y1
 	VEXTRACTF128 $0x01, Y5, X2
@@ -32209,7 +32230,7 @@ added2172:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2179
+	JLE          few2181
 	VMOVUPD      64(R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -32221,26 +32242,26 @@ added2172:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2181
+	JLT          partial2183
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2183
+	JMP          stored2185
 
-partial2181:
+partial2183:
 	CMPQ         SI, $0x02
-	JLT          single2182
+	JLT          single2184
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2183
+	JEQ          stored2185
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2183
+	JMP          stored2185
 
-single2182:
+single2184:
 	VMOVSD X2, 96(R8)
 
-stored2183:
-	JMP added2180
+stored2185:
+	JMP added2182
 
-few2179:
+few2181:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32248,24 +32269,24 @@ few2179:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2184
+	JLT        partial2186
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2186
+	JMP        stored2188
 
-partial2184:
+partial2186:
 	CMPQ         SI, $0x02
-	JLT          single2185
+	JLT          single2187
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2186
+	JEQ          stored2188
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2186
+	JMP          stored2188
 
-single2185:
+single2187:
 	VMOVSD X1, 64(R8)
 
-stored2186:
-added2180:
+stored2188:
+added2182:
 	ADDQ         DX, R8
 	VCVTPS2PD    X7, Y1
 	VEXTRACTF128 $0x01, Y7, X2
@@ -32281,7 +32302,7 @@ added2180:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2187
+	JLE          few2189
 	VMOVUPD      64(R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -32293,26 +32314,26 @@ added2180:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2189
+	JLT          partial2191
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2191
+	JMP          stored2193
 
-partial2189:
+partial2191:
 	CMPQ         SI, $0x02
-	JLT          single2190
+	JLT          single2192
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2191
+	JEQ          stored2193
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2191
+	JMP          stored2193
 
-single2190:
+single2192:
 	VMOVSD X2, 96(R8)
 
-stored2191:
-	JMP added2188
+stored2193:
+	JMP added2190
 
-few2187:
+few2189:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32320,24 +32341,24 @@ few2187:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2192
+	JLT        partial2194
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2194
+	JMP        stored2196
 
-partial2192:
+partial2194:
 	CMPQ         SI, $0x02
-	JLT          single2193
+	JLT          single2195
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2194
+	JEQ          stored2196
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2194
+	JMP          stored2196
 
-single2193:
+single2195:
 	VMOVSD X1, 64(R8)
 
-stored2194:
-added2188:
+stored2196:
+added2190:
 	ADDQ         DX, R8
 	VCVTPS2PD    X9, Y1
 	VEXTRACTF128 $0x01, Y9, X2
@@ -32353,7 +32374,7 @@ added2188:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2195
+	JLE          few2197
 	VMOVUPD      64(R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -32365,26 +32386,26 @@ added2188:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2197
+	JLT          partial2199
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2199
+	JMP          stored2201
 
-partial2197:
+partial2199:
 	CMPQ         SI, $0x02
-	JLT          single2198
+	JLT          single2200
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2199
+	JEQ          stored2201
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2199
+	JMP          stored2201
 
-single2198:
+single2200:
 	VMOVSD X2, 96(R8)
 
-stored2199:
-	JMP added2196
+stored2201:
+	JMP added2198
 
-few2195:
+few2197:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32392,35 +32413,35 @@ few2195:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2200
+	JLT        partial2202
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2202
+	JMP        stored2204
 
-partial2200:
+partial2202:
 	CMPQ         SI, $0x02
-	JLT          single2201
+	JLT          single2203
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2202
+	JEQ          stored2204
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2202
+	JMP          stored2204
 
-single2201:
+single2203:
 	VMOVSD X1, 64(R8)
 
-stored2202:
-added2196:
+stored2204:
+added2198:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2159
+	JGE  tile2161
 
-tiles2160:
+tiles2162:
 	CMPQ R11, $0x00000002
-	JLT  tiles2204
+	JLT  tiles2206
 
-tile2203:
+tile2205:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -32430,9 +32451,9 @@ tile2203:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2206
+	JLE    done2208
 
-again2205:
+again2207:
 	VMOVUPS      (DI), Y5
 	VMASKMOVPS   32(DI), Y0, Y6
 	VBROADCASTSS (SI), Y7
@@ -32444,9 +32465,9 @@ again2205:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2205
+	JNZ          again2207
 
-done2206:
+done2208:
 	VCVTPS2PD    X1, Y5
 	VEXTRACTF128 $0x01, Y1, X1
 	VCVTPS2PD    X1, Y1
@@ -32461,7 +32482,7 @@ done2206:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2207
+	JLE          few2209
 	VMOVUPD      64(R8), Y5
 	VADDPD       Y5, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -32473,26 +32494,26 @@ done2206:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2209
+	JLT          partial2211
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2211
+	JMP          stored2213
 
-partial2209:
+partial2211:
 	CMPQ         SI, $0x02
-	JLT          single2210
+	JLT          single2212
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2211
+	JEQ          stored2213
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2211
+	JMP          stored2213
 
-single2210:
+single2212:
 	VMOVSD X2, 96(R8)
 
-stored2211:
-	JMP added2208
+stored2213:
+	JMP added2210
 
-few2207:
+few2209:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32500,24 +32521,24 @@ few2207:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2212
+	JLT        partial2214
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2214
+	JMP        stored2216
 
-partial2212:
+partial2214:
 	CMPQ         SI, $0x02
-	JLT          single2213
+	JLT          single2215
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2214
+	JEQ          stored2216
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2214
+	JMP          stored2216
 
-single2213:
+single2215:
 	VMOVSD X1, 64(R8)
 
-stored2214:
-added2208:
+stored2216:
+added2210:
 	ADDQ         DX, R8
 	VCVTPS2PD    X3, Y1
 	VEXTRACTF128 $0x01, Y3, X2
@@ -32533,7 +32554,7 @@ added2208:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2215
+	JLE          few2217
 	VMOVUPD      64(R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -32545,26 +32566,26 @@ added2208:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2217
+	JLT          partial2219
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2219
+	JMP          stored2221
 
-partial2217:
+partial2219:
 	CMPQ         SI, $0x02
-	JLT          single2218
+	JLT          single2220
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2219
+	JEQ          stored2221
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2219
+	JMP          stored2221
 
-single2218:
+single2220:
 	VMOVSD X2, 96(R8)
 
-stored2219:
-	JMP added2216
+stored2221:
+	JMP added2218
 
-few2215:
+few2217:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32572,35 +32593,35 @@ few2215:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2220
+	JLT        partial2222
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2222
+	JMP        stored2224
 
-partial2220:
+partial2222:
 	CMPQ         SI, $0x02
-	JLT          single2221
+	JLT          single2223
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2222
+	JEQ          stored2224
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2222
+	JMP          stored2224
 
-single2221:
+single2223:
 	VMOVSD X1, 64(R8)
 
-stored2222:
-added2216:
+stored2224:
+added2218:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2203
+	JGE  tile2205
 
-tiles2204:
+tiles2206:
 	CMPQ R11, $0x00000001
-	JLT  tiles2224
+	JLT  tiles2226
 
-tile2223:
+tile2225:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), DI
@@ -32608,9 +32629,9 @@ tile2223:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2226
+	JLE    done2228
 
-again2225:
+again2227:
 	VMOVUPS      (DI), Y3
 	VMASKMOVPS   32(DI), Y0, Y4
 	VBROADCASTSS (SI), Y5
@@ -32619,9 +32640,9 @@ again2225:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2225
+	JNZ          again2227
 
-done2226:
+done2228:
 	VCVTPS2PD    X1, Y3
 	VEXTRACTF128 $0x01, Y1, X1
 	VCVTPS2PD    X1, Y1
@@ -32636,7 +32657,7 @@ done2226:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2227
+	JLE          few2229
 	VMOVUPD      64(R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -32648,26 +32669,26 @@ done2226:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2229
+	JLT          partial2231
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2231
+	JMP          stored2233
 
-partial2229:
+partial2231:
 	CMPQ         SI, $0x02
-	JLT          single2230
+	JLT          single2232
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2231
+	JEQ          stored2233
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2231
+	JMP          stored2233
 
-single2230:
+single2232:
 	VMOVSD X2, 96(R8)
 
-stored2231:
-	JMP added2228
+stored2233:
+	JMP added2230
 
-few2227:
+few2229:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32675,32 +32696,32 @@ few2227:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2232
+	JLT        partial2234
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2234
+	JMP        stored2236
 
-partial2232:
+partial2234:
 	CMPQ         SI, $0x02
-	JLT          single2233
+	JLT          single2235
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2234
+	JEQ          stored2236
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2234
+	JMP          stored2236
 
-single2233:
+single2235:
 	VMOVSD X1, 64(R8)
 
-stored2234:
-added2228:
+stored2236:
+added2230:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2223
+	JGE  tile2225
 
-tiles2224:
-done2068:
+tiles2226:
+done2070:
 	VZEROUPPER
 	RET
 
@@ -32714,9 +32735,9 @@ TEXT ·cavities32x256(SB), $0-88
 	MOVQ    list+72(FP), BX
 	MOVQ    count+80(FP), SI
 	TESTQ   SI, SI
-	JLE     done2236
+	JLE     done2238
 
-item2235:
+item2237:
 	MOVLQSX    40(BX), DI
 	LEAQ       (AX)(DI*4), DI
 	MOVQ       (BX), R8
@@ -32725,7 +32746,7 @@ item2235:
 	LEAQ       (DX)(R9*8), R9
 	MOVLQSX    52(BX), R10
 	CMPQ       R10, $0x08
-	JNE        wide2237
+	JNE        wide2239
 	XORQ       R10, R10
 	VMOVUPD    (R8)(R10*8), Y1
 	VMOVUPD    (R9)(R10*8), Y2
@@ -32741,14 +32762,14 @@ item2235:
 	VBLENDVPD  Y3, Y0, Y1, Y1
 	VCVTPD2PSY Y1, X1
 	VMOVUPS    X1, 16(DI)(R10*4)
-	JMP        row2238
+	JMP        row2240
 
-wide2237:
+wide2239:
 	XORQ R11, R11
 	CMPQ R10, $0x00000004
-	JLT  rest2240
+	JLT  rest2242
 
-whole2239:
+whole2241:
 	VMOVUPD    (R8)(R11*8), Y1
 	VMOVUPD    (R9)(R11*8), Y2
 	VCMPPD     $0x00, Y0, Y2, Y3
@@ -32759,11 +32780,11 @@ whole2239:
 	ADDQ       $0x00000004, R11
 	SUBQ       $0x00000004, R10
 	CMPQ       R10, $0x00000004
-	JGE        whole2239
+	JGE        whole2241
 
-rest2240:
+rest2242:
 	TESTQ      R10, R10
-	JZ         done2241
+	JZ         done2243
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R10
 	VMOVUPD    (R12)(R10*8), Y1
@@ -32775,13 +32796,13 @@ rest2240:
 	VCVTPD2PSY Y2, X1
 	VMOVUPS    X1, (DI)(R11*4)
 
-done2241:
-row2238:
+done2243:
+row2240:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item2235
+	JNZ  item2237
 
-done2236:
+done2238:
 	VZEROUPPER
 	RET
 
@@ -32794,94 +32815,38 @@ TEXT ·products32x256(SB), $0-96
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done2244
+	JLE   done2246
 
-item2242:
-	MOVLQSX      44(BX), DI
-	LEAQ         (AX)(DI*4), DI
-	MOVLQSX      40(BX), R8
-	LEAQ         (CX)(R8*4), R8
-	MOVQ         24(BX), R9
-	LEAQ         (DX)(R9*4), R9
-	MOVLQSX      52(BX), R10
-	MOVLQSX      56(BX), R11
-	MOVQ         $0x0000000800000008, R12
-	CMPQ         52(BX), R12
-	JNE          other2246
-	CMPL         60(BX), $0x00
-	JNE          backward2247
-	VBROADCASTSS (R8), Y0
-	VMULPS       (R9), Y0, Y0
-	VBROADCASTSS 4(R8), Y1
-	VMULPS       32(R9), Y1, Y1
-	VBROADCASTSS 8(R8), Y2
-	VMULPS       64(R9), Y2, Y2
-	VBROADCASTSS 12(R8), Y3
-	VMULPS       96(R9), Y3, Y3
-	VBROADCASTSS 16(R8), Y4
-	VFMADD231PS  128(R9), Y4, Y0
-	VBROADCASTSS 20(R8), Y4
-	VFMADD231PS  160(R9), Y4, Y1
-	VBROADCASTSS 24(R8), Y4
-	VFMADD231PS  192(R9), Y4, Y2
-	VBROADCASTSS 28(R8), Y4
-	VFMADD231PS  224(R9), Y4, Y3
-	VADDPS       Y2, Y0, Y0
-	VADDPS       Y3, Y1, Y1
-	VADDPS       Y1, Y0, Y0
-	VMOVUPS      Y0, (DI)
-	JMP          next2243
+item2244:
+	MOVLQSX 44(BX), DI
+	LEAQ    (AX)(DI*4), DI
+	MOVLQSX 40(BX), R8
+	LEAQ    (CX)(R8*4), R8
+	MOVQ    24(BX), R9
+	LEAQ    (DX)(R9*4), R9
+	MOVLQSX 52(BX), R10
+	MOVLQSX 56(BX), R11
+	MOVQ    $0x0000000200000002, R12
+	CMPQ    R12, 52(BX)
+	JEQ     these2248
+	MOVQ    $0x0000000800000008, R12
+	CMPQ    R12, 52(BX)
+	JEQ     these2249
+	CMPL    60(BX), $0x00
+	JNE     backward2247
+	CMPQ    R11, $0x00000010
+	JLT     part2250
+	JG      done2246
+	SHLQ    $0x02, R11
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	MOVQ    R9, R9
+	CMPQ    R10, $0x00000002
+	JLT     rows2253
 
-backward2247:
-	VMOVUPS    (R8), Y0
-	VMULPS     (R9), Y0, Y1
-	VMULPS     32(R9), Y0, Y2
-	VMULPS     64(R9), Y0, Y3
-	VMULPS     96(R9), Y0, Y4
-	VMULPS     128(R9), Y0, Y5
-	VMULPS     160(R9), Y0, Y6
-	VMULPS     192(R9), Y0, Y7
-	VMULPS     224(R9), Y0, Y0
-	VUNPCKLPS  Y2, Y1, Y8
-	VUNPCKHPS  Y2, Y1, Y1
-	VADDPS     Y1, Y8, Y8
-	VUNPCKLPS  Y4, Y3, Y1
-	VUNPCKHPS  Y4, Y3, Y2
-	VADDPS     Y2, Y1, Y1
-	VUNPCKLPS  Y6, Y5, Y2
-	VUNPCKHPS  Y6, Y5, Y3
-	VADDPS     Y3, Y2, Y2
-	VUNPCKLPS  Y0, Y7, Y3
-	VUNPCKHPS  Y0, Y7, Y0
-	VADDPS     Y0, Y3, Y3
-	VUNPCKLPD  Y1, Y8, Y0
-	VUNPCKHPD  Y1, Y8, Y1
-	VADDPS     Y1, Y0, Y0
-	VUNPCKLPD  Y3, Y2, Y1
-	VUNPCKHPD  Y3, Y2, Y2
-	VADDPS     Y2, Y1, Y1
-	VPERM2F128 $0x31, Y1, Y0, Y2
-	VPERM2F128 $0x20, Y1, Y0, Y0
-	VADDPS     Y2, Y0, Y0
-	VMOVUPS    Y0, (DI)
-	JMP        next2243
-
-other2246:
-	CMPL   60(BX), $0x00
-	JNE    backward2245
-	CMPQ   R11, $0x00000010
-	JLT    part2248
-	JG     done2244
-	SHLQ   $0x02, R11
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	MOVQ   R9, R9
-	CMPQ   R10, $0x00000002
-	JLT    rows2251
-
-row2250:
+row2252:
 	VBROADCASTSS (R8), Y4
 	VFMADD231PS  (R9), Y4, Y0
 	VFMADD231PS  32(R9), Y4, Y1
@@ -32892,13 +32857,13 @@ row2250:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row2250
+	JGE          row2252
 
-rows2251:
+rows2253:
 	CMPQ R10, $0x00000001
-	JLT  rows2253
+	JLT  rows2255
 
-row2252:
+row2254:
 	VBROADCASTSS (R8), Y4
 	VFMADD231PS  (R9), Y4, Y0
 	VFMADD231PS  32(R9), Y4, Y1
@@ -32906,19 +32871,19 @@ row2252:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row2252
+	JGE          row2254
 
-rows2253:
+rows2255:
 	VADDPS  Y2, Y0, Y0
 	VMOVUPS Y0, (DI)
 	VADDPS  Y3, Y1, Y1
 	VMOVUPS Y1, 32(DI)
-	JMP     next2243
+	JMP     next2245
 
-part2248:
+part2250:
 	MOVQ    R11, R12
 	SUBQ    $0x08, R12
-	JLE     fewer2249
+	JLE     fewer2251
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
 	VMOVUPS (R13)(R12*4), Y0
@@ -32929,9 +32894,9 @@ part2248:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows2255
+	JLT     rows2257
 
-row2254:
+row2256:
 	VBROADCASTSS (R8), Y5
 	VFMADD231PS  (R9), Y5, Y1
 	VMASKMOVPS   32(R9), Y0, Y6
@@ -32944,13 +32909,13 @@ row2254:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row2254
+	JGE          row2256
 
-rows2255:
+rows2257:
 	CMPQ R10, $0x00000001
-	JLT  rows2257
+	JLT  rows2259
 
-row2256:
+row2258:
 	VBROADCASTSS (R8), Y5
 	VFMADD231PS  (R9), Y5, Y1
 	VMASKMOVPS   32(R9), Y0, Y6
@@ -32959,26 +32924,26 @@ row2256:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row2256
+	JGE          row2258
 
-rows2257:
+rows2259:
 	VADDPS  Y3, Y1, Y1
 	VMOVUPS Y1, (DI)
 	VADDPS  Y4, Y2, Y2
 	VMOVUPS Y2, 32(DI)
-	JMP     next2243
+	JMP     next2245
 
-fewer2249:
+fewer2251:
 	CMPQ   R11, $0x00000008
-	JLT    part2258
+	JLT    part2260
 	SHLQ   $0x02, R11
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   R9, R9
 	CMPQ   R10, $0x00000002
-	JLT    rows2261
+	JLT    rows2263
 
-row2260:
+row2262:
 	VBROADCASTSS (R8), Y2
 	VFMADD231PS  (R9), Y2, Y0
 	VBROADCASTSS 4(R8), Y2
@@ -32987,27 +32952,27 @@ row2260:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row2260
+	JGE          row2262
 
-rows2261:
+rows2263:
 	CMPQ R10, $0x00000001
-	JLT  rows2263
+	JLT  rows2265
 
-row2262:
+row2264:
 	VBROADCASTSS (R8), Y2
 	VFMADD231PS  (R9), Y2, Y0
 	ADDQ         $0x00000004, R8
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row2262
+	JGE          row2264
 
-rows2263:
+rows2265:
 	VADDPS  Y1, Y0, Y0
 	VMOVUPS Y0, (DI)
-	JMP     next2243
+	JMP     next2245
 
-part2258:
+part2260:
 	MOVQ    R11, R12
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
@@ -33017,9 +32982,9 @@ part2258:
 	VXORPD  Y2, Y2, Y2
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows2265
+	JLT     rows2267
 
-row2264:
+row2266:
 	VBROADCASTSS (R8), Y3
 	VMASKMOVPS   (R9), Y0, Y4
 	VFMADD231PS  Y4, Y3, Y1
@@ -33030,13 +32995,13 @@ row2264:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row2264
+	JGE          row2266
 
-rows2265:
+rows2267:
 	CMPQ R10, $0x00000001
-	JLT  rows2267
+	JLT  rows2269
 
-row2266:
+row2268:
 	VBROADCASTSS (R8), Y3
 	VMASKMOVPS   (R9), Y0, Y4
 	VFMADD231PS  Y4, Y3, Y1
@@ -33044,17 +33009,17 @@ row2266:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row2266
+	JGE          row2268
 
-rows2267:
+rows2269:
 	VADDPS  Y2, Y1, Y1
 	VMOVUPS Y1, (DI)
-	JMP     next2243
+	JMP     next2245
 
-backward2245:
+backward2247:
 	CMPQ    R10, $0x00000010
-	JLT     part2268
-	JG      done2244
+	JLT     part2270
+	JG      done2246
 	SHLQ    $0x02, R10
 	LEAQ    (R10)(R10*2), R12
 	LEAQ    (R10)(R10*4), R13
@@ -33064,9 +33029,9 @@ backward2245:
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x08
-	JLT     few2271
+	JLT     few2273
 
-rows2270:
+rows2272:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -33117,11 +33082,11 @@ rows2270:
 	LEAQ        (R8)(R10*8), R8
 	SUBQ        $0x08, R9
 	CMPQ        R9, $0x08
-	JGE         rows2270
+	JGE         rows2272
 	TESTQ       R9, R9
-	JZ          products2272
+	JZ          products2274
 
-few2271:
+few2273:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -33133,35 +33098,35 @@ few2271:
 	VMULPS      (R8), Y0, Y2
 	VFMADD231PS 32(R8), Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end2274
+	JLE         end2276
 	VMULPS      (R8)(R10*1), Y0, Y3
 	VFMADD231PS 32(R8)(R10*1), Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end2274
+	JLE         end2276
 	VMULPS      (R8)(R10*2), Y0, Y4
 	VFMADD231PS 32(R8)(R10*2), Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end2274
+	JLE         end2276
 	VMULPS      (R8)(R12*1), Y0, Y5
 	VFMADD231PS 32(R8)(R12*1), Y1, Y5
 	CMPQ        R9, $0x00000004
-	JLE         end2274
+	JLE         end2276
 	VMULPS      (R8)(R10*4), Y0, Y6
 	VFMADD231PS 32(R8)(R10*4), Y1, Y6
 	CMPQ        R9, $0x00000005
-	JLE         end2274
+	JLE         end2276
 	VMULPS      (R8)(R13*1), Y0, Y7
 	VFMADD231PS 32(R8)(R13*1), Y1, Y7
 	CMPQ        R9, $0x00000006
-	JLE         end2274
+	JLE         end2276
 	VMULPS      (R8)(R12*2), Y0, Y8
 	VFMADD231PS 32(R8)(R12*2), Y1, Y8
 	CMPQ        R9, $0x00000007
-	JLE         end2274
+	JLE         end2276
 	VMULPS      (R8)(R14*1), Y0, Y9
 	VFMADD231PS 32(R8)(R14*1), Y1, Y9
 
-end2274:
+end2276:
 	VUNPCKLPS  Y3, Y2, Y0
 	VUNPCKHPS  Y3, Y2, Y1
 	VADDPS     Y1, Y0, Y0
@@ -33185,13 +33150,13 @@ end2274:
 	VADDPS     Y1, Y4, Y4
 	VMOVUPS    Y4, (DI)
 
-products2272:
-	JMP next2243
+products2274:
+	JMP next2245
 
-part2268:
+part2270:
 	MOVQ       R10, R12
 	SUBQ       $0x08, R12
-	JLE        fewer2269
+	JLE        fewer2271
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPS    (R13)(R12*4), Y0
@@ -33204,9 +33169,9 @@ part2268:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x08
-	JLT        few2276
+	JLT        few2278
 
-rows2275:
+rows2277:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -33265,11 +33230,11 @@ rows2275:
 	LEAQ        (R8)(R10*8), R8
 	SUBQ        $0x08, R9
 	CMPQ        R9, $0x08
-	JGE         rows2275
+	JGE         rows2277
 	TESTQ       R9, R9
-	JZ          products2277
+	JZ          products2279
 
-few2276:
+few2278:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -33282,42 +33247,42 @@ few2276:
 	VMASKMOVPS  32(R8), Y0, Y11
 	VFMADD231PS Y11, Y2, Y3
 	CMPQ        R9, $0x00000001
-	JLE         end2279
+	JLE         end2281
 	VMULPS      (R8)(R10*1), Y1, Y4
 	VMASKMOVPS  32(R8)(R10*1), Y0, Y11
 	VFMADD231PS Y11, Y2, Y4
 	CMPQ        R9, $0x00000002
-	JLE         end2279
+	JLE         end2281
 	VMULPS      (R8)(R10*2), Y1, Y5
 	VMASKMOVPS  32(R8)(R10*2), Y0, Y11
 	VFMADD231PS Y11, Y2, Y5
 	CMPQ        R9, $0x00000003
-	JLE         end2279
+	JLE         end2281
 	VMULPS      (R8)(R12*1), Y1, Y6
 	VMASKMOVPS  32(R8)(R12*1), Y0, Y11
 	VFMADD231PS Y11, Y2, Y6
 	CMPQ        R9, $0x00000004
-	JLE         end2279
+	JLE         end2281
 	VMULPS      (R8)(R10*4), Y1, Y7
 	VMASKMOVPS  32(R8)(R10*4), Y0, Y11
 	VFMADD231PS Y11, Y2, Y7
 	CMPQ        R9, $0x00000005
-	JLE         end2279
+	JLE         end2281
 	VMULPS      (R8)(R13*1), Y1, Y8
 	VMASKMOVPS  32(R8)(R13*1), Y0, Y11
 	VFMADD231PS Y11, Y2, Y8
 	CMPQ        R9, $0x00000006
-	JLE         end2279
+	JLE         end2281
 	VMULPS      (R8)(R12*2), Y1, Y9
 	VMASKMOVPS  32(R8)(R12*2), Y0, Y11
 	VFMADD231PS Y11, Y2, Y9
 	CMPQ        R9, $0x00000007
-	JLE         end2279
+	JLE         end2281
 	VMULPS      (R8)(R14*1), Y1, Y10
 	VMASKMOVPS  32(R8)(R14*1), Y0, Y0
 	VFMADD231PS Y0, Y2, Y10
 
-end2279:
+end2281:
 	VUNPCKLPS  Y4, Y3, Y0
 	VUNPCKHPS  Y4, Y3, Y1
 	VADDPS     Y1, Y0, Y0
@@ -33341,12 +33306,12 @@ end2279:
 	VADDPS     Y1, Y4, Y4
 	VMOVUPS    Y4, (DI)
 
-products2277:
-	JMP next2243
+products2279:
+	JMP next2245
 
-fewer2269:
+fewer2271:
 	CMPQ    R10, $0x00000008
-	JLT     part2280
+	JLT     part2282
 	SHLQ    $0x02, R10
 	LEAQ    (R10)(R10*2), R12
 	LEAQ    (R10)(R10*4), R13
@@ -33355,9 +33320,9 @@ fewer2269:
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x08
-	JLT     few2283
+	JLT     few2285
 
-rows2282:
+rows2284:
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
 	VXORPD     Y3, Y3, Y3
@@ -33400,11 +33365,11 @@ rows2282:
 	LEAQ       (R8)(R10*8), R8
 	SUBQ       $0x08, R9
 	CMPQ       R9, $0x08
-	JGE        rows2282
+	JGE        rows2284
 	TESTQ      R9, R9
-	JZ         products2284
+	JZ         products2286
 
-few2283:
+few2285:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -33415,28 +33380,28 @@ few2283:
 	VXORPD Y8, Y8, Y8
 	VMULPS (R8), Y0, Y1
 	CMPQ   R9, $0x00000001
-	JLE    end2286
+	JLE    end2288
 	VMULPS (R8)(R10*1), Y0, Y2
 	CMPQ   R9, $0x00000002
-	JLE    end2286
+	JLE    end2288
 	VMULPS (R8)(R10*2), Y0, Y3
 	CMPQ   R9, $0x00000003
-	JLE    end2286
+	JLE    end2288
 	VMULPS (R8)(R12*1), Y0, Y4
 	CMPQ   R9, $0x00000004
-	JLE    end2286
+	JLE    end2288
 	VMULPS (R8)(R10*4), Y0, Y5
 	CMPQ   R9, $0x00000005
-	JLE    end2286
+	JLE    end2288
 	VMULPS (R8)(R13*1), Y0, Y6
 	CMPQ   R9, $0x00000006
-	JLE    end2286
+	JLE    end2288
 	VMULPS (R8)(R12*2), Y0, Y7
 	CMPQ   R9, $0x00000007
-	JLE    end2286
+	JLE    end2288
 	VMULPS (R8)(R14*1), Y0, Y8
 
-end2286:
+end2288:
 	VUNPCKLPS  Y2, Y1, Y0
 	VUNPCKHPS  Y2, Y1, Y1
 	VADDPS     Y1, Y0, Y0
@@ -33460,10 +33425,10 @@ end2286:
 	VADDPS     Y1, Y4, Y4
 	VMOVUPS    Y4, (DI)
 
-products2284:
-	JMP next2243
+products2286:
+	JMP next2245
 
-part2280:
+part2282:
 	MOVQ       R10, R12
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
@@ -33476,9 +33441,9 @@ part2280:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x08
-	JLT        few2288
+	JLT        few2290
 
-rows2287:
+rows2289:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -33529,11 +33494,11 @@ rows2287:
 	LEAQ        (R8)(R10*8), R8
 	SUBQ        $0x08, R9
 	CMPQ        R9, $0x08
-	JGE         rows2287
+	JGE         rows2289
 	TESTQ       R9, R9
-	JZ          products2289
+	JZ          products2291
 
-few2288:
+few2290:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -33545,35 +33510,35 @@ few2288:
 	VMASKMOVPS  (R8), Y0, Y10
 	VFMADD231PS Y10, Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end2291
+	JLE         end2293
 	VMASKMOVPS  (R8)(R10*1), Y0, Y10
 	VFMADD231PS Y10, Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end2291
+	JLE         end2293
 	VMASKMOVPS  (R8)(R10*2), Y0, Y10
 	VFMADD231PS Y10, Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end2291
+	JLE         end2293
 	VMASKMOVPS  (R8)(R12*1), Y0, Y10
 	VFMADD231PS Y10, Y1, Y5
 	CMPQ        R9, $0x00000004
-	JLE         end2291
+	JLE         end2293
 	VMASKMOVPS  (R8)(R10*4), Y0, Y10
 	VFMADD231PS Y10, Y1, Y6
 	CMPQ        R9, $0x00000005
-	JLE         end2291
+	JLE         end2293
 	VMASKMOVPS  (R8)(R13*1), Y0, Y10
 	VFMADD231PS Y10, Y1, Y7
 	CMPQ        R9, $0x00000006
-	JLE         end2291
+	JLE         end2293
 	VMASKMOVPS  (R8)(R12*2), Y0, Y10
 	VFMADD231PS Y10, Y1, Y8
 	CMPQ        R9, $0x00000007
-	JLE         end2291
+	JLE         end2293
 	VMASKMOVPS  (R8)(R14*1), Y0, Y0
 	VFMADD231PS Y0, Y1, Y9
 
-end2291:
+end2293:
 	VUNPCKLPS  Y3, Y2, Y0
 	VUNPCKHPS  Y3, Y2, Y1
 	VADDPS     Y1, Y0, Y0
@@ -33597,16 +33562,93 @@ end2291:
 	VADDPS     Y1, Y4, Y4
 	VMOVUPS    Y4, (DI)
 
-products2289:
-next2243:
+products2291:
+next2245:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item2242
+	JNZ  item2244
 
-done2244:
+done2246:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
+
+these2248:
+	CMPL      60(BX), $0x00
+	JNE       backward2294
+	VMOVSD    (R8), X0
+	VUNPCKLPS X0, X0, X0
+	VMULPS    (R9), X0, X0
+	VPERMILPD $0x01, X0, X1
+	VADDPS    X1, X0, X1
+	VMOVUPS   X1, (DI)
+	JMP       next2245
+
+backward2294:
+	VMOVDDUP (R8), X0
+	VMULPS   (R9), X0, X0
+	VHADDPS  X0, X0, X0
+	VMOVUPS  X0, (DI)
+	JMP      next2245
+
+these2249:
+	CMPL         60(BX), $0x00
+	JNE          backward2295
+	VBROADCASTSS (R8), Y0
+	VMULPS       (R9), Y0, Y0
+	VBROADCASTSS 4(R8), Y1
+	VMULPS       32(R9), Y1, Y1
+	VBROADCASTSS 8(R8), Y2
+	VMULPS       64(R9), Y2, Y2
+	VBROADCASTSS 12(R8), Y3
+	VMULPS       96(R9), Y3, Y3
+	VBROADCASTSS 16(R8), Y4
+	VFMADD231PS  128(R9), Y4, Y0
+	VBROADCASTSS 20(R8), Y4
+	VFMADD231PS  160(R9), Y4, Y1
+	VBROADCASTSS 24(R8), Y4
+	VFMADD231PS  192(R9), Y4, Y2
+	VBROADCASTSS 28(R8), Y4
+	VFMADD231PS  224(R9), Y4, Y3
+	VADDPS       Y2, Y0, Y0
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y0, (DI)
+	JMP          next2245
+
+backward2295:
+	VMOVUPS    (R8), Y0
+	VMULPS     (R9), Y0, Y1
+	VMULPS     32(R9), Y0, Y2
+	VMULPS     64(R9), Y0, Y3
+	VMULPS     96(R9), Y0, Y4
+	VMULPS     128(R9), Y0, Y5
+	VMULPS     160(R9), Y0, Y6
+	VMULPS     192(R9), Y0, Y7
+	VMULPS     224(R9), Y0, Y0
+	VUNPCKLPS  Y2, Y1, Y8
+	VUNPCKHPS  Y2, Y1, Y1
+	VADDPS     Y1, Y8, Y8
+	VUNPCKLPS  Y4, Y3, Y1
+	VUNPCKHPS  Y4, Y3, Y2
+	VADDPS     Y2, Y1, Y1
+	VUNPCKLPS  Y6, Y5, Y2
+	VUNPCKHPS  Y6, Y5, Y3
+	VADDPS     Y3, Y2, Y2
+	VUNPCKLPS  Y0, Y7, Y3
+	VUNPCKHPS  Y0, Y7, Y0
+	VADDPS     Y0, Y3, Y3
+	VUNPCKLPD  Y1, Y8, Y0
+	VUNPCKHPD  Y1, Y8, Y1
+	VADDPS     Y1, Y0, Y0
+	VUNPCKLPD  Y3, Y2, Y1
+	VUNPCKHPD  Y3, Y2, Y2
+	VADDPS     Y2, Y1, Y1
+	VPERM2F128 $0x31, Y1, Y0, Y2
+	VPERM2F128 $0x20, Y1, Y0, Y0
+	VADDPS     Y2, Y0, Y0
+	VMOVUPS    Y0, (DI)
+	JMP        next2245
 
 // func allSafe32x256(x []float32) bool
 // Requires: AVX
@@ -33624,9 +33666,9 @@ TEXT ·allSafe32x256(SB), $0-25
 	VMOVUPS constants<>+3992(SB), Y8
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000020
-	JLT     rest2293
+	JLT     rest2297
 
-whole2292:
+whole2296:
 	VMOVUPS (AX)(DX*4), Y9
 	VMAXPS  Y9, Y0, Y0
 	VCMPPS  $0x19, Y8, Y9, Y9
@@ -33646,13 +33688,13 @@ whole2292:
 	ADDQ    $0x00000020, DX
 	SUBQ    $0x00000020, CX
 	CMPQ    CX, $0x00000020
-	JGE     whole2292
+	JGE     whole2296
 
-rest2293:
+rest2297:
 	CMPQ CX, $0x00000008
-	JLT  rest2295
+	JLT  rest2299
 
-whole2294:
+whole2298:
 	VMOVUPS (AX)(DX*4), Y9
 	VMAXPS  Y9, Y0, Y0
 	VCMPPS  $0x19, Y8, Y9, Y9
@@ -33660,11 +33702,11 @@ whole2294:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000008, CX
 	CMPQ    CX, $0x00000008
-	JGE     whole2294
+	JGE     whole2298
 
-rest2295:
+rest2299:
 	TESTQ      CX, CX
-	JZ         done2296
+	JZ         done2300
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPS    (BX)(CX*4), Y9
@@ -33674,7 +33716,7 @@ rest2295:
 	VCMPPS     $0x19, Y8, Y10, Y8
 	VORPS      Y8, Y4, Y4
 
-done2296:
+done2300:
 	VCMPPS    $0x1e, constants<>+4056(SB), Y0, Y0
 	VORPS     Y0, Y4, Y4
 	VORPS     Y4, Y4, Y4
@@ -33689,13 +33731,13 @@ done2296:
 	VORPS     Y7, Y4, Y4
 	VMOVMSKPS Y4, AX
 	TESTL     AX, AX
-	JNZ       unsafe2297
+	JNZ       unsafe2301
 	MOVB      $0x01, AL
 	MOVB      AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-unsafe2297:
+unsafe2301:
 	MOVB $0x00, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -33715,9 +33757,9 @@ TEXT ·absorbAll32x256(SB), $0-104
 	MOVQ         list+72(FP), DX
 	MOVQ         count+80(FP), BX
 	TESTQ        BX, BX
-	JLE          done2299
+	JLE          done2303
 
-item2298:
+item2302:
 	MOVQ         messages_base+0(FP), SI
 	MOVQ         16(DX), DI
 	LEAQ         (SI)(DI*8), DI
@@ -33731,39 +33773,39 @@ item2298:
 	VMOVUPD      constants<>+1776(SB), Y5
 	VBROADCASTSD 32(DX), Y6
 	CMPQ         SI, $0x04
-	JG           long2300
+	JG           long2304
 	LEAQ         constants<>+672(SB), R10
 	MOVQ         SI, R11
 	NEGQ         R11
 	VMOVUPD      (R10)(R11*8), Y7
 	CMPQ         R8, AX
-	JEQ          same2301
+	JEQ          same2305
 	TESTQ        AX, AX
-	JZ           none2303
+	JZ           none2307
 	CMPQ         CX, $0x04
-	JLT          partial2304
+	JLT          partial2308
 	VMOVUPD      Y4, (AX)
-	JMP          stored2306
+	JMP          stored2310
 
-partial2304:
+partial2308:
 	CMPQ         CX, $0x02
-	JLT          single2305
+	JLT          single2309
 	VMOVUPD      X4, (AX)
-	JEQ          stored2306
+	JEQ          stored2310
 	VEXTRACTF128 $0x01, Y4, X4
 	VMOVSD       X4, 16(AX)
-	JMP          stored2306
+	JMP          stored2310
 
-single2305:
+single2309:
 	VMOVSD X4, (AX)
 
-stored2306:
-none2303:
+stored2310:
+none2307:
 	MOVQ       R8, AX
 	MOVQ       SI, CX
 	VMASKMOVPD (R8), Y7, Y4
 
-same2301:
+same2305:
 	VCVTPS2PD  (R9), Y8
 	VANDPD     Y7, Y8, Y8
 	VMOVAPD    Y8, Y5
@@ -33777,14 +33819,14 @@ same2301:
 	VSUBPD     Y5, Y8, Y8
 	VANDPD     Y7, Y8, Y8
 	VUCOMISD   X2, X0
-	JBE        undamped2307
+	JBE        undamped2311
 	VCMPPD     $0x04, Y9, Y8, Y10
 	VMULPD     Y0, Y9, Y5
 	VMULPD     Y1, Y8, Y7
 	VADDPD     Y5, Y7, Y7
 	VBLENDVPD  Y10, Y7, Y8, Y8
 
-undamped2307:
+undamped2311:
 	VCMPPD    $0x04, Y9, Y8, Y5
 	VSUBPD    Y9, Y8, Y7
 	VANDPD    constants<>+1968(SB), Y7, Y7
@@ -33792,75 +33834,75 @@ undamped2307:
 	VPCMPGTQ  Y3, Y7, Y5
 	VBLENDVPD Y5, Y7, Y3, Y3
 	CMPQ      SI, $0x04
-	JLT       partial2308
+	JLT       partial2312
 	VMOVUPD   Y8, (DI)
-	JMP       stored2310
-
-partial2308:
-	CMPQ         SI, $0x02
-	JLT          single2309
-	VMOVUPD      X8, (DI)
-	JEQ          stored2310
-	VEXTRACTF128 $0x01, Y8, X5
-	VMOVSD       X5, 16(DI)
-	JMP          stored2310
-
-single2309:
-	VMOVSD X8, (DI)
-
-stored2310:
-	VFMADD231PD Y8, Y6, Y4
-	JMP         absorbed2302
-
-long2300:
-	TESTQ   AX, AX
-	JZ      none2311
-	CMPQ    CX, $0x04
-	JLT     partial2312
-	VMOVUPD Y4, (AX)
-	JMP     stored2314
+	JMP       stored2314
 
 partial2312:
-	CMPQ         CX, $0x02
+	CMPQ         SI, $0x02
 	JLT          single2313
-	VMOVUPD      X4, (AX)
+	VMOVUPD      X8, (DI)
 	JEQ          stored2314
-	VEXTRACTF128 $0x01, Y4, X7
-	VMOVSD       X7, 16(AX)
+	VEXTRACTF128 $0x01, Y8, X5
+	VMOVSD       X5, 16(DI)
 	JMP          stored2314
 
 single2313:
-	VMOVSD X4, (AX)
+	VMOVSD X8, (DI)
 
 stored2314:
-none2311:
+	VFMADD231PD Y8, Y6, Y4
+	JMP         absorbed2306
+
+long2304:
+	TESTQ   AX, AX
+	JZ      none2315
+	CMPQ    CX, $0x04
+	JLT     partial2316
+	VMOVUPD Y4, (AX)
+	JMP     stored2318
+
+partial2316:
+	CMPQ         CX, $0x02
+	JLT          single2317
+	VMOVUPD      X4, (AX)
+	JEQ          stored2318
+	VEXTRACTF128 $0x01, Y4, X7
+	VMOVSD       X7, 16(AX)
+	JMP          stored2318
+
+single2317:
+	VMOVSD X4, (AX)
+
+stored2318:
+none2315:
 	XORQ      AX, AX
 	CMPQ      SI, $0x08
-	JNE       wide2315
+	JNE       wide2319
 	XORQ      R10, R10
 	VCVTPS2PD (R9)(R10*4), Y7
 	VMAXPD    Y7, Y5, Y5
 	VCVTPS2PD 16(R9)(R10*4), Y7
 	VMAXPD    Y7, Y5, Y5
-	JMP       row2316
+	JMP       row2320
 
-wide2315:
+wide2319:
 	XORQ R10, R10
 	MOVQ SI, R11
 	CMPQ R11, $0x00000004
-	JLT  rest2318
+	JLT  rest2322
 
-whole2317:
+whole2321:
 	VCVTPS2PD (R9)(R10*4), Y7
 	VMAXPD    Y7, Y5, Y5
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R11
 	CMPQ      R11, $0x00000004
-	JGE       whole2317
+	JGE       whole2321
 
-rest2318:
+rest2322:
 	TESTQ     R11, R11
-	JZ        done2319
+	JZ        done2323
 	LEAQ      constants<>+672(SB), R12
 	NEGQ      R11
 	VMOVUPD   (R12)(R11*8), Y7
@@ -33870,27 +33912,27 @@ rest2318:
 	VBLENDVPD Y7, Y8, Y9, Y8
 	VMAXPD    Y8, Y5, Y5
 
-done2319:
-row2316:
+done2323:
+row2320:
 	VPERM2F128 $0x01, Y5, Y5, Y7
 	VMAXPD     Y7, Y5, Y5
 	VPERMILPD  $0x05, Y5, Y7
 	VMAXPD     Y7, Y5, Y5
 	CMPQ       SI, $0x08
-	JNE        wide2320
+	JNE        wide2324
 	XORQ       SI, SI
 	VCVTPS2PD  (R9)(SI*4), Y7
 	VMOVUPD    (DI)(SI*8), Y8
 	VSUBPD     Y5, Y7, Y7
 	VUCOMISD   X2, X0
-	JBE        undamped2322
+	JBE        undamped2326
 	VCMPPD     $0x04, Y8, Y7, Y11
 	VMULPD     Y0, Y8, Y9
 	VMULPD     Y1, Y7, Y10
 	VADDPD     Y9, Y10, Y10
 	VBLENDVPD  Y11, Y10, Y7, Y7
 
-undamped2322:
+undamped2326:
 	VCMPPD      $0x04, Y8, Y7, Y9
 	VSUBPD      Y8, Y7, Y8
 	VANDPD      constants<>+1968(SB), Y8, Y8
@@ -33905,14 +33947,14 @@ undamped2322:
 	VMOVUPD     32(DI)(SI*8), Y8
 	VSUBPD      Y5, Y7, Y7
 	VUCOMISD    X2, X0
-	JBE         undamped2323
+	JBE         undamped2327
 	VCMPPD      $0x04, Y8, Y7, Y10
 	VMULPD      Y0, Y8, Y5
 	VMULPD      Y1, Y7, Y9
 	VADDPD      Y5, Y9, Y9
 	VBLENDVPD   Y10, Y9, Y7, Y7
 
-undamped2323:
+undamped2327:
 	VCMPPD      $0x04, Y8, Y7, Y5
 	VSUBPD      Y8, Y7, Y8
 	VANDPD      constants<>+1968(SB), Y8, Y8
@@ -33923,26 +33965,26 @@ undamped2323:
 	VMOVUPD     32(R8)(SI*8), Y5
 	VFMADD231PD Y7, Y6, Y5
 	VMOVUPD     Y5, 32(R8)(SI*8)
-	JMP         row2321
+	JMP         row2325
 
-wide2320:
+wide2324:
 	XORQ R10, R10
 	CMPQ SI, $0x00000004
-	JLT  rest2325
+	JLT  rest2329
 
-whole2324:
+whole2328:
 	VCVTPS2PD (R9)(R10*4), Y7
 	VMOVUPD   (DI)(R10*8), Y8
 	VSUBPD    Y5, Y7, Y7
 	VUCOMISD  X2, X0
-	JBE       undamped2326
+	JBE       undamped2330
 	VCMPPD    $0x04, Y8, Y7, Y11
 	VMULPD    Y0, Y8, Y9
 	VMULPD    Y1, Y7, Y10
 	VADDPD    Y9, Y10, Y10
 	VBLENDVPD Y11, Y10, Y7, Y7
 
-undamped2326:
+undamped2330:
 	VCMPPD      $0x04, Y8, Y7, Y9
 	VSUBPD      Y8, Y7, Y8
 	VANDPD      constants<>+1968(SB), Y8, Y8
@@ -33956,11 +33998,11 @@ undamped2326:
 	ADDQ        $0x00000004, R10
 	SUBQ        $0x00000004, SI
 	CMPQ        SI, $0x00000004
-	JGE         whole2324
+	JGE         whole2328
 
-rest2325:
+rest2329:
 	TESTQ      SI, SI
-	JZ         done2327
+	JZ         done2331
 	LEAQ       constants<>+672(SB), R11
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -33971,14 +34013,14 @@ rest2325:
 	VSUBPD     Y5, Y8, Y8
 	VANDPD     Y7, Y8, Y8
 	VUCOMISD   X2, X0
-	JBE        undamped2328
+	JBE        undamped2332
 	VCMPPD     $0x04, Y9, Y8, Y11
 	VMULPD     Y0, Y9, Y5
 	VMULPD     Y1, Y8, Y10
 	VADDPD     Y5, Y10, Y10
 	VBLENDVPD  Y11, Y10, Y8, Y8
 
-undamped2328:
+undamped2332:
 	VCMPPD    $0x04, Y9, Y8, Y5
 	VSUBPD    Y9, Y8, Y9
 	VANDPD    constants<>+1968(SB), Y9, Y9
@@ -33986,72 +34028,72 @@ undamped2328:
 	VPCMPGTQ  Y3, Y9, Y5
 	VBLENDVPD Y5, Y9, Y3, Y3
 	CMPQ      SI, $0x04
-	JLT       partial2329
+	JLT       partial2333
 	VMOVUPD   Y8, (DI)(R10*8)
-	JMP       stored2331
+	JMP       stored2335
 
-partial2329:
+partial2333:
 	CMPQ         SI, $0x02
-	JLT          single2330
+	JLT          single2334
 	VMOVUPD      X8, (DI)(R10*8)
-	JEQ          stored2331
+	JEQ          stored2335
 	VEXTRACTF128 $0x01, Y8, X5
 	VMOVSD       X5, 16(DI)(R10*8)
-	JMP          stored2331
+	JMP          stored2335
 
-single2330:
+single2334:
 	VMOVSD X8, (DI)(R10*8)
 
-stored2331:
+stored2335:
 	VMASKMOVPD  (R8)(R10*8), Y7, Y5
 	VFMADD231PD Y8, Y6, Y5
 	CMPQ        SI, $0x04
-	JLT         partial2332
+	JLT         partial2336
 	VMOVUPD     Y5, (R8)(R10*8)
-	JMP         stored2334
-
-partial2332:
-	CMPQ         SI, $0x02
-	JLT          single2333
-	VMOVUPD      X5, (R8)(R10*8)
-	JEQ          stored2334
-	VEXTRACTF128 $0x01, Y5, X5
-	VMOVSD       X5, 16(R8)(R10*8)
-	JMP          stored2334
-
-single2333:
-	VMOVSD X5, (R8)(R10*8)
-
-stored2334:
-done2327:
-row2321:
-absorbed2302:
-	ADDQ $0x00000040, DX
-	DECQ BX
-	JNZ  item2298
-
-done2299:
-	TESTQ   AX, AX
-	JZ      none2335
-	CMPQ    CX, $0x04
-	JLT     partial2336
-	VMOVUPD Y4, (AX)
-	JMP     stored2338
+	JMP         stored2338
 
 partial2336:
-	CMPQ         CX, $0x02
+	CMPQ         SI, $0x02
 	JLT          single2337
-	VMOVUPD      X4, (AX)
+	VMOVUPD      X5, (R8)(R10*8)
 	JEQ          stored2338
-	VEXTRACTF128 $0x01, Y4, X0
-	VMOVSD       X0, 16(AX)
+	VEXTRACTF128 $0x01, Y5, X5
+	VMOVSD       X5, 16(R8)(R10*8)
 	JMP          stored2338
 
 single2337:
-	VMOVSD X4, (AX)
+	VMOVSD X5, (R8)(R10*8)
 
 stored2338:
-none2335:
+done2331:
+row2325:
+absorbed2306:
+	ADDQ $0x00000040, DX
+	DECQ BX
+	JNZ  item2302
+
+done2303:
+	TESTQ   AX, AX
+	JZ      none2339
+	CMPQ    CX, $0x04
+	JLT     partial2340
+	VMOVUPD Y4, (AX)
+	JMP     stored2342
+
+partial2340:
+	CMPQ         CX, $0x02
+	JLT          single2341
+	VMOVUPD      X4, (AX)
+	JEQ          stored2342
+	VEXTRACTF128 $0x01, Y4, X0
+	VMOVSD       X0, 16(AX)
+	JMP          stored2342
+
+single2341:
+	VMOVSD X4, (AX)
+
+stored2342:
+none2339:
 	VPERM2F128 $0x01, Y3, Y3, Y0
 	VPCMPGTQ   Y3, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y3, Y3
@@ -34073,18 +34115,18 @@ TEXT ·exponentials32x256(SB), $0-64
 	VMOVUPS constants<>+4120(SB), Y1
 	VMOVUPS constants<>+4088(SB), Y2
 	TESTQ   BX, BX
-	JLE     done2340
+	JLE     done2344
 
-table2339:
+table2343:
 	VXORPD       Y4, Y4, Y4
 	VCVTSD2SS    (DX), X4, X3
 	VBROADCASTSS X3, Y3
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000010
-	JLT          rest2342
+	JLT          rest2346
 
-whole2341:
+whole2345:
 	VMOVUPS (AX)(SI*4), Y5
 	VMULPS  Y3, Y5, Y5
 	VANDPS  Y2, Y5, Y5
@@ -34098,13 +34140,13 @@ whole2341:
 	ADDQ    $0x00000010, SI
 	SUBQ    $0x00000010, DI
 	CMPQ    DI, $0x00000010
-	JGE     whole2341
+	JGE     whole2345
 
-rest2342:
+rest2346:
 	CMPQ DI, $0x00000008
-	JLT  rest2344
+	JLT  rest2348
 
-whole2343:
+whole2347:
 	VMOVUPS (AX)(SI*4), Y5
 	VMULPS  Y3, Y5, Y5
 	VANDPS  Y2, Y5, Y5
@@ -34113,11 +34155,11 @@ whole2343:
 	ADDQ    $0x00000008, SI
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole2343
+	JGE     whole2347
 
-rest2344:
+rest2348:
 	TESTQ      DI, DI
-	JZ         done2345
+	JZ         done2349
 	LEAQ       constants<>+672(SB), R8
 	NEGQ       DI
 	VMOVUPS    (R8)(DI*4), Y5
@@ -34128,16 +34170,16 @@ rest2344:
 	VCMPPS     $0x06, constants<>+4024(SB), Y6, Y6
 	VORPS      Y6, Y4, Y4
 
-done2345:
+done2349:
 	VMOVMSKPS Y4, SI
 	TESTL     SI, SI
-	JNZ       done2340
+	JNZ       done2344
 	XORQ      SI, SI
 	MOVQ      CX, DI
 	CMPQ      DI, $0x00000010
-	JLT       rest2347
+	JLT       rest2351
 
-whole2346:
+whole2350:
 	VMOVUPS      (AX)(SI*4), Y4
 	VMULPS       Y3, Y4, Y4
 	VMOVUPS      Y0, Y5
@@ -34183,13 +34225,13 @@ whole2346:
 	ADDQ         $0x00000010, SI
 	SUBQ         $0x00000010, DI
 	CMPQ         DI, $0x00000010
-	JGE          whole2346
+	JGE          whole2350
 
-rest2347:
+rest2351:
 	CMPQ DI, $0x00000008
-	JLT  rest2349
+	JLT  rest2353
 
-whole2348:
+whole2352:
 	VMOVUPS      (AX)(SI*4), Y4
 	VMULPS       Y3, Y4, Y4
 	VMOVUPS      Y0, Y5
@@ -34214,11 +34256,11 @@ whole2348:
 	ADDQ         $0x00000008, SI
 	SUBQ         $0x00000008, DI
 	CMPQ         DI, $0x00000008
-	JGE          whole2348
+	JGE          whole2352
 
-rest2349:
+rest2353:
 	TESTQ        DI, DI
-	JZ           done2350
+	JZ           done2354
 	LEAQ         constants<>+672(SB), R8
 	MOVQ         DI, R9
 	NEGQ         R9
@@ -34244,40 +34286,40 @@ rest2349:
 	VPSLLD       $0x17, Y3, Y3
 	VPADDD       Y3, Y4, Y4
 	CMPQ         DI, $0x08
-	JLT          partial2351
+	JLT          partial2355
 	VMOVUPS      Y4, (AX)(SI*4)
-	JMP          stored2352
+	JMP          stored2356
 
-partial2351:
+partial2355:
 	LEAQ         (AX)(SI*4), SI
 	VMOVAPS      X4, X3
 	TESTQ        $0x00000004, DI
-	JZ           without2353
+	JZ           without2357
 	VMOVUPS      X3, (SI)
 	VEXTRACTF128 $0x01, Y4, X3
 	ADDQ         $0x00000010, SI
 
-without2353:
+without2357:
 	TESTQ     $0x00000002, DI
-	JZ        without2354
+	JZ        without2358
 	VMOVSD    X3, (SI)
 	VPERMILPD $0x01, X3, X3
 	ADDQ      $0x00000008, SI
 
-without2354:
+without2358:
 	TESTQ  $0x00000001, DI
-	JZ     without2355
+	JZ     without2359
 	VMOVSS X3, (SI)
 
-without2355:
-stored2352:
-done2350:
+without2359:
+stored2356:
+done2354:
 	LEAQ (AX)(CX*4), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table2339
+	JNZ  table2343
 
-done2340:
+done2344:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -34296,29 +34338,29 @@ TEXT ·edgeBeliefs32x256(SB), $10080-184
 	MOVQ  beliefs_len+80(FP), AX
 	MOVQ  ku+160(FP), DX
 	SUBQ  DX, AX
-	JLT   done2358
+	JLT   done2362
 	MOVQ  AX, 80(CX)
 	MOVQ  messages_len+104(FP), AX
 	MOVQ  ku+160(FP), DX
 	SUBQ  DX, AX
-	JLT   done2358
+	JLT   done2362
 	MOVQ  AX, 88(CX)
 	MOVQ  beliefs_len+80(FP), AX
 	MOVQ  kv+168(FP), DX
 	SUBQ  DX, AX
-	JLT   done2358
+	JLT   done2362
 	MOVQ  AX, 96(CX)
 	MOVQ  messages_len+104(FP), AX
 	MOVQ  kv+168(FP), DX
 	SUBQ  DX, AX
-	JLT   done2358
+	JLT   done2362
 	MOVQ  AX, 104(CX)
 	MOVQ  tables_len+128(FP), AX
 	MOVQ  ku+160(FP), DX
 	MOVQ  kv+168(FP), BX
 	IMULQ BX, DX
 	SUBQ  DX, AX
-	JLT   done2358
+	JLT   done2362
 	MOVQ  AX, 112(CX)
 	MOVQ  ku+160(FP), AX
 	SHLQ  $0x02, AX
@@ -34336,44 +34378,44 @@ TEXT ·edgeBeliefs32x256(SB), $10080-184
 	XORL  DX, DX
 	DIVL  BX
 	CMPQ  AX, $0x40
-	JLE   few2359
+	JLE   few2363
 	MOVQ  $0x00000040, AX
 
-few2359:
+few2363:
 	MOVQ AX, 32(CX)
 
-chunk2356:
+chunk2360:
 	MOVQ  8(CX), AX
 	TESTQ AX, AX
-	JLE   done2358
+	JLE   done2362
 	CMPQ  AX, 32(CX)
-	JLE   part2357
+	JLE   part2361
 	MOVQ  32(CX), AX
 
-part2357:
+part2361:
 	MOVQ AX, 16(CX)
 	MOVQ (CX), AX
 	LEAQ 1760(CX), DX
 	XORQ BX, BX
 
-pass2360:
+pass2364:
 	CMPQ       BX, 16(CX)
-	JGE        passed2362
+	JGE        passed2366
 	MOVQ       (AX), SI
 	CMPQ       SI, 80(CX)
-	JHI        stop2361
+	JHI        stop2365
 	MOVQ       8(AX), SI
 	CMPQ       SI, 88(CX)
-	JHI        stop2361
+	JHI        stop2365
 	MOVQ       16(AX), SI
 	CMPQ       SI, 96(CX)
-	JHI        stop2361
+	JHI        stop2365
 	MOVQ       24(AX), SI
 	CMPQ       SI, 104(CX)
-	JHI        stop2361
+	JHI        stop2365
 	MOVQ       32(AX), SI
 	CMPQ       SI, 112(CX)
-	JHI        stop2361
+	JHI        stop2365
 	MOVQ       beliefs_base+72(FP), SI
 	MOVQ       (AX), DI
 	LEAQ       (SI)(DI*8), DI
@@ -34383,7 +34425,7 @@ pass2360:
 	MOVQ       ku+160(FP), SI
 	VMOVUPD    constants<>+1776(SB), Y0
 	CMPQ       SI, $0x08
-	JNE        general2363
+	JNE        general2367
 	VMOVUPD    (DI), Y2
 	VMOVUPD    (R8), Y1
 	VCMPPD     $0x00, Y0, Y1, Y3
@@ -34405,16 +34447,16 @@ pass2360:
 	VSUBPD     Y1, Y3, Y3
 	VCVTPD2PSY Y3, X0
 	VMOVUPS    X0, 16(DX)
-	JMP        cavity2364
+	JMP        cavity2368
 
-general2363:
+general2367:
 	VMOVAPD Y0, Y1
 	XORQ    R9, R9
 	MOVQ    SI, R10
 	CMPQ    R10, $0x00000004
-	JLT     rest2366
+	JLT     rest2370
 
-whole2365:
+whole2369:
 	VMOVUPD   (DI)(R9*8), Y2
 	VMOVUPD   (R8)(R9*8), Y3
 	VCMPPD    $0x00, Y0, Y3, Y4
@@ -34424,11 +34466,11 @@ whole2365:
 	ADDQ      $0x00000004, R9
 	SUBQ      $0x00000004, R10
 	CMPQ      R10, $0x00000004
-	JGE       whole2365
+	JGE       whole2369
 
-rest2366:
+rest2370:
 	TESTQ      R10, R10
-	JZ         done2367
+	JZ         done2371
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       R10
 	VMOVUPD    (R11)(R10*8), Y2
@@ -34441,7 +34483,7 @@ rest2366:
 	VBLENDVPD  Y2, Y3, Y4, Y3
 	VMAXPD     Y3, Y1, Y1
 
-done2367:
+done2371:
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y2
@@ -34449,9 +34491,9 @@ done2367:
 	XORQ       R9, R9
 	MOVQ       SI, R10
 	CMPQ       R10, $0x00000004
-	JLT        rest2369
+	JLT        rest2373
 
-whole2368:
+whole2372:
 	VMOVUPD    (DI)(R9*8), Y2
 	VMOVUPD    (R8)(R9*8), Y3
 	VCMPPD     $0x00, Y0, Y3, Y4
@@ -34463,11 +34505,11 @@ whole2368:
 	ADDQ       $0x00000004, R9
 	SUBQ       $0x00000004, R10
 	CMPQ       R10, $0x00000004
-	JGE        whole2368
+	JGE        whole2372
 
-rest2369:
+rest2373:
 	TESTQ      R10, R10
-	JZ         done2370
+	JZ         done2374
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       R10
 	VMOVUPD    (R11)(R10*8), Y2
@@ -34482,13 +34524,13 @@ rest2369:
 	VCVTPD2PSY Y3, X2
 	VMOVUPS    X2, (DX)(R9*4)
 
-done2370:
+done2374:
 	LEAQ       3(SI), SI
 	ANDQ       $-4, SI
 	VCVTPD2PSY Y0, X0
 	VMOVUPS    X0, (DX)(SI*4)
 
-cavity2364:
+cavity2368:
 	MOVQ       40(CX), SI
 	ADDQ       DX, SI
 	MOVQ       beliefs_base+72(FP), DI
@@ -34500,7 +34542,7 @@ cavity2364:
 	MOVQ       kv+168(FP), DI
 	VMOVUPD    constants<>+1776(SB), Y0
 	CMPQ       DI, $0x08
-	JNE        general2371
+	JNE        general2375
 	VMOVUPD    (R8), Y3
 	VMOVUPD    (R9), Y2
 	VCMPPD     $0x00, Y0, Y2, Y4
@@ -34522,16 +34564,16 @@ cavity2364:
 	VSUBPD     Y2, Y4, Y4
 	VCVTPD2PSY Y4, X0
 	VMOVUPS    X0, 16(SI)
-	JMP        cavity2372
+	JMP        cavity2376
 
-general2371:
+general2375:
 	VMOVAPD Y0, Y2
 	XORQ    R10, R10
 	MOVQ    DI, R11
 	CMPQ    R11, $0x00000004
-	JLT     rest2374
+	JLT     rest2378
 
-whole2373:
+whole2377:
 	VMOVUPD   (R8)(R10*8), Y3
 	VMOVUPD   (R9)(R10*8), Y4
 	VCMPPD    $0x00, Y0, Y4, Y5
@@ -34541,11 +34583,11 @@ whole2373:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R11
 	CMPQ      R11, $0x00000004
-	JGE       whole2373
+	JGE       whole2377
 
-rest2374:
+rest2378:
 	TESTQ      R11, R11
-	JZ         done2375
+	JZ         done2379
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R11
 	VMOVUPD    (R12)(R11*8), Y3
@@ -34558,7 +34600,7 @@ rest2374:
 	VBLENDVPD  Y3, Y4, Y5, Y4
 	VMAXPD     Y4, Y2, Y2
 
-done2375:
+done2379:
 	VPERM2F128 $0x01, Y2, Y2, Y3
 	VMAXPD     Y3, Y2, Y2
 	VPERMILPD  $0x05, Y2, Y3
@@ -34566,9 +34608,9 @@ done2375:
 	XORQ       R10, R10
 	MOVQ       DI, R11
 	CMPQ       R11, $0x00000004
-	JLT        rest2377
+	JLT        rest2381
 
-whole2376:
+whole2380:
 	VMOVUPD    (R8)(R10*8), Y3
 	VMOVUPD    (R9)(R10*8), Y4
 	VCMPPD     $0x00, Y0, Y4, Y5
@@ -34580,11 +34622,11 @@ whole2376:
 	ADDQ       $0x00000004, R10
 	SUBQ       $0x00000004, R11
 	CMPQ       R11, $0x00000004
-	JGE        whole2376
+	JGE        whole2380
 
-rest2377:
+rest2381:
 	TESTQ      R11, R11
-	JZ         done2378
+	JZ         done2382
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R11
 	VMOVUPD    (R12)(R11*8), Y3
@@ -34599,33 +34641,33 @@ rest2377:
 	VCVTPD2PSY Y4, X3
 	VMOVUPS    X3, (SI)(R10*4)
 
-done2378:
+done2382:
 	LEAQ       3(DI), DI
 	ANDQ       $-4, DI
 	VCVTPD2PSY Y0, X0
 	VMOVUPS    X0, (SI)(DI*4)
 
-cavity2372:
+cavity2376:
 	VADDSD X2, X1, X1
 	VMOVSD X1, 128(CX)(BX*8)
 	ADDQ   $0x00000028, AX
 	ADDQ   48(CX), DX
 	INCQ   BX
-	JMP    pass2360
+	JMP    pass2364
 
-stop2361:
+stop2365:
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed2362:
+passed2366:
 	MOVQ  16(CX), DX
 	IMULQ 48(CX), DX
 	LEAQ  1760(CX), AX
 	ADDQ  AX, DX
 	CMPQ  AX, DX
-	JGE   vectors2380
+	JGE   vectors2384
 
-vector2379:
+vector2383:
 	VMOVUPS      (AX), Y0
 	VMOVUPS      Y0, Y1
 	VMOVUPS      constants<>+4248(SB), Y2
@@ -34657,22 +34699,22 @@ vector2379:
 	VMOVUPS      Y1, 4128(AX)
 	ADDQ         $0x20, AX
 	CMPQ         AX, DX
-	JLT          vector2379
+	JLT          vector2383
 
-vectors2380:
+vectors2384:
 	MOVQ (CX), AX
 	LEAQ 1760(CX), DX
 	XORQ BX, BX
 
-pass2381:
+pass2385:
 	CMPQ         BX, 16(CX)
-	JGE          passed2383
+	JGE          passed2387
 	MOVQ         ku+160(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general2384
+	JNE          general2388
 	MOVQ         kv+168(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general2384
+	JNE          general2388
 	MOVQ         tables_base+120(FP), SI
 	MOVQ         32(AX), DI
 	LEAQ         (SI)(DI*4), DI
@@ -34725,9 +34767,9 @@ pass2381:
 	VADDPS       X0, X2, X2
 	VMOVSS       X2, 672(CX)(BX*4)
 	VEXTRACTPS   $0x01, X2, 1216(CX)(BX*4)
-	JMP          shaped2385
+	JMP          shaped2389
 
-general2384:
+general2388:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   tables_base+120(FP), SI
@@ -34742,9 +34784,9 @@ general2384:
 	XORQ   R11, R11
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000020
-	JLT    rest2387
+	JLT    rest2391
 
-panel2386:
+panel2390:
 	MOVQ   DX, R9
 	LEAQ   (DI)(R11*1), R8
 	VXORPD Y2, Y2, Y2
@@ -34757,9 +34799,9 @@ panel2386:
 	VXORPD Y9, Y9, Y9
 	MOVQ   ku+160(FP), R13
 	CMPQ   R13, $0x00000001
-	JLT    rows2390
+	JLT    rows2394
 
-row2389:
+row2393:
 	VBROADCASTSS (R9), Y10
 	VBROADCASTSS 4128(R9), Y11
 	VMOVUPS      (R8), Y12
@@ -34778,9 +34820,9 @@ row2389:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row2389
+	JGE          row2393
 
-rows2390:
+rows2394:
 	VFMADD231PS (SI)(R11*1), Y2, Y0
 	VFMADD231PS (SI)(R11*1), Y6, Y1
 	VFMADD231PS 4128(SI)(R11*1), Y2, Y1
@@ -34796,13 +34838,13 @@ rows2390:
 	ADDQ        $0x00000080, R11
 	SUBQ        $0x00000020, R12
 	CMPQ        R12, $0x00000020
-	JGE         panel2386
+	JGE         panel2390
 
-rest2387:
+rest2391:
 	TESTQ   R12, R12
-	JZ      done2388
+	JZ      done2392
 	CMPQ    R12, $0x00000008
-	JGT     wider2391
+	JGT     wider2395
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
 	NEGQ    R9
@@ -34815,9 +34857,9 @@ rest2387:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000002
-	JLT     rows2393
+	JLT     rows2397
 
-row2392:
+row2396:
 	VBROADCASTSS (R9), Y7
 	VBROADCASTSS 4128(R9), Y8
 	VMASKMOVPS   (R8), Y2, Y9
@@ -34832,13 +34874,13 @@ row2392:
 	LEAQ         (R8)(R10*2), R8
 	SUBQ         $0x00000002, DI
 	CMPQ         DI, $0x00000002
-	JGE          row2392
+	JGE          row2396
 
-rows2393:
+rows2397:
 	CMPQ DI, $0x00000001
-	JLT  rows2395
+	JLT  rows2399
 
-row2394:
+row2398:
 	VBROADCASTSS (R9), Y7
 	VBROADCASTSS 4128(R9), Y8
 	VMASKMOVPS   (R8), Y2, Y9
@@ -34848,19 +34890,19 @@ row2394:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row2394
+	JGE          row2398
 
-rows2395:
+rows2399:
 	VADDPS      Y4, Y3, Y3
 	VADDPS      Y6, Y5, Y5
 	VFMADD231PS (SI)(R11*1), Y3, Y0
 	VFMADD231PS (SI)(R11*1), Y5, Y1
 	VFMADD231PS 4128(SI)(R11*1), Y3, Y1
-	JMP         done2388
+	JMP         done2392
 
-wider2391:
+wider2395:
 	CMPQ    R12, $0x00000010
-	JGT     wider2396
+	JGT     wider2400
 	SUBQ    $0x00000008, R12
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
@@ -34878,9 +34920,9 @@ wider2391:
 	VXORPD  Y10, Y10, Y10
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000002
-	JLT     rows2398
+	JLT     rows2402
 
-row2397:
+row2401:
 	VBROADCASTSS (R9), Y11
 	VBROADCASTSS 4128(R9), Y12
 	VMOVUPS      (R8), Y13
@@ -34901,13 +34943,13 @@ row2397:
 	LEAQ         (R8)(R10*2), R8
 	SUBQ         $0x00000002, DI
 	CMPQ         DI, $0x00000002
-	JGE          row2397
+	JGE          row2401
 
-rows2398:
+rows2402:
 	CMPQ DI, $0x00000001
-	JLT  rows2400
+	JLT  rows2404
 
-row2399:
+row2403:
 	VBROADCASTSS (R9), Y11
 	VBROADCASTSS 4128(R9), Y12
 	VMOVUPS      (R8), Y13
@@ -34920,9 +34962,9 @@ row2399:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row2399
+	JGE          row2403
 
-rows2400:
+rows2404:
 	VADDPS      Y5, Y3, Y3
 	VADDPS      Y9, Y7, Y7
 	VFMADD231PS (SI)(R11*1), Y3, Y0
@@ -34933,11 +34975,11 @@ rows2400:
 	VFMADD231PS 32(SI)(R11*1), Y4, Y0
 	VFMADD231PS 32(SI)(R11*1), Y8, Y1
 	VFMADD231PS 4160(SI)(R11*1), Y4, Y1
-	JMP         done2388
+	JMP         done2392
 
-wider2396:
+wider2400:
 	CMPQ    R12, $0x00000018
-	JGT     wider2401
+	JGT     wider2405
 	SUBQ    $0x00000010, R12
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
@@ -34953,9 +34995,9 @@ wider2396:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000001
-	JLT     rows2403
+	JLT     rows2407
 
-row2402:
+row2406:
 	VBROADCASTSS (R9), Y9
 	VBROADCASTSS 4128(R9), Y10
 	VMOVUPS      (R8), Y11
@@ -34971,9 +35013,9 @@ row2402:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row2402
+	JGE          row2406
 
-rows2403:
+rows2407:
 	VFMADD231PS (SI)(R11*1), Y3, Y0
 	VFMADD231PS (SI)(R11*1), Y6, Y1
 	VFMADD231PS 4128(SI)(R11*1), Y3, Y1
@@ -34983,9 +35025,9 @@ rows2403:
 	VFMADD231PS 64(SI)(R11*1), Y5, Y0
 	VFMADD231PS 64(SI)(R11*1), Y8, Y1
 	VFMADD231PS 4192(SI)(R11*1), Y5, Y1
-	JMP         done2388
+	JMP         done2392
 
-wider2401:
+wider2405:
 	SUBQ    $0x00000018, R12
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
@@ -35003,9 +35045,9 @@ wider2401:
 	VXORPD  Y10, Y10, Y10
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000001
-	JLT     rows2406
+	JLT     rows2410
 
-row2405:
+row2409:
 	VBROADCASTSS (R9), Y11
 	VBROADCASTSS 4128(R9), Y12
 	VMOVUPS      (R8), Y13
@@ -35024,9 +35066,9 @@ row2405:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row2405
+	JGE          row2409
 
-rows2406:
+rows2410:
 	VFMADD231PS (SI)(R11*1), Y3, Y0
 	VFMADD231PS (SI)(R11*1), Y7, Y1
 	VFMADD231PS 4128(SI)(R11*1), Y3, Y1
@@ -35040,7 +35082,7 @@ rows2406:
 	VFMADD231PS 96(SI)(R11*1), Y10, Y1
 	VFMADD231PS 4224(SI)(R11*1), Y6, Y1
 
-done2388:
+done2392:
 	VHADDPS      Y1, Y0, Y0
 	VHADDPS      Y0, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
@@ -35048,18 +35090,17 @@ done2388:
 	VMOVSS       X0, 672(CX)(BX*4)
 	VEXTRACTPS   $0x01, X0, 1216(CX)(BX*4)
 
-shaped2385:
+shaped2389:
 	ADDQ $0x00000028, AX
 	ADDQ 48(CX), DX
 	INCQ BX
-	JMP  pass2381
+	JMP  pass2385
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed2383:
+passed2387:
 	MOVQ    16(CX), AX
 	VMOVUPS constants<>+4120(SB), Y0
-	VMOVUPS Y0, 672(CX)(AX*4)
 	MOVQ    24(CX), DX
 	MOVQ    logZ_base+24(FP), BX
 	MOVQ    product_base+48(FP), SI
@@ -35067,24 +35108,24 @@ passed2383:
 	LEAQ    (SI)(DX*8), SI
 	XORQ    DX, DX
 	CMPQ    AX, $0x00000004
-	JLT     rest2408
+	JLT     rest2412
 
-whole2407:
+whole2411:
 	VMOVUPS   672(CX)(DX*4), X1
 	VCMPPS    $0x19, constants<>+3992(SB), X1, X2
 	VCMPPS    $0x1e, constants<>+4056(SB), X1, X3
 	VORPS     X3, X2, X2
 	VMOVMSKPS X2, DI
 	TESTL     DI, DI
-	JZ        safe2409
+	JZ        safe2413
 	BSFL      DI, DI
 	ADDQ      DX, DI
 	CMPQ      DI, 16(CX)
-	JGE       safe2409
+	JGE       safe2413
 	MOVQ      DI, 16(CX)
 	MOVQ      DI, 8(CX)
 
-safe2409:
+safe2413:
 	VDIVPS      X1, X0, X2
 	VMOVUPS     X2, 672(CX)(DX*4)
 	VMULPS      1216(CX)(DX*4), X2, X2
@@ -35126,11 +35167,11 @@ safe2409:
 	ADDQ        $0x00000004, DX
 	SUBQ        $0x00000004, AX
 	CMPQ        AX, $0x00000004
-	JGE         whole2407
+	JGE         whole2411
 
-rest2408:
+rest2412:
 	TESTQ     AX, AX
-	JZ        done2410
+	JZ        done2414
 	LEAQ      constants<>+672(SB), DI
 	MOVQ      AX, R8
 	NEGQ      R8
@@ -35141,15 +35182,15 @@ rest2408:
 	VORPS     X3, X2, X2
 	VMOVMSKPS X2, DI
 	TESTL     DI, DI
-	JZ        safe2411
+	JZ        safe2415
 	BSFL      DI, DI
 	ADDQ      DX, DI
 	CMPQ      DI, 16(CX)
-	JGE       safe2411
+	JGE       safe2415
 	MOVQ      DI, 16(CX)
 	MOVQ      DI, 8(CX)
 
-safe2411:
+safe2415:
 	VDIVPS    X1, X0, X0
 	VMOVUPS   X0, 672(CX)(DX*4)
 	VMULPS    1216(CX)(DX*4), X0, X0
@@ -35158,23 +35199,23 @@ safe2411:
 	VMOVUPD   128(CX)(DX*8), Y2
 	VADDPD    Y2, Y0, Y0
 	CMPQ      AX, $0x04
-	JLT       partial2412
+	JLT       partial2416
 	VMOVUPD   Y0, (SI)(DX*8)
-	JMP       stored2414
+	JMP       stored2418
 
-partial2412:
+partial2416:
 	CMPQ         AX, $0x02
-	JLT          single2413
+	JLT          single2417
 	VMOVUPD      X0, (SI)(DX*8)
-	JEQ          stored2414
+	JEQ          stored2418
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(SI)(DX*8)
-	JMP          stored2414
+	JMP          stored2418
 
-single2413:
+single2417:
 	VMOVSD X0, (SI)(DX*8)
 
-stored2414:
+stored2418:
 	VPADDQ      constants<>+2544(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y0
 	VORPD       constants<>+2608(SB), Y0, Y0
@@ -35205,37 +35246,37 @@ stored2414:
 	VFMSUB132PD constants<>+2352(SB), Y8, Y0
 	VADDPD      Y2, Y0, Y0
 	CMPQ        AX, $0x04
-	JLT         partial2415
+	JLT         partial2419
 	VMOVUPD     Y0, (BX)(DX*8)
-	JMP         stored2417
+	JMP         stored2421
 
-partial2415:
+partial2419:
 	CMPQ         AX, $0x02
-	JLT          single2416
+	JLT          single2420
 	VMOVUPD      X0, (BX)(DX*8)
-	JEQ          stored2417
+	JEQ          stored2421
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(BX)(DX*8)
-	JMP          stored2417
+	JMP          stored2421
 
-single2416:
+single2420:
 	VMOVSD X0, (BX)(DX*8)
 
-stored2417:
-done2410:
+stored2421:
+done2414:
 	MOVQ (CX), AX
 	LEAQ 1760(CX), DX
 	XORQ BX, BX
 
-pass2418:
+pass2422:
 	CMPQ         BX, 16(CX)
-	JGE          passed2420
+	JGE          passed2424
 	MOVQ         ku+160(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general2421
+	JNE          general2425
 	MOVQ         kv+168(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general2421
+	JNE          general2425
 	MOVQ         tables_base+120(FP), SI
 	MOVQ         32(AX), DI
 	LEAQ         (SI)(DI*4), DI
@@ -35281,9 +35322,9 @@ pass2418:
 	VMULPS       224(DI), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VMOVUPS      Y1, 224(SI)
-	JMP          shaped2422
+	JMP          shaped2426
 
-general2421:
+general2425:
 	MOVQ         tables_base+120(FP), SI
 	MOVQ         32(AX), DI
 	LEAQ         (SI)(DI*4), DI
@@ -35309,15 +35350,15 @@ general2421:
 	MOVQ         R9, 72(CX)
 	MOVQ         DX, R9
 
-row2423:
+row2427:
 	VBROADCASTSS (R9), Y1
 	VMULPS       Y0, Y1, Y1
 	MOVQ         kv+168(FP), R10
 	XORQ         R11, R11
 	CMPQ         R10, $0x00000008
-	JLT          rest2425
+	JLT          rest2429
 
-whole2424:
+whole2428:
 	VMOVUPS (DI)(R11*4), Y2
 	VMULPS  (R8)(R11*4), Y2, Y2
 	VMULPS  Y1, Y2, Y2
@@ -35325,11 +35366,11 @@ whole2424:
 	ADDQ    $0x00000008, R11
 	SUBQ    $0x00000008, R10
 	CMPQ    R10, $0x00000008
-	JGE     whole2424
+	JGE     whole2428
 
-rest2425:
+rest2429:
 	TESTQ      R10, R10
-	JZ         done2426
+	JZ         done2430
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R10, R13
 	NEGQ       R13
@@ -35339,63 +35380,63 @@ rest2425:
 	VMULPS     Y1, Y2, Y2
 	LEAQ       (SI)(R11*4), R11
 	CMPQ       R11, 56(CX)
-	JGT        pieces2427
+	JGT        pieces2431
 	VMOVUPS    Y2, (R11)
-	JMP        written2428
+	JMP        written2432
 
-pieces2427:
+pieces2431:
 	CMPQ    R10, $0x08
-	JLT     partial2429
+	JLT     partial2433
 	VMOVUPS Y2, (R11)
-	JMP     stored2430
+	JMP     stored2434
 
-partial2429:
+partial2433:
 	LEAQ         (R11), R11
 	VMOVAPS      X2, X1
 	TESTQ        $0x00000004, R10
-	JZ           without2431
+	JZ           without2435
 	VMOVUPS      X1, (R11)
 	VEXTRACTF128 $0x01, Y2, X1
 	ADDQ         $0x00000010, R11
 
-without2431:
+without2435:
 	TESTQ     $0x00000002, R10
-	JZ        without2432
+	JZ        without2436
 	VMOVSD    X1, (R11)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, R11
 
-without2432:
+without2436:
 	TESTQ  $0x00000001, R10
-	JZ     without2433
+	JZ     without2437
 	VMOVSS X1, (R11)
 
-without2433:
-stored2430:
-written2428:
-done2426:
+without2437:
+stored2434:
+written2432:
+done2430:
 	ADDQ $0x04, R9
 	ADDQ 64(CX), DI
 	ADDQ 64(CX), SI
 	DECQ 72(CX)
-	JNZ  row2423
+	JNZ  row2427
 
-shaped2422:
+shaped2426:
 	ADDQ $0x00000028, AX
 	ADDQ 48(CX), DX
 	INCQ BX
-	JMP  pass2418
+	JMP  pass2422
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed2420:
+passed2424:
 	MOVQ AX, (CX)
 	MOVQ 16(CX), AX
 	ADDQ AX, 24(CX)
 	SUBQ AX, 8(CX)
-	JMP  chunk2356
+	JMP  chunk2360
 
-done2358:
+done2362:
 	MOVQ 24(CX), AX
 	MOVQ AX, done+176(FP)
 	VZEROUPPER
@@ -35409,9 +35450,9 @@ TEXT ·narrow256(SB), $0-48
 	MOVQ x_len+32(FP), DX
 	XORQ BX, BX
 	CMPQ DX, $0x00000008
-	JLT  rest2435
+	JLT  rest2439
 
-whole2434:
+whole2438:
 	VCVTPD2PSY  (CX)(BX*8), X0
 	VCVTPD2PSY  32(CX)(BX*8), X1
 	VINSERTF128 $0x01, X1, Y0, Y1
@@ -35419,24 +35460,24 @@ whole2434:
 	ADDQ        $0x00000008, BX
 	SUBQ        $0x00000008, DX
 	CMPQ        DX, $0x00000008
-	JGE         whole2434
+	JGE         whole2438
 
-rest2435:
+rest2439:
 	TESTQ      DX, DX
-	JZ         done2438
+	JZ         done2442
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       DX, DI
 	NEGQ       DI
 	VMOVUPS    (SI)(DI*4), Y1
 	CMPQ       DX, $0x04
-	JL         few2439
+	JL         few2443
 	VCVTPD2PSY (CX)(BX*8), X0
 	VMOVUPS    X0, (AX)(BX*4)
 	ADDQ       $0x04, BX
 	SUBQ       $0x04, DX
-	JZ         narrow2440
+	JZ         narrow2444
 
-few2439:
+few2443:
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       DX, DI
 	NEGQ       DI
@@ -35444,35 +35485,35 @@ few2439:
 	VMASKMOVPD (CX)(BX*8), Y1, Y1
 	VCVTPD2PSY Y1, X0
 	CMPQ       DX, $0x08
-	JLT        partial2441
+	JLT        partial2445
 	VMOVUPS    Y0, (AX)(BX*4)
-	JMP        stored2442
+	JMP        stored2446
 
-partial2441:
+partial2445:
 	LEAQ         (AX)(BX*4), AX
 	VMOVAPS      X0, X1
 	TESTQ        $0x00000004, DX
-	JZ           without2443
+	JZ           without2447
 	VMOVUPS      X1, (AX)
 	VEXTRACTF128 $0x01, Y0, X1
 	ADDQ         $0x00000010, AX
 
-without2443:
+without2447:
 	TESTQ     $0x00000002, DX
-	JZ        without2444
+	JZ        without2448
 	VMOVSD    X1, (AX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, AX
 
-without2444:
+without2448:
 	TESTQ  $0x00000001, DX
-	JZ     without2445
+	JZ     without2449
 	VMOVSS X1, (AX)
 
-without2445:
-stored2442:
-narrow2440:
-done2438:
+without2449:
+stored2446:
+narrow2444:
+done2442:
 	VZEROUPPER
 	RET
 
@@ -35486,16 +35527,16 @@ TEXT ·expShift256(SB), $0-64
 	VXORPD       Y1, Y1, Y1
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000004
-	JLT          rest2447
+	JLT          rest2451
 
-whole2446:
+whole2450:
 	VMOVUPD      (CX)(BX*8), Y2
 	VSUBPD       Y0, Y2, Y2
 	VANDPD       constants<>+1968(SB), Y2, Y3
 	VCMPPD       $0x06, constants<>+2096(SB), Y3, Y3
 	VMOVMSKPD    Y3, SI
 	TESTL        SI, SI
-	JNZ          slow2448
+	JNZ          slow2452
 	VMOVUPD      constants<>+2256(SB), Y3
 	VFMADD231PD  constants<>+2224(SB), Y2, Y3
 	VSUBPD       constants<>+2256(SB), Y3, Y4
@@ -35522,9 +35563,9 @@ whole2446:
 	VPSLLQ       $0x34, Y3, Y3
 	VPADDQ       Y3, Y2, Y2
 	VMOVUPD      Y2, Y2
-	JMP          done2449
+	JMP          done2453
 
-slow2448:
+slow2452:
 	VMOVUPD      constants<>+2160(SB), Y3
 	VMAXPD       Y2, Y3, Y2
 	VMOVUPD      constants<>+2192(SB), Y3
@@ -35564,17 +35605,17 @@ slow2448:
 	VMULPD       Y4, Y2, Y2
 	VMULPD       Y3, Y2, Y2
 
-done2449:
+done2453:
 	VMOVUPD Y2, (AX)(BX*8)
 	VADDPD  Y2, Y1, Y1
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole2446
+	JGE     whole2450
 
-rest2447:
+rest2451:
 	TESTQ        DX, DX
-	JZ           done2450
+	JZ           done2454
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -35586,7 +35627,7 @@ rest2447:
 	VCMPPD       $0x06, constants<>+2096(SB), Y0, Y0
 	VMOVMSKPD    Y0, CX
 	TESTL        CX, CX
-	JNZ          slow2451
+	JNZ          slow2455
 	VMOVUPD      constants<>+2256(SB), Y0
 	VFMADD231PD  constants<>+2224(SB), Y3, Y0
 	VSUBPD       constants<>+2256(SB), Y0, Y4
@@ -35613,9 +35654,9 @@ rest2447:
 	VPSLLQ       $0x34, Y0, Y0
 	VPADDQ       Y0, Y3, Y3
 	VMOVUPD      Y3, Y0
-	JMP          done2452
+	JMP          done2456
 
-slow2451:
+slow2455:
 	VMOVUPD      constants<>+2160(SB), Y0
 	VMAXPD       Y3, Y0, Y3
 	VMOVUPD      constants<>+2192(SB), Y0
@@ -35655,29 +35696,29 @@ slow2451:
 	VMULPD       Y4, Y3, Y3
 	VMULPD       Y0, Y3, Y0
 
-done2452:
+done2456:
 	CMPQ    DX, $0x04
-	JLT     partial2453
+	JLT     partial2457
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored2455
+	JMP     stored2459
 
-partial2453:
+partial2457:
 	CMPQ         DX, $0x02
-	JLT          single2454
+	JLT          single2458
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored2455
+	JEQ          stored2459
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       X3, 16(AX)(BX*8)
-	JMP          stored2455
+	JMP          stored2459
 
-single2454:
+single2458:
 	VMOVSD X0, (AX)(BX*8)
 
-stored2455:
+stored2459:
 	VANDPD Y2, Y0, Y0
 	VADDPD Y0, Y1, Y1
 
-done2450:
+done2454:
 	VPERM2F128 $0x01, Y1, Y1, Y0
 	VADDPD     Y0, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y0
@@ -35695,9 +35736,9 @@ TEXT ·max256(SB), $0-32
 	VXORPD  Y1, Y1, Y1
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000004
-	JLT     rest2457
+	JLT     rest2461
 
-whole2456:
+whole2460:
 	VMOVUPD (AX)(DX*8), Y2
 	VMAXPD  Y2, Y0, Y0
 	VCMPPD  $0x03, Y2, Y2, Y2
@@ -35705,11 +35746,11 @@ whole2456:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole2456
+	JGE     whole2460
 
-rest2457:
+rest2461:
 	TESTQ      CX, CX
-	JZ         done2458
+	JZ         done2462
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPD    (BX)(CX*8), Y2
@@ -35720,17 +35761,17 @@ rest2457:
 	VCMPPD     $0x03, Y3, Y3, Y3
 	VORPD      Y3, Y1, Y1
 
-done2458:
+done2462:
 	VPERM2F128 $0x01, Y0, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VMOVMSKPD  Y1, AX
 	TESTL      AX, AX
-	JZ         numbers2459
+	JZ         numbers2463
 	VMOVUPD    constants<>+1840(SB), Y0
 
-numbers2459:
+numbers2463:
 	MOVSD X0, ret+24(FP)
 	VZEROUPPER
 	RET
@@ -35744,9 +35785,9 @@ TEXT ·addScaled256(SB), $0-56
 	VBROADCASTSD a+48(FP), Y0
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
-	JLT          rest2461
+	JLT          rest2465
 
-whole2460:
+whole2464:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
@@ -35762,24 +35803,24 @@ whole2460:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole2460
+	JGE         whole2464
 
-rest2461:
+rest2465:
 	CMPQ DX, $0x00000004
-	JLT  rest2463
+	JLT  rest2467
 
-whole2462:
+whole2466:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole2462
+	JGE         whole2466
 
-rest2463:
+rest2467:
 	TESTQ       DX, DX
-	JZ          done2464
+	JZ          done2468
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -35788,24 +35829,24 @@ rest2463:
 	VMASKMOVPD  (CX)(BX*8), Y1, Y1
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial2465
+	JLT         partial2469
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored2467
+	JMP         stored2471
 
-partial2465:
+partial2469:
 	CMPQ         DX, $0x02
-	JLT          single2466
+	JLT          single2470
 	VMOVUPD      X2, (AX)(BX*8)
-	JEQ          stored2467
+	JEQ          stored2471
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored2467
+	JMP          stored2471
 
-single2466:
+single2470:
 	VMOVSD X2, (AX)(BX*8)
 
-stored2467:
-done2464:
+stored2471:
+done2468:
 	VZEROUPPER
 	RET
 
@@ -35821,9 +35862,9 @@ TEXT ·dot256(SB), $0-56
 	VXORPD Y3, Y3, Y3
 	XORQ   BX, BX
 	CMPQ   DX, $0x00000010
-	JLT    rest2469
+	JLT    rest2473
 
-whole2468:
+whole2472:
 	VMOVUPD     (CX)(BX*8), Y4
 	VMOVUPD     (AX)(BX*8), Y5
 	VFMADD231PD Y4, Y5, Y0
@@ -35839,24 +35880,24 @@ whole2468:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole2468
+	JGE         whole2472
 
-rest2469:
+rest2473:
 	CMPQ DX, $0x00000004
-	JLT  rest2471
+	JLT  rest2475
 
-whole2470:
+whole2474:
 	VMOVUPD     (CX)(BX*8), Y4
 	VMOVUPD     (AX)(BX*8), Y5
 	VFMADD231PD Y4, Y5, Y0
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole2470
+	JGE         whole2474
 
-rest2471:
+rest2475:
 	TESTQ       DX, DX
-	JZ          done2472
+	JZ          done2476
 	LEAQ        constants<>+672(SB), SI
 	NEGQ        DX
 	VMOVUPD     (SI)(DX*8), Y4
@@ -35864,7 +35905,7 @@ rest2471:
 	VMASKMOVPD  (AX)(BX*8), Y4, Y4
 	VFMADD231PD Y5, Y4, Y0
 
-done2472:
+done2476:
 	VADDPD       Y1, Y0, Y0
 	VADDPD       Y3, Y2, Y2
 	VADDPD       Y2, Y0, Y0
@@ -35888,9 +35929,9 @@ TEXT ·entropy256(SB), $0-32
 	VXORPD  Y4, Y4, Y4
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000008
-	JLT     rest2474
+	JLT     rest2478
 
-whole2473:
+whole2477:
 	VMOVUPD     (AX)(DX*8), Y5
 	VMAXPD      constants<>+2416(SB), Y5, Y6
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y7
@@ -35898,7 +35939,7 @@ whole2473:
 	VORPD       Y8, Y7, Y7
 	VMOVMSKPD   Y7, BX
 	TESTL       BX, BX
-	JNZ         slow2475
+	JNZ         slow2479
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y7
 	VORPD       Y1, Y7, Y7
@@ -35928,9 +35969,9 @@ whole2473:
 	VSUBPD      Y6, Y13, Y13
 	VFMSUB132PD constants<>+2352(SB), Y13, Y7
 	VMOVUPD     Y7, Y6
-	JMP         done2476
+	JMP         done2480
 
-slow2475:
+slow2479:
 	VMOVUPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y9
 	VMULPD      constants<>+2448(SB), Y6, Y8
@@ -35974,7 +36015,7 @@ slow2475:
 	VCMPPD      $0x19, Y8, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1840(SB), Y6, Y6
 
-done2476:
+done2480:
 	VFNMADD231PD Y5, Y6, Y4
 	VMOVUPD      32(AX)(DX*8), Y5
 	VMAXPD       constants<>+2416(SB), Y5, Y6
@@ -35983,7 +36024,7 @@ done2476:
 	VORPD        Y8, Y7, Y7
 	VMOVMSKPD    Y7, BX
 	TESTL        BX, BX
-	JNZ          slow2477
+	JNZ          slow2481
 	VPADDQ       Y0, Y6, Y6
 	VPSRLQ       $0x34, Y6, Y7
 	VORPD        Y1, Y7, Y7
@@ -36013,102 +36054,7 @@ done2476:
 	VSUBPD       Y6, Y13, Y13
 	VFMSUB132PD  constants<>+2352(SB), Y13, Y7
 	VMOVUPD      Y7, Y6
-	JMP          done2478
-
-slow2477:
-	VMOVUPD     Y6, Y7
-	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y9
-	VMULPD      constants<>+2448(SB), Y6, Y8
-	VBLENDVPD   Y9, Y8, Y6, Y6
-	VANDPD      constants<>+2480(SB), Y9, Y8
-	VPADDQ      Y0, Y6, Y6
-	VPSRLQ      $0x34, Y6, Y9
-	VORPD       Y1, Y9, Y9
-	VSUBPD      constants<>+2640(SB), Y9, Y9
-	VANDPD      constants<>+2576(SB), Y6, Y6
-	VPADDQ      constants<>+2512(SB), Y6, Y6
-	VADDPD      Y8, Y9, Y9
-	VSUBPD      Y2, Y6, Y6
-	VADDPD      constants<>+2032(SB), Y6, Y8
-	VDIVPD      Y8, Y6, Y8
-	VMULPD      Y8, Y8, Y10
-	VMULPD      Y10, Y10, Y11
-	VMOVUPD     constants<>+1744(SB), Y12
-	VFMADD213PD constants<>+1680(SB), Y11, Y12
-	VFMADD213PD constants<>+1616(SB), Y11, Y12
-	VFMADD213PD constants<>+1552(SB), Y11, Y12
-	VMOVUPD     constants<>+1712(SB), Y13
-	VFMADD213PD constants<>+1648(SB), Y11, Y13
-	VFMADD213PD constants<>+1584(SB), Y11, Y13
-	VMULPD      Y3, Y6, Y14
-	VMULPD      Y6, Y14, Y14
-	VMOVUPD     Y14, Y15
-	VFMADD231PD Y13, Y11, Y15
-	VFMADD231PD Y12, Y10, Y15
-	VMULPD      constants<>+2384(SB), Y9, Y11
-	VFMADD231PD Y15, Y8, Y11
-	VSUBPD      Y11, Y14, Y14
-	VSUBPD      Y6, Y14, Y14
-	VFMSUB132PD constants<>+2352(SB), Y14, Y9
-	VMOVUPD     Y9, Y6
-	VXORPD      Y8, Y8, Y8
-	VCMPPD      $0x00, Y8, Y7, Y9
-	VBLENDVPD   Y9, constants<>+1776(SB), Y6, Y6
-	VCMPPD      $0x00, constants<>+1808(SB), Y7, Y9
-	VBLENDVPD   Y9, constants<>+1808(SB), Y6, Y6
-	VCMPPD      $0x19, Y8, Y7, Y9
-	VBLENDVPD   Y9, constants<>+1840(SB), Y6, Y6
-
-done2478:
-	VFNMADD231PD Y5, Y6, Y4
-	ADDQ         $0x00000008, DX
-	SUBQ         $0x00000008, CX
-	CMPQ         CX, $0x00000008
-	JGE          whole2473
-
-rest2474:
-	CMPQ CX, $0x00000004
-	JLT  rest2480
-
-whole2479:
-	VMOVUPD     (AX)(DX*8), Y5
-	VMAXPD      constants<>+2416(SB), Y5, Y6
-	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y7
-	VCMPPD      $0x1e, constants<>+1936(SB), Y6, Y8
-	VORPD       Y8, Y7, Y7
-	VMOVMSKPD   Y7, BX
-	TESTL       BX, BX
-	JNZ         slow2481
-	VPADDQ      Y0, Y6, Y6
-	VPSRLQ      $0x34, Y6, Y7
-	VORPD       Y1, Y7, Y7
-	VSUBPD      constants<>+2640(SB), Y7, Y7
-	VANDPD      constants<>+2576(SB), Y6, Y6
-	VPADDQ      constants<>+2512(SB), Y6, Y6
-	VSUBPD      Y2, Y6, Y6
-	VADDPD      constants<>+2032(SB), Y6, Y8
-	VDIVPD      Y8, Y6, Y8
-	VMULPD      Y8, Y8, Y9
-	VMULPD      Y9, Y9, Y10
-	VMOVUPD     constants<>+1744(SB), Y11
-	VFMADD213PD constants<>+1680(SB), Y10, Y11
-	VFMADD213PD constants<>+1616(SB), Y10, Y11
-	VFMADD213PD constants<>+1552(SB), Y10, Y11
-	VMOVUPD     constants<>+1712(SB), Y12
-	VFMADD213PD constants<>+1648(SB), Y10, Y12
-	VFMADD213PD constants<>+1584(SB), Y10, Y12
-	VMULPD      Y3, Y6, Y13
-	VMULPD      Y6, Y13, Y13
-	VMOVUPD     Y13, Y14
-	VFMADD231PD Y12, Y10, Y14
-	VFMADD231PD Y11, Y9, Y14
-	VMULPD      constants<>+2384(SB), Y7, Y10
-	VFMADD231PD Y14, Y8, Y10
-	VSUBPD      Y10, Y13, Y13
-	VSUBPD      Y6, Y13, Y13
-	VFMSUB132PD constants<>+2352(SB), Y13, Y7
-	VMOVUPD     Y7, Y6
-	JMP         done2482
+	JMP          done2482
 
 slow2481:
 	VMOVUPD     Y6, Y7
@@ -36156,14 +36102,109 @@ slow2481:
 
 done2482:
 	VFNMADD231PD Y5, Y6, Y4
+	ADDQ         $0x00000008, DX
+	SUBQ         $0x00000008, CX
+	CMPQ         CX, $0x00000008
+	JGE          whole2477
+
+rest2478:
+	CMPQ CX, $0x00000004
+	JLT  rest2484
+
+whole2483:
+	VMOVUPD     (AX)(DX*8), Y5
+	VMAXPD      constants<>+2416(SB), Y5, Y6
+	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y7
+	VCMPPD      $0x1e, constants<>+1936(SB), Y6, Y8
+	VORPD       Y8, Y7, Y7
+	VMOVMSKPD   Y7, BX
+	TESTL       BX, BX
+	JNZ         slow2485
+	VPADDQ      Y0, Y6, Y6
+	VPSRLQ      $0x34, Y6, Y7
+	VORPD       Y1, Y7, Y7
+	VSUBPD      constants<>+2640(SB), Y7, Y7
+	VANDPD      constants<>+2576(SB), Y6, Y6
+	VPADDQ      constants<>+2512(SB), Y6, Y6
+	VSUBPD      Y2, Y6, Y6
+	VADDPD      constants<>+2032(SB), Y6, Y8
+	VDIVPD      Y8, Y6, Y8
+	VMULPD      Y8, Y8, Y9
+	VMULPD      Y9, Y9, Y10
+	VMOVUPD     constants<>+1744(SB), Y11
+	VFMADD213PD constants<>+1680(SB), Y10, Y11
+	VFMADD213PD constants<>+1616(SB), Y10, Y11
+	VFMADD213PD constants<>+1552(SB), Y10, Y11
+	VMOVUPD     constants<>+1712(SB), Y12
+	VFMADD213PD constants<>+1648(SB), Y10, Y12
+	VFMADD213PD constants<>+1584(SB), Y10, Y12
+	VMULPD      Y3, Y6, Y13
+	VMULPD      Y6, Y13, Y13
+	VMOVUPD     Y13, Y14
+	VFMADD231PD Y12, Y10, Y14
+	VFMADD231PD Y11, Y9, Y14
+	VMULPD      constants<>+2384(SB), Y7, Y10
+	VFMADD231PD Y14, Y8, Y10
+	VSUBPD      Y10, Y13, Y13
+	VSUBPD      Y6, Y13, Y13
+	VFMSUB132PD constants<>+2352(SB), Y13, Y7
+	VMOVUPD     Y7, Y6
+	JMP         done2486
+
+slow2485:
+	VMOVUPD     Y6, Y7
+	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y9
+	VMULPD      constants<>+2448(SB), Y6, Y8
+	VBLENDVPD   Y9, Y8, Y6, Y6
+	VANDPD      constants<>+2480(SB), Y9, Y8
+	VPADDQ      Y0, Y6, Y6
+	VPSRLQ      $0x34, Y6, Y9
+	VORPD       Y1, Y9, Y9
+	VSUBPD      constants<>+2640(SB), Y9, Y9
+	VANDPD      constants<>+2576(SB), Y6, Y6
+	VPADDQ      constants<>+2512(SB), Y6, Y6
+	VADDPD      Y8, Y9, Y9
+	VSUBPD      Y2, Y6, Y6
+	VADDPD      constants<>+2032(SB), Y6, Y8
+	VDIVPD      Y8, Y6, Y8
+	VMULPD      Y8, Y8, Y10
+	VMULPD      Y10, Y10, Y11
+	VMOVUPD     constants<>+1744(SB), Y12
+	VFMADD213PD constants<>+1680(SB), Y11, Y12
+	VFMADD213PD constants<>+1616(SB), Y11, Y12
+	VFMADD213PD constants<>+1552(SB), Y11, Y12
+	VMOVUPD     constants<>+1712(SB), Y13
+	VFMADD213PD constants<>+1648(SB), Y11, Y13
+	VFMADD213PD constants<>+1584(SB), Y11, Y13
+	VMULPD      Y3, Y6, Y14
+	VMULPD      Y6, Y14, Y14
+	VMOVUPD     Y14, Y15
+	VFMADD231PD Y13, Y11, Y15
+	VFMADD231PD Y12, Y10, Y15
+	VMULPD      constants<>+2384(SB), Y9, Y11
+	VFMADD231PD Y15, Y8, Y11
+	VSUBPD      Y11, Y14, Y14
+	VSUBPD      Y6, Y14, Y14
+	VFMSUB132PD constants<>+2352(SB), Y14, Y9
+	VMOVUPD     Y9, Y6
+	VXORPD      Y8, Y8, Y8
+	VCMPPD      $0x00, Y8, Y7, Y9
+	VBLENDVPD   Y9, constants<>+1776(SB), Y6, Y6
+	VCMPPD      $0x00, constants<>+1808(SB), Y7, Y9
+	VBLENDVPD   Y9, constants<>+1808(SB), Y6, Y6
+	VCMPPD      $0x19, Y8, Y7, Y9
+	VBLENDVPD   Y9, constants<>+1840(SB), Y6, Y6
+
+done2486:
+	VFNMADD231PD Y5, Y6, Y4
 	ADDQ         $0x00000004, DX
 	SUBQ         $0x00000004, CX
 	CMPQ         CX, $0x00000004
-	JGE          whole2479
+	JGE          whole2483
 
-rest2480:
+rest2484:
 	TESTQ       CX, CX
-	JZ          done2483
+	JZ          done2487
 	LEAQ        constants<>+672(SB), BX
 	NEGQ        CX
 	VMOVUPD     (BX)(CX*8), Y5
@@ -36174,7 +36215,7 @@ rest2480:
 	VORPD       Y8, Y7, Y7
 	VMOVMSKPD   Y7, AX
 	TESTL       AX, AX
-	JNZ         slow2484
+	JNZ         slow2488
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y0
 	VORPD       Y1, Y0, Y0
@@ -36204,9 +36245,9 @@ rest2480:
 	VSUBPD      Y6, Y3, Y3
 	VFMSUB132PD constants<>+2352(SB), Y3, Y0
 	VMOVUPD     Y0, Y0
-	JMP         done2485
+	JMP         done2489
 
-slow2484:
+slow2488:
 	VMOVUPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y9
 	VMULPD      constants<>+2448(SB), Y6, Y8
@@ -36250,10 +36291,10 @@ slow2484:
 	VCMPPD      $0x19, Y1, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1840(SB), Y0, Y0
 
-done2485:
+done2489:
 	VFNMADD231PD Y5, Y0, Y4
 
-done2483:
+done2487:
 	VEXTRACTF128 $0x01, Y4, X0
 	VADDPD       X0, X4, X0
 	VPERMILPD    $0x01, X0, X1
@@ -36275,9 +36316,9 @@ TEXT ·scatterRows256(SB), $0-72
 	XORQ R8, R8
 	MOVQ SI, R10
 	CMPQ R10, $0x00000020
-	JLT  rest2487
+	JLT  rest2491
 
-panel2486:
+panel2490:
 	MOVQ    CX, SI
 	LEAQ    (AX)(R8*1), R9
 	VMOVUPD (BX)(R8*1), Y0
@@ -36290,9 +36331,9 @@ panel2486:
 	VMOVUPD 224(BX)(R8*1), Y7
 	MOVQ    DX, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows2490
+	JLT     rows2494
 
-row2489:
+row2493:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
@@ -36322,19 +36363,19 @@ row2489:
 	ADDQ         DI, R9
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row2489
+	JGE          row2493
 
-rows2490:
+rows2494:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000020, R10
 	CMPQ R10, $0x00000020
-	JGE  panel2486
+	JGE  panel2490
 
-rest2487:
+rest2491:
 	TESTQ      R10, R10
-	JZ         done2488
+	JZ         done2492
 	CMPQ       R10, $0x00000004
-	JGT        wider2491
+	JGT        wider2495
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
 	NEGQ       R9
@@ -36344,50 +36385,50 @@ rest2487:
 	VMASKMOVPD (BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2493
+	JLT        rows2497
 
-row2492:
+row2496:
 	VBROADCASTSD (SI), Y1
 	CMPQ         R10, $0x04
-	JLT          partial2494
+	JLT          partial2498
 	VMOVUPD      (R9), Y2
 	VFMADD231PD  Y0, Y1, Y2
 	VMOVUPD      Y2, (R9)
-	JMP          added2496
+	JMP          added2500
 
-partial2494:
+partial2498:
 	VMOVAPD      X0, X2
 	CMPQ         R10, $0x02
-	JLT          single2495
+	JLT          single2499
 	VMOVUPD      (R9), X2
 	VFMADD231PD  X0, X1, X2
 	VMOVUPD      X2, (R9)
 	CMPQ         R10, $0x02
-	JEQ          added2496
+	JEQ          added2500
 	VEXTRACTF128 $0x01, Y0, X2
 	VMOVSD       16(R9), X3
 	VFMADD231SD  X2, X1, X3
 	VMOVSD       X3, 16(R9)
-	JMP          added2496
+	JMP          added2500
 
-single2495:
+single2499:
 	VMOVSD      (R9), X3
 	VFMADD231SD X2, X1, X3
 	VMOVSD      X3, (R9)
 
-added2496:
+added2500:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2492
+	JGE  row2496
 
-rows2493:
-	JMP done2488
+rows2497:
+	JMP done2492
 
-wider2491:
+wider2495:
 	CMPQ       R10, $0x00000008
-	JGT        wider2497
+	JGT        wider2501
 	SUBQ       $0x00000004, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -36399,53 +36440,53 @@ wider2491:
 	VMASKMOVPD 32(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2499
+	JLT        rows2503
 
-row2498:
+row2502:
 	VBROADCASTSD (SI), Y2
 	VMOVUPD      (R9), Y3
 	VFMADD231PD  Y1, Y2, Y3
 	VMOVUPD      Y3, (R9)
 	CMPQ         R10, $0x04
-	JLT          partial2500
+	JLT          partial2504
 	VMOVUPD      32(R9), Y3
 	VFMADD231PD  Y0, Y2, Y3
 	VMOVUPD      Y3, 32(R9)
-	JMP          added2502
+	JMP          added2506
 
-partial2500:
+partial2504:
 	VMOVAPD      X0, X3
 	CMPQ         R10, $0x02
-	JLT          single2501
+	JLT          single2505
 	VMOVUPD      32(R9), X3
 	VFMADD231PD  X0, X2, X3
 	VMOVUPD      X3, 32(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2502
+	JEQ          added2506
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       48(R9), X4
 	VFMADD231SD  X3, X2, X4
 	VMOVSD       X4, 48(R9)
-	JMP          added2502
+	JMP          added2506
 
-single2501:
+single2505:
 	VMOVSD      32(R9), X4
 	VFMADD231SD X3, X2, X4
 	VMOVSD      X4, 32(R9)
 
-added2502:
+added2506:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2498
+	JGE  row2502
 
-rows2499:
-	JMP done2488
+rows2503:
+	JMP done2492
 
-wider2497:
+wider2501:
 	CMPQ       R10, $0x0000000c
-	JGT        wider2503
+	JGT        wider2507
 	SUBQ       $0x00000008, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -36458,9 +36499,9 @@ wider2497:
 	VMASKMOVPD 64(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2505
+	JLT        rows2509
 
-row2504:
+row2508:
 	VBROADCASTSD (SI), Y3
 	VMOVUPD      (R9), Y4
 	VFMADD231PD  Y1, Y3, Y4
@@ -36469,45 +36510,45 @@ row2504:
 	VFMADD231PD  Y2, Y3, Y4
 	VMOVUPD      Y4, 32(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2506
+	JLT          partial2510
 	VMOVUPD      64(R9), Y4
 	VFMADD231PD  Y0, Y3, Y4
 	VMOVUPD      Y4, 64(R9)
-	JMP          added2508
+	JMP          added2512
 
-partial2506:
+partial2510:
 	VMOVAPD      X0, X4
 	CMPQ         R10, $0x02
-	JLT          single2507
+	JLT          single2511
 	VMOVUPD      64(R9), X4
 	VFMADD231PD  X0, X3, X4
 	VMOVUPD      X4, 64(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2508
+	JEQ          added2512
 	VEXTRACTF128 $0x01, Y0, X4
 	VMOVSD       80(R9), X5
 	VFMADD231SD  X4, X3, X5
 	VMOVSD       X5, 80(R9)
-	JMP          added2508
+	JMP          added2512
 
-single2507:
+single2511:
 	VMOVSD      64(R9), X5
 	VFMADD231SD X4, X3, X5
 	VMOVSD      X5, 64(R9)
 
-added2508:
+added2512:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2504
+	JGE  row2508
 
-rows2505:
-	JMP done2488
+rows2509:
+	JMP done2492
 
-wider2503:
+wider2507:
 	CMPQ       R10, $0x00000010
-	JGT        wider2509
+	JGT        wider2513
 	SUBQ       $0x0000000c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -36521,9 +36562,9 @@ wider2503:
 	VMASKMOVPD 96(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2511
+	JLT        rows2515
 
-row2510:
+row2514:
 	VBROADCASTSD (SI), Y4
 	VMOVUPD      (R9), Y5
 	VFMADD231PD  Y1, Y4, Y5
@@ -36535,45 +36576,45 @@ row2510:
 	VFMADD231PD  Y3, Y4, Y5
 	VMOVUPD      Y5, 64(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2512
+	JLT          partial2516
 	VMOVUPD      96(R9), Y5
 	VFMADD231PD  Y0, Y4, Y5
 	VMOVUPD      Y5, 96(R9)
-	JMP          added2514
+	JMP          added2518
 
-partial2512:
+partial2516:
 	VMOVAPD      X0, X5
 	CMPQ         R10, $0x02
-	JLT          single2513
+	JLT          single2517
 	VMOVUPD      96(R9), X5
 	VFMADD231PD  X0, X4, X5
 	VMOVUPD      X5, 96(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2514
+	JEQ          added2518
 	VEXTRACTF128 $0x01, Y0, X5
 	VMOVSD       112(R9), X6
 	VFMADD231SD  X5, X4, X6
 	VMOVSD       X6, 112(R9)
-	JMP          added2514
+	JMP          added2518
 
-single2513:
+single2517:
 	VMOVSD      96(R9), X6
 	VFMADD231SD X5, X4, X6
 	VMOVSD      X6, 96(R9)
 
-added2514:
+added2518:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2510
+	JGE  row2514
 
-rows2511:
-	JMP done2488
+rows2515:
+	JMP done2492
 
-wider2509:
+wider2513:
 	CMPQ       R10, $0x00000014
-	JGT        wider2515
+	JGT        wider2519
 	SUBQ       $0x00000010, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -36588,9 +36629,9 @@ wider2509:
 	VMASKMOVPD 128(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2517
+	JLT        rows2521
 
-row2516:
+row2520:
 	VBROADCASTSD (SI), Y5
 	VMOVUPD      (R9), Y6
 	VFMADD231PD  Y1, Y5, Y6
@@ -36605,45 +36646,45 @@ row2516:
 	VFMADD231PD  Y4, Y5, Y6
 	VMOVUPD      Y6, 96(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2518
+	JLT          partial2522
 	VMOVUPD      128(R9), Y6
 	VFMADD231PD  Y0, Y5, Y6
 	VMOVUPD      Y6, 128(R9)
-	JMP          added2520
+	JMP          added2524
 
-partial2518:
+partial2522:
 	VMOVAPD      X0, X6
 	CMPQ         R10, $0x02
-	JLT          single2519
+	JLT          single2523
 	VMOVUPD      128(R9), X6
 	VFMADD231PD  X0, X5, X6
 	VMOVUPD      X6, 128(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2520
+	JEQ          added2524
 	VEXTRACTF128 $0x01, Y0, X6
 	VMOVSD       144(R9), X7
 	VFMADD231SD  X6, X5, X7
 	VMOVSD       X7, 144(R9)
-	JMP          added2520
+	JMP          added2524
 
-single2519:
+single2523:
 	VMOVSD      128(R9), X7
 	VFMADD231SD X6, X5, X7
 	VMOVSD      X7, 128(R9)
 
-added2520:
+added2524:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2516
+	JGE  row2520
 
-rows2517:
-	JMP done2488
+rows2521:
+	JMP done2492
 
-wider2515:
+wider2519:
 	CMPQ       R10, $0x00000018
-	JGT        wider2521
+	JGT        wider2525
 	SUBQ       $0x00000014, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -36659,9 +36700,9 @@ wider2515:
 	VMASKMOVPD 160(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2523
+	JLT        rows2527
 
-row2522:
+row2526:
 	VBROADCASTSD (SI), Y6
 	VMOVUPD      (R9), Y7
 	VFMADD231PD  Y1, Y6, Y7
@@ -36679,45 +36720,45 @@ row2522:
 	VFMADD231PD  Y5, Y6, Y7
 	VMOVUPD      Y7, 128(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2524
+	JLT          partial2528
 	VMOVUPD      160(R9), Y7
 	VFMADD231PD  Y0, Y6, Y7
 	VMOVUPD      Y7, 160(R9)
-	JMP          added2526
+	JMP          added2530
 
-partial2524:
+partial2528:
 	VMOVAPD      X0, X7
 	CMPQ         R10, $0x02
-	JLT          single2525
+	JLT          single2529
 	VMOVUPD      160(R9), X7
 	VFMADD231PD  X0, X6, X7
 	VMOVUPD      X7, 160(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2526
+	JEQ          added2530
 	VEXTRACTF128 $0x01, Y0, X7
 	VMOVSD       176(R9), X8
 	VFMADD231SD  X7, X6, X8
 	VMOVSD       X8, 176(R9)
-	JMP          added2526
+	JMP          added2530
 
-single2525:
+single2529:
 	VMOVSD      160(R9), X8
 	VFMADD231SD X7, X6, X8
 	VMOVSD      X8, 160(R9)
 
-added2526:
+added2530:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2522
+	JGE  row2526
 
-rows2523:
-	JMP done2488
+rows2527:
+	JMP done2492
 
-wider2521:
+wider2525:
 	CMPQ       R10, $0x0000001c
-	JGT        wider2527
+	JGT        wider2531
 	SUBQ       $0x00000018, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -36734,9 +36775,9 @@ wider2521:
 	VMASKMOVPD 192(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2529
+	JLT        rows2533
 
-row2528:
+row2532:
 	VBROADCASTSD (SI), Y7
 	VMOVUPD      (R9), Y8
 	VFMADD231PD  Y1, Y7, Y8
@@ -36757,43 +36798,43 @@ row2528:
 	VFMADD231PD  Y6, Y7, Y8
 	VMOVUPD      Y8, 160(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2530
+	JLT          partial2534
 	VMOVUPD      192(R9), Y8
 	VFMADD231PD  Y0, Y7, Y8
 	VMOVUPD      Y8, 192(R9)
-	JMP          added2532
+	JMP          added2536
 
-partial2530:
+partial2534:
 	VMOVAPD      X0, X8
 	CMPQ         R10, $0x02
-	JLT          single2531
+	JLT          single2535
 	VMOVUPD      192(R9), X8
 	VFMADD231PD  X0, X7, X8
 	VMOVUPD      X8, 192(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2532
+	JEQ          added2536
 	VEXTRACTF128 $0x01, Y0, X8
 	VMOVSD       208(R9), X9
 	VFMADD231SD  X8, X7, X9
 	VMOVSD       X9, 208(R9)
-	JMP          added2532
+	JMP          added2536
 
-single2531:
+single2535:
 	VMOVSD      192(R9), X9
 	VFMADD231SD X8, X7, X9
 	VMOVSD      X9, 192(R9)
 
-added2532:
+added2536:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2528
+	JGE  row2532
 
-rows2529:
-	JMP done2488
+rows2533:
+	JMP done2492
 
-wider2527:
+wider2531:
 	SUBQ       $0x0000001c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -36811,9 +36852,9 @@ wider2527:
 	VMASKMOVPD 224(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2535
+	JLT        rows2539
 
-row2534:
+row2538:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y1, Y8, Y9
@@ -36837,41 +36878,41 @@ row2534:
 	VFMADD231PD  Y7, Y8, Y9
 	VMOVUPD      Y9, 192(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2536
+	JLT          partial2540
 	VMOVUPD      224(R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
 	VMOVUPD      Y9, 224(R9)
-	JMP          added2538
+	JMP          added2542
 
-partial2536:
+partial2540:
 	VMOVAPD      X0, X9
 	CMPQ         R10, $0x02
-	JLT          single2537
+	JLT          single2541
 	VMOVUPD      224(R9), X9
 	VFMADD231PD  X0, X8, X9
 	VMOVUPD      X9, 224(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2538
+	JEQ          added2542
 	VEXTRACTF128 $0x01, Y0, X9
 	VMOVSD       240(R9), X10
 	VFMADD231SD  X9, X8, X10
 	VMOVSD       X10, 240(R9)
-	JMP          added2538
+	JMP          added2542
 
-single2537:
+single2541:
 	VMOVSD      224(R9), X10
 	VFMADD231SD X9, X8, X10
 	VMOVSD      X10, 224(R9)
 
-added2538:
+added2542:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2534
+	JGE  row2538
 
-rows2535:
-done2488:
+rows2539:
+done2492:
 	VZEROUPPER
 	RET
 
@@ -36890,9 +36931,9 @@ TEXT ·pairProduct256(SB), $0-104
 	XORQ   R9, R9
 	MOVQ   DI, R12
 	CMPQ   R12, $0x00000010
-	JLT    rest2540
+	JLT    rest2544
 
-panel2539:
+panel2543:
 	MOVQ    DX, DI
 	LEAQ    (CX)(R9*1), R10
 	LEAQ    (AX)(R9*1), R11
@@ -36906,9 +36947,9 @@ panel2539:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, R13
 	CMPQ    R13, $0x00000002
-	JLT     rows2543
+	JLT     rows2547
 
-row2542:
+row2546:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -36948,13 +36989,13 @@ row2542:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, R13
 	CMPQ         R13, $0x00000002
-	JGE          row2542
+	JGE          row2546
 
-rows2543:
+rows2547:
 	CMPQ R13, $0x00000001
-	JLT  rows2545
+	JLT  rows2549
 
-row2544:
+row2548:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -36977,9 +37018,9 @@ row2544:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row2544
+	JGE          row2548
 
-rows2545:
+rows2549:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
@@ -36987,13 +37028,13 @@ rows2545:
 	ADDQ   $0x00000080, R9
 	SUBQ   $0x00000010, R12
 	CMPQ   R12, $0x00000010
-	JGE    panel2539
+	JGE    panel2543
 
-rest2540:
+rest2544:
 	TESTQ      R12, R12
-	JZ         done2541
+	JZ         done2545
 	CMPQ       R12, $0x00000004
-	JGT        wider2546
+	JGT        wider2550
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
 	NEGQ       R10
@@ -37006,31 +37047,31 @@ rest2540:
 	VXORPD     Y4, Y4, Y4
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows2548
+	JLT        rows2552
 
-row2547:
+row2551:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial2549
+	JLT          partial2553
 	VMOVUPD      Y5, (R11)
-	JMP          stored2551
+	JMP          stored2555
 
-partial2549:
+partial2553:
 	CMPQ         R12, $0x02
-	JLT          single2550
+	JLT          single2554
 	VMOVUPD      X5, (R11)
-	JEQ          stored2551
+	JEQ          stored2555
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored2551
+	JMP          stored2555
 
-single2550:
+single2554:
 	VMOVSD X5, (R11)
 
-stored2551:
+stored2555:
 	VANDPD       Y1, Y5, Y5
 	VADDPD       Y5, Y3, Y3
 	VBROADCASTSD 8(DI), Y5
@@ -37038,23 +37079,23 @@ stored2551:
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial2552
+	JLT          partial2556
 	VMOVUPD      Y5, (R11)(R8*1)
-	JMP          stored2554
+	JMP          stored2558
 
-partial2552:
+partial2556:
 	CMPQ         R12, $0x02
-	JLT          single2553
+	JLT          single2557
 	VMOVUPD      X5, (R11)(R8*1)
-	JEQ          stored2554
+	JEQ          stored2558
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)(R8*1)
-	JMP          stored2554
+	JMP          stored2558
 
-single2553:
+single2557:
 	VMOVSD X5, (R11)(R8*1)
 
-stored2554:
+stored2558:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y4, Y4
 	ADDQ   $0x00000010, DI
@@ -37062,35 +37103,35 @@ stored2554:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row2547
+	JGE    row2551
 
-rows2548:
+rows2552:
 	CMPQ AX, $0x00000001
-	JLT  rows2556
+	JLT  rows2560
 
-row2555:
+row2559:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial2557
+	JLT          partial2561
 	VMOVUPD      Y5, (R11)
-	JMP          stored2559
+	JMP          stored2563
 
-partial2557:
+partial2561:
 	CMPQ         R12, $0x02
-	JLT          single2558
+	JLT          single2562
 	VMOVUPD      X5, (R11)
-	JEQ          stored2559
+	JEQ          stored2563
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored2559
+	JMP          stored2563
 
-single2558:
+single2562:
 	VMOVSD X5, (R11)
 
-stored2559:
+stored2563:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y3, Y3
 	ADDQ   $0x00000008, DI
@@ -37098,16 +37139,16 @@ stored2559:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row2555
+	JGE    row2559
 
-rows2556:
+rows2560:
 	VADDPD Y3, Y0, Y0
 	VADDPD Y4, Y0, Y0
-	JMP    done2541
+	JMP    done2545
 
-wider2546:
+wider2550:
 	CMPQ       R12, $0x00000008
-	JGT        wider2560
+	JGT        wider2564
 	SUBQ       $0x00000004, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -37122,9 +37163,9 @@ wider2546:
 	VXORPD     Y5, Y5, Y5
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows2562
+	JLT        rows2566
 
-row2561:
+row2565:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -37134,23 +37175,23 @@ row2561:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial2563
+	JLT          partial2567
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored2565
+	JMP          stored2569
 
-partial2563:
+partial2567:
 	CMPQ         R12, $0x02
-	JLT          single2564
+	JLT          single2568
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored2565
+	JEQ          stored2569
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored2565
+	JMP          stored2569
 
-single2564:
+single2568:
 	VMOVSD X6, 32(R11)
 
-stored2565:
+stored2569:
 	VANDPD       Y1, Y6, Y6
 	VADDPD       Y6, Y5, Y5
 	VBROADCASTSD 8(DI), Y6
@@ -37162,23 +37203,23 @@ stored2565:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial2566
+	JLT          partial2570
 	VMOVUPD      Y6, 32(R11)(R8*1)
-	JMP          stored2568
+	JMP          stored2572
 
-partial2566:
+partial2570:
 	CMPQ         R12, $0x02
-	JLT          single2567
+	JLT          single2571
 	VMOVUPD      X6, 32(R11)(R8*1)
-	JEQ          stored2568
+	JEQ          stored2572
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)(R8*1)
-	JMP          stored2568
+	JMP          stored2572
 
-single2567:
+single2571:
 	VMOVSD X6, 32(R11)(R8*1)
 
-stored2568:
+stored2572:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000010, DI
@@ -37186,13 +37227,13 @@ stored2568:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row2561
+	JGE    row2565
 
-rows2562:
+rows2566:
 	CMPQ AX, $0x00000001
-	JLT  rows2570
+	JLT  rows2574
 
-row2569:
+row2573:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -37202,23 +37243,23 @@ row2569:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial2571
+	JLT          partial2575
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored2573
+	JMP          stored2577
 
-partial2571:
+partial2575:
 	CMPQ         R12, $0x02
-	JLT          single2572
+	JLT          single2576
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored2573
+	JEQ          stored2577
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored2573
+	JMP          stored2577
 
-single2572:
+single2576:
 	VMOVSD X6, 32(R11)
 
-stored2573:
+stored2577:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000008, DI
@@ -37226,16 +37267,16 @@ stored2573:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row2569
+	JGE    row2573
 
-rows2570:
+rows2574:
 	VADDPD Y4, Y0, Y0
 	VADDPD Y5, Y0, Y0
-	JMP    done2541
+	JMP    done2545
 
-wider2560:
+wider2564:
 	CMPQ       R12, $0x0000000c
-	JGT        wider2574
+	JGT        wider2578
 	SUBQ       $0x00000008, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -37252,9 +37293,9 @@ wider2560:
 	VXORPD     Y7, Y7, Y7
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows2576
+	JLT        rows2580
 
-row2575:
+row2579:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -37268,23 +37309,23 @@ row2575:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial2577
+	JLT          partial2581
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored2579
+	JMP          stored2583
 
-partial2577:
+partial2581:
 	CMPQ         R12, $0x02
-	JLT          single2578
+	JLT          single2582
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored2579
+	JEQ          stored2583
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored2579
+	JMP          stored2583
 
-single2578:
+single2582:
 	VMOVSD X8, 64(R11)
 
-stored2579:
+stored2583:
 	VANDPD       Y1, Y8, Y8
 	VADDPD       Y8, Y7, Y7
 	VBROADCASTSD 8(DI), Y8
@@ -37300,23 +37341,23 @@ stored2579:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial2580
+	JLT          partial2584
 	VMOVUPD      Y8, 64(R11)(R8*1)
-	JMP          stored2582
+	JMP          stored2586
 
-partial2580:
+partial2584:
 	CMPQ         R12, $0x02
-	JLT          single2581
+	JLT          single2585
 	VMOVUPD      X8, 64(R11)(R8*1)
-	JEQ          stored2582
+	JEQ          stored2586
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)(R8*1)
-	JMP          stored2582
+	JMP          stored2586
 
-single2581:
+single2585:
 	VMOVSD X8, 64(R11)(R8*1)
 
-stored2582:
+stored2586:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000010, DI
@@ -37324,13 +37365,13 @@ stored2582:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row2575
+	JGE    row2579
 
-rows2576:
+rows2580:
 	CMPQ AX, $0x00000001
-	JLT  rows2584
+	JLT  rows2588
 
-row2583:
+row2587:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -37344,23 +37385,23 @@ row2583:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial2585
+	JLT          partial2589
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored2587
+	JMP          stored2591
 
-partial2585:
+partial2589:
 	CMPQ         R12, $0x02
-	JLT          single2586
+	JLT          single2590
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored2587
+	JEQ          stored2591
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored2587
+	JMP          stored2591
 
-single2586:
+single2590:
 	VMOVSD X8, 64(R11)
 
-stored2587:
+stored2591:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000008, DI
@@ -37368,15 +37409,15 @@ stored2587:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row2583
+	JGE    row2587
 
-rows2584:
+rows2588:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
-	JMP    done2541
+	JMP    done2545
 
-wider2574:
+wider2578:
 	SUBQ       $0x0000000c, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -37395,9 +37436,9 @@ wider2574:
 	VXORPD     Y9, Y9, Y9
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows2590
+	JLT        rows2594
 
-row2589:
+row2593:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -37415,23 +37456,23 @@ row2589:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial2591
+	JLT          partial2595
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored2593
+	JMP          stored2597
 
-partial2591:
+partial2595:
 	CMPQ         R12, $0x02
-	JLT          single2592
+	JLT          single2596
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored2593
+	JEQ          stored2597
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored2593
+	JMP          stored2597
 
-single2592:
+single2596:
 	VMOVSD X10, 96(R11)
 
-stored2593:
+stored2597:
 	VANDPD       Y1, Y10, Y10
 	VADDPD       Y10, Y9, Y9
 	VBROADCASTSD 8(DI), Y10
@@ -37451,23 +37492,23 @@ stored2593:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial2594
+	JLT          partial2598
 	VMOVUPD      Y10, 96(R11)(R8*1)
-	JMP          stored2596
+	JMP          stored2600
 
-partial2594:
+partial2598:
 	CMPQ         R12, $0x02
-	JLT          single2595
+	JLT          single2599
 	VMOVUPD      X10, 96(R11)(R8*1)
-	JEQ          stored2596
+	JEQ          stored2600
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)(R8*1)
-	JMP          stored2596
+	JMP          stored2600
 
-single2595:
+single2599:
 	VMOVSD X10, 96(R11)(R8*1)
 
-stored2596:
+stored2600:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000010, DI
@@ -37475,13 +37516,13 @@ stored2596:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row2589
+	JGE    row2593
 
-rows2590:
+rows2594:
 	CMPQ AX, $0x00000001
-	JLT  rows2598
+	JLT  rows2602
 
-row2597:
+row2601:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -37499,23 +37540,23 @@ row2597:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial2599
+	JLT          partial2603
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored2601
+	JMP          stored2605
 
-partial2599:
+partial2603:
 	CMPQ         R12, $0x02
-	JLT          single2600
+	JLT          single2604
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored2601
+	JEQ          stored2605
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored2601
+	JMP          stored2605
 
-single2600:
+single2604:
 	VMOVSD X10, 96(R11)
 
-stored2601:
+stored2605:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000008, DI
@@ -37523,15 +37564,15 @@ stored2601:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row2597
+	JGE    row2601
 
-rows2598:
+rows2602:
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
 	VADDPD Y8, Y0, Y0
 	VADDPD Y9, Y0, Y0
 
-done2541:
+done2545:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -37554,9 +37595,9 @@ TEXT ·exponentiate256(SB), $0-73
 	XORQ    BX, BX
 	MOVQ    DX, SI
 	CMPQ    SI, $0x00000004
-	JLT     rest2603
+	JLT     rest2607
 
-whole2602:
+whole2606:
 	VMOVUPD   (CX)(BX*8), Y5
 	VCMPPD    $0x00, Y3, Y5, Y6
 	VMAXPD    Y5, Y0, Y0
@@ -37567,11 +37608,11 @@ whole2602:
 	ADDQ      $0x00000004, BX
 	SUBQ      $0x00000004, SI
 	CMPQ      SI, $0x00000004
-	JGE       whole2602
+	JGE       whole2606
 
-rest2603:
+rest2607:
 	TESTQ      SI, SI
-	JZ         done2604
+	JZ         done2608
 	LEAQ       constants<>+672(SB), DI
 	NEGQ       SI
 	VMOVUPD    (DI)(SI*8), Y5
@@ -37584,7 +37625,7 @@ rest2603:
 	VBLENDVPD  Y3, Y4, Y6, Y6
 	VMINPD     Y6, Y1, Y1
 
-done2604:
+done2608:
 	VPERM2F128   $0x01, Y0, Y0, Y3
 	VMAXPD       Y3, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y3
@@ -37595,7 +37636,7 @@ done2604:
 	VMINPD       Y3, Y1, Y1
 	VMOVMSKPD    Y2, BX
 	TESTL        BX, BX
-	JNZ          nan2606
+	JNZ          nan2610
 	VBROADCASTSD inverse+48(FP), Y2
 	VANDPD       constants<>+1968(SB), Y0, Y3
 	VCMPPD       $0x1e, constants<>+1936(SB), Y3, Y3
@@ -37606,14 +37647,14 @@ done2604:
 	VORPD        Y3, Y1, Y1
 	VMOVMSKPD    Y1, BX
 	TESTL        BX, BX
-	JNZ          unsafe2605
+	JNZ          unsafe2609
 	VMOVUPD      constants<>+2256(SB), Y1
 	VMOVUPD      constants<>+2000(SB), Y3
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000008
-	JLT          rest2608
+	JLT          rest2612
 
-whole2607:
+whole2611:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
@@ -37685,13 +37726,13 @@ whole2607:
 	ADDQ         $0x00000008, BX
 	SUBQ         $0x00000008, DX
 	CMPQ         DX, $0x00000008
-	JGE          whole2607
+	JGE          whole2611
 
-rest2608:
+rest2612:
 	CMPQ DX, $0x00000004
-	JLT  rest2610
+	JLT  rest2614
 
-whole2609:
+whole2613:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
@@ -37729,11 +37770,11 @@ whole2609:
 	ADDQ         $0x00000004, BX
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          whole2609
+	JGE          whole2613
 
-rest2610:
+rest2614:
 	TESTQ        DX, DX
-	JZ           done2611
+	JZ           done2615
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -37772,34 +37813,34 @@ rest2610:
 	VMULPD       Y2, Y4, Y4
 	VANDPD       Y5, Y4, Y4
 	CMPQ         DX, $0x04
-	JLT          partial2612
+	JLT          partial2616
 	VMOVUPD      Y4, (AX)(BX*8)
-	JMP          stored2614
+	JMP          stored2618
 
-partial2612:
+partial2616:
 	CMPQ         DX, $0x02
-	JLT          single2613
+	JLT          single2617
 	VMOVUPD      X4, (AX)(BX*8)
-	JEQ          stored2614
+	JEQ          stored2618
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(AX)(BX*8)
-	JMP          stored2614
+	JMP          stored2618
 
-single2613:
+single2617:
 	VMOVSD X4, (AX)(BX*8)
 
-stored2614:
-done2611:
+stored2618:
+done2615:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x01, AL
 	MOVB  AL, safe+72(FP)
 	VZEROUPPER
 	RET
 
-nan2606:
+nan2610:
 	VMOVUPD constants<>+1840(SB), Y0
 
-unsafe2605:
+unsafe2609:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x00, AL
 	MOVB  AL, safe+72(FP)
@@ -37821,20 +37862,20 @@ TEXT ·absorb256(SB), $0-96
 	VXORPD       Y4, Y4, Y4
 	XORQ         SI, SI
 	CMPQ         BX, $0x00000004
-	JLT          rest2616
+	JLT          rest2620
 
-whole2615:
+whole2619:
 	VMOVUPD   (AX)(SI*8), Y5
 	VMOVUPD   (CX)(SI*8), Y6
 	VUCOMISD  X4, X1
-	JBE       undamped2617
+	JBE       undamped2621
 	VCMPPD    $0x04, Y5, Y6, Y7
 	VMULPD    Y1, Y5, Y8
 	VMULPD    Y2, Y6, Y9
 	VADDPD    Y8, Y9, Y9
 	VBLENDVPD Y7, Y9, Y6, Y6
 
-undamped2617:
+undamped2621:
 	VCMPPD      $0x04, Y5, Y6, Y7
 	VSUBPD      Y5, Y6, Y5
 	VANDPD      constants<>+1968(SB), Y5, Y5
@@ -37848,11 +37889,11 @@ undamped2617:
 	ADDQ        $0x00000004, SI
 	SUBQ        $0x00000004, BX
 	CMPQ        BX, $0x00000004
-	JGE         whole2615
+	JGE         whole2619
 
-rest2616:
+rest2620:
 	TESTQ      BX, BX
-	JZ         done2618
+	JZ         done2622
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       BX, R8
 	NEGQ       R8
@@ -37860,14 +37901,14 @@ rest2616:
 	VMASKMOVPD (AX)(SI*8), Y5, Y6
 	VMASKMOVPD (CX)(SI*8), Y5, Y7
 	VUCOMISD   X4, X1
-	JBE        undamped2619
+	JBE        undamped2623
 	VCMPPD     $0x04, Y6, Y7, Y4
 	VMULPD     Y1, Y6, Y1
 	VMULPD     Y2, Y7, Y2
 	VADDPD     Y1, Y2, Y2
 	VBLENDVPD  Y4, Y2, Y7, Y7
 
-undamped2619:
+undamped2623:
 	VCMPPD    $0x04, Y6, Y7, Y1
 	VSUBPD    Y6, Y7, Y2
 	VANDPD    constants<>+1968(SB), Y2, Y2
@@ -37875,44 +37916,44 @@ undamped2619:
 	VPCMPGTQ  Y3, Y2, Y1
 	VBLENDVPD Y1, Y2, Y3, Y3
 	CMPQ      BX, $0x04
-	JLT       partial2620
+	JLT       partial2624
 	VMOVUPD   Y7, (AX)(SI*8)
-	JMP       stored2622
+	JMP       stored2626
 
-partial2620:
+partial2624:
 	CMPQ         BX, $0x02
-	JLT          single2621
+	JLT          single2625
 	VMOVUPD      X7, (AX)(SI*8)
-	JEQ          stored2622
+	JEQ          stored2626
 	VEXTRACTF128 $0x01, Y7, X1
 	VMOVSD       X1, 16(AX)(SI*8)
-	JMP          stored2622
+	JMP          stored2626
 
-single2621:
+single2625:
 	VMOVSD X7, (AX)(SI*8)
 
-stored2622:
+stored2626:
 	VMASKMOVPD  (DX)(SI*8), Y5, Y1
 	VFMADD231PD Y7, Y0, Y1
 	CMPQ        BX, $0x04
-	JLT         partial2623
+	JLT         partial2627
 	VMOVUPD     Y1, (DX)(SI*8)
-	JMP         stored2625
+	JMP         stored2629
 
-partial2623:
+partial2627:
 	CMPQ         BX, $0x02
-	JLT          single2624
+	JLT          single2628
 	VMOVUPD      X1, (DX)(SI*8)
-	JEQ          stored2625
+	JEQ          stored2629
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(DX)(SI*8)
-	JMP          stored2625
+	JMP          stored2629
 
-single2624:
+single2628:
 	VMOVSD X1, (DX)(SI*8)
 
-stored2625:
-done2618:
+stored2629:
+done2622:
 	VPERM2F128 $0x01, Y3, Y3, Y0
 	VPCMPGTQ   Y3, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y3, Y3
@@ -37941,9 +37982,9 @@ TEXT ·edgeBelief256(SB), $2112-161
 	XORQ    R11, R11
 	MOVQ    R8, R12
 	CMPQ    R12, $0x00000004
-	JLT     rest2628
+	JLT     rest2632
 
-whole2627:
+whole2631:
 	VMOVUPD   (CX)(R11*8), Y2
 	VMOVUPD   (DX)(R11*8), Y3
 	VCMPPD    $0x00, Y1, Y3, Y4
@@ -37954,11 +37995,11 @@ whole2627:
 	ADDQ      $0x00000004, R11
 	SUBQ      $0x00000004, R12
 	CMPQ      R12, $0x00000004
-	JGE       whole2627
+	JGE       whole2631
 
-rest2628:
+rest2632:
 	TESTQ      R12, R12
-	JZ         done2629
+	JZ         done2633
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y2
@@ -37971,7 +38012,7 @@ rest2628:
 	VMOVUPD    Y3, (R10)(R11*8)
 	VMAXPD     Y3, Y0, Y0
 
-done2629:
+done2633:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VMAXPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -37981,9 +38022,9 @@ done2629:
 	XORQ       CX, CX
 	MOVQ       R9, DX
 	CMPQ       DX, $0x00000004
-	JLT        rest2631
+	JLT        rest2635
 
-whole2630:
+whole2634:
 	VMOVUPD   (BX)(CX*8), Y3
 	VMOVUPD   (SI)(CX*8), Y4
 	VCMPPD    $0x00, Y2, Y4, Y5
@@ -37994,11 +38035,11 @@ whole2630:
 	ADDQ      $0x00000004, CX
 	SUBQ      $0x00000004, DX
 	CMPQ      DX, $0x00000004
-	JGE       whole2630
+	JGE       whole2634
 
-rest2631:
+rest2635:
 	TESTQ      DX, DX
-	JZ         done2632
+	JZ         done2636
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       DX
 	VMOVUPD    (R11)(DX*8), Y3
@@ -38011,14 +38052,14 @@ rest2631:
 	VMOVUPD    Y4, 1024(R10)(CX*8)
 	VMAXPD     Y4, Y1, Y1
 
-done2632:
+done2636:
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	XORQ       CX, CX
 
-vector2633:
+vector2637:
 	VMOVUPD      (R10)(CX*8), Y2
 	VCMPPD       $0x04, constants<>+1776(SB), Y2, Y3
 	VSUBPD       Y0, Y2, Y2
@@ -38058,10 +38099,10 @@ vector2633:
 	VMOVUPD      Y2, 512(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R8
-	JLT          vector2633
+	JLT          vector2637
 	XORQ         CX, CX
 
-vector2634:
+vector2638:
 	VMOVUPD      1024(R10)(CX*8), Y2
 	VCMPPD       $0x04, constants<>+1776(SB), Y2, Y3
 	VSUBPD       Y1, Y2, Y2
@@ -38101,7 +38142,7 @@ vector2634:
 	VMOVUPD      Y2, 1536(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R9
-	JLT          vector2634
+	JLT          vector2638
 	VADDPD       Y1, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y2, Y2, Y2
@@ -38110,9 +38151,9 @@ vector2634:
 	XORQ         SI, SI
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest2636
+	JLT          rest2640
 
-panel2635:
+panel2639:
 	MOVQ   R10, DX
 	LEAQ   (DI)(SI*1), BX
 	VXORPD Y3, Y3, Y3
@@ -38125,9 +38166,9 @@ panel2635:
 	VXORPD Y10, Y10, Y10
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows2639
+	JLT    rows2643
 
-row2638:
+row2642:
 	VBROADCASTSD (DX), Y11
 	VBROADCASTSD 512(DX), Y12
 	VMOVUPD      (BX), Y13
@@ -38146,9 +38187,9 @@ row2638:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row2638
+	JGE          row2642
 
-rows2639:
+rows2643:
 	VFMADD231PD 1024(R10)(SI*1), Y3, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y3, Y2
@@ -38164,13 +38205,13 @@ rows2639:
 	ADDQ        $0x00000080, SI
 	SUBQ        $0x00000010, R11
 	CMPQ        R11, $0x00000010
-	JGE         panel2635
+	JGE         panel2639
 
-rest2636:
+rest2640:
 	TESTQ   R11, R11
-	JZ      done2637
+	JZ      done2641
 	CMPQ    R11, $0x00000004
-	JGT     wider2640
+	JGT     wider2644
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
 	NEGQ    BX
@@ -38181,9 +38222,9 @@ rest2636:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows2642
+	JLT     rows2646
 
-row2641:
+row2645:
 	VBROADCASTSD (DX), Y6
 	VBROADCASTSD 512(DX), Y7
 	VMASKMOVPD   (BX), Y3, Y8
@@ -38193,17 +38234,17 @@ row2641:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row2641
+	JGE          row2645
 
-rows2642:
+rows2646:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y5, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
-	JMP         done2637
+	JMP         done2641
 
-wider2640:
+wider2644:
 	CMPQ    R11, $0x00000008
-	JGT     wider2643
+	JGT     wider2647
 	SUBQ    $0x00000004, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -38217,9 +38258,9 @@ wider2640:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows2645
+	JLT     rows2649
 
-row2644:
+row2648:
 	VBROADCASTSD (DX), Y8
 	VBROADCASTSD 512(DX), Y9
 	VMOVUPD      (BX), Y10
@@ -38232,20 +38273,20 @@ row2644:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row2644
+	JGE          row2648
 
-rows2645:
+rows2649:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y6, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
 	VFMADD231PD 1056(R10)(SI*1), Y5, Y1
 	VFMADD231PD 1056(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1568(R10)(SI*1), Y5, Y2
-	JMP         done2637
+	JMP         done2641
 
-wider2643:
+wider2647:
 	CMPQ    R11, $0x0000000c
-	JGT     wider2646
+	JGT     wider2650
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -38261,9 +38302,9 @@ wider2643:
 	VXORPD  Y9, Y9, Y9
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows2648
+	JLT     rows2652
 
-row2647:
+row2651:
 	VBROADCASTSD (DX), Y10
 	VBROADCASTSD 512(DX), Y11
 	VMOVUPD      (BX), Y12
@@ -38279,9 +38320,9 @@ row2647:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row2647
+	JGE          row2651
 
-rows2648:
+rows2652:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -38291,9 +38332,9 @@ rows2648:
 	VFMADD231PD 1088(R10)(SI*1), Y6, Y1
 	VFMADD231PD 1088(R10)(SI*1), Y9, Y2
 	VFMADD231PD 1600(R10)(SI*1), Y6, Y2
-	JMP         done2637
+	JMP         done2641
 
-wider2646:
+wider2650:
 	SUBQ    $0x0000000c, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -38311,9 +38352,9 @@ wider2646:
 	VXORPD  Y11, Y11, Y11
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows2651
+	JLT     rows2655
 
-row2650:
+row2654:
 	VBROADCASTSD (DX), Y12
 	VBROADCASTSD 512(DX), Y13
 	VMOVUPD      (BX), Y14
@@ -38332,9 +38373,9 @@ row2650:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row2650
+	JGE          row2654
 
-rows2651:
+rows2655:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y8, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -38348,7 +38389,7 @@ rows2651:
 	VFMADD231PD 1120(R10)(SI*1), Y11, Y2
 	VFMADD231PD 1632(R10)(SI*1), Y7, Y2
 
-done2637:
+done2641:
 	VPERM2F128  $0x01, Y1, Y1, Y3
 	VADDPD      Y3, Y1, Y1
 	VPERMILPD   $0x05, Y1, Y3
@@ -38358,10 +38399,10 @@ done2637:
 	VPERMILPD   $0x05, Y2, Y3
 	VADDPD      Y3, Y2, Y2
 	VUCOMISD    constants<>+728(SB), X1
-	JCS         unsafe2626
+	JCS         unsafe2630
 	VMOVUPD     constants<>+1936(SB), Y3
 	VUCOMISD    X1, X3
-	JCS         unsafe2626
+	JCS         unsafe2630
 	VMOVUPD     constants<>+2000(SB), Y3
 	VDIVPD      Y1, Y3, Y3
 	VFMADD213PD Y0, Y3, Y2
@@ -38371,7 +38412,7 @@ done2637:
 	VORPD       Y4, Y2, Y2
 	VMOVMSKPD   Y2, DX
 	TESTL       DX, DX
-	JNZ         slow2652
+	JNZ         slow2656
 	VPADDQ      constants<>+2544(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y2
 	VORPD       constants<>+2608(SB), Y2, Y2
@@ -38401,9 +38442,9 @@ done2637:
 	VSUBPD      Y1, Y9, Y9
 	VFMSUB132PD constants<>+2352(SB), Y9, Y2
 	VMOVUPD     Y2, Y1
-	JMP         done2653
+	JMP         done2657
 
-slow2652:
+slow2656:
 	VMOVUPD     Y1, Y2
 	VCMPPD      $0x19, constants<>+2416(SB), Y1, Y5
 	VMULPD      constants<>+2448(SB), Y1, Y4
@@ -38447,7 +38488,7 @@ slow2652:
 	VCMPPD      $0x19, Y4, Y2, Y5
 	VBLENDVPD   Y5, constants<>+1840(SB), Y1, Y1
 
-done2653:
+done2657:
 	VADDPD Y0, Y1, Y1
 	MOVSD  X1, logZ+144(FP)
 	MOVQ   R10, DX
@@ -38456,15 +38497,15 @@ done2653:
 	IMULQ  CX, SI
 	LEAQ   -32(AX)(SI*1), SI
 
-row2654:
+row2658:
 	VBROADCASTSD (DX), Y0
 	VMULPD       Y3, Y0, Y0
 	XORQ         R8, R8
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000004
-	JLT          rest2656
+	JLT          rest2660
 
-whole2655:
+whole2659:
 	VMOVUPD (DI)(R8*8), Y1
 	VMULPD  1024(R10)(R8*8), Y1, Y1
 	VMULPD  Y0, Y1, Y1
@@ -38472,11 +38513,11 @@ whole2655:
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, R11
 	CMPQ    R11, $0x00000004
-	JGE     whole2655
+	JGE     whole2659
 
-rest2656:
+rest2660:
 	TESTQ      R11, R11
-	JZ         done2657
+	JZ         done2661
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R11, R13
 	NEGQ       R13
@@ -38486,42 +38527,42 @@ rest2656:
 	VMULPD     Y0, Y1, Y1
 	LEAQ       (AX)(R8*8), R8
 	CMPQ       R8, SI
-	JGT        pieces2658
+	JGT        pieces2662
 	VMOVUPD    Y1, (R8)
-	JMP        written2659
+	JMP        written2663
 
-pieces2658:
+pieces2662:
 	CMPQ    R11, $0x04
-	JLT     partial2660
+	JLT     partial2664
 	VMOVUPD Y1, (R8)
-	JMP     stored2662
+	JMP     stored2666
 
-partial2660:
+partial2664:
 	CMPQ         R11, $0x02
-	JLT          single2661
+	JLT          single2665
 	VMOVUPD      X1, (R8)
-	JEQ          stored2662
+	JEQ          stored2666
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(R8)
-	JMP          stored2662
+	JMP          stored2666
 
-single2661:
+single2665:
 	VMOVSD X1, (R8)
 
-stored2662:
-written2659:
-done2657:
+stored2666:
+written2663:
+done2661:
 	ADDQ $0x08, DX
 	ADDQ CX, DI
 	ADDQ CX, AX
 	DECQ BX
-	JNZ  row2654
+	JNZ  row2658
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe2626:
+unsafe2630:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -38545,9 +38586,9 @@ TEXT ·exp32x512(SB), $0-48
 	VMOVUPS      constants<>+2672(SB), Z9
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000040
-	JLT          rest2664
+	JLT          rest2668
 
-whole2663:
+whole2667:
 	VMOVUPS      (CX)(BX*4), Z10
 	VMOVUPS      64(CX)(BX*4), Z11
 	VMOVUPS      128(CX)(BX*4), Z12
@@ -38615,13 +38656,13 @@ whole2663:
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000040, DX
 	CMPQ         DX, $0x00000040
-	JGE          whole2663
+	JGE          whole2667
 
-rest2664:
+rest2668:
 	CMPQ DX, $0x00000010
-	JLT  rest2666
+	JLT  rest2670
 
-whole2665:
+whole2669:
 	VMOVUPS      (CX)(BX*4), Z10
 	VMINPS       Z10, Z1, Z10
 	VCMPPS       $0x05, Z0, Z10, K1
@@ -38641,11 +38682,11 @@ whole2665:
 	ADDQ         $0x00000010, BX
 	SUBQ         $0x00000010, DX
 	CMPQ         DX, $0x00000010
-	JGE          whole2665
+	JGE          whole2669
 
-rest2666:
+rest2670:
 	TESTQ        DX, DX
-	JZ           done2667
+	JZ           done2671
 	MOVQ         $-1, SI
 	BZHIQ        DX, SI, SI
 	KMOVW        SI, K1
@@ -38665,41 +38706,41 @@ rest2666:
 	VFMADD213PS  Z0, Z10, Z2
 	VSCALEFPS.Z  Z1, Z2, K1, Z2
 	TESTQ        $0x0000000f, DX
-	JNZ          partial2668
+	JNZ          partial2672
 	VMOVUPS      Z2, (AX)(BX*4)
-	JMP          stored2669
+	JMP          stored2673
 
-partial2668:
+partial2672:
 	LEAQ       (AX)(BX*4), AX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, DX
-	JZ         without2670
+	JZ         without2674
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2670:
+without2674:
 	TESTQ      $0x00000004, DX
-	JZ         without2671
+	JZ         without2675
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2671:
+without2675:
 	TESTQ     $0x00000002, DX
-	JZ        without2672
+	JZ        without2676
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2672:
+without2676:
 	TESTQ  $0x00000001, DX
-	JZ     without2673
+	JZ     without2677
 	VMOVSS X0, (AX)
 
-without2673:
-stored2669:
-done2667:
+without2677:
+stored2673:
+done2671:
 	VZEROUPPER
 	RET
 
@@ -38720,9 +38761,9 @@ TEXT ·log32x512(SB), $0-48
 	VMOVUPS      constants<>+2800(SB), Z8
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000040
-	JLT          rest2675
+	JLT          rest2679
 
-whole2674:
+whole2678:
 	VMOVUPS     (CX)(BX*4), Z9
 	VMOVUPS     64(CX)(BX*4), Z10
 	VMOVUPS     128(CX)(BX*4), Z11
@@ -38802,13 +38843,13 @@ whole2674:
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000040, DX
 	CMPQ        DX, $0x00000040
-	JGE         whole2674
+	JGE         whole2678
 
-rest2675:
+rest2679:
 	CMPQ DX, $0x00000010
-	JLT  rest2677
+	JLT  rest2681
 
-whole2676:
+whole2680:
 	VMOVUPS     (CX)(BX*4), Z9
 	VGETMANTPS  $0x0b, Z9, Z10
 	VGETEXPPS   Z9, Z11
@@ -38831,11 +38872,11 @@ whole2676:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole2676
+	JGE         whole2680
 
-rest2677:
+rest2681:
 	TESTQ       DX, DX
-	JZ          done2678
+	JZ          done2682
 	MOVQ        $-1, SI
 	BZHIQ       DX, SI, SI
 	KMOVW       SI, K1
@@ -38858,41 +38899,41 @@ rest2677:
 	VFMADD231PS Z1, Z11, Z6
 	VFIXUPIMMPS $0x00, Z2, Z9, Z6
 	TESTQ       $0x0000000f, DX
-	JNZ         partial2679
+	JNZ         partial2683
 	VMOVUPS     Z6, (AX)(BX*4)
-	JMP         stored2680
+	JMP         stored2684
 
-partial2679:
+partial2683:
 	LEAQ       (AX)(BX*4), AX
 	VMOVAPS    Z6, Z0
 	TESTQ      $0x00000008, DX
-	JZ         without2681
+	JZ         without2685
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2681:
+without2685:
 	TESTQ      $0x00000004, DX
-	JZ         without2682
+	JZ         without2686
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2682:
+without2686:
 	TESTQ     $0x00000002, DX
-	JZ        without2683
+	JZ        without2687
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2683:
+without2687:
 	TESTQ  $0x00000001, DX
-	JZ     without2684
+	JZ     without2688
 	VMOVSS X0, (AX)
 
-without2684:
-stored2680:
-done2678:
+without2688:
+stored2684:
+done2682:
 	VZEROUPPER
 	RET
 
@@ -38905,9 +38946,9 @@ TEXT ·allSafe32x512(SB), $0-25
 	VBROADCASTSD constants<>+3256(SB), Z1
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000040
-	JLT          rest2686
+	JLT          rest2690
 
-whole2685:
+whole2689:
 	VMOVUPS (AX)(DX*4), Z2
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
@@ -38923,24 +38964,24 @@ whole2685:
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000040, CX
 	CMPQ    CX, $0x00000040
-	JGE     whole2685
+	JGE     whole2689
 
-rest2686:
+rest2690:
 	CMPQ CX, $0x00000010
-	JLT  rest2688
+	JLT  rest2692
 
-whole2687:
+whole2691:
 	VMOVUPS (AX)(DX*4), Z2
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole2687
+	JGE     whole2691
 
-rest2688:
+rest2692:
 	TESTQ   CX, CX
-	JZ      done2689
+	JZ      done2693
 	MOVQ    $-1, BX
 	BZHIQ   CX, BX, BX
 	KMOVW   BX, K1
@@ -38949,16 +38990,16 @@ rest2688:
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
 
-done2689:
+done2693:
 	VPCMPUD.BCST $0x06, constants<>+3384(SB), Z0, K1
 	KORTESTW     K1, K1
-	JZ           safe2690
+	JZ           safe2694
 	MOVB         $0x00, AL
 	MOVB         AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-safe2690:
+safe2694:
 	MOVB $0x01, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -38973,9 +39014,9 @@ TEXT ·cavities32x512(SB), $0-88
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done2692
+	JLE   done2696
 
-item2691:
+item2695:
 	MOVLQSX      40(BX), DI
 	LEAQ         (AX)(DI*4), DI
 	MOVQ         (BX), R8
@@ -38985,7 +39026,7 @@ item2691:
 	MOVLQSX      52(BX), R10
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide2693
+	JNE          wide2697
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -38993,13 +39034,13 @@ item2691:
 	VSUBPD       Z1, Z2, K1, Z0
 	VCVTPD2PS    Z0, Y0
 	VMOVUPS      Y0, (DI)(R11*4)
-	JMP          row2696
+	JMP          row2700
 
-wide2693:
+wide2697:
 	CMPQ R10, $0x08
-	JLE  rest2695
+	JLE  rest2699
 
-vector2694:
+vector2698:
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -39010,9 +39051,9 @@ vector2694:
 	ADDQ         $0x08, R11
 	SUBQ         $0x08, R10
 	CMPQ         R10, $0x08
-	JG           vector2694
+	JG           vector2698
 
-rest2695:
+rest2699:
 	MOVQ         $-1, R12
 	BZHIQ        R10, R12, R12
 	KMOVB        R12, K1
@@ -39024,12 +39065,12 @@ rest2695:
 	VCVTPD2PS    Z0, Y0
 	VMOVUPS      Y0, (DI)(R11*4)
 
-row2696:
+row2700:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item2691
+	JNZ  item2695
 
-done2692:
+done2696:
 	VZEROUPPER
 	RET
 
@@ -39047,9 +39088,9 @@ TEXT ·vectorTable32x512(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000040
-	JLT  rest2698
+	JLT  rest2702
 
-panel2697:
+panel2701:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Z0, Z0, Z0
@@ -39062,9 +39103,9 @@ panel2697:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows2701
+	JLT    rows2705
 
-row2700:
+row2704:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -39079,13 +39120,13 @@ row2700:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, R12
 	CMPQ         R12, $0x00000002
-	JGE          row2700
+	JGE          row2704
 
-rows2701:
+rows2705:
 	CMPQ R12, $0x00000001
-	JLT  rows2703
+	JLT  rows2707
 
-row2702:
+row2706:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -39095,9 +39136,9 @@ row2702:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row2702
+	JGE          row2706
 
-rows2703:
+rows2707:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -39109,13 +39150,13 @@ rows2703:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000040, R11
 	CMPQ    R11, $0x00000040
-	JGE     panel2697
+	JGE     panel2701
 
-rest2698:
+rest2702:
 	TESTQ  R11, R11
-	JZ     done2699
+	JZ     done2703
 	CMPQ   R11, $0x00000010
-	JGT    wider2704
+	JGT    wider2708
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
 	KMOVW  CX, K1
@@ -39127,9 +39168,9 @@ rest2698:
 	VXORPD Z3, Z3, Z3
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows2706
+	JLT    rows2710
 
-row2705:
+row2709:
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  (R10), Z4, K1, Z0
 	VBROADCASTSS 4(CX), Z4
@@ -39142,65 +39183,65 @@ row2705:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row2705
+	JGE          row2709
 
-rows2706:
+rows2710:
 	CMPQ DX, $0x00000001
-	JLT  rows2708
+	JLT  rows2712
 
-row2707:
+row2711:
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  (R10), Z4, K1, Z0
 	ADDQ         $0x00000004, CX
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row2707
+	JGE          row2711
 
-rows2708:
+rows2712:
 	VADDPS  Z2, Z0, Z0
 	VADDPS  Z3, Z1, Z1
 	VADDPS  Z1, Z0, Z0
 	TESTQ   $0x0000000f, R11
-	JNZ     partial2709
+	JNZ     partial2713
 	VMOVUPS Z0, (AX)(R9*1)
-	JMP     stored2710
+	JMP     stored2714
 
-partial2709:
+partial2713:
 	LEAQ       (AX)(R9*1), AX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without2711
+	JZ         without2715
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2711:
+without2715:
 	TESTQ      $0x00000004, R11
-	JZ         without2712
+	JZ         without2716
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2712:
+without2716:
 	TESTQ     $0x00000002, R11
-	JZ        without2713
+	JZ        without2717
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2713:
+without2717:
 	TESTQ  $0x00000001, R11
-	JZ     without2714
+	JZ     without2718
 	VMOVSS X0, (AX)
 
-without2714:
-stored2710:
-	JMP done2699
+without2718:
+stored2714:
+	JMP done2703
 
-wider2704:
+wider2708:
 	CMPQ   R11, $0x00000020
-	JGT    wider2715
+	JGT    wider2719
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -39217,9 +39258,9 @@ wider2704:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows2717
+	JLT    rows2721
 
-row2716:
+row2720:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, K1, Z1
@@ -39236,13 +39277,13 @@ row2716:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row2716
+	JGE          row2720
 
-rows2717:
+rows2721:
 	CMPQ DX, $0x00000001
-	JLT  rows2719
+	JLT  rows2723
 
-row2718:
+row2722:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, K1, Z1
@@ -39250,9 +39291,9 @@ row2718:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row2718
+	JGE          row2722
 
-rows2719:
+rows2723:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -39261,45 +39302,45 @@ rows2719:
 	VADDPS  Z3, Z1, Z1
 	VMOVUPS Z0, (AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial2720
+	JNZ     partial2724
 	VMOVUPS Z1, 64(AX)(R9*1)
-	JMP     stored2721
+	JMP     stored2725
 
-partial2720:
+partial2724:
 	LEAQ       64(AX)(R9*1), AX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without2722
+	JZ         without2726
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2722:
+without2726:
 	TESTQ      $0x00000004, R11
-	JZ         without2723
+	JZ         without2727
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2723:
+without2727:
 	TESTQ     $0x00000002, R11
-	JZ        without2724
+	JZ        without2728
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2724:
+without2728:
 	TESTQ  $0x00000001, R11
-	JZ     without2725
+	JZ     without2729
 	VMOVSS X0, (AX)
 
-without2725:
-stored2721:
-	JMP done2699
+without2729:
+stored2725:
+	JMP done2703
 
-wider2715:
+wider2719:
 	CMPQ   R11, $0x00000030
-	JGT    wider2726
+	JGT    wider2730
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -39314,9 +39355,9 @@ wider2715:
 	VXORPD Z5, Z5, Z5
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows2728
+	JLT    rows2732
 
-row2727:
+row2731:
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  (R10), Z6, Z0
 	VFMADD231PS  64(R10), Z6, Z1
@@ -39329,13 +39370,13 @@ row2727:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row2727
+	JGE          row2731
 
-rows2728:
+rows2732:
 	CMPQ DX, $0x00000001
-	JLT  rows2730
+	JLT  rows2734
 
-row2729:
+row2733:
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  (R10), Z6, Z0
 	VFMADD231PS  64(R10), Z6, Z1
@@ -39344,52 +39385,52 @@ row2729:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row2729
+	JGE          row2733
 
-rows2730:
+rows2734:
 	VADDPS  Z3, Z0, Z0
 	VADDPS  Z4, Z1, Z1
 	VADDPS  Z5, Z2, Z2
 	VMOVUPS Z0, (AX)(R9*1)
 	VMOVUPS Z1, 64(AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial2731
+	JNZ     partial2735
 	VMOVUPS Z2, 128(AX)(R9*1)
-	JMP     stored2732
+	JMP     stored2736
 
-partial2731:
+partial2735:
 	LEAQ       128(AX)(R9*1), AX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without2733
+	JZ         without2737
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2733:
+without2737:
 	TESTQ      $0x00000004, R11
-	JZ         without2734
+	JZ         without2738
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2734:
+without2738:
 	TESTQ     $0x00000002, R11
-	JZ        without2735
+	JZ        without2739
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2735:
+without2739:
 	TESTQ  $0x00000001, R11
-	JZ     without2736
+	JZ     without2740
 	VMOVSS X0, (AX)
 
-without2736:
-stored2732:
-	JMP done2699
+without2740:
+stored2736:
+	JMP done2703
 
-wider2726:
+wider2730:
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -39406,9 +39447,9 @@ wider2726:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows2739
+	JLT    rows2743
 
-row2738:
+row2742:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -39423,13 +39464,13 @@ row2738:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row2738
+	JGE          row2742
 
-rows2739:
+rows2743:
 	CMPQ DX, $0x00000001
-	JLT  rows2741
+	JLT  rows2745
 
-row2740:
+row2744:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -39439,9 +39480,9 @@ row2740:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row2740
+	JGE          row2744
 
-rows2741:
+rows2745:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -39450,41 +39491,41 @@ rows2741:
 	VMOVUPS Z1, 64(AX)(R9*1)
 	VMOVUPS Z2, 128(AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial2742
+	JNZ     partial2746
 	VMOVUPS Z3, 192(AX)(R9*1)
-	JMP     stored2743
+	JMP     stored2747
 
-partial2742:
+partial2746:
 	LEAQ       192(AX)(R9*1), AX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without2744
+	JZ         without2748
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2744:
+without2748:
 	TESTQ      $0x00000004, R11
-	JZ         without2745
+	JZ         without2749
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2745:
+without2749:
 	TESTQ     $0x00000002, R11
-	JZ        without2746
+	JZ        without2750
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2746:
+without2750:
 	TESTQ  $0x00000001, R11
-	JZ     without2747
+	JZ     without2751
 	VMOVSS X0, (AX)
 
-without2747:
-stored2743:
-done2699:
+without2751:
+stored2747:
+done2703:
 	VZEROUPPER
 	RET
 
@@ -39502,9 +39543,9 @@ TEXT ·tableVector32x512(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest2749
+	JLT  rest2753
 
-block2748:
+block2752:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -39518,9 +39559,9 @@ block2748:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000010
-	JLT    rest2752
+	JLT    rest2756
 
-whole2751:
+whole2755:
 	VMOVUPS     (R11), Z8
 	VFMADD231PS (R12), Z8, Z0
 	VFMADD231PS (R12)(DI*1), Z8, Z1
@@ -39535,11 +39576,11 @@ whole2751:
 	ADDQ        $0x00000010, R13
 	SUBQ        $0x00000010, R14
 	CMPQ        R14, $0x00000010
-	JGE         whole2751
+	JGE         whole2755
 
-rest2752:
+rest2756:
 	TESTQ       R14, R14
-	JZ          done2754
+	JZ          done2758
 	MOVQ        $-1, R13
 	BZHIQ       R14, R13, R13
 	KMOVW       R13, K1
@@ -39553,7 +39594,7 @@ rest2752:
 	VFMADD231PS (R12)(R8*2), Z8, K1, Z6
 	VFMADD231PS (R12)(R10*1), Z8, K1, Z7
 
-done2754:
+done2758:
 	VUNPCKLPS  Z1, Z0, Z8
 	VUNPCKHPS  Z1, Z0, Z0
 	VADDPS     Z0, Z8, Z8
@@ -39583,11 +39624,11 @@ done2754:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block2748
+	JGE        block2752
 
-rest2749:
+rest2753:
 	TESTQ  CX, CX
-	JZ     done2750
+	JZ     done2754
 	MOVQ   $-1, R11
 	BZHIQ  CX, R11, R11
 	KMOVB  R11, K1
@@ -39602,73 +39643,73 @@ rest2749:
 	MOVQ   SI, SI
 	XORQ   R11, R11
 	CMPQ   BX, $0x00000010
-	JLT    rest2757
+	JLT    rest2761
 
-whole2756:
+whole2760:
 	VMOVUPS     (DX), Z8
 	VFMADD231PS (SI), Z8, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column2758
+	JLE         column2762
 	VFMADD231PS (SI)(DI*1), Z8, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column2758
+	JLE         column2762
 	VFMADD231PS (SI)(DI*2), Z8, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column2758
+	JLE         column2762
 	VFMADD231PS (SI)(R8*1), Z8, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column2758
+	JLE         column2762
 	VFMADD231PS (SI)(DI*4), Z8, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column2758
+	JLE         column2762
 	VFMADD231PS (SI)(R9*1), Z8, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column2758
+	JLE         column2762
 	VFMADD231PS (SI)(R8*2), Z8, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column2758
+	JLE         column2762
 	VFMADD231PS (SI)(R10*1), Z8, Z7
 
-column2758:
+column2762:
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, SI
 	ADDQ $0x00000010, R11
 	SUBQ $0x00000010, BX
 	CMPQ BX, $0x00000010
-	JGE  whole2756
+	JGE  whole2760
 
-rest2757:
+rest2761:
 	TESTQ       BX, BX
-	JZ          done2759
+	JZ          done2763
 	MOVQ        $-1, R11
 	BZHIQ       BX, R11, R11
 	KMOVW       R11, K1
 	VMOVUPS.Z   (DX), K1, Z8
 	VFMADD231PS (SI), Z8, K1, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column2760
+	JLE         column2764
 	VFMADD231PS (SI)(DI*1), Z8, K1, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column2760
+	JLE         column2764
 	VFMADD231PS (SI)(DI*2), Z8, K1, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column2760
+	JLE         column2764
 	VFMADD231PS (SI)(R8*1), Z8, K1, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column2760
+	JLE         column2764
 	VFMADD231PS (SI)(DI*4), Z8, K1, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column2760
+	JLE         column2764
 	VFMADD231PS (SI)(R9*1), Z8, K1, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column2760
+	JLE         column2764
 	VFMADD231PS (SI)(R8*2), Z8, K1, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column2760
+	JLE         column2764
 	VFMADD231PS (SI)(R10*1), Z8, K1, Z7
 
-column2760:
-done2759:
+column2764:
+done2763:
 	VUNPCKLPS  Z1, Z0, Z8
 	VUNPCKHPS  Z1, Z0, Z0
 	VADDPS     Z0, Z8, Z8
@@ -39694,41 +39735,41 @@ done2759:
 	VSHUFF64X2 $0xdd, Z1, Z1, Z1
 	VADDPS     Z1, Z0, Z0
 	TESTQ      $0x0000000f, CX
-	JNZ        partial2761
+	JNZ        partial2765
 	VMOVUPS    Z0, (AX)
-	JMP        stored2762
+	JMP        stored2766
 
-partial2761:
+partial2765:
 	LEAQ       (AX), AX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, CX
-	JZ         without2763
+	JZ         without2767
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2763:
+without2767:
 	TESTQ      $0x00000004, CX
-	JZ         without2764
+	JZ         without2768
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2764:
+without2768:
 	TESTQ     $0x00000002, CX
-	JZ        without2765
+	JZ        without2769
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2765:
+without2769:
 	TESTQ  $0x00000001, CX
-	JZ     without2766
+	JZ     without2770
 	VMOVSS X0, (AX)
 
-without2766:
-stored2762:
-done2750:
+without2770:
+stored2766:
+done2754:
 	VZEROUPPER
 	RET
 
@@ -39748,9 +39789,9 @@ TEXT ·products32x512(SB), $0-96
 	VMOVUPS constants<>+3056(SB), Z5
 	MOVQ    $0x0000000800000008, DI
 	TESTQ   SI, SI
-	JLE     done2769
+	JLE     done2773
 
-item2767:
+item2771:
 	MOVLQSX       44(BX), R8
 	LEAQ          (AX)(R8*4), R8
 	MOVLQSX       40(BX), R9
@@ -39758,9 +39799,9 @@ item2767:
 	MOVQ          24(BX), R10
 	LEAQ          (DX)(R10*4), R10
 	CMPQ          52(BX), DI
-	JNE           some2770
+	JNE           some2774
 	CMPL          60(BX), $0x00
-	JNE           backward2771
+	JNE           backward2775
 	VMOVUPS       (R9), Y6
 	VPERMPS       Z6, Z2, Z7
 	VMULPS        (R10), Z7, Z7
@@ -39774,9 +39815,9 @@ item2767:
 	VEXTRACTF64X4 $0x01, Z7, Y6
 	VADDPS        Y6, Y7, Y6
 	VMOVUPS       Y6, (R8)
-	JMP           next2768
+	JMP           next2772
 
-backward2771:
+backward2775:
 	VBROADCASTF64X4 (R9), Z7
 	VMULPS          (R10), Z7, Z8
 	VMULPS          64(R10), Z7, Z9
@@ -39795,17 +39836,17 @@ backward2771:
 	VPERMPS         Z7, Z1, Z7
 	VADDPS          Y7, Y8, Y8
 	VMOVUPS         Y8, (R8)
-	JMP             next2768
+	JMP             next2772
 
-some2770:
+some2774:
 	MOVLQSX      52(BX), R11
 	MOVLQSX      56(BX), R12
 	CMPQ         R11, $0x08
-	JG           done2769
+	JG           done2773
 	CMPQ         R12, $0x08
-	JG           done2769
+	JG           done2773
 	CMPL         60(BX), $0x00
-	JNE          fewBackward2772
+	JNE          fewBackward2776
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K1
@@ -39818,40 +39859,40 @@ some2770:
 	VBROADCASTSS (R9), Y8
 	VFMADD231PS  (R10), Y8, K1, Y6
 	CMPQ         R11, $0x00000001
-	JLE          end2773
+	JLE          end2777
 	VBROADCASTSS 4(R9), Y8
 	VFMADD231PS  (R10)(R12*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000002
-	JLE          end2773
+	JLE          end2777
 	VBROADCASTSS 8(R9), Y8
 	VFMADD231PS  (R10)(R12*2), Y8, K1, Y6
 	CMPQ         R11, $0x00000003
-	JLE          end2773
+	JLE          end2777
 	VBROADCASTSS 12(R9), Y8
 	VFMADD231PS  (R10)(R13*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000004
-	JLE          end2773
+	JLE          end2777
 	VBROADCASTSS 16(R9), Y8
 	VFMADD231PS  (R10)(R12*4), Y8, K1, Y6
 	CMPQ         R11, $0x00000005
-	JLE          end2773
+	JLE          end2777
 	VBROADCASTSS 20(R9), Y8
 	VFMADD231PS  (R10)(R14*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000006
-	JLE          end2773
+	JLE          end2777
 	VBROADCASTSS 24(R9), Y8
 	VFMADD231PS  (R10)(R13*2), Y8, K1, Y6
 	CMPQ         R11, $0x00000007
-	JLE          end2773
+	JLE          end2777
 	VBROADCASTSS 28(R9), Y8
 	VFMADD231PS  (R10)(R15*1), Y8, K1, Y7
 
-end2773:
+end2777:
 	VADDPS  Y7, Y6, Y6
 	VMOVUPS Y6, (R8)
-	JMP     next2768
+	JMP     next2772
 
-fewBackward2772:
+fewBackward2776:
 	MOVQ      $-1, R13
 	BZHIQ     R11, R13, R13
 	KMOVB     R13, K1
@@ -39870,28 +39911,28 @@ fewBackward2772:
 	VXORPD    Y14, Y14, Y14
 	VMULPS.Z  (R10), Y6, K1, Y7
 	CMPQ      R12, $0x00000001
-	JLE       end2774
+	JLE       end2778
 	VMULPS.Z  (R10)(R11*1), Y6, K1, Y8
 	CMPQ      R12, $0x00000002
-	JLE       end2774
+	JLE       end2778
 	VMULPS.Z  (R10)(R11*2), Y6, K1, Y9
 	CMPQ      R12, $0x00000003
-	JLE       end2774
+	JLE       end2778
 	VMULPS.Z  (R10)(R13*1), Y6, K1, Y10
 	CMPQ      R12, $0x00000004
-	JLE       end2774
+	JLE       end2778
 	VMULPS.Z  (R10)(R11*4), Y6, K1, Y11
 	CMPQ      R12, $0x00000005
-	JLE       end2774
+	JLE       end2778
 	VMULPS.Z  (R10)(R14*1), Y6, K1, Y12
 	CMPQ      R12, $0x00000006
-	JLE       end2774
+	JLE       end2778
 	VMULPS.Z  (R10)(R13*2), Y6, K1, Y13
 	CMPQ      R12, $0x00000007
-	JLE       end2774
+	JLE       end2778
 	VMULPS.Z  (R10)(R15*1), Y6, K1, Y14
 
-end2774:
+end2778:
 	VUNPCKLPS  Y8, Y7, Y6
 	VUNPCKHPS  Y8, Y7, Y7
 	VADDPS     Y7, Y6, Y6
@@ -39915,12 +39956,12 @@ end2774:
 	VADDPS     Y7, Y10, Y10
 	VMOVUPS    Y10, (R8)
 
-next2768:
+next2772:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item2767
+	JNZ  item2771
 
-done2769:
+done2773:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
@@ -39942,9 +39983,9 @@ TEXT ·absorbAll32x512(SB), $0-104
 	MOVQ         list+72(FP), DI
 	MOVQ         count+80(FP), R8
 	TESTQ        R8, R8
-	JLE          done2776
+	JLE          done2780
 
-item2775:
+item2779:
 	MOVQ         16(DI), R9
 	LEAQ         (AX)(R9*8), R9
 	MOVLQSX      48(DI), R10
@@ -39954,42 +39995,42 @@ item2775:
 	MOVLQSX      56(DI), R12
 	VBROADCASTSD 32(DI), Z5
 	CMPQ         R12, $0x08
-	JG           long2778
+	JG           long2782
 	CMPQ         R10, BX
-	JEQ          same2779
+	JEQ          same2783
 	TESTQ        BX, BX
-	JZ           none2781
+	JZ           none2785
 	MOVQ         $-1, R13
 	BZHIQ        SI, R13, R13
 	KMOVB        R13, K1
 	TESTQ        $0x00000007, SI
-	JNZ          partial2782
+	JNZ          partial2786
 	VMOVUPD      Z4, (BX)
-	JMP          stored2785
+	JMP          stored2789
 
-partial2782:
+partial2786:
 	LEAQ       (BX), BX
 	VMOVAPD    Z4, Z4
 	TESTQ      $0x00000004, SI
-	JZ         noFour2783
+	JZ         noFour2787
 	VMOVUPD    Y4, (BX)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, BX
 
-noFour2783:
+noFour2787:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2784
+	JZ         noTwo2788
 	VMOVUPD    X4, (BX)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, BX
 
-noTwo2784:
+noTwo2788:
 	TESTQ  $0x00000001, SI
-	JZ     stored2785
+	JZ     stored2789
 	VMOVSD X4, (BX)
 
-stored2785:
-none2781:
+stored2789:
+none2785:
 	MOVQ      R10, BX
 	MOVQ      R12, SI
 	MOVQ      $-1, R13
@@ -39997,9 +40038,9 @@ none2781:
 	KMOVB     R13, K1
 	VMOVUPD.Z (R10), K1, Z4
 
-same2779:
+same2783:
 	CMPQ       R12, $0x08
-	JNE        some2777
+	JNE        some2781
 	VCVTPS2PD  (R11), Z6
 	VMOVAPD    Z6, Z7
 	VSHUFF64X2 $0x4e, Z7, Z7, Z8
@@ -40011,22 +40052,22 @@ same2779:
 	VMOVUPD    (R9), Z8
 	VSUBPD     Z7, Z6, Z6
 	VUCOMISD   X2, X0
-	JBE        undamped2786
+	JBE        undamped2790
 	VCMPPD     $0x04, Z8, Z6, K1
 	VMULPD     Z0, Z8, Z7
 	VMULPD     Z1, Z6, Z9
 	VADDPD     Z7, Z9, K1, Z6
 
-undamped2786:
+undamped2790:
 	VCMPPD      $0x04, Z8, Z6, K1
 	VSUBPD.Z    Z8, Z6, K1, Z7
 	VPANDQ.BCST constants<>+752(SB), Z7, Z7
 	VPMAXUQ     Z7, Z3, Z3
 	VMOVUPD     Z6, (R9)
 	VFMADD231PD Z6, Z5, Z4
-	JMP         absorbed2780
+	JMP         absorbed2784
 
-some2777:
+some2781:
 	MOVQ         $-1, R10
 	BZHIQ        R12, R10, R10
 	KMOVB        R10, K1
@@ -40043,99 +40084,99 @@ some2777:
 	VMOVUPD.Z    (R9), K1, Z8
 	VSUBPD.Z     Z7, Z6, K1, Z6
 	VUCOMISD     X2, X0
-	JBE          undamped2787
+	JBE          undamped2791
 	VCMPPD       $0x04, Z8, Z6, K1
 	VMULPD       Z0, Z8, Z7
 	VMULPD       Z1, Z6, Z9
 	VADDPD       Z7, Z9, K1, Z6
 
-undamped2787:
+undamped2791:
 	VCMPPD      $0x04, Z8, Z6, K1
 	VSUBPD.Z    Z8, Z6, K1, Z7
 	VPANDQ.BCST constants<>+752(SB), Z7, Z7
 	VPMAXUQ     Z7, Z3, Z3
 	TESTQ       $0x00000007, R12
-	JNZ         partial2788
+	JNZ         partial2792
 	VMOVUPD     Z6, (R9)
-	JMP         stored2791
+	JMP         stored2795
 
-partial2788:
+partial2792:
 	LEAQ       (R9), R9
 	VMOVAPD    Z6, Z7
 	TESTQ      $0x00000004, R12
-	JZ         noFour2789
+	JZ         noFour2793
 	VMOVUPD    Y7, (R9)
 	VSHUFF64X2 $0x4e, Z7, Z7, Z7
 	ADDQ       $0x00000020, R9
 
-noFour2789:
+noFour2793:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo2790
+	JZ         noTwo2794
 	VMOVUPD    X7, (R9)
 	VSHUFF64X2 $0xb1, Z7, Z7, Z7
 	ADDQ       $0x00000010, R9
 
-noTwo2790:
+noTwo2794:
 	TESTQ  $0x00000001, R12
-	JZ     stored2791
+	JZ     stored2795
 	VMOVSD X7, (R9)
 
-stored2791:
+stored2795:
 	VFMADD231PD Z6, Z5, Z4
-	JMP         absorbed2780
+	JMP         absorbed2784
 
-long2778:
+long2782:
 	TESTQ   BX, BX
-	JZ      none2792
+	JZ      none2796
 	MOVQ    $-1, R13
 	BZHIQ   SI, R13, R13
 	KMOVB   R13, K1
 	TESTQ   $0x00000007, SI
-	JNZ     partial2793
+	JNZ     partial2797
 	VMOVUPD Z4, (BX)
-	JMP     stored2796
+	JMP     stored2800
 
-partial2793:
+partial2797:
 	LEAQ       (BX), BX
 	VMOVAPD    Z4, Z6
 	TESTQ      $0x00000004, SI
-	JZ         noFour2794
+	JZ         noFour2798
 	VMOVUPD    Y6, (BX)
 	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, BX
 
-noFour2794:
+noFour2798:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2795
+	JZ         noTwo2799
 	VMOVUPD    X6, (BX)
 	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, BX
 
-noTwo2795:
+noTwo2799:
 	TESTQ  $0x00000001, SI
-	JZ     stored2796
+	JZ     stored2800
 	VMOVSD X6, (BX)
 
-stored2796:
-none2792:
+stored2800:
+none2796:
 	XORQ         BX, BX
 	VBROADCASTSD constants<>+704(SB), Z6
 	XORQ         R13, R13
 	MOVQ         R12, R14
 	CMPQ         R14, $0x00000008
-	JLT          rest2798
+	JLT          rest2802
 
-whole2797:
+whole2801:
 	VCVTPS2PD (R11)(R13*4), Z7
 	VMAXPD    Z7, Z6, Z6
 	ADDQ      $0x00000008, R13
 	SUBQ      $0x00000008, R14
 	CMPQ      R14, $0x00000008
-	JGE       whole2797
+	JGE       whole2801
 
-rest2798:
+rest2802:
 	TESTQ        R14, R14
-	JZ           done2799
+	JZ           done2803
 	MOVQ         $-1, R15
 	BZHIQ        R14, R15, R15
 	KMOVB        R15, K1
@@ -40144,7 +40185,7 @@ rest2798:
 	VMOVAPD      Z7, K1, Z8
 	VMAXPD       Z8, Z6, Z6
 
-done2799:
+done2803:
 	VSHUFF64X2 $0x4e, Z6, Z6, Z7
 	VMAXPD     Z7, Z6, Z6
 	VSHUFF64X2 $0xb1, Z6, Z6, Z7
@@ -40153,20 +40194,20 @@ done2799:
 	VMAXPD     Z7, Z6, Z6
 	XORQ       R13, R13
 	CMPQ       R12, $0x00000008
-	JLT        rest2801
+	JLT        rest2805
 
-whole2800:
+whole2804:
 	VCVTPS2PD (R11)(R13*4), Z7
 	VMOVUPD   (R9)(R13*8), Z8
 	VSUBPD    Z6, Z7, Z7
 	VUCOMISD  X2, X0
-	JBE       undamped2802
+	JBE       undamped2806
 	VCMPPD    $0x04, Z8, Z7, K1
 	VMULPD    Z0, Z8, Z9
 	VMULPD    Z1, Z7, Z10
 	VADDPD    Z9, Z10, K1, Z7
 
-undamped2802:
+undamped2806:
 	VCMPPD      $0x04, Z8, Z7, K1
 	VSUBPD.Z    Z8, Z7, K1, Z8
 	VPANDQ.BCST constants<>+752(SB), Z8, Z8
@@ -40178,11 +40219,11 @@ undamped2802:
 	ADDQ        $0x00000008, R13
 	SUBQ        $0x00000008, R12
 	CMPQ        R12, $0x00000008
-	JGE         whole2800
+	JGE         whole2804
 
-rest2801:
+rest2805:
 	TESTQ       R12, R12
-	JZ          done2803
+	JZ          done2807
 	MOVQ        $-1, R14
 	BZHIQ       R12, R14, R14
 	KMOVB       R14, K1
@@ -40190,113 +40231,113 @@ rest2801:
 	VMOVUPD.Z   (R9)(R13*8), K1, Z8
 	VSUBPD.Z    Z6, Z7, K1, Z7
 	VUCOMISD    X2, X0
-	JBE         undamped2804
+	JBE         undamped2808
 	VCMPPD      $0x04, Z8, Z7, K2
 	VMULPD      Z0, Z8, Z6
 	VMULPD      Z1, Z7, Z9
 	VADDPD      Z6, Z9, K2, Z7
 
-undamped2804:
+undamped2808:
 	VCMPPD      $0x04, Z8, Z7, K2
 	VSUBPD.Z    Z8, Z7, K2, Z6
 	VPANDQ.BCST constants<>+752(SB), Z6, Z6
 	VPMAXUQ     Z6, Z3, Z3
 	TESTQ       $0x00000007, R12
-	JNZ         partial2805
-	VMOVUPD     Z7, (R9)(R13*8)
-	JMP         stored2808
-
-partial2805:
-	LEAQ       (R9)(R13*8), R9
-	VMOVAPD    Z7, Z6
-	TESTQ      $0x00000004, R12
-	JZ         noFour2806
-	VMOVUPD    Y6, (R9)
-	VSHUFF64X2 $0x4e, Z6, Z6, Z6
-	ADDQ       $0x00000020, R9
-
-noFour2806:
-	TESTQ      $0x00000002, R12
-	JZ         noTwo2807
-	VMOVUPD    X6, (R9)
-	VSHUFF64X2 $0xb1, Z6, Z6, Z6
-	ADDQ       $0x00000010, R9
-
-noTwo2807:
-	TESTQ  $0x00000001, R12
-	JZ     stored2808
-	VMOVSD X6, (R9)
-
-stored2808:
-	VMOVUPD.Z   (R10)(R13*8), K1, Z6
-	VFMADD231PD Z7, Z5, Z6
-	TESTQ       $0x00000007, R12
 	JNZ         partial2809
-	VMOVUPD     Z6, (R10)(R13*8)
+	VMOVUPD     Z7, (R9)(R13*8)
 	JMP         stored2812
 
 partial2809:
-	LEAQ       (R10)(R13*8), R9
-	VMOVAPD    Z6, Z5
+	LEAQ       (R9)(R13*8), R9
+	VMOVAPD    Z7, Z6
 	TESTQ      $0x00000004, R12
 	JZ         noFour2810
-	VMOVUPD    Y5, (R9)
-	VSHUFF64X2 $0x4e, Z5, Z5, Z5
+	VMOVUPD    Y6, (R9)
+	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, R9
 
 noFour2810:
 	TESTQ      $0x00000002, R12
 	JZ         noTwo2811
-	VMOVUPD    X5, (R9)
-	VSHUFF64X2 $0xb1, Z5, Z5, Z5
+	VMOVUPD    X6, (R9)
+	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, R9
 
 noTwo2811:
 	TESTQ  $0x00000001, R12
 	JZ     stored2812
-	VMOVSD X5, (R9)
+	VMOVSD X6, (R9)
 
 stored2812:
-done2803:
-absorbed2780:
+	VMOVUPD.Z   (R10)(R13*8), K1, Z6
+	VFMADD231PD Z7, Z5, Z6
+	TESTQ       $0x00000007, R12
+	JNZ         partial2813
+	VMOVUPD     Z6, (R10)(R13*8)
+	JMP         stored2816
+
+partial2813:
+	LEAQ       (R10)(R13*8), R9
+	VMOVAPD    Z6, Z5
+	TESTQ      $0x00000004, R12
+	JZ         noFour2814
+	VMOVUPD    Y5, (R9)
+	VSHUFF64X2 $0x4e, Z5, Z5, Z5
+	ADDQ       $0x00000020, R9
+
+noFour2814:
+	TESTQ      $0x00000002, R12
+	JZ         noTwo2815
+	VMOVUPD    X5, (R9)
+	VSHUFF64X2 $0xb1, Z5, Z5, Z5
+	ADDQ       $0x00000010, R9
+
+noTwo2815:
+	TESTQ  $0x00000001, R12
+	JZ     stored2816
+	VMOVSD X5, (R9)
+
+stored2816:
+done2807:
+absorbed2784:
 	ADDQ $0x00000040, DI
 	DECQ R8
-	JNZ  item2775
+	JNZ  item2779
 
-done2776:
+done2780:
 	TESTQ   BX, BX
-	JZ      none2813
+	JZ      none2817
 	MOVQ    $-1, AX
 	BZHIQ   SI, AX, AX
 	KMOVB   AX, K1
 	TESTQ   $0x00000007, SI
-	JNZ     partial2814
+	JNZ     partial2818
 	VMOVUPD Z4, (BX)
-	JMP     stored2817
+	JMP     stored2821
 
-partial2814:
+partial2818:
 	LEAQ       (BX), AX
 	VMOVAPD    Z4, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2815
+	JZ         noFour2819
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour2815:
+noFour2819:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2816
+	JZ         noTwo2820
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo2816:
+noTwo2820:
 	TESTQ  $0x00000001, SI
-	JZ     stored2817
+	JZ     stored2821
 	VMOVSD X0, (AX)
 
-stored2817:
-none2813:
+stored2821:
+none2817:
 	VSHUFF64X2 $0x4e, Z3, Z3, Z0
 	VPMAXUQ    Z0, Z3, Z3
 	VSHUFF64X2 $0xb1, Z3, Z3, Z0
@@ -40327,18 +40368,18 @@ TEXT ·exponentials32x512(SB), $0-64
 	VBROADCASTSD constants<>+3288(SB), Z9
 	VBROADCASTSD constants<>+3376(SB), Z10
 	TESTQ        BX, BX
-	JLE          done2819
+	JLE          done2823
 
-table2818:
+table2822:
 	VCVTSD2SS    (DX), X1, X1
 	VBROADCASTSS X1, Z1
 	VXORPD       Z11, Z11, Z11
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000040
-	JLT          rest2821
+	JLT          rest2825
 
-whole2820:
+whole2824:
 	VMOVUPS (AX)(SI*4), Z12
 	VMOVUPS 64(AX)(SI*4), Z13
 	VMOVUPS 128(AX)(SI*4), Z14
@@ -40358,13 +40399,13 @@ whole2820:
 	ADDQ    $0x00000040, SI
 	SUBQ    $0x00000040, DI
 	CMPQ    DI, $0x00000040
-	JGE     whole2820
+	JGE     whole2824
 
-rest2821:
+rest2825:
 	CMPQ DI, $0x00000010
-	JLT  rest2823
+	JLT  rest2827
 
-whole2822:
+whole2826:
 	VMOVUPS (AX)(SI*4), Z12
 	VMULPS  Z1, Z12, Z12
 	VPANDD  Z10, Z12, Z12
@@ -40372,11 +40413,11 @@ whole2822:
 	ADDQ    $0x00000010, SI
 	SUBQ    $0x00000010, DI
 	CMPQ    DI, $0x00000010
-	JGE     whole2822
+	JGE     whole2826
 
-rest2823:
+rest2827:
 	TESTQ     DI, DI
-	JZ        done2824
+	JZ        done2828
 	MOVQ      $-1, R8
 	BZHIQ     DI, R8, R8
 	KMOVW     R8, K1
@@ -40386,16 +40427,16 @@ rest2823:
 	VPANDD    Z10, Z12, Z12
 	VPMAXUD   Z12, Z11, Z11
 
-done2824:
+done2828:
 	VPCMPUD  $0x06, Z9, Z11, K1
 	KORTESTW K1, K1
-	JNZ      done2819
+	JNZ      done2823
 	XORQ     SI, SI
 	MOVQ     CX, DI
 	CMPQ     DI, $0x00000040
-	JLT      rest2826
+	JLT      rest2830
 
-whole2825:
+whole2829:
 	VMOVUPS      (AX)(SI*4), Z11
 	VMOVUPS      64(AX)(SI*4), Z12
 	VMOVUPS      128(AX)(SI*4), Z13
@@ -40459,13 +40500,13 @@ whole2825:
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x00000040, DI
 	CMPQ         DI, $0x00000040
-	JGE          whole2825
+	JGE          whole2829
 
-rest2826:
+rest2830:
 	CMPQ DI, $0x00000010
-	JLT  rest2828
+	JLT  rest2832
 
-whole2827:
+whole2831:
 	VMOVUPS      (AX)(SI*4), Z11
 	VMULPS       Z1, Z11, Z11
 	VMOVAPD      Z2, Z13
@@ -40484,11 +40525,11 @@ whole2827:
 	ADDQ         $0x00000010, SI
 	SUBQ         $0x00000010, DI
 	CMPQ         DI, $0x00000010
-	JGE          whole2827
+	JGE          whole2831
 
-rest2828:
+rest2832:
 	TESTQ        DI, DI
-	JZ           done2829
+	JZ           done2833
 	MOVQ         $-1, R8
 	BZHIQ        DI, R8, R8
 	KMOVW        R8, K1
@@ -40507,47 +40548,47 @@ rest2828:
 	VFMADD213PS  Z13, Z11, Z14
 	VSCALEFPS    Z12, Z14, Z14
 	TESTQ        $0x0000000f, DI
-	JNZ          partial2830
+	JNZ          partial2834
 	VMOVUPS      Z14, (AX)(SI*4)
-	JMP          stored2831
+	JMP          stored2835
 
-partial2830:
+partial2834:
 	LEAQ       (AX)(SI*4), SI
 	VMOVAPS    Z14, Z11
 	TESTQ      $0x00000008, DI
-	JZ         without2832
+	JZ         without2836
 	VMOVUPS    Y11, (SI)
 	VSHUFF64X2 $0x4e, Z11, Z11, Z11
 	ADDQ       $0x00000020, SI
 
-without2832:
+without2836:
 	TESTQ      $0x00000004, DI
-	JZ         without2833
+	JZ         without2837
 	VMOVUPS    X11, (SI)
 	VSHUFF64X2 $0xb1, Z11, Z11, Z11
 	ADDQ       $0x00000010, SI
 
-without2833:
+without2837:
 	TESTQ     $0x00000002, DI
-	JZ        without2834
+	JZ        without2838
 	VMOVSD    X11, (SI)
 	VPERMILPD $0x55, Z11, Z11
 	ADDQ      $0x00000008, SI
 
-without2834:
+without2838:
 	TESTQ  $0x00000001, DI
-	JZ     without2835
+	JZ     without2839
 	VMOVSS X11, (SI)
 
-without2835:
-stored2831:
-done2829:
+without2839:
+stored2835:
+done2833:
 	LEAQ (AX)(CX*4), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table2818
+	JNZ  table2822
 
-done2819:
+done2823:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -40562,153 +40603,153 @@ TEXT ·edgeBeliefs32x512(SB), $9408-168
 	ANDQ $-64, SI
 	MOVQ beliefs_len+80(FP), BX
 	SUBQ $0x08, BX
-	JLT  done2838
+	JLT  done2842
 	MOVQ BX, (SI)
 	MOVQ messages_len+104(FP), BX
 	SUBQ $0x08, BX
-	JLT  done2838
+	JLT  done2842
 	MOVQ BX, 8(SI)
 	MOVQ tables_len+128(FP), BX
 	SUBQ $0x40, BX
-	JLT  done2838
+	JLT  done2842
 	MOVQ BX, 32(SI)
 
-chunk2836:
+chunk2840:
 	MOVQ DX, BX
 	ANDQ $-8, BX
-	JZ   done2838
+	JZ   done2842
 	CMPQ BX, $0x40
-	JLE  whole2837
+	JLE  whole2841
 	MOVQ $0x00000040, BX
 
-whole2837:
+whole2841:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2839:
+pass2843:
 	CMPQ          R9, BX
-	JGE           passed2841
+	JGE           passed2845
 	MOVQ          (DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2840
+	JHI           stop2844
 	MOVQ          8(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2840
+	JHI           stop2844
 	MOVQ          16(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2840
+	JHI           stop2844
 	MOVQ          24(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2840
+	JHI           stop2844
 	MOVQ          32(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2840
+	JHI           stop2844
 	MOVQ          40(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2840
+	JHI           stop2844
 	MOVQ          48(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2840
+	JHI           stop2844
 	MOVQ          56(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2840
+	JHI           stop2844
 	MOVQ          64(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2840
+	JHI           stop2844
 	MOVQ          72(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2840
+	JHI           stop2844
 	MOVQ          80(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2840
+	JHI           stop2844
 	MOVQ          88(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2840
+	JHI           stop2844
 	MOVQ          96(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2840
+	JHI           stop2844
 	MOVQ          104(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2840
+	JHI           stop2844
 	MOVQ          112(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2840
+	JHI           stop2844
 	MOVQ          120(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2840
+	JHI           stop2844
 	MOVQ          128(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2840
+	JHI           stop2844
 	MOVQ          136(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2840
+	JHI           stop2844
 	MOVQ          144(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2840
+	JHI           stop2844
 	MOVQ          152(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2840
+	JHI           stop2844
 	MOVQ          160(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2840
+	JHI           stop2844
 	MOVQ          168(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2840
+	JHI           stop2844
 	MOVQ          176(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2840
+	JHI           stop2844
 	MOVQ          184(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2840
+	JHI           stop2844
 	MOVQ          192(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2840
+	JHI           stop2844
 	MOVQ          200(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2840
+	JHI           stop2844
 	MOVQ          208(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2840
+	JHI           stop2844
 	MOVQ          216(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2840
+	JHI           stop2844
 	MOVQ          224(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2840
+	JHI           stop2844
 	MOVQ          232(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2840
+	JHI           stop2844
 	MOVQ          240(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2840
+	JHI           stop2844
 	MOVQ          248(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2840
+	JHI           stop2844
 	MOVQ          256(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2840
+	JHI           stop2844
 	MOVQ          264(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2840
+	JHI           stop2844
 	MOVQ          272(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2840
+	JHI           stop2844
 	MOVQ          280(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2840
+	JHI           stop2844
 	MOVQ          288(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2840
+	JHI           stop2844
 	MOVQ          296(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2840
+	JHI           stop2844
 	MOVQ          304(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2840
+	JHI           stop2844
 	MOVQ          312(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2840
+	JHI           stop2844
 	MOVQ          beliefs_base+72(FP), R11
 	MOVQ          (DI), R10
 	MOVQ          messages_base+96(FP), R13
@@ -40954,13 +40995,13 @@ pass2839:
 	ADDQ          $0x00000140, DI
 	ADDQ          $0x00000400, R8
 	ADDQ          $0x08, R9
-	JMP           pass2839
+	JMP           pass2843
 
-stop2840:
+stop2844:
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2841:
+passed2845:
 	VBROADCASTSD constants<>+3304(SB), Z0
 	VBROADCASTSD constants<>+3336(SB), Z1
 	VMOVUPS      constants<>+2672(SB), Z2
@@ -40968,9 +41009,9 @@ passed2841:
 	MOVQ         SI, R8
 	XORQ         R9, R9
 
-pass2842:
+pass2846:
 	CMPQ              R9, BX
-	JGE               passed2844
+	JGE               passed2848
 	VMOVUPS           1152(R8), Z11
 	VMOVUPS           1280(R8), Z12
 	VMOVUPS           1408(R8), Z13
@@ -41046,18 +41087,18 @@ pass2842:
 	ADDQ              $0x000000a0, DI
 	ADDQ              $0x00000200, R8
 	ADDQ              $0x04, R9
-	JMP               pass2842
+	JMP               pass2846
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2844:
+passed2848:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2845:
+pass2849:
 	CMPQ            R9, BX
-	JGE             passed2847
+	JGE             passed2851
 	VMOVUPS         constants<>+2864(SB), Z0
 	VMOVUPS         constants<>+2928(SB), Z1
 	VMOVUPS         constants<>+2992(SB), Z2
@@ -41411,26 +41452,26 @@ pass2845:
 	VPSUBD.BCST     constants<>+3256(SB), Y1, Y0
 	VPCMPUD.BCST    $0x06, constants<>+3384(SB), Y0, K1
 	KORTESTW        K1, K1
-	JNZ             stop2846
+	JNZ             stop2850
 	VMOVUPS         Y1, 640(SI)(R9*4)
 	VEXTRACTF64X4   $0x01, Z1, 896(SI)(R9*4)
 	ADDQ            $0x00000140, DI
 	ADDQ            $0x00000400, R8
 	ADDQ            $0x08, R9
-	JMP             pass2845
+	JMP             pass2849
 
-stop2846:
+stop2850:
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2847:
+passed2851:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2848:
+pass2852:
 	CMPQ             R9, BX
-	JGE              passed2850
+	JGE              passed2854
 	VMOVUPS          640(SI)(R9*4), Y0
 	VMOVUPS          896(SI)(R9*4), Y1
 	VBROADCASTSS     constants<>+3264(SB), Y3
@@ -41478,18 +41519,18 @@ pass2848:
 	ADDQ             $0x00000140, DI
 	ADDQ             $0x00000400, R8
 	ADDQ             $0x08, R9
-	JMP              pass2848
+	JMP              pass2852
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2850:
+passed2854:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2851:
+pass2855:
 	CMPQ            R9, BX
-	JGE             passed2853
+	JGE             passed2857
 	MOVQ            dst_base+0(FP), R10
 	LEAQ            (CX)(R9*1), AX
 	SHLQ            $0x08, AX
@@ -41519,17 +41560,17 @@ pass2851:
 	ADDQ            $0x00000050, DI
 	ADDQ            $0x00000100, R8
 	ADDQ            $0x02, R9
-	JMP             pass2851
+	JMP             pass2855
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2853:
+passed2857:
 	ADDQ BX, CX
 	SUBQ BX, DX
 	MOVQ DI, AX
-	JMP  chunk2836
+	JMP  chunk2840
 
-done2838:
+done2842:
 	MOVQ CX, done+160(FP)
 	VZEROUPPER
 	RET
@@ -41550,9 +41591,9 @@ TEXT ·edgeBelief32x512(SB), $1664-161
 	XORQ         R10, R10
 	MOVQ         DI, R11
 	CMPQ         R11, $0x00000008
-	JLT          rest2856
+	JLT          rest2860
 
-whole2855:
+whole2859:
 	VBROADCASTSD constants<>+704(SB), Z1
 	VMOVUPD      (R9)(R10*8), Z2
 	VCMPPD       $0x04, Z1, Z2, K1
@@ -41563,11 +41604,11 @@ whole2855:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole2855
+	JGE          whole2859
 
-rest2856:
+rest2860:
 	TESTQ        R11, R11
-	JZ           done2857
+	JZ           done2861
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -41579,7 +41620,7 @@ rest2856:
 	VMOVUPD      Z1, (SI)(R10*8)
 	VMAXPD       Z1, Z0, Z0
 
-done2857:
+done2861:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z1
@@ -41592,7 +41633,7 @@ done2857:
 	VMOVUPD      Z1, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector2858:
+vector2862:
 	VMOVUPD           (SI)(R8*8), Z1
 	VSUBPD            Z0, Z1, Z1
 	VMOVUPD           64(SI)(R8*8), Z2
@@ -41619,7 +41660,7 @@ vector2858:
 	VMOVUPS           Z1, 832(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector2858
+	JLT               vector2862
 	MOVQ              beliefV_len+80(FP), DI
 	MOVQ              beliefV_base+72(FP), R8
 	MOVQ              messageV_base+96(FP), R9
@@ -41627,9 +41668,9 @@ vector2858:
 	XORQ              R10, R10
 	MOVQ              DI, R11
 	CMPQ              R11, $0x00000008
-	JLT               rest2860
+	JLT               rest2864
 
-whole2859:
+whole2863:
 	VBROADCASTSD constants<>+704(SB), Z2
 	VMOVUPD      (R9)(R10*8), Z3
 	VCMPPD       $0x04, Z2, Z3, K1
@@ -41640,11 +41681,11 @@ whole2859:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole2859
+	JGE          whole2863
 
-rest2860:
+rest2864:
 	TESTQ        R11, R11
-	JZ           done2861
+	JZ           done2865
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -41656,7 +41697,7 @@ rest2860:
 	VMOVUPD      Z2, (SI)(R10*8)
 	VMAXPD       Z2, Z1, Z1
 
-done2861:
+done2865:
 	VSHUFF64X2   $0x4e, Z1, Z1, Z2
 	VMAXPD       Z2, Z1, Z1
 	VSHUFF64X2   $0xb1, Z1, Z1, Z2
@@ -41669,7 +41710,7 @@ done2861:
 	VMOVUPD      Z2, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector2862:
+vector2866:
 	VMOVUPD           (SI)(R8*8), Z2
 	VSUBPD            Z1, Z2, Z2
 	VMOVUPD           64(SI)(R8*8), Z3
@@ -41696,7 +41737,7 @@ vector2862:
 	VMOVUPS           Z2, 1344(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector2862
+	JLT               vector2866
 	VADDPD            Z1, Z0, Z0
 	VXORPD            Z1, Z1, Z1
 	VXORPD            Z2, Z2, Z2
@@ -41705,9 +41746,9 @@ vector2862:
 	XORQ              R10, R10
 	MOVQ              BX, R11
 	CMPQ              R11, $0x00000040
-	JLT               rest2864
+	JLT               rest2868
 
-panel2863:
+panel2867:
 	MOVQ   SI, R8
 	LEAQ   (CX)(R10*1), R9
 	VXORPD Z3, Z3, Z3
@@ -41728,9 +41769,9 @@ panel2863:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows2867
+	JLT    rows2871
 
-row2866:
+row2870:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -41759,13 +41800,13 @@ row2866:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R12
 	CMPQ             R12, $0x00000002
-	JGE              row2866
+	JGE              row2870
 
-rows2867:
+rows2871:
 	CMPQ R12, $0x00000001
-	JLT  rows2869
+	JLT  rows2873
 
-row2868:
+row2872:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -41782,9 +41823,9 @@ row2868:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R12
 	CMPQ             R12, $0x00000001
-	JGE              row2868
+	JGE              row2872
 
-rows2869:
+rows2873:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -41808,13 +41849,13 @@ rows2869:
 	ADDQ        $0x00000100, R10
 	SUBQ        $0x00000040, R11
 	CMPQ        R11, $0x00000040
-	JGE         panel2863
+	JGE         panel2867
 
-rest2864:
+rest2868:
 	TESTQ  R11, R11
-	JZ     done2865
+	JZ     done2869
 	CMPQ   R11, $0x00000010
-	JGT    wider2870
+	JGT    wider2874
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
 	KMOVW  R8, K1
@@ -41826,9 +41867,9 @@ rest2864:
 	VXORPD Z6, Z6, Z6
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2872
+	JLT    rows2876
 
-row2871:
+row2875:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -41839,13 +41880,13 @@ row2871:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2871
+	JGE              row2875
 
-rows2872:
+rows2876:
 	CMPQ R11, $0x00000001
-	JLT  rows2874
+	JLT  rows2878
 
-row2873:
+row2877:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -41853,19 +41894,19 @@ row2873:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2873
+	JGE              row2877
 
-rows2874:
+rows2878:
 	VADDPS      Z4, Z3, Z3
 	VADDPS      Z6, Z5, Z5
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
 	VFMADD231PS 1088(SI)(R10*1), Z5, Z2
 	VFMADD231PS 1344(SI)(R10*1), Z3, Z2
-	JMP         done2865
+	JMP         done2869
 
-wider2870:
+wider2874:
 	CMPQ   R11, $0x00000020
-	JGT    wider2875
+	JGT    wider2879
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -41882,9 +41923,9 @@ wider2870:
 	VXORPD Z10, Z10, Z10
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2877
+	JLT    rows2881
 
-row2876:
+row2880:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -41901,13 +41942,13 @@ row2876:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2876
+	JGE              row2880
 
-rows2877:
+rows2881:
 	CMPQ R11, $0x00000001
-	JLT  rows2879
+	JLT  rows2883
 
-row2878:
+row2882:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -41918,9 +41959,9 @@ row2878:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2878
+	JGE              row2882
 
-rows2879:
+rows2883:
 	VADDPS      Z5, Z3, Z3
 	VADDPS      Z9, Z7, Z7
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -41931,11 +41972,11 @@ rows2879:
 	VFMADD231PS 1152(SI)(R10*1), Z4, Z1
 	VFMADD231PS 1152(SI)(R10*1), Z8, Z2
 	VFMADD231PS 1408(SI)(R10*1), Z4, Z2
-	JMP         done2865
+	JMP         done2869
 
-wider2875:
+wider2879:
 	CMPQ   R11, $0x00000030
-	JGT    wider2880
+	JGT    wider2884
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -41956,9 +41997,9 @@ wider2875:
 	VXORPD Z14, Z14, Z14
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2882
+	JLT    rows2886
 
-row2881:
+row2885:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -41981,13 +42022,13 @@ row2881:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2881
+	JGE              row2885
 
-rows2882:
+rows2886:
 	CMPQ R11, $0x00000001
-	JLT  rows2884
+	JLT  rows2888
 
-row2883:
+row2887:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -42001,9 +42042,9 @@ row2883:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2883
+	JGE              row2887
 
-rows2884:
+rows2888:
 	VADDPS      Z6, Z3, Z3
 	VADDPS      Z12, Z9, Z9
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -42019,9 +42060,9 @@ rows2884:
 	VFMADD231PS 1216(SI)(R10*1), Z5, Z1
 	VFMADD231PS 1216(SI)(R10*1), Z11, Z2
 	VFMADD231PS 1472(SI)(R10*1), Z5, Z2
-	JMP         done2865
+	JMP         done2869
 
-wider2880:
+wider2884:
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -42046,9 +42087,9 @@ wider2880:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2887
+	JLT    rows2891
 
-row2886:
+row2890:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -42077,13 +42118,13 @@ row2886:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2886
+	JGE              row2890
 
-rows2887:
+rows2891:
 	CMPQ R11, $0x00000001
-	JLT  rows2889
+	JLT  rows2893
 
-row2888:
+row2892:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -42100,9 +42141,9 @@ row2888:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2888
+	JGE              row2892
 
-rows2889:
+rows2893:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -42124,7 +42165,7 @@ rows2889:
 	VFMADD231PS 1280(SI)(R10*1), Z14, Z2
 	VFMADD231PS 1536(SI)(R10*1), Z6, Z2
 
-done2865:
+done2869:
 	VSHUFF64X2       $0x4e, Z1, Z1, Z3
 	VADDPS           Z3, Z1, Z1
 	VSHUFF64X2       $0xb1, Z1, Z1, Z3
@@ -42144,7 +42185,7 @@ done2865:
 	VPSUBD.BCST      constants<>+3256(SB), Z1, Z3
 	VPCMPUD.BCST     $0x06, constants<>+3384(SB), Z3, K1
 	KORTESTW         K1, K1
-	JNZ              unsafe2854
+	JNZ              unsafe2858
 	VMOVSS           constants<>+3264(SB), X3
 	VDIVSS           X1, X3, X3
 	VBROADCASTSS     X3, Z3
@@ -42185,25 +42226,25 @@ done2865:
 	MOVSD            X6, logZ+144(FP)
 	XORQ             R8, R8
 
-vector2890:
+vector2894:
 	VMULPS  1088(SI)(R8*4), Z3, Z0
 	VMOVUPS Z0, 1088(SI)(R8*4)
 	ADDQ    $0x10, R8
 	CMPQ    R8, BX
-	JLT     vector2890
+	JLT     vector2894
 	MOVQ    SI, R8
 	MOVQ    DX, R9
 	IMULQ   DI, DX
 	LEAQ    -64(AX)(DX*1), DX
 
-row2891:
+row2895:
 	VBROADCASTSS 576(R8), Z0
 	XORQ         R10, R10
 	MOVQ         BX, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest2893
+	JLT          rest2897
 
-whole2892:
+whole2896:
 	VMOVUPS (CX)(R10*4), Z1
 	VMULPS  Z0, Z1, Z1
 	VMULPS  1088(SI)(R10*4), Z1, Z1
@@ -42211,11 +42252,11 @@ whole2892:
 	ADDQ    $0x00000010, R10
 	SUBQ    $0x00000010, R11
 	CMPQ    R11, $0x00000010
-	JGE     whole2892
+	JGE     whole2896
 
-rest2893:
+rest2897:
 	TESTQ     R11, R11
-	JZ        done2894
+	JZ        done2898
 	MOVQ      $-1, R12
 	BZHIQ     R11, R12, R12
 	KMOVW     R12, K1
@@ -42224,59 +42265,59 @@ rest2893:
 	VMULPS    1088(SI)(R10*4), Z1, Z1
 	LEAQ      (AX)(R10*4), R10
 	CMPQ      R10, DX
-	JGT       pieces2895
+	JGT       pieces2899
 	VMOVUPS   Z1, (R10)
-	JMP       written2896
+	JMP       written2900
 
-pieces2895:
+pieces2899:
 	TESTQ   $0x0000000f, R11
-	JNZ     partial2897
+	JNZ     partial2901
 	VMOVUPS Z1, (R10)
-	JMP     stored2898
+	JMP     stored2902
 
-partial2897:
+partial2901:
 	LEAQ       (R10), R10
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without2899
+	JZ         without2903
 	VMOVUPS    Y0, (R10)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, R10
 
-without2899:
+without2903:
 	TESTQ      $0x00000004, R11
-	JZ         without2900
+	JZ         without2904
 	VMOVUPS    X0, (R10)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, R10
 
-without2900:
+without2904:
 	TESTQ     $0x00000002, R11
-	JZ        without2901
+	JZ        without2905
 	VMOVSD    X0, (R10)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, R10
 
-without2901:
+without2905:
 	TESTQ  $0x00000001, R11
-	JZ     without2902
+	JZ     without2906
 	VMOVSS X0, (R10)
 
-without2902:
-stored2898:
-written2896:
-done2894:
+without2906:
+stored2902:
+written2900:
+done2898:
 	ADDQ $0x04, R8
 	ADDQ DI, CX
 	ADDQ DI, AX
 	DECQ R9
-	JNZ  row2891
+	JNZ  row2895
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe2854:
+unsafe2858:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -42293,17 +42334,17 @@ TEXT ·multiplyMatrix32x512(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000040
-	JLT  rest2904
+	JLT  rest2908
 
-panel2903:
+panel2907:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles2907
+	JLT  tiles2911
 
-tile2906:
+tile2910:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -42332,9 +42373,9 @@ tile2906:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2909
+	JLE    done2913
 
-again2908:
+again2912:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -42378,9 +42419,9 @@ again2908:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2908
+	JNZ          again2912
 
-done2909:
+done2913:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -42416,13 +42457,13 @@ done2909:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile2906
+	JGE     tile2910
 
-tiles2907:
+tiles2911:
 	CMPQ R10, $0x00000002
-	JLT  tiles2911
+	JLT  tiles2915
 
-tile2910:
+tile2914:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -42435,9 +42476,9 @@ tile2910:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2913
+	JLE    done2917
 
-again2912:
+again2916:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -42457,9 +42498,9 @@ again2912:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2912
+	JNZ          again2916
 
-done2913:
+done2917:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -42475,13 +42516,13 @@ done2913:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile2910
+	JGE     tile2914
 
-tiles2911:
+tiles2915:
 	CMPQ R10, $0x00000001
-	JLT  tiles2915
+	JLT  tiles2919
 
-tile2914:
+tile2918:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -42490,9 +42531,9 @@ tile2914:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2917
+	JLE    done2921
 
-again2916:
+again2920:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -42506,9 +42547,9 @@ again2916:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2916
+	JNZ          again2920
 
-done2917:
+done2921:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
@@ -42516,19 +42557,19 @@ done2917:
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile2914
+	JGE     tile2918
 
-tiles2915:
+tiles2919:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000040, R9
 	CMPQ R9, $0x00000040
-	JGE  panel2903
+	JGE  panel2907
 
-rest2904:
+rest2908:
 	TESTQ R9, R9
-	JZ    done2905
+	JZ    done2909
 	CMPQ  R9, $0x00000010
-	JGT   wider2918
+	JGT   wider2922
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVW DX, K1
@@ -42537,9 +42578,9 @@ rest2904:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x0000000c
-	JLT   tiles2920
+	JLT   tiles2924
 
-tile2919:
+tile2923:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -42556,9 +42597,9 @@ tile2919:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2922
+	JLE    done2926
 
-again2921:
+again2925:
 	VMOVUPS.Z    (BX), K1, Z12
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z13
@@ -42599,453 +42640,453 @@ again2921:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2921
+	JNZ          again2925
 
-done2922:
+done2926:
 	MOVQ    CX, SI
 	IMUL3Q  $0x0b, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2923
+	JNZ     partial2927
 	VMOVUPS Z0, (DI)
-	JMP     stored2924
+	JMP     stored2928
 
-partial2923:
+partial2927:
 	LEAQ       (DI), BX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2925
+	JZ         without2929
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2925:
+without2929:
 	TESTQ      $0x00000004, R9
-	JZ         without2926
+	JZ         without2930
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2926:
+without2930:
 	TESTQ     $0x00000002, R9
-	JZ        without2927
+	JZ        without2931
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2927:
+without2931:
 	TESTQ  $0x00000001, R9
-	JZ     without2928
+	JZ     without2932
 	VMOVSS X0, (BX)
 
-without2928:
-stored2924:
+without2932:
+stored2928:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2929
+	JNZ     partial2933
 	VMOVUPS Z1, (DI)
-	JMP     stored2930
+	JMP     stored2934
 
-partial2929:
+partial2933:
 	LEAQ       (DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2931
+	JZ         without2935
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2931:
+without2935:
 	TESTQ      $0x00000004, R9
-	JZ         without2932
+	JZ         without2936
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2932:
+without2936:
 	TESTQ     $0x00000002, R9
-	JZ        without2933
+	JZ        without2937
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2933:
+without2937:
 	TESTQ  $0x00000001, R9
-	JZ     without2934
+	JZ     without2938
 	VMOVSS X0, (BX)
 
-without2934:
-stored2930:
+without2938:
+stored2934:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2935
+	JNZ     partial2939
 	VMOVUPS Z2, (DI)
-	JMP     stored2936
+	JMP     stored2940
 
-partial2935:
+partial2939:
 	LEAQ       (DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2937
+	JZ         without2941
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2937:
+without2941:
 	TESTQ      $0x00000004, R9
-	JZ         without2938
+	JZ         without2942
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2938:
+without2942:
 	TESTQ     $0x00000002, R9
-	JZ        without2939
+	JZ        without2943
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2939:
+without2943:
 	TESTQ  $0x00000001, R9
-	JZ     without2940
+	JZ     without2944
 	VMOVSS X0, (BX)
 
-without2940:
-stored2936:
+without2944:
+stored2940:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2941
+	JNZ     partial2945
 	VMOVUPS Z3, (DI)
-	JMP     stored2942
+	JMP     stored2946
 
-partial2941:
+partial2945:
 	LEAQ       (DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2943
+	JZ         without2947
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2943:
+without2947:
 	TESTQ      $0x00000004, R9
-	JZ         without2944
+	JZ         without2948
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2944:
+without2948:
 	TESTQ     $0x00000002, R9
-	JZ        without2945
+	JZ        without2949
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2945:
+without2949:
 	TESTQ  $0x00000001, R9
-	JZ     without2946
+	JZ     without2950
 	VMOVSS X0, (BX)
 
-without2946:
-stored2942:
+without2950:
+stored2946:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2947
+	JNZ     partial2951
 	VMOVUPS Z4, (DI)
-	JMP     stored2948
+	JMP     stored2952
 
-partial2947:
+partial2951:
 	LEAQ       (DI), BX
 	VMOVAPS    Z4, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2949
+	JZ         without2953
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2949:
+without2953:
 	TESTQ      $0x00000004, R9
-	JZ         without2950
+	JZ         without2954
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2950:
+without2954:
 	TESTQ     $0x00000002, R9
-	JZ        without2951
+	JZ        without2955
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2951:
+without2955:
 	TESTQ  $0x00000001, R9
-	JZ     without2952
+	JZ     without2956
 	VMOVSS X0, (BX)
 
-without2952:
-stored2948:
+without2956:
+stored2952:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2953
+	JNZ     partial2957
 	VMOVUPS Z5, (DI)
-	JMP     stored2954
+	JMP     stored2958
 
-partial2953:
+partial2957:
 	LEAQ       (DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2955
+	JZ         without2959
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2955:
+without2959:
 	TESTQ      $0x00000004, R9
-	JZ         without2956
+	JZ         without2960
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2956:
+without2960:
 	TESTQ     $0x00000002, R9
-	JZ        without2957
+	JZ        without2961
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2957:
+without2961:
 	TESTQ  $0x00000001, R9
-	JZ     without2958
+	JZ     without2962
 	VMOVSS X0, (BX)
 
-without2958:
-stored2954:
+without2962:
+stored2958:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2959
+	JNZ     partial2963
 	VMOVUPS Z6, (DI)
-	JMP     stored2960
+	JMP     stored2964
 
-partial2959:
+partial2963:
 	LEAQ       (DI), BX
 	VMOVAPS    Z6, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2961
+	JZ         without2965
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2961:
+without2965:
 	TESTQ      $0x00000004, R9
-	JZ         without2962
+	JZ         without2966
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2962:
+without2966:
 	TESTQ     $0x00000002, R9
-	JZ        without2963
+	JZ        without2967
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2963:
+without2967:
 	TESTQ  $0x00000001, R9
-	JZ     without2964
+	JZ     without2968
 	VMOVSS X0, (BX)
 
-without2964:
-stored2960:
+without2968:
+stored2964:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2965
+	JNZ     partial2969
 	VMOVUPS Z7, (DI)
-	JMP     stored2966
+	JMP     stored2970
 
-partial2965:
+partial2969:
 	LEAQ       (DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2967
+	JZ         without2971
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2967:
+without2971:
 	TESTQ      $0x00000004, R9
-	JZ         without2968
+	JZ         without2972
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2968:
+without2972:
 	TESTQ     $0x00000002, R9
-	JZ        without2969
+	JZ        without2973
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2969:
+without2973:
 	TESTQ  $0x00000001, R9
-	JZ     without2970
+	JZ     without2974
 	VMOVSS X0, (BX)
 
-without2970:
-stored2966:
+without2974:
+stored2970:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2971
+	JNZ     partial2975
 	VMOVUPS Z8, (DI)
-	JMP     stored2972
+	JMP     stored2976
 
-partial2971:
+partial2975:
 	LEAQ       (DI), BX
 	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2973
+	JZ         without2977
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2973:
+without2977:
 	TESTQ      $0x00000004, R9
-	JZ         without2974
+	JZ         without2978
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2974:
+without2978:
 	TESTQ     $0x00000002, R9
-	JZ        without2975
+	JZ        without2979
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2975:
+without2979:
 	TESTQ  $0x00000001, R9
-	JZ     without2976
+	JZ     without2980
 	VMOVSS X0, (BX)
 
-without2976:
-stored2972:
+without2980:
+stored2976:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2977
+	JNZ     partial2981
 	VMOVUPS Z9, (DI)
-	JMP     stored2978
+	JMP     stored2982
 
-partial2977:
+partial2981:
 	LEAQ       (DI), BX
 	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2979
+	JZ         without2983
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2979:
+without2983:
 	TESTQ      $0x00000004, R9
-	JZ         without2980
+	JZ         without2984
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2980:
+without2984:
 	TESTQ     $0x00000002, R9
-	JZ        without2981
+	JZ        without2985
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2981:
+without2985:
 	TESTQ  $0x00000001, R9
-	JZ     without2982
+	JZ     without2986
 	VMOVSS X0, (BX)
 
-without2982:
-stored2978:
+without2986:
+stored2982:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2983
+	JNZ     partial2987
 	VMOVUPS Z10, (DI)
-	JMP     stored2984
+	JMP     stored2988
 
-partial2983:
+partial2987:
 	LEAQ       (DI), BX
 	VMOVAPS    Z10, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2985
+	JZ         without2989
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2985:
+without2989:
 	TESTQ      $0x00000004, R9
-	JZ         without2986
+	JZ         without2990
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2986:
+without2990:
 	TESTQ     $0x00000002, R9
-	JZ        without2987
+	JZ        without2991
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2987:
+without2991:
 	TESTQ  $0x00000001, R9
-	JZ     without2988
+	JZ     without2992
 	VMOVSS X0, (BX)
 
-without2988:
-stored2984:
+without2992:
+stored2988:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2989
+	JNZ     partial2993
 	VMOVUPS Z11, (DI)
-	JMP     stored2990
+	JMP     stored2994
 
-partial2989:
+partial2993:
 	LEAQ       (DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2991
+	JZ         without2995
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2991:
+without2995:
 	TESTQ      $0x00000004, R9
-	JZ         without2992
+	JZ         without2996
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2992:
+without2996:
 	TESTQ     $0x00000002, R9
-	JZ        without2993
+	JZ        without2997
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2993:
+without2997:
 	TESTQ  $0x00000001, R9
-	JZ     without2994
+	JZ     without2998
 	VMOVSS X0, (BX)
 
-without2994:
-stored2990:
+without2998:
+stored2994:
 	ADDQ AX, DI
 	SUBQ $0x0000000c, R10
 	CMPQ R10, $0x0000000c
-	JGE  tile2919
+	JGE  tile2923
 
-tiles2920:
+tiles2924:
 	CMPQ R10, $0x00000004
-	JLT  tiles2996
+	JLT  tiles3000
 
-tile2995:
+tile2999:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -43054,9 +43095,9 @@ tile2995:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2998
+	JLE    done3002
 
-again2997:
+again3001:
 	VMOVUPS.Z    (BX), K1, Z4
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z5
@@ -43073,173 +43114,173 @@ again2997:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2997
+	JNZ          again3001
 
-done2998:
+done3002:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2999
+	JNZ     partial3003
 	VMOVUPS Z0, (DI)
-	JMP     stored3000
+	JMP     stored3004
 
-partial2999:
+partial3003:
 	LEAQ       (DI), BX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3001
+	JZ         without3005
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3001:
+without3005:
 	TESTQ      $0x00000004, R9
-	JZ         without3002
+	JZ         without3006
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3002:
+without3006:
 	TESTQ     $0x00000002, R9
-	JZ        without3003
+	JZ        without3007
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3003:
+without3007:
 	TESTQ  $0x00000001, R9
-	JZ     without3004
+	JZ     without3008
 	VMOVSS X0, (BX)
 
-without3004:
-stored3000:
+without3008:
+stored3004:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3005
+	JNZ     partial3009
 	VMOVUPS Z1, (DI)
-	JMP     stored3006
+	JMP     stored3010
 
-partial3005:
+partial3009:
 	LEAQ       (DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3007
+	JZ         without3011
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3007:
+without3011:
 	TESTQ      $0x00000004, R9
-	JZ         without3008
+	JZ         without3012
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3008:
+without3012:
 	TESTQ     $0x00000002, R9
-	JZ        without3009
+	JZ        without3013
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3009:
+without3013:
 	TESTQ  $0x00000001, R9
-	JZ     without3010
+	JZ     without3014
 	VMOVSS X0, (BX)
 
-without3010:
-stored3006:
+without3014:
+stored3010:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3011
+	JNZ     partial3015
 	VMOVUPS Z2, (DI)
-	JMP     stored3012
+	JMP     stored3016
 
-partial3011:
+partial3015:
 	LEAQ       (DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3013
+	JZ         without3017
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3013:
+without3017:
 	TESTQ      $0x00000004, R9
-	JZ         without3014
+	JZ         without3018
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3014:
+without3018:
 	TESTQ     $0x00000002, R9
-	JZ        without3015
+	JZ        without3019
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3015:
+without3019:
 	TESTQ  $0x00000001, R9
-	JZ     without3016
+	JZ     without3020
 	VMOVSS X0, (BX)
 
-without3016:
-stored3012:
+without3020:
+stored3016:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3017
+	JNZ     partial3021
 	VMOVUPS Z3, (DI)
-	JMP     stored3018
+	JMP     stored3022
 
-partial3017:
+partial3021:
 	LEAQ       (DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3019
+	JZ         without3023
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3019:
+without3023:
 	TESTQ      $0x00000004, R9
-	JZ         without3020
+	JZ         without3024
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3020:
+without3024:
 	TESTQ     $0x00000002, R9
-	JZ        without3021
+	JZ        without3025
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3021:
+without3025:
 	TESTQ  $0x00000001, R9
-	JZ     without3022
+	JZ     without3026
 	VMOVSS X0, (BX)
 
-without3022:
-stored3018:
+without3026:
+stored3022:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile2995
+	JGE  tile2999
 
-tiles2996:
+tiles3000:
 	CMPQ R10, $0x00000001
-	JLT  tiles3024
+	JLT  tiles3028
 
-tile3023:
+tile3027:
 	VXORPD Z0, Z0, Z0
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done3026
+	JLE    done3030
 
-again3025:
+again3029:
 	VMOVUPS.Z    (BX), K1, Z1
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z2
@@ -43247,55 +43288,55 @@ again3025:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again3025
+	JNZ          again3029
 
-done3026:
+done3030:
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3027
+	JNZ     partial3031
 	VMOVUPS Z0, (DI)
-	JMP     stored3028
+	JMP     stored3032
 
-partial3027:
+partial3031:
 	LEAQ       (DI), CX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3029
+	JZ         without3033
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without3029:
+without3033:
 	TESTQ      $0x00000004, R9
-	JZ         without3030
+	JZ         without3034
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without3030:
+without3034:
 	TESTQ     $0x00000002, R9
-	JZ        without3031
+	JZ        without3035
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without3031:
+without3035:
 	TESTQ  $0x00000001, R9
-	JZ     without3032
+	JZ     without3036
 	VMOVSS X0, (CX)
 
-without3032:
-stored3028:
+without3036:
+stored3032:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile3023
+	JGE  tile3027
 
-tiles3024:
-	JMP done2905
+tiles3028:
+	JMP done2909
 
-wider2918:
+wider2922:
 	CMPQ  R9, $0x00000020
-	JGT   wider3033
+	JGT   wider3037
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -43305,9 +43346,9 @@ wider2918:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles3035
+	JLT   tiles3039
 
-tile3034:
+tile3038:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -43328,9 +43369,9 @@ tile3034:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done3037
+	JLE    done3041
 
-again3036:
+again3040:
 	VMOVUPS      (BX), Z16
 	VMOVUPS.Z    64(BX), K1, Z17
 	MOVQ         DX, SI
@@ -43368,317 +43409,317 @@ again3036:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again3036
+	JNZ          again3040
 
-done3037:
+done3041:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3038
+	JNZ     partial3042
 	VMOVUPS Z1, 64(DI)
-	JMP     stored3039
+	JMP     stored3043
 
-partial3038:
+partial3042:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3040
+	JZ         without3044
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3040:
+without3044:
 	TESTQ      $0x00000004, R9
-	JZ         without3041
+	JZ         without3045
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3041:
+without3045:
 	TESTQ     $0x00000002, R9
-	JZ        without3042
+	JZ        without3046
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3042:
+without3046:
 	TESTQ  $0x00000001, R9
-	JZ     without3043
+	JZ     without3047
 	VMOVSS X0, (BX)
 
-without3043:
-stored3039:
+without3047:
+stored3043:
 	ADDQ    AX, DI
 	VMOVUPS Z2, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3044
+	JNZ     partial3048
 	VMOVUPS Z3, 64(DI)
-	JMP     stored3045
+	JMP     stored3049
 
-partial3044:
+partial3048:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3046
+	JZ         without3050
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3046:
+without3050:
 	TESTQ      $0x00000004, R9
-	JZ         without3047
+	JZ         without3051
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3047:
+without3051:
 	TESTQ     $0x00000002, R9
-	JZ        without3048
+	JZ        without3052
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3048:
+without3052:
 	TESTQ  $0x00000001, R9
-	JZ     without3049
+	JZ     without3053
 	VMOVSS X0, (BX)
 
-without3049:
-stored3045:
+without3053:
+stored3049:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3050
+	JNZ     partial3054
 	VMOVUPS Z5, 64(DI)
-	JMP     stored3051
+	JMP     stored3055
 
-partial3050:
+partial3054:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3052
+	JZ         without3056
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3052:
+without3056:
 	TESTQ      $0x00000004, R9
-	JZ         without3053
+	JZ         without3057
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3053:
+without3057:
 	TESTQ     $0x00000002, R9
-	JZ        without3054
+	JZ        without3058
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3054:
+without3058:
 	TESTQ  $0x00000001, R9
-	JZ     without3055
+	JZ     without3059
 	VMOVSS X0, (BX)
 
-without3055:
-stored3051:
+without3059:
+stored3055:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3056
+	JNZ     partial3060
 	VMOVUPS Z7, 64(DI)
-	JMP     stored3057
+	JMP     stored3061
 
-partial3056:
+partial3060:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3058
+	JZ         without3062
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3058:
+without3062:
 	TESTQ      $0x00000004, R9
-	JZ         without3059
+	JZ         without3063
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3059:
+without3063:
 	TESTQ     $0x00000002, R9
-	JZ        without3060
+	JZ        without3064
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3060:
+without3064:
 	TESTQ  $0x00000001, R9
-	JZ     without3061
+	JZ     without3065
 	VMOVSS X0, (BX)
 
-without3061:
-stored3057:
+without3065:
+stored3061:
 	ADDQ    AX, DI
 	VMOVUPS Z8, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3062
+	JNZ     partial3066
 	VMOVUPS Z9, 64(DI)
-	JMP     stored3063
+	JMP     stored3067
 
-partial3062:
+partial3066:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3064
+	JZ         without3068
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3064:
+without3068:
 	TESTQ      $0x00000004, R9
-	JZ         without3065
+	JZ         without3069
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3065:
+without3069:
 	TESTQ     $0x00000002, R9
-	JZ        without3066
+	JZ        without3070
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3066:
+without3070:
 	TESTQ  $0x00000001, R9
-	JZ     without3067
+	JZ     without3071
 	VMOVSS X0, (BX)
 
-without3067:
-stored3063:
+without3071:
+stored3067:
 	ADDQ    AX, DI
 	VMOVUPS Z10, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3068
+	JNZ     partial3072
 	VMOVUPS Z11, 64(DI)
-	JMP     stored3069
+	JMP     stored3073
 
-partial3068:
+partial3072:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3070
+	JZ         without3074
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3070:
+without3074:
 	TESTQ      $0x00000004, R9
-	JZ         without3071
+	JZ         without3075
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3071:
+without3075:
 	TESTQ     $0x00000002, R9
-	JZ        without3072
+	JZ        without3076
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3072:
+without3076:
 	TESTQ  $0x00000001, R9
-	JZ     without3073
+	JZ     without3077
 	VMOVSS X0, (BX)
 
-without3073:
-stored3069:
+without3077:
+stored3073:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3074
+	JNZ     partial3078
 	VMOVUPS Z13, 64(DI)
-	JMP     stored3075
+	JMP     stored3079
 
-partial3074:
+partial3078:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z13, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3076
+	JZ         without3080
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3076:
+without3080:
 	TESTQ      $0x00000004, R9
-	JZ         without3077
+	JZ         without3081
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3077:
+without3081:
 	TESTQ     $0x00000002, R9
-	JZ        without3078
+	JZ        without3082
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3078:
+without3082:
 	TESTQ  $0x00000001, R9
-	JZ     without3079
+	JZ     without3083
 	VMOVSS X0, (BX)
 
-without3079:
-stored3075:
+without3083:
+stored3079:
 	ADDQ    AX, DI
 	VMOVUPS Z14, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3080
+	JNZ     partial3084
 	VMOVUPS Z15, 64(DI)
-	JMP     stored3081
+	JMP     stored3085
 
-partial3080:
+partial3084:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z15, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3082
+	JZ         without3086
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3082:
+without3086:
 	TESTQ      $0x00000004, R9
-	JZ         without3083
+	JZ         without3087
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3083:
+without3087:
 	TESTQ     $0x00000002, R9
-	JZ        without3084
+	JZ        without3088
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3084:
+without3088:
 	TESTQ  $0x00000001, R9
-	JZ     without3085
+	JZ     without3089
 	VMOVSS X0, (BX)
 
-without3085:
-stored3081:
+without3089:
+stored3085:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile3034
+	JGE  tile3038
 
-tiles3035:
+tiles3039:
 	CMPQ R10, $0x00000004
-	JLT  tiles3087
+	JLT  tiles3091
 
-tile3086:
+tile3090:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -43691,9 +43732,9 @@ tile3086:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done3089
+	JLE    done3093
 
-again3088:
+again3092:
 	VMOVUPS      (BX), Z8
 	VMOVUPS.Z    64(BX), K1, Z9
 	MOVQ         DX, SI
@@ -43715,178 +43756,178 @@ again3088:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again3088
+	JNZ          again3092
 
-done3089:
+done3093:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3090
+	JNZ     partial3094
 	VMOVUPS Z1, 64(DI)
-	JMP     stored3091
+	JMP     stored3095
 
-partial3090:
+partial3094:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3092
+	JZ         without3096
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3092:
+without3096:
 	TESTQ      $0x00000004, R9
-	JZ         without3093
+	JZ         without3097
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3093:
+without3097:
 	TESTQ     $0x00000002, R9
-	JZ        without3094
+	JZ        without3098
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3094:
+without3098:
 	TESTQ  $0x00000001, R9
-	JZ     without3095
+	JZ     without3099
 	VMOVSS X0, (BX)
 
-without3095:
-stored3091:
+without3099:
+stored3095:
 	ADDQ    AX, DI
 	VMOVUPS Z2, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3096
+	JNZ     partial3100
 	VMOVUPS Z3, 64(DI)
-	JMP     stored3097
+	JMP     stored3101
 
-partial3096:
+partial3100:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3098
+	JZ         without3102
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3098:
+without3102:
 	TESTQ      $0x00000004, R9
-	JZ         without3099
+	JZ         without3103
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3099:
+without3103:
 	TESTQ     $0x00000002, R9
-	JZ        without3100
+	JZ        without3104
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3100:
+without3104:
 	TESTQ  $0x00000001, R9
-	JZ     without3101
+	JZ     without3105
 	VMOVSS X0, (BX)
 
-without3101:
-stored3097:
+without3105:
+stored3101:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3102
+	JNZ     partial3106
 	VMOVUPS Z5, 64(DI)
-	JMP     stored3103
+	JMP     stored3107
 
-partial3102:
+partial3106:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3104
+	JZ         without3108
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3104:
+without3108:
 	TESTQ      $0x00000004, R9
-	JZ         without3105
+	JZ         without3109
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3105:
+without3109:
 	TESTQ     $0x00000002, R9
-	JZ        without3106
+	JZ        without3110
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3106:
+without3110:
 	TESTQ  $0x00000001, R9
-	JZ     without3107
+	JZ     without3111
 	VMOVSS X0, (BX)
 
-without3107:
-stored3103:
+without3111:
+stored3107:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3108
+	JNZ     partial3112
 	VMOVUPS Z7, 64(DI)
-	JMP     stored3109
+	JMP     stored3113
 
-partial3108:
+partial3112:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3110
+	JZ         without3114
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3110:
+without3114:
 	TESTQ      $0x00000004, R9
-	JZ         without3111
+	JZ         without3115
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3111:
+without3115:
 	TESTQ     $0x00000002, R9
-	JZ        without3112
+	JZ        without3116
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3112:
+without3116:
 	TESTQ  $0x00000001, R9
-	JZ     without3113
+	JZ     without3117
 	VMOVSS X0, (BX)
 
-without3113:
-stored3109:
+without3117:
+stored3113:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile3086
+	JGE  tile3090
 
-tiles3087:
+tiles3091:
 	CMPQ R10, $0x00000001
-	JLT  tiles3115
+	JLT  tiles3119
 
-tile3114:
+tile3118:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done3117
+	JLE    done3121
 
-again3116:
+again3120:
 	VMOVUPS      (BX), Z2
 	VMOVUPS.Z    64(BX), K1, Z3
 	MOVQ         DX, SI
@@ -43896,56 +43937,56 @@ again3116:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again3116
+	JNZ          again3120
 
-done3117:
+done3121:
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3118
+	JNZ     partial3122
 	VMOVUPS Z1, 64(DI)
-	JMP     stored3119
+	JMP     stored3123
 
-partial3118:
+partial3122:
 	LEAQ       64(DI), CX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3120
+	JZ         without3124
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without3120:
+without3124:
 	TESTQ      $0x00000004, R9
-	JZ         without3121
+	JZ         without3125
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without3121:
+without3125:
 	TESTQ     $0x00000002, R9
-	JZ        without3122
+	JZ        without3126
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without3122:
+without3126:
 	TESTQ  $0x00000001, R9
-	JZ     without3123
+	JZ     without3127
 	VMOVSS X0, (CX)
 
-without3123:
-stored3119:
+without3127:
+stored3123:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile3114
+	JGE  tile3118
 
-tiles3115:
-	JMP done2905
+tiles3119:
+	JMP done2909
 
-wider3033:
+wider3037:
 	CMPQ  R9, $0x00000030
-	JGT   wider3124
+	JGT   wider3128
 	SUBQ  $0x00000020, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -43955,9 +43996,9 @@ wider3033:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles3126
+	JLT   tiles3130
 
-tile3125:
+tile3129:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -43986,9 +44027,9 @@ tile3125:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done3128
+	JLE    done3132
 
-again3127:
+again3131:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS.Z    128(BX), K1, Z26
@@ -44035,325 +44076,325 @@ again3127:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again3127
+	JNZ          again3131
 
-done3128:
+done3132:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3129
+	JNZ     partial3133
 	VMOVUPS Z2, 128(DI)
-	JMP     stored3130
+	JMP     stored3134
 
-partial3129:
+partial3133:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3131
+	JZ         without3135
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3131:
+without3135:
 	TESTQ      $0x00000004, R9
-	JZ         without3132
+	JZ         without3136
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3132:
+without3136:
 	TESTQ     $0x00000002, R9
-	JZ        without3133
+	JZ        without3137
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3133:
+without3137:
 	TESTQ  $0x00000001, R9
-	JZ     without3134
+	JZ     without3138
 	VMOVSS X0, (BX)
 
-without3134:
-stored3130:
+without3138:
+stored3134:
 	ADDQ    AX, DI
 	VMOVUPS Z3, (DI)
 	VMOVUPS Z4, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3135
+	JNZ     partial3139
 	VMOVUPS Z5, 128(DI)
-	JMP     stored3136
+	JMP     stored3140
 
-partial3135:
+partial3139:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3137
+	JZ         without3141
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3137:
+without3141:
 	TESTQ      $0x00000004, R9
-	JZ         without3138
+	JZ         without3142
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3138:
+without3142:
 	TESTQ     $0x00000002, R9
-	JZ        without3139
+	JZ        without3143
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3139:
+without3143:
 	TESTQ  $0x00000001, R9
-	JZ     without3140
+	JZ     without3144
 	VMOVSS X0, (BX)
 
-without3140:
-stored3136:
+without3144:
+stored3140:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	VMOVUPS Z7, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3141
+	JNZ     partial3145
 	VMOVUPS Z8, 128(DI)
-	JMP     stored3142
+	JMP     stored3146
 
-partial3141:
+partial3145:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3143
+	JZ         without3147
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3143:
+without3147:
 	TESTQ      $0x00000004, R9
-	JZ         without3144
+	JZ         without3148
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3144:
+without3148:
 	TESTQ     $0x00000002, R9
-	JZ        without3145
+	JZ        without3149
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3145:
+without3149:
 	TESTQ  $0x00000001, R9
-	JZ     without3146
+	JZ     without3150
 	VMOVSS X0, (BX)
 
-without3146:
-stored3142:
+without3150:
+stored3146:
 	ADDQ    AX, DI
 	VMOVUPS Z9, (DI)
 	VMOVUPS Z10, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3147
+	JNZ     partial3151
 	VMOVUPS Z11, 128(DI)
-	JMP     stored3148
+	JMP     stored3152
 
-partial3147:
+partial3151:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3149
+	JZ         without3153
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3149:
+without3153:
 	TESTQ      $0x00000004, R9
-	JZ         without3150
+	JZ         without3154
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3150:
+without3154:
 	TESTQ     $0x00000002, R9
-	JZ        without3151
+	JZ        without3155
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3151:
+without3155:
 	TESTQ  $0x00000001, R9
-	JZ     without3152
+	JZ     without3156
 	VMOVSS X0, (BX)
 
-without3152:
-stored3148:
+without3156:
+stored3152:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	VMOVUPS Z13, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3153
+	JNZ     partial3157
 	VMOVUPS Z14, 128(DI)
-	JMP     stored3154
+	JMP     stored3158
 
-partial3153:
+partial3157:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z14, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3155
+	JZ         without3159
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3155:
+without3159:
 	TESTQ      $0x00000004, R9
-	JZ         without3156
+	JZ         without3160
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3156:
+without3160:
 	TESTQ     $0x00000002, R9
-	JZ        without3157
+	JZ        without3161
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3157:
+without3161:
 	TESTQ  $0x00000001, R9
-	JZ     without3158
+	JZ     without3162
 	VMOVSS X0, (BX)
 
-without3158:
-stored3154:
+without3162:
+stored3158:
 	ADDQ    AX, DI
 	VMOVUPS Z15, (DI)
 	VMOVUPS Z16, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3159
+	JNZ     partial3163
 	VMOVUPS Z17, 128(DI)
-	JMP     stored3160
+	JMP     stored3164
 
-partial3159:
+partial3163:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z17, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3161
+	JZ         without3165
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3161:
+without3165:
 	TESTQ      $0x00000004, R9
-	JZ         without3162
+	JZ         without3166
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3162:
+without3166:
 	TESTQ     $0x00000002, R9
-	JZ        without3163
+	JZ        without3167
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3163:
+without3167:
 	TESTQ  $0x00000001, R9
-	JZ     without3164
+	JZ     without3168
 	VMOVSS X0, (BX)
 
-without3164:
-stored3160:
+without3168:
+stored3164:
 	ADDQ    AX, DI
 	VMOVUPS Z18, (DI)
 	VMOVUPS Z19, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3165
+	JNZ     partial3169
 	VMOVUPS Z20, 128(DI)
-	JMP     stored3166
+	JMP     stored3170
 
-partial3165:
+partial3169:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z20, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3167
+	JZ         without3171
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3167:
+without3171:
 	TESTQ      $0x00000004, R9
-	JZ         without3168
+	JZ         without3172
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3168:
+without3172:
 	TESTQ     $0x00000002, R9
-	JZ        without3169
+	JZ        without3173
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3169:
+without3173:
 	TESTQ  $0x00000001, R9
-	JZ     without3170
+	JZ     without3174
 	VMOVSS X0, (BX)
 
-without3170:
-stored3166:
+without3174:
+stored3170:
 	ADDQ    AX, DI
 	VMOVUPS Z21, (DI)
 	VMOVUPS Z22, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3171
+	JNZ     partial3175
 	VMOVUPS Z23, 128(DI)
-	JMP     stored3172
+	JMP     stored3176
 
-partial3171:
+partial3175:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z23, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3173
+	JZ         without3177
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3173:
+without3177:
 	TESTQ      $0x00000004, R9
-	JZ         without3174
+	JZ         without3178
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3174:
+without3178:
 	TESTQ     $0x00000002, R9
-	JZ        without3175
+	JZ        without3179
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3175:
+without3179:
 	TESTQ  $0x00000001, R9
-	JZ     without3176
+	JZ     without3180
 	VMOVSS X0, (BX)
 
-without3176:
-stored3172:
+without3180:
+stored3176:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile3125
+	JGE  tile3129
 
-tiles3126:
+tiles3130:
 	CMPQ R10, $0x00000002
-	JLT  tiles3178
+	JLT  tiles3182
 
-tile3177:
+tile3181:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -44364,9 +44405,9 @@ tile3177:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done3180
+	JLE    done3184
 
-again3179:
+again3183:
 	VMOVUPS      (BX), Z6
 	VMOVUPS      64(BX), Z7
 	VMOVUPS.Z    128(BX), K1, Z8
@@ -44383,97 +44424,97 @@ again3179:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again3179
+	JNZ          again3183
 
-done3180:
+done3184:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3181
+	JNZ     partial3185
 	VMOVUPS Z2, 128(DI)
-	JMP     stored3182
+	JMP     stored3186
 
-partial3181:
+partial3185:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3183
+	JZ         without3187
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3183:
+without3187:
 	TESTQ      $0x00000004, R9
-	JZ         without3184
+	JZ         without3188
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3184:
+without3188:
 	TESTQ     $0x00000002, R9
-	JZ        without3185
+	JZ        without3189
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3185:
+without3189:
 	TESTQ  $0x00000001, R9
-	JZ     without3186
+	JZ     without3190
 	VMOVSS X0, (BX)
 
-without3186:
-stored3182:
+without3190:
+stored3186:
 	ADDQ    AX, DI
 	VMOVUPS Z3, (DI)
 	VMOVUPS Z4, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3187
+	JNZ     partial3191
 	VMOVUPS Z5, 128(DI)
-	JMP     stored3188
+	JMP     stored3192
 
-partial3187:
+partial3191:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3189
+	JZ         without3193
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3189:
+without3193:
 	TESTQ      $0x00000004, R9
-	JZ         without3190
+	JZ         without3194
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3190:
+without3194:
 	TESTQ     $0x00000002, R9
-	JZ        without3191
+	JZ        without3195
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3191:
+without3195:
 	TESTQ  $0x00000001, R9
-	JZ     without3192
+	JZ     without3196
 	VMOVSS X0, (BX)
 
-without3192:
-stored3188:
+without3196:
+stored3192:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile3177
+	JGE  tile3181
 
-tiles3178:
+tiles3182:
 	CMPQ R10, $0x00000001
-	JLT  tiles3194
+	JLT  tiles3198
 
-tile3193:
+tile3197:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -44481,9 +44522,9 @@ tile3193:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done3196
+	JLE    done3200
 
-again3195:
+again3199:
 	VMOVUPS      (BX), Z3
 	VMOVUPS      64(BX), Z4
 	VMOVUPS.Z    128(BX), K1, Z5
@@ -44495,55 +44536,55 @@ again3195:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again3195
+	JNZ          again3199
 
-done3196:
+done3200:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3197
+	JNZ     partial3201
 	VMOVUPS Z2, 128(DI)
-	JMP     stored3198
+	JMP     stored3202
 
-partial3197:
+partial3201:
 	LEAQ       128(DI), CX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3199
+	JZ         without3203
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without3199:
+without3203:
 	TESTQ      $0x00000004, R9
-	JZ         without3200
+	JZ         without3204
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without3200:
+without3204:
 	TESTQ     $0x00000002, R9
-	JZ        without3201
+	JZ        without3205
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without3201:
+without3205:
 	TESTQ  $0x00000001, R9
-	JZ     without3202
+	JZ     without3206
 	VMOVSS X0, (CX)
 
-without3202:
-stored3198:
+without3206:
+stored3202:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile3193
+	JGE  tile3197
 
-tiles3194:
-	JMP done2905
+tiles3198:
+	JMP done2909
 
-wider3124:
+wider3128:
 	SUBQ  $0x00000030, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -44553,9 +44594,9 @@ wider3124:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000006
-	JLT   tiles3205
+	JLT   tiles3209
 
-tile3204:
+tile3208:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -44584,9 +44625,9 @@ tile3204:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done3207
+	JLE    done3211
 
-again3206:
+again3210:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -44630,9 +44671,9 @@ again3206:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again3206
+	JNZ          again3210
 
-done3207:
+done3211:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -44640,245 +44681,245 @@ done3207:
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3208
+	JNZ     partial3212
 	VMOVUPS Z3, 192(DI)
-	JMP     stored3209
+	JMP     stored3213
 
-partial3208:
+partial3212:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3210
+	JZ         without3214
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3210:
+without3214:
 	TESTQ      $0x00000004, R9
-	JZ         without3211
+	JZ         without3215
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3211:
+without3215:
 	TESTQ     $0x00000002, R9
-	JZ        without3212
+	JZ        without3216
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3212:
+without3216:
 	TESTQ  $0x00000001, R9
-	JZ     without3213
+	JZ     without3217
 	VMOVSS X0, (BX)
 
-without3213:
-stored3209:
+without3217:
+stored3213:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	VMOVUPS Z6, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3214
+	JNZ     partial3218
 	VMOVUPS Z7, 192(DI)
-	JMP     stored3215
+	JMP     stored3219
 
-partial3214:
+partial3218:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3216
+	JZ         without3220
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3216:
+without3220:
 	TESTQ      $0x00000004, R9
-	JZ         without3217
+	JZ         without3221
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3217:
+without3221:
 	TESTQ     $0x00000002, R9
-	JZ        without3218
+	JZ        without3222
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3218:
+without3222:
 	TESTQ  $0x00000001, R9
-	JZ     without3219
+	JZ     without3223
 	VMOVSS X0, (BX)
 
-without3219:
-stored3215:
+without3223:
+stored3219:
 	ADDQ    AX, DI
 	VMOVUPS Z8, (DI)
 	VMOVUPS Z9, 64(DI)
 	VMOVUPS Z10, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3220
+	JNZ     partial3224
 	VMOVUPS Z11, 192(DI)
-	JMP     stored3221
+	JMP     stored3225
 
-partial3220:
+partial3224:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3222
+	JZ         without3226
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3222:
+without3226:
 	TESTQ      $0x00000004, R9
-	JZ         without3223
+	JZ         without3227
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3223:
+without3227:
 	TESTQ     $0x00000002, R9
-	JZ        without3224
+	JZ        without3228
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3224:
+without3228:
 	TESTQ  $0x00000001, R9
-	JZ     without3225
+	JZ     without3229
 	VMOVSS X0, (BX)
 
-without3225:
-stored3221:
+without3229:
+stored3225:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	VMOVUPS Z13, 64(DI)
 	VMOVUPS Z14, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3226
+	JNZ     partial3230
 	VMOVUPS Z15, 192(DI)
-	JMP     stored3227
+	JMP     stored3231
 
-partial3226:
+partial3230:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z15, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3228
+	JZ         without3232
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3228:
+without3232:
 	TESTQ      $0x00000004, R9
-	JZ         without3229
+	JZ         without3233
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3229:
+without3233:
 	TESTQ     $0x00000002, R9
-	JZ        without3230
+	JZ        without3234
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3230:
+without3234:
 	TESTQ  $0x00000001, R9
-	JZ     without3231
+	JZ     without3235
 	VMOVSS X0, (BX)
 
-without3231:
-stored3227:
+without3235:
+stored3231:
 	ADDQ    AX, DI
 	VMOVUPS Z16, (DI)
 	VMOVUPS Z17, 64(DI)
 	VMOVUPS Z18, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3232
+	JNZ     partial3236
 	VMOVUPS Z19, 192(DI)
-	JMP     stored3233
+	JMP     stored3237
 
-partial3232:
+partial3236:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z19, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3234
+	JZ         without3238
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3234:
+without3238:
 	TESTQ      $0x00000004, R9
-	JZ         without3235
+	JZ         without3239
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3235:
+without3239:
 	TESTQ     $0x00000002, R9
-	JZ        without3236
+	JZ        without3240
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3236:
+without3240:
 	TESTQ  $0x00000001, R9
-	JZ     without3237
+	JZ     without3241
 	VMOVSS X0, (BX)
 
-without3237:
-stored3233:
+without3241:
+stored3237:
 	ADDQ    AX, DI
 	VMOVUPS Z20, (DI)
 	VMOVUPS Z21, 64(DI)
 	VMOVUPS Z22, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3238
+	JNZ     partial3242
 	VMOVUPS Z23, 192(DI)
-	JMP     stored3239
+	JMP     stored3243
 
-partial3238:
+partial3242:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z23, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3240
+	JZ         without3244
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3240:
+without3244:
 	TESTQ      $0x00000004, R9
-	JZ         without3241
+	JZ         without3245
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3241:
+without3245:
 	TESTQ     $0x00000002, R9
-	JZ        without3242
+	JZ        without3246
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3242:
+without3246:
 	TESTQ  $0x00000001, R9
-	JZ     without3243
+	JZ     without3247
 	VMOVSS X0, (BX)
 
-without3243:
-stored3239:
+without3247:
+stored3243:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile3204
+	JGE  tile3208
 
-tiles3205:
+tiles3209:
 	CMPQ R10, $0x00000002
-	JLT  tiles3245
+	JLT  tiles3249
 
-tile3244:
+tile3248:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -44891,9 +44932,9 @@ tile3244:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done3247
+	JLE    done3251
 
-again3246:
+again3250:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -44913,9 +44954,9 @@ again3246:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again3246
+	JNZ          again3250
 
-done3247:
+done3251:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -44923,89 +44964,89 @@ done3247:
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3248
+	JNZ     partial3252
 	VMOVUPS Z3, 192(DI)
-	JMP     stored3249
+	JMP     stored3253
 
-partial3248:
+partial3252:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3250
+	JZ         without3254
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3250:
+without3254:
 	TESTQ      $0x00000004, R9
-	JZ         without3251
+	JZ         without3255
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3251:
+without3255:
 	TESTQ     $0x00000002, R9
-	JZ        without3252
+	JZ        without3256
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3252:
+without3256:
 	TESTQ  $0x00000001, R9
-	JZ     without3253
+	JZ     without3257
 	VMOVSS X0, (BX)
 
-without3253:
-stored3249:
+without3257:
+stored3253:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	VMOVUPS Z6, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3254
+	JNZ     partial3258
 	VMOVUPS Z7, 192(DI)
-	JMP     stored3255
+	JMP     stored3259
 
-partial3254:
+partial3258:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3256
+	JZ         without3260
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3256:
+without3260:
 	TESTQ      $0x00000004, R9
-	JZ         without3257
+	JZ         without3261
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3257:
+without3261:
 	TESTQ     $0x00000002, R9
-	JZ        without3258
+	JZ        without3262
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3258:
+without3262:
 	TESTQ  $0x00000001, R9
-	JZ     without3259
+	JZ     without3263
 	VMOVSS X0, (BX)
 
-without3259:
-stored3255:
+without3263:
+stored3259:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile3244
+	JGE  tile3248
 
-tiles3245:
+tiles3249:
 	CMPQ R10, $0x00000001
-	JLT  tiles3261
+	JLT  tiles3265
 
-tile3260:
+tile3264:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -45014,9 +45055,9 @@ tile3260:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done3263
+	JLE    done3267
 
-again3262:
+again3266:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -45030,54 +45071,54 @@ again3262:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again3262
+	JNZ          again3266
 
-done3263:
+done3267:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3264
+	JNZ     partial3268
 	VMOVUPS Z3, 192(DI)
-	JMP     stored3265
+	JMP     stored3269
 
-partial3264:
+partial3268:
 	LEAQ       192(DI), CX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3266
+	JZ         without3270
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without3266:
+without3270:
 	TESTQ      $0x00000004, R9
-	JZ         without3267
+	JZ         without3271
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without3267:
+without3271:
 	TESTQ     $0x00000002, R9
-	JZ        without3268
+	JZ        without3272
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without3268:
+without3272:
 	TESTQ  $0x00000001, R9
-	JZ     without3269
+	JZ     without3273
 	VMOVSS X0, (CX)
 
-without3269:
-stored3265:
+without3273:
+stored3269:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile3260
+	JGE  tile3264
 
-tiles3261:
-done2905:
+tiles3265:
+done2909:
 	VZEROUPPER
 	RET
 
@@ -45094,18 +45135,18 @@ TEXT ·scatterMatrix32x512(SB), $0-96
 	XORQ R9, R9
 	MOVQ BX, R10
 	CMPQ R10, $0x00000040
-	JLT  rest3271
+	JLT  rest3275
 
-panel3270:
+panel3274:
 	MOVQ f_base+24(FP), BX
 	MOVQ w_base+0(FP), R8
 	ADDQ R9, R8
 	ADDQ R9, R8
 	MOVQ d+80(FP), R11
 	CMPQ R11, $0x00000005
-	JLT  tiles3274
+	JLT  tiles3278
 
-tile3273:
+tile3277:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -45131,9 +45172,9 @@ tile3273:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3276
+	JLE    done3280
 
-again3275:
+again3279:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -45166,9 +45207,9 @@ again3275:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3275
+	JNZ          again3279
 
-done3276:
+done3280:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -45317,13 +45358,13 @@ done3276:
 	ADDQ          $0x00000014, BX
 	SUBQ          $0x00000005, R11
 	CMPQ          R11, $0x00000005
-	JGE           tile3273
+	JGE           tile3277
 
-tiles3274:
+tiles3278:
 	CMPQ R11, $0x00000002
-	JLT  tiles3278
+	JLT  tiles3282
 
-tile3277:
+tile3281:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -45337,9 +45378,9 @@ tile3277:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3280
+	JLE    done3284
 
-again3279:
+again3283:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -45357,9 +45398,9 @@ again3279:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3279
+	JNZ          again3283
 
-done3280:
+done3284:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -45421,13 +45462,13 @@ done3280:
 	ADDQ          $0x00000008, BX
 	SUBQ          $0x00000002, R11
 	CMPQ          R11, $0x00000002
-	JGE           tile3277
+	JGE           tile3281
 
-tiles3278:
+tiles3282:
 	CMPQ R11, $0x00000001
-	JLT  tiles3282
+	JLT  tiles3286
 
-tile3281:
+tile3285:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -45437,9 +45478,9 @@ tile3281:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3284
+	JLE    done3288
 
-again3283:
+again3287:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -45452,9 +45493,9 @@ again3283:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3283
+	JNZ          again3287
 
-done3284:
+done3288:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -45487,19 +45528,19 @@ done3284:
 	ADDQ          $0x00000004, BX
 	SUBQ          $0x00000001, R11
 	CMPQ          R11, $0x00000001
-	JGE           tile3281
+	JGE           tile3285
 
-tiles3282:
+tiles3286:
 	ADDQ $0x00000100, R9
 	SUBQ $0x00000040, R10
 	CMPQ R10, $0x00000040
-	JGE  panel3270
+	JGE  panel3274
 
-rest3271:
+rest3275:
 	TESTQ R10, R10
-	JZ    done3272
+	JZ    done3276
 	CMPQ  R10, $0x00000010
-	JGT   wider3285
+	JGT   wider3289
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
 	KMOVW BX, K1
@@ -45509,9 +45550,9 @@ rest3271:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x0000000a
-	JLT   tiles3287
+	JLT   tiles3291
 
-tile3286:
+tile3290:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -45527,9 +45568,9 @@ tile3286:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3289
+	JLE    done3293
 
-again3288:
+again3292:
 	VMOVUPS.Z    (DI), K1, Z10
 	VBROADCASTSS (SI), Z11
 	VFMADD231PS  Z10, Z11, Z0
@@ -45554,14 +45595,14 @@ again3288:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3288
+	JNZ          again3292
 
-done3289:
+done3293:
 	VCVTPS2PD     Y0, Z10
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few3290
+	JLE           few3294
 	VADDPD        (R8), Z10, Z10
 	VMOVUPD       Z10, (R8)
 	LEAQ          -8(R10), SI
@@ -45571,74 +45612,74 @@ done3289:
 	VMOVUPD.Z     64(R8), K2, Z10
 	VADDPD        Z10, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial3292
+	JNZ           partial3296
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored3295
+	JMP           stored3299
 
-partial3292:
+partial3296:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3293
+	JZ         noFour3297
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3293:
+noFour3297:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3294
+	JZ         noTwo3298
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3294:
+noTwo3298:
 	TESTQ  $0x00000001, SI
-	JZ     stored3295
+	JZ     stored3299
 	VMOVSD X0, (DI)
 
-stored3295:
-	JMP added3291
+stored3299:
+	JMP added3295
 
-few3290:
+few3294:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z10, Z10
 	TESTQ     $0x00000007, R10
-	JNZ       partial3296
+	JNZ       partial3300
 	VMOVUPD   Z10, (R8)
-	JMP       stored3299
+	JMP       stored3303
 
-partial3296:
+partial3300:
 	LEAQ       (R8), SI
 	VMOVAPD    Z10, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3297
+	JZ         noFour3301
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3297:
+noFour3301:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3298
+	JZ         noTwo3302
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3298:
+noTwo3302:
 	TESTQ  $0x00000001, R10
-	JZ     stored3299
+	JZ     stored3303
 	VMOVSD X0, (SI)
 
-stored3299:
-added3291:
+stored3303:
+added3295:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3300
+	JLE           few3304
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -45648,74 +45689,74 @@ added3291:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3302
+	JNZ           partial3306
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3305
+	JMP           stored3309
 
-partial3302:
+partial3306:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3303
+	JZ         noFour3307
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3303:
+noFour3307:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3304
+	JZ         noTwo3308
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3304:
+noTwo3308:
 	TESTQ  $0x00000001, SI
-	JZ     stored3305
+	JZ     stored3309
 	VMOVSD X0, (DI)
 
-stored3305:
-	JMP added3301
+stored3309:
+	JMP added3305
 
-few3300:
+few3304:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3306
+	JNZ       partial3310
 	VMOVUPD   Z0, (R8)
-	JMP       stored3309
+	JMP       stored3313
 
-partial3306:
+partial3310:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3307
+	JZ         noFour3311
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3307:
+noFour3311:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3308
+	JZ         noTwo3312
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3308:
+noTwo3312:
 	TESTQ  $0x00000001, R10
-	JZ     stored3309
+	JZ     stored3313
 	VMOVSD X0, (SI)
 
-stored3309:
-added3301:
+stored3313:
+added3305:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3310
+	JLE           few3314
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -45725,74 +45766,74 @@ added3301:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3312
+	JNZ           partial3316
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3315
+	JMP           stored3319
 
-partial3312:
+partial3316:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3313
+	JZ         noFour3317
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3313:
+noFour3317:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3314
+	JZ         noTwo3318
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3314:
+noTwo3318:
 	TESTQ  $0x00000001, SI
-	JZ     stored3315
+	JZ     stored3319
 	VMOVSD X0, (DI)
 
-stored3315:
-	JMP added3311
+stored3319:
+	JMP added3315
 
-few3310:
+few3314:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3316
+	JNZ       partial3320
 	VMOVUPD   Z0, (R8)
-	JMP       stored3319
+	JMP       stored3323
 
-partial3316:
+partial3320:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3317
+	JZ         noFour3321
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3317:
+noFour3321:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3318
+	JZ         noTwo3322
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3318:
+noTwo3322:
 	TESTQ  $0x00000001, R10
-	JZ     stored3319
+	JZ     stored3323
 	VMOVSD X0, (SI)
 
-stored3319:
-added3311:
+stored3323:
+added3315:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3320
+	JLE           few3324
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -45802,74 +45843,74 @@ added3311:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3322
+	JNZ           partial3326
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3325
+	JMP           stored3329
 
-partial3322:
+partial3326:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3323
+	JZ         noFour3327
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3323:
+noFour3327:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3324
+	JZ         noTwo3328
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3324:
+noTwo3328:
 	TESTQ  $0x00000001, SI
-	JZ     stored3325
+	JZ     stored3329
 	VMOVSD X0, (DI)
 
-stored3325:
-	JMP added3321
+stored3329:
+	JMP added3325
 
-few3320:
+few3324:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3326
+	JNZ       partial3330
 	VMOVUPD   Z0, (R8)
-	JMP       stored3329
+	JMP       stored3333
 
-partial3326:
+partial3330:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3327
+	JZ         noFour3331
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3327:
+noFour3331:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3328
+	JZ         noTwo3332
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3328:
+noTwo3332:
 	TESTQ  $0x00000001, R10
-	JZ     stored3329
+	JZ     stored3333
 	VMOVSD X0, (SI)
 
-stored3329:
-added3321:
+stored3333:
+added3325:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3330
+	JLE           few3334
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -45879,74 +45920,74 @@ added3321:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3332
+	JNZ           partial3336
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3335
+	JMP           stored3339
 
-partial3332:
+partial3336:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3333
+	JZ         noFour3337
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3333:
+noFour3337:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3334
+	JZ         noTwo3338
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3334:
+noTwo3338:
 	TESTQ  $0x00000001, SI
-	JZ     stored3335
+	JZ     stored3339
 	VMOVSD X0, (DI)
 
-stored3335:
-	JMP added3331
+stored3339:
+	JMP added3335
 
-few3330:
+few3334:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3336
+	JNZ       partial3340
 	VMOVUPD   Z0, (R8)
-	JMP       stored3339
+	JMP       stored3343
 
-partial3336:
+partial3340:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3337
+	JZ         noFour3341
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3337:
+noFour3341:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3338
+	JZ         noTwo3342
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3338:
+noTwo3342:
 	TESTQ  $0x00000001, R10
-	JZ     stored3339
+	JZ     stored3343
 	VMOVSD X0, (SI)
 
-stored3339:
-added3331:
+stored3343:
+added3335:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y5, Z0
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3340
+	JLE           few3344
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -45956,74 +45997,74 @@ added3331:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3342
+	JNZ           partial3346
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3345
+	JMP           stored3349
 
-partial3342:
+partial3346:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3343
+	JZ         noFour3347
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3343:
+noFour3347:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3344
+	JZ         noTwo3348
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3344:
+noTwo3348:
 	TESTQ  $0x00000001, SI
-	JZ     stored3345
+	JZ     stored3349
 	VMOVSD X0, (DI)
 
-stored3345:
-	JMP added3341
+stored3349:
+	JMP added3345
 
-few3340:
+few3344:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3346
+	JNZ       partial3350
 	VMOVUPD   Z0, (R8)
-	JMP       stored3349
+	JMP       stored3353
 
-partial3346:
+partial3350:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3347
+	JZ         noFour3351
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3347:
+noFour3351:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3348
+	JZ         noTwo3352
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3348:
+noTwo3352:
 	TESTQ  $0x00000001, R10
-	JZ     stored3349
+	JZ     stored3353
 	VMOVSD X0, (SI)
 
-stored3349:
-added3341:
+stored3353:
+added3345:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3350
+	JLE           few3354
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46033,74 +46074,74 @@ added3341:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3352
+	JNZ           partial3356
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3355
+	JMP           stored3359
 
-partial3352:
+partial3356:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3353
+	JZ         noFour3357
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3353:
+noFour3357:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3354
+	JZ         noTwo3358
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3354:
+noTwo3358:
 	TESTQ  $0x00000001, SI
-	JZ     stored3355
+	JZ     stored3359
 	VMOVSD X0, (DI)
 
-stored3355:
-	JMP added3351
+stored3359:
+	JMP added3355
 
-few3350:
+few3354:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3356
+	JNZ       partial3360
 	VMOVUPD   Z0, (R8)
-	JMP       stored3359
+	JMP       stored3363
 
-partial3356:
+partial3360:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3357
+	JZ         noFour3361
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3357:
+noFour3361:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3358
+	JZ         noTwo3362
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3358:
+noTwo3362:
 	TESTQ  $0x00000001, R10
-	JZ     stored3359
+	JZ     stored3363
 	VMOVSD X0, (SI)
 
-stored3359:
-added3351:
+stored3363:
+added3355:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y7, Z0
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3360
+	JLE           few3364
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46110,74 +46151,74 @@ added3351:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3362
+	JNZ           partial3366
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3365
+	JMP           stored3369
 
-partial3362:
+partial3366:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3363
+	JZ         noFour3367
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3363:
+noFour3367:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3364
+	JZ         noTwo3368
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3364:
+noTwo3368:
 	TESTQ  $0x00000001, SI
-	JZ     stored3365
+	JZ     stored3369
 	VMOVSD X0, (DI)
 
-stored3365:
-	JMP added3361
+stored3369:
+	JMP added3365
 
-few3360:
+few3364:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3366
+	JNZ       partial3370
 	VMOVUPD   Z0, (R8)
-	JMP       stored3369
+	JMP       stored3373
 
-partial3366:
+partial3370:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3367
+	JZ         noFour3371
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3367:
+noFour3371:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3368
+	JZ         noTwo3372
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3368:
+noTwo3372:
 	TESTQ  $0x00000001, R10
-	JZ     stored3369
+	JZ     stored3373
 	VMOVSD X0, (SI)
 
-stored3369:
-added3361:
+stored3373:
+added3365:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3370
+	JLE           few3374
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46187,74 +46228,74 @@ added3361:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3372
+	JNZ           partial3376
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3375
+	JMP           stored3379
 
-partial3372:
+partial3376:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3373
+	JZ         noFour3377
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3373:
+noFour3377:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3374
+	JZ         noTwo3378
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3374:
+noTwo3378:
 	TESTQ  $0x00000001, SI
-	JZ     stored3375
+	JZ     stored3379
 	VMOVSD X0, (DI)
 
-stored3375:
-	JMP added3371
+stored3379:
+	JMP added3375
 
-few3370:
+few3374:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3376
+	JNZ       partial3380
 	VMOVUPD   Z0, (R8)
-	JMP       stored3379
+	JMP       stored3383
 
-partial3376:
+partial3380:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3377
+	JZ         noFour3381
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3377:
+noFour3381:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3378
+	JZ         noTwo3382
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3378:
+noTwo3382:
 	TESTQ  $0x00000001, R10
-	JZ     stored3379
+	JZ     stored3383
 	VMOVSD X0, (SI)
 
-stored3379:
-added3371:
+stored3383:
+added3375:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y9, Z0
 	VEXTRACTF64X4 $0x01, Z9, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3380
+	JLE           few3384
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46264,79 +46305,79 @@ added3371:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3382
+	JNZ           partial3386
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3385
+	JMP           stored3389
 
-partial3382:
+partial3386:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3383
+	JZ         noFour3387
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3383:
+noFour3387:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3384
+	JZ         noTwo3388
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3384:
+noTwo3388:
 	TESTQ  $0x00000001, SI
-	JZ     stored3385
+	JZ     stored3389
 	VMOVSD X0, (DI)
 
-stored3385:
-	JMP added3381
+stored3389:
+	JMP added3385
 
-few3380:
+few3384:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3386
+	JNZ       partial3390
 	VMOVUPD   Z0, (R8)
-	JMP       stored3389
+	JMP       stored3393
 
-partial3386:
+partial3390:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3387
+	JZ         noFour3391
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3387:
+noFour3391:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3388
+	JZ         noTwo3392
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3388:
+noTwo3392:
 	TESTQ  $0x00000001, R10
-	JZ     stored3389
+	JZ     stored3393
 	VMOVSD X0, (SI)
 
-stored3389:
-added3381:
+stored3393:
+added3385:
 	ADDQ DX, R8
 	ADDQ $0x00000028, BX
 	SUBQ $0x0000000a, R11
 	CMPQ R11, $0x0000000a
-	JGE  tile3286
+	JGE  tile3290
 
-tiles3287:
+tiles3291:
 	CMPQ R11, $0x00000005
-	JLT  tiles3391
+	JLT  tiles3395
 
-tile3390:
+tile3394:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -46347,9 +46388,9 @@ tile3390:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3393
+	JLE    done3397
 
-again3392:
+again3396:
 	VMOVUPS.Z    (DI), K1, Z5
 	VBROADCASTSS (SI), Z6
 	VFMADD231PS  Z5, Z6, Z0
@@ -46364,14 +46405,14 @@ again3392:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3392
+	JNZ          again3396
 
-done3393:
+done3397:
 	VCVTPS2PD     Y0, Z5
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few3394
+	JLE           few3398
 	VADDPD        (R8), Z5, Z5
 	VMOVUPD       Z5, (R8)
 	LEAQ          -8(R10), SI
@@ -46381,74 +46422,74 @@ done3393:
 	VMOVUPD.Z     64(R8), K2, Z5
 	VADDPD        Z5, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial3396
+	JNZ           partial3400
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored3399
+	JMP           stored3403
 
-partial3396:
+partial3400:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3397
+	JZ         noFour3401
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3397:
+noFour3401:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3398
+	JZ         noTwo3402
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3398:
+noTwo3402:
 	TESTQ  $0x00000001, SI
-	JZ     stored3399
+	JZ     stored3403
 	VMOVSD X0, (DI)
 
-stored3399:
-	JMP added3395
+stored3403:
+	JMP added3399
 
-few3394:
+few3398:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R10
-	JNZ       partial3400
+	JNZ       partial3404
 	VMOVUPD   Z5, (R8)
-	JMP       stored3403
+	JMP       stored3407
 
-partial3400:
+partial3404:
 	LEAQ       (R8), SI
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3401
+	JZ         noFour3405
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3401:
+noFour3405:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3402
+	JZ         noTwo3406
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3402:
+noTwo3406:
 	TESTQ  $0x00000001, R10
-	JZ     stored3403
+	JZ     stored3407
 	VMOVSD X0, (SI)
 
-stored3403:
-added3395:
+stored3407:
+added3399:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3404
+	JLE           few3408
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46458,74 +46499,74 @@ added3395:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3406
+	JNZ           partial3410
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3409
+	JMP           stored3413
 
-partial3406:
+partial3410:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3407
+	JZ         noFour3411
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3407:
+noFour3411:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3408
+	JZ         noTwo3412
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3408:
+noTwo3412:
 	TESTQ  $0x00000001, SI
-	JZ     stored3409
+	JZ     stored3413
 	VMOVSD X0, (DI)
 
-stored3409:
-	JMP added3405
+stored3413:
+	JMP added3409
 
-few3404:
+few3408:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3410
+	JNZ       partial3414
 	VMOVUPD   Z0, (R8)
-	JMP       stored3413
+	JMP       stored3417
 
-partial3410:
+partial3414:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3411
+	JZ         noFour3415
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3411:
+noFour3415:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3412
+	JZ         noTwo3416
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3412:
+noTwo3416:
 	TESTQ  $0x00000001, R10
-	JZ     stored3413
+	JZ     stored3417
 	VMOVSD X0, (SI)
 
-stored3413:
-added3405:
+stored3417:
+added3409:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3414
+	JLE           few3418
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46535,74 +46576,74 @@ added3405:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3416
+	JNZ           partial3420
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3419
+	JMP           stored3423
 
-partial3416:
+partial3420:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3417
+	JZ         noFour3421
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3417:
+noFour3421:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3418
+	JZ         noTwo3422
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3418:
+noTwo3422:
 	TESTQ  $0x00000001, SI
-	JZ     stored3419
+	JZ     stored3423
 	VMOVSD X0, (DI)
 
-stored3419:
-	JMP added3415
+stored3423:
+	JMP added3419
 
-few3414:
+few3418:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3420
+	JNZ       partial3424
 	VMOVUPD   Z0, (R8)
-	JMP       stored3423
+	JMP       stored3427
 
-partial3420:
+partial3424:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3421
+	JZ         noFour3425
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3421:
+noFour3425:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3422
+	JZ         noTwo3426
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3422:
+noTwo3426:
 	TESTQ  $0x00000001, R10
-	JZ     stored3423
+	JZ     stored3427
 	VMOVSD X0, (SI)
 
-stored3423:
-added3415:
+stored3427:
+added3419:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3424
+	JLE           few3428
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46612,74 +46653,74 @@ added3415:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3426
+	JNZ           partial3430
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3429
+	JMP           stored3433
 
-partial3426:
+partial3430:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3427
+	JZ         noFour3431
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3427:
+noFour3431:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3428
+	JZ         noTwo3432
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3428:
+noTwo3432:
 	TESTQ  $0x00000001, SI
-	JZ     stored3429
+	JZ     stored3433
 	VMOVSD X0, (DI)
 
-stored3429:
-	JMP added3425
+stored3433:
+	JMP added3429
 
-few3424:
+few3428:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3430
+	JNZ       partial3434
 	VMOVUPD   Z0, (R8)
-	JMP       stored3433
+	JMP       stored3437
 
-partial3430:
+partial3434:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3431
+	JZ         noFour3435
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3431:
+noFour3435:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3432
+	JZ         noTwo3436
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3432:
+noTwo3436:
 	TESTQ  $0x00000001, R10
-	JZ     stored3433
+	JZ     stored3437
 	VMOVSD X0, (SI)
 
-stored3433:
-added3425:
+stored3437:
+added3429:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3434
+	JLE           few3438
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46689,79 +46730,79 @@ added3425:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3436
+	JNZ           partial3440
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3439
+	JMP           stored3443
 
-partial3436:
+partial3440:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3437
+	JZ         noFour3441
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3437:
+noFour3441:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3438
+	JZ         noTwo3442
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3438:
+noTwo3442:
 	TESTQ  $0x00000001, SI
-	JZ     stored3439
+	JZ     stored3443
 	VMOVSD X0, (DI)
 
-stored3439:
-	JMP added3435
+stored3443:
+	JMP added3439
 
-few3434:
+few3438:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3440
+	JNZ       partial3444
 	VMOVUPD   Z0, (R8)
-	JMP       stored3443
+	JMP       stored3447
 
-partial3440:
+partial3444:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3441
+	JZ         noFour3445
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3441:
+noFour3445:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3442
+	JZ         noTwo3446
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3442:
+noTwo3446:
 	TESTQ  $0x00000001, R10
-	JZ     stored3443
+	JZ     stored3447
 	VMOVSD X0, (SI)
 
-stored3443:
-added3435:
+stored3447:
+added3439:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile3390
+	JGE  tile3394
 
-tiles3391:
+tiles3395:
 	CMPQ R11, $0x00000002
-	JLT  tiles3445
+	JLT  tiles3449
 
-tile3444:
+tile3448:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), DI
@@ -46769,9 +46810,9 @@ tile3444:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3447
+	JLE    done3451
 
-again3446:
+again3450:
 	VMOVUPS.Z    (DI), K1, Z2
 	VBROADCASTSS (SI), Z3
 	VFMADD231PS  Z2, Z3, Z0
@@ -46780,14 +46821,14 @@ again3446:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3446
+	JNZ          again3450
 
-done3447:
+done3451:
 	VCVTPS2PD     Y0, Z2
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few3448
+	JLE           few3452
 	VADDPD        (R8), Z2, Z2
 	VMOVUPD       Z2, (R8)
 	LEAQ          -8(R10), SI
@@ -46797,74 +46838,74 @@ done3447:
 	VMOVUPD.Z     64(R8), K2, Z2
 	VADDPD        Z2, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial3450
+	JNZ           partial3454
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored3453
+	JMP           stored3457
 
-partial3450:
+partial3454:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3451
+	JZ         noFour3455
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3451:
+noFour3455:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3452
+	JZ         noTwo3456
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3452:
+noTwo3456:
 	TESTQ  $0x00000001, SI
-	JZ     stored3453
+	JZ     stored3457
 	VMOVSD X0, (DI)
 
-stored3453:
-	JMP added3449
+stored3457:
+	JMP added3453
 
-few3448:
+few3452:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R10
-	JNZ       partial3454
+	JNZ       partial3458
 	VMOVUPD   Z2, (R8)
-	JMP       stored3457
+	JMP       stored3461
 
-partial3454:
+partial3458:
 	LEAQ       (R8), SI
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3455
+	JZ         noFour3459
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3455:
+noFour3459:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3456
+	JZ         noTwo3460
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3456:
+noTwo3460:
 	TESTQ  $0x00000001, R10
-	JZ     stored3457
+	JZ     stored3461
 	VMOVSD X0, (SI)
 
-stored3457:
-added3449:
+stored3461:
+added3453:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3458
+	JLE           few3462
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46874,102 +46915,102 @@ added3449:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3460
+	JNZ           partial3464
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3463
+	JMP           stored3467
 
-partial3460:
+partial3464:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3461
+	JZ         noFour3465
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3461:
+noFour3465:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3462
+	JZ         noTwo3466
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3462:
+noTwo3466:
 	TESTQ  $0x00000001, SI
-	JZ     stored3463
+	JZ     stored3467
 	VMOVSD X0, (DI)
 
-stored3463:
-	JMP added3459
+stored3467:
+	JMP added3463
 
-few3458:
+few3462:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3464
+	JNZ       partial3468
 	VMOVUPD   Z0, (R8)
-	JMP       stored3467
+	JMP       stored3471
 
-partial3464:
+partial3468:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3465
+	JZ         noFour3469
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3465:
+noFour3469:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3466
+	JZ         noTwo3470
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3466:
+noTwo3470:
 	TESTQ  $0x00000001, R10
-	JZ     stored3467
+	JZ     stored3471
 	VMOVSD X0, (SI)
 
-stored3467:
-added3459:
+stored3471:
+added3463:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile3444
+	JGE  tile3448
 
-tiles3445:
+tiles3449:
 	CMPQ R11, $0x00000001
-	JLT  tiles3469
+	JLT  tiles3473
 
-tile3468:
+tile3472:
 	VXORPD Z0, Z0, Z0
 	MOVQ   t_base+48(FP), DI
 	ADDQ   R9, DI
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3471
+	JLE    done3475
 
-again3470:
+again3474:
 	VMOVUPS.Z    (DI), K1, Z1
 	VBROADCASTSS (SI), Z2
 	VFMADD231PS  Z1, Z2, Z0
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3470
+	JNZ          again3474
 
-done3471:
+done3475:
 	VCVTPS2PD     Y0, Z1
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few3472
+	JLE           few3476
 	VADDPD        (R8), Z1, Z1
 	VMOVUPD       Z1, (R8)
 	LEAQ          -8(R10), SI
@@ -46979,80 +47020,80 @@ done3471:
 	VMOVUPD.Z     64(R8), K2, Z1
 	VADDPD        Z1, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial3474
+	JNZ           partial3478
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored3477
+	JMP           stored3481
 
-partial3474:
+partial3478:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3475
+	JZ         noFour3479
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3475:
+noFour3479:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3476
+	JZ         noTwo3480
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3476:
+noTwo3480:
 	TESTQ  $0x00000001, SI
-	JZ     stored3477
+	JZ     stored3481
 	VMOVSD X0, (DI)
 
-stored3477:
-	JMP added3473
+stored3481:
+	JMP added3477
 
-few3472:
+few3476:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R10
-	JNZ       partial3478
+	JNZ       partial3482
 	VMOVUPD   Z1, (R8)
-	JMP       stored3481
+	JMP       stored3485
 
-partial3478:
+partial3482:
 	LEAQ       (R8), SI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3479
+	JZ         noFour3483
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3479:
+noFour3483:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3480
+	JZ         noTwo3484
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3480:
+noTwo3484:
 	TESTQ  $0x00000001, R10
-	JZ     stored3481
+	JZ     stored3485
 	VMOVSD X0, (SI)
 
-stored3481:
-added3473:
+stored3485:
+added3477:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile3468
+	JGE  tile3472
 
-tiles3469:
-	JMP done3272
+tiles3473:
+	JMP done3276
 
-wider3285:
+wider3289:
 	CMPQ  R10, $0x00000020
-	JGT   wider3482
+	JGT   wider3486
 	SUBQ  $0x00000010, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -47063,9 +47104,9 @@ wider3285:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles3484
+	JLT   tiles3488
 
-tile3483:
+tile3487:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -47081,9 +47122,9 @@ tile3483:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3486
+	JLE    done3490
 
-again3485:
+again3489:
 	VMOVUPS      (DI), Z10
 	VMOVUPS.Z    64(DI), K1, Z11
 	VBROADCASTSS (SI), Z12
@@ -47104,9 +47145,9 @@ again3485:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3485
+	JNZ          again3489
 
-done3486:
+done3490:
 	VCVTPS2PD     Y0, Z10
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -47118,7 +47159,7 @@ done3486:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3487
+	JLE           few3491
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -47128,68 +47169,68 @@ done3486:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3489
+	JNZ           partial3493
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3492
+	JMP           stored3496
 
-partial3489:
+partial3493:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3490
+	JZ         noFour3494
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3490:
+noFour3494:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3491
+	JZ         noTwo3495
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3491:
+noTwo3495:
 	TESTQ  $0x00000001, SI
-	JZ     stored3492
+	JZ     stored3496
 	VMOVSD X0, (DI)
 
-stored3492:
-	JMP added3488
+stored3496:
+	JMP added3492
 
-few3487:
+few3491:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3493
+	JNZ       partial3497
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3496
+	JMP       stored3500
 
-partial3493:
+partial3497:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3494
+	JZ         noFour3498
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3494:
+noFour3498:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3495
+	JZ         noTwo3499
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3495:
+noTwo3499:
 	TESTQ  $0x00000001, R10
-	JZ     stored3496
+	JZ     stored3500
 	VMOVSD X0, (SI)
 
-stored3496:
-added3488:
+stored3500:
+added3492:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
@@ -47202,7 +47243,7 @@ added3488:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3497
+	JLE           few3501
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -47212,68 +47253,68 @@ added3488:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3499
+	JNZ           partial3503
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3502
+	JMP           stored3506
 
-partial3499:
+partial3503:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3500
+	JZ         noFour3504
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3500:
+noFour3504:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3501
+	JZ         noTwo3505
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3501:
+noTwo3505:
 	TESTQ  $0x00000001, SI
-	JZ     stored3502
+	JZ     stored3506
 	VMOVSD X0, (DI)
 
-stored3502:
-	JMP added3498
+stored3506:
+	JMP added3502
 
-few3497:
+few3501:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3503
+	JNZ       partial3507
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3506
+	JMP       stored3510
 
-partial3503:
+partial3507:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3504
+	JZ         noFour3508
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3504:
+noFour3508:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3505
+	JZ         noTwo3509
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3505:
+noTwo3509:
 	TESTQ  $0x00000001, R10
-	JZ     stored3506
+	JZ     stored3510
 	VMOVSD X0, (SI)
 
-stored3506:
-added3498:
+stored3510:
+added3502:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -47286,7 +47327,7 @@ added3498:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3507
+	JLE           few3511
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -47296,68 +47337,68 @@ added3498:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3509
+	JNZ           partial3513
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3512
+	JMP           stored3516
 
-partial3509:
+partial3513:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3510
+	JZ         noFour3514
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3510:
+noFour3514:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3511
+	JZ         noTwo3515
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3511:
+noTwo3515:
 	TESTQ  $0x00000001, SI
-	JZ     stored3512
+	JZ     stored3516
 	VMOVSD X0, (DI)
 
-stored3512:
-	JMP added3508
+stored3516:
+	JMP added3512
 
-few3507:
+few3511:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3513
+	JNZ       partial3517
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3516
+	JMP       stored3520
 
-partial3513:
+partial3517:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3514
+	JZ         noFour3518
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3514:
+noFour3518:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3515
+	JZ         noTwo3519
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3515:
+noTwo3519:
 	TESTQ  $0x00000001, R10
-	JZ     stored3516
+	JZ     stored3520
 	VMOVSD X0, (SI)
 
-stored3516:
-added3508:
+stored3520:
+added3512:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
@@ -47370,7 +47411,7 @@ added3508:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3517
+	JLE           few3521
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -47380,68 +47421,68 @@ added3508:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3519
+	JNZ           partial3523
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3522
+	JMP           stored3526
 
-partial3519:
+partial3523:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3520
+	JZ         noFour3524
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3520:
+noFour3524:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3521
+	JZ         noTwo3525
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3521:
+noTwo3525:
 	TESTQ  $0x00000001, SI
-	JZ     stored3522
+	JZ     stored3526
 	VMOVSD X0, (DI)
 
-stored3522:
-	JMP added3518
+stored3526:
+	JMP added3522
 
-few3517:
+few3521:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3523
+	JNZ       partial3527
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3526
+	JMP       stored3530
 
-partial3523:
+partial3527:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3524
+	JZ         noFour3528
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3524:
+noFour3528:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3525
+	JZ         noTwo3529
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3525:
+noTwo3529:
 	TESTQ  $0x00000001, R10
-	JZ     stored3526
+	JZ     stored3530
 	VMOVSD X0, (SI)
 
-stored3526:
-added3518:
+stored3530:
+added3522:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
@@ -47454,7 +47495,7 @@ added3518:
 	VEXTRACTF64X4 $0x01, Z9, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3527
+	JLE           few3531
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -47464,79 +47505,79 @@ added3518:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3529
+	JNZ           partial3533
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3532
+	JMP           stored3536
 
-partial3529:
+partial3533:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3530
+	JZ         noFour3534
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3530:
+noFour3534:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3531
+	JZ         noTwo3535
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3531:
+noTwo3535:
 	TESTQ  $0x00000001, SI
-	JZ     stored3532
+	JZ     stored3536
 	VMOVSD X0, (DI)
 
-stored3532:
-	JMP added3528
+stored3536:
+	JMP added3532
 
-few3527:
+few3531:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3533
+	JNZ       partial3537
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3536
+	JMP       stored3540
 
-partial3533:
+partial3537:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3534
+	JZ         noFour3538
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3534:
+noFour3538:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3535
+	JZ         noTwo3539
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3535:
+noTwo3539:
 	TESTQ  $0x00000001, R10
-	JZ     stored3536
+	JZ     stored3540
 	VMOVSD X0, (SI)
 
-stored3536:
-added3528:
+stored3540:
+added3532:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile3483
+	JGE  tile3487
 
-tiles3484:
+tiles3488:
 	CMPQ R11, $0x00000002
-	JLT  tiles3538
+	JLT  tiles3542
 
-tile3537:
+tile3541:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -47546,9 +47587,9 @@ tile3537:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3540
+	JLE    done3544
 
-again3539:
+again3543:
 	VMOVUPS      (DI), Z4
 	VMOVUPS.Z    64(DI), K1, Z5
 	VBROADCASTSS (SI), Z6
@@ -47560,9 +47601,9 @@ again3539:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3539
+	JNZ          again3543
 
-done3540:
+done3544:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -47574,7 +47615,7 @@ done3540:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3541
+	JLE           few3545
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -47584,68 +47625,68 @@ done3540:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3543
+	JNZ           partial3547
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3546
+	JMP           stored3550
 
-partial3543:
+partial3547:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3544
+	JZ         noFour3548
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3544:
+noFour3548:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3545
+	JZ         noTwo3549
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3545:
+noTwo3549:
 	TESTQ  $0x00000001, SI
-	JZ     stored3546
+	JZ     stored3550
 	VMOVSD X0, (DI)
 
-stored3546:
-	JMP added3542
+stored3550:
+	JMP added3546
 
-few3541:
+few3545:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3547
+	JNZ       partial3551
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3550
+	JMP       stored3554
 
-partial3547:
+partial3551:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3548
+	JZ         noFour3552
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3548:
+noFour3552:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3549
+	JZ         noTwo3553
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3549:
+noTwo3553:
 	TESTQ  $0x00000001, R10
-	JZ     stored3550
+	JZ     stored3554
 	VMOVSD X0, (SI)
 
-stored3550:
-added3542:
+stored3554:
+added3546:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
@@ -47658,7 +47699,7 @@ added3542:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3551
+	JLE           few3555
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -47668,79 +47709,79 @@ added3542:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3553
+	JNZ           partial3557
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3556
+	JMP           stored3560
 
-partial3553:
+partial3557:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3554
+	JZ         noFour3558
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3554:
+noFour3558:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3555
+	JZ         noTwo3559
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3555:
+noTwo3559:
 	TESTQ  $0x00000001, SI
-	JZ     stored3556
+	JZ     stored3560
 	VMOVSD X0, (DI)
 
-stored3556:
-	JMP added3552
+stored3560:
+	JMP added3556
 
-few3551:
+few3555:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3557
+	JNZ       partial3561
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3560
+	JMP       stored3564
 
-partial3557:
+partial3561:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3558
+	JZ         noFour3562
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3558:
+noFour3562:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3559
+	JZ         noTwo3563
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3559:
+noTwo3563:
 	TESTQ  $0x00000001, R10
-	JZ     stored3560
+	JZ     stored3564
 	VMOVSD X0, (SI)
 
-stored3560:
-added3552:
+stored3564:
+added3556:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile3537
+	JGE  tile3541
 
-tiles3538:
+tiles3542:
 	CMPQ R11, $0x00000001
-	JLT  tiles3562
+	JLT  tiles3566
 
-tile3561:
+tile3565:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), DI
@@ -47748,9 +47789,9 @@ tile3561:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3564
+	JLE    done3568
 
-again3563:
+again3567:
 	VMOVUPS      (DI), Z2
 	VMOVUPS.Z    64(DI), K1, Z3
 	VBROADCASTSS (SI), Z4
@@ -47759,9 +47800,9 @@ again3563:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3563
+	JNZ          again3567
 
-done3564:
+done3568:
 	VCVTPS2PD     Y0, Z2
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -47773,7 +47814,7 @@ done3564:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3565
+	JLE           few3569
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -47783,80 +47824,80 @@ done3564:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3567
+	JNZ           partial3571
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3570
+	JMP           stored3574
 
-partial3567:
+partial3571:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3568
+	JZ         noFour3572
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3568:
+noFour3572:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3569
+	JZ         noTwo3573
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3569:
+noTwo3573:
 	TESTQ  $0x00000001, SI
-	JZ     stored3570
+	JZ     stored3574
 	VMOVSD X0, (DI)
 
-stored3570:
-	JMP added3566
+stored3574:
+	JMP added3570
 
-few3565:
+few3569:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3571
+	JNZ       partial3575
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3574
+	JMP       stored3578
 
-partial3571:
+partial3575:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3572
+	JZ         noFour3576
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3572:
+noFour3576:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3573
+	JZ         noTwo3577
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3573:
+noTwo3577:
 	TESTQ  $0x00000001, R10
-	JZ     stored3574
+	JZ     stored3578
 	VMOVSD X0, (SI)
 
-stored3574:
-added3566:
+stored3578:
+added3570:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile3561
+	JGE  tile3565
 
-tiles3562:
-	JMP done3272
+tiles3566:
+	JMP done3276
 
-wider3482:
+wider3486:
 	CMPQ  R10, $0x00000030
-	JGT   wider3575
+	JGT   wider3579
 	SUBQ  $0x00000020, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -47867,9 +47908,9 @@ wider3482:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles3577
+	JLT   tiles3581
 
-tile3576:
+tile3580:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -47890,9 +47931,9 @@ tile3576:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3579
+	JLE    done3583
 
-again3578:
+again3582:
 	VMOVUPS      (DI), Z15
 	VMOVUPS      64(DI), Z16
 	VMOVUPS.Z    128(DI), K1, Z17
@@ -47919,9 +47960,9 @@ again3578:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3578
+	JNZ          again3582
 
-done3579:
+done3583:
 	VCVTPS2PD     Y0, Z15
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -47940,7 +47981,7 @@ done3579:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3580
+	JLE           few3584
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -47950,68 +47991,68 @@ done3579:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3582
+	JNZ           partial3586
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3585
+	JMP           stored3589
 
-partial3582:
+partial3586:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3583
+	JZ         noFour3587
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3583:
+noFour3587:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3584
+	JZ         noTwo3588
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3584:
+noTwo3588:
 	TESTQ  $0x00000001, SI
-	JZ     stored3585
+	JZ     stored3589
 	VMOVSD X0, (DI)
 
-stored3585:
-	JMP added3581
+stored3589:
+	JMP added3585
 
-few3580:
+few3584:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3586
+	JNZ       partial3590
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3589
+	JMP       stored3593
 
-partial3586:
+partial3590:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3587
+	JZ         noFour3591
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3587:
+noFour3591:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3588
+	JZ         noTwo3592
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3588:
+noTwo3592:
 	TESTQ  $0x00000001, R10
-	JZ     stored3589
+	JZ     stored3593
 	VMOVSD X0, (SI)
 
-stored3589:
-added3581:
+stored3593:
+added3585:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
@@ -48031,7 +48072,7 @@ added3581:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3590
+	JLE           few3594
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -48041,68 +48082,68 @@ added3581:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3592
+	JNZ           partial3596
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3595
+	JMP           stored3599
 
-partial3592:
+partial3596:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3593
+	JZ         noFour3597
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3593:
+noFour3597:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3594
+	JZ         noTwo3598
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3594:
+noTwo3598:
 	TESTQ  $0x00000001, SI
-	JZ     stored3595
+	JZ     stored3599
 	VMOVSD X0, (DI)
 
-stored3595:
-	JMP added3591
+stored3599:
+	JMP added3595
 
-few3590:
+few3594:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3596
+	JNZ       partial3600
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3599
+	JMP       stored3603
 
-partial3596:
+partial3600:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3597
+	JZ         noFour3601
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3597:
+noFour3601:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3598
+	JZ         noTwo3602
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3598:
+noTwo3602:
 	TESTQ  $0x00000001, R10
-	JZ     stored3599
+	JZ     stored3603
 	VMOVSD X0, (SI)
 
-stored3599:
-added3591:
+stored3603:
+added3595:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
@@ -48122,7 +48163,7 @@ added3591:
 	VEXTRACTF64X4 $0x01, Z8, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3600
+	JLE           few3604
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -48132,68 +48173,68 @@ added3591:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3602
+	JNZ           partial3606
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3605
+	JMP           stored3609
 
-partial3602:
+partial3606:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3603
+	JZ         noFour3607
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3603:
+noFour3607:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3604
+	JZ         noTwo3608
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3604:
+noTwo3608:
 	TESTQ  $0x00000001, SI
-	JZ     stored3605
+	JZ     stored3609
 	VMOVSD X0, (DI)
 
-stored3605:
-	JMP added3601
+stored3609:
+	JMP added3605
 
-few3600:
+few3604:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3606
+	JNZ       partial3610
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3609
+	JMP       stored3613
 
-partial3606:
+partial3610:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3607
+	JZ         noFour3611
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3607:
+noFour3611:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3608
+	JZ         noTwo3612
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3608:
+noTwo3612:
 	TESTQ  $0x00000001, R10
-	JZ     stored3609
+	JZ     stored3613
 	VMOVSD X0, (SI)
 
-stored3609:
-added3601:
+stored3613:
+added3605:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y9, Z0
 	VEXTRACTF64X4 $0x01, Z9, Y1
@@ -48213,7 +48254,7 @@ added3601:
 	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3610
+	JLE           few3614
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -48223,68 +48264,68 @@ added3601:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3612
+	JNZ           partial3616
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3615
+	JMP           stored3619
 
-partial3612:
+partial3616:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3613
+	JZ         noFour3617
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3613:
+noFour3617:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3614
+	JZ         noTwo3618
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3614:
+noTwo3618:
 	TESTQ  $0x00000001, SI
-	JZ     stored3615
+	JZ     stored3619
 	VMOVSD X0, (DI)
 
-stored3615:
-	JMP added3611
+stored3619:
+	JMP added3615
 
-few3610:
+few3614:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3616
+	JNZ       partial3620
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3619
+	JMP       stored3623
 
-partial3616:
+partial3620:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3617
+	JZ         noFour3621
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3617:
+noFour3621:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3618
+	JZ         noTwo3622
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3618:
+noTwo3622:
 	TESTQ  $0x00000001, R10
-	JZ     stored3619
+	JZ     stored3623
 	VMOVSD X0, (SI)
 
-stored3619:
-added3611:
+stored3623:
+added3615:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y12, Z0
 	VEXTRACTF64X4 $0x01, Z12, Y1
@@ -48304,7 +48345,7 @@ added3611:
 	VEXTRACTF64X4 $0x01, Z14, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3620
+	JLE           few3624
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -48314,79 +48355,79 @@ added3611:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3622
+	JNZ           partial3626
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3625
+	JMP           stored3629
 
-partial3622:
+partial3626:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3623
+	JZ         noFour3627
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3623:
+noFour3627:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3624
+	JZ         noTwo3628
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3624:
+noTwo3628:
 	TESTQ  $0x00000001, SI
-	JZ     stored3625
+	JZ     stored3629
 	VMOVSD X0, (DI)
 
-stored3625:
-	JMP added3621
+stored3629:
+	JMP added3625
 
-few3620:
+few3624:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3626
+	JNZ       partial3630
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3629
+	JMP       stored3633
 
-partial3626:
+partial3630:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3627
+	JZ         noFour3631
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3627:
+noFour3631:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3628
+	JZ         noTwo3632
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3628:
+noTwo3632:
 	TESTQ  $0x00000001, R10
-	JZ     stored3629
+	JZ     stored3633
 	VMOVSD X0, (SI)
 
-stored3629:
-added3621:
+stored3633:
+added3625:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile3576
+	JGE  tile3580
 
-tiles3577:
+tiles3581:
 	CMPQ R11, $0x00000002
-	JLT  tiles3631
+	JLT  tiles3635
 
-tile3630:
+tile3634:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -48398,9 +48439,9 @@ tile3630:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3633
+	JLE    done3637
 
-again3632:
+again3636:
 	VMOVUPS      (DI), Z6
 	VMOVUPS      64(DI), Z7
 	VMOVUPS.Z    128(DI), K1, Z8
@@ -48415,9 +48456,9 @@ again3632:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3632
+	JNZ          again3636
 
-done3633:
+done3637:
 	VCVTPS2PD     Y0, Z6
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -48436,7 +48477,7 @@ done3633:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3634
+	JLE           few3638
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -48446,68 +48487,68 @@ done3633:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3636
+	JNZ           partial3640
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3639
+	JMP           stored3643
 
-partial3636:
+partial3640:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3637
+	JZ         noFour3641
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3637:
+noFour3641:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3638
+	JZ         noTwo3642
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3638:
+noTwo3642:
 	TESTQ  $0x00000001, SI
-	JZ     stored3639
+	JZ     stored3643
 	VMOVSD X0, (DI)
 
-stored3639:
-	JMP added3635
+stored3643:
+	JMP added3639
 
-few3634:
+few3638:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3640
+	JNZ       partial3644
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3643
+	JMP       stored3647
 
-partial3640:
+partial3644:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3641
+	JZ         noFour3645
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3641:
+noFour3645:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3642
+	JZ         noTwo3646
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3642:
+noTwo3646:
 	TESTQ  $0x00000001, R10
-	JZ     stored3643
+	JZ     stored3647
 	VMOVSD X0, (SI)
 
-stored3643:
-added3635:
+stored3647:
+added3639:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
@@ -48527,7 +48568,7 @@ added3635:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3644
+	JLE           few3648
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -48537,79 +48578,79 @@ added3635:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3646
+	JNZ           partial3650
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3649
+	JMP           stored3653
 
-partial3646:
+partial3650:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3647
+	JZ         noFour3651
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3647:
+noFour3651:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3648
+	JZ         noTwo3652
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3648:
+noTwo3652:
 	TESTQ  $0x00000001, SI
-	JZ     stored3649
+	JZ     stored3653
 	VMOVSD X0, (DI)
 
-stored3649:
-	JMP added3645
+stored3653:
+	JMP added3649
 
-few3644:
+few3648:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3650
+	JNZ       partial3654
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3653
+	JMP       stored3657
 
-partial3650:
+partial3654:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3651
+	JZ         noFour3655
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3651:
+noFour3655:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3652
+	JZ         noTwo3656
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3652:
+noTwo3656:
 	TESTQ  $0x00000001, R10
-	JZ     stored3653
+	JZ     stored3657
 	VMOVSD X0, (SI)
 
-stored3653:
-added3645:
+stored3657:
+added3649:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile3630
+	JGE  tile3634
 
-tiles3631:
+tiles3635:
 	CMPQ R11, $0x00000001
-	JLT  tiles3655
+	JLT  tiles3659
 
-tile3654:
+tile3658:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -48618,9 +48659,9 @@ tile3654:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3657
+	JLE    done3661
 
-again3656:
+again3660:
 	VMOVUPS      (DI), Z3
 	VMOVUPS      64(DI), Z4
 	VMOVUPS.Z    128(DI), K1, Z5
@@ -48631,9 +48672,9 @@ again3656:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3656
+	JNZ          again3660
 
-done3657:
+done3661:
 	VCVTPS2PD     Y0, Z3
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -48652,7 +48693,7 @@ done3657:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3658
+	JLE           few3662
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -48662,78 +48703,78 @@ done3657:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3660
+	JNZ           partial3664
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3663
+	JMP           stored3667
 
-partial3660:
+partial3664:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3661
+	JZ         noFour3665
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3661:
+noFour3665:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3662
+	JZ         noTwo3666
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3662:
+noTwo3666:
 	TESTQ  $0x00000001, SI
-	JZ     stored3663
+	JZ     stored3667
 	VMOVSD X0, (DI)
 
-stored3663:
-	JMP added3659
+stored3667:
+	JMP added3663
 
-few3658:
+few3662:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3664
+	JNZ       partial3668
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3667
+	JMP       stored3671
 
-partial3664:
+partial3668:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3665
+	JZ         noFour3669
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3665:
+noFour3669:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3666
+	JZ         noTwo3670
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3666:
+noTwo3670:
 	TESTQ  $0x00000001, R10
-	JZ     stored3667
+	JZ     stored3671
 	VMOVSD X0, (SI)
 
-stored3667:
-added3659:
+stored3671:
+added3663:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile3654
+	JGE  tile3658
 
-tiles3655:
-	JMP done3272
+tiles3659:
+	JMP done3276
 
-wider3575:
+wider3579:
 	SUBQ  $0x00000030, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -48744,9 +48785,9 @@ wider3575:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles3670
+	JLT   tiles3674
 
-tile3669:
+tile3673:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -48772,9 +48813,9 @@ tile3669:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3672
+	JLE    done3676
 
-again3671:
+again3675:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -48807,9 +48848,9 @@ again3671:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3671
+	JNZ          again3675
 
-done3672:
+done3676:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -48835,7 +48876,7 @@ done3672:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3673
+	JLE           few3677
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -48845,68 +48886,68 @@ done3672:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3675
+	JNZ           partial3679
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3678
+	JMP           stored3682
 
-partial3675:
+partial3679:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3676
+	JZ         noFour3680
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3676:
+noFour3680:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3677
+	JZ         noTwo3681
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3677:
+noTwo3681:
 	TESTQ  $0x00000001, SI
-	JZ     stored3678
+	JZ     stored3682
 	VMOVSD X0, (DI)
 
-stored3678:
-	JMP added3674
+stored3682:
+	JMP added3678
 
-few3673:
+few3677:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3679
+	JNZ       partial3683
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3682
+	JMP       stored3686
 
-partial3679:
+partial3683:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3680
+	JZ         noFour3684
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3680:
+noFour3684:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3681
+	JZ         noTwo3685
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3681:
+noTwo3685:
 	TESTQ  $0x00000001, R10
-	JZ     stored3682
+	JZ     stored3686
 	VMOVSD X0, (SI)
 
-stored3682:
-added3674:
+stored3686:
+added3678:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -48933,7 +48974,7 @@ added3674:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3683
+	JLE           few3687
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -48943,68 +48984,68 @@ added3674:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3685
+	JNZ           partial3689
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3688
+	JMP           stored3692
 
-partial3685:
+partial3689:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3686
+	JZ         noFour3690
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3686:
+noFour3690:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3687
+	JZ         noTwo3691
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3687:
+noTwo3691:
 	TESTQ  $0x00000001, SI
-	JZ     stored3688
+	JZ     stored3692
 	VMOVSD X0, (DI)
 
-stored3688:
-	JMP added3684
+stored3692:
+	JMP added3688
 
-few3683:
+few3687:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3689
+	JNZ       partial3693
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3692
+	JMP       stored3696
 
-partial3689:
+partial3693:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3690
+	JZ         noFour3694
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3690:
+noFour3694:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3691
+	JZ         noTwo3695
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3691:
+noTwo3695:
 	TESTQ  $0x00000001, R10
-	JZ     stored3692
+	JZ     stored3696
 	VMOVSD X0, (SI)
 
-stored3692:
-added3684:
+stored3696:
+added3688:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
@@ -49031,7 +49072,7 @@ added3684:
 	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3693
+	JLE           few3697
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -49041,68 +49082,68 @@ added3684:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3695
+	JNZ           partial3699
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3698
+	JMP           stored3702
 
-partial3695:
+partial3699:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3696
+	JZ         noFour3700
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3696:
+noFour3700:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3697
+	JZ         noTwo3701
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3697:
+noTwo3701:
 	TESTQ  $0x00000001, SI
-	JZ     stored3698
+	JZ     stored3702
 	VMOVSD X0, (DI)
 
-stored3698:
-	JMP added3694
+stored3702:
+	JMP added3698
 
-few3693:
+few3697:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3699
+	JNZ       partial3703
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3702
+	JMP       stored3706
 
-partial3699:
+partial3703:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3700
+	JZ         noFour3704
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3700:
+noFour3704:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3701
+	JZ         noTwo3705
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3701:
+noTwo3705:
 	TESTQ  $0x00000001, R10
-	JZ     stored3702
+	JZ     stored3706
 	VMOVSD X0, (SI)
 
-stored3702:
-added3694:
+stored3706:
+added3698:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y12, Z0
 	VEXTRACTF64X4 $0x01, Z12, Y1
@@ -49129,7 +49170,7 @@ added3694:
 	VEXTRACTF64X4 $0x01, Z15, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3703
+	JLE           few3707
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -49139,68 +49180,68 @@ added3694:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3705
+	JNZ           partial3709
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3708
+	JMP           stored3712
 
-partial3705:
+partial3709:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3706
+	JZ         noFour3710
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3706:
+noFour3710:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3707
+	JZ         noTwo3711
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3707:
+noTwo3711:
 	TESTQ  $0x00000001, SI
-	JZ     stored3708
+	JZ     stored3712
 	VMOVSD X0, (DI)
 
-stored3708:
-	JMP added3704
+stored3712:
+	JMP added3708
 
-few3703:
+few3707:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3709
+	JNZ       partial3713
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3712
+	JMP       stored3716
 
-partial3709:
+partial3713:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3710
+	JZ         noFour3714
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3710:
+noFour3714:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3711
+	JZ         noTwo3715
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3711:
+noTwo3715:
 	TESTQ  $0x00000001, R10
-	JZ     stored3712
+	JZ     stored3716
 	VMOVSD X0, (SI)
 
-stored3712:
-added3704:
+stored3716:
+added3708:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y16, Z0
 	VEXTRACTF64X4 $0x01, Z16, Y1
@@ -49227,7 +49268,7 @@ added3704:
 	VEXTRACTF64X4 $0x01, Z19, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3713
+	JLE           few3717
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -49237,79 +49278,79 @@ added3704:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3715
+	JNZ           partial3719
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3718
+	JMP           stored3722
 
-partial3715:
+partial3719:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3716
+	JZ         noFour3720
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3716:
+noFour3720:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3717
+	JZ         noTwo3721
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3717:
+noTwo3721:
 	TESTQ  $0x00000001, SI
-	JZ     stored3718
+	JZ     stored3722
 	VMOVSD X0, (DI)
 
-stored3718:
-	JMP added3714
+stored3722:
+	JMP added3718
 
-few3713:
+few3717:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3719
+	JNZ       partial3723
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3722
+	JMP       stored3726
 
-partial3719:
+partial3723:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3720
+	JZ         noFour3724
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3720:
+noFour3724:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3721
+	JZ         noTwo3725
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3721:
+noTwo3725:
 	TESTQ  $0x00000001, R10
-	JZ     stored3722
+	JZ     stored3726
 	VMOVSD X0, (SI)
 
-stored3722:
-added3714:
+stored3726:
+added3718:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile3669
+	JGE  tile3673
 
-tiles3670:
+tiles3674:
 	CMPQ R11, $0x00000002
-	JLT  tiles3724
+	JLT  tiles3728
 
-tile3723:
+tile3727:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -49323,9 +49364,9 @@ tile3723:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3726
+	JLE    done3730
 
-again3725:
+again3729:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -49343,9 +49384,9 @@ again3725:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3725
+	JNZ          again3729
 
-done3726:
+done3730:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -49371,7 +49412,7 @@ done3726:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3727
+	JLE           few3731
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -49381,68 +49422,68 @@ done3726:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3729
+	JNZ           partial3733
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3732
+	JMP           stored3736
 
-partial3729:
+partial3733:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3730
+	JZ         noFour3734
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3730:
+noFour3734:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3731
+	JZ         noTwo3735
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3731:
+noTwo3735:
 	TESTQ  $0x00000001, SI
-	JZ     stored3732
+	JZ     stored3736
 	VMOVSD X0, (DI)
 
-stored3732:
-	JMP added3728
+stored3736:
+	JMP added3732
 
-few3727:
+few3731:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3733
+	JNZ       partial3737
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3736
+	JMP       stored3740
 
-partial3733:
+partial3737:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3734
+	JZ         noFour3738
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3734:
+noFour3738:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3735
+	JZ         noTwo3739
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3735:
+noTwo3739:
 	TESTQ  $0x00000001, R10
-	JZ     stored3736
+	JZ     stored3740
 	VMOVSD X0, (SI)
 
-stored3736:
-added3728:
+stored3740:
+added3732:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -49469,7 +49510,7 @@ added3728:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3737
+	JLE           few3741
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -49479,79 +49520,79 @@ added3728:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3739
+	JNZ           partial3743
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3742
+	JMP           stored3746
 
-partial3739:
+partial3743:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3740
+	JZ         noFour3744
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3740:
+noFour3744:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3741
+	JZ         noTwo3745
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3741:
+noTwo3745:
 	TESTQ  $0x00000001, SI
-	JZ     stored3742
+	JZ     stored3746
 	VMOVSD X0, (DI)
 
-stored3742:
-	JMP added3738
+stored3746:
+	JMP added3742
 
-few3737:
+few3741:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3743
+	JNZ       partial3747
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3746
+	JMP       stored3750
 
-partial3743:
+partial3747:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3744
+	JZ         noFour3748
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3744:
+noFour3748:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3745
+	JZ         noTwo3749
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3745:
+noTwo3749:
 	TESTQ  $0x00000001, R10
-	JZ     stored3746
+	JZ     stored3750
 	VMOVSD X0, (SI)
 
-stored3746:
-added3738:
+stored3750:
+added3742:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile3723
+	JGE  tile3727
 
-tiles3724:
+tiles3728:
 	CMPQ R11, $0x00000001
-	JLT  tiles3748
+	JLT  tiles3752
 
-tile3747:
+tile3751:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -49561,9 +49602,9 @@ tile3747:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3750
+	JLE    done3754
 
-again3749:
+again3753:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -49576,9 +49617,9 @@ again3749:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3749
+	JNZ          again3753
 
-done3750:
+done3754:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -49604,7 +49645,7 @@ done3750:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3751
+	JLE           few3755
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -49614,76 +49655,76 @@ done3750:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3753
+	JNZ           partial3757
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3756
+	JMP           stored3760
 
-partial3753:
+partial3757:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3754
+	JZ         noFour3758
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3754:
+noFour3758:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3755
+	JZ         noTwo3759
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3755:
+noTwo3759:
 	TESTQ  $0x00000001, SI
-	JZ     stored3756
+	JZ     stored3760
 	VMOVSD X0, (DI)
 
-stored3756:
-	JMP added3752
+stored3760:
+	JMP added3756
 
-few3751:
+few3755:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3757
+	JNZ       partial3761
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3760
+	JMP       stored3764
 
-partial3757:
+partial3761:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3758
+	JZ         noFour3762
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3758:
+noFour3762:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3759
+	JZ         noTwo3763
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3759:
+noTwo3763:
 	TESTQ  $0x00000001, R10
-	JZ     stored3760
+	JZ     stored3764
 	VMOVSD X0, (SI)
 
-stored3760:
-added3752:
+stored3764:
+added3756:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile3747
+	JGE  tile3751
 
-tiles3748:
-done3272:
+tiles3752:
+done3276:
 	VZEROUPPER
 	RET
 
@@ -49713,20 +49754,20 @@ TEXT ·regularProducts32x512(SB), $8-25
 	MOVQ         u+0(FP), DX
 	MOVQ         (DX), BX
 	CMPQ         BX, $0x08
-	JNE          few3761
+	JNE          few3765
 	MOVQ         536(DX), BX
 	MOVQ         264(DX), SI
 	MOVQ         48(DX), DI
 	LEAQ         -3(CX), R8
 	CMPQ         AX, R8
-	JG           rest3764
+	JG           rest3768
 
-group3763:
+group3767:
 	LEAQ       15(AX), R9
 	CMPQ       R9, CX
-	JG         none3767
+	JG         none3771
 	CMPQ       560(DX), $0x00
-	JEQ        none3767
+	JEQ        none3771
 	MOVLQSX    48(SI)(AX*4), R9
 	ANDQ       $-2, R9
 	SHLQ       $0x06, R9
@@ -49768,7 +49809,7 @@ group3763:
 	ADDQ       24(DX), R9
 	PREFETCHT0 (R9)
 	CMPQ       408(DX), $0x00
-	JEQ        near3766
+	JEQ        near3770
 	MOVQ       288(DX), R9
 	MOVLQSX    48(R9)(AX*4), R9
 	MOVQ       96(DX), R10
@@ -49810,8 +49851,8 @@ group3763:
 	PREFETCHT0 128(R9)
 	PREFETCHT0 192(R9)
 
-near3766:
-none3767:
+near3770:
+none3771:
 	MOVQ          312(DX), R9
 	MOVLQSX       (R9)(AX*4), R9
 	SHLQ          $0x06, R9
@@ -49904,102 +49945,6 @@ none3767:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          (BX), R10
 	TESTB         $0x01, (SI)(AX*4)
-	JNZ           backward3768
-	VMOVUPS       (R10), Y22
-	VPERMPS       Z22, Z13, Z17
-	VMULPS        (R9), Z17, Z17
-	VPERMPS       Z22, Z14, Z18
-	VMULPS        64(R9), Z18, Z18
-	VPERMPS       Z22, Z15, Z19
-	VFMADD231PS   128(R9), Z19, Z17
-	VPERMPS       Z22, Z16, Z19
-	VFMADD231PS   192(R9), Z19, Z18
-	VADDPS        Z18, Z17, Z17
-	VEXTRACTF64X4 $0x01, Z17, Y18
-	VADDPS        Y18, Y17, Y18
-	VMOVAPS       Y18, Y17
-	JMP           product3769
-
-backward3768:
-	VBROADCASTF64X4 (R10), Z17
-	VMULPS          (R9), Z17, Z18
-	VMULPS          64(R9), Z17, Z19
-	VMULPS          128(R9), Z17, Z25
-	VMULPS          192(R9), Z17, Z17
-	VUNPCKLPS       Z19, Z18, Z26
-	VUNPCKHPS       Z19, Z18, Z18
-	VADDPS          Z18, Z26, Z26
-	VUNPCKLPS       Z17, Z25, Z18
-	VUNPCKHPS       Z17, Z25, Z17
-	VADDPS          Z17, Z18, Z18
-	VUNPCKLPD       Z18, Z26, Z17
-	VUNPCKHPD       Z18, Z26, Z18
-	VADDPS          Z18, Z17, Z17
-	VPERMPS         Z17, Z11, Z18
-	VPERMPS         Z17, Z12, Z17
-	VADDPS          Y17, Y18, Y18
-	VMOVAPS         Y18, Y17
-
-product3769:
-	VMOVUPS       Y17, (BX)
-	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
-	VPMAXUD       Y17, Y0, Y0
-	MOVQ          288(DX), R9
-	MOVLQSX       4(R9)(AX*4), R9
-	MOVQ          96(DX), R10
-	MOVQ          (R10)(R9*8), R9
-	MOVQ          512(DX), R10
-	LEAQ          (R10)(R9*4), R9
-	LEAQ          32(BX), R10
-	TESTB         $0x01, 4(SI)(AX*4)
-	JNZ           backward3770
-	VMOVUPS       (R10), Y22
-	VPERMPS       Z22, Z13, Z17
-	VMULPS        (R9), Z17, Z17
-	VPERMPS       Z22, Z14, Z18
-	VMULPS        64(R9), Z18, Z18
-	VPERMPS       Z22, Z15, Z19
-	VFMADD231PS   128(R9), Z19, Z17
-	VPERMPS       Z22, Z16, Z19
-	VFMADD231PS   192(R9), Z19, Z18
-	VADDPS        Z18, Z17, Z17
-	VEXTRACTF64X4 $0x01, Z17, Y18
-	VADDPS        Y18, Y17, Y18
-	VMOVAPS       Y18, Y17
-	JMP           product3771
-
-backward3770:
-	VBROADCASTF64X4 (R10), Z17
-	VMULPS          (R9), Z17, Z18
-	VMULPS          64(R9), Z17, Z19
-	VMULPS          128(R9), Z17, Z25
-	VMULPS          192(R9), Z17, Z17
-	VUNPCKLPS       Z19, Z18, Z26
-	VUNPCKHPS       Z19, Z18, Z18
-	VADDPS          Z18, Z26, Z26
-	VUNPCKLPS       Z17, Z25, Z18
-	VUNPCKHPS       Z17, Z25, Z17
-	VADDPS          Z17, Z18, Z18
-	VUNPCKLPD       Z18, Z26, Z17
-	VUNPCKHPD       Z18, Z26, Z18
-	VADDPS          Z18, Z17, Z17
-	VPERMPS         Z17, Z11, Z18
-	VPERMPS         Z17, Z12, Z17
-	VADDPS          Y17, Y18, Y18
-	VMOVAPS         Y18, Y17
-
-product3771:
-	VMOVUPS       Y17, 32(BX)
-	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
-	VPMAXUD       Y17, Y0, Y0
-	MOVQ          288(DX), R9
-	MOVLQSX       8(R9)(AX*4), R9
-	MOVQ          96(DX), R10
-	MOVQ          (R10)(R9*8), R9
-	MOVQ          512(DX), R10
-	LEAQ          (R10)(R9*4), R9
-	LEAQ          64(BX), R10
-	TESTB         $0x01, 8(SI)(AX*4)
 	JNZ           backward3772
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
@@ -50037,17 +49982,17 @@ backward3772:
 	VMOVAPS         Y18, Y17
 
 product3773:
-	VMOVUPS       Y17, 64(BX)
+	VMOVUPS       Y17, (BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
 	VPMAXUD       Y17, Y0, Y0
 	MOVQ          288(DX), R9
-	MOVLQSX       12(R9)(AX*4), R9
+	MOVLQSX       4(R9)(AX*4), R9
 	MOVQ          96(DX), R10
 	MOVQ          (R10)(R9*8), R9
 	MOVQ          512(DX), R10
 	LEAQ          (R10)(R9*4), R9
-	LEAQ          96(BX), R10
-	TESTB         $0x01, 12(SI)(AX*4)
+	LEAQ          32(BX), R10
+	TESTB         $0x01, 4(SI)(AX*4)
 	JNZ           backward3774
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
@@ -50085,22 +50030,118 @@ backward3774:
 	VMOVAPS         Y18, Y17
 
 product3775:
+	VMOVUPS       Y17, 32(BX)
+	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
+	VPMAXUD       Y17, Y0, Y0
+	MOVQ          288(DX), R9
+	MOVLQSX       8(R9)(AX*4), R9
+	MOVQ          96(DX), R10
+	MOVQ          (R10)(R9*8), R9
+	MOVQ          512(DX), R10
+	LEAQ          (R10)(R9*4), R9
+	LEAQ          64(BX), R10
+	TESTB         $0x01, 8(SI)(AX*4)
+	JNZ           backward3776
+	VMOVUPS       (R10), Y22
+	VPERMPS       Z22, Z13, Z17
+	VMULPS        (R9), Z17, Z17
+	VPERMPS       Z22, Z14, Z18
+	VMULPS        64(R9), Z18, Z18
+	VPERMPS       Z22, Z15, Z19
+	VFMADD231PS   128(R9), Z19, Z17
+	VPERMPS       Z22, Z16, Z19
+	VFMADD231PS   192(R9), Z19, Z18
+	VADDPS        Z18, Z17, Z17
+	VEXTRACTF64X4 $0x01, Z17, Y18
+	VADDPS        Y18, Y17, Y18
+	VMOVAPS       Y18, Y17
+	JMP           product3777
+
+backward3776:
+	VBROADCASTF64X4 (R10), Z17
+	VMULPS          (R9), Z17, Z18
+	VMULPS          64(R9), Z17, Z19
+	VMULPS          128(R9), Z17, Z25
+	VMULPS          192(R9), Z17, Z17
+	VUNPCKLPS       Z19, Z18, Z26
+	VUNPCKHPS       Z19, Z18, Z18
+	VADDPS          Z18, Z26, Z26
+	VUNPCKLPS       Z17, Z25, Z18
+	VUNPCKHPS       Z17, Z25, Z17
+	VADDPS          Z17, Z18, Z18
+	VUNPCKLPD       Z18, Z26, Z17
+	VUNPCKHPD       Z18, Z26, Z18
+	VADDPS          Z18, Z17, Z17
+	VPERMPS         Z17, Z11, Z18
+	VPERMPS         Z17, Z12, Z17
+	VADDPS          Y17, Y18, Y18
+	VMOVAPS         Y18, Y17
+
+product3777:
+	VMOVUPS       Y17, 64(BX)
+	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
+	VPMAXUD       Y17, Y0, Y0
+	MOVQ          288(DX), R9
+	MOVLQSX       12(R9)(AX*4), R9
+	MOVQ          96(DX), R10
+	MOVQ          (R10)(R9*8), R9
+	MOVQ          512(DX), R10
+	LEAQ          (R10)(R9*4), R9
+	LEAQ          96(BX), R10
+	TESTB         $0x01, 12(SI)(AX*4)
+	JNZ           backward3778
+	VMOVUPS       (R10), Y22
+	VPERMPS       Z22, Z13, Z17
+	VMULPS        (R9), Z17, Z17
+	VPERMPS       Z22, Z14, Z18
+	VMULPS        64(R9), Z18, Z18
+	VPERMPS       Z22, Z15, Z19
+	VFMADD231PS   128(R9), Z19, Z17
+	VPERMPS       Z22, Z16, Z19
+	VFMADD231PS   192(R9), Z19, Z18
+	VADDPS        Z18, Z17, Z17
+	VEXTRACTF64X4 $0x01, Z17, Y18
+	VADDPS        Y18, Y17, Y18
+	VMOVAPS       Y18, Y17
+	JMP           product3779
+
+backward3778:
+	VBROADCASTF64X4 (R10), Z17
+	VMULPS          (R9), Z17, Z18
+	VMULPS          64(R9), Z17, Z19
+	VMULPS          128(R9), Z17, Z25
+	VMULPS          192(R9), Z17, Z17
+	VUNPCKLPS       Z19, Z18, Z26
+	VUNPCKHPS       Z19, Z18, Z18
+	VADDPS          Z18, Z26, Z26
+	VUNPCKLPS       Z17, Z25, Z18
+	VUNPCKHPS       Z17, Z25, Z17
+	VADDPS          Z17, Z18, Z18
+	VUNPCKLPD       Z18, Z26, Z17
+	VUNPCKHPD       Z18, Z26, Z18
+	VADDPS          Z18, Z17, Z17
+	VPERMPS         Z17, Z11, Z18
+	VPERMPS         Z17, Z12, Z17
+	VADDPS          Y17, Y18, Y18
+	VMOVAPS         Y18, Y17
+
+product3779:
 	VMOVUPS     Y17, 96(BX)
 	VPSUBD.BCST constants<>+3256(SB), Y17, Y17
 	VPMAXUD     Y17, Y0, Y0
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x04, AX
 	CMPQ        AX, R8
-	JLE         group3763
+	JLE         group3767
 
-rest3764:
+rest3768:
 	CMPQ       AX, CX
-	JG         grouped3765
+	JG         grouped3769
 	LEAQ       15(AX), R8
 	CMPQ       R8, CX
-	JG         none3777
+	JG         none3781
 	CMPQ       560(DX), $0x00
-	JEQ        none3777
+	JEQ        none3781
 	MOVLQSX    48(SI)(AX*4), R8
 	ANDQ       $-2, R8
 	SHLQ       $0x06, R8
@@ -50142,7 +50183,7 @@ rest3764:
 	ADDQ       24(DX), R8
 	PREFETCHT0 (R8)
 	CMPQ       408(DX), $0x00
-	JEQ        near3776
+	JEQ        near3780
 	MOVQ       288(DX), R8
 	MOVLQSX    48(R8)(AX*4), R8
 	MOVQ       96(DX), R9
@@ -50184,8 +50225,8 @@ rest3764:
 	PREFETCHT0 128(R8)
 	PREFETCHT0 192(R8)
 
-near3776:
-none3777:
+near3780:
+none3781:
 	LEAQ          (AX), R8
 	CMPQ          R8, CX
 	CMOVQGT       CX, R8
@@ -50293,108 +50334,6 @@ none3777:
 	LEAQ          (R9)(R8*4), R8
 	LEAQ          (BX), R9
 	TESTB         $0x01, (SI)(DI*4)
-	JNZ           backward3778
-	VMOVUPS       (R9), Y24
-	VPERMPS       Z24, Z13, Z1
-	VMULPS        (R8), Z1, Z1
-	VPERMPS       Z24, Z14, Z2
-	VMULPS        64(R8), Z2, Z2
-	VPERMPS       Z24, Z15, Z3
-	VFMADD231PS   128(R8), Z3, Z1
-	VPERMPS       Z24, Z16, Z3
-	VFMADD231PS   192(R8), Z3, Z2
-	VADDPS        Z2, Z1, Z1
-	VEXTRACTF64X4 $0x01, Z1, Y2
-	VADDPS        Y2, Y1, Y2
-	VMOVAPS       Y2, Y1
-	JMP           product3779
-
-backward3778:
-	VBROADCASTF64X4 (R9), Z1
-	VMULPS          (R8), Z1, Z2
-	VMULPS          64(R8), Z1, Z3
-	VMULPS          128(R8), Z1, Z4
-	VMULPS          192(R8), Z1, Z1
-	VUNPCKLPS       Z3, Z2, Z5
-	VUNPCKHPS       Z3, Z2, Z2
-	VADDPS          Z2, Z5, Z5
-	VUNPCKLPS       Z1, Z4, Z2
-	VUNPCKHPS       Z1, Z4, Z1
-	VADDPS          Z1, Z2, Z2
-	VUNPCKLPD       Z2, Z5, Z1
-	VUNPCKHPD       Z2, Z5, Z2
-	VADDPS          Z2, Z1, Z1
-	VPERMPS         Z1, Z11, Z2
-	VPERMPS         Z1, Z12, Z1
-	VADDPS          Y1, Y2, Y2
-	VMOVAPS         Y2, Y1
-
-product3779:
-	VMOVUPS       Y1, (BX)
-	VPSUBD.BCST   constants<>+3256(SB), Y1, Y1
-	VPMAXUD       Y1, Y0, Y0
-	LEAQ          1(AX), DI
-	CMPQ          DI, CX
-	CMOVQGT       CX, DI
-	MOVQ          288(DX), R8
-	MOVLQSX       (R8)(DI*4), R8
-	MOVQ          96(DX), R9
-	MOVQ          (R9)(R8*8), R8
-	MOVQ          512(DX), R9
-	LEAQ          (R9)(R8*4), R8
-	LEAQ          32(BX), R9
-	TESTB         $0x01, (SI)(DI*4)
-	JNZ           backward3780
-	VMOVUPS       (R9), Y24
-	VPERMPS       Z24, Z13, Z1
-	VMULPS        (R8), Z1, Z1
-	VPERMPS       Z24, Z14, Z2
-	VMULPS        64(R8), Z2, Z2
-	VPERMPS       Z24, Z15, Z3
-	VFMADD231PS   128(R8), Z3, Z1
-	VPERMPS       Z24, Z16, Z3
-	VFMADD231PS   192(R8), Z3, Z2
-	VADDPS        Z2, Z1, Z1
-	VEXTRACTF64X4 $0x01, Z1, Y2
-	VADDPS        Y2, Y1, Y2
-	VMOVAPS       Y2, Y1
-	JMP           product3781
-
-backward3780:
-	VBROADCASTF64X4 (R9), Z1
-	VMULPS          (R8), Z1, Z2
-	VMULPS          64(R8), Z1, Z3
-	VMULPS          128(R8), Z1, Z4
-	VMULPS          192(R8), Z1, Z1
-	VUNPCKLPS       Z3, Z2, Z5
-	VUNPCKHPS       Z3, Z2, Z2
-	VADDPS          Z2, Z5, Z5
-	VUNPCKLPS       Z1, Z4, Z2
-	VUNPCKHPS       Z1, Z4, Z1
-	VADDPS          Z1, Z2, Z2
-	VUNPCKLPD       Z2, Z5, Z1
-	VUNPCKHPD       Z2, Z5, Z2
-	VADDPS          Z2, Z1, Z1
-	VPERMPS         Z1, Z11, Z2
-	VPERMPS         Z1, Z12, Z1
-	VADDPS          Y1, Y2, Y2
-	VMOVAPS         Y2, Y1
-
-product3781:
-	VMOVUPS       Y1, 32(BX)
-	VPSUBD.BCST   constants<>+3256(SB), Y1, Y1
-	VPMAXUD       Y1, Y0, Y0
-	LEAQ          2(AX), DI
-	CMPQ          DI, CX
-	CMOVQGT       CX, DI
-	MOVQ          288(DX), R8
-	MOVLQSX       (R8)(DI*4), R8
-	MOVQ          96(DX), R9
-	MOVQ          (R9)(R8*8), R8
-	MOVQ          512(DX), R9
-	LEAQ          (R9)(R8*4), R8
-	LEAQ          64(BX), R9
-	TESTB         $0x01, (SI)(DI*4)
 	JNZ           backward3782
 	VMOVUPS       (R9), Y24
 	VPERMPS       Z24, Z13, Z1
@@ -50432,6 +50371,108 @@ backward3782:
 	VMOVAPS         Y2, Y1
 
 product3783:
+	VMOVUPS       Y1, (BX)
+	VPSUBD.BCST   constants<>+3256(SB), Y1, Y1
+	VPMAXUD       Y1, Y0, Y0
+	LEAQ          1(AX), DI
+	CMPQ          DI, CX
+	CMOVQGT       CX, DI
+	MOVQ          288(DX), R8
+	MOVLQSX       (R8)(DI*4), R8
+	MOVQ          96(DX), R9
+	MOVQ          (R9)(R8*8), R8
+	MOVQ          512(DX), R9
+	LEAQ          (R9)(R8*4), R8
+	LEAQ          32(BX), R9
+	TESTB         $0x01, (SI)(DI*4)
+	JNZ           backward3784
+	VMOVUPS       (R9), Y24
+	VPERMPS       Z24, Z13, Z1
+	VMULPS        (R8), Z1, Z1
+	VPERMPS       Z24, Z14, Z2
+	VMULPS        64(R8), Z2, Z2
+	VPERMPS       Z24, Z15, Z3
+	VFMADD231PS   128(R8), Z3, Z1
+	VPERMPS       Z24, Z16, Z3
+	VFMADD231PS   192(R8), Z3, Z2
+	VADDPS        Z2, Z1, Z1
+	VEXTRACTF64X4 $0x01, Z1, Y2
+	VADDPS        Y2, Y1, Y2
+	VMOVAPS       Y2, Y1
+	JMP           product3785
+
+backward3784:
+	VBROADCASTF64X4 (R9), Z1
+	VMULPS          (R8), Z1, Z2
+	VMULPS          64(R8), Z1, Z3
+	VMULPS          128(R8), Z1, Z4
+	VMULPS          192(R8), Z1, Z1
+	VUNPCKLPS       Z3, Z2, Z5
+	VUNPCKHPS       Z3, Z2, Z2
+	VADDPS          Z2, Z5, Z5
+	VUNPCKLPS       Z1, Z4, Z2
+	VUNPCKHPS       Z1, Z4, Z1
+	VADDPS          Z1, Z2, Z2
+	VUNPCKLPD       Z2, Z5, Z1
+	VUNPCKHPD       Z2, Z5, Z2
+	VADDPS          Z2, Z1, Z1
+	VPERMPS         Z1, Z11, Z2
+	VPERMPS         Z1, Z12, Z1
+	VADDPS          Y1, Y2, Y2
+	VMOVAPS         Y2, Y1
+
+product3785:
+	VMOVUPS       Y1, 32(BX)
+	VPSUBD.BCST   constants<>+3256(SB), Y1, Y1
+	VPMAXUD       Y1, Y0, Y0
+	LEAQ          2(AX), DI
+	CMPQ          DI, CX
+	CMOVQGT       CX, DI
+	MOVQ          288(DX), R8
+	MOVLQSX       (R8)(DI*4), R8
+	MOVQ          96(DX), R9
+	MOVQ          (R9)(R8*8), R8
+	MOVQ          512(DX), R9
+	LEAQ          (R9)(R8*4), R8
+	LEAQ          64(BX), R9
+	TESTB         $0x01, (SI)(DI*4)
+	JNZ           backward3786
+	VMOVUPS       (R9), Y24
+	VPERMPS       Z24, Z13, Z1
+	VMULPS        (R8), Z1, Z1
+	VPERMPS       Z24, Z14, Z2
+	VMULPS        64(R8), Z2, Z2
+	VPERMPS       Z24, Z15, Z3
+	VFMADD231PS   128(R8), Z3, Z1
+	VPERMPS       Z24, Z16, Z3
+	VFMADD231PS   192(R8), Z3, Z2
+	VADDPS        Z2, Z1, Z1
+	VEXTRACTF64X4 $0x01, Z1, Y2
+	VADDPS        Y2, Y1, Y2
+	VMOVAPS       Y2, Y1
+	JMP           product3787
+
+backward3786:
+	VBROADCASTF64X4 (R9), Z1
+	VMULPS          (R8), Z1, Z2
+	VMULPS          64(R8), Z1, Z3
+	VMULPS          128(R8), Z1, Z4
+	VMULPS          192(R8), Z1, Z1
+	VUNPCKLPS       Z3, Z2, Z5
+	VUNPCKHPS       Z3, Z2, Z2
+	VADDPS          Z2, Z5, Z5
+	VUNPCKLPS       Z1, Z4, Z2
+	VUNPCKHPS       Z1, Z4, Z1
+	VADDPS          Z1, Z2, Z2
+	VUNPCKLPD       Z2, Z5, Z1
+	VUNPCKHPD       Z2, Z5, Z2
+	VADDPS          Z2, Z1, Z1
+	VPERMPS         Z1, Z11, Z2
+	VPERMPS         Z1, Z12, Z1
+	VADDPS          Y1, Y2, Y2
+	VMOVAPS         Y2, Y1
+
+product3787:
 	VMOVUPS       Y1, 64(BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -50446,7 +50487,7 @@ product3783:
 	LEAQ          (DX)(CX*4), CX
 	LEAQ          96(BX), DX
 	TESTB         $0x01, (SI)(AX*4)
-	JNZ           backward3784
+	JNZ           backward3788
 	VMOVUPS       (DX), Y24
 	VPERMPS       Z24, Z13, Z1
 	VMULPS        (CX), Z1, Z1
@@ -50460,9 +50501,9 @@ product3783:
 	VEXTRACTF64X4 $0x01, Z1, Y2
 	VADDPS        Y2, Y1, Y2
 	VMOVAPS       Y2, Y1
-	JMP           product3785
+	JMP           product3789
 
-backward3784:
+backward3788:
 	VBROADCASTF64X4 (DX), Z1
 	VMULPS          (CX), Z1, Z2
 	VMULPS          64(CX), Z1, Z3
@@ -50482,16 +50523,16 @@ backward3784:
 	VADDPS          Y1, Y2, Y2
 	VMOVAPS         Y2, Y1
 
-product3785:
+product3789:
 	VMOVUPS     Y1, 96(BX)
 	VPSUBD.BCST constants<>+3256(SB), Y1, Y1
 	VPMAXUD     Y1, Y0, Y0
 	ADDQ        $0x00000080, BX
 
-grouped3765:
-	JMP done3762
+grouped3769:
+	JMP done3766
 
-few3761:
+few3765:
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVB SI, K1
@@ -50501,14 +50542,14 @@ few3761:
 	MOVQ  48(DX), R8
 	LEAQ  -3(CX), R9
 	CMPQ  AX, R9
-	JG    rest3787
+	JG    rest3791
 
-group3786:
+group3790:
 	LEAQ       15(AX), R10
 	CMPQ       R10, CX
-	JG         none3790
+	JG         none3794
 	CMPQ       560(DX), $0x00
-	JEQ        none3790
+	JEQ        none3794
 	MOVLQSX    48(DI)(AX*4), R10
 	ANDQ       $-2, R10
 	IMULQ      BX, R10
@@ -50550,7 +50591,7 @@ group3786:
 	ADDQ       24(DX), R10
 	PREFETCHT0 (R10)
 	CMPQ       408(DX), $0x00
-	JEQ        near3789
+	JEQ        near3793
 	MOVQ       288(DX), R10
 	MOVLQSX    48(R10)(AX*4), R10
 	MOVQ       96(DX), R11
@@ -50592,8 +50633,8 @@ group3786:
 	PREFETCHT0 128(R10)
 	PREFETCHT0 192(R10)
 
-near3789:
-none3790:
+near3793:
+none3794:
 	MOVQ         312(DX), R10
 	MOVLQSX      (R10)(AX*4), R10
 	IMULQ        BX, R10
@@ -50691,7 +50732,7 @@ none3790:
 	LEAQ         (SI), R11
 	MOVQ         (DX), R12
 	TESTB        $0x01, (DI)(AX*4)
-	JNZ          backward3791
+	JNZ          backward3795
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K2
@@ -50705,158 +50746,33 @@ none3790:
 	VBROADCASTSS (R11), Y13
 	VFMADD231PS  (R10), Y13, K2, Y11
 	CMPQ         R12, $0x00000001
-	JLE          end3793
+	JLE          end3797
 	VBROADCASTSS 4(R11), Y13
 	VFMADD231PS  (R10)(R13*1), Y13, K2, Y12
 	CMPQ         R12, $0x00000002
-	JLE          end3793
+	JLE          end3797
 	VBROADCASTSS 8(R11), Y13
 	VFMADD231PS  (R10)(R13*2), Y13, K2, Y11
 	CMPQ         R12, $0x00000003
-	JLE          end3793
+	JLE          end3797
 	VBROADCASTSS 12(R11), Y13
 	VFMADD231PS  (R10)(R14*1), Y13, K2, Y12
 	CMPQ         R12, $0x00000004
-	JLE          end3793
+	JLE          end3797
 	VBROADCASTSS 16(R11), Y13
 	VFMADD231PS  (R10)(R13*4), Y13, K2, Y11
 	CMPQ         R12, $0x00000005
-	JLE          end3793
+	JLE          end3797
 	VBROADCASTSS 20(R11), Y13
 	VFMADD231PS  (R10)(R15*1), Y13, K2, Y12
 	CMPQ         R12, $0x00000006
-	JLE          end3793
+	JLE          end3797
 	VBROADCASTSS 24(R11), Y13
 	VFMADD231PS  (R10)(R14*2), Y13, K2, Y11
 	CMPQ         R12, $0x00000007
-	JLE          end3793
+	JLE          end3797
 	VBROADCASTSS 28(R11), Y13
 	VFMADD231PS  (R10)(BP*1), Y13, K2, Y12
-
-end3793:
-	VADDPS  Y12, Y11, Y11
-	VMOVAPS Y11, Y11
-	JMP     product3792
-
-backward3791:
-	MOVQ      $-1, R13
-	BZHIQ     R12, R13, R13
-	KMOVB     R13, K2
-	MOVQ      R12, R13
-	SHLQ      $0x02, R13
-	LEAQ      (R13)(R13*2), R14
-	LEAQ      (R13)(R13*4), R15
-	LEAQ      (R14)(R13*4), BP
-	VMOVUPS.Z (R11), K2, Y11
-	VXORPD    Y12, Y12, Y12
-	VXORPD    Y13, Y13, Y13
-	VXORPD    Y14, Y14, Y14
-	VXORPD    Y15, Y15, Y15
-	VXORPD    Y16, Y16, Y16
-	VXORPD    Y17, Y17, Y17
-	VXORPD    Y18, Y18, Y18
-	VXORPD    Y19, Y19, Y19
-	VMULPS.Z  (R10), Y11, K2, Y12
-	CMPQ      R12, $0x00000001
-	JLE       end3794
-	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
-	CMPQ      R12, $0x00000002
-	JLE       end3794
-	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
-	CMPQ      R12, $0x00000003
-	JLE       end3794
-	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
-	CMPQ      R12, $0x00000004
-	JLE       end3794
-	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
-	CMPQ      R12, $0x00000005
-	JLE       end3794
-	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
-	CMPQ      R12, $0x00000006
-	JLE       end3794
-	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
-	CMPQ      R12, $0x00000007
-	JLE       end3794
-	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
-
-end3794:
-	VUNPCKLPS  Y13, Y12, Y11
-	VUNPCKHPS  Y13, Y12, Y12
-	VADDPS     Y12, Y11, Y11
-	VUNPCKLPS  Y15, Y14, Y12
-	VUNPCKHPS  Y15, Y14, Y13
-	VADDPS     Y13, Y12, Y12
-	VUNPCKLPS  Y17, Y16, Y13
-	VUNPCKHPS  Y17, Y16, Y14
-	VADDPS     Y14, Y13, Y13
-	VUNPCKLPS  Y19, Y18, Y14
-	VUNPCKHPS  Y19, Y18, Y15
-	VADDPS     Y15, Y14, Y14
-	VUNPCKLPD  Y12, Y11, Y15
-	VUNPCKHPD  Y12, Y11, Y11
-	VADDPS     Y11, Y15, Y15
-	VUNPCKLPD  Y14, Y13, Y11
-	VUNPCKHPD  Y14, Y13, Y12
-	VADDPS     Y12, Y11, Y11
-	VPERM2F128 $0x31, Y11, Y15, Y12
-	VPERM2F128 $0x20, Y11, Y15, Y15
-	VADDPS     Y12, Y15, Y15
-	VMOVAPS    Y15, Y11
-
-product3792:
-	VMOVUPS       Y11, (SI)
-	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
-	VPMAXUD       Y11, Y0, Y0
-	MOVQ          288(DX), R10
-	MOVLQSX       4(R10)(AX*4), R10
-	MOVQ          96(DX), R11
-	MOVQ          (R11)(R10*8), R10
-	MOVQ          512(DX), R11
-	LEAQ          (R11)(R10*4), R10
-	LEAQ          32(SI), R11
-	MOVQ          (DX), R12
-	TESTB         $0x01, 4(DI)(AX*4)
-	JNZ           backward3795
-	MOVQ          $-1, R13
-	BZHIQ         R12, R13, R13
-	KMOVB         R13, K2
-	MOVQ          R12, R13
-	SHLQ          $0x02, R13
-	LEAQ          (R13)(R13*2), R14
-	LEAQ          (R13)(R13*4), R15
-	LEAQ          (R14)(R13*4), BP
-	VXORPD        Y11, Y11, Y11
-	VXORPD        Y12, Y12, Y12
-	VBROADCASTSS  (R11), Y13
-	VFMADD231PS   (R10), Y13, K2, Y11
-	CMPQ          R12, $0x00000001
-	JLE           end3797
-	VBROADCASTSS  4(R11), Y13
-	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
-	CMPQ          R12, $0x00000002
-	JLE           end3797
-	VBROADCASTSS  8(R11), Y13
-	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
-	CMPQ          R12, $0x00000003
-	JLE           end3797
-	VBROADCASTSS  12(R11), Y13
-	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
-	CMPQ          R12, $0x00000004
-	JLE           end3797
-	VBROADCASTSS  16(R11), Y13
-	VFMADD231PS   (R10)(R13*4), Y13, K2, Y11
-	CMPQ          R12, $0x00000005
-	JLE           end3797
-	VBROADCASTSS  20(R11), Y13
-	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
-	CMPQ          R12, $0x00000006
-	JLE           end3797
-	VBROADCASTSS  24(R11), Y13
-	VFMADD231PS   (R10)(R14*2), Y13, K2, Y11
-	CMPQ          R12, $0x00000007
-	JLE           end3797
-	VBROADCASTSS  28(R11), Y13
-	VFMADD231PS   (R10)(BP*1), Y13, K2, Y12
 
 end3797:
 	VADDPS  Y12, Y11, Y11
@@ -50929,18 +50845,18 @@ end3798:
 	VMOVAPS    Y15, Y11
 
 product3796:
-	VMOVUPS       Y11, 32(SI)
+	VMOVUPS       Y11, (SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
 	MOVQ          288(DX), R10
-	MOVLQSX       8(R10)(AX*4), R10
+	MOVLQSX       4(R10)(AX*4), R10
 	MOVQ          96(DX), R11
 	MOVQ          (R11)(R10*8), R10
 	MOVQ          512(DX), R11
 	LEAQ          (R11)(R10*4), R10
-	LEAQ          64(SI), R11
+	LEAQ          32(SI), R11
 	MOVQ          (DX), R12
-	TESTB         $0x01, 8(DI)(AX*4)
+	TESTB         $0x01, 4(DI)(AX*4)
 	JNZ           backward3799
 	MOVQ          $-1, R13
 	BZHIQ         R12, R13, R13
@@ -51054,18 +50970,18 @@ end3802:
 	VMOVAPS    Y15, Y11
 
 product3800:
-	VMOVUPS       Y11, 64(SI)
+	VMOVUPS       Y11, 32(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
 	MOVQ          288(DX), R10
-	MOVLQSX       12(R10)(AX*4), R10
+	MOVLQSX       8(R10)(AX*4), R10
 	MOVQ          96(DX), R11
 	MOVQ          (R11)(R10*8), R10
 	MOVQ          512(DX), R11
 	LEAQ          (R11)(R10*4), R10
-	LEAQ          96(SI), R11
+	LEAQ          64(SI), R11
 	MOVQ          (DX), R12
-	TESTB         $0x01, 12(DI)(AX*4)
+	TESTB         $0x01, 8(DI)(AX*4)
 	JNZ           backward3803
 	MOVQ          $-1, R13
 	BZHIQ         R12, R13, R13
@@ -51179,22 +51095,147 @@ end3806:
 	VMOVAPS    Y15, Y11
 
 product3804:
+	VMOVUPS       Y11, 64(SI)
+	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
+	VPMAXUD       Y11, Y0, Y0
+	MOVQ          288(DX), R10
+	MOVLQSX       12(R10)(AX*4), R10
+	MOVQ          96(DX), R11
+	MOVQ          (R11)(R10*8), R10
+	MOVQ          512(DX), R11
+	LEAQ          (R11)(R10*4), R10
+	LEAQ          96(SI), R11
+	MOVQ          (DX), R12
+	TESTB         $0x01, 12(DI)(AX*4)
+	JNZ           backward3807
+	MOVQ          $-1, R13
+	BZHIQ         R12, R13, R13
+	KMOVB         R13, K2
+	MOVQ          R12, R13
+	SHLQ          $0x02, R13
+	LEAQ          (R13)(R13*2), R14
+	LEAQ          (R13)(R13*4), R15
+	LEAQ          (R14)(R13*4), BP
+	VXORPD        Y11, Y11, Y11
+	VXORPD        Y12, Y12, Y12
+	VBROADCASTSS  (R11), Y13
+	VFMADD231PS   (R10), Y13, K2, Y11
+	CMPQ          R12, $0x00000001
+	JLE           end3809
+	VBROADCASTSS  4(R11), Y13
+	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
+	CMPQ          R12, $0x00000002
+	JLE           end3809
+	VBROADCASTSS  8(R11), Y13
+	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
+	CMPQ          R12, $0x00000003
+	JLE           end3809
+	VBROADCASTSS  12(R11), Y13
+	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
+	CMPQ          R12, $0x00000004
+	JLE           end3809
+	VBROADCASTSS  16(R11), Y13
+	VFMADD231PS   (R10)(R13*4), Y13, K2, Y11
+	CMPQ          R12, $0x00000005
+	JLE           end3809
+	VBROADCASTSS  20(R11), Y13
+	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
+	CMPQ          R12, $0x00000006
+	JLE           end3809
+	VBROADCASTSS  24(R11), Y13
+	VFMADD231PS   (R10)(R14*2), Y13, K2, Y11
+	CMPQ          R12, $0x00000007
+	JLE           end3809
+	VBROADCASTSS  28(R11), Y13
+	VFMADD231PS   (R10)(BP*1), Y13, K2, Y12
+
+end3809:
+	VADDPS  Y12, Y11, Y11
+	VMOVAPS Y11, Y11
+	JMP     product3808
+
+backward3807:
+	MOVQ      $-1, R13
+	BZHIQ     R12, R13, R13
+	KMOVB     R13, K2
+	MOVQ      R12, R13
+	SHLQ      $0x02, R13
+	LEAQ      (R13)(R13*2), R14
+	LEAQ      (R13)(R13*4), R15
+	LEAQ      (R14)(R13*4), BP
+	VMOVUPS.Z (R11), K2, Y11
+	VXORPD    Y12, Y12, Y12
+	VXORPD    Y13, Y13, Y13
+	VXORPD    Y14, Y14, Y14
+	VXORPD    Y15, Y15, Y15
+	VXORPD    Y16, Y16, Y16
+	VXORPD    Y17, Y17, Y17
+	VXORPD    Y18, Y18, Y18
+	VXORPD    Y19, Y19, Y19
+	VMULPS.Z  (R10), Y11, K2, Y12
+	CMPQ      R12, $0x00000001
+	JLE       end3810
+	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
+	CMPQ      R12, $0x00000002
+	JLE       end3810
+	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
+	CMPQ      R12, $0x00000003
+	JLE       end3810
+	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
+	CMPQ      R12, $0x00000004
+	JLE       end3810
+	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
+	CMPQ      R12, $0x00000005
+	JLE       end3810
+	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
+	CMPQ      R12, $0x00000006
+	JLE       end3810
+	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
+	CMPQ      R12, $0x00000007
+	JLE       end3810
+	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
+
+end3810:
+	VUNPCKLPS  Y13, Y12, Y11
+	VUNPCKHPS  Y13, Y12, Y12
+	VADDPS     Y12, Y11, Y11
+	VUNPCKLPS  Y15, Y14, Y12
+	VUNPCKHPS  Y15, Y14, Y13
+	VADDPS     Y13, Y12, Y12
+	VUNPCKLPS  Y17, Y16, Y13
+	VUNPCKHPS  Y17, Y16, Y14
+	VADDPS     Y14, Y13, Y13
+	VUNPCKLPS  Y19, Y18, Y14
+	VUNPCKHPS  Y19, Y18, Y15
+	VADDPS     Y15, Y14, Y14
+	VUNPCKLPD  Y12, Y11, Y15
+	VUNPCKHPD  Y12, Y11, Y11
+	VADDPS     Y11, Y15, Y15
+	VUNPCKLPD  Y14, Y13, Y11
+	VUNPCKHPD  Y14, Y13, Y12
+	VADDPS     Y12, Y11, Y11
+	VPERM2F128 $0x31, Y11, Y15, Y12
+	VPERM2F128 $0x20, Y11, Y15, Y15
+	VADDPS     Y12, Y15, Y15
+	VMOVAPS    Y15, Y11
+
+product3808:
 	VMOVUPS       Y11, 96(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
 	ADDQ          $0x00000080, SI
 	ADDQ          $0x04, AX
 	CMPQ          AX, R9
-	JLE           group3786
+	JLE           group3790
 
-rest3787:
+rest3791:
 	CMPQ       AX, CX
-	JG         grouped3788
+	JG         grouped3792
 	LEAQ       15(AX), R9
 	CMPQ       R9, CX
-	JG         none3808
+	JG         none3812
 	CMPQ       560(DX), $0x00
-	JEQ        none3808
+	JEQ        none3812
 	MOVLQSX    48(DI)(AX*4), R9
 	ANDQ       $-2, R9
 	IMULQ      BX, R9
@@ -51236,7 +51277,7 @@ rest3787:
 	ADDQ       24(DX), R9
 	PREFETCHT0 (R9)
 	CMPQ       408(DX), $0x00
-	JEQ        near3807
+	JEQ        near3811
 	MOVQ       288(DX), R9
 	MOVLQSX    48(R9)(AX*4), R9
 	MOVQ       96(DX), R10
@@ -51278,8 +51319,8 @@ rest3787:
 	PREFETCHT0 128(R9)
 	PREFETCHT0 192(R9)
 
-near3807:
-none3808:
+near3811:
+none3812:
 	LEAQ         (AX), R9
 	CMPQ         R9, CX
 	CMOVQGT      CX, R9
@@ -51392,7 +51433,7 @@ none3808:
 	LEAQ         (SI), R9
 	MOVQ         (DX), R10
 	TESTB        $0x01, (DI)(BX*4)
-	JNZ          backward3809
+	JNZ          backward3813
 	MOVQ         $-1, BX
 	BZHIQ        R10, BX, BX
 	KMOVB        BX, K2
@@ -51406,161 +51447,33 @@ none3808:
 	VBROADCASTSS (R9), Y3
 	VFMADD231PS  (R8), Y3, K2, Y1
 	CMPQ         R10, $0x00000001
-	JLE          end3811
+	JLE          end3815
 	VBROADCASTSS 4(R9), Y3
 	VFMADD231PS  (R8)(BX*1), Y3, K2, Y2
 	CMPQ         R10, $0x00000002
-	JLE          end3811
+	JLE          end3815
 	VBROADCASTSS 8(R9), Y3
 	VFMADD231PS  (R8)(BX*2), Y3, K2, Y1
 	CMPQ         R10, $0x00000003
-	JLE          end3811
+	JLE          end3815
 	VBROADCASTSS 12(R9), Y3
 	VFMADD231PS  (R8)(R11*1), Y3, K2, Y2
 	CMPQ         R10, $0x00000004
-	JLE          end3811
+	JLE          end3815
 	VBROADCASTSS 16(R9), Y3
 	VFMADD231PS  (R8)(BX*4), Y3, K2, Y1
 	CMPQ         R10, $0x00000005
-	JLE          end3811
+	JLE          end3815
 	VBROADCASTSS 20(R9), Y3
 	VFMADD231PS  (R8)(R12*1), Y3, K2, Y2
 	CMPQ         R10, $0x00000006
-	JLE          end3811
+	JLE          end3815
 	VBROADCASTSS 24(R9), Y3
 	VFMADD231PS  (R8)(R11*2), Y3, K2, Y1
 	CMPQ         R10, $0x00000007
-	JLE          end3811
+	JLE          end3815
 	VBROADCASTSS 28(R9), Y3
 	VFMADD231PS  (R8)(R13*1), Y3, K2, Y2
-
-end3811:
-	VADDPS  Y2, Y1, Y1
-	VMOVAPS Y1, Y1
-	JMP     product3810
-
-backward3809:
-	MOVQ      $-1, BX
-	BZHIQ     R10, BX, BX
-	KMOVB     BX, K2
-	MOVQ      R10, BX
-	SHLQ      $0x02, BX
-	LEAQ      (BX)(BX*2), R11
-	LEAQ      (BX)(BX*4), R12
-	LEAQ      (R11)(BX*4), R13
-	VMOVUPS.Z (R9), K2, Y1
-	VXORPD    Y2, Y2, Y2
-	VXORPD    Y3, Y3, Y3
-	VXORPD    Y4, Y4, Y4
-	VXORPD    Y5, Y5, Y5
-	VXORPD    Y6, Y6, Y6
-	VXORPD    Y7, Y7, Y7
-	VXORPD    Y8, Y8, Y8
-	VXORPD    Y9, Y9, Y9
-	VMULPS.Z  (R8), Y1, K2, Y2
-	CMPQ      R10, $0x00000001
-	JLE       end3812
-	VMULPS.Z  (R8)(BX*1), Y1, K2, Y3
-	CMPQ      R10, $0x00000002
-	JLE       end3812
-	VMULPS.Z  (R8)(BX*2), Y1, K2, Y4
-	CMPQ      R10, $0x00000003
-	JLE       end3812
-	VMULPS.Z  (R8)(R11*1), Y1, K2, Y5
-	CMPQ      R10, $0x00000004
-	JLE       end3812
-	VMULPS.Z  (R8)(BX*4), Y1, K2, Y6
-	CMPQ      R10, $0x00000005
-	JLE       end3812
-	VMULPS.Z  (R8)(R12*1), Y1, K2, Y7
-	CMPQ      R10, $0x00000006
-	JLE       end3812
-	VMULPS.Z  (R8)(R11*2), Y1, K2, Y8
-	CMPQ      R10, $0x00000007
-	JLE       end3812
-	VMULPS.Z  (R8)(R13*1), Y1, K2, Y9
-
-end3812:
-	VUNPCKLPS  Y3, Y2, Y1
-	VUNPCKHPS  Y3, Y2, Y2
-	VADDPS     Y2, Y1, Y1
-	VUNPCKLPS  Y5, Y4, Y2
-	VUNPCKHPS  Y5, Y4, Y3
-	VADDPS     Y3, Y2, Y2
-	VUNPCKLPS  Y7, Y6, Y3
-	VUNPCKHPS  Y7, Y6, Y4
-	VADDPS     Y4, Y3, Y3
-	VUNPCKLPS  Y9, Y8, Y4
-	VUNPCKHPS  Y9, Y8, Y5
-	VADDPS     Y5, Y4, Y4
-	VUNPCKLPD  Y2, Y1, Y5
-	VUNPCKHPD  Y2, Y1, Y1
-	VADDPS     Y1, Y5, Y5
-	VUNPCKLPD  Y4, Y3, Y1
-	VUNPCKHPD  Y4, Y3, Y2
-	VADDPS     Y2, Y1, Y1
-	VPERM2F128 $0x31, Y1, Y5, Y2
-	VPERM2F128 $0x20, Y1, Y5, Y5
-	VADDPS     Y2, Y5, Y5
-	VMOVAPS    Y5, Y1
-
-product3810:
-	VMOVUPS       Y1, (SI)
-	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
-	VPMAXUD       Y1, Y0, Y0
-	LEAQ          1(AX), BX
-	CMPQ          BX, CX
-	CMOVQGT       CX, BX
-	MOVQ          288(DX), R8
-	MOVLQSX       (R8)(BX*4), R8
-	MOVQ          96(DX), R9
-	MOVQ          (R9)(R8*8), R8
-	MOVQ          512(DX), R9
-	LEAQ          (R9)(R8*4), R8
-	LEAQ          32(SI), R9
-	MOVQ          (DX), R10
-	TESTB         $0x01, (DI)(BX*4)
-	JNZ           backward3813
-	MOVQ          $-1, BX
-	BZHIQ         R10, BX, BX
-	KMOVB         BX, K2
-	MOVQ          R10, BX
-	SHLQ          $0x02, BX
-	LEAQ          (BX)(BX*2), R11
-	LEAQ          (BX)(BX*4), R12
-	LEAQ          (R11)(BX*4), R13
-	VXORPD        Y1, Y1, Y1
-	VXORPD        Y2, Y2, Y2
-	VBROADCASTSS  (R9), Y3
-	VFMADD231PS   (R8), Y3, K2, Y1
-	CMPQ          R10, $0x00000001
-	JLE           end3815
-	VBROADCASTSS  4(R9), Y3
-	VFMADD231PS   (R8)(BX*1), Y3, K2, Y2
-	CMPQ          R10, $0x00000002
-	JLE           end3815
-	VBROADCASTSS  8(R9), Y3
-	VFMADD231PS   (R8)(BX*2), Y3, K2, Y1
-	CMPQ          R10, $0x00000003
-	JLE           end3815
-	VBROADCASTSS  12(R9), Y3
-	VFMADD231PS   (R8)(R11*1), Y3, K2, Y2
-	CMPQ          R10, $0x00000004
-	JLE           end3815
-	VBROADCASTSS  16(R9), Y3
-	VFMADD231PS   (R8)(BX*4), Y3, K2, Y1
-	CMPQ          R10, $0x00000005
-	JLE           end3815
-	VBROADCASTSS  20(R9), Y3
-	VFMADD231PS   (R8)(R12*1), Y3, K2, Y2
-	CMPQ          R10, $0x00000006
-	JLE           end3815
-	VBROADCASTSS  24(R9), Y3
-	VFMADD231PS   (R8)(R11*2), Y3, K2, Y1
-	CMPQ          R10, $0x00000007
-	JLE           end3815
-	VBROADCASTSS  28(R9), Y3
-	VFMADD231PS   (R8)(R13*1), Y3, K2, Y2
 
 end3815:
 	VADDPS  Y2, Y1, Y1
@@ -51633,10 +51546,10 @@ end3816:
 	VMOVAPS    Y5, Y1
 
 product3814:
-	VMOVUPS       Y1, 32(SI)
+	VMOVUPS       Y1, (SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
 	VPMAXUD       Y1, Y0, Y0
-	LEAQ          2(AX), BX
+	LEAQ          1(AX), BX
 	CMPQ          BX, CX
 	CMOVQGT       CX, BX
 	MOVQ          288(DX), R8
@@ -51645,7 +51558,7 @@ product3814:
 	MOVQ          (R9)(R8*8), R8
 	MOVQ          512(DX), R9
 	LEAQ          (R9)(R8*4), R8
-	LEAQ          64(SI), R9
+	LEAQ          32(SI), R9
 	MOVQ          (DX), R10
 	TESTB         $0x01, (DI)(BX*4)
 	JNZ           backward3817
@@ -51761,62 +51674,62 @@ end3820:
 	VMOVAPS    Y5, Y1
 
 product3818:
-	VMOVUPS       Y1, 64(SI)
+	VMOVUPS       Y1, 32(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
 	VPMAXUD       Y1, Y0, Y0
-	LEAQ          3(AX), AX
-	CMPQ          AX, CX
-	CMOVQGT       CX, AX
-	MOVQ          288(DX), CX
-	MOVLQSX       (CX)(AX*4), CX
-	MOVQ          96(DX), BX
-	MOVQ          (BX)(CX*8), CX
-	MOVQ          512(DX), BX
-	LEAQ          (BX)(CX*4), CX
-	LEAQ          96(SI), BX
-	MOVQ          (DX), DX
-	TESTB         $0x01, (DI)(AX*4)
+	LEAQ          2(AX), BX
+	CMPQ          BX, CX
+	CMOVQGT       CX, BX
+	MOVQ          288(DX), R8
+	MOVLQSX       (R8)(BX*4), R8
+	MOVQ          96(DX), R9
+	MOVQ          (R9)(R8*8), R8
+	MOVQ          512(DX), R9
+	LEAQ          (R9)(R8*4), R8
+	LEAQ          64(SI), R9
+	MOVQ          (DX), R10
+	TESTB         $0x01, (DI)(BX*4)
 	JNZ           backward3821
-	MOVQ          $-1, AX
-	BZHIQ         DX, AX, AX
-	KMOVB         AX, K2
-	MOVQ          DX, AX
-	SHLQ          $0x02, AX
-	LEAQ          (AX)(AX*2), DI
-	LEAQ          (AX)(AX*4), R8
-	LEAQ          (DI)(AX*4), R9
+	MOVQ          $-1, BX
+	BZHIQ         R10, BX, BX
+	KMOVB         BX, K2
+	MOVQ          R10, BX
+	SHLQ          $0x02, BX
+	LEAQ          (BX)(BX*2), R11
+	LEAQ          (BX)(BX*4), R12
+	LEAQ          (R11)(BX*4), R13
 	VXORPD        Y1, Y1, Y1
 	VXORPD        Y2, Y2, Y2
-	VBROADCASTSS  (BX), Y3
-	VFMADD231PS   (CX), Y3, K2, Y1
-	CMPQ          DX, $0x00000001
+	VBROADCASTSS  (R9), Y3
+	VFMADD231PS   (R8), Y3, K2, Y1
+	CMPQ          R10, $0x00000001
 	JLE           end3823
-	VBROADCASTSS  4(BX), Y3
-	VFMADD231PS   (CX)(AX*1), Y3, K2, Y2
-	CMPQ          DX, $0x00000002
+	VBROADCASTSS  4(R9), Y3
+	VFMADD231PS   (R8)(BX*1), Y3, K2, Y2
+	CMPQ          R10, $0x00000002
 	JLE           end3823
-	VBROADCASTSS  8(BX), Y3
-	VFMADD231PS   (CX)(AX*2), Y3, K2, Y1
-	CMPQ          DX, $0x00000003
+	VBROADCASTSS  8(R9), Y3
+	VFMADD231PS   (R8)(BX*2), Y3, K2, Y1
+	CMPQ          R10, $0x00000003
 	JLE           end3823
-	VBROADCASTSS  12(BX), Y3
-	VFMADD231PS   (CX)(DI*1), Y3, K2, Y2
-	CMPQ          DX, $0x00000004
+	VBROADCASTSS  12(R9), Y3
+	VFMADD231PS   (R8)(R11*1), Y3, K2, Y2
+	CMPQ          R10, $0x00000004
 	JLE           end3823
-	VBROADCASTSS  16(BX), Y3
-	VFMADD231PS   (CX)(AX*4), Y3, K2, Y1
-	CMPQ          DX, $0x00000005
+	VBROADCASTSS  16(R9), Y3
+	VFMADD231PS   (R8)(BX*4), Y3, K2, Y1
+	CMPQ          R10, $0x00000005
 	JLE           end3823
-	VBROADCASTSS  20(BX), Y3
-	VFMADD231PS   (CX)(R8*1), Y3, K2, Y2
-	CMPQ          DX, $0x00000006
+	VBROADCASTSS  20(R9), Y3
+	VFMADD231PS   (R8)(R12*1), Y3, K2, Y2
+	CMPQ          R10, $0x00000006
 	JLE           end3823
-	VBROADCASTSS  24(BX), Y3
-	VFMADD231PS   (CX)(DI*2), Y3, K2, Y1
-	CMPQ          DX, $0x00000007
+	VBROADCASTSS  24(R9), Y3
+	VFMADD231PS   (R8)(R11*2), Y3, K2, Y1
+	CMPQ          R10, $0x00000007
 	JLE           end3823
-	VBROADCASTSS  28(BX), Y3
-	VFMADD231PS   (CX)(R9*1), Y3, K2, Y2
+	VBROADCASTSS  28(R9), Y3
+	VFMADD231PS   (R8)(R13*1), Y3, K2, Y2
 
 end3823:
 	VADDPS  Y2, Y1, Y1
@@ -51824,15 +51737,15 @@ end3823:
 	JMP     product3822
 
 backward3821:
-	MOVQ      $-1, AX
-	BZHIQ     DX, AX, AX
-	KMOVB     AX, K2
-	MOVQ      DX, AX
-	SHLQ      $0x02, AX
-	LEAQ      (AX)(AX*2), DI
-	LEAQ      (AX)(AX*4), R8
-	LEAQ      (DI)(AX*4), R9
-	VMOVUPS.Z (BX), K2, Y1
+	MOVQ      $-1, BX
+	BZHIQ     R10, BX, BX
+	KMOVB     BX, K2
+	MOVQ      R10, BX
+	SHLQ      $0x02, BX
+	LEAQ      (BX)(BX*2), R11
+	LEAQ      (BX)(BX*4), R12
+	LEAQ      (R11)(BX*4), R13
+	VMOVUPS.Z (R9), K2, Y1
 	VXORPD    Y2, Y2, Y2
 	VXORPD    Y3, Y3, Y3
 	VXORPD    Y4, Y4, Y4
@@ -51841,28 +51754,28 @@ backward3821:
 	VXORPD    Y7, Y7, Y7
 	VXORPD    Y8, Y8, Y8
 	VXORPD    Y9, Y9, Y9
-	VMULPS.Z  (CX), Y1, K2, Y2
-	CMPQ      DX, $0x00000001
+	VMULPS.Z  (R8), Y1, K2, Y2
+	CMPQ      R10, $0x00000001
 	JLE       end3824
-	VMULPS.Z  (CX)(AX*1), Y1, K2, Y3
-	CMPQ      DX, $0x00000002
+	VMULPS.Z  (R8)(BX*1), Y1, K2, Y3
+	CMPQ      R10, $0x00000002
 	JLE       end3824
-	VMULPS.Z  (CX)(AX*2), Y1, K2, Y4
-	CMPQ      DX, $0x00000003
+	VMULPS.Z  (R8)(BX*2), Y1, K2, Y4
+	CMPQ      R10, $0x00000003
 	JLE       end3824
-	VMULPS.Z  (CX)(DI*1), Y1, K2, Y5
-	CMPQ      DX, $0x00000004
+	VMULPS.Z  (R8)(R11*1), Y1, K2, Y5
+	CMPQ      R10, $0x00000004
 	JLE       end3824
-	VMULPS.Z  (CX)(AX*4), Y1, K2, Y6
-	CMPQ      DX, $0x00000005
+	VMULPS.Z  (R8)(BX*4), Y1, K2, Y6
+	CMPQ      R10, $0x00000005
 	JLE       end3824
-	VMULPS.Z  (CX)(R8*1), Y1, K2, Y7
-	CMPQ      DX, $0x00000006
+	VMULPS.Z  (R8)(R12*1), Y1, K2, Y7
+	CMPQ      R10, $0x00000006
 	JLE       end3824
-	VMULPS.Z  (CX)(DI*2), Y1, K2, Y8
-	CMPQ      DX, $0x00000007
+	VMULPS.Z  (R8)(R11*2), Y1, K2, Y8
+	CMPQ      R10, $0x00000007
 	JLE       end3824
-	VMULPS.Z  (CX)(R9*1), Y1, K2, Y9
+	VMULPS.Z  (R8)(R13*1), Y1, K2, Y9
 
 end3824:
 	VUNPCKLPS  Y3, Y2, Y1
@@ -51889,22 +51802,150 @@ end3824:
 	VMOVAPS    Y5, Y1
 
 product3822:
+	VMOVUPS       Y1, 64(SI)
+	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
+	VPMAXUD       Y1, Y0, Y0
+	LEAQ          3(AX), AX
+	CMPQ          AX, CX
+	CMOVQGT       CX, AX
+	MOVQ          288(DX), CX
+	MOVLQSX       (CX)(AX*4), CX
+	MOVQ          96(DX), BX
+	MOVQ          (BX)(CX*8), CX
+	MOVQ          512(DX), BX
+	LEAQ          (BX)(CX*4), CX
+	LEAQ          96(SI), BX
+	MOVQ          (DX), DX
+	TESTB         $0x01, (DI)(AX*4)
+	JNZ           backward3825
+	MOVQ          $-1, AX
+	BZHIQ         DX, AX, AX
+	KMOVB         AX, K2
+	MOVQ          DX, AX
+	SHLQ          $0x02, AX
+	LEAQ          (AX)(AX*2), DI
+	LEAQ          (AX)(AX*4), R8
+	LEAQ          (DI)(AX*4), R9
+	VXORPD        Y1, Y1, Y1
+	VXORPD        Y2, Y2, Y2
+	VBROADCASTSS  (BX), Y3
+	VFMADD231PS   (CX), Y3, K2, Y1
+	CMPQ          DX, $0x00000001
+	JLE           end3827
+	VBROADCASTSS  4(BX), Y3
+	VFMADD231PS   (CX)(AX*1), Y3, K2, Y2
+	CMPQ          DX, $0x00000002
+	JLE           end3827
+	VBROADCASTSS  8(BX), Y3
+	VFMADD231PS   (CX)(AX*2), Y3, K2, Y1
+	CMPQ          DX, $0x00000003
+	JLE           end3827
+	VBROADCASTSS  12(BX), Y3
+	VFMADD231PS   (CX)(DI*1), Y3, K2, Y2
+	CMPQ          DX, $0x00000004
+	JLE           end3827
+	VBROADCASTSS  16(BX), Y3
+	VFMADD231PS   (CX)(AX*4), Y3, K2, Y1
+	CMPQ          DX, $0x00000005
+	JLE           end3827
+	VBROADCASTSS  20(BX), Y3
+	VFMADD231PS   (CX)(R8*1), Y3, K2, Y2
+	CMPQ          DX, $0x00000006
+	JLE           end3827
+	VBROADCASTSS  24(BX), Y3
+	VFMADD231PS   (CX)(DI*2), Y3, K2, Y1
+	CMPQ          DX, $0x00000007
+	JLE           end3827
+	VBROADCASTSS  28(BX), Y3
+	VFMADD231PS   (CX)(R9*1), Y3, K2, Y2
+
+end3827:
+	VADDPS  Y2, Y1, Y1
+	VMOVAPS Y1, Y1
+	JMP     product3826
+
+backward3825:
+	MOVQ      $-1, AX
+	BZHIQ     DX, AX, AX
+	KMOVB     AX, K2
+	MOVQ      DX, AX
+	SHLQ      $0x02, AX
+	LEAQ      (AX)(AX*2), DI
+	LEAQ      (AX)(AX*4), R8
+	LEAQ      (DI)(AX*4), R9
+	VMOVUPS.Z (BX), K2, Y1
+	VXORPD    Y2, Y2, Y2
+	VXORPD    Y3, Y3, Y3
+	VXORPD    Y4, Y4, Y4
+	VXORPD    Y5, Y5, Y5
+	VXORPD    Y6, Y6, Y6
+	VXORPD    Y7, Y7, Y7
+	VXORPD    Y8, Y8, Y8
+	VXORPD    Y9, Y9, Y9
+	VMULPS.Z  (CX), Y1, K2, Y2
+	CMPQ      DX, $0x00000001
+	JLE       end3828
+	VMULPS.Z  (CX)(AX*1), Y1, K2, Y3
+	CMPQ      DX, $0x00000002
+	JLE       end3828
+	VMULPS.Z  (CX)(AX*2), Y1, K2, Y4
+	CMPQ      DX, $0x00000003
+	JLE       end3828
+	VMULPS.Z  (CX)(DI*1), Y1, K2, Y5
+	CMPQ      DX, $0x00000004
+	JLE       end3828
+	VMULPS.Z  (CX)(AX*4), Y1, K2, Y6
+	CMPQ      DX, $0x00000005
+	JLE       end3828
+	VMULPS.Z  (CX)(R8*1), Y1, K2, Y7
+	CMPQ      DX, $0x00000006
+	JLE       end3828
+	VMULPS.Z  (CX)(DI*2), Y1, K2, Y8
+	CMPQ      DX, $0x00000007
+	JLE       end3828
+	VMULPS.Z  (CX)(R9*1), Y1, K2, Y9
+
+end3828:
+	VUNPCKLPS  Y3, Y2, Y1
+	VUNPCKHPS  Y3, Y2, Y2
+	VADDPS     Y2, Y1, Y1
+	VUNPCKLPS  Y5, Y4, Y2
+	VUNPCKHPS  Y5, Y4, Y3
+	VADDPS     Y3, Y2, Y2
+	VUNPCKLPS  Y7, Y6, Y3
+	VUNPCKHPS  Y7, Y6, Y4
+	VADDPS     Y4, Y3, Y3
+	VUNPCKLPS  Y9, Y8, Y4
+	VUNPCKHPS  Y9, Y8, Y5
+	VADDPS     Y5, Y4, Y4
+	VUNPCKLPD  Y2, Y1, Y5
+	VUNPCKHPD  Y2, Y1, Y1
+	VADDPS     Y1, Y5, Y5
+	VUNPCKLPD  Y4, Y3, Y1
+	VUNPCKHPD  Y4, Y3, Y2
+	VADDPS     Y2, Y1, Y1
+	VPERM2F128 $0x31, Y1, Y5, Y2
+	VPERM2F128 $0x20, Y1, Y5, Y5
+	VADDPS     Y2, Y5, Y5
+	VMOVAPS    Y5, Y1
+
+product3826:
 	VMOVUPS       Y1, 96(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
 	VPMAXUD       Y1, Y0, Y0
 	ADDQ          $0x00000080, SI
 
-grouped3788:
-done3762:
+grouped3792:
+done3766:
 	VPCMPUD.BCST $0x06, constants<>+3384(SB), Z0, K1
 	KORTESTW     K1, K1
-	JZ           safe3825
+	JZ           safe3829
 	MOVB         $0x00, AL
 	MOVB         AL, safe+24(FP)
 	VZEROUPPER
 	RET
 
-safe3825:
+safe3829:
 	MOVB $0x01, AL
 	MOVB AL, safe+24(FP)
 	VZEROUPPER
@@ -51934,13 +51975,13 @@ TEXT ·regularAbsorb32x512(SB), $0-32
 	MOVQ         u+0(FP), DX
 	MOVQ         (DX), BX
 	CMPQ         BX, $0x08
-	JNE          few3826
+	JNE          few3830
 	MOVQ         536(DX), BX
 	MOVQ         336(DX), SI
 	CMPQ         CX, $0x04
-	JLT          rest3829
+	JLT          rest3833
 
-group3828:
+group3832:
 	VMOVUPS       (BX), Z13
 	VMOVUPS       64(BX), Z14
 	VGETMANTPS    $0x0b, Z13, Z15
@@ -52006,13 +52047,13 @@ group3828:
 	VMOVUPD       (DI), Z21
 	VSUBPD        Z17, Z13, Z13
 	VUCOMISD      X2, X0
-	JBE           undamped3830
+	JBE           undamped3834
 	VCMPPD        $0x04, Z21, Z13, K1
 	VMULPD        Z0, Z21, Z17
 	VMULPD        Z1, Z13, Z23
 	VADDPD        Z17, Z23, K1, Z13
 
-undamped3830:
+undamped3834:
 	VCMPPD      $0x04, Z21, Z13, K1
 	VSUBPD.Z    Z21, Z13, K1, Z17
 	VPANDQ.BCST constants<>+752(SB), Z17, Z17
@@ -52027,13 +52068,13 @@ undamped3830:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z18, Z14, Z14
 	VUCOMISD    X2, X0
-	JBE         undamped3831
+	JBE         undamped3835
 	VCMPPD      $0x04, Z13, Z14, K1
 	VMULPD      Z0, Z13, Z17
 	VMULPD      Z1, Z14, Z18
 	VADDPD      Z17, Z18, K1, Z14
 
-undamped3831:
+undamped3835:
 	VCMPPD      $0x04, Z13, Z14, K1
 	VSUBPD.Z    Z13, Z14, K1, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
@@ -52048,13 +52089,13 @@ undamped3831:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z20, Z15, Z15
 	VUCOMISD    X2, X0
-	JBE         undamped3832
+	JBE         undamped3836
 	VCMPPD      $0x04, Z13, Z15, K1
 	VMULPD      Z0, Z13, Z14
 	VMULPD      Z1, Z15, Z17
 	VADDPD      Z14, Z17, K1, Z15
 
-undamped3832:
+undamped3836:
 	VCMPPD      $0x04, Z13, Z15, K1
 	VSUBPD.Z    Z13, Z15, K1, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
@@ -52069,13 +52110,13 @@ undamped3832:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z19, Z16, Z16
 	VUCOMISD    X2, X0
-	JBE         undamped3833
+	JBE         undamped3837
 	VCMPPD      $0x04, Z13, Z16, K1
 	VMULPD      Z0, Z13, Z14
 	VMULPD      Z1, Z16, Z15
 	VADDPD      Z14, Z15, K1, Z16
 
-undamped3833:
+undamped3837:
 	VCMPPD      $0x04, Z13, Z16, K1
 	VSUBPD.Z    Z13, Z16, K1, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
@@ -52087,13 +52128,13 @@ undamped3833:
 	ADDQ        $0x04, AX
 	SUBQ        $0x04, CX
 	CMPQ        CX, $0x04
-	JGE         group3828
+	JGE         group3832
 
-rest3829:
+rest3833:
 	CMPQ CX, $0x01
-	JLT  rest3835
+	JLT  rest3839
 
-group3834:
+group3838:
 	VMOVUPS     (BX), Y22
 	VGETMANTPS  $0x0b, Z22, Z13
 	VGETEXPPS   Z22, Z14
@@ -52128,13 +52169,13 @@ group3834:
 	VMOVUPD     (DI), Z15
 	VSUBPD      Z14, Z13, Z13
 	VUCOMISD    X2, X0
-	JBE         undamped3836
+	JBE         undamped3840
 	VCMPPD      $0x04, Z15, Z13, K1
 	VMULPD      Z0, Z15, Z14
 	VMULPD      Z1, Z13, Z16
 	VADDPD      Z14, Z16, K1, Z13
 
-undamped3836:
+undamped3840:
 	VCMPPD      $0x04, Z15, Z13, K1
 	VSUBPD.Z    Z15, Z13, K1, Z14
 	VPANDQ.BCST constants<>+752(SB), Z14, Z14
@@ -52146,12 +52187,12 @@ undamped3836:
 	ADDQ        $0x01, AX
 	SUBQ        $0x01, CX
 	CMPQ        CX, $0x01
-	JGE         group3834
+	JGE         group3838
 
-rest3835:
-	JMP done3827
+rest3839:
+	JMP done3831
 
-few3826:
+few3830:
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVB SI, K1
@@ -52160,9 +52201,9 @@ few3826:
 	MOVQ  536(DX), DI
 	MOVQ  336(DX), R8
 	CMPQ  CX, $0x04
-	JLT   rest3838
+	JLT   rest3842
 
-group3837:
+group3841:
 	VMOVUPS       (DI), Z13
 	VMOVUPS       64(DI), Z14
 	VGETMANTPS    $0x0b, Z13, Z15
@@ -52236,44 +52277,44 @@ group3837:
 	VMOVUPD.Z     (R9), K1, Z21
 	VSUBPD.Z      Z17, Z13, K1, Z13
 	VUCOMISD      X2, X0
-	JBE           undamped3839
+	JBE           undamped3843
 	VCMPPD        $0x04, Z21, Z13, K2
 	VMULPD        Z0, Z21, Z17
 	VMULPD        Z1, Z13, Z23
 	VADDPD        Z17, Z23, K2, Z13
 
-undamped3839:
+undamped3843:
 	VCMPPD      $0x04, Z21, Z13, K2
 	VSUBPD.Z    Z21, Z13, K2, Z17
 	VPANDQ.BCST constants<>+752(SB), Z17, Z17
 	VPMAXUQ     Z17, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3840
+	JNZ         partial3844
 	VMOVUPD     Z13, (R9)
-	JMP         stored3843
+	JMP         stored3847
 
-partial3840:
+partial3844:
 	LEAQ       (R9), R9
 	VMOVAPD    Z13, Z17
 	TESTQ      $0x00000004, BX
-	JZ         noFour3841
+	JZ         noFour3845
 	VMOVUPD    Y17, (R9)
 	VSHUFF64X2 $0x4e, Z17, Z17, Z17
 	ADDQ       $0x00000020, R9
 
-noFour3841:
+noFour3845:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3842
+	JZ         noTwo3846
 	VMOVUPD    X17, (R9)
 	VSHUFF64X2 $0xb1, Z17, Z17, Z17
 	ADDQ       $0x00000010, R9
 
-noTwo3842:
+noTwo3846:
 	TESTQ  $0x00000001, BX
-	JZ     stored3843
+	JZ     stored3847
 	VMOVSD X17, (R9)
 
-stored3843:
+stored3847:
 	VMOVUPD   Z13, (R8)
 	LEAQ      1(AX), R9
 	MOVQ      264(DX), R10
@@ -52283,44 +52324,44 @@ stored3843:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z19, Z14, K1, Z14
 	VUCOMISD  X2, X0
-	JBE       undamped3844
+	JBE       undamped3848
 	VCMPPD    $0x04, Z13, Z14, K2
 	VMULPD    Z0, Z13, Z17
 	VMULPD    Z1, Z14, Z19
 	VADDPD    Z17, Z19, K2, Z14
 
-undamped3844:
+undamped3848:
 	VCMPPD      $0x04, Z13, Z14, K2
 	VSUBPD.Z    Z13, Z14, K2, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
 	VPMAXUQ     Z13, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3845
+	JNZ         partial3849
 	VMOVUPD     Z14, (R9)
-	JMP         stored3848
+	JMP         stored3852
 
-partial3845:
+partial3849:
 	LEAQ       (R9), R9
 	VMOVAPD    Z14, Z13
 	TESTQ      $0x00000004, BX
-	JZ         noFour3846
+	JZ         noFour3850
 	VMOVUPD    Y13, (R9)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, R9
 
-noFour3846:
+noFour3850:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3847
+	JZ         noTwo3851
 	VMOVUPD    X13, (R9)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, R9
 
-noTwo3847:
+noTwo3851:
 	TESTQ  $0x00000001, BX
-	JZ     stored3848
+	JZ     stored3852
 	VMOVSD X13, (R9)
 
-stored3848:
+stored3852:
 	VMOVUPD   Z14, 64(R8)
 	LEAQ      2(AX), R9
 	MOVQ      264(DX), R10
@@ -52330,44 +52371,44 @@ stored3848:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z20, Z15, K1, Z15
 	VUCOMISD  X2, X0
-	JBE       undamped3849
+	JBE       undamped3853
 	VCMPPD    $0x04, Z13, Z15, K2
 	VMULPD    Z0, Z13, Z14
 	VMULPD    Z1, Z15, Z17
 	VADDPD    Z14, Z17, K2, Z15
 
-undamped3849:
+undamped3853:
 	VCMPPD      $0x04, Z13, Z15, K2
 	VSUBPD.Z    Z13, Z15, K2, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
 	VPMAXUQ     Z13, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3850
+	JNZ         partial3854
 	VMOVUPD     Z15, (R9)
-	JMP         stored3853
+	JMP         stored3857
 
-partial3850:
+partial3854:
 	LEAQ       (R9), R9
 	VMOVAPD    Z15, Z13
 	TESTQ      $0x00000004, BX
-	JZ         noFour3851
+	JZ         noFour3855
 	VMOVUPD    Y13, (R9)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, R9
 
-noFour3851:
+noFour3855:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3852
+	JZ         noTwo3856
 	VMOVUPD    X13, (R9)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, R9
 
-noTwo3852:
+noTwo3856:
 	TESTQ  $0x00000001, BX
-	JZ     stored3853
+	JZ     stored3857
 	VMOVSD X13, (R9)
 
-stored3853:
+stored3857:
 	VMOVUPD   Z15, 128(R8)
 	LEAQ      3(AX), R9
 	MOVQ      264(DX), R10
@@ -52377,57 +52418,57 @@ stored3853:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z18, Z16, K1, Z16
 	VUCOMISD  X2, X0
-	JBE       undamped3854
+	JBE       undamped3858
 	VCMPPD    $0x04, Z13, Z16, K2
 	VMULPD    Z0, Z13, Z14
 	VMULPD    Z1, Z16, Z15
 	VADDPD    Z14, Z15, K2, Z16
 
-undamped3854:
+undamped3858:
 	VCMPPD      $0x04, Z13, Z16, K2
 	VSUBPD.Z    Z13, Z16, K2, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
 	VPMAXUQ     Z13, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3855
+	JNZ         partial3859
 	VMOVUPD     Z16, (R9)
-	JMP         stored3858
+	JMP         stored3862
 
-partial3855:
+partial3859:
 	LEAQ       (R9), R9
 	VMOVAPD    Z16, Z13
 	TESTQ      $0x00000004, BX
-	JZ         noFour3856
+	JZ         noFour3860
 	VMOVUPD    Y13, (R9)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, R9
 
-noFour3856:
+noFour3860:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3857
+	JZ         noTwo3861
 	VMOVUPD    X13, (R9)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, R9
 
-noTwo3857:
+noTwo3861:
 	TESTQ  $0x00000001, BX
-	JZ     stored3858
+	JZ     stored3862
 	VMOVSD X13, (R9)
 
-stored3858:
+stored3862:
 	VMOVUPD Z16, 192(R8)
 	ADDQ    $0x00000080, DI
 	ADDQ    $0x00000100, R8
 	ADDQ    $0x04, AX
 	SUBQ    $0x04, CX
 	CMPQ    CX, $0x04
-	JGE     group3837
+	JGE     group3841
 
-rest3838:
+rest3842:
 	CMPQ CX, $0x01
-	JLT  rest3860
+	JLT  rest3864
 
-group3859:
+group3863:
 	VMOVUPS      (DI), Y22
 	VGETMANTPS   $0x0b, Z22, Z13
 	VGETEXPPS    Z22, Z14
@@ -52464,54 +52505,54 @@ group3859:
 	VMOVUPD.Z    (R9), K1, Z15
 	VSUBPD.Z     Z14, Z13, K1, Z13
 	VUCOMISD     X2, X0
-	JBE          undamped3861
+	JBE          undamped3865
 	VCMPPD       $0x04, Z15, Z13, K2
 	VMULPD       Z0, Z15, Z14
 	VMULPD       Z1, Z13, Z16
 	VADDPD       Z14, Z16, K2, Z13
 
-undamped3861:
+undamped3865:
 	VCMPPD      $0x04, Z15, Z13, K2
 	VSUBPD.Z    Z15, Z13, K2, Z14
 	VPANDQ.BCST constants<>+752(SB), Z14, Z14
 	VPMAXUQ     Z14, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3862
+	JNZ         partial3866
 	VMOVUPD     Z13, (R9)
-	JMP         stored3865
+	JMP         stored3869
 
-partial3862:
+partial3866:
 	LEAQ       (R9), R9
 	VMOVAPD    Z13, Z14
 	TESTQ      $0x00000004, BX
-	JZ         noFour3863
+	JZ         noFour3867
 	VMOVUPD    Y14, (R9)
 	VSHUFF64X2 $0x4e, Z14, Z14, Z14
 	ADDQ       $0x00000020, R9
 
-noFour3863:
+noFour3867:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3864
+	JZ         noTwo3868
 	VMOVUPD    X14, (R9)
 	VSHUFF64X2 $0xb1, Z14, Z14, Z14
 	ADDQ       $0x00000010, R9
 
-noTwo3864:
+noTwo3868:
 	TESTQ  $0x00000001, BX
-	JZ     stored3865
+	JZ     stored3869
 	VMOVSD X14, (R9)
 
-stored3865:
+stored3869:
 	VMOVUPD Z13, (R8)
 	ADDQ    $0x00000020, DI
 	ADDQ    $0x00000040, R8
 	ADDQ    $0x01, AX
 	SUBQ    $0x01, CX
 	CMPQ    CX, $0x01
-	JGE     group3859
+	JGE     group3863
 
-rest3860:
-done3827:
+rest3864:
+done3831:
 	VSHUFF64X2 $0x4e, Z3, Z3, Z0
 	VPMAXUQ    Z0, Z3, Z3
 	VSHUFF64X2 $0xb1, Z3, Z3, Z0

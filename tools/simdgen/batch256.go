@@ -109,8 +109,9 @@ func (g avx2) products256() {
 	o, w, t := g.shortPlaceOf(item, messageOut, out), g.shortPlaceOf(item, messageWeight, weights), g.placeOf(item, messageTable, tables)
 	source, target := g.short(item, messageSource), g.short(item, messageTarget)
 	backward := g.label("backward")
+	two, eight := g.ifStates(item, 2), ""
 	if g.single() {
-		g.eightByEight256(item, o, w, t, next)
+		eight = g.ifStates(item, 8)
 	}
 	g.CMPL(operand.Mem{Base: item, Disp: messageBackward}, operand.U8(0))
 	g.JNE(label(backward))
@@ -124,16 +125,72 @@ func (g avx2) products256() {
 	g.Label(done)
 	g.Store(left, g.ReturnIndex(0))
 	g.end()
+	g.eitherWay(item, two, func() { g.twoForward256(o, w, t) }, func() { g.twoBackward256(o, w, t) }, next)
+	if g.single() {
+		g.eitherWay(item, eight, func() { g.eightForward256(o, w, t) }, func() { g.eightBackward256(o, w, t) }, next)
+	}
 }
 
-// eightByEight256 does messages between eight states without loops, and goes to next.
-func (g avx2) eightByEight256(item, o, w, t reg.Register, next string) {
-	other, backward, eights := g.label("other"), g.label("backward"), g.GP64()
-	g.MOVQ(operand.U64(8<<32|8), eights)
-	g.CMPQ(operand.Mem{Base: item, Disp: messageSource}, eights) // and the target
-	g.JNE(label(other))
+// ifStates jumps to a label, which it returns, from messages between so many states at both ends.
+func (g avx2) ifStates(item reg.Register, states uint64) (these string) {
+	these = g.label("these")
+	both := g.GP64()
+	g.MOVQ(operand.U64(states<<32|states), both)
+	g.CMPQ(both, operand.Mem{Base: item, Disp: messageSource}) // and the target
+	g.JEQ(label(these))
+	return these
+}
+
+// eitherWay emits, at a label, forward and backward messages, and goes to next.
+func (g avx2) eitherWay(item reg.Register, at string, forward, backward func(), next string) {
+	back := g.label("backward")
+	g.Label(at)
 	g.CMPL(operand.Mem{Base: item, Disp: messageBackward}, operand.U8(0))
-	g.JNE(label(backward))
+	g.JNE(label(back))
+	forward()
+	g.JMP(label(next))
+	g.Label(back)
+	backward()
+	g.JMP(label(next))
+}
+
+// twoForward256 is forward256 for a table of 2×2, which is one vector.
+func (g avx2) twoForward256(o, w, t reg.Register) {
+	weight, high := g.YMM(), g.XMM()
+	if g.single() {
+		g.VMOVSD(operand.Mem{Base: w}, weight.AsX())
+		g.VUNPCKLPS(weight.AsX(), weight.AsX(), weight.AsX())
+		g.VMULPS(operand.Mem{Base: t}, weight.AsX(), weight.AsX())
+		g.VPERMILPD(operand.U8(1), weight.AsX(), high)
+		g.VADDPS(high, weight.AsX(), high)
+	} else {
+		g.VBROADCASTF128(operand.Mem{Base: w}, weight)
+		g.VPERMILPD(operand.U8(0x0c), weight, weight)
+		g.VMULPD(operand.Mem{Base: t}, weight, weight)
+		g.VEXTRACTF128(operand.U8(1), weight, high)
+		g.VADDPD(high, weight.AsX(), high)
+	}
+	g.move(high, operand.Mem{Base: o})
+}
+
+// twoBackward256 is backward256 for a table of 2×2.
+func (g avx2) twoBackward256(o, w, t reg.Register) {
+	weight, high := g.YMM(), g.XMM()
+	if g.single() {
+		g.VMOVDDUP(operand.Mem{Base: w}, weight.AsX())
+		g.VMULPS(operand.Mem{Base: t}, weight.AsX(), weight.AsX())
+		g.VHADDPS(weight.AsX(), weight.AsX(), high)
+	} else {
+		g.VBROADCASTF128(operand.Mem{Base: w}, weight)
+		g.VMULPD(operand.Mem{Base: t}, weight, weight)
+		g.VEXTRACTF128(operand.U8(1), weight, high)
+		g.VHADDPD(high, weight.AsX(), high)
+	}
+	g.move(high, operand.Mem{Base: o})
+}
+
+// eightForward256 is forward256 for a table of 8×8 in single precision, without loops.
+func (g avx2) eightForward256(o, w, t reg.Register) {
 	sums := make([]reg.VecVirtual, 4)
 	for y := range 8 {
 		a, row := g.YMM(), operand.Mem{Base: t, Disp: 32 * y}
@@ -149,16 +206,16 @@ func (g avx2) eightByEight256(item, o, w, t reg.Register, next string) {
 	g.add(sums[3], sums[1], sums[1])
 	g.add(sums[1], sums[0], sums[0])
 	g.move(sums[0], operand.Mem{Base: o})
-	g.JMP(label(next))
-	g.Label(backward)
+}
+
+// eightBackward256 is backward256 for a table of 8×8 in single precision.
+func (g avx2) eightBackward256(o, w, t reg.Register) {
 	weight, products := g.load256(operand.Mem{Base: w}, nil), make([]reg.VecVirtual, 8)
 	for x := range products {
 		products[x] = g.YMM()
 		g.mul(operand.Mem{Base: t, Disp: 32 * x}, weight, products[x])
 	}
 	g.move(g.transposeSum256(products), operand.Mem{Base: o})
-	g.JMP(label(next))
-	g.Label(other)
 }
 
 // shortRows256 emits body for rows of n entries, 1 to two vectors: those of just one or two

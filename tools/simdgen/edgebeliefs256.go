@@ -382,9 +382,7 @@ func (g edgeBatch256) storeTotals(total, weighted reg.VecVirtual) {
 func (g edgeBatch256) results() {
 	d, chunk, first := g.doubles256(), g.GP64(), g.GP64()
 	g.MOVQ(g.slot(slotChunk), chunk)
-	// Ones after the end are safe.
 	ones := g.copyWide("one")
-	g.move(ones, operand.Mem{Base: g.scratch, Index: chunk, Scale: uint8(g.entry), Disp: batchTotal})
 	g.MOVQ(g.slot(slotDone), first)
 	logZ, product := g.base("logZ"), g.base("product")
 	g.LEAQ(at64(logZ, first, 0), logZ)
@@ -422,7 +420,7 @@ func (g avx2) four(y reg.VecVirtual) reg.Register {
 }
 
 // endBeforeUnsafe ends the chunk before the first of four totals, of edges from i on, that
-// is below tooSmall, above largest or a NaN, unless it ends before these.
+// is below tooSmall, above largest or a NaN, unless it ends before that: so may the four.
 func (g edgeBatch256) endBeforeUnsafe(totals reg.VecVirtual, i reg.Register) {
 	bad, above, which, safe := g.YMM(), g.YMM(), g.GP64(), g.label("safe")
 	g.compare(cmpNotAtLeast, g.wide("tooSmall"), g.four(totals), g.four(bad))
