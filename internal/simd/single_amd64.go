@@ -22,7 +22,8 @@ func anyCavities32x512(weights []float32, beliefs, messages []float64, list []Me
 	cavities32x512(weights, beliefs, messages, firstMessage(list), len(list))
 }
 
-// anyProducts32x512 does messages with many states one by one.
+// anyProducts32x512 leaves rows of 9 to 16 to the AVX2 kernel, which has a way of its own for
+// them, and does messages with more states one by one.
 func anyProducts32x512(out, weights, tables []float32, list []Message) {
 	for len(list) > 0 {
 		left := products32x512(out, weights, tables, firstMessage(list), len(list))
@@ -30,11 +31,17 @@ func anyProducts32x512(out, weights, tables []float32, list []Message) {
 		if left == 0 {
 			return
 		}
-		sums, weight, values := list[0].slices32(out, weights, tables)
-		if list[0].Backward != 0 {
+		m := &list[0]
+		sums, weight, values := m.slices32(out, weights, tables)
+		switch {
+		case m.Backward != 0 && len(weight) > 16:
 			tableVector32x512(sums, weight, values)
-		} else {
+		case m.Backward == 0 && len(sums) > 16:
 			vectorTable32x512(sums, weight, values)
+		default:
+			left := products32x256(out, weights, tables, firstMessage(list), len(list))
+			list = list[len(list)-left:]
+			continue
 		}
 		list = list[1:]
 	}

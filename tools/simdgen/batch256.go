@@ -68,17 +68,14 @@ func (g avx2) storeDoubles(y reg.VecVirtual, m operand.Mem) {
 	g.VMOVUPS(x, m)
 }
 
-// loadDoubles reads four numbers of the format, of scratch, as float64; entries outside the mask are 0.
+// loadDoubles reads four numbers of the format, of scratch, as float64; entries outside
+// the mask are anything. What is after the end of scratch may be read: see Padding32.
 func (g avx2) loadDoubles(m operand.Mem, rest *rest256) reg.VecVirtual {
 	if !g.single() {
 		return g.load256(m, rest)
 	}
-	// What is after the end may be read: see Padding32.
 	y := g.YMM()
 	g.VCVTPS2PD(m, y)
-	if rest != nil {
-		g.VANDPD(rest.mask, y, y)
-	}
 	return y
 }
 
