@@ -28,7 +28,7 @@ type Node struct {
 }
 
 // Padding is how many entries of scratch must follow those that are used: kernels
-// write whole vectors.
+// read and write whole vectors.
 const Padding = 8
 
 // The kernels of a batch are the steps of updating nodes of which no two are
