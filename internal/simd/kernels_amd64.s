@@ -27411,7 +27411,7 @@ pass1734:
 	MOVQ       ku+160(FP), SI
 	VMOVUPD    constants<>+1776(SB), Y0
 	CMPQ       SI, $0x08
-	JNE        general1737
+	JNE        few1737
 	VMOVUPD    (DI), Y2
 	VMOVUPD    (R8), Y1
 	VCMPPD     $0x00, Y0, Y1, Y3
@@ -27422,7 +27422,8 @@ pass1734:
 	VCMPPD     $0x00, Y0, Y1, Y4
 	VSUBPD     Y1, Y3, Y3
 	VBLENDVPD  Y4, Y0, Y3, Y3
-	VMAXPD     Y3, Y2, Y1
+	VMOVAPD    Y2, Y1
+	VMAXPD     Y3, Y1, Y1
 	VPERM2F128 $0x01, Y1, Y1, Y0
 	VMAXPD     Y0, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y0
@@ -27431,16 +27432,38 @@ pass1734:
 	VMOVUPD    Y2, (DX)
 	VSUBPD     Y1, Y3, Y3
 	VMOVUPD    Y3, 32(DX)
-	JMP        cavity1738
+	JMP        cavity1739
 
-general1737:
+few1737:
+	CMPQ       SI, $0x04
+	JG         many1738
+	LEAQ       constants<>+672(SB), R9
+	NEGQ       SI
+	VMOVUPD    (R9)(SI*8), Y1
+	VMASKMOVPD (DI), Y1, Y2
+	VMASKMOVPD (R8), Y1, Y3
+	VCMPPD     $0x00, Y0, Y3, Y4
+	VSUBPD     Y3, Y2, Y2
+	VBLENDVPD  Y4, Y0, Y2, Y2
+	VMOVUPD    constants<>+1776(SB), Y0
+	VBLENDVPD  Y1, Y2, Y0, Y2
+	VMOVAPD    Y2, Y1
+	VPERM2F128 $0x01, Y1, Y1, Y0
+	VMAXPD     Y0, Y1, Y1
+	VPERMILPD  $0x05, Y1, Y0
+	VMAXPD     Y0, Y1, Y1
+	VSUBPD     Y1, Y2, Y2
+	VMOVUPD    Y2, (DX)
+	JMP        cavity1739
+
+many1738:
 	VMOVAPD Y0, Y1
 	XORQ    R9, R9
 	MOVQ    SI, R10
 	CMPQ    R10, $0x00000004
-	JLT     rest1740
+	JLT     rest1741
 
-whole1739:
+whole1740:
 	VMOVUPD   (DI)(R9*8), Y2
 	VMOVUPD   (R8)(R9*8), Y3
 	VCMPPD    $0x00, Y0, Y3, Y4
@@ -27450,11 +27473,11 @@ whole1739:
 	ADDQ      $0x00000004, R9
 	SUBQ      $0x00000004, R10
 	CMPQ      R10, $0x00000004
-	JGE       whole1739
+	JGE       whole1740
 
-rest1740:
+rest1741:
 	TESTQ      R10, R10
-	JZ         done1741
+	JZ         done1742
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       R10
 	VMOVUPD    (R11)(R10*8), Y2
@@ -27467,16 +27490,16 @@ rest1740:
 	VBLENDVPD  Y2, Y3, Y4, Y3
 	VMAXPD     Y3, Y1, Y1
 
-done1741:
+done1742:
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	XORQ       R9, R9
 	CMPQ       SI, $0x00000004
-	JLT        rest1743
+	JLT        rest1744
 
-whole1742:
+whole1743:
 	VMOVUPD   (DI)(R9*8), Y2
 	VMOVUPD   (R8)(R9*8), Y3
 	VCMPPD    $0x00, Y0, Y3, Y4
@@ -27487,11 +27510,11 @@ whole1742:
 	ADDQ      $0x00000004, R9
 	SUBQ      $0x00000004, SI
 	CMPQ      SI, $0x00000004
-	JGE       whole1742
+	JGE       whole1743
 
-rest1743:
+rest1744:
 	TESTQ      SI, SI
-	JZ         done1744
+	JZ         done1745
 	LEAQ       constants<>+672(SB), R10
 	NEGQ       SI
 	VMOVUPD    (R10)(SI*8), Y2
@@ -27505,8 +27528,8 @@ rest1743:
 	VSUBPD     Y1, Y3, Y3
 	VMOVUPD    Y3, (DX)(R9*8)
 
-done1744:
-cavity1738:
+done1745:
+cavity1739:
 	MOVQ       40(CX), SI
 	ADDQ       DX, SI
 	MOVQ       beliefs_base+72(FP), DI
@@ -27518,7 +27541,7 @@ cavity1738:
 	MOVQ       kv+168(FP), DI
 	VMOVUPD    constants<>+1776(SB), Y0
 	CMPQ       DI, $0x08
-	JNE        general1745
+	JNE        few1746
 	VMOVUPD    (R8), Y3
 	VMOVUPD    (R9), Y2
 	VCMPPD     $0x00, Y0, Y2, Y4
@@ -27529,7 +27552,8 @@ cavity1738:
 	VCMPPD     $0x00, Y0, Y2, Y5
 	VSUBPD     Y2, Y4, Y4
 	VBLENDVPD  Y5, Y0, Y4, Y4
-	VMAXPD     Y4, Y3, Y2
+	VMOVAPD    Y3, Y2
+	VMAXPD     Y4, Y2, Y2
 	VPERM2F128 $0x01, Y2, Y2, Y0
 	VMAXPD     Y0, Y2, Y2
 	VPERMILPD  $0x05, Y2, Y0
@@ -27538,16 +27562,38 @@ cavity1738:
 	VMOVUPD    Y3, (SI)
 	VSUBPD     Y2, Y4, Y4
 	VMOVUPD    Y4, 32(SI)
-	JMP        cavity1746
+	JMP        cavity1748
 
-general1745:
+few1746:
+	CMPQ       DI, $0x04
+	JG         many1747
+	LEAQ       constants<>+672(SB), R10
+	NEGQ       DI
+	VMOVUPD    (R10)(DI*8), Y2
+	VMASKMOVPD (R8), Y2, Y3
+	VMASKMOVPD (R9), Y2, Y4
+	VCMPPD     $0x00, Y0, Y4, Y5
+	VSUBPD     Y4, Y3, Y3
+	VBLENDVPD  Y5, Y0, Y3, Y3
+	VMOVUPD    constants<>+1776(SB), Y0
+	VBLENDVPD  Y2, Y3, Y0, Y3
+	VMOVAPD    Y3, Y2
+	VPERM2F128 $0x01, Y2, Y2, Y0
+	VMAXPD     Y0, Y2, Y2
+	VPERMILPD  $0x05, Y2, Y0
+	VMAXPD     Y0, Y2, Y2
+	VSUBPD     Y2, Y3, Y3
+	VMOVUPD    Y3, (SI)
+	JMP        cavity1748
+
+many1747:
 	VMOVAPD Y0, Y2
 	XORQ    R10, R10
 	MOVQ    DI, R11
 	CMPQ    R11, $0x00000004
-	JLT     rest1748
+	JLT     rest1750
 
-whole1747:
+whole1749:
 	VMOVUPD   (R8)(R10*8), Y3
 	VMOVUPD   (R9)(R10*8), Y4
 	VCMPPD    $0x00, Y0, Y4, Y5
@@ -27557,11 +27603,11 @@ whole1747:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R11
 	CMPQ      R11, $0x00000004
-	JGE       whole1747
+	JGE       whole1749
 
-rest1748:
+rest1750:
 	TESTQ      R11, R11
-	JZ         done1749
+	JZ         done1751
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R11
 	VMOVUPD    (R12)(R11*8), Y3
@@ -27574,16 +27620,16 @@ rest1748:
 	VBLENDVPD  Y3, Y4, Y5, Y4
 	VMAXPD     Y4, Y2, Y2
 
-done1749:
+done1751:
 	VPERM2F128 $0x01, Y2, Y2, Y3
 	VMAXPD     Y3, Y2, Y2
 	VPERMILPD  $0x05, Y2, Y3
 	VMAXPD     Y3, Y2, Y2
 	XORQ       R10, R10
 	CMPQ       DI, $0x00000004
-	JLT        rest1751
+	JLT        rest1753
 
-whole1750:
+whole1752:
 	VMOVUPD   (R8)(R10*8), Y3
 	VMOVUPD   (R9)(R10*8), Y4
 	VCMPPD    $0x00, Y0, Y4, Y5
@@ -27594,11 +27640,11 @@ whole1750:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, DI
 	CMPQ      DI, $0x00000004
-	JGE       whole1750
+	JGE       whole1752
 
-rest1751:
+rest1753:
 	TESTQ      DI, DI
-	JZ         done1752
+	JZ         done1754
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       DI
 	VMOVUPD    (R11)(DI*8), Y3
@@ -27612,8 +27658,8 @@ rest1751:
 	VSUBPD     Y2, Y4, Y4
 	VMOVUPD    Y4, (SI)(R10*8)
 
-done1752:
-cavity1746:
+done1754:
+cavity1748:
 	VADDSD X2, X1, X1
 	VMOVSD X1, 128(CX)(BX*8)
 	ADDQ   $0x00000028, AX
@@ -27631,9 +27677,9 @@ passed1736:
 	LEAQ  1760(CX), AX
 	ADDQ  AX, DX
 	CMPQ  AX, DX
-	JGE   vectors1754
+	JGE   vectors1756
 
-vector1753:
+vector1755:
 	VMOVUPD      (AX), Y0
 	VMOVUPD      Y0, Y1
 	VMOVUPD      constants<>+2128(SB), Y2
@@ -27672,22 +27718,22 @@ vector1753:
 	VMOVUPD      Y1, 4128(AX)
 	ADDQ         $0x20, AX
 	CMPQ         AX, DX
-	JLT          vector1753
+	JLT          vector1755
 
-vectors1754:
+vectors1756:
 	MOVQ (CX), AX
 	LEAQ 1760(CX), DX
 	XORQ BX, BX
 
-pass1755:
+pass1757:
 	CMPQ         BX, 16(CX)
-	JGE          passed1757
+	JGE          passed1759
 	MOVQ         ku+160(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general1758
+	JNE          general1760
 	MOVQ         kv+168(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general1758
+	JNE          general1760
 	MOVQ         tables_base+120(FP), SI
 	MOVQ         32(AX), DI
 	LEAQ         (SI)(DI*8), DI
@@ -27766,9 +27812,9 @@ pass1755:
 	VADDPD       X0, X4, X4
 	VMOVSD       X4, 672(CX)(BX*8)
 	VMOVHPD      X4, 1216(CX)(BX*8)
-	JMP          shaped1759
+	JMP          shaped1761
 
-general1758:
+general1760:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   tables_base+120(FP), SI
@@ -27783,9 +27829,9 @@ general1758:
 	XORQ   R11, R11
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000010
-	JLT    rest1761
+	JLT    rest1763
 
-panel1760:
+panel1762:
 	MOVQ   DX, R9
 	LEAQ   (DI)(R11*1), R8
 	VXORPD Y2, Y2, Y2
@@ -27798,9 +27844,9 @@ panel1760:
 	VXORPD Y9, Y9, Y9
 	MOVQ   ku+160(FP), R13
 	CMPQ   R13, $0x00000001
-	JLT    rows1764
+	JLT    rows1766
 
-row1763:
+row1765:
 	VBROADCASTSD (R9), Y10
 	VBROADCASTSD 4128(R9), Y11
 	VMOVUPD      (R8), Y12
@@ -27819,9 +27865,9 @@ row1763:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row1763
+	JGE          row1765
 
-rows1764:
+rows1766:
 	VFMADD231PD (SI)(R11*1), Y2, Y0
 	VFMADD231PD (SI)(R11*1), Y6, Y1
 	VFMADD231PD 4128(SI)(R11*1), Y2, Y1
@@ -27837,13 +27883,13 @@ rows1764:
 	ADDQ        $0x00000080, R11
 	SUBQ        $0x00000010, R12
 	CMPQ        R12, $0x00000010
-	JGE         panel1760
+	JGE         panel1762
 
-rest1761:
+rest1763:
 	TESTQ   R12, R12
-	JZ      done1762
+	JZ      done1764
 	CMPQ    R12, $0x00000004
-	JGT     wider1765
+	JGT     wider1767
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
 	NEGQ    R9
@@ -27856,9 +27902,9 @@ rest1761:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000002
-	JLT     rows1767
+	JLT     rows1769
 
-row1766:
+row1768:
 	VBROADCASTSD (R9), Y7
 	VBROADCASTSD 4128(R9), Y8
 	VMASKMOVPD   (R8), Y2, Y9
@@ -27873,13 +27919,13 @@ row1766:
 	LEAQ         (R8)(R10*2), R8
 	SUBQ         $0x00000002, DI
 	CMPQ         DI, $0x00000002
-	JGE          row1766
+	JGE          row1768
 
-rows1767:
+rows1769:
 	CMPQ DI, $0x00000001
-	JLT  rows1769
+	JLT  rows1771
 
-row1768:
+row1770:
 	VBROADCASTSD (R9), Y7
 	VBROADCASTSD 4128(R9), Y8
 	VMASKMOVPD   (R8), Y2, Y9
@@ -27889,19 +27935,19 @@ row1768:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row1768
+	JGE          row1770
 
-rows1769:
+rows1771:
 	VADDPD      Y4, Y3, Y3
 	VADDPD      Y6, Y5, Y5
 	VFMADD231PD (SI)(R11*1), Y3, Y0
 	VFMADD231PD (SI)(R11*1), Y5, Y1
 	VFMADD231PD 4128(SI)(R11*1), Y3, Y1
-	JMP         done1762
+	JMP         done1764
 
-wider1765:
+wider1767:
 	CMPQ    R12, $0x00000008
-	JGT     wider1770
+	JGT     wider1772
 	SUBQ    $0x00000004, R12
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
@@ -27919,9 +27965,9 @@ wider1765:
 	VXORPD  Y10, Y10, Y10
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000002
-	JLT     rows1772
+	JLT     rows1774
 
-row1771:
+row1773:
 	VBROADCASTSD (R9), Y11
 	VBROADCASTSD 4128(R9), Y12
 	VMOVUPD      (R8), Y13
@@ -27942,13 +27988,13 @@ row1771:
 	LEAQ         (R8)(R10*2), R8
 	SUBQ         $0x00000002, DI
 	CMPQ         DI, $0x00000002
-	JGE          row1771
+	JGE          row1773
 
-rows1772:
+rows1774:
 	CMPQ DI, $0x00000001
-	JLT  rows1774
+	JLT  rows1776
 
-row1773:
+row1775:
 	VBROADCASTSD (R9), Y11
 	VBROADCASTSD 4128(R9), Y12
 	VMOVUPD      (R8), Y13
@@ -27961,9 +28007,9 @@ row1773:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row1773
+	JGE          row1775
 
-rows1774:
+rows1776:
 	VADDPD      Y5, Y3, Y3
 	VADDPD      Y9, Y7, Y7
 	VFMADD231PD (SI)(R11*1), Y3, Y0
@@ -27974,11 +28020,11 @@ rows1774:
 	VFMADD231PD 32(SI)(R11*1), Y4, Y0
 	VFMADD231PD 32(SI)(R11*1), Y8, Y1
 	VFMADD231PD 4160(SI)(R11*1), Y4, Y1
-	JMP         done1762
+	JMP         done1764
 
-wider1770:
+wider1772:
 	CMPQ    R12, $0x0000000c
-	JGT     wider1775
+	JGT     wider1777
 	SUBQ    $0x00000008, R12
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
@@ -27994,9 +28040,9 @@ wider1770:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000001
-	JLT     rows1777
+	JLT     rows1779
 
-row1776:
+row1778:
 	VBROADCASTSD (R9), Y9
 	VBROADCASTSD 4128(R9), Y10
 	VMOVUPD      (R8), Y11
@@ -28012,9 +28058,9 @@ row1776:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row1776
+	JGE          row1778
 
-rows1777:
+rows1779:
 	VFMADD231PD (SI)(R11*1), Y3, Y0
 	VFMADD231PD (SI)(R11*1), Y6, Y1
 	VFMADD231PD 4128(SI)(R11*1), Y3, Y1
@@ -28024,9 +28070,9 @@ rows1777:
 	VFMADD231PD 64(SI)(R11*1), Y5, Y0
 	VFMADD231PD 64(SI)(R11*1), Y8, Y1
 	VFMADD231PD 4192(SI)(R11*1), Y5, Y1
-	JMP         done1762
+	JMP         done1764
 
-wider1775:
+wider1777:
 	SUBQ    $0x0000000c, R12
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
@@ -28044,9 +28090,9 @@ wider1775:
 	VXORPD  Y10, Y10, Y10
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000001
-	JLT     rows1780
+	JLT     rows1782
 
-row1779:
+row1781:
 	VBROADCASTSD (R9), Y11
 	VBROADCASTSD 4128(R9), Y12
 	VMOVUPD      (R8), Y13
@@ -28065,9 +28111,9 @@ row1779:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row1779
+	JGE          row1781
 
-rows1780:
+rows1782:
 	VFMADD231PD (SI)(R11*1), Y3, Y0
 	VFMADD231PD (SI)(R11*1), Y7, Y1
 	VFMADD231PD 4128(SI)(R11*1), Y3, Y1
@@ -28081,22 +28127,22 @@ rows1780:
 	VFMADD231PD 96(SI)(R11*1), Y10, Y1
 	VFMADD231PD 4224(SI)(R11*1), Y6, Y1
 
-done1762:
+done1764:
 	VHADDPD      Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X1, X0, X0
 	VMOVSD       X0, 672(CX)(BX*8)
 	VMOVHPD      X0, 1216(CX)(BX*8)
 
-shaped1759:
+shaped1761:
 	ADDQ $0x00000028, AX
 	ADDQ 48(CX), DX
 	INCQ BX
-	JMP  pass1755
+	JMP  pass1757
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed1757:
+passed1759:
 	MOVQ    16(CX), AX
 	VMOVUPD constants<>+2000(SB), Y0
 	MOVQ    24(CX), DX
@@ -28106,24 +28152,24 @@ passed1757:
 	LEAQ    (SI)(DX*8), SI
 	XORQ    DX, DX
 	CMPQ    AX, $0x00000004
-	JLT     rest1782
+	JLT     rest1784
 
-whole1781:
+whole1783:
 	VMOVUPD   672(CX)(DX*8), Y1
 	VCMPPD    $0x19, constants<>+1872(SB), Y1, Y2
 	VCMPPD    $0x1e, constants<>+1936(SB), Y1, Y3
 	VORPD     Y3, Y2, Y2
 	VMOVMSKPD Y2, DI
 	TESTL     DI, DI
-	JZ        safe1783
+	JZ        safe1785
 	BSFL      DI, DI
 	ADDQ      DX, DI
 	CMPQ      DI, 16(CX)
-	JGE       safe1783
+	JGE       safe1785
 	MOVQ      DI, 16(CX)
 	MOVQ      DI, 8(CX)
 
-safe1783:
+safe1785:
 	VDIVPD      Y1, Y0, Y2
 	VMOVUPD     Y2, 672(CX)(DX*8)
 	VMULPD      1216(CX)(DX*8), Y2, Y2
@@ -28163,11 +28209,11 @@ safe1783:
 	ADDQ        $0x00000004, DX
 	SUBQ        $0x00000004, AX
 	CMPQ        AX, $0x00000004
-	JGE         whole1781
+	JGE         whole1783
 
-rest1782:
+rest1784:
 	TESTQ     AX, AX
-	JZ        done1784
+	JZ        done1786
 	LEAQ      constants<>+672(SB), DI
 	MOVQ      AX, R8
 	NEGQ      R8
@@ -28178,38 +28224,38 @@ rest1782:
 	VORPD     Y3, Y2, Y2
 	VMOVMSKPD Y2, DI
 	TESTL     DI, DI
-	JZ        safe1785
+	JZ        safe1787
 	BSFL      DI, DI
 	ADDQ      DX, DI
 	CMPQ      DI, 16(CX)
-	JGE       safe1785
+	JGE       safe1787
 	MOVQ      DI, 16(CX)
 	MOVQ      DI, 8(CX)
 
-safe1785:
+safe1787:
 	VDIVPD  Y1, Y0, Y0
 	VMOVUPD Y0, 672(CX)(DX*8)
 	VMULPD  1216(CX)(DX*8), Y0, Y0
 	VMOVUPD 128(CX)(DX*8), Y2
 	VADDPD  Y2, Y0, Y0
 	CMPQ    AX, $0x04
-	JLT     partial1786
+	JLT     partial1788
 	VMOVUPD Y0, (SI)(DX*8)
-	JMP     stored1788
+	JMP     stored1790
 
-partial1786:
+partial1788:
 	CMPQ         AX, $0x02
-	JLT          single1787
+	JLT          single1789
 	VMOVUPD      X0, (SI)(DX*8)
-	JEQ          stored1788
+	JEQ          stored1790
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(SI)(DX*8)
-	JMP          stored1788
+	JMP          stored1790
 
-single1787:
+single1789:
 	VMOVSD X0, (SI)(DX*8)
 
-stored1788:
+stored1790:
 	VPADDQ      constants<>+2544(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y0
 	VORPD       constants<>+2608(SB), Y0, Y0
@@ -28240,37 +28286,37 @@ stored1788:
 	VFMSUB132PD constants<>+2352(SB), Y8, Y0
 	VADDPD      Y2, Y0, Y0
 	CMPQ        AX, $0x04
-	JLT         partial1789
+	JLT         partial1791
 	VMOVUPD     Y0, (BX)(DX*8)
-	JMP         stored1791
+	JMP         stored1793
 
-partial1789:
+partial1791:
 	CMPQ         AX, $0x02
-	JLT          single1790
+	JLT          single1792
 	VMOVUPD      X0, (BX)(DX*8)
-	JEQ          stored1791
+	JEQ          stored1793
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(BX)(DX*8)
-	JMP          stored1791
+	JMP          stored1793
 
-single1790:
+single1792:
 	VMOVSD X0, (BX)(DX*8)
 
-stored1791:
-done1784:
+stored1793:
+done1786:
 	MOVQ (CX), AX
 	LEAQ 1760(CX), DX
 	XORQ BX, BX
 
-pass1792:
+pass1794:
 	CMPQ         BX, 16(CX)
-	JGE          passed1794
+	JGE          passed1796
 	MOVQ         ku+160(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general1795
+	JNE          general1797
 	MOVQ         kv+168(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general1795
+	JNE          general1797
 	MOVQ         tables_base+120(FP), SI
 	MOVQ         32(AX), DI
 	LEAQ         (SI)(DI*8), DI
@@ -28341,9 +28387,21 @@ pass1792:
 	VMULPD       480(DI), Y2, Y1
 	VMULPD       Y0, Y1, Y1
 	VMOVUPD      Y1, 480(SI)
-	JMP          shaped1796
+	JMP          shaped1798
 
-general1795:
+general1797:
+	MOVQ         dst_base+0(FP), DI
+	MOVQ         dst_len+8(FP), SI
+	LEAQ         -32(DI)(SI*8), SI
+	MOVQ         SI, 56(CX)
+	MOVQ         kv+168(FP), SI
+	SHLQ         $0x03, SI
+	MOVQ         SI, 64(CX)
+	MOVQ         ku+160(FP), SI
+	MOVQ         SI, 72(CX)
+	MOVQ         kv+168(FP), SI
+	CMPQ         SI, $0x04
+	JLE          short1799
 	MOVQ         tables_base+120(FP), SI
 	MOVQ         32(AX), DI
 	LEAQ         (SI)(DI*8), DI
@@ -28358,26 +28416,17 @@ general1795:
 	MOVQ         40(CX), R8
 	ADDQ         DX, R8
 	VBROADCASTSD 672(CX)(BX*8), Y0
-	MOVQ         dst_len+8(FP), R9
-	MOVQ         dst_base+0(FP), R10
-	LEAQ         -32(R10)(R9*8), R9
-	MOVQ         R9, 56(CX)
-	MOVQ         kv+168(FP), R9
-	SHLQ         $0x03, R9
-	MOVQ         R9, 64(CX)
-	MOVQ         ku+160(FP), R9
-	MOVQ         R9, 72(CX)
 	MOVQ         DX, R9
 
-row1797:
+row1801:
 	VBROADCASTSD (R9), Y1
 	VMULPD       Y0, Y1, Y1
 	MOVQ         kv+168(FP), R10
 	XORQ         R11, R11
 	CMPQ         R10, $0x00000004
-	JLT          rest1799
+	JLT          rest1803
 
-whole1798:
+whole1802:
 	VMOVUPD (DI)(R11*8), Y2
 	VMULPD  (R8)(R11*8), Y2, Y2
 	VMULPD  Y1, Y2, Y2
@@ -28385,11 +28434,11 @@ whole1798:
 	ADDQ    $0x00000004, R11
 	SUBQ    $0x00000004, R10
 	CMPQ    R10, $0x00000004
-	JGE     whole1798
+	JGE     whole1802
 
-rest1799:
+rest1803:
 	TESTQ      R10, R10
-	JZ         done1800
+	JZ         done1804
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R10, R13
 	NEGQ       R13
@@ -28399,46 +28448,109 @@ rest1799:
 	VMULPD     Y1, Y2, Y2
 	LEAQ       (SI)(R11*8), R11
 	CMPQ       R11, 56(CX)
-	JGT        pieces1801
+	JGT        pieces1805
 	VMOVUPD    Y2, (R11)
-	JMP        written1802
+	JMP        written1806
 
-pieces1801:
+pieces1805:
 	CMPQ    R10, $0x04
-	JLT     partial1803
+	JLT     partial1807
 	VMOVUPD Y2, (R11)
-	JMP     stored1805
+	JMP     stored1809
 
-partial1803:
+partial1807:
 	CMPQ         R10, $0x02
-	JLT          single1804
+	JLT          single1808
 	VMOVUPD      X2, (R11)
-	JEQ          stored1805
+	JEQ          stored1809
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(R11)
-	JMP          stored1805
+	JMP          stored1809
 
-single1804:
+single1808:
 	VMOVSD X2, (R11)
 
-stored1805:
-written1802:
-done1800:
+stored1809:
+written1806:
+done1804:
 	ADDQ $0x08, R9
 	ADDQ 64(CX), DI
 	ADDQ 64(CX), SI
 	DECQ 72(CX)
-	JNZ  row1797
+	JNZ  row1801
+	JMP  done1800
 
-shaped1796:
+short1799:
+	MOVQ         kv+168(FP), SI
+	LEAQ         constants<>+672(SB), DI
+	MOVQ         SI, R8
+	NEGQ         R8
+	VMOVUPD      (DI)(R8*8), Y0
+	XORQ         DI, DI
+	MOVQ         tables_base+120(FP), R8
+	MOVQ         32(AX), R9
+	LEAQ         (R8)(R9*8), R9
+	MOVQ         dst_base+0(FP), R10
+	MOVQ         24(CX), R8
+	ADDQ         BX, R8
+	MOVQ         ku+160(FP), R11
+	IMULQ        R11, R8
+	MOVQ         kv+168(FP), R11
+	IMULQ        R11, R8
+	LEAQ         (R10)(R8*8), R8
+	MOVQ         40(CX), R10
+	ADDQ         DX, R10
+	VBROADCASTSD 672(CX)(BX*8), Y1
+	MOVQ         DX, R11
+
+row1810:
+	VBROADCASTSD (R11), Y2
+	VMULPD       Y1, Y2, Y2
+	VMASKMOVPD   (R9)(DI*8), Y0, Y3
+	VMULPD       (R10)(DI*8), Y3, Y3
+	VMULPD       Y2, Y3, Y3
+	LEAQ         (R8)(DI*8), R12
+	CMPQ         R12, 56(CX)
+	JGT          pieces1811
+	VMOVUPD      Y3, (R12)
+	JMP          written1812
+
+pieces1811:
+	CMPQ    SI, $0x04
+	JLT     partial1813
+	VMOVUPD Y3, (R12)
+	JMP     stored1815
+
+partial1813:
+	CMPQ         SI, $0x02
+	JLT          single1814
+	VMOVUPD      X3, (R12)
+	JEQ          stored1815
+	VEXTRACTF128 $0x01, Y3, X2
+	VMOVSD       X2, 16(R12)
+	JMP          stored1815
+
+single1814:
+	VMOVSD X3, (R12)
+
+stored1815:
+written1812:
+	ADDQ $0x08, R11
+	ADDQ 64(CX), R9
+	ADDQ 64(CX), R8
+	DECQ 72(CX)
+	JNZ  row1810
+
+done1800:
+shaped1798:
 	ADDQ $0x00000028, AX
 	ADDQ 48(CX), DX
 	INCQ BX
-	JMP  pass1792
+	JMP  pass1794
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed1794:
+passed1796:
 	MOVQ AX, (CX)
 	MOVQ 16(CX), AX
 	ADDQ AX, 24(CX)
@@ -28465,15 +28577,15 @@ TEXT ·exp32x256(SB), $0-48
 	VMOVUPS constants<>+4088(SB), Y5
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000010
-	JLT     rest1807
+	JLT     rest1817
 
-whole1806:
+whole1816:
 	VMOVUPS      (CX)(BX*4), Y6
 	VANDPS       Y5, Y6, Y7
 	VCMPPS       $0x06, constants<>+4216(SB), Y7, Y7
 	VMOVMSKPS    Y7, SI
 	TESTL        SI, SI
-	JNZ          slow1808
+	JNZ          slow1818
 	VMOVUPS      Y0, Y7
 	VFMADD231PS  Y1, Y6, Y7
 	VSUBPS       Y0, Y7, Y8
@@ -28493,9 +28605,9 @@ whole1806:
 	VPSLLD       $0x17, Y7, Y7
 	VPADDD       Y7, Y6, Y6
 	VMOVUPS      Y6, Y6
-	JMP          done1809
+	JMP          done1819
 
-slow1808:
+slow1818:
 	VCMPPS       $0x05, constants<>+4248(SB), Y6, Y7
 	VMOVUPS      constants<>+4280(SB), Y8
 	VMAXPS       Y6, Y8, Y6
@@ -28530,14 +28642,14 @@ slow1808:
 	VMULPS       Y8, Y6, Y6
 	VANDPS       Y7, Y6, Y6
 
-done1809:
+done1819:
 	VMOVUPS      Y6, (AX)(BX*4)
 	VMOVUPS      32(CX)(BX*4), Y6
 	VANDPS       Y5, Y6, Y7
 	VCMPPS       $0x06, constants<>+4216(SB), Y7, Y7
 	VMOVMSKPS    Y7, SI
 	TESTL        SI, SI
-	JNZ          slow1810
+	JNZ          slow1820
 	VMOVUPS      Y0, Y7
 	VFMADD231PS  Y1, Y6, Y7
 	VSUBPS       Y0, Y7, Y8
@@ -28557,9 +28669,9 @@ done1809:
 	VPSLLD       $0x17, Y7, Y7
 	VPADDD       Y7, Y6, Y6
 	VMOVUPS      Y6, Y6
-	JMP          done1811
+	JMP          done1821
 
-slow1810:
+slow1820:
 	VCMPPS       $0x05, constants<>+4248(SB), Y6, Y7
 	VMOVUPS      constants<>+4280(SB), Y8
 	VMAXPS       Y6, Y8, Y6
@@ -28594,24 +28706,24 @@ slow1810:
 	VMULPS       Y8, Y6, Y6
 	VANDPS       Y7, Y6, Y6
 
-done1811:
+done1821:
 	VMOVUPS Y6, 32(AX)(BX*4)
 	ADDQ    $0x00000010, BX
 	SUBQ    $0x00000010, DX
 	CMPQ    DX, $0x00000010
-	JGE     whole1806
+	JGE     whole1816
 
-rest1807:
+rest1817:
 	CMPQ DX, $0x00000008
-	JLT  rest1813
+	JLT  rest1823
 
-whole1812:
+whole1822:
 	VMOVUPS      (CX)(BX*4), Y6
 	VANDPS       Y5, Y6, Y7
 	VCMPPS       $0x06, constants<>+4216(SB), Y7, Y7
 	VMOVMSKPS    Y7, SI
 	TESTL        SI, SI
-	JNZ          slow1814
+	JNZ          slow1824
 	VMOVUPS      Y0, Y7
 	VFMADD231PS  Y1, Y6, Y7
 	VSUBPS       Y0, Y7, Y8
@@ -28631,9 +28743,9 @@ whole1812:
 	VPSLLD       $0x17, Y7, Y7
 	VPADDD       Y7, Y6, Y6
 	VMOVUPS      Y6, Y6
-	JMP          done1815
+	JMP          done1825
 
-slow1814:
+slow1824:
 	VCMPPS       $0x05, constants<>+4248(SB), Y6, Y7
 	VMOVUPS      constants<>+4280(SB), Y8
 	VMAXPS       Y6, Y8, Y6
@@ -28668,16 +28780,16 @@ slow1814:
 	VMULPS       Y8, Y6, Y6
 	VANDPS       Y7, Y6, Y6
 
-done1815:
+done1825:
 	VMOVUPS Y6, (AX)(BX*4)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole1812
+	JGE     whole1822
 
-rest1813:
+rest1823:
 	TESTQ        DX, DX
-	JZ           done1816
+	JZ           done1826
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -28687,7 +28799,7 @@ rest1813:
 	VCMPPS       $0x06, constants<>+4216(SB), Y5, Y5
 	VMOVMSKPS    Y5, CX
 	TESTL        CX, CX
-	JNZ          slow1817
+	JNZ          slow1827
 	VMOVUPS      Y0, Y5
 	VFMADD231PS  Y1, Y6, Y5
 	VSUBPS       Y0, Y5, Y0
@@ -28707,9 +28819,9 @@ rest1813:
 	VPSLLD       $0x17, Y5, Y5
 	VPADDD       Y5, Y6, Y6
 	VMOVUPS      Y6, Y0
-	JMP          done1818
+	JMP          done1828
 
-slow1817:
+slow1827:
 	VCMPPS       $0x05, constants<>+4248(SB), Y6, Y5
 	VMOVUPS      constants<>+4280(SB), Y7
 	VMAXPS       Y6, Y7, Y6
@@ -28744,36 +28856,36 @@ slow1817:
 	VMULPS       Y1, Y6, Y0
 	VANDPS       Y5, Y0, Y0
 
-done1818:
+done1828:
 	CMPQ    DX, $0x08
-	JLT     partial1819
+	JLT     partial1829
 	VMOVUPS Y0, (AX)(BX*4)
-	JMP     stored1820
+	JMP     stored1830
 
-partial1819:
+partial1829:
 	LEAQ         (AX)(BX*4), AX
 	VMOVAPS      X0, X1
 	TESTQ        $0x00000004, DX
-	JZ           without1821
+	JZ           without1831
 	VMOVUPS      X1, (AX)
 	VEXTRACTF128 $0x01, Y0, X1
 	ADDQ         $0x00000010, AX
 
-without1821:
+without1831:
 	TESTQ     $0x00000002, DX
-	JZ        without1822
+	JZ        without1832
 	VMOVSD    X1, (AX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, AX
 
-without1822:
+without1832:
 	TESTQ  $0x00000001, DX
-	JZ     without1823
+	JZ     without1833
 	VMOVSS X1, (AX)
 
-without1823:
-stored1820:
-done1816:
+without1833:
+stored1830:
+done1826:
 	VZEROUPPER
 	RET
 
@@ -28789,16 +28901,16 @@ TEXT ·log32x256(SB), $0-48
 	VMOVUPS constants<>+4184(SB), Y3
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000010
-	JLT     rest1825
+	JLT     rest1835
 
-whole1824:
+whole1834:
 	VMOVUPS     (CX)(BX*4), Y4
 	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y5
 	VCMPPS      $0x1e, constants<>+4056(SB), Y4, Y6
 	VORPS       Y6, Y5, Y5
 	VMOVMSKPS   Y5, SI
 	TESTL       SI, SI
-	JNZ         slow1826
+	JNZ         slow1836
 	VPADDD      Y0, Y4, Y4
 	VPSRLD      $0x17, Y4, Y5
 	VORPS       Y1, Y5, Y5
@@ -28824,9 +28936,9 @@ whole1824:
 	VSUBPS      Y4, Y11, Y11
 	VFMSUB132PS constants<>+4472(SB), Y11, Y5
 	VMOVUPS     Y5, Y4
-	JMP         done1827
+	JMP         done1837
 
-slow1826:
+slow1836:
 	VMOVUPS     Y4, Y5
 	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y7
 	VMULPS      constants<>+4568(SB), Y4, Y6
@@ -28866,7 +28978,7 @@ slow1826:
 	VCMPPS      $0x19, Y6, Y5, Y7
 	VBLENDVPS   Y7, constants<>+3960(SB), Y4, Y4
 
-done1827:
+done1837:
 	VMOVUPS     Y4, (AX)(BX*4)
 	VMOVUPS     32(CX)(BX*4), Y4
 	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y5
@@ -28874,7 +28986,7 @@ done1827:
 	VORPS       Y6, Y5, Y5
 	VMOVMSKPS   Y5, SI
 	TESTL       SI, SI
-	JNZ         slow1828
+	JNZ         slow1838
 	VPADDD      Y0, Y4, Y4
 	VPSRLD      $0x17, Y4, Y5
 	VORPS       Y1, Y5, Y5
@@ -28900,9 +29012,9 @@ done1827:
 	VSUBPS      Y4, Y11, Y11
 	VFMSUB132PS constants<>+4472(SB), Y11, Y5
 	VMOVUPS     Y5, Y4
-	JMP         done1829
+	JMP         done1839
 
-slow1828:
+slow1838:
 	VMOVUPS     Y4, Y5
 	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y7
 	VMULPS      constants<>+4568(SB), Y4, Y6
@@ -28942,25 +29054,25 @@ slow1828:
 	VCMPPS      $0x19, Y6, Y5, Y7
 	VBLENDVPS   Y7, constants<>+3960(SB), Y4, Y4
 
-done1829:
+done1839:
 	VMOVUPS Y4, 32(AX)(BX*4)
 	ADDQ    $0x00000010, BX
 	SUBQ    $0x00000010, DX
 	CMPQ    DX, $0x00000010
-	JGE     whole1824
+	JGE     whole1834
 
-rest1825:
+rest1835:
 	CMPQ DX, $0x00000008
-	JLT  rest1831
+	JLT  rest1841
 
-whole1830:
+whole1840:
 	VMOVUPS     (CX)(BX*4), Y4
 	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y5
 	VCMPPS      $0x1e, constants<>+4056(SB), Y4, Y6
 	VORPS       Y6, Y5, Y5
 	VMOVMSKPS   Y5, SI
 	TESTL       SI, SI
-	JNZ         slow1832
+	JNZ         slow1842
 	VPADDD      Y0, Y4, Y4
 	VPSRLD      $0x17, Y4, Y5
 	VORPS       Y1, Y5, Y5
@@ -28986,9 +29098,9 @@ whole1830:
 	VSUBPS      Y4, Y11, Y11
 	VFMSUB132PS constants<>+4472(SB), Y11, Y5
 	VMOVUPS     Y5, Y4
-	JMP         done1833
+	JMP         done1843
 
-slow1832:
+slow1842:
 	VMOVUPS     Y4, Y5
 	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y7
 	VMULPS      constants<>+4568(SB), Y4, Y6
@@ -29028,16 +29140,16 @@ slow1832:
 	VCMPPS      $0x19, Y6, Y5, Y7
 	VBLENDVPS   Y7, constants<>+3960(SB), Y4, Y4
 
-done1833:
+done1843:
 	VMOVUPS Y4, (AX)(BX*4)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole1830
+	JGE     whole1840
 
-rest1831:
+rest1841:
 	TESTQ       DX, DX
-	JZ          done1834
+	JZ          done1844
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -29050,7 +29162,7 @@ rest1831:
 	VORPS       Y6, Y4, Y4
 	VMOVMSKPS   Y4, CX
 	TESTL       CX, CX
-	JNZ         slow1835
+	JNZ         slow1845
 	VPADDD      Y0, Y5, Y5
 	VPSRLD      $0x17, Y5, Y0
 	VORPS       Y1, Y0, Y0
@@ -29076,9 +29188,9 @@ rest1831:
 	VSUBPS      Y5, Y3, Y3
 	VFMSUB132PS constants<>+4472(SB), Y3, Y0
 	VMOVUPS     Y0, Y0
-	JMP         done1836
+	JMP         done1846
 
-slow1835:
+slow1845:
 	VMOVUPS     Y5, Y4
 	VCMPPS      $0x19, constants<>+4536(SB), Y5, Y7
 	VMULPS      constants<>+4568(SB), Y5, Y6
@@ -29118,36 +29230,36 @@ slow1835:
 	VCMPPS      $0x19, Y1, Y4, Y7
 	VBLENDVPS   Y7, constants<>+3960(SB), Y0, Y0
 
-done1836:
+done1846:
 	CMPQ    DX, $0x08
-	JLT     partial1837
+	JLT     partial1847
 	VMOVUPS Y0, (AX)(BX*4)
-	JMP     stored1838
+	JMP     stored1848
 
-partial1837:
+partial1847:
 	LEAQ         (AX)(BX*4), AX
 	VMOVAPS      X0, X1
 	TESTQ        $0x00000004, DX
-	JZ           without1839
+	JZ           without1849
 	VMOVUPS      X1, (AX)
 	VEXTRACTF128 $0x01, Y0, X1
 	ADDQ         $0x00000010, AX
 
-without1839:
+without1849:
 	TESTQ     $0x00000002, DX
-	JZ        without1840
+	JZ        without1850
 	VMOVSD    X1, (AX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, AX
 
-without1840:
+without1850:
 	TESTQ  $0x00000001, DX
-	JZ     without1841
+	JZ     without1851
 	VMOVSS X1, (AX)
 
-without1841:
-stored1838:
-done1834:
+without1851:
+stored1848:
+done1844:
 	VZEROUPPER
 	RET
 
@@ -29165,9 +29277,9 @@ TEXT ·vectorTable32x256(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000040
-	JLT  rest1843
+	JLT  rest1853
 
-panel1842:
+panel1852:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Y0, Y0, Y0
@@ -29180,9 +29292,9 @@ panel1842:
 	VXORPD Y7, Y7, Y7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows1846
+	JLT    rows1856
 
-row1845:
+row1855:
 	VBROADCASTSS (CX), Y8
 	VFMADD231PS  (R10), Y8, Y0
 	VFMADD231PS  32(R10), Y8, Y1
@@ -29196,9 +29308,9 @@ row1845:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1845
+	JGE          row1855
 
-rows1846:
+rows1856:
 	VMOVUPS Y0, (AX)(R9*1)
 	VMOVUPS Y1, 32(AX)(R9*1)
 	VMOVUPS Y2, 64(AX)(R9*1)
@@ -29210,13 +29322,13 @@ rows1846:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000040, R11
 	CMPQ    R11, $0x00000040
-	JGE     panel1842
+	JGE     panel1852
 
-rest1843:
+rest1853:
 	TESTQ   R11, R11
-	JZ      done1844
+	JZ      done1854
 	CMPQ    R11, $0x00000008
-	JGT     wider1847
+	JGT     wider1857
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
 	NEGQ    R10
@@ -29229,9 +29341,9 @@ rest1843:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1849
+	JLT     rows1859
 
-row1848:
+row1858:
 	VBROADCASTSS (CX), Y5
 	VMASKMOVPS   (R10), Y0, Y6
 	VFMADD231PS  Y6, Y5, Y1
@@ -29248,13 +29360,13 @@ row1848:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1848
+	JGE          row1858
 
-rows1849:
+rows1859:
 	CMPQ DX, $0x00000001
-	JLT  rows1851
+	JLT  rows1861
 
-row1850:
+row1860:
 	VBROADCASTSS (CX), Y5
 	VMASKMOVPS   (R10), Y0, Y6
 	VFMADD231PS  Y6, Y5, Y1
@@ -29262,45 +29374,45 @@ row1850:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1850
+	JGE          row1860
 
-rows1851:
+rows1861:
 	VADDPS  Y3, Y1, Y1
 	VADDPS  Y4, Y2, Y2
 	VADDPS  Y2, Y1, Y1
 	CMPQ    R11, $0x08
-	JLT     partial1852
+	JLT     partial1862
 	VMOVUPS Y1, (AX)(R9*1)
-	JMP     stored1853
+	JMP     stored1863
 
-partial1852:
+partial1862:
 	LEAQ         (AX)(R9*1), AX
 	VMOVAPS      X1, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1854
+	JZ           without1864
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y1, X0
 	ADDQ         $0x00000010, AX
 
-without1854:
+without1864:
 	TESTQ     $0x00000002, R11
-	JZ        without1855
+	JZ        without1865
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1855:
+without1865:
 	TESTQ  $0x00000001, R11
-	JZ     without1856
+	JZ     without1866
 	VMOVSS X0, (AX)
 
-without1856:
-stored1853:
-	JMP done1844
+without1866:
+stored1863:
+	JMP done1854
 
-wider1847:
+wider1857:
 	CMPQ    R11, $0x00000010
-	JGT     wider1857
+	JGT     wider1867
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
@@ -29318,9 +29430,9 @@ wider1847:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1859
+	JLT     rows1869
 
-row1858:
+row1868:
 	VBROADCASTSS (CX), Y9
 	VFMADD231PS  (R10), Y9, Y1
 	VMASKMOVPS   32(R10), Y0, Y10
@@ -29341,13 +29453,13 @@ row1858:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1858
+	JGE          row1868
 
-rows1859:
+rows1869:
 	CMPQ DX, $0x00000001
-	JLT  rows1861
+	JLT  rows1871
 
-row1860:
+row1870:
 	VBROADCASTSS (CX), Y9
 	VFMADD231PS  (R10), Y9, Y1
 	VMASKMOVPS   32(R10), Y0, Y10
@@ -29356,9 +29468,9 @@ row1860:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1860
+	JGE          row1870
 
-rows1861:
+rows1871:
 	VADDPS  Y5, Y1, Y1
 	VADDPS  Y6, Y2, Y2
 	VADDPS  Y7, Y3, Y3
@@ -29367,106 +29479,17 @@ rows1861:
 	VADDPS  Y4, Y2, Y2
 	VMOVUPS Y1, (AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1862
-	VMOVUPS Y2, 32(AX)(R9*1)
-	JMP     stored1863
-
-partial1862:
-	LEAQ         32(AX)(R9*1), AX
-	VMOVAPS      X2, X0
-	TESTQ        $0x00000004, R11
-	JZ           without1864
-	VMOVUPS      X0, (AX)
-	VEXTRACTF128 $0x01, Y2, X0
-	ADDQ         $0x00000010, AX
-
-without1864:
-	TESTQ     $0x00000002, R11
-	JZ        without1865
-	VMOVSD    X0, (AX)
-	VPERMILPD $0x01, X0, X0
-	ADDQ      $0x00000008, AX
-
-without1865:
-	TESTQ  $0x00000001, R11
-	JZ     without1866
-	VMOVSS X0, (AX)
-
-without1866:
-stored1863:
-	JMP done1844
-
-wider1857:
-	CMPQ    R11, $0x00000018
-	JGT     wider1867
-	SUBQ    $0x00000010, R11
-	LEAQ    constants<>+672(SB), CX
-	MOVQ    R11, R8
-	NEGQ    R8
-	VMOVUPS (CX)(R8*4), Y0
-	MOVQ    DX, CX
-	LEAQ    (SI)(R9*1), R10
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	MOVQ    BX, DX
-	CMPQ    DX, $0x00000002
-	JLT     rows1869
-
-row1868:
-	VBROADCASTSS (CX), Y7
-	VFMADD231PS  (R10), Y7, Y1
-	VFMADD231PS  32(R10), Y7, Y2
-	VMASKMOVPS   64(R10), Y0, Y8
-	VFMADD231PS  Y8, Y7, Y3
-	VBROADCASTSS 4(CX), Y7
-	VFMADD231PS  (R10)(DI*1), Y7, Y4
-	VFMADD231PS  32(R10)(DI*1), Y7, Y5
-	VMASKMOVPS   64(R10)(DI*1), Y0, Y8
-	VFMADD231PS  Y8, Y7, Y6
-	ADDQ         $0x00000008, CX
-	LEAQ         (R10)(DI*2), R10
-	SUBQ         $0x00000002, DX
-	CMPQ         DX, $0x00000002
-	JGE          row1868
-
-rows1869:
-	CMPQ DX, $0x00000001
-	JLT  rows1871
-
-row1870:
-	VBROADCASTSS (CX), Y7
-	VFMADD231PS  (R10), Y7, Y1
-	VFMADD231PS  32(R10), Y7, Y2
-	VMASKMOVPS   64(R10), Y0, Y8
-	VFMADD231PS  Y8, Y7, Y3
-	ADDQ         $0x00000004, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row1870
-
-rows1871:
-	VADDPS  Y4, Y1, Y1
-	VADDPS  Y5, Y2, Y2
-	VADDPS  Y6, Y3, Y3
-	VMOVUPS Y1, (AX)(R9*1)
-	VMOVUPS Y2, 32(AX)(R9*1)
-	CMPQ    R11, $0x08
 	JLT     partial1872
-	VMOVUPS Y3, 64(AX)(R9*1)
+	VMOVUPS Y2, 32(AX)(R9*1)
 	JMP     stored1873
 
 partial1872:
-	LEAQ         64(AX)(R9*1), AX
-	VMOVAPS      X3, X0
+	LEAQ         32(AX)(R9*1), AX
+	VMOVAPS      X2, X0
 	TESTQ        $0x00000004, R11
 	JZ           without1874
 	VMOVUPS      X0, (AX)
-	VEXTRACTF128 $0x01, Y3, X0
+	VEXTRACTF128 $0x01, Y2, X0
 	ADDQ         $0x00000010, AX
 
 without1874:
@@ -29483,11 +29506,100 @@ without1875:
 
 without1876:
 stored1873:
-	JMP done1844
+	JMP done1854
 
 wider1867:
-	CMPQ    R11, $0x00000020
+	CMPQ    R11, $0x00000018
 	JGT     wider1877
+	SUBQ    $0x00000010, R11
+	LEAQ    constants<>+672(SB), CX
+	MOVQ    R11, R8
+	NEGQ    R8
+	VMOVUPS (CX)(R8*4), Y0
+	MOVQ    DX, CX
+	LEAQ    (SI)(R9*1), R10
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	MOVQ    BX, DX
+	CMPQ    DX, $0x00000002
+	JLT     rows1879
+
+row1878:
+	VBROADCASTSS (CX), Y7
+	VFMADD231PS  (R10), Y7, Y1
+	VFMADD231PS  32(R10), Y7, Y2
+	VMASKMOVPS   64(R10), Y0, Y8
+	VFMADD231PS  Y8, Y7, Y3
+	VBROADCASTSS 4(CX), Y7
+	VFMADD231PS  (R10)(DI*1), Y7, Y4
+	VFMADD231PS  32(R10)(DI*1), Y7, Y5
+	VMASKMOVPS   64(R10)(DI*1), Y0, Y8
+	VFMADD231PS  Y8, Y7, Y6
+	ADDQ         $0x00000008, CX
+	LEAQ         (R10)(DI*2), R10
+	SUBQ         $0x00000002, DX
+	CMPQ         DX, $0x00000002
+	JGE          row1878
+
+rows1879:
+	CMPQ DX, $0x00000001
+	JLT  rows1881
+
+row1880:
+	VBROADCASTSS (CX), Y7
+	VFMADD231PS  (R10), Y7, Y1
+	VFMADD231PS  32(R10), Y7, Y2
+	VMASKMOVPS   64(R10), Y0, Y8
+	VFMADD231PS  Y8, Y7, Y3
+	ADDQ         $0x00000004, CX
+	ADDQ         DI, R10
+	SUBQ         $0x00000001, DX
+	CMPQ         DX, $0x00000001
+	JGE          row1880
+
+rows1881:
+	VADDPS  Y4, Y1, Y1
+	VADDPS  Y5, Y2, Y2
+	VADDPS  Y6, Y3, Y3
+	VMOVUPS Y1, (AX)(R9*1)
+	VMOVUPS Y2, 32(AX)(R9*1)
+	CMPQ    R11, $0x08
+	JLT     partial1882
+	VMOVUPS Y3, 64(AX)(R9*1)
+	JMP     stored1883
+
+partial1882:
+	LEAQ         64(AX)(R9*1), AX
+	VMOVAPS      X3, X0
+	TESTQ        $0x00000004, R11
+	JZ           without1884
+	VMOVUPS      X0, (AX)
+	VEXTRACTF128 $0x01, Y3, X0
+	ADDQ         $0x00000010, AX
+
+without1884:
+	TESTQ     $0x00000002, R11
+	JZ        without1885
+	VMOVSD    X0, (AX)
+	VPERMILPD $0x01, X0, X0
+	ADDQ      $0x00000008, AX
+
+without1885:
+	TESTQ  $0x00000001, R11
+	JZ     without1886
+	VMOVSS X0, (AX)
+
+without1886:
+stored1883:
+	JMP done1854
+
+wider1877:
+	CMPQ    R11, $0x00000020
+	JGT     wider1887
 	SUBQ    $0x00000018, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -29505,9 +29617,9 @@ wider1867:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1879
+	JLT     rows1889
 
-row1878:
+row1888:
 	VBROADCASTSS (CX), Y9
 	VFMADD231PS  (R10), Y9, Y1
 	VFMADD231PS  32(R10), Y9, Y2
@@ -29524,13 +29636,13 @@ row1878:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1878
+	JGE          row1888
 
-rows1879:
+rows1889:
 	CMPQ DX, $0x00000001
-	JLT  rows1881
+	JLT  rows1891
 
-row1880:
+row1890:
 	VBROADCASTSS (CX), Y9
 	VFMADD231PS  (R10), Y9, Y1
 	VFMADD231PS  32(R10), Y9, Y2
@@ -29541,9 +29653,9 @@ row1880:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1880
+	JGE          row1890
 
-rows1881:
+rows1891:
 	VADDPS  Y5, Y1, Y1
 	VADDPS  Y6, Y2, Y2
 	VADDPS  Y7, Y3, Y3
@@ -29552,38 +29664,38 @@ rows1881:
 	VMOVUPS Y2, 32(AX)(R9*1)
 	VMOVUPS Y3, 64(AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1882
+	JLT     partial1892
 	VMOVUPS Y4, 96(AX)(R9*1)
-	JMP     stored1883
+	JMP     stored1893
 
-partial1882:
+partial1892:
 	LEAQ         96(AX)(R9*1), AX
 	VMOVAPS      X4, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1884
+	JZ           without1894
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y4, X0
 	ADDQ         $0x00000010, AX
 
-without1884:
+without1894:
 	TESTQ     $0x00000002, R11
-	JZ        without1885
+	JZ        without1895
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1885:
+without1895:
 	TESTQ  $0x00000001, R11
-	JZ     without1886
+	JZ     without1896
 	VMOVSS X0, (AX)
 
-without1886:
-stored1883:
-	JMP done1844
+without1896:
+stored1893:
+	JMP done1854
 
-wider1877:
+wider1887:
 	CMPQ    R11, $0x00000028
-	JGT     wider1887
+	JGT     wider1897
 	SUBQ    $0x00000020, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -29598,9 +29710,9 @@ wider1877:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1889
+	JLT     rows1899
 
-row1888:
+row1898:
 	VBROADCASTSS (CX), Y6
 	VFMADD231PS  (R10), Y6, Y1
 	VFMADD231PS  32(R10), Y6, Y2
@@ -29612,46 +29724,46 @@ row1888:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1888
+	JGE          row1898
 
-rows1889:
+rows1899:
 	VMOVUPS Y1, (AX)(R9*1)
 	VMOVUPS Y2, 32(AX)(R9*1)
 	VMOVUPS Y3, 64(AX)(R9*1)
 	VMOVUPS Y4, 96(AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1890
+	JLT     partial1900
 	VMOVUPS Y5, 128(AX)(R9*1)
-	JMP     stored1891
+	JMP     stored1901
 
-partial1890:
+partial1900:
 	LEAQ         128(AX)(R9*1), AX
 	VMOVAPS      X5, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1892
+	JZ           without1902
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y5, X0
 	ADDQ         $0x00000010, AX
 
-without1892:
+without1902:
 	TESTQ     $0x00000002, R11
-	JZ        without1893
+	JZ        without1903
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1893:
+without1903:
 	TESTQ  $0x00000001, R11
-	JZ     without1894
+	JZ     without1904
 	VMOVSS X0, (AX)
 
-without1894:
-stored1891:
-	JMP done1844
+without1904:
+stored1901:
+	JMP done1854
 
-wider1887:
+wider1897:
 	CMPQ    R11, $0x00000030
-	JGT     wider1895
+	JGT     wider1905
 	SUBQ    $0x00000028, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -29667,9 +29779,9 @@ wider1887:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1897
+	JLT     rows1907
 
-row1896:
+row1906:
 	VBROADCASTSS (CX), Y7
 	VFMADD231PS  (R10), Y7, Y1
 	VFMADD231PS  32(R10), Y7, Y2
@@ -29682,47 +29794,47 @@ row1896:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1896
+	JGE          row1906
 
-rows1897:
+rows1907:
 	VMOVUPS Y1, (AX)(R9*1)
 	VMOVUPS Y2, 32(AX)(R9*1)
 	VMOVUPS Y3, 64(AX)(R9*1)
 	VMOVUPS Y4, 96(AX)(R9*1)
 	VMOVUPS Y5, 128(AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1898
+	JLT     partial1908
 	VMOVUPS Y6, 160(AX)(R9*1)
-	JMP     stored1899
+	JMP     stored1909
 
-partial1898:
+partial1908:
 	LEAQ         160(AX)(R9*1), AX
 	VMOVAPS      X6, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1900
+	JZ           without1910
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y6, X0
 	ADDQ         $0x00000010, AX
 
-without1900:
+without1910:
 	TESTQ     $0x00000002, R11
-	JZ        without1901
+	JZ        without1911
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1901:
+without1911:
 	TESTQ  $0x00000001, R11
-	JZ     without1902
+	JZ     without1912
 	VMOVSS X0, (AX)
 
-without1902:
-stored1899:
-	JMP done1844
+without1912:
+stored1909:
+	JMP done1854
 
-wider1895:
+wider1905:
 	CMPQ    R11, $0x00000038
-	JGT     wider1903
+	JGT     wider1913
 	SUBQ    $0x00000030, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -29739,9 +29851,9 @@ wider1895:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1905
+	JLT     rows1915
 
-row1904:
+row1914:
 	VBROADCASTSS (CX), Y8
 	VFMADD231PS  (R10), Y8, Y1
 	VFMADD231PS  32(R10), Y8, Y2
@@ -29755,9 +29867,9 @@ row1904:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1904
+	JGE          row1914
 
-rows1905:
+rows1915:
 	VMOVUPS Y1, (AX)(R9*1)
 	VMOVUPS Y2, 32(AX)(R9*1)
 	VMOVUPS Y3, 64(AX)(R9*1)
@@ -29765,36 +29877,36 @@ rows1905:
 	VMOVUPS Y5, 128(AX)(R9*1)
 	VMOVUPS Y6, 160(AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1906
+	JLT     partial1916
 	VMOVUPS Y7, 192(AX)(R9*1)
-	JMP     stored1907
+	JMP     stored1917
 
-partial1906:
+partial1916:
 	LEAQ         192(AX)(R9*1), AX
 	VMOVAPS      X7, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1908
+	JZ           without1918
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y7, X0
 	ADDQ         $0x00000010, AX
 
-without1908:
+without1918:
 	TESTQ     $0x00000002, R11
-	JZ        without1909
+	JZ        without1919
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1909:
+without1919:
 	TESTQ  $0x00000001, R11
-	JZ     without1910
+	JZ     without1920
 	VMOVSS X0, (AX)
 
-without1910:
-stored1907:
-	JMP done1844
+without1920:
+stored1917:
+	JMP done1854
 
-wider1903:
+wider1913:
 	SUBQ    $0x00000038, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -29812,9 +29924,9 @@ wider1903:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1913
+	JLT     rows1923
 
-row1912:
+row1922:
 	VBROADCASTSS (CX), Y9
 	VFMADD231PS  (R10), Y9, Y1
 	VFMADD231PS  32(R10), Y9, Y2
@@ -29829,9 +29941,9 @@ row1912:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1912
+	JGE          row1922
 
-rows1913:
+rows1923:
 	VMOVUPS Y1, (AX)(R9*1)
 	VMOVUPS Y2, 32(AX)(R9*1)
 	VMOVUPS Y3, 64(AX)(R9*1)
@@ -29840,34 +29952,34 @@ rows1913:
 	VMOVUPS Y6, 160(AX)(R9*1)
 	VMOVUPS Y7, 192(AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1914
+	JLT     partial1924
 	VMOVUPS Y8, 224(AX)(R9*1)
-	JMP     stored1915
+	JMP     stored1925
 
-partial1914:
+partial1924:
 	LEAQ         224(AX)(R9*1), AX
 	VMOVAPS      X8, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1916
+	JZ           without1926
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y8, X0
 	ADDQ         $0x00000010, AX
 
-without1916:
+without1926:
 	TESTQ     $0x00000002, R11
-	JZ        without1917
+	JZ        without1927
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1917:
+without1927:
 	TESTQ  $0x00000001, R11
-	JZ     without1918
+	JZ     without1928
 	VMOVSS X0, (AX)
 
-without1918:
-stored1915:
-done1844:
+without1928:
+stored1925:
+done1854:
 	VZEROUPPER
 	RET
 
@@ -29885,9 +29997,9 @@ TEXT ·tableVector32x256(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest1920
+	JLT  rest1930
 
-block1919:
+block1929:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -29901,9 +30013,9 @@ block1919:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000008
-	JLT    rest1923
+	JLT    rest1933
 
-whole1922:
+whole1932:
 	VMOVUPS     (R11), Y8
 	VFMADD231PS (R12), Y8, Y0
 	VFMADD231PS (R12)(DI*1), Y8, Y1
@@ -29918,11 +30030,11 @@ whole1922:
 	ADDQ        $0x00000008, R13
 	SUBQ        $0x00000008, R14
 	CMPQ        R14, $0x00000008
-	JGE         whole1922
+	JGE         whole1932
 
-rest1923:
+rest1933:
 	TESTQ       R14, R14
-	JZ          done1925
+	JZ          done1935
 	LEAQ        constants<>+672(SB), R13
 	NEGQ        R14
 	VMOVUPS     (R13)(R14*4), Y8
@@ -29944,7 +30056,7 @@ rest1923:
 	VMASKMOVPS  (R12)(R10*1), Y8, Y8
 	VFMADD231PS Y8, Y9, Y7
 
-done1925:
+done1935:
 	VUNPCKLPS  Y1, Y0, Y8
 	VUNPCKHPS  Y1, Y0, Y0
 	VADDPS     Y0, Y8, Y8
@@ -29971,11 +30083,11 @@ done1925:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block1919
+	JGE        block1929
 
-rest1920:
+rest1930:
 	TESTQ  CX, CX
-	JZ     done1921
+	JZ     done1931
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -29988,44 +30100,44 @@ rest1920:
 	MOVQ   SI, R12
 	XORQ   DX, DX
 	CMPQ   BX, $0x00000008
-	JLT    rest1928
+	JLT    rest1938
 
-whole1927:
+whole1937:
 	VMOVUPS     (R11), Y8
 	VFMADD231PS (R12), Y8, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1929
+	JLE         column1939
 	VFMADD231PS (R12)(DI*1), Y8, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1929
+	JLE         column1939
 	VFMADD231PS (R12)(DI*2), Y8, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1929
+	JLE         column1939
 	VFMADD231PS (R12)(R8*1), Y8, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1929
+	JLE         column1939
 	VFMADD231PS (R12)(DI*4), Y8, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1929
+	JLE         column1939
 	VFMADD231PS (R12)(R9*1), Y8, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1929
+	JLE         column1939
 	VFMADD231PS (R12)(R8*2), Y8, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1929
+	JLE         column1939
 	VFMADD231PS (R12)(R10*1), Y8, Y7
 
-column1929:
+column1939:
 	ADDQ $0x00000020, R11
 	ADDQ $0x00000020, R12
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000008, BX
 	CMPQ BX, $0x00000008
-	JGE  whole1927
+	JGE  whole1937
 
-rest1928:
+rest1938:
 	TESTQ       BX, BX
-	JZ          done1930
+	JZ          done1940
 	LEAQ        constants<>+672(SB), DX
 	NEGQ        BX
 	VMOVUPS     (DX)(BX*4), Y8
@@ -30033,36 +30145,36 @@ rest1928:
 	VMASKMOVPS  (R12), Y8, Y10
 	VFMADD231PS Y10, Y9, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1931
+	JLE         column1941
 	VMASKMOVPS  (R12)(DI*1), Y8, Y10
 	VFMADD231PS Y10, Y9, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1931
+	JLE         column1941
 	VMASKMOVPS  (R12)(DI*2), Y8, Y10
 	VFMADD231PS Y10, Y9, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1931
+	JLE         column1941
 	VMASKMOVPS  (R12)(R8*1), Y8, Y10
 	VFMADD231PS Y10, Y9, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1931
+	JLE         column1941
 	VMASKMOVPS  (R12)(DI*4), Y8, Y10
 	VFMADD231PS Y10, Y9, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1931
+	JLE         column1941
 	VMASKMOVPS  (R12)(R9*1), Y8, Y10
 	VFMADD231PS Y10, Y9, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1931
+	JLE         column1941
 	VMASKMOVPS  (R12)(R8*2), Y8, Y10
 	VFMADD231PS Y10, Y9, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1931
+	JLE         column1941
 	VMASKMOVPS  (R12)(R10*1), Y8, Y8
 	VFMADD231PS Y8, Y9, Y7
 
-column1931:
-done1930:
+column1941:
+done1940:
 	VUNPCKLPS  Y1, Y0, Y8
 	VUNPCKHPS  Y1, Y0, Y0
 	VADDPS     Y0, Y8, Y8
@@ -30085,34 +30197,34 @@ done1930:
 	VPERM2F128 $0x20, Y0, Y3, Y3
 	VADDPS     Y1, Y3, Y3
 	CMPQ       CX, $0x08
-	JLT        partial1932
+	JLT        partial1942
 	VMOVUPS    Y3, (AX)
-	JMP        stored1933
+	JMP        stored1943
 
-partial1932:
+partial1942:
 	LEAQ         (AX), AX
 	VMOVAPS      X3, X0
 	TESTQ        $0x00000004, CX
-	JZ           without1934
+	JZ           without1944
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y3, X0
 	ADDQ         $0x00000010, AX
 
-without1934:
+without1944:
 	TESTQ     $0x00000002, CX
-	JZ        without1935
+	JZ        without1945
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1935:
+without1945:
 	TESTQ  $0x00000001, CX
-	JZ     without1936
+	JZ     without1946
 	VMOVSS X0, (AX)
 
-without1936:
-stored1933:
-done1921:
+without1946:
+stored1943:
+done1931:
 	VZEROUPPER
 	RET
 
@@ -30127,17 +30239,17 @@ TEXT ·multiplyMatrix32x256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000010
-	JLT  rest1938
+	JLT  rest1948
 
-panel1937:
+panel1947:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles1941
+	JLT  tiles1951
 
-tile1940:
+tile1950:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -30154,9 +30266,9 @@ tile1940:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1943
+	JLE    done1953
 
-again1942:
+again1952:
 	VMOVUPS      (BX), Y12
 	VMOVUPS      32(BX), Y13
 	MOVQ         DX, SI
@@ -30186,9 +30298,9 @@ again1942:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1942
+	JNZ          again1952
 
-done1943:
+done1953:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -30212,13 +30324,13 @@ done1943:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile1940
+	JGE     tile1950
 
-tiles1941:
+tiles1951:
 	CMPQ R10, $0x00000002
-	JLT  tiles1945
+	JLT  tiles1955
 
-tile1944:
+tile1954:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -30227,9 +30339,9 @@ tile1944:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1947
+	JLE    done1957
 
-again1946:
+again1956:
 	VMOVUPS      (BX), Y4
 	VMOVUPS      32(BX), Y5
 	MOVQ         DX, SI
@@ -30243,9 +30355,9 @@ again1946:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1946
+	JNZ          again1956
 
-done1947:
+done1957:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -30257,22 +30369,22 @@ done1947:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1944
+	JGE     tile1954
 
-tiles1945:
+tiles1955:
 	CMPQ R10, $0x00000001
-	JLT  tiles1949
+	JLT  tiles1959
 
-tile1948:
+tile1958:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1951
+	JLE    done1961
 
-again1950:
+again1960:
 	VMOVUPS      (BX), Y2
 	VMOVUPS      32(BX), Y3
 	MOVQ         DX, SI
@@ -30282,27 +30394,27 @@ again1950:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1950
+	JNZ          again1960
 
-done1951:
+done1961:
 	VMOVUPS Y0, (DI)
 	VMOVUPS Y1, 32(DI)
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1948
+	JGE     tile1958
 
-tiles1949:
+tiles1959:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000010, R9
 	CMPQ R9, $0x00000010
-	JGE  panel1937
+	JGE  panel1947
 
-rest1938:
+rest1948:
 	TESTQ   R9, R9
-	JZ      done1939
+	JZ      done1949
 	CMPQ    R9, $0x00000008
-	JGT     wider1952
+	JGT     wider1962
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -30312,9 +30424,9 @@ rest1938:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles1954
+	JLT     tiles1964
 
-tile1953:
+tile1963:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -30325,9 +30437,9 @@ tile1953:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1956
+	JLE    done1966
 
-again1955:
+again1965:
 	VMASKMOVPS   (BX), Y0, Y7
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Y8
@@ -30350,111 +30462,53 @@ again1955:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1955
+	JNZ          again1965
 
-done1956:
+done1966:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x08
-	JLT     partial1957
-	VMOVUPS Y1, (DI)
-	JMP     stored1958
-
-partial1957:
-	LEAQ         (DI), BX
-	VMOVAPS      X1, X7
-	TESTQ        $0x00000004, R9
-	JZ           without1959
-	VMOVUPS      X7, (BX)
-	VEXTRACTF128 $0x01, Y1, X7
-	ADDQ         $0x00000010, BX
-
-without1959:
-	TESTQ     $0x00000002, R9
-	JZ        without1960
-	VMOVSD    X7, (BX)
-	VPERMILPD $0x01, X7, X7
-	ADDQ      $0x00000008, BX
-
-without1960:
-	TESTQ  $0x00000001, R9
-	JZ     without1961
-	VMOVSS X7, (BX)
-
-without1961:
-stored1958:
-	ADDQ    AX, DI
-	CMPQ    R9, $0x08
-	JLT     partial1962
-	VMOVUPS Y2, (DI)
-	JMP     stored1963
-
-partial1962:
-	LEAQ         (DI), BX
-	VMOVAPS      X2, X1
-	TESTQ        $0x00000004, R9
-	JZ           without1964
-	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y2, X1
-	ADDQ         $0x00000010, BX
-
-without1964:
-	TESTQ     $0x00000002, R9
-	JZ        without1965
-	VMOVSD    X1, (BX)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $0x00000008, BX
-
-without1965:
-	TESTQ  $0x00000001, R9
-	JZ     without1966
-	VMOVSS X1, (BX)
-
-without1966:
-stored1963:
-	ADDQ    AX, DI
-	CMPQ    R9, $0x08
 	JLT     partial1967
-	VMOVUPS Y3, (DI)
+	VMOVUPS Y1, (DI)
 	JMP     stored1968
 
 partial1967:
 	LEAQ         (DI), BX
-	VMOVAPS      X3, X1
+	VMOVAPS      X1, X7
 	TESTQ        $0x00000004, R9
 	JZ           without1969
-	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y3, X1
+	VMOVUPS      X7, (BX)
+	VEXTRACTF128 $0x01, Y1, X7
 	ADDQ         $0x00000010, BX
 
 without1969:
 	TESTQ     $0x00000002, R9
 	JZ        without1970
-	VMOVSD    X1, (BX)
-	VPERMILPD $0x01, X1, X1
+	VMOVSD    X7, (BX)
+	VPERMILPD $0x01, X7, X7
 	ADDQ      $0x00000008, BX
 
 without1970:
 	TESTQ  $0x00000001, R9
 	JZ     without1971
-	VMOVSS X1, (BX)
+	VMOVSS X7, (BX)
 
 without1971:
 stored1968:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x08
 	JLT     partial1972
-	VMOVUPS Y4, (DI)
+	VMOVUPS Y2, (DI)
 	JMP     stored1973
 
 partial1972:
 	LEAQ         (DI), BX
-	VMOVAPS      X4, X1
+	VMOVAPS      X2, X1
 	TESTQ        $0x00000004, R9
 	JZ           without1974
 	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y4, X1
+	VEXTRACTF128 $0x01, Y2, X1
 	ADDQ         $0x00000010, BX
 
 without1974:
@@ -30474,16 +30528,16 @@ stored1973:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x08
 	JLT     partial1977
-	VMOVUPS Y5, (DI)
+	VMOVUPS Y3, (DI)
 	JMP     stored1978
 
 partial1977:
 	LEAQ         (DI), BX
-	VMOVAPS      X5, X1
+	VMOVAPS      X3, X1
 	TESTQ        $0x00000004, R9
 	JZ           without1979
 	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y5, X1
+	VEXTRACTF128 $0x01, Y3, X1
 	ADDQ         $0x00000010, BX
 
 without1979:
@@ -30503,16 +30557,16 @@ stored1978:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x08
 	JLT     partial1982
-	VMOVUPS Y6, (DI)
+	VMOVUPS Y4, (DI)
 	JMP     stored1983
 
 partial1982:
 	LEAQ         (DI), BX
-	VMOVAPS      X6, X1
+	VMOVAPS      X4, X1
 	TESTQ        $0x00000004, R9
 	JZ           without1984
 	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y6, X1
+	VEXTRACTF128 $0x01, Y4, X1
 	ADDQ         $0x00000010, BX
 
 without1984:
@@ -30529,25 +30583,83 @@ without1985:
 
 without1986:
 stored1983:
+	ADDQ    AX, DI
+	CMPQ    R9, $0x08
+	JLT     partial1987
+	VMOVUPS Y5, (DI)
+	JMP     stored1988
+
+partial1987:
+	LEAQ         (DI), BX
+	VMOVAPS      X5, X1
+	TESTQ        $0x00000004, R9
+	JZ           without1989
+	VMOVUPS      X1, (BX)
+	VEXTRACTF128 $0x01, Y5, X1
+	ADDQ         $0x00000010, BX
+
+without1989:
+	TESTQ     $0x00000002, R9
+	JZ        without1990
+	VMOVSD    X1, (BX)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $0x00000008, BX
+
+without1990:
+	TESTQ  $0x00000001, R9
+	JZ     without1991
+	VMOVSS X1, (BX)
+
+without1991:
+stored1988:
+	ADDQ    AX, DI
+	CMPQ    R9, $0x08
+	JLT     partial1992
+	VMOVUPS Y6, (DI)
+	JMP     stored1993
+
+partial1992:
+	LEAQ         (DI), BX
+	VMOVAPS      X6, X1
+	TESTQ        $0x00000004, R9
+	JZ           without1994
+	VMOVUPS      X1, (BX)
+	VEXTRACTF128 $0x01, Y6, X1
+	ADDQ         $0x00000010, BX
+
+without1994:
+	TESTQ     $0x00000002, R9
+	JZ        without1995
+	VMOVSD    X1, (BX)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $0x00000008, BX
+
+without1995:
+	TESTQ  $0x00000001, R9
+	JZ     without1996
+	VMOVSS X1, (BX)
+
+without1996:
+stored1993:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile1953
+	JGE  tile1963
 
-tiles1954:
+tiles1964:
 	CMPQ R10, $0x00000002
-	JLT  tiles1988
+	JLT  tiles1998
 
-tile1987:
+tile1997:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1990
+	JLE    done2000
 
-again1989:
+again1999:
 	VMASKMOVPS   (BX), Y0, Y3
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Y4
@@ -30558,87 +30670,87 @@ again1989:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1989
+	JNZ          again1999
 
-done1990:
+done2000:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x08
-	JLT     partial1991
+	JLT     partial2001
 	VMOVUPS Y1, (DI)
-	JMP     stored1992
+	JMP     stored2002
 
-partial1991:
+partial2001:
 	LEAQ         (DI), BX
 	VMOVAPS      X1, X3
 	TESTQ        $0x00000004, R9
-	JZ           without1993
+	JZ           without2003
 	VMOVUPS      X3, (BX)
 	VEXTRACTF128 $0x01, Y1, X3
 	ADDQ         $0x00000010, BX
 
-without1993:
+without2003:
 	TESTQ     $0x00000002, R9
-	JZ        without1994
+	JZ        without2004
 	VMOVSD    X3, (BX)
 	VPERMILPD $0x01, X3, X3
 	ADDQ      $0x00000008, BX
 
-without1994:
+without2004:
 	TESTQ  $0x00000001, R9
-	JZ     without1995
+	JZ     without2005
 	VMOVSS X3, (BX)
 
-without1995:
-stored1992:
+without2005:
+stored2002:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x08
-	JLT     partial1996
+	JLT     partial2006
 	VMOVUPS Y2, (DI)
-	JMP     stored1997
+	JMP     stored2007
 
-partial1996:
+partial2006:
 	LEAQ         (DI), BX
 	VMOVAPS      X2, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1998
+	JZ           without2008
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y2, X1
 	ADDQ         $0x00000010, BX
 
-without1998:
+without2008:
 	TESTQ     $0x00000002, R9
-	JZ        without1999
+	JZ        without2009
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1999:
+without2009:
 	TESTQ  $0x00000001, R9
-	JZ     without2000
+	JZ     without2010
 	VMOVSS X1, (BX)
 
-without2000:
-stored1997:
+without2010:
+stored2007:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1987
+	JGE  tile1997
 
-tiles1988:
+tiles1998:
 	CMPQ R10, $0x00000001
-	JLT  tiles2002
+	JLT  tiles2012
 
-tile2001:
+tile2011:
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2004
+	JLE    done2014
 
-again2003:
+again2013:
 	VMASKMOVPS   (BX), Y0, Y2
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Y3
@@ -30646,46 +30758,46 @@ again2003:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2003
+	JNZ          again2013
 
-done2004:
+done2014:
 	CMPQ    R9, $0x08
-	JLT     partial2005
+	JLT     partial2015
 	VMOVUPS Y1, (DI)
-	JMP     stored2006
+	JMP     stored2016
 
-partial2005:
+partial2015:
 	LEAQ         (DI), CX
 	VMOVAPS      X1, X2
 	TESTQ        $0x00000004, R9
-	JZ           without2007
+	JZ           without2017
 	VMOVUPS      X2, (CX)
 	VEXTRACTF128 $0x01, Y1, X2
 	ADDQ         $0x00000010, CX
 
-without2007:
+without2017:
 	TESTQ     $0x00000002, R9
-	JZ        without2008
+	JZ        without2018
 	VMOVSD    X2, (CX)
 	VPERMILPD $0x01, X2, X2
 	ADDQ      $0x00000008, CX
 
-without2008:
+without2018:
 	TESTQ  $0x00000001, R9
-	JZ     without2009
+	JZ     without2019
 	VMOVSS X2, (CX)
 
-without2009:
-stored2006:
+without2019:
+stored2016:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2001
+	JGE  tile2011
 
-tiles2002:
-	JMP done1939
+tiles2012:
+	JMP done1949
 
-wider1952:
+wider1962:
 	SUBQ    $0x00000008, R9
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
@@ -30696,9 +30808,9 @@ wider1952:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles2012
+	JLT     tiles2022
 
-tile2011:
+tile2021:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -30715,9 +30827,9 @@ tile2011:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2014
+	JLE    done2024
 
-again2013:
+again2023:
 	VMOVUPS      (BX), Y13
 	VMASKMOVPS   32(BX), Y0, Y14
 	MOVQ         DX, SI
@@ -30747,85 +30859,25 @@ again2013:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2013
+	JNZ          again2023
 
-done2014:
+done2024:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Y1, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial2015
-	VMOVUPS Y2, 32(DI)
-	JMP     stored2016
-
-partial2015:
-	LEAQ         32(DI), BX
-	VMOVAPS      X2, X1
-	TESTQ        $0x00000004, R9
-	JZ           without2017
-	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y2, X1
-	ADDQ         $0x00000010, BX
-
-without2017:
-	TESTQ     $0x00000002, R9
-	JZ        without2018
-	VMOVSD    X1, (BX)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $0x00000008, BX
-
-without2018:
-	TESTQ  $0x00000001, R9
-	JZ     without2019
-	VMOVSS X1, (BX)
-
-without2019:
-stored2016:
-	ADDQ    AX, DI
-	VMOVUPS Y3, (DI)
-	CMPQ    R9, $0x08
-	JLT     partial2020
-	VMOVUPS Y4, 32(DI)
-	JMP     stored2021
-
-partial2020:
-	LEAQ         32(DI), BX
-	VMOVAPS      X4, X1
-	TESTQ        $0x00000004, R9
-	JZ           without2022
-	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y4, X1
-	ADDQ         $0x00000010, BX
-
-without2022:
-	TESTQ     $0x00000002, R9
-	JZ        without2023
-	VMOVSD    X1, (BX)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $0x00000008, BX
-
-without2023:
-	TESTQ  $0x00000001, R9
-	JZ     without2024
-	VMOVSS X1, (BX)
-
-without2024:
-stored2021:
-	ADDQ    AX, DI
-	VMOVUPS Y5, (DI)
-	CMPQ    R9, $0x08
 	JLT     partial2025
-	VMOVUPS Y6, 32(DI)
+	VMOVUPS Y2, 32(DI)
 	JMP     stored2026
 
 partial2025:
 	LEAQ         32(DI), BX
-	VMOVAPS      X6, X1
+	VMOVAPS      X2, X1
 	TESTQ        $0x00000004, R9
 	JZ           without2027
 	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y6, X1
+	VEXTRACTF128 $0x01, Y2, X1
 	ADDQ         $0x00000010, BX
 
 without2027:
@@ -30843,19 +30895,19 @@ without2028:
 without2029:
 stored2026:
 	ADDQ    AX, DI
-	VMOVUPS Y7, (DI)
+	VMOVUPS Y3, (DI)
 	CMPQ    R9, $0x08
 	JLT     partial2030
-	VMOVUPS Y8, 32(DI)
+	VMOVUPS Y4, 32(DI)
 	JMP     stored2031
 
 partial2030:
 	LEAQ         32(DI), BX
-	VMOVAPS      X8, X1
+	VMOVAPS      X4, X1
 	TESTQ        $0x00000004, R9
 	JZ           without2032
 	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y8, X1
+	VEXTRACTF128 $0x01, Y4, X1
 	ADDQ         $0x00000010, BX
 
 without2032:
@@ -30873,19 +30925,19 @@ without2033:
 without2034:
 stored2031:
 	ADDQ    AX, DI
-	VMOVUPS Y9, (DI)
+	VMOVUPS Y5, (DI)
 	CMPQ    R9, $0x08
 	JLT     partial2035
-	VMOVUPS Y10, 32(DI)
+	VMOVUPS Y6, 32(DI)
 	JMP     stored2036
 
 partial2035:
 	LEAQ         32(DI), BX
-	VMOVAPS      X10, X1
+	VMOVAPS      X6, X1
 	TESTQ        $0x00000004, R9
 	JZ           without2037
 	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y10, X1
+	VEXTRACTF128 $0x01, Y6, X1
 	ADDQ         $0x00000010, BX
 
 without2037:
@@ -30903,19 +30955,19 @@ without2038:
 without2039:
 stored2036:
 	ADDQ    AX, DI
-	VMOVUPS Y11, (DI)
+	VMOVUPS Y7, (DI)
 	CMPQ    R9, $0x08
 	JLT     partial2040
-	VMOVUPS Y12, 32(DI)
+	VMOVUPS Y8, 32(DI)
 	JMP     stored2041
 
 partial2040:
 	LEAQ         32(DI), BX
-	VMOVAPS      X12, X1
+	VMOVAPS      X8, X1
 	TESTQ        $0x00000004, R9
 	JZ           without2042
 	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y12, X1
+	VEXTRACTF128 $0x01, Y8, X1
 	ADDQ         $0x00000010, BX
 
 without2042:
@@ -30932,16 +30984,76 @@ without2043:
 
 without2044:
 stored2041:
+	ADDQ    AX, DI
+	VMOVUPS Y9, (DI)
+	CMPQ    R9, $0x08
+	JLT     partial2045
+	VMOVUPS Y10, 32(DI)
+	JMP     stored2046
+
+partial2045:
+	LEAQ         32(DI), BX
+	VMOVAPS      X10, X1
+	TESTQ        $0x00000004, R9
+	JZ           without2047
+	VMOVUPS      X1, (BX)
+	VEXTRACTF128 $0x01, Y10, X1
+	ADDQ         $0x00000010, BX
+
+without2047:
+	TESTQ     $0x00000002, R9
+	JZ        without2048
+	VMOVSD    X1, (BX)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $0x00000008, BX
+
+without2048:
+	TESTQ  $0x00000001, R9
+	JZ     without2049
+	VMOVSS X1, (BX)
+
+without2049:
+stored2046:
+	ADDQ    AX, DI
+	VMOVUPS Y11, (DI)
+	CMPQ    R9, $0x08
+	JLT     partial2050
+	VMOVUPS Y12, 32(DI)
+	JMP     stored2051
+
+partial2050:
+	LEAQ         32(DI), BX
+	VMOVAPS      X12, X1
+	TESTQ        $0x00000004, R9
+	JZ           without2052
+	VMOVUPS      X1, (BX)
+	VEXTRACTF128 $0x01, Y12, X1
+	ADDQ         $0x00000010, BX
+
+without2052:
+	TESTQ     $0x00000002, R9
+	JZ        without2053
+	VMOVSD    X1, (BX)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $0x00000008, BX
+
+without2053:
+	TESTQ  $0x00000001, R9
+	JZ     without2054
+	VMOVSS X1, (BX)
+
+without2054:
+stored2051:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile2011
+	JGE  tile2021
 
-tiles2012:
+tiles2022:
 	CMPQ R10, $0x00000002
-	JLT  tiles2046
+	JLT  tiles2056
 
-tile2045:
+tile2055:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -30950,9 +31062,9 @@ tile2045:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2048
+	JLE    done2058
 
-again2047:
+again2057:
 	VMOVUPS      (BX), Y5
 	VMASKMOVPS   32(BX), Y0, Y6
 	MOVQ         DX, SI
@@ -30966,90 +31078,90 @@ again2047:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2047
+	JNZ          again2057
 
-done2048:
+done2058:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Y1, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial2049
+	JLT     partial2059
 	VMOVUPS Y2, 32(DI)
-	JMP     stored2050
+	JMP     stored2060
 
-partial2049:
+partial2059:
 	LEAQ         32(DI), BX
 	VMOVAPS      X2, X1
 	TESTQ        $0x00000004, R9
-	JZ           without2051
+	JZ           without2061
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y2, X1
 	ADDQ         $0x00000010, BX
 
-without2051:
+without2061:
 	TESTQ     $0x00000002, R9
-	JZ        without2052
+	JZ        without2062
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without2052:
+without2062:
 	TESTQ  $0x00000001, R9
-	JZ     without2053
+	JZ     without2063
 	VMOVSS X1, (BX)
 
-without2053:
-stored2050:
+without2063:
+stored2060:
 	ADDQ    AX, DI
 	VMOVUPS Y3, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial2054
+	JLT     partial2064
 	VMOVUPS Y4, 32(DI)
-	JMP     stored2055
+	JMP     stored2065
 
-partial2054:
+partial2064:
 	LEAQ         32(DI), BX
 	VMOVAPS      X4, X1
 	TESTQ        $0x00000004, R9
-	JZ           without2056
+	JZ           without2066
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y4, X1
 	ADDQ         $0x00000010, BX
 
-without2056:
+without2066:
 	TESTQ     $0x00000002, R9
-	JZ        without2057
+	JZ        without2067
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without2057:
+without2067:
 	TESTQ  $0x00000001, R9
-	JZ     without2058
+	JZ     without2068
 	VMOVSS X1, (BX)
 
-without2058:
-stored2055:
+without2068:
+stored2065:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile2045
+	JGE  tile2055
 
-tiles2046:
+tiles2056:
 	CMPQ R10, $0x00000001
-	JLT  tiles2060
+	JLT  tiles2070
 
-tile2059:
+tile2069:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2062
+	JLE    done2072
 
-again2061:
+again2071:
 	VMOVUPS      (BX), Y3
 	VMASKMOVPS   32(BX), Y0, Y4
 	MOVQ         DX, SI
@@ -31059,45 +31171,45 @@ again2061:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2061
+	JNZ          again2071
 
-done2062:
+done2072:
 	VMOVUPS Y1, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial2063
+	JLT     partial2073
 	VMOVUPS Y2, 32(DI)
-	JMP     stored2064
+	JMP     stored2074
 
-partial2063:
+partial2073:
 	LEAQ         32(DI), CX
 	VMOVAPS      X2, X1
 	TESTQ        $0x00000004, R9
-	JZ           without2065
+	JZ           without2075
 	VMOVUPS      X1, (CX)
 	VEXTRACTF128 $0x01, Y2, X1
 	ADDQ         $0x00000010, CX
 
-without2065:
+without2075:
 	TESTQ     $0x00000002, R9
-	JZ        without2066
+	JZ        without2076
 	VMOVSD    X1, (CX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, CX
 
-without2066:
+without2076:
 	TESTQ  $0x00000001, R9
-	JZ     without2067
+	JZ     without2077
 	VMOVSS X1, (CX)
 
-without2067:
-stored2064:
+without2077:
+stored2074:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2059
+	JGE  tile2069
 
-tiles2060:
-done1939:
+tiles2070:
+done1949:
 	VZEROUPPER
 	RET
 
@@ -31114,18 +31226,18 @@ TEXT ·scatterMatrix32x256(SB), $0-96
 	XORQ R9, R9
 	MOVQ BX, R10
 	CMPQ R10, $0x00000010
-	JLT  rest2069
+	JLT  rest2079
 
-panel2068:
+panel2078:
 	MOVQ f_base+24(FP), BX
 	MOVQ w_base+0(FP), R8
 	ADDQ R9, R8
 	ADDQ R9, R8
 	MOVQ d+80(FP), R11
 	CMPQ R11, $0x00000005
-	JLT  tiles2072
+	JLT  tiles2082
 
-tile2071:
+tile2081:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -31141,9 +31253,9 @@ tile2071:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2074
+	JLE    done2084
 
-again2073:
+again2083:
 	VMOVUPS      (DI), Y10
 	VMOVUPS      32(DI), Y11
 	VBROADCASTSS (SI), Y12
@@ -31164,9 +31276,9 @@ again2073:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2073
+	JNZ          again2083
 
-done2074:
+done2084:
 	VCVTPS2PD    X0, Y10
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
@@ -31265,13 +31377,13 @@ done2074:
 	ADDQ         $0x00000014, BX
 	SUBQ         $0x00000005, R11
 	CMPQ         R11, $0x00000005
-	JGE          tile2071
+	JGE          tile2081
 
-tiles2072:
+tiles2082:
 	CMPQ R11, $0x00000002
-	JLT  tiles2076
+	JLT  tiles2086
 
-tile2075:
+tile2085:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -31281,9 +31393,9 @@ tile2075:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2078
+	JLE    done2088
 
-again2077:
+again2087:
 	VMOVUPS      (DI), Y4
 	VMOVUPS      32(DI), Y5
 	VBROADCASTSS (SI), Y6
@@ -31295,9 +31407,9 @@ again2077:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2077
+	JNZ          again2087
 
-done2078:
+done2088:
 	VCVTPS2PD    X0, Y4
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
@@ -31339,13 +31451,13 @@ done2078:
 	ADDQ         $0x00000008, BX
 	SUBQ         $0x00000002, R11
 	CMPQ         R11, $0x00000002
-	JGE          tile2075
+	JGE          tile2085
 
-tiles2076:
+tiles2086:
 	CMPQ R11, $0x00000001
-	JLT  tiles2080
+	JLT  tiles2090
 
-tile2079:
+tile2089:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), DI
@@ -31353,9 +31465,9 @@ tile2079:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2082
+	JLE    done2092
 
-again2081:
+again2091:
 	VMOVUPS      (DI), Y2
 	VMOVUPS      32(DI), Y3
 	VBROADCASTSS (SI), Y4
@@ -31364,9 +31476,9 @@ again2081:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2081
+	JNZ          again2091
 
-done2082:
+done2092:
 	VCVTPS2PD    X0, Y2
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
@@ -31389,19 +31501,19 @@ done2082:
 	ADDQ         $0x00000004, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          tile2079
+	JGE          tile2089
 
-tiles2080:
+tiles2090:
 	ADDQ $0x00000040, R9
 	SUBQ $0x00000010, R10
 	CMPQ R10, $0x00000010
-	JGE  panel2068
+	JGE  panel2078
 
-rest2069:
+rest2079:
 	TESTQ   R10, R10
-	JZ      done2070
+	JZ      done2080
 	CMPQ    R10, $0x00000008
-	JGT     wider2083
+	JGT     wider2093
 	LEAQ    constants<>+672(SB), BX
 	MOVQ    R10, SI
 	NEGQ    SI
@@ -31412,9 +31524,9 @@ rest2069:
 	ADDQ    R9, R8
 	MOVQ    d+80(FP), R11
 	CMPQ    R11, $0x00000005
-	JLT     tiles2085
+	JLT     tiles2095
 
-tile2084:
+tile2094:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -31425,9 +31537,9 @@ tile2084:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2087
+	JLE    done2097
 
-again2086:
+again2096:
 	VMASKMOVPS   (DI), Y0, Y6
 	VBROADCASTSS (SI), Y7
 	VFMADD231PS  Y6, Y7, Y1
@@ -31442,15 +31554,15 @@ again2086:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2086
+	JNZ          again2096
 
-done2087:
+done2097:
 	VCVTPS2PD    X1, Y6
 	VEXTRACTF128 $0x01, Y1, X1
 	VCVTPS2PD    X1, Y1
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2088
+	JLE          few2098
 	VMOVUPD      (R8), Y7
 	VADDPD       Y7, Y6, Y6
 	VMOVUPD      Y6, (R8)
@@ -31462,26 +31574,26 @@ done2087:
 	VMASKMOVPD   32(R8), Y6, Y6
 	VADDPD       Y6, Y1, Y1
 	CMPQ         SI, $0x04
-	JLT          partial2090
+	JLT          partial2100
 	VMOVUPD      Y1, 32(R8)
-	JMP          stored2092
+	JMP          stored2102
 
-partial2090:
+partial2100:
 	CMPQ         SI, $0x02
-	JLT          single2091
+	JLT          single2101
 	VMOVUPD      X1, 32(R8)
-	JEQ          stored2092
+	JEQ          stored2102
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2092
+	JMP          stored2102
 
-single2091:
+single2101:
 	VMOVSD X1, 32(R8)
 
-stored2092:
-	JMP added2089
+stored2102:
+	JMP added2099
 
-few2088:
+few2098:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -31489,31 +31601,31 @@ few2088:
 	VMASKMOVPD (R8), Y1, Y1
 	VADDPD     Y1, Y6, Y6
 	CMPQ       SI, $0x04
-	JLT        partial2093
+	JLT        partial2103
 	VMOVUPD    Y6, (R8)
-	JMP        stored2095
+	JMP        stored2105
 
-partial2093:
+partial2103:
 	CMPQ         SI, $0x02
-	JLT          single2094
+	JLT          single2104
 	VMOVUPD      X6, (R8)
-	JEQ          stored2095
+	JEQ          stored2105
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2095
+	JMP          stored2105
 
-single2094:
+single2104:
 	VMOVSD X6, (R8)
 
-stored2095:
-added2089:
+stored2105:
+added2099:
 	ADDQ         DX, R8
 	VCVTPS2PD    X2, Y1
 	VEXTRACTF128 $0x01, Y2, X2
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2096
+	JLE          few2106
 	VMOVUPD      (R8), Y6
 	VADDPD       Y6, Y1, Y1
 	VMOVUPD      Y1, (R8)
@@ -31525,26 +31637,26 @@ added2089:
 	VMASKMOVPD   32(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2098
+	JLT          partial2108
 	VMOVUPD      Y2, 32(R8)
-	JMP          stored2100
+	JMP          stored2110
 
-partial2098:
+partial2108:
 	CMPQ         SI, $0x02
-	JLT          single2099
+	JLT          single2109
 	VMOVUPD      X2, 32(R8)
-	JEQ          stored2100
+	JEQ          stored2110
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2100
+	JMP          stored2110
 
-single2099:
+single2109:
 	VMOVSD X2, 32(R8)
 
-stored2100:
-	JMP added2097
+stored2110:
+	JMP added2107
 
-few2096:
+few2106:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -31552,31 +31664,31 @@ few2096:
 	VMASKMOVPD (R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2101
+	JLT        partial2111
 	VMOVUPD    Y1, (R8)
-	JMP        stored2103
+	JMP        stored2113
 
-partial2101:
+partial2111:
 	CMPQ         SI, $0x02
-	JLT          single2102
+	JLT          single2112
 	VMOVUPD      X1, (R8)
-	JEQ          stored2103
+	JEQ          stored2113
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2103
+	JMP          stored2113
 
-single2102:
+single2112:
 	VMOVSD X1, (R8)
 
-stored2103:
-added2097:
+stored2113:
+added2107:
 	ADDQ         DX, R8
 	VCVTPS2PD    X3, Y1
 	VEXTRACTF128 $0x01, Y3, X2
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2104
+	JLE          few2114
 	VMOVUPD      (R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, (R8)
@@ -31588,26 +31700,26 @@ added2097:
 	VMASKMOVPD   32(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2106
+	JLT          partial2116
 	VMOVUPD      Y2, 32(R8)
-	JMP          stored2108
+	JMP          stored2118
 
-partial2106:
+partial2116:
 	CMPQ         SI, $0x02
-	JLT          single2107
+	JLT          single2117
 	VMOVUPD      X2, 32(R8)
-	JEQ          stored2108
+	JEQ          stored2118
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2108
+	JMP          stored2118
 
-single2107:
+single2117:
 	VMOVSD X2, 32(R8)
 
-stored2108:
-	JMP added2105
+stored2118:
+	JMP added2115
 
-few2104:
+few2114:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -31615,31 +31727,31 @@ few2104:
 	VMASKMOVPD (R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2109
+	JLT        partial2119
 	VMOVUPD    Y1, (R8)
-	JMP        stored2111
+	JMP        stored2121
 
-partial2109:
+partial2119:
 	CMPQ         SI, $0x02
-	JLT          single2110
+	JLT          single2120
 	VMOVUPD      X1, (R8)
-	JEQ          stored2111
+	JEQ          stored2121
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2111
+	JMP          stored2121
 
-single2110:
+single2120:
 	VMOVSD X1, (R8)
 
-stored2111:
-added2105:
+stored2121:
+added2115:
 	ADDQ         DX, R8
 	VCVTPS2PD    X4, Y1
 	VEXTRACTF128 $0x01, Y4, X2
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2112
+	JLE          few2122
 	VMOVUPD      (R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, (R8)
@@ -31651,26 +31763,26 @@ added2105:
 	VMASKMOVPD   32(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2114
+	JLT          partial2124
 	VMOVUPD      Y2, 32(R8)
-	JMP          stored2116
+	JMP          stored2126
 
-partial2114:
+partial2124:
 	CMPQ         SI, $0x02
-	JLT          single2115
+	JLT          single2125
 	VMOVUPD      X2, 32(R8)
-	JEQ          stored2116
+	JEQ          stored2126
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2116
+	JMP          stored2126
 
-single2115:
+single2125:
 	VMOVSD X2, 32(R8)
 
-stored2116:
-	JMP added2113
+stored2126:
+	JMP added2123
 
-few2112:
+few2122:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -31678,31 +31790,31 @@ few2112:
 	VMASKMOVPD (R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2117
+	JLT        partial2127
 	VMOVUPD    Y1, (R8)
-	JMP        stored2119
+	JMP        stored2129
 
-partial2117:
+partial2127:
 	CMPQ         SI, $0x02
-	JLT          single2118
+	JLT          single2128
 	VMOVUPD      X1, (R8)
-	JEQ          stored2119
+	JEQ          stored2129
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2119
+	JMP          stored2129
 
-single2118:
+single2128:
 	VMOVSD X1, (R8)
 
-stored2119:
-added2113:
+stored2129:
+added2123:
 	ADDQ         DX, R8
 	VCVTPS2PD    X5, Y1
 	VEXTRACTF128 $0x01, Y5, X2
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2120
+	JLE          few2130
 	VMOVUPD      (R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, (R8)
@@ -31714,26 +31826,26 @@ added2113:
 	VMASKMOVPD   32(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2122
+	JLT          partial2132
 	VMOVUPD      Y2, 32(R8)
-	JMP          stored2124
+	JMP          stored2134
 
-partial2122:
+partial2132:
 	CMPQ         SI, $0x02
-	JLT          single2123
+	JLT          single2133
 	VMOVUPD      X2, 32(R8)
-	JEQ          stored2124
+	JEQ          stored2134
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2124
+	JMP          stored2134
 
-single2123:
+single2133:
 	VMOVSD X2, 32(R8)
 
-stored2124:
-	JMP added2121
+stored2134:
+	JMP added2131
 
-few2120:
+few2130:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -31741,35 +31853,35 @@ few2120:
 	VMASKMOVPD (R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2125
+	JLT        partial2135
 	VMOVUPD    Y1, (R8)
-	JMP        stored2127
+	JMP        stored2137
 
-partial2125:
+partial2135:
 	CMPQ         SI, $0x02
-	JLT          single2126
+	JLT          single2136
 	VMOVUPD      X1, (R8)
-	JEQ          stored2127
+	JEQ          stored2137
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2127
+	JMP          stored2137
 
-single2126:
+single2136:
 	VMOVSD X1, (R8)
 
-stored2127:
-added2121:
+stored2137:
+added2131:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2084
+	JGE  tile2094
 
-tiles2085:
+tiles2095:
 	CMPQ R11, $0x00000002
-	JLT  tiles2129
+	JLT  tiles2139
 
-tile2128:
+tile2138:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), DI
@@ -31777,9 +31889,9 @@ tile2128:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2131
+	JLE    done2141
 
-again2130:
+again2140:
 	VMASKMOVPS   (DI), Y0, Y3
 	VBROADCASTSS (SI), Y4
 	VFMADD231PS  Y3, Y4, Y1
@@ -31788,15 +31900,15 @@ again2130:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2130
+	JNZ          again2140
 
-done2131:
+done2141:
 	VCVTPS2PD    X1, Y3
 	VEXTRACTF128 $0x01, Y1, X1
 	VCVTPS2PD    X1, Y1
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2132
+	JLE          few2142
 	VMOVUPD      (R8), Y4
 	VADDPD       Y4, Y3, Y3
 	VMOVUPD      Y3, (R8)
@@ -31808,26 +31920,26 @@ done2131:
 	VMASKMOVPD   32(R8), Y3, Y3
 	VADDPD       Y3, Y1, Y1
 	CMPQ         SI, $0x04
-	JLT          partial2134
+	JLT          partial2144
 	VMOVUPD      Y1, 32(R8)
-	JMP          stored2136
+	JMP          stored2146
 
-partial2134:
+partial2144:
 	CMPQ         SI, $0x02
-	JLT          single2135
+	JLT          single2145
 	VMOVUPD      X1, 32(R8)
-	JEQ          stored2136
+	JEQ          stored2146
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2136
+	JMP          stored2146
 
-single2135:
+single2145:
 	VMOVSD X1, 32(R8)
 
-stored2136:
-	JMP added2133
+stored2146:
+	JMP added2143
 
-few2132:
+few2142:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -31835,31 +31947,31 @@ few2132:
 	VMASKMOVPD (R8), Y1, Y1
 	VADDPD     Y1, Y3, Y3
 	CMPQ       SI, $0x04
-	JLT        partial2137
+	JLT        partial2147
 	VMOVUPD    Y3, (R8)
-	JMP        stored2139
+	JMP        stored2149
 
-partial2137:
+partial2147:
 	CMPQ         SI, $0x02
-	JLT          single2138
+	JLT          single2148
 	VMOVUPD      X3, (R8)
-	JEQ          stored2139
+	JEQ          stored2149
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2139
+	JMP          stored2149
 
-single2138:
+single2148:
 	VMOVSD X3, (R8)
 
-stored2139:
-added2133:
+stored2149:
+added2143:
 	ADDQ         DX, R8
 	VCVTPS2PD    X2, Y1
 	VEXTRACTF128 $0x01, Y2, X2
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2140
+	JLE          few2150
 	VMOVUPD      (R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, (R8)
@@ -31871,26 +31983,26 @@ added2133:
 	VMASKMOVPD   32(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2142
+	JLT          partial2152
 	VMOVUPD      Y2, 32(R8)
-	JMP          stored2144
+	JMP          stored2154
 
-partial2142:
+partial2152:
 	CMPQ         SI, $0x02
-	JLT          single2143
+	JLT          single2153
 	VMOVUPD      X2, 32(R8)
-	JEQ          stored2144
+	JEQ          stored2154
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2144
+	JMP          stored2154
 
-single2143:
+single2153:
 	VMOVSD X2, 32(R8)
 
-stored2144:
-	JMP added2141
+stored2154:
+	JMP added2151
 
-few2140:
+few2150:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -31898,59 +32010,59 @@ few2140:
 	VMASKMOVPD (R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2145
+	JLT        partial2155
 	VMOVUPD    Y1, (R8)
-	JMP        stored2147
+	JMP        stored2157
 
-partial2145:
+partial2155:
 	CMPQ         SI, $0x02
-	JLT          single2146
+	JLT          single2156
 	VMOVUPD      X1, (R8)
-	JEQ          stored2147
+	JEQ          stored2157
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2147
+	JMP          stored2157
 
-single2146:
+single2156:
 	VMOVSD X1, (R8)
 
-stored2147:
-added2141:
+stored2157:
+added2151:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2128
+	JGE  tile2138
 
-tiles2129:
+tiles2139:
 	CMPQ R11, $0x00000001
-	JLT  tiles2149
+	JLT  tiles2159
 
-tile2148:
+tile2158:
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), DI
 	ADDQ   R9, DI
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2151
+	JLE    done2161
 
-again2150:
+again2160:
 	VMASKMOVPS   (DI), Y0, Y2
 	VBROADCASTSS (SI), Y3
 	VFMADD231PS  Y2, Y3, Y1
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2150
+	JNZ          again2160
 
-done2151:
+done2161:
 	VCVTPS2PD    X1, Y2
 	VEXTRACTF128 $0x01, Y1, X1
 	VCVTPS2PD    X1, Y1
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2152
+	JLE          few2162
 	VMOVUPD      (R8), Y3
 	VADDPD       Y3, Y2, Y2
 	VMOVUPD      Y2, (R8)
@@ -31962,26 +32074,26 @@ done2151:
 	VMASKMOVPD   32(R8), Y2, Y2
 	VADDPD       Y2, Y1, Y1
 	CMPQ         SI, $0x04
-	JLT          partial2154
+	JLT          partial2164
 	VMOVUPD      Y1, 32(R8)
-	JMP          stored2156
+	JMP          stored2166
 
-partial2154:
+partial2164:
 	CMPQ         SI, $0x02
-	JLT          single2155
+	JLT          single2165
 	VMOVUPD      X1, 32(R8)
-	JEQ          stored2156
+	JEQ          stored2166
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2156
+	JMP          stored2166
 
-single2155:
+single2165:
 	VMOVSD X1, 32(R8)
 
-stored2156:
-	JMP added2153
+stored2166:
+	JMP added2163
 
-few2152:
+few2162:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -31989,34 +32101,34 @@ few2152:
 	VMASKMOVPD (R8), Y1, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       SI, $0x04
-	JLT        partial2157
+	JLT        partial2167
 	VMOVUPD    Y2, (R8)
-	JMP        stored2159
+	JMP        stored2169
 
-partial2157:
+partial2167:
 	CMPQ         SI, $0x02
-	JLT          single2158
+	JLT          single2168
 	VMOVUPD      X2, (R8)
-	JEQ          stored2159
+	JEQ          stored2169
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2159
+	JMP          stored2169
 
-single2158:
+single2168:
 	VMOVSD X2, (R8)
 
-stored2159:
-added2153:
+stored2169:
+added2163:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2148
+	JGE  tile2158
 
-tiles2149:
-	JMP done2070
+tiles2159:
+	JMP done2080
 
-wider2083:
+wider2093:
 	SUBQ    $0x00000008, R10
 	LEAQ    constants<>+672(SB), BX
 	MOVQ    R10, SI
@@ -32028,9 +32140,9 @@ wider2083:
 	ADDQ    R9, R8
 	MOVQ    d+80(FP), R11
 	CMPQ    R11, $0x00000005
-	JLT     tiles2162
+	JLT     tiles2172
 
-tile2161:
+tile2171:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -32046,9 +32158,9 @@ tile2161:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2164
+	JLE    done2174
 
-again2163:
+again2173:
 	VMOVUPS      (DI), Y11
 	VMASKMOVPS   32(DI), Y0, Y12
 	VBROADCASTSS (SI), Y13
@@ -32069,9 +32181,9 @@ again2163:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2163
+	JNZ          again2173
 
-done2164:
+done2174:
 	VCVTPS2PD    X1, Y11
 	VEXTRACTF128 $0x01, Y1, X1
 	VCVTPS2PD    X1, Y1
@@ -32086,7 +32198,7 @@ done2164:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2165
+	JLE          few2175
 	VMOVUPD      64(R8), Y11
 	VADDPD       Y11, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -32098,26 +32210,26 @@ done2164:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2167
+	JLT          partial2177
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2169
+	JMP          stored2179
 
-partial2167:
+partial2177:
 	CMPQ         SI, $0x02
-	JLT          single2168
+	JLT          single2178
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2169
+	JEQ          stored2179
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2169
+	JMP          stored2179
 
-single2168:
+single2178:
 	VMOVSD X2, 96(R8)
 
-stored2169:
-	JMP added2166
+stored2179:
+	JMP added2176
 
-few2165:
+few2175:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32125,24 +32237,24 @@ few2165:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2170
+	JLT        partial2180
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2172
+	JMP        stored2182
 
-partial2170:
+partial2180:
 	CMPQ         SI, $0x02
-	JLT          single2171
+	JLT          single2181
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2172
+	JEQ          stored2182
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2172
+	JMP          stored2182
 
-single2171:
+single2181:
 	VMOVSD X1, 64(R8)
 
-stored2172:
-added2166:
+stored2182:
+added2176:
 	ADDQ         DX, R8
 	VCVTPS2PD    X3, Y1
 	VEXTRACTF128 $0x01, Y3, X2
@@ -32158,7 +32270,7 @@ added2166:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2173
+	JLE          few2183
 	VMOVUPD      64(R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -32170,26 +32282,26 @@ added2166:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2175
+	JLT          partial2185
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2177
+	JMP          stored2187
 
-partial2175:
+partial2185:
 	CMPQ         SI, $0x02
-	JLT          single2176
+	JLT          single2186
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2177
+	JEQ          stored2187
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2177
+	JMP          stored2187
 
-single2176:
+single2186:
 	VMOVSD X2, 96(R8)
 
-stored2177:
-	JMP added2174
+stored2187:
+	JMP added2184
 
-few2173:
+few2183:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32197,24 +32309,24 @@ few2173:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2178
+	JLT        partial2188
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2180
+	JMP        stored2190
 
-partial2178:
+partial2188:
 	CMPQ         SI, $0x02
-	JLT          single2179
+	JLT          single2189
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2180
+	JEQ          stored2190
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2180
+	JMP          stored2190
 
-single2179:
+single2189:
 	VMOVSD X1, 64(R8)
 
-stored2180:
-added2174:
+stored2190:
+added2184:
 	ADDQ         DX, R8
 	VCVTPS2PD    X5, Y1
 	VEXTRACTF128 $0x01, Y5, X2
@@ -32230,7 +32342,7 @@ added2174:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2181
+	JLE          few2191
 	VMOVUPD      64(R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -32242,26 +32354,26 @@ added2174:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2183
+	JLT          partial2193
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2185
+	JMP          stored2195
 
-partial2183:
+partial2193:
 	CMPQ         SI, $0x02
-	JLT          single2184
+	JLT          single2194
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2185
+	JEQ          stored2195
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2185
+	JMP          stored2195
 
-single2184:
+single2194:
 	VMOVSD X2, 96(R8)
 
-stored2185:
-	JMP added2182
+stored2195:
+	JMP added2192
 
-few2181:
+few2191:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32269,24 +32381,24 @@ few2181:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2186
+	JLT        partial2196
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2188
+	JMP        stored2198
 
-partial2186:
+partial2196:
 	CMPQ         SI, $0x02
-	JLT          single2187
+	JLT          single2197
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2188
+	JEQ          stored2198
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2188
+	JMP          stored2198
 
-single2187:
+single2197:
 	VMOVSD X1, 64(R8)
 
-stored2188:
-added2182:
+stored2198:
+added2192:
 	ADDQ         DX, R8
 	VCVTPS2PD    X7, Y1
 	VEXTRACTF128 $0x01, Y7, X2
@@ -32302,7 +32414,7 @@ added2182:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2189
+	JLE          few2199
 	VMOVUPD      64(R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -32314,26 +32426,26 @@ added2182:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2191
+	JLT          partial2201
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2193
+	JMP          stored2203
 
-partial2191:
+partial2201:
 	CMPQ         SI, $0x02
-	JLT          single2192
+	JLT          single2202
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2193
+	JEQ          stored2203
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2193
+	JMP          stored2203
 
-single2192:
+single2202:
 	VMOVSD X2, 96(R8)
 
-stored2193:
-	JMP added2190
+stored2203:
+	JMP added2200
 
-few2189:
+few2199:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32341,24 +32453,24 @@ few2189:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2194
+	JLT        partial2204
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2196
+	JMP        stored2206
 
-partial2194:
+partial2204:
 	CMPQ         SI, $0x02
-	JLT          single2195
+	JLT          single2205
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2196
+	JEQ          stored2206
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2196
+	JMP          stored2206
 
-single2195:
+single2205:
 	VMOVSD X1, 64(R8)
 
-stored2196:
-added2190:
+stored2206:
+added2200:
 	ADDQ         DX, R8
 	VCVTPS2PD    X9, Y1
 	VEXTRACTF128 $0x01, Y9, X2
@@ -32374,7 +32486,7 @@ added2190:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2197
+	JLE          few2207
 	VMOVUPD      64(R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -32386,26 +32498,26 @@ added2190:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2199
+	JLT          partial2209
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2201
+	JMP          stored2211
 
-partial2199:
+partial2209:
 	CMPQ         SI, $0x02
-	JLT          single2200
+	JLT          single2210
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2201
+	JEQ          stored2211
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2201
+	JMP          stored2211
 
-single2200:
+single2210:
 	VMOVSD X2, 96(R8)
 
-stored2201:
-	JMP added2198
+stored2211:
+	JMP added2208
 
-few2197:
+few2207:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32413,35 +32525,35 @@ few2197:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2202
+	JLT        partial2212
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2204
+	JMP        stored2214
 
-partial2202:
+partial2212:
 	CMPQ         SI, $0x02
-	JLT          single2203
+	JLT          single2213
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2204
+	JEQ          stored2214
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2204
+	JMP          stored2214
 
-single2203:
+single2213:
 	VMOVSD X1, 64(R8)
 
-stored2204:
-added2198:
+stored2214:
+added2208:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2161
+	JGE  tile2171
 
-tiles2162:
+tiles2172:
 	CMPQ R11, $0x00000002
-	JLT  tiles2206
+	JLT  tiles2216
 
-tile2205:
+tile2215:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -32451,9 +32563,9 @@ tile2205:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2208
+	JLE    done2218
 
-again2207:
+again2217:
 	VMOVUPS      (DI), Y5
 	VMASKMOVPS   32(DI), Y0, Y6
 	VBROADCASTSS (SI), Y7
@@ -32465,9 +32577,9 @@ again2207:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2207
+	JNZ          again2217
 
-done2208:
+done2218:
 	VCVTPS2PD    X1, Y5
 	VEXTRACTF128 $0x01, Y1, X1
 	VCVTPS2PD    X1, Y1
@@ -32482,7 +32594,7 @@ done2208:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2209
+	JLE          few2219
 	VMOVUPD      64(R8), Y5
 	VADDPD       Y5, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -32494,26 +32606,26 @@ done2208:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2211
+	JLT          partial2221
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2213
+	JMP          stored2223
 
-partial2211:
+partial2221:
 	CMPQ         SI, $0x02
-	JLT          single2212
+	JLT          single2222
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2213
+	JEQ          stored2223
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2213
+	JMP          stored2223
 
-single2212:
+single2222:
 	VMOVSD X2, 96(R8)
 
-stored2213:
-	JMP added2210
+stored2223:
+	JMP added2220
 
-few2209:
+few2219:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32521,24 +32633,24 @@ few2209:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2214
+	JLT        partial2224
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2216
+	JMP        stored2226
 
-partial2214:
+partial2224:
 	CMPQ         SI, $0x02
-	JLT          single2215
+	JLT          single2225
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2216
+	JEQ          stored2226
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2216
+	JMP          stored2226
 
-single2215:
+single2225:
 	VMOVSD X1, 64(R8)
 
-stored2216:
-added2210:
+stored2226:
+added2220:
 	ADDQ         DX, R8
 	VCVTPS2PD    X3, Y1
 	VEXTRACTF128 $0x01, Y3, X2
@@ -32554,7 +32666,7 @@ added2210:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2217
+	JLE          few2227
 	VMOVUPD      64(R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -32566,26 +32678,26 @@ added2210:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2219
+	JLT          partial2229
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2221
+	JMP          stored2231
 
-partial2219:
+partial2229:
 	CMPQ         SI, $0x02
-	JLT          single2220
+	JLT          single2230
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2221
+	JEQ          stored2231
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2221
+	JMP          stored2231
 
-single2220:
+single2230:
 	VMOVSD X2, 96(R8)
 
-stored2221:
-	JMP added2218
+stored2231:
+	JMP added2228
 
-few2217:
+few2227:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32593,35 +32705,35 @@ few2217:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2222
+	JLT        partial2232
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2224
+	JMP        stored2234
 
-partial2222:
+partial2232:
 	CMPQ         SI, $0x02
-	JLT          single2223
+	JLT          single2233
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2224
+	JEQ          stored2234
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2224
+	JMP          stored2234
 
-single2223:
+single2233:
 	VMOVSD X1, 64(R8)
 
-stored2224:
-added2218:
+stored2234:
+added2228:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2205
+	JGE  tile2215
 
-tiles2206:
+tiles2216:
 	CMPQ R11, $0x00000001
-	JLT  tiles2226
+	JLT  tiles2236
 
-tile2225:
+tile2235:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), DI
@@ -32629,9 +32741,9 @@ tile2225:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2228
+	JLE    done2238
 
-again2227:
+again2237:
 	VMOVUPS      (DI), Y3
 	VMASKMOVPS   32(DI), Y0, Y4
 	VBROADCASTSS (SI), Y5
@@ -32640,9 +32752,9 @@ again2227:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2227
+	JNZ          again2237
 
-done2228:
+done2238:
 	VCVTPS2PD    X1, Y3
 	VEXTRACTF128 $0x01, Y1, X1
 	VCVTPS2PD    X1, Y1
@@ -32657,7 +32769,7 @@ done2228:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2229
+	JLE          few2239
 	VMOVUPD      64(R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -32669,26 +32781,26 @@ done2228:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2231
+	JLT          partial2241
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2233
+	JMP          stored2243
 
-partial2231:
+partial2241:
 	CMPQ         SI, $0x02
-	JLT          single2232
+	JLT          single2242
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2233
+	JEQ          stored2243
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2233
+	JMP          stored2243
 
-single2232:
+single2242:
 	VMOVSD X2, 96(R8)
 
-stored2233:
-	JMP added2230
+stored2243:
+	JMP added2240
 
-few2229:
+few2239:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32696,32 +32808,32 @@ few2229:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2234
+	JLT        partial2244
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2236
+	JMP        stored2246
 
-partial2234:
+partial2244:
 	CMPQ         SI, $0x02
-	JLT          single2235
+	JLT          single2245
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2236
+	JEQ          stored2246
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2236
+	JMP          stored2246
 
-single2235:
+single2245:
 	VMOVSD X1, 64(R8)
 
-stored2236:
-added2230:
+stored2246:
+added2240:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2225
+	JGE  tile2235
 
-tiles2226:
-done2070:
+tiles2236:
+done2080:
 	VZEROUPPER
 	RET
 
@@ -32735,9 +32847,9 @@ TEXT ·cavities32x256(SB), $0-88
 	MOVQ    list+72(FP), BX
 	MOVQ    count+80(FP), SI
 	TESTQ   SI, SI
-	JLE     done2238
+	JLE     done2248
 
-item2237:
+item2247:
 	MOVLQSX    40(BX), DI
 	LEAQ       (AX)(DI*4), DI
 	MOVQ       (BX), R8
@@ -32746,7 +32858,7 @@ item2237:
 	LEAQ       (DX)(R9*8), R9
 	MOVLQSX    52(BX), R10
 	CMPQ       R10, $0x08
-	JNE        wide2239
+	JNE        wide2249
 	XORQ       R10, R10
 	VMOVUPD    (R8)(R10*8), Y1
 	VMOVUPD    (R9)(R10*8), Y2
@@ -32762,14 +32874,14 @@ item2237:
 	VBLENDVPD  Y3, Y0, Y1, Y1
 	VCVTPD2PSY Y1, X1
 	VMOVUPS    X1, 16(DI)(R10*4)
-	JMP        row2240
+	JMP        row2250
 
-wide2239:
+wide2249:
 	XORQ R11, R11
 	CMPQ R10, $0x00000004
-	JLT  rest2242
+	JLT  rest2252
 
-whole2241:
+whole2251:
 	VMOVUPD    (R8)(R11*8), Y1
 	VMOVUPD    (R9)(R11*8), Y2
 	VCMPPD     $0x00, Y0, Y2, Y3
@@ -32780,11 +32892,11 @@ whole2241:
 	ADDQ       $0x00000004, R11
 	SUBQ       $0x00000004, R10
 	CMPQ       R10, $0x00000004
-	JGE        whole2241
+	JGE        whole2251
 
-rest2242:
+rest2252:
 	TESTQ      R10, R10
-	JZ         done2243
+	JZ         done2253
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R10
 	VMOVUPD    (R12)(R10*8), Y1
@@ -32796,13 +32908,13 @@ rest2242:
 	VCVTPD2PSY Y2, X1
 	VMOVUPS    X1, (DI)(R11*4)
 
-done2243:
-row2240:
+done2253:
+row2250:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item2237
+	JNZ  item2247
 
-done2238:
+done2248:
 	VZEROUPPER
 	RET
 
@@ -32815,9 +32927,9 @@ TEXT ·products32x256(SB), $0-96
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done2246
+	JLE   done2256
 
-item2244:
+item2254:
 	MOVLQSX 44(BX), DI
 	LEAQ    (AX)(DI*4), DI
 	MOVLQSX 40(BX), R8
@@ -32828,15 +32940,15 @@ item2244:
 	MOVLQSX 56(BX), R11
 	MOVQ    $0x0000000200000002, R12
 	CMPQ    R12, 52(BX)
-	JEQ     these2248
+	JEQ     these2258
 	MOVQ    $0x0000000800000008, R12
 	CMPQ    R12, 52(BX)
-	JEQ     these2249
+	JEQ     these2259
 	CMPL    60(BX), $0x00
-	JNE     backward2247
+	JNE     backward2257
 	CMPQ    R11, $0x00000010
-	JLT     part2250
-	JG      done2246
+	JLT     part2260
+	JG      done2256
 	SHLQ    $0x02, R11
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
@@ -32844,9 +32956,9 @@ item2244:
 	VXORPD  Y3, Y3, Y3
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows2253
+	JLT     rows2263
 
-row2252:
+row2262:
 	VBROADCASTSS (R8), Y4
 	VFMADD231PS  (R9), Y4, Y0
 	VFMADD231PS  32(R9), Y4, Y1
@@ -32857,13 +32969,13 @@ row2252:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row2252
+	JGE          row2262
 
-rows2253:
+rows2263:
 	CMPQ R10, $0x00000001
-	JLT  rows2255
+	JLT  rows2265
 
-row2254:
+row2264:
 	VBROADCASTSS (R8), Y4
 	VFMADD231PS  (R9), Y4, Y0
 	VFMADD231PS  32(R9), Y4, Y1
@@ -32871,19 +32983,19 @@ row2254:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row2254
+	JGE          row2264
 
-rows2255:
+rows2265:
 	VADDPS  Y2, Y0, Y0
 	VMOVUPS Y0, (DI)
 	VADDPS  Y3, Y1, Y1
 	VMOVUPS Y1, 32(DI)
-	JMP     next2245
+	JMP     next2255
 
-part2250:
+part2260:
 	MOVQ    R11, R12
 	SUBQ    $0x08, R12
-	JLE     fewer2251
+	JLE     fewer2261
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
 	VMOVUPS (R13)(R12*4), Y0
@@ -32894,9 +33006,9 @@ part2250:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows2257
+	JLT     rows2267
 
-row2256:
+row2266:
 	VBROADCASTSS (R8), Y5
 	VFMADD231PS  (R9), Y5, Y1
 	VMASKMOVPS   32(R9), Y0, Y6
@@ -32909,13 +33021,13 @@ row2256:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row2256
+	JGE          row2266
 
-rows2257:
+rows2267:
 	CMPQ R10, $0x00000001
-	JLT  rows2259
+	JLT  rows2269
 
-row2258:
+row2268:
 	VBROADCASTSS (R8), Y5
 	VFMADD231PS  (R9), Y5, Y1
 	VMASKMOVPS   32(R9), Y0, Y6
@@ -32924,26 +33036,26 @@ row2258:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row2258
+	JGE          row2268
 
-rows2259:
+rows2269:
 	VADDPS  Y3, Y1, Y1
 	VMOVUPS Y1, (DI)
 	VADDPS  Y4, Y2, Y2
 	VMOVUPS Y2, 32(DI)
-	JMP     next2245
+	JMP     next2255
 
-fewer2251:
+fewer2261:
 	CMPQ   R11, $0x00000008
-	JLT    part2260
+	JLT    part2270
 	SHLQ   $0x02, R11
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   R9, R9
 	CMPQ   R10, $0x00000002
-	JLT    rows2263
+	JLT    rows2273
 
-row2262:
+row2272:
 	VBROADCASTSS (R8), Y2
 	VFMADD231PS  (R9), Y2, Y0
 	VBROADCASTSS 4(R8), Y2
@@ -32952,27 +33064,27 @@ row2262:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row2262
+	JGE          row2272
 
-rows2263:
+rows2273:
 	CMPQ R10, $0x00000001
-	JLT  rows2265
+	JLT  rows2275
 
-row2264:
+row2274:
 	VBROADCASTSS (R8), Y2
 	VFMADD231PS  (R9), Y2, Y0
 	ADDQ         $0x00000004, R8
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row2264
+	JGE          row2274
 
-rows2265:
+rows2275:
 	VADDPS  Y1, Y0, Y0
 	VMOVUPS Y0, (DI)
-	JMP     next2245
+	JMP     next2255
 
-part2260:
+part2270:
 	MOVQ    R11, R12
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
@@ -32982,9 +33094,9 @@ part2260:
 	VXORPD  Y2, Y2, Y2
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows2267
+	JLT     rows2277
 
-row2266:
+row2276:
 	VBROADCASTSS (R8), Y3
 	VMASKMOVPS   (R9), Y0, Y4
 	VFMADD231PS  Y4, Y3, Y1
@@ -32995,13 +33107,13 @@ row2266:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row2266
+	JGE          row2276
 
-rows2267:
+rows2277:
 	CMPQ R10, $0x00000001
-	JLT  rows2269
+	JLT  rows2279
 
-row2268:
+row2278:
 	VBROADCASTSS (R8), Y3
 	VMASKMOVPS   (R9), Y0, Y4
 	VFMADD231PS  Y4, Y3, Y1
@@ -33009,17 +33121,17 @@ row2268:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row2268
+	JGE          row2278
 
-rows2269:
+rows2279:
 	VADDPS  Y2, Y1, Y1
 	VMOVUPS Y1, (DI)
-	JMP     next2245
+	JMP     next2255
 
-backward2247:
+backward2257:
 	CMPQ    R10, $0x00000010
-	JLT     part2270
-	JG      done2246
+	JLT     part2280
+	JG      done2256
 	SHLQ    $0x02, R10
 	LEAQ    (R10)(R10*2), R12
 	LEAQ    (R10)(R10*4), R13
@@ -33029,9 +33141,9 @@ backward2247:
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x08
-	JLT     few2273
+	JLT     few2283
 
-rows2272:
+rows2282:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -33082,11 +33194,11 @@ rows2272:
 	LEAQ        (R8)(R10*8), R8
 	SUBQ        $0x08, R9
 	CMPQ        R9, $0x08
-	JGE         rows2272
+	JGE         rows2282
 	TESTQ       R9, R9
-	JZ          products2274
+	JZ          products2284
 
-few2273:
+few2283:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -33098,35 +33210,35 @@ few2273:
 	VMULPS      (R8), Y0, Y2
 	VFMADD231PS 32(R8), Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end2276
+	JLE         end2286
 	VMULPS      (R8)(R10*1), Y0, Y3
 	VFMADD231PS 32(R8)(R10*1), Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end2276
+	JLE         end2286
 	VMULPS      (R8)(R10*2), Y0, Y4
 	VFMADD231PS 32(R8)(R10*2), Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end2276
+	JLE         end2286
 	VMULPS      (R8)(R12*1), Y0, Y5
 	VFMADD231PS 32(R8)(R12*1), Y1, Y5
 	CMPQ        R9, $0x00000004
-	JLE         end2276
+	JLE         end2286
 	VMULPS      (R8)(R10*4), Y0, Y6
 	VFMADD231PS 32(R8)(R10*4), Y1, Y6
 	CMPQ        R9, $0x00000005
-	JLE         end2276
+	JLE         end2286
 	VMULPS      (R8)(R13*1), Y0, Y7
 	VFMADD231PS 32(R8)(R13*1), Y1, Y7
 	CMPQ        R9, $0x00000006
-	JLE         end2276
+	JLE         end2286
 	VMULPS      (R8)(R12*2), Y0, Y8
 	VFMADD231PS 32(R8)(R12*2), Y1, Y8
 	CMPQ        R9, $0x00000007
-	JLE         end2276
+	JLE         end2286
 	VMULPS      (R8)(R14*1), Y0, Y9
 	VFMADD231PS 32(R8)(R14*1), Y1, Y9
 
-end2276:
+end2286:
 	VUNPCKLPS  Y3, Y2, Y0
 	VUNPCKHPS  Y3, Y2, Y1
 	VADDPS     Y1, Y0, Y0
@@ -33150,13 +33262,13 @@ end2276:
 	VADDPS     Y1, Y4, Y4
 	VMOVUPS    Y4, (DI)
 
-products2274:
-	JMP next2245
+products2284:
+	JMP next2255
 
-part2270:
+part2280:
 	MOVQ       R10, R12
 	SUBQ       $0x08, R12
-	JLE        fewer2271
+	JLE        fewer2281
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPS    (R13)(R12*4), Y0
@@ -33169,9 +33281,9 @@ part2270:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x08
-	JLT        few2278
+	JLT        few2288
 
-rows2277:
+rows2287:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -33230,11 +33342,11 @@ rows2277:
 	LEAQ        (R8)(R10*8), R8
 	SUBQ        $0x08, R9
 	CMPQ        R9, $0x08
-	JGE         rows2277
+	JGE         rows2287
 	TESTQ       R9, R9
-	JZ          products2279
+	JZ          products2289
 
-few2278:
+few2288:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -33247,42 +33359,42 @@ few2278:
 	VMASKMOVPS  32(R8), Y0, Y11
 	VFMADD231PS Y11, Y2, Y3
 	CMPQ        R9, $0x00000001
-	JLE         end2281
+	JLE         end2291
 	VMULPS      (R8)(R10*1), Y1, Y4
 	VMASKMOVPS  32(R8)(R10*1), Y0, Y11
 	VFMADD231PS Y11, Y2, Y4
 	CMPQ        R9, $0x00000002
-	JLE         end2281
+	JLE         end2291
 	VMULPS      (R8)(R10*2), Y1, Y5
 	VMASKMOVPS  32(R8)(R10*2), Y0, Y11
 	VFMADD231PS Y11, Y2, Y5
 	CMPQ        R9, $0x00000003
-	JLE         end2281
+	JLE         end2291
 	VMULPS      (R8)(R12*1), Y1, Y6
 	VMASKMOVPS  32(R8)(R12*1), Y0, Y11
 	VFMADD231PS Y11, Y2, Y6
 	CMPQ        R9, $0x00000004
-	JLE         end2281
+	JLE         end2291
 	VMULPS      (R8)(R10*4), Y1, Y7
 	VMASKMOVPS  32(R8)(R10*4), Y0, Y11
 	VFMADD231PS Y11, Y2, Y7
 	CMPQ        R9, $0x00000005
-	JLE         end2281
+	JLE         end2291
 	VMULPS      (R8)(R13*1), Y1, Y8
 	VMASKMOVPS  32(R8)(R13*1), Y0, Y11
 	VFMADD231PS Y11, Y2, Y8
 	CMPQ        R9, $0x00000006
-	JLE         end2281
+	JLE         end2291
 	VMULPS      (R8)(R12*2), Y1, Y9
 	VMASKMOVPS  32(R8)(R12*2), Y0, Y11
 	VFMADD231PS Y11, Y2, Y9
 	CMPQ        R9, $0x00000007
-	JLE         end2281
+	JLE         end2291
 	VMULPS      (R8)(R14*1), Y1, Y10
 	VMASKMOVPS  32(R8)(R14*1), Y0, Y0
 	VFMADD231PS Y0, Y2, Y10
 
-end2281:
+end2291:
 	VUNPCKLPS  Y4, Y3, Y0
 	VUNPCKHPS  Y4, Y3, Y1
 	VADDPS     Y1, Y0, Y0
@@ -33306,12 +33418,12 @@ end2281:
 	VADDPS     Y1, Y4, Y4
 	VMOVUPS    Y4, (DI)
 
-products2279:
-	JMP next2245
+products2289:
+	JMP next2255
 
-fewer2271:
+fewer2281:
 	CMPQ    R10, $0x00000008
-	JLT     part2282
+	JLT     part2292
 	SHLQ    $0x02, R10
 	LEAQ    (R10)(R10*2), R12
 	LEAQ    (R10)(R10*4), R13
@@ -33320,9 +33432,9 @@ fewer2271:
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x08
-	JLT     few2285
+	JLT     few2295
 
-rows2284:
+rows2294:
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
 	VXORPD     Y3, Y3, Y3
@@ -33365,11 +33477,11 @@ rows2284:
 	LEAQ       (R8)(R10*8), R8
 	SUBQ       $0x08, R9
 	CMPQ       R9, $0x08
-	JGE        rows2284
+	JGE        rows2294
 	TESTQ      R9, R9
-	JZ         products2286
+	JZ         products2296
 
-few2285:
+few2295:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -33380,28 +33492,28 @@ few2285:
 	VXORPD Y8, Y8, Y8
 	VMULPS (R8), Y0, Y1
 	CMPQ   R9, $0x00000001
-	JLE    end2288
+	JLE    end2298
 	VMULPS (R8)(R10*1), Y0, Y2
 	CMPQ   R9, $0x00000002
-	JLE    end2288
+	JLE    end2298
 	VMULPS (R8)(R10*2), Y0, Y3
 	CMPQ   R9, $0x00000003
-	JLE    end2288
+	JLE    end2298
 	VMULPS (R8)(R12*1), Y0, Y4
 	CMPQ   R9, $0x00000004
-	JLE    end2288
+	JLE    end2298
 	VMULPS (R8)(R10*4), Y0, Y5
 	CMPQ   R9, $0x00000005
-	JLE    end2288
+	JLE    end2298
 	VMULPS (R8)(R13*1), Y0, Y6
 	CMPQ   R9, $0x00000006
-	JLE    end2288
+	JLE    end2298
 	VMULPS (R8)(R12*2), Y0, Y7
 	CMPQ   R9, $0x00000007
-	JLE    end2288
+	JLE    end2298
 	VMULPS (R8)(R14*1), Y0, Y8
 
-end2288:
+end2298:
 	VUNPCKLPS  Y2, Y1, Y0
 	VUNPCKHPS  Y2, Y1, Y1
 	VADDPS     Y1, Y0, Y0
@@ -33425,10 +33537,10 @@ end2288:
 	VADDPS     Y1, Y4, Y4
 	VMOVUPS    Y4, (DI)
 
-products2286:
-	JMP next2245
+products2296:
+	JMP next2255
 
-part2282:
+part2292:
 	MOVQ       R10, R12
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
@@ -33441,9 +33553,9 @@ part2282:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x08
-	JLT        few2290
+	JLT        few2300
 
-rows2289:
+rows2299:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -33494,11 +33606,11 @@ rows2289:
 	LEAQ        (R8)(R10*8), R8
 	SUBQ        $0x08, R9
 	CMPQ        R9, $0x08
-	JGE         rows2289
+	JGE         rows2299
 	TESTQ       R9, R9
-	JZ          products2291
+	JZ          products2301
 
-few2290:
+few2300:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -33510,35 +33622,35 @@ few2290:
 	VMASKMOVPS  (R8), Y0, Y10
 	VFMADD231PS Y10, Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end2293
+	JLE         end2303
 	VMASKMOVPS  (R8)(R10*1), Y0, Y10
 	VFMADD231PS Y10, Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end2293
+	JLE         end2303
 	VMASKMOVPS  (R8)(R10*2), Y0, Y10
 	VFMADD231PS Y10, Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end2293
+	JLE         end2303
 	VMASKMOVPS  (R8)(R12*1), Y0, Y10
 	VFMADD231PS Y10, Y1, Y5
 	CMPQ        R9, $0x00000004
-	JLE         end2293
+	JLE         end2303
 	VMASKMOVPS  (R8)(R10*4), Y0, Y10
 	VFMADD231PS Y10, Y1, Y6
 	CMPQ        R9, $0x00000005
-	JLE         end2293
+	JLE         end2303
 	VMASKMOVPS  (R8)(R13*1), Y0, Y10
 	VFMADD231PS Y10, Y1, Y7
 	CMPQ        R9, $0x00000006
-	JLE         end2293
+	JLE         end2303
 	VMASKMOVPS  (R8)(R12*2), Y0, Y10
 	VFMADD231PS Y10, Y1, Y8
 	CMPQ        R9, $0x00000007
-	JLE         end2293
+	JLE         end2303
 	VMASKMOVPS  (R8)(R14*1), Y0, Y0
 	VFMADD231PS Y0, Y1, Y9
 
-end2293:
+end2303:
 	VUNPCKLPS  Y3, Y2, Y0
 	VUNPCKHPS  Y3, Y2, Y1
 	VADDPS     Y1, Y0, Y0
@@ -33562,38 +33674,38 @@ end2293:
 	VADDPS     Y1, Y4, Y4
 	VMOVUPS    Y4, (DI)
 
-products2291:
-next2245:
+products2301:
+next2255:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item2244
+	JNZ  item2254
 
-done2246:
+done2256:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
 
-these2248:
+these2258:
 	CMPL      60(BX), $0x00
-	JNE       backward2294
+	JNE       backward2304
 	VMOVSD    (R8), X0
 	VUNPCKLPS X0, X0, X0
 	VMULPS    (R9), X0, X0
 	VPERMILPD $0x01, X0, X1
 	VADDPS    X1, X0, X1
 	VMOVUPS   X1, (DI)
-	JMP       next2245
+	JMP       next2255
 
-backward2294:
+backward2304:
 	VMOVDDUP (R8), X0
 	VMULPS   (R9), X0, X0
 	VHADDPS  X0, X0, X0
 	VMOVUPS  X0, (DI)
-	JMP      next2245
+	JMP      next2255
 
-these2249:
+these2259:
 	CMPL         60(BX), $0x00
-	JNE          backward2295
+	JNE          backward2305
 	VBROADCASTSS (R8), Y0
 	VMULPS       (R9), Y0, Y0
 	VBROADCASTSS 4(R8), Y1
@@ -33614,9 +33726,9 @@ these2249:
 	VADDPS       Y3, Y1, Y1
 	VADDPS       Y1, Y0, Y0
 	VMOVUPS      Y0, (DI)
-	JMP          next2245
+	JMP          next2255
 
-backward2295:
+backward2305:
 	VMOVUPS    (R8), Y0
 	VMULPS     (R9), Y0, Y1
 	VMULPS     32(R9), Y0, Y2
@@ -33648,7 +33760,7 @@ backward2295:
 	VPERM2F128 $0x20, Y1, Y0, Y0
 	VADDPS     Y2, Y0, Y0
 	VMOVUPS    Y0, (DI)
-	JMP        next2245
+	JMP        next2255
 
 // func allSafe32x256(x []float32) bool
 // Requires: AVX
@@ -33666,9 +33778,9 @@ TEXT ·allSafe32x256(SB), $0-25
 	VMOVUPS constants<>+3992(SB), Y8
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000020
-	JLT     rest2297
+	JLT     rest2307
 
-whole2296:
+whole2306:
 	VMOVUPS (AX)(DX*4), Y9
 	VMAXPS  Y9, Y0, Y0
 	VCMPPS  $0x19, Y8, Y9, Y9
@@ -33688,13 +33800,13 @@ whole2296:
 	ADDQ    $0x00000020, DX
 	SUBQ    $0x00000020, CX
 	CMPQ    CX, $0x00000020
-	JGE     whole2296
+	JGE     whole2306
 
-rest2297:
+rest2307:
 	CMPQ CX, $0x00000008
-	JLT  rest2299
+	JLT  rest2309
 
-whole2298:
+whole2308:
 	VMOVUPS (AX)(DX*4), Y9
 	VMAXPS  Y9, Y0, Y0
 	VCMPPS  $0x19, Y8, Y9, Y9
@@ -33702,11 +33814,11 @@ whole2298:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000008, CX
 	CMPQ    CX, $0x00000008
-	JGE     whole2298
+	JGE     whole2308
 
-rest2299:
+rest2309:
 	TESTQ      CX, CX
-	JZ         done2300
+	JZ         done2310
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPS    (BX)(CX*4), Y9
@@ -33716,7 +33828,7 @@ rest2299:
 	VCMPPS     $0x19, Y8, Y10, Y8
 	VORPS      Y8, Y4, Y4
 
-done2300:
+done2310:
 	VCMPPS    $0x1e, constants<>+4056(SB), Y0, Y0
 	VORPS     Y0, Y4, Y4
 	VORPS     Y4, Y4, Y4
@@ -33731,13 +33843,13 @@ done2300:
 	VORPS     Y7, Y4, Y4
 	VMOVMSKPS Y4, AX
 	TESTL     AX, AX
-	JNZ       unsafe2301
+	JNZ       unsafe2311
 	MOVB      $0x01, AL
 	MOVB      AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-unsafe2301:
+unsafe2311:
 	MOVB $0x00, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -33757,9 +33869,9 @@ TEXT ·absorbAll32x256(SB), $0-104
 	MOVQ         list+72(FP), DX
 	MOVQ         count+80(FP), BX
 	TESTQ        BX, BX
-	JLE          done2303
+	JLE          done2313
 
-item2302:
+item2312:
 	MOVQ         messages_base+0(FP), SI
 	MOVQ         16(DX), DI
 	LEAQ         (SI)(DI*8), DI
@@ -33773,39 +33885,39 @@ item2302:
 	VMOVUPD      constants<>+1776(SB), Y5
 	VBROADCASTSD 32(DX), Y6
 	CMPQ         SI, $0x04
-	JG           long2304
+	JG           long2314
 	LEAQ         constants<>+672(SB), R10
 	MOVQ         SI, R11
 	NEGQ         R11
 	VMOVUPD      (R10)(R11*8), Y7
 	CMPQ         R8, AX
-	JEQ          same2305
+	JEQ          same2315
 	TESTQ        AX, AX
-	JZ           none2307
+	JZ           none2317
 	CMPQ         CX, $0x04
-	JLT          partial2308
+	JLT          partial2318
 	VMOVUPD      Y4, (AX)
-	JMP          stored2310
+	JMP          stored2320
 
-partial2308:
+partial2318:
 	CMPQ         CX, $0x02
-	JLT          single2309
+	JLT          single2319
 	VMOVUPD      X4, (AX)
-	JEQ          stored2310
+	JEQ          stored2320
 	VEXTRACTF128 $0x01, Y4, X4
 	VMOVSD       X4, 16(AX)
-	JMP          stored2310
+	JMP          stored2320
 
-single2309:
+single2319:
 	VMOVSD X4, (AX)
 
-stored2310:
-none2307:
+stored2320:
+none2317:
 	MOVQ       R8, AX
 	MOVQ       SI, CX
 	VMASKMOVPD (R8), Y7, Y4
 
-same2305:
+same2315:
 	VCVTPS2PD  (R9), Y8
 	VMOVAPD    Y8, Y5
 	VMOVUPD    constants<>+1776(SB), Y9
@@ -33818,14 +33930,14 @@ same2305:
 	VSUBPD     Y5, Y8, Y8
 	VANDPD     Y7, Y8, Y8
 	VUCOMISD   X2, X0
-	JBE        undamped2311
+	JBE        undamped2321
 	VCMPPD     $0x04, Y9, Y8, Y10
 	VMULPD     Y0, Y9, Y5
 	VMULPD     Y1, Y8, Y7
 	VADDPD     Y5, Y7, Y7
 	VBLENDVPD  Y10, Y7, Y8, Y8
 
-undamped2311:
+undamped2321:
 	VCMPPD    $0x04, Y9, Y8, Y5
 	VSUBPD    Y9, Y8, Y7
 	VANDPD    constants<>+1968(SB), Y7, Y7
@@ -33833,75 +33945,75 @@ undamped2311:
 	VPCMPGTQ  Y3, Y7, Y5
 	VBLENDVPD Y5, Y7, Y3, Y3
 	CMPQ      SI, $0x04
-	JLT       partial2312
+	JLT       partial2322
 	VMOVUPD   Y8, (DI)
-	JMP       stored2314
+	JMP       stored2324
 
-partial2312:
+partial2322:
 	CMPQ         SI, $0x02
-	JLT          single2313
+	JLT          single2323
 	VMOVUPD      X8, (DI)
-	JEQ          stored2314
+	JEQ          stored2324
 	VEXTRACTF128 $0x01, Y8, X5
 	VMOVSD       X5, 16(DI)
-	JMP          stored2314
+	JMP          stored2324
 
-single2313:
+single2323:
 	VMOVSD X8, (DI)
 
-stored2314:
+stored2324:
 	VFMADD231PD Y8, Y6, Y4
-	JMP         absorbed2306
+	JMP         absorbed2316
 
-long2304:
+long2314:
 	TESTQ   AX, AX
-	JZ      none2315
+	JZ      none2325
 	CMPQ    CX, $0x04
-	JLT     partial2316
+	JLT     partial2326
 	VMOVUPD Y4, (AX)
-	JMP     stored2318
+	JMP     stored2328
 
-partial2316:
+partial2326:
 	CMPQ         CX, $0x02
-	JLT          single2317
+	JLT          single2327
 	VMOVUPD      X4, (AX)
-	JEQ          stored2318
+	JEQ          stored2328
 	VEXTRACTF128 $0x01, Y4, X7
 	VMOVSD       X7, 16(AX)
-	JMP          stored2318
+	JMP          stored2328
 
-single2317:
+single2327:
 	VMOVSD X4, (AX)
 
-stored2318:
-none2315:
+stored2328:
+none2325:
 	XORQ      AX, AX
 	CMPQ      SI, $0x08
-	JNE       wide2319
+	JNE       wide2329
 	XORQ      R10, R10
 	VCVTPS2PD (R9)(R10*4), Y7
 	VMAXPD    Y7, Y5, Y5
 	VCVTPS2PD 16(R9)(R10*4), Y7
 	VMAXPD    Y7, Y5, Y5
-	JMP       row2320
+	JMP       row2330
 
-wide2319:
+wide2329:
 	XORQ R10, R10
 	MOVQ SI, R11
 	CMPQ R11, $0x00000004
-	JLT  rest2322
+	JLT  rest2332
 
-whole2321:
+whole2331:
 	VCVTPS2PD (R9)(R10*4), Y7
 	VMAXPD    Y7, Y5, Y5
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R11
 	CMPQ      R11, $0x00000004
-	JGE       whole2321
+	JGE       whole2331
 
-rest2322:
+rest2332:
 	TESTQ     R11, R11
-	JZ        done2323
+	JZ        done2333
 	LEAQ      constants<>+672(SB), R12
 	NEGQ      R11
 	VMOVUPD   (R12)(R11*8), Y7
@@ -33910,27 +34022,27 @@ rest2322:
 	VBLENDVPD Y7, Y8, Y9, Y8
 	VMAXPD    Y8, Y5, Y5
 
-done2323:
-row2320:
+done2333:
+row2330:
 	VPERM2F128 $0x01, Y5, Y5, Y7
 	VMAXPD     Y7, Y5, Y5
 	VPERMILPD  $0x05, Y5, Y7
 	VMAXPD     Y7, Y5, Y5
 	CMPQ       SI, $0x08
-	JNE        wide2324
+	JNE        wide2334
 	XORQ       SI, SI
 	VCVTPS2PD  (R9)(SI*4), Y7
 	VMOVUPD    (DI)(SI*8), Y8
 	VSUBPD     Y5, Y7, Y7
 	VUCOMISD   X2, X0
-	JBE        undamped2326
+	JBE        undamped2336
 	VCMPPD     $0x04, Y8, Y7, Y11
 	VMULPD     Y0, Y8, Y9
 	VMULPD     Y1, Y7, Y10
 	VADDPD     Y9, Y10, Y10
 	VBLENDVPD  Y11, Y10, Y7, Y7
 
-undamped2326:
+undamped2336:
 	VCMPPD      $0x04, Y8, Y7, Y9
 	VSUBPD      Y8, Y7, Y8
 	VANDPD      constants<>+1968(SB), Y8, Y8
@@ -33945,14 +34057,14 @@ undamped2326:
 	VMOVUPD     32(DI)(SI*8), Y8
 	VSUBPD      Y5, Y7, Y7
 	VUCOMISD    X2, X0
-	JBE         undamped2327
+	JBE         undamped2337
 	VCMPPD      $0x04, Y8, Y7, Y10
 	VMULPD      Y0, Y8, Y5
 	VMULPD      Y1, Y7, Y9
 	VADDPD      Y5, Y9, Y9
 	VBLENDVPD   Y10, Y9, Y7, Y7
 
-undamped2327:
+undamped2337:
 	VCMPPD      $0x04, Y8, Y7, Y5
 	VSUBPD      Y8, Y7, Y8
 	VANDPD      constants<>+1968(SB), Y8, Y8
@@ -33963,26 +34075,26 @@ undamped2327:
 	VMOVUPD     32(R8)(SI*8), Y5
 	VFMADD231PD Y7, Y6, Y5
 	VMOVUPD     Y5, 32(R8)(SI*8)
-	JMP         row2325
+	JMP         row2335
 
-wide2324:
+wide2334:
 	XORQ R10, R10
 	CMPQ SI, $0x00000004
-	JLT  rest2329
+	JLT  rest2339
 
-whole2328:
+whole2338:
 	VCVTPS2PD (R9)(R10*4), Y7
 	VMOVUPD   (DI)(R10*8), Y8
 	VSUBPD    Y5, Y7, Y7
 	VUCOMISD  X2, X0
-	JBE       undamped2330
+	JBE       undamped2340
 	VCMPPD    $0x04, Y8, Y7, Y11
 	VMULPD    Y0, Y8, Y9
 	VMULPD    Y1, Y7, Y10
 	VADDPD    Y9, Y10, Y10
 	VBLENDVPD Y11, Y10, Y7, Y7
 
-undamped2330:
+undamped2340:
 	VCMPPD      $0x04, Y8, Y7, Y9
 	VSUBPD      Y8, Y7, Y8
 	VANDPD      constants<>+1968(SB), Y8, Y8
@@ -33996,11 +34108,11 @@ undamped2330:
 	ADDQ        $0x00000004, R10
 	SUBQ        $0x00000004, SI
 	CMPQ        SI, $0x00000004
-	JGE         whole2328
+	JGE         whole2338
 
-rest2329:
+rest2339:
 	TESTQ      SI, SI
-	JZ         done2331
+	JZ         done2341
 	LEAQ       constants<>+672(SB), R11
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -34010,14 +34122,14 @@ rest2329:
 	VSUBPD     Y5, Y8, Y8
 	VANDPD     Y7, Y8, Y8
 	VUCOMISD   X2, X0
-	JBE        undamped2332
+	JBE        undamped2342
 	VCMPPD     $0x04, Y9, Y8, Y11
 	VMULPD     Y0, Y9, Y5
 	VMULPD     Y1, Y8, Y10
 	VADDPD     Y5, Y10, Y10
 	VBLENDVPD  Y11, Y10, Y8, Y8
 
-undamped2332:
+undamped2342:
 	VCMPPD    $0x04, Y9, Y8, Y5
 	VSUBPD    Y9, Y8, Y9
 	VANDPD    constants<>+1968(SB), Y9, Y9
@@ -34025,72 +34137,72 @@ undamped2332:
 	VPCMPGTQ  Y3, Y9, Y5
 	VBLENDVPD Y5, Y9, Y3, Y3
 	CMPQ      SI, $0x04
-	JLT       partial2333
+	JLT       partial2343
 	VMOVUPD   Y8, (DI)(R10*8)
-	JMP       stored2335
+	JMP       stored2345
 
-partial2333:
+partial2343:
 	CMPQ         SI, $0x02
-	JLT          single2334
+	JLT          single2344
 	VMOVUPD      X8, (DI)(R10*8)
-	JEQ          stored2335
+	JEQ          stored2345
 	VEXTRACTF128 $0x01, Y8, X5
 	VMOVSD       X5, 16(DI)(R10*8)
-	JMP          stored2335
+	JMP          stored2345
 
-single2334:
+single2344:
 	VMOVSD X8, (DI)(R10*8)
 
-stored2335:
+stored2345:
 	VMASKMOVPD  (R8)(R10*8), Y7, Y5
 	VFMADD231PD Y8, Y6, Y5
 	CMPQ        SI, $0x04
-	JLT         partial2336
+	JLT         partial2346
 	VMOVUPD     Y5, (R8)(R10*8)
-	JMP         stored2338
+	JMP         stored2348
 
-partial2336:
+partial2346:
 	CMPQ         SI, $0x02
-	JLT          single2337
+	JLT          single2347
 	VMOVUPD      X5, (R8)(R10*8)
-	JEQ          stored2338
+	JEQ          stored2348
 	VEXTRACTF128 $0x01, Y5, X5
 	VMOVSD       X5, 16(R8)(R10*8)
-	JMP          stored2338
+	JMP          stored2348
 
-single2337:
+single2347:
 	VMOVSD X5, (R8)(R10*8)
 
-stored2338:
-done2331:
-row2325:
-absorbed2306:
+stored2348:
+done2341:
+row2335:
+absorbed2316:
 	ADDQ $0x00000040, DX
 	DECQ BX
-	JNZ  item2302
+	JNZ  item2312
 
-done2303:
+done2313:
 	TESTQ   AX, AX
-	JZ      none2339
+	JZ      none2349
 	CMPQ    CX, $0x04
-	JLT     partial2340
+	JLT     partial2350
 	VMOVUPD Y4, (AX)
-	JMP     stored2342
+	JMP     stored2352
 
-partial2340:
+partial2350:
 	CMPQ         CX, $0x02
-	JLT          single2341
+	JLT          single2351
 	VMOVUPD      X4, (AX)
-	JEQ          stored2342
+	JEQ          stored2352
 	VEXTRACTF128 $0x01, Y4, X0
 	VMOVSD       X0, 16(AX)
-	JMP          stored2342
+	JMP          stored2352
 
-single2341:
+single2351:
 	VMOVSD X4, (AX)
 
-stored2342:
-none2339:
+stored2352:
+none2349:
 	VPERM2F128 $0x01, Y3, Y3, Y0
 	VPCMPGTQ   Y3, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y3, Y3
@@ -34112,18 +34224,18 @@ TEXT ·exponentials32x256(SB), $0-64
 	VMOVUPS constants<>+4120(SB), Y1
 	VMOVUPS constants<>+4088(SB), Y2
 	TESTQ   BX, BX
-	JLE     done2344
+	JLE     done2354
 
-table2343:
+table2353:
 	VXORPD       Y4, Y4, Y4
 	VCVTSD2SS    (DX), X4, X3
 	VBROADCASTSS X3, Y3
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000010
-	JLT          rest2346
+	JLT          rest2356
 
-whole2345:
+whole2355:
 	VMOVUPS (AX)(SI*4), Y5
 	VMULPS  Y3, Y5, Y5
 	VANDPS  Y2, Y5, Y5
@@ -34137,13 +34249,13 @@ whole2345:
 	ADDQ    $0x00000010, SI
 	SUBQ    $0x00000010, DI
 	CMPQ    DI, $0x00000010
-	JGE     whole2345
+	JGE     whole2355
 
-rest2346:
+rest2356:
 	CMPQ DI, $0x00000008
-	JLT  rest2348
+	JLT  rest2358
 
-whole2347:
+whole2357:
 	VMOVUPS (AX)(SI*4), Y5
 	VMULPS  Y3, Y5, Y5
 	VANDPS  Y2, Y5, Y5
@@ -34152,11 +34264,11 @@ whole2347:
 	ADDQ    $0x00000008, SI
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole2347
+	JGE     whole2357
 
-rest2348:
+rest2358:
 	TESTQ      DI, DI
-	JZ         done2349
+	JZ         done2359
 	LEAQ       constants<>+672(SB), R8
 	NEGQ       DI
 	VMOVUPS    (R8)(DI*4), Y5
@@ -34167,16 +34279,16 @@ rest2348:
 	VCMPPS     $0x06, constants<>+4024(SB), Y6, Y6
 	VORPS      Y6, Y4, Y4
 
-done2349:
+done2359:
 	VMOVMSKPS Y4, SI
 	TESTL     SI, SI
-	JNZ       done2344
+	JNZ       done2354
 	XORQ      SI, SI
 	MOVQ      CX, DI
 	CMPQ      DI, $0x00000010
-	JLT       rest2351
+	JLT       rest2361
 
-whole2350:
+whole2360:
 	VMOVUPS      (AX)(SI*4), Y4
 	VMULPS       Y3, Y4, Y4
 	VMOVUPS      Y0, Y5
@@ -34222,13 +34334,13 @@ whole2350:
 	ADDQ         $0x00000010, SI
 	SUBQ         $0x00000010, DI
 	CMPQ         DI, $0x00000010
-	JGE          whole2350
+	JGE          whole2360
 
-rest2351:
+rest2361:
 	CMPQ DI, $0x00000008
-	JLT  rest2353
+	JLT  rest2363
 
-whole2352:
+whole2362:
 	VMOVUPS      (AX)(SI*4), Y4
 	VMULPS       Y3, Y4, Y4
 	VMOVUPS      Y0, Y5
@@ -34253,11 +34365,11 @@ whole2352:
 	ADDQ         $0x00000008, SI
 	SUBQ         $0x00000008, DI
 	CMPQ         DI, $0x00000008
-	JGE          whole2352
+	JGE          whole2362
 
-rest2353:
+rest2363:
 	TESTQ        DI, DI
-	JZ           done2354
+	JZ           done2364
 	LEAQ         constants<>+672(SB), R8
 	MOVQ         DI, R9
 	NEGQ         R9
@@ -34283,40 +34395,40 @@ rest2353:
 	VPSLLD       $0x17, Y3, Y3
 	VPADDD       Y3, Y4, Y4
 	CMPQ         DI, $0x08
-	JLT          partial2355
+	JLT          partial2365
 	VMOVUPS      Y4, (AX)(SI*4)
-	JMP          stored2356
+	JMP          stored2366
 
-partial2355:
+partial2365:
 	LEAQ         (AX)(SI*4), SI
 	VMOVAPS      X4, X3
 	TESTQ        $0x00000004, DI
-	JZ           without2357
+	JZ           without2367
 	VMOVUPS      X3, (SI)
 	VEXTRACTF128 $0x01, Y4, X3
 	ADDQ         $0x00000010, SI
 
-without2357:
+without2367:
 	TESTQ     $0x00000002, DI
-	JZ        without2358
+	JZ        without2368
 	VMOVSD    X3, (SI)
 	VPERMILPD $0x01, X3, X3
 	ADDQ      $0x00000008, SI
 
-without2358:
+without2368:
 	TESTQ  $0x00000001, DI
-	JZ     without2359
+	JZ     without2369
 	VMOVSS X3, (SI)
 
-without2359:
-stored2356:
-done2354:
+without2369:
+stored2366:
+done2364:
 	LEAQ (AX)(CX*4), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table2343
+	JNZ  table2353
 
-done2344:
+done2354:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -34335,29 +34447,29 @@ TEXT ·edgeBeliefs32x256(SB), $10080-184
 	MOVQ  beliefs_len+80(FP), AX
 	MOVQ  ku+160(FP), DX
 	SUBQ  DX, AX
-	JLT   done2362
+	JLT   done2372
 	MOVQ  AX, 80(CX)
 	MOVQ  messages_len+104(FP), AX
 	MOVQ  ku+160(FP), DX
 	SUBQ  DX, AX
-	JLT   done2362
+	JLT   done2372
 	MOVQ  AX, 88(CX)
 	MOVQ  beliefs_len+80(FP), AX
 	MOVQ  kv+168(FP), DX
 	SUBQ  DX, AX
-	JLT   done2362
+	JLT   done2372
 	MOVQ  AX, 96(CX)
 	MOVQ  messages_len+104(FP), AX
 	MOVQ  kv+168(FP), DX
 	SUBQ  DX, AX
-	JLT   done2362
+	JLT   done2372
 	MOVQ  AX, 104(CX)
 	MOVQ  tables_len+128(FP), AX
 	MOVQ  ku+160(FP), DX
 	MOVQ  kv+168(FP), BX
 	IMULQ BX, DX
 	SUBQ  DX, AX
-	JLT   done2362
+	JLT   done2372
 	MOVQ  AX, 112(CX)
 	MOVQ  ku+160(FP), AX
 	SHLQ  $0x02, AX
@@ -34375,44 +34487,44 @@ TEXT ·edgeBeliefs32x256(SB), $10080-184
 	XORL  DX, DX
 	DIVL  BX
 	CMPQ  AX, $0x40
-	JLE   few2363
+	JLE   few2373
 	MOVQ  $0x00000040, AX
 
-few2363:
+few2373:
 	MOVQ AX, 32(CX)
 
-chunk2360:
+chunk2370:
 	MOVQ  8(CX), AX
 	TESTQ AX, AX
-	JLE   done2362
+	JLE   done2372
 	CMPQ  AX, 32(CX)
-	JLE   part2361
+	JLE   part2371
 	MOVQ  32(CX), AX
 
-part2361:
+part2371:
 	MOVQ AX, 16(CX)
 	MOVQ (CX), AX
 	LEAQ 1760(CX), DX
 	XORQ BX, BX
 
-pass2364:
+pass2374:
 	CMPQ       BX, 16(CX)
-	JGE        passed2366
+	JGE        passed2376
 	MOVQ       (AX), SI
 	CMPQ       SI, 80(CX)
-	JHI        stop2365
+	JHI        stop2375
 	MOVQ       8(AX), SI
 	CMPQ       SI, 88(CX)
-	JHI        stop2365
+	JHI        stop2375
 	MOVQ       16(AX), SI
 	CMPQ       SI, 96(CX)
-	JHI        stop2365
+	JHI        stop2375
 	MOVQ       24(AX), SI
 	CMPQ       SI, 104(CX)
-	JHI        stop2365
+	JHI        stop2375
 	MOVQ       32(AX), SI
 	CMPQ       SI, 112(CX)
-	JHI        stop2365
+	JHI        stop2375
 	MOVQ       beliefs_base+72(FP), SI
 	MOVQ       (AX), DI
 	LEAQ       (SI)(DI*8), DI
@@ -34422,7 +34534,7 @@ pass2364:
 	MOVQ       ku+160(FP), SI
 	VMOVUPD    constants<>+1776(SB), Y0
 	CMPQ       SI, $0x08
-	JNE        general2367
+	JNE        few2377
 	VMOVUPD    (DI), Y2
 	VMOVUPD    (R8), Y1
 	VCMPPD     $0x00, Y0, Y1, Y3
@@ -34433,7 +34545,8 @@ pass2364:
 	VCMPPD     $0x00, Y0, Y1, Y4
 	VSUBPD     Y1, Y3, Y3
 	VBLENDVPD  Y4, Y0, Y3, Y3
-	VMAXPD     Y3, Y2, Y1
+	VMOVAPD    Y2, Y1
+	VMAXPD     Y3, Y1, Y1
 	VPERM2F128 $0x01, Y1, Y1, Y0
 	VMAXPD     Y0, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y0
@@ -34444,16 +34557,41 @@ pass2364:
 	VSUBPD     Y1, Y3, Y3
 	VCVTPD2PSY Y3, X0
 	VMOVUPS    X0, 16(DX)
-	JMP        cavity2368
+	JMP        cavity2379
 
-general2367:
+few2377:
+	CMPQ       SI, $0x04
+	JG         many2378
+	LEAQ       constants<>+672(SB), R9
+	NEGQ       SI
+	VMOVUPD    (R9)(SI*8), Y1
+	VMASKMOVPD (DI), Y1, Y2
+	VMASKMOVPD (R8), Y1, Y3
+	VCMPPD     $0x00, Y0, Y3, Y4
+	VSUBPD     Y3, Y2, Y2
+	VBLENDVPD  Y4, Y0, Y2, Y2
+	VMOVUPD    constants<>+1776(SB), Y3
+	VBLENDVPD  Y1, Y2, Y3, Y2
+	VMOVAPD    Y2, Y1
+	VPERM2F128 $0x01, Y1, Y1, Y3
+	VMAXPD     Y3, Y1, Y1
+	VPERMILPD  $0x05, Y1, Y3
+	VMAXPD     Y3, Y1, Y1
+	VSUBPD     Y1, Y2, Y2
+	VCVTPD2PSY Y2, X2
+	VMOVUPS    X2, (DX)
+	VCVTPD2PSY Y0, X0
+	VMOVUPS    X0, 16(DX)
+	JMP        cavity2379
+
+many2378:
 	VMOVAPD Y0, Y1
 	XORQ    R9, R9
 	MOVQ    SI, R10
 	CMPQ    R10, $0x00000004
-	JLT     rest2370
+	JLT     rest2381
 
-whole2369:
+whole2380:
 	VMOVUPD   (DI)(R9*8), Y2
 	VMOVUPD   (R8)(R9*8), Y3
 	VCMPPD    $0x00, Y0, Y3, Y4
@@ -34463,11 +34601,11 @@ whole2369:
 	ADDQ      $0x00000004, R9
 	SUBQ      $0x00000004, R10
 	CMPQ      R10, $0x00000004
-	JGE       whole2369
+	JGE       whole2380
 
-rest2370:
+rest2381:
 	TESTQ      R10, R10
-	JZ         done2371
+	JZ         done2382
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       R10
 	VMOVUPD    (R11)(R10*8), Y2
@@ -34480,7 +34618,7 @@ rest2370:
 	VBLENDVPD  Y2, Y3, Y4, Y3
 	VMAXPD     Y3, Y1, Y1
 
-done2371:
+done2382:
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y2
@@ -34488,9 +34626,9 @@ done2371:
 	XORQ       R9, R9
 	MOVQ       SI, R10
 	CMPQ       R10, $0x00000004
-	JLT        rest2373
+	JLT        rest2384
 
-whole2372:
+whole2383:
 	VMOVUPD    (DI)(R9*8), Y2
 	VMOVUPD    (R8)(R9*8), Y3
 	VCMPPD     $0x00, Y0, Y3, Y4
@@ -34502,11 +34640,11 @@ whole2372:
 	ADDQ       $0x00000004, R9
 	SUBQ       $0x00000004, R10
 	CMPQ       R10, $0x00000004
-	JGE        whole2372
+	JGE        whole2383
 
-rest2373:
+rest2384:
 	TESTQ      R10, R10
-	JZ         done2374
+	JZ         done2385
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       R10
 	VMOVUPD    (R11)(R10*8), Y2
@@ -34521,13 +34659,13 @@ rest2373:
 	VCVTPD2PSY Y3, X2
 	VMOVUPS    X2, (DX)(R9*4)
 
-done2374:
+done2385:
 	LEAQ       3(SI), SI
 	ANDQ       $-4, SI
 	VCVTPD2PSY Y0, X0
 	VMOVUPS    X0, (DX)(SI*4)
 
-cavity2368:
+cavity2379:
 	MOVQ       40(CX), SI
 	ADDQ       DX, SI
 	MOVQ       beliefs_base+72(FP), DI
@@ -34539,7 +34677,7 @@ cavity2368:
 	MOVQ       kv+168(FP), DI
 	VMOVUPD    constants<>+1776(SB), Y0
 	CMPQ       DI, $0x08
-	JNE        general2375
+	JNE        few2386
 	VMOVUPD    (R8), Y3
 	VMOVUPD    (R9), Y2
 	VCMPPD     $0x00, Y0, Y2, Y4
@@ -34550,7 +34688,8 @@ cavity2368:
 	VCMPPD     $0x00, Y0, Y2, Y5
 	VSUBPD     Y2, Y4, Y4
 	VBLENDVPD  Y5, Y0, Y4, Y4
-	VMAXPD     Y4, Y3, Y2
+	VMOVAPD    Y3, Y2
+	VMAXPD     Y4, Y2, Y2
 	VPERM2F128 $0x01, Y2, Y2, Y0
 	VMAXPD     Y0, Y2, Y2
 	VPERMILPD  $0x05, Y2, Y0
@@ -34561,16 +34700,41 @@ cavity2368:
 	VSUBPD     Y2, Y4, Y4
 	VCVTPD2PSY Y4, X0
 	VMOVUPS    X0, 16(SI)
-	JMP        cavity2376
+	JMP        cavity2388
 
-general2375:
+few2386:
+	CMPQ       DI, $0x04
+	JG         many2387
+	LEAQ       constants<>+672(SB), R10
+	NEGQ       DI
+	VMOVUPD    (R10)(DI*8), Y2
+	VMASKMOVPD (R8), Y2, Y3
+	VMASKMOVPD (R9), Y2, Y4
+	VCMPPD     $0x00, Y0, Y4, Y5
+	VSUBPD     Y4, Y3, Y3
+	VBLENDVPD  Y5, Y0, Y3, Y3
+	VMOVUPD    constants<>+1776(SB), Y4
+	VBLENDVPD  Y2, Y3, Y4, Y3
+	VMOVAPD    Y3, Y2
+	VPERM2F128 $0x01, Y2, Y2, Y4
+	VMAXPD     Y4, Y2, Y2
+	VPERMILPD  $0x05, Y2, Y4
+	VMAXPD     Y4, Y2, Y2
+	VSUBPD     Y2, Y3, Y3
+	VCVTPD2PSY Y3, X3
+	VMOVUPS    X3, (SI)
+	VCVTPD2PSY Y0, X0
+	VMOVUPS    X0, 16(SI)
+	JMP        cavity2388
+
+many2387:
 	VMOVAPD Y0, Y2
 	XORQ    R10, R10
 	MOVQ    DI, R11
 	CMPQ    R11, $0x00000004
-	JLT     rest2378
+	JLT     rest2390
 
-whole2377:
+whole2389:
 	VMOVUPD   (R8)(R10*8), Y3
 	VMOVUPD   (R9)(R10*8), Y4
 	VCMPPD    $0x00, Y0, Y4, Y5
@@ -34580,11 +34744,11 @@ whole2377:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R11
 	CMPQ      R11, $0x00000004
-	JGE       whole2377
+	JGE       whole2389
 
-rest2378:
+rest2390:
 	TESTQ      R11, R11
-	JZ         done2379
+	JZ         done2391
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R11
 	VMOVUPD    (R12)(R11*8), Y3
@@ -34597,7 +34761,7 @@ rest2378:
 	VBLENDVPD  Y3, Y4, Y5, Y4
 	VMAXPD     Y4, Y2, Y2
 
-done2379:
+done2391:
 	VPERM2F128 $0x01, Y2, Y2, Y3
 	VMAXPD     Y3, Y2, Y2
 	VPERMILPD  $0x05, Y2, Y3
@@ -34605,9 +34769,9 @@ done2379:
 	XORQ       R10, R10
 	MOVQ       DI, R11
 	CMPQ       R11, $0x00000004
-	JLT        rest2381
+	JLT        rest2393
 
-whole2380:
+whole2392:
 	VMOVUPD    (R8)(R10*8), Y3
 	VMOVUPD    (R9)(R10*8), Y4
 	VCMPPD     $0x00, Y0, Y4, Y5
@@ -34619,11 +34783,11 @@ whole2380:
 	ADDQ       $0x00000004, R10
 	SUBQ       $0x00000004, R11
 	CMPQ       R11, $0x00000004
-	JGE        whole2380
+	JGE        whole2392
 
-rest2381:
+rest2393:
 	TESTQ      R11, R11
-	JZ         done2382
+	JZ         done2394
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R11
 	VMOVUPD    (R12)(R11*8), Y3
@@ -34638,33 +34802,33 @@ rest2381:
 	VCVTPD2PSY Y4, X3
 	VMOVUPS    X3, (SI)(R10*4)
 
-done2382:
+done2394:
 	LEAQ       3(DI), DI
 	ANDQ       $-4, DI
 	VCVTPD2PSY Y0, X0
 	VMOVUPS    X0, (SI)(DI*4)
 
-cavity2376:
+cavity2388:
 	VADDSD X2, X1, X1
 	VMOVSD X1, 128(CX)(BX*8)
 	ADDQ   $0x00000028, AX
 	ADDQ   48(CX), DX
 	INCQ   BX
-	JMP    pass2364
+	JMP    pass2374
 
-stop2365:
+stop2375:
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed2366:
+passed2376:
 	MOVQ  16(CX), DX
 	IMULQ 48(CX), DX
 	LEAQ  1760(CX), AX
 	ADDQ  AX, DX
 	CMPQ  AX, DX
-	JGE   vectors2384
+	JGE   vectors2396
 
-vector2383:
+vector2395:
 	VMOVUPS      (AX), Y0
 	VMOVUPS      Y0, Y1
 	VMOVUPS      constants<>+4248(SB), Y2
@@ -34696,22 +34860,22 @@ vector2383:
 	VMOVUPS      Y1, 4128(AX)
 	ADDQ         $0x20, AX
 	CMPQ         AX, DX
-	JLT          vector2383
+	JLT          vector2395
 
-vectors2384:
+vectors2396:
 	MOVQ (CX), AX
 	LEAQ 1760(CX), DX
 	XORQ BX, BX
 
-pass2385:
+pass2397:
 	CMPQ         BX, 16(CX)
-	JGE          passed2387
+	JGE          passed2399
 	MOVQ         ku+160(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general2388
+	JNE          general2400
 	MOVQ         kv+168(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general2388
+	JNE          general2400
 	MOVQ         tables_base+120(FP), SI
 	MOVQ         32(AX), DI
 	LEAQ         (SI)(DI*4), DI
@@ -34764,9 +34928,9 @@ pass2385:
 	VADDPS       X0, X2, X2
 	VMOVSS       X2, 672(CX)(BX*4)
 	VEXTRACTPS   $0x01, X2, 1216(CX)(BX*4)
-	JMP          shaped2389
+	JMP          shaped2401
 
-general2388:
+general2400:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   tables_base+120(FP), SI
@@ -34781,9 +34945,9 @@ general2388:
 	XORQ   R11, R11
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000020
-	JLT    rest2391
+	JLT    rest2403
 
-panel2390:
+panel2402:
 	MOVQ   DX, R9
 	LEAQ   (DI)(R11*1), R8
 	VXORPD Y2, Y2, Y2
@@ -34796,9 +34960,9 @@ panel2390:
 	VXORPD Y9, Y9, Y9
 	MOVQ   ku+160(FP), R13
 	CMPQ   R13, $0x00000001
-	JLT    rows2394
+	JLT    rows2406
 
-row2393:
+row2405:
 	VBROADCASTSS (R9), Y10
 	VBROADCASTSS 4128(R9), Y11
 	VMOVUPS      (R8), Y12
@@ -34817,9 +34981,9 @@ row2393:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row2393
+	JGE          row2405
 
-rows2394:
+rows2406:
 	VFMADD231PS (SI)(R11*1), Y2, Y0
 	VFMADD231PS (SI)(R11*1), Y6, Y1
 	VFMADD231PS 4128(SI)(R11*1), Y2, Y1
@@ -34835,13 +34999,13 @@ rows2394:
 	ADDQ        $0x00000080, R11
 	SUBQ        $0x00000020, R12
 	CMPQ        R12, $0x00000020
-	JGE         panel2390
+	JGE         panel2402
 
-rest2391:
+rest2403:
 	TESTQ   R12, R12
-	JZ      done2392
+	JZ      done2404
 	CMPQ    R12, $0x00000008
-	JGT     wider2395
+	JGT     wider2407
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
 	NEGQ    R9
@@ -34854,9 +35018,9 @@ rest2391:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000002
-	JLT     rows2397
+	JLT     rows2409
 
-row2396:
+row2408:
 	VBROADCASTSS (R9), Y7
 	VBROADCASTSS 4128(R9), Y8
 	VMASKMOVPS   (R8), Y2, Y9
@@ -34871,13 +35035,13 @@ row2396:
 	LEAQ         (R8)(R10*2), R8
 	SUBQ         $0x00000002, DI
 	CMPQ         DI, $0x00000002
-	JGE          row2396
+	JGE          row2408
 
-rows2397:
+rows2409:
 	CMPQ DI, $0x00000001
-	JLT  rows2399
+	JLT  rows2411
 
-row2398:
+row2410:
 	VBROADCASTSS (R9), Y7
 	VBROADCASTSS 4128(R9), Y8
 	VMASKMOVPS   (R8), Y2, Y9
@@ -34887,19 +35051,19 @@ row2398:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row2398
+	JGE          row2410
 
-rows2399:
+rows2411:
 	VADDPS      Y4, Y3, Y3
 	VADDPS      Y6, Y5, Y5
 	VFMADD231PS (SI)(R11*1), Y3, Y0
 	VFMADD231PS (SI)(R11*1), Y5, Y1
 	VFMADD231PS 4128(SI)(R11*1), Y3, Y1
-	JMP         done2392
+	JMP         done2404
 
-wider2395:
+wider2407:
 	CMPQ    R12, $0x00000010
-	JGT     wider2400
+	JGT     wider2412
 	SUBQ    $0x00000008, R12
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
@@ -34917,9 +35081,9 @@ wider2395:
 	VXORPD  Y10, Y10, Y10
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000002
-	JLT     rows2402
+	JLT     rows2414
 
-row2401:
+row2413:
 	VBROADCASTSS (R9), Y11
 	VBROADCASTSS 4128(R9), Y12
 	VMOVUPS      (R8), Y13
@@ -34940,13 +35104,13 @@ row2401:
 	LEAQ         (R8)(R10*2), R8
 	SUBQ         $0x00000002, DI
 	CMPQ         DI, $0x00000002
-	JGE          row2401
+	JGE          row2413
 
-rows2402:
+rows2414:
 	CMPQ DI, $0x00000001
-	JLT  rows2404
+	JLT  rows2416
 
-row2403:
+row2415:
 	VBROADCASTSS (R9), Y11
 	VBROADCASTSS 4128(R9), Y12
 	VMOVUPS      (R8), Y13
@@ -34959,9 +35123,9 @@ row2403:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row2403
+	JGE          row2415
 
-rows2404:
+rows2416:
 	VADDPS      Y5, Y3, Y3
 	VADDPS      Y9, Y7, Y7
 	VFMADD231PS (SI)(R11*1), Y3, Y0
@@ -34972,11 +35136,11 @@ rows2404:
 	VFMADD231PS 32(SI)(R11*1), Y4, Y0
 	VFMADD231PS 32(SI)(R11*1), Y8, Y1
 	VFMADD231PS 4160(SI)(R11*1), Y4, Y1
-	JMP         done2392
+	JMP         done2404
 
-wider2400:
+wider2412:
 	CMPQ    R12, $0x00000018
-	JGT     wider2405
+	JGT     wider2417
 	SUBQ    $0x00000010, R12
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
@@ -34992,9 +35156,9 @@ wider2400:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000001
-	JLT     rows2407
+	JLT     rows2419
 
-row2406:
+row2418:
 	VBROADCASTSS (R9), Y9
 	VBROADCASTSS 4128(R9), Y10
 	VMOVUPS      (R8), Y11
@@ -35010,9 +35174,9 @@ row2406:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row2406
+	JGE          row2418
 
-rows2407:
+rows2419:
 	VFMADD231PS (SI)(R11*1), Y3, Y0
 	VFMADD231PS (SI)(R11*1), Y6, Y1
 	VFMADD231PS 4128(SI)(R11*1), Y3, Y1
@@ -35022,9 +35186,9 @@ rows2407:
 	VFMADD231PS 64(SI)(R11*1), Y5, Y0
 	VFMADD231PS 64(SI)(R11*1), Y8, Y1
 	VFMADD231PS 4192(SI)(R11*1), Y5, Y1
-	JMP         done2392
+	JMP         done2404
 
-wider2405:
+wider2417:
 	SUBQ    $0x00000018, R12
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
@@ -35042,9 +35206,9 @@ wider2405:
 	VXORPD  Y10, Y10, Y10
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000001
-	JLT     rows2410
+	JLT     rows2422
 
-row2409:
+row2421:
 	VBROADCASTSS (R9), Y11
 	VBROADCASTSS 4128(R9), Y12
 	VMOVUPS      (R8), Y13
@@ -35063,9 +35227,9 @@ row2409:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row2409
+	JGE          row2421
 
-rows2410:
+rows2422:
 	VFMADD231PS (SI)(R11*1), Y3, Y0
 	VFMADD231PS (SI)(R11*1), Y7, Y1
 	VFMADD231PS 4128(SI)(R11*1), Y3, Y1
@@ -35079,7 +35243,7 @@ rows2410:
 	VFMADD231PS 96(SI)(R11*1), Y10, Y1
 	VFMADD231PS 4224(SI)(R11*1), Y6, Y1
 
-done2392:
+done2404:
 	VHADDPS      Y1, Y0, Y0
 	VHADDPS      Y0, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
@@ -35087,15 +35251,15 @@ done2392:
 	VMOVSS       X0, 672(CX)(BX*4)
 	VEXTRACTPS   $0x01, X0, 1216(CX)(BX*4)
 
-shaped2389:
+shaped2401:
 	ADDQ $0x00000028, AX
 	ADDQ 48(CX), DX
 	INCQ BX
-	JMP  pass2385
+	JMP  pass2397
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed2387:
+passed2399:
 	MOVQ    16(CX), AX
 	VMOVUPS constants<>+4120(SB), Y0
 	MOVQ    24(CX), DX
@@ -35105,24 +35269,24 @@ passed2387:
 	LEAQ    (SI)(DX*8), SI
 	XORQ    DX, DX
 	CMPQ    AX, $0x00000004
-	JLT     rest2412
+	JLT     rest2424
 
-whole2411:
+whole2423:
 	VMOVUPS   672(CX)(DX*4), X1
 	VCMPPS    $0x19, constants<>+3992(SB), X1, X2
 	VCMPPS    $0x1e, constants<>+4056(SB), X1, X3
 	VORPS     X3, X2, X2
 	VMOVMSKPS X2, DI
 	TESTL     DI, DI
-	JZ        safe2413
+	JZ        safe2425
 	BSFL      DI, DI
 	ADDQ      DX, DI
 	CMPQ      DI, 16(CX)
-	JGE       safe2413
+	JGE       safe2425
 	MOVQ      DI, 16(CX)
 	MOVQ      DI, 8(CX)
 
-safe2413:
+safe2425:
 	VDIVPS      X1, X0, X2
 	VMOVUPS     X2, 672(CX)(DX*4)
 	VMULPS      1216(CX)(DX*4), X2, X2
@@ -35164,11 +35328,11 @@ safe2413:
 	ADDQ        $0x00000004, DX
 	SUBQ        $0x00000004, AX
 	CMPQ        AX, $0x00000004
-	JGE         whole2411
+	JGE         whole2423
 
-rest2412:
+rest2424:
 	TESTQ     AX, AX
-	JZ        done2414
+	JZ        done2426
 	LEAQ      constants<>+672(SB), DI
 	MOVQ      AX, R8
 	NEGQ      R8
@@ -35179,15 +35343,15 @@ rest2412:
 	VORPS     X3, X2, X2
 	VMOVMSKPS X2, DI
 	TESTL     DI, DI
-	JZ        safe2415
+	JZ        safe2427
 	BSFL      DI, DI
 	ADDQ      DX, DI
 	CMPQ      DI, 16(CX)
-	JGE       safe2415
+	JGE       safe2427
 	MOVQ      DI, 16(CX)
 	MOVQ      DI, 8(CX)
 
-safe2415:
+safe2427:
 	VDIVPS    X1, X0, X0
 	VMOVUPS   X0, 672(CX)(DX*4)
 	VMULPS    1216(CX)(DX*4), X0, X0
@@ -35196,23 +35360,23 @@ safe2415:
 	VMOVUPD   128(CX)(DX*8), Y2
 	VADDPD    Y2, Y0, Y0
 	CMPQ      AX, $0x04
-	JLT       partial2416
+	JLT       partial2428
 	VMOVUPD   Y0, (SI)(DX*8)
-	JMP       stored2418
+	JMP       stored2430
 
-partial2416:
+partial2428:
 	CMPQ         AX, $0x02
-	JLT          single2417
+	JLT          single2429
 	VMOVUPD      X0, (SI)(DX*8)
-	JEQ          stored2418
+	JEQ          stored2430
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(SI)(DX*8)
-	JMP          stored2418
+	JMP          stored2430
 
-single2417:
+single2429:
 	VMOVSD X0, (SI)(DX*8)
 
-stored2418:
+stored2430:
 	VPADDQ      constants<>+2544(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y0
 	VORPD       constants<>+2608(SB), Y0, Y0
@@ -35243,37 +35407,37 @@ stored2418:
 	VFMSUB132PD constants<>+2352(SB), Y8, Y0
 	VADDPD      Y2, Y0, Y0
 	CMPQ        AX, $0x04
-	JLT         partial2419
+	JLT         partial2431
 	VMOVUPD     Y0, (BX)(DX*8)
-	JMP         stored2421
+	JMP         stored2433
 
-partial2419:
+partial2431:
 	CMPQ         AX, $0x02
-	JLT          single2420
+	JLT          single2432
 	VMOVUPD      X0, (BX)(DX*8)
-	JEQ          stored2421
+	JEQ          stored2433
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(BX)(DX*8)
-	JMP          stored2421
+	JMP          stored2433
 
-single2420:
+single2432:
 	VMOVSD X0, (BX)(DX*8)
 
-stored2421:
-done2414:
+stored2433:
+done2426:
 	MOVQ (CX), AX
 	LEAQ 1760(CX), DX
 	XORQ BX, BX
 
-pass2422:
+pass2434:
 	CMPQ         BX, 16(CX)
-	JGE          passed2424
+	JGE          passed2436
 	MOVQ         ku+160(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general2425
+	JNE          general2437
 	MOVQ         kv+168(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general2425
+	JNE          general2437
 	MOVQ         tables_base+120(FP), SI
 	MOVQ         32(AX), DI
 	LEAQ         (SI)(DI*4), DI
@@ -35319,9 +35483,21 @@ pass2422:
 	VMULPS       224(DI), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VMOVUPS      Y1, 224(SI)
-	JMP          shaped2426
+	JMP          shaped2438
 
-general2425:
+general2437:
+	MOVQ         dst_base+0(FP), DI
+	MOVQ         dst_len+8(FP), SI
+	LEAQ         -32(DI)(SI*4), SI
+	MOVQ         SI, 56(CX)
+	MOVQ         kv+168(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         SI, 64(CX)
+	MOVQ         ku+160(FP), SI
+	MOVQ         SI, 72(CX)
+	MOVQ         kv+168(FP), SI
+	CMPQ         SI, $0x08
+	JLE          short2439
 	MOVQ         tables_base+120(FP), SI
 	MOVQ         32(AX), DI
 	LEAQ         (SI)(DI*4), DI
@@ -35336,26 +35512,17 @@ general2425:
 	MOVQ         40(CX), R8
 	ADDQ         DX, R8
 	VBROADCASTSS 672(CX)(BX*4), Y0
-	MOVQ         dst_len+8(FP), R9
-	MOVQ         dst_base+0(FP), R10
-	LEAQ         -32(R10)(R9*4), R9
-	MOVQ         R9, 56(CX)
-	MOVQ         kv+168(FP), R9
-	SHLQ         $0x02, R9
-	MOVQ         R9, 64(CX)
-	MOVQ         ku+160(FP), R9
-	MOVQ         R9, 72(CX)
 	MOVQ         DX, R9
 
-row2427:
+row2441:
 	VBROADCASTSS (R9), Y1
 	VMULPS       Y0, Y1, Y1
 	MOVQ         kv+168(FP), R10
 	XORQ         R11, R11
 	CMPQ         R10, $0x00000008
-	JLT          rest2429
+	JLT          rest2443
 
-whole2428:
+whole2442:
 	VMOVUPS (DI)(R11*4), Y2
 	VMULPS  (R8)(R11*4), Y2, Y2
 	VMULPS  Y1, Y2, Y2
@@ -35363,11 +35530,11 @@ whole2428:
 	ADDQ    $0x00000008, R11
 	SUBQ    $0x00000008, R10
 	CMPQ    R10, $0x00000008
-	JGE     whole2428
+	JGE     whole2442
 
-rest2429:
+rest2443:
 	TESTQ      R10, R10
-	JZ         done2430
+	JZ         done2444
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R10, R13
 	NEGQ       R13
@@ -35377,63 +35544,136 @@ rest2429:
 	VMULPS     Y1, Y2, Y2
 	LEAQ       (SI)(R11*4), R11
 	CMPQ       R11, 56(CX)
-	JGT        pieces2431
+	JGT        pieces2445
 	VMOVUPS    Y2, (R11)
-	JMP        written2432
+	JMP        written2446
 
-pieces2431:
+pieces2445:
 	CMPQ    R10, $0x08
-	JLT     partial2433
+	JLT     partial2447
 	VMOVUPS Y2, (R11)
-	JMP     stored2434
+	JMP     stored2448
 
-partial2433:
+partial2447:
 	LEAQ         (R11), R11
 	VMOVAPS      X2, X1
 	TESTQ        $0x00000004, R10
-	JZ           without2435
+	JZ           without2449
 	VMOVUPS      X1, (R11)
 	VEXTRACTF128 $0x01, Y2, X1
 	ADDQ         $0x00000010, R11
 
-without2435:
+without2449:
 	TESTQ     $0x00000002, R10
-	JZ        without2436
+	JZ        without2450
 	VMOVSD    X1, (R11)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, R11
 
-without2436:
+without2450:
 	TESTQ  $0x00000001, R10
-	JZ     without2437
+	JZ     without2451
 	VMOVSS X1, (R11)
 
-without2437:
-stored2434:
-written2432:
-done2430:
+without2451:
+stored2448:
+written2446:
+done2444:
 	ADDQ $0x04, R9
 	ADDQ 64(CX), DI
 	ADDQ 64(CX), SI
 	DECQ 72(CX)
-	JNZ  row2427
+	JNZ  row2441
+	JMP  done2440
 
-shaped2426:
+short2439:
+	MOVQ         kv+168(FP), SI
+	LEAQ         constants<>+672(SB), DI
+	MOVQ         SI, R8
+	NEGQ         R8
+	VMOVUPS      (DI)(R8*4), Y0
+	XORQ         DI, DI
+	MOVQ         tables_base+120(FP), R8
+	MOVQ         32(AX), R9
+	LEAQ         (R8)(R9*4), R9
+	MOVQ         dst_base+0(FP), R10
+	MOVQ         24(CX), R8
+	ADDQ         BX, R8
+	MOVQ         ku+160(FP), R11
+	IMULQ        R11, R8
+	MOVQ         kv+168(FP), R11
+	IMULQ        R11, R8
+	LEAQ         (R10)(R8*4), R8
+	MOVQ         40(CX), R10
+	ADDQ         DX, R10
+	VBROADCASTSS 672(CX)(BX*4), Y1
+	MOVQ         DX, R11
+
+row2452:
+	VBROADCASTSS (R11), Y2
+	VMULPS       Y1, Y2, Y2
+	VMASKMOVPS   (R9)(DI*4), Y0, Y3
+	VMULPS       (R10)(DI*4), Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	LEAQ         (R8)(DI*4), R12
+	CMPQ         R12, 56(CX)
+	JGT          pieces2453
+	VMOVUPS      Y3, (R12)
+	JMP          written2454
+
+pieces2453:
+	CMPQ    SI, $0x08
+	JLT     partial2455
+	VMOVUPS Y3, (R12)
+	JMP     stored2456
+
+partial2455:
+	LEAQ         (R12), R12
+	VMOVAPS      X3, X2
+	TESTQ        $0x00000004, SI
+	JZ           without2457
+	VMOVUPS      X2, (R12)
+	VEXTRACTF128 $0x01, Y3, X2
+	ADDQ         $0x00000010, R12
+
+without2457:
+	TESTQ     $0x00000002, SI
+	JZ        without2458
+	VMOVSD    X2, (R12)
+	VPERMILPD $0x01, X2, X2
+	ADDQ      $0x00000008, R12
+
+without2458:
+	TESTQ  $0x00000001, SI
+	JZ     without2459
+	VMOVSS X2, (R12)
+
+without2459:
+stored2456:
+written2454:
+	ADDQ $0x04, R11
+	ADDQ 64(CX), R9
+	ADDQ 64(CX), R8
+	DECQ 72(CX)
+	JNZ  row2452
+
+done2440:
+shaped2438:
 	ADDQ $0x00000028, AX
 	ADDQ 48(CX), DX
 	INCQ BX
-	JMP  pass2422
+	JMP  pass2434
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed2424:
+passed2436:
 	MOVQ AX, (CX)
 	MOVQ 16(CX), AX
 	ADDQ AX, 24(CX)
 	SUBQ AX, 8(CX)
-	JMP  chunk2360
+	JMP  chunk2370
 
-done2362:
+done2372:
 	MOVQ 24(CX), AX
 	MOVQ AX, done+176(FP)
 	VZEROUPPER
@@ -35447,9 +35687,9 @@ TEXT ·narrow256(SB), $0-48
 	MOVQ x_len+32(FP), DX
 	XORQ BX, BX
 	CMPQ DX, $0x00000008
-	JLT  rest2439
+	JLT  rest2461
 
-whole2438:
+whole2460:
 	VCVTPD2PSY  (CX)(BX*8), X0
 	VCVTPD2PSY  32(CX)(BX*8), X1
 	VINSERTF128 $0x01, X1, Y0, Y1
@@ -35457,24 +35697,24 @@ whole2438:
 	ADDQ        $0x00000008, BX
 	SUBQ        $0x00000008, DX
 	CMPQ        DX, $0x00000008
-	JGE         whole2438
+	JGE         whole2460
 
-rest2439:
+rest2461:
 	TESTQ      DX, DX
-	JZ         done2442
+	JZ         done2464
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       DX, DI
 	NEGQ       DI
 	VMOVUPS    (SI)(DI*4), Y1
 	CMPQ       DX, $0x04
-	JL         few2443
+	JL         few2465
 	VCVTPD2PSY (CX)(BX*8), X0
 	VMOVUPS    X0, (AX)(BX*4)
 	ADDQ       $0x04, BX
 	SUBQ       $0x04, DX
-	JZ         narrow2444
+	JZ         narrow2466
 
-few2443:
+few2465:
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       DX, DI
 	NEGQ       DI
@@ -35482,35 +35722,35 @@ few2443:
 	VMASKMOVPD (CX)(BX*8), Y1, Y1
 	VCVTPD2PSY Y1, X0
 	CMPQ       DX, $0x08
-	JLT        partial2445
+	JLT        partial2467
 	VMOVUPS    Y0, (AX)(BX*4)
-	JMP        stored2446
+	JMP        stored2468
 
-partial2445:
+partial2467:
 	LEAQ         (AX)(BX*4), AX
 	VMOVAPS      X0, X1
 	TESTQ        $0x00000004, DX
-	JZ           without2447
+	JZ           without2469
 	VMOVUPS      X1, (AX)
 	VEXTRACTF128 $0x01, Y0, X1
 	ADDQ         $0x00000010, AX
 
-without2447:
+without2469:
 	TESTQ     $0x00000002, DX
-	JZ        without2448
+	JZ        without2470
 	VMOVSD    X1, (AX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, AX
 
-without2448:
+without2470:
 	TESTQ  $0x00000001, DX
-	JZ     without2449
+	JZ     without2471
 	VMOVSS X1, (AX)
 
-without2449:
-stored2446:
-narrow2444:
-done2442:
+without2471:
+stored2468:
+narrow2466:
+done2464:
 	VZEROUPPER
 	RET
 
@@ -35524,16 +35764,16 @@ TEXT ·expShift256(SB), $0-64
 	VXORPD       Y1, Y1, Y1
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000004
-	JLT          rest2451
+	JLT          rest2473
 
-whole2450:
+whole2472:
 	VMOVUPD      (CX)(BX*8), Y2
 	VSUBPD       Y0, Y2, Y2
 	VANDPD       constants<>+1968(SB), Y2, Y3
 	VCMPPD       $0x06, constants<>+2096(SB), Y3, Y3
 	VMOVMSKPD    Y3, SI
 	TESTL        SI, SI
-	JNZ          slow2452
+	JNZ          slow2474
 	VMOVUPD      constants<>+2256(SB), Y3
 	VFMADD231PD  constants<>+2224(SB), Y2, Y3
 	VSUBPD       constants<>+2256(SB), Y3, Y4
@@ -35560,9 +35800,9 @@ whole2450:
 	VPSLLQ       $0x34, Y3, Y3
 	VPADDQ       Y3, Y2, Y2
 	VMOVUPD      Y2, Y2
-	JMP          done2453
+	JMP          done2475
 
-slow2452:
+slow2474:
 	VMOVUPD      constants<>+2160(SB), Y3
 	VMAXPD       Y2, Y3, Y2
 	VMOVUPD      constants<>+2192(SB), Y3
@@ -35602,17 +35842,17 @@ slow2452:
 	VMULPD       Y4, Y2, Y2
 	VMULPD       Y3, Y2, Y2
 
-done2453:
+done2475:
 	VMOVUPD Y2, (AX)(BX*8)
 	VADDPD  Y2, Y1, Y1
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole2450
+	JGE     whole2472
 
-rest2451:
+rest2473:
 	TESTQ        DX, DX
-	JZ           done2454
+	JZ           done2476
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -35624,7 +35864,7 @@ rest2451:
 	VCMPPD       $0x06, constants<>+2096(SB), Y0, Y0
 	VMOVMSKPD    Y0, CX
 	TESTL        CX, CX
-	JNZ          slow2455
+	JNZ          slow2477
 	VMOVUPD      constants<>+2256(SB), Y0
 	VFMADD231PD  constants<>+2224(SB), Y3, Y0
 	VSUBPD       constants<>+2256(SB), Y0, Y4
@@ -35651,9 +35891,9 @@ rest2451:
 	VPSLLQ       $0x34, Y0, Y0
 	VPADDQ       Y0, Y3, Y3
 	VMOVUPD      Y3, Y0
-	JMP          done2456
+	JMP          done2478
 
-slow2455:
+slow2477:
 	VMOVUPD      constants<>+2160(SB), Y0
 	VMAXPD       Y3, Y0, Y3
 	VMOVUPD      constants<>+2192(SB), Y0
@@ -35693,29 +35933,29 @@ slow2455:
 	VMULPD       Y4, Y3, Y3
 	VMULPD       Y0, Y3, Y0
 
-done2456:
+done2478:
 	CMPQ    DX, $0x04
-	JLT     partial2457
+	JLT     partial2479
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored2459
+	JMP     stored2481
 
-partial2457:
+partial2479:
 	CMPQ         DX, $0x02
-	JLT          single2458
+	JLT          single2480
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored2459
+	JEQ          stored2481
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       X3, 16(AX)(BX*8)
-	JMP          stored2459
+	JMP          stored2481
 
-single2458:
+single2480:
 	VMOVSD X0, (AX)(BX*8)
 
-stored2459:
+stored2481:
 	VANDPD Y2, Y0, Y0
 	VADDPD Y0, Y1, Y1
 
-done2454:
+done2476:
 	VPERM2F128 $0x01, Y1, Y1, Y0
 	VADDPD     Y0, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y0
@@ -35733,9 +35973,9 @@ TEXT ·max256(SB), $0-32
 	VXORPD  Y1, Y1, Y1
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000004
-	JLT     rest2461
+	JLT     rest2483
 
-whole2460:
+whole2482:
 	VMOVUPD (AX)(DX*8), Y2
 	VMAXPD  Y2, Y0, Y0
 	VCMPPD  $0x03, Y2, Y2, Y2
@@ -35743,11 +35983,11 @@ whole2460:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole2460
+	JGE     whole2482
 
-rest2461:
+rest2483:
 	TESTQ      CX, CX
-	JZ         done2462
+	JZ         done2484
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPD    (BX)(CX*8), Y2
@@ -35758,17 +35998,17 @@ rest2461:
 	VCMPPD     $0x03, Y3, Y3, Y3
 	VORPD      Y3, Y1, Y1
 
-done2462:
+done2484:
 	VPERM2F128 $0x01, Y0, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VMOVMSKPD  Y1, AX
 	TESTL      AX, AX
-	JZ         numbers2463
+	JZ         numbers2485
 	VMOVUPD    constants<>+1840(SB), Y0
 
-numbers2463:
+numbers2485:
 	MOVSD X0, ret+24(FP)
 	VZEROUPPER
 	RET
@@ -35782,9 +36022,9 @@ TEXT ·addScaled256(SB), $0-56
 	VBROADCASTSD a+48(FP), Y0
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
-	JLT          rest2465
+	JLT          rest2487
 
-whole2464:
+whole2486:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
@@ -35800,24 +36040,24 @@ whole2464:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole2464
+	JGE         whole2486
 
-rest2465:
+rest2487:
 	CMPQ DX, $0x00000004
-	JLT  rest2467
+	JLT  rest2489
 
-whole2466:
+whole2488:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole2466
+	JGE         whole2488
 
-rest2467:
+rest2489:
 	TESTQ       DX, DX
-	JZ          done2468
+	JZ          done2490
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -35826,24 +36066,24 @@ rest2467:
 	VMASKMOVPD  (CX)(BX*8), Y1, Y1
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial2469
+	JLT         partial2491
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored2471
+	JMP         stored2493
 
-partial2469:
+partial2491:
 	CMPQ         DX, $0x02
-	JLT          single2470
+	JLT          single2492
 	VMOVUPD      X2, (AX)(BX*8)
-	JEQ          stored2471
+	JEQ          stored2493
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored2471
+	JMP          stored2493
 
-single2470:
+single2492:
 	VMOVSD X2, (AX)(BX*8)
 
-stored2471:
-done2468:
+stored2493:
+done2490:
 	VZEROUPPER
 	RET
 
@@ -35859,9 +36099,9 @@ TEXT ·dot256(SB), $0-56
 	VXORPD Y3, Y3, Y3
 	XORQ   BX, BX
 	CMPQ   DX, $0x00000010
-	JLT    rest2473
+	JLT    rest2495
 
-whole2472:
+whole2494:
 	VMOVUPD     (CX)(BX*8), Y4
 	VMOVUPD     (AX)(BX*8), Y5
 	VFMADD231PD Y4, Y5, Y0
@@ -35877,24 +36117,24 @@ whole2472:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole2472
+	JGE         whole2494
 
-rest2473:
+rest2495:
 	CMPQ DX, $0x00000004
-	JLT  rest2475
+	JLT  rest2497
 
-whole2474:
+whole2496:
 	VMOVUPD     (CX)(BX*8), Y4
 	VMOVUPD     (AX)(BX*8), Y5
 	VFMADD231PD Y4, Y5, Y0
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole2474
+	JGE         whole2496
 
-rest2475:
+rest2497:
 	TESTQ       DX, DX
-	JZ          done2476
+	JZ          done2498
 	LEAQ        constants<>+672(SB), SI
 	NEGQ        DX
 	VMOVUPD     (SI)(DX*8), Y4
@@ -35902,7 +36142,7 @@ rest2475:
 	VMASKMOVPD  (AX)(BX*8), Y4, Y4
 	VFMADD231PD Y5, Y4, Y0
 
-done2476:
+done2498:
 	VADDPD       Y1, Y0, Y0
 	VADDPD       Y3, Y2, Y2
 	VADDPD       Y2, Y0, Y0
@@ -35926,9 +36166,9 @@ TEXT ·entropy256(SB), $0-32
 	VXORPD  Y4, Y4, Y4
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000008
-	JLT     rest2478
+	JLT     rest2500
 
-whole2477:
+whole2499:
 	VMOVUPD     (AX)(DX*8), Y5
 	VMAXPD      constants<>+2416(SB), Y5, Y6
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y7
@@ -35936,7 +36176,7 @@ whole2477:
 	VORPD       Y8, Y7, Y7
 	VMOVMSKPD   Y7, BX
 	TESTL       BX, BX
-	JNZ         slow2479
+	JNZ         slow2501
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y7
 	VORPD       Y1, Y7, Y7
@@ -35966,9 +36206,9 @@ whole2477:
 	VSUBPD      Y6, Y13, Y13
 	VFMSUB132PD constants<>+2352(SB), Y13, Y7
 	VMOVUPD     Y7, Y6
-	JMP         done2480
+	JMP         done2502
 
-slow2479:
+slow2501:
 	VMOVUPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y9
 	VMULPD      constants<>+2448(SB), Y6, Y8
@@ -36012,7 +36252,7 @@ slow2479:
 	VCMPPD      $0x19, Y8, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1840(SB), Y6, Y6
 
-done2480:
+done2502:
 	VFNMADD231PD Y5, Y6, Y4
 	VMOVUPD      32(AX)(DX*8), Y5
 	VMAXPD       constants<>+2416(SB), Y5, Y6
@@ -36021,7 +36261,7 @@ done2480:
 	VORPD        Y8, Y7, Y7
 	VMOVMSKPD    Y7, BX
 	TESTL        BX, BX
-	JNZ          slow2481
+	JNZ          slow2503
 	VPADDQ       Y0, Y6, Y6
 	VPSRLQ       $0x34, Y6, Y7
 	VORPD        Y1, Y7, Y7
@@ -36051,9 +36291,9 @@ done2480:
 	VSUBPD       Y6, Y13, Y13
 	VFMSUB132PD  constants<>+2352(SB), Y13, Y7
 	VMOVUPD      Y7, Y6
-	JMP          done2482
+	JMP          done2504
 
-slow2481:
+slow2503:
 	VMOVUPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y9
 	VMULPD      constants<>+2448(SB), Y6, Y8
@@ -36097,18 +36337,18 @@ slow2481:
 	VCMPPD      $0x19, Y8, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1840(SB), Y6, Y6
 
-done2482:
+done2504:
 	VFNMADD231PD Y5, Y6, Y4
 	ADDQ         $0x00000008, DX
 	SUBQ         $0x00000008, CX
 	CMPQ         CX, $0x00000008
-	JGE          whole2477
+	JGE          whole2499
 
-rest2478:
+rest2500:
 	CMPQ CX, $0x00000004
-	JLT  rest2484
+	JLT  rest2506
 
-whole2483:
+whole2505:
 	VMOVUPD     (AX)(DX*8), Y5
 	VMAXPD      constants<>+2416(SB), Y5, Y6
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y7
@@ -36116,7 +36356,7 @@ whole2483:
 	VORPD       Y8, Y7, Y7
 	VMOVMSKPD   Y7, BX
 	TESTL       BX, BX
-	JNZ         slow2485
+	JNZ         slow2507
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y7
 	VORPD       Y1, Y7, Y7
@@ -36146,9 +36386,9 @@ whole2483:
 	VSUBPD      Y6, Y13, Y13
 	VFMSUB132PD constants<>+2352(SB), Y13, Y7
 	VMOVUPD     Y7, Y6
-	JMP         done2486
+	JMP         done2508
 
-slow2485:
+slow2507:
 	VMOVUPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y9
 	VMULPD      constants<>+2448(SB), Y6, Y8
@@ -36192,16 +36432,16 @@ slow2485:
 	VCMPPD      $0x19, Y8, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1840(SB), Y6, Y6
 
-done2486:
+done2508:
 	VFNMADD231PD Y5, Y6, Y4
 	ADDQ         $0x00000004, DX
 	SUBQ         $0x00000004, CX
 	CMPQ         CX, $0x00000004
-	JGE          whole2483
+	JGE          whole2505
 
-rest2484:
+rest2506:
 	TESTQ       CX, CX
-	JZ          done2487
+	JZ          done2509
 	LEAQ        constants<>+672(SB), BX
 	NEGQ        CX
 	VMOVUPD     (BX)(CX*8), Y5
@@ -36212,7 +36452,7 @@ rest2484:
 	VORPD       Y8, Y7, Y7
 	VMOVMSKPD   Y7, AX
 	TESTL       AX, AX
-	JNZ         slow2488
+	JNZ         slow2510
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y0
 	VORPD       Y1, Y0, Y0
@@ -36242,9 +36482,9 @@ rest2484:
 	VSUBPD      Y6, Y3, Y3
 	VFMSUB132PD constants<>+2352(SB), Y3, Y0
 	VMOVUPD     Y0, Y0
-	JMP         done2489
+	JMP         done2511
 
-slow2488:
+slow2510:
 	VMOVUPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y9
 	VMULPD      constants<>+2448(SB), Y6, Y8
@@ -36288,10 +36528,10 @@ slow2488:
 	VCMPPD      $0x19, Y1, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1840(SB), Y0, Y0
 
-done2489:
+done2511:
 	VFNMADD231PD Y5, Y0, Y4
 
-done2487:
+done2509:
 	VEXTRACTF128 $0x01, Y4, X0
 	VADDPD       X0, X4, X0
 	VPERMILPD    $0x01, X0, X1
@@ -36313,9 +36553,9 @@ TEXT ·scatterRows256(SB), $0-72
 	XORQ R8, R8
 	MOVQ SI, R10
 	CMPQ R10, $0x00000020
-	JLT  rest2491
+	JLT  rest2513
 
-panel2490:
+panel2512:
 	MOVQ    CX, SI
 	LEAQ    (AX)(R8*1), R9
 	VMOVUPD (BX)(R8*1), Y0
@@ -36328,9 +36568,9 @@ panel2490:
 	VMOVUPD 224(BX)(R8*1), Y7
 	MOVQ    DX, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows2494
+	JLT     rows2516
 
-row2493:
+row2515:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
@@ -36360,19 +36600,19 @@ row2493:
 	ADDQ         DI, R9
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row2493
+	JGE          row2515
 
-rows2494:
+rows2516:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000020, R10
 	CMPQ R10, $0x00000020
-	JGE  panel2490
+	JGE  panel2512
 
-rest2491:
+rest2513:
 	TESTQ      R10, R10
-	JZ         done2492
+	JZ         done2514
 	CMPQ       R10, $0x00000004
-	JGT        wider2495
+	JGT        wider2517
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
 	NEGQ       R9
@@ -36382,50 +36622,50 @@ rest2491:
 	VMASKMOVPD (BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2497
+	JLT        rows2519
 
-row2496:
+row2518:
 	VBROADCASTSD (SI), Y1
 	CMPQ         R10, $0x04
-	JLT          partial2498
+	JLT          partial2520
 	VMOVUPD      (R9), Y2
 	VFMADD231PD  Y0, Y1, Y2
 	VMOVUPD      Y2, (R9)
-	JMP          added2500
+	JMP          added2522
 
-partial2498:
+partial2520:
 	VMOVAPD      X0, X2
 	CMPQ         R10, $0x02
-	JLT          single2499
+	JLT          single2521
 	VMOVUPD      (R9), X2
 	VFMADD231PD  X0, X1, X2
 	VMOVUPD      X2, (R9)
 	CMPQ         R10, $0x02
-	JEQ          added2500
+	JEQ          added2522
 	VEXTRACTF128 $0x01, Y0, X2
 	VMOVSD       16(R9), X3
 	VFMADD231SD  X2, X1, X3
 	VMOVSD       X3, 16(R9)
-	JMP          added2500
+	JMP          added2522
 
-single2499:
+single2521:
 	VMOVSD      (R9), X3
 	VFMADD231SD X2, X1, X3
 	VMOVSD      X3, (R9)
 
-added2500:
+added2522:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2496
+	JGE  row2518
 
-rows2497:
-	JMP done2492
+rows2519:
+	JMP done2514
 
-wider2495:
+wider2517:
 	CMPQ       R10, $0x00000008
-	JGT        wider2501
+	JGT        wider2523
 	SUBQ       $0x00000004, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -36437,53 +36677,53 @@ wider2495:
 	VMASKMOVPD 32(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2503
+	JLT        rows2525
 
-row2502:
+row2524:
 	VBROADCASTSD (SI), Y2
 	VMOVUPD      (R9), Y3
 	VFMADD231PD  Y1, Y2, Y3
 	VMOVUPD      Y3, (R9)
 	CMPQ         R10, $0x04
-	JLT          partial2504
+	JLT          partial2526
 	VMOVUPD      32(R9), Y3
 	VFMADD231PD  Y0, Y2, Y3
 	VMOVUPD      Y3, 32(R9)
-	JMP          added2506
+	JMP          added2528
 
-partial2504:
+partial2526:
 	VMOVAPD      X0, X3
 	CMPQ         R10, $0x02
-	JLT          single2505
+	JLT          single2527
 	VMOVUPD      32(R9), X3
 	VFMADD231PD  X0, X2, X3
 	VMOVUPD      X3, 32(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2506
+	JEQ          added2528
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       48(R9), X4
 	VFMADD231SD  X3, X2, X4
 	VMOVSD       X4, 48(R9)
-	JMP          added2506
+	JMP          added2528
 
-single2505:
+single2527:
 	VMOVSD      32(R9), X4
 	VFMADD231SD X3, X2, X4
 	VMOVSD      X4, 32(R9)
 
-added2506:
+added2528:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2502
+	JGE  row2524
 
-rows2503:
-	JMP done2492
+rows2525:
+	JMP done2514
 
-wider2501:
+wider2523:
 	CMPQ       R10, $0x0000000c
-	JGT        wider2507
+	JGT        wider2529
 	SUBQ       $0x00000008, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -36496,9 +36736,9 @@ wider2501:
 	VMASKMOVPD 64(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2509
+	JLT        rows2531
 
-row2508:
+row2530:
 	VBROADCASTSD (SI), Y3
 	VMOVUPD      (R9), Y4
 	VFMADD231PD  Y1, Y3, Y4
@@ -36507,45 +36747,45 @@ row2508:
 	VFMADD231PD  Y2, Y3, Y4
 	VMOVUPD      Y4, 32(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2510
+	JLT          partial2532
 	VMOVUPD      64(R9), Y4
 	VFMADD231PD  Y0, Y3, Y4
 	VMOVUPD      Y4, 64(R9)
-	JMP          added2512
+	JMP          added2534
 
-partial2510:
+partial2532:
 	VMOVAPD      X0, X4
 	CMPQ         R10, $0x02
-	JLT          single2511
+	JLT          single2533
 	VMOVUPD      64(R9), X4
 	VFMADD231PD  X0, X3, X4
 	VMOVUPD      X4, 64(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2512
+	JEQ          added2534
 	VEXTRACTF128 $0x01, Y0, X4
 	VMOVSD       80(R9), X5
 	VFMADD231SD  X4, X3, X5
 	VMOVSD       X5, 80(R9)
-	JMP          added2512
+	JMP          added2534
 
-single2511:
+single2533:
 	VMOVSD      64(R9), X5
 	VFMADD231SD X4, X3, X5
 	VMOVSD      X5, 64(R9)
 
-added2512:
+added2534:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2508
+	JGE  row2530
 
-rows2509:
-	JMP done2492
+rows2531:
+	JMP done2514
 
-wider2507:
+wider2529:
 	CMPQ       R10, $0x00000010
-	JGT        wider2513
+	JGT        wider2535
 	SUBQ       $0x0000000c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -36559,9 +36799,9 @@ wider2507:
 	VMASKMOVPD 96(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2515
+	JLT        rows2537
 
-row2514:
+row2536:
 	VBROADCASTSD (SI), Y4
 	VMOVUPD      (R9), Y5
 	VFMADD231PD  Y1, Y4, Y5
@@ -36573,45 +36813,45 @@ row2514:
 	VFMADD231PD  Y3, Y4, Y5
 	VMOVUPD      Y5, 64(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2516
+	JLT          partial2538
 	VMOVUPD      96(R9), Y5
 	VFMADD231PD  Y0, Y4, Y5
 	VMOVUPD      Y5, 96(R9)
-	JMP          added2518
+	JMP          added2540
 
-partial2516:
+partial2538:
 	VMOVAPD      X0, X5
 	CMPQ         R10, $0x02
-	JLT          single2517
+	JLT          single2539
 	VMOVUPD      96(R9), X5
 	VFMADD231PD  X0, X4, X5
 	VMOVUPD      X5, 96(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2518
+	JEQ          added2540
 	VEXTRACTF128 $0x01, Y0, X5
 	VMOVSD       112(R9), X6
 	VFMADD231SD  X5, X4, X6
 	VMOVSD       X6, 112(R9)
-	JMP          added2518
+	JMP          added2540
 
-single2517:
+single2539:
 	VMOVSD      96(R9), X6
 	VFMADD231SD X5, X4, X6
 	VMOVSD      X6, 96(R9)
 
-added2518:
+added2540:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2514
+	JGE  row2536
 
-rows2515:
-	JMP done2492
+rows2537:
+	JMP done2514
 
-wider2513:
+wider2535:
 	CMPQ       R10, $0x00000014
-	JGT        wider2519
+	JGT        wider2541
 	SUBQ       $0x00000010, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -36626,9 +36866,9 @@ wider2513:
 	VMASKMOVPD 128(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2521
+	JLT        rows2543
 
-row2520:
+row2542:
 	VBROADCASTSD (SI), Y5
 	VMOVUPD      (R9), Y6
 	VFMADD231PD  Y1, Y5, Y6
@@ -36643,45 +36883,45 @@ row2520:
 	VFMADD231PD  Y4, Y5, Y6
 	VMOVUPD      Y6, 96(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2522
+	JLT          partial2544
 	VMOVUPD      128(R9), Y6
 	VFMADD231PD  Y0, Y5, Y6
 	VMOVUPD      Y6, 128(R9)
-	JMP          added2524
+	JMP          added2546
 
-partial2522:
+partial2544:
 	VMOVAPD      X0, X6
 	CMPQ         R10, $0x02
-	JLT          single2523
+	JLT          single2545
 	VMOVUPD      128(R9), X6
 	VFMADD231PD  X0, X5, X6
 	VMOVUPD      X6, 128(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2524
+	JEQ          added2546
 	VEXTRACTF128 $0x01, Y0, X6
 	VMOVSD       144(R9), X7
 	VFMADD231SD  X6, X5, X7
 	VMOVSD       X7, 144(R9)
-	JMP          added2524
+	JMP          added2546
 
-single2523:
+single2545:
 	VMOVSD      128(R9), X7
 	VFMADD231SD X6, X5, X7
 	VMOVSD      X7, 128(R9)
 
-added2524:
+added2546:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2520
+	JGE  row2542
 
-rows2521:
-	JMP done2492
+rows2543:
+	JMP done2514
 
-wider2519:
+wider2541:
 	CMPQ       R10, $0x00000018
-	JGT        wider2525
+	JGT        wider2547
 	SUBQ       $0x00000014, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -36697,9 +36937,9 @@ wider2519:
 	VMASKMOVPD 160(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2527
+	JLT        rows2549
 
-row2526:
+row2548:
 	VBROADCASTSD (SI), Y6
 	VMOVUPD      (R9), Y7
 	VFMADD231PD  Y1, Y6, Y7
@@ -36717,45 +36957,45 @@ row2526:
 	VFMADD231PD  Y5, Y6, Y7
 	VMOVUPD      Y7, 128(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2528
+	JLT          partial2550
 	VMOVUPD      160(R9), Y7
 	VFMADD231PD  Y0, Y6, Y7
 	VMOVUPD      Y7, 160(R9)
-	JMP          added2530
+	JMP          added2552
 
-partial2528:
+partial2550:
 	VMOVAPD      X0, X7
 	CMPQ         R10, $0x02
-	JLT          single2529
+	JLT          single2551
 	VMOVUPD      160(R9), X7
 	VFMADD231PD  X0, X6, X7
 	VMOVUPD      X7, 160(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2530
+	JEQ          added2552
 	VEXTRACTF128 $0x01, Y0, X7
 	VMOVSD       176(R9), X8
 	VFMADD231SD  X7, X6, X8
 	VMOVSD       X8, 176(R9)
-	JMP          added2530
+	JMP          added2552
 
-single2529:
+single2551:
 	VMOVSD      160(R9), X8
 	VFMADD231SD X7, X6, X8
 	VMOVSD      X8, 160(R9)
 
-added2530:
+added2552:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2526
+	JGE  row2548
 
-rows2527:
-	JMP done2492
+rows2549:
+	JMP done2514
 
-wider2525:
+wider2547:
 	CMPQ       R10, $0x0000001c
-	JGT        wider2531
+	JGT        wider2553
 	SUBQ       $0x00000018, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -36772,9 +37012,9 @@ wider2525:
 	VMASKMOVPD 192(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2533
+	JLT        rows2555
 
-row2532:
+row2554:
 	VBROADCASTSD (SI), Y7
 	VMOVUPD      (R9), Y8
 	VFMADD231PD  Y1, Y7, Y8
@@ -36795,43 +37035,43 @@ row2532:
 	VFMADD231PD  Y6, Y7, Y8
 	VMOVUPD      Y8, 160(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2534
+	JLT          partial2556
 	VMOVUPD      192(R9), Y8
 	VFMADD231PD  Y0, Y7, Y8
 	VMOVUPD      Y8, 192(R9)
-	JMP          added2536
+	JMP          added2558
 
-partial2534:
+partial2556:
 	VMOVAPD      X0, X8
 	CMPQ         R10, $0x02
-	JLT          single2535
+	JLT          single2557
 	VMOVUPD      192(R9), X8
 	VFMADD231PD  X0, X7, X8
 	VMOVUPD      X8, 192(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2536
+	JEQ          added2558
 	VEXTRACTF128 $0x01, Y0, X8
 	VMOVSD       208(R9), X9
 	VFMADD231SD  X8, X7, X9
 	VMOVSD       X9, 208(R9)
-	JMP          added2536
+	JMP          added2558
 
-single2535:
+single2557:
 	VMOVSD      192(R9), X9
 	VFMADD231SD X8, X7, X9
 	VMOVSD      X9, 192(R9)
 
-added2536:
+added2558:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2532
+	JGE  row2554
 
-rows2533:
-	JMP done2492
+rows2555:
+	JMP done2514
 
-wider2531:
+wider2553:
 	SUBQ       $0x0000001c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -36849,9 +37089,9 @@ wider2531:
 	VMASKMOVPD 224(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2539
+	JLT        rows2561
 
-row2538:
+row2560:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y1, Y8, Y9
@@ -36875,41 +37115,41 @@ row2538:
 	VFMADD231PD  Y7, Y8, Y9
 	VMOVUPD      Y9, 192(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2540
+	JLT          partial2562
 	VMOVUPD      224(R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
 	VMOVUPD      Y9, 224(R9)
-	JMP          added2542
+	JMP          added2564
 
-partial2540:
+partial2562:
 	VMOVAPD      X0, X9
 	CMPQ         R10, $0x02
-	JLT          single2541
+	JLT          single2563
 	VMOVUPD      224(R9), X9
 	VFMADD231PD  X0, X8, X9
 	VMOVUPD      X9, 224(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2542
+	JEQ          added2564
 	VEXTRACTF128 $0x01, Y0, X9
 	VMOVSD       240(R9), X10
 	VFMADD231SD  X9, X8, X10
 	VMOVSD       X10, 240(R9)
-	JMP          added2542
+	JMP          added2564
 
-single2541:
+single2563:
 	VMOVSD      224(R9), X10
 	VFMADD231SD X9, X8, X10
 	VMOVSD      X10, 224(R9)
 
-added2542:
+added2564:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2538
+	JGE  row2560
 
-rows2539:
-done2492:
+rows2561:
+done2514:
 	VZEROUPPER
 	RET
 
@@ -36928,9 +37168,9 @@ TEXT ·pairProduct256(SB), $0-104
 	XORQ   R9, R9
 	MOVQ   DI, R12
 	CMPQ   R12, $0x00000010
-	JLT    rest2544
+	JLT    rest2566
 
-panel2543:
+panel2565:
 	MOVQ    DX, DI
 	LEAQ    (CX)(R9*1), R10
 	LEAQ    (AX)(R9*1), R11
@@ -36944,9 +37184,9 @@ panel2543:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, R13
 	CMPQ    R13, $0x00000002
-	JLT     rows2547
+	JLT     rows2569
 
-row2546:
+row2568:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -36986,13 +37226,13 @@ row2546:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, R13
 	CMPQ         R13, $0x00000002
-	JGE          row2546
+	JGE          row2568
 
-rows2547:
+rows2569:
 	CMPQ R13, $0x00000001
-	JLT  rows2549
+	JLT  rows2571
 
-row2548:
+row2570:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -37015,9 +37255,9 @@ row2548:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row2548
+	JGE          row2570
 
-rows2549:
+rows2571:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
@@ -37025,13 +37265,13 @@ rows2549:
 	ADDQ   $0x00000080, R9
 	SUBQ   $0x00000010, R12
 	CMPQ   R12, $0x00000010
-	JGE    panel2543
+	JGE    panel2565
 
-rest2544:
+rest2566:
 	TESTQ      R12, R12
-	JZ         done2545
+	JZ         done2567
 	CMPQ       R12, $0x00000004
-	JGT        wider2550
+	JGT        wider2572
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
 	NEGQ       R10
@@ -37044,31 +37284,31 @@ rest2544:
 	VXORPD     Y4, Y4, Y4
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows2552
+	JLT        rows2574
 
-row2551:
+row2573:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial2553
+	JLT          partial2575
 	VMOVUPD      Y5, (R11)
-	JMP          stored2555
+	JMP          stored2577
 
-partial2553:
+partial2575:
 	CMPQ         R12, $0x02
-	JLT          single2554
+	JLT          single2576
 	VMOVUPD      X5, (R11)
-	JEQ          stored2555
+	JEQ          stored2577
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored2555
+	JMP          stored2577
 
-single2554:
+single2576:
 	VMOVSD X5, (R11)
 
-stored2555:
+stored2577:
 	VANDPD       Y1, Y5, Y5
 	VADDPD       Y5, Y3, Y3
 	VBROADCASTSD 8(DI), Y5
@@ -37076,23 +37316,23 @@ stored2555:
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial2556
+	JLT          partial2578
 	VMOVUPD      Y5, (R11)(R8*1)
-	JMP          stored2558
+	JMP          stored2580
 
-partial2556:
+partial2578:
 	CMPQ         R12, $0x02
-	JLT          single2557
+	JLT          single2579
 	VMOVUPD      X5, (R11)(R8*1)
-	JEQ          stored2558
+	JEQ          stored2580
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)(R8*1)
-	JMP          stored2558
+	JMP          stored2580
 
-single2557:
+single2579:
 	VMOVSD X5, (R11)(R8*1)
 
-stored2558:
+stored2580:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y4, Y4
 	ADDQ   $0x00000010, DI
@@ -37100,35 +37340,35 @@ stored2558:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row2551
+	JGE    row2573
 
-rows2552:
+rows2574:
 	CMPQ AX, $0x00000001
-	JLT  rows2560
+	JLT  rows2582
 
-row2559:
+row2581:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial2561
+	JLT          partial2583
 	VMOVUPD      Y5, (R11)
-	JMP          stored2563
+	JMP          stored2585
 
-partial2561:
+partial2583:
 	CMPQ         R12, $0x02
-	JLT          single2562
+	JLT          single2584
 	VMOVUPD      X5, (R11)
-	JEQ          stored2563
+	JEQ          stored2585
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored2563
+	JMP          stored2585
 
-single2562:
+single2584:
 	VMOVSD X5, (R11)
 
-stored2563:
+stored2585:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y3, Y3
 	ADDQ   $0x00000008, DI
@@ -37136,16 +37376,16 @@ stored2563:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row2559
+	JGE    row2581
 
-rows2560:
+rows2582:
 	VADDPD Y3, Y0, Y0
 	VADDPD Y4, Y0, Y0
-	JMP    done2545
+	JMP    done2567
 
-wider2550:
+wider2572:
 	CMPQ       R12, $0x00000008
-	JGT        wider2564
+	JGT        wider2586
 	SUBQ       $0x00000004, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -37160,9 +37400,9 @@ wider2550:
 	VXORPD     Y5, Y5, Y5
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows2566
+	JLT        rows2588
 
-row2565:
+row2587:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -37172,23 +37412,23 @@ row2565:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial2567
+	JLT          partial2589
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored2569
+	JMP          stored2591
 
-partial2567:
+partial2589:
 	CMPQ         R12, $0x02
-	JLT          single2568
+	JLT          single2590
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored2569
+	JEQ          stored2591
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored2569
+	JMP          stored2591
 
-single2568:
+single2590:
 	VMOVSD X6, 32(R11)
 
-stored2569:
+stored2591:
 	VANDPD       Y1, Y6, Y6
 	VADDPD       Y6, Y5, Y5
 	VBROADCASTSD 8(DI), Y6
@@ -37200,23 +37440,23 @@ stored2569:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial2570
+	JLT          partial2592
 	VMOVUPD      Y6, 32(R11)(R8*1)
-	JMP          stored2572
+	JMP          stored2594
 
-partial2570:
+partial2592:
 	CMPQ         R12, $0x02
-	JLT          single2571
+	JLT          single2593
 	VMOVUPD      X6, 32(R11)(R8*1)
-	JEQ          stored2572
+	JEQ          stored2594
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)(R8*1)
-	JMP          stored2572
+	JMP          stored2594
 
-single2571:
+single2593:
 	VMOVSD X6, 32(R11)(R8*1)
 
-stored2572:
+stored2594:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000010, DI
@@ -37224,13 +37464,13 @@ stored2572:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row2565
+	JGE    row2587
 
-rows2566:
+rows2588:
 	CMPQ AX, $0x00000001
-	JLT  rows2574
+	JLT  rows2596
 
-row2573:
+row2595:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -37240,23 +37480,23 @@ row2573:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial2575
+	JLT          partial2597
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored2577
+	JMP          stored2599
 
-partial2575:
+partial2597:
 	CMPQ         R12, $0x02
-	JLT          single2576
+	JLT          single2598
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored2577
+	JEQ          stored2599
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored2577
+	JMP          stored2599
 
-single2576:
+single2598:
 	VMOVSD X6, 32(R11)
 
-stored2577:
+stored2599:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000008, DI
@@ -37264,16 +37504,16 @@ stored2577:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row2573
+	JGE    row2595
 
-rows2574:
+rows2596:
 	VADDPD Y4, Y0, Y0
 	VADDPD Y5, Y0, Y0
-	JMP    done2545
+	JMP    done2567
 
-wider2564:
+wider2586:
 	CMPQ       R12, $0x0000000c
-	JGT        wider2578
+	JGT        wider2600
 	SUBQ       $0x00000008, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -37290,9 +37530,9 @@ wider2564:
 	VXORPD     Y7, Y7, Y7
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows2580
+	JLT        rows2602
 
-row2579:
+row2601:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -37306,23 +37546,23 @@ row2579:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial2581
+	JLT          partial2603
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored2583
+	JMP          stored2605
 
-partial2581:
+partial2603:
 	CMPQ         R12, $0x02
-	JLT          single2582
+	JLT          single2604
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored2583
+	JEQ          stored2605
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored2583
+	JMP          stored2605
 
-single2582:
+single2604:
 	VMOVSD X8, 64(R11)
 
-stored2583:
+stored2605:
 	VANDPD       Y1, Y8, Y8
 	VADDPD       Y8, Y7, Y7
 	VBROADCASTSD 8(DI), Y8
@@ -37338,23 +37578,23 @@ stored2583:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial2584
+	JLT          partial2606
 	VMOVUPD      Y8, 64(R11)(R8*1)
-	JMP          stored2586
+	JMP          stored2608
 
-partial2584:
+partial2606:
 	CMPQ         R12, $0x02
-	JLT          single2585
+	JLT          single2607
 	VMOVUPD      X8, 64(R11)(R8*1)
-	JEQ          stored2586
+	JEQ          stored2608
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)(R8*1)
-	JMP          stored2586
+	JMP          stored2608
 
-single2585:
+single2607:
 	VMOVSD X8, 64(R11)(R8*1)
 
-stored2586:
+stored2608:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000010, DI
@@ -37362,13 +37602,13 @@ stored2586:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row2579
+	JGE    row2601
 
-rows2580:
+rows2602:
 	CMPQ AX, $0x00000001
-	JLT  rows2588
+	JLT  rows2610
 
-row2587:
+row2609:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -37382,23 +37622,23 @@ row2587:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial2589
+	JLT          partial2611
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored2591
+	JMP          stored2613
 
-partial2589:
+partial2611:
 	CMPQ         R12, $0x02
-	JLT          single2590
+	JLT          single2612
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored2591
+	JEQ          stored2613
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored2591
+	JMP          stored2613
 
-single2590:
+single2612:
 	VMOVSD X8, 64(R11)
 
-stored2591:
+stored2613:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000008, DI
@@ -37406,15 +37646,15 @@ stored2591:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row2587
+	JGE    row2609
 
-rows2588:
+rows2610:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
-	JMP    done2545
+	JMP    done2567
 
-wider2578:
+wider2600:
 	SUBQ       $0x0000000c, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -37433,9 +37673,9 @@ wider2578:
 	VXORPD     Y9, Y9, Y9
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows2594
+	JLT        rows2616
 
-row2593:
+row2615:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -37453,23 +37693,23 @@ row2593:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial2595
+	JLT          partial2617
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored2597
+	JMP          stored2619
 
-partial2595:
+partial2617:
 	CMPQ         R12, $0x02
-	JLT          single2596
+	JLT          single2618
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored2597
+	JEQ          stored2619
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored2597
+	JMP          stored2619
 
-single2596:
+single2618:
 	VMOVSD X10, 96(R11)
 
-stored2597:
+stored2619:
 	VANDPD       Y1, Y10, Y10
 	VADDPD       Y10, Y9, Y9
 	VBROADCASTSD 8(DI), Y10
@@ -37489,23 +37729,23 @@ stored2597:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial2598
+	JLT          partial2620
 	VMOVUPD      Y10, 96(R11)(R8*1)
-	JMP          stored2600
+	JMP          stored2622
 
-partial2598:
+partial2620:
 	CMPQ         R12, $0x02
-	JLT          single2599
+	JLT          single2621
 	VMOVUPD      X10, 96(R11)(R8*1)
-	JEQ          stored2600
+	JEQ          stored2622
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)(R8*1)
-	JMP          stored2600
+	JMP          stored2622
 
-single2599:
+single2621:
 	VMOVSD X10, 96(R11)(R8*1)
 
-stored2600:
+stored2622:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000010, DI
@@ -37513,13 +37753,13 @@ stored2600:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row2593
+	JGE    row2615
 
-rows2594:
+rows2616:
 	CMPQ AX, $0x00000001
-	JLT  rows2602
+	JLT  rows2624
 
-row2601:
+row2623:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -37537,23 +37777,23 @@ row2601:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial2603
+	JLT          partial2625
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored2605
+	JMP          stored2627
 
-partial2603:
+partial2625:
 	CMPQ         R12, $0x02
-	JLT          single2604
+	JLT          single2626
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored2605
+	JEQ          stored2627
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored2605
+	JMP          stored2627
 
-single2604:
+single2626:
 	VMOVSD X10, 96(R11)
 
-stored2605:
+stored2627:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000008, DI
@@ -37561,15 +37801,15 @@ stored2605:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row2601
+	JGE    row2623
 
-rows2602:
+rows2624:
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
 	VADDPD Y8, Y0, Y0
 	VADDPD Y9, Y0, Y0
 
-done2545:
+done2567:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -37592,9 +37832,9 @@ TEXT ·exponentiate256(SB), $0-73
 	XORQ    BX, BX
 	MOVQ    DX, SI
 	CMPQ    SI, $0x00000004
-	JLT     rest2607
+	JLT     rest2629
 
-whole2606:
+whole2628:
 	VMOVUPD   (CX)(BX*8), Y5
 	VCMPPD    $0x00, Y3, Y5, Y6
 	VMAXPD    Y5, Y0, Y0
@@ -37605,11 +37845,11 @@ whole2606:
 	ADDQ      $0x00000004, BX
 	SUBQ      $0x00000004, SI
 	CMPQ      SI, $0x00000004
-	JGE       whole2606
+	JGE       whole2628
 
-rest2607:
+rest2629:
 	TESTQ      SI, SI
-	JZ         done2608
+	JZ         done2630
 	LEAQ       constants<>+672(SB), DI
 	NEGQ       SI
 	VMOVUPD    (DI)(SI*8), Y5
@@ -37622,7 +37862,7 @@ rest2607:
 	VBLENDVPD  Y3, Y4, Y6, Y6
 	VMINPD     Y6, Y1, Y1
 
-done2608:
+done2630:
 	VPERM2F128   $0x01, Y0, Y0, Y3
 	VMAXPD       Y3, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y3
@@ -37633,7 +37873,7 @@ done2608:
 	VMINPD       Y3, Y1, Y1
 	VMOVMSKPD    Y2, BX
 	TESTL        BX, BX
-	JNZ          nan2610
+	JNZ          nan2632
 	VBROADCASTSD inverse+48(FP), Y2
 	VANDPD       constants<>+1968(SB), Y0, Y3
 	VCMPPD       $0x1e, constants<>+1936(SB), Y3, Y3
@@ -37644,14 +37884,14 @@ done2608:
 	VORPD        Y3, Y1, Y1
 	VMOVMSKPD    Y1, BX
 	TESTL        BX, BX
-	JNZ          unsafe2609
+	JNZ          unsafe2631
 	VMOVUPD      constants<>+2256(SB), Y1
 	VMOVUPD      constants<>+2000(SB), Y3
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000008
-	JLT          rest2612
+	JLT          rest2634
 
-whole2611:
+whole2633:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
@@ -37723,13 +37963,13 @@ whole2611:
 	ADDQ         $0x00000008, BX
 	SUBQ         $0x00000008, DX
 	CMPQ         DX, $0x00000008
-	JGE          whole2611
+	JGE          whole2633
 
-rest2612:
+rest2634:
 	CMPQ DX, $0x00000004
-	JLT  rest2614
+	JLT  rest2636
 
-whole2613:
+whole2635:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
@@ -37767,11 +38007,11 @@ whole2613:
 	ADDQ         $0x00000004, BX
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          whole2613
+	JGE          whole2635
 
-rest2614:
+rest2636:
 	TESTQ        DX, DX
-	JZ           done2615
+	JZ           done2637
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -37810,34 +38050,34 @@ rest2614:
 	VMULPD       Y2, Y4, Y4
 	VANDPD       Y5, Y4, Y4
 	CMPQ         DX, $0x04
-	JLT          partial2616
+	JLT          partial2638
 	VMOVUPD      Y4, (AX)(BX*8)
-	JMP          stored2618
+	JMP          stored2640
 
-partial2616:
+partial2638:
 	CMPQ         DX, $0x02
-	JLT          single2617
+	JLT          single2639
 	VMOVUPD      X4, (AX)(BX*8)
-	JEQ          stored2618
+	JEQ          stored2640
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(AX)(BX*8)
-	JMP          stored2618
+	JMP          stored2640
 
-single2617:
+single2639:
 	VMOVSD X4, (AX)(BX*8)
 
-stored2618:
-done2615:
+stored2640:
+done2637:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x01, AL
 	MOVB  AL, safe+72(FP)
 	VZEROUPPER
 	RET
 
-nan2610:
+nan2632:
 	VMOVUPD constants<>+1840(SB), Y0
 
-unsafe2609:
+unsafe2631:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x00, AL
 	MOVB  AL, safe+72(FP)
@@ -37859,20 +38099,20 @@ TEXT ·absorb256(SB), $0-96
 	VXORPD       Y4, Y4, Y4
 	XORQ         SI, SI
 	CMPQ         BX, $0x00000004
-	JLT          rest2620
+	JLT          rest2642
 
-whole2619:
+whole2641:
 	VMOVUPD   (AX)(SI*8), Y5
 	VMOVUPD   (CX)(SI*8), Y6
 	VUCOMISD  X4, X1
-	JBE       undamped2621
+	JBE       undamped2643
 	VCMPPD    $0x04, Y5, Y6, Y7
 	VMULPD    Y1, Y5, Y8
 	VMULPD    Y2, Y6, Y9
 	VADDPD    Y8, Y9, Y9
 	VBLENDVPD Y7, Y9, Y6, Y6
 
-undamped2621:
+undamped2643:
 	VCMPPD      $0x04, Y5, Y6, Y7
 	VSUBPD      Y5, Y6, Y5
 	VANDPD      constants<>+1968(SB), Y5, Y5
@@ -37886,11 +38126,11 @@ undamped2621:
 	ADDQ        $0x00000004, SI
 	SUBQ        $0x00000004, BX
 	CMPQ        BX, $0x00000004
-	JGE         whole2619
+	JGE         whole2641
 
-rest2620:
+rest2642:
 	TESTQ      BX, BX
-	JZ         done2622
+	JZ         done2644
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       BX, R8
 	NEGQ       R8
@@ -37898,14 +38138,14 @@ rest2620:
 	VMASKMOVPD (AX)(SI*8), Y5, Y6
 	VMASKMOVPD (CX)(SI*8), Y5, Y7
 	VUCOMISD   X4, X1
-	JBE        undamped2623
+	JBE        undamped2645
 	VCMPPD     $0x04, Y6, Y7, Y4
 	VMULPD     Y1, Y6, Y1
 	VMULPD     Y2, Y7, Y2
 	VADDPD     Y1, Y2, Y2
 	VBLENDVPD  Y4, Y2, Y7, Y7
 
-undamped2623:
+undamped2645:
 	VCMPPD    $0x04, Y6, Y7, Y1
 	VSUBPD    Y6, Y7, Y2
 	VANDPD    constants<>+1968(SB), Y2, Y2
@@ -37913,44 +38153,44 @@ undamped2623:
 	VPCMPGTQ  Y3, Y2, Y1
 	VBLENDVPD Y1, Y2, Y3, Y3
 	CMPQ      BX, $0x04
-	JLT       partial2624
+	JLT       partial2646
 	VMOVUPD   Y7, (AX)(SI*8)
-	JMP       stored2626
+	JMP       stored2648
 
-partial2624:
+partial2646:
 	CMPQ         BX, $0x02
-	JLT          single2625
+	JLT          single2647
 	VMOVUPD      X7, (AX)(SI*8)
-	JEQ          stored2626
+	JEQ          stored2648
 	VEXTRACTF128 $0x01, Y7, X1
 	VMOVSD       X1, 16(AX)(SI*8)
-	JMP          stored2626
+	JMP          stored2648
 
-single2625:
+single2647:
 	VMOVSD X7, (AX)(SI*8)
 
-stored2626:
+stored2648:
 	VMASKMOVPD  (DX)(SI*8), Y5, Y1
 	VFMADD231PD Y7, Y0, Y1
 	CMPQ        BX, $0x04
-	JLT         partial2627
+	JLT         partial2649
 	VMOVUPD     Y1, (DX)(SI*8)
-	JMP         stored2629
+	JMP         stored2651
 
-partial2627:
+partial2649:
 	CMPQ         BX, $0x02
-	JLT          single2628
+	JLT          single2650
 	VMOVUPD      X1, (DX)(SI*8)
-	JEQ          stored2629
+	JEQ          stored2651
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(DX)(SI*8)
-	JMP          stored2629
+	JMP          stored2651
 
-single2628:
+single2650:
 	VMOVSD X1, (DX)(SI*8)
 
-stored2629:
-done2622:
+stored2651:
+done2644:
 	VPERM2F128 $0x01, Y3, Y3, Y0
 	VPCMPGTQ   Y3, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y3, Y3
@@ -37979,9 +38219,9 @@ TEXT ·edgeBelief256(SB), $2112-161
 	XORQ    R11, R11
 	MOVQ    R8, R12
 	CMPQ    R12, $0x00000004
-	JLT     rest2632
+	JLT     rest2654
 
-whole2631:
+whole2653:
 	VMOVUPD   (CX)(R11*8), Y2
 	VMOVUPD   (DX)(R11*8), Y3
 	VCMPPD    $0x00, Y1, Y3, Y4
@@ -37992,11 +38232,11 @@ whole2631:
 	ADDQ      $0x00000004, R11
 	SUBQ      $0x00000004, R12
 	CMPQ      R12, $0x00000004
-	JGE       whole2631
+	JGE       whole2653
 
-rest2632:
+rest2654:
 	TESTQ      R12, R12
-	JZ         done2633
+	JZ         done2655
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y2
@@ -38009,7 +38249,7 @@ rest2632:
 	VMOVUPD    Y3, (R10)(R11*8)
 	VMAXPD     Y3, Y0, Y0
 
-done2633:
+done2655:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VMAXPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -38019,9 +38259,9 @@ done2633:
 	XORQ       CX, CX
 	MOVQ       R9, DX
 	CMPQ       DX, $0x00000004
-	JLT        rest2635
+	JLT        rest2657
 
-whole2634:
+whole2656:
 	VMOVUPD   (BX)(CX*8), Y3
 	VMOVUPD   (SI)(CX*8), Y4
 	VCMPPD    $0x00, Y2, Y4, Y5
@@ -38032,11 +38272,11 @@ whole2634:
 	ADDQ      $0x00000004, CX
 	SUBQ      $0x00000004, DX
 	CMPQ      DX, $0x00000004
-	JGE       whole2634
+	JGE       whole2656
 
-rest2635:
+rest2657:
 	TESTQ      DX, DX
-	JZ         done2636
+	JZ         done2658
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       DX
 	VMOVUPD    (R11)(DX*8), Y3
@@ -38049,14 +38289,14 @@ rest2635:
 	VMOVUPD    Y4, 1024(R10)(CX*8)
 	VMAXPD     Y4, Y1, Y1
 
-done2636:
+done2658:
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	XORQ       CX, CX
 
-vector2637:
+vector2659:
 	VMOVUPD      (R10)(CX*8), Y2
 	VCMPPD       $0x04, constants<>+1776(SB), Y2, Y3
 	VSUBPD       Y0, Y2, Y2
@@ -38096,10 +38336,10 @@ vector2637:
 	VMOVUPD      Y2, 512(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R8
-	JLT          vector2637
+	JLT          vector2659
 	XORQ         CX, CX
 
-vector2638:
+vector2660:
 	VMOVUPD      1024(R10)(CX*8), Y2
 	VCMPPD       $0x04, constants<>+1776(SB), Y2, Y3
 	VSUBPD       Y1, Y2, Y2
@@ -38139,7 +38379,7 @@ vector2638:
 	VMOVUPD      Y2, 1536(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R9
-	JLT          vector2638
+	JLT          vector2660
 	VADDPD       Y1, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y2, Y2, Y2
@@ -38148,9 +38388,9 @@ vector2638:
 	XORQ         SI, SI
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest2640
+	JLT          rest2662
 
-panel2639:
+panel2661:
 	MOVQ   R10, DX
 	LEAQ   (DI)(SI*1), BX
 	VXORPD Y3, Y3, Y3
@@ -38163,9 +38403,9 @@ panel2639:
 	VXORPD Y10, Y10, Y10
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows2643
+	JLT    rows2665
 
-row2642:
+row2664:
 	VBROADCASTSD (DX), Y11
 	VBROADCASTSD 512(DX), Y12
 	VMOVUPD      (BX), Y13
@@ -38184,9 +38424,9 @@ row2642:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row2642
+	JGE          row2664
 
-rows2643:
+rows2665:
 	VFMADD231PD 1024(R10)(SI*1), Y3, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y3, Y2
@@ -38202,13 +38442,13 @@ rows2643:
 	ADDQ        $0x00000080, SI
 	SUBQ        $0x00000010, R11
 	CMPQ        R11, $0x00000010
-	JGE         panel2639
+	JGE         panel2661
 
-rest2640:
+rest2662:
 	TESTQ   R11, R11
-	JZ      done2641
+	JZ      done2663
 	CMPQ    R11, $0x00000004
-	JGT     wider2644
+	JGT     wider2666
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
 	NEGQ    BX
@@ -38219,9 +38459,9 @@ rest2640:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows2646
+	JLT     rows2668
 
-row2645:
+row2667:
 	VBROADCASTSD (DX), Y6
 	VBROADCASTSD 512(DX), Y7
 	VMASKMOVPD   (BX), Y3, Y8
@@ -38231,17 +38471,17 @@ row2645:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row2645
+	JGE          row2667
 
-rows2646:
+rows2668:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y5, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
-	JMP         done2641
+	JMP         done2663
 
-wider2644:
+wider2666:
 	CMPQ    R11, $0x00000008
-	JGT     wider2647
+	JGT     wider2669
 	SUBQ    $0x00000004, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -38255,9 +38495,9 @@ wider2644:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows2649
+	JLT     rows2671
 
-row2648:
+row2670:
 	VBROADCASTSD (DX), Y8
 	VBROADCASTSD 512(DX), Y9
 	VMOVUPD      (BX), Y10
@@ -38270,20 +38510,20 @@ row2648:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row2648
+	JGE          row2670
 
-rows2649:
+rows2671:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y6, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
 	VFMADD231PD 1056(R10)(SI*1), Y5, Y1
 	VFMADD231PD 1056(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1568(R10)(SI*1), Y5, Y2
-	JMP         done2641
+	JMP         done2663
 
-wider2647:
+wider2669:
 	CMPQ    R11, $0x0000000c
-	JGT     wider2650
+	JGT     wider2672
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -38299,9 +38539,9 @@ wider2647:
 	VXORPD  Y9, Y9, Y9
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows2652
+	JLT     rows2674
 
-row2651:
+row2673:
 	VBROADCASTSD (DX), Y10
 	VBROADCASTSD 512(DX), Y11
 	VMOVUPD      (BX), Y12
@@ -38317,9 +38557,9 @@ row2651:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row2651
+	JGE          row2673
 
-rows2652:
+rows2674:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -38329,9 +38569,9 @@ rows2652:
 	VFMADD231PD 1088(R10)(SI*1), Y6, Y1
 	VFMADD231PD 1088(R10)(SI*1), Y9, Y2
 	VFMADD231PD 1600(R10)(SI*1), Y6, Y2
-	JMP         done2641
+	JMP         done2663
 
-wider2650:
+wider2672:
 	SUBQ    $0x0000000c, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -38349,9 +38589,9 @@ wider2650:
 	VXORPD  Y11, Y11, Y11
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows2655
+	JLT     rows2677
 
-row2654:
+row2676:
 	VBROADCASTSD (DX), Y12
 	VBROADCASTSD 512(DX), Y13
 	VMOVUPD      (BX), Y14
@@ -38370,9 +38610,9 @@ row2654:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row2654
+	JGE          row2676
 
-rows2655:
+rows2677:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y8, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -38386,7 +38626,7 @@ rows2655:
 	VFMADD231PD 1120(R10)(SI*1), Y11, Y2
 	VFMADD231PD 1632(R10)(SI*1), Y7, Y2
 
-done2641:
+done2663:
 	VPERM2F128  $0x01, Y1, Y1, Y3
 	VADDPD      Y3, Y1, Y1
 	VPERMILPD   $0x05, Y1, Y3
@@ -38396,10 +38636,10 @@ done2641:
 	VPERMILPD   $0x05, Y2, Y3
 	VADDPD      Y3, Y2, Y2
 	VUCOMISD    constants<>+728(SB), X1
-	JCS         unsafe2630
+	JCS         unsafe2652
 	VMOVUPD     constants<>+1936(SB), Y3
 	VUCOMISD    X1, X3
-	JCS         unsafe2630
+	JCS         unsafe2652
 	VMOVUPD     constants<>+2000(SB), Y3
 	VDIVPD      Y1, Y3, Y3
 	VFMADD213PD Y0, Y3, Y2
@@ -38409,7 +38649,7 @@ done2641:
 	VORPD       Y4, Y2, Y2
 	VMOVMSKPD   Y2, DX
 	TESTL       DX, DX
-	JNZ         slow2656
+	JNZ         slow2678
 	VPADDQ      constants<>+2544(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y2
 	VORPD       constants<>+2608(SB), Y2, Y2
@@ -38439,9 +38679,9 @@ done2641:
 	VSUBPD      Y1, Y9, Y9
 	VFMSUB132PD constants<>+2352(SB), Y9, Y2
 	VMOVUPD     Y2, Y1
-	JMP         done2657
+	JMP         done2679
 
-slow2656:
+slow2678:
 	VMOVUPD     Y1, Y2
 	VCMPPD      $0x19, constants<>+2416(SB), Y1, Y5
 	VMULPD      constants<>+2448(SB), Y1, Y4
@@ -38485,7 +38725,7 @@ slow2656:
 	VCMPPD      $0x19, Y4, Y2, Y5
 	VBLENDVPD   Y5, constants<>+1840(SB), Y1, Y1
 
-done2657:
+done2679:
 	VADDPD Y0, Y1, Y1
 	MOVSD  X1, logZ+144(FP)
 	MOVQ   R10, DX
@@ -38494,15 +38734,15 @@ done2657:
 	IMULQ  CX, SI
 	LEAQ   -32(AX)(SI*1), SI
 
-row2658:
+row2680:
 	VBROADCASTSD (DX), Y0
 	VMULPD       Y3, Y0, Y0
 	XORQ         R8, R8
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000004
-	JLT          rest2660
+	JLT          rest2682
 
-whole2659:
+whole2681:
 	VMOVUPD (DI)(R8*8), Y1
 	VMULPD  1024(R10)(R8*8), Y1, Y1
 	VMULPD  Y0, Y1, Y1
@@ -38510,11 +38750,11 @@ whole2659:
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, R11
 	CMPQ    R11, $0x00000004
-	JGE     whole2659
+	JGE     whole2681
 
-rest2660:
+rest2682:
 	TESTQ      R11, R11
-	JZ         done2661
+	JZ         done2683
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R11, R13
 	NEGQ       R13
@@ -38524,42 +38764,42 @@ rest2660:
 	VMULPD     Y0, Y1, Y1
 	LEAQ       (AX)(R8*8), R8
 	CMPQ       R8, SI
-	JGT        pieces2662
+	JGT        pieces2684
 	VMOVUPD    Y1, (R8)
-	JMP        written2663
+	JMP        written2685
 
-pieces2662:
+pieces2684:
 	CMPQ    R11, $0x04
-	JLT     partial2664
+	JLT     partial2686
 	VMOVUPD Y1, (R8)
-	JMP     stored2666
+	JMP     stored2688
 
-partial2664:
+partial2686:
 	CMPQ         R11, $0x02
-	JLT          single2665
+	JLT          single2687
 	VMOVUPD      X1, (R8)
-	JEQ          stored2666
+	JEQ          stored2688
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(R8)
-	JMP          stored2666
+	JMP          stored2688
 
-single2665:
+single2687:
 	VMOVSD X1, (R8)
 
-stored2666:
-written2663:
-done2661:
+stored2688:
+written2685:
+done2683:
 	ADDQ $0x08, DX
 	ADDQ CX, DI
 	ADDQ CX, AX
 	DECQ BX
-	JNZ  row2658
+	JNZ  row2680
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe2630:
+unsafe2652:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -38583,9 +38823,9 @@ TEXT ·exp32x512(SB), $0-48
 	VMOVUPS      constants<>+2672(SB), Z9
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000040
-	JLT          rest2668
+	JLT          rest2690
 
-whole2667:
+whole2689:
 	VMOVUPS      (CX)(BX*4), Z10
 	VMOVUPS      64(CX)(BX*4), Z11
 	VMOVUPS      128(CX)(BX*4), Z12
@@ -38653,13 +38893,13 @@ whole2667:
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000040, DX
 	CMPQ         DX, $0x00000040
-	JGE          whole2667
+	JGE          whole2689
 
-rest2668:
+rest2690:
 	CMPQ DX, $0x00000010
-	JLT  rest2670
+	JLT  rest2692
 
-whole2669:
+whole2691:
 	VMOVUPS      (CX)(BX*4), Z10
 	VMINPS       Z10, Z1, Z10
 	VCMPPS       $0x05, Z0, Z10, K1
@@ -38679,11 +38919,11 @@ whole2669:
 	ADDQ         $0x00000010, BX
 	SUBQ         $0x00000010, DX
 	CMPQ         DX, $0x00000010
-	JGE          whole2669
+	JGE          whole2691
 
-rest2670:
+rest2692:
 	TESTQ        DX, DX
-	JZ           done2671
+	JZ           done2693
 	MOVQ         $-1, SI
 	BZHIQ        DX, SI, SI
 	KMOVW        SI, K1
@@ -38703,41 +38943,41 @@ rest2670:
 	VFMADD213PS  Z0, Z10, Z2
 	VSCALEFPS.Z  Z1, Z2, K1, Z2
 	TESTQ        $0x0000000f, DX
-	JNZ          partial2672
+	JNZ          partial2694
 	VMOVUPS      Z2, (AX)(BX*4)
-	JMP          stored2673
+	JMP          stored2695
 
-partial2672:
+partial2694:
 	LEAQ       (AX)(BX*4), AX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, DX
-	JZ         without2674
+	JZ         without2696
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2674:
+without2696:
 	TESTQ      $0x00000004, DX
-	JZ         without2675
+	JZ         without2697
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2675:
+without2697:
 	TESTQ     $0x00000002, DX
-	JZ        without2676
+	JZ        without2698
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2676:
+without2698:
 	TESTQ  $0x00000001, DX
-	JZ     without2677
+	JZ     without2699
 	VMOVSS X0, (AX)
 
-without2677:
-stored2673:
-done2671:
+without2699:
+stored2695:
+done2693:
 	VZEROUPPER
 	RET
 
@@ -38758,9 +38998,9 @@ TEXT ·log32x512(SB), $0-48
 	VMOVUPS      constants<>+2800(SB), Z8
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000040
-	JLT          rest2679
+	JLT          rest2701
 
-whole2678:
+whole2700:
 	VMOVUPS     (CX)(BX*4), Z9
 	VMOVUPS     64(CX)(BX*4), Z10
 	VMOVUPS     128(CX)(BX*4), Z11
@@ -38840,13 +39080,13 @@ whole2678:
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000040, DX
 	CMPQ        DX, $0x00000040
-	JGE         whole2678
+	JGE         whole2700
 
-rest2679:
+rest2701:
 	CMPQ DX, $0x00000010
-	JLT  rest2681
+	JLT  rest2703
 
-whole2680:
+whole2702:
 	VMOVUPS     (CX)(BX*4), Z9
 	VGETMANTPS  $0x0b, Z9, Z10
 	VGETEXPPS   Z9, Z11
@@ -38869,11 +39109,11 @@ whole2680:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole2680
+	JGE         whole2702
 
-rest2681:
+rest2703:
 	TESTQ       DX, DX
-	JZ          done2682
+	JZ          done2704
 	MOVQ        $-1, SI
 	BZHIQ       DX, SI, SI
 	KMOVW       SI, K1
@@ -38896,41 +39136,41 @@ rest2681:
 	VFMADD231PS Z1, Z11, Z6
 	VFIXUPIMMPS $0x00, Z2, Z9, Z6
 	TESTQ       $0x0000000f, DX
-	JNZ         partial2683
+	JNZ         partial2705
 	VMOVUPS     Z6, (AX)(BX*4)
-	JMP         stored2684
+	JMP         stored2706
 
-partial2683:
+partial2705:
 	LEAQ       (AX)(BX*4), AX
 	VMOVAPS    Z6, Z0
 	TESTQ      $0x00000008, DX
-	JZ         without2685
+	JZ         without2707
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2685:
+without2707:
 	TESTQ      $0x00000004, DX
-	JZ         without2686
+	JZ         without2708
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2686:
+without2708:
 	TESTQ     $0x00000002, DX
-	JZ        without2687
+	JZ        without2709
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2687:
+without2709:
 	TESTQ  $0x00000001, DX
-	JZ     without2688
+	JZ     without2710
 	VMOVSS X0, (AX)
 
-without2688:
-stored2684:
-done2682:
+without2710:
+stored2706:
+done2704:
 	VZEROUPPER
 	RET
 
@@ -38943,9 +39183,9 @@ TEXT ·allSafe32x512(SB), $0-25
 	VBROADCASTSD constants<>+3256(SB), Z1
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000040
-	JLT          rest2690
+	JLT          rest2712
 
-whole2689:
+whole2711:
 	VMOVUPS (AX)(DX*4), Z2
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
@@ -38961,24 +39201,24 @@ whole2689:
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000040, CX
 	CMPQ    CX, $0x00000040
-	JGE     whole2689
+	JGE     whole2711
 
-rest2690:
+rest2712:
 	CMPQ CX, $0x00000010
-	JLT  rest2692
+	JLT  rest2714
 
-whole2691:
+whole2713:
 	VMOVUPS (AX)(DX*4), Z2
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole2691
+	JGE     whole2713
 
-rest2692:
+rest2714:
 	TESTQ   CX, CX
-	JZ      done2693
+	JZ      done2715
 	MOVQ    $-1, BX
 	BZHIQ   CX, BX, BX
 	KMOVW   BX, K1
@@ -38987,16 +39227,16 @@ rest2692:
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
 
-done2693:
+done2715:
 	VPCMPUD.BCST $0x06, constants<>+3384(SB), Z0, K1
 	KORTESTW     K1, K1
-	JZ           safe2694
+	JZ           safe2716
 	MOVB         $0x00, AL
 	MOVB         AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-safe2694:
+safe2716:
 	MOVB $0x01, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -39011,9 +39251,9 @@ TEXT ·cavities32x512(SB), $0-88
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done2696
+	JLE   done2718
 
-item2695:
+item2717:
 	MOVLQSX      40(BX), DI
 	LEAQ         (AX)(DI*4), DI
 	MOVQ         (BX), R8
@@ -39023,7 +39263,7 @@ item2695:
 	MOVLQSX      52(BX), R10
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide2697
+	JNE          wide2719
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -39031,13 +39271,13 @@ item2695:
 	VSUBPD       Z1, Z2, K1, Z0
 	VCVTPD2PS    Z0, Y0
 	VMOVUPS      Y0, (DI)(R11*4)
-	JMP          row2700
+	JMP          row2722
 
-wide2697:
+wide2719:
 	CMPQ R10, $0x08
-	JLE  rest2699
+	JLE  rest2721
 
-vector2698:
+vector2720:
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -39048,9 +39288,9 @@ vector2698:
 	ADDQ         $0x08, R11
 	SUBQ         $0x08, R10
 	CMPQ         R10, $0x08
-	JG           vector2698
+	JG           vector2720
 
-rest2699:
+rest2721:
 	MOVQ         $-1, R12
 	BZHIQ        R10, R12, R12
 	KMOVB        R12, K1
@@ -39062,12 +39302,12 @@ rest2699:
 	VCVTPD2PS    Z0, Y0
 	VMOVUPS      Y0, (DI)(R11*4)
 
-row2700:
+row2722:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item2695
+	JNZ  item2717
 
-done2696:
+done2718:
 	VZEROUPPER
 	RET
 
@@ -39085,9 +39325,9 @@ TEXT ·vectorTable32x512(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000040
-	JLT  rest2702
+	JLT  rest2724
 
-panel2701:
+panel2723:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Z0, Z0, Z0
@@ -39100,9 +39340,9 @@ panel2701:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows2705
+	JLT    rows2727
 
-row2704:
+row2726:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -39117,13 +39357,13 @@ row2704:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, R12
 	CMPQ         R12, $0x00000002
-	JGE          row2704
+	JGE          row2726
 
-rows2705:
+rows2727:
 	CMPQ R12, $0x00000001
-	JLT  rows2707
+	JLT  rows2729
 
-row2706:
+row2728:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -39133,9 +39373,9 @@ row2706:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row2706
+	JGE          row2728
 
-rows2707:
+rows2729:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -39147,13 +39387,13 @@ rows2707:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000040, R11
 	CMPQ    R11, $0x00000040
-	JGE     panel2701
+	JGE     panel2723
 
-rest2702:
+rest2724:
 	TESTQ  R11, R11
-	JZ     done2703
+	JZ     done2725
 	CMPQ   R11, $0x00000010
-	JGT    wider2708
+	JGT    wider2730
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
 	KMOVW  CX, K1
@@ -39165,9 +39405,9 @@ rest2702:
 	VXORPD Z3, Z3, Z3
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows2710
+	JLT    rows2732
 
-row2709:
+row2731:
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  (R10), Z4, K1, Z0
 	VBROADCASTSS 4(CX), Z4
@@ -39180,193 +39420,6 @@ row2709:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row2709
-
-rows2710:
-	CMPQ DX, $0x00000001
-	JLT  rows2712
-
-row2711:
-	VBROADCASTSS (CX), Z4
-	VFMADD231PS  (R10), Z4, K1, Z0
-	ADDQ         $0x00000004, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row2711
-
-rows2712:
-	VADDPS  Z2, Z0, Z0
-	VADDPS  Z3, Z1, Z1
-	VADDPS  Z1, Z0, Z0
-	TESTQ   $0x0000000f, R11
-	JNZ     partial2713
-	VMOVUPS Z0, (AX)(R9*1)
-	JMP     stored2714
-
-partial2713:
-	LEAQ       (AX)(R9*1), AX
-	VMOVAPS    Z0, Z0
-	TESTQ      $0x00000008, R11
-	JZ         without2715
-	VMOVUPS    Y0, (AX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, AX
-
-without2715:
-	TESTQ      $0x00000004, R11
-	JZ         without2716
-	VMOVUPS    X0, (AX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, AX
-
-without2716:
-	TESTQ     $0x00000002, R11
-	JZ        without2717
-	VMOVSD    X0, (AX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, AX
-
-without2717:
-	TESTQ  $0x00000001, R11
-	JZ     without2718
-	VMOVSS X0, (AX)
-
-without2718:
-stored2714:
-	JMP done2703
-
-wider2708:
-	CMPQ   R11, $0x00000020
-	JGT    wider2719
-	SUBQ   $0x00000010, R11
-	MOVQ   $-1, CX
-	BZHIQ  R11, CX, CX
-	KMOVW  CX, K1
-	MOVQ   DX, CX
-	LEAQ   (SI)(R9*1), R10
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   BX, DX
-	CMPQ   DX, $0x00000004
-	JLT    rows2721
-
-row2720:
-	VBROADCASTSS (CX), Z8
-	VFMADD231PS  (R10), Z8, Z0
-	VFMADD231PS  64(R10), Z8, K1, Z1
-	VBROADCASTSS 4(CX), Z8
-	VFMADD231PS  (R10)(DI*1), Z8, Z2
-	VFMADD231PS  64(R10)(DI*1), Z8, K1, Z3
-	VBROADCASTSS 8(CX), Z8
-	VFMADD231PS  (R10)(DI*2), Z8, Z4
-	VFMADD231PS  64(R10)(DI*2), Z8, K1, Z5
-	VBROADCASTSS 12(CX), Z8
-	VFMADD231PS  (R10)(R8*1), Z8, Z6
-	VFMADD231PS  64(R10)(R8*1), Z8, K1, Z7
-	ADDQ         $0x00000010, CX
-	LEAQ         (R10)(DI*4), R10
-	SUBQ         $0x00000004, DX
-	CMPQ         DX, $0x00000004
-	JGE          row2720
-
-rows2721:
-	CMPQ DX, $0x00000001
-	JLT  rows2723
-
-row2722:
-	VBROADCASTSS (CX), Z8
-	VFMADD231PS  (R10), Z8, Z0
-	VFMADD231PS  64(R10), Z8, K1, Z1
-	ADDQ         $0x00000004, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row2722
-
-rows2723:
-	VADDPS  Z4, Z0, Z0
-	VADDPS  Z5, Z1, Z1
-	VADDPS  Z6, Z2, Z2
-	VADDPS  Z7, Z3, Z3
-	VADDPS  Z2, Z0, Z0
-	VADDPS  Z3, Z1, Z1
-	VMOVUPS Z0, (AX)(R9*1)
-	TESTQ   $0x0000000f, R11
-	JNZ     partial2724
-	VMOVUPS Z1, 64(AX)(R9*1)
-	JMP     stored2725
-
-partial2724:
-	LEAQ       64(AX)(R9*1), AX
-	VMOVAPS    Z1, Z0
-	TESTQ      $0x00000008, R11
-	JZ         without2726
-	VMOVUPS    Y0, (AX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, AX
-
-without2726:
-	TESTQ      $0x00000004, R11
-	JZ         without2727
-	VMOVUPS    X0, (AX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, AX
-
-without2727:
-	TESTQ     $0x00000002, R11
-	JZ        without2728
-	VMOVSD    X0, (AX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, AX
-
-without2728:
-	TESTQ  $0x00000001, R11
-	JZ     without2729
-	VMOVSS X0, (AX)
-
-without2729:
-stored2725:
-	JMP done2703
-
-wider2719:
-	CMPQ   R11, $0x00000030
-	JGT    wider2730
-	SUBQ   $0x00000020, R11
-	MOVQ   $-1, CX
-	BZHIQ  R11, CX, CX
-	KMOVW  CX, K1
-	MOVQ   DX, CX
-	LEAQ   (SI)(R9*1), R10
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	MOVQ   BX, DX
-	CMPQ   DX, $0x00000002
-	JLT    rows2732
-
-row2731:
-	VBROADCASTSS (CX), Z6
-	VFMADD231PS  (R10), Z6, Z0
-	VFMADD231PS  64(R10), Z6, Z1
-	VFMADD231PS  128(R10), Z6, K1, Z2
-	VBROADCASTSS 4(CX), Z6
-	VFMADD231PS  (R10)(DI*1), Z6, Z3
-	VFMADD231PS  64(R10)(DI*1), Z6, Z4
-	VFMADD231PS  128(R10)(DI*1), Z6, K1, Z5
-	ADDQ         $0x00000008, CX
-	LEAQ         (R10)(DI*2), R10
-	SUBQ         $0x00000002, DX
-	CMPQ         DX, $0x00000002
 	JGE          row2731
 
 rows2732:
@@ -39374,10 +39427,8 @@ rows2732:
 	JLT  rows2734
 
 row2733:
-	VBROADCASTSS (CX), Z6
-	VFMADD231PS  (R10), Z6, Z0
-	VFMADD231PS  64(R10), Z6, Z1
-	VFMADD231PS  128(R10), Z6, K1, Z2
+	VBROADCASTSS (CX), Z4
+	VFMADD231PS  (R10), Z4, K1, Z0
 	ADDQ         $0x00000004, CX
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
@@ -39385,19 +39436,17 @@ row2733:
 	JGE          row2733
 
 rows2734:
-	VADDPS  Z3, Z0, Z0
-	VADDPS  Z4, Z1, Z1
-	VADDPS  Z5, Z2, Z2
-	VMOVUPS Z0, (AX)(R9*1)
-	VMOVUPS Z1, 64(AX)(R9*1)
+	VADDPS  Z2, Z0, Z0
+	VADDPS  Z3, Z1, Z1
+	VADDPS  Z1, Z0, Z0
 	TESTQ   $0x0000000f, R11
 	JNZ     partial2735
-	VMOVUPS Z2, 128(AX)(R9*1)
+	VMOVUPS Z0, (AX)(R9*1)
 	JMP     stored2736
 
 partial2735:
-	LEAQ       128(AX)(R9*1), AX
-	VMOVAPS    Z2, Z0
+	LEAQ       (AX)(R9*1), AX
+	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R11
 	JZ         without2737
 	VMOVUPS    Y0, (AX)
@@ -39425,10 +39474,12 @@ without2739:
 
 without2740:
 stored2736:
-	JMP done2703
+	JMP done2725
 
 wider2730:
-	SUBQ   $0x00000030, R11
+	CMPQ   R11, $0x00000020
+	JGT    wider2741
+	SUBQ   $0x00000010, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
 	KMOVW  CX, K1
@@ -39443,24 +39494,26 @@ wider2730:
 	VXORPD Z6, Z6, Z6
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
-	CMPQ   DX, $0x00000002
+	CMPQ   DX, $0x00000004
 	JLT    rows2743
 
 row2742:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
-	VFMADD231PS  64(R10), Z8, Z1
-	VFMADD231PS  128(R10), Z8, Z2
-	VFMADD231PS  192(R10), Z8, K1, Z3
+	VFMADD231PS  64(R10), Z8, K1, Z1
 	VBROADCASTSS 4(CX), Z8
-	VFMADD231PS  (R10)(DI*1), Z8, Z4
-	VFMADD231PS  64(R10)(DI*1), Z8, Z5
-	VFMADD231PS  128(R10)(DI*1), Z8, Z6
-	VFMADD231PS  192(R10)(DI*1), Z8, K1, Z7
-	ADDQ         $0x00000008, CX
-	LEAQ         (R10)(DI*2), R10
-	SUBQ         $0x00000002, DX
-	CMPQ         DX, $0x00000002
+	VFMADD231PS  (R10)(DI*1), Z8, Z2
+	VFMADD231PS  64(R10)(DI*1), Z8, K1, Z3
+	VBROADCASTSS 8(CX), Z8
+	VFMADD231PS  (R10)(DI*2), Z8, Z4
+	VFMADD231PS  64(R10)(DI*2), Z8, K1, Z5
+	VBROADCASTSS 12(CX), Z8
+	VFMADD231PS  (R10)(R8*1), Z8, Z6
+	VFMADD231PS  64(R10)(R8*1), Z8, K1, Z7
+	ADDQ         $0x00000010, CX
+	LEAQ         (R10)(DI*4), R10
+	SUBQ         $0x00000004, DX
+	CMPQ         DX, $0x00000004
 	JGE          row2742
 
 rows2743:
@@ -39470,9 +39523,7 @@ rows2743:
 row2744:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
-	VFMADD231PS  64(R10), Z8, Z1
-	VFMADD231PS  128(R10), Z8, Z2
-	VFMADD231PS  192(R10), Z8, K1, Z3
+	VFMADD231PS  64(R10), Z8, K1, Z1
 	ADDQ         $0x00000004, CX
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
@@ -39484,17 +39535,17 @@ rows2745:
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
 	VADDPS  Z7, Z3, Z3
+	VADDPS  Z2, Z0, Z0
+	VADDPS  Z3, Z1, Z1
 	VMOVUPS Z0, (AX)(R9*1)
-	VMOVUPS Z1, 64(AX)(R9*1)
-	VMOVUPS Z2, 128(AX)(R9*1)
 	TESTQ   $0x0000000f, R11
 	JNZ     partial2746
-	VMOVUPS Z3, 192(AX)(R9*1)
+	VMOVUPS Z1, 64(AX)(R9*1)
 	JMP     stored2747
 
 partial2746:
-	LEAQ       192(AX)(R9*1), AX
-	VMOVAPS    Z3, Z0
+	LEAQ       64(AX)(R9*1), AX
+	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R11
 	JZ         without2748
 	VMOVUPS    Y0, (AX)
@@ -39522,7 +39573,196 @@ without2750:
 
 without2751:
 stored2747:
-done2703:
+	JMP done2725
+
+wider2741:
+	CMPQ   R11, $0x00000030
+	JGT    wider2752
+	SUBQ   $0x00000020, R11
+	MOVQ   $-1, CX
+	BZHIQ  R11, CX, CX
+	KMOVW  CX, K1
+	MOVQ   DX, CX
+	LEAQ   (SI)(R9*1), R10
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	MOVQ   BX, DX
+	CMPQ   DX, $0x00000002
+	JLT    rows2754
+
+row2753:
+	VBROADCASTSS (CX), Z6
+	VFMADD231PS  (R10), Z6, Z0
+	VFMADD231PS  64(R10), Z6, Z1
+	VFMADD231PS  128(R10), Z6, K1, Z2
+	VBROADCASTSS 4(CX), Z6
+	VFMADD231PS  (R10)(DI*1), Z6, Z3
+	VFMADD231PS  64(R10)(DI*1), Z6, Z4
+	VFMADD231PS  128(R10)(DI*1), Z6, K1, Z5
+	ADDQ         $0x00000008, CX
+	LEAQ         (R10)(DI*2), R10
+	SUBQ         $0x00000002, DX
+	CMPQ         DX, $0x00000002
+	JGE          row2753
+
+rows2754:
+	CMPQ DX, $0x00000001
+	JLT  rows2756
+
+row2755:
+	VBROADCASTSS (CX), Z6
+	VFMADD231PS  (R10), Z6, Z0
+	VFMADD231PS  64(R10), Z6, Z1
+	VFMADD231PS  128(R10), Z6, K1, Z2
+	ADDQ         $0x00000004, CX
+	ADDQ         DI, R10
+	SUBQ         $0x00000001, DX
+	CMPQ         DX, $0x00000001
+	JGE          row2755
+
+rows2756:
+	VADDPS  Z3, Z0, Z0
+	VADDPS  Z4, Z1, Z1
+	VADDPS  Z5, Z2, Z2
+	VMOVUPS Z0, (AX)(R9*1)
+	VMOVUPS Z1, 64(AX)(R9*1)
+	TESTQ   $0x0000000f, R11
+	JNZ     partial2757
+	VMOVUPS Z2, 128(AX)(R9*1)
+	JMP     stored2758
+
+partial2757:
+	LEAQ       128(AX)(R9*1), AX
+	VMOVAPS    Z2, Z0
+	TESTQ      $0x00000008, R11
+	JZ         without2759
+	VMOVUPS    Y0, (AX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, AX
+
+without2759:
+	TESTQ      $0x00000004, R11
+	JZ         without2760
+	VMOVUPS    X0, (AX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, AX
+
+without2760:
+	TESTQ     $0x00000002, R11
+	JZ        without2761
+	VMOVSD    X0, (AX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, AX
+
+without2761:
+	TESTQ  $0x00000001, R11
+	JZ     without2762
+	VMOVSS X0, (AX)
+
+without2762:
+stored2758:
+	JMP done2725
+
+wider2752:
+	SUBQ   $0x00000030, R11
+	MOVQ   $-1, CX
+	BZHIQ  R11, CX, CX
+	KMOVW  CX, K1
+	MOVQ   DX, CX
+	LEAQ   (SI)(R9*1), R10
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	MOVQ   BX, DX
+	CMPQ   DX, $0x00000002
+	JLT    rows2765
+
+row2764:
+	VBROADCASTSS (CX), Z8
+	VFMADD231PS  (R10), Z8, Z0
+	VFMADD231PS  64(R10), Z8, Z1
+	VFMADD231PS  128(R10), Z8, Z2
+	VFMADD231PS  192(R10), Z8, K1, Z3
+	VBROADCASTSS 4(CX), Z8
+	VFMADD231PS  (R10)(DI*1), Z8, Z4
+	VFMADD231PS  64(R10)(DI*1), Z8, Z5
+	VFMADD231PS  128(R10)(DI*1), Z8, Z6
+	VFMADD231PS  192(R10)(DI*1), Z8, K1, Z7
+	ADDQ         $0x00000008, CX
+	LEAQ         (R10)(DI*2), R10
+	SUBQ         $0x00000002, DX
+	CMPQ         DX, $0x00000002
+	JGE          row2764
+
+rows2765:
+	CMPQ DX, $0x00000001
+	JLT  rows2767
+
+row2766:
+	VBROADCASTSS (CX), Z8
+	VFMADD231PS  (R10), Z8, Z0
+	VFMADD231PS  64(R10), Z8, Z1
+	VFMADD231PS  128(R10), Z8, Z2
+	VFMADD231PS  192(R10), Z8, K1, Z3
+	ADDQ         $0x00000004, CX
+	ADDQ         DI, R10
+	SUBQ         $0x00000001, DX
+	CMPQ         DX, $0x00000001
+	JGE          row2766
+
+rows2767:
+	VADDPS  Z4, Z0, Z0
+	VADDPS  Z5, Z1, Z1
+	VADDPS  Z6, Z2, Z2
+	VADDPS  Z7, Z3, Z3
+	VMOVUPS Z0, (AX)(R9*1)
+	VMOVUPS Z1, 64(AX)(R9*1)
+	VMOVUPS Z2, 128(AX)(R9*1)
+	TESTQ   $0x0000000f, R11
+	JNZ     partial2768
+	VMOVUPS Z3, 192(AX)(R9*1)
+	JMP     stored2769
+
+partial2768:
+	LEAQ       192(AX)(R9*1), AX
+	VMOVAPS    Z3, Z0
+	TESTQ      $0x00000008, R11
+	JZ         without2770
+	VMOVUPS    Y0, (AX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, AX
+
+without2770:
+	TESTQ      $0x00000004, R11
+	JZ         without2771
+	VMOVUPS    X0, (AX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, AX
+
+without2771:
+	TESTQ     $0x00000002, R11
+	JZ        without2772
+	VMOVSD    X0, (AX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, AX
+
+without2772:
+	TESTQ  $0x00000001, R11
+	JZ     without2773
+	VMOVSS X0, (AX)
+
+without2773:
+stored2769:
+done2725:
 	VZEROUPPER
 	RET
 
@@ -39540,9 +39780,9 @@ TEXT ·tableVector32x512(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest2753
+	JLT  rest2775
 
-block2752:
+block2774:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -39556,9 +39796,9 @@ block2752:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000010
-	JLT    rest2756
+	JLT    rest2778
 
-whole2755:
+whole2777:
 	VMOVUPS     (R11), Z8
 	VFMADD231PS (R12), Z8, Z0
 	VFMADD231PS (R12)(DI*1), Z8, Z1
@@ -39573,11 +39813,11 @@ whole2755:
 	ADDQ        $0x00000010, R13
 	SUBQ        $0x00000010, R14
 	CMPQ        R14, $0x00000010
-	JGE         whole2755
+	JGE         whole2777
 
-rest2756:
+rest2778:
 	TESTQ       R14, R14
-	JZ          done2758
+	JZ          done2780
 	MOVQ        $-1, R13
 	BZHIQ       R14, R13, R13
 	KMOVW       R13, K1
@@ -39591,7 +39831,7 @@ rest2756:
 	VFMADD231PS (R12)(R8*2), Z8, K1, Z6
 	VFMADD231PS (R12)(R10*1), Z8, K1, Z7
 
-done2758:
+done2780:
 	VUNPCKLPS  Z1, Z0, Z8
 	VUNPCKHPS  Z1, Z0, Z0
 	VADDPS     Z0, Z8, Z8
@@ -39621,11 +39861,11 @@ done2758:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block2752
+	JGE        block2774
 
-rest2753:
+rest2775:
 	TESTQ  CX, CX
-	JZ     done2754
+	JZ     done2776
 	MOVQ   $-1, R11
 	BZHIQ  CX, R11, R11
 	KMOVB  R11, K1
@@ -39640,73 +39880,73 @@ rest2753:
 	MOVQ   SI, SI
 	XORQ   R11, R11
 	CMPQ   BX, $0x00000010
-	JLT    rest2761
+	JLT    rest2783
 
-whole2760:
+whole2782:
 	VMOVUPS     (DX), Z8
 	VFMADD231PS (SI), Z8, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column2762
+	JLE         column2784
 	VFMADD231PS (SI)(DI*1), Z8, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column2762
+	JLE         column2784
 	VFMADD231PS (SI)(DI*2), Z8, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column2762
+	JLE         column2784
 	VFMADD231PS (SI)(R8*1), Z8, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column2762
+	JLE         column2784
 	VFMADD231PS (SI)(DI*4), Z8, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column2762
+	JLE         column2784
 	VFMADD231PS (SI)(R9*1), Z8, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column2762
+	JLE         column2784
 	VFMADD231PS (SI)(R8*2), Z8, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column2762
+	JLE         column2784
 	VFMADD231PS (SI)(R10*1), Z8, Z7
 
-column2762:
+column2784:
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, SI
 	ADDQ $0x00000010, R11
 	SUBQ $0x00000010, BX
 	CMPQ BX, $0x00000010
-	JGE  whole2760
+	JGE  whole2782
 
-rest2761:
+rest2783:
 	TESTQ       BX, BX
-	JZ          done2763
+	JZ          done2785
 	MOVQ        $-1, R11
 	BZHIQ       BX, R11, R11
 	KMOVW       R11, K1
 	VMOVUPS.Z   (DX), K1, Z8
 	VFMADD231PS (SI), Z8, K1, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column2764
+	JLE         column2786
 	VFMADD231PS (SI)(DI*1), Z8, K1, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column2764
+	JLE         column2786
 	VFMADD231PS (SI)(DI*2), Z8, K1, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column2764
+	JLE         column2786
 	VFMADD231PS (SI)(R8*1), Z8, K1, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column2764
+	JLE         column2786
 	VFMADD231PS (SI)(DI*4), Z8, K1, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column2764
+	JLE         column2786
 	VFMADD231PS (SI)(R9*1), Z8, K1, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column2764
+	JLE         column2786
 	VFMADD231PS (SI)(R8*2), Z8, K1, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column2764
+	JLE         column2786
 	VFMADD231PS (SI)(R10*1), Z8, K1, Z7
 
-column2764:
-done2763:
+column2786:
+done2785:
 	VUNPCKLPS  Z1, Z0, Z8
 	VUNPCKHPS  Z1, Z0, Z0
 	VADDPS     Z0, Z8, Z8
@@ -39732,41 +39972,41 @@ done2763:
 	VSHUFF64X2 $0xdd, Z1, Z1, Z1
 	VADDPS     Z1, Z0, Z0
 	TESTQ      $0x0000000f, CX
-	JNZ        partial2765
+	JNZ        partial2787
 	VMOVUPS    Z0, (AX)
-	JMP        stored2766
+	JMP        stored2788
 
-partial2765:
+partial2787:
 	LEAQ       (AX), AX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, CX
-	JZ         without2767
+	JZ         without2789
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2767:
+without2789:
 	TESTQ      $0x00000004, CX
-	JZ         without2768
+	JZ         without2790
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2768:
+without2790:
 	TESTQ     $0x00000002, CX
-	JZ        without2769
+	JZ        without2791
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2769:
+without2791:
 	TESTQ  $0x00000001, CX
-	JZ     without2770
+	JZ     without2792
 	VMOVSS X0, (AX)
 
-without2770:
-stored2766:
-done2754:
+without2792:
+stored2788:
+done2776:
 	VZEROUPPER
 	RET
 
@@ -39786,9 +40026,9 @@ TEXT ·products32x512(SB), $0-96
 	VMOVUPS constants<>+3056(SB), Z5
 	MOVQ    $0x0000000800000008, DI
 	TESTQ   SI, SI
-	JLE     done2773
+	JLE     done2795
 
-item2771:
+item2793:
 	MOVLQSX       44(BX), R8
 	LEAQ          (AX)(R8*4), R8
 	MOVLQSX       40(BX), R9
@@ -39796,9 +40036,9 @@ item2771:
 	MOVQ          24(BX), R10
 	LEAQ          (DX)(R10*4), R10
 	CMPQ          52(BX), DI
-	JNE           some2774
+	JNE           some2796
 	CMPL          60(BX), $0x00
-	JNE           backward2775
+	JNE           backward2797
 	VMOVUPS       (R9), Y6
 	VPERMPS       Z6, Z2, Z7
 	VMULPS        (R10), Z7, Z7
@@ -39812,9 +40052,9 @@ item2771:
 	VEXTRACTF64X4 $0x01, Z7, Y6
 	VADDPS        Y6, Y7, Y6
 	VMOVUPS       Y6, (R8)
-	JMP           next2772
+	JMP           next2794
 
-backward2775:
+backward2797:
 	VBROADCASTF64X4 (R9), Z7
 	VMULPS          (R10), Z7, Z8
 	VMULPS          64(R10), Z7, Z9
@@ -39833,17 +40073,17 @@ backward2775:
 	VPERMPS         Z7, Z1, Z7
 	VADDPS          Y7, Y8, Y8
 	VMOVUPS         Y8, (R8)
-	JMP             next2772
+	JMP             next2794
 
-some2774:
+some2796:
 	MOVLQSX      52(BX), R11
 	MOVLQSX      56(BX), R12
 	CMPQ         R11, $0x08
-	JG           done2773
+	JG           done2795
 	CMPQ         R12, $0x08
-	JG           done2773
+	JG           done2795
 	CMPL         60(BX), $0x00
-	JNE          fewBackward2776
+	JNE          fewBackward2798
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K1
@@ -39856,40 +40096,40 @@ some2774:
 	VBROADCASTSS (R9), Y8
 	VFMADD231PS  (R10), Y8, K1, Y6
 	CMPQ         R11, $0x00000001
-	JLE          end2777
+	JLE          end2799
 	VBROADCASTSS 4(R9), Y8
 	VFMADD231PS  (R10)(R12*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000002
-	JLE          end2777
+	JLE          end2799
 	VBROADCASTSS 8(R9), Y8
 	VFMADD231PS  (R10)(R12*2), Y8, K1, Y6
 	CMPQ         R11, $0x00000003
-	JLE          end2777
+	JLE          end2799
 	VBROADCASTSS 12(R9), Y8
 	VFMADD231PS  (R10)(R13*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000004
-	JLE          end2777
+	JLE          end2799
 	VBROADCASTSS 16(R9), Y8
 	VFMADD231PS  (R10)(R12*4), Y8, K1, Y6
 	CMPQ         R11, $0x00000005
-	JLE          end2777
+	JLE          end2799
 	VBROADCASTSS 20(R9), Y8
 	VFMADD231PS  (R10)(R14*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000006
-	JLE          end2777
+	JLE          end2799
 	VBROADCASTSS 24(R9), Y8
 	VFMADD231PS  (R10)(R13*2), Y8, K1, Y6
 	CMPQ         R11, $0x00000007
-	JLE          end2777
+	JLE          end2799
 	VBROADCASTSS 28(R9), Y8
 	VFMADD231PS  (R10)(R15*1), Y8, K1, Y7
 
-end2777:
+end2799:
 	VADDPS  Y7, Y6, Y6
 	VMOVUPS Y6, (R8)
-	JMP     next2772
+	JMP     next2794
 
-fewBackward2776:
+fewBackward2798:
 	MOVQ      $-1, R13
 	BZHIQ     R11, R13, R13
 	KMOVB     R13, K1
@@ -39908,28 +40148,28 @@ fewBackward2776:
 	VXORPD    Y14, Y14, Y14
 	VMULPS.Z  (R10), Y6, K1, Y7
 	CMPQ      R12, $0x00000001
-	JLE       end2778
+	JLE       end2800
 	VMULPS.Z  (R10)(R11*1), Y6, K1, Y8
 	CMPQ      R12, $0x00000002
-	JLE       end2778
+	JLE       end2800
 	VMULPS.Z  (R10)(R11*2), Y6, K1, Y9
 	CMPQ      R12, $0x00000003
-	JLE       end2778
+	JLE       end2800
 	VMULPS.Z  (R10)(R13*1), Y6, K1, Y10
 	CMPQ      R12, $0x00000004
-	JLE       end2778
+	JLE       end2800
 	VMULPS.Z  (R10)(R11*4), Y6, K1, Y11
 	CMPQ      R12, $0x00000005
-	JLE       end2778
+	JLE       end2800
 	VMULPS.Z  (R10)(R14*1), Y6, K1, Y12
 	CMPQ      R12, $0x00000006
-	JLE       end2778
+	JLE       end2800
 	VMULPS.Z  (R10)(R13*2), Y6, K1, Y13
 	CMPQ      R12, $0x00000007
-	JLE       end2778
+	JLE       end2800
 	VMULPS.Z  (R10)(R15*1), Y6, K1, Y14
 
-end2778:
+end2800:
 	VUNPCKLPS  Y8, Y7, Y6
 	VUNPCKHPS  Y8, Y7, Y7
 	VADDPS     Y7, Y6, Y6
@@ -39953,12 +40193,12 @@ end2778:
 	VADDPS     Y7, Y10, Y10
 	VMOVUPS    Y10, (R8)
 
-next2772:
+next2794:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item2771
+	JNZ  item2793
 
-done2773:
+done2795:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
@@ -39980,9 +40220,9 @@ TEXT ·absorbAll32x512(SB), $0-104
 	MOVQ         list+72(FP), DI
 	MOVQ         count+80(FP), R8
 	TESTQ        R8, R8
-	JLE          done2780
+	JLE          done2802
 
-item2779:
+item2801:
 	MOVQ         16(DI), R9
 	LEAQ         (AX)(R9*8), R9
 	MOVLQSX      48(DI), R10
@@ -39992,42 +40232,42 @@ item2779:
 	MOVLQSX      56(DI), R12
 	VBROADCASTSD 32(DI), Z5
 	CMPQ         R12, $0x08
-	JG           long2782
+	JG           long2804
 	CMPQ         R10, BX
-	JEQ          same2783
+	JEQ          same2805
 	TESTQ        BX, BX
-	JZ           none2785
+	JZ           none2807
 	MOVQ         $-1, R13
 	BZHIQ        SI, R13, R13
 	KMOVB        R13, K1
 	TESTQ        $0x00000007, SI
-	JNZ          partial2786
+	JNZ          partial2808
 	VMOVUPD      Z4, (BX)
-	JMP          stored2789
+	JMP          stored2811
 
-partial2786:
+partial2808:
 	LEAQ       (BX), BX
 	VMOVAPD    Z4, Z4
 	TESTQ      $0x00000004, SI
-	JZ         noFour2787
+	JZ         noFour2809
 	VMOVUPD    Y4, (BX)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, BX
 
-noFour2787:
+noFour2809:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2788
+	JZ         noTwo2810
 	VMOVUPD    X4, (BX)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, BX
 
-noTwo2788:
+noTwo2810:
 	TESTQ  $0x00000001, SI
-	JZ     stored2789
+	JZ     stored2811
 	VMOVSD X4, (BX)
 
-stored2789:
-none2785:
+stored2811:
+none2807:
 	MOVQ      R10, BX
 	MOVQ      R12, SI
 	MOVQ      $-1, R13
@@ -40035,9 +40275,9 @@ none2785:
 	KMOVB     R13, K1
 	VMOVUPD.Z (R10), K1, Z4
 
-same2783:
+same2805:
 	CMPQ       R12, $0x08
-	JNE        some2781
+	JNE        some2803
 	VCVTPS2PD  (R11), Z6
 	VMOVAPD    Z6, Z7
 	VSHUFF64X2 $0x4e, Z7, Z7, Z8
@@ -40049,22 +40289,22 @@ same2783:
 	VMOVUPD    (R9), Z8
 	VSUBPD     Z7, Z6, Z6
 	VUCOMISD   X2, X0
-	JBE        undamped2790
+	JBE        undamped2812
 	VCMPPD     $0x04, Z8, Z6, K1
 	VMULPD     Z0, Z8, Z7
 	VMULPD     Z1, Z6, Z9
 	VADDPD     Z7, Z9, K1, Z6
 
-undamped2790:
+undamped2812:
 	VCMPPD      $0x04, Z8, Z6, K1
 	VSUBPD.Z    Z8, Z6, K1, Z7
 	VPANDQ.BCST constants<>+752(SB), Z7, Z7
 	VPMAXUQ     Z7, Z3, Z3
 	VMOVUPD     Z6, (R9)
 	VFMADD231PD Z6, Z5, Z4
-	JMP         absorbed2784
+	JMP         absorbed2806
 
-some2781:
+some2803:
 	MOVQ         $-1, R10
 	BZHIQ        R12, R10, R10
 	KMOVB        R10, K1
@@ -40081,99 +40321,99 @@ some2781:
 	VMOVUPD.Z    (R9), K1, Z8
 	VSUBPD.Z     Z7, Z6, K1, Z6
 	VUCOMISD     X2, X0
-	JBE          undamped2791
+	JBE          undamped2813
 	VCMPPD       $0x04, Z8, Z6, K1
 	VMULPD       Z0, Z8, Z7
 	VMULPD       Z1, Z6, Z9
 	VADDPD       Z7, Z9, K1, Z6
 
-undamped2791:
+undamped2813:
 	VCMPPD      $0x04, Z8, Z6, K1
 	VSUBPD.Z    Z8, Z6, K1, Z7
 	VPANDQ.BCST constants<>+752(SB), Z7, Z7
 	VPMAXUQ     Z7, Z3, Z3
 	TESTQ       $0x00000007, R12
-	JNZ         partial2792
+	JNZ         partial2814
 	VMOVUPD     Z6, (R9)
-	JMP         stored2795
+	JMP         stored2817
 
-partial2792:
+partial2814:
 	LEAQ       (R9), R9
 	VMOVAPD    Z6, Z7
 	TESTQ      $0x00000004, R12
-	JZ         noFour2793
+	JZ         noFour2815
 	VMOVUPD    Y7, (R9)
 	VSHUFF64X2 $0x4e, Z7, Z7, Z7
 	ADDQ       $0x00000020, R9
 
-noFour2793:
+noFour2815:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo2794
+	JZ         noTwo2816
 	VMOVUPD    X7, (R9)
 	VSHUFF64X2 $0xb1, Z7, Z7, Z7
 	ADDQ       $0x00000010, R9
 
-noTwo2794:
+noTwo2816:
 	TESTQ  $0x00000001, R12
-	JZ     stored2795
+	JZ     stored2817
 	VMOVSD X7, (R9)
 
-stored2795:
+stored2817:
 	VFMADD231PD Z6, Z5, Z4
-	JMP         absorbed2784
+	JMP         absorbed2806
 
-long2782:
+long2804:
 	TESTQ   BX, BX
-	JZ      none2796
+	JZ      none2818
 	MOVQ    $-1, R13
 	BZHIQ   SI, R13, R13
 	KMOVB   R13, K1
 	TESTQ   $0x00000007, SI
-	JNZ     partial2797
+	JNZ     partial2819
 	VMOVUPD Z4, (BX)
-	JMP     stored2800
+	JMP     stored2822
 
-partial2797:
+partial2819:
 	LEAQ       (BX), BX
 	VMOVAPD    Z4, Z6
 	TESTQ      $0x00000004, SI
-	JZ         noFour2798
+	JZ         noFour2820
 	VMOVUPD    Y6, (BX)
 	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, BX
 
-noFour2798:
+noFour2820:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2799
+	JZ         noTwo2821
 	VMOVUPD    X6, (BX)
 	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, BX
 
-noTwo2799:
+noTwo2821:
 	TESTQ  $0x00000001, SI
-	JZ     stored2800
+	JZ     stored2822
 	VMOVSD X6, (BX)
 
-stored2800:
-none2796:
+stored2822:
+none2818:
 	XORQ         BX, BX
 	VBROADCASTSD constants<>+704(SB), Z6
 	XORQ         R13, R13
 	MOVQ         R12, R14
 	CMPQ         R14, $0x00000008
-	JLT          rest2802
+	JLT          rest2824
 
-whole2801:
+whole2823:
 	VCVTPS2PD (R11)(R13*4), Z7
 	VMAXPD    Z7, Z6, Z6
 	ADDQ      $0x00000008, R13
 	SUBQ      $0x00000008, R14
 	CMPQ      R14, $0x00000008
-	JGE       whole2801
+	JGE       whole2823
 
-rest2802:
+rest2824:
 	TESTQ        R14, R14
-	JZ           done2803
+	JZ           done2825
 	MOVQ         $-1, R15
 	BZHIQ        R14, R15, R15
 	KMOVB        R15, K1
@@ -40182,7 +40422,7 @@ rest2802:
 	VMOVAPD      Z7, K1, Z8
 	VMAXPD       Z8, Z6, Z6
 
-done2803:
+done2825:
 	VSHUFF64X2 $0x4e, Z6, Z6, Z7
 	VMAXPD     Z7, Z6, Z6
 	VSHUFF64X2 $0xb1, Z6, Z6, Z7
@@ -40191,20 +40431,20 @@ done2803:
 	VMAXPD     Z7, Z6, Z6
 	XORQ       R13, R13
 	CMPQ       R12, $0x00000008
-	JLT        rest2805
+	JLT        rest2827
 
-whole2804:
+whole2826:
 	VCVTPS2PD (R11)(R13*4), Z7
 	VMOVUPD   (R9)(R13*8), Z8
 	VSUBPD    Z6, Z7, Z7
 	VUCOMISD  X2, X0
-	JBE       undamped2806
+	JBE       undamped2828
 	VCMPPD    $0x04, Z8, Z7, K1
 	VMULPD    Z0, Z8, Z9
 	VMULPD    Z1, Z7, Z10
 	VADDPD    Z9, Z10, K1, Z7
 
-undamped2806:
+undamped2828:
 	VCMPPD      $0x04, Z8, Z7, K1
 	VSUBPD.Z    Z8, Z7, K1, Z8
 	VPANDQ.BCST constants<>+752(SB), Z8, Z8
@@ -40216,11 +40456,11 @@ undamped2806:
 	ADDQ        $0x00000008, R13
 	SUBQ        $0x00000008, R12
 	CMPQ        R12, $0x00000008
-	JGE         whole2804
+	JGE         whole2826
 
-rest2805:
+rest2827:
 	TESTQ       R12, R12
-	JZ          done2807
+	JZ          done2829
 	MOVQ        $-1, R14
 	BZHIQ       R12, R14, R14
 	KMOVB       R14, K1
@@ -40228,113 +40468,113 @@ rest2805:
 	VMOVUPD.Z   (R9)(R13*8), K1, Z8
 	VSUBPD.Z    Z6, Z7, K1, Z7
 	VUCOMISD    X2, X0
-	JBE         undamped2808
+	JBE         undamped2830
 	VCMPPD      $0x04, Z8, Z7, K2
 	VMULPD      Z0, Z8, Z6
 	VMULPD      Z1, Z7, Z9
 	VADDPD      Z6, Z9, K2, Z7
 
-undamped2808:
+undamped2830:
 	VCMPPD      $0x04, Z8, Z7, K2
 	VSUBPD.Z    Z8, Z7, K2, Z6
 	VPANDQ.BCST constants<>+752(SB), Z6, Z6
 	VPMAXUQ     Z6, Z3, Z3
 	TESTQ       $0x00000007, R12
-	JNZ         partial2809
+	JNZ         partial2831
 	VMOVUPD     Z7, (R9)(R13*8)
-	JMP         stored2812
+	JMP         stored2834
 
-partial2809:
+partial2831:
 	LEAQ       (R9)(R13*8), R9
 	VMOVAPD    Z7, Z6
 	TESTQ      $0x00000004, R12
-	JZ         noFour2810
+	JZ         noFour2832
 	VMOVUPD    Y6, (R9)
 	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, R9
 
-noFour2810:
+noFour2832:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo2811
+	JZ         noTwo2833
 	VMOVUPD    X6, (R9)
 	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, R9
 
-noTwo2811:
+noTwo2833:
 	TESTQ  $0x00000001, R12
-	JZ     stored2812
+	JZ     stored2834
 	VMOVSD X6, (R9)
 
-stored2812:
+stored2834:
 	VMOVUPD.Z   (R10)(R13*8), K1, Z6
 	VFMADD231PD Z7, Z5, Z6
 	TESTQ       $0x00000007, R12
-	JNZ         partial2813
+	JNZ         partial2835
 	VMOVUPD     Z6, (R10)(R13*8)
-	JMP         stored2816
+	JMP         stored2838
 
-partial2813:
+partial2835:
 	LEAQ       (R10)(R13*8), R9
 	VMOVAPD    Z6, Z5
 	TESTQ      $0x00000004, R12
-	JZ         noFour2814
+	JZ         noFour2836
 	VMOVUPD    Y5, (R9)
 	VSHUFF64X2 $0x4e, Z5, Z5, Z5
 	ADDQ       $0x00000020, R9
 
-noFour2814:
+noFour2836:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo2815
+	JZ         noTwo2837
 	VMOVUPD    X5, (R9)
 	VSHUFF64X2 $0xb1, Z5, Z5, Z5
 	ADDQ       $0x00000010, R9
 
-noTwo2815:
+noTwo2837:
 	TESTQ  $0x00000001, R12
-	JZ     stored2816
+	JZ     stored2838
 	VMOVSD X5, (R9)
 
-stored2816:
-done2807:
-absorbed2784:
+stored2838:
+done2829:
+absorbed2806:
 	ADDQ $0x00000040, DI
 	DECQ R8
-	JNZ  item2779
+	JNZ  item2801
 
-done2780:
+done2802:
 	TESTQ   BX, BX
-	JZ      none2817
+	JZ      none2839
 	MOVQ    $-1, AX
 	BZHIQ   SI, AX, AX
 	KMOVB   AX, K1
 	TESTQ   $0x00000007, SI
-	JNZ     partial2818
+	JNZ     partial2840
 	VMOVUPD Z4, (BX)
-	JMP     stored2821
+	JMP     stored2843
 
-partial2818:
+partial2840:
 	LEAQ       (BX), AX
 	VMOVAPD    Z4, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2819
+	JZ         noFour2841
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour2819:
+noFour2841:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2820
+	JZ         noTwo2842
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo2820:
+noTwo2842:
 	TESTQ  $0x00000001, SI
-	JZ     stored2821
+	JZ     stored2843
 	VMOVSD X0, (AX)
 
-stored2821:
-none2817:
+stored2843:
+none2839:
 	VSHUFF64X2 $0x4e, Z3, Z3, Z0
 	VPMAXUQ    Z0, Z3, Z3
 	VSHUFF64X2 $0xb1, Z3, Z3, Z0
@@ -40365,18 +40605,18 @@ TEXT ·exponentials32x512(SB), $0-64
 	VBROADCASTSD constants<>+3288(SB), Z9
 	VBROADCASTSD constants<>+3376(SB), Z10
 	TESTQ        BX, BX
-	JLE          done2823
+	JLE          done2845
 
-table2822:
+table2844:
 	VCVTSD2SS    (DX), X1, X1
 	VBROADCASTSS X1, Z1
 	VXORPD       Z11, Z11, Z11
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000040
-	JLT          rest2825
+	JLT          rest2847
 
-whole2824:
+whole2846:
 	VMOVUPS (AX)(SI*4), Z12
 	VMOVUPS 64(AX)(SI*4), Z13
 	VMOVUPS 128(AX)(SI*4), Z14
@@ -40396,13 +40636,13 @@ whole2824:
 	ADDQ    $0x00000040, SI
 	SUBQ    $0x00000040, DI
 	CMPQ    DI, $0x00000040
-	JGE     whole2824
+	JGE     whole2846
 
-rest2825:
+rest2847:
 	CMPQ DI, $0x00000010
-	JLT  rest2827
+	JLT  rest2849
 
-whole2826:
+whole2848:
 	VMOVUPS (AX)(SI*4), Z12
 	VMULPS  Z1, Z12, Z12
 	VPANDD  Z10, Z12, Z12
@@ -40410,11 +40650,11 @@ whole2826:
 	ADDQ    $0x00000010, SI
 	SUBQ    $0x00000010, DI
 	CMPQ    DI, $0x00000010
-	JGE     whole2826
+	JGE     whole2848
 
-rest2827:
+rest2849:
 	TESTQ     DI, DI
-	JZ        done2828
+	JZ        done2850
 	MOVQ      $-1, R8
 	BZHIQ     DI, R8, R8
 	KMOVW     R8, K1
@@ -40424,16 +40664,16 @@ rest2827:
 	VPANDD    Z10, Z12, Z12
 	VPMAXUD   Z12, Z11, Z11
 
-done2828:
+done2850:
 	VPCMPUD  $0x06, Z9, Z11, K1
 	KORTESTW K1, K1
-	JNZ      done2823
+	JNZ      done2845
 	XORQ     SI, SI
 	MOVQ     CX, DI
 	CMPQ     DI, $0x00000040
-	JLT      rest2830
+	JLT      rest2852
 
-whole2829:
+whole2851:
 	VMOVUPS      (AX)(SI*4), Z11
 	VMOVUPS      64(AX)(SI*4), Z12
 	VMOVUPS      128(AX)(SI*4), Z13
@@ -40497,13 +40737,13 @@ whole2829:
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x00000040, DI
 	CMPQ         DI, $0x00000040
-	JGE          whole2829
+	JGE          whole2851
 
-rest2830:
+rest2852:
 	CMPQ DI, $0x00000010
-	JLT  rest2832
+	JLT  rest2854
 
-whole2831:
+whole2853:
 	VMOVUPS      (AX)(SI*4), Z11
 	VMULPS       Z1, Z11, Z11
 	VMOVAPD      Z2, Z13
@@ -40522,11 +40762,11 @@ whole2831:
 	ADDQ         $0x00000010, SI
 	SUBQ         $0x00000010, DI
 	CMPQ         DI, $0x00000010
-	JGE          whole2831
+	JGE          whole2853
 
-rest2832:
+rest2854:
 	TESTQ        DI, DI
-	JZ           done2833
+	JZ           done2855
 	MOVQ         $-1, R8
 	BZHIQ        DI, R8, R8
 	KMOVW        R8, K1
@@ -40545,47 +40785,47 @@ rest2832:
 	VFMADD213PS  Z13, Z11, Z14
 	VSCALEFPS    Z12, Z14, Z14
 	TESTQ        $0x0000000f, DI
-	JNZ          partial2834
+	JNZ          partial2856
 	VMOVUPS      Z14, (AX)(SI*4)
-	JMP          stored2835
+	JMP          stored2857
 
-partial2834:
+partial2856:
 	LEAQ       (AX)(SI*4), SI
 	VMOVAPS    Z14, Z11
 	TESTQ      $0x00000008, DI
-	JZ         without2836
+	JZ         without2858
 	VMOVUPS    Y11, (SI)
 	VSHUFF64X2 $0x4e, Z11, Z11, Z11
 	ADDQ       $0x00000020, SI
 
-without2836:
+without2858:
 	TESTQ      $0x00000004, DI
-	JZ         without2837
+	JZ         without2859
 	VMOVUPS    X11, (SI)
 	VSHUFF64X2 $0xb1, Z11, Z11, Z11
 	ADDQ       $0x00000010, SI
 
-without2837:
+without2859:
 	TESTQ     $0x00000002, DI
-	JZ        without2838
+	JZ        without2860
 	VMOVSD    X11, (SI)
 	VPERMILPD $0x55, Z11, Z11
 	ADDQ      $0x00000008, SI
 
-without2838:
+without2860:
 	TESTQ  $0x00000001, DI
-	JZ     without2839
+	JZ     without2861
 	VMOVSS X11, (SI)
 
-without2839:
-stored2835:
-done2833:
+without2861:
+stored2857:
+done2855:
 	LEAQ (AX)(CX*4), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table2822
+	JNZ  table2844
 
-done2823:
+done2845:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -40600,153 +40840,153 @@ TEXT ·edgeBeliefs32x512(SB), $9408-168
 	ANDQ $-64, SI
 	MOVQ beliefs_len+80(FP), BX
 	SUBQ $0x08, BX
-	JLT  done2842
+	JLT  done2864
 	MOVQ BX, (SI)
 	MOVQ messages_len+104(FP), BX
 	SUBQ $0x08, BX
-	JLT  done2842
+	JLT  done2864
 	MOVQ BX, 8(SI)
 	MOVQ tables_len+128(FP), BX
 	SUBQ $0x40, BX
-	JLT  done2842
+	JLT  done2864
 	MOVQ BX, 32(SI)
 
-chunk2840:
+chunk2862:
 	MOVQ DX, BX
 	ANDQ $-8, BX
-	JZ   done2842
+	JZ   done2864
 	CMPQ BX, $0x40
-	JLE  whole2841
+	JLE  whole2863
 	MOVQ $0x00000040, BX
 
-whole2841:
+whole2863:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2843:
+pass2865:
 	CMPQ          R9, BX
-	JGE           passed2845
+	JGE           passed2867
 	MOVQ          (DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2844
+	JHI           stop2866
 	MOVQ          8(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2844
+	JHI           stop2866
 	MOVQ          16(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2844
+	JHI           stop2866
 	MOVQ          24(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2844
+	JHI           stop2866
 	MOVQ          32(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2844
+	JHI           stop2866
 	MOVQ          40(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2844
+	JHI           stop2866
 	MOVQ          48(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2844
+	JHI           stop2866
 	MOVQ          56(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2844
+	JHI           stop2866
 	MOVQ          64(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2844
+	JHI           stop2866
 	MOVQ          72(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2844
+	JHI           stop2866
 	MOVQ          80(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2844
+	JHI           stop2866
 	MOVQ          88(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2844
+	JHI           stop2866
 	MOVQ          96(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2844
+	JHI           stop2866
 	MOVQ          104(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2844
+	JHI           stop2866
 	MOVQ          112(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2844
+	JHI           stop2866
 	MOVQ          120(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2844
+	JHI           stop2866
 	MOVQ          128(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2844
+	JHI           stop2866
 	MOVQ          136(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2844
+	JHI           stop2866
 	MOVQ          144(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2844
+	JHI           stop2866
 	MOVQ          152(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2844
+	JHI           stop2866
 	MOVQ          160(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2844
+	JHI           stop2866
 	MOVQ          168(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2844
+	JHI           stop2866
 	MOVQ          176(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2844
+	JHI           stop2866
 	MOVQ          184(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2844
+	JHI           stop2866
 	MOVQ          192(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2844
+	JHI           stop2866
 	MOVQ          200(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2844
+	JHI           stop2866
 	MOVQ          208(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2844
+	JHI           stop2866
 	MOVQ          216(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2844
+	JHI           stop2866
 	MOVQ          224(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2844
+	JHI           stop2866
 	MOVQ          232(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2844
+	JHI           stop2866
 	MOVQ          240(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2844
+	JHI           stop2866
 	MOVQ          248(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2844
+	JHI           stop2866
 	MOVQ          256(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2844
+	JHI           stop2866
 	MOVQ          264(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2844
+	JHI           stop2866
 	MOVQ          272(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2844
+	JHI           stop2866
 	MOVQ          280(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2844
+	JHI           stop2866
 	MOVQ          288(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2844
+	JHI           stop2866
 	MOVQ          296(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2844
+	JHI           stop2866
 	MOVQ          304(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2844
+	JHI           stop2866
 	MOVQ          312(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2844
+	JHI           stop2866
 	MOVQ          beliefs_base+72(FP), R11
 	MOVQ          (DI), R10
 	MOVQ          messages_base+96(FP), R13
@@ -40992,13 +41232,13 @@ pass2843:
 	ADDQ          $0x00000140, DI
 	ADDQ          $0x00000400, R8
 	ADDQ          $0x08, R9
-	JMP           pass2843
+	JMP           pass2865
 
-stop2844:
+stop2866:
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2845:
+passed2867:
 	VBROADCASTSD constants<>+3304(SB), Z0
 	VBROADCASTSD constants<>+3336(SB), Z1
 	VMOVUPS      constants<>+2672(SB), Z2
@@ -41006,9 +41246,9 @@ passed2845:
 	MOVQ         SI, R8
 	XORQ         R9, R9
 
-pass2846:
+pass2868:
 	CMPQ              R9, BX
-	JGE               passed2848
+	JGE               passed2870
 	VMOVUPS           1152(R8), Z11
 	VMOVUPS           1280(R8), Z12
 	VMOVUPS           1408(R8), Z13
@@ -41084,18 +41324,18 @@ pass2846:
 	ADDQ              $0x000000a0, DI
 	ADDQ              $0x00000200, R8
 	ADDQ              $0x04, R9
-	JMP               pass2846
+	JMP               pass2868
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2848:
+passed2870:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2849:
+pass2871:
 	CMPQ            R9, BX
-	JGE             passed2851
+	JGE             passed2873
 	VMOVUPS         constants<>+2864(SB), Z0
 	VMOVUPS         constants<>+2928(SB), Z1
 	VMOVUPS         constants<>+2992(SB), Z2
@@ -41449,26 +41689,26 @@ pass2849:
 	VPSUBD.BCST     constants<>+3256(SB), Y1, Y0
 	VPCMPUD.BCST    $0x06, constants<>+3384(SB), Y0, K1
 	KORTESTW        K1, K1
-	JNZ             stop2850
+	JNZ             stop2872
 	VMOVUPS         Y1, 640(SI)(R9*4)
 	VEXTRACTF64X4   $0x01, Z1, 896(SI)(R9*4)
 	ADDQ            $0x00000140, DI
 	ADDQ            $0x00000400, R8
 	ADDQ            $0x08, R9
-	JMP             pass2849
+	JMP             pass2871
 
-stop2850:
+stop2872:
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2851:
+passed2873:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2852:
+pass2874:
 	CMPQ             R9, BX
-	JGE              passed2854
+	JGE              passed2876
 	VMOVUPS          640(SI)(R9*4), Y0
 	VMOVUPS          896(SI)(R9*4), Y1
 	VBROADCASTSS     constants<>+3264(SB), Y3
@@ -41516,18 +41756,18 @@ pass2852:
 	ADDQ             $0x00000140, DI
 	ADDQ             $0x00000400, R8
 	ADDQ             $0x08, R9
-	JMP              pass2852
+	JMP              pass2874
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2854:
+passed2876:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2855:
+pass2877:
 	CMPQ            R9, BX
-	JGE             passed2857
+	JGE             passed2879
 	MOVQ            dst_base+0(FP), R10
 	LEAQ            (CX)(R9*1), AX
 	SHLQ            $0x08, AX
@@ -41557,17 +41797,17 @@ pass2855:
 	ADDQ            $0x00000050, DI
 	ADDQ            $0x00000100, R8
 	ADDQ            $0x02, R9
-	JMP             pass2855
+	JMP             pass2877
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2857:
+passed2879:
 	ADDQ BX, CX
 	SUBQ BX, DX
 	MOVQ DI, AX
-	JMP  chunk2840
+	JMP  chunk2862
 
-done2842:
+done2864:
 	MOVQ CX, done+160(FP)
 	VZEROUPPER
 	RET
@@ -41588,9 +41828,9 @@ TEXT ·edgeBelief32x512(SB), $1664-161
 	XORQ         R10, R10
 	MOVQ         DI, R11
 	CMPQ         R11, $0x00000008
-	JLT          rest2860
+	JLT          rest2882
 
-whole2859:
+whole2881:
 	VBROADCASTSD constants<>+704(SB), Z1
 	VMOVUPD      (R9)(R10*8), Z2
 	VCMPPD       $0x04, Z1, Z2, K1
@@ -41601,11 +41841,11 @@ whole2859:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole2859
+	JGE          whole2881
 
-rest2860:
+rest2882:
 	TESTQ        R11, R11
-	JZ           done2861
+	JZ           done2883
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -41617,7 +41857,7 @@ rest2860:
 	VMOVUPD      Z1, (SI)(R10*8)
 	VMAXPD       Z1, Z0, Z0
 
-done2861:
+done2883:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z1
@@ -41630,7 +41870,7 @@ done2861:
 	VMOVUPD      Z1, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector2862:
+vector2884:
 	VMOVUPD           (SI)(R8*8), Z1
 	VSUBPD            Z0, Z1, Z1
 	VMOVUPD           64(SI)(R8*8), Z2
@@ -41657,7 +41897,7 @@ vector2862:
 	VMOVUPS           Z1, 832(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector2862
+	JLT               vector2884
 	MOVQ              beliefV_len+80(FP), DI
 	MOVQ              beliefV_base+72(FP), R8
 	MOVQ              messageV_base+96(FP), R9
@@ -41665,9 +41905,9 @@ vector2862:
 	XORQ              R10, R10
 	MOVQ              DI, R11
 	CMPQ              R11, $0x00000008
-	JLT               rest2864
+	JLT               rest2886
 
-whole2863:
+whole2885:
 	VBROADCASTSD constants<>+704(SB), Z2
 	VMOVUPD      (R9)(R10*8), Z3
 	VCMPPD       $0x04, Z2, Z3, K1
@@ -41678,11 +41918,11 @@ whole2863:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole2863
+	JGE          whole2885
 
-rest2864:
+rest2886:
 	TESTQ        R11, R11
-	JZ           done2865
+	JZ           done2887
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -41694,7 +41934,7 @@ rest2864:
 	VMOVUPD      Z2, (SI)(R10*8)
 	VMAXPD       Z2, Z1, Z1
 
-done2865:
+done2887:
 	VSHUFF64X2   $0x4e, Z1, Z1, Z2
 	VMAXPD       Z2, Z1, Z1
 	VSHUFF64X2   $0xb1, Z1, Z1, Z2
@@ -41707,7 +41947,7 @@ done2865:
 	VMOVUPD      Z2, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector2866:
+vector2888:
 	VMOVUPD           (SI)(R8*8), Z2
 	VSUBPD            Z1, Z2, Z2
 	VMOVUPD           64(SI)(R8*8), Z3
@@ -41734,7 +41974,7 @@ vector2866:
 	VMOVUPS           Z2, 1344(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector2866
+	JLT               vector2888
 	VADDPD            Z1, Z0, Z0
 	VXORPD            Z1, Z1, Z1
 	VXORPD            Z2, Z2, Z2
@@ -41743,9 +41983,9 @@ vector2866:
 	XORQ              R10, R10
 	MOVQ              BX, R11
 	CMPQ              R11, $0x00000040
-	JLT               rest2868
+	JLT               rest2890
 
-panel2867:
+panel2889:
 	MOVQ   SI, R8
 	LEAQ   (CX)(R10*1), R9
 	VXORPD Z3, Z3, Z3
@@ -41766,9 +42006,9 @@ panel2867:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows2871
+	JLT    rows2893
 
-row2870:
+row2892:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -41797,13 +42037,13 @@ row2870:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R12
 	CMPQ             R12, $0x00000002
-	JGE              row2870
+	JGE              row2892
 
-rows2871:
+rows2893:
 	CMPQ R12, $0x00000001
-	JLT  rows2873
+	JLT  rows2895
 
-row2872:
+row2894:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -41820,9 +42060,9 @@ row2872:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R12
 	CMPQ             R12, $0x00000001
-	JGE              row2872
+	JGE              row2894
 
-rows2873:
+rows2895:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -41846,13 +42086,13 @@ rows2873:
 	ADDQ        $0x00000100, R10
 	SUBQ        $0x00000040, R11
 	CMPQ        R11, $0x00000040
-	JGE         panel2867
+	JGE         panel2889
 
-rest2868:
+rest2890:
 	TESTQ  R11, R11
-	JZ     done2869
+	JZ     done2891
 	CMPQ   R11, $0x00000010
-	JGT    wider2874
+	JGT    wider2896
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
 	KMOVW  R8, K1
@@ -41864,9 +42104,9 @@ rest2868:
 	VXORPD Z6, Z6, Z6
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2876
+	JLT    rows2898
 
-row2875:
+row2897:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -41877,13 +42117,13 @@ row2875:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2875
+	JGE              row2897
 
-rows2876:
+rows2898:
 	CMPQ R11, $0x00000001
-	JLT  rows2878
+	JLT  rows2900
 
-row2877:
+row2899:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -41891,19 +42131,19 @@ row2877:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2877
+	JGE              row2899
 
-rows2878:
+rows2900:
 	VADDPS      Z4, Z3, Z3
 	VADDPS      Z6, Z5, Z5
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
 	VFMADD231PS 1088(SI)(R10*1), Z5, Z2
 	VFMADD231PS 1344(SI)(R10*1), Z3, Z2
-	JMP         done2869
+	JMP         done2891
 
-wider2874:
+wider2896:
 	CMPQ   R11, $0x00000020
-	JGT    wider2879
+	JGT    wider2901
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -41920,9 +42160,9 @@ wider2874:
 	VXORPD Z10, Z10, Z10
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2881
+	JLT    rows2903
 
-row2880:
+row2902:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -41939,13 +42179,13 @@ row2880:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2880
+	JGE              row2902
 
-rows2881:
+rows2903:
 	CMPQ R11, $0x00000001
-	JLT  rows2883
+	JLT  rows2905
 
-row2882:
+row2904:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -41956,9 +42196,9 @@ row2882:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2882
+	JGE              row2904
 
-rows2883:
+rows2905:
 	VADDPS      Z5, Z3, Z3
 	VADDPS      Z9, Z7, Z7
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -41969,11 +42209,11 @@ rows2883:
 	VFMADD231PS 1152(SI)(R10*1), Z4, Z1
 	VFMADD231PS 1152(SI)(R10*1), Z8, Z2
 	VFMADD231PS 1408(SI)(R10*1), Z4, Z2
-	JMP         done2869
+	JMP         done2891
 
-wider2879:
+wider2901:
 	CMPQ   R11, $0x00000030
-	JGT    wider2884
+	JGT    wider2906
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -41994,9 +42234,9 @@ wider2879:
 	VXORPD Z14, Z14, Z14
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2886
+	JLT    rows2908
 
-row2885:
+row2907:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -42019,13 +42259,13 @@ row2885:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2885
+	JGE              row2907
 
-rows2886:
+rows2908:
 	CMPQ R11, $0x00000001
-	JLT  rows2888
+	JLT  rows2910
 
-row2887:
+row2909:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -42039,9 +42279,9 @@ row2887:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2887
+	JGE              row2909
 
-rows2888:
+rows2910:
 	VADDPS      Z6, Z3, Z3
 	VADDPS      Z12, Z9, Z9
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -42057,9 +42297,9 @@ rows2888:
 	VFMADD231PS 1216(SI)(R10*1), Z5, Z1
 	VFMADD231PS 1216(SI)(R10*1), Z11, Z2
 	VFMADD231PS 1472(SI)(R10*1), Z5, Z2
-	JMP         done2869
+	JMP         done2891
 
-wider2884:
+wider2906:
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -42084,9 +42324,9 @@ wider2884:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2891
+	JLT    rows2913
 
-row2890:
+row2912:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -42115,13 +42355,13 @@ row2890:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2890
+	JGE              row2912
 
-rows2891:
+rows2913:
 	CMPQ R11, $0x00000001
-	JLT  rows2893
+	JLT  rows2915
 
-row2892:
+row2914:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -42138,9 +42378,9 @@ row2892:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2892
+	JGE              row2914
 
-rows2893:
+rows2915:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -42162,7 +42402,7 @@ rows2893:
 	VFMADD231PS 1280(SI)(R10*1), Z14, Z2
 	VFMADD231PS 1536(SI)(R10*1), Z6, Z2
 
-done2869:
+done2891:
 	VSHUFF64X2       $0x4e, Z1, Z1, Z3
 	VADDPS           Z3, Z1, Z1
 	VSHUFF64X2       $0xb1, Z1, Z1, Z3
@@ -42182,7 +42422,7 @@ done2869:
 	VPSUBD.BCST      constants<>+3256(SB), Z1, Z3
 	VPCMPUD.BCST     $0x06, constants<>+3384(SB), Z3, K1
 	KORTESTW         K1, K1
-	JNZ              unsafe2858
+	JNZ              unsafe2880
 	VMOVSS           constants<>+3264(SB), X3
 	VDIVSS           X1, X3, X3
 	VBROADCASTSS     X3, Z3
@@ -42223,25 +42463,25 @@ done2869:
 	MOVSD            X6, logZ+144(FP)
 	XORQ             R8, R8
 
-vector2894:
+vector2916:
 	VMULPS  1088(SI)(R8*4), Z3, Z0
 	VMOVUPS Z0, 1088(SI)(R8*4)
 	ADDQ    $0x10, R8
 	CMPQ    R8, BX
-	JLT     vector2894
+	JLT     vector2916
 	MOVQ    SI, R8
 	MOVQ    DX, R9
 	IMULQ   DI, DX
 	LEAQ    -64(AX)(DX*1), DX
 
-row2895:
+row2917:
 	VBROADCASTSS 576(R8), Z0
 	XORQ         R10, R10
 	MOVQ         BX, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest2897
+	JLT          rest2919
 
-whole2896:
+whole2918:
 	VMOVUPS (CX)(R10*4), Z1
 	VMULPS  Z0, Z1, Z1
 	VMULPS  1088(SI)(R10*4), Z1, Z1
@@ -42249,11 +42489,11 @@ whole2896:
 	ADDQ    $0x00000010, R10
 	SUBQ    $0x00000010, R11
 	CMPQ    R11, $0x00000010
-	JGE     whole2896
+	JGE     whole2918
 
-rest2897:
+rest2919:
 	TESTQ     R11, R11
-	JZ        done2898
+	JZ        done2920
 	MOVQ      $-1, R12
 	BZHIQ     R11, R12, R12
 	KMOVW     R12, K1
@@ -42262,59 +42502,59 @@ rest2897:
 	VMULPS    1088(SI)(R10*4), Z1, Z1
 	LEAQ      (AX)(R10*4), R10
 	CMPQ      R10, DX
-	JGT       pieces2899
+	JGT       pieces2921
 	VMOVUPS   Z1, (R10)
-	JMP       written2900
+	JMP       written2922
 
-pieces2899:
+pieces2921:
 	TESTQ   $0x0000000f, R11
-	JNZ     partial2901
+	JNZ     partial2923
 	VMOVUPS Z1, (R10)
-	JMP     stored2902
+	JMP     stored2924
 
-partial2901:
+partial2923:
 	LEAQ       (R10), R10
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without2903
+	JZ         without2925
 	VMOVUPS    Y0, (R10)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, R10
 
-without2903:
+without2925:
 	TESTQ      $0x00000004, R11
-	JZ         without2904
+	JZ         without2926
 	VMOVUPS    X0, (R10)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, R10
 
-without2904:
+without2926:
 	TESTQ     $0x00000002, R11
-	JZ        without2905
+	JZ        without2927
 	VMOVSD    X0, (R10)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, R10
 
-without2905:
+without2927:
 	TESTQ  $0x00000001, R11
-	JZ     without2906
+	JZ     without2928
 	VMOVSS X0, (R10)
 
-without2906:
-stored2902:
-written2900:
-done2898:
+without2928:
+stored2924:
+written2922:
+done2920:
 	ADDQ $0x04, R8
 	ADDQ DI, CX
 	ADDQ DI, AX
 	DECQ R9
-	JNZ  row2895
+	JNZ  row2917
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe2858:
+unsafe2880:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -42331,17 +42571,17 @@ TEXT ·multiplyMatrix32x512(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000040
-	JLT  rest2908
+	JLT  rest2930
 
-panel2907:
+panel2929:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles2911
+	JLT  tiles2933
 
-tile2910:
+tile2932:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -42370,9 +42610,9 @@ tile2910:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2913
+	JLE    done2935
 
-again2912:
+again2934:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -42416,9 +42656,9 @@ again2912:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2912
+	JNZ          again2934
 
-done2913:
+done2935:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -42454,13 +42694,13 @@ done2913:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile2910
+	JGE     tile2932
 
-tiles2911:
+tiles2933:
 	CMPQ R10, $0x00000002
-	JLT  tiles2915
+	JLT  tiles2937
 
-tile2914:
+tile2936:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -42473,9 +42713,9 @@ tile2914:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2917
+	JLE    done2939
 
-again2916:
+again2938:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -42495,9 +42735,9 @@ again2916:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2916
+	JNZ          again2938
 
-done2917:
+done2939:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -42513,13 +42753,13 @@ done2917:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile2914
+	JGE     tile2936
 
-tiles2915:
+tiles2937:
 	CMPQ R10, $0x00000001
-	JLT  tiles2919
+	JLT  tiles2941
 
-tile2918:
+tile2940:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -42528,9 +42768,9 @@ tile2918:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2921
+	JLE    done2943
 
-again2920:
+again2942:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -42544,9 +42784,9 @@ again2920:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2920
+	JNZ          again2942
 
-done2921:
+done2943:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
@@ -42554,19 +42794,19 @@ done2921:
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile2918
+	JGE     tile2940
 
-tiles2919:
+tiles2941:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000040, R9
 	CMPQ R9, $0x00000040
-	JGE  panel2907
+	JGE  panel2929
 
-rest2908:
+rest2930:
 	TESTQ R9, R9
-	JZ    done2909
+	JZ    done2931
 	CMPQ  R9, $0x00000010
-	JGT   wider2922
+	JGT   wider2944
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVW DX, K1
@@ -42575,9 +42815,9 @@ rest2908:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x0000000c
-	JLT   tiles2924
+	JLT   tiles2946
 
-tile2923:
+tile2945:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -42594,9 +42834,9 @@ tile2923:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2926
+	JLE    done2948
 
-again2925:
+again2947:
 	VMOVUPS.Z    (BX), K1, Z12
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z13
@@ -42637,494 +42877,344 @@ again2925:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2925
+	JNZ          again2947
 
-done2926:
+done2948:
 	MOVQ    CX, SI
 	IMUL3Q  $0x0b, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2927
+	JNZ     partial2949
 	VMOVUPS Z0, (DI)
-	JMP     stored2928
+	JMP     stored2950
 
-partial2927:
+partial2949:
 	LEAQ       (DI), BX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2929
+	JZ         without2951
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2929:
+without2951:
 	TESTQ      $0x00000004, R9
-	JZ         without2930
+	JZ         without2952
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2930:
+without2952:
 	TESTQ     $0x00000002, R9
-	JZ        without2931
+	JZ        without2953
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2931:
+without2953:
 	TESTQ  $0x00000001, R9
-	JZ     without2932
+	JZ     without2954
 	VMOVSS X0, (BX)
 
-without2932:
-stored2928:
+without2954:
+stored2950:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2933
+	JNZ     partial2955
 	VMOVUPS Z1, (DI)
-	JMP     stored2934
+	JMP     stored2956
 
-partial2933:
+partial2955:
 	LEAQ       (DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2935
+	JZ         without2957
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2935:
+without2957:
 	TESTQ      $0x00000004, R9
-	JZ         without2936
+	JZ         without2958
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2936:
+without2958:
 	TESTQ     $0x00000002, R9
-	JZ        without2937
+	JZ        without2959
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2937:
+without2959:
 	TESTQ  $0x00000001, R9
-	JZ     without2938
+	JZ     without2960
 	VMOVSS X0, (BX)
 
-without2938:
-stored2934:
+without2960:
+stored2956:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2939
+	JNZ     partial2961
 	VMOVUPS Z2, (DI)
-	JMP     stored2940
+	JMP     stored2962
 
-partial2939:
+partial2961:
 	LEAQ       (DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2941
+	JZ         without2963
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2941:
+without2963:
 	TESTQ      $0x00000004, R9
-	JZ         without2942
+	JZ         without2964
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2942:
+without2964:
 	TESTQ     $0x00000002, R9
-	JZ        without2943
+	JZ        without2965
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2943:
+without2965:
 	TESTQ  $0x00000001, R9
-	JZ     without2944
+	JZ     without2966
 	VMOVSS X0, (BX)
 
-without2944:
-stored2940:
+without2966:
+stored2962:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2945
+	JNZ     partial2967
 	VMOVUPS Z3, (DI)
-	JMP     stored2946
+	JMP     stored2968
 
-partial2945:
+partial2967:
 	LEAQ       (DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2947
+	JZ         without2969
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2947:
+without2969:
 	TESTQ      $0x00000004, R9
-	JZ         without2948
+	JZ         without2970
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2948:
+without2970:
 	TESTQ     $0x00000002, R9
-	JZ        without2949
+	JZ        without2971
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2949:
+without2971:
 	TESTQ  $0x00000001, R9
-	JZ     without2950
+	JZ     without2972
 	VMOVSS X0, (BX)
 
-without2950:
-stored2946:
+without2972:
+stored2968:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2951
+	JNZ     partial2973
 	VMOVUPS Z4, (DI)
-	JMP     stored2952
+	JMP     stored2974
 
-partial2951:
+partial2973:
 	LEAQ       (DI), BX
 	VMOVAPS    Z4, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2953
+	JZ         without2975
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2953:
+without2975:
 	TESTQ      $0x00000004, R9
-	JZ         without2954
+	JZ         without2976
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2954:
+without2976:
 	TESTQ     $0x00000002, R9
-	JZ        without2955
+	JZ        without2977
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2955:
+without2977:
 	TESTQ  $0x00000001, R9
-	JZ     without2956
+	JZ     without2978
 	VMOVSS X0, (BX)
 
-without2956:
-stored2952:
+without2978:
+stored2974:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2957
+	JNZ     partial2979
 	VMOVUPS Z5, (DI)
-	JMP     stored2958
+	JMP     stored2980
 
-partial2957:
+partial2979:
 	LEAQ       (DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2959
+	JZ         without2981
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2959:
+without2981:
 	TESTQ      $0x00000004, R9
-	JZ         without2960
+	JZ         without2982
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2960:
+without2982:
 	TESTQ     $0x00000002, R9
-	JZ        without2961
+	JZ        without2983
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2961:
+without2983:
 	TESTQ  $0x00000001, R9
-	JZ     without2962
+	JZ     without2984
 	VMOVSS X0, (BX)
 
-without2962:
-stored2958:
+without2984:
+stored2980:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2963
+	JNZ     partial2985
 	VMOVUPS Z6, (DI)
-	JMP     stored2964
+	JMP     stored2986
 
-partial2963:
+partial2985:
 	LEAQ       (DI), BX
 	VMOVAPS    Z6, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2965
+	JZ         without2987
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2965:
+without2987:
 	TESTQ      $0x00000004, R9
-	JZ         without2966
+	JZ         without2988
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2966:
+without2988:
 	TESTQ     $0x00000002, R9
-	JZ        without2967
+	JZ        without2989
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2967:
+without2989:
 	TESTQ  $0x00000001, R9
-	JZ     without2968
+	JZ     without2990
 	VMOVSS X0, (BX)
 
-without2968:
-stored2964:
+without2990:
+stored2986:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2969
+	JNZ     partial2991
 	VMOVUPS Z7, (DI)
-	JMP     stored2970
+	JMP     stored2992
 
-partial2969:
+partial2991:
 	LEAQ       (DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2971
+	JZ         without2993
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2971:
+without2993:
 	TESTQ      $0x00000004, R9
-	JZ         without2972
+	JZ         without2994
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2972:
+without2994:
 	TESTQ     $0x00000002, R9
-	JZ        without2973
+	JZ        without2995
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2973:
+without2995:
 	TESTQ  $0x00000001, R9
-	JZ     without2974
+	JZ     without2996
 	VMOVSS X0, (BX)
 
-without2974:
-stored2970:
+without2996:
+stored2992:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2975
+	JNZ     partial2997
 	VMOVUPS Z8, (DI)
-	JMP     stored2976
+	JMP     stored2998
 
-partial2975:
+partial2997:
 	LEAQ       (DI), BX
 	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2977
+	JZ         without2999
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2977:
+without2999:
 	TESTQ      $0x00000004, R9
-	JZ         without2978
+	JZ         without3000
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2978:
+without3000:
 	TESTQ     $0x00000002, R9
-	JZ        without2979
+	JZ        without3001
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2979:
+without3001:
 	TESTQ  $0x00000001, R9
-	JZ     without2980
+	JZ     without3002
 	VMOVSS X0, (BX)
 
-without2980:
-stored2976:
+without3002:
+stored2998:
 	ADDQ    AX, DI
-	TESTQ   $0x0000000f, R9
-	JNZ     partial2981
-	VMOVUPS Z9, (DI)
-	JMP     stored2982
-
-partial2981:
-	LEAQ       (DI), BX
-	VMOVAPS    Z9, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2983
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2983:
-	TESTQ      $0x00000004, R9
-	JZ         without2984
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2984:
-	TESTQ     $0x00000002, R9
-	JZ        without2985
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2985:
-	TESTQ  $0x00000001, R9
-	JZ     without2986
-	VMOVSS X0, (BX)
-
-without2986:
-stored2982:
-	ADDQ    AX, DI
-	TESTQ   $0x0000000f, R9
-	JNZ     partial2987
-	VMOVUPS Z10, (DI)
-	JMP     stored2988
-
-partial2987:
-	LEAQ       (DI), BX
-	VMOVAPS    Z10, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2989
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2989:
-	TESTQ      $0x00000004, R9
-	JZ         without2990
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2990:
-	TESTQ     $0x00000002, R9
-	JZ        without2991
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2991:
-	TESTQ  $0x00000001, R9
-	JZ     without2992
-	VMOVSS X0, (BX)
-
-without2992:
-stored2988:
-	ADDQ    AX, DI
-	TESTQ   $0x0000000f, R9
-	JNZ     partial2993
-	VMOVUPS Z11, (DI)
-	JMP     stored2994
-
-partial2993:
-	LEAQ       (DI), BX
-	VMOVAPS    Z11, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2995
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2995:
-	TESTQ      $0x00000004, R9
-	JZ         without2996
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2996:
-	TESTQ     $0x00000002, R9
-	JZ        without2997
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2997:
-	TESTQ  $0x00000001, R9
-	JZ     without2998
-	VMOVSS X0, (BX)
-
-without2998:
-stored2994:
-	ADDQ AX, DI
-	SUBQ $0x0000000c, R10
-	CMPQ R10, $0x0000000c
-	JGE  tile2923
-
-tiles2924:
-	CMPQ R10, $0x00000004
-	JLT  tiles3000
-
-tile2999:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done3002
-
-again3001:
-	VMOVUPS.Z    (BX), K1, Z4
-	MOVQ         DX, SI
-	VBROADCASTSS (SI), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         $0x04, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again3001
-
-done3002:
-	MOVQ    CX, SI
-	IMUL3Q  $0x03, SI, SI
-	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
 	JNZ     partial3003
-	VMOVUPS Z0, (DI)
+	VMOVUPS Z9, (DI)
 	JMP     stored3004
 
 partial3003:
 	LEAQ       (DI), BX
-	VMOVAPS    Z0, Z0
+	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3005
 	VMOVUPS    Y0, (BX)
@@ -43155,12 +43245,12 @@ stored3004:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
 	JNZ     partial3009
-	VMOVUPS Z1, (DI)
+	VMOVUPS Z10, (DI)
 	JMP     stored3010
 
 partial3009:
 	LEAQ       (DI), BX
-	VMOVAPS    Z1, Z0
+	VMOVAPS    Z10, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3011
 	VMOVUPS    Y0, (BX)
@@ -43191,12 +43281,12 @@ stored3010:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
 	JNZ     partial3015
-	VMOVUPS Z2, (DI)
+	VMOVUPS Z11, (DI)
 	JMP     stored3016
 
 partial3015:
 	LEAQ       (DI), BX
-	VMOVAPS    Z2, Z0
+	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3017
 	VMOVUPS    Y0, (BX)
@@ -43224,60 +43314,210 @@ without3019:
 
 without3020:
 stored3016:
-	ADDQ    AX, DI
-	TESTQ   $0x0000000f, R9
-	JNZ     partial3021
-	VMOVUPS Z3, (DI)
-	JMP     stored3022
+	ADDQ AX, DI
+	SUBQ $0x0000000c, R10
+	CMPQ R10, $0x0000000c
+	JGE  tile2945
 
-partial3021:
+tiles2946:
+	CMPQ R10, $0x00000004
+	JLT  tiles3022
+
+tile3021:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done3024
+
+again3023:
+	VMOVUPS.Z    (BX), K1, Z4
+	MOVQ         DX, SI
+	VBROADCASTSS (SI), Z5
+	VFMADD231PS  Z4, Z5, Z0
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Z5
+	VFMADD231PS  Z4, Z5, Z1
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Z5
+	VFMADD231PS  Z4, Z5, Z2
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Z5
+	VFMADD231PS  Z4, Z5, Z3
+	ADDQ         $0x04, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again3023
+
+done3024:
+	MOVQ    CX, SI
+	IMUL3Q  $0x03, SI, SI
+	ADDQ    SI, DX
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3025
+	VMOVUPS Z0, (DI)
+	JMP     stored3026
+
+partial3025:
 	LEAQ       (DI), BX
-	VMOVAPS    Z3, Z0
+	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3023
+	JZ         without3027
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3023:
+without3027:
 	TESTQ      $0x00000004, R9
-	JZ         without3024
+	JZ         without3028
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3024:
+without3028:
 	TESTQ     $0x00000002, R9
-	JZ        without3025
+	JZ        without3029
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3025:
+without3029:
 	TESTQ  $0x00000001, R9
-	JZ     without3026
+	JZ     without3030
 	VMOVSS X0, (BX)
 
-without3026:
-stored3022:
+without3030:
+stored3026:
+	ADDQ    AX, DI
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3031
+	VMOVUPS Z1, (DI)
+	JMP     stored3032
+
+partial3031:
+	LEAQ       (DI), BX
+	VMOVAPS    Z1, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3033
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3033:
+	TESTQ      $0x00000004, R9
+	JZ         without3034
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3034:
+	TESTQ     $0x00000002, R9
+	JZ        without3035
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3035:
+	TESTQ  $0x00000001, R9
+	JZ     without3036
+	VMOVSS X0, (BX)
+
+without3036:
+stored3032:
+	ADDQ    AX, DI
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3037
+	VMOVUPS Z2, (DI)
+	JMP     stored3038
+
+partial3037:
+	LEAQ       (DI), BX
+	VMOVAPS    Z2, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3039
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3039:
+	TESTQ      $0x00000004, R9
+	JZ         without3040
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3040:
+	TESTQ     $0x00000002, R9
+	JZ        without3041
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3041:
+	TESTQ  $0x00000001, R9
+	JZ     without3042
+	VMOVSS X0, (BX)
+
+without3042:
+stored3038:
+	ADDQ    AX, DI
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3043
+	VMOVUPS Z3, (DI)
+	JMP     stored3044
+
+partial3043:
+	LEAQ       (DI), BX
+	VMOVAPS    Z3, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3045
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3045:
+	TESTQ      $0x00000004, R9
+	JZ         without3046
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3046:
+	TESTQ     $0x00000002, R9
+	JZ        without3047
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3047:
+	TESTQ  $0x00000001, R9
+	JZ     without3048
+	VMOVSS X0, (BX)
+
+without3048:
+stored3044:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile2999
+	JGE  tile3021
 
-tiles3000:
+tiles3022:
 	CMPQ R10, $0x00000001
-	JLT  tiles3028
+	JLT  tiles3050
 
-tile3027:
+tile3049:
 	VXORPD Z0, Z0, Z0
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done3030
+	JLE    done3052
 
-again3029:
+again3051:
 	VMOVUPS.Z    (BX), K1, Z1
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z2
@@ -43285,55 +43525,55 @@ again3029:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again3029
+	JNZ          again3051
 
-done3030:
+done3052:
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3031
+	JNZ     partial3053
 	VMOVUPS Z0, (DI)
-	JMP     stored3032
+	JMP     stored3054
 
-partial3031:
+partial3053:
 	LEAQ       (DI), CX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3033
+	JZ         without3055
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without3033:
+without3055:
 	TESTQ      $0x00000004, R9
-	JZ         without3034
+	JZ         without3056
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without3034:
+without3056:
 	TESTQ     $0x00000002, R9
-	JZ        without3035
+	JZ        without3057
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without3035:
+without3057:
 	TESTQ  $0x00000001, R9
-	JZ     without3036
+	JZ     without3058
 	VMOVSS X0, (CX)
 
-without3036:
-stored3032:
+without3058:
+stored3054:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile3027
+	JGE  tile3049
 
-tiles3028:
-	JMP done2909
+tiles3050:
+	JMP done2931
 
-wider2922:
+wider2944:
 	CMPQ  R9, $0x00000020
-	JGT   wider3037
+	JGT   wider3059
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -43343,9 +43583,9 @@ wider2922:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles3039
+	JLT   tiles3061
 
-tile3038:
+tile3060:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -43366,9 +43606,9 @@ tile3038:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done3041
+	JLE    done3063
 
-again3040:
+again3062:
 	VMOVUPS      (BX), Z16
 	VMOVUPS.Z    64(BX), K1, Z17
 	MOVQ         DX, SI
@@ -43406,368 +43646,206 @@ again3040:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again3040
+	JNZ          again3062
 
-done3041:
+done3063:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3042
+	JNZ     partial3064
 	VMOVUPS Z1, 64(DI)
-	JMP     stored3043
+	JMP     stored3065
 
-partial3042:
+partial3064:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3044
+	JZ         without3066
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3044:
+without3066:
 	TESTQ      $0x00000004, R9
-	JZ         without3045
+	JZ         without3067
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3045:
+without3067:
 	TESTQ     $0x00000002, R9
-	JZ        without3046
+	JZ        without3068
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3046:
+without3068:
 	TESTQ  $0x00000001, R9
-	JZ     without3047
+	JZ     without3069
 	VMOVSS X0, (BX)
 
-without3047:
-stored3043:
+without3069:
+stored3065:
 	ADDQ    AX, DI
 	VMOVUPS Z2, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3048
+	JNZ     partial3070
 	VMOVUPS Z3, 64(DI)
-	JMP     stored3049
+	JMP     stored3071
 
-partial3048:
+partial3070:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3050
+	JZ         without3072
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3050:
+without3072:
 	TESTQ      $0x00000004, R9
-	JZ         without3051
+	JZ         without3073
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3051:
+without3073:
 	TESTQ     $0x00000002, R9
-	JZ        without3052
+	JZ        without3074
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3052:
+without3074:
 	TESTQ  $0x00000001, R9
-	JZ     without3053
+	JZ     without3075
 	VMOVSS X0, (BX)
 
-without3053:
-stored3049:
+without3075:
+stored3071:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3054
+	JNZ     partial3076
 	VMOVUPS Z5, 64(DI)
-	JMP     stored3055
+	JMP     stored3077
 
-partial3054:
+partial3076:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3056
+	JZ         without3078
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3056:
+without3078:
 	TESTQ      $0x00000004, R9
-	JZ         without3057
+	JZ         without3079
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3057:
+without3079:
 	TESTQ     $0x00000002, R9
-	JZ        without3058
+	JZ        without3080
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3058:
+without3080:
 	TESTQ  $0x00000001, R9
-	JZ     without3059
+	JZ     without3081
 	VMOVSS X0, (BX)
 
-without3059:
-stored3055:
+without3081:
+stored3077:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3060
+	JNZ     partial3082
 	VMOVUPS Z7, 64(DI)
-	JMP     stored3061
+	JMP     stored3083
 
-partial3060:
+partial3082:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3062
+	JZ         without3084
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3062:
+without3084:
 	TESTQ      $0x00000004, R9
-	JZ         without3063
+	JZ         without3085
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3063:
+without3085:
 	TESTQ     $0x00000002, R9
-	JZ        without3064
+	JZ        without3086
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3064:
+without3086:
 	TESTQ  $0x00000001, R9
-	JZ     without3065
+	JZ     without3087
 	VMOVSS X0, (BX)
 
-without3065:
-stored3061:
+without3087:
+stored3083:
 	ADDQ    AX, DI
 	VMOVUPS Z8, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3066
+	JNZ     partial3088
 	VMOVUPS Z9, 64(DI)
-	JMP     stored3067
+	JMP     stored3089
 
-partial3066:
+partial3088:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3068
+	JZ         without3090
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3068:
+without3090:
 	TESTQ      $0x00000004, R9
-	JZ         without3069
+	JZ         without3091
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3069:
+without3091:
 	TESTQ     $0x00000002, R9
-	JZ        without3070
+	JZ        without3092
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3070:
+without3092:
 	TESTQ  $0x00000001, R9
-	JZ     without3071
+	JZ     without3093
 	VMOVSS X0, (BX)
 
-without3071:
-stored3067:
+without3093:
+stored3089:
 	ADDQ    AX, DI
 	VMOVUPS Z10, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3072
-	VMOVUPS Z11, 64(DI)
-	JMP     stored3073
-
-partial3072:
-	LEAQ       64(DI), BX
-	VMOVAPS    Z11, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without3074
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without3074:
-	TESTQ      $0x00000004, R9
-	JZ         without3075
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without3075:
-	TESTQ     $0x00000002, R9
-	JZ        without3076
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without3076:
-	TESTQ  $0x00000001, R9
-	JZ     without3077
-	VMOVSS X0, (BX)
-
-without3077:
-stored3073:
-	ADDQ    AX, DI
-	VMOVUPS Z12, (DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial3078
-	VMOVUPS Z13, 64(DI)
-	JMP     stored3079
-
-partial3078:
-	LEAQ       64(DI), BX
-	VMOVAPS    Z13, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without3080
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without3080:
-	TESTQ      $0x00000004, R9
-	JZ         without3081
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without3081:
-	TESTQ     $0x00000002, R9
-	JZ        without3082
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without3082:
-	TESTQ  $0x00000001, R9
-	JZ     without3083
-	VMOVSS X0, (BX)
-
-without3083:
-stored3079:
-	ADDQ    AX, DI
-	VMOVUPS Z14, (DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial3084
-	VMOVUPS Z15, 64(DI)
-	JMP     stored3085
-
-partial3084:
-	LEAQ       64(DI), BX
-	VMOVAPS    Z15, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without3086
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without3086:
-	TESTQ      $0x00000004, R9
-	JZ         without3087
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without3087:
-	TESTQ     $0x00000002, R9
-	JZ        without3088
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without3088:
-	TESTQ  $0x00000001, R9
-	JZ     without3089
-	VMOVSS X0, (BX)
-
-without3089:
-stored3085:
-	ADDQ AX, DI
-	SUBQ $0x00000008, R10
-	CMPQ R10, $0x00000008
-	JGE  tile3038
-
-tiles3039:
-	CMPQ R10, $0x00000004
-	JLT  tiles3091
-
-tile3090:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done3093
-
-again3092:
-	VMOVUPS      (BX), Z8
-	VMOVUPS.Z    64(BX), K1, Z9
-	MOVQ         DX, SI
-	VBROADCASTSS (SI), Z10
-	VFMADD231PS  Z8, Z10, Z0
-	VFMADD231PS  Z9, Z10, Z1
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Z10
-	VFMADD231PS  Z8, Z10, Z2
-	VFMADD231PS  Z9, Z10, Z3
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Z10
-	VFMADD231PS  Z8, Z10, Z4
-	VFMADD231PS  Z9, Z10, Z5
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Z10
-	VFMADD231PS  Z8, Z10, Z6
-	VFMADD231PS  Z9, Z10, Z7
-	ADDQ         $0x04, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again3092
-
-done3093:
-	MOVQ    CX, SI
-	IMUL3Q  $0x03, SI, SI
-	ADDQ    SI, DX
-	VMOVUPS Z0, (DI)
-	TESTQ   $0x0000000f, R9
 	JNZ     partial3094
-	VMOVUPS Z1, 64(DI)
+	VMOVUPS Z11, 64(DI)
 	JMP     stored3095
 
 partial3094:
 	LEAQ       64(DI), BX
-	VMOVAPS    Z1, Z0
+	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3096
 	VMOVUPS    Y0, (BX)
@@ -43796,15 +43874,15 @@ without3098:
 without3099:
 stored3095:
 	ADDQ    AX, DI
-	VMOVUPS Z2, (DI)
+	VMOVUPS Z12, (DI)
 	TESTQ   $0x0000000f, R9
 	JNZ     partial3100
-	VMOVUPS Z3, 64(DI)
+	VMOVUPS Z13, 64(DI)
 	JMP     stored3101
 
 partial3100:
 	LEAQ       64(DI), BX
-	VMOVAPS    Z3, Z0
+	VMOVAPS    Z13, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3102
 	VMOVUPS    Y0, (BX)
@@ -43833,15 +43911,15 @@ without3104:
 without3105:
 stored3101:
 	ADDQ    AX, DI
-	VMOVUPS Z4, (DI)
+	VMOVUPS Z14, (DI)
 	TESTQ   $0x0000000f, R9
 	JNZ     partial3106
-	VMOVUPS Z5, 64(DI)
+	VMOVUPS Z15, 64(DI)
 	JMP     stored3107
 
 partial3106:
 	LEAQ       64(DI), BX
-	VMOVAPS    Z5, Z0
+	VMOVAPS    Z15, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3108
 	VMOVUPS    Y0, (BX)
@@ -43869,62 +43947,224 @@ without3110:
 
 without3111:
 stored3107:
-	ADDQ    AX, DI
-	VMOVUPS Z6, (DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial3112
-	VMOVUPS Z7, 64(DI)
-	JMP     stored3113
+	ADDQ AX, DI
+	SUBQ $0x00000008, R10
+	CMPQ R10, $0x00000008
+	JGE  tile3060
 
-partial3112:
+tiles3061:
+	CMPQ R10, $0x00000004
+	JLT  tiles3113
+
+tile3112:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done3115
+
+again3114:
+	VMOVUPS      (BX), Z8
+	VMOVUPS.Z    64(BX), K1, Z9
+	MOVQ         DX, SI
+	VBROADCASTSS (SI), Z10
+	VFMADD231PS  Z8, Z10, Z0
+	VFMADD231PS  Z9, Z10, Z1
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Z10
+	VFMADD231PS  Z8, Z10, Z2
+	VFMADD231PS  Z9, Z10, Z3
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Z10
+	VFMADD231PS  Z8, Z10, Z4
+	VFMADD231PS  Z9, Z10, Z5
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Z10
+	VFMADD231PS  Z8, Z10, Z6
+	VFMADD231PS  Z9, Z10, Z7
+	ADDQ         $0x04, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again3114
+
+done3115:
+	MOVQ    CX, SI
+	IMUL3Q  $0x03, SI, SI
+	ADDQ    SI, DX
+	VMOVUPS Z0, (DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3116
+	VMOVUPS Z1, 64(DI)
+	JMP     stored3117
+
+partial3116:
 	LEAQ       64(DI), BX
-	VMOVAPS    Z7, Z0
+	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3114
+	JZ         without3118
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3114:
+without3118:
 	TESTQ      $0x00000004, R9
-	JZ         without3115
+	JZ         without3119
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3115:
+without3119:
 	TESTQ     $0x00000002, R9
-	JZ        without3116
+	JZ        without3120
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3116:
+without3120:
 	TESTQ  $0x00000001, R9
-	JZ     without3117
+	JZ     without3121
 	VMOVSS X0, (BX)
 
-without3117:
-stored3113:
+without3121:
+stored3117:
+	ADDQ    AX, DI
+	VMOVUPS Z2, (DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3122
+	VMOVUPS Z3, 64(DI)
+	JMP     stored3123
+
+partial3122:
+	LEAQ       64(DI), BX
+	VMOVAPS    Z3, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3124
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3124:
+	TESTQ      $0x00000004, R9
+	JZ         without3125
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3125:
+	TESTQ     $0x00000002, R9
+	JZ        without3126
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3126:
+	TESTQ  $0x00000001, R9
+	JZ     without3127
+	VMOVSS X0, (BX)
+
+without3127:
+stored3123:
+	ADDQ    AX, DI
+	VMOVUPS Z4, (DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3128
+	VMOVUPS Z5, 64(DI)
+	JMP     stored3129
+
+partial3128:
+	LEAQ       64(DI), BX
+	VMOVAPS    Z5, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3130
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3130:
+	TESTQ      $0x00000004, R9
+	JZ         without3131
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3131:
+	TESTQ     $0x00000002, R9
+	JZ        without3132
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3132:
+	TESTQ  $0x00000001, R9
+	JZ     without3133
+	VMOVSS X0, (BX)
+
+without3133:
+stored3129:
+	ADDQ    AX, DI
+	VMOVUPS Z6, (DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3134
+	VMOVUPS Z7, 64(DI)
+	JMP     stored3135
+
+partial3134:
+	LEAQ       64(DI), BX
+	VMOVAPS    Z7, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3136
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3136:
+	TESTQ      $0x00000004, R9
+	JZ         without3137
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3137:
+	TESTQ     $0x00000002, R9
+	JZ        without3138
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3138:
+	TESTQ  $0x00000001, R9
+	JZ     without3139
+	VMOVSS X0, (BX)
+
+without3139:
+stored3135:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile3090
+	JGE  tile3112
 
-tiles3091:
+tiles3113:
 	CMPQ R10, $0x00000001
-	JLT  tiles3119
+	JLT  tiles3141
 
-tile3118:
+tile3140:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done3121
+	JLE    done3143
 
-again3120:
+again3142:
 	VMOVUPS      (BX), Z2
 	VMOVUPS.Z    64(BX), K1, Z3
 	MOVQ         DX, SI
@@ -43934,56 +44174,56 @@ again3120:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again3120
+	JNZ          again3142
 
-done3121:
+done3143:
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3122
+	JNZ     partial3144
 	VMOVUPS Z1, 64(DI)
-	JMP     stored3123
+	JMP     stored3145
 
-partial3122:
+partial3144:
 	LEAQ       64(DI), CX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3124
+	JZ         without3146
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without3124:
+without3146:
 	TESTQ      $0x00000004, R9
-	JZ         without3125
+	JZ         without3147
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without3125:
+without3147:
 	TESTQ     $0x00000002, R9
-	JZ        without3126
+	JZ        without3148
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without3126:
+without3148:
 	TESTQ  $0x00000001, R9
-	JZ     without3127
+	JZ     without3149
 	VMOVSS X0, (CX)
 
-without3127:
-stored3123:
+without3149:
+stored3145:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile3118
+	JGE  tile3140
 
-tiles3119:
-	JMP done2909
+tiles3141:
+	JMP done2931
 
-wider3037:
+wider3059:
 	CMPQ  R9, $0x00000030
-	JGT   wider3128
+	JGT   wider3150
 	SUBQ  $0x00000020, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -43993,9 +44233,9 @@ wider3037:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles3130
+	JLT   tiles3152
 
-tile3129:
+tile3151:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -44024,9 +44264,9 @@ tile3129:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done3132
+	JLE    done3154
 
-again3131:
+again3153:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS.Z    128(BX), K1, Z26
@@ -44073,370 +44313,212 @@ again3131:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again3131
+	JNZ          again3153
 
-done3132:
+done3154:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3133
+	JNZ     partial3155
 	VMOVUPS Z2, 128(DI)
-	JMP     stored3134
+	JMP     stored3156
 
-partial3133:
+partial3155:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3135
+	JZ         without3157
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3135:
+without3157:
 	TESTQ      $0x00000004, R9
-	JZ         without3136
+	JZ         without3158
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3136:
+without3158:
 	TESTQ     $0x00000002, R9
-	JZ        without3137
+	JZ        without3159
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3137:
+without3159:
 	TESTQ  $0x00000001, R9
-	JZ     without3138
+	JZ     without3160
 	VMOVSS X0, (BX)
 
-without3138:
-stored3134:
+without3160:
+stored3156:
 	ADDQ    AX, DI
 	VMOVUPS Z3, (DI)
 	VMOVUPS Z4, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3139
+	JNZ     partial3161
 	VMOVUPS Z5, 128(DI)
-	JMP     stored3140
+	JMP     stored3162
 
-partial3139:
+partial3161:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3141
+	JZ         without3163
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3141:
+without3163:
 	TESTQ      $0x00000004, R9
-	JZ         without3142
+	JZ         without3164
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3142:
+without3164:
 	TESTQ     $0x00000002, R9
-	JZ        without3143
+	JZ        without3165
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3143:
+without3165:
 	TESTQ  $0x00000001, R9
-	JZ     without3144
+	JZ     without3166
 	VMOVSS X0, (BX)
 
-without3144:
-stored3140:
+without3166:
+stored3162:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	VMOVUPS Z7, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3145
+	JNZ     partial3167
 	VMOVUPS Z8, 128(DI)
-	JMP     stored3146
+	JMP     stored3168
 
-partial3145:
+partial3167:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3147
+	JZ         without3169
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3147:
+without3169:
 	TESTQ      $0x00000004, R9
-	JZ         without3148
+	JZ         without3170
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3148:
+without3170:
 	TESTQ     $0x00000002, R9
-	JZ        without3149
+	JZ        without3171
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3149:
+without3171:
 	TESTQ  $0x00000001, R9
-	JZ     without3150
+	JZ     without3172
 	VMOVSS X0, (BX)
 
-without3150:
-stored3146:
+without3172:
+stored3168:
 	ADDQ    AX, DI
 	VMOVUPS Z9, (DI)
 	VMOVUPS Z10, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3151
+	JNZ     partial3173
 	VMOVUPS Z11, 128(DI)
-	JMP     stored3152
+	JMP     stored3174
 
-partial3151:
+partial3173:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3153
+	JZ         without3175
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3153:
+without3175:
 	TESTQ      $0x00000004, R9
-	JZ         without3154
+	JZ         without3176
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3154:
+without3176:
 	TESTQ     $0x00000002, R9
-	JZ        without3155
+	JZ        without3177
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3155:
+without3177:
 	TESTQ  $0x00000001, R9
-	JZ     without3156
+	JZ     without3178
 	VMOVSS X0, (BX)
 
-without3156:
-stored3152:
+without3178:
+stored3174:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	VMOVUPS Z13, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3157
+	JNZ     partial3179
 	VMOVUPS Z14, 128(DI)
-	JMP     stored3158
+	JMP     stored3180
 
-partial3157:
+partial3179:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z14, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3159
+	JZ         without3181
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3159:
+without3181:
 	TESTQ      $0x00000004, R9
-	JZ         without3160
+	JZ         without3182
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3160:
+without3182:
 	TESTQ     $0x00000002, R9
-	JZ        without3161
+	JZ        without3183
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3161:
+without3183:
 	TESTQ  $0x00000001, R9
-	JZ     without3162
+	JZ     without3184
 	VMOVSS X0, (BX)
 
-without3162:
-stored3158:
+without3184:
+stored3180:
 	ADDQ    AX, DI
 	VMOVUPS Z15, (DI)
 	VMOVUPS Z16, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3163
-	VMOVUPS Z17, 128(DI)
-	JMP     stored3164
-
-partial3163:
-	LEAQ       128(DI), BX
-	VMOVAPS    Z17, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without3165
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without3165:
-	TESTQ      $0x00000004, R9
-	JZ         without3166
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without3166:
-	TESTQ     $0x00000002, R9
-	JZ        without3167
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without3167:
-	TESTQ  $0x00000001, R9
-	JZ     without3168
-	VMOVSS X0, (BX)
-
-without3168:
-stored3164:
-	ADDQ    AX, DI
-	VMOVUPS Z18, (DI)
-	VMOVUPS Z19, 64(DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial3169
-	VMOVUPS Z20, 128(DI)
-	JMP     stored3170
-
-partial3169:
-	LEAQ       128(DI), BX
-	VMOVAPS    Z20, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without3171
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without3171:
-	TESTQ      $0x00000004, R9
-	JZ         without3172
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without3172:
-	TESTQ     $0x00000002, R9
-	JZ        without3173
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without3173:
-	TESTQ  $0x00000001, R9
-	JZ     without3174
-	VMOVSS X0, (BX)
-
-without3174:
-stored3170:
-	ADDQ    AX, DI
-	VMOVUPS Z21, (DI)
-	VMOVUPS Z22, 64(DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial3175
-	VMOVUPS Z23, 128(DI)
-	JMP     stored3176
-
-partial3175:
-	LEAQ       128(DI), BX
-	VMOVAPS    Z23, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without3177
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without3177:
-	TESTQ      $0x00000004, R9
-	JZ         without3178
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without3178:
-	TESTQ     $0x00000002, R9
-	JZ        without3179
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without3179:
-	TESTQ  $0x00000001, R9
-	JZ     without3180
-	VMOVSS X0, (BX)
-
-without3180:
-stored3176:
-	ADDQ AX, DI
-	SUBQ $0x00000008, R10
-	CMPQ R10, $0x00000008
-	JGE  tile3129
-
-tiles3130:
-	CMPQ R10, $0x00000002
-	JLT  tiles3182
-
-tile3181:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done3184
-
-again3183:
-	VMOVUPS      (BX), Z6
-	VMOVUPS      64(BX), Z7
-	VMOVUPS.Z    128(BX), K1, Z8
-	MOVQ         DX, SI
-	VBROADCASTSS (SI), Z9
-	VFMADD231PS  Z6, Z9, Z0
-	VFMADD231PS  Z7, Z9, Z1
-	VFMADD231PS  Z8, Z9, Z2
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Z9
-	VFMADD231PS  Z6, Z9, Z3
-	VFMADD231PS  Z7, Z9, Z4
-	VFMADD231PS  Z8, Z9, Z5
-	ADDQ         $0x04, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again3183
-
-done3184:
-	MOVQ    CX, SI
-	IMUL3Q  $0x01, SI, SI
-	ADDQ    SI, DX
-	VMOVUPS Z0, (DI)
-	VMOVUPS Z1, 64(DI)
-	TESTQ   $0x0000000f, R9
 	JNZ     partial3185
-	VMOVUPS Z2, 128(DI)
+	VMOVUPS Z17, 128(DI)
 	JMP     stored3186
 
 partial3185:
 	LEAQ       128(DI), BX
-	VMOVAPS    Z2, Z0
+	VMOVAPS    Z17, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3187
 	VMOVUPS    Y0, (BX)
@@ -44465,16 +44547,16 @@ without3189:
 without3190:
 stored3186:
 	ADDQ    AX, DI
-	VMOVUPS Z3, (DI)
-	VMOVUPS Z4, 64(DI)
+	VMOVUPS Z18, (DI)
+	VMOVUPS Z19, 64(DI)
 	TESTQ   $0x0000000f, R9
 	JNZ     partial3191
-	VMOVUPS Z5, 128(DI)
+	VMOVUPS Z20, 128(DI)
 	JMP     stored3192
 
 partial3191:
 	LEAQ       128(DI), BX
-	VMOVAPS    Z5, Z0
+	VMOVAPS    Z20, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3193
 	VMOVUPS    Y0, (BX)
@@ -44502,16 +44584,174 @@ without3195:
 
 without3196:
 stored3192:
+	ADDQ    AX, DI
+	VMOVUPS Z21, (DI)
+	VMOVUPS Z22, 64(DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3197
+	VMOVUPS Z23, 128(DI)
+	JMP     stored3198
+
+partial3197:
+	LEAQ       128(DI), BX
+	VMOVAPS    Z23, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3199
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3199:
+	TESTQ      $0x00000004, R9
+	JZ         without3200
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3200:
+	TESTQ     $0x00000002, R9
+	JZ        without3201
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3201:
+	TESTQ  $0x00000001, R9
+	JZ     without3202
+	VMOVSS X0, (BX)
+
+without3202:
+stored3198:
+	ADDQ AX, DI
+	SUBQ $0x00000008, R10
+	CMPQ R10, $0x00000008
+	JGE  tile3151
+
+tiles3152:
+	CMPQ R10, $0x00000002
+	JLT  tiles3204
+
+tile3203:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done3206
+
+again3205:
+	VMOVUPS      (BX), Z6
+	VMOVUPS      64(BX), Z7
+	VMOVUPS.Z    128(BX), K1, Z8
+	MOVQ         DX, SI
+	VBROADCASTSS (SI), Z9
+	VFMADD231PS  Z6, Z9, Z0
+	VFMADD231PS  Z7, Z9, Z1
+	VFMADD231PS  Z8, Z9, Z2
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Z9
+	VFMADD231PS  Z6, Z9, Z3
+	VFMADD231PS  Z7, Z9, Z4
+	VFMADD231PS  Z8, Z9, Z5
+	ADDQ         $0x04, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again3205
+
+done3206:
+	MOVQ    CX, SI
+	IMUL3Q  $0x01, SI, SI
+	ADDQ    SI, DX
+	VMOVUPS Z0, (DI)
+	VMOVUPS Z1, 64(DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3207
+	VMOVUPS Z2, 128(DI)
+	JMP     stored3208
+
+partial3207:
+	LEAQ       128(DI), BX
+	VMOVAPS    Z2, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3209
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3209:
+	TESTQ      $0x00000004, R9
+	JZ         without3210
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3210:
+	TESTQ     $0x00000002, R9
+	JZ        without3211
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3211:
+	TESTQ  $0x00000001, R9
+	JZ     without3212
+	VMOVSS X0, (BX)
+
+without3212:
+stored3208:
+	ADDQ    AX, DI
+	VMOVUPS Z3, (DI)
+	VMOVUPS Z4, 64(DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3213
+	VMOVUPS Z5, 128(DI)
+	JMP     stored3214
+
+partial3213:
+	LEAQ       128(DI), BX
+	VMOVAPS    Z5, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3215
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3215:
+	TESTQ      $0x00000004, R9
+	JZ         without3216
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3216:
+	TESTQ     $0x00000002, R9
+	JZ        without3217
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3217:
+	TESTQ  $0x00000001, R9
+	JZ     without3218
+	VMOVSS X0, (BX)
+
+without3218:
+stored3214:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile3181
+	JGE  tile3203
 
-tiles3182:
+tiles3204:
 	CMPQ R10, $0x00000001
-	JLT  tiles3198
+	JLT  tiles3220
 
-tile3197:
+tile3219:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -44519,9 +44759,9 @@ tile3197:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done3200
+	JLE    done3222
 
-again3199:
+again3221:
 	VMOVUPS      (BX), Z3
 	VMOVUPS      64(BX), Z4
 	VMOVUPS.Z    128(BX), K1, Z5
@@ -44533,55 +44773,55 @@ again3199:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again3199
+	JNZ          again3221
 
-done3200:
+done3222:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3201
+	JNZ     partial3223
 	VMOVUPS Z2, 128(DI)
-	JMP     stored3202
+	JMP     stored3224
 
-partial3201:
+partial3223:
 	LEAQ       128(DI), CX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3203
+	JZ         without3225
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without3203:
+without3225:
 	TESTQ      $0x00000004, R9
-	JZ         without3204
+	JZ         without3226
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without3204:
+without3226:
 	TESTQ     $0x00000002, R9
-	JZ        without3205
+	JZ        without3227
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without3205:
+without3227:
 	TESTQ  $0x00000001, R9
-	JZ     without3206
+	JZ     without3228
 	VMOVSS X0, (CX)
 
-without3206:
-stored3202:
+without3228:
+stored3224:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile3197
+	JGE  tile3219
 
-tiles3198:
-	JMP done2909
+tiles3220:
+	JMP done2931
 
-wider3128:
+wider3150:
 	SUBQ  $0x00000030, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -44591,9 +44831,9 @@ wider3128:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000006
-	JLT   tiles3209
+	JLT   tiles3231
 
-tile3208:
+tile3230:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -44622,9 +44862,9 @@ tile3208:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done3211
+	JLE    done3233
 
-again3210:
+again3232:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -44668,9 +44908,9 @@ again3210:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again3210
+	JNZ          again3232
 
-done3211:
+done3233:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -44678,296 +44918,130 @@ done3211:
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3212
+	JNZ     partial3234
 	VMOVUPS Z3, 192(DI)
-	JMP     stored3213
+	JMP     stored3235
 
-partial3212:
+partial3234:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3214
+	JZ         without3236
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3214:
+without3236:
 	TESTQ      $0x00000004, R9
-	JZ         without3215
+	JZ         without3237
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3215:
+without3237:
 	TESTQ     $0x00000002, R9
-	JZ        without3216
+	JZ        without3238
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3216:
+without3238:
 	TESTQ  $0x00000001, R9
-	JZ     without3217
+	JZ     without3239
 	VMOVSS X0, (BX)
 
-without3217:
-stored3213:
+without3239:
+stored3235:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	VMOVUPS Z6, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3218
+	JNZ     partial3240
 	VMOVUPS Z7, 192(DI)
-	JMP     stored3219
+	JMP     stored3241
 
-partial3218:
+partial3240:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3220
+	JZ         without3242
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3220:
+without3242:
 	TESTQ      $0x00000004, R9
-	JZ         without3221
+	JZ         without3243
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3221:
+without3243:
 	TESTQ     $0x00000002, R9
-	JZ        without3222
+	JZ        without3244
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3222:
+without3244:
 	TESTQ  $0x00000001, R9
-	JZ     without3223
+	JZ     without3245
 	VMOVSS X0, (BX)
 
-without3223:
-stored3219:
+without3245:
+stored3241:
 	ADDQ    AX, DI
 	VMOVUPS Z8, (DI)
 	VMOVUPS Z9, 64(DI)
 	VMOVUPS Z10, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3224
+	JNZ     partial3246
 	VMOVUPS Z11, 192(DI)
-	JMP     stored3225
+	JMP     stored3247
 
-partial3224:
+partial3246:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3226
+	JZ         without3248
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3226:
+without3248:
 	TESTQ      $0x00000004, R9
-	JZ         without3227
+	JZ         without3249
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3227:
+without3249:
 	TESTQ     $0x00000002, R9
-	JZ        without3228
+	JZ        without3250
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3228:
+without3250:
 	TESTQ  $0x00000001, R9
-	JZ     without3229
+	JZ     without3251
 	VMOVSS X0, (BX)
 
-without3229:
-stored3225:
+without3251:
+stored3247:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	VMOVUPS Z13, 64(DI)
 	VMOVUPS Z14, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3230
-	VMOVUPS Z15, 192(DI)
-	JMP     stored3231
-
-partial3230:
-	LEAQ       192(DI), BX
-	VMOVAPS    Z15, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without3232
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without3232:
-	TESTQ      $0x00000004, R9
-	JZ         without3233
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without3233:
-	TESTQ     $0x00000002, R9
-	JZ        without3234
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without3234:
-	TESTQ  $0x00000001, R9
-	JZ     without3235
-	VMOVSS X0, (BX)
-
-without3235:
-stored3231:
-	ADDQ    AX, DI
-	VMOVUPS Z16, (DI)
-	VMOVUPS Z17, 64(DI)
-	VMOVUPS Z18, 128(DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial3236
-	VMOVUPS Z19, 192(DI)
-	JMP     stored3237
-
-partial3236:
-	LEAQ       192(DI), BX
-	VMOVAPS    Z19, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without3238
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without3238:
-	TESTQ      $0x00000004, R9
-	JZ         without3239
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without3239:
-	TESTQ     $0x00000002, R9
-	JZ        without3240
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without3240:
-	TESTQ  $0x00000001, R9
-	JZ     without3241
-	VMOVSS X0, (BX)
-
-without3241:
-stored3237:
-	ADDQ    AX, DI
-	VMOVUPS Z20, (DI)
-	VMOVUPS Z21, 64(DI)
-	VMOVUPS Z22, 128(DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial3242
-	VMOVUPS Z23, 192(DI)
-	JMP     stored3243
-
-partial3242:
-	LEAQ       192(DI), BX
-	VMOVAPS    Z23, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without3244
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without3244:
-	TESTQ      $0x00000004, R9
-	JZ         without3245
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without3245:
-	TESTQ     $0x00000002, R9
-	JZ        without3246
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without3246:
-	TESTQ  $0x00000001, R9
-	JZ     without3247
-	VMOVSS X0, (BX)
-
-without3247:
-stored3243:
-	ADDQ AX, DI
-	SUBQ $0x00000006, R10
-	CMPQ R10, $0x00000006
-	JGE  tile3208
-
-tiles3209:
-	CMPQ R10, $0x00000002
-	JLT  tiles3249
-
-tile3248:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done3251
-
-again3250:
-	VMOVUPS      (BX), Z8
-	VMOVUPS      64(BX), Z9
-	VMOVUPS      128(BX), Z10
-	VMOVUPS.Z    192(BX), K1, Z11
-	MOVQ         DX, SI
-	VBROADCASTSS (SI), Z12
-	VFMADD231PS  Z8, Z12, Z0
-	VFMADD231PS  Z9, Z12, Z1
-	VFMADD231PS  Z10, Z12, Z2
-	VFMADD231PS  Z11, Z12, Z3
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Z12
-	VFMADD231PS  Z8, Z12, Z4
-	VFMADD231PS  Z9, Z12, Z5
-	VFMADD231PS  Z10, Z12, Z6
-	VFMADD231PS  Z11, Z12, Z7
-	ADDQ         $0x04, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again3250
-
-done3251:
-	MOVQ    CX, SI
-	IMUL3Q  $0x01, SI, SI
-	ADDQ    SI, DX
-	VMOVUPS Z0, (DI)
-	VMOVUPS Z1, 64(DI)
-	VMOVUPS Z2, 128(DI)
-	TESTQ   $0x0000000f, R9
 	JNZ     partial3252
-	VMOVUPS Z3, 192(DI)
+	VMOVUPS Z15, 192(DI)
 	JMP     stored3253
 
 partial3252:
 	LEAQ       192(DI), BX
-	VMOVAPS    Z3, Z0
+	VMOVAPS    Z15, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3254
 	VMOVUPS    Y0, (BX)
@@ -44996,17 +45070,17 @@ without3256:
 without3257:
 stored3253:
 	ADDQ    AX, DI
-	VMOVUPS Z4, (DI)
-	VMOVUPS Z5, 64(DI)
-	VMOVUPS Z6, 128(DI)
+	VMOVUPS Z16, (DI)
+	VMOVUPS Z17, 64(DI)
+	VMOVUPS Z18, 128(DI)
 	TESTQ   $0x0000000f, R9
 	JNZ     partial3258
-	VMOVUPS Z7, 192(DI)
+	VMOVUPS Z19, 192(DI)
 	JMP     stored3259
 
 partial3258:
 	LEAQ       192(DI), BX
-	VMOVAPS    Z7, Z0
+	VMOVAPS    Z19, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3260
 	VMOVUPS    Y0, (BX)
@@ -45034,16 +45108,182 @@ without3262:
 
 without3263:
 stored3259:
+	ADDQ    AX, DI
+	VMOVUPS Z20, (DI)
+	VMOVUPS Z21, 64(DI)
+	VMOVUPS Z22, 128(DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3264
+	VMOVUPS Z23, 192(DI)
+	JMP     stored3265
+
+partial3264:
+	LEAQ       192(DI), BX
+	VMOVAPS    Z23, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3266
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3266:
+	TESTQ      $0x00000004, R9
+	JZ         without3267
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3267:
+	TESTQ     $0x00000002, R9
+	JZ        without3268
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3268:
+	TESTQ  $0x00000001, R9
+	JZ     without3269
+	VMOVSS X0, (BX)
+
+without3269:
+stored3265:
+	ADDQ AX, DI
+	SUBQ $0x00000006, R10
+	CMPQ R10, $0x00000006
+	JGE  tile3230
+
+tiles3231:
+	CMPQ R10, $0x00000002
+	JLT  tiles3271
+
+tile3270:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done3273
+
+again3272:
+	VMOVUPS      (BX), Z8
+	VMOVUPS      64(BX), Z9
+	VMOVUPS      128(BX), Z10
+	VMOVUPS.Z    192(BX), K1, Z11
+	MOVQ         DX, SI
+	VBROADCASTSS (SI), Z12
+	VFMADD231PS  Z8, Z12, Z0
+	VFMADD231PS  Z9, Z12, Z1
+	VFMADD231PS  Z10, Z12, Z2
+	VFMADD231PS  Z11, Z12, Z3
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Z12
+	VFMADD231PS  Z8, Z12, Z4
+	VFMADD231PS  Z9, Z12, Z5
+	VFMADD231PS  Z10, Z12, Z6
+	VFMADD231PS  Z11, Z12, Z7
+	ADDQ         $0x04, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again3272
+
+done3273:
+	MOVQ    CX, SI
+	IMUL3Q  $0x01, SI, SI
+	ADDQ    SI, DX
+	VMOVUPS Z0, (DI)
+	VMOVUPS Z1, 64(DI)
+	VMOVUPS Z2, 128(DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3274
+	VMOVUPS Z3, 192(DI)
+	JMP     stored3275
+
+partial3274:
+	LEAQ       192(DI), BX
+	VMOVAPS    Z3, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3276
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3276:
+	TESTQ      $0x00000004, R9
+	JZ         without3277
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3277:
+	TESTQ     $0x00000002, R9
+	JZ        without3278
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3278:
+	TESTQ  $0x00000001, R9
+	JZ     without3279
+	VMOVSS X0, (BX)
+
+without3279:
+stored3275:
+	ADDQ    AX, DI
+	VMOVUPS Z4, (DI)
+	VMOVUPS Z5, 64(DI)
+	VMOVUPS Z6, 128(DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3280
+	VMOVUPS Z7, 192(DI)
+	JMP     stored3281
+
+partial3280:
+	LEAQ       192(DI), BX
+	VMOVAPS    Z7, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3282
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3282:
+	TESTQ      $0x00000004, R9
+	JZ         without3283
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3283:
+	TESTQ     $0x00000002, R9
+	JZ        without3284
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3284:
+	TESTQ  $0x00000001, R9
+	JZ     without3285
+	VMOVSS X0, (BX)
+
+without3285:
+stored3281:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile3248
+	JGE  tile3270
 
-tiles3249:
+tiles3271:
 	CMPQ R10, $0x00000001
-	JLT  tiles3265
+	JLT  tiles3287
 
-tile3264:
+tile3286:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -45052,9 +45292,9 @@ tile3264:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done3267
+	JLE    done3289
 
-again3266:
+again3288:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -45068,54 +45308,54 @@ again3266:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again3266
+	JNZ          again3288
 
-done3267:
+done3289:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3268
+	JNZ     partial3290
 	VMOVUPS Z3, 192(DI)
-	JMP     stored3269
+	JMP     stored3291
 
-partial3268:
+partial3290:
 	LEAQ       192(DI), CX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3270
+	JZ         without3292
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without3270:
+without3292:
 	TESTQ      $0x00000004, R9
-	JZ         without3271
+	JZ         without3293
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without3271:
+without3293:
 	TESTQ     $0x00000002, R9
-	JZ        without3272
+	JZ        without3294
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without3272:
+without3294:
 	TESTQ  $0x00000001, R9
-	JZ     without3273
+	JZ     without3295
 	VMOVSS X0, (CX)
 
-without3273:
-stored3269:
+without3295:
+stored3291:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile3264
+	JGE  tile3286
 
-tiles3265:
-done2909:
+tiles3287:
+done2931:
 	VZEROUPPER
 	RET
 
@@ -45132,18 +45372,18 @@ TEXT ·scatterMatrix32x512(SB), $0-96
 	XORQ R9, R9
 	MOVQ BX, R10
 	CMPQ R10, $0x00000040
-	JLT  rest3275
+	JLT  rest3297
 
-panel3274:
+panel3296:
 	MOVQ f_base+24(FP), BX
 	MOVQ w_base+0(FP), R8
 	ADDQ R9, R8
 	ADDQ R9, R8
 	MOVQ d+80(FP), R11
 	CMPQ R11, $0x00000005
-	JLT  tiles3278
+	JLT  tiles3300
 
-tile3277:
+tile3299:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -45169,9 +45409,9 @@ tile3277:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3280
+	JLE    done3302
 
-again3279:
+again3301:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -45204,9 +45444,9 @@ again3279:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3279
+	JNZ          again3301
 
-done3280:
+done3302:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -45355,13 +45595,13 @@ done3280:
 	ADDQ          $0x00000014, BX
 	SUBQ          $0x00000005, R11
 	CMPQ          R11, $0x00000005
-	JGE           tile3277
+	JGE           tile3299
 
-tiles3278:
+tiles3300:
 	CMPQ R11, $0x00000002
-	JLT  tiles3282
+	JLT  tiles3304
 
-tile3281:
+tile3303:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -45375,9 +45615,9 @@ tile3281:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3284
+	JLE    done3306
 
-again3283:
+again3305:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -45395,9 +45635,9 @@ again3283:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3283
+	JNZ          again3305
 
-done3284:
+done3306:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -45459,13 +45699,13 @@ done3284:
 	ADDQ          $0x00000008, BX
 	SUBQ          $0x00000002, R11
 	CMPQ          R11, $0x00000002
-	JGE           tile3281
+	JGE           tile3303
 
-tiles3282:
+tiles3304:
 	CMPQ R11, $0x00000001
-	JLT  tiles3286
+	JLT  tiles3308
 
-tile3285:
+tile3307:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -45475,9 +45715,9 @@ tile3285:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3288
+	JLE    done3310
 
-again3287:
+again3309:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -45490,9 +45730,9 @@ again3287:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3287
+	JNZ          again3309
 
-done3288:
+done3310:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -45525,19 +45765,19 @@ done3288:
 	ADDQ          $0x00000004, BX
 	SUBQ          $0x00000001, R11
 	CMPQ          R11, $0x00000001
-	JGE           tile3285
+	JGE           tile3307
 
-tiles3286:
+tiles3308:
 	ADDQ $0x00000100, R9
 	SUBQ $0x00000040, R10
 	CMPQ R10, $0x00000040
-	JGE  panel3274
+	JGE  panel3296
 
-rest3275:
+rest3297:
 	TESTQ R10, R10
-	JZ    done3276
+	JZ    done3298
 	CMPQ  R10, $0x00000010
-	JGT   wider3289
+	JGT   wider3311
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
 	KMOVW BX, K1
@@ -45547,9 +45787,9 @@ rest3275:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x0000000a
-	JLT   tiles3291
+	JLT   tiles3313
 
-tile3290:
+tile3312:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -45565,9 +45805,9 @@ tile3290:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3293
+	JLE    done3315
 
-again3292:
+again3314:
 	VMOVUPS.Z    (DI), K1, Z10
 	VBROADCASTSS (SI), Z11
 	VFMADD231PS  Z10, Z11, Z0
@@ -45592,14 +45832,14 @@ again3292:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3292
+	JNZ          again3314
 
-done3293:
+done3315:
 	VCVTPS2PD     Y0, Z10
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few3294
+	JLE           few3316
 	VADDPD        (R8), Z10, Z10
 	VMOVUPD       Z10, (R8)
 	LEAQ          -8(R10), SI
@@ -45609,74 +45849,74 @@ done3293:
 	VMOVUPD.Z     64(R8), K2, Z10
 	VADDPD        Z10, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial3296
+	JNZ           partial3318
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored3299
+	JMP           stored3321
 
-partial3296:
+partial3318:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3297
+	JZ         noFour3319
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3297:
+noFour3319:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3298
+	JZ         noTwo3320
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3298:
+noTwo3320:
 	TESTQ  $0x00000001, SI
-	JZ     stored3299
+	JZ     stored3321
 	VMOVSD X0, (DI)
 
-stored3299:
-	JMP added3295
+stored3321:
+	JMP added3317
 
-few3294:
+few3316:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z10, Z10
 	TESTQ     $0x00000007, R10
-	JNZ       partial3300
+	JNZ       partial3322
 	VMOVUPD   Z10, (R8)
-	JMP       stored3303
+	JMP       stored3325
 
-partial3300:
+partial3322:
 	LEAQ       (R8), SI
 	VMOVAPD    Z10, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3301
+	JZ         noFour3323
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3301:
+noFour3323:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3302
+	JZ         noTwo3324
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3302:
+noTwo3324:
 	TESTQ  $0x00000001, R10
-	JZ     stored3303
+	JZ     stored3325
 	VMOVSD X0, (SI)
 
-stored3303:
-added3295:
+stored3325:
+added3317:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3304
+	JLE           few3326
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -45686,74 +45926,74 @@ added3295:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3306
+	JNZ           partial3328
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3309
+	JMP           stored3331
 
-partial3306:
+partial3328:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3307
+	JZ         noFour3329
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3307:
+noFour3329:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3308
+	JZ         noTwo3330
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3308:
+noTwo3330:
 	TESTQ  $0x00000001, SI
-	JZ     stored3309
+	JZ     stored3331
 	VMOVSD X0, (DI)
 
-stored3309:
-	JMP added3305
+stored3331:
+	JMP added3327
 
-few3304:
+few3326:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3310
+	JNZ       partial3332
 	VMOVUPD   Z0, (R8)
-	JMP       stored3313
+	JMP       stored3335
 
-partial3310:
+partial3332:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3311
+	JZ         noFour3333
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3311:
+noFour3333:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3312
+	JZ         noTwo3334
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3312:
+noTwo3334:
 	TESTQ  $0x00000001, R10
-	JZ     stored3313
+	JZ     stored3335
 	VMOVSD X0, (SI)
 
-stored3313:
-added3305:
+stored3335:
+added3327:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3314
+	JLE           few3336
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -45763,74 +46003,74 @@ added3305:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3316
+	JNZ           partial3338
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3319
+	JMP           stored3341
 
-partial3316:
+partial3338:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3317
+	JZ         noFour3339
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3317:
+noFour3339:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3318
+	JZ         noTwo3340
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3318:
+noTwo3340:
 	TESTQ  $0x00000001, SI
-	JZ     stored3319
+	JZ     stored3341
 	VMOVSD X0, (DI)
 
-stored3319:
-	JMP added3315
+stored3341:
+	JMP added3337
 
-few3314:
+few3336:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3320
+	JNZ       partial3342
 	VMOVUPD   Z0, (R8)
-	JMP       stored3323
+	JMP       stored3345
 
-partial3320:
+partial3342:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3321
+	JZ         noFour3343
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3321:
+noFour3343:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3322
+	JZ         noTwo3344
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3322:
+noTwo3344:
 	TESTQ  $0x00000001, R10
-	JZ     stored3323
+	JZ     stored3345
 	VMOVSD X0, (SI)
 
-stored3323:
-added3315:
+stored3345:
+added3337:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3324
+	JLE           few3346
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -45840,74 +46080,74 @@ added3315:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3326
+	JNZ           partial3348
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3329
+	JMP           stored3351
 
-partial3326:
+partial3348:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3327
+	JZ         noFour3349
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3327:
+noFour3349:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3328
+	JZ         noTwo3350
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3328:
+noTwo3350:
 	TESTQ  $0x00000001, SI
-	JZ     stored3329
+	JZ     stored3351
 	VMOVSD X0, (DI)
 
-stored3329:
-	JMP added3325
+stored3351:
+	JMP added3347
 
-few3324:
+few3346:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3330
+	JNZ       partial3352
 	VMOVUPD   Z0, (R8)
-	JMP       stored3333
+	JMP       stored3355
 
-partial3330:
+partial3352:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3331
+	JZ         noFour3353
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3331:
+noFour3353:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3332
+	JZ         noTwo3354
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3332:
+noTwo3354:
 	TESTQ  $0x00000001, R10
-	JZ     stored3333
+	JZ     stored3355
 	VMOVSD X0, (SI)
 
-stored3333:
-added3325:
+stored3355:
+added3347:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3334
+	JLE           few3356
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -45917,74 +46157,74 @@ added3325:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3336
+	JNZ           partial3358
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3339
+	JMP           stored3361
 
-partial3336:
+partial3358:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3337
+	JZ         noFour3359
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3337:
+noFour3359:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3338
+	JZ         noTwo3360
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3338:
+noTwo3360:
 	TESTQ  $0x00000001, SI
-	JZ     stored3339
+	JZ     stored3361
 	VMOVSD X0, (DI)
 
-stored3339:
-	JMP added3335
+stored3361:
+	JMP added3357
 
-few3334:
+few3356:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3340
+	JNZ       partial3362
 	VMOVUPD   Z0, (R8)
-	JMP       stored3343
+	JMP       stored3365
 
-partial3340:
+partial3362:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3341
+	JZ         noFour3363
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3341:
+noFour3363:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3342
+	JZ         noTwo3364
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3342:
+noTwo3364:
 	TESTQ  $0x00000001, R10
-	JZ     stored3343
+	JZ     stored3365
 	VMOVSD X0, (SI)
 
-stored3343:
-added3335:
+stored3365:
+added3357:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y5, Z0
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3344
+	JLE           few3366
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -45994,74 +46234,74 @@ added3335:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3346
+	JNZ           partial3368
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3349
+	JMP           stored3371
 
-partial3346:
+partial3368:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3347
+	JZ         noFour3369
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3347:
+noFour3369:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3348
+	JZ         noTwo3370
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3348:
+noTwo3370:
 	TESTQ  $0x00000001, SI
-	JZ     stored3349
+	JZ     stored3371
 	VMOVSD X0, (DI)
 
-stored3349:
-	JMP added3345
+stored3371:
+	JMP added3367
 
-few3344:
+few3366:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3350
+	JNZ       partial3372
 	VMOVUPD   Z0, (R8)
-	JMP       stored3353
+	JMP       stored3375
 
-partial3350:
+partial3372:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3351
+	JZ         noFour3373
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3351:
+noFour3373:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3352
+	JZ         noTwo3374
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3352:
+noTwo3374:
 	TESTQ  $0x00000001, R10
-	JZ     stored3353
+	JZ     stored3375
 	VMOVSD X0, (SI)
 
-stored3353:
-added3345:
+stored3375:
+added3367:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3354
+	JLE           few3376
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46071,74 +46311,74 @@ added3345:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3356
+	JNZ           partial3378
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3359
+	JMP           stored3381
 
-partial3356:
+partial3378:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3357
+	JZ         noFour3379
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3357:
+noFour3379:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3358
+	JZ         noTwo3380
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3358:
+noTwo3380:
 	TESTQ  $0x00000001, SI
-	JZ     stored3359
+	JZ     stored3381
 	VMOVSD X0, (DI)
 
-stored3359:
-	JMP added3355
+stored3381:
+	JMP added3377
 
-few3354:
+few3376:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3360
+	JNZ       partial3382
 	VMOVUPD   Z0, (R8)
-	JMP       stored3363
+	JMP       stored3385
 
-partial3360:
+partial3382:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3361
+	JZ         noFour3383
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3361:
+noFour3383:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3362
+	JZ         noTwo3384
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3362:
+noTwo3384:
 	TESTQ  $0x00000001, R10
-	JZ     stored3363
+	JZ     stored3385
 	VMOVSD X0, (SI)
 
-stored3363:
-added3355:
+stored3385:
+added3377:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y7, Z0
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3364
+	JLE           few3386
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46148,74 +46388,74 @@ added3355:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3366
+	JNZ           partial3388
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3369
+	JMP           stored3391
 
-partial3366:
+partial3388:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3367
+	JZ         noFour3389
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3367:
+noFour3389:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3368
+	JZ         noTwo3390
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3368:
+noTwo3390:
 	TESTQ  $0x00000001, SI
-	JZ     stored3369
+	JZ     stored3391
 	VMOVSD X0, (DI)
 
-stored3369:
-	JMP added3365
+stored3391:
+	JMP added3387
 
-few3364:
+few3386:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3370
+	JNZ       partial3392
 	VMOVUPD   Z0, (R8)
-	JMP       stored3373
+	JMP       stored3395
 
-partial3370:
+partial3392:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3371
+	JZ         noFour3393
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3371:
+noFour3393:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3372
+	JZ         noTwo3394
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3372:
+noTwo3394:
 	TESTQ  $0x00000001, R10
-	JZ     stored3373
+	JZ     stored3395
 	VMOVSD X0, (SI)
 
-stored3373:
-added3365:
+stored3395:
+added3387:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3374
+	JLE           few3396
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46225,74 +46465,74 @@ added3365:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3376
+	JNZ           partial3398
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3379
+	JMP           stored3401
 
-partial3376:
+partial3398:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3377
+	JZ         noFour3399
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3377:
+noFour3399:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3378
+	JZ         noTwo3400
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3378:
+noTwo3400:
 	TESTQ  $0x00000001, SI
-	JZ     stored3379
+	JZ     stored3401
 	VMOVSD X0, (DI)
 
-stored3379:
-	JMP added3375
+stored3401:
+	JMP added3397
 
-few3374:
+few3396:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3380
+	JNZ       partial3402
 	VMOVUPD   Z0, (R8)
-	JMP       stored3383
+	JMP       stored3405
 
-partial3380:
+partial3402:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3381
+	JZ         noFour3403
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3381:
+noFour3403:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3382
+	JZ         noTwo3404
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3382:
+noTwo3404:
 	TESTQ  $0x00000001, R10
-	JZ     stored3383
+	JZ     stored3405
 	VMOVSD X0, (SI)
 
-stored3383:
-added3375:
+stored3405:
+added3397:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y9, Z0
 	VEXTRACTF64X4 $0x01, Z9, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3384
+	JLE           few3406
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46302,79 +46542,79 @@ added3375:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3386
+	JNZ           partial3408
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3389
+	JMP           stored3411
 
-partial3386:
+partial3408:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3387
+	JZ         noFour3409
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3387:
+noFour3409:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3388
+	JZ         noTwo3410
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3388:
+noTwo3410:
 	TESTQ  $0x00000001, SI
-	JZ     stored3389
+	JZ     stored3411
 	VMOVSD X0, (DI)
 
-stored3389:
-	JMP added3385
+stored3411:
+	JMP added3407
 
-few3384:
+few3406:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3390
+	JNZ       partial3412
 	VMOVUPD   Z0, (R8)
-	JMP       stored3393
+	JMP       stored3415
 
-partial3390:
+partial3412:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3391
+	JZ         noFour3413
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3391:
+noFour3413:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3392
+	JZ         noTwo3414
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3392:
+noTwo3414:
 	TESTQ  $0x00000001, R10
-	JZ     stored3393
+	JZ     stored3415
 	VMOVSD X0, (SI)
 
-stored3393:
-added3385:
+stored3415:
+added3407:
 	ADDQ DX, R8
 	ADDQ $0x00000028, BX
 	SUBQ $0x0000000a, R11
 	CMPQ R11, $0x0000000a
-	JGE  tile3290
+	JGE  tile3312
 
-tiles3291:
+tiles3313:
 	CMPQ R11, $0x00000005
-	JLT  tiles3395
+	JLT  tiles3417
 
-tile3394:
+tile3416:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -46385,9 +46625,9 @@ tile3394:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3397
+	JLE    done3419
 
-again3396:
+again3418:
 	VMOVUPS.Z    (DI), K1, Z5
 	VBROADCASTSS (SI), Z6
 	VFMADD231PS  Z5, Z6, Z0
@@ -46402,14 +46642,14 @@ again3396:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3396
+	JNZ          again3418
 
-done3397:
+done3419:
 	VCVTPS2PD     Y0, Z5
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few3398
+	JLE           few3420
 	VADDPD        (R8), Z5, Z5
 	VMOVUPD       Z5, (R8)
 	LEAQ          -8(R10), SI
@@ -46419,74 +46659,74 @@ done3397:
 	VMOVUPD.Z     64(R8), K2, Z5
 	VADDPD        Z5, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial3400
+	JNZ           partial3422
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored3403
+	JMP           stored3425
 
-partial3400:
+partial3422:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3401
+	JZ         noFour3423
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3401:
+noFour3423:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3402
+	JZ         noTwo3424
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3402:
+noTwo3424:
 	TESTQ  $0x00000001, SI
-	JZ     stored3403
+	JZ     stored3425
 	VMOVSD X0, (DI)
 
-stored3403:
-	JMP added3399
+stored3425:
+	JMP added3421
 
-few3398:
+few3420:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R10
-	JNZ       partial3404
+	JNZ       partial3426
 	VMOVUPD   Z5, (R8)
-	JMP       stored3407
+	JMP       stored3429
 
-partial3404:
+partial3426:
 	LEAQ       (R8), SI
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3405
+	JZ         noFour3427
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3405:
+noFour3427:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3406
+	JZ         noTwo3428
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3406:
+noTwo3428:
 	TESTQ  $0x00000001, R10
-	JZ     stored3407
+	JZ     stored3429
 	VMOVSD X0, (SI)
 
-stored3407:
-added3399:
+stored3429:
+added3421:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3408
+	JLE           few3430
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46496,74 +46736,74 @@ added3399:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3410
+	JNZ           partial3432
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3413
+	JMP           stored3435
 
-partial3410:
+partial3432:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3411
+	JZ         noFour3433
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3411:
+noFour3433:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3412
+	JZ         noTwo3434
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3412:
+noTwo3434:
 	TESTQ  $0x00000001, SI
-	JZ     stored3413
+	JZ     stored3435
 	VMOVSD X0, (DI)
 
-stored3413:
-	JMP added3409
+stored3435:
+	JMP added3431
 
-few3408:
+few3430:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3414
+	JNZ       partial3436
 	VMOVUPD   Z0, (R8)
-	JMP       stored3417
+	JMP       stored3439
 
-partial3414:
+partial3436:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3415
+	JZ         noFour3437
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3415:
+noFour3437:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3416
+	JZ         noTwo3438
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3416:
+noTwo3438:
 	TESTQ  $0x00000001, R10
-	JZ     stored3417
+	JZ     stored3439
 	VMOVSD X0, (SI)
 
-stored3417:
-added3409:
+stored3439:
+added3431:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3418
+	JLE           few3440
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46573,74 +46813,74 @@ added3409:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3420
+	JNZ           partial3442
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3423
+	JMP           stored3445
 
-partial3420:
+partial3442:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3421
+	JZ         noFour3443
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3421:
+noFour3443:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3422
+	JZ         noTwo3444
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3422:
+noTwo3444:
 	TESTQ  $0x00000001, SI
-	JZ     stored3423
+	JZ     stored3445
 	VMOVSD X0, (DI)
 
-stored3423:
-	JMP added3419
+stored3445:
+	JMP added3441
 
-few3418:
+few3440:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3424
+	JNZ       partial3446
 	VMOVUPD   Z0, (R8)
-	JMP       stored3427
+	JMP       stored3449
 
-partial3424:
+partial3446:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3425
+	JZ         noFour3447
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3425:
+noFour3447:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3426
+	JZ         noTwo3448
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3426:
+noTwo3448:
 	TESTQ  $0x00000001, R10
-	JZ     stored3427
+	JZ     stored3449
 	VMOVSD X0, (SI)
 
-stored3427:
-added3419:
+stored3449:
+added3441:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3428
+	JLE           few3450
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46650,74 +46890,74 @@ added3419:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3430
+	JNZ           partial3452
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3433
+	JMP           stored3455
 
-partial3430:
+partial3452:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3431
+	JZ         noFour3453
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3431:
+noFour3453:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3432
+	JZ         noTwo3454
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3432:
+noTwo3454:
 	TESTQ  $0x00000001, SI
-	JZ     stored3433
+	JZ     stored3455
 	VMOVSD X0, (DI)
 
-stored3433:
-	JMP added3429
+stored3455:
+	JMP added3451
 
-few3428:
+few3450:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3434
+	JNZ       partial3456
 	VMOVUPD   Z0, (R8)
-	JMP       stored3437
+	JMP       stored3459
 
-partial3434:
+partial3456:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3435
+	JZ         noFour3457
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3435:
+noFour3457:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3436
+	JZ         noTwo3458
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3436:
+noTwo3458:
 	TESTQ  $0x00000001, R10
-	JZ     stored3437
+	JZ     stored3459
 	VMOVSD X0, (SI)
 
-stored3437:
-added3429:
+stored3459:
+added3451:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3438
+	JLE           few3460
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46727,79 +46967,79 @@ added3429:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3440
+	JNZ           partial3462
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3443
+	JMP           stored3465
 
-partial3440:
+partial3462:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3441
+	JZ         noFour3463
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3441:
+noFour3463:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3442
+	JZ         noTwo3464
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3442:
+noTwo3464:
 	TESTQ  $0x00000001, SI
-	JZ     stored3443
+	JZ     stored3465
 	VMOVSD X0, (DI)
 
-stored3443:
-	JMP added3439
+stored3465:
+	JMP added3461
 
-few3438:
+few3460:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3444
+	JNZ       partial3466
 	VMOVUPD   Z0, (R8)
-	JMP       stored3447
+	JMP       stored3469
 
-partial3444:
+partial3466:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3445
+	JZ         noFour3467
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3445:
+noFour3467:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3446
+	JZ         noTwo3468
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3446:
+noTwo3468:
 	TESTQ  $0x00000001, R10
-	JZ     stored3447
+	JZ     stored3469
 	VMOVSD X0, (SI)
 
-stored3447:
-added3439:
+stored3469:
+added3461:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile3394
+	JGE  tile3416
 
-tiles3395:
+tiles3417:
 	CMPQ R11, $0x00000002
-	JLT  tiles3449
+	JLT  tiles3471
 
-tile3448:
+tile3470:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), DI
@@ -46807,9 +47047,9 @@ tile3448:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3451
+	JLE    done3473
 
-again3450:
+again3472:
 	VMOVUPS.Z    (DI), K1, Z2
 	VBROADCASTSS (SI), Z3
 	VFMADD231PS  Z2, Z3, Z0
@@ -46818,14 +47058,14 @@ again3450:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3450
+	JNZ          again3472
 
-done3451:
+done3473:
 	VCVTPS2PD     Y0, Z2
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few3452
+	JLE           few3474
 	VADDPD        (R8), Z2, Z2
 	VMOVUPD       Z2, (R8)
 	LEAQ          -8(R10), SI
@@ -46835,74 +47075,74 @@ done3451:
 	VMOVUPD.Z     64(R8), K2, Z2
 	VADDPD        Z2, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial3454
+	JNZ           partial3476
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored3457
+	JMP           stored3479
 
-partial3454:
+partial3476:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3455
+	JZ         noFour3477
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3455:
+noFour3477:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3456
+	JZ         noTwo3478
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3456:
+noTwo3478:
 	TESTQ  $0x00000001, SI
-	JZ     stored3457
+	JZ     stored3479
 	VMOVSD X0, (DI)
 
-stored3457:
-	JMP added3453
+stored3479:
+	JMP added3475
 
-few3452:
+few3474:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R10
-	JNZ       partial3458
+	JNZ       partial3480
 	VMOVUPD   Z2, (R8)
-	JMP       stored3461
+	JMP       stored3483
 
-partial3458:
+partial3480:
 	LEAQ       (R8), SI
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3459
+	JZ         noFour3481
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3459:
+noFour3481:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3460
+	JZ         noTwo3482
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3460:
+noTwo3482:
 	TESTQ  $0x00000001, R10
-	JZ     stored3461
+	JZ     stored3483
 	VMOVSD X0, (SI)
 
-stored3461:
-added3453:
+stored3483:
+added3475:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3462
+	JLE           few3484
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46912,102 +47152,102 @@ added3453:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3464
+	JNZ           partial3486
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3467
+	JMP           stored3489
 
-partial3464:
+partial3486:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3465
+	JZ         noFour3487
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3465:
+noFour3487:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3466
+	JZ         noTwo3488
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3466:
+noTwo3488:
 	TESTQ  $0x00000001, SI
-	JZ     stored3467
+	JZ     stored3489
 	VMOVSD X0, (DI)
 
-stored3467:
-	JMP added3463
+stored3489:
+	JMP added3485
 
-few3462:
+few3484:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3468
+	JNZ       partial3490
 	VMOVUPD   Z0, (R8)
-	JMP       stored3471
+	JMP       stored3493
 
-partial3468:
+partial3490:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3469
+	JZ         noFour3491
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3469:
+noFour3491:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3470
+	JZ         noTwo3492
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3470:
+noTwo3492:
 	TESTQ  $0x00000001, R10
-	JZ     stored3471
+	JZ     stored3493
 	VMOVSD X0, (SI)
 
-stored3471:
-added3463:
+stored3493:
+added3485:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile3448
+	JGE  tile3470
 
-tiles3449:
+tiles3471:
 	CMPQ R11, $0x00000001
-	JLT  tiles3473
+	JLT  tiles3495
 
-tile3472:
+tile3494:
 	VXORPD Z0, Z0, Z0
 	MOVQ   t_base+48(FP), DI
 	ADDQ   R9, DI
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3475
+	JLE    done3497
 
-again3474:
+again3496:
 	VMOVUPS.Z    (DI), K1, Z1
 	VBROADCASTSS (SI), Z2
 	VFMADD231PS  Z1, Z2, Z0
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3474
+	JNZ          again3496
 
-done3475:
+done3497:
 	VCVTPS2PD     Y0, Z1
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few3476
+	JLE           few3498
 	VADDPD        (R8), Z1, Z1
 	VMOVUPD       Z1, (R8)
 	LEAQ          -8(R10), SI
@@ -47017,80 +47257,80 @@ done3475:
 	VMOVUPD.Z     64(R8), K2, Z1
 	VADDPD        Z1, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial3478
+	JNZ           partial3500
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored3481
+	JMP           stored3503
 
-partial3478:
+partial3500:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3479
+	JZ         noFour3501
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3479:
+noFour3501:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3480
+	JZ         noTwo3502
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3480:
+noTwo3502:
 	TESTQ  $0x00000001, SI
-	JZ     stored3481
+	JZ     stored3503
 	VMOVSD X0, (DI)
 
-stored3481:
-	JMP added3477
+stored3503:
+	JMP added3499
 
-few3476:
+few3498:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R10
-	JNZ       partial3482
+	JNZ       partial3504
 	VMOVUPD   Z1, (R8)
-	JMP       stored3485
+	JMP       stored3507
 
-partial3482:
+partial3504:
 	LEAQ       (R8), SI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3483
+	JZ         noFour3505
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3483:
+noFour3505:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3484
+	JZ         noTwo3506
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3484:
+noTwo3506:
 	TESTQ  $0x00000001, R10
-	JZ     stored3485
+	JZ     stored3507
 	VMOVSD X0, (SI)
 
-stored3485:
-added3477:
+stored3507:
+added3499:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile3472
+	JGE  tile3494
 
-tiles3473:
-	JMP done3276
+tiles3495:
+	JMP done3298
 
-wider3289:
+wider3311:
 	CMPQ  R10, $0x00000020
-	JGT   wider3486
+	JGT   wider3508
 	SUBQ  $0x00000010, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -47101,9 +47341,9 @@ wider3289:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles3488
+	JLT   tiles3510
 
-tile3487:
+tile3509:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -47119,9 +47359,9 @@ tile3487:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3490
+	JLE    done3512
 
-again3489:
+again3511:
 	VMOVUPS      (DI), Z10
 	VMOVUPS.Z    64(DI), K1, Z11
 	VBROADCASTSS (SI), Z12
@@ -47142,9 +47382,9 @@ again3489:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3489
+	JNZ          again3511
 
-done3490:
+done3512:
 	VCVTPS2PD     Y0, Z10
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -47156,7 +47396,7 @@ done3490:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3491
+	JLE           few3513
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -47166,68 +47406,68 @@ done3490:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3493
+	JNZ           partial3515
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3496
+	JMP           stored3518
 
-partial3493:
+partial3515:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3494
+	JZ         noFour3516
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3494:
+noFour3516:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3495
+	JZ         noTwo3517
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3495:
+noTwo3517:
 	TESTQ  $0x00000001, SI
-	JZ     stored3496
+	JZ     stored3518
 	VMOVSD X0, (DI)
 
-stored3496:
-	JMP added3492
+stored3518:
+	JMP added3514
 
-few3491:
+few3513:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3497
+	JNZ       partial3519
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3500
+	JMP       stored3522
 
-partial3497:
+partial3519:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3498
+	JZ         noFour3520
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3498:
+noFour3520:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3499
+	JZ         noTwo3521
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3499:
+noTwo3521:
 	TESTQ  $0x00000001, R10
-	JZ     stored3500
+	JZ     stored3522
 	VMOVSD X0, (SI)
 
-stored3500:
-added3492:
+stored3522:
+added3514:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
@@ -47240,7 +47480,7 @@ added3492:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3501
+	JLE           few3523
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -47250,68 +47490,68 @@ added3492:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3503
+	JNZ           partial3525
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3506
+	JMP           stored3528
 
-partial3503:
+partial3525:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3504
+	JZ         noFour3526
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3504:
+noFour3526:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3505
+	JZ         noTwo3527
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3505:
+noTwo3527:
 	TESTQ  $0x00000001, SI
-	JZ     stored3506
+	JZ     stored3528
 	VMOVSD X0, (DI)
 
-stored3506:
-	JMP added3502
+stored3528:
+	JMP added3524
 
-few3501:
+few3523:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3507
+	JNZ       partial3529
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3510
+	JMP       stored3532
 
-partial3507:
+partial3529:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3508
+	JZ         noFour3530
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3508:
+noFour3530:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3509
+	JZ         noTwo3531
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3509:
+noTwo3531:
 	TESTQ  $0x00000001, R10
-	JZ     stored3510
+	JZ     stored3532
 	VMOVSD X0, (SI)
 
-stored3510:
-added3502:
+stored3532:
+added3524:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -47324,7 +47564,7 @@ added3502:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3511
+	JLE           few3533
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -47334,68 +47574,68 @@ added3502:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3513
+	JNZ           partial3535
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3516
+	JMP           stored3538
 
-partial3513:
+partial3535:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3514
+	JZ         noFour3536
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3514:
+noFour3536:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3515
+	JZ         noTwo3537
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3515:
+noTwo3537:
 	TESTQ  $0x00000001, SI
-	JZ     stored3516
+	JZ     stored3538
 	VMOVSD X0, (DI)
 
-stored3516:
-	JMP added3512
+stored3538:
+	JMP added3534
 
-few3511:
+few3533:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3517
+	JNZ       partial3539
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3520
+	JMP       stored3542
 
-partial3517:
+partial3539:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3518
+	JZ         noFour3540
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3518:
+noFour3540:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3519
+	JZ         noTwo3541
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3519:
+noTwo3541:
 	TESTQ  $0x00000001, R10
-	JZ     stored3520
+	JZ     stored3542
 	VMOVSD X0, (SI)
 
-stored3520:
-added3512:
+stored3542:
+added3534:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
@@ -47408,7 +47648,7 @@ added3512:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3521
+	JLE           few3543
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -47418,68 +47658,68 @@ added3512:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3523
+	JNZ           partial3545
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3526
+	JMP           stored3548
 
-partial3523:
+partial3545:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3524
+	JZ         noFour3546
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3524:
+noFour3546:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3525
+	JZ         noTwo3547
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3525:
+noTwo3547:
 	TESTQ  $0x00000001, SI
-	JZ     stored3526
+	JZ     stored3548
 	VMOVSD X0, (DI)
 
-stored3526:
-	JMP added3522
+stored3548:
+	JMP added3544
 
-few3521:
+few3543:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3527
+	JNZ       partial3549
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3530
+	JMP       stored3552
 
-partial3527:
+partial3549:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3528
+	JZ         noFour3550
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3528:
+noFour3550:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3529
+	JZ         noTwo3551
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3529:
+noTwo3551:
 	TESTQ  $0x00000001, R10
-	JZ     stored3530
+	JZ     stored3552
 	VMOVSD X0, (SI)
 
-stored3530:
-added3522:
+stored3552:
+added3544:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
@@ -47492,7 +47732,7 @@ added3522:
 	VEXTRACTF64X4 $0x01, Z9, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3531
+	JLE           few3553
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -47502,79 +47742,79 @@ added3522:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3533
+	JNZ           partial3555
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3536
+	JMP           stored3558
 
-partial3533:
+partial3555:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3534
+	JZ         noFour3556
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3534:
+noFour3556:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3535
+	JZ         noTwo3557
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3535:
+noTwo3557:
 	TESTQ  $0x00000001, SI
-	JZ     stored3536
+	JZ     stored3558
 	VMOVSD X0, (DI)
 
-stored3536:
-	JMP added3532
+stored3558:
+	JMP added3554
 
-few3531:
+few3553:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3537
+	JNZ       partial3559
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3540
+	JMP       stored3562
 
-partial3537:
+partial3559:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3538
+	JZ         noFour3560
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3538:
+noFour3560:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3539
+	JZ         noTwo3561
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3539:
+noTwo3561:
 	TESTQ  $0x00000001, R10
-	JZ     stored3540
+	JZ     stored3562
 	VMOVSD X0, (SI)
 
-stored3540:
-added3532:
+stored3562:
+added3554:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile3487
+	JGE  tile3509
 
-tiles3488:
+tiles3510:
 	CMPQ R11, $0x00000002
-	JLT  tiles3542
+	JLT  tiles3564
 
-tile3541:
+tile3563:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -47584,9 +47824,9 @@ tile3541:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3544
+	JLE    done3566
 
-again3543:
+again3565:
 	VMOVUPS      (DI), Z4
 	VMOVUPS.Z    64(DI), K1, Z5
 	VBROADCASTSS (SI), Z6
@@ -47598,9 +47838,9 @@ again3543:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3543
+	JNZ          again3565
 
-done3544:
+done3566:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -47612,7 +47852,7 @@ done3544:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3545
+	JLE           few3567
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -47622,68 +47862,68 @@ done3544:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3547
+	JNZ           partial3569
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3550
+	JMP           stored3572
 
-partial3547:
+partial3569:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3548
+	JZ         noFour3570
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3548:
+noFour3570:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3549
+	JZ         noTwo3571
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3549:
+noTwo3571:
 	TESTQ  $0x00000001, SI
-	JZ     stored3550
+	JZ     stored3572
 	VMOVSD X0, (DI)
 
-stored3550:
-	JMP added3546
+stored3572:
+	JMP added3568
 
-few3545:
+few3567:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3551
+	JNZ       partial3573
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3554
+	JMP       stored3576
 
-partial3551:
+partial3573:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3552
+	JZ         noFour3574
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3552:
+noFour3574:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3553
+	JZ         noTwo3575
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3553:
+noTwo3575:
 	TESTQ  $0x00000001, R10
-	JZ     stored3554
+	JZ     stored3576
 	VMOVSD X0, (SI)
 
-stored3554:
-added3546:
+stored3576:
+added3568:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
@@ -47696,7 +47936,7 @@ added3546:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3555
+	JLE           few3577
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -47706,79 +47946,79 @@ added3546:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3557
+	JNZ           partial3579
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3560
+	JMP           stored3582
 
-partial3557:
+partial3579:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3558
+	JZ         noFour3580
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3558:
+noFour3580:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3559
+	JZ         noTwo3581
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3559:
+noTwo3581:
 	TESTQ  $0x00000001, SI
-	JZ     stored3560
+	JZ     stored3582
 	VMOVSD X0, (DI)
 
-stored3560:
-	JMP added3556
+stored3582:
+	JMP added3578
 
-few3555:
+few3577:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3561
+	JNZ       partial3583
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3564
+	JMP       stored3586
 
-partial3561:
+partial3583:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3562
+	JZ         noFour3584
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3562:
+noFour3584:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3563
+	JZ         noTwo3585
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3563:
+noTwo3585:
 	TESTQ  $0x00000001, R10
-	JZ     stored3564
+	JZ     stored3586
 	VMOVSD X0, (SI)
 
-stored3564:
-added3556:
+stored3586:
+added3578:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile3541
+	JGE  tile3563
 
-tiles3542:
+tiles3564:
 	CMPQ R11, $0x00000001
-	JLT  tiles3566
+	JLT  tiles3588
 
-tile3565:
+tile3587:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), DI
@@ -47786,9 +48026,9 @@ tile3565:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3568
+	JLE    done3590
 
-again3567:
+again3589:
 	VMOVUPS      (DI), Z2
 	VMOVUPS.Z    64(DI), K1, Z3
 	VBROADCASTSS (SI), Z4
@@ -47797,9 +48037,9 @@ again3567:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3567
+	JNZ          again3589
 
-done3568:
+done3590:
 	VCVTPS2PD     Y0, Z2
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -47811,7 +48051,7 @@ done3568:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3569
+	JLE           few3591
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -47821,80 +48061,80 @@ done3568:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3571
+	JNZ           partial3593
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3574
+	JMP           stored3596
 
-partial3571:
+partial3593:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3572
+	JZ         noFour3594
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3572:
+noFour3594:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3573
+	JZ         noTwo3595
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3573:
+noTwo3595:
 	TESTQ  $0x00000001, SI
-	JZ     stored3574
+	JZ     stored3596
 	VMOVSD X0, (DI)
 
-stored3574:
-	JMP added3570
+stored3596:
+	JMP added3592
 
-few3569:
+few3591:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3575
+	JNZ       partial3597
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3578
+	JMP       stored3600
 
-partial3575:
+partial3597:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3576
+	JZ         noFour3598
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3576:
+noFour3598:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3577
+	JZ         noTwo3599
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3577:
+noTwo3599:
 	TESTQ  $0x00000001, R10
-	JZ     stored3578
+	JZ     stored3600
 	VMOVSD X0, (SI)
 
-stored3578:
-added3570:
+stored3600:
+added3592:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile3565
+	JGE  tile3587
 
-tiles3566:
-	JMP done3276
+tiles3588:
+	JMP done3298
 
-wider3486:
+wider3508:
 	CMPQ  R10, $0x00000030
-	JGT   wider3579
+	JGT   wider3601
 	SUBQ  $0x00000020, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -47905,9 +48145,9 @@ wider3486:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles3581
+	JLT   tiles3603
 
-tile3580:
+tile3602:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -47928,9 +48168,9 @@ tile3580:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3583
+	JLE    done3605
 
-again3582:
+again3604:
 	VMOVUPS      (DI), Z15
 	VMOVUPS      64(DI), Z16
 	VMOVUPS.Z    128(DI), K1, Z17
@@ -47957,9 +48197,9 @@ again3582:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3582
+	JNZ          again3604
 
-done3583:
+done3605:
 	VCVTPS2PD     Y0, Z15
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -47978,7 +48218,7 @@ done3583:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3584
+	JLE           few3606
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -47988,68 +48228,68 @@ done3583:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3586
+	JNZ           partial3608
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3589
+	JMP           stored3611
 
-partial3586:
+partial3608:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3587
+	JZ         noFour3609
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3587:
+noFour3609:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3588
+	JZ         noTwo3610
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3588:
+noTwo3610:
 	TESTQ  $0x00000001, SI
-	JZ     stored3589
+	JZ     stored3611
 	VMOVSD X0, (DI)
 
-stored3589:
-	JMP added3585
+stored3611:
+	JMP added3607
 
-few3584:
+few3606:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3590
+	JNZ       partial3612
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3593
+	JMP       stored3615
 
-partial3590:
+partial3612:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3591
+	JZ         noFour3613
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3591:
+noFour3613:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3592
+	JZ         noTwo3614
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3592:
+noTwo3614:
 	TESTQ  $0x00000001, R10
-	JZ     stored3593
+	JZ     stored3615
 	VMOVSD X0, (SI)
 
-stored3593:
-added3585:
+stored3615:
+added3607:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
@@ -48069,7 +48309,7 @@ added3585:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3594
+	JLE           few3616
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -48079,68 +48319,68 @@ added3585:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3596
+	JNZ           partial3618
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3599
+	JMP           stored3621
 
-partial3596:
+partial3618:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3597
+	JZ         noFour3619
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3597:
+noFour3619:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3598
+	JZ         noTwo3620
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3598:
+noTwo3620:
 	TESTQ  $0x00000001, SI
-	JZ     stored3599
+	JZ     stored3621
 	VMOVSD X0, (DI)
 
-stored3599:
-	JMP added3595
+stored3621:
+	JMP added3617
 
-few3594:
+few3616:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3600
+	JNZ       partial3622
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3603
+	JMP       stored3625
 
-partial3600:
+partial3622:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3601
+	JZ         noFour3623
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3601:
+noFour3623:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3602
+	JZ         noTwo3624
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3602:
+noTwo3624:
 	TESTQ  $0x00000001, R10
-	JZ     stored3603
+	JZ     stored3625
 	VMOVSD X0, (SI)
 
-stored3603:
-added3595:
+stored3625:
+added3617:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
@@ -48160,7 +48400,7 @@ added3595:
 	VEXTRACTF64X4 $0x01, Z8, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3604
+	JLE           few3626
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -48170,68 +48410,68 @@ added3595:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3606
+	JNZ           partial3628
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3609
+	JMP           stored3631
 
-partial3606:
+partial3628:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3607
+	JZ         noFour3629
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3607:
+noFour3629:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3608
+	JZ         noTwo3630
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3608:
+noTwo3630:
 	TESTQ  $0x00000001, SI
-	JZ     stored3609
+	JZ     stored3631
 	VMOVSD X0, (DI)
 
-stored3609:
-	JMP added3605
+stored3631:
+	JMP added3627
 
-few3604:
+few3626:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3610
+	JNZ       partial3632
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3613
+	JMP       stored3635
 
-partial3610:
+partial3632:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3611
+	JZ         noFour3633
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3611:
+noFour3633:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3612
+	JZ         noTwo3634
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3612:
+noTwo3634:
 	TESTQ  $0x00000001, R10
-	JZ     stored3613
+	JZ     stored3635
 	VMOVSD X0, (SI)
 
-stored3613:
-added3605:
+stored3635:
+added3627:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y9, Z0
 	VEXTRACTF64X4 $0x01, Z9, Y1
@@ -48251,7 +48491,7 @@ added3605:
 	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3614
+	JLE           few3636
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -48261,68 +48501,68 @@ added3605:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3616
+	JNZ           partial3638
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3619
+	JMP           stored3641
 
-partial3616:
+partial3638:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3617
+	JZ         noFour3639
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3617:
+noFour3639:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3618
+	JZ         noTwo3640
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3618:
+noTwo3640:
 	TESTQ  $0x00000001, SI
-	JZ     stored3619
+	JZ     stored3641
 	VMOVSD X0, (DI)
 
-stored3619:
-	JMP added3615
+stored3641:
+	JMP added3637
 
-few3614:
+few3636:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3620
+	JNZ       partial3642
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3623
+	JMP       stored3645
 
-partial3620:
+partial3642:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3621
+	JZ         noFour3643
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3621:
+noFour3643:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3622
+	JZ         noTwo3644
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3622:
+noTwo3644:
 	TESTQ  $0x00000001, R10
-	JZ     stored3623
+	JZ     stored3645
 	VMOVSD X0, (SI)
 
-stored3623:
-added3615:
+stored3645:
+added3637:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y12, Z0
 	VEXTRACTF64X4 $0x01, Z12, Y1
@@ -48342,7 +48582,7 @@ added3615:
 	VEXTRACTF64X4 $0x01, Z14, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3624
+	JLE           few3646
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -48352,79 +48592,79 @@ added3615:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3626
+	JNZ           partial3648
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3629
+	JMP           stored3651
 
-partial3626:
+partial3648:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3627
+	JZ         noFour3649
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3627:
+noFour3649:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3628
+	JZ         noTwo3650
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3628:
+noTwo3650:
 	TESTQ  $0x00000001, SI
-	JZ     stored3629
+	JZ     stored3651
 	VMOVSD X0, (DI)
 
-stored3629:
-	JMP added3625
+stored3651:
+	JMP added3647
 
-few3624:
+few3646:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3630
+	JNZ       partial3652
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3633
+	JMP       stored3655
 
-partial3630:
+partial3652:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3631
+	JZ         noFour3653
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3631:
+noFour3653:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3632
+	JZ         noTwo3654
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3632:
+noTwo3654:
 	TESTQ  $0x00000001, R10
-	JZ     stored3633
+	JZ     stored3655
 	VMOVSD X0, (SI)
 
-stored3633:
-added3625:
+stored3655:
+added3647:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile3580
+	JGE  tile3602
 
-tiles3581:
+tiles3603:
 	CMPQ R11, $0x00000002
-	JLT  tiles3635
+	JLT  tiles3657
 
-tile3634:
+tile3656:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -48436,9 +48676,9 @@ tile3634:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3637
+	JLE    done3659
 
-again3636:
+again3658:
 	VMOVUPS      (DI), Z6
 	VMOVUPS      64(DI), Z7
 	VMOVUPS.Z    128(DI), K1, Z8
@@ -48453,9 +48693,9 @@ again3636:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3636
+	JNZ          again3658
 
-done3637:
+done3659:
 	VCVTPS2PD     Y0, Z6
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -48474,7 +48714,7 @@ done3637:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3638
+	JLE           few3660
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -48484,68 +48724,68 @@ done3637:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3640
+	JNZ           partial3662
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3643
+	JMP           stored3665
 
-partial3640:
+partial3662:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3641
+	JZ         noFour3663
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3641:
+noFour3663:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3642
+	JZ         noTwo3664
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3642:
+noTwo3664:
 	TESTQ  $0x00000001, SI
-	JZ     stored3643
+	JZ     stored3665
 	VMOVSD X0, (DI)
 
-stored3643:
-	JMP added3639
+stored3665:
+	JMP added3661
 
-few3638:
+few3660:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3644
+	JNZ       partial3666
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3647
+	JMP       stored3669
 
-partial3644:
+partial3666:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3645
+	JZ         noFour3667
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3645:
+noFour3667:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3646
+	JZ         noTwo3668
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3646:
+noTwo3668:
 	TESTQ  $0x00000001, R10
-	JZ     stored3647
+	JZ     stored3669
 	VMOVSD X0, (SI)
 
-stored3647:
-added3639:
+stored3669:
+added3661:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
@@ -48565,7 +48805,7 @@ added3639:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3648
+	JLE           few3670
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -48575,79 +48815,79 @@ added3639:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3650
+	JNZ           partial3672
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3653
+	JMP           stored3675
 
-partial3650:
+partial3672:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3651
+	JZ         noFour3673
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3651:
+noFour3673:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3652
+	JZ         noTwo3674
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3652:
+noTwo3674:
 	TESTQ  $0x00000001, SI
-	JZ     stored3653
+	JZ     stored3675
 	VMOVSD X0, (DI)
 
-stored3653:
-	JMP added3649
+stored3675:
+	JMP added3671
 
-few3648:
+few3670:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3654
+	JNZ       partial3676
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3657
+	JMP       stored3679
 
-partial3654:
+partial3676:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3655
+	JZ         noFour3677
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3655:
+noFour3677:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3656
+	JZ         noTwo3678
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3656:
+noTwo3678:
 	TESTQ  $0x00000001, R10
-	JZ     stored3657
+	JZ     stored3679
 	VMOVSD X0, (SI)
 
-stored3657:
-added3649:
+stored3679:
+added3671:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile3634
+	JGE  tile3656
 
-tiles3635:
+tiles3657:
 	CMPQ R11, $0x00000001
-	JLT  tiles3659
+	JLT  tiles3681
 
-tile3658:
+tile3680:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -48656,9 +48896,9 @@ tile3658:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3661
+	JLE    done3683
 
-again3660:
+again3682:
 	VMOVUPS      (DI), Z3
 	VMOVUPS      64(DI), Z4
 	VMOVUPS.Z    128(DI), K1, Z5
@@ -48669,9 +48909,9 @@ again3660:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3660
+	JNZ          again3682
 
-done3661:
+done3683:
 	VCVTPS2PD     Y0, Z3
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -48690,7 +48930,7 @@ done3661:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3662
+	JLE           few3684
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -48700,78 +48940,78 @@ done3661:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3664
+	JNZ           partial3686
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3667
+	JMP           stored3689
 
-partial3664:
+partial3686:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3665
+	JZ         noFour3687
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3665:
+noFour3687:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3666
+	JZ         noTwo3688
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3666:
+noTwo3688:
 	TESTQ  $0x00000001, SI
-	JZ     stored3667
+	JZ     stored3689
 	VMOVSD X0, (DI)
 
-stored3667:
-	JMP added3663
+stored3689:
+	JMP added3685
 
-few3662:
+few3684:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3668
+	JNZ       partial3690
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3671
+	JMP       stored3693
 
-partial3668:
+partial3690:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3669
+	JZ         noFour3691
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3669:
+noFour3691:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3670
+	JZ         noTwo3692
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3670:
+noTwo3692:
 	TESTQ  $0x00000001, R10
-	JZ     stored3671
+	JZ     stored3693
 	VMOVSD X0, (SI)
 
-stored3671:
-added3663:
+stored3693:
+added3685:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile3658
+	JGE  tile3680
 
-tiles3659:
-	JMP done3276
+tiles3681:
+	JMP done3298
 
-wider3579:
+wider3601:
 	SUBQ  $0x00000030, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -48782,9 +49022,9 @@ wider3579:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles3674
+	JLT   tiles3696
 
-tile3673:
+tile3695:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -48810,9 +49050,9 @@ tile3673:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3676
+	JLE    done3698
 
-again3675:
+again3697:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -48845,9 +49085,9 @@ again3675:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3675
+	JNZ          again3697
 
-done3676:
+done3698:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -48873,7 +49113,7 @@ done3676:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3677
+	JLE           few3699
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -48883,68 +49123,68 @@ done3676:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3679
+	JNZ           partial3701
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3682
+	JMP           stored3704
 
-partial3679:
+partial3701:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3680
+	JZ         noFour3702
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3680:
+noFour3702:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3681
+	JZ         noTwo3703
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3681:
+noTwo3703:
 	TESTQ  $0x00000001, SI
-	JZ     stored3682
+	JZ     stored3704
 	VMOVSD X0, (DI)
 
-stored3682:
-	JMP added3678
+stored3704:
+	JMP added3700
 
-few3677:
+few3699:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3683
+	JNZ       partial3705
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3686
+	JMP       stored3708
 
-partial3683:
+partial3705:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3684
+	JZ         noFour3706
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3684:
+noFour3706:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3685
+	JZ         noTwo3707
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3685:
+noTwo3707:
 	TESTQ  $0x00000001, R10
-	JZ     stored3686
+	JZ     stored3708
 	VMOVSD X0, (SI)
 
-stored3686:
-added3678:
+stored3708:
+added3700:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -48971,7 +49211,7 @@ added3678:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3687
+	JLE           few3709
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -48981,68 +49221,68 @@ added3678:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3689
+	JNZ           partial3711
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3692
+	JMP           stored3714
 
-partial3689:
+partial3711:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3690
+	JZ         noFour3712
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3690:
+noFour3712:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3691
+	JZ         noTwo3713
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3691:
+noTwo3713:
 	TESTQ  $0x00000001, SI
-	JZ     stored3692
+	JZ     stored3714
 	VMOVSD X0, (DI)
 
-stored3692:
-	JMP added3688
+stored3714:
+	JMP added3710
 
-few3687:
+few3709:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3693
+	JNZ       partial3715
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3696
+	JMP       stored3718
 
-partial3693:
+partial3715:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3694
+	JZ         noFour3716
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3694:
+noFour3716:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3695
+	JZ         noTwo3717
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3695:
+noTwo3717:
 	TESTQ  $0x00000001, R10
-	JZ     stored3696
+	JZ     stored3718
 	VMOVSD X0, (SI)
 
-stored3696:
-added3688:
+stored3718:
+added3710:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
@@ -49069,7 +49309,7 @@ added3688:
 	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3697
+	JLE           few3719
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -49079,68 +49319,68 @@ added3688:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3699
+	JNZ           partial3721
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3702
+	JMP           stored3724
 
-partial3699:
+partial3721:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3700
+	JZ         noFour3722
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3700:
+noFour3722:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3701
+	JZ         noTwo3723
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3701:
+noTwo3723:
 	TESTQ  $0x00000001, SI
-	JZ     stored3702
+	JZ     stored3724
 	VMOVSD X0, (DI)
 
-stored3702:
-	JMP added3698
+stored3724:
+	JMP added3720
 
-few3697:
+few3719:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3703
+	JNZ       partial3725
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3706
+	JMP       stored3728
 
-partial3703:
+partial3725:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3704
+	JZ         noFour3726
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3704:
+noFour3726:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3705
+	JZ         noTwo3727
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3705:
+noTwo3727:
 	TESTQ  $0x00000001, R10
-	JZ     stored3706
+	JZ     stored3728
 	VMOVSD X0, (SI)
 
-stored3706:
-added3698:
+stored3728:
+added3720:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y12, Z0
 	VEXTRACTF64X4 $0x01, Z12, Y1
@@ -49167,7 +49407,7 @@ added3698:
 	VEXTRACTF64X4 $0x01, Z15, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3707
+	JLE           few3729
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -49177,68 +49417,68 @@ added3698:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3709
+	JNZ           partial3731
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3712
+	JMP           stored3734
 
-partial3709:
+partial3731:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3710
+	JZ         noFour3732
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3710:
+noFour3732:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3711
+	JZ         noTwo3733
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3711:
+noTwo3733:
 	TESTQ  $0x00000001, SI
-	JZ     stored3712
+	JZ     stored3734
 	VMOVSD X0, (DI)
 
-stored3712:
-	JMP added3708
+stored3734:
+	JMP added3730
 
-few3707:
+few3729:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3713
+	JNZ       partial3735
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3716
+	JMP       stored3738
 
-partial3713:
+partial3735:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3714
+	JZ         noFour3736
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3714:
+noFour3736:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3715
+	JZ         noTwo3737
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3715:
+noTwo3737:
 	TESTQ  $0x00000001, R10
-	JZ     stored3716
+	JZ     stored3738
 	VMOVSD X0, (SI)
 
-stored3716:
-added3708:
+stored3738:
+added3730:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y16, Z0
 	VEXTRACTF64X4 $0x01, Z16, Y1
@@ -49265,7 +49505,7 @@ added3708:
 	VEXTRACTF64X4 $0x01, Z19, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3717
+	JLE           few3739
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -49275,79 +49515,79 @@ added3708:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3719
+	JNZ           partial3741
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3722
+	JMP           stored3744
 
-partial3719:
+partial3741:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3720
+	JZ         noFour3742
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3720:
+noFour3742:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3721
+	JZ         noTwo3743
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3721:
+noTwo3743:
 	TESTQ  $0x00000001, SI
-	JZ     stored3722
+	JZ     stored3744
 	VMOVSD X0, (DI)
 
-stored3722:
-	JMP added3718
+stored3744:
+	JMP added3740
 
-few3717:
+few3739:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3723
+	JNZ       partial3745
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3726
+	JMP       stored3748
 
-partial3723:
+partial3745:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3724
+	JZ         noFour3746
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3724:
+noFour3746:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3725
+	JZ         noTwo3747
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3725:
+noTwo3747:
 	TESTQ  $0x00000001, R10
-	JZ     stored3726
+	JZ     stored3748
 	VMOVSD X0, (SI)
 
-stored3726:
-added3718:
+stored3748:
+added3740:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile3673
+	JGE  tile3695
 
-tiles3674:
+tiles3696:
 	CMPQ R11, $0x00000002
-	JLT  tiles3728
+	JLT  tiles3750
 
-tile3727:
+tile3749:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -49361,9 +49601,9 @@ tile3727:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3730
+	JLE    done3752
 
-again3729:
+again3751:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -49381,9 +49621,9 @@ again3729:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3729
+	JNZ          again3751
 
-done3730:
+done3752:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -49409,7 +49649,7 @@ done3730:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3731
+	JLE           few3753
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -49419,68 +49659,68 @@ done3730:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3733
+	JNZ           partial3755
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3736
+	JMP           stored3758
 
-partial3733:
+partial3755:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3734
+	JZ         noFour3756
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3734:
+noFour3756:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3735
+	JZ         noTwo3757
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3735:
+noTwo3757:
 	TESTQ  $0x00000001, SI
-	JZ     stored3736
+	JZ     stored3758
 	VMOVSD X0, (DI)
 
-stored3736:
-	JMP added3732
+stored3758:
+	JMP added3754
 
-few3731:
+few3753:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3737
+	JNZ       partial3759
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3740
+	JMP       stored3762
 
-partial3737:
+partial3759:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3738
+	JZ         noFour3760
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3738:
+noFour3760:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3739
+	JZ         noTwo3761
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3739:
+noTwo3761:
 	TESTQ  $0x00000001, R10
-	JZ     stored3740
+	JZ     stored3762
 	VMOVSD X0, (SI)
 
-stored3740:
-added3732:
+stored3762:
+added3754:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -49507,7 +49747,7 @@ added3732:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3741
+	JLE           few3763
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -49517,79 +49757,79 @@ added3732:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3743
+	JNZ           partial3765
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3746
+	JMP           stored3768
 
-partial3743:
+partial3765:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3744
+	JZ         noFour3766
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3744:
+noFour3766:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3745
+	JZ         noTwo3767
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3745:
+noTwo3767:
 	TESTQ  $0x00000001, SI
-	JZ     stored3746
+	JZ     stored3768
 	VMOVSD X0, (DI)
 
-stored3746:
-	JMP added3742
+stored3768:
+	JMP added3764
 
-few3741:
+few3763:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3747
+	JNZ       partial3769
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3750
+	JMP       stored3772
 
-partial3747:
+partial3769:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3748
+	JZ         noFour3770
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3748:
+noFour3770:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3749
+	JZ         noTwo3771
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3749:
+noTwo3771:
 	TESTQ  $0x00000001, R10
-	JZ     stored3750
+	JZ     stored3772
 	VMOVSD X0, (SI)
 
-stored3750:
-added3742:
+stored3772:
+added3764:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile3727
+	JGE  tile3749
 
-tiles3728:
+tiles3750:
 	CMPQ R11, $0x00000001
-	JLT  tiles3752
+	JLT  tiles3774
 
-tile3751:
+tile3773:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -49599,9 +49839,9 @@ tile3751:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3754
+	JLE    done3776
 
-again3753:
+again3775:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -49614,9 +49854,9 @@ again3753:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3753
+	JNZ          again3775
 
-done3754:
+done3776:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -49642,7 +49882,7 @@ done3754:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3755
+	JLE           few3777
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -49652,76 +49892,76 @@ done3754:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3757
+	JNZ           partial3779
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3760
+	JMP           stored3782
 
-partial3757:
+partial3779:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3758
+	JZ         noFour3780
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3758:
+noFour3780:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3759
+	JZ         noTwo3781
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3759:
+noTwo3781:
 	TESTQ  $0x00000001, SI
-	JZ     stored3760
+	JZ     stored3782
 	VMOVSD X0, (DI)
 
-stored3760:
-	JMP added3756
+stored3782:
+	JMP added3778
 
-few3755:
+few3777:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3761
+	JNZ       partial3783
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3764
+	JMP       stored3786
 
-partial3761:
+partial3783:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3762
+	JZ         noFour3784
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3762:
+noFour3784:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3763
+	JZ         noTwo3785
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3763:
+noTwo3785:
 	TESTQ  $0x00000001, R10
-	JZ     stored3764
+	JZ     stored3786
 	VMOVSD X0, (SI)
 
-stored3764:
-added3756:
+stored3786:
+added3778:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile3751
+	JGE  tile3773
 
-tiles3752:
-done3276:
+tiles3774:
+done3298:
 	VZEROUPPER
 	RET
 
@@ -49751,20 +49991,20 @@ TEXT ·regularProducts32x512(SB), $8-25
 	MOVQ         u+0(FP), DX
 	MOVQ         (DX), BX
 	CMPQ         BX, $0x08
-	JNE          few3765
+	JNE          few3787
 	MOVQ         536(DX), BX
 	MOVQ         264(DX), SI
 	MOVQ         48(DX), DI
 	LEAQ         -3(CX), R8
 	CMPQ         AX, R8
-	JG           rest3768
+	JG           rest3790
 
-group3767:
+group3789:
 	LEAQ       15(AX), R9
 	CMPQ       R9, CX
-	JG         none3771
+	JG         none3793
 	CMPQ       560(DX), $0x00
-	JEQ        none3771
+	JEQ        none3793
 	MOVLQSX    48(SI)(AX*4), R9
 	ANDQ       $-2, R9
 	SHLQ       $0x06, R9
@@ -49806,7 +50046,7 @@ group3767:
 	ADDQ       24(DX), R9
 	PREFETCHT0 (R9)
 	CMPQ       408(DX), $0x00
-	JEQ        near3770
+	JEQ        near3792
 	MOVQ       288(DX), R9
 	MOVLQSX    48(R9)(AX*4), R9
 	MOVQ       96(DX), R10
@@ -49848,8 +50088,8 @@ group3767:
 	PREFETCHT0 128(R9)
 	PREFETCHT0 192(R9)
 
-near3770:
-none3771:
+near3792:
+none3793:
 	MOVQ          312(DX), R9
 	MOVLQSX       (R9)(AX*4), R9
 	SHLQ          $0x06, R9
@@ -49942,7 +50182,7 @@ none3771:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          (BX), R10
 	TESTB         $0x01, (SI)(AX*4)
-	JNZ           backward3772
+	JNZ           backward3794
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -49956,9 +50196,9 @@ none3771:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product3773
+	JMP           product3795
 
-backward3772:
+backward3794:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
@@ -49978,7 +50218,7 @@ backward3772:
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product3773:
+product3795:
 	VMOVUPS       Y17, (BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
 	VPMAXUD       Y17, Y0, Y0
@@ -49990,7 +50230,7 @@ product3773:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          32(BX), R10
 	TESTB         $0x01, 4(SI)(AX*4)
-	JNZ           backward3774
+	JNZ           backward3796
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -50004,9 +50244,9 @@ product3773:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product3775
+	JMP           product3797
 
-backward3774:
+backward3796:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
@@ -50026,7 +50266,7 @@ backward3774:
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product3775:
+product3797:
 	VMOVUPS       Y17, 32(BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
 	VPMAXUD       Y17, Y0, Y0
@@ -50038,7 +50278,7 @@ product3775:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          64(BX), R10
 	TESTB         $0x01, 8(SI)(AX*4)
-	JNZ           backward3776
+	JNZ           backward3798
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -50052,9 +50292,9 @@ product3775:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product3777
+	JMP           product3799
 
-backward3776:
+backward3798:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
@@ -50074,7 +50314,7 @@ backward3776:
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product3777:
+product3799:
 	VMOVUPS       Y17, 64(BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
 	VPMAXUD       Y17, Y0, Y0
@@ -50086,7 +50326,7 @@ product3777:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          96(BX), R10
 	TESTB         $0x01, 12(SI)(AX*4)
-	JNZ           backward3778
+	JNZ           backward3800
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -50100,9 +50340,9 @@ product3777:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product3779
+	JMP           product3801
 
-backward3778:
+backward3800:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
@@ -50122,23 +50362,23 @@ backward3778:
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product3779:
+product3801:
 	VMOVUPS     Y17, 96(BX)
 	VPSUBD.BCST constants<>+3256(SB), Y17, Y17
 	VPMAXUD     Y17, Y0, Y0
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x04, AX
 	CMPQ        AX, R8
-	JLE         group3767
+	JLE         group3789
 
-rest3768:
+rest3790:
 	CMPQ       AX, CX
-	JG         grouped3769
+	JG         grouped3791
 	LEAQ       15(AX), R8
 	CMPQ       R8, CX
-	JG         none3781
+	JG         none3803
 	CMPQ       560(DX), $0x00
-	JEQ        none3781
+	JEQ        none3803
 	MOVLQSX    48(SI)(AX*4), R8
 	ANDQ       $-2, R8
 	SHLQ       $0x06, R8
@@ -50180,7 +50420,7 @@ rest3768:
 	ADDQ       24(DX), R8
 	PREFETCHT0 (R8)
 	CMPQ       408(DX), $0x00
-	JEQ        near3780
+	JEQ        near3802
 	MOVQ       288(DX), R8
 	MOVLQSX    48(R8)(AX*4), R8
 	MOVQ       96(DX), R9
@@ -50222,8 +50462,8 @@ rest3768:
 	PREFETCHT0 128(R8)
 	PREFETCHT0 192(R8)
 
-near3780:
-none3781:
+near3802:
+none3803:
 	LEAQ          (AX), R8
 	CMPQ          R8, CX
 	CMOVQGT       CX, R8
@@ -50331,7 +50571,7 @@ none3781:
 	LEAQ          (R9)(R8*4), R8
 	LEAQ          (BX), R9
 	TESTB         $0x01, (SI)(DI*4)
-	JNZ           backward3782
+	JNZ           backward3804
 	VMOVUPS       (R9), Y24
 	VPERMPS       Z24, Z13, Z1
 	VMULPS        (R8), Z1, Z1
@@ -50345,9 +50585,9 @@ none3781:
 	VEXTRACTF64X4 $0x01, Z1, Y2
 	VADDPS        Y2, Y1, Y2
 	VMOVAPS       Y2, Y1
-	JMP           product3783
+	JMP           product3805
 
-backward3782:
+backward3804:
 	VBROADCASTF64X4 (R9), Z1
 	VMULPS          (R8), Z1, Z2
 	VMULPS          64(R8), Z1, Z3
@@ -50367,7 +50607,7 @@ backward3782:
 	VADDPS          Y1, Y2, Y2
 	VMOVAPS         Y2, Y1
 
-product3783:
+product3805:
 	VMOVUPS       Y1, (BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -50382,7 +50622,7 @@ product3783:
 	LEAQ          (R9)(R8*4), R8
 	LEAQ          32(BX), R9
 	TESTB         $0x01, (SI)(DI*4)
-	JNZ           backward3784
+	JNZ           backward3806
 	VMOVUPS       (R9), Y24
 	VPERMPS       Z24, Z13, Z1
 	VMULPS        (R8), Z1, Z1
@@ -50396,9 +50636,9 @@ product3783:
 	VEXTRACTF64X4 $0x01, Z1, Y2
 	VADDPS        Y2, Y1, Y2
 	VMOVAPS       Y2, Y1
-	JMP           product3785
+	JMP           product3807
 
-backward3784:
+backward3806:
 	VBROADCASTF64X4 (R9), Z1
 	VMULPS          (R8), Z1, Z2
 	VMULPS          64(R8), Z1, Z3
@@ -50418,7 +50658,7 @@ backward3784:
 	VADDPS          Y1, Y2, Y2
 	VMOVAPS         Y2, Y1
 
-product3785:
+product3807:
 	VMOVUPS       Y1, 32(BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -50433,7 +50673,7 @@ product3785:
 	LEAQ          (R9)(R8*4), R8
 	LEAQ          64(BX), R9
 	TESTB         $0x01, (SI)(DI*4)
-	JNZ           backward3786
+	JNZ           backward3808
 	VMOVUPS       (R9), Y24
 	VPERMPS       Z24, Z13, Z1
 	VMULPS        (R8), Z1, Z1
@@ -50447,9 +50687,9 @@ product3785:
 	VEXTRACTF64X4 $0x01, Z1, Y2
 	VADDPS        Y2, Y1, Y2
 	VMOVAPS       Y2, Y1
-	JMP           product3787
+	JMP           product3809
 
-backward3786:
+backward3808:
 	VBROADCASTF64X4 (R9), Z1
 	VMULPS          (R8), Z1, Z2
 	VMULPS          64(R8), Z1, Z3
@@ -50469,7 +50709,7 @@ backward3786:
 	VADDPS          Y1, Y2, Y2
 	VMOVAPS         Y2, Y1
 
-product3787:
+product3809:
 	VMOVUPS       Y1, 64(BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -50484,7 +50724,7 @@ product3787:
 	LEAQ          (DX)(CX*4), CX
 	LEAQ          96(BX), DX
 	TESTB         $0x01, (SI)(AX*4)
-	JNZ           backward3788
+	JNZ           backward3810
 	VMOVUPS       (DX), Y24
 	VPERMPS       Z24, Z13, Z1
 	VMULPS        (CX), Z1, Z1
@@ -50498,9 +50738,9 @@ product3787:
 	VEXTRACTF64X4 $0x01, Z1, Y2
 	VADDPS        Y2, Y1, Y2
 	VMOVAPS       Y2, Y1
-	JMP           product3789
+	JMP           product3811
 
-backward3788:
+backward3810:
 	VBROADCASTF64X4 (DX), Z1
 	VMULPS          (CX), Z1, Z2
 	VMULPS          64(CX), Z1, Z3
@@ -50520,16 +50760,16 @@ backward3788:
 	VADDPS          Y1, Y2, Y2
 	VMOVAPS         Y2, Y1
 
-product3789:
+product3811:
 	VMOVUPS     Y1, 96(BX)
 	VPSUBD.BCST constants<>+3256(SB), Y1, Y1
 	VPMAXUD     Y1, Y0, Y0
 	ADDQ        $0x00000080, BX
 
-grouped3769:
-	JMP done3766
+grouped3791:
+	JMP done3788
 
-few3765:
+few3787:
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVB SI, K1
@@ -50539,14 +50779,14 @@ few3765:
 	MOVQ  48(DX), R8
 	LEAQ  -3(CX), R9
 	CMPQ  AX, R9
-	JG    rest3791
+	JG    rest3813
 
-group3790:
+group3812:
 	LEAQ       15(AX), R10
 	CMPQ       R10, CX
-	JG         none3794
+	JG         none3816
 	CMPQ       560(DX), $0x00
-	JEQ        none3794
+	JEQ        none3816
 	MOVLQSX    48(DI)(AX*4), R10
 	ANDQ       $-2, R10
 	IMULQ      BX, R10
@@ -50588,7 +50828,7 @@ group3790:
 	ADDQ       24(DX), R10
 	PREFETCHT0 (R10)
 	CMPQ       408(DX), $0x00
-	JEQ        near3793
+	JEQ        near3815
 	MOVQ       288(DX), R10
 	MOVLQSX    48(R10)(AX*4), R10
 	MOVQ       96(DX), R11
@@ -50630,8 +50870,8 @@ group3790:
 	PREFETCHT0 128(R10)
 	PREFETCHT0 192(R10)
 
-near3793:
-none3794:
+near3815:
+none3816:
 	MOVQ         312(DX), R10
 	MOVLQSX      (R10)(AX*4), R10
 	IMULQ        BX, R10
@@ -50729,7 +50969,7 @@ none3794:
 	LEAQ         (SI), R11
 	MOVQ         (DX), R12
 	TESTB        $0x01, (DI)(AX*4)
-	JNZ          backward3795
+	JNZ          backward3817
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K2
@@ -50743,40 +50983,40 @@ none3794:
 	VBROADCASTSS (R11), Y13
 	VFMADD231PS  (R10), Y13, K2, Y11
 	CMPQ         R12, $0x00000001
-	JLE          end3797
+	JLE          end3819
 	VBROADCASTSS 4(R11), Y13
 	VFMADD231PS  (R10)(R13*1), Y13, K2, Y12
 	CMPQ         R12, $0x00000002
-	JLE          end3797
+	JLE          end3819
 	VBROADCASTSS 8(R11), Y13
 	VFMADD231PS  (R10)(R13*2), Y13, K2, Y11
 	CMPQ         R12, $0x00000003
-	JLE          end3797
+	JLE          end3819
 	VBROADCASTSS 12(R11), Y13
 	VFMADD231PS  (R10)(R14*1), Y13, K2, Y12
 	CMPQ         R12, $0x00000004
-	JLE          end3797
+	JLE          end3819
 	VBROADCASTSS 16(R11), Y13
 	VFMADD231PS  (R10)(R13*4), Y13, K2, Y11
 	CMPQ         R12, $0x00000005
-	JLE          end3797
+	JLE          end3819
 	VBROADCASTSS 20(R11), Y13
 	VFMADD231PS  (R10)(R15*1), Y13, K2, Y12
 	CMPQ         R12, $0x00000006
-	JLE          end3797
+	JLE          end3819
 	VBROADCASTSS 24(R11), Y13
 	VFMADD231PS  (R10)(R14*2), Y13, K2, Y11
 	CMPQ         R12, $0x00000007
-	JLE          end3797
+	JLE          end3819
 	VBROADCASTSS 28(R11), Y13
 	VFMADD231PS  (R10)(BP*1), Y13, K2, Y12
 
-end3797:
+end3819:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product3796
+	JMP     product3818
 
-backward3795:
+backward3817:
 	MOVQ      $-1, R13
 	BZHIQ     R12, R13, R13
 	KMOVB     R13, K2
@@ -50796,28 +51036,28 @@ backward3795:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end3798
+	JLE       end3820
 	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end3798
+	JLE       end3820
 	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end3798
+	JLE       end3820
 	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end3798
+	JLE       end3820
 	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end3798
+	JLE       end3820
 	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end3798
+	JLE       end3820
 	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end3798
+	JLE       end3820
 	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
 
-end3798:
+end3820:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -50841,7 +51081,7 @@ end3798:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product3796:
+product3818:
 	VMOVUPS       Y11, (SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
@@ -50854,7 +51094,7 @@ product3796:
 	LEAQ          32(SI), R11
 	MOVQ          (DX), R12
 	TESTB         $0x01, 4(DI)(AX*4)
-	JNZ           backward3799
+	JNZ           backward3821
 	MOVQ          $-1, R13
 	BZHIQ         R12, R13, R13
 	KMOVB         R13, K2
@@ -50868,40 +51108,40 @@ product3796:
 	VBROADCASTSS  (R11), Y13
 	VFMADD231PS   (R10), Y13, K2, Y11
 	CMPQ          R12, $0x00000001
-	JLE           end3801
+	JLE           end3823
 	VBROADCASTSS  4(R11), Y13
 	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000002
-	JLE           end3801
+	JLE           end3823
 	VBROADCASTSS  8(R11), Y13
 	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000003
-	JLE           end3801
+	JLE           end3823
 	VBROADCASTSS  12(R11), Y13
 	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000004
-	JLE           end3801
+	JLE           end3823
 	VBROADCASTSS  16(R11), Y13
 	VFMADD231PS   (R10)(R13*4), Y13, K2, Y11
 	CMPQ          R12, $0x00000005
-	JLE           end3801
+	JLE           end3823
 	VBROADCASTSS  20(R11), Y13
 	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000006
-	JLE           end3801
+	JLE           end3823
 	VBROADCASTSS  24(R11), Y13
 	VFMADD231PS   (R10)(R14*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000007
-	JLE           end3801
+	JLE           end3823
 	VBROADCASTSS  28(R11), Y13
 	VFMADD231PS   (R10)(BP*1), Y13, K2, Y12
 
-end3801:
+end3823:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product3800
+	JMP     product3822
 
-backward3799:
+backward3821:
 	MOVQ      $-1, R13
 	BZHIQ     R12, R13, R13
 	KMOVB     R13, K2
@@ -50921,28 +51161,28 @@ backward3799:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end3802
+	JLE       end3824
 	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end3802
+	JLE       end3824
 	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end3802
+	JLE       end3824
 	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end3802
+	JLE       end3824
 	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end3802
+	JLE       end3824
 	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end3802
+	JLE       end3824
 	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end3802
+	JLE       end3824
 	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
 
-end3802:
+end3824:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -50966,7 +51206,7 @@ end3802:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product3800:
+product3822:
 	VMOVUPS       Y11, 32(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
@@ -50979,7 +51219,7 @@ product3800:
 	LEAQ          64(SI), R11
 	MOVQ          (DX), R12
 	TESTB         $0x01, 8(DI)(AX*4)
-	JNZ           backward3803
+	JNZ           backward3825
 	MOVQ          $-1, R13
 	BZHIQ         R12, R13, R13
 	KMOVB         R13, K2
@@ -50993,40 +51233,40 @@ product3800:
 	VBROADCASTSS  (R11), Y13
 	VFMADD231PS   (R10), Y13, K2, Y11
 	CMPQ          R12, $0x00000001
-	JLE           end3805
+	JLE           end3827
 	VBROADCASTSS  4(R11), Y13
 	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000002
-	JLE           end3805
+	JLE           end3827
 	VBROADCASTSS  8(R11), Y13
 	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000003
-	JLE           end3805
+	JLE           end3827
 	VBROADCASTSS  12(R11), Y13
 	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000004
-	JLE           end3805
+	JLE           end3827
 	VBROADCASTSS  16(R11), Y13
 	VFMADD231PS   (R10)(R13*4), Y13, K2, Y11
 	CMPQ          R12, $0x00000005
-	JLE           end3805
+	JLE           end3827
 	VBROADCASTSS  20(R11), Y13
 	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000006
-	JLE           end3805
+	JLE           end3827
 	VBROADCASTSS  24(R11), Y13
 	VFMADD231PS   (R10)(R14*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000007
-	JLE           end3805
+	JLE           end3827
 	VBROADCASTSS  28(R11), Y13
 	VFMADD231PS   (R10)(BP*1), Y13, K2, Y12
 
-end3805:
+end3827:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product3804
+	JMP     product3826
 
-backward3803:
+backward3825:
 	MOVQ      $-1, R13
 	BZHIQ     R12, R13, R13
 	KMOVB     R13, K2
@@ -51046,28 +51286,28 @@ backward3803:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end3806
+	JLE       end3828
 	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end3806
+	JLE       end3828
 	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end3806
+	JLE       end3828
 	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end3806
+	JLE       end3828
 	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end3806
+	JLE       end3828
 	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end3806
+	JLE       end3828
 	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end3806
+	JLE       end3828
 	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
 
-end3806:
+end3828:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -51091,7 +51331,7 @@ end3806:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product3804:
+product3826:
 	VMOVUPS       Y11, 64(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
@@ -51104,7 +51344,7 @@ product3804:
 	LEAQ          96(SI), R11
 	MOVQ          (DX), R12
 	TESTB         $0x01, 12(DI)(AX*4)
-	JNZ           backward3807
+	JNZ           backward3829
 	MOVQ          $-1, R13
 	BZHIQ         R12, R13, R13
 	KMOVB         R13, K2
@@ -51118,40 +51358,40 @@ product3804:
 	VBROADCASTSS  (R11), Y13
 	VFMADD231PS   (R10), Y13, K2, Y11
 	CMPQ          R12, $0x00000001
-	JLE           end3809
+	JLE           end3831
 	VBROADCASTSS  4(R11), Y13
 	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000002
-	JLE           end3809
+	JLE           end3831
 	VBROADCASTSS  8(R11), Y13
 	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000003
-	JLE           end3809
+	JLE           end3831
 	VBROADCASTSS  12(R11), Y13
 	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000004
-	JLE           end3809
+	JLE           end3831
 	VBROADCASTSS  16(R11), Y13
 	VFMADD231PS   (R10)(R13*4), Y13, K2, Y11
 	CMPQ          R12, $0x00000005
-	JLE           end3809
+	JLE           end3831
 	VBROADCASTSS  20(R11), Y13
 	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000006
-	JLE           end3809
+	JLE           end3831
 	VBROADCASTSS  24(R11), Y13
 	VFMADD231PS   (R10)(R14*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000007
-	JLE           end3809
+	JLE           end3831
 	VBROADCASTSS  28(R11), Y13
 	VFMADD231PS   (R10)(BP*1), Y13, K2, Y12
 
-end3809:
+end3831:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product3808
+	JMP     product3830
 
-backward3807:
+backward3829:
 	MOVQ      $-1, R13
 	BZHIQ     R12, R13, R13
 	KMOVB     R13, K2
@@ -51171,28 +51411,28 @@ backward3807:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end3810
+	JLE       end3832
 	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end3810
+	JLE       end3832
 	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end3810
+	JLE       end3832
 	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end3810
+	JLE       end3832
 	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end3810
+	JLE       end3832
 	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end3810
+	JLE       end3832
 	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end3810
+	JLE       end3832
 	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
 
-end3810:
+end3832:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -51216,23 +51456,23 @@ end3810:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product3808:
+product3830:
 	VMOVUPS       Y11, 96(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
 	ADDQ          $0x00000080, SI
 	ADDQ          $0x04, AX
 	CMPQ          AX, R9
-	JLE           group3790
+	JLE           group3812
 
-rest3791:
+rest3813:
 	CMPQ       AX, CX
-	JG         grouped3792
+	JG         grouped3814
 	LEAQ       15(AX), R9
 	CMPQ       R9, CX
-	JG         none3812
+	JG         none3834
 	CMPQ       560(DX), $0x00
-	JEQ        none3812
+	JEQ        none3834
 	MOVLQSX    48(DI)(AX*4), R9
 	ANDQ       $-2, R9
 	IMULQ      BX, R9
@@ -51274,7 +51514,7 @@ rest3791:
 	ADDQ       24(DX), R9
 	PREFETCHT0 (R9)
 	CMPQ       408(DX), $0x00
-	JEQ        near3811
+	JEQ        near3833
 	MOVQ       288(DX), R9
 	MOVLQSX    48(R9)(AX*4), R9
 	MOVQ       96(DX), R10
@@ -51316,8 +51556,8 @@ rest3791:
 	PREFETCHT0 128(R9)
 	PREFETCHT0 192(R9)
 
-near3811:
-none3812:
+near3833:
+none3834:
 	LEAQ         (AX), R9
 	CMPQ         R9, CX
 	CMOVQGT      CX, R9
@@ -51430,7 +51670,7 @@ none3812:
 	LEAQ         (SI), R9
 	MOVQ         (DX), R10
 	TESTB        $0x01, (DI)(BX*4)
-	JNZ          backward3813
+	JNZ          backward3835
 	MOVQ         $-1, BX
 	BZHIQ        R10, BX, BX
 	KMOVB        BX, K2
@@ -51444,40 +51684,40 @@ none3812:
 	VBROADCASTSS (R9), Y3
 	VFMADD231PS  (R8), Y3, K2, Y1
 	CMPQ         R10, $0x00000001
-	JLE          end3815
+	JLE          end3837
 	VBROADCASTSS 4(R9), Y3
 	VFMADD231PS  (R8)(BX*1), Y3, K2, Y2
 	CMPQ         R10, $0x00000002
-	JLE          end3815
+	JLE          end3837
 	VBROADCASTSS 8(R9), Y3
 	VFMADD231PS  (R8)(BX*2), Y3, K2, Y1
 	CMPQ         R10, $0x00000003
-	JLE          end3815
+	JLE          end3837
 	VBROADCASTSS 12(R9), Y3
 	VFMADD231PS  (R8)(R11*1), Y3, K2, Y2
 	CMPQ         R10, $0x00000004
-	JLE          end3815
+	JLE          end3837
 	VBROADCASTSS 16(R9), Y3
 	VFMADD231PS  (R8)(BX*4), Y3, K2, Y1
 	CMPQ         R10, $0x00000005
-	JLE          end3815
+	JLE          end3837
 	VBROADCASTSS 20(R9), Y3
 	VFMADD231PS  (R8)(R12*1), Y3, K2, Y2
 	CMPQ         R10, $0x00000006
-	JLE          end3815
+	JLE          end3837
 	VBROADCASTSS 24(R9), Y3
 	VFMADD231PS  (R8)(R11*2), Y3, K2, Y1
 	CMPQ         R10, $0x00000007
-	JLE          end3815
+	JLE          end3837
 	VBROADCASTSS 28(R9), Y3
 	VFMADD231PS  (R8)(R13*1), Y3, K2, Y2
 
-end3815:
+end3837:
 	VADDPS  Y2, Y1, Y1
 	VMOVAPS Y1, Y1
-	JMP     product3814
+	JMP     product3836
 
-backward3813:
+backward3835:
 	MOVQ      $-1, BX
 	BZHIQ     R10, BX, BX
 	KMOVB     BX, K2
@@ -51497,28 +51737,28 @@ backward3813:
 	VXORPD    Y9, Y9, Y9
 	VMULPS.Z  (R8), Y1, K2, Y2
 	CMPQ      R10, $0x00000001
-	JLE       end3816
+	JLE       end3838
 	VMULPS.Z  (R8)(BX*1), Y1, K2, Y3
 	CMPQ      R10, $0x00000002
-	JLE       end3816
+	JLE       end3838
 	VMULPS.Z  (R8)(BX*2), Y1, K2, Y4
 	CMPQ      R10, $0x00000003
-	JLE       end3816
+	JLE       end3838
 	VMULPS.Z  (R8)(R11*1), Y1, K2, Y5
 	CMPQ      R10, $0x00000004
-	JLE       end3816
+	JLE       end3838
 	VMULPS.Z  (R8)(BX*4), Y1, K2, Y6
 	CMPQ      R10, $0x00000005
-	JLE       end3816
+	JLE       end3838
 	VMULPS.Z  (R8)(R12*1), Y1, K2, Y7
 	CMPQ      R10, $0x00000006
-	JLE       end3816
+	JLE       end3838
 	VMULPS.Z  (R8)(R11*2), Y1, K2, Y8
 	CMPQ      R10, $0x00000007
-	JLE       end3816
+	JLE       end3838
 	VMULPS.Z  (R8)(R13*1), Y1, K2, Y9
 
-end3816:
+end3838:
 	VUNPCKLPS  Y3, Y2, Y1
 	VUNPCKHPS  Y3, Y2, Y2
 	VADDPS     Y2, Y1, Y1
@@ -51542,7 +51782,7 @@ end3816:
 	VADDPS     Y2, Y5, Y5
 	VMOVAPS    Y5, Y1
 
-product3814:
+product3836:
 	VMOVUPS       Y1, (SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -51558,7 +51798,7 @@ product3814:
 	LEAQ          32(SI), R9
 	MOVQ          (DX), R10
 	TESTB         $0x01, (DI)(BX*4)
-	JNZ           backward3817
+	JNZ           backward3839
 	MOVQ          $-1, BX
 	BZHIQ         R10, BX, BX
 	KMOVB         BX, K2
@@ -51572,40 +51812,40 @@ product3814:
 	VBROADCASTSS  (R9), Y3
 	VFMADD231PS   (R8), Y3, K2, Y1
 	CMPQ          R10, $0x00000001
-	JLE           end3819
+	JLE           end3841
 	VBROADCASTSS  4(R9), Y3
 	VFMADD231PS   (R8)(BX*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000002
-	JLE           end3819
+	JLE           end3841
 	VBROADCASTSS  8(R9), Y3
 	VFMADD231PS   (R8)(BX*2), Y3, K2, Y1
 	CMPQ          R10, $0x00000003
-	JLE           end3819
+	JLE           end3841
 	VBROADCASTSS  12(R9), Y3
 	VFMADD231PS   (R8)(R11*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000004
-	JLE           end3819
+	JLE           end3841
 	VBROADCASTSS  16(R9), Y3
 	VFMADD231PS   (R8)(BX*4), Y3, K2, Y1
 	CMPQ          R10, $0x00000005
-	JLE           end3819
+	JLE           end3841
 	VBROADCASTSS  20(R9), Y3
 	VFMADD231PS   (R8)(R12*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000006
-	JLE           end3819
+	JLE           end3841
 	VBROADCASTSS  24(R9), Y3
 	VFMADD231PS   (R8)(R11*2), Y3, K2, Y1
 	CMPQ          R10, $0x00000007
-	JLE           end3819
+	JLE           end3841
 	VBROADCASTSS  28(R9), Y3
 	VFMADD231PS   (R8)(R13*1), Y3, K2, Y2
 
-end3819:
+end3841:
 	VADDPS  Y2, Y1, Y1
 	VMOVAPS Y1, Y1
-	JMP     product3818
+	JMP     product3840
 
-backward3817:
+backward3839:
 	MOVQ      $-1, BX
 	BZHIQ     R10, BX, BX
 	KMOVB     BX, K2
@@ -51625,28 +51865,28 @@ backward3817:
 	VXORPD    Y9, Y9, Y9
 	VMULPS.Z  (R8), Y1, K2, Y2
 	CMPQ      R10, $0x00000001
-	JLE       end3820
+	JLE       end3842
 	VMULPS.Z  (R8)(BX*1), Y1, K2, Y3
 	CMPQ      R10, $0x00000002
-	JLE       end3820
+	JLE       end3842
 	VMULPS.Z  (R8)(BX*2), Y1, K2, Y4
 	CMPQ      R10, $0x00000003
-	JLE       end3820
+	JLE       end3842
 	VMULPS.Z  (R8)(R11*1), Y1, K2, Y5
 	CMPQ      R10, $0x00000004
-	JLE       end3820
+	JLE       end3842
 	VMULPS.Z  (R8)(BX*4), Y1, K2, Y6
 	CMPQ      R10, $0x00000005
-	JLE       end3820
+	JLE       end3842
 	VMULPS.Z  (R8)(R12*1), Y1, K2, Y7
 	CMPQ      R10, $0x00000006
-	JLE       end3820
+	JLE       end3842
 	VMULPS.Z  (R8)(R11*2), Y1, K2, Y8
 	CMPQ      R10, $0x00000007
-	JLE       end3820
+	JLE       end3842
 	VMULPS.Z  (R8)(R13*1), Y1, K2, Y9
 
-end3820:
+end3842:
 	VUNPCKLPS  Y3, Y2, Y1
 	VUNPCKHPS  Y3, Y2, Y2
 	VADDPS     Y2, Y1, Y1
@@ -51670,7 +51910,7 @@ end3820:
 	VADDPS     Y2, Y5, Y5
 	VMOVAPS    Y5, Y1
 
-product3818:
+product3840:
 	VMOVUPS       Y1, 32(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -51686,7 +51926,7 @@ product3818:
 	LEAQ          64(SI), R9
 	MOVQ          (DX), R10
 	TESTB         $0x01, (DI)(BX*4)
-	JNZ           backward3821
+	JNZ           backward3843
 	MOVQ          $-1, BX
 	BZHIQ         R10, BX, BX
 	KMOVB         BX, K2
@@ -51700,40 +51940,40 @@ product3818:
 	VBROADCASTSS  (R9), Y3
 	VFMADD231PS   (R8), Y3, K2, Y1
 	CMPQ          R10, $0x00000001
-	JLE           end3823
+	JLE           end3845
 	VBROADCASTSS  4(R9), Y3
 	VFMADD231PS   (R8)(BX*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000002
-	JLE           end3823
+	JLE           end3845
 	VBROADCASTSS  8(R9), Y3
 	VFMADD231PS   (R8)(BX*2), Y3, K2, Y1
 	CMPQ          R10, $0x00000003
-	JLE           end3823
+	JLE           end3845
 	VBROADCASTSS  12(R9), Y3
 	VFMADD231PS   (R8)(R11*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000004
-	JLE           end3823
+	JLE           end3845
 	VBROADCASTSS  16(R9), Y3
 	VFMADD231PS   (R8)(BX*4), Y3, K2, Y1
 	CMPQ          R10, $0x00000005
-	JLE           end3823
+	JLE           end3845
 	VBROADCASTSS  20(R9), Y3
 	VFMADD231PS   (R8)(R12*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000006
-	JLE           end3823
+	JLE           end3845
 	VBROADCASTSS  24(R9), Y3
 	VFMADD231PS   (R8)(R11*2), Y3, K2, Y1
 	CMPQ          R10, $0x00000007
-	JLE           end3823
+	JLE           end3845
 	VBROADCASTSS  28(R9), Y3
 	VFMADD231PS   (R8)(R13*1), Y3, K2, Y2
 
-end3823:
+end3845:
 	VADDPS  Y2, Y1, Y1
 	VMOVAPS Y1, Y1
-	JMP     product3822
+	JMP     product3844
 
-backward3821:
+backward3843:
 	MOVQ      $-1, BX
 	BZHIQ     R10, BX, BX
 	KMOVB     BX, K2
@@ -51753,28 +51993,28 @@ backward3821:
 	VXORPD    Y9, Y9, Y9
 	VMULPS.Z  (R8), Y1, K2, Y2
 	CMPQ      R10, $0x00000001
-	JLE       end3824
+	JLE       end3846
 	VMULPS.Z  (R8)(BX*1), Y1, K2, Y3
 	CMPQ      R10, $0x00000002
-	JLE       end3824
+	JLE       end3846
 	VMULPS.Z  (R8)(BX*2), Y1, K2, Y4
 	CMPQ      R10, $0x00000003
-	JLE       end3824
+	JLE       end3846
 	VMULPS.Z  (R8)(R11*1), Y1, K2, Y5
 	CMPQ      R10, $0x00000004
-	JLE       end3824
+	JLE       end3846
 	VMULPS.Z  (R8)(BX*4), Y1, K2, Y6
 	CMPQ      R10, $0x00000005
-	JLE       end3824
+	JLE       end3846
 	VMULPS.Z  (R8)(R12*1), Y1, K2, Y7
 	CMPQ      R10, $0x00000006
-	JLE       end3824
+	JLE       end3846
 	VMULPS.Z  (R8)(R11*2), Y1, K2, Y8
 	CMPQ      R10, $0x00000007
-	JLE       end3824
+	JLE       end3846
 	VMULPS.Z  (R8)(R13*1), Y1, K2, Y9
 
-end3824:
+end3846:
 	VUNPCKLPS  Y3, Y2, Y1
 	VUNPCKHPS  Y3, Y2, Y2
 	VADDPS     Y2, Y1, Y1
@@ -51798,7 +52038,7 @@ end3824:
 	VADDPS     Y2, Y5, Y5
 	VMOVAPS    Y5, Y1
 
-product3822:
+product3844:
 	VMOVUPS       Y1, 64(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -51814,7 +52054,7 @@ product3822:
 	LEAQ          96(SI), BX
 	MOVQ          (DX), DX
 	TESTB         $0x01, (DI)(AX*4)
-	JNZ           backward3825
+	JNZ           backward3847
 	MOVQ          $-1, AX
 	BZHIQ         DX, AX, AX
 	KMOVB         AX, K2
@@ -51828,40 +52068,40 @@ product3822:
 	VBROADCASTSS  (BX), Y3
 	VFMADD231PS   (CX), Y3, K2, Y1
 	CMPQ          DX, $0x00000001
-	JLE           end3827
+	JLE           end3849
 	VBROADCASTSS  4(BX), Y3
 	VFMADD231PS   (CX)(AX*1), Y3, K2, Y2
 	CMPQ          DX, $0x00000002
-	JLE           end3827
+	JLE           end3849
 	VBROADCASTSS  8(BX), Y3
 	VFMADD231PS   (CX)(AX*2), Y3, K2, Y1
 	CMPQ          DX, $0x00000003
-	JLE           end3827
+	JLE           end3849
 	VBROADCASTSS  12(BX), Y3
 	VFMADD231PS   (CX)(DI*1), Y3, K2, Y2
 	CMPQ          DX, $0x00000004
-	JLE           end3827
+	JLE           end3849
 	VBROADCASTSS  16(BX), Y3
 	VFMADD231PS   (CX)(AX*4), Y3, K2, Y1
 	CMPQ          DX, $0x00000005
-	JLE           end3827
+	JLE           end3849
 	VBROADCASTSS  20(BX), Y3
 	VFMADD231PS   (CX)(R8*1), Y3, K2, Y2
 	CMPQ          DX, $0x00000006
-	JLE           end3827
+	JLE           end3849
 	VBROADCASTSS  24(BX), Y3
 	VFMADD231PS   (CX)(DI*2), Y3, K2, Y1
 	CMPQ          DX, $0x00000007
-	JLE           end3827
+	JLE           end3849
 	VBROADCASTSS  28(BX), Y3
 	VFMADD231PS   (CX)(R9*1), Y3, K2, Y2
 
-end3827:
+end3849:
 	VADDPS  Y2, Y1, Y1
 	VMOVAPS Y1, Y1
-	JMP     product3826
+	JMP     product3848
 
-backward3825:
+backward3847:
 	MOVQ      $-1, AX
 	BZHIQ     DX, AX, AX
 	KMOVB     AX, K2
@@ -51881,28 +52121,28 @@ backward3825:
 	VXORPD    Y9, Y9, Y9
 	VMULPS.Z  (CX), Y1, K2, Y2
 	CMPQ      DX, $0x00000001
-	JLE       end3828
+	JLE       end3850
 	VMULPS.Z  (CX)(AX*1), Y1, K2, Y3
 	CMPQ      DX, $0x00000002
-	JLE       end3828
+	JLE       end3850
 	VMULPS.Z  (CX)(AX*2), Y1, K2, Y4
 	CMPQ      DX, $0x00000003
-	JLE       end3828
+	JLE       end3850
 	VMULPS.Z  (CX)(DI*1), Y1, K2, Y5
 	CMPQ      DX, $0x00000004
-	JLE       end3828
+	JLE       end3850
 	VMULPS.Z  (CX)(AX*4), Y1, K2, Y6
 	CMPQ      DX, $0x00000005
-	JLE       end3828
+	JLE       end3850
 	VMULPS.Z  (CX)(R8*1), Y1, K2, Y7
 	CMPQ      DX, $0x00000006
-	JLE       end3828
+	JLE       end3850
 	VMULPS.Z  (CX)(DI*2), Y1, K2, Y8
 	CMPQ      DX, $0x00000007
-	JLE       end3828
+	JLE       end3850
 	VMULPS.Z  (CX)(R9*1), Y1, K2, Y9
 
-end3828:
+end3850:
 	VUNPCKLPS  Y3, Y2, Y1
 	VUNPCKHPS  Y3, Y2, Y2
 	VADDPS     Y2, Y1, Y1
@@ -51926,23 +52166,23 @@ end3828:
 	VADDPS     Y2, Y5, Y5
 	VMOVAPS    Y5, Y1
 
-product3826:
+product3848:
 	VMOVUPS       Y1, 96(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
 	VPMAXUD       Y1, Y0, Y0
 	ADDQ          $0x00000080, SI
 
-grouped3792:
-done3766:
+grouped3814:
+done3788:
 	VPCMPUD.BCST $0x06, constants<>+3384(SB), Z0, K1
 	KORTESTW     K1, K1
-	JZ           safe3829
+	JZ           safe3851
 	MOVB         $0x00, AL
 	MOVB         AL, safe+24(FP)
 	VZEROUPPER
 	RET
 
-safe3829:
+safe3851:
 	MOVB $0x01, AL
 	MOVB AL, safe+24(FP)
 	VZEROUPPER
@@ -51972,13 +52212,13 @@ TEXT ·regularAbsorb32x512(SB), $0-32
 	MOVQ         u+0(FP), DX
 	MOVQ         (DX), BX
 	CMPQ         BX, $0x08
-	JNE          few3830
+	JNE          few3852
 	MOVQ         536(DX), BX
 	MOVQ         336(DX), SI
 	CMPQ         CX, $0x04
-	JLT          rest3833
+	JLT          rest3855
 
-group3832:
+group3854:
 	VMOVUPS       (BX), Z13
 	VMOVUPS       64(BX), Z14
 	VGETMANTPS    $0x0b, Z13, Z15
@@ -52044,13 +52284,13 @@ group3832:
 	VMOVUPD       (DI), Z21
 	VSUBPD        Z17, Z13, Z13
 	VUCOMISD      X2, X0
-	JBE           undamped3834
+	JBE           undamped3856
 	VCMPPD        $0x04, Z21, Z13, K1
 	VMULPD        Z0, Z21, Z17
 	VMULPD        Z1, Z13, Z23
 	VADDPD        Z17, Z23, K1, Z13
 
-undamped3834:
+undamped3856:
 	VCMPPD      $0x04, Z21, Z13, K1
 	VSUBPD.Z    Z21, Z13, K1, Z17
 	VPANDQ.BCST constants<>+752(SB), Z17, Z17
@@ -52065,13 +52305,13 @@ undamped3834:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z18, Z14, Z14
 	VUCOMISD    X2, X0
-	JBE         undamped3835
+	JBE         undamped3857
 	VCMPPD      $0x04, Z13, Z14, K1
 	VMULPD      Z0, Z13, Z17
 	VMULPD      Z1, Z14, Z18
 	VADDPD      Z17, Z18, K1, Z14
 
-undamped3835:
+undamped3857:
 	VCMPPD      $0x04, Z13, Z14, K1
 	VSUBPD.Z    Z13, Z14, K1, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
@@ -52086,13 +52326,13 @@ undamped3835:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z20, Z15, Z15
 	VUCOMISD    X2, X0
-	JBE         undamped3836
+	JBE         undamped3858
 	VCMPPD      $0x04, Z13, Z15, K1
 	VMULPD      Z0, Z13, Z14
 	VMULPD      Z1, Z15, Z17
 	VADDPD      Z14, Z17, K1, Z15
 
-undamped3836:
+undamped3858:
 	VCMPPD      $0x04, Z13, Z15, K1
 	VSUBPD.Z    Z13, Z15, K1, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
@@ -52107,13 +52347,13 @@ undamped3836:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z19, Z16, Z16
 	VUCOMISD    X2, X0
-	JBE         undamped3837
+	JBE         undamped3859
 	VCMPPD      $0x04, Z13, Z16, K1
 	VMULPD      Z0, Z13, Z14
 	VMULPD      Z1, Z16, Z15
 	VADDPD      Z14, Z15, K1, Z16
 
-undamped3837:
+undamped3859:
 	VCMPPD      $0x04, Z13, Z16, K1
 	VSUBPD.Z    Z13, Z16, K1, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
@@ -52125,13 +52365,13 @@ undamped3837:
 	ADDQ        $0x04, AX
 	SUBQ        $0x04, CX
 	CMPQ        CX, $0x04
-	JGE         group3832
+	JGE         group3854
 
-rest3833:
+rest3855:
 	CMPQ CX, $0x01
-	JLT  rest3839
+	JLT  rest3861
 
-group3838:
+group3860:
 	VMOVUPS     (BX), Y22
 	VGETMANTPS  $0x0b, Z22, Z13
 	VGETEXPPS   Z22, Z14
@@ -52166,13 +52406,13 @@ group3838:
 	VMOVUPD     (DI), Z15
 	VSUBPD      Z14, Z13, Z13
 	VUCOMISD    X2, X0
-	JBE         undamped3840
+	JBE         undamped3862
 	VCMPPD      $0x04, Z15, Z13, K1
 	VMULPD      Z0, Z15, Z14
 	VMULPD      Z1, Z13, Z16
 	VADDPD      Z14, Z16, K1, Z13
 
-undamped3840:
+undamped3862:
 	VCMPPD      $0x04, Z15, Z13, K1
 	VSUBPD.Z    Z15, Z13, K1, Z14
 	VPANDQ.BCST constants<>+752(SB), Z14, Z14
@@ -52184,12 +52424,12 @@ undamped3840:
 	ADDQ        $0x01, AX
 	SUBQ        $0x01, CX
 	CMPQ        CX, $0x01
-	JGE         group3838
+	JGE         group3860
 
-rest3839:
-	JMP done3831
+rest3861:
+	JMP done3853
 
-few3830:
+few3852:
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVB SI, K1
@@ -52198,9 +52438,9 @@ few3830:
 	MOVQ  536(DX), DI
 	MOVQ  336(DX), R8
 	CMPQ  CX, $0x04
-	JLT   rest3842
+	JLT   rest3864
 
-group3841:
+group3863:
 	VMOVUPS       (DI), Z13
 	VMOVUPS       64(DI), Z14
 	VGETMANTPS    $0x0b, Z13, Z15
@@ -52274,44 +52514,44 @@ group3841:
 	VMOVUPD.Z     (R9), K1, Z21
 	VSUBPD.Z      Z17, Z13, K1, Z13
 	VUCOMISD      X2, X0
-	JBE           undamped3843
+	JBE           undamped3865
 	VCMPPD        $0x04, Z21, Z13, K2
 	VMULPD        Z0, Z21, Z17
 	VMULPD        Z1, Z13, Z23
 	VADDPD        Z17, Z23, K2, Z13
 
-undamped3843:
+undamped3865:
 	VCMPPD      $0x04, Z21, Z13, K2
 	VSUBPD.Z    Z21, Z13, K2, Z17
 	VPANDQ.BCST constants<>+752(SB), Z17, Z17
 	VPMAXUQ     Z17, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3844
+	JNZ         partial3866
 	VMOVUPD     Z13, (R9)
-	JMP         stored3847
+	JMP         stored3869
 
-partial3844:
+partial3866:
 	LEAQ       (R9), R9
 	VMOVAPD    Z13, Z17
 	TESTQ      $0x00000004, BX
-	JZ         noFour3845
+	JZ         noFour3867
 	VMOVUPD    Y17, (R9)
 	VSHUFF64X2 $0x4e, Z17, Z17, Z17
 	ADDQ       $0x00000020, R9
 
-noFour3845:
+noFour3867:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3846
+	JZ         noTwo3868
 	VMOVUPD    X17, (R9)
 	VSHUFF64X2 $0xb1, Z17, Z17, Z17
 	ADDQ       $0x00000010, R9
 
-noTwo3846:
+noTwo3868:
 	TESTQ  $0x00000001, BX
-	JZ     stored3847
+	JZ     stored3869
 	VMOVSD X17, (R9)
 
-stored3847:
+stored3869:
 	VMOVUPD   Z13, (R8)
 	LEAQ      1(AX), R9
 	MOVQ      264(DX), R10
@@ -52321,44 +52561,44 @@ stored3847:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z19, Z14, K1, Z14
 	VUCOMISD  X2, X0
-	JBE       undamped3848
+	JBE       undamped3870
 	VCMPPD    $0x04, Z13, Z14, K2
 	VMULPD    Z0, Z13, Z17
 	VMULPD    Z1, Z14, Z19
 	VADDPD    Z17, Z19, K2, Z14
 
-undamped3848:
+undamped3870:
 	VCMPPD      $0x04, Z13, Z14, K2
 	VSUBPD.Z    Z13, Z14, K2, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
 	VPMAXUQ     Z13, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3849
+	JNZ         partial3871
 	VMOVUPD     Z14, (R9)
-	JMP         stored3852
+	JMP         stored3874
 
-partial3849:
+partial3871:
 	LEAQ       (R9), R9
 	VMOVAPD    Z14, Z13
 	TESTQ      $0x00000004, BX
-	JZ         noFour3850
+	JZ         noFour3872
 	VMOVUPD    Y13, (R9)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, R9
 
-noFour3850:
+noFour3872:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3851
+	JZ         noTwo3873
 	VMOVUPD    X13, (R9)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, R9
 
-noTwo3851:
+noTwo3873:
 	TESTQ  $0x00000001, BX
-	JZ     stored3852
+	JZ     stored3874
 	VMOVSD X13, (R9)
 
-stored3852:
+stored3874:
 	VMOVUPD   Z14, 64(R8)
 	LEAQ      2(AX), R9
 	MOVQ      264(DX), R10
@@ -52368,44 +52608,44 @@ stored3852:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z20, Z15, K1, Z15
 	VUCOMISD  X2, X0
-	JBE       undamped3853
+	JBE       undamped3875
 	VCMPPD    $0x04, Z13, Z15, K2
 	VMULPD    Z0, Z13, Z14
 	VMULPD    Z1, Z15, Z17
 	VADDPD    Z14, Z17, K2, Z15
 
-undamped3853:
+undamped3875:
 	VCMPPD      $0x04, Z13, Z15, K2
 	VSUBPD.Z    Z13, Z15, K2, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
 	VPMAXUQ     Z13, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3854
+	JNZ         partial3876
 	VMOVUPD     Z15, (R9)
-	JMP         stored3857
+	JMP         stored3879
 
-partial3854:
+partial3876:
 	LEAQ       (R9), R9
 	VMOVAPD    Z15, Z13
 	TESTQ      $0x00000004, BX
-	JZ         noFour3855
+	JZ         noFour3877
 	VMOVUPD    Y13, (R9)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, R9
 
-noFour3855:
+noFour3877:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3856
+	JZ         noTwo3878
 	VMOVUPD    X13, (R9)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, R9
 
-noTwo3856:
+noTwo3878:
 	TESTQ  $0x00000001, BX
-	JZ     stored3857
+	JZ     stored3879
 	VMOVSD X13, (R9)
 
-stored3857:
+stored3879:
 	VMOVUPD   Z15, 128(R8)
 	LEAQ      3(AX), R9
 	MOVQ      264(DX), R10
@@ -52415,57 +52655,57 @@ stored3857:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z18, Z16, K1, Z16
 	VUCOMISD  X2, X0
-	JBE       undamped3858
+	JBE       undamped3880
 	VCMPPD    $0x04, Z13, Z16, K2
 	VMULPD    Z0, Z13, Z14
 	VMULPD    Z1, Z16, Z15
 	VADDPD    Z14, Z15, K2, Z16
 
-undamped3858:
+undamped3880:
 	VCMPPD      $0x04, Z13, Z16, K2
 	VSUBPD.Z    Z13, Z16, K2, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
 	VPMAXUQ     Z13, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3859
+	JNZ         partial3881
 	VMOVUPD     Z16, (R9)
-	JMP         stored3862
+	JMP         stored3884
 
-partial3859:
+partial3881:
 	LEAQ       (R9), R9
 	VMOVAPD    Z16, Z13
 	TESTQ      $0x00000004, BX
-	JZ         noFour3860
+	JZ         noFour3882
 	VMOVUPD    Y13, (R9)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, R9
 
-noFour3860:
+noFour3882:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3861
+	JZ         noTwo3883
 	VMOVUPD    X13, (R9)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, R9
 
-noTwo3861:
+noTwo3883:
 	TESTQ  $0x00000001, BX
-	JZ     stored3862
+	JZ     stored3884
 	VMOVSD X13, (R9)
 
-stored3862:
+stored3884:
 	VMOVUPD Z16, 192(R8)
 	ADDQ    $0x00000080, DI
 	ADDQ    $0x00000100, R8
 	ADDQ    $0x04, AX
 	SUBQ    $0x04, CX
 	CMPQ    CX, $0x04
-	JGE     group3841
+	JGE     group3863
 
-rest3842:
+rest3864:
 	CMPQ CX, $0x01
-	JLT  rest3864
+	JLT  rest3886
 
-group3863:
+group3885:
 	VMOVUPS      (DI), Y22
 	VGETMANTPS   $0x0b, Z22, Z13
 	VGETEXPPS    Z22, Z14
@@ -52502,54 +52742,54 @@ group3863:
 	VMOVUPD.Z    (R9), K1, Z15
 	VSUBPD.Z     Z14, Z13, K1, Z13
 	VUCOMISD     X2, X0
-	JBE          undamped3865
+	JBE          undamped3887
 	VCMPPD       $0x04, Z15, Z13, K2
 	VMULPD       Z0, Z15, Z14
 	VMULPD       Z1, Z13, Z16
 	VADDPD       Z14, Z16, K2, Z13
 
-undamped3865:
+undamped3887:
 	VCMPPD      $0x04, Z15, Z13, K2
 	VSUBPD.Z    Z15, Z13, K2, Z14
 	VPANDQ.BCST constants<>+752(SB), Z14, Z14
 	VPMAXUQ     Z14, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3866
+	JNZ         partial3888
 	VMOVUPD     Z13, (R9)
-	JMP         stored3869
+	JMP         stored3891
 
-partial3866:
+partial3888:
 	LEAQ       (R9), R9
 	VMOVAPD    Z13, Z14
 	TESTQ      $0x00000004, BX
-	JZ         noFour3867
+	JZ         noFour3889
 	VMOVUPD    Y14, (R9)
 	VSHUFF64X2 $0x4e, Z14, Z14, Z14
 	ADDQ       $0x00000020, R9
 
-noFour3867:
+noFour3889:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3868
+	JZ         noTwo3890
 	VMOVUPD    X14, (R9)
 	VSHUFF64X2 $0xb1, Z14, Z14, Z14
 	ADDQ       $0x00000010, R9
 
-noTwo3868:
+noTwo3890:
 	TESTQ  $0x00000001, BX
-	JZ     stored3869
+	JZ     stored3891
 	VMOVSD X14, (R9)
 
-stored3869:
+stored3891:
 	VMOVUPD Z13, (R8)
 	ADDQ    $0x00000020, DI
 	ADDQ    $0x00000040, R8
 	ADDQ    $0x01, AX
 	SUBQ    $0x01, CX
 	CMPQ    CX, $0x01
-	JGE     group3863
+	JGE     group3885
 
-rest3864:
-done3831:
+rest3886:
+done3853:
 	VSHUFF64X2 $0x4e, Z3, Z3, Z0
 	VPMAXUQ    Z0, Z3, Z3
 	VSHUFF64X2 $0xb1, Z3, Z3, Z0

@@ -204,24 +204,36 @@ func (g edgeBatch256) cavities(stop string) {
 func (g edgeBatch256) cavity(states string, belief, message int, to reg.Register) (top reg.VecVirtual) {
 	d := g.doubles256()
 	b, m, n := g.place(g.edge, belief, g.base("beliefs")), g.place(g.edge, message, g.base("messages")), g.intParam(states)
-	low, general, done := d.copyWide("negativeInfinity"), g.label("general"), g.label("cavity")
+	low, few, many, done := d.copyWide("negativeInfinity"), g.label("few"), g.label("many"), g.label("cavity")
 	top = g.YMM()
-	g.CMPQ(n, operand.U8(8))
-	g.JNE(label(general))
-	{
-		var x [2]reg.VecVirtual
-		for c := range x {
-			x[c] = d.cavity256(operand.Mem{Base: b, Disp: 32 * c}, operand.Mem{Base: m, Disp: 32 * c}, low, nil)
+	// of takes the largest entry of some vectors out of them, and stores them.
+	of := func(x ...reg.VecVirtual) {
+		g.VMOVAPD(x[0], top)
+		for _, more := range x[1:] {
+			g.VMAXPD(more, top, top)
 		}
-		g.VMAXPD(x[1], x[0], top)
 		d.spread256(g.VMAXPD, top)
 		for c := range x {
 			g.VSUBPD(top, x[c], x[c])
 			g.storeDoubles(x[c], operand.Mem{Base: to, Disp: 4 * g.entry * c})
 		}
+	}
+	g.CMPQ(n, operand.U8(8))
+	g.JNE(label(few))
+	of(d.cavity256(operand.Mem{Base: b}, operand.Mem{Base: m}, low, nil), d.cavity256(operand.Mem{Base: b, Disp: 32}, operand.Mem{Base: m, Disp: 32}, low, nil))
+	g.JMP(label(done))
+	g.Label(few)
+	g.CMPQ(n, operand.U8(4))
+	g.JG(label(many))
+	{
+		rest := d.rest256(n)
+		of(d.orInfinity256(d.cavity256(operand.Mem{Base: b}, operand.Mem{Base: m}, low, rest), rest))
+		if g.single() {
+			g.storeDoubles(low, operand.Mem{Base: to, Disp: 16})
+		}
 		g.JMP(label(done))
 	}
-	g.Label(general)
+	g.Label(many)
 	load := func(i reg.Register, rest *rest256) reg.VecVirtual {
 		return d.orInfinity256(d.cavity256(at64(b, i, 0), at64(m, i, 0), low, rest), rest)
 	}
@@ -468,25 +480,40 @@ func (g edgeBatch256) beliefOfEight() {
 	}
 }
 
-// belief writes the belief of edge n. A vector that holds the end of a row is written whole,
-// over what comes next, as long as it ends before dst does.
+// belief writes the belief of edge n.
 func (g edgeBatch256) belief() {
-	row, to, right, scale := g.table(), g.to(), g.rightWeights(), g.YMM()
-	g.broadcast(g.ofEdge(batchTotal, g.entry), scale)
-	last := g.GP64()
+	short, done, last, dst := g.label("short"), g.label("done"), g.GP64(), g.base("dst")
 	g.MOVQ(g.length("dst"), last)
-	dst := g.base("dst")
 	g.LEAQ(g.at(dst, last, -32), last)
 	g.MOVQ(last, g.slot(slotEnd))
 	g.MOVQ(g.rowBytes(g.intParam("kv"), g.entry), g.slot(slotRow))
 	g.MOVQ(g.intParam("ku"), g.slot(slotRows))
-	w, again := g.GP64(), g.label("row")
+	g.CMPQ(g.intParam("kv"), operand.U8(g.lanes()))
+	g.JLE(label(short))
+	g.beliefOf(func(body func(i reg.Register, rest *rest256)) {
+		g.loop256(g.intParam("kv"), 1, func(i reg.Register, _ int, rest *rest256) { body(i, rest) })
+	})
+	g.JMP(label(done))
+	g.Label(short)
+	// Rows of one vector, or less, have one mask.
+	rest, zero := g.rest256(g.intParam("kv")), g.zero()
+	g.beliefOf(func(body func(i reg.Register, rest *rest256)) { body(zero, rest) })
+	g.Label(done)
+}
+
+// beliefOf emits the rows of a belief; eachVector emits body for those
+// of one row. A vector that holds
+// the end of a row is written whole, over what comes next, as long as it ends before dst
+// does.
+func (g edgeBatch256) beliefOf(eachVector func(body func(i reg.Register, rest *rest256))) {
+	row, to, right, scale, w, again := g.table(), g.to(), g.rightWeights(), g.YMM(), g.GP64(), g.label("row")
+	g.broadcast(g.ofEdge(batchTotal, g.entry), scale)
 	g.MOVQ(g.weights, w)
 	g.Label(again)
 	a := g.YMM()
 	g.broadcast(operand.Mem{Base: w}, a)
 	g.mul(scale, a, a)
-	g.loop256(g.intParam("kv"), 1, func(i reg.Register, _ int, rest *rest256) {
+	eachVector(func(i reg.Register, rest *rest256) {
 		z := g.load256(g.at(row, i, 0), rest)
 		g.mul(g.at(right, i, 0), z, z)
 		g.mul(a, z, z)
