@@ -12558,7 +12558,7 @@ backward1049:
 
 product1050:
 	VMOVUPD          Z14, (BX)
-	VPSUBQ.BCST      constants<>+728(SB), Z14, Z14
+	VPSUBQ.BCST      constants<>+768(SB), Z14, Z14
 	VPMAXUQ          Z14, Z0, Z0
 	MOVQ             288(DX), R9
 	MOVLQSX          4(R9)(AX*4), R9
@@ -12626,7 +12626,7 @@ backward1051:
 
 product1052:
 	VMOVUPD          Z14, 64(BX)
-	VPSUBQ.BCST      constants<>+728(SB), Z14, Z14
+	VPSUBQ.BCST      constants<>+768(SB), Z14, Z14
 	VPMAXUQ          Z14, Z0, Z0
 	MOVQ             288(DX), R9
 	MOVLQSX          8(R9)(AX*4), R9
@@ -12694,7 +12694,7 @@ backward1053:
 
 product1054:
 	VMOVUPD          Z14, 128(BX)
-	VPSUBQ.BCST      constants<>+728(SB), Z14, Z14
+	VPSUBQ.BCST      constants<>+768(SB), Z14, Z14
 	VPMAXUQ          Z14, Z0, Z0
 	MOVQ             288(DX), R9
 	MOVLQSX          12(R9)(AX*4), R9
@@ -12762,7 +12762,7 @@ backward1055:
 
 product1056:
 	VMOVUPD     Z14, 192(BX)
-	VPSUBQ.BCST constants<>+728(SB), Z14, Z14
+	VPSUBQ.BCST constants<>+768(SB), Z14, Z14
 	VPMAXUQ     Z14, Z0, Z0
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x04, AX
@@ -13087,7 +13087,7 @@ backward1059:
 
 product1060:
 	VMOVUPD          Z2, (BX)
-	VPSUBQ.BCST      constants<>+728(SB), Z2, Z2
+	VPSUBQ.BCST      constants<>+768(SB), Z2, Z2
 	VPMAXUQ          Z2, Z0, Z0
 	LEAQ             1(AX), DI
 	CMPQ             DI, CX
@@ -13158,7 +13158,7 @@ backward1061:
 
 product1062:
 	VMOVUPD          Z2, 64(BX)
-	VPSUBQ.BCST      constants<>+728(SB), Z2, Z2
+	VPSUBQ.BCST      constants<>+768(SB), Z2, Z2
 	VPMAXUQ          Z2, Z0, Z0
 	LEAQ             2(AX), DI
 	CMPQ             DI, CX
@@ -13229,7 +13229,7 @@ backward1063:
 
 product1064:
 	VMOVUPD          Z2, 128(BX)
-	VPSUBQ.BCST      constants<>+728(SB), Z2, Z2
+	VPSUBQ.BCST      constants<>+768(SB), Z2, Z2
 	VPMAXUQ          Z2, Z0, Z0
 	LEAQ             3(AX), AX
 	CMPQ             AX, CX
@@ -13300,7 +13300,7 @@ backward1065:
 
 product1066:
 	VMOVUPD     Z2, 192(BX)
-	VPSUBQ.BCST constants<>+728(SB), Z2, Z2
+	VPSUBQ.BCST constants<>+768(SB), Z2, Z2
 	VPMAXUQ     Z2, Z0, Z0
 	ADDQ        $0x00000100, BX
 
@@ -13690,7 +13690,7 @@ end1079:
 
 product1077:
 	VMOVUPD       Z14, (SI)
-	VPSUBQ.BCST.Z constants<>+728(SB), Z14, K1, Z14
+	VPSUBQ.BCST.Z constants<>+768(SB), Z14, K1, Z14
 	VPMAXUQ       Z14, Z0, Z0
 	MOVQ          288(DX), R10
 	MOVLQSX       4(R10)(AX*4), R10
@@ -13816,7 +13816,7 @@ end1083:
 
 product1081:
 	VMOVUPD       Z14, 64(SI)
-	VPSUBQ.BCST.Z constants<>+728(SB), Z14, K1, Z14
+	VPSUBQ.BCST.Z constants<>+768(SB), Z14, K1, Z14
 	VPMAXUQ       Z14, Z0, Z0
 	MOVQ          288(DX), R10
 	MOVLQSX       8(R10)(AX*4), R10
@@ -13942,7 +13942,7 @@ end1087:
 
 product1085:
 	VMOVUPD       Z14, 128(SI)
-	VPSUBQ.BCST.Z constants<>+728(SB), Z14, K1, Z14
+	VPSUBQ.BCST.Z constants<>+768(SB), Z14, K1, Z14
 	VPMAXUQ       Z14, Z0, Z0
 	MOVQ          288(DX), R10
 	MOVLQSX       12(R10)(AX*4), R10
@@ -14068,7 +14068,7 @@ end1091:
 
 product1089:
 	VMOVUPD       Z14, 192(SI)
-	VPSUBQ.BCST.Z constants<>+728(SB), Z14, K1, Z14
+	VPSUBQ.BCST.Z constants<>+768(SB), Z14, K1, Z14
 	VPMAXUQ       Z14, Z0, Z0
 	ADDQ          $0x00000100, SI
 	ADDQ          $0x04, AX
@@ -14463,7 +14463,7 @@ end1101:
 
 product1099:
 	VMOVUPD       Z2, (SI)
-	VPSUBQ.BCST.Z constants<>+728(SB), Z2, K1, Z2
+	VPSUBQ.BCST.Z constants<>+768(SB), Z2, K1, Z2
 	VPMAXUQ       Z2, Z0, Z0
 	LEAQ          1(AX), BX
 	CMPQ          BX, CX
@@ -14592,7 +14592,7 @@ end1105:
 
 product1103:
 	VMOVUPD       Z2, 64(SI)
-	VPSUBQ.BCST.Z constants<>+728(SB), Z2, K1, Z2
+	VPSUBQ.BCST.Z constants<>+768(SB), Z2, K1, Z2
 	VPMAXUQ       Z2, Z0, Z0
 	LEAQ          2(AX), BX
 	CMPQ          BX, CX
@@ -14721,7 +14721,7 @@ end1109:
 
 product1107:
 	VMOVUPD       Z2, 128(SI)
-	VPSUBQ.BCST.Z constants<>+728(SB), Z2, K1, Z2
+	VPSUBQ.BCST.Z constants<>+768(SB), Z2, K1, Z2
 	VPMAXUQ       Z2, Z0, Z0
 	LEAQ          3(AX), AX
 	CMPQ          AX, CX
@@ -14850,13 +14850,13 @@ end1113:
 
 product1111:
 	VMOVUPD       Z2, 192(SI)
-	VPSUBQ.BCST.Z constants<>+728(SB), Z2, K1, Z2
+	VPSUBQ.BCST.Z constants<>+768(SB), Z2, K1, Z2
 	VPMAXUQ       Z2, Z0, Z0
 	ADDQ          $0x00000100, SI
 
 grouped1069:
 done1043:
-	VPCMPUQ.BCST $0x06, constants<>+744(SB), Z0, K1
+	VPCMPUQ.BCST $0x06, constants<>+776(SB), Z0, K1
 	VCMPPD.BCST  $0x06, constants<>+808(SB), Z1, K2
 	KORTESTB     K2, K1
 	JZ           safe1114

@@ -64,7 +64,7 @@ type regular struct {
 }
 
 // Products computes the sums of the messages lo ≤ i < hi of In: Cavities, Exp,
-// Products and AllSafe. It changes nothing but Rows, of which the first is that of
+// Products and, with a limit of 1e-130 and where no cavity is above 708, AllSafe. It changes nothing but Rows, of which the first is that of
 // message lo.
 func (u *Regular) Products(lo, hi int) (safe bool) { return active.regular.products(u, lo, hi) }
 

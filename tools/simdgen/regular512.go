@@ -266,7 +266,9 @@ func (r regular) cavity(i index) reg.VecVirtual {
 }
 
 // regularProducts512 writes rows of eight, whatever the number of states. The last
-// group is filled up with the last message, again and again.
+// group is filled up with the last message, again and again. Weights below e^−708 are
+// lost, and with tables of e^300 at most their terms are below e^−408: sums from 1e-130
+// on are trusted.
 func (g *generator) regularProducts512() {
 	g.function("regularProducts512", "func(u *int, lo, hi int) (safe bool)", "is Regular.Products.")
 	i, last := g.intParam("lo"), g.intParam("hi")
@@ -295,7 +297,7 @@ func (g *generator) regularProducts512() {
 		})
 	})
 	bad, large, safe := g.K(), g.K(), g.label("safe")
-	g.VPCMPUQ_BCST(cmpNotLessEqual, g.constant("safeRange"), worst, bad)
+	g.VPCMPUQ_BCST(cmpNotLessEqual, g.constant("edgeRange"), worst, bad)
 	g.VCMPPD_BCST(cmpNotLessEqual, g.constant("expNormal"), largest, large)
 	g.KORTESTB(large, bad)
 	g.JZ(label(safe))
@@ -305,7 +307,7 @@ func (g *generator) regularProducts512() {
 }
 
 // product replaces the weights in row by the sums of message i, and raises worst,
-// the distance of a sum to tooSmall: below that it wraps around.
+// the distance of a sum to edgeTotal: below that it wraps around.
 func (r regular) product(i index, row operand.Mem, worst reg.VecVirtual) {
 	g := r.g
 	t, w := r.table(i), g.GP64()
@@ -332,9 +334,9 @@ func (r regular) product(i index, row operand.Mem, worst reg.VecVirtual) {
 	g.VMOVUPD(sum, row)
 	distance := g.ZMM()
 	if r.mask == nil {
-		g.VPSUBQ_BCST(g.constant("tooSmall"), sum, distance)
+		g.VPSUBQ_BCST(g.constant("edgeTotal"), sum, distance)
 	} else {
-		g.VPSUBQ_BCST_Z(g.constant("tooSmall"), sum, *r.mask, distance)
+		g.VPSUBQ_BCST_Z(g.constant("edgeTotal"), sum, *r.mask, distance)
 	}
 	g.VPMAXUQ(distance, worst, worst)
 }
