@@ -46,11 +46,17 @@ func allocations(t *testing.T, p *Problem, s *Settings) float64 {
 }
 
 // growWorkers lets every worker do every unit of every block: which of them does
-// is left to chance otherwise, and one that comes late has still to grow.
+// is left to chance otherwise, and one that comes late has still to grow. So has the
+// measurement of a Hessian, which is due a few times in a run only.
 func (l *learner) growWorkers() {
+	if rule, ok := l.settings.Step.(*Auto); ok && rule.dense.measure != nil {
+		if err := rule.dense.measure(rule.dense.fresh); err != nil {
+			panic(err)
+		}
+	}
 	for _, t := range l.schedule {
 		b := l.bundles[t.bundle]
-		l.visit = visit{bundle: b, blocks: t.blocks}
+		l.visit = visit{bundle: b, blocks: t.blocks, follow: l.follows()}
 		for worker := range l.workers {
 			for job := range len(t.blocks) * len(b.units) {
 				l.visitUnit(worker, job)

@@ -10,7 +10,7 @@ import (
 // Auto needs no tuning: it takes quasi-Newton steps whose initial matrix is an
 // estimate P⁻¹ of the inverse Hessian.
 //
-// P is a sum of Kronecker products A ⊗ C + l2 I, one for what nodes of a type see
+// At first, P is a sum of Kronecker products A ⊗ C + l2 I, one for what nodes of a type see
 // and one for the interactions of each edge type (fisher):
 //
 //	A = Σ f fᵀ/ρ over nodes (edges),   C = diag(π) − ππᵀ,
@@ -20,6 +20,10 @@ import (
 // larger: it is where the belief has to go. A is diagonalised once; P⁻¹ is applied
 // at each pass's π. It makes steps independent of the scales and correlations of
 // features, and is the inverse Hessian where no node answers to another.
+//
+// Near the optimum of large data it is the Hessian of all weights together as the
+// beliefs of the moment have it (hessian, dense), again without nodes that answer to
+// others.
 //
 // What P leaves out, the coupling of neighbours and beliefs that differ from the
 // mean, is learned by limited-memory BFGS from one pair (s, y) per pass. The aggregated
@@ -34,6 +38,7 @@ import (
 type Auto struct {
 	problem   StepProblem
 	fisher    *fisher
+	dense     *dense
 	spans     []crf.Span // of all types: nodes, then edges
 	beliefs   []float64  // π of every type
 	labels    []float64  // frequencies of the (joint) states
@@ -97,6 +102,10 @@ const (
 // Guarded reports that the rule recovers from a bad step by itself.
 func (a *Auto) Guarded() bool { return true }
 
+// Carries reports that messages are to be carried on between visits, where they ascend
+// a dual.
+func (a *Auto) Carries() bool { return true }
+
 // Refreshed tells the rule that the gradient changed although the weights did
 // not, because inference was made exact: the change must not pass for curvature. A
 // new pass begins, from a gradient that belongs to these weights alone.
@@ -129,6 +138,7 @@ func (a *Auto) Start(p StepProblem) error {
 	if a.fisher, err = newFisher(&p); err != nil {
 		return err
 	}
+	a.dense = newDense(&p)
 	a.beliefs, a.labels = make([]float64, states), labelFrequencies(layout, p.Data)
 	for _, x := range []*[]float64{&a.direction, &a.lastGradient, &a.sum, &a.lastSum, &a.bestTheta, &a.safeTheta, &a.plain} {
 		*x = make([]float64, layout.Size)
@@ -151,7 +161,8 @@ func (a *Auto) longest() float64 {
 // Memory implements StepRule.
 func (a *Auto) Memory() [][]float64 {
 	memory := [][]float64{a.scalars, a.beliefs, a.lastGradient, a.sum, a.lastSum, a.bestTheta, a.safeTheta}
-	return append(append(memory, a.curvature.memory()...), a.careful.memory()...)
+	memory = append(append(memory, a.curvature.memory()...), a.careful.memory()...)
+	return append(memory, a.dense.memory()...)
 }
 
 // Step implements StepRule.
@@ -172,6 +183,7 @@ func (a *Auto) Step(theta, gradient []float64) float64 {
 		}
 		a.noteBest(theta, norm)
 		c[autoInPass] = 0
+		norm = a.renew(gradient, norm)
 		return a.careful.passEnd(theta, gradient, norm, a.problem.Objective())
 	}
 	return a.eager(theta, gradient, norm, passEnds)
@@ -195,7 +207,7 @@ func (a *Auto) eager(theta, gradient []float64, norm float64, passEnds bool) flo
 		a.keepSafe(theta)
 		copy(a.bestTheta, theta)
 		c[autoHold], c[autoBestNorm] = 0, norm
-		a.endPass(gradient)
+		norm = a.endPass(gradient, norm)
 	case c[autoPasses] > 0 && !(norm <= a.tolerable(passEnds)*c[autoBestNorm]) && !a.descends():
 		a.goBack(theta)
 		return 0
@@ -206,7 +218,7 @@ func (a *Auto) eager(theta, gradient []float64, norm float64, passEnds bool) flo
 			a.curvature.widen(trustGrowth)
 		}
 		a.noteBest(theta, norm)
-		a.endPass(gradient)
+		norm = a.endPass(gradient, norm)
 		if c[autoSinceBest] > longestStall {
 			a.beCareful(theta)
 			return 0
@@ -301,6 +313,7 @@ func (a *Auto) goBack(theta []float64) {
 		a.beCareful(theta)
 		return
 	}
+	a.dense.drop()
 	copy(theta, a.bestTheta)
 	a.curvature.reset(min(1, a.curvature.scalars[memoryScale]) / setback)
 	a.curvature.narrow(setback)
@@ -318,14 +331,36 @@ func (a *Auto) beCareful(theta []float64) {
 	a.scalars[autoInPass] = 0
 }
 
-// endPass starts the next pass.
-func (a *Auto) endPass(gradient []float64) {
+// endPass starts the next pass. It returns gᵀP⁻¹g.
+func (a *Auto) endPass(gradient []float64, norm float64) float64 {
 	a.measure()
 	copy(a.lastGradient, gradient)
 	a.sum, a.lastSum = a.lastSum, a.sum
 	clear(a.sum)
 	a.scalars[autoInPass] = 0
 	a.scalars[autoPasses]++
+	return a.renew(gradient, norm)
+}
+
+// renew measures a dense P anew if it is time for that, and returns gᵀP⁻¹g. That of the
+// best weights is taken to change as much.
+func (a *Auto) renew(gradient []float64, norm float64) float64 {
+	near := nearOptimum * a.problem.Variables
+	if !a.dense.endPass(norm <= near) {
+		return norm
+	}
+	a.dense.solve(a.plain, gradient)
+	renewed := simd.Dot(a.plain, gradient)
+	if !(renewed <= near) { // by this P the optimum is farther away
+		a.dense.drop()
+		a.apply(a.plain, gradient)
+		renewed = simd.Dot(a.plain, gradient)
+	}
+	a.curvature.scalars[memoryScale] = 1
+	if norm > 0 {
+		a.scalars[autoBestNorm] *= renewed / norm
+	}
+	return renewed
 }
 
 // remember makes a pair of the pass that ends and the one before.
@@ -340,4 +375,10 @@ func (a *Auto) remember(gradient []float64) {
 }
 
 // apply computes dst = P⁻¹ g; dst may be g.
-func (a *Auto) apply(dst, g []float64) { a.fisher.solve(dst, g, a.beliefs) }
+func (a *Auto) apply(dst, g []float64) {
+	if a.dense.on() {
+		a.dense.solve(dst, g)
+		return
+	}
+	a.fisher.solve(dst, g, a.beliefs)
+}

@@ -122,6 +122,7 @@ func (l *learner) checkPause() int {
 }
 
 func (l *learner) startCheck(purpose checkPurpose) {
+	l.at.Momentum.pause()
 	l.at.Check = checkProgress{Active: true, Purpose: purpose, Smallest: math.Inf(1), Damping: l.at.Damping}
 }
 
@@ -139,6 +140,7 @@ func (l *learner) checkStep() (done bool, err error) {
 	default:
 		v.limits = bp.Limits{Tolerance: l.checkTolerance(), MaxSweeps: checkSweeps, Damping: c.Damping}
 	}
+	v.follow = l.carries && !c.GradientOnly
 	before := l.at.Passes
 	report, err := l.visitBlocks(v)
 	if err != nil {
@@ -159,6 +161,11 @@ func (l *learner) checkStep() (done bool, err error) {
 		return l.endCheck()
 	}
 	l.endCheckPass()
+	if l.carries && !c.GradientOnly {
+		if err := l.carryOn(); err != nil {
+			return false, err
+		}
+	}
 	if status, reason := l.limitReached(); c.Purpose == checkConvergence && (status == PassLimit || status == TimeLimit) {
 		l.at.Status, l.at.Reason = status, reason // the check takes longer than the run may
 		return false, l.startFinalCheck()
@@ -290,6 +297,7 @@ func (l *learner) dual() bool {
 func (l *learner) endCheck() (done bool, err error) {
 	c := &l.at.Check
 	c.Active = false
+	l.at.Momentum.pause()
 	l.resum()
 	l.at.Objective, l.at.GradientNorm = l.estimate()
 	l.at.LastCheck = l.at.Iterations

@@ -65,6 +65,7 @@ type progress struct {
 	// Damping of the messages, for inference that need not converge without, and what
 	// decides it.
 	Damping  float64  `json:"-"`
+	Momentum momentum `json:"momentum"`
 	Stalling stalling `json:"stalling"`
 
 	Check  checkProgress `json:"check"`
@@ -112,7 +113,7 @@ func (l *learner) run(ctx context.Context) (*Result, error) {
 // iterate is one iteration of the paper's Algorithm 2.
 func (l *learner) iterate() error {
 	turn := l.pick()
-	report, err := l.visitBlocks(visit{bundle: l.bundles[turn.bundle], blocks: turn.blocks, limits: l.innerLimits(), precision: l.precision(), contribute: true})
+	report, err := l.visitBlocks(visit{bundle: l.bundles[turn.bundle], blocks: turn.blocks, limits: l.innerLimits(), precision: l.precision(), follow: l.follows(), contribute: true})
 	if err != nil {
 		return err
 	}
@@ -197,6 +198,11 @@ func (l *learner) decide(block int) error {
 	if atPassEnd {
 		if err := l.judgePass(block); err != nil {
 			return err
+		}
+		if l.follows() {
+			if err := l.carryOn(); err != nil {
+				return err
+			}
 		}
 		if l.at.Iterations/l.perPass()%resumEvery == 0 {
 			l.resum()

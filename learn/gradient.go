@@ -21,6 +21,7 @@ type worker struct {
 	belief   []float64 // of nodes or edges computed together
 	belief32 []float32
 	places   []int32 // of loose edges
+	momentum bp.Momentum
 }
 
 // share is what one unit adds to the contributions of the groups that a block
@@ -30,7 +31,9 @@ type share struct {
 	untied  []float64 // changes of untied beliefs, in the order of the block's nodes and edges
 	outcome bp.Outcome
 	values  bp.Values
-	err     error
+	// product and square are of velocities: see bp.Momentum.
+	product, square float64
+	err             error
 }
 
 // visit is one visit of some blocks, of which no two share an edge, in all units of
@@ -42,6 +45,8 @@ type visit struct {
 	precision bp.Precision
 	// contribute: replace the gradient contributions after the sweeps.
 	contribute bool
+	// follow: find the velocities of the messages. carry: carry them on, and do no more.
+	follow, carry bool
 	// certify: also compute primal and dual values.
 	certify bool
 	first   int // of the jobs at work
@@ -112,8 +117,13 @@ func (l *learner) visitUnit(workerIndex, i int) {
 	blockIndex, u := v.job(v.first + i)
 	block := &u.part.Blocks[blockIndex]
 	s.outcome, s.values, s.err = bp.Outcome{}, bp.Values{}, nil
+	s.product, s.square = 0, 0
 	if len(block.Nodes) == 0 && len(block.Edges) == 0 {
 		s.tied, s.untied, s.outcome.Converged = s.tied[:0], s.untied[:0], true
+		return
+	}
+	if v.carry {
+		bp.Carry(u.net, u.state, u.velocity, block, l.at.Momentum.Share)
 		return
 	}
 	w.space.Precision = v.precision
@@ -123,7 +133,13 @@ func (l *learner) visitUnit(workerIndex, i int) {
 	// A block is always finished: a state between two sweeps could not be resumed
 	// to the same bytes.
 	w.space.Laps.Begin()
+	if v.follow {
+		w.momentum.Remember(u.net, u.state, u.velocity, block, l.at.Momentum.Share)
+	}
 	s.outcome, s.err = w.space.Iterate(context.Background(), u.net, u.state, block, v.limits)
+	if v.follow {
+		s.product, s.square = w.momentum.Measure(u.net, u.state, u.velocity, block)
+	}
 	w.space.Laps.End(bp.PhaseSweep)
 	if s.err != nil {
 		return

@@ -33,6 +33,7 @@ type learner struct {
 	gradientWork           float64
 	variables              float64 // mean number of variables per sample
 	ascends                bool    // every inference ascends a dual: it converges without damping
+	carries                bool    // messages are carried on between visits
 
 	// schedule is a pass of iterations, checkSchedule a pass of a check, which changes
 	// no weights and so can visit more blocks at a time.
@@ -64,6 +65,7 @@ func newLearner(p *Problem, s *Settings) (*learner, error) {
 	l.layOut()
 	l.measureWork()
 	l.ascends = l.dual()
+	l.prepareMomentum()
 	l.sumData()
 	l.source = rand.NewPCG(s.Seed, 0x9e3779b97f4a7c15)
 	l.random = rand.New(l.source)
@@ -185,14 +187,44 @@ func (l *learner) stepProblem() StepProblem {
 			}
 		}
 	}
-	return StepProblem{
+	p := StepProblem{
 		Model: l.model, Data: l.problem.Data, L2: l.problem.L2,
 		Variables: l.variables, PerPass: l.perPass(),
 		NodeScale: func(in *crf.Instance, s int32) float64 { return weightOf[in] / countingOf[in].RhoNode(s) },
 		EdgeScale: func(in *crf.Instance, e int32) float64 { return weightOf[in] / countingOf[in].Edge[e] },
 		Beliefs:   l.meanBeliefs,
 		Objective: func() float64 { return l.at.Objective }, Full: l.settings.Method == Full,
+		PassWork: l.passWork(),
 	}
+	if h := newHessian(l); h != nil {
+		p.Hessian, p.HessianWork = h.measure, h.work()
+	}
+	return p
+}
+
+// passWork returns about how many multiplications a pass of iterations takes: those of
+// features with weights and beliefs, and of tables in two sweeps in two directions.
+func (l *learner) passWork() (work float64) {
+	const products = 4
+	for _, b := range l.bundles {
+		for _, u := range b.units {
+			for i := range u.part.Blocks {
+				for _, e := range u.part.Blocks[i].Edges {
+					work += float64(l.model.Layout.Edge[u.in.EdgeType(e)].States) * float64(products+2*l.usedFeatures(e, u.in))
+				}
+			}
+		}
+	}
+	return work
+}
+
+// usedFeatures returns how many features of an edge are not zero.
+func (l *learner) usedFeatures(e int32, in *crf.Instance) int {
+	t := in.EdgeType(e)
+	if in.EdgeFeatures(t).Tables() > 0 {
+		return 1
+	}
+	return l.model.Layout.Edge[t].Features
 }
 
 // meanBeliefs writes the mean belief of every type: uniform for untied types and
@@ -231,6 +263,8 @@ func (l *learner) count(r *visitReport, s *share, u *unit, blockIndex int) {
 	r.sweeps, r.converged = max(r.sweeps, s.outcome.Sweeps), r.converged && s.outcome.Converged
 	r.residual = max(r.residual, s.outcome.Residual)
 	r.first = max(r.first, s.outcome.First)
+	l.at.Momentum.Product += s.product
+	l.at.Momentum.Square += s.square
 	r.values.FreeEnergy += u.weight * s.values.FreeEnergy
 	r.values.Primal += u.weight * s.values.Primal
 	r.values.Dual += u.weight * s.values.Dual
@@ -262,7 +296,7 @@ func (l *learner) stateBytes() int64 {
 	for _, b := range l.bundles {
 		bytes += 8 * len(b.contribution)
 		for _, u := range b.units {
-			bytes += u.net.Bytes() + 8*(len(u.untied)+len(u.loose))
+			bytes += u.net.Bytes() + 8*(len(u.untied)+len(u.loose)) + 4*len(u.velocity)
 		}
 	}
 	return int64(bytes)

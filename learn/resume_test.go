@@ -35,6 +35,9 @@ func (s *State) clone() *State {
 	for _, a := range s.Arrays {
 		c.Arrays = append(c.Arrays, Array{a.Name, slices.Clone(a.Values)})
 	}
+	for _, a := range s.Singles {
+		c.Singles = append(c.Singles, Single{a.Name, slices.Clone(a.Values)})
+	}
 	return c
 }
 
@@ -427,7 +430,7 @@ func TestDamagedState(t *testing.T) {
 	for name, damage := range map[string]func(*State){
 		"no progress":               func(s *State) { s.Progress = nil },
 		"half of it":                func(s *State) { s.Progress = s.Progress[:len(s.Progress)/2] },
-		"another format":            progress(`"format":4`, `"format":3`),
+		"another format":            progress(`"format":5`, `"format":3`),
 		"a number gone":             progress(`"objective":`, `"objektive":`),
 		"random source":             progress(`"random":"`, `"random":"AAAA`),
 		"check beyond all blocks":   progress(`"next":0`, `"next":99`),

@@ -16,12 +16,19 @@ type State struct {
 	// numbers.
 	Progress []byte
 	Arrays   []Array
+	Singles  []Single
 }
 
 // Array is a named slice of a State.
 type Array struct {
 	Name   string
 	Values []float64
+}
+
+// Single is a named slice of a State in single precision.
+type Single struct {
+	Name   string
+	Values []float32
 }
 
 // saved is what Progress holds. Floats that may be NaN or infinite are kept by
@@ -47,9 +54,9 @@ type saved struct {
 }
 
 // stateFormat is 2 since states have a fingerprint of their data, 3 since checks visit
-// several blocks at a time and loose edges have their beliefs kept, and 4 since checks
-// watch the gradient.
-const stateFormat = 4
+// several blocks at a time and loose edges have their beliefs kept, 4 since checks
+// watch the gradient, and 5 since messages have velocities and the step rule a Hessian.
+const stateFormat = 5
 
 func (at *progress) floats() map[string]*float64 {
 	return map[string]*float64{
@@ -59,6 +66,7 @@ func (at *progress) floats() map[string]*float64 {
 		"check_smallest": &at.Check.Smallest, "check_damping": &at.Check.Damping,
 		"check_free_energy": &at.Check.sum.FreeEnergy, "check_primal": &at.Check.sum.Primal, "check_dual": &at.Check.sum.Dual,
 		"check_change": &at.Check.Change, "check_change_before": &at.Check.ChangeBefore, "check_worst": &at.Check.Worst,
+		"momentum_product": &at.Momentum.Product, "momentum_square": &at.Momentum.Square, "momentum_before": &at.Momentum.Before,
 		"damping": &at.Damping, "stalling_current": &at.Stalling.Current, "stalling_smallest": &at.Stalling.Smallest,
 		"check_gap": &at.Check.gap,
 	}
@@ -73,7 +81,7 @@ func (l *learner) snapshot() (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &State{Progress: text, Arrays: l.arrays(l.best != nil)}, nil
+	return &State{Progress: text, Arrays: l.arrays(l.best != nil), Singles: l.singles()}, nil
 }
 
 // saved returns what is kept of a run beside its arrays.
@@ -120,6 +128,18 @@ func (l *learner) arrays(withBest bool) []Array {
 	return a
 }
 
+// singles lists every slice of the state in single precision.
+func (l *learner) singles() (all []Single) {
+	for i, b := range l.bundles {
+		for j, u := range b.units {
+			if len(u.velocity) > 0 {
+				all = append(all, Single{fmt.Sprintf("bundle.%d.unit.%d.velocity", i, j), u.velocity})
+			}
+		}
+	}
+	return all
+}
+
 // StateError says why a saved state cannot be gone on with.
 type StateError struct{ Reason string }
 
@@ -138,6 +158,9 @@ func (l *learner) restore(state *State) error {
 		return err
 	}
 	if err := state.copyTo(l.arrays(in.HasBest)); err != nil {
+		return err
+	}
+	if err := state.copySingles(l.singles()); err != nil {
 		return err
 	}
 	if err := l.possible(&in.Progress); err != nil {
@@ -177,6 +200,22 @@ func (s *State) parse() (*saved, error) {
 func (s *State) copyTo(arrays []Array) error {
 	have := map[string][]float64{}
 	for _, a := range s.Arrays {
+		have[a.Name] = a.Values
+	}
+	for _, a := range arrays {
+		values, ok := have[a.Name]
+		if !ok || len(values) != len(a.Values) {
+			return stateErrorf("array %q has %d values, want %d: it belongs to other data or another model", a.Name, len(values), len(a.Values))
+		}
+		copy(a.Values, values)
+	}
+	return nil
+}
+
+// copySingles is copyTo for slices in single precision.
+func (s *State) copySingles(arrays []Single) error {
+	have := map[string][]float32{}
+	for _, a := range s.Singles {
 		have[a.Name] = a.Values
 	}
 	for _, a := range arrays {

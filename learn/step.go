@@ -46,6 +46,12 @@ type StepProblem struct {
 	// Beliefs writes the mean belief of every type into dst: all node types, then all
 	// edge types, each over its (joint) states; uniform for untied types.
 	Beliefs func(dst []float64)
+	// Hessian writes an estimate of the Hessian of L where the beliefs are at the moment
+	// into the lower triangle of dst [weights × weights], row-major. nil: there is none.
+	Hessian func(dst []float64) error
+	// HessianWork and PassWork are about what that and a pass of iterations take, in
+	// multiplications.
+	HessianWork, PassWork float64
 }
 
 // ParseStep reads a step rule as users give it: auto, fixed:α, invt:α or

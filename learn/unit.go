@@ -24,7 +24,9 @@ type unit struct {
 	// untied holds the beliefs, at the last visit, of the entries that have
 	// weights of their own; indexed like the untied weights.
 	untied []float64
-	slots  [][]int32 // [block][group of the block] position in bundle.touched[block], or isLoose
+	// velocity is that of the messages, where they are carried on (momentum.go).
+	velocity []float32
+	slots    [][]int32 // [block][group of the block] position in bundle.touched[block], or isLoose
 	// loose holds, of every loose edge, its belief at the last visit and its share of
 	// Σ c H(τ): see loose.go.
 	loose      []float64

@@ -26,6 +26,9 @@ func saveCheckpoint(dir string, s *learn.State) error {
 	for _, a := range s.Arrays {
 		tensors = append(tensors, safetensors.New(a.Name, []int{len(a.Values)}, a.Values))
 	}
+	for _, a := range s.Singles {
+		tensors = append(tensors, safetensors.New(a.Name, []int{len(a.Values)}, a.Values))
+	}
 	return safetensors.WriteFile(path, map[string]string{progressKey: string(s.Progress), safetensors.ChecksumKey: ""}, tensors)
 }
 
@@ -45,6 +48,14 @@ func loadCheckpoint(dir string) (s *learn.State, ok bool, err error) {
 	}
 	s = &learn.State{Progress: []byte(f.Metadata()[progressKey])}
 	for _, t := range f.Tensors() {
+		if t.DType == safetensors.F32 {
+			values, err := safetensors.Read[float32](f, t.Name)
+			if err != nil {
+				return nil, false, dataf("%s", withPath(path, err))
+			}
+			s.Singles = append(s.Singles, learn.Single{Name: t.Name, Values: values})
+			continue
+		}
 		values, err := safetensors.Read[float64](f, t.Name)
 		if err != nil {
 			return nil, false, dataf("%s", withPath(path, err))

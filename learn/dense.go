@@ -1,0 +1,121 @@
+package learn
+
+import (
+	"math"
+
+	"github.com/blockbp/blockbp/internal/simd"
+)
+
+// dense is the preconditioner of Auto for large data: the Hessian as it is measured
+// where the beliefs are (hessian), of all weights together. It is renewed as the number
+// of passes grows, near the optimum only, and costs a share of them at most.
+type dense struct {
+	measure           func(dst []float64) error // nil: not used
+	size              int
+	passWork          float64
+	renewal, solution float64   // work of one
+	factor            []float64 // [size*size] L of H = L Lᵀ in the lower triangle
+	fresh             []float64 // [size*size] scratch
+	scalars           []float64 // see the constants below
+}
+
+// Places in dense.scalars.
+const (
+	denseOn     = iota // 1 where there is a factor
+	densePasses        // made
+	denseDue           // passes to be made before the next renewal
+	denseSpent         // work on renewals
+	denseScalars
+)
+
+const (
+	// maxDense is the largest number of weights with a dense Hessian.
+	maxDense = 2048
+	// mostOfVisit is how much more work than visits a solution per iteration may be.
+	mostOfVisit = 4.0
+	// renewalShare of the work of all passes, and freeRenewals, may go into renewals.
+	renewalShare = 0.5
+	freeRenewals = 2e8
+	// renewalGrowth is how many times more passes there are from one renewal to the next.
+	renewalGrowth = 1.5
+	// nearOptimum bounds gᵀP⁻¹g per variable: twice what a step promises to gain. Beyond,
+	// beliefs are not those of where the weights go, and their covariances mislead.
+	nearOptimum = 0.01
+	// firstRenewal is the pass at which beliefs have come away from those of the start.
+	firstRenewal = 4
+	// solveWork, factorWork and listWork are how much faster a multiplication is there
+	// than in a message.
+	solveWork, factorWork, listWork = 2.0, 9.0, 30.0
+)
+
+// newDense prepares it, unused where the data are small beside the weights.
+func newDense(p *StepProblem) *dense {
+	n := float64(p.Model.Layout.Size)
+	d := &dense{size: p.Model.Layout.Size, passWork: p.PassWork, solution: n * n / solveWork, scalars: make([]float64, denseScalars)}
+	if p.Hessian == nil || n > maxDense || d.solution*float64(p.PerPass) > mostOfVisit*p.PassWork {
+		return d
+	}
+	d.measure = p.Hessian
+	d.renewal = p.HessianWork + n*n*n/factorWork
+	d.factor, d.fresh = make([]float64, d.size*d.size), make([]float64, d.size*d.size)
+	d.scalars[denseDue] = firstRenewal
+	return d
+}
+
+// on reports whether there is a factor.
+func (d *dense) on() bool { return d.scalars[denseOn] > 0 }
+
+func (d *dense) memory() [][]float64 { return [][]float64{d.scalars, d.factor} }
+
+// endPass renews the factor if it is time, and reports whether it did: near the optimum
+// only. A Hessian that cannot be measured or factorised leaves the last one in place.
+func (d *dense) endPass(near bool) bool {
+	c := d.scalars
+	c[densePasses]++
+	if d.measure == nil || !near || c[densePasses] < c[denseDue] || c[denseSpent]+d.renewal > renewalShare*c[densePasses]*d.passWork+freeRenewals {
+		return false
+	}
+	c[denseSpent] += d.renewal
+	c[denseDue] = renewalGrowth * c[densePasses]
+	if d.measure(d.fresh) != nil || !factorise(d.fresh, d.size) {
+		return false
+	}
+	d.factor, d.fresh = d.fresh, d.factor
+	c[denseOn] = 1
+	return true
+}
+
+// drop leaves the factor unused until the next renewal.
+func (d *dense) drop() { d.scalars[denseOn] = 0 }
+
+// solve computes dst = H⁻¹ g; dst may be g.
+func (d *dense) solve(dst, g []float64) {
+	copy(dst, g)
+	for i := range dst {
+		row := d.factor[i*d.size:][:d.size]
+		dst[i] = (dst[i] - simd.Dot(row[:i], dst[:i])) / row[i]
+	}
+	for i := len(dst) - 1; i >= 0; i-- {
+		row := d.factor[i*d.size:][:d.size]
+		dst[i] /= row[i]
+		simd.AddScaled(dst[:i], row[:i], -dst[i])
+	}
+}
+
+// factorise replaces the lower triangle of h [n*n] by its Cholesky factor. It reports
+// false where h is not positive definite.
+func factorise(h []float64, n int) bool {
+	for i := range n {
+		row := h[i*n:][:n]
+		for j := range i {
+			other := h[j*n:][:n]
+			row[j] = (row[j] - simd.Dot(row[:j], other[:j])) / other[j]
+		}
+		pivot := row[i] - simd.Dot(row[:i], row[:i])
+		if !(pivot > 0 && pivot <= math.MaxFloat64) {
+			return false
+		}
+		row[i] = math.Sqrt(pivot)
+	}
+	return true
+}

@@ -1,0 +1,190 @@
+package learn
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/blockbp/blockbp/internal/simd"
+)
+
+// TestHessianIsExactWithoutCoupling: where edges have no weights, beliefs are anything
+// and yet no node answers to another: the estimate is the Hessian, found by finite
+// differences.
+func TestHessianIsExactWithoutCoupling(t *testing.T) {
+	const h, allowed = 1e-4, 1e-5
+	for _, kind := range []string{"plain", "binned", "instances", "mixed types"} {
+		for _, counting := range []string{"convex", "trw"} {
+			p := problems(t)[kind].with(counting)
+			e := must(NewEvaluator(p, 1))
+			defer e.Close()
+			at := p.randomWeights(8, 0.7)
+			for _, span := range p.Model.Layout.Edge {
+				clear(at[span.At:][:span.Len])
+			}
+			direction := p.randomWeights(7, 1)
+			gradient := func(scale float64) []float64 {
+				w := slices.Clone(at)
+				for i, d := range direction {
+					w[i] += scale * d
+				}
+				settled(t, e, w)
+				return slices.Clone(e.Gradient())
+			}
+			ahead, behind := gradient(h), gradient(-h)
+			settled(t, e, at)
+			n := len(at)
+			m := newHessian(e.l)
+			m.labelShare = 0
+			dst := make([]float64, n*n)
+			if err := m.measure(dst); err != nil {
+				t.Fatal(err)
+			}
+			for i := range n {
+				got, want := 0.0, (ahead[i]-behind[i])/(2*h)
+				for j, d := range direction {
+					got += dst[max(i, j)*n+min(i, j)] * d
+				}
+				if !(math.Abs(got-want) <= allowed*(1+math.Abs(want))) {
+					t.Errorf("%s, %s: (Hv) at %s is %v, want %v", kind, counting, p.Model.WeightName(i), got, want)
+					break
+				}
+			}
+		}
+	}
+}
+
+// TestSampledHessian: a sample of the nodes and edges gives about what all give.
+func TestSampledHessian(t *testing.T) {
+	p := problems(t)["binned"]
+	e := must(NewEvaluator(p, 1))
+	defer e.Close()
+	settled(t, e, p.randomWeights(3, 0.3))
+	n := len(p.Model.Weights)
+	all, some := make([]float64, n*n), make([]float64, n*n)
+	m := newHessian(e.l)
+	if err := m.measure(all); err != nil {
+		t.Fatal(err)
+	}
+	nodes, edges := 0, 0
+	for _, b := range e.l.bundles {
+		for _, u := range b.units {
+			if u.weight > 0 {
+				nodes, edges = nodes+u.in.Graph.NumNodes(), edges+u.in.Graph.NumEdges()
+			}
+		}
+	}
+	drawnNodes, drawnEdges := 0, 0
+	m.samples = nil
+	m.most = 2 * nodes / 3
+	m.draw()
+	for _, s := range m.samples {
+		drawnNodes += len(s.block.Nodes)
+		for _, d := range s.drawn {
+			drawnEdges += oneIf(d)
+		}
+	}
+	if drawnNodes != m.most || drawnEdges != min(m.most, edges) {
+		t.Errorf("drew %d of %d nodes and %d of %d edges, want %d", drawnNodes, nodes, drawnEdges, edges, m.most)
+	}
+	if err := m.measure(some); err != nil {
+		t.Fatal(err)
+	}
+	trace := func(x []float64) (sum float64) {
+		for i := range n {
+			sum += x[i*n+i] - p.L2
+		}
+		return sum
+	}
+	if ratio := trace(some) / trace(all); !(ratio > 0.7 && ratio < 1.4) {
+		t.Errorf("the trace of a sample is %v of that of all", ratio)
+	}
+}
+
+// TestProjection: every function of the states of an edge is the sum of its projections
+// and a rest, which has no covariance with functions of one end.
+func TestProjection(t *testing.T) {
+	rng := source(4)
+	for _, sizes := range [][2]int{{1, 1}, {2, 2}, {3, 5}, {8, 8}} {
+		ku, kv := sizes[0], sizes[1]
+		belief := make([]float64, ku*kv)
+		for i := range belief {
+			belief[i] = math.Exp(2 * rng.NormFloat64())
+		}
+		normalise(belief)
+		var p projection
+		p.of(belief, ku, kv)
+		for n := range belief {
+			rest := slices.Clone(p.rest(n))
+			for i := range ku {
+				for j := range kv {
+					// Cov(1{n}, rest of i,j) in two ways
+					want := -(p.left[n*ku+i] + p.right[n*kv+j])
+					if n == i*kv+j {
+						want++
+					}
+					if got := rest[i*kv+j]; math.Abs(got-belief[i*kv+j]*want) > 1e-6 {
+						t.Fatalf("%v: covariance of states %d and (%d,%d) is %v, want %v", sizes, n, i, j, got, belief[i*kv+j]*want)
+					}
+				}
+			}
+			for i := range ku {
+				sum := 0.0
+				for _, x := range rest[i*kv:][:kv] {
+					sum += x
+				}
+				if math.Abs(sum) > 1e-6 {
+					t.Fatalf("%v: the rest of state %d has the covariance %v with state %d of the first end", sizes, n, sum, i)
+				}
+			}
+			for j := range kv {
+				sum := 0.0
+				for i := range ku {
+					sum += rest[i*kv+j]
+				}
+				if math.Abs(sum) > 1e-6 {
+					t.Fatalf("%v: the rest of state %d has the covariance %v with state %d of the second end", sizes, n, sum, j)
+				}
+			}
+		}
+	}
+}
+
+// TestDenseSolve: solutions with the factor are solutions.
+func TestDenseSolve(t *testing.T) {
+	const n = 37
+	rng := source(5)
+	root, h := make([]float64, n*n), make([]float64, n*n)
+	for i := range root {
+		root[i] = rng.NormFloat64()
+	}
+	for i := range n {
+		for j := range i + 1 {
+			h[i*n+j] = simd.Dot(root[i*n:][:n], root[j*n:][:n])
+		}
+		h[i*n+i] += 0.1
+	}
+	d := &dense{size: n, factor: slices.Clone(h)}
+	if !factorise(d.factor, n) {
+		t.Fatal("not factorised")
+	}
+	want, g := make([]float64, n), make([]float64, n)
+	for i := range want {
+		want[i] = rng.NormFloat64()
+	}
+	for i := range n {
+		for j := range n {
+			g[i] += h[max(i, j)*n+min(i, j)] * want[j]
+		}
+	}
+	d.solve(g, g)
+	for i := range g {
+		if math.Abs(g[i]-want[i]) > 1e-8 {
+			t.Fatalf("%d: %v, want %v", i, g[i], want[i])
+		}
+	}
+	h[n+1] = -1
+	if factorise(h, n) {
+		t.Error("a matrix that is not positive definite was factorised")
+	}
+}

@@ -1,0 +1,71 @@
+package learn
+
+// Messages that ascend a dual are carried on from visit to visit (bp.Momentum), by a
+// share that grows from pass to pass as in Nesterov's method, and begins anew where
+// sweeps turned back against the velocities (O'Donoghue and Candès 2015): a rule that
+// needs no constant of the problem.
+
+// momentum is the state of it, of all messages together.
+type momentum struct {
+	Passes  int     `json:"passes"` // since it began anew
+	Share   float64 `json:"share"`  // of their velocities that messages were carried on by before this pass
+	Product float64 `json:"-"`      // of new and old velocities in this pass so far
+	Square  float64 `json:"-"`      // of the new ones
+	Before  float64 `json:"-"`      // Square of the pass before
+}
+
+// longestShare bounds the share of its velocity that a message is carried on by.
+const longestShare = 0.95
+
+// fastest is how much larger the square of the velocities may become in a pass.
+const fastest = 1.5
+
+// endPass decides on the share of the next pass: 1/4, 2/5, 3/6, … from one to the next,
+// or 0 where sweeps turned back, or where messages move much faster than in the pass
+// before, as they do where the weights, which move too, follow them.
+func (m *momentum) endPass() {
+	if m.Share*m.Product > m.Square || m.Square > fastest*m.Before {
+		m.Passes = 0
+	} else {
+		m.Passes++
+	}
+	m.Share = min(longestShare, float64(m.Passes)/float64(m.Passes+3))
+	m.Product, m.Square, m.Before = 0, 0, m.Square
+}
+
+// pause is for a pass that begins in the middle of another, some of whose blocks have
+// not been visited since they were carried on.
+func (m *momentum) pause() { m.Share, m.Product, m.Square, m.Before = 0, 0, 0, 0 }
+
+// follows reports whether visits find velocities in learning. Full belief propagation
+// ends where the messages have settled, and has no use for them outside of checks.
+func (l *learner) follows() bool { return l.carries && l.settings.Method != Full }
+
+// carryOn ends a pass and carries all messages on.
+func (l *learner) carryOn() error {
+	l.at.Momentum.endPass()
+	if l.at.Momentum.Share == 0 {
+		return nil
+	}
+	for _, t := range l.checkSchedule {
+		if _, err := l.visitBlocks(visit{bundle: l.bundles[t.bundle], blocks: t.blocks, carry: true}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prepareMomentum makes room for velocities, where messages are carried on: for a rule
+// that asks for it, if every inference ascends a dual, as others would circle, and each pass visits every
+// block once.
+func (l *learner) prepareMomentum() {
+	rule, ok := l.settings.Step.(interface{ Carries() bool })
+	if l.carries = ok && rule.Carries() && l.ascends && l.settings.Order == Cyclic; !l.carries {
+		return
+	}
+	for _, b := range l.bundles {
+		for _, u := range b.units {
+			u.velocity = u.net.NewVelocity()
+		}
+	}
+}
