@@ -251,6 +251,9 @@ func (l *learner) verdict() (decided, settled bool) {
 	}
 	ratio := settling(c.Change, c.ChangeBefore, older)
 	left, leftOfObjective := c.Change*ratio, math.Abs(l.at.Objective-before)*ratio
+	if l.carries { // changes swing: one may be small where it turns
+		left = larger(larger(c.Change, c.ChangeBefore), older) * ratio
+	}
 	norm, tolerance := l.at.GradientNorm, l.tolerance()
 	if norm-doubt*left > tolerance {
 		return true, true
