@@ -43,6 +43,9 @@ type checkProgress struct {
 	// Change and ChangeBefore are those of the gradient in the last two passes.
 	Change       float64 `json:"-"`
 	ChangeBefore float64 `json:"-"`
+	// Rise and RiseBefore are the sizes of the objective's.
+	Rise       float64 `json:"-"`
+	RiseBefore float64 `json:"-"`
 	// WorstAt is the visit with the largest residual in this pass, Worst; in the visits
 	// for the gradient it stays that of the last pass with sweeps.
 	Worst   float64 `json:"-"`
@@ -246,13 +249,16 @@ func (l *learner) verdict() (decided, settled bool) {
 	copy(l.watched, l.gradient)
 	older := c.ChangeBefore
 	c.ChangeBefore, c.Change = c.Change, math.Sqrt(change)
+	olderRise := c.RiseBefore
+	c.RiseBefore, c.Rise = c.Rise, math.Abs(l.at.Objective-before)
 	if c.Passes < passesToJudge {
 		return false, false
 	}
 	ratio := settling(c.Change, c.ChangeBefore, older)
-	left, leftOfObjective := c.Change*ratio, math.Abs(l.at.Objective-before)*ratio
+	left, leftOfObjective := c.Change*ratio, c.Rise*ratio
 	if l.carries { // changes swing: one may be small where it turns
 		left = larger(larger(c.Change, c.ChangeBefore), older) * ratio
+		leftOfObjective = larger(larger(c.Rise, c.RiseBefore), olderRise) * ratio
 	}
 	norm, tolerance := l.at.GradientNorm, l.tolerance()
 	if norm-doubt*left > tolerance {

@@ -66,6 +66,7 @@ func (at *progress) floats() map[string]*float64 {
 		"check_smallest": &at.Check.Smallest, "check_damping": &at.Check.Damping,
 		"check_free_energy": &at.Check.sum.FreeEnergy, "check_primal": &at.Check.sum.Primal, "check_dual": &at.Check.sum.Dual,
 		"check_change": &at.Check.Change, "check_change_before": &at.Check.ChangeBefore, "check_worst": &at.Check.Worst,
+		"check_rise": &at.Check.Rise, "check_rise_before": &at.Check.RiseBefore,
 		"momentum_product": &at.Momentum.Product, "momentum_square": &at.Momentum.Square, "momentum_before": &at.Momentum.Before,
 		"damping": &at.Damping, "stalling_current": &at.Stalling.Current, "stalling_smallest": &at.Stalling.Smallest,
 		"check_gap": &at.Check.gap,
