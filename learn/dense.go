@@ -31,6 +31,9 @@ const (
 const (
 	// maxDense is the largest number of weights with a dense Hessian.
 	maxDense = 2048
+	// nodesForWeight is how many nodes the data have at least for each weight: few beliefs
+	// say little about so many directions.
+	nodesForWeight = 4
 	// mostOfVisit is how much more work than visits a solution per iteration may be.
 	mostOfVisit = 4.0
 	// renewalShare of the work of all passes, and freeRenewals, may go into renewals.
@@ -52,7 +55,11 @@ const (
 func newDense(p *StepProblem) *dense {
 	n := float64(p.Model.Layout.Size)
 	d := &dense{size: p.Model.Layout.Size, passWork: p.PassWork, solution: n * n / solveWork, scalars: make([]float64, denseScalars)}
-	if p.Hessian == nil || n > maxDense || d.solution*float64(p.PerPass) > mostOfVisit*p.PassWork {
+	nodes := 0
+	for _, in := range p.Data {
+		nodes += in.Graph.NumNodes()
+	}
+	if p.Hessian == nil || n > maxDense || float64(nodes) < nodesForWeight*n || d.solution*float64(p.PerPass) > mostOfVisit*p.PassWork {
 		return d
 	}
 	d.measure = p.Hessian
