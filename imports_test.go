@@ -45,7 +45,7 @@ var mayImport = map[string][]string{
 	// It measures the kernels, and the machine that they run on.
 	"experiment": {"learn", "infer", "bp", "crf", "mrf", "graph", "dataset", "record", "internal/machine", "internal/simd"},
 	// The paper's study is made of experiments.
-	"experiment/study": {"experiment", "learn", "infer", "bp", "crf", "mrf", "graph", "dataset", "record"},
+	"experiment/study": {"experiment", "learn", "infer", "bp", "crf", "mrf", "graph", "dataset", "record", "internal/machine"},
 
 	"internal/atomicfile":  {},
 	"internal/nearest":     {},

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"sync"
 
+	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/learn"
 	"github.com/blockbp/blockbp/record"
 )
@@ -14,6 +16,8 @@ import (
 type Comparison struct {
 	Problem   Problem `json:"problem"`
 	Variables int     `json:"variables"`
+	// Clock is what Seconds are measured by: "processor" or "wall".
+	Clock string `json:"clock"`
 	// Objective and GradientNorm are those of θ*.
 	Objective    float64 `json:"objective"`
 	GradientNorm float64 `json:"grad_norm"`
@@ -46,7 +50,7 @@ type comparisonPlan struct {
 	// Rounds is how often each run is timed; the fastest counts.
 	Rounds int `json:"rounds"`
 	// Common adds the runs at a common step, Baselines L-BFGS and pseudo-likelihood,
-	// and Objectives the exact objective on the way.
+	// and Objectives the exact objective on the way of the main methods.
 	Common     bool `json:"common"`
 	Baselines  bool `json:"baselines"`
 	Objectives bool `json:"objectives"`
@@ -66,7 +70,7 @@ func (b *bench) compare(ctx context.Context, plan comparisonPlan, folder *record
 	if err != nil {
 		return nil, err
 	}
-	c := &Comparison{Problem: b.spec, Variables: b.nodes, Objective: star.Objective, GradientNorm: star.GradientNorm}
+	c := &Comparison{Problem: b.spec, Variables: b.nodes, Clock: clockName(), Objective: star.Objective, GradientNorm: star.GradientNorm}
 	if c.Searches, err = b.searchAll(ctx, plan, star.Weights); err != nil {
 		return nil, err
 	}
@@ -91,7 +95,7 @@ func (b *bench) compare(ctx context.Context, plan comparisonPlan, folder *record
 		c.Traces = append(c.Traces, *r.best)
 	}
 	if plan.Baselines {
-		c.Pseudo, err = b.pseudo(star.Weights)
+		c.Pseudo, err = b.pseudo(ctx, star.Weights)
 	}
 	return c, err
 }
@@ -112,11 +116,20 @@ func (b *bench) inParallel(n int, job func(i int) error) error {
 	return errors.Join(errs...)
 }
 
-// searchAll finds the steps of all methods that have one.
+// searchAll finds the steps of all methods of the plan and, last, the residual of
+// L-BFGS if it is among the baselines.
 func (b *bench) searchAll(ctx context.Context, plan comparisonPlan, star []float64) ([]Search, error) {
-	found := make([]Search, len(plan.Methods))
-	err := b.inParallel(len(plan.Methods), func(i int) error {
-		s, err := b.bestStep(ctx, plan.Methods[i], star, plan.Tolerance)
+	n := len(plan.Methods)
+	if plan.Baselines {
+		n++
+	}
+	found := make([]Search, n)
+	err := b.inParallel(n, func(i int) error {
+		search := func() (*Search, error) { return b.bestTolerance(ctx, star, plan.Tolerance) }
+		if i < len(plan.Methods) {
+			search = func() (*Search, error) { return b.bestStep(ctx, plan.Methods[i], star, plan.Tolerance) }
+		}
+		s, err := search()
 		if err == nil {
 			found[i] = *s
 		}
@@ -152,7 +165,11 @@ func (c *Comparison) plan(plan comparisonPlan) []*planned {
 		}
 	}
 	if plan.Baselines {
-		runs = append(runs, &planned{method: lbfgs()})
+		m := lbfgs()
+		if found := c.Searches[len(plan.Methods)]; found.Tolerance > 0 {
+			m.Tolerance = found.Tolerance
+		}
+		runs = append(runs, &planned{method: m})
 	}
 	return runs
 }
@@ -162,27 +179,29 @@ func inPaper(m Method) bool {
 	return m.Name == nameFull || m.Name == nameInner || m.Name == nameBBPL
 }
 
-// timed makes one run of a comparison, on one thread.
+// timed makes one run of a comparison, on one thread, while no garbage is collected.
 func (b *bench) timed(ctx context.Context, r *planned, star []float64, plan comparisonPlan) (*Trace, error) {
-	lim := limits{distance: plan.Until, work: 2 * mostWork}
-	keep := plan.Objectives
-	if !r.method.LBFGS {
-		return b.run(ctx, r.method, &learn.Fixed{Alpha: r.step}, star, lim, keep)
+	defer machine.Quiet()()
+	lim := limits{distance: plan.Until, work: 2 * mostWork, alone: true}
+	keep := plan.Objectives && slices.Contains(mainNames, r.method.Name)
+	if r.method.LBFGS {
+		return b.runLBFGS(ctx, r.method, star, lim, keep)
 	}
-	rule := &quasiNewton{}
-	defer rule.close()
-	return b.run(ctx, r.method, rule, star, lim, keep)
+	return b.run(ctx, r.method, &learn.Fixed{Alpha: r.step}, star, lim, keep)
 }
 
 // objectiveEvery is at how many levels the exact objective is computed: at every
 // so many.
 const objectiveEvery = 2
 
-// objectives computes exact objectives along the runs, as the paper does: the
-// weights were kept and are plugged in afterwards.
+// objectives computes exact objectives along the runs that are drawn, as the paper
+// does: the weights were kept and are plugged in afterwards.
 func (b *bench) objectives(runs []*planned) error {
 	return b.inParallel(len(runs), func(i int) error {
 		levels := runs[i].best.Levels
+		if len(levels) == 0 || levels[0].theta == nil {
+			return nil
+		}
 		evaluator, err := learn.NewEvaluator(b.problem, 1)
 		if err != nil {
 			return err

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"time"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/experiment"
@@ -116,7 +115,8 @@ type Level struct {
 	// in whole networks.
 	Passes    float64 `json:"passes"`
 	Gradients float64 `json:"gradient_passes"`
-	Seconds   float64 `json:"seconds"`
+	// Seconds are those of the study's clock: see stopwatch.
+	Seconds float64 `json:"seconds"`
 	// Objective is the exact L there; NaN where it was not computed.
 	Objective record.Float `json:"objective"`
 
@@ -156,6 +156,7 @@ type limits struct {
 	seconds  float64 // spent; 0: no limit
 	stall    float64 // gradient passes since the distance was twice as large; 0: no limit
 	ended    bool    // a step of length 0 was made: how L-BFGS says that it has ended
+	alone    bool    // no other run is made meanwhile: see stopwatch
 	guarded  bool    // steps go back by themselves where they went too far
 }
 
@@ -174,6 +175,7 @@ type runner struct {
 	// half is the distance at which the run goes on, and since the gradient passes
 	// when that was set.
 	half, since float64
+	watch       stopwatch
 	end         context.CancelFunc
 }
 
@@ -182,12 +184,12 @@ type runner struct {
 func (b *bench) run(ctx context.Context, m Method, step learn.StepRule, star []float64, lim limits, keep bool) (*Trace, error) {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r := &runner{trace: &Trace{Name: m.Name, Gradients: 1}, star: star, limits: lim, keep: keep, end: cancel, first: 1, half: 0.5}
+	r := &runner{trace: &Trace{Name: m.Name, Gradients: 1}, star: star, limits: lim, keep: keep, end: cancel, first: 1, half: 0.5, watch: stopwatch{alone: lim.alone}}
 	if fixed, ok := step.(*learn.Fixed); ok {
 		r.trace.Step = fixed.Alpha
 	}
 	settings := learn.Settings{
-		Method: m.Method, InnerSweeps: m.Sweeps, InnerTolerance: m.Tolerance, Order: m.Order, Seed: b.spec.Seed, Step: step,
+		Method: m.Method, InnerSweeps: m.Sweeps, InnerTolerance: m.Tolerance, Order: m.Order, Seed: b.spec.Seed,
 		// The runner decides when to stop: no claim of convergence, no checks.
 		GradientTolerance: math.SmallestNonzeroFloat64, MaxPasses: math.MaxFloat64,
 		Recorder: learn.RecorderFunc(r.record),
@@ -204,6 +206,7 @@ func (b *bench) run(ctx context.Context, m Method, step learn.StepRule, star []f
 		settings.Partition = func(*crf.Instance) (*partition.Partition, error) { return part, nil }
 		r.share = gradientShares(part)
 	}
+	settings.Step = r.watch.on(step)
 	_, err := learn.Fit(inner, b.problem, settings)
 	var diverged *learn.DivergedError
 	switch {
@@ -237,8 +240,10 @@ func (r *runner) record(e learn.Event) error {
 	if e.Check {
 		return nil
 	}
+	seconds := r.watch.pause()
+	defer r.watch.goOn()
 	t := r.trace
-	t.Iterations, t.Passes, t.Seconds = e.Iteration, e.Pass, e.Elapsed.Seconds()
+	t.Iterations, t.Passes, t.Seconds = e.Iteration, e.Pass, seconds
 	t.Gradients += r.share[e.Block]
 	t.Distance = experiment.RelativeDistance(e.Theta, r.star)
 	for j := len(t.Levels); t.Distance <= levelDistance(j); j++ {
@@ -256,7 +261,7 @@ func (r *runner) record(e learn.Event) error {
 	}
 	switch {
 	case r.limits.ended && e.Step == 0, t.Distance <= r.limits.distance*(1+1e-9), r.limits.stall > 0 && t.Gradients-r.since > r.limits.stall, work(t.Passes, t.Gradients) > r.limits.work,
-		r.limits.seconds > 0 && e.Elapsed > time.Duration(r.limits.seconds*float64(time.Second)):
+		r.limits.seconds > 0 && t.Seconds > r.limits.seconds:
 		r.end()
 	case !r.limits.guarded && !(t.Distance <= tooFar*r.first):
 		t.Diverged = fmt.Sprintf("‖θ−θ*‖ grew to %.3g times that of the start by iteration %d", t.Distance, e.Iteration)

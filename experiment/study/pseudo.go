@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/blockbp/blockbp/experiment"
+	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -23,16 +24,24 @@ const pseudoTolerance = 1e-6
 
 // pseudo maximises the pseudo-likelihood and judges the result by the objective
 // that the other methods minimise.
-func (b *bench) pseudo(star []float64) (*Pseudo, error) {
-	r, err := learn.Fit(context.Background(), b.problem, learn.Settings{Method: learn.Pseudo, RelativeTolerance: pseudoTolerance})
+func (b *bench) pseudo(ctx context.Context, star []float64) (*Pseudo, error) {
+	restore := machine.Quiet()
+	watch := stopwatch{alone: true}
+	watch.goOn()
+	r, err := learn.Fit(ctx, b.problem, learn.Settings{Method: learn.Pseudo, RelativeTolerance: pseudoTolerance})
+	seconds := watch.pause()
+	restore()
 	if err != nil {
 		return nil, fmt.Errorf("%s, seed %d: %w", b.spec.Name(), b.spec.Seed, err)
+	}
+	if r.Status == learn.Interrupted {
+		return nil, context.Cause(ctx)
 	}
 	if r.Status != learn.Converged {
 		return nil, fmt.Errorf("study: %s, seed %d: pseudo-likelihood was not maximised: %s", b.spec.Name(), b.spec.Seed, r.Reason)
 	}
 	theta := r.Model.Weights
-	p := &Pseudo{Distance: experiment.RelativeDistance(theta, star), Evaluations: int(r.Passes), Seconds: r.Seconds}
+	p := &Pseudo{Distance: experiment.RelativeDistance(theta, star), Evaluations: int(r.Passes), Seconds: seconds}
 	evaluator, err := learn.NewEvaluator(b.problem, 1)
 	if err != nil {
 		return nil, err

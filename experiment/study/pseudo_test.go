@@ -1,6 +1,7 @@
 package study
 
 import (
+	"context"
 	"math"
 	"testing"
 )
@@ -9,7 +10,7 @@ import (
 // not below it.
 func TestPseudo(t *testing.T) {
 	b, star, _ := solved(t, Problem{Kind: Grid, Size: 4, Seed: 1})
-	p := must(b.pseudo(star.Weights))
+	p := must(b.pseudo(context.Background(), star.Weights))
 	if !(p.Objective >= star.Objective*(1-1e-9)) || !(p.Distance > 0 && p.Distance < 1) || p.Evaluations < 2 || math.IsNaN(p.Seconds) {
 		t.Errorf("%+v, the optimum is %v", *p, star.Objective)
 	}

@@ -7,17 +7,20 @@ import (
 	"github.com/blockbp/blockbp/learn"
 )
 
-// Search is how the fixed step of a method was found.
+// Search is how the fixed step of a method was found, or, for L-BFGS, the residual of
+// its inference.
 type Search struct {
 	Method string `json:"method"`
-	// Step is the best one; 0 if none got there.
-	Step  float64 `json:"step"`
-	Tried []Try   `json:"tried"`
+	// Step is the best one, and Tolerance that of L-BFGS; 0 if none got there.
+	Step      float64 `json:"step"`
+	Tolerance float64 `json:"inner_tolerance,omitempty"`
+	Tried     []Try   `json:"tried"`
 }
 
-// Try is one step of a search.
+// Try is one step, or residual, of a search.
 type Try struct {
-	Step float64 `json:"step"`
+	Step      float64 `json:"step"`
+	Tolerance float64 `json:"inner_tolerance,omitempty"`
 	// Work is that of the run to the tolerance; 0 where it did not get there,
 	// because it diverged or took more than the best step before it.
 	Work float64 `json:"work"`
@@ -41,13 +44,15 @@ const (
 // stepOf returns the i-th step of the grid, 2^(i/2).
 func stepOf(i int) float64 { return math.Exp2(float64(i) / 2) }
 
-// startStep is where a search begins: fewer visits of everything between two steps
-// of a block allow longer ones.
-func startStep(m Method) int {
+// startStep is where a search begins, about where most of them end: the fewer visits
+// of everything between two steps of a block, and the larger the network beside the
+// regulariser, the longer they may be.
+func startStep(m Method, nodes int) int {
+	visits := 1.0
 	if m.Method == learn.BBPL {
-		return coarse * int(math.Round(math.Log2(32/float64(m.Blocks))))
+		visits = float64(m.Blocks) / 5
 	}
-	return coarse * 4
+	return coarse * int(math.Round(math.Log2(0.4*math.Sqrt(float64(nodes))/visits)))
 }
 
 // bestStep looks for the fixed step with which a method gets within a distance of
@@ -56,17 +61,19 @@ func startStep(m Method) int {
 // then at the two half powers beside the best. Work, unlike time, does not depend
 // on what else the machine does, so that searches may run side by side.
 func (b *bench) bestStep(ctx context.Context, m Method, star []float64, distance float64) (*Search, error) {
-	return b.searchFrom(ctx, m, startStep(m), star, distance)
+	return b.searchFrom(ctx, m, startStep(m, b.nodes), star, distance)
 }
 
 // searchFrom is the search from a given step of the grid.
 func (b *bench) searchFrom(ctx context.Context, m Method, start int, star []float64, distance float64) (*Search, error) {
 	s := &Search{Method: m.Name}
 	best, least := math.MinInt, float64(mostWork)
+	tried := map[int]bool{}
 	try := func(i int) (better bool, err error) {
-		if i < lowest || i > highest {
+		if i < lowest || i > highest || tried[i] {
 			return false, nil
 		}
+		tried[i] = true
 		t, err := b.run(ctx, m, &learn.Fixed{Alpha: stepOf(i)}, star, limits{distance: distance, work: least, stall: stallGradients}, false)
 		if err != nil {
 			return false, err
@@ -98,9 +105,6 @@ func (b *bench) searchFrom(ctx context.Context, m Method, start int, star []floa
 		return s, nil
 	}
 	for _, stride := range []int{coarse, -coarse} {
-		if best < start && stride > 0 {
-			continue // larger ones were tried on the way down
-		}
 		for {
 			better, err := try(best + stride)
 			if err != nil {
@@ -118,4 +122,40 @@ func (b *bench) searchFrom(ctx context.Context, m Method, start int, star []floa
 	}
 	s.Step = stepOf(best)
 	return s, nil
+}
+
+// lbfgsCoarse is the roughest residual that is tried for the inference behind L-BFGS:
+// an evaluation costs less, but its line search compares objectives.
+const lbfgsCoarse = 1e-4
+
+// bestTolerance looks for the residual with which L-BFGS gets within a distance of the
+// optimum with the least work: what a step is for the others.
+func (b *bench) bestTolerance(ctx context.Context, star []float64, distance float64) (*Search, error) {
+	s := &Search{Method: nameLBFGS}
+	least := float64(mostWork)
+	for _, tolerance := range []float64{lbfgsCoarse, lbfgsTolerance} {
+		m := lbfgs()
+		m.Tolerance = tolerance
+		t, err := b.runLBFGS(ctx, m, star, limits{distance: distance, work: least}, false)
+		if err != nil {
+			return nil, err
+		}
+		entry := Try{Tolerance: tolerance, Diverged: t.Diverged != ""}
+		if _, ok := t.at(distance); ok {
+			entry.Work = work(t.Passes, t.Gradients)
+		}
+		s.Tried = append(s.Tried, entry)
+		if entry.Work > 0 && entry.Work < least {
+			s.Tolerance, least = tolerance, entry.Work
+		}
+	}
+	return s, nil
+}
+
+// runLBFGS is run for L-BFGS. It ends, too, where the line search finds nothing better.
+func (b *bench) runLBFGS(ctx context.Context, m Method, star []float64, lim limits, keep bool) (*Trace, error) {
+	lim.ended, lim.guarded = true, true
+	rule := &quasiNewton{}
+	defer rule.close()
+	return b.run(ctx, m, rule, star, lim, keep)
 }

@@ -1,0 +1,88 @@
+package study
+
+import (
+	"time"
+
+	"github.com/blockbp/blockbp/internal/machine"
+	"github.com/blockbp/blockbp/learn"
+)
+
+// Clocks that runs are timed by.
+const (
+	processorClock = "processor" // time that the process has had a processor
+	wallClock      = "wall"      // where the system does not tell the former
+)
+
+// clockName says which clock there is.
+func clockName() string {
+	if _, ok := machine.ProcessorTime(); ok {
+		return processorClock
+	}
+	return wallClock
+}
+
+// begun is a fixed time, so that wall clocks can be read as durations too.
+var begun = time.Now()
+
+// stopwatch times a run of learn.Fit: its iterations, without what is made before the
+// first one, which is the same for all methods, and without the recorder, which is
+// the study's own. A run that is alone is timed by the processor time of the whole
+// process, which what other programs do hardly changes; one beside others by the
+// wall.
+type stopwatch struct {
+	alone          bool
+	spent, resumed time.Duration
+}
+
+// read returns the time since some moment.
+func (w *stopwatch) read() time.Duration {
+	if w.alone {
+		if taken, ok := machine.ProcessorTime(); ok {
+			return taken
+		}
+	}
+	return time.Since(begun)
+}
+
+// goOn lets the time run.
+func (w *stopwatch) goOn() { w.resumed = w.read() }
+
+// pause stops it, and returns the seconds so far.
+func (w *stopwatch) pause() (seconds float64) {
+	w.spent += w.read() - w.resumed
+	return w.spent.Seconds()
+}
+
+// on returns a step rule with which the time runs from where learn.Fit begins to
+// iterate. Automatic steps have more to tell learn.Fit than could be passed on: with
+// them it runs from here.
+func (w *stopwatch) on(rule learn.StepRule) learn.StepRule {
+	switch rule := rule.(type) {
+	case *learn.Fixed:
+		return timedStep{rule, w}
+	case *quasiNewton:
+		return guardedTimedStep{timedStep{rule, w}}
+	}
+	w.goOn()
+	return rule
+}
+
+// timedStep is a step rule that starts a stopwatch.
+type timedStep struct {
+	learn.StepRule
+	watch *stopwatch
+}
+
+// Start implements learn.StepRule.
+func (s timedStep) Start(p learn.StepProblem) error {
+	err := s.StepRule.Start(p)
+	s.watch.goOn()
+	return err
+}
+
+// guardedTimedStep is the same for a rule that takes steps back by itself, which
+// learn.Fit has to know.
+type guardedTimedStep struct{ timedStep }
+
+// Guarded says so.
+func (guardedTimedStep) Guarded() bool { return true }
