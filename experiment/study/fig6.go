@@ -110,7 +110,7 @@ func (p segmentationPlan) measure(ctx context.Context, threads int) (*Segmentati
 	if err != nil {
 		return nil, err
 	}
-	a, err := newAlbum(train, p.Images.L2, threads)
+	a, err := newAlbum(train.Instances, train.Schema, p.Images.L2, threads)
 	if err != nil {
 		return nil, err
 	}

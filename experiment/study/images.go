@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph/partition"
+	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -28,6 +30,8 @@ type imagePlan struct {
 	// MostWork is that of each run in the search for steps, and that of BBPL if it
 	// does not converge before.
 	MostWork float64 `json:"most_work"`
+	// SearchImages is how many of the images, from the beginning, the search is made on.
+	SearchImages int `json:"search_images"`
 }
 
 // Lists of images, and l2: about the mean objective of a pixel for each image.
@@ -35,20 +39,37 @@ const (
 	trainList = "train50.txt"
 	testList  = "test20.txt"
 	imageL2   = 1
+	// searchImages: steps are per variable and the objective is a mean over images, so
+	// that what is found on a few of them serves for all.
+	searchImages = 2
 )
 
 func (s Settings) imagePlan() imagePlan {
 	x := s.sizes()
-	return imagePlan{Data: s.Data, Features: s.Features, List: trainList, Images: x.images, L2: imageL2, MostWork: x.imageWork}
+	return imagePlan{Data: s.Data, Features: s.Features, List: trainList, Images: x.images, L2: imageL2, MostWork: x.imageWork, SearchImages: searchImages}
 }
 
-// ImageComparison is the three methods on images, for the same wall time.
+// ImageComparison is the three methods, and L-BFGS, on images, for the same time, and
+// pseudo-likelihood.
 type ImageComparison struct {
-	Images    int        `json:"images"`
-	Variables int        `json:"variables"`
-	Seconds   float64    `json:"seconds"` // that BBPL took, and the others were given
-	Converged bool       `json:"converged"`
-	Runs      []ImageRun `json:"runs"`
+	Images    int    `json:"images"`
+	Variables int    `json:"variables"`
+	Clock     string `json:"clock"` // what seconds are measured by
+	Threads   int    `json:"threads"`
+	// Seconds are those that BBPL took, and the others were given.
+	Seconds   float64      `json:"seconds"`
+	Converged bool         `json:"converged"`
+	Runs      []ImageRun   `json:"runs"`
+	Pseudo    *ImagePseudo `json:"pseudo_likelihood"`
+}
+
+// ImagePseudo is where maximum pseudo-likelihood ends on images.
+type ImagePseudo struct {
+	Objective   float64 `json:"objective"` // L of (8) at its weights, exact
+	Evaluations int     `json:"evaluations"`
+	Seconds     float64 `json:"seconds"`
+	// Status says whether it was maximised, or what stopped it.
+	Status learn.Status `json:"status"`
 }
 
 // ImageRun is one method on images.
@@ -100,14 +121,14 @@ type album struct {
 	threads int
 }
 
-func newAlbum(set *dataset.Set, l2 float64, threads int) (*album, error) {
-	model, err := crf.NewModel(set.Schema)
+func newAlbum(images []*crf.Instance, schema crf.Schema, l2 float64, threads int) (*album, error) {
+	model, err := crf.NewModel(schema)
 	if err != nil {
 		return nil, err
 	}
-	a := &album{problem: learn.Problem{Model: model, Data: set.Instances, L2: l2}, blocks: map[*crf.Instance]*partition.Partition{}, threads: threads}
+	a := &album{problem: learn.Problem{Model: model, Data: images, L2: l2}, blocks: map[*crf.Instance]*partition.Partition{}, threads: threads}
 	a.shares = make([]float64, paperBlocks)
-	for _, in := range set.Instances {
+	for _, in := range images {
 		rows, cols := tileShape(paperBlocks)
 		of, blocks, err := partition.Tiles(in.Rows, in.Cols, rows, cols)
 		if err != nil {
@@ -119,7 +140,7 @@ func newAlbum(set *dataset.Set, l2 float64, threads int) (*album, error) {
 		}
 		a.blocks[in] = part
 		for i, share := range gradientShares(part) {
-			a.shares[i] += share / float64(len(set.Instances))
+			a.shares[i] += share / float64(len(images))
 		}
 	}
 	return a, nil
@@ -142,65 +163,100 @@ const (
 	pointGrowth = 1.8
 )
 
-// run learns from the images until the limits. Where stopFlat is set it ends when
-// the running objective has settled.
-func (a *album) run(ctx context.Context, m Method, step float64, lim limits, stopFlat bool) (*ImageRun, error) {
-	inner, cancel := context.WithCancel(ctx)
-	defer cancel()
-	r := &ImageRun{Name: m.Name, Step: step, Gradients: 1}
-	shares := []float64{1}
-	if m.Method == learn.BBPL {
-		shares = a.shares
-	}
-	last, next := math.Inf(1), 1.0
-	keep := func(e learn.Event) {
-		r.Points = append(r.Points, ImagePoint{Iteration: e.Iteration, Passes: e.Pass, Gradients: r.Gradients, Seconds: e.Elapsed.Seconds(), theta: append([]float64(nil), e.Theta...)})
-	}
-	record := func(e learn.Event) error {
-		if e.Check {
-			return nil
-		}
-		r.Iterations, r.Passes, r.Seconds = e.Iteration, e.Pass, e.Elapsed.Seconds()
-		r.Gradients += shares[e.Block]
-		done := work(r.Passes, r.Gradients) > lim.work || lim.seconds > 0 && r.Seconds >= lim.seconds
-		if e.Iteration%len(shares) == 0 {
-			if stopFlat && math.Abs(e.Objective-last) <= settledChange*math.Abs(e.Objective) {
-				done, r.converged = true, true
-			}
-			last = e.Objective
-		}
-		if done || float64(e.Iteration) >= next {
-			keep(e)
-			next = pointGrowth * float64(e.Iteration)
-		}
-		if done {
-			cancel()
-		}
+// imageLimits end a run on images.
+type imageLimits struct {
+	work, seconds float64 // spent; seconds 0: no limit
+	flat          bool    // the running objective has settled
+	alone         bool    // no other run is made meanwhile: see stopwatch
+}
+
+// imageRecorder is a run on images on its way.
+type imageRecorder struct {
+	run    *ImageRun
+	limits imageLimits
+	shares []float64 // of a gradient pass, by block
+	watch  stopwatch
+	last   float64 // running objective a pass ago
+	next   float64 // iteration to keep
+	end    context.CancelFunc
+}
+
+// record implements learn.Recorder.
+func (r *imageRecorder) record(e learn.Event) error {
+	if e.Check {
 		return nil
 	}
+	seconds := r.watch.pause()
+	defer r.watch.goOn()
+	x := r.run
+	x.Iterations, x.Passes, x.Seconds = e.Iteration, e.Pass, seconds
+	x.Gradients += r.shares[e.Block]
+	done := e.Step == 0 || work(x.Passes, x.Gradients) > r.limits.work || r.limits.seconds > 0 && x.Seconds >= r.limits.seconds
+	if e.Iteration%len(r.shares) == 0 {
+		if r.limits.flat && math.Abs(e.Objective-r.last) <= settledChange*math.Abs(e.Objective) {
+			done, x.converged = true, true
+		}
+		r.last = e.Objective
+	}
+	if done || float64(e.Iteration) >= r.next {
+		x.keep(e.Theta)
+		r.next = pointGrowth * float64(e.Iteration)
+	}
+	if done {
+		r.end()
+	}
+	return nil
+}
+
+// keep adds a point with the weights of the moment.
+func (r *ImageRun) keep(theta []float64) {
+	r.Points = append(r.Points, ImagePoint{Iteration: r.Iterations, Passes: r.Passes, Gradients: r.Gradients, Seconds: r.Seconds, theta: slices.Clone(theta)})
+}
+
+// run learns from the images until the limits.
+func (a *album) run(ctx context.Context, m Method, step learn.StepRule, lim imageLimits) (*ImageRun, error) {
+	if lim.alone {
+		defer machine.Quiet()()
+	}
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r := &imageRecorder{run: &ImageRun{Name: m.Name, Gradients: 1}, limits: lim, shares: []float64{1}, watch: stopwatch{alone: lim.alone}, last: math.Inf(1), next: 1, end: cancel}
+	if fixed, ok := step.(*learn.Fixed); ok {
+		r.run.Step = fixed.Alpha
+	}
+	if m.Method == learn.BBPL {
+		r.shares = a.shares
+	}
 	settings := learn.Settings{
-		Method: m.Method, InnerSweeps: m.Sweeps, InnerTolerance: m.Tolerance, Order: m.Order, Step: &learn.Fixed{Alpha: step}, Threads: a.threads,
-		GradientTolerance: math.SmallestNonzeroFloat64, MaxPasses: math.MaxFloat64, Recorder: learn.RecorderFunc(record),
+		Method: m.Method, InnerSweeps: m.Sweeps, InnerTolerance: m.Tolerance, Order: m.Order, Step: r.watch.on(step), Threads: a.threads,
+		GradientTolerance: math.SmallestNonzeroFloat64, MaxPasses: math.MaxFloat64, Recorder: learn.RecorderFunc(r.record),
 		Partition: func(in *crf.Instance) (*partition.Partition, error) { return a.blocks[in], nil },
 	}
 	if m.Method == learn.InnerDual {
 		settings.InnerSweeps = 0
 	}
 	result, err := learn.Fit(inner, a.problem, settings)
-	if err == nil && (len(r.Points) == 0 || r.Points[len(r.Points)-1].Iteration != r.Iterations) {
+	if x := r.run; err == nil && (len(x.Points) == 0 || x.Points[len(x.Points)-1].Iteration != x.Iterations) {
 		// The run came to where rounding lets no gradient be smaller: it ended by itself.
-		r.Points = append(r.Points, ImagePoint{Iteration: r.Iterations, Passes: r.Passes, Gradients: r.Gradients, Seconds: r.Seconds, theta: result.Model.Weights})
+		x.keep(result.Model.Weights)
 	}
 	var diverged *learn.DivergedError
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case errors.As(err, &diverged):
-		r.Diverged = diverged.Error()
+		r.run.Diverged = diverged.Error()
 	case err != nil:
 		return nil, fmt.Errorf("%s on images: %w", m.Name, err)
 	}
-	return r, nil
+	return r.run, nil
+}
+
+// runLBFGS is run for L-BFGS.
+func (a *album) runLBFGS(ctx context.Context, m Method, lim imageLimits) (*ImageRun, error) {
+	rule := &quasiNewton{}
+	defer rule.close()
+	return a.run(ctx, m, rule, lim)
 }
 
 // exact computes the objective at the kept points of a run.
@@ -220,6 +276,19 @@ func (a *album) exact(points []ImagePoint) error {
 	return nil
 }
 
+// judged returns the exact objective that a run of the search ends at; +Inf where it
+// diverged.
+func (a *album) judged(r *ImageRun, err error) (float64, error) {
+	if err != nil || r.Diverged != "" || len(r.Points) == 0 {
+		return math.Inf(1), err
+	}
+	last := r.Points[len(r.Points)-1:]
+	if err := a.exact(last); err != nil {
+		return 0, err
+	}
+	return last[0].Objective, nil
+}
+
 // bestImageStep looks for the fixed step that gets to the lowest exact objective with
 // a given work, in the same way for every method: on powers of two, up from a start as
 // long as it gets better, and down where the first step up does not. The work is
@@ -227,15 +296,11 @@ func (a *album) exact(points []ImagePoint) error {
 func (a *album) bestImageStep(ctx context.Context, m Method, most float64) (float64, error) {
 	best, least := 0.0, math.Inf(1)
 	try := func(step float64) (better bool, err error) {
-		r, err := a.run(ctx, m, step, limits{work: most}, false)
-		if err != nil || r.Diverged != "" || len(r.Points) == 0 {
+		objective, err := a.judged(a.run(ctx, m, &learn.Fixed{Alpha: step}, imageLimits{work: most}))
+		if err != nil || !(objective < least) {
 			return false, err
 		}
-		last := r.Points[len(r.Points)-1:]
-		if err := a.exact(last); err != nil || !(last[0].Objective < least) {
-			return false, err
-		}
-		best, least = step, last[0].Objective
+		best, least = step, objective
 		return true, nil
 	}
 	start := imageStart
@@ -259,6 +324,27 @@ func (a *album) bestImageStep(ctx context.Context, m Method, most float64) (floa
 			}
 		}
 	}
+	if best == 0 {
+		return 0, fmt.Errorf("%s on images: no step of the search lowers the objective", m.Name)
+	}
+	return best, nil
+}
+
+// bestImageTolerance looks for the residual of the inference behind L-BFGS in the same
+// way.
+func (a *album) bestImageTolerance(ctx context.Context, most float64) (Method, error) {
+	best, least := lbfgs(), math.Inf(1)
+	for _, tolerance := range []float64{lbfgsCoarse, lbfgsTolerance} {
+		m := lbfgs()
+		m.Tolerance = tolerance
+		objective, err := a.judged(a.runLBFGS(ctx, m, imageLimits{work: most}))
+		if err != nil {
+			return m, err
+		}
+		if objective < least {
+			best, least = m, objective
+		}
+	}
 	return best, nil
 }
 
@@ -273,12 +359,19 @@ const (
 // for the same time.
 func imagePart(s Settings) part {
 	plan := s.imagePlan()
-	const secondsPerWork = 0.008 // of an image
-	const runs = 15              // about, with the search
+	const secondsPerWork = 0.03 // of an image
+	const searches = 15         // about
+	runs := 5 * float64(plan.Images)
 	return part{
-		name: "images", plan: plan, seconds: secondsPerWork * float64(plan.Images) * plan.MostWork * runs,
+		name: "images", plan: plan, seconds: secondsPerWork * plan.MostWork * (runs + searches*float64(min(plan.Images, plan.SearchImages))),
 		measure: func(ctx context.Context, lab *lab) (any, error) { return plan.measure(ctx, lab.threads) },
 	}
+}
+
+// contestant is a method on images with what its search found.
+type imageContestant struct {
+	method Method
+	step   float64 // 0: L-BFGS
 }
 
 func (p imagePlan) measure(ctx context.Context, threads int) (*ImageComparison, error) {
@@ -286,32 +379,81 @@ func (p imagePlan) measure(ctx context.Context, threads int) (*ImageComparison, 
 	if err != nil {
 		return nil, err
 	}
-	a, err := newAlbum(set, p.L2, threads)
+	a, err := newAlbum(set.Instances, set.Schema, p.L2, threads)
 	if err != nil {
 		return nil, err
 	}
-	c := &ImageComparison{Images: len(set.Instances), Variables: a.variables()}
-	lim := limits{work: p.MostWork}
-	for _, m := range []Method{bbpl(paperBlocks), innerDual(), fullBP()} {
-		step, err := a.bestImageStep(ctx, m, p.MostWork)
+	few, err := newAlbum(set.Instances[:min(p.SearchImages, len(set.Instances))], set.Schema, p.L2, threads)
+	if err != nil {
+		return nil, err
+	}
+	all, err := few.contestants(ctx, p.MostWork)
+	if err != nil {
+		return nil, err
+	}
+	c := &ImageComparison{Images: len(set.Instances), Variables: a.variables(), Clock: clockName(), Threads: threads}
+	lim := imageLimits{work: p.MostWork, flat: true, alone: true}
+	for _, x := range all {
+		r, err := a.compete(ctx, x, lim)
 		if err != nil {
 			return nil, err
 		}
-		if step == 0 {
-			return nil, fmt.Errorf("%s on images: no step of the search lowers the objective", m.Name)
-		}
-		r, err := a.run(ctx, m, step, lim, m.Method == learn.BBPL)
-		if err != nil {
-			return nil, err
-		}
-		if m.Method == learn.BBPL {
+		if x.method.Method == learn.BBPL {
 			c.Seconds, c.Converged = r.Seconds, r.converged
-			lim = limits{work: math.Inf(1), seconds: max(r.Seconds, time.Millisecond.Seconds())}
+			lim = imageLimits{work: math.Inf(1), seconds: max(r.Seconds, time.Millisecond.Seconds()), alone: true}
 		}
 		if err := a.exact(r.Points); err != nil {
 			return nil, err
 		}
 		c.Runs = append(c.Runs, *r)
 	}
-	return c, nil
+	c.Pseudo, err = a.pseudo(ctx)
+	return c, err
+}
+
+// contestants searches for the settings of all methods; BBPL is the first.
+func (a *album) contestants(ctx context.Context, most float64) ([]imageContestant, error) {
+	var all []imageContestant
+	for _, m := range []Method{bbpl(paperBlocks), innerDual(), fullBP()} {
+		step, err := a.bestImageStep(ctx, m, most)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, imageContestant{m, step})
+	}
+	m, err := a.bestImageTolerance(ctx, most)
+	return append(all, imageContestant{method: m}), err
+}
+
+// compete makes the run of a contestant. A step that was found on some of the images
+// and is too long for all of them is halved.
+func (a *album) compete(ctx context.Context, x imageContestant, lim imageLimits) (*ImageRun, error) {
+	if x.method.LBFGS {
+		return a.runLBFGS(ctx, x.method, lim)
+	}
+	for step := x.step; ; step /= 2 {
+		r, err := a.run(ctx, x.method, &learn.Fixed{Alpha: step}, lim)
+		if err != nil || r.Diverged == "" || step < smallestImageStep {
+			return r, err
+		}
+	}
+}
+
+// pseudo maximises the pseudo-likelihood of the images.
+func (a *album) pseudo(ctx context.Context) (*ImagePseudo, error) {
+	restore := machine.Quiet()
+	watch := stopwatch{alone: true}
+	watch.goOn()
+	r, err := learn.Fit(ctx, a.problem, learn.Settings{Method: learn.Pseudo, RelativeTolerance: pseudoTolerance, Threads: a.threads})
+	seconds := watch.pause()
+	restore()
+	if err != nil {
+		return nil, fmt.Errorf("pseudo-likelihood on images: %w", err)
+	}
+	if r.Status == learn.Interrupted {
+		return nil, context.Cause(ctx)
+	}
+	at := []ImagePoint{{theta: r.Model.Weights}}
+	err = a.exact(at)
+	return &ImagePseudo{Objective: at[0].Objective, Evaluations: int(r.Passes), Seconds: seconds, Status: r.Status}, err
 }

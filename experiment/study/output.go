@@ -39,7 +39,7 @@ func (f *Findings) write(folder *record.Run, study string) error {
 	for _, figure := range f.Figures {
 		name := path.Join(study, figure.File)
 		for ending, fill := range map[string]func(io.Writer) error{
-			".svg": figure.Curves.SVG, ".png": figure.Curves.PNG, ".csv": func(w io.Writer) error { return writeCurves(w, figure.Curves) },
+			".svg": figure.Drawing.SVG, ".png": figure.Drawing.PNG, ".csv": func(w io.Writer) error { return writePoints(w, figure.Drawing) },
 		} {
 			if err := folder.WriteFile(name+ending, fill); err != nil {
 				return err
@@ -61,8 +61,21 @@ func (f *Findings) write(folder *record.Run, study string) error {
 	return folder.WriteJSON(path.Join(study, study+".json"), f.Data)
 }
 
-// writeCurves writes a figure's points as a table.
-func writeCurves(w io.Writer, c record.Curves) error {
+// writePoints writes what a figure draws as a table.
+func writePoints(w io.Writer, figure record.Figure) error {
+	var rows [][]string
+	switch f := figure.(type) {
+	case record.Curves:
+		rows = curvePoints(f)
+	case record.Bars:
+		rows = barPoints(f)
+	default:
+		panic(fmt.Sprintf("study: a figure of type %T has no table", f))
+	}
+	return csv.NewWriter(w).WriteAll(rows)
+}
+
+func curvePoints(c record.Curves) [][]string {
 	rows := [][]string{{"series", c.XLabel, c.YLabel}}
 	name := ""
 	for _, s := range c.Series {
@@ -70,11 +83,24 @@ func writeCurves(w io.Writer, c record.Curves) error {
 			name = s.Name
 		}
 		for i := range s.X {
-			rows = append(rows, []string{name + rangeMark(s), strconv.FormatFloat(s.X[i], 'g', -1, 64), strconv.FormatFloat(s.Y[i], 'g', -1, 64)})
+			rows = append(rows, []string{name + rangeMark(s), exactly(s.X[i]), exactly(s.Y[i])})
 		}
 	}
-	return csv.NewWriter(w).WriteAll(rows)
+	return rows
 }
+
+func barPoints(b record.Bars) [][]string {
+	rows := [][]string{{"name", "series", b.Label}}
+	for i, name := range b.Names {
+		for _, s := range b.Series {
+			rows = append(rows, []string{name, s.Name, exactly(s.Values[i])})
+		}
+	}
+	return rows
+}
+
+// exactly writes a number with all its digits.
+func exactly(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 // rangeMark tells the ends of a range from the median that they belong to.
 func rangeMark(s record.Series) string {
@@ -125,7 +151,7 @@ func (o *Outcome) page() (*record.Report, error) {
 			r.Table(t.Table.Headers, t.Table.Rows)
 		}
 		for _, figure := range f.Figures {
-			r.Figure(figure.Curves, figure.Caption)
+			r.Figure(figure.Drawing, figure.Caption)
 		}
 		for _, picture := range f.Pictures {
 			var png bytes.Buffer

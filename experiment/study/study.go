@@ -61,7 +61,8 @@ type Findings struct {
 // Figure is a figure with its file name, without ending, and caption.
 type Figure struct {
 	File, Caption string
-	Curves        record.Curves
+	// Drawing is record.Curves or record.Bars.
+	Drawing record.Figure
 }
 
 // Picture is a panel of images with its file name, without ending, and caption.
