@@ -2,6 +2,7 @@ package study
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/blockbp/blockbp/record"
 )
@@ -25,6 +26,9 @@ func choices() *Study {
 			t := record.Table{Headers: []string{"network", "setting", "steps", "inner-dual time", "passes", "gradient passes", "full BP time", "passes", "gradient passes"}}
 			data := map[string][]*Comparison{}
 			for _, c := range openSettings(s) {
+				if r.missing(c.parts) > 0 {
+					continue
+				}
 				cs, err := resultsOf[Comparison](r, c.parts)
 				if err != nil {
 					return nil, err
@@ -32,6 +36,9 @@ func choices() *Study {
 				data[c.network+", "+c.name] = cs
 				t.Rows = append(t.Rows, choiceRow(c, cs, ""), choiceRow(c, cs, nameCommon))
 				b.Rows = append(b.Rows, baselineRow(c, cs))
+			}
+			if len(data) == 0 {
+				return nil, errMissing
 			}
 			f.Tables = []Table{{"choices", fmt.Sprintf("To ‖θ−θ*‖/‖θ*‖ ≤ %g, where the row says nothing else.", tolerance), t}, {"baselines", "The same for L-BFGS, beside BBPL at its best step, and for pseudo-likelihood, which goes to its own optimum.", b}}
 			f.Figures = choiceFigures(s, data)
@@ -135,6 +142,10 @@ func choiceFigures(s Settings, data map[string][]*Comparison) []Figure {
 		}
 		var drawn []record.Bars
 		for _, c := range openSettings(s) {
+			cs := data[c.network+", "+c.name]
+			if cs == nil {
+				continue
+			}
 			if n := len(drawn); n == 0 || drawn[n-1].Title != c.network+", "+stepWords(suffix) {
 				bars := record.Bars{Title: c.network + ", " + stepWords(suffix), Label: "time over that of BBPL"}
 				for _, other := range others {
@@ -145,12 +156,12 @@ func choiceFigures(s Settings, data map[string][]*Comparison) []Figure {
 			bars := &drawn[len(drawn)-1]
 			bars.Names = append(bars.Names, c.name)
 			for i, other := range others {
-				ratio := median(ratiosAt(data[c.network+", "+c.name], other, suffix, secondsAxis, c.tolerance))
+				ratio := median(ratiosAt(cs, other, suffix, secondsAxis, c.tolerance))
 				bars.Series[i].Values = append(bars.Series[i].Values, ratio)
 			}
 		}
-		for i, bars := range drawn {
-			file := fmt.Sprintf("%s-time-%s", []string{Grid, BA}[i], map[string]string{"": "best", nameCommon: "common"}[suffix])
+		for _, bars := range drawn {
+			file := fmt.Sprintf("%s-time-%s", strings.ToLower(strings.Fields(bars.Title)[0]), map[string]string{"": "best", nameCommon: "common"}[suffix])
 			all = append(all, Figure{file, bars.Title + ": how many times as long as BBPL the others take; medians over the seeds.", bars})
 		}
 	}

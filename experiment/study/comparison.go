@@ -71,7 +71,7 @@ func (b *bench) compare(ctx context.Context, plan comparisonPlan, folder *record
 		return nil, err
 	}
 	c := &Comparison{Problem: b.spec, Variables: b.nodes, Clock: clockName(), Objective: star.Objective, GradientNorm: star.GradientNorm}
-	if c.Searches, err = b.searchAll(ctx, plan, star.Weights); err != nil {
+	if c.Searches, err = b.searchAll(ctx, plan, star.Weights, folder); err != nil {
 		return nil, err
 	}
 	runs := c.plan(plan)
@@ -118,18 +118,14 @@ func (b *bench) inParallel(n int, job func(i int) error) error {
 
 // searchAll finds the steps of all methods of the plan and, last, the residual of
 // L-BFGS if it is among the baselines.
-func (b *bench) searchAll(ctx context.Context, plan comparisonPlan, star []float64) ([]Search, error) {
-	n := len(plan.Methods)
+func (b *bench) searchAll(ctx context.Context, plan comparisonPlan, star []float64, folder *record.Run) ([]Search, error) {
+	methods := plan.Methods
 	if plan.Baselines {
-		n++
+		methods = append(slices.Clone(methods), lbfgs())
 	}
-	found := make([]Search, n)
-	err := b.inParallel(n, func(i int) error {
-		search := func() (*Search, error) { return b.bestTolerance(ctx, star, plan.Tolerance) }
-		if i < len(plan.Methods) {
-			search = func() (*Search, error) { return b.bestStep(ctx, plan.Methods[i], star, plan.Tolerance) }
-		}
-		s, err := search()
+	found := make([]Search, len(methods))
+	err := b.inParallel(len(methods), func(i int) error {
+		s, err := b.keptSearch(ctx, methods[i], star, plan.Tolerance, folder)
 		if err == nil {
 			found[i] = *s
 		}

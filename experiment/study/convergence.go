@@ -47,11 +47,21 @@ func convergenceParts(kind string, sizes []int, s Settings) [][]part {
 	return all
 }
 
-// flat joins the parts of all sizes.
-func flat(parts [][]part) []part {
+// largestFirst joins the parts of all sizes of several kinds of networks: claims are
+// about the largest, so that a run that is interrupted can tell of them then. The
+// others follow from the smallest up.
+func largestFirst(kinds ...[][]part) []part {
 	var all []part
-	for _, p := range parts {
-		all = append(all, p...)
+	for _, sizes := range kinds {
+		all = append(all, sizes[len(sizes)-1]...)
+	}
+	for i, more := 0, true; more; i++ {
+		more = false
+		for _, sizes := range kinds {
+			if i < len(sizes)-1 {
+				all, more = append(all, sizes[i]...), true
+			}
+		}
 	}
 	return all
 }

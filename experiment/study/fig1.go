@@ -14,16 +14,18 @@ func fig1() *Study {
 	return &Study{
 		Name: "fig1", Title: "Sensitivity of BBPL to block size",
 		Paper: "BBPL converges the fastest when each block is about 20 to 25 times smaller than the network.",
-		parts: func(s Settings) []part { return append(flat(blockParts(Grid, s)), flat(blockParts(BA, s))...) },
+		parts: func(s Settings) []part { return largestFirst(blockParts(Grid, s), blockParts(BA, s)) },
 		conclude: func(s Settings, r results) (*Findings, error) {
-			f := &Findings{}
-			data := map[string][][]*Comparison{}
-			for _, kind := range []string{Grid, BA} {
-				groups, err := compared(r, blockParts(kind, s))
-				if err != nil {
-					return nil, err
+			f := &Findings{Notes: []string{fmt.Sprintf("Work is message passes plus %d times gradient passes: about what both cost in time here, and independent of the machine.", gradientCost), pseudoNote}}
+			data, err := byKind(r, func(kind string) [][]part { return blockParts(kind, s) })
+			if err != nil {
+				return nil, err
+			}
+			for _, kind := range kinds {
+				groups := data[kind]
+				if groups == nil {
+					continue
 				}
-				data[kind] = groups
 				f.Claims = append(f.Claims, blockClaim(kind, groups, s), moreIterations(kind, groups, s), dearIterations(kind, groups, s))
 				for _, x := range append([]axis{workAxis}, axes...) {
 					f.Figures = append(f.Figures, blockFigure(kind, groups, x, s))
@@ -31,7 +33,6 @@ func fig1() *Study {
 				f.Tables = append(f.Tables, Table{kind + "-blocks", fmt.Sprintf("To ‖θ−θ*‖/‖θ*‖ ≤ %g with the best step for each number of blocks; medians over the seeds.", tolerance), blockTable(groups, blockNumbers(kind, s))})
 			}
 			f.Data = data
-			f.Notes = []string{fmt.Sprintf("Work is message passes plus %d times gradient passes: about what both cost in time here, and independent of the machine.", gradientCost), pseudoNote}
 			return f, nil
 		},
 	}

@@ -1,6 +1,9 @@
 package study
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // fig2 is convergence on grids.
 func fig2() *Study { return convergenceStudy("fig2", Grid) }
@@ -15,7 +18,7 @@ func convergenceStudy(name, kind string) *Study {
 	return &Study{
 		Name: name, Title: title,
 		Paper: "BBPL converges to the same solution as full BP learning, while requiring significantly less time.",
-		parts: func(s Settings) []part { return flat(parts(s)) },
+		parts: func(s Settings) []part { return largestFirst(parts(s)) },
 		conclude: func(s Settings, r results) (*Findings, error) {
 			groups, err := compared(r, parts(s))
 			if err != nil {
@@ -40,17 +43,46 @@ func sizesOfKind(kind string, s Settings) []int {
 	return s.sizes().baNodes
 }
 
-// compared reads the comparisons of parts, by size.
+// compared reads the comparisons of parts, by size. Sizes that were not measured yet
+// are left out; it is an error where none is left.
 func compared(r results, parts [][]part) ([][]*Comparison, error) {
 	var groups [][]*Comparison
 	for _, ps := range parts {
+		if r.missing(ps) > 0 {
+			continue
+		}
 		cs, err := resultsOf[Comparison](r, ps)
 		if err != nil {
 			return nil, err
 		}
 		groups = append(groups, cs)
 	}
+	if len(groups) == 0 {
+		return nil, errMissing
+	}
 	return groups, nil
+}
+
+// kinds are those of the synthetic networks.
+var kinds = []string{Grid, BA}
+
+// byKind is compared for all kinds of networks; a kind of which nothing was measured
+// yet is left out, and it is an error where none is left.
+func byKind(r results, parts func(kind string) [][]part) (map[string][][]*Comparison, error) {
+	all := map[string][][]*Comparison{}
+	for _, kind := range kinds {
+		groups, err := compared(r, parts(kind))
+		if err != nil && !errors.Is(err, errMissing) {
+			return nil, err
+		}
+		if err == nil {
+			all[kind] = groups
+		}
+	}
+	if len(all) == 0 {
+		return nil, errMissing
+	}
+	return all, nil
 }
 
 // sameOptimum is the claim that BBPL ends where full BP does.

@@ -10,24 +10,23 @@ import (
 // fig4 is time to tolerance against the size of the network: the comparisons of
 // figures 2 and 3, seen from the side.
 func fig4() *Study {
-	kinds := []string{Grid, BA}
 	return &Study{
 		Name: "fig4", Title: "Time against network size",
 		Paper: "On all networks BBPL is the fastest, the more so the larger the network: on the 200×200 grid about 3 times faster than inner-dual learning and 7 times faster than full BP; on the BA graph of 20,000 nodes about 2 and 3 times.",
 		parts: func(s Settings) []part {
-			var all []part
-			for _, kind := range kinds {
-				all = append(all, flat(convergenceParts(kind, sizesOfKind(kind, s), s))...)
-			}
-			return all
+			return largestFirst(convergenceParts(Grid, sizesOfKind(Grid, s), s), convergenceParts(BA, sizesOfKind(BA, s), s))
 		},
 		conclude: func(s Settings, r results) (*Findings, error) {
+			all, err := byKind(r, func(kind string) [][]part { return convergenceParts(kind, sizesOfKind(kind, s), s) })
+			if err != nil {
+				return nil, err
+			}
 			f := &Findings{}
 			data := map[string][]ratioRow{}
 			for _, kind := range kinds {
-				groups, err := compared(r, convergenceParts(kind, sizesOfKind(kind, s), s))
-				if err != nil {
-					return nil, err
+				groups := all[kind]
+				if groups == nil {
+					continue
 				}
 				for _, suffix := range []string{"", nameCommon} {
 					f.Claims = append(f.Claims, sizeClaims(kind, suffix, groups, s)...)

@@ -128,6 +128,28 @@ func TestSearchFromAnyStart(t *testing.T) {
 	}
 }
 
+// TestSearchIsKept: a search is made once, whatever a figure calls the method, and
+// another distance is another search.
+func TestSearchIsKept(t *testing.T) {
+	b, o, folder := solved(t, Problem{Kind: Grid, Size: 4, Seed: 1})
+	ctx := context.Background()
+	first := must(b.keptSearch(ctx, bbpl(4), o.Weights, tolerance, folder))
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	again := must(b.keptSearch(ended, withBlocks(4), o.Weights, tolerance, folder))
+	if again.Method != withBlocks(4).Name || again.Step != first.Step || len(again.Tried) != len(first.Tried) {
+		t.Errorf("read again: %+v, found %+v", again, first)
+	}
+	for _, other := range []Method{bbpl(5), lbfgs()} {
+		if _, err := b.keptSearch(ended, other, o.Weights, tolerance, folder); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", other.Name, err)
+		}
+	}
+	if _, err := b.keptSearch(ended, bbpl(4), o.Weights, 1e-2, folder); !errors.Is(err, context.Canceled) {
+		t.Errorf("another distance: %v", err)
+	}
+}
+
 // TestDivergedRun: a step that is far too large is no error, and says so.
 func TestDivergedRun(t *testing.T) {
 	b, o, _ := solved(t, Problem{Kind: Grid, Size: 6, Seed: 1})

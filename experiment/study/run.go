@@ -29,7 +29,16 @@ func OpenFolder(dir string) (*record.Run, error) {
 	if !errors.As(err, &taken) {
 		return folder, err
 	}
-	if _, missing := os.Stat(filepath.Join(dir, settingsFile)); missing != nil {
+	kept, missing := OpenKept(dir)
+	if missing != nil {
+		return nil, err
+	}
+	return kept, nil
+}
+
+// OpenKept opens an output folder that an earlier run made.
+func OpenKept(dir string) (*record.Run, error) {
+	if _, err := os.Stat(filepath.Join(dir, settingsFile)); err != nil {
 		return nil, err
 	}
 	return record.Open(dir)
@@ -123,7 +132,8 @@ func readPart(folder *record.Run, p *part) (json.RawMessage, error) {
 
 // Run measures what studies need and is not kept in the folder, and writes figures,
 // tables, numbers and the page study.html. progress may be nil. Where ctx ends, the
-// parts measured so far are kept, and the error is that of ctx.
+// parts measured so far are kept, files and page tell of them, and the error is that
+// of ctx.
 func Run(ctx context.Context, studies []*Study, s Settings, folder *record.Run, progress func(Progress)) (*Outcome, error) {
 	started := time.Now()
 	if err := s.Validate(); err != nil {
@@ -132,17 +142,59 @@ func Run(ctx context.Context, studies []*Study, s Settings, folder *record.Run, 
 	if err := folder.WriteJSON(settingsFile, s); err != nil {
 		return nil, err
 	}
-	r, err := measureAll(ctx, distinct(studies, s), s, folder, progress)
+	r, stopped := measureAll(ctx, distinct(studies, s), s, folder, progress)
+	if stopped != nil && ctx.Err() == nil {
+		return nil, stopped
+	}
+	o, err := conclude(studies, s, r, folder)
 	if err != nil {
 		return nil, err
 	}
-	o := &Outcome{Scale: s.Scale, NotRun: []string{}, Studies: []string{}, Claims: []Claim{}}
+	o.Seconds = time.Since(started).Seconds()
+	if err := o.write(folder); err != nil {
+		return nil, err
+	}
+	return o, stopped
+}
+
+// Show does what Run does after measuring, with what is kept in the folder.
+func Show(studies []*Study, s Settings, folder *record.Run) (*Outcome, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	r := results{}
+	for _, p := range distinct(studies, s) {
+		kept, err := readPart(folder, &p)
+		if err != nil {
+			return nil, err
+		}
+		if kept != nil {
+			r[p.id()] = kept
+		}
+	}
+	o, err := conclude(studies, s, r, folder)
+	if err != nil {
+		return nil, err
+	}
+	return o, o.write(folder)
+}
+
+// conclude draws conclusions from what was measured.
+func conclude(studies []*Study, s Settings, r results, folder *record.Run) (*Outcome, error) {
+	o := &Outcome{Scale: s.Scale, NotRun: []string{}, Studies: []string{}, Claims: []Claim{}, Page: folder.Path(pageFile)}
 	for _, study := range studies {
 		if !study.possible(s) {
 			o.NotRun = append(o.NotRun, study.Name+": "+howToGetData)
 			continue
 		}
+		parts := study.parts(s)
+		if missing := r.missing(parts); missing > 0 {
+			o.NotRun = append(o.NotRun, fmt.Sprintf("%s: %d of %d parts are not measured yet; the same command goes on", study.Name, missing, len(parts)))
+		}
 		f, err := study.conclude(s, r)
+		if errors.Is(err, errMissing) {
+			continue
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", study.Name, err)
 		}
@@ -150,12 +202,11 @@ func Run(ctx context.Context, studies []*Study, s Settings, folder *record.Run, 
 		o.Claims = append(o.Claims, f.Claims...)
 		o.findings = append(o.findings, f)
 	}
-	o.Seconds = time.Since(started).Seconds()
-	o.Page = folder.Path(pageFile)
-	return o, o.write(folder)
+	return o, nil
 }
 
-// measureAll returns the results of parts, measuring those that are not kept.
+// measureAll returns the results of parts, measuring those that are not kept; beside
+// an error, those that there are.
 func measureAll(ctx context.Context, parts []part, s Settings, folder *record.Run, progress func(Progress)) (results, error) {
 	r := results{}
 	var todo []part
@@ -187,18 +238,20 @@ func measureAll(ctx context.Context, parts []part, s Settings, folder *record.Ru
 	for _, p := range todo {
 		tell(p.name)
 		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			return r, context.Cause(ctx)
 		}
 		v, err := p.measure(ctx, l)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", p.name, err)
+			return r, fmt.Errorf("%s: %w", p.name, err)
 		}
 		if err := folder.WriteJSON(partPath(&p), v); err != nil {
-			return nil, err
+			return r, err
 		}
-		if r[p.id()], err = readPart(folder, &p); err != nil {
-			return nil, err
+		kept, err := readPart(folder, &p)
+		if err != nil {
+			return r, err
 		}
+		r[p.id()] = kept
 		left -= p.seconds
 	}
 	tell("")

@@ -2,9 +2,14 @@ package study
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"math"
+	"os"
+	"path"
 
 	"github.com/blockbp/blockbp/learn"
+	"github.com/blockbp/blockbp/record"
 )
 
 // Search is how the fixed step of a method was found, or, for L-BFGS, the residual of
@@ -53,6 +58,44 @@ func startStep(m Method, nodes int) int {
 		visits = float64(m.Blocks) / 5
 	}
 	return coarse * int(math.Round(math.Log2(0.4*math.Sqrt(float64(nodes))/visits)))
+}
+
+// searchFolder is where searches are kept in the output folder, by a hash of what they
+// depend on: one takes minutes on a large network, and studies share them.
+const searchFolder = "searches"
+
+// keptSearch finds the setting of a method, or reads it where it was found before.
+func (b *bench) keptSearch(ctx context.Context, m Method, star []float64, distance float64, folder *record.Run) (*Search, error) {
+	name := m.Name
+	m.Name = "" // what a figure calls it makes no difference
+	key := hashOf(struct {
+		Format   int     `json:"format"`
+		Problem  string  `json:"problem"`
+		Method   Method  `json:"method"`
+		Distance float64 `json:"distance"`
+	}{partFormat, b.key, m, distance})
+	m.Name = name
+	file := path.Join(searchFolder, key+".json")
+	if text, err := os.ReadFile(folder.Path(file)); err == nil {
+		var s Search
+		if json.Unmarshal(text, &s) == nil {
+			s.Method = name
+			return &s, nil
+		}
+	}
+	s, err := b.search(ctx, m, star, distance)
+	if err != nil || ctx.Err() != nil {
+		return s, errors.Join(err, ctx.Err())
+	}
+	return s, folder.WriteJSON(file, s)
+}
+
+// search finds the setting of a method.
+func (b *bench) search(ctx context.Context, m Method, star []float64, distance float64) (*Search, error) {
+	if m.LBFGS {
+		return b.bestTolerance(ctx, star, distance)
+	}
+	return b.bestStep(ctx, m, star, distance)
 }
 
 // bestStep looks for the fixed step with which a method gets within a distance of

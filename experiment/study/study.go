@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/blockbp/blockbp/record"
@@ -108,29 +109,47 @@ type lab struct {
 
 // partFormat is part of every hash: raise it where results of before must not be
 // used any more.
-const partFormat = 1
+const partFormat = 2
 
 // id is the name of the part's file, without ending.
 func (p *part) id() string {
-	text, err := json.Marshal(struct {
+	return p.name + "-" + hashOf(struct {
 		Format int `json:"format"`
 		Plan   any `json:"plan"`
 	}{partFormat, p.plan})
+}
+
+// hashOf returns twelve hexadecimal digits of a hash of plain data.
+func hashOf(v any) string {
+	text, err := json.Marshal(v)
 	if err != nil {
-		panic("study: " + err.Error()) // plans are numbers and strings
+		panic("study: " + err.Error()) // numbers and strings always have a JSON form
 	}
 	sum := sha256.Sum256(text)
-	return p.name + "-" + hex.EncodeToString(sum[:6])
+	return hex.EncodeToString(sum[:6])
 }
 
 // results are the measured parts, by id.
 type results map[string]json.RawMessage
 
+// errMissing says that a part was not measured yet.
+var errMissing = errors.New("not measured yet")
+
+// missing counts the parts that were not measured yet.
+func (r results) missing(parts []part) (n int) {
+	for _, p := range parts {
+		if r[p.id()] == nil {
+			n++
+		}
+	}
+	return n
+}
+
 // result reads a part's result.
 func result[T any](r results, p part) (*T, error) {
 	text, ok := r[p.id()]
 	if !ok {
-		return nil, fmt.Errorf("study: part %s was not measured", p.id())
+		return nil, fmt.Errorf("%s: %w", p.id(), errMissing)
 	}
 	var v T
 	if err := json.Unmarshal(text, &v); err != nil {

@@ -23,6 +23,7 @@ type reproduceFlags struct {
 	features string
 	seeds    int
 	threads  int
+	kept     bool
 	json     bool
 }
 
@@ -42,8 +43,9 @@ tells how everything is measured, and what the paper leaves open.
 %s  all       every one of them
 
 Parts that are measured are kept in the output folder: an interrupted run goes on
-where it stopped, when it is started again. Leave the machine alone meanwhile: what
-else runs on it is measured too.`, studyList()),
+where it stopped, when it is started again, and its page tells of what there is. Times
+are processor time where the system tells it: other programs hardly change them, but
+two studies at a time would slow each other's memory down.`, studyList()),
 		Example: "  blockbp reproduce all -o study\n  blockbp reproduce fig4 theorem1 --seeds 2 --json\n  blockbp reproduce fig4 --scale paper -o paper",
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.reproduce(&f, args) },
 	}
@@ -54,6 +56,7 @@ else runs on it is measured too.`, studyList()),
 	fl.StringVar(&f.features, "features", "", "folder with the features of its images (default: features in --data)")
 	fl.IntVar(&f.seeds, "seeds", 0, "problems drawn for each size (0: 3 or 5 at small scale, 1 or 3 at the paper's)")
 	fl.IntVar(&f.threads, "threads", runtime.GOMAXPROCS(0), "searches for steps at a time; timed runs are alone")
+	fl.BoolVar(&f.kept, "kept", false, "measure nothing: figures and page of what the folder has")
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	return cmd
 }
@@ -121,6 +124,9 @@ func (a *app) reproduce(f *reproduceFlags, args []string) error {
 	if f.out == "" {
 		return usagef("--out: want a folder")
 	}
+	if f.kept {
+		return a.showKept(f, studies, settings)
+	}
 	folder, err := study.OpenFolder(f.out)
 	if err != nil {
 		return reproduceFolderError(err)
@@ -137,6 +143,24 @@ func (a *app) reproduce(f *reproduceFlags, args []string) error {
 		}
 		return nameOption(err)
 	}
+	return a.printStudy(f, o)
+}
+
+// showKept tells of what an earlier run measured.
+func (a *app) showKept(f *reproduceFlags, studies []*study.Study, settings study.Settings) error {
+	folder, err := study.OpenKept(f.out)
+	if err != nil {
+		return usagef("--kept: --out %s is no folder that reproduce made: %v", f.out, err)
+	}
+	o, err := study.Show(studies, settings, folder)
+	if err != nil {
+		return nameOption(err)
+	}
+	return a.printStudy(f, o)
+}
+
+// printStudy prints what was found.
+func (a *app) printStudy(f *reproduceFlags, o *study.Outcome) error {
 	for _, reason := range o.NotRun {
 		a.note("not run: %s", reason)
 	}

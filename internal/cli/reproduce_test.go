@@ -50,6 +50,19 @@ func TestReproduce(t *testing.T) {
 	}
 }
 
+// TestReproduceKept: a folder where only a part was measured tells of that, and
+// nothing is measured.
+func TestReproduceKept(t *testing.T) {
+	t.Parallel()
+	out := filepath.Join(t.TempDir(), "study")
+	mustRun(t, "reproduce", "theorem1", "--scale", "tiny", "-o", out)
+	o := mustRun(t, "reproduce", "theorem1", "fig3", "--scale", "tiny", "-o", out, "--kept", "--json")
+	if strings.Contains(o.stderr, "[1/") || !strings.Contains(o.stderr, "fig3: 2 of 2 parts are not measured yet") || !strings.Contains(o.stdout, `"theorem1: linear convergence, templated"`) {
+		t.Errorf("it says\n%s%s", o.stderr, o.stdout)
+	}
+	run(t, "reproduce", "fig3", "--kept", "-o", t.TempDir()).wantFailure(t, 2, "--kept")
+}
+
 // TestReproduceRefuses: what it cannot do, and what to do instead.
 func TestReproduceRefuses(t *testing.T) {
 	t.Parallel()
