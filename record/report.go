@@ -10,6 +10,7 @@ import (
 	"image/png"
 	"io"
 	"strconv"
+	"unicode/utf8"
 )
 
 // ReportFile is the usual name of a report in a run folder.
@@ -69,7 +70,12 @@ type reportBlock struct {
 type reportCell struct {
 	Text   string
 	Number bool // aligned on the right
+	Long   bool // broken into lines
 }
+
+// longCell is the number of characters from which a cell is broken into lines: a
+// table of sentences would be wider than any page.
+const longCell = 32
 
 // Section begins a section. A page of several sections lists them at its top.
 func (r *Report) Section(heading string) {
@@ -114,7 +120,7 @@ func (r *Report) Table(headers []string, rows [][]string) {
 func reportCells(texts []string, numeric []bool) []reportCell {
 	cells := make([]reportCell, len(texts))
 	for j, text := range texts {
-		cells[j] = reportCell{Text: text, Number: numeric[j]}
+		cells[j] = reportCell{Text: text, Number: numeric[j], Long: utf8.RuneCountInString(text) >= longCell}
 	}
 	return cells
 }

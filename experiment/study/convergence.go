@@ -73,7 +73,7 @@ type axis struct {
 }
 
 var (
-	secondsAxis   = axis{"seconds", "seconds", func(l Level) float64 { return l.Seconds }}
+	secondsAxis   = axis{"seconds", "seconds (" + clockName() + " time)", func(l Level) float64 { return l.Seconds }}
 	passesAxis    = axis{"passes", "message passes (whole-network sweeps)", func(l Level) float64 { return l.Passes }}
 	gradientsAxis = axis{"gradients", "gradient passes, with grounding (whole networks)", func(l Level) float64 { return l.Gradients }}
 	axes          = []axis{secondsAxis, passesAxis, gradientsAxis}
@@ -159,13 +159,13 @@ func convergenceFigures(cs []*Comparison) []Figure {
 	first := cs[0]
 	network := first.Problem.Name()
 	file := fmt.Sprintf("%s-%d", first.Problem.Kind, first.Problem.Size)
-	drawn := fmt.Sprintf("median of %d seeds, range dashed", len(cs))
+	drawn := seedWords(cs)
 	var all []Figure
 	for _, x := range axes {
 		all = append(all,
-			Figure{file + "-distance-" + x.file, network + ", best fixed step of each method: " + drawn + ".", distanceCurves(network+": distance", cs, mainNames, x)},
-			Figure{file + "-common-" + x.file, network + ", one common step for the three methods: " + drawn + ".", distanceCurves(network+": distance, common step", cs, commonNames, x)},
-			Figure{file + "-variants-" + x.file, network + ", BBPL to convergence in cyclic order, in random order, and with k sweeps per visit, each with its best step: " + drawn + ".", distanceCurves(network+": variants of BBPL", cs, variantNames(), x)},
+			Figure{file + "-distance-" + x.file, network + ", best fixed step of each method" + drawn + ".", distanceCurves(network+": distance", cs, mainNames, x)},
+			Figure{file + "-common-" + x.file, network + ", one common step for the three methods" + drawn + ".", distanceCurves(network+": distance, common step", cs, commonNames, x)},
+			Figure{file + "-variants-" + x.file, network + ", BBPL to convergence in cyclic order, in random order, and with k sweeps per visit, each with its best step" + drawn + ".", distanceCurves(network+": variants of BBPL", cs, variantNames(), x)},
 			Figure{file + "-objective-" + x.file, network + ", exact objective above its optimum, first seed, best steps.", objectiveCurves(network+": objective", first, mainNames, x)},
 		)
 	}

@@ -190,7 +190,7 @@ func middleBlocks(numbers []int) int {
 // blockFigure draws effort against the number of blocks, a curve per network, with
 // that of L-BFGS, which has no blocks, as a level.
 func blockFigure(kind string, groups [][]*Comparison, x axis, s Settings) Figure {
-	c := record.Curves{Title: fmt.Sprintf("%s: %s to %g", kind, x.file, tolerance), XLabel: "blocks", YLabel: x.label, LogY: true, LogX: true}
+	c := record.Curves{Title: fmt.Sprintf("%s: %s to %g", kindNames[kind], x.file, tolerance), XLabel: "blocks", YLabel: x.label, LogY: true, LogX: true}
 	numbers := blockNumbers(kind, s)
 	for _, cs := range groups {
 		network := cs[0].Problem.Name()
@@ -215,11 +215,7 @@ func blockFigure(kind string, groups [][]*Comparison, x axis, s Settings) Figure
 			c.Series = append(c.Series, record.Series{Name: nameLBFGS + ", " + cs[0].Problem.Name(), X: ends, Y: []float64{m, m}, Dashed: true})
 		}
 	}
-	drawn := ""
-	if len(groups[0]) > 1 {
-		drawn = "; medians over the seeds, ranges dashed"
-	}
-	return Figure{kind + "-" + x.file, fmt.Sprintf("To ‖θ−θ*‖/‖θ*‖ ≤ %g, best step for each number of blocks%s. L-BFGS, which has no blocks, is a level.", tolerance, drawn), c}
+	return Figure{kind + "-" + x.file, fmt.Sprintf("To ‖θ−θ*‖/‖θ*‖ ≤ %g, best step for each number of blocks%s. L-BFGS, which has no blocks, is a level.", tolerance, seedWords(groups[0])), c}
 }
 
 func blockTable(groups [][]*Comparison, numbers []int) record.Table {

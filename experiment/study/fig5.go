@@ -26,7 +26,7 @@ func fig5() *Study {
 				file, label string
 				value       func(ImagePoint) float64
 			}{
-				{"seconds", "seconds", func(p ImagePoint) float64 { return p.Seconds }},
+				{"seconds", fmt.Sprintf("seconds (%s time, %d threads)", c.Clock, c.Threads), func(p ImagePoint) float64 { return p.Seconds }},
 				{"passes", passesAxis.label, func(p ImagePoint) float64 { return p.Passes }},
 				{"gradients", gradientsAxis.label, func(p ImagePoint) float64 { return p.Gradients }},
 			} {

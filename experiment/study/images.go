@@ -119,6 +119,16 @@ type album struct {
 	blocks  map[*crf.Instance]*partition.Partition
 	shares  []float64 // of a gradient pass, by block
 	threads int
+	// evaluator computes exact objectives; its messages are those of the weights before,
+	// which are near most often.
+	evaluator *learn.Evaluator
+}
+
+// close ends the evaluator.
+func (a *album) close() {
+	if a.evaluator != nil {
+		a.evaluator.Close()
+	}
 }
 
 func newAlbum(images []*crf.Instance, schema crf.Schema, l2 float64, threads int) (*album, error) {
@@ -260,14 +270,14 @@ func (a *album) runLBFGS(ctx context.Context, m Method, lim imageLimits) (*Image
 }
 
 // exact computes the objective at the kept points of a run.
-func (a *album) exact(points []ImagePoint) error {
-	evaluator, err := learn.NewEvaluator(a.problem, a.threads)
-	if err != nil {
-		return err
+func (a *album) exact(points []ImagePoint) (err error) {
+	if a.evaluator == nil {
+		if a.evaluator, err = learn.NewEvaluator(a.problem, a.threads); err != nil {
+			return err
+		}
 	}
-	defer evaluator.Close()
 	for i := range points {
-		x, err := evaluator.At(points[i].theta)
+		x, err := a.evaluator.At(points[i].theta)
 		if err != nil {
 			return err
 		}
@@ -387,7 +397,9 @@ func (p imagePlan) measure(ctx context.Context, threads int) (*ImageComparison, 
 	if err != nil {
 		return nil, err
 	}
+	defer a.close()
 	all, err := few.contestants(ctx, p.MostWork)
+	few.close()
 	if err != nil {
 		return nil, err
 	}

@@ -37,6 +37,7 @@ const (
 	nameBBPL   = "BBPL"
 	nameLBFGS  = "L-BFGS"
 	namePseudo = "pseudo-likelihood"
+	nameRandom = "BBPL, random order"
 	// nameCommon is appended to the name of a method that runs at the common step.
 	nameCommon = " (common step)"
 )
@@ -81,7 +82,7 @@ func paperMethods() []Method { return []Method{fullBP(), innerDual(), bbpl(paper
 // per visit.
 func variants() []Method {
 	random := bbpl(paperBlocks)
-	random.Name, random.Order = "BBPL, random order", learn.Random
+	random.Name, random.Order = nameRandom, learn.Random
 	all := []Method{random}
 	for _, k := range []int{1, 2, 5} {
 		m := bbpl(paperBlocks)

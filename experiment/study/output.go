@@ -120,8 +120,12 @@ func (o *Outcome) page() (*record.Report, error) {
 	}
 	r := &record.Report{Title: "The paper's empirical study, run again", Subtitle: fmt.Sprintf("scale %s; %d of %d claims held", o.Scale, held, len(o.Claims))}
 	environment := record.Environment()
-	r.Paragraph(fmt.Sprintf("Measured on %v, %v cores, with %v. Distances are ‖θ−θ*‖/‖θ*‖. A pass is the message work of one sweep over the whole network and depends on no machine; gradients, each with the grounding of the potentials, are counted apart, in whole networks. Times of all methods come from the same process, one after the other, round after round.",
-		environment["cpu_model"], environment["cores"], environment["go_version"]))
+	clock := "Times are those of a clock on the wall: what else the machine did is in them"
+	if clockName() == processorClock {
+		clock = "Times are processor time of the process, which other programs hardly change"
+	}
+	r.Paragraph(fmt.Sprintf("Measured on %v, %v cores, with %v. Distances are ‖θ−θ*‖/‖θ*‖. A pass is the message work of one sweep over the whole network and depends on no machine; gradients, each with the grounding of the potentials, are counted apart, in whole networks. %s; no garbage is collected meanwhile, and all methods run in the same process on one thread, one after the other, round after round.",
+		environment["cpu_model"], environment["cores"], environment["go_version"], clock))
 	r.Section("Claims")
 	table := ClaimsTable(o.Claims)
 	r.Table(table.Headers, table.Rows)

@@ -72,6 +72,17 @@ type Outcome struct {
 	studies  []*Study
 }
 
+// Possible returns an error that says what is missing where none of the studies can be
+// run.
+func Possible(studies []*Study, s Settings) error {
+	for _, study := range studies {
+		if study.possible(s) {
+			return nil
+		}
+	}
+	return errors.New(howToGetData)
+}
+
 // possible reports whether a study has what it needs.
 func (study *Study) possible(s Settings) bool { return !study.needsData || s.Data != "" }
 

@@ -49,15 +49,15 @@ const (
 // stepOf returns the i-th step of the grid, 2^(i/2).
 func stepOf(i int) float64 { return math.Exp2(float64(i) / 2) }
 
-// startStep is where a search begins, about where most of them end: the fewer visits
-// of everything between two steps of a block, and the larger the network beside the
-// regulariser, the longer they may be.
+// startStep is where a search begins, about where most of them end. It grows with the
+// network, beside which the regulariser gets smaller, and where there are blocks with
+// their share of it.
 func startStep(m Method, nodes int) int {
-	visits := 1.0
+	step := 12 * math.Pow(float64(nodes)/100, 0.25)
 	if m.Method == learn.BBPL {
-		visits = float64(m.Blocks) / 5
+		step = 2 * math.Sqrt(float64(nodes)) / float64(m.Blocks)
 	}
-	return coarse * int(math.Round(math.Log2(0.4*math.Sqrt(float64(nodes))/visits)))
+	return coarse * int(math.Round(math.Log2(step)))
 }
 
 // searchFolder is where searches are kept in the output folder, by a hash of what they

@@ -124,6 +124,9 @@ func (a *app) reproduce(f *reproduceFlags, args []string) error {
 	if f.out == "" {
 		return usagef("--out: want a folder")
 	}
+	if err := study.Possible(studies, settings); err != nil {
+		return usagef("reproduce %s: %v", strings.Join(args, " "), err)
+	}
 	if f.kept {
 		return a.showKept(f, studies, settings)
 	}
@@ -155,6 +158,9 @@ func (a *app) showKept(f *reproduceFlags, studies []*study.Study, settings study
 	o, err := study.Show(studies, settings, folder)
 	if err != nil {
 		return nameOption(err)
+	}
+	if len(o.Studies) == 0 {
+		return usagef("--kept: nothing of it was measured in %s yet: %s", f.out, strings.Join(o.NotRun, "; "))
 	}
 	return a.printStudy(f, o)
 }

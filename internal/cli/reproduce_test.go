@@ -61,6 +61,7 @@ func TestReproduceKept(t *testing.T) {
 		t.Errorf("it says\n%s%s", o.stderr, o.stdout)
 	}
 	run(t, "reproduce", "fig3", "--kept", "-o", t.TempDir()).wantFailure(t, 2, "--kept")
+	run(t, "reproduce", "fig3", "--scale", "tiny", "--kept", "-o", out).wantFailure(t, 2, "fig3: 2 of 2 parts")
 }
 
 // TestReproduceRefuses: what it cannot do, and what to do instead.
@@ -90,11 +91,13 @@ func TestReproduceRefuses(t *testing.T) {
 	}
 }
 
-// TestReproduceWithoutData: studies on images are counted as not run.
+// TestReproduceWithoutData: studies on images are counted as not run beside others,
+// and refused alone.
 func TestReproduceWithoutData(t *testing.T) {
 	t.Parallel()
-	o := mustRun(t, "reproduce", "fig6", "--scale", "tiny", "-o", filepath.Join(t.TempDir(), "out"))
+	o := mustRun(t, "reproduce", "fig6", "theorem1", "--scale", "tiny", "-o", filepath.Join(t.TempDir(), "out"))
 	if !strings.Contains(o.stderr, "not run: fig6") || !strings.Contains(o.stderr, "--data") {
 		t.Errorf("stderr is %q", o.stderr)
 	}
+	run(t, "reproduce", "fig5", "fig6", "-o", filepath.Join(t.TempDir(), "out")).wantFailure(t, 2, "--data")
 }
