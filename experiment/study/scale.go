@@ -104,9 +104,16 @@ func (s Settings) Validate() error {
 		return nil
 	}
 	// What is missing should be told before hours of work, not after them.
+	wanted := []string{s.Features}
+	if s.Features == "" {
+		wanted[0] = filepath.Join(s.Data, "features")
+	}
 	for _, name := range []string{"images", "labels", trainList, testList} {
-		if _, err := os.Stat(filepath.Join(s.Data, name)); err != nil {
-			return fmt.Errorf("the data of images: %w; docs/study.md says what they need", err)
+		wanted = append(wanted, filepath.Join(s.Data, name))
+	}
+	for _, path := range wanted {
+		if _, err := os.Stat(path); err != nil {
+			return fmt.Errorf("the data of images: %w; --data and --features name them, and docs/study.md says what they need", err)
 		}
 	}
 	return nil

@@ -73,9 +73,6 @@ type Course struct {
 	// decrease of log P per iteration over the second half of them.
 	Slower int     `json:"slower"`
 	Rate   float64 `json:"rate"`
-	// EarlierRate is that over the second quarter: equal where convergence is linear,
-	// and twice as large where P falls like a power of the number of iterations.
-	EarlierRate float64 `json:"earlier_rate"`
 	// Moments are those drawn: the first ones, and then fewer and fewer.
 	At      []int    `json:"at"`
 	Moments []Moment `json:"moments"`
@@ -294,11 +291,8 @@ func (c *Course) sumUp(moments []Moment, beta, eta float64) {
 			c.Slower++
 		}
 	}
-	if n := len(moments); n > 4 {
-		rate := func(from, to int) float64 {
-			return -math.Log(c.lyapunov(moments[to])/c.lyapunov(moments[from])) / float64(to-from)
-		}
-		c.Rate, c.EarlierRate = rate(n/2, n-1), rate(n/4, n/2)
+	if n := len(moments); n > 2 {
+		c.Rate = -math.Log(c.lyapunov(moments[n-1])/c.lyapunov(moments[n/2])) / float64(n-1-n/2)
 	}
 	next := 0.0
 	for t, m := range moments {
@@ -310,12 +304,9 @@ func (c *Course) sumUp(moments []Moment, beta, eta float64) {
 	}
 }
 
-// linear reports whether P goes on falling at the rate of before. Half that rate would
-// be a power of the number of iterations; steady is between the two.
-func (c *Course) linear() bool {
-	const steady = 0.75
-	return c.Rate > 0 && c.Rate >= steady*c.EarlierRate
-}
+// linear reports whether P falls, late in the course too, by a fixed share per
+// iteration: at least the theorem's. A power of the number of iterations would not.
+func (c *Course) linear() bool { return c.Rate >= c.Delta && c.Delta > 0 }
 
 // lyapunov is P_t.
 func (c *Course) lyapunov(m Moment) float64 { return m.Theta + c.Gamma*m.Tau }
@@ -393,7 +384,7 @@ func (x *Following) claims(s Settings) []Claim {
 		},
 		{
 			Name: "theorem1: linear convergence, " + x.Plan.Model, Paper: "θ_t converges linearly to θ*", Scale: s.Scale, Held: p.linear() && b.linear(),
-			Measured: fmt.Sprintf("log P falls by %.3g per iteration at the practical step α = %.3g (%.3g earlier), by %.3g at the bound (%.3g earlier); the practical step is ×%.3g of it", p.Rate, p.Step, p.EarlierRate, b.Rate, b.EarlierRate, p.Step/b.Step),
+			Measured: fmt.Sprintf("log P falls by %.3g per iteration at the practical step α = %.3g (δ = %.3g), by %.3g at the bound (δ = %.3g); the practical step is ×%.3g of it", p.Rate, p.Step, p.Delta, b.Rate, b.Delta, p.Step/b.Step),
 		},
 	}
 }
