@@ -55,7 +55,7 @@ func sizesOf(s Scale) sizes {
 			blockGrids: []int{50, 100, 150, 200}, blockBAs: []int{1000, 5000, 10000, 20000}, blockSeeds: 1,
 			gridBlocks: []int{4, 9, 16, 20, 25, 36, 49, 64, 81, 100}, baBlocks: []int{5, 10, 20, 25, 50, 100},
 			theoremSteps: 200000,
-			choiceGrid:   50, choiceBA: 1000, choiceSeeds: 3,
+			choiceGrid:   50, choiceBA: 1000, choiceSeeds: 1,
 			stepsSide: 60, stepsCases: len(suiteCases), stepsSeeds: 1,
 			images: 50, imageWork: 300, testImages: 20, trainPasses: 1000,
 		}
@@ -74,10 +74,10 @@ func sizesOf(s Scale) sizes {
 	return sizes{
 		seeds: 5, rounds: 2,
 		gridSides: []int{10, 20, 30}, baNodes: []int{100, 300, 1000},
-		blockGrids: []int{20, 30}, blockBAs: []int{300, 1000}, blockSeeds: 3,
+		blockGrids: []int{20, 30}, blockBAs: []int{300, 1000}, blockSeeds: 5,
 		gridBlocks: []int{4, 9, 20, 25, 49, 100}, baBlocks: []int{5, 10, 20, 25, 50, 100},
 		theoremSteps: 20000,
-		choiceGrid:   20, choiceBA: 300, choiceSeeds: 3,
+		choiceGrid:   20, choiceBA: 300, choiceSeeds: 5,
 		stepsSide: 16, stepsCases: len(suiteCases), stepsSeeds: 1,
 		images: 2, imageWork: 150, testImages: 4, trainPasses: 200,
 	}

@@ -54,7 +54,7 @@ two studies at a time would slow each other's memory down.`, studyList()),
 	fl.StringVar(&f.scale, "scale", string(study.Small), "small: minutes, or paper: the paper's sizes, hours")
 	fl.StringVar(&f.data, "data", "", "folder of the Stanford Background data set, for fig5, table1 and fig6")
 	fl.StringVar(&f.features, "features", "", "folder with the features of its images (default: features in --data)")
-	fl.IntVar(&f.seeds, "seeds", 0, "problems drawn for each size (0: 3 or 5 at small scale, 1 or 3 at the paper's)")
+	fl.IntVar(&f.seeds, "seeds", 0, "problems drawn for each size (0: 5 at small scale, 1 at the paper's)")
 	fl.IntVar(&f.threads, "threads", runtime.GOMAXPROCS(0), "searches for steps at a time; timed runs are alone")
 	fl.BoolVar(&f.kept, "kept", false, "measure nothing: figures and page of what the folder has")
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
