@@ -31,6 +31,10 @@ func All() []*Study {
 	return []*Study{fig1(), fig2(), fig3(), fig4(), fig5(), table1(), fig6(), theorem1(), choices(), steps()}
 }
 
+// Apart reports whether the study is asked for by its name only: it is about this
+// project's own rules, not about the paper, and takes as long as half of the others.
+func (study *Study) Apart() bool { return study.Name == "steps" }
+
 // Settings are the choices of a run.
 type Settings struct {
 	Scale Scale `json:"scale"`

@@ -22,7 +22,7 @@ var verbs = map[string][]string{
 	"plot":      {},
 	"compare":   {"out", "json"},
 	"bench":     {"quick", "scale", "out", "json"},
-	"reproduce": {"out", "scale", "data", "features", "seeds", "threads", "json"},
+	"reproduce": {"out", "scale", "data", "features", "seeds", "threads", "kept", "json"},
 }
 
 // TestHelp: every verb explains itself and every flag of its own.

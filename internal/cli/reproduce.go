@@ -40,7 +40,7 @@ writes their figures (svg, png), numbers (csv, json) and the page study.html, wh
 shows each figure beside the paper's claim and says whether it held. docs/study.md
 tells how everything is measured, and what the paper leaves open.
 
-%s  all       every one of them
+%s  all       every one of them but steps
 
 Parts that are measured are kept in the output folder: an interrupted run goes on
 where it stopped, when it is started again, and its page tells of what there is. Times
@@ -85,10 +85,10 @@ func studiesNamed(args []string) ([]*study.Study, error) {
 			return nil, usagef("reproduce: no study %q; %s", name, nearestName(name, names, ""))
 		}
 	}
-	if slices.Contains(args, "all") {
-		return all, nil
+	wanted := func(s *study.Study) bool {
+		return slices.Contains(args, s.Name) || slices.Contains(args, "all") && !s.Apart()
 	}
-	return slices.DeleteFunc(all, func(s *study.Study) bool { return !slices.Contains(args, s.Name) }), nil
+	return slices.DeleteFunc(all, func(s *study.Study) bool { return !wanted(s) }), nil
 }
 
 func (f *reproduceFlags) settings() (study.Settings, error) {
