@@ -77,8 +77,8 @@ func openSettings(s Settings) []openSetting {
 			plan := comparisonPlan{Problem: base, Methods: paperMethods(), Tolerance: tolerance, Until: tolerance, Rounds: 1, Common: true, Baselines: true}
 			change(&plan)
 			plan.Problem, c.tolerance = plan.Problem.withDefaults(), plan.Tolerance
-			const runs = 14
-			c.parts = append(c.parts, comparePart("choice", expectedSeconds(base.Nodes(), runs), plan))
+			const runs = 10
+			c.parts = append(c.parts, comparePart("choice", expectedSeconds(base, runs), plan))
 		}
 		all = append(all, c)
 	}

@@ -30,18 +30,33 @@ func comparePart(name string, seconds float64, plan comparisonPlan) part {
 
 // convergenceParts are the comparisons behind figures 2 to 4: for each size, one
 // part per seed.
-func convergenceParts(kind string, sizes []int, s Settings) [][]part {
+func convergenceParts(kind string, s Settings) [][]part {
+	return sizedParts("compare", kind, s, comparisonPlan{Methods: paperMethods(), Common: true, Baselines: true, Objectives: true})
+}
+
+// variantParts are those of the variants of BBPL there, beside BBPL itself and
+// inner-dual learning: parts of their own, as they would double the time until a large
+// network is compared.
+func variantParts(kind string, s Settings) [][]part {
+	return sizedParts("variants", kind, s, comparisonPlan{Methods: append([]Method{innerDual(), bbpl(paperBlocks)}, variants()...)})
+}
+
+// sizedParts are the parts of a plan for all sizes of a kind.
+func sizedParts(name, kind string, s Settings, plan comparisonPlan) [][]part {
 	x := s.sizes()
+	sizes := sizesOfKind(kind, s)
+	objectives := plan.Objectives
 	all := make([][]part, len(sizes))
 	for i, size := range sizes {
 		for seed := range x.seeds {
-			plan := comparisonPlan{
-				Problem: Problem{Kind: kind, Size: size, Seed: uint64(seed + 1)}.withDefaults(),
-				Methods: append(paperMethods(), variants()...), Tolerance: tolerance, Until: until,
-				Rounds: x.rounds, Common: true, Baselines: true, Objectives: seed == 0,
+			plan.Problem = Problem{Kind: kind, Size: size, Seed: uint64(seed + 1)}.withDefaults()
+			plan.Tolerance, plan.Until, plan.Rounds = tolerance, until, x.rounds
+			plan.Objectives = objectives && seed == 0
+			runs := 2 * len(plan.Methods) // about: searches, on two cores, and the runs themselves
+			if plan.Baselines {
+				runs += 8 // those of full BP, and at the common step, take longer
 			}
-			const runs = 20 // about: searches, on two cores, and the runs themselves
-			all[i] = append(all[i], comparePart("compare", expectedSeconds(plan.Problem.Nodes(), runs), plan))
+			all[i] = append(all[i], comparePart(name, expectedSeconds(plan.Problem, runs), plan))
 		}
 	}
 	return all
@@ -145,13 +160,13 @@ var mainNames = []string{nameBBPL, nameInner, nameFull, nameLBFGS}
 // commonNames are the three at one step.
 var commonNames = []string{nameBBPL + nameCommon, nameInner + nameCommon, nameFull + nameCommon}
 
-// variantNames are BBPL and its variants.
+// variantNames are BBPL, its variants, and inner-dual learning beside them.
 func variantNames() []string {
 	names := []string{nameBBPL}
 	for _, m := range variants() {
 		names = append(names, m.Name)
 	}
-	return names
+	return append(names, nameInner)
 }
 
 // convergenceFigures draws figures 2 and 3.
@@ -165,19 +180,45 @@ func convergenceFigures(cs []*Comparison) []Figure {
 		all = append(all,
 			Figure{file + "-distance-" + x.file, network + ", best fixed step of each method" + drawn + ".", distanceCurves(network+": distance", cs, mainNames, x)},
 			Figure{file + "-common-" + x.file, network + ", one common step for the three methods" + drawn + ".", distanceCurves(network+": distance, common step", cs, commonNames, x)},
-			Figure{file + "-variants-" + x.file, network + ", BBPL to convergence in cyclic order, in random order, and with k sweeps per visit, each with its best step" + drawn + ".", distanceCurves(network+": variants of BBPL", cs, variantNames(), x)},
 			Figure{file + "-objective-" + x.file, network + ", exact objective above its optimum, first seed, best steps.", objectiveCurves(network+": objective", first, mainNames, x)},
 		)
 	}
 	return all
 }
 
+// variantFigures draws the variants of BBPL.
+func variantFigures(cs []*Comparison) []Figure {
+	network := cs[0].Problem.Name()
+	var all []Figure
+	for _, x := range axes {
+		all = append(all, Figure{
+			fmt.Sprintf("%s-%d-variants-%s", cs[0].Problem.Kind, cs[0].Problem.Size, x.file),
+			network + ", BBPL to convergence in cyclic order, in random order, and with k sweeps per visit, beside inner-dual learning, each with its best step" + seedWords(cs) + ".",
+			distanceCurves(network+": variants of BBPL", cs, variantNames(), x),
+		})
+	}
+	return all
+}
+
+// variantTable lists what each variant took to the tolerance.
+func variantTable(groups [][]*Comparison) record.Table {
+	t := record.Table{Headers: convergenceHeaders}
+	for _, cs := range groups {
+		for _, name := range variantNames() {
+			t.Rows = append(t.Rows, convergenceRow(cs, name))
+		}
+	}
+	return t
+}
+
+var convergenceHeaders = []string{"network", "method", "step", "iterations", "passes", "gradient passes", "seconds", "runs that got there"}
+
 // convergenceTable lists what each method took to the tolerance: medians, and the
 // range of the passes.
 func convergenceTable(groups [][]*Comparison) record.Table {
-	t := record.Table{Headers: []string{"network", "method", "step", "iterations", "passes", "gradient passes", "seconds", "runs that got there"}}
+	t := record.Table{Headers: convergenceHeaders}
 	for _, cs := range groups {
-		names := append(append(append([]string{}, mainNames...), commonNames...), variantNames()[1:]...)
+		names := append(append([]string{}, mainNames...), commonNames...)
 		for _, name := range names {
 			t.Rows = append(t.Rows, convergenceRow(cs, name))
 		}

@@ -71,7 +71,7 @@ func blockParts(kind string, s Settings) [][]part {
 			for _, n := range blockNumbers(kind, s) {
 				plan.Methods = append(plan.Methods, withBlocks(n))
 			}
-			all[i] = append(all[i], comparePart("blocks", expectedSeconds(plan.Problem.Nodes(), len(plan.Methods)), plan))
+			all[i] = append(all[i], comparePart("blocks", expectedSeconds(plan.Problem, len(plan.Methods)+1), plan))
 		}
 	}
 	return all

@@ -15,25 +15,48 @@ func fig3() *Study { return convergenceStudy("fig3", BA) }
 // convergenceStudy is figure 2 or 3.
 func convergenceStudy(name, kind string) *Study {
 	title := map[string]string{Grid: "Convergence on grid networks (4×5 blocks)", BA: "Convergence on Barabási–Albert graphs (20 blocks)"}[kind]
-	parts := func(s Settings) [][]part { return convergenceParts(kind, sizesOfKind(kind, s), s) }
 	return &Study{
 		Name: name, Title: title,
 		Paper: "BBPL converges to the same solution as full BP learning, while requiring significantly less time.",
-		parts: func(s Settings) []part { return largestFirst(parts(s)) },
+		parts: func(s Settings) []part { return convergenceAll(s, kind) },
 		conclude: func(s Settings, r results) (*Findings, error) {
-			groups, err := compared(r, parts(s))
+			groups, err := compared(r, convergenceParts(kind, s))
 			if err != nil {
 				return nil, err
 			}
-			f := &Findings{Data: groups, Notes: []string{pseudoNote}}
-			f.Claims = []Claim{sameOptimum(name, groups, s), lessTime(name, groups, s, ""), lessTime(name, groups, s, nameCommon), inOrder(name, groups, s)}
+			data := map[string][][]*Comparison{"methods": groups}
+			f := &Findings{Data: data, Notes: []string{pseudoNote}}
+			f.Claims = []Claim{sameOptimum(name, groups, s), lessTime(name, groups, s, ""), lessTime(name, groups, s, nameCommon)}
 			f.Tables = []Table{{"to-tolerance", fmt.Sprintf("To ‖θ−θ*‖/‖θ*‖ ≤ %g; medians over the seeds, ranges in brackets.", tolerance), convergenceTable(groups)}}
 			for _, cs := range groups {
 				f.Figures = append(f.Figures, convergenceFigures(cs)...)
 			}
+			groups, err = compared(r, variantParts(kind, s))
+			if errors.Is(err, errMissing) {
+				return f, nil
+			}
+			if err != nil {
+				return nil, err
+			}
+			data["variants"] = groups
+			f.Claims = append(f.Claims, inOrder(name, groups, s))
+			f.Tables = append(f.Tables, Table{"variants", "The same for variants of BBPL.", variantTable(groups)})
+			for _, cs := range groups {
+				f.Figures = append(f.Figures, variantFigures(cs)...)
+			}
 			return f, nil
 		},
 	}
+}
+
+// convergenceAll are the parts of figures 2 to 4 for some kinds of networks: first
+// those of the methods, then those of the variants.
+func convergenceAll(s Settings, kinds ...string) []part {
+	var methods, variants [][][]part
+	for _, kind := range kinds {
+		methods, variants = append(methods, convergenceParts(kind, s)), append(variants, variantParts(kind, s))
+	}
+	return append(largestFirst(methods...), largestFirst(variants...)...)
 }
 
 // sizesOfKind are the networks of a kind at the settings' scale.

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -14,11 +15,15 @@ func fig4() *Study {
 		Name: "fig4", Title: "Time against network size",
 		Paper: "On all networks BBPL is the fastest, the more so the larger the network: on the 200×200 grid about 3 times faster than inner-dual learning and 7 times faster than full BP; on the BA graph of 20,000 nodes about 2 and 3 times.",
 		parts: func(s Settings) []part {
-			return largestFirst(convergenceParts(Grid, sizesOfKind(Grid, s), s), convergenceParts(BA, sizesOfKind(BA, s), s))
+			return convergenceAll(s, kinds...)
 		},
 		conclude: func(s Settings, r results) (*Findings, error) {
-			all, err := byKind(r, func(kind string) [][]part { return convergenceParts(kind, sizesOfKind(kind, s), s) })
+			all, err := byKind(r, func(kind string) [][]part { return convergenceParts(kind, s) })
 			if err != nil {
+				return nil, err
+			}
+			variants, err := byKind(r, func(kind string) [][]part { return variantParts(kind, s) })
+			if err != nil && !errors.Is(err, errMissing) {
 				return nil, err
 			}
 			f := &Findings{}
@@ -31,7 +36,11 @@ func fig4() *Study {
 				for _, suffix := range []string{"", nameCommon} {
 					f.Claims = append(f.Claims, sizeClaims(kind, suffix, groups, s)...)
 				}
-				f.Figures = append(f.Figures, sizeFigures(kind, groups)...)
+				f.Figures = append(f.Figures, sizeFigures(kind, "best", stepWords(""), mainNames, groups)...)
+				f.Figures = append(f.Figures, sizeFigures(kind, "common", stepWords(nameCommon), commonNames, groups)...)
+				if groups := variants[kind]; groups != nil {
+					f.Figures = append(f.Figures, sizeFigures(kind, "variants", "variants of BBPL, "+stepWords(""), variantNames(), groups)...)
+				}
 				data[kind] = ratioRows(groups)
 				f.Tables = append(f.Tables, Table{kind + "-ratios", "How many times as much as BBPL the other methods take to the tolerance; medians over the seeds.", ratioTable(data[kind])})
 			}
@@ -113,25 +122,15 @@ func gapGrows(kind, other, suffix string, groups [][]*Comparison, s Settings) Cl
 	return c
 }
 
-// sizeFigures draws time, passes and gradient passes to the tolerance, of the methods
-// at their best steps, of the three at a common one, and of the variants of BBPL.
-func sizeFigures(kind string, groups [][]*Comparison) []Figure {
+// sizeFigures draws time, passes and gradient passes to the tolerance of some methods.
+func sizeFigures(kind, file, words string, names []string, groups [][]*Comparison) []Figure {
 	var all []Figure
-	for _, set := range []struct {
-		file, words string
-		names       []string
-	}{
-		{"best", stepWords(""), mainNames},
-		{"common", stepWords(nameCommon), commonNames},
-		{"variants", "variants of BBPL, " + stepWords(""), append(variantNames(), nameInner)},
-	} {
-		for _, x := range axes {
-			c := record.Curves{Title: fmt.Sprintf("%s: %s to %g, %s", kindNames[kind], x.file, tolerance, set.words), XLabel: "nodes", YLabel: x.label, LogX: true, LogY: true}
-			for _, name := range set.names {
-				c.Series = append(c.Series, sizeSeries(name, groups, x)...)
-			}
-			all = append(all, Figure{fmt.Sprintf("%s-%s-%s", kind, set.file, x.file), fmt.Sprintf("To ‖θ−θ*‖/‖θ*‖ ≤ %g, %s%s.", tolerance, set.words, seedWords(groups[0])), c})
+	for _, x := range axes {
+		c := record.Curves{Title: fmt.Sprintf("%s: %s to %g, %s", kindNames[kind], x.file, tolerance, words), XLabel: "nodes", YLabel: x.label, LogX: true, LogY: true}
+		for _, name := range names {
+			c.Series = append(c.Series, sizeSeries(name, groups, x)...)
 		}
+		all = append(all, Figure{fmt.Sprintf("%s-%s-%s", kind, file, x.file), fmt.Sprintf("To ‖θ−θ*‖/‖θ*‖ ≤ %g, %s%s.", tolerance, words, seedWords(groups[0])), c})
 	}
 	return all
 }

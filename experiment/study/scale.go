@@ -128,8 +128,13 @@ const (
 	cachedNodes   = 2000
 )
 
-// expectedSeconds is about how long so many runs on so many nodes take.
-func expectedSeconds(nodes, runs int) float64 {
-	slow := 1 + (slowCache-1)*math.Min(1, float64(nodes)/(4*cachedNodes))
-	return secondsPerRun * slow * float64(nodes*runs)
+// expectedSeconds is about how long so many runs on a problem take. Blocks of a BA graph
+// share most of its edges.
+func expectedSeconds(p Problem, runs int) float64 {
+	nodes := float64(p.Nodes())
+	slow := 1 + (slowCache-1)*math.Min(1, nodes/(4*cachedNodes))
+	if p.Kind == BA {
+		slow *= 1.5
+	}
+	return secondsPerRun * slow * nodes * float64(runs)
 }

@@ -50,7 +50,7 @@ func stepsParts(s Settings) []part {
 		const runs = 60 // about: searches, most of all
 		all = append(all, part{
 			name: fmt.Sprintf("steps-%02d-%s-seed%d", i, c.Problem.Kind, c.Problem.Seed), plan: c,
-			seconds: expectedSeconds(c.Problem.Nodes(), runs),
+			seconds: expectedSeconds(c.Problem, runs),
 			measure: func(ctx context.Context, lab *lab) (any, error) { return c.contest(ctx, lab) },
 		})
 	}
