@@ -64,7 +64,12 @@ type reportBlock struct {
 	Source  template.URL
 	Headers []reportCell
 	Rows    [][]reportCell
+	Wide    bool // of a table: many columns, set small
 }
+
+// wideTable is the number of columns from which a table is set small, and all but its
+// numbers broken into lines, so that it fits on a page of paper.
+const wideTable = 7
 
 // reportCell is one cell of a table.
 type reportCell struct {
@@ -109,7 +114,7 @@ func (r *Report) KeyValues(pairs []KeyValue) {
 // Table adds a table; columns of numbers are aligned on the right, as in Table.
 func (r *Report) Table(headers []string, rows [][]string) {
 	numeric := Table{Headers: headers, Rows: rows}.numeric()
-	block := reportBlock{Kind: "table", Headers: reportCells(headers, numeric)}
+	block := reportBlock{Kind: "table", Headers: reportCells(headers, numeric), Wide: len(headers) >= wideTable}
 	for _, row := range rows {
 		block.Rows = append(block.Rows, reportCells(row, numeric))
 	}

@@ -135,7 +135,7 @@ func blockClaim(kind string, groups [][]*Comparison, s Settings) Claim {
 		if among, _, _ := bestBlocks(cs, tried, secondsAxis); len(tried) < len(numbers) && among != number {
 			text += fmt.Sprintf(" (of the paper's own %d to %d: %d)", paperRange[kind][0], paperRange[kind][1], among)
 		}
-		parts = append(parts, text+fmt.Sprintf("; least work with %d, ×%.2f", leastWork, workInside/work))
+		parts = append(parts, text+fmt.Sprintf("; least work with %d, 20 to 25 take ×%.2f of it", leastWork, workInside/work))
 	}
 	c.Measured = strings.Join(parts, ". ")
 	return c

@@ -229,6 +229,14 @@ func (x *Following) followBound(ctx context.Context, problem learn.Problem, star
 // holds reports whether every update contracted by the c of the course's step.
 func (c *Course) holds() bool { return c.Failed == 0 && c.Lowest >= c.C }
 
+// source says where the contraction of the course's step comes from.
+func (c *Course) source() string {
+	if c.holds() {
+		return "every update keeps to it"
+	}
+	return "the median of the practical course: no c > 0 bounds every update"
+}
+
 // stepBound is the theorem's largest step.
 func stepBound(c, beta, eta float64) float64 {
 	return math.Min(c*beta/(2*eta*eta+eta*beta+beta*beta), 2/(eta+beta))
@@ -379,8 +387,8 @@ func (x *Following) claims(s Settings) []Claim {
 	return []Claim{
 		assumption("practical step", p), assumption("theorem's step", b),
 		{
-			Name: "theorem1: P falls by δ in every iteration, " + x.Plan.Model, Paper: "P_{t+1} ≤ (1−δ)P_t under the step bound", Scale: s.Scale, Held: b.holds() && b.Slower == 0,
-			Measured: fmt.Sprintf("c = %.3g, α = %.3g, δ = %.3g; P fell by less at %d iterations; mean rate %.3g, ×%.2g of δ", b.C, b.Step, b.Delta, b.Slower, b.Rate, b.Rate/b.Delta),
+			Name: "theorem1: P falls by δ in every iteration, " + x.Plan.Model, Paper: "P_{t+1} ≤ (1−δ)P_t under the step bound", Scale: s.Scale, Held: b.Slower == 0,
+			Measured: fmt.Sprintf("c = %.3g (%s), α = %.3g, δ = %.3g; P fell by less at %d iterations; mean rate %.3g, ×%.2g of δ", b.C, b.source(), b.Step, b.Delta, b.Slower, b.Rate, b.Rate/b.Delta),
 		},
 		{
 			Name: "theorem1: linear convergence, " + x.Plan.Model, Paper: "θ_t converges linearly to θ*", Scale: s.Scale, Held: p.linear() && b.linear(),
