@@ -47,7 +47,7 @@ type comparisonPlan struct {
 	// Tolerance is ‖θ−θ*‖/‖θ*‖ that steps are chosen for; runs go on to Until.
 	Tolerance float64 `json:"tolerance"`
 	Until     float64 `json:"until"`
-	// Rounds is how often each run is timed; the fastest counts.
+	// Rounds is how often each run is timed at least; the fastest counts.
 	Rounds int `json:"rounds"`
 	// Common adds the runs at a common step, Baselines L-BFGS and pseudo-likelihood,
 	// and Objectives the exact objective on the way of the main methods.
@@ -56,12 +56,21 @@ type comparisonPlan struct {
 	Objectives bool `json:"objectives"`
 }
 
-// planned is a run of a comparison: what it needs, and the best of its rounds.
+// planned is a run of a comparison: what it needs, the best of its rounds, and the
+// seconds of all.
 type planned struct {
 	method Method
 	step   float64
 	best   *Trace
+	spent  float64
 }
+
+const (
+	// briefRun is how long a run is timed in all, if that takes no more than mostRounds:
+	// what disturbs a run of milliseconds is as long as itself.
+	briefRun   = 0.1 // seconds
+	mostRounds = 5
+)
 
 // compare searches for the steps, then times all runs in turn, round after round, so
 // that whatever disturbs the machine disturbs them alike.
@@ -75,12 +84,16 @@ func (b *bench) compare(ctx context.Context, plan comparisonPlan, folder *record
 		return nil, err
 	}
 	runs := c.plan(plan)
-	for range plan.Rounds {
+	for round := range max(plan.Rounds, mostRounds) {
 		for _, r := range runs {
+			if round >= plan.Rounds && r.spent >= briefRun {
+				continue
+			}
 			t, err := b.timed(ctx, r, star.Weights, plan)
 			if err != nil {
 				return nil, err
 			}
+			r.spent += t.Seconds
 			if r.best == nil || t.Seconds < r.best.Seconds {
 				r.best = t
 			}
@@ -93,6 +106,9 @@ func (b *bench) compare(ctx context.Context, plan comparisonPlan, folder *record
 	}
 	for _, r := range runs {
 		c.Traces = append(c.Traces, *r.best)
+	}
+	if plan.Common {
+		c.shareRuns()
 	}
 	if plan.Baselines {
 		c.Pseudo, err = b.pseudo(ctx, star.Weights)
@@ -154,7 +170,7 @@ func (c *Comparison) plan(plan comparisonPlan) []*planned {
 		c.Common = 0
 	} else {
 		for _, m := range plan.Methods {
-			if inPaper(m) {
+			if inPaper(m) && c.stepOf(m.Name) != c.Common {
 				m.Name += nameCommon
 				runs = append(runs, &planned{method: m, step: c.Common})
 			}
@@ -168,6 +184,27 @@ func (c *Comparison) plan(plan comparisonPlan) []*planned {
 		runs = append(runs, &planned{method: m})
 	}
 	return runs
+}
+
+// stepOf returns the best step of a method.
+func (c *Comparison) stepOf(name string) float64 {
+	for _, s := range c.Searches {
+		if s.Method == name {
+			return s.Step
+		}
+	}
+	return 0
+}
+
+// shareRuns makes the run of a method whose best step is the common one count for both.
+func (c *Comparison) shareRuns() {
+	for _, m := range paperMethods() {
+		if t := c.trace(m.Name); t != nil && c.Common > 0 && t.Step == c.Common {
+			again := *t
+			again.Name += nameCommon
+			c.Traces = append(c.Traces, again)
+		}
+	}
 }
 
 // inPaper reports whether a method is one of the three.

