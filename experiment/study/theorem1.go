@@ -76,6 +76,16 @@ type Course struct {
 	// Moments are those drawn: the first ones, and then fewer and fewer.
 	At      []int    `json:"at"`
 	Moments []Moment `json:"moments"`
+	// Windows are the contractions, over a pass or more at a time.
+	Windows []Window `json:"windows"`
+}
+
+// Window is the range of the contractions of iterations up to At, since the window
+// before; of no less than a pass, as blocks differ.
+type Window struct {
+	At      int     `json:"at"`
+	Lowest  float64 `json:"lowest_c"`
+	Highest float64 `json:"highest_c"`
 }
 
 // theorem1 measures what theorem 1 assumes and claims.
@@ -289,6 +299,7 @@ func (c *Course) sumUp(moments []Moment, beta, eta float64) {
 			}
 		}
 	}
+	c.Windows = windows(moments)
 	c.Measured = len(contractions)
 	c.Median = median(contractions)
 	c.Lowest, _ = span(contractions)
@@ -318,6 +329,30 @@ func (c *Course) sumUp(moments []Moment, beta, eta float64) {
 // linear reports whether P falls, late in the course too, by a fixed share per
 // iteration: at least the theorem's. A power of the number of iterations would not.
 func (c *Course) linear() bool { return c.Rate >= c.Delta && c.Delta > 0 }
+
+// windowGrowth is that of the number of iterations from one window to the next.
+const windowGrowth = 1.03
+
+// windows sums the contractions of all moments up.
+func windows(moments []Moment) []Window {
+	var all []Window
+	w, next := Window{}, len(Course{}.FailedAt)
+	var x []float64
+	for t, m := range moments {
+		if c, ok := m.contraction(); ok {
+			x = append(x, c)
+		}
+		if t+1 < next && t+1 < len(moments) {
+			continue
+		}
+		if w.At = t + 1; len(x) > 0 {
+			w.Lowest, w.Highest = span(x)
+			all = append(all, w)
+		}
+		x, next = x[:0], max(t+1+len(Course{}.FailedAt), int(windowGrowth*float64(t+1)))
+	}
+	return all
+}
 
 // lyapunov is P_t.
 func (c *Course) lyapunov(m Moment) float64 { return m.Theta + c.Gamma*m.Tau }
@@ -428,7 +463,13 @@ func (x *Following) figures() []Figure {
 	}{{"practical", "practical step", &x.Practical}, {"bound", "the theorem's step", &x.Bound}} {
 		c := course.c
 		theta, tau, lyapunov, bound := record.Series{Name: "‖θ − θ*‖"}, record.Series{Name: "‖τ − τ*‖"}, record.Series{Name: "P"}, record.Series{Name: "P₀(1−δ)ᵗ", Dashed: true}
-		contraction := record.Series{Name: "c"}
+		highest, lowest, zero := record.Series{Name: "highest c"}, record.Series{Name: "lowest c"}, record.Series{Name: "0: below, Assumption 1 fails", Dashed: true}
+		for _, w := range c.Windows {
+			t := float64(w.At)
+			highest.X, highest.Y = append(highest.X, t), append(highest.Y, w.Highest)
+			lowest.X, lowest.Y = append(lowest.X, t), append(lowest.Y, w.Lowest)
+			zero.X, zero.Y = append(zero.X, t), append(zero.Y, 0)
+		}
 		for i, m := range c.Moments {
 			t := float64(c.At[i])
 			add := func(s *record.Series, y float64) { s.X, s.Y = append(s.X, t), append(s.Y, y) }
@@ -436,23 +477,12 @@ func (x *Following) figures() []Figure {
 			add(&tau, m.Tau)
 			add(&lyapunov, c.lyapunov(m))
 			add(&bound, c.lyapunov(c.Moments[0])*math.Pow(1-c.Delta, t))
-			if y, ok := m.contraction(); ok {
-				add(&contraction, y)
-			}
 		}
 		where := x.Plan.Model + ", " + course.name
 		all = append(all,
-			Figure{x.Plan.Model + "-" + course.file, where + ": distances and the Lyapunov function.", record.Curves{Title: where, XLabel: "iteration", YLabel: "distance", LogY: true, Series: []record.Series{theta, tau, lyapunov, bound}}},
-			Figure{x.Plan.Model + "-" + course.file + "-contraction", where + ": the contraction c of Assumption 1; below zero it fails.", record.Curves{Title: where + ": contraction", XLabel: "iteration + 1", YLabel: "c", LogX: true, Series: []record.Series{shifted(contraction)}}},
+			Figure{x.Plan.Model + "-" + course.file, fmt.Sprintf("%s: distances and the Lyapunov function P = ‖θ − θ*‖ + γ ‖τ − τ*‖ with γ = %.3g; where γ is small, P lies on ‖θ − θ*‖.", where, c.Gamma), record.Curves{Title: where, XLabel: "iteration", YLabel: "distance", LogY: true, Series: []record.Series{theta, tau, lyapunov, bound}}},
+			Figure{x.Plan.Model + "-" + course.file + "-contraction", where + ": range of the contraction c of Assumption 1 over the blocks of a pass, or of several passes.", record.Curves{Title: where + ": contraction", XLabel: "iteration", YLabel: "c", LogX: true, Series: []record.Series{highest, lowest, zero}}},
 		)
 	}
 	return all
-}
-
-// shifted moves a series by one, for an axis that has no zero.
-func shifted(s record.Series) record.Series {
-	for i := range s.X {
-		s.X[i]++
-	}
-	return s
 }

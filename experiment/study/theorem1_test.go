@@ -79,4 +79,26 @@ func TestCourse(t *testing.T) {
 	if math.Abs(c.Rate+math.Log(0.9)) > 1e-12 || math.Abs(c.Gamma-1/(2*0.5*4)) > 1e-12 || c.Delta != 0.05 {
 		t.Errorf("rate %v, γ %v, δ %v", c.Rate, c.Gamma, c.Delta)
 	}
+	lowest, last := 1.0, 0
+	for i, w := range c.Windows {
+		if w.Highest != 0.5 || w.At <= last || w.At-last < len(c.FailedAt) && i < len(c.Windows)-1 {
+			t.Errorf("window %d is %+v, after %d", i, w, last)
+		}
+		lowest, last = math.Min(lowest, w.Lowest), w.At
+	}
+	if lowest != c.Lowest || last != len(moments) {
+		t.Errorf("windows end at %d with lowest %v, want %d and %v", last, lowest, len(moments), c.Lowest)
+	}
+	if !c.linear() {
+		t.Errorf("a rate of %v is no linear convergence with δ = %v", c.Rate, c.Delta)
+	}
+	var slow []Moment
+	for i := range 400 {
+		theta := 1 / float64(i+1)
+		slow = append(slow, Moment{Theta: theta, Tau: 0.5 * theta, Before: theta})
+	}
+	power := Course{Step: 0.1, C: 0.5}
+	if power.sumUp(slow, 1, 2); power.linear() {
+		t.Errorf("1/t falls at a rate of %v with δ = %v: it is not linear", power.Rate, power.Delta)
+	}
 }
