@@ -219,24 +219,35 @@ func blockFigure(kind string, groups [][]*Comparison, x axis, s Settings) Figure
 }
 
 func blockTable(groups [][]*Comparison, numbers []int) record.Table {
-	t := record.Table{Headers: []string{"network", "blocks", "iterations", "passes", "gradient passes", "seconds"}}
+	t := record.Table{Headers: []string{"network", "blocks", "step", "iterations", "passes", "gradient passes", "seconds"}}
 	for _, cs := range groups {
 		row := func(label, name string) {
 			iterations, _, _ := blockEffort(cs, name, axis{value: func(l Level) float64 { return float64(l.Iterations) }})
 			passes, _, _ := blockEffort(cs, name, passesAxis)
 			gradients, _, _ := blockEffort(cs, name, gradientsAxis)
 			seconds, _, _ := blockEffort(cs, name, secondsAxis)
-			t.Rows = append(t.Rows, []string{cs[0].Problem.Name(), label, number("%.0f", iterations), number("%.1f", passes), number("%.1f", gradients), number("%.4f", seconds)})
+			t.Rows = append(t.Rows, []string{cs[0].Problem.Name(), label, number("%.3g", medianStep(cs, name)), number("%.0f", iterations), number("%.1f", passes), number("%.1f", gradients), number("%.4f", seconds)})
 		}
 		for _, n := range numbers {
 			row(fmt.Sprint(n), withBlocks(n).Name)
 		}
 		row(nameLBFGS, nameLBFGS)
 		if p := pseudoOf(cs); p.runs > 0 {
-			t.Rows = append(t.Rows, []string{cs[0].Problem.Name(), p.label(), number("%.0f", p.evaluations), "0", number("%.1f", p.evaluations), number("%.4f", p.seconds)})
+			t.Rows = append(t.Rows, []string{cs[0].Problem.Name(), p.label(), "–", number("%.0f", p.evaluations), "0", number("%.1f", p.evaluations), number("%.4f", p.seconds)})
 		}
 	}
 	return t
+}
+
+// medianStep is that of the fixed steps of a method; NaN if it has none.
+func medianStep(cs []*Comparison, name string) float64 {
+	var steps []float64
+	for _, c := range cs {
+		if t := c.trace(name); t != nil && t.Step > 0 {
+			steps = append(steps, t.Step)
+		}
+	}
+	return median(steps)
 }
 
 // number formats a number that may be missing.
