@@ -1,0 +1,179 @@
+package study
+
+import (
+	"strings"
+	"testing"
+)
+
+// reached is a run that took so many seconds to every level down to the last one.
+func reached(name string, seconds float64) Trace {
+	t := Trace{Name: name, Step: 1}
+	for j := 0; levelDistance(j) >= until*(1-1e-9); j++ {
+		t.Levels = append(t.Levels, Level{Distance: levelDistance(j), Iterations: 10, Passes: seconds, Gradients: seconds, Seconds: seconds})
+	}
+	return t
+}
+
+// times3 are the comparisons of one size with one seed: seconds of BBPL, inner-dual
+// learning and full BP at their best steps.
+func times3(nodes int, bbpl, inner, full float64) []*Comparison {
+	return []*Comparison{{
+		Problem: Problem{Kind: BA, Size: nodes}, Variables: nodes,
+		Traces: []Trace{reached(nameBBPL, bbpl), reached(nameInner, inner), reached(nameFull, full)},
+	}}
+}
+
+// TestSizeClaims: what figure 4 claims holds from where ratios round to the paper's,
+// on the largest network, and only where all the words are true.
+func TestSizeClaims(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		sizes [][]*Comparison
+		want  string // held, in the order of sizeClaims
+	}{
+		{"as in the paper", [][]*Comparison{times3(100, 1, 1.2, 2), times3(1000, 1, 2, 3)}, "yyyyy"},
+		{"rounds up", [][]*Comparison{times3(100, 1, 1.2, 2), times3(1000, 1, 1.5, 2.5)}, "yyyyy"},
+		{"too little", [][]*Comparison{times3(100, 1, 1.2, 2), times3(1000, 1, 1.49, 2.49)}, "nynyy"},
+		{"no growth", [][]*Comparison{times3(100, 1, 2, 3), times3(1000, 1, 2, 3)}, "ynyny"},
+		{"one size is slower", [][]*Comparison{times3(100, 1, 0.9, 2), times3(1000, 1, 2, 3)}, "yyyyn"},
+		{"one size only", [][]*Comparison{times3(1000, 1, 2, 3)}, "ynyny"},
+	} {
+		held := ""
+		for _, claim := range sizeClaims(BA, "", c.sizes, Settings{Scale: Tiny}) {
+			held += map[bool]string{true: "y", false: "n"}[claim.Held]
+			if claim.Measured == "" || claim.Paper == "" {
+				t.Errorf("%s: %+v", c.name, claim)
+			}
+		}
+		if held != c.want {
+			t.Errorf("%s: held %s, want %s", c.name, held, c.want)
+		}
+	}
+}
+
+// TestSmallerThanTheClaim: a claim about 20,000 nodes that is held against fewer says
+// so.
+func TestSmallerThanTheClaim(t *testing.T) {
+	for nodes, smaller := range map[int]bool{1000: true, 20000: false} {
+		claim := sizeClaims(BA, "", [][]*Comparison{times3(nodes, 1, 2, 3)}, Settings{})[0]
+		if strings.Contains(claim.Measured, "smaller than") != smaller {
+			t.Errorf("%d nodes: %s", nodes, claim.Measured)
+		}
+	}
+}
+
+// TestConvergenceClaims: the same optimum needs every run, and significantly less time
+// half as much again.
+func TestConvergenceClaims(t *testing.T) {
+	groups := [][]*Comparison{times3(100, 1, 1, 9), times3(1000, 1, 1, 1.5)}
+	if c := sameOptimum("fig3", groups, Settings{}); !c.Held {
+		t.Errorf("%+v", c)
+	}
+	if c := lessTime("fig3", groups, Settings{}, ""); !c.Held {
+		t.Errorf("%+v", c)
+	}
+	if c := lessTime("fig3", groups, Settings{}, nameCommon); c.Held {
+		t.Errorf("nothing was measured at a common step: %+v", c)
+	}
+	groups[1][0].Traces[2] = reached(nameFull, 1.49)
+	if c := lessTime("fig3", groups, Settings{}, ""); c.Held {
+		t.Errorf("%+v", c)
+	}
+	short := &groups[0][0].Traces[0]
+	short.Levels = short.Levels[:len(short.Levels)-1]
+	if c := sameOptimum("fig3", groups, Settings{}); c.Held || !strings.Contains(c.Measured, "1 of 2") {
+		t.Errorf("a run that stops short: %+v", c)
+	}
+}
+
+// TestOrderClaim: random order has to arrive, and to be slower on every size.
+func TestOrderClaim(t *testing.T) {
+	at := func(random float64) []*Comparison {
+		cs := times3(100, 1, 1, 1)
+		cs[0].Traces = append(cs[0].Traces, reached(nameRandom, random))
+		return cs
+	}
+	for _, c := range []struct {
+		groups [][]*Comparison
+		held   bool
+	}{
+		{[][]*Comparison{at(1.1), at(2)}, true},
+		{[][]*Comparison{at(1.1), at(0.9)}, false},
+		{[][]*Comparison{at(1.1), times3(100, 1, 1, 1)}, false}, // it did not run
+	} {
+		if claim := inOrder("fig3", c.groups, Settings{}); claim.Held != c.held {
+			t.Errorf("%+v", claim)
+		}
+	}
+}
+
+// TestBlockClaims: 20 to 25 blocks may be 5 % slower than the fastest number, on every
+// network.
+func TestBlockClaims(t *testing.T) {
+	s := Settings{Scale: Small}
+	numbers := blockNumbers(BA, s)
+	network := func(seconds map[int]float64) []*Comparison {
+		c := &Comparison{Problem: Problem{Kind: BA, Size: 100}}
+		for _, n := range numbers {
+			x := reached(withBlocks(n).Name, seconds[n])
+			for i := range x.Levels {
+				x.Levels[i].Iterations = 10 * n
+			}
+			c.Traces = append(c.Traces, x)
+		}
+		return []*Comparison{c}
+	}
+	best := network(map[int]float64{5: 3, 10: 2, 20: 1.04, 25: 1.2, 50: 1, 100: 4})
+	other := network(map[int]float64{5: 3, 10: 1, 20: 1.06, 25: 1.2, 50: 1.5, 100: 4})
+	if c := blockClaim(BA, [][]*Comparison{best, best}, s); !c.Held {
+		t.Errorf("%+v", c)
+	}
+	if c := blockClaim(BA, [][]*Comparison{best, other}, s); c.Held || !strings.Contains(c.Measured, "fastest with 10 blocks") {
+		t.Errorf("%+v", c)
+	}
+	if c := moreIterations(BA, [][]*Comparison{best}, s); !c.Held || !strings.Contains(c.Measured, "×5.00") {
+		t.Errorf("%+v", c)
+	}
+	if c := dearIterations(BA, [][]*Comparison{best}, s); !c.Held { // 3 s in 50 iterations, 1.04 s in 200
+		t.Errorf("%+v", c)
+	}
+	if c := moreIterations(BA, [][]*Comparison{{{Problem: Problem{Kind: BA, Size: 100}}}}, s); c.Held {
+		t.Errorf("nothing was measured: %+v", c)
+	}
+}
+
+// TestImageClaim: BBPL has to be below the two other methods of the paper; the
+// baselines are told beside.
+func TestImageClaim(t *testing.T) {
+	run := func(name string, objective float64) ImageRun {
+		return ImageRun{Name: name, Points: []ImagePoint{{Seconds: 0.5, Objective: objective + 100}, {Seconds: 1, Objective: objective}}}
+	}
+	c := &ImageComparison{Seconds: 1, Runs: []ImageRun{run(nameBBPL, 5), run(nameInner, 6), run(nameFull, 7), run(nameLBFGS, 1)}, Pseudo: &ImagePseudo{Objective: 2}}
+	if claim := c.lowest(Settings{}, 1); !claim.Held || !strings.Contains(claim.Measured, "L-BFGS 1, pseudo-likelihood 2") {
+		t.Errorf("%+v", claim)
+	}
+	if claim := c.lowest(Settings{}, 0.25); claim.Held { // nothing is known so early
+		t.Errorf("%+v", claim)
+	}
+	c.Runs[1].Points[1].Objective = 5
+	if claim := c.lowest(Settings{}, 1); claim.Held {
+		t.Errorf("%+v", claim)
+	}
+}
+
+// TestLargestFirst: the largest of each kind, then from the smallest up.
+func TestLargestFirst(t *testing.T) {
+	sizes := func(names ...string) (all [][]part) {
+		for _, n := range names {
+			all = append(all, []part{{name: n}})
+		}
+		return all
+	}
+	order := ""
+	for _, p := range largestFirst(sizes("a", "b", "C"), sizes("x", "Y")) {
+		order += p.name
+	}
+	if order != "CYaxb" {
+		t.Errorf("order %s", order)
+	}
+}
