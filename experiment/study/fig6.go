@@ -94,7 +94,7 @@ func fig6() *Study {
 func segmentationPart(s Settings) part {
 	x := s.sizes()
 	plan := segmentationPlan{Images: s.imagePlan(), TestList: testList, Test: x.testImages, Passes: x.trainPasses, Counting: "trw"}
-	const secondsPerPass = 0.3 // of an image
+	const secondsPerPass = 0.03 // of an image
 	return part{
 		name: "segmentation", plan: plan, seconds: secondsPerPass * x.trainPasses * float64(x.images),
 		measure: func(ctx context.Context, lab *lab) (any, error) { return plan.measure(ctx, lab.threads) },

@@ -369,7 +369,7 @@ const (
 // for the same time.
 func imagePart(s Settings) part {
 	plan := s.imagePlan()
-	const secondsPerWork = 0.02 // of an image
+	const secondsPerWork = 0.015 // of an image
 	const searches = 15         // about
 	runs := 5 * float64(plan.Images)
 	return part{

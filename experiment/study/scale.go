@@ -123,8 +123,8 @@ func (s Settings) Validate() error {
 // each of its nodes: what expected durations are made of. A run that visits a network
 // that no cache holds takes slowCache times as long per node.
 const (
-	secondsPerRun = 0.00042
-	slowCache     = 5
+	secondsPerRun = 0.00022
+	slowCache     = 9.5
 	cachedNodes   = 2000
 )
 
