@@ -57,11 +57,11 @@ func TestReproduceKept(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "study")
 	mustRun(t, "reproduce", "theorem1", "--scale", "tiny", "-o", out)
 	o := mustRun(t, "reproduce", "theorem1", "fig3", "--scale", "tiny", "-o", out, "--kept", "--json")
-	if strings.Contains(o.stderr, "[1/") || !strings.Contains(o.stderr, "fig3: 2 of 2 parts are not measured yet") || !strings.Contains(o.stdout, `"theorem1: linear convergence, templated"`) {
+	if strings.Contains(o.stderr, "[1/") || !strings.Contains(o.stderr, "fig3: 4 of 4 parts are not measured yet") || !strings.Contains(o.stdout, `"theorem1: linear convergence, templated"`) {
 		t.Errorf("it says\n%s%s", o.stderr, o.stdout)
 	}
 	run(t, "reproduce", "fig3", "--kept", "-o", t.TempDir()).wantFailure(t, 2, "--kept")
-	run(t, "reproduce", "fig3", "--scale", "tiny", "--kept", "-o", out).wantFailure(t, 2, "fig3: 2 of 2 parts")
+	run(t, "reproduce", "fig3", "--scale", "tiny", "--kept", "-o", out).wantFailure(t, 2, "fig3: 4 of 4 parts")
 }
 
 // TestReproduceRefuses: what it cannot do, and what to do instead.
