@@ -74,7 +74,10 @@ func sizeClaims(kind, suffix string, groups [][]*Comparison, s Settings) []Claim
 			Name: fmt.Sprintf("fig4: %s against %s, %s", kind, other, stepWords(suffix)), Scale: s.Scale,
 			Paper: fmt.Sprintf("about %g times faster on the %s", paper, largest[kind]), Held: len(measured) > 0 && math.Round(median(measured)) >= paper,
 			Measured: fmt.Sprintf("%s: %s", sizeNote(kind, last[0]), effort(last, other, suffix)),
-		}, gapGrows(kind, other, suffix, groups, s))
+		})
+		if len(groups) > 1 { // of a run that is not over there may be one
+			claims = append(claims, gapGrows(kind, other, suffix, groups, s))
+		}
 	}
 	return append(claims, fastest(kind, suffix, groups, s))
 }
