@@ -370,7 +370,7 @@ const (
 func imagePart(s Settings) part {
 	plan := s.imagePlan()
 	const secondsPerWork = 0.015 // of an image
-	const searches = 15         // about
+	const searches = 15          // about
 	runs := 5 * float64(plan.Images)
 	return part{
 		name: "images", plan: plan, seconds: secondsPerWork * plan.MostWork * (runs + searches*float64(min(plan.Images, plan.SearchImages))),
