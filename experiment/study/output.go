@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strconv"
 
 	"github.com/blockbp/blockbp/record"
@@ -123,6 +124,9 @@ func (o *Outcome) page() (*record.Report, error) {
 	clock := "Times are those of a clock on the wall: what else the machine did is in them"
 	if clockName() == processorClock {
 		clock = "Times are processor time of the process, which other programs hardly change"
+		if slices.ContainsFunc(o.studies, (*Study).Apart) {
+			clock += " (those of steps, whose runs go side by side, are of a clock on the wall)"
+		}
 	}
 	r.Paragraph(fmt.Sprintf("Measured on %v, %v cores, with %v. Distances are ‖θ−θ*‖/‖θ*‖. A pass is the message work of one sweep over the whole network and depends on no machine; gradients, each with the grounding of the potentials, are counted apart, in whole networks. %s; no garbage is collected meanwhile, and all methods run in the same process on one thread, one after the other, round after round.",
 		environment["cpu_model"], environment["cores"], environment["go_version"], clock))
