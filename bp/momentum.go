@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/blockbp/blockbp/graph/partition"
+	"github.com/blockbp/blockbp/internal/simd"
 )
 
 // Momentum finds velocities of messages: how far the last visit moved them. To carry
@@ -16,7 +17,7 @@ type Momentum struct {
 
 // mostVelocity is the largest change of a log-message in a visit that is carried on:
 // beyond, and where a state became possible or impossible, there is nothing to follow.
-const mostVelocity = 100
+const mostVelocity = simd.MostVelocity
 
 // NewVelocity returns room for the velocities of the messages of a state of this net,
 // laid out as State.LogMessage, all zero.
@@ -54,6 +55,11 @@ func Carry(net *Net, st *State, velocity []float32, block *partition.Block, shar
 // Remember notes where the messages of a block were before Carry took them on by a
 // share of their velocities, 0 if it did not. It comes before the sweeps of a visit.
 func (m *Momentum) Remember(net *Net, st *State, velocity []float32, block *partition.Block, share float64) {
+	if k := net.uniform; k > 0 {
+		m.before = fit(m.before, len(block.In)*k+simd.Padding)
+		simd.Remember(m.before, st.LogMessage, velocity, block.In, k, share)
+		return
+	}
 	m.before = m.before[:0]
 	for i := range len(block.Order) {
 		k := int(net.Card[block.Nodes[block.Order[i]]])
@@ -68,9 +74,12 @@ func (m *Momentum) Remember(net *Net, st *State, velocity []float32, block *part
 }
 
 // Measure finds how far carrying and sweeps have moved the messages of a block: their
-// velocities from now on. It comes after the sweeps, and returns the product of the new with the old velocities,
-// and the new ones' square.
+// velocities from now on. It comes after the sweeps, and returns the product of the new
+// with the old velocities, and the new ones' square.
 func (m *Momentum) Measure(net *Net, st *State, velocity []float32, block *partition.Block) (product, square float64) {
+	if k := net.uniform; k > 0 {
+		return simd.Measure(m.before, st.LogMessage, velocity, block.In, k)
+	}
 	before := m.before
 	for i := range len(block.Order) {
 		k := int(net.Card[block.Nodes[block.Order[i]]])

@@ -68,10 +68,14 @@ func (w *Workspace) updateRegular(net *Net, st *State, block *partition.Block, l
 		for first := block.InStart[lo]; end < hi && end-lo < regularMessages && block.InStart[end+1]-first <= regularMessages; {
 			end++
 		}
-		change, done := w.regularBatch(block, int(lo), int(end))
+		change, absorbed, done := w.regularBatch(block, int(lo), int(end))
 		if !done {
-			// A node with very many neighbours, or a sum that needs logarithms.
+			// A node with very many neighbours, or a sum that needs logarithms; or one that
+			// is none, of which this makes the error: messages are damped once.
 			end = max(end, lo+1)
+			if absorbed {
+				damping = 0
+			}
 			change, err = w.updateRun(net, st, block, lo, end, damping)
 		}
 		residual = larger(residual, change)
@@ -83,27 +87,28 @@ func (w *Workspace) updateRegular(net *Net, st *State, block *partition.Block, l
 	return residual, nil
 }
 
-// regularBatch updates nodes of a run together. It reports false, and has changed
-// nothing, where that can't be done without logarithms.
-func (w *Workspace) regularBatch(block *partition.Block, lo, hi int) (residual float64, done bool) {
+// regularBatch updates nodes of a run together. It is not done, and has changed nothing,
+// where that can't be without logarithms; and where a belief is no distribution, when
+// messages are absorbed already.
+func (w *Workspace) regularBatch(block *partition.Block, lo, hi int) (residual float64, absorbed, done bool) {
 	u := &w.regular.parts
 	from, to := int(block.InStart[lo]), int(block.InStart[hi])
 	switch {
 	case lo == hi || from == to:
-		return 0, false
+		return 0, false, false
 	case w.single.on && u.Products32(from, to):
 		residual = u.Absorb32(from, to)
 	case !w.single.on && u.Products(from, to):
 		residual = u.Absorb(from, to)
 	default:
-		return 0, false
+		return 0, false, false
 	}
 	if u.Shift(lo, hi) < hi-lo {
-		return 0, false
+		return 0, true, false
 	}
 	totals := u.Totals[:hi-lo]
 	simd.Log(totals, totals)
-	return larger(residual, u.Settle(lo, hi)), true
+	return larger(residual, u.Settle(lo, hi)), true, true
 }
 
 // regularEdges is EdgeBeliefs without lists. It reports false where that can't be done:

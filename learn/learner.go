@@ -174,7 +174,7 @@ func (l *learner) measureWork() {
 // sumData computes M w̄ of everything observed.
 func (l *learner) sumData() {
 	l.data = sumStatistics(l.model, l.problem.Data, l.samples)
-	l.magnitude = magnitude(l.model, l.problem.Data, l.samples)
+	l.magnitude = magnitude(l.model, l.problem.Data, l.samples, l.data)
 }
 
 func (l *learner) stepProblem() StepProblem {

@@ -1,10 +1,7 @@
 package learn
 
 import (
-	"math"
-
 	"github.com/blockbp/blockbp/bp"
-	"github.com/blockbp/blockbp/internal/simd"
 )
 
 // A run in single precision goes over to double precision, for good, where its
@@ -12,7 +9,7 @@ import (
 // difference of large sums.
 const (
 	// singleShare of the first gradient norm, and singleRounding of the norm of the
-	// data's statistics M w̄, are the gradient norms down to which single precision
+	// data's statistics M w̄, as of data without hidden labels, are the gradient norms down to which single precision
 	// serves: rounding leaves some 1e-8 to 1e-7 of the latter.
 	singleShare    = 1e-4
 	singleRounding = 1e-6
@@ -35,6 +32,6 @@ func (l *learner) refine() {
 		return
 	}
 	norm := l.at.GradientNorm
-	large := norm > singleShare*l.at.First && norm > singleRounding*math.Sqrt(simd.Dot(l.data, l.data))
+	large := norm > singleShare*l.at.First && norm > singleRounding*l.magnitude
 	l.at.Refined = !large || l.at.FailedChecks > 0 || l.at.Passes-l.at.CheckPasses > singlePasses
 }

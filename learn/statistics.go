@@ -19,7 +19,11 @@ func totalWeight(data []*crf.Instance) (total float64) {
 
 // magnitude returns the norm of M w̄ with every hidden label taken for the first: how
 // large the sums are of which a gradient is the difference.
-func magnitude(m *crf.Model, data []*crf.Instance, total float64) float64 {
+// observed is M w̄ of what is not hidden.
+func magnitude(m *crf.Model, data []*crf.Instance, total float64, observed []float64) float64 {
+	if !anyHidden(data) {
+		return math.Sqrt(simd.Dot(observed, observed))
+	}
 	sum := addStatistics(m, data, total, func(labels []int32) []int32 {
 		if !slices.Contains(labels, crf.Unobserved) {
 			return labels
@@ -33,6 +37,17 @@ func magnitude(m *crf.Model, data []*crf.Instance, total float64) float64 {
 		return labels
 	})
 	return math.Sqrt(simd.Dot(sum, sum))
+}
+
+func anyHidden(data []*crf.Instance) bool {
+	for _, in := range data {
+		for _, labels := range in.Samples() {
+			if slices.Contains(labels, crf.Unobserved) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // sumStatistics returns M w̄ [weights]: the mean statistics of everything observed,

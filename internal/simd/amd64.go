@@ -31,6 +31,8 @@ var avx512 = implementation{
 	totals:         anyTotals512,
 	settle:         anySettle512,
 	exponentials:   anyExponentials512,
+	remember:       remember512,
+	measure:        measure512,
 	regular:        regular512,
 	single:         single512,
 }
@@ -62,6 +64,8 @@ var avx2 = implementation{
 	totals:         anyTotals256,
 	settle:         anySettle256,
 	exponentials:   anyExponentials256,
+	remember:       plainRemember,
+	measure:        plainMeasure,
 	single:         single256,
 }
 

@@ -54,7 +54,7 @@ const Padding = 8
 // Offsets are not checked: the caller answers for them.
 
 // Cavities computes weights[x] = beliefs[x] − messages[x] for the source's states of
-// every message, −Inf where either is. Weights that follow each other must be listed
+// every message, −Inf where either is; beside a NaN it may be one. Weights that follow each other must be listed
 // in their order.
 func Cavities(weights, beliefs, messages []float64, list []Message) {
 	active.cavities(weights, beliefs, messages, list)

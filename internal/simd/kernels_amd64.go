@@ -164,6 +164,16 @@ func regularEdges512(u *int, dst []float64, sum []float64, lo int, hi int) (free
 //go:noescape
 func regularList(u *int, list *int, lo int, hi int)
 
+// remember512 is Remember.
+//
+//go:noescape
+func remember512(before []float64, messages []float64, velocity []float32, in []int32, k int, share float64)
+
+// measure512 is Measure.
+//
+//go:noescape
+func measure512(before []float64, messages []float64, velocity []float32, in []int32, k int) (product float64, square float64)
+
 // edgeBeliefs512 is EdgeBeliefs for 8 states at both ends, as far as whole groups of four edges are safe and inside the slices.
 //
 //go:noescape

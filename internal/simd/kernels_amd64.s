@@ -100,510 +100,511 @@ DATA constants<>+736(SB)/8, $0x7fefffffffffffff
 DATA constants<>+744(SB)/8, $0x7c370d4f9e515f8d
 DATA constants<>+752(SB)/8, $0x7fffffffffffffff
 DATA constants<>+760(SB)/8, $0x404e000000000000
-DATA constants<>+768(SB)/8, $0x24f1bebdf578b2f4
-DATA constants<>+776(SB)/8, $0x5afe41420a874d0b
-DATA constants<>+784(SB)/8, $0x3ff0000000000000
-DATA constants<>+792(SB)/8, $0x4000000000000000
-DATA constants<>+800(SB)/8, $0x3fe0000000000000
-DATA constants<>+808(SB)/8, $0x4086200000000000
-DATA constants<>+816(SB)/8, $0xc086200000000000
-DATA constants<>+824(SB)/8, $0x4072c00000000000
-DATA constants<>+832(SB)/8, $0xc089000000000000
-DATA constants<>+840(SB)/8, $0x4089000000000000
-DATA constants<>+848(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+856(SB)/8, $0x42f8000000000000
-DATA constants<>+864(SB)/8, $0x4338000000000000
-DATA constants<>+872(SB)/8, $0x3fe62e42fefa0000
-DATA constants<>+880(SB)/8, $0x3d7cf79abc9e3b3a
-DATA constants<>+888(SB)/8, $0x3fe0000000000004
-DATA constants<>+896(SB)/8, $0x3fc5555555555557
-DATA constants<>+904(SB)/8, $0x3fa555555547135a
-DATA constants<>+912(SB)/8, $0x3f811111110abadb
-DATA constants<>+920(SB)/8, $0x3f56c185142ac2a7
-DATA constants<>+928(SB)/8, $0x3f2a01b65096352e
-DATA constants<>+936(SB)/8, $0x3fe0000000000009
-DATA constants<>+944(SB)/8, $0x3fc5555555555558
-DATA constants<>+952(SB)/8, $0x3fa55555555503f4
-DATA constants<>+960(SB)/8, $0x3f8111111110f808
-DATA constants<>+968(SB)/8, $0x3f56c16c185fdf71
-DATA constants<>+976(SB)/8, $0x3f2a01a01b009bf4
-DATA constants<>+984(SB)/8, $0x3efa01993bea2625
-DATA constants<>+992(SB)/8, $0x3ec71ddf6bacdde1
-DATA constants<>+1000(SB)/8, $0x3e928b40653e0bc5
-DATA constants<>+1008(SB)/8, $0x3e5af631de754d99
-DATA constants<>+1016(SB)/8, $0x3fe62e42fefa3800
-DATA constants<>+1024(SB)/8, $0x3d2ef35793c76730
-DATA constants<>+1032(SB)/8, $0xbfe0000000000000
-DATA constants<>+1040(SB)/8, $0x3fd5555555555e73
-DATA constants<>+1048(SB)/8, $0xbfcfffffffffa6ad
-DATA constants<>+1056(SB)/8, $0x3fc99999982191f4
-DATA constants<>+1064(SB)/8, $0xbfc55555497b6b01
-DATA constants<>+1072(SB)/8, $0x3fc2492d25ef1a7c
-DATA constants<>+1080(SB)/8, $0xbfc0009bb3f03ea7
-DATA constants<>+1088(SB)/8, $0x3fbc583cc055a893
-DATA constants<>+1096(SB)/8, $0xbfb667869ce0549d
-DATA constants<>+1104(SB)/8, $0x0000000003530400
-DATA constants<>+1112(SB)/8, $0x3fe5555555555593
-DATA constants<>+1120(SB)/8, $0x3fd999999997fa04
-DATA constants<>+1128(SB)/8, $0x3fd2492494229359
-DATA constants<>+1136(SB)/8, $0x3fcc71c51d8e78af
-DATA constants<>+1144(SB)/8, $0x3fc7466496cb03de
-DATA constants<>+1152(SB)/8, $0x3fc39a09d078c69f
-DATA constants<>+1160(SB)/8, $0x3fc2f112df3e5244
-DATA constants<>+1168(SB)/8, $0x0010000000000000
-DATA constants<>+1176(SB)/8, $0x4350000000000000
-DATA constants<>+1184(SB)/8, $0xc04b000000000000
-DATA constants<>+1192(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+1200(SB)/8, $0x00095f619980c433
-DATA constants<>+1208(SB)/8, $0x000fffffffffffff
-DATA constants<>+1216(SB)/8, $0x4330000000000000
-DATA constants<>+1224(SB)/8, $0x43300000000003ff
-DATA constants<>+1232(SB)/8, $0x3fe0000000000009
+DATA constants<>+768(SB)/8, $0x4059000000000000
+DATA constants<>+776(SB)/8, $0x24f1bebdf578b2f4
+DATA constants<>+784(SB)/8, $0x5afe41420a874d0b
+DATA constants<>+792(SB)/8, $0x3ff0000000000000
+DATA constants<>+800(SB)/8, $0x4000000000000000
+DATA constants<>+808(SB)/8, $0x3fe0000000000000
+DATA constants<>+816(SB)/8, $0x4086200000000000
+DATA constants<>+824(SB)/8, $0xc086200000000000
+DATA constants<>+832(SB)/8, $0x4072c00000000000
+DATA constants<>+840(SB)/8, $0xc089000000000000
+DATA constants<>+848(SB)/8, $0x4089000000000000
+DATA constants<>+856(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+864(SB)/8, $0x42f8000000000000
+DATA constants<>+872(SB)/8, $0x4338000000000000
+DATA constants<>+880(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+888(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+896(SB)/8, $0x3fe0000000000004
+DATA constants<>+904(SB)/8, $0x3fc5555555555557
+DATA constants<>+912(SB)/8, $0x3fa555555547135a
+DATA constants<>+920(SB)/8, $0x3f811111110abadb
+DATA constants<>+928(SB)/8, $0x3f56c185142ac2a7
+DATA constants<>+936(SB)/8, $0x3f2a01b65096352e
+DATA constants<>+944(SB)/8, $0x3fe0000000000009
+DATA constants<>+952(SB)/8, $0x3fc5555555555558
+DATA constants<>+960(SB)/8, $0x3fa55555555503f4
+DATA constants<>+968(SB)/8, $0x3f8111111110f808
+DATA constants<>+976(SB)/8, $0x3f56c16c185fdf71
+DATA constants<>+984(SB)/8, $0x3f2a01a01b009bf4
+DATA constants<>+992(SB)/8, $0x3efa01993bea2625
+DATA constants<>+1000(SB)/8, $0x3ec71ddf6bacdde1
+DATA constants<>+1008(SB)/8, $0x3e928b40653e0bc5
+DATA constants<>+1016(SB)/8, $0x3e5af631de754d99
+DATA constants<>+1024(SB)/8, $0x3fe62e42fefa3800
+DATA constants<>+1032(SB)/8, $0x3d2ef35793c76730
+DATA constants<>+1040(SB)/8, $0xbfe0000000000000
+DATA constants<>+1048(SB)/8, $0x3fd5555555555e73
+DATA constants<>+1056(SB)/8, $0xbfcfffffffffa6ad
+DATA constants<>+1064(SB)/8, $0x3fc99999982191f4
+DATA constants<>+1072(SB)/8, $0xbfc55555497b6b01
+DATA constants<>+1080(SB)/8, $0x3fc2492d25ef1a7c
+DATA constants<>+1088(SB)/8, $0xbfc0009bb3f03ea7
+DATA constants<>+1096(SB)/8, $0x3fbc583cc055a893
+DATA constants<>+1104(SB)/8, $0xbfb667869ce0549d
+DATA constants<>+1112(SB)/8, $0x0000000003530400
+DATA constants<>+1120(SB)/8, $0x3fe5555555555593
+DATA constants<>+1128(SB)/8, $0x3fd999999997fa04
+DATA constants<>+1136(SB)/8, $0x3fd2492494229359
+DATA constants<>+1144(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+1152(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+1160(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+1168(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+1176(SB)/8, $0x0010000000000000
+DATA constants<>+1184(SB)/8, $0x4350000000000000
+DATA constants<>+1192(SB)/8, $0xc04b000000000000
+DATA constants<>+1200(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+1208(SB)/8, $0x00095f619980c433
+DATA constants<>+1216(SB)/8, $0x000fffffffffffff
+DATA constants<>+1224(SB)/8, $0x4330000000000000
+DATA constants<>+1232(SB)/8, $0x43300000000003ff
 DATA constants<>+1240(SB)/8, $0x3fe0000000000009
 DATA constants<>+1248(SB)/8, $0x3fe0000000000009
 DATA constants<>+1256(SB)/8, $0x3fe0000000000009
-DATA constants<>+1264(SB)/8, $0x3fc5555555555558
+DATA constants<>+1264(SB)/8, $0x3fe0000000000009
 DATA constants<>+1272(SB)/8, $0x3fc5555555555558
 DATA constants<>+1280(SB)/8, $0x3fc5555555555558
 DATA constants<>+1288(SB)/8, $0x3fc5555555555558
-DATA constants<>+1296(SB)/8, $0x3fa55555555503f4
+DATA constants<>+1296(SB)/8, $0x3fc5555555555558
 DATA constants<>+1304(SB)/8, $0x3fa55555555503f4
 DATA constants<>+1312(SB)/8, $0x3fa55555555503f4
 DATA constants<>+1320(SB)/8, $0x3fa55555555503f4
-DATA constants<>+1328(SB)/8, $0x3f8111111110f808
+DATA constants<>+1328(SB)/8, $0x3fa55555555503f4
 DATA constants<>+1336(SB)/8, $0x3f8111111110f808
 DATA constants<>+1344(SB)/8, $0x3f8111111110f808
 DATA constants<>+1352(SB)/8, $0x3f8111111110f808
-DATA constants<>+1360(SB)/8, $0x3f56c16c185fdf71
+DATA constants<>+1360(SB)/8, $0x3f8111111110f808
 DATA constants<>+1368(SB)/8, $0x3f56c16c185fdf71
 DATA constants<>+1376(SB)/8, $0x3f56c16c185fdf71
 DATA constants<>+1384(SB)/8, $0x3f56c16c185fdf71
-DATA constants<>+1392(SB)/8, $0x3f2a01a01b009bf4
+DATA constants<>+1392(SB)/8, $0x3f56c16c185fdf71
 DATA constants<>+1400(SB)/8, $0x3f2a01a01b009bf4
 DATA constants<>+1408(SB)/8, $0x3f2a01a01b009bf4
 DATA constants<>+1416(SB)/8, $0x3f2a01a01b009bf4
-DATA constants<>+1424(SB)/8, $0x3efa01993bea2625
+DATA constants<>+1424(SB)/8, $0x3f2a01a01b009bf4
 DATA constants<>+1432(SB)/8, $0x3efa01993bea2625
 DATA constants<>+1440(SB)/8, $0x3efa01993bea2625
 DATA constants<>+1448(SB)/8, $0x3efa01993bea2625
-DATA constants<>+1456(SB)/8, $0x3ec71ddf6bacdde1
+DATA constants<>+1456(SB)/8, $0x3efa01993bea2625
 DATA constants<>+1464(SB)/8, $0x3ec71ddf6bacdde1
 DATA constants<>+1472(SB)/8, $0x3ec71ddf6bacdde1
 DATA constants<>+1480(SB)/8, $0x3ec71ddf6bacdde1
-DATA constants<>+1488(SB)/8, $0x3e928b40653e0bc5
+DATA constants<>+1488(SB)/8, $0x3ec71ddf6bacdde1
 DATA constants<>+1496(SB)/8, $0x3e928b40653e0bc5
 DATA constants<>+1504(SB)/8, $0x3e928b40653e0bc5
 DATA constants<>+1512(SB)/8, $0x3e928b40653e0bc5
-DATA constants<>+1520(SB)/8, $0x3e5af631de754d99
+DATA constants<>+1520(SB)/8, $0x3e928b40653e0bc5
 DATA constants<>+1528(SB)/8, $0x3e5af631de754d99
 DATA constants<>+1536(SB)/8, $0x3e5af631de754d99
 DATA constants<>+1544(SB)/8, $0x3e5af631de754d99
-DATA constants<>+1552(SB)/8, $0x3fe5555555555593
+DATA constants<>+1552(SB)/8, $0x3e5af631de754d99
 DATA constants<>+1560(SB)/8, $0x3fe5555555555593
 DATA constants<>+1568(SB)/8, $0x3fe5555555555593
 DATA constants<>+1576(SB)/8, $0x3fe5555555555593
-DATA constants<>+1584(SB)/8, $0x3fd999999997fa04
+DATA constants<>+1584(SB)/8, $0x3fe5555555555593
 DATA constants<>+1592(SB)/8, $0x3fd999999997fa04
 DATA constants<>+1600(SB)/8, $0x3fd999999997fa04
 DATA constants<>+1608(SB)/8, $0x3fd999999997fa04
-DATA constants<>+1616(SB)/8, $0x3fd2492494229359
+DATA constants<>+1616(SB)/8, $0x3fd999999997fa04
 DATA constants<>+1624(SB)/8, $0x3fd2492494229359
 DATA constants<>+1632(SB)/8, $0x3fd2492494229359
 DATA constants<>+1640(SB)/8, $0x3fd2492494229359
-DATA constants<>+1648(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+1648(SB)/8, $0x3fd2492494229359
 DATA constants<>+1656(SB)/8, $0x3fcc71c51d8e78af
 DATA constants<>+1664(SB)/8, $0x3fcc71c51d8e78af
 DATA constants<>+1672(SB)/8, $0x3fcc71c51d8e78af
-DATA constants<>+1680(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+1680(SB)/8, $0x3fcc71c51d8e78af
 DATA constants<>+1688(SB)/8, $0x3fc7466496cb03de
 DATA constants<>+1696(SB)/8, $0x3fc7466496cb03de
 DATA constants<>+1704(SB)/8, $0x3fc7466496cb03de
-DATA constants<>+1712(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+1712(SB)/8, $0x3fc7466496cb03de
 DATA constants<>+1720(SB)/8, $0x3fc39a09d078c69f
 DATA constants<>+1728(SB)/8, $0x3fc39a09d078c69f
 DATA constants<>+1736(SB)/8, $0x3fc39a09d078c69f
-DATA constants<>+1744(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+1744(SB)/8, $0x3fc39a09d078c69f
 DATA constants<>+1752(SB)/8, $0x3fc2f112df3e5244
 DATA constants<>+1760(SB)/8, $0x3fc2f112df3e5244
 DATA constants<>+1768(SB)/8, $0x3fc2f112df3e5244
-DATA constants<>+1776(SB)/8, $0xfff0000000000000
+DATA constants<>+1776(SB)/8, $0x3fc2f112df3e5244
 DATA constants<>+1784(SB)/8, $0xfff0000000000000
 DATA constants<>+1792(SB)/8, $0xfff0000000000000
 DATA constants<>+1800(SB)/8, $0xfff0000000000000
-DATA constants<>+1808(SB)/8, $0x7ff0000000000000
+DATA constants<>+1808(SB)/8, $0xfff0000000000000
 DATA constants<>+1816(SB)/8, $0x7ff0000000000000
 DATA constants<>+1824(SB)/8, $0x7ff0000000000000
 DATA constants<>+1832(SB)/8, $0x7ff0000000000000
-DATA constants<>+1840(SB)/8, $0x7ff8000000000001
+DATA constants<>+1840(SB)/8, $0x7ff0000000000000
 DATA constants<>+1848(SB)/8, $0x7ff8000000000001
 DATA constants<>+1856(SB)/8, $0x7ff8000000000001
 DATA constants<>+1864(SB)/8, $0x7ff8000000000001
-DATA constants<>+1872(SB)/8, $0x03b8f2b061aea072
+DATA constants<>+1872(SB)/8, $0x7ff8000000000001
 DATA constants<>+1880(SB)/8, $0x03b8f2b061aea072
 DATA constants<>+1888(SB)/8, $0x03b8f2b061aea072
 DATA constants<>+1896(SB)/8, $0x03b8f2b061aea072
-DATA constants<>+1904(SB)/8, $0x4072c00000000000
+DATA constants<>+1904(SB)/8, $0x03b8f2b061aea072
 DATA constants<>+1912(SB)/8, $0x4072c00000000000
 DATA constants<>+1920(SB)/8, $0x4072c00000000000
 DATA constants<>+1928(SB)/8, $0x4072c00000000000
-DATA constants<>+1936(SB)/8, $0x7fefffffffffffff
+DATA constants<>+1936(SB)/8, $0x4072c00000000000
 DATA constants<>+1944(SB)/8, $0x7fefffffffffffff
 DATA constants<>+1952(SB)/8, $0x7fefffffffffffff
 DATA constants<>+1960(SB)/8, $0x7fefffffffffffff
-DATA constants<>+1968(SB)/8, $0x7fffffffffffffff
+DATA constants<>+1968(SB)/8, $0x7fefffffffffffff
 DATA constants<>+1976(SB)/8, $0x7fffffffffffffff
 DATA constants<>+1984(SB)/8, $0x7fffffffffffffff
 DATA constants<>+1992(SB)/8, $0x7fffffffffffffff
-DATA constants<>+2000(SB)/8, $0x3ff0000000000000
+DATA constants<>+2000(SB)/8, $0x7fffffffffffffff
 DATA constants<>+2008(SB)/8, $0x3ff0000000000000
 DATA constants<>+2016(SB)/8, $0x3ff0000000000000
 DATA constants<>+2024(SB)/8, $0x3ff0000000000000
-DATA constants<>+2032(SB)/8, $0x4000000000000000
+DATA constants<>+2032(SB)/8, $0x3ff0000000000000
 DATA constants<>+2040(SB)/8, $0x4000000000000000
 DATA constants<>+2048(SB)/8, $0x4000000000000000
 DATA constants<>+2056(SB)/8, $0x4000000000000000
-DATA constants<>+2064(SB)/8, $0x3fe0000000000000
+DATA constants<>+2064(SB)/8, $0x4000000000000000
 DATA constants<>+2072(SB)/8, $0x3fe0000000000000
 DATA constants<>+2080(SB)/8, $0x3fe0000000000000
 DATA constants<>+2088(SB)/8, $0x3fe0000000000000
-DATA constants<>+2096(SB)/8, $0x4086200000000000
+DATA constants<>+2096(SB)/8, $0x3fe0000000000000
 DATA constants<>+2104(SB)/8, $0x4086200000000000
 DATA constants<>+2112(SB)/8, $0x4086200000000000
 DATA constants<>+2120(SB)/8, $0x4086200000000000
-DATA constants<>+2128(SB)/8, $0xc086200000000000
+DATA constants<>+2128(SB)/8, $0x4086200000000000
 DATA constants<>+2136(SB)/8, $0xc086200000000000
 DATA constants<>+2144(SB)/8, $0xc086200000000000
 DATA constants<>+2152(SB)/8, $0xc086200000000000
-DATA constants<>+2160(SB)/8, $0xc089000000000000
+DATA constants<>+2160(SB)/8, $0xc086200000000000
 DATA constants<>+2168(SB)/8, $0xc089000000000000
 DATA constants<>+2176(SB)/8, $0xc089000000000000
 DATA constants<>+2184(SB)/8, $0xc089000000000000
-DATA constants<>+2192(SB)/8, $0x4089000000000000
+DATA constants<>+2192(SB)/8, $0xc089000000000000
 DATA constants<>+2200(SB)/8, $0x4089000000000000
 DATA constants<>+2208(SB)/8, $0x4089000000000000
 DATA constants<>+2216(SB)/8, $0x4089000000000000
-DATA constants<>+2224(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+2224(SB)/8, $0x4089000000000000
 DATA constants<>+2232(SB)/8, $0x3ff71547652b82fe
 DATA constants<>+2240(SB)/8, $0x3ff71547652b82fe
 DATA constants<>+2248(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+2256(SB)/8, $0x4338000000000000
+DATA constants<>+2256(SB)/8, $0x3ff71547652b82fe
 DATA constants<>+2264(SB)/8, $0x4338000000000000
 DATA constants<>+2272(SB)/8, $0x4338000000000000
 DATA constants<>+2280(SB)/8, $0x4338000000000000
-DATA constants<>+2288(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+2288(SB)/8, $0x4338000000000000
 DATA constants<>+2296(SB)/8, $0x3fe62e42fefa0000
 DATA constants<>+2304(SB)/8, $0x3fe62e42fefa0000
 DATA constants<>+2312(SB)/8, $0x3fe62e42fefa0000
-DATA constants<>+2320(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+2320(SB)/8, $0x3fe62e42fefa0000
 DATA constants<>+2328(SB)/8, $0x3d7cf79abc9e3b3a
 DATA constants<>+2336(SB)/8, $0x3d7cf79abc9e3b3a
 DATA constants<>+2344(SB)/8, $0x3d7cf79abc9e3b3a
-DATA constants<>+2352(SB)/8, $0x3fe62e42fefa3800
+DATA constants<>+2352(SB)/8, $0x3d7cf79abc9e3b3a
 DATA constants<>+2360(SB)/8, $0x3fe62e42fefa3800
 DATA constants<>+2368(SB)/8, $0x3fe62e42fefa3800
 DATA constants<>+2376(SB)/8, $0x3fe62e42fefa3800
-DATA constants<>+2384(SB)/8, $0x3d2ef35793c76730
+DATA constants<>+2384(SB)/8, $0x3fe62e42fefa3800
 DATA constants<>+2392(SB)/8, $0x3d2ef35793c76730
 DATA constants<>+2400(SB)/8, $0x3d2ef35793c76730
 DATA constants<>+2408(SB)/8, $0x3d2ef35793c76730
-DATA constants<>+2416(SB)/8, $0x0010000000000000
+DATA constants<>+2416(SB)/8, $0x3d2ef35793c76730
 DATA constants<>+2424(SB)/8, $0x0010000000000000
 DATA constants<>+2432(SB)/8, $0x0010000000000000
 DATA constants<>+2440(SB)/8, $0x0010000000000000
-DATA constants<>+2448(SB)/8, $0x4350000000000000
+DATA constants<>+2448(SB)/8, $0x0010000000000000
 DATA constants<>+2456(SB)/8, $0x4350000000000000
 DATA constants<>+2464(SB)/8, $0x4350000000000000
 DATA constants<>+2472(SB)/8, $0x4350000000000000
-DATA constants<>+2480(SB)/8, $0xc04b000000000000
+DATA constants<>+2480(SB)/8, $0x4350000000000000
 DATA constants<>+2488(SB)/8, $0xc04b000000000000
 DATA constants<>+2496(SB)/8, $0xc04b000000000000
 DATA constants<>+2504(SB)/8, $0xc04b000000000000
-DATA constants<>+2512(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+2512(SB)/8, $0xc04b000000000000
 DATA constants<>+2520(SB)/8, $0x3fe6a09e667f3bcd
 DATA constants<>+2528(SB)/8, $0x3fe6a09e667f3bcd
 DATA constants<>+2536(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+2544(SB)/8, $0x00095f619980c433
+DATA constants<>+2544(SB)/8, $0x3fe6a09e667f3bcd
 DATA constants<>+2552(SB)/8, $0x00095f619980c433
 DATA constants<>+2560(SB)/8, $0x00095f619980c433
 DATA constants<>+2568(SB)/8, $0x00095f619980c433
-DATA constants<>+2576(SB)/8, $0x000fffffffffffff
+DATA constants<>+2576(SB)/8, $0x00095f619980c433
 DATA constants<>+2584(SB)/8, $0x000fffffffffffff
 DATA constants<>+2592(SB)/8, $0x000fffffffffffff
 DATA constants<>+2600(SB)/8, $0x000fffffffffffff
-DATA constants<>+2608(SB)/8, $0x4330000000000000
+DATA constants<>+2608(SB)/8, $0x000fffffffffffff
 DATA constants<>+2616(SB)/8, $0x4330000000000000
 DATA constants<>+2624(SB)/8, $0x4330000000000000
 DATA constants<>+2632(SB)/8, $0x4330000000000000
-DATA constants<>+2640(SB)/8, $0x43300000000003ff
+DATA constants<>+2640(SB)/8, $0x4330000000000000
 DATA constants<>+2648(SB)/8, $0x43300000000003ff
 DATA constants<>+2656(SB)/8, $0x43300000000003ff
 DATA constants<>+2664(SB)/8, $0x43300000000003ff
-DATA constants<>+2672(SB)/8, $0x3f85aac33f800000
-DATA constants<>+2680(SB)/8, $0x3f91c3d33f8b95c2
-DATA constants<>+2688(SB)/8, $0x3f9ef5323f9837f0
-DATA constants<>+2696(SB)/8, $0x3fad583f3fa5fed7
-DATA constants<>+2704(SB)/8, $0x3fbd08a43fb504f3
-DATA constants<>+2712(SB)/8, $0x3fce248c3fc5672a
-DATA constants<>+2720(SB)/8, $0x3fe0ccdf3fd744fd
-DATA constants<>+2728(SB)/8, $0x3ff5257d3feac0c7
-DATA constants<>+2736(SB)/8, $0x3f6a07a73f800000
-DATA constants<>+2744(SB)/8, $0x3f5216d83f5d6f7f
-DATA constants<>+2752(SB)/8, $0x3f3e78db3f47cb84
-DATA constants<>+2760(SB)/8, $0x3f2e575c3f3609c0
-DATA constants<>+2768(SB)/8, $0x3fa0a92d3fa72fbf
-DATA constants<>+2776(SB)/8, $0x3f94f1b43f9a924b
-DATA constants<>+2784(SB)/8, $0x3f8acd573f8fc0f7
-DATA constants<>+2792(SB)/8, $0x3f8000003f8656e6
-DATA constants<>+2800(SB)/8, $0x3db7c3a000000000
-DATA constants<>+2808(SB)/8, $0x3e4a63793e1486ed
-DATA constants<>+2816(SB)/8, $0x3e97624a3e7dd5bf
-DATA constants<>+2824(SB)/8, $0x3ec4b0ff3eae9282
-DATA constants<>+2832(SB)/8, $0xbe68b83dbe88bead
-DATA constants<>+2840(SB)/8, $0xbe1b2d9bbe41273c
-DATA constants<>+2848(SB)/8, $0xbda5ed47bdedb6f7
-DATA constants<>+2856(SB)/8, $0x00000000bd45ffa9
-DATA constants<>+2864(SB)/8, $0x0000000000000000
+DATA constants<>+2672(SB)/8, $0x43300000000003ff
+DATA constants<>+2680(SB)/8, $0x3f85aac33f800000
+DATA constants<>+2688(SB)/8, $0x3f91c3d33f8b95c2
+DATA constants<>+2696(SB)/8, $0x3f9ef5323f9837f0
+DATA constants<>+2704(SB)/8, $0x3fad583f3fa5fed7
+DATA constants<>+2712(SB)/8, $0x3fbd08a43fb504f3
+DATA constants<>+2720(SB)/8, $0x3fce248c3fc5672a
+DATA constants<>+2728(SB)/8, $0x3fe0ccdf3fd744fd
+DATA constants<>+2736(SB)/8, $0x3ff5257d3feac0c7
+DATA constants<>+2744(SB)/8, $0x3f6a07a73f800000
+DATA constants<>+2752(SB)/8, $0x3f5216d83f5d6f7f
+DATA constants<>+2760(SB)/8, $0x3f3e78db3f47cb84
+DATA constants<>+2768(SB)/8, $0x3f2e575c3f3609c0
+DATA constants<>+2776(SB)/8, $0x3fa0a92d3fa72fbf
+DATA constants<>+2784(SB)/8, $0x3f94f1b43f9a924b
+DATA constants<>+2792(SB)/8, $0x3f8acd573f8fc0f7
+DATA constants<>+2800(SB)/8, $0x3f8000003f8656e6
+DATA constants<>+2808(SB)/8, $0x3db7c3a000000000
+DATA constants<>+2816(SB)/8, $0x3e4a63793e1486ed
+DATA constants<>+2824(SB)/8, $0x3e97624a3e7dd5bf
+DATA constants<>+2832(SB)/8, $0x3ec4b0ff3eae9282
+DATA constants<>+2840(SB)/8, $0xbe68b83dbe88bead
+DATA constants<>+2848(SB)/8, $0xbe1b2d9bbe41273c
+DATA constants<>+2856(SB)/8, $0xbda5ed47bdedb6f7
+DATA constants<>+2864(SB)/8, $0x00000000bd45ffa9
 DATA constants<>+2872(SB)/8, $0x0000000000000000
 DATA constants<>+2880(SB)/8, $0x0000000000000000
 DATA constants<>+2888(SB)/8, $0x0000000000000000
-DATA constants<>+2896(SB)/8, $0x0000000100000001
+DATA constants<>+2896(SB)/8, $0x0000000000000000
 DATA constants<>+2904(SB)/8, $0x0000000100000001
 DATA constants<>+2912(SB)/8, $0x0000000100000001
 DATA constants<>+2920(SB)/8, $0x0000000100000001
-DATA constants<>+2928(SB)/8, $0x0000000200000002
+DATA constants<>+2928(SB)/8, $0x0000000100000001
 DATA constants<>+2936(SB)/8, $0x0000000200000002
 DATA constants<>+2944(SB)/8, $0x0000000200000002
 DATA constants<>+2952(SB)/8, $0x0000000200000002
-DATA constants<>+2960(SB)/8, $0x0000000300000003
+DATA constants<>+2960(SB)/8, $0x0000000200000002
 DATA constants<>+2968(SB)/8, $0x0000000300000003
 DATA constants<>+2976(SB)/8, $0x0000000300000003
 DATA constants<>+2984(SB)/8, $0x0000000300000003
-DATA constants<>+2992(SB)/8, $0x0000000400000004
+DATA constants<>+2992(SB)/8, $0x0000000300000003
 DATA constants<>+3000(SB)/8, $0x0000000400000004
 DATA constants<>+3008(SB)/8, $0x0000000400000004
 DATA constants<>+3016(SB)/8, $0x0000000400000004
-DATA constants<>+3024(SB)/8, $0x0000000500000005
+DATA constants<>+3024(SB)/8, $0x0000000400000004
 DATA constants<>+3032(SB)/8, $0x0000000500000005
 DATA constants<>+3040(SB)/8, $0x0000000500000005
 DATA constants<>+3048(SB)/8, $0x0000000500000005
-DATA constants<>+3056(SB)/8, $0x0000000600000006
+DATA constants<>+3056(SB)/8, $0x0000000500000005
 DATA constants<>+3064(SB)/8, $0x0000000600000006
 DATA constants<>+3072(SB)/8, $0x0000000600000006
 DATA constants<>+3080(SB)/8, $0x0000000600000006
-DATA constants<>+3088(SB)/8, $0x0000000700000007
+DATA constants<>+3088(SB)/8, $0x0000000600000006
 DATA constants<>+3096(SB)/8, $0x0000000700000007
 DATA constants<>+3104(SB)/8, $0x0000000700000007
 DATA constants<>+3112(SB)/8, $0x0000000700000007
-DATA constants<>+3120(SB)/8, $0x0000000800000000
-DATA constants<>+3128(SB)/8, $0x0000000900000001
-DATA constants<>+3136(SB)/8, $0x0000000a00000002
-DATA constants<>+3144(SB)/8, $0x0000000b00000003
-DATA constants<>+3152(SB)/8, $0x0000000800000000
-DATA constants<>+3160(SB)/8, $0x0000000900000001
-DATA constants<>+3168(SB)/8, $0x0000000a00000002
-DATA constants<>+3176(SB)/8, $0x0000000b00000003
-DATA constants<>+3184(SB)/8, $0x0000000c00000004
-DATA constants<>+3192(SB)/8, $0x0000000d00000005
-DATA constants<>+3200(SB)/8, $0x0000000e00000006
-DATA constants<>+3208(SB)/8, $0x0000000f00000007
-DATA constants<>+3216(SB)/8, $0x0000000c00000004
-DATA constants<>+3224(SB)/8, $0x0000000d00000005
-DATA constants<>+3232(SB)/8, $0x0000000e00000006
-DATA constants<>+3240(SB)/8, $0x0000000f00000007
-DATA constants<>+3248(SB)/8, $0xff800000ff800000
-DATA constants<>+3256(SB)/8, $0x0da242600da24260
-DATA constants<>+3264(SB)/8, $0x3f8000003f800000
-DATA constants<>+3272(SB)/8, $0xc2aeac4fc2aeac4f
-DATA constants<>+3280(SB)/8, $0x42b2000042b20000
-DATA constants<>+3288(SB)/8, $0x4220000042200000
-DATA constants<>+3296(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA constants<>+3304(SB)/8, $0x4940000049400000
-DATA constants<>+3312(SB)/8, $0x3f3172183f317218
-DATA constants<>+3320(SB)/8, $0xb102e308b102e308
-DATA constants<>+3328(SB)/8, $0x3f0001103f000110
-DATA constants<>+3336(SB)/8, $0x3e2aaba43e2aaba4
-DATA constants<>+3344(SB)/8, $0xbf000000bf000000
-DATA constants<>+3352(SB)/8, $0x3eaaac203eaaac20
-DATA constants<>+3360(SB)/8, $0xbe8008bebe8008be
-DATA constants<>+3368(SB)/8, $0x3e4113db3e4113db
-DATA constants<>+3376(SB)/8, $0x7fffffff7fffffff
-DATA constants<>+3384(SB)/8, $0x71ddbd9f71ddbd9f
-DATA constants<>+3392(SB)/8, $0x0353040003530400
-DATA constants<>+3400(SB)/8, $0x7f8000007f800000
-DATA constants<>+3408(SB)/8, $0x7fc000007fc00000
-DATA constants<>+3416(SB)/8, $0x7f7fffff7f7fffff
-DATA constants<>+3424(SB)/8, $0x0080000000800000
-DATA constants<>+3432(SB)/8, $0x3f0000003f000000
-DATA constants<>+3440(SB)/8, $0x4000000040000000
-DATA constants<>+3448(SB)/8, $0x42ae000042ae0000
-DATA constants<>+3456(SB)/8, $0xc2aeac4fc2aeac4f
-DATA constants<>+3464(SB)/8, $0xc2dc0000c2dc0000
-DATA constants<>+3472(SB)/8, $0x42b4000042b40000
-DATA constants<>+3480(SB)/8, $0x4b4000004b400000
-DATA constants<>+3488(SB)/8, $0x3f3172183f317218
-DATA constants<>+3496(SB)/8, $0xb102e308b102e308
-DATA constants<>+3504(SB)/8, $0x3f3172183f317218
-DATA constants<>+3512(SB)/8, $0xb102e308b102e308
-DATA constants<>+3520(SB)/8, $0x3efffffe3efffffe
-DATA constants<>+3528(SB)/8, $0x3e2aaa493e2aaa49
-DATA constants<>+3536(SB)/8, $0x3d2aac793d2aac79
-DATA constants<>+3544(SB)/8, $0x3c091cf13c091cf1
-DATA constants<>+3552(SB)/8, $0x3ab5121a3ab5121a
-DATA constants<>+3560(SB)/8, $0x3f2aaabd3f2aaabd
-DATA constants<>+3568(SB)/8, $0x3eccaf683eccaf68
-DATA constants<>+3576(SB)/8, $0x3e98f0703e98f070
-DATA constants<>+3584(SB)/8, $0x4c0000004c000000
-DATA constants<>+3592(SB)/8, $0xc1c80000c1c80000
-DATA constants<>+3600(SB)/8, $0x3f3504f33f3504f3
-DATA constants<>+3608(SB)/8, $0x004afb0d004afb0d
-DATA constants<>+3616(SB)/8, $0x007fffff007fffff
-DATA constants<>+3624(SB)/8, $0x4b0000004b000000
-DATA constants<>+3632(SB)/8, $0x4b00007f4b00007f
-DATA constants<>+3640(SB)/8, $0x3efffffe3efffffe
+DATA constants<>+3120(SB)/8, $0x0000000700000007
+DATA constants<>+3128(SB)/8, $0x0000000800000000
+DATA constants<>+3136(SB)/8, $0x0000000900000001
+DATA constants<>+3144(SB)/8, $0x0000000a00000002
+DATA constants<>+3152(SB)/8, $0x0000000b00000003
+DATA constants<>+3160(SB)/8, $0x0000000800000000
+DATA constants<>+3168(SB)/8, $0x0000000900000001
+DATA constants<>+3176(SB)/8, $0x0000000a00000002
+DATA constants<>+3184(SB)/8, $0x0000000b00000003
+DATA constants<>+3192(SB)/8, $0x0000000c00000004
+DATA constants<>+3200(SB)/8, $0x0000000d00000005
+DATA constants<>+3208(SB)/8, $0x0000000e00000006
+DATA constants<>+3216(SB)/8, $0x0000000f00000007
+DATA constants<>+3224(SB)/8, $0x0000000c00000004
+DATA constants<>+3232(SB)/8, $0x0000000d00000005
+DATA constants<>+3240(SB)/8, $0x0000000e00000006
+DATA constants<>+3248(SB)/8, $0x0000000f00000007
+DATA constants<>+3256(SB)/8, $0xff800000ff800000
+DATA constants<>+3264(SB)/8, $0x0da242600da24260
+DATA constants<>+3272(SB)/8, $0x3f8000003f800000
+DATA constants<>+3280(SB)/8, $0xc2aeac4fc2aeac4f
+DATA constants<>+3288(SB)/8, $0x42b2000042b20000
+DATA constants<>+3296(SB)/8, $0x4220000042200000
+DATA constants<>+3304(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA constants<>+3312(SB)/8, $0x4940000049400000
+DATA constants<>+3320(SB)/8, $0x3f3172183f317218
+DATA constants<>+3328(SB)/8, $0xb102e308b102e308
+DATA constants<>+3336(SB)/8, $0x3f0001103f000110
+DATA constants<>+3344(SB)/8, $0x3e2aaba43e2aaba4
+DATA constants<>+3352(SB)/8, $0xbf000000bf000000
+DATA constants<>+3360(SB)/8, $0x3eaaac203eaaac20
+DATA constants<>+3368(SB)/8, $0xbe8008bebe8008be
+DATA constants<>+3376(SB)/8, $0x3e4113db3e4113db
+DATA constants<>+3384(SB)/8, $0x7fffffff7fffffff
+DATA constants<>+3392(SB)/8, $0x71ddbd9f71ddbd9f
+DATA constants<>+3400(SB)/8, $0x0353040003530400
+DATA constants<>+3408(SB)/8, $0x7f8000007f800000
+DATA constants<>+3416(SB)/8, $0x7fc000007fc00000
+DATA constants<>+3424(SB)/8, $0x7f7fffff7f7fffff
+DATA constants<>+3432(SB)/8, $0x0080000000800000
+DATA constants<>+3440(SB)/8, $0x3f0000003f000000
+DATA constants<>+3448(SB)/8, $0x4000000040000000
+DATA constants<>+3456(SB)/8, $0x42ae000042ae0000
+DATA constants<>+3464(SB)/8, $0xc2aeac4fc2aeac4f
+DATA constants<>+3472(SB)/8, $0xc2dc0000c2dc0000
+DATA constants<>+3480(SB)/8, $0x42b4000042b40000
+DATA constants<>+3488(SB)/8, $0x4b4000004b400000
+DATA constants<>+3496(SB)/8, $0x3f3172183f317218
+DATA constants<>+3504(SB)/8, $0xb102e308b102e308
+DATA constants<>+3512(SB)/8, $0x3f3172183f317218
+DATA constants<>+3520(SB)/8, $0xb102e308b102e308
+DATA constants<>+3528(SB)/8, $0x3efffffe3efffffe
+DATA constants<>+3536(SB)/8, $0x3e2aaa493e2aaa49
+DATA constants<>+3544(SB)/8, $0x3d2aac793d2aac79
+DATA constants<>+3552(SB)/8, $0x3c091cf13c091cf1
+DATA constants<>+3560(SB)/8, $0x3ab5121a3ab5121a
+DATA constants<>+3568(SB)/8, $0x3f2aaabd3f2aaabd
+DATA constants<>+3576(SB)/8, $0x3eccaf683eccaf68
+DATA constants<>+3584(SB)/8, $0x3e98f0703e98f070
+DATA constants<>+3592(SB)/8, $0x4c0000004c000000
+DATA constants<>+3600(SB)/8, $0xc1c80000c1c80000
+DATA constants<>+3608(SB)/8, $0x3f3504f33f3504f3
+DATA constants<>+3616(SB)/8, $0x004afb0d004afb0d
+DATA constants<>+3624(SB)/8, $0x007fffff007fffff
+DATA constants<>+3632(SB)/8, $0x4b0000004b000000
+DATA constants<>+3640(SB)/8, $0x4b00007f4b00007f
 DATA constants<>+3648(SB)/8, $0x3efffffe3efffffe
 DATA constants<>+3656(SB)/8, $0x3efffffe3efffffe
 DATA constants<>+3664(SB)/8, $0x3efffffe3efffffe
-DATA constants<>+3672(SB)/8, $0x3e2aaa493e2aaa49
+DATA constants<>+3672(SB)/8, $0x3efffffe3efffffe
 DATA constants<>+3680(SB)/8, $0x3e2aaa493e2aaa49
 DATA constants<>+3688(SB)/8, $0x3e2aaa493e2aaa49
 DATA constants<>+3696(SB)/8, $0x3e2aaa493e2aaa49
-DATA constants<>+3704(SB)/8, $0x3d2aac793d2aac79
+DATA constants<>+3704(SB)/8, $0x3e2aaa493e2aaa49
 DATA constants<>+3712(SB)/8, $0x3d2aac793d2aac79
 DATA constants<>+3720(SB)/8, $0x3d2aac793d2aac79
 DATA constants<>+3728(SB)/8, $0x3d2aac793d2aac79
-DATA constants<>+3736(SB)/8, $0x3c091cf13c091cf1
+DATA constants<>+3736(SB)/8, $0x3d2aac793d2aac79
 DATA constants<>+3744(SB)/8, $0x3c091cf13c091cf1
 DATA constants<>+3752(SB)/8, $0x3c091cf13c091cf1
 DATA constants<>+3760(SB)/8, $0x3c091cf13c091cf1
-DATA constants<>+3768(SB)/8, $0x3ab5121a3ab5121a
+DATA constants<>+3768(SB)/8, $0x3c091cf13c091cf1
 DATA constants<>+3776(SB)/8, $0x3ab5121a3ab5121a
 DATA constants<>+3784(SB)/8, $0x3ab5121a3ab5121a
 DATA constants<>+3792(SB)/8, $0x3ab5121a3ab5121a
-DATA constants<>+3800(SB)/8, $0x3f2aaabd3f2aaabd
+DATA constants<>+3800(SB)/8, $0x3ab5121a3ab5121a
 DATA constants<>+3808(SB)/8, $0x3f2aaabd3f2aaabd
 DATA constants<>+3816(SB)/8, $0x3f2aaabd3f2aaabd
 DATA constants<>+3824(SB)/8, $0x3f2aaabd3f2aaabd
-DATA constants<>+3832(SB)/8, $0x3eccaf683eccaf68
+DATA constants<>+3832(SB)/8, $0x3f2aaabd3f2aaabd
 DATA constants<>+3840(SB)/8, $0x3eccaf683eccaf68
 DATA constants<>+3848(SB)/8, $0x3eccaf683eccaf68
 DATA constants<>+3856(SB)/8, $0x3eccaf683eccaf68
-DATA constants<>+3864(SB)/8, $0x3e98f0703e98f070
+DATA constants<>+3864(SB)/8, $0x3eccaf683eccaf68
 DATA constants<>+3872(SB)/8, $0x3e98f0703e98f070
 DATA constants<>+3880(SB)/8, $0x3e98f0703e98f070
 DATA constants<>+3888(SB)/8, $0x3e98f0703e98f070
-DATA constants<>+3896(SB)/8, $0xff800000ff800000
+DATA constants<>+3896(SB)/8, $0x3e98f0703e98f070
 DATA constants<>+3904(SB)/8, $0xff800000ff800000
 DATA constants<>+3912(SB)/8, $0xff800000ff800000
 DATA constants<>+3920(SB)/8, $0xff800000ff800000
-DATA constants<>+3928(SB)/8, $0x7f8000007f800000
+DATA constants<>+3928(SB)/8, $0xff800000ff800000
 DATA constants<>+3936(SB)/8, $0x7f8000007f800000
 DATA constants<>+3944(SB)/8, $0x7f8000007f800000
 DATA constants<>+3952(SB)/8, $0x7f8000007f800000
-DATA constants<>+3960(SB)/8, $0x7fc000007fc00000
+DATA constants<>+3960(SB)/8, $0x7f8000007f800000
 DATA constants<>+3968(SB)/8, $0x7fc000007fc00000
 DATA constants<>+3976(SB)/8, $0x7fc000007fc00000
 DATA constants<>+3984(SB)/8, $0x7fc000007fc00000
-DATA constants<>+3992(SB)/8, $0x0da242600da24260
+DATA constants<>+3992(SB)/8, $0x7fc000007fc00000
 DATA constants<>+4000(SB)/8, $0x0da242600da24260
 DATA constants<>+4008(SB)/8, $0x0da242600da24260
 DATA constants<>+4016(SB)/8, $0x0da242600da24260
-DATA constants<>+4024(SB)/8, $0x4220000042200000
+DATA constants<>+4024(SB)/8, $0x0da242600da24260
 DATA constants<>+4032(SB)/8, $0x4220000042200000
 DATA constants<>+4040(SB)/8, $0x4220000042200000
 DATA constants<>+4048(SB)/8, $0x4220000042200000
-DATA constants<>+4056(SB)/8, $0x7f7fffff7f7fffff
+DATA constants<>+4056(SB)/8, $0x4220000042200000
 DATA constants<>+4064(SB)/8, $0x7f7fffff7f7fffff
 DATA constants<>+4072(SB)/8, $0x7f7fffff7f7fffff
 DATA constants<>+4080(SB)/8, $0x7f7fffff7f7fffff
-DATA constants<>+4088(SB)/8, $0x7fffffff7fffffff
+DATA constants<>+4088(SB)/8, $0x7f7fffff7f7fffff
 DATA constants<>+4096(SB)/8, $0x7fffffff7fffffff
 DATA constants<>+4104(SB)/8, $0x7fffffff7fffffff
 DATA constants<>+4112(SB)/8, $0x7fffffff7fffffff
-DATA constants<>+4120(SB)/8, $0x3f8000003f800000
+DATA constants<>+4120(SB)/8, $0x7fffffff7fffffff
 DATA constants<>+4128(SB)/8, $0x3f8000003f800000
 DATA constants<>+4136(SB)/8, $0x3f8000003f800000
 DATA constants<>+4144(SB)/8, $0x3f8000003f800000
-DATA constants<>+4152(SB)/8, $0x4000000040000000
+DATA constants<>+4152(SB)/8, $0x3f8000003f800000
 DATA constants<>+4160(SB)/8, $0x4000000040000000
 DATA constants<>+4168(SB)/8, $0x4000000040000000
 DATA constants<>+4176(SB)/8, $0x4000000040000000
-DATA constants<>+4184(SB)/8, $0x3f0000003f000000
+DATA constants<>+4184(SB)/8, $0x4000000040000000
 DATA constants<>+4192(SB)/8, $0x3f0000003f000000
 DATA constants<>+4200(SB)/8, $0x3f0000003f000000
 DATA constants<>+4208(SB)/8, $0x3f0000003f000000
-DATA constants<>+4216(SB)/8, $0x42ae000042ae0000
+DATA constants<>+4216(SB)/8, $0x3f0000003f000000
 DATA constants<>+4224(SB)/8, $0x42ae000042ae0000
 DATA constants<>+4232(SB)/8, $0x42ae000042ae0000
 DATA constants<>+4240(SB)/8, $0x42ae000042ae0000
-DATA constants<>+4248(SB)/8, $0xc2aeac4fc2aeac4f
+DATA constants<>+4248(SB)/8, $0x42ae000042ae0000
 DATA constants<>+4256(SB)/8, $0xc2aeac4fc2aeac4f
 DATA constants<>+4264(SB)/8, $0xc2aeac4fc2aeac4f
 DATA constants<>+4272(SB)/8, $0xc2aeac4fc2aeac4f
-DATA constants<>+4280(SB)/8, $0xc2dc0000c2dc0000
+DATA constants<>+4280(SB)/8, $0xc2aeac4fc2aeac4f
 DATA constants<>+4288(SB)/8, $0xc2dc0000c2dc0000
 DATA constants<>+4296(SB)/8, $0xc2dc0000c2dc0000
 DATA constants<>+4304(SB)/8, $0xc2dc0000c2dc0000
-DATA constants<>+4312(SB)/8, $0x42b4000042b40000
+DATA constants<>+4312(SB)/8, $0xc2dc0000c2dc0000
 DATA constants<>+4320(SB)/8, $0x42b4000042b40000
 DATA constants<>+4328(SB)/8, $0x42b4000042b40000
 DATA constants<>+4336(SB)/8, $0x42b4000042b40000
-DATA constants<>+4344(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA constants<>+4344(SB)/8, $0x42b4000042b40000
 DATA constants<>+4352(SB)/8, $0x3fb8aa3b3fb8aa3b
 DATA constants<>+4360(SB)/8, $0x3fb8aa3b3fb8aa3b
 DATA constants<>+4368(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA constants<>+4376(SB)/8, $0x4b4000004b400000
+DATA constants<>+4376(SB)/8, $0x3fb8aa3b3fb8aa3b
 DATA constants<>+4384(SB)/8, $0x4b4000004b400000
 DATA constants<>+4392(SB)/8, $0x4b4000004b400000
 DATA constants<>+4400(SB)/8, $0x4b4000004b400000
-DATA constants<>+4408(SB)/8, $0x3f3172183f317218
+DATA constants<>+4408(SB)/8, $0x4b4000004b400000
 DATA constants<>+4416(SB)/8, $0x3f3172183f317218
 DATA constants<>+4424(SB)/8, $0x3f3172183f317218
 DATA constants<>+4432(SB)/8, $0x3f3172183f317218
-DATA constants<>+4440(SB)/8, $0xb102e308b102e308
+DATA constants<>+4440(SB)/8, $0x3f3172183f317218
 DATA constants<>+4448(SB)/8, $0xb102e308b102e308
 DATA constants<>+4456(SB)/8, $0xb102e308b102e308
 DATA constants<>+4464(SB)/8, $0xb102e308b102e308
-DATA constants<>+4472(SB)/8, $0x3f3172183f317218
+DATA constants<>+4472(SB)/8, $0xb102e308b102e308
 DATA constants<>+4480(SB)/8, $0x3f3172183f317218
 DATA constants<>+4488(SB)/8, $0x3f3172183f317218
 DATA constants<>+4496(SB)/8, $0x3f3172183f317218
-DATA constants<>+4504(SB)/8, $0xb102e308b102e308
+DATA constants<>+4504(SB)/8, $0x3f3172183f317218
 DATA constants<>+4512(SB)/8, $0xb102e308b102e308
 DATA constants<>+4520(SB)/8, $0xb102e308b102e308
 DATA constants<>+4528(SB)/8, $0xb102e308b102e308
-DATA constants<>+4536(SB)/8, $0x0080000000800000
+DATA constants<>+4536(SB)/8, $0xb102e308b102e308
 DATA constants<>+4544(SB)/8, $0x0080000000800000
 DATA constants<>+4552(SB)/8, $0x0080000000800000
 DATA constants<>+4560(SB)/8, $0x0080000000800000
-DATA constants<>+4568(SB)/8, $0x4c0000004c000000
+DATA constants<>+4568(SB)/8, $0x0080000000800000
 DATA constants<>+4576(SB)/8, $0x4c0000004c000000
 DATA constants<>+4584(SB)/8, $0x4c0000004c000000
 DATA constants<>+4592(SB)/8, $0x4c0000004c000000
-DATA constants<>+4600(SB)/8, $0xc1c80000c1c80000
+DATA constants<>+4600(SB)/8, $0x4c0000004c000000
 DATA constants<>+4608(SB)/8, $0xc1c80000c1c80000
 DATA constants<>+4616(SB)/8, $0xc1c80000c1c80000
 DATA constants<>+4624(SB)/8, $0xc1c80000c1c80000
-DATA constants<>+4632(SB)/8, $0x3f3504f33f3504f3
+DATA constants<>+4632(SB)/8, $0xc1c80000c1c80000
 DATA constants<>+4640(SB)/8, $0x3f3504f33f3504f3
 DATA constants<>+4648(SB)/8, $0x3f3504f33f3504f3
 DATA constants<>+4656(SB)/8, $0x3f3504f33f3504f3
-DATA constants<>+4664(SB)/8, $0x004afb0d004afb0d
+DATA constants<>+4664(SB)/8, $0x3f3504f33f3504f3
 DATA constants<>+4672(SB)/8, $0x004afb0d004afb0d
 DATA constants<>+4680(SB)/8, $0x004afb0d004afb0d
 DATA constants<>+4688(SB)/8, $0x004afb0d004afb0d
-DATA constants<>+4696(SB)/8, $0x007fffff007fffff
+DATA constants<>+4696(SB)/8, $0x004afb0d004afb0d
 DATA constants<>+4704(SB)/8, $0x007fffff007fffff
 DATA constants<>+4712(SB)/8, $0x007fffff007fffff
 DATA constants<>+4720(SB)/8, $0x007fffff007fffff
-DATA constants<>+4728(SB)/8, $0x4b0000004b000000
+DATA constants<>+4728(SB)/8, $0x007fffff007fffff
 DATA constants<>+4736(SB)/8, $0x4b0000004b000000
 DATA constants<>+4744(SB)/8, $0x4b0000004b000000
 DATA constants<>+4752(SB)/8, $0x4b0000004b000000
-DATA constants<>+4760(SB)/8, $0x4b00007f4b00007f
+DATA constants<>+4760(SB)/8, $0x4b0000004b000000
 DATA constants<>+4768(SB)/8, $0x4b00007f4b00007f
 DATA constants<>+4776(SB)/8, $0x4b00007f4b00007f
 DATA constants<>+4784(SB)/8, $0x4b00007f4b00007f
-GLOBL constants<>(SB), RODATA|NOPTR, $4792
+DATA constants<>+4792(SB)/8, $0x4b00007f4b00007f
+GLOBL constants<>(SB), RODATA|NOPTR, $4800
 
 // func prefetchRows(array *byte, rows []int32, size int)
 // Requires: MMX+
@@ -640,10 +641,10 @@ TEXT ·exp512(SB), $0-48
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         x_base+24(FP), CX
 	MOVQ         x_len+32(FP), DX
-	VBROADCASTSD constants<>+832(SB), Z0
-	VBROADCASTSD constants<>+840(SB), Z1
-	VBROADCASTSD constants<>+856(SB), Z2
-	VBROADCASTSD constants<>+848(SB), Z3
+	VBROADCASTSD constants<>+840(SB), Z0
+	VBROADCASTSD constants<>+848(SB), Z1
+	VBROADCASTSD constants<>+864(SB), Z2
+	VBROADCASTSD constants<>+856(SB), Z3
 	VMOVUPD      constants<>+256(SB), Z4
 	VMOVUPD      constants<>+320(SB), Z5
 	VMOVUPD      constants<>+128(SB), Z6
@@ -671,12 +672,12 @@ panel4:
 	VSUBPD            Z2, Z17, Z11
 	VSUBPD            Z2, Z18, Z12
 	VSUBPD            Z2, Z19, Z13
-	VFNMADD231PD.BCST constants<>+872(SB), Z11, Z8
-	VFNMADD231PD.BCST constants<>+872(SB), Z12, Z9
-	VFNMADD231PD.BCST constants<>+872(SB), Z13, Z10
 	VFNMADD231PD.BCST constants<>+880(SB), Z11, Z8
 	VFNMADD231PD.BCST constants<>+880(SB), Z12, Z9
 	VFNMADD231PD.BCST constants<>+880(SB), Z13, Z10
+	VFNMADD231PD.BCST constants<>+888(SB), Z11, Z8
+	VFNMADD231PD.BCST constants<>+888(SB), Z12, Z9
+	VFNMADD231PD.BCST constants<>+888(SB), Z13, Z10
 	VMOVAPD           Z17, Z14
 	VPERMI2PD         Z5, Z4, Z14
 	VMOVAPD           Z18, Z15
@@ -689,27 +690,27 @@ panel4:
 	VMULPD            Z8, Z8, Z20
 	VMULPD            Z9, Z9, Z21
 	VMULPD            Z10, Z10, Z22
-	VBROADCASTSD      constants<>+920(SB), Z23
-	VFMADD231PD.BCST  constants<>+928(SB), Z8, Z23
-	VBROADCASTSD      constants<>+920(SB), Z24
-	VFMADD231PD.BCST  constants<>+928(SB), Z9, Z24
-	VBROADCASTSD      constants<>+920(SB), Z25
-	VFMADD231PD.BCST  constants<>+928(SB), Z10, Z25
-	VBROADCASTSD      constants<>+904(SB), Z26
-	VFMADD231PD.BCST  constants<>+912(SB), Z8, Z26
-	VBROADCASTSD      constants<>+904(SB), Z27
-	VFMADD231PD.BCST  constants<>+912(SB), Z9, Z27
-	VBROADCASTSD      constants<>+904(SB), Z28
-	VFMADD231PD.BCST  constants<>+912(SB), Z10, Z28
+	VBROADCASTSD      constants<>+928(SB), Z23
+	VFMADD231PD.BCST  constants<>+936(SB), Z8, Z23
+	VBROADCASTSD      constants<>+928(SB), Z24
+	VFMADD231PD.BCST  constants<>+936(SB), Z9, Z24
+	VBROADCASTSD      constants<>+928(SB), Z25
+	VFMADD231PD.BCST  constants<>+936(SB), Z10, Z25
+	VBROADCASTSD      constants<>+912(SB), Z26
+	VFMADD231PD.BCST  constants<>+920(SB), Z8, Z26
+	VBROADCASTSD      constants<>+912(SB), Z27
+	VFMADD231PD.BCST  constants<>+920(SB), Z9, Z27
+	VBROADCASTSD      constants<>+912(SB), Z28
+	VFMADD231PD.BCST  constants<>+920(SB), Z10, Z28
 	VFMADD213PD       Z26, Z20, Z23
 	VFMADD213PD       Z27, Z21, Z24
 	VFMADD213PD       Z28, Z22, Z25
-	VBROADCASTSD      constants<>+888(SB), Z26
-	VFMADD231PD.BCST  constants<>+896(SB), Z8, Z26
-	VBROADCASTSD      constants<>+888(SB), Z27
-	VFMADD231PD.BCST  constants<>+896(SB), Z9, Z27
-	VBROADCASTSD      constants<>+888(SB), Z28
-	VFMADD231PD.BCST  constants<>+896(SB), Z10, Z28
+	VBROADCASTSD      constants<>+896(SB), Z26
+	VFMADD231PD.BCST  constants<>+904(SB), Z8, Z26
+	VBROADCASTSD      constants<>+896(SB), Z27
+	VFMADD231PD.BCST  constants<>+904(SB), Z9, Z27
+	VBROADCASTSD      constants<>+896(SB), Z28
+	VFMADD231PD.BCST  constants<>+904(SB), Z10, Z28
 	VADDPD            Z8, Z14, Z14
 	VADDPD            Z9, Z15, Z15
 	VADDPD            Z10, Z16, Z16
@@ -747,19 +748,19 @@ rest5:
 	VMOVAPD           Z2, Z0
 	VFMADD231PD       Z3, Z8, Z0
 	VSUBPD            Z2, Z0, Z1
-	VFNMADD231PD.BCST constants<>+872(SB), Z1, Z8
 	VFNMADD231PD.BCST constants<>+880(SB), Z1, Z8
+	VFNMADD231PD.BCST constants<>+888(SB), Z1, Z8
 	VMOVAPD           Z0, Z2
 	VPERMI2PD         Z5, Z4, Z2
 	VPERMI2PD         Z7, Z6, Z0
 	VMULPD            Z8, Z8, Z3
-	VBROADCASTSD      constants<>+920(SB), Z4
-	VFMADD231PD.BCST  constants<>+928(SB), Z8, Z4
-	VBROADCASTSD      constants<>+904(SB), Z5
-	VFMADD231PD.BCST  constants<>+912(SB), Z8, Z5
+	VBROADCASTSD      constants<>+928(SB), Z4
+	VFMADD231PD.BCST  constants<>+936(SB), Z8, Z4
+	VBROADCASTSD      constants<>+912(SB), Z5
+	VFMADD231PD.BCST  constants<>+920(SB), Z8, Z5
 	VFMADD213PD       Z5, Z3, Z4
-	VBROADCASTSD      constants<>+888(SB), Z5
-	VFMADD231PD.BCST  constants<>+896(SB), Z8, Z5
+	VBROADCASTSD      constants<>+896(SB), Z5
+	VFMADD231PD.BCST  constants<>+904(SB), Z8, Z5
 	VADDPD            Z8, Z2, Z2
 	VFMADD213PD       Z5, Z3, Z4
 	VFMADD213PD       Z2, Z3, Z4
@@ -813,10 +814,10 @@ wider7:
 	VFMADD231PD       Z3, Z9, Z1
 	VSUBPD            Z2, Z0, Z3
 	VSUBPD            Z2, Z1, Z2
-	VFNMADD231PD.BCST constants<>+872(SB), Z3, Z8
-	VFNMADD231PD.BCST constants<>+872(SB), Z2, Z9
 	VFNMADD231PD.BCST constants<>+880(SB), Z3, Z8
 	VFNMADD231PD.BCST constants<>+880(SB), Z2, Z9
+	VFNMADD231PD.BCST constants<>+888(SB), Z3, Z8
+	VFNMADD231PD.BCST constants<>+888(SB), Z2, Z9
 	VMOVAPD           Z0, Z10
 	VPERMI2PD         Z5, Z4, Z10
 	VMOVAPD           Z1, Z11
@@ -825,20 +826,20 @@ wider7:
 	VPERMI2PD         Z7, Z6, Z1
 	VMULPD            Z8, Z8, Z4
 	VMULPD            Z9, Z9, Z5
-	VBROADCASTSD      constants<>+920(SB), Z6
-	VFMADD231PD.BCST  constants<>+928(SB), Z8, Z6
-	VBROADCASTSD      constants<>+920(SB), Z7
-	VFMADD231PD.BCST  constants<>+928(SB), Z9, Z7
-	VBROADCASTSD      constants<>+904(SB), Z12
-	VFMADD231PD.BCST  constants<>+912(SB), Z8, Z12
-	VBROADCASTSD      constants<>+904(SB), Z13
-	VFMADD231PD.BCST  constants<>+912(SB), Z9, Z13
+	VBROADCASTSD      constants<>+928(SB), Z6
+	VFMADD231PD.BCST  constants<>+936(SB), Z8, Z6
+	VBROADCASTSD      constants<>+928(SB), Z7
+	VFMADD231PD.BCST  constants<>+936(SB), Z9, Z7
+	VBROADCASTSD      constants<>+912(SB), Z12
+	VFMADD231PD.BCST  constants<>+920(SB), Z8, Z12
+	VBROADCASTSD      constants<>+912(SB), Z13
+	VFMADD231PD.BCST  constants<>+920(SB), Z9, Z13
 	VFMADD213PD       Z12, Z4, Z6
 	VFMADD213PD       Z13, Z5, Z7
-	VBROADCASTSD      constants<>+888(SB), Z12
-	VFMADD231PD.BCST  constants<>+896(SB), Z8, Z12
-	VBROADCASTSD      constants<>+888(SB), Z13
-	VFMADD231PD.BCST  constants<>+896(SB), Z9, Z13
+	VBROADCASTSD      constants<>+896(SB), Z12
+	VFMADD231PD.BCST  constants<>+904(SB), Z8, Z12
+	VBROADCASTSD      constants<>+896(SB), Z13
+	VFMADD231PD.BCST  constants<>+904(SB), Z9, Z13
 	VADDPD            Z8, Z10, Z10
 	VADDPD            Z9, Z11, Z11
 	VFMADD213PD       Z12, Z4, Z6
@@ -902,12 +903,12 @@ wider12:
 	VSUBPD            Z2, Z0, Z3
 	VSUBPD            Z2, Z1, Z12
 	VSUBPD            Z2, Z11, Z2
-	VFNMADD231PD.BCST constants<>+872(SB), Z3, Z8
-	VFNMADD231PD.BCST constants<>+872(SB), Z12, Z9
-	VFNMADD231PD.BCST constants<>+872(SB), Z2, Z10
 	VFNMADD231PD.BCST constants<>+880(SB), Z3, Z8
 	VFNMADD231PD.BCST constants<>+880(SB), Z12, Z9
 	VFNMADD231PD.BCST constants<>+880(SB), Z2, Z10
+	VFNMADD231PD.BCST constants<>+888(SB), Z3, Z8
+	VFNMADD231PD.BCST constants<>+888(SB), Z12, Z9
+	VFNMADD231PD.BCST constants<>+888(SB), Z2, Z10
 	VMOVAPD           Z0, Z13
 	VPERMI2PD         Z5, Z4, Z13
 	VMOVAPD           Z1, Z14
@@ -920,27 +921,27 @@ wider12:
 	VMULPD            Z8, Z8, Z4
 	VMULPD            Z9, Z9, Z5
 	VMULPD            Z10, Z10, Z6
-	VBROADCASTSD      constants<>+920(SB), Z7
-	VFMADD231PD.BCST  constants<>+928(SB), Z8, Z7
-	VBROADCASTSD      constants<>+920(SB), Z16
-	VFMADD231PD.BCST  constants<>+928(SB), Z9, Z16
-	VBROADCASTSD      constants<>+920(SB), Z17
-	VFMADD231PD.BCST  constants<>+928(SB), Z10, Z17
-	VBROADCASTSD      constants<>+904(SB), Z18
-	VFMADD231PD.BCST  constants<>+912(SB), Z8, Z18
-	VBROADCASTSD      constants<>+904(SB), Z19
-	VFMADD231PD.BCST  constants<>+912(SB), Z9, Z19
-	VBROADCASTSD      constants<>+904(SB), Z20
-	VFMADD231PD.BCST  constants<>+912(SB), Z10, Z20
+	VBROADCASTSD      constants<>+928(SB), Z7
+	VFMADD231PD.BCST  constants<>+936(SB), Z8, Z7
+	VBROADCASTSD      constants<>+928(SB), Z16
+	VFMADD231PD.BCST  constants<>+936(SB), Z9, Z16
+	VBROADCASTSD      constants<>+928(SB), Z17
+	VFMADD231PD.BCST  constants<>+936(SB), Z10, Z17
+	VBROADCASTSD      constants<>+912(SB), Z18
+	VFMADD231PD.BCST  constants<>+920(SB), Z8, Z18
+	VBROADCASTSD      constants<>+912(SB), Z19
+	VFMADD231PD.BCST  constants<>+920(SB), Z9, Z19
+	VBROADCASTSD      constants<>+912(SB), Z20
+	VFMADD231PD.BCST  constants<>+920(SB), Z10, Z20
 	VFMADD213PD       Z18, Z4, Z7
 	VFMADD213PD       Z19, Z5, Z16
 	VFMADD213PD       Z20, Z6, Z17
-	VBROADCASTSD      constants<>+888(SB), Z18
-	VFMADD231PD.BCST  constants<>+896(SB), Z8, Z18
-	VBROADCASTSD      constants<>+888(SB), Z19
-	VFMADD231PD.BCST  constants<>+896(SB), Z9, Z19
-	VBROADCASTSD      constants<>+888(SB), Z20
-	VFMADD231PD.BCST  constants<>+896(SB), Z10, Z20
+	VBROADCASTSD      constants<>+896(SB), Z18
+	VFMADD231PD.BCST  constants<>+904(SB), Z8, Z18
+	VBROADCASTSD      constants<>+896(SB), Z19
+	VFMADD231PD.BCST  constants<>+904(SB), Z9, Z19
+	VBROADCASTSD      constants<>+896(SB), Z20
+	VFMADD231PD.BCST  constants<>+904(SB), Z10, Z20
 	VADDPD            Z8, Z13, Z13
 	VADDPD            Z9, Z14, Z14
 	VADDPD            Z10, Z15, Z15
@@ -995,12 +996,12 @@ TEXT ·log512(SB), $0-48
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         x_base+24(FP), CX
 	MOVQ         x_len+32(FP), DX
-	VBROADCASTSD constants<>+1104(SB), Z0
-	VBROADCASTSD constants<>+784(SB), Z1
-	VBROADCASTSD constants<>+1016(SB), Z2
-	VBROADCASTSD constants<>+1024(SB), Z3
-	VBROADCASTSD constants<>+1096(SB), Z4
-	VBROADCASTSD constants<>+1088(SB), Z5
+	VBROADCASTSD constants<>+1112(SB), Z0
+	VBROADCASTSD constants<>+792(SB), Z1
+	VBROADCASTSD constants<>+1024(SB), Z2
+	VBROADCASTSD constants<>+1032(SB), Z3
+	VBROADCASTSD constants<>+1104(SB), Z4
+	VBROADCASTSD constants<>+1096(SB), Z5
 	VMOVUPD      constants<>+384(SB), Z6
 	VMOVUPD      constants<>+448(SB), Z7
 	VMOVUPD      constants<>+512(SB), Z8
@@ -1046,39 +1047,39 @@ panel22:
 	VMULPD           Z13, Z13, Z19
 	VMULPD           Z14, Z14, Z20
 	VMULPD           Z15, Z15, Z21
-	VBROADCASTSD     constants<>+1080(SB), Z25
+	VBROADCASTSD     constants<>+1088(SB), Z25
 	VFMADD231PD      Z5, Z13, Z25
-	VBROADCASTSD     constants<>+1080(SB), Z26
+	VBROADCASTSD     constants<>+1088(SB), Z26
 	VFMADD231PD      Z5, Z14, Z26
-	VBROADCASTSD     constants<>+1080(SB), Z27
+	VBROADCASTSD     constants<>+1088(SB), Z27
 	VFMADD231PD      Z5, Z15, Z27
 	VFMADD231PD      Z4, Z19, Z25
 	VFMADD231PD      Z4, Z20, Z26
 	VFMADD231PD      Z4, Z21, Z27
-	VBROADCASTSD     constants<>+1064(SB), Z28
-	VFMADD231PD.BCST constants<>+1072(SB), Z13, Z28
-	VBROADCASTSD     constants<>+1064(SB), Z29
-	VFMADD231PD.BCST constants<>+1072(SB), Z14, Z29
-	VBROADCASTSD     constants<>+1064(SB), Z30
-	VFMADD231PD.BCST constants<>+1072(SB), Z15, Z30
+	VBROADCASTSD     constants<>+1072(SB), Z28
+	VFMADD231PD.BCST constants<>+1080(SB), Z13, Z28
+	VBROADCASTSD     constants<>+1072(SB), Z29
+	VFMADD231PD.BCST constants<>+1080(SB), Z14, Z29
+	VBROADCASTSD     constants<>+1072(SB), Z30
+	VFMADD231PD.BCST constants<>+1080(SB), Z15, Z30
 	VFMADD213PD      Z28, Z19, Z25
 	VFMADD213PD      Z29, Z20, Z26
 	VFMADD213PD      Z30, Z21, Z27
-	VBROADCASTSD     constants<>+1048(SB), Z28
-	VFMADD231PD.BCST constants<>+1056(SB), Z13, Z28
-	VBROADCASTSD     constants<>+1048(SB), Z29
-	VFMADD231PD.BCST constants<>+1056(SB), Z14, Z29
-	VBROADCASTSD     constants<>+1048(SB), Z30
-	VFMADD231PD.BCST constants<>+1056(SB), Z15, Z30
+	VBROADCASTSD     constants<>+1056(SB), Z28
+	VFMADD231PD.BCST constants<>+1064(SB), Z13, Z28
+	VBROADCASTSD     constants<>+1056(SB), Z29
+	VFMADD231PD.BCST constants<>+1064(SB), Z14, Z29
+	VBROADCASTSD     constants<>+1056(SB), Z30
+	VFMADD231PD.BCST constants<>+1064(SB), Z15, Z30
 	VFMADD213PD      Z28, Z19, Z25
 	VFMADD213PD      Z29, Z20, Z26
 	VFMADD213PD      Z30, Z21, Z27
-	VBROADCASTSD     constants<>+1032(SB), Z28
-	VFMADD231PD.BCST constants<>+1040(SB), Z13, Z28
-	VBROADCASTSD     constants<>+1032(SB), Z29
-	VFMADD231PD.BCST constants<>+1040(SB), Z14, Z29
-	VBROADCASTSD     constants<>+1032(SB), Z30
-	VFMADD231PD.BCST constants<>+1040(SB), Z15, Z30
+	VBROADCASTSD     constants<>+1040(SB), Z28
+	VFMADD231PD.BCST constants<>+1048(SB), Z13, Z28
+	VBROADCASTSD     constants<>+1040(SB), Z29
+	VFMADD231PD.BCST constants<>+1048(SB), Z14, Z29
+	VBROADCASTSD     constants<>+1040(SB), Z30
+	VFMADD231PD.BCST constants<>+1048(SB), Z15, Z30
 	VFMADD213PD      Z28, Z19, Z25
 	VFMADD213PD      Z29, Z20, Z26
 	VFMADD213PD      Z30, Z21, Z27
@@ -1122,17 +1123,17 @@ rest23:
 	VFMSUB213PD      Z1, Z13, Z11
 	VFMADD231PD      Z2, Z12, Z14
 	VMULPD           Z11, Z11, Z1
-	VBROADCASTSD     constants<>+1080(SB), Z2
+	VBROADCASTSD     constants<>+1088(SB), Z2
 	VFMADD231PD      Z5, Z11, Z2
 	VFMADD231PD      Z4, Z1, Z2
-	VBROADCASTSD     constants<>+1064(SB), Z4
-	VFMADD231PD.BCST constants<>+1072(SB), Z11, Z4
+	VBROADCASTSD     constants<>+1072(SB), Z4
+	VFMADD231PD.BCST constants<>+1080(SB), Z11, Z4
 	VFMADD213PD      Z4, Z1, Z2
-	VBROADCASTSD     constants<>+1048(SB), Z4
-	VFMADD231PD.BCST constants<>+1056(SB), Z11, Z4
+	VBROADCASTSD     constants<>+1056(SB), Z4
+	VFMADD231PD.BCST constants<>+1064(SB), Z11, Z4
 	VFMADD213PD      Z4, Z1, Z2
-	VBROADCASTSD     constants<>+1032(SB), Z4
-	VFMADD231PD.BCST constants<>+1040(SB), Z11, Z4
+	VBROADCASTSD     constants<>+1040(SB), Z4
+	VFMADD231PD.BCST constants<>+1048(SB), Z11, Z4
 	VFMADD213PD      Z4, Z1, Z2
 	VFMADD213PD      Z11, Z1, Z2
 	VFMADD231PD      Z3, Z12, Z2
@@ -1198,28 +1199,28 @@ wider25:
 	VFMADD231PD      Z2, Z15, Z19
 	VMULPD           Z12, Z12, Z1
 	VMULPD           Z13, Z13, Z2
-	VBROADCASTSD     constants<>+1080(SB), Z6
+	VBROADCASTSD     constants<>+1088(SB), Z6
 	VFMADD231PD      Z5, Z12, Z6
-	VBROADCASTSD     constants<>+1080(SB), Z7
+	VBROADCASTSD     constants<>+1088(SB), Z7
 	VFMADD231PD      Z5, Z13, Z7
 	VFMADD231PD      Z4, Z1, Z6
 	VFMADD231PD      Z4, Z2, Z7
-	VBROADCASTSD     constants<>+1064(SB), Z4
-	VFMADD231PD.BCST constants<>+1072(SB), Z12, Z4
-	VBROADCASTSD     constants<>+1064(SB), Z5
-	VFMADD231PD.BCST constants<>+1072(SB), Z13, Z5
+	VBROADCASTSD     constants<>+1072(SB), Z4
+	VFMADD231PD.BCST constants<>+1080(SB), Z12, Z4
+	VBROADCASTSD     constants<>+1072(SB), Z5
+	VFMADD231PD.BCST constants<>+1080(SB), Z13, Z5
 	VFMADD213PD      Z4, Z1, Z6
 	VFMADD213PD      Z5, Z2, Z7
-	VBROADCASTSD     constants<>+1048(SB), Z4
-	VFMADD231PD.BCST constants<>+1056(SB), Z12, Z4
-	VBROADCASTSD     constants<>+1048(SB), Z5
-	VFMADD231PD.BCST constants<>+1056(SB), Z13, Z5
+	VBROADCASTSD     constants<>+1056(SB), Z4
+	VFMADD231PD.BCST constants<>+1064(SB), Z12, Z4
+	VBROADCASTSD     constants<>+1056(SB), Z5
+	VFMADD231PD.BCST constants<>+1064(SB), Z13, Z5
 	VFMADD213PD      Z4, Z1, Z6
 	VFMADD213PD      Z5, Z2, Z7
-	VBROADCASTSD     constants<>+1032(SB), Z4
-	VFMADD231PD.BCST constants<>+1040(SB), Z12, Z4
-	VBROADCASTSD     constants<>+1032(SB), Z5
-	VFMADD231PD.BCST constants<>+1040(SB), Z13, Z5
+	VBROADCASTSD     constants<>+1040(SB), Z4
+	VFMADD231PD.BCST constants<>+1048(SB), Z12, Z4
+	VBROADCASTSD     constants<>+1040(SB), Z5
+	VFMADD231PD.BCST constants<>+1048(SB), Z13, Z5
 	VFMADD213PD      Z4, Z1, Z6
 	VFMADD213PD      Z5, Z2, Z7
 	VFMADD213PD      Z12, Z1, Z6
@@ -1301,39 +1302,39 @@ wider30:
 	VMULPD           Z13, Z13, Z1
 	VMULPD           Z14, Z14, Z2
 	VMULPD           Z15, Z15, Z6
-	VBROADCASTSD     constants<>+1080(SB), Z7
+	VBROADCASTSD     constants<>+1088(SB), Z7
 	VFMADD231PD      Z5, Z13, Z7
-	VBROADCASTSD     constants<>+1080(SB), Z8
+	VBROADCASTSD     constants<>+1088(SB), Z8
 	VFMADD231PD      Z5, Z14, Z8
-	VBROADCASTSD     constants<>+1080(SB), Z9
+	VBROADCASTSD     constants<>+1088(SB), Z9
 	VFMADD231PD      Z5, Z15, Z9
 	VFMADD231PD      Z4, Z1, Z7
 	VFMADD231PD      Z4, Z2, Z8
 	VFMADD231PD      Z4, Z6, Z9
-	VBROADCASTSD     constants<>+1064(SB), Z4
-	VFMADD231PD.BCST constants<>+1072(SB), Z13, Z4
-	VBROADCASTSD     constants<>+1064(SB), Z5
-	VFMADD231PD.BCST constants<>+1072(SB), Z14, Z5
-	VBROADCASTSD     constants<>+1064(SB), Z19
-	VFMADD231PD.BCST constants<>+1072(SB), Z15, Z19
+	VBROADCASTSD     constants<>+1072(SB), Z4
+	VFMADD231PD.BCST constants<>+1080(SB), Z13, Z4
+	VBROADCASTSD     constants<>+1072(SB), Z5
+	VFMADD231PD.BCST constants<>+1080(SB), Z14, Z5
+	VBROADCASTSD     constants<>+1072(SB), Z19
+	VFMADD231PD.BCST constants<>+1080(SB), Z15, Z19
 	VFMADD213PD      Z4, Z1, Z7
 	VFMADD213PD      Z5, Z2, Z8
 	VFMADD213PD      Z19, Z6, Z9
-	VBROADCASTSD     constants<>+1048(SB), Z4
-	VFMADD231PD.BCST constants<>+1056(SB), Z13, Z4
-	VBROADCASTSD     constants<>+1048(SB), Z5
-	VFMADD231PD.BCST constants<>+1056(SB), Z14, Z5
-	VBROADCASTSD     constants<>+1048(SB), Z19
-	VFMADD231PD.BCST constants<>+1056(SB), Z15, Z19
+	VBROADCASTSD     constants<>+1056(SB), Z4
+	VFMADD231PD.BCST constants<>+1064(SB), Z13, Z4
+	VBROADCASTSD     constants<>+1056(SB), Z5
+	VFMADD231PD.BCST constants<>+1064(SB), Z14, Z5
+	VBROADCASTSD     constants<>+1056(SB), Z19
+	VFMADD231PD.BCST constants<>+1064(SB), Z15, Z19
 	VFMADD213PD      Z4, Z1, Z7
 	VFMADD213PD      Z5, Z2, Z8
 	VFMADD213PD      Z19, Z6, Z9
-	VBROADCASTSD     constants<>+1032(SB), Z4
-	VFMADD231PD.BCST constants<>+1040(SB), Z13, Z4
-	VBROADCASTSD     constants<>+1032(SB), Z5
-	VFMADD231PD.BCST constants<>+1040(SB), Z14, Z5
-	VBROADCASTSD     constants<>+1032(SB), Z19
-	VFMADD231PD.BCST constants<>+1040(SB), Z15, Z19
+	VBROADCASTSD     constants<>+1040(SB), Z4
+	VFMADD231PD.BCST constants<>+1048(SB), Z13, Z4
+	VBROADCASTSD     constants<>+1040(SB), Z5
+	VFMADD231PD.BCST constants<>+1048(SB), Z14, Z5
+	VBROADCASTSD     constants<>+1040(SB), Z19
+	VFMADD231PD.BCST constants<>+1048(SB), Z15, Z19
 	VFMADD213PD      Z4, Z1, Z7
 	VFMADD213PD      Z5, Z2, Z8
 	VFMADD213PD      Z19, Z6, Z9
@@ -1397,28 +1398,28 @@ TEXT ·expShift512(SB), $0-64
 whole40:
 	VMOVUPD           (CX)(BX*8), Z2
 	VSUBPD            Z0, Z2, Z2
-	VBROADCASTSD      constants<>+832(SB), Z3
-	VMAXPD            Z2, Z3, Z2
 	VBROADCASTSD      constants<>+840(SB), Z3
+	VMAXPD            Z2, Z3, Z2
+	VBROADCASTSD      constants<>+848(SB), Z3
 	VMINPD            Z2, Z3, Z2
-	VBROADCASTSD      constants<>+856(SB), Z5
-	VFMADD231PD.BCST  constants<>+848(SB), Z2, Z5
-	VSUBPD.BCST       constants<>+856(SB), Z5, Z3
-	VFNMADD231PD.BCST constants<>+872(SB), Z3, Z2
+	VBROADCASTSD      constants<>+864(SB), Z5
+	VFMADD231PD.BCST  constants<>+856(SB), Z2, Z5
+	VSUBPD.BCST       constants<>+864(SB), Z5, Z3
 	VFNMADD231PD.BCST constants<>+880(SB), Z3, Z2
+	VFNMADD231PD.BCST constants<>+888(SB), Z3, Z2
 	VMOVAPD           Z5, Z4
 	VMOVUPD           constants<>+256(SB), Z6
 	VPERMI2PD         constants<>+320(SB), Z6, Z4
 	VMOVUPD           constants<>+128(SB), Z6
 	VPERMI2PD         constants<>+192(SB), Z6, Z5
 	VMULPD            Z2, Z2, Z6
-	VBROADCASTSD      constants<>+920(SB), Z7
-	VFMADD231PD.BCST  constants<>+928(SB), Z2, Z7
-	VBROADCASTSD      constants<>+904(SB), Z8
-	VFMADD231PD.BCST  constants<>+912(SB), Z2, Z8
+	VBROADCASTSD      constants<>+928(SB), Z7
+	VFMADD231PD.BCST  constants<>+936(SB), Z2, Z7
+	VBROADCASTSD      constants<>+912(SB), Z8
+	VFMADD231PD.BCST  constants<>+920(SB), Z2, Z8
 	VFMADD213PD       Z8, Z6, Z7
-	VBROADCASTSD      constants<>+888(SB), Z8
-	VFMADD231PD.BCST  constants<>+896(SB), Z2, Z8
+	VBROADCASTSD      constants<>+896(SB), Z8
+	VFMADD231PD.BCST  constants<>+904(SB), Z2, Z8
 	VADDPD            Z2, Z4, Z4
 	VFMADD213PD       Z8, Z6, Z7
 	VFMADD213PD       Z4, Z6, Z7
@@ -1439,28 +1440,28 @@ rest41:
 	KMOVB             SI, K1
 	VMOVUPD.Z         (CX)(BX*8), K1, Z2
 	VSUBPD            Z0, Z2, Z2
-	VBROADCASTSD      constants<>+832(SB), Z0
-	VMAXPD            Z2, Z0, Z2
 	VBROADCASTSD      constants<>+840(SB), Z0
+	VMAXPD            Z2, Z0, Z2
+	VBROADCASTSD      constants<>+848(SB), Z0
 	VMINPD            Z2, Z0, Z2
-	VBROADCASTSD      constants<>+856(SB), Z4
-	VFMADD231PD.BCST  constants<>+848(SB), Z2, Z4
-	VSUBPD.BCST       constants<>+856(SB), Z4, Z0
-	VFNMADD231PD.BCST constants<>+872(SB), Z0, Z2
+	VBROADCASTSD      constants<>+864(SB), Z4
+	VFMADD231PD.BCST  constants<>+856(SB), Z2, Z4
+	VSUBPD.BCST       constants<>+864(SB), Z4, Z0
 	VFNMADD231PD.BCST constants<>+880(SB), Z0, Z2
+	VFNMADD231PD.BCST constants<>+888(SB), Z0, Z2
 	VMOVAPD           Z4, Z3
 	VMOVUPD           constants<>+256(SB), Z5
 	VPERMI2PD         constants<>+320(SB), Z5, Z3
 	VMOVUPD           constants<>+128(SB), Z5
 	VPERMI2PD         constants<>+192(SB), Z5, Z4
 	VMULPD            Z2, Z2, Z5
-	VBROADCASTSD      constants<>+920(SB), Z6
-	VFMADD231PD.BCST  constants<>+928(SB), Z2, Z6
-	VBROADCASTSD      constants<>+904(SB), Z7
-	VFMADD231PD.BCST  constants<>+912(SB), Z2, Z7
+	VBROADCASTSD      constants<>+928(SB), Z6
+	VFMADD231PD.BCST  constants<>+936(SB), Z2, Z6
+	VBROADCASTSD      constants<>+912(SB), Z7
+	VFMADD231PD.BCST  constants<>+920(SB), Z2, Z7
 	VFMADD213PD       Z7, Z5, Z6
-	VBROADCASTSD      constants<>+888(SB), Z7
-	VFMADD231PD.BCST  constants<>+896(SB), Z2, Z7
+	VBROADCASTSD      constants<>+896(SB), Z7
+	VFMADD231PD.BCST  constants<>+904(SB), Z2, Z7
 	VADDPD            Z2, Z3, Z3
 	VFMADD213PD       Z7, Z5, Z6
 	VFMADD213PD       Z3, Z5, Z6
@@ -1709,10 +1710,10 @@ done64:
 TEXT ·entropy512(SB), $0-32
 	MOVQ         x_base+0(FP), AX
 	MOVQ         x_len+8(FP), CX
-	VBROADCASTSD constants<>+1168(SB), Z0
-	VBROADCASTSD constants<>+784(SB), Z1
-	VBROADCASTSD constants<>+1016(SB), Z2
-	VBROADCASTSD constants<>+1024(SB), Z3
+	VBROADCASTSD constants<>+1176(SB), Z0
+	VBROADCASTSD constants<>+792(SB), Z1
+	VBROADCASTSD constants<>+1024(SB), Z2
+	VBROADCASTSD constants<>+1032(SB), Z3
 	VMOVUPD      constants<>+384(SB), Z4
 	VMOVUPD      constants<>+448(SB), Z5
 	VMOVUPD      constants<>+512(SB), Z6
@@ -1750,28 +1751,28 @@ panel65:
 	VFMADD231PD      Z2, Z13, Z19
 	VMULPD           Z14, Z14, Z16
 	VMULPD           Z15, Z15, Z17
-	VBROADCASTSD     constants<>+1080(SB), Z20
-	VFMADD231PD.BCST constants<>+1088(SB), Z14, Z20
-	VBROADCASTSD     constants<>+1080(SB), Z21
-	VFMADD231PD.BCST constants<>+1088(SB), Z15, Z21
-	VFMADD231PD.BCST constants<>+1096(SB), Z16, Z20
-	VFMADD231PD.BCST constants<>+1096(SB), Z17, Z21
-	VBROADCASTSD     constants<>+1064(SB), Z22
-	VFMADD231PD.BCST constants<>+1072(SB), Z14, Z22
-	VBROADCASTSD     constants<>+1064(SB), Z23
-	VFMADD231PD.BCST constants<>+1072(SB), Z15, Z23
+	VBROADCASTSD     constants<>+1088(SB), Z20
+	VFMADD231PD.BCST constants<>+1096(SB), Z14, Z20
+	VBROADCASTSD     constants<>+1088(SB), Z21
+	VFMADD231PD.BCST constants<>+1096(SB), Z15, Z21
+	VFMADD231PD.BCST constants<>+1104(SB), Z16, Z20
+	VFMADD231PD.BCST constants<>+1104(SB), Z17, Z21
+	VBROADCASTSD     constants<>+1072(SB), Z22
+	VFMADD231PD.BCST constants<>+1080(SB), Z14, Z22
+	VBROADCASTSD     constants<>+1072(SB), Z23
+	VFMADD231PD.BCST constants<>+1080(SB), Z15, Z23
 	VFMADD213PD      Z22, Z16, Z20
 	VFMADD213PD      Z23, Z17, Z21
-	VBROADCASTSD     constants<>+1048(SB), Z22
-	VFMADD231PD.BCST constants<>+1056(SB), Z14, Z22
-	VBROADCASTSD     constants<>+1048(SB), Z23
-	VFMADD231PD.BCST constants<>+1056(SB), Z15, Z23
+	VBROADCASTSD     constants<>+1056(SB), Z22
+	VFMADD231PD.BCST constants<>+1064(SB), Z14, Z22
+	VBROADCASTSD     constants<>+1056(SB), Z23
+	VFMADD231PD.BCST constants<>+1064(SB), Z15, Z23
 	VFMADD213PD      Z22, Z16, Z20
 	VFMADD213PD      Z23, Z17, Z21
-	VBROADCASTSD     constants<>+1032(SB), Z22
-	VFMADD231PD.BCST constants<>+1040(SB), Z14, Z22
-	VBROADCASTSD     constants<>+1032(SB), Z23
-	VFMADD231PD.BCST constants<>+1040(SB), Z15, Z23
+	VBROADCASTSD     constants<>+1040(SB), Z22
+	VFMADD231PD.BCST constants<>+1048(SB), Z14, Z22
+	VBROADCASTSD     constants<>+1040(SB), Z23
+	VFMADD231PD.BCST constants<>+1048(SB), Z15, Z23
 	VFMADD213PD      Z22, Z16, Z20
 	VFMADD213PD      Z23, Z17, Z21
 	VFMADD213PD      Z14, Z16, Z20
@@ -1808,17 +1809,17 @@ rest66:
 	VFMSUB213PD      Z1, Z12, Z11
 	VFMADD231PD      Z2, Z0, Z13
 	VMULPD           Z11, Z11, Z1
-	VBROADCASTSD     constants<>+1080(SB), Z2
-	VFMADD231PD.BCST constants<>+1088(SB), Z11, Z2
-	VFMADD231PD.BCST constants<>+1096(SB), Z1, Z2
-	VBROADCASTSD     constants<>+1064(SB), Z4
-	VFMADD231PD.BCST constants<>+1072(SB), Z11, Z4
+	VBROADCASTSD     constants<>+1088(SB), Z2
+	VFMADD231PD.BCST constants<>+1096(SB), Z11, Z2
+	VFMADD231PD.BCST constants<>+1104(SB), Z1, Z2
+	VBROADCASTSD     constants<>+1072(SB), Z4
+	VFMADD231PD.BCST constants<>+1080(SB), Z11, Z4
 	VFMADD213PD      Z4, Z1, Z2
-	VBROADCASTSD     constants<>+1048(SB), Z4
-	VFMADD231PD.BCST constants<>+1056(SB), Z11, Z4
+	VBROADCASTSD     constants<>+1056(SB), Z4
+	VFMADD231PD.BCST constants<>+1064(SB), Z11, Z4
 	VFMADD213PD      Z4, Z1, Z2
-	VBROADCASTSD     constants<>+1032(SB), Z4
-	VFMADD231PD.BCST constants<>+1040(SB), Z11, Z4
+	VBROADCASTSD     constants<>+1040(SB), Z4
+	VFMADD231PD.BCST constants<>+1048(SB), Z11, Z4
 	VFMADD213PD      Z4, Z1, Z2
 	VFMADD213PD      Z11, Z1, Z2
 	VFMADD231PD      Z3, Z0, Z2
@@ -1857,28 +1858,28 @@ wider68:
 	VFMADD231PD      Z2, Z0, Z18
 	VMULPD           Z13, Z13, Z1
 	VMULPD           Z14, Z14, Z2
-	VBROADCASTSD     constants<>+1080(SB), Z4
-	VFMADD231PD.BCST constants<>+1088(SB), Z13, Z4
-	VBROADCASTSD     constants<>+1080(SB), Z5
-	VFMADD231PD.BCST constants<>+1088(SB), Z14, Z5
-	VFMADD231PD.BCST constants<>+1096(SB), Z1, Z4
-	VFMADD231PD.BCST constants<>+1096(SB), Z2, Z5
-	VBROADCASTSD     constants<>+1064(SB), Z6
-	VFMADD231PD.BCST constants<>+1072(SB), Z13, Z6
-	VBROADCASTSD     constants<>+1064(SB), Z7
-	VFMADD231PD.BCST constants<>+1072(SB), Z14, Z7
+	VBROADCASTSD     constants<>+1088(SB), Z4
+	VFMADD231PD.BCST constants<>+1096(SB), Z13, Z4
+	VBROADCASTSD     constants<>+1088(SB), Z5
+	VFMADD231PD.BCST constants<>+1096(SB), Z14, Z5
+	VFMADD231PD.BCST constants<>+1104(SB), Z1, Z4
+	VFMADD231PD.BCST constants<>+1104(SB), Z2, Z5
+	VBROADCASTSD     constants<>+1072(SB), Z6
+	VFMADD231PD.BCST constants<>+1080(SB), Z13, Z6
+	VBROADCASTSD     constants<>+1072(SB), Z7
+	VFMADD231PD.BCST constants<>+1080(SB), Z14, Z7
 	VFMADD213PD      Z6, Z1, Z4
 	VFMADD213PD      Z7, Z2, Z5
-	VBROADCASTSD     constants<>+1048(SB), Z6
-	VFMADD231PD.BCST constants<>+1056(SB), Z13, Z6
-	VBROADCASTSD     constants<>+1048(SB), Z7
-	VFMADD231PD.BCST constants<>+1056(SB), Z14, Z7
+	VBROADCASTSD     constants<>+1056(SB), Z6
+	VFMADD231PD.BCST constants<>+1064(SB), Z13, Z6
+	VBROADCASTSD     constants<>+1056(SB), Z7
+	VFMADD231PD.BCST constants<>+1064(SB), Z14, Z7
 	VFMADD213PD      Z6, Z1, Z4
 	VFMADD213PD      Z7, Z2, Z5
-	VBROADCASTSD     constants<>+1032(SB), Z6
-	VFMADD231PD.BCST constants<>+1040(SB), Z13, Z6
-	VBROADCASTSD     constants<>+1032(SB), Z7
-	VFMADD231PD.BCST constants<>+1040(SB), Z14, Z7
+	VBROADCASTSD     constants<>+1040(SB), Z6
+	VFMADD231PD.BCST constants<>+1048(SB), Z13, Z6
+	VBROADCASTSD     constants<>+1040(SB), Z7
+	VFMADD231PD.BCST constants<>+1048(SB), Z14, Z7
 	VFMADD213PD      Z6, Z1, Z4
 	VFMADD213PD      Z7, Z2, Z5
 	VFMADD213PD      Z13, Z1, Z4
@@ -4732,18 +4733,18 @@ done338:
 	VCMPPD       $0x19, Z1, Z3, K2
 	KORTESTB     K1, K2
 	JNZ          unsafe339
-	VBROADCASTSD constants<>+816(SB), Z1
-	VBROADCASTSD constants<>+848(SB), Z3
-	VBROADCASTSD constants<>+856(SB), Z4
-	VBROADCASTSD constants<>+872(SB), Z5
-	VBROADCASTSD constants<>+880(SB), Z6
-	VBROADCASTSD constants<>+784(SB), Z7
-	VBROADCASTSD constants<>+888(SB), Z8
-	VBROADCASTSD constants<>+896(SB), Z9
-	VBROADCASTSD constants<>+904(SB), Z10
-	VBROADCASTSD constants<>+912(SB), Z11
-	VBROADCASTSD constants<>+920(SB), Z12
-	VBROADCASTSD constants<>+928(SB), Z13
+	VBROADCASTSD constants<>+824(SB), Z1
+	VBROADCASTSD constants<>+856(SB), Z3
+	VBROADCASTSD constants<>+864(SB), Z4
+	VBROADCASTSD constants<>+880(SB), Z5
+	VBROADCASTSD constants<>+888(SB), Z6
+	VBROADCASTSD constants<>+792(SB), Z7
+	VBROADCASTSD constants<>+896(SB), Z8
+	VBROADCASTSD constants<>+904(SB), Z9
+	VBROADCASTSD constants<>+912(SB), Z10
+	VBROADCASTSD constants<>+920(SB), Z11
+	VBROADCASTSD constants<>+928(SB), Z12
+	VBROADCASTSD constants<>+936(SB), Z13
 	VMOVUPD      constants<>+0(SB), Z14
 	VMOVUPD      constants<>+64(SB), Z15
 	XORQ         BX, BX
@@ -4910,7 +4911,7 @@ TEXT ·absorb512(SB), $0-96
 	MOVQ         message_base+24(FP), CX
 	MOVQ         sum_base+48(FP), DX
 	MOVQ         old_len+8(FP), BX
-	VBROADCASTSD constants<>+784(SB), Z2
+	VBROADCASTSD constants<>+792(SB), Z2
 	VBROADCASTSD rho+72(FP), Z0
 	VBROADCASTSD damping+80(FP), Z1
 	VSUBPD       Z1, Z2, Z2
@@ -5078,34 +5079,34 @@ TEXT ·edgeBelief512(SB), $2112-161
 	VCMPPD.BCST       $0x04, constants<>+704(SB), Z1, K1
 	VSUBPD            Z3, Z1, Z1
 	VMOVAPD.Z         Z1, K1, Z5
-	VCMPPD.BCST       $0x05, constants<>+816(SB), Z0, K1
-	VCMPPD.BCST       $0x05, constants<>+816(SB), Z1, K2
-	VBROADCASTSD      constants<>+856(SB), Z6
-	VFMADD231PD.BCST  constants<>+848(SB), Z0, Z6
-	VBROADCASTSD      constants<>+856(SB), Z7
-	VFMADD231PD.BCST  constants<>+848(SB), Z1, Z7
-	VSUBPD.BCST       constants<>+856(SB), Z6, Z8
-	VSUBPD.BCST       constants<>+856(SB), Z7, Z9
-	VFNMADD231PD.BCST constants<>+872(SB), Z8, Z0
-	VFNMADD231PD.BCST constants<>+872(SB), Z9, Z1
+	VCMPPD.BCST       $0x05, constants<>+824(SB), Z0, K1
+	VCMPPD.BCST       $0x05, constants<>+824(SB), Z1, K2
+	VBROADCASTSD      constants<>+864(SB), Z6
+	VFMADD231PD.BCST  constants<>+856(SB), Z0, Z6
+	VBROADCASTSD      constants<>+864(SB), Z7
+	VFMADD231PD.BCST  constants<>+856(SB), Z1, Z7
+	VSUBPD.BCST       constants<>+864(SB), Z6, Z8
+	VSUBPD.BCST       constants<>+864(SB), Z7, Z9
 	VFNMADD231PD.BCST constants<>+880(SB), Z8, Z0
 	VFNMADD231PD.BCST constants<>+880(SB), Z9, Z1
+	VFNMADD231PD.BCST constants<>+888(SB), Z8, Z0
+	VFNMADD231PD.BCST constants<>+888(SB), Z9, Z1
 	VMULPD            Z0, Z0, Z8
-	VBROADCASTSD      constants<>+920(SB), Z12
-	VFMADD231PD.BCST  constants<>+928(SB), Z0, Z12
+	VBROADCASTSD      constants<>+928(SB), Z12
+	VFMADD231PD.BCST  constants<>+936(SB), Z0, Z12
 	VMULPD            Z1, Z1, Z9
-	VBROADCASTSD      constants<>+920(SB), Z13
-	VFMADD231PD.BCST  constants<>+928(SB), Z1, Z13
-	VBROADCASTSD      constants<>+904(SB), Z10
-	VFMADD231PD.BCST  constants<>+912(SB), Z0, Z10
+	VBROADCASTSD      constants<>+928(SB), Z13
+	VFMADD231PD.BCST  constants<>+936(SB), Z1, Z13
+	VBROADCASTSD      constants<>+912(SB), Z10
+	VFMADD231PD.BCST  constants<>+920(SB), Z0, Z10
 	VFMADD213PD       Z10, Z8, Z12
-	VBROADCASTSD      constants<>+888(SB), Z10
-	VFMADD231PD.BCST  constants<>+896(SB), Z0, Z10
-	VBROADCASTSD      constants<>+904(SB), Z11
-	VFMADD231PD.BCST  constants<>+912(SB), Z1, Z11
+	VBROADCASTSD      constants<>+896(SB), Z10
+	VFMADD231PD.BCST  constants<>+904(SB), Z0, Z10
+	VBROADCASTSD      constants<>+912(SB), Z11
+	VFMADD231PD.BCST  constants<>+920(SB), Z1, Z11
 	VFMADD213PD       Z11, Z9, Z13
-	VBROADCASTSD      constants<>+888(SB), Z11
-	VFMADD231PD.BCST  constants<>+896(SB), Z1, Z11
+	VBROADCASTSD      constants<>+896(SB), Z11
+	VFMADD231PD.BCST  constants<>+904(SB), Z1, Z11
 	VFMADD231PD       Z12, Z8, Z10
 	VFMADD231PD       Z13, Z9, Z11
 	VFMADD213PD       Z0, Z8, Z10
@@ -5170,7 +5171,7 @@ TEXT ·edgeBelief512(SB), $2112-161
 	VPCMPUQ.BCST      $0x06, constants<>+744(SB), Z5, K1
 	KORTESTB          K1, K1
 	JNZ               unsafe364
-	VMOVSD            constants<>+784(SB), X5
+	VMOVSD            constants<>+792(SB), X5
 	VDIVSD            X1, X5, X5
 	VBROADCASTSD      X5, Z5
 	VFMADD213PD       Z2, Z5, Z3
@@ -5185,23 +5186,23 @@ TEXT ·edgeBelief512(SB), $2112-161
 	VPERMI2PD         constants<>+448(SB), Z15, Z6
 	VMOVUPD           constants<>+512(SB), Z15
 	VPERMI2PD         constants<>+576(SB), Z15, Z7
-	VFMSUB213PD.BCST  constants<>+784(SB), Z6, Z3
-	VFMADD231PD.BCST  constants<>+1016(SB), Z1, Z7
+	VFMSUB213PD.BCST  constants<>+792(SB), Z6, Z3
+	VFMADD231PD.BCST  constants<>+1024(SB), Z1, Z7
 	VMULPD            Z3, Z3, Z6
-	VBROADCASTSD      constants<>+1080(SB), Z15
-	VFMADD231PD.BCST  constants<>+1088(SB), Z3, Z15
-	VFMADD231PD.BCST  constants<>+1096(SB), Z6, Z15
-	VBROADCASTSD      constants<>+1064(SB), Z16
-	VFMADD231PD.BCST  constants<>+1072(SB), Z3, Z16
+	VBROADCASTSD      constants<>+1088(SB), Z15
+	VFMADD231PD.BCST  constants<>+1096(SB), Z3, Z15
+	VFMADD231PD.BCST  constants<>+1104(SB), Z6, Z15
+	VBROADCASTSD      constants<>+1072(SB), Z16
+	VFMADD231PD.BCST  constants<>+1080(SB), Z3, Z16
 	VFMADD213PD       Z16, Z6, Z15
-	VBROADCASTSD      constants<>+1048(SB), Z16
-	VFMADD231PD.BCST  constants<>+1056(SB), Z3, Z16
+	VBROADCASTSD      constants<>+1056(SB), Z16
+	VFMADD231PD.BCST  constants<>+1064(SB), Z3, Z16
 	VFMADD213PD       Z16, Z6, Z15
-	VBROADCASTSD      constants<>+1032(SB), Z16
-	VFMADD231PD.BCST  constants<>+1040(SB), Z3, Z16
+	VBROADCASTSD      constants<>+1040(SB), Z16
+	VFMADD231PD.BCST  constants<>+1048(SB), Z3, Z16
 	VFMADD213PD       Z16, Z6, Z15
 	VFMADD213PD       Z3, Z6, Z15
-	VFMADD231PD.BCST  constants<>+1024(SB), Z1, Z15
+	VFMADD231PD.BCST  constants<>+1032(SB), Z1, Z15
 	VADDPD            Z7, Z15, Z15
 	VADDPD            Z2, Z15, Z15
 	MOVSD             X15, logZ+144(FP)
@@ -5323,20 +5324,20 @@ vector372:
 	VCMPPD.BCST       $0x04, constants<>+704(SB), Z2, K1
 	VSUBPD            Z0, Z2, Z2
 	VMOVAPD.Z         Z2, K1, Z3
-	VCMPPD.BCST       $0x05, constants<>+816(SB), Z2, K1
-	VBROADCASTSD      constants<>+856(SB), Z4
-	VFMADD231PD.BCST  constants<>+848(SB), Z2, Z4
-	VSUBPD.BCST       constants<>+856(SB), Z4, Z5
-	VFNMADD231PD.BCST constants<>+872(SB), Z5, Z2
+	VCMPPD.BCST       $0x05, constants<>+824(SB), Z2, K1
+	VBROADCASTSD      constants<>+864(SB), Z4
+	VFMADD231PD.BCST  constants<>+856(SB), Z2, Z4
+	VSUBPD.BCST       constants<>+864(SB), Z4, Z5
 	VFNMADD231PD.BCST constants<>+880(SB), Z5, Z2
+	VFNMADD231PD.BCST constants<>+888(SB), Z5, Z2
 	VMULPD            Z2, Z2, Z5
-	VBROADCASTSD      constants<>+920(SB), Z7
-	VFMADD231PD.BCST  constants<>+928(SB), Z2, Z7
-	VBROADCASTSD      constants<>+904(SB), Z6
-	VFMADD231PD.BCST  constants<>+912(SB), Z2, Z6
+	VBROADCASTSD      constants<>+928(SB), Z7
+	VFMADD231PD.BCST  constants<>+936(SB), Z2, Z7
+	VBROADCASTSD      constants<>+912(SB), Z6
+	VFMADD231PD.BCST  constants<>+920(SB), Z2, Z6
 	VFMADD213PD       Z6, Z5, Z7
-	VBROADCASTSD      constants<>+888(SB), Z6
-	VFMADD231PD.BCST  constants<>+896(SB), Z2, Z6
+	VBROADCASTSD      constants<>+896(SB), Z6
+	VFMADD231PD.BCST  constants<>+904(SB), Z2, Z6
 	VFMADD231PD       Z7, Z5, Z6
 	VFMADD213PD       Z2, Z5, Z6
 	VPSLLQ            $0x30, Z4, Z5
@@ -5357,20 +5358,20 @@ vector373:
 	VCMPPD.BCST       $0x04, constants<>+704(SB), Z2, K1
 	VSUBPD            Z1, Z2, Z2
 	VMOVAPD.Z         Z2, K1, Z3
-	VCMPPD.BCST       $0x05, constants<>+816(SB), Z2, K1
-	VBROADCASTSD      constants<>+856(SB), Z4
-	VFMADD231PD.BCST  constants<>+848(SB), Z2, Z4
-	VSUBPD.BCST       constants<>+856(SB), Z4, Z5
-	VFNMADD231PD.BCST constants<>+872(SB), Z5, Z2
+	VCMPPD.BCST       $0x05, constants<>+824(SB), Z2, K1
+	VBROADCASTSD      constants<>+864(SB), Z4
+	VFMADD231PD.BCST  constants<>+856(SB), Z2, Z4
+	VSUBPD.BCST       constants<>+864(SB), Z4, Z5
 	VFNMADD231PD.BCST constants<>+880(SB), Z5, Z2
+	VFNMADD231PD.BCST constants<>+888(SB), Z5, Z2
 	VMULPD            Z2, Z2, Z5
-	VBROADCASTSD      constants<>+920(SB), Z7
-	VFMADD231PD.BCST  constants<>+928(SB), Z2, Z7
-	VBROADCASTSD      constants<>+904(SB), Z6
-	VFMADD231PD.BCST  constants<>+912(SB), Z2, Z6
+	VBROADCASTSD      constants<>+928(SB), Z7
+	VFMADD231PD.BCST  constants<>+936(SB), Z2, Z7
+	VBROADCASTSD      constants<>+912(SB), Z6
+	VFMADD231PD.BCST  constants<>+920(SB), Z2, Z6
 	VFMADD213PD       Z6, Z5, Z7
-	VBROADCASTSD      constants<>+888(SB), Z6
-	VFMADD231PD.BCST  constants<>+896(SB), Z2, Z6
+	VBROADCASTSD      constants<>+896(SB), Z6
+	VFMADD231PD.BCST  constants<>+904(SB), Z2, Z6
 	VFMADD231PD       Z7, Z5, Z6
 	VFMADD213PD       Z2, Z5, Z6
 	VPSLLQ            $0x30, Z4, Z5
@@ -6109,7 +6110,7 @@ done376:
 	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z3, K1
 	KORTESTB         K1, K1
 	JNZ              unsafe364
-	VMOVSD           constants<>+784(SB), X3
+	VMOVSD           constants<>+792(SB), X3
 	VDIVSD           X1, X3, X3
 	VBROADCASTSD     X3, Z3
 	VFMADD213PD      Z0, Z3, Z2
@@ -6124,23 +6125,23 @@ done376:
 	VPERMI2PD        constants<>+448(SB), Z6, Z4
 	VMOVUPD          constants<>+512(SB), Z6
 	VPERMI2PD        constants<>+576(SB), Z6, Z5
-	VFMSUB213PD.BCST constants<>+784(SB), Z4, Z2
-	VFMADD231PD.BCST constants<>+1016(SB), Z1, Z5
+	VFMSUB213PD.BCST constants<>+792(SB), Z4, Z2
+	VFMADD231PD.BCST constants<>+1024(SB), Z1, Z5
 	VMULPD           Z2, Z2, Z4
-	VBROADCASTSD     constants<>+1080(SB), Z6
-	VFMADD231PD.BCST constants<>+1088(SB), Z2, Z6
-	VFMADD231PD.BCST constants<>+1096(SB), Z4, Z6
-	VBROADCASTSD     constants<>+1064(SB), Z7
-	VFMADD231PD.BCST constants<>+1072(SB), Z2, Z7
+	VBROADCASTSD     constants<>+1088(SB), Z6
+	VFMADD231PD.BCST constants<>+1096(SB), Z2, Z6
+	VFMADD231PD.BCST constants<>+1104(SB), Z4, Z6
+	VBROADCASTSD     constants<>+1072(SB), Z7
+	VFMADD231PD.BCST constants<>+1080(SB), Z2, Z7
 	VFMADD213PD      Z7, Z4, Z6
-	VBROADCASTSD     constants<>+1048(SB), Z7
-	VFMADD231PD.BCST constants<>+1056(SB), Z2, Z7
+	VBROADCASTSD     constants<>+1056(SB), Z7
+	VFMADD231PD.BCST constants<>+1064(SB), Z2, Z7
 	VFMADD213PD      Z7, Z4, Z6
-	VBROADCASTSD     constants<>+1032(SB), Z7
-	VFMADD231PD.BCST constants<>+1040(SB), Z2, Z7
+	VBROADCASTSD     constants<>+1040(SB), Z7
+	VFMADD231PD.BCST constants<>+1048(SB), Z2, Z7
 	VFMADD213PD      Z7, Z4, Z6
 	VFMADD213PD      Z2, Z4, Z6
-	VFMADD231PD.BCST constants<>+1024(SB), Z1, Z6
+	VFMADD231PD.BCST constants<>+1032(SB), Z1, Z6
 	VADDPD           Z5, Z6, Z6
 	VADDPD           Z0, Z6, Z6
 	MOVSD            X6, logZ+144(FP)
@@ -11303,7 +11304,7 @@ TEXT ·absorbAll512(SB), $0-104
 	MOVQ         messages_base+0(FP), AX
 	MOVQ         sums_base+24(FP), CX
 	MOVQ         out_base+48(FP), DX
-	VBROADCASTSD constants<>+784(SB), Z1
+	VBROADCASTSD constants<>+792(SB), Z1
 	VXORPD       Z2, Z2, Z2
 	VXORPD       Z3, Z3, Z3
 	VXORPD       Z4, Z4, Z4
@@ -11978,13 +11979,13 @@ TEXT ·exponentials512(SB), $0-64
 	MOVQ         size+24(FP), CX
 	MOVQ         inverse_base+32(FP), DX
 	MOVQ         inverse_len+40(FP), BX
-	VBROADCASTSD constants<>+824(SB), Z0
+	VBROADCASTSD constants<>+832(SB), Z0
 	VBROADCASTSD constants<>+752(SB), Z1
-	VBROADCASTSD constants<>+848(SB), Z2
-	VBROADCASTSD constants<>+856(SB), Z3
-	VBROADCASTSD constants<>+872(SB), Z4
-	VBROADCASTSD constants<>+880(SB), Z5
-	VBROADCASTSD constants<>+784(SB), Z6
+	VBROADCASTSD constants<>+856(SB), Z2
+	VBROADCASTSD constants<>+864(SB), Z3
+	VBROADCASTSD constants<>+880(SB), Z4
+	VBROADCASTSD constants<>+888(SB), Z5
+	VBROADCASTSD constants<>+792(SB), Z6
 	VMOVUPD      constants<>+0(SB), Z7
 	VMOVUPD      constants<>+64(SB), Z8
 	TESTQ        BX, BX
@@ -12057,8 +12058,10 @@ panel1029:
 	VFNMADD231PD     Z4, Z15, Z11
 	VFNMADD231PD     Z5, Z14, Z10
 	VFNMADD231PD     Z5, Z15, Z11
-	VBROADCASTSD     constants<>+928(SB), Z16
-	VBROADCASTSD     constants<>+928(SB), Z17
+	VBROADCASTSD     constants<>+936(SB), Z16
+	VBROADCASTSD     constants<>+936(SB), Z17
+	VFMADD213PD.BCST constants<>+928(SB), Z10, Z16
+	VFMADD213PD.BCST constants<>+928(SB), Z11, Z17
 	VFMADD213PD.BCST constants<>+920(SB), Z10, Z16
 	VFMADD213PD.BCST constants<>+920(SB), Z11, Z17
 	VFMADD213PD.BCST constants<>+912(SB), Z10, Z16
@@ -12067,8 +12070,6 @@ panel1029:
 	VFMADD213PD.BCST constants<>+904(SB), Z11, Z17
 	VFMADD213PD.BCST constants<>+896(SB), Z10, Z16
 	VFMADD213PD.BCST constants<>+896(SB), Z11, Z17
-	VFMADD213PD.BCST constants<>+888(SB), Z10, Z16
-	VFMADD213PD.BCST constants<>+888(SB), Z11, Z17
 	VFMADD213PD      Z6, Z10, Z16
 	VFMADD213PD      Z6, Z11, Z17
 	VMULPD           Z10, Z16, Z16
@@ -12103,12 +12104,12 @@ rest1030:
 	VSUBPD           Z3, Z9, Z11
 	VFNMADD231PD     Z4, Z11, Z10
 	VFNMADD231PD     Z5, Z11, Z10
-	VBROADCASTSD     constants<>+928(SB), Z12
+	VBROADCASTSD     constants<>+936(SB), Z12
+	VFMADD213PD.BCST constants<>+928(SB), Z10, Z12
 	VFMADD213PD.BCST constants<>+920(SB), Z10, Z12
 	VFMADD213PD.BCST constants<>+912(SB), Z10, Z12
 	VFMADD213PD.BCST constants<>+904(SB), Z10, Z12
 	VFMADD213PD.BCST constants<>+896(SB), Z10, Z12
-	VFMADD213PD.BCST constants<>+888(SB), Z10, Z12
 	VFMADD213PD      Z6, Z10, Z12
 	VMULPD           Z10, Z12, Z12
 	VPSLLQ           $0x30, Z9, Z11
@@ -12163,8 +12164,10 @@ wider1032:
 	VFNMADD231PD     Z4, Z14, Z11
 	VFNMADD231PD     Z5, Z13, Z10
 	VFNMADD231PD     Z5, Z14, Z11
-	VBROADCASTSD     constants<>+928(SB), Z15
-	VBROADCASTSD     constants<>+928(SB), Z16
+	VBROADCASTSD     constants<>+936(SB), Z15
+	VBROADCASTSD     constants<>+936(SB), Z16
+	VFMADD213PD.BCST constants<>+928(SB), Z10, Z15
+	VFMADD213PD.BCST constants<>+928(SB), Z11, Z16
 	VFMADD213PD.BCST constants<>+920(SB), Z10, Z15
 	VFMADD213PD.BCST constants<>+920(SB), Z11, Z16
 	VFMADD213PD.BCST constants<>+912(SB), Z10, Z15
@@ -12173,8 +12176,6 @@ wider1032:
 	VFMADD213PD.BCST constants<>+904(SB), Z11, Z16
 	VFMADD213PD.BCST constants<>+896(SB), Z10, Z15
 	VFMADD213PD.BCST constants<>+896(SB), Z11, Z16
-	VFMADD213PD.BCST constants<>+888(SB), Z10, Z15
-	VFMADD213PD.BCST constants<>+888(SB), Z11, Z16
 	VFMADD213PD      Z6, Z10, Z15
 	VFMADD213PD      Z6, Z11, Z16
 	VMULPD           Z10, Z15, Z15
@@ -12234,16 +12235,16 @@ TEXT ·regularProducts512(SB), $8-25
 	DECQ         CX
 	VXORPD       Z0, Z0, Z0
 	VBROADCASTSD constants<>+704(SB), Z1
-	VBROADCASTSD constants<>+848(SB), Z2
-	VBROADCASTSD constants<>+856(SB), Z3
-	VBROADCASTSD constants<>+872(SB), Z4
-	VBROADCASTSD constants<>+880(SB), Z5
-	VBROADCASTSD constants<>+888(SB), Z6
-	VBROADCASTSD constants<>+896(SB), Z7
-	VBROADCASTSD constants<>+904(SB), Z8
-	VBROADCASTSD constants<>+912(SB), Z9
-	VBROADCASTSD constants<>+920(SB), Z10
-	VBROADCASTSD constants<>+928(SB), Z11
+	VBROADCASTSD constants<>+856(SB), Z2
+	VBROADCASTSD constants<>+864(SB), Z3
+	VBROADCASTSD constants<>+880(SB), Z4
+	VBROADCASTSD constants<>+888(SB), Z5
+	VBROADCASTSD constants<>+896(SB), Z6
+	VBROADCASTSD constants<>+904(SB), Z7
+	VBROADCASTSD constants<>+912(SB), Z8
+	VBROADCASTSD constants<>+920(SB), Z9
+	VBROADCASTSD constants<>+928(SB), Z10
+	VBROADCASTSD constants<>+936(SB), Z11
 	VMOVUPD      constants<>+0(SB), Z12
 	VMOVUPD      constants<>+64(SB), Z13
 	MOVQ         u+0(FP), DX
@@ -12416,10 +12417,10 @@ none1048:
 	VMOVUPD          (R9), Z19
 	VSUBPD           Z18, Z19, K1, Z17
 	VMAXPD           Z17, Z1, Z1
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z14, K1
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z15, K2
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z16, K3
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z17, K4
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z14, K1
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z15, K2
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z16, K3
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z17, K4
 	VMOVAPD          Z3, Z18
 	VFMADD231PD      Z2, Z14, Z18
 	VMOVAPD          Z3, Z19
@@ -12464,10 +12465,10 @@ none1048:
 	VFMADD213PD      Z6, Z15, Z27
 	VFMADD213PD      Z6, Z16, Z28
 	VFMADD213PD      Z6, Z17, Z29
-	VFMADD213PD.BCST constants<>+784(SB), Z14, Z26
-	VFMADD213PD.BCST constants<>+784(SB), Z15, Z27
-	VFMADD213PD.BCST constants<>+784(SB), Z16, Z28
-	VFMADD213PD.BCST constants<>+784(SB), Z17, Z29
+	VFMADD213PD.BCST constants<>+792(SB), Z14, Z26
+	VFMADD213PD.BCST constants<>+792(SB), Z15, Z27
+	VFMADD213PD.BCST constants<>+792(SB), Z16, Z28
+	VFMADD213PD.BCST constants<>+792(SB), Z17, Z29
 	VMULPD           Z14, Z26, Z26
 	VMULPD           Z15, Z27, Z27
 	VMULPD           Z16, Z28, Z28
@@ -12558,7 +12559,7 @@ backward1049:
 
 product1050:
 	VMOVUPD          Z14, (BX)
-	VPSUBQ.BCST      constants<>+768(SB), Z14, Z14
+	VPSUBQ.BCST      constants<>+776(SB), Z14, Z14
 	VPMAXUQ          Z14, Z0, Z0
 	MOVQ             288(DX), R9
 	MOVLQSX          4(R9)(AX*4), R9
@@ -12626,7 +12627,7 @@ backward1051:
 
 product1052:
 	VMOVUPD          Z14, 64(BX)
-	VPSUBQ.BCST      constants<>+768(SB), Z14, Z14
+	VPSUBQ.BCST      constants<>+776(SB), Z14, Z14
 	VPMAXUQ          Z14, Z0, Z0
 	MOVQ             288(DX), R9
 	MOVLQSX          8(R9)(AX*4), R9
@@ -12694,7 +12695,7 @@ backward1053:
 
 product1054:
 	VMOVUPD          Z14, 128(BX)
-	VPSUBQ.BCST      constants<>+768(SB), Z14, Z14
+	VPSUBQ.BCST      constants<>+776(SB), Z14, Z14
 	VPMAXUQ          Z14, Z0, Z0
 	MOVQ             288(DX), R9
 	MOVLQSX          12(R9)(AX*4), R9
@@ -12762,7 +12763,7 @@ backward1055:
 
 product1056:
 	VMOVUPD     Z14, 192(BX)
-	VPSUBQ.BCST constants<>+768(SB), Z14, Z14
+	VPSUBQ.BCST constants<>+776(SB), Z14, Z14
 	VPMAXUQ     Z14, Z0, Z0
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x04, AX
@@ -12942,10 +12943,10 @@ none1058:
 	VMOVUPD          (R9), Z19
 	VSUBPD           Z18, Z19, K1, Z17
 	VMAXPD           Z17, Z1, Z1
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z14, K1
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z15, K2
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z16, K3
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z17, K4
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z14, K1
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z15, K2
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z16, K3
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z17, K4
 	VMOVAPD          Z3, Z18
 	VFMADD231PD      Z2, Z14, Z18
 	VMOVAPD          Z3, Z19
@@ -12990,10 +12991,10 @@ none1058:
 	VFMADD213PD      Z6, Z15, Z5
 	VFMADD213PD      Z6, Z16, Z24
 	VFMADD213PD      Z6, Z17, Z11
-	VFMADD213PD.BCST constants<>+784(SB), Z14, Z4
-	VFMADD213PD.BCST constants<>+784(SB), Z15, Z5
-	VFMADD213PD.BCST constants<>+784(SB), Z16, Z24
-	VFMADD213PD.BCST constants<>+784(SB), Z17, Z11
+	VFMADD213PD.BCST constants<>+792(SB), Z14, Z4
+	VFMADD213PD.BCST constants<>+792(SB), Z15, Z5
+	VFMADD213PD.BCST constants<>+792(SB), Z16, Z24
+	VFMADD213PD.BCST constants<>+792(SB), Z17, Z11
 	VMULPD           Z14, Z4, Z4
 	VMULPD           Z15, Z5, Z5
 	VMULPD           Z16, Z24, Z24
@@ -13087,7 +13088,7 @@ backward1059:
 
 product1060:
 	VMOVUPD          Z2, (BX)
-	VPSUBQ.BCST      constants<>+768(SB), Z2, Z2
+	VPSUBQ.BCST      constants<>+776(SB), Z2, Z2
 	VPMAXUQ          Z2, Z0, Z0
 	LEAQ             1(AX), DI
 	CMPQ             DI, CX
@@ -13158,7 +13159,7 @@ backward1061:
 
 product1062:
 	VMOVUPD          Z2, 64(BX)
-	VPSUBQ.BCST      constants<>+768(SB), Z2, Z2
+	VPSUBQ.BCST      constants<>+776(SB), Z2, Z2
 	VPMAXUQ          Z2, Z0, Z0
 	LEAQ             2(AX), DI
 	CMPQ             DI, CX
@@ -13229,7 +13230,7 @@ backward1063:
 
 product1064:
 	VMOVUPD          Z2, 128(BX)
-	VPSUBQ.BCST      constants<>+768(SB), Z2, Z2
+	VPSUBQ.BCST      constants<>+776(SB), Z2, Z2
 	VPMAXUQ          Z2, Z0, Z0
 	LEAQ             3(AX), AX
 	CMPQ             AX, CX
@@ -13300,7 +13301,7 @@ backward1065:
 
 product1066:
 	VMOVUPD     Z2, 192(BX)
-	VPSUBQ.BCST constants<>+768(SB), Z2, Z2
+	VPSUBQ.BCST constants<>+776(SB), Z2, Z2
 	VPMAXUQ     Z2, Z0, Z0
 	ADDQ        $0x00000100, BX
 
@@ -13490,10 +13491,10 @@ none1071:
 	VSUBPD           Z18, Z19, K2, Z17
 	VMOVAPD.Z        Z17, K1, Z17
 	VMAXPD           Z17, Z1, Z1
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z14, K2
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z15, K3
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z16, K4
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z17, K5
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z14, K2
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z15, K3
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z16, K4
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z17, K5
 	VMOVAPD          Z3, Z18
 	VFMADD231PD      Z2, Z14, Z18
 	VMOVAPD          Z3, Z19
@@ -13538,10 +13539,10 @@ none1071:
 	VFMADD213PD      Z6, Z15, Z27
 	VFMADD213PD      Z6, Z16, Z28
 	VFMADD213PD      Z6, Z17, Z29
-	VFMADD213PD.BCST constants<>+784(SB), Z14, Z26
-	VFMADD213PD.BCST constants<>+784(SB), Z15, Z27
-	VFMADD213PD.BCST constants<>+784(SB), Z16, Z28
-	VFMADD213PD.BCST constants<>+784(SB), Z17, Z29
+	VFMADD213PD.BCST constants<>+792(SB), Z14, Z26
+	VFMADD213PD.BCST constants<>+792(SB), Z15, Z27
+	VFMADD213PD.BCST constants<>+792(SB), Z16, Z28
+	VFMADD213PD.BCST constants<>+792(SB), Z17, Z29
 	VMULPD           Z14, Z26, Z26
 	VMULPD           Z15, Z27, Z27
 	VMULPD           Z16, Z28, Z28
@@ -13690,7 +13691,7 @@ end1079:
 
 product1077:
 	VMOVUPD       Z14, (SI)
-	VPSUBQ.BCST.Z constants<>+768(SB), Z14, K1, Z14
+	VPSUBQ.BCST.Z constants<>+776(SB), Z14, K1, Z14
 	VPMAXUQ       Z14, Z0, Z0
 	MOVQ          288(DX), R10
 	MOVLQSX       4(R10)(AX*4), R10
@@ -13816,7 +13817,7 @@ end1083:
 
 product1081:
 	VMOVUPD       Z14, 64(SI)
-	VPSUBQ.BCST.Z constants<>+768(SB), Z14, K1, Z14
+	VPSUBQ.BCST.Z constants<>+776(SB), Z14, K1, Z14
 	VPMAXUQ       Z14, Z0, Z0
 	MOVQ          288(DX), R10
 	MOVLQSX       8(R10)(AX*4), R10
@@ -13942,7 +13943,7 @@ end1087:
 
 product1085:
 	VMOVUPD       Z14, 128(SI)
-	VPSUBQ.BCST.Z constants<>+768(SB), Z14, K1, Z14
+	VPSUBQ.BCST.Z constants<>+776(SB), Z14, K1, Z14
 	VPMAXUQ       Z14, Z0, Z0
 	MOVQ          288(DX), R10
 	MOVLQSX       12(R10)(AX*4), R10
@@ -14068,7 +14069,7 @@ end1091:
 
 product1089:
 	VMOVUPD       Z14, 192(SI)
-	VPSUBQ.BCST.Z constants<>+768(SB), Z14, K1, Z14
+	VPSUBQ.BCST.Z constants<>+776(SB), Z14, K1, Z14
 	VPMAXUQ       Z14, Z0, Z0
 	ADDQ          $0x00000100, SI
 	ADDQ          $0x04, AX
@@ -14260,10 +14261,10 @@ none1093:
 	VSUBPD           Z18, Z19, K2, Z17
 	VMOVAPD.Z        Z17, K1, Z17
 	VMAXPD           Z17, Z1, Z1
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z14, K2
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z15, K3
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z16, K4
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z17, K5
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z14, K2
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z15, K3
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z16, K4
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z17, K5
 	VMOVAPD          Z3, Z18
 	VFMADD231PD      Z2, Z14, Z18
 	VMOVAPD          Z3, Z19
@@ -14308,10 +14309,10 @@ none1093:
 	VFMADD213PD      Z6, Z15, Z5
 	VFMADD213PD      Z6, Z16, Z24
 	VFMADD213PD      Z6, Z17, Z11
-	VFMADD213PD.BCST constants<>+784(SB), Z14, Z4
-	VFMADD213PD.BCST constants<>+784(SB), Z15, Z5
-	VFMADD213PD.BCST constants<>+784(SB), Z16, Z24
-	VFMADD213PD.BCST constants<>+784(SB), Z17, Z11
+	VFMADD213PD.BCST constants<>+792(SB), Z14, Z4
+	VFMADD213PD.BCST constants<>+792(SB), Z15, Z5
+	VFMADD213PD.BCST constants<>+792(SB), Z16, Z24
+	VFMADD213PD.BCST constants<>+792(SB), Z17, Z11
 	VMULPD           Z14, Z4, Z4
 	VMULPD           Z15, Z5, Z5
 	VMULPD           Z16, Z24, Z24
@@ -14463,7 +14464,7 @@ end1101:
 
 product1099:
 	VMOVUPD       Z2, (SI)
-	VPSUBQ.BCST.Z constants<>+768(SB), Z2, K1, Z2
+	VPSUBQ.BCST.Z constants<>+776(SB), Z2, K1, Z2
 	VPMAXUQ       Z2, Z0, Z0
 	LEAQ          1(AX), BX
 	CMPQ          BX, CX
@@ -14592,7 +14593,7 @@ end1105:
 
 product1103:
 	VMOVUPD       Z2, 64(SI)
-	VPSUBQ.BCST.Z constants<>+768(SB), Z2, K1, Z2
+	VPSUBQ.BCST.Z constants<>+776(SB), Z2, K1, Z2
 	VPMAXUQ       Z2, Z0, Z0
 	LEAQ          2(AX), BX
 	CMPQ          BX, CX
@@ -14721,7 +14722,7 @@ end1109:
 
 product1107:
 	VMOVUPD       Z2, 128(SI)
-	VPSUBQ.BCST.Z constants<>+768(SB), Z2, K1, Z2
+	VPSUBQ.BCST.Z constants<>+776(SB), Z2, K1, Z2
 	VPMAXUQ       Z2, Z0, Z0
 	LEAQ          3(AX), AX
 	CMPQ          AX, CX
@@ -14850,14 +14851,14 @@ end1113:
 
 product1111:
 	VMOVUPD       Z2, 192(SI)
-	VPSUBQ.BCST.Z constants<>+768(SB), Z2, K1, Z2
+	VPSUBQ.BCST.Z constants<>+776(SB), Z2, K1, Z2
 	VPMAXUQ       Z2, Z0, Z0
 	ADDQ          $0x00000100, SI
 
 grouped1069:
 done1043:
-	VPCMPUQ.BCST $0x06, constants<>+776(SB), Z0, K1
-	VCMPPD.BCST  $0x06, constants<>+808(SB), Z1, K2
+	VPCMPUQ.BCST $0x06, constants<>+784(SB), Z0, K1
+	VCMPPD.BCST  $0x06, constants<>+816(SB), Z1, K2
 	KORTESTB     K2, K1
 	JZ           safe1114
 	MOVB         $0x00, AL
@@ -14877,7 +14878,7 @@ TEXT ·regularAbsorb512(SB), $0-32
 	MOVQ         lo+8(FP), AX
 	MOVQ         hi+16(FP), CX
 	SUBQ         AX, CX
-	VBROADCASTSD constants<>+784(SB), Z1
+	VBROADCASTSD constants<>+792(SB), Z1
 	VXORPD       Z2, Z2, Z2
 	VXORPD       Z3, Z3, Z3
 	MOVQ         u+0(FP), DX
@@ -14936,62 +14937,62 @@ group1117:
 	VPERMI2PD        constants<>+576(SB), Z20, Z18
 	VMOVUPD          constants<>+512(SB), Z20
 	VPERMI2PD        constants<>+576(SB), Z20, Z19
-	VFMSUB213PD.BCST constants<>+784(SB), Z12, Z8
-	VFMSUB213PD.BCST constants<>+784(SB), Z13, Z9
-	VFMSUB213PD.BCST constants<>+784(SB), Z14, Z10
-	VFMSUB213PD.BCST constants<>+784(SB), Z15, Z11
-	VFMADD231PD.BCST constants<>+1016(SB), Z4, Z16
-	VFMADD231PD.BCST constants<>+1016(SB), Z5, Z17
-	VFMADD231PD.BCST constants<>+1016(SB), Z6, Z18
-	VFMADD231PD.BCST constants<>+1016(SB), Z7, Z19
+	VFMSUB213PD.BCST constants<>+792(SB), Z12, Z8
+	VFMSUB213PD.BCST constants<>+792(SB), Z13, Z9
+	VFMSUB213PD.BCST constants<>+792(SB), Z14, Z10
+	VFMSUB213PD.BCST constants<>+792(SB), Z15, Z11
+	VFMADD231PD.BCST constants<>+1024(SB), Z4, Z16
+	VFMADD231PD.BCST constants<>+1024(SB), Z5, Z17
+	VFMADD231PD.BCST constants<>+1024(SB), Z6, Z18
+	VFMADD231PD.BCST constants<>+1024(SB), Z7, Z19
 	VMULPD           Z8, Z8, Z12
 	VMULPD           Z9, Z9, Z13
 	VMULPD           Z10, Z10, Z14
 	VMULPD           Z11, Z11, Z15
-	VBROADCASTSD     constants<>+1080(SB), Z20
-	VFMADD231PD.BCST constants<>+1088(SB), Z8, Z20
-	VBROADCASTSD     constants<>+1080(SB), Z21
-	VFMADD231PD.BCST constants<>+1088(SB), Z9, Z21
-	VBROADCASTSD     constants<>+1080(SB), Z22
-	VFMADD231PD.BCST constants<>+1088(SB), Z10, Z22
-	VBROADCASTSD     constants<>+1080(SB), Z23
-	VFMADD231PD.BCST constants<>+1088(SB), Z11, Z23
-	VFMADD231PD.BCST constants<>+1096(SB), Z12, Z20
-	VFMADD231PD.BCST constants<>+1096(SB), Z13, Z21
-	VFMADD231PD.BCST constants<>+1096(SB), Z14, Z22
-	VFMADD231PD.BCST constants<>+1096(SB), Z15, Z23
-	VBROADCASTSD     constants<>+1064(SB), Z24
-	VFMADD231PD.BCST constants<>+1072(SB), Z8, Z24
-	VBROADCASTSD     constants<>+1064(SB), Z25
-	VFMADD231PD.BCST constants<>+1072(SB), Z9, Z25
-	VBROADCASTSD     constants<>+1064(SB), Z26
-	VFMADD231PD.BCST constants<>+1072(SB), Z10, Z26
-	VBROADCASTSD     constants<>+1064(SB), Z27
-	VFMADD231PD.BCST constants<>+1072(SB), Z11, Z27
+	VBROADCASTSD     constants<>+1088(SB), Z20
+	VFMADD231PD.BCST constants<>+1096(SB), Z8, Z20
+	VBROADCASTSD     constants<>+1088(SB), Z21
+	VFMADD231PD.BCST constants<>+1096(SB), Z9, Z21
+	VBROADCASTSD     constants<>+1088(SB), Z22
+	VFMADD231PD.BCST constants<>+1096(SB), Z10, Z22
+	VBROADCASTSD     constants<>+1088(SB), Z23
+	VFMADD231PD.BCST constants<>+1096(SB), Z11, Z23
+	VFMADD231PD.BCST constants<>+1104(SB), Z12, Z20
+	VFMADD231PD.BCST constants<>+1104(SB), Z13, Z21
+	VFMADD231PD.BCST constants<>+1104(SB), Z14, Z22
+	VFMADD231PD.BCST constants<>+1104(SB), Z15, Z23
+	VBROADCASTSD     constants<>+1072(SB), Z24
+	VFMADD231PD.BCST constants<>+1080(SB), Z8, Z24
+	VBROADCASTSD     constants<>+1072(SB), Z25
+	VFMADD231PD.BCST constants<>+1080(SB), Z9, Z25
+	VBROADCASTSD     constants<>+1072(SB), Z26
+	VFMADD231PD.BCST constants<>+1080(SB), Z10, Z26
+	VBROADCASTSD     constants<>+1072(SB), Z27
+	VFMADD231PD.BCST constants<>+1080(SB), Z11, Z27
 	VFMADD213PD      Z24, Z12, Z20
 	VFMADD213PD      Z25, Z13, Z21
 	VFMADD213PD      Z26, Z14, Z22
 	VFMADD213PD      Z27, Z15, Z23
-	VBROADCASTSD     constants<>+1048(SB), Z24
-	VFMADD231PD.BCST constants<>+1056(SB), Z8, Z24
-	VBROADCASTSD     constants<>+1048(SB), Z25
-	VFMADD231PD.BCST constants<>+1056(SB), Z9, Z25
-	VBROADCASTSD     constants<>+1048(SB), Z26
-	VFMADD231PD.BCST constants<>+1056(SB), Z10, Z26
-	VBROADCASTSD     constants<>+1048(SB), Z27
-	VFMADD231PD.BCST constants<>+1056(SB), Z11, Z27
+	VBROADCASTSD     constants<>+1056(SB), Z24
+	VFMADD231PD.BCST constants<>+1064(SB), Z8, Z24
+	VBROADCASTSD     constants<>+1056(SB), Z25
+	VFMADD231PD.BCST constants<>+1064(SB), Z9, Z25
+	VBROADCASTSD     constants<>+1056(SB), Z26
+	VFMADD231PD.BCST constants<>+1064(SB), Z10, Z26
+	VBROADCASTSD     constants<>+1056(SB), Z27
+	VFMADD231PD.BCST constants<>+1064(SB), Z11, Z27
 	VFMADD213PD      Z24, Z12, Z20
 	VFMADD213PD      Z25, Z13, Z21
 	VFMADD213PD      Z26, Z14, Z22
 	VFMADD213PD      Z27, Z15, Z23
-	VBROADCASTSD     constants<>+1032(SB), Z24
-	VFMADD231PD.BCST constants<>+1040(SB), Z8, Z24
-	VBROADCASTSD     constants<>+1032(SB), Z25
-	VFMADD231PD.BCST constants<>+1040(SB), Z9, Z25
-	VBROADCASTSD     constants<>+1032(SB), Z26
-	VFMADD231PD.BCST constants<>+1040(SB), Z10, Z26
-	VBROADCASTSD     constants<>+1032(SB), Z27
-	VFMADD231PD.BCST constants<>+1040(SB), Z11, Z27
+	VBROADCASTSD     constants<>+1040(SB), Z24
+	VFMADD231PD.BCST constants<>+1048(SB), Z8, Z24
+	VBROADCASTSD     constants<>+1040(SB), Z25
+	VFMADD231PD.BCST constants<>+1048(SB), Z9, Z25
+	VBROADCASTSD     constants<>+1040(SB), Z26
+	VFMADD231PD.BCST constants<>+1048(SB), Z10, Z26
+	VBROADCASTSD     constants<>+1040(SB), Z27
+	VFMADD231PD.BCST constants<>+1048(SB), Z11, Z27
 	VFMADD213PD      Z24, Z12, Z20
 	VFMADD213PD      Z25, Z13, Z21
 	VFMADD213PD      Z26, Z14, Z22
@@ -15000,10 +15001,10 @@ group1117:
 	VFMADD213PD      Z9, Z13, Z21
 	VFMADD213PD      Z10, Z14, Z22
 	VFMADD213PD      Z11, Z15, Z23
-	VFMADD231PD.BCST constants<>+1024(SB), Z4, Z20
-	VFMADD231PD.BCST constants<>+1024(SB), Z5, Z21
-	VFMADD231PD.BCST constants<>+1024(SB), Z6, Z22
-	VFMADD231PD.BCST constants<>+1024(SB), Z7, Z23
+	VFMADD231PD.BCST constants<>+1032(SB), Z4, Z20
+	VFMADD231PD.BCST constants<>+1032(SB), Z5, Z21
+	VFMADD231PD.BCST constants<>+1032(SB), Z6, Z22
+	VFMADD231PD.BCST constants<>+1032(SB), Z7, Z23
 	VADDPD           Z16, Z20, Z20
 	VADDPD           Z17, Z21, Z21
 	VADDPD           Z18, Z22, Z22
@@ -15129,23 +15130,23 @@ group1123:
 	VPERMI2PD        constants<>+448(SB), Z8, Z6
 	VMOVUPD          constants<>+512(SB), Z8
 	VPERMI2PD        constants<>+576(SB), Z8, Z7
-	VFMSUB213PD.BCST constants<>+784(SB), Z6, Z5
-	VFMADD231PD.BCST constants<>+1016(SB), Z4, Z7
+	VFMSUB213PD.BCST constants<>+792(SB), Z6, Z5
+	VFMADD231PD.BCST constants<>+1024(SB), Z4, Z7
 	VMULPD           Z5, Z5, Z6
-	VBROADCASTSD     constants<>+1080(SB), Z8
-	VFMADD231PD.BCST constants<>+1088(SB), Z5, Z8
-	VFMADD231PD.BCST constants<>+1096(SB), Z6, Z8
-	VBROADCASTSD     constants<>+1064(SB), Z9
-	VFMADD231PD.BCST constants<>+1072(SB), Z5, Z9
+	VBROADCASTSD     constants<>+1088(SB), Z8
+	VFMADD231PD.BCST constants<>+1096(SB), Z5, Z8
+	VFMADD231PD.BCST constants<>+1104(SB), Z6, Z8
+	VBROADCASTSD     constants<>+1072(SB), Z9
+	VFMADD231PD.BCST constants<>+1080(SB), Z5, Z9
 	VFMADD213PD      Z9, Z6, Z8
-	VBROADCASTSD     constants<>+1048(SB), Z9
-	VFMADD231PD.BCST constants<>+1056(SB), Z5, Z9
+	VBROADCASTSD     constants<>+1056(SB), Z9
+	VFMADD231PD.BCST constants<>+1064(SB), Z5, Z9
 	VFMADD213PD      Z9, Z6, Z8
-	VBROADCASTSD     constants<>+1032(SB), Z9
-	VFMADD231PD.BCST constants<>+1040(SB), Z5, Z9
+	VBROADCASTSD     constants<>+1040(SB), Z9
+	VFMADD231PD.BCST constants<>+1048(SB), Z5, Z9
 	VFMADD213PD      Z9, Z6, Z8
 	VFMADD213PD      Z5, Z6, Z8
-	VFMADD231PD.BCST constants<>+1024(SB), Z4, Z8
+	VFMADD231PD.BCST constants<>+1032(SB), Z4, Z8
 	VADDPD           Z7, Z8, Z8
 	VMOVAPD          Z8, Z4
 	VSHUFF64X2       $0x4e, Z4, Z4, Z5
@@ -15239,62 +15240,62 @@ group1126:
 	VPERMI2PD        constants<>+576(SB), Z20, Z18
 	VMOVUPD          constants<>+512(SB), Z20
 	VPERMI2PD        constants<>+576(SB), Z20, Z19
-	VFMSUB213PD.BCST constants<>+784(SB), Z12, Z8
-	VFMSUB213PD.BCST constants<>+784(SB), Z13, Z9
-	VFMSUB213PD.BCST constants<>+784(SB), Z14, Z10
-	VFMSUB213PD.BCST constants<>+784(SB), Z15, Z11
-	VFMADD231PD.BCST constants<>+1016(SB), Z4, Z16
-	VFMADD231PD.BCST constants<>+1016(SB), Z5, Z17
-	VFMADD231PD.BCST constants<>+1016(SB), Z6, Z18
-	VFMADD231PD.BCST constants<>+1016(SB), Z7, Z19
+	VFMSUB213PD.BCST constants<>+792(SB), Z12, Z8
+	VFMSUB213PD.BCST constants<>+792(SB), Z13, Z9
+	VFMSUB213PD.BCST constants<>+792(SB), Z14, Z10
+	VFMSUB213PD.BCST constants<>+792(SB), Z15, Z11
+	VFMADD231PD.BCST constants<>+1024(SB), Z4, Z16
+	VFMADD231PD.BCST constants<>+1024(SB), Z5, Z17
+	VFMADD231PD.BCST constants<>+1024(SB), Z6, Z18
+	VFMADD231PD.BCST constants<>+1024(SB), Z7, Z19
 	VMULPD           Z8, Z8, Z12
 	VMULPD           Z9, Z9, Z13
 	VMULPD           Z10, Z10, Z14
 	VMULPD           Z11, Z11, Z15
-	VBROADCASTSD     constants<>+1080(SB), Z20
-	VFMADD231PD.BCST constants<>+1088(SB), Z8, Z20
-	VBROADCASTSD     constants<>+1080(SB), Z21
-	VFMADD231PD.BCST constants<>+1088(SB), Z9, Z21
-	VBROADCASTSD     constants<>+1080(SB), Z22
-	VFMADD231PD.BCST constants<>+1088(SB), Z10, Z22
-	VBROADCASTSD     constants<>+1080(SB), Z23
-	VFMADD231PD.BCST constants<>+1088(SB), Z11, Z23
-	VFMADD231PD.BCST constants<>+1096(SB), Z12, Z20
-	VFMADD231PD.BCST constants<>+1096(SB), Z13, Z21
-	VFMADD231PD.BCST constants<>+1096(SB), Z14, Z22
-	VFMADD231PD.BCST constants<>+1096(SB), Z15, Z23
-	VBROADCASTSD     constants<>+1064(SB), Z24
-	VFMADD231PD.BCST constants<>+1072(SB), Z8, Z24
-	VBROADCASTSD     constants<>+1064(SB), Z25
-	VFMADD231PD.BCST constants<>+1072(SB), Z9, Z25
-	VBROADCASTSD     constants<>+1064(SB), Z26
-	VFMADD231PD.BCST constants<>+1072(SB), Z10, Z26
-	VBROADCASTSD     constants<>+1064(SB), Z27
-	VFMADD231PD.BCST constants<>+1072(SB), Z11, Z27
+	VBROADCASTSD     constants<>+1088(SB), Z20
+	VFMADD231PD.BCST constants<>+1096(SB), Z8, Z20
+	VBROADCASTSD     constants<>+1088(SB), Z21
+	VFMADD231PD.BCST constants<>+1096(SB), Z9, Z21
+	VBROADCASTSD     constants<>+1088(SB), Z22
+	VFMADD231PD.BCST constants<>+1096(SB), Z10, Z22
+	VBROADCASTSD     constants<>+1088(SB), Z23
+	VFMADD231PD.BCST constants<>+1096(SB), Z11, Z23
+	VFMADD231PD.BCST constants<>+1104(SB), Z12, Z20
+	VFMADD231PD.BCST constants<>+1104(SB), Z13, Z21
+	VFMADD231PD.BCST constants<>+1104(SB), Z14, Z22
+	VFMADD231PD.BCST constants<>+1104(SB), Z15, Z23
+	VBROADCASTSD     constants<>+1072(SB), Z24
+	VFMADD231PD.BCST constants<>+1080(SB), Z8, Z24
+	VBROADCASTSD     constants<>+1072(SB), Z25
+	VFMADD231PD.BCST constants<>+1080(SB), Z9, Z25
+	VBROADCASTSD     constants<>+1072(SB), Z26
+	VFMADD231PD.BCST constants<>+1080(SB), Z10, Z26
+	VBROADCASTSD     constants<>+1072(SB), Z27
+	VFMADD231PD.BCST constants<>+1080(SB), Z11, Z27
 	VFMADD213PD      Z24, Z12, Z20
 	VFMADD213PD      Z25, Z13, Z21
 	VFMADD213PD      Z26, Z14, Z22
 	VFMADD213PD      Z27, Z15, Z23
-	VBROADCASTSD     constants<>+1048(SB), Z24
-	VFMADD231PD.BCST constants<>+1056(SB), Z8, Z24
-	VBROADCASTSD     constants<>+1048(SB), Z25
-	VFMADD231PD.BCST constants<>+1056(SB), Z9, Z25
-	VBROADCASTSD     constants<>+1048(SB), Z26
-	VFMADD231PD.BCST constants<>+1056(SB), Z10, Z26
-	VBROADCASTSD     constants<>+1048(SB), Z27
-	VFMADD231PD.BCST constants<>+1056(SB), Z11, Z27
+	VBROADCASTSD     constants<>+1056(SB), Z24
+	VFMADD231PD.BCST constants<>+1064(SB), Z8, Z24
+	VBROADCASTSD     constants<>+1056(SB), Z25
+	VFMADD231PD.BCST constants<>+1064(SB), Z9, Z25
+	VBROADCASTSD     constants<>+1056(SB), Z26
+	VFMADD231PD.BCST constants<>+1064(SB), Z10, Z26
+	VBROADCASTSD     constants<>+1056(SB), Z27
+	VFMADD231PD.BCST constants<>+1064(SB), Z11, Z27
 	VFMADD213PD      Z24, Z12, Z20
 	VFMADD213PD      Z25, Z13, Z21
 	VFMADD213PD      Z26, Z14, Z22
 	VFMADD213PD      Z27, Z15, Z23
-	VBROADCASTSD     constants<>+1032(SB), Z24
-	VFMADD231PD.BCST constants<>+1040(SB), Z8, Z24
-	VBROADCASTSD     constants<>+1032(SB), Z25
-	VFMADD231PD.BCST constants<>+1040(SB), Z9, Z25
-	VBROADCASTSD     constants<>+1032(SB), Z26
-	VFMADD231PD.BCST constants<>+1040(SB), Z10, Z26
-	VBROADCASTSD     constants<>+1032(SB), Z27
-	VFMADD231PD.BCST constants<>+1040(SB), Z11, Z27
+	VBROADCASTSD     constants<>+1040(SB), Z24
+	VFMADD231PD.BCST constants<>+1048(SB), Z8, Z24
+	VBROADCASTSD     constants<>+1040(SB), Z25
+	VFMADD231PD.BCST constants<>+1048(SB), Z9, Z25
+	VBROADCASTSD     constants<>+1040(SB), Z26
+	VFMADD231PD.BCST constants<>+1048(SB), Z10, Z26
+	VBROADCASTSD     constants<>+1040(SB), Z27
+	VFMADD231PD.BCST constants<>+1048(SB), Z11, Z27
 	VFMADD213PD      Z24, Z12, Z20
 	VFMADD213PD      Z25, Z13, Z21
 	VFMADD213PD      Z26, Z14, Z22
@@ -15303,10 +15304,10 @@ group1126:
 	VFMADD213PD      Z9, Z13, Z21
 	VFMADD213PD      Z10, Z14, Z22
 	VFMADD213PD      Z11, Z15, Z23
-	VFMADD231PD.BCST constants<>+1024(SB), Z4, Z20
-	VFMADD231PD.BCST constants<>+1024(SB), Z5, Z21
-	VFMADD231PD.BCST constants<>+1024(SB), Z6, Z22
-	VFMADD231PD.BCST constants<>+1024(SB), Z7, Z23
+	VFMADD231PD.BCST constants<>+1032(SB), Z4, Z20
+	VFMADD231PD.BCST constants<>+1032(SB), Z5, Z21
+	VFMADD231PD.BCST constants<>+1032(SB), Z6, Z22
+	VFMADD231PD.BCST constants<>+1032(SB), Z7, Z23
 	VADDPD           Z16, Z20, Z20
 	VADDPD           Z17, Z21, Z21
 	VADDPD           Z18, Z22, Z22
@@ -15544,23 +15545,23 @@ group1148:
 	VPERMI2PD        constants<>+448(SB), Z8, Z6
 	VMOVUPD          constants<>+512(SB), Z8
 	VPERMI2PD        constants<>+576(SB), Z8, Z7
-	VFMSUB213PD.BCST constants<>+784(SB), Z6, Z5
-	VFMADD231PD.BCST constants<>+1016(SB), Z4, Z7
+	VFMSUB213PD.BCST constants<>+792(SB), Z6, Z5
+	VFMADD231PD.BCST constants<>+1024(SB), Z4, Z7
 	VMULPD           Z5, Z5, Z6
-	VBROADCASTSD     constants<>+1080(SB), Z8
-	VFMADD231PD.BCST constants<>+1088(SB), Z5, Z8
-	VFMADD231PD.BCST constants<>+1096(SB), Z6, Z8
-	VBROADCASTSD     constants<>+1064(SB), Z9
-	VFMADD231PD.BCST constants<>+1072(SB), Z5, Z9
+	VBROADCASTSD     constants<>+1088(SB), Z8
+	VFMADD231PD.BCST constants<>+1096(SB), Z5, Z8
+	VFMADD231PD.BCST constants<>+1104(SB), Z6, Z8
+	VBROADCASTSD     constants<>+1072(SB), Z9
+	VFMADD231PD.BCST constants<>+1080(SB), Z5, Z9
 	VFMADD213PD      Z9, Z6, Z8
-	VBROADCASTSD     constants<>+1048(SB), Z9
-	VFMADD231PD.BCST constants<>+1056(SB), Z5, Z9
+	VBROADCASTSD     constants<>+1056(SB), Z9
+	VFMADD231PD.BCST constants<>+1064(SB), Z5, Z9
 	VFMADD213PD      Z9, Z6, Z8
-	VBROADCASTSD     constants<>+1032(SB), Z9
-	VFMADD231PD.BCST constants<>+1040(SB), Z5, Z9
+	VBROADCASTSD     constants<>+1040(SB), Z9
+	VFMADD231PD.BCST constants<>+1048(SB), Z5, Z9
 	VFMADD213PD      Z9, Z6, Z8
 	VFMADD213PD      Z5, Z6, Z8
-	VFMADD231PD.BCST constants<>+1024(SB), Z4, Z8
+	VFMADD231PD.BCST constants<>+1032(SB), Z4, Z8
 	VADDPD           Z7, Z8, Z8
 	VBROADCASTSD     constants<>+704(SB), Z4
 	VMOVAPD          Z8, K1, Z4
@@ -15831,7 +15832,7 @@ summed1167:
 	MOVQ              168(BX), R12
 	MOVQ              192(BX), R13
 	MOVLQSX           (R13)(R8*4), R8
-	VMOVSD            constants<>+784(SB), X8
+	VMOVSD            constants<>+792(SB), X8
 	VDIVSD            (R12)(R8*8), X8, X8
 	VBROADCASTSD      X8, Z8
 	VSUBPD            Z4, Z0, Z0
@@ -15839,7 +15840,7 @@ summed1167:
 	VMOVUPD           Z0, (DI)
 	MOVQ              192(BX), R8
 	MOVLQSX           (R8)(R9*4), R8
-	VMOVSD            constants<>+784(SB), X4
+	VMOVSD            constants<>+792(SB), X4
 	VDIVSD            (R12)(R8*8), X4, X4
 	VBROADCASTSD      X4, Z4
 	VSUBPD            Z5, Z1, Z1
@@ -15847,7 +15848,7 @@ summed1167:
 	VMOVUPD           Z1, 64(DI)
 	MOVQ              192(BX), R8
 	MOVLQSX           (R8)(R10*4), R8
-	VMOVSD            constants<>+784(SB), X4
+	VMOVSD            constants<>+792(SB), X4
 	VDIVSD            (R12)(R8*8), X4, X4
 	VBROADCASTSD      X4, Z4
 	VSUBPD            Z7, Z2, Z2
@@ -15855,48 +15856,48 @@ summed1167:
 	VMOVUPD           Z2, 128(DI)
 	MOVQ              192(BX), R8
 	MOVLQSX           (R8)(R11*4), R8
-	VMOVSD            constants<>+784(SB), X4
+	VMOVSD            constants<>+792(SB), X4
 	VDIVSD            (R12)(R8*8), X4, X4
 	VBROADCASTSD      X4, Z4
 	VSUBPD            Z6, Z3, Z3
 	VMULPD            Z4, Z3, Z3
 	VMOVUPD           Z3, 192(DI)
-	VBROADCASTSD      constants<>+832(SB), Z4
+	VBROADCASTSD      constants<>+840(SB), Z4
 	VMAXPD            Z0, Z4, Z0
-	VBROADCASTSD      constants<>+832(SB), Z4
+	VBROADCASTSD      constants<>+840(SB), Z4
 	VMAXPD            Z1, Z4, Z1
-	VBROADCASTSD      constants<>+832(SB), Z4
+	VBROADCASTSD      constants<>+840(SB), Z4
 	VMAXPD            Z2, Z4, Z2
-	VBROADCASTSD      constants<>+832(SB), Z4
+	VBROADCASTSD      constants<>+840(SB), Z4
 	VMAXPD            Z3, Z4, Z3
-	VBROADCASTSD      constants<>+840(SB), Z4
+	VBROADCASTSD      constants<>+848(SB), Z4
 	VMINPD            Z0, Z4, Z0
-	VBROADCASTSD      constants<>+840(SB), Z4
+	VBROADCASTSD      constants<>+848(SB), Z4
 	VMINPD            Z1, Z4, Z1
-	VBROADCASTSD      constants<>+840(SB), Z4
+	VBROADCASTSD      constants<>+848(SB), Z4
 	VMINPD            Z2, Z4, Z2
-	VBROADCASTSD      constants<>+840(SB), Z4
+	VBROADCASTSD      constants<>+848(SB), Z4
 	VMINPD            Z3, Z4, Z3
-	VBROADCASTSD      constants<>+856(SB), Z12
-	VBROADCASTSD      constants<>+856(SB), Z13
-	VBROADCASTSD      constants<>+856(SB), Z14
-	VBROADCASTSD      constants<>+856(SB), Z15
-	VFMADD231PD.BCST  constants<>+848(SB), Z0, Z12
-	VFMADD231PD.BCST  constants<>+848(SB), Z1, Z13
-	VFMADD231PD.BCST  constants<>+848(SB), Z2, Z14
-	VFMADD231PD.BCST  constants<>+848(SB), Z3, Z15
-	VSUBPD.BCST       constants<>+856(SB), Z12, Z4
-	VSUBPD.BCST       constants<>+856(SB), Z13, Z5
-	VSUBPD.BCST       constants<>+856(SB), Z14, Z6
-	VSUBPD.BCST       constants<>+856(SB), Z15, Z7
-	VFNMADD231PD.BCST constants<>+872(SB), Z4, Z0
-	VFNMADD231PD.BCST constants<>+872(SB), Z5, Z1
-	VFNMADD231PD.BCST constants<>+872(SB), Z6, Z2
-	VFNMADD231PD.BCST constants<>+872(SB), Z7, Z3
+	VBROADCASTSD      constants<>+864(SB), Z12
+	VBROADCASTSD      constants<>+864(SB), Z13
+	VBROADCASTSD      constants<>+864(SB), Z14
+	VBROADCASTSD      constants<>+864(SB), Z15
+	VFMADD231PD.BCST  constants<>+856(SB), Z0, Z12
+	VFMADD231PD.BCST  constants<>+856(SB), Z1, Z13
+	VFMADD231PD.BCST  constants<>+856(SB), Z2, Z14
+	VFMADD231PD.BCST  constants<>+856(SB), Z3, Z15
+	VSUBPD.BCST       constants<>+864(SB), Z12, Z4
+	VSUBPD.BCST       constants<>+864(SB), Z13, Z5
+	VSUBPD.BCST       constants<>+864(SB), Z14, Z6
+	VSUBPD.BCST       constants<>+864(SB), Z15, Z7
 	VFNMADD231PD.BCST constants<>+880(SB), Z4, Z0
 	VFNMADD231PD.BCST constants<>+880(SB), Z5, Z1
 	VFNMADD231PD.BCST constants<>+880(SB), Z6, Z2
 	VFNMADD231PD.BCST constants<>+880(SB), Z7, Z3
+	VFNMADD231PD.BCST constants<>+888(SB), Z4, Z0
+	VFNMADD231PD.BCST constants<>+888(SB), Z5, Z1
+	VFNMADD231PD.BCST constants<>+888(SB), Z6, Z2
+	VFNMADD231PD.BCST constants<>+888(SB), Z7, Z3
 	VMOVAPD           Z12, Z8
 	VMOVUPD           constants<>+256(SB), Z9
 	VPERMI2PD         constants<>+320(SB), Z9, Z8
@@ -15921,34 +15922,34 @@ summed1167:
 	VMULPD            Z1, Z1, Z17
 	VMULPD            Z2, Z2, Z18
 	VMULPD            Z3, Z3, Z19
-	VBROADCASTSD      constants<>+920(SB), Z20
-	VFMADD231PD.BCST  constants<>+928(SB), Z0, Z20
-	VBROADCASTSD      constants<>+920(SB), Z21
-	VFMADD231PD.BCST  constants<>+928(SB), Z1, Z21
-	VBROADCASTSD      constants<>+920(SB), Z22
-	VFMADD231PD.BCST  constants<>+928(SB), Z2, Z22
-	VBROADCASTSD      constants<>+920(SB), Z23
-	VFMADD231PD.BCST  constants<>+928(SB), Z3, Z23
-	VBROADCASTSD      constants<>+904(SB), Z24
-	VFMADD231PD.BCST  constants<>+912(SB), Z0, Z24
-	VBROADCASTSD      constants<>+904(SB), Z25
-	VFMADD231PD.BCST  constants<>+912(SB), Z1, Z25
-	VBROADCASTSD      constants<>+904(SB), Z26
-	VFMADD231PD.BCST  constants<>+912(SB), Z2, Z26
-	VBROADCASTSD      constants<>+904(SB), Z27
-	VFMADD231PD.BCST  constants<>+912(SB), Z3, Z27
+	VBROADCASTSD      constants<>+928(SB), Z20
+	VFMADD231PD.BCST  constants<>+936(SB), Z0, Z20
+	VBROADCASTSD      constants<>+928(SB), Z21
+	VFMADD231PD.BCST  constants<>+936(SB), Z1, Z21
+	VBROADCASTSD      constants<>+928(SB), Z22
+	VFMADD231PD.BCST  constants<>+936(SB), Z2, Z22
+	VBROADCASTSD      constants<>+928(SB), Z23
+	VFMADD231PD.BCST  constants<>+936(SB), Z3, Z23
+	VBROADCASTSD      constants<>+912(SB), Z24
+	VFMADD231PD.BCST  constants<>+920(SB), Z0, Z24
+	VBROADCASTSD      constants<>+912(SB), Z25
+	VFMADD231PD.BCST  constants<>+920(SB), Z1, Z25
+	VBROADCASTSD      constants<>+912(SB), Z26
+	VFMADD231PD.BCST  constants<>+920(SB), Z2, Z26
+	VBROADCASTSD      constants<>+912(SB), Z27
+	VFMADD231PD.BCST  constants<>+920(SB), Z3, Z27
 	VFMADD213PD       Z24, Z16, Z20
 	VFMADD213PD       Z25, Z17, Z21
 	VFMADD213PD       Z26, Z18, Z22
 	VFMADD213PD       Z27, Z19, Z23
-	VBROADCASTSD      constants<>+888(SB), Z24
-	VFMADD231PD.BCST  constants<>+896(SB), Z0, Z24
-	VBROADCASTSD      constants<>+888(SB), Z25
-	VFMADD231PD.BCST  constants<>+896(SB), Z1, Z25
-	VBROADCASTSD      constants<>+888(SB), Z26
-	VFMADD231PD.BCST  constants<>+896(SB), Z2, Z26
-	VBROADCASTSD      constants<>+888(SB), Z27
-	VFMADD231PD.BCST  constants<>+896(SB), Z3, Z27
+	VBROADCASTSD      constants<>+896(SB), Z24
+	VFMADD231PD.BCST  constants<>+904(SB), Z0, Z24
+	VBROADCASTSD      constants<>+896(SB), Z25
+	VFMADD231PD.BCST  constants<>+904(SB), Z1, Z25
+	VBROADCASTSD      constants<>+896(SB), Z26
+	VFMADD231PD.BCST  constants<>+904(SB), Z2, Z26
+	VBROADCASTSD      constants<>+896(SB), Z27
+	VFMADD231PD.BCST  constants<>+904(SB), Z3, Z27
 	VADDPD            Z0, Z8, Z8
 	VADDPD            Z1, Z9, Z9
 	VADDPD            Z2, Z10, Z10
@@ -16192,7 +16193,7 @@ summed1176:
 	MOVQ              168(BX), R13
 	MOVQ              192(BX), R14
 	MOVLQSX           (R14)(R9*4), R9
-	VMOVSD            constants<>+784(SB), X8
+	VMOVSD            constants<>+792(SB), X8
 	VDIVSD            (R13)(R9*8), X8, X8
 	VBROADCASTSD      X8, Z8
 	VSUBPD            Z4, Z0, Z0
@@ -16201,7 +16202,7 @@ summed1176:
 	VMOVAPD.Z         Z0, K1, Z0
 	MOVQ              192(BX), R9
 	MOVLQSX           (R9)(R10*4), R9
-	VMOVSD            constants<>+784(SB), X4
+	VMOVSD            constants<>+792(SB), X4
 	VDIVSD            (R13)(R9*8), X4, X4
 	VBROADCASTSD      X4, Z4
 	VSUBPD            Z6, Z1, Z1
@@ -16210,7 +16211,7 @@ summed1176:
 	VMOVAPD.Z         Z1, K1, Z1
 	MOVQ              192(BX), R9
 	MOVLQSX           (R9)(R11*4), R9
-	VMOVSD            constants<>+784(SB), X4
+	VMOVSD            constants<>+792(SB), X4
 	VDIVSD            (R13)(R9*8), X4, X4
 	VBROADCASTSD      X4, Z4
 	VSUBPD            Z7, Z2, Z2
@@ -16219,49 +16220,49 @@ summed1176:
 	VMOVAPD.Z         Z2, K1, Z2
 	MOVQ              192(BX), R9
 	MOVLQSX           (R9)(R12*4), R9
-	VMOVSD            constants<>+784(SB), X4
+	VMOVSD            constants<>+792(SB), X4
 	VDIVSD            (R13)(R9*8), X4, X4
 	VBROADCASTSD      X4, Z4
 	VSUBPD            Z5, Z3, Z3
 	VMULPD            Z4, Z3, Z3
 	VMOVUPD           Z3, 192(R8)
 	VMOVAPD.Z         Z3, K1, Z3
-	VBROADCASTSD      constants<>+832(SB), Z4
+	VBROADCASTSD      constants<>+840(SB), Z4
 	VMAXPD            Z0, Z4, Z0
-	VBROADCASTSD      constants<>+832(SB), Z4
+	VBROADCASTSD      constants<>+840(SB), Z4
 	VMAXPD            Z1, Z4, Z1
-	VBROADCASTSD      constants<>+832(SB), Z4
+	VBROADCASTSD      constants<>+840(SB), Z4
 	VMAXPD            Z2, Z4, Z2
-	VBROADCASTSD      constants<>+832(SB), Z4
+	VBROADCASTSD      constants<>+840(SB), Z4
 	VMAXPD            Z3, Z4, Z3
-	VBROADCASTSD      constants<>+840(SB), Z4
+	VBROADCASTSD      constants<>+848(SB), Z4
 	VMINPD            Z0, Z4, Z0
-	VBROADCASTSD      constants<>+840(SB), Z4
+	VBROADCASTSD      constants<>+848(SB), Z4
 	VMINPD            Z1, Z4, Z1
-	VBROADCASTSD      constants<>+840(SB), Z4
+	VBROADCASTSD      constants<>+848(SB), Z4
 	VMINPD            Z2, Z4, Z2
-	VBROADCASTSD      constants<>+840(SB), Z4
+	VBROADCASTSD      constants<>+848(SB), Z4
 	VMINPD            Z3, Z4, Z3
-	VBROADCASTSD      constants<>+856(SB), Z12
-	VBROADCASTSD      constants<>+856(SB), Z13
-	VBROADCASTSD      constants<>+856(SB), Z14
-	VBROADCASTSD      constants<>+856(SB), Z15
-	VFMADD231PD.BCST  constants<>+848(SB), Z0, Z12
-	VFMADD231PD.BCST  constants<>+848(SB), Z1, Z13
-	VFMADD231PD.BCST  constants<>+848(SB), Z2, Z14
-	VFMADD231PD.BCST  constants<>+848(SB), Z3, Z15
-	VSUBPD.BCST       constants<>+856(SB), Z12, Z4
-	VSUBPD.BCST       constants<>+856(SB), Z13, Z5
-	VSUBPD.BCST       constants<>+856(SB), Z14, Z6
-	VSUBPD.BCST       constants<>+856(SB), Z15, Z7
-	VFNMADD231PD.BCST constants<>+872(SB), Z4, Z0
-	VFNMADD231PD.BCST constants<>+872(SB), Z5, Z1
-	VFNMADD231PD.BCST constants<>+872(SB), Z6, Z2
-	VFNMADD231PD.BCST constants<>+872(SB), Z7, Z3
+	VBROADCASTSD      constants<>+864(SB), Z12
+	VBROADCASTSD      constants<>+864(SB), Z13
+	VBROADCASTSD      constants<>+864(SB), Z14
+	VBROADCASTSD      constants<>+864(SB), Z15
+	VFMADD231PD.BCST  constants<>+856(SB), Z0, Z12
+	VFMADD231PD.BCST  constants<>+856(SB), Z1, Z13
+	VFMADD231PD.BCST  constants<>+856(SB), Z2, Z14
+	VFMADD231PD.BCST  constants<>+856(SB), Z3, Z15
+	VSUBPD.BCST       constants<>+864(SB), Z12, Z4
+	VSUBPD.BCST       constants<>+864(SB), Z13, Z5
+	VSUBPD.BCST       constants<>+864(SB), Z14, Z6
+	VSUBPD.BCST       constants<>+864(SB), Z15, Z7
 	VFNMADD231PD.BCST constants<>+880(SB), Z4, Z0
 	VFNMADD231PD.BCST constants<>+880(SB), Z5, Z1
 	VFNMADD231PD.BCST constants<>+880(SB), Z6, Z2
 	VFNMADD231PD.BCST constants<>+880(SB), Z7, Z3
+	VFNMADD231PD.BCST constants<>+888(SB), Z4, Z0
+	VFNMADD231PD.BCST constants<>+888(SB), Z5, Z1
+	VFNMADD231PD.BCST constants<>+888(SB), Z6, Z2
+	VFNMADD231PD.BCST constants<>+888(SB), Z7, Z3
 	VMOVAPD           Z12, Z8
 	VMOVUPD           constants<>+256(SB), Z9
 	VPERMI2PD         constants<>+320(SB), Z9, Z8
@@ -16286,34 +16287,34 @@ summed1176:
 	VMULPD            Z1, Z1, Z17
 	VMULPD            Z2, Z2, Z18
 	VMULPD            Z3, Z3, Z19
-	VBROADCASTSD      constants<>+920(SB), Z20
-	VFMADD231PD.BCST  constants<>+928(SB), Z0, Z20
-	VBROADCASTSD      constants<>+920(SB), Z21
-	VFMADD231PD.BCST  constants<>+928(SB), Z1, Z21
-	VBROADCASTSD      constants<>+920(SB), Z22
-	VFMADD231PD.BCST  constants<>+928(SB), Z2, Z22
-	VBROADCASTSD      constants<>+920(SB), Z23
-	VFMADD231PD.BCST  constants<>+928(SB), Z3, Z23
-	VBROADCASTSD      constants<>+904(SB), Z24
-	VFMADD231PD.BCST  constants<>+912(SB), Z0, Z24
-	VBROADCASTSD      constants<>+904(SB), Z25
-	VFMADD231PD.BCST  constants<>+912(SB), Z1, Z25
-	VBROADCASTSD      constants<>+904(SB), Z26
-	VFMADD231PD.BCST  constants<>+912(SB), Z2, Z26
-	VBROADCASTSD      constants<>+904(SB), Z27
-	VFMADD231PD.BCST  constants<>+912(SB), Z3, Z27
+	VBROADCASTSD      constants<>+928(SB), Z20
+	VFMADD231PD.BCST  constants<>+936(SB), Z0, Z20
+	VBROADCASTSD      constants<>+928(SB), Z21
+	VFMADD231PD.BCST  constants<>+936(SB), Z1, Z21
+	VBROADCASTSD      constants<>+928(SB), Z22
+	VFMADD231PD.BCST  constants<>+936(SB), Z2, Z22
+	VBROADCASTSD      constants<>+928(SB), Z23
+	VFMADD231PD.BCST  constants<>+936(SB), Z3, Z23
+	VBROADCASTSD      constants<>+912(SB), Z24
+	VFMADD231PD.BCST  constants<>+920(SB), Z0, Z24
+	VBROADCASTSD      constants<>+912(SB), Z25
+	VFMADD231PD.BCST  constants<>+920(SB), Z1, Z25
+	VBROADCASTSD      constants<>+912(SB), Z26
+	VFMADD231PD.BCST  constants<>+920(SB), Z2, Z26
+	VBROADCASTSD      constants<>+912(SB), Z27
+	VFMADD231PD.BCST  constants<>+920(SB), Z3, Z27
 	VFMADD213PD       Z24, Z16, Z20
 	VFMADD213PD       Z25, Z17, Z21
 	VFMADD213PD       Z26, Z18, Z22
 	VFMADD213PD       Z27, Z19, Z23
-	VBROADCASTSD      constants<>+888(SB), Z24
-	VFMADD231PD.BCST  constants<>+896(SB), Z0, Z24
-	VBROADCASTSD      constants<>+888(SB), Z25
-	VFMADD231PD.BCST  constants<>+896(SB), Z1, Z25
-	VBROADCASTSD      constants<>+888(SB), Z26
-	VFMADD231PD.BCST  constants<>+896(SB), Z2, Z26
-	VBROADCASTSD      constants<>+888(SB), Z27
-	VFMADD231PD.BCST  constants<>+896(SB), Z3, Z27
+	VBROADCASTSD      constants<>+896(SB), Z24
+	VFMADD231PD.BCST  constants<>+904(SB), Z0, Z24
+	VBROADCASTSD      constants<>+896(SB), Z25
+	VFMADD231PD.BCST  constants<>+904(SB), Z1, Z25
+	VBROADCASTSD      constants<>+896(SB), Z26
+	VFMADD231PD.BCST  constants<>+904(SB), Z2, Z26
+	VBROADCASTSD      constants<>+896(SB), Z27
+	VFMADD231PD.BCST  constants<>+904(SB), Z3, Z27
 	VADDPD            Z0, Z8, Z8
 	VADDPD            Z1, Z9, Z9
 	VADDPD            Z2, Z10, Z10
@@ -16543,34 +16544,38 @@ group1187:
 	ADDQ              24(BX), R8
 	VMOVUPD           (R8), Z11
 	VFNMADD231PD      Z11, Z3, Z10
-	VCMPPD.BCST       $0x05, constants<>+816(SB), Z5, K1
-	VCMPPD.BCST       $0x05, constants<>+816(SB), Z7, K2
-	VCMPPD.BCST       $0x05, constants<>+816(SB), Z9, K3
-	VCMPPD.BCST       $0x05, constants<>+816(SB), Z11, K4
-	VBROADCASTSD      constants<>+856(SB), Z3
-	VFMADD231PD.BCST  constants<>+848(SB), Z5, Z3
-	VBROADCASTSD      constants<>+856(SB), Z12
-	VFMADD231PD.BCST  constants<>+848(SB), Z7, Z12
-	VBROADCASTSD      constants<>+856(SB), Z13
-	VFMADD231PD.BCST  constants<>+848(SB), Z9, Z13
-	VBROADCASTSD      constants<>+856(SB), Z14
-	VFMADD231PD.BCST  constants<>+848(SB), Z11, Z14
-	VSUBPD.BCST       constants<>+856(SB), Z3, Z15
-	VSUBPD.BCST       constants<>+856(SB), Z12, Z16
-	VSUBPD.BCST       constants<>+856(SB), Z13, Z17
-	VSUBPD.BCST       constants<>+856(SB), Z14, Z18
-	VFNMADD231PD.BCST constants<>+872(SB), Z15, Z5
-	VFNMADD231PD.BCST constants<>+872(SB), Z16, Z7
-	VFNMADD231PD.BCST constants<>+872(SB), Z17, Z9
-	VFNMADD231PD.BCST constants<>+872(SB), Z18, Z11
+	VCMPPD.BCST       $0x05, constants<>+824(SB), Z5, K1
+	VCMPPD.BCST       $0x05, constants<>+824(SB), Z7, K2
+	VCMPPD.BCST       $0x05, constants<>+824(SB), Z9, K3
+	VCMPPD.BCST       $0x05, constants<>+824(SB), Z11, K4
+	VBROADCASTSD      constants<>+864(SB), Z3
+	VFMADD231PD.BCST  constants<>+856(SB), Z5, Z3
+	VBROADCASTSD      constants<>+864(SB), Z12
+	VFMADD231PD.BCST  constants<>+856(SB), Z7, Z12
+	VBROADCASTSD      constants<>+864(SB), Z13
+	VFMADD231PD.BCST  constants<>+856(SB), Z9, Z13
+	VBROADCASTSD      constants<>+864(SB), Z14
+	VFMADD231PD.BCST  constants<>+856(SB), Z11, Z14
+	VSUBPD.BCST       constants<>+864(SB), Z3, Z15
+	VSUBPD.BCST       constants<>+864(SB), Z12, Z16
+	VSUBPD.BCST       constants<>+864(SB), Z13, Z17
+	VSUBPD.BCST       constants<>+864(SB), Z14, Z18
 	VFNMADD231PD.BCST constants<>+880(SB), Z15, Z5
 	VFNMADD231PD.BCST constants<>+880(SB), Z16, Z7
 	VFNMADD231PD.BCST constants<>+880(SB), Z17, Z9
 	VFNMADD231PD.BCST constants<>+880(SB), Z18, Z11
-	VBROADCASTSD      constants<>+928(SB), Z19
-	VBROADCASTSD      constants<>+928(SB), Z20
-	VBROADCASTSD      constants<>+928(SB), Z21
-	VBROADCASTSD      constants<>+928(SB), Z22
+	VFNMADD231PD.BCST constants<>+888(SB), Z15, Z5
+	VFNMADD231PD.BCST constants<>+888(SB), Z16, Z7
+	VFNMADD231PD.BCST constants<>+888(SB), Z17, Z9
+	VFNMADD231PD.BCST constants<>+888(SB), Z18, Z11
+	VBROADCASTSD      constants<>+936(SB), Z19
+	VBROADCASTSD      constants<>+936(SB), Z20
+	VBROADCASTSD      constants<>+936(SB), Z21
+	VBROADCASTSD      constants<>+936(SB), Z22
+	VFMADD213PD.BCST  constants<>+928(SB), Z5, Z19
+	VFMADD213PD.BCST  constants<>+928(SB), Z7, Z20
+	VFMADD213PD.BCST  constants<>+928(SB), Z9, Z21
+	VFMADD213PD.BCST  constants<>+928(SB), Z11, Z22
 	VFMADD213PD.BCST  constants<>+920(SB), Z5, Z19
 	VFMADD213PD.BCST  constants<>+920(SB), Z7, Z20
 	VFMADD213PD.BCST  constants<>+920(SB), Z9, Z21
@@ -16587,14 +16592,10 @@ group1187:
 	VFMADD213PD.BCST  constants<>+896(SB), Z7, Z20
 	VFMADD213PD.BCST  constants<>+896(SB), Z9, Z21
 	VFMADD213PD.BCST  constants<>+896(SB), Z11, Z22
-	VFMADD213PD.BCST  constants<>+888(SB), Z5, Z19
-	VFMADD213PD.BCST  constants<>+888(SB), Z7, Z20
-	VFMADD213PD.BCST  constants<>+888(SB), Z9, Z21
-	VFMADD213PD.BCST  constants<>+888(SB), Z11, Z22
-	VFMADD213PD.BCST  constants<>+784(SB), Z5, Z19
-	VFMADD213PD.BCST  constants<>+784(SB), Z7, Z20
-	VFMADD213PD.BCST  constants<>+784(SB), Z9, Z21
-	VFMADD213PD.BCST  constants<>+784(SB), Z11, Z22
+	VFMADD213PD.BCST  constants<>+792(SB), Z5, Z19
+	VFMADD213PD.BCST  constants<>+792(SB), Z7, Z20
+	VFMADD213PD.BCST  constants<>+792(SB), Z9, Z21
+	VFMADD213PD.BCST  constants<>+792(SB), Z11, Z22
 	VMULPD            Z5, Z19, Z19
 	VMULPD            Z7, Z20, Z20
 	VMULPD            Z9, Z21, Z21
@@ -16663,19 +16664,19 @@ group1189:
 	ADDQ              24(BX), R8
 	VMOVUPD           (R8), Z5
 	VFNMADD231PD      Z5, Z3, Z4
-	VCMPPD.BCST       $0x05, constants<>+816(SB), Z5, K1
-	VBROADCASTSD      constants<>+856(SB), Z3
-	VFMADD231PD.BCST  constants<>+848(SB), Z5, Z3
-	VSUBPD.BCST       constants<>+856(SB), Z3, Z6
-	VFNMADD231PD.BCST constants<>+872(SB), Z6, Z5
+	VCMPPD.BCST       $0x05, constants<>+824(SB), Z5, K1
+	VBROADCASTSD      constants<>+864(SB), Z3
+	VFMADD231PD.BCST  constants<>+856(SB), Z5, Z3
+	VSUBPD.BCST       constants<>+864(SB), Z3, Z6
 	VFNMADD231PD.BCST constants<>+880(SB), Z6, Z5
-	VBROADCASTSD      constants<>+928(SB), Z7
+	VFNMADD231PD.BCST constants<>+888(SB), Z6, Z5
+	VBROADCASTSD      constants<>+936(SB), Z7
+	VFMADD213PD.BCST  constants<>+928(SB), Z5, Z7
 	VFMADD213PD.BCST  constants<>+920(SB), Z5, Z7
 	VFMADD213PD.BCST  constants<>+912(SB), Z5, Z7
 	VFMADD213PD.BCST  constants<>+904(SB), Z5, Z7
 	VFMADD213PD.BCST  constants<>+896(SB), Z5, Z7
-	VFMADD213PD.BCST  constants<>+888(SB), Z5, Z7
-	VFMADD213PD.BCST  constants<>+784(SB), Z5, Z7
+	VFMADD213PD.BCST  constants<>+792(SB), Z5, Z7
 	VMULPD            Z5, Z7, Z7
 	VPSLLQ            $0x30, Z3, Z6
 	VMOVUPD           constants<>+0(SB), Z5
@@ -16760,34 +16761,38 @@ group1191:
 	ADDQ              24(BX), R10
 	VMOVUPD           (R10), K1, Z11
 	VFNMADD231PD      Z11, Z3, Z10
-	VCMPPD.BCST       $0x05, constants<>+816(SB), Z5, K2
-	VCMPPD.BCST       $0x05, constants<>+816(SB), Z7, K3
-	VCMPPD.BCST       $0x05, constants<>+816(SB), Z9, K4
-	VCMPPD.BCST       $0x05, constants<>+816(SB), Z11, K5
-	VBROADCASTSD      constants<>+856(SB), Z3
-	VFMADD231PD.BCST  constants<>+848(SB), Z5, Z3
-	VBROADCASTSD      constants<>+856(SB), Z12
-	VFMADD231PD.BCST  constants<>+848(SB), Z7, Z12
-	VBROADCASTSD      constants<>+856(SB), Z13
-	VFMADD231PD.BCST  constants<>+848(SB), Z9, Z13
-	VBROADCASTSD      constants<>+856(SB), Z14
-	VFMADD231PD.BCST  constants<>+848(SB), Z11, Z14
-	VSUBPD.BCST       constants<>+856(SB), Z3, Z15
-	VSUBPD.BCST       constants<>+856(SB), Z12, Z16
-	VSUBPD.BCST       constants<>+856(SB), Z13, Z17
-	VSUBPD.BCST       constants<>+856(SB), Z14, Z18
-	VFNMADD231PD.BCST constants<>+872(SB), Z15, Z5
-	VFNMADD231PD.BCST constants<>+872(SB), Z16, Z7
-	VFNMADD231PD.BCST constants<>+872(SB), Z17, Z9
-	VFNMADD231PD.BCST constants<>+872(SB), Z18, Z11
+	VCMPPD.BCST       $0x05, constants<>+824(SB), Z5, K2
+	VCMPPD.BCST       $0x05, constants<>+824(SB), Z7, K3
+	VCMPPD.BCST       $0x05, constants<>+824(SB), Z9, K4
+	VCMPPD.BCST       $0x05, constants<>+824(SB), Z11, K5
+	VBROADCASTSD      constants<>+864(SB), Z3
+	VFMADD231PD.BCST  constants<>+856(SB), Z5, Z3
+	VBROADCASTSD      constants<>+864(SB), Z12
+	VFMADD231PD.BCST  constants<>+856(SB), Z7, Z12
+	VBROADCASTSD      constants<>+864(SB), Z13
+	VFMADD231PD.BCST  constants<>+856(SB), Z9, Z13
+	VBROADCASTSD      constants<>+864(SB), Z14
+	VFMADD231PD.BCST  constants<>+856(SB), Z11, Z14
+	VSUBPD.BCST       constants<>+864(SB), Z3, Z15
+	VSUBPD.BCST       constants<>+864(SB), Z12, Z16
+	VSUBPD.BCST       constants<>+864(SB), Z13, Z17
+	VSUBPD.BCST       constants<>+864(SB), Z14, Z18
 	VFNMADD231PD.BCST constants<>+880(SB), Z15, Z5
 	VFNMADD231PD.BCST constants<>+880(SB), Z16, Z7
 	VFNMADD231PD.BCST constants<>+880(SB), Z17, Z9
 	VFNMADD231PD.BCST constants<>+880(SB), Z18, Z11
-	VBROADCASTSD      constants<>+928(SB), Z19
-	VBROADCASTSD      constants<>+928(SB), Z20
-	VBROADCASTSD      constants<>+928(SB), Z21
-	VBROADCASTSD      constants<>+928(SB), Z22
+	VFNMADD231PD.BCST constants<>+888(SB), Z15, Z5
+	VFNMADD231PD.BCST constants<>+888(SB), Z16, Z7
+	VFNMADD231PD.BCST constants<>+888(SB), Z17, Z9
+	VFNMADD231PD.BCST constants<>+888(SB), Z18, Z11
+	VBROADCASTSD      constants<>+936(SB), Z19
+	VBROADCASTSD      constants<>+936(SB), Z20
+	VBROADCASTSD      constants<>+936(SB), Z21
+	VBROADCASTSD      constants<>+936(SB), Z22
+	VFMADD213PD.BCST  constants<>+928(SB), Z5, Z19
+	VFMADD213PD.BCST  constants<>+928(SB), Z7, Z20
+	VFMADD213PD.BCST  constants<>+928(SB), Z9, Z21
+	VFMADD213PD.BCST  constants<>+928(SB), Z11, Z22
 	VFMADD213PD.BCST  constants<>+920(SB), Z5, Z19
 	VFMADD213PD.BCST  constants<>+920(SB), Z7, Z20
 	VFMADD213PD.BCST  constants<>+920(SB), Z9, Z21
@@ -16804,14 +16809,10 @@ group1191:
 	VFMADD213PD.BCST  constants<>+896(SB), Z7, Z20
 	VFMADD213PD.BCST  constants<>+896(SB), Z9, Z21
 	VFMADD213PD.BCST  constants<>+896(SB), Z11, Z22
-	VFMADD213PD.BCST  constants<>+888(SB), Z5, Z19
-	VFMADD213PD.BCST  constants<>+888(SB), Z7, Z20
-	VFMADD213PD.BCST  constants<>+888(SB), Z9, Z21
-	VFMADD213PD.BCST  constants<>+888(SB), Z11, Z22
-	VFMADD213PD.BCST  constants<>+784(SB), Z5, Z19
-	VFMADD213PD.BCST  constants<>+784(SB), Z7, Z20
-	VFMADD213PD.BCST  constants<>+784(SB), Z9, Z21
-	VFMADD213PD.BCST  constants<>+784(SB), Z11, Z22
+	VFMADD213PD.BCST  constants<>+792(SB), Z5, Z19
+	VFMADD213PD.BCST  constants<>+792(SB), Z7, Z20
+	VFMADD213PD.BCST  constants<>+792(SB), Z9, Z21
+	VFMADD213PD.BCST  constants<>+792(SB), Z11, Z22
 	VMULPD            Z5, Z19, Z19
 	VMULPD            Z7, Z20, Z20
 	VMULPD            Z9, Z21, Z21
@@ -16880,19 +16881,19 @@ group1193:
 	ADDQ              24(BX), R10
 	VMOVUPD           (R10), K1, Z5
 	VFNMADD231PD      Z5, Z3, Z4
-	VCMPPD.BCST       $0x05, constants<>+816(SB), Z5, K2
-	VBROADCASTSD      constants<>+856(SB), Z3
-	VFMADD231PD.BCST  constants<>+848(SB), Z5, Z3
-	VSUBPD.BCST       constants<>+856(SB), Z3, Z6
-	VFNMADD231PD.BCST constants<>+872(SB), Z6, Z5
+	VCMPPD.BCST       $0x05, constants<>+824(SB), Z5, K2
+	VBROADCASTSD      constants<>+864(SB), Z3
+	VFMADD231PD.BCST  constants<>+856(SB), Z5, Z3
+	VSUBPD.BCST       constants<>+864(SB), Z3, Z6
 	VFNMADD231PD.BCST constants<>+880(SB), Z6, Z5
-	VBROADCASTSD      constants<>+928(SB), Z7
+	VFNMADD231PD.BCST constants<>+888(SB), Z6, Z5
+	VBROADCASTSD      constants<>+936(SB), Z7
+	VFMADD213PD.BCST  constants<>+928(SB), Z5, Z7
 	VFMADD213PD.BCST  constants<>+920(SB), Z5, Z7
 	VFMADD213PD.BCST  constants<>+912(SB), Z5, Z7
 	VFMADD213PD.BCST  constants<>+904(SB), Z5, Z7
 	VFMADD213PD.BCST  constants<>+896(SB), Z5, Z7
-	VFMADD213PD.BCST  constants<>+888(SB), Z5, Z7
-	VFMADD213PD.BCST  constants<>+784(SB), Z5, Z7
+	VFMADD213PD.BCST  constants<>+792(SB), Z5, Z7
 	VMULPD            Z5, Z7, Z7
 	VPSLLQ            $0x30, Z3, Z6
 	VMOVUPD           constants<>+0(SB), Z5
@@ -16965,10 +16966,10 @@ TEXT ·regularEdges512(SB), $2752-81
 	LEAQ             512(BX), SI
 	LEAQ             1600(BX), DI
 	SUBQ             AX, CX
-	VBROADCASTSD     constants<>+848(SB), Z3
-	VBROADCASTSD     constants<>+856(SB), Z4
-	VBROADCASTSD     constants<>+872(SB), Z5
-	VBROADCASTSD     constants<>+880(SB), Z6
+	VBROADCASTSD     constants<>+856(SB), Z3
+	VBROADCASTSD     constants<>+864(SB), Z4
+	VBROADCASTSD     constants<>+880(SB), Z5
+	VBROADCASTSD     constants<>+888(SB), Z6
 	VMOVUPD          constants<>+0(SB), Z7
 	VMOVUPD          constants<>+64(SB), Z8
 	VXORPD           Z9, Z9, Z9
@@ -17058,10 +17059,10 @@ TEXT ·regularEdges512(SB), $2752-81
 	VCMPPD.BCST      $0x04, constants<>+704(SB), Z16, K1
 	VMOVAPD.Z        Z16, K1, Z17
 	VMAXPD           Z16, Z0, Z0
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z9, K1
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z12, K2
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z14, K3
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z16, K4
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z9, K1
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z12, K2
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z14, K3
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z16, K4
 	VMOVAPD          Z4, Z18
 	VFMADD231PD      Z3, Z9, Z18
 	VMOVAPD          Z4, Z19
@@ -17082,10 +17083,14 @@ TEXT ·regularEdges512(SB), $2752-81
 	VFNMADD231PD     Z6, Z23, Z12
 	VFNMADD231PD     Z6, Z24, Z14
 	VFNMADD231PD     Z6, Z25, Z16
-	VBROADCASTSD     constants<>+928(SB), Z26
-	VBROADCASTSD     constants<>+928(SB), Z27
-	VBROADCASTSD     constants<>+928(SB), Z28
-	VBROADCASTSD     constants<>+928(SB), Z29
+	VBROADCASTSD     constants<>+936(SB), Z26
+	VBROADCASTSD     constants<>+936(SB), Z27
+	VBROADCASTSD     constants<>+936(SB), Z28
+	VBROADCASTSD     constants<>+936(SB), Z29
+	VFMADD213PD.BCST constants<>+928(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+928(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+928(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+928(SB), Z16, Z29
 	VFMADD213PD.BCST constants<>+920(SB), Z9, Z26
 	VFMADD213PD.BCST constants<>+920(SB), Z12, Z27
 	VFMADD213PD.BCST constants<>+920(SB), Z14, Z28
@@ -17102,14 +17107,10 @@ TEXT ·regularEdges512(SB), $2752-81
 	VFMADD213PD.BCST constants<>+896(SB), Z12, Z27
 	VFMADD213PD.BCST constants<>+896(SB), Z14, Z28
 	VFMADD213PD.BCST constants<>+896(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+888(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+888(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+888(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+888(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+784(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+784(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+784(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+784(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+792(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+792(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+792(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+792(SB), Z16, Z29
 	VMULPD           Z9, Z26, Z26
 	VMULPD           Z12, Z27, Z27
 	VMULPD           Z14, Z28, Z28
@@ -17214,10 +17215,10 @@ TEXT ·regularEdges512(SB), $2752-81
 	VCMPPD.BCST      $0x04, constants<>+704(SB), Z16, K1
 	VMOVAPD.Z        Z16, K1, Z17
 	VMAXPD           Z16, Z0, Z0
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z9, K1
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z12, K2
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z14, K3
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z16, K4
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z9, K1
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z12, K2
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z14, K3
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z16, K4
 	VMOVAPD          Z4, Z18
 	VFMADD231PD      Z3, Z9, Z18
 	VMOVAPD          Z4, Z19
@@ -17238,10 +17239,14 @@ TEXT ·regularEdges512(SB), $2752-81
 	VFNMADD231PD     Z6, Z23, Z12
 	VFNMADD231PD     Z6, Z24, Z14
 	VFNMADD231PD     Z6, Z25, Z16
-	VBROADCASTSD     constants<>+928(SB), Z26
-	VBROADCASTSD     constants<>+928(SB), Z27
-	VBROADCASTSD     constants<>+928(SB), Z28
-	VBROADCASTSD     constants<>+928(SB), Z29
+	VBROADCASTSD     constants<>+936(SB), Z26
+	VBROADCASTSD     constants<>+936(SB), Z27
+	VBROADCASTSD     constants<>+936(SB), Z28
+	VBROADCASTSD     constants<>+936(SB), Z29
+	VFMADD213PD.BCST constants<>+928(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+928(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+928(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+928(SB), Z16, Z29
 	VFMADD213PD.BCST constants<>+920(SB), Z9, Z26
 	VFMADD213PD.BCST constants<>+920(SB), Z12, Z27
 	VFMADD213PD.BCST constants<>+920(SB), Z14, Z28
@@ -17258,14 +17263,10 @@ TEXT ·regularEdges512(SB), $2752-81
 	VFMADD213PD.BCST constants<>+896(SB), Z12, Z27
 	VFMADD213PD.BCST constants<>+896(SB), Z14, Z28
 	VFMADD213PD.BCST constants<>+896(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+888(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+888(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+888(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+888(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+784(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+784(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+784(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+784(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+792(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+792(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+792(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+792(SB), Z16, Z29
 	VMULPD           Z9, Z26, Z26
 	VMULPD           Z12, Z27, Z27
 	VMULPD           Z14, Z28, Z28
@@ -17476,9 +17477,9 @@ TEXT ·regularEdges512(SB), $2752-81
 	VSHUFF64X2       $0xdd, Z9, Z13, Z9
 	VADDPD           Z9, Z11, Z11
 	VEXTRACTF64X4    $0x01, Z11, Y9
-	VMOVUPD          constants<>+2000(SB), Y12
+	VMOVUPD          constants<>+2008(SB), Y12
 	VSHUFF64X2       $0x44, Z11, Z11, Z11
-	VPSUBQ.BCST      constants<>+768(SB), Z11, Z13
+	VPSUBQ.BCST      constants<>+776(SB), Z11, Z13
 	VPMAXUQ          Z13, Z1, Z1
 	VDIVPD           Y11, Y12, Y12
 	VMOVUPD          Y12, 1024(SI)
@@ -17492,23 +17493,23 @@ TEXT ·regularEdges512(SB), $2752-81
 	VPERMI2PD        constants<>+448(SB), Z16, Z14
 	VMOVUPD          constants<>+512(SB), Z16
 	VPERMI2PD        constants<>+576(SB), Z16, Z15
-	VFMSUB213PD.BCST constants<>+784(SB), Z14, Z13
-	VFMADD231PD.BCST constants<>+1016(SB), Z11, Z15
+	VFMSUB213PD.BCST constants<>+792(SB), Z14, Z13
+	VFMADD231PD.BCST constants<>+1024(SB), Z11, Z15
 	VMULPD           Z13, Z13, Z14
-	VBROADCASTSD     constants<>+1080(SB), Z16
-	VFMADD231PD.BCST constants<>+1088(SB), Z13, Z16
-	VFMADD231PD.BCST constants<>+1096(SB), Z14, Z16
-	VBROADCASTSD     constants<>+1064(SB), Z17
-	VFMADD231PD.BCST constants<>+1072(SB), Z13, Z17
+	VBROADCASTSD     constants<>+1088(SB), Z16
+	VFMADD231PD.BCST constants<>+1096(SB), Z13, Z16
+	VFMADD231PD.BCST constants<>+1104(SB), Z14, Z16
+	VBROADCASTSD     constants<>+1072(SB), Z17
+	VFMADD231PD.BCST constants<>+1080(SB), Z13, Z17
 	VFMADD213PD      Z17, Z14, Z16
-	VBROADCASTSD     constants<>+1048(SB), Z17
-	VFMADD231PD.BCST constants<>+1056(SB), Z13, Z17
+	VBROADCASTSD     constants<>+1056(SB), Z17
+	VFMADD231PD.BCST constants<>+1064(SB), Z13, Z17
 	VFMADD213PD      Z17, Z14, Z16
-	VBROADCASTSD     constants<>+1032(SB), Z17
-	VFMADD231PD.BCST constants<>+1040(SB), Z13, Z17
+	VBROADCASTSD     constants<>+1040(SB), Z17
+	VFMADD231PD.BCST constants<>+1048(SB), Z13, Z17
 	VFMADD213PD      Z17, Z14, Z16
 	VFMADD213PD      Z13, Z14, Z16
-	VFMADD231PD.BCST constants<>+1024(SB), Z11, Z16
+	VFMADD231PD.BCST constants<>+1032(SB), Z11, Z16
 	VADDPD           Z15, Z16, Z16
 	VFNMADD231PD     Y9, Y12, Y16
 	MOVQ             120(R8), R9
@@ -17682,10 +17683,10 @@ none1210:
 	VCMPPD.BCST      $0x04, constants<>+704(SB), Z16, K1
 	VMOVAPD.Z        Z16, K1, Z17
 	VMAXPD           Z16, Z0, Z0
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z9, K1
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z12, K2
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z14, K3
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z16, K4
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z9, K1
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z12, K2
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z14, K3
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z16, K4
 	VMOVAPD          Z4, Z18
 	VFMADD231PD      Z3, Z9, Z18
 	VMOVAPD          Z4, Z19
@@ -17706,10 +17707,14 @@ none1210:
 	VFNMADD231PD     Z6, Z23, Z12
 	VFNMADD231PD     Z6, Z24, Z14
 	VFNMADD231PD     Z6, Z25, Z16
-	VBROADCASTSD     constants<>+928(SB), Z26
-	VBROADCASTSD     constants<>+928(SB), Z27
-	VBROADCASTSD     constants<>+928(SB), Z28
-	VBROADCASTSD     constants<>+928(SB), Z29
+	VBROADCASTSD     constants<>+936(SB), Z26
+	VBROADCASTSD     constants<>+936(SB), Z27
+	VBROADCASTSD     constants<>+936(SB), Z28
+	VBROADCASTSD     constants<>+936(SB), Z29
+	VFMADD213PD.BCST constants<>+928(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+928(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+928(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+928(SB), Z16, Z29
 	VFMADD213PD.BCST constants<>+920(SB), Z9, Z26
 	VFMADD213PD.BCST constants<>+920(SB), Z12, Z27
 	VFMADD213PD.BCST constants<>+920(SB), Z14, Z28
@@ -17726,14 +17731,10 @@ none1210:
 	VFMADD213PD.BCST constants<>+896(SB), Z12, Z27
 	VFMADD213PD.BCST constants<>+896(SB), Z14, Z28
 	VFMADD213PD.BCST constants<>+896(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+888(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+888(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+888(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+888(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+784(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+784(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+784(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+784(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+792(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+792(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+792(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+792(SB), Z16, Z29
 	VMULPD           Z9, Z26, Z26
 	VMULPD           Z12, Z27, Z27
 	VMULPD           Z14, Z28, Z28
@@ -17838,10 +17839,10 @@ none1210:
 	VCMPPD.BCST      $0x04, constants<>+704(SB), Z16, K1
 	VMOVAPD.Z        Z16, K1, Z17
 	VMAXPD           Z16, Z0, Z0
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z9, K1
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z12, K2
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z14, K3
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z16, K4
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z9, K1
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z12, K2
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z14, K3
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z16, K4
 	VMOVAPD          Z4, Z18
 	VFMADD231PD      Z3, Z9, Z18
 	VMOVAPD          Z4, Z19
@@ -17862,10 +17863,14 @@ none1210:
 	VFNMADD231PD     Z6, Z23, Z12
 	VFNMADD231PD     Z6, Z24, Z14
 	VFNMADD231PD     Z6, Z25, Z16
-	VBROADCASTSD     constants<>+928(SB), Z26
-	VBROADCASTSD     constants<>+928(SB), Z27
-	VBROADCASTSD     constants<>+928(SB), Z28
-	VBROADCASTSD     constants<>+928(SB), Z29
+	VBROADCASTSD     constants<>+936(SB), Z26
+	VBROADCASTSD     constants<>+936(SB), Z27
+	VBROADCASTSD     constants<>+936(SB), Z28
+	VBROADCASTSD     constants<>+936(SB), Z29
+	VFMADD213PD.BCST constants<>+928(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+928(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+928(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+928(SB), Z16, Z29
 	VFMADD213PD.BCST constants<>+920(SB), Z9, Z26
 	VFMADD213PD.BCST constants<>+920(SB), Z12, Z27
 	VFMADD213PD.BCST constants<>+920(SB), Z14, Z28
@@ -17882,14 +17887,10 @@ none1210:
 	VFMADD213PD.BCST constants<>+896(SB), Z12, Z27
 	VFMADD213PD.BCST constants<>+896(SB), Z14, Z28
 	VFMADD213PD.BCST constants<>+896(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+888(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+888(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+888(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+888(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+784(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+784(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+784(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+784(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+792(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+792(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+792(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+792(SB), Z16, Z29
 	VMULPD           Z9, Z26, Z26
 	VMULPD           Z12, Z27, Z27
 	VMULPD           Z14, Z28, Z28
@@ -18336,9 +18337,9 @@ none1210:
 	VSHUFF64X2       $0xdd, Z9, Z13, Z9
 	VADDPD           Z9, Z11, Z11
 	VEXTRACTF64X4    $0x01, Z11, Y9
-	VMOVUPD          constants<>+2000(SB), Y12
+	VMOVUPD          constants<>+2008(SB), Y12
 	VSHUFF64X2       $0x44, Z11, Z11, Z11
-	VPSUBQ.BCST      constants<>+768(SB), Z11, Z13
+	VPSUBQ.BCST      constants<>+776(SB), Z11, Z13
 	VPMAXUQ          Z13, Z1, Z1
 	VDIVPD           Y11, Y12, Y12
 	VMOVUPD          Y12, 1024(DI)
@@ -18352,23 +18353,23 @@ none1210:
 	VPERMI2PD        constants<>+448(SB), Z16, Z14
 	VMOVUPD          constants<>+512(SB), Z16
 	VPERMI2PD        constants<>+576(SB), Z16, Z15
-	VFMSUB213PD.BCST constants<>+784(SB), Z14, Z13
-	VFMADD231PD.BCST constants<>+1016(SB), Z11, Z15
+	VFMSUB213PD.BCST constants<>+792(SB), Z14, Z13
+	VFMADD231PD.BCST constants<>+1024(SB), Z11, Z15
 	VMULPD           Z13, Z13, Z14
-	VBROADCASTSD     constants<>+1080(SB), Z16
-	VFMADD231PD.BCST constants<>+1088(SB), Z13, Z16
-	VFMADD231PD.BCST constants<>+1096(SB), Z14, Z16
-	VBROADCASTSD     constants<>+1064(SB), Z17
-	VFMADD231PD.BCST constants<>+1072(SB), Z13, Z17
+	VBROADCASTSD     constants<>+1088(SB), Z16
+	VFMADD231PD.BCST constants<>+1096(SB), Z13, Z16
+	VFMADD231PD.BCST constants<>+1104(SB), Z14, Z16
+	VBROADCASTSD     constants<>+1072(SB), Z17
+	VFMADD231PD.BCST constants<>+1080(SB), Z13, Z17
 	VFMADD213PD      Z17, Z14, Z16
-	VBROADCASTSD     constants<>+1048(SB), Z17
-	VFMADD231PD.BCST constants<>+1056(SB), Z13, Z17
+	VBROADCASTSD     constants<>+1056(SB), Z17
+	VFMADD231PD.BCST constants<>+1064(SB), Z13, Z17
 	VFMADD213PD      Z17, Z14, Z16
-	VBROADCASTSD     constants<>+1032(SB), Z17
-	VFMADD231PD.BCST constants<>+1040(SB), Z13, Z17
+	VBROADCASTSD     constants<>+1040(SB), Z17
+	VFMADD231PD.BCST constants<>+1048(SB), Z13, Z17
 	VFMADD213PD      Z17, Z14, Z16
 	VFMADD213PD      Z13, Z14, Z16
-	VFMADD231PD.BCST constants<>+1024(SB), Z11, Z16
+	VFMADD231PD.BCST constants<>+1032(SB), Z11, Z16
 	VADDPD           Z15, Z16, Z16
 	VFNMADD231PD     Y9, Y12, Y16
 	MOVQ             120(R8), R9
@@ -18678,8 +18679,8 @@ single1204:
 	VCMPPD.BCST      $0x04, constants<>+704(SB), Z11, K1
 	VMOVAPD.Z        Z11, K1, Z12
 	VMAXPD           Z11, Z0, Z0
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z9, K1
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z11, K2
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z9, K1
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z11, K2
 	VMOVAPD          Z4, Z13
 	VFMADD231PD      Z3, Z9, Z13
 	VMOVAPD          Z4, Z14
@@ -18690,8 +18691,10 @@ single1204:
 	VFNMADD231PD     Z5, Z16, Z11
 	VFNMADD231PD     Z6, Z15, Z9
 	VFNMADD231PD     Z6, Z16, Z11
-	VBROADCASTSD     constants<>+928(SB), Z17
-	VBROADCASTSD     constants<>+928(SB), Z18
+	VBROADCASTSD     constants<>+936(SB), Z17
+	VBROADCASTSD     constants<>+936(SB), Z18
+	VFMADD213PD.BCST constants<>+928(SB), Z9, Z17
+	VFMADD213PD.BCST constants<>+928(SB), Z11, Z18
 	VFMADD213PD.BCST constants<>+920(SB), Z9, Z17
 	VFMADD213PD.BCST constants<>+920(SB), Z11, Z18
 	VFMADD213PD.BCST constants<>+912(SB), Z9, Z17
@@ -18700,10 +18703,8 @@ single1204:
 	VFMADD213PD.BCST constants<>+904(SB), Z11, Z18
 	VFMADD213PD.BCST constants<>+896(SB), Z9, Z17
 	VFMADD213PD.BCST constants<>+896(SB), Z11, Z18
-	VFMADD213PD.BCST constants<>+888(SB), Z9, Z17
-	VFMADD213PD.BCST constants<>+888(SB), Z11, Z18
-	VFMADD213PD.BCST constants<>+784(SB), Z9, Z17
-	VFMADD213PD.BCST constants<>+784(SB), Z11, Z18
+	VFMADD213PD.BCST constants<>+792(SB), Z9, Z17
+	VFMADD213PD.BCST constants<>+792(SB), Z11, Z18
 	VMULPD           Z9, Z17, Z17
 	VMULPD           Z11, Z18, Z18
 	VPSLLQ           $0x30, Z13, Z15
@@ -18787,10 +18788,10 @@ single1204:
 	VSHUFF64X2       $0xdd, Z9, Z12, Z9
 	VADDPD           Z9, Z10, Z10
 	VEXTRACTF64X4    $0x01, Z10, Y9
-	VMOVUPD          constants<>+2000(SB), Y11
+	VMOVUPD          constants<>+2008(SB), Y11
 	VBLENDPD         $0x01, Y10, Y11, Y10
 	VSHUFF64X2       $0x44, Z10, Z10, Z10
-	VPSUBQ.BCST      constants<>+768(SB), Z10, Z12
+	VPSUBQ.BCST      constants<>+776(SB), Z10, Z12
 	VPMAXUQ          Z12, Z1, Z1
 	VDIVPD           Y10, Y11, Y11
 	VMOVUPD          Y11, 1024(SI)
@@ -18804,23 +18805,23 @@ single1204:
 	VPERMI2PD        constants<>+448(SB), Z15, Z13
 	VMOVUPD          constants<>+512(SB), Z15
 	VPERMI2PD        constants<>+576(SB), Z15, Z14
-	VFMSUB213PD.BCST constants<>+784(SB), Z13, Z12
-	VFMADD231PD.BCST constants<>+1016(SB), Z10, Z14
+	VFMSUB213PD.BCST constants<>+792(SB), Z13, Z12
+	VFMADD231PD.BCST constants<>+1024(SB), Z10, Z14
 	VMULPD           Z12, Z12, Z13
-	VBROADCASTSD     constants<>+1080(SB), Z15
-	VFMADD231PD.BCST constants<>+1088(SB), Z12, Z15
-	VFMADD231PD.BCST constants<>+1096(SB), Z13, Z15
-	VBROADCASTSD     constants<>+1064(SB), Z16
-	VFMADD231PD.BCST constants<>+1072(SB), Z12, Z16
+	VBROADCASTSD     constants<>+1088(SB), Z15
+	VFMADD231PD.BCST constants<>+1096(SB), Z12, Z15
+	VFMADD231PD.BCST constants<>+1104(SB), Z13, Z15
+	VBROADCASTSD     constants<>+1072(SB), Z16
+	VFMADD231PD.BCST constants<>+1080(SB), Z12, Z16
 	VFMADD213PD      Z16, Z13, Z15
-	VBROADCASTSD     constants<>+1048(SB), Z16
-	VFMADD231PD.BCST constants<>+1056(SB), Z12, Z16
+	VBROADCASTSD     constants<>+1056(SB), Z16
+	VFMADD231PD.BCST constants<>+1064(SB), Z12, Z16
 	VFMADD213PD      Z16, Z13, Z15
-	VBROADCASTSD     constants<>+1032(SB), Z16
-	VFMADD231PD.BCST constants<>+1040(SB), Z12, Z16
+	VBROADCASTSD     constants<>+1040(SB), Z16
+	VFMADD231PD.BCST constants<>+1048(SB), Z12, Z16
 	VFMADD213PD      Z16, Z13, Z15
 	VFMADD213PD      Z12, Z13, Z15
-	VFMADD231PD.BCST constants<>+1024(SB), Z10, Z15
+	VFMADD231PD.BCST constants<>+1032(SB), Z10, Z15
 	VADDPD           Z14, Z15, Z15
 	VFNMADD231PD     Y9, Y11, Y15
 	MOVQ             120(R8), DI
@@ -18908,7 +18909,7 @@ single1204:
 	JMP              single1204
 
 done1205:
-	VPCMPUQ.BCST $0x06, constants<>+776(SB), Z1, K1
+	VPCMPUQ.BCST $0x06, constants<>+784(SB), Z1, K1
 	VCMPPD.BCST  $0x06, constants<>+760(SB), Z0, K2
 	KORTESTB     K2, K1
 	JNZ          unsafe1199
@@ -19034,10 +19035,10 @@ few1200:
 	VCMPPD.BCST      $0x04, constants<>+704(SB), Z16, K2
 	VMOVAPD.Z        Z16, K2, Z17
 	VMAXPD           Z16, Z0, Z0
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z9, K2
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z12, K3
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z14, K4
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z16, K5
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z9, K2
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z12, K3
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z14, K4
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z16, K5
 	VMOVAPD          Z4, Z18
 	VFMADD231PD      Z3, Z9, Z18
 	VMOVAPD          Z4, Z19
@@ -19058,10 +19059,14 @@ few1200:
 	VFNMADD231PD     Z6, Z23, Z12
 	VFNMADD231PD     Z6, Z24, Z14
 	VFNMADD231PD     Z6, Z25, Z16
-	VBROADCASTSD     constants<>+928(SB), Z26
-	VBROADCASTSD     constants<>+928(SB), Z27
-	VBROADCASTSD     constants<>+928(SB), Z28
-	VBROADCASTSD     constants<>+928(SB), Z29
+	VBROADCASTSD     constants<>+936(SB), Z26
+	VBROADCASTSD     constants<>+936(SB), Z27
+	VBROADCASTSD     constants<>+936(SB), Z28
+	VBROADCASTSD     constants<>+936(SB), Z29
+	VFMADD213PD.BCST constants<>+928(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+928(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+928(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+928(SB), Z16, Z29
 	VFMADD213PD.BCST constants<>+920(SB), Z9, Z26
 	VFMADD213PD.BCST constants<>+920(SB), Z12, Z27
 	VFMADD213PD.BCST constants<>+920(SB), Z14, Z28
@@ -19078,14 +19083,10 @@ few1200:
 	VFMADD213PD.BCST constants<>+896(SB), Z12, Z27
 	VFMADD213PD.BCST constants<>+896(SB), Z14, Z28
 	VFMADD213PD.BCST constants<>+896(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+888(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+888(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+888(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+888(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+784(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+784(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+784(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+784(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+792(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+792(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+792(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+792(SB), Z16, Z29
 	VMULPD           Z9, Z26, Z26
 	VMULPD           Z12, Z27, Z27
 	VMULPD           Z14, Z28, Z28
@@ -19190,10 +19191,10 @@ few1200:
 	VCMPPD.BCST      $0x04, constants<>+704(SB), Z16, K2
 	VMOVAPD.Z        Z16, K2, Z17
 	VMAXPD           Z16, Z0, Z0
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z9, K2
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z12, K3
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z14, K4
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z16, K5
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z9, K2
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z12, K3
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z14, K4
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z16, K5
 	VMOVAPD          Z4, Z18
 	VFMADD231PD      Z3, Z9, Z18
 	VMOVAPD          Z4, Z19
@@ -19214,10 +19215,14 @@ few1200:
 	VFNMADD231PD     Z6, Z23, Z12
 	VFNMADD231PD     Z6, Z24, Z14
 	VFNMADD231PD     Z6, Z25, Z16
-	VBROADCASTSD     constants<>+928(SB), Z26
-	VBROADCASTSD     constants<>+928(SB), Z27
-	VBROADCASTSD     constants<>+928(SB), Z28
-	VBROADCASTSD     constants<>+928(SB), Z29
+	VBROADCASTSD     constants<>+936(SB), Z26
+	VBROADCASTSD     constants<>+936(SB), Z27
+	VBROADCASTSD     constants<>+936(SB), Z28
+	VBROADCASTSD     constants<>+936(SB), Z29
+	VFMADD213PD.BCST constants<>+928(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+928(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+928(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+928(SB), Z16, Z29
 	VFMADD213PD.BCST constants<>+920(SB), Z9, Z26
 	VFMADD213PD.BCST constants<>+920(SB), Z12, Z27
 	VFMADD213PD.BCST constants<>+920(SB), Z14, Z28
@@ -19234,14 +19239,10 @@ few1200:
 	VFMADD213PD.BCST constants<>+896(SB), Z12, Z27
 	VFMADD213PD.BCST constants<>+896(SB), Z14, Z28
 	VFMADD213PD.BCST constants<>+896(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+888(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+888(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+888(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+888(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+784(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+784(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+784(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+784(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+792(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+792(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+792(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+792(SB), Z16, Z29
 	VMULPD           Z9, Z26, Z26
 	VMULPD           Z12, Z27, Z27
 	VMULPD           Z14, Z28, Z28
@@ -19544,9 +19545,9 @@ rows1233:
 	VSHUFF64X2       $0xdd, Z9, Z13, Z9
 	VADDPD           Z9, Z11, Z11
 	VEXTRACTF64X4    $0x01, Z11, Y9
-	VMOVUPD          constants<>+2000(SB), Y12
+	VMOVUPD          constants<>+2008(SB), Y12
 	VSHUFF64X2       $0x44, Z11, Z11, Z11
-	VPSUBQ.BCST      constants<>+768(SB), Z11, Z13
+	VPSUBQ.BCST      constants<>+776(SB), Z11, Z13
 	VPMAXUQ          Z13, Z1, Z1
 	VDIVPD           Y11, Y12, Y12
 	VMOVUPD          Y12, 1024(SI)
@@ -19560,23 +19561,23 @@ rows1233:
 	VPERMI2PD        constants<>+448(SB), Z16, Z14
 	VMOVUPD          constants<>+512(SB), Z16
 	VPERMI2PD        constants<>+576(SB), Z16, Z15
-	VFMSUB213PD.BCST constants<>+784(SB), Z14, Z13
-	VFMADD231PD.BCST constants<>+1016(SB), Z11, Z15
+	VFMSUB213PD.BCST constants<>+792(SB), Z14, Z13
+	VFMADD231PD.BCST constants<>+1024(SB), Z11, Z15
 	VMULPD           Z13, Z13, Z14
-	VBROADCASTSD     constants<>+1080(SB), Z16
-	VFMADD231PD.BCST constants<>+1088(SB), Z13, Z16
-	VFMADD231PD.BCST constants<>+1096(SB), Z14, Z16
-	VBROADCASTSD     constants<>+1064(SB), Z17
-	VFMADD231PD.BCST constants<>+1072(SB), Z13, Z17
+	VBROADCASTSD     constants<>+1088(SB), Z16
+	VFMADD231PD.BCST constants<>+1096(SB), Z13, Z16
+	VFMADD231PD.BCST constants<>+1104(SB), Z14, Z16
+	VBROADCASTSD     constants<>+1072(SB), Z17
+	VFMADD231PD.BCST constants<>+1080(SB), Z13, Z17
 	VFMADD213PD      Z17, Z14, Z16
-	VBROADCASTSD     constants<>+1048(SB), Z17
-	VFMADD231PD.BCST constants<>+1056(SB), Z13, Z17
+	VBROADCASTSD     constants<>+1056(SB), Z17
+	VFMADD231PD.BCST constants<>+1064(SB), Z13, Z17
 	VFMADD213PD      Z17, Z14, Z16
-	VBROADCASTSD     constants<>+1032(SB), Z17
-	VFMADD231PD.BCST constants<>+1040(SB), Z13, Z17
+	VBROADCASTSD     constants<>+1040(SB), Z17
+	VFMADD231PD.BCST constants<>+1048(SB), Z13, Z17
 	VFMADD213PD      Z17, Z14, Z16
 	VFMADD213PD      Z13, Z14, Z16
-	VFMADD231PD.BCST constants<>+1024(SB), Z11, Z16
+	VFMADD231PD.BCST constants<>+1032(SB), Z11, Z16
 	VADDPD           Z15, Z16, Z16
 	VFNMADD231PD     Y9, Y12, Y16
 	MOVQ             120(R8), R11
@@ -19750,10 +19751,10 @@ none1234:
 	VCMPPD.BCST      $0x04, constants<>+704(SB), Z16, K2
 	VMOVAPD.Z        Z16, K2, Z17
 	VMAXPD           Z16, Z0, Z0
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z9, K2
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z12, K3
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z14, K4
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z16, K5
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z9, K2
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z12, K3
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z14, K4
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z16, K5
 	VMOVAPD          Z4, Z18
 	VFMADD231PD      Z3, Z9, Z18
 	VMOVAPD          Z4, Z19
@@ -19774,10 +19775,14 @@ none1234:
 	VFNMADD231PD     Z6, Z23, Z12
 	VFNMADD231PD     Z6, Z24, Z14
 	VFNMADD231PD     Z6, Z25, Z16
-	VBROADCASTSD     constants<>+928(SB), Z26
-	VBROADCASTSD     constants<>+928(SB), Z27
-	VBROADCASTSD     constants<>+928(SB), Z28
-	VBROADCASTSD     constants<>+928(SB), Z29
+	VBROADCASTSD     constants<>+936(SB), Z26
+	VBROADCASTSD     constants<>+936(SB), Z27
+	VBROADCASTSD     constants<>+936(SB), Z28
+	VBROADCASTSD     constants<>+936(SB), Z29
+	VFMADD213PD.BCST constants<>+928(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+928(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+928(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+928(SB), Z16, Z29
 	VFMADD213PD.BCST constants<>+920(SB), Z9, Z26
 	VFMADD213PD.BCST constants<>+920(SB), Z12, Z27
 	VFMADD213PD.BCST constants<>+920(SB), Z14, Z28
@@ -19794,14 +19799,10 @@ none1234:
 	VFMADD213PD.BCST constants<>+896(SB), Z12, Z27
 	VFMADD213PD.BCST constants<>+896(SB), Z14, Z28
 	VFMADD213PD.BCST constants<>+896(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+888(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+888(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+888(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+888(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+784(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+784(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+784(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+784(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+792(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+792(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+792(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+792(SB), Z16, Z29
 	VMULPD           Z9, Z26, Z26
 	VMULPD           Z12, Z27, Z27
 	VMULPD           Z14, Z28, Z28
@@ -19906,10 +19907,10 @@ none1234:
 	VCMPPD.BCST      $0x04, constants<>+704(SB), Z16, K2
 	VMOVAPD.Z        Z16, K2, Z17
 	VMAXPD           Z16, Z0, Z0
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z9, K2
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z12, K3
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z14, K4
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z16, K5
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z9, K2
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z12, K3
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z14, K4
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z16, K5
 	VMOVAPD          Z4, Z18
 	VFMADD231PD      Z3, Z9, Z18
 	VMOVAPD          Z4, Z19
@@ -19930,10 +19931,14 @@ none1234:
 	VFNMADD231PD     Z6, Z23, Z12
 	VFNMADD231PD     Z6, Z24, Z14
 	VFNMADD231PD     Z6, Z25, Z16
-	VBROADCASTSD     constants<>+928(SB), Z26
-	VBROADCASTSD     constants<>+928(SB), Z27
-	VBROADCASTSD     constants<>+928(SB), Z28
-	VBROADCASTSD     constants<>+928(SB), Z29
+	VBROADCASTSD     constants<>+936(SB), Z26
+	VBROADCASTSD     constants<>+936(SB), Z27
+	VBROADCASTSD     constants<>+936(SB), Z28
+	VBROADCASTSD     constants<>+936(SB), Z29
+	VFMADD213PD.BCST constants<>+928(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+928(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+928(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+928(SB), Z16, Z29
 	VFMADD213PD.BCST constants<>+920(SB), Z9, Z26
 	VFMADD213PD.BCST constants<>+920(SB), Z12, Z27
 	VFMADD213PD.BCST constants<>+920(SB), Z14, Z28
@@ -19950,14 +19955,10 @@ none1234:
 	VFMADD213PD.BCST constants<>+896(SB), Z12, Z27
 	VFMADD213PD.BCST constants<>+896(SB), Z14, Z28
 	VFMADD213PD.BCST constants<>+896(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+888(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+888(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+888(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+888(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+784(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+784(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+784(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+784(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+792(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+792(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+792(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+792(SB), Z16, Z29
 	VMULPD           Z9, Z26, Z26
 	VMULPD           Z12, Z27, Z27
 	VMULPD           Z14, Z28, Z28
@@ -20588,9 +20589,9 @@ rows1242:
 	VSHUFF64X2       $0xdd, Z9, Z13, Z9
 	VADDPD           Z9, Z11, Z11
 	VEXTRACTF64X4    $0x01, Z11, Y9
-	VMOVUPD          constants<>+2000(SB), Y12
+	VMOVUPD          constants<>+2008(SB), Y12
 	VSHUFF64X2       $0x44, Z11, Z11, Z11
-	VPSUBQ.BCST      constants<>+768(SB), Z11, Z13
+	VPSUBQ.BCST      constants<>+776(SB), Z11, Z13
 	VPMAXUQ          Z13, Z1, Z1
 	VDIVPD           Y11, Y12, Y12
 	VMOVUPD          Y12, 1024(DI)
@@ -20604,23 +20605,23 @@ rows1242:
 	VPERMI2PD        constants<>+448(SB), Z16, Z14
 	VMOVUPD          constants<>+512(SB), Z16
 	VPERMI2PD        constants<>+576(SB), Z16, Z15
-	VFMSUB213PD.BCST constants<>+784(SB), Z14, Z13
-	VFMADD231PD.BCST constants<>+1016(SB), Z11, Z15
+	VFMSUB213PD.BCST constants<>+792(SB), Z14, Z13
+	VFMADD231PD.BCST constants<>+1024(SB), Z11, Z15
 	VMULPD           Z13, Z13, Z14
-	VBROADCASTSD     constants<>+1080(SB), Z16
-	VFMADD231PD.BCST constants<>+1088(SB), Z13, Z16
-	VFMADD231PD.BCST constants<>+1096(SB), Z14, Z16
-	VBROADCASTSD     constants<>+1064(SB), Z17
-	VFMADD231PD.BCST constants<>+1072(SB), Z13, Z17
+	VBROADCASTSD     constants<>+1088(SB), Z16
+	VFMADD231PD.BCST constants<>+1096(SB), Z13, Z16
+	VFMADD231PD.BCST constants<>+1104(SB), Z14, Z16
+	VBROADCASTSD     constants<>+1072(SB), Z17
+	VFMADD231PD.BCST constants<>+1080(SB), Z13, Z17
 	VFMADD213PD      Z17, Z14, Z16
-	VBROADCASTSD     constants<>+1048(SB), Z17
-	VFMADD231PD.BCST constants<>+1056(SB), Z13, Z17
+	VBROADCASTSD     constants<>+1056(SB), Z17
+	VFMADD231PD.BCST constants<>+1064(SB), Z13, Z17
 	VFMADD213PD      Z17, Z14, Z16
-	VBROADCASTSD     constants<>+1032(SB), Z17
-	VFMADD231PD.BCST constants<>+1040(SB), Z13, Z17
+	VBROADCASTSD     constants<>+1040(SB), Z17
+	VFMADD231PD.BCST constants<>+1048(SB), Z13, Z17
 	VFMADD213PD      Z17, Z14, Z16
 	VFMADD213PD      Z13, Z14, Z16
-	VFMADD231PD.BCST constants<>+1024(SB), Z11, Z16
+	VFMADD231PD.BCST constants<>+1032(SB), Z11, Z16
 	VADDPD           Z15, Z16, Z16
 	VFNMADD231PD     Y9, Y12, Y16
 	MOVQ             120(R8), R11
@@ -21022,8 +21023,8 @@ single1228:
 	VCMPPD.BCST      $0x04, constants<>+704(SB), Z11, K2
 	VMOVAPD.Z        Z11, K2, Z12
 	VMAXPD           Z11, Z0, Z0
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z9, K2
-	VCMPPD.BCST      $0x05, constants<>+816(SB), Z11, K3
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z9, K2
+	VCMPPD.BCST      $0x05, constants<>+824(SB), Z11, K3
 	VMOVAPD          Z4, Z13
 	VFMADD231PD      Z3, Z9, Z13
 	VMOVAPD          Z4, Z14
@@ -21034,8 +21035,10 @@ single1228:
 	VFNMADD231PD     Z5, Z16, Z11
 	VFNMADD231PD     Z6, Z15, Z9
 	VFNMADD231PD     Z6, Z16, Z11
-	VBROADCASTSD     constants<>+928(SB), Z17
-	VBROADCASTSD     constants<>+928(SB), Z18
+	VBROADCASTSD     constants<>+936(SB), Z17
+	VBROADCASTSD     constants<>+936(SB), Z18
+	VFMADD213PD.BCST constants<>+928(SB), Z9, Z17
+	VFMADD213PD.BCST constants<>+928(SB), Z11, Z18
 	VFMADD213PD.BCST constants<>+920(SB), Z9, Z17
 	VFMADD213PD.BCST constants<>+920(SB), Z11, Z18
 	VFMADD213PD.BCST constants<>+912(SB), Z9, Z17
@@ -21044,10 +21047,8 @@ single1228:
 	VFMADD213PD.BCST constants<>+904(SB), Z11, Z18
 	VFMADD213PD.BCST constants<>+896(SB), Z9, Z17
 	VFMADD213PD.BCST constants<>+896(SB), Z11, Z18
-	VFMADD213PD.BCST constants<>+888(SB), Z9, Z17
-	VFMADD213PD.BCST constants<>+888(SB), Z11, Z18
-	VFMADD213PD.BCST constants<>+784(SB), Z9, Z17
-	VFMADD213PD.BCST constants<>+784(SB), Z11, Z18
+	VFMADD213PD.BCST constants<>+792(SB), Z9, Z17
+	VFMADD213PD.BCST constants<>+792(SB), Z11, Z18
 	VMULPD           Z9, Z17, Z17
 	VMULPD           Z11, Z18, Z18
 	VPSLLQ           $0x30, Z13, Z15
@@ -21154,10 +21155,10 @@ rows1247:
 	VSHUFF64X2       $0xdd, Z9, Z12, Z9
 	VADDPD           Z9, Z10, Z10
 	VEXTRACTF64X4    $0x01, Z10, Y9
-	VMOVUPD          constants<>+2000(SB), Y11
+	VMOVUPD          constants<>+2008(SB), Y11
 	VBLENDPD         $0x01, Y10, Y11, Y10
 	VSHUFF64X2       $0x44, Z10, Z10, Z10
-	VPSUBQ.BCST      constants<>+768(SB), Z10, Z12
+	VPSUBQ.BCST      constants<>+776(SB), Z10, Z12
 	VPMAXUQ          Z12, Z1, Z1
 	VDIVPD           Y10, Y11, Y11
 	VMOVUPD          Y11, 1024(SI)
@@ -21171,23 +21172,23 @@ rows1247:
 	VPERMI2PD        constants<>+448(SB), Z15, Z13
 	VMOVUPD          constants<>+512(SB), Z15
 	VPERMI2PD        constants<>+576(SB), Z15, Z14
-	VFMSUB213PD.BCST constants<>+784(SB), Z13, Z12
-	VFMADD231PD.BCST constants<>+1016(SB), Z10, Z14
+	VFMSUB213PD.BCST constants<>+792(SB), Z13, Z12
+	VFMADD231PD.BCST constants<>+1024(SB), Z10, Z14
 	VMULPD           Z12, Z12, Z13
-	VBROADCASTSD     constants<>+1080(SB), Z15
-	VFMADD231PD.BCST constants<>+1088(SB), Z12, Z15
-	VFMADD231PD.BCST constants<>+1096(SB), Z13, Z15
-	VBROADCASTSD     constants<>+1064(SB), Z16
-	VFMADD231PD.BCST constants<>+1072(SB), Z12, Z16
+	VBROADCASTSD     constants<>+1088(SB), Z15
+	VFMADD231PD.BCST constants<>+1096(SB), Z12, Z15
+	VFMADD231PD.BCST constants<>+1104(SB), Z13, Z15
+	VBROADCASTSD     constants<>+1072(SB), Z16
+	VFMADD231PD.BCST constants<>+1080(SB), Z12, Z16
 	VFMADD213PD      Z16, Z13, Z15
-	VBROADCASTSD     constants<>+1048(SB), Z16
-	VFMADD231PD.BCST constants<>+1056(SB), Z12, Z16
+	VBROADCASTSD     constants<>+1056(SB), Z16
+	VFMADD231PD.BCST constants<>+1064(SB), Z12, Z16
 	VFMADD213PD      Z16, Z13, Z15
-	VBROADCASTSD     constants<>+1032(SB), Z16
-	VFMADD231PD.BCST constants<>+1040(SB), Z12, Z16
+	VBROADCASTSD     constants<>+1040(SB), Z16
+	VFMADD231PD.BCST constants<>+1048(SB), Z12, Z16
 	VFMADD213PD      Z16, Z13, Z15
 	VFMADD213PD      Z12, Z13, Z15
-	VFMADD231PD.BCST constants<>+1024(SB), Z10, Z15
+	VFMADD231PD.BCST constants<>+1032(SB), Z10, Z15
 	VADDPD           Z14, Z15, Z15
 	VFNMADD231PD     Y9, Y11, Y15
 	MOVQ             120(R8), DI
@@ -21298,7 +21299,7 @@ rows1248:
 	JMP     single1228
 
 done1229:
-	VPCMPUQ.BCST $0x06, constants<>+776(SB), Z1, K2
+	VPCMPUQ.BCST $0x06, constants<>+784(SB), Z1, K2
 	VCMPPD.BCST  $0x06, constants<>+760(SB), Z0, K3
 	KORTESTB     K3, K2
 	JNZ          unsafe1199
@@ -21619,6 +21620,164 @@ edge1282:
 	JL      edge1282
 	RET
 
+// func remember512(before []float64, messages []float64, velocity []float32, in []int32, k int, share float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·remember512(SB), $0-112
+	VBROADCASTSD share+104(FP), Z0
+	MOVQ         before_base+0(FP), AX
+	MOVQ         in_base+72(FP), CX
+	MOVQ         in_len+80(FP), DX
+	MOVQ         k+96(FP), BX
+	MOVQ         messages_base+24(FP), SI
+	MOVQ         velocity_base+48(FP), DI
+	TESTQ        DX, DX
+	JLE          done1284
+
+message1283:
+	MOVLQSX      (CX), R8
+	IMULQ        BX, R8
+	LEAQ         (SI)(R8*8), R9
+	LEAQ         (DI)(R8*4), R8
+	XORQ         R10, R10
+	CMPQ         BX, $0x08
+	JNE          wide1285
+	VMOVUPD      (R9)(R10*8), Z1
+	VCVTPS2PD    (R8)(R10*4), Z2
+	VFNMADD231PD Z0, Z2, Z1
+	VMOVUPD      Z1, (AX)(R10*8)
+	JMP          row1288
+
+wide1285:
+	MOVQ BX, R11
+	CMPQ R11, $0x08
+	JLE  rest1287
+
+vector1286:
+	VMOVUPD      (R9)(R10*8), Z1
+	VCVTPS2PD    (R8)(R10*4), Z2
+	VFNMADD231PD Z0, Z2, Z1
+	VMOVUPD      Z1, (AX)(R10*8)
+	ADDQ         $0x08, R10
+	SUBQ         $0x08, R11
+	CMPQ         R11, $0x08
+	JG           vector1286
+
+rest1287:
+	MOVQ         $-1, R12
+	BZHIQ        R11, R12, R12
+	KMOVB        R12, K1
+	VMOVUPD.Z    (R9)(R10*8), K1, Z1
+	VCVTPS2PD.Z  (R8)(R10*4), K1, Z2
+	VFNMADD231PD Z0, Z2, Z1
+	VMOVUPD      Z1, (AX)(R10*8)
+
+row1288:
+	LEAQ (AX)(BX*8), AX
+	ADDQ $0x04, CX
+	DECQ DX
+	JNZ  message1283
+
+done1284:
+	VZEROUPPER
+	RET
+
+// func measure512(before []float64, messages []float64, velocity []float32, in []int32, k int) (product float64, square float64)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, SSE2
+TEXT ·measure512(SB), $0-120
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	MOVQ   before_base+0(FP), AX
+	MOVQ   in_base+72(FP), CX
+	MOVQ   in_len+80(FP), DX
+	MOVQ   k+96(FP), BX
+	MOVQ   messages_base+24(FP), SI
+	MOVQ   velocity_base+48(FP), DI
+	TESTQ  DX, DX
+	JLE    done1290
+
+message1289:
+	MOVLQSX     (CX), R8
+	IMULQ       BX, R8
+	LEAQ        (SI)(R8*8), R9
+	LEAQ        (DI)(R8*4), R8
+	XORQ        R10, R10
+	CMPQ        BX, $0x08
+	JNE         wide1291
+	VMOVUPD     (R9)(R10*8), Z2
+	VMOVUPD     (AX)(R10*8), Z3
+	VSUBPD      Z3, Z2, Z2
+	VPANDQ.BCST constants<>+752(SB), Z2, Z3
+	VCMPPD.BCST $0x01, constants<>+768(SB), Z3, K1
+	VMOVAPD.Z   Z2, K1, Z2
+	VCVTPS2PD   (R8)(R10*4), Z3
+	VFMADD231PD Z3, Z2, Z0
+	VFMADD231PD Z2, Z2, Z1
+	VCVTPD2PS   Z2, Y2
+	VMOVUPS     Y2, (R8)(R10*4)
+	JMP         row1294
+
+wide1291:
+	MOVQ BX, R11
+	CMPQ R11, $0x08
+	JLE  rest1293
+
+vector1292:
+	VMOVUPD     (R9)(R10*8), Z2
+	VMOVUPD     (AX)(R10*8), Z3
+	VSUBPD      Z3, Z2, Z2
+	VPANDQ.BCST constants<>+752(SB), Z2, Z3
+	VCMPPD.BCST $0x01, constants<>+768(SB), Z3, K1
+	VMOVAPD.Z   Z2, K1, Z2
+	VCVTPS2PD   (R8)(R10*4), Z3
+	VFMADD231PD Z3, Z2, Z0
+	VFMADD231PD Z2, Z2, Z1
+	VCVTPD2PS   Z2, Y2
+	VMOVUPS     Y2, (R8)(R10*4)
+	ADDQ        $0x08, R10
+	SUBQ        $0x08, R11
+	CMPQ        R11, $0x08
+	JG          vector1292
+
+rest1293:
+	MOVQ        $-1, R12
+	BZHIQ       R11, R12, R12
+	KMOVB       R12, K1
+	VMOVUPD.Z   (R9)(R10*8), K1, Z2
+	VMOVUPD.Z   (AX)(R10*8), K1, Z3
+	VSUBPD      Z3, Z2, Z2
+	VPANDQ.BCST constants<>+752(SB), Z2, Z3
+	VCMPPD.BCST $0x01, constants<>+768(SB), Z3, K2
+	VMOVAPD.Z   Z2, K2, Z2
+	VCVTPS2PD.Z (R8)(R10*4), K1, Z3
+	VFMADD231PD Z3, Z2, Z0
+	VFMADD231PD Z2, Z2, Z1
+	VCVTPD2PS   Z2, Y2
+	VMOVUPS     Y2, K1, (R8)(R10*4)
+
+row1294:
+	LEAQ (AX)(BX*8), AX
+	ADDQ $0x04, CX
+	DECQ DX
+	JNZ  message1289
+
+done1290:
+	VSHUFF64X2 $0x4e, Z0, Z0, Z2
+	VADDPD     Z2, Z0, Z0
+	VSHUFF64X2 $0xb1, Z0, Z0, Z2
+	VADDPD     Z2, Z0, Z0
+	VPERMILPD  $0x55, Z0, Z2
+	VADDPD     Z2, Z0, Z0
+	VSHUFF64X2 $0x4e, Z1, Z1, Z2
+	VADDPD     Z2, Z1, Z1
+	VSHUFF64X2 $0xb1, Z1, Z1, Z2
+	VADDPD     Z2, Z1, Z1
+	VPERMILPD  $0x55, Z1, Z2
+	VADDPD     Z2, Z1, Z1
+	MOVSD      X0, product+104(FP)
+	MOVSD      X1, square+112(FP)
+	VZEROUPPER
+	RET
+
 // func edgeBeliefs512(dst []float64, logZ []float64, product []float64, beliefs []float64, messages []float64, tables []float64, edges *int, count int) (done int)
 // Requires: AVX, AVX512DQ, AVX512F, FMA3
 TEXT ·edgeBeliefs512(SB), $1216-168
@@ -21628,109 +21787,109 @@ TEXT ·edgeBeliefs512(SB), $1216-168
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
 
-group1283:
+group1295:
 	CMPQ              DX, $0x04
-	JLT               done1284
+	JLT               done1296
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1284
+	JLT               done1296
 	CMPQ              (AX), SI
-	JHI               done1284
+	JHI               done1296
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1284
+	JLT               done1296
 	CMPQ              8(AX), SI
-	JHI               done1284
+	JHI               done1296
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1284
+	JLT               done1296
 	CMPQ              16(AX), SI
-	JHI               done1284
+	JHI               done1296
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1284
+	JLT               done1296
 	CMPQ              24(AX), SI
-	JHI               done1284
+	JHI               done1296
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1284
+	JLT               done1296
 	CMPQ              32(AX), SI
-	JHI               done1284
+	JHI               done1296
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1284
+	JLT               done1296
 	CMPQ              40(AX), SI
-	JHI               done1284
+	JHI               done1296
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1284
+	JLT               done1296
 	CMPQ              48(AX), SI
-	JHI               done1284
+	JHI               done1296
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1284
+	JLT               done1296
 	CMPQ              56(AX), SI
-	JHI               done1284
+	JHI               done1296
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1284
+	JLT               done1296
 	CMPQ              64(AX), SI
-	JHI               done1284
+	JHI               done1296
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1284
+	JLT               done1296
 	CMPQ              72(AX), SI
-	JHI               done1284
+	JHI               done1296
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1284
+	JLT               done1296
 	CMPQ              80(AX), SI
-	JHI               done1284
+	JHI               done1296
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1284
+	JLT               done1296
 	CMPQ              88(AX), SI
-	JHI               done1284
+	JHI               done1296
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1284
+	JLT               done1296
 	CMPQ              96(AX), SI
-	JHI               done1284
+	JHI               done1296
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1284
+	JLT               done1296
 	CMPQ              104(AX), SI
-	JHI               done1284
+	JHI               done1296
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1284
+	JLT               done1296
 	CMPQ              112(AX), SI
-	JHI               done1284
+	JHI               done1296
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1284
+	JLT               done1296
 	CMPQ              120(AX), SI
-	JHI               done1284
+	JHI               done1296
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1284
+	JLT               done1296
 	CMPQ              128(AX), SI
-	JHI               done1284
+	JHI               done1296
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1284
+	JLT               done1296
 	CMPQ              136(AX), SI
-	JHI               done1284
+	JHI               done1296
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1284
+	JLT               done1296
 	CMPQ              144(AX), SI
-	JHI               done1284
+	JHI               done1296
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1284
+	JLT               done1296
 	CMPQ              152(AX), SI
-	JHI               done1284
+	JHI               done1296
 	MOVQ              beliefs_base+72(FP), DI
 	MOVQ              (AX), SI
 	MOVQ              messages_base+96(FP), R9
@@ -21807,62 +21966,62 @@ group1283:
 	VCMPPD.BCST       $0x04, constants<>+704(SB), Z6, K1
 	VSUBPD            Z7, Z6, Z6
 	VMOVAPD.Z         Z6, K1, Z11
-	VCMPPD.BCST       $0x05, constants<>+816(SB), Z0, K1
-	VCMPPD.BCST       $0x05, constants<>+816(SB), Z2, K2
-	VCMPPD.BCST       $0x05, constants<>+816(SB), Z4, K3
-	VCMPPD.BCST       $0x05, constants<>+816(SB), Z6, K4
-	VBROADCASTSD      constants<>+856(SB), Z12
-	VFMADD231PD.BCST  constants<>+848(SB), Z0, Z12
-	VBROADCASTSD      constants<>+856(SB), Z13
-	VFMADD231PD.BCST  constants<>+848(SB), Z2, Z13
-	VBROADCASTSD      constants<>+856(SB), Z14
-	VFMADD231PD.BCST  constants<>+848(SB), Z4, Z14
-	VBROADCASTSD      constants<>+856(SB), Z15
-	VFMADD231PD.BCST  constants<>+848(SB), Z6, Z15
-	VSUBPD.BCST       constants<>+856(SB), Z12, Z16
-	VSUBPD.BCST       constants<>+856(SB), Z13, Z17
-	VSUBPD.BCST       constants<>+856(SB), Z14, Z18
-	VSUBPD.BCST       constants<>+856(SB), Z15, Z19
-	VFNMADD231PD.BCST constants<>+872(SB), Z16, Z0
-	VFNMADD231PD.BCST constants<>+872(SB), Z17, Z2
-	VFNMADD231PD.BCST constants<>+872(SB), Z18, Z4
-	VFNMADD231PD.BCST constants<>+872(SB), Z19, Z6
+	VCMPPD.BCST       $0x05, constants<>+824(SB), Z0, K1
+	VCMPPD.BCST       $0x05, constants<>+824(SB), Z2, K2
+	VCMPPD.BCST       $0x05, constants<>+824(SB), Z4, K3
+	VCMPPD.BCST       $0x05, constants<>+824(SB), Z6, K4
+	VBROADCASTSD      constants<>+864(SB), Z12
+	VFMADD231PD.BCST  constants<>+856(SB), Z0, Z12
+	VBROADCASTSD      constants<>+864(SB), Z13
+	VFMADD231PD.BCST  constants<>+856(SB), Z2, Z13
+	VBROADCASTSD      constants<>+864(SB), Z14
+	VFMADD231PD.BCST  constants<>+856(SB), Z4, Z14
+	VBROADCASTSD      constants<>+864(SB), Z15
+	VFMADD231PD.BCST  constants<>+856(SB), Z6, Z15
+	VSUBPD.BCST       constants<>+864(SB), Z12, Z16
+	VSUBPD.BCST       constants<>+864(SB), Z13, Z17
+	VSUBPD.BCST       constants<>+864(SB), Z14, Z18
+	VSUBPD.BCST       constants<>+864(SB), Z15, Z19
 	VFNMADD231PD.BCST constants<>+880(SB), Z16, Z0
 	VFNMADD231PD.BCST constants<>+880(SB), Z17, Z2
 	VFNMADD231PD.BCST constants<>+880(SB), Z18, Z4
 	VFNMADD231PD.BCST constants<>+880(SB), Z19, Z6
+	VFNMADD231PD.BCST constants<>+888(SB), Z16, Z0
+	VFNMADD231PD.BCST constants<>+888(SB), Z17, Z2
+	VFNMADD231PD.BCST constants<>+888(SB), Z18, Z4
+	VFNMADD231PD.BCST constants<>+888(SB), Z19, Z6
 	VMULPD            Z0, Z0, Z16
-	VBROADCASTSD      constants<>+920(SB), Z24
-	VFMADD231PD.BCST  constants<>+928(SB), Z0, Z24
+	VBROADCASTSD      constants<>+928(SB), Z24
+	VFMADD231PD.BCST  constants<>+936(SB), Z0, Z24
 	VMULPD            Z2, Z2, Z17
-	VBROADCASTSD      constants<>+920(SB), Z25
-	VFMADD231PD.BCST  constants<>+928(SB), Z2, Z25
+	VBROADCASTSD      constants<>+928(SB), Z25
+	VFMADD231PD.BCST  constants<>+936(SB), Z2, Z25
 	VMULPD            Z4, Z4, Z18
-	VBROADCASTSD      constants<>+920(SB), Z26
-	VFMADD231PD.BCST  constants<>+928(SB), Z4, Z26
+	VBROADCASTSD      constants<>+928(SB), Z26
+	VFMADD231PD.BCST  constants<>+936(SB), Z4, Z26
 	VMULPD            Z6, Z6, Z19
-	VBROADCASTSD      constants<>+920(SB), Z27
-	VFMADD231PD.BCST  constants<>+928(SB), Z6, Z27
-	VBROADCASTSD      constants<>+904(SB), Z20
-	VFMADD231PD.BCST  constants<>+912(SB), Z0, Z20
+	VBROADCASTSD      constants<>+928(SB), Z27
+	VFMADD231PD.BCST  constants<>+936(SB), Z6, Z27
+	VBROADCASTSD      constants<>+912(SB), Z20
+	VFMADD231PD.BCST  constants<>+920(SB), Z0, Z20
 	VFMADD213PD       Z20, Z16, Z24
-	VBROADCASTSD      constants<>+888(SB), Z20
-	VFMADD231PD.BCST  constants<>+896(SB), Z0, Z20
-	VBROADCASTSD      constants<>+904(SB), Z21
-	VFMADD231PD.BCST  constants<>+912(SB), Z2, Z21
+	VBROADCASTSD      constants<>+896(SB), Z20
+	VFMADD231PD.BCST  constants<>+904(SB), Z0, Z20
+	VBROADCASTSD      constants<>+912(SB), Z21
+	VFMADD231PD.BCST  constants<>+920(SB), Z2, Z21
 	VFMADD213PD       Z21, Z17, Z25
-	VBROADCASTSD      constants<>+888(SB), Z21
-	VFMADD231PD.BCST  constants<>+896(SB), Z2, Z21
-	VBROADCASTSD      constants<>+904(SB), Z22
-	VFMADD231PD.BCST  constants<>+912(SB), Z4, Z22
+	VBROADCASTSD      constants<>+896(SB), Z21
+	VFMADD231PD.BCST  constants<>+904(SB), Z2, Z21
+	VBROADCASTSD      constants<>+912(SB), Z22
+	VFMADD231PD.BCST  constants<>+920(SB), Z4, Z22
 	VFMADD213PD       Z22, Z18, Z26
-	VBROADCASTSD      constants<>+888(SB), Z22
-	VFMADD231PD.BCST  constants<>+896(SB), Z4, Z22
-	VBROADCASTSD      constants<>+904(SB), Z23
-	VFMADD231PD.BCST  constants<>+912(SB), Z6, Z23
+	VBROADCASTSD      constants<>+896(SB), Z22
+	VFMADD231PD.BCST  constants<>+904(SB), Z4, Z22
+	VBROADCASTSD      constants<>+912(SB), Z23
+	VFMADD231PD.BCST  constants<>+920(SB), Z6, Z23
 	VFMADD213PD       Z23, Z19, Z27
-	VBROADCASTSD      constants<>+888(SB), Z23
-	VFMADD231PD.BCST  constants<>+896(SB), Z6, Z23
+	VBROADCASTSD      constants<>+896(SB), Z23
+	VFMADD231PD.BCST  constants<>+904(SB), Z6, Z23
 	VFMADD231PD       Z24, Z16, Z20
 	VFMADD231PD       Z25, Z17, Z21
 	VFMADD231PD       Z26, Z18, Z22
@@ -21983,62 +22142,62 @@ group1283:
 	VCMPPD.BCST       $0x04, constants<>+704(SB), Z6, K1
 	VSUBPD            Z7, Z6, Z6
 	VMOVAPD.Z         Z6, K1, Z11
-	VCMPPD.BCST       $0x05, constants<>+816(SB), Z0, K1
-	VCMPPD.BCST       $0x05, constants<>+816(SB), Z2, K2
-	VCMPPD.BCST       $0x05, constants<>+816(SB), Z4, K3
-	VCMPPD.BCST       $0x05, constants<>+816(SB), Z6, K4
-	VBROADCASTSD      constants<>+856(SB), Z12
-	VFMADD231PD.BCST  constants<>+848(SB), Z0, Z12
-	VBROADCASTSD      constants<>+856(SB), Z13
-	VFMADD231PD.BCST  constants<>+848(SB), Z2, Z13
-	VBROADCASTSD      constants<>+856(SB), Z14
-	VFMADD231PD.BCST  constants<>+848(SB), Z4, Z14
-	VBROADCASTSD      constants<>+856(SB), Z15
-	VFMADD231PD.BCST  constants<>+848(SB), Z6, Z15
-	VSUBPD.BCST       constants<>+856(SB), Z12, Z16
-	VSUBPD.BCST       constants<>+856(SB), Z13, Z17
-	VSUBPD.BCST       constants<>+856(SB), Z14, Z18
-	VSUBPD.BCST       constants<>+856(SB), Z15, Z19
-	VFNMADD231PD.BCST constants<>+872(SB), Z16, Z0
-	VFNMADD231PD.BCST constants<>+872(SB), Z17, Z2
-	VFNMADD231PD.BCST constants<>+872(SB), Z18, Z4
-	VFNMADD231PD.BCST constants<>+872(SB), Z19, Z6
+	VCMPPD.BCST       $0x05, constants<>+824(SB), Z0, K1
+	VCMPPD.BCST       $0x05, constants<>+824(SB), Z2, K2
+	VCMPPD.BCST       $0x05, constants<>+824(SB), Z4, K3
+	VCMPPD.BCST       $0x05, constants<>+824(SB), Z6, K4
+	VBROADCASTSD      constants<>+864(SB), Z12
+	VFMADD231PD.BCST  constants<>+856(SB), Z0, Z12
+	VBROADCASTSD      constants<>+864(SB), Z13
+	VFMADD231PD.BCST  constants<>+856(SB), Z2, Z13
+	VBROADCASTSD      constants<>+864(SB), Z14
+	VFMADD231PD.BCST  constants<>+856(SB), Z4, Z14
+	VBROADCASTSD      constants<>+864(SB), Z15
+	VFMADD231PD.BCST  constants<>+856(SB), Z6, Z15
+	VSUBPD.BCST       constants<>+864(SB), Z12, Z16
+	VSUBPD.BCST       constants<>+864(SB), Z13, Z17
+	VSUBPD.BCST       constants<>+864(SB), Z14, Z18
+	VSUBPD.BCST       constants<>+864(SB), Z15, Z19
 	VFNMADD231PD.BCST constants<>+880(SB), Z16, Z0
 	VFNMADD231PD.BCST constants<>+880(SB), Z17, Z2
 	VFNMADD231PD.BCST constants<>+880(SB), Z18, Z4
 	VFNMADD231PD.BCST constants<>+880(SB), Z19, Z6
+	VFNMADD231PD.BCST constants<>+888(SB), Z16, Z0
+	VFNMADD231PD.BCST constants<>+888(SB), Z17, Z2
+	VFNMADD231PD.BCST constants<>+888(SB), Z18, Z4
+	VFNMADD231PD.BCST constants<>+888(SB), Z19, Z6
 	VMULPD            Z0, Z0, Z16
-	VBROADCASTSD      constants<>+920(SB), Z24
-	VFMADD231PD.BCST  constants<>+928(SB), Z0, Z24
+	VBROADCASTSD      constants<>+928(SB), Z24
+	VFMADD231PD.BCST  constants<>+936(SB), Z0, Z24
 	VMULPD            Z2, Z2, Z17
-	VBROADCASTSD      constants<>+920(SB), Z25
-	VFMADD231PD.BCST  constants<>+928(SB), Z2, Z25
+	VBROADCASTSD      constants<>+928(SB), Z25
+	VFMADD231PD.BCST  constants<>+936(SB), Z2, Z25
 	VMULPD            Z4, Z4, Z18
-	VBROADCASTSD      constants<>+920(SB), Z26
-	VFMADD231PD.BCST  constants<>+928(SB), Z4, Z26
+	VBROADCASTSD      constants<>+928(SB), Z26
+	VFMADD231PD.BCST  constants<>+936(SB), Z4, Z26
 	VMULPD            Z6, Z6, Z19
-	VBROADCASTSD      constants<>+920(SB), Z27
-	VFMADD231PD.BCST  constants<>+928(SB), Z6, Z27
-	VBROADCASTSD      constants<>+904(SB), Z20
-	VFMADD231PD.BCST  constants<>+912(SB), Z0, Z20
+	VBROADCASTSD      constants<>+928(SB), Z27
+	VFMADD231PD.BCST  constants<>+936(SB), Z6, Z27
+	VBROADCASTSD      constants<>+912(SB), Z20
+	VFMADD231PD.BCST  constants<>+920(SB), Z0, Z20
 	VFMADD213PD       Z20, Z16, Z24
-	VBROADCASTSD      constants<>+888(SB), Z20
-	VFMADD231PD.BCST  constants<>+896(SB), Z0, Z20
-	VBROADCASTSD      constants<>+904(SB), Z21
-	VFMADD231PD.BCST  constants<>+912(SB), Z2, Z21
+	VBROADCASTSD      constants<>+896(SB), Z20
+	VFMADD231PD.BCST  constants<>+904(SB), Z0, Z20
+	VBROADCASTSD      constants<>+912(SB), Z21
+	VFMADD231PD.BCST  constants<>+920(SB), Z2, Z21
 	VFMADD213PD       Z21, Z17, Z25
-	VBROADCASTSD      constants<>+888(SB), Z21
-	VFMADD231PD.BCST  constants<>+896(SB), Z2, Z21
-	VBROADCASTSD      constants<>+904(SB), Z22
-	VFMADD231PD.BCST  constants<>+912(SB), Z4, Z22
+	VBROADCASTSD      constants<>+896(SB), Z21
+	VFMADD231PD.BCST  constants<>+904(SB), Z2, Z21
+	VBROADCASTSD      constants<>+912(SB), Z22
+	VFMADD231PD.BCST  constants<>+920(SB), Z4, Z22
 	VFMADD213PD       Z22, Z18, Z26
-	VBROADCASTSD      constants<>+888(SB), Z22
-	VFMADD231PD.BCST  constants<>+896(SB), Z4, Z22
-	VBROADCASTSD      constants<>+904(SB), Z23
-	VFMADD231PD.BCST  constants<>+912(SB), Z6, Z23
+	VBROADCASTSD      constants<>+896(SB), Z22
+	VFMADD231PD.BCST  constants<>+904(SB), Z4, Z22
+	VBROADCASTSD      constants<>+912(SB), Z23
+	VFMADD231PD.BCST  constants<>+920(SB), Z6, Z23
 	VFMADD213PD       Z23, Z19, Z27
-	VBROADCASTSD      constants<>+888(SB), Z23
-	VFMADD231PD.BCST  constants<>+896(SB), Z6, Z23
+	VBROADCASTSD      constants<>+896(SB), Z23
+	VFMADD231PD.BCST  constants<>+904(SB), Z6, Z23
 	VFMADD231PD       Z24, Z16, Z20
 	VFMADD231PD       Z25, Z17, Z21
 	VFMADD231PD       Z26, Z18, Z22
@@ -22241,8 +22400,8 @@ group1283:
 	VPSUBQ.BCST       constants<>+728(SB), Z1, Z2
 	VPCMPUQ.BCST      $0x06, constants<>+744(SB), Z2, K1
 	KORTESTB          K1, K1
-	JNZ               done1284
-	VMOVUPD           constants<>+2000(SB), Y2
+	JNZ               done1296
+	VMOVUPD           constants<>+2008(SB), Y2
 	VDIVPD            Y1, Y2, Y2
 	VMOVUPD           Y2, 1088(BX)
 	VMOVUPD           1024(BX), Y3
@@ -22257,23 +22416,23 @@ group1283:
 	VPERMI2PD         constants<>+448(SB), Z6, Z4
 	VMOVUPD           constants<>+512(SB), Z6
 	VPERMI2PD         constants<>+576(SB), Z6, Z5
-	VFMSUB213PD.BCST  constants<>+784(SB), Z4, Z2
-	VFMADD231PD.BCST  constants<>+1016(SB), Z1, Z5
+	VFMSUB213PD.BCST  constants<>+792(SB), Z4, Z2
+	VFMADD231PD.BCST  constants<>+1024(SB), Z1, Z5
 	VMULPD            Z2, Z2, Z4
-	VBROADCASTSD      constants<>+1080(SB), Z6
-	VFMADD231PD.BCST  constants<>+1088(SB), Z2, Z6
-	VFMADD231PD.BCST  constants<>+1096(SB), Z4, Z6
-	VBROADCASTSD      constants<>+1064(SB), Z7
-	VFMADD231PD.BCST  constants<>+1072(SB), Z2, Z7
+	VBROADCASTSD      constants<>+1088(SB), Z6
+	VFMADD231PD.BCST  constants<>+1096(SB), Z2, Z6
+	VFMADD231PD.BCST  constants<>+1104(SB), Z4, Z6
+	VBROADCASTSD      constants<>+1072(SB), Z7
+	VFMADD231PD.BCST  constants<>+1080(SB), Z2, Z7
 	VFMADD213PD       Z7, Z4, Z6
-	VBROADCASTSD      constants<>+1048(SB), Z7
-	VFMADD231PD.BCST  constants<>+1056(SB), Z2, Z7
+	VBROADCASTSD      constants<>+1056(SB), Z7
+	VFMADD231PD.BCST  constants<>+1064(SB), Z2, Z7
 	VFMADD213PD       Z7, Z4, Z6
-	VBROADCASTSD      constants<>+1032(SB), Z7
-	VFMADD231PD.BCST  constants<>+1040(SB), Z2, Z7
+	VBROADCASTSD      constants<>+1040(SB), Z7
+	VFMADD231PD.BCST  constants<>+1048(SB), Z2, Z7
 	VFMADD213PD       Z7, Z4, Z6
 	VFMADD213PD       Z2, Z4, Z6
-	VFMADD231PD.BCST  constants<>+1024(SB), Z1, Z6
+	VFMADD231PD.BCST  constants<>+1032(SB), Z1, Z6
 	VADDPD            Z5, Z6, Z6
 	VADDPD            Y3, Y6, Y6
 	MOVQ              product_base+48(FP), SI
@@ -22415,9 +22574,9 @@ group1283:
 	ADDQ              $0x000000a0, AX
 	ADDQ              $0x04, CX
 	SUBQ              $0x04, DX
-	JMP               group1283
+	JMP               group1295
 
-done1284:
+done1296:
 	MOVQ CX, done+160(FP)
 	VZEROUPPER
 	RET
@@ -22428,23 +22587,23 @@ TEXT ·exp256(SB), $0-48
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    x_base+24(FP), CX
 	MOVQ    x_len+32(FP), DX
-	VMOVUPD constants<>+2256(SB), Y0
-	VMOVUPD constants<>+2224(SB), Y1
-	VMOVUPD constants<>+2288(SB), Y2
-	VMOVUPD constants<>+2320(SB), Y3
-	VMOVUPD constants<>+2000(SB), Y4
-	VMOVUPD constants<>+1968(SB), Y5
+	VMOVUPD constants<>+2264(SB), Y0
+	VMOVUPD constants<>+2232(SB), Y1
+	VMOVUPD constants<>+2296(SB), Y2
+	VMOVUPD constants<>+2328(SB), Y3
+	VMOVUPD constants<>+2008(SB), Y4
+	VMOVUPD constants<>+1976(SB), Y5
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000008
-	JLT     rest1286
+	JLT     rest1298
 
-whole1285:
+whole1297:
 	VMOVUPD      (CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
-	VCMPPD       $0x06, constants<>+2096(SB), Y7, Y7
+	VCMPPD       $0x06, constants<>+2104(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JNZ          slow1287
+	JNZ          slow1299
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -22452,16 +22611,16 @@ whole1285:
 	VFNMADD231PD Y3, Y8, Y6
 	VMULPD       Y6, Y6, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPD      constants<>+1232(SB), Y10
-	VFMADD231PD  constants<>+1264(SB), Y6, Y10
-	VMOVUPD      constants<>+1296(SB), Y11
-	VFMADD231PD  constants<>+1328(SB), Y6, Y11
-	VMOVUPD      constants<>+1360(SB), Y12
-	VFMADD231PD  constants<>+1392(SB), Y6, Y12
-	VMOVUPD      constants<>+1424(SB), Y13
-	VFMADD231PD  constants<>+1456(SB), Y6, Y13
-	VMOVUPD      constants<>+1488(SB), Y14
-	VFMADD231PD  constants<>+1520(SB), Y6, Y14
+	VMOVUPD      constants<>+1240(SB), Y10
+	VFMADD231PD  constants<>+1272(SB), Y6, Y10
+	VMOVUPD      constants<>+1304(SB), Y11
+	VFMADD231PD  constants<>+1336(SB), Y6, Y11
+	VMOVUPD      constants<>+1368(SB), Y12
+	VFMADD231PD  constants<>+1400(SB), Y6, Y12
+	VMOVUPD      constants<>+1432(SB), Y13
+	VFMADD231PD  constants<>+1464(SB), Y6, Y13
+	VMOVUPD      constants<>+1496(SB), Y14
+	VFMADD231PD  constants<>+1528(SB), Y6, Y14
 	VFMADD231PD  Y11, Y8, Y10
 	VFMADD231PD  Y13, Y8, Y12
 	VFMADD231PD  Y14, Y9, Y12
@@ -22471,12 +22630,12 @@ whole1285:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 	VMOVUPD      Y6, Y6
-	JMP          done1288
+	JMP          done1300
 
-slow1287:
-	VMOVUPD      constants<>+2160(SB), Y7
+slow1299:
+	VMOVUPD      constants<>+2168(SB), Y7
 	VMAXPD       Y6, Y7, Y6
-	VMOVUPD      constants<>+2192(SB), Y7
+	VMOVUPD      constants<>+2200(SB), Y7
 	VMINPD       Y6, Y7, Y6
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
@@ -22485,23 +22644,23 @@ slow1287:
 	VFNMADD231PD Y3, Y7, Y6
 	VMULPD       Y6, Y6, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPD      constants<>+1232(SB), Y10
-	VFMADD231PD  constants<>+1264(SB), Y6, Y10
-	VMOVUPD      constants<>+1296(SB), Y11
-	VFMADD231PD  constants<>+1328(SB), Y6, Y11
-	VMOVUPD      constants<>+1360(SB), Y12
-	VFMADD231PD  constants<>+1392(SB), Y6, Y12
-	VMOVUPD      constants<>+1424(SB), Y13
-	VFMADD231PD  constants<>+1456(SB), Y6, Y13
-	VMOVUPD      constants<>+1488(SB), Y14
-	VFMADD231PD  constants<>+1520(SB), Y6, Y14
+	VMOVUPD      constants<>+1240(SB), Y10
+	VFMADD231PD  constants<>+1272(SB), Y6, Y10
+	VMOVUPD      constants<>+1304(SB), Y11
+	VFMADD231PD  constants<>+1336(SB), Y6, Y11
+	VMOVUPD      constants<>+1368(SB), Y12
+	VFMADD231PD  constants<>+1400(SB), Y6, Y12
+	VMOVUPD      constants<>+1432(SB), Y13
+	VFMADD231PD  constants<>+1464(SB), Y6, Y13
+	VMOVUPD      constants<>+1496(SB), Y14
+	VFMADD231PD  constants<>+1528(SB), Y6, Y14
 	VFMADD231PD  Y11, Y8, Y10
 	VFMADD231PD  Y13, Y8, Y12
 	VFMADD231PD  Y14, Y9, Y12
 	VFMADD231PD  Y12, Y9, Y10
 	VFMADD231PD  Y10, Y8, Y6
 	VADDPD       Y4, Y6, Y6
-	VMULPD       constants<>+2064(SB), Y7, Y8
+	VMULPD       constants<>+2072(SB), Y7, Y8
 	VROUNDPD     $0x01, Y8, Y8
 	VSUBPD       Y8, Y7, Y7
 	VADDPD       Y0, Y8, Y8
@@ -22513,14 +22672,14 @@ slow1287:
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
 
-done1288:
+done1300:
 	VMOVUPD      Y6, (AX)(BX*8)
 	VMOVUPD      32(CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
-	VCMPPD       $0x06, constants<>+2096(SB), Y7, Y7
+	VCMPPD       $0x06, constants<>+2104(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JNZ          slow1289
+	JNZ          slow1301
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -22528,16 +22687,16 @@ done1288:
 	VFNMADD231PD Y3, Y8, Y6
 	VMULPD       Y6, Y6, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPD      constants<>+1232(SB), Y10
-	VFMADD231PD  constants<>+1264(SB), Y6, Y10
-	VMOVUPD      constants<>+1296(SB), Y11
-	VFMADD231PD  constants<>+1328(SB), Y6, Y11
-	VMOVUPD      constants<>+1360(SB), Y12
-	VFMADD231PD  constants<>+1392(SB), Y6, Y12
-	VMOVUPD      constants<>+1424(SB), Y13
-	VFMADD231PD  constants<>+1456(SB), Y6, Y13
-	VMOVUPD      constants<>+1488(SB), Y14
-	VFMADD231PD  constants<>+1520(SB), Y6, Y14
+	VMOVUPD      constants<>+1240(SB), Y10
+	VFMADD231PD  constants<>+1272(SB), Y6, Y10
+	VMOVUPD      constants<>+1304(SB), Y11
+	VFMADD231PD  constants<>+1336(SB), Y6, Y11
+	VMOVUPD      constants<>+1368(SB), Y12
+	VFMADD231PD  constants<>+1400(SB), Y6, Y12
+	VMOVUPD      constants<>+1432(SB), Y13
+	VFMADD231PD  constants<>+1464(SB), Y6, Y13
+	VMOVUPD      constants<>+1496(SB), Y14
+	VFMADD231PD  constants<>+1528(SB), Y6, Y14
 	VFMADD231PD  Y11, Y8, Y10
 	VFMADD231PD  Y13, Y8, Y12
 	VFMADD231PD  Y14, Y9, Y12
@@ -22547,12 +22706,12 @@ done1288:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 	VMOVUPD      Y6, Y6
-	JMP          done1290
+	JMP          done1302
 
-slow1289:
-	VMOVUPD      constants<>+2160(SB), Y7
+slow1301:
+	VMOVUPD      constants<>+2168(SB), Y7
 	VMAXPD       Y6, Y7, Y6
-	VMOVUPD      constants<>+2192(SB), Y7
+	VMOVUPD      constants<>+2200(SB), Y7
 	VMINPD       Y6, Y7, Y6
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
@@ -22561,23 +22720,23 @@ slow1289:
 	VFNMADD231PD Y3, Y7, Y6
 	VMULPD       Y6, Y6, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPD      constants<>+1232(SB), Y10
-	VFMADD231PD  constants<>+1264(SB), Y6, Y10
-	VMOVUPD      constants<>+1296(SB), Y11
-	VFMADD231PD  constants<>+1328(SB), Y6, Y11
-	VMOVUPD      constants<>+1360(SB), Y12
-	VFMADD231PD  constants<>+1392(SB), Y6, Y12
-	VMOVUPD      constants<>+1424(SB), Y13
-	VFMADD231PD  constants<>+1456(SB), Y6, Y13
-	VMOVUPD      constants<>+1488(SB), Y14
-	VFMADD231PD  constants<>+1520(SB), Y6, Y14
+	VMOVUPD      constants<>+1240(SB), Y10
+	VFMADD231PD  constants<>+1272(SB), Y6, Y10
+	VMOVUPD      constants<>+1304(SB), Y11
+	VFMADD231PD  constants<>+1336(SB), Y6, Y11
+	VMOVUPD      constants<>+1368(SB), Y12
+	VFMADD231PD  constants<>+1400(SB), Y6, Y12
+	VMOVUPD      constants<>+1432(SB), Y13
+	VFMADD231PD  constants<>+1464(SB), Y6, Y13
+	VMOVUPD      constants<>+1496(SB), Y14
+	VFMADD231PD  constants<>+1528(SB), Y6, Y14
 	VFMADD231PD  Y11, Y8, Y10
 	VFMADD231PD  Y13, Y8, Y12
 	VFMADD231PD  Y14, Y9, Y12
 	VFMADD231PD  Y12, Y9, Y10
 	VFMADD231PD  Y10, Y8, Y6
 	VADDPD       Y4, Y6, Y6
-	VMULPD       constants<>+2064(SB), Y7, Y8
+	VMULPD       constants<>+2072(SB), Y7, Y8
 	VROUNDPD     $0x01, Y8, Y8
 	VSUBPD       Y8, Y7, Y7
 	VADDPD       Y0, Y8, Y8
@@ -22589,24 +22748,24 @@ slow1289:
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
 
-done1290:
+done1302:
 	VMOVUPD Y6, 32(AX)(BX*8)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole1285
+	JGE     whole1297
 
-rest1286:
+rest1298:
 	CMPQ DX, $0x00000004
-	JLT  rest1292
+	JLT  rest1304
 
-whole1291:
+whole1303:
 	VMOVUPD      (CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
-	VCMPPD       $0x06, constants<>+2096(SB), Y7, Y7
+	VCMPPD       $0x06, constants<>+2104(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JNZ          slow1293
+	JNZ          slow1305
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -22614,16 +22773,16 @@ whole1291:
 	VFNMADD231PD Y3, Y8, Y6
 	VMULPD       Y6, Y6, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPD      constants<>+1232(SB), Y10
-	VFMADD231PD  constants<>+1264(SB), Y6, Y10
-	VMOVUPD      constants<>+1296(SB), Y11
-	VFMADD231PD  constants<>+1328(SB), Y6, Y11
-	VMOVUPD      constants<>+1360(SB), Y12
-	VFMADD231PD  constants<>+1392(SB), Y6, Y12
-	VMOVUPD      constants<>+1424(SB), Y13
-	VFMADD231PD  constants<>+1456(SB), Y6, Y13
-	VMOVUPD      constants<>+1488(SB), Y14
-	VFMADD231PD  constants<>+1520(SB), Y6, Y14
+	VMOVUPD      constants<>+1240(SB), Y10
+	VFMADD231PD  constants<>+1272(SB), Y6, Y10
+	VMOVUPD      constants<>+1304(SB), Y11
+	VFMADD231PD  constants<>+1336(SB), Y6, Y11
+	VMOVUPD      constants<>+1368(SB), Y12
+	VFMADD231PD  constants<>+1400(SB), Y6, Y12
+	VMOVUPD      constants<>+1432(SB), Y13
+	VFMADD231PD  constants<>+1464(SB), Y6, Y13
+	VMOVUPD      constants<>+1496(SB), Y14
+	VFMADD231PD  constants<>+1528(SB), Y6, Y14
 	VFMADD231PD  Y11, Y8, Y10
 	VFMADD231PD  Y13, Y8, Y12
 	VFMADD231PD  Y14, Y9, Y12
@@ -22633,12 +22792,12 @@ whole1291:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 	VMOVUPD      Y6, Y6
-	JMP          done1294
+	JMP          done1306
 
-slow1293:
-	VMOVUPD      constants<>+2160(SB), Y7
+slow1305:
+	VMOVUPD      constants<>+2168(SB), Y7
 	VMAXPD       Y6, Y7, Y6
-	VMOVUPD      constants<>+2192(SB), Y7
+	VMOVUPD      constants<>+2200(SB), Y7
 	VMINPD       Y6, Y7, Y6
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
@@ -22647,23 +22806,23 @@ slow1293:
 	VFNMADD231PD Y3, Y7, Y6
 	VMULPD       Y6, Y6, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPD      constants<>+1232(SB), Y10
-	VFMADD231PD  constants<>+1264(SB), Y6, Y10
-	VMOVUPD      constants<>+1296(SB), Y11
-	VFMADD231PD  constants<>+1328(SB), Y6, Y11
-	VMOVUPD      constants<>+1360(SB), Y12
-	VFMADD231PD  constants<>+1392(SB), Y6, Y12
-	VMOVUPD      constants<>+1424(SB), Y13
-	VFMADD231PD  constants<>+1456(SB), Y6, Y13
-	VMOVUPD      constants<>+1488(SB), Y14
-	VFMADD231PD  constants<>+1520(SB), Y6, Y14
+	VMOVUPD      constants<>+1240(SB), Y10
+	VFMADD231PD  constants<>+1272(SB), Y6, Y10
+	VMOVUPD      constants<>+1304(SB), Y11
+	VFMADD231PD  constants<>+1336(SB), Y6, Y11
+	VMOVUPD      constants<>+1368(SB), Y12
+	VFMADD231PD  constants<>+1400(SB), Y6, Y12
+	VMOVUPD      constants<>+1432(SB), Y13
+	VFMADD231PD  constants<>+1464(SB), Y6, Y13
+	VMOVUPD      constants<>+1496(SB), Y14
+	VFMADD231PD  constants<>+1528(SB), Y6, Y14
 	VFMADD231PD  Y11, Y8, Y10
 	VFMADD231PD  Y13, Y8, Y12
 	VFMADD231PD  Y14, Y9, Y12
 	VFMADD231PD  Y12, Y9, Y10
 	VFMADD231PD  Y10, Y8, Y6
 	VADDPD       Y4, Y6, Y6
-	VMULPD       constants<>+2064(SB), Y7, Y8
+	VMULPD       constants<>+2072(SB), Y7, Y8
 	VROUNDPD     $0x01, Y8, Y8
 	VSUBPD       Y8, Y7, Y7
 	VADDPD       Y0, Y8, Y8
@@ -22675,26 +22834,26 @@ slow1293:
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
 
-done1294:
+done1306:
 	VMOVUPD Y6, (AX)(BX*8)
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole1291
+	JGE     whole1303
 
-rest1292:
+rest1304:
 	TESTQ        DX, DX
-	JZ           done1295
+	JZ           done1307
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
 	VMOVUPD      (SI)(DI*8), Y6
 	VMASKMOVPD   (CX)(BX*8), Y6, Y6
 	VANDPD       Y5, Y6, Y5
-	VCMPPD       $0x06, constants<>+2096(SB), Y5, Y5
+	VCMPPD       $0x06, constants<>+2104(SB), Y5, Y5
 	VMOVMSKPD    Y5, CX
 	TESTL        CX, CX
-	JNZ          slow1296
+	JNZ          slow1308
 	VMOVUPD      Y0, Y5
 	VFMADD231PD  Y1, Y6, Y5
 	VSUBPD       Y0, Y5, Y0
@@ -22702,16 +22861,16 @@ rest1292:
 	VFNMADD231PD Y3, Y0, Y6
 	VMULPD       Y6, Y6, Y0
 	VMULPD       Y0, Y0, Y1
-	VMOVUPD      constants<>+1232(SB), Y2
-	VFMADD231PD  constants<>+1264(SB), Y6, Y2
-	VMOVUPD      constants<>+1296(SB), Y3
-	VFMADD231PD  constants<>+1328(SB), Y6, Y3
-	VMOVUPD      constants<>+1360(SB), Y7
-	VFMADD231PD  constants<>+1392(SB), Y6, Y7
-	VMOVUPD      constants<>+1424(SB), Y8
-	VFMADD231PD  constants<>+1456(SB), Y6, Y8
-	VMOVUPD      constants<>+1488(SB), Y9
-	VFMADD231PD  constants<>+1520(SB), Y6, Y9
+	VMOVUPD      constants<>+1240(SB), Y2
+	VFMADD231PD  constants<>+1272(SB), Y6, Y2
+	VMOVUPD      constants<>+1304(SB), Y3
+	VFMADD231PD  constants<>+1336(SB), Y6, Y3
+	VMOVUPD      constants<>+1368(SB), Y7
+	VFMADD231PD  constants<>+1400(SB), Y6, Y7
+	VMOVUPD      constants<>+1432(SB), Y8
+	VFMADD231PD  constants<>+1464(SB), Y6, Y8
+	VMOVUPD      constants<>+1496(SB), Y9
+	VFMADD231PD  constants<>+1528(SB), Y6, Y9
 	VFMADD231PD  Y3, Y0, Y2
 	VFMADD231PD  Y8, Y0, Y7
 	VFMADD231PD  Y9, Y1, Y7
@@ -22721,12 +22880,12 @@ rest1292:
 	VPSLLQ       $0x34, Y5, Y5
 	VPADDQ       Y5, Y6, Y6
 	VMOVUPD      Y6, Y0
-	JMP          done1297
+	JMP          done1309
 
-slow1296:
-	VMOVUPD      constants<>+2160(SB), Y5
+slow1308:
+	VMOVUPD      constants<>+2168(SB), Y5
 	VMAXPD       Y6, Y5, Y6
-	VMOVUPD      constants<>+2192(SB), Y5
+	VMOVUPD      constants<>+2200(SB), Y5
 	VMINPD       Y6, Y5, Y6
 	VMOVUPD      Y0, Y5
 	VFMADD231PD  Y1, Y6, Y5
@@ -22735,23 +22894,23 @@ slow1296:
 	VFNMADD231PD Y3, Y1, Y6
 	VMULPD       Y6, Y6, Y2
 	VMULPD       Y2, Y2, Y3
-	VMOVUPD      constants<>+1232(SB), Y5
-	VFMADD231PD  constants<>+1264(SB), Y6, Y5
-	VMOVUPD      constants<>+1296(SB), Y7
-	VFMADD231PD  constants<>+1328(SB), Y6, Y7
-	VMOVUPD      constants<>+1360(SB), Y8
-	VFMADD231PD  constants<>+1392(SB), Y6, Y8
-	VMOVUPD      constants<>+1424(SB), Y9
-	VFMADD231PD  constants<>+1456(SB), Y6, Y9
-	VMOVUPD      constants<>+1488(SB), Y10
-	VFMADD231PD  constants<>+1520(SB), Y6, Y10
+	VMOVUPD      constants<>+1240(SB), Y5
+	VFMADD231PD  constants<>+1272(SB), Y6, Y5
+	VMOVUPD      constants<>+1304(SB), Y7
+	VFMADD231PD  constants<>+1336(SB), Y6, Y7
+	VMOVUPD      constants<>+1368(SB), Y8
+	VFMADD231PD  constants<>+1400(SB), Y6, Y8
+	VMOVUPD      constants<>+1432(SB), Y9
+	VFMADD231PD  constants<>+1464(SB), Y6, Y9
+	VMOVUPD      constants<>+1496(SB), Y10
+	VFMADD231PD  constants<>+1528(SB), Y6, Y10
 	VFMADD231PD  Y7, Y2, Y5
 	VFMADD231PD  Y9, Y2, Y8
 	VFMADD231PD  Y10, Y3, Y8
 	VFMADD231PD  Y8, Y3, Y5
 	VFMADD231PD  Y5, Y2, Y6
 	VADDPD       Y4, Y6, Y6
-	VMULPD       constants<>+2064(SB), Y1, Y2
+	VMULPD       constants<>+2072(SB), Y1, Y2
 	VROUNDPD     $0x01, Y2, Y2
 	VSUBPD       Y2, Y1, Y1
 	VADDPD       Y0, Y2, Y2
@@ -22763,26 +22922,26 @@ slow1296:
 	VMULPD       Y2, Y6, Y6
 	VMULPD       Y1, Y6, Y0
 
-done1297:
+done1309:
 	CMPQ    DX, $0x04
-	JLT     partial1298
+	JLT     partial1310
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1300
+	JMP     stored1312
 
-partial1298:
+partial1310:
 	CMPQ         DX, $0x02
-	JLT          single1299
+	JLT          single1311
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1300
+	JEQ          stored1312
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1300
+	JMP          stored1312
 
-single1299:
+single1311:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1300:
-done1295:
+stored1312:
+done1307:
 	VZEROUPPER
 	RET
 
@@ -22792,285 +22951,285 @@ TEXT ·log256(SB), $0-48
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    x_base+24(FP), CX
 	MOVQ    x_len+32(FP), DX
-	VMOVUPD constants<>+2544(SB), Y0
-	VMOVUPD constants<>+2608(SB), Y1
-	VMOVUPD constants<>+2000(SB), Y2
-	VMOVUPD constants<>+2064(SB), Y3
+	VMOVUPD constants<>+2552(SB), Y0
+	VMOVUPD constants<>+2616(SB), Y1
+	VMOVUPD constants<>+2008(SB), Y2
+	VMOVUPD constants<>+2072(SB), Y3
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000008
-	JLT     rest1302
+	JLT     rest1314
 
-whole1301:
+whole1313:
 	VMOVUPD     (CX)(BX*8), Y4
-	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y5
-	VCMPPD      $0x1e, constants<>+1936(SB), Y4, Y6
+	VCMPPD      $0x19, constants<>+2424(SB), Y4, Y5
+	VCMPPD      $0x1e, constants<>+1944(SB), Y4, Y6
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JNZ         slow1303
+	JNZ         slow1315
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
-	VSUBPD      constants<>+2640(SB), Y5, Y5
-	VANDPD      constants<>+2576(SB), Y4, Y4
-	VPADDQ      constants<>+2512(SB), Y4, Y4
+	VSUBPD      constants<>+2648(SB), Y5, Y5
+	VANDPD      constants<>+2584(SB), Y4, Y4
+	VPADDQ      constants<>+2520(SB), Y4, Y4
 	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+2032(SB), Y4, Y6
+	VADDPD      constants<>+2040(SB), Y4, Y6
 	VDIVPD      Y6, Y4, Y6
 	VMULPD      Y6, Y6, Y7
 	VMULPD      Y7, Y7, Y8
-	VMOVUPD     constants<>+1744(SB), Y9
-	VFMADD213PD constants<>+1680(SB), Y8, Y9
-	VFMADD213PD constants<>+1616(SB), Y8, Y9
-	VFMADD213PD constants<>+1552(SB), Y8, Y9
-	VMOVUPD     constants<>+1712(SB), Y10
-	VFMADD213PD constants<>+1648(SB), Y8, Y10
-	VFMADD213PD constants<>+1584(SB), Y8, Y10
+	VMOVUPD     constants<>+1752(SB), Y9
+	VFMADD213PD constants<>+1688(SB), Y8, Y9
+	VFMADD213PD constants<>+1624(SB), Y8, Y9
+	VFMADD213PD constants<>+1560(SB), Y8, Y9
+	VMOVUPD     constants<>+1720(SB), Y10
+	VFMADD213PD constants<>+1656(SB), Y8, Y10
+	VFMADD213PD constants<>+1592(SB), Y8, Y10
 	VMULPD      Y3, Y4, Y11
 	VMULPD      Y4, Y11, Y11
 	VMOVUPD     Y11, Y12
 	VFMADD231PD Y10, Y8, Y12
 	VFMADD231PD Y9, Y7, Y12
-	VMULPD      constants<>+2384(SB), Y5, Y8
+	VMULPD      constants<>+2392(SB), Y5, Y8
 	VFMADD231PD Y12, Y6, Y8
 	VSUBPD      Y8, Y11, Y11
 	VSUBPD      Y4, Y11, Y11
-	VFMSUB132PD constants<>+2352(SB), Y11, Y5
+	VFMSUB132PD constants<>+2360(SB), Y11, Y5
 	VMOVUPD     Y5, Y4
-	JMP         done1304
+	JMP         done1316
 
-slow1303:
+slow1315:
 	VMOVUPD     Y4, Y5
-	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y7
-	VMULPD      constants<>+2448(SB), Y4, Y6
+	VCMPPD      $0x19, constants<>+2424(SB), Y4, Y7
+	VMULPD      constants<>+2456(SB), Y4, Y6
 	VBLENDVPD   Y7, Y6, Y4, Y4
-	VANDPD      constants<>+2480(SB), Y7, Y6
+	VANDPD      constants<>+2488(SB), Y7, Y6
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y7
 	VORPD       Y1, Y7, Y7
-	VSUBPD      constants<>+2640(SB), Y7, Y7
-	VANDPD      constants<>+2576(SB), Y4, Y4
-	VPADDQ      constants<>+2512(SB), Y4, Y4
+	VSUBPD      constants<>+2648(SB), Y7, Y7
+	VANDPD      constants<>+2584(SB), Y4, Y4
+	VPADDQ      constants<>+2520(SB), Y4, Y4
 	VADDPD      Y6, Y7, Y7
 	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+2032(SB), Y4, Y6
+	VADDPD      constants<>+2040(SB), Y4, Y6
 	VDIVPD      Y6, Y4, Y6
 	VMULPD      Y6, Y6, Y8
 	VMULPD      Y8, Y8, Y9
-	VMOVUPD     constants<>+1744(SB), Y10
-	VFMADD213PD constants<>+1680(SB), Y9, Y10
-	VFMADD213PD constants<>+1616(SB), Y9, Y10
-	VFMADD213PD constants<>+1552(SB), Y9, Y10
-	VMOVUPD     constants<>+1712(SB), Y11
-	VFMADD213PD constants<>+1648(SB), Y9, Y11
-	VFMADD213PD constants<>+1584(SB), Y9, Y11
+	VMOVUPD     constants<>+1752(SB), Y10
+	VFMADD213PD constants<>+1688(SB), Y9, Y10
+	VFMADD213PD constants<>+1624(SB), Y9, Y10
+	VFMADD213PD constants<>+1560(SB), Y9, Y10
+	VMOVUPD     constants<>+1720(SB), Y11
+	VFMADD213PD constants<>+1656(SB), Y9, Y11
+	VFMADD213PD constants<>+1592(SB), Y9, Y11
 	VMULPD      Y3, Y4, Y12
 	VMULPD      Y4, Y12, Y12
 	VMOVUPD     Y12, Y13
 	VFMADD231PD Y11, Y9, Y13
 	VFMADD231PD Y10, Y8, Y13
-	VMULPD      constants<>+2384(SB), Y7, Y9
+	VMULPD      constants<>+2392(SB), Y7, Y9
 	VFMADD231PD Y13, Y6, Y9
 	VSUBPD      Y9, Y12, Y12
 	VSUBPD      Y4, Y12, Y12
-	VFMSUB132PD constants<>+2352(SB), Y12, Y7
+	VFMSUB132PD constants<>+2360(SB), Y12, Y7
 	VMOVUPD     Y7, Y4
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x00, Y6, Y5, Y7
-	VBLENDVPD   Y7, constants<>+1776(SB), Y4, Y4
-	VCMPPD      $0x00, constants<>+1808(SB), Y5, Y7
-	VBLENDVPD   Y7, constants<>+1808(SB), Y4, Y4
+	VBLENDVPD   Y7, constants<>+1784(SB), Y4, Y4
+	VCMPPD      $0x00, constants<>+1816(SB), Y5, Y7
+	VBLENDVPD   Y7, constants<>+1816(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
-	VBLENDVPD   Y7, constants<>+1840(SB), Y4, Y4
+	VBLENDVPD   Y7, constants<>+1848(SB), Y4, Y4
 
-done1304:
+done1316:
 	VMOVUPD     Y4, (AX)(BX*8)
 	VMOVUPD     32(CX)(BX*8), Y4
-	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y5
-	VCMPPD      $0x1e, constants<>+1936(SB), Y4, Y6
+	VCMPPD      $0x19, constants<>+2424(SB), Y4, Y5
+	VCMPPD      $0x1e, constants<>+1944(SB), Y4, Y6
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JNZ         slow1305
+	JNZ         slow1317
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
-	VSUBPD      constants<>+2640(SB), Y5, Y5
-	VANDPD      constants<>+2576(SB), Y4, Y4
-	VPADDQ      constants<>+2512(SB), Y4, Y4
+	VSUBPD      constants<>+2648(SB), Y5, Y5
+	VANDPD      constants<>+2584(SB), Y4, Y4
+	VPADDQ      constants<>+2520(SB), Y4, Y4
 	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+2032(SB), Y4, Y6
+	VADDPD      constants<>+2040(SB), Y4, Y6
 	VDIVPD      Y6, Y4, Y6
 	VMULPD      Y6, Y6, Y7
 	VMULPD      Y7, Y7, Y8
-	VMOVUPD     constants<>+1744(SB), Y9
-	VFMADD213PD constants<>+1680(SB), Y8, Y9
-	VFMADD213PD constants<>+1616(SB), Y8, Y9
-	VFMADD213PD constants<>+1552(SB), Y8, Y9
-	VMOVUPD     constants<>+1712(SB), Y10
-	VFMADD213PD constants<>+1648(SB), Y8, Y10
-	VFMADD213PD constants<>+1584(SB), Y8, Y10
+	VMOVUPD     constants<>+1752(SB), Y9
+	VFMADD213PD constants<>+1688(SB), Y8, Y9
+	VFMADD213PD constants<>+1624(SB), Y8, Y9
+	VFMADD213PD constants<>+1560(SB), Y8, Y9
+	VMOVUPD     constants<>+1720(SB), Y10
+	VFMADD213PD constants<>+1656(SB), Y8, Y10
+	VFMADD213PD constants<>+1592(SB), Y8, Y10
 	VMULPD      Y3, Y4, Y11
 	VMULPD      Y4, Y11, Y11
 	VMOVUPD     Y11, Y12
 	VFMADD231PD Y10, Y8, Y12
 	VFMADD231PD Y9, Y7, Y12
-	VMULPD      constants<>+2384(SB), Y5, Y8
+	VMULPD      constants<>+2392(SB), Y5, Y8
 	VFMADD231PD Y12, Y6, Y8
 	VSUBPD      Y8, Y11, Y11
 	VSUBPD      Y4, Y11, Y11
-	VFMSUB132PD constants<>+2352(SB), Y11, Y5
+	VFMSUB132PD constants<>+2360(SB), Y11, Y5
 	VMOVUPD     Y5, Y4
-	JMP         done1306
+	JMP         done1318
 
-slow1305:
+slow1317:
 	VMOVUPD     Y4, Y5
-	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y7
-	VMULPD      constants<>+2448(SB), Y4, Y6
+	VCMPPD      $0x19, constants<>+2424(SB), Y4, Y7
+	VMULPD      constants<>+2456(SB), Y4, Y6
 	VBLENDVPD   Y7, Y6, Y4, Y4
-	VANDPD      constants<>+2480(SB), Y7, Y6
+	VANDPD      constants<>+2488(SB), Y7, Y6
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y7
 	VORPD       Y1, Y7, Y7
-	VSUBPD      constants<>+2640(SB), Y7, Y7
-	VANDPD      constants<>+2576(SB), Y4, Y4
-	VPADDQ      constants<>+2512(SB), Y4, Y4
+	VSUBPD      constants<>+2648(SB), Y7, Y7
+	VANDPD      constants<>+2584(SB), Y4, Y4
+	VPADDQ      constants<>+2520(SB), Y4, Y4
 	VADDPD      Y6, Y7, Y7
 	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+2032(SB), Y4, Y6
+	VADDPD      constants<>+2040(SB), Y4, Y6
 	VDIVPD      Y6, Y4, Y6
 	VMULPD      Y6, Y6, Y8
 	VMULPD      Y8, Y8, Y9
-	VMOVUPD     constants<>+1744(SB), Y10
-	VFMADD213PD constants<>+1680(SB), Y9, Y10
-	VFMADD213PD constants<>+1616(SB), Y9, Y10
-	VFMADD213PD constants<>+1552(SB), Y9, Y10
-	VMOVUPD     constants<>+1712(SB), Y11
-	VFMADD213PD constants<>+1648(SB), Y9, Y11
-	VFMADD213PD constants<>+1584(SB), Y9, Y11
+	VMOVUPD     constants<>+1752(SB), Y10
+	VFMADD213PD constants<>+1688(SB), Y9, Y10
+	VFMADD213PD constants<>+1624(SB), Y9, Y10
+	VFMADD213PD constants<>+1560(SB), Y9, Y10
+	VMOVUPD     constants<>+1720(SB), Y11
+	VFMADD213PD constants<>+1656(SB), Y9, Y11
+	VFMADD213PD constants<>+1592(SB), Y9, Y11
 	VMULPD      Y3, Y4, Y12
 	VMULPD      Y4, Y12, Y12
 	VMOVUPD     Y12, Y13
 	VFMADD231PD Y11, Y9, Y13
 	VFMADD231PD Y10, Y8, Y13
-	VMULPD      constants<>+2384(SB), Y7, Y9
+	VMULPD      constants<>+2392(SB), Y7, Y9
 	VFMADD231PD Y13, Y6, Y9
 	VSUBPD      Y9, Y12, Y12
 	VSUBPD      Y4, Y12, Y12
-	VFMSUB132PD constants<>+2352(SB), Y12, Y7
+	VFMSUB132PD constants<>+2360(SB), Y12, Y7
 	VMOVUPD     Y7, Y4
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x00, Y6, Y5, Y7
-	VBLENDVPD   Y7, constants<>+1776(SB), Y4, Y4
-	VCMPPD      $0x00, constants<>+1808(SB), Y5, Y7
-	VBLENDVPD   Y7, constants<>+1808(SB), Y4, Y4
+	VBLENDVPD   Y7, constants<>+1784(SB), Y4, Y4
+	VCMPPD      $0x00, constants<>+1816(SB), Y5, Y7
+	VBLENDVPD   Y7, constants<>+1816(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
-	VBLENDVPD   Y7, constants<>+1840(SB), Y4, Y4
+	VBLENDVPD   Y7, constants<>+1848(SB), Y4, Y4
 
-done1306:
+done1318:
 	VMOVUPD Y4, 32(AX)(BX*8)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole1301
+	JGE     whole1313
 
-rest1302:
+rest1314:
 	CMPQ DX, $0x00000004
-	JLT  rest1308
+	JLT  rest1320
 
-whole1307:
+whole1319:
 	VMOVUPD     (CX)(BX*8), Y4
-	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y5
-	VCMPPD      $0x1e, constants<>+1936(SB), Y4, Y6
+	VCMPPD      $0x19, constants<>+2424(SB), Y4, Y5
+	VCMPPD      $0x1e, constants<>+1944(SB), Y4, Y6
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JNZ         slow1309
+	JNZ         slow1321
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
-	VSUBPD      constants<>+2640(SB), Y5, Y5
-	VANDPD      constants<>+2576(SB), Y4, Y4
-	VPADDQ      constants<>+2512(SB), Y4, Y4
+	VSUBPD      constants<>+2648(SB), Y5, Y5
+	VANDPD      constants<>+2584(SB), Y4, Y4
+	VPADDQ      constants<>+2520(SB), Y4, Y4
 	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+2032(SB), Y4, Y6
+	VADDPD      constants<>+2040(SB), Y4, Y6
 	VDIVPD      Y6, Y4, Y6
 	VMULPD      Y6, Y6, Y7
 	VMULPD      Y7, Y7, Y8
-	VMOVUPD     constants<>+1744(SB), Y9
-	VFMADD213PD constants<>+1680(SB), Y8, Y9
-	VFMADD213PD constants<>+1616(SB), Y8, Y9
-	VFMADD213PD constants<>+1552(SB), Y8, Y9
-	VMOVUPD     constants<>+1712(SB), Y10
-	VFMADD213PD constants<>+1648(SB), Y8, Y10
-	VFMADD213PD constants<>+1584(SB), Y8, Y10
+	VMOVUPD     constants<>+1752(SB), Y9
+	VFMADD213PD constants<>+1688(SB), Y8, Y9
+	VFMADD213PD constants<>+1624(SB), Y8, Y9
+	VFMADD213PD constants<>+1560(SB), Y8, Y9
+	VMOVUPD     constants<>+1720(SB), Y10
+	VFMADD213PD constants<>+1656(SB), Y8, Y10
+	VFMADD213PD constants<>+1592(SB), Y8, Y10
 	VMULPD      Y3, Y4, Y11
 	VMULPD      Y4, Y11, Y11
 	VMOVUPD     Y11, Y12
 	VFMADD231PD Y10, Y8, Y12
 	VFMADD231PD Y9, Y7, Y12
-	VMULPD      constants<>+2384(SB), Y5, Y8
+	VMULPD      constants<>+2392(SB), Y5, Y8
 	VFMADD231PD Y12, Y6, Y8
 	VSUBPD      Y8, Y11, Y11
 	VSUBPD      Y4, Y11, Y11
-	VFMSUB132PD constants<>+2352(SB), Y11, Y5
+	VFMSUB132PD constants<>+2360(SB), Y11, Y5
 	VMOVUPD     Y5, Y4
-	JMP         done1310
+	JMP         done1322
 
-slow1309:
+slow1321:
 	VMOVUPD     Y4, Y5
-	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y7
-	VMULPD      constants<>+2448(SB), Y4, Y6
+	VCMPPD      $0x19, constants<>+2424(SB), Y4, Y7
+	VMULPD      constants<>+2456(SB), Y4, Y6
 	VBLENDVPD   Y7, Y6, Y4, Y4
-	VANDPD      constants<>+2480(SB), Y7, Y6
+	VANDPD      constants<>+2488(SB), Y7, Y6
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y7
 	VORPD       Y1, Y7, Y7
-	VSUBPD      constants<>+2640(SB), Y7, Y7
-	VANDPD      constants<>+2576(SB), Y4, Y4
-	VPADDQ      constants<>+2512(SB), Y4, Y4
+	VSUBPD      constants<>+2648(SB), Y7, Y7
+	VANDPD      constants<>+2584(SB), Y4, Y4
+	VPADDQ      constants<>+2520(SB), Y4, Y4
 	VADDPD      Y6, Y7, Y7
 	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+2032(SB), Y4, Y6
+	VADDPD      constants<>+2040(SB), Y4, Y6
 	VDIVPD      Y6, Y4, Y6
 	VMULPD      Y6, Y6, Y8
 	VMULPD      Y8, Y8, Y9
-	VMOVUPD     constants<>+1744(SB), Y10
-	VFMADD213PD constants<>+1680(SB), Y9, Y10
-	VFMADD213PD constants<>+1616(SB), Y9, Y10
-	VFMADD213PD constants<>+1552(SB), Y9, Y10
-	VMOVUPD     constants<>+1712(SB), Y11
-	VFMADD213PD constants<>+1648(SB), Y9, Y11
-	VFMADD213PD constants<>+1584(SB), Y9, Y11
+	VMOVUPD     constants<>+1752(SB), Y10
+	VFMADD213PD constants<>+1688(SB), Y9, Y10
+	VFMADD213PD constants<>+1624(SB), Y9, Y10
+	VFMADD213PD constants<>+1560(SB), Y9, Y10
+	VMOVUPD     constants<>+1720(SB), Y11
+	VFMADD213PD constants<>+1656(SB), Y9, Y11
+	VFMADD213PD constants<>+1592(SB), Y9, Y11
 	VMULPD      Y3, Y4, Y12
 	VMULPD      Y4, Y12, Y12
 	VMOVUPD     Y12, Y13
 	VFMADD231PD Y11, Y9, Y13
 	VFMADD231PD Y10, Y8, Y13
-	VMULPD      constants<>+2384(SB), Y7, Y9
+	VMULPD      constants<>+2392(SB), Y7, Y9
 	VFMADD231PD Y13, Y6, Y9
 	VSUBPD      Y9, Y12, Y12
 	VSUBPD      Y4, Y12, Y12
-	VFMSUB132PD constants<>+2352(SB), Y12, Y7
+	VFMSUB132PD constants<>+2360(SB), Y12, Y7
 	VMOVUPD     Y7, Y4
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x00, Y6, Y5, Y7
-	VBLENDVPD   Y7, constants<>+1776(SB), Y4, Y4
-	VCMPPD      $0x00, constants<>+1808(SB), Y5, Y7
-	VBLENDVPD   Y7, constants<>+1808(SB), Y4, Y4
+	VBLENDVPD   Y7, constants<>+1784(SB), Y4, Y4
+	VCMPPD      $0x00, constants<>+1816(SB), Y5, Y7
+	VBLENDVPD   Y7, constants<>+1816(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
-	VBLENDVPD   Y7, constants<>+1840(SB), Y4, Y4
+	VBLENDVPD   Y7, constants<>+1848(SB), Y4, Y4
 
-done1310:
+done1322:
 	VMOVUPD Y4, (AX)(BX*8)
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole1307
+	JGE     whole1319
 
-rest1308:
+rest1320:
 	TESTQ       DX, DX
-	JZ          done1311
+	JZ          done1323
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -23078,107 +23237,107 @@ rest1308:
 	VMASKMOVPD  (CX)(BX*8), Y4, Y5
 	VMOVUPD     Y2, Y6
 	VBLENDVPD   Y4, Y5, Y6, Y5
-	VCMPPD      $0x19, constants<>+2416(SB), Y5, Y4
-	VCMPPD      $0x1e, constants<>+1936(SB), Y5, Y6
+	VCMPPD      $0x19, constants<>+2424(SB), Y5, Y4
+	VCMPPD      $0x1e, constants<>+1944(SB), Y5, Y6
 	VORPD       Y6, Y4, Y4
 	VMOVMSKPD   Y4, CX
 	TESTL       CX, CX
-	JNZ         slow1312
+	JNZ         slow1324
 	VPADDQ      Y0, Y5, Y5
 	VPSRLQ      $0x34, Y5, Y0
 	VORPD       Y1, Y0, Y0
-	VSUBPD      constants<>+2640(SB), Y0, Y0
-	VANDPD      constants<>+2576(SB), Y5, Y5
-	VPADDQ      constants<>+2512(SB), Y5, Y5
+	VSUBPD      constants<>+2648(SB), Y0, Y0
+	VANDPD      constants<>+2584(SB), Y5, Y5
+	VPADDQ      constants<>+2520(SB), Y5, Y5
 	VSUBPD      Y2, Y5, Y5
-	VADDPD      constants<>+2032(SB), Y5, Y1
+	VADDPD      constants<>+2040(SB), Y5, Y1
 	VDIVPD      Y1, Y5, Y1
 	VMULPD      Y1, Y1, Y2
 	VMULPD      Y2, Y2, Y4
-	VMOVUPD     constants<>+1744(SB), Y6
-	VFMADD213PD constants<>+1680(SB), Y4, Y6
-	VFMADD213PD constants<>+1616(SB), Y4, Y6
-	VFMADD213PD constants<>+1552(SB), Y4, Y6
-	VMOVUPD     constants<>+1712(SB), Y7
-	VFMADD213PD constants<>+1648(SB), Y4, Y7
-	VFMADD213PD constants<>+1584(SB), Y4, Y7
+	VMOVUPD     constants<>+1752(SB), Y6
+	VFMADD213PD constants<>+1688(SB), Y4, Y6
+	VFMADD213PD constants<>+1624(SB), Y4, Y6
+	VFMADD213PD constants<>+1560(SB), Y4, Y6
+	VMOVUPD     constants<>+1720(SB), Y7
+	VFMADD213PD constants<>+1656(SB), Y4, Y7
+	VFMADD213PD constants<>+1592(SB), Y4, Y7
 	VMULPD      Y3, Y5, Y3
 	VMULPD      Y5, Y3, Y3
 	VMOVUPD     Y3, Y8
 	VFMADD231PD Y7, Y4, Y8
 	VFMADD231PD Y6, Y2, Y8
-	VMULPD      constants<>+2384(SB), Y0, Y4
+	VMULPD      constants<>+2392(SB), Y0, Y4
 	VFMADD231PD Y8, Y1, Y4
 	VSUBPD      Y4, Y3, Y3
 	VSUBPD      Y5, Y3, Y3
-	VFMSUB132PD constants<>+2352(SB), Y3, Y0
+	VFMSUB132PD constants<>+2360(SB), Y3, Y0
 	VMOVUPD     Y0, Y0
-	JMP         done1313
+	JMP         done1325
 
-slow1312:
+slow1324:
 	VMOVUPD     Y5, Y4
-	VCMPPD      $0x19, constants<>+2416(SB), Y5, Y7
-	VMULPD      constants<>+2448(SB), Y5, Y6
+	VCMPPD      $0x19, constants<>+2424(SB), Y5, Y7
+	VMULPD      constants<>+2456(SB), Y5, Y6
 	VBLENDVPD   Y7, Y6, Y5, Y5
-	VANDPD      constants<>+2480(SB), Y7, Y6
+	VANDPD      constants<>+2488(SB), Y7, Y6
 	VPADDQ      Y0, Y5, Y5
 	VPSRLQ      $0x34, Y5, Y0
 	VORPD       Y1, Y0, Y0
-	VSUBPD      constants<>+2640(SB), Y0, Y0
-	VANDPD      constants<>+2576(SB), Y5, Y5
-	VPADDQ      constants<>+2512(SB), Y5, Y5
+	VSUBPD      constants<>+2648(SB), Y0, Y0
+	VANDPD      constants<>+2584(SB), Y5, Y5
+	VPADDQ      constants<>+2520(SB), Y5, Y5
 	VADDPD      Y6, Y0, Y0
 	VSUBPD      Y2, Y5, Y5
-	VADDPD      constants<>+2032(SB), Y5, Y1
+	VADDPD      constants<>+2040(SB), Y5, Y1
 	VDIVPD      Y1, Y5, Y1
 	VMULPD      Y1, Y1, Y2
 	VMULPD      Y2, Y2, Y6
-	VMOVUPD     constants<>+1744(SB), Y7
-	VFMADD213PD constants<>+1680(SB), Y6, Y7
-	VFMADD213PD constants<>+1616(SB), Y6, Y7
-	VFMADD213PD constants<>+1552(SB), Y6, Y7
-	VMOVUPD     constants<>+1712(SB), Y8
-	VFMADD213PD constants<>+1648(SB), Y6, Y8
-	VFMADD213PD constants<>+1584(SB), Y6, Y8
+	VMOVUPD     constants<>+1752(SB), Y7
+	VFMADD213PD constants<>+1688(SB), Y6, Y7
+	VFMADD213PD constants<>+1624(SB), Y6, Y7
+	VFMADD213PD constants<>+1560(SB), Y6, Y7
+	VMOVUPD     constants<>+1720(SB), Y8
+	VFMADD213PD constants<>+1656(SB), Y6, Y8
+	VFMADD213PD constants<>+1592(SB), Y6, Y8
 	VMULPD      Y3, Y5, Y3
 	VMULPD      Y5, Y3, Y3
 	VMOVUPD     Y3, Y9
 	VFMADD231PD Y8, Y6, Y9
 	VFMADD231PD Y7, Y2, Y9
-	VMULPD      constants<>+2384(SB), Y0, Y6
+	VMULPD      constants<>+2392(SB), Y0, Y6
 	VFMADD231PD Y9, Y1, Y6
 	VSUBPD      Y6, Y3, Y3
 	VSUBPD      Y5, Y3, Y3
-	VFMSUB132PD constants<>+2352(SB), Y3, Y0
+	VFMSUB132PD constants<>+2360(SB), Y3, Y0
 	VMOVUPD     Y0, Y0
 	VXORPD      Y1, Y1, Y1
 	VCMPPD      $0x00, Y1, Y4, Y7
-	VBLENDVPD   Y7, constants<>+1776(SB), Y0, Y0
-	VCMPPD      $0x00, constants<>+1808(SB), Y4, Y7
-	VBLENDVPD   Y7, constants<>+1808(SB), Y0, Y0
+	VBLENDVPD   Y7, constants<>+1784(SB), Y0, Y0
+	VCMPPD      $0x00, constants<>+1816(SB), Y4, Y7
+	VBLENDVPD   Y7, constants<>+1816(SB), Y0, Y0
 	VCMPPD      $0x19, Y1, Y4, Y7
-	VBLENDVPD   Y7, constants<>+1840(SB), Y0, Y0
+	VBLENDVPD   Y7, constants<>+1848(SB), Y0, Y0
 
-done1313:
+done1325:
 	CMPQ    DX, $0x04
-	JLT     partial1314
+	JLT     partial1326
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1316
+	JMP     stored1328
 
-partial1314:
+partial1326:
 	CMPQ         DX, $0x02
-	JLT          single1315
+	JLT          single1327
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1316
+	JEQ          stored1328
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1316
+	JMP          stored1328
 
-single1315:
+single1327:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1316:
-done1311:
+stored1328:
+done1323:
 	VZEROUPPER
 	RET
 
@@ -23196,9 +23355,9 @@ TEXT ·vectorTable256(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000020
-	JLT  rest1318
+	JLT  rest1330
 
-panel1317:
+panel1329:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Y0, Y0, Y0
@@ -23211,9 +23370,9 @@ panel1317:
 	VXORPD Y7, Y7, Y7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows1321
+	JLT    rows1333
 
-row1320:
+row1332:
 	VBROADCASTSD (CX), Y8
 	VFMADD231PD  (R10), Y8, Y0
 	VFMADD231PD  32(R10), Y8, Y1
@@ -23227,9 +23386,9 @@ row1320:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1320
+	JGE          row1332
 
-rows1321:
+rows1333:
 	VMOVUPD Y0, (AX)(R9*1)
 	VMOVUPD Y1, 32(AX)(R9*1)
 	VMOVUPD Y2, 64(AX)(R9*1)
@@ -23241,13 +23400,13 @@ rows1321:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000020, R11
 	CMPQ    R11, $0x00000020
-	JGE     panel1317
+	JGE     panel1329
 
-rest1318:
+rest1330:
 	TESTQ   R11, R11
-	JZ      done1319
+	JZ      done1331
 	CMPQ    R11, $0x00000004
-	JGT     wider1322
+	JGT     wider1334
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
 	NEGQ    R10
@@ -23260,9 +23419,9 @@ rest1318:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1324
+	JLT     rows1336
 
-row1323:
+row1335:
 	VBROADCASTSD (CX), Y5
 	VMASKMOVPD   (R10), Y0, Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -23279,13 +23438,13 @@ row1323:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1323
+	JGE          row1335
 
-rows1324:
+rows1336:
 	CMPQ DX, $0x00000001
-	JLT  rows1326
+	JLT  rows1338
 
-row1325:
+row1337:
 	VBROADCASTSD (CX), Y5
 	VMASKMOVPD   (R10), Y0, Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -23293,35 +23452,35 @@ row1325:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1325
+	JGE          row1337
 
-rows1326:
+rows1338:
 	VADDPD  Y3, Y1, Y1
 	VADDPD  Y4, Y2, Y2
 	VADDPD  Y2, Y1, Y1
 	CMPQ    R11, $0x04
-	JLT     partial1327
+	JLT     partial1339
 	VMOVUPD Y1, (AX)(R9*1)
-	JMP     stored1329
+	JMP     stored1341
 
-partial1327:
+partial1339:
 	CMPQ         R11, $0x02
-	JLT          single1328
+	JLT          single1340
 	VMOVUPD      X1, (AX)(R9*1)
-	JEQ          stored1329
+	JEQ          stored1341
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(AX)(R9*1)
-	JMP          stored1329
+	JMP          stored1341
 
-single1328:
+single1340:
 	VMOVSD X1, (AX)(R9*1)
 
-stored1329:
-	JMP done1319
+stored1341:
+	JMP done1331
 
-wider1322:
+wider1334:
 	CMPQ    R11, $0x00000008
-	JGT     wider1330
+	JGT     wider1342
 	SUBQ    $0x00000004, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
@@ -23339,9 +23498,9 @@ wider1322:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1332
+	JLT     rows1344
 
-row1331:
+row1343:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VMASKMOVPD   32(R10), Y0, Y10
@@ -23362,13 +23521,13 @@ row1331:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1331
+	JGE          row1343
 
-rows1332:
+rows1344:
 	CMPQ DX, $0x00000001
-	JLT  rows1334
+	JLT  rows1346
 
-row1333:
+row1345:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VMASKMOVPD   32(R10), Y0, Y10
@@ -23377,9 +23536,9 @@ row1333:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1333
+	JGE          row1345
 
-rows1334:
+rows1346:
 	VADDPD  Y5, Y1, Y1
 	VADDPD  Y6, Y2, Y2
 	VADDPD  Y7, Y3, Y3
@@ -23388,28 +23547,28 @@ rows1334:
 	VADDPD  Y4, Y2, Y2
 	VMOVUPD Y1, (AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1335
+	JLT     partial1347
 	VMOVUPD Y2, 32(AX)(R9*1)
-	JMP     stored1337
+	JMP     stored1349
 
-partial1335:
+partial1347:
 	CMPQ         R11, $0x02
-	JLT          single1336
+	JLT          single1348
 	VMOVUPD      X2, 32(AX)(R9*1)
-	JEQ          stored1337
+	JEQ          stored1349
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 48(AX)(R9*1)
-	JMP          stored1337
+	JMP          stored1349
 
-single1336:
+single1348:
 	VMOVSD X2, 32(AX)(R9*1)
 
-stored1337:
-	JMP done1319
+stored1349:
+	JMP done1331
 
-wider1330:
+wider1342:
 	CMPQ    R11, $0x0000000c
-	JGT     wider1338
+	JGT     wider1350
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -23425,9 +23584,9 @@ wider1330:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1340
+	JLT     rows1352
 
-row1339:
+row1351:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -23442,13 +23601,13 @@ row1339:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1339
+	JGE          row1351
 
-rows1340:
+rows1352:
 	CMPQ DX, $0x00000001
-	JLT  rows1342
+	JLT  rows1354
 
-row1341:
+row1353:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -23458,37 +23617,37 @@ row1341:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1341
+	JGE          row1353
 
-rows1342:
+rows1354:
 	VADDPD  Y4, Y1, Y1
 	VADDPD  Y5, Y2, Y2
 	VADDPD  Y6, Y3, Y3
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1343
+	JLT     partial1355
 	VMOVUPD Y3, 64(AX)(R9*1)
-	JMP     stored1345
+	JMP     stored1357
 
-partial1343:
+partial1355:
 	CMPQ         R11, $0x02
-	JLT          single1344
+	JLT          single1356
 	VMOVUPD      X3, 64(AX)(R9*1)
-	JEQ          stored1345
+	JEQ          stored1357
 	VEXTRACTF128 $0x01, Y3, X0
 	VMOVSD       X0, 80(AX)(R9*1)
-	JMP          stored1345
+	JMP          stored1357
 
-single1344:
+single1356:
 	VMOVSD X3, 64(AX)(R9*1)
 
-stored1345:
-	JMP done1319
+stored1357:
+	JMP done1331
 
-wider1338:
+wider1350:
 	CMPQ    R11, $0x00000010
-	JGT     wider1346
+	JGT     wider1358
 	SUBQ    $0x0000000c, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -23506,9 +23665,9 @@ wider1338:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1348
+	JLT     rows1360
 
-row1347:
+row1359:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -23525,13 +23684,13 @@ row1347:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1347
+	JGE          row1359
 
-rows1348:
+rows1360:
 	CMPQ DX, $0x00000001
-	JLT  rows1350
+	JLT  rows1362
 
-row1349:
+row1361:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -23542,9 +23701,9 @@ row1349:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1349
+	JGE          row1361
 
-rows1350:
+rows1362:
 	VADDPD  Y5, Y1, Y1
 	VADDPD  Y6, Y2, Y2
 	VADDPD  Y7, Y3, Y3
@@ -23553,28 +23712,28 @@ rows1350:
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1351
+	JLT     partial1363
 	VMOVUPD Y4, 96(AX)(R9*1)
-	JMP     stored1353
+	JMP     stored1365
 
-partial1351:
+partial1363:
 	CMPQ         R11, $0x02
-	JLT          single1352
+	JLT          single1364
 	VMOVUPD      X4, 96(AX)(R9*1)
-	JEQ          stored1353
+	JEQ          stored1365
 	VEXTRACTF128 $0x01, Y4, X0
 	VMOVSD       X0, 112(AX)(R9*1)
-	JMP          stored1353
+	JMP          stored1365
 
-single1352:
+single1364:
 	VMOVSD X4, 96(AX)(R9*1)
 
-stored1353:
-	JMP done1319
+stored1365:
+	JMP done1331
 
-wider1346:
+wider1358:
 	CMPQ    R11, $0x00000014
-	JGT     wider1354
+	JGT     wider1366
 	SUBQ    $0x00000010, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -23589,9 +23748,9 @@ wider1346:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1356
+	JLT     rows1368
 
-row1355:
+row1367:
 	VBROADCASTSD (CX), Y6
 	VFMADD231PD  (R10), Y6, Y1
 	VFMADD231PD  32(R10), Y6, Y2
@@ -23603,36 +23762,36 @@ row1355:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1355
+	JGE          row1367
 
-rows1356:
+rows1368:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	VMOVUPD Y4, 96(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1357
+	JLT     partial1369
 	VMOVUPD Y5, 128(AX)(R9*1)
-	JMP     stored1359
+	JMP     stored1371
 
-partial1357:
+partial1369:
 	CMPQ         R11, $0x02
-	JLT          single1358
+	JLT          single1370
 	VMOVUPD      X5, 128(AX)(R9*1)
-	JEQ          stored1359
+	JEQ          stored1371
 	VEXTRACTF128 $0x01, Y5, X0
 	VMOVSD       X0, 144(AX)(R9*1)
-	JMP          stored1359
+	JMP          stored1371
 
-single1358:
+single1370:
 	VMOVSD X5, 128(AX)(R9*1)
 
-stored1359:
-	JMP done1319
+stored1371:
+	JMP done1331
 
-wider1354:
+wider1366:
 	CMPQ    R11, $0x00000018
-	JGT     wider1360
+	JGT     wider1372
 	SUBQ    $0x00000014, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -23648,9 +23807,9 @@ wider1354:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1362
+	JLT     rows1374
 
-row1361:
+row1373:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -23663,37 +23822,37 @@ row1361:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1361
+	JGE          row1373
 
-rows1362:
+rows1374:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	VMOVUPD Y4, 96(AX)(R9*1)
 	VMOVUPD Y5, 128(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1363
+	JLT     partial1375
 	VMOVUPD Y6, 160(AX)(R9*1)
-	JMP     stored1365
+	JMP     stored1377
 
-partial1363:
+partial1375:
 	CMPQ         R11, $0x02
-	JLT          single1364
+	JLT          single1376
 	VMOVUPD      X6, 160(AX)(R9*1)
-	JEQ          stored1365
+	JEQ          stored1377
 	VEXTRACTF128 $0x01, Y6, X0
 	VMOVSD       X0, 176(AX)(R9*1)
-	JMP          stored1365
+	JMP          stored1377
 
-single1364:
+single1376:
 	VMOVSD X6, 160(AX)(R9*1)
 
-stored1365:
-	JMP done1319
+stored1377:
+	JMP done1331
 
-wider1360:
+wider1372:
 	CMPQ    R11, $0x0000001c
-	JGT     wider1366
+	JGT     wider1378
 	SUBQ    $0x00000018, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -23710,9 +23869,9 @@ wider1360:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1368
+	JLT     rows1380
 
-row1367:
+row1379:
 	VBROADCASTSD (CX), Y8
 	VFMADD231PD  (R10), Y8, Y1
 	VFMADD231PD  32(R10), Y8, Y2
@@ -23726,9 +23885,9 @@ row1367:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1367
+	JGE          row1379
 
-rows1368:
+rows1380:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
@@ -23736,26 +23895,26 @@ rows1368:
 	VMOVUPD Y5, 128(AX)(R9*1)
 	VMOVUPD Y6, 160(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1369
+	JLT     partial1381
 	VMOVUPD Y7, 192(AX)(R9*1)
-	JMP     stored1371
+	JMP     stored1383
 
-partial1369:
+partial1381:
 	CMPQ         R11, $0x02
-	JLT          single1370
+	JLT          single1382
 	VMOVUPD      X7, 192(AX)(R9*1)
-	JEQ          stored1371
+	JEQ          stored1383
 	VEXTRACTF128 $0x01, Y7, X0
 	VMOVSD       X0, 208(AX)(R9*1)
-	JMP          stored1371
+	JMP          stored1383
 
-single1370:
+single1382:
 	VMOVSD X7, 192(AX)(R9*1)
 
-stored1371:
-	JMP done1319
+stored1383:
+	JMP done1331
 
-wider1366:
+wider1378:
 	SUBQ    $0x0000001c, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -23773,9 +23932,9 @@ wider1366:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1374
+	JLT     rows1386
 
-row1373:
+row1385:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -23790,9 +23949,9 @@ row1373:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1373
+	JGE          row1385
 
-rows1374:
+rows1386:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
@@ -23801,24 +23960,24 @@ rows1374:
 	VMOVUPD Y6, 160(AX)(R9*1)
 	VMOVUPD Y7, 192(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1375
+	JLT     partial1387
 	VMOVUPD Y8, 224(AX)(R9*1)
-	JMP     stored1377
+	JMP     stored1389
 
-partial1375:
+partial1387:
 	CMPQ         R11, $0x02
-	JLT          single1376
+	JLT          single1388
 	VMOVUPD      X8, 224(AX)(R9*1)
-	JEQ          stored1377
+	JEQ          stored1389
 	VEXTRACTF128 $0x01, Y8, X0
 	VMOVSD       X0, 240(AX)(R9*1)
-	JMP          stored1377
+	JMP          stored1389
 
-single1376:
+single1388:
 	VMOVSD X8, 224(AX)(R9*1)
 
-stored1377:
-done1319:
+stored1389:
+done1331:
 	VZEROUPPER
 	RET
 
@@ -23836,9 +23995,9 @@ TEXT ·tableVector256(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest1379
+	JLT  rest1391
 
-block1378:
+block1390:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -23852,9 +24011,9 @@ block1378:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000004
-	JLT    rest1382
+	JLT    rest1394
 
-whole1381:
+whole1393:
 	VMOVUPD     (R11), Y8
 	VFMADD231PD (R12), Y8, Y0
 	VFMADD231PD (R12)(DI*1), Y8, Y1
@@ -23869,11 +24028,11 @@ whole1381:
 	ADDQ        $0x00000004, R13
 	SUBQ        $0x00000004, R14
 	CMPQ        R14, $0x00000004
-	JGE         whole1381
+	JGE         whole1393
 
-rest1382:
+rest1394:
 	TESTQ       R14, R14
-	JZ          done1384
+	JZ          done1396
 	LEAQ        constants<>+672(SB), R13
 	NEGQ        R14
 	VMOVUPD     (R13)(R14*8), Y8
@@ -23895,7 +24054,7 @@ rest1382:
 	VMASKMOVPD  (R12)(R10*1), Y8, Y8
 	VFMADD231PD Y8, Y9, Y7
 
-done1384:
+done1396:
 	VUNPCKHPD  Y1, Y0, Y8
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y8, Y0, Y0
@@ -23920,11 +24079,11 @@ done1384:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block1378
+	JGE        block1390
 
-rest1379:
+rest1391:
 	TESTQ  CX, CX
-	JZ     done1380
+	JZ     done1392
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -23937,44 +24096,44 @@ rest1379:
 	MOVQ   SI, R12
 	XORQ   DX, DX
 	CMPQ   BX, $0x00000004
-	JLT    rest1387
+	JLT    rest1399
 
-whole1386:
+whole1398:
 	VMOVUPD     (R11), Y8
 	VFMADD231PD (R12), Y8, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1388
+	JLE         column1400
 	VFMADD231PD (R12)(DI*1), Y8, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1388
+	JLE         column1400
 	VFMADD231PD (R12)(DI*2), Y8, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1388
+	JLE         column1400
 	VFMADD231PD (R12)(R8*1), Y8, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1388
+	JLE         column1400
 	VFMADD231PD (R12)(DI*4), Y8, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1388
+	JLE         column1400
 	VFMADD231PD (R12)(R9*1), Y8, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1388
+	JLE         column1400
 	VFMADD231PD (R12)(R8*2), Y8, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1388
+	JLE         column1400
 	VFMADD231PD (R12)(R10*1), Y8, Y7
 
-column1388:
+column1400:
 	ADDQ $0x00000020, R11
 	ADDQ $0x00000020, R12
 	ADDQ $0x00000004, DX
 	SUBQ $0x00000004, BX
 	CMPQ BX, $0x00000004
-	JGE  whole1386
+	JGE  whole1398
 
-rest1387:
+rest1399:
 	TESTQ       BX, BX
-	JZ          done1389
+	JZ          done1401
 	LEAQ        constants<>+672(SB), DX
 	NEGQ        BX
 	VMOVUPD     (DX)(BX*8), Y8
@@ -23982,36 +24141,36 @@ rest1387:
 	VMASKMOVPD  (R12), Y8, Y10
 	VFMADD231PD Y10, Y9, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1390
+	JLE         column1402
 	VMASKMOVPD  (R12)(DI*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1390
+	JLE         column1402
 	VMASKMOVPD  (R12)(DI*2), Y8, Y10
 	VFMADD231PD Y10, Y9, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1390
+	JLE         column1402
 	VMASKMOVPD  (R12)(R8*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1390
+	JLE         column1402
 	VMASKMOVPD  (R12)(DI*4), Y8, Y10
 	VFMADD231PD Y10, Y9, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1390
+	JLE         column1402
 	VMASKMOVPD  (R12)(R9*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1390
+	JLE         column1402
 	VMASKMOVPD  (R12)(R8*2), Y8, Y10
 	VFMADD231PD Y10, Y9, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1390
+	JLE         column1402
 	VMASKMOVPD  (R12)(R10*1), Y8, Y8
 	VFMADD231PD Y8, Y9, Y7
 
-column1390:
-done1389:
+column1402:
+done1401:
 	VUNPCKHPD  Y1, Y0, Y8
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y8, Y0, Y0
@@ -24032,32 +24191,32 @@ done1389:
 	VADDPD     Y1, Y4, Y4
 	VMOVUPD    Y0, Y0
 	CMPQ       CX, $0x00000004
-	JLE        few1391
+	JLE        few1403
 	VMOVUPD    Y0, (AX)
 	VMOVUPD    Y4, Y0
 	ADDQ       $0x00000020, AX
 	SUBQ       $0x00000004, CX
 
-few1391:
+few1403:
 	CMPQ    CX, $0x04
-	JLT     partial1392
+	JLT     partial1404
 	VMOVUPD Y0, (AX)
-	JMP     stored1394
+	JMP     stored1406
 
-partial1392:
+partial1404:
 	CMPQ         CX, $0x02
-	JLT          single1393
+	JLT          single1405
 	VMOVUPD      X0, (AX)
-	JEQ          stored1394
+	JEQ          stored1406
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)
-	JMP          stored1394
+	JMP          stored1406
 
-single1393:
+single1405:
 	VMOVSD X0, (AX)
 
-stored1394:
-done1380:
+stored1406:
+done1392:
 	VZEROUPPER
 	RET
 
@@ -24072,17 +24231,17 @@ TEXT ·multiplyMatrix256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000008
-	JLT  rest1396
+	JLT  rest1408
 
-panel1395:
+panel1407:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles1399
+	JLT  tiles1411
 
-tile1398:
+tile1410:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -24099,9 +24258,9 @@ tile1398:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1401
+	JLE    done1413
 
-again1400:
+again1412:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	MOVQ         DX, SI
@@ -24131,9 +24290,9 @@ again1400:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1400
+	JNZ          again1412
 
-done1401:
+done1413:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -24157,13 +24316,13 @@ done1401:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile1398
+	JGE     tile1410
 
-tiles1399:
+tiles1411:
 	CMPQ R10, $0x00000002
-	JLT  tiles1403
+	JLT  tiles1415
 
-tile1402:
+tile1414:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -24172,9 +24331,9 @@ tile1402:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1405
+	JLE    done1417
 
-again1404:
+again1416:
 	VMOVUPD      (BX), Y4
 	VMOVUPD      32(BX), Y5
 	MOVQ         DX, SI
@@ -24188,9 +24347,9 @@ again1404:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1404
+	JNZ          again1416
 
-done1405:
+done1417:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -24202,22 +24361,22 @@ done1405:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1402
+	JGE     tile1414
 
-tiles1403:
+tiles1415:
 	CMPQ R10, $0x00000001
-	JLT  tiles1407
+	JLT  tiles1419
 
-tile1406:
+tile1418:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1409
+	JLE    done1421
 
-again1408:
+again1420:
 	VMOVUPD      (BX), Y2
 	VMOVUPD      32(BX), Y3
 	MOVQ         DX, SI
@@ -24227,27 +24386,27 @@ again1408:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1408
+	JNZ          again1420
 
-done1409:
+done1421:
 	VMOVUPD Y0, (DI)
 	VMOVUPD Y1, 32(DI)
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1406
+	JGE     tile1418
 
-tiles1407:
+tiles1419:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000008, R9
 	CMPQ R9, $0x00000008
-	JGE  panel1395
+	JGE  panel1407
 
-rest1396:
+rest1408:
 	TESTQ   R9, R9
-	JZ      done1397
+	JZ      done1409
 	CMPQ    R9, $0x00000004
-	JGT     wider1410
+	JGT     wider1422
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -24257,9 +24416,9 @@ rest1396:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles1412
+	JLT     tiles1424
 
-tile1411:
+tile1423:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -24270,9 +24429,9 @@ tile1411:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1414
+	JLE    done1426
 
-again1413:
+again1425:
 	VMASKMOVPD   (BX), Y0, Y7
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y8
@@ -24295,144 +24454,144 @@ again1413:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1413
+	JNZ          again1425
 
-done1414:
+done1426:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x04
-	JLT     partial1415
-	VMOVUPD Y1, (DI)
-	JMP     stored1417
-
-partial1415:
-	CMPQ         R9, $0x02
-	JLT          single1416
-	VMOVUPD      X1, (DI)
-	JEQ          stored1417
-	VEXTRACTF128 $0x01, Y1, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored1417
-
-single1416:
-	VMOVSD X1, (DI)
-
-stored1417:
-	ADDQ    AX, DI
-	CMPQ    R9, $0x04
-	JLT     partial1418
-	VMOVUPD Y2, (DI)
-	JMP     stored1420
-
-partial1418:
-	CMPQ         R9, $0x02
-	JLT          single1419
-	VMOVUPD      X2, (DI)
-	JEQ          stored1420
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored1420
-
-single1419:
-	VMOVSD X2, (DI)
-
-stored1420:
-	ADDQ    AX, DI
-	CMPQ    R9, $0x04
-	JLT     partial1421
-	VMOVUPD Y3, (DI)
-	JMP     stored1423
-
-partial1421:
-	CMPQ         R9, $0x02
-	JLT          single1422
-	VMOVUPD      X3, (DI)
-	JEQ          stored1423
-	VEXTRACTF128 $0x01, Y3, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored1423
-
-single1422:
-	VMOVSD X3, (DI)
-
-stored1423:
-	ADDQ    AX, DI
-	CMPQ    R9, $0x04
-	JLT     partial1424
-	VMOVUPD Y4, (DI)
-	JMP     stored1426
-
-partial1424:
-	CMPQ         R9, $0x02
-	JLT          single1425
-	VMOVUPD      X4, (DI)
-	JEQ          stored1426
-	VEXTRACTF128 $0x01, Y4, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored1426
-
-single1425:
-	VMOVSD X4, (DI)
-
-stored1426:
-	ADDQ    AX, DI
-	CMPQ    R9, $0x04
 	JLT     partial1427
-	VMOVUPD Y5, (DI)
+	VMOVUPD Y1, (DI)
 	JMP     stored1429
 
 partial1427:
 	CMPQ         R9, $0x02
 	JLT          single1428
-	VMOVUPD      X5, (DI)
+	VMOVUPD      X1, (DI)
 	JEQ          stored1429
-	VEXTRACTF128 $0x01, Y5, X1
+	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
 	JMP          stored1429
 
 single1428:
-	VMOVSD X5, (DI)
+	VMOVSD X1, (DI)
 
 stored1429:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
 	JLT     partial1430
-	VMOVUPD Y6, (DI)
+	VMOVUPD Y2, (DI)
 	JMP     stored1432
 
 partial1430:
 	CMPQ         R9, $0x02
 	JLT          single1431
-	VMOVUPD      X6, (DI)
+	VMOVUPD      X2, (DI)
 	JEQ          stored1432
-	VEXTRACTF128 $0x01, Y6, X1
+	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
 	JMP          stored1432
 
 single1431:
-	VMOVSD X6, (DI)
+	VMOVSD X2, (DI)
 
 stored1432:
+	ADDQ    AX, DI
+	CMPQ    R9, $0x04
+	JLT     partial1433
+	VMOVUPD Y3, (DI)
+	JMP     stored1435
+
+partial1433:
+	CMPQ         R9, $0x02
+	JLT          single1434
+	VMOVUPD      X3, (DI)
+	JEQ          stored1435
+	VEXTRACTF128 $0x01, Y3, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1435
+
+single1434:
+	VMOVSD X3, (DI)
+
+stored1435:
+	ADDQ    AX, DI
+	CMPQ    R9, $0x04
+	JLT     partial1436
+	VMOVUPD Y4, (DI)
+	JMP     stored1438
+
+partial1436:
+	CMPQ         R9, $0x02
+	JLT          single1437
+	VMOVUPD      X4, (DI)
+	JEQ          stored1438
+	VEXTRACTF128 $0x01, Y4, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1438
+
+single1437:
+	VMOVSD X4, (DI)
+
+stored1438:
+	ADDQ    AX, DI
+	CMPQ    R9, $0x04
+	JLT     partial1439
+	VMOVUPD Y5, (DI)
+	JMP     stored1441
+
+partial1439:
+	CMPQ         R9, $0x02
+	JLT          single1440
+	VMOVUPD      X5, (DI)
+	JEQ          stored1441
+	VEXTRACTF128 $0x01, Y5, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1441
+
+single1440:
+	VMOVSD X5, (DI)
+
+stored1441:
+	ADDQ    AX, DI
+	CMPQ    R9, $0x04
+	JLT     partial1442
+	VMOVUPD Y6, (DI)
+	JMP     stored1444
+
+partial1442:
+	CMPQ         R9, $0x02
+	JLT          single1443
+	VMOVUPD      X6, (DI)
+	JEQ          stored1444
+	VEXTRACTF128 $0x01, Y6, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1444
+
+single1443:
+	VMOVSD X6, (DI)
+
+stored1444:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile1411
+	JGE  tile1423
 
-tiles1412:
+tiles1424:
 	CMPQ R10, $0x00000002
-	JLT  tiles1434
+	JLT  tiles1446
 
-tile1433:
+tile1445:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1436
+	JLE    done1448
 
-again1435:
+again1447:
 	VMASKMOVPD   (BX), Y0, Y3
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y4
@@ -24443,67 +24602,67 @@ again1435:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1435
+	JNZ          again1447
 
-done1436:
+done1448:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x04
-	JLT     partial1437
+	JLT     partial1449
 	VMOVUPD Y1, (DI)
-	JMP     stored1439
+	JMP     stored1451
 
-partial1437:
+partial1449:
 	CMPQ         R9, $0x02
-	JLT          single1438
+	JLT          single1450
 	VMOVUPD      X1, (DI)
-	JEQ          stored1439
+	JEQ          stored1451
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1439
+	JMP          stored1451
 
-single1438:
+single1450:
 	VMOVSD X1, (DI)
 
-stored1439:
+stored1451:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1440
+	JLT     partial1452
 	VMOVUPD Y2, (DI)
-	JMP     stored1442
+	JMP     stored1454
 
-partial1440:
+partial1452:
 	CMPQ         R9, $0x02
-	JLT          single1441
+	JLT          single1453
 	VMOVUPD      X2, (DI)
-	JEQ          stored1442
+	JEQ          stored1454
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1442
+	JMP          stored1454
 
-single1441:
+single1453:
 	VMOVSD X2, (DI)
 
-stored1442:
+stored1454:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1433
+	JGE  tile1445
 
-tiles1434:
+tiles1446:
 	CMPQ R10, $0x00000001
-	JLT  tiles1444
+	JLT  tiles1456
 
-tile1443:
+tile1455:
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done1446
+	JLE    done1458
 
-again1445:
+again1457:
 	VMASKMOVPD   (BX), Y0, Y2
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y3
@@ -24511,36 +24670,36 @@ again1445:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again1445
+	JNZ          again1457
 
-done1446:
+done1458:
 	CMPQ    R9, $0x04
-	JLT     partial1447
+	JLT     partial1459
 	VMOVUPD Y1, (DI)
-	JMP     stored1449
+	JMP     stored1461
 
-partial1447:
+partial1459:
 	CMPQ         R9, $0x02
-	JLT          single1448
+	JLT          single1460
 	VMOVUPD      X1, (DI)
-	JEQ          stored1449
+	JEQ          stored1461
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1449
+	JMP          stored1461
 
-single1448:
+single1460:
 	VMOVSD X1, (DI)
 
-stored1449:
+stored1461:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1443
+	JGE  tile1455
 
-tiles1444:
-	JMP done1397
+tiles1456:
+	JMP done1409
 
-wider1410:
+wider1422:
 	SUBQ    $0x00000004, R9
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
@@ -24551,9 +24710,9 @@ wider1410:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles1452
+	JLT     tiles1464
 
-tile1451:
+tile1463:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -24570,9 +24729,9 @@ tile1451:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1454
+	JLE    done1466
 
-again1453:
+again1465:
 	VMOVUPD      (BX), Y13
 	VMASKMOVPD   32(BX), Y0, Y14
 	MOVQ         DX, SI
@@ -24602,141 +24761,141 @@ again1453:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1453
+	JNZ          again1465
 
-done1454:
+done1466:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1455
-	VMOVUPD Y2, 32(DI)
-	JMP     stored1457
-
-partial1455:
-	CMPQ         R9, $0x02
-	JLT          single1456
-	VMOVUPD      X2, 32(DI)
-	JEQ          stored1457
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored1457
-
-single1456:
-	VMOVSD X2, 32(DI)
-
-stored1457:
-	ADDQ    AX, DI
-	VMOVUPD Y3, (DI)
-	CMPQ    R9, $0x04
-	JLT     partial1458
-	VMOVUPD Y4, 32(DI)
-	JMP     stored1460
-
-partial1458:
-	CMPQ         R9, $0x02
-	JLT          single1459
-	VMOVUPD      X4, 32(DI)
-	JEQ          stored1460
-	VEXTRACTF128 $0x01, Y4, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored1460
-
-single1459:
-	VMOVSD X4, 32(DI)
-
-stored1460:
-	ADDQ    AX, DI
-	VMOVUPD Y5, (DI)
-	CMPQ    R9, $0x04
-	JLT     partial1461
-	VMOVUPD Y6, 32(DI)
-	JMP     stored1463
-
-partial1461:
-	CMPQ         R9, $0x02
-	JLT          single1462
-	VMOVUPD      X6, 32(DI)
-	JEQ          stored1463
-	VEXTRACTF128 $0x01, Y6, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored1463
-
-single1462:
-	VMOVSD X6, 32(DI)
-
-stored1463:
-	ADDQ    AX, DI
-	VMOVUPD Y7, (DI)
-	CMPQ    R9, $0x04
-	JLT     partial1464
-	VMOVUPD Y8, 32(DI)
-	JMP     stored1466
-
-partial1464:
-	CMPQ         R9, $0x02
-	JLT          single1465
-	VMOVUPD      X8, 32(DI)
-	JEQ          stored1466
-	VEXTRACTF128 $0x01, Y8, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored1466
-
-single1465:
-	VMOVSD X8, 32(DI)
-
-stored1466:
-	ADDQ    AX, DI
-	VMOVUPD Y9, (DI)
-	CMPQ    R9, $0x04
 	JLT     partial1467
-	VMOVUPD Y10, 32(DI)
+	VMOVUPD Y2, 32(DI)
 	JMP     stored1469
 
 partial1467:
 	CMPQ         R9, $0x02
 	JLT          single1468
-	VMOVUPD      X10, 32(DI)
+	VMOVUPD      X2, 32(DI)
 	JEQ          stored1469
-	VEXTRACTF128 $0x01, Y10, X1
+	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
 	JMP          stored1469
 
 single1468:
-	VMOVSD X10, 32(DI)
+	VMOVSD X2, 32(DI)
 
 stored1469:
 	ADDQ    AX, DI
-	VMOVUPD Y11, (DI)
+	VMOVUPD Y3, (DI)
 	CMPQ    R9, $0x04
 	JLT     partial1470
-	VMOVUPD Y12, 32(DI)
+	VMOVUPD Y4, 32(DI)
 	JMP     stored1472
 
 partial1470:
 	CMPQ         R9, $0x02
 	JLT          single1471
-	VMOVUPD      X12, 32(DI)
+	VMOVUPD      X4, 32(DI)
 	JEQ          stored1472
-	VEXTRACTF128 $0x01, Y12, X1
+	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
 	JMP          stored1472
 
 single1471:
-	VMOVSD X12, 32(DI)
+	VMOVSD X4, 32(DI)
 
 stored1472:
+	ADDQ    AX, DI
+	VMOVUPD Y5, (DI)
+	CMPQ    R9, $0x04
+	JLT     partial1473
+	VMOVUPD Y6, 32(DI)
+	JMP     stored1475
+
+partial1473:
+	CMPQ         R9, $0x02
+	JLT          single1474
+	VMOVUPD      X6, 32(DI)
+	JEQ          stored1475
+	VEXTRACTF128 $0x01, Y6, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1475
+
+single1474:
+	VMOVSD X6, 32(DI)
+
+stored1475:
+	ADDQ    AX, DI
+	VMOVUPD Y7, (DI)
+	CMPQ    R9, $0x04
+	JLT     partial1476
+	VMOVUPD Y8, 32(DI)
+	JMP     stored1478
+
+partial1476:
+	CMPQ         R9, $0x02
+	JLT          single1477
+	VMOVUPD      X8, 32(DI)
+	JEQ          stored1478
+	VEXTRACTF128 $0x01, Y8, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1478
+
+single1477:
+	VMOVSD X8, 32(DI)
+
+stored1478:
+	ADDQ    AX, DI
+	VMOVUPD Y9, (DI)
+	CMPQ    R9, $0x04
+	JLT     partial1479
+	VMOVUPD Y10, 32(DI)
+	JMP     stored1481
+
+partial1479:
+	CMPQ         R9, $0x02
+	JLT          single1480
+	VMOVUPD      X10, 32(DI)
+	JEQ          stored1481
+	VEXTRACTF128 $0x01, Y10, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1481
+
+single1480:
+	VMOVSD X10, 32(DI)
+
+stored1481:
+	ADDQ    AX, DI
+	VMOVUPD Y11, (DI)
+	CMPQ    R9, $0x04
+	JLT     partial1482
+	VMOVUPD Y12, 32(DI)
+	JMP     stored1484
+
+partial1482:
+	CMPQ         R9, $0x02
+	JLT          single1483
+	VMOVUPD      X12, 32(DI)
+	JEQ          stored1484
+	VEXTRACTF128 $0x01, Y12, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1484
+
+single1483:
+	VMOVSD X12, 32(DI)
+
+stored1484:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile1451
+	JGE  tile1463
 
-tiles1452:
+tiles1464:
 	CMPQ R10, $0x00000002
-	JLT  tiles1474
+	JLT  tiles1486
 
-tile1473:
+tile1485:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -24745,9 +24904,9 @@ tile1473:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1476
+	JLE    done1488
 
-again1475:
+again1487:
 	VMOVUPD      (BX), Y5
 	VMASKMOVPD   32(BX), Y0, Y6
 	MOVQ         DX, SI
@@ -24761,70 +24920,70 @@ again1475:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1475
+	JNZ          again1487
 
-done1476:
+done1488:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1477
+	JLT     partial1489
 	VMOVUPD Y2, 32(DI)
-	JMP     stored1479
+	JMP     stored1491
 
-partial1477:
+partial1489:
 	CMPQ         R9, $0x02
-	JLT          single1478
+	JLT          single1490
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1479
+	JEQ          stored1491
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1479
+	JMP          stored1491
 
-single1478:
+single1490:
 	VMOVSD X2, 32(DI)
 
-stored1479:
+stored1491:
 	ADDQ    AX, DI
 	VMOVUPD Y3, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1480
+	JLT     partial1492
 	VMOVUPD Y4, 32(DI)
-	JMP     stored1482
+	JMP     stored1494
 
-partial1480:
+partial1492:
 	CMPQ         R9, $0x02
-	JLT          single1481
+	JLT          single1493
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1482
+	JEQ          stored1494
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1482
+	JMP          stored1494
 
-single1481:
+single1493:
 	VMOVSD X4, 32(DI)
 
-stored1482:
+stored1494:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1473
+	JGE  tile1485
 
-tiles1474:
+tiles1486:
 	CMPQ R10, $0x00000001
-	JLT  tiles1484
+	JLT  tiles1496
 
-tile1483:
+tile1495:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done1486
+	JLE    done1498
 
-again1485:
+again1497:
 	VMOVUPD      (BX), Y3
 	VMASKMOVPD   32(BX), Y0, Y4
 	MOVQ         DX, SI
@@ -24834,35 +24993,35 @@ again1485:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again1485
+	JNZ          again1497
 
-done1486:
+done1498:
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1487
+	JLT     partial1499
 	VMOVUPD Y2, 32(DI)
-	JMP     stored1489
+	JMP     stored1501
 
-partial1487:
+partial1499:
 	CMPQ         R9, $0x02
-	JLT          single1488
+	JLT          single1500
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1489
+	JEQ          stored1501
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1489
+	JMP          stored1501
 
-single1488:
+single1500:
 	VMOVSD X2, 32(DI)
 
-stored1489:
+stored1501:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1483
+	JGE  tile1495
 
-tiles1484:
-done1397:
+tiles1496:
+done1409:
 	VZEROUPPER
 	RET
 
@@ -24877,17 +25036,17 @@ TEXT ·scatterMatrix256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000008
-	JLT  rest1491
+	JLT  rest1503
 
-panel1490:
+panel1502:
 	MOVQ f_base+24(FP), DX
 	MOVQ w_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ d+80(FP), R10
 	CMPQ R10, $0x00000005
-	JLT  tiles1494
+	JLT  tiles1506
 
-tile1493:
+tile1505:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -24903,9 +25062,9 @@ tile1493:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1496
+	JLE    done1508
 
-again1495:
+again1507:
 	VMOVUPD      (SI), Y10
 	VMOVUPD      32(SI), Y11
 	VBROADCASTSD (BX), Y12
@@ -24926,9 +25085,9 @@ again1495:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1495
+	JNZ          again1507
 
-done1496:
+done1508:
 	VMOVUPD (DI), Y10
 	VADDPD  Y10, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -24967,13 +25126,13 @@ done1496:
 	ADDQ    $0x00000028, DX
 	SUBQ    $0x00000005, R10
 	CMPQ    R10, $0x00000005
-	JGE     tile1493
+	JGE     tile1505
 
-tiles1494:
+tiles1506:
 	CMPQ R10, $0x00000002
-	JLT  tiles1498
+	JLT  tiles1510
 
-tile1497:
+tile1509:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -24983,9 +25142,9 @@ tile1497:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1500
+	JLE    done1512
 
-again1499:
+again1511:
 	VMOVUPD      (SI), Y4
 	VMOVUPD      32(SI), Y5
 	VBROADCASTSD (BX), Y6
@@ -24997,9 +25156,9 @@ again1499:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1499
+	JNZ          again1511
 
-done1500:
+done1512:
 	VMOVUPD (DI), Y4
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -25017,13 +25176,13 @@ done1500:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1497
+	JGE     tile1509
 
-tiles1498:
+tiles1510:
 	CMPQ R10, $0x00000001
-	JLT  tiles1502
+	JLT  tiles1514
 
-tile1501:
+tile1513:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), SI
@@ -25031,9 +25190,9 @@ tile1501:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1504
+	JLE    done1516
 
-again1503:
+again1515:
 	VMOVUPD      (SI), Y2
 	VMOVUPD      32(SI), Y3
 	VBROADCASTSD (BX), Y4
@@ -25042,9 +25201,9 @@ again1503:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1503
+	JNZ          again1515
 
-done1504:
+done1516:
 	VMOVUPD (DI), Y2
 	VADDPD  Y2, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -25055,19 +25214,19 @@ done1504:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1501
+	JGE     tile1513
 
-tiles1502:
+tiles1514:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000008, R9
 	CMPQ R9, $0x00000008
-	JGE  panel1490
+	JGE  panel1502
 
-rest1491:
+rest1503:
 	TESTQ   R9, R9
-	JZ      done1492
+	JZ      done1504
 	CMPQ    R9, $0x00000004
-	JGT     wider1505
+	JGT     wider1517
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -25077,9 +25236,9 @@ rest1491:
 	ADDQ    R8, DI
 	MOVQ    d+80(FP), R10
 	CMPQ    R10, $0x00000005
-	JLT     tiles1507
+	JLT     tiles1519
 
-tile1506:
+tile1518:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -25090,9 +25249,9 @@ tile1506:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1509
+	JLE    done1521
 
-again1508:
+again1520:
 	VMASKMOVPD   (SI), Y0, Y6
 	VBROADCASTSD (BX), Y7
 	VFMADD231PD  Y6, Y7, Y1
@@ -25107,124 +25266,124 @@ again1508:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1508
+	JNZ          again1520
 
-done1509:
+done1521:
 	VMASKMOVPD (DI), Y0, Y6
 	VADDPD     Y6, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1510
-	VMOVUPD    Y1, (DI)
-	JMP        stored1512
-
-partial1510:
-	CMPQ         R9, $0x02
-	JLT          single1511
-	VMOVUPD      X1, (DI)
-	JEQ          stored1512
-	VEXTRACTF128 $0x01, Y1, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored1512
-
-single1511:
-	VMOVSD X1, (DI)
-
-stored1512:
-	ADDQ       AX, DI
-	VMASKMOVPD (DI), Y0, Y1
-	VADDPD     Y1, Y2, Y2
-	CMPQ       R9, $0x04
-	JLT        partial1513
-	VMOVUPD    Y2, (DI)
-	JMP        stored1515
-
-partial1513:
-	CMPQ         R9, $0x02
-	JLT          single1514
-	VMOVUPD      X2, (DI)
-	JEQ          stored1515
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored1515
-
-single1514:
-	VMOVSD X2, (DI)
-
-stored1515:
-	ADDQ       AX, DI
-	VMASKMOVPD (DI), Y0, Y1
-	VADDPD     Y1, Y3, Y3
-	CMPQ       R9, $0x04
-	JLT        partial1516
-	VMOVUPD    Y3, (DI)
-	JMP        stored1518
-
-partial1516:
-	CMPQ         R9, $0x02
-	JLT          single1517
-	VMOVUPD      X3, (DI)
-	JEQ          stored1518
-	VEXTRACTF128 $0x01, Y3, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored1518
-
-single1517:
-	VMOVSD X3, (DI)
-
-stored1518:
-	ADDQ       AX, DI
-	VMASKMOVPD (DI), Y0, Y1
-	VADDPD     Y1, Y4, Y4
-	CMPQ       R9, $0x04
-	JLT        partial1519
-	VMOVUPD    Y4, (DI)
-	JMP        stored1521
-
-partial1519:
-	CMPQ         R9, $0x02
-	JLT          single1520
-	VMOVUPD      X4, (DI)
-	JEQ          stored1521
-	VEXTRACTF128 $0x01, Y4, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored1521
-
-single1520:
-	VMOVSD X4, (DI)
-
-stored1521:
-	ADDQ       AX, DI
-	VMASKMOVPD (DI), Y0, Y1
-	VADDPD     Y1, Y5, Y5
-	CMPQ       R9, $0x04
 	JLT        partial1522
-	VMOVUPD    Y5, (DI)
+	VMOVUPD    Y1, (DI)
 	JMP        stored1524
 
 partial1522:
 	CMPQ         R9, $0x02
 	JLT          single1523
-	VMOVUPD      X5, (DI)
+	VMOVUPD      X1, (DI)
 	JEQ          stored1524
-	VEXTRACTF128 $0x01, Y5, X1
+	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
 	JMP          stored1524
 
 single1523:
-	VMOVSD X5, (DI)
+	VMOVSD X1, (DI)
 
 stored1524:
+	ADDQ       AX, DI
+	VMASKMOVPD (DI), Y0, Y1
+	VADDPD     Y1, Y2, Y2
+	CMPQ       R9, $0x04
+	JLT        partial1525
+	VMOVUPD    Y2, (DI)
+	JMP        stored1527
+
+partial1525:
+	CMPQ         R9, $0x02
+	JLT          single1526
+	VMOVUPD      X2, (DI)
+	JEQ          stored1527
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1527
+
+single1526:
+	VMOVSD X2, (DI)
+
+stored1527:
+	ADDQ       AX, DI
+	VMASKMOVPD (DI), Y0, Y1
+	VADDPD     Y1, Y3, Y3
+	CMPQ       R9, $0x04
+	JLT        partial1528
+	VMOVUPD    Y3, (DI)
+	JMP        stored1530
+
+partial1528:
+	CMPQ         R9, $0x02
+	JLT          single1529
+	VMOVUPD      X3, (DI)
+	JEQ          stored1530
+	VEXTRACTF128 $0x01, Y3, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1530
+
+single1529:
+	VMOVSD X3, (DI)
+
+stored1530:
+	ADDQ       AX, DI
+	VMASKMOVPD (DI), Y0, Y1
+	VADDPD     Y1, Y4, Y4
+	CMPQ       R9, $0x04
+	JLT        partial1531
+	VMOVUPD    Y4, (DI)
+	JMP        stored1533
+
+partial1531:
+	CMPQ         R9, $0x02
+	JLT          single1532
+	VMOVUPD      X4, (DI)
+	JEQ          stored1533
+	VEXTRACTF128 $0x01, Y4, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1533
+
+single1532:
+	VMOVSD X4, (DI)
+
+stored1533:
+	ADDQ       AX, DI
+	VMASKMOVPD (DI), Y0, Y1
+	VADDPD     Y1, Y5, Y5
+	CMPQ       R9, $0x04
+	JLT        partial1534
+	VMOVUPD    Y5, (DI)
+	JMP        stored1536
+
+partial1534:
+	CMPQ         R9, $0x02
+	JLT          single1535
+	VMOVUPD      X5, (DI)
+	JEQ          stored1536
+	VEXTRACTF128 $0x01, Y5, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1536
+
+single1535:
+	VMOVSD X5, (DI)
+
+stored1536:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile1506
+	JGE  tile1518
 
-tiles1507:
+tiles1519:
 	CMPQ R10, $0x00000002
-	JLT  tiles1526
+	JLT  tiles1538
 
-tile1525:
+tile1537:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), SI
@@ -25232,9 +25391,9 @@ tile1525:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1528
+	JLE    done1540
 
-again1527:
+again1539:
 	VMASKMOVPD   (SI), Y0, Y3
 	VBROADCASTSD (BX), Y4
 	VFMADD231PD  Y3, Y4, Y1
@@ -25243,109 +25402,109 @@ again1527:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1527
+	JNZ          again1539
 
-done1528:
+done1540:
 	VMASKMOVPD (DI), Y0, Y3
 	VADDPD     Y3, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1529
+	JLT        partial1541
 	VMOVUPD    Y1, (DI)
-	JMP        stored1531
+	JMP        stored1543
 
-partial1529:
+partial1541:
 	CMPQ         R9, $0x02
-	JLT          single1530
+	JLT          single1542
 	VMOVUPD      X1, (DI)
-	JEQ          stored1531
+	JEQ          stored1543
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1531
+	JMP          stored1543
 
-single1530:
+single1542:
 	VMOVSD X1, (DI)
 
-stored1531:
+stored1543:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1532
+	JLT        partial1544
 	VMOVUPD    Y2, (DI)
-	JMP        stored1534
+	JMP        stored1546
 
-partial1532:
+partial1544:
 	CMPQ         R9, $0x02
-	JLT          single1533
+	JLT          single1545
 	VMOVUPD      X2, (DI)
-	JEQ          stored1534
+	JEQ          stored1546
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1534
+	JMP          stored1546
 
-single1533:
+single1545:
 	VMOVSD X2, (DI)
 
-stored1534:
+stored1546:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1525
+	JGE  tile1537
 
-tiles1526:
+tiles1538:
 	CMPQ R10, $0x00000001
-	JLT  tiles1536
+	JLT  tiles1548
 
-tile1535:
+tile1547:
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), SI
 	ADDQ   R8, SI
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1538
+	JLE    done1550
 
-again1537:
+again1549:
 	VMASKMOVPD   (SI), Y0, Y2
 	VBROADCASTSD (BX), Y3
 	VFMADD231PD  Y2, Y3, Y1
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1537
+	JNZ          again1549
 
-done1538:
+done1550:
 	VMASKMOVPD (DI), Y0, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1539
+	JLT        partial1551
 	VMOVUPD    Y1, (DI)
-	JMP        stored1541
+	JMP        stored1553
 
-partial1539:
+partial1551:
 	CMPQ         R9, $0x02
-	JLT          single1540
+	JLT          single1552
 	VMOVUPD      X1, (DI)
-	JEQ          stored1541
+	JEQ          stored1553
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1541
+	JMP          stored1553
 
-single1540:
+single1552:
 	VMOVSD X1, (DI)
 
-stored1541:
+stored1553:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1535
+	JGE  tile1547
 
-tiles1536:
-	JMP done1492
+tiles1548:
+	JMP done1504
 
-wider1505:
+wider1517:
 	SUBQ    $0x00000004, R9
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
@@ -25356,9 +25515,9 @@ wider1505:
 	ADDQ    R8, DI
 	MOVQ    d+80(FP), R10
 	CMPQ    R10, $0x00000005
-	JLT     tiles1544
+	JLT     tiles1556
 
-tile1543:
+tile1555:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -25374,9 +25533,9 @@ tile1543:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1546
+	JLE    done1558
 
-again1545:
+again1557:
 	VMOVUPD      (SI), Y11
 	VMASKMOVPD   32(SI), Y0, Y12
 	VBROADCASTSD (BX), Y13
@@ -25397,32 +25556,32 @@ again1545:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1545
+	JNZ          again1557
 
-done1546:
+done1558:
 	VMOVUPD    (DI), Y11
 	VADDPD     Y11, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1547
+	JLT        partial1559
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1549
+	JMP        stored1561
 
-partial1547:
+partial1559:
 	CMPQ         R9, $0x02
-	JLT          single1548
+	JLT          single1560
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1549
+	JEQ          stored1561
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1549
+	JMP          stored1561
 
-single1548:
+single1560:
 	VMOVSD X2, 32(DI)
 
-stored1549:
+stored1561:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y3, Y3
@@ -25430,23 +25589,23 @@ stored1549:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1550
+	JLT        partial1562
 	VMOVUPD    Y4, 32(DI)
-	JMP        stored1552
+	JMP        stored1564
 
-partial1550:
+partial1562:
 	CMPQ         R9, $0x02
-	JLT          single1551
+	JLT          single1563
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1552
+	JEQ          stored1564
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1552
+	JMP          stored1564
 
-single1551:
+single1563:
 	VMOVSD X4, 32(DI)
 
-stored1552:
+stored1564:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y5, Y5
@@ -25454,23 +25613,23 @@ stored1552:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y6, Y6
 	CMPQ       R9, $0x04
-	JLT        partial1553
+	JLT        partial1565
 	VMOVUPD    Y6, 32(DI)
-	JMP        stored1555
+	JMP        stored1567
 
-partial1553:
+partial1565:
 	CMPQ         R9, $0x02
-	JLT          single1554
+	JLT          single1566
 	VMOVUPD      X6, 32(DI)
-	JEQ          stored1555
+	JEQ          stored1567
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1555
+	JMP          stored1567
 
-single1554:
+single1566:
 	VMOVSD X6, 32(DI)
 
-stored1555:
+stored1567:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y7, Y7
@@ -25478,23 +25637,23 @@ stored1555:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y8, Y8
 	CMPQ       R9, $0x04
-	JLT        partial1556
+	JLT        partial1568
 	VMOVUPD    Y8, 32(DI)
-	JMP        stored1558
+	JMP        stored1570
 
-partial1556:
+partial1568:
 	CMPQ         R9, $0x02
-	JLT          single1557
+	JLT          single1569
 	VMOVUPD      X8, 32(DI)
-	JEQ          stored1558
+	JEQ          stored1570
 	VEXTRACTF128 $0x01, Y8, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1558
+	JMP          stored1570
 
-single1557:
+single1569:
 	VMOVSD X8, 32(DI)
 
-stored1558:
+stored1570:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y9, Y9
@@ -25502,34 +25661,34 @@ stored1558:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y10, Y10
 	CMPQ       R9, $0x04
-	JLT        partial1559
+	JLT        partial1571
 	VMOVUPD    Y10, 32(DI)
-	JMP        stored1561
+	JMP        stored1573
 
-partial1559:
+partial1571:
 	CMPQ         R9, $0x02
-	JLT          single1560
+	JLT          single1572
 	VMOVUPD      X10, 32(DI)
-	JEQ          stored1561
+	JEQ          stored1573
 	VEXTRACTF128 $0x01, Y10, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1561
+	JMP          stored1573
 
-single1560:
+single1572:
 	VMOVSD X10, 32(DI)
 
-stored1561:
+stored1573:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile1543
+	JGE  tile1555
 
-tiles1544:
+tiles1556:
 	CMPQ R10, $0x00000002
-	JLT  tiles1563
+	JLT  tiles1575
 
-tile1562:
+tile1574:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -25539,9 +25698,9 @@ tile1562:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1565
+	JLE    done1577
 
-again1564:
+again1576:
 	VMOVUPD      (SI), Y5
 	VMASKMOVPD   32(SI), Y0, Y6
 	VBROADCASTSD (BX), Y7
@@ -25553,32 +25712,32 @@ again1564:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1564
+	JNZ          again1576
 
-done1565:
+done1577:
 	VMOVUPD    (DI), Y5
 	VADDPD     Y5, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1566
+	JLT        partial1578
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1568
+	JMP        stored1580
 
-partial1566:
+partial1578:
 	CMPQ         R9, $0x02
-	JLT          single1567
+	JLT          single1579
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1568
+	JEQ          stored1580
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1568
+	JMP          stored1580
 
-single1567:
+single1579:
 	VMOVSD X2, 32(DI)
 
-stored1568:
+stored1580:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y3, Y3
@@ -25586,34 +25745,34 @@ stored1568:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1569
+	JLT        partial1581
 	VMOVUPD    Y4, 32(DI)
-	JMP        stored1571
+	JMP        stored1583
 
-partial1569:
+partial1581:
 	CMPQ         R9, $0x02
-	JLT          single1570
+	JLT          single1582
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1571
+	JEQ          stored1583
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1571
+	JMP          stored1583
 
-single1570:
+single1582:
 	VMOVSD X4, 32(DI)
 
-stored1571:
+stored1583:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1562
+	JGE  tile1574
 
-tiles1563:
+tiles1575:
 	CMPQ R10, $0x00000001
-	JLT  tiles1573
+	JLT  tiles1585
 
-tile1572:
+tile1584:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), SI
@@ -25621,9 +25780,9 @@ tile1572:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1575
+	JLE    done1587
 
-again1574:
+again1586:
 	VMOVUPD      (SI), Y3
 	VMASKMOVPD   32(SI), Y0, Y4
 	VBROADCASTSD (BX), Y5
@@ -25632,40 +25791,40 @@ again1574:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1574
+	JNZ          again1586
 
-done1575:
+done1587:
 	VMOVUPD    (DI), Y3
 	VADDPD     Y3, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1576
+	JLT        partial1588
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1578
+	JMP        stored1590
 
-partial1576:
+partial1588:
 	CMPQ         R9, $0x02
-	JLT          single1577
+	JLT          single1589
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1578
+	JEQ          stored1590
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1578
+	JMP          stored1590
 
-single1577:
+single1589:
 	VMOVSD X2, 32(DI)
 
-stored1578:
+stored1590:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1572
+	JGE  tile1584
 
-tiles1573:
-done1492:
+tiles1585:
+done1504:
 	VZEROUPPER
 	RET
 
@@ -25675,13 +25834,13 @@ TEXT ·cavities256(SB), $0-88
 	MOVQ    weights_base+0(FP), AX
 	MOVQ    beliefs_base+24(FP), CX
 	MOVQ    messages_base+48(FP), DX
-	VMOVUPD constants<>+1776(SB), Y0
+	VMOVUPD constants<>+1784(SB), Y0
 	MOVQ    list+72(FP), BX
 	MOVQ    count+80(FP), SI
 	TESTQ   SI, SI
-	JLE     done1580
+	JLE     done1592
 
-item1579:
+item1591:
 	MOVLQSX   40(BX), DI
 	LEAQ      (AX)(DI*8), DI
 	MOVQ      (BX), R8
@@ -25690,7 +25849,7 @@ item1579:
 	LEAQ      (DX)(R9*8), R9
 	MOVLQSX   52(BX), R10
 	CMPQ      R10, $0x08
-	JNE       wide1581
+	JNE       wide1593
 	XORQ      R10, R10
 	VMOVUPD   (R8)(R10*8), Y1
 	VMOVUPD   (R9)(R10*8), Y2
@@ -25704,14 +25863,14 @@ item1579:
 	VSUBPD    Y2, Y1, Y1
 	VBLENDVPD Y3, Y0, Y1, Y1
 	VMOVUPD   Y1, 32(DI)(R10*8)
-	JMP       row1582
+	JMP       row1594
 
-wide1581:
+wide1593:
 	XORQ R11, R11
 	CMPQ R10, $0x00000004
-	JLT  rest1584
+	JLT  rest1596
 
-whole1583:
+whole1595:
 	VMOVUPD   (R8)(R11*8), Y1
 	VMOVUPD   (R9)(R11*8), Y2
 	VCMPPD    $0x00, Y0, Y2, Y3
@@ -25721,11 +25880,11 @@ whole1583:
 	ADDQ      $0x00000004, R11
 	SUBQ      $0x00000004, R10
 	CMPQ      R10, $0x00000004
-	JGE       whole1583
+	JGE       whole1595
 
-rest1584:
+rest1596:
 	TESTQ      R10, R10
-	JZ         done1585
+	JZ         done1597
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R10
 	VMOVUPD    (R12)(R10*8), Y1
@@ -25736,13 +25895,13 @@ rest1584:
 	VBLENDVPD  Y3, Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)(R11*8)
 
-done1585:
-row1582:
+done1597:
+row1594:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1579
+	JNZ  item1591
 
-done1580:
+done1592:
 	VZEROUPPER
 	RET
 
@@ -25755,9 +25914,9 @@ TEXT ·products256(SB), $0-96
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done1588
+	JLE   done1600
 
-item1586:
+item1598:
 	MOVLQSX 44(BX), DI
 	LEAQ    (AX)(DI*8), DI
 	MOVLQSX 40(BX), R8
@@ -25768,12 +25927,12 @@ item1586:
 	MOVLQSX 56(BX), R11
 	MOVQ    $0x0000000200000002, R12
 	CMPQ    R12, 52(BX)
-	JEQ     these1590
+	JEQ     these1602
 	CMPL    60(BX), $0x00
-	JNE     backward1589
+	JNE     backward1601
 	CMPQ    R11, $0x00000008
-	JLT     part1591
-	JG      done1588
+	JLT     part1603
+	JG      done1600
 	SHLQ    $0x03, R11
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
@@ -25781,9 +25940,9 @@ item1586:
 	VXORPD  Y3, Y3, Y3
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1594
+	JLT     rows1606
 
-row1593:
+row1605:
 	VBROADCASTSD (R8), Y4
 	VFMADD231PD  (R9), Y4, Y0
 	VFMADD231PD  32(R9), Y4, Y1
@@ -25794,13 +25953,13 @@ row1593:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1593
+	JGE          row1605
 
-rows1594:
+rows1606:
 	CMPQ R10, $0x00000001
-	JLT  rows1596
+	JLT  rows1608
 
-row1595:
+row1607:
 	VBROADCASTSD (R8), Y4
 	VFMADD231PD  (R9), Y4, Y0
 	VFMADD231PD  32(R9), Y4, Y1
@@ -25808,19 +25967,19 @@ row1595:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1595
+	JGE          row1607
 
-rows1596:
+rows1608:
 	VADDPD  Y2, Y0, Y0
 	VMOVUPD Y0, (DI)
 	VADDPD  Y3, Y1, Y1
 	VMOVUPD Y1, 32(DI)
-	JMP     next1587
+	JMP     next1599
 
-part1591:
+part1603:
 	MOVQ    R11, R12
 	SUBQ    $0x04, R12
-	JLE     fewer1592
+	JLE     fewer1604
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
 	VMOVUPD (R13)(R12*8), Y0
@@ -25831,9 +25990,9 @@ part1591:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1598
+	JLT     rows1610
 
-row1597:
+row1609:
 	VBROADCASTSD (R8), Y5
 	VFMADD231PD  (R9), Y5, Y1
 	VMASKMOVPD   32(R9), Y0, Y6
@@ -25846,13 +26005,13 @@ row1597:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1597
+	JGE          row1609
 
-rows1598:
+rows1610:
 	CMPQ R10, $0x00000001
-	JLT  rows1600
+	JLT  rows1612
 
-row1599:
+row1611:
 	VBROADCASTSD (R8), Y5
 	VFMADD231PD  (R9), Y5, Y1
 	VMASKMOVPD   32(R9), Y0, Y6
@@ -25861,26 +26020,26 @@ row1599:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1599
+	JGE          row1611
 
-rows1600:
+rows1612:
 	VADDPD  Y3, Y1, Y1
 	VMOVUPD Y1, (DI)
 	VADDPD  Y4, Y2, Y2
 	VMOVUPD Y2, 32(DI)
-	JMP     next1587
+	JMP     next1599
 
-fewer1592:
+fewer1604:
 	CMPQ   R11, $0x00000004
-	JLT    part1601
+	JLT    part1613
 	SHLQ   $0x03, R11
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   R9, R9
 	CMPQ   R10, $0x00000002
-	JLT    rows1604
+	JLT    rows1616
 
-row1603:
+row1615:
 	VBROADCASTSD (R8), Y2
 	VFMADD231PD  (R9), Y2, Y0
 	VBROADCASTSD 8(R8), Y2
@@ -25889,27 +26048,27 @@ row1603:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1603
+	JGE          row1615
 
-rows1604:
+rows1616:
 	CMPQ R10, $0x00000001
-	JLT  rows1606
+	JLT  rows1618
 
-row1605:
+row1617:
 	VBROADCASTSD (R8), Y2
 	VFMADD231PD  (R9), Y2, Y0
 	ADDQ         $0x00000008, R8
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1605
+	JGE          row1617
 
-rows1606:
+rows1618:
 	VADDPD  Y1, Y0, Y0
 	VMOVUPD Y0, (DI)
-	JMP     next1587
+	JMP     next1599
 
-part1601:
+part1613:
 	MOVQ    R11, R12
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
@@ -25919,9 +26078,9 @@ part1601:
 	VXORPD  Y2, Y2, Y2
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1608
+	JLT     rows1620
 
-row1607:
+row1619:
 	VBROADCASTSD (R8), Y3
 	VMASKMOVPD   (R9), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -25932,13 +26091,13 @@ row1607:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1607
+	JGE          row1619
 
-rows1608:
+rows1620:
 	CMPQ R10, $0x00000001
-	JLT  rows1610
+	JLT  rows1622
 
-row1609:
+row1621:
 	VBROADCASTSD (R8), Y3
 	VMASKMOVPD   (R9), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -25946,17 +26105,17 @@ row1609:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1609
+	JGE          row1621
 
-rows1610:
+rows1622:
 	VADDPD  Y2, Y1, Y1
 	VMOVUPD Y1, (DI)
-	JMP     next1587
+	JMP     next1599
 
-backward1589:
+backward1601:
 	CMPQ    R10, $0x00000008
-	JLT     part1611
-	JG      done1588
+	JLT     part1623
+	JG      done1600
 	SHLQ    $0x03, R10
 	LEAQ    (R10)(R10*2), R12
 	LEAQ    (R10)(R10*4), R13
@@ -25966,9 +26125,9 @@ backward1589:
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x04
-	JLT     few1614
+	JLT     few1626
 
-rows1613:
+rows1625:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -25995,11 +26154,11 @@ rows1613:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1613
+	JGE         rows1625
 	TESTQ       R9, R9
-	JZ          products1615
+	JZ          products1627
 
-few1614:
+few1626:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -26007,19 +26166,19 @@ few1614:
 	VMULPD      (R8), Y0, Y2
 	VFMADD231PD 32(R8), Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end1617
+	JLE         end1629
 	VMULPD      (R8)(R10*1), Y0, Y3
 	VFMADD231PD 32(R8)(R10*1), Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end1617
+	JLE         end1629
 	VMULPD      (R8)(R10*2), Y0, Y4
 	VFMADD231PD 32(R8)(R10*2), Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end1617
+	JLE         end1629
 	VMULPD      (R8)(R12*1), Y0, Y5
 	VFMADD231PD 32(R8)(R12*1), Y1, Y5
 
-end1617:
+end1629:
 	VUNPCKHPD  Y3, Y2, Y0
 	VUNPCKLPD  Y3, Y2, Y2
 	VADDPD     Y0, Y2, Y2
@@ -26031,13 +26190,13 @@ end1617:
 	VADDPD     Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)
 
-products1615:
-	JMP next1587
+products1627:
+	JMP next1599
 
-part1611:
+part1623:
 	MOVQ       R10, R12
 	SUBQ       $0x04, R12
-	JLE        fewer1612
+	JLE        fewer1624
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y0
@@ -26050,9 +26209,9 @@ part1611:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x04
-	JLT        few1619
+	JLT        few1631
 
-rows1618:
+rows1630:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -26083,11 +26242,11 @@ rows1618:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1618
+	JGE         rows1630
 	TESTQ       R9, R9
-	JZ          products1620
+	JZ          products1632
 
-few1619:
+few1631:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -26096,22 +26255,22 @@ few1619:
 	VMASKMOVPD  32(R8), Y0, Y7
 	VFMADD231PD Y7, Y2, Y3
 	CMPQ        R9, $0x00000001
-	JLE         end1622
+	JLE         end1634
 	VMULPD      (R8)(R10*1), Y1, Y4
 	VMASKMOVPD  32(R8)(R10*1), Y0, Y7
 	VFMADD231PD Y7, Y2, Y4
 	CMPQ        R9, $0x00000002
-	JLE         end1622
+	JLE         end1634
 	VMULPD      (R8)(R10*2), Y1, Y5
 	VMASKMOVPD  32(R8)(R10*2), Y0, Y7
 	VFMADD231PD Y7, Y2, Y5
 	CMPQ        R9, $0x00000003
-	JLE         end1622
+	JLE         end1634
 	VMULPD      (R8)(R12*1), Y1, Y6
 	VMASKMOVPD  32(R8)(R12*1), Y0, Y0
 	VFMADD231PD Y0, Y2, Y6
 
-end1622:
+end1634:
 	VUNPCKHPD  Y4, Y3, Y0
 	VUNPCKLPD  Y4, Y3, Y3
 	VADDPD     Y0, Y3, Y3
@@ -26123,12 +26282,12 @@ end1622:
 	VADDPD     Y0, Y3, Y3
 	VMOVUPD    Y3, (DI)
 
-products1620:
-	JMP next1587
+products1632:
+	JMP next1599
 
-fewer1612:
+fewer1624:
 	CMPQ    R10, $0x00000004
-	JLT     part1623
+	JLT     part1635
 	SHLQ    $0x03, R10
 	LEAQ    (R10)(R10*2), R12
 	LEAQ    (R10)(R10*4), R13
@@ -26137,9 +26296,9 @@ fewer1612:
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x04
-	JLT     few1626
+	JLT     few1638
 
-rows1625:
+rows1637:
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
 	VXORPD     Y3, Y3, Y3
@@ -26162,27 +26321,27 @@ rows1625:
 	LEAQ       (R8)(R10*4), R8
 	SUBQ       $0x04, R9
 	CMPQ       R9, $0x04
-	JGE        rows1625
+	JGE        rows1637
 	TESTQ      R9, R9
-	JZ         products1627
+	JZ         products1639
 
-few1626:
+few1638:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 	VXORPD Y4, Y4, Y4
 	VMULPD (R8), Y0, Y1
 	CMPQ   R9, $0x00000001
-	JLE    end1629
+	JLE    end1641
 	VMULPD (R8)(R10*1), Y0, Y2
 	CMPQ   R9, $0x00000002
-	JLE    end1629
+	JLE    end1641
 	VMULPD (R8)(R10*2), Y0, Y3
 	CMPQ   R9, $0x00000003
-	JLE    end1629
+	JLE    end1641
 	VMULPD (R8)(R12*1), Y0, Y4
 
-end1629:
+end1641:
 	VUNPCKHPD  Y2, Y1, Y0
 	VUNPCKLPD  Y2, Y1, Y1
 	VADDPD     Y0, Y1, Y1
@@ -26194,10 +26353,10 @@ end1629:
 	VADDPD     Y0, Y1, Y1
 	VMOVUPD    Y1, (DI)
 
-products1627:
-	JMP next1587
+products1639:
+	JMP next1599
 
-part1623:
+part1635:
 	MOVQ       R10, R12
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
@@ -26210,9 +26369,9 @@ part1623:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x04
-	JLT        few1631
+	JLT        few1643
 
-rows1630:
+rows1642:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -26239,11 +26398,11 @@ rows1630:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1630
+	JGE         rows1642
 	TESTQ       R9, R9
-	JZ          products1632
+	JZ          products1644
 
-few1631:
+few1643:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -26251,19 +26410,19 @@ few1631:
 	VMASKMOVPD  (R8), Y0, Y6
 	VFMADD231PD Y6, Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end1634
+	JLE         end1646
 	VMASKMOVPD  (R8)(R10*1), Y0, Y6
 	VFMADD231PD Y6, Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end1634
+	JLE         end1646
 	VMASKMOVPD  (R8)(R10*2), Y0, Y6
 	VFMADD231PD Y6, Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end1634
+	JLE         end1646
 	VMASKMOVPD  (R8)(R12*1), Y0, Y0
 	VFMADD231PD Y0, Y1, Y5
 
-end1634:
+end1646:
 	VUNPCKHPD  Y3, Y2, Y0
 	VUNPCKLPD  Y3, Y2, Y2
 	VADDPD     Y0, Y2, Y2
@@ -26275,35 +26434,35 @@ end1634:
 	VADDPD     Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)
 
-products1632:
-next1587:
+products1644:
+next1599:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1586
+	JNZ  item1598
 
-done1588:
+done1600:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
 
-these1590:
+these1602:
 	CMPL           60(BX), $0x00
-	JNE            backward1635
+	JNE            backward1647
 	VBROADCASTF128 (R8), Y0
 	VPERMILPD      $0x0c, Y0, Y0
 	VMULPD         (R9), Y0, Y0
 	VEXTRACTF128   $0x01, Y0, X1
 	VADDPD         X1, X0, X1
 	VMOVUPD        X1, (DI)
-	JMP            next1587
+	JMP            next1599
 
-backward1635:
+backward1647:
 	VBROADCASTF128 (R8), Y0
 	VMULPD         (R9), Y0, Y0
 	VEXTRACTF128   $0x01, Y0, X1
 	VHADDPD        X1, X0, X1
 	VMOVUPD        X1, (DI)
-	JMP            next1587
+	JMP            next1599
 
 // func allSafe256(x []float64) bool
 // Requires: AVX
@@ -26318,12 +26477,12 @@ TEXT ·allSafe256(SB), $0-25
 	VXORPD  Y5, Y5, Y5
 	VXORPD  Y6, Y6, Y6
 	VXORPD  Y7, Y7, Y7
-	VMOVUPD constants<>+1872(SB), Y8
+	VMOVUPD constants<>+1880(SB), Y8
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000010
-	JLT     rest1637
+	JLT     rest1649
 
-whole1636:
+whole1648:
 	VMOVUPD (AX)(DX*8), Y9
 	VMAXPD  Y9, Y0, Y0
 	VCMPPD  $0x19, Y8, Y9, Y9
@@ -26343,13 +26502,13 @@ whole1636:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole1636
+	JGE     whole1648
 
-rest1637:
+rest1649:
 	CMPQ CX, $0x00000004
-	JLT  rest1639
+	JLT  rest1651
 
-whole1638:
+whole1650:
 	VMOVUPD (AX)(DX*8), Y9
 	VMAXPD  Y9, Y0, Y0
 	VCMPPD  $0x19, Y8, Y9, Y9
@@ -26357,11 +26516,11 @@ whole1638:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole1638
+	JGE     whole1650
 
-rest1639:
+rest1651:
 	TESTQ      CX, CX
-	JZ         done1640
+	JZ         done1652
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPD    (BX)(CX*8), Y9
@@ -26371,28 +26530,28 @@ rest1639:
 	VCMPPD     $0x19, Y8, Y10, Y8
 	VORPD      Y8, Y4, Y4
 
-done1640:
-	VCMPPD    $0x1e, constants<>+1936(SB), Y0, Y0
+done1652:
+	VCMPPD    $0x1e, constants<>+1944(SB), Y0, Y0
 	VORPD     Y0, Y4, Y4
 	VORPD     Y4, Y4, Y4
-	VCMPPD    $0x1e, constants<>+1936(SB), Y1, Y0
+	VCMPPD    $0x1e, constants<>+1944(SB), Y1, Y0
 	VORPD     Y0, Y4, Y4
 	VORPD     Y5, Y4, Y4
-	VCMPPD    $0x1e, constants<>+1936(SB), Y2, Y0
+	VCMPPD    $0x1e, constants<>+1944(SB), Y2, Y0
 	VORPD     Y0, Y4, Y4
 	VORPD     Y6, Y4, Y4
-	VCMPPD    $0x1e, constants<>+1936(SB), Y3, Y0
+	VCMPPD    $0x1e, constants<>+1944(SB), Y3, Y0
 	VORPD     Y0, Y4, Y4
 	VORPD     Y7, Y4, Y4
 	VMOVMSKPD Y4, AX
 	TESTL     AX, AX
-	JNZ       unsafe1641
+	JNZ       unsafe1653
 	MOVB      $0x01, AL
 	MOVB      AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-unsafe1641:
+unsafe1653:
 	MOVB $0x00, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -26402,7 +26561,7 @@ unsafe1641:
 // Requires: AVX, AVX2, FMA3, SSE2
 TEXT ·absorbAll256(SB), $0-104
 	VBROADCASTSD damping+88(FP), Y0
-	VMOVUPD      constants<>+2000(SB), Y1
+	VMOVUPD      constants<>+2008(SB), Y1
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VXORPD       Y4, Y4, Y4
@@ -26412,9 +26571,9 @@ TEXT ·absorbAll256(SB), $0-104
 	MOVQ         list+72(FP), DX
 	MOVQ         count+80(FP), BX
 	TESTQ        BX, BX
-	JLE          done1643
+	JLE          done1655
 
-item1642:
+item1654:
 	MOVQ         messages_base+0(FP), SI
 	MOVQ         16(DX), DI
 	LEAQ         (SI)(DI*8), DI
@@ -26425,45 +26584,45 @@ item1642:
 	MOVLQSX      44(DX), R9
 	LEAQ         (SI)(R9*8), R9
 	MOVLQSX      56(DX), SI
-	VMOVUPD      constants<>+1776(SB), Y5
+	VMOVUPD      constants<>+1784(SB), Y5
 	VBROADCASTSD 32(DX), Y6
 	CMPQ         SI, $0x04
-	JG           long1644
+	JG           long1656
 	LEAQ         constants<>+672(SB), R10
 	MOVQ         SI, R11
 	NEGQ         R11
 	VMOVUPD      (R10)(R11*8), Y7
 	CMPQ         R8, AX
-	JEQ          same1645
+	JEQ          same1657
 	TESTQ        AX, AX
-	JZ           none1647
+	JZ           none1659
 	CMPQ         CX, $0x04
-	JLT          partial1648
+	JLT          partial1660
 	VMOVUPD      Y4, (AX)
-	JMP          stored1650
+	JMP          stored1662
 
-partial1648:
+partial1660:
 	CMPQ         CX, $0x02
-	JLT          single1649
+	JLT          single1661
 	VMOVUPD      X4, (AX)
-	JEQ          stored1650
+	JEQ          stored1662
 	VEXTRACTF128 $0x01, Y4, X4
 	VMOVSD       X4, 16(AX)
-	JMP          stored1650
+	JMP          stored1662
 
-single1649:
+single1661:
 	VMOVSD X4, (AX)
 
-stored1650:
-none1647:
+stored1662:
+none1659:
 	MOVQ       R8, AX
 	MOVQ       SI, CX
 	VMASKMOVPD (R8), Y7, Y4
 
-same1645:
+same1657:
 	VMASKMOVPD (R9), Y7, Y8
 	VMOVAPD    Y8, Y5
-	VMOVUPD    constants<>+1776(SB), Y9
+	VMOVUPD    constants<>+1784(SB), Y9
 	VBLENDVPD  Y7, Y5, Y9, Y5
 	VPERM2F128 $0x01, Y5, Y5, Y9
 	VMAXPD     Y9, Y5, Y5
@@ -26473,122 +26632,122 @@ same1645:
 	VSUBPD     Y5, Y8, Y8
 	VANDPD     Y7, Y8, Y8
 	VUCOMISD   X2, X0
-	JBE        undamped1651
+	JBE        undamped1663
 	VCMPPD     $0x04, Y9, Y8, Y10
 	VMULPD     Y0, Y9, Y5
 	VMULPD     Y1, Y8, Y7
 	VADDPD     Y5, Y7, Y7
 	VBLENDVPD  Y10, Y7, Y8, Y8
 
-undamped1651:
+undamped1663:
 	VCMPPD    $0x04, Y9, Y8, Y5
 	VSUBPD    Y9, Y8, Y7
-	VANDPD    constants<>+1968(SB), Y7, Y7
+	VANDPD    constants<>+1976(SB), Y7, Y7
 	VANDPD    Y5, Y7, Y7
 	VPCMPGTQ  Y3, Y7, Y5
 	VBLENDVPD Y5, Y7, Y3, Y3
 	CMPQ      SI, $0x04
-	JLT       partial1652
+	JLT       partial1664
 	VMOVUPD   Y8, (DI)
-	JMP       stored1654
+	JMP       stored1666
 
-partial1652:
+partial1664:
 	CMPQ         SI, $0x02
-	JLT          single1653
+	JLT          single1665
 	VMOVUPD      X8, (DI)
-	JEQ          stored1654
+	JEQ          stored1666
 	VEXTRACTF128 $0x01, Y8, X5
 	VMOVSD       X5, 16(DI)
-	JMP          stored1654
+	JMP          stored1666
 
-single1653:
+single1665:
 	VMOVSD X8, (DI)
 
-stored1654:
+stored1666:
 	VFMADD231PD Y8, Y6, Y4
-	JMP         absorbed1646
+	JMP         absorbed1658
 
-long1644:
+long1656:
 	TESTQ   AX, AX
-	JZ      none1655
+	JZ      none1667
 	CMPQ    CX, $0x04
-	JLT     partial1656
+	JLT     partial1668
 	VMOVUPD Y4, (AX)
-	JMP     stored1658
+	JMP     stored1670
 
-partial1656:
+partial1668:
 	CMPQ         CX, $0x02
-	JLT          single1657
+	JLT          single1669
 	VMOVUPD      X4, (AX)
-	JEQ          stored1658
+	JEQ          stored1670
 	VEXTRACTF128 $0x01, Y4, X7
 	VMOVSD       X7, 16(AX)
-	JMP          stored1658
+	JMP          stored1670
 
-single1657:
+single1669:
 	VMOVSD X4, (AX)
 
-stored1658:
-none1655:
+stored1670:
+none1667:
 	XORQ    AX, AX
 	CMPQ    SI, $0x08
-	JNE     wide1659
+	JNE     wide1671
 	XORQ    R10, R10
 	VMOVUPD (R9)(R10*8), Y7
 	VMAXPD  Y7, Y5, Y5
 	VMOVUPD 32(R9)(R10*8), Y7
 	VMAXPD  Y7, Y5, Y5
-	JMP     row1660
+	JMP     row1672
 
-wide1659:
+wide1671:
 	XORQ R10, R10
 	MOVQ SI, R11
 	CMPQ R11, $0x00000004
-	JLT  rest1662
+	JLT  rest1674
 
-whole1661:
+whole1673:
 	VMOVUPD (R9)(R10*8), Y7
 	VMAXPD  Y7, Y5, Y5
 	ADDQ    $0x00000004, R10
 	SUBQ    $0x00000004, R11
 	CMPQ    R11, $0x00000004
-	JGE     whole1661
+	JGE     whole1673
 
-rest1662:
+rest1674:
 	TESTQ      R11, R11
-	JZ         done1663
+	JZ         done1675
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R11
 	VMOVUPD    (R12)(R11*8), Y7
 	VMASKMOVPD (R9)(R10*8), Y7, Y8
-	VMOVUPD    constants<>+1776(SB), Y9
+	VMOVUPD    constants<>+1784(SB), Y9
 	VBLENDVPD  Y7, Y8, Y9, Y8
 	VMAXPD     Y8, Y5, Y5
 
-done1663:
-row1660:
+done1675:
+row1672:
 	VPERM2F128 $0x01, Y5, Y5, Y7
 	VMAXPD     Y7, Y5, Y5
 	VPERMILPD  $0x05, Y5, Y7
 	VMAXPD     Y7, Y5, Y5
 	CMPQ       SI, $0x08
-	JNE        wide1664
+	JNE        wide1676
 	XORQ       SI, SI
 	VMOVUPD    (R9)(SI*8), Y7
 	VMOVUPD    (DI)(SI*8), Y8
 	VSUBPD     Y5, Y7, Y7
 	VUCOMISD   X2, X0
-	JBE        undamped1666
+	JBE        undamped1678
 	VCMPPD     $0x04, Y8, Y7, Y11
 	VMULPD     Y0, Y8, Y9
 	VMULPD     Y1, Y7, Y10
 	VADDPD     Y9, Y10, Y10
 	VBLENDVPD  Y11, Y10, Y7, Y7
 
-undamped1666:
+undamped1678:
 	VCMPPD      $0x04, Y8, Y7, Y9
 	VSUBPD      Y8, Y7, Y8
-	VANDPD      constants<>+1968(SB), Y8, Y8
+	VANDPD      constants<>+1976(SB), Y8, Y8
 	VANDPD      Y9, Y8, Y8
 	VPCMPGTQ    Y3, Y8, Y9
 	VBLENDVPD   Y9, Y8, Y3, Y3
@@ -26600,17 +26759,17 @@ undamped1666:
 	VMOVUPD     32(DI)(SI*8), Y8
 	VSUBPD      Y5, Y7, Y7
 	VUCOMISD    X2, X0
-	JBE         undamped1667
+	JBE         undamped1679
 	VCMPPD      $0x04, Y8, Y7, Y10
 	VMULPD      Y0, Y8, Y5
 	VMULPD      Y1, Y7, Y9
 	VADDPD      Y5, Y9, Y9
 	VBLENDVPD   Y10, Y9, Y7, Y7
 
-undamped1667:
+undamped1679:
 	VCMPPD      $0x04, Y8, Y7, Y5
 	VSUBPD      Y8, Y7, Y8
-	VANDPD      constants<>+1968(SB), Y8, Y8
+	VANDPD      constants<>+1976(SB), Y8, Y8
 	VANDPD      Y5, Y8, Y8
 	VPCMPGTQ    Y3, Y8, Y5
 	VBLENDVPD   Y5, Y8, Y3, Y3
@@ -26618,29 +26777,29 @@ undamped1667:
 	VMOVUPD     32(R8)(SI*8), Y5
 	VFMADD231PD Y7, Y6, Y5
 	VMOVUPD     Y5, 32(R8)(SI*8)
-	JMP         row1665
+	JMP         row1677
 
-wide1664:
+wide1676:
 	XORQ R10, R10
 	CMPQ SI, $0x00000004
-	JLT  rest1669
+	JLT  rest1681
 
-whole1668:
+whole1680:
 	VMOVUPD   (R9)(R10*8), Y7
 	VMOVUPD   (DI)(R10*8), Y8
 	VSUBPD    Y5, Y7, Y7
 	VUCOMISD  X2, X0
-	JBE       undamped1670
+	JBE       undamped1682
 	VCMPPD    $0x04, Y8, Y7, Y11
 	VMULPD    Y0, Y8, Y9
 	VMULPD    Y1, Y7, Y10
 	VADDPD    Y9, Y10, Y10
 	VBLENDVPD Y11, Y10, Y7, Y7
 
-undamped1670:
+undamped1682:
 	VCMPPD      $0x04, Y8, Y7, Y9
 	VSUBPD      Y8, Y7, Y8
-	VANDPD      constants<>+1968(SB), Y8, Y8
+	VANDPD      constants<>+1976(SB), Y8, Y8
 	VANDPD      Y9, Y8, Y8
 	VPCMPGTQ    Y3, Y8, Y9
 	VBLENDVPD   Y9, Y8, Y3, Y3
@@ -26651,11 +26810,11 @@ undamped1670:
 	ADDQ        $0x00000004, R10
 	SUBQ        $0x00000004, SI
 	CMPQ        SI, $0x00000004
-	JGE         whole1668
+	JGE         whole1680
 
-rest1669:
+rest1681:
 	TESTQ      SI, SI
-	JZ         done1671
+	JZ         done1683
 	LEAQ       constants<>+672(SB), R11
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -26665,87 +26824,87 @@ rest1669:
 	VSUBPD     Y5, Y8, Y8
 	VANDPD     Y7, Y8, Y8
 	VUCOMISD   X2, X0
-	JBE        undamped1672
+	JBE        undamped1684
 	VCMPPD     $0x04, Y9, Y8, Y11
 	VMULPD     Y0, Y9, Y5
 	VMULPD     Y1, Y8, Y10
 	VADDPD     Y5, Y10, Y10
 	VBLENDVPD  Y11, Y10, Y8, Y8
 
-undamped1672:
+undamped1684:
 	VCMPPD    $0x04, Y9, Y8, Y5
 	VSUBPD    Y9, Y8, Y9
-	VANDPD    constants<>+1968(SB), Y9, Y9
+	VANDPD    constants<>+1976(SB), Y9, Y9
 	VANDPD    Y5, Y9, Y9
 	VPCMPGTQ  Y3, Y9, Y5
 	VBLENDVPD Y5, Y9, Y3, Y3
 	CMPQ      SI, $0x04
-	JLT       partial1673
+	JLT       partial1685
 	VMOVUPD   Y8, (DI)(R10*8)
-	JMP       stored1675
+	JMP       stored1687
 
-partial1673:
+partial1685:
 	CMPQ         SI, $0x02
-	JLT          single1674
+	JLT          single1686
 	VMOVUPD      X8, (DI)(R10*8)
-	JEQ          stored1675
+	JEQ          stored1687
 	VEXTRACTF128 $0x01, Y8, X5
 	VMOVSD       X5, 16(DI)(R10*8)
-	JMP          stored1675
+	JMP          stored1687
 
-single1674:
+single1686:
 	VMOVSD X8, (DI)(R10*8)
 
-stored1675:
+stored1687:
 	VMASKMOVPD  (R8)(R10*8), Y7, Y5
 	VFMADD231PD Y8, Y6, Y5
 	CMPQ        SI, $0x04
-	JLT         partial1676
+	JLT         partial1688
 	VMOVUPD     Y5, (R8)(R10*8)
-	JMP         stored1678
+	JMP         stored1690
 
-partial1676:
+partial1688:
 	CMPQ         SI, $0x02
-	JLT          single1677
+	JLT          single1689
 	VMOVUPD      X5, (R8)(R10*8)
-	JEQ          stored1678
+	JEQ          stored1690
 	VEXTRACTF128 $0x01, Y5, X5
 	VMOVSD       X5, 16(R8)(R10*8)
-	JMP          stored1678
+	JMP          stored1690
 
-single1677:
+single1689:
 	VMOVSD X5, (R8)(R10*8)
 
-stored1678:
-done1671:
-row1665:
-absorbed1646:
+stored1690:
+done1683:
+row1677:
+absorbed1658:
 	ADDQ $0x00000040, DX
 	DECQ BX
-	JNZ  item1642
+	JNZ  item1654
 
-done1643:
+done1655:
 	TESTQ   AX, AX
-	JZ      none1679
+	JZ      none1691
 	CMPQ    CX, $0x04
-	JLT     partial1680
+	JLT     partial1692
 	VMOVUPD Y4, (AX)
-	JMP     stored1682
+	JMP     stored1694
 
-partial1680:
+partial1692:
 	CMPQ         CX, $0x02
-	JLT          single1681
+	JLT          single1693
 	VMOVUPD      X4, (AX)
-	JEQ          stored1682
+	JEQ          stored1694
 	VEXTRACTF128 $0x01, Y4, X0
 	VMOVSD       X0, 16(AX)
-	JMP          stored1682
+	JMP          stored1694
 
-single1681:
+single1693:
 	VMOVSD X4, (AX)
 
-stored1682:
-none1679:
+stored1694:
+none1691:
 	VPERM2F128 $0x01, Y3, Y3, Y0
 	VPCMPGTQ   Y3, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y3, Y3
@@ -26763,54 +26922,54 @@ TEXT ·exponentials256(SB), $0-64
 	MOVQ    size+24(FP), CX
 	MOVQ    inverse_base+32(FP), DX
 	MOVQ    inverse_len+40(FP), BX
-	VMOVUPD constants<>+2256(SB), Y0
-	VMOVUPD constants<>+2000(SB), Y1
-	VMOVUPD constants<>+1968(SB), Y2
+	VMOVUPD constants<>+2264(SB), Y0
+	VMOVUPD constants<>+2008(SB), Y1
+	VMOVUPD constants<>+1976(SB), Y2
 	TESTQ   BX, BX
-	JLE     done1684
+	JLE     done1696
 
-table1683:
+table1695:
 	VXORPD       Y4, Y4, Y4
 	VBROADCASTSD (DX), Y3
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000008
-	JLT          rest1686
+	JLT          rest1698
 
-whole1685:
+whole1697:
 	VMOVUPD (AX)(SI*8), Y5
 	VMULPD  Y3, Y5, Y5
 	VANDPD  Y2, Y5, Y5
-	VCMPPD  $0x06, constants<>+1904(SB), Y5, Y5
+	VCMPPD  $0x06, constants<>+1912(SB), Y5, Y5
 	VORPD   Y5, Y4, Y4
 	VMOVUPD 32(AX)(SI*8), Y5
 	VMULPD  Y3, Y5, Y5
 	VANDPD  Y2, Y5, Y5
-	VCMPPD  $0x06, constants<>+1904(SB), Y5, Y5
+	VCMPPD  $0x06, constants<>+1912(SB), Y5, Y5
 	VORPD   Y5, Y4, Y4
 	ADDQ    $0x00000008, SI
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole1685
+	JGE     whole1697
 
-rest1686:
+rest1698:
 	CMPQ DI, $0x00000004
-	JLT  rest1688
+	JLT  rest1700
 
-whole1687:
+whole1699:
 	VMOVUPD (AX)(SI*8), Y5
 	VMULPD  Y3, Y5, Y5
 	VANDPD  Y2, Y5, Y5
-	VCMPPD  $0x06, constants<>+1904(SB), Y5, Y5
+	VCMPPD  $0x06, constants<>+1912(SB), Y5, Y5
 	VORPD   Y5, Y4, Y4
 	ADDQ    $0x00000004, SI
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole1687
+	JGE     whole1699
 
-rest1688:
+rest1700:
 	TESTQ      DI, DI
-	JZ         done1689
+	JZ         done1701
 	LEAQ       constants<>+672(SB), R8
 	NEGQ       DI
 	VMOVUPD    (R8)(DI*8), Y5
@@ -26818,38 +26977,38 @@ rest1688:
 	VMULPD     Y3, Y6, Y6
 	VANDPD     Y5, Y6, Y6
 	VANDPD     Y2, Y6, Y6
-	VCMPPD     $0x06, constants<>+1904(SB), Y6, Y6
+	VCMPPD     $0x06, constants<>+1912(SB), Y6, Y6
 	VORPD      Y6, Y4, Y4
 
-done1689:
+done1701:
 	VMOVMSKPD Y4, SI
 	TESTL     SI, SI
-	JNZ       done1684
+	JNZ       done1696
 	XORQ      SI, SI
 	MOVQ      CX, DI
 	CMPQ      DI, $0x00000008
-	JLT       rest1691
+	JLT       rest1703
 
-whole1690:
+whole1702:
 	VMOVUPD      (AX)(SI*8), Y4
 	VMULPD       Y3, Y4, Y4
 	VMOVUPD      Y0, Y5
-	VFMADD231PD  constants<>+2224(SB), Y4, Y5
+	VFMADD231PD  constants<>+2232(SB), Y4, Y5
 	VSUBPD       Y0, Y5, Y6
-	VFNMADD231PD constants<>+2288(SB), Y6, Y4
-	VFNMADD231PD constants<>+2320(SB), Y6, Y4
+	VFNMADD231PD constants<>+2296(SB), Y6, Y4
+	VFNMADD231PD constants<>+2328(SB), Y6, Y4
 	VMULPD       Y4, Y4, Y6
 	VMULPD       Y6, Y6, Y7
-	VMOVUPD      constants<>+1232(SB), Y8
-	VFMADD231PD  constants<>+1264(SB), Y4, Y8
-	VMOVUPD      constants<>+1296(SB), Y9
-	VFMADD231PD  constants<>+1328(SB), Y4, Y9
-	VMOVUPD      constants<>+1360(SB), Y10
-	VFMADD231PD  constants<>+1392(SB), Y4, Y10
-	VMOVUPD      constants<>+1424(SB), Y11
-	VFMADD231PD  constants<>+1456(SB), Y4, Y11
-	VMOVUPD      constants<>+1488(SB), Y12
-	VFMADD231PD  constants<>+1520(SB), Y4, Y12
+	VMOVUPD      constants<>+1240(SB), Y8
+	VFMADD231PD  constants<>+1272(SB), Y4, Y8
+	VMOVUPD      constants<>+1304(SB), Y9
+	VFMADD231PD  constants<>+1336(SB), Y4, Y9
+	VMOVUPD      constants<>+1368(SB), Y10
+	VFMADD231PD  constants<>+1400(SB), Y4, Y10
+	VMOVUPD      constants<>+1432(SB), Y11
+	VFMADD231PD  constants<>+1464(SB), Y4, Y11
+	VMOVUPD      constants<>+1496(SB), Y12
+	VFMADD231PD  constants<>+1528(SB), Y4, Y12
 	VFMADD231PD  Y9, Y6, Y8
 	VFMADD231PD  Y11, Y6, Y10
 	VFMADD231PD  Y12, Y7, Y10
@@ -26862,22 +27021,22 @@ whole1690:
 	VMOVUPD      32(AX)(SI*8), Y4
 	VMULPD       Y3, Y4, Y4
 	VMOVUPD      Y0, Y5
-	VFMADD231PD  constants<>+2224(SB), Y4, Y5
+	VFMADD231PD  constants<>+2232(SB), Y4, Y5
 	VSUBPD       Y0, Y5, Y6
-	VFNMADD231PD constants<>+2288(SB), Y6, Y4
-	VFNMADD231PD constants<>+2320(SB), Y6, Y4
+	VFNMADD231PD constants<>+2296(SB), Y6, Y4
+	VFNMADD231PD constants<>+2328(SB), Y6, Y4
 	VMULPD       Y4, Y4, Y6
 	VMULPD       Y6, Y6, Y7
-	VMOVUPD      constants<>+1232(SB), Y8
-	VFMADD231PD  constants<>+1264(SB), Y4, Y8
-	VMOVUPD      constants<>+1296(SB), Y9
-	VFMADD231PD  constants<>+1328(SB), Y4, Y9
-	VMOVUPD      constants<>+1360(SB), Y10
-	VFMADD231PD  constants<>+1392(SB), Y4, Y10
-	VMOVUPD      constants<>+1424(SB), Y11
-	VFMADD231PD  constants<>+1456(SB), Y4, Y11
-	VMOVUPD      constants<>+1488(SB), Y12
-	VFMADD231PD  constants<>+1520(SB), Y4, Y12
+	VMOVUPD      constants<>+1240(SB), Y8
+	VFMADD231PD  constants<>+1272(SB), Y4, Y8
+	VMOVUPD      constants<>+1304(SB), Y9
+	VFMADD231PD  constants<>+1336(SB), Y4, Y9
+	VMOVUPD      constants<>+1368(SB), Y10
+	VFMADD231PD  constants<>+1400(SB), Y4, Y10
+	VMOVUPD      constants<>+1432(SB), Y11
+	VFMADD231PD  constants<>+1464(SB), Y4, Y11
+	VMOVUPD      constants<>+1496(SB), Y12
+	VFMADD231PD  constants<>+1528(SB), Y4, Y12
 	VFMADD231PD  Y9, Y6, Y8
 	VFMADD231PD  Y11, Y6, Y10
 	VFMADD231PD  Y12, Y7, Y10
@@ -26890,32 +27049,32 @@ whole1690:
 	ADDQ         $0x00000008, SI
 	SUBQ         $0x00000008, DI
 	CMPQ         DI, $0x00000008
-	JGE          whole1690
+	JGE          whole1702
 
-rest1691:
+rest1703:
 	CMPQ DI, $0x00000004
-	JLT  rest1693
+	JLT  rest1705
 
-whole1692:
+whole1704:
 	VMOVUPD      (AX)(SI*8), Y4
 	VMULPD       Y3, Y4, Y4
 	VMOVUPD      Y0, Y5
-	VFMADD231PD  constants<>+2224(SB), Y4, Y5
+	VFMADD231PD  constants<>+2232(SB), Y4, Y5
 	VSUBPD       Y0, Y5, Y6
-	VFNMADD231PD constants<>+2288(SB), Y6, Y4
-	VFNMADD231PD constants<>+2320(SB), Y6, Y4
+	VFNMADD231PD constants<>+2296(SB), Y6, Y4
+	VFNMADD231PD constants<>+2328(SB), Y6, Y4
 	VMULPD       Y4, Y4, Y6
 	VMULPD       Y6, Y6, Y7
-	VMOVUPD      constants<>+1232(SB), Y8
-	VFMADD231PD  constants<>+1264(SB), Y4, Y8
-	VMOVUPD      constants<>+1296(SB), Y9
-	VFMADD231PD  constants<>+1328(SB), Y4, Y9
-	VMOVUPD      constants<>+1360(SB), Y10
-	VFMADD231PD  constants<>+1392(SB), Y4, Y10
-	VMOVUPD      constants<>+1424(SB), Y11
-	VFMADD231PD  constants<>+1456(SB), Y4, Y11
-	VMOVUPD      constants<>+1488(SB), Y12
-	VFMADD231PD  constants<>+1520(SB), Y4, Y12
+	VMOVUPD      constants<>+1240(SB), Y8
+	VFMADD231PD  constants<>+1272(SB), Y4, Y8
+	VMOVUPD      constants<>+1304(SB), Y9
+	VFMADD231PD  constants<>+1336(SB), Y4, Y9
+	VMOVUPD      constants<>+1368(SB), Y10
+	VFMADD231PD  constants<>+1400(SB), Y4, Y10
+	VMOVUPD      constants<>+1432(SB), Y11
+	VFMADD231PD  constants<>+1464(SB), Y4, Y11
+	VMOVUPD      constants<>+1496(SB), Y12
+	VFMADD231PD  constants<>+1528(SB), Y4, Y12
 	VFMADD231PD  Y9, Y6, Y8
 	VFMADD231PD  Y11, Y6, Y10
 	VFMADD231PD  Y12, Y7, Y10
@@ -26928,11 +27087,11 @@ whole1692:
 	ADDQ         $0x00000004, SI
 	SUBQ         $0x00000004, DI
 	CMPQ         DI, $0x00000004
-	JGE          whole1692
+	JGE          whole1704
 
-rest1693:
+rest1705:
 	TESTQ        DI, DI
-	JZ           done1694
+	JZ           done1706
 	LEAQ         constants<>+672(SB), R8
 	MOVQ         DI, R9
 	NEGQ         R9
@@ -26940,22 +27099,22 @@ rest1693:
 	VMASKMOVPD   (AX)(SI*8), Y4, Y4
 	VMULPD       Y3, Y4, Y4
 	VMOVUPD      Y0, Y3
-	VFMADD231PD  constants<>+2224(SB), Y4, Y3
+	VFMADD231PD  constants<>+2232(SB), Y4, Y3
 	VSUBPD       Y0, Y3, Y5
-	VFNMADD231PD constants<>+2288(SB), Y5, Y4
-	VFNMADD231PD constants<>+2320(SB), Y5, Y4
+	VFNMADD231PD constants<>+2296(SB), Y5, Y4
+	VFNMADD231PD constants<>+2328(SB), Y5, Y4
 	VMULPD       Y4, Y4, Y5
 	VMULPD       Y5, Y5, Y6
-	VMOVUPD      constants<>+1232(SB), Y7
-	VFMADD231PD  constants<>+1264(SB), Y4, Y7
-	VMOVUPD      constants<>+1296(SB), Y8
-	VFMADD231PD  constants<>+1328(SB), Y4, Y8
-	VMOVUPD      constants<>+1360(SB), Y9
-	VFMADD231PD  constants<>+1392(SB), Y4, Y9
-	VMOVUPD      constants<>+1424(SB), Y10
-	VFMADD231PD  constants<>+1456(SB), Y4, Y10
-	VMOVUPD      constants<>+1488(SB), Y11
-	VFMADD231PD  constants<>+1520(SB), Y4, Y11
+	VMOVUPD      constants<>+1240(SB), Y7
+	VFMADD231PD  constants<>+1272(SB), Y4, Y7
+	VMOVUPD      constants<>+1304(SB), Y8
+	VFMADD231PD  constants<>+1336(SB), Y4, Y8
+	VMOVUPD      constants<>+1368(SB), Y9
+	VFMADD231PD  constants<>+1400(SB), Y4, Y9
+	VMOVUPD      constants<>+1432(SB), Y10
+	VFMADD231PD  constants<>+1464(SB), Y4, Y10
+	VMOVUPD      constants<>+1496(SB), Y11
+	VFMADD231PD  constants<>+1528(SB), Y4, Y11
 	VFMADD231PD  Y8, Y5, Y7
 	VFMADD231PD  Y10, Y5, Y9
 	VFMADD231PD  Y11, Y6, Y9
@@ -26965,30 +27124,30 @@ rest1693:
 	VPSLLQ       $0x34, Y3, Y3
 	VPADDQ       Y3, Y4, Y4
 	CMPQ         DI, $0x04
-	JLT          partial1695
+	JLT          partial1707
 	VMOVUPD      Y4, (AX)(SI*8)
-	JMP          stored1697
+	JMP          stored1709
 
-partial1695:
+partial1707:
 	CMPQ         DI, $0x02
-	JLT          single1696
+	JLT          single1708
 	VMOVUPD      X4, (AX)(SI*8)
-	JEQ          stored1697
+	JEQ          stored1709
 	VEXTRACTF128 $0x01, Y4, X3
 	VMOVSD       X3, 16(AX)(SI*8)
-	JMP          stored1697
+	JMP          stored1709
 
-single1696:
+single1708:
 	VMOVSD X4, (AX)(SI*8)
 
-stored1697:
-done1694:
+stored1709:
+done1706:
 	LEAQ (AX)(CX*8), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table1683
+	JNZ  table1695
 
-done1684:
+done1696:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -27000,16 +27159,16 @@ TEXT ·shiftAll256(SB), $0-48
 	MOVQ  list+24(FP), CX
 	MOVQ  count+32(FP), DX
 	TESTQ DX, DX
-	JLE   done1699
+	JLE   done1711
 
-item1698:
+item1710:
 	MOVLQSX 16(CX), BX
 	LEAQ    (AX)(BX*8), BX
 	MOVLQSX 20(CX), SI
-	VMOVUPD constants<>+1776(SB), Y0
+	VMOVUPD constants<>+1784(SB), Y0
 	VXORPD  Y1, Y1, Y1
 	CMPQ    SI, $0x08
-	JNE     wide1700
+	JNE     wide1712
 	XORQ    DI, DI
 	VMOVUPD (BX)(DI*8), Y2
 	VCMPPD  $0x03, Y2, Y2, Y3
@@ -27019,15 +27178,15 @@ item1698:
 	VCMPPD  $0x03, Y2, Y2, Y3
 	VORPD   Y3, Y1, Y1
 	VMAXPD  Y2, Y0, Y0
-	JMP     row1701
+	JMP     row1713
 
-wide1700:
+wide1712:
 	XORQ DI, DI
 	MOVQ SI, R8
 	CMPQ R8, $0x00000004
-	JLT  rest1703
+	JLT  rest1715
 
-whole1702:
+whole1714:
 	VMOVUPD (BX)(DI*8), Y2
 	VCMPPD  $0x03, Y2, Y2, Y3
 	VORPD   Y3, Y1, Y1
@@ -27035,36 +27194,36 @@ whole1702:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, R8
 	CMPQ    R8, $0x00000004
-	JGE     whole1702
+	JGE     whole1714
 
-rest1703:
+rest1715:
 	TESTQ      R8, R8
-	JZ         done1704
+	JZ         done1716
 	LEAQ       constants<>+672(SB), R9
 	NEGQ       R8
 	VMOVUPD    (R9)(R8*8), Y2
 	VMASKMOVPD (BX)(DI*8), Y2, Y3
 	VCMPPD     $0x03, Y3, Y3, Y4
 	VORPD      Y4, Y1, Y1
-	VMOVUPD    constants<>+1776(SB), Y4
+	VMOVUPD    constants<>+1784(SB), Y4
 	VBLENDVPD  Y2, Y3, Y4, Y3
 	VMAXPD     Y3, Y0, Y0
 
-done1704:
-row1701:
+done1716:
+row1713:
 	VPERM2F128   $0x01, Y0, Y0, Y2
 	VMAXPD       Y2, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y2
 	VMAXPD       Y2, Y0, Y0
-	VANDPD       constants<>+1968(SB), Y0, Y2
-	VCMPPD       $0x1e, constants<>+1936(SB), Y2, Y2
+	VANDPD       constants<>+1976(SB), Y0, Y2
+	VCMPPD       $0x1e, constants<>+1944(SB), Y2, Y2
 	VORPD        Y2, Y1, Y1
 	VMOVMSKPD    Y1, DI
 	TESTL        DI, DI
-	JNZ          done1699
+	JNZ          done1711
 	VBROADCASTSD 8(CX), Y1
 	CMPQ         SI, $0x08
-	JNE          wide1705
+	JNE          wide1717
 	XORQ         SI, SI
 	VMOVUPD      (BX)(SI*8), Y2
 	VSUBPD       Y0, Y2, Y2
@@ -27074,14 +27233,14 @@ row1701:
 	VSUBPD       Y0, Y2, Y2
 	VMULPD       Y1, Y2, Y2
 	VMOVUPD      Y2, 32(BX)(SI*8)
-	JMP          row1706
+	JMP          row1718
 
-wide1705:
+wide1717:
 	XORQ DI, DI
 	CMPQ SI, $0x00000004
-	JLT  rest1708
+	JLT  rest1720
 
-whole1707:
+whole1719:
 	VMOVUPD (BX)(DI*8), Y2
 	VSUBPD  Y0, Y2, Y2
 	VMULPD  Y1, Y2, Y2
@@ -27089,11 +27248,11 @@ whole1707:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, SI
 	CMPQ    SI, $0x00000004
-	JGE     whole1707
+	JGE     whole1719
 
-rest1708:
+rest1720:
 	TESTQ      SI, SI
-	JZ         done1709
+	JZ         done1721
 	LEAQ       constants<>+672(SB), R8
 	MOVQ       SI, R9
 	NEGQ       R9
@@ -27102,30 +27261,30 @@ rest1708:
 	VSUBPD     Y0, Y2, Y2
 	VMULPD     Y1, Y2, Y2
 	CMPQ       SI, $0x04
-	JLT        partial1710
+	JLT        partial1722
 	VMOVUPD    Y2, (BX)(DI*8)
-	JMP        stored1712
+	JMP        stored1724
 
-partial1710:
+partial1722:
 	CMPQ         SI, $0x02
-	JLT          single1711
+	JLT          single1723
 	VMOVUPD      X2, (BX)(DI*8)
-	JEQ          stored1712
+	JEQ          stored1724
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 16(BX)(DI*8)
-	JMP          stored1712
+	JMP          stored1724
 
-single1711:
+single1723:
 	VMOVSD X2, (BX)(DI*8)
 
-stored1712:
-done1709:
-row1706:
+stored1724:
+done1721:
+row1718:
 	ADDQ $0x00000018, CX
 	DECQ DX
-	JNZ  item1698
+	JNZ  item1710
 
-done1699:
+done1711:
 	MOVQ DX, left+40(FP)
 	VZEROUPPER
 	RET
@@ -27138,46 +27297,46 @@ TEXT ·totals256(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done1714
+	JLE   done1726
 
-item1713:
+item1725:
 	MOVLQSX 16(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Y0, Y0, Y0
 	MOVLQSX 20(DX), DI
 	CMPQ    DI, $0x08
-	JNE     wide1715
+	JNE     wide1727
 	XORQ    DI, DI
 	VMOVUPD (SI)(DI*8), Y1
 	VADDPD  Y1, Y0, Y0
 	VMOVUPD 32(SI)(DI*8), Y1
 	VADDPD  Y1, Y0, Y0
-	JMP     row1716
+	JMP     row1728
 
-wide1715:
+wide1727:
 	XORQ R8, R8
 	CMPQ DI, $0x00000004
-	JLT  rest1718
+	JLT  rest1730
 
-whole1717:
+whole1729:
 	VMOVUPD (SI)(R8*8), Y1
 	VADDPD  Y1, Y0, Y0
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole1717
+	JGE     whole1729
 
-rest1718:
+rest1730:
 	TESTQ      DI, DI
-	JZ         done1719
+	JZ         done1731
 	LEAQ       constants<>+672(SB), R9
 	NEGQ       DI
 	VMOVUPD    (R9)(DI*8), Y1
 	VMASKMOVPD (SI)(R8*8), Y1, Y1
 	VADDPD     Y1, Y0, Y0
 
-done1719:
-row1716:
+done1731:
+row1728:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -27186,9 +27345,9 @@ row1716:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000018, DX
 	DECQ       BX
-	JNZ        item1713
+	JNZ        item1725
 
-done1714:
+done1726:
 	VZEROUPPER
 	RET
 
@@ -27202,9 +27361,9 @@ TEXT ·settle256(SB), $0-96
 	MOVQ   list+72(FP), BX
 	MOVQ   count+80(FP), SI
 	TESTQ  SI, SI
-	JLE    done1721
+	JLE    done1733
 
-item1720:
+item1732:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      16(BX), R8
@@ -27213,14 +27372,14 @@ item1720:
 	ADDQ         $0x08, DX
 	MOVLQSX      20(BX), R9
 	CMPQ         R9, $0x08
-	JNE          wide1722
+	JNE          wide1734
 	XORQ         R9, R9
 	VMOVUPD      (R8)(R9*8), Y2
 	VMOVUPD      (DI)(R9*8), Y3
 	VSUBPD       Y1, Y2, Y2
 	VCMPPD       $0x04, Y3, Y2, Y4
 	VSUBPD       Y3, Y2, Y3
-	VANDPD       constants<>+1968(SB), Y3, Y3
+	VANDPD       constants<>+1976(SB), Y3, Y3
 	VANDPD       Y4, Y3, Y3
 	VPCMPGTQ     Y0, Y3, Y4
 	VBLENDVPD    Y4, Y3, Y0, Y0
@@ -27230,25 +27389,25 @@ item1720:
 	VSUBPD       Y1, Y2, Y2
 	VCMPPD       $0x04, Y3, Y2, Y1
 	VSUBPD       Y3, Y2, Y3
-	VANDPD       constants<>+1968(SB), Y3, Y3
+	VANDPD       constants<>+1976(SB), Y3, Y3
 	VANDPD       Y1, Y3, Y3
 	VPCMPGTQ     Y0, Y3, Y1
 	VBLENDVPD    Y1, Y3, Y0, Y0
 	VMOVUPD      Y2, 32(DI)(R9*8)
-	JMP          row1723
+	JMP          row1735
 
-wide1722:
+wide1734:
 	XORQ R10, R10
 	CMPQ R9, $0x00000004
-	JLT  rest1725
+	JLT  rest1737
 
-whole1724:
+whole1736:
 	VMOVUPD   (R8)(R10*8), Y2
 	VMOVUPD   (DI)(R10*8), Y3
 	VSUBPD    Y1, Y2, Y2
 	VCMPPD    $0x04, Y3, Y2, Y4
 	VSUBPD    Y3, Y2, Y3
-	VANDPD    constants<>+1968(SB), Y3, Y3
+	VANDPD    constants<>+1976(SB), Y3, Y3
 	VANDPD    Y4, Y3, Y3
 	VPCMPGTQ  Y0, Y3, Y4
 	VBLENDVPD Y4, Y3, Y0, Y0
@@ -27256,11 +27415,11 @@ whole1724:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R9
 	CMPQ      R9, $0x00000004
-	JGE       whole1724
+	JGE       whole1736
 
-rest1725:
+rest1737:
 	TESTQ      R9, R9
-	JZ         done1726
+	JZ         done1738
 	LEAQ       constants<>+672(SB), R11
 	MOVQ       R9, R12
 	NEGQ       R12
@@ -27271,35 +27430,35 @@ rest1725:
 	VANDPD     Y2, Y3, Y3
 	VCMPPD     $0x04, Y4, Y3, Y1
 	VSUBPD     Y4, Y3, Y2
-	VANDPD     constants<>+1968(SB), Y2, Y2
+	VANDPD     constants<>+1976(SB), Y2, Y2
 	VANDPD     Y1, Y2, Y2
 	VPCMPGTQ   Y0, Y2, Y1
 	VBLENDVPD  Y1, Y2, Y0, Y0
 	CMPQ       R9, $0x04
-	JLT        partial1727
+	JLT        partial1739
 	VMOVUPD    Y3, (DI)(R10*8)
-	JMP        stored1729
+	JMP        stored1741
 
-partial1727:
+partial1739:
 	CMPQ         R9, $0x02
-	JLT          single1728
+	JLT          single1740
 	VMOVUPD      X3, (DI)(R10*8)
-	JEQ          stored1729
+	JEQ          stored1741
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)(R10*8)
-	JMP          stored1729
+	JMP          stored1741
 
-single1728:
+single1740:
 	VMOVSD X3, (DI)(R10*8)
 
-stored1729:
-done1726:
-row1723:
+stored1741:
+done1738:
+row1735:
 	ADDQ $0x00000018, BX
 	DECQ SI
-	JNZ  item1720
+	JNZ  item1732
 
-done1721:
+done1733:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VPCMPGTQ   Y0, Y1, Y2
 	VBLENDVPD  Y2, Y1, Y0, Y0
@@ -27324,29 +27483,29 @@ TEXT ·edgeBeliefs256(SB), $10080-184
 	MOVQ  beliefs_len+80(FP), AX
 	MOVQ  ku+160(FP), DX
 	SUBQ  DX, AX
-	JLT   done1732
+	JLT   done1744
 	MOVQ  AX, 80(CX)
 	MOVQ  messages_len+104(FP), AX
 	MOVQ  ku+160(FP), DX
 	SUBQ  DX, AX
-	JLT   done1732
+	JLT   done1744
 	MOVQ  AX, 88(CX)
 	MOVQ  beliefs_len+80(FP), AX
 	MOVQ  kv+168(FP), DX
 	SUBQ  DX, AX
-	JLT   done1732
+	JLT   done1744
 	MOVQ  AX, 96(CX)
 	MOVQ  messages_len+104(FP), AX
 	MOVQ  kv+168(FP), DX
 	SUBQ  DX, AX
-	JLT   done1732
+	JLT   done1744
 	MOVQ  AX, 104(CX)
 	MOVQ  tables_len+128(FP), AX
 	MOVQ  ku+160(FP), DX
 	MOVQ  kv+168(FP), BX
 	IMULQ BX, DX
 	SUBQ  DX, AX
-	JLT   done1732
+	JLT   done1744
 	MOVQ  AX, 112(CX)
 	MOVQ  ku+160(FP), AX
 	SHLQ  $0x03, AX
@@ -27364,44 +27523,44 @@ TEXT ·edgeBeliefs256(SB), $10080-184
 	XORL  DX, DX
 	DIVL  BX
 	CMPQ  AX, $0x40
-	JLE   few1733
+	JLE   few1745
 	MOVQ  $0x00000040, AX
 
-few1733:
+few1745:
 	MOVQ AX, 32(CX)
 
-chunk1730:
+chunk1742:
 	MOVQ  8(CX), AX
 	TESTQ AX, AX
-	JLE   done1732
+	JLE   done1744
 	CMPQ  AX, 32(CX)
-	JLE   part1731
+	JLE   part1743
 	MOVQ  32(CX), AX
 
-part1731:
+part1743:
 	MOVQ AX, 16(CX)
 	MOVQ (CX), AX
 	LEAQ 1760(CX), DX
 	XORQ BX, BX
 
-pass1734:
+pass1746:
 	CMPQ       BX, 16(CX)
-	JGE        passed1736
+	JGE        passed1748
 	MOVQ       (AX), SI
 	CMPQ       SI, 80(CX)
-	JHI        stop1735
+	JHI        stop1747
 	MOVQ       8(AX), SI
 	CMPQ       SI, 88(CX)
-	JHI        stop1735
+	JHI        stop1747
 	MOVQ       16(AX), SI
 	CMPQ       SI, 96(CX)
-	JHI        stop1735
+	JHI        stop1747
 	MOVQ       24(AX), SI
 	CMPQ       SI, 104(CX)
-	JHI        stop1735
+	JHI        stop1747
 	MOVQ       32(AX), SI
 	CMPQ       SI, 112(CX)
-	JHI        stop1735
+	JHI        stop1747
 	MOVQ       beliefs_base+72(FP), SI
 	MOVQ       (AX), DI
 	LEAQ       (SI)(DI*8), DI
@@ -27409,9 +27568,9 @@ pass1734:
 	MOVQ       8(AX), R8
 	LEAQ       (SI)(R8*8), R8
 	MOVQ       ku+160(FP), SI
-	VMOVUPD    constants<>+1776(SB), Y0
+	VMOVUPD    constants<>+1784(SB), Y0
 	CMPQ       SI, $0x08
-	JNE        few1737
+	JNE        few1749
 	VMOVUPD    (DI), Y2
 	VMOVUPD    (R8), Y1
 	VCMPPD     $0x00, Y0, Y1, Y3
@@ -27432,11 +27591,11 @@ pass1734:
 	VMOVUPD    Y2, (DX)
 	VSUBPD     Y1, Y3, Y3
 	VMOVUPD    Y3, 32(DX)
-	JMP        cavity1739
+	JMP        cavity1751
 
-few1737:
+few1749:
 	CMPQ       SI, $0x04
-	JG         many1738
+	JG         many1750
 	LEAQ       constants<>+672(SB), R9
 	NEGQ       SI
 	VMOVUPD    (R9)(SI*8), Y1
@@ -27445,7 +27604,7 @@ few1737:
 	VCMPPD     $0x00, Y0, Y3, Y4
 	VSUBPD     Y3, Y2, Y2
 	VBLENDVPD  Y4, Y0, Y2, Y2
-	VMOVUPD    constants<>+1776(SB), Y0
+	VMOVUPD    constants<>+1784(SB), Y0
 	VBLENDVPD  Y1, Y2, Y0, Y2
 	VMOVAPD    Y2, Y1
 	VPERM2F128 $0x01, Y1, Y1, Y0
@@ -27454,16 +27613,16 @@ few1737:
 	VMAXPD     Y0, Y1, Y1
 	VSUBPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (DX)
-	JMP        cavity1739
+	JMP        cavity1751
 
-many1738:
+many1750:
 	VMOVAPD Y0, Y1
 	XORQ    R9, R9
 	MOVQ    SI, R10
 	CMPQ    R10, $0x00000004
-	JLT     rest1741
+	JLT     rest1753
 
-whole1740:
+whole1752:
 	VMOVUPD   (DI)(R9*8), Y2
 	VMOVUPD   (R8)(R9*8), Y3
 	VCMPPD    $0x00, Y0, Y3, Y4
@@ -27473,11 +27632,11 @@ whole1740:
 	ADDQ      $0x00000004, R9
 	SUBQ      $0x00000004, R10
 	CMPQ      R10, $0x00000004
-	JGE       whole1740
+	JGE       whole1752
 
-rest1741:
+rest1753:
 	TESTQ      R10, R10
-	JZ         done1742
+	JZ         done1754
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       R10
 	VMOVUPD    (R11)(R10*8), Y2
@@ -27486,20 +27645,20 @@ rest1741:
 	VCMPPD     $0x00, Y0, Y4, Y5
 	VSUBPD     Y4, Y3, Y3
 	VBLENDVPD  Y5, Y0, Y3, Y3
-	VMOVUPD    constants<>+1776(SB), Y4
+	VMOVUPD    constants<>+1784(SB), Y4
 	VBLENDVPD  Y2, Y3, Y4, Y3
 	VMAXPD     Y3, Y1, Y1
 
-done1742:
+done1754:
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	XORQ       R9, R9
 	CMPQ       SI, $0x00000004
-	JLT        rest1744
+	JLT        rest1756
 
-whole1743:
+whole1755:
 	VMOVUPD   (DI)(R9*8), Y2
 	VMOVUPD   (R8)(R9*8), Y3
 	VCMPPD    $0x00, Y0, Y3, Y4
@@ -27510,11 +27669,11 @@ whole1743:
 	ADDQ      $0x00000004, R9
 	SUBQ      $0x00000004, SI
 	CMPQ      SI, $0x00000004
-	JGE       whole1743
+	JGE       whole1755
 
-rest1744:
+rest1756:
 	TESTQ      SI, SI
-	JZ         done1745
+	JZ         done1757
 	LEAQ       constants<>+672(SB), R10
 	NEGQ       SI
 	VMOVUPD    (R10)(SI*8), Y2
@@ -27523,13 +27682,13 @@ rest1744:
 	VCMPPD     $0x00, Y0, Y4, Y5
 	VSUBPD     Y4, Y3, Y3
 	VBLENDVPD  Y5, Y0, Y3, Y3
-	VMOVUPD    constants<>+1776(SB), Y0
+	VMOVUPD    constants<>+1784(SB), Y0
 	VBLENDVPD  Y2, Y3, Y0, Y3
 	VSUBPD     Y1, Y3, Y3
 	VMOVUPD    Y3, (DX)(R9*8)
 
-done1745:
-cavity1739:
+done1757:
+cavity1751:
 	MOVQ       40(CX), SI
 	ADDQ       DX, SI
 	MOVQ       beliefs_base+72(FP), DI
@@ -27539,9 +27698,9 @@ cavity1739:
 	MOVQ       24(AX), R9
 	LEAQ       (DI)(R9*8), R9
 	MOVQ       kv+168(FP), DI
-	VMOVUPD    constants<>+1776(SB), Y0
+	VMOVUPD    constants<>+1784(SB), Y0
 	CMPQ       DI, $0x08
-	JNE        few1746
+	JNE        few1758
 	VMOVUPD    (R8), Y3
 	VMOVUPD    (R9), Y2
 	VCMPPD     $0x00, Y0, Y2, Y4
@@ -27562,11 +27721,11 @@ cavity1739:
 	VMOVUPD    Y3, (SI)
 	VSUBPD     Y2, Y4, Y4
 	VMOVUPD    Y4, 32(SI)
-	JMP        cavity1748
+	JMP        cavity1760
 
-few1746:
+few1758:
 	CMPQ       DI, $0x04
-	JG         many1747
+	JG         many1759
 	LEAQ       constants<>+672(SB), R10
 	NEGQ       DI
 	VMOVUPD    (R10)(DI*8), Y2
@@ -27575,7 +27734,7 @@ few1746:
 	VCMPPD     $0x00, Y0, Y4, Y5
 	VSUBPD     Y4, Y3, Y3
 	VBLENDVPD  Y5, Y0, Y3, Y3
-	VMOVUPD    constants<>+1776(SB), Y0
+	VMOVUPD    constants<>+1784(SB), Y0
 	VBLENDVPD  Y2, Y3, Y0, Y3
 	VMOVAPD    Y3, Y2
 	VPERM2F128 $0x01, Y2, Y2, Y0
@@ -27584,16 +27743,16 @@ few1746:
 	VMAXPD     Y0, Y2, Y2
 	VSUBPD     Y2, Y3, Y3
 	VMOVUPD    Y3, (SI)
-	JMP        cavity1748
+	JMP        cavity1760
 
-many1747:
+many1759:
 	VMOVAPD Y0, Y2
 	XORQ    R10, R10
 	MOVQ    DI, R11
 	CMPQ    R11, $0x00000004
-	JLT     rest1750
+	JLT     rest1762
 
-whole1749:
+whole1761:
 	VMOVUPD   (R8)(R10*8), Y3
 	VMOVUPD   (R9)(R10*8), Y4
 	VCMPPD    $0x00, Y0, Y4, Y5
@@ -27603,11 +27762,11 @@ whole1749:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R11
 	CMPQ      R11, $0x00000004
-	JGE       whole1749
+	JGE       whole1761
 
-rest1750:
+rest1762:
 	TESTQ      R11, R11
-	JZ         done1751
+	JZ         done1763
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R11
 	VMOVUPD    (R12)(R11*8), Y3
@@ -27616,20 +27775,20 @@ rest1750:
 	VCMPPD     $0x00, Y0, Y5, Y6
 	VSUBPD     Y5, Y4, Y4
 	VBLENDVPD  Y6, Y0, Y4, Y4
-	VMOVUPD    constants<>+1776(SB), Y5
+	VMOVUPD    constants<>+1784(SB), Y5
 	VBLENDVPD  Y3, Y4, Y5, Y4
 	VMAXPD     Y4, Y2, Y2
 
-done1751:
+done1763:
 	VPERM2F128 $0x01, Y2, Y2, Y3
 	VMAXPD     Y3, Y2, Y2
 	VPERMILPD  $0x05, Y2, Y3
 	VMAXPD     Y3, Y2, Y2
 	XORQ       R10, R10
 	CMPQ       DI, $0x00000004
-	JLT        rest1753
+	JLT        rest1765
 
-whole1752:
+whole1764:
 	VMOVUPD   (R8)(R10*8), Y3
 	VMOVUPD   (R9)(R10*8), Y4
 	VCMPPD    $0x00, Y0, Y4, Y5
@@ -27640,11 +27799,11 @@ whole1752:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, DI
 	CMPQ      DI, $0x00000004
-	JGE       whole1752
+	JGE       whole1764
 
-rest1753:
+rest1765:
 	TESTQ      DI, DI
-	JZ         done1754
+	JZ         done1766
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       DI
 	VMOVUPD    (R11)(DI*8), Y3
@@ -27653,63 +27812,63 @@ rest1753:
 	VCMPPD     $0x00, Y0, Y5, Y6
 	VSUBPD     Y5, Y4, Y4
 	VBLENDVPD  Y6, Y0, Y4, Y4
-	VMOVUPD    constants<>+1776(SB), Y0
+	VMOVUPD    constants<>+1784(SB), Y0
 	VBLENDVPD  Y3, Y4, Y0, Y4
 	VSUBPD     Y2, Y4, Y4
 	VMOVUPD    Y4, (SI)(R10*8)
 
-done1754:
-cavity1748:
+done1766:
+cavity1760:
 	VADDSD X2, X1, X1
 	VMOVSD X1, 128(CX)(BX*8)
 	ADDQ   $0x00000028, AX
 	ADDQ   48(CX), DX
 	INCQ   BX
-	JMP    pass1734
+	JMP    pass1746
 
-stop1735:
+stop1747:
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed1736:
+passed1748:
 	MOVQ  16(CX), DX
 	IMULQ 48(CX), DX
 	LEAQ  1760(CX), AX
 	ADDQ  AX, DX
 	CMPQ  AX, DX
-	JGE   vectors1756
+	JGE   vectors1768
 
-vector1755:
+vector1767:
 	VMOVUPD      (AX), Y0
 	VMOVUPD      Y0, Y1
-	VMOVUPD      constants<>+2128(SB), Y2
+	VMOVUPD      constants<>+2136(SB), Y2
 	VCMPPD       $0x05, Y2, Y0, Y3
 	VMAXPD       Y0, Y2, Y0
-	VMOVUPD      constants<>+2256(SB), Y2
-	VFMADD231PD  constants<>+2224(SB), Y0, Y2
-	VSUBPD       constants<>+2256(SB), Y2, Y4
-	VFNMADD231PD constants<>+2288(SB), Y4, Y0
-	VFNMADD231PD constants<>+2320(SB), Y4, Y0
+	VMOVUPD      constants<>+2264(SB), Y2
+	VFMADD231PD  constants<>+2232(SB), Y0, Y2
+	VSUBPD       constants<>+2264(SB), Y2, Y4
+	VFNMADD231PD constants<>+2296(SB), Y4, Y0
+	VFNMADD231PD constants<>+2328(SB), Y4, Y0
 	VMULPD       Y0, Y0, Y4
 	VMULPD       Y4, Y4, Y5
-	VMOVUPD      constants<>+1232(SB), Y6
-	VFMADD231PD  constants<>+1264(SB), Y0, Y6
-	VMOVUPD      constants<>+1296(SB), Y7
-	VFMADD231PD  constants<>+1328(SB), Y0, Y7
-	VMOVUPD      constants<>+1360(SB), Y8
-	VFMADD231PD  constants<>+1392(SB), Y0, Y8
-	VMOVUPD      constants<>+1424(SB), Y9
-	VFMADD231PD  constants<>+1456(SB), Y0, Y9
-	VMOVUPD      constants<>+1488(SB), Y10
-	VFMADD231PD  constants<>+1520(SB), Y0, Y10
+	VMOVUPD      constants<>+1240(SB), Y6
+	VFMADD231PD  constants<>+1272(SB), Y0, Y6
+	VMOVUPD      constants<>+1304(SB), Y7
+	VFMADD231PD  constants<>+1336(SB), Y0, Y7
+	VMOVUPD      constants<>+1368(SB), Y8
+	VFMADD231PD  constants<>+1400(SB), Y0, Y8
+	VMOVUPD      constants<>+1432(SB), Y9
+	VFMADD231PD  constants<>+1464(SB), Y0, Y9
+	VMOVUPD      constants<>+1496(SB), Y10
+	VFMADD231PD  constants<>+1528(SB), Y0, Y10
 	VFMADD231PD  Y7, Y4, Y6
 	VFMADD231PD  Y9, Y4, Y8
 	VFMADD231PD  Y10, Y5, Y8
 	VFMADD231PD  Y8, Y5, Y6
 	VFMADD231PD  Y6, Y4, Y0
-	VADDPD       constants<>+2000(SB), Y0, Y0
+	VADDPD       constants<>+2008(SB), Y0, Y0
 	VPSLLQ       $0x34, Y2, Y2
-	VPADDQ       constants<>+2000(SB), Y2, Y2
+	VPADDQ       constants<>+2008(SB), Y2, Y2
 	VMULPD       Y2, Y0, Y0
 	VANDPD       Y3, Y0, Y0
 	VANDPD       Y3, Y1, Y1
@@ -27718,22 +27877,22 @@ vector1755:
 	VMOVUPD      Y1, 4128(AX)
 	ADDQ         $0x20, AX
 	CMPQ         AX, DX
-	JLT          vector1755
+	JLT          vector1767
 
-vectors1756:
+vectors1768:
 	MOVQ (CX), AX
 	LEAQ 1760(CX), DX
 	XORQ BX, BX
 
-pass1757:
+pass1769:
 	CMPQ         BX, 16(CX)
-	JGE          passed1759
+	JGE          passed1771
 	MOVQ         ku+160(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general1760
+	JNE          general1772
 	MOVQ         kv+168(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general1760
+	JNE          general1772
 	MOVQ         tables_base+120(FP), SI
 	MOVQ         32(AX), DI
 	LEAQ         (SI)(DI*8), DI
@@ -27812,9 +27971,9 @@ pass1757:
 	VADDPD       X0, X4, X4
 	VMOVSD       X4, 672(CX)(BX*8)
 	VMOVHPD      X4, 1216(CX)(BX*8)
-	JMP          shaped1761
+	JMP          shaped1773
 
-general1760:
+general1772:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   tables_base+120(FP), SI
@@ -27829,9 +27988,9 @@ general1760:
 	XORQ   R11, R11
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000010
-	JLT    rest1763
+	JLT    rest1775
 
-panel1762:
+panel1774:
 	MOVQ   DX, R9
 	LEAQ   (DI)(R11*1), R8
 	VXORPD Y2, Y2, Y2
@@ -27844,9 +28003,9 @@ panel1762:
 	VXORPD Y9, Y9, Y9
 	MOVQ   ku+160(FP), R13
 	CMPQ   R13, $0x00000001
-	JLT    rows1766
+	JLT    rows1778
 
-row1765:
+row1777:
 	VBROADCASTSD (R9), Y10
 	VBROADCASTSD 4128(R9), Y11
 	VMOVUPD      (R8), Y12
@@ -27865,9 +28024,9 @@ row1765:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row1765
+	JGE          row1777
 
-rows1766:
+rows1778:
 	VFMADD231PD (SI)(R11*1), Y2, Y0
 	VFMADD231PD (SI)(R11*1), Y6, Y1
 	VFMADD231PD 4128(SI)(R11*1), Y2, Y1
@@ -27883,13 +28042,13 @@ rows1766:
 	ADDQ        $0x00000080, R11
 	SUBQ        $0x00000010, R12
 	CMPQ        R12, $0x00000010
-	JGE         panel1762
+	JGE         panel1774
 
-rest1763:
+rest1775:
 	TESTQ   R12, R12
-	JZ      done1764
+	JZ      done1776
 	CMPQ    R12, $0x00000004
-	JGT     wider1767
+	JGT     wider1779
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
 	NEGQ    R9
@@ -27902,9 +28061,9 @@ rest1763:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000002
-	JLT     rows1769
+	JLT     rows1781
 
-row1768:
+row1780:
 	VBROADCASTSD (R9), Y7
 	VBROADCASTSD 4128(R9), Y8
 	VMASKMOVPD   (R8), Y2, Y9
@@ -27919,13 +28078,13 @@ row1768:
 	LEAQ         (R8)(R10*2), R8
 	SUBQ         $0x00000002, DI
 	CMPQ         DI, $0x00000002
-	JGE          row1768
+	JGE          row1780
 
-rows1769:
+rows1781:
 	CMPQ DI, $0x00000001
-	JLT  rows1771
+	JLT  rows1783
 
-row1770:
+row1782:
 	VBROADCASTSD (R9), Y7
 	VBROADCASTSD 4128(R9), Y8
 	VMASKMOVPD   (R8), Y2, Y9
@@ -27935,19 +28094,19 @@ row1770:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row1770
+	JGE          row1782
 
-rows1771:
+rows1783:
 	VADDPD      Y4, Y3, Y3
 	VADDPD      Y6, Y5, Y5
 	VFMADD231PD (SI)(R11*1), Y3, Y0
 	VFMADD231PD (SI)(R11*1), Y5, Y1
 	VFMADD231PD 4128(SI)(R11*1), Y3, Y1
-	JMP         done1764
+	JMP         done1776
 
-wider1767:
+wider1779:
 	CMPQ    R12, $0x00000008
-	JGT     wider1772
+	JGT     wider1784
 	SUBQ    $0x00000004, R12
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
@@ -27965,9 +28124,9 @@ wider1767:
 	VXORPD  Y10, Y10, Y10
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000002
-	JLT     rows1774
+	JLT     rows1786
 
-row1773:
+row1785:
 	VBROADCASTSD (R9), Y11
 	VBROADCASTSD 4128(R9), Y12
 	VMOVUPD      (R8), Y13
@@ -27988,13 +28147,13 @@ row1773:
 	LEAQ         (R8)(R10*2), R8
 	SUBQ         $0x00000002, DI
 	CMPQ         DI, $0x00000002
-	JGE          row1773
+	JGE          row1785
 
-rows1774:
+rows1786:
 	CMPQ DI, $0x00000001
-	JLT  rows1776
+	JLT  rows1788
 
-row1775:
+row1787:
 	VBROADCASTSD (R9), Y11
 	VBROADCASTSD 4128(R9), Y12
 	VMOVUPD      (R8), Y13
@@ -28007,9 +28166,9 @@ row1775:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row1775
+	JGE          row1787
 
-rows1776:
+rows1788:
 	VADDPD      Y5, Y3, Y3
 	VADDPD      Y9, Y7, Y7
 	VFMADD231PD (SI)(R11*1), Y3, Y0
@@ -28020,11 +28179,11 @@ rows1776:
 	VFMADD231PD 32(SI)(R11*1), Y4, Y0
 	VFMADD231PD 32(SI)(R11*1), Y8, Y1
 	VFMADD231PD 4160(SI)(R11*1), Y4, Y1
-	JMP         done1764
+	JMP         done1776
 
-wider1772:
+wider1784:
 	CMPQ    R12, $0x0000000c
-	JGT     wider1777
+	JGT     wider1789
 	SUBQ    $0x00000008, R12
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
@@ -28040,9 +28199,9 @@ wider1772:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000001
-	JLT     rows1779
+	JLT     rows1791
 
-row1778:
+row1790:
 	VBROADCASTSD (R9), Y9
 	VBROADCASTSD 4128(R9), Y10
 	VMOVUPD      (R8), Y11
@@ -28058,9 +28217,9 @@ row1778:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row1778
+	JGE          row1790
 
-rows1779:
+rows1791:
 	VFMADD231PD (SI)(R11*1), Y3, Y0
 	VFMADD231PD (SI)(R11*1), Y6, Y1
 	VFMADD231PD 4128(SI)(R11*1), Y3, Y1
@@ -28070,9 +28229,9 @@ rows1779:
 	VFMADD231PD 64(SI)(R11*1), Y5, Y0
 	VFMADD231PD 64(SI)(R11*1), Y8, Y1
 	VFMADD231PD 4192(SI)(R11*1), Y5, Y1
-	JMP         done1764
+	JMP         done1776
 
-wider1777:
+wider1789:
 	SUBQ    $0x0000000c, R12
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
@@ -28090,9 +28249,9 @@ wider1777:
 	VXORPD  Y10, Y10, Y10
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000001
-	JLT     rows1782
+	JLT     rows1794
 
-row1781:
+row1793:
 	VBROADCASTSD (R9), Y11
 	VBROADCASTSD 4128(R9), Y12
 	VMOVUPD      (R8), Y13
@@ -28111,9 +28270,9 @@ row1781:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row1781
+	JGE          row1793
 
-rows1782:
+rows1794:
 	VFMADD231PD (SI)(R11*1), Y3, Y0
 	VFMADD231PD (SI)(R11*1), Y7, Y1
 	VFMADD231PD 4128(SI)(R11*1), Y3, Y1
@@ -28127,24 +28286,24 @@ rows1782:
 	VFMADD231PD 96(SI)(R11*1), Y10, Y1
 	VFMADD231PD 4224(SI)(R11*1), Y6, Y1
 
-done1764:
+done1776:
 	VHADDPD      Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X1, X0, X0
 	VMOVSD       X0, 672(CX)(BX*8)
 	VMOVHPD      X0, 1216(CX)(BX*8)
 
-shaped1761:
+shaped1773:
 	ADDQ $0x00000028, AX
 	ADDQ 48(CX), DX
 	INCQ BX
-	JMP  pass1757
+	JMP  pass1769
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed1759:
+passed1771:
 	MOVQ    16(CX), AX
-	VMOVUPD constants<>+2000(SB), Y0
+	VMOVUPD constants<>+2008(SB), Y0
 	MOVQ    24(CX), DX
 	MOVQ    logZ_base+24(FP), BX
 	MOVQ    product_base+48(FP), SI
@@ -28152,171 +28311,171 @@ passed1759:
 	LEAQ    (SI)(DX*8), SI
 	XORQ    DX, DX
 	CMPQ    AX, $0x00000004
-	JLT     rest1784
+	JLT     rest1796
 
-whole1783:
+whole1795:
 	VMOVUPD   672(CX)(DX*8), Y1
-	VCMPPD    $0x19, constants<>+1872(SB), Y1, Y2
-	VCMPPD    $0x1e, constants<>+1936(SB), Y1, Y3
+	VCMPPD    $0x19, constants<>+1880(SB), Y1, Y2
+	VCMPPD    $0x1e, constants<>+1944(SB), Y1, Y3
 	VORPD     Y3, Y2, Y2
 	VMOVMSKPD Y2, DI
 	TESTL     DI, DI
-	JZ        safe1785
+	JZ        safe1797
 	BSFL      DI, DI
 	ADDQ      DX, DI
 	CMPQ      DI, 16(CX)
-	JGE       safe1785
+	JGE       safe1797
 	MOVQ      DI, 16(CX)
 	MOVQ      DI, 8(CX)
 
-safe1785:
+safe1797:
 	VDIVPD      Y1, Y0, Y2
 	VMOVUPD     Y2, 672(CX)(DX*8)
 	VMULPD      1216(CX)(DX*8), Y2, Y2
 	VMOVUPD     128(CX)(DX*8), Y3
 	VADDPD      Y3, Y2, Y2
 	VMOVUPD     Y2, (SI)(DX*8)
-	VPADDQ      constants<>+2544(SB), Y1, Y1
+	VPADDQ      constants<>+2552(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y2
-	VORPD       constants<>+2608(SB), Y2, Y2
-	VSUBPD      constants<>+2640(SB), Y2, Y2
-	VANDPD      constants<>+2576(SB), Y1, Y1
-	VPADDQ      constants<>+2512(SB), Y1, Y1
-	VSUBPD      constants<>+2000(SB), Y1, Y1
-	VADDPD      constants<>+2032(SB), Y1, Y4
+	VORPD       constants<>+2616(SB), Y2, Y2
+	VSUBPD      constants<>+2648(SB), Y2, Y2
+	VANDPD      constants<>+2584(SB), Y1, Y1
+	VPADDQ      constants<>+2520(SB), Y1, Y1
+	VSUBPD      constants<>+2008(SB), Y1, Y1
+	VADDPD      constants<>+2040(SB), Y1, Y4
 	VDIVPD      Y4, Y1, Y4
 	VMULPD      Y4, Y4, Y5
 	VMULPD      Y5, Y5, Y6
-	VMOVUPD     constants<>+1744(SB), Y7
-	VFMADD213PD constants<>+1680(SB), Y6, Y7
-	VFMADD213PD constants<>+1616(SB), Y6, Y7
-	VFMADD213PD constants<>+1552(SB), Y6, Y7
-	VMOVUPD     constants<>+1712(SB), Y8
-	VFMADD213PD constants<>+1648(SB), Y6, Y8
-	VFMADD213PD constants<>+1584(SB), Y6, Y8
-	VMULPD      constants<>+2064(SB), Y1, Y9
+	VMOVUPD     constants<>+1752(SB), Y7
+	VFMADD213PD constants<>+1688(SB), Y6, Y7
+	VFMADD213PD constants<>+1624(SB), Y6, Y7
+	VFMADD213PD constants<>+1560(SB), Y6, Y7
+	VMOVUPD     constants<>+1720(SB), Y8
+	VFMADD213PD constants<>+1656(SB), Y6, Y8
+	VFMADD213PD constants<>+1592(SB), Y6, Y8
+	VMULPD      constants<>+2072(SB), Y1, Y9
 	VMULPD      Y1, Y9, Y9
 	VMOVUPD     Y9, Y10
 	VFMADD231PD Y8, Y6, Y10
 	VFMADD231PD Y7, Y5, Y10
-	VMULPD      constants<>+2384(SB), Y2, Y6
+	VMULPD      constants<>+2392(SB), Y2, Y6
 	VFMADD231PD Y10, Y4, Y6
 	VSUBPD      Y6, Y9, Y9
 	VSUBPD      Y1, Y9, Y9
-	VFMSUB132PD constants<>+2352(SB), Y9, Y2
+	VFMSUB132PD constants<>+2360(SB), Y9, Y2
 	VADDPD      Y3, Y2, Y2
 	VMOVUPD     Y2, (BX)(DX*8)
 	ADDQ        $0x00000004, DX
 	SUBQ        $0x00000004, AX
 	CMPQ        AX, $0x00000004
-	JGE         whole1783
+	JGE         whole1795
 
-rest1784:
+rest1796:
 	TESTQ     AX, AX
-	JZ        done1786
+	JZ        done1798
 	LEAQ      constants<>+672(SB), DI
 	MOVQ      AX, R8
 	NEGQ      R8
 	VMOVUPD   (DI)(R8*8), Y1
 	VMOVUPD   672(CX)(DX*8), Y1
-	VCMPPD    $0x19, constants<>+1872(SB), Y1, Y2
-	VCMPPD    $0x1e, constants<>+1936(SB), Y1, Y3
+	VCMPPD    $0x19, constants<>+1880(SB), Y1, Y2
+	VCMPPD    $0x1e, constants<>+1944(SB), Y1, Y3
 	VORPD     Y3, Y2, Y2
 	VMOVMSKPD Y2, DI
 	TESTL     DI, DI
-	JZ        safe1787
+	JZ        safe1799
 	BSFL      DI, DI
 	ADDQ      DX, DI
 	CMPQ      DI, 16(CX)
-	JGE       safe1787
+	JGE       safe1799
 	MOVQ      DI, 16(CX)
 	MOVQ      DI, 8(CX)
 
-safe1787:
+safe1799:
 	VDIVPD  Y1, Y0, Y0
 	VMOVUPD Y0, 672(CX)(DX*8)
 	VMULPD  1216(CX)(DX*8), Y0, Y0
 	VMOVUPD 128(CX)(DX*8), Y2
 	VADDPD  Y2, Y0, Y0
 	CMPQ    AX, $0x04
-	JLT     partial1788
+	JLT     partial1800
 	VMOVUPD Y0, (SI)(DX*8)
-	JMP     stored1790
+	JMP     stored1802
 
-partial1788:
+partial1800:
 	CMPQ         AX, $0x02
-	JLT          single1789
+	JLT          single1801
 	VMOVUPD      X0, (SI)(DX*8)
-	JEQ          stored1790
+	JEQ          stored1802
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(SI)(DX*8)
-	JMP          stored1790
+	JMP          stored1802
 
-single1789:
+single1801:
 	VMOVSD X0, (SI)(DX*8)
 
-stored1790:
-	VPADDQ      constants<>+2544(SB), Y1, Y1
+stored1802:
+	VPADDQ      constants<>+2552(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y0
-	VORPD       constants<>+2608(SB), Y0, Y0
-	VSUBPD      constants<>+2640(SB), Y0, Y0
-	VANDPD      constants<>+2576(SB), Y1, Y1
-	VPADDQ      constants<>+2512(SB), Y1, Y1
-	VSUBPD      constants<>+2000(SB), Y1, Y1
-	VADDPD      constants<>+2032(SB), Y1, Y3
+	VORPD       constants<>+2616(SB), Y0, Y0
+	VSUBPD      constants<>+2648(SB), Y0, Y0
+	VANDPD      constants<>+2584(SB), Y1, Y1
+	VPADDQ      constants<>+2520(SB), Y1, Y1
+	VSUBPD      constants<>+2008(SB), Y1, Y1
+	VADDPD      constants<>+2040(SB), Y1, Y3
 	VDIVPD      Y3, Y1, Y3
 	VMULPD      Y3, Y3, Y4
 	VMULPD      Y4, Y4, Y5
-	VMOVUPD     constants<>+1744(SB), Y6
-	VFMADD213PD constants<>+1680(SB), Y5, Y6
-	VFMADD213PD constants<>+1616(SB), Y5, Y6
-	VFMADD213PD constants<>+1552(SB), Y5, Y6
-	VMOVUPD     constants<>+1712(SB), Y7
-	VFMADD213PD constants<>+1648(SB), Y5, Y7
-	VFMADD213PD constants<>+1584(SB), Y5, Y7
-	VMULPD      constants<>+2064(SB), Y1, Y8
+	VMOVUPD     constants<>+1752(SB), Y6
+	VFMADD213PD constants<>+1688(SB), Y5, Y6
+	VFMADD213PD constants<>+1624(SB), Y5, Y6
+	VFMADD213PD constants<>+1560(SB), Y5, Y6
+	VMOVUPD     constants<>+1720(SB), Y7
+	VFMADD213PD constants<>+1656(SB), Y5, Y7
+	VFMADD213PD constants<>+1592(SB), Y5, Y7
+	VMULPD      constants<>+2072(SB), Y1, Y8
 	VMULPD      Y1, Y8, Y8
 	VMOVUPD     Y8, Y9
 	VFMADD231PD Y7, Y5, Y9
 	VFMADD231PD Y6, Y4, Y9
-	VMULPD      constants<>+2384(SB), Y0, Y5
+	VMULPD      constants<>+2392(SB), Y0, Y5
 	VFMADD231PD Y9, Y3, Y5
 	VSUBPD      Y5, Y8, Y8
 	VSUBPD      Y1, Y8, Y8
-	VFMSUB132PD constants<>+2352(SB), Y8, Y0
+	VFMSUB132PD constants<>+2360(SB), Y8, Y0
 	VADDPD      Y2, Y0, Y0
 	CMPQ        AX, $0x04
-	JLT         partial1791
+	JLT         partial1803
 	VMOVUPD     Y0, (BX)(DX*8)
-	JMP         stored1793
+	JMP         stored1805
 
-partial1791:
+partial1803:
 	CMPQ         AX, $0x02
-	JLT          single1792
+	JLT          single1804
 	VMOVUPD      X0, (BX)(DX*8)
-	JEQ          stored1793
+	JEQ          stored1805
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(BX)(DX*8)
-	JMP          stored1793
+	JMP          stored1805
 
-single1792:
+single1804:
 	VMOVSD X0, (BX)(DX*8)
 
-stored1793:
-done1786:
+stored1805:
+done1798:
 	MOVQ (CX), AX
 	LEAQ 1760(CX), DX
 	XORQ BX, BX
 
-pass1794:
+pass1806:
 	CMPQ         BX, 16(CX)
-	JGE          passed1796
+	JGE          passed1808
 	MOVQ         ku+160(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general1797
+	JNE          general1809
 	MOVQ         kv+168(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general1797
+	JNE          general1809
 	MOVQ         tables_base+120(FP), SI
 	MOVQ         32(AX), DI
 	LEAQ         (SI)(DI*8), DI
@@ -28387,9 +28546,9 @@ pass1794:
 	VMULPD       480(DI), Y2, Y1
 	VMULPD       Y0, Y1, Y1
 	VMOVUPD      Y1, 480(SI)
-	JMP          shaped1798
+	JMP          shaped1810
 
-general1797:
+general1809:
 	MOVQ         dst_base+0(FP), DI
 	MOVQ         dst_len+8(FP), SI
 	LEAQ         -32(DI)(SI*8), SI
@@ -28401,7 +28560,7 @@ general1797:
 	MOVQ         SI, 72(CX)
 	MOVQ         kv+168(FP), SI
 	CMPQ         SI, $0x04
-	JLE          short1799
+	JLE          short1811
 	MOVQ         tables_base+120(FP), SI
 	MOVQ         32(AX), DI
 	LEAQ         (SI)(DI*8), DI
@@ -28418,15 +28577,15 @@ general1797:
 	VBROADCASTSD 672(CX)(BX*8), Y0
 	MOVQ         DX, R9
 
-row1801:
+row1813:
 	VBROADCASTSD (R9), Y1
 	VMULPD       Y0, Y1, Y1
 	MOVQ         kv+168(FP), R10
 	XORQ         R11, R11
 	CMPQ         R10, $0x00000004
-	JLT          rest1803
+	JLT          rest1815
 
-whole1802:
+whole1814:
 	VMOVUPD (DI)(R11*8), Y2
 	VMULPD  (R8)(R11*8), Y2, Y2
 	VMULPD  Y1, Y2, Y2
@@ -28434,11 +28593,11 @@ whole1802:
 	ADDQ    $0x00000004, R11
 	SUBQ    $0x00000004, R10
 	CMPQ    R10, $0x00000004
-	JGE     whole1802
+	JGE     whole1814
 
-rest1803:
+rest1815:
 	TESTQ      R10, R10
-	JZ         done1804
+	JZ         done1816
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R10, R13
 	NEGQ       R13
@@ -28448,39 +28607,39 @@ rest1803:
 	VMULPD     Y1, Y2, Y2
 	LEAQ       (SI)(R11*8), R11
 	CMPQ       R11, 56(CX)
-	JGT        pieces1805
+	JGT        pieces1817
 	VMOVUPD    Y2, (R11)
-	JMP        written1806
+	JMP        written1818
 
-pieces1805:
+pieces1817:
 	CMPQ    R10, $0x04
-	JLT     partial1807
+	JLT     partial1819
 	VMOVUPD Y2, (R11)
-	JMP     stored1809
+	JMP     stored1821
 
-partial1807:
+partial1819:
 	CMPQ         R10, $0x02
-	JLT          single1808
+	JLT          single1820
 	VMOVUPD      X2, (R11)
-	JEQ          stored1809
+	JEQ          stored1821
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(R11)
-	JMP          stored1809
+	JMP          stored1821
 
-single1808:
+single1820:
 	VMOVSD X2, (R11)
 
-stored1809:
-written1806:
-done1804:
+stored1821:
+written1818:
+done1816:
 	ADDQ $0x08, R9
 	ADDQ 64(CX), DI
 	ADDQ 64(CX), SI
 	DECQ 72(CX)
-	JNZ  row1801
-	JMP  done1800
+	JNZ  row1813
+	JMP  done1812
 
-short1799:
+short1811:
 	MOVQ         kv+168(FP), SI
 	LEAQ         constants<>+672(SB), DI
 	MOVQ         SI, R8
@@ -28503,7 +28662,7 @@ short1799:
 	VBROADCASTSD 672(CX)(BX*8), Y1
 	MOVQ         DX, R11
 
-row1810:
+row1822:
 	VBROADCASTSD (R11), Y2
 	VMULPD       Y1, Y2, Y2
 	VMASKMOVPD   (R9)(DI*8), Y0, Y3
@@ -28511,53 +28670,53 @@ row1810:
 	VMULPD       Y2, Y3, Y3
 	LEAQ         (R8)(DI*8), R12
 	CMPQ         R12, 56(CX)
-	JGT          pieces1811
+	JGT          pieces1823
 	VMOVUPD      Y3, (R12)
-	JMP          written1812
+	JMP          written1824
 
-pieces1811:
+pieces1823:
 	CMPQ    SI, $0x04
-	JLT     partial1813
+	JLT     partial1825
 	VMOVUPD Y3, (R12)
-	JMP     stored1815
+	JMP     stored1827
 
-partial1813:
+partial1825:
 	CMPQ         SI, $0x02
-	JLT          single1814
+	JLT          single1826
 	VMOVUPD      X3, (R12)
-	JEQ          stored1815
+	JEQ          stored1827
 	VEXTRACTF128 $0x01, Y3, X2
 	VMOVSD       X2, 16(R12)
-	JMP          stored1815
+	JMP          stored1827
 
-single1814:
+single1826:
 	VMOVSD X3, (R12)
 
-stored1815:
-written1812:
+stored1827:
+written1824:
 	ADDQ $0x08, R11
 	ADDQ 64(CX), R9
 	ADDQ 64(CX), R8
 	DECQ 72(CX)
-	JNZ  row1810
+	JNZ  row1822
 
-done1800:
-shaped1798:
+done1812:
+shaped1810:
 	ADDQ $0x00000028, AX
 	ADDQ 48(CX), DX
 	INCQ BX
-	JMP  pass1794
+	JMP  pass1806
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed1796:
+passed1808:
 	MOVQ AX, (CX)
 	MOVQ 16(CX), AX
 	ADDQ AX, 24(CX)
 	SUBQ AX, 8(CX)
-	JMP  chunk1730
+	JMP  chunk1742
 
-done1732:
+done1744:
 	MOVQ 24(CX), AX
 	MOVQ AX, done+176(FP)
 	VZEROUPPER
@@ -28569,23 +28728,23 @@ TEXT ·exp32x256(SB), $0-48
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    x_base+24(FP), CX
 	MOVQ    x_len+32(FP), DX
-	VMOVUPS constants<>+4376(SB), Y0
-	VMOVUPS constants<>+4344(SB), Y1
-	VMOVUPS constants<>+4408(SB), Y2
-	VMOVUPS constants<>+4440(SB), Y3
-	VMOVUPS constants<>+4120(SB), Y4
-	VMOVUPS constants<>+4088(SB), Y5
+	VMOVUPS constants<>+4384(SB), Y0
+	VMOVUPS constants<>+4352(SB), Y1
+	VMOVUPS constants<>+4416(SB), Y2
+	VMOVUPS constants<>+4448(SB), Y3
+	VMOVUPS constants<>+4128(SB), Y4
+	VMOVUPS constants<>+4096(SB), Y5
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000010
-	JLT     rest1817
+	JLT     rest1829
 
-whole1816:
+whole1828:
 	VMOVUPS      (CX)(BX*4), Y6
 	VANDPS       Y5, Y6, Y7
-	VCMPPS       $0x06, constants<>+4216(SB), Y7, Y7
+	VCMPPS       $0x06, constants<>+4224(SB), Y7, Y7
 	VMOVMSKPS    Y7, SI
 	TESTL        SI, SI
-	JNZ          slow1818
+	JNZ          slow1830
 	VMOVUPS      Y0, Y7
 	VFMADD231PS  Y1, Y6, Y7
 	VSUBPS       Y0, Y7, Y8
@@ -28593,11 +28752,11 @@ whole1816:
 	VFNMADD231PS Y3, Y8, Y6
 	VMULPS       Y6, Y6, Y8
 	VMULPS       Y8, Y8, Y9
-	VMOVUPS      constants<>+3640(SB), Y10
-	VFMADD231PS  constants<>+3672(SB), Y6, Y10
-	VMOVUPS      constants<>+3704(SB), Y11
-	VFMADD231PS  constants<>+3736(SB), Y6, Y11
-	VMOVUPS      constants<>+3768(SB), Y12
+	VMOVUPS      constants<>+3648(SB), Y10
+	VFMADD231PS  constants<>+3680(SB), Y6, Y10
+	VMOVUPS      constants<>+3712(SB), Y11
+	VFMADD231PS  constants<>+3744(SB), Y6, Y11
+	VMOVUPS      constants<>+3776(SB), Y12
 	VFMADD231PS  Y11, Y8, Y10
 	VFMADD231PS  Y12, Y9, Y10
 	VFMADD231PS  Y10, Y8, Y6
@@ -28605,13 +28764,13 @@ whole1816:
 	VPSLLD       $0x17, Y7, Y7
 	VPADDD       Y7, Y6, Y6
 	VMOVUPS      Y6, Y6
-	JMP          done1819
+	JMP          done1831
 
-slow1818:
-	VCMPPS       $0x05, constants<>+4248(SB), Y6, Y7
-	VMOVUPS      constants<>+4280(SB), Y8
+slow1830:
+	VCMPPS       $0x05, constants<>+4256(SB), Y6, Y7
+	VMOVUPS      constants<>+4288(SB), Y8
 	VMAXPS       Y6, Y8, Y6
-	VMOVUPS      constants<>+4312(SB), Y8
+	VMOVUPS      constants<>+4320(SB), Y8
 	VMINPS       Y6, Y8, Y6
 	VMOVUPS      Y0, Y8
 	VFMADD231PS  Y1, Y6, Y8
@@ -28620,16 +28779,16 @@ slow1818:
 	VFNMADD231PS Y3, Y8, Y6
 	VMULPS       Y6, Y6, Y9
 	VMULPS       Y9, Y9, Y10
-	VMOVUPS      constants<>+3640(SB), Y11
-	VFMADD231PS  constants<>+3672(SB), Y6, Y11
-	VMOVUPS      constants<>+3704(SB), Y12
-	VFMADD231PS  constants<>+3736(SB), Y6, Y12
-	VMOVUPS      constants<>+3768(SB), Y13
+	VMOVUPS      constants<>+3648(SB), Y11
+	VFMADD231PS  constants<>+3680(SB), Y6, Y11
+	VMOVUPS      constants<>+3712(SB), Y12
+	VFMADD231PS  constants<>+3744(SB), Y6, Y12
+	VMOVUPS      constants<>+3776(SB), Y13
 	VFMADD231PS  Y12, Y9, Y11
 	VFMADD231PS  Y13, Y10, Y11
 	VFMADD231PS  Y11, Y9, Y6
 	VADDPS       Y4, Y6, Y6
-	VMULPS       constants<>+4184(SB), Y8, Y9
+	VMULPS       constants<>+4192(SB), Y8, Y9
 	VROUNDPS     $0x01, Y9, Y9
 	VSUBPS       Y9, Y8, Y8
 	VADDPS       Y0, Y9, Y9
@@ -28642,14 +28801,14 @@ slow1818:
 	VMULPS       Y8, Y6, Y6
 	VANDPS       Y7, Y6, Y6
 
-done1819:
+done1831:
 	VMOVUPS      Y6, (AX)(BX*4)
 	VMOVUPS      32(CX)(BX*4), Y6
 	VANDPS       Y5, Y6, Y7
-	VCMPPS       $0x06, constants<>+4216(SB), Y7, Y7
+	VCMPPS       $0x06, constants<>+4224(SB), Y7, Y7
 	VMOVMSKPS    Y7, SI
 	TESTL        SI, SI
-	JNZ          slow1820
+	JNZ          slow1832
 	VMOVUPS      Y0, Y7
 	VFMADD231PS  Y1, Y6, Y7
 	VSUBPS       Y0, Y7, Y8
@@ -28657,11 +28816,11 @@ done1819:
 	VFNMADD231PS Y3, Y8, Y6
 	VMULPS       Y6, Y6, Y8
 	VMULPS       Y8, Y8, Y9
-	VMOVUPS      constants<>+3640(SB), Y10
-	VFMADD231PS  constants<>+3672(SB), Y6, Y10
-	VMOVUPS      constants<>+3704(SB), Y11
-	VFMADD231PS  constants<>+3736(SB), Y6, Y11
-	VMOVUPS      constants<>+3768(SB), Y12
+	VMOVUPS      constants<>+3648(SB), Y10
+	VFMADD231PS  constants<>+3680(SB), Y6, Y10
+	VMOVUPS      constants<>+3712(SB), Y11
+	VFMADD231PS  constants<>+3744(SB), Y6, Y11
+	VMOVUPS      constants<>+3776(SB), Y12
 	VFMADD231PS  Y11, Y8, Y10
 	VFMADD231PS  Y12, Y9, Y10
 	VFMADD231PS  Y10, Y8, Y6
@@ -28669,13 +28828,13 @@ done1819:
 	VPSLLD       $0x17, Y7, Y7
 	VPADDD       Y7, Y6, Y6
 	VMOVUPS      Y6, Y6
-	JMP          done1821
+	JMP          done1833
 
-slow1820:
-	VCMPPS       $0x05, constants<>+4248(SB), Y6, Y7
-	VMOVUPS      constants<>+4280(SB), Y8
+slow1832:
+	VCMPPS       $0x05, constants<>+4256(SB), Y6, Y7
+	VMOVUPS      constants<>+4288(SB), Y8
 	VMAXPS       Y6, Y8, Y6
-	VMOVUPS      constants<>+4312(SB), Y8
+	VMOVUPS      constants<>+4320(SB), Y8
 	VMINPS       Y6, Y8, Y6
 	VMOVUPS      Y0, Y8
 	VFMADD231PS  Y1, Y6, Y8
@@ -28684,16 +28843,16 @@ slow1820:
 	VFNMADD231PS Y3, Y8, Y6
 	VMULPS       Y6, Y6, Y9
 	VMULPS       Y9, Y9, Y10
-	VMOVUPS      constants<>+3640(SB), Y11
-	VFMADD231PS  constants<>+3672(SB), Y6, Y11
-	VMOVUPS      constants<>+3704(SB), Y12
-	VFMADD231PS  constants<>+3736(SB), Y6, Y12
-	VMOVUPS      constants<>+3768(SB), Y13
+	VMOVUPS      constants<>+3648(SB), Y11
+	VFMADD231PS  constants<>+3680(SB), Y6, Y11
+	VMOVUPS      constants<>+3712(SB), Y12
+	VFMADD231PS  constants<>+3744(SB), Y6, Y12
+	VMOVUPS      constants<>+3776(SB), Y13
 	VFMADD231PS  Y12, Y9, Y11
 	VFMADD231PS  Y13, Y10, Y11
 	VFMADD231PS  Y11, Y9, Y6
 	VADDPS       Y4, Y6, Y6
-	VMULPS       constants<>+4184(SB), Y8, Y9
+	VMULPS       constants<>+4192(SB), Y8, Y9
 	VROUNDPS     $0x01, Y9, Y9
 	VSUBPS       Y9, Y8, Y8
 	VADDPS       Y0, Y9, Y9
@@ -28706,24 +28865,24 @@ slow1820:
 	VMULPS       Y8, Y6, Y6
 	VANDPS       Y7, Y6, Y6
 
-done1821:
+done1833:
 	VMOVUPS Y6, 32(AX)(BX*4)
 	ADDQ    $0x00000010, BX
 	SUBQ    $0x00000010, DX
 	CMPQ    DX, $0x00000010
-	JGE     whole1816
+	JGE     whole1828
 
-rest1817:
+rest1829:
 	CMPQ DX, $0x00000008
-	JLT  rest1823
+	JLT  rest1835
 
-whole1822:
+whole1834:
 	VMOVUPS      (CX)(BX*4), Y6
 	VANDPS       Y5, Y6, Y7
-	VCMPPS       $0x06, constants<>+4216(SB), Y7, Y7
+	VCMPPS       $0x06, constants<>+4224(SB), Y7, Y7
 	VMOVMSKPS    Y7, SI
 	TESTL        SI, SI
-	JNZ          slow1824
+	JNZ          slow1836
 	VMOVUPS      Y0, Y7
 	VFMADD231PS  Y1, Y6, Y7
 	VSUBPS       Y0, Y7, Y8
@@ -28731,11 +28890,11 @@ whole1822:
 	VFNMADD231PS Y3, Y8, Y6
 	VMULPS       Y6, Y6, Y8
 	VMULPS       Y8, Y8, Y9
-	VMOVUPS      constants<>+3640(SB), Y10
-	VFMADD231PS  constants<>+3672(SB), Y6, Y10
-	VMOVUPS      constants<>+3704(SB), Y11
-	VFMADD231PS  constants<>+3736(SB), Y6, Y11
-	VMOVUPS      constants<>+3768(SB), Y12
+	VMOVUPS      constants<>+3648(SB), Y10
+	VFMADD231PS  constants<>+3680(SB), Y6, Y10
+	VMOVUPS      constants<>+3712(SB), Y11
+	VFMADD231PS  constants<>+3744(SB), Y6, Y11
+	VMOVUPS      constants<>+3776(SB), Y12
 	VFMADD231PS  Y11, Y8, Y10
 	VFMADD231PS  Y12, Y9, Y10
 	VFMADD231PS  Y10, Y8, Y6
@@ -28743,13 +28902,13 @@ whole1822:
 	VPSLLD       $0x17, Y7, Y7
 	VPADDD       Y7, Y6, Y6
 	VMOVUPS      Y6, Y6
-	JMP          done1825
+	JMP          done1837
 
-slow1824:
-	VCMPPS       $0x05, constants<>+4248(SB), Y6, Y7
-	VMOVUPS      constants<>+4280(SB), Y8
+slow1836:
+	VCMPPS       $0x05, constants<>+4256(SB), Y6, Y7
+	VMOVUPS      constants<>+4288(SB), Y8
 	VMAXPS       Y6, Y8, Y6
-	VMOVUPS      constants<>+4312(SB), Y8
+	VMOVUPS      constants<>+4320(SB), Y8
 	VMINPS       Y6, Y8, Y6
 	VMOVUPS      Y0, Y8
 	VFMADD231PS  Y1, Y6, Y8
@@ -28758,16 +28917,16 @@ slow1824:
 	VFNMADD231PS Y3, Y8, Y6
 	VMULPS       Y6, Y6, Y9
 	VMULPS       Y9, Y9, Y10
-	VMOVUPS      constants<>+3640(SB), Y11
-	VFMADD231PS  constants<>+3672(SB), Y6, Y11
-	VMOVUPS      constants<>+3704(SB), Y12
-	VFMADD231PS  constants<>+3736(SB), Y6, Y12
-	VMOVUPS      constants<>+3768(SB), Y13
+	VMOVUPS      constants<>+3648(SB), Y11
+	VFMADD231PS  constants<>+3680(SB), Y6, Y11
+	VMOVUPS      constants<>+3712(SB), Y12
+	VFMADD231PS  constants<>+3744(SB), Y6, Y12
+	VMOVUPS      constants<>+3776(SB), Y13
 	VFMADD231PS  Y12, Y9, Y11
 	VFMADD231PS  Y13, Y10, Y11
 	VFMADD231PS  Y11, Y9, Y6
 	VADDPS       Y4, Y6, Y6
-	VMULPS       constants<>+4184(SB), Y8, Y9
+	VMULPS       constants<>+4192(SB), Y8, Y9
 	VROUNDPS     $0x01, Y9, Y9
 	VSUBPS       Y9, Y8, Y8
 	VADDPS       Y0, Y9, Y9
@@ -28780,26 +28939,26 @@ slow1824:
 	VMULPS       Y8, Y6, Y6
 	VANDPS       Y7, Y6, Y6
 
-done1825:
+done1837:
 	VMOVUPS Y6, (AX)(BX*4)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole1822
+	JGE     whole1834
 
-rest1823:
+rest1835:
 	TESTQ        DX, DX
-	JZ           done1826
+	JZ           done1838
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
 	VMOVUPS      (SI)(DI*4), Y6
 	VMASKMOVPS   (CX)(BX*4), Y6, Y6
 	VANDPS       Y5, Y6, Y5
-	VCMPPS       $0x06, constants<>+4216(SB), Y5, Y5
+	VCMPPS       $0x06, constants<>+4224(SB), Y5, Y5
 	VMOVMSKPS    Y5, CX
 	TESTL        CX, CX
-	JNZ          slow1827
+	JNZ          slow1839
 	VMOVUPS      Y0, Y5
 	VFMADD231PS  Y1, Y6, Y5
 	VSUBPS       Y0, Y5, Y0
@@ -28807,11 +28966,11 @@ rest1823:
 	VFNMADD231PS Y3, Y0, Y6
 	VMULPS       Y6, Y6, Y0
 	VMULPS       Y0, Y0, Y1
-	VMOVUPS      constants<>+3640(SB), Y2
-	VFMADD231PS  constants<>+3672(SB), Y6, Y2
-	VMOVUPS      constants<>+3704(SB), Y3
-	VFMADD231PS  constants<>+3736(SB), Y6, Y3
-	VMOVUPS      constants<>+3768(SB), Y7
+	VMOVUPS      constants<>+3648(SB), Y2
+	VFMADD231PS  constants<>+3680(SB), Y6, Y2
+	VMOVUPS      constants<>+3712(SB), Y3
+	VFMADD231PS  constants<>+3744(SB), Y6, Y3
+	VMOVUPS      constants<>+3776(SB), Y7
 	VFMADD231PS  Y3, Y0, Y2
 	VFMADD231PS  Y7, Y1, Y2
 	VFMADD231PS  Y2, Y0, Y6
@@ -28819,13 +28978,13 @@ rest1823:
 	VPSLLD       $0x17, Y5, Y5
 	VPADDD       Y5, Y6, Y6
 	VMOVUPS      Y6, Y0
-	JMP          done1828
+	JMP          done1840
 
-slow1827:
-	VCMPPS       $0x05, constants<>+4248(SB), Y6, Y5
-	VMOVUPS      constants<>+4280(SB), Y7
+slow1839:
+	VCMPPS       $0x05, constants<>+4256(SB), Y6, Y5
+	VMOVUPS      constants<>+4288(SB), Y7
 	VMAXPS       Y6, Y7, Y6
-	VMOVUPS      constants<>+4312(SB), Y7
+	VMOVUPS      constants<>+4320(SB), Y7
 	VMINPS       Y6, Y7, Y6
 	VMOVUPS      Y0, Y7
 	VFMADD231PS  Y1, Y6, Y7
@@ -28834,16 +28993,16 @@ slow1827:
 	VFNMADD231PS Y3, Y1, Y6
 	VMULPS       Y6, Y6, Y2
 	VMULPS       Y2, Y2, Y3
-	VMOVUPS      constants<>+3640(SB), Y7
-	VFMADD231PS  constants<>+3672(SB), Y6, Y7
-	VMOVUPS      constants<>+3704(SB), Y8
-	VFMADD231PS  constants<>+3736(SB), Y6, Y8
-	VMOVUPS      constants<>+3768(SB), Y9
+	VMOVUPS      constants<>+3648(SB), Y7
+	VFMADD231PS  constants<>+3680(SB), Y6, Y7
+	VMOVUPS      constants<>+3712(SB), Y8
+	VFMADD231PS  constants<>+3744(SB), Y6, Y8
+	VMOVUPS      constants<>+3776(SB), Y9
 	VFMADD231PS  Y8, Y2, Y7
 	VFMADD231PS  Y9, Y3, Y7
 	VFMADD231PS  Y7, Y2, Y6
 	VADDPS       Y4, Y6, Y6
-	VMULPS       constants<>+4184(SB), Y1, Y2
+	VMULPS       constants<>+4192(SB), Y1, Y2
 	VROUNDPS     $0x01, Y2, Y2
 	VSUBPS       Y2, Y1, Y1
 	VADDPS       Y0, Y2, Y2
@@ -28856,36 +29015,36 @@ slow1827:
 	VMULPS       Y1, Y6, Y0
 	VANDPS       Y5, Y0, Y0
 
-done1828:
+done1840:
 	CMPQ    DX, $0x08
-	JLT     partial1829
+	JLT     partial1841
 	VMOVUPS Y0, (AX)(BX*4)
-	JMP     stored1830
+	JMP     stored1842
 
-partial1829:
+partial1841:
 	LEAQ         (AX)(BX*4), AX
 	VMOVAPS      X0, X1
 	TESTQ        $0x00000004, DX
-	JZ           without1831
+	JZ           without1843
 	VMOVUPS      X1, (AX)
 	VEXTRACTF128 $0x01, Y0, X1
 	ADDQ         $0x00000010, AX
 
-without1831:
+without1843:
 	TESTQ     $0x00000002, DX
-	JZ        without1832
+	JZ        without1844
 	VMOVSD    X1, (AX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, AX
 
-without1832:
+without1844:
 	TESTQ  $0x00000001, DX
-	JZ     without1833
+	JZ     without1845
 	VMOVSS X1, (AX)
 
-without1833:
-stored1830:
-done1826:
+without1845:
+stored1842:
+done1838:
 	VZEROUPPER
 	RET
 
@@ -28895,261 +29054,261 @@ TEXT ·log32x256(SB), $0-48
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    x_base+24(FP), CX
 	MOVQ    x_len+32(FP), DX
-	VMOVUPS constants<>+4664(SB), Y0
-	VMOVUPS constants<>+4728(SB), Y1
-	VMOVUPS constants<>+4120(SB), Y2
-	VMOVUPS constants<>+4184(SB), Y3
+	VMOVUPS constants<>+4672(SB), Y0
+	VMOVUPS constants<>+4736(SB), Y1
+	VMOVUPS constants<>+4128(SB), Y2
+	VMOVUPS constants<>+4192(SB), Y3
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000010
-	JLT     rest1835
+	JLT     rest1847
 
-whole1834:
+whole1846:
 	VMOVUPS     (CX)(BX*4), Y4
-	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y5
-	VCMPPS      $0x1e, constants<>+4056(SB), Y4, Y6
+	VCMPPS      $0x19, constants<>+4544(SB), Y4, Y5
+	VCMPPS      $0x1e, constants<>+4064(SB), Y4, Y6
 	VORPS       Y6, Y5, Y5
 	VMOVMSKPS   Y5, SI
 	TESTL       SI, SI
-	JNZ         slow1836
+	JNZ         slow1848
 	VPADDD      Y0, Y4, Y4
 	VPSRLD      $0x17, Y4, Y5
 	VORPS       Y1, Y5, Y5
-	VSUBPS      constants<>+4760(SB), Y5, Y5
-	VANDPS      constants<>+4696(SB), Y4, Y4
-	VPADDD      constants<>+4632(SB), Y4, Y4
+	VSUBPS      constants<>+4768(SB), Y5, Y5
+	VANDPS      constants<>+4704(SB), Y4, Y4
+	VPADDD      constants<>+4640(SB), Y4, Y4
 	VSUBPS      Y2, Y4, Y4
-	VADDPS      constants<>+4152(SB), Y4, Y6
+	VADDPS      constants<>+4160(SB), Y4, Y6
 	VDIVPS      Y6, Y4, Y6
 	VMULPS      Y6, Y6, Y7
 	VMULPS      Y7, Y7, Y8
-	VMOVUPS     constants<>+3864(SB), Y9
-	VFMADD213PS constants<>+3800(SB), Y8, Y9
-	VMOVUPS     constants<>+3832(SB), Y10
+	VMOVUPS     constants<>+3872(SB), Y9
+	VFMADD213PS constants<>+3808(SB), Y8, Y9
+	VMOVUPS     constants<>+3840(SB), Y10
 	VMULPS      Y3, Y4, Y11
 	VMULPS      Y4, Y11, Y11
 	VMOVUPS     Y11, Y12
 	VFMADD231PS Y10, Y8, Y12
 	VFMADD231PS Y9, Y7, Y12
-	VMULPS      constants<>+4504(SB), Y5, Y8
+	VMULPS      constants<>+4512(SB), Y5, Y8
 	VFMADD231PS Y12, Y6, Y8
 	VSUBPS      Y8, Y11, Y11
 	VSUBPS      Y4, Y11, Y11
-	VFMSUB132PS constants<>+4472(SB), Y11, Y5
+	VFMSUB132PS constants<>+4480(SB), Y11, Y5
 	VMOVUPS     Y5, Y4
-	JMP         done1837
+	JMP         done1849
 
-slow1836:
+slow1848:
 	VMOVUPS     Y4, Y5
-	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y7
-	VMULPS      constants<>+4568(SB), Y4, Y6
+	VCMPPS      $0x19, constants<>+4544(SB), Y4, Y7
+	VMULPS      constants<>+4576(SB), Y4, Y6
 	VBLENDVPS   Y7, Y6, Y4, Y4
-	VANDPS      constants<>+4600(SB), Y7, Y6
+	VANDPS      constants<>+4608(SB), Y7, Y6
 	VPADDD      Y0, Y4, Y4
 	VPSRLD      $0x17, Y4, Y7
 	VORPS       Y1, Y7, Y7
-	VSUBPS      constants<>+4760(SB), Y7, Y7
-	VANDPS      constants<>+4696(SB), Y4, Y4
-	VPADDD      constants<>+4632(SB), Y4, Y4
+	VSUBPS      constants<>+4768(SB), Y7, Y7
+	VANDPS      constants<>+4704(SB), Y4, Y4
+	VPADDD      constants<>+4640(SB), Y4, Y4
 	VADDPS      Y6, Y7, Y7
 	VSUBPS      Y2, Y4, Y4
-	VADDPS      constants<>+4152(SB), Y4, Y6
+	VADDPS      constants<>+4160(SB), Y4, Y6
 	VDIVPS      Y6, Y4, Y6
 	VMULPS      Y6, Y6, Y8
 	VMULPS      Y8, Y8, Y9
-	VMOVUPS     constants<>+3864(SB), Y10
-	VFMADD213PS constants<>+3800(SB), Y9, Y10
-	VMOVUPS     constants<>+3832(SB), Y11
+	VMOVUPS     constants<>+3872(SB), Y10
+	VFMADD213PS constants<>+3808(SB), Y9, Y10
+	VMOVUPS     constants<>+3840(SB), Y11
 	VMULPS      Y3, Y4, Y12
 	VMULPS      Y4, Y12, Y12
 	VMOVUPS     Y12, Y13
 	VFMADD231PS Y11, Y9, Y13
 	VFMADD231PS Y10, Y8, Y13
-	VMULPS      constants<>+4504(SB), Y7, Y9
+	VMULPS      constants<>+4512(SB), Y7, Y9
 	VFMADD231PS Y13, Y6, Y9
 	VSUBPS      Y9, Y12, Y12
 	VSUBPS      Y4, Y12, Y12
-	VFMSUB132PS constants<>+4472(SB), Y12, Y7
+	VFMSUB132PS constants<>+4480(SB), Y12, Y7
 	VMOVUPS     Y7, Y4
 	VXORPD      Y6, Y6, Y6
 	VCMPPS      $0x00, Y6, Y5, Y7
-	VBLENDVPS   Y7, constants<>+3896(SB), Y4, Y4
-	VCMPPS      $0x00, constants<>+3928(SB), Y5, Y7
-	VBLENDVPS   Y7, constants<>+3928(SB), Y4, Y4
+	VBLENDVPS   Y7, constants<>+3904(SB), Y4, Y4
+	VCMPPS      $0x00, constants<>+3936(SB), Y5, Y7
+	VBLENDVPS   Y7, constants<>+3936(SB), Y4, Y4
 	VCMPPS      $0x19, Y6, Y5, Y7
-	VBLENDVPS   Y7, constants<>+3960(SB), Y4, Y4
+	VBLENDVPS   Y7, constants<>+3968(SB), Y4, Y4
 
-done1837:
+done1849:
 	VMOVUPS     Y4, (AX)(BX*4)
 	VMOVUPS     32(CX)(BX*4), Y4
-	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y5
-	VCMPPS      $0x1e, constants<>+4056(SB), Y4, Y6
+	VCMPPS      $0x19, constants<>+4544(SB), Y4, Y5
+	VCMPPS      $0x1e, constants<>+4064(SB), Y4, Y6
 	VORPS       Y6, Y5, Y5
 	VMOVMSKPS   Y5, SI
 	TESTL       SI, SI
-	JNZ         slow1838
+	JNZ         slow1850
 	VPADDD      Y0, Y4, Y4
 	VPSRLD      $0x17, Y4, Y5
 	VORPS       Y1, Y5, Y5
-	VSUBPS      constants<>+4760(SB), Y5, Y5
-	VANDPS      constants<>+4696(SB), Y4, Y4
-	VPADDD      constants<>+4632(SB), Y4, Y4
+	VSUBPS      constants<>+4768(SB), Y5, Y5
+	VANDPS      constants<>+4704(SB), Y4, Y4
+	VPADDD      constants<>+4640(SB), Y4, Y4
 	VSUBPS      Y2, Y4, Y4
-	VADDPS      constants<>+4152(SB), Y4, Y6
+	VADDPS      constants<>+4160(SB), Y4, Y6
 	VDIVPS      Y6, Y4, Y6
 	VMULPS      Y6, Y6, Y7
 	VMULPS      Y7, Y7, Y8
-	VMOVUPS     constants<>+3864(SB), Y9
-	VFMADD213PS constants<>+3800(SB), Y8, Y9
-	VMOVUPS     constants<>+3832(SB), Y10
+	VMOVUPS     constants<>+3872(SB), Y9
+	VFMADD213PS constants<>+3808(SB), Y8, Y9
+	VMOVUPS     constants<>+3840(SB), Y10
 	VMULPS      Y3, Y4, Y11
 	VMULPS      Y4, Y11, Y11
 	VMOVUPS     Y11, Y12
 	VFMADD231PS Y10, Y8, Y12
 	VFMADD231PS Y9, Y7, Y12
-	VMULPS      constants<>+4504(SB), Y5, Y8
+	VMULPS      constants<>+4512(SB), Y5, Y8
 	VFMADD231PS Y12, Y6, Y8
 	VSUBPS      Y8, Y11, Y11
 	VSUBPS      Y4, Y11, Y11
-	VFMSUB132PS constants<>+4472(SB), Y11, Y5
+	VFMSUB132PS constants<>+4480(SB), Y11, Y5
 	VMOVUPS     Y5, Y4
-	JMP         done1839
+	JMP         done1851
 
-slow1838:
+slow1850:
 	VMOVUPS     Y4, Y5
-	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y7
-	VMULPS      constants<>+4568(SB), Y4, Y6
+	VCMPPS      $0x19, constants<>+4544(SB), Y4, Y7
+	VMULPS      constants<>+4576(SB), Y4, Y6
 	VBLENDVPS   Y7, Y6, Y4, Y4
-	VANDPS      constants<>+4600(SB), Y7, Y6
+	VANDPS      constants<>+4608(SB), Y7, Y6
 	VPADDD      Y0, Y4, Y4
 	VPSRLD      $0x17, Y4, Y7
 	VORPS       Y1, Y7, Y7
-	VSUBPS      constants<>+4760(SB), Y7, Y7
-	VANDPS      constants<>+4696(SB), Y4, Y4
-	VPADDD      constants<>+4632(SB), Y4, Y4
+	VSUBPS      constants<>+4768(SB), Y7, Y7
+	VANDPS      constants<>+4704(SB), Y4, Y4
+	VPADDD      constants<>+4640(SB), Y4, Y4
 	VADDPS      Y6, Y7, Y7
 	VSUBPS      Y2, Y4, Y4
-	VADDPS      constants<>+4152(SB), Y4, Y6
+	VADDPS      constants<>+4160(SB), Y4, Y6
 	VDIVPS      Y6, Y4, Y6
 	VMULPS      Y6, Y6, Y8
 	VMULPS      Y8, Y8, Y9
-	VMOVUPS     constants<>+3864(SB), Y10
-	VFMADD213PS constants<>+3800(SB), Y9, Y10
-	VMOVUPS     constants<>+3832(SB), Y11
+	VMOVUPS     constants<>+3872(SB), Y10
+	VFMADD213PS constants<>+3808(SB), Y9, Y10
+	VMOVUPS     constants<>+3840(SB), Y11
 	VMULPS      Y3, Y4, Y12
 	VMULPS      Y4, Y12, Y12
 	VMOVUPS     Y12, Y13
 	VFMADD231PS Y11, Y9, Y13
 	VFMADD231PS Y10, Y8, Y13
-	VMULPS      constants<>+4504(SB), Y7, Y9
+	VMULPS      constants<>+4512(SB), Y7, Y9
 	VFMADD231PS Y13, Y6, Y9
 	VSUBPS      Y9, Y12, Y12
 	VSUBPS      Y4, Y12, Y12
-	VFMSUB132PS constants<>+4472(SB), Y12, Y7
+	VFMSUB132PS constants<>+4480(SB), Y12, Y7
 	VMOVUPS     Y7, Y4
 	VXORPD      Y6, Y6, Y6
 	VCMPPS      $0x00, Y6, Y5, Y7
-	VBLENDVPS   Y7, constants<>+3896(SB), Y4, Y4
-	VCMPPS      $0x00, constants<>+3928(SB), Y5, Y7
-	VBLENDVPS   Y7, constants<>+3928(SB), Y4, Y4
+	VBLENDVPS   Y7, constants<>+3904(SB), Y4, Y4
+	VCMPPS      $0x00, constants<>+3936(SB), Y5, Y7
+	VBLENDVPS   Y7, constants<>+3936(SB), Y4, Y4
 	VCMPPS      $0x19, Y6, Y5, Y7
-	VBLENDVPS   Y7, constants<>+3960(SB), Y4, Y4
+	VBLENDVPS   Y7, constants<>+3968(SB), Y4, Y4
 
-done1839:
+done1851:
 	VMOVUPS Y4, 32(AX)(BX*4)
 	ADDQ    $0x00000010, BX
 	SUBQ    $0x00000010, DX
 	CMPQ    DX, $0x00000010
-	JGE     whole1834
+	JGE     whole1846
 
-rest1835:
+rest1847:
 	CMPQ DX, $0x00000008
-	JLT  rest1841
+	JLT  rest1853
 
-whole1840:
+whole1852:
 	VMOVUPS     (CX)(BX*4), Y4
-	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y5
-	VCMPPS      $0x1e, constants<>+4056(SB), Y4, Y6
+	VCMPPS      $0x19, constants<>+4544(SB), Y4, Y5
+	VCMPPS      $0x1e, constants<>+4064(SB), Y4, Y6
 	VORPS       Y6, Y5, Y5
 	VMOVMSKPS   Y5, SI
 	TESTL       SI, SI
-	JNZ         slow1842
+	JNZ         slow1854
 	VPADDD      Y0, Y4, Y4
 	VPSRLD      $0x17, Y4, Y5
 	VORPS       Y1, Y5, Y5
-	VSUBPS      constants<>+4760(SB), Y5, Y5
-	VANDPS      constants<>+4696(SB), Y4, Y4
-	VPADDD      constants<>+4632(SB), Y4, Y4
+	VSUBPS      constants<>+4768(SB), Y5, Y5
+	VANDPS      constants<>+4704(SB), Y4, Y4
+	VPADDD      constants<>+4640(SB), Y4, Y4
 	VSUBPS      Y2, Y4, Y4
-	VADDPS      constants<>+4152(SB), Y4, Y6
+	VADDPS      constants<>+4160(SB), Y4, Y6
 	VDIVPS      Y6, Y4, Y6
 	VMULPS      Y6, Y6, Y7
 	VMULPS      Y7, Y7, Y8
-	VMOVUPS     constants<>+3864(SB), Y9
-	VFMADD213PS constants<>+3800(SB), Y8, Y9
-	VMOVUPS     constants<>+3832(SB), Y10
+	VMOVUPS     constants<>+3872(SB), Y9
+	VFMADD213PS constants<>+3808(SB), Y8, Y9
+	VMOVUPS     constants<>+3840(SB), Y10
 	VMULPS      Y3, Y4, Y11
 	VMULPS      Y4, Y11, Y11
 	VMOVUPS     Y11, Y12
 	VFMADD231PS Y10, Y8, Y12
 	VFMADD231PS Y9, Y7, Y12
-	VMULPS      constants<>+4504(SB), Y5, Y8
+	VMULPS      constants<>+4512(SB), Y5, Y8
 	VFMADD231PS Y12, Y6, Y8
 	VSUBPS      Y8, Y11, Y11
 	VSUBPS      Y4, Y11, Y11
-	VFMSUB132PS constants<>+4472(SB), Y11, Y5
+	VFMSUB132PS constants<>+4480(SB), Y11, Y5
 	VMOVUPS     Y5, Y4
-	JMP         done1843
+	JMP         done1855
 
-slow1842:
+slow1854:
 	VMOVUPS     Y4, Y5
-	VCMPPS      $0x19, constants<>+4536(SB), Y4, Y7
-	VMULPS      constants<>+4568(SB), Y4, Y6
+	VCMPPS      $0x19, constants<>+4544(SB), Y4, Y7
+	VMULPS      constants<>+4576(SB), Y4, Y6
 	VBLENDVPS   Y7, Y6, Y4, Y4
-	VANDPS      constants<>+4600(SB), Y7, Y6
+	VANDPS      constants<>+4608(SB), Y7, Y6
 	VPADDD      Y0, Y4, Y4
 	VPSRLD      $0x17, Y4, Y7
 	VORPS       Y1, Y7, Y7
-	VSUBPS      constants<>+4760(SB), Y7, Y7
-	VANDPS      constants<>+4696(SB), Y4, Y4
-	VPADDD      constants<>+4632(SB), Y4, Y4
+	VSUBPS      constants<>+4768(SB), Y7, Y7
+	VANDPS      constants<>+4704(SB), Y4, Y4
+	VPADDD      constants<>+4640(SB), Y4, Y4
 	VADDPS      Y6, Y7, Y7
 	VSUBPS      Y2, Y4, Y4
-	VADDPS      constants<>+4152(SB), Y4, Y6
+	VADDPS      constants<>+4160(SB), Y4, Y6
 	VDIVPS      Y6, Y4, Y6
 	VMULPS      Y6, Y6, Y8
 	VMULPS      Y8, Y8, Y9
-	VMOVUPS     constants<>+3864(SB), Y10
-	VFMADD213PS constants<>+3800(SB), Y9, Y10
-	VMOVUPS     constants<>+3832(SB), Y11
+	VMOVUPS     constants<>+3872(SB), Y10
+	VFMADD213PS constants<>+3808(SB), Y9, Y10
+	VMOVUPS     constants<>+3840(SB), Y11
 	VMULPS      Y3, Y4, Y12
 	VMULPS      Y4, Y12, Y12
 	VMOVUPS     Y12, Y13
 	VFMADD231PS Y11, Y9, Y13
 	VFMADD231PS Y10, Y8, Y13
-	VMULPS      constants<>+4504(SB), Y7, Y9
+	VMULPS      constants<>+4512(SB), Y7, Y9
 	VFMADD231PS Y13, Y6, Y9
 	VSUBPS      Y9, Y12, Y12
 	VSUBPS      Y4, Y12, Y12
-	VFMSUB132PS constants<>+4472(SB), Y12, Y7
+	VFMSUB132PS constants<>+4480(SB), Y12, Y7
 	VMOVUPS     Y7, Y4
 	VXORPD      Y6, Y6, Y6
 	VCMPPS      $0x00, Y6, Y5, Y7
-	VBLENDVPS   Y7, constants<>+3896(SB), Y4, Y4
-	VCMPPS      $0x00, constants<>+3928(SB), Y5, Y7
-	VBLENDVPS   Y7, constants<>+3928(SB), Y4, Y4
+	VBLENDVPS   Y7, constants<>+3904(SB), Y4, Y4
+	VCMPPS      $0x00, constants<>+3936(SB), Y5, Y7
+	VBLENDVPS   Y7, constants<>+3936(SB), Y4, Y4
 	VCMPPS      $0x19, Y6, Y5, Y7
-	VBLENDVPS   Y7, constants<>+3960(SB), Y4, Y4
+	VBLENDVPS   Y7, constants<>+3968(SB), Y4, Y4
 
-done1843:
+done1855:
 	VMOVUPS Y4, (AX)(BX*4)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole1840
+	JGE     whole1852
 
-rest1841:
+rest1853:
 	TESTQ       DX, DX
-	JZ          done1844
+	JZ          done1856
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -29157,109 +29316,109 @@ rest1841:
 	VMASKMOVPS  (CX)(BX*4), Y4, Y5
 	VMOVUPS     Y2, Y6
 	VBLENDVPS   Y4, Y5, Y6, Y5
-	VCMPPS      $0x19, constants<>+4536(SB), Y5, Y4
-	VCMPPS      $0x1e, constants<>+4056(SB), Y5, Y6
+	VCMPPS      $0x19, constants<>+4544(SB), Y5, Y4
+	VCMPPS      $0x1e, constants<>+4064(SB), Y5, Y6
 	VORPS       Y6, Y4, Y4
 	VMOVMSKPS   Y4, CX
 	TESTL       CX, CX
-	JNZ         slow1845
+	JNZ         slow1857
 	VPADDD      Y0, Y5, Y5
 	VPSRLD      $0x17, Y5, Y0
 	VORPS       Y1, Y0, Y0
-	VSUBPS      constants<>+4760(SB), Y0, Y0
-	VANDPS      constants<>+4696(SB), Y5, Y5
-	VPADDD      constants<>+4632(SB), Y5, Y5
+	VSUBPS      constants<>+4768(SB), Y0, Y0
+	VANDPS      constants<>+4704(SB), Y5, Y5
+	VPADDD      constants<>+4640(SB), Y5, Y5
 	VSUBPS      Y2, Y5, Y5
-	VADDPS      constants<>+4152(SB), Y5, Y1
+	VADDPS      constants<>+4160(SB), Y5, Y1
 	VDIVPS      Y1, Y5, Y1
 	VMULPS      Y1, Y1, Y2
 	VMULPS      Y2, Y2, Y4
-	VMOVUPS     constants<>+3864(SB), Y6
-	VFMADD213PS constants<>+3800(SB), Y4, Y6
-	VMOVUPS     constants<>+3832(SB), Y7
+	VMOVUPS     constants<>+3872(SB), Y6
+	VFMADD213PS constants<>+3808(SB), Y4, Y6
+	VMOVUPS     constants<>+3840(SB), Y7
 	VMULPS      Y3, Y5, Y3
 	VMULPS      Y5, Y3, Y3
 	VMOVUPS     Y3, Y8
 	VFMADD231PS Y7, Y4, Y8
 	VFMADD231PS Y6, Y2, Y8
-	VMULPS      constants<>+4504(SB), Y0, Y4
+	VMULPS      constants<>+4512(SB), Y0, Y4
 	VFMADD231PS Y8, Y1, Y4
 	VSUBPS      Y4, Y3, Y3
 	VSUBPS      Y5, Y3, Y3
-	VFMSUB132PS constants<>+4472(SB), Y3, Y0
+	VFMSUB132PS constants<>+4480(SB), Y3, Y0
 	VMOVUPS     Y0, Y0
-	JMP         done1846
+	JMP         done1858
 
-slow1845:
+slow1857:
 	VMOVUPS     Y5, Y4
-	VCMPPS      $0x19, constants<>+4536(SB), Y5, Y7
-	VMULPS      constants<>+4568(SB), Y5, Y6
+	VCMPPS      $0x19, constants<>+4544(SB), Y5, Y7
+	VMULPS      constants<>+4576(SB), Y5, Y6
 	VBLENDVPS   Y7, Y6, Y5, Y5
-	VANDPS      constants<>+4600(SB), Y7, Y6
+	VANDPS      constants<>+4608(SB), Y7, Y6
 	VPADDD      Y0, Y5, Y5
 	VPSRLD      $0x17, Y5, Y0
 	VORPS       Y1, Y0, Y0
-	VSUBPS      constants<>+4760(SB), Y0, Y0
-	VANDPS      constants<>+4696(SB), Y5, Y5
-	VPADDD      constants<>+4632(SB), Y5, Y5
+	VSUBPS      constants<>+4768(SB), Y0, Y0
+	VANDPS      constants<>+4704(SB), Y5, Y5
+	VPADDD      constants<>+4640(SB), Y5, Y5
 	VADDPS      Y6, Y0, Y0
 	VSUBPS      Y2, Y5, Y5
-	VADDPS      constants<>+4152(SB), Y5, Y1
+	VADDPS      constants<>+4160(SB), Y5, Y1
 	VDIVPS      Y1, Y5, Y1
 	VMULPS      Y1, Y1, Y2
 	VMULPS      Y2, Y2, Y6
-	VMOVUPS     constants<>+3864(SB), Y7
-	VFMADD213PS constants<>+3800(SB), Y6, Y7
-	VMOVUPS     constants<>+3832(SB), Y8
+	VMOVUPS     constants<>+3872(SB), Y7
+	VFMADD213PS constants<>+3808(SB), Y6, Y7
+	VMOVUPS     constants<>+3840(SB), Y8
 	VMULPS      Y3, Y5, Y3
 	VMULPS      Y5, Y3, Y3
 	VMOVUPS     Y3, Y9
 	VFMADD231PS Y8, Y6, Y9
 	VFMADD231PS Y7, Y2, Y9
-	VMULPS      constants<>+4504(SB), Y0, Y6
+	VMULPS      constants<>+4512(SB), Y0, Y6
 	VFMADD231PS Y9, Y1, Y6
 	VSUBPS      Y6, Y3, Y3
 	VSUBPS      Y5, Y3, Y3
-	VFMSUB132PS constants<>+4472(SB), Y3, Y0
+	VFMSUB132PS constants<>+4480(SB), Y3, Y0
 	VMOVUPS     Y0, Y0
 	VXORPD      Y1, Y1, Y1
 	VCMPPS      $0x00, Y1, Y4, Y7
-	VBLENDVPS   Y7, constants<>+3896(SB), Y0, Y0
-	VCMPPS      $0x00, constants<>+3928(SB), Y4, Y7
-	VBLENDVPS   Y7, constants<>+3928(SB), Y0, Y0
+	VBLENDVPS   Y7, constants<>+3904(SB), Y0, Y0
+	VCMPPS      $0x00, constants<>+3936(SB), Y4, Y7
+	VBLENDVPS   Y7, constants<>+3936(SB), Y0, Y0
 	VCMPPS      $0x19, Y1, Y4, Y7
-	VBLENDVPS   Y7, constants<>+3960(SB), Y0, Y0
+	VBLENDVPS   Y7, constants<>+3968(SB), Y0, Y0
 
-done1846:
+done1858:
 	CMPQ    DX, $0x08
-	JLT     partial1847
+	JLT     partial1859
 	VMOVUPS Y0, (AX)(BX*4)
-	JMP     stored1848
+	JMP     stored1860
 
-partial1847:
+partial1859:
 	LEAQ         (AX)(BX*4), AX
 	VMOVAPS      X0, X1
 	TESTQ        $0x00000004, DX
-	JZ           without1849
+	JZ           without1861
 	VMOVUPS      X1, (AX)
 	VEXTRACTF128 $0x01, Y0, X1
 	ADDQ         $0x00000010, AX
 
-without1849:
+without1861:
 	TESTQ     $0x00000002, DX
-	JZ        without1850
+	JZ        without1862
 	VMOVSD    X1, (AX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, AX
 
-without1850:
+without1862:
 	TESTQ  $0x00000001, DX
-	JZ     without1851
+	JZ     without1863
 	VMOVSS X1, (AX)
 
-without1851:
-stored1848:
-done1844:
+without1863:
+stored1860:
+done1856:
 	VZEROUPPER
 	RET
 
@@ -29277,9 +29436,9 @@ TEXT ·vectorTable32x256(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000040
-	JLT  rest1853
+	JLT  rest1865
 
-panel1852:
+panel1864:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Y0, Y0, Y0
@@ -29292,9 +29451,9 @@ panel1852:
 	VXORPD Y7, Y7, Y7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows1856
+	JLT    rows1868
 
-row1855:
+row1867:
 	VBROADCASTSS (CX), Y8
 	VFMADD231PS  (R10), Y8, Y0
 	VFMADD231PS  32(R10), Y8, Y1
@@ -29308,9 +29467,9 @@ row1855:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1855
+	JGE          row1867
 
-rows1856:
+rows1868:
 	VMOVUPS Y0, (AX)(R9*1)
 	VMOVUPS Y1, 32(AX)(R9*1)
 	VMOVUPS Y2, 64(AX)(R9*1)
@@ -29322,13 +29481,13 @@ rows1856:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000040, R11
 	CMPQ    R11, $0x00000040
-	JGE     panel1852
+	JGE     panel1864
 
-rest1853:
+rest1865:
 	TESTQ   R11, R11
-	JZ      done1854
+	JZ      done1866
 	CMPQ    R11, $0x00000008
-	JGT     wider1857
+	JGT     wider1869
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
 	NEGQ    R10
@@ -29341,9 +29500,9 @@ rest1853:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1859
+	JLT     rows1871
 
-row1858:
+row1870:
 	VBROADCASTSS (CX), Y5
 	VMASKMOVPS   (R10), Y0, Y6
 	VFMADD231PS  Y6, Y5, Y1
@@ -29360,13 +29519,13 @@ row1858:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1858
+	JGE          row1870
 
-rows1859:
+rows1871:
 	CMPQ DX, $0x00000001
-	JLT  rows1861
+	JLT  rows1873
 
-row1860:
+row1872:
 	VBROADCASTSS (CX), Y5
 	VMASKMOVPS   (R10), Y0, Y6
 	VFMADD231PS  Y6, Y5, Y1
@@ -29374,45 +29533,45 @@ row1860:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1860
+	JGE          row1872
 
-rows1861:
+rows1873:
 	VADDPS  Y3, Y1, Y1
 	VADDPS  Y4, Y2, Y2
 	VADDPS  Y2, Y1, Y1
 	CMPQ    R11, $0x08
-	JLT     partial1862
+	JLT     partial1874
 	VMOVUPS Y1, (AX)(R9*1)
-	JMP     stored1863
+	JMP     stored1875
 
-partial1862:
+partial1874:
 	LEAQ         (AX)(R9*1), AX
 	VMOVAPS      X1, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1864
+	JZ           without1876
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y1, X0
 	ADDQ         $0x00000010, AX
 
-without1864:
+without1876:
 	TESTQ     $0x00000002, R11
-	JZ        without1865
+	JZ        without1877
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1865:
+without1877:
 	TESTQ  $0x00000001, R11
-	JZ     without1866
+	JZ     without1878
 	VMOVSS X0, (AX)
 
-without1866:
-stored1863:
-	JMP done1854
+without1878:
+stored1875:
+	JMP done1866
 
-wider1857:
+wider1869:
 	CMPQ    R11, $0x00000010
-	JGT     wider1867
+	JGT     wider1879
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
@@ -29430,9 +29589,9 @@ wider1857:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1869
+	JLT     rows1881
 
-row1868:
+row1880:
 	VBROADCASTSS (CX), Y9
 	VFMADD231PS  (R10), Y9, Y1
 	VMASKMOVPS   32(R10), Y0, Y10
@@ -29453,13 +29612,13 @@ row1868:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1868
+	JGE          row1880
 
-rows1869:
+rows1881:
 	CMPQ DX, $0x00000001
-	JLT  rows1871
+	JLT  rows1883
 
-row1870:
+row1882:
 	VBROADCASTSS (CX), Y9
 	VFMADD231PS  (R10), Y9, Y1
 	VMASKMOVPS   32(R10), Y0, Y10
@@ -29468,9 +29627,9 @@ row1870:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1870
+	JGE          row1882
 
-rows1871:
+rows1883:
 	VADDPS  Y5, Y1, Y1
 	VADDPS  Y6, Y2, Y2
 	VADDPS  Y7, Y3, Y3
@@ -29479,38 +29638,38 @@ rows1871:
 	VADDPS  Y4, Y2, Y2
 	VMOVUPS Y1, (AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1872
+	JLT     partial1884
 	VMOVUPS Y2, 32(AX)(R9*1)
-	JMP     stored1873
+	JMP     stored1885
 
-partial1872:
+partial1884:
 	LEAQ         32(AX)(R9*1), AX
 	VMOVAPS      X2, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1874
+	JZ           without1886
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y2, X0
 	ADDQ         $0x00000010, AX
 
-without1874:
+without1886:
 	TESTQ     $0x00000002, R11
-	JZ        without1875
+	JZ        without1887
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1875:
+without1887:
 	TESTQ  $0x00000001, R11
-	JZ     without1876
+	JZ     without1888
 	VMOVSS X0, (AX)
 
-without1876:
-stored1873:
-	JMP done1854
+without1888:
+stored1885:
+	JMP done1866
 
-wider1867:
+wider1879:
 	CMPQ    R11, $0x00000018
-	JGT     wider1877
+	JGT     wider1889
 	SUBQ    $0x00000010, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -29526,9 +29685,9 @@ wider1867:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1879
+	JLT     rows1891
 
-row1878:
+row1890:
 	VBROADCASTSS (CX), Y7
 	VFMADD231PS  (R10), Y7, Y1
 	VFMADD231PS  32(R10), Y7, Y2
@@ -29543,13 +29702,13 @@ row1878:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1878
+	JGE          row1890
 
-rows1879:
+rows1891:
 	CMPQ DX, $0x00000001
-	JLT  rows1881
+	JLT  rows1893
 
-row1880:
+row1892:
 	VBROADCASTSS (CX), Y7
 	VFMADD231PS  (R10), Y7, Y1
 	VFMADD231PS  32(R10), Y7, Y2
@@ -29559,47 +29718,47 @@ row1880:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1880
+	JGE          row1892
 
-rows1881:
+rows1893:
 	VADDPS  Y4, Y1, Y1
 	VADDPS  Y5, Y2, Y2
 	VADDPS  Y6, Y3, Y3
 	VMOVUPS Y1, (AX)(R9*1)
 	VMOVUPS Y2, 32(AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1882
+	JLT     partial1894
 	VMOVUPS Y3, 64(AX)(R9*1)
-	JMP     stored1883
+	JMP     stored1895
 
-partial1882:
+partial1894:
 	LEAQ         64(AX)(R9*1), AX
 	VMOVAPS      X3, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1884
+	JZ           without1896
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y3, X0
 	ADDQ         $0x00000010, AX
 
-without1884:
+without1896:
 	TESTQ     $0x00000002, R11
-	JZ        without1885
+	JZ        without1897
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1885:
+without1897:
 	TESTQ  $0x00000001, R11
-	JZ     without1886
+	JZ     without1898
 	VMOVSS X0, (AX)
 
-without1886:
-stored1883:
-	JMP done1854
+without1898:
+stored1895:
+	JMP done1866
 
-wider1877:
+wider1889:
 	CMPQ    R11, $0x00000020
-	JGT     wider1887
+	JGT     wider1899
 	SUBQ    $0x00000018, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -29617,9 +29776,9 @@ wider1877:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1889
+	JLT     rows1901
 
-row1888:
+row1900:
 	VBROADCASTSS (CX), Y9
 	VFMADD231PS  (R10), Y9, Y1
 	VFMADD231PS  32(R10), Y9, Y2
@@ -29636,13 +29795,13 @@ row1888:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1888
+	JGE          row1900
 
-rows1889:
+rows1901:
 	CMPQ DX, $0x00000001
-	JLT  rows1891
+	JLT  rows1903
 
-row1890:
+row1902:
 	VBROADCASTSS (CX), Y9
 	VFMADD231PS  (R10), Y9, Y1
 	VFMADD231PS  32(R10), Y9, Y2
@@ -29653,9 +29812,9 @@ row1890:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1890
+	JGE          row1902
 
-rows1891:
+rows1903:
 	VADDPS  Y5, Y1, Y1
 	VADDPS  Y6, Y2, Y2
 	VADDPS  Y7, Y3, Y3
@@ -29664,38 +29823,38 @@ rows1891:
 	VMOVUPS Y2, 32(AX)(R9*1)
 	VMOVUPS Y3, 64(AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1892
+	JLT     partial1904
 	VMOVUPS Y4, 96(AX)(R9*1)
-	JMP     stored1893
+	JMP     stored1905
 
-partial1892:
+partial1904:
 	LEAQ         96(AX)(R9*1), AX
 	VMOVAPS      X4, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1894
+	JZ           without1906
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y4, X0
 	ADDQ         $0x00000010, AX
 
-without1894:
+without1906:
 	TESTQ     $0x00000002, R11
-	JZ        without1895
+	JZ        without1907
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1895:
+without1907:
 	TESTQ  $0x00000001, R11
-	JZ     without1896
+	JZ     without1908
 	VMOVSS X0, (AX)
 
-without1896:
-stored1893:
-	JMP done1854
+without1908:
+stored1905:
+	JMP done1866
 
-wider1887:
+wider1899:
 	CMPQ    R11, $0x00000028
-	JGT     wider1897
+	JGT     wider1909
 	SUBQ    $0x00000020, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -29710,9 +29869,9 @@ wider1887:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1899
+	JLT     rows1911
 
-row1898:
+row1910:
 	VBROADCASTSS (CX), Y6
 	VFMADD231PS  (R10), Y6, Y1
 	VFMADD231PS  32(R10), Y6, Y2
@@ -29724,46 +29883,46 @@ row1898:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1898
+	JGE          row1910
 
-rows1899:
+rows1911:
 	VMOVUPS Y1, (AX)(R9*1)
 	VMOVUPS Y2, 32(AX)(R9*1)
 	VMOVUPS Y3, 64(AX)(R9*1)
 	VMOVUPS Y4, 96(AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1900
+	JLT     partial1912
 	VMOVUPS Y5, 128(AX)(R9*1)
-	JMP     stored1901
+	JMP     stored1913
 
-partial1900:
+partial1912:
 	LEAQ         128(AX)(R9*1), AX
 	VMOVAPS      X5, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1902
+	JZ           without1914
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y5, X0
 	ADDQ         $0x00000010, AX
 
-without1902:
+without1914:
 	TESTQ     $0x00000002, R11
-	JZ        without1903
+	JZ        without1915
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1903:
+without1915:
 	TESTQ  $0x00000001, R11
-	JZ     without1904
+	JZ     without1916
 	VMOVSS X0, (AX)
 
-without1904:
-stored1901:
-	JMP done1854
+without1916:
+stored1913:
+	JMP done1866
 
-wider1897:
+wider1909:
 	CMPQ    R11, $0x00000030
-	JGT     wider1905
+	JGT     wider1917
 	SUBQ    $0x00000028, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -29779,9 +29938,9 @@ wider1897:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1907
+	JLT     rows1919
 
-row1906:
+row1918:
 	VBROADCASTSS (CX), Y7
 	VFMADD231PS  (R10), Y7, Y1
 	VFMADD231PS  32(R10), Y7, Y2
@@ -29794,47 +29953,47 @@ row1906:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1906
+	JGE          row1918
 
-rows1907:
+rows1919:
 	VMOVUPS Y1, (AX)(R9*1)
 	VMOVUPS Y2, 32(AX)(R9*1)
 	VMOVUPS Y3, 64(AX)(R9*1)
 	VMOVUPS Y4, 96(AX)(R9*1)
 	VMOVUPS Y5, 128(AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1908
+	JLT     partial1920
 	VMOVUPS Y6, 160(AX)(R9*1)
-	JMP     stored1909
+	JMP     stored1921
 
-partial1908:
+partial1920:
 	LEAQ         160(AX)(R9*1), AX
 	VMOVAPS      X6, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1910
+	JZ           without1922
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y6, X0
 	ADDQ         $0x00000010, AX
 
-without1910:
+without1922:
 	TESTQ     $0x00000002, R11
-	JZ        without1911
+	JZ        without1923
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1911:
+without1923:
 	TESTQ  $0x00000001, R11
-	JZ     without1912
+	JZ     without1924
 	VMOVSS X0, (AX)
 
-without1912:
-stored1909:
-	JMP done1854
+without1924:
+stored1921:
+	JMP done1866
 
-wider1905:
+wider1917:
 	CMPQ    R11, $0x00000038
-	JGT     wider1913
+	JGT     wider1925
 	SUBQ    $0x00000030, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -29851,9 +30010,9 @@ wider1905:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1915
+	JLT     rows1927
 
-row1914:
+row1926:
 	VBROADCASTSS (CX), Y8
 	VFMADD231PS  (R10), Y8, Y1
 	VFMADD231PS  32(R10), Y8, Y2
@@ -29867,9 +30026,9 @@ row1914:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1914
+	JGE          row1926
 
-rows1915:
+rows1927:
 	VMOVUPS Y1, (AX)(R9*1)
 	VMOVUPS Y2, 32(AX)(R9*1)
 	VMOVUPS Y3, 64(AX)(R9*1)
@@ -29877,36 +30036,36 @@ rows1915:
 	VMOVUPS Y5, 128(AX)(R9*1)
 	VMOVUPS Y6, 160(AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1916
+	JLT     partial1928
 	VMOVUPS Y7, 192(AX)(R9*1)
-	JMP     stored1917
+	JMP     stored1929
 
-partial1916:
+partial1928:
 	LEAQ         192(AX)(R9*1), AX
 	VMOVAPS      X7, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1918
+	JZ           without1930
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y7, X0
 	ADDQ         $0x00000010, AX
 
-without1918:
+without1930:
 	TESTQ     $0x00000002, R11
-	JZ        without1919
+	JZ        without1931
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1919:
+without1931:
 	TESTQ  $0x00000001, R11
-	JZ     without1920
+	JZ     without1932
 	VMOVSS X0, (AX)
 
-without1920:
-stored1917:
-	JMP done1854
+without1932:
+stored1929:
+	JMP done1866
 
-wider1913:
+wider1925:
 	SUBQ    $0x00000038, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -29924,9 +30083,9 @@ wider1913:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1923
+	JLT     rows1935
 
-row1922:
+row1934:
 	VBROADCASTSS (CX), Y9
 	VFMADD231PS  (R10), Y9, Y1
 	VFMADD231PS  32(R10), Y9, Y2
@@ -29941,9 +30100,9 @@ row1922:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1922
+	JGE          row1934
 
-rows1923:
+rows1935:
 	VMOVUPS Y1, (AX)(R9*1)
 	VMOVUPS Y2, 32(AX)(R9*1)
 	VMOVUPS Y3, 64(AX)(R9*1)
@@ -29952,34 +30111,34 @@ rows1923:
 	VMOVUPS Y6, 160(AX)(R9*1)
 	VMOVUPS Y7, 192(AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1924
+	JLT     partial1936
 	VMOVUPS Y8, 224(AX)(R9*1)
-	JMP     stored1925
+	JMP     stored1937
 
-partial1924:
+partial1936:
 	LEAQ         224(AX)(R9*1), AX
 	VMOVAPS      X8, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1926
+	JZ           without1938
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y8, X0
 	ADDQ         $0x00000010, AX
 
-without1926:
+without1938:
 	TESTQ     $0x00000002, R11
-	JZ        without1927
+	JZ        without1939
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1927:
+without1939:
 	TESTQ  $0x00000001, R11
-	JZ     without1928
+	JZ     without1940
 	VMOVSS X0, (AX)
 
-without1928:
-stored1925:
-done1854:
+without1940:
+stored1937:
+done1866:
 	VZEROUPPER
 	RET
 
@@ -29997,9 +30156,9 @@ TEXT ·tableVector32x256(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest1930
+	JLT  rest1942
 
-block1929:
+block1941:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -30013,9 +30172,9 @@ block1929:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000008
-	JLT    rest1933
+	JLT    rest1945
 
-whole1932:
+whole1944:
 	VMOVUPS     (R11), Y8
 	VFMADD231PS (R12), Y8, Y0
 	VFMADD231PS (R12)(DI*1), Y8, Y1
@@ -30030,11 +30189,11 @@ whole1932:
 	ADDQ        $0x00000008, R13
 	SUBQ        $0x00000008, R14
 	CMPQ        R14, $0x00000008
-	JGE         whole1932
+	JGE         whole1944
 
-rest1933:
+rest1945:
 	TESTQ       R14, R14
-	JZ          done1935
+	JZ          done1947
 	LEAQ        constants<>+672(SB), R13
 	NEGQ        R14
 	VMOVUPS     (R13)(R14*4), Y8
@@ -30056,7 +30215,7 @@ rest1933:
 	VMASKMOVPS  (R12)(R10*1), Y8, Y8
 	VFMADD231PS Y8, Y9, Y7
 
-done1935:
+done1947:
 	VUNPCKLPS  Y1, Y0, Y8
 	VUNPCKHPS  Y1, Y0, Y0
 	VADDPS     Y0, Y8, Y8
@@ -30083,11 +30242,11 @@ done1935:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block1929
+	JGE        block1941
 
-rest1930:
+rest1942:
 	TESTQ  CX, CX
-	JZ     done1931
+	JZ     done1943
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -30100,44 +30259,44 @@ rest1930:
 	MOVQ   SI, R12
 	XORQ   DX, DX
 	CMPQ   BX, $0x00000008
-	JLT    rest1938
+	JLT    rest1950
 
-whole1937:
+whole1949:
 	VMOVUPS     (R11), Y8
 	VFMADD231PS (R12), Y8, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1939
+	JLE         column1951
 	VFMADD231PS (R12)(DI*1), Y8, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1939
+	JLE         column1951
 	VFMADD231PS (R12)(DI*2), Y8, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1939
+	JLE         column1951
 	VFMADD231PS (R12)(R8*1), Y8, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1939
+	JLE         column1951
 	VFMADD231PS (R12)(DI*4), Y8, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1939
+	JLE         column1951
 	VFMADD231PS (R12)(R9*1), Y8, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1939
+	JLE         column1951
 	VFMADD231PS (R12)(R8*2), Y8, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1939
+	JLE         column1951
 	VFMADD231PS (R12)(R10*1), Y8, Y7
 
-column1939:
+column1951:
 	ADDQ $0x00000020, R11
 	ADDQ $0x00000020, R12
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000008, BX
 	CMPQ BX, $0x00000008
-	JGE  whole1937
+	JGE  whole1949
 
-rest1938:
+rest1950:
 	TESTQ       BX, BX
-	JZ          done1940
+	JZ          done1952
 	LEAQ        constants<>+672(SB), DX
 	NEGQ        BX
 	VMOVUPS     (DX)(BX*4), Y8
@@ -30145,36 +30304,36 @@ rest1938:
 	VMASKMOVPS  (R12), Y8, Y10
 	VFMADD231PS Y10, Y9, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1941
+	JLE         column1953
 	VMASKMOVPS  (R12)(DI*1), Y8, Y10
 	VFMADD231PS Y10, Y9, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1941
+	JLE         column1953
 	VMASKMOVPS  (R12)(DI*2), Y8, Y10
 	VFMADD231PS Y10, Y9, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1941
+	JLE         column1953
 	VMASKMOVPS  (R12)(R8*1), Y8, Y10
 	VFMADD231PS Y10, Y9, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1941
+	JLE         column1953
 	VMASKMOVPS  (R12)(DI*4), Y8, Y10
 	VFMADD231PS Y10, Y9, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1941
+	JLE         column1953
 	VMASKMOVPS  (R12)(R9*1), Y8, Y10
 	VFMADD231PS Y10, Y9, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1941
+	JLE         column1953
 	VMASKMOVPS  (R12)(R8*2), Y8, Y10
 	VFMADD231PS Y10, Y9, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1941
+	JLE         column1953
 	VMASKMOVPS  (R12)(R10*1), Y8, Y8
 	VFMADD231PS Y8, Y9, Y7
 
-column1941:
-done1940:
+column1953:
+done1952:
 	VUNPCKLPS  Y1, Y0, Y8
 	VUNPCKHPS  Y1, Y0, Y0
 	VADDPS     Y0, Y8, Y8
@@ -30197,34 +30356,34 @@ done1940:
 	VPERM2F128 $0x20, Y0, Y3, Y3
 	VADDPS     Y1, Y3, Y3
 	CMPQ       CX, $0x08
-	JLT        partial1942
+	JLT        partial1954
 	VMOVUPS    Y3, (AX)
-	JMP        stored1943
+	JMP        stored1955
 
-partial1942:
+partial1954:
 	LEAQ         (AX), AX
 	VMOVAPS      X3, X0
 	TESTQ        $0x00000004, CX
-	JZ           without1944
+	JZ           without1956
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y3, X0
 	ADDQ         $0x00000010, AX
 
-without1944:
+without1956:
 	TESTQ     $0x00000002, CX
-	JZ        without1945
+	JZ        without1957
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1945:
+without1957:
 	TESTQ  $0x00000001, CX
-	JZ     without1946
+	JZ     without1958
 	VMOVSS X0, (AX)
 
-without1946:
-stored1943:
-done1931:
+without1958:
+stored1955:
+done1943:
 	VZEROUPPER
 	RET
 
@@ -30239,17 +30398,17 @@ TEXT ·multiplyMatrix32x256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000010
-	JLT  rest1948
+	JLT  rest1960
 
-panel1947:
+panel1959:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles1951
+	JLT  tiles1963
 
-tile1950:
+tile1962:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -30266,9 +30425,9 @@ tile1950:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1953
+	JLE    done1965
 
-again1952:
+again1964:
 	VMOVUPS      (BX), Y12
 	VMOVUPS      32(BX), Y13
 	MOVQ         DX, SI
@@ -30298,9 +30457,9 @@ again1952:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1952
+	JNZ          again1964
 
-done1953:
+done1965:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -30324,13 +30483,13 @@ done1953:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile1950
+	JGE     tile1962
 
-tiles1951:
+tiles1963:
 	CMPQ R10, $0x00000002
-	JLT  tiles1955
+	JLT  tiles1967
 
-tile1954:
+tile1966:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -30339,9 +30498,9 @@ tile1954:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1957
+	JLE    done1969
 
-again1956:
+again1968:
 	VMOVUPS      (BX), Y4
 	VMOVUPS      32(BX), Y5
 	MOVQ         DX, SI
@@ -30355,9 +30514,9 @@ again1956:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1956
+	JNZ          again1968
 
-done1957:
+done1969:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -30369,22 +30528,22 @@ done1957:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1954
+	JGE     tile1966
 
-tiles1955:
+tiles1967:
 	CMPQ R10, $0x00000001
-	JLT  tiles1959
+	JLT  tiles1971
 
-tile1958:
+tile1970:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1961
+	JLE    done1973
 
-again1960:
+again1972:
 	VMOVUPS      (BX), Y2
 	VMOVUPS      32(BX), Y3
 	MOVQ         DX, SI
@@ -30394,27 +30553,27 @@ again1960:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1960
+	JNZ          again1972
 
-done1961:
+done1973:
 	VMOVUPS Y0, (DI)
 	VMOVUPS Y1, 32(DI)
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1958
+	JGE     tile1970
 
-tiles1959:
+tiles1971:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000010, R9
 	CMPQ R9, $0x00000010
-	JGE  panel1947
+	JGE  panel1959
 
-rest1948:
+rest1960:
 	TESTQ   R9, R9
-	JZ      done1949
+	JZ      done1961
 	CMPQ    R9, $0x00000008
-	JGT     wider1962
+	JGT     wider1974
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -30424,9 +30583,9 @@ rest1948:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles1964
+	JLT     tiles1976
 
-tile1963:
+tile1975:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -30437,9 +30596,9 @@ tile1963:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1966
+	JLE    done1978
 
-again1965:
+again1977:
 	VMASKMOVPS   (BX), Y0, Y7
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Y8
@@ -30462,204 +30621,204 @@ again1965:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1965
+	JNZ          again1977
 
-done1966:
+done1978:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x08
-	JLT     partial1967
+	JLT     partial1979
 	VMOVUPS Y1, (DI)
-	JMP     stored1968
+	JMP     stored1980
 
-partial1967:
+partial1979:
 	LEAQ         (DI), BX
 	VMOVAPS      X1, X7
 	TESTQ        $0x00000004, R9
-	JZ           without1969
+	JZ           without1981
 	VMOVUPS      X7, (BX)
 	VEXTRACTF128 $0x01, Y1, X7
 	ADDQ         $0x00000010, BX
 
-without1969:
+without1981:
 	TESTQ     $0x00000002, R9
-	JZ        without1970
+	JZ        without1982
 	VMOVSD    X7, (BX)
 	VPERMILPD $0x01, X7, X7
 	ADDQ      $0x00000008, BX
 
-without1970:
+without1982:
 	TESTQ  $0x00000001, R9
-	JZ     without1971
+	JZ     without1983
 	VMOVSS X7, (BX)
 
-without1971:
-stored1968:
+without1983:
+stored1980:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x08
-	JLT     partial1972
+	JLT     partial1984
 	VMOVUPS Y2, (DI)
-	JMP     stored1973
+	JMP     stored1985
 
-partial1972:
+partial1984:
 	LEAQ         (DI), BX
 	VMOVAPS      X2, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1974
+	JZ           without1986
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y2, X1
 	ADDQ         $0x00000010, BX
 
-without1974:
+without1986:
 	TESTQ     $0x00000002, R9
-	JZ        without1975
+	JZ        without1987
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1975:
+without1987:
 	TESTQ  $0x00000001, R9
-	JZ     without1976
+	JZ     without1988
 	VMOVSS X1, (BX)
 
-without1976:
-stored1973:
+without1988:
+stored1985:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x08
-	JLT     partial1977
+	JLT     partial1989
 	VMOVUPS Y3, (DI)
-	JMP     stored1978
+	JMP     stored1990
 
-partial1977:
+partial1989:
 	LEAQ         (DI), BX
 	VMOVAPS      X3, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1979
+	JZ           without1991
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y3, X1
 	ADDQ         $0x00000010, BX
 
-without1979:
+without1991:
 	TESTQ     $0x00000002, R9
-	JZ        without1980
+	JZ        without1992
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1980:
+without1992:
 	TESTQ  $0x00000001, R9
-	JZ     without1981
+	JZ     without1993
 	VMOVSS X1, (BX)
 
-without1981:
-stored1978:
+without1993:
+stored1990:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x08
-	JLT     partial1982
+	JLT     partial1994
 	VMOVUPS Y4, (DI)
-	JMP     stored1983
+	JMP     stored1995
 
-partial1982:
+partial1994:
 	LEAQ         (DI), BX
 	VMOVAPS      X4, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1984
+	JZ           without1996
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y4, X1
 	ADDQ         $0x00000010, BX
 
-without1984:
+without1996:
 	TESTQ     $0x00000002, R9
-	JZ        without1985
+	JZ        without1997
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1985:
+without1997:
 	TESTQ  $0x00000001, R9
-	JZ     without1986
+	JZ     without1998
 	VMOVSS X1, (BX)
 
-without1986:
-stored1983:
+without1998:
+stored1995:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x08
-	JLT     partial1987
+	JLT     partial1999
 	VMOVUPS Y5, (DI)
-	JMP     stored1988
+	JMP     stored2000
 
-partial1987:
+partial1999:
 	LEAQ         (DI), BX
 	VMOVAPS      X5, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1989
+	JZ           without2001
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y5, X1
 	ADDQ         $0x00000010, BX
 
-without1989:
+without2001:
 	TESTQ     $0x00000002, R9
-	JZ        without1990
+	JZ        without2002
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1990:
+without2002:
 	TESTQ  $0x00000001, R9
-	JZ     without1991
+	JZ     without2003
 	VMOVSS X1, (BX)
 
-without1991:
-stored1988:
+without2003:
+stored2000:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x08
-	JLT     partial1992
+	JLT     partial2004
 	VMOVUPS Y6, (DI)
-	JMP     stored1993
+	JMP     stored2005
 
-partial1992:
+partial2004:
 	LEAQ         (DI), BX
 	VMOVAPS      X6, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1994
+	JZ           without2006
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y6, X1
 	ADDQ         $0x00000010, BX
 
-without1994:
+without2006:
 	TESTQ     $0x00000002, R9
-	JZ        without1995
+	JZ        without2007
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1995:
+without2007:
 	TESTQ  $0x00000001, R9
-	JZ     without1996
+	JZ     without2008
 	VMOVSS X1, (BX)
 
-without1996:
-stored1993:
+without2008:
+stored2005:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile1963
+	JGE  tile1975
 
-tiles1964:
+tiles1976:
 	CMPQ R10, $0x00000002
-	JLT  tiles1998
+	JLT  tiles2010
 
-tile1997:
+tile2009:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2000
+	JLE    done2012
 
-again1999:
+again2011:
 	VMASKMOVPS   (BX), Y0, Y3
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Y4
@@ -30670,87 +30829,87 @@ again1999:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1999
+	JNZ          again2011
 
-done2000:
+done2012:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x08
-	JLT     partial2001
+	JLT     partial2013
 	VMOVUPS Y1, (DI)
-	JMP     stored2002
+	JMP     stored2014
 
-partial2001:
+partial2013:
 	LEAQ         (DI), BX
 	VMOVAPS      X1, X3
 	TESTQ        $0x00000004, R9
-	JZ           without2003
+	JZ           without2015
 	VMOVUPS      X3, (BX)
 	VEXTRACTF128 $0x01, Y1, X3
 	ADDQ         $0x00000010, BX
 
-without2003:
+without2015:
 	TESTQ     $0x00000002, R9
-	JZ        without2004
+	JZ        without2016
 	VMOVSD    X3, (BX)
 	VPERMILPD $0x01, X3, X3
 	ADDQ      $0x00000008, BX
 
-without2004:
+without2016:
 	TESTQ  $0x00000001, R9
-	JZ     without2005
+	JZ     without2017
 	VMOVSS X3, (BX)
 
-without2005:
-stored2002:
+without2017:
+stored2014:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x08
-	JLT     partial2006
+	JLT     partial2018
 	VMOVUPS Y2, (DI)
-	JMP     stored2007
+	JMP     stored2019
 
-partial2006:
+partial2018:
 	LEAQ         (DI), BX
 	VMOVAPS      X2, X1
 	TESTQ        $0x00000004, R9
-	JZ           without2008
+	JZ           without2020
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y2, X1
 	ADDQ         $0x00000010, BX
 
-without2008:
+without2020:
 	TESTQ     $0x00000002, R9
-	JZ        without2009
+	JZ        without2021
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without2009:
+without2021:
 	TESTQ  $0x00000001, R9
-	JZ     without2010
+	JZ     without2022
 	VMOVSS X1, (BX)
 
-without2010:
-stored2007:
+without2022:
+stored2019:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1997
+	JGE  tile2009
 
-tiles1998:
+tiles2010:
 	CMPQ R10, $0x00000001
-	JLT  tiles2012
+	JLT  tiles2024
 
-tile2011:
+tile2023:
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2014
+	JLE    done2026
 
-again2013:
+again2025:
 	VMASKMOVPS   (BX), Y0, Y2
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Y3
@@ -30758,46 +30917,46 @@ again2013:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2013
+	JNZ          again2025
 
-done2014:
+done2026:
 	CMPQ    R9, $0x08
-	JLT     partial2015
+	JLT     partial2027
 	VMOVUPS Y1, (DI)
-	JMP     stored2016
+	JMP     stored2028
 
-partial2015:
+partial2027:
 	LEAQ         (DI), CX
 	VMOVAPS      X1, X2
 	TESTQ        $0x00000004, R9
-	JZ           without2017
+	JZ           without2029
 	VMOVUPS      X2, (CX)
 	VEXTRACTF128 $0x01, Y1, X2
 	ADDQ         $0x00000010, CX
 
-without2017:
+without2029:
 	TESTQ     $0x00000002, R9
-	JZ        without2018
+	JZ        without2030
 	VMOVSD    X2, (CX)
 	VPERMILPD $0x01, X2, X2
 	ADDQ      $0x00000008, CX
 
-without2018:
+without2030:
 	TESTQ  $0x00000001, R9
-	JZ     without2019
+	JZ     without2031
 	VMOVSS X2, (CX)
 
-without2019:
-stored2016:
+without2031:
+stored2028:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2011
+	JGE  tile2023
 
-tiles2012:
-	JMP done1949
+tiles2024:
+	JMP done1961
 
-wider1962:
+wider1974:
 	SUBQ    $0x00000008, R9
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
@@ -30808,9 +30967,9 @@ wider1962:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles2022
+	JLT     tiles2034
 
-tile2021:
+tile2033:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -30827,9 +30986,9 @@ tile2021:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2024
+	JLE    done2036
 
-again2023:
+again2035:
 	VMOVUPS      (BX), Y13
 	VMASKMOVPS   32(BX), Y0, Y14
 	MOVQ         DX, SI
@@ -30859,201 +31018,201 @@ again2023:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2023
+	JNZ          again2035
 
-done2024:
+done2036:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Y1, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial2025
+	JLT     partial2037
 	VMOVUPS Y2, 32(DI)
-	JMP     stored2026
+	JMP     stored2038
 
-partial2025:
+partial2037:
 	LEAQ         32(DI), BX
 	VMOVAPS      X2, X1
 	TESTQ        $0x00000004, R9
-	JZ           without2027
+	JZ           without2039
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y2, X1
 	ADDQ         $0x00000010, BX
 
-without2027:
+without2039:
 	TESTQ     $0x00000002, R9
-	JZ        without2028
+	JZ        without2040
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without2028:
+without2040:
 	TESTQ  $0x00000001, R9
-	JZ     without2029
+	JZ     without2041
 	VMOVSS X1, (BX)
 
-without2029:
-stored2026:
+without2041:
+stored2038:
 	ADDQ    AX, DI
 	VMOVUPS Y3, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial2030
+	JLT     partial2042
 	VMOVUPS Y4, 32(DI)
-	JMP     stored2031
+	JMP     stored2043
 
-partial2030:
+partial2042:
 	LEAQ         32(DI), BX
 	VMOVAPS      X4, X1
 	TESTQ        $0x00000004, R9
-	JZ           without2032
+	JZ           without2044
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y4, X1
 	ADDQ         $0x00000010, BX
 
-without2032:
+without2044:
 	TESTQ     $0x00000002, R9
-	JZ        without2033
+	JZ        without2045
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without2033:
+without2045:
 	TESTQ  $0x00000001, R9
-	JZ     without2034
+	JZ     without2046
 	VMOVSS X1, (BX)
 
-without2034:
-stored2031:
+without2046:
+stored2043:
 	ADDQ    AX, DI
 	VMOVUPS Y5, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial2035
+	JLT     partial2047
 	VMOVUPS Y6, 32(DI)
-	JMP     stored2036
+	JMP     stored2048
 
-partial2035:
+partial2047:
 	LEAQ         32(DI), BX
 	VMOVAPS      X6, X1
 	TESTQ        $0x00000004, R9
-	JZ           without2037
+	JZ           without2049
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y6, X1
 	ADDQ         $0x00000010, BX
 
-without2037:
+without2049:
 	TESTQ     $0x00000002, R9
-	JZ        without2038
+	JZ        without2050
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without2038:
+without2050:
 	TESTQ  $0x00000001, R9
-	JZ     without2039
+	JZ     without2051
 	VMOVSS X1, (BX)
 
-without2039:
-stored2036:
+without2051:
+stored2048:
 	ADDQ    AX, DI
 	VMOVUPS Y7, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial2040
+	JLT     partial2052
 	VMOVUPS Y8, 32(DI)
-	JMP     stored2041
+	JMP     stored2053
 
-partial2040:
+partial2052:
 	LEAQ         32(DI), BX
 	VMOVAPS      X8, X1
 	TESTQ        $0x00000004, R9
-	JZ           without2042
+	JZ           without2054
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y8, X1
 	ADDQ         $0x00000010, BX
 
-without2042:
+without2054:
 	TESTQ     $0x00000002, R9
-	JZ        without2043
+	JZ        without2055
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without2043:
+without2055:
 	TESTQ  $0x00000001, R9
-	JZ     without2044
+	JZ     without2056
 	VMOVSS X1, (BX)
 
-without2044:
-stored2041:
+without2056:
+stored2053:
 	ADDQ    AX, DI
 	VMOVUPS Y9, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial2045
+	JLT     partial2057
 	VMOVUPS Y10, 32(DI)
-	JMP     stored2046
+	JMP     stored2058
 
-partial2045:
+partial2057:
 	LEAQ         32(DI), BX
 	VMOVAPS      X10, X1
 	TESTQ        $0x00000004, R9
-	JZ           without2047
+	JZ           without2059
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y10, X1
 	ADDQ         $0x00000010, BX
 
-without2047:
+without2059:
 	TESTQ     $0x00000002, R9
-	JZ        without2048
+	JZ        without2060
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without2048:
+without2060:
 	TESTQ  $0x00000001, R9
-	JZ     without2049
+	JZ     without2061
 	VMOVSS X1, (BX)
 
-without2049:
-stored2046:
+without2061:
+stored2058:
 	ADDQ    AX, DI
 	VMOVUPS Y11, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial2050
+	JLT     partial2062
 	VMOVUPS Y12, 32(DI)
-	JMP     stored2051
+	JMP     stored2063
 
-partial2050:
+partial2062:
 	LEAQ         32(DI), BX
 	VMOVAPS      X12, X1
 	TESTQ        $0x00000004, R9
-	JZ           without2052
+	JZ           without2064
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y12, X1
 	ADDQ         $0x00000010, BX
 
-without2052:
+without2064:
 	TESTQ     $0x00000002, R9
-	JZ        without2053
+	JZ        without2065
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without2053:
+without2065:
 	TESTQ  $0x00000001, R9
-	JZ     without2054
+	JZ     without2066
 	VMOVSS X1, (BX)
 
-without2054:
-stored2051:
+without2066:
+stored2063:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile2021
+	JGE  tile2033
 
-tiles2022:
+tiles2034:
 	CMPQ R10, $0x00000002
-	JLT  tiles2056
+	JLT  tiles2068
 
-tile2055:
+tile2067:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -31062,9 +31221,9 @@ tile2055:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2058
+	JLE    done2070
 
-again2057:
+again2069:
 	VMOVUPS      (BX), Y5
 	VMASKMOVPS   32(BX), Y0, Y6
 	MOVQ         DX, SI
@@ -31078,90 +31237,90 @@ again2057:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2057
+	JNZ          again2069
 
-done2058:
+done2070:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Y1, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial2059
+	JLT     partial2071
 	VMOVUPS Y2, 32(DI)
-	JMP     stored2060
+	JMP     stored2072
 
-partial2059:
+partial2071:
 	LEAQ         32(DI), BX
 	VMOVAPS      X2, X1
 	TESTQ        $0x00000004, R9
-	JZ           without2061
+	JZ           without2073
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y2, X1
 	ADDQ         $0x00000010, BX
 
-without2061:
+without2073:
 	TESTQ     $0x00000002, R9
-	JZ        without2062
+	JZ        without2074
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without2062:
+without2074:
 	TESTQ  $0x00000001, R9
-	JZ     without2063
+	JZ     without2075
 	VMOVSS X1, (BX)
 
-without2063:
-stored2060:
+without2075:
+stored2072:
 	ADDQ    AX, DI
 	VMOVUPS Y3, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial2064
+	JLT     partial2076
 	VMOVUPS Y4, 32(DI)
-	JMP     stored2065
+	JMP     stored2077
 
-partial2064:
+partial2076:
 	LEAQ         32(DI), BX
 	VMOVAPS      X4, X1
 	TESTQ        $0x00000004, R9
-	JZ           without2066
+	JZ           without2078
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y4, X1
 	ADDQ         $0x00000010, BX
 
-without2066:
+without2078:
 	TESTQ     $0x00000002, R9
-	JZ        without2067
+	JZ        without2079
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without2067:
+without2079:
 	TESTQ  $0x00000001, R9
-	JZ     without2068
+	JZ     without2080
 	VMOVSS X1, (BX)
 
-without2068:
-stored2065:
+without2080:
+stored2077:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile2055
+	JGE  tile2067
 
-tiles2056:
+tiles2068:
 	CMPQ R10, $0x00000001
-	JLT  tiles2070
+	JLT  tiles2082
 
-tile2069:
+tile2081:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2072
+	JLE    done2084
 
-again2071:
+again2083:
 	VMOVUPS      (BX), Y3
 	VMASKMOVPS   32(BX), Y0, Y4
 	MOVQ         DX, SI
@@ -31171,45 +31330,45 @@ again2071:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2071
+	JNZ          again2083
 
-done2072:
+done2084:
 	VMOVUPS Y1, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial2073
+	JLT     partial2085
 	VMOVUPS Y2, 32(DI)
-	JMP     stored2074
+	JMP     stored2086
 
-partial2073:
+partial2085:
 	LEAQ         32(DI), CX
 	VMOVAPS      X2, X1
 	TESTQ        $0x00000004, R9
-	JZ           without2075
+	JZ           without2087
 	VMOVUPS      X1, (CX)
 	VEXTRACTF128 $0x01, Y2, X1
 	ADDQ         $0x00000010, CX
 
-without2075:
+without2087:
 	TESTQ     $0x00000002, R9
-	JZ        without2076
+	JZ        without2088
 	VMOVSD    X1, (CX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, CX
 
-without2076:
+without2088:
 	TESTQ  $0x00000001, R9
-	JZ     without2077
+	JZ     without2089
 	VMOVSS X1, (CX)
 
-without2077:
-stored2074:
+without2089:
+stored2086:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2069
+	JGE  tile2081
 
-tiles2070:
-done1949:
+tiles2082:
+done1961:
 	VZEROUPPER
 	RET
 
@@ -31226,18 +31385,18 @@ TEXT ·scatterMatrix32x256(SB), $0-96
 	XORQ R9, R9
 	MOVQ BX, R10
 	CMPQ R10, $0x00000010
-	JLT  rest2079
+	JLT  rest2091
 
-panel2078:
+panel2090:
 	MOVQ f_base+24(FP), BX
 	MOVQ w_base+0(FP), R8
 	ADDQ R9, R8
 	ADDQ R9, R8
 	MOVQ d+80(FP), R11
 	CMPQ R11, $0x00000005
-	JLT  tiles2082
+	JLT  tiles2094
 
-tile2081:
+tile2093:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -31253,9 +31412,9 @@ tile2081:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2084
+	JLE    done2096
 
-again2083:
+again2095:
 	VMOVUPS      (DI), Y10
 	VMOVUPS      32(DI), Y11
 	VBROADCASTSS (SI), Y12
@@ -31276,9 +31435,9 @@ again2083:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2083
+	JNZ          again2095
 
-done2084:
+done2096:
 	VCVTPS2PD    X0, Y10
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
@@ -31377,13 +31536,13 @@ done2084:
 	ADDQ         $0x00000014, BX
 	SUBQ         $0x00000005, R11
 	CMPQ         R11, $0x00000005
-	JGE          tile2081
+	JGE          tile2093
 
-tiles2082:
+tiles2094:
 	CMPQ R11, $0x00000002
-	JLT  tiles2086
+	JLT  tiles2098
 
-tile2085:
+tile2097:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -31393,9 +31552,9 @@ tile2085:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2088
+	JLE    done2100
 
-again2087:
+again2099:
 	VMOVUPS      (DI), Y4
 	VMOVUPS      32(DI), Y5
 	VBROADCASTSS (SI), Y6
@@ -31407,9 +31566,9 @@ again2087:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2087
+	JNZ          again2099
 
-done2088:
+done2100:
 	VCVTPS2PD    X0, Y4
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
@@ -31451,13 +31610,13 @@ done2088:
 	ADDQ         $0x00000008, BX
 	SUBQ         $0x00000002, R11
 	CMPQ         R11, $0x00000002
-	JGE          tile2085
+	JGE          tile2097
 
-tiles2086:
+tiles2098:
 	CMPQ R11, $0x00000001
-	JLT  tiles2090
+	JLT  tiles2102
 
-tile2089:
+tile2101:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), DI
@@ -31465,9 +31624,9 @@ tile2089:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2092
+	JLE    done2104
 
-again2091:
+again2103:
 	VMOVUPS      (DI), Y2
 	VMOVUPS      32(DI), Y3
 	VBROADCASTSS (SI), Y4
@@ -31476,9 +31635,9 @@ again2091:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2091
+	JNZ          again2103
 
-done2092:
+done2104:
 	VCVTPS2PD    X0, Y2
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
@@ -31501,19 +31660,19 @@ done2092:
 	ADDQ         $0x00000004, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          tile2089
+	JGE          tile2101
 
-tiles2090:
+tiles2102:
 	ADDQ $0x00000040, R9
 	SUBQ $0x00000010, R10
 	CMPQ R10, $0x00000010
-	JGE  panel2078
+	JGE  panel2090
 
-rest2079:
+rest2091:
 	TESTQ   R10, R10
-	JZ      done2080
+	JZ      done2092
 	CMPQ    R10, $0x00000008
-	JGT     wider2093
+	JGT     wider2105
 	LEAQ    constants<>+672(SB), BX
 	MOVQ    R10, SI
 	NEGQ    SI
@@ -31524,9 +31683,9 @@ rest2079:
 	ADDQ    R9, R8
 	MOVQ    d+80(FP), R11
 	CMPQ    R11, $0x00000005
-	JLT     tiles2095
+	JLT     tiles2107
 
-tile2094:
+tile2106:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -31537,9 +31696,9 @@ tile2094:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2097
+	JLE    done2109
 
-again2096:
+again2108:
 	VMASKMOVPS   (DI), Y0, Y6
 	VBROADCASTSS (SI), Y7
 	VFMADD231PS  Y6, Y7, Y1
@@ -31554,15 +31713,15 @@ again2096:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2096
+	JNZ          again2108
 
-done2097:
+done2109:
 	VCVTPS2PD    X1, Y6
 	VEXTRACTF128 $0x01, Y1, X1
 	VCVTPS2PD    X1, Y1
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2098
+	JLE          few2110
 	VMOVUPD      (R8), Y7
 	VADDPD       Y7, Y6, Y6
 	VMOVUPD      Y6, (R8)
@@ -31574,26 +31733,26 @@ done2097:
 	VMASKMOVPD   32(R8), Y6, Y6
 	VADDPD       Y6, Y1, Y1
 	CMPQ         SI, $0x04
-	JLT          partial2100
+	JLT          partial2112
 	VMOVUPD      Y1, 32(R8)
-	JMP          stored2102
+	JMP          stored2114
 
-partial2100:
+partial2112:
 	CMPQ         SI, $0x02
-	JLT          single2101
+	JLT          single2113
 	VMOVUPD      X1, 32(R8)
-	JEQ          stored2102
+	JEQ          stored2114
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2102
+	JMP          stored2114
 
-single2101:
+single2113:
 	VMOVSD X1, 32(R8)
 
-stored2102:
-	JMP added2099
+stored2114:
+	JMP added2111
 
-few2098:
+few2110:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -31601,31 +31760,31 @@ few2098:
 	VMASKMOVPD (R8), Y1, Y1
 	VADDPD     Y1, Y6, Y6
 	CMPQ       SI, $0x04
-	JLT        partial2103
+	JLT        partial2115
 	VMOVUPD    Y6, (R8)
-	JMP        stored2105
+	JMP        stored2117
 
-partial2103:
+partial2115:
 	CMPQ         SI, $0x02
-	JLT          single2104
+	JLT          single2116
 	VMOVUPD      X6, (R8)
-	JEQ          stored2105
+	JEQ          stored2117
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2105
+	JMP          stored2117
 
-single2104:
+single2116:
 	VMOVSD X6, (R8)
 
-stored2105:
-added2099:
+stored2117:
+added2111:
 	ADDQ         DX, R8
 	VCVTPS2PD    X2, Y1
 	VEXTRACTF128 $0x01, Y2, X2
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2106
+	JLE          few2118
 	VMOVUPD      (R8), Y6
 	VADDPD       Y6, Y1, Y1
 	VMOVUPD      Y1, (R8)
@@ -31637,26 +31796,26 @@ added2099:
 	VMASKMOVPD   32(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2108
+	JLT          partial2120
 	VMOVUPD      Y2, 32(R8)
-	JMP          stored2110
+	JMP          stored2122
 
-partial2108:
+partial2120:
 	CMPQ         SI, $0x02
-	JLT          single2109
+	JLT          single2121
 	VMOVUPD      X2, 32(R8)
-	JEQ          stored2110
+	JEQ          stored2122
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2110
+	JMP          stored2122
 
-single2109:
+single2121:
 	VMOVSD X2, 32(R8)
 
-stored2110:
-	JMP added2107
+stored2122:
+	JMP added2119
 
-few2106:
+few2118:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -31664,31 +31823,31 @@ few2106:
 	VMASKMOVPD (R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2111
+	JLT        partial2123
 	VMOVUPD    Y1, (R8)
-	JMP        stored2113
+	JMP        stored2125
 
-partial2111:
+partial2123:
 	CMPQ         SI, $0x02
-	JLT          single2112
+	JLT          single2124
 	VMOVUPD      X1, (R8)
-	JEQ          stored2113
+	JEQ          stored2125
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2113
+	JMP          stored2125
 
-single2112:
+single2124:
 	VMOVSD X1, (R8)
 
-stored2113:
-added2107:
+stored2125:
+added2119:
 	ADDQ         DX, R8
 	VCVTPS2PD    X3, Y1
 	VEXTRACTF128 $0x01, Y3, X2
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2114
+	JLE          few2126
 	VMOVUPD      (R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, (R8)
@@ -31700,26 +31859,26 @@ added2107:
 	VMASKMOVPD   32(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2116
+	JLT          partial2128
 	VMOVUPD      Y2, 32(R8)
-	JMP          stored2118
+	JMP          stored2130
 
-partial2116:
+partial2128:
 	CMPQ         SI, $0x02
-	JLT          single2117
+	JLT          single2129
 	VMOVUPD      X2, 32(R8)
-	JEQ          stored2118
+	JEQ          stored2130
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2118
+	JMP          stored2130
 
-single2117:
+single2129:
 	VMOVSD X2, 32(R8)
 
-stored2118:
-	JMP added2115
+stored2130:
+	JMP added2127
 
-few2114:
+few2126:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -31727,31 +31886,31 @@ few2114:
 	VMASKMOVPD (R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2119
+	JLT        partial2131
 	VMOVUPD    Y1, (R8)
-	JMP        stored2121
+	JMP        stored2133
 
-partial2119:
+partial2131:
 	CMPQ         SI, $0x02
-	JLT          single2120
+	JLT          single2132
 	VMOVUPD      X1, (R8)
-	JEQ          stored2121
+	JEQ          stored2133
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2121
+	JMP          stored2133
 
-single2120:
+single2132:
 	VMOVSD X1, (R8)
 
-stored2121:
-added2115:
+stored2133:
+added2127:
 	ADDQ         DX, R8
 	VCVTPS2PD    X4, Y1
 	VEXTRACTF128 $0x01, Y4, X2
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2122
+	JLE          few2134
 	VMOVUPD      (R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, (R8)
@@ -31763,26 +31922,26 @@ added2115:
 	VMASKMOVPD   32(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2124
+	JLT          partial2136
 	VMOVUPD      Y2, 32(R8)
-	JMP          stored2126
+	JMP          stored2138
 
-partial2124:
+partial2136:
 	CMPQ         SI, $0x02
-	JLT          single2125
+	JLT          single2137
 	VMOVUPD      X2, 32(R8)
-	JEQ          stored2126
+	JEQ          stored2138
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2126
+	JMP          stored2138
 
-single2125:
+single2137:
 	VMOVSD X2, 32(R8)
 
-stored2126:
-	JMP added2123
+stored2138:
+	JMP added2135
 
-few2122:
+few2134:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -31790,31 +31949,31 @@ few2122:
 	VMASKMOVPD (R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2127
+	JLT        partial2139
 	VMOVUPD    Y1, (R8)
-	JMP        stored2129
+	JMP        stored2141
 
-partial2127:
+partial2139:
 	CMPQ         SI, $0x02
-	JLT          single2128
+	JLT          single2140
 	VMOVUPD      X1, (R8)
-	JEQ          stored2129
+	JEQ          stored2141
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2129
+	JMP          stored2141
 
-single2128:
+single2140:
 	VMOVSD X1, (R8)
 
-stored2129:
-added2123:
+stored2141:
+added2135:
 	ADDQ         DX, R8
 	VCVTPS2PD    X5, Y1
 	VEXTRACTF128 $0x01, Y5, X2
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2130
+	JLE          few2142
 	VMOVUPD      (R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, (R8)
@@ -31826,26 +31985,26 @@ added2123:
 	VMASKMOVPD   32(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2132
+	JLT          partial2144
 	VMOVUPD      Y2, 32(R8)
-	JMP          stored2134
+	JMP          stored2146
 
-partial2132:
+partial2144:
 	CMPQ         SI, $0x02
-	JLT          single2133
+	JLT          single2145
 	VMOVUPD      X2, 32(R8)
-	JEQ          stored2134
+	JEQ          stored2146
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2134
+	JMP          stored2146
 
-single2133:
+single2145:
 	VMOVSD X2, 32(R8)
 
-stored2134:
-	JMP added2131
+stored2146:
+	JMP added2143
 
-few2130:
+few2142:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -31853,35 +32012,35 @@ few2130:
 	VMASKMOVPD (R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2135
+	JLT        partial2147
 	VMOVUPD    Y1, (R8)
-	JMP        stored2137
+	JMP        stored2149
 
-partial2135:
+partial2147:
 	CMPQ         SI, $0x02
-	JLT          single2136
+	JLT          single2148
 	VMOVUPD      X1, (R8)
-	JEQ          stored2137
+	JEQ          stored2149
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2137
+	JMP          stored2149
 
-single2136:
+single2148:
 	VMOVSD X1, (R8)
 
-stored2137:
-added2131:
+stored2149:
+added2143:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2094
+	JGE  tile2106
 
-tiles2095:
+tiles2107:
 	CMPQ R11, $0x00000002
-	JLT  tiles2139
+	JLT  tiles2151
 
-tile2138:
+tile2150:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), DI
@@ -31889,9 +32048,9 @@ tile2138:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2141
+	JLE    done2153
 
-again2140:
+again2152:
 	VMASKMOVPS   (DI), Y0, Y3
 	VBROADCASTSS (SI), Y4
 	VFMADD231PS  Y3, Y4, Y1
@@ -31900,15 +32059,15 @@ again2140:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2140
+	JNZ          again2152
 
-done2141:
+done2153:
 	VCVTPS2PD    X1, Y3
 	VEXTRACTF128 $0x01, Y1, X1
 	VCVTPS2PD    X1, Y1
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2142
+	JLE          few2154
 	VMOVUPD      (R8), Y4
 	VADDPD       Y4, Y3, Y3
 	VMOVUPD      Y3, (R8)
@@ -31920,26 +32079,26 @@ done2141:
 	VMASKMOVPD   32(R8), Y3, Y3
 	VADDPD       Y3, Y1, Y1
 	CMPQ         SI, $0x04
-	JLT          partial2144
+	JLT          partial2156
 	VMOVUPD      Y1, 32(R8)
-	JMP          stored2146
+	JMP          stored2158
 
-partial2144:
+partial2156:
 	CMPQ         SI, $0x02
-	JLT          single2145
+	JLT          single2157
 	VMOVUPD      X1, 32(R8)
-	JEQ          stored2146
+	JEQ          stored2158
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2146
+	JMP          stored2158
 
-single2145:
+single2157:
 	VMOVSD X1, 32(R8)
 
-stored2146:
-	JMP added2143
+stored2158:
+	JMP added2155
 
-few2142:
+few2154:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -31947,31 +32106,31 @@ few2142:
 	VMASKMOVPD (R8), Y1, Y1
 	VADDPD     Y1, Y3, Y3
 	CMPQ       SI, $0x04
-	JLT        partial2147
+	JLT        partial2159
 	VMOVUPD    Y3, (R8)
-	JMP        stored2149
+	JMP        stored2161
 
-partial2147:
+partial2159:
 	CMPQ         SI, $0x02
-	JLT          single2148
+	JLT          single2160
 	VMOVUPD      X3, (R8)
-	JEQ          stored2149
+	JEQ          stored2161
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2149
+	JMP          stored2161
 
-single2148:
+single2160:
 	VMOVSD X3, (R8)
 
-stored2149:
-added2143:
+stored2161:
+added2155:
 	ADDQ         DX, R8
 	VCVTPS2PD    X2, Y1
 	VEXTRACTF128 $0x01, Y2, X2
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2150
+	JLE          few2162
 	VMOVUPD      (R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, (R8)
@@ -31983,26 +32142,26 @@ added2143:
 	VMASKMOVPD   32(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2152
+	JLT          partial2164
 	VMOVUPD      Y2, 32(R8)
-	JMP          stored2154
+	JMP          stored2166
 
-partial2152:
+partial2164:
 	CMPQ         SI, $0x02
-	JLT          single2153
+	JLT          single2165
 	VMOVUPD      X2, 32(R8)
-	JEQ          stored2154
+	JEQ          stored2166
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2154
+	JMP          stored2166
 
-single2153:
+single2165:
 	VMOVSD X2, 32(R8)
 
-stored2154:
-	JMP added2151
+stored2166:
+	JMP added2163
 
-few2150:
+few2162:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32010,59 +32169,59 @@ few2150:
 	VMASKMOVPD (R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2155
+	JLT        partial2167
 	VMOVUPD    Y1, (R8)
-	JMP        stored2157
+	JMP        stored2169
 
-partial2155:
+partial2167:
 	CMPQ         SI, $0x02
-	JLT          single2156
+	JLT          single2168
 	VMOVUPD      X1, (R8)
-	JEQ          stored2157
+	JEQ          stored2169
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2157
+	JMP          stored2169
 
-single2156:
+single2168:
 	VMOVSD X1, (R8)
 
-stored2157:
-added2151:
+stored2169:
+added2163:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2138
+	JGE  tile2150
 
-tiles2139:
+tiles2151:
 	CMPQ R11, $0x00000001
-	JLT  tiles2159
+	JLT  tiles2171
 
-tile2158:
+tile2170:
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), DI
 	ADDQ   R9, DI
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2161
+	JLE    done2173
 
-again2160:
+again2172:
 	VMASKMOVPS   (DI), Y0, Y2
 	VBROADCASTSS (SI), Y3
 	VFMADD231PS  Y2, Y3, Y1
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2160
+	JNZ          again2172
 
-done2161:
+done2173:
 	VCVTPS2PD    X1, Y2
 	VEXTRACTF128 $0x01, Y1, X1
 	VCVTPS2PD    X1, Y1
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2162
+	JLE          few2174
 	VMOVUPD      (R8), Y3
 	VADDPD       Y3, Y2, Y2
 	VMOVUPD      Y2, (R8)
@@ -32074,26 +32233,26 @@ done2161:
 	VMASKMOVPD   32(R8), Y2, Y2
 	VADDPD       Y2, Y1, Y1
 	CMPQ         SI, $0x04
-	JLT          partial2164
+	JLT          partial2176
 	VMOVUPD      Y1, 32(R8)
-	JMP          stored2166
+	JMP          stored2178
 
-partial2164:
+partial2176:
 	CMPQ         SI, $0x02
-	JLT          single2165
+	JLT          single2177
 	VMOVUPD      X1, 32(R8)
-	JEQ          stored2166
+	JEQ          stored2178
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2166
+	JMP          stored2178
 
-single2165:
+single2177:
 	VMOVSD X1, 32(R8)
 
-stored2166:
-	JMP added2163
+stored2178:
+	JMP added2175
 
-few2162:
+few2174:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32101,34 +32260,34 @@ few2162:
 	VMASKMOVPD (R8), Y1, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       SI, $0x04
-	JLT        partial2167
+	JLT        partial2179
 	VMOVUPD    Y2, (R8)
-	JMP        stored2169
+	JMP        stored2181
 
-partial2167:
+partial2179:
 	CMPQ         SI, $0x02
-	JLT          single2168
+	JLT          single2180
 	VMOVUPD      X2, (R8)
-	JEQ          stored2169
+	JEQ          stored2181
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2169
+	JMP          stored2181
 
-single2168:
+single2180:
 	VMOVSD X2, (R8)
 
-stored2169:
-added2163:
+stored2181:
+added2175:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2158
+	JGE  tile2170
 
-tiles2159:
-	JMP done2080
+tiles2171:
+	JMP done2092
 
-wider2093:
+wider2105:
 	SUBQ    $0x00000008, R10
 	LEAQ    constants<>+672(SB), BX
 	MOVQ    R10, SI
@@ -32140,9 +32299,9 @@ wider2093:
 	ADDQ    R9, R8
 	MOVQ    d+80(FP), R11
 	CMPQ    R11, $0x00000005
-	JLT     tiles2172
+	JLT     tiles2184
 
-tile2171:
+tile2183:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -32158,9 +32317,9 @@ tile2171:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2174
+	JLE    done2186
 
-again2173:
+again2185:
 	VMOVUPS      (DI), Y11
 	VMASKMOVPS   32(DI), Y0, Y12
 	VBROADCASTSS (SI), Y13
@@ -32181,9 +32340,9 @@ again2173:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2173
+	JNZ          again2185
 
-done2174:
+done2186:
 	VCVTPS2PD    X1, Y11
 	VEXTRACTF128 $0x01, Y1, X1
 	VCVTPS2PD    X1, Y1
@@ -32198,7 +32357,7 @@ done2174:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2175
+	JLE          few2187
 	VMOVUPD      64(R8), Y11
 	VADDPD       Y11, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -32210,26 +32369,26 @@ done2174:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2177
+	JLT          partial2189
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2179
+	JMP          stored2191
 
-partial2177:
+partial2189:
 	CMPQ         SI, $0x02
-	JLT          single2178
+	JLT          single2190
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2179
+	JEQ          stored2191
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2179
+	JMP          stored2191
 
-single2178:
+single2190:
 	VMOVSD X2, 96(R8)
 
-stored2179:
-	JMP added2176
+stored2191:
+	JMP added2188
 
-few2175:
+few2187:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32237,24 +32396,24 @@ few2175:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2180
+	JLT        partial2192
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2182
+	JMP        stored2194
 
-partial2180:
+partial2192:
 	CMPQ         SI, $0x02
-	JLT          single2181
+	JLT          single2193
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2182
+	JEQ          stored2194
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2182
+	JMP          stored2194
 
-single2181:
+single2193:
 	VMOVSD X1, 64(R8)
 
-stored2182:
-added2176:
+stored2194:
+added2188:
 	ADDQ         DX, R8
 	VCVTPS2PD    X3, Y1
 	VEXTRACTF128 $0x01, Y3, X2
@@ -32270,7 +32429,7 @@ added2176:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2183
+	JLE          few2195
 	VMOVUPD      64(R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -32282,26 +32441,26 @@ added2176:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2185
+	JLT          partial2197
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2187
+	JMP          stored2199
 
-partial2185:
+partial2197:
 	CMPQ         SI, $0x02
-	JLT          single2186
+	JLT          single2198
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2187
+	JEQ          stored2199
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2187
+	JMP          stored2199
 
-single2186:
+single2198:
 	VMOVSD X2, 96(R8)
 
-stored2187:
-	JMP added2184
+stored2199:
+	JMP added2196
 
-few2183:
+few2195:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32309,24 +32468,24 @@ few2183:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2188
+	JLT        partial2200
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2190
+	JMP        stored2202
 
-partial2188:
+partial2200:
 	CMPQ         SI, $0x02
-	JLT          single2189
+	JLT          single2201
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2190
+	JEQ          stored2202
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2190
+	JMP          stored2202
 
-single2189:
+single2201:
 	VMOVSD X1, 64(R8)
 
-stored2190:
-added2184:
+stored2202:
+added2196:
 	ADDQ         DX, R8
 	VCVTPS2PD    X5, Y1
 	VEXTRACTF128 $0x01, Y5, X2
@@ -32342,7 +32501,7 @@ added2184:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2191
+	JLE          few2203
 	VMOVUPD      64(R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -32354,26 +32513,26 @@ added2184:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2193
+	JLT          partial2205
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2195
+	JMP          stored2207
 
-partial2193:
+partial2205:
 	CMPQ         SI, $0x02
-	JLT          single2194
+	JLT          single2206
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2195
+	JEQ          stored2207
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2195
+	JMP          stored2207
 
-single2194:
+single2206:
 	VMOVSD X2, 96(R8)
 
-stored2195:
-	JMP added2192
+stored2207:
+	JMP added2204
 
-few2191:
+few2203:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32381,24 +32540,24 @@ few2191:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2196
+	JLT        partial2208
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2198
+	JMP        stored2210
 
-partial2196:
+partial2208:
 	CMPQ         SI, $0x02
-	JLT          single2197
+	JLT          single2209
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2198
+	JEQ          stored2210
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2198
+	JMP          stored2210
 
-single2197:
+single2209:
 	VMOVSD X1, 64(R8)
 
-stored2198:
-added2192:
+stored2210:
+added2204:
 	ADDQ         DX, R8
 	VCVTPS2PD    X7, Y1
 	VEXTRACTF128 $0x01, Y7, X2
@@ -32414,7 +32573,7 @@ added2192:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2199
+	JLE          few2211
 	VMOVUPD      64(R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -32426,26 +32585,26 @@ added2192:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2201
+	JLT          partial2213
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2203
+	JMP          stored2215
 
-partial2201:
+partial2213:
 	CMPQ         SI, $0x02
-	JLT          single2202
+	JLT          single2214
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2203
+	JEQ          stored2215
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2203
+	JMP          stored2215
 
-single2202:
+single2214:
 	VMOVSD X2, 96(R8)
 
-stored2203:
-	JMP added2200
+stored2215:
+	JMP added2212
 
-few2199:
+few2211:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32453,24 +32612,24 @@ few2199:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2204
+	JLT        partial2216
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2206
+	JMP        stored2218
 
-partial2204:
+partial2216:
 	CMPQ         SI, $0x02
-	JLT          single2205
+	JLT          single2217
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2206
+	JEQ          stored2218
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2206
+	JMP          stored2218
 
-single2205:
+single2217:
 	VMOVSD X1, 64(R8)
 
-stored2206:
-added2200:
+stored2218:
+added2212:
 	ADDQ         DX, R8
 	VCVTPS2PD    X9, Y1
 	VEXTRACTF128 $0x01, Y9, X2
@@ -32486,117 +32645,9 @@ added2200:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2207
+	JLE          few2219
 	VMOVUPD      64(R8), Y3
 	VADDPD       Y3, Y1, Y1
-	VMOVUPD      Y1, 64(R8)
-	SUBQ         $0x04, SI
-	LEAQ         constants<>+672(SB), DI
-	MOVQ         SI, R12
-	NEGQ         R12
-	VMOVUPD      (DI)(R12*8), Y1
-	VMASKMOVPD   96(R8), Y1, Y1
-	VADDPD       Y1, Y2, Y2
-	CMPQ         SI, $0x04
-	JLT          partial2209
-	VMOVUPD      Y2, 96(R8)
-	JMP          stored2211
-
-partial2209:
-	CMPQ         SI, $0x02
-	JLT          single2210
-	VMOVUPD      X2, 96(R8)
-	JEQ          stored2211
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 112(R8)
-	JMP          stored2211
-
-single2210:
-	VMOVSD X2, 96(R8)
-
-stored2211:
-	JMP added2208
-
-few2207:
-	LEAQ       constants<>+672(SB), DI
-	MOVQ       SI, R12
-	NEGQ       R12
-	VMOVUPD    (DI)(R12*8), Y2
-	VMASKMOVPD 64(R8), Y2, Y2
-	VADDPD     Y2, Y1, Y1
-	CMPQ       SI, $0x04
-	JLT        partial2212
-	VMOVUPD    Y1, 64(R8)
-	JMP        stored2214
-
-partial2212:
-	CMPQ         SI, $0x02
-	JLT          single2213
-	VMOVUPD      X1, 64(R8)
-	JEQ          stored2214
-	VEXTRACTF128 $0x01, Y1, X1
-	VMOVSD       X1, 80(R8)
-	JMP          stored2214
-
-single2213:
-	VMOVSD X1, 64(R8)
-
-stored2214:
-added2208:
-	ADDQ DX, R8
-	ADDQ $0x00000014, BX
-	SUBQ $0x00000005, R11
-	CMPQ R11, $0x00000005
-	JGE  tile2171
-
-tiles2172:
-	CMPQ R11, $0x00000002
-	JLT  tiles2216
-
-tile2215:
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done2218
-
-again2217:
-	VMOVUPS      (DI), Y5
-	VMASKMOVPS   32(DI), Y0, Y6
-	VBROADCASTSS (SI), Y7
-	VFMADD231PS  Y5, Y7, Y1
-	VFMADD231PS  Y6, Y7, Y2
-	VBROADCASTSS 4(SI), Y7
-	VFMADD231PS  Y5, Y7, Y3
-	VFMADD231PS  Y6, Y7, Y4
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again2217
-
-done2218:
-	VCVTPS2PD    X1, Y5
-	VEXTRACTF128 $0x01, Y1, X1
-	VCVTPS2PD    X1, Y1
-	VMOVUPD      (R8), Y6
-	VADDPD       Y6, Y5, Y5
-	VMOVUPD      Y5, (R8)
-	VMOVUPD      32(R8), Y5
-	VADDPD       Y5, Y1, Y1
-	VMOVUPD      Y1, 32(R8)
-	VCVTPS2PD    X2, Y1
-	VEXTRACTF128 $0x01, Y2, X2
-	VCVTPS2PD    X2, Y2
-	MOVQ         R10, SI
-	CMPQ         SI, $0x04
-	JLE          few2219
-	VMOVUPD      64(R8), Y5
-	VADDPD       Y5, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
 	SUBQ         $0x04, SI
 	LEAQ         constants<>+672(SB), DI
@@ -32651,6 +32702,114 @@ single2225:
 
 stored2226:
 added2220:
+	ADDQ DX, R8
+	ADDQ $0x00000014, BX
+	SUBQ $0x00000005, R11
+	CMPQ R11, $0x00000005
+	JGE  tile2183
+
+tiles2184:
+	CMPQ R11, $0x00000002
+	JLT  tiles2228
+
+tile2227:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done2230
+
+again2229:
+	VMOVUPS      (DI), Y5
+	VMASKMOVPS   32(DI), Y0, Y6
+	VBROADCASTSS (SI), Y7
+	VFMADD231PS  Y5, Y7, Y1
+	VFMADD231PS  Y6, Y7, Y2
+	VBROADCASTSS 4(SI), Y7
+	VFMADD231PS  Y5, Y7, Y3
+	VFMADD231PS  Y6, Y7, Y4
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again2229
+
+done2230:
+	VCVTPS2PD    X1, Y5
+	VEXTRACTF128 $0x01, Y1, X1
+	VCVTPS2PD    X1, Y1
+	VMOVUPD      (R8), Y6
+	VADDPD       Y6, Y5, Y5
+	VMOVUPD      Y5, (R8)
+	VMOVUPD      32(R8), Y5
+	VADDPD       Y5, Y1, Y1
+	VMOVUPD      Y1, 32(R8)
+	VCVTPS2PD    X2, Y1
+	VEXTRACTF128 $0x01, Y2, X2
+	VCVTPS2PD    X2, Y2
+	MOVQ         R10, SI
+	CMPQ         SI, $0x04
+	JLE          few2231
+	VMOVUPD      64(R8), Y5
+	VADDPD       Y5, Y1, Y1
+	VMOVUPD      Y1, 64(R8)
+	SUBQ         $0x04, SI
+	LEAQ         constants<>+672(SB), DI
+	MOVQ         SI, R12
+	NEGQ         R12
+	VMOVUPD      (DI)(R12*8), Y1
+	VMASKMOVPD   96(R8), Y1, Y1
+	VADDPD       Y1, Y2, Y2
+	CMPQ         SI, $0x04
+	JLT          partial2233
+	VMOVUPD      Y2, 96(R8)
+	JMP          stored2235
+
+partial2233:
+	CMPQ         SI, $0x02
+	JLT          single2234
+	VMOVUPD      X2, 96(R8)
+	JEQ          stored2235
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 112(R8)
+	JMP          stored2235
+
+single2234:
+	VMOVSD X2, 96(R8)
+
+stored2235:
+	JMP added2232
+
+few2231:
+	LEAQ       constants<>+672(SB), DI
+	MOVQ       SI, R12
+	NEGQ       R12
+	VMOVUPD    (DI)(R12*8), Y2
+	VMASKMOVPD 64(R8), Y2, Y2
+	VADDPD     Y2, Y1, Y1
+	CMPQ       SI, $0x04
+	JLT        partial2236
+	VMOVUPD    Y1, 64(R8)
+	JMP        stored2238
+
+partial2236:
+	CMPQ         SI, $0x02
+	JLT          single2237
+	VMOVUPD      X1, 64(R8)
+	JEQ          stored2238
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 80(R8)
+	JMP          stored2238
+
+single2237:
+	VMOVSD X1, 64(R8)
+
+stored2238:
+added2232:
 	ADDQ         DX, R8
 	VCVTPS2PD    X3, Y1
 	VEXTRACTF128 $0x01, Y3, X2
@@ -32663,109 +32822,6 @@ added2220:
 	VMOVUPD      Y2, 32(R8)
 	VCVTPS2PD    X4, Y1
 	VEXTRACTF128 $0x01, Y4, X2
-	VCVTPS2PD    X2, Y2
-	MOVQ         R10, SI
-	CMPQ         SI, $0x04
-	JLE          few2227
-	VMOVUPD      64(R8), Y3
-	VADDPD       Y3, Y1, Y1
-	VMOVUPD      Y1, 64(R8)
-	SUBQ         $0x04, SI
-	LEAQ         constants<>+672(SB), DI
-	MOVQ         SI, R12
-	NEGQ         R12
-	VMOVUPD      (DI)(R12*8), Y1
-	VMASKMOVPD   96(R8), Y1, Y1
-	VADDPD       Y1, Y2, Y2
-	CMPQ         SI, $0x04
-	JLT          partial2229
-	VMOVUPD      Y2, 96(R8)
-	JMP          stored2231
-
-partial2229:
-	CMPQ         SI, $0x02
-	JLT          single2230
-	VMOVUPD      X2, 96(R8)
-	JEQ          stored2231
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 112(R8)
-	JMP          stored2231
-
-single2230:
-	VMOVSD X2, 96(R8)
-
-stored2231:
-	JMP added2228
-
-few2227:
-	LEAQ       constants<>+672(SB), DI
-	MOVQ       SI, R12
-	NEGQ       R12
-	VMOVUPD    (DI)(R12*8), Y2
-	VMASKMOVPD 64(R8), Y2, Y2
-	VADDPD     Y2, Y1, Y1
-	CMPQ       SI, $0x04
-	JLT        partial2232
-	VMOVUPD    Y1, 64(R8)
-	JMP        stored2234
-
-partial2232:
-	CMPQ         SI, $0x02
-	JLT          single2233
-	VMOVUPD      X1, 64(R8)
-	JEQ          stored2234
-	VEXTRACTF128 $0x01, Y1, X1
-	VMOVSD       X1, 80(R8)
-	JMP          stored2234
-
-single2233:
-	VMOVSD X1, 64(R8)
-
-stored2234:
-added2228:
-	ADDQ DX, R8
-	ADDQ $0x00000008, BX
-	SUBQ $0x00000002, R11
-	CMPQ R11, $0x00000002
-	JGE  tile2215
-
-tiles2216:
-	CMPQ R11, $0x00000001
-	JLT  tiles2236
-
-tile2235:
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done2238
-
-again2237:
-	VMOVUPS      (DI), Y3
-	VMASKMOVPS   32(DI), Y0, Y4
-	VBROADCASTSS (SI), Y5
-	VFMADD231PS  Y3, Y5, Y1
-	VFMADD231PS  Y4, Y5, Y2
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again2237
-
-done2238:
-	VCVTPS2PD    X1, Y3
-	VEXTRACTF128 $0x01, Y1, X1
-	VCVTPS2PD    X1, Y1
-	VMOVUPD      (R8), Y4
-	VADDPD       Y4, Y3, Y3
-	VMOVUPD      Y3, (R8)
-	VMOVUPD      32(R8), Y3
-	VADDPD       Y3, Y1, Y1
-	VMOVUPD      Y1, 32(R8)
-	VCVTPS2PD    X2, Y1
-	VEXTRACTF128 $0x01, Y2, X2
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
@@ -32827,13 +32883,116 @@ single2245:
 stored2246:
 added2240:
 	ADDQ DX, R8
+	ADDQ $0x00000008, BX
+	SUBQ $0x00000002, R11
+	CMPQ R11, $0x00000002
+	JGE  tile2227
+
+tiles2228:
+	CMPQ R11, $0x00000001
+	JLT  tiles2248
+
+tile2247:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done2250
+
+again2249:
+	VMOVUPS      (DI), Y3
+	VMASKMOVPS   32(DI), Y0, Y4
+	VBROADCASTSS (SI), Y5
+	VFMADD231PS  Y3, Y5, Y1
+	VFMADD231PS  Y4, Y5, Y2
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again2249
+
+done2250:
+	VCVTPS2PD    X1, Y3
+	VEXTRACTF128 $0x01, Y1, X1
+	VCVTPS2PD    X1, Y1
+	VMOVUPD      (R8), Y4
+	VADDPD       Y4, Y3, Y3
+	VMOVUPD      Y3, (R8)
+	VMOVUPD      32(R8), Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPD      Y1, 32(R8)
+	VCVTPS2PD    X2, Y1
+	VEXTRACTF128 $0x01, Y2, X2
+	VCVTPS2PD    X2, Y2
+	MOVQ         R10, SI
+	CMPQ         SI, $0x04
+	JLE          few2251
+	VMOVUPD      64(R8), Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPD      Y1, 64(R8)
+	SUBQ         $0x04, SI
+	LEAQ         constants<>+672(SB), DI
+	MOVQ         SI, R12
+	NEGQ         R12
+	VMOVUPD      (DI)(R12*8), Y1
+	VMASKMOVPD   96(R8), Y1, Y1
+	VADDPD       Y1, Y2, Y2
+	CMPQ         SI, $0x04
+	JLT          partial2253
+	VMOVUPD      Y2, 96(R8)
+	JMP          stored2255
+
+partial2253:
+	CMPQ         SI, $0x02
+	JLT          single2254
+	VMOVUPD      X2, 96(R8)
+	JEQ          stored2255
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 112(R8)
+	JMP          stored2255
+
+single2254:
+	VMOVSD X2, 96(R8)
+
+stored2255:
+	JMP added2252
+
+few2251:
+	LEAQ       constants<>+672(SB), DI
+	MOVQ       SI, R12
+	NEGQ       R12
+	VMOVUPD    (DI)(R12*8), Y2
+	VMASKMOVPD 64(R8), Y2, Y2
+	VADDPD     Y2, Y1, Y1
+	CMPQ       SI, $0x04
+	JLT        partial2256
+	VMOVUPD    Y1, 64(R8)
+	JMP        stored2258
+
+partial2256:
+	CMPQ         SI, $0x02
+	JLT          single2257
+	VMOVUPD      X1, 64(R8)
+	JEQ          stored2258
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 80(R8)
+	JMP          stored2258
+
+single2257:
+	VMOVSD X1, 64(R8)
+
+stored2258:
+added2252:
+	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2235
+	JGE  tile2247
 
-tiles2236:
-done2080:
+tiles2248:
+done2092:
 	VZEROUPPER
 	RET
 
@@ -32843,13 +33002,13 @@ TEXT ·cavities32x256(SB), $0-88
 	MOVQ    weights_base+0(FP), AX
 	MOVQ    beliefs_base+24(FP), CX
 	MOVQ    messages_base+48(FP), DX
-	VMOVUPD constants<>+1776(SB), Y0
+	VMOVUPD constants<>+1784(SB), Y0
 	MOVQ    list+72(FP), BX
 	MOVQ    count+80(FP), SI
 	TESTQ   SI, SI
-	JLE     done2248
+	JLE     done2260
 
-item2247:
+item2259:
 	MOVLQSX    40(BX), DI
 	LEAQ       (AX)(DI*4), DI
 	MOVQ       (BX), R8
@@ -32858,7 +33017,7 @@ item2247:
 	LEAQ       (DX)(R9*8), R9
 	MOVLQSX    52(BX), R10
 	CMPQ       R10, $0x08
-	JNE        wide2249
+	JNE        wide2261
 	XORQ       R10, R10
 	VMOVUPD    (R8)(R10*8), Y1
 	VMOVUPD    (R9)(R10*8), Y2
@@ -32874,14 +33033,14 @@ item2247:
 	VBLENDVPD  Y3, Y0, Y1, Y1
 	VCVTPD2PSY Y1, X1
 	VMOVUPS    X1, 16(DI)(R10*4)
-	JMP        row2250
+	JMP        row2262
 
-wide2249:
+wide2261:
 	XORQ R11, R11
 	CMPQ R10, $0x00000004
-	JLT  rest2252
+	JLT  rest2264
 
-whole2251:
+whole2263:
 	VMOVUPD    (R8)(R11*8), Y1
 	VMOVUPD    (R9)(R11*8), Y2
 	VCMPPD     $0x00, Y0, Y2, Y3
@@ -32892,11 +33051,11 @@ whole2251:
 	ADDQ       $0x00000004, R11
 	SUBQ       $0x00000004, R10
 	CMPQ       R10, $0x00000004
-	JGE        whole2251
+	JGE        whole2263
 
-rest2252:
+rest2264:
 	TESTQ      R10, R10
-	JZ         done2253
+	JZ         done2265
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R10
 	VMOVUPD    (R12)(R10*8), Y1
@@ -32908,13 +33067,13 @@ rest2252:
 	VCVTPD2PSY Y2, X1
 	VMOVUPS    X1, (DI)(R11*4)
 
-done2253:
-row2250:
+done2265:
+row2262:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item2247
+	JNZ  item2259
 
-done2248:
+done2260:
 	VZEROUPPER
 	RET
 
@@ -32927,9 +33086,9 @@ TEXT ·products32x256(SB), $0-96
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done2256
+	JLE   done2268
 
-item2254:
+item2266:
 	MOVLQSX 44(BX), DI
 	LEAQ    (AX)(DI*4), DI
 	MOVLQSX 40(BX), R8
@@ -32940,15 +33099,15 @@ item2254:
 	MOVLQSX 56(BX), R11
 	MOVQ    $0x0000000200000002, R12
 	CMPQ    R12, 52(BX)
-	JEQ     these2258
+	JEQ     these2270
 	MOVQ    $0x0000000800000008, R12
 	CMPQ    R12, 52(BX)
-	JEQ     these2259
+	JEQ     these2271
 	CMPL    60(BX), $0x00
-	JNE     backward2257
+	JNE     backward2269
 	CMPQ    R11, $0x00000010
-	JLT     part2260
-	JG      done2256
+	JLT     part2272
+	JG      done2268
 	SHLQ    $0x02, R11
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
@@ -32956,9 +33115,9 @@ item2254:
 	VXORPD  Y3, Y3, Y3
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows2263
+	JLT     rows2275
 
-row2262:
+row2274:
 	VBROADCASTSS (R8), Y4
 	VFMADD231PS  (R9), Y4, Y0
 	VFMADD231PS  32(R9), Y4, Y1
@@ -32969,13 +33128,13 @@ row2262:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row2262
+	JGE          row2274
 
-rows2263:
+rows2275:
 	CMPQ R10, $0x00000001
-	JLT  rows2265
+	JLT  rows2277
 
-row2264:
+row2276:
 	VBROADCASTSS (R8), Y4
 	VFMADD231PS  (R9), Y4, Y0
 	VFMADD231PS  32(R9), Y4, Y1
@@ -32983,19 +33142,19 @@ row2264:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row2264
+	JGE          row2276
 
-rows2265:
+rows2277:
 	VADDPS  Y2, Y0, Y0
 	VMOVUPS Y0, (DI)
 	VADDPS  Y3, Y1, Y1
 	VMOVUPS Y1, 32(DI)
-	JMP     next2255
+	JMP     next2267
 
-part2260:
+part2272:
 	MOVQ    R11, R12
 	SUBQ    $0x08, R12
-	JLE     fewer2261
+	JLE     fewer2273
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
 	VMOVUPS (R13)(R12*4), Y0
@@ -33006,9 +33165,9 @@ part2260:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows2267
+	JLT     rows2279
 
-row2266:
+row2278:
 	VBROADCASTSS (R8), Y5
 	VFMADD231PS  (R9), Y5, Y1
 	VMASKMOVPS   32(R9), Y0, Y6
@@ -33021,13 +33180,13 @@ row2266:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row2266
+	JGE          row2278
 
-rows2267:
+rows2279:
 	CMPQ R10, $0x00000001
-	JLT  rows2269
+	JLT  rows2281
 
-row2268:
+row2280:
 	VBROADCASTSS (R8), Y5
 	VFMADD231PS  (R9), Y5, Y1
 	VMASKMOVPS   32(R9), Y0, Y6
@@ -33036,26 +33195,26 @@ row2268:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row2268
+	JGE          row2280
 
-rows2269:
+rows2281:
 	VADDPS  Y3, Y1, Y1
 	VMOVUPS Y1, (DI)
 	VADDPS  Y4, Y2, Y2
 	VMOVUPS Y2, 32(DI)
-	JMP     next2255
+	JMP     next2267
 
-fewer2261:
+fewer2273:
 	CMPQ   R11, $0x00000008
-	JLT    part2270
+	JLT    part2282
 	SHLQ   $0x02, R11
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   R9, R9
 	CMPQ   R10, $0x00000002
-	JLT    rows2273
+	JLT    rows2285
 
-row2272:
+row2284:
 	VBROADCASTSS (R8), Y2
 	VFMADD231PS  (R9), Y2, Y0
 	VBROADCASTSS 4(R8), Y2
@@ -33064,27 +33223,27 @@ row2272:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row2272
+	JGE          row2284
 
-rows2273:
+rows2285:
 	CMPQ R10, $0x00000001
-	JLT  rows2275
+	JLT  rows2287
 
-row2274:
+row2286:
 	VBROADCASTSS (R8), Y2
 	VFMADD231PS  (R9), Y2, Y0
 	ADDQ         $0x00000004, R8
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row2274
+	JGE          row2286
 
-rows2275:
+rows2287:
 	VADDPS  Y1, Y0, Y0
 	VMOVUPS Y0, (DI)
-	JMP     next2255
+	JMP     next2267
 
-part2270:
+part2282:
 	MOVQ    R11, R12
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
@@ -33094,9 +33253,9 @@ part2270:
 	VXORPD  Y2, Y2, Y2
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows2277
+	JLT     rows2289
 
-row2276:
+row2288:
 	VBROADCASTSS (R8), Y3
 	VMASKMOVPS   (R9), Y0, Y4
 	VFMADD231PS  Y4, Y3, Y1
@@ -33107,13 +33266,13 @@ row2276:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row2276
+	JGE          row2288
 
-rows2277:
+rows2289:
 	CMPQ R10, $0x00000001
-	JLT  rows2279
+	JLT  rows2291
 
-row2278:
+row2290:
 	VBROADCASTSS (R8), Y3
 	VMASKMOVPS   (R9), Y0, Y4
 	VFMADD231PS  Y4, Y3, Y1
@@ -33121,17 +33280,17 @@ row2278:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row2278
+	JGE          row2290
 
-rows2279:
+rows2291:
 	VADDPS  Y2, Y1, Y1
 	VMOVUPS Y1, (DI)
-	JMP     next2255
+	JMP     next2267
 
-backward2257:
+backward2269:
 	CMPQ    R10, $0x00000010
-	JLT     part2280
-	JG      done2256
+	JLT     part2292
+	JG      done2268
 	SHLQ    $0x02, R10
 	LEAQ    (R10)(R10*2), R12
 	LEAQ    (R10)(R10*4), R13
@@ -33141,9 +33300,9 @@ backward2257:
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x08
-	JLT     few2283
+	JLT     few2295
 
-rows2282:
+rows2294:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -33194,11 +33353,11 @@ rows2282:
 	LEAQ        (R8)(R10*8), R8
 	SUBQ        $0x08, R9
 	CMPQ        R9, $0x08
-	JGE         rows2282
+	JGE         rows2294
 	TESTQ       R9, R9
-	JZ          products2284
+	JZ          products2296
 
-few2283:
+few2295:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -33210,35 +33369,35 @@ few2283:
 	VMULPS      (R8), Y0, Y2
 	VFMADD231PS 32(R8), Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end2286
+	JLE         end2298
 	VMULPS      (R8)(R10*1), Y0, Y3
 	VFMADD231PS 32(R8)(R10*1), Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end2286
+	JLE         end2298
 	VMULPS      (R8)(R10*2), Y0, Y4
 	VFMADD231PS 32(R8)(R10*2), Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end2286
+	JLE         end2298
 	VMULPS      (R8)(R12*1), Y0, Y5
 	VFMADD231PS 32(R8)(R12*1), Y1, Y5
 	CMPQ        R9, $0x00000004
-	JLE         end2286
+	JLE         end2298
 	VMULPS      (R8)(R10*4), Y0, Y6
 	VFMADD231PS 32(R8)(R10*4), Y1, Y6
 	CMPQ        R9, $0x00000005
-	JLE         end2286
+	JLE         end2298
 	VMULPS      (R8)(R13*1), Y0, Y7
 	VFMADD231PS 32(R8)(R13*1), Y1, Y7
 	CMPQ        R9, $0x00000006
-	JLE         end2286
+	JLE         end2298
 	VMULPS      (R8)(R12*2), Y0, Y8
 	VFMADD231PS 32(R8)(R12*2), Y1, Y8
 	CMPQ        R9, $0x00000007
-	JLE         end2286
+	JLE         end2298
 	VMULPS      (R8)(R14*1), Y0, Y9
 	VFMADD231PS 32(R8)(R14*1), Y1, Y9
 
-end2286:
+end2298:
 	VUNPCKLPS  Y3, Y2, Y0
 	VUNPCKHPS  Y3, Y2, Y1
 	VADDPS     Y1, Y0, Y0
@@ -33262,13 +33421,13 @@ end2286:
 	VADDPS     Y1, Y4, Y4
 	VMOVUPS    Y4, (DI)
 
-products2284:
-	JMP next2255
+products2296:
+	JMP next2267
 
-part2280:
+part2292:
 	MOVQ       R10, R12
 	SUBQ       $0x08, R12
-	JLE        fewer2281
+	JLE        fewer2293
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPS    (R13)(R12*4), Y0
@@ -33281,9 +33440,9 @@ part2280:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x08
-	JLT        few2288
+	JLT        few2300
 
-rows2287:
+rows2299:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -33342,11 +33501,11 @@ rows2287:
 	LEAQ        (R8)(R10*8), R8
 	SUBQ        $0x08, R9
 	CMPQ        R9, $0x08
-	JGE         rows2287
+	JGE         rows2299
 	TESTQ       R9, R9
-	JZ          products2289
+	JZ          products2301
 
-few2288:
+few2300:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -33359,42 +33518,42 @@ few2288:
 	VMASKMOVPS  32(R8), Y0, Y11
 	VFMADD231PS Y11, Y2, Y3
 	CMPQ        R9, $0x00000001
-	JLE         end2291
+	JLE         end2303
 	VMULPS      (R8)(R10*1), Y1, Y4
 	VMASKMOVPS  32(R8)(R10*1), Y0, Y11
 	VFMADD231PS Y11, Y2, Y4
 	CMPQ        R9, $0x00000002
-	JLE         end2291
+	JLE         end2303
 	VMULPS      (R8)(R10*2), Y1, Y5
 	VMASKMOVPS  32(R8)(R10*2), Y0, Y11
 	VFMADD231PS Y11, Y2, Y5
 	CMPQ        R9, $0x00000003
-	JLE         end2291
+	JLE         end2303
 	VMULPS      (R8)(R12*1), Y1, Y6
 	VMASKMOVPS  32(R8)(R12*1), Y0, Y11
 	VFMADD231PS Y11, Y2, Y6
 	CMPQ        R9, $0x00000004
-	JLE         end2291
+	JLE         end2303
 	VMULPS      (R8)(R10*4), Y1, Y7
 	VMASKMOVPS  32(R8)(R10*4), Y0, Y11
 	VFMADD231PS Y11, Y2, Y7
 	CMPQ        R9, $0x00000005
-	JLE         end2291
+	JLE         end2303
 	VMULPS      (R8)(R13*1), Y1, Y8
 	VMASKMOVPS  32(R8)(R13*1), Y0, Y11
 	VFMADD231PS Y11, Y2, Y8
 	CMPQ        R9, $0x00000006
-	JLE         end2291
+	JLE         end2303
 	VMULPS      (R8)(R12*2), Y1, Y9
 	VMASKMOVPS  32(R8)(R12*2), Y0, Y11
 	VFMADD231PS Y11, Y2, Y9
 	CMPQ        R9, $0x00000007
-	JLE         end2291
+	JLE         end2303
 	VMULPS      (R8)(R14*1), Y1, Y10
 	VMASKMOVPS  32(R8)(R14*1), Y0, Y0
 	VFMADD231PS Y0, Y2, Y10
 
-end2291:
+end2303:
 	VUNPCKLPS  Y4, Y3, Y0
 	VUNPCKHPS  Y4, Y3, Y1
 	VADDPS     Y1, Y0, Y0
@@ -33418,12 +33577,12 @@ end2291:
 	VADDPS     Y1, Y4, Y4
 	VMOVUPS    Y4, (DI)
 
-products2289:
-	JMP next2255
+products2301:
+	JMP next2267
 
-fewer2281:
+fewer2293:
 	CMPQ    R10, $0x00000008
-	JLT     part2292
+	JLT     part2304
 	SHLQ    $0x02, R10
 	LEAQ    (R10)(R10*2), R12
 	LEAQ    (R10)(R10*4), R13
@@ -33432,9 +33591,9 @@ fewer2281:
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x08
-	JLT     few2295
+	JLT     few2307
 
-rows2294:
+rows2306:
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
 	VXORPD     Y3, Y3, Y3
@@ -33477,11 +33636,11 @@ rows2294:
 	LEAQ       (R8)(R10*8), R8
 	SUBQ       $0x08, R9
 	CMPQ       R9, $0x08
-	JGE        rows2294
+	JGE        rows2306
 	TESTQ      R9, R9
-	JZ         products2296
+	JZ         products2308
 
-few2295:
+few2307:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -33492,28 +33651,28 @@ few2295:
 	VXORPD Y8, Y8, Y8
 	VMULPS (R8), Y0, Y1
 	CMPQ   R9, $0x00000001
-	JLE    end2298
+	JLE    end2310
 	VMULPS (R8)(R10*1), Y0, Y2
 	CMPQ   R9, $0x00000002
-	JLE    end2298
+	JLE    end2310
 	VMULPS (R8)(R10*2), Y0, Y3
 	CMPQ   R9, $0x00000003
-	JLE    end2298
+	JLE    end2310
 	VMULPS (R8)(R12*1), Y0, Y4
 	CMPQ   R9, $0x00000004
-	JLE    end2298
+	JLE    end2310
 	VMULPS (R8)(R10*4), Y0, Y5
 	CMPQ   R9, $0x00000005
-	JLE    end2298
+	JLE    end2310
 	VMULPS (R8)(R13*1), Y0, Y6
 	CMPQ   R9, $0x00000006
-	JLE    end2298
+	JLE    end2310
 	VMULPS (R8)(R12*2), Y0, Y7
 	CMPQ   R9, $0x00000007
-	JLE    end2298
+	JLE    end2310
 	VMULPS (R8)(R14*1), Y0, Y8
 
-end2298:
+end2310:
 	VUNPCKLPS  Y2, Y1, Y0
 	VUNPCKHPS  Y2, Y1, Y1
 	VADDPS     Y1, Y0, Y0
@@ -33537,10 +33696,10 @@ end2298:
 	VADDPS     Y1, Y4, Y4
 	VMOVUPS    Y4, (DI)
 
-products2296:
-	JMP next2255
+products2308:
+	JMP next2267
 
-part2292:
+part2304:
 	MOVQ       R10, R12
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
@@ -33553,9 +33712,9 @@ part2292:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x08
-	JLT        few2300
+	JLT        few2312
 
-rows2299:
+rows2311:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -33606,11 +33765,11 @@ rows2299:
 	LEAQ        (R8)(R10*8), R8
 	SUBQ        $0x08, R9
 	CMPQ        R9, $0x08
-	JGE         rows2299
+	JGE         rows2311
 	TESTQ       R9, R9
-	JZ          products2301
+	JZ          products2313
 
-few2300:
+few2312:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -33622,35 +33781,35 @@ few2300:
 	VMASKMOVPS  (R8), Y0, Y10
 	VFMADD231PS Y10, Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end2303
+	JLE         end2315
 	VMASKMOVPS  (R8)(R10*1), Y0, Y10
 	VFMADD231PS Y10, Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end2303
+	JLE         end2315
 	VMASKMOVPS  (R8)(R10*2), Y0, Y10
 	VFMADD231PS Y10, Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end2303
+	JLE         end2315
 	VMASKMOVPS  (R8)(R12*1), Y0, Y10
 	VFMADD231PS Y10, Y1, Y5
 	CMPQ        R9, $0x00000004
-	JLE         end2303
+	JLE         end2315
 	VMASKMOVPS  (R8)(R10*4), Y0, Y10
 	VFMADD231PS Y10, Y1, Y6
 	CMPQ        R9, $0x00000005
-	JLE         end2303
+	JLE         end2315
 	VMASKMOVPS  (R8)(R13*1), Y0, Y10
 	VFMADD231PS Y10, Y1, Y7
 	CMPQ        R9, $0x00000006
-	JLE         end2303
+	JLE         end2315
 	VMASKMOVPS  (R8)(R12*2), Y0, Y10
 	VFMADD231PS Y10, Y1, Y8
 	CMPQ        R9, $0x00000007
-	JLE         end2303
+	JLE         end2315
 	VMASKMOVPS  (R8)(R14*1), Y0, Y0
 	VFMADD231PS Y0, Y1, Y9
 
-end2303:
+end2315:
 	VUNPCKLPS  Y3, Y2, Y0
 	VUNPCKHPS  Y3, Y2, Y1
 	VADDPS     Y1, Y0, Y0
@@ -33674,38 +33833,38 @@ end2303:
 	VADDPS     Y1, Y4, Y4
 	VMOVUPS    Y4, (DI)
 
-products2301:
-next2255:
+products2313:
+next2267:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item2254
+	JNZ  item2266
 
-done2256:
+done2268:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
 
-these2258:
+these2270:
 	CMPL      60(BX), $0x00
-	JNE       backward2304
+	JNE       backward2316
 	VMOVSD    (R8), X0
 	VUNPCKLPS X0, X0, X0
 	VMULPS    (R9), X0, X0
 	VPERMILPD $0x01, X0, X1
 	VADDPS    X1, X0, X1
 	VMOVUPS   X1, (DI)
-	JMP       next2255
+	JMP       next2267
 
-backward2304:
+backward2316:
 	VMOVDDUP (R8), X0
 	VMULPS   (R9), X0, X0
 	VHADDPS  X0, X0, X0
 	VMOVUPS  X0, (DI)
-	JMP      next2255
+	JMP      next2267
 
-these2259:
+these2271:
 	CMPL         60(BX), $0x00
-	JNE          backward2305
+	JNE          backward2317
 	VBROADCASTSS (R8), Y0
 	VMULPS       (R9), Y0, Y0
 	VBROADCASTSS 4(R8), Y1
@@ -33726,9 +33885,9 @@ these2259:
 	VADDPS       Y3, Y1, Y1
 	VADDPS       Y1, Y0, Y0
 	VMOVUPS      Y0, (DI)
-	JMP          next2255
+	JMP          next2267
 
-backward2305:
+backward2317:
 	VMOVUPS    (R8), Y0
 	VMULPS     (R9), Y0, Y1
 	VMULPS     32(R9), Y0, Y2
@@ -33760,7 +33919,7 @@ backward2305:
 	VPERM2F128 $0x20, Y1, Y0, Y0
 	VADDPS     Y2, Y0, Y0
 	VMOVUPS    Y0, (DI)
-	JMP        next2255
+	JMP        next2267
 
 // func allSafe32x256(x []float32) bool
 // Requires: AVX
@@ -33775,12 +33934,12 @@ TEXT ·allSafe32x256(SB), $0-25
 	VXORPD  Y5, Y5, Y5
 	VXORPD  Y6, Y6, Y6
 	VXORPD  Y7, Y7, Y7
-	VMOVUPS constants<>+3992(SB), Y8
+	VMOVUPS constants<>+4000(SB), Y8
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000020
-	JLT     rest2307
+	JLT     rest2319
 
-whole2306:
+whole2318:
 	VMOVUPS (AX)(DX*4), Y9
 	VMAXPS  Y9, Y0, Y0
 	VCMPPS  $0x19, Y8, Y9, Y9
@@ -33800,13 +33959,13 @@ whole2306:
 	ADDQ    $0x00000020, DX
 	SUBQ    $0x00000020, CX
 	CMPQ    CX, $0x00000020
-	JGE     whole2306
+	JGE     whole2318
 
-rest2307:
+rest2319:
 	CMPQ CX, $0x00000008
-	JLT  rest2309
+	JLT  rest2321
 
-whole2308:
+whole2320:
 	VMOVUPS (AX)(DX*4), Y9
 	VMAXPS  Y9, Y0, Y0
 	VCMPPS  $0x19, Y8, Y9, Y9
@@ -33814,11 +33973,11 @@ whole2308:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000008, CX
 	CMPQ    CX, $0x00000008
-	JGE     whole2308
+	JGE     whole2320
 
-rest2309:
+rest2321:
 	TESTQ      CX, CX
-	JZ         done2310
+	JZ         done2322
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPS    (BX)(CX*4), Y9
@@ -33828,28 +33987,28 @@ rest2309:
 	VCMPPS     $0x19, Y8, Y10, Y8
 	VORPS      Y8, Y4, Y4
 
-done2310:
-	VCMPPS    $0x1e, constants<>+4056(SB), Y0, Y0
+done2322:
+	VCMPPS    $0x1e, constants<>+4064(SB), Y0, Y0
 	VORPS     Y0, Y4, Y4
 	VORPS     Y4, Y4, Y4
-	VCMPPS    $0x1e, constants<>+4056(SB), Y1, Y0
+	VCMPPS    $0x1e, constants<>+4064(SB), Y1, Y0
 	VORPS     Y0, Y4, Y4
 	VORPS     Y5, Y4, Y4
-	VCMPPS    $0x1e, constants<>+4056(SB), Y2, Y0
+	VCMPPS    $0x1e, constants<>+4064(SB), Y2, Y0
 	VORPS     Y0, Y4, Y4
 	VORPS     Y6, Y4, Y4
-	VCMPPS    $0x1e, constants<>+4056(SB), Y3, Y0
+	VCMPPS    $0x1e, constants<>+4064(SB), Y3, Y0
 	VORPS     Y0, Y4, Y4
 	VORPS     Y7, Y4, Y4
 	VMOVMSKPS Y4, AX
 	TESTL     AX, AX
-	JNZ       unsafe2311
+	JNZ       unsafe2323
 	MOVB      $0x01, AL
 	MOVB      AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-unsafe2311:
+unsafe2323:
 	MOVB $0x00, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -33859,7 +34018,7 @@ unsafe2311:
 // Requires: AVX, AVX2, FMA3, SSE2
 TEXT ·absorbAll32x256(SB), $0-104
 	VBROADCASTSD damping+88(FP), Y0
-	VMOVUPD      constants<>+2000(SB), Y1
+	VMOVUPD      constants<>+2008(SB), Y1
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VXORPD       Y4, Y4, Y4
@@ -33869,9 +34028,9 @@ TEXT ·absorbAll32x256(SB), $0-104
 	MOVQ         list+72(FP), DX
 	MOVQ         count+80(FP), BX
 	TESTQ        BX, BX
-	JLE          done2313
+	JLE          done2325
 
-item2312:
+item2324:
 	MOVQ         messages_base+0(FP), SI
 	MOVQ         16(DX), DI
 	LEAQ         (SI)(DI*8), DI
@@ -33882,45 +34041,45 @@ item2312:
 	MOVLQSX      44(DX), R9
 	LEAQ         (SI)(R9*4), R9
 	MOVLQSX      56(DX), SI
-	VMOVUPD      constants<>+1776(SB), Y5
+	VMOVUPD      constants<>+1784(SB), Y5
 	VBROADCASTSD 32(DX), Y6
 	CMPQ         SI, $0x04
-	JG           long2314
+	JG           long2326
 	LEAQ         constants<>+672(SB), R10
 	MOVQ         SI, R11
 	NEGQ         R11
 	VMOVUPD      (R10)(R11*8), Y7
 	CMPQ         R8, AX
-	JEQ          same2315
+	JEQ          same2327
 	TESTQ        AX, AX
-	JZ           none2317
+	JZ           none2329
 	CMPQ         CX, $0x04
-	JLT          partial2318
+	JLT          partial2330
 	VMOVUPD      Y4, (AX)
-	JMP          stored2320
+	JMP          stored2332
 
-partial2318:
+partial2330:
 	CMPQ         CX, $0x02
-	JLT          single2319
+	JLT          single2331
 	VMOVUPD      X4, (AX)
-	JEQ          stored2320
+	JEQ          stored2332
 	VEXTRACTF128 $0x01, Y4, X4
 	VMOVSD       X4, 16(AX)
-	JMP          stored2320
+	JMP          stored2332
 
-single2319:
+single2331:
 	VMOVSD X4, (AX)
 
-stored2320:
-none2317:
+stored2332:
+none2329:
 	MOVQ       R8, AX
 	MOVQ       SI, CX
 	VMASKMOVPD (R8), Y7, Y4
 
-same2315:
+same2327:
 	VCVTPS2PD  (R9), Y8
 	VMOVAPD    Y8, Y5
-	VMOVUPD    constants<>+1776(SB), Y9
+	VMOVUPD    constants<>+1784(SB), Y9
 	VBLENDVPD  Y7, Y5, Y9, Y5
 	VPERM2F128 $0x01, Y5, Y5, Y9
 	VMAXPD     Y9, Y5, Y5
@@ -33930,122 +34089,122 @@ same2315:
 	VSUBPD     Y5, Y8, Y8
 	VANDPD     Y7, Y8, Y8
 	VUCOMISD   X2, X0
-	JBE        undamped2321
+	JBE        undamped2333
 	VCMPPD     $0x04, Y9, Y8, Y10
 	VMULPD     Y0, Y9, Y5
 	VMULPD     Y1, Y8, Y7
 	VADDPD     Y5, Y7, Y7
 	VBLENDVPD  Y10, Y7, Y8, Y8
 
-undamped2321:
+undamped2333:
 	VCMPPD    $0x04, Y9, Y8, Y5
 	VSUBPD    Y9, Y8, Y7
-	VANDPD    constants<>+1968(SB), Y7, Y7
+	VANDPD    constants<>+1976(SB), Y7, Y7
 	VANDPD    Y5, Y7, Y7
 	VPCMPGTQ  Y3, Y7, Y5
 	VBLENDVPD Y5, Y7, Y3, Y3
 	CMPQ      SI, $0x04
-	JLT       partial2322
+	JLT       partial2334
 	VMOVUPD   Y8, (DI)
-	JMP       stored2324
+	JMP       stored2336
 
-partial2322:
+partial2334:
 	CMPQ         SI, $0x02
-	JLT          single2323
+	JLT          single2335
 	VMOVUPD      X8, (DI)
-	JEQ          stored2324
+	JEQ          stored2336
 	VEXTRACTF128 $0x01, Y8, X5
 	VMOVSD       X5, 16(DI)
-	JMP          stored2324
+	JMP          stored2336
 
-single2323:
+single2335:
 	VMOVSD X8, (DI)
 
-stored2324:
+stored2336:
 	VFMADD231PD Y8, Y6, Y4
-	JMP         absorbed2316
+	JMP         absorbed2328
 
-long2314:
+long2326:
 	TESTQ   AX, AX
-	JZ      none2325
+	JZ      none2337
 	CMPQ    CX, $0x04
-	JLT     partial2326
+	JLT     partial2338
 	VMOVUPD Y4, (AX)
-	JMP     stored2328
+	JMP     stored2340
 
-partial2326:
+partial2338:
 	CMPQ         CX, $0x02
-	JLT          single2327
+	JLT          single2339
 	VMOVUPD      X4, (AX)
-	JEQ          stored2328
+	JEQ          stored2340
 	VEXTRACTF128 $0x01, Y4, X7
 	VMOVSD       X7, 16(AX)
-	JMP          stored2328
+	JMP          stored2340
 
-single2327:
+single2339:
 	VMOVSD X4, (AX)
 
-stored2328:
-none2325:
+stored2340:
+none2337:
 	XORQ      AX, AX
 	CMPQ      SI, $0x08
-	JNE       wide2329
+	JNE       wide2341
 	XORQ      R10, R10
 	VCVTPS2PD (R9)(R10*4), Y7
 	VMAXPD    Y7, Y5, Y5
 	VCVTPS2PD 16(R9)(R10*4), Y7
 	VMAXPD    Y7, Y5, Y5
-	JMP       row2330
+	JMP       row2342
 
-wide2329:
+wide2341:
 	XORQ R10, R10
 	MOVQ SI, R11
 	CMPQ R11, $0x00000004
-	JLT  rest2332
+	JLT  rest2344
 
-whole2331:
+whole2343:
 	VCVTPS2PD (R9)(R10*4), Y7
 	VMAXPD    Y7, Y5, Y5
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R11
 	CMPQ      R11, $0x00000004
-	JGE       whole2331
+	JGE       whole2343
 
-rest2332:
+rest2344:
 	TESTQ     R11, R11
-	JZ        done2333
+	JZ        done2345
 	LEAQ      constants<>+672(SB), R12
 	NEGQ      R11
 	VMOVUPD   (R12)(R11*8), Y7
 	VCVTPS2PD (R9)(R10*4), Y8
-	VMOVUPD   constants<>+1776(SB), Y9
+	VMOVUPD   constants<>+1784(SB), Y9
 	VBLENDVPD Y7, Y8, Y9, Y8
 	VMAXPD    Y8, Y5, Y5
 
-done2333:
-row2330:
+done2345:
+row2342:
 	VPERM2F128 $0x01, Y5, Y5, Y7
 	VMAXPD     Y7, Y5, Y5
 	VPERMILPD  $0x05, Y5, Y7
 	VMAXPD     Y7, Y5, Y5
 	CMPQ       SI, $0x08
-	JNE        wide2334
+	JNE        wide2346
 	XORQ       SI, SI
 	VCVTPS2PD  (R9)(SI*4), Y7
 	VMOVUPD    (DI)(SI*8), Y8
 	VSUBPD     Y5, Y7, Y7
 	VUCOMISD   X2, X0
-	JBE        undamped2336
+	JBE        undamped2348
 	VCMPPD     $0x04, Y8, Y7, Y11
 	VMULPD     Y0, Y8, Y9
 	VMULPD     Y1, Y7, Y10
 	VADDPD     Y9, Y10, Y10
 	VBLENDVPD  Y11, Y10, Y7, Y7
 
-undamped2336:
+undamped2348:
 	VCMPPD      $0x04, Y8, Y7, Y9
 	VSUBPD      Y8, Y7, Y8
-	VANDPD      constants<>+1968(SB), Y8, Y8
+	VANDPD      constants<>+1976(SB), Y8, Y8
 	VANDPD      Y9, Y8, Y8
 	VPCMPGTQ    Y3, Y8, Y9
 	VBLENDVPD   Y9, Y8, Y3, Y3
@@ -34057,17 +34216,17 @@ undamped2336:
 	VMOVUPD     32(DI)(SI*8), Y8
 	VSUBPD      Y5, Y7, Y7
 	VUCOMISD    X2, X0
-	JBE         undamped2337
+	JBE         undamped2349
 	VCMPPD      $0x04, Y8, Y7, Y10
 	VMULPD      Y0, Y8, Y5
 	VMULPD      Y1, Y7, Y9
 	VADDPD      Y5, Y9, Y9
 	VBLENDVPD   Y10, Y9, Y7, Y7
 
-undamped2337:
+undamped2349:
 	VCMPPD      $0x04, Y8, Y7, Y5
 	VSUBPD      Y8, Y7, Y8
-	VANDPD      constants<>+1968(SB), Y8, Y8
+	VANDPD      constants<>+1976(SB), Y8, Y8
 	VANDPD      Y5, Y8, Y8
 	VPCMPGTQ    Y3, Y8, Y5
 	VBLENDVPD   Y5, Y8, Y3, Y3
@@ -34075,29 +34234,29 @@ undamped2337:
 	VMOVUPD     32(R8)(SI*8), Y5
 	VFMADD231PD Y7, Y6, Y5
 	VMOVUPD     Y5, 32(R8)(SI*8)
-	JMP         row2335
+	JMP         row2347
 
-wide2334:
+wide2346:
 	XORQ R10, R10
 	CMPQ SI, $0x00000004
-	JLT  rest2339
+	JLT  rest2351
 
-whole2338:
+whole2350:
 	VCVTPS2PD (R9)(R10*4), Y7
 	VMOVUPD   (DI)(R10*8), Y8
 	VSUBPD    Y5, Y7, Y7
 	VUCOMISD  X2, X0
-	JBE       undamped2340
+	JBE       undamped2352
 	VCMPPD    $0x04, Y8, Y7, Y11
 	VMULPD    Y0, Y8, Y9
 	VMULPD    Y1, Y7, Y10
 	VADDPD    Y9, Y10, Y10
 	VBLENDVPD Y11, Y10, Y7, Y7
 
-undamped2340:
+undamped2352:
 	VCMPPD      $0x04, Y8, Y7, Y9
 	VSUBPD      Y8, Y7, Y8
-	VANDPD      constants<>+1968(SB), Y8, Y8
+	VANDPD      constants<>+1976(SB), Y8, Y8
 	VANDPD      Y9, Y8, Y8
 	VPCMPGTQ    Y3, Y8, Y9
 	VBLENDVPD   Y9, Y8, Y3, Y3
@@ -34108,11 +34267,11 @@ undamped2340:
 	ADDQ        $0x00000004, R10
 	SUBQ        $0x00000004, SI
 	CMPQ        SI, $0x00000004
-	JGE         whole2338
+	JGE         whole2350
 
-rest2339:
+rest2351:
 	TESTQ      SI, SI
-	JZ         done2341
+	JZ         done2353
 	LEAQ       constants<>+672(SB), R11
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -34122,87 +34281,87 @@ rest2339:
 	VSUBPD     Y5, Y8, Y8
 	VANDPD     Y7, Y8, Y8
 	VUCOMISD   X2, X0
-	JBE        undamped2342
+	JBE        undamped2354
 	VCMPPD     $0x04, Y9, Y8, Y11
 	VMULPD     Y0, Y9, Y5
 	VMULPD     Y1, Y8, Y10
 	VADDPD     Y5, Y10, Y10
 	VBLENDVPD  Y11, Y10, Y8, Y8
 
-undamped2342:
+undamped2354:
 	VCMPPD    $0x04, Y9, Y8, Y5
 	VSUBPD    Y9, Y8, Y9
-	VANDPD    constants<>+1968(SB), Y9, Y9
+	VANDPD    constants<>+1976(SB), Y9, Y9
 	VANDPD    Y5, Y9, Y9
 	VPCMPGTQ  Y3, Y9, Y5
 	VBLENDVPD Y5, Y9, Y3, Y3
 	CMPQ      SI, $0x04
-	JLT       partial2343
+	JLT       partial2355
 	VMOVUPD   Y8, (DI)(R10*8)
-	JMP       stored2345
+	JMP       stored2357
 
-partial2343:
+partial2355:
 	CMPQ         SI, $0x02
-	JLT          single2344
+	JLT          single2356
 	VMOVUPD      X8, (DI)(R10*8)
-	JEQ          stored2345
+	JEQ          stored2357
 	VEXTRACTF128 $0x01, Y8, X5
 	VMOVSD       X5, 16(DI)(R10*8)
-	JMP          stored2345
+	JMP          stored2357
 
-single2344:
+single2356:
 	VMOVSD X8, (DI)(R10*8)
 
-stored2345:
+stored2357:
 	VMASKMOVPD  (R8)(R10*8), Y7, Y5
 	VFMADD231PD Y8, Y6, Y5
 	CMPQ        SI, $0x04
-	JLT         partial2346
+	JLT         partial2358
 	VMOVUPD     Y5, (R8)(R10*8)
-	JMP         stored2348
+	JMP         stored2360
 
-partial2346:
+partial2358:
 	CMPQ         SI, $0x02
-	JLT          single2347
+	JLT          single2359
 	VMOVUPD      X5, (R8)(R10*8)
-	JEQ          stored2348
+	JEQ          stored2360
 	VEXTRACTF128 $0x01, Y5, X5
 	VMOVSD       X5, 16(R8)(R10*8)
-	JMP          stored2348
+	JMP          stored2360
 
-single2347:
+single2359:
 	VMOVSD X5, (R8)(R10*8)
 
-stored2348:
-done2341:
-row2335:
-absorbed2316:
+stored2360:
+done2353:
+row2347:
+absorbed2328:
 	ADDQ $0x00000040, DX
 	DECQ BX
-	JNZ  item2312
+	JNZ  item2324
 
-done2313:
+done2325:
 	TESTQ   AX, AX
-	JZ      none2349
+	JZ      none2361
 	CMPQ    CX, $0x04
-	JLT     partial2350
+	JLT     partial2362
 	VMOVUPD Y4, (AX)
-	JMP     stored2352
+	JMP     stored2364
 
-partial2350:
+partial2362:
 	CMPQ         CX, $0x02
-	JLT          single2351
+	JLT          single2363
 	VMOVUPD      X4, (AX)
-	JEQ          stored2352
+	JEQ          stored2364
 	VEXTRACTF128 $0x01, Y4, X0
 	VMOVSD       X0, 16(AX)
-	JMP          stored2352
+	JMP          stored2364
 
-single2351:
+single2363:
 	VMOVSD X4, (AX)
 
-stored2352:
-none2349:
+stored2364:
+none2361:
 	VPERM2F128 $0x01, Y3, Y3, Y0
 	VPCMPGTQ   Y3, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y3, Y3
@@ -34220,55 +34379,55 @@ TEXT ·exponentials32x256(SB), $0-64
 	MOVQ    size+24(FP), CX
 	MOVQ    inverse_base+32(FP), DX
 	MOVQ    inverse_len+40(FP), BX
-	VMOVUPS constants<>+4376(SB), Y0
-	VMOVUPS constants<>+4120(SB), Y1
-	VMOVUPS constants<>+4088(SB), Y2
+	VMOVUPS constants<>+4384(SB), Y0
+	VMOVUPS constants<>+4128(SB), Y1
+	VMOVUPS constants<>+4096(SB), Y2
 	TESTQ   BX, BX
-	JLE     done2354
+	JLE     done2366
 
-table2353:
+table2365:
 	VXORPD       Y4, Y4, Y4
 	VCVTSD2SS    (DX), X4, X3
 	VBROADCASTSS X3, Y3
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000010
-	JLT          rest2356
+	JLT          rest2368
 
-whole2355:
+whole2367:
 	VMOVUPS (AX)(SI*4), Y5
 	VMULPS  Y3, Y5, Y5
 	VANDPS  Y2, Y5, Y5
-	VCMPPS  $0x06, constants<>+4024(SB), Y5, Y5
+	VCMPPS  $0x06, constants<>+4032(SB), Y5, Y5
 	VORPS   Y5, Y4, Y4
 	VMOVUPS 32(AX)(SI*4), Y5
 	VMULPS  Y3, Y5, Y5
 	VANDPS  Y2, Y5, Y5
-	VCMPPS  $0x06, constants<>+4024(SB), Y5, Y5
+	VCMPPS  $0x06, constants<>+4032(SB), Y5, Y5
 	VORPS   Y5, Y4, Y4
 	ADDQ    $0x00000010, SI
 	SUBQ    $0x00000010, DI
 	CMPQ    DI, $0x00000010
-	JGE     whole2355
+	JGE     whole2367
 
-rest2356:
+rest2368:
 	CMPQ DI, $0x00000008
-	JLT  rest2358
+	JLT  rest2370
 
-whole2357:
+whole2369:
 	VMOVUPS (AX)(SI*4), Y5
 	VMULPS  Y3, Y5, Y5
 	VANDPS  Y2, Y5, Y5
-	VCMPPS  $0x06, constants<>+4024(SB), Y5, Y5
+	VCMPPS  $0x06, constants<>+4032(SB), Y5, Y5
 	VORPS   Y5, Y4, Y4
 	ADDQ    $0x00000008, SI
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole2357
+	JGE     whole2369
 
-rest2358:
+rest2370:
 	TESTQ      DI, DI
-	JZ         done2359
+	JZ         done2371
 	LEAQ       constants<>+672(SB), R8
 	NEGQ       DI
 	VMOVUPS    (R8)(DI*4), Y5
@@ -34276,33 +34435,33 @@ rest2358:
 	VMULPS     Y3, Y6, Y6
 	VANDPS     Y5, Y6, Y6
 	VANDPS     Y2, Y6, Y6
-	VCMPPS     $0x06, constants<>+4024(SB), Y6, Y6
+	VCMPPS     $0x06, constants<>+4032(SB), Y6, Y6
 	VORPS      Y6, Y4, Y4
 
-done2359:
+done2371:
 	VMOVMSKPS Y4, SI
 	TESTL     SI, SI
-	JNZ       done2354
+	JNZ       done2366
 	XORQ      SI, SI
 	MOVQ      CX, DI
 	CMPQ      DI, $0x00000010
-	JLT       rest2361
+	JLT       rest2373
 
-whole2360:
+whole2372:
 	VMOVUPS      (AX)(SI*4), Y4
 	VMULPS       Y3, Y4, Y4
 	VMOVUPS      Y0, Y5
-	VFMADD231PS  constants<>+4344(SB), Y4, Y5
+	VFMADD231PS  constants<>+4352(SB), Y4, Y5
 	VSUBPS       Y0, Y5, Y6
-	VFNMADD231PS constants<>+4408(SB), Y6, Y4
-	VFNMADD231PS constants<>+4440(SB), Y6, Y4
+	VFNMADD231PS constants<>+4416(SB), Y6, Y4
+	VFNMADD231PS constants<>+4448(SB), Y6, Y4
 	VMULPS       Y4, Y4, Y6
 	VMULPS       Y6, Y6, Y7
-	VMOVUPS      constants<>+3640(SB), Y8
-	VFMADD231PS  constants<>+3672(SB), Y4, Y8
-	VMOVUPS      constants<>+3704(SB), Y9
-	VFMADD231PS  constants<>+3736(SB), Y4, Y9
-	VMOVUPS      constants<>+3768(SB), Y10
+	VMOVUPS      constants<>+3648(SB), Y8
+	VFMADD231PS  constants<>+3680(SB), Y4, Y8
+	VMOVUPS      constants<>+3712(SB), Y9
+	VFMADD231PS  constants<>+3744(SB), Y4, Y9
+	VMOVUPS      constants<>+3776(SB), Y10
 	VFMADD231PS  Y9, Y6, Y8
 	VFMADD231PS  Y10, Y7, Y8
 	VFMADD231PS  Y8, Y6, Y4
@@ -34313,17 +34472,17 @@ whole2360:
 	VMOVUPS      32(AX)(SI*4), Y4
 	VMULPS       Y3, Y4, Y4
 	VMOVUPS      Y0, Y5
-	VFMADD231PS  constants<>+4344(SB), Y4, Y5
+	VFMADD231PS  constants<>+4352(SB), Y4, Y5
 	VSUBPS       Y0, Y5, Y6
-	VFNMADD231PS constants<>+4408(SB), Y6, Y4
-	VFNMADD231PS constants<>+4440(SB), Y6, Y4
+	VFNMADD231PS constants<>+4416(SB), Y6, Y4
+	VFNMADD231PS constants<>+4448(SB), Y6, Y4
 	VMULPS       Y4, Y4, Y6
 	VMULPS       Y6, Y6, Y7
-	VMOVUPS      constants<>+3640(SB), Y8
-	VFMADD231PS  constants<>+3672(SB), Y4, Y8
-	VMOVUPS      constants<>+3704(SB), Y9
-	VFMADD231PS  constants<>+3736(SB), Y4, Y9
-	VMOVUPS      constants<>+3768(SB), Y10
+	VMOVUPS      constants<>+3648(SB), Y8
+	VFMADD231PS  constants<>+3680(SB), Y4, Y8
+	VMOVUPS      constants<>+3712(SB), Y9
+	VFMADD231PS  constants<>+3744(SB), Y4, Y9
+	VMOVUPS      constants<>+3776(SB), Y10
 	VFMADD231PS  Y9, Y6, Y8
 	VFMADD231PS  Y10, Y7, Y8
 	VFMADD231PS  Y8, Y6, Y4
@@ -34334,27 +34493,27 @@ whole2360:
 	ADDQ         $0x00000010, SI
 	SUBQ         $0x00000010, DI
 	CMPQ         DI, $0x00000010
-	JGE          whole2360
+	JGE          whole2372
 
-rest2361:
+rest2373:
 	CMPQ DI, $0x00000008
-	JLT  rest2363
+	JLT  rest2375
 
-whole2362:
+whole2374:
 	VMOVUPS      (AX)(SI*4), Y4
 	VMULPS       Y3, Y4, Y4
 	VMOVUPS      Y0, Y5
-	VFMADD231PS  constants<>+4344(SB), Y4, Y5
+	VFMADD231PS  constants<>+4352(SB), Y4, Y5
 	VSUBPS       Y0, Y5, Y6
-	VFNMADD231PS constants<>+4408(SB), Y6, Y4
-	VFNMADD231PS constants<>+4440(SB), Y6, Y4
+	VFNMADD231PS constants<>+4416(SB), Y6, Y4
+	VFNMADD231PS constants<>+4448(SB), Y6, Y4
 	VMULPS       Y4, Y4, Y6
 	VMULPS       Y6, Y6, Y7
-	VMOVUPS      constants<>+3640(SB), Y8
-	VFMADD231PS  constants<>+3672(SB), Y4, Y8
-	VMOVUPS      constants<>+3704(SB), Y9
-	VFMADD231PS  constants<>+3736(SB), Y4, Y9
-	VMOVUPS      constants<>+3768(SB), Y10
+	VMOVUPS      constants<>+3648(SB), Y8
+	VFMADD231PS  constants<>+3680(SB), Y4, Y8
+	VMOVUPS      constants<>+3712(SB), Y9
+	VFMADD231PS  constants<>+3744(SB), Y4, Y9
+	VMOVUPS      constants<>+3776(SB), Y10
 	VFMADD231PS  Y9, Y6, Y8
 	VFMADD231PS  Y10, Y7, Y8
 	VFMADD231PS  Y8, Y6, Y4
@@ -34365,11 +34524,11 @@ whole2362:
 	ADDQ         $0x00000008, SI
 	SUBQ         $0x00000008, DI
 	CMPQ         DI, $0x00000008
-	JGE          whole2362
+	JGE          whole2374
 
-rest2363:
+rest2375:
 	TESTQ        DI, DI
-	JZ           done2364
+	JZ           done2376
 	LEAQ         constants<>+672(SB), R8
 	MOVQ         DI, R9
 	NEGQ         R9
@@ -34377,17 +34536,17 @@ rest2363:
 	VMASKMOVPS   (AX)(SI*4), Y4, Y4
 	VMULPS       Y3, Y4, Y4
 	VMOVUPS      Y0, Y3
-	VFMADD231PS  constants<>+4344(SB), Y4, Y3
+	VFMADD231PS  constants<>+4352(SB), Y4, Y3
 	VSUBPS       Y0, Y3, Y5
-	VFNMADD231PS constants<>+4408(SB), Y5, Y4
-	VFNMADD231PS constants<>+4440(SB), Y5, Y4
+	VFNMADD231PS constants<>+4416(SB), Y5, Y4
+	VFNMADD231PS constants<>+4448(SB), Y5, Y4
 	VMULPS       Y4, Y4, Y5
 	VMULPS       Y5, Y5, Y6
-	VMOVUPS      constants<>+3640(SB), Y7
-	VFMADD231PS  constants<>+3672(SB), Y4, Y7
-	VMOVUPS      constants<>+3704(SB), Y8
-	VFMADD231PS  constants<>+3736(SB), Y4, Y8
-	VMOVUPS      constants<>+3768(SB), Y9
+	VMOVUPS      constants<>+3648(SB), Y7
+	VFMADD231PS  constants<>+3680(SB), Y4, Y7
+	VMOVUPS      constants<>+3712(SB), Y8
+	VFMADD231PS  constants<>+3744(SB), Y4, Y8
+	VMOVUPS      constants<>+3776(SB), Y9
 	VFMADD231PS  Y8, Y5, Y7
 	VFMADD231PS  Y9, Y6, Y7
 	VFMADD231PS  Y7, Y5, Y4
@@ -34395,40 +34554,40 @@ rest2363:
 	VPSLLD       $0x17, Y3, Y3
 	VPADDD       Y3, Y4, Y4
 	CMPQ         DI, $0x08
-	JLT          partial2365
+	JLT          partial2377
 	VMOVUPS      Y4, (AX)(SI*4)
-	JMP          stored2366
+	JMP          stored2378
 
-partial2365:
+partial2377:
 	LEAQ         (AX)(SI*4), SI
 	VMOVAPS      X4, X3
 	TESTQ        $0x00000004, DI
-	JZ           without2367
+	JZ           without2379
 	VMOVUPS      X3, (SI)
 	VEXTRACTF128 $0x01, Y4, X3
 	ADDQ         $0x00000010, SI
 
-without2367:
+without2379:
 	TESTQ     $0x00000002, DI
-	JZ        without2368
+	JZ        without2380
 	VMOVSD    X3, (SI)
 	VPERMILPD $0x01, X3, X3
 	ADDQ      $0x00000008, SI
 
-without2368:
+without2380:
 	TESTQ  $0x00000001, DI
-	JZ     without2369
+	JZ     without2381
 	VMOVSS X3, (SI)
 
-without2369:
-stored2366:
-done2364:
+without2381:
+stored2378:
+done2376:
 	LEAQ (AX)(CX*4), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table2353
+	JNZ  table2365
 
-done2354:
+done2366:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -34447,29 +34606,29 @@ TEXT ·edgeBeliefs32x256(SB), $10080-184
 	MOVQ  beliefs_len+80(FP), AX
 	MOVQ  ku+160(FP), DX
 	SUBQ  DX, AX
-	JLT   done2372
+	JLT   done2384
 	MOVQ  AX, 80(CX)
 	MOVQ  messages_len+104(FP), AX
 	MOVQ  ku+160(FP), DX
 	SUBQ  DX, AX
-	JLT   done2372
+	JLT   done2384
 	MOVQ  AX, 88(CX)
 	MOVQ  beliefs_len+80(FP), AX
 	MOVQ  kv+168(FP), DX
 	SUBQ  DX, AX
-	JLT   done2372
+	JLT   done2384
 	MOVQ  AX, 96(CX)
 	MOVQ  messages_len+104(FP), AX
 	MOVQ  kv+168(FP), DX
 	SUBQ  DX, AX
-	JLT   done2372
+	JLT   done2384
 	MOVQ  AX, 104(CX)
 	MOVQ  tables_len+128(FP), AX
 	MOVQ  ku+160(FP), DX
 	MOVQ  kv+168(FP), BX
 	IMULQ BX, DX
 	SUBQ  DX, AX
-	JLT   done2372
+	JLT   done2384
 	MOVQ  AX, 112(CX)
 	MOVQ  ku+160(FP), AX
 	SHLQ  $0x02, AX
@@ -34487,44 +34646,44 @@ TEXT ·edgeBeliefs32x256(SB), $10080-184
 	XORL  DX, DX
 	DIVL  BX
 	CMPQ  AX, $0x40
-	JLE   few2373
+	JLE   few2385
 	MOVQ  $0x00000040, AX
 
-few2373:
+few2385:
 	MOVQ AX, 32(CX)
 
-chunk2370:
+chunk2382:
 	MOVQ  8(CX), AX
 	TESTQ AX, AX
-	JLE   done2372
+	JLE   done2384
 	CMPQ  AX, 32(CX)
-	JLE   part2371
+	JLE   part2383
 	MOVQ  32(CX), AX
 
-part2371:
+part2383:
 	MOVQ AX, 16(CX)
 	MOVQ (CX), AX
 	LEAQ 1760(CX), DX
 	XORQ BX, BX
 
-pass2374:
+pass2386:
 	CMPQ       BX, 16(CX)
-	JGE        passed2376
+	JGE        passed2388
 	MOVQ       (AX), SI
 	CMPQ       SI, 80(CX)
-	JHI        stop2375
+	JHI        stop2387
 	MOVQ       8(AX), SI
 	CMPQ       SI, 88(CX)
-	JHI        stop2375
+	JHI        stop2387
 	MOVQ       16(AX), SI
 	CMPQ       SI, 96(CX)
-	JHI        stop2375
+	JHI        stop2387
 	MOVQ       24(AX), SI
 	CMPQ       SI, 104(CX)
-	JHI        stop2375
+	JHI        stop2387
 	MOVQ       32(AX), SI
 	CMPQ       SI, 112(CX)
-	JHI        stop2375
+	JHI        stop2387
 	MOVQ       beliefs_base+72(FP), SI
 	MOVQ       (AX), DI
 	LEAQ       (SI)(DI*8), DI
@@ -34532,9 +34691,9 @@ pass2374:
 	MOVQ       8(AX), R8
 	LEAQ       (SI)(R8*8), R8
 	MOVQ       ku+160(FP), SI
-	VMOVUPD    constants<>+1776(SB), Y0
+	VMOVUPD    constants<>+1784(SB), Y0
 	CMPQ       SI, $0x08
-	JNE        few2377
+	JNE        few2389
 	VMOVUPD    (DI), Y2
 	VMOVUPD    (R8), Y1
 	VCMPPD     $0x00, Y0, Y1, Y3
@@ -34557,11 +34716,11 @@ pass2374:
 	VSUBPD     Y1, Y3, Y3
 	VCVTPD2PSY Y3, X0
 	VMOVUPS    X0, 16(DX)
-	JMP        cavity2379
+	JMP        cavity2391
 
-few2377:
+few2389:
 	CMPQ       SI, $0x04
-	JG         many2378
+	JG         many2390
 	LEAQ       constants<>+672(SB), R9
 	NEGQ       SI
 	VMOVUPD    (R9)(SI*8), Y1
@@ -34570,7 +34729,7 @@ few2377:
 	VCMPPD     $0x00, Y0, Y3, Y4
 	VSUBPD     Y3, Y2, Y2
 	VBLENDVPD  Y4, Y0, Y2, Y2
-	VMOVUPD    constants<>+1776(SB), Y3
+	VMOVUPD    constants<>+1784(SB), Y3
 	VBLENDVPD  Y1, Y2, Y3, Y2
 	VMOVAPD    Y2, Y1
 	VPERM2F128 $0x01, Y1, Y1, Y3
@@ -34582,16 +34741,16 @@ few2377:
 	VMOVUPS    X2, (DX)
 	VCVTPD2PSY Y0, X0
 	VMOVUPS    X0, 16(DX)
-	JMP        cavity2379
+	JMP        cavity2391
 
-many2378:
+many2390:
 	VMOVAPD Y0, Y1
 	XORQ    R9, R9
 	MOVQ    SI, R10
 	CMPQ    R10, $0x00000004
-	JLT     rest2381
+	JLT     rest2393
 
-whole2380:
+whole2392:
 	VMOVUPD   (DI)(R9*8), Y2
 	VMOVUPD   (R8)(R9*8), Y3
 	VCMPPD    $0x00, Y0, Y3, Y4
@@ -34601,11 +34760,11 @@ whole2380:
 	ADDQ      $0x00000004, R9
 	SUBQ      $0x00000004, R10
 	CMPQ      R10, $0x00000004
-	JGE       whole2380
+	JGE       whole2392
 
-rest2381:
+rest2393:
 	TESTQ      R10, R10
-	JZ         done2382
+	JZ         done2394
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       R10
 	VMOVUPD    (R11)(R10*8), Y2
@@ -34614,11 +34773,11 @@ rest2381:
 	VCMPPD     $0x00, Y0, Y4, Y5
 	VSUBPD     Y4, Y3, Y3
 	VBLENDVPD  Y5, Y0, Y3, Y3
-	VMOVUPD    constants<>+1776(SB), Y4
+	VMOVUPD    constants<>+1784(SB), Y4
 	VBLENDVPD  Y2, Y3, Y4, Y3
 	VMAXPD     Y3, Y1, Y1
 
-done2382:
+done2394:
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y2
@@ -34626,9 +34785,9 @@ done2382:
 	XORQ       R9, R9
 	MOVQ       SI, R10
 	CMPQ       R10, $0x00000004
-	JLT        rest2384
+	JLT        rest2396
 
-whole2383:
+whole2395:
 	VMOVUPD    (DI)(R9*8), Y2
 	VMOVUPD    (R8)(R9*8), Y3
 	VCMPPD     $0x00, Y0, Y3, Y4
@@ -34640,11 +34799,11 @@ whole2383:
 	ADDQ       $0x00000004, R9
 	SUBQ       $0x00000004, R10
 	CMPQ       R10, $0x00000004
-	JGE        whole2383
+	JGE        whole2395
 
-rest2384:
+rest2396:
 	TESTQ      R10, R10
-	JZ         done2385
+	JZ         done2397
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       R10
 	VMOVUPD    (R11)(R10*8), Y2
@@ -34653,19 +34812,19 @@ rest2384:
 	VCMPPD     $0x00, Y0, Y4, Y5
 	VSUBPD     Y4, Y3, Y3
 	VBLENDVPD  Y5, Y0, Y3, Y3
-	VMOVUPD    constants<>+1776(SB), Y4
+	VMOVUPD    constants<>+1784(SB), Y4
 	VBLENDVPD  Y2, Y3, Y4, Y3
 	VSUBPD     Y1, Y3, Y3
 	VCVTPD2PSY Y3, X2
 	VMOVUPS    X2, (DX)(R9*4)
 
-done2385:
+done2397:
 	LEAQ       3(SI), SI
 	ANDQ       $-4, SI
 	VCVTPD2PSY Y0, X0
 	VMOVUPS    X0, (DX)(SI*4)
 
-cavity2379:
+cavity2391:
 	MOVQ       40(CX), SI
 	ADDQ       DX, SI
 	MOVQ       beliefs_base+72(FP), DI
@@ -34675,9 +34834,9 @@ cavity2379:
 	MOVQ       24(AX), R9
 	LEAQ       (DI)(R9*8), R9
 	MOVQ       kv+168(FP), DI
-	VMOVUPD    constants<>+1776(SB), Y0
+	VMOVUPD    constants<>+1784(SB), Y0
 	CMPQ       DI, $0x08
-	JNE        few2386
+	JNE        few2398
 	VMOVUPD    (R8), Y3
 	VMOVUPD    (R9), Y2
 	VCMPPD     $0x00, Y0, Y2, Y4
@@ -34700,11 +34859,11 @@ cavity2379:
 	VSUBPD     Y2, Y4, Y4
 	VCVTPD2PSY Y4, X0
 	VMOVUPS    X0, 16(SI)
-	JMP        cavity2388
+	JMP        cavity2400
 
-few2386:
+few2398:
 	CMPQ       DI, $0x04
-	JG         many2387
+	JG         many2399
 	LEAQ       constants<>+672(SB), R10
 	NEGQ       DI
 	VMOVUPD    (R10)(DI*8), Y2
@@ -34713,7 +34872,7 @@ few2386:
 	VCMPPD     $0x00, Y0, Y4, Y5
 	VSUBPD     Y4, Y3, Y3
 	VBLENDVPD  Y5, Y0, Y3, Y3
-	VMOVUPD    constants<>+1776(SB), Y4
+	VMOVUPD    constants<>+1784(SB), Y4
 	VBLENDVPD  Y2, Y3, Y4, Y3
 	VMOVAPD    Y3, Y2
 	VPERM2F128 $0x01, Y2, Y2, Y4
@@ -34725,16 +34884,16 @@ few2386:
 	VMOVUPS    X3, (SI)
 	VCVTPD2PSY Y0, X0
 	VMOVUPS    X0, 16(SI)
-	JMP        cavity2388
+	JMP        cavity2400
 
-many2387:
+many2399:
 	VMOVAPD Y0, Y2
 	XORQ    R10, R10
 	MOVQ    DI, R11
 	CMPQ    R11, $0x00000004
-	JLT     rest2390
+	JLT     rest2402
 
-whole2389:
+whole2401:
 	VMOVUPD   (R8)(R10*8), Y3
 	VMOVUPD   (R9)(R10*8), Y4
 	VCMPPD    $0x00, Y0, Y4, Y5
@@ -34744,11 +34903,11 @@ whole2389:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R11
 	CMPQ      R11, $0x00000004
-	JGE       whole2389
+	JGE       whole2401
 
-rest2390:
+rest2402:
 	TESTQ      R11, R11
-	JZ         done2391
+	JZ         done2403
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R11
 	VMOVUPD    (R12)(R11*8), Y3
@@ -34757,11 +34916,11 @@ rest2390:
 	VCMPPD     $0x00, Y0, Y5, Y6
 	VSUBPD     Y5, Y4, Y4
 	VBLENDVPD  Y6, Y0, Y4, Y4
-	VMOVUPD    constants<>+1776(SB), Y5
+	VMOVUPD    constants<>+1784(SB), Y5
 	VBLENDVPD  Y3, Y4, Y5, Y4
 	VMAXPD     Y4, Y2, Y2
 
-done2391:
+done2403:
 	VPERM2F128 $0x01, Y2, Y2, Y3
 	VMAXPD     Y3, Y2, Y2
 	VPERMILPD  $0x05, Y2, Y3
@@ -34769,9 +34928,9 @@ done2391:
 	XORQ       R10, R10
 	MOVQ       DI, R11
 	CMPQ       R11, $0x00000004
-	JLT        rest2393
+	JLT        rest2405
 
-whole2392:
+whole2404:
 	VMOVUPD    (R8)(R10*8), Y3
 	VMOVUPD    (R9)(R10*8), Y4
 	VCMPPD     $0x00, Y0, Y4, Y5
@@ -34783,11 +34942,11 @@ whole2392:
 	ADDQ       $0x00000004, R10
 	SUBQ       $0x00000004, R11
 	CMPQ       R11, $0x00000004
-	JGE        whole2392
+	JGE        whole2404
 
-rest2393:
+rest2405:
 	TESTQ      R11, R11
-	JZ         done2394
+	JZ         done2406
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R11
 	VMOVUPD    (R12)(R11*8), Y3
@@ -34796,62 +34955,62 @@ rest2393:
 	VCMPPD     $0x00, Y0, Y5, Y6
 	VSUBPD     Y5, Y4, Y4
 	VBLENDVPD  Y6, Y0, Y4, Y4
-	VMOVUPD    constants<>+1776(SB), Y5
+	VMOVUPD    constants<>+1784(SB), Y5
 	VBLENDVPD  Y3, Y4, Y5, Y4
 	VSUBPD     Y2, Y4, Y4
 	VCVTPD2PSY Y4, X3
 	VMOVUPS    X3, (SI)(R10*4)
 
-done2394:
+done2406:
 	LEAQ       3(DI), DI
 	ANDQ       $-4, DI
 	VCVTPD2PSY Y0, X0
 	VMOVUPS    X0, (SI)(DI*4)
 
-cavity2388:
+cavity2400:
 	VADDSD X2, X1, X1
 	VMOVSD X1, 128(CX)(BX*8)
 	ADDQ   $0x00000028, AX
 	ADDQ   48(CX), DX
 	INCQ   BX
-	JMP    pass2374
+	JMP    pass2386
 
-stop2375:
+stop2387:
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed2376:
+passed2388:
 	MOVQ  16(CX), DX
 	IMULQ 48(CX), DX
 	LEAQ  1760(CX), AX
 	ADDQ  AX, DX
 	CMPQ  AX, DX
-	JGE   vectors2396
+	JGE   vectors2408
 
-vector2395:
+vector2407:
 	VMOVUPS      (AX), Y0
 	VMOVUPS      Y0, Y1
-	VMOVUPS      constants<>+4248(SB), Y2
+	VMOVUPS      constants<>+4256(SB), Y2
 	VCMPPS       $0x05, Y2, Y0, Y3
 	VMAXPS       Y0, Y2, Y0
-	VMOVUPS      constants<>+4376(SB), Y2
-	VFMADD231PS  constants<>+4344(SB), Y0, Y2
-	VSUBPS       constants<>+4376(SB), Y2, Y4
-	VFNMADD231PS constants<>+4408(SB), Y4, Y0
-	VFNMADD231PS constants<>+4440(SB), Y4, Y0
+	VMOVUPS      constants<>+4384(SB), Y2
+	VFMADD231PS  constants<>+4352(SB), Y0, Y2
+	VSUBPS       constants<>+4384(SB), Y2, Y4
+	VFNMADD231PS constants<>+4416(SB), Y4, Y0
+	VFNMADD231PS constants<>+4448(SB), Y4, Y0
 	VMULPS       Y0, Y0, Y4
 	VMULPS       Y4, Y4, Y5
-	VMOVUPS      constants<>+3640(SB), Y6
-	VFMADD231PS  constants<>+3672(SB), Y0, Y6
-	VMOVUPS      constants<>+3704(SB), Y7
-	VFMADD231PS  constants<>+3736(SB), Y0, Y7
-	VMOVUPS      constants<>+3768(SB), Y8
+	VMOVUPS      constants<>+3648(SB), Y6
+	VFMADD231PS  constants<>+3680(SB), Y0, Y6
+	VMOVUPS      constants<>+3712(SB), Y7
+	VFMADD231PS  constants<>+3744(SB), Y0, Y7
+	VMOVUPS      constants<>+3776(SB), Y8
 	VFMADD231PS  Y7, Y4, Y6
 	VFMADD231PS  Y8, Y5, Y6
 	VFMADD231PS  Y6, Y4, Y0
-	VADDPS       constants<>+4120(SB), Y0, Y0
+	VADDPS       constants<>+4128(SB), Y0, Y0
 	VPSLLD       $0x17, Y2, Y2
-	VPADDD       constants<>+4120(SB), Y2, Y2
+	VPADDD       constants<>+4128(SB), Y2, Y2
 	VMULPS       Y2, Y0, Y0
 	VANDPS       Y3, Y0, Y0
 	VANDPS       Y3, Y1, Y1
@@ -34860,22 +35019,22 @@ vector2395:
 	VMOVUPS      Y1, 4128(AX)
 	ADDQ         $0x20, AX
 	CMPQ         AX, DX
-	JLT          vector2395
+	JLT          vector2407
 
-vectors2396:
+vectors2408:
 	MOVQ (CX), AX
 	LEAQ 1760(CX), DX
 	XORQ BX, BX
 
-pass2397:
+pass2409:
 	CMPQ         BX, 16(CX)
-	JGE          passed2399
+	JGE          passed2411
 	MOVQ         ku+160(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general2400
+	JNE          general2412
 	MOVQ         kv+168(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general2400
+	JNE          general2412
 	MOVQ         tables_base+120(FP), SI
 	MOVQ         32(AX), DI
 	LEAQ         (SI)(DI*4), DI
@@ -34928,9 +35087,9 @@ pass2397:
 	VADDPS       X0, X2, X2
 	VMOVSS       X2, 672(CX)(BX*4)
 	VEXTRACTPS   $0x01, X2, 1216(CX)(BX*4)
-	JMP          shaped2401
+	JMP          shaped2413
 
-general2400:
+general2412:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   tables_base+120(FP), SI
@@ -34945,9 +35104,9 @@ general2400:
 	XORQ   R11, R11
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000020
-	JLT    rest2403
+	JLT    rest2415
 
-panel2402:
+panel2414:
 	MOVQ   DX, R9
 	LEAQ   (DI)(R11*1), R8
 	VXORPD Y2, Y2, Y2
@@ -34960,9 +35119,9 @@ panel2402:
 	VXORPD Y9, Y9, Y9
 	MOVQ   ku+160(FP), R13
 	CMPQ   R13, $0x00000001
-	JLT    rows2406
+	JLT    rows2418
 
-row2405:
+row2417:
 	VBROADCASTSS (R9), Y10
 	VBROADCASTSS 4128(R9), Y11
 	VMOVUPS      (R8), Y12
@@ -34981,9 +35140,9 @@ row2405:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row2405
+	JGE          row2417
 
-rows2406:
+rows2418:
 	VFMADD231PS (SI)(R11*1), Y2, Y0
 	VFMADD231PS (SI)(R11*1), Y6, Y1
 	VFMADD231PS 4128(SI)(R11*1), Y2, Y1
@@ -34999,13 +35158,13 @@ rows2406:
 	ADDQ        $0x00000080, R11
 	SUBQ        $0x00000020, R12
 	CMPQ        R12, $0x00000020
-	JGE         panel2402
+	JGE         panel2414
 
-rest2403:
+rest2415:
 	TESTQ   R12, R12
-	JZ      done2404
+	JZ      done2416
 	CMPQ    R12, $0x00000008
-	JGT     wider2407
+	JGT     wider2419
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
 	NEGQ    R9
@@ -35018,9 +35177,9 @@ rest2403:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000002
-	JLT     rows2409
+	JLT     rows2421
 
-row2408:
+row2420:
 	VBROADCASTSS (R9), Y7
 	VBROADCASTSS 4128(R9), Y8
 	VMASKMOVPS   (R8), Y2, Y9
@@ -35035,13 +35194,13 @@ row2408:
 	LEAQ         (R8)(R10*2), R8
 	SUBQ         $0x00000002, DI
 	CMPQ         DI, $0x00000002
-	JGE          row2408
+	JGE          row2420
 
-rows2409:
+rows2421:
 	CMPQ DI, $0x00000001
-	JLT  rows2411
+	JLT  rows2423
 
-row2410:
+row2422:
 	VBROADCASTSS (R9), Y7
 	VBROADCASTSS 4128(R9), Y8
 	VMASKMOVPS   (R8), Y2, Y9
@@ -35051,19 +35210,19 @@ row2410:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row2410
+	JGE          row2422
 
-rows2411:
+rows2423:
 	VADDPS      Y4, Y3, Y3
 	VADDPS      Y6, Y5, Y5
 	VFMADD231PS (SI)(R11*1), Y3, Y0
 	VFMADD231PS (SI)(R11*1), Y5, Y1
 	VFMADD231PS 4128(SI)(R11*1), Y3, Y1
-	JMP         done2404
+	JMP         done2416
 
-wider2407:
+wider2419:
 	CMPQ    R12, $0x00000010
-	JGT     wider2412
+	JGT     wider2424
 	SUBQ    $0x00000008, R12
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
@@ -35081,9 +35240,9 @@ wider2407:
 	VXORPD  Y10, Y10, Y10
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000002
-	JLT     rows2414
+	JLT     rows2426
 
-row2413:
+row2425:
 	VBROADCASTSS (R9), Y11
 	VBROADCASTSS 4128(R9), Y12
 	VMOVUPS      (R8), Y13
@@ -35104,13 +35263,13 @@ row2413:
 	LEAQ         (R8)(R10*2), R8
 	SUBQ         $0x00000002, DI
 	CMPQ         DI, $0x00000002
-	JGE          row2413
+	JGE          row2425
 
-rows2414:
+rows2426:
 	CMPQ DI, $0x00000001
-	JLT  rows2416
+	JLT  rows2428
 
-row2415:
+row2427:
 	VBROADCASTSS (R9), Y11
 	VBROADCASTSS 4128(R9), Y12
 	VMOVUPS      (R8), Y13
@@ -35123,9 +35282,9 @@ row2415:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row2415
+	JGE          row2427
 
-rows2416:
+rows2428:
 	VADDPS      Y5, Y3, Y3
 	VADDPS      Y9, Y7, Y7
 	VFMADD231PS (SI)(R11*1), Y3, Y0
@@ -35136,11 +35295,11 @@ rows2416:
 	VFMADD231PS 32(SI)(R11*1), Y4, Y0
 	VFMADD231PS 32(SI)(R11*1), Y8, Y1
 	VFMADD231PS 4160(SI)(R11*1), Y4, Y1
-	JMP         done2404
+	JMP         done2416
 
-wider2412:
+wider2424:
 	CMPQ    R12, $0x00000018
-	JGT     wider2417
+	JGT     wider2429
 	SUBQ    $0x00000010, R12
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
@@ -35156,9 +35315,9 @@ wider2412:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000001
-	JLT     rows2419
+	JLT     rows2431
 
-row2418:
+row2430:
 	VBROADCASTSS (R9), Y9
 	VBROADCASTSS 4128(R9), Y10
 	VMOVUPS      (R8), Y11
@@ -35174,9 +35333,9 @@ row2418:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row2418
+	JGE          row2430
 
-rows2419:
+rows2431:
 	VFMADD231PS (SI)(R11*1), Y3, Y0
 	VFMADD231PS (SI)(R11*1), Y6, Y1
 	VFMADD231PS 4128(SI)(R11*1), Y3, Y1
@@ -35186,9 +35345,9 @@ rows2419:
 	VFMADD231PS 64(SI)(R11*1), Y5, Y0
 	VFMADD231PS 64(SI)(R11*1), Y8, Y1
 	VFMADD231PS 4192(SI)(R11*1), Y5, Y1
-	JMP         done2404
+	JMP         done2416
 
-wider2417:
+wider2429:
 	SUBQ    $0x00000018, R12
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
@@ -35206,9 +35365,9 @@ wider2417:
 	VXORPD  Y10, Y10, Y10
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000001
-	JLT     rows2422
+	JLT     rows2434
 
-row2421:
+row2433:
 	VBROADCASTSS (R9), Y11
 	VBROADCASTSS 4128(R9), Y12
 	VMOVUPS      (R8), Y13
@@ -35227,9 +35386,9 @@ row2421:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row2421
+	JGE          row2433
 
-rows2422:
+rows2434:
 	VFMADD231PS (SI)(R11*1), Y3, Y0
 	VFMADD231PS (SI)(R11*1), Y7, Y1
 	VFMADD231PS 4128(SI)(R11*1), Y3, Y1
@@ -35243,7 +35402,7 @@ rows2422:
 	VFMADD231PS 96(SI)(R11*1), Y10, Y1
 	VFMADD231PS 4224(SI)(R11*1), Y6, Y1
 
-done2404:
+done2416:
 	VHADDPS      Y1, Y0, Y0
 	VHADDPS      Y0, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
@@ -35251,17 +35410,17 @@ done2404:
 	VMOVSS       X0, 672(CX)(BX*4)
 	VEXTRACTPS   $0x01, X0, 1216(CX)(BX*4)
 
-shaped2401:
+shaped2413:
 	ADDQ $0x00000028, AX
 	ADDQ 48(CX), DX
 	INCQ BX
-	JMP  pass2397
+	JMP  pass2409
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed2399:
+passed2411:
 	MOVQ    16(CX), AX
-	VMOVUPS constants<>+4120(SB), Y0
+	VMOVUPS constants<>+4128(SB), Y0
 	MOVQ    24(CX), DX
 	MOVQ    logZ_base+24(FP), BX
 	MOVQ    product_base+48(FP), SI
@@ -35269,24 +35428,24 @@ passed2399:
 	LEAQ    (SI)(DX*8), SI
 	XORQ    DX, DX
 	CMPQ    AX, $0x00000004
-	JLT     rest2424
+	JLT     rest2436
 
-whole2423:
+whole2435:
 	VMOVUPS   672(CX)(DX*4), X1
-	VCMPPS    $0x19, constants<>+3992(SB), X1, X2
-	VCMPPS    $0x1e, constants<>+4056(SB), X1, X3
+	VCMPPS    $0x19, constants<>+4000(SB), X1, X2
+	VCMPPS    $0x1e, constants<>+4064(SB), X1, X3
 	VORPS     X3, X2, X2
 	VMOVMSKPS X2, DI
 	TESTL     DI, DI
-	JZ        safe2425
+	JZ        safe2437
 	BSFL      DI, DI
 	ADDQ      DX, DI
 	CMPQ      DI, 16(CX)
-	JGE       safe2425
+	JGE       safe2437
 	MOVQ      DI, 16(CX)
 	MOVQ      DI, 8(CX)
 
-safe2425:
+safe2437:
 	VDIVPS      X1, X0, X2
 	VMOVUPS     X2, 672(CX)(DX*4)
 	VMULPS      1216(CX)(DX*4), X2, X2
@@ -35295,63 +35454,63 @@ safe2425:
 	VMOVUPD     128(CX)(DX*8), Y3
 	VADDPD      Y3, Y2, Y2
 	VMOVUPD     Y2, (SI)(DX*8)
-	VPADDQ      constants<>+2544(SB), Y1, Y1
+	VPADDQ      constants<>+2552(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y2
-	VORPD       constants<>+2608(SB), Y2, Y2
-	VSUBPD      constants<>+2640(SB), Y2, Y2
-	VANDPD      constants<>+2576(SB), Y1, Y1
-	VPADDQ      constants<>+2512(SB), Y1, Y1
-	VSUBPD      constants<>+2000(SB), Y1, Y1
-	VADDPD      constants<>+2032(SB), Y1, Y4
+	VORPD       constants<>+2616(SB), Y2, Y2
+	VSUBPD      constants<>+2648(SB), Y2, Y2
+	VANDPD      constants<>+2584(SB), Y1, Y1
+	VPADDQ      constants<>+2520(SB), Y1, Y1
+	VSUBPD      constants<>+2008(SB), Y1, Y1
+	VADDPD      constants<>+2040(SB), Y1, Y4
 	VDIVPD      Y4, Y1, Y4
 	VMULPD      Y4, Y4, Y5
 	VMULPD      Y5, Y5, Y6
-	VMOVUPD     constants<>+1744(SB), Y7
-	VFMADD213PD constants<>+1680(SB), Y6, Y7
-	VFMADD213PD constants<>+1616(SB), Y6, Y7
-	VFMADD213PD constants<>+1552(SB), Y6, Y7
-	VMOVUPD     constants<>+1712(SB), Y8
-	VFMADD213PD constants<>+1648(SB), Y6, Y8
-	VFMADD213PD constants<>+1584(SB), Y6, Y8
-	VMULPD      constants<>+2064(SB), Y1, Y9
+	VMOVUPD     constants<>+1752(SB), Y7
+	VFMADD213PD constants<>+1688(SB), Y6, Y7
+	VFMADD213PD constants<>+1624(SB), Y6, Y7
+	VFMADD213PD constants<>+1560(SB), Y6, Y7
+	VMOVUPD     constants<>+1720(SB), Y8
+	VFMADD213PD constants<>+1656(SB), Y6, Y8
+	VFMADD213PD constants<>+1592(SB), Y6, Y8
+	VMULPD      constants<>+2072(SB), Y1, Y9
 	VMULPD      Y1, Y9, Y9
 	VMOVUPD     Y9, Y10
 	VFMADD231PD Y8, Y6, Y10
 	VFMADD231PD Y7, Y5, Y10
-	VMULPD      constants<>+2384(SB), Y2, Y6
+	VMULPD      constants<>+2392(SB), Y2, Y6
 	VFMADD231PD Y10, Y4, Y6
 	VSUBPD      Y6, Y9, Y9
 	VSUBPD      Y1, Y9, Y9
-	VFMSUB132PD constants<>+2352(SB), Y9, Y2
+	VFMSUB132PD constants<>+2360(SB), Y9, Y2
 	VADDPD      Y3, Y2, Y2
 	VMOVUPD     Y2, (BX)(DX*8)
 	ADDQ        $0x00000004, DX
 	SUBQ        $0x00000004, AX
 	CMPQ        AX, $0x00000004
-	JGE         whole2423
+	JGE         whole2435
 
-rest2424:
+rest2436:
 	TESTQ     AX, AX
-	JZ        done2426
+	JZ        done2438
 	LEAQ      constants<>+672(SB), DI
 	MOVQ      AX, R8
 	NEGQ      R8
 	VMOVUPD   (DI)(R8*8), Y1
 	VMOVUPS   672(CX)(DX*4), X1
-	VCMPPS    $0x19, constants<>+3992(SB), X1, X2
-	VCMPPS    $0x1e, constants<>+4056(SB), X1, X3
+	VCMPPS    $0x19, constants<>+4000(SB), X1, X2
+	VCMPPS    $0x1e, constants<>+4064(SB), X1, X3
 	VORPS     X3, X2, X2
 	VMOVMSKPS X2, DI
 	TESTL     DI, DI
-	JZ        safe2427
+	JZ        safe2439
 	BSFL      DI, DI
 	ADDQ      DX, DI
 	CMPQ      DI, 16(CX)
-	JGE       safe2427
+	JGE       safe2439
 	MOVQ      DI, 16(CX)
 	MOVQ      DI, 8(CX)
 
-safe2427:
+safe2439:
 	VDIVPS    X1, X0, X0
 	VMOVUPS   X0, 672(CX)(DX*4)
 	VMULPS    1216(CX)(DX*4), X0, X0
@@ -35360,84 +35519,84 @@ safe2427:
 	VMOVUPD   128(CX)(DX*8), Y2
 	VADDPD    Y2, Y0, Y0
 	CMPQ      AX, $0x04
-	JLT       partial2428
+	JLT       partial2440
 	VMOVUPD   Y0, (SI)(DX*8)
-	JMP       stored2430
+	JMP       stored2442
 
-partial2428:
+partial2440:
 	CMPQ         AX, $0x02
-	JLT          single2429
+	JLT          single2441
 	VMOVUPD      X0, (SI)(DX*8)
-	JEQ          stored2430
+	JEQ          stored2442
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(SI)(DX*8)
-	JMP          stored2430
+	JMP          stored2442
 
-single2429:
+single2441:
 	VMOVSD X0, (SI)(DX*8)
 
-stored2430:
-	VPADDQ      constants<>+2544(SB), Y1, Y1
+stored2442:
+	VPADDQ      constants<>+2552(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y0
-	VORPD       constants<>+2608(SB), Y0, Y0
-	VSUBPD      constants<>+2640(SB), Y0, Y0
-	VANDPD      constants<>+2576(SB), Y1, Y1
-	VPADDQ      constants<>+2512(SB), Y1, Y1
-	VSUBPD      constants<>+2000(SB), Y1, Y1
-	VADDPD      constants<>+2032(SB), Y1, Y3
+	VORPD       constants<>+2616(SB), Y0, Y0
+	VSUBPD      constants<>+2648(SB), Y0, Y0
+	VANDPD      constants<>+2584(SB), Y1, Y1
+	VPADDQ      constants<>+2520(SB), Y1, Y1
+	VSUBPD      constants<>+2008(SB), Y1, Y1
+	VADDPD      constants<>+2040(SB), Y1, Y3
 	VDIVPD      Y3, Y1, Y3
 	VMULPD      Y3, Y3, Y4
 	VMULPD      Y4, Y4, Y5
-	VMOVUPD     constants<>+1744(SB), Y6
-	VFMADD213PD constants<>+1680(SB), Y5, Y6
-	VFMADD213PD constants<>+1616(SB), Y5, Y6
-	VFMADD213PD constants<>+1552(SB), Y5, Y6
-	VMOVUPD     constants<>+1712(SB), Y7
-	VFMADD213PD constants<>+1648(SB), Y5, Y7
-	VFMADD213PD constants<>+1584(SB), Y5, Y7
-	VMULPD      constants<>+2064(SB), Y1, Y8
+	VMOVUPD     constants<>+1752(SB), Y6
+	VFMADD213PD constants<>+1688(SB), Y5, Y6
+	VFMADD213PD constants<>+1624(SB), Y5, Y6
+	VFMADD213PD constants<>+1560(SB), Y5, Y6
+	VMOVUPD     constants<>+1720(SB), Y7
+	VFMADD213PD constants<>+1656(SB), Y5, Y7
+	VFMADD213PD constants<>+1592(SB), Y5, Y7
+	VMULPD      constants<>+2072(SB), Y1, Y8
 	VMULPD      Y1, Y8, Y8
 	VMOVUPD     Y8, Y9
 	VFMADD231PD Y7, Y5, Y9
 	VFMADD231PD Y6, Y4, Y9
-	VMULPD      constants<>+2384(SB), Y0, Y5
+	VMULPD      constants<>+2392(SB), Y0, Y5
 	VFMADD231PD Y9, Y3, Y5
 	VSUBPD      Y5, Y8, Y8
 	VSUBPD      Y1, Y8, Y8
-	VFMSUB132PD constants<>+2352(SB), Y8, Y0
+	VFMSUB132PD constants<>+2360(SB), Y8, Y0
 	VADDPD      Y2, Y0, Y0
 	CMPQ        AX, $0x04
-	JLT         partial2431
+	JLT         partial2443
 	VMOVUPD     Y0, (BX)(DX*8)
-	JMP         stored2433
+	JMP         stored2445
 
-partial2431:
+partial2443:
 	CMPQ         AX, $0x02
-	JLT          single2432
+	JLT          single2444
 	VMOVUPD      X0, (BX)(DX*8)
-	JEQ          stored2433
+	JEQ          stored2445
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(BX)(DX*8)
-	JMP          stored2433
+	JMP          stored2445
 
-single2432:
+single2444:
 	VMOVSD X0, (BX)(DX*8)
 
-stored2433:
-done2426:
+stored2445:
+done2438:
 	MOVQ (CX), AX
 	LEAQ 1760(CX), DX
 	XORQ BX, BX
 
-pass2434:
+pass2446:
 	CMPQ         BX, 16(CX)
-	JGE          passed2436
+	JGE          passed2448
 	MOVQ         ku+160(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general2437
+	JNE          general2449
 	MOVQ         kv+168(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general2437
+	JNE          general2449
 	MOVQ         tables_base+120(FP), SI
 	MOVQ         32(AX), DI
 	LEAQ         (SI)(DI*4), DI
@@ -35483,9 +35642,9 @@ pass2434:
 	VMULPS       224(DI), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VMOVUPS      Y1, 224(SI)
-	JMP          shaped2438
+	JMP          shaped2450
 
-general2437:
+general2449:
 	MOVQ         dst_base+0(FP), DI
 	MOVQ         dst_len+8(FP), SI
 	LEAQ         -32(DI)(SI*4), SI
@@ -35497,7 +35656,7 @@ general2437:
 	MOVQ         SI, 72(CX)
 	MOVQ         kv+168(FP), SI
 	CMPQ         SI, $0x08
-	JLE          short2439
+	JLE          short2451
 	MOVQ         tables_base+120(FP), SI
 	MOVQ         32(AX), DI
 	LEAQ         (SI)(DI*4), DI
@@ -35514,15 +35673,15 @@ general2437:
 	VBROADCASTSS 672(CX)(BX*4), Y0
 	MOVQ         DX, R9
 
-row2441:
+row2453:
 	VBROADCASTSS (R9), Y1
 	VMULPS       Y0, Y1, Y1
 	MOVQ         kv+168(FP), R10
 	XORQ         R11, R11
 	CMPQ         R10, $0x00000008
-	JLT          rest2443
+	JLT          rest2455
 
-whole2442:
+whole2454:
 	VMOVUPS (DI)(R11*4), Y2
 	VMULPS  (R8)(R11*4), Y2, Y2
 	VMULPS  Y1, Y2, Y2
@@ -35530,11 +35689,11 @@ whole2442:
 	ADDQ    $0x00000008, R11
 	SUBQ    $0x00000008, R10
 	CMPQ    R10, $0x00000008
-	JGE     whole2442
+	JGE     whole2454
 
-rest2443:
+rest2455:
 	TESTQ      R10, R10
-	JZ         done2444
+	JZ         done2456
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R10, R13
 	NEGQ       R13
@@ -35544,49 +35703,49 @@ rest2443:
 	VMULPS     Y1, Y2, Y2
 	LEAQ       (SI)(R11*4), R11
 	CMPQ       R11, 56(CX)
-	JGT        pieces2445
+	JGT        pieces2457
 	VMOVUPS    Y2, (R11)
-	JMP        written2446
+	JMP        written2458
 
-pieces2445:
+pieces2457:
 	CMPQ    R10, $0x08
-	JLT     partial2447
+	JLT     partial2459
 	VMOVUPS Y2, (R11)
-	JMP     stored2448
+	JMP     stored2460
 
-partial2447:
+partial2459:
 	LEAQ         (R11), R11
 	VMOVAPS      X2, X1
 	TESTQ        $0x00000004, R10
-	JZ           without2449
+	JZ           without2461
 	VMOVUPS      X1, (R11)
 	VEXTRACTF128 $0x01, Y2, X1
 	ADDQ         $0x00000010, R11
 
-without2449:
+without2461:
 	TESTQ     $0x00000002, R10
-	JZ        without2450
+	JZ        without2462
 	VMOVSD    X1, (R11)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, R11
 
-without2450:
+without2462:
 	TESTQ  $0x00000001, R10
-	JZ     without2451
+	JZ     without2463
 	VMOVSS X1, (R11)
 
-without2451:
-stored2448:
-written2446:
-done2444:
+without2463:
+stored2460:
+written2458:
+done2456:
 	ADDQ $0x04, R9
 	ADDQ 64(CX), DI
 	ADDQ 64(CX), SI
 	DECQ 72(CX)
-	JNZ  row2441
-	JMP  done2440
+	JNZ  row2453
+	JMP  done2452
 
-short2439:
+short2451:
 	MOVQ         kv+168(FP), SI
 	LEAQ         constants<>+672(SB), DI
 	MOVQ         SI, R8
@@ -35609,7 +35768,7 @@ short2439:
 	VBROADCASTSS 672(CX)(BX*4), Y1
 	MOVQ         DX, R11
 
-row2452:
+row2464:
 	VBROADCASTSS (R11), Y2
 	VMULPS       Y1, Y2, Y2
 	VMASKMOVPS   (R9)(DI*4), Y0, Y3
@@ -35617,63 +35776,63 @@ row2452:
 	VMULPS       Y2, Y3, Y3
 	LEAQ         (R8)(DI*4), R12
 	CMPQ         R12, 56(CX)
-	JGT          pieces2453
+	JGT          pieces2465
 	VMOVUPS      Y3, (R12)
-	JMP          written2454
+	JMP          written2466
 
-pieces2453:
+pieces2465:
 	CMPQ    SI, $0x08
-	JLT     partial2455
+	JLT     partial2467
 	VMOVUPS Y3, (R12)
-	JMP     stored2456
+	JMP     stored2468
 
-partial2455:
+partial2467:
 	LEAQ         (R12), R12
 	VMOVAPS      X3, X2
 	TESTQ        $0x00000004, SI
-	JZ           without2457
+	JZ           without2469
 	VMOVUPS      X2, (R12)
 	VEXTRACTF128 $0x01, Y3, X2
 	ADDQ         $0x00000010, R12
 
-without2457:
+without2469:
 	TESTQ     $0x00000002, SI
-	JZ        without2458
+	JZ        without2470
 	VMOVSD    X2, (R12)
 	VPERMILPD $0x01, X2, X2
 	ADDQ      $0x00000008, R12
 
-without2458:
+without2470:
 	TESTQ  $0x00000001, SI
-	JZ     without2459
+	JZ     without2471
 	VMOVSS X2, (R12)
 
-without2459:
-stored2456:
-written2454:
+without2471:
+stored2468:
+written2466:
 	ADDQ $0x04, R11
 	ADDQ 64(CX), R9
 	ADDQ 64(CX), R8
 	DECQ 72(CX)
-	JNZ  row2452
+	JNZ  row2464
 
-done2440:
-shaped2438:
+done2452:
+shaped2450:
 	ADDQ $0x00000028, AX
 	ADDQ 48(CX), DX
 	INCQ BX
-	JMP  pass2434
+	JMP  pass2446
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed2436:
+passed2448:
 	MOVQ AX, (CX)
 	MOVQ 16(CX), AX
 	ADDQ AX, 24(CX)
 	SUBQ AX, 8(CX)
-	JMP  chunk2370
+	JMP  chunk2382
 
-done2372:
+done2384:
 	MOVQ 24(CX), AX
 	MOVQ AX, done+176(FP)
 	VZEROUPPER
@@ -35687,9 +35846,9 @@ TEXT ·narrow256(SB), $0-48
 	MOVQ x_len+32(FP), DX
 	XORQ BX, BX
 	CMPQ DX, $0x00000008
-	JLT  rest2461
+	JLT  rest2473
 
-whole2460:
+whole2472:
 	VCVTPD2PSY  (CX)(BX*8), X0
 	VCVTPD2PSY  32(CX)(BX*8), X1
 	VINSERTF128 $0x01, X1, Y0, Y1
@@ -35697,24 +35856,24 @@ whole2460:
 	ADDQ        $0x00000008, BX
 	SUBQ        $0x00000008, DX
 	CMPQ        DX, $0x00000008
-	JGE         whole2460
+	JGE         whole2472
 
-rest2461:
+rest2473:
 	TESTQ      DX, DX
-	JZ         done2464
+	JZ         done2476
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       DX, DI
 	NEGQ       DI
 	VMOVUPS    (SI)(DI*4), Y1
 	CMPQ       DX, $0x04
-	JL         few2465
+	JL         few2477
 	VCVTPD2PSY (CX)(BX*8), X0
 	VMOVUPS    X0, (AX)(BX*4)
 	ADDQ       $0x04, BX
 	SUBQ       $0x04, DX
-	JZ         narrow2466
+	JZ         narrow2478
 
-few2465:
+few2477:
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       DX, DI
 	NEGQ       DI
@@ -35722,35 +35881,35 @@ few2465:
 	VMASKMOVPD (CX)(BX*8), Y1, Y1
 	VCVTPD2PSY Y1, X0
 	CMPQ       DX, $0x08
-	JLT        partial2467
+	JLT        partial2479
 	VMOVUPS    Y0, (AX)(BX*4)
-	JMP        stored2468
+	JMP        stored2480
 
-partial2467:
+partial2479:
 	LEAQ         (AX)(BX*4), AX
 	VMOVAPS      X0, X1
 	TESTQ        $0x00000004, DX
-	JZ           without2469
+	JZ           without2481
 	VMOVUPS      X1, (AX)
 	VEXTRACTF128 $0x01, Y0, X1
 	ADDQ         $0x00000010, AX
 
-without2469:
+without2481:
 	TESTQ     $0x00000002, DX
-	JZ        without2470
+	JZ        without2482
 	VMOVSD    X1, (AX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, AX
 
-without2470:
+without2482:
 	TESTQ  $0x00000001, DX
-	JZ     without2471
+	JZ     without2483
 	VMOVSS X1, (AX)
 
-without2471:
-stored2468:
-narrow2466:
-done2464:
+without2483:
+stored2480:
+narrow2478:
+done2476:
 	VZEROUPPER
 	RET
 
@@ -35764,95 +35923,95 @@ TEXT ·expShift256(SB), $0-64
 	VXORPD       Y1, Y1, Y1
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000004
-	JLT          rest2473
+	JLT          rest2485
 
-whole2472:
+whole2484:
 	VMOVUPD      (CX)(BX*8), Y2
 	VSUBPD       Y0, Y2, Y2
-	VANDPD       constants<>+1968(SB), Y2, Y3
-	VCMPPD       $0x06, constants<>+2096(SB), Y3, Y3
+	VANDPD       constants<>+1976(SB), Y2, Y3
+	VCMPPD       $0x06, constants<>+2104(SB), Y3, Y3
 	VMOVMSKPD    Y3, SI
 	TESTL        SI, SI
-	JNZ          slow2474
-	VMOVUPD      constants<>+2256(SB), Y3
-	VFMADD231PD  constants<>+2224(SB), Y2, Y3
-	VSUBPD       constants<>+2256(SB), Y3, Y4
-	VFNMADD231PD constants<>+2288(SB), Y4, Y2
-	VFNMADD231PD constants<>+2320(SB), Y4, Y2
+	JNZ          slow2486
+	VMOVUPD      constants<>+2264(SB), Y3
+	VFMADD231PD  constants<>+2232(SB), Y2, Y3
+	VSUBPD       constants<>+2264(SB), Y3, Y4
+	VFNMADD231PD constants<>+2296(SB), Y4, Y2
+	VFNMADD231PD constants<>+2328(SB), Y4, Y2
 	VMULPD       Y2, Y2, Y4
 	VMULPD       Y4, Y4, Y5
-	VMOVUPD      constants<>+1232(SB), Y6
-	VFMADD231PD  constants<>+1264(SB), Y2, Y6
-	VMOVUPD      constants<>+1296(SB), Y7
-	VFMADD231PD  constants<>+1328(SB), Y2, Y7
-	VMOVUPD      constants<>+1360(SB), Y8
-	VFMADD231PD  constants<>+1392(SB), Y2, Y8
-	VMOVUPD      constants<>+1424(SB), Y9
-	VFMADD231PD  constants<>+1456(SB), Y2, Y9
-	VMOVUPD      constants<>+1488(SB), Y10
-	VFMADD231PD  constants<>+1520(SB), Y2, Y10
+	VMOVUPD      constants<>+1240(SB), Y6
+	VFMADD231PD  constants<>+1272(SB), Y2, Y6
+	VMOVUPD      constants<>+1304(SB), Y7
+	VFMADD231PD  constants<>+1336(SB), Y2, Y7
+	VMOVUPD      constants<>+1368(SB), Y8
+	VFMADD231PD  constants<>+1400(SB), Y2, Y8
+	VMOVUPD      constants<>+1432(SB), Y9
+	VFMADD231PD  constants<>+1464(SB), Y2, Y9
+	VMOVUPD      constants<>+1496(SB), Y10
+	VFMADD231PD  constants<>+1528(SB), Y2, Y10
 	VFMADD231PD  Y7, Y4, Y6
 	VFMADD231PD  Y9, Y4, Y8
 	VFMADD231PD  Y10, Y5, Y8
 	VFMADD231PD  Y8, Y5, Y6
 	VFMADD231PD  Y6, Y4, Y2
-	VADDPD       constants<>+2000(SB), Y2, Y2
+	VADDPD       constants<>+2008(SB), Y2, Y2
 	VPSLLQ       $0x34, Y3, Y3
 	VPADDQ       Y3, Y2, Y2
 	VMOVUPD      Y2, Y2
-	JMP          done2475
+	JMP          done2487
 
-slow2474:
-	VMOVUPD      constants<>+2160(SB), Y3
+slow2486:
+	VMOVUPD      constants<>+2168(SB), Y3
 	VMAXPD       Y2, Y3, Y2
-	VMOVUPD      constants<>+2192(SB), Y3
+	VMOVUPD      constants<>+2200(SB), Y3
 	VMINPD       Y2, Y3, Y2
-	VMOVUPD      constants<>+2256(SB), Y3
-	VFMADD231PD  constants<>+2224(SB), Y2, Y3
-	VSUBPD       constants<>+2256(SB), Y3, Y3
-	VFNMADD231PD constants<>+2288(SB), Y3, Y2
-	VFNMADD231PD constants<>+2320(SB), Y3, Y2
+	VMOVUPD      constants<>+2264(SB), Y3
+	VFMADD231PD  constants<>+2232(SB), Y2, Y3
+	VSUBPD       constants<>+2264(SB), Y3, Y3
+	VFNMADD231PD constants<>+2296(SB), Y3, Y2
+	VFNMADD231PD constants<>+2328(SB), Y3, Y2
 	VMULPD       Y2, Y2, Y4
 	VMULPD       Y4, Y4, Y5
-	VMOVUPD      constants<>+1232(SB), Y6
-	VFMADD231PD  constants<>+1264(SB), Y2, Y6
-	VMOVUPD      constants<>+1296(SB), Y7
-	VFMADD231PD  constants<>+1328(SB), Y2, Y7
-	VMOVUPD      constants<>+1360(SB), Y8
-	VFMADD231PD  constants<>+1392(SB), Y2, Y8
-	VMOVUPD      constants<>+1424(SB), Y9
-	VFMADD231PD  constants<>+1456(SB), Y2, Y9
-	VMOVUPD      constants<>+1488(SB), Y10
-	VFMADD231PD  constants<>+1520(SB), Y2, Y10
+	VMOVUPD      constants<>+1240(SB), Y6
+	VFMADD231PD  constants<>+1272(SB), Y2, Y6
+	VMOVUPD      constants<>+1304(SB), Y7
+	VFMADD231PD  constants<>+1336(SB), Y2, Y7
+	VMOVUPD      constants<>+1368(SB), Y8
+	VFMADD231PD  constants<>+1400(SB), Y2, Y8
+	VMOVUPD      constants<>+1432(SB), Y9
+	VFMADD231PD  constants<>+1464(SB), Y2, Y9
+	VMOVUPD      constants<>+1496(SB), Y10
+	VFMADD231PD  constants<>+1528(SB), Y2, Y10
 	VFMADD231PD  Y7, Y4, Y6
 	VFMADD231PD  Y9, Y4, Y8
 	VFMADD231PD  Y10, Y5, Y8
 	VFMADD231PD  Y8, Y5, Y6
 	VFMADD231PD  Y6, Y4, Y2
-	VADDPD       constants<>+2000(SB), Y2, Y2
-	VMULPD       constants<>+2064(SB), Y3, Y4
+	VADDPD       constants<>+2008(SB), Y2, Y2
+	VMULPD       constants<>+2072(SB), Y3, Y4
 	VROUNDPD     $0x01, Y4, Y4
 	VSUBPD       Y4, Y3, Y3
-	VADDPD       constants<>+2256(SB), Y4, Y4
+	VADDPD       constants<>+2264(SB), Y4, Y4
 	VPSLLQ       $0x34, Y4, Y4
-	VPADDQ       constants<>+2000(SB), Y4, Y4
-	VADDPD       constants<>+2256(SB), Y3, Y3
+	VPADDQ       constants<>+2008(SB), Y4, Y4
+	VADDPD       constants<>+2264(SB), Y3, Y3
 	VPSLLQ       $0x34, Y3, Y3
-	VPADDQ       constants<>+2000(SB), Y3, Y3
+	VPADDQ       constants<>+2008(SB), Y3, Y3
 	VMULPD       Y4, Y2, Y2
 	VMULPD       Y3, Y2, Y2
 
-done2475:
+done2487:
 	VMOVUPD Y2, (AX)(BX*8)
 	VADDPD  Y2, Y1, Y1
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole2472
+	JGE     whole2484
 
-rest2473:
+rest2485:
 	TESTQ        DX, DX
-	JZ           done2476
+	JZ           done2488
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -35860,102 +36019,102 @@ rest2473:
 	VMASKMOVPD   (CX)(BX*8), Y2, Y3
 	VSUBPD       Y0, Y3, Y3
 	VANDPD       Y2, Y3, Y3
-	VANDPD       constants<>+1968(SB), Y3, Y0
-	VCMPPD       $0x06, constants<>+2096(SB), Y0, Y0
+	VANDPD       constants<>+1976(SB), Y3, Y0
+	VCMPPD       $0x06, constants<>+2104(SB), Y0, Y0
 	VMOVMSKPD    Y0, CX
 	TESTL        CX, CX
-	JNZ          slow2477
-	VMOVUPD      constants<>+2256(SB), Y0
-	VFMADD231PD  constants<>+2224(SB), Y3, Y0
-	VSUBPD       constants<>+2256(SB), Y0, Y4
-	VFNMADD231PD constants<>+2288(SB), Y4, Y3
-	VFNMADD231PD constants<>+2320(SB), Y4, Y3
+	JNZ          slow2489
+	VMOVUPD      constants<>+2264(SB), Y0
+	VFMADD231PD  constants<>+2232(SB), Y3, Y0
+	VSUBPD       constants<>+2264(SB), Y0, Y4
+	VFNMADD231PD constants<>+2296(SB), Y4, Y3
+	VFNMADD231PD constants<>+2328(SB), Y4, Y3
 	VMULPD       Y3, Y3, Y4
 	VMULPD       Y4, Y4, Y5
-	VMOVUPD      constants<>+1232(SB), Y6
-	VFMADD231PD  constants<>+1264(SB), Y3, Y6
-	VMOVUPD      constants<>+1296(SB), Y7
-	VFMADD231PD  constants<>+1328(SB), Y3, Y7
-	VMOVUPD      constants<>+1360(SB), Y8
-	VFMADD231PD  constants<>+1392(SB), Y3, Y8
-	VMOVUPD      constants<>+1424(SB), Y9
-	VFMADD231PD  constants<>+1456(SB), Y3, Y9
-	VMOVUPD      constants<>+1488(SB), Y10
-	VFMADD231PD  constants<>+1520(SB), Y3, Y10
+	VMOVUPD      constants<>+1240(SB), Y6
+	VFMADD231PD  constants<>+1272(SB), Y3, Y6
+	VMOVUPD      constants<>+1304(SB), Y7
+	VFMADD231PD  constants<>+1336(SB), Y3, Y7
+	VMOVUPD      constants<>+1368(SB), Y8
+	VFMADD231PD  constants<>+1400(SB), Y3, Y8
+	VMOVUPD      constants<>+1432(SB), Y9
+	VFMADD231PD  constants<>+1464(SB), Y3, Y9
+	VMOVUPD      constants<>+1496(SB), Y10
+	VFMADD231PD  constants<>+1528(SB), Y3, Y10
 	VFMADD231PD  Y7, Y4, Y6
 	VFMADD231PD  Y9, Y4, Y8
 	VFMADD231PD  Y10, Y5, Y8
 	VFMADD231PD  Y8, Y5, Y6
 	VFMADD231PD  Y6, Y4, Y3
-	VADDPD       constants<>+2000(SB), Y3, Y3
+	VADDPD       constants<>+2008(SB), Y3, Y3
 	VPSLLQ       $0x34, Y0, Y0
 	VPADDQ       Y0, Y3, Y3
 	VMOVUPD      Y3, Y0
-	JMP          done2478
+	JMP          done2490
 
-slow2477:
-	VMOVUPD      constants<>+2160(SB), Y0
+slow2489:
+	VMOVUPD      constants<>+2168(SB), Y0
 	VMAXPD       Y3, Y0, Y3
-	VMOVUPD      constants<>+2192(SB), Y0
+	VMOVUPD      constants<>+2200(SB), Y0
 	VMINPD       Y3, Y0, Y3
-	VMOVUPD      constants<>+2256(SB), Y0
-	VFMADD231PD  constants<>+2224(SB), Y3, Y0
-	VSUBPD       constants<>+2256(SB), Y0, Y0
-	VFNMADD231PD constants<>+2288(SB), Y0, Y3
-	VFNMADD231PD constants<>+2320(SB), Y0, Y3
+	VMOVUPD      constants<>+2264(SB), Y0
+	VFMADD231PD  constants<>+2232(SB), Y3, Y0
+	VSUBPD       constants<>+2264(SB), Y0, Y0
+	VFNMADD231PD constants<>+2296(SB), Y0, Y3
+	VFNMADD231PD constants<>+2328(SB), Y0, Y3
 	VMULPD       Y3, Y3, Y4
 	VMULPD       Y4, Y4, Y5
-	VMOVUPD      constants<>+1232(SB), Y6
-	VFMADD231PD  constants<>+1264(SB), Y3, Y6
-	VMOVUPD      constants<>+1296(SB), Y7
-	VFMADD231PD  constants<>+1328(SB), Y3, Y7
-	VMOVUPD      constants<>+1360(SB), Y8
-	VFMADD231PD  constants<>+1392(SB), Y3, Y8
-	VMOVUPD      constants<>+1424(SB), Y9
-	VFMADD231PD  constants<>+1456(SB), Y3, Y9
-	VMOVUPD      constants<>+1488(SB), Y10
-	VFMADD231PD  constants<>+1520(SB), Y3, Y10
+	VMOVUPD      constants<>+1240(SB), Y6
+	VFMADD231PD  constants<>+1272(SB), Y3, Y6
+	VMOVUPD      constants<>+1304(SB), Y7
+	VFMADD231PD  constants<>+1336(SB), Y3, Y7
+	VMOVUPD      constants<>+1368(SB), Y8
+	VFMADD231PD  constants<>+1400(SB), Y3, Y8
+	VMOVUPD      constants<>+1432(SB), Y9
+	VFMADD231PD  constants<>+1464(SB), Y3, Y9
+	VMOVUPD      constants<>+1496(SB), Y10
+	VFMADD231PD  constants<>+1528(SB), Y3, Y10
 	VFMADD231PD  Y7, Y4, Y6
 	VFMADD231PD  Y9, Y4, Y8
 	VFMADD231PD  Y10, Y5, Y8
 	VFMADD231PD  Y8, Y5, Y6
 	VFMADD231PD  Y6, Y4, Y3
-	VADDPD       constants<>+2000(SB), Y3, Y3
-	VMULPD       constants<>+2064(SB), Y0, Y4
+	VADDPD       constants<>+2008(SB), Y3, Y3
+	VMULPD       constants<>+2072(SB), Y0, Y4
 	VROUNDPD     $0x01, Y4, Y4
 	VSUBPD       Y4, Y0, Y0
-	VADDPD       constants<>+2256(SB), Y4, Y4
+	VADDPD       constants<>+2264(SB), Y4, Y4
 	VPSLLQ       $0x34, Y4, Y4
-	VPADDQ       constants<>+2000(SB), Y4, Y4
-	VADDPD       constants<>+2256(SB), Y0, Y0
+	VPADDQ       constants<>+2008(SB), Y4, Y4
+	VADDPD       constants<>+2264(SB), Y0, Y0
 	VPSLLQ       $0x34, Y0, Y0
-	VPADDQ       constants<>+2000(SB), Y0, Y0
+	VPADDQ       constants<>+2008(SB), Y0, Y0
 	VMULPD       Y4, Y3, Y3
 	VMULPD       Y0, Y3, Y0
 
-done2478:
+done2490:
 	CMPQ    DX, $0x04
-	JLT     partial2479
+	JLT     partial2491
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored2481
+	JMP     stored2493
 
-partial2479:
+partial2491:
 	CMPQ         DX, $0x02
-	JLT          single2480
+	JLT          single2492
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored2481
+	JEQ          stored2493
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       X3, 16(AX)(BX*8)
-	JMP          stored2481
+	JMP          stored2493
 
-single2480:
+single2492:
 	VMOVSD X0, (AX)(BX*8)
 
-stored2481:
+stored2493:
 	VANDPD Y2, Y0, Y0
 	VADDPD Y0, Y1, Y1
 
-done2476:
+done2488:
 	VPERM2F128 $0x01, Y1, Y1, Y0
 	VADDPD     Y0, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y0
@@ -35969,13 +36128,13 @@ done2476:
 TEXT ·max256(SB), $0-32
 	MOVQ    x_base+0(FP), AX
 	MOVQ    x_len+8(FP), CX
-	VMOVUPD constants<>+1776(SB), Y0
+	VMOVUPD constants<>+1784(SB), Y0
 	VXORPD  Y1, Y1, Y1
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000004
-	JLT     rest2483
+	JLT     rest2495
 
-whole2482:
+whole2494:
 	VMOVUPD (AX)(DX*8), Y2
 	VMAXPD  Y2, Y0, Y0
 	VCMPPD  $0x03, Y2, Y2, Y2
@@ -35983,32 +36142,32 @@ whole2482:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole2482
+	JGE     whole2494
 
-rest2483:
+rest2495:
 	TESTQ      CX, CX
-	JZ         done2484
+	JZ         done2496
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPD    (BX)(CX*8), Y2
 	VMASKMOVPD (AX)(DX*8), Y2, Y3
-	VMOVUPD    constants<>+1776(SB), Y4
+	VMOVUPD    constants<>+1784(SB), Y4
 	VBLENDVPD  Y2, Y3, Y4, Y3
 	VMAXPD     Y3, Y0, Y0
 	VCMPPD     $0x03, Y3, Y3, Y3
 	VORPD      Y3, Y1, Y1
 
-done2484:
+done2496:
 	VPERM2F128 $0x01, Y0, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VMOVMSKPD  Y1, AX
 	TESTL      AX, AX
-	JZ         numbers2485
-	VMOVUPD    constants<>+1840(SB), Y0
+	JZ         numbers2497
+	VMOVUPD    constants<>+1848(SB), Y0
 
-numbers2485:
+numbers2497:
 	MOVSD X0, ret+24(FP)
 	VZEROUPPER
 	RET
@@ -36022,9 +36181,9 @@ TEXT ·addScaled256(SB), $0-56
 	VBROADCASTSD a+48(FP), Y0
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
-	JLT          rest2487
+	JLT          rest2499
 
-whole2486:
+whole2498:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
@@ -36040,24 +36199,24 @@ whole2486:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole2486
+	JGE         whole2498
 
-rest2487:
+rest2499:
 	CMPQ DX, $0x00000004
-	JLT  rest2489
+	JLT  rest2501
 
-whole2488:
+whole2500:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole2488
+	JGE         whole2500
 
-rest2489:
+rest2501:
 	TESTQ       DX, DX
-	JZ          done2490
+	JZ          done2502
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -36066,24 +36225,24 @@ rest2489:
 	VMASKMOVPD  (CX)(BX*8), Y1, Y1
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial2491
+	JLT         partial2503
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored2493
+	JMP         stored2505
 
-partial2491:
+partial2503:
 	CMPQ         DX, $0x02
-	JLT          single2492
+	JLT          single2504
 	VMOVUPD      X2, (AX)(BX*8)
-	JEQ          stored2493
+	JEQ          stored2505
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored2493
+	JMP          stored2505
 
-single2492:
+single2504:
 	VMOVSD X2, (AX)(BX*8)
 
-stored2493:
-done2490:
+stored2505:
+done2502:
 	VZEROUPPER
 	RET
 
@@ -36099,9 +36258,9 @@ TEXT ·dot256(SB), $0-56
 	VXORPD Y3, Y3, Y3
 	XORQ   BX, BX
 	CMPQ   DX, $0x00000010
-	JLT    rest2495
+	JLT    rest2507
 
-whole2494:
+whole2506:
 	VMOVUPD     (CX)(BX*8), Y4
 	VMOVUPD     (AX)(BX*8), Y5
 	VFMADD231PD Y4, Y5, Y0
@@ -36117,24 +36276,24 @@ whole2494:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole2494
+	JGE         whole2506
 
-rest2495:
+rest2507:
 	CMPQ DX, $0x00000004
-	JLT  rest2497
+	JLT  rest2509
 
-whole2496:
+whole2508:
 	VMOVUPD     (CX)(BX*8), Y4
 	VMOVUPD     (AX)(BX*8), Y5
 	VFMADD231PD Y4, Y5, Y0
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole2496
+	JGE         whole2508
 
-rest2497:
+rest2509:
 	TESTQ       DX, DX
-	JZ          done2498
+	JZ          done2510
 	LEAQ        constants<>+672(SB), SI
 	NEGQ        DX
 	VMOVUPD     (SI)(DX*8), Y4
@@ -36142,7 +36301,7 @@ rest2497:
 	VMASKMOVPD  (AX)(BX*8), Y4, Y4
 	VFMADD231PD Y5, Y4, Y0
 
-done2498:
+done2510:
 	VADDPD       Y1, Y0, Y0
 	VADDPD       Y3, Y2, Y2
 	VADDPD       Y2, Y0, Y0
@@ -36159,379 +36318,379 @@ done2498:
 TEXT ·entropy256(SB), $0-32
 	MOVQ    x_base+0(FP), AX
 	MOVQ    x_len+8(FP), CX
-	VMOVUPD constants<>+2544(SB), Y0
-	VMOVUPD constants<>+2608(SB), Y1
-	VMOVUPD constants<>+2000(SB), Y2
-	VMOVUPD constants<>+2064(SB), Y3
+	VMOVUPD constants<>+2552(SB), Y0
+	VMOVUPD constants<>+2616(SB), Y1
+	VMOVUPD constants<>+2008(SB), Y2
+	VMOVUPD constants<>+2072(SB), Y3
 	VXORPD  Y4, Y4, Y4
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000008
-	JLT     rest2500
+	JLT     rest2512
 
-whole2499:
+whole2511:
 	VMOVUPD     (AX)(DX*8), Y5
-	VMAXPD      constants<>+2416(SB), Y5, Y6
-	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y7
-	VCMPPD      $0x1e, constants<>+1936(SB), Y6, Y8
+	VMAXPD      constants<>+2424(SB), Y5, Y6
+	VCMPPD      $0x19, constants<>+2424(SB), Y6, Y7
+	VCMPPD      $0x1e, constants<>+1944(SB), Y6, Y8
 	VORPD       Y8, Y7, Y7
 	VMOVMSKPD   Y7, BX
 	TESTL       BX, BX
-	JNZ         slow2501
+	JNZ         slow2513
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y7
 	VORPD       Y1, Y7, Y7
-	VSUBPD      constants<>+2640(SB), Y7, Y7
-	VANDPD      constants<>+2576(SB), Y6, Y6
-	VPADDQ      constants<>+2512(SB), Y6, Y6
+	VSUBPD      constants<>+2648(SB), Y7, Y7
+	VANDPD      constants<>+2584(SB), Y6, Y6
+	VPADDQ      constants<>+2520(SB), Y6, Y6
 	VSUBPD      Y2, Y6, Y6
-	VADDPD      constants<>+2032(SB), Y6, Y8
+	VADDPD      constants<>+2040(SB), Y6, Y8
 	VDIVPD      Y8, Y6, Y8
 	VMULPD      Y8, Y8, Y9
 	VMULPD      Y9, Y9, Y10
-	VMOVUPD     constants<>+1744(SB), Y11
-	VFMADD213PD constants<>+1680(SB), Y10, Y11
-	VFMADD213PD constants<>+1616(SB), Y10, Y11
-	VFMADD213PD constants<>+1552(SB), Y10, Y11
-	VMOVUPD     constants<>+1712(SB), Y12
-	VFMADD213PD constants<>+1648(SB), Y10, Y12
-	VFMADD213PD constants<>+1584(SB), Y10, Y12
+	VMOVUPD     constants<>+1752(SB), Y11
+	VFMADD213PD constants<>+1688(SB), Y10, Y11
+	VFMADD213PD constants<>+1624(SB), Y10, Y11
+	VFMADD213PD constants<>+1560(SB), Y10, Y11
+	VMOVUPD     constants<>+1720(SB), Y12
+	VFMADD213PD constants<>+1656(SB), Y10, Y12
+	VFMADD213PD constants<>+1592(SB), Y10, Y12
 	VMULPD      Y3, Y6, Y13
 	VMULPD      Y6, Y13, Y13
 	VMOVUPD     Y13, Y14
 	VFMADD231PD Y12, Y10, Y14
 	VFMADD231PD Y11, Y9, Y14
-	VMULPD      constants<>+2384(SB), Y7, Y10
+	VMULPD      constants<>+2392(SB), Y7, Y10
 	VFMADD231PD Y14, Y8, Y10
 	VSUBPD      Y10, Y13, Y13
 	VSUBPD      Y6, Y13, Y13
-	VFMSUB132PD constants<>+2352(SB), Y13, Y7
+	VFMSUB132PD constants<>+2360(SB), Y13, Y7
 	VMOVUPD     Y7, Y6
-	JMP         done2502
+	JMP         done2514
 
-slow2501:
+slow2513:
 	VMOVUPD     Y6, Y7
-	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y9
-	VMULPD      constants<>+2448(SB), Y6, Y8
+	VCMPPD      $0x19, constants<>+2424(SB), Y6, Y9
+	VMULPD      constants<>+2456(SB), Y6, Y8
 	VBLENDVPD   Y9, Y8, Y6, Y6
-	VANDPD      constants<>+2480(SB), Y9, Y8
+	VANDPD      constants<>+2488(SB), Y9, Y8
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y9
 	VORPD       Y1, Y9, Y9
-	VSUBPD      constants<>+2640(SB), Y9, Y9
-	VANDPD      constants<>+2576(SB), Y6, Y6
-	VPADDQ      constants<>+2512(SB), Y6, Y6
+	VSUBPD      constants<>+2648(SB), Y9, Y9
+	VANDPD      constants<>+2584(SB), Y6, Y6
+	VPADDQ      constants<>+2520(SB), Y6, Y6
 	VADDPD      Y8, Y9, Y9
 	VSUBPD      Y2, Y6, Y6
-	VADDPD      constants<>+2032(SB), Y6, Y8
+	VADDPD      constants<>+2040(SB), Y6, Y8
 	VDIVPD      Y8, Y6, Y8
 	VMULPD      Y8, Y8, Y10
 	VMULPD      Y10, Y10, Y11
-	VMOVUPD     constants<>+1744(SB), Y12
-	VFMADD213PD constants<>+1680(SB), Y11, Y12
-	VFMADD213PD constants<>+1616(SB), Y11, Y12
-	VFMADD213PD constants<>+1552(SB), Y11, Y12
-	VMOVUPD     constants<>+1712(SB), Y13
-	VFMADD213PD constants<>+1648(SB), Y11, Y13
-	VFMADD213PD constants<>+1584(SB), Y11, Y13
+	VMOVUPD     constants<>+1752(SB), Y12
+	VFMADD213PD constants<>+1688(SB), Y11, Y12
+	VFMADD213PD constants<>+1624(SB), Y11, Y12
+	VFMADD213PD constants<>+1560(SB), Y11, Y12
+	VMOVUPD     constants<>+1720(SB), Y13
+	VFMADD213PD constants<>+1656(SB), Y11, Y13
+	VFMADD213PD constants<>+1592(SB), Y11, Y13
 	VMULPD      Y3, Y6, Y14
 	VMULPD      Y6, Y14, Y14
 	VMOVUPD     Y14, Y15
 	VFMADD231PD Y13, Y11, Y15
 	VFMADD231PD Y12, Y10, Y15
-	VMULPD      constants<>+2384(SB), Y9, Y11
+	VMULPD      constants<>+2392(SB), Y9, Y11
 	VFMADD231PD Y15, Y8, Y11
 	VSUBPD      Y11, Y14, Y14
 	VSUBPD      Y6, Y14, Y14
-	VFMSUB132PD constants<>+2352(SB), Y14, Y9
+	VFMSUB132PD constants<>+2360(SB), Y14, Y9
 	VMOVUPD     Y9, Y6
 	VXORPD      Y8, Y8, Y8
 	VCMPPD      $0x00, Y8, Y7, Y9
-	VBLENDVPD   Y9, constants<>+1776(SB), Y6, Y6
-	VCMPPD      $0x00, constants<>+1808(SB), Y7, Y9
-	VBLENDVPD   Y9, constants<>+1808(SB), Y6, Y6
+	VBLENDVPD   Y9, constants<>+1784(SB), Y6, Y6
+	VCMPPD      $0x00, constants<>+1816(SB), Y7, Y9
+	VBLENDVPD   Y9, constants<>+1816(SB), Y6, Y6
 	VCMPPD      $0x19, Y8, Y7, Y9
-	VBLENDVPD   Y9, constants<>+1840(SB), Y6, Y6
+	VBLENDVPD   Y9, constants<>+1848(SB), Y6, Y6
 
-done2502:
+done2514:
 	VFNMADD231PD Y5, Y6, Y4
 	VMOVUPD      32(AX)(DX*8), Y5
-	VMAXPD       constants<>+2416(SB), Y5, Y6
-	VCMPPD       $0x19, constants<>+2416(SB), Y6, Y7
-	VCMPPD       $0x1e, constants<>+1936(SB), Y6, Y8
+	VMAXPD       constants<>+2424(SB), Y5, Y6
+	VCMPPD       $0x19, constants<>+2424(SB), Y6, Y7
+	VCMPPD       $0x1e, constants<>+1944(SB), Y6, Y8
 	VORPD        Y8, Y7, Y7
 	VMOVMSKPD    Y7, BX
 	TESTL        BX, BX
-	JNZ          slow2503
+	JNZ          slow2515
 	VPADDQ       Y0, Y6, Y6
 	VPSRLQ       $0x34, Y6, Y7
 	VORPD        Y1, Y7, Y7
-	VSUBPD       constants<>+2640(SB), Y7, Y7
-	VANDPD       constants<>+2576(SB), Y6, Y6
-	VPADDQ       constants<>+2512(SB), Y6, Y6
+	VSUBPD       constants<>+2648(SB), Y7, Y7
+	VANDPD       constants<>+2584(SB), Y6, Y6
+	VPADDQ       constants<>+2520(SB), Y6, Y6
 	VSUBPD       Y2, Y6, Y6
-	VADDPD       constants<>+2032(SB), Y6, Y8
+	VADDPD       constants<>+2040(SB), Y6, Y8
 	VDIVPD       Y8, Y6, Y8
 	VMULPD       Y8, Y8, Y9
 	VMULPD       Y9, Y9, Y10
-	VMOVUPD      constants<>+1744(SB), Y11
-	VFMADD213PD  constants<>+1680(SB), Y10, Y11
-	VFMADD213PD  constants<>+1616(SB), Y10, Y11
-	VFMADD213PD  constants<>+1552(SB), Y10, Y11
-	VMOVUPD      constants<>+1712(SB), Y12
-	VFMADD213PD  constants<>+1648(SB), Y10, Y12
-	VFMADD213PD  constants<>+1584(SB), Y10, Y12
+	VMOVUPD      constants<>+1752(SB), Y11
+	VFMADD213PD  constants<>+1688(SB), Y10, Y11
+	VFMADD213PD  constants<>+1624(SB), Y10, Y11
+	VFMADD213PD  constants<>+1560(SB), Y10, Y11
+	VMOVUPD      constants<>+1720(SB), Y12
+	VFMADD213PD  constants<>+1656(SB), Y10, Y12
+	VFMADD213PD  constants<>+1592(SB), Y10, Y12
 	VMULPD       Y3, Y6, Y13
 	VMULPD       Y6, Y13, Y13
 	VMOVUPD      Y13, Y14
 	VFMADD231PD  Y12, Y10, Y14
 	VFMADD231PD  Y11, Y9, Y14
-	VMULPD       constants<>+2384(SB), Y7, Y10
+	VMULPD       constants<>+2392(SB), Y7, Y10
 	VFMADD231PD  Y14, Y8, Y10
 	VSUBPD       Y10, Y13, Y13
 	VSUBPD       Y6, Y13, Y13
-	VFMSUB132PD  constants<>+2352(SB), Y13, Y7
+	VFMSUB132PD  constants<>+2360(SB), Y13, Y7
 	VMOVUPD      Y7, Y6
-	JMP          done2504
+	JMP          done2516
 
-slow2503:
+slow2515:
 	VMOVUPD     Y6, Y7
-	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y9
-	VMULPD      constants<>+2448(SB), Y6, Y8
+	VCMPPD      $0x19, constants<>+2424(SB), Y6, Y9
+	VMULPD      constants<>+2456(SB), Y6, Y8
 	VBLENDVPD   Y9, Y8, Y6, Y6
-	VANDPD      constants<>+2480(SB), Y9, Y8
+	VANDPD      constants<>+2488(SB), Y9, Y8
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y9
 	VORPD       Y1, Y9, Y9
-	VSUBPD      constants<>+2640(SB), Y9, Y9
-	VANDPD      constants<>+2576(SB), Y6, Y6
-	VPADDQ      constants<>+2512(SB), Y6, Y6
+	VSUBPD      constants<>+2648(SB), Y9, Y9
+	VANDPD      constants<>+2584(SB), Y6, Y6
+	VPADDQ      constants<>+2520(SB), Y6, Y6
 	VADDPD      Y8, Y9, Y9
 	VSUBPD      Y2, Y6, Y6
-	VADDPD      constants<>+2032(SB), Y6, Y8
+	VADDPD      constants<>+2040(SB), Y6, Y8
 	VDIVPD      Y8, Y6, Y8
 	VMULPD      Y8, Y8, Y10
 	VMULPD      Y10, Y10, Y11
-	VMOVUPD     constants<>+1744(SB), Y12
-	VFMADD213PD constants<>+1680(SB), Y11, Y12
-	VFMADD213PD constants<>+1616(SB), Y11, Y12
-	VFMADD213PD constants<>+1552(SB), Y11, Y12
-	VMOVUPD     constants<>+1712(SB), Y13
-	VFMADD213PD constants<>+1648(SB), Y11, Y13
-	VFMADD213PD constants<>+1584(SB), Y11, Y13
+	VMOVUPD     constants<>+1752(SB), Y12
+	VFMADD213PD constants<>+1688(SB), Y11, Y12
+	VFMADD213PD constants<>+1624(SB), Y11, Y12
+	VFMADD213PD constants<>+1560(SB), Y11, Y12
+	VMOVUPD     constants<>+1720(SB), Y13
+	VFMADD213PD constants<>+1656(SB), Y11, Y13
+	VFMADD213PD constants<>+1592(SB), Y11, Y13
 	VMULPD      Y3, Y6, Y14
 	VMULPD      Y6, Y14, Y14
 	VMOVUPD     Y14, Y15
 	VFMADD231PD Y13, Y11, Y15
 	VFMADD231PD Y12, Y10, Y15
-	VMULPD      constants<>+2384(SB), Y9, Y11
+	VMULPD      constants<>+2392(SB), Y9, Y11
 	VFMADD231PD Y15, Y8, Y11
 	VSUBPD      Y11, Y14, Y14
 	VSUBPD      Y6, Y14, Y14
-	VFMSUB132PD constants<>+2352(SB), Y14, Y9
+	VFMSUB132PD constants<>+2360(SB), Y14, Y9
 	VMOVUPD     Y9, Y6
 	VXORPD      Y8, Y8, Y8
 	VCMPPD      $0x00, Y8, Y7, Y9
-	VBLENDVPD   Y9, constants<>+1776(SB), Y6, Y6
-	VCMPPD      $0x00, constants<>+1808(SB), Y7, Y9
-	VBLENDVPD   Y9, constants<>+1808(SB), Y6, Y6
+	VBLENDVPD   Y9, constants<>+1784(SB), Y6, Y6
+	VCMPPD      $0x00, constants<>+1816(SB), Y7, Y9
+	VBLENDVPD   Y9, constants<>+1816(SB), Y6, Y6
 	VCMPPD      $0x19, Y8, Y7, Y9
-	VBLENDVPD   Y9, constants<>+1840(SB), Y6, Y6
+	VBLENDVPD   Y9, constants<>+1848(SB), Y6, Y6
 
-done2504:
+done2516:
 	VFNMADD231PD Y5, Y6, Y4
 	ADDQ         $0x00000008, DX
 	SUBQ         $0x00000008, CX
 	CMPQ         CX, $0x00000008
-	JGE          whole2499
+	JGE          whole2511
 
-rest2500:
+rest2512:
 	CMPQ CX, $0x00000004
-	JLT  rest2506
+	JLT  rest2518
 
-whole2505:
+whole2517:
 	VMOVUPD     (AX)(DX*8), Y5
-	VMAXPD      constants<>+2416(SB), Y5, Y6
-	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y7
-	VCMPPD      $0x1e, constants<>+1936(SB), Y6, Y8
+	VMAXPD      constants<>+2424(SB), Y5, Y6
+	VCMPPD      $0x19, constants<>+2424(SB), Y6, Y7
+	VCMPPD      $0x1e, constants<>+1944(SB), Y6, Y8
 	VORPD       Y8, Y7, Y7
 	VMOVMSKPD   Y7, BX
 	TESTL       BX, BX
-	JNZ         slow2507
+	JNZ         slow2519
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y7
 	VORPD       Y1, Y7, Y7
-	VSUBPD      constants<>+2640(SB), Y7, Y7
-	VANDPD      constants<>+2576(SB), Y6, Y6
-	VPADDQ      constants<>+2512(SB), Y6, Y6
+	VSUBPD      constants<>+2648(SB), Y7, Y7
+	VANDPD      constants<>+2584(SB), Y6, Y6
+	VPADDQ      constants<>+2520(SB), Y6, Y6
 	VSUBPD      Y2, Y6, Y6
-	VADDPD      constants<>+2032(SB), Y6, Y8
+	VADDPD      constants<>+2040(SB), Y6, Y8
 	VDIVPD      Y8, Y6, Y8
 	VMULPD      Y8, Y8, Y9
 	VMULPD      Y9, Y9, Y10
-	VMOVUPD     constants<>+1744(SB), Y11
-	VFMADD213PD constants<>+1680(SB), Y10, Y11
-	VFMADD213PD constants<>+1616(SB), Y10, Y11
-	VFMADD213PD constants<>+1552(SB), Y10, Y11
-	VMOVUPD     constants<>+1712(SB), Y12
-	VFMADD213PD constants<>+1648(SB), Y10, Y12
-	VFMADD213PD constants<>+1584(SB), Y10, Y12
+	VMOVUPD     constants<>+1752(SB), Y11
+	VFMADD213PD constants<>+1688(SB), Y10, Y11
+	VFMADD213PD constants<>+1624(SB), Y10, Y11
+	VFMADD213PD constants<>+1560(SB), Y10, Y11
+	VMOVUPD     constants<>+1720(SB), Y12
+	VFMADD213PD constants<>+1656(SB), Y10, Y12
+	VFMADD213PD constants<>+1592(SB), Y10, Y12
 	VMULPD      Y3, Y6, Y13
 	VMULPD      Y6, Y13, Y13
 	VMOVUPD     Y13, Y14
 	VFMADD231PD Y12, Y10, Y14
 	VFMADD231PD Y11, Y9, Y14
-	VMULPD      constants<>+2384(SB), Y7, Y10
+	VMULPD      constants<>+2392(SB), Y7, Y10
 	VFMADD231PD Y14, Y8, Y10
 	VSUBPD      Y10, Y13, Y13
 	VSUBPD      Y6, Y13, Y13
-	VFMSUB132PD constants<>+2352(SB), Y13, Y7
+	VFMSUB132PD constants<>+2360(SB), Y13, Y7
 	VMOVUPD     Y7, Y6
-	JMP         done2508
+	JMP         done2520
 
-slow2507:
+slow2519:
 	VMOVUPD     Y6, Y7
-	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y9
-	VMULPD      constants<>+2448(SB), Y6, Y8
+	VCMPPD      $0x19, constants<>+2424(SB), Y6, Y9
+	VMULPD      constants<>+2456(SB), Y6, Y8
 	VBLENDVPD   Y9, Y8, Y6, Y6
-	VANDPD      constants<>+2480(SB), Y9, Y8
+	VANDPD      constants<>+2488(SB), Y9, Y8
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y9
 	VORPD       Y1, Y9, Y9
-	VSUBPD      constants<>+2640(SB), Y9, Y9
-	VANDPD      constants<>+2576(SB), Y6, Y6
-	VPADDQ      constants<>+2512(SB), Y6, Y6
+	VSUBPD      constants<>+2648(SB), Y9, Y9
+	VANDPD      constants<>+2584(SB), Y6, Y6
+	VPADDQ      constants<>+2520(SB), Y6, Y6
 	VADDPD      Y8, Y9, Y9
 	VSUBPD      Y2, Y6, Y6
-	VADDPD      constants<>+2032(SB), Y6, Y8
+	VADDPD      constants<>+2040(SB), Y6, Y8
 	VDIVPD      Y8, Y6, Y8
 	VMULPD      Y8, Y8, Y10
 	VMULPD      Y10, Y10, Y11
-	VMOVUPD     constants<>+1744(SB), Y12
-	VFMADD213PD constants<>+1680(SB), Y11, Y12
-	VFMADD213PD constants<>+1616(SB), Y11, Y12
-	VFMADD213PD constants<>+1552(SB), Y11, Y12
-	VMOVUPD     constants<>+1712(SB), Y13
-	VFMADD213PD constants<>+1648(SB), Y11, Y13
-	VFMADD213PD constants<>+1584(SB), Y11, Y13
+	VMOVUPD     constants<>+1752(SB), Y12
+	VFMADD213PD constants<>+1688(SB), Y11, Y12
+	VFMADD213PD constants<>+1624(SB), Y11, Y12
+	VFMADD213PD constants<>+1560(SB), Y11, Y12
+	VMOVUPD     constants<>+1720(SB), Y13
+	VFMADD213PD constants<>+1656(SB), Y11, Y13
+	VFMADD213PD constants<>+1592(SB), Y11, Y13
 	VMULPD      Y3, Y6, Y14
 	VMULPD      Y6, Y14, Y14
 	VMOVUPD     Y14, Y15
 	VFMADD231PD Y13, Y11, Y15
 	VFMADD231PD Y12, Y10, Y15
-	VMULPD      constants<>+2384(SB), Y9, Y11
+	VMULPD      constants<>+2392(SB), Y9, Y11
 	VFMADD231PD Y15, Y8, Y11
 	VSUBPD      Y11, Y14, Y14
 	VSUBPD      Y6, Y14, Y14
-	VFMSUB132PD constants<>+2352(SB), Y14, Y9
+	VFMSUB132PD constants<>+2360(SB), Y14, Y9
 	VMOVUPD     Y9, Y6
 	VXORPD      Y8, Y8, Y8
 	VCMPPD      $0x00, Y8, Y7, Y9
-	VBLENDVPD   Y9, constants<>+1776(SB), Y6, Y6
-	VCMPPD      $0x00, constants<>+1808(SB), Y7, Y9
-	VBLENDVPD   Y9, constants<>+1808(SB), Y6, Y6
+	VBLENDVPD   Y9, constants<>+1784(SB), Y6, Y6
+	VCMPPD      $0x00, constants<>+1816(SB), Y7, Y9
+	VBLENDVPD   Y9, constants<>+1816(SB), Y6, Y6
 	VCMPPD      $0x19, Y8, Y7, Y9
-	VBLENDVPD   Y9, constants<>+1840(SB), Y6, Y6
+	VBLENDVPD   Y9, constants<>+1848(SB), Y6, Y6
 
-done2508:
+done2520:
 	VFNMADD231PD Y5, Y6, Y4
 	ADDQ         $0x00000004, DX
 	SUBQ         $0x00000004, CX
 	CMPQ         CX, $0x00000004
-	JGE          whole2505
+	JGE          whole2517
 
-rest2506:
+rest2518:
 	TESTQ       CX, CX
-	JZ          done2509
+	JZ          done2521
 	LEAQ        constants<>+672(SB), BX
 	NEGQ        CX
 	VMOVUPD     (BX)(CX*8), Y5
 	VMASKMOVPD  (AX)(DX*8), Y5, Y5
-	VMAXPD      constants<>+2416(SB), Y5, Y6
-	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y7
-	VCMPPD      $0x1e, constants<>+1936(SB), Y6, Y8
+	VMAXPD      constants<>+2424(SB), Y5, Y6
+	VCMPPD      $0x19, constants<>+2424(SB), Y6, Y7
+	VCMPPD      $0x1e, constants<>+1944(SB), Y6, Y8
 	VORPD       Y8, Y7, Y7
 	VMOVMSKPD   Y7, AX
 	TESTL       AX, AX
-	JNZ         slow2510
+	JNZ         slow2522
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y0
 	VORPD       Y1, Y0, Y0
-	VSUBPD      constants<>+2640(SB), Y0, Y0
-	VANDPD      constants<>+2576(SB), Y6, Y6
-	VPADDQ      constants<>+2512(SB), Y6, Y6
+	VSUBPD      constants<>+2648(SB), Y0, Y0
+	VANDPD      constants<>+2584(SB), Y6, Y6
+	VPADDQ      constants<>+2520(SB), Y6, Y6
 	VSUBPD      Y2, Y6, Y6
-	VADDPD      constants<>+2032(SB), Y6, Y1
+	VADDPD      constants<>+2040(SB), Y6, Y1
 	VDIVPD      Y1, Y6, Y1
 	VMULPD      Y1, Y1, Y2
 	VMULPD      Y2, Y2, Y7
-	VMOVUPD     constants<>+1744(SB), Y8
-	VFMADD213PD constants<>+1680(SB), Y7, Y8
-	VFMADD213PD constants<>+1616(SB), Y7, Y8
-	VFMADD213PD constants<>+1552(SB), Y7, Y8
-	VMOVUPD     constants<>+1712(SB), Y9
-	VFMADD213PD constants<>+1648(SB), Y7, Y9
-	VFMADD213PD constants<>+1584(SB), Y7, Y9
+	VMOVUPD     constants<>+1752(SB), Y8
+	VFMADD213PD constants<>+1688(SB), Y7, Y8
+	VFMADD213PD constants<>+1624(SB), Y7, Y8
+	VFMADD213PD constants<>+1560(SB), Y7, Y8
+	VMOVUPD     constants<>+1720(SB), Y9
+	VFMADD213PD constants<>+1656(SB), Y7, Y9
+	VFMADD213PD constants<>+1592(SB), Y7, Y9
 	VMULPD      Y3, Y6, Y3
 	VMULPD      Y6, Y3, Y3
 	VMOVUPD     Y3, Y10
 	VFMADD231PD Y9, Y7, Y10
 	VFMADD231PD Y8, Y2, Y10
-	VMULPD      constants<>+2384(SB), Y0, Y7
+	VMULPD      constants<>+2392(SB), Y0, Y7
 	VFMADD231PD Y10, Y1, Y7
 	VSUBPD      Y7, Y3, Y3
 	VSUBPD      Y6, Y3, Y3
-	VFMSUB132PD constants<>+2352(SB), Y3, Y0
+	VFMSUB132PD constants<>+2360(SB), Y3, Y0
 	VMOVUPD     Y0, Y0
-	JMP         done2511
+	JMP         done2523
 
-slow2510:
+slow2522:
 	VMOVUPD     Y6, Y7
-	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y9
-	VMULPD      constants<>+2448(SB), Y6, Y8
+	VCMPPD      $0x19, constants<>+2424(SB), Y6, Y9
+	VMULPD      constants<>+2456(SB), Y6, Y8
 	VBLENDVPD   Y9, Y8, Y6, Y6
-	VANDPD      constants<>+2480(SB), Y9, Y8
+	VANDPD      constants<>+2488(SB), Y9, Y8
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y0
 	VORPD       Y1, Y0, Y0
-	VSUBPD      constants<>+2640(SB), Y0, Y0
-	VANDPD      constants<>+2576(SB), Y6, Y6
-	VPADDQ      constants<>+2512(SB), Y6, Y6
+	VSUBPD      constants<>+2648(SB), Y0, Y0
+	VANDPD      constants<>+2584(SB), Y6, Y6
+	VPADDQ      constants<>+2520(SB), Y6, Y6
 	VADDPD      Y8, Y0, Y0
 	VSUBPD      Y2, Y6, Y6
-	VADDPD      constants<>+2032(SB), Y6, Y1
+	VADDPD      constants<>+2040(SB), Y6, Y1
 	VDIVPD      Y1, Y6, Y1
 	VMULPD      Y1, Y1, Y2
 	VMULPD      Y2, Y2, Y8
-	VMOVUPD     constants<>+1744(SB), Y9
-	VFMADD213PD constants<>+1680(SB), Y8, Y9
-	VFMADD213PD constants<>+1616(SB), Y8, Y9
-	VFMADD213PD constants<>+1552(SB), Y8, Y9
-	VMOVUPD     constants<>+1712(SB), Y10
-	VFMADD213PD constants<>+1648(SB), Y8, Y10
-	VFMADD213PD constants<>+1584(SB), Y8, Y10
+	VMOVUPD     constants<>+1752(SB), Y9
+	VFMADD213PD constants<>+1688(SB), Y8, Y9
+	VFMADD213PD constants<>+1624(SB), Y8, Y9
+	VFMADD213PD constants<>+1560(SB), Y8, Y9
+	VMOVUPD     constants<>+1720(SB), Y10
+	VFMADD213PD constants<>+1656(SB), Y8, Y10
+	VFMADD213PD constants<>+1592(SB), Y8, Y10
 	VMULPD      Y3, Y6, Y3
 	VMULPD      Y6, Y3, Y3
 	VMOVUPD     Y3, Y11
 	VFMADD231PD Y10, Y8, Y11
 	VFMADD231PD Y9, Y2, Y11
-	VMULPD      constants<>+2384(SB), Y0, Y8
+	VMULPD      constants<>+2392(SB), Y0, Y8
 	VFMADD231PD Y11, Y1, Y8
 	VSUBPD      Y8, Y3, Y3
 	VSUBPD      Y6, Y3, Y3
-	VFMSUB132PD constants<>+2352(SB), Y3, Y0
+	VFMSUB132PD constants<>+2360(SB), Y3, Y0
 	VMOVUPD     Y0, Y0
 	VXORPD      Y1, Y1, Y1
 	VCMPPD      $0x00, Y1, Y7, Y9
-	VBLENDVPD   Y9, constants<>+1776(SB), Y0, Y0
-	VCMPPD      $0x00, constants<>+1808(SB), Y7, Y9
-	VBLENDVPD   Y9, constants<>+1808(SB), Y0, Y0
+	VBLENDVPD   Y9, constants<>+1784(SB), Y0, Y0
+	VCMPPD      $0x00, constants<>+1816(SB), Y7, Y9
+	VBLENDVPD   Y9, constants<>+1816(SB), Y0, Y0
 	VCMPPD      $0x19, Y1, Y7, Y9
-	VBLENDVPD   Y9, constants<>+1840(SB), Y0, Y0
+	VBLENDVPD   Y9, constants<>+1848(SB), Y0, Y0
 
-done2511:
+done2523:
 	VFNMADD231PD Y5, Y0, Y4
 
-done2509:
+done2521:
 	VEXTRACTF128 $0x01, Y4, X0
 	VADDPD       X0, X4, X0
 	VPERMILPD    $0x01, X0, X1
@@ -36553,9 +36712,9 @@ TEXT ·scatterRows256(SB), $0-72
 	XORQ R8, R8
 	MOVQ SI, R10
 	CMPQ R10, $0x00000020
-	JLT  rest2513
+	JLT  rest2525
 
-panel2512:
+panel2524:
 	MOVQ    CX, SI
 	LEAQ    (AX)(R8*1), R9
 	VMOVUPD (BX)(R8*1), Y0
@@ -36568,9 +36727,9 @@ panel2512:
 	VMOVUPD 224(BX)(R8*1), Y7
 	MOVQ    DX, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows2516
+	JLT     rows2528
 
-row2515:
+row2527:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
@@ -36600,19 +36759,19 @@ row2515:
 	ADDQ         DI, R9
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row2515
+	JGE          row2527
 
-rows2516:
+rows2528:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000020, R10
 	CMPQ R10, $0x00000020
-	JGE  panel2512
+	JGE  panel2524
 
-rest2513:
+rest2525:
 	TESTQ      R10, R10
-	JZ         done2514
+	JZ         done2526
 	CMPQ       R10, $0x00000004
-	JGT        wider2517
+	JGT        wider2529
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
 	NEGQ       R9
@@ -36622,50 +36781,50 @@ rest2513:
 	VMASKMOVPD (BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2519
+	JLT        rows2531
 
-row2518:
+row2530:
 	VBROADCASTSD (SI), Y1
 	CMPQ         R10, $0x04
-	JLT          partial2520
+	JLT          partial2532
 	VMOVUPD      (R9), Y2
 	VFMADD231PD  Y0, Y1, Y2
 	VMOVUPD      Y2, (R9)
-	JMP          added2522
+	JMP          added2534
 
-partial2520:
+partial2532:
 	VMOVAPD      X0, X2
 	CMPQ         R10, $0x02
-	JLT          single2521
+	JLT          single2533
 	VMOVUPD      (R9), X2
 	VFMADD231PD  X0, X1, X2
 	VMOVUPD      X2, (R9)
 	CMPQ         R10, $0x02
-	JEQ          added2522
+	JEQ          added2534
 	VEXTRACTF128 $0x01, Y0, X2
 	VMOVSD       16(R9), X3
 	VFMADD231SD  X2, X1, X3
 	VMOVSD       X3, 16(R9)
-	JMP          added2522
+	JMP          added2534
 
-single2521:
+single2533:
 	VMOVSD      (R9), X3
 	VFMADD231SD X2, X1, X3
 	VMOVSD      X3, (R9)
 
-added2522:
+added2534:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2518
+	JGE  row2530
 
-rows2519:
-	JMP done2514
+rows2531:
+	JMP done2526
 
-wider2517:
+wider2529:
 	CMPQ       R10, $0x00000008
-	JGT        wider2523
+	JGT        wider2535
 	SUBQ       $0x00000004, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -36677,53 +36836,53 @@ wider2517:
 	VMASKMOVPD 32(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2525
+	JLT        rows2537
 
-row2524:
+row2536:
 	VBROADCASTSD (SI), Y2
 	VMOVUPD      (R9), Y3
 	VFMADD231PD  Y1, Y2, Y3
 	VMOVUPD      Y3, (R9)
 	CMPQ         R10, $0x04
-	JLT          partial2526
+	JLT          partial2538
 	VMOVUPD      32(R9), Y3
 	VFMADD231PD  Y0, Y2, Y3
 	VMOVUPD      Y3, 32(R9)
-	JMP          added2528
+	JMP          added2540
 
-partial2526:
+partial2538:
 	VMOVAPD      X0, X3
 	CMPQ         R10, $0x02
-	JLT          single2527
+	JLT          single2539
 	VMOVUPD      32(R9), X3
 	VFMADD231PD  X0, X2, X3
 	VMOVUPD      X3, 32(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2528
+	JEQ          added2540
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       48(R9), X4
 	VFMADD231SD  X3, X2, X4
 	VMOVSD       X4, 48(R9)
-	JMP          added2528
+	JMP          added2540
 
-single2527:
+single2539:
 	VMOVSD      32(R9), X4
 	VFMADD231SD X3, X2, X4
 	VMOVSD      X4, 32(R9)
 
-added2528:
+added2540:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2524
+	JGE  row2536
 
-rows2525:
-	JMP done2514
+rows2537:
+	JMP done2526
 
-wider2523:
+wider2535:
 	CMPQ       R10, $0x0000000c
-	JGT        wider2529
+	JGT        wider2541
 	SUBQ       $0x00000008, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -36736,9 +36895,9 @@ wider2523:
 	VMASKMOVPD 64(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2531
+	JLT        rows2543
 
-row2530:
+row2542:
 	VBROADCASTSD (SI), Y3
 	VMOVUPD      (R9), Y4
 	VFMADD231PD  Y1, Y3, Y4
@@ -36747,45 +36906,45 @@ row2530:
 	VFMADD231PD  Y2, Y3, Y4
 	VMOVUPD      Y4, 32(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2532
+	JLT          partial2544
 	VMOVUPD      64(R9), Y4
 	VFMADD231PD  Y0, Y3, Y4
 	VMOVUPD      Y4, 64(R9)
-	JMP          added2534
+	JMP          added2546
 
-partial2532:
+partial2544:
 	VMOVAPD      X0, X4
 	CMPQ         R10, $0x02
-	JLT          single2533
+	JLT          single2545
 	VMOVUPD      64(R9), X4
 	VFMADD231PD  X0, X3, X4
 	VMOVUPD      X4, 64(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2534
+	JEQ          added2546
 	VEXTRACTF128 $0x01, Y0, X4
 	VMOVSD       80(R9), X5
 	VFMADD231SD  X4, X3, X5
 	VMOVSD       X5, 80(R9)
-	JMP          added2534
+	JMP          added2546
 
-single2533:
+single2545:
 	VMOVSD      64(R9), X5
 	VFMADD231SD X4, X3, X5
 	VMOVSD      X5, 64(R9)
 
-added2534:
+added2546:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2530
+	JGE  row2542
 
-rows2531:
-	JMP done2514
+rows2543:
+	JMP done2526
 
-wider2529:
+wider2541:
 	CMPQ       R10, $0x00000010
-	JGT        wider2535
+	JGT        wider2547
 	SUBQ       $0x0000000c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -36799,9 +36958,9 @@ wider2529:
 	VMASKMOVPD 96(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2537
+	JLT        rows2549
 
-row2536:
+row2548:
 	VBROADCASTSD (SI), Y4
 	VMOVUPD      (R9), Y5
 	VFMADD231PD  Y1, Y4, Y5
@@ -36813,45 +36972,45 @@ row2536:
 	VFMADD231PD  Y3, Y4, Y5
 	VMOVUPD      Y5, 64(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2538
+	JLT          partial2550
 	VMOVUPD      96(R9), Y5
 	VFMADD231PD  Y0, Y4, Y5
 	VMOVUPD      Y5, 96(R9)
-	JMP          added2540
+	JMP          added2552
 
-partial2538:
+partial2550:
 	VMOVAPD      X0, X5
 	CMPQ         R10, $0x02
-	JLT          single2539
+	JLT          single2551
 	VMOVUPD      96(R9), X5
 	VFMADD231PD  X0, X4, X5
 	VMOVUPD      X5, 96(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2540
+	JEQ          added2552
 	VEXTRACTF128 $0x01, Y0, X5
 	VMOVSD       112(R9), X6
 	VFMADD231SD  X5, X4, X6
 	VMOVSD       X6, 112(R9)
-	JMP          added2540
+	JMP          added2552
 
-single2539:
+single2551:
 	VMOVSD      96(R9), X6
 	VFMADD231SD X5, X4, X6
 	VMOVSD      X6, 96(R9)
 
-added2540:
+added2552:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2536
+	JGE  row2548
 
-rows2537:
-	JMP done2514
+rows2549:
+	JMP done2526
 
-wider2535:
+wider2547:
 	CMPQ       R10, $0x00000014
-	JGT        wider2541
+	JGT        wider2553
 	SUBQ       $0x00000010, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -36866,9 +37025,9 @@ wider2535:
 	VMASKMOVPD 128(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2543
+	JLT        rows2555
 
-row2542:
+row2554:
 	VBROADCASTSD (SI), Y5
 	VMOVUPD      (R9), Y6
 	VFMADD231PD  Y1, Y5, Y6
@@ -36883,45 +37042,45 @@ row2542:
 	VFMADD231PD  Y4, Y5, Y6
 	VMOVUPD      Y6, 96(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2544
+	JLT          partial2556
 	VMOVUPD      128(R9), Y6
 	VFMADD231PD  Y0, Y5, Y6
 	VMOVUPD      Y6, 128(R9)
-	JMP          added2546
+	JMP          added2558
 
-partial2544:
+partial2556:
 	VMOVAPD      X0, X6
 	CMPQ         R10, $0x02
-	JLT          single2545
+	JLT          single2557
 	VMOVUPD      128(R9), X6
 	VFMADD231PD  X0, X5, X6
 	VMOVUPD      X6, 128(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2546
+	JEQ          added2558
 	VEXTRACTF128 $0x01, Y0, X6
 	VMOVSD       144(R9), X7
 	VFMADD231SD  X6, X5, X7
 	VMOVSD       X7, 144(R9)
-	JMP          added2546
+	JMP          added2558
 
-single2545:
+single2557:
 	VMOVSD      128(R9), X7
 	VFMADD231SD X6, X5, X7
 	VMOVSD      X7, 128(R9)
 
-added2546:
+added2558:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2542
+	JGE  row2554
 
-rows2543:
-	JMP done2514
+rows2555:
+	JMP done2526
 
-wider2541:
+wider2553:
 	CMPQ       R10, $0x00000018
-	JGT        wider2547
+	JGT        wider2559
 	SUBQ       $0x00000014, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -36937,9 +37096,9 @@ wider2541:
 	VMASKMOVPD 160(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2549
+	JLT        rows2561
 
-row2548:
+row2560:
 	VBROADCASTSD (SI), Y6
 	VMOVUPD      (R9), Y7
 	VFMADD231PD  Y1, Y6, Y7
@@ -36957,45 +37116,45 @@ row2548:
 	VFMADD231PD  Y5, Y6, Y7
 	VMOVUPD      Y7, 128(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2550
+	JLT          partial2562
 	VMOVUPD      160(R9), Y7
 	VFMADD231PD  Y0, Y6, Y7
 	VMOVUPD      Y7, 160(R9)
-	JMP          added2552
+	JMP          added2564
 
-partial2550:
+partial2562:
 	VMOVAPD      X0, X7
 	CMPQ         R10, $0x02
-	JLT          single2551
+	JLT          single2563
 	VMOVUPD      160(R9), X7
 	VFMADD231PD  X0, X6, X7
 	VMOVUPD      X7, 160(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2552
+	JEQ          added2564
 	VEXTRACTF128 $0x01, Y0, X7
 	VMOVSD       176(R9), X8
 	VFMADD231SD  X7, X6, X8
 	VMOVSD       X8, 176(R9)
-	JMP          added2552
+	JMP          added2564
 
-single2551:
+single2563:
 	VMOVSD      160(R9), X8
 	VFMADD231SD X7, X6, X8
 	VMOVSD      X8, 160(R9)
 
-added2552:
+added2564:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2548
+	JGE  row2560
 
-rows2549:
-	JMP done2514
+rows2561:
+	JMP done2526
 
-wider2547:
+wider2559:
 	CMPQ       R10, $0x0000001c
-	JGT        wider2553
+	JGT        wider2565
 	SUBQ       $0x00000018, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -37012,9 +37171,9 @@ wider2547:
 	VMASKMOVPD 192(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2555
+	JLT        rows2567
 
-row2554:
+row2566:
 	VBROADCASTSD (SI), Y7
 	VMOVUPD      (R9), Y8
 	VFMADD231PD  Y1, Y7, Y8
@@ -37035,43 +37194,43 @@ row2554:
 	VFMADD231PD  Y6, Y7, Y8
 	VMOVUPD      Y8, 160(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2556
+	JLT          partial2568
 	VMOVUPD      192(R9), Y8
 	VFMADD231PD  Y0, Y7, Y8
 	VMOVUPD      Y8, 192(R9)
-	JMP          added2558
+	JMP          added2570
 
-partial2556:
+partial2568:
 	VMOVAPD      X0, X8
 	CMPQ         R10, $0x02
-	JLT          single2557
+	JLT          single2569
 	VMOVUPD      192(R9), X8
 	VFMADD231PD  X0, X7, X8
 	VMOVUPD      X8, 192(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2558
+	JEQ          added2570
 	VEXTRACTF128 $0x01, Y0, X8
 	VMOVSD       208(R9), X9
 	VFMADD231SD  X8, X7, X9
 	VMOVSD       X9, 208(R9)
-	JMP          added2558
+	JMP          added2570
 
-single2557:
+single2569:
 	VMOVSD      192(R9), X9
 	VFMADD231SD X8, X7, X9
 	VMOVSD      X9, 192(R9)
 
-added2558:
+added2570:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2554
+	JGE  row2566
 
-rows2555:
-	JMP done2514
+rows2567:
+	JMP done2526
 
-wider2553:
+wider2565:
 	SUBQ       $0x0000001c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -37089,9 +37248,9 @@ wider2553:
 	VMASKMOVPD 224(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2561
+	JLT        rows2573
 
-row2560:
+row2572:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y1, Y8, Y9
@@ -37115,41 +37274,41 @@ row2560:
 	VFMADD231PD  Y7, Y8, Y9
 	VMOVUPD      Y9, 192(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2562
+	JLT          partial2574
 	VMOVUPD      224(R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
 	VMOVUPD      Y9, 224(R9)
-	JMP          added2564
+	JMP          added2576
 
-partial2562:
+partial2574:
 	VMOVAPD      X0, X9
 	CMPQ         R10, $0x02
-	JLT          single2563
+	JLT          single2575
 	VMOVUPD      224(R9), X9
 	VFMADD231PD  X0, X8, X9
 	VMOVUPD      X9, 224(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2564
+	JEQ          added2576
 	VEXTRACTF128 $0x01, Y0, X9
 	VMOVSD       240(R9), X10
 	VFMADD231SD  X9, X8, X10
 	VMOVSD       X10, 240(R9)
-	JMP          added2564
+	JMP          added2576
 
-single2563:
+single2575:
 	VMOVSD      224(R9), X10
 	VFMADD231SD X9, X8, X10
 	VMOVSD      X10, 224(R9)
 
-added2564:
+added2576:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2560
+	JGE  row2572
 
-rows2561:
-done2514:
+rows2573:
+done2526:
 	VZEROUPPER
 	RET
 
@@ -37168,9 +37327,9 @@ TEXT ·pairProduct256(SB), $0-104
 	XORQ   R9, R9
 	MOVQ   DI, R12
 	CMPQ   R12, $0x00000010
-	JLT    rest2566
+	JLT    rest2578
 
-panel2565:
+panel2577:
 	MOVQ    DX, DI
 	LEAQ    (CX)(R9*1), R10
 	LEAQ    (AX)(R9*1), R11
@@ -37184,9 +37343,9 @@ panel2565:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, R13
 	CMPQ    R13, $0x00000002
-	JLT     rows2569
+	JLT     rows2581
 
-row2568:
+row2580:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -37226,13 +37385,13 @@ row2568:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, R13
 	CMPQ         R13, $0x00000002
-	JGE          row2568
+	JGE          row2580
 
-rows2569:
+rows2581:
 	CMPQ R13, $0x00000001
-	JLT  rows2571
+	JLT  rows2583
 
-row2570:
+row2582:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -37255,9 +37414,9 @@ row2570:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row2570
+	JGE          row2582
 
-rows2571:
+rows2583:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
@@ -37265,13 +37424,13 @@ rows2571:
 	ADDQ   $0x00000080, R9
 	SUBQ   $0x00000010, R12
 	CMPQ   R12, $0x00000010
-	JGE    panel2565
+	JGE    panel2577
 
-rest2566:
+rest2578:
 	TESTQ      R12, R12
-	JZ         done2567
+	JZ         done2579
 	CMPQ       R12, $0x00000004
-	JGT        wider2572
+	JGT        wider2584
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
 	NEGQ       R10
@@ -37284,31 +37443,31 @@ rest2566:
 	VXORPD     Y4, Y4, Y4
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows2574
+	JLT        rows2586
 
-row2573:
+row2585:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial2575
+	JLT          partial2587
 	VMOVUPD      Y5, (R11)
-	JMP          stored2577
+	JMP          stored2589
 
-partial2575:
+partial2587:
 	CMPQ         R12, $0x02
-	JLT          single2576
+	JLT          single2588
 	VMOVUPD      X5, (R11)
-	JEQ          stored2577
+	JEQ          stored2589
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored2577
+	JMP          stored2589
 
-single2576:
+single2588:
 	VMOVSD X5, (R11)
 
-stored2577:
+stored2589:
 	VANDPD       Y1, Y5, Y5
 	VADDPD       Y5, Y3, Y3
 	VBROADCASTSD 8(DI), Y5
@@ -37316,23 +37475,23 @@ stored2577:
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial2578
+	JLT          partial2590
 	VMOVUPD      Y5, (R11)(R8*1)
-	JMP          stored2580
+	JMP          stored2592
 
-partial2578:
+partial2590:
 	CMPQ         R12, $0x02
-	JLT          single2579
+	JLT          single2591
 	VMOVUPD      X5, (R11)(R8*1)
-	JEQ          stored2580
+	JEQ          stored2592
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)(R8*1)
-	JMP          stored2580
+	JMP          stored2592
 
-single2579:
+single2591:
 	VMOVSD X5, (R11)(R8*1)
 
-stored2580:
+stored2592:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y4, Y4
 	ADDQ   $0x00000010, DI
@@ -37340,35 +37499,35 @@ stored2580:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row2573
+	JGE    row2585
 
-rows2574:
+rows2586:
 	CMPQ AX, $0x00000001
-	JLT  rows2582
+	JLT  rows2594
 
-row2581:
+row2593:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial2583
+	JLT          partial2595
 	VMOVUPD      Y5, (R11)
-	JMP          stored2585
+	JMP          stored2597
 
-partial2583:
+partial2595:
 	CMPQ         R12, $0x02
-	JLT          single2584
+	JLT          single2596
 	VMOVUPD      X5, (R11)
-	JEQ          stored2585
+	JEQ          stored2597
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored2585
+	JMP          stored2597
 
-single2584:
+single2596:
 	VMOVSD X5, (R11)
 
-stored2585:
+stored2597:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y3, Y3
 	ADDQ   $0x00000008, DI
@@ -37376,16 +37535,16 @@ stored2585:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row2581
+	JGE    row2593
 
-rows2582:
+rows2594:
 	VADDPD Y3, Y0, Y0
 	VADDPD Y4, Y0, Y0
-	JMP    done2567
+	JMP    done2579
 
-wider2572:
+wider2584:
 	CMPQ       R12, $0x00000008
-	JGT        wider2586
+	JGT        wider2598
 	SUBQ       $0x00000004, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -37400,9 +37559,9 @@ wider2572:
 	VXORPD     Y5, Y5, Y5
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows2588
+	JLT        rows2600
 
-row2587:
+row2599:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -37412,23 +37571,23 @@ row2587:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial2589
+	JLT          partial2601
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored2591
+	JMP          stored2603
 
-partial2589:
+partial2601:
 	CMPQ         R12, $0x02
-	JLT          single2590
+	JLT          single2602
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored2591
+	JEQ          stored2603
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored2591
+	JMP          stored2603
 
-single2590:
+single2602:
 	VMOVSD X6, 32(R11)
 
-stored2591:
+stored2603:
 	VANDPD       Y1, Y6, Y6
 	VADDPD       Y6, Y5, Y5
 	VBROADCASTSD 8(DI), Y6
@@ -37440,23 +37599,23 @@ stored2591:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial2592
+	JLT          partial2604
 	VMOVUPD      Y6, 32(R11)(R8*1)
-	JMP          stored2594
+	JMP          stored2606
 
-partial2592:
+partial2604:
 	CMPQ         R12, $0x02
-	JLT          single2593
+	JLT          single2605
 	VMOVUPD      X6, 32(R11)(R8*1)
-	JEQ          stored2594
+	JEQ          stored2606
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)(R8*1)
-	JMP          stored2594
+	JMP          stored2606
 
-single2593:
+single2605:
 	VMOVSD X6, 32(R11)(R8*1)
 
-stored2594:
+stored2606:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000010, DI
@@ -37464,13 +37623,13 @@ stored2594:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row2587
+	JGE    row2599
 
-rows2588:
+rows2600:
 	CMPQ AX, $0x00000001
-	JLT  rows2596
+	JLT  rows2608
 
-row2595:
+row2607:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -37480,23 +37639,23 @@ row2595:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial2597
+	JLT          partial2609
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored2599
+	JMP          stored2611
 
-partial2597:
+partial2609:
 	CMPQ         R12, $0x02
-	JLT          single2598
+	JLT          single2610
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored2599
+	JEQ          stored2611
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored2599
+	JMP          stored2611
 
-single2598:
+single2610:
 	VMOVSD X6, 32(R11)
 
-stored2599:
+stored2611:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000008, DI
@@ -37504,16 +37663,16 @@ stored2599:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row2595
+	JGE    row2607
 
-rows2596:
+rows2608:
 	VADDPD Y4, Y0, Y0
 	VADDPD Y5, Y0, Y0
-	JMP    done2567
+	JMP    done2579
 
-wider2586:
+wider2598:
 	CMPQ       R12, $0x0000000c
-	JGT        wider2600
+	JGT        wider2612
 	SUBQ       $0x00000008, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -37530,9 +37689,9 @@ wider2586:
 	VXORPD     Y7, Y7, Y7
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows2602
+	JLT        rows2614
 
-row2601:
+row2613:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -37546,23 +37705,23 @@ row2601:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial2603
+	JLT          partial2615
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored2605
+	JMP          stored2617
 
-partial2603:
+partial2615:
 	CMPQ         R12, $0x02
-	JLT          single2604
+	JLT          single2616
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored2605
+	JEQ          stored2617
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored2605
+	JMP          stored2617
 
-single2604:
+single2616:
 	VMOVSD X8, 64(R11)
 
-stored2605:
+stored2617:
 	VANDPD       Y1, Y8, Y8
 	VADDPD       Y8, Y7, Y7
 	VBROADCASTSD 8(DI), Y8
@@ -37578,23 +37737,23 @@ stored2605:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial2606
+	JLT          partial2618
 	VMOVUPD      Y8, 64(R11)(R8*1)
-	JMP          stored2608
+	JMP          stored2620
 
-partial2606:
+partial2618:
 	CMPQ         R12, $0x02
-	JLT          single2607
+	JLT          single2619
 	VMOVUPD      X8, 64(R11)(R8*1)
-	JEQ          stored2608
+	JEQ          stored2620
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)(R8*1)
-	JMP          stored2608
+	JMP          stored2620
 
-single2607:
+single2619:
 	VMOVSD X8, 64(R11)(R8*1)
 
-stored2608:
+stored2620:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000010, DI
@@ -37602,13 +37761,13 @@ stored2608:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row2601
+	JGE    row2613
 
-rows2602:
+rows2614:
 	CMPQ AX, $0x00000001
-	JLT  rows2610
+	JLT  rows2622
 
-row2609:
+row2621:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -37622,23 +37781,23 @@ row2609:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial2611
+	JLT          partial2623
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored2613
+	JMP          stored2625
 
-partial2611:
+partial2623:
 	CMPQ         R12, $0x02
-	JLT          single2612
+	JLT          single2624
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored2613
+	JEQ          stored2625
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored2613
+	JMP          stored2625
 
-single2612:
+single2624:
 	VMOVSD X8, 64(R11)
 
-stored2613:
+stored2625:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000008, DI
@@ -37646,15 +37805,15 @@ stored2613:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row2609
+	JGE    row2621
 
-rows2610:
+rows2622:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
-	JMP    done2567
+	JMP    done2579
 
-wider2600:
+wider2612:
 	SUBQ       $0x0000000c, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -37673,9 +37832,9 @@ wider2600:
 	VXORPD     Y9, Y9, Y9
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows2616
+	JLT        rows2628
 
-row2615:
+row2627:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -37693,23 +37852,23 @@ row2615:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial2617
+	JLT          partial2629
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored2619
+	JMP          stored2631
 
-partial2617:
+partial2629:
 	CMPQ         R12, $0x02
-	JLT          single2618
+	JLT          single2630
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored2619
+	JEQ          stored2631
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored2619
+	JMP          stored2631
 
-single2618:
+single2630:
 	VMOVSD X10, 96(R11)
 
-stored2619:
+stored2631:
 	VANDPD       Y1, Y10, Y10
 	VADDPD       Y10, Y9, Y9
 	VBROADCASTSD 8(DI), Y10
@@ -37729,23 +37888,23 @@ stored2619:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial2620
+	JLT          partial2632
 	VMOVUPD      Y10, 96(R11)(R8*1)
-	JMP          stored2622
+	JMP          stored2634
 
-partial2620:
+partial2632:
 	CMPQ         R12, $0x02
-	JLT          single2621
+	JLT          single2633
 	VMOVUPD      X10, 96(R11)(R8*1)
-	JEQ          stored2622
+	JEQ          stored2634
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)(R8*1)
-	JMP          stored2622
+	JMP          stored2634
 
-single2621:
+single2633:
 	VMOVSD X10, 96(R11)(R8*1)
 
-stored2622:
+stored2634:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000010, DI
@@ -37753,13 +37912,13 @@ stored2622:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row2615
+	JGE    row2627
 
-rows2616:
+rows2628:
 	CMPQ AX, $0x00000001
-	JLT  rows2624
+	JLT  rows2636
 
-row2623:
+row2635:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -37777,23 +37936,23 @@ row2623:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial2625
+	JLT          partial2637
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored2627
+	JMP          stored2639
 
-partial2625:
+partial2637:
 	CMPQ         R12, $0x02
-	JLT          single2626
+	JLT          single2638
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored2627
+	JEQ          stored2639
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored2627
+	JMP          stored2639
 
-single2626:
+single2638:
 	VMOVSD X10, 96(R11)
 
-stored2627:
+stored2639:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000008, DI
@@ -37801,15 +37960,15 @@ stored2627:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row2623
+	JGE    row2635
 
-rows2624:
+rows2636:
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
 	VADDPD Y8, Y0, Y0
 	VADDPD Y9, Y0, Y0
 
-done2567:
+done2579:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -37824,17 +37983,17 @@ TEXT ·exponentiate256(SB), $0-73
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    theta_base+24(FP), CX
 	MOVQ    theta_len+32(FP), DX
-	VMOVUPD constants<>+1776(SB), Y0
-	VMOVUPD constants<>+1808(SB), Y1
+	VMOVUPD constants<>+1784(SB), Y0
+	VMOVUPD constants<>+1816(SB), Y1
 	VXORPD  Y2, Y2, Y2
-	VMOVUPD constants<>+1776(SB), Y3
-	VMOVUPD constants<>+1808(SB), Y4
+	VMOVUPD constants<>+1784(SB), Y3
+	VMOVUPD constants<>+1816(SB), Y4
 	XORQ    BX, BX
 	MOVQ    DX, SI
 	CMPQ    SI, $0x00000004
-	JLT     rest2629
+	JLT     rest2641
 
-whole2628:
+whole2640:
 	VMOVUPD   (CX)(BX*8), Y5
 	VCMPPD    $0x00, Y3, Y5, Y6
 	VMAXPD    Y5, Y0, Y0
@@ -37845,11 +38004,11 @@ whole2628:
 	ADDQ      $0x00000004, BX
 	SUBQ      $0x00000004, SI
 	CMPQ      SI, $0x00000004
-	JGE       whole2628
+	JGE       whole2640
 
-rest2629:
+rest2641:
 	TESTQ      SI, SI
-	JZ         done2630
+	JZ         done2642
 	LEAQ       constants<>+672(SB), DI
 	NEGQ       SI
 	VMOVUPD    (DI)(SI*8), Y5
@@ -37862,7 +38021,7 @@ rest2629:
 	VBLENDVPD  Y3, Y4, Y6, Y6
 	VMINPD     Y6, Y1, Y1
 
-done2630:
+done2642:
 	VPERM2F128   $0x01, Y0, Y0, Y3
 	VMAXPD       Y3, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y3
@@ -37873,10 +38032,10 @@ done2630:
 	VMINPD       Y3, Y1, Y1
 	VMOVMSKPD    Y2, BX
 	TESTL        BX, BX
-	JNZ          nan2632
+	JNZ          nan2644
 	VBROADCASTSD inverse+48(FP), Y2
-	VANDPD       constants<>+1968(SB), Y0, Y3
-	VCMPPD       $0x1e, constants<>+1936(SB), Y3, Y3
+	VANDPD       constants<>+1976(SB), Y0, Y3
+	VCMPPD       $0x1e, constants<>+1944(SB), Y3, Y3
 	VSUBPD       Y0, Y1, Y1
 	VMULPD       Y2, Y1, Y1
 	VBROADCASTSD lowest+56(FP), Y4
@@ -37884,37 +38043,37 @@ done2630:
 	VORPD        Y3, Y1, Y1
 	VMOVMSKPD    Y1, BX
 	TESTL        BX, BX
-	JNZ          unsafe2631
-	VMOVUPD      constants<>+2256(SB), Y1
-	VMOVUPD      constants<>+2000(SB), Y3
+	JNZ          unsafe2643
+	VMOVUPD      constants<>+2264(SB), Y1
+	VMOVUPD      constants<>+2008(SB), Y3
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000008
-	JLT          rest2634
+	JLT          rest2646
 
-whole2633:
+whole2645:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
-	VMOVUPD      constants<>+2128(SB), Y5
+	VMOVUPD      constants<>+2136(SB), Y5
 	VCMPPD       $0x05, Y5, Y4, Y6
 	VMAXPD       Y4, Y5, Y4
 	VMOVUPD      Y1, Y5
-	VFMADD231PD  constants<>+2224(SB), Y4, Y5
+	VFMADD231PD  constants<>+2232(SB), Y4, Y5
 	VSUBPD       Y1, Y5, Y7
-	VFNMADD231PD constants<>+2288(SB), Y7, Y4
-	VFNMADD231PD constants<>+2320(SB), Y7, Y4
+	VFNMADD231PD constants<>+2296(SB), Y7, Y4
+	VFNMADD231PD constants<>+2328(SB), Y7, Y4
 	VMULPD       Y4, Y4, Y7
 	VMULPD       Y7, Y7, Y8
-	VMOVUPD      constants<>+1232(SB), Y9
-	VFMADD231PD  constants<>+1264(SB), Y4, Y9
-	VMOVUPD      constants<>+1296(SB), Y10
-	VFMADD231PD  constants<>+1328(SB), Y4, Y10
-	VMOVUPD      constants<>+1360(SB), Y11
-	VFMADD231PD  constants<>+1392(SB), Y4, Y11
-	VMOVUPD      constants<>+1424(SB), Y12
-	VFMADD231PD  constants<>+1456(SB), Y4, Y12
-	VMOVUPD      constants<>+1488(SB), Y13
-	VFMADD231PD  constants<>+1520(SB), Y4, Y13
+	VMOVUPD      constants<>+1240(SB), Y9
+	VFMADD231PD  constants<>+1272(SB), Y4, Y9
+	VMOVUPD      constants<>+1304(SB), Y10
+	VFMADD231PD  constants<>+1336(SB), Y4, Y10
+	VMOVUPD      constants<>+1368(SB), Y11
+	VFMADD231PD  constants<>+1400(SB), Y4, Y11
+	VMOVUPD      constants<>+1432(SB), Y12
+	VFMADD231PD  constants<>+1464(SB), Y4, Y12
+	VMOVUPD      constants<>+1496(SB), Y13
+	VFMADD231PD  constants<>+1528(SB), Y4, Y13
 	VFMADD231PD  Y10, Y7, Y9
 	VFMADD231PD  Y12, Y7, Y11
 	VFMADD231PD  Y13, Y8, Y11
@@ -37929,26 +38088,26 @@ whole2633:
 	VMOVUPD      32(CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
-	VMOVUPD      constants<>+2128(SB), Y5
+	VMOVUPD      constants<>+2136(SB), Y5
 	VCMPPD       $0x05, Y5, Y4, Y6
 	VMAXPD       Y4, Y5, Y4
 	VMOVUPD      Y1, Y5
-	VFMADD231PD  constants<>+2224(SB), Y4, Y5
+	VFMADD231PD  constants<>+2232(SB), Y4, Y5
 	VSUBPD       Y1, Y5, Y7
-	VFNMADD231PD constants<>+2288(SB), Y7, Y4
-	VFNMADD231PD constants<>+2320(SB), Y7, Y4
+	VFNMADD231PD constants<>+2296(SB), Y7, Y4
+	VFNMADD231PD constants<>+2328(SB), Y7, Y4
 	VMULPD       Y4, Y4, Y7
 	VMULPD       Y7, Y7, Y8
-	VMOVUPD      constants<>+1232(SB), Y9
-	VFMADD231PD  constants<>+1264(SB), Y4, Y9
-	VMOVUPD      constants<>+1296(SB), Y10
-	VFMADD231PD  constants<>+1328(SB), Y4, Y10
-	VMOVUPD      constants<>+1360(SB), Y11
-	VFMADD231PD  constants<>+1392(SB), Y4, Y11
-	VMOVUPD      constants<>+1424(SB), Y12
-	VFMADD231PD  constants<>+1456(SB), Y4, Y12
-	VMOVUPD      constants<>+1488(SB), Y13
-	VFMADD231PD  constants<>+1520(SB), Y4, Y13
+	VMOVUPD      constants<>+1240(SB), Y9
+	VFMADD231PD  constants<>+1272(SB), Y4, Y9
+	VMOVUPD      constants<>+1304(SB), Y10
+	VFMADD231PD  constants<>+1336(SB), Y4, Y10
+	VMOVUPD      constants<>+1368(SB), Y11
+	VFMADD231PD  constants<>+1400(SB), Y4, Y11
+	VMOVUPD      constants<>+1432(SB), Y12
+	VFMADD231PD  constants<>+1464(SB), Y4, Y12
+	VMOVUPD      constants<>+1496(SB), Y13
+	VFMADD231PD  constants<>+1528(SB), Y4, Y13
 	VFMADD231PD  Y10, Y7, Y9
 	VFMADD231PD  Y12, Y7, Y11
 	VFMADD231PD  Y13, Y8, Y11
@@ -37963,36 +38122,36 @@ whole2633:
 	ADDQ         $0x00000008, BX
 	SUBQ         $0x00000008, DX
 	CMPQ         DX, $0x00000008
-	JGE          whole2633
+	JGE          whole2645
 
-rest2634:
+rest2646:
 	CMPQ DX, $0x00000004
-	JLT  rest2636
+	JLT  rest2648
 
-whole2635:
+whole2647:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
-	VMOVUPD      constants<>+2128(SB), Y5
+	VMOVUPD      constants<>+2136(SB), Y5
 	VCMPPD       $0x05, Y5, Y4, Y6
 	VMAXPD       Y4, Y5, Y4
 	VMOVUPD      Y1, Y5
-	VFMADD231PD  constants<>+2224(SB), Y4, Y5
+	VFMADD231PD  constants<>+2232(SB), Y4, Y5
 	VSUBPD       Y1, Y5, Y7
-	VFNMADD231PD constants<>+2288(SB), Y7, Y4
-	VFNMADD231PD constants<>+2320(SB), Y7, Y4
+	VFNMADD231PD constants<>+2296(SB), Y7, Y4
+	VFNMADD231PD constants<>+2328(SB), Y7, Y4
 	VMULPD       Y4, Y4, Y7
 	VMULPD       Y7, Y7, Y8
-	VMOVUPD      constants<>+1232(SB), Y9
-	VFMADD231PD  constants<>+1264(SB), Y4, Y9
-	VMOVUPD      constants<>+1296(SB), Y10
-	VFMADD231PD  constants<>+1328(SB), Y4, Y10
-	VMOVUPD      constants<>+1360(SB), Y11
-	VFMADD231PD  constants<>+1392(SB), Y4, Y11
-	VMOVUPD      constants<>+1424(SB), Y12
-	VFMADD231PD  constants<>+1456(SB), Y4, Y12
-	VMOVUPD      constants<>+1488(SB), Y13
-	VFMADD231PD  constants<>+1520(SB), Y4, Y13
+	VMOVUPD      constants<>+1240(SB), Y9
+	VFMADD231PD  constants<>+1272(SB), Y4, Y9
+	VMOVUPD      constants<>+1304(SB), Y10
+	VFMADD231PD  constants<>+1336(SB), Y4, Y10
+	VMOVUPD      constants<>+1368(SB), Y11
+	VFMADD231PD  constants<>+1400(SB), Y4, Y11
+	VMOVUPD      constants<>+1432(SB), Y12
+	VFMADD231PD  constants<>+1464(SB), Y4, Y12
+	VMOVUPD      constants<>+1496(SB), Y13
+	VFMADD231PD  constants<>+1528(SB), Y4, Y13
 	VFMADD231PD  Y10, Y7, Y9
 	VFMADD231PD  Y12, Y7, Y11
 	VFMADD231PD  Y13, Y8, Y11
@@ -38007,11 +38166,11 @@ whole2635:
 	ADDQ         $0x00000004, BX
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          whole2635
+	JGE          whole2647
 
-rest2636:
+rest2648:
 	TESTQ        DX, DX
-	JZ           done2637
+	JZ           done2649
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -38019,26 +38178,26 @@ rest2636:
 	VMASKMOVPD   (CX)(BX*8), Y4, Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
-	VMOVUPD      constants<>+2128(SB), Y2
+	VMOVUPD      constants<>+2136(SB), Y2
 	VCMPPD       $0x05, Y2, Y4, Y5
 	VMAXPD       Y4, Y2, Y4
 	VMOVUPD      Y1, Y2
-	VFMADD231PD  constants<>+2224(SB), Y4, Y2
+	VFMADD231PD  constants<>+2232(SB), Y4, Y2
 	VSUBPD       Y1, Y2, Y1
-	VFNMADD231PD constants<>+2288(SB), Y1, Y4
-	VFNMADD231PD constants<>+2320(SB), Y1, Y4
+	VFNMADD231PD constants<>+2296(SB), Y1, Y4
+	VFNMADD231PD constants<>+2328(SB), Y1, Y4
 	VMULPD       Y4, Y4, Y1
 	VMULPD       Y1, Y1, Y6
-	VMOVUPD      constants<>+1232(SB), Y7
-	VFMADD231PD  constants<>+1264(SB), Y4, Y7
-	VMOVUPD      constants<>+1296(SB), Y8
-	VFMADD231PD  constants<>+1328(SB), Y4, Y8
-	VMOVUPD      constants<>+1360(SB), Y9
-	VFMADD231PD  constants<>+1392(SB), Y4, Y9
-	VMOVUPD      constants<>+1424(SB), Y10
-	VFMADD231PD  constants<>+1456(SB), Y4, Y10
-	VMOVUPD      constants<>+1488(SB), Y11
-	VFMADD231PD  constants<>+1520(SB), Y4, Y11
+	VMOVUPD      constants<>+1240(SB), Y7
+	VFMADD231PD  constants<>+1272(SB), Y4, Y7
+	VMOVUPD      constants<>+1304(SB), Y8
+	VFMADD231PD  constants<>+1336(SB), Y4, Y8
+	VMOVUPD      constants<>+1368(SB), Y9
+	VFMADD231PD  constants<>+1400(SB), Y4, Y9
+	VMOVUPD      constants<>+1432(SB), Y10
+	VFMADD231PD  constants<>+1464(SB), Y4, Y10
+	VMOVUPD      constants<>+1496(SB), Y11
+	VFMADD231PD  constants<>+1528(SB), Y4, Y11
 	VFMADD231PD  Y8, Y1, Y7
 	VFMADD231PD  Y10, Y1, Y9
 	VFMADD231PD  Y11, Y6, Y9
@@ -38050,34 +38209,34 @@ rest2636:
 	VMULPD       Y2, Y4, Y4
 	VANDPD       Y5, Y4, Y4
 	CMPQ         DX, $0x04
-	JLT          partial2638
+	JLT          partial2650
 	VMOVUPD      Y4, (AX)(BX*8)
-	JMP          stored2640
+	JMP          stored2652
 
-partial2638:
+partial2650:
 	CMPQ         DX, $0x02
-	JLT          single2639
+	JLT          single2651
 	VMOVUPD      X4, (AX)(BX*8)
-	JEQ          stored2640
+	JEQ          stored2652
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(AX)(BX*8)
-	JMP          stored2640
+	JMP          stored2652
 
-single2639:
+single2651:
 	VMOVSD X4, (AX)(BX*8)
 
-stored2640:
-done2637:
+stored2652:
+done2649:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x01, AL
 	MOVB  AL, safe+72(FP)
 	VZEROUPPER
 	RET
 
-nan2632:
-	VMOVUPD constants<>+1840(SB), Y0
+nan2644:
+	VMOVUPD constants<>+1848(SB), Y0
 
-unsafe2631:
+unsafe2643:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x00, AL
 	MOVB  AL, safe+72(FP)
@@ -38093,29 +38252,29 @@ TEXT ·absorb256(SB), $0-96
 	MOVQ         old_len+8(FP), BX
 	VBROADCASTSD rho+72(FP), Y0
 	VBROADCASTSD damping+80(FP), Y1
-	VMOVUPD      constants<>+2000(SB), Y2
+	VMOVUPD      constants<>+2008(SB), Y2
 	VSUBPD       Y1, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VXORPD       Y4, Y4, Y4
 	XORQ         SI, SI
 	CMPQ         BX, $0x00000004
-	JLT          rest2642
+	JLT          rest2654
 
-whole2641:
+whole2653:
 	VMOVUPD   (AX)(SI*8), Y5
 	VMOVUPD   (CX)(SI*8), Y6
 	VUCOMISD  X4, X1
-	JBE       undamped2643
+	JBE       undamped2655
 	VCMPPD    $0x04, Y5, Y6, Y7
 	VMULPD    Y1, Y5, Y8
 	VMULPD    Y2, Y6, Y9
 	VADDPD    Y8, Y9, Y9
 	VBLENDVPD Y7, Y9, Y6, Y6
 
-undamped2643:
+undamped2655:
 	VCMPPD      $0x04, Y5, Y6, Y7
 	VSUBPD      Y5, Y6, Y5
-	VANDPD      constants<>+1968(SB), Y5, Y5
+	VANDPD      constants<>+1976(SB), Y5, Y5
 	VANDPD      Y7, Y5, Y5
 	VPCMPGTQ    Y3, Y5, Y7
 	VBLENDVPD   Y7, Y5, Y3, Y3
@@ -38126,11 +38285,11 @@ undamped2643:
 	ADDQ        $0x00000004, SI
 	SUBQ        $0x00000004, BX
 	CMPQ        BX, $0x00000004
-	JGE         whole2641
+	JGE         whole2653
 
-rest2642:
+rest2654:
 	TESTQ      BX, BX
-	JZ         done2644
+	JZ         done2656
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       BX, R8
 	NEGQ       R8
@@ -38138,59 +38297,59 @@ rest2642:
 	VMASKMOVPD (AX)(SI*8), Y5, Y6
 	VMASKMOVPD (CX)(SI*8), Y5, Y7
 	VUCOMISD   X4, X1
-	JBE        undamped2645
+	JBE        undamped2657
 	VCMPPD     $0x04, Y6, Y7, Y4
 	VMULPD     Y1, Y6, Y1
 	VMULPD     Y2, Y7, Y2
 	VADDPD     Y1, Y2, Y2
 	VBLENDVPD  Y4, Y2, Y7, Y7
 
-undamped2645:
+undamped2657:
 	VCMPPD    $0x04, Y6, Y7, Y1
 	VSUBPD    Y6, Y7, Y2
-	VANDPD    constants<>+1968(SB), Y2, Y2
+	VANDPD    constants<>+1976(SB), Y2, Y2
 	VANDPD    Y1, Y2, Y2
 	VPCMPGTQ  Y3, Y2, Y1
 	VBLENDVPD Y1, Y2, Y3, Y3
 	CMPQ      BX, $0x04
-	JLT       partial2646
+	JLT       partial2658
 	VMOVUPD   Y7, (AX)(SI*8)
-	JMP       stored2648
+	JMP       stored2660
 
-partial2646:
+partial2658:
 	CMPQ         BX, $0x02
-	JLT          single2647
+	JLT          single2659
 	VMOVUPD      X7, (AX)(SI*8)
-	JEQ          stored2648
+	JEQ          stored2660
 	VEXTRACTF128 $0x01, Y7, X1
 	VMOVSD       X1, 16(AX)(SI*8)
-	JMP          stored2648
+	JMP          stored2660
 
-single2647:
+single2659:
 	VMOVSD X7, (AX)(SI*8)
 
-stored2648:
+stored2660:
 	VMASKMOVPD  (DX)(SI*8), Y5, Y1
 	VFMADD231PD Y7, Y0, Y1
 	CMPQ        BX, $0x04
-	JLT         partial2649
+	JLT         partial2661
 	VMOVUPD     Y1, (DX)(SI*8)
-	JMP         stored2651
+	JMP         stored2663
 
-partial2649:
+partial2661:
 	CMPQ         BX, $0x02
-	JLT          single2650
+	JLT          single2662
 	VMOVUPD      X1, (DX)(SI*8)
-	JEQ          stored2651
+	JEQ          stored2663
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(DX)(SI*8)
-	JMP          stored2651
+	JMP          stored2663
 
-single2650:
+single2662:
 	VMOVSD X1, (DX)(SI*8)
 
-stored2651:
-done2644:
+stored2663:
+done2656:
 	VPERM2F128 $0x01, Y3, Y3, Y0
 	VPCMPGTQ   Y3, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y3, Y3
@@ -38214,14 +38373,14 @@ TEXT ·edgeBelief256(SB), $2112-161
 	MOVQ    beliefV_len+80(FP), R9
 	LEAQ    63(SP), R10
 	ANDQ    $-64, R10
-	VMOVUPD constants<>+1776(SB), Y0
-	VMOVUPD constants<>+1776(SB), Y1
+	VMOVUPD constants<>+1784(SB), Y0
+	VMOVUPD constants<>+1784(SB), Y1
 	XORQ    R11, R11
 	MOVQ    R8, R12
 	CMPQ    R12, $0x00000004
-	JLT     rest2654
+	JLT     rest2666
 
-whole2653:
+whole2665:
 	VMOVUPD   (CX)(R11*8), Y2
 	VMOVUPD   (DX)(R11*8), Y3
 	VCMPPD    $0x00, Y1, Y3, Y4
@@ -38232,11 +38391,11 @@ whole2653:
 	ADDQ      $0x00000004, R11
 	SUBQ      $0x00000004, R12
 	CMPQ      R12, $0x00000004
-	JGE       whole2653
+	JGE       whole2665
 
-rest2654:
+rest2666:
 	TESTQ      R12, R12
-	JZ         done2655
+	JZ         done2667
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y2
@@ -38249,19 +38408,19 @@ rest2654:
 	VMOVUPD    Y3, (R10)(R11*8)
 	VMAXPD     Y3, Y0, Y0
 
-done2655:
+done2667:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VMAXPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
 	VMAXPD     Y1, Y0, Y0
-	VMOVUPD    constants<>+1776(SB), Y1
-	VMOVUPD    constants<>+1776(SB), Y2
+	VMOVUPD    constants<>+1784(SB), Y1
+	VMOVUPD    constants<>+1784(SB), Y2
 	XORQ       CX, CX
 	MOVQ       R9, DX
 	CMPQ       DX, $0x00000004
-	JLT        rest2657
+	JLT        rest2669
 
-whole2656:
+whole2668:
 	VMOVUPD   (BX)(CX*8), Y3
 	VMOVUPD   (SI)(CX*8), Y4
 	VCMPPD    $0x00, Y2, Y4, Y5
@@ -38272,11 +38431,11 @@ whole2656:
 	ADDQ      $0x00000004, CX
 	SUBQ      $0x00000004, DX
 	CMPQ      DX, $0x00000004
-	JGE       whole2656
+	JGE       whole2668
 
-rest2657:
+rest2669:
 	TESTQ      DX, DX
-	JZ         done2658
+	JZ         done2670
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       DX
 	VMOVUPD    (R11)(DX*8), Y3
@@ -38289,46 +38448,46 @@ rest2657:
 	VMOVUPD    Y4, 1024(R10)(CX*8)
 	VMAXPD     Y4, Y1, Y1
 
-done2658:
+done2670:
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	XORQ       CX, CX
 
-vector2659:
+vector2671:
 	VMOVUPD      (R10)(CX*8), Y2
-	VCMPPD       $0x04, constants<>+1776(SB), Y2, Y3
+	VCMPPD       $0x04, constants<>+1784(SB), Y2, Y3
 	VSUBPD       Y0, Y2, Y2
 	VANDPD       Y2, Y3, Y3
-	VMOVUPD      constants<>+2128(SB), Y4
+	VMOVUPD      constants<>+2136(SB), Y4
 	VCMPPD       $0x05, Y4, Y2, Y5
 	VMAXPD       Y2, Y4, Y2
-	VMOVUPD      constants<>+2256(SB), Y4
-	VFMADD231PD  constants<>+2224(SB), Y2, Y4
-	VSUBPD       constants<>+2256(SB), Y4, Y6
-	VFNMADD231PD constants<>+2288(SB), Y6, Y2
-	VFNMADD231PD constants<>+2320(SB), Y6, Y2
+	VMOVUPD      constants<>+2264(SB), Y4
+	VFMADD231PD  constants<>+2232(SB), Y2, Y4
+	VSUBPD       constants<>+2264(SB), Y4, Y6
+	VFNMADD231PD constants<>+2296(SB), Y6, Y2
+	VFNMADD231PD constants<>+2328(SB), Y6, Y2
 	VMULPD       Y2, Y2, Y6
 	VMULPD       Y6, Y6, Y7
-	VMOVUPD      constants<>+1232(SB), Y8
-	VFMADD231PD  constants<>+1264(SB), Y2, Y8
-	VMOVUPD      constants<>+1296(SB), Y9
-	VFMADD231PD  constants<>+1328(SB), Y2, Y9
-	VMOVUPD      constants<>+1360(SB), Y10
-	VFMADD231PD  constants<>+1392(SB), Y2, Y10
-	VMOVUPD      constants<>+1424(SB), Y11
-	VFMADD231PD  constants<>+1456(SB), Y2, Y11
-	VMOVUPD      constants<>+1488(SB), Y12
-	VFMADD231PD  constants<>+1520(SB), Y2, Y12
+	VMOVUPD      constants<>+1240(SB), Y8
+	VFMADD231PD  constants<>+1272(SB), Y2, Y8
+	VMOVUPD      constants<>+1304(SB), Y9
+	VFMADD231PD  constants<>+1336(SB), Y2, Y9
+	VMOVUPD      constants<>+1368(SB), Y10
+	VFMADD231PD  constants<>+1400(SB), Y2, Y10
+	VMOVUPD      constants<>+1432(SB), Y11
+	VFMADD231PD  constants<>+1464(SB), Y2, Y11
+	VMOVUPD      constants<>+1496(SB), Y12
+	VFMADD231PD  constants<>+1528(SB), Y2, Y12
 	VFMADD231PD  Y9, Y6, Y8
 	VFMADD231PD  Y11, Y6, Y10
 	VFMADD231PD  Y12, Y7, Y10
 	VFMADD231PD  Y10, Y7, Y8
 	VFMADD231PD  Y8, Y6, Y2
-	VADDPD       constants<>+2000(SB), Y2, Y2
+	VADDPD       constants<>+2008(SB), Y2, Y2
 	VPSLLQ       $0x34, Y4, Y4
-	VPADDQ       constants<>+2000(SB), Y4, Y4
+	VPADDQ       constants<>+2008(SB), Y4, Y4
 	VMULPD       Y4, Y2, Y2
 	VANDPD       Y5, Y2, Y2
 	VMOVUPD      Y2, (R10)(CX*8)
@@ -38336,42 +38495,42 @@ vector2659:
 	VMOVUPD      Y2, 512(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R8
-	JLT          vector2659
+	JLT          vector2671
 	XORQ         CX, CX
 
-vector2660:
+vector2672:
 	VMOVUPD      1024(R10)(CX*8), Y2
-	VCMPPD       $0x04, constants<>+1776(SB), Y2, Y3
+	VCMPPD       $0x04, constants<>+1784(SB), Y2, Y3
 	VSUBPD       Y1, Y2, Y2
 	VANDPD       Y2, Y3, Y3
-	VMOVUPD      constants<>+2128(SB), Y4
+	VMOVUPD      constants<>+2136(SB), Y4
 	VCMPPD       $0x05, Y4, Y2, Y5
 	VMAXPD       Y2, Y4, Y2
-	VMOVUPD      constants<>+2256(SB), Y4
-	VFMADD231PD  constants<>+2224(SB), Y2, Y4
-	VSUBPD       constants<>+2256(SB), Y4, Y6
-	VFNMADD231PD constants<>+2288(SB), Y6, Y2
-	VFNMADD231PD constants<>+2320(SB), Y6, Y2
+	VMOVUPD      constants<>+2264(SB), Y4
+	VFMADD231PD  constants<>+2232(SB), Y2, Y4
+	VSUBPD       constants<>+2264(SB), Y4, Y6
+	VFNMADD231PD constants<>+2296(SB), Y6, Y2
+	VFNMADD231PD constants<>+2328(SB), Y6, Y2
 	VMULPD       Y2, Y2, Y6
 	VMULPD       Y6, Y6, Y7
-	VMOVUPD      constants<>+1232(SB), Y8
-	VFMADD231PD  constants<>+1264(SB), Y2, Y8
-	VMOVUPD      constants<>+1296(SB), Y9
-	VFMADD231PD  constants<>+1328(SB), Y2, Y9
-	VMOVUPD      constants<>+1360(SB), Y10
-	VFMADD231PD  constants<>+1392(SB), Y2, Y10
-	VMOVUPD      constants<>+1424(SB), Y11
-	VFMADD231PD  constants<>+1456(SB), Y2, Y11
-	VMOVUPD      constants<>+1488(SB), Y12
-	VFMADD231PD  constants<>+1520(SB), Y2, Y12
+	VMOVUPD      constants<>+1240(SB), Y8
+	VFMADD231PD  constants<>+1272(SB), Y2, Y8
+	VMOVUPD      constants<>+1304(SB), Y9
+	VFMADD231PD  constants<>+1336(SB), Y2, Y9
+	VMOVUPD      constants<>+1368(SB), Y10
+	VFMADD231PD  constants<>+1400(SB), Y2, Y10
+	VMOVUPD      constants<>+1432(SB), Y11
+	VFMADD231PD  constants<>+1464(SB), Y2, Y11
+	VMOVUPD      constants<>+1496(SB), Y12
+	VFMADD231PD  constants<>+1528(SB), Y2, Y12
 	VFMADD231PD  Y9, Y6, Y8
 	VFMADD231PD  Y11, Y6, Y10
 	VFMADD231PD  Y12, Y7, Y10
 	VFMADD231PD  Y10, Y7, Y8
 	VFMADD231PD  Y8, Y6, Y2
-	VADDPD       constants<>+2000(SB), Y2, Y2
+	VADDPD       constants<>+2008(SB), Y2, Y2
 	VPSLLQ       $0x34, Y4, Y4
-	VPADDQ       constants<>+2000(SB), Y4, Y4
+	VPADDQ       constants<>+2008(SB), Y4, Y4
 	VMULPD       Y4, Y2, Y2
 	VANDPD       Y5, Y2, Y2
 	VMOVUPD      Y2, 1024(R10)(CX*8)
@@ -38379,7 +38538,7 @@ vector2660:
 	VMOVUPD      Y2, 1536(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R9
-	JLT          vector2660
+	JLT          vector2672
 	VADDPD       Y1, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y2, Y2, Y2
@@ -38388,9 +38547,9 @@ vector2660:
 	XORQ         SI, SI
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest2662
+	JLT          rest2674
 
-panel2661:
+panel2673:
 	MOVQ   R10, DX
 	LEAQ   (DI)(SI*1), BX
 	VXORPD Y3, Y3, Y3
@@ -38403,9 +38562,9 @@ panel2661:
 	VXORPD Y10, Y10, Y10
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows2665
+	JLT    rows2677
 
-row2664:
+row2676:
 	VBROADCASTSD (DX), Y11
 	VBROADCASTSD 512(DX), Y12
 	VMOVUPD      (BX), Y13
@@ -38424,9 +38583,9 @@ row2664:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row2664
+	JGE          row2676
 
-rows2665:
+rows2677:
 	VFMADD231PD 1024(R10)(SI*1), Y3, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y3, Y2
@@ -38442,13 +38601,13 @@ rows2665:
 	ADDQ        $0x00000080, SI
 	SUBQ        $0x00000010, R11
 	CMPQ        R11, $0x00000010
-	JGE         panel2661
+	JGE         panel2673
 
-rest2662:
+rest2674:
 	TESTQ   R11, R11
-	JZ      done2663
+	JZ      done2675
 	CMPQ    R11, $0x00000004
-	JGT     wider2666
+	JGT     wider2678
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
 	NEGQ    BX
@@ -38459,9 +38618,9 @@ rest2662:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows2668
+	JLT     rows2680
 
-row2667:
+row2679:
 	VBROADCASTSD (DX), Y6
 	VBROADCASTSD 512(DX), Y7
 	VMASKMOVPD   (BX), Y3, Y8
@@ -38471,17 +38630,17 @@ row2667:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row2667
+	JGE          row2679
 
-rows2668:
+rows2680:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y5, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
-	JMP         done2663
+	JMP         done2675
 
-wider2666:
+wider2678:
 	CMPQ    R11, $0x00000008
-	JGT     wider2669
+	JGT     wider2681
 	SUBQ    $0x00000004, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -38495,9 +38654,9 @@ wider2666:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows2671
+	JLT     rows2683
 
-row2670:
+row2682:
 	VBROADCASTSD (DX), Y8
 	VBROADCASTSD 512(DX), Y9
 	VMOVUPD      (BX), Y10
@@ -38510,20 +38669,20 @@ row2670:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row2670
+	JGE          row2682
 
-rows2671:
+rows2683:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y6, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
 	VFMADD231PD 1056(R10)(SI*1), Y5, Y1
 	VFMADD231PD 1056(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1568(R10)(SI*1), Y5, Y2
-	JMP         done2663
+	JMP         done2675
 
-wider2669:
+wider2681:
 	CMPQ    R11, $0x0000000c
-	JGT     wider2672
+	JGT     wider2684
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -38539,9 +38698,9 @@ wider2669:
 	VXORPD  Y9, Y9, Y9
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows2674
+	JLT     rows2686
 
-row2673:
+row2685:
 	VBROADCASTSD (DX), Y10
 	VBROADCASTSD 512(DX), Y11
 	VMOVUPD      (BX), Y12
@@ -38557,9 +38716,9 @@ row2673:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row2673
+	JGE          row2685
 
-rows2674:
+rows2686:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -38569,9 +38728,9 @@ rows2674:
 	VFMADD231PD 1088(R10)(SI*1), Y6, Y1
 	VFMADD231PD 1088(R10)(SI*1), Y9, Y2
 	VFMADD231PD 1600(R10)(SI*1), Y6, Y2
-	JMP         done2663
+	JMP         done2675
 
-wider2672:
+wider2684:
 	SUBQ    $0x0000000c, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -38589,9 +38748,9 @@ wider2672:
 	VXORPD  Y11, Y11, Y11
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows2677
+	JLT     rows2689
 
-row2676:
+row2688:
 	VBROADCASTSD (DX), Y12
 	VBROADCASTSD 512(DX), Y13
 	VMOVUPD      (BX), Y14
@@ -38610,9 +38769,9 @@ row2676:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row2676
+	JGE          row2688
 
-rows2677:
+rows2689:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y8, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -38626,7 +38785,7 @@ rows2677:
 	VFMADD231PD 1120(R10)(SI*1), Y11, Y2
 	VFMADD231PD 1632(R10)(SI*1), Y7, Y2
 
-done2663:
+done2675:
 	VPERM2F128  $0x01, Y1, Y1, Y3
 	VADDPD      Y3, Y1, Y1
 	VPERMILPD   $0x05, Y1, Y3
@@ -38636,96 +38795,96 @@ done2663:
 	VPERMILPD   $0x05, Y2, Y3
 	VADDPD      Y3, Y2, Y2
 	VUCOMISD    constants<>+728(SB), X1
-	JCS         unsafe2652
-	VMOVUPD     constants<>+1936(SB), Y3
+	JCS         unsafe2664
+	VMOVUPD     constants<>+1944(SB), Y3
 	VUCOMISD    X1, X3
-	JCS         unsafe2652
-	VMOVUPD     constants<>+2000(SB), Y3
+	JCS         unsafe2664
+	VMOVUPD     constants<>+2008(SB), Y3
 	VDIVPD      Y1, Y3, Y3
 	VFMADD213PD Y0, Y3, Y2
 	MOVSD       X2, product+152(FP)
-	VCMPPD      $0x19, constants<>+2416(SB), Y1, Y2
-	VCMPPD      $0x1e, constants<>+1936(SB), Y1, Y4
+	VCMPPD      $0x19, constants<>+2424(SB), Y1, Y2
+	VCMPPD      $0x1e, constants<>+1944(SB), Y1, Y4
 	VORPD       Y4, Y2, Y2
 	VMOVMSKPD   Y2, DX
 	TESTL       DX, DX
-	JNZ         slow2678
-	VPADDQ      constants<>+2544(SB), Y1, Y1
+	JNZ         slow2690
+	VPADDQ      constants<>+2552(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y2
-	VORPD       constants<>+2608(SB), Y2, Y2
-	VSUBPD      constants<>+2640(SB), Y2, Y2
-	VANDPD      constants<>+2576(SB), Y1, Y1
-	VPADDQ      constants<>+2512(SB), Y1, Y1
-	VSUBPD      constants<>+2000(SB), Y1, Y1
-	VADDPD      constants<>+2032(SB), Y1, Y4
+	VORPD       constants<>+2616(SB), Y2, Y2
+	VSUBPD      constants<>+2648(SB), Y2, Y2
+	VANDPD      constants<>+2584(SB), Y1, Y1
+	VPADDQ      constants<>+2520(SB), Y1, Y1
+	VSUBPD      constants<>+2008(SB), Y1, Y1
+	VADDPD      constants<>+2040(SB), Y1, Y4
 	VDIVPD      Y4, Y1, Y4
 	VMULPD      Y4, Y4, Y5
 	VMULPD      Y5, Y5, Y6
-	VMOVUPD     constants<>+1744(SB), Y7
-	VFMADD213PD constants<>+1680(SB), Y6, Y7
-	VFMADD213PD constants<>+1616(SB), Y6, Y7
-	VFMADD213PD constants<>+1552(SB), Y6, Y7
-	VMOVUPD     constants<>+1712(SB), Y8
-	VFMADD213PD constants<>+1648(SB), Y6, Y8
-	VFMADD213PD constants<>+1584(SB), Y6, Y8
-	VMULPD      constants<>+2064(SB), Y1, Y9
+	VMOVUPD     constants<>+1752(SB), Y7
+	VFMADD213PD constants<>+1688(SB), Y6, Y7
+	VFMADD213PD constants<>+1624(SB), Y6, Y7
+	VFMADD213PD constants<>+1560(SB), Y6, Y7
+	VMOVUPD     constants<>+1720(SB), Y8
+	VFMADD213PD constants<>+1656(SB), Y6, Y8
+	VFMADD213PD constants<>+1592(SB), Y6, Y8
+	VMULPD      constants<>+2072(SB), Y1, Y9
 	VMULPD      Y1, Y9, Y9
 	VMOVUPD     Y9, Y10
 	VFMADD231PD Y8, Y6, Y10
 	VFMADD231PD Y7, Y5, Y10
-	VMULPD      constants<>+2384(SB), Y2, Y6
+	VMULPD      constants<>+2392(SB), Y2, Y6
 	VFMADD231PD Y10, Y4, Y6
 	VSUBPD      Y6, Y9, Y9
 	VSUBPD      Y1, Y9, Y9
-	VFMSUB132PD constants<>+2352(SB), Y9, Y2
+	VFMSUB132PD constants<>+2360(SB), Y9, Y2
 	VMOVUPD     Y2, Y1
-	JMP         done2679
+	JMP         done2691
 
-slow2678:
+slow2690:
 	VMOVUPD     Y1, Y2
-	VCMPPD      $0x19, constants<>+2416(SB), Y1, Y5
-	VMULPD      constants<>+2448(SB), Y1, Y4
+	VCMPPD      $0x19, constants<>+2424(SB), Y1, Y5
+	VMULPD      constants<>+2456(SB), Y1, Y4
 	VBLENDVPD   Y5, Y4, Y1, Y1
-	VANDPD      constants<>+2480(SB), Y5, Y4
-	VPADDQ      constants<>+2544(SB), Y1, Y1
+	VANDPD      constants<>+2488(SB), Y5, Y4
+	VPADDQ      constants<>+2552(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y5
-	VORPD       constants<>+2608(SB), Y5, Y5
-	VSUBPD      constants<>+2640(SB), Y5, Y5
-	VANDPD      constants<>+2576(SB), Y1, Y1
-	VPADDQ      constants<>+2512(SB), Y1, Y1
+	VORPD       constants<>+2616(SB), Y5, Y5
+	VSUBPD      constants<>+2648(SB), Y5, Y5
+	VANDPD      constants<>+2584(SB), Y1, Y1
+	VPADDQ      constants<>+2520(SB), Y1, Y1
 	VADDPD      Y4, Y5, Y5
-	VSUBPD      constants<>+2000(SB), Y1, Y1
-	VADDPD      constants<>+2032(SB), Y1, Y4
+	VSUBPD      constants<>+2008(SB), Y1, Y1
+	VADDPD      constants<>+2040(SB), Y1, Y4
 	VDIVPD      Y4, Y1, Y4
 	VMULPD      Y4, Y4, Y6
 	VMULPD      Y6, Y6, Y7
-	VMOVUPD     constants<>+1744(SB), Y8
-	VFMADD213PD constants<>+1680(SB), Y7, Y8
-	VFMADD213PD constants<>+1616(SB), Y7, Y8
-	VFMADD213PD constants<>+1552(SB), Y7, Y8
-	VMOVUPD     constants<>+1712(SB), Y9
-	VFMADD213PD constants<>+1648(SB), Y7, Y9
-	VFMADD213PD constants<>+1584(SB), Y7, Y9
-	VMULPD      constants<>+2064(SB), Y1, Y10
+	VMOVUPD     constants<>+1752(SB), Y8
+	VFMADD213PD constants<>+1688(SB), Y7, Y8
+	VFMADD213PD constants<>+1624(SB), Y7, Y8
+	VFMADD213PD constants<>+1560(SB), Y7, Y8
+	VMOVUPD     constants<>+1720(SB), Y9
+	VFMADD213PD constants<>+1656(SB), Y7, Y9
+	VFMADD213PD constants<>+1592(SB), Y7, Y9
+	VMULPD      constants<>+2072(SB), Y1, Y10
 	VMULPD      Y1, Y10, Y10
 	VMOVUPD     Y10, Y11
 	VFMADD231PD Y9, Y7, Y11
 	VFMADD231PD Y8, Y6, Y11
-	VMULPD      constants<>+2384(SB), Y5, Y7
+	VMULPD      constants<>+2392(SB), Y5, Y7
 	VFMADD231PD Y11, Y4, Y7
 	VSUBPD      Y7, Y10, Y10
 	VSUBPD      Y1, Y10, Y10
-	VFMSUB132PD constants<>+2352(SB), Y10, Y5
+	VFMSUB132PD constants<>+2360(SB), Y10, Y5
 	VMOVUPD     Y5, Y1
 	VXORPD      Y4, Y4, Y4
 	VCMPPD      $0x00, Y4, Y2, Y5
-	VBLENDVPD   Y5, constants<>+1776(SB), Y1, Y1
-	VCMPPD      $0x00, constants<>+1808(SB), Y2, Y5
-	VBLENDVPD   Y5, constants<>+1808(SB), Y1, Y1
+	VBLENDVPD   Y5, constants<>+1784(SB), Y1, Y1
+	VCMPPD      $0x00, constants<>+1816(SB), Y2, Y5
+	VBLENDVPD   Y5, constants<>+1816(SB), Y1, Y1
 	VCMPPD      $0x19, Y4, Y2, Y5
-	VBLENDVPD   Y5, constants<>+1840(SB), Y1, Y1
+	VBLENDVPD   Y5, constants<>+1848(SB), Y1, Y1
 
-done2679:
+done2691:
 	VADDPD Y0, Y1, Y1
 	MOVSD  X1, logZ+144(FP)
 	MOVQ   R10, DX
@@ -38734,15 +38893,15 @@ done2679:
 	IMULQ  CX, SI
 	LEAQ   -32(AX)(SI*1), SI
 
-row2680:
+row2692:
 	VBROADCASTSD (DX), Y0
 	VMULPD       Y3, Y0, Y0
 	XORQ         R8, R8
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000004
-	JLT          rest2682
+	JLT          rest2694
 
-whole2681:
+whole2693:
 	VMOVUPD (DI)(R8*8), Y1
 	VMULPD  1024(R10)(R8*8), Y1, Y1
 	VMULPD  Y0, Y1, Y1
@@ -38750,11 +38909,11 @@ whole2681:
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, R11
 	CMPQ    R11, $0x00000004
-	JGE     whole2681
+	JGE     whole2693
 
-rest2682:
+rest2694:
 	TESTQ      R11, R11
-	JZ         done2683
+	JZ         done2695
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R11, R13
 	NEGQ       R13
@@ -38764,42 +38923,42 @@ rest2682:
 	VMULPD     Y0, Y1, Y1
 	LEAQ       (AX)(R8*8), R8
 	CMPQ       R8, SI
-	JGT        pieces2684
+	JGT        pieces2696
 	VMOVUPD    Y1, (R8)
-	JMP        written2685
+	JMP        written2697
 
-pieces2684:
+pieces2696:
 	CMPQ    R11, $0x04
-	JLT     partial2686
+	JLT     partial2698
 	VMOVUPD Y1, (R8)
-	JMP     stored2688
+	JMP     stored2700
 
-partial2686:
+partial2698:
 	CMPQ         R11, $0x02
-	JLT          single2687
+	JLT          single2699
 	VMOVUPD      X1, (R8)
-	JEQ          stored2688
+	JEQ          stored2700
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(R8)
-	JMP          stored2688
+	JMP          stored2700
 
-single2687:
+single2699:
 	VMOVSD X1, (R8)
 
-stored2688:
-written2685:
-done2683:
+stored2700:
+written2697:
+done2695:
 	ADDQ $0x08, DX
 	ADDQ CX, DI
 	ADDQ CX, AX
 	DECQ BX
-	JNZ  row2680
+	JNZ  row2692
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe2652:
+unsafe2664:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -38811,21 +38970,21 @@ TEXT ·exp32x512(SB), $0-48
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         x_base+24(FP), CX
 	MOVQ         x_len+32(FP), DX
-	VBROADCASTSD constants<>+3272(SB), Z0
-	VBROADCASTSD constants<>+3280(SB), Z1
-	VBROADCASTSD constants<>+3296(SB), Z2
-	VBROADCASTSD constants<>+3304(SB), Z3
-	VBROADCASTSD constants<>+3312(SB), Z4
-	VBROADCASTSD constants<>+3320(SB), Z5
-	VBROADCASTSD constants<>+3264(SB), Z6
-	VBROADCASTSD constants<>+3328(SB), Z7
-	VBROADCASTSD constants<>+3336(SB), Z8
-	VMOVUPS      constants<>+2672(SB), Z9
+	VBROADCASTSD constants<>+3280(SB), Z0
+	VBROADCASTSD constants<>+3288(SB), Z1
+	VBROADCASTSD constants<>+3304(SB), Z2
+	VBROADCASTSD constants<>+3312(SB), Z3
+	VBROADCASTSD constants<>+3320(SB), Z4
+	VBROADCASTSD constants<>+3328(SB), Z5
+	VBROADCASTSD constants<>+3272(SB), Z6
+	VBROADCASTSD constants<>+3336(SB), Z7
+	VBROADCASTSD constants<>+3344(SB), Z8
+	VMOVUPS      constants<>+2680(SB), Z9
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000040
-	JLT          rest2690
+	JLT          rest2702
 
-whole2689:
+whole2701:
 	VMOVUPS      (CX)(BX*4), Z10
 	VMOVUPS      64(CX)(BX*4), Z11
 	VMOVUPS      128(CX)(BX*4), Z12
@@ -38893,13 +39052,13 @@ whole2689:
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000040, DX
 	CMPQ         DX, $0x00000040
-	JGE          whole2689
+	JGE          whole2701
 
-rest2690:
+rest2702:
 	CMPQ DX, $0x00000010
-	JLT  rest2692
+	JLT  rest2704
 
-whole2691:
+whole2703:
 	VMOVUPS      (CX)(BX*4), Z10
 	VMINPS       Z10, Z1, Z10
 	VCMPPS       $0x05, Z0, Z10, K1
@@ -38919,11 +39078,11 @@ whole2691:
 	ADDQ         $0x00000010, BX
 	SUBQ         $0x00000010, DX
 	CMPQ         DX, $0x00000010
-	JGE          whole2691
+	JGE          whole2703
 
-rest2692:
+rest2704:
 	TESTQ        DX, DX
-	JZ           done2693
+	JZ           done2705
 	MOVQ         $-1, SI
 	BZHIQ        DX, SI, SI
 	KMOVW        SI, K1
@@ -38943,41 +39102,41 @@ rest2692:
 	VFMADD213PS  Z0, Z10, Z2
 	VSCALEFPS.Z  Z1, Z2, K1, Z2
 	TESTQ        $0x0000000f, DX
-	JNZ          partial2694
+	JNZ          partial2706
 	VMOVUPS      Z2, (AX)(BX*4)
-	JMP          stored2695
+	JMP          stored2707
 
-partial2694:
+partial2706:
 	LEAQ       (AX)(BX*4), AX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, DX
-	JZ         without2696
+	JZ         without2708
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2696:
+without2708:
 	TESTQ      $0x00000004, DX
-	JZ         without2697
+	JZ         without2709
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2697:
+without2709:
 	TESTQ     $0x00000002, DX
-	JZ        without2698
+	JZ        without2710
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2698:
+without2710:
 	TESTQ  $0x00000001, DX
-	JZ     without2699
+	JZ     without2711
 	VMOVSS X0, (AX)
 
-without2699:
-stored2695:
-done2693:
+without2711:
+stored2707:
+done2705:
 	VZEROUPPER
 	RET
 
@@ -38987,20 +39146,20 @@ TEXT ·log32x512(SB), $0-48
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         x_base+24(FP), CX
 	MOVQ         x_len+32(FP), DX
-	VBROADCASTSD constants<>+3264(SB), Z0
-	VBROADCASTSD constants<>+3312(SB), Z1
-	VBROADCASTSD constants<>+3392(SB), Z2
-	VBROADCASTSD constants<>+3344(SB), Z3
-	VBROADCASTSD constants<>+3352(SB), Z4
-	VBROADCASTSD constants<>+3360(SB), Z5
-	VBROADCASTSD constants<>+3368(SB), Z6
-	VMOVUPS      constants<>+2736(SB), Z7
-	VMOVUPS      constants<>+2800(SB), Z8
+	VBROADCASTSD constants<>+3272(SB), Z0
+	VBROADCASTSD constants<>+3320(SB), Z1
+	VBROADCASTSD constants<>+3400(SB), Z2
+	VBROADCASTSD constants<>+3352(SB), Z3
+	VBROADCASTSD constants<>+3360(SB), Z4
+	VBROADCASTSD constants<>+3368(SB), Z5
+	VBROADCASTSD constants<>+3376(SB), Z6
+	VMOVUPS      constants<>+2744(SB), Z7
+	VMOVUPS      constants<>+2808(SB), Z8
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000040
-	JLT          rest2701
+	JLT          rest2713
 
-whole2700:
+whole2712:
 	VMOVUPS     (CX)(BX*4), Z9
 	VMOVUPS     64(CX)(BX*4), Z10
 	VMOVUPS     128(CX)(BX*4), Z11
@@ -39080,13 +39239,13 @@ whole2700:
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000040, DX
 	CMPQ        DX, $0x00000040
-	JGE         whole2700
+	JGE         whole2712
 
-rest2701:
+rest2713:
 	CMPQ DX, $0x00000010
-	JLT  rest2703
+	JLT  rest2715
 
-whole2702:
+whole2714:
 	VMOVUPS     (CX)(BX*4), Z9
 	VGETMANTPS  $0x0b, Z9, Z10
 	VGETEXPPS   Z9, Z11
@@ -39109,11 +39268,11 @@ whole2702:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole2702
+	JGE         whole2714
 
-rest2703:
+rest2715:
 	TESTQ       DX, DX
-	JZ          done2704
+	JZ          done2716
 	MOVQ        $-1, SI
 	BZHIQ       DX, SI, SI
 	KMOVW       SI, K1
@@ -39136,41 +39295,41 @@ rest2703:
 	VFMADD231PS Z1, Z11, Z6
 	VFIXUPIMMPS $0x00, Z2, Z9, Z6
 	TESTQ       $0x0000000f, DX
-	JNZ         partial2705
+	JNZ         partial2717
 	VMOVUPS     Z6, (AX)(BX*4)
-	JMP         stored2706
+	JMP         stored2718
 
-partial2705:
+partial2717:
 	LEAQ       (AX)(BX*4), AX
 	VMOVAPS    Z6, Z0
 	TESTQ      $0x00000008, DX
-	JZ         without2707
+	JZ         without2719
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2707:
+without2719:
 	TESTQ      $0x00000004, DX
-	JZ         without2708
+	JZ         without2720
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2708:
+without2720:
 	TESTQ     $0x00000002, DX
-	JZ        without2709
+	JZ        without2721
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2709:
+without2721:
 	TESTQ  $0x00000001, DX
-	JZ     without2710
+	JZ     without2722
 	VMOVSS X0, (AX)
 
-without2710:
-stored2706:
-done2704:
+without2722:
+stored2718:
+done2716:
 	VZEROUPPER
 	RET
 
@@ -39180,12 +39339,12 @@ TEXT ·allSafe32x512(SB), $0-25
 	MOVQ         x_base+0(FP), AX
 	MOVQ         x_len+8(FP), CX
 	VXORPD       Z0, Z0, Z0
-	VBROADCASTSD constants<>+3256(SB), Z1
+	VBROADCASTSD constants<>+3264(SB), Z1
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000040
-	JLT          rest2712
+	JLT          rest2724
 
-whole2711:
+whole2723:
 	VMOVUPS (AX)(DX*4), Z2
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
@@ -39201,24 +39360,24 @@ whole2711:
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000040, CX
 	CMPQ    CX, $0x00000040
-	JGE     whole2711
+	JGE     whole2723
 
-rest2712:
+rest2724:
 	CMPQ CX, $0x00000010
-	JLT  rest2714
+	JLT  rest2726
 
-whole2713:
+whole2725:
 	VMOVUPS (AX)(DX*4), Z2
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole2713
+	JGE     whole2725
 
-rest2714:
+rest2726:
 	TESTQ   CX, CX
-	JZ      done2715
+	JZ      done2727
 	MOVQ    $-1, BX
 	BZHIQ   CX, BX, BX
 	KMOVW   BX, K1
@@ -39227,16 +39386,16 @@ rest2714:
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
 
-done2715:
-	VPCMPUD.BCST $0x06, constants<>+3384(SB), Z0, K1
+done2727:
+	VPCMPUD.BCST $0x06, constants<>+3392(SB), Z0, K1
 	KORTESTW     K1, K1
-	JZ           safe2716
+	JZ           safe2728
 	MOVB         $0x00, AL
 	MOVB         AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-safe2716:
+safe2728:
 	MOVB $0x01, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -39251,9 +39410,9 @@ TEXT ·cavities32x512(SB), $0-88
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done2718
+	JLE   done2730
 
-item2717:
+item2729:
 	MOVLQSX      40(BX), DI
 	LEAQ         (AX)(DI*4), DI
 	MOVQ         (BX), R8
@@ -39263,7 +39422,7 @@ item2717:
 	MOVLQSX      52(BX), R10
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide2719
+	JNE          wide2731
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -39271,13 +39430,13 @@ item2717:
 	VSUBPD       Z1, Z2, K1, Z0
 	VCVTPD2PS    Z0, Y0
 	VMOVUPS      Y0, (DI)(R11*4)
-	JMP          row2722
+	JMP          row2734
 
-wide2719:
+wide2731:
 	CMPQ R10, $0x08
-	JLE  rest2721
+	JLE  rest2733
 
-vector2720:
+vector2732:
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -39288,9 +39447,9 @@ vector2720:
 	ADDQ         $0x08, R11
 	SUBQ         $0x08, R10
 	CMPQ         R10, $0x08
-	JG           vector2720
+	JG           vector2732
 
-rest2721:
+rest2733:
 	MOVQ         $-1, R12
 	BZHIQ        R10, R12, R12
 	KMOVB        R12, K1
@@ -39302,12 +39461,12 @@ rest2721:
 	VCVTPD2PS    Z0, Y0
 	VMOVUPS      Y0, (DI)(R11*4)
 
-row2722:
+row2734:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item2717
+	JNZ  item2729
 
-done2718:
+done2730:
 	VZEROUPPER
 	RET
 
@@ -39325,9 +39484,9 @@ TEXT ·vectorTable32x512(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000040
-	JLT  rest2724
+	JLT  rest2736
 
-panel2723:
+panel2735:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Z0, Z0, Z0
@@ -39340,9 +39499,9 @@ panel2723:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows2727
+	JLT    rows2739
 
-row2726:
+row2738:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -39357,13 +39516,13 @@ row2726:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, R12
 	CMPQ         R12, $0x00000002
-	JGE          row2726
+	JGE          row2738
 
-rows2727:
+rows2739:
 	CMPQ R12, $0x00000001
-	JLT  rows2729
+	JLT  rows2741
 
-row2728:
+row2740:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -39373,9 +39532,9 @@ row2728:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row2728
+	JGE          row2740
 
-rows2729:
+rows2741:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -39387,13 +39546,13 @@ rows2729:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000040, R11
 	CMPQ    R11, $0x00000040
-	JGE     panel2723
+	JGE     panel2735
 
-rest2724:
+rest2736:
 	TESTQ  R11, R11
-	JZ     done2725
+	JZ     done2737
 	CMPQ   R11, $0x00000010
-	JGT    wider2730
+	JGT    wider2742
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
 	KMOVW  CX, K1
@@ -39405,9 +39564,9 @@ rest2724:
 	VXORPD Z3, Z3, Z3
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows2732
+	JLT    rows2744
 
-row2731:
+row2743:
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  (R10), Z4, K1, Z0
 	VBROADCASTSS 4(CX), Z4
@@ -39420,65 +39579,65 @@ row2731:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row2731
+	JGE          row2743
 
-rows2732:
+rows2744:
 	CMPQ DX, $0x00000001
-	JLT  rows2734
+	JLT  rows2746
 
-row2733:
+row2745:
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  (R10), Z4, K1, Z0
 	ADDQ         $0x00000004, CX
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row2733
+	JGE          row2745
 
-rows2734:
+rows2746:
 	VADDPS  Z2, Z0, Z0
 	VADDPS  Z3, Z1, Z1
 	VADDPS  Z1, Z0, Z0
 	TESTQ   $0x0000000f, R11
-	JNZ     partial2735
+	JNZ     partial2747
 	VMOVUPS Z0, (AX)(R9*1)
-	JMP     stored2736
+	JMP     stored2748
 
-partial2735:
+partial2747:
 	LEAQ       (AX)(R9*1), AX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without2737
+	JZ         without2749
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2737:
+without2749:
 	TESTQ      $0x00000004, R11
-	JZ         without2738
+	JZ         without2750
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2738:
+without2750:
 	TESTQ     $0x00000002, R11
-	JZ        without2739
+	JZ        without2751
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2739:
+without2751:
 	TESTQ  $0x00000001, R11
-	JZ     without2740
+	JZ     without2752
 	VMOVSS X0, (AX)
 
-without2740:
-stored2736:
-	JMP done2725
+without2752:
+stored2748:
+	JMP done2737
 
-wider2730:
+wider2742:
 	CMPQ   R11, $0x00000020
-	JGT    wider2741
+	JGT    wider2753
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -39495,9 +39654,9 @@ wider2730:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows2743
+	JLT    rows2755
 
-row2742:
+row2754:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, K1, Z1
@@ -39514,13 +39673,13 @@ row2742:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row2742
+	JGE          row2754
 
-rows2743:
+rows2755:
 	CMPQ DX, $0x00000001
-	JLT  rows2745
+	JLT  rows2757
 
-row2744:
+row2756:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, K1, Z1
@@ -39528,9 +39687,9 @@ row2744:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row2744
+	JGE          row2756
 
-rows2745:
+rows2757:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -39539,45 +39698,45 @@ rows2745:
 	VADDPS  Z3, Z1, Z1
 	VMOVUPS Z0, (AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial2746
+	JNZ     partial2758
 	VMOVUPS Z1, 64(AX)(R9*1)
-	JMP     stored2747
+	JMP     stored2759
 
-partial2746:
+partial2758:
 	LEAQ       64(AX)(R9*1), AX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without2748
+	JZ         without2760
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2748:
+without2760:
 	TESTQ      $0x00000004, R11
-	JZ         without2749
+	JZ         without2761
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2749:
+without2761:
 	TESTQ     $0x00000002, R11
-	JZ        without2750
+	JZ        without2762
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2750:
+without2762:
 	TESTQ  $0x00000001, R11
-	JZ     without2751
+	JZ     without2763
 	VMOVSS X0, (AX)
 
-without2751:
-stored2747:
-	JMP done2725
+without2763:
+stored2759:
+	JMP done2737
 
-wider2741:
+wider2753:
 	CMPQ   R11, $0x00000030
-	JGT    wider2752
+	JGT    wider2764
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -39592,9 +39751,9 @@ wider2741:
 	VXORPD Z5, Z5, Z5
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows2754
+	JLT    rows2766
 
-row2753:
+row2765:
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  (R10), Z6, Z0
 	VFMADD231PS  64(R10), Z6, Z1
@@ -39607,13 +39766,13 @@ row2753:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row2753
+	JGE          row2765
 
-rows2754:
+rows2766:
 	CMPQ DX, $0x00000001
-	JLT  rows2756
+	JLT  rows2768
 
-row2755:
+row2767:
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  (R10), Z6, Z0
 	VFMADD231PS  64(R10), Z6, Z1
@@ -39622,52 +39781,52 @@ row2755:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row2755
+	JGE          row2767
 
-rows2756:
+rows2768:
 	VADDPS  Z3, Z0, Z0
 	VADDPS  Z4, Z1, Z1
 	VADDPS  Z5, Z2, Z2
 	VMOVUPS Z0, (AX)(R9*1)
 	VMOVUPS Z1, 64(AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial2757
+	JNZ     partial2769
 	VMOVUPS Z2, 128(AX)(R9*1)
-	JMP     stored2758
+	JMP     stored2770
 
-partial2757:
+partial2769:
 	LEAQ       128(AX)(R9*1), AX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without2759
+	JZ         without2771
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2759:
+without2771:
 	TESTQ      $0x00000004, R11
-	JZ         without2760
+	JZ         without2772
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2760:
+without2772:
 	TESTQ     $0x00000002, R11
-	JZ        without2761
+	JZ        without2773
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2761:
+without2773:
 	TESTQ  $0x00000001, R11
-	JZ     without2762
+	JZ     without2774
 	VMOVSS X0, (AX)
 
-without2762:
-stored2758:
-	JMP done2725
+without2774:
+stored2770:
+	JMP done2737
 
-wider2752:
+wider2764:
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -39684,9 +39843,9 @@ wider2752:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows2765
+	JLT    rows2777
 
-row2764:
+row2776:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -39701,13 +39860,13 @@ row2764:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row2764
+	JGE          row2776
 
-rows2765:
+rows2777:
 	CMPQ DX, $0x00000001
-	JLT  rows2767
+	JLT  rows2779
 
-row2766:
+row2778:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -39717,9 +39876,9 @@ row2766:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row2766
+	JGE          row2778
 
-rows2767:
+rows2779:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -39728,41 +39887,41 @@ rows2767:
 	VMOVUPS Z1, 64(AX)(R9*1)
 	VMOVUPS Z2, 128(AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial2768
+	JNZ     partial2780
 	VMOVUPS Z3, 192(AX)(R9*1)
-	JMP     stored2769
+	JMP     stored2781
 
-partial2768:
+partial2780:
 	LEAQ       192(AX)(R9*1), AX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without2770
+	JZ         without2782
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2770:
+without2782:
 	TESTQ      $0x00000004, R11
-	JZ         without2771
+	JZ         without2783
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2771:
+without2783:
 	TESTQ     $0x00000002, R11
-	JZ        without2772
+	JZ        without2784
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2772:
+without2784:
 	TESTQ  $0x00000001, R11
-	JZ     without2773
+	JZ     without2785
 	VMOVSS X0, (AX)
 
-without2773:
-stored2769:
-done2725:
+without2785:
+stored2781:
+done2737:
 	VZEROUPPER
 	RET
 
@@ -39780,9 +39939,9 @@ TEXT ·tableVector32x512(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest2775
+	JLT  rest2787
 
-block2774:
+block2786:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -39796,9 +39955,9 @@ block2774:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000010
-	JLT    rest2778
+	JLT    rest2790
 
-whole2777:
+whole2789:
 	VMOVUPS     (R11), Z8
 	VFMADD231PS (R12), Z8, Z0
 	VFMADD231PS (R12)(DI*1), Z8, Z1
@@ -39813,11 +39972,11 @@ whole2777:
 	ADDQ        $0x00000010, R13
 	SUBQ        $0x00000010, R14
 	CMPQ        R14, $0x00000010
-	JGE         whole2777
+	JGE         whole2789
 
-rest2778:
+rest2790:
 	TESTQ       R14, R14
-	JZ          done2780
+	JZ          done2792
 	MOVQ        $-1, R13
 	BZHIQ       R14, R13, R13
 	KMOVW       R13, K1
@@ -39831,7 +39990,7 @@ rest2778:
 	VFMADD231PS (R12)(R8*2), Z8, K1, Z6
 	VFMADD231PS (R12)(R10*1), Z8, K1, Z7
 
-done2780:
+done2792:
 	VUNPCKLPS  Z1, Z0, Z8
 	VUNPCKHPS  Z1, Z0, Z0
 	VADDPS     Z0, Z8, Z8
@@ -39861,11 +40020,11 @@ done2780:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block2774
+	JGE        block2786
 
-rest2775:
+rest2787:
 	TESTQ  CX, CX
-	JZ     done2776
+	JZ     done2788
 	MOVQ   $-1, R11
 	BZHIQ  CX, R11, R11
 	KMOVB  R11, K1
@@ -39880,73 +40039,73 @@ rest2775:
 	MOVQ   SI, SI
 	XORQ   R11, R11
 	CMPQ   BX, $0x00000010
-	JLT    rest2783
+	JLT    rest2795
 
-whole2782:
+whole2794:
 	VMOVUPS     (DX), Z8
 	VFMADD231PS (SI), Z8, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column2784
+	JLE         column2796
 	VFMADD231PS (SI)(DI*1), Z8, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column2784
+	JLE         column2796
 	VFMADD231PS (SI)(DI*2), Z8, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column2784
+	JLE         column2796
 	VFMADD231PS (SI)(R8*1), Z8, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column2784
+	JLE         column2796
 	VFMADD231PS (SI)(DI*4), Z8, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column2784
+	JLE         column2796
 	VFMADD231PS (SI)(R9*1), Z8, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column2784
+	JLE         column2796
 	VFMADD231PS (SI)(R8*2), Z8, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column2784
+	JLE         column2796
 	VFMADD231PS (SI)(R10*1), Z8, Z7
 
-column2784:
+column2796:
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, SI
 	ADDQ $0x00000010, R11
 	SUBQ $0x00000010, BX
 	CMPQ BX, $0x00000010
-	JGE  whole2782
+	JGE  whole2794
 
-rest2783:
+rest2795:
 	TESTQ       BX, BX
-	JZ          done2785
+	JZ          done2797
 	MOVQ        $-1, R11
 	BZHIQ       BX, R11, R11
 	KMOVW       R11, K1
 	VMOVUPS.Z   (DX), K1, Z8
 	VFMADD231PS (SI), Z8, K1, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column2786
+	JLE         column2798
 	VFMADD231PS (SI)(DI*1), Z8, K1, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column2786
+	JLE         column2798
 	VFMADD231PS (SI)(DI*2), Z8, K1, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column2786
+	JLE         column2798
 	VFMADD231PS (SI)(R8*1), Z8, K1, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column2786
+	JLE         column2798
 	VFMADD231PS (SI)(DI*4), Z8, K1, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column2786
+	JLE         column2798
 	VFMADD231PS (SI)(R9*1), Z8, K1, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column2786
+	JLE         column2798
 	VFMADD231PS (SI)(R8*2), Z8, K1, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column2786
+	JLE         column2798
 	VFMADD231PS (SI)(R10*1), Z8, K1, Z7
 
-column2786:
-done2785:
+column2798:
+done2797:
 	VUNPCKLPS  Z1, Z0, Z8
 	VUNPCKHPS  Z1, Z0, Z0
 	VADDPS     Z0, Z8, Z8
@@ -39972,41 +40131,41 @@ done2785:
 	VSHUFF64X2 $0xdd, Z1, Z1, Z1
 	VADDPS     Z1, Z0, Z0
 	TESTQ      $0x0000000f, CX
-	JNZ        partial2787
+	JNZ        partial2799
 	VMOVUPS    Z0, (AX)
-	JMP        stored2788
+	JMP        stored2800
 
-partial2787:
+partial2799:
 	LEAQ       (AX), AX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, CX
-	JZ         without2789
+	JZ         without2801
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2789:
+without2801:
 	TESTQ      $0x00000004, CX
-	JZ         without2790
+	JZ         without2802
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2790:
+without2802:
 	TESTQ     $0x00000002, CX
-	JZ        without2791
+	JZ        without2803
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2791:
+without2803:
 	TESTQ  $0x00000001, CX
-	JZ     without2792
+	JZ     without2804
 	VMOVSS X0, (AX)
 
-without2792:
-stored2788:
-done2776:
+without2804:
+stored2800:
+done2788:
 	VZEROUPPER
 	RET
 
@@ -40018,17 +40177,17 @@ TEXT ·products32x512(SB), $0-96
 	MOVQ    tables_base+48(FP), DX
 	MOVQ    list+72(FP), BX
 	MOVQ    count+80(FP), SI
-	VMOVUPS constants<>+3120(SB), Z0
-	VMOVUPS constants<>+3184(SB), Z1
-	VMOVUPS constants<>+2864(SB), Z2
-	VMOVUPS constants<>+2928(SB), Z3
-	VMOVUPS constants<>+2992(SB), Z4
-	VMOVUPS constants<>+3056(SB), Z5
+	VMOVUPS constants<>+3128(SB), Z0
+	VMOVUPS constants<>+3192(SB), Z1
+	VMOVUPS constants<>+2872(SB), Z2
+	VMOVUPS constants<>+2936(SB), Z3
+	VMOVUPS constants<>+3000(SB), Z4
+	VMOVUPS constants<>+3064(SB), Z5
 	MOVQ    $0x0000000800000008, DI
 	TESTQ   SI, SI
-	JLE     done2795
+	JLE     done2807
 
-item2793:
+item2805:
 	MOVLQSX       44(BX), R8
 	LEAQ          (AX)(R8*4), R8
 	MOVLQSX       40(BX), R9
@@ -40036,9 +40195,9 @@ item2793:
 	MOVQ          24(BX), R10
 	LEAQ          (DX)(R10*4), R10
 	CMPQ          52(BX), DI
-	JNE           some2796
+	JNE           some2808
 	CMPL          60(BX), $0x00
-	JNE           backward2797
+	JNE           backward2809
 	VMOVUPS       (R9), Y6
 	VPERMPS       Z6, Z2, Z7
 	VMULPS        (R10), Z7, Z7
@@ -40052,9 +40211,9 @@ item2793:
 	VEXTRACTF64X4 $0x01, Z7, Y6
 	VADDPS        Y6, Y7, Y6
 	VMOVUPS       Y6, (R8)
-	JMP           next2794
+	JMP           next2806
 
-backward2797:
+backward2809:
 	VBROADCASTF64X4 (R9), Z7
 	VMULPS          (R10), Z7, Z8
 	VMULPS          64(R10), Z7, Z9
@@ -40073,17 +40232,17 @@ backward2797:
 	VPERMPS         Z7, Z1, Z7
 	VADDPS          Y7, Y8, Y8
 	VMOVUPS         Y8, (R8)
-	JMP             next2794
+	JMP             next2806
 
-some2796:
+some2808:
 	MOVLQSX      52(BX), R11
 	MOVLQSX      56(BX), R12
 	CMPQ         R11, $0x08
-	JG           done2795
+	JG           done2807
 	CMPQ         R12, $0x08
-	JG           done2795
+	JG           done2807
 	CMPL         60(BX), $0x00
-	JNE          fewBackward2798
+	JNE          fewBackward2810
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K1
@@ -40096,40 +40255,40 @@ some2796:
 	VBROADCASTSS (R9), Y8
 	VFMADD231PS  (R10), Y8, K1, Y6
 	CMPQ         R11, $0x00000001
-	JLE          end2799
+	JLE          end2811
 	VBROADCASTSS 4(R9), Y8
 	VFMADD231PS  (R10)(R12*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000002
-	JLE          end2799
+	JLE          end2811
 	VBROADCASTSS 8(R9), Y8
 	VFMADD231PS  (R10)(R12*2), Y8, K1, Y6
 	CMPQ         R11, $0x00000003
-	JLE          end2799
+	JLE          end2811
 	VBROADCASTSS 12(R9), Y8
 	VFMADD231PS  (R10)(R13*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000004
-	JLE          end2799
+	JLE          end2811
 	VBROADCASTSS 16(R9), Y8
 	VFMADD231PS  (R10)(R12*4), Y8, K1, Y6
 	CMPQ         R11, $0x00000005
-	JLE          end2799
+	JLE          end2811
 	VBROADCASTSS 20(R9), Y8
 	VFMADD231PS  (R10)(R14*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000006
-	JLE          end2799
+	JLE          end2811
 	VBROADCASTSS 24(R9), Y8
 	VFMADD231PS  (R10)(R13*2), Y8, K1, Y6
 	CMPQ         R11, $0x00000007
-	JLE          end2799
+	JLE          end2811
 	VBROADCASTSS 28(R9), Y8
 	VFMADD231PS  (R10)(R15*1), Y8, K1, Y7
 
-end2799:
+end2811:
 	VADDPS  Y7, Y6, Y6
 	VMOVUPS Y6, (R8)
-	JMP     next2794
+	JMP     next2806
 
-fewBackward2798:
+fewBackward2810:
 	MOVQ      $-1, R13
 	BZHIQ     R11, R13, R13
 	KMOVB     R13, K1
@@ -40148,28 +40307,28 @@ fewBackward2798:
 	VXORPD    Y14, Y14, Y14
 	VMULPS.Z  (R10), Y6, K1, Y7
 	CMPQ      R12, $0x00000001
-	JLE       end2800
+	JLE       end2812
 	VMULPS.Z  (R10)(R11*1), Y6, K1, Y8
 	CMPQ      R12, $0x00000002
-	JLE       end2800
+	JLE       end2812
 	VMULPS.Z  (R10)(R11*2), Y6, K1, Y9
 	CMPQ      R12, $0x00000003
-	JLE       end2800
+	JLE       end2812
 	VMULPS.Z  (R10)(R13*1), Y6, K1, Y10
 	CMPQ      R12, $0x00000004
-	JLE       end2800
+	JLE       end2812
 	VMULPS.Z  (R10)(R11*4), Y6, K1, Y11
 	CMPQ      R12, $0x00000005
-	JLE       end2800
+	JLE       end2812
 	VMULPS.Z  (R10)(R14*1), Y6, K1, Y12
 	CMPQ      R12, $0x00000006
-	JLE       end2800
+	JLE       end2812
 	VMULPS.Z  (R10)(R13*2), Y6, K1, Y13
 	CMPQ      R12, $0x00000007
-	JLE       end2800
+	JLE       end2812
 	VMULPS.Z  (R10)(R15*1), Y6, K1, Y14
 
-end2800:
+end2812:
 	VUNPCKLPS  Y8, Y7, Y6
 	VUNPCKHPS  Y8, Y7, Y7
 	VADDPS     Y7, Y6, Y6
@@ -40193,12 +40352,12 @@ end2800:
 	VADDPS     Y7, Y10, Y10
 	VMOVUPS    Y10, (R8)
 
-next2794:
+next2806:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item2793
+	JNZ  item2805
 
-done2795:
+done2807:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
@@ -40209,7 +40368,7 @@ TEXT ·absorbAll32x512(SB), $0-104
 	MOVQ         messages_base+0(FP), AX
 	MOVQ         sums_base+24(FP), CX
 	MOVQ         out_base+48(FP), DX
-	VBROADCASTSD constants<>+784(SB), Z1
+	VBROADCASTSD constants<>+792(SB), Z1
 	VXORPD       Z2, Z2, Z2
 	VXORPD       Z3, Z3, Z3
 	VXORPD       Z4, Z4, Z4
@@ -40220,9 +40379,9 @@ TEXT ·absorbAll32x512(SB), $0-104
 	MOVQ         list+72(FP), DI
 	MOVQ         count+80(FP), R8
 	TESTQ        R8, R8
-	JLE          done2802
+	JLE          done2814
 
-item2801:
+item2813:
 	MOVQ         16(DI), R9
 	LEAQ         (AX)(R9*8), R9
 	MOVLQSX      48(DI), R10
@@ -40232,42 +40391,42 @@ item2801:
 	MOVLQSX      56(DI), R12
 	VBROADCASTSD 32(DI), Z5
 	CMPQ         R12, $0x08
-	JG           long2804
+	JG           long2816
 	CMPQ         R10, BX
-	JEQ          same2805
+	JEQ          same2817
 	TESTQ        BX, BX
-	JZ           none2807
+	JZ           none2819
 	MOVQ         $-1, R13
 	BZHIQ        SI, R13, R13
 	KMOVB        R13, K1
 	TESTQ        $0x00000007, SI
-	JNZ          partial2808
+	JNZ          partial2820
 	VMOVUPD      Z4, (BX)
-	JMP          stored2811
+	JMP          stored2823
 
-partial2808:
+partial2820:
 	LEAQ       (BX), BX
 	VMOVAPD    Z4, Z4
 	TESTQ      $0x00000004, SI
-	JZ         noFour2809
+	JZ         noFour2821
 	VMOVUPD    Y4, (BX)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, BX
 
-noFour2809:
+noFour2821:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2810
+	JZ         noTwo2822
 	VMOVUPD    X4, (BX)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, BX
 
-noTwo2810:
+noTwo2822:
 	TESTQ  $0x00000001, SI
-	JZ     stored2811
+	JZ     stored2823
 	VMOVSD X4, (BX)
 
-stored2811:
-none2807:
+stored2823:
+none2819:
 	MOVQ      R10, BX
 	MOVQ      R12, SI
 	MOVQ      $-1, R13
@@ -40275,9 +40434,9 @@ none2807:
 	KMOVB     R13, K1
 	VMOVUPD.Z (R10), K1, Z4
 
-same2805:
+same2817:
 	CMPQ       R12, $0x08
-	JNE        some2803
+	JNE        some2815
 	VCVTPS2PD  (R11), Z6
 	VMOVAPD    Z6, Z7
 	VSHUFF64X2 $0x4e, Z7, Z7, Z8
@@ -40289,22 +40448,22 @@ same2805:
 	VMOVUPD    (R9), Z8
 	VSUBPD     Z7, Z6, Z6
 	VUCOMISD   X2, X0
-	JBE        undamped2812
+	JBE        undamped2824
 	VCMPPD     $0x04, Z8, Z6, K1
 	VMULPD     Z0, Z8, Z7
 	VMULPD     Z1, Z6, Z9
 	VADDPD     Z7, Z9, K1, Z6
 
-undamped2812:
+undamped2824:
 	VCMPPD      $0x04, Z8, Z6, K1
 	VSUBPD.Z    Z8, Z6, K1, Z7
 	VPANDQ.BCST constants<>+752(SB), Z7, Z7
 	VPMAXUQ     Z7, Z3, Z3
 	VMOVUPD     Z6, (R9)
 	VFMADD231PD Z6, Z5, Z4
-	JMP         absorbed2806
+	JMP         absorbed2818
 
-some2803:
+some2815:
 	MOVQ         $-1, R10
 	BZHIQ        R12, R10, R10
 	KMOVB        R10, K1
@@ -40321,99 +40480,99 @@ some2803:
 	VMOVUPD.Z    (R9), K1, Z8
 	VSUBPD.Z     Z7, Z6, K1, Z6
 	VUCOMISD     X2, X0
-	JBE          undamped2813
+	JBE          undamped2825
 	VCMPPD       $0x04, Z8, Z6, K1
 	VMULPD       Z0, Z8, Z7
 	VMULPD       Z1, Z6, Z9
 	VADDPD       Z7, Z9, K1, Z6
 
-undamped2813:
+undamped2825:
 	VCMPPD      $0x04, Z8, Z6, K1
 	VSUBPD.Z    Z8, Z6, K1, Z7
 	VPANDQ.BCST constants<>+752(SB), Z7, Z7
 	VPMAXUQ     Z7, Z3, Z3
 	TESTQ       $0x00000007, R12
-	JNZ         partial2814
+	JNZ         partial2826
 	VMOVUPD     Z6, (R9)
-	JMP         stored2817
+	JMP         stored2829
 
-partial2814:
+partial2826:
 	LEAQ       (R9), R9
 	VMOVAPD    Z6, Z7
 	TESTQ      $0x00000004, R12
-	JZ         noFour2815
+	JZ         noFour2827
 	VMOVUPD    Y7, (R9)
 	VSHUFF64X2 $0x4e, Z7, Z7, Z7
 	ADDQ       $0x00000020, R9
 
-noFour2815:
+noFour2827:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo2816
+	JZ         noTwo2828
 	VMOVUPD    X7, (R9)
 	VSHUFF64X2 $0xb1, Z7, Z7, Z7
 	ADDQ       $0x00000010, R9
 
-noTwo2816:
+noTwo2828:
 	TESTQ  $0x00000001, R12
-	JZ     stored2817
+	JZ     stored2829
 	VMOVSD X7, (R9)
 
-stored2817:
+stored2829:
 	VFMADD231PD Z6, Z5, Z4
-	JMP         absorbed2806
+	JMP         absorbed2818
 
-long2804:
+long2816:
 	TESTQ   BX, BX
-	JZ      none2818
+	JZ      none2830
 	MOVQ    $-1, R13
 	BZHIQ   SI, R13, R13
 	KMOVB   R13, K1
 	TESTQ   $0x00000007, SI
-	JNZ     partial2819
+	JNZ     partial2831
 	VMOVUPD Z4, (BX)
-	JMP     stored2822
+	JMP     stored2834
 
-partial2819:
+partial2831:
 	LEAQ       (BX), BX
 	VMOVAPD    Z4, Z6
 	TESTQ      $0x00000004, SI
-	JZ         noFour2820
+	JZ         noFour2832
 	VMOVUPD    Y6, (BX)
 	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, BX
 
-noFour2820:
+noFour2832:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2821
+	JZ         noTwo2833
 	VMOVUPD    X6, (BX)
 	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, BX
 
-noTwo2821:
+noTwo2833:
 	TESTQ  $0x00000001, SI
-	JZ     stored2822
+	JZ     stored2834
 	VMOVSD X6, (BX)
 
-stored2822:
-none2818:
+stored2834:
+none2830:
 	XORQ         BX, BX
 	VBROADCASTSD constants<>+704(SB), Z6
 	XORQ         R13, R13
 	MOVQ         R12, R14
 	CMPQ         R14, $0x00000008
-	JLT          rest2824
+	JLT          rest2836
 
-whole2823:
+whole2835:
 	VCVTPS2PD (R11)(R13*4), Z7
 	VMAXPD    Z7, Z6, Z6
 	ADDQ      $0x00000008, R13
 	SUBQ      $0x00000008, R14
 	CMPQ      R14, $0x00000008
-	JGE       whole2823
+	JGE       whole2835
 
-rest2824:
+rest2836:
 	TESTQ        R14, R14
-	JZ           done2825
+	JZ           done2837
 	MOVQ         $-1, R15
 	BZHIQ        R14, R15, R15
 	KMOVB        R15, K1
@@ -40422,7 +40581,7 @@ rest2824:
 	VMOVAPD      Z7, K1, Z8
 	VMAXPD       Z8, Z6, Z6
 
-done2825:
+done2837:
 	VSHUFF64X2 $0x4e, Z6, Z6, Z7
 	VMAXPD     Z7, Z6, Z6
 	VSHUFF64X2 $0xb1, Z6, Z6, Z7
@@ -40431,20 +40590,20 @@ done2825:
 	VMAXPD     Z7, Z6, Z6
 	XORQ       R13, R13
 	CMPQ       R12, $0x00000008
-	JLT        rest2827
+	JLT        rest2839
 
-whole2826:
+whole2838:
 	VCVTPS2PD (R11)(R13*4), Z7
 	VMOVUPD   (R9)(R13*8), Z8
 	VSUBPD    Z6, Z7, Z7
 	VUCOMISD  X2, X0
-	JBE       undamped2828
+	JBE       undamped2840
 	VCMPPD    $0x04, Z8, Z7, K1
 	VMULPD    Z0, Z8, Z9
 	VMULPD    Z1, Z7, Z10
 	VADDPD    Z9, Z10, K1, Z7
 
-undamped2828:
+undamped2840:
 	VCMPPD      $0x04, Z8, Z7, K1
 	VSUBPD.Z    Z8, Z7, K1, Z8
 	VPANDQ.BCST constants<>+752(SB), Z8, Z8
@@ -40456,11 +40615,11 @@ undamped2828:
 	ADDQ        $0x00000008, R13
 	SUBQ        $0x00000008, R12
 	CMPQ        R12, $0x00000008
-	JGE         whole2826
+	JGE         whole2838
 
-rest2827:
+rest2839:
 	TESTQ       R12, R12
-	JZ          done2829
+	JZ          done2841
 	MOVQ        $-1, R14
 	BZHIQ       R12, R14, R14
 	KMOVB       R14, K1
@@ -40468,113 +40627,113 @@ rest2827:
 	VMOVUPD.Z   (R9)(R13*8), K1, Z8
 	VSUBPD.Z    Z6, Z7, K1, Z7
 	VUCOMISD    X2, X0
-	JBE         undamped2830
+	JBE         undamped2842
 	VCMPPD      $0x04, Z8, Z7, K2
 	VMULPD      Z0, Z8, Z6
 	VMULPD      Z1, Z7, Z9
 	VADDPD      Z6, Z9, K2, Z7
 
-undamped2830:
+undamped2842:
 	VCMPPD      $0x04, Z8, Z7, K2
 	VSUBPD.Z    Z8, Z7, K2, Z6
 	VPANDQ.BCST constants<>+752(SB), Z6, Z6
 	VPMAXUQ     Z6, Z3, Z3
 	TESTQ       $0x00000007, R12
-	JNZ         partial2831
+	JNZ         partial2843
 	VMOVUPD     Z7, (R9)(R13*8)
-	JMP         stored2834
+	JMP         stored2846
 
-partial2831:
+partial2843:
 	LEAQ       (R9)(R13*8), R9
 	VMOVAPD    Z7, Z6
 	TESTQ      $0x00000004, R12
-	JZ         noFour2832
+	JZ         noFour2844
 	VMOVUPD    Y6, (R9)
 	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, R9
 
-noFour2832:
+noFour2844:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo2833
+	JZ         noTwo2845
 	VMOVUPD    X6, (R9)
 	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, R9
 
-noTwo2833:
+noTwo2845:
 	TESTQ  $0x00000001, R12
-	JZ     stored2834
+	JZ     stored2846
 	VMOVSD X6, (R9)
 
-stored2834:
+stored2846:
 	VMOVUPD.Z   (R10)(R13*8), K1, Z6
 	VFMADD231PD Z7, Z5, Z6
 	TESTQ       $0x00000007, R12
-	JNZ         partial2835
+	JNZ         partial2847
 	VMOVUPD     Z6, (R10)(R13*8)
-	JMP         stored2838
+	JMP         stored2850
 
-partial2835:
+partial2847:
 	LEAQ       (R10)(R13*8), R9
 	VMOVAPD    Z6, Z5
 	TESTQ      $0x00000004, R12
-	JZ         noFour2836
+	JZ         noFour2848
 	VMOVUPD    Y5, (R9)
 	VSHUFF64X2 $0x4e, Z5, Z5, Z5
 	ADDQ       $0x00000020, R9
 
-noFour2836:
+noFour2848:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo2837
+	JZ         noTwo2849
 	VMOVUPD    X5, (R9)
 	VSHUFF64X2 $0xb1, Z5, Z5, Z5
 	ADDQ       $0x00000010, R9
 
-noTwo2837:
+noTwo2849:
 	TESTQ  $0x00000001, R12
-	JZ     stored2838
+	JZ     stored2850
 	VMOVSD X5, (R9)
 
-stored2838:
-done2829:
-absorbed2806:
+stored2850:
+done2841:
+absorbed2818:
 	ADDQ $0x00000040, DI
 	DECQ R8
-	JNZ  item2801
+	JNZ  item2813
 
-done2802:
+done2814:
 	TESTQ   BX, BX
-	JZ      none2839
+	JZ      none2851
 	MOVQ    $-1, AX
 	BZHIQ   SI, AX, AX
 	KMOVB   AX, K1
 	TESTQ   $0x00000007, SI
-	JNZ     partial2840
+	JNZ     partial2852
 	VMOVUPD Z4, (BX)
-	JMP     stored2843
+	JMP     stored2855
 
-partial2840:
+partial2852:
 	LEAQ       (BX), AX
 	VMOVAPD    Z4, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2841
+	JZ         noFour2853
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour2841:
+noFour2853:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2842
+	JZ         noTwo2854
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo2842:
+noTwo2854:
 	TESTQ  $0x00000001, SI
-	JZ     stored2843
+	JZ     stored2855
 	VMOVSD X0, (AX)
 
-stored2843:
-none2839:
+stored2855:
+none2851:
 	VSHUFF64X2 $0x4e, Z3, Z3, Z0
 	VPMAXUQ    Z0, Z3, Z3
 	VSHUFF64X2 $0xb1, Z3, Z3, Z0
@@ -40592,31 +40751,31 @@ TEXT ·exponentials32x512(SB), $0-64
 	MOVQ         size+24(FP), CX
 	MOVQ         inverse_base+32(FP), DX
 	MOVQ         inverse_len+40(FP), BX
-	VBROADCASTSD constants<>+3272(SB), Z0
 	VBROADCASTSD constants<>+3280(SB), Z0
-	VBROADCASTSD constants<>+3296(SB), Z0
-	VBROADCASTSD constants<>+3304(SB), Z2
-	VBROADCASTSD constants<>+3312(SB), Z3
-	VBROADCASTSD constants<>+3320(SB), Z4
-	VBROADCASTSD constants<>+3264(SB), Z5
-	VBROADCASTSD constants<>+3328(SB), Z6
-	VBROADCASTSD constants<>+3336(SB), Z7
-	VMOVUPS      constants<>+2672(SB), Z8
-	VBROADCASTSD constants<>+3288(SB), Z9
-	VBROADCASTSD constants<>+3376(SB), Z10
+	VBROADCASTSD constants<>+3288(SB), Z0
+	VBROADCASTSD constants<>+3304(SB), Z0
+	VBROADCASTSD constants<>+3312(SB), Z2
+	VBROADCASTSD constants<>+3320(SB), Z3
+	VBROADCASTSD constants<>+3328(SB), Z4
+	VBROADCASTSD constants<>+3272(SB), Z5
+	VBROADCASTSD constants<>+3336(SB), Z6
+	VBROADCASTSD constants<>+3344(SB), Z7
+	VMOVUPS      constants<>+2680(SB), Z8
+	VBROADCASTSD constants<>+3296(SB), Z9
+	VBROADCASTSD constants<>+3384(SB), Z10
 	TESTQ        BX, BX
-	JLE          done2845
+	JLE          done2857
 
-table2844:
+table2856:
 	VCVTSD2SS    (DX), X1, X1
 	VBROADCASTSS X1, Z1
 	VXORPD       Z11, Z11, Z11
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000040
-	JLT          rest2847
+	JLT          rest2859
 
-whole2846:
+whole2858:
 	VMOVUPS (AX)(SI*4), Z12
 	VMOVUPS 64(AX)(SI*4), Z13
 	VMOVUPS 128(AX)(SI*4), Z14
@@ -40636,13 +40795,13 @@ whole2846:
 	ADDQ    $0x00000040, SI
 	SUBQ    $0x00000040, DI
 	CMPQ    DI, $0x00000040
-	JGE     whole2846
+	JGE     whole2858
 
-rest2847:
+rest2859:
 	CMPQ DI, $0x00000010
-	JLT  rest2849
+	JLT  rest2861
 
-whole2848:
+whole2860:
 	VMOVUPS (AX)(SI*4), Z12
 	VMULPS  Z1, Z12, Z12
 	VPANDD  Z10, Z12, Z12
@@ -40650,11 +40809,11 @@ whole2848:
 	ADDQ    $0x00000010, SI
 	SUBQ    $0x00000010, DI
 	CMPQ    DI, $0x00000010
-	JGE     whole2848
+	JGE     whole2860
 
-rest2849:
+rest2861:
 	TESTQ     DI, DI
-	JZ        done2850
+	JZ        done2862
 	MOVQ      $-1, R8
 	BZHIQ     DI, R8, R8
 	KMOVW     R8, K1
@@ -40664,16 +40823,16 @@ rest2849:
 	VPANDD    Z10, Z12, Z12
 	VPMAXUD   Z12, Z11, Z11
 
-done2850:
+done2862:
 	VPCMPUD  $0x06, Z9, Z11, K1
 	KORTESTW K1, K1
-	JNZ      done2845
+	JNZ      done2857
 	XORQ     SI, SI
 	MOVQ     CX, DI
 	CMPQ     DI, $0x00000040
-	JLT      rest2852
+	JLT      rest2864
 
-whole2851:
+whole2863:
 	VMOVUPS      (AX)(SI*4), Z11
 	VMOVUPS      64(AX)(SI*4), Z12
 	VMOVUPS      128(AX)(SI*4), Z13
@@ -40737,13 +40896,13 @@ whole2851:
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x00000040, DI
 	CMPQ         DI, $0x00000040
-	JGE          whole2851
+	JGE          whole2863
 
-rest2852:
+rest2864:
 	CMPQ DI, $0x00000010
-	JLT  rest2854
+	JLT  rest2866
 
-whole2853:
+whole2865:
 	VMOVUPS      (AX)(SI*4), Z11
 	VMULPS       Z1, Z11, Z11
 	VMOVAPD      Z2, Z13
@@ -40762,11 +40921,11 @@ whole2853:
 	ADDQ         $0x00000010, SI
 	SUBQ         $0x00000010, DI
 	CMPQ         DI, $0x00000010
-	JGE          whole2853
+	JGE          whole2865
 
-rest2854:
+rest2866:
 	TESTQ        DI, DI
-	JZ           done2855
+	JZ           done2867
 	MOVQ         $-1, R8
 	BZHIQ        DI, R8, R8
 	KMOVW        R8, K1
@@ -40785,47 +40944,47 @@ rest2854:
 	VFMADD213PS  Z13, Z11, Z14
 	VSCALEFPS    Z12, Z14, Z14
 	TESTQ        $0x0000000f, DI
-	JNZ          partial2856
+	JNZ          partial2868
 	VMOVUPS      Z14, (AX)(SI*4)
-	JMP          stored2857
+	JMP          stored2869
 
-partial2856:
+partial2868:
 	LEAQ       (AX)(SI*4), SI
 	VMOVAPS    Z14, Z11
 	TESTQ      $0x00000008, DI
-	JZ         without2858
+	JZ         without2870
 	VMOVUPS    Y11, (SI)
 	VSHUFF64X2 $0x4e, Z11, Z11, Z11
 	ADDQ       $0x00000020, SI
 
-without2858:
+without2870:
 	TESTQ      $0x00000004, DI
-	JZ         without2859
+	JZ         without2871
 	VMOVUPS    X11, (SI)
 	VSHUFF64X2 $0xb1, Z11, Z11, Z11
 	ADDQ       $0x00000010, SI
 
-without2859:
+without2871:
 	TESTQ     $0x00000002, DI
-	JZ        without2860
+	JZ        without2872
 	VMOVSD    X11, (SI)
 	VPERMILPD $0x55, Z11, Z11
 	ADDQ      $0x00000008, SI
 
-without2860:
+without2872:
 	TESTQ  $0x00000001, DI
-	JZ     without2861
+	JZ     without2873
 	VMOVSS X11, (SI)
 
-without2861:
-stored2857:
-done2855:
+without2873:
+stored2869:
+done2867:
 	LEAQ (AX)(CX*4), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table2844
+	JNZ  table2856
 
-done2845:
+done2857:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -40840,153 +40999,153 @@ TEXT ·edgeBeliefs32x512(SB), $9408-168
 	ANDQ $-64, SI
 	MOVQ beliefs_len+80(FP), BX
 	SUBQ $0x08, BX
-	JLT  done2864
+	JLT  done2876
 	MOVQ BX, (SI)
 	MOVQ messages_len+104(FP), BX
 	SUBQ $0x08, BX
-	JLT  done2864
+	JLT  done2876
 	MOVQ BX, 8(SI)
 	MOVQ tables_len+128(FP), BX
 	SUBQ $0x40, BX
-	JLT  done2864
+	JLT  done2876
 	MOVQ BX, 32(SI)
 
-chunk2862:
+chunk2874:
 	MOVQ DX, BX
 	ANDQ $-8, BX
-	JZ   done2864
+	JZ   done2876
 	CMPQ BX, $0x40
-	JLE  whole2863
+	JLE  whole2875
 	MOVQ $0x00000040, BX
 
-whole2863:
+whole2875:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2865:
+pass2877:
 	CMPQ          R9, BX
-	JGE           passed2867
+	JGE           passed2879
 	MOVQ          (DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2866
+	JHI           stop2878
 	MOVQ          8(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2866
+	JHI           stop2878
 	MOVQ          16(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2866
+	JHI           stop2878
 	MOVQ          24(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2866
+	JHI           stop2878
 	MOVQ          32(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2866
+	JHI           stop2878
 	MOVQ          40(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2866
+	JHI           stop2878
 	MOVQ          48(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2866
+	JHI           stop2878
 	MOVQ          56(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2866
+	JHI           stop2878
 	MOVQ          64(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2866
+	JHI           stop2878
 	MOVQ          72(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2866
+	JHI           stop2878
 	MOVQ          80(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2866
+	JHI           stop2878
 	MOVQ          88(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2866
+	JHI           stop2878
 	MOVQ          96(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2866
+	JHI           stop2878
 	MOVQ          104(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2866
+	JHI           stop2878
 	MOVQ          112(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2866
+	JHI           stop2878
 	MOVQ          120(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2866
+	JHI           stop2878
 	MOVQ          128(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2866
+	JHI           stop2878
 	MOVQ          136(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2866
+	JHI           stop2878
 	MOVQ          144(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2866
+	JHI           stop2878
 	MOVQ          152(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2866
+	JHI           stop2878
 	MOVQ          160(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2866
+	JHI           stop2878
 	MOVQ          168(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2866
+	JHI           stop2878
 	MOVQ          176(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2866
+	JHI           stop2878
 	MOVQ          184(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2866
+	JHI           stop2878
 	MOVQ          192(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2866
+	JHI           stop2878
 	MOVQ          200(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2866
+	JHI           stop2878
 	MOVQ          208(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2866
+	JHI           stop2878
 	MOVQ          216(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2866
+	JHI           stop2878
 	MOVQ          224(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2866
+	JHI           stop2878
 	MOVQ          232(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2866
+	JHI           stop2878
 	MOVQ          240(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2866
+	JHI           stop2878
 	MOVQ          248(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2866
+	JHI           stop2878
 	MOVQ          256(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2866
+	JHI           stop2878
 	MOVQ          264(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2866
+	JHI           stop2878
 	MOVQ          272(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2866
+	JHI           stop2878
 	MOVQ          280(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2866
+	JHI           stop2878
 	MOVQ          288(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2866
+	JHI           stop2878
 	MOVQ          296(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2866
+	JHI           stop2878
 	MOVQ          304(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2866
+	JHI           stop2878
 	MOVQ          312(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2866
+	JHI           stop2878
 	MOVQ          beliefs_base+72(FP), R11
 	MOVQ          (DI), R10
 	MOVQ          messages_base+96(FP), R13
@@ -41232,23 +41391,23 @@ pass2865:
 	ADDQ          $0x00000140, DI
 	ADDQ          $0x00000400, R8
 	ADDQ          $0x08, R9
-	JMP           pass2865
+	JMP           pass2877
 
-stop2866:
+stop2878:
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2867:
-	VBROADCASTSD constants<>+3304(SB), Z0
-	VBROADCASTSD constants<>+3336(SB), Z1
-	VMOVUPS      constants<>+2672(SB), Z2
+passed2879:
+	VBROADCASTSD constants<>+3312(SB), Z0
+	VBROADCASTSD constants<>+3344(SB), Z1
+	VMOVUPS      constants<>+2680(SB), Z2
 	MOVQ         AX, DI
 	MOVQ         SI, R8
 	XORQ         R9, R9
 
-pass2868:
+pass2880:
 	CMPQ              R9, BX
-	JGE               passed2870
+	JGE               passed2882
 	VMOVUPS           1152(R8), Z11
 	VMOVUPS           1280(R8), Z12
 	VMOVUPS           1408(R8), Z13
@@ -41257,46 +41416,46 @@ pass2868:
 	VMOVAPS           Z12, Z16
 	VMOVAPS           Z13, Z17
 	VMOVAPS           Z14, Z18
-	VCMPPS.BCST       $0x05, constants<>+3272(SB), Z11, K1
-	VCMPPS.BCST       $0x05, constants<>+3272(SB), Z12, K2
-	VCMPPS.BCST       $0x05, constants<>+3272(SB), Z13, K3
-	VCMPPS.BCST       $0x05, constants<>+3272(SB), Z14, K4
+	VCMPPS.BCST       $0x05, constants<>+3280(SB), Z11, K1
+	VCMPPS.BCST       $0x05, constants<>+3280(SB), Z12, K2
+	VCMPPS.BCST       $0x05, constants<>+3280(SB), Z13, K3
+	VCMPPS.BCST       $0x05, constants<>+3280(SB), Z14, K4
 	VMOVAPD           Z0, Z23
-	VFMADD231PS.BCST  constants<>+3296(SB), Z11, Z23
+	VFMADD231PS.BCST  constants<>+3304(SB), Z11, Z23
 	VMOVAPD           Z0, Z24
-	VFMADD231PS.BCST  constants<>+3296(SB), Z12, Z24
+	VFMADD231PS.BCST  constants<>+3304(SB), Z12, Z24
 	VMOVAPD           Z0, Z25
-	VFMADD231PS.BCST  constants<>+3296(SB), Z13, Z25
+	VFMADD231PS.BCST  constants<>+3304(SB), Z13, Z25
 	VMOVAPD           Z0, Z26
-	VFMADD231PS.BCST  constants<>+3296(SB), Z14, Z26
+	VFMADD231PS.BCST  constants<>+3304(SB), Z14, Z26
 	VSUBPS            Z0, Z23, Z19
 	VSUBPS            Z0, Z24, Z20
 	VSUBPS            Z0, Z25, Z21
 	VSUBPS            Z0, Z26, Z22
-	VFNMADD231PS.BCST constants<>+3312(SB), Z19, Z11
-	VFNMADD231PS.BCST constants<>+3312(SB), Z20, Z12
-	VFNMADD231PS.BCST constants<>+3312(SB), Z21, Z13
-	VFNMADD231PS.BCST constants<>+3312(SB), Z22, Z14
-	VPERMPS           Z2, Z23, Z23
-	VPERMPS           Z2, Z24, Z24
-	VPERMPS           Z2, Z25, Z25
-	VPERMPS           Z2, Z26, Z26
 	VFNMADD231PS.BCST constants<>+3320(SB), Z19, Z11
 	VFNMADD231PS.BCST constants<>+3320(SB), Z20, Z12
 	VFNMADD231PS.BCST constants<>+3320(SB), Z21, Z13
 	VFNMADD231PS.BCST constants<>+3320(SB), Z22, Z14
+	VPERMPS           Z2, Z23, Z23
+	VPERMPS           Z2, Z24, Z24
+	VPERMPS           Z2, Z25, Z25
+	VPERMPS           Z2, Z26, Z26
+	VFNMADD231PS.BCST constants<>+3328(SB), Z19, Z11
+	VFNMADD231PS.BCST constants<>+3328(SB), Z20, Z12
+	VFNMADD231PS.BCST constants<>+3328(SB), Z21, Z13
+	VFNMADD231PS.BCST constants<>+3328(SB), Z22, Z14
 	VMOVAPD           Z1, Z27
-	VFMADD213PS.BCST  constants<>+3328(SB), Z11, Z27
+	VFMADD213PS.BCST  constants<>+3336(SB), Z11, Z27
 	VMOVAPD           Z1, Z28
-	VFMADD213PS.BCST  constants<>+3328(SB), Z12, Z28
+	VFMADD213PS.BCST  constants<>+3336(SB), Z12, Z28
 	VMOVAPD           Z1, Z29
-	VFMADD213PS.BCST  constants<>+3328(SB), Z13, Z29
+	VFMADD213PS.BCST  constants<>+3336(SB), Z13, Z29
 	VMOVAPD           Z1, Z30
-	VFMADD213PS.BCST  constants<>+3328(SB), Z14, Z30
-	VFMADD213PS.BCST  constants<>+3264(SB), Z11, Z27
-	VFMADD213PS.BCST  constants<>+3264(SB), Z12, Z28
-	VFMADD213PS.BCST  constants<>+3264(SB), Z13, Z29
-	VFMADD213PS.BCST  constants<>+3264(SB), Z14, Z30
+	VFMADD213PS.BCST  constants<>+3336(SB), Z14, Z30
+	VFMADD213PS.BCST  constants<>+3272(SB), Z11, Z27
+	VFMADD213PS.BCST  constants<>+3272(SB), Z12, Z28
+	VFMADD213PS.BCST  constants<>+3272(SB), Z13, Z29
+	VFMADD213PS.BCST  constants<>+3272(SB), Z14, Z30
 	VMULPS            Z23, Z11, Z11
 	VMULPS            Z24, Z12, Z12
 	VMULPS            Z25, Z13, Z13
@@ -41324,22 +41483,22 @@ pass2868:
 	ADDQ              $0x000000a0, DI
 	ADDQ              $0x00000200, R8
 	ADDQ              $0x04, R9
-	JMP               pass2868
+	JMP               pass2880
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2870:
+passed2882:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2871:
+pass2883:
 	CMPQ            R9, BX
-	JGE             passed2873
-	VMOVUPS         constants<>+2864(SB), Z0
-	VMOVUPS         constants<>+2928(SB), Z1
-	VMOVUPS         constants<>+2992(SB), Z2
-	VMOVUPS         constants<>+3056(SB), Z11
+	JGE             passed2885
+	VMOVUPS         constants<>+2872(SB), Z0
+	VMOVUPS         constants<>+2936(SB), Z1
+	VMOVUPS         constants<>+3000(SB), Z2
+	VMOVUPS         constants<>+3064(SB), Z11
 	MOVQ            dst_base+0(FP), R11
 	LEAQ            (CX)(R9*1), R10
 	SHLQ            $0x08, R10
@@ -41686,32 +41845,32 @@ pass2871:
 	VSHUFF64X2      $0x88, Z0, Z12, Z1
 	VSHUFF64X2      $0xdd, Z0, Z12, Z0
 	VADDPS          Z0, Z1, Z1
-	VPSUBD.BCST     constants<>+3256(SB), Y1, Y0
-	VPCMPUD.BCST    $0x06, constants<>+3384(SB), Y0, K1
+	VPSUBD.BCST     constants<>+3264(SB), Y1, Y0
+	VPCMPUD.BCST    $0x06, constants<>+3392(SB), Y0, K1
 	KORTESTW        K1, K1
-	JNZ             stop2872
+	JNZ             stop2884
 	VMOVUPS         Y1, 640(SI)(R9*4)
 	VEXTRACTF64X4   $0x01, Z1, 896(SI)(R9*4)
 	ADDQ            $0x00000140, DI
 	ADDQ            $0x00000400, R8
 	ADDQ            $0x08, R9
-	JMP             pass2871
+	JMP             pass2883
 
-stop2872:
+stop2884:
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2873:
+passed2885:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2874:
+pass2886:
 	CMPQ             R9, BX
-	JGE              passed2876
+	JGE              passed2888
 	VMOVUPS          640(SI)(R9*4), Y0
 	VMOVUPS          896(SI)(R9*4), Y1
-	VBROADCASTSS     constants<>+3264(SB), Y3
+	VBROADCASTSS     constants<>+3272(SB), Y3
 	VDIVPS           Y0, Y3, Y3
 	VMOVUPS          Y3, 640(SI)(R9*4)
 	VMOVUPD          128(SI)(R9*8), Z2
@@ -41729,23 +41888,23 @@ pass2874:
 	VPERMI2PD        constants<>+448(SB), Z14, Z12
 	VMOVUPD          constants<>+512(SB), Z14
 	VPERMI2PD        constants<>+576(SB), Z14, Z13
-	VFMSUB213PD.BCST constants<>+784(SB), Z12, Z11
-	VFMADD231PD.BCST constants<>+1016(SB), Z0, Z13
+	VFMSUB213PD.BCST constants<>+792(SB), Z12, Z11
+	VFMADD231PD.BCST constants<>+1024(SB), Z0, Z13
 	VMULPD           Z11, Z11, Z12
-	VBROADCASTSD     constants<>+1080(SB), Z14
-	VFMADD231PD.BCST constants<>+1088(SB), Z11, Z14
-	VFMADD231PD.BCST constants<>+1096(SB), Z12, Z14
-	VBROADCASTSD     constants<>+1064(SB), Z15
-	VFMADD231PD.BCST constants<>+1072(SB), Z11, Z15
+	VBROADCASTSD     constants<>+1088(SB), Z14
+	VFMADD231PD.BCST constants<>+1096(SB), Z11, Z14
+	VFMADD231PD.BCST constants<>+1104(SB), Z12, Z14
+	VBROADCASTSD     constants<>+1072(SB), Z15
+	VFMADD231PD.BCST constants<>+1080(SB), Z11, Z15
 	VFMADD213PD      Z15, Z12, Z14
-	VBROADCASTSD     constants<>+1048(SB), Z15
-	VFMADD231PD.BCST constants<>+1056(SB), Z11, Z15
+	VBROADCASTSD     constants<>+1056(SB), Z15
+	VFMADD231PD.BCST constants<>+1064(SB), Z11, Z15
 	VFMADD213PD      Z15, Z12, Z14
-	VBROADCASTSD     constants<>+1032(SB), Z15
-	VFMADD231PD.BCST constants<>+1040(SB), Z11, Z15
+	VBROADCASTSD     constants<>+1040(SB), Z15
+	VFMADD231PD.BCST constants<>+1048(SB), Z11, Z15
 	VFMADD213PD      Z15, Z12, Z14
 	VFMADD213PD      Z11, Z12, Z14
-	VFMADD231PD.BCST constants<>+1024(SB), Z0, Z14
+	VFMADD231PD.BCST constants<>+1032(SB), Z0, Z14
 	VADDPD           Z13, Z14, Z14
 	VADDPD           Z2, Z14, Z14
 	LEAQ             (CX)(R9*1), R10
@@ -41756,18 +41915,18 @@ pass2874:
 	ADDQ             $0x00000140, DI
 	ADDQ             $0x00000400, R8
 	ADDQ             $0x08, R9
-	JMP              pass2874
+	JMP              pass2886
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2876:
+passed2888:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2877:
+pass2889:
 	CMPQ            R9, BX
-	JGE             passed2879
+	JGE             passed2891
 	MOVQ            dst_base+0(FP), R10
 	LEAQ            (CX)(R9*1), AX
 	SHLQ            $0x08, AX
@@ -41797,17 +41956,17 @@ pass2877:
 	ADDQ            $0x00000050, DI
 	ADDQ            $0x00000100, R8
 	ADDQ            $0x02, R9
-	JMP             pass2877
+	JMP             pass2889
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2879:
+passed2891:
 	ADDQ BX, CX
 	SUBQ BX, DX
 	MOVQ DI, AX
-	JMP  chunk2862
+	JMP  chunk2874
 
-done2864:
+done2876:
 	MOVQ CX, done+160(FP)
 	VZEROUPPER
 	RET
@@ -41828,9 +41987,9 @@ TEXT ·edgeBelief32x512(SB), $1664-161
 	XORQ         R10, R10
 	MOVQ         DI, R11
 	CMPQ         R11, $0x00000008
-	JLT          rest2882
+	JLT          rest2894
 
-whole2881:
+whole2893:
 	VBROADCASTSD constants<>+704(SB), Z1
 	VMOVUPD      (R9)(R10*8), Z2
 	VCMPPD       $0x04, Z1, Z2, K1
@@ -41841,11 +42000,11 @@ whole2881:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole2881
+	JGE          whole2893
 
-rest2882:
+rest2894:
 	TESTQ        R11, R11
-	JZ           done2883
+	JZ           done2895
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -41857,7 +42016,7 @@ rest2882:
 	VMOVUPD      Z1, (SI)(R10*8)
 	VMAXPD       Z1, Z0, Z0
 
-done2883:
+done2895:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z1
@@ -41870,7 +42029,7 @@ done2883:
 	VMOVUPD      Z1, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector2884:
+vector2896:
 	VMOVUPD           (SI)(R8*8), Z1
 	VSUBPD            Z0, Z1, Z1
 	VMOVUPD           64(SI)(R8*8), Z2
@@ -41879,16 +42038,16 @@ vector2884:
 	VCVTPD2PS         Z2, Y1
 	VINSERTF64X4      $0x01, Y1, Z4, Z4
 	VMOVAPS           Z4, Z1
-	VCMPPS.BCST       $0x05, constants<>+3272(SB), Z4, K1
-	VBROADCASTSD      constants<>+3304(SB), Z3
-	VFMADD231PS.BCST  constants<>+3296(SB), Z4, Z3
-	VSUBPS.BCST       constants<>+3304(SB), Z3, Z2
-	VFNMADD231PS.BCST constants<>+3312(SB), Z2, Z4
-	VPERMPS           constants<>+2672(SB), Z3, Z3
+	VCMPPS.BCST       $0x05, constants<>+3280(SB), Z4, K1
+	VBROADCASTSD      constants<>+3312(SB), Z3
+	VFMADD231PS.BCST  constants<>+3304(SB), Z4, Z3
+	VSUBPS.BCST       constants<>+3312(SB), Z3, Z2
 	VFNMADD231PS.BCST constants<>+3320(SB), Z2, Z4
-	VBROADCASTSD      constants<>+3336(SB), Z6
-	VFMADD213PS.BCST  constants<>+3328(SB), Z4, Z6
-	VFMADD213PS.BCST  constants<>+3264(SB), Z4, Z6
+	VPERMPS           constants<>+2680(SB), Z3, Z3
+	VFNMADD231PS.BCST constants<>+3328(SB), Z2, Z4
+	VBROADCASTSD      constants<>+3344(SB), Z6
+	VFMADD213PS.BCST  constants<>+3336(SB), Z4, Z6
+	VFMADD213PS.BCST  constants<>+3272(SB), Z4, Z6
 	VMULPS            Z3, Z4, Z4
 	VFMADD213PS       Z3, Z4, Z6
 	VSCALEFPS.Z       Z2, Z6, K1, Z6
@@ -41897,7 +42056,7 @@ vector2884:
 	VMOVUPS           Z1, 832(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector2884
+	JLT               vector2896
 	MOVQ              beliefV_len+80(FP), DI
 	MOVQ              beliefV_base+72(FP), R8
 	MOVQ              messageV_base+96(FP), R9
@@ -41905,9 +42064,9 @@ vector2884:
 	XORQ              R10, R10
 	MOVQ              DI, R11
 	CMPQ              R11, $0x00000008
-	JLT               rest2886
+	JLT               rest2898
 
-whole2885:
+whole2897:
 	VBROADCASTSD constants<>+704(SB), Z2
 	VMOVUPD      (R9)(R10*8), Z3
 	VCMPPD       $0x04, Z2, Z3, K1
@@ -41918,11 +42077,11 @@ whole2885:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole2885
+	JGE          whole2897
 
-rest2886:
+rest2898:
 	TESTQ        R11, R11
-	JZ           done2887
+	JZ           done2899
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -41934,7 +42093,7 @@ rest2886:
 	VMOVUPD      Z2, (SI)(R10*8)
 	VMAXPD       Z2, Z1, Z1
 
-done2887:
+done2899:
 	VSHUFF64X2   $0x4e, Z1, Z1, Z2
 	VMAXPD       Z2, Z1, Z1
 	VSHUFF64X2   $0xb1, Z1, Z1, Z2
@@ -41947,7 +42106,7 @@ done2887:
 	VMOVUPD      Z2, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector2888:
+vector2900:
 	VMOVUPD           (SI)(R8*8), Z2
 	VSUBPD            Z1, Z2, Z2
 	VMOVUPD           64(SI)(R8*8), Z3
@@ -41956,16 +42115,16 @@ vector2888:
 	VCVTPD2PS         Z3, Y2
 	VINSERTF64X4      $0x01, Y2, Z5, Z5
 	VMOVAPS           Z5, Z2
-	VCMPPS.BCST       $0x05, constants<>+3272(SB), Z5, K1
-	VBROADCASTSD      constants<>+3304(SB), Z4
-	VFMADD231PS.BCST  constants<>+3296(SB), Z5, Z4
-	VSUBPS.BCST       constants<>+3304(SB), Z4, Z3
-	VFNMADD231PS.BCST constants<>+3312(SB), Z3, Z5
-	VPERMPS           constants<>+2672(SB), Z4, Z4
+	VCMPPS.BCST       $0x05, constants<>+3280(SB), Z5, K1
+	VBROADCASTSD      constants<>+3312(SB), Z4
+	VFMADD231PS.BCST  constants<>+3304(SB), Z5, Z4
+	VSUBPS.BCST       constants<>+3312(SB), Z4, Z3
 	VFNMADD231PS.BCST constants<>+3320(SB), Z3, Z5
-	VBROADCASTSD      constants<>+3336(SB), Z6
-	VFMADD213PS.BCST  constants<>+3328(SB), Z5, Z6
-	VFMADD213PS.BCST  constants<>+3264(SB), Z5, Z6
+	VPERMPS           constants<>+2680(SB), Z4, Z4
+	VFNMADD231PS.BCST constants<>+3328(SB), Z3, Z5
+	VBROADCASTSD      constants<>+3344(SB), Z6
+	VFMADD213PS.BCST  constants<>+3336(SB), Z5, Z6
+	VFMADD213PS.BCST  constants<>+3272(SB), Z5, Z6
 	VMULPS            Z4, Z5, Z5
 	VFMADD213PS       Z4, Z5, Z6
 	VSCALEFPS.Z       Z3, Z6, K1, Z6
@@ -41974,7 +42133,7 @@ vector2888:
 	VMOVUPS           Z2, 1344(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector2888
+	JLT               vector2900
 	VADDPD            Z1, Z0, Z0
 	VXORPD            Z1, Z1, Z1
 	VXORPD            Z2, Z2, Z2
@@ -41983,9 +42142,9 @@ vector2888:
 	XORQ              R10, R10
 	MOVQ              BX, R11
 	CMPQ              R11, $0x00000040
-	JLT               rest2890
+	JLT               rest2902
 
-panel2889:
+panel2901:
 	MOVQ   SI, R8
 	LEAQ   (CX)(R10*1), R9
 	VXORPD Z3, Z3, Z3
@@ -42006,9 +42165,9 @@ panel2889:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows2893
+	JLT    rows2905
 
-row2892:
+row2904:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -42037,13 +42196,13 @@ row2892:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R12
 	CMPQ             R12, $0x00000002
-	JGE              row2892
+	JGE              row2904
 
-rows2893:
+rows2905:
 	CMPQ R12, $0x00000001
-	JLT  rows2895
+	JLT  rows2907
 
-row2894:
+row2906:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -42060,9 +42219,9 @@ row2894:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R12
 	CMPQ             R12, $0x00000001
-	JGE              row2894
+	JGE              row2906
 
-rows2895:
+rows2907:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -42086,13 +42245,13 @@ rows2895:
 	ADDQ        $0x00000100, R10
 	SUBQ        $0x00000040, R11
 	CMPQ        R11, $0x00000040
-	JGE         panel2889
+	JGE         panel2901
 
-rest2890:
+rest2902:
 	TESTQ  R11, R11
-	JZ     done2891
+	JZ     done2903
 	CMPQ   R11, $0x00000010
-	JGT    wider2896
+	JGT    wider2908
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
 	KMOVW  R8, K1
@@ -42104,9 +42263,9 @@ rest2890:
 	VXORPD Z6, Z6, Z6
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2898
+	JLT    rows2910
 
-row2897:
+row2909:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -42117,13 +42276,13 @@ row2897:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2897
+	JGE              row2909
 
-rows2898:
+rows2910:
 	CMPQ R11, $0x00000001
-	JLT  rows2900
+	JLT  rows2912
 
-row2899:
+row2911:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -42131,19 +42290,19 @@ row2899:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2899
+	JGE              row2911
 
-rows2900:
+rows2912:
 	VADDPS      Z4, Z3, Z3
 	VADDPS      Z6, Z5, Z5
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
 	VFMADD231PS 1088(SI)(R10*1), Z5, Z2
 	VFMADD231PS 1344(SI)(R10*1), Z3, Z2
-	JMP         done2891
+	JMP         done2903
 
-wider2896:
+wider2908:
 	CMPQ   R11, $0x00000020
-	JGT    wider2901
+	JGT    wider2913
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -42160,9 +42319,9 @@ wider2896:
 	VXORPD Z10, Z10, Z10
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2903
+	JLT    rows2915
 
-row2902:
+row2914:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -42179,13 +42338,13 @@ row2902:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2902
+	JGE              row2914
 
-rows2903:
+rows2915:
 	CMPQ R11, $0x00000001
-	JLT  rows2905
+	JLT  rows2917
 
-row2904:
+row2916:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -42196,9 +42355,9 @@ row2904:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2904
+	JGE              row2916
 
-rows2905:
+rows2917:
 	VADDPS      Z5, Z3, Z3
 	VADDPS      Z9, Z7, Z7
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -42209,11 +42368,11 @@ rows2905:
 	VFMADD231PS 1152(SI)(R10*1), Z4, Z1
 	VFMADD231PS 1152(SI)(R10*1), Z8, Z2
 	VFMADD231PS 1408(SI)(R10*1), Z4, Z2
-	JMP         done2891
+	JMP         done2903
 
-wider2901:
+wider2913:
 	CMPQ   R11, $0x00000030
-	JGT    wider2906
+	JGT    wider2918
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -42234,9 +42393,9 @@ wider2901:
 	VXORPD Z14, Z14, Z14
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2908
+	JLT    rows2920
 
-row2907:
+row2919:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -42259,13 +42418,13 @@ row2907:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2907
+	JGE              row2919
 
-rows2908:
+rows2920:
 	CMPQ R11, $0x00000001
-	JLT  rows2910
+	JLT  rows2922
 
-row2909:
+row2921:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -42279,9 +42438,9 @@ row2909:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2909
+	JGE              row2921
 
-rows2910:
+rows2922:
 	VADDPS      Z6, Z3, Z3
 	VADDPS      Z12, Z9, Z9
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -42297,9 +42456,9 @@ rows2910:
 	VFMADD231PS 1216(SI)(R10*1), Z5, Z1
 	VFMADD231PS 1216(SI)(R10*1), Z11, Z2
 	VFMADD231PS 1472(SI)(R10*1), Z5, Z2
-	JMP         done2891
+	JMP         done2903
 
-wider2906:
+wider2918:
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -42324,9 +42483,9 @@ wider2906:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2913
+	JLT    rows2925
 
-row2912:
+row2924:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -42355,13 +42514,13 @@ row2912:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2912
+	JGE              row2924
 
-rows2913:
+rows2925:
 	CMPQ R11, $0x00000001
-	JLT  rows2915
+	JLT  rows2927
 
-row2914:
+row2926:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -42378,9 +42537,9 @@ row2914:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2914
+	JGE              row2926
 
-rows2915:
+rows2927:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -42402,7 +42561,7 @@ rows2915:
 	VFMADD231PS 1280(SI)(R10*1), Z14, Z2
 	VFMADD231PS 1536(SI)(R10*1), Z6, Z2
 
-done2891:
+done2903:
 	VSHUFF64X2       $0x4e, Z1, Z1, Z3
 	VADDPS           Z3, Z1, Z1
 	VSHUFF64X2       $0xb1, Z1, Z1, Z3
@@ -42419,11 +42578,11 @@ done2891:
 	VADDPS           Z3, Z2, Z2
 	VPERMILPS        $0xb1, Z2, Z3
 	VADDPS           Z3, Z2, Z2
-	VPSUBD.BCST      constants<>+3256(SB), Z1, Z3
-	VPCMPUD.BCST     $0x06, constants<>+3384(SB), Z3, K1
+	VPSUBD.BCST      constants<>+3264(SB), Z1, Z3
+	VPCMPUD.BCST     $0x06, constants<>+3392(SB), Z3, K1
 	KORTESTW         K1, K1
-	JNZ              unsafe2880
-	VMOVSS           constants<>+3264(SB), X3
+	JNZ              unsafe2892
+	VMOVSS           constants<>+3272(SB), X3
 	VDIVSS           X1, X3, X3
 	VBROADCASTSS     X3, Z3
 	VMULPS           Z3, Z2, Z2
@@ -42441,47 +42600,47 @@ done2891:
 	VPERMI2PD        constants<>+448(SB), Z6, Z4
 	VMOVUPD          constants<>+512(SB), Z6
 	VPERMI2PD        constants<>+576(SB), Z6, Z5
-	VFMSUB213PD.BCST constants<>+784(SB), Z4, Z2
-	VFMADD231PD.BCST constants<>+1016(SB), Z1, Z5
+	VFMSUB213PD.BCST constants<>+792(SB), Z4, Z2
+	VFMADD231PD.BCST constants<>+1024(SB), Z1, Z5
 	VMULPD           Z2, Z2, Z4
-	VBROADCASTSD     constants<>+1080(SB), Z6
-	VFMADD231PD.BCST constants<>+1088(SB), Z2, Z6
-	VFMADD231PD.BCST constants<>+1096(SB), Z4, Z6
-	VBROADCASTSD     constants<>+1064(SB), Z7
-	VFMADD231PD.BCST constants<>+1072(SB), Z2, Z7
+	VBROADCASTSD     constants<>+1088(SB), Z6
+	VFMADD231PD.BCST constants<>+1096(SB), Z2, Z6
+	VFMADD231PD.BCST constants<>+1104(SB), Z4, Z6
+	VBROADCASTSD     constants<>+1072(SB), Z7
+	VFMADD231PD.BCST constants<>+1080(SB), Z2, Z7
 	VFMADD213PD      Z7, Z4, Z6
-	VBROADCASTSD     constants<>+1048(SB), Z7
-	VFMADD231PD.BCST constants<>+1056(SB), Z2, Z7
+	VBROADCASTSD     constants<>+1056(SB), Z7
+	VFMADD231PD.BCST constants<>+1064(SB), Z2, Z7
 	VFMADD213PD      Z7, Z4, Z6
-	VBROADCASTSD     constants<>+1032(SB), Z7
-	VFMADD231PD.BCST constants<>+1040(SB), Z2, Z7
+	VBROADCASTSD     constants<>+1040(SB), Z7
+	VFMADD231PD.BCST constants<>+1048(SB), Z2, Z7
 	VFMADD213PD      Z7, Z4, Z6
 	VFMADD213PD      Z2, Z4, Z6
-	VFMADD231PD.BCST constants<>+1024(SB), Z1, Z6
+	VFMADD231PD.BCST constants<>+1032(SB), Z1, Z6
 	VADDPD           Z5, Z6, Z6
 	VADDPD           Z0, Z6, Z6
 	MOVSD            X6, logZ+144(FP)
 	XORQ             R8, R8
 
-vector2916:
+vector2928:
 	VMULPS  1088(SI)(R8*4), Z3, Z0
 	VMOVUPS Z0, 1088(SI)(R8*4)
 	ADDQ    $0x10, R8
 	CMPQ    R8, BX
-	JLT     vector2916
+	JLT     vector2928
 	MOVQ    SI, R8
 	MOVQ    DX, R9
 	IMULQ   DI, DX
 	LEAQ    -64(AX)(DX*1), DX
 
-row2917:
+row2929:
 	VBROADCASTSS 576(R8), Z0
 	XORQ         R10, R10
 	MOVQ         BX, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest2919
+	JLT          rest2931
 
-whole2918:
+whole2930:
 	VMOVUPS (CX)(R10*4), Z1
 	VMULPS  Z0, Z1, Z1
 	VMULPS  1088(SI)(R10*4), Z1, Z1
@@ -42489,11 +42648,11 @@ whole2918:
 	ADDQ    $0x00000010, R10
 	SUBQ    $0x00000010, R11
 	CMPQ    R11, $0x00000010
-	JGE     whole2918
+	JGE     whole2930
 
-rest2919:
+rest2931:
 	TESTQ     R11, R11
-	JZ        done2920
+	JZ        done2932
 	MOVQ      $-1, R12
 	BZHIQ     R11, R12, R12
 	KMOVW     R12, K1
@@ -42502,59 +42661,59 @@ rest2919:
 	VMULPS    1088(SI)(R10*4), Z1, Z1
 	LEAQ      (AX)(R10*4), R10
 	CMPQ      R10, DX
-	JGT       pieces2921
+	JGT       pieces2933
 	VMOVUPS   Z1, (R10)
-	JMP       written2922
+	JMP       written2934
 
-pieces2921:
+pieces2933:
 	TESTQ   $0x0000000f, R11
-	JNZ     partial2923
+	JNZ     partial2935
 	VMOVUPS Z1, (R10)
-	JMP     stored2924
+	JMP     stored2936
 
-partial2923:
+partial2935:
 	LEAQ       (R10), R10
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without2925
+	JZ         without2937
 	VMOVUPS    Y0, (R10)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, R10
 
-without2925:
+without2937:
 	TESTQ      $0x00000004, R11
-	JZ         without2926
+	JZ         without2938
 	VMOVUPS    X0, (R10)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, R10
 
-without2926:
+without2938:
 	TESTQ     $0x00000002, R11
-	JZ        without2927
+	JZ        without2939
 	VMOVSD    X0, (R10)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, R10
 
-without2927:
+without2939:
 	TESTQ  $0x00000001, R11
-	JZ     without2928
+	JZ     without2940
 	VMOVSS X0, (R10)
 
-without2928:
-stored2924:
-written2922:
-done2920:
+without2940:
+stored2936:
+written2934:
+done2932:
 	ADDQ $0x04, R8
 	ADDQ DI, CX
 	ADDQ DI, AX
 	DECQ R9
-	JNZ  row2917
+	JNZ  row2929
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe2880:
+unsafe2892:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -42571,17 +42730,17 @@ TEXT ·multiplyMatrix32x512(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000040
-	JLT  rest2930
+	JLT  rest2942
 
-panel2929:
+panel2941:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles2933
+	JLT  tiles2945
 
-tile2932:
+tile2944:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -42610,9 +42769,9 @@ tile2932:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2935
+	JLE    done2947
 
-again2934:
+again2946:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -42656,9 +42815,9 @@ again2934:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2934
+	JNZ          again2946
 
-done2935:
+done2947:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -42694,13 +42853,13 @@ done2935:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile2932
+	JGE     tile2944
 
-tiles2933:
+tiles2945:
 	CMPQ R10, $0x00000002
-	JLT  tiles2937
+	JLT  tiles2949
 
-tile2936:
+tile2948:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -42713,9 +42872,9 @@ tile2936:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2939
+	JLE    done2951
 
-again2938:
+again2950:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -42735,9 +42894,9 @@ again2938:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2938
+	JNZ          again2950
 
-done2939:
+done2951:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -42753,13 +42912,13 @@ done2939:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile2936
+	JGE     tile2948
 
-tiles2937:
+tiles2949:
 	CMPQ R10, $0x00000001
-	JLT  tiles2941
+	JLT  tiles2953
 
-tile2940:
+tile2952:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -42768,9 +42927,9 @@ tile2940:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2943
+	JLE    done2955
 
-again2942:
+again2954:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -42784,9 +42943,9 @@ again2942:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2942
+	JNZ          again2954
 
-done2943:
+done2955:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
@@ -42794,19 +42953,19 @@ done2943:
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile2940
+	JGE     tile2952
 
-tiles2941:
+tiles2953:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000040, R9
 	CMPQ R9, $0x00000040
-	JGE  panel2929
+	JGE  panel2941
 
-rest2930:
+rest2942:
 	TESTQ R9, R9
-	JZ    done2931
+	JZ    done2943
 	CMPQ  R9, $0x00000010
-	JGT   wider2944
+	JGT   wider2956
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVW DX, K1
@@ -42815,9 +42974,9 @@ rest2930:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x0000000c
-	JLT   tiles2946
+	JLT   tiles2958
 
-tile2945:
+tile2957:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -42834,9 +42993,9 @@ tile2945:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2948
+	JLE    done2960
 
-again2947:
+again2959:
 	VMOVUPS.Z    (BX), K1, Z12
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z13
@@ -42877,92 +43036,20 @@ again2947:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2947
+	JNZ          again2959
 
-done2948:
+done2960:
 	MOVQ    CX, SI
 	IMUL3Q  $0x0b, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2949
-	VMOVUPS Z0, (DI)
-	JMP     stored2950
-
-partial2949:
-	LEAQ       (DI), BX
-	VMOVAPS    Z0, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2951
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2951:
-	TESTQ      $0x00000004, R9
-	JZ         without2952
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2952:
-	TESTQ     $0x00000002, R9
-	JZ        without2953
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2953:
-	TESTQ  $0x00000001, R9
-	JZ     without2954
-	VMOVSS X0, (BX)
-
-without2954:
-stored2950:
-	ADDQ    AX, DI
-	TESTQ   $0x0000000f, R9
-	JNZ     partial2955
-	VMOVUPS Z1, (DI)
-	JMP     stored2956
-
-partial2955:
-	LEAQ       (DI), BX
-	VMOVAPS    Z1, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2957
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2957:
-	TESTQ      $0x00000004, R9
-	JZ         without2958
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2958:
-	TESTQ     $0x00000002, R9
-	JZ        without2959
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2959:
-	TESTQ  $0x00000001, R9
-	JZ     without2960
-	VMOVSS X0, (BX)
-
-without2960:
-stored2956:
-	ADDQ    AX, DI
-	TESTQ   $0x0000000f, R9
 	JNZ     partial2961
-	VMOVUPS Z2, (DI)
+	VMOVUPS Z0, (DI)
 	JMP     stored2962
 
 partial2961:
 	LEAQ       (DI), BX
-	VMOVAPS    Z2, Z0
+	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2963
 	VMOVUPS    Y0, (BX)
@@ -42993,12 +43080,12 @@ stored2962:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
 	JNZ     partial2967
-	VMOVUPS Z3, (DI)
+	VMOVUPS Z1, (DI)
 	JMP     stored2968
 
 partial2967:
 	LEAQ       (DI), BX
-	VMOVAPS    Z3, Z0
+	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2969
 	VMOVUPS    Y0, (BX)
@@ -43029,12 +43116,12 @@ stored2968:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
 	JNZ     partial2973
-	VMOVUPS Z4, (DI)
+	VMOVUPS Z2, (DI)
 	JMP     stored2974
 
 partial2973:
 	LEAQ       (DI), BX
-	VMOVAPS    Z4, Z0
+	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2975
 	VMOVUPS    Y0, (BX)
@@ -43065,12 +43152,12 @@ stored2974:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
 	JNZ     partial2979
-	VMOVUPS Z5, (DI)
+	VMOVUPS Z3, (DI)
 	JMP     stored2980
 
 partial2979:
 	LEAQ       (DI), BX
-	VMOVAPS    Z5, Z0
+	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2981
 	VMOVUPS    Y0, (BX)
@@ -43101,12 +43188,12 @@ stored2980:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
 	JNZ     partial2985
-	VMOVUPS Z6, (DI)
+	VMOVUPS Z4, (DI)
 	JMP     stored2986
 
 partial2985:
 	LEAQ       (DI), BX
-	VMOVAPS    Z6, Z0
+	VMOVAPS    Z4, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2987
 	VMOVUPS    Y0, (BX)
@@ -43137,12 +43224,12 @@ stored2986:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
 	JNZ     partial2991
-	VMOVUPS Z7, (DI)
+	VMOVUPS Z5, (DI)
 	JMP     stored2992
 
 partial2991:
 	LEAQ       (DI), BX
-	VMOVAPS    Z7, Z0
+	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2993
 	VMOVUPS    Y0, (BX)
@@ -43173,12 +43260,12 @@ stored2992:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
 	JNZ     partial2997
-	VMOVUPS Z8, (DI)
+	VMOVUPS Z6, (DI)
 	JMP     stored2998
 
 partial2997:
 	LEAQ       (DI), BX
-	VMOVAPS    Z8, Z0
+	VMOVAPS    Z6, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2999
 	VMOVUPS    Y0, (BX)
@@ -43209,12 +43296,12 @@ stored2998:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
 	JNZ     partial3003
-	VMOVUPS Z9, (DI)
+	VMOVUPS Z7, (DI)
 	JMP     stored3004
 
 partial3003:
 	LEAQ       (DI), BX
-	VMOVAPS    Z9, Z0
+	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3005
 	VMOVUPS    Y0, (BX)
@@ -43245,12 +43332,12 @@ stored3004:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
 	JNZ     partial3009
-	VMOVUPS Z10, (DI)
+	VMOVUPS Z8, (DI)
 	JMP     stored3010
 
 partial3009:
 	LEAQ       (DI), BX
-	VMOVAPS    Z10, Z0
+	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3011
 	VMOVUPS    Y0, (BX)
@@ -43281,12 +43368,12 @@ stored3010:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
 	JNZ     partial3015
-	VMOVUPS Z11, (DI)
+	VMOVUPS Z9, (DI)
 	JMP     stored3016
 
 partial3015:
 	LEAQ       (DI), BX
-	VMOVAPS    Z11, Z0
+	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3017
 	VMOVUPS    Y0, (BX)
@@ -43314,16 +43401,88 @@ without3019:
 
 without3020:
 stored3016:
+	ADDQ    AX, DI
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3021
+	VMOVUPS Z10, (DI)
+	JMP     stored3022
+
+partial3021:
+	LEAQ       (DI), BX
+	VMOVAPS    Z10, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3023
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3023:
+	TESTQ      $0x00000004, R9
+	JZ         without3024
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3024:
+	TESTQ     $0x00000002, R9
+	JZ        without3025
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3025:
+	TESTQ  $0x00000001, R9
+	JZ     without3026
+	VMOVSS X0, (BX)
+
+without3026:
+stored3022:
+	ADDQ    AX, DI
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3027
+	VMOVUPS Z11, (DI)
+	JMP     stored3028
+
+partial3027:
+	LEAQ       (DI), BX
+	VMOVAPS    Z11, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3029
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3029:
+	TESTQ      $0x00000004, R9
+	JZ         without3030
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3030:
+	TESTQ     $0x00000002, R9
+	JZ        without3031
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3031:
+	TESTQ  $0x00000001, R9
+	JZ     without3032
+	VMOVSS X0, (BX)
+
+without3032:
+stored3028:
 	ADDQ AX, DI
 	SUBQ $0x0000000c, R10
 	CMPQ R10, $0x0000000c
-	JGE  tile2945
+	JGE  tile2957
 
-tiles2946:
+tiles2958:
 	CMPQ R10, $0x00000004
-	JLT  tiles3022
+	JLT  tiles3034
 
-tile3021:
+tile3033:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -43332,9 +43491,9 @@ tile3021:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done3024
+	JLE    done3036
 
-again3023:
+again3035:
 	VMOVUPS.Z    (BX), K1, Z4
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z5
@@ -43351,92 +43510,20 @@ again3023:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again3023
+	JNZ          again3035
 
-done3024:
+done3036:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3025
-	VMOVUPS Z0, (DI)
-	JMP     stored3026
-
-partial3025:
-	LEAQ       (DI), BX
-	VMOVAPS    Z0, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without3027
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without3027:
-	TESTQ      $0x00000004, R9
-	JZ         without3028
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without3028:
-	TESTQ     $0x00000002, R9
-	JZ        without3029
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without3029:
-	TESTQ  $0x00000001, R9
-	JZ     without3030
-	VMOVSS X0, (BX)
-
-without3030:
-stored3026:
-	ADDQ    AX, DI
-	TESTQ   $0x0000000f, R9
-	JNZ     partial3031
-	VMOVUPS Z1, (DI)
-	JMP     stored3032
-
-partial3031:
-	LEAQ       (DI), BX
-	VMOVAPS    Z1, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without3033
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without3033:
-	TESTQ      $0x00000004, R9
-	JZ         without3034
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without3034:
-	TESTQ     $0x00000002, R9
-	JZ        without3035
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without3035:
-	TESTQ  $0x00000001, R9
-	JZ     without3036
-	VMOVSS X0, (BX)
-
-without3036:
-stored3032:
-	ADDQ    AX, DI
-	TESTQ   $0x0000000f, R9
 	JNZ     partial3037
-	VMOVUPS Z2, (DI)
+	VMOVUPS Z0, (DI)
 	JMP     stored3038
 
 partial3037:
 	LEAQ       (DI), BX
-	VMOVAPS    Z2, Z0
+	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3039
 	VMOVUPS    Y0, (BX)
@@ -43467,12 +43554,12 @@ stored3038:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
 	JNZ     partial3043
-	VMOVUPS Z3, (DI)
+	VMOVUPS Z1, (DI)
 	JMP     stored3044
 
 partial3043:
 	LEAQ       (DI), BX
-	VMOVAPS    Z3, Z0
+	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3045
 	VMOVUPS    Y0, (BX)
@@ -43500,24 +43587,96 @@ without3047:
 
 without3048:
 stored3044:
+	ADDQ    AX, DI
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3049
+	VMOVUPS Z2, (DI)
+	JMP     stored3050
+
+partial3049:
+	LEAQ       (DI), BX
+	VMOVAPS    Z2, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3051
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3051:
+	TESTQ      $0x00000004, R9
+	JZ         without3052
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3052:
+	TESTQ     $0x00000002, R9
+	JZ        without3053
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3053:
+	TESTQ  $0x00000001, R9
+	JZ     without3054
+	VMOVSS X0, (BX)
+
+without3054:
+stored3050:
+	ADDQ    AX, DI
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3055
+	VMOVUPS Z3, (DI)
+	JMP     stored3056
+
+partial3055:
+	LEAQ       (DI), BX
+	VMOVAPS    Z3, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3057
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3057:
+	TESTQ      $0x00000004, R9
+	JZ         without3058
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3058:
+	TESTQ     $0x00000002, R9
+	JZ        without3059
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3059:
+	TESTQ  $0x00000001, R9
+	JZ     without3060
+	VMOVSS X0, (BX)
+
+without3060:
+stored3056:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile3021
+	JGE  tile3033
 
-tiles3022:
+tiles3034:
 	CMPQ R10, $0x00000001
-	JLT  tiles3050
+	JLT  tiles3062
 
-tile3049:
+tile3061:
 	VXORPD Z0, Z0, Z0
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done3052
+	JLE    done3064
 
-again3051:
+again3063:
 	VMOVUPS.Z    (BX), K1, Z1
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z2
@@ -43525,55 +43684,55 @@ again3051:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again3051
+	JNZ          again3063
 
-done3052:
+done3064:
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3053
+	JNZ     partial3065
 	VMOVUPS Z0, (DI)
-	JMP     stored3054
+	JMP     stored3066
 
-partial3053:
+partial3065:
 	LEAQ       (DI), CX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3055
+	JZ         without3067
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without3055:
+without3067:
 	TESTQ      $0x00000004, R9
-	JZ         without3056
+	JZ         without3068
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without3056:
+without3068:
 	TESTQ     $0x00000002, R9
-	JZ        without3057
+	JZ        without3069
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without3057:
+without3069:
 	TESTQ  $0x00000001, R9
-	JZ     without3058
+	JZ     without3070
 	VMOVSS X0, (CX)
 
-without3058:
-stored3054:
+without3070:
+stored3066:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile3049
+	JGE  tile3061
 
-tiles3050:
-	JMP done2931
+tiles3062:
+	JMP done2943
 
-wider2944:
+wider2956:
 	CMPQ  R9, $0x00000020
-	JGT   wider3059
+	JGT   wider3071
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -43583,9 +43742,9 @@ wider2944:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles3061
+	JLT   tiles3073
 
-tile3060:
+tile3072:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -43606,9 +43765,9 @@ tile3060:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done3063
+	JLE    done3075
 
-again3062:
+again3074:
 	VMOVUPS      (BX), Z16
 	VMOVUPS.Z    64(BX), K1, Z17
 	MOVQ         DX, SI
@@ -43646,95 +43805,21 @@ again3062:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again3062
+	JNZ          again3074
 
-done3063:
+done3075:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3064
-	VMOVUPS Z1, 64(DI)
-	JMP     stored3065
-
-partial3064:
-	LEAQ       64(DI), BX
-	VMOVAPS    Z1, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without3066
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without3066:
-	TESTQ      $0x00000004, R9
-	JZ         without3067
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without3067:
-	TESTQ     $0x00000002, R9
-	JZ        without3068
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without3068:
-	TESTQ  $0x00000001, R9
-	JZ     without3069
-	VMOVSS X0, (BX)
-
-without3069:
-stored3065:
-	ADDQ    AX, DI
-	VMOVUPS Z2, (DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial3070
-	VMOVUPS Z3, 64(DI)
-	JMP     stored3071
-
-partial3070:
-	LEAQ       64(DI), BX
-	VMOVAPS    Z3, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without3072
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without3072:
-	TESTQ      $0x00000004, R9
-	JZ         without3073
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without3073:
-	TESTQ     $0x00000002, R9
-	JZ        without3074
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without3074:
-	TESTQ  $0x00000001, R9
-	JZ     without3075
-	VMOVSS X0, (BX)
-
-without3075:
-stored3071:
-	ADDQ    AX, DI
-	VMOVUPS Z4, (DI)
-	TESTQ   $0x0000000f, R9
 	JNZ     partial3076
-	VMOVUPS Z5, 64(DI)
+	VMOVUPS Z1, 64(DI)
 	JMP     stored3077
 
 partial3076:
 	LEAQ       64(DI), BX
-	VMOVAPS    Z5, Z0
+	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3078
 	VMOVUPS    Y0, (BX)
@@ -43763,15 +43848,15 @@ without3080:
 without3081:
 stored3077:
 	ADDQ    AX, DI
-	VMOVUPS Z6, (DI)
+	VMOVUPS Z2, (DI)
 	TESTQ   $0x0000000f, R9
 	JNZ     partial3082
-	VMOVUPS Z7, 64(DI)
+	VMOVUPS Z3, 64(DI)
 	JMP     stored3083
 
 partial3082:
 	LEAQ       64(DI), BX
-	VMOVAPS    Z7, Z0
+	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3084
 	VMOVUPS    Y0, (BX)
@@ -43800,15 +43885,15 @@ without3086:
 without3087:
 stored3083:
 	ADDQ    AX, DI
-	VMOVUPS Z8, (DI)
+	VMOVUPS Z4, (DI)
 	TESTQ   $0x0000000f, R9
 	JNZ     partial3088
-	VMOVUPS Z9, 64(DI)
+	VMOVUPS Z5, 64(DI)
 	JMP     stored3089
 
 partial3088:
 	LEAQ       64(DI), BX
-	VMOVAPS    Z9, Z0
+	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3090
 	VMOVUPS    Y0, (BX)
@@ -43837,15 +43922,15 @@ without3092:
 without3093:
 stored3089:
 	ADDQ    AX, DI
-	VMOVUPS Z10, (DI)
+	VMOVUPS Z6, (DI)
 	TESTQ   $0x0000000f, R9
 	JNZ     partial3094
-	VMOVUPS Z11, 64(DI)
+	VMOVUPS Z7, 64(DI)
 	JMP     stored3095
 
 partial3094:
 	LEAQ       64(DI), BX
-	VMOVAPS    Z11, Z0
+	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3096
 	VMOVUPS    Y0, (BX)
@@ -43874,15 +43959,15 @@ without3098:
 without3099:
 stored3095:
 	ADDQ    AX, DI
-	VMOVUPS Z12, (DI)
+	VMOVUPS Z8, (DI)
 	TESTQ   $0x0000000f, R9
 	JNZ     partial3100
-	VMOVUPS Z13, 64(DI)
+	VMOVUPS Z9, 64(DI)
 	JMP     stored3101
 
 partial3100:
 	LEAQ       64(DI), BX
-	VMOVAPS    Z13, Z0
+	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3102
 	VMOVUPS    Y0, (BX)
@@ -43911,15 +43996,15 @@ without3104:
 without3105:
 stored3101:
 	ADDQ    AX, DI
-	VMOVUPS Z14, (DI)
+	VMOVUPS Z10, (DI)
 	TESTQ   $0x0000000f, R9
 	JNZ     partial3106
-	VMOVUPS Z15, 64(DI)
+	VMOVUPS Z11, 64(DI)
 	JMP     stored3107
 
 partial3106:
 	LEAQ       64(DI), BX
-	VMOVAPS    Z15, Z0
+	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3108
 	VMOVUPS    Y0, (BX)
@@ -43947,16 +44032,90 @@ without3110:
 
 without3111:
 stored3107:
+	ADDQ    AX, DI
+	VMOVUPS Z12, (DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3112
+	VMOVUPS Z13, 64(DI)
+	JMP     stored3113
+
+partial3112:
+	LEAQ       64(DI), BX
+	VMOVAPS    Z13, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3114
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3114:
+	TESTQ      $0x00000004, R9
+	JZ         without3115
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3115:
+	TESTQ     $0x00000002, R9
+	JZ        without3116
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3116:
+	TESTQ  $0x00000001, R9
+	JZ     without3117
+	VMOVSS X0, (BX)
+
+without3117:
+stored3113:
+	ADDQ    AX, DI
+	VMOVUPS Z14, (DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3118
+	VMOVUPS Z15, 64(DI)
+	JMP     stored3119
+
+partial3118:
+	LEAQ       64(DI), BX
+	VMOVAPS    Z15, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3120
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3120:
+	TESTQ      $0x00000004, R9
+	JZ         without3121
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3121:
+	TESTQ     $0x00000002, R9
+	JZ        without3122
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3122:
+	TESTQ  $0x00000001, R9
+	JZ     without3123
+	VMOVSS X0, (BX)
+
+without3123:
+stored3119:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile3060
+	JGE  tile3072
 
-tiles3061:
+tiles3073:
 	CMPQ R10, $0x00000004
-	JLT  tiles3113
+	JLT  tiles3125
 
-tile3112:
+tile3124:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -43969,9 +44128,9 @@ tile3112:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done3115
+	JLE    done3127
 
-again3114:
+again3126:
 	VMOVUPS      (BX), Z8
 	VMOVUPS.Z    64(BX), K1, Z9
 	MOVQ         DX, SI
@@ -43993,95 +44152,21 @@ again3114:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again3114
+	JNZ          again3126
 
-done3115:
+done3127:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3116
-	VMOVUPS Z1, 64(DI)
-	JMP     stored3117
-
-partial3116:
-	LEAQ       64(DI), BX
-	VMOVAPS    Z1, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without3118
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without3118:
-	TESTQ      $0x00000004, R9
-	JZ         without3119
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without3119:
-	TESTQ     $0x00000002, R9
-	JZ        without3120
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without3120:
-	TESTQ  $0x00000001, R9
-	JZ     without3121
-	VMOVSS X0, (BX)
-
-without3121:
-stored3117:
-	ADDQ    AX, DI
-	VMOVUPS Z2, (DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial3122
-	VMOVUPS Z3, 64(DI)
-	JMP     stored3123
-
-partial3122:
-	LEAQ       64(DI), BX
-	VMOVAPS    Z3, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without3124
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without3124:
-	TESTQ      $0x00000004, R9
-	JZ         without3125
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without3125:
-	TESTQ     $0x00000002, R9
-	JZ        without3126
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without3126:
-	TESTQ  $0x00000001, R9
-	JZ     without3127
-	VMOVSS X0, (BX)
-
-without3127:
-stored3123:
-	ADDQ    AX, DI
-	VMOVUPS Z4, (DI)
-	TESTQ   $0x0000000f, R9
 	JNZ     partial3128
-	VMOVUPS Z5, 64(DI)
+	VMOVUPS Z1, 64(DI)
 	JMP     stored3129
 
 partial3128:
 	LEAQ       64(DI), BX
-	VMOVAPS    Z5, Z0
+	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3130
 	VMOVUPS    Y0, (BX)
@@ -44110,15 +44195,15 @@ without3132:
 without3133:
 stored3129:
 	ADDQ    AX, DI
-	VMOVUPS Z6, (DI)
+	VMOVUPS Z2, (DI)
 	TESTQ   $0x0000000f, R9
 	JNZ     partial3134
-	VMOVUPS Z7, 64(DI)
+	VMOVUPS Z3, 64(DI)
 	JMP     stored3135
 
 partial3134:
 	LEAQ       64(DI), BX
-	VMOVAPS    Z7, Z0
+	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3136
 	VMOVUPS    Y0, (BX)
@@ -44146,25 +44231,99 @@ without3138:
 
 without3139:
 stored3135:
+	ADDQ    AX, DI
+	VMOVUPS Z4, (DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3140
+	VMOVUPS Z5, 64(DI)
+	JMP     stored3141
+
+partial3140:
+	LEAQ       64(DI), BX
+	VMOVAPS    Z5, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3142
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3142:
+	TESTQ      $0x00000004, R9
+	JZ         without3143
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3143:
+	TESTQ     $0x00000002, R9
+	JZ        without3144
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3144:
+	TESTQ  $0x00000001, R9
+	JZ     without3145
+	VMOVSS X0, (BX)
+
+without3145:
+stored3141:
+	ADDQ    AX, DI
+	VMOVUPS Z6, (DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3146
+	VMOVUPS Z7, 64(DI)
+	JMP     stored3147
+
+partial3146:
+	LEAQ       64(DI), BX
+	VMOVAPS    Z7, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3148
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3148:
+	TESTQ      $0x00000004, R9
+	JZ         without3149
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3149:
+	TESTQ     $0x00000002, R9
+	JZ        without3150
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3150:
+	TESTQ  $0x00000001, R9
+	JZ     without3151
+	VMOVSS X0, (BX)
+
+without3151:
+stored3147:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile3112
+	JGE  tile3124
 
-tiles3113:
+tiles3125:
 	CMPQ R10, $0x00000001
-	JLT  tiles3141
+	JLT  tiles3153
 
-tile3140:
+tile3152:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done3143
+	JLE    done3155
 
-again3142:
+again3154:
 	VMOVUPS      (BX), Z2
 	VMOVUPS.Z    64(BX), K1, Z3
 	MOVQ         DX, SI
@@ -44174,56 +44333,56 @@ again3142:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again3142
+	JNZ          again3154
 
-done3143:
+done3155:
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3144
+	JNZ     partial3156
 	VMOVUPS Z1, 64(DI)
-	JMP     stored3145
+	JMP     stored3157
 
-partial3144:
+partial3156:
 	LEAQ       64(DI), CX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3146
+	JZ         without3158
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without3146:
+without3158:
 	TESTQ      $0x00000004, R9
-	JZ         without3147
+	JZ         without3159
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without3147:
+without3159:
 	TESTQ     $0x00000002, R9
-	JZ        without3148
+	JZ        without3160
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without3148:
+without3160:
 	TESTQ  $0x00000001, R9
-	JZ     without3149
+	JZ     without3161
 	VMOVSS X0, (CX)
 
-without3149:
-stored3145:
+without3161:
+stored3157:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile3140
+	JGE  tile3152
 
-tiles3141:
-	JMP done2931
+tiles3153:
+	JMP done2943
 
-wider3059:
+wider3071:
 	CMPQ  R9, $0x00000030
-	JGT   wider3150
+	JGT   wider3162
 	SUBQ  $0x00000020, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -44233,9 +44392,9 @@ wider3059:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles3152
+	JLT   tiles3164
 
-tile3151:
+tile3163:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -44264,9 +44423,9 @@ tile3151:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done3154
+	JLE    done3166
 
-again3153:
+again3165:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS.Z    128(BX), K1, Z26
@@ -44313,98 +44472,22 @@ again3153:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again3153
+	JNZ          again3165
 
-done3154:
+done3166:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3155
-	VMOVUPS Z2, 128(DI)
-	JMP     stored3156
-
-partial3155:
-	LEAQ       128(DI), BX
-	VMOVAPS    Z2, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without3157
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without3157:
-	TESTQ      $0x00000004, R9
-	JZ         without3158
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without3158:
-	TESTQ     $0x00000002, R9
-	JZ        without3159
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without3159:
-	TESTQ  $0x00000001, R9
-	JZ     without3160
-	VMOVSS X0, (BX)
-
-without3160:
-stored3156:
-	ADDQ    AX, DI
-	VMOVUPS Z3, (DI)
-	VMOVUPS Z4, 64(DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial3161
-	VMOVUPS Z5, 128(DI)
-	JMP     stored3162
-
-partial3161:
-	LEAQ       128(DI), BX
-	VMOVAPS    Z5, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without3163
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without3163:
-	TESTQ      $0x00000004, R9
-	JZ         without3164
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without3164:
-	TESTQ     $0x00000002, R9
-	JZ        without3165
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without3165:
-	TESTQ  $0x00000001, R9
-	JZ     without3166
-	VMOVSS X0, (BX)
-
-without3166:
-stored3162:
-	ADDQ    AX, DI
-	VMOVUPS Z6, (DI)
-	VMOVUPS Z7, 64(DI)
-	TESTQ   $0x0000000f, R9
 	JNZ     partial3167
-	VMOVUPS Z8, 128(DI)
+	VMOVUPS Z2, 128(DI)
 	JMP     stored3168
 
 partial3167:
 	LEAQ       128(DI), BX
-	VMOVAPS    Z8, Z0
+	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3169
 	VMOVUPS    Y0, (BX)
@@ -44433,16 +44516,16 @@ without3171:
 without3172:
 stored3168:
 	ADDQ    AX, DI
-	VMOVUPS Z9, (DI)
-	VMOVUPS Z10, 64(DI)
+	VMOVUPS Z3, (DI)
+	VMOVUPS Z4, 64(DI)
 	TESTQ   $0x0000000f, R9
 	JNZ     partial3173
-	VMOVUPS Z11, 128(DI)
+	VMOVUPS Z5, 128(DI)
 	JMP     stored3174
 
 partial3173:
 	LEAQ       128(DI), BX
-	VMOVAPS    Z11, Z0
+	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3175
 	VMOVUPS    Y0, (BX)
@@ -44471,16 +44554,16 @@ without3177:
 without3178:
 stored3174:
 	ADDQ    AX, DI
-	VMOVUPS Z12, (DI)
-	VMOVUPS Z13, 64(DI)
+	VMOVUPS Z6, (DI)
+	VMOVUPS Z7, 64(DI)
 	TESTQ   $0x0000000f, R9
 	JNZ     partial3179
-	VMOVUPS Z14, 128(DI)
+	VMOVUPS Z8, 128(DI)
 	JMP     stored3180
 
 partial3179:
 	LEAQ       128(DI), BX
-	VMOVAPS    Z14, Z0
+	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3181
 	VMOVUPS    Y0, (BX)
@@ -44509,16 +44592,16 @@ without3183:
 without3184:
 stored3180:
 	ADDQ    AX, DI
-	VMOVUPS Z15, (DI)
-	VMOVUPS Z16, 64(DI)
+	VMOVUPS Z9, (DI)
+	VMOVUPS Z10, 64(DI)
 	TESTQ   $0x0000000f, R9
 	JNZ     partial3185
-	VMOVUPS Z17, 128(DI)
+	VMOVUPS Z11, 128(DI)
 	JMP     stored3186
 
 partial3185:
 	LEAQ       128(DI), BX
-	VMOVAPS    Z17, Z0
+	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3187
 	VMOVUPS    Y0, (BX)
@@ -44547,16 +44630,16 @@ without3189:
 without3190:
 stored3186:
 	ADDQ    AX, DI
-	VMOVUPS Z18, (DI)
-	VMOVUPS Z19, 64(DI)
+	VMOVUPS Z12, (DI)
+	VMOVUPS Z13, 64(DI)
 	TESTQ   $0x0000000f, R9
 	JNZ     partial3191
-	VMOVUPS Z20, 128(DI)
+	VMOVUPS Z14, 128(DI)
 	JMP     stored3192
 
 partial3191:
 	LEAQ       128(DI), BX
-	VMOVAPS    Z20, Z0
+	VMOVAPS    Z14, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3193
 	VMOVUPS    Y0, (BX)
@@ -44585,16 +44668,16 @@ without3195:
 without3196:
 stored3192:
 	ADDQ    AX, DI
-	VMOVUPS Z21, (DI)
-	VMOVUPS Z22, 64(DI)
+	VMOVUPS Z15, (DI)
+	VMOVUPS Z16, 64(DI)
 	TESTQ   $0x0000000f, R9
 	JNZ     partial3197
-	VMOVUPS Z23, 128(DI)
+	VMOVUPS Z17, 128(DI)
 	JMP     stored3198
 
 partial3197:
 	LEAQ       128(DI), BX
-	VMOVAPS    Z23, Z0
+	VMOVAPS    Z17, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3199
 	VMOVUPS    Y0, (BX)
@@ -44622,16 +44705,92 @@ without3201:
 
 without3202:
 stored3198:
+	ADDQ    AX, DI
+	VMOVUPS Z18, (DI)
+	VMOVUPS Z19, 64(DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3203
+	VMOVUPS Z20, 128(DI)
+	JMP     stored3204
+
+partial3203:
+	LEAQ       128(DI), BX
+	VMOVAPS    Z20, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3205
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3205:
+	TESTQ      $0x00000004, R9
+	JZ         without3206
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3206:
+	TESTQ     $0x00000002, R9
+	JZ        without3207
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3207:
+	TESTQ  $0x00000001, R9
+	JZ     without3208
+	VMOVSS X0, (BX)
+
+without3208:
+stored3204:
+	ADDQ    AX, DI
+	VMOVUPS Z21, (DI)
+	VMOVUPS Z22, 64(DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3209
+	VMOVUPS Z23, 128(DI)
+	JMP     stored3210
+
+partial3209:
+	LEAQ       128(DI), BX
+	VMOVAPS    Z23, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3211
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3211:
+	TESTQ      $0x00000004, R9
+	JZ         without3212
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3212:
+	TESTQ     $0x00000002, R9
+	JZ        without3213
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3213:
+	TESTQ  $0x00000001, R9
+	JZ     without3214
+	VMOVSS X0, (BX)
+
+without3214:
+stored3210:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile3151
+	JGE  tile3163
 
-tiles3152:
+tiles3164:
 	CMPQ R10, $0x00000002
-	JLT  tiles3204
+	JLT  tiles3216
 
-tile3203:
+tile3215:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -44642,9 +44801,9 @@ tile3203:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done3206
+	JLE    done3218
 
-again3205:
+again3217:
 	VMOVUPS      (BX), Z6
 	VMOVUPS      64(BX), Z7
 	VMOVUPS.Z    128(BX), K1, Z8
@@ -44661,97 +44820,97 @@ again3205:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again3205
+	JNZ          again3217
 
-done3206:
+done3218:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3207
+	JNZ     partial3219
 	VMOVUPS Z2, 128(DI)
-	JMP     stored3208
+	JMP     stored3220
 
-partial3207:
+partial3219:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3209
+	JZ         without3221
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3209:
+without3221:
 	TESTQ      $0x00000004, R9
-	JZ         without3210
+	JZ         without3222
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3210:
+without3222:
 	TESTQ     $0x00000002, R9
-	JZ        without3211
+	JZ        without3223
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3211:
+without3223:
 	TESTQ  $0x00000001, R9
-	JZ     without3212
+	JZ     without3224
 	VMOVSS X0, (BX)
 
-without3212:
-stored3208:
+without3224:
+stored3220:
 	ADDQ    AX, DI
 	VMOVUPS Z3, (DI)
 	VMOVUPS Z4, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3213
+	JNZ     partial3225
 	VMOVUPS Z5, 128(DI)
-	JMP     stored3214
+	JMP     stored3226
 
-partial3213:
+partial3225:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3215
+	JZ         without3227
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3215:
+without3227:
 	TESTQ      $0x00000004, R9
-	JZ         without3216
+	JZ         without3228
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3216:
+without3228:
 	TESTQ     $0x00000002, R9
-	JZ        without3217
+	JZ        without3229
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3217:
+without3229:
 	TESTQ  $0x00000001, R9
-	JZ     without3218
+	JZ     without3230
 	VMOVSS X0, (BX)
 
-without3218:
-stored3214:
+without3230:
+stored3226:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile3203
+	JGE  tile3215
 
-tiles3204:
+tiles3216:
 	CMPQ R10, $0x00000001
-	JLT  tiles3220
+	JLT  tiles3232
 
-tile3219:
+tile3231:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -44759,9 +44918,9 @@ tile3219:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done3222
+	JLE    done3234
 
-again3221:
+again3233:
 	VMOVUPS      (BX), Z3
 	VMOVUPS      64(BX), Z4
 	VMOVUPS.Z    128(BX), K1, Z5
@@ -44773,55 +44932,55 @@ again3221:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again3221
+	JNZ          again3233
 
-done3222:
+done3234:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3223
+	JNZ     partial3235
 	VMOVUPS Z2, 128(DI)
-	JMP     stored3224
+	JMP     stored3236
 
-partial3223:
+partial3235:
 	LEAQ       128(DI), CX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3225
+	JZ         without3237
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without3225:
+without3237:
 	TESTQ      $0x00000004, R9
-	JZ         without3226
+	JZ         without3238
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without3226:
+without3238:
 	TESTQ     $0x00000002, R9
-	JZ        without3227
+	JZ        without3239
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without3227:
+without3239:
 	TESTQ  $0x00000001, R9
-	JZ     without3228
+	JZ     without3240
 	VMOVSS X0, (CX)
 
-without3228:
-stored3224:
+without3240:
+stored3236:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile3219
+	JGE  tile3231
 
-tiles3220:
-	JMP done2931
+tiles3232:
+	JMP done2943
 
-wider3150:
+wider3162:
 	SUBQ  $0x00000030, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -44831,9 +44990,9 @@ wider3150:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000006
-	JLT   tiles3231
+	JLT   tiles3243
 
-tile3230:
+tile3242:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -44862,9 +45021,9 @@ tile3230:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done3233
+	JLE    done3245
 
-again3232:
+again3244:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -44908,9 +45067,9 @@ again3232:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again3232
+	JNZ          again3244
 
-done3233:
+done3245:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -44918,91 +45077,13 @@ done3233:
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3234
-	VMOVUPS Z3, 192(DI)
-	JMP     stored3235
-
-partial3234:
-	LEAQ       192(DI), BX
-	VMOVAPS    Z3, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without3236
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without3236:
-	TESTQ      $0x00000004, R9
-	JZ         without3237
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without3237:
-	TESTQ     $0x00000002, R9
-	JZ        without3238
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without3238:
-	TESTQ  $0x00000001, R9
-	JZ     without3239
-	VMOVSS X0, (BX)
-
-without3239:
-stored3235:
-	ADDQ    AX, DI
-	VMOVUPS Z4, (DI)
-	VMOVUPS Z5, 64(DI)
-	VMOVUPS Z6, 128(DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial3240
-	VMOVUPS Z7, 192(DI)
-	JMP     stored3241
-
-partial3240:
-	LEAQ       192(DI), BX
-	VMOVAPS    Z7, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without3242
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without3242:
-	TESTQ      $0x00000004, R9
-	JZ         without3243
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without3243:
-	TESTQ     $0x00000002, R9
-	JZ        without3244
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without3244:
-	TESTQ  $0x00000001, R9
-	JZ     without3245
-	VMOVSS X0, (BX)
-
-without3245:
-stored3241:
-	ADDQ    AX, DI
-	VMOVUPS Z8, (DI)
-	VMOVUPS Z9, 64(DI)
-	VMOVUPS Z10, 128(DI)
-	TESTQ   $0x0000000f, R9
 	JNZ     partial3246
-	VMOVUPS Z11, 192(DI)
+	VMOVUPS Z3, 192(DI)
 	JMP     stored3247
 
 partial3246:
 	LEAQ       192(DI), BX
-	VMOVAPS    Z11, Z0
+	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3248
 	VMOVUPS    Y0, (BX)
@@ -45031,17 +45112,17 @@ without3250:
 without3251:
 stored3247:
 	ADDQ    AX, DI
-	VMOVUPS Z12, (DI)
-	VMOVUPS Z13, 64(DI)
-	VMOVUPS Z14, 128(DI)
+	VMOVUPS Z4, (DI)
+	VMOVUPS Z5, 64(DI)
+	VMOVUPS Z6, 128(DI)
 	TESTQ   $0x0000000f, R9
 	JNZ     partial3252
-	VMOVUPS Z15, 192(DI)
+	VMOVUPS Z7, 192(DI)
 	JMP     stored3253
 
 partial3252:
 	LEAQ       192(DI), BX
-	VMOVAPS    Z15, Z0
+	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3254
 	VMOVUPS    Y0, (BX)
@@ -45070,17 +45151,17 @@ without3256:
 without3257:
 stored3253:
 	ADDQ    AX, DI
-	VMOVUPS Z16, (DI)
-	VMOVUPS Z17, 64(DI)
-	VMOVUPS Z18, 128(DI)
+	VMOVUPS Z8, (DI)
+	VMOVUPS Z9, 64(DI)
+	VMOVUPS Z10, 128(DI)
 	TESTQ   $0x0000000f, R9
 	JNZ     partial3258
-	VMOVUPS Z19, 192(DI)
+	VMOVUPS Z11, 192(DI)
 	JMP     stored3259
 
 partial3258:
 	LEAQ       192(DI), BX
-	VMOVAPS    Z19, Z0
+	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3260
 	VMOVUPS    Y0, (BX)
@@ -45109,17 +45190,17 @@ without3262:
 without3263:
 stored3259:
 	ADDQ    AX, DI
-	VMOVUPS Z20, (DI)
-	VMOVUPS Z21, 64(DI)
-	VMOVUPS Z22, 128(DI)
+	VMOVUPS Z12, (DI)
+	VMOVUPS Z13, 64(DI)
+	VMOVUPS Z14, 128(DI)
 	TESTQ   $0x0000000f, R9
 	JNZ     partial3264
-	VMOVUPS Z23, 192(DI)
+	VMOVUPS Z15, 192(DI)
 	JMP     stored3265
 
 partial3264:
 	LEAQ       192(DI), BX
-	VMOVAPS    Z23, Z0
+	VMOVAPS    Z15, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without3266
 	VMOVUPS    Y0, (BX)
@@ -45147,16 +45228,94 @@ without3268:
 
 without3269:
 stored3265:
+	ADDQ    AX, DI
+	VMOVUPS Z16, (DI)
+	VMOVUPS Z17, 64(DI)
+	VMOVUPS Z18, 128(DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3270
+	VMOVUPS Z19, 192(DI)
+	JMP     stored3271
+
+partial3270:
+	LEAQ       192(DI), BX
+	VMOVAPS    Z19, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3272
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3272:
+	TESTQ      $0x00000004, R9
+	JZ         without3273
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3273:
+	TESTQ     $0x00000002, R9
+	JZ        without3274
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3274:
+	TESTQ  $0x00000001, R9
+	JZ     without3275
+	VMOVSS X0, (BX)
+
+without3275:
+stored3271:
+	ADDQ    AX, DI
+	VMOVUPS Z20, (DI)
+	VMOVUPS Z21, 64(DI)
+	VMOVUPS Z22, 128(DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial3276
+	VMOVUPS Z23, 192(DI)
+	JMP     stored3277
+
+partial3276:
+	LEAQ       192(DI), BX
+	VMOVAPS    Z23, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without3278
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without3278:
+	TESTQ      $0x00000004, R9
+	JZ         without3279
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without3279:
+	TESTQ     $0x00000002, R9
+	JZ        without3280
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without3280:
+	TESTQ  $0x00000001, R9
+	JZ     without3281
+	VMOVSS X0, (BX)
+
+without3281:
+stored3277:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile3230
+	JGE  tile3242
 
-tiles3231:
+tiles3243:
 	CMPQ R10, $0x00000002
-	JLT  tiles3271
+	JLT  tiles3283
 
-tile3270:
+tile3282:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -45169,9 +45328,9 @@ tile3270:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done3273
+	JLE    done3285
 
-again3272:
+again3284:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -45191,9 +45350,9 @@ again3272:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again3272
+	JNZ          again3284
 
-done3273:
+done3285:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -45201,89 +45360,89 @@ done3273:
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3274
+	JNZ     partial3286
 	VMOVUPS Z3, 192(DI)
-	JMP     stored3275
+	JMP     stored3287
 
-partial3274:
+partial3286:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3276
+	JZ         without3288
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3276:
+without3288:
 	TESTQ      $0x00000004, R9
-	JZ         without3277
+	JZ         without3289
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3277:
+without3289:
 	TESTQ     $0x00000002, R9
-	JZ        without3278
+	JZ        without3290
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3278:
+without3290:
 	TESTQ  $0x00000001, R9
-	JZ     without3279
+	JZ     without3291
 	VMOVSS X0, (BX)
 
-without3279:
-stored3275:
+without3291:
+stored3287:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	VMOVUPS Z6, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3280
+	JNZ     partial3292
 	VMOVUPS Z7, 192(DI)
-	JMP     stored3281
+	JMP     stored3293
 
-partial3280:
+partial3292:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3282
+	JZ         without3294
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3282:
+without3294:
 	TESTQ      $0x00000004, R9
-	JZ         without3283
+	JZ         without3295
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3283:
+without3295:
 	TESTQ     $0x00000002, R9
-	JZ        without3284
+	JZ        without3296
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3284:
+without3296:
 	TESTQ  $0x00000001, R9
-	JZ     without3285
+	JZ     without3297
 	VMOVSS X0, (BX)
 
-without3285:
-stored3281:
+without3297:
+stored3293:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile3270
+	JGE  tile3282
 
-tiles3271:
+tiles3283:
 	CMPQ R10, $0x00000001
-	JLT  tiles3287
+	JLT  tiles3299
 
-tile3286:
+tile3298:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -45292,9 +45451,9 @@ tile3286:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done3289
+	JLE    done3301
 
-again3288:
+again3300:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -45308,54 +45467,54 @@ again3288:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again3288
+	JNZ          again3300
 
-done3289:
+done3301:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3290
+	JNZ     partial3302
 	VMOVUPS Z3, 192(DI)
-	JMP     stored3291
+	JMP     stored3303
 
-partial3290:
+partial3302:
 	LEAQ       192(DI), CX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3292
+	JZ         without3304
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without3292:
+without3304:
 	TESTQ      $0x00000004, R9
-	JZ         without3293
+	JZ         without3305
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without3293:
+without3305:
 	TESTQ     $0x00000002, R9
-	JZ        without3294
+	JZ        without3306
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without3294:
+without3306:
 	TESTQ  $0x00000001, R9
-	JZ     without3295
+	JZ     without3307
 	VMOVSS X0, (CX)
 
-without3295:
-stored3291:
+without3307:
+stored3303:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile3286
+	JGE  tile3298
 
-tiles3287:
-done2931:
+tiles3299:
+done2943:
 	VZEROUPPER
 	RET
 
@@ -45372,18 +45531,18 @@ TEXT ·scatterMatrix32x512(SB), $0-96
 	XORQ R9, R9
 	MOVQ BX, R10
 	CMPQ R10, $0x00000040
-	JLT  rest3297
+	JLT  rest3309
 
-panel3296:
+panel3308:
 	MOVQ f_base+24(FP), BX
 	MOVQ w_base+0(FP), R8
 	ADDQ R9, R8
 	ADDQ R9, R8
 	MOVQ d+80(FP), R11
 	CMPQ R11, $0x00000005
-	JLT  tiles3300
+	JLT  tiles3312
 
-tile3299:
+tile3311:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -45409,9 +45568,9 @@ tile3299:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3302
+	JLE    done3314
 
-again3301:
+again3313:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -45444,9 +45603,9 @@ again3301:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3301
+	JNZ          again3313
 
-done3302:
+done3314:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -45595,13 +45754,13 @@ done3302:
 	ADDQ          $0x00000014, BX
 	SUBQ          $0x00000005, R11
 	CMPQ          R11, $0x00000005
-	JGE           tile3299
+	JGE           tile3311
 
-tiles3300:
+tiles3312:
 	CMPQ R11, $0x00000002
-	JLT  tiles3304
+	JLT  tiles3316
 
-tile3303:
+tile3315:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -45615,9 +45774,9 @@ tile3303:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3306
+	JLE    done3318
 
-again3305:
+again3317:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -45635,9 +45794,9 @@ again3305:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3305
+	JNZ          again3317
 
-done3306:
+done3318:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -45699,13 +45858,13 @@ done3306:
 	ADDQ          $0x00000008, BX
 	SUBQ          $0x00000002, R11
 	CMPQ          R11, $0x00000002
-	JGE           tile3303
+	JGE           tile3315
 
-tiles3304:
+tiles3316:
 	CMPQ R11, $0x00000001
-	JLT  tiles3308
+	JLT  tiles3320
 
-tile3307:
+tile3319:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -45715,9 +45874,9 @@ tile3307:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3310
+	JLE    done3322
 
-again3309:
+again3321:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -45730,9 +45889,9 @@ again3309:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3309
+	JNZ          again3321
 
-done3310:
+done3322:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -45765,19 +45924,19 @@ done3310:
 	ADDQ          $0x00000004, BX
 	SUBQ          $0x00000001, R11
 	CMPQ          R11, $0x00000001
-	JGE           tile3307
+	JGE           tile3319
 
-tiles3308:
+tiles3320:
 	ADDQ $0x00000100, R9
 	SUBQ $0x00000040, R10
 	CMPQ R10, $0x00000040
-	JGE  panel3296
+	JGE  panel3308
 
-rest3297:
+rest3309:
 	TESTQ R10, R10
-	JZ    done3298
+	JZ    done3310
 	CMPQ  R10, $0x00000010
-	JGT   wider3311
+	JGT   wider3323
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
 	KMOVW BX, K1
@@ -45787,9 +45946,9 @@ rest3297:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x0000000a
-	JLT   tiles3313
+	JLT   tiles3325
 
-tile3312:
+tile3324:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -45805,9 +45964,9 @@ tile3312:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3315
+	JLE    done3327
 
-again3314:
+again3326:
 	VMOVUPS.Z    (DI), K1, Z10
 	VBROADCASTSS (SI), Z11
 	VFMADD231PS  Z10, Z11, Z0
@@ -45832,14 +45991,14 @@ again3314:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3314
+	JNZ          again3326
 
-done3315:
+done3327:
 	VCVTPS2PD     Y0, Z10
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few3316
+	JLE           few3328
 	VADDPD        (R8), Z10, Z10
 	VMOVUPD       Z10, (R8)
 	LEAQ          -8(R10), SI
@@ -45849,74 +46008,74 @@ done3315:
 	VMOVUPD.Z     64(R8), K2, Z10
 	VADDPD        Z10, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial3318
+	JNZ           partial3330
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored3321
+	JMP           stored3333
 
-partial3318:
+partial3330:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3319
+	JZ         noFour3331
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3319:
+noFour3331:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3320
+	JZ         noTwo3332
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3320:
+noTwo3332:
 	TESTQ  $0x00000001, SI
-	JZ     stored3321
+	JZ     stored3333
 	VMOVSD X0, (DI)
 
-stored3321:
-	JMP added3317
+stored3333:
+	JMP added3329
 
-few3316:
+few3328:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z10, Z10
 	TESTQ     $0x00000007, R10
-	JNZ       partial3322
+	JNZ       partial3334
 	VMOVUPD   Z10, (R8)
-	JMP       stored3325
+	JMP       stored3337
 
-partial3322:
+partial3334:
 	LEAQ       (R8), SI
 	VMOVAPD    Z10, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3323
+	JZ         noFour3335
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3323:
+noFour3335:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3324
+	JZ         noTwo3336
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3324:
+noTwo3336:
 	TESTQ  $0x00000001, R10
-	JZ     stored3325
+	JZ     stored3337
 	VMOVSD X0, (SI)
 
-stored3325:
-added3317:
+stored3337:
+added3329:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3326
+	JLE           few3338
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -45926,74 +46085,74 @@ added3317:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3328
+	JNZ           partial3340
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3331
+	JMP           stored3343
 
-partial3328:
+partial3340:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3329
+	JZ         noFour3341
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3329:
+noFour3341:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3330
+	JZ         noTwo3342
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3330:
+noTwo3342:
 	TESTQ  $0x00000001, SI
-	JZ     stored3331
+	JZ     stored3343
 	VMOVSD X0, (DI)
 
-stored3331:
-	JMP added3327
+stored3343:
+	JMP added3339
 
-few3326:
+few3338:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3332
+	JNZ       partial3344
 	VMOVUPD   Z0, (R8)
-	JMP       stored3335
+	JMP       stored3347
 
-partial3332:
+partial3344:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3333
+	JZ         noFour3345
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3333:
+noFour3345:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3334
+	JZ         noTwo3346
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3334:
+noTwo3346:
 	TESTQ  $0x00000001, R10
-	JZ     stored3335
+	JZ     stored3347
 	VMOVSD X0, (SI)
 
-stored3335:
-added3327:
+stored3347:
+added3339:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3336
+	JLE           few3348
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46003,74 +46162,74 @@ added3327:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3338
+	JNZ           partial3350
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3341
+	JMP           stored3353
 
-partial3338:
+partial3350:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3339
+	JZ         noFour3351
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3339:
+noFour3351:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3340
+	JZ         noTwo3352
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3340:
+noTwo3352:
 	TESTQ  $0x00000001, SI
-	JZ     stored3341
+	JZ     stored3353
 	VMOVSD X0, (DI)
 
-stored3341:
-	JMP added3337
+stored3353:
+	JMP added3349
 
-few3336:
+few3348:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3342
+	JNZ       partial3354
 	VMOVUPD   Z0, (R8)
-	JMP       stored3345
+	JMP       stored3357
 
-partial3342:
+partial3354:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3343
+	JZ         noFour3355
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3343:
+noFour3355:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3344
+	JZ         noTwo3356
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3344:
+noTwo3356:
 	TESTQ  $0x00000001, R10
-	JZ     stored3345
+	JZ     stored3357
 	VMOVSD X0, (SI)
 
-stored3345:
-added3337:
+stored3357:
+added3349:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3346
+	JLE           few3358
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46080,74 +46239,74 @@ added3337:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3348
+	JNZ           partial3360
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3351
+	JMP           stored3363
 
-partial3348:
+partial3360:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3349
+	JZ         noFour3361
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3349:
+noFour3361:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3350
+	JZ         noTwo3362
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3350:
+noTwo3362:
 	TESTQ  $0x00000001, SI
-	JZ     stored3351
+	JZ     stored3363
 	VMOVSD X0, (DI)
 
-stored3351:
-	JMP added3347
+stored3363:
+	JMP added3359
 
-few3346:
+few3358:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3352
+	JNZ       partial3364
 	VMOVUPD   Z0, (R8)
-	JMP       stored3355
+	JMP       stored3367
 
-partial3352:
+partial3364:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3353
+	JZ         noFour3365
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3353:
+noFour3365:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3354
+	JZ         noTwo3366
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3354:
+noTwo3366:
 	TESTQ  $0x00000001, R10
-	JZ     stored3355
+	JZ     stored3367
 	VMOVSD X0, (SI)
 
-stored3355:
-added3347:
+stored3367:
+added3359:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3356
+	JLE           few3368
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46157,74 +46316,74 @@ added3347:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3358
+	JNZ           partial3370
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3361
+	JMP           stored3373
 
-partial3358:
+partial3370:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3359
+	JZ         noFour3371
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3359:
+noFour3371:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3360
+	JZ         noTwo3372
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3360:
+noTwo3372:
 	TESTQ  $0x00000001, SI
-	JZ     stored3361
+	JZ     stored3373
 	VMOVSD X0, (DI)
 
-stored3361:
-	JMP added3357
+stored3373:
+	JMP added3369
 
-few3356:
+few3368:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3362
+	JNZ       partial3374
 	VMOVUPD   Z0, (R8)
-	JMP       stored3365
+	JMP       stored3377
 
-partial3362:
+partial3374:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3363
+	JZ         noFour3375
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3363:
+noFour3375:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3364
+	JZ         noTwo3376
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3364:
+noTwo3376:
 	TESTQ  $0x00000001, R10
-	JZ     stored3365
+	JZ     stored3377
 	VMOVSD X0, (SI)
 
-stored3365:
-added3357:
+stored3377:
+added3369:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y5, Z0
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3366
+	JLE           few3378
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46234,74 +46393,74 @@ added3357:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3368
+	JNZ           partial3380
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3371
+	JMP           stored3383
 
-partial3368:
+partial3380:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3369
+	JZ         noFour3381
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3369:
+noFour3381:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3370
+	JZ         noTwo3382
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3370:
+noTwo3382:
 	TESTQ  $0x00000001, SI
-	JZ     stored3371
+	JZ     stored3383
 	VMOVSD X0, (DI)
 
-stored3371:
-	JMP added3367
+stored3383:
+	JMP added3379
 
-few3366:
+few3378:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3372
+	JNZ       partial3384
 	VMOVUPD   Z0, (R8)
-	JMP       stored3375
+	JMP       stored3387
 
-partial3372:
+partial3384:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3373
+	JZ         noFour3385
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3373:
+noFour3385:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3374
+	JZ         noTwo3386
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3374:
+noTwo3386:
 	TESTQ  $0x00000001, R10
-	JZ     stored3375
+	JZ     stored3387
 	VMOVSD X0, (SI)
 
-stored3375:
-added3367:
+stored3387:
+added3379:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3376
+	JLE           few3388
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46311,74 +46470,74 @@ added3367:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3378
+	JNZ           partial3390
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3381
+	JMP           stored3393
 
-partial3378:
+partial3390:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3379
+	JZ         noFour3391
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3379:
+noFour3391:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3380
+	JZ         noTwo3392
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3380:
+noTwo3392:
 	TESTQ  $0x00000001, SI
-	JZ     stored3381
+	JZ     stored3393
 	VMOVSD X0, (DI)
 
-stored3381:
-	JMP added3377
+stored3393:
+	JMP added3389
 
-few3376:
+few3388:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3382
+	JNZ       partial3394
 	VMOVUPD   Z0, (R8)
-	JMP       stored3385
+	JMP       stored3397
 
-partial3382:
+partial3394:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3383
+	JZ         noFour3395
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3383:
+noFour3395:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3384
+	JZ         noTwo3396
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3384:
+noTwo3396:
 	TESTQ  $0x00000001, R10
-	JZ     stored3385
+	JZ     stored3397
 	VMOVSD X0, (SI)
 
-stored3385:
-added3377:
+stored3397:
+added3389:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y7, Z0
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3386
+	JLE           few3398
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46388,74 +46547,74 @@ added3377:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3388
+	JNZ           partial3400
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3391
+	JMP           stored3403
 
-partial3388:
+partial3400:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3389
+	JZ         noFour3401
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3389:
+noFour3401:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3390
+	JZ         noTwo3402
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3390:
+noTwo3402:
 	TESTQ  $0x00000001, SI
-	JZ     stored3391
+	JZ     stored3403
 	VMOVSD X0, (DI)
 
-stored3391:
-	JMP added3387
+stored3403:
+	JMP added3399
 
-few3386:
+few3398:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3392
+	JNZ       partial3404
 	VMOVUPD   Z0, (R8)
-	JMP       stored3395
+	JMP       stored3407
 
-partial3392:
+partial3404:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3393
+	JZ         noFour3405
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3393:
+noFour3405:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3394
+	JZ         noTwo3406
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3394:
+noTwo3406:
 	TESTQ  $0x00000001, R10
-	JZ     stored3395
+	JZ     stored3407
 	VMOVSD X0, (SI)
 
-stored3395:
-added3387:
+stored3407:
+added3399:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3396
+	JLE           few3408
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46465,74 +46624,74 @@ added3387:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3398
+	JNZ           partial3410
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3401
+	JMP           stored3413
 
-partial3398:
+partial3410:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3399
+	JZ         noFour3411
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3399:
+noFour3411:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3400
+	JZ         noTwo3412
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3400:
+noTwo3412:
 	TESTQ  $0x00000001, SI
-	JZ     stored3401
+	JZ     stored3413
 	VMOVSD X0, (DI)
 
-stored3401:
-	JMP added3397
+stored3413:
+	JMP added3409
 
-few3396:
+few3408:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3402
+	JNZ       partial3414
 	VMOVUPD   Z0, (R8)
-	JMP       stored3405
+	JMP       stored3417
 
-partial3402:
+partial3414:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3403
+	JZ         noFour3415
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3403:
+noFour3415:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3404
+	JZ         noTwo3416
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3404:
+noTwo3416:
 	TESTQ  $0x00000001, R10
-	JZ     stored3405
+	JZ     stored3417
 	VMOVSD X0, (SI)
 
-stored3405:
-added3397:
+stored3417:
+added3409:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y9, Z0
 	VEXTRACTF64X4 $0x01, Z9, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3406
+	JLE           few3418
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46542,79 +46701,79 @@ added3397:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3408
+	JNZ           partial3420
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3411
+	JMP           stored3423
 
-partial3408:
+partial3420:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3409
+	JZ         noFour3421
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3409:
+noFour3421:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3410
+	JZ         noTwo3422
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3410:
+noTwo3422:
 	TESTQ  $0x00000001, SI
-	JZ     stored3411
+	JZ     stored3423
 	VMOVSD X0, (DI)
 
-stored3411:
-	JMP added3407
+stored3423:
+	JMP added3419
 
-few3406:
+few3418:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3412
+	JNZ       partial3424
 	VMOVUPD   Z0, (R8)
-	JMP       stored3415
+	JMP       stored3427
 
-partial3412:
+partial3424:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3413
+	JZ         noFour3425
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3413:
+noFour3425:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3414
+	JZ         noTwo3426
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3414:
+noTwo3426:
 	TESTQ  $0x00000001, R10
-	JZ     stored3415
+	JZ     stored3427
 	VMOVSD X0, (SI)
 
-stored3415:
-added3407:
+stored3427:
+added3419:
 	ADDQ DX, R8
 	ADDQ $0x00000028, BX
 	SUBQ $0x0000000a, R11
 	CMPQ R11, $0x0000000a
-	JGE  tile3312
+	JGE  tile3324
 
-tiles3313:
+tiles3325:
 	CMPQ R11, $0x00000005
-	JLT  tiles3417
+	JLT  tiles3429
 
-tile3416:
+tile3428:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -46625,9 +46784,9 @@ tile3416:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3419
+	JLE    done3431
 
-again3418:
+again3430:
 	VMOVUPS.Z    (DI), K1, Z5
 	VBROADCASTSS (SI), Z6
 	VFMADD231PS  Z5, Z6, Z0
@@ -46642,14 +46801,14 @@ again3418:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3418
+	JNZ          again3430
 
-done3419:
+done3431:
 	VCVTPS2PD     Y0, Z5
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few3420
+	JLE           few3432
 	VADDPD        (R8), Z5, Z5
 	VMOVUPD       Z5, (R8)
 	LEAQ          -8(R10), SI
@@ -46659,74 +46818,74 @@ done3419:
 	VMOVUPD.Z     64(R8), K2, Z5
 	VADDPD        Z5, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial3422
+	JNZ           partial3434
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored3425
+	JMP           stored3437
 
-partial3422:
+partial3434:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3423
+	JZ         noFour3435
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3423:
+noFour3435:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3424
+	JZ         noTwo3436
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3424:
+noTwo3436:
 	TESTQ  $0x00000001, SI
-	JZ     stored3425
+	JZ     stored3437
 	VMOVSD X0, (DI)
 
-stored3425:
-	JMP added3421
+stored3437:
+	JMP added3433
 
-few3420:
+few3432:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R10
-	JNZ       partial3426
+	JNZ       partial3438
 	VMOVUPD   Z5, (R8)
-	JMP       stored3429
+	JMP       stored3441
 
-partial3426:
+partial3438:
 	LEAQ       (R8), SI
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3427
+	JZ         noFour3439
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3427:
+noFour3439:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3428
+	JZ         noTwo3440
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3428:
+noTwo3440:
 	TESTQ  $0x00000001, R10
-	JZ     stored3429
+	JZ     stored3441
 	VMOVSD X0, (SI)
 
-stored3429:
-added3421:
+stored3441:
+added3433:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3430
+	JLE           few3442
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46736,74 +46895,74 @@ added3421:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3432
+	JNZ           partial3444
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3435
+	JMP           stored3447
 
-partial3432:
+partial3444:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3433
+	JZ         noFour3445
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3433:
+noFour3445:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3434
+	JZ         noTwo3446
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3434:
+noTwo3446:
 	TESTQ  $0x00000001, SI
-	JZ     stored3435
+	JZ     stored3447
 	VMOVSD X0, (DI)
 
-stored3435:
-	JMP added3431
+stored3447:
+	JMP added3443
 
-few3430:
+few3442:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3436
+	JNZ       partial3448
 	VMOVUPD   Z0, (R8)
-	JMP       stored3439
+	JMP       stored3451
 
-partial3436:
+partial3448:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3437
+	JZ         noFour3449
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3437:
+noFour3449:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3438
+	JZ         noTwo3450
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3438:
+noTwo3450:
 	TESTQ  $0x00000001, R10
-	JZ     stored3439
+	JZ     stored3451
 	VMOVSD X0, (SI)
 
-stored3439:
-added3431:
+stored3451:
+added3443:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3440
+	JLE           few3452
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46813,74 +46972,74 @@ added3431:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3442
+	JNZ           partial3454
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3445
+	JMP           stored3457
 
-partial3442:
+partial3454:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3443
+	JZ         noFour3455
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3443:
+noFour3455:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3444
+	JZ         noTwo3456
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3444:
+noTwo3456:
 	TESTQ  $0x00000001, SI
-	JZ     stored3445
+	JZ     stored3457
 	VMOVSD X0, (DI)
 
-stored3445:
-	JMP added3441
+stored3457:
+	JMP added3453
 
-few3440:
+few3452:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3446
+	JNZ       partial3458
 	VMOVUPD   Z0, (R8)
-	JMP       stored3449
+	JMP       stored3461
 
-partial3446:
+partial3458:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3447
+	JZ         noFour3459
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3447:
+noFour3459:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3448
+	JZ         noTwo3460
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3448:
+noTwo3460:
 	TESTQ  $0x00000001, R10
-	JZ     stored3449
+	JZ     stored3461
 	VMOVSD X0, (SI)
 
-stored3449:
-added3441:
+stored3461:
+added3453:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3450
+	JLE           few3462
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46890,74 +47049,74 @@ added3441:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3452
+	JNZ           partial3464
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3455
+	JMP           stored3467
 
-partial3452:
+partial3464:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3453
+	JZ         noFour3465
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3453:
+noFour3465:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3454
+	JZ         noTwo3466
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3454:
+noTwo3466:
 	TESTQ  $0x00000001, SI
-	JZ     stored3455
+	JZ     stored3467
 	VMOVSD X0, (DI)
 
-stored3455:
-	JMP added3451
+stored3467:
+	JMP added3463
 
-few3450:
+few3462:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3456
+	JNZ       partial3468
 	VMOVUPD   Z0, (R8)
-	JMP       stored3459
+	JMP       stored3471
 
-partial3456:
+partial3468:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3457
+	JZ         noFour3469
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3457:
+noFour3469:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3458
+	JZ         noTwo3470
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3458:
+noTwo3470:
 	TESTQ  $0x00000001, R10
-	JZ     stored3459
+	JZ     stored3471
 	VMOVSD X0, (SI)
 
-stored3459:
-added3451:
+stored3471:
+added3463:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3460
+	JLE           few3472
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46967,79 +47126,79 @@ added3451:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3462
+	JNZ           partial3474
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3465
+	JMP           stored3477
 
-partial3462:
+partial3474:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3463
+	JZ         noFour3475
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3463:
+noFour3475:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3464
+	JZ         noTwo3476
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3464:
+noTwo3476:
 	TESTQ  $0x00000001, SI
-	JZ     stored3465
+	JZ     stored3477
 	VMOVSD X0, (DI)
 
-stored3465:
-	JMP added3461
+stored3477:
+	JMP added3473
 
-few3460:
+few3472:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3466
+	JNZ       partial3478
 	VMOVUPD   Z0, (R8)
-	JMP       stored3469
+	JMP       stored3481
 
-partial3466:
+partial3478:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3467
+	JZ         noFour3479
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3467:
+noFour3479:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3468
+	JZ         noTwo3480
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3468:
+noTwo3480:
 	TESTQ  $0x00000001, R10
-	JZ     stored3469
+	JZ     stored3481
 	VMOVSD X0, (SI)
 
-stored3469:
-added3461:
+stored3481:
+added3473:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile3416
+	JGE  tile3428
 
-tiles3417:
+tiles3429:
 	CMPQ R11, $0x00000002
-	JLT  tiles3471
+	JLT  tiles3483
 
-tile3470:
+tile3482:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), DI
@@ -47047,9 +47206,9 @@ tile3470:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3473
+	JLE    done3485
 
-again3472:
+again3484:
 	VMOVUPS.Z    (DI), K1, Z2
 	VBROADCASTSS (SI), Z3
 	VFMADD231PS  Z2, Z3, Z0
@@ -47058,14 +47217,14 @@ again3472:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3472
+	JNZ          again3484
 
-done3473:
+done3485:
 	VCVTPS2PD     Y0, Z2
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few3474
+	JLE           few3486
 	VADDPD        (R8), Z2, Z2
 	VMOVUPD       Z2, (R8)
 	LEAQ          -8(R10), SI
@@ -47075,74 +47234,74 @@ done3473:
 	VMOVUPD.Z     64(R8), K2, Z2
 	VADDPD        Z2, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial3476
+	JNZ           partial3488
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored3479
+	JMP           stored3491
 
-partial3476:
+partial3488:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3477
+	JZ         noFour3489
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3477:
+noFour3489:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3478
+	JZ         noTwo3490
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3478:
+noTwo3490:
 	TESTQ  $0x00000001, SI
-	JZ     stored3479
+	JZ     stored3491
 	VMOVSD X0, (DI)
 
-stored3479:
-	JMP added3475
+stored3491:
+	JMP added3487
 
-few3474:
+few3486:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R10
-	JNZ       partial3480
+	JNZ       partial3492
 	VMOVUPD   Z2, (R8)
-	JMP       stored3483
+	JMP       stored3495
 
-partial3480:
+partial3492:
 	LEAQ       (R8), SI
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3481
+	JZ         noFour3493
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3481:
+noFour3493:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3482
+	JZ         noTwo3494
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3482:
+noTwo3494:
 	TESTQ  $0x00000001, R10
-	JZ     stored3483
+	JZ     stored3495
 	VMOVSD X0, (SI)
 
-stored3483:
-added3475:
+stored3495:
+added3487:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3484
+	JLE           few3496
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -47152,102 +47311,102 @@ added3475:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3486
+	JNZ           partial3498
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3489
+	JMP           stored3501
 
-partial3486:
+partial3498:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3487
+	JZ         noFour3499
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3487:
+noFour3499:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3488
+	JZ         noTwo3500
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3488:
+noTwo3500:
 	TESTQ  $0x00000001, SI
-	JZ     stored3489
+	JZ     stored3501
 	VMOVSD X0, (DI)
 
-stored3489:
-	JMP added3485
+stored3501:
+	JMP added3497
 
-few3484:
+few3496:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3490
+	JNZ       partial3502
 	VMOVUPD   Z0, (R8)
-	JMP       stored3493
+	JMP       stored3505
 
-partial3490:
+partial3502:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3491
+	JZ         noFour3503
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3491:
+noFour3503:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3492
+	JZ         noTwo3504
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3492:
+noTwo3504:
 	TESTQ  $0x00000001, R10
-	JZ     stored3493
+	JZ     stored3505
 	VMOVSD X0, (SI)
 
-stored3493:
-added3485:
+stored3505:
+added3497:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile3470
+	JGE  tile3482
 
-tiles3471:
+tiles3483:
 	CMPQ R11, $0x00000001
-	JLT  tiles3495
+	JLT  tiles3507
 
-tile3494:
+tile3506:
 	VXORPD Z0, Z0, Z0
 	MOVQ   t_base+48(FP), DI
 	ADDQ   R9, DI
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3497
+	JLE    done3509
 
-again3496:
+again3508:
 	VMOVUPS.Z    (DI), K1, Z1
 	VBROADCASTSS (SI), Z2
 	VFMADD231PS  Z1, Z2, Z0
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3496
+	JNZ          again3508
 
-done3497:
+done3509:
 	VCVTPS2PD     Y0, Z1
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few3498
+	JLE           few3510
 	VADDPD        (R8), Z1, Z1
 	VMOVUPD       Z1, (R8)
 	LEAQ          -8(R10), SI
@@ -47257,80 +47416,80 @@ done3497:
 	VMOVUPD.Z     64(R8), K2, Z1
 	VADDPD        Z1, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial3500
+	JNZ           partial3512
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored3503
+	JMP           stored3515
 
-partial3500:
+partial3512:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3501
+	JZ         noFour3513
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3501:
+noFour3513:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3502
+	JZ         noTwo3514
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3502:
+noTwo3514:
 	TESTQ  $0x00000001, SI
-	JZ     stored3503
+	JZ     stored3515
 	VMOVSD X0, (DI)
 
-stored3503:
-	JMP added3499
+stored3515:
+	JMP added3511
 
-few3498:
+few3510:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R10
-	JNZ       partial3504
+	JNZ       partial3516
 	VMOVUPD   Z1, (R8)
-	JMP       stored3507
+	JMP       stored3519
 
-partial3504:
+partial3516:
 	LEAQ       (R8), SI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3505
+	JZ         noFour3517
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3505:
+noFour3517:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3506
+	JZ         noTwo3518
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3506:
+noTwo3518:
 	TESTQ  $0x00000001, R10
-	JZ     stored3507
+	JZ     stored3519
 	VMOVSD X0, (SI)
 
-stored3507:
-added3499:
+stored3519:
+added3511:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile3494
+	JGE  tile3506
 
-tiles3495:
-	JMP done3298
+tiles3507:
+	JMP done3310
 
-wider3311:
+wider3323:
 	CMPQ  R10, $0x00000020
-	JGT   wider3508
+	JGT   wider3520
 	SUBQ  $0x00000010, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -47341,9 +47500,9 @@ wider3311:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles3510
+	JLT   tiles3522
 
-tile3509:
+tile3521:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -47359,9 +47518,9 @@ tile3509:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3512
+	JLE    done3524
 
-again3511:
+again3523:
 	VMOVUPS      (DI), Z10
 	VMOVUPS.Z    64(DI), K1, Z11
 	VBROADCASTSS (SI), Z12
@@ -47382,9 +47541,9 @@ again3511:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3511
+	JNZ          again3523
 
-done3512:
+done3524:
 	VCVTPS2PD     Y0, Z10
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -47396,7 +47555,7 @@ done3512:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3513
+	JLE           few3525
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -47406,68 +47565,68 @@ done3512:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3515
+	JNZ           partial3527
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3518
+	JMP           stored3530
 
-partial3515:
+partial3527:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3516
+	JZ         noFour3528
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3516:
+noFour3528:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3517
+	JZ         noTwo3529
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3517:
+noTwo3529:
 	TESTQ  $0x00000001, SI
-	JZ     stored3518
+	JZ     stored3530
 	VMOVSD X0, (DI)
 
-stored3518:
-	JMP added3514
+stored3530:
+	JMP added3526
 
-few3513:
+few3525:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3519
+	JNZ       partial3531
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3522
+	JMP       stored3534
 
-partial3519:
+partial3531:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3520
+	JZ         noFour3532
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3520:
+noFour3532:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3521
+	JZ         noTwo3533
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3521:
+noTwo3533:
 	TESTQ  $0x00000001, R10
-	JZ     stored3522
+	JZ     stored3534
 	VMOVSD X0, (SI)
 
-stored3522:
-added3514:
+stored3534:
+added3526:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
@@ -47480,7 +47639,7 @@ added3514:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3523
+	JLE           few3535
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -47490,68 +47649,68 @@ added3514:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3525
+	JNZ           partial3537
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3528
+	JMP           stored3540
 
-partial3525:
+partial3537:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3526
+	JZ         noFour3538
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3526:
+noFour3538:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3527
+	JZ         noTwo3539
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3527:
+noTwo3539:
 	TESTQ  $0x00000001, SI
-	JZ     stored3528
+	JZ     stored3540
 	VMOVSD X0, (DI)
 
-stored3528:
-	JMP added3524
+stored3540:
+	JMP added3536
 
-few3523:
+few3535:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3529
+	JNZ       partial3541
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3532
+	JMP       stored3544
 
-partial3529:
+partial3541:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3530
+	JZ         noFour3542
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3530:
+noFour3542:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3531
+	JZ         noTwo3543
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3531:
+noTwo3543:
 	TESTQ  $0x00000001, R10
-	JZ     stored3532
+	JZ     stored3544
 	VMOVSD X0, (SI)
 
-stored3532:
-added3524:
+stored3544:
+added3536:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -47564,7 +47723,7 @@ added3524:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3533
+	JLE           few3545
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -47574,68 +47733,68 @@ added3524:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3535
+	JNZ           partial3547
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3538
+	JMP           stored3550
 
-partial3535:
+partial3547:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3536
+	JZ         noFour3548
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3536:
+noFour3548:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3537
+	JZ         noTwo3549
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3537:
+noTwo3549:
 	TESTQ  $0x00000001, SI
-	JZ     stored3538
+	JZ     stored3550
 	VMOVSD X0, (DI)
 
-stored3538:
-	JMP added3534
+stored3550:
+	JMP added3546
 
-few3533:
+few3545:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3539
+	JNZ       partial3551
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3542
+	JMP       stored3554
 
-partial3539:
+partial3551:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3540
+	JZ         noFour3552
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3540:
+noFour3552:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3541
+	JZ         noTwo3553
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3541:
+noTwo3553:
 	TESTQ  $0x00000001, R10
-	JZ     stored3542
+	JZ     stored3554
 	VMOVSD X0, (SI)
 
-stored3542:
-added3534:
+stored3554:
+added3546:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
@@ -47648,7 +47807,7 @@ added3534:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3543
+	JLE           few3555
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -47658,68 +47817,68 @@ added3534:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3545
+	JNZ           partial3557
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3548
+	JMP           stored3560
 
-partial3545:
+partial3557:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3546
+	JZ         noFour3558
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3546:
+noFour3558:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3547
+	JZ         noTwo3559
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3547:
+noTwo3559:
 	TESTQ  $0x00000001, SI
-	JZ     stored3548
+	JZ     stored3560
 	VMOVSD X0, (DI)
 
-stored3548:
-	JMP added3544
+stored3560:
+	JMP added3556
 
-few3543:
+few3555:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3549
+	JNZ       partial3561
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3552
+	JMP       stored3564
 
-partial3549:
+partial3561:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3550
+	JZ         noFour3562
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3550:
+noFour3562:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3551
+	JZ         noTwo3563
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3551:
+noTwo3563:
 	TESTQ  $0x00000001, R10
-	JZ     stored3552
+	JZ     stored3564
 	VMOVSD X0, (SI)
 
-stored3552:
-added3544:
+stored3564:
+added3556:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
@@ -47732,7 +47891,7 @@ added3544:
 	VEXTRACTF64X4 $0x01, Z9, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3553
+	JLE           few3565
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -47742,79 +47901,79 @@ added3544:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3555
+	JNZ           partial3567
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3558
+	JMP           stored3570
 
-partial3555:
+partial3567:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3556
+	JZ         noFour3568
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3556:
+noFour3568:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3557
+	JZ         noTwo3569
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3557:
+noTwo3569:
 	TESTQ  $0x00000001, SI
-	JZ     stored3558
+	JZ     stored3570
 	VMOVSD X0, (DI)
 
-stored3558:
-	JMP added3554
+stored3570:
+	JMP added3566
 
-few3553:
+few3565:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3559
+	JNZ       partial3571
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3562
+	JMP       stored3574
 
-partial3559:
+partial3571:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3560
+	JZ         noFour3572
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3560:
+noFour3572:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3561
+	JZ         noTwo3573
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3561:
+noTwo3573:
 	TESTQ  $0x00000001, R10
-	JZ     stored3562
+	JZ     stored3574
 	VMOVSD X0, (SI)
 
-stored3562:
-added3554:
+stored3574:
+added3566:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile3509
+	JGE  tile3521
 
-tiles3510:
+tiles3522:
 	CMPQ R11, $0x00000002
-	JLT  tiles3564
+	JLT  tiles3576
 
-tile3563:
+tile3575:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -47824,9 +47983,9 @@ tile3563:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3566
+	JLE    done3578
 
-again3565:
+again3577:
 	VMOVUPS      (DI), Z4
 	VMOVUPS.Z    64(DI), K1, Z5
 	VBROADCASTSS (SI), Z6
@@ -47838,9 +47997,9 @@ again3565:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3565
+	JNZ          again3577
 
-done3566:
+done3578:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -47852,7 +48011,7 @@ done3566:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3567
+	JLE           few3579
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -47862,68 +48021,68 @@ done3566:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3569
+	JNZ           partial3581
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3572
+	JMP           stored3584
 
-partial3569:
+partial3581:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3570
+	JZ         noFour3582
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3570:
+noFour3582:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3571
+	JZ         noTwo3583
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3571:
+noTwo3583:
 	TESTQ  $0x00000001, SI
-	JZ     stored3572
+	JZ     stored3584
 	VMOVSD X0, (DI)
 
-stored3572:
-	JMP added3568
+stored3584:
+	JMP added3580
 
-few3567:
+few3579:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3573
+	JNZ       partial3585
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3576
+	JMP       stored3588
 
-partial3573:
+partial3585:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3574
+	JZ         noFour3586
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3574:
+noFour3586:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3575
+	JZ         noTwo3587
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3575:
+noTwo3587:
 	TESTQ  $0x00000001, R10
-	JZ     stored3576
+	JZ     stored3588
 	VMOVSD X0, (SI)
 
-stored3576:
-added3568:
+stored3588:
+added3580:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
@@ -47936,7 +48095,7 @@ added3568:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3577
+	JLE           few3589
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -47946,79 +48105,79 @@ added3568:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3579
+	JNZ           partial3591
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3582
+	JMP           stored3594
 
-partial3579:
+partial3591:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3580
+	JZ         noFour3592
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3580:
+noFour3592:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3581
+	JZ         noTwo3593
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3581:
+noTwo3593:
 	TESTQ  $0x00000001, SI
-	JZ     stored3582
+	JZ     stored3594
 	VMOVSD X0, (DI)
 
-stored3582:
-	JMP added3578
+stored3594:
+	JMP added3590
 
-few3577:
+few3589:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3583
+	JNZ       partial3595
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3586
+	JMP       stored3598
 
-partial3583:
+partial3595:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3584
+	JZ         noFour3596
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3584:
+noFour3596:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3585
+	JZ         noTwo3597
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3585:
+noTwo3597:
 	TESTQ  $0x00000001, R10
-	JZ     stored3586
+	JZ     stored3598
 	VMOVSD X0, (SI)
 
-stored3586:
-added3578:
+stored3598:
+added3590:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile3563
+	JGE  tile3575
 
-tiles3564:
+tiles3576:
 	CMPQ R11, $0x00000001
-	JLT  tiles3588
+	JLT  tiles3600
 
-tile3587:
+tile3599:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), DI
@@ -48026,9 +48185,9 @@ tile3587:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3590
+	JLE    done3602
 
-again3589:
+again3601:
 	VMOVUPS      (DI), Z2
 	VMOVUPS.Z    64(DI), K1, Z3
 	VBROADCASTSS (SI), Z4
@@ -48037,9 +48196,9 @@ again3589:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3589
+	JNZ          again3601
 
-done3590:
+done3602:
 	VCVTPS2PD     Y0, Z2
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -48051,7 +48210,7 @@ done3590:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3591
+	JLE           few3603
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -48061,80 +48220,80 @@ done3590:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3593
+	JNZ           partial3605
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3596
+	JMP           stored3608
 
-partial3593:
+partial3605:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3594
+	JZ         noFour3606
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3594:
+noFour3606:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3595
+	JZ         noTwo3607
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3595:
+noTwo3607:
 	TESTQ  $0x00000001, SI
-	JZ     stored3596
+	JZ     stored3608
 	VMOVSD X0, (DI)
 
-stored3596:
-	JMP added3592
+stored3608:
+	JMP added3604
 
-few3591:
+few3603:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3597
+	JNZ       partial3609
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3600
+	JMP       stored3612
 
-partial3597:
+partial3609:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3598
+	JZ         noFour3610
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3598:
+noFour3610:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3599
+	JZ         noTwo3611
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3599:
+noTwo3611:
 	TESTQ  $0x00000001, R10
-	JZ     stored3600
+	JZ     stored3612
 	VMOVSD X0, (SI)
 
-stored3600:
-added3592:
+stored3612:
+added3604:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile3587
+	JGE  tile3599
 
-tiles3588:
-	JMP done3298
+tiles3600:
+	JMP done3310
 
-wider3508:
+wider3520:
 	CMPQ  R10, $0x00000030
-	JGT   wider3601
+	JGT   wider3613
 	SUBQ  $0x00000020, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -48145,9 +48304,9 @@ wider3508:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles3603
+	JLT   tiles3615
 
-tile3602:
+tile3614:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -48168,9 +48327,9 @@ tile3602:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3605
+	JLE    done3617
 
-again3604:
+again3616:
 	VMOVUPS      (DI), Z15
 	VMOVUPS      64(DI), Z16
 	VMOVUPS.Z    128(DI), K1, Z17
@@ -48197,9 +48356,9 @@ again3604:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3604
+	JNZ          again3616
 
-done3605:
+done3617:
 	VCVTPS2PD     Y0, Z15
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -48218,7 +48377,7 @@ done3605:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3606
+	JLE           few3618
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -48228,68 +48387,68 @@ done3605:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3608
+	JNZ           partial3620
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3611
+	JMP           stored3623
 
-partial3608:
+partial3620:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3609
+	JZ         noFour3621
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3609:
+noFour3621:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3610
+	JZ         noTwo3622
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3610:
+noTwo3622:
 	TESTQ  $0x00000001, SI
-	JZ     stored3611
+	JZ     stored3623
 	VMOVSD X0, (DI)
 
-stored3611:
-	JMP added3607
+stored3623:
+	JMP added3619
 
-few3606:
+few3618:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3612
+	JNZ       partial3624
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3615
+	JMP       stored3627
 
-partial3612:
+partial3624:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3613
+	JZ         noFour3625
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3613:
+noFour3625:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3614
+	JZ         noTwo3626
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3614:
+noTwo3626:
 	TESTQ  $0x00000001, R10
-	JZ     stored3615
+	JZ     stored3627
 	VMOVSD X0, (SI)
 
-stored3615:
-added3607:
+stored3627:
+added3619:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
@@ -48309,7 +48468,7 @@ added3607:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3616
+	JLE           few3628
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -48319,68 +48478,68 @@ added3607:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3618
+	JNZ           partial3630
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3621
+	JMP           stored3633
 
-partial3618:
+partial3630:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3619
+	JZ         noFour3631
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3619:
+noFour3631:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3620
+	JZ         noTwo3632
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3620:
+noTwo3632:
 	TESTQ  $0x00000001, SI
-	JZ     stored3621
+	JZ     stored3633
 	VMOVSD X0, (DI)
 
-stored3621:
-	JMP added3617
+stored3633:
+	JMP added3629
 
-few3616:
+few3628:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3622
+	JNZ       partial3634
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3625
+	JMP       stored3637
 
-partial3622:
+partial3634:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3623
+	JZ         noFour3635
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3623:
+noFour3635:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3624
+	JZ         noTwo3636
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3624:
+noTwo3636:
 	TESTQ  $0x00000001, R10
-	JZ     stored3625
+	JZ     stored3637
 	VMOVSD X0, (SI)
 
-stored3625:
-added3617:
+stored3637:
+added3629:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
@@ -48400,7 +48559,7 @@ added3617:
 	VEXTRACTF64X4 $0x01, Z8, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3626
+	JLE           few3638
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -48410,68 +48569,68 @@ added3617:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3628
+	JNZ           partial3640
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3631
+	JMP           stored3643
 
-partial3628:
+partial3640:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3629
+	JZ         noFour3641
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3629:
+noFour3641:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3630
+	JZ         noTwo3642
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3630:
+noTwo3642:
 	TESTQ  $0x00000001, SI
-	JZ     stored3631
+	JZ     stored3643
 	VMOVSD X0, (DI)
 
-stored3631:
-	JMP added3627
+stored3643:
+	JMP added3639
 
-few3626:
+few3638:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3632
+	JNZ       partial3644
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3635
+	JMP       stored3647
 
-partial3632:
+partial3644:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3633
+	JZ         noFour3645
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3633:
+noFour3645:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3634
+	JZ         noTwo3646
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3634:
+noTwo3646:
 	TESTQ  $0x00000001, R10
-	JZ     stored3635
+	JZ     stored3647
 	VMOVSD X0, (SI)
 
-stored3635:
-added3627:
+stored3647:
+added3639:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y9, Z0
 	VEXTRACTF64X4 $0x01, Z9, Y1
@@ -48491,7 +48650,7 @@ added3627:
 	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3636
+	JLE           few3648
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -48501,68 +48660,68 @@ added3627:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3638
+	JNZ           partial3650
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3641
+	JMP           stored3653
 
-partial3638:
+partial3650:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3639
+	JZ         noFour3651
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3639:
+noFour3651:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3640
+	JZ         noTwo3652
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3640:
+noTwo3652:
 	TESTQ  $0x00000001, SI
-	JZ     stored3641
+	JZ     stored3653
 	VMOVSD X0, (DI)
 
-stored3641:
-	JMP added3637
+stored3653:
+	JMP added3649
 
-few3636:
+few3648:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3642
+	JNZ       partial3654
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3645
+	JMP       stored3657
 
-partial3642:
+partial3654:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3643
+	JZ         noFour3655
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3643:
+noFour3655:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3644
+	JZ         noTwo3656
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3644:
+noTwo3656:
 	TESTQ  $0x00000001, R10
-	JZ     stored3645
+	JZ     stored3657
 	VMOVSD X0, (SI)
 
-stored3645:
-added3637:
+stored3657:
+added3649:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y12, Z0
 	VEXTRACTF64X4 $0x01, Z12, Y1
@@ -48582,7 +48741,7 @@ added3637:
 	VEXTRACTF64X4 $0x01, Z14, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3646
+	JLE           few3658
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -48592,79 +48751,79 @@ added3637:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3648
+	JNZ           partial3660
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3651
+	JMP           stored3663
 
-partial3648:
+partial3660:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3649
+	JZ         noFour3661
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3649:
+noFour3661:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3650
+	JZ         noTwo3662
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3650:
+noTwo3662:
 	TESTQ  $0x00000001, SI
-	JZ     stored3651
+	JZ     stored3663
 	VMOVSD X0, (DI)
 
-stored3651:
-	JMP added3647
+stored3663:
+	JMP added3659
 
-few3646:
+few3658:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3652
+	JNZ       partial3664
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3655
+	JMP       stored3667
 
-partial3652:
+partial3664:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3653
+	JZ         noFour3665
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3653:
+noFour3665:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3654
+	JZ         noTwo3666
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3654:
+noTwo3666:
 	TESTQ  $0x00000001, R10
-	JZ     stored3655
+	JZ     stored3667
 	VMOVSD X0, (SI)
 
-stored3655:
-added3647:
+stored3667:
+added3659:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile3602
+	JGE  tile3614
 
-tiles3603:
+tiles3615:
 	CMPQ R11, $0x00000002
-	JLT  tiles3657
+	JLT  tiles3669
 
-tile3656:
+tile3668:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -48676,9 +48835,9 @@ tile3656:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3659
+	JLE    done3671
 
-again3658:
+again3670:
 	VMOVUPS      (DI), Z6
 	VMOVUPS      64(DI), Z7
 	VMOVUPS.Z    128(DI), K1, Z8
@@ -48693,9 +48852,9 @@ again3658:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3658
+	JNZ          again3670
 
-done3659:
+done3671:
 	VCVTPS2PD     Y0, Z6
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -48714,7 +48873,7 @@ done3659:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3660
+	JLE           few3672
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -48724,68 +48883,68 @@ done3659:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3662
+	JNZ           partial3674
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3665
+	JMP           stored3677
 
-partial3662:
+partial3674:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3663
+	JZ         noFour3675
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3663:
+noFour3675:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3664
+	JZ         noTwo3676
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3664:
+noTwo3676:
 	TESTQ  $0x00000001, SI
-	JZ     stored3665
+	JZ     stored3677
 	VMOVSD X0, (DI)
 
-stored3665:
-	JMP added3661
+stored3677:
+	JMP added3673
 
-few3660:
+few3672:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3666
+	JNZ       partial3678
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3669
+	JMP       stored3681
 
-partial3666:
+partial3678:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3667
+	JZ         noFour3679
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3667:
+noFour3679:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3668
+	JZ         noTwo3680
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3668:
+noTwo3680:
 	TESTQ  $0x00000001, R10
-	JZ     stored3669
+	JZ     stored3681
 	VMOVSD X0, (SI)
 
-stored3669:
-added3661:
+stored3681:
+added3673:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
@@ -48805,7 +48964,7 @@ added3661:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3670
+	JLE           few3682
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -48815,79 +48974,79 @@ added3661:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3672
+	JNZ           partial3684
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3675
+	JMP           stored3687
 
-partial3672:
+partial3684:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3673
+	JZ         noFour3685
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3673:
+noFour3685:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3674
+	JZ         noTwo3686
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3674:
+noTwo3686:
 	TESTQ  $0x00000001, SI
-	JZ     stored3675
+	JZ     stored3687
 	VMOVSD X0, (DI)
 
-stored3675:
-	JMP added3671
+stored3687:
+	JMP added3683
 
-few3670:
+few3682:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3676
+	JNZ       partial3688
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3679
+	JMP       stored3691
 
-partial3676:
+partial3688:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3677
+	JZ         noFour3689
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3677:
+noFour3689:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3678
+	JZ         noTwo3690
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3678:
+noTwo3690:
 	TESTQ  $0x00000001, R10
-	JZ     stored3679
+	JZ     stored3691
 	VMOVSD X0, (SI)
 
-stored3679:
-added3671:
+stored3691:
+added3683:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile3656
+	JGE  tile3668
 
-tiles3657:
+tiles3669:
 	CMPQ R11, $0x00000001
-	JLT  tiles3681
+	JLT  tiles3693
 
-tile3680:
+tile3692:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -48896,9 +49055,9 @@ tile3680:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3683
+	JLE    done3695
 
-again3682:
+again3694:
 	VMOVUPS      (DI), Z3
 	VMOVUPS      64(DI), Z4
 	VMOVUPS.Z    128(DI), K1, Z5
@@ -48909,9 +49068,9 @@ again3682:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3682
+	JNZ          again3694
 
-done3683:
+done3695:
 	VCVTPS2PD     Y0, Z3
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -48930,7 +49089,7 @@ done3683:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3684
+	JLE           few3696
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -48940,78 +49099,78 @@ done3683:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3686
+	JNZ           partial3698
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3689
+	JMP           stored3701
 
-partial3686:
+partial3698:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3687
+	JZ         noFour3699
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3687:
+noFour3699:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3688
+	JZ         noTwo3700
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3688:
+noTwo3700:
 	TESTQ  $0x00000001, SI
-	JZ     stored3689
+	JZ     stored3701
 	VMOVSD X0, (DI)
 
-stored3689:
-	JMP added3685
+stored3701:
+	JMP added3697
 
-few3684:
+few3696:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3690
+	JNZ       partial3702
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3693
+	JMP       stored3705
 
-partial3690:
+partial3702:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3691
+	JZ         noFour3703
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3691:
+noFour3703:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3692
+	JZ         noTwo3704
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3692:
+noTwo3704:
 	TESTQ  $0x00000001, R10
-	JZ     stored3693
+	JZ     stored3705
 	VMOVSD X0, (SI)
 
-stored3693:
-added3685:
+stored3705:
+added3697:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile3680
+	JGE  tile3692
 
-tiles3681:
-	JMP done3298
+tiles3693:
+	JMP done3310
 
-wider3601:
+wider3613:
 	SUBQ  $0x00000030, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -49022,9 +49181,9 @@ wider3601:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles3696
+	JLT   tiles3708
 
-tile3695:
+tile3707:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -49050,9 +49209,9 @@ tile3695:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3698
+	JLE    done3710
 
-again3697:
+again3709:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -49085,9 +49244,9 @@ again3697:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3697
+	JNZ          again3709
 
-done3698:
+done3710:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -49113,7 +49272,7 @@ done3698:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3699
+	JLE           few3711
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -49123,68 +49282,68 @@ done3698:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3701
+	JNZ           partial3713
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3704
+	JMP           stored3716
 
-partial3701:
+partial3713:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3702
+	JZ         noFour3714
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3702:
+noFour3714:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3703
+	JZ         noTwo3715
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3703:
+noTwo3715:
 	TESTQ  $0x00000001, SI
-	JZ     stored3704
+	JZ     stored3716
 	VMOVSD X0, (DI)
 
-stored3704:
-	JMP added3700
+stored3716:
+	JMP added3712
 
-few3699:
+few3711:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3705
+	JNZ       partial3717
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3708
+	JMP       stored3720
 
-partial3705:
+partial3717:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3706
+	JZ         noFour3718
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3706:
+noFour3718:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3707
+	JZ         noTwo3719
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3707:
+noTwo3719:
 	TESTQ  $0x00000001, R10
-	JZ     stored3708
+	JZ     stored3720
 	VMOVSD X0, (SI)
 
-stored3708:
-added3700:
+stored3720:
+added3712:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -49211,7 +49370,7 @@ added3700:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3709
+	JLE           few3721
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -49221,68 +49380,68 @@ added3700:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3711
+	JNZ           partial3723
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3714
+	JMP           stored3726
 
-partial3711:
+partial3723:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3712
+	JZ         noFour3724
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3712:
+noFour3724:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3713
+	JZ         noTwo3725
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3713:
+noTwo3725:
 	TESTQ  $0x00000001, SI
-	JZ     stored3714
+	JZ     stored3726
 	VMOVSD X0, (DI)
 
-stored3714:
-	JMP added3710
+stored3726:
+	JMP added3722
 
-few3709:
+few3721:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3715
+	JNZ       partial3727
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3718
+	JMP       stored3730
 
-partial3715:
+partial3727:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3716
+	JZ         noFour3728
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3716:
+noFour3728:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3717
+	JZ         noTwo3729
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3717:
+noTwo3729:
 	TESTQ  $0x00000001, R10
-	JZ     stored3718
+	JZ     stored3730
 	VMOVSD X0, (SI)
 
-stored3718:
-added3710:
+stored3730:
+added3722:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
@@ -49309,7 +49468,7 @@ added3710:
 	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3719
+	JLE           few3731
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -49319,68 +49478,68 @@ added3710:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3721
+	JNZ           partial3733
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3724
+	JMP           stored3736
 
-partial3721:
+partial3733:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3722
+	JZ         noFour3734
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3722:
+noFour3734:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3723
+	JZ         noTwo3735
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3723:
+noTwo3735:
 	TESTQ  $0x00000001, SI
-	JZ     stored3724
+	JZ     stored3736
 	VMOVSD X0, (DI)
 
-stored3724:
-	JMP added3720
+stored3736:
+	JMP added3732
 
-few3719:
+few3731:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3725
+	JNZ       partial3737
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3728
+	JMP       stored3740
 
-partial3725:
+partial3737:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3726
+	JZ         noFour3738
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3726:
+noFour3738:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3727
+	JZ         noTwo3739
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3727:
+noTwo3739:
 	TESTQ  $0x00000001, R10
-	JZ     stored3728
+	JZ     stored3740
 	VMOVSD X0, (SI)
 
-stored3728:
-added3720:
+stored3740:
+added3732:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y12, Z0
 	VEXTRACTF64X4 $0x01, Z12, Y1
@@ -49407,7 +49566,7 @@ added3720:
 	VEXTRACTF64X4 $0x01, Z15, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3729
+	JLE           few3741
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -49417,68 +49576,68 @@ added3720:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3731
+	JNZ           partial3743
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3734
+	JMP           stored3746
 
-partial3731:
+partial3743:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3732
+	JZ         noFour3744
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3732:
+noFour3744:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3733
+	JZ         noTwo3745
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3733:
+noTwo3745:
 	TESTQ  $0x00000001, SI
-	JZ     stored3734
+	JZ     stored3746
 	VMOVSD X0, (DI)
 
-stored3734:
-	JMP added3730
+stored3746:
+	JMP added3742
 
-few3729:
+few3741:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3735
+	JNZ       partial3747
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3738
+	JMP       stored3750
 
-partial3735:
+partial3747:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3736
+	JZ         noFour3748
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3736:
+noFour3748:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3737
+	JZ         noTwo3749
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3737:
+noTwo3749:
 	TESTQ  $0x00000001, R10
-	JZ     stored3738
+	JZ     stored3750
 	VMOVSD X0, (SI)
 
-stored3738:
-added3730:
+stored3750:
+added3742:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y16, Z0
 	VEXTRACTF64X4 $0x01, Z16, Y1
@@ -49505,7 +49664,7 @@ added3730:
 	VEXTRACTF64X4 $0x01, Z19, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3739
+	JLE           few3751
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -49515,79 +49674,79 @@ added3730:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3741
+	JNZ           partial3753
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3744
+	JMP           stored3756
 
-partial3741:
+partial3753:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3742
+	JZ         noFour3754
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3742:
+noFour3754:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3743
+	JZ         noTwo3755
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3743:
+noTwo3755:
 	TESTQ  $0x00000001, SI
-	JZ     stored3744
+	JZ     stored3756
 	VMOVSD X0, (DI)
 
-stored3744:
-	JMP added3740
+stored3756:
+	JMP added3752
 
-few3739:
+few3751:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3745
+	JNZ       partial3757
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3748
+	JMP       stored3760
 
-partial3745:
+partial3757:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3746
+	JZ         noFour3758
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3746:
+noFour3758:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3747
+	JZ         noTwo3759
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3747:
+noTwo3759:
 	TESTQ  $0x00000001, R10
-	JZ     stored3748
+	JZ     stored3760
 	VMOVSD X0, (SI)
 
-stored3748:
-added3740:
+stored3760:
+added3752:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile3695
+	JGE  tile3707
 
-tiles3696:
+tiles3708:
 	CMPQ R11, $0x00000002
-	JLT  tiles3750
+	JLT  tiles3762
 
-tile3749:
+tile3761:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -49601,9 +49760,9 @@ tile3749:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3752
+	JLE    done3764
 
-again3751:
+again3763:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -49621,9 +49780,9 @@ again3751:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3751
+	JNZ          again3763
 
-done3752:
+done3764:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -49649,7 +49808,7 @@ done3752:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3753
+	JLE           few3765
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -49659,68 +49818,68 @@ done3752:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3755
+	JNZ           partial3767
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3758
+	JMP           stored3770
 
-partial3755:
+partial3767:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3756
+	JZ         noFour3768
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3756:
+noFour3768:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3757
+	JZ         noTwo3769
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3757:
+noTwo3769:
 	TESTQ  $0x00000001, SI
-	JZ     stored3758
+	JZ     stored3770
 	VMOVSD X0, (DI)
 
-stored3758:
-	JMP added3754
+stored3770:
+	JMP added3766
 
-few3753:
+few3765:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3759
+	JNZ       partial3771
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3762
+	JMP       stored3774
 
-partial3759:
+partial3771:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3760
+	JZ         noFour3772
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3760:
+noFour3772:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3761
+	JZ         noTwo3773
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3761:
+noTwo3773:
 	TESTQ  $0x00000001, R10
-	JZ     stored3762
+	JZ     stored3774
 	VMOVSD X0, (SI)
 
-stored3762:
-added3754:
+stored3774:
+added3766:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -49747,7 +49906,7 @@ added3754:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3763
+	JLE           few3775
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -49757,79 +49916,79 @@ added3754:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3765
+	JNZ           partial3777
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3768
+	JMP           stored3780
 
-partial3765:
+partial3777:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3766
+	JZ         noFour3778
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3766:
+noFour3778:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3767
+	JZ         noTwo3779
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3767:
+noTwo3779:
 	TESTQ  $0x00000001, SI
-	JZ     stored3768
+	JZ     stored3780
 	VMOVSD X0, (DI)
 
-stored3768:
-	JMP added3764
+stored3780:
+	JMP added3776
 
-few3763:
+few3775:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3769
+	JNZ       partial3781
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3772
+	JMP       stored3784
 
-partial3769:
+partial3781:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3770
+	JZ         noFour3782
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3770:
+noFour3782:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3771
+	JZ         noTwo3783
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3771:
+noTwo3783:
 	TESTQ  $0x00000001, R10
-	JZ     stored3772
+	JZ     stored3784
 	VMOVSD X0, (SI)
 
-stored3772:
-added3764:
+stored3784:
+added3776:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile3749
+	JGE  tile3761
 
-tiles3750:
+tiles3762:
 	CMPQ R11, $0x00000001
-	JLT  tiles3774
+	JLT  tiles3786
 
-tile3773:
+tile3785:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -49839,9 +49998,9 @@ tile3773:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3776
+	JLE    done3788
 
-again3775:
+again3787:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -49854,9 +50013,9 @@ again3775:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3775
+	JNZ          again3787
 
-done3776:
+done3788:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -49882,7 +50041,7 @@ done3776:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3777
+	JLE           few3789
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -49892,76 +50051,76 @@ done3776:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3779
+	JNZ           partial3791
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3782
+	JMP           stored3794
 
-partial3779:
+partial3791:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3780
+	JZ         noFour3792
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3780:
+noFour3792:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3781
+	JZ         noTwo3793
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3781:
+noTwo3793:
 	TESTQ  $0x00000001, SI
-	JZ     stored3782
+	JZ     stored3794
 	VMOVSD X0, (DI)
 
-stored3782:
-	JMP added3778
+stored3794:
+	JMP added3790
 
-few3777:
+few3789:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3783
+	JNZ       partial3795
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3786
+	JMP       stored3798
 
-partial3783:
+partial3795:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3784
+	JZ         noFour3796
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3784:
+noFour3796:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3785
+	JZ         noTwo3797
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3785:
+noTwo3797:
 	TESTQ  $0x00000001, R10
-	JZ     stored3786
+	JZ     stored3798
 	VMOVSD X0, (SI)
 
-stored3786:
-added3778:
+stored3798:
+added3790:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile3773
+	JGE  tile3785
 
-tiles3774:
-done3298:
+tiles3786:
+done3310:
 	VZEROUPPER
 	RET
 
@@ -49972,39 +50131,39 @@ TEXT ·regularProducts32x512(SB), $8-25
 	MOVQ         hi+16(FP), CX
 	DECQ         CX
 	VXORPD       Z0, Z0, Z0
-	VBROADCASTSD constants<>+3272(SB), Z1
-	VBROADCASTSD constants<>+3280(SB), Z2
-	VBROADCASTSD constants<>+3296(SB), Z3
-	VBROADCASTSD constants<>+3304(SB), Z4
-	VBROADCASTSD constants<>+3312(SB), Z5
-	VBROADCASTSD constants<>+3320(SB), Z6
-	VBROADCASTSD constants<>+3264(SB), Z7
-	VBROADCASTSD constants<>+3328(SB), Z8
-	VBROADCASTSD constants<>+3336(SB), Z9
-	VMOVUPS      constants<>+2672(SB), Z10
-	VMOVUPS      constants<>+3120(SB), Z11
-	VMOVUPS      constants<>+3184(SB), Z12
-	VMOVUPS      constants<>+2864(SB), Z13
-	VMOVUPS      constants<>+2928(SB), Z14
-	VMOVUPS      constants<>+2992(SB), Z15
-	VMOVUPS      constants<>+3056(SB), Z16
+	VBROADCASTSD constants<>+3280(SB), Z1
+	VBROADCASTSD constants<>+3288(SB), Z2
+	VBROADCASTSD constants<>+3304(SB), Z3
+	VBROADCASTSD constants<>+3312(SB), Z4
+	VBROADCASTSD constants<>+3320(SB), Z5
+	VBROADCASTSD constants<>+3328(SB), Z6
+	VBROADCASTSD constants<>+3272(SB), Z7
+	VBROADCASTSD constants<>+3336(SB), Z8
+	VBROADCASTSD constants<>+3344(SB), Z9
+	VMOVUPS      constants<>+2680(SB), Z10
+	VMOVUPS      constants<>+3128(SB), Z11
+	VMOVUPS      constants<>+3192(SB), Z12
+	VMOVUPS      constants<>+2872(SB), Z13
+	VMOVUPS      constants<>+2936(SB), Z14
+	VMOVUPS      constants<>+3000(SB), Z15
+	VMOVUPS      constants<>+3064(SB), Z16
 	MOVQ         u+0(FP), DX
 	MOVQ         (DX), BX
 	CMPQ         BX, $0x08
-	JNE          few3787
+	JNE          few3799
 	MOVQ         536(DX), BX
 	MOVQ         264(DX), SI
 	MOVQ         48(DX), DI
 	LEAQ         -3(CX), R8
 	CMPQ         AX, R8
-	JG           rest3790
+	JG           rest3802
 
-group3789:
+group3801:
 	LEAQ       15(AX), R9
 	CMPQ       R9, CX
-	JG         none3793
+	JG         none3805
 	CMPQ       560(DX), $0x00
-	JEQ        none3793
+	JEQ        none3805
 	MOVLQSX    48(SI)(AX*4), R9
 	ANDQ       $-2, R9
 	SHLQ       $0x06, R9
@@ -50046,7 +50205,7 @@ group3789:
 	ADDQ       24(DX), R9
 	PREFETCHT0 (R9)
 	CMPQ       408(DX), $0x00
-	JEQ        near3792
+	JEQ        near3804
 	MOVQ       288(DX), R9
 	MOVLQSX    48(R9)(AX*4), R9
 	MOVQ       96(DX), R10
@@ -50088,8 +50247,8 @@ group3789:
 	PREFETCHT0 128(R9)
 	PREFETCHT0 192(R9)
 
-near3792:
-none3793:
+near3804:
+none3805:
 	MOVQ          312(DX), R9
 	MOVLQSX       (R9)(AX*4), R9
 	SHLQ          $0x06, R9
@@ -50182,7 +50341,7 @@ none3793:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          (BX), R10
 	TESTB         $0x01, (SI)(AX*4)
-	JNZ           backward3794
+	JNZ           backward3806
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -50196,9 +50355,9 @@ none3793:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product3795
+	JMP           product3807
 
-backward3794:
+backward3806:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
@@ -50218,9 +50377,9 @@ backward3794:
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product3795:
+product3807:
 	VMOVUPS       Y17, (BX)
-	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
+	VPSUBD.BCST   constants<>+3264(SB), Y17, Y17
 	VPMAXUD       Y17, Y0, Y0
 	MOVQ          288(DX), R9
 	MOVLQSX       4(R9)(AX*4), R9
@@ -50230,7 +50389,7 @@ product3795:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          32(BX), R10
 	TESTB         $0x01, 4(SI)(AX*4)
-	JNZ           backward3796
+	JNZ           backward3808
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -50244,9 +50403,9 @@ product3795:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product3797
+	JMP           product3809
 
-backward3796:
+backward3808:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
@@ -50266,9 +50425,9 @@ backward3796:
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product3797:
+product3809:
 	VMOVUPS       Y17, 32(BX)
-	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
+	VPSUBD.BCST   constants<>+3264(SB), Y17, Y17
 	VPMAXUD       Y17, Y0, Y0
 	MOVQ          288(DX), R9
 	MOVLQSX       8(R9)(AX*4), R9
@@ -50278,7 +50437,7 @@ product3797:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          64(BX), R10
 	TESTB         $0x01, 8(SI)(AX*4)
-	JNZ           backward3798
+	JNZ           backward3810
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -50292,9 +50451,9 @@ product3797:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product3799
+	JMP           product3811
 
-backward3798:
+backward3810:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
@@ -50314,9 +50473,9 @@ backward3798:
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product3799:
+product3811:
 	VMOVUPS       Y17, 64(BX)
-	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
+	VPSUBD.BCST   constants<>+3264(SB), Y17, Y17
 	VPMAXUD       Y17, Y0, Y0
 	MOVQ          288(DX), R9
 	MOVLQSX       12(R9)(AX*4), R9
@@ -50326,7 +50485,7 @@ product3799:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          96(BX), R10
 	TESTB         $0x01, 12(SI)(AX*4)
-	JNZ           backward3800
+	JNZ           backward3812
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -50340,9 +50499,9 @@ product3799:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product3801
+	JMP           product3813
 
-backward3800:
+backward3812:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
@@ -50362,23 +50521,23 @@ backward3800:
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product3801:
+product3813:
 	VMOVUPS     Y17, 96(BX)
-	VPSUBD.BCST constants<>+3256(SB), Y17, Y17
+	VPSUBD.BCST constants<>+3264(SB), Y17, Y17
 	VPMAXUD     Y17, Y0, Y0
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x04, AX
 	CMPQ        AX, R8
-	JLE         group3789
+	JLE         group3801
 
-rest3790:
+rest3802:
 	CMPQ       AX, CX
-	JG         grouped3791
+	JG         grouped3803
 	LEAQ       15(AX), R8
 	CMPQ       R8, CX
-	JG         none3803
+	JG         none3815
 	CMPQ       560(DX), $0x00
-	JEQ        none3803
+	JEQ        none3815
 	MOVLQSX    48(SI)(AX*4), R8
 	ANDQ       $-2, R8
 	SHLQ       $0x06, R8
@@ -50420,7 +50579,7 @@ rest3790:
 	ADDQ       24(DX), R8
 	PREFETCHT0 (R8)
 	CMPQ       408(DX), $0x00
-	JEQ        near3802
+	JEQ        near3814
 	MOVQ       288(DX), R8
 	MOVLQSX    48(R8)(AX*4), R8
 	MOVQ       96(DX), R9
@@ -50462,8 +50621,8 @@ rest3790:
 	PREFETCHT0 128(R8)
 	PREFETCHT0 192(R8)
 
-near3802:
-none3803:
+near3814:
+none3815:
 	LEAQ          (AX), R8
 	CMPQ          R8, CX
 	CMOVQGT       CX, R8
@@ -50571,7 +50730,7 @@ none3803:
 	LEAQ          (R9)(R8*4), R8
 	LEAQ          (BX), R9
 	TESTB         $0x01, (SI)(DI*4)
-	JNZ           backward3804
+	JNZ           backward3816
 	VMOVUPS       (R9), Y24
 	VPERMPS       Z24, Z13, Z1
 	VMULPS        (R8), Z1, Z1
@@ -50585,9 +50744,9 @@ none3803:
 	VEXTRACTF64X4 $0x01, Z1, Y2
 	VADDPS        Y2, Y1, Y2
 	VMOVAPS       Y2, Y1
-	JMP           product3805
+	JMP           product3817
 
-backward3804:
+backward3816:
 	VBROADCASTF64X4 (R9), Z1
 	VMULPS          (R8), Z1, Z2
 	VMULPS          64(R8), Z1, Z3
@@ -50607,9 +50766,9 @@ backward3804:
 	VADDPS          Y1, Y2, Y2
 	VMOVAPS         Y2, Y1
 
-product3805:
+product3817:
 	VMOVUPS       Y1, (BX)
-	VPSUBD.BCST   constants<>+3256(SB), Y1, Y1
+	VPSUBD.BCST   constants<>+3264(SB), Y1, Y1
 	VPMAXUD       Y1, Y0, Y0
 	LEAQ          1(AX), DI
 	CMPQ          DI, CX
@@ -50622,7 +50781,7 @@ product3805:
 	LEAQ          (R9)(R8*4), R8
 	LEAQ          32(BX), R9
 	TESTB         $0x01, (SI)(DI*4)
-	JNZ           backward3806
+	JNZ           backward3818
 	VMOVUPS       (R9), Y24
 	VPERMPS       Z24, Z13, Z1
 	VMULPS        (R8), Z1, Z1
@@ -50636,9 +50795,9 @@ product3805:
 	VEXTRACTF64X4 $0x01, Z1, Y2
 	VADDPS        Y2, Y1, Y2
 	VMOVAPS       Y2, Y1
-	JMP           product3807
+	JMP           product3819
 
-backward3806:
+backward3818:
 	VBROADCASTF64X4 (R9), Z1
 	VMULPS          (R8), Z1, Z2
 	VMULPS          64(R8), Z1, Z3
@@ -50658,9 +50817,9 @@ backward3806:
 	VADDPS          Y1, Y2, Y2
 	VMOVAPS         Y2, Y1
 
-product3807:
+product3819:
 	VMOVUPS       Y1, 32(BX)
-	VPSUBD.BCST   constants<>+3256(SB), Y1, Y1
+	VPSUBD.BCST   constants<>+3264(SB), Y1, Y1
 	VPMAXUD       Y1, Y0, Y0
 	LEAQ          2(AX), DI
 	CMPQ          DI, CX
@@ -50673,7 +50832,7 @@ product3807:
 	LEAQ          (R9)(R8*4), R8
 	LEAQ          64(BX), R9
 	TESTB         $0x01, (SI)(DI*4)
-	JNZ           backward3808
+	JNZ           backward3820
 	VMOVUPS       (R9), Y24
 	VPERMPS       Z24, Z13, Z1
 	VMULPS        (R8), Z1, Z1
@@ -50687,9 +50846,9 @@ product3807:
 	VEXTRACTF64X4 $0x01, Z1, Y2
 	VADDPS        Y2, Y1, Y2
 	VMOVAPS       Y2, Y1
-	JMP           product3809
+	JMP           product3821
 
-backward3808:
+backward3820:
 	VBROADCASTF64X4 (R9), Z1
 	VMULPS          (R8), Z1, Z2
 	VMULPS          64(R8), Z1, Z3
@@ -50709,9 +50868,9 @@ backward3808:
 	VADDPS          Y1, Y2, Y2
 	VMOVAPS         Y2, Y1
 
-product3809:
+product3821:
 	VMOVUPS       Y1, 64(BX)
-	VPSUBD.BCST   constants<>+3256(SB), Y1, Y1
+	VPSUBD.BCST   constants<>+3264(SB), Y1, Y1
 	VPMAXUD       Y1, Y0, Y0
 	LEAQ          3(AX), AX
 	CMPQ          AX, CX
@@ -50724,7 +50883,7 @@ product3809:
 	LEAQ          (DX)(CX*4), CX
 	LEAQ          96(BX), DX
 	TESTB         $0x01, (SI)(AX*4)
-	JNZ           backward3810
+	JNZ           backward3822
 	VMOVUPS       (DX), Y24
 	VPERMPS       Z24, Z13, Z1
 	VMULPS        (CX), Z1, Z1
@@ -50738,9 +50897,9 @@ product3809:
 	VEXTRACTF64X4 $0x01, Z1, Y2
 	VADDPS        Y2, Y1, Y2
 	VMOVAPS       Y2, Y1
-	JMP           product3811
+	JMP           product3823
 
-backward3810:
+backward3822:
 	VBROADCASTF64X4 (DX), Z1
 	VMULPS          (CX), Z1, Z2
 	VMULPS          64(CX), Z1, Z3
@@ -50760,16 +50919,16 @@ backward3810:
 	VADDPS          Y1, Y2, Y2
 	VMOVAPS         Y2, Y1
 
-product3811:
+product3823:
 	VMOVUPS     Y1, 96(BX)
-	VPSUBD.BCST constants<>+3256(SB), Y1, Y1
+	VPSUBD.BCST constants<>+3264(SB), Y1, Y1
 	VPMAXUD     Y1, Y0, Y0
 	ADDQ        $0x00000080, BX
 
-grouped3791:
-	JMP done3788
+grouped3803:
+	JMP done3800
 
-few3787:
+few3799:
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVB SI, K1
@@ -50779,14 +50938,14 @@ few3787:
 	MOVQ  48(DX), R8
 	LEAQ  -3(CX), R9
 	CMPQ  AX, R9
-	JG    rest3813
+	JG    rest3825
 
-group3812:
+group3824:
 	LEAQ       15(AX), R10
 	CMPQ       R10, CX
-	JG         none3816
+	JG         none3828
 	CMPQ       560(DX), $0x00
-	JEQ        none3816
+	JEQ        none3828
 	MOVLQSX    48(DI)(AX*4), R10
 	ANDQ       $-2, R10
 	IMULQ      BX, R10
@@ -50828,7 +50987,7 @@ group3812:
 	ADDQ       24(DX), R10
 	PREFETCHT0 (R10)
 	CMPQ       408(DX), $0x00
-	JEQ        near3815
+	JEQ        near3827
 	MOVQ       288(DX), R10
 	MOVLQSX    48(R10)(AX*4), R10
 	MOVQ       96(DX), R11
@@ -50870,8 +51029,8 @@ group3812:
 	PREFETCHT0 128(R10)
 	PREFETCHT0 192(R10)
 
-near3815:
-none3816:
+near3827:
+none3828:
 	MOVQ         312(DX), R10
 	MOVLQSX      (R10)(AX*4), R10
 	IMULQ        BX, R10
@@ -50969,7 +51128,7 @@ none3816:
 	LEAQ         (SI), R11
 	MOVQ         (DX), R12
 	TESTB        $0x01, (DI)(AX*4)
-	JNZ          backward3817
+	JNZ          backward3829
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K2
@@ -50983,408 +51142,33 @@ none3816:
 	VBROADCASTSS (R11), Y13
 	VFMADD231PS  (R10), Y13, K2, Y11
 	CMPQ         R12, $0x00000001
-	JLE          end3819
+	JLE          end3831
 	VBROADCASTSS 4(R11), Y13
 	VFMADD231PS  (R10)(R13*1), Y13, K2, Y12
 	CMPQ         R12, $0x00000002
-	JLE          end3819
+	JLE          end3831
 	VBROADCASTSS 8(R11), Y13
 	VFMADD231PS  (R10)(R13*2), Y13, K2, Y11
 	CMPQ         R12, $0x00000003
-	JLE          end3819
+	JLE          end3831
 	VBROADCASTSS 12(R11), Y13
 	VFMADD231PS  (R10)(R14*1), Y13, K2, Y12
 	CMPQ         R12, $0x00000004
-	JLE          end3819
+	JLE          end3831
 	VBROADCASTSS 16(R11), Y13
 	VFMADD231PS  (R10)(R13*4), Y13, K2, Y11
 	CMPQ         R12, $0x00000005
-	JLE          end3819
+	JLE          end3831
 	VBROADCASTSS 20(R11), Y13
 	VFMADD231PS  (R10)(R15*1), Y13, K2, Y12
 	CMPQ         R12, $0x00000006
-	JLE          end3819
+	JLE          end3831
 	VBROADCASTSS 24(R11), Y13
 	VFMADD231PS  (R10)(R14*2), Y13, K2, Y11
 	CMPQ         R12, $0x00000007
-	JLE          end3819
+	JLE          end3831
 	VBROADCASTSS 28(R11), Y13
 	VFMADD231PS  (R10)(BP*1), Y13, K2, Y12
-
-end3819:
-	VADDPS  Y12, Y11, Y11
-	VMOVAPS Y11, Y11
-	JMP     product3818
-
-backward3817:
-	MOVQ      $-1, R13
-	BZHIQ     R12, R13, R13
-	KMOVB     R13, K2
-	MOVQ      R12, R13
-	SHLQ      $0x02, R13
-	LEAQ      (R13)(R13*2), R14
-	LEAQ      (R13)(R13*4), R15
-	LEAQ      (R14)(R13*4), BP
-	VMOVUPS.Z (R11), K2, Y11
-	VXORPD    Y12, Y12, Y12
-	VXORPD    Y13, Y13, Y13
-	VXORPD    Y14, Y14, Y14
-	VXORPD    Y15, Y15, Y15
-	VXORPD    Y16, Y16, Y16
-	VXORPD    Y17, Y17, Y17
-	VXORPD    Y18, Y18, Y18
-	VXORPD    Y19, Y19, Y19
-	VMULPS.Z  (R10), Y11, K2, Y12
-	CMPQ      R12, $0x00000001
-	JLE       end3820
-	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
-	CMPQ      R12, $0x00000002
-	JLE       end3820
-	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
-	CMPQ      R12, $0x00000003
-	JLE       end3820
-	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
-	CMPQ      R12, $0x00000004
-	JLE       end3820
-	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
-	CMPQ      R12, $0x00000005
-	JLE       end3820
-	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
-	CMPQ      R12, $0x00000006
-	JLE       end3820
-	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
-	CMPQ      R12, $0x00000007
-	JLE       end3820
-	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
-
-end3820:
-	VUNPCKLPS  Y13, Y12, Y11
-	VUNPCKHPS  Y13, Y12, Y12
-	VADDPS     Y12, Y11, Y11
-	VUNPCKLPS  Y15, Y14, Y12
-	VUNPCKHPS  Y15, Y14, Y13
-	VADDPS     Y13, Y12, Y12
-	VUNPCKLPS  Y17, Y16, Y13
-	VUNPCKHPS  Y17, Y16, Y14
-	VADDPS     Y14, Y13, Y13
-	VUNPCKLPS  Y19, Y18, Y14
-	VUNPCKHPS  Y19, Y18, Y15
-	VADDPS     Y15, Y14, Y14
-	VUNPCKLPD  Y12, Y11, Y15
-	VUNPCKHPD  Y12, Y11, Y11
-	VADDPS     Y11, Y15, Y15
-	VUNPCKLPD  Y14, Y13, Y11
-	VUNPCKHPD  Y14, Y13, Y12
-	VADDPS     Y12, Y11, Y11
-	VPERM2F128 $0x31, Y11, Y15, Y12
-	VPERM2F128 $0x20, Y11, Y15, Y15
-	VADDPS     Y12, Y15, Y15
-	VMOVAPS    Y15, Y11
-
-product3818:
-	VMOVUPS       Y11, (SI)
-	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
-	VPMAXUD       Y11, Y0, Y0
-	MOVQ          288(DX), R10
-	MOVLQSX       4(R10)(AX*4), R10
-	MOVQ          96(DX), R11
-	MOVQ          (R11)(R10*8), R10
-	MOVQ          512(DX), R11
-	LEAQ          (R11)(R10*4), R10
-	LEAQ          32(SI), R11
-	MOVQ          (DX), R12
-	TESTB         $0x01, 4(DI)(AX*4)
-	JNZ           backward3821
-	MOVQ          $-1, R13
-	BZHIQ         R12, R13, R13
-	KMOVB         R13, K2
-	MOVQ          R12, R13
-	SHLQ          $0x02, R13
-	LEAQ          (R13)(R13*2), R14
-	LEAQ          (R13)(R13*4), R15
-	LEAQ          (R14)(R13*4), BP
-	VXORPD        Y11, Y11, Y11
-	VXORPD        Y12, Y12, Y12
-	VBROADCASTSS  (R11), Y13
-	VFMADD231PS   (R10), Y13, K2, Y11
-	CMPQ          R12, $0x00000001
-	JLE           end3823
-	VBROADCASTSS  4(R11), Y13
-	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
-	CMPQ          R12, $0x00000002
-	JLE           end3823
-	VBROADCASTSS  8(R11), Y13
-	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
-	CMPQ          R12, $0x00000003
-	JLE           end3823
-	VBROADCASTSS  12(R11), Y13
-	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
-	CMPQ          R12, $0x00000004
-	JLE           end3823
-	VBROADCASTSS  16(R11), Y13
-	VFMADD231PS   (R10)(R13*4), Y13, K2, Y11
-	CMPQ          R12, $0x00000005
-	JLE           end3823
-	VBROADCASTSS  20(R11), Y13
-	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
-	CMPQ          R12, $0x00000006
-	JLE           end3823
-	VBROADCASTSS  24(R11), Y13
-	VFMADD231PS   (R10)(R14*2), Y13, K2, Y11
-	CMPQ          R12, $0x00000007
-	JLE           end3823
-	VBROADCASTSS  28(R11), Y13
-	VFMADD231PS   (R10)(BP*1), Y13, K2, Y12
-
-end3823:
-	VADDPS  Y12, Y11, Y11
-	VMOVAPS Y11, Y11
-	JMP     product3822
-
-backward3821:
-	MOVQ      $-1, R13
-	BZHIQ     R12, R13, R13
-	KMOVB     R13, K2
-	MOVQ      R12, R13
-	SHLQ      $0x02, R13
-	LEAQ      (R13)(R13*2), R14
-	LEAQ      (R13)(R13*4), R15
-	LEAQ      (R14)(R13*4), BP
-	VMOVUPS.Z (R11), K2, Y11
-	VXORPD    Y12, Y12, Y12
-	VXORPD    Y13, Y13, Y13
-	VXORPD    Y14, Y14, Y14
-	VXORPD    Y15, Y15, Y15
-	VXORPD    Y16, Y16, Y16
-	VXORPD    Y17, Y17, Y17
-	VXORPD    Y18, Y18, Y18
-	VXORPD    Y19, Y19, Y19
-	VMULPS.Z  (R10), Y11, K2, Y12
-	CMPQ      R12, $0x00000001
-	JLE       end3824
-	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
-	CMPQ      R12, $0x00000002
-	JLE       end3824
-	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
-	CMPQ      R12, $0x00000003
-	JLE       end3824
-	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
-	CMPQ      R12, $0x00000004
-	JLE       end3824
-	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
-	CMPQ      R12, $0x00000005
-	JLE       end3824
-	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
-	CMPQ      R12, $0x00000006
-	JLE       end3824
-	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
-	CMPQ      R12, $0x00000007
-	JLE       end3824
-	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
-
-end3824:
-	VUNPCKLPS  Y13, Y12, Y11
-	VUNPCKHPS  Y13, Y12, Y12
-	VADDPS     Y12, Y11, Y11
-	VUNPCKLPS  Y15, Y14, Y12
-	VUNPCKHPS  Y15, Y14, Y13
-	VADDPS     Y13, Y12, Y12
-	VUNPCKLPS  Y17, Y16, Y13
-	VUNPCKHPS  Y17, Y16, Y14
-	VADDPS     Y14, Y13, Y13
-	VUNPCKLPS  Y19, Y18, Y14
-	VUNPCKHPS  Y19, Y18, Y15
-	VADDPS     Y15, Y14, Y14
-	VUNPCKLPD  Y12, Y11, Y15
-	VUNPCKHPD  Y12, Y11, Y11
-	VADDPS     Y11, Y15, Y15
-	VUNPCKLPD  Y14, Y13, Y11
-	VUNPCKHPD  Y14, Y13, Y12
-	VADDPS     Y12, Y11, Y11
-	VPERM2F128 $0x31, Y11, Y15, Y12
-	VPERM2F128 $0x20, Y11, Y15, Y15
-	VADDPS     Y12, Y15, Y15
-	VMOVAPS    Y15, Y11
-
-product3822:
-	VMOVUPS       Y11, 32(SI)
-	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
-	VPMAXUD       Y11, Y0, Y0
-	MOVQ          288(DX), R10
-	MOVLQSX       8(R10)(AX*4), R10
-	MOVQ          96(DX), R11
-	MOVQ          (R11)(R10*8), R10
-	MOVQ          512(DX), R11
-	LEAQ          (R11)(R10*4), R10
-	LEAQ          64(SI), R11
-	MOVQ          (DX), R12
-	TESTB         $0x01, 8(DI)(AX*4)
-	JNZ           backward3825
-	MOVQ          $-1, R13
-	BZHIQ         R12, R13, R13
-	KMOVB         R13, K2
-	MOVQ          R12, R13
-	SHLQ          $0x02, R13
-	LEAQ          (R13)(R13*2), R14
-	LEAQ          (R13)(R13*4), R15
-	LEAQ          (R14)(R13*4), BP
-	VXORPD        Y11, Y11, Y11
-	VXORPD        Y12, Y12, Y12
-	VBROADCASTSS  (R11), Y13
-	VFMADD231PS   (R10), Y13, K2, Y11
-	CMPQ          R12, $0x00000001
-	JLE           end3827
-	VBROADCASTSS  4(R11), Y13
-	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
-	CMPQ          R12, $0x00000002
-	JLE           end3827
-	VBROADCASTSS  8(R11), Y13
-	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
-	CMPQ          R12, $0x00000003
-	JLE           end3827
-	VBROADCASTSS  12(R11), Y13
-	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
-	CMPQ          R12, $0x00000004
-	JLE           end3827
-	VBROADCASTSS  16(R11), Y13
-	VFMADD231PS   (R10)(R13*4), Y13, K2, Y11
-	CMPQ          R12, $0x00000005
-	JLE           end3827
-	VBROADCASTSS  20(R11), Y13
-	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
-	CMPQ          R12, $0x00000006
-	JLE           end3827
-	VBROADCASTSS  24(R11), Y13
-	VFMADD231PS   (R10)(R14*2), Y13, K2, Y11
-	CMPQ          R12, $0x00000007
-	JLE           end3827
-	VBROADCASTSS  28(R11), Y13
-	VFMADD231PS   (R10)(BP*1), Y13, K2, Y12
-
-end3827:
-	VADDPS  Y12, Y11, Y11
-	VMOVAPS Y11, Y11
-	JMP     product3826
-
-backward3825:
-	MOVQ      $-1, R13
-	BZHIQ     R12, R13, R13
-	KMOVB     R13, K2
-	MOVQ      R12, R13
-	SHLQ      $0x02, R13
-	LEAQ      (R13)(R13*2), R14
-	LEAQ      (R13)(R13*4), R15
-	LEAQ      (R14)(R13*4), BP
-	VMOVUPS.Z (R11), K2, Y11
-	VXORPD    Y12, Y12, Y12
-	VXORPD    Y13, Y13, Y13
-	VXORPD    Y14, Y14, Y14
-	VXORPD    Y15, Y15, Y15
-	VXORPD    Y16, Y16, Y16
-	VXORPD    Y17, Y17, Y17
-	VXORPD    Y18, Y18, Y18
-	VXORPD    Y19, Y19, Y19
-	VMULPS.Z  (R10), Y11, K2, Y12
-	CMPQ      R12, $0x00000001
-	JLE       end3828
-	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
-	CMPQ      R12, $0x00000002
-	JLE       end3828
-	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
-	CMPQ      R12, $0x00000003
-	JLE       end3828
-	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
-	CMPQ      R12, $0x00000004
-	JLE       end3828
-	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
-	CMPQ      R12, $0x00000005
-	JLE       end3828
-	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
-	CMPQ      R12, $0x00000006
-	JLE       end3828
-	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
-	CMPQ      R12, $0x00000007
-	JLE       end3828
-	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
-
-end3828:
-	VUNPCKLPS  Y13, Y12, Y11
-	VUNPCKHPS  Y13, Y12, Y12
-	VADDPS     Y12, Y11, Y11
-	VUNPCKLPS  Y15, Y14, Y12
-	VUNPCKHPS  Y15, Y14, Y13
-	VADDPS     Y13, Y12, Y12
-	VUNPCKLPS  Y17, Y16, Y13
-	VUNPCKHPS  Y17, Y16, Y14
-	VADDPS     Y14, Y13, Y13
-	VUNPCKLPS  Y19, Y18, Y14
-	VUNPCKHPS  Y19, Y18, Y15
-	VADDPS     Y15, Y14, Y14
-	VUNPCKLPD  Y12, Y11, Y15
-	VUNPCKHPD  Y12, Y11, Y11
-	VADDPS     Y11, Y15, Y15
-	VUNPCKLPD  Y14, Y13, Y11
-	VUNPCKHPD  Y14, Y13, Y12
-	VADDPS     Y12, Y11, Y11
-	VPERM2F128 $0x31, Y11, Y15, Y12
-	VPERM2F128 $0x20, Y11, Y15, Y15
-	VADDPS     Y12, Y15, Y15
-	VMOVAPS    Y15, Y11
-
-product3826:
-	VMOVUPS       Y11, 64(SI)
-	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
-	VPMAXUD       Y11, Y0, Y0
-	MOVQ          288(DX), R10
-	MOVLQSX       12(R10)(AX*4), R10
-	MOVQ          96(DX), R11
-	MOVQ          (R11)(R10*8), R10
-	MOVQ          512(DX), R11
-	LEAQ          (R11)(R10*4), R10
-	LEAQ          96(SI), R11
-	MOVQ          (DX), R12
-	TESTB         $0x01, 12(DI)(AX*4)
-	JNZ           backward3829
-	MOVQ          $-1, R13
-	BZHIQ         R12, R13, R13
-	KMOVB         R13, K2
-	MOVQ          R12, R13
-	SHLQ          $0x02, R13
-	LEAQ          (R13)(R13*2), R14
-	LEAQ          (R13)(R13*4), R15
-	LEAQ          (R14)(R13*4), BP
-	VXORPD        Y11, Y11, Y11
-	VXORPD        Y12, Y12, Y12
-	VBROADCASTSS  (R11), Y13
-	VFMADD231PS   (R10), Y13, K2, Y11
-	CMPQ          R12, $0x00000001
-	JLE           end3831
-	VBROADCASTSS  4(R11), Y13
-	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
-	CMPQ          R12, $0x00000002
-	JLE           end3831
-	VBROADCASTSS  8(R11), Y13
-	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
-	CMPQ          R12, $0x00000003
-	JLE           end3831
-	VBROADCASTSS  12(R11), Y13
-	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
-	CMPQ          R12, $0x00000004
-	JLE           end3831
-	VBROADCASTSS  16(R11), Y13
-	VFMADD231PS   (R10)(R13*4), Y13, K2, Y11
-	CMPQ          R12, $0x00000005
-	JLE           end3831
-	VBROADCASTSS  20(R11), Y13
-	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
-	CMPQ          R12, $0x00000006
-	JLE           end3831
-	VBROADCASTSS  24(R11), Y13
-	VFMADD231PS   (R10)(R14*2), Y13, K2, Y11
-	CMPQ          R12, $0x00000007
-	JLE           end3831
-	VBROADCASTSS  28(R11), Y13
-	VFMADD231PS   (R10)(BP*1), Y13, K2, Y12
 
 end3831:
 	VADDPS  Y12, Y11, Y11
@@ -51457,22 +51241,397 @@ end3832:
 	VMOVAPS    Y15, Y11
 
 product3830:
+	VMOVUPS       Y11, (SI)
+	VPSUBD.BCST.Z constants<>+3264(SB), Y11, K1, Y11
+	VPMAXUD       Y11, Y0, Y0
+	MOVQ          288(DX), R10
+	MOVLQSX       4(R10)(AX*4), R10
+	MOVQ          96(DX), R11
+	MOVQ          (R11)(R10*8), R10
+	MOVQ          512(DX), R11
+	LEAQ          (R11)(R10*4), R10
+	LEAQ          32(SI), R11
+	MOVQ          (DX), R12
+	TESTB         $0x01, 4(DI)(AX*4)
+	JNZ           backward3833
+	MOVQ          $-1, R13
+	BZHIQ         R12, R13, R13
+	KMOVB         R13, K2
+	MOVQ          R12, R13
+	SHLQ          $0x02, R13
+	LEAQ          (R13)(R13*2), R14
+	LEAQ          (R13)(R13*4), R15
+	LEAQ          (R14)(R13*4), BP
+	VXORPD        Y11, Y11, Y11
+	VXORPD        Y12, Y12, Y12
+	VBROADCASTSS  (R11), Y13
+	VFMADD231PS   (R10), Y13, K2, Y11
+	CMPQ          R12, $0x00000001
+	JLE           end3835
+	VBROADCASTSS  4(R11), Y13
+	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
+	CMPQ          R12, $0x00000002
+	JLE           end3835
+	VBROADCASTSS  8(R11), Y13
+	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
+	CMPQ          R12, $0x00000003
+	JLE           end3835
+	VBROADCASTSS  12(R11), Y13
+	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
+	CMPQ          R12, $0x00000004
+	JLE           end3835
+	VBROADCASTSS  16(R11), Y13
+	VFMADD231PS   (R10)(R13*4), Y13, K2, Y11
+	CMPQ          R12, $0x00000005
+	JLE           end3835
+	VBROADCASTSS  20(R11), Y13
+	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
+	CMPQ          R12, $0x00000006
+	JLE           end3835
+	VBROADCASTSS  24(R11), Y13
+	VFMADD231PS   (R10)(R14*2), Y13, K2, Y11
+	CMPQ          R12, $0x00000007
+	JLE           end3835
+	VBROADCASTSS  28(R11), Y13
+	VFMADD231PS   (R10)(BP*1), Y13, K2, Y12
+
+end3835:
+	VADDPS  Y12, Y11, Y11
+	VMOVAPS Y11, Y11
+	JMP     product3834
+
+backward3833:
+	MOVQ      $-1, R13
+	BZHIQ     R12, R13, R13
+	KMOVB     R13, K2
+	MOVQ      R12, R13
+	SHLQ      $0x02, R13
+	LEAQ      (R13)(R13*2), R14
+	LEAQ      (R13)(R13*4), R15
+	LEAQ      (R14)(R13*4), BP
+	VMOVUPS.Z (R11), K2, Y11
+	VXORPD    Y12, Y12, Y12
+	VXORPD    Y13, Y13, Y13
+	VXORPD    Y14, Y14, Y14
+	VXORPD    Y15, Y15, Y15
+	VXORPD    Y16, Y16, Y16
+	VXORPD    Y17, Y17, Y17
+	VXORPD    Y18, Y18, Y18
+	VXORPD    Y19, Y19, Y19
+	VMULPS.Z  (R10), Y11, K2, Y12
+	CMPQ      R12, $0x00000001
+	JLE       end3836
+	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
+	CMPQ      R12, $0x00000002
+	JLE       end3836
+	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
+	CMPQ      R12, $0x00000003
+	JLE       end3836
+	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
+	CMPQ      R12, $0x00000004
+	JLE       end3836
+	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
+	CMPQ      R12, $0x00000005
+	JLE       end3836
+	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
+	CMPQ      R12, $0x00000006
+	JLE       end3836
+	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
+	CMPQ      R12, $0x00000007
+	JLE       end3836
+	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
+
+end3836:
+	VUNPCKLPS  Y13, Y12, Y11
+	VUNPCKHPS  Y13, Y12, Y12
+	VADDPS     Y12, Y11, Y11
+	VUNPCKLPS  Y15, Y14, Y12
+	VUNPCKHPS  Y15, Y14, Y13
+	VADDPS     Y13, Y12, Y12
+	VUNPCKLPS  Y17, Y16, Y13
+	VUNPCKHPS  Y17, Y16, Y14
+	VADDPS     Y14, Y13, Y13
+	VUNPCKLPS  Y19, Y18, Y14
+	VUNPCKHPS  Y19, Y18, Y15
+	VADDPS     Y15, Y14, Y14
+	VUNPCKLPD  Y12, Y11, Y15
+	VUNPCKHPD  Y12, Y11, Y11
+	VADDPS     Y11, Y15, Y15
+	VUNPCKLPD  Y14, Y13, Y11
+	VUNPCKHPD  Y14, Y13, Y12
+	VADDPS     Y12, Y11, Y11
+	VPERM2F128 $0x31, Y11, Y15, Y12
+	VPERM2F128 $0x20, Y11, Y15, Y15
+	VADDPS     Y12, Y15, Y15
+	VMOVAPS    Y15, Y11
+
+product3834:
+	VMOVUPS       Y11, 32(SI)
+	VPSUBD.BCST.Z constants<>+3264(SB), Y11, K1, Y11
+	VPMAXUD       Y11, Y0, Y0
+	MOVQ          288(DX), R10
+	MOVLQSX       8(R10)(AX*4), R10
+	MOVQ          96(DX), R11
+	MOVQ          (R11)(R10*8), R10
+	MOVQ          512(DX), R11
+	LEAQ          (R11)(R10*4), R10
+	LEAQ          64(SI), R11
+	MOVQ          (DX), R12
+	TESTB         $0x01, 8(DI)(AX*4)
+	JNZ           backward3837
+	MOVQ          $-1, R13
+	BZHIQ         R12, R13, R13
+	KMOVB         R13, K2
+	MOVQ          R12, R13
+	SHLQ          $0x02, R13
+	LEAQ          (R13)(R13*2), R14
+	LEAQ          (R13)(R13*4), R15
+	LEAQ          (R14)(R13*4), BP
+	VXORPD        Y11, Y11, Y11
+	VXORPD        Y12, Y12, Y12
+	VBROADCASTSS  (R11), Y13
+	VFMADD231PS   (R10), Y13, K2, Y11
+	CMPQ          R12, $0x00000001
+	JLE           end3839
+	VBROADCASTSS  4(R11), Y13
+	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
+	CMPQ          R12, $0x00000002
+	JLE           end3839
+	VBROADCASTSS  8(R11), Y13
+	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
+	CMPQ          R12, $0x00000003
+	JLE           end3839
+	VBROADCASTSS  12(R11), Y13
+	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
+	CMPQ          R12, $0x00000004
+	JLE           end3839
+	VBROADCASTSS  16(R11), Y13
+	VFMADD231PS   (R10)(R13*4), Y13, K2, Y11
+	CMPQ          R12, $0x00000005
+	JLE           end3839
+	VBROADCASTSS  20(R11), Y13
+	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
+	CMPQ          R12, $0x00000006
+	JLE           end3839
+	VBROADCASTSS  24(R11), Y13
+	VFMADD231PS   (R10)(R14*2), Y13, K2, Y11
+	CMPQ          R12, $0x00000007
+	JLE           end3839
+	VBROADCASTSS  28(R11), Y13
+	VFMADD231PS   (R10)(BP*1), Y13, K2, Y12
+
+end3839:
+	VADDPS  Y12, Y11, Y11
+	VMOVAPS Y11, Y11
+	JMP     product3838
+
+backward3837:
+	MOVQ      $-1, R13
+	BZHIQ     R12, R13, R13
+	KMOVB     R13, K2
+	MOVQ      R12, R13
+	SHLQ      $0x02, R13
+	LEAQ      (R13)(R13*2), R14
+	LEAQ      (R13)(R13*4), R15
+	LEAQ      (R14)(R13*4), BP
+	VMOVUPS.Z (R11), K2, Y11
+	VXORPD    Y12, Y12, Y12
+	VXORPD    Y13, Y13, Y13
+	VXORPD    Y14, Y14, Y14
+	VXORPD    Y15, Y15, Y15
+	VXORPD    Y16, Y16, Y16
+	VXORPD    Y17, Y17, Y17
+	VXORPD    Y18, Y18, Y18
+	VXORPD    Y19, Y19, Y19
+	VMULPS.Z  (R10), Y11, K2, Y12
+	CMPQ      R12, $0x00000001
+	JLE       end3840
+	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
+	CMPQ      R12, $0x00000002
+	JLE       end3840
+	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
+	CMPQ      R12, $0x00000003
+	JLE       end3840
+	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
+	CMPQ      R12, $0x00000004
+	JLE       end3840
+	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
+	CMPQ      R12, $0x00000005
+	JLE       end3840
+	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
+	CMPQ      R12, $0x00000006
+	JLE       end3840
+	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
+	CMPQ      R12, $0x00000007
+	JLE       end3840
+	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
+
+end3840:
+	VUNPCKLPS  Y13, Y12, Y11
+	VUNPCKHPS  Y13, Y12, Y12
+	VADDPS     Y12, Y11, Y11
+	VUNPCKLPS  Y15, Y14, Y12
+	VUNPCKHPS  Y15, Y14, Y13
+	VADDPS     Y13, Y12, Y12
+	VUNPCKLPS  Y17, Y16, Y13
+	VUNPCKHPS  Y17, Y16, Y14
+	VADDPS     Y14, Y13, Y13
+	VUNPCKLPS  Y19, Y18, Y14
+	VUNPCKHPS  Y19, Y18, Y15
+	VADDPS     Y15, Y14, Y14
+	VUNPCKLPD  Y12, Y11, Y15
+	VUNPCKHPD  Y12, Y11, Y11
+	VADDPS     Y11, Y15, Y15
+	VUNPCKLPD  Y14, Y13, Y11
+	VUNPCKHPD  Y14, Y13, Y12
+	VADDPS     Y12, Y11, Y11
+	VPERM2F128 $0x31, Y11, Y15, Y12
+	VPERM2F128 $0x20, Y11, Y15, Y15
+	VADDPS     Y12, Y15, Y15
+	VMOVAPS    Y15, Y11
+
+product3838:
+	VMOVUPS       Y11, 64(SI)
+	VPSUBD.BCST.Z constants<>+3264(SB), Y11, K1, Y11
+	VPMAXUD       Y11, Y0, Y0
+	MOVQ          288(DX), R10
+	MOVLQSX       12(R10)(AX*4), R10
+	MOVQ          96(DX), R11
+	MOVQ          (R11)(R10*8), R10
+	MOVQ          512(DX), R11
+	LEAQ          (R11)(R10*4), R10
+	LEAQ          96(SI), R11
+	MOVQ          (DX), R12
+	TESTB         $0x01, 12(DI)(AX*4)
+	JNZ           backward3841
+	MOVQ          $-1, R13
+	BZHIQ         R12, R13, R13
+	KMOVB         R13, K2
+	MOVQ          R12, R13
+	SHLQ          $0x02, R13
+	LEAQ          (R13)(R13*2), R14
+	LEAQ          (R13)(R13*4), R15
+	LEAQ          (R14)(R13*4), BP
+	VXORPD        Y11, Y11, Y11
+	VXORPD        Y12, Y12, Y12
+	VBROADCASTSS  (R11), Y13
+	VFMADD231PS   (R10), Y13, K2, Y11
+	CMPQ          R12, $0x00000001
+	JLE           end3843
+	VBROADCASTSS  4(R11), Y13
+	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
+	CMPQ          R12, $0x00000002
+	JLE           end3843
+	VBROADCASTSS  8(R11), Y13
+	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
+	CMPQ          R12, $0x00000003
+	JLE           end3843
+	VBROADCASTSS  12(R11), Y13
+	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
+	CMPQ          R12, $0x00000004
+	JLE           end3843
+	VBROADCASTSS  16(R11), Y13
+	VFMADD231PS   (R10)(R13*4), Y13, K2, Y11
+	CMPQ          R12, $0x00000005
+	JLE           end3843
+	VBROADCASTSS  20(R11), Y13
+	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
+	CMPQ          R12, $0x00000006
+	JLE           end3843
+	VBROADCASTSS  24(R11), Y13
+	VFMADD231PS   (R10)(R14*2), Y13, K2, Y11
+	CMPQ          R12, $0x00000007
+	JLE           end3843
+	VBROADCASTSS  28(R11), Y13
+	VFMADD231PS   (R10)(BP*1), Y13, K2, Y12
+
+end3843:
+	VADDPS  Y12, Y11, Y11
+	VMOVAPS Y11, Y11
+	JMP     product3842
+
+backward3841:
+	MOVQ      $-1, R13
+	BZHIQ     R12, R13, R13
+	KMOVB     R13, K2
+	MOVQ      R12, R13
+	SHLQ      $0x02, R13
+	LEAQ      (R13)(R13*2), R14
+	LEAQ      (R13)(R13*4), R15
+	LEAQ      (R14)(R13*4), BP
+	VMOVUPS.Z (R11), K2, Y11
+	VXORPD    Y12, Y12, Y12
+	VXORPD    Y13, Y13, Y13
+	VXORPD    Y14, Y14, Y14
+	VXORPD    Y15, Y15, Y15
+	VXORPD    Y16, Y16, Y16
+	VXORPD    Y17, Y17, Y17
+	VXORPD    Y18, Y18, Y18
+	VXORPD    Y19, Y19, Y19
+	VMULPS.Z  (R10), Y11, K2, Y12
+	CMPQ      R12, $0x00000001
+	JLE       end3844
+	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
+	CMPQ      R12, $0x00000002
+	JLE       end3844
+	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
+	CMPQ      R12, $0x00000003
+	JLE       end3844
+	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
+	CMPQ      R12, $0x00000004
+	JLE       end3844
+	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
+	CMPQ      R12, $0x00000005
+	JLE       end3844
+	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
+	CMPQ      R12, $0x00000006
+	JLE       end3844
+	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
+	CMPQ      R12, $0x00000007
+	JLE       end3844
+	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
+
+end3844:
+	VUNPCKLPS  Y13, Y12, Y11
+	VUNPCKHPS  Y13, Y12, Y12
+	VADDPS     Y12, Y11, Y11
+	VUNPCKLPS  Y15, Y14, Y12
+	VUNPCKHPS  Y15, Y14, Y13
+	VADDPS     Y13, Y12, Y12
+	VUNPCKLPS  Y17, Y16, Y13
+	VUNPCKHPS  Y17, Y16, Y14
+	VADDPS     Y14, Y13, Y13
+	VUNPCKLPS  Y19, Y18, Y14
+	VUNPCKHPS  Y19, Y18, Y15
+	VADDPS     Y15, Y14, Y14
+	VUNPCKLPD  Y12, Y11, Y15
+	VUNPCKHPD  Y12, Y11, Y11
+	VADDPS     Y11, Y15, Y15
+	VUNPCKLPD  Y14, Y13, Y11
+	VUNPCKHPD  Y14, Y13, Y12
+	VADDPS     Y12, Y11, Y11
+	VPERM2F128 $0x31, Y11, Y15, Y12
+	VPERM2F128 $0x20, Y11, Y15, Y15
+	VADDPS     Y12, Y15, Y15
+	VMOVAPS    Y15, Y11
+
+product3842:
 	VMOVUPS       Y11, 96(SI)
-	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
+	VPSUBD.BCST.Z constants<>+3264(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
 	ADDQ          $0x00000080, SI
 	ADDQ          $0x04, AX
 	CMPQ          AX, R9
-	JLE           group3812
+	JLE           group3824
 
-rest3813:
+rest3825:
 	CMPQ       AX, CX
-	JG         grouped3814
+	JG         grouped3826
 	LEAQ       15(AX), R9
 	CMPQ       R9, CX
-	JG         none3834
+	JG         none3846
 	CMPQ       560(DX), $0x00
-	JEQ        none3834
+	JEQ        none3846
 	MOVLQSX    48(DI)(AX*4), R9
 	ANDQ       $-2, R9
 	IMULQ      BX, R9
@@ -51514,7 +51673,7 @@ rest3813:
 	ADDQ       24(DX), R9
 	PREFETCHT0 (R9)
 	CMPQ       408(DX), $0x00
-	JEQ        near3833
+	JEQ        near3845
 	MOVQ       288(DX), R9
 	MOVLQSX    48(R9)(AX*4), R9
 	MOVQ       96(DX), R10
@@ -51556,8 +51715,8 @@ rest3813:
 	PREFETCHT0 128(R9)
 	PREFETCHT0 192(R9)
 
-near3833:
-none3834:
+near3845:
+none3846:
 	LEAQ         (AX), R9
 	CMPQ         R9, CX
 	CMOVQGT      CX, R9
@@ -51670,7 +51829,7 @@ none3834:
 	LEAQ         (SI), R9
 	MOVQ         (DX), R10
 	TESTB        $0x01, (DI)(BX*4)
-	JNZ          backward3835
+	JNZ          backward3847
 	MOVQ         $-1, BX
 	BZHIQ        R10, BX, BX
 	KMOVB        BX, K2
@@ -51684,417 +51843,33 @@ none3834:
 	VBROADCASTSS (R9), Y3
 	VFMADD231PS  (R8), Y3, K2, Y1
 	CMPQ         R10, $0x00000001
-	JLE          end3837
+	JLE          end3849
 	VBROADCASTSS 4(R9), Y3
 	VFMADD231PS  (R8)(BX*1), Y3, K2, Y2
 	CMPQ         R10, $0x00000002
-	JLE          end3837
+	JLE          end3849
 	VBROADCASTSS 8(R9), Y3
 	VFMADD231PS  (R8)(BX*2), Y3, K2, Y1
 	CMPQ         R10, $0x00000003
-	JLE          end3837
+	JLE          end3849
 	VBROADCASTSS 12(R9), Y3
 	VFMADD231PS  (R8)(R11*1), Y3, K2, Y2
 	CMPQ         R10, $0x00000004
-	JLE          end3837
+	JLE          end3849
 	VBROADCASTSS 16(R9), Y3
 	VFMADD231PS  (R8)(BX*4), Y3, K2, Y1
 	CMPQ         R10, $0x00000005
-	JLE          end3837
+	JLE          end3849
 	VBROADCASTSS 20(R9), Y3
 	VFMADD231PS  (R8)(R12*1), Y3, K2, Y2
 	CMPQ         R10, $0x00000006
-	JLE          end3837
+	JLE          end3849
 	VBROADCASTSS 24(R9), Y3
 	VFMADD231PS  (R8)(R11*2), Y3, K2, Y1
 	CMPQ         R10, $0x00000007
-	JLE          end3837
+	JLE          end3849
 	VBROADCASTSS 28(R9), Y3
 	VFMADD231PS  (R8)(R13*1), Y3, K2, Y2
-
-end3837:
-	VADDPS  Y2, Y1, Y1
-	VMOVAPS Y1, Y1
-	JMP     product3836
-
-backward3835:
-	MOVQ      $-1, BX
-	BZHIQ     R10, BX, BX
-	KMOVB     BX, K2
-	MOVQ      R10, BX
-	SHLQ      $0x02, BX
-	LEAQ      (BX)(BX*2), R11
-	LEAQ      (BX)(BX*4), R12
-	LEAQ      (R11)(BX*4), R13
-	VMOVUPS.Z (R9), K2, Y1
-	VXORPD    Y2, Y2, Y2
-	VXORPD    Y3, Y3, Y3
-	VXORPD    Y4, Y4, Y4
-	VXORPD    Y5, Y5, Y5
-	VXORPD    Y6, Y6, Y6
-	VXORPD    Y7, Y7, Y7
-	VXORPD    Y8, Y8, Y8
-	VXORPD    Y9, Y9, Y9
-	VMULPS.Z  (R8), Y1, K2, Y2
-	CMPQ      R10, $0x00000001
-	JLE       end3838
-	VMULPS.Z  (R8)(BX*1), Y1, K2, Y3
-	CMPQ      R10, $0x00000002
-	JLE       end3838
-	VMULPS.Z  (R8)(BX*2), Y1, K2, Y4
-	CMPQ      R10, $0x00000003
-	JLE       end3838
-	VMULPS.Z  (R8)(R11*1), Y1, K2, Y5
-	CMPQ      R10, $0x00000004
-	JLE       end3838
-	VMULPS.Z  (R8)(BX*4), Y1, K2, Y6
-	CMPQ      R10, $0x00000005
-	JLE       end3838
-	VMULPS.Z  (R8)(R12*1), Y1, K2, Y7
-	CMPQ      R10, $0x00000006
-	JLE       end3838
-	VMULPS.Z  (R8)(R11*2), Y1, K2, Y8
-	CMPQ      R10, $0x00000007
-	JLE       end3838
-	VMULPS.Z  (R8)(R13*1), Y1, K2, Y9
-
-end3838:
-	VUNPCKLPS  Y3, Y2, Y1
-	VUNPCKHPS  Y3, Y2, Y2
-	VADDPS     Y2, Y1, Y1
-	VUNPCKLPS  Y5, Y4, Y2
-	VUNPCKHPS  Y5, Y4, Y3
-	VADDPS     Y3, Y2, Y2
-	VUNPCKLPS  Y7, Y6, Y3
-	VUNPCKHPS  Y7, Y6, Y4
-	VADDPS     Y4, Y3, Y3
-	VUNPCKLPS  Y9, Y8, Y4
-	VUNPCKHPS  Y9, Y8, Y5
-	VADDPS     Y5, Y4, Y4
-	VUNPCKLPD  Y2, Y1, Y5
-	VUNPCKHPD  Y2, Y1, Y1
-	VADDPS     Y1, Y5, Y5
-	VUNPCKLPD  Y4, Y3, Y1
-	VUNPCKHPD  Y4, Y3, Y2
-	VADDPS     Y2, Y1, Y1
-	VPERM2F128 $0x31, Y1, Y5, Y2
-	VPERM2F128 $0x20, Y1, Y5, Y5
-	VADDPS     Y2, Y5, Y5
-	VMOVAPS    Y5, Y1
-
-product3836:
-	VMOVUPS       Y1, (SI)
-	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
-	VPMAXUD       Y1, Y0, Y0
-	LEAQ          1(AX), BX
-	CMPQ          BX, CX
-	CMOVQGT       CX, BX
-	MOVQ          288(DX), R8
-	MOVLQSX       (R8)(BX*4), R8
-	MOVQ          96(DX), R9
-	MOVQ          (R9)(R8*8), R8
-	MOVQ          512(DX), R9
-	LEAQ          (R9)(R8*4), R8
-	LEAQ          32(SI), R9
-	MOVQ          (DX), R10
-	TESTB         $0x01, (DI)(BX*4)
-	JNZ           backward3839
-	MOVQ          $-1, BX
-	BZHIQ         R10, BX, BX
-	KMOVB         BX, K2
-	MOVQ          R10, BX
-	SHLQ          $0x02, BX
-	LEAQ          (BX)(BX*2), R11
-	LEAQ          (BX)(BX*4), R12
-	LEAQ          (R11)(BX*4), R13
-	VXORPD        Y1, Y1, Y1
-	VXORPD        Y2, Y2, Y2
-	VBROADCASTSS  (R9), Y3
-	VFMADD231PS   (R8), Y3, K2, Y1
-	CMPQ          R10, $0x00000001
-	JLE           end3841
-	VBROADCASTSS  4(R9), Y3
-	VFMADD231PS   (R8)(BX*1), Y3, K2, Y2
-	CMPQ          R10, $0x00000002
-	JLE           end3841
-	VBROADCASTSS  8(R9), Y3
-	VFMADD231PS   (R8)(BX*2), Y3, K2, Y1
-	CMPQ          R10, $0x00000003
-	JLE           end3841
-	VBROADCASTSS  12(R9), Y3
-	VFMADD231PS   (R8)(R11*1), Y3, K2, Y2
-	CMPQ          R10, $0x00000004
-	JLE           end3841
-	VBROADCASTSS  16(R9), Y3
-	VFMADD231PS   (R8)(BX*4), Y3, K2, Y1
-	CMPQ          R10, $0x00000005
-	JLE           end3841
-	VBROADCASTSS  20(R9), Y3
-	VFMADD231PS   (R8)(R12*1), Y3, K2, Y2
-	CMPQ          R10, $0x00000006
-	JLE           end3841
-	VBROADCASTSS  24(R9), Y3
-	VFMADD231PS   (R8)(R11*2), Y3, K2, Y1
-	CMPQ          R10, $0x00000007
-	JLE           end3841
-	VBROADCASTSS  28(R9), Y3
-	VFMADD231PS   (R8)(R13*1), Y3, K2, Y2
-
-end3841:
-	VADDPS  Y2, Y1, Y1
-	VMOVAPS Y1, Y1
-	JMP     product3840
-
-backward3839:
-	MOVQ      $-1, BX
-	BZHIQ     R10, BX, BX
-	KMOVB     BX, K2
-	MOVQ      R10, BX
-	SHLQ      $0x02, BX
-	LEAQ      (BX)(BX*2), R11
-	LEAQ      (BX)(BX*4), R12
-	LEAQ      (R11)(BX*4), R13
-	VMOVUPS.Z (R9), K2, Y1
-	VXORPD    Y2, Y2, Y2
-	VXORPD    Y3, Y3, Y3
-	VXORPD    Y4, Y4, Y4
-	VXORPD    Y5, Y5, Y5
-	VXORPD    Y6, Y6, Y6
-	VXORPD    Y7, Y7, Y7
-	VXORPD    Y8, Y8, Y8
-	VXORPD    Y9, Y9, Y9
-	VMULPS.Z  (R8), Y1, K2, Y2
-	CMPQ      R10, $0x00000001
-	JLE       end3842
-	VMULPS.Z  (R8)(BX*1), Y1, K2, Y3
-	CMPQ      R10, $0x00000002
-	JLE       end3842
-	VMULPS.Z  (R8)(BX*2), Y1, K2, Y4
-	CMPQ      R10, $0x00000003
-	JLE       end3842
-	VMULPS.Z  (R8)(R11*1), Y1, K2, Y5
-	CMPQ      R10, $0x00000004
-	JLE       end3842
-	VMULPS.Z  (R8)(BX*4), Y1, K2, Y6
-	CMPQ      R10, $0x00000005
-	JLE       end3842
-	VMULPS.Z  (R8)(R12*1), Y1, K2, Y7
-	CMPQ      R10, $0x00000006
-	JLE       end3842
-	VMULPS.Z  (R8)(R11*2), Y1, K2, Y8
-	CMPQ      R10, $0x00000007
-	JLE       end3842
-	VMULPS.Z  (R8)(R13*1), Y1, K2, Y9
-
-end3842:
-	VUNPCKLPS  Y3, Y2, Y1
-	VUNPCKHPS  Y3, Y2, Y2
-	VADDPS     Y2, Y1, Y1
-	VUNPCKLPS  Y5, Y4, Y2
-	VUNPCKHPS  Y5, Y4, Y3
-	VADDPS     Y3, Y2, Y2
-	VUNPCKLPS  Y7, Y6, Y3
-	VUNPCKHPS  Y7, Y6, Y4
-	VADDPS     Y4, Y3, Y3
-	VUNPCKLPS  Y9, Y8, Y4
-	VUNPCKHPS  Y9, Y8, Y5
-	VADDPS     Y5, Y4, Y4
-	VUNPCKLPD  Y2, Y1, Y5
-	VUNPCKHPD  Y2, Y1, Y1
-	VADDPS     Y1, Y5, Y5
-	VUNPCKLPD  Y4, Y3, Y1
-	VUNPCKHPD  Y4, Y3, Y2
-	VADDPS     Y2, Y1, Y1
-	VPERM2F128 $0x31, Y1, Y5, Y2
-	VPERM2F128 $0x20, Y1, Y5, Y5
-	VADDPS     Y2, Y5, Y5
-	VMOVAPS    Y5, Y1
-
-product3840:
-	VMOVUPS       Y1, 32(SI)
-	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
-	VPMAXUD       Y1, Y0, Y0
-	LEAQ          2(AX), BX
-	CMPQ          BX, CX
-	CMOVQGT       CX, BX
-	MOVQ          288(DX), R8
-	MOVLQSX       (R8)(BX*4), R8
-	MOVQ          96(DX), R9
-	MOVQ          (R9)(R8*8), R8
-	MOVQ          512(DX), R9
-	LEAQ          (R9)(R8*4), R8
-	LEAQ          64(SI), R9
-	MOVQ          (DX), R10
-	TESTB         $0x01, (DI)(BX*4)
-	JNZ           backward3843
-	MOVQ          $-1, BX
-	BZHIQ         R10, BX, BX
-	KMOVB         BX, K2
-	MOVQ          R10, BX
-	SHLQ          $0x02, BX
-	LEAQ          (BX)(BX*2), R11
-	LEAQ          (BX)(BX*4), R12
-	LEAQ          (R11)(BX*4), R13
-	VXORPD        Y1, Y1, Y1
-	VXORPD        Y2, Y2, Y2
-	VBROADCASTSS  (R9), Y3
-	VFMADD231PS   (R8), Y3, K2, Y1
-	CMPQ          R10, $0x00000001
-	JLE           end3845
-	VBROADCASTSS  4(R9), Y3
-	VFMADD231PS   (R8)(BX*1), Y3, K2, Y2
-	CMPQ          R10, $0x00000002
-	JLE           end3845
-	VBROADCASTSS  8(R9), Y3
-	VFMADD231PS   (R8)(BX*2), Y3, K2, Y1
-	CMPQ          R10, $0x00000003
-	JLE           end3845
-	VBROADCASTSS  12(R9), Y3
-	VFMADD231PS   (R8)(R11*1), Y3, K2, Y2
-	CMPQ          R10, $0x00000004
-	JLE           end3845
-	VBROADCASTSS  16(R9), Y3
-	VFMADD231PS   (R8)(BX*4), Y3, K2, Y1
-	CMPQ          R10, $0x00000005
-	JLE           end3845
-	VBROADCASTSS  20(R9), Y3
-	VFMADD231PS   (R8)(R12*1), Y3, K2, Y2
-	CMPQ          R10, $0x00000006
-	JLE           end3845
-	VBROADCASTSS  24(R9), Y3
-	VFMADD231PS   (R8)(R11*2), Y3, K2, Y1
-	CMPQ          R10, $0x00000007
-	JLE           end3845
-	VBROADCASTSS  28(R9), Y3
-	VFMADD231PS   (R8)(R13*1), Y3, K2, Y2
-
-end3845:
-	VADDPS  Y2, Y1, Y1
-	VMOVAPS Y1, Y1
-	JMP     product3844
-
-backward3843:
-	MOVQ      $-1, BX
-	BZHIQ     R10, BX, BX
-	KMOVB     BX, K2
-	MOVQ      R10, BX
-	SHLQ      $0x02, BX
-	LEAQ      (BX)(BX*2), R11
-	LEAQ      (BX)(BX*4), R12
-	LEAQ      (R11)(BX*4), R13
-	VMOVUPS.Z (R9), K2, Y1
-	VXORPD    Y2, Y2, Y2
-	VXORPD    Y3, Y3, Y3
-	VXORPD    Y4, Y4, Y4
-	VXORPD    Y5, Y5, Y5
-	VXORPD    Y6, Y6, Y6
-	VXORPD    Y7, Y7, Y7
-	VXORPD    Y8, Y8, Y8
-	VXORPD    Y9, Y9, Y9
-	VMULPS.Z  (R8), Y1, K2, Y2
-	CMPQ      R10, $0x00000001
-	JLE       end3846
-	VMULPS.Z  (R8)(BX*1), Y1, K2, Y3
-	CMPQ      R10, $0x00000002
-	JLE       end3846
-	VMULPS.Z  (R8)(BX*2), Y1, K2, Y4
-	CMPQ      R10, $0x00000003
-	JLE       end3846
-	VMULPS.Z  (R8)(R11*1), Y1, K2, Y5
-	CMPQ      R10, $0x00000004
-	JLE       end3846
-	VMULPS.Z  (R8)(BX*4), Y1, K2, Y6
-	CMPQ      R10, $0x00000005
-	JLE       end3846
-	VMULPS.Z  (R8)(R12*1), Y1, K2, Y7
-	CMPQ      R10, $0x00000006
-	JLE       end3846
-	VMULPS.Z  (R8)(R11*2), Y1, K2, Y8
-	CMPQ      R10, $0x00000007
-	JLE       end3846
-	VMULPS.Z  (R8)(R13*1), Y1, K2, Y9
-
-end3846:
-	VUNPCKLPS  Y3, Y2, Y1
-	VUNPCKHPS  Y3, Y2, Y2
-	VADDPS     Y2, Y1, Y1
-	VUNPCKLPS  Y5, Y4, Y2
-	VUNPCKHPS  Y5, Y4, Y3
-	VADDPS     Y3, Y2, Y2
-	VUNPCKLPS  Y7, Y6, Y3
-	VUNPCKHPS  Y7, Y6, Y4
-	VADDPS     Y4, Y3, Y3
-	VUNPCKLPS  Y9, Y8, Y4
-	VUNPCKHPS  Y9, Y8, Y5
-	VADDPS     Y5, Y4, Y4
-	VUNPCKLPD  Y2, Y1, Y5
-	VUNPCKHPD  Y2, Y1, Y1
-	VADDPS     Y1, Y5, Y5
-	VUNPCKLPD  Y4, Y3, Y1
-	VUNPCKHPD  Y4, Y3, Y2
-	VADDPS     Y2, Y1, Y1
-	VPERM2F128 $0x31, Y1, Y5, Y2
-	VPERM2F128 $0x20, Y1, Y5, Y5
-	VADDPS     Y2, Y5, Y5
-	VMOVAPS    Y5, Y1
-
-product3844:
-	VMOVUPS       Y1, 64(SI)
-	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
-	VPMAXUD       Y1, Y0, Y0
-	LEAQ          3(AX), AX
-	CMPQ          AX, CX
-	CMOVQGT       CX, AX
-	MOVQ          288(DX), CX
-	MOVLQSX       (CX)(AX*4), CX
-	MOVQ          96(DX), BX
-	MOVQ          (BX)(CX*8), CX
-	MOVQ          512(DX), BX
-	LEAQ          (BX)(CX*4), CX
-	LEAQ          96(SI), BX
-	MOVQ          (DX), DX
-	TESTB         $0x01, (DI)(AX*4)
-	JNZ           backward3847
-	MOVQ          $-1, AX
-	BZHIQ         DX, AX, AX
-	KMOVB         AX, K2
-	MOVQ          DX, AX
-	SHLQ          $0x02, AX
-	LEAQ          (AX)(AX*2), DI
-	LEAQ          (AX)(AX*4), R8
-	LEAQ          (DI)(AX*4), R9
-	VXORPD        Y1, Y1, Y1
-	VXORPD        Y2, Y2, Y2
-	VBROADCASTSS  (BX), Y3
-	VFMADD231PS   (CX), Y3, K2, Y1
-	CMPQ          DX, $0x00000001
-	JLE           end3849
-	VBROADCASTSS  4(BX), Y3
-	VFMADD231PS   (CX)(AX*1), Y3, K2, Y2
-	CMPQ          DX, $0x00000002
-	JLE           end3849
-	VBROADCASTSS  8(BX), Y3
-	VFMADD231PS   (CX)(AX*2), Y3, K2, Y1
-	CMPQ          DX, $0x00000003
-	JLE           end3849
-	VBROADCASTSS  12(BX), Y3
-	VFMADD231PS   (CX)(DI*1), Y3, K2, Y2
-	CMPQ          DX, $0x00000004
-	JLE           end3849
-	VBROADCASTSS  16(BX), Y3
-	VFMADD231PS   (CX)(AX*4), Y3, K2, Y1
-	CMPQ          DX, $0x00000005
-	JLE           end3849
-	VBROADCASTSS  20(BX), Y3
-	VFMADD231PS   (CX)(R8*1), Y3, K2, Y2
-	CMPQ          DX, $0x00000006
-	JLE           end3849
-	VBROADCASTSS  24(BX), Y3
-	VFMADD231PS   (CX)(DI*2), Y3, K2, Y1
-	CMPQ          DX, $0x00000007
-	JLE           end3849
-	VBROADCASTSS  28(BX), Y3
-	VFMADD231PS   (CX)(R9*1), Y3, K2, Y2
 
 end3849:
 	VADDPS  Y2, Y1, Y1
@@ -52102,15 +51877,15 @@ end3849:
 	JMP     product3848
 
 backward3847:
-	MOVQ      $-1, AX
-	BZHIQ     DX, AX, AX
-	KMOVB     AX, K2
-	MOVQ      DX, AX
-	SHLQ      $0x02, AX
-	LEAQ      (AX)(AX*2), DI
-	LEAQ      (AX)(AX*4), R8
-	LEAQ      (DI)(AX*4), R9
-	VMOVUPS.Z (BX), K2, Y1
+	MOVQ      $-1, BX
+	BZHIQ     R10, BX, BX
+	KMOVB     BX, K2
+	MOVQ      R10, BX
+	SHLQ      $0x02, BX
+	LEAQ      (BX)(BX*2), R11
+	LEAQ      (BX)(BX*4), R12
+	LEAQ      (R11)(BX*4), R13
+	VMOVUPS.Z (R9), K2, Y1
 	VXORPD    Y2, Y2, Y2
 	VXORPD    Y3, Y3, Y3
 	VXORPD    Y4, Y4, Y4
@@ -52119,28 +51894,28 @@ backward3847:
 	VXORPD    Y7, Y7, Y7
 	VXORPD    Y8, Y8, Y8
 	VXORPD    Y9, Y9, Y9
-	VMULPS.Z  (CX), Y1, K2, Y2
-	CMPQ      DX, $0x00000001
+	VMULPS.Z  (R8), Y1, K2, Y2
+	CMPQ      R10, $0x00000001
 	JLE       end3850
-	VMULPS.Z  (CX)(AX*1), Y1, K2, Y3
-	CMPQ      DX, $0x00000002
+	VMULPS.Z  (R8)(BX*1), Y1, K2, Y3
+	CMPQ      R10, $0x00000002
 	JLE       end3850
-	VMULPS.Z  (CX)(AX*2), Y1, K2, Y4
-	CMPQ      DX, $0x00000003
+	VMULPS.Z  (R8)(BX*2), Y1, K2, Y4
+	CMPQ      R10, $0x00000003
 	JLE       end3850
-	VMULPS.Z  (CX)(DI*1), Y1, K2, Y5
-	CMPQ      DX, $0x00000004
+	VMULPS.Z  (R8)(R11*1), Y1, K2, Y5
+	CMPQ      R10, $0x00000004
 	JLE       end3850
-	VMULPS.Z  (CX)(AX*4), Y1, K2, Y6
-	CMPQ      DX, $0x00000005
+	VMULPS.Z  (R8)(BX*4), Y1, K2, Y6
+	CMPQ      R10, $0x00000005
 	JLE       end3850
-	VMULPS.Z  (CX)(R8*1), Y1, K2, Y7
-	CMPQ      DX, $0x00000006
+	VMULPS.Z  (R8)(R12*1), Y1, K2, Y7
+	CMPQ      R10, $0x00000006
 	JLE       end3850
-	VMULPS.Z  (CX)(DI*2), Y1, K2, Y8
-	CMPQ      DX, $0x00000007
+	VMULPS.Z  (R8)(R11*2), Y1, K2, Y8
+	CMPQ      R10, $0x00000007
 	JLE       end3850
-	VMULPS.Z  (CX)(R9*1), Y1, K2, Y9
+	VMULPS.Z  (R8)(R13*1), Y1, K2, Y9
 
 end3850:
 	VUNPCKLPS  Y3, Y2, Y1
@@ -52167,22 +51942,406 @@ end3850:
 	VMOVAPS    Y5, Y1
 
 product3848:
+	VMOVUPS       Y1, (SI)
+	VPSUBD.BCST.Z constants<>+3264(SB), Y1, K1, Y1
+	VPMAXUD       Y1, Y0, Y0
+	LEAQ          1(AX), BX
+	CMPQ          BX, CX
+	CMOVQGT       CX, BX
+	MOVQ          288(DX), R8
+	MOVLQSX       (R8)(BX*4), R8
+	MOVQ          96(DX), R9
+	MOVQ          (R9)(R8*8), R8
+	MOVQ          512(DX), R9
+	LEAQ          (R9)(R8*4), R8
+	LEAQ          32(SI), R9
+	MOVQ          (DX), R10
+	TESTB         $0x01, (DI)(BX*4)
+	JNZ           backward3851
+	MOVQ          $-1, BX
+	BZHIQ         R10, BX, BX
+	KMOVB         BX, K2
+	MOVQ          R10, BX
+	SHLQ          $0x02, BX
+	LEAQ          (BX)(BX*2), R11
+	LEAQ          (BX)(BX*4), R12
+	LEAQ          (R11)(BX*4), R13
+	VXORPD        Y1, Y1, Y1
+	VXORPD        Y2, Y2, Y2
+	VBROADCASTSS  (R9), Y3
+	VFMADD231PS   (R8), Y3, K2, Y1
+	CMPQ          R10, $0x00000001
+	JLE           end3853
+	VBROADCASTSS  4(R9), Y3
+	VFMADD231PS   (R8)(BX*1), Y3, K2, Y2
+	CMPQ          R10, $0x00000002
+	JLE           end3853
+	VBROADCASTSS  8(R9), Y3
+	VFMADD231PS   (R8)(BX*2), Y3, K2, Y1
+	CMPQ          R10, $0x00000003
+	JLE           end3853
+	VBROADCASTSS  12(R9), Y3
+	VFMADD231PS   (R8)(R11*1), Y3, K2, Y2
+	CMPQ          R10, $0x00000004
+	JLE           end3853
+	VBROADCASTSS  16(R9), Y3
+	VFMADD231PS   (R8)(BX*4), Y3, K2, Y1
+	CMPQ          R10, $0x00000005
+	JLE           end3853
+	VBROADCASTSS  20(R9), Y3
+	VFMADD231PS   (R8)(R12*1), Y3, K2, Y2
+	CMPQ          R10, $0x00000006
+	JLE           end3853
+	VBROADCASTSS  24(R9), Y3
+	VFMADD231PS   (R8)(R11*2), Y3, K2, Y1
+	CMPQ          R10, $0x00000007
+	JLE           end3853
+	VBROADCASTSS  28(R9), Y3
+	VFMADD231PS   (R8)(R13*1), Y3, K2, Y2
+
+end3853:
+	VADDPS  Y2, Y1, Y1
+	VMOVAPS Y1, Y1
+	JMP     product3852
+
+backward3851:
+	MOVQ      $-1, BX
+	BZHIQ     R10, BX, BX
+	KMOVB     BX, K2
+	MOVQ      R10, BX
+	SHLQ      $0x02, BX
+	LEAQ      (BX)(BX*2), R11
+	LEAQ      (BX)(BX*4), R12
+	LEAQ      (R11)(BX*4), R13
+	VMOVUPS.Z (R9), K2, Y1
+	VXORPD    Y2, Y2, Y2
+	VXORPD    Y3, Y3, Y3
+	VXORPD    Y4, Y4, Y4
+	VXORPD    Y5, Y5, Y5
+	VXORPD    Y6, Y6, Y6
+	VXORPD    Y7, Y7, Y7
+	VXORPD    Y8, Y8, Y8
+	VXORPD    Y9, Y9, Y9
+	VMULPS.Z  (R8), Y1, K2, Y2
+	CMPQ      R10, $0x00000001
+	JLE       end3854
+	VMULPS.Z  (R8)(BX*1), Y1, K2, Y3
+	CMPQ      R10, $0x00000002
+	JLE       end3854
+	VMULPS.Z  (R8)(BX*2), Y1, K2, Y4
+	CMPQ      R10, $0x00000003
+	JLE       end3854
+	VMULPS.Z  (R8)(R11*1), Y1, K2, Y5
+	CMPQ      R10, $0x00000004
+	JLE       end3854
+	VMULPS.Z  (R8)(BX*4), Y1, K2, Y6
+	CMPQ      R10, $0x00000005
+	JLE       end3854
+	VMULPS.Z  (R8)(R12*1), Y1, K2, Y7
+	CMPQ      R10, $0x00000006
+	JLE       end3854
+	VMULPS.Z  (R8)(R11*2), Y1, K2, Y8
+	CMPQ      R10, $0x00000007
+	JLE       end3854
+	VMULPS.Z  (R8)(R13*1), Y1, K2, Y9
+
+end3854:
+	VUNPCKLPS  Y3, Y2, Y1
+	VUNPCKHPS  Y3, Y2, Y2
+	VADDPS     Y2, Y1, Y1
+	VUNPCKLPS  Y5, Y4, Y2
+	VUNPCKHPS  Y5, Y4, Y3
+	VADDPS     Y3, Y2, Y2
+	VUNPCKLPS  Y7, Y6, Y3
+	VUNPCKHPS  Y7, Y6, Y4
+	VADDPS     Y4, Y3, Y3
+	VUNPCKLPS  Y9, Y8, Y4
+	VUNPCKHPS  Y9, Y8, Y5
+	VADDPS     Y5, Y4, Y4
+	VUNPCKLPD  Y2, Y1, Y5
+	VUNPCKHPD  Y2, Y1, Y1
+	VADDPS     Y1, Y5, Y5
+	VUNPCKLPD  Y4, Y3, Y1
+	VUNPCKHPD  Y4, Y3, Y2
+	VADDPS     Y2, Y1, Y1
+	VPERM2F128 $0x31, Y1, Y5, Y2
+	VPERM2F128 $0x20, Y1, Y5, Y5
+	VADDPS     Y2, Y5, Y5
+	VMOVAPS    Y5, Y1
+
+product3852:
+	VMOVUPS       Y1, 32(SI)
+	VPSUBD.BCST.Z constants<>+3264(SB), Y1, K1, Y1
+	VPMAXUD       Y1, Y0, Y0
+	LEAQ          2(AX), BX
+	CMPQ          BX, CX
+	CMOVQGT       CX, BX
+	MOVQ          288(DX), R8
+	MOVLQSX       (R8)(BX*4), R8
+	MOVQ          96(DX), R9
+	MOVQ          (R9)(R8*8), R8
+	MOVQ          512(DX), R9
+	LEAQ          (R9)(R8*4), R8
+	LEAQ          64(SI), R9
+	MOVQ          (DX), R10
+	TESTB         $0x01, (DI)(BX*4)
+	JNZ           backward3855
+	MOVQ          $-1, BX
+	BZHIQ         R10, BX, BX
+	KMOVB         BX, K2
+	MOVQ          R10, BX
+	SHLQ          $0x02, BX
+	LEAQ          (BX)(BX*2), R11
+	LEAQ          (BX)(BX*4), R12
+	LEAQ          (R11)(BX*4), R13
+	VXORPD        Y1, Y1, Y1
+	VXORPD        Y2, Y2, Y2
+	VBROADCASTSS  (R9), Y3
+	VFMADD231PS   (R8), Y3, K2, Y1
+	CMPQ          R10, $0x00000001
+	JLE           end3857
+	VBROADCASTSS  4(R9), Y3
+	VFMADD231PS   (R8)(BX*1), Y3, K2, Y2
+	CMPQ          R10, $0x00000002
+	JLE           end3857
+	VBROADCASTSS  8(R9), Y3
+	VFMADD231PS   (R8)(BX*2), Y3, K2, Y1
+	CMPQ          R10, $0x00000003
+	JLE           end3857
+	VBROADCASTSS  12(R9), Y3
+	VFMADD231PS   (R8)(R11*1), Y3, K2, Y2
+	CMPQ          R10, $0x00000004
+	JLE           end3857
+	VBROADCASTSS  16(R9), Y3
+	VFMADD231PS   (R8)(BX*4), Y3, K2, Y1
+	CMPQ          R10, $0x00000005
+	JLE           end3857
+	VBROADCASTSS  20(R9), Y3
+	VFMADD231PS   (R8)(R12*1), Y3, K2, Y2
+	CMPQ          R10, $0x00000006
+	JLE           end3857
+	VBROADCASTSS  24(R9), Y3
+	VFMADD231PS   (R8)(R11*2), Y3, K2, Y1
+	CMPQ          R10, $0x00000007
+	JLE           end3857
+	VBROADCASTSS  28(R9), Y3
+	VFMADD231PS   (R8)(R13*1), Y3, K2, Y2
+
+end3857:
+	VADDPS  Y2, Y1, Y1
+	VMOVAPS Y1, Y1
+	JMP     product3856
+
+backward3855:
+	MOVQ      $-1, BX
+	BZHIQ     R10, BX, BX
+	KMOVB     BX, K2
+	MOVQ      R10, BX
+	SHLQ      $0x02, BX
+	LEAQ      (BX)(BX*2), R11
+	LEAQ      (BX)(BX*4), R12
+	LEAQ      (R11)(BX*4), R13
+	VMOVUPS.Z (R9), K2, Y1
+	VXORPD    Y2, Y2, Y2
+	VXORPD    Y3, Y3, Y3
+	VXORPD    Y4, Y4, Y4
+	VXORPD    Y5, Y5, Y5
+	VXORPD    Y6, Y6, Y6
+	VXORPD    Y7, Y7, Y7
+	VXORPD    Y8, Y8, Y8
+	VXORPD    Y9, Y9, Y9
+	VMULPS.Z  (R8), Y1, K2, Y2
+	CMPQ      R10, $0x00000001
+	JLE       end3858
+	VMULPS.Z  (R8)(BX*1), Y1, K2, Y3
+	CMPQ      R10, $0x00000002
+	JLE       end3858
+	VMULPS.Z  (R8)(BX*2), Y1, K2, Y4
+	CMPQ      R10, $0x00000003
+	JLE       end3858
+	VMULPS.Z  (R8)(R11*1), Y1, K2, Y5
+	CMPQ      R10, $0x00000004
+	JLE       end3858
+	VMULPS.Z  (R8)(BX*4), Y1, K2, Y6
+	CMPQ      R10, $0x00000005
+	JLE       end3858
+	VMULPS.Z  (R8)(R12*1), Y1, K2, Y7
+	CMPQ      R10, $0x00000006
+	JLE       end3858
+	VMULPS.Z  (R8)(R11*2), Y1, K2, Y8
+	CMPQ      R10, $0x00000007
+	JLE       end3858
+	VMULPS.Z  (R8)(R13*1), Y1, K2, Y9
+
+end3858:
+	VUNPCKLPS  Y3, Y2, Y1
+	VUNPCKHPS  Y3, Y2, Y2
+	VADDPS     Y2, Y1, Y1
+	VUNPCKLPS  Y5, Y4, Y2
+	VUNPCKHPS  Y5, Y4, Y3
+	VADDPS     Y3, Y2, Y2
+	VUNPCKLPS  Y7, Y6, Y3
+	VUNPCKHPS  Y7, Y6, Y4
+	VADDPS     Y4, Y3, Y3
+	VUNPCKLPS  Y9, Y8, Y4
+	VUNPCKHPS  Y9, Y8, Y5
+	VADDPS     Y5, Y4, Y4
+	VUNPCKLPD  Y2, Y1, Y5
+	VUNPCKHPD  Y2, Y1, Y1
+	VADDPS     Y1, Y5, Y5
+	VUNPCKLPD  Y4, Y3, Y1
+	VUNPCKHPD  Y4, Y3, Y2
+	VADDPS     Y2, Y1, Y1
+	VPERM2F128 $0x31, Y1, Y5, Y2
+	VPERM2F128 $0x20, Y1, Y5, Y5
+	VADDPS     Y2, Y5, Y5
+	VMOVAPS    Y5, Y1
+
+product3856:
+	VMOVUPS       Y1, 64(SI)
+	VPSUBD.BCST.Z constants<>+3264(SB), Y1, K1, Y1
+	VPMAXUD       Y1, Y0, Y0
+	LEAQ          3(AX), AX
+	CMPQ          AX, CX
+	CMOVQGT       CX, AX
+	MOVQ          288(DX), CX
+	MOVLQSX       (CX)(AX*4), CX
+	MOVQ          96(DX), BX
+	MOVQ          (BX)(CX*8), CX
+	MOVQ          512(DX), BX
+	LEAQ          (BX)(CX*4), CX
+	LEAQ          96(SI), BX
+	MOVQ          (DX), DX
+	TESTB         $0x01, (DI)(AX*4)
+	JNZ           backward3859
+	MOVQ          $-1, AX
+	BZHIQ         DX, AX, AX
+	KMOVB         AX, K2
+	MOVQ          DX, AX
+	SHLQ          $0x02, AX
+	LEAQ          (AX)(AX*2), DI
+	LEAQ          (AX)(AX*4), R8
+	LEAQ          (DI)(AX*4), R9
+	VXORPD        Y1, Y1, Y1
+	VXORPD        Y2, Y2, Y2
+	VBROADCASTSS  (BX), Y3
+	VFMADD231PS   (CX), Y3, K2, Y1
+	CMPQ          DX, $0x00000001
+	JLE           end3861
+	VBROADCASTSS  4(BX), Y3
+	VFMADD231PS   (CX)(AX*1), Y3, K2, Y2
+	CMPQ          DX, $0x00000002
+	JLE           end3861
+	VBROADCASTSS  8(BX), Y3
+	VFMADD231PS   (CX)(AX*2), Y3, K2, Y1
+	CMPQ          DX, $0x00000003
+	JLE           end3861
+	VBROADCASTSS  12(BX), Y3
+	VFMADD231PS   (CX)(DI*1), Y3, K2, Y2
+	CMPQ          DX, $0x00000004
+	JLE           end3861
+	VBROADCASTSS  16(BX), Y3
+	VFMADD231PS   (CX)(AX*4), Y3, K2, Y1
+	CMPQ          DX, $0x00000005
+	JLE           end3861
+	VBROADCASTSS  20(BX), Y3
+	VFMADD231PS   (CX)(R8*1), Y3, K2, Y2
+	CMPQ          DX, $0x00000006
+	JLE           end3861
+	VBROADCASTSS  24(BX), Y3
+	VFMADD231PS   (CX)(DI*2), Y3, K2, Y1
+	CMPQ          DX, $0x00000007
+	JLE           end3861
+	VBROADCASTSS  28(BX), Y3
+	VFMADD231PS   (CX)(R9*1), Y3, K2, Y2
+
+end3861:
+	VADDPS  Y2, Y1, Y1
+	VMOVAPS Y1, Y1
+	JMP     product3860
+
+backward3859:
+	MOVQ      $-1, AX
+	BZHIQ     DX, AX, AX
+	KMOVB     AX, K2
+	MOVQ      DX, AX
+	SHLQ      $0x02, AX
+	LEAQ      (AX)(AX*2), DI
+	LEAQ      (AX)(AX*4), R8
+	LEAQ      (DI)(AX*4), R9
+	VMOVUPS.Z (BX), K2, Y1
+	VXORPD    Y2, Y2, Y2
+	VXORPD    Y3, Y3, Y3
+	VXORPD    Y4, Y4, Y4
+	VXORPD    Y5, Y5, Y5
+	VXORPD    Y6, Y6, Y6
+	VXORPD    Y7, Y7, Y7
+	VXORPD    Y8, Y8, Y8
+	VXORPD    Y9, Y9, Y9
+	VMULPS.Z  (CX), Y1, K2, Y2
+	CMPQ      DX, $0x00000001
+	JLE       end3862
+	VMULPS.Z  (CX)(AX*1), Y1, K2, Y3
+	CMPQ      DX, $0x00000002
+	JLE       end3862
+	VMULPS.Z  (CX)(AX*2), Y1, K2, Y4
+	CMPQ      DX, $0x00000003
+	JLE       end3862
+	VMULPS.Z  (CX)(DI*1), Y1, K2, Y5
+	CMPQ      DX, $0x00000004
+	JLE       end3862
+	VMULPS.Z  (CX)(AX*4), Y1, K2, Y6
+	CMPQ      DX, $0x00000005
+	JLE       end3862
+	VMULPS.Z  (CX)(R8*1), Y1, K2, Y7
+	CMPQ      DX, $0x00000006
+	JLE       end3862
+	VMULPS.Z  (CX)(DI*2), Y1, K2, Y8
+	CMPQ      DX, $0x00000007
+	JLE       end3862
+	VMULPS.Z  (CX)(R9*1), Y1, K2, Y9
+
+end3862:
+	VUNPCKLPS  Y3, Y2, Y1
+	VUNPCKHPS  Y3, Y2, Y2
+	VADDPS     Y2, Y1, Y1
+	VUNPCKLPS  Y5, Y4, Y2
+	VUNPCKHPS  Y5, Y4, Y3
+	VADDPS     Y3, Y2, Y2
+	VUNPCKLPS  Y7, Y6, Y3
+	VUNPCKHPS  Y7, Y6, Y4
+	VADDPS     Y4, Y3, Y3
+	VUNPCKLPS  Y9, Y8, Y4
+	VUNPCKHPS  Y9, Y8, Y5
+	VADDPS     Y5, Y4, Y4
+	VUNPCKLPD  Y2, Y1, Y5
+	VUNPCKHPD  Y2, Y1, Y1
+	VADDPS     Y1, Y5, Y5
+	VUNPCKLPD  Y4, Y3, Y1
+	VUNPCKHPD  Y4, Y3, Y2
+	VADDPS     Y2, Y1, Y1
+	VPERM2F128 $0x31, Y1, Y5, Y2
+	VPERM2F128 $0x20, Y1, Y5, Y5
+	VADDPS     Y2, Y5, Y5
+	VMOVAPS    Y5, Y1
+
+product3860:
 	VMOVUPS       Y1, 96(SI)
-	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
+	VPSUBD.BCST.Z constants<>+3264(SB), Y1, K1, Y1
 	VPMAXUD       Y1, Y0, Y0
 	ADDQ          $0x00000080, SI
 
-grouped3814:
-done3788:
-	VPCMPUD.BCST $0x06, constants<>+3384(SB), Z0, K1
+grouped3826:
+done3800:
+	VPCMPUD.BCST $0x06, constants<>+3392(SB), Z0, K1
 	KORTESTW     K1, K1
-	JZ           safe3851
+	JZ           safe3863
 	MOVB         $0x00, AL
 	MOVB         AL, safe+24(FP)
 	VZEROUPPER
 	RET
 
-safe3851:
+safe3863:
 	MOVB $0x01, AL
 	MOVB AL, safe+24(FP)
 	VZEROUPPER
@@ -52194,31 +52353,31 @@ TEXT ·regularAbsorb32x512(SB), $0-32
 	MOVQ         lo+8(FP), AX
 	MOVQ         hi+16(FP), CX
 	SUBQ         AX, CX
-	VBROADCASTSD constants<>+784(SB), Z1
+	VBROADCASTSD constants<>+792(SB), Z1
 	VXORPD       Z2, Z2, Z2
 	VXORPD       Z3, Z3, Z3
 	MOVQ         u+0(FP), DX
 	VBROADCASTSD 16(DX), Z0
 	VSUBPD       Z0, Z1, Z1
-	VBROADCASTSD constants<>+3264(SB), Z4
-	VBROADCASTSD constants<>+3312(SB), Z5
-	VBROADCASTSD constants<>+3392(SB), Z6
-	VBROADCASTSD constants<>+3344(SB), Z7
-	VBROADCASTSD constants<>+3352(SB), Z8
-	VBROADCASTSD constants<>+3360(SB), Z9
-	VBROADCASTSD constants<>+3368(SB), Z10
-	VMOVUPS      constants<>+2736(SB), Z11
-	VMOVUPS      constants<>+2800(SB), Z12
+	VBROADCASTSD constants<>+3272(SB), Z4
+	VBROADCASTSD constants<>+3320(SB), Z5
+	VBROADCASTSD constants<>+3400(SB), Z6
+	VBROADCASTSD constants<>+3352(SB), Z7
+	VBROADCASTSD constants<>+3360(SB), Z8
+	VBROADCASTSD constants<>+3368(SB), Z9
+	VBROADCASTSD constants<>+3376(SB), Z10
+	VMOVUPS      constants<>+2744(SB), Z11
+	VMOVUPS      constants<>+2808(SB), Z12
 	MOVQ         u+0(FP), DX
 	MOVQ         (DX), BX
 	CMPQ         BX, $0x08
-	JNE          few3852
+	JNE          few3864
 	MOVQ         536(DX), BX
 	MOVQ         336(DX), SI
 	CMPQ         CX, $0x04
-	JLT          rest3855
+	JLT          rest3867
 
-group3854:
+group3866:
 	VMOVUPS       (BX), Z13
 	VMOVUPS       64(BX), Z14
 	VGETMANTPS    $0x0b, Z13, Z15
@@ -52284,13 +52443,13 @@ group3854:
 	VMOVUPD       (DI), Z21
 	VSUBPD        Z17, Z13, Z13
 	VUCOMISD      X2, X0
-	JBE           undamped3856
+	JBE           undamped3868
 	VCMPPD        $0x04, Z21, Z13, K1
 	VMULPD        Z0, Z21, Z17
 	VMULPD        Z1, Z13, Z23
 	VADDPD        Z17, Z23, K1, Z13
 
-undamped3856:
+undamped3868:
 	VCMPPD      $0x04, Z21, Z13, K1
 	VSUBPD.Z    Z21, Z13, K1, Z17
 	VPANDQ.BCST constants<>+752(SB), Z17, Z17
@@ -52305,13 +52464,13 @@ undamped3856:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z18, Z14, Z14
 	VUCOMISD    X2, X0
-	JBE         undamped3857
+	JBE         undamped3869
 	VCMPPD      $0x04, Z13, Z14, K1
 	VMULPD      Z0, Z13, Z17
 	VMULPD      Z1, Z14, Z18
 	VADDPD      Z17, Z18, K1, Z14
 
-undamped3857:
+undamped3869:
 	VCMPPD      $0x04, Z13, Z14, K1
 	VSUBPD.Z    Z13, Z14, K1, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
@@ -52326,13 +52485,13 @@ undamped3857:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z20, Z15, Z15
 	VUCOMISD    X2, X0
-	JBE         undamped3858
+	JBE         undamped3870
 	VCMPPD      $0x04, Z13, Z15, K1
 	VMULPD      Z0, Z13, Z14
 	VMULPD      Z1, Z15, Z17
 	VADDPD      Z14, Z17, K1, Z15
 
-undamped3858:
+undamped3870:
 	VCMPPD      $0x04, Z13, Z15, K1
 	VSUBPD.Z    Z13, Z15, K1, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
@@ -52347,13 +52506,13 @@ undamped3858:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z19, Z16, Z16
 	VUCOMISD    X2, X0
-	JBE         undamped3859
+	JBE         undamped3871
 	VCMPPD      $0x04, Z13, Z16, K1
 	VMULPD      Z0, Z13, Z14
 	VMULPD      Z1, Z16, Z15
 	VADDPD      Z14, Z15, K1, Z16
 
-undamped3859:
+undamped3871:
 	VCMPPD      $0x04, Z13, Z16, K1
 	VSUBPD.Z    Z13, Z16, K1, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
@@ -52365,13 +52524,13 @@ undamped3859:
 	ADDQ        $0x04, AX
 	SUBQ        $0x04, CX
 	CMPQ        CX, $0x04
-	JGE         group3854
+	JGE         group3866
 
-rest3855:
+rest3867:
 	CMPQ CX, $0x01
-	JLT  rest3861
+	JLT  rest3873
 
-group3860:
+group3872:
 	VMOVUPS     (BX), Y22
 	VGETMANTPS  $0x0b, Z22, Z13
 	VGETEXPPS   Z22, Z14
@@ -52406,13 +52565,13 @@ group3860:
 	VMOVUPD     (DI), Z15
 	VSUBPD      Z14, Z13, Z13
 	VUCOMISD    X2, X0
-	JBE         undamped3862
+	JBE         undamped3874
 	VCMPPD      $0x04, Z15, Z13, K1
 	VMULPD      Z0, Z15, Z14
 	VMULPD      Z1, Z13, Z16
 	VADDPD      Z14, Z16, K1, Z13
 
-undamped3862:
+undamped3874:
 	VCMPPD      $0x04, Z15, Z13, K1
 	VSUBPD.Z    Z15, Z13, K1, Z14
 	VPANDQ.BCST constants<>+752(SB), Z14, Z14
@@ -52424,12 +52583,12 @@ undamped3862:
 	ADDQ        $0x01, AX
 	SUBQ        $0x01, CX
 	CMPQ        CX, $0x01
-	JGE         group3860
+	JGE         group3872
 
-rest3861:
-	JMP done3853
+rest3873:
+	JMP done3865
 
-few3852:
+few3864:
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVB SI, K1
@@ -52438,9 +52597,9 @@ few3852:
 	MOVQ  536(DX), DI
 	MOVQ  336(DX), R8
 	CMPQ  CX, $0x04
-	JLT   rest3864
+	JLT   rest3876
 
-group3863:
+group3875:
 	VMOVUPS       (DI), Z13
 	VMOVUPS       64(DI), Z14
 	VGETMANTPS    $0x0b, Z13, Z15
@@ -52514,44 +52673,44 @@ group3863:
 	VMOVUPD.Z     (R9), K1, Z21
 	VSUBPD.Z      Z17, Z13, K1, Z13
 	VUCOMISD      X2, X0
-	JBE           undamped3865
+	JBE           undamped3877
 	VCMPPD        $0x04, Z21, Z13, K2
 	VMULPD        Z0, Z21, Z17
 	VMULPD        Z1, Z13, Z23
 	VADDPD        Z17, Z23, K2, Z13
 
-undamped3865:
+undamped3877:
 	VCMPPD      $0x04, Z21, Z13, K2
 	VSUBPD.Z    Z21, Z13, K2, Z17
 	VPANDQ.BCST constants<>+752(SB), Z17, Z17
 	VPMAXUQ     Z17, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3866
+	JNZ         partial3878
 	VMOVUPD     Z13, (R9)
-	JMP         stored3869
+	JMP         stored3881
 
-partial3866:
+partial3878:
 	LEAQ       (R9), R9
 	VMOVAPD    Z13, Z17
 	TESTQ      $0x00000004, BX
-	JZ         noFour3867
+	JZ         noFour3879
 	VMOVUPD    Y17, (R9)
 	VSHUFF64X2 $0x4e, Z17, Z17, Z17
 	ADDQ       $0x00000020, R9
 
-noFour3867:
+noFour3879:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3868
+	JZ         noTwo3880
 	VMOVUPD    X17, (R9)
 	VSHUFF64X2 $0xb1, Z17, Z17, Z17
 	ADDQ       $0x00000010, R9
 
-noTwo3868:
+noTwo3880:
 	TESTQ  $0x00000001, BX
-	JZ     stored3869
+	JZ     stored3881
 	VMOVSD X17, (R9)
 
-stored3869:
+stored3881:
 	VMOVUPD   Z13, (R8)
 	LEAQ      1(AX), R9
 	MOVQ      264(DX), R10
@@ -52561,44 +52720,44 @@ stored3869:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z19, Z14, K1, Z14
 	VUCOMISD  X2, X0
-	JBE       undamped3870
+	JBE       undamped3882
 	VCMPPD    $0x04, Z13, Z14, K2
 	VMULPD    Z0, Z13, Z17
 	VMULPD    Z1, Z14, Z19
 	VADDPD    Z17, Z19, K2, Z14
 
-undamped3870:
+undamped3882:
 	VCMPPD      $0x04, Z13, Z14, K2
 	VSUBPD.Z    Z13, Z14, K2, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
 	VPMAXUQ     Z13, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3871
+	JNZ         partial3883
 	VMOVUPD     Z14, (R9)
-	JMP         stored3874
+	JMP         stored3886
 
-partial3871:
+partial3883:
 	LEAQ       (R9), R9
 	VMOVAPD    Z14, Z13
 	TESTQ      $0x00000004, BX
-	JZ         noFour3872
+	JZ         noFour3884
 	VMOVUPD    Y13, (R9)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, R9
 
-noFour3872:
+noFour3884:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3873
+	JZ         noTwo3885
 	VMOVUPD    X13, (R9)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, R9
 
-noTwo3873:
+noTwo3885:
 	TESTQ  $0x00000001, BX
-	JZ     stored3874
+	JZ     stored3886
 	VMOVSD X13, (R9)
 
-stored3874:
+stored3886:
 	VMOVUPD   Z14, 64(R8)
 	LEAQ      2(AX), R9
 	MOVQ      264(DX), R10
@@ -52608,44 +52767,44 @@ stored3874:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z20, Z15, K1, Z15
 	VUCOMISD  X2, X0
-	JBE       undamped3875
+	JBE       undamped3887
 	VCMPPD    $0x04, Z13, Z15, K2
 	VMULPD    Z0, Z13, Z14
 	VMULPD    Z1, Z15, Z17
 	VADDPD    Z14, Z17, K2, Z15
 
-undamped3875:
+undamped3887:
 	VCMPPD      $0x04, Z13, Z15, K2
 	VSUBPD.Z    Z13, Z15, K2, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
 	VPMAXUQ     Z13, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3876
+	JNZ         partial3888
 	VMOVUPD     Z15, (R9)
-	JMP         stored3879
+	JMP         stored3891
 
-partial3876:
+partial3888:
 	LEAQ       (R9), R9
 	VMOVAPD    Z15, Z13
 	TESTQ      $0x00000004, BX
-	JZ         noFour3877
+	JZ         noFour3889
 	VMOVUPD    Y13, (R9)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, R9
 
-noFour3877:
+noFour3889:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3878
+	JZ         noTwo3890
 	VMOVUPD    X13, (R9)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, R9
 
-noTwo3878:
+noTwo3890:
 	TESTQ  $0x00000001, BX
-	JZ     stored3879
+	JZ     stored3891
 	VMOVSD X13, (R9)
 
-stored3879:
+stored3891:
 	VMOVUPD   Z15, 128(R8)
 	LEAQ      3(AX), R9
 	MOVQ      264(DX), R10
@@ -52655,57 +52814,57 @@ stored3879:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z18, Z16, K1, Z16
 	VUCOMISD  X2, X0
-	JBE       undamped3880
+	JBE       undamped3892
 	VCMPPD    $0x04, Z13, Z16, K2
 	VMULPD    Z0, Z13, Z14
 	VMULPD    Z1, Z16, Z15
 	VADDPD    Z14, Z15, K2, Z16
 
-undamped3880:
+undamped3892:
 	VCMPPD      $0x04, Z13, Z16, K2
 	VSUBPD.Z    Z13, Z16, K2, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
 	VPMAXUQ     Z13, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3881
+	JNZ         partial3893
 	VMOVUPD     Z16, (R9)
-	JMP         stored3884
+	JMP         stored3896
 
-partial3881:
+partial3893:
 	LEAQ       (R9), R9
 	VMOVAPD    Z16, Z13
 	TESTQ      $0x00000004, BX
-	JZ         noFour3882
+	JZ         noFour3894
 	VMOVUPD    Y13, (R9)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, R9
 
-noFour3882:
+noFour3894:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3883
+	JZ         noTwo3895
 	VMOVUPD    X13, (R9)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, R9
 
-noTwo3883:
+noTwo3895:
 	TESTQ  $0x00000001, BX
-	JZ     stored3884
+	JZ     stored3896
 	VMOVSD X13, (R9)
 
-stored3884:
+stored3896:
 	VMOVUPD Z16, 192(R8)
 	ADDQ    $0x00000080, DI
 	ADDQ    $0x00000100, R8
 	ADDQ    $0x04, AX
 	SUBQ    $0x04, CX
 	CMPQ    CX, $0x04
-	JGE     group3863
+	JGE     group3875
 
-rest3864:
+rest3876:
 	CMPQ CX, $0x01
-	JLT  rest3886
+	JLT  rest3898
 
-group3885:
+group3897:
 	VMOVUPS      (DI), Y22
 	VGETMANTPS   $0x0b, Z22, Z13
 	VGETEXPPS    Z22, Z14
@@ -52742,54 +52901,54 @@ group3885:
 	VMOVUPD.Z    (R9), K1, Z15
 	VSUBPD.Z     Z14, Z13, K1, Z13
 	VUCOMISD     X2, X0
-	JBE          undamped3887
+	JBE          undamped3899
 	VCMPPD       $0x04, Z15, Z13, K2
 	VMULPD       Z0, Z15, Z14
 	VMULPD       Z1, Z13, Z16
 	VADDPD       Z14, Z16, K2, Z13
 
-undamped3887:
+undamped3899:
 	VCMPPD      $0x04, Z15, Z13, K2
 	VSUBPD.Z    Z15, Z13, K2, Z14
 	VPANDQ.BCST constants<>+752(SB), Z14, Z14
 	VPMAXUQ     Z14, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3888
+	JNZ         partial3900
 	VMOVUPD     Z13, (R9)
-	JMP         stored3891
+	JMP         stored3903
 
-partial3888:
+partial3900:
 	LEAQ       (R9), R9
 	VMOVAPD    Z13, Z14
 	TESTQ      $0x00000004, BX
-	JZ         noFour3889
+	JZ         noFour3901
 	VMOVUPD    Y14, (R9)
 	VSHUFF64X2 $0x4e, Z14, Z14, Z14
 	ADDQ       $0x00000020, R9
 
-noFour3889:
+noFour3901:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3890
+	JZ         noTwo3902
 	VMOVUPD    X14, (R9)
 	VSHUFF64X2 $0xb1, Z14, Z14, Z14
 	ADDQ       $0x00000010, R9
 
-noTwo3890:
+noTwo3902:
 	TESTQ  $0x00000001, BX
-	JZ     stored3891
+	JZ     stored3903
 	VMOVSD X14, (R9)
 
-stored3891:
+stored3903:
 	VMOVUPD Z13, (R8)
 	ADDQ    $0x00000020, DI
 	ADDQ    $0x00000040, R8
 	ADDQ    $0x01, AX
 	SUBQ    $0x01, CX
 	CMPQ    CX, $0x01
-	JGE     group3885
+	JGE     group3897
 
-rest3886:
-done3853:
+rest3898:
+done3865:
 	VSHUFF64X2 $0x4e, Z3, Z3, Z0
 	VPMAXUQ    Z0, Z3, Z3
 	VSHUFF64X2 $0xb1, Z3, Z3, Z0

@@ -13,6 +13,8 @@ var plain = implementation{
 	tableVector:    plainTableVector,
 	dot:            plainDot,
 	entropy:        plainEntropy,
+	remember:       plainRemember,
+	measure:        plainMeasure,
 	addScaled:      plainAddScaled,
 	scatterRows:    plainScatterRows,
 	pairProduct:    plainPairProduct,

@@ -31,6 +31,8 @@ type implementation struct {
 	totals         func(totals, weights []float64, list []Node)
 	settle         func(beliefs, sums, logTotals []float64, list []Node) (residual float64)
 	exponentials   func(tables []float64, size int, inverse []float64) (done int)
+	remember       func(before, messages []float64, velocity []float32, in []int32, k int, share float64)
+	measure        func(before, messages []float64, velocity []float32, in []int32, k int) (product, square float64)
 	regular        regular // all or none
 	single         implementation32
 }

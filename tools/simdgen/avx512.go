@@ -250,6 +250,7 @@ func (g *generator) avx512() {
 	g.matrix512()
 	g.batch512()
 	g.regular512()
+	g.velocity512()
 	g.edgeBeliefs512()
 }
 

@@ -1,0 +1,43 @@
+package simd
+
+import "math"
+
+// MostVelocity is the largest change of an entry that Measure takes for a velocity.
+const MostVelocity = 100
+
+// Remember writes messages[d*k+x] − share·velocity[d*k+x] of the messages d in list in,
+// of k entries each, one behind the other to before, which has room for Padding more.
+func Remember(before, messages []float64, velocity []float32, in []int32, k int, share float64) {
+	active.remember(before[:len(in)*k+Padding], messages, velocity, in, k, share)
+}
+
+// Measure replaces the velocities of the messages by their changes since before, or by
+// 0 where a change is not below MostVelocity, and returns Σ new·old and Σ new².
+func Measure(before, messages []float64, velocity []float32, in []int32, k int) (product, square float64) {
+	return active.measure(before[:len(in)*k], messages, velocity, in, k)
+}
+
+func plainRemember(before, messages []float64, velocity []float32, in []int32, k int, share float64) {
+	for i, d := range in {
+		m, v, b := messages[int(d)*k:][:k], velocity[int(d)*k:][:k], before[i*k:][:k]
+		for x := range b {
+			b[x] = m[x] - share*float64(v[x])
+		}
+	}
+}
+
+func plainMeasure(before, messages []float64, velocity []float32, in []int32, k int) (product, square float64) {
+	for i, d := range in {
+		m, v, b := messages[int(d)*k:][:k], velocity[int(d)*k:][:k], before[i*k:][:k]
+		for x, old := range b {
+			change := m[x] - old
+			if !(math.Abs(change) < MostVelocity) {
+				change = 0
+			}
+			product += change * float64(v[x])
+			square += change * change
+			v[x] = float32(change)
+		}
+	}
+	return product, square
+}

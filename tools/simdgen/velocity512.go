@@ -1,0 +1,68 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// velocity512 emits the kernels for velocities of messages, float32, laid out as the
+// messages are.
+func (g *generator) velocity512() {
+	g.function("remember512", "func(before, messages []float64, velocity []float32, in []int32, k int, share float64)", "is Remember.")
+	share := g.ZMM()
+	g.broadcastParam("share", share)
+	before := g.base("before")
+	g.eachMessage(before, func(message, velocity, i reg.Register, mask *reg.OpmaskVirtual) {
+		m := g.load512(at64(message, i, 0), mask)
+		g.VFNMADD231PD(share, g.widen512(at32(velocity, i, 0), mask), m)
+		g.VMOVUPD(m, at64(before, i, 0)) // what is beyond the row is overwritten by the next
+	})
+	g.end()
+
+	g.function("measure512", "func(before, messages []float64, velocity []float32, in []int32, k int) (product, square float64)", "is Measure.")
+	product, square := g.zero512(), g.zero512()
+	before = g.base("before")
+	g.eachMessage(before, func(message, velocity, i reg.Register, mask *reg.OpmaskVirtual) {
+		change, magnitude, followed := g.load512(at64(message, i, 0), mask), g.ZMM(), g.K()
+		g.VSUBPD(g.load512(at64(before, i, 0), mask), change, change)
+		g.VPANDQ_BCST(g.constant("magnitude"), change, magnitude)
+		g.VCMPPD_BCST(operand.U8(1), g.constant("mostVelocity"), magnitude, followed) // less, and no NaN
+		g.VMOVAPD_Z(change, followed, change)
+		g.VFMADD231PD(g.widen512(at32(velocity, i, 0), mask), change, product)
+		g.VFMADD231PD(change, change, square)
+		narrow := g.YMM()
+		g.VCVTPD2PS(change, narrow)
+		if mask == nil {
+			g.VMOVUPS(narrow, at32(velocity, i, 0))
+		} else {
+			g.VMOVUPS(narrow, *mask, at32(velocity, i, 0))
+		}
+	})
+	g.spread(g.VADDPD, product)
+	g.spread(g.VADDPD, square)
+	g.Store(product.AsX(), g.ReturnIndex(0))
+	g.Store(square.AsX(), g.ReturnIndex(1))
+	g.end()
+}
+
+// eachMessage emits body for each vector of each message into a block: message and
+// velocity are where the rows begin, before moves on by a row.
+func (g *generator) eachMessage(before reg.Register, body func(message, velocity, i reg.Register, mask *reg.OpmaskVirtual)) {
+	in, left, k := g.base("in"), g.length("in"), g.intParam("k")
+	messages, velocities := g.base("messages"), g.base("velocity")
+	again, done := g.label("message"), g.label("done")
+	g.TESTQ(left, left)
+	g.JLE(label(done))
+	g.Label(again)
+	d, message, velocity := g.GP64(), g.GP64(), g.GP64()
+	g.MOVLQSX(operand.Mem{Base: in}, d)
+	g.IMULQ(k, d)
+	g.LEAQ(at64(messages, d, 0), message)
+	g.LEAQ(at32(velocities, d, 0), velocity)
+	g.row(k, func(i reg.Register, mask *reg.OpmaskVirtual) { body(message, velocity, i, mask) })
+	g.LEAQ(operand.Mem{Base: before, Index: k, Scale: 8}, before)
+	g.ADDQ(operand.U8(4), in)
+	g.DECQ(left)
+	g.JNZ(label(again))
+	g.Label(done)
+}
