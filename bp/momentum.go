@@ -39,6 +39,11 @@ func Carry(net *Net, st *State, velocity []float32, block *partition.Block, shar
 	for i := range len(block.Order) {
 		s := block.Nodes[block.Order[i]]
 		belief, rho := net.belief(st, s), net.Counting.RhoNode(s)
+		if k := net.uniform; k > 0 && net.Counting.same != 0 {
+			in := block.In[block.InStart[i]:block.InStart[i+1]]
+			simd.Carry(belief, st.LogMessage, velocity, in, k, share, net.Counting.same/rho)
+			continue
+		}
 		for _, d := range block.In[block.InStart[i]:block.InStart[i+1]] {
 			at := net.messageOffset(d)
 			message, v := st.LogMessage[at:][:len(belief)], velocity[at:][:len(belief)]

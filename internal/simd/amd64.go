@@ -33,6 +33,7 @@ var avx512 = implementation{
 	exponentials:   anyExponentials512,
 	remember:       remember512,
 	measure:        measure512,
+	carry:          carry512,
 	regular:        regular512,
 	single:         single512,
 }
@@ -66,6 +67,7 @@ var avx2 = implementation{
 	exponentials:   anyExponentials256,
 	remember:       plainRemember,
 	measure:        plainMeasure,
+	carry:          plainCarry,
 	single:         single256,
 }
 

@@ -174,6 +174,11 @@ func remember512(before []float64, messages []float64, velocity []float32, in []
 //go:noescape
 func measure512(before []float64, messages []float64, velocity []float32, in []int32, k int) (product float64, square float64)
 
+// carry512 is Carry.
+//
+//go:noescape
+func carry512(belief []float64, messages []float64, velocity []float32, in []int32, k int, share float64, toBelief float64)
+
 // edgeBeliefs512 is EdgeBeliefs for 8 states at both ends, as far as whole groups of four edges are safe and inside the slices.
 //
 //go:noescape

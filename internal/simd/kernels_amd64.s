@@ -21778,6 +21778,132 @@ done1290:
 	VZEROUPPER
 	RET
 
+// func carry512(belief []float64, messages []float64, velocity []float32, in []int32, k int, share float64, toBelief float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·carry512(SB), $0-120
+	MOVQ         belief_base+0(FP), AX
+	VBROADCASTSD share+104(FP), Z0
+	VBROADCASTSD toBelief+112(FP), Z1
+	XORQ         CX, CX
+	MOVQ         in_base+72(FP), DX
+	MOVQ         in_len+80(FP), BX
+	MOVQ         k+96(FP), SI
+	MOVQ         messages_base+24(FP), DI
+	MOVQ         velocity_base+48(FP), R8
+	TESTQ        BX, BX
+	JLE          done1296
+
+message1295:
+	MOVLQSX     (DX), R9
+	IMULQ       SI, R9
+	LEAQ        (DI)(R9*8), R10
+	LEAQ        (R8)(R9*4), R9
+	XORQ        R11, R11
+	CMPQ        SI, $0x08
+	JNE         wide1297
+	VCVTPS2PD   (R9)(R11*4), Z2
+	VMULPD      Z0, Z2, Z2
+	VMOVUPD     (R10)(R11*8), Z3
+	VMOVUPD     (AX)(R11*8), Z4
+	VADDPD      Z2, Z3, Z3
+	VFMADD231PD Z1, Z2, Z4
+	VMOVUPD     Z3, (R10)(R11*8)
+	VMOVUPD     Z4, (AX)(R11*8)
+	JMP         row1300
+
+wide1297:
+	MOVQ SI, R12
+	CMPQ R12, $0x08
+	JLE  rest1299
+
+vector1298:
+	VCVTPS2PD   (R9)(R11*4), Z2
+	VMULPD      Z0, Z2, Z2
+	VMOVUPD     (R10)(R11*8), Z3
+	VMOVUPD     (AX)(R11*8), Z4
+	VADDPD      Z2, Z3, Z3
+	VFMADD231PD Z1, Z2, Z4
+	VMOVUPD     Z3, (R10)(R11*8)
+	VMOVUPD     Z4, (AX)(R11*8)
+	ADDQ        $0x08, R11
+	SUBQ        $0x08, R12
+	CMPQ        R12, $0x08
+	JG          vector1298
+
+rest1299:
+	MOVQ        $-1, R13
+	BZHIQ       R12, R13, R13
+	KMOVB       R13, K1
+	VCVTPS2PD.Z (R9)(R11*4), K1, Z2
+	VMULPD      Z0, Z2, Z2
+	VMOVUPD.Z   (R10)(R11*8), K1, Z3
+	VMOVUPD.Z   (AX)(R11*8), K1, Z4
+	VADDPD      Z2, Z3, Z3
+	VFMADD231PD Z1, Z2, Z4
+	TESTQ       $0x00000007, R12
+	JNZ         partial1301
+	VMOVUPD     Z3, (R10)(R11*8)
+	JMP         stored1304
+
+partial1301:
+	LEAQ       (R10)(R11*8), R9
+	VMOVAPD    Z3, Z2
+	TESTQ      $0x00000004, R12
+	JZ         noFour1302
+	VMOVUPD    Y2, (R9)
+	VSHUFF64X2 $0x4e, Z2, Z2, Z2
+	ADDQ       $0x00000020, R9
+
+noFour1302:
+	TESTQ      $0x00000002, R12
+	JZ         noTwo1303
+	VMOVUPD    X2, (R9)
+	VSHUFF64X2 $0xb1, Z2, Z2, Z2
+	ADDQ       $0x00000010, R9
+
+noTwo1303:
+	TESTQ  $0x00000001, R12
+	JZ     stored1304
+	VMOVSD X2, (R9)
+
+stored1304:
+	TESTQ   $0x00000007, R12
+	JNZ     partial1305
+	VMOVUPD Z4, (AX)(R11*8)
+	JMP     stored1308
+
+partial1305:
+	LEAQ       (AX)(R11*8), R9
+	VMOVAPD    Z4, Z2
+	TESTQ      $0x00000004, R12
+	JZ         noFour1306
+	VMOVUPD    Y2, (R9)
+	VSHUFF64X2 $0x4e, Z2, Z2, Z2
+	ADDQ       $0x00000020, R9
+
+noFour1306:
+	TESTQ      $0x00000002, R12
+	JZ         noTwo1307
+	VMOVUPD    X2, (R9)
+	VSHUFF64X2 $0xb1, Z2, Z2, Z2
+	ADDQ       $0x00000010, R9
+
+noTwo1307:
+	TESTQ  $0x00000001, R12
+	JZ     stored1308
+	VMOVSD X2, (R9)
+
+stored1308:
+row1300:
+	LEAQ (CX)(SI*8), CX
+	ADDQ $0x04, DX
+	DECQ BX
+	JNZ  message1295
+
+done1296:
+	VZEROUPPER
+	RET
+
 // func edgeBeliefs512(dst []float64, logZ []float64, product []float64, beliefs []float64, messages []float64, tables []float64, edges *int, count int) (done int)
 // Requires: AVX, AVX512DQ, AVX512F, FMA3
 TEXT ·edgeBeliefs512(SB), $1216-168
@@ -21787,109 +21913,109 @@ TEXT ·edgeBeliefs512(SB), $1216-168
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
 
-group1295:
+group1309:
 	CMPQ              DX, $0x04
-	JLT               done1296
+	JLT               done1310
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1296
+	JLT               done1310
 	CMPQ              (AX), SI
-	JHI               done1296
+	JHI               done1310
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1296
+	JLT               done1310
 	CMPQ              8(AX), SI
-	JHI               done1296
+	JHI               done1310
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1296
+	JLT               done1310
 	CMPQ              16(AX), SI
-	JHI               done1296
+	JHI               done1310
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1296
+	JLT               done1310
 	CMPQ              24(AX), SI
-	JHI               done1296
+	JHI               done1310
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1296
+	JLT               done1310
 	CMPQ              32(AX), SI
-	JHI               done1296
+	JHI               done1310
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1296
+	JLT               done1310
 	CMPQ              40(AX), SI
-	JHI               done1296
+	JHI               done1310
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1296
+	JLT               done1310
 	CMPQ              48(AX), SI
-	JHI               done1296
+	JHI               done1310
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1296
+	JLT               done1310
 	CMPQ              56(AX), SI
-	JHI               done1296
+	JHI               done1310
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1296
+	JLT               done1310
 	CMPQ              64(AX), SI
-	JHI               done1296
+	JHI               done1310
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1296
+	JLT               done1310
 	CMPQ              72(AX), SI
-	JHI               done1296
+	JHI               done1310
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1296
+	JLT               done1310
 	CMPQ              80(AX), SI
-	JHI               done1296
+	JHI               done1310
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1296
+	JLT               done1310
 	CMPQ              88(AX), SI
-	JHI               done1296
+	JHI               done1310
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1296
+	JLT               done1310
 	CMPQ              96(AX), SI
-	JHI               done1296
+	JHI               done1310
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1296
+	JLT               done1310
 	CMPQ              104(AX), SI
-	JHI               done1296
+	JHI               done1310
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1296
+	JLT               done1310
 	CMPQ              112(AX), SI
-	JHI               done1296
+	JHI               done1310
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1296
+	JLT               done1310
 	CMPQ              120(AX), SI
-	JHI               done1296
+	JHI               done1310
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1296
+	JLT               done1310
 	CMPQ              128(AX), SI
-	JHI               done1296
+	JHI               done1310
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1296
+	JLT               done1310
 	CMPQ              136(AX), SI
-	JHI               done1296
+	JHI               done1310
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1296
+	JLT               done1310
 	CMPQ              144(AX), SI
-	JHI               done1296
+	JHI               done1310
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1296
+	JLT               done1310
 	CMPQ              152(AX), SI
-	JHI               done1296
+	JHI               done1310
 	MOVQ              beliefs_base+72(FP), DI
 	MOVQ              (AX), SI
 	MOVQ              messages_base+96(FP), R9
@@ -22400,7 +22526,7 @@ group1295:
 	VPSUBQ.BCST       constants<>+728(SB), Z1, Z2
 	VPCMPUQ.BCST      $0x06, constants<>+744(SB), Z2, K1
 	KORTESTB          K1, K1
-	JNZ               done1296
+	JNZ               done1310
 	VMOVUPD           constants<>+2008(SB), Y2
 	VDIVPD            Y1, Y2, Y2
 	VMOVUPD           Y2, 1088(BX)
@@ -22574,9 +22700,9 @@ group1295:
 	ADDQ              $0x000000a0, AX
 	ADDQ              $0x04, CX
 	SUBQ              $0x04, DX
-	JMP               group1295
+	JMP               group1309
 
-done1296:
+done1310:
 	MOVQ CX, done+160(FP)
 	VZEROUPPER
 	RET
@@ -22595,15 +22721,15 @@ TEXT ·exp256(SB), $0-48
 	VMOVUPD constants<>+1976(SB), Y5
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000008
-	JLT     rest1298
+	JLT     rest1312
 
-whole1297:
+whole1311:
 	VMOVUPD      (CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
 	VCMPPD       $0x06, constants<>+2104(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JNZ          slow1299
+	JNZ          slow1313
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -22630,9 +22756,9 @@ whole1297:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 	VMOVUPD      Y6, Y6
-	JMP          done1300
+	JMP          done1314
 
-slow1299:
+slow1313:
 	VMOVUPD      constants<>+2168(SB), Y7
 	VMAXPD       Y6, Y7, Y6
 	VMOVUPD      constants<>+2200(SB), Y7
@@ -22672,14 +22798,14 @@ slow1299:
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
 
-done1300:
+done1314:
 	VMOVUPD      Y6, (AX)(BX*8)
 	VMOVUPD      32(CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
 	VCMPPD       $0x06, constants<>+2104(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JNZ          slow1301
+	JNZ          slow1315
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -22706,9 +22832,9 @@ done1300:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 	VMOVUPD      Y6, Y6
-	JMP          done1302
+	JMP          done1316
 
-slow1301:
+slow1315:
 	VMOVUPD      constants<>+2168(SB), Y7
 	VMAXPD       Y6, Y7, Y6
 	VMOVUPD      constants<>+2200(SB), Y7
@@ -22748,24 +22874,24 @@ slow1301:
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
 
-done1302:
+done1316:
 	VMOVUPD Y6, 32(AX)(BX*8)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole1297
+	JGE     whole1311
 
-rest1298:
+rest1312:
 	CMPQ DX, $0x00000004
-	JLT  rest1304
+	JLT  rest1318
 
-whole1303:
+whole1317:
 	VMOVUPD      (CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
 	VCMPPD       $0x06, constants<>+2104(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JNZ          slow1305
+	JNZ          slow1319
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -22792,9 +22918,9 @@ whole1303:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 	VMOVUPD      Y6, Y6
-	JMP          done1306
+	JMP          done1320
 
-slow1305:
+slow1319:
 	VMOVUPD      constants<>+2168(SB), Y7
 	VMAXPD       Y6, Y7, Y6
 	VMOVUPD      constants<>+2200(SB), Y7
@@ -22834,16 +22960,16 @@ slow1305:
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
 
-done1306:
+done1320:
 	VMOVUPD Y6, (AX)(BX*8)
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole1303
+	JGE     whole1317
 
-rest1304:
+rest1318:
 	TESTQ        DX, DX
-	JZ           done1307
+	JZ           done1321
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -22853,7 +22979,7 @@ rest1304:
 	VCMPPD       $0x06, constants<>+2104(SB), Y5, Y5
 	VMOVMSKPD    Y5, CX
 	TESTL        CX, CX
-	JNZ          slow1308
+	JNZ          slow1322
 	VMOVUPD      Y0, Y5
 	VFMADD231PD  Y1, Y6, Y5
 	VSUBPD       Y0, Y5, Y0
@@ -22880,9 +23006,9 @@ rest1304:
 	VPSLLQ       $0x34, Y5, Y5
 	VPADDQ       Y5, Y6, Y6
 	VMOVUPD      Y6, Y0
-	JMP          done1309
+	JMP          done1323
 
-slow1308:
+slow1322:
 	VMOVUPD      constants<>+2168(SB), Y5
 	VMAXPD       Y6, Y5, Y6
 	VMOVUPD      constants<>+2200(SB), Y5
@@ -22922,26 +23048,26 @@ slow1308:
 	VMULPD       Y2, Y6, Y6
 	VMULPD       Y1, Y6, Y0
 
-done1309:
+done1323:
 	CMPQ    DX, $0x04
-	JLT     partial1310
+	JLT     partial1324
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1312
+	JMP     stored1326
 
-partial1310:
+partial1324:
 	CMPQ         DX, $0x02
-	JLT          single1311
+	JLT          single1325
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1312
+	JEQ          stored1326
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1312
+	JMP          stored1326
 
-single1311:
+single1325:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1312:
-done1307:
+stored1326:
+done1321:
 	VZEROUPPER
 	RET
 
@@ -22957,16 +23083,16 @@ TEXT ·log256(SB), $0-48
 	VMOVUPD constants<>+2072(SB), Y3
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000008
-	JLT     rest1314
+	JLT     rest1328
 
-whole1313:
+whole1327:
 	VMOVUPD     (CX)(BX*8), Y4
 	VCMPPD      $0x19, constants<>+2424(SB), Y4, Y5
 	VCMPPD      $0x1e, constants<>+1944(SB), Y4, Y6
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JNZ         slow1315
+	JNZ         slow1329
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
@@ -22996,9 +23122,9 @@ whole1313:
 	VSUBPD      Y4, Y11, Y11
 	VFMSUB132PD constants<>+2360(SB), Y11, Y5
 	VMOVUPD     Y5, Y4
-	JMP         done1316
+	JMP         done1330
 
-slow1315:
+slow1329:
 	VMOVUPD     Y4, Y5
 	VCMPPD      $0x19, constants<>+2424(SB), Y4, Y7
 	VMULPD      constants<>+2456(SB), Y4, Y6
@@ -23042,7 +23168,7 @@ slow1315:
 	VCMPPD      $0x19, Y6, Y5, Y7
 	VBLENDVPD   Y7, constants<>+1848(SB), Y4, Y4
 
-done1316:
+done1330:
 	VMOVUPD     Y4, (AX)(BX*8)
 	VMOVUPD     32(CX)(BX*8), Y4
 	VCMPPD      $0x19, constants<>+2424(SB), Y4, Y5
@@ -23050,7 +23176,7 @@ done1316:
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JNZ         slow1317
+	JNZ         slow1331
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
@@ -23080,9 +23206,9 @@ done1316:
 	VSUBPD      Y4, Y11, Y11
 	VFMSUB132PD constants<>+2360(SB), Y11, Y5
 	VMOVUPD     Y5, Y4
-	JMP         done1318
+	JMP         done1332
 
-slow1317:
+slow1331:
 	VMOVUPD     Y4, Y5
 	VCMPPD      $0x19, constants<>+2424(SB), Y4, Y7
 	VMULPD      constants<>+2456(SB), Y4, Y6
@@ -23126,25 +23252,25 @@ slow1317:
 	VCMPPD      $0x19, Y6, Y5, Y7
 	VBLENDVPD   Y7, constants<>+1848(SB), Y4, Y4
 
-done1318:
+done1332:
 	VMOVUPD Y4, 32(AX)(BX*8)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole1313
+	JGE     whole1327
 
-rest1314:
+rest1328:
 	CMPQ DX, $0x00000004
-	JLT  rest1320
+	JLT  rest1334
 
-whole1319:
+whole1333:
 	VMOVUPD     (CX)(BX*8), Y4
 	VCMPPD      $0x19, constants<>+2424(SB), Y4, Y5
 	VCMPPD      $0x1e, constants<>+1944(SB), Y4, Y6
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JNZ         slow1321
+	JNZ         slow1335
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
@@ -23174,9 +23300,9 @@ whole1319:
 	VSUBPD      Y4, Y11, Y11
 	VFMSUB132PD constants<>+2360(SB), Y11, Y5
 	VMOVUPD     Y5, Y4
-	JMP         done1322
+	JMP         done1336
 
-slow1321:
+slow1335:
 	VMOVUPD     Y4, Y5
 	VCMPPD      $0x19, constants<>+2424(SB), Y4, Y7
 	VMULPD      constants<>+2456(SB), Y4, Y6
@@ -23220,16 +23346,16 @@ slow1321:
 	VCMPPD      $0x19, Y6, Y5, Y7
 	VBLENDVPD   Y7, constants<>+1848(SB), Y4, Y4
 
-done1322:
+done1336:
 	VMOVUPD Y4, (AX)(BX*8)
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole1319
+	JGE     whole1333
 
-rest1320:
+rest1334:
 	TESTQ       DX, DX
-	JZ          done1323
+	JZ          done1337
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -23242,7 +23368,7 @@ rest1320:
 	VORPD       Y6, Y4, Y4
 	VMOVMSKPD   Y4, CX
 	TESTL       CX, CX
-	JNZ         slow1324
+	JNZ         slow1338
 	VPADDQ      Y0, Y5, Y5
 	VPSRLQ      $0x34, Y5, Y0
 	VORPD       Y1, Y0, Y0
@@ -23272,9 +23398,9 @@ rest1320:
 	VSUBPD      Y5, Y3, Y3
 	VFMSUB132PD constants<>+2360(SB), Y3, Y0
 	VMOVUPD     Y0, Y0
-	JMP         done1325
+	JMP         done1339
 
-slow1324:
+slow1338:
 	VMOVUPD     Y5, Y4
 	VCMPPD      $0x19, constants<>+2424(SB), Y5, Y7
 	VMULPD      constants<>+2456(SB), Y5, Y6
@@ -23318,26 +23444,26 @@ slow1324:
 	VCMPPD      $0x19, Y1, Y4, Y7
 	VBLENDVPD   Y7, constants<>+1848(SB), Y0, Y0
 
-done1325:
+done1339:
 	CMPQ    DX, $0x04
-	JLT     partial1326
+	JLT     partial1340
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1328
+	JMP     stored1342
 
-partial1326:
+partial1340:
 	CMPQ         DX, $0x02
-	JLT          single1327
+	JLT          single1341
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1328
+	JEQ          stored1342
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1328
+	JMP          stored1342
 
-single1327:
+single1341:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1328:
-done1323:
+stored1342:
+done1337:
 	VZEROUPPER
 	RET
 
@@ -23355,9 +23481,9 @@ TEXT ·vectorTable256(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000020
-	JLT  rest1330
+	JLT  rest1344
 
-panel1329:
+panel1343:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Y0, Y0, Y0
@@ -23370,9 +23496,9 @@ panel1329:
 	VXORPD Y7, Y7, Y7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows1333
+	JLT    rows1347
 
-row1332:
+row1346:
 	VBROADCASTSD (CX), Y8
 	VFMADD231PD  (R10), Y8, Y0
 	VFMADD231PD  32(R10), Y8, Y1
@@ -23386,9 +23512,9 @@ row1332:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1332
+	JGE          row1346
 
-rows1333:
+rows1347:
 	VMOVUPD Y0, (AX)(R9*1)
 	VMOVUPD Y1, 32(AX)(R9*1)
 	VMOVUPD Y2, 64(AX)(R9*1)
@@ -23400,13 +23526,13 @@ rows1333:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000020, R11
 	CMPQ    R11, $0x00000020
-	JGE     panel1329
+	JGE     panel1343
 
-rest1330:
+rest1344:
 	TESTQ   R11, R11
-	JZ      done1331
+	JZ      done1345
 	CMPQ    R11, $0x00000004
-	JGT     wider1334
+	JGT     wider1348
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
 	NEGQ    R10
@@ -23419,9 +23545,9 @@ rest1330:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1336
+	JLT     rows1350
 
-row1335:
+row1349:
 	VBROADCASTSD (CX), Y5
 	VMASKMOVPD   (R10), Y0, Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -23438,13 +23564,13 @@ row1335:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1335
+	JGE          row1349
 
-rows1336:
+rows1350:
 	CMPQ DX, $0x00000001
-	JLT  rows1338
+	JLT  rows1352
 
-row1337:
+row1351:
 	VBROADCASTSD (CX), Y5
 	VMASKMOVPD   (R10), Y0, Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -23452,35 +23578,35 @@ row1337:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1337
+	JGE          row1351
 
-rows1338:
+rows1352:
 	VADDPD  Y3, Y1, Y1
 	VADDPD  Y4, Y2, Y2
 	VADDPD  Y2, Y1, Y1
 	CMPQ    R11, $0x04
-	JLT     partial1339
+	JLT     partial1353
 	VMOVUPD Y1, (AX)(R9*1)
-	JMP     stored1341
+	JMP     stored1355
 
-partial1339:
+partial1353:
 	CMPQ         R11, $0x02
-	JLT          single1340
+	JLT          single1354
 	VMOVUPD      X1, (AX)(R9*1)
-	JEQ          stored1341
+	JEQ          stored1355
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(AX)(R9*1)
-	JMP          stored1341
+	JMP          stored1355
 
-single1340:
+single1354:
 	VMOVSD X1, (AX)(R9*1)
 
-stored1341:
-	JMP done1331
+stored1355:
+	JMP done1345
 
-wider1334:
+wider1348:
 	CMPQ    R11, $0x00000008
-	JGT     wider1342
+	JGT     wider1356
 	SUBQ    $0x00000004, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
@@ -23498,9 +23624,9 @@ wider1334:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1344
+	JLT     rows1358
 
-row1343:
+row1357:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VMASKMOVPD   32(R10), Y0, Y10
@@ -23521,13 +23647,13 @@ row1343:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1343
+	JGE          row1357
 
-rows1344:
+rows1358:
 	CMPQ DX, $0x00000001
-	JLT  rows1346
+	JLT  rows1360
 
-row1345:
+row1359:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VMASKMOVPD   32(R10), Y0, Y10
@@ -23536,9 +23662,9 @@ row1345:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1345
+	JGE          row1359
 
-rows1346:
+rows1360:
 	VADDPD  Y5, Y1, Y1
 	VADDPD  Y6, Y2, Y2
 	VADDPD  Y7, Y3, Y3
@@ -23547,28 +23673,28 @@ rows1346:
 	VADDPD  Y4, Y2, Y2
 	VMOVUPD Y1, (AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1347
+	JLT     partial1361
 	VMOVUPD Y2, 32(AX)(R9*1)
-	JMP     stored1349
+	JMP     stored1363
 
-partial1347:
+partial1361:
 	CMPQ         R11, $0x02
-	JLT          single1348
+	JLT          single1362
 	VMOVUPD      X2, 32(AX)(R9*1)
-	JEQ          stored1349
+	JEQ          stored1363
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 48(AX)(R9*1)
-	JMP          stored1349
+	JMP          stored1363
 
-single1348:
+single1362:
 	VMOVSD X2, 32(AX)(R9*1)
 
-stored1349:
-	JMP done1331
+stored1363:
+	JMP done1345
 
-wider1342:
+wider1356:
 	CMPQ    R11, $0x0000000c
-	JGT     wider1350
+	JGT     wider1364
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -23584,9 +23710,9 @@ wider1342:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1352
+	JLT     rows1366
 
-row1351:
+row1365:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -23601,13 +23727,13 @@ row1351:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1351
+	JGE          row1365
 
-rows1352:
+rows1366:
 	CMPQ DX, $0x00000001
-	JLT  rows1354
+	JLT  rows1368
 
-row1353:
+row1367:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -23617,37 +23743,37 @@ row1353:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1353
+	JGE          row1367
 
-rows1354:
+rows1368:
 	VADDPD  Y4, Y1, Y1
 	VADDPD  Y5, Y2, Y2
 	VADDPD  Y6, Y3, Y3
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1355
+	JLT     partial1369
 	VMOVUPD Y3, 64(AX)(R9*1)
-	JMP     stored1357
+	JMP     stored1371
 
-partial1355:
+partial1369:
 	CMPQ         R11, $0x02
-	JLT          single1356
+	JLT          single1370
 	VMOVUPD      X3, 64(AX)(R9*1)
-	JEQ          stored1357
+	JEQ          stored1371
 	VEXTRACTF128 $0x01, Y3, X0
 	VMOVSD       X0, 80(AX)(R9*1)
-	JMP          stored1357
+	JMP          stored1371
 
-single1356:
+single1370:
 	VMOVSD X3, 64(AX)(R9*1)
 
-stored1357:
-	JMP done1331
+stored1371:
+	JMP done1345
 
-wider1350:
+wider1364:
 	CMPQ    R11, $0x00000010
-	JGT     wider1358
+	JGT     wider1372
 	SUBQ    $0x0000000c, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -23665,9 +23791,9 @@ wider1350:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1360
+	JLT     rows1374
 
-row1359:
+row1373:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -23684,13 +23810,13 @@ row1359:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1359
+	JGE          row1373
 
-rows1360:
+rows1374:
 	CMPQ DX, $0x00000001
-	JLT  rows1362
+	JLT  rows1376
 
-row1361:
+row1375:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -23701,9 +23827,9 @@ row1361:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1361
+	JGE          row1375
 
-rows1362:
+rows1376:
 	VADDPD  Y5, Y1, Y1
 	VADDPD  Y6, Y2, Y2
 	VADDPD  Y7, Y3, Y3
@@ -23712,28 +23838,28 @@ rows1362:
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1363
+	JLT     partial1377
 	VMOVUPD Y4, 96(AX)(R9*1)
-	JMP     stored1365
+	JMP     stored1379
 
-partial1363:
+partial1377:
 	CMPQ         R11, $0x02
-	JLT          single1364
+	JLT          single1378
 	VMOVUPD      X4, 96(AX)(R9*1)
-	JEQ          stored1365
+	JEQ          stored1379
 	VEXTRACTF128 $0x01, Y4, X0
 	VMOVSD       X0, 112(AX)(R9*1)
-	JMP          stored1365
+	JMP          stored1379
 
-single1364:
+single1378:
 	VMOVSD X4, 96(AX)(R9*1)
 
-stored1365:
-	JMP done1331
+stored1379:
+	JMP done1345
 
-wider1358:
+wider1372:
 	CMPQ    R11, $0x00000014
-	JGT     wider1366
+	JGT     wider1380
 	SUBQ    $0x00000010, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -23748,9 +23874,9 @@ wider1358:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1368
+	JLT     rows1382
 
-row1367:
+row1381:
 	VBROADCASTSD (CX), Y6
 	VFMADD231PD  (R10), Y6, Y1
 	VFMADD231PD  32(R10), Y6, Y2
@@ -23762,36 +23888,36 @@ row1367:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1367
+	JGE          row1381
 
-rows1368:
+rows1382:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	VMOVUPD Y4, 96(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1369
+	JLT     partial1383
 	VMOVUPD Y5, 128(AX)(R9*1)
-	JMP     stored1371
+	JMP     stored1385
 
-partial1369:
+partial1383:
 	CMPQ         R11, $0x02
-	JLT          single1370
+	JLT          single1384
 	VMOVUPD      X5, 128(AX)(R9*1)
-	JEQ          stored1371
+	JEQ          stored1385
 	VEXTRACTF128 $0x01, Y5, X0
 	VMOVSD       X0, 144(AX)(R9*1)
-	JMP          stored1371
+	JMP          stored1385
 
-single1370:
+single1384:
 	VMOVSD X5, 128(AX)(R9*1)
 
-stored1371:
-	JMP done1331
+stored1385:
+	JMP done1345
 
-wider1366:
+wider1380:
 	CMPQ    R11, $0x00000018
-	JGT     wider1372
+	JGT     wider1386
 	SUBQ    $0x00000014, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -23807,9 +23933,9 @@ wider1366:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1374
+	JLT     rows1388
 
-row1373:
+row1387:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -23822,37 +23948,37 @@ row1373:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1373
+	JGE          row1387
 
-rows1374:
+rows1388:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	VMOVUPD Y4, 96(AX)(R9*1)
 	VMOVUPD Y5, 128(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1375
+	JLT     partial1389
 	VMOVUPD Y6, 160(AX)(R9*1)
-	JMP     stored1377
+	JMP     stored1391
 
-partial1375:
+partial1389:
 	CMPQ         R11, $0x02
-	JLT          single1376
+	JLT          single1390
 	VMOVUPD      X6, 160(AX)(R9*1)
-	JEQ          stored1377
+	JEQ          stored1391
 	VEXTRACTF128 $0x01, Y6, X0
 	VMOVSD       X0, 176(AX)(R9*1)
-	JMP          stored1377
+	JMP          stored1391
 
-single1376:
+single1390:
 	VMOVSD X6, 160(AX)(R9*1)
 
-stored1377:
-	JMP done1331
+stored1391:
+	JMP done1345
 
-wider1372:
+wider1386:
 	CMPQ    R11, $0x0000001c
-	JGT     wider1378
+	JGT     wider1392
 	SUBQ    $0x00000018, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -23869,9 +23995,9 @@ wider1372:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1380
+	JLT     rows1394
 
-row1379:
+row1393:
 	VBROADCASTSD (CX), Y8
 	VFMADD231PD  (R10), Y8, Y1
 	VFMADD231PD  32(R10), Y8, Y2
@@ -23885,9 +24011,9 @@ row1379:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1379
+	JGE          row1393
 
-rows1380:
+rows1394:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
@@ -23895,26 +24021,26 @@ rows1380:
 	VMOVUPD Y5, 128(AX)(R9*1)
 	VMOVUPD Y6, 160(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1381
+	JLT     partial1395
 	VMOVUPD Y7, 192(AX)(R9*1)
-	JMP     stored1383
+	JMP     stored1397
 
-partial1381:
+partial1395:
 	CMPQ         R11, $0x02
-	JLT          single1382
+	JLT          single1396
 	VMOVUPD      X7, 192(AX)(R9*1)
-	JEQ          stored1383
+	JEQ          stored1397
 	VEXTRACTF128 $0x01, Y7, X0
 	VMOVSD       X0, 208(AX)(R9*1)
-	JMP          stored1383
+	JMP          stored1397
 
-single1382:
+single1396:
 	VMOVSD X7, 192(AX)(R9*1)
 
-stored1383:
-	JMP done1331
+stored1397:
+	JMP done1345
 
-wider1378:
+wider1392:
 	SUBQ    $0x0000001c, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -23932,9 +24058,9 @@ wider1378:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1386
+	JLT     rows1400
 
-row1385:
+row1399:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -23949,9 +24075,9 @@ row1385:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1385
+	JGE          row1399
 
-rows1386:
+rows1400:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
@@ -23960,24 +24086,24 @@ rows1386:
 	VMOVUPD Y6, 160(AX)(R9*1)
 	VMOVUPD Y7, 192(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1387
+	JLT     partial1401
 	VMOVUPD Y8, 224(AX)(R9*1)
-	JMP     stored1389
+	JMP     stored1403
 
-partial1387:
+partial1401:
 	CMPQ         R11, $0x02
-	JLT          single1388
+	JLT          single1402
 	VMOVUPD      X8, 224(AX)(R9*1)
-	JEQ          stored1389
+	JEQ          stored1403
 	VEXTRACTF128 $0x01, Y8, X0
 	VMOVSD       X0, 240(AX)(R9*1)
-	JMP          stored1389
+	JMP          stored1403
 
-single1388:
+single1402:
 	VMOVSD X8, 224(AX)(R9*1)
 
-stored1389:
-done1331:
+stored1403:
+done1345:
 	VZEROUPPER
 	RET
 
@@ -23995,9 +24121,9 @@ TEXT ·tableVector256(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest1391
+	JLT  rest1405
 
-block1390:
+block1404:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -24011,9 +24137,9 @@ block1390:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000004
-	JLT    rest1394
+	JLT    rest1408
 
-whole1393:
+whole1407:
 	VMOVUPD     (R11), Y8
 	VFMADD231PD (R12), Y8, Y0
 	VFMADD231PD (R12)(DI*1), Y8, Y1
@@ -24028,11 +24154,11 @@ whole1393:
 	ADDQ        $0x00000004, R13
 	SUBQ        $0x00000004, R14
 	CMPQ        R14, $0x00000004
-	JGE         whole1393
+	JGE         whole1407
 
-rest1394:
+rest1408:
 	TESTQ       R14, R14
-	JZ          done1396
+	JZ          done1410
 	LEAQ        constants<>+672(SB), R13
 	NEGQ        R14
 	VMOVUPD     (R13)(R14*8), Y8
@@ -24054,7 +24180,7 @@ rest1394:
 	VMASKMOVPD  (R12)(R10*1), Y8, Y8
 	VFMADD231PD Y8, Y9, Y7
 
-done1396:
+done1410:
 	VUNPCKHPD  Y1, Y0, Y8
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y8, Y0, Y0
@@ -24079,11 +24205,11 @@ done1396:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block1390
+	JGE        block1404
 
-rest1391:
+rest1405:
 	TESTQ  CX, CX
-	JZ     done1392
+	JZ     done1406
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -24096,44 +24222,44 @@ rest1391:
 	MOVQ   SI, R12
 	XORQ   DX, DX
 	CMPQ   BX, $0x00000004
-	JLT    rest1399
+	JLT    rest1413
 
-whole1398:
+whole1412:
 	VMOVUPD     (R11), Y8
 	VFMADD231PD (R12), Y8, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1400
+	JLE         column1414
 	VFMADD231PD (R12)(DI*1), Y8, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1400
+	JLE         column1414
 	VFMADD231PD (R12)(DI*2), Y8, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1400
+	JLE         column1414
 	VFMADD231PD (R12)(R8*1), Y8, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1400
+	JLE         column1414
 	VFMADD231PD (R12)(DI*4), Y8, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1400
+	JLE         column1414
 	VFMADD231PD (R12)(R9*1), Y8, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1400
+	JLE         column1414
 	VFMADD231PD (R12)(R8*2), Y8, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1400
+	JLE         column1414
 	VFMADD231PD (R12)(R10*1), Y8, Y7
 
-column1400:
+column1414:
 	ADDQ $0x00000020, R11
 	ADDQ $0x00000020, R12
 	ADDQ $0x00000004, DX
 	SUBQ $0x00000004, BX
 	CMPQ BX, $0x00000004
-	JGE  whole1398
+	JGE  whole1412
 
-rest1399:
+rest1413:
 	TESTQ       BX, BX
-	JZ          done1401
+	JZ          done1415
 	LEAQ        constants<>+672(SB), DX
 	NEGQ        BX
 	VMOVUPD     (DX)(BX*8), Y8
@@ -24141,36 +24267,36 @@ rest1399:
 	VMASKMOVPD  (R12), Y8, Y10
 	VFMADD231PD Y10, Y9, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1402
+	JLE         column1416
 	VMASKMOVPD  (R12)(DI*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1402
+	JLE         column1416
 	VMASKMOVPD  (R12)(DI*2), Y8, Y10
 	VFMADD231PD Y10, Y9, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1402
+	JLE         column1416
 	VMASKMOVPD  (R12)(R8*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1402
+	JLE         column1416
 	VMASKMOVPD  (R12)(DI*4), Y8, Y10
 	VFMADD231PD Y10, Y9, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1402
+	JLE         column1416
 	VMASKMOVPD  (R12)(R9*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1402
+	JLE         column1416
 	VMASKMOVPD  (R12)(R8*2), Y8, Y10
 	VFMADD231PD Y10, Y9, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1402
+	JLE         column1416
 	VMASKMOVPD  (R12)(R10*1), Y8, Y8
 	VFMADD231PD Y8, Y9, Y7
 
-column1402:
-done1401:
+column1416:
+done1415:
 	VUNPCKHPD  Y1, Y0, Y8
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y8, Y0, Y0
@@ -24191,32 +24317,32 @@ done1401:
 	VADDPD     Y1, Y4, Y4
 	VMOVUPD    Y0, Y0
 	CMPQ       CX, $0x00000004
-	JLE        few1403
+	JLE        few1417
 	VMOVUPD    Y0, (AX)
 	VMOVUPD    Y4, Y0
 	ADDQ       $0x00000020, AX
 	SUBQ       $0x00000004, CX
 
-few1403:
+few1417:
 	CMPQ    CX, $0x04
-	JLT     partial1404
+	JLT     partial1418
 	VMOVUPD Y0, (AX)
-	JMP     stored1406
+	JMP     stored1420
 
-partial1404:
+partial1418:
 	CMPQ         CX, $0x02
-	JLT          single1405
+	JLT          single1419
 	VMOVUPD      X0, (AX)
-	JEQ          stored1406
+	JEQ          stored1420
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)
-	JMP          stored1406
+	JMP          stored1420
 
-single1405:
+single1419:
 	VMOVSD X0, (AX)
 
-stored1406:
-done1392:
+stored1420:
+done1406:
 	VZEROUPPER
 	RET
 
@@ -24231,17 +24357,17 @@ TEXT ·multiplyMatrix256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000008
-	JLT  rest1408
+	JLT  rest1422
 
-panel1407:
+panel1421:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles1411
+	JLT  tiles1425
 
-tile1410:
+tile1424:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -24258,9 +24384,9 @@ tile1410:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1413
+	JLE    done1427
 
-again1412:
+again1426:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	MOVQ         DX, SI
@@ -24290,9 +24416,9 @@ again1412:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1412
+	JNZ          again1426
 
-done1413:
+done1427:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -24316,13 +24442,13 @@ done1413:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile1410
+	JGE     tile1424
 
-tiles1411:
+tiles1425:
 	CMPQ R10, $0x00000002
-	JLT  tiles1415
+	JLT  tiles1429
 
-tile1414:
+tile1428:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -24331,9 +24457,9 @@ tile1414:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1417
+	JLE    done1431
 
-again1416:
+again1430:
 	VMOVUPD      (BX), Y4
 	VMOVUPD      32(BX), Y5
 	MOVQ         DX, SI
@@ -24347,9 +24473,9 @@ again1416:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1416
+	JNZ          again1430
 
-done1417:
+done1431:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -24361,22 +24487,22 @@ done1417:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1414
+	JGE     tile1428
 
-tiles1415:
+tiles1429:
 	CMPQ R10, $0x00000001
-	JLT  tiles1419
+	JLT  tiles1433
 
-tile1418:
+tile1432:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1421
+	JLE    done1435
 
-again1420:
+again1434:
 	VMOVUPD      (BX), Y2
 	VMOVUPD      32(BX), Y3
 	MOVQ         DX, SI
@@ -24386,27 +24512,27 @@ again1420:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1420
+	JNZ          again1434
 
-done1421:
+done1435:
 	VMOVUPD Y0, (DI)
 	VMOVUPD Y1, 32(DI)
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1418
+	JGE     tile1432
 
-tiles1419:
+tiles1433:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000008, R9
 	CMPQ R9, $0x00000008
-	JGE  panel1407
+	JGE  panel1421
 
-rest1408:
+rest1422:
 	TESTQ   R9, R9
-	JZ      done1409
+	JZ      done1423
 	CMPQ    R9, $0x00000004
-	JGT     wider1422
+	JGT     wider1436
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -24416,9 +24542,9 @@ rest1408:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles1424
+	JLT     tiles1438
 
-tile1423:
+tile1437:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -24429,9 +24555,9 @@ tile1423:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1426
+	JLE    done1440
 
-again1425:
+again1439:
 	VMASKMOVPD   (BX), Y0, Y7
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y8
@@ -24454,144 +24580,144 @@ again1425:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1425
+	JNZ          again1439
 
-done1426:
+done1440:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x04
-	JLT     partial1427
+	JLT     partial1441
 	VMOVUPD Y1, (DI)
-	JMP     stored1429
+	JMP     stored1443
 
-partial1427:
+partial1441:
 	CMPQ         R9, $0x02
-	JLT          single1428
+	JLT          single1442
 	VMOVUPD      X1, (DI)
-	JEQ          stored1429
+	JEQ          stored1443
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1429
+	JMP          stored1443
 
-single1428:
+single1442:
 	VMOVSD X1, (DI)
 
-stored1429:
+stored1443:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1430
+	JLT     partial1444
 	VMOVUPD Y2, (DI)
-	JMP     stored1432
+	JMP     stored1446
 
-partial1430:
+partial1444:
 	CMPQ         R9, $0x02
-	JLT          single1431
+	JLT          single1445
 	VMOVUPD      X2, (DI)
-	JEQ          stored1432
+	JEQ          stored1446
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1432
+	JMP          stored1446
 
-single1431:
+single1445:
 	VMOVSD X2, (DI)
 
-stored1432:
+stored1446:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1433
+	JLT     partial1447
 	VMOVUPD Y3, (DI)
-	JMP     stored1435
+	JMP     stored1449
 
-partial1433:
+partial1447:
 	CMPQ         R9, $0x02
-	JLT          single1434
+	JLT          single1448
 	VMOVUPD      X3, (DI)
-	JEQ          stored1435
+	JEQ          stored1449
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1435
+	JMP          stored1449
 
-single1434:
+single1448:
 	VMOVSD X3, (DI)
 
-stored1435:
+stored1449:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1436
+	JLT     partial1450
 	VMOVUPD Y4, (DI)
-	JMP     stored1438
+	JMP     stored1452
 
-partial1436:
+partial1450:
 	CMPQ         R9, $0x02
-	JLT          single1437
+	JLT          single1451
 	VMOVUPD      X4, (DI)
-	JEQ          stored1438
+	JEQ          stored1452
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1438
+	JMP          stored1452
 
-single1437:
+single1451:
 	VMOVSD X4, (DI)
 
-stored1438:
+stored1452:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1439
+	JLT     partial1453
 	VMOVUPD Y5, (DI)
-	JMP     stored1441
+	JMP     stored1455
 
-partial1439:
+partial1453:
 	CMPQ         R9, $0x02
-	JLT          single1440
+	JLT          single1454
 	VMOVUPD      X5, (DI)
-	JEQ          stored1441
+	JEQ          stored1455
 	VEXTRACTF128 $0x01, Y5, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1441
+	JMP          stored1455
 
-single1440:
+single1454:
 	VMOVSD X5, (DI)
 
-stored1441:
+stored1455:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1442
+	JLT     partial1456
 	VMOVUPD Y6, (DI)
-	JMP     stored1444
+	JMP     stored1458
 
-partial1442:
+partial1456:
 	CMPQ         R9, $0x02
-	JLT          single1443
+	JLT          single1457
 	VMOVUPD      X6, (DI)
-	JEQ          stored1444
+	JEQ          stored1458
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1444
+	JMP          stored1458
 
-single1443:
+single1457:
 	VMOVSD X6, (DI)
 
-stored1444:
+stored1458:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile1423
+	JGE  tile1437
 
-tiles1424:
+tiles1438:
 	CMPQ R10, $0x00000002
-	JLT  tiles1446
+	JLT  tiles1460
 
-tile1445:
+tile1459:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1448
+	JLE    done1462
 
-again1447:
+again1461:
 	VMASKMOVPD   (BX), Y0, Y3
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y4
@@ -24602,67 +24728,67 @@ again1447:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1447
+	JNZ          again1461
 
-done1448:
+done1462:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x04
-	JLT     partial1449
+	JLT     partial1463
 	VMOVUPD Y1, (DI)
-	JMP     stored1451
+	JMP     stored1465
 
-partial1449:
+partial1463:
 	CMPQ         R9, $0x02
-	JLT          single1450
+	JLT          single1464
 	VMOVUPD      X1, (DI)
-	JEQ          stored1451
+	JEQ          stored1465
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1451
+	JMP          stored1465
 
-single1450:
+single1464:
 	VMOVSD X1, (DI)
 
-stored1451:
+stored1465:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1452
+	JLT     partial1466
 	VMOVUPD Y2, (DI)
-	JMP     stored1454
+	JMP     stored1468
 
-partial1452:
+partial1466:
 	CMPQ         R9, $0x02
-	JLT          single1453
+	JLT          single1467
 	VMOVUPD      X2, (DI)
-	JEQ          stored1454
+	JEQ          stored1468
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1454
+	JMP          stored1468
 
-single1453:
+single1467:
 	VMOVSD X2, (DI)
 
-stored1454:
+stored1468:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1445
+	JGE  tile1459
 
-tiles1446:
+tiles1460:
 	CMPQ R10, $0x00000001
-	JLT  tiles1456
+	JLT  tiles1470
 
-tile1455:
+tile1469:
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done1458
+	JLE    done1472
 
-again1457:
+again1471:
 	VMASKMOVPD   (BX), Y0, Y2
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y3
@@ -24670,36 +24796,36 @@ again1457:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again1457
+	JNZ          again1471
 
-done1458:
+done1472:
 	CMPQ    R9, $0x04
-	JLT     partial1459
+	JLT     partial1473
 	VMOVUPD Y1, (DI)
-	JMP     stored1461
+	JMP     stored1475
 
-partial1459:
+partial1473:
 	CMPQ         R9, $0x02
-	JLT          single1460
+	JLT          single1474
 	VMOVUPD      X1, (DI)
-	JEQ          stored1461
+	JEQ          stored1475
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1461
+	JMP          stored1475
 
-single1460:
+single1474:
 	VMOVSD X1, (DI)
 
-stored1461:
+stored1475:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1455
+	JGE  tile1469
 
-tiles1456:
-	JMP done1409
+tiles1470:
+	JMP done1423
 
-wider1422:
+wider1436:
 	SUBQ    $0x00000004, R9
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
@@ -24710,9 +24836,9 @@ wider1422:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles1464
+	JLT     tiles1478
 
-tile1463:
+tile1477:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -24729,9 +24855,9 @@ tile1463:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1466
+	JLE    done1480
 
-again1465:
+again1479:
 	VMOVUPD      (BX), Y13
 	VMASKMOVPD   32(BX), Y0, Y14
 	MOVQ         DX, SI
@@ -24761,141 +24887,141 @@ again1465:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1465
+	JNZ          again1479
 
-done1466:
+done1480:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1467
+	JLT     partial1481
 	VMOVUPD Y2, 32(DI)
-	JMP     stored1469
+	JMP     stored1483
 
-partial1467:
+partial1481:
 	CMPQ         R9, $0x02
-	JLT          single1468
+	JLT          single1482
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1469
+	JEQ          stored1483
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1469
+	JMP          stored1483
 
-single1468:
+single1482:
 	VMOVSD X2, 32(DI)
 
-stored1469:
+stored1483:
 	ADDQ    AX, DI
 	VMOVUPD Y3, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1470
+	JLT     partial1484
 	VMOVUPD Y4, 32(DI)
-	JMP     stored1472
+	JMP     stored1486
 
-partial1470:
+partial1484:
 	CMPQ         R9, $0x02
-	JLT          single1471
+	JLT          single1485
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1472
+	JEQ          stored1486
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1472
+	JMP          stored1486
 
-single1471:
+single1485:
 	VMOVSD X4, 32(DI)
 
-stored1472:
+stored1486:
 	ADDQ    AX, DI
 	VMOVUPD Y5, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1473
+	JLT     partial1487
 	VMOVUPD Y6, 32(DI)
-	JMP     stored1475
+	JMP     stored1489
 
-partial1473:
+partial1487:
 	CMPQ         R9, $0x02
-	JLT          single1474
+	JLT          single1488
 	VMOVUPD      X6, 32(DI)
-	JEQ          stored1475
+	JEQ          stored1489
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1475
+	JMP          stored1489
 
-single1474:
+single1488:
 	VMOVSD X6, 32(DI)
 
-stored1475:
+stored1489:
 	ADDQ    AX, DI
 	VMOVUPD Y7, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1476
+	JLT     partial1490
 	VMOVUPD Y8, 32(DI)
-	JMP     stored1478
+	JMP     stored1492
 
-partial1476:
+partial1490:
 	CMPQ         R9, $0x02
-	JLT          single1477
+	JLT          single1491
 	VMOVUPD      X8, 32(DI)
-	JEQ          stored1478
+	JEQ          stored1492
 	VEXTRACTF128 $0x01, Y8, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1478
+	JMP          stored1492
 
-single1477:
+single1491:
 	VMOVSD X8, 32(DI)
 
-stored1478:
+stored1492:
 	ADDQ    AX, DI
 	VMOVUPD Y9, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1479
+	JLT     partial1493
 	VMOVUPD Y10, 32(DI)
-	JMP     stored1481
+	JMP     stored1495
 
-partial1479:
+partial1493:
 	CMPQ         R9, $0x02
-	JLT          single1480
+	JLT          single1494
 	VMOVUPD      X10, 32(DI)
-	JEQ          stored1481
+	JEQ          stored1495
 	VEXTRACTF128 $0x01, Y10, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1481
+	JMP          stored1495
 
-single1480:
+single1494:
 	VMOVSD X10, 32(DI)
 
-stored1481:
+stored1495:
 	ADDQ    AX, DI
 	VMOVUPD Y11, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1482
+	JLT     partial1496
 	VMOVUPD Y12, 32(DI)
-	JMP     stored1484
+	JMP     stored1498
 
-partial1482:
+partial1496:
 	CMPQ         R9, $0x02
-	JLT          single1483
+	JLT          single1497
 	VMOVUPD      X12, 32(DI)
-	JEQ          stored1484
+	JEQ          stored1498
 	VEXTRACTF128 $0x01, Y12, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1484
+	JMP          stored1498
 
-single1483:
+single1497:
 	VMOVSD X12, 32(DI)
 
-stored1484:
+stored1498:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile1463
+	JGE  tile1477
 
-tiles1464:
+tiles1478:
 	CMPQ R10, $0x00000002
-	JLT  tiles1486
+	JLT  tiles1500
 
-tile1485:
+tile1499:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -24904,9 +25030,9 @@ tile1485:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1488
+	JLE    done1502
 
-again1487:
+again1501:
 	VMOVUPD      (BX), Y5
 	VMASKMOVPD   32(BX), Y0, Y6
 	MOVQ         DX, SI
@@ -24920,70 +25046,70 @@ again1487:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1487
+	JNZ          again1501
 
-done1488:
+done1502:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1489
+	JLT     partial1503
 	VMOVUPD Y2, 32(DI)
-	JMP     stored1491
+	JMP     stored1505
 
-partial1489:
+partial1503:
 	CMPQ         R9, $0x02
-	JLT          single1490
+	JLT          single1504
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1491
+	JEQ          stored1505
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1491
+	JMP          stored1505
 
-single1490:
+single1504:
 	VMOVSD X2, 32(DI)
 
-stored1491:
+stored1505:
 	ADDQ    AX, DI
 	VMOVUPD Y3, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1492
+	JLT     partial1506
 	VMOVUPD Y4, 32(DI)
-	JMP     stored1494
+	JMP     stored1508
 
-partial1492:
+partial1506:
 	CMPQ         R9, $0x02
-	JLT          single1493
+	JLT          single1507
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1494
+	JEQ          stored1508
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1494
+	JMP          stored1508
 
-single1493:
+single1507:
 	VMOVSD X4, 32(DI)
 
-stored1494:
+stored1508:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1485
+	JGE  tile1499
 
-tiles1486:
+tiles1500:
 	CMPQ R10, $0x00000001
-	JLT  tiles1496
+	JLT  tiles1510
 
-tile1495:
+tile1509:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done1498
+	JLE    done1512
 
-again1497:
+again1511:
 	VMOVUPD      (BX), Y3
 	VMASKMOVPD   32(BX), Y0, Y4
 	MOVQ         DX, SI
@@ -24993,35 +25119,35 @@ again1497:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again1497
+	JNZ          again1511
 
-done1498:
+done1512:
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1499
+	JLT     partial1513
 	VMOVUPD Y2, 32(DI)
-	JMP     stored1501
+	JMP     stored1515
 
-partial1499:
+partial1513:
 	CMPQ         R9, $0x02
-	JLT          single1500
+	JLT          single1514
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1501
+	JEQ          stored1515
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1501
+	JMP          stored1515
 
-single1500:
+single1514:
 	VMOVSD X2, 32(DI)
 
-stored1501:
+stored1515:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1495
+	JGE  tile1509
 
-tiles1496:
-done1409:
+tiles1510:
+done1423:
 	VZEROUPPER
 	RET
 
@@ -25036,17 +25162,17 @@ TEXT ·scatterMatrix256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000008
-	JLT  rest1503
+	JLT  rest1517
 
-panel1502:
+panel1516:
 	MOVQ f_base+24(FP), DX
 	MOVQ w_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ d+80(FP), R10
 	CMPQ R10, $0x00000005
-	JLT  tiles1506
+	JLT  tiles1520
 
-tile1505:
+tile1519:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -25062,9 +25188,9 @@ tile1505:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1508
+	JLE    done1522
 
-again1507:
+again1521:
 	VMOVUPD      (SI), Y10
 	VMOVUPD      32(SI), Y11
 	VBROADCASTSD (BX), Y12
@@ -25085,9 +25211,9 @@ again1507:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1507
+	JNZ          again1521
 
-done1508:
+done1522:
 	VMOVUPD (DI), Y10
 	VADDPD  Y10, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -25126,13 +25252,13 @@ done1508:
 	ADDQ    $0x00000028, DX
 	SUBQ    $0x00000005, R10
 	CMPQ    R10, $0x00000005
-	JGE     tile1505
+	JGE     tile1519
 
-tiles1506:
+tiles1520:
 	CMPQ R10, $0x00000002
-	JLT  tiles1510
+	JLT  tiles1524
 
-tile1509:
+tile1523:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -25142,9 +25268,9 @@ tile1509:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1512
+	JLE    done1526
 
-again1511:
+again1525:
 	VMOVUPD      (SI), Y4
 	VMOVUPD      32(SI), Y5
 	VBROADCASTSD (BX), Y6
@@ -25156,9 +25282,9 @@ again1511:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1511
+	JNZ          again1525
 
-done1512:
+done1526:
 	VMOVUPD (DI), Y4
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -25176,13 +25302,13 @@ done1512:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1509
+	JGE     tile1523
 
-tiles1510:
+tiles1524:
 	CMPQ R10, $0x00000001
-	JLT  tiles1514
+	JLT  tiles1528
 
-tile1513:
+tile1527:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), SI
@@ -25190,9 +25316,9 @@ tile1513:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1516
+	JLE    done1530
 
-again1515:
+again1529:
 	VMOVUPD      (SI), Y2
 	VMOVUPD      32(SI), Y3
 	VBROADCASTSD (BX), Y4
@@ -25201,9 +25327,9 @@ again1515:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1515
+	JNZ          again1529
 
-done1516:
+done1530:
 	VMOVUPD (DI), Y2
 	VADDPD  Y2, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -25214,19 +25340,19 @@ done1516:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1513
+	JGE     tile1527
 
-tiles1514:
+tiles1528:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000008, R9
 	CMPQ R9, $0x00000008
-	JGE  panel1502
+	JGE  panel1516
 
-rest1503:
+rest1517:
 	TESTQ   R9, R9
-	JZ      done1504
+	JZ      done1518
 	CMPQ    R9, $0x00000004
-	JGT     wider1517
+	JGT     wider1531
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -25236,9 +25362,9 @@ rest1503:
 	ADDQ    R8, DI
 	MOVQ    d+80(FP), R10
 	CMPQ    R10, $0x00000005
-	JLT     tiles1519
+	JLT     tiles1533
 
-tile1518:
+tile1532:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -25249,9 +25375,9 @@ tile1518:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1521
+	JLE    done1535
 
-again1520:
+again1534:
 	VMASKMOVPD   (SI), Y0, Y6
 	VBROADCASTSD (BX), Y7
 	VFMADD231PD  Y6, Y7, Y1
@@ -25266,124 +25392,124 @@ again1520:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1520
+	JNZ          again1534
 
-done1521:
+done1535:
 	VMASKMOVPD (DI), Y0, Y6
 	VADDPD     Y6, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1522
+	JLT        partial1536
 	VMOVUPD    Y1, (DI)
-	JMP        stored1524
+	JMP        stored1538
 
-partial1522:
+partial1536:
 	CMPQ         R9, $0x02
-	JLT          single1523
+	JLT          single1537
 	VMOVUPD      X1, (DI)
-	JEQ          stored1524
+	JEQ          stored1538
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1524
+	JMP          stored1538
 
-single1523:
+single1537:
 	VMOVSD X1, (DI)
 
-stored1524:
+stored1538:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1525
+	JLT        partial1539
 	VMOVUPD    Y2, (DI)
-	JMP        stored1527
+	JMP        stored1541
 
-partial1525:
+partial1539:
 	CMPQ         R9, $0x02
-	JLT          single1526
+	JLT          single1540
 	VMOVUPD      X2, (DI)
-	JEQ          stored1527
+	JEQ          stored1541
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1527
+	JMP          stored1541
 
-single1526:
+single1540:
 	VMOVSD X2, (DI)
 
-stored1527:
+stored1541:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y3, Y3
 	CMPQ       R9, $0x04
-	JLT        partial1528
+	JLT        partial1542
 	VMOVUPD    Y3, (DI)
-	JMP        stored1530
+	JMP        stored1544
 
-partial1528:
+partial1542:
 	CMPQ         R9, $0x02
-	JLT          single1529
+	JLT          single1543
 	VMOVUPD      X3, (DI)
-	JEQ          stored1530
+	JEQ          stored1544
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1530
+	JMP          stored1544
 
-single1529:
+single1543:
 	VMOVSD X3, (DI)
 
-stored1530:
+stored1544:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1531
+	JLT        partial1545
 	VMOVUPD    Y4, (DI)
-	JMP        stored1533
+	JMP        stored1547
 
-partial1531:
+partial1545:
 	CMPQ         R9, $0x02
-	JLT          single1532
+	JLT          single1546
 	VMOVUPD      X4, (DI)
-	JEQ          stored1533
+	JEQ          stored1547
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1533
+	JMP          stored1547
 
-single1532:
+single1546:
 	VMOVSD X4, (DI)
 
-stored1533:
+stored1547:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y5, Y5
 	CMPQ       R9, $0x04
-	JLT        partial1534
+	JLT        partial1548
 	VMOVUPD    Y5, (DI)
-	JMP        stored1536
+	JMP        stored1550
 
-partial1534:
+partial1548:
 	CMPQ         R9, $0x02
-	JLT          single1535
+	JLT          single1549
 	VMOVUPD      X5, (DI)
-	JEQ          stored1536
+	JEQ          stored1550
 	VEXTRACTF128 $0x01, Y5, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1536
+	JMP          stored1550
 
-single1535:
+single1549:
 	VMOVSD X5, (DI)
 
-stored1536:
+stored1550:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile1518
+	JGE  tile1532
 
-tiles1519:
+tiles1533:
 	CMPQ R10, $0x00000002
-	JLT  tiles1538
+	JLT  tiles1552
 
-tile1537:
+tile1551:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), SI
@@ -25391,9 +25517,9 @@ tile1537:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1540
+	JLE    done1554
 
-again1539:
+again1553:
 	VMASKMOVPD   (SI), Y0, Y3
 	VBROADCASTSD (BX), Y4
 	VFMADD231PD  Y3, Y4, Y1
@@ -25402,109 +25528,109 @@ again1539:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1539
+	JNZ          again1553
 
-done1540:
+done1554:
 	VMASKMOVPD (DI), Y0, Y3
 	VADDPD     Y3, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1541
+	JLT        partial1555
 	VMOVUPD    Y1, (DI)
-	JMP        stored1543
+	JMP        stored1557
 
-partial1541:
+partial1555:
 	CMPQ         R9, $0x02
-	JLT          single1542
+	JLT          single1556
 	VMOVUPD      X1, (DI)
-	JEQ          stored1543
+	JEQ          stored1557
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1543
+	JMP          stored1557
 
-single1542:
+single1556:
 	VMOVSD X1, (DI)
 
-stored1543:
+stored1557:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1544
+	JLT        partial1558
 	VMOVUPD    Y2, (DI)
-	JMP        stored1546
+	JMP        stored1560
 
-partial1544:
+partial1558:
 	CMPQ         R9, $0x02
-	JLT          single1545
+	JLT          single1559
 	VMOVUPD      X2, (DI)
-	JEQ          stored1546
+	JEQ          stored1560
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1546
+	JMP          stored1560
 
-single1545:
+single1559:
 	VMOVSD X2, (DI)
 
-stored1546:
+stored1560:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1537
+	JGE  tile1551
 
-tiles1538:
+tiles1552:
 	CMPQ R10, $0x00000001
-	JLT  tiles1548
+	JLT  tiles1562
 
-tile1547:
+tile1561:
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), SI
 	ADDQ   R8, SI
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1550
+	JLE    done1564
 
-again1549:
+again1563:
 	VMASKMOVPD   (SI), Y0, Y2
 	VBROADCASTSD (BX), Y3
 	VFMADD231PD  Y2, Y3, Y1
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1549
+	JNZ          again1563
 
-done1550:
+done1564:
 	VMASKMOVPD (DI), Y0, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1551
+	JLT        partial1565
 	VMOVUPD    Y1, (DI)
-	JMP        stored1553
+	JMP        stored1567
 
-partial1551:
+partial1565:
 	CMPQ         R9, $0x02
-	JLT          single1552
+	JLT          single1566
 	VMOVUPD      X1, (DI)
-	JEQ          stored1553
+	JEQ          stored1567
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1553
+	JMP          stored1567
 
-single1552:
+single1566:
 	VMOVSD X1, (DI)
 
-stored1553:
+stored1567:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1547
+	JGE  tile1561
 
-tiles1548:
-	JMP done1504
+tiles1562:
+	JMP done1518
 
-wider1517:
+wider1531:
 	SUBQ    $0x00000004, R9
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
@@ -25515,9 +25641,9 @@ wider1517:
 	ADDQ    R8, DI
 	MOVQ    d+80(FP), R10
 	CMPQ    R10, $0x00000005
-	JLT     tiles1556
+	JLT     tiles1570
 
-tile1555:
+tile1569:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -25533,9 +25659,9 @@ tile1555:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1558
+	JLE    done1572
 
-again1557:
+again1571:
 	VMOVUPD      (SI), Y11
 	VMASKMOVPD   32(SI), Y0, Y12
 	VBROADCASTSD (BX), Y13
@@ -25556,32 +25682,32 @@ again1557:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1557
+	JNZ          again1571
 
-done1558:
+done1572:
 	VMOVUPD    (DI), Y11
 	VADDPD     Y11, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1559
+	JLT        partial1573
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1561
+	JMP        stored1575
 
-partial1559:
+partial1573:
 	CMPQ         R9, $0x02
-	JLT          single1560
+	JLT          single1574
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1561
+	JEQ          stored1575
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1561
+	JMP          stored1575
 
-single1560:
+single1574:
 	VMOVSD X2, 32(DI)
 
-stored1561:
+stored1575:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y3, Y3
@@ -25589,23 +25715,23 @@ stored1561:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1562
+	JLT        partial1576
 	VMOVUPD    Y4, 32(DI)
-	JMP        stored1564
+	JMP        stored1578
 
-partial1562:
+partial1576:
 	CMPQ         R9, $0x02
-	JLT          single1563
+	JLT          single1577
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1564
+	JEQ          stored1578
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1564
+	JMP          stored1578
 
-single1563:
+single1577:
 	VMOVSD X4, 32(DI)
 
-stored1564:
+stored1578:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y5, Y5
@@ -25613,23 +25739,23 @@ stored1564:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y6, Y6
 	CMPQ       R9, $0x04
-	JLT        partial1565
+	JLT        partial1579
 	VMOVUPD    Y6, 32(DI)
-	JMP        stored1567
+	JMP        stored1581
 
-partial1565:
+partial1579:
 	CMPQ         R9, $0x02
-	JLT          single1566
+	JLT          single1580
 	VMOVUPD      X6, 32(DI)
-	JEQ          stored1567
+	JEQ          stored1581
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1567
+	JMP          stored1581
 
-single1566:
+single1580:
 	VMOVSD X6, 32(DI)
 
-stored1567:
+stored1581:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y7, Y7
@@ -25637,23 +25763,23 @@ stored1567:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y8, Y8
 	CMPQ       R9, $0x04
-	JLT        partial1568
+	JLT        partial1582
 	VMOVUPD    Y8, 32(DI)
-	JMP        stored1570
+	JMP        stored1584
 
-partial1568:
+partial1582:
 	CMPQ         R9, $0x02
-	JLT          single1569
+	JLT          single1583
 	VMOVUPD      X8, 32(DI)
-	JEQ          stored1570
+	JEQ          stored1584
 	VEXTRACTF128 $0x01, Y8, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1570
+	JMP          stored1584
 
-single1569:
+single1583:
 	VMOVSD X8, 32(DI)
 
-stored1570:
+stored1584:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y9, Y9
@@ -25661,34 +25787,34 @@ stored1570:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y10, Y10
 	CMPQ       R9, $0x04
-	JLT        partial1571
+	JLT        partial1585
 	VMOVUPD    Y10, 32(DI)
-	JMP        stored1573
+	JMP        stored1587
 
-partial1571:
+partial1585:
 	CMPQ         R9, $0x02
-	JLT          single1572
+	JLT          single1586
 	VMOVUPD      X10, 32(DI)
-	JEQ          stored1573
+	JEQ          stored1587
 	VEXTRACTF128 $0x01, Y10, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1573
+	JMP          stored1587
 
-single1572:
+single1586:
 	VMOVSD X10, 32(DI)
 
-stored1573:
+stored1587:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile1555
+	JGE  tile1569
 
-tiles1556:
+tiles1570:
 	CMPQ R10, $0x00000002
-	JLT  tiles1575
+	JLT  tiles1589
 
-tile1574:
+tile1588:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -25698,9 +25824,9 @@ tile1574:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1577
+	JLE    done1591
 
-again1576:
+again1590:
 	VMOVUPD      (SI), Y5
 	VMASKMOVPD   32(SI), Y0, Y6
 	VBROADCASTSD (BX), Y7
@@ -25712,32 +25838,32 @@ again1576:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1576
+	JNZ          again1590
 
-done1577:
+done1591:
 	VMOVUPD    (DI), Y5
 	VADDPD     Y5, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1578
+	JLT        partial1592
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1580
+	JMP        stored1594
 
-partial1578:
+partial1592:
 	CMPQ         R9, $0x02
-	JLT          single1579
+	JLT          single1593
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1580
+	JEQ          stored1594
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1580
+	JMP          stored1594
 
-single1579:
+single1593:
 	VMOVSD X2, 32(DI)
 
-stored1580:
+stored1594:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y3, Y3
@@ -25745,34 +25871,34 @@ stored1580:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1581
+	JLT        partial1595
 	VMOVUPD    Y4, 32(DI)
-	JMP        stored1583
+	JMP        stored1597
 
-partial1581:
+partial1595:
 	CMPQ         R9, $0x02
-	JLT          single1582
+	JLT          single1596
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1583
+	JEQ          stored1597
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1583
+	JMP          stored1597
 
-single1582:
+single1596:
 	VMOVSD X4, 32(DI)
 
-stored1583:
+stored1597:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1574
+	JGE  tile1588
 
-tiles1575:
+tiles1589:
 	CMPQ R10, $0x00000001
-	JLT  tiles1585
+	JLT  tiles1599
 
-tile1584:
+tile1598:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), SI
@@ -25780,9 +25906,9 @@ tile1584:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1587
+	JLE    done1601
 
-again1586:
+again1600:
 	VMOVUPD      (SI), Y3
 	VMASKMOVPD   32(SI), Y0, Y4
 	VBROADCASTSD (BX), Y5
@@ -25791,40 +25917,40 @@ again1586:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1586
+	JNZ          again1600
 
-done1587:
+done1601:
 	VMOVUPD    (DI), Y3
 	VADDPD     Y3, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1588
+	JLT        partial1602
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1590
+	JMP        stored1604
 
-partial1588:
+partial1602:
 	CMPQ         R9, $0x02
-	JLT          single1589
+	JLT          single1603
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1590
+	JEQ          stored1604
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1590
+	JMP          stored1604
 
-single1589:
+single1603:
 	VMOVSD X2, 32(DI)
 
-stored1590:
+stored1604:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1584
+	JGE  tile1598
 
-tiles1585:
-done1504:
+tiles1599:
+done1518:
 	VZEROUPPER
 	RET
 
@@ -25838,9 +25964,9 @@ TEXT ·cavities256(SB), $0-88
 	MOVQ    list+72(FP), BX
 	MOVQ    count+80(FP), SI
 	TESTQ   SI, SI
-	JLE     done1592
+	JLE     done1606
 
-item1591:
+item1605:
 	MOVLQSX   40(BX), DI
 	LEAQ      (AX)(DI*8), DI
 	MOVQ      (BX), R8
@@ -25849,7 +25975,7 @@ item1591:
 	LEAQ      (DX)(R9*8), R9
 	MOVLQSX   52(BX), R10
 	CMPQ      R10, $0x08
-	JNE       wide1593
+	JNE       wide1607
 	XORQ      R10, R10
 	VMOVUPD   (R8)(R10*8), Y1
 	VMOVUPD   (R9)(R10*8), Y2
@@ -25863,14 +25989,14 @@ item1591:
 	VSUBPD    Y2, Y1, Y1
 	VBLENDVPD Y3, Y0, Y1, Y1
 	VMOVUPD   Y1, 32(DI)(R10*8)
-	JMP       row1594
+	JMP       row1608
 
-wide1593:
+wide1607:
 	XORQ R11, R11
 	CMPQ R10, $0x00000004
-	JLT  rest1596
+	JLT  rest1610
 
-whole1595:
+whole1609:
 	VMOVUPD   (R8)(R11*8), Y1
 	VMOVUPD   (R9)(R11*8), Y2
 	VCMPPD    $0x00, Y0, Y2, Y3
@@ -25880,11 +26006,11 @@ whole1595:
 	ADDQ      $0x00000004, R11
 	SUBQ      $0x00000004, R10
 	CMPQ      R10, $0x00000004
-	JGE       whole1595
+	JGE       whole1609
 
-rest1596:
+rest1610:
 	TESTQ      R10, R10
-	JZ         done1597
+	JZ         done1611
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R10
 	VMOVUPD    (R12)(R10*8), Y1
@@ -25895,13 +26021,13 @@ rest1596:
 	VBLENDVPD  Y3, Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)(R11*8)
 
-done1597:
-row1594:
+done1611:
+row1608:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1591
+	JNZ  item1605
 
-done1592:
+done1606:
 	VZEROUPPER
 	RET
 
@@ -25914,9 +26040,9 @@ TEXT ·products256(SB), $0-96
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done1600
+	JLE   done1614
 
-item1598:
+item1612:
 	MOVLQSX 44(BX), DI
 	LEAQ    (AX)(DI*8), DI
 	MOVLQSX 40(BX), R8
@@ -25927,12 +26053,12 @@ item1598:
 	MOVLQSX 56(BX), R11
 	MOVQ    $0x0000000200000002, R12
 	CMPQ    R12, 52(BX)
-	JEQ     these1602
+	JEQ     these1616
 	CMPL    60(BX), $0x00
-	JNE     backward1601
+	JNE     backward1615
 	CMPQ    R11, $0x00000008
-	JLT     part1603
-	JG      done1600
+	JLT     part1617
+	JG      done1614
 	SHLQ    $0x03, R11
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
@@ -25940,9 +26066,9 @@ item1598:
 	VXORPD  Y3, Y3, Y3
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1606
+	JLT     rows1620
 
-row1605:
+row1619:
 	VBROADCASTSD (R8), Y4
 	VFMADD231PD  (R9), Y4, Y0
 	VFMADD231PD  32(R9), Y4, Y1
@@ -25953,13 +26079,13 @@ row1605:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1605
+	JGE          row1619
 
-rows1606:
+rows1620:
 	CMPQ R10, $0x00000001
-	JLT  rows1608
+	JLT  rows1622
 
-row1607:
+row1621:
 	VBROADCASTSD (R8), Y4
 	VFMADD231PD  (R9), Y4, Y0
 	VFMADD231PD  32(R9), Y4, Y1
@@ -25967,19 +26093,19 @@ row1607:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1607
+	JGE          row1621
 
-rows1608:
+rows1622:
 	VADDPD  Y2, Y0, Y0
 	VMOVUPD Y0, (DI)
 	VADDPD  Y3, Y1, Y1
 	VMOVUPD Y1, 32(DI)
-	JMP     next1599
+	JMP     next1613
 
-part1603:
+part1617:
 	MOVQ    R11, R12
 	SUBQ    $0x04, R12
-	JLE     fewer1604
+	JLE     fewer1618
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
 	VMOVUPD (R13)(R12*8), Y0
@@ -25990,9 +26116,9 @@ part1603:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1610
+	JLT     rows1624
 
-row1609:
+row1623:
 	VBROADCASTSD (R8), Y5
 	VFMADD231PD  (R9), Y5, Y1
 	VMASKMOVPD   32(R9), Y0, Y6
@@ -26005,13 +26131,13 @@ row1609:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1609
+	JGE          row1623
 
-rows1610:
+rows1624:
 	CMPQ R10, $0x00000001
-	JLT  rows1612
+	JLT  rows1626
 
-row1611:
+row1625:
 	VBROADCASTSD (R8), Y5
 	VFMADD231PD  (R9), Y5, Y1
 	VMASKMOVPD   32(R9), Y0, Y6
@@ -26020,26 +26146,26 @@ row1611:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1611
+	JGE          row1625
 
-rows1612:
+rows1626:
 	VADDPD  Y3, Y1, Y1
 	VMOVUPD Y1, (DI)
 	VADDPD  Y4, Y2, Y2
 	VMOVUPD Y2, 32(DI)
-	JMP     next1599
+	JMP     next1613
 
-fewer1604:
+fewer1618:
 	CMPQ   R11, $0x00000004
-	JLT    part1613
+	JLT    part1627
 	SHLQ   $0x03, R11
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   R9, R9
 	CMPQ   R10, $0x00000002
-	JLT    rows1616
+	JLT    rows1630
 
-row1615:
+row1629:
 	VBROADCASTSD (R8), Y2
 	VFMADD231PD  (R9), Y2, Y0
 	VBROADCASTSD 8(R8), Y2
@@ -26048,27 +26174,27 @@ row1615:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1615
+	JGE          row1629
 
-rows1616:
+rows1630:
 	CMPQ R10, $0x00000001
-	JLT  rows1618
+	JLT  rows1632
 
-row1617:
+row1631:
 	VBROADCASTSD (R8), Y2
 	VFMADD231PD  (R9), Y2, Y0
 	ADDQ         $0x00000008, R8
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1617
+	JGE          row1631
 
-rows1618:
+rows1632:
 	VADDPD  Y1, Y0, Y0
 	VMOVUPD Y0, (DI)
-	JMP     next1599
+	JMP     next1613
 
-part1613:
+part1627:
 	MOVQ    R11, R12
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
@@ -26078,9 +26204,9 @@ part1613:
 	VXORPD  Y2, Y2, Y2
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1620
+	JLT     rows1634
 
-row1619:
+row1633:
 	VBROADCASTSD (R8), Y3
 	VMASKMOVPD   (R9), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -26091,13 +26217,13 @@ row1619:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1619
+	JGE          row1633
 
-rows1620:
+rows1634:
 	CMPQ R10, $0x00000001
-	JLT  rows1622
+	JLT  rows1636
 
-row1621:
+row1635:
 	VBROADCASTSD (R8), Y3
 	VMASKMOVPD   (R9), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -26105,17 +26231,17 @@ row1621:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1621
+	JGE          row1635
 
-rows1622:
+rows1636:
 	VADDPD  Y2, Y1, Y1
 	VMOVUPD Y1, (DI)
-	JMP     next1599
+	JMP     next1613
 
-backward1601:
+backward1615:
 	CMPQ    R10, $0x00000008
-	JLT     part1623
-	JG      done1600
+	JLT     part1637
+	JG      done1614
 	SHLQ    $0x03, R10
 	LEAQ    (R10)(R10*2), R12
 	LEAQ    (R10)(R10*4), R13
@@ -26125,9 +26251,9 @@ backward1601:
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x04
-	JLT     few1626
+	JLT     few1640
 
-rows1625:
+rows1639:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -26154,11 +26280,11 @@ rows1625:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1625
+	JGE         rows1639
 	TESTQ       R9, R9
-	JZ          products1627
+	JZ          products1641
 
-few1626:
+few1640:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -26166,19 +26292,19 @@ few1626:
 	VMULPD      (R8), Y0, Y2
 	VFMADD231PD 32(R8), Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end1629
+	JLE         end1643
 	VMULPD      (R8)(R10*1), Y0, Y3
 	VFMADD231PD 32(R8)(R10*1), Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end1629
+	JLE         end1643
 	VMULPD      (R8)(R10*2), Y0, Y4
 	VFMADD231PD 32(R8)(R10*2), Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end1629
+	JLE         end1643
 	VMULPD      (R8)(R12*1), Y0, Y5
 	VFMADD231PD 32(R8)(R12*1), Y1, Y5
 
-end1629:
+end1643:
 	VUNPCKHPD  Y3, Y2, Y0
 	VUNPCKLPD  Y3, Y2, Y2
 	VADDPD     Y0, Y2, Y2
@@ -26190,13 +26316,13 @@ end1629:
 	VADDPD     Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)
 
-products1627:
-	JMP next1599
+products1641:
+	JMP next1613
 
-part1623:
+part1637:
 	MOVQ       R10, R12
 	SUBQ       $0x04, R12
-	JLE        fewer1624
+	JLE        fewer1638
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y0
@@ -26209,9 +26335,9 @@ part1623:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x04
-	JLT        few1631
+	JLT        few1645
 
-rows1630:
+rows1644:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -26242,11 +26368,11 @@ rows1630:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1630
+	JGE         rows1644
 	TESTQ       R9, R9
-	JZ          products1632
+	JZ          products1646
 
-few1631:
+few1645:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -26255,22 +26381,22 @@ few1631:
 	VMASKMOVPD  32(R8), Y0, Y7
 	VFMADD231PD Y7, Y2, Y3
 	CMPQ        R9, $0x00000001
-	JLE         end1634
+	JLE         end1648
 	VMULPD      (R8)(R10*1), Y1, Y4
 	VMASKMOVPD  32(R8)(R10*1), Y0, Y7
 	VFMADD231PD Y7, Y2, Y4
 	CMPQ        R9, $0x00000002
-	JLE         end1634
+	JLE         end1648
 	VMULPD      (R8)(R10*2), Y1, Y5
 	VMASKMOVPD  32(R8)(R10*2), Y0, Y7
 	VFMADD231PD Y7, Y2, Y5
 	CMPQ        R9, $0x00000003
-	JLE         end1634
+	JLE         end1648
 	VMULPD      (R8)(R12*1), Y1, Y6
 	VMASKMOVPD  32(R8)(R12*1), Y0, Y0
 	VFMADD231PD Y0, Y2, Y6
 
-end1634:
+end1648:
 	VUNPCKHPD  Y4, Y3, Y0
 	VUNPCKLPD  Y4, Y3, Y3
 	VADDPD     Y0, Y3, Y3
@@ -26282,12 +26408,12 @@ end1634:
 	VADDPD     Y0, Y3, Y3
 	VMOVUPD    Y3, (DI)
 
-products1632:
-	JMP next1599
+products1646:
+	JMP next1613
 
-fewer1624:
+fewer1638:
 	CMPQ    R10, $0x00000004
-	JLT     part1635
+	JLT     part1649
 	SHLQ    $0x03, R10
 	LEAQ    (R10)(R10*2), R12
 	LEAQ    (R10)(R10*4), R13
@@ -26296,9 +26422,9 @@ fewer1624:
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x04
-	JLT     few1638
+	JLT     few1652
 
-rows1637:
+rows1651:
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
 	VXORPD     Y3, Y3, Y3
@@ -26321,27 +26447,27 @@ rows1637:
 	LEAQ       (R8)(R10*4), R8
 	SUBQ       $0x04, R9
 	CMPQ       R9, $0x04
-	JGE        rows1637
+	JGE        rows1651
 	TESTQ      R9, R9
-	JZ         products1639
+	JZ         products1653
 
-few1638:
+few1652:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 	VXORPD Y4, Y4, Y4
 	VMULPD (R8), Y0, Y1
 	CMPQ   R9, $0x00000001
-	JLE    end1641
+	JLE    end1655
 	VMULPD (R8)(R10*1), Y0, Y2
 	CMPQ   R9, $0x00000002
-	JLE    end1641
+	JLE    end1655
 	VMULPD (R8)(R10*2), Y0, Y3
 	CMPQ   R9, $0x00000003
-	JLE    end1641
+	JLE    end1655
 	VMULPD (R8)(R12*1), Y0, Y4
 
-end1641:
+end1655:
 	VUNPCKHPD  Y2, Y1, Y0
 	VUNPCKLPD  Y2, Y1, Y1
 	VADDPD     Y0, Y1, Y1
@@ -26353,10 +26479,10 @@ end1641:
 	VADDPD     Y0, Y1, Y1
 	VMOVUPD    Y1, (DI)
 
-products1639:
-	JMP next1599
+products1653:
+	JMP next1613
 
-part1635:
+part1649:
 	MOVQ       R10, R12
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
@@ -26369,9 +26495,9 @@ part1635:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x04
-	JLT        few1643
+	JLT        few1657
 
-rows1642:
+rows1656:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -26398,11 +26524,11 @@ rows1642:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1642
+	JGE         rows1656
 	TESTQ       R9, R9
-	JZ          products1644
+	JZ          products1658
 
-few1643:
+few1657:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -26410,19 +26536,19 @@ few1643:
 	VMASKMOVPD  (R8), Y0, Y6
 	VFMADD231PD Y6, Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end1646
+	JLE         end1660
 	VMASKMOVPD  (R8)(R10*1), Y0, Y6
 	VFMADD231PD Y6, Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end1646
+	JLE         end1660
 	VMASKMOVPD  (R8)(R10*2), Y0, Y6
 	VFMADD231PD Y6, Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end1646
+	JLE         end1660
 	VMASKMOVPD  (R8)(R12*1), Y0, Y0
 	VFMADD231PD Y0, Y1, Y5
 
-end1646:
+end1660:
 	VUNPCKHPD  Y3, Y2, Y0
 	VUNPCKLPD  Y3, Y2, Y2
 	VADDPD     Y0, Y2, Y2
@@ -26434,35 +26560,35 @@ end1646:
 	VADDPD     Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)
 
-products1644:
-next1599:
+products1658:
+next1613:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1598
+	JNZ  item1612
 
-done1600:
+done1614:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
 
-these1602:
+these1616:
 	CMPL           60(BX), $0x00
-	JNE            backward1647
+	JNE            backward1661
 	VBROADCASTF128 (R8), Y0
 	VPERMILPD      $0x0c, Y0, Y0
 	VMULPD         (R9), Y0, Y0
 	VEXTRACTF128   $0x01, Y0, X1
 	VADDPD         X1, X0, X1
 	VMOVUPD        X1, (DI)
-	JMP            next1599
+	JMP            next1613
 
-backward1647:
+backward1661:
 	VBROADCASTF128 (R8), Y0
 	VMULPD         (R9), Y0, Y0
 	VEXTRACTF128   $0x01, Y0, X1
 	VHADDPD        X1, X0, X1
 	VMOVUPD        X1, (DI)
-	JMP            next1599
+	JMP            next1613
 
 // func allSafe256(x []float64) bool
 // Requires: AVX
@@ -26480,9 +26606,9 @@ TEXT ·allSafe256(SB), $0-25
 	VMOVUPD constants<>+1880(SB), Y8
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000010
-	JLT     rest1649
+	JLT     rest1663
 
-whole1648:
+whole1662:
 	VMOVUPD (AX)(DX*8), Y9
 	VMAXPD  Y9, Y0, Y0
 	VCMPPD  $0x19, Y8, Y9, Y9
@@ -26502,13 +26628,13 @@ whole1648:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole1648
+	JGE     whole1662
 
-rest1649:
+rest1663:
 	CMPQ CX, $0x00000004
-	JLT  rest1651
+	JLT  rest1665
 
-whole1650:
+whole1664:
 	VMOVUPD (AX)(DX*8), Y9
 	VMAXPD  Y9, Y0, Y0
 	VCMPPD  $0x19, Y8, Y9, Y9
@@ -26516,11 +26642,11 @@ whole1650:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole1650
+	JGE     whole1664
 
-rest1651:
+rest1665:
 	TESTQ      CX, CX
-	JZ         done1652
+	JZ         done1666
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPD    (BX)(CX*8), Y9
@@ -26530,7 +26656,7 @@ rest1651:
 	VCMPPD     $0x19, Y8, Y10, Y8
 	VORPD      Y8, Y4, Y4
 
-done1652:
+done1666:
 	VCMPPD    $0x1e, constants<>+1944(SB), Y0, Y0
 	VORPD     Y0, Y4, Y4
 	VORPD     Y4, Y4, Y4
@@ -26545,13 +26671,13 @@ done1652:
 	VORPD     Y7, Y4, Y4
 	VMOVMSKPD Y4, AX
 	TESTL     AX, AX
-	JNZ       unsafe1653
+	JNZ       unsafe1667
 	MOVB      $0x01, AL
 	MOVB      AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-unsafe1653:
+unsafe1667:
 	MOVB $0x00, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -26571,9 +26697,9 @@ TEXT ·absorbAll256(SB), $0-104
 	MOVQ         list+72(FP), DX
 	MOVQ         count+80(FP), BX
 	TESTQ        BX, BX
-	JLE          done1655
+	JLE          done1669
 
-item1654:
+item1668:
 	MOVQ         messages_base+0(FP), SI
 	MOVQ         16(DX), DI
 	LEAQ         (SI)(DI*8), DI
@@ -26587,39 +26713,39 @@ item1654:
 	VMOVUPD      constants<>+1784(SB), Y5
 	VBROADCASTSD 32(DX), Y6
 	CMPQ         SI, $0x04
-	JG           long1656
+	JG           long1670
 	LEAQ         constants<>+672(SB), R10
 	MOVQ         SI, R11
 	NEGQ         R11
 	VMOVUPD      (R10)(R11*8), Y7
 	CMPQ         R8, AX
-	JEQ          same1657
+	JEQ          same1671
 	TESTQ        AX, AX
-	JZ           none1659
+	JZ           none1673
 	CMPQ         CX, $0x04
-	JLT          partial1660
+	JLT          partial1674
 	VMOVUPD      Y4, (AX)
-	JMP          stored1662
+	JMP          stored1676
 
-partial1660:
+partial1674:
 	CMPQ         CX, $0x02
-	JLT          single1661
+	JLT          single1675
 	VMOVUPD      X4, (AX)
-	JEQ          stored1662
+	JEQ          stored1676
 	VEXTRACTF128 $0x01, Y4, X4
 	VMOVSD       X4, 16(AX)
-	JMP          stored1662
+	JMP          stored1676
 
-single1661:
+single1675:
 	VMOVSD X4, (AX)
 
-stored1662:
-none1659:
+stored1676:
+none1673:
 	MOVQ       R8, AX
 	MOVQ       SI, CX
 	VMASKMOVPD (R8), Y7, Y4
 
-same1657:
+same1671:
 	VMASKMOVPD (R9), Y7, Y8
 	VMOVAPD    Y8, Y5
 	VMOVUPD    constants<>+1784(SB), Y9
@@ -26632,14 +26758,14 @@ same1657:
 	VSUBPD     Y5, Y8, Y8
 	VANDPD     Y7, Y8, Y8
 	VUCOMISD   X2, X0
-	JBE        undamped1663
+	JBE        undamped1677
 	VCMPPD     $0x04, Y9, Y8, Y10
 	VMULPD     Y0, Y9, Y5
 	VMULPD     Y1, Y8, Y7
 	VADDPD     Y5, Y7, Y7
 	VBLENDVPD  Y10, Y7, Y8, Y8
 
-undamped1663:
+undamped1677:
 	VCMPPD    $0x04, Y9, Y8, Y5
 	VSUBPD    Y9, Y8, Y7
 	VANDPD    constants<>+1976(SB), Y7, Y7
@@ -26647,75 +26773,75 @@ undamped1663:
 	VPCMPGTQ  Y3, Y7, Y5
 	VBLENDVPD Y5, Y7, Y3, Y3
 	CMPQ      SI, $0x04
-	JLT       partial1664
+	JLT       partial1678
 	VMOVUPD   Y8, (DI)
-	JMP       stored1666
+	JMP       stored1680
 
-partial1664:
+partial1678:
 	CMPQ         SI, $0x02
-	JLT          single1665
+	JLT          single1679
 	VMOVUPD      X8, (DI)
-	JEQ          stored1666
+	JEQ          stored1680
 	VEXTRACTF128 $0x01, Y8, X5
 	VMOVSD       X5, 16(DI)
-	JMP          stored1666
+	JMP          stored1680
 
-single1665:
+single1679:
 	VMOVSD X8, (DI)
 
-stored1666:
+stored1680:
 	VFMADD231PD Y8, Y6, Y4
-	JMP         absorbed1658
+	JMP         absorbed1672
 
-long1656:
+long1670:
 	TESTQ   AX, AX
-	JZ      none1667
+	JZ      none1681
 	CMPQ    CX, $0x04
-	JLT     partial1668
+	JLT     partial1682
 	VMOVUPD Y4, (AX)
-	JMP     stored1670
+	JMP     stored1684
 
-partial1668:
+partial1682:
 	CMPQ         CX, $0x02
-	JLT          single1669
+	JLT          single1683
 	VMOVUPD      X4, (AX)
-	JEQ          stored1670
+	JEQ          stored1684
 	VEXTRACTF128 $0x01, Y4, X7
 	VMOVSD       X7, 16(AX)
-	JMP          stored1670
+	JMP          stored1684
 
-single1669:
+single1683:
 	VMOVSD X4, (AX)
 
-stored1670:
-none1667:
+stored1684:
+none1681:
 	XORQ    AX, AX
 	CMPQ    SI, $0x08
-	JNE     wide1671
+	JNE     wide1685
 	XORQ    R10, R10
 	VMOVUPD (R9)(R10*8), Y7
 	VMAXPD  Y7, Y5, Y5
 	VMOVUPD 32(R9)(R10*8), Y7
 	VMAXPD  Y7, Y5, Y5
-	JMP     row1672
+	JMP     row1686
 
-wide1671:
+wide1685:
 	XORQ R10, R10
 	MOVQ SI, R11
 	CMPQ R11, $0x00000004
-	JLT  rest1674
+	JLT  rest1688
 
-whole1673:
+whole1687:
 	VMOVUPD (R9)(R10*8), Y7
 	VMAXPD  Y7, Y5, Y5
 	ADDQ    $0x00000004, R10
 	SUBQ    $0x00000004, R11
 	CMPQ    R11, $0x00000004
-	JGE     whole1673
+	JGE     whole1687
 
-rest1674:
+rest1688:
 	TESTQ      R11, R11
-	JZ         done1675
+	JZ         done1689
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R11
 	VMOVUPD    (R12)(R11*8), Y7
@@ -26724,27 +26850,27 @@ rest1674:
 	VBLENDVPD  Y7, Y8, Y9, Y8
 	VMAXPD     Y8, Y5, Y5
 
-done1675:
-row1672:
+done1689:
+row1686:
 	VPERM2F128 $0x01, Y5, Y5, Y7
 	VMAXPD     Y7, Y5, Y5
 	VPERMILPD  $0x05, Y5, Y7
 	VMAXPD     Y7, Y5, Y5
 	CMPQ       SI, $0x08
-	JNE        wide1676
+	JNE        wide1690
 	XORQ       SI, SI
 	VMOVUPD    (R9)(SI*8), Y7
 	VMOVUPD    (DI)(SI*8), Y8
 	VSUBPD     Y5, Y7, Y7
 	VUCOMISD   X2, X0
-	JBE        undamped1678
+	JBE        undamped1692
 	VCMPPD     $0x04, Y8, Y7, Y11
 	VMULPD     Y0, Y8, Y9
 	VMULPD     Y1, Y7, Y10
 	VADDPD     Y9, Y10, Y10
 	VBLENDVPD  Y11, Y10, Y7, Y7
 
-undamped1678:
+undamped1692:
 	VCMPPD      $0x04, Y8, Y7, Y9
 	VSUBPD      Y8, Y7, Y8
 	VANDPD      constants<>+1976(SB), Y8, Y8
@@ -26759,14 +26885,14 @@ undamped1678:
 	VMOVUPD     32(DI)(SI*8), Y8
 	VSUBPD      Y5, Y7, Y7
 	VUCOMISD    X2, X0
-	JBE         undamped1679
+	JBE         undamped1693
 	VCMPPD      $0x04, Y8, Y7, Y10
 	VMULPD      Y0, Y8, Y5
 	VMULPD      Y1, Y7, Y9
 	VADDPD      Y5, Y9, Y9
 	VBLENDVPD   Y10, Y9, Y7, Y7
 
-undamped1679:
+undamped1693:
 	VCMPPD      $0x04, Y8, Y7, Y5
 	VSUBPD      Y8, Y7, Y8
 	VANDPD      constants<>+1976(SB), Y8, Y8
@@ -26777,26 +26903,26 @@ undamped1679:
 	VMOVUPD     32(R8)(SI*8), Y5
 	VFMADD231PD Y7, Y6, Y5
 	VMOVUPD     Y5, 32(R8)(SI*8)
-	JMP         row1677
+	JMP         row1691
 
-wide1676:
+wide1690:
 	XORQ R10, R10
 	CMPQ SI, $0x00000004
-	JLT  rest1681
+	JLT  rest1695
 
-whole1680:
+whole1694:
 	VMOVUPD   (R9)(R10*8), Y7
 	VMOVUPD   (DI)(R10*8), Y8
 	VSUBPD    Y5, Y7, Y7
 	VUCOMISD  X2, X0
-	JBE       undamped1682
+	JBE       undamped1696
 	VCMPPD    $0x04, Y8, Y7, Y11
 	VMULPD    Y0, Y8, Y9
 	VMULPD    Y1, Y7, Y10
 	VADDPD    Y9, Y10, Y10
 	VBLENDVPD Y11, Y10, Y7, Y7
 
-undamped1682:
+undamped1696:
 	VCMPPD      $0x04, Y8, Y7, Y9
 	VSUBPD      Y8, Y7, Y8
 	VANDPD      constants<>+1976(SB), Y8, Y8
@@ -26810,11 +26936,11 @@ undamped1682:
 	ADDQ        $0x00000004, R10
 	SUBQ        $0x00000004, SI
 	CMPQ        SI, $0x00000004
-	JGE         whole1680
+	JGE         whole1694
 
-rest1681:
+rest1695:
 	TESTQ      SI, SI
-	JZ         done1683
+	JZ         done1697
 	LEAQ       constants<>+672(SB), R11
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -26824,14 +26950,14 @@ rest1681:
 	VSUBPD     Y5, Y8, Y8
 	VANDPD     Y7, Y8, Y8
 	VUCOMISD   X2, X0
-	JBE        undamped1684
+	JBE        undamped1698
 	VCMPPD     $0x04, Y9, Y8, Y11
 	VMULPD     Y0, Y9, Y5
 	VMULPD     Y1, Y8, Y10
 	VADDPD     Y5, Y10, Y10
 	VBLENDVPD  Y11, Y10, Y8, Y8
 
-undamped1684:
+undamped1698:
 	VCMPPD    $0x04, Y9, Y8, Y5
 	VSUBPD    Y9, Y8, Y9
 	VANDPD    constants<>+1976(SB), Y9, Y9
@@ -26839,72 +26965,72 @@ undamped1684:
 	VPCMPGTQ  Y3, Y9, Y5
 	VBLENDVPD Y5, Y9, Y3, Y3
 	CMPQ      SI, $0x04
-	JLT       partial1685
+	JLT       partial1699
 	VMOVUPD   Y8, (DI)(R10*8)
-	JMP       stored1687
+	JMP       stored1701
 
-partial1685:
+partial1699:
 	CMPQ         SI, $0x02
-	JLT          single1686
+	JLT          single1700
 	VMOVUPD      X8, (DI)(R10*8)
-	JEQ          stored1687
+	JEQ          stored1701
 	VEXTRACTF128 $0x01, Y8, X5
 	VMOVSD       X5, 16(DI)(R10*8)
-	JMP          stored1687
+	JMP          stored1701
 
-single1686:
+single1700:
 	VMOVSD X8, (DI)(R10*8)
 
-stored1687:
+stored1701:
 	VMASKMOVPD  (R8)(R10*8), Y7, Y5
 	VFMADD231PD Y8, Y6, Y5
 	CMPQ        SI, $0x04
-	JLT         partial1688
+	JLT         partial1702
 	VMOVUPD     Y5, (R8)(R10*8)
-	JMP         stored1690
+	JMP         stored1704
 
-partial1688:
+partial1702:
 	CMPQ         SI, $0x02
-	JLT          single1689
+	JLT          single1703
 	VMOVUPD      X5, (R8)(R10*8)
-	JEQ          stored1690
+	JEQ          stored1704
 	VEXTRACTF128 $0x01, Y5, X5
 	VMOVSD       X5, 16(R8)(R10*8)
-	JMP          stored1690
+	JMP          stored1704
 
-single1689:
+single1703:
 	VMOVSD X5, (R8)(R10*8)
 
-stored1690:
-done1683:
-row1677:
-absorbed1658:
+stored1704:
+done1697:
+row1691:
+absorbed1672:
 	ADDQ $0x00000040, DX
 	DECQ BX
-	JNZ  item1654
+	JNZ  item1668
 
-done1655:
+done1669:
 	TESTQ   AX, AX
-	JZ      none1691
+	JZ      none1705
 	CMPQ    CX, $0x04
-	JLT     partial1692
+	JLT     partial1706
 	VMOVUPD Y4, (AX)
-	JMP     stored1694
+	JMP     stored1708
 
-partial1692:
+partial1706:
 	CMPQ         CX, $0x02
-	JLT          single1693
+	JLT          single1707
 	VMOVUPD      X4, (AX)
-	JEQ          stored1694
+	JEQ          stored1708
 	VEXTRACTF128 $0x01, Y4, X0
 	VMOVSD       X0, 16(AX)
-	JMP          stored1694
+	JMP          stored1708
 
-single1693:
+single1707:
 	VMOVSD X4, (AX)
 
-stored1694:
-none1691:
+stored1708:
+none1705:
 	VPERM2F128 $0x01, Y3, Y3, Y0
 	VPCMPGTQ   Y3, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y3, Y3
@@ -26926,17 +27052,17 @@ TEXT ·exponentials256(SB), $0-64
 	VMOVUPD constants<>+2008(SB), Y1
 	VMOVUPD constants<>+1976(SB), Y2
 	TESTQ   BX, BX
-	JLE     done1696
+	JLE     done1710
 
-table1695:
+table1709:
 	VXORPD       Y4, Y4, Y4
 	VBROADCASTSD (DX), Y3
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000008
-	JLT          rest1698
+	JLT          rest1712
 
-whole1697:
+whole1711:
 	VMOVUPD (AX)(SI*8), Y5
 	VMULPD  Y3, Y5, Y5
 	VANDPD  Y2, Y5, Y5
@@ -26950,13 +27076,13 @@ whole1697:
 	ADDQ    $0x00000008, SI
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole1697
+	JGE     whole1711
 
-rest1698:
+rest1712:
 	CMPQ DI, $0x00000004
-	JLT  rest1700
+	JLT  rest1714
 
-whole1699:
+whole1713:
 	VMOVUPD (AX)(SI*8), Y5
 	VMULPD  Y3, Y5, Y5
 	VANDPD  Y2, Y5, Y5
@@ -26965,11 +27091,11 @@ whole1699:
 	ADDQ    $0x00000004, SI
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole1699
+	JGE     whole1713
 
-rest1700:
+rest1714:
 	TESTQ      DI, DI
-	JZ         done1701
+	JZ         done1715
 	LEAQ       constants<>+672(SB), R8
 	NEGQ       DI
 	VMOVUPD    (R8)(DI*8), Y5
@@ -26980,16 +27106,16 @@ rest1700:
 	VCMPPD     $0x06, constants<>+1912(SB), Y6, Y6
 	VORPD      Y6, Y4, Y4
 
-done1701:
+done1715:
 	VMOVMSKPD Y4, SI
 	TESTL     SI, SI
-	JNZ       done1696
+	JNZ       done1710
 	XORQ      SI, SI
 	MOVQ      CX, DI
 	CMPQ      DI, $0x00000008
-	JLT       rest1703
+	JLT       rest1717
 
-whole1702:
+whole1716:
 	VMOVUPD      (AX)(SI*8), Y4
 	VMULPD       Y3, Y4, Y4
 	VMOVUPD      Y0, Y5
@@ -27049,13 +27175,13 @@ whole1702:
 	ADDQ         $0x00000008, SI
 	SUBQ         $0x00000008, DI
 	CMPQ         DI, $0x00000008
-	JGE          whole1702
+	JGE          whole1716
 
-rest1703:
+rest1717:
 	CMPQ DI, $0x00000004
-	JLT  rest1705
+	JLT  rest1719
 
-whole1704:
+whole1718:
 	VMOVUPD      (AX)(SI*8), Y4
 	VMULPD       Y3, Y4, Y4
 	VMOVUPD      Y0, Y5
@@ -27087,11 +27213,11 @@ whole1704:
 	ADDQ         $0x00000004, SI
 	SUBQ         $0x00000004, DI
 	CMPQ         DI, $0x00000004
-	JGE          whole1704
+	JGE          whole1718
 
-rest1705:
+rest1719:
 	TESTQ        DI, DI
-	JZ           done1706
+	JZ           done1720
 	LEAQ         constants<>+672(SB), R8
 	MOVQ         DI, R9
 	NEGQ         R9
@@ -27124,30 +27250,30 @@ rest1705:
 	VPSLLQ       $0x34, Y3, Y3
 	VPADDQ       Y3, Y4, Y4
 	CMPQ         DI, $0x04
-	JLT          partial1707
+	JLT          partial1721
 	VMOVUPD      Y4, (AX)(SI*8)
-	JMP          stored1709
+	JMP          stored1723
 
-partial1707:
+partial1721:
 	CMPQ         DI, $0x02
-	JLT          single1708
+	JLT          single1722
 	VMOVUPD      X4, (AX)(SI*8)
-	JEQ          stored1709
+	JEQ          stored1723
 	VEXTRACTF128 $0x01, Y4, X3
 	VMOVSD       X3, 16(AX)(SI*8)
-	JMP          stored1709
+	JMP          stored1723
 
-single1708:
+single1722:
 	VMOVSD X4, (AX)(SI*8)
 
-stored1709:
-done1706:
+stored1723:
+done1720:
 	LEAQ (AX)(CX*8), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table1695
+	JNZ  table1709
 
-done1696:
+done1710:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -27159,16 +27285,16 @@ TEXT ·shiftAll256(SB), $0-48
 	MOVQ  list+24(FP), CX
 	MOVQ  count+32(FP), DX
 	TESTQ DX, DX
-	JLE   done1711
+	JLE   done1725
 
-item1710:
+item1724:
 	MOVLQSX 16(CX), BX
 	LEAQ    (AX)(BX*8), BX
 	MOVLQSX 20(CX), SI
 	VMOVUPD constants<>+1784(SB), Y0
 	VXORPD  Y1, Y1, Y1
 	CMPQ    SI, $0x08
-	JNE     wide1712
+	JNE     wide1726
 	XORQ    DI, DI
 	VMOVUPD (BX)(DI*8), Y2
 	VCMPPD  $0x03, Y2, Y2, Y3
@@ -27178,15 +27304,15 @@ item1710:
 	VCMPPD  $0x03, Y2, Y2, Y3
 	VORPD   Y3, Y1, Y1
 	VMAXPD  Y2, Y0, Y0
-	JMP     row1713
+	JMP     row1727
 
-wide1712:
+wide1726:
 	XORQ DI, DI
 	MOVQ SI, R8
 	CMPQ R8, $0x00000004
-	JLT  rest1715
+	JLT  rest1729
 
-whole1714:
+whole1728:
 	VMOVUPD (BX)(DI*8), Y2
 	VCMPPD  $0x03, Y2, Y2, Y3
 	VORPD   Y3, Y1, Y1
@@ -27194,11 +27320,11 @@ whole1714:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, R8
 	CMPQ    R8, $0x00000004
-	JGE     whole1714
+	JGE     whole1728
 
-rest1715:
+rest1729:
 	TESTQ      R8, R8
-	JZ         done1716
+	JZ         done1730
 	LEAQ       constants<>+672(SB), R9
 	NEGQ       R8
 	VMOVUPD    (R9)(R8*8), Y2
@@ -27209,8 +27335,8 @@ rest1715:
 	VBLENDVPD  Y2, Y3, Y4, Y3
 	VMAXPD     Y3, Y0, Y0
 
-done1716:
-row1713:
+done1730:
+row1727:
 	VPERM2F128   $0x01, Y0, Y0, Y2
 	VMAXPD       Y2, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y2
@@ -27220,10 +27346,10 @@ row1713:
 	VORPD        Y2, Y1, Y1
 	VMOVMSKPD    Y1, DI
 	TESTL        DI, DI
-	JNZ          done1711
+	JNZ          done1725
 	VBROADCASTSD 8(CX), Y1
 	CMPQ         SI, $0x08
-	JNE          wide1717
+	JNE          wide1731
 	XORQ         SI, SI
 	VMOVUPD      (BX)(SI*8), Y2
 	VSUBPD       Y0, Y2, Y2
@@ -27233,14 +27359,14 @@ row1713:
 	VSUBPD       Y0, Y2, Y2
 	VMULPD       Y1, Y2, Y2
 	VMOVUPD      Y2, 32(BX)(SI*8)
-	JMP          row1718
+	JMP          row1732
 
-wide1717:
+wide1731:
 	XORQ DI, DI
 	CMPQ SI, $0x00000004
-	JLT  rest1720
+	JLT  rest1734
 
-whole1719:
+whole1733:
 	VMOVUPD (BX)(DI*8), Y2
 	VSUBPD  Y0, Y2, Y2
 	VMULPD  Y1, Y2, Y2
@@ -27248,11 +27374,11 @@ whole1719:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, SI
 	CMPQ    SI, $0x00000004
-	JGE     whole1719
+	JGE     whole1733
 
-rest1720:
+rest1734:
 	TESTQ      SI, SI
-	JZ         done1721
+	JZ         done1735
 	LEAQ       constants<>+672(SB), R8
 	MOVQ       SI, R9
 	NEGQ       R9
@@ -27261,30 +27387,30 @@ rest1720:
 	VSUBPD     Y0, Y2, Y2
 	VMULPD     Y1, Y2, Y2
 	CMPQ       SI, $0x04
-	JLT        partial1722
+	JLT        partial1736
 	VMOVUPD    Y2, (BX)(DI*8)
-	JMP        stored1724
+	JMP        stored1738
 
-partial1722:
+partial1736:
 	CMPQ         SI, $0x02
-	JLT          single1723
+	JLT          single1737
 	VMOVUPD      X2, (BX)(DI*8)
-	JEQ          stored1724
+	JEQ          stored1738
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 16(BX)(DI*8)
-	JMP          stored1724
+	JMP          stored1738
 
-single1723:
+single1737:
 	VMOVSD X2, (BX)(DI*8)
 
-stored1724:
-done1721:
-row1718:
+stored1738:
+done1735:
+row1732:
 	ADDQ $0x00000018, CX
 	DECQ DX
-	JNZ  item1710
+	JNZ  item1724
 
-done1711:
+done1725:
 	MOVQ DX, left+40(FP)
 	VZEROUPPER
 	RET
@@ -27297,46 +27423,46 @@ TEXT ·totals256(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done1726
+	JLE   done1740
 
-item1725:
+item1739:
 	MOVLQSX 16(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Y0, Y0, Y0
 	MOVLQSX 20(DX), DI
 	CMPQ    DI, $0x08
-	JNE     wide1727
+	JNE     wide1741
 	XORQ    DI, DI
 	VMOVUPD (SI)(DI*8), Y1
 	VADDPD  Y1, Y0, Y0
 	VMOVUPD 32(SI)(DI*8), Y1
 	VADDPD  Y1, Y0, Y0
-	JMP     row1728
+	JMP     row1742
 
-wide1727:
+wide1741:
 	XORQ R8, R8
 	CMPQ DI, $0x00000004
-	JLT  rest1730
+	JLT  rest1744
 
-whole1729:
+whole1743:
 	VMOVUPD (SI)(R8*8), Y1
 	VADDPD  Y1, Y0, Y0
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole1729
+	JGE     whole1743
 
-rest1730:
+rest1744:
 	TESTQ      DI, DI
-	JZ         done1731
+	JZ         done1745
 	LEAQ       constants<>+672(SB), R9
 	NEGQ       DI
 	VMOVUPD    (R9)(DI*8), Y1
 	VMASKMOVPD (SI)(R8*8), Y1, Y1
 	VADDPD     Y1, Y0, Y0
 
-done1731:
-row1728:
+done1745:
+row1742:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -27345,9 +27471,9 @@ row1728:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000018, DX
 	DECQ       BX
-	JNZ        item1725
+	JNZ        item1739
 
-done1726:
+done1740:
 	VZEROUPPER
 	RET
 
@@ -27361,9 +27487,9 @@ TEXT ·settle256(SB), $0-96
 	MOVQ   list+72(FP), BX
 	MOVQ   count+80(FP), SI
 	TESTQ  SI, SI
-	JLE    done1733
+	JLE    done1747
 
-item1732:
+item1746:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      16(BX), R8
@@ -27372,7 +27498,7 @@ item1732:
 	ADDQ         $0x08, DX
 	MOVLQSX      20(BX), R9
 	CMPQ         R9, $0x08
-	JNE          wide1734
+	JNE          wide1748
 	XORQ         R9, R9
 	VMOVUPD      (R8)(R9*8), Y2
 	VMOVUPD      (DI)(R9*8), Y3
@@ -27394,14 +27520,14 @@ item1732:
 	VPCMPGTQ     Y0, Y3, Y1
 	VBLENDVPD    Y1, Y3, Y0, Y0
 	VMOVUPD      Y2, 32(DI)(R9*8)
-	JMP          row1735
+	JMP          row1749
 
-wide1734:
+wide1748:
 	XORQ R10, R10
 	CMPQ R9, $0x00000004
-	JLT  rest1737
+	JLT  rest1751
 
-whole1736:
+whole1750:
 	VMOVUPD   (R8)(R10*8), Y2
 	VMOVUPD   (DI)(R10*8), Y3
 	VSUBPD    Y1, Y2, Y2
@@ -27415,11 +27541,11 @@ whole1736:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R9
 	CMPQ      R9, $0x00000004
-	JGE       whole1736
+	JGE       whole1750
 
-rest1737:
+rest1751:
 	TESTQ      R9, R9
-	JZ         done1738
+	JZ         done1752
 	LEAQ       constants<>+672(SB), R11
 	MOVQ       R9, R12
 	NEGQ       R12
@@ -27435,30 +27561,30 @@ rest1737:
 	VPCMPGTQ   Y0, Y2, Y1
 	VBLENDVPD  Y1, Y2, Y0, Y0
 	CMPQ       R9, $0x04
-	JLT        partial1739
+	JLT        partial1753
 	VMOVUPD    Y3, (DI)(R10*8)
-	JMP        stored1741
+	JMP        stored1755
 
-partial1739:
+partial1753:
 	CMPQ         R9, $0x02
-	JLT          single1740
+	JLT          single1754
 	VMOVUPD      X3, (DI)(R10*8)
-	JEQ          stored1741
+	JEQ          stored1755
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)(R10*8)
-	JMP          stored1741
+	JMP          stored1755
 
-single1740:
+single1754:
 	VMOVSD X3, (DI)(R10*8)
 
-stored1741:
-done1738:
-row1735:
+stored1755:
+done1752:
+row1749:
 	ADDQ $0x00000018, BX
 	DECQ SI
-	JNZ  item1732
+	JNZ  item1746
 
-done1733:
+done1747:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VPCMPGTQ   Y0, Y1, Y2
 	VBLENDVPD  Y2, Y1, Y0, Y0
@@ -27483,29 +27609,29 @@ TEXT ·edgeBeliefs256(SB), $10080-184
 	MOVQ  beliefs_len+80(FP), AX
 	MOVQ  ku+160(FP), DX
 	SUBQ  DX, AX
-	JLT   done1744
+	JLT   done1758
 	MOVQ  AX, 80(CX)
 	MOVQ  messages_len+104(FP), AX
 	MOVQ  ku+160(FP), DX
 	SUBQ  DX, AX
-	JLT   done1744
+	JLT   done1758
 	MOVQ  AX, 88(CX)
 	MOVQ  beliefs_len+80(FP), AX
 	MOVQ  kv+168(FP), DX
 	SUBQ  DX, AX
-	JLT   done1744
+	JLT   done1758
 	MOVQ  AX, 96(CX)
 	MOVQ  messages_len+104(FP), AX
 	MOVQ  kv+168(FP), DX
 	SUBQ  DX, AX
-	JLT   done1744
+	JLT   done1758
 	MOVQ  AX, 104(CX)
 	MOVQ  tables_len+128(FP), AX
 	MOVQ  ku+160(FP), DX
 	MOVQ  kv+168(FP), BX
 	IMULQ BX, DX
 	SUBQ  DX, AX
-	JLT   done1744
+	JLT   done1758
 	MOVQ  AX, 112(CX)
 	MOVQ  ku+160(FP), AX
 	SHLQ  $0x03, AX
@@ -27523,44 +27649,44 @@ TEXT ·edgeBeliefs256(SB), $10080-184
 	XORL  DX, DX
 	DIVL  BX
 	CMPQ  AX, $0x40
-	JLE   few1745
+	JLE   few1759
 	MOVQ  $0x00000040, AX
 
-few1745:
+few1759:
 	MOVQ AX, 32(CX)
 
-chunk1742:
+chunk1756:
 	MOVQ  8(CX), AX
 	TESTQ AX, AX
-	JLE   done1744
+	JLE   done1758
 	CMPQ  AX, 32(CX)
-	JLE   part1743
+	JLE   part1757
 	MOVQ  32(CX), AX
 
-part1743:
+part1757:
 	MOVQ AX, 16(CX)
 	MOVQ (CX), AX
 	LEAQ 1760(CX), DX
 	XORQ BX, BX
 
-pass1746:
+pass1760:
 	CMPQ       BX, 16(CX)
-	JGE        passed1748
+	JGE        passed1762
 	MOVQ       (AX), SI
 	CMPQ       SI, 80(CX)
-	JHI        stop1747
+	JHI        stop1761
 	MOVQ       8(AX), SI
 	CMPQ       SI, 88(CX)
-	JHI        stop1747
+	JHI        stop1761
 	MOVQ       16(AX), SI
 	CMPQ       SI, 96(CX)
-	JHI        stop1747
+	JHI        stop1761
 	MOVQ       24(AX), SI
 	CMPQ       SI, 104(CX)
-	JHI        stop1747
+	JHI        stop1761
 	MOVQ       32(AX), SI
 	CMPQ       SI, 112(CX)
-	JHI        stop1747
+	JHI        stop1761
 	MOVQ       beliefs_base+72(FP), SI
 	MOVQ       (AX), DI
 	LEAQ       (SI)(DI*8), DI
@@ -27570,7 +27696,7 @@ pass1746:
 	MOVQ       ku+160(FP), SI
 	VMOVUPD    constants<>+1784(SB), Y0
 	CMPQ       SI, $0x08
-	JNE        few1749
+	JNE        few1763
 	VMOVUPD    (DI), Y2
 	VMOVUPD    (R8), Y1
 	VCMPPD     $0x00, Y0, Y1, Y3
@@ -27591,11 +27717,11 @@ pass1746:
 	VMOVUPD    Y2, (DX)
 	VSUBPD     Y1, Y3, Y3
 	VMOVUPD    Y3, 32(DX)
-	JMP        cavity1751
+	JMP        cavity1765
 
-few1749:
+few1763:
 	CMPQ       SI, $0x04
-	JG         many1750
+	JG         many1764
 	LEAQ       constants<>+672(SB), R9
 	NEGQ       SI
 	VMOVUPD    (R9)(SI*8), Y1
@@ -27613,16 +27739,16 @@ few1749:
 	VMAXPD     Y0, Y1, Y1
 	VSUBPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (DX)
-	JMP        cavity1751
+	JMP        cavity1765
 
-many1750:
+many1764:
 	VMOVAPD Y0, Y1
 	XORQ    R9, R9
 	MOVQ    SI, R10
 	CMPQ    R10, $0x00000004
-	JLT     rest1753
+	JLT     rest1767
 
-whole1752:
+whole1766:
 	VMOVUPD   (DI)(R9*8), Y2
 	VMOVUPD   (R8)(R9*8), Y3
 	VCMPPD    $0x00, Y0, Y3, Y4
@@ -27632,11 +27758,11 @@ whole1752:
 	ADDQ      $0x00000004, R9
 	SUBQ      $0x00000004, R10
 	CMPQ      R10, $0x00000004
-	JGE       whole1752
+	JGE       whole1766
 
-rest1753:
+rest1767:
 	TESTQ      R10, R10
-	JZ         done1754
+	JZ         done1768
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       R10
 	VMOVUPD    (R11)(R10*8), Y2
@@ -27649,16 +27775,16 @@ rest1753:
 	VBLENDVPD  Y2, Y3, Y4, Y3
 	VMAXPD     Y3, Y1, Y1
 
-done1754:
+done1768:
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	XORQ       R9, R9
 	CMPQ       SI, $0x00000004
-	JLT        rest1756
+	JLT        rest1770
 
-whole1755:
+whole1769:
 	VMOVUPD   (DI)(R9*8), Y2
 	VMOVUPD   (R8)(R9*8), Y3
 	VCMPPD    $0x00, Y0, Y3, Y4
@@ -27669,11 +27795,11 @@ whole1755:
 	ADDQ      $0x00000004, R9
 	SUBQ      $0x00000004, SI
 	CMPQ      SI, $0x00000004
-	JGE       whole1755
+	JGE       whole1769
 
-rest1756:
+rest1770:
 	TESTQ      SI, SI
-	JZ         done1757
+	JZ         done1771
 	LEAQ       constants<>+672(SB), R10
 	NEGQ       SI
 	VMOVUPD    (R10)(SI*8), Y2
@@ -27687,8 +27813,8 @@ rest1756:
 	VSUBPD     Y1, Y3, Y3
 	VMOVUPD    Y3, (DX)(R9*8)
 
-done1757:
-cavity1751:
+done1771:
+cavity1765:
 	MOVQ       40(CX), SI
 	ADDQ       DX, SI
 	MOVQ       beliefs_base+72(FP), DI
@@ -27700,7 +27826,7 @@ cavity1751:
 	MOVQ       kv+168(FP), DI
 	VMOVUPD    constants<>+1784(SB), Y0
 	CMPQ       DI, $0x08
-	JNE        few1758
+	JNE        few1772
 	VMOVUPD    (R8), Y3
 	VMOVUPD    (R9), Y2
 	VCMPPD     $0x00, Y0, Y2, Y4
@@ -27721,11 +27847,11 @@ cavity1751:
 	VMOVUPD    Y3, (SI)
 	VSUBPD     Y2, Y4, Y4
 	VMOVUPD    Y4, 32(SI)
-	JMP        cavity1760
+	JMP        cavity1774
 
-few1758:
+few1772:
 	CMPQ       DI, $0x04
-	JG         many1759
+	JG         many1773
 	LEAQ       constants<>+672(SB), R10
 	NEGQ       DI
 	VMOVUPD    (R10)(DI*8), Y2
@@ -27743,16 +27869,16 @@ few1758:
 	VMAXPD     Y0, Y2, Y2
 	VSUBPD     Y2, Y3, Y3
 	VMOVUPD    Y3, (SI)
-	JMP        cavity1760
+	JMP        cavity1774
 
-many1759:
+many1773:
 	VMOVAPD Y0, Y2
 	XORQ    R10, R10
 	MOVQ    DI, R11
 	CMPQ    R11, $0x00000004
-	JLT     rest1762
+	JLT     rest1776
 
-whole1761:
+whole1775:
 	VMOVUPD   (R8)(R10*8), Y3
 	VMOVUPD   (R9)(R10*8), Y4
 	VCMPPD    $0x00, Y0, Y4, Y5
@@ -27762,11 +27888,11 @@ whole1761:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R11
 	CMPQ      R11, $0x00000004
-	JGE       whole1761
+	JGE       whole1775
 
-rest1762:
+rest1776:
 	TESTQ      R11, R11
-	JZ         done1763
+	JZ         done1777
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R11
 	VMOVUPD    (R12)(R11*8), Y3
@@ -27779,16 +27905,16 @@ rest1762:
 	VBLENDVPD  Y3, Y4, Y5, Y4
 	VMAXPD     Y4, Y2, Y2
 
-done1763:
+done1777:
 	VPERM2F128 $0x01, Y2, Y2, Y3
 	VMAXPD     Y3, Y2, Y2
 	VPERMILPD  $0x05, Y2, Y3
 	VMAXPD     Y3, Y2, Y2
 	XORQ       R10, R10
 	CMPQ       DI, $0x00000004
-	JLT        rest1765
+	JLT        rest1779
 
-whole1764:
+whole1778:
 	VMOVUPD   (R8)(R10*8), Y3
 	VMOVUPD   (R9)(R10*8), Y4
 	VCMPPD    $0x00, Y0, Y4, Y5
@@ -27799,11 +27925,11 @@ whole1764:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, DI
 	CMPQ      DI, $0x00000004
-	JGE       whole1764
+	JGE       whole1778
 
-rest1765:
+rest1779:
 	TESTQ      DI, DI
-	JZ         done1766
+	JZ         done1780
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       DI
 	VMOVUPD    (R11)(DI*8), Y3
@@ -27817,28 +27943,28 @@ rest1765:
 	VSUBPD     Y2, Y4, Y4
 	VMOVUPD    Y4, (SI)(R10*8)
 
-done1766:
-cavity1760:
+done1780:
+cavity1774:
 	VADDSD X2, X1, X1
 	VMOVSD X1, 128(CX)(BX*8)
 	ADDQ   $0x00000028, AX
 	ADDQ   48(CX), DX
 	INCQ   BX
-	JMP    pass1746
+	JMP    pass1760
 
-stop1747:
+stop1761:
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed1748:
+passed1762:
 	MOVQ  16(CX), DX
 	IMULQ 48(CX), DX
 	LEAQ  1760(CX), AX
 	ADDQ  AX, DX
 	CMPQ  AX, DX
-	JGE   vectors1768
+	JGE   vectors1782
 
-vector1767:
+vector1781:
 	VMOVUPD      (AX), Y0
 	VMOVUPD      Y0, Y1
 	VMOVUPD      constants<>+2136(SB), Y2
@@ -27877,22 +28003,22 @@ vector1767:
 	VMOVUPD      Y1, 4128(AX)
 	ADDQ         $0x20, AX
 	CMPQ         AX, DX
-	JLT          vector1767
+	JLT          vector1781
 
-vectors1768:
+vectors1782:
 	MOVQ (CX), AX
 	LEAQ 1760(CX), DX
 	XORQ BX, BX
 
-pass1769:
+pass1783:
 	CMPQ         BX, 16(CX)
-	JGE          passed1771
+	JGE          passed1785
 	MOVQ         ku+160(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general1772
+	JNE          general1786
 	MOVQ         kv+168(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general1772
+	JNE          general1786
 	MOVQ         tables_base+120(FP), SI
 	MOVQ         32(AX), DI
 	LEAQ         (SI)(DI*8), DI
@@ -27971,9 +28097,9 @@ pass1769:
 	VADDPD       X0, X4, X4
 	VMOVSD       X4, 672(CX)(BX*8)
 	VMOVHPD      X4, 1216(CX)(BX*8)
-	JMP          shaped1773
+	JMP          shaped1787
 
-general1772:
+general1786:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   tables_base+120(FP), SI
@@ -27988,9 +28114,9 @@ general1772:
 	XORQ   R11, R11
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000010
-	JLT    rest1775
+	JLT    rest1789
 
-panel1774:
+panel1788:
 	MOVQ   DX, R9
 	LEAQ   (DI)(R11*1), R8
 	VXORPD Y2, Y2, Y2
@@ -28003,9 +28129,9 @@ panel1774:
 	VXORPD Y9, Y9, Y9
 	MOVQ   ku+160(FP), R13
 	CMPQ   R13, $0x00000001
-	JLT    rows1778
+	JLT    rows1792
 
-row1777:
+row1791:
 	VBROADCASTSD (R9), Y10
 	VBROADCASTSD 4128(R9), Y11
 	VMOVUPD      (R8), Y12
@@ -28024,9 +28150,9 @@ row1777:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row1777
+	JGE          row1791
 
-rows1778:
+rows1792:
 	VFMADD231PD (SI)(R11*1), Y2, Y0
 	VFMADD231PD (SI)(R11*1), Y6, Y1
 	VFMADD231PD 4128(SI)(R11*1), Y2, Y1
@@ -28042,13 +28168,13 @@ rows1778:
 	ADDQ        $0x00000080, R11
 	SUBQ        $0x00000010, R12
 	CMPQ        R12, $0x00000010
-	JGE         panel1774
+	JGE         panel1788
 
-rest1775:
+rest1789:
 	TESTQ   R12, R12
-	JZ      done1776
+	JZ      done1790
 	CMPQ    R12, $0x00000004
-	JGT     wider1779
+	JGT     wider1793
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
 	NEGQ    R9
@@ -28061,9 +28187,9 @@ rest1775:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000002
-	JLT     rows1781
+	JLT     rows1795
 
-row1780:
+row1794:
 	VBROADCASTSD (R9), Y7
 	VBROADCASTSD 4128(R9), Y8
 	VMASKMOVPD   (R8), Y2, Y9
@@ -28078,13 +28204,13 @@ row1780:
 	LEAQ         (R8)(R10*2), R8
 	SUBQ         $0x00000002, DI
 	CMPQ         DI, $0x00000002
-	JGE          row1780
+	JGE          row1794
 
-rows1781:
+rows1795:
 	CMPQ DI, $0x00000001
-	JLT  rows1783
+	JLT  rows1797
 
-row1782:
+row1796:
 	VBROADCASTSD (R9), Y7
 	VBROADCASTSD 4128(R9), Y8
 	VMASKMOVPD   (R8), Y2, Y9
@@ -28094,19 +28220,19 @@ row1782:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row1782
+	JGE          row1796
 
-rows1783:
+rows1797:
 	VADDPD      Y4, Y3, Y3
 	VADDPD      Y6, Y5, Y5
 	VFMADD231PD (SI)(R11*1), Y3, Y0
 	VFMADD231PD (SI)(R11*1), Y5, Y1
 	VFMADD231PD 4128(SI)(R11*1), Y3, Y1
-	JMP         done1776
+	JMP         done1790
 
-wider1779:
+wider1793:
 	CMPQ    R12, $0x00000008
-	JGT     wider1784
+	JGT     wider1798
 	SUBQ    $0x00000004, R12
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
@@ -28124,9 +28250,9 @@ wider1779:
 	VXORPD  Y10, Y10, Y10
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000002
-	JLT     rows1786
+	JLT     rows1800
 
-row1785:
+row1799:
 	VBROADCASTSD (R9), Y11
 	VBROADCASTSD 4128(R9), Y12
 	VMOVUPD      (R8), Y13
@@ -28147,13 +28273,13 @@ row1785:
 	LEAQ         (R8)(R10*2), R8
 	SUBQ         $0x00000002, DI
 	CMPQ         DI, $0x00000002
-	JGE          row1785
+	JGE          row1799
 
-rows1786:
+rows1800:
 	CMPQ DI, $0x00000001
-	JLT  rows1788
+	JLT  rows1802
 
-row1787:
+row1801:
 	VBROADCASTSD (R9), Y11
 	VBROADCASTSD 4128(R9), Y12
 	VMOVUPD      (R8), Y13
@@ -28166,9 +28292,9 @@ row1787:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row1787
+	JGE          row1801
 
-rows1788:
+rows1802:
 	VADDPD      Y5, Y3, Y3
 	VADDPD      Y9, Y7, Y7
 	VFMADD231PD (SI)(R11*1), Y3, Y0
@@ -28179,11 +28305,11 @@ rows1788:
 	VFMADD231PD 32(SI)(R11*1), Y4, Y0
 	VFMADD231PD 32(SI)(R11*1), Y8, Y1
 	VFMADD231PD 4160(SI)(R11*1), Y4, Y1
-	JMP         done1776
+	JMP         done1790
 
-wider1784:
+wider1798:
 	CMPQ    R12, $0x0000000c
-	JGT     wider1789
+	JGT     wider1803
 	SUBQ    $0x00000008, R12
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
@@ -28199,9 +28325,9 @@ wider1784:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000001
-	JLT     rows1791
+	JLT     rows1805
 
-row1790:
+row1804:
 	VBROADCASTSD (R9), Y9
 	VBROADCASTSD 4128(R9), Y10
 	VMOVUPD      (R8), Y11
@@ -28217,9 +28343,9 @@ row1790:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row1790
+	JGE          row1804
 
-rows1791:
+rows1805:
 	VFMADD231PD (SI)(R11*1), Y3, Y0
 	VFMADD231PD (SI)(R11*1), Y6, Y1
 	VFMADD231PD 4128(SI)(R11*1), Y3, Y1
@@ -28229,9 +28355,9 @@ rows1791:
 	VFMADD231PD 64(SI)(R11*1), Y5, Y0
 	VFMADD231PD 64(SI)(R11*1), Y8, Y1
 	VFMADD231PD 4192(SI)(R11*1), Y5, Y1
-	JMP         done1776
+	JMP         done1790
 
-wider1789:
+wider1803:
 	SUBQ    $0x0000000c, R12
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
@@ -28249,9 +28375,9 @@ wider1789:
 	VXORPD  Y10, Y10, Y10
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000001
-	JLT     rows1794
+	JLT     rows1808
 
-row1793:
+row1807:
 	VBROADCASTSD (R9), Y11
 	VBROADCASTSD 4128(R9), Y12
 	VMOVUPD      (R8), Y13
@@ -28270,9 +28396,9 @@ row1793:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row1793
+	JGE          row1807
 
-rows1794:
+rows1808:
 	VFMADD231PD (SI)(R11*1), Y3, Y0
 	VFMADD231PD (SI)(R11*1), Y7, Y1
 	VFMADD231PD 4128(SI)(R11*1), Y3, Y1
@@ -28286,22 +28412,22 @@ rows1794:
 	VFMADD231PD 96(SI)(R11*1), Y10, Y1
 	VFMADD231PD 4224(SI)(R11*1), Y6, Y1
 
-done1776:
+done1790:
 	VHADDPD      Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X1, X0, X0
 	VMOVSD       X0, 672(CX)(BX*8)
 	VMOVHPD      X0, 1216(CX)(BX*8)
 
-shaped1773:
+shaped1787:
 	ADDQ $0x00000028, AX
 	ADDQ 48(CX), DX
 	INCQ BX
-	JMP  pass1769
+	JMP  pass1783
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed1771:
+passed1785:
 	MOVQ    16(CX), AX
 	VMOVUPD constants<>+2008(SB), Y0
 	MOVQ    24(CX), DX
@@ -28311,24 +28437,24 @@ passed1771:
 	LEAQ    (SI)(DX*8), SI
 	XORQ    DX, DX
 	CMPQ    AX, $0x00000004
-	JLT     rest1796
+	JLT     rest1810
 
-whole1795:
+whole1809:
 	VMOVUPD   672(CX)(DX*8), Y1
 	VCMPPD    $0x19, constants<>+1880(SB), Y1, Y2
 	VCMPPD    $0x1e, constants<>+1944(SB), Y1, Y3
 	VORPD     Y3, Y2, Y2
 	VMOVMSKPD Y2, DI
 	TESTL     DI, DI
-	JZ        safe1797
+	JZ        safe1811
 	BSFL      DI, DI
 	ADDQ      DX, DI
 	CMPQ      DI, 16(CX)
-	JGE       safe1797
+	JGE       safe1811
 	MOVQ      DI, 16(CX)
 	MOVQ      DI, 8(CX)
 
-safe1797:
+safe1811:
 	VDIVPD      Y1, Y0, Y2
 	VMOVUPD     Y2, 672(CX)(DX*8)
 	VMULPD      1216(CX)(DX*8), Y2, Y2
@@ -28368,11 +28494,11 @@ safe1797:
 	ADDQ        $0x00000004, DX
 	SUBQ        $0x00000004, AX
 	CMPQ        AX, $0x00000004
-	JGE         whole1795
+	JGE         whole1809
 
-rest1796:
+rest1810:
 	TESTQ     AX, AX
-	JZ        done1798
+	JZ        done1812
 	LEAQ      constants<>+672(SB), DI
 	MOVQ      AX, R8
 	NEGQ      R8
@@ -28383,38 +28509,38 @@ rest1796:
 	VORPD     Y3, Y2, Y2
 	VMOVMSKPD Y2, DI
 	TESTL     DI, DI
-	JZ        safe1799
+	JZ        safe1813
 	BSFL      DI, DI
 	ADDQ      DX, DI
 	CMPQ      DI, 16(CX)
-	JGE       safe1799
+	JGE       safe1813
 	MOVQ      DI, 16(CX)
 	MOVQ      DI, 8(CX)
 
-safe1799:
+safe1813:
 	VDIVPD  Y1, Y0, Y0
 	VMOVUPD Y0, 672(CX)(DX*8)
 	VMULPD  1216(CX)(DX*8), Y0, Y0
 	VMOVUPD 128(CX)(DX*8), Y2
 	VADDPD  Y2, Y0, Y0
 	CMPQ    AX, $0x04
-	JLT     partial1800
+	JLT     partial1814
 	VMOVUPD Y0, (SI)(DX*8)
-	JMP     stored1802
+	JMP     stored1816
 
-partial1800:
+partial1814:
 	CMPQ         AX, $0x02
-	JLT          single1801
+	JLT          single1815
 	VMOVUPD      X0, (SI)(DX*8)
-	JEQ          stored1802
+	JEQ          stored1816
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(SI)(DX*8)
-	JMP          stored1802
+	JMP          stored1816
 
-single1801:
+single1815:
 	VMOVSD X0, (SI)(DX*8)
 
-stored1802:
+stored1816:
 	VPADDQ      constants<>+2552(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y0
 	VORPD       constants<>+2616(SB), Y0, Y0
@@ -28445,37 +28571,37 @@ stored1802:
 	VFMSUB132PD constants<>+2360(SB), Y8, Y0
 	VADDPD      Y2, Y0, Y0
 	CMPQ        AX, $0x04
-	JLT         partial1803
+	JLT         partial1817
 	VMOVUPD     Y0, (BX)(DX*8)
-	JMP         stored1805
+	JMP         stored1819
 
-partial1803:
+partial1817:
 	CMPQ         AX, $0x02
-	JLT          single1804
+	JLT          single1818
 	VMOVUPD      X0, (BX)(DX*8)
-	JEQ          stored1805
+	JEQ          stored1819
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(BX)(DX*8)
-	JMP          stored1805
+	JMP          stored1819
 
-single1804:
+single1818:
 	VMOVSD X0, (BX)(DX*8)
 
-stored1805:
-done1798:
+stored1819:
+done1812:
 	MOVQ (CX), AX
 	LEAQ 1760(CX), DX
 	XORQ BX, BX
 
-pass1806:
+pass1820:
 	CMPQ         BX, 16(CX)
-	JGE          passed1808
+	JGE          passed1822
 	MOVQ         ku+160(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general1809
+	JNE          general1823
 	MOVQ         kv+168(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general1809
+	JNE          general1823
 	MOVQ         tables_base+120(FP), SI
 	MOVQ         32(AX), DI
 	LEAQ         (SI)(DI*8), DI
@@ -28546,9 +28672,9 @@ pass1806:
 	VMULPD       480(DI), Y2, Y1
 	VMULPD       Y0, Y1, Y1
 	VMOVUPD      Y1, 480(SI)
-	JMP          shaped1810
+	JMP          shaped1824
 
-general1809:
+general1823:
 	MOVQ         dst_base+0(FP), DI
 	MOVQ         dst_len+8(FP), SI
 	LEAQ         -32(DI)(SI*8), SI
@@ -28560,7 +28686,7 @@ general1809:
 	MOVQ         SI, 72(CX)
 	MOVQ         kv+168(FP), SI
 	CMPQ         SI, $0x04
-	JLE          short1811
+	JLE          short1825
 	MOVQ         tables_base+120(FP), SI
 	MOVQ         32(AX), DI
 	LEAQ         (SI)(DI*8), DI
@@ -28577,15 +28703,15 @@ general1809:
 	VBROADCASTSD 672(CX)(BX*8), Y0
 	MOVQ         DX, R9
 
-row1813:
+row1827:
 	VBROADCASTSD (R9), Y1
 	VMULPD       Y0, Y1, Y1
 	MOVQ         kv+168(FP), R10
 	XORQ         R11, R11
 	CMPQ         R10, $0x00000004
-	JLT          rest1815
+	JLT          rest1829
 
-whole1814:
+whole1828:
 	VMOVUPD (DI)(R11*8), Y2
 	VMULPD  (R8)(R11*8), Y2, Y2
 	VMULPD  Y1, Y2, Y2
@@ -28593,11 +28719,11 @@ whole1814:
 	ADDQ    $0x00000004, R11
 	SUBQ    $0x00000004, R10
 	CMPQ    R10, $0x00000004
-	JGE     whole1814
+	JGE     whole1828
 
-rest1815:
+rest1829:
 	TESTQ      R10, R10
-	JZ         done1816
+	JZ         done1830
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R10, R13
 	NEGQ       R13
@@ -28607,39 +28733,39 @@ rest1815:
 	VMULPD     Y1, Y2, Y2
 	LEAQ       (SI)(R11*8), R11
 	CMPQ       R11, 56(CX)
-	JGT        pieces1817
+	JGT        pieces1831
 	VMOVUPD    Y2, (R11)
-	JMP        written1818
+	JMP        written1832
 
-pieces1817:
+pieces1831:
 	CMPQ    R10, $0x04
-	JLT     partial1819
+	JLT     partial1833
 	VMOVUPD Y2, (R11)
-	JMP     stored1821
+	JMP     stored1835
 
-partial1819:
+partial1833:
 	CMPQ         R10, $0x02
-	JLT          single1820
+	JLT          single1834
 	VMOVUPD      X2, (R11)
-	JEQ          stored1821
+	JEQ          stored1835
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(R11)
-	JMP          stored1821
+	JMP          stored1835
 
-single1820:
+single1834:
 	VMOVSD X2, (R11)
 
-stored1821:
-written1818:
-done1816:
+stored1835:
+written1832:
+done1830:
 	ADDQ $0x08, R9
 	ADDQ 64(CX), DI
 	ADDQ 64(CX), SI
 	DECQ 72(CX)
-	JNZ  row1813
-	JMP  done1812
+	JNZ  row1827
+	JMP  done1826
 
-short1811:
+short1825:
 	MOVQ         kv+168(FP), SI
 	LEAQ         constants<>+672(SB), DI
 	MOVQ         SI, R8
@@ -28662,7 +28788,7 @@ short1811:
 	VBROADCASTSD 672(CX)(BX*8), Y1
 	MOVQ         DX, R11
 
-row1822:
+row1836:
 	VBROADCASTSD (R11), Y2
 	VMULPD       Y1, Y2, Y2
 	VMASKMOVPD   (R9)(DI*8), Y0, Y3
@@ -28670,53 +28796,53 @@ row1822:
 	VMULPD       Y2, Y3, Y3
 	LEAQ         (R8)(DI*8), R12
 	CMPQ         R12, 56(CX)
-	JGT          pieces1823
+	JGT          pieces1837
 	VMOVUPD      Y3, (R12)
-	JMP          written1824
+	JMP          written1838
 
-pieces1823:
+pieces1837:
 	CMPQ    SI, $0x04
-	JLT     partial1825
+	JLT     partial1839
 	VMOVUPD Y3, (R12)
-	JMP     stored1827
+	JMP     stored1841
 
-partial1825:
+partial1839:
 	CMPQ         SI, $0x02
-	JLT          single1826
+	JLT          single1840
 	VMOVUPD      X3, (R12)
-	JEQ          stored1827
+	JEQ          stored1841
 	VEXTRACTF128 $0x01, Y3, X2
 	VMOVSD       X2, 16(R12)
-	JMP          stored1827
+	JMP          stored1841
 
-single1826:
+single1840:
 	VMOVSD X3, (R12)
 
-stored1827:
-written1824:
+stored1841:
+written1838:
 	ADDQ $0x08, R11
 	ADDQ 64(CX), R9
 	ADDQ 64(CX), R8
 	DECQ 72(CX)
-	JNZ  row1822
+	JNZ  row1836
 
-done1812:
-shaped1810:
+done1826:
+shaped1824:
 	ADDQ $0x00000028, AX
 	ADDQ 48(CX), DX
 	INCQ BX
-	JMP  pass1806
+	JMP  pass1820
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed1808:
+passed1822:
 	MOVQ AX, (CX)
 	MOVQ 16(CX), AX
 	ADDQ AX, 24(CX)
 	SUBQ AX, 8(CX)
-	JMP  chunk1742
+	JMP  chunk1756
 
-done1744:
+done1758:
 	MOVQ 24(CX), AX
 	MOVQ AX, done+176(FP)
 	VZEROUPPER
@@ -28736,15 +28862,15 @@ TEXT ·exp32x256(SB), $0-48
 	VMOVUPS constants<>+4096(SB), Y5
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000010
-	JLT     rest1829
+	JLT     rest1843
 
-whole1828:
+whole1842:
 	VMOVUPS      (CX)(BX*4), Y6
 	VANDPS       Y5, Y6, Y7
 	VCMPPS       $0x06, constants<>+4224(SB), Y7, Y7
 	VMOVMSKPS    Y7, SI
 	TESTL        SI, SI
-	JNZ          slow1830
+	JNZ          slow1844
 	VMOVUPS      Y0, Y7
 	VFMADD231PS  Y1, Y6, Y7
 	VSUBPS       Y0, Y7, Y8
@@ -28764,9 +28890,9 @@ whole1828:
 	VPSLLD       $0x17, Y7, Y7
 	VPADDD       Y7, Y6, Y6
 	VMOVUPS      Y6, Y6
-	JMP          done1831
+	JMP          done1845
 
-slow1830:
+slow1844:
 	VCMPPS       $0x05, constants<>+4256(SB), Y6, Y7
 	VMOVUPS      constants<>+4288(SB), Y8
 	VMAXPS       Y6, Y8, Y6
@@ -28801,14 +28927,14 @@ slow1830:
 	VMULPS       Y8, Y6, Y6
 	VANDPS       Y7, Y6, Y6
 
-done1831:
+done1845:
 	VMOVUPS      Y6, (AX)(BX*4)
 	VMOVUPS      32(CX)(BX*4), Y6
 	VANDPS       Y5, Y6, Y7
 	VCMPPS       $0x06, constants<>+4224(SB), Y7, Y7
 	VMOVMSKPS    Y7, SI
 	TESTL        SI, SI
-	JNZ          slow1832
+	JNZ          slow1846
 	VMOVUPS      Y0, Y7
 	VFMADD231PS  Y1, Y6, Y7
 	VSUBPS       Y0, Y7, Y8
@@ -28828,9 +28954,9 @@ done1831:
 	VPSLLD       $0x17, Y7, Y7
 	VPADDD       Y7, Y6, Y6
 	VMOVUPS      Y6, Y6
-	JMP          done1833
+	JMP          done1847
 
-slow1832:
+slow1846:
 	VCMPPS       $0x05, constants<>+4256(SB), Y6, Y7
 	VMOVUPS      constants<>+4288(SB), Y8
 	VMAXPS       Y6, Y8, Y6
@@ -28865,24 +28991,24 @@ slow1832:
 	VMULPS       Y8, Y6, Y6
 	VANDPS       Y7, Y6, Y6
 
-done1833:
+done1847:
 	VMOVUPS Y6, 32(AX)(BX*4)
 	ADDQ    $0x00000010, BX
 	SUBQ    $0x00000010, DX
 	CMPQ    DX, $0x00000010
-	JGE     whole1828
+	JGE     whole1842
 
-rest1829:
+rest1843:
 	CMPQ DX, $0x00000008
-	JLT  rest1835
+	JLT  rest1849
 
-whole1834:
+whole1848:
 	VMOVUPS      (CX)(BX*4), Y6
 	VANDPS       Y5, Y6, Y7
 	VCMPPS       $0x06, constants<>+4224(SB), Y7, Y7
 	VMOVMSKPS    Y7, SI
 	TESTL        SI, SI
-	JNZ          slow1836
+	JNZ          slow1850
 	VMOVUPS      Y0, Y7
 	VFMADD231PS  Y1, Y6, Y7
 	VSUBPS       Y0, Y7, Y8
@@ -28902,9 +29028,9 @@ whole1834:
 	VPSLLD       $0x17, Y7, Y7
 	VPADDD       Y7, Y6, Y6
 	VMOVUPS      Y6, Y6
-	JMP          done1837
+	JMP          done1851
 
-slow1836:
+slow1850:
 	VCMPPS       $0x05, constants<>+4256(SB), Y6, Y7
 	VMOVUPS      constants<>+4288(SB), Y8
 	VMAXPS       Y6, Y8, Y6
@@ -28939,16 +29065,16 @@ slow1836:
 	VMULPS       Y8, Y6, Y6
 	VANDPS       Y7, Y6, Y6
 
-done1837:
+done1851:
 	VMOVUPS Y6, (AX)(BX*4)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole1834
+	JGE     whole1848
 
-rest1835:
+rest1849:
 	TESTQ        DX, DX
-	JZ           done1838
+	JZ           done1852
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -28958,7 +29084,7 @@ rest1835:
 	VCMPPS       $0x06, constants<>+4224(SB), Y5, Y5
 	VMOVMSKPS    Y5, CX
 	TESTL        CX, CX
-	JNZ          slow1839
+	JNZ          slow1853
 	VMOVUPS      Y0, Y5
 	VFMADD231PS  Y1, Y6, Y5
 	VSUBPS       Y0, Y5, Y0
@@ -28978,9 +29104,9 @@ rest1835:
 	VPSLLD       $0x17, Y5, Y5
 	VPADDD       Y5, Y6, Y6
 	VMOVUPS      Y6, Y0
-	JMP          done1840
+	JMP          done1854
 
-slow1839:
+slow1853:
 	VCMPPS       $0x05, constants<>+4256(SB), Y6, Y5
 	VMOVUPS      constants<>+4288(SB), Y7
 	VMAXPS       Y6, Y7, Y6
@@ -29015,36 +29141,36 @@ slow1839:
 	VMULPS       Y1, Y6, Y0
 	VANDPS       Y5, Y0, Y0
 
-done1840:
+done1854:
 	CMPQ    DX, $0x08
-	JLT     partial1841
+	JLT     partial1855
 	VMOVUPS Y0, (AX)(BX*4)
-	JMP     stored1842
+	JMP     stored1856
 
-partial1841:
+partial1855:
 	LEAQ         (AX)(BX*4), AX
 	VMOVAPS      X0, X1
 	TESTQ        $0x00000004, DX
-	JZ           without1843
+	JZ           without1857
 	VMOVUPS      X1, (AX)
 	VEXTRACTF128 $0x01, Y0, X1
 	ADDQ         $0x00000010, AX
 
-without1843:
+without1857:
 	TESTQ     $0x00000002, DX
-	JZ        without1844
+	JZ        without1858
 	VMOVSD    X1, (AX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, AX
 
-without1844:
+without1858:
 	TESTQ  $0x00000001, DX
-	JZ     without1845
+	JZ     without1859
 	VMOVSS X1, (AX)
 
-without1845:
-stored1842:
-done1838:
+without1859:
+stored1856:
+done1852:
 	VZEROUPPER
 	RET
 
@@ -29060,16 +29186,16 @@ TEXT ·log32x256(SB), $0-48
 	VMOVUPS constants<>+4192(SB), Y3
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000010
-	JLT     rest1847
+	JLT     rest1861
 
-whole1846:
+whole1860:
 	VMOVUPS     (CX)(BX*4), Y4
 	VCMPPS      $0x19, constants<>+4544(SB), Y4, Y5
 	VCMPPS      $0x1e, constants<>+4064(SB), Y4, Y6
 	VORPS       Y6, Y5, Y5
 	VMOVMSKPS   Y5, SI
 	TESTL       SI, SI
-	JNZ         slow1848
+	JNZ         slow1862
 	VPADDD      Y0, Y4, Y4
 	VPSRLD      $0x17, Y4, Y5
 	VORPS       Y1, Y5, Y5
@@ -29095,9 +29221,9 @@ whole1846:
 	VSUBPS      Y4, Y11, Y11
 	VFMSUB132PS constants<>+4480(SB), Y11, Y5
 	VMOVUPS     Y5, Y4
-	JMP         done1849
+	JMP         done1863
 
-slow1848:
+slow1862:
 	VMOVUPS     Y4, Y5
 	VCMPPS      $0x19, constants<>+4544(SB), Y4, Y7
 	VMULPS      constants<>+4576(SB), Y4, Y6
@@ -29137,7 +29263,7 @@ slow1848:
 	VCMPPS      $0x19, Y6, Y5, Y7
 	VBLENDVPS   Y7, constants<>+3968(SB), Y4, Y4
 
-done1849:
+done1863:
 	VMOVUPS     Y4, (AX)(BX*4)
 	VMOVUPS     32(CX)(BX*4), Y4
 	VCMPPS      $0x19, constants<>+4544(SB), Y4, Y5
@@ -29145,7 +29271,7 @@ done1849:
 	VORPS       Y6, Y5, Y5
 	VMOVMSKPS   Y5, SI
 	TESTL       SI, SI
-	JNZ         slow1850
+	JNZ         slow1864
 	VPADDD      Y0, Y4, Y4
 	VPSRLD      $0x17, Y4, Y5
 	VORPS       Y1, Y5, Y5
@@ -29171,9 +29297,9 @@ done1849:
 	VSUBPS      Y4, Y11, Y11
 	VFMSUB132PS constants<>+4480(SB), Y11, Y5
 	VMOVUPS     Y5, Y4
-	JMP         done1851
+	JMP         done1865
 
-slow1850:
+slow1864:
 	VMOVUPS     Y4, Y5
 	VCMPPS      $0x19, constants<>+4544(SB), Y4, Y7
 	VMULPS      constants<>+4576(SB), Y4, Y6
@@ -29213,25 +29339,25 @@ slow1850:
 	VCMPPS      $0x19, Y6, Y5, Y7
 	VBLENDVPS   Y7, constants<>+3968(SB), Y4, Y4
 
-done1851:
+done1865:
 	VMOVUPS Y4, 32(AX)(BX*4)
 	ADDQ    $0x00000010, BX
 	SUBQ    $0x00000010, DX
 	CMPQ    DX, $0x00000010
-	JGE     whole1846
+	JGE     whole1860
 
-rest1847:
+rest1861:
 	CMPQ DX, $0x00000008
-	JLT  rest1853
+	JLT  rest1867
 
-whole1852:
+whole1866:
 	VMOVUPS     (CX)(BX*4), Y4
 	VCMPPS      $0x19, constants<>+4544(SB), Y4, Y5
 	VCMPPS      $0x1e, constants<>+4064(SB), Y4, Y6
 	VORPS       Y6, Y5, Y5
 	VMOVMSKPS   Y5, SI
 	TESTL       SI, SI
-	JNZ         slow1854
+	JNZ         slow1868
 	VPADDD      Y0, Y4, Y4
 	VPSRLD      $0x17, Y4, Y5
 	VORPS       Y1, Y5, Y5
@@ -29257,9 +29383,9 @@ whole1852:
 	VSUBPS      Y4, Y11, Y11
 	VFMSUB132PS constants<>+4480(SB), Y11, Y5
 	VMOVUPS     Y5, Y4
-	JMP         done1855
+	JMP         done1869
 
-slow1854:
+slow1868:
 	VMOVUPS     Y4, Y5
 	VCMPPS      $0x19, constants<>+4544(SB), Y4, Y7
 	VMULPS      constants<>+4576(SB), Y4, Y6
@@ -29299,16 +29425,16 @@ slow1854:
 	VCMPPS      $0x19, Y6, Y5, Y7
 	VBLENDVPS   Y7, constants<>+3968(SB), Y4, Y4
 
-done1855:
+done1869:
 	VMOVUPS Y4, (AX)(BX*4)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole1852
+	JGE     whole1866
 
-rest1853:
+rest1867:
 	TESTQ       DX, DX
-	JZ          done1856
+	JZ          done1870
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -29321,7 +29447,7 @@ rest1853:
 	VORPS       Y6, Y4, Y4
 	VMOVMSKPS   Y4, CX
 	TESTL       CX, CX
-	JNZ         slow1857
+	JNZ         slow1871
 	VPADDD      Y0, Y5, Y5
 	VPSRLD      $0x17, Y5, Y0
 	VORPS       Y1, Y0, Y0
@@ -29347,9 +29473,9 @@ rest1853:
 	VSUBPS      Y5, Y3, Y3
 	VFMSUB132PS constants<>+4480(SB), Y3, Y0
 	VMOVUPS     Y0, Y0
-	JMP         done1858
+	JMP         done1872
 
-slow1857:
+slow1871:
 	VMOVUPS     Y5, Y4
 	VCMPPS      $0x19, constants<>+4544(SB), Y5, Y7
 	VMULPS      constants<>+4576(SB), Y5, Y6
@@ -29389,36 +29515,36 @@ slow1857:
 	VCMPPS      $0x19, Y1, Y4, Y7
 	VBLENDVPS   Y7, constants<>+3968(SB), Y0, Y0
 
-done1858:
+done1872:
 	CMPQ    DX, $0x08
-	JLT     partial1859
+	JLT     partial1873
 	VMOVUPS Y0, (AX)(BX*4)
-	JMP     stored1860
+	JMP     stored1874
 
-partial1859:
+partial1873:
 	LEAQ         (AX)(BX*4), AX
 	VMOVAPS      X0, X1
 	TESTQ        $0x00000004, DX
-	JZ           without1861
+	JZ           without1875
 	VMOVUPS      X1, (AX)
 	VEXTRACTF128 $0x01, Y0, X1
 	ADDQ         $0x00000010, AX
 
-without1861:
+without1875:
 	TESTQ     $0x00000002, DX
-	JZ        without1862
+	JZ        without1876
 	VMOVSD    X1, (AX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, AX
 
-without1862:
+without1876:
 	TESTQ  $0x00000001, DX
-	JZ     without1863
+	JZ     without1877
 	VMOVSS X1, (AX)
 
-without1863:
-stored1860:
-done1856:
+without1877:
+stored1874:
+done1870:
 	VZEROUPPER
 	RET
 
@@ -29436,9 +29562,9 @@ TEXT ·vectorTable32x256(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000040
-	JLT  rest1865
+	JLT  rest1879
 
-panel1864:
+panel1878:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Y0, Y0, Y0
@@ -29451,9 +29577,9 @@ panel1864:
 	VXORPD Y7, Y7, Y7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows1868
+	JLT    rows1882
 
-row1867:
+row1881:
 	VBROADCASTSS (CX), Y8
 	VFMADD231PS  (R10), Y8, Y0
 	VFMADD231PS  32(R10), Y8, Y1
@@ -29467,9 +29593,9 @@ row1867:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1867
+	JGE          row1881
 
-rows1868:
+rows1882:
 	VMOVUPS Y0, (AX)(R9*1)
 	VMOVUPS Y1, 32(AX)(R9*1)
 	VMOVUPS Y2, 64(AX)(R9*1)
@@ -29481,13 +29607,13 @@ rows1868:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000040, R11
 	CMPQ    R11, $0x00000040
-	JGE     panel1864
+	JGE     panel1878
 
-rest1865:
+rest1879:
 	TESTQ   R11, R11
-	JZ      done1866
+	JZ      done1880
 	CMPQ    R11, $0x00000008
-	JGT     wider1869
+	JGT     wider1883
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
 	NEGQ    R10
@@ -29500,9 +29626,9 @@ rest1865:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1871
+	JLT     rows1885
 
-row1870:
+row1884:
 	VBROADCASTSS (CX), Y5
 	VMASKMOVPS   (R10), Y0, Y6
 	VFMADD231PS  Y6, Y5, Y1
@@ -29519,13 +29645,13 @@ row1870:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1870
+	JGE          row1884
 
-rows1871:
+rows1885:
 	CMPQ DX, $0x00000001
-	JLT  rows1873
+	JLT  rows1887
 
-row1872:
+row1886:
 	VBROADCASTSS (CX), Y5
 	VMASKMOVPS   (R10), Y0, Y6
 	VFMADD231PS  Y6, Y5, Y1
@@ -29533,45 +29659,45 @@ row1872:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1872
+	JGE          row1886
 
-rows1873:
+rows1887:
 	VADDPS  Y3, Y1, Y1
 	VADDPS  Y4, Y2, Y2
 	VADDPS  Y2, Y1, Y1
 	CMPQ    R11, $0x08
-	JLT     partial1874
+	JLT     partial1888
 	VMOVUPS Y1, (AX)(R9*1)
-	JMP     stored1875
+	JMP     stored1889
 
-partial1874:
+partial1888:
 	LEAQ         (AX)(R9*1), AX
 	VMOVAPS      X1, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1876
+	JZ           without1890
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y1, X0
 	ADDQ         $0x00000010, AX
 
-without1876:
+without1890:
 	TESTQ     $0x00000002, R11
-	JZ        without1877
+	JZ        without1891
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1877:
+without1891:
 	TESTQ  $0x00000001, R11
-	JZ     without1878
+	JZ     without1892
 	VMOVSS X0, (AX)
 
-without1878:
-stored1875:
-	JMP done1866
+without1892:
+stored1889:
+	JMP done1880
 
-wider1869:
+wider1883:
 	CMPQ    R11, $0x00000010
-	JGT     wider1879
+	JGT     wider1893
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
@@ -29589,9 +29715,9 @@ wider1869:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1881
+	JLT     rows1895
 
-row1880:
+row1894:
 	VBROADCASTSS (CX), Y9
 	VFMADD231PS  (R10), Y9, Y1
 	VMASKMOVPS   32(R10), Y0, Y10
@@ -29612,13 +29738,13 @@ row1880:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1880
+	JGE          row1894
 
-rows1881:
+rows1895:
 	CMPQ DX, $0x00000001
-	JLT  rows1883
+	JLT  rows1897
 
-row1882:
+row1896:
 	VBROADCASTSS (CX), Y9
 	VFMADD231PS  (R10), Y9, Y1
 	VMASKMOVPS   32(R10), Y0, Y10
@@ -29627,9 +29753,9 @@ row1882:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1882
+	JGE          row1896
 
-rows1883:
+rows1897:
 	VADDPS  Y5, Y1, Y1
 	VADDPS  Y6, Y2, Y2
 	VADDPS  Y7, Y3, Y3
@@ -29638,38 +29764,38 @@ rows1883:
 	VADDPS  Y4, Y2, Y2
 	VMOVUPS Y1, (AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1884
+	JLT     partial1898
 	VMOVUPS Y2, 32(AX)(R9*1)
-	JMP     stored1885
+	JMP     stored1899
 
-partial1884:
+partial1898:
 	LEAQ         32(AX)(R9*1), AX
 	VMOVAPS      X2, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1886
+	JZ           without1900
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y2, X0
 	ADDQ         $0x00000010, AX
 
-without1886:
+without1900:
 	TESTQ     $0x00000002, R11
-	JZ        without1887
+	JZ        without1901
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1887:
+without1901:
 	TESTQ  $0x00000001, R11
-	JZ     without1888
+	JZ     without1902
 	VMOVSS X0, (AX)
 
-without1888:
-stored1885:
-	JMP done1866
+without1902:
+stored1899:
+	JMP done1880
 
-wider1879:
+wider1893:
 	CMPQ    R11, $0x00000018
-	JGT     wider1889
+	JGT     wider1903
 	SUBQ    $0x00000010, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -29685,9 +29811,9 @@ wider1879:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1891
+	JLT     rows1905
 
-row1890:
+row1904:
 	VBROADCASTSS (CX), Y7
 	VFMADD231PS  (R10), Y7, Y1
 	VFMADD231PS  32(R10), Y7, Y2
@@ -29702,13 +29828,13 @@ row1890:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1890
+	JGE          row1904
 
-rows1891:
+rows1905:
 	CMPQ DX, $0x00000001
-	JLT  rows1893
+	JLT  rows1907
 
-row1892:
+row1906:
 	VBROADCASTSS (CX), Y7
 	VFMADD231PS  (R10), Y7, Y1
 	VFMADD231PS  32(R10), Y7, Y2
@@ -29718,47 +29844,47 @@ row1892:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1892
+	JGE          row1906
 
-rows1893:
+rows1907:
 	VADDPS  Y4, Y1, Y1
 	VADDPS  Y5, Y2, Y2
 	VADDPS  Y6, Y3, Y3
 	VMOVUPS Y1, (AX)(R9*1)
 	VMOVUPS Y2, 32(AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1894
+	JLT     partial1908
 	VMOVUPS Y3, 64(AX)(R9*1)
-	JMP     stored1895
+	JMP     stored1909
 
-partial1894:
+partial1908:
 	LEAQ         64(AX)(R9*1), AX
 	VMOVAPS      X3, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1896
+	JZ           without1910
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y3, X0
 	ADDQ         $0x00000010, AX
 
-without1896:
+without1910:
 	TESTQ     $0x00000002, R11
-	JZ        without1897
+	JZ        without1911
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1897:
+without1911:
 	TESTQ  $0x00000001, R11
-	JZ     without1898
+	JZ     without1912
 	VMOVSS X0, (AX)
 
-without1898:
-stored1895:
-	JMP done1866
+without1912:
+stored1909:
+	JMP done1880
 
-wider1889:
+wider1903:
 	CMPQ    R11, $0x00000020
-	JGT     wider1899
+	JGT     wider1913
 	SUBQ    $0x00000018, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -29776,9 +29902,9 @@ wider1889:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1901
+	JLT     rows1915
 
-row1900:
+row1914:
 	VBROADCASTSS (CX), Y9
 	VFMADD231PS  (R10), Y9, Y1
 	VFMADD231PS  32(R10), Y9, Y2
@@ -29795,13 +29921,13 @@ row1900:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1900
+	JGE          row1914
 
-rows1901:
+rows1915:
 	CMPQ DX, $0x00000001
-	JLT  rows1903
+	JLT  rows1917
 
-row1902:
+row1916:
 	VBROADCASTSS (CX), Y9
 	VFMADD231PS  (R10), Y9, Y1
 	VFMADD231PS  32(R10), Y9, Y2
@@ -29812,9 +29938,9 @@ row1902:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1902
+	JGE          row1916
 
-rows1903:
+rows1917:
 	VADDPS  Y5, Y1, Y1
 	VADDPS  Y6, Y2, Y2
 	VADDPS  Y7, Y3, Y3
@@ -29823,38 +29949,38 @@ rows1903:
 	VMOVUPS Y2, 32(AX)(R9*1)
 	VMOVUPS Y3, 64(AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1904
+	JLT     partial1918
 	VMOVUPS Y4, 96(AX)(R9*1)
-	JMP     stored1905
+	JMP     stored1919
 
-partial1904:
+partial1918:
 	LEAQ         96(AX)(R9*1), AX
 	VMOVAPS      X4, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1906
+	JZ           without1920
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y4, X0
 	ADDQ         $0x00000010, AX
 
-without1906:
+without1920:
 	TESTQ     $0x00000002, R11
-	JZ        without1907
+	JZ        without1921
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1907:
+without1921:
 	TESTQ  $0x00000001, R11
-	JZ     without1908
+	JZ     without1922
 	VMOVSS X0, (AX)
 
-without1908:
-stored1905:
-	JMP done1866
+without1922:
+stored1919:
+	JMP done1880
 
-wider1899:
+wider1913:
 	CMPQ    R11, $0x00000028
-	JGT     wider1909
+	JGT     wider1923
 	SUBQ    $0x00000020, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -29869,9 +29995,9 @@ wider1899:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1911
+	JLT     rows1925
 
-row1910:
+row1924:
 	VBROADCASTSS (CX), Y6
 	VFMADD231PS  (R10), Y6, Y1
 	VFMADD231PS  32(R10), Y6, Y2
@@ -29883,46 +30009,46 @@ row1910:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1910
+	JGE          row1924
 
-rows1911:
+rows1925:
 	VMOVUPS Y1, (AX)(R9*1)
 	VMOVUPS Y2, 32(AX)(R9*1)
 	VMOVUPS Y3, 64(AX)(R9*1)
 	VMOVUPS Y4, 96(AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1912
+	JLT     partial1926
 	VMOVUPS Y5, 128(AX)(R9*1)
-	JMP     stored1913
+	JMP     stored1927
 
-partial1912:
+partial1926:
 	LEAQ         128(AX)(R9*1), AX
 	VMOVAPS      X5, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1914
+	JZ           without1928
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y5, X0
 	ADDQ         $0x00000010, AX
 
-without1914:
+without1928:
 	TESTQ     $0x00000002, R11
-	JZ        without1915
+	JZ        without1929
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1915:
+without1929:
 	TESTQ  $0x00000001, R11
-	JZ     without1916
+	JZ     without1930
 	VMOVSS X0, (AX)
 
-without1916:
-stored1913:
-	JMP done1866
+without1930:
+stored1927:
+	JMP done1880
 
-wider1909:
+wider1923:
 	CMPQ    R11, $0x00000030
-	JGT     wider1917
+	JGT     wider1931
 	SUBQ    $0x00000028, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -29938,9 +30064,9 @@ wider1909:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1919
+	JLT     rows1933
 
-row1918:
+row1932:
 	VBROADCASTSS (CX), Y7
 	VFMADD231PS  (R10), Y7, Y1
 	VFMADD231PS  32(R10), Y7, Y2
@@ -29953,47 +30079,47 @@ row1918:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1918
+	JGE          row1932
 
-rows1919:
+rows1933:
 	VMOVUPS Y1, (AX)(R9*1)
 	VMOVUPS Y2, 32(AX)(R9*1)
 	VMOVUPS Y3, 64(AX)(R9*1)
 	VMOVUPS Y4, 96(AX)(R9*1)
 	VMOVUPS Y5, 128(AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1920
+	JLT     partial1934
 	VMOVUPS Y6, 160(AX)(R9*1)
-	JMP     stored1921
+	JMP     stored1935
 
-partial1920:
+partial1934:
 	LEAQ         160(AX)(R9*1), AX
 	VMOVAPS      X6, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1922
+	JZ           without1936
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y6, X0
 	ADDQ         $0x00000010, AX
 
-without1922:
+without1936:
 	TESTQ     $0x00000002, R11
-	JZ        without1923
+	JZ        without1937
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1923:
+without1937:
 	TESTQ  $0x00000001, R11
-	JZ     without1924
+	JZ     without1938
 	VMOVSS X0, (AX)
 
-without1924:
-stored1921:
-	JMP done1866
+without1938:
+stored1935:
+	JMP done1880
 
-wider1917:
+wider1931:
 	CMPQ    R11, $0x00000038
-	JGT     wider1925
+	JGT     wider1939
 	SUBQ    $0x00000030, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -30010,9 +30136,9 @@ wider1917:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1927
+	JLT     rows1941
 
-row1926:
+row1940:
 	VBROADCASTSS (CX), Y8
 	VFMADD231PS  (R10), Y8, Y1
 	VFMADD231PS  32(R10), Y8, Y2
@@ -30026,9 +30152,9 @@ row1926:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1926
+	JGE          row1940
 
-rows1927:
+rows1941:
 	VMOVUPS Y1, (AX)(R9*1)
 	VMOVUPS Y2, 32(AX)(R9*1)
 	VMOVUPS Y3, 64(AX)(R9*1)
@@ -30036,36 +30162,36 @@ rows1927:
 	VMOVUPS Y5, 128(AX)(R9*1)
 	VMOVUPS Y6, 160(AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1928
+	JLT     partial1942
 	VMOVUPS Y7, 192(AX)(R9*1)
-	JMP     stored1929
+	JMP     stored1943
 
-partial1928:
+partial1942:
 	LEAQ         192(AX)(R9*1), AX
 	VMOVAPS      X7, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1930
+	JZ           without1944
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y7, X0
 	ADDQ         $0x00000010, AX
 
-without1930:
+without1944:
 	TESTQ     $0x00000002, R11
-	JZ        without1931
+	JZ        without1945
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1931:
+without1945:
 	TESTQ  $0x00000001, R11
-	JZ     without1932
+	JZ     without1946
 	VMOVSS X0, (AX)
 
-without1932:
-stored1929:
-	JMP done1866
+without1946:
+stored1943:
+	JMP done1880
 
-wider1925:
+wider1939:
 	SUBQ    $0x00000038, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -30083,9 +30209,9 @@ wider1925:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1935
+	JLT     rows1949
 
-row1934:
+row1948:
 	VBROADCASTSS (CX), Y9
 	VFMADD231PS  (R10), Y9, Y1
 	VFMADD231PS  32(R10), Y9, Y2
@@ -30100,9 +30226,9 @@ row1934:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1934
+	JGE          row1948
 
-rows1935:
+rows1949:
 	VMOVUPS Y1, (AX)(R9*1)
 	VMOVUPS Y2, 32(AX)(R9*1)
 	VMOVUPS Y3, 64(AX)(R9*1)
@@ -30111,34 +30237,34 @@ rows1935:
 	VMOVUPS Y6, 160(AX)(R9*1)
 	VMOVUPS Y7, 192(AX)(R9*1)
 	CMPQ    R11, $0x08
-	JLT     partial1936
+	JLT     partial1950
 	VMOVUPS Y8, 224(AX)(R9*1)
-	JMP     stored1937
+	JMP     stored1951
 
-partial1936:
+partial1950:
 	LEAQ         224(AX)(R9*1), AX
 	VMOVAPS      X8, X0
 	TESTQ        $0x00000004, R11
-	JZ           without1938
+	JZ           without1952
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y8, X0
 	ADDQ         $0x00000010, AX
 
-without1938:
+without1952:
 	TESTQ     $0x00000002, R11
-	JZ        without1939
+	JZ        without1953
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1939:
+without1953:
 	TESTQ  $0x00000001, R11
-	JZ     without1940
+	JZ     without1954
 	VMOVSS X0, (AX)
 
-without1940:
-stored1937:
-done1866:
+without1954:
+stored1951:
+done1880:
 	VZEROUPPER
 	RET
 
@@ -30156,9 +30282,9 @@ TEXT ·tableVector32x256(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest1942
+	JLT  rest1956
 
-block1941:
+block1955:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -30172,9 +30298,9 @@ block1941:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000008
-	JLT    rest1945
+	JLT    rest1959
 
-whole1944:
+whole1958:
 	VMOVUPS     (R11), Y8
 	VFMADD231PS (R12), Y8, Y0
 	VFMADD231PS (R12)(DI*1), Y8, Y1
@@ -30189,11 +30315,11 @@ whole1944:
 	ADDQ        $0x00000008, R13
 	SUBQ        $0x00000008, R14
 	CMPQ        R14, $0x00000008
-	JGE         whole1944
+	JGE         whole1958
 
-rest1945:
+rest1959:
 	TESTQ       R14, R14
-	JZ          done1947
+	JZ          done1961
 	LEAQ        constants<>+672(SB), R13
 	NEGQ        R14
 	VMOVUPS     (R13)(R14*4), Y8
@@ -30215,7 +30341,7 @@ rest1945:
 	VMASKMOVPS  (R12)(R10*1), Y8, Y8
 	VFMADD231PS Y8, Y9, Y7
 
-done1947:
+done1961:
 	VUNPCKLPS  Y1, Y0, Y8
 	VUNPCKHPS  Y1, Y0, Y0
 	VADDPS     Y0, Y8, Y8
@@ -30242,11 +30368,11 @@ done1947:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block1941
+	JGE        block1955
 
-rest1942:
+rest1956:
 	TESTQ  CX, CX
-	JZ     done1943
+	JZ     done1957
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -30259,44 +30385,44 @@ rest1942:
 	MOVQ   SI, R12
 	XORQ   DX, DX
 	CMPQ   BX, $0x00000008
-	JLT    rest1950
+	JLT    rest1964
 
-whole1949:
+whole1963:
 	VMOVUPS     (R11), Y8
 	VFMADD231PS (R12), Y8, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1951
+	JLE         column1965
 	VFMADD231PS (R12)(DI*1), Y8, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1951
+	JLE         column1965
 	VFMADD231PS (R12)(DI*2), Y8, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1951
+	JLE         column1965
 	VFMADD231PS (R12)(R8*1), Y8, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1951
+	JLE         column1965
 	VFMADD231PS (R12)(DI*4), Y8, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1951
+	JLE         column1965
 	VFMADD231PS (R12)(R9*1), Y8, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1951
+	JLE         column1965
 	VFMADD231PS (R12)(R8*2), Y8, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1951
+	JLE         column1965
 	VFMADD231PS (R12)(R10*1), Y8, Y7
 
-column1951:
+column1965:
 	ADDQ $0x00000020, R11
 	ADDQ $0x00000020, R12
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000008, BX
 	CMPQ BX, $0x00000008
-	JGE  whole1949
+	JGE  whole1963
 
-rest1950:
+rest1964:
 	TESTQ       BX, BX
-	JZ          done1952
+	JZ          done1966
 	LEAQ        constants<>+672(SB), DX
 	NEGQ        BX
 	VMOVUPS     (DX)(BX*4), Y8
@@ -30304,36 +30430,36 @@ rest1950:
 	VMASKMOVPS  (R12), Y8, Y10
 	VFMADD231PS Y10, Y9, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1953
+	JLE         column1967
 	VMASKMOVPS  (R12)(DI*1), Y8, Y10
 	VFMADD231PS Y10, Y9, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1953
+	JLE         column1967
 	VMASKMOVPS  (R12)(DI*2), Y8, Y10
 	VFMADD231PS Y10, Y9, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1953
+	JLE         column1967
 	VMASKMOVPS  (R12)(R8*1), Y8, Y10
 	VFMADD231PS Y10, Y9, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1953
+	JLE         column1967
 	VMASKMOVPS  (R12)(DI*4), Y8, Y10
 	VFMADD231PS Y10, Y9, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1953
+	JLE         column1967
 	VMASKMOVPS  (R12)(R9*1), Y8, Y10
 	VFMADD231PS Y10, Y9, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1953
+	JLE         column1967
 	VMASKMOVPS  (R12)(R8*2), Y8, Y10
 	VFMADD231PS Y10, Y9, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1953
+	JLE         column1967
 	VMASKMOVPS  (R12)(R10*1), Y8, Y8
 	VFMADD231PS Y8, Y9, Y7
 
-column1953:
-done1952:
+column1967:
+done1966:
 	VUNPCKLPS  Y1, Y0, Y8
 	VUNPCKHPS  Y1, Y0, Y0
 	VADDPS     Y0, Y8, Y8
@@ -30356,34 +30482,34 @@ done1952:
 	VPERM2F128 $0x20, Y0, Y3, Y3
 	VADDPS     Y1, Y3, Y3
 	CMPQ       CX, $0x08
-	JLT        partial1954
+	JLT        partial1968
 	VMOVUPS    Y3, (AX)
-	JMP        stored1955
+	JMP        stored1969
 
-partial1954:
+partial1968:
 	LEAQ         (AX), AX
 	VMOVAPS      X3, X0
 	TESTQ        $0x00000004, CX
-	JZ           without1956
+	JZ           without1970
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y3, X0
 	ADDQ         $0x00000010, AX
 
-without1956:
+without1970:
 	TESTQ     $0x00000002, CX
-	JZ        without1957
+	JZ        without1971
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x01, X0, X0
 	ADDQ      $0x00000008, AX
 
-without1957:
+without1971:
 	TESTQ  $0x00000001, CX
-	JZ     without1958
+	JZ     without1972
 	VMOVSS X0, (AX)
 
-without1958:
-stored1955:
-done1943:
+without1972:
+stored1969:
+done1957:
 	VZEROUPPER
 	RET
 
@@ -30398,17 +30524,17 @@ TEXT ·multiplyMatrix32x256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000010
-	JLT  rest1960
+	JLT  rest1974
 
-panel1959:
+panel1973:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles1963
+	JLT  tiles1977
 
-tile1962:
+tile1976:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -30425,9 +30551,9 @@ tile1962:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1965
+	JLE    done1979
 
-again1964:
+again1978:
 	VMOVUPS      (BX), Y12
 	VMOVUPS      32(BX), Y13
 	MOVQ         DX, SI
@@ -30457,9 +30583,9 @@ again1964:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1964
+	JNZ          again1978
 
-done1965:
+done1979:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -30483,13 +30609,13 @@ done1965:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile1962
+	JGE     tile1976
 
-tiles1963:
+tiles1977:
 	CMPQ R10, $0x00000002
-	JLT  tiles1967
+	JLT  tiles1981
 
-tile1966:
+tile1980:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -30498,9 +30624,9 @@ tile1966:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1969
+	JLE    done1983
 
-again1968:
+again1982:
 	VMOVUPS      (BX), Y4
 	VMOVUPS      32(BX), Y5
 	MOVQ         DX, SI
@@ -30514,9 +30640,9 @@ again1968:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1968
+	JNZ          again1982
 
-done1969:
+done1983:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -30528,22 +30654,22 @@ done1969:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1966
+	JGE     tile1980
 
-tiles1967:
+tiles1981:
 	CMPQ R10, $0x00000001
-	JLT  tiles1971
+	JLT  tiles1985
 
-tile1970:
+tile1984:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1973
+	JLE    done1987
 
-again1972:
+again1986:
 	VMOVUPS      (BX), Y2
 	VMOVUPS      32(BX), Y3
 	MOVQ         DX, SI
@@ -30553,27 +30679,27 @@ again1972:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1972
+	JNZ          again1986
 
-done1973:
+done1987:
 	VMOVUPS Y0, (DI)
 	VMOVUPS Y1, 32(DI)
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1970
+	JGE     tile1984
 
-tiles1971:
+tiles1985:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000010, R9
 	CMPQ R9, $0x00000010
-	JGE  panel1959
+	JGE  panel1973
 
-rest1960:
+rest1974:
 	TESTQ   R9, R9
-	JZ      done1961
+	JZ      done1975
 	CMPQ    R9, $0x00000008
-	JGT     wider1974
+	JGT     wider1988
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -30583,9 +30709,9 @@ rest1960:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles1976
+	JLT     tiles1990
 
-tile1975:
+tile1989:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -30596,9 +30722,9 @@ tile1975:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1978
+	JLE    done1992
 
-again1977:
+again1991:
 	VMASKMOVPS   (BX), Y0, Y7
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Y8
@@ -30621,261 +30747,169 @@ again1977:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1977
+	JNZ          again1991
 
-done1978:
+done1992:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x08
-	JLT     partial1979
+	JLT     partial1993
 	VMOVUPS Y1, (DI)
-	JMP     stored1980
+	JMP     stored1994
 
-partial1979:
+partial1993:
 	LEAQ         (DI), BX
 	VMOVAPS      X1, X7
 	TESTQ        $0x00000004, R9
-	JZ           without1981
+	JZ           without1995
 	VMOVUPS      X7, (BX)
 	VEXTRACTF128 $0x01, Y1, X7
 	ADDQ         $0x00000010, BX
 
-without1981:
+without1995:
 	TESTQ     $0x00000002, R9
-	JZ        without1982
+	JZ        without1996
 	VMOVSD    X7, (BX)
 	VPERMILPD $0x01, X7, X7
 	ADDQ      $0x00000008, BX
 
-without1982:
+without1996:
 	TESTQ  $0x00000001, R9
-	JZ     without1983
+	JZ     without1997
 	VMOVSS X7, (BX)
 
-without1983:
-stored1980:
+without1997:
+stored1994:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x08
-	JLT     partial1984
+	JLT     partial1998
 	VMOVUPS Y2, (DI)
-	JMP     stored1985
+	JMP     stored1999
 
-partial1984:
+partial1998:
 	LEAQ         (DI), BX
 	VMOVAPS      X2, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1986
+	JZ           without2000
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y2, X1
 	ADDQ         $0x00000010, BX
 
-without1986:
+without2000:
 	TESTQ     $0x00000002, R9
-	JZ        without1987
+	JZ        without2001
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1987:
+without2001:
 	TESTQ  $0x00000001, R9
-	JZ     without1988
+	JZ     without2002
 	VMOVSS X1, (BX)
 
-without1988:
-stored1985:
+without2002:
+stored1999:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x08
-	JLT     partial1989
+	JLT     partial2003
 	VMOVUPS Y3, (DI)
-	JMP     stored1990
+	JMP     stored2004
 
-partial1989:
+partial2003:
 	LEAQ         (DI), BX
 	VMOVAPS      X3, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1991
+	JZ           without2005
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y3, X1
 	ADDQ         $0x00000010, BX
 
-without1991:
+without2005:
 	TESTQ     $0x00000002, R9
-	JZ        without1992
+	JZ        without2006
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1992:
+without2006:
 	TESTQ  $0x00000001, R9
-	JZ     without1993
+	JZ     without2007
 	VMOVSS X1, (BX)
 
-without1993:
-stored1990:
+without2007:
+stored2004:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x08
-	JLT     partial1994
+	JLT     partial2008
 	VMOVUPS Y4, (DI)
-	JMP     stored1995
+	JMP     stored2009
 
-partial1994:
+partial2008:
 	LEAQ         (DI), BX
 	VMOVAPS      X4, X1
 	TESTQ        $0x00000004, R9
-	JZ           without1996
+	JZ           without2010
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y4, X1
 	ADDQ         $0x00000010, BX
 
-without1996:
+without2010:
 	TESTQ     $0x00000002, R9
-	JZ        without1997
+	JZ        without2011
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without1997:
+without2011:
 	TESTQ  $0x00000001, R9
-	JZ     without1998
+	JZ     without2012
 	VMOVSS X1, (BX)
 
-without1998:
-stored1995:
+without2012:
+stored2009:
 	ADDQ    AX, DI
-	CMPQ    R9, $0x08
-	JLT     partial1999
-	VMOVUPS Y5, (DI)
-	JMP     stored2000
-
-partial1999:
-	LEAQ         (DI), BX
-	VMOVAPS      X5, X1
-	TESTQ        $0x00000004, R9
-	JZ           without2001
-	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y5, X1
-	ADDQ         $0x00000010, BX
-
-without2001:
-	TESTQ     $0x00000002, R9
-	JZ        without2002
-	VMOVSD    X1, (BX)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $0x00000008, BX
-
-without2002:
-	TESTQ  $0x00000001, R9
-	JZ     without2003
-	VMOVSS X1, (BX)
-
-without2003:
-stored2000:
-	ADDQ    AX, DI
-	CMPQ    R9, $0x08
-	JLT     partial2004
-	VMOVUPS Y6, (DI)
-	JMP     stored2005
-
-partial2004:
-	LEAQ         (DI), BX
-	VMOVAPS      X6, X1
-	TESTQ        $0x00000004, R9
-	JZ           without2006
-	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y6, X1
-	ADDQ         $0x00000010, BX
-
-without2006:
-	TESTQ     $0x00000002, R9
-	JZ        without2007
-	VMOVSD    X1, (BX)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $0x00000008, BX
-
-without2007:
-	TESTQ  $0x00000001, R9
-	JZ     without2008
-	VMOVSS X1, (BX)
-
-without2008:
-stored2005:
-	ADDQ AX, DI
-	SUBQ $0x00000006, R10
-	CMPQ R10, $0x00000006
-	JGE  tile1975
-
-tiles1976:
-	CMPQ R10, $0x00000002
-	JLT  tiles2010
-
-tile2009:
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done2012
-
-again2011:
-	VMASKMOVPS   (BX), Y0, Y3
-	MOVQ         DX, SI
-	VBROADCASTSS (SI), Y4
-	VFMADD231PS  Y3, Y4, Y1
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Y4
-	VFMADD231PS  Y3, Y4, Y2
-	ADDQ         $0x04, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again2011
-
-done2012:
-	MOVQ    CX, SI
-	IMUL3Q  $0x01, SI, SI
-	ADDQ    SI, DX
 	CMPQ    R9, $0x08
 	JLT     partial2013
-	VMOVUPS Y1, (DI)
+	VMOVUPS Y5, (DI)
 	JMP     stored2014
 
 partial2013:
 	LEAQ         (DI), BX
-	VMOVAPS      X1, X3
+	VMOVAPS      X5, X1
 	TESTQ        $0x00000004, R9
 	JZ           without2015
-	VMOVUPS      X3, (BX)
-	VEXTRACTF128 $0x01, Y1, X3
+	VMOVUPS      X1, (BX)
+	VEXTRACTF128 $0x01, Y5, X1
 	ADDQ         $0x00000010, BX
 
 without2015:
 	TESTQ     $0x00000002, R9
 	JZ        without2016
-	VMOVSD    X3, (BX)
-	VPERMILPD $0x01, X3, X3
+	VMOVSD    X1, (BX)
+	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
 without2016:
 	TESTQ  $0x00000001, R9
 	JZ     without2017
-	VMOVSS X3, (BX)
+	VMOVSS X1, (BX)
 
 without2017:
 stored2014:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x08
 	JLT     partial2018
-	VMOVUPS Y2, (DI)
+	VMOVUPS Y6, (DI)
 	JMP     stored2019
 
 partial2018:
 	LEAQ         (DI), BX
-	VMOVAPS      X2, X1
+	VMOVAPS      X6, X1
 	TESTQ        $0x00000004, R9
 	JZ           without2020
 	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y2, X1
+	VEXTRACTF128 $0x01, Y6, X1
 	ADDQ         $0x00000010, BX
 
 without2020:
@@ -30893,23 +30927,115 @@ without2021:
 without2022:
 stored2019:
 	ADDQ AX, DI
-	SUBQ $0x00000002, R10
-	CMPQ R10, $0x00000002
-	JGE  tile2009
+	SUBQ $0x00000006, R10
+	CMPQ R10, $0x00000006
+	JGE  tile1989
 
-tiles2010:
-	CMPQ R10, $0x00000001
+tiles1990:
+	CMPQ R10, $0x00000002
 	JLT  tiles2024
 
 tile2023:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done2026
+
+again2025:
+	VMASKMOVPS   (BX), Y0, Y3
+	MOVQ         DX, SI
+	VBROADCASTSS (SI), Y4
+	VFMADD231PS  Y3, Y4, Y1
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Y4
+	VFMADD231PS  Y3, Y4, Y2
+	ADDQ         $0x04, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again2025
+
+done2026:
+	MOVQ    CX, SI
+	IMUL3Q  $0x01, SI, SI
+	ADDQ    SI, DX
+	CMPQ    R9, $0x08
+	JLT     partial2027
+	VMOVUPS Y1, (DI)
+	JMP     stored2028
+
+partial2027:
+	LEAQ         (DI), BX
+	VMOVAPS      X1, X3
+	TESTQ        $0x00000004, R9
+	JZ           without2029
+	VMOVUPS      X3, (BX)
+	VEXTRACTF128 $0x01, Y1, X3
+	ADDQ         $0x00000010, BX
+
+without2029:
+	TESTQ     $0x00000002, R9
+	JZ        without2030
+	VMOVSD    X3, (BX)
+	VPERMILPD $0x01, X3, X3
+	ADDQ      $0x00000008, BX
+
+without2030:
+	TESTQ  $0x00000001, R9
+	JZ     without2031
+	VMOVSS X3, (BX)
+
+without2031:
+stored2028:
+	ADDQ    AX, DI
+	CMPQ    R9, $0x08
+	JLT     partial2032
+	VMOVUPS Y2, (DI)
+	JMP     stored2033
+
+partial2032:
+	LEAQ         (DI), BX
+	VMOVAPS      X2, X1
+	TESTQ        $0x00000004, R9
+	JZ           without2034
+	VMOVUPS      X1, (BX)
+	VEXTRACTF128 $0x01, Y2, X1
+	ADDQ         $0x00000010, BX
+
+without2034:
+	TESTQ     $0x00000002, R9
+	JZ        without2035
+	VMOVSD    X1, (BX)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $0x00000008, BX
+
+without2035:
+	TESTQ  $0x00000001, R9
+	JZ     without2036
+	VMOVSS X1, (BX)
+
+without2036:
+stored2033:
+	ADDQ AX, DI
+	SUBQ $0x00000002, R10
+	CMPQ R10, $0x00000002
+	JGE  tile2023
+
+tiles2024:
+	CMPQ R10, $0x00000001
+	JLT  tiles2038
+
+tile2037:
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2026
+	JLE    done2040
 
-again2025:
+again2039:
 	VMASKMOVPS   (BX), Y0, Y2
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Y3
@@ -30917,46 +31043,46 @@ again2025:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2025
+	JNZ          again2039
 
-done2026:
+done2040:
 	CMPQ    R9, $0x08
-	JLT     partial2027
+	JLT     partial2041
 	VMOVUPS Y1, (DI)
-	JMP     stored2028
+	JMP     stored2042
 
-partial2027:
+partial2041:
 	LEAQ         (DI), CX
 	VMOVAPS      X1, X2
 	TESTQ        $0x00000004, R9
-	JZ           without2029
+	JZ           without2043
 	VMOVUPS      X2, (CX)
 	VEXTRACTF128 $0x01, Y1, X2
 	ADDQ         $0x00000010, CX
 
-without2029:
+without2043:
 	TESTQ     $0x00000002, R9
-	JZ        without2030
+	JZ        without2044
 	VMOVSD    X2, (CX)
 	VPERMILPD $0x01, X2, X2
 	ADDQ      $0x00000008, CX
 
-without2030:
+without2044:
 	TESTQ  $0x00000001, R9
-	JZ     without2031
+	JZ     without2045
 	VMOVSS X2, (CX)
 
-without2031:
-stored2028:
+without2045:
+stored2042:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2023
+	JGE  tile2037
 
-tiles2024:
-	JMP done1961
+tiles2038:
+	JMP done1975
 
-wider1974:
+wider1988:
 	SUBQ    $0x00000008, R9
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
@@ -30967,9 +31093,9 @@ wider1974:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles2034
+	JLT     tiles2048
 
-tile2033:
+tile2047:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -30986,9 +31112,9 @@ tile2033:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2036
+	JLE    done2050
 
-again2035:
+again2049:
 	VMOVUPS      (BX), Y13
 	VMASKMOVPS   32(BX), Y0, Y14
 	MOVQ         DX, SI
@@ -31018,244 +31144,145 @@ again2035:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2035
+	JNZ          again2049
 
-done2036:
+done2050:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Y1, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial2037
+	JLT     partial2051
 	VMOVUPS Y2, 32(DI)
-	JMP     stored2038
+	JMP     stored2052
 
-partial2037:
+partial2051:
 	LEAQ         32(DI), BX
 	VMOVAPS      X2, X1
 	TESTQ        $0x00000004, R9
-	JZ           without2039
+	JZ           without2053
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y2, X1
 	ADDQ         $0x00000010, BX
 
-without2039:
+without2053:
 	TESTQ     $0x00000002, R9
-	JZ        without2040
+	JZ        without2054
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without2040:
+without2054:
 	TESTQ  $0x00000001, R9
-	JZ     without2041
+	JZ     without2055
 	VMOVSS X1, (BX)
 
-without2041:
-stored2038:
+without2055:
+stored2052:
 	ADDQ    AX, DI
 	VMOVUPS Y3, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial2042
+	JLT     partial2056
 	VMOVUPS Y4, 32(DI)
-	JMP     stored2043
+	JMP     stored2057
 
-partial2042:
+partial2056:
 	LEAQ         32(DI), BX
 	VMOVAPS      X4, X1
 	TESTQ        $0x00000004, R9
-	JZ           without2044
+	JZ           without2058
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y4, X1
 	ADDQ         $0x00000010, BX
 
-without2044:
+without2058:
 	TESTQ     $0x00000002, R9
-	JZ        without2045
+	JZ        without2059
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without2045:
+without2059:
 	TESTQ  $0x00000001, R9
-	JZ     without2046
+	JZ     without2060
 	VMOVSS X1, (BX)
 
-without2046:
-stored2043:
+without2060:
+stored2057:
 	ADDQ    AX, DI
 	VMOVUPS Y5, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial2047
+	JLT     partial2061
 	VMOVUPS Y6, 32(DI)
-	JMP     stored2048
+	JMP     stored2062
 
-partial2047:
+partial2061:
 	LEAQ         32(DI), BX
 	VMOVAPS      X6, X1
 	TESTQ        $0x00000004, R9
-	JZ           without2049
+	JZ           without2063
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y6, X1
 	ADDQ         $0x00000010, BX
 
-without2049:
+without2063:
 	TESTQ     $0x00000002, R9
-	JZ        without2050
+	JZ        without2064
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without2050:
+without2064:
 	TESTQ  $0x00000001, R9
-	JZ     without2051
+	JZ     without2065
 	VMOVSS X1, (BX)
 
-without2051:
-stored2048:
+without2065:
+stored2062:
 	ADDQ    AX, DI
 	VMOVUPS Y7, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial2052
+	JLT     partial2066
 	VMOVUPS Y8, 32(DI)
-	JMP     stored2053
+	JMP     stored2067
 
-partial2052:
+partial2066:
 	LEAQ         32(DI), BX
 	VMOVAPS      X8, X1
 	TESTQ        $0x00000004, R9
-	JZ           without2054
+	JZ           without2068
 	VMOVUPS      X1, (BX)
 	VEXTRACTF128 $0x01, Y8, X1
 	ADDQ         $0x00000010, BX
 
-without2054:
+without2068:
 	TESTQ     $0x00000002, R9
-	JZ        without2055
+	JZ        without2069
 	VMOVSD    X1, (BX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, BX
 
-without2055:
+without2069:
 	TESTQ  $0x00000001, R9
-	JZ     without2056
+	JZ     without2070
 	VMOVSS X1, (BX)
 
-without2056:
-stored2053:
+without2070:
+stored2067:
 	ADDQ    AX, DI
 	VMOVUPS Y9, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial2057
-	VMOVUPS Y10, 32(DI)
-	JMP     stored2058
-
-partial2057:
-	LEAQ         32(DI), BX
-	VMOVAPS      X10, X1
-	TESTQ        $0x00000004, R9
-	JZ           without2059
-	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y10, X1
-	ADDQ         $0x00000010, BX
-
-without2059:
-	TESTQ     $0x00000002, R9
-	JZ        without2060
-	VMOVSD    X1, (BX)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $0x00000008, BX
-
-without2060:
-	TESTQ  $0x00000001, R9
-	JZ     without2061
-	VMOVSS X1, (BX)
-
-without2061:
-stored2058:
-	ADDQ    AX, DI
-	VMOVUPS Y11, (DI)
-	CMPQ    R9, $0x08
-	JLT     partial2062
-	VMOVUPS Y12, 32(DI)
-	JMP     stored2063
-
-partial2062:
-	LEAQ         32(DI), BX
-	VMOVAPS      X12, X1
-	TESTQ        $0x00000004, R9
-	JZ           without2064
-	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y12, X1
-	ADDQ         $0x00000010, BX
-
-without2064:
-	TESTQ     $0x00000002, R9
-	JZ        without2065
-	VMOVSD    X1, (BX)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $0x00000008, BX
-
-without2065:
-	TESTQ  $0x00000001, R9
-	JZ     without2066
-	VMOVSS X1, (BX)
-
-without2066:
-stored2063:
-	ADDQ AX, DI
-	SUBQ $0x00000006, R10
-	CMPQ R10, $0x00000006
-	JGE  tile2033
-
-tiles2034:
-	CMPQ R10, $0x00000002
-	JLT  tiles2068
-
-tile2067:
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done2070
-
-again2069:
-	VMOVUPS      (BX), Y5
-	VMASKMOVPS   32(BX), Y0, Y6
-	MOVQ         DX, SI
-	VBROADCASTSS (SI), Y7
-	VFMADD231PS  Y5, Y7, Y1
-	VFMADD231PS  Y6, Y7, Y2
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Y7
-	VFMADD231PS  Y5, Y7, Y3
-	VFMADD231PS  Y6, Y7, Y4
-	ADDQ         $0x04, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again2069
-
-done2070:
-	MOVQ    CX, SI
-	IMUL3Q  $0x01, SI, SI
-	ADDQ    SI, DX
-	VMOVUPS Y1, (DI)
-	CMPQ    R9, $0x08
 	JLT     partial2071
-	VMOVUPS Y2, 32(DI)
+	VMOVUPS Y10, 32(DI)
 	JMP     stored2072
 
 partial2071:
 	LEAQ         32(DI), BX
-	VMOVAPS      X2, X1
+	VMOVAPS      X10, X1
 	TESTQ        $0x00000004, R9
 	JZ           without2073
 	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y2, X1
+	VEXTRACTF128 $0x01, Y10, X1
 	ADDQ         $0x00000010, BX
 
 without2073:
@@ -31273,19 +31300,19 @@ without2074:
 without2075:
 stored2072:
 	ADDQ    AX, DI
-	VMOVUPS Y3, (DI)
+	VMOVUPS Y11, (DI)
 	CMPQ    R9, $0x08
 	JLT     partial2076
-	VMOVUPS Y4, 32(DI)
+	VMOVUPS Y12, 32(DI)
 	JMP     stored2077
 
 partial2076:
 	LEAQ         32(DI), BX
-	VMOVAPS      X4, X1
+	VMOVAPS      X12, X1
 	TESTQ        $0x00000004, R9
 	JZ           without2078
 	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y4, X1
+	VEXTRACTF128 $0x01, Y12, X1
 	ADDQ         $0x00000010, BX
 
 without2078:
@@ -31303,24 +31330,123 @@ without2079:
 without2080:
 stored2077:
 	ADDQ AX, DI
-	SUBQ $0x00000002, R10
-	CMPQ R10, $0x00000002
-	JGE  tile2067
+	SUBQ $0x00000006, R10
+	CMPQ R10, $0x00000006
+	JGE  tile2047
 
-tiles2068:
-	CMPQ R10, $0x00000001
+tiles2048:
+	CMPQ R10, $0x00000002
 	JLT  tiles2082
 
 tile2081:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done2084
+
+again2083:
+	VMOVUPS      (BX), Y5
+	VMASKMOVPS   32(BX), Y0, Y6
+	MOVQ         DX, SI
+	VBROADCASTSS (SI), Y7
+	VFMADD231PS  Y5, Y7, Y1
+	VFMADD231PS  Y6, Y7, Y2
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Y7
+	VFMADD231PS  Y5, Y7, Y3
+	VFMADD231PS  Y6, Y7, Y4
+	ADDQ         $0x04, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again2083
+
+done2084:
+	MOVQ    CX, SI
+	IMUL3Q  $0x01, SI, SI
+	ADDQ    SI, DX
+	VMOVUPS Y1, (DI)
+	CMPQ    R9, $0x08
+	JLT     partial2085
+	VMOVUPS Y2, 32(DI)
+	JMP     stored2086
+
+partial2085:
+	LEAQ         32(DI), BX
+	VMOVAPS      X2, X1
+	TESTQ        $0x00000004, R9
+	JZ           without2087
+	VMOVUPS      X1, (BX)
+	VEXTRACTF128 $0x01, Y2, X1
+	ADDQ         $0x00000010, BX
+
+without2087:
+	TESTQ     $0x00000002, R9
+	JZ        without2088
+	VMOVSD    X1, (BX)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $0x00000008, BX
+
+without2088:
+	TESTQ  $0x00000001, R9
+	JZ     without2089
+	VMOVSS X1, (BX)
+
+without2089:
+stored2086:
+	ADDQ    AX, DI
+	VMOVUPS Y3, (DI)
+	CMPQ    R9, $0x08
+	JLT     partial2090
+	VMOVUPS Y4, 32(DI)
+	JMP     stored2091
+
+partial2090:
+	LEAQ         32(DI), BX
+	VMOVAPS      X4, X1
+	TESTQ        $0x00000004, R9
+	JZ           without2092
+	VMOVUPS      X1, (BX)
+	VEXTRACTF128 $0x01, Y4, X1
+	ADDQ         $0x00000010, BX
+
+without2092:
+	TESTQ     $0x00000002, R9
+	JZ        without2093
+	VMOVSD    X1, (BX)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $0x00000008, BX
+
+without2093:
+	TESTQ  $0x00000001, R9
+	JZ     without2094
+	VMOVSS X1, (BX)
+
+without2094:
+stored2091:
+	ADDQ AX, DI
+	SUBQ $0x00000002, R10
+	CMPQ R10, $0x00000002
+	JGE  tile2081
+
+tiles2082:
+	CMPQ R10, $0x00000001
+	JLT  tiles2096
+
+tile2095:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2084
+	JLE    done2098
 
-again2083:
+again2097:
 	VMOVUPS      (BX), Y3
 	VMASKMOVPS   32(BX), Y0, Y4
 	MOVQ         DX, SI
@@ -31330,45 +31456,45 @@ again2083:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2083
+	JNZ          again2097
 
-done2084:
+done2098:
 	VMOVUPS Y1, (DI)
 	CMPQ    R9, $0x08
-	JLT     partial2085
+	JLT     partial2099
 	VMOVUPS Y2, 32(DI)
-	JMP     stored2086
+	JMP     stored2100
 
-partial2085:
+partial2099:
 	LEAQ         32(DI), CX
 	VMOVAPS      X2, X1
 	TESTQ        $0x00000004, R9
-	JZ           without2087
+	JZ           without2101
 	VMOVUPS      X1, (CX)
 	VEXTRACTF128 $0x01, Y2, X1
 	ADDQ         $0x00000010, CX
 
-without2087:
+without2101:
 	TESTQ     $0x00000002, R9
-	JZ        without2088
+	JZ        without2102
 	VMOVSD    X1, (CX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, CX
 
-without2088:
+without2102:
 	TESTQ  $0x00000001, R9
-	JZ     without2089
+	JZ     without2103
 	VMOVSS X1, (CX)
 
-without2089:
-stored2086:
+without2103:
+stored2100:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2081
+	JGE  tile2095
 
-tiles2082:
-done1961:
+tiles2096:
+done1975:
 	VZEROUPPER
 	RET
 
@@ -31385,18 +31511,18 @@ TEXT ·scatterMatrix32x256(SB), $0-96
 	XORQ R9, R9
 	MOVQ BX, R10
 	CMPQ R10, $0x00000010
-	JLT  rest2091
+	JLT  rest2105
 
-panel2090:
+panel2104:
 	MOVQ f_base+24(FP), BX
 	MOVQ w_base+0(FP), R8
 	ADDQ R9, R8
 	ADDQ R9, R8
 	MOVQ d+80(FP), R11
 	CMPQ R11, $0x00000005
-	JLT  tiles2094
+	JLT  tiles2108
 
-tile2093:
+tile2107:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -31412,9 +31538,9 @@ tile2093:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2096
+	JLE    done2110
 
-again2095:
+again2109:
 	VMOVUPS      (DI), Y10
 	VMOVUPS      32(DI), Y11
 	VBROADCASTSS (SI), Y12
@@ -31435,9 +31561,9 @@ again2095:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2095
+	JNZ          again2109
 
-done2096:
+done2110:
 	VCVTPS2PD    X0, Y10
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
@@ -31536,13 +31662,13 @@ done2096:
 	ADDQ         $0x00000014, BX
 	SUBQ         $0x00000005, R11
 	CMPQ         R11, $0x00000005
-	JGE          tile2093
+	JGE          tile2107
 
-tiles2094:
+tiles2108:
 	CMPQ R11, $0x00000002
-	JLT  tiles2098
+	JLT  tiles2112
 
-tile2097:
+tile2111:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -31552,9 +31678,9 @@ tile2097:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2100
+	JLE    done2114
 
-again2099:
+again2113:
 	VMOVUPS      (DI), Y4
 	VMOVUPS      32(DI), Y5
 	VBROADCASTSS (SI), Y6
@@ -31566,9 +31692,9 @@ again2099:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2099
+	JNZ          again2113
 
-done2100:
+done2114:
 	VCVTPS2PD    X0, Y4
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
@@ -31610,13 +31736,13 @@ done2100:
 	ADDQ         $0x00000008, BX
 	SUBQ         $0x00000002, R11
 	CMPQ         R11, $0x00000002
-	JGE          tile2097
+	JGE          tile2111
 
-tiles2098:
+tiles2112:
 	CMPQ R11, $0x00000001
-	JLT  tiles2102
+	JLT  tiles2116
 
-tile2101:
+tile2115:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), DI
@@ -31624,9 +31750,9 @@ tile2101:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2104
+	JLE    done2118
 
-again2103:
+again2117:
 	VMOVUPS      (DI), Y2
 	VMOVUPS      32(DI), Y3
 	VBROADCASTSS (SI), Y4
@@ -31635,9 +31761,9 @@ again2103:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2103
+	JNZ          again2117
 
-done2104:
+done2118:
 	VCVTPS2PD    X0, Y2
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
@@ -31660,19 +31786,19 @@ done2104:
 	ADDQ         $0x00000004, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          tile2101
+	JGE          tile2115
 
-tiles2102:
+tiles2116:
 	ADDQ $0x00000040, R9
 	SUBQ $0x00000010, R10
 	CMPQ R10, $0x00000010
-	JGE  panel2090
+	JGE  panel2104
 
-rest2091:
+rest2105:
 	TESTQ   R10, R10
-	JZ      done2092
+	JZ      done2106
 	CMPQ    R10, $0x00000008
-	JGT     wider2105
+	JGT     wider2119
 	LEAQ    constants<>+672(SB), BX
 	MOVQ    R10, SI
 	NEGQ    SI
@@ -31683,9 +31809,9 @@ rest2091:
 	ADDQ    R9, R8
 	MOVQ    d+80(FP), R11
 	CMPQ    R11, $0x00000005
-	JLT     tiles2107
+	JLT     tiles2121
 
-tile2106:
+tile2120:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -31696,9 +31822,9 @@ tile2106:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2109
+	JLE    done2123
 
-again2108:
+again2122:
 	VMASKMOVPS   (DI), Y0, Y6
 	VBROADCASTSS (SI), Y7
 	VFMADD231PS  Y6, Y7, Y1
@@ -31713,15 +31839,15 @@ again2108:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2108
+	JNZ          again2122
 
-done2109:
+done2123:
 	VCVTPS2PD    X1, Y6
 	VEXTRACTF128 $0x01, Y1, X1
 	VCVTPS2PD    X1, Y1
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2110
+	JLE          few2124
 	VMOVUPD      (R8), Y7
 	VADDPD       Y7, Y6, Y6
 	VMOVUPD      Y6, (R8)
@@ -31733,26 +31859,26 @@ done2109:
 	VMASKMOVPD   32(R8), Y6, Y6
 	VADDPD       Y6, Y1, Y1
 	CMPQ         SI, $0x04
-	JLT          partial2112
+	JLT          partial2126
 	VMOVUPD      Y1, 32(R8)
-	JMP          stored2114
+	JMP          stored2128
 
-partial2112:
+partial2126:
 	CMPQ         SI, $0x02
-	JLT          single2113
+	JLT          single2127
 	VMOVUPD      X1, 32(R8)
-	JEQ          stored2114
+	JEQ          stored2128
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2114
+	JMP          stored2128
 
-single2113:
+single2127:
 	VMOVSD X1, 32(R8)
 
-stored2114:
-	JMP added2111
+stored2128:
+	JMP added2125
 
-few2110:
+few2124:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -31760,31 +31886,31 @@ few2110:
 	VMASKMOVPD (R8), Y1, Y1
 	VADDPD     Y1, Y6, Y6
 	CMPQ       SI, $0x04
-	JLT        partial2115
+	JLT        partial2129
 	VMOVUPD    Y6, (R8)
-	JMP        stored2117
+	JMP        stored2131
 
-partial2115:
+partial2129:
 	CMPQ         SI, $0x02
-	JLT          single2116
+	JLT          single2130
 	VMOVUPD      X6, (R8)
-	JEQ          stored2117
+	JEQ          stored2131
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2117
+	JMP          stored2131
 
-single2116:
+single2130:
 	VMOVSD X6, (R8)
 
-stored2117:
-added2111:
+stored2131:
+added2125:
 	ADDQ         DX, R8
 	VCVTPS2PD    X2, Y1
 	VEXTRACTF128 $0x01, Y2, X2
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2118
+	JLE          few2132
 	VMOVUPD      (R8), Y6
 	VADDPD       Y6, Y1, Y1
 	VMOVUPD      Y1, (R8)
@@ -31796,26 +31922,26 @@ added2111:
 	VMASKMOVPD   32(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2120
+	JLT          partial2134
 	VMOVUPD      Y2, 32(R8)
-	JMP          stored2122
+	JMP          stored2136
 
-partial2120:
+partial2134:
 	CMPQ         SI, $0x02
-	JLT          single2121
+	JLT          single2135
 	VMOVUPD      X2, 32(R8)
-	JEQ          stored2122
+	JEQ          stored2136
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2122
+	JMP          stored2136
 
-single2121:
+single2135:
 	VMOVSD X2, 32(R8)
 
-stored2122:
-	JMP added2119
+stored2136:
+	JMP added2133
 
-few2118:
+few2132:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -31823,31 +31949,31 @@ few2118:
 	VMASKMOVPD (R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2123
+	JLT        partial2137
 	VMOVUPD    Y1, (R8)
-	JMP        stored2125
+	JMP        stored2139
 
-partial2123:
+partial2137:
 	CMPQ         SI, $0x02
-	JLT          single2124
+	JLT          single2138
 	VMOVUPD      X1, (R8)
-	JEQ          stored2125
+	JEQ          stored2139
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2125
+	JMP          stored2139
 
-single2124:
+single2138:
 	VMOVSD X1, (R8)
 
-stored2125:
-added2119:
+stored2139:
+added2133:
 	ADDQ         DX, R8
 	VCVTPS2PD    X3, Y1
 	VEXTRACTF128 $0x01, Y3, X2
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2126
+	JLE          few2140
 	VMOVUPD      (R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, (R8)
@@ -31859,26 +31985,26 @@ added2119:
 	VMASKMOVPD   32(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2128
+	JLT          partial2142
 	VMOVUPD      Y2, 32(R8)
-	JMP          stored2130
+	JMP          stored2144
 
-partial2128:
+partial2142:
 	CMPQ         SI, $0x02
-	JLT          single2129
+	JLT          single2143
 	VMOVUPD      X2, 32(R8)
-	JEQ          stored2130
+	JEQ          stored2144
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2130
+	JMP          stored2144
 
-single2129:
+single2143:
 	VMOVSD X2, 32(R8)
 
-stored2130:
-	JMP added2127
+stored2144:
+	JMP added2141
 
-few2126:
+few2140:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -31886,31 +32012,31 @@ few2126:
 	VMASKMOVPD (R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2131
+	JLT        partial2145
 	VMOVUPD    Y1, (R8)
-	JMP        stored2133
+	JMP        stored2147
 
-partial2131:
+partial2145:
 	CMPQ         SI, $0x02
-	JLT          single2132
+	JLT          single2146
 	VMOVUPD      X1, (R8)
-	JEQ          stored2133
+	JEQ          stored2147
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2133
+	JMP          stored2147
 
-single2132:
+single2146:
 	VMOVSD X1, (R8)
 
-stored2133:
-added2127:
+stored2147:
+added2141:
 	ADDQ         DX, R8
 	VCVTPS2PD    X4, Y1
 	VEXTRACTF128 $0x01, Y4, X2
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2134
+	JLE          few2148
 	VMOVUPD      (R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, (R8)
@@ -31922,26 +32048,26 @@ added2127:
 	VMASKMOVPD   32(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2136
+	JLT          partial2150
 	VMOVUPD      Y2, 32(R8)
-	JMP          stored2138
+	JMP          stored2152
 
-partial2136:
+partial2150:
 	CMPQ         SI, $0x02
-	JLT          single2137
+	JLT          single2151
 	VMOVUPD      X2, 32(R8)
-	JEQ          stored2138
+	JEQ          stored2152
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2138
+	JMP          stored2152
 
-single2137:
+single2151:
 	VMOVSD X2, 32(R8)
 
-stored2138:
-	JMP added2135
+stored2152:
+	JMP added2149
 
-few2134:
+few2148:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -31949,31 +32075,31 @@ few2134:
 	VMASKMOVPD (R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2139
+	JLT        partial2153
 	VMOVUPD    Y1, (R8)
-	JMP        stored2141
+	JMP        stored2155
 
-partial2139:
+partial2153:
 	CMPQ         SI, $0x02
-	JLT          single2140
+	JLT          single2154
 	VMOVUPD      X1, (R8)
-	JEQ          stored2141
+	JEQ          stored2155
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2141
+	JMP          stored2155
 
-single2140:
+single2154:
 	VMOVSD X1, (R8)
 
-stored2141:
-added2135:
+stored2155:
+added2149:
 	ADDQ         DX, R8
 	VCVTPS2PD    X5, Y1
 	VEXTRACTF128 $0x01, Y5, X2
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2142
+	JLE          few2156
 	VMOVUPD      (R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, (R8)
@@ -31985,26 +32111,26 @@ added2135:
 	VMASKMOVPD   32(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2144
+	JLT          partial2158
 	VMOVUPD      Y2, 32(R8)
-	JMP          stored2146
+	JMP          stored2160
 
-partial2144:
+partial2158:
 	CMPQ         SI, $0x02
-	JLT          single2145
+	JLT          single2159
 	VMOVUPD      X2, 32(R8)
-	JEQ          stored2146
+	JEQ          stored2160
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2146
+	JMP          stored2160
 
-single2145:
+single2159:
 	VMOVSD X2, 32(R8)
 
-stored2146:
-	JMP added2143
+stored2160:
+	JMP added2157
 
-few2142:
+few2156:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32012,35 +32138,35 @@ few2142:
 	VMASKMOVPD (R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2147
+	JLT        partial2161
 	VMOVUPD    Y1, (R8)
-	JMP        stored2149
+	JMP        stored2163
 
-partial2147:
+partial2161:
 	CMPQ         SI, $0x02
-	JLT          single2148
+	JLT          single2162
 	VMOVUPD      X1, (R8)
-	JEQ          stored2149
+	JEQ          stored2163
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2149
+	JMP          stored2163
 
-single2148:
+single2162:
 	VMOVSD X1, (R8)
 
-stored2149:
-added2143:
+stored2163:
+added2157:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2106
+	JGE  tile2120
 
-tiles2107:
+tiles2121:
 	CMPQ R11, $0x00000002
-	JLT  tiles2151
+	JLT  tiles2165
 
-tile2150:
+tile2164:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), DI
@@ -32048,9 +32174,9 @@ tile2150:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2153
+	JLE    done2167
 
-again2152:
+again2166:
 	VMASKMOVPS   (DI), Y0, Y3
 	VBROADCASTSS (SI), Y4
 	VFMADD231PS  Y3, Y4, Y1
@@ -32059,15 +32185,15 @@ again2152:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2152
+	JNZ          again2166
 
-done2153:
+done2167:
 	VCVTPS2PD    X1, Y3
 	VEXTRACTF128 $0x01, Y1, X1
 	VCVTPS2PD    X1, Y1
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2154
+	JLE          few2168
 	VMOVUPD      (R8), Y4
 	VADDPD       Y4, Y3, Y3
 	VMOVUPD      Y3, (R8)
@@ -32079,26 +32205,26 @@ done2153:
 	VMASKMOVPD   32(R8), Y3, Y3
 	VADDPD       Y3, Y1, Y1
 	CMPQ         SI, $0x04
-	JLT          partial2156
+	JLT          partial2170
 	VMOVUPD      Y1, 32(R8)
-	JMP          stored2158
+	JMP          stored2172
 
-partial2156:
+partial2170:
 	CMPQ         SI, $0x02
-	JLT          single2157
+	JLT          single2171
 	VMOVUPD      X1, 32(R8)
-	JEQ          stored2158
+	JEQ          stored2172
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2158
+	JMP          stored2172
 
-single2157:
+single2171:
 	VMOVSD X1, 32(R8)
 
-stored2158:
-	JMP added2155
+stored2172:
+	JMP added2169
 
-few2154:
+few2168:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32106,31 +32232,31 @@ few2154:
 	VMASKMOVPD (R8), Y1, Y1
 	VADDPD     Y1, Y3, Y3
 	CMPQ       SI, $0x04
-	JLT        partial2159
+	JLT        partial2173
 	VMOVUPD    Y3, (R8)
-	JMP        stored2161
+	JMP        stored2175
 
-partial2159:
+partial2173:
 	CMPQ         SI, $0x02
-	JLT          single2160
+	JLT          single2174
 	VMOVUPD      X3, (R8)
-	JEQ          stored2161
+	JEQ          stored2175
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2161
+	JMP          stored2175
 
-single2160:
+single2174:
 	VMOVSD X3, (R8)
 
-stored2161:
-added2155:
+stored2175:
+added2169:
 	ADDQ         DX, R8
 	VCVTPS2PD    X2, Y1
 	VEXTRACTF128 $0x01, Y2, X2
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2162
+	JLE          few2176
 	VMOVUPD      (R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, (R8)
@@ -32142,26 +32268,26 @@ added2155:
 	VMASKMOVPD   32(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2164
+	JLT          partial2178
 	VMOVUPD      Y2, 32(R8)
-	JMP          stored2166
+	JMP          stored2180
 
-partial2164:
+partial2178:
 	CMPQ         SI, $0x02
-	JLT          single2165
+	JLT          single2179
 	VMOVUPD      X2, 32(R8)
-	JEQ          stored2166
+	JEQ          stored2180
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2166
+	JMP          stored2180
 
-single2165:
+single2179:
 	VMOVSD X2, 32(R8)
 
-stored2166:
-	JMP added2163
+stored2180:
+	JMP added2177
 
-few2162:
+few2176:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32169,59 +32295,59 @@ few2162:
 	VMASKMOVPD (R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2167
+	JLT        partial2181
 	VMOVUPD    Y1, (R8)
-	JMP        stored2169
+	JMP        stored2183
 
-partial2167:
+partial2181:
 	CMPQ         SI, $0x02
-	JLT          single2168
+	JLT          single2182
 	VMOVUPD      X1, (R8)
-	JEQ          stored2169
+	JEQ          stored2183
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2169
+	JMP          stored2183
 
-single2168:
+single2182:
 	VMOVSD X1, (R8)
 
-stored2169:
-added2163:
+stored2183:
+added2177:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2150
+	JGE  tile2164
 
-tiles2151:
+tiles2165:
 	CMPQ R11, $0x00000001
-	JLT  tiles2171
+	JLT  tiles2185
 
-tile2170:
+tile2184:
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), DI
 	ADDQ   R9, DI
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2173
+	JLE    done2187
 
-again2172:
+again2186:
 	VMASKMOVPS   (DI), Y0, Y2
 	VBROADCASTSS (SI), Y3
 	VFMADD231PS  Y2, Y3, Y1
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2172
+	JNZ          again2186
 
-done2173:
+done2187:
 	VCVTPS2PD    X1, Y2
 	VEXTRACTF128 $0x01, Y1, X1
 	VCVTPS2PD    X1, Y1
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2174
+	JLE          few2188
 	VMOVUPD      (R8), Y3
 	VADDPD       Y3, Y2, Y2
 	VMOVUPD      Y2, (R8)
@@ -32233,26 +32359,26 @@ done2173:
 	VMASKMOVPD   32(R8), Y2, Y2
 	VADDPD       Y2, Y1, Y1
 	CMPQ         SI, $0x04
-	JLT          partial2176
+	JLT          partial2190
 	VMOVUPD      Y1, 32(R8)
-	JMP          stored2178
+	JMP          stored2192
 
-partial2176:
+partial2190:
 	CMPQ         SI, $0x02
-	JLT          single2177
+	JLT          single2191
 	VMOVUPD      X1, 32(R8)
-	JEQ          stored2178
+	JEQ          stored2192
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 48(R8)
-	JMP          stored2178
+	JMP          stored2192
 
-single2177:
+single2191:
 	VMOVSD X1, 32(R8)
 
-stored2178:
-	JMP added2175
+stored2192:
+	JMP added2189
 
-few2174:
+few2188:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32260,34 +32386,34 @@ few2174:
 	VMASKMOVPD (R8), Y1, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       SI, $0x04
-	JLT        partial2179
+	JLT        partial2193
 	VMOVUPD    Y2, (R8)
-	JMP        stored2181
+	JMP        stored2195
 
-partial2179:
+partial2193:
 	CMPQ         SI, $0x02
-	JLT          single2180
+	JLT          single2194
 	VMOVUPD      X2, (R8)
-	JEQ          stored2181
+	JEQ          stored2195
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(R8)
-	JMP          stored2181
+	JMP          stored2195
 
-single2180:
+single2194:
 	VMOVSD X2, (R8)
 
-stored2181:
-added2175:
+stored2195:
+added2189:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2170
+	JGE  tile2184
 
-tiles2171:
-	JMP done2092
+tiles2185:
+	JMP done2106
 
-wider2105:
+wider2119:
 	SUBQ    $0x00000008, R10
 	LEAQ    constants<>+672(SB), BX
 	MOVQ    R10, SI
@@ -32299,9 +32425,9 @@ wider2105:
 	ADDQ    R9, R8
 	MOVQ    d+80(FP), R11
 	CMPQ    R11, $0x00000005
-	JLT     tiles2184
+	JLT     tiles2198
 
-tile2183:
+tile2197:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -32317,9 +32443,9 @@ tile2183:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2186
+	JLE    done2200
 
-again2185:
+again2199:
 	VMOVUPS      (DI), Y11
 	VMASKMOVPS   32(DI), Y0, Y12
 	VBROADCASTSS (SI), Y13
@@ -32340,9 +32466,9 @@ again2185:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2185
+	JNZ          again2199
 
-done2186:
+done2200:
 	VCVTPS2PD    X1, Y11
 	VEXTRACTF128 $0x01, Y1, X1
 	VCVTPS2PD    X1, Y1
@@ -32357,7 +32483,7 @@ done2186:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2187
+	JLE          few2201
 	VMOVUPD      64(R8), Y11
 	VADDPD       Y11, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -32369,26 +32495,26 @@ done2186:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2189
+	JLT          partial2203
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2191
+	JMP          stored2205
 
-partial2189:
+partial2203:
 	CMPQ         SI, $0x02
-	JLT          single2190
+	JLT          single2204
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2191
+	JEQ          stored2205
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2191
+	JMP          stored2205
 
-single2190:
+single2204:
 	VMOVSD X2, 96(R8)
 
-stored2191:
-	JMP added2188
+stored2205:
+	JMP added2202
 
-few2187:
+few2201:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32396,24 +32522,24 @@ few2187:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2192
+	JLT        partial2206
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2194
+	JMP        stored2208
 
-partial2192:
+partial2206:
 	CMPQ         SI, $0x02
-	JLT          single2193
+	JLT          single2207
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2194
+	JEQ          stored2208
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2194
+	JMP          stored2208
 
-single2193:
+single2207:
 	VMOVSD X1, 64(R8)
 
-stored2194:
-added2188:
+stored2208:
+added2202:
 	ADDQ         DX, R8
 	VCVTPS2PD    X3, Y1
 	VEXTRACTF128 $0x01, Y3, X2
@@ -32429,7 +32555,7 @@ added2188:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2195
+	JLE          few2209
 	VMOVUPD      64(R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -32441,26 +32567,26 @@ added2188:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2197
+	JLT          partial2211
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2199
+	JMP          stored2213
 
-partial2197:
+partial2211:
 	CMPQ         SI, $0x02
-	JLT          single2198
+	JLT          single2212
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2199
+	JEQ          stored2213
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2199
+	JMP          stored2213
 
-single2198:
+single2212:
 	VMOVSD X2, 96(R8)
 
-stored2199:
-	JMP added2196
+stored2213:
+	JMP added2210
 
-few2195:
+few2209:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32468,24 +32594,24 @@ few2195:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2200
+	JLT        partial2214
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2202
+	JMP        stored2216
 
-partial2200:
+partial2214:
 	CMPQ         SI, $0x02
-	JLT          single2201
+	JLT          single2215
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2202
+	JEQ          stored2216
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2202
+	JMP          stored2216
 
-single2201:
+single2215:
 	VMOVSD X1, 64(R8)
 
-stored2202:
-added2196:
+stored2216:
+added2210:
 	ADDQ         DX, R8
 	VCVTPS2PD    X5, Y1
 	VEXTRACTF128 $0x01, Y5, X2
@@ -32501,7 +32627,7 @@ added2196:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2203
+	JLE          few2217
 	VMOVUPD      64(R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -32513,26 +32639,26 @@ added2196:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2205
+	JLT          partial2219
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2207
+	JMP          stored2221
 
-partial2205:
+partial2219:
 	CMPQ         SI, $0x02
-	JLT          single2206
+	JLT          single2220
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2207
+	JEQ          stored2221
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2207
+	JMP          stored2221
 
-single2206:
+single2220:
 	VMOVSD X2, 96(R8)
 
-stored2207:
-	JMP added2204
+stored2221:
+	JMP added2218
 
-few2203:
+few2217:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32540,24 +32666,24 @@ few2203:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2208
+	JLT        partial2222
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2210
+	JMP        stored2224
 
-partial2208:
+partial2222:
 	CMPQ         SI, $0x02
-	JLT          single2209
+	JLT          single2223
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2210
+	JEQ          stored2224
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2210
+	JMP          stored2224
 
-single2209:
+single2223:
 	VMOVSD X1, 64(R8)
 
-stored2210:
-added2204:
+stored2224:
+added2218:
 	ADDQ         DX, R8
 	VCVTPS2PD    X7, Y1
 	VEXTRACTF128 $0x01, Y7, X2
@@ -32573,7 +32699,7 @@ added2204:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2211
+	JLE          few2225
 	VMOVUPD      64(R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -32585,26 +32711,26 @@ added2204:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2213
+	JLT          partial2227
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2215
+	JMP          stored2229
 
-partial2213:
+partial2227:
 	CMPQ         SI, $0x02
-	JLT          single2214
+	JLT          single2228
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2215
+	JEQ          stored2229
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2215
+	JMP          stored2229
 
-single2214:
+single2228:
 	VMOVSD X2, 96(R8)
 
-stored2215:
-	JMP added2212
+stored2229:
+	JMP added2226
 
-few2211:
+few2225:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32612,24 +32738,24 @@ few2211:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2216
+	JLT        partial2230
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2218
+	JMP        stored2232
 
-partial2216:
+partial2230:
 	CMPQ         SI, $0x02
-	JLT          single2217
+	JLT          single2231
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2218
+	JEQ          stored2232
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2218
+	JMP          stored2232
 
-single2217:
+single2231:
 	VMOVSD X1, 64(R8)
 
-stored2218:
-added2212:
+stored2232:
+added2226:
 	ADDQ         DX, R8
 	VCVTPS2PD    X9, Y1
 	VEXTRACTF128 $0x01, Y9, X2
@@ -32645,7 +32771,7 @@ added2212:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2219
+	JLE          few2233
 	VMOVUPD      64(R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -32657,26 +32783,26 @@ added2212:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2221
+	JLT          partial2235
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2223
+	JMP          stored2237
 
-partial2221:
+partial2235:
 	CMPQ         SI, $0x02
-	JLT          single2222
+	JLT          single2236
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2223
+	JEQ          stored2237
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2223
+	JMP          stored2237
 
-single2222:
+single2236:
 	VMOVSD X2, 96(R8)
 
-stored2223:
-	JMP added2220
+stored2237:
+	JMP added2234
 
-few2219:
+few2233:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32684,35 +32810,35 @@ few2219:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2224
+	JLT        partial2238
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2226
+	JMP        stored2240
 
-partial2224:
+partial2238:
 	CMPQ         SI, $0x02
-	JLT          single2225
+	JLT          single2239
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2226
+	JEQ          stored2240
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2226
+	JMP          stored2240
 
-single2225:
+single2239:
 	VMOVSD X1, 64(R8)
 
-stored2226:
-added2220:
+stored2240:
+added2234:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2183
+	JGE  tile2197
 
-tiles2184:
+tiles2198:
 	CMPQ R11, $0x00000002
-	JLT  tiles2228
+	JLT  tiles2242
 
-tile2227:
+tile2241:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -32722,9 +32848,9 @@ tile2227:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2230
+	JLE    done2244
 
-again2229:
+again2243:
 	VMOVUPS      (DI), Y5
 	VMASKMOVPS   32(DI), Y0, Y6
 	VBROADCASTSS (SI), Y7
@@ -32736,9 +32862,9 @@ again2229:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2229
+	JNZ          again2243
 
-done2230:
+done2244:
 	VCVTPS2PD    X1, Y5
 	VEXTRACTF128 $0x01, Y1, X1
 	VCVTPS2PD    X1, Y1
@@ -32753,7 +32879,7 @@ done2230:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2231
+	JLE          few2245
 	VMOVUPD      64(R8), Y5
 	VADDPD       Y5, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -32765,26 +32891,26 @@ done2230:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2233
+	JLT          partial2247
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2235
+	JMP          stored2249
 
-partial2233:
+partial2247:
 	CMPQ         SI, $0x02
-	JLT          single2234
+	JLT          single2248
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2235
+	JEQ          stored2249
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2235
+	JMP          stored2249
 
-single2234:
+single2248:
 	VMOVSD X2, 96(R8)
 
-stored2235:
-	JMP added2232
+stored2249:
+	JMP added2246
 
-few2231:
+few2245:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32792,24 +32918,24 @@ few2231:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2236
+	JLT        partial2250
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2238
+	JMP        stored2252
 
-partial2236:
+partial2250:
 	CMPQ         SI, $0x02
-	JLT          single2237
+	JLT          single2251
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2238
+	JEQ          stored2252
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2238
+	JMP          stored2252
 
-single2237:
+single2251:
 	VMOVSD X1, 64(R8)
 
-stored2238:
-added2232:
+stored2252:
+added2246:
 	ADDQ         DX, R8
 	VCVTPS2PD    X3, Y1
 	VEXTRACTF128 $0x01, Y3, X2
@@ -32825,7 +32951,7 @@ added2232:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2239
+	JLE          few2253
 	VMOVUPD      64(R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -32837,26 +32963,26 @@ added2232:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2241
+	JLT          partial2255
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2243
+	JMP          stored2257
 
-partial2241:
+partial2255:
 	CMPQ         SI, $0x02
-	JLT          single2242
+	JLT          single2256
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2243
+	JEQ          stored2257
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2243
+	JMP          stored2257
 
-single2242:
+single2256:
 	VMOVSD X2, 96(R8)
 
-stored2243:
-	JMP added2240
+stored2257:
+	JMP added2254
 
-few2239:
+few2253:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32864,35 +32990,35 @@ few2239:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2244
+	JLT        partial2258
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2246
+	JMP        stored2260
 
-partial2244:
+partial2258:
 	CMPQ         SI, $0x02
-	JLT          single2245
+	JLT          single2259
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2246
+	JEQ          stored2260
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2246
+	JMP          stored2260
 
-single2245:
+single2259:
 	VMOVSD X1, 64(R8)
 
-stored2246:
-added2240:
+stored2260:
+added2254:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2227
+	JGE  tile2241
 
-tiles2228:
+tiles2242:
 	CMPQ R11, $0x00000001
-	JLT  tiles2248
+	JLT  tiles2262
 
-tile2247:
+tile2261:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), DI
@@ -32900,9 +33026,9 @@ tile2247:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2250
+	JLE    done2264
 
-again2249:
+again2263:
 	VMOVUPS      (DI), Y3
 	VMASKMOVPS   32(DI), Y0, Y4
 	VBROADCASTSS (SI), Y5
@@ -32911,9 +33037,9 @@ again2249:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2249
+	JNZ          again2263
 
-done2250:
+done2264:
 	VCVTPS2PD    X1, Y3
 	VEXTRACTF128 $0x01, Y1, X1
 	VCVTPS2PD    X1, Y1
@@ -32928,7 +33054,7 @@ done2250:
 	VCVTPS2PD    X2, Y2
 	MOVQ         R10, SI
 	CMPQ         SI, $0x04
-	JLE          few2251
+	JLE          few2265
 	VMOVUPD      64(R8), Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPD      Y1, 64(R8)
@@ -32940,26 +33066,26 @@ done2250:
 	VMASKMOVPD   96(R8), Y1, Y1
 	VADDPD       Y1, Y2, Y2
 	CMPQ         SI, $0x04
-	JLT          partial2253
+	JLT          partial2267
 	VMOVUPD      Y2, 96(R8)
-	JMP          stored2255
+	JMP          stored2269
 
-partial2253:
+partial2267:
 	CMPQ         SI, $0x02
-	JLT          single2254
+	JLT          single2268
 	VMOVUPD      X2, 96(R8)
-	JEQ          stored2255
+	JEQ          stored2269
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 112(R8)
-	JMP          stored2255
+	JMP          stored2269
 
-single2254:
+single2268:
 	VMOVSD X2, 96(R8)
 
-stored2255:
-	JMP added2252
+stored2269:
+	JMP added2266
 
-few2251:
+few2265:
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -32967,32 +33093,32 @@ few2251:
 	VMASKMOVPD 64(R8), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       SI, $0x04
-	JLT        partial2256
+	JLT        partial2270
 	VMOVUPD    Y1, 64(R8)
-	JMP        stored2258
+	JMP        stored2272
 
-partial2256:
+partial2270:
 	CMPQ         SI, $0x02
-	JLT          single2257
+	JLT          single2271
 	VMOVUPD      X1, 64(R8)
-	JEQ          stored2258
+	JEQ          stored2272
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 80(R8)
-	JMP          stored2258
+	JMP          stored2272
 
-single2257:
+single2271:
 	VMOVSD X1, 64(R8)
 
-stored2258:
-added2252:
+stored2272:
+added2266:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2247
+	JGE  tile2261
 
-tiles2248:
-done2092:
+tiles2262:
+done2106:
 	VZEROUPPER
 	RET
 
@@ -33006,9 +33132,9 @@ TEXT ·cavities32x256(SB), $0-88
 	MOVQ    list+72(FP), BX
 	MOVQ    count+80(FP), SI
 	TESTQ   SI, SI
-	JLE     done2260
+	JLE     done2274
 
-item2259:
+item2273:
 	MOVLQSX    40(BX), DI
 	LEAQ       (AX)(DI*4), DI
 	MOVQ       (BX), R8
@@ -33017,7 +33143,7 @@ item2259:
 	LEAQ       (DX)(R9*8), R9
 	MOVLQSX    52(BX), R10
 	CMPQ       R10, $0x08
-	JNE        wide2261
+	JNE        wide2275
 	XORQ       R10, R10
 	VMOVUPD    (R8)(R10*8), Y1
 	VMOVUPD    (R9)(R10*8), Y2
@@ -33033,14 +33159,14 @@ item2259:
 	VBLENDVPD  Y3, Y0, Y1, Y1
 	VCVTPD2PSY Y1, X1
 	VMOVUPS    X1, 16(DI)(R10*4)
-	JMP        row2262
+	JMP        row2276
 
-wide2261:
+wide2275:
 	XORQ R11, R11
 	CMPQ R10, $0x00000004
-	JLT  rest2264
+	JLT  rest2278
 
-whole2263:
+whole2277:
 	VMOVUPD    (R8)(R11*8), Y1
 	VMOVUPD    (R9)(R11*8), Y2
 	VCMPPD     $0x00, Y0, Y2, Y3
@@ -33051,11 +33177,11 @@ whole2263:
 	ADDQ       $0x00000004, R11
 	SUBQ       $0x00000004, R10
 	CMPQ       R10, $0x00000004
-	JGE        whole2263
+	JGE        whole2277
 
-rest2264:
+rest2278:
 	TESTQ      R10, R10
-	JZ         done2265
+	JZ         done2279
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R10
 	VMOVUPD    (R12)(R10*8), Y1
@@ -33067,13 +33193,13 @@ rest2264:
 	VCVTPD2PSY Y2, X1
 	VMOVUPS    X1, (DI)(R11*4)
 
-done2265:
-row2262:
+done2279:
+row2276:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item2259
+	JNZ  item2273
 
-done2260:
+done2274:
 	VZEROUPPER
 	RET
 
@@ -33086,9 +33212,9 @@ TEXT ·products32x256(SB), $0-96
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done2268
+	JLE   done2282
 
-item2266:
+item2280:
 	MOVLQSX 44(BX), DI
 	LEAQ    (AX)(DI*4), DI
 	MOVLQSX 40(BX), R8
@@ -33099,15 +33225,15 @@ item2266:
 	MOVLQSX 56(BX), R11
 	MOVQ    $0x0000000200000002, R12
 	CMPQ    R12, 52(BX)
-	JEQ     these2270
+	JEQ     these2284
 	MOVQ    $0x0000000800000008, R12
 	CMPQ    R12, 52(BX)
-	JEQ     these2271
+	JEQ     these2285
 	CMPL    60(BX), $0x00
-	JNE     backward2269
+	JNE     backward2283
 	CMPQ    R11, $0x00000010
-	JLT     part2272
-	JG      done2268
+	JLT     part2286
+	JG      done2282
 	SHLQ    $0x02, R11
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
@@ -33115,9 +33241,9 @@ item2266:
 	VXORPD  Y3, Y3, Y3
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows2275
+	JLT     rows2289
 
-row2274:
+row2288:
 	VBROADCASTSS (R8), Y4
 	VFMADD231PS  (R9), Y4, Y0
 	VFMADD231PS  32(R9), Y4, Y1
@@ -33128,13 +33254,13 @@ row2274:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row2274
+	JGE          row2288
 
-rows2275:
+rows2289:
 	CMPQ R10, $0x00000001
-	JLT  rows2277
+	JLT  rows2291
 
-row2276:
+row2290:
 	VBROADCASTSS (R8), Y4
 	VFMADD231PS  (R9), Y4, Y0
 	VFMADD231PS  32(R9), Y4, Y1
@@ -33142,19 +33268,19 @@ row2276:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row2276
+	JGE          row2290
 
-rows2277:
+rows2291:
 	VADDPS  Y2, Y0, Y0
 	VMOVUPS Y0, (DI)
 	VADDPS  Y3, Y1, Y1
 	VMOVUPS Y1, 32(DI)
-	JMP     next2267
+	JMP     next2281
 
-part2272:
+part2286:
 	MOVQ    R11, R12
 	SUBQ    $0x08, R12
-	JLE     fewer2273
+	JLE     fewer2287
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
 	VMOVUPS (R13)(R12*4), Y0
@@ -33165,9 +33291,9 @@ part2272:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows2279
+	JLT     rows2293
 
-row2278:
+row2292:
 	VBROADCASTSS (R8), Y5
 	VFMADD231PS  (R9), Y5, Y1
 	VMASKMOVPS   32(R9), Y0, Y6
@@ -33180,13 +33306,13 @@ row2278:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row2278
+	JGE          row2292
 
-rows2279:
+rows2293:
 	CMPQ R10, $0x00000001
-	JLT  rows2281
+	JLT  rows2295
 
-row2280:
+row2294:
 	VBROADCASTSS (R8), Y5
 	VFMADD231PS  (R9), Y5, Y1
 	VMASKMOVPS   32(R9), Y0, Y6
@@ -33195,26 +33321,26 @@ row2280:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row2280
+	JGE          row2294
 
-rows2281:
+rows2295:
 	VADDPS  Y3, Y1, Y1
 	VMOVUPS Y1, (DI)
 	VADDPS  Y4, Y2, Y2
 	VMOVUPS Y2, 32(DI)
-	JMP     next2267
+	JMP     next2281
 
-fewer2273:
+fewer2287:
 	CMPQ   R11, $0x00000008
-	JLT    part2282
+	JLT    part2296
 	SHLQ   $0x02, R11
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   R9, R9
 	CMPQ   R10, $0x00000002
-	JLT    rows2285
+	JLT    rows2299
 
-row2284:
+row2298:
 	VBROADCASTSS (R8), Y2
 	VFMADD231PS  (R9), Y2, Y0
 	VBROADCASTSS 4(R8), Y2
@@ -33223,27 +33349,27 @@ row2284:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row2284
+	JGE          row2298
 
-rows2285:
+rows2299:
 	CMPQ R10, $0x00000001
-	JLT  rows2287
+	JLT  rows2301
 
-row2286:
+row2300:
 	VBROADCASTSS (R8), Y2
 	VFMADD231PS  (R9), Y2, Y0
 	ADDQ         $0x00000004, R8
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row2286
+	JGE          row2300
 
-rows2287:
+rows2301:
 	VADDPS  Y1, Y0, Y0
 	VMOVUPS Y0, (DI)
-	JMP     next2267
+	JMP     next2281
 
-part2282:
+part2296:
 	MOVQ    R11, R12
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
@@ -33253,9 +33379,9 @@ part2282:
 	VXORPD  Y2, Y2, Y2
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows2289
+	JLT     rows2303
 
-row2288:
+row2302:
 	VBROADCASTSS (R8), Y3
 	VMASKMOVPS   (R9), Y0, Y4
 	VFMADD231PS  Y4, Y3, Y1
@@ -33266,13 +33392,13 @@ row2288:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row2288
+	JGE          row2302
 
-rows2289:
+rows2303:
 	CMPQ R10, $0x00000001
-	JLT  rows2291
+	JLT  rows2305
 
-row2290:
+row2304:
 	VBROADCASTSS (R8), Y3
 	VMASKMOVPS   (R9), Y0, Y4
 	VFMADD231PS  Y4, Y3, Y1
@@ -33280,17 +33406,17 @@ row2290:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row2290
+	JGE          row2304
 
-rows2291:
+rows2305:
 	VADDPS  Y2, Y1, Y1
 	VMOVUPS Y1, (DI)
-	JMP     next2267
+	JMP     next2281
 
-backward2269:
+backward2283:
 	CMPQ    R10, $0x00000010
-	JLT     part2292
-	JG      done2268
+	JLT     part2306
+	JG      done2282
 	SHLQ    $0x02, R10
 	LEAQ    (R10)(R10*2), R12
 	LEAQ    (R10)(R10*4), R13
@@ -33300,9 +33426,9 @@ backward2269:
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x08
-	JLT     few2295
+	JLT     few2309
 
-rows2294:
+rows2308:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -33353,11 +33479,11 @@ rows2294:
 	LEAQ        (R8)(R10*8), R8
 	SUBQ        $0x08, R9
 	CMPQ        R9, $0x08
-	JGE         rows2294
+	JGE         rows2308
 	TESTQ       R9, R9
-	JZ          products2296
+	JZ          products2310
 
-few2295:
+few2309:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -33369,35 +33495,35 @@ few2295:
 	VMULPS      (R8), Y0, Y2
 	VFMADD231PS 32(R8), Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end2298
+	JLE         end2312
 	VMULPS      (R8)(R10*1), Y0, Y3
 	VFMADD231PS 32(R8)(R10*1), Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end2298
+	JLE         end2312
 	VMULPS      (R8)(R10*2), Y0, Y4
 	VFMADD231PS 32(R8)(R10*2), Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end2298
+	JLE         end2312
 	VMULPS      (R8)(R12*1), Y0, Y5
 	VFMADD231PS 32(R8)(R12*1), Y1, Y5
 	CMPQ        R9, $0x00000004
-	JLE         end2298
+	JLE         end2312
 	VMULPS      (R8)(R10*4), Y0, Y6
 	VFMADD231PS 32(R8)(R10*4), Y1, Y6
 	CMPQ        R9, $0x00000005
-	JLE         end2298
+	JLE         end2312
 	VMULPS      (R8)(R13*1), Y0, Y7
 	VFMADD231PS 32(R8)(R13*1), Y1, Y7
 	CMPQ        R9, $0x00000006
-	JLE         end2298
+	JLE         end2312
 	VMULPS      (R8)(R12*2), Y0, Y8
 	VFMADD231PS 32(R8)(R12*2), Y1, Y8
 	CMPQ        R9, $0x00000007
-	JLE         end2298
+	JLE         end2312
 	VMULPS      (R8)(R14*1), Y0, Y9
 	VFMADD231PS 32(R8)(R14*1), Y1, Y9
 
-end2298:
+end2312:
 	VUNPCKLPS  Y3, Y2, Y0
 	VUNPCKHPS  Y3, Y2, Y1
 	VADDPS     Y1, Y0, Y0
@@ -33421,13 +33547,13 @@ end2298:
 	VADDPS     Y1, Y4, Y4
 	VMOVUPS    Y4, (DI)
 
-products2296:
-	JMP next2267
+products2310:
+	JMP next2281
 
-part2292:
+part2306:
 	MOVQ       R10, R12
 	SUBQ       $0x08, R12
-	JLE        fewer2293
+	JLE        fewer2307
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPS    (R13)(R12*4), Y0
@@ -33440,9 +33566,9 @@ part2292:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x08
-	JLT        few2300
+	JLT        few2314
 
-rows2299:
+rows2313:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -33501,11 +33627,11 @@ rows2299:
 	LEAQ        (R8)(R10*8), R8
 	SUBQ        $0x08, R9
 	CMPQ        R9, $0x08
-	JGE         rows2299
+	JGE         rows2313
 	TESTQ       R9, R9
-	JZ          products2301
+	JZ          products2315
 
-few2300:
+few2314:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -33518,42 +33644,42 @@ few2300:
 	VMASKMOVPS  32(R8), Y0, Y11
 	VFMADD231PS Y11, Y2, Y3
 	CMPQ        R9, $0x00000001
-	JLE         end2303
+	JLE         end2317
 	VMULPS      (R8)(R10*1), Y1, Y4
 	VMASKMOVPS  32(R8)(R10*1), Y0, Y11
 	VFMADD231PS Y11, Y2, Y4
 	CMPQ        R9, $0x00000002
-	JLE         end2303
+	JLE         end2317
 	VMULPS      (R8)(R10*2), Y1, Y5
 	VMASKMOVPS  32(R8)(R10*2), Y0, Y11
 	VFMADD231PS Y11, Y2, Y5
 	CMPQ        R9, $0x00000003
-	JLE         end2303
+	JLE         end2317
 	VMULPS      (R8)(R12*1), Y1, Y6
 	VMASKMOVPS  32(R8)(R12*1), Y0, Y11
 	VFMADD231PS Y11, Y2, Y6
 	CMPQ        R9, $0x00000004
-	JLE         end2303
+	JLE         end2317
 	VMULPS      (R8)(R10*4), Y1, Y7
 	VMASKMOVPS  32(R8)(R10*4), Y0, Y11
 	VFMADD231PS Y11, Y2, Y7
 	CMPQ        R9, $0x00000005
-	JLE         end2303
+	JLE         end2317
 	VMULPS      (R8)(R13*1), Y1, Y8
 	VMASKMOVPS  32(R8)(R13*1), Y0, Y11
 	VFMADD231PS Y11, Y2, Y8
 	CMPQ        R9, $0x00000006
-	JLE         end2303
+	JLE         end2317
 	VMULPS      (R8)(R12*2), Y1, Y9
 	VMASKMOVPS  32(R8)(R12*2), Y0, Y11
 	VFMADD231PS Y11, Y2, Y9
 	CMPQ        R9, $0x00000007
-	JLE         end2303
+	JLE         end2317
 	VMULPS      (R8)(R14*1), Y1, Y10
 	VMASKMOVPS  32(R8)(R14*1), Y0, Y0
 	VFMADD231PS Y0, Y2, Y10
 
-end2303:
+end2317:
 	VUNPCKLPS  Y4, Y3, Y0
 	VUNPCKHPS  Y4, Y3, Y1
 	VADDPS     Y1, Y0, Y0
@@ -33577,12 +33703,12 @@ end2303:
 	VADDPS     Y1, Y4, Y4
 	VMOVUPS    Y4, (DI)
 
-products2301:
-	JMP next2267
+products2315:
+	JMP next2281
 
-fewer2293:
+fewer2307:
 	CMPQ    R10, $0x00000008
-	JLT     part2304
+	JLT     part2318
 	SHLQ    $0x02, R10
 	LEAQ    (R10)(R10*2), R12
 	LEAQ    (R10)(R10*4), R13
@@ -33591,9 +33717,9 @@ fewer2293:
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x08
-	JLT     few2307
+	JLT     few2321
 
-rows2306:
+rows2320:
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
 	VXORPD     Y3, Y3, Y3
@@ -33636,11 +33762,11 @@ rows2306:
 	LEAQ       (R8)(R10*8), R8
 	SUBQ       $0x08, R9
 	CMPQ       R9, $0x08
-	JGE        rows2306
+	JGE        rows2320
 	TESTQ      R9, R9
-	JZ         products2308
+	JZ         products2322
 
-few2307:
+few2321:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -33651,28 +33777,28 @@ few2307:
 	VXORPD Y8, Y8, Y8
 	VMULPS (R8), Y0, Y1
 	CMPQ   R9, $0x00000001
-	JLE    end2310
+	JLE    end2324
 	VMULPS (R8)(R10*1), Y0, Y2
 	CMPQ   R9, $0x00000002
-	JLE    end2310
+	JLE    end2324
 	VMULPS (R8)(R10*2), Y0, Y3
 	CMPQ   R9, $0x00000003
-	JLE    end2310
+	JLE    end2324
 	VMULPS (R8)(R12*1), Y0, Y4
 	CMPQ   R9, $0x00000004
-	JLE    end2310
+	JLE    end2324
 	VMULPS (R8)(R10*4), Y0, Y5
 	CMPQ   R9, $0x00000005
-	JLE    end2310
+	JLE    end2324
 	VMULPS (R8)(R13*1), Y0, Y6
 	CMPQ   R9, $0x00000006
-	JLE    end2310
+	JLE    end2324
 	VMULPS (R8)(R12*2), Y0, Y7
 	CMPQ   R9, $0x00000007
-	JLE    end2310
+	JLE    end2324
 	VMULPS (R8)(R14*1), Y0, Y8
 
-end2310:
+end2324:
 	VUNPCKLPS  Y2, Y1, Y0
 	VUNPCKHPS  Y2, Y1, Y1
 	VADDPS     Y1, Y0, Y0
@@ -33696,10 +33822,10 @@ end2310:
 	VADDPS     Y1, Y4, Y4
 	VMOVUPS    Y4, (DI)
 
-products2308:
-	JMP next2267
+products2322:
+	JMP next2281
 
-part2304:
+part2318:
 	MOVQ       R10, R12
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
@@ -33712,9 +33838,9 @@ part2304:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x08
-	JLT        few2312
+	JLT        few2326
 
-rows2311:
+rows2325:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -33765,11 +33891,11 @@ rows2311:
 	LEAQ        (R8)(R10*8), R8
 	SUBQ        $0x08, R9
 	CMPQ        R9, $0x08
-	JGE         rows2311
+	JGE         rows2325
 	TESTQ       R9, R9
-	JZ          products2313
+	JZ          products2327
 
-few2312:
+few2326:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -33781,35 +33907,35 @@ few2312:
 	VMASKMOVPS  (R8), Y0, Y10
 	VFMADD231PS Y10, Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end2315
+	JLE         end2329
 	VMASKMOVPS  (R8)(R10*1), Y0, Y10
 	VFMADD231PS Y10, Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end2315
+	JLE         end2329
 	VMASKMOVPS  (R8)(R10*2), Y0, Y10
 	VFMADD231PS Y10, Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end2315
+	JLE         end2329
 	VMASKMOVPS  (R8)(R12*1), Y0, Y10
 	VFMADD231PS Y10, Y1, Y5
 	CMPQ        R9, $0x00000004
-	JLE         end2315
+	JLE         end2329
 	VMASKMOVPS  (R8)(R10*4), Y0, Y10
 	VFMADD231PS Y10, Y1, Y6
 	CMPQ        R9, $0x00000005
-	JLE         end2315
+	JLE         end2329
 	VMASKMOVPS  (R8)(R13*1), Y0, Y10
 	VFMADD231PS Y10, Y1, Y7
 	CMPQ        R9, $0x00000006
-	JLE         end2315
+	JLE         end2329
 	VMASKMOVPS  (R8)(R12*2), Y0, Y10
 	VFMADD231PS Y10, Y1, Y8
 	CMPQ        R9, $0x00000007
-	JLE         end2315
+	JLE         end2329
 	VMASKMOVPS  (R8)(R14*1), Y0, Y0
 	VFMADD231PS Y0, Y1, Y9
 
-end2315:
+end2329:
 	VUNPCKLPS  Y3, Y2, Y0
 	VUNPCKHPS  Y3, Y2, Y1
 	VADDPS     Y1, Y0, Y0
@@ -33833,38 +33959,38 @@ end2315:
 	VADDPS     Y1, Y4, Y4
 	VMOVUPS    Y4, (DI)
 
-products2313:
-next2267:
+products2327:
+next2281:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item2266
+	JNZ  item2280
 
-done2268:
+done2282:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
 
-these2270:
+these2284:
 	CMPL      60(BX), $0x00
-	JNE       backward2316
+	JNE       backward2330
 	VMOVSD    (R8), X0
 	VUNPCKLPS X0, X0, X0
 	VMULPS    (R9), X0, X0
 	VPERMILPD $0x01, X0, X1
 	VADDPS    X1, X0, X1
 	VMOVUPS   X1, (DI)
-	JMP       next2267
+	JMP       next2281
 
-backward2316:
+backward2330:
 	VMOVDDUP (R8), X0
 	VMULPS   (R9), X0, X0
 	VHADDPS  X0, X0, X0
 	VMOVUPS  X0, (DI)
-	JMP      next2267
+	JMP      next2281
 
-these2271:
+these2285:
 	CMPL         60(BX), $0x00
-	JNE          backward2317
+	JNE          backward2331
 	VBROADCASTSS (R8), Y0
 	VMULPS       (R9), Y0, Y0
 	VBROADCASTSS 4(R8), Y1
@@ -33885,9 +34011,9 @@ these2271:
 	VADDPS       Y3, Y1, Y1
 	VADDPS       Y1, Y0, Y0
 	VMOVUPS      Y0, (DI)
-	JMP          next2267
+	JMP          next2281
 
-backward2317:
+backward2331:
 	VMOVUPS    (R8), Y0
 	VMULPS     (R9), Y0, Y1
 	VMULPS     32(R9), Y0, Y2
@@ -33919,7 +34045,7 @@ backward2317:
 	VPERM2F128 $0x20, Y1, Y0, Y0
 	VADDPS     Y2, Y0, Y0
 	VMOVUPS    Y0, (DI)
-	JMP        next2267
+	JMP        next2281
 
 // func allSafe32x256(x []float32) bool
 // Requires: AVX
@@ -33937,9 +34063,9 @@ TEXT ·allSafe32x256(SB), $0-25
 	VMOVUPS constants<>+4000(SB), Y8
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000020
-	JLT     rest2319
+	JLT     rest2333
 
-whole2318:
+whole2332:
 	VMOVUPS (AX)(DX*4), Y9
 	VMAXPS  Y9, Y0, Y0
 	VCMPPS  $0x19, Y8, Y9, Y9
@@ -33959,13 +34085,13 @@ whole2318:
 	ADDQ    $0x00000020, DX
 	SUBQ    $0x00000020, CX
 	CMPQ    CX, $0x00000020
-	JGE     whole2318
+	JGE     whole2332
 
-rest2319:
+rest2333:
 	CMPQ CX, $0x00000008
-	JLT  rest2321
+	JLT  rest2335
 
-whole2320:
+whole2334:
 	VMOVUPS (AX)(DX*4), Y9
 	VMAXPS  Y9, Y0, Y0
 	VCMPPS  $0x19, Y8, Y9, Y9
@@ -33973,11 +34099,11 @@ whole2320:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000008, CX
 	CMPQ    CX, $0x00000008
-	JGE     whole2320
+	JGE     whole2334
 
-rest2321:
+rest2335:
 	TESTQ      CX, CX
-	JZ         done2322
+	JZ         done2336
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPS    (BX)(CX*4), Y9
@@ -33987,7 +34113,7 @@ rest2321:
 	VCMPPS     $0x19, Y8, Y10, Y8
 	VORPS      Y8, Y4, Y4
 
-done2322:
+done2336:
 	VCMPPS    $0x1e, constants<>+4064(SB), Y0, Y0
 	VORPS     Y0, Y4, Y4
 	VORPS     Y4, Y4, Y4
@@ -34002,13 +34128,13 @@ done2322:
 	VORPS     Y7, Y4, Y4
 	VMOVMSKPS Y4, AX
 	TESTL     AX, AX
-	JNZ       unsafe2323
+	JNZ       unsafe2337
 	MOVB      $0x01, AL
 	MOVB      AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-unsafe2323:
+unsafe2337:
 	MOVB $0x00, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -34028,9 +34154,9 @@ TEXT ·absorbAll32x256(SB), $0-104
 	MOVQ         list+72(FP), DX
 	MOVQ         count+80(FP), BX
 	TESTQ        BX, BX
-	JLE          done2325
+	JLE          done2339
 
-item2324:
+item2338:
 	MOVQ         messages_base+0(FP), SI
 	MOVQ         16(DX), DI
 	LEAQ         (SI)(DI*8), DI
@@ -34044,39 +34170,39 @@ item2324:
 	VMOVUPD      constants<>+1784(SB), Y5
 	VBROADCASTSD 32(DX), Y6
 	CMPQ         SI, $0x04
-	JG           long2326
+	JG           long2340
 	LEAQ         constants<>+672(SB), R10
 	MOVQ         SI, R11
 	NEGQ         R11
 	VMOVUPD      (R10)(R11*8), Y7
 	CMPQ         R8, AX
-	JEQ          same2327
+	JEQ          same2341
 	TESTQ        AX, AX
-	JZ           none2329
+	JZ           none2343
 	CMPQ         CX, $0x04
-	JLT          partial2330
+	JLT          partial2344
 	VMOVUPD      Y4, (AX)
-	JMP          stored2332
+	JMP          stored2346
 
-partial2330:
+partial2344:
 	CMPQ         CX, $0x02
-	JLT          single2331
+	JLT          single2345
 	VMOVUPD      X4, (AX)
-	JEQ          stored2332
+	JEQ          stored2346
 	VEXTRACTF128 $0x01, Y4, X4
 	VMOVSD       X4, 16(AX)
-	JMP          stored2332
+	JMP          stored2346
 
-single2331:
+single2345:
 	VMOVSD X4, (AX)
 
-stored2332:
-none2329:
+stored2346:
+none2343:
 	MOVQ       R8, AX
 	MOVQ       SI, CX
 	VMASKMOVPD (R8), Y7, Y4
 
-same2327:
+same2341:
 	VCVTPS2PD  (R9), Y8
 	VMOVAPD    Y8, Y5
 	VMOVUPD    constants<>+1784(SB), Y9
@@ -34089,14 +34215,14 @@ same2327:
 	VSUBPD     Y5, Y8, Y8
 	VANDPD     Y7, Y8, Y8
 	VUCOMISD   X2, X0
-	JBE        undamped2333
+	JBE        undamped2347
 	VCMPPD     $0x04, Y9, Y8, Y10
 	VMULPD     Y0, Y9, Y5
 	VMULPD     Y1, Y8, Y7
 	VADDPD     Y5, Y7, Y7
 	VBLENDVPD  Y10, Y7, Y8, Y8
 
-undamped2333:
+undamped2347:
 	VCMPPD    $0x04, Y9, Y8, Y5
 	VSUBPD    Y9, Y8, Y7
 	VANDPD    constants<>+1976(SB), Y7, Y7
@@ -34104,75 +34230,75 @@ undamped2333:
 	VPCMPGTQ  Y3, Y7, Y5
 	VBLENDVPD Y5, Y7, Y3, Y3
 	CMPQ      SI, $0x04
-	JLT       partial2334
+	JLT       partial2348
 	VMOVUPD   Y8, (DI)
-	JMP       stored2336
+	JMP       stored2350
 
-partial2334:
+partial2348:
 	CMPQ         SI, $0x02
-	JLT          single2335
+	JLT          single2349
 	VMOVUPD      X8, (DI)
-	JEQ          stored2336
+	JEQ          stored2350
 	VEXTRACTF128 $0x01, Y8, X5
 	VMOVSD       X5, 16(DI)
-	JMP          stored2336
+	JMP          stored2350
 
-single2335:
+single2349:
 	VMOVSD X8, (DI)
 
-stored2336:
+stored2350:
 	VFMADD231PD Y8, Y6, Y4
-	JMP         absorbed2328
+	JMP         absorbed2342
 
-long2326:
+long2340:
 	TESTQ   AX, AX
-	JZ      none2337
+	JZ      none2351
 	CMPQ    CX, $0x04
-	JLT     partial2338
+	JLT     partial2352
 	VMOVUPD Y4, (AX)
-	JMP     stored2340
+	JMP     stored2354
 
-partial2338:
+partial2352:
 	CMPQ         CX, $0x02
-	JLT          single2339
+	JLT          single2353
 	VMOVUPD      X4, (AX)
-	JEQ          stored2340
+	JEQ          stored2354
 	VEXTRACTF128 $0x01, Y4, X7
 	VMOVSD       X7, 16(AX)
-	JMP          stored2340
+	JMP          stored2354
 
-single2339:
+single2353:
 	VMOVSD X4, (AX)
 
-stored2340:
-none2337:
+stored2354:
+none2351:
 	XORQ      AX, AX
 	CMPQ      SI, $0x08
-	JNE       wide2341
+	JNE       wide2355
 	XORQ      R10, R10
 	VCVTPS2PD (R9)(R10*4), Y7
 	VMAXPD    Y7, Y5, Y5
 	VCVTPS2PD 16(R9)(R10*4), Y7
 	VMAXPD    Y7, Y5, Y5
-	JMP       row2342
+	JMP       row2356
 
-wide2341:
+wide2355:
 	XORQ R10, R10
 	MOVQ SI, R11
 	CMPQ R11, $0x00000004
-	JLT  rest2344
+	JLT  rest2358
 
-whole2343:
+whole2357:
 	VCVTPS2PD (R9)(R10*4), Y7
 	VMAXPD    Y7, Y5, Y5
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R11
 	CMPQ      R11, $0x00000004
-	JGE       whole2343
+	JGE       whole2357
 
-rest2344:
+rest2358:
 	TESTQ     R11, R11
-	JZ        done2345
+	JZ        done2359
 	LEAQ      constants<>+672(SB), R12
 	NEGQ      R11
 	VMOVUPD   (R12)(R11*8), Y7
@@ -34181,27 +34307,27 @@ rest2344:
 	VBLENDVPD Y7, Y8, Y9, Y8
 	VMAXPD    Y8, Y5, Y5
 
-done2345:
-row2342:
+done2359:
+row2356:
 	VPERM2F128 $0x01, Y5, Y5, Y7
 	VMAXPD     Y7, Y5, Y5
 	VPERMILPD  $0x05, Y5, Y7
 	VMAXPD     Y7, Y5, Y5
 	CMPQ       SI, $0x08
-	JNE        wide2346
+	JNE        wide2360
 	XORQ       SI, SI
 	VCVTPS2PD  (R9)(SI*4), Y7
 	VMOVUPD    (DI)(SI*8), Y8
 	VSUBPD     Y5, Y7, Y7
 	VUCOMISD   X2, X0
-	JBE        undamped2348
+	JBE        undamped2362
 	VCMPPD     $0x04, Y8, Y7, Y11
 	VMULPD     Y0, Y8, Y9
 	VMULPD     Y1, Y7, Y10
 	VADDPD     Y9, Y10, Y10
 	VBLENDVPD  Y11, Y10, Y7, Y7
 
-undamped2348:
+undamped2362:
 	VCMPPD      $0x04, Y8, Y7, Y9
 	VSUBPD      Y8, Y7, Y8
 	VANDPD      constants<>+1976(SB), Y8, Y8
@@ -34216,14 +34342,14 @@ undamped2348:
 	VMOVUPD     32(DI)(SI*8), Y8
 	VSUBPD      Y5, Y7, Y7
 	VUCOMISD    X2, X0
-	JBE         undamped2349
+	JBE         undamped2363
 	VCMPPD      $0x04, Y8, Y7, Y10
 	VMULPD      Y0, Y8, Y5
 	VMULPD      Y1, Y7, Y9
 	VADDPD      Y5, Y9, Y9
 	VBLENDVPD   Y10, Y9, Y7, Y7
 
-undamped2349:
+undamped2363:
 	VCMPPD      $0x04, Y8, Y7, Y5
 	VSUBPD      Y8, Y7, Y8
 	VANDPD      constants<>+1976(SB), Y8, Y8
@@ -34234,26 +34360,26 @@ undamped2349:
 	VMOVUPD     32(R8)(SI*8), Y5
 	VFMADD231PD Y7, Y6, Y5
 	VMOVUPD     Y5, 32(R8)(SI*8)
-	JMP         row2347
+	JMP         row2361
 
-wide2346:
+wide2360:
 	XORQ R10, R10
 	CMPQ SI, $0x00000004
-	JLT  rest2351
+	JLT  rest2365
 
-whole2350:
+whole2364:
 	VCVTPS2PD (R9)(R10*4), Y7
 	VMOVUPD   (DI)(R10*8), Y8
 	VSUBPD    Y5, Y7, Y7
 	VUCOMISD  X2, X0
-	JBE       undamped2352
+	JBE       undamped2366
 	VCMPPD    $0x04, Y8, Y7, Y11
 	VMULPD    Y0, Y8, Y9
 	VMULPD    Y1, Y7, Y10
 	VADDPD    Y9, Y10, Y10
 	VBLENDVPD Y11, Y10, Y7, Y7
 
-undamped2352:
+undamped2366:
 	VCMPPD      $0x04, Y8, Y7, Y9
 	VSUBPD      Y8, Y7, Y8
 	VANDPD      constants<>+1976(SB), Y8, Y8
@@ -34267,11 +34393,11 @@ undamped2352:
 	ADDQ        $0x00000004, R10
 	SUBQ        $0x00000004, SI
 	CMPQ        SI, $0x00000004
-	JGE         whole2350
+	JGE         whole2364
 
-rest2351:
+rest2365:
 	TESTQ      SI, SI
-	JZ         done2353
+	JZ         done2367
 	LEAQ       constants<>+672(SB), R11
 	MOVQ       SI, R12
 	NEGQ       R12
@@ -34281,14 +34407,14 @@ rest2351:
 	VSUBPD     Y5, Y8, Y8
 	VANDPD     Y7, Y8, Y8
 	VUCOMISD   X2, X0
-	JBE        undamped2354
+	JBE        undamped2368
 	VCMPPD     $0x04, Y9, Y8, Y11
 	VMULPD     Y0, Y9, Y5
 	VMULPD     Y1, Y8, Y10
 	VADDPD     Y5, Y10, Y10
 	VBLENDVPD  Y11, Y10, Y8, Y8
 
-undamped2354:
+undamped2368:
 	VCMPPD    $0x04, Y9, Y8, Y5
 	VSUBPD    Y9, Y8, Y9
 	VANDPD    constants<>+1976(SB), Y9, Y9
@@ -34296,72 +34422,72 @@ undamped2354:
 	VPCMPGTQ  Y3, Y9, Y5
 	VBLENDVPD Y5, Y9, Y3, Y3
 	CMPQ      SI, $0x04
-	JLT       partial2355
+	JLT       partial2369
 	VMOVUPD   Y8, (DI)(R10*8)
-	JMP       stored2357
+	JMP       stored2371
 
-partial2355:
+partial2369:
 	CMPQ         SI, $0x02
-	JLT          single2356
+	JLT          single2370
 	VMOVUPD      X8, (DI)(R10*8)
-	JEQ          stored2357
+	JEQ          stored2371
 	VEXTRACTF128 $0x01, Y8, X5
 	VMOVSD       X5, 16(DI)(R10*8)
-	JMP          stored2357
+	JMP          stored2371
 
-single2356:
+single2370:
 	VMOVSD X8, (DI)(R10*8)
 
-stored2357:
+stored2371:
 	VMASKMOVPD  (R8)(R10*8), Y7, Y5
 	VFMADD231PD Y8, Y6, Y5
 	CMPQ        SI, $0x04
-	JLT         partial2358
+	JLT         partial2372
 	VMOVUPD     Y5, (R8)(R10*8)
-	JMP         stored2360
+	JMP         stored2374
 
-partial2358:
+partial2372:
 	CMPQ         SI, $0x02
-	JLT          single2359
+	JLT          single2373
 	VMOVUPD      X5, (R8)(R10*8)
-	JEQ          stored2360
+	JEQ          stored2374
 	VEXTRACTF128 $0x01, Y5, X5
 	VMOVSD       X5, 16(R8)(R10*8)
-	JMP          stored2360
+	JMP          stored2374
 
-single2359:
+single2373:
 	VMOVSD X5, (R8)(R10*8)
 
-stored2360:
-done2353:
-row2347:
-absorbed2328:
+stored2374:
+done2367:
+row2361:
+absorbed2342:
 	ADDQ $0x00000040, DX
 	DECQ BX
-	JNZ  item2324
+	JNZ  item2338
 
-done2325:
+done2339:
 	TESTQ   AX, AX
-	JZ      none2361
+	JZ      none2375
 	CMPQ    CX, $0x04
-	JLT     partial2362
+	JLT     partial2376
 	VMOVUPD Y4, (AX)
-	JMP     stored2364
+	JMP     stored2378
 
-partial2362:
+partial2376:
 	CMPQ         CX, $0x02
-	JLT          single2363
+	JLT          single2377
 	VMOVUPD      X4, (AX)
-	JEQ          stored2364
+	JEQ          stored2378
 	VEXTRACTF128 $0x01, Y4, X0
 	VMOVSD       X0, 16(AX)
-	JMP          stored2364
+	JMP          stored2378
 
-single2363:
+single2377:
 	VMOVSD X4, (AX)
 
-stored2364:
-none2361:
+stored2378:
+none2375:
 	VPERM2F128 $0x01, Y3, Y3, Y0
 	VPCMPGTQ   Y3, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y3, Y3
@@ -34383,18 +34509,18 @@ TEXT ·exponentials32x256(SB), $0-64
 	VMOVUPS constants<>+4128(SB), Y1
 	VMOVUPS constants<>+4096(SB), Y2
 	TESTQ   BX, BX
-	JLE     done2366
+	JLE     done2380
 
-table2365:
+table2379:
 	VXORPD       Y4, Y4, Y4
 	VCVTSD2SS    (DX), X4, X3
 	VBROADCASTSS X3, Y3
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000010
-	JLT          rest2368
+	JLT          rest2382
 
-whole2367:
+whole2381:
 	VMOVUPS (AX)(SI*4), Y5
 	VMULPS  Y3, Y5, Y5
 	VANDPS  Y2, Y5, Y5
@@ -34408,13 +34534,13 @@ whole2367:
 	ADDQ    $0x00000010, SI
 	SUBQ    $0x00000010, DI
 	CMPQ    DI, $0x00000010
-	JGE     whole2367
+	JGE     whole2381
 
-rest2368:
+rest2382:
 	CMPQ DI, $0x00000008
-	JLT  rest2370
+	JLT  rest2384
 
-whole2369:
+whole2383:
 	VMOVUPS (AX)(SI*4), Y5
 	VMULPS  Y3, Y5, Y5
 	VANDPS  Y2, Y5, Y5
@@ -34423,11 +34549,11 @@ whole2369:
 	ADDQ    $0x00000008, SI
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole2369
+	JGE     whole2383
 
-rest2370:
+rest2384:
 	TESTQ      DI, DI
-	JZ         done2371
+	JZ         done2385
 	LEAQ       constants<>+672(SB), R8
 	NEGQ       DI
 	VMOVUPS    (R8)(DI*4), Y5
@@ -34438,16 +34564,16 @@ rest2370:
 	VCMPPS     $0x06, constants<>+4032(SB), Y6, Y6
 	VORPS      Y6, Y4, Y4
 
-done2371:
+done2385:
 	VMOVMSKPS Y4, SI
 	TESTL     SI, SI
-	JNZ       done2366
+	JNZ       done2380
 	XORQ      SI, SI
 	MOVQ      CX, DI
 	CMPQ      DI, $0x00000010
-	JLT       rest2373
+	JLT       rest2387
 
-whole2372:
+whole2386:
 	VMOVUPS      (AX)(SI*4), Y4
 	VMULPS       Y3, Y4, Y4
 	VMOVUPS      Y0, Y5
@@ -34493,13 +34619,13 @@ whole2372:
 	ADDQ         $0x00000010, SI
 	SUBQ         $0x00000010, DI
 	CMPQ         DI, $0x00000010
-	JGE          whole2372
+	JGE          whole2386
 
-rest2373:
+rest2387:
 	CMPQ DI, $0x00000008
-	JLT  rest2375
+	JLT  rest2389
 
-whole2374:
+whole2388:
 	VMOVUPS      (AX)(SI*4), Y4
 	VMULPS       Y3, Y4, Y4
 	VMOVUPS      Y0, Y5
@@ -34524,11 +34650,11 @@ whole2374:
 	ADDQ         $0x00000008, SI
 	SUBQ         $0x00000008, DI
 	CMPQ         DI, $0x00000008
-	JGE          whole2374
+	JGE          whole2388
 
-rest2375:
+rest2389:
 	TESTQ        DI, DI
-	JZ           done2376
+	JZ           done2390
 	LEAQ         constants<>+672(SB), R8
 	MOVQ         DI, R9
 	NEGQ         R9
@@ -34554,40 +34680,40 @@ rest2375:
 	VPSLLD       $0x17, Y3, Y3
 	VPADDD       Y3, Y4, Y4
 	CMPQ         DI, $0x08
-	JLT          partial2377
+	JLT          partial2391
 	VMOVUPS      Y4, (AX)(SI*4)
-	JMP          stored2378
+	JMP          stored2392
 
-partial2377:
+partial2391:
 	LEAQ         (AX)(SI*4), SI
 	VMOVAPS      X4, X3
 	TESTQ        $0x00000004, DI
-	JZ           without2379
+	JZ           without2393
 	VMOVUPS      X3, (SI)
 	VEXTRACTF128 $0x01, Y4, X3
 	ADDQ         $0x00000010, SI
 
-without2379:
+without2393:
 	TESTQ     $0x00000002, DI
-	JZ        without2380
+	JZ        without2394
 	VMOVSD    X3, (SI)
 	VPERMILPD $0x01, X3, X3
 	ADDQ      $0x00000008, SI
 
-without2380:
+without2394:
 	TESTQ  $0x00000001, DI
-	JZ     without2381
+	JZ     without2395
 	VMOVSS X3, (SI)
 
-without2381:
-stored2378:
-done2376:
+without2395:
+stored2392:
+done2390:
 	LEAQ (AX)(CX*4), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table2365
+	JNZ  table2379
 
-done2366:
+done2380:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -34606,29 +34732,29 @@ TEXT ·edgeBeliefs32x256(SB), $10080-184
 	MOVQ  beliefs_len+80(FP), AX
 	MOVQ  ku+160(FP), DX
 	SUBQ  DX, AX
-	JLT   done2384
+	JLT   done2398
 	MOVQ  AX, 80(CX)
 	MOVQ  messages_len+104(FP), AX
 	MOVQ  ku+160(FP), DX
 	SUBQ  DX, AX
-	JLT   done2384
+	JLT   done2398
 	MOVQ  AX, 88(CX)
 	MOVQ  beliefs_len+80(FP), AX
 	MOVQ  kv+168(FP), DX
 	SUBQ  DX, AX
-	JLT   done2384
+	JLT   done2398
 	MOVQ  AX, 96(CX)
 	MOVQ  messages_len+104(FP), AX
 	MOVQ  kv+168(FP), DX
 	SUBQ  DX, AX
-	JLT   done2384
+	JLT   done2398
 	MOVQ  AX, 104(CX)
 	MOVQ  tables_len+128(FP), AX
 	MOVQ  ku+160(FP), DX
 	MOVQ  kv+168(FP), BX
 	IMULQ BX, DX
 	SUBQ  DX, AX
-	JLT   done2384
+	JLT   done2398
 	MOVQ  AX, 112(CX)
 	MOVQ  ku+160(FP), AX
 	SHLQ  $0x02, AX
@@ -34646,44 +34772,44 @@ TEXT ·edgeBeliefs32x256(SB), $10080-184
 	XORL  DX, DX
 	DIVL  BX
 	CMPQ  AX, $0x40
-	JLE   few2385
+	JLE   few2399
 	MOVQ  $0x00000040, AX
 
-few2385:
+few2399:
 	MOVQ AX, 32(CX)
 
-chunk2382:
+chunk2396:
 	MOVQ  8(CX), AX
 	TESTQ AX, AX
-	JLE   done2384
+	JLE   done2398
 	CMPQ  AX, 32(CX)
-	JLE   part2383
+	JLE   part2397
 	MOVQ  32(CX), AX
 
-part2383:
+part2397:
 	MOVQ AX, 16(CX)
 	MOVQ (CX), AX
 	LEAQ 1760(CX), DX
 	XORQ BX, BX
 
-pass2386:
+pass2400:
 	CMPQ       BX, 16(CX)
-	JGE        passed2388
+	JGE        passed2402
 	MOVQ       (AX), SI
 	CMPQ       SI, 80(CX)
-	JHI        stop2387
+	JHI        stop2401
 	MOVQ       8(AX), SI
 	CMPQ       SI, 88(CX)
-	JHI        stop2387
+	JHI        stop2401
 	MOVQ       16(AX), SI
 	CMPQ       SI, 96(CX)
-	JHI        stop2387
+	JHI        stop2401
 	MOVQ       24(AX), SI
 	CMPQ       SI, 104(CX)
-	JHI        stop2387
+	JHI        stop2401
 	MOVQ       32(AX), SI
 	CMPQ       SI, 112(CX)
-	JHI        stop2387
+	JHI        stop2401
 	MOVQ       beliefs_base+72(FP), SI
 	MOVQ       (AX), DI
 	LEAQ       (SI)(DI*8), DI
@@ -34693,7 +34819,7 @@ pass2386:
 	MOVQ       ku+160(FP), SI
 	VMOVUPD    constants<>+1784(SB), Y0
 	CMPQ       SI, $0x08
-	JNE        few2389
+	JNE        few2403
 	VMOVUPD    (DI), Y2
 	VMOVUPD    (R8), Y1
 	VCMPPD     $0x00, Y0, Y1, Y3
@@ -34716,11 +34842,11 @@ pass2386:
 	VSUBPD     Y1, Y3, Y3
 	VCVTPD2PSY Y3, X0
 	VMOVUPS    X0, 16(DX)
-	JMP        cavity2391
+	JMP        cavity2405
 
-few2389:
+few2403:
 	CMPQ       SI, $0x04
-	JG         many2390
+	JG         many2404
 	LEAQ       constants<>+672(SB), R9
 	NEGQ       SI
 	VMOVUPD    (R9)(SI*8), Y1
@@ -34741,16 +34867,16 @@ few2389:
 	VMOVUPS    X2, (DX)
 	VCVTPD2PSY Y0, X0
 	VMOVUPS    X0, 16(DX)
-	JMP        cavity2391
+	JMP        cavity2405
 
-many2390:
+many2404:
 	VMOVAPD Y0, Y1
 	XORQ    R9, R9
 	MOVQ    SI, R10
 	CMPQ    R10, $0x00000004
-	JLT     rest2393
+	JLT     rest2407
 
-whole2392:
+whole2406:
 	VMOVUPD   (DI)(R9*8), Y2
 	VMOVUPD   (R8)(R9*8), Y3
 	VCMPPD    $0x00, Y0, Y3, Y4
@@ -34760,11 +34886,11 @@ whole2392:
 	ADDQ      $0x00000004, R9
 	SUBQ      $0x00000004, R10
 	CMPQ      R10, $0x00000004
-	JGE       whole2392
+	JGE       whole2406
 
-rest2393:
+rest2407:
 	TESTQ      R10, R10
-	JZ         done2394
+	JZ         done2408
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       R10
 	VMOVUPD    (R11)(R10*8), Y2
@@ -34777,7 +34903,7 @@ rest2393:
 	VBLENDVPD  Y2, Y3, Y4, Y3
 	VMAXPD     Y3, Y1, Y1
 
-done2394:
+done2408:
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y2
@@ -34785,9 +34911,9 @@ done2394:
 	XORQ       R9, R9
 	MOVQ       SI, R10
 	CMPQ       R10, $0x00000004
-	JLT        rest2396
+	JLT        rest2410
 
-whole2395:
+whole2409:
 	VMOVUPD    (DI)(R9*8), Y2
 	VMOVUPD    (R8)(R9*8), Y3
 	VCMPPD     $0x00, Y0, Y3, Y4
@@ -34799,11 +34925,11 @@ whole2395:
 	ADDQ       $0x00000004, R9
 	SUBQ       $0x00000004, R10
 	CMPQ       R10, $0x00000004
-	JGE        whole2395
+	JGE        whole2409
 
-rest2396:
+rest2410:
 	TESTQ      R10, R10
-	JZ         done2397
+	JZ         done2411
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       R10
 	VMOVUPD    (R11)(R10*8), Y2
@@ -34818,13 +34944,13 @@ rest2396:
 	VCVTPD2PSY Y3, X2
 	VMOVUPS    X2, (DX)(R9*4)
 
-done2397:
+done2411:
 	LEAQ       3(SI), SI
 	ANDQ       $-4, SI
 	VCVTPD2PSY Y0, X0
 	VMOVUPS    X0, (DX)(SI*4)
 
-cavity2391:
+cavity2405:
 	MOVQ       40(CX), SI
 	ADDQ       DX, SI
 	MOVQ       beliefs_base+72(FP), DI
@@ -34836,7 +34962,7 @@ cavity2391:
 	MOVQ       kv+168(FP), DI
 	VMOVUPD    constants<>+1784(SB), Y0
 	CMPQ       DI, $0x08
-	JNE        few2398
+	JNE        few2412
 	VMOVUPD    (R8), Y3
 	VMOVUPD    (R9), Y2
 	VCMPPD     $0x00, Y0, Y2, Y4
@@ -34859,11 +34985,11 @@ cavity2391:
 	VSUBPD     Y2, Y4, Y4
 	VCVTPD2PSY Y4, X0
 	VMOVUPS    X0, 16(SI)
-	JMP        cavity2400
+	JMP        cavity2414
 
-few2398:
+few2412:
 	CMPQ       DI, $0x04
-	JG         many2399
+	JG         many2413
 	LEAQ       constants<>+672(SB), R10
 	NEGQ       DI
 	VMOVUPD    (R10)(DI*8), Y2
@@ -34884,16 +35010,16 @@ few2398:
 	VMOVUPS    X3, (SI)
 	VCVTPD2PSY Y0, X0
 	VMOVUPS    X0, 16(SI)
-	JMP        cavity2400
+	JMP        cavity2414
 
-many2399:
+many2413:
 	VMOVAPD Y0, Y2
 	XORQ    R10, R10
 	MOVQ    DI, R11
 	CMPQ    R11, $0x00000004
-	JLT     rest2402
+	JLT     rest2416
 
-whole2401:
+whole2415:
 	VMOVUPD   (R8)(R10*8), Y3
 	VMOVUPD   (R9)(R10*8), Y4
 	VCMPPD    $0x00, Y0, Y4, Y5
@@ -34903,11 +35029,11 @@ whole2401:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R11
 	CMPQ      R11, $0x00000004
-	JGE       whole2401
+	JGE       whole2415
 
-rest2402:
+rest2416:
 	TESTQ      R11, R11
-	JZ         done2403
+	JZ         done2417
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R11
 	VMOVUPD    (R12)(R11*8), Y3
@@ -34920,7 +35046,7 @@ rest2402:
 	VBLENDVPD  Y3, Y4, Y5, Y4
 	VMAXPD     Y4, Y2, Y2
 
-done2403:
+done2417:
 	VPERM2F128 $0x01, Y2, Y2, Y3
 	VMAXPD     Y3, Y2, Y2
 	VPERMILPD  $0x05, Y2, Y3
@@ -34928,9 +35054,9 @@ done2403:
 	XORQ       R10, R10
 	MOVQ       DI, R11
 	CMPQ       R11, $0x00000004
-	JLT        rest2405
+	JLT        rest2419
 
-whole2404:
+whole2418:
 	VMOVUPD    (R8)(R10*8), Y3
 	VMOVUPD    (R9)(R10*8), Y4
 	VCMPPD     $0x00, Y0, Y4, Y5
@@ -34942,11 +35068,11 @@ whole2404:
 	ADDQ       $0x00000004, R10
 	SUBQ       $0x00000004, R11
 	CMPQ       R11, $0x00000004
-	JGE        whole2404
+	JGE        whole2418
 
-rest2405:
+rest2419:
 	TESTQ      R11, R11
-	JZ         done2406
+	JZ         done2420
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R11
 	VMOVUPD    (R12)(R11*8), Y3
@@ -34961,33 +35087,33 @@ rest2405:
 	VCVTPD2PSY Y4, X3
 	VMOVUPS    X3, (SI)(R10*4)
 
-done2406:
+done2420:
 	LEAQ       3(DI), DI
 	ANDQ       $-4, DI
 	VCVTPD2PSY Y0, X0
 	VMOVUPS    X0, (SI)(DI*4)
 
-cavity2400:
+cavity2414:
 	VADDSD X2, X1, X1
 	VMOVSD X1, 128(CX)(BX*8)
 	ADDQ   $0x00000028, AX
 	ADDQ   48(CX), DX
 	INCQ   BX
-	JMP    pass2386
+	JMP    pass2400
 
-stop2387:
+stop2401:
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed2388:
+passed2402:
 	MOVQ  16(CX), DX
 	IMULQ 48(CX), DX
 	LEAQ  1760(CX), AX
 	ADDQ  AX, DX
 	CMPQ  AX, DX
-	JGE   vectors2408
+	JGE   vectors2422
 
-vector2407:
+vector2421:
 	VMOVUPS      (AX), Y0
 	VMOVUPS      Y0, Y1
 	VMOVUPS      constants<>+4256(SB), Y2
@@ -35019,22 +35145,22 @@ vector2407:
 	VMOVUPS      Y1, 4128(AX)
 	ADDQ         $0x20, AX
 	CMPQ         AX, DX
-	JLT          vector2407
+	JLT          vector2421
 
-vectors2408:
+vectors2422:
 	MOVQ (CX), AX
 	LEAQ 1760(CX), DX
 	XORQ BX, BX
 
-pass2409:
+pass2423:
 	CMPQ         BX, 16(CX)
-	JGE          passed2411
+	JGE          passed2425
 	MOVQ         ku+160(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general2412
+	JNE          general2426
 	MOVQ         kv+168(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general2412
+	JNE          general2426
 	MOVQ         tables_base+120(FP), SI
 	MOVQ         32(AX), DI
 	LEAQ         (SI)(DI*4), DI
@@ -35087,9 +35213,9 @@ pass2409:
 	VADDPS       X0, X2, X2
 	VMOVSS       X2, 672(CX)(BX*4)
 	VEXTRACTPS   $0x01, X2, 1216(CX)(BX*4)
-	JMP          shaped2413
+	JMP          shaped2427
 
-general2412:
+general2426:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   tables_base+120(FP), SI
@@ -35104,9 +35230,9 @@ general2412:
 	XORQ   R11, R11
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000020
-	JLT    rest2415
+	JLT    rest2429
 
-panel2414:
+panel2428:
 	MOVQ   DX, R9
 	LEAQ   (DI)(R11*1), R8
 	VXORPD Y2, Y2, Y2
@@ -35119,9 +35245,9 @@ panel2414:
 	VXORPD Y9, Y9, Y9
 	MOVQ   ku+160(FP), R13
 	CMPQ   R13, $0x00000001
-	JLT    rows2418
+	JLT    rows2432
 
-row2417:
+row2431:
 	VBROADCASTSS (R9), Y10
 	VBROADCASTSS 4128(R9), Y11
 	VMOVUPS      (R8), Y12
@@ -35140,9 +35266,9 @@ row2417:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row2417
+	JGE          row2431
 
-rows2418:
+rows2432:
 	VFMADD231PS (SI)(R11*1), Y2, Y0
 	VFMADD231PS (SI)(R11*1), Y6, Y1
 	VFMADD231PS 4128(SI)(R11*1), Y2, Y1
@@ -35158,13 +35284,13 @@ rows2418:
 	ADDQ        $0x00000080, R11
 	SUBQ        $0x00000020, R12
 	CMPQ        R12, $0x00000020
-	JGE         panel2414
+	JGE         panel2428
 
-rest2415:
+rest2429:
 	TESTQ   R12, R12
-	JZ      done2416
+	JZ      done2430
 	CMPQ    R12, $0x00000008
-	JGT     wider2419
+	JGT     wider2433
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
 	NEGQ    R9
@@ -35177,9 +35303,9 @@ rest2415:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000002
-	JLT     rows2421
+	JLT     rows2435
 
-row2420:
+row2434:
 	VBROADCASTSS (R9), Y7
 	VBROADCASTSS 4128(R9), Y8
 	VMASKMOVPS   (R8), Y2, Y9
@@ -35194,13 +35320,13 @@ row2420:
 	LEAQ         (R8)(R10*2), R8
 	SUBQ         $0x00000002, DI
 	CMPQ         DI, $0x00000002
-	JGE          row2420
+	JGE          row2434
 
-rows2421:
+rows2435:
 	CMPQ DI, $0x00000001
-	JLT  rows2423
+	JLT  rows2437
 
-row2422:
+row2436:
 	VBROADCASTSS (R9), Y7
 	VBROADCASTSS 4128(R9), Y8
 	VMASKMOVPS   (R8), Y2, Y9
@@ -35210,19 +35336,19 @@ row2422:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row2422
+	JGE          row2436
 
-rows2423:
+rows2437:
 	VADDPS      Y4, Y3, Y3
 	VADDPS      Y6, Y5, Y5
 	VFMADD231PS (SI)(R11*1), Y3, Y0
 	VFMADD231PS (SI)(R11*1), Y5, Y1
 	VFMADD231PS 4128(SI)(R11*1), Y3, Y1
-	JMP         done2416
+	JMP         done2430
 
-wider2419:
+wider2433:
 	CMPQ    R12, $0x00000010
-	JGT     wider2424
+	JGT     wider2438
 	SUBQ    $0x00000008, R12
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
@@ -35240,9 +35366,9 @@ wider2419:
 	VXORPD  Y10, Y10, Y10
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000002
-	JLT     rows2426
+	JLT     rows2440
 
-row2425:
+row2439:
 	VBROADCASTSS (R9), Y11
 	VBROADCASTSS 4128(R9), Y12
 	VMOVUPS      (R8), Y13
@@ -35263,13 +35389,13 @@ row2425:
 	LEAQ         (R8)(R10*2), R8
 	SUBQ         $0x00000002, DI
 	CMPQ         DI, $0x00000002
-	JGE          row2425
+	JGE          row2439
 
-rows2426:
+rows2440:
 	CMPQ DI, $0x00000001
-	JLT  rows2428
+	JLT  rows2442
 
-row2427:
+row2441:
 	VBROADCASTSS (R9), Y11
 	VBROADCASTSS 4128(R9), Y12
 	VMOVUPS      (R8), Y13
@@ -35282,9 +35408,9 @@ row2427:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row2427
+	JGE          row2441
 
-rows2428:
+rows2442:
 	VADDPS      Y5, Y3, Y3
 	VADDPS      Y9, Y7, Y7
 	VFMADD231PS (SI)(R11*1), Y3, Y0
@@ -35295,11 +35421,11 @@ rows2428:
 	VFMADD231PS 32(SI)(R11*1), Y4, Y0
 	VFMADD231PS 32(SI)(R11*1), Y8, Y1
 	VFMADD231PS 4160(SI)(R11*1), Y4, Y1
-	JMP         done2416
+	JMP         done2430
 
-wider2424:
+wider2438:
 	CMPQ    R12, $0x00000018
-	JGT     wider2429
+	JGT     wider2443
 	SUBQ    $0x00000010, R12
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
@@ -35315,9 +35441,9 @@ wider2424:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000001
-	JLT     rows2431
+	JLT     rows2445
 
-row2430:
+row2444:
 	VBROADCASTSS (R9), Y9
 	VBROADCASTSS 4128(R9), Y10
 	VMOVUPS      (R8), Y11
@@ -35333,9 +35459,9 @@ row2430:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row2430
+	JGE          row2444
 
-rows2431:
+rows2445:
 	VFMADD231PS (SI)(R11*1), Y3, Y0
 	VFMADD231PS (SI)(R11*1), Y6, Y1
 	VFMADD231PS 4128(SI)(R11*1), Y3, Y1
@@ -35345,9 +35471,9 @@ rows2431:
 	VFMADD231PS 64(SI)(R11*1), Y5, Y0
 	VFMADD231PS 64(SI)(R11*1), Y8, Y1
 	VFMADD231PS 4192(SI)(R11*1), Y5, Y1
-	JMP         done2416
+	JMP         done2430
 
-wider2429:
+wider2443:
 	SUBQ    $0x00000018, R12
 	LEAQ    constants<>+672(SB), R8
 	MOVQ    R12, R9
@@ -35365,9 +35491,9 @@ wider2429:
 	VXORPD  Y10, Y10, Y10
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000001
-	JLT     rows2434
+	JLT     rows2448
 
-row2433:
+row2447:
 	VBROADCASTSS (R9), Y11
 	VBROADCASTSS 4128(R9), Y12
 	VMOVUPS      (R8), Y13
@@ -35386,9 +35512,9 @@ row2433:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row2433
+	JGE          row2447
 
-rows2434:
+rows2448:
 	VFMADD231PS (SI)(R11*1), Y3, Y0
 	VFMADD231PS (SI)(R11*1), Y7, Y1
 	VFMADD231PS 4128(SI)(R11*1), Y3, Y1
@@ -35402,7 +35528,7 @@ rows2434:
 	VFMADD231PS 96(SI)(R11*1), Y10, Y1
 	VFMADD231PS 4224(SI)(R11*1), Y6, Y1
 
-done2416:
+done2430:
 	VHADDPS      Y1, Y0, Y0
 	VHADDPS      Y0, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
@@ -35410,15 +35536,15 @@ done2416:
 	VMOVSS       X0, 672(CX)(BX*4)
 	VEXTRACTPS   $0x01, X0, 1216(CX)(BX*4)
 
-shaped2413:
+shaped2427:
 	ADDQ $0x00000028, AX
 	ADDQ 48(CX), DX
 	INCQ BX
-	JMP  pass2409
+	JMP  pass2423
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed2411:
+passed2425:
 	MOVQ    16(CX), AX
 	VMOVUPS constants<>+4128(SB), Y0
 	MOVQ    24(CX), DX
@@ -35428,24 +35554,24 @@ passed2411:
 	LEAQ    (SI)(DX*8), SI
 	XORQ    DX, DX
 	CMPQ    AX, $0x00000004
-	JLT     rest2436
+	JLT     rest2450
 
-whole2435:
+whole2449:
 	VMOVUPS   672(CX)(DX*4), X1
 	VCMPPS    $0x19, constants<>+4000(SB), X1, X2
 	VCMPPS    $0x1e, constants<>+4064(SB), X1, X3
 	VORPS     X3, X2, X2
 	VMOVMSKPS X2, DI
 	TESTL     DI, DI
-	JZ        safe2437
+	JZ        safe2451
 	BSFL      DI, DI
 	ADDQ      DX, DI
 	CMPQ      DI, 16(CX)
-	JGE       safe2437
+	JGE       safe2451
 	MOVQ      DI, 16(CX)
 	MOVQ      DI, 8(CX)
 
-safe2437:
+safe2451:
 	VDIVPS      X1, X0, X2
 	VMOVUPS     X2, 672(CX)(DX*4)
 	VMULPS      1216(CX)(DX*4), X2, X2
@@ -35487,11 +35613,11 @@ safe2437:
 	ADDQ        $0x00000004, DX
 	SUBQ        $0x00000004, AX
 	CMPQ        AX, $0x00000004
-	JGE         whole2435
+	JGE         whole2449
 
-rest2436:
+rest2450:
 	TESTQ     AX, AX
-	JZ        done2438
+	JZ        done2452
 	LEAQ      constants<>+672(SB), DI
 	MOVQ      AX, R8
 	NEGQ      R8
@@ -35502,15 +35628,15 @@ rest2436:
 	VORPS     X3, X2, X2
 	VMOVMSKPS X2, DI
 	TESTL     DI, DI
-	JZ        safe2439
+	JZ        safe2453
 	BSFL      DI, DI
 	ADDQ      DX, DI
 	CMPQ      DI, 16(CX)
-	JGE       safe2439
+	JGE       safe2453
 	MOVQ      DI, 16(CX)
 	MOVQ      DI, 8(CX)
 
-safe2439:
+safe2453:
 	VDIVPS    X1, X0, X0
 	VMOVUPS   X0, 672(CX)(DX*4)
 	VMULPS    1216(CX)(DX*4), X0, X0
@@ -35519,23 +35645,23 @@ safe2439:
 	VMOVUPD   128(CX)(DX*8), Y2
 	VADDPD    Y2, Y0, Y0
 	CMPQ      AX, $0x04
-	JLT       partial2440
+	JLT       partial2454
 	VMOVUPD   Y0, (SI)(DX*8)
-	JMP       stored2442
+	JMP       stored2456
 
-partial2440:
+partial2454:
 	CMPQ         AX, $0x02
-	JLT          single2441
+	JLT          single2455
 	VMOVUPD      X0, (SI)(DX*8)
-	JEQ          stored2442
+	JEQ          stored2456
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(SI)(DX*8)
-	JMP          stored2442
+	JMP          stored2456
 
-single2441:
+single2455:
 	VMOVSD X0, (SI)(DX*8)
 
-stored2442:
+stored2456:
 	VPADDQ      constants<>+2552(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y0
 	VORPD       constants<>+2616(SB), Y0, Y0
@@ -35566,37 +35692,37 @@ stored2442:
 	VFMSUB132PD constants<>+2360(SB), Y8, Y0
 	VADDPD      Y2, Y0, Y0
 	CMPQ        AX, $0x04
-	JLT         partial2443
+	JLT         partial2457
 	VMOVUPD     Y0, (BX)(DX*8)
-	JMP         stored2445
+	JMP         stored2459
 
-partial2443:
+partial2457:
 	CMPQ         AX, $0x02
-	JLT          single2444
+	JLT          single2458
 	VMOVUPD      X0, (BX)(DX*8)
-	JEQ          stored2445
+	JEQ          stored2459
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(BX)(DX*8)
-	JMP          stored2445
+	JMP          stored2459
 
-single2444:
+single2458:
 	VMOVSD X0, (BX)(DX*8)
 
-stored2445:
-done2438:
+stored2459:
+done2452:
 	MOVQ (CX), AX
 	LEAQ 1760(CX), DX
 	XORQ BX, BX
 
-pass2446:
+pass2460:
 	CMPQ         BX, 16(CX)
-	JGE          passed2448
+	JGE          passed2462
 	MOVQ         ku+160(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general2449
+	JNE          general2463
 	MOVQ         kv+168(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general2449
+	JNE          general2463
 	MOVQ         tables_base+120(FP), SI
 	MOVQ         32(AX), DI
 	LEAQ         (SI)(DI*4), DI
@@ -35642,9 +35768,9 @@ pass2446:
 	VMULPS       224(DI), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VMOVUPS      Y1, 224(SI)
-	JMP          shaped2450
+	JMP          shaped2464
 
-general2449:
+general2463:
 	MOVQ         dst_base+0(FP), DI
 	MOVQ         dst_len+8(FP), SI
 	LEAQ         -32(DI)(SI*4), SI
@@ -35656,7 +35782,7 @@ general2449:
 	MOVQ         SI, 72(CX)
 	MOVQ         kv+168(FP), SI
 	CMPQ         SI, $0x08
-	JLE          short2451
+	JLE          short2465
 	MOVQ         tables_base+120(FP), SI
 	MOVQ         32(AX), DI
 	LEAQ         (SI)(DI*4), DI
@@ -35673,15 +35799,15 @@ general2449:
 	VBROADCASTSS 672(CX)(BX*4), Y0
 	MOVQ         DX, R9
 
-row2453:
+row2467:
 	VBROADCASTSS (R9), Y1
 	VMULPS       Y0, Y1, Y1
 	MOVQ         kv+168(FP), R10
 	XORQ         R11, R11
 	CMPQ         R10, $0x00000008
-	JLT          rest2455
+	JLT          rest2469
 
-whole2454:
+whole2468:
 	VMOVUPS (DI)(R11*4), Y2
 	VMULPS  (R8)(R11*4), Y2, Y2
 	VMULPS  Y1, Y2, Y2
@@ -35689,11 +35815,11 @@ whole2454:
 	ADDQ    $0x00000008, R11
 	SUBQ    $0x00000008, R10
 	CMPQ    R10, $0x00000008
-	JGE     whole2454
+	JGE     whole2468
 
-rest2455:
+rest2469:
 	TESTQ      R10, R10
-	JZ         done2456
+	JZ         done2470
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R10, R13
 	NEGQ       R13
@@ -35703,49 +35829,49 @@ rest2455:
 	VMULPS     Y1, Y2, Y2
 	LEAQ       (SI)(R11*4), R11
 	CMPQ       R11, 56(CX)
-	JGT        pieces2457
+	JGT        pieces2471
 	VMOVUPS    Y2, (R11)
-	JMP        written2458
+	JMP        written2472
 
-pieces2457:
+pieces2471:
 	CMPQ    R10, $0x08
-	JLT     partial2459
+	JLT     partial2473
 	VMOVUPS Y2, (R11)
-	JMP     stored2460
+	JMP     stored2474
 
-partial2459:
+partial2473:
 	LEAQ         (R11), R11
 	VMOVAPS      X2, X1
 	TESTQ        $0x00000004, R10
-	JZ           without2461
+	JZ           without2475
 	VMOVUPS      X1, (R11)
 	VEXTRACTF128 $0x01, Y2, X1
 	ADDQ         $0x00000010, R11
 
-without2461:
+without2475:
 	TESTQ     $0x00000002, R10
-	JZ        without2462
+	JZ        without2476
 	VMOVSD    X1, (R11)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, R11
 
-without2462:
+without2476:
 	TESTQ  $0x00000001, R10
-	JZ     without2463
+	JZ     without2477
 	VMOVSS X1, (R11)
 
-without2463:
-stored2460:
-written2458:
-done2456:
+without2477:
+stored2474:
+written2472:
+done2470:
 	ADDQ $0x04, R9
 	ADDQ 64(CX), DI
 	ADDQ 64(CX), SI
 	DECQ 72(CX)
-	JNZ  row2453
-	JMP  done2452
+	JNZ  row2467
+	JMP  done2466
 
-short2451:
+short2465:
 	MOVQ         kv+168(FP), SI
 	LEAQ         constants<>+672(SB), DI
 	MOVQ         SI, R8
@@ -35768,7 +35894,7 @@ short2451:
 	VBROADCASTSS 672(CX)(BX*4), Y1
 	MOVQ         DX, R11
 
-row2464:
+row2478:
 	VBROADCASTSS (R11), Y2
 	VMULPS       Y1, Y2, Y2
 	VMASKMOVPS   (R9)(DI*4), Y0, Y3
@@ -35776,63 +35902,63 @@ row2464:
 	VMULPS       Y2, Y3, Y3
 	LEAQ         (R8)(DI*4), R12
 	CMPQ         R12, 56(CX)
-	JGT          pieces2465
+	JGT          pieces2479
 	VMOVUPS      Y3, (R12)
-	JMP          written2466
+	JMP          written2480
 
-pieces2465:
+pieces2479:
 	CMPQ    SI, $0x08
-	JLT     partial2467
+	JLT     partial2481
 	VMOVUPS Y3, (R12)
-	JMP     stored2468
+	JMP     stored2482
 
-partial2467:
+partial2481:
 	LEAQ         (R12), R12
 	VMOVAPS      X3, X2
 	TESTQ        $0x00000004, SI
-	JZ           without2469
+	JZ           without2483
 	VMOVUPS      X2, (R12)
 	VEXTRACTF128 $0x01, Y3, X2
 	ADDQ         $0x00000010, R12
 
-without2469:
+without2483:
 	TESTQ     $0x00000002, SI
-	JZ        without2470
+	JZ        without2484
 	VMOVSD    X2, (R12)
 	VPERMILPD $0x01, X2, X2
 	ADDQ      $0x00000008, R12
 
-without2470:
+without2484:
 	TESTQ  $0x00000001, SI
-	JZ     without2471
+	JZ     without2485
 	VMOVSS X2, (R12)
 
-without2471:
-stored2468:
-written2466:
+without2485:
+stored2482:
+written2480:
 	ADDQ $0x04, R11
 	ADDQ 64(CX), R9
 	ADDQ 64(CX), R8
 	DECQ 72(CX)
-	JNZ  row2464
+	JNZ  row2478
 
-done2452:
-shaped2450:
+done2466:
+shaped2464:
 	ADDQ $0x00000028, AX
 	ADDQ 48(CX), DX
 	INCQ BX
-	JMP  pass2446
+	JMP  pass2460
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed2448:
+passed2462:
 	MOVQ AX, (CX)
 	MOVQ 16(CX), AX
 	ADDQ AX, 24(CX)
 	SUBQ AX, 8(CX)
-	JMP  chunk2382
+	JMP  chunk2396
 
-done2384:
+done2398:
 	MOVQ 24(CX), AX
 	MOVQ AX, done+176(FP)
 	VZEROUPPER
@@ -35846,9 +35972,9 @@ TEXT ·narrow256(SB), $0-48
 	MOVQ x_len+32(FP), DX
 	XORQ BX, BX
 	CMPQ DX, $0x00000008
-	JLT  rest2473
+	JLT  rest2487
 
-whole2472:
+whole2486:
 	VCVTPD2PSY  (CX)(BX*8), X0
 	VCVTPD2PSY  32(CX)(BX*8), X1
 	VINSERTF128 $0x01, X1, Y0, Y1
@@ -35856,24 +35982,24 @@ whole2472:
 	ADDQ        $0x00000008, BX
 	SUBQ        $0x00000008, DX
 	CMPQ        DX, $0x00000008
-	JGE         whole2472
+	JGE         whole2486
 
-rest2473:
+rest2487:
 	TESTQ      DX, DX
-	JZ         done2476
+	JZ         done2490
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       DX, DI
 	NEGQ       DI
 	VMOVUPS    (SI)(DI*4), Y1
 	CMPQ       DX, $0x04
-	JL         few2477
+	JL         few2491
 	VCVTPD2PSY (CX)(BX*8), X0
 	VMOVUPS    X0, (AX)(BX*4)
 	ADDQ       $0x04, BX
 	SUBQ       $0x04, DX
-	JZ         narrow2478
+	JZ         narrow2492
 
-few2477:
+few2491:
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       DX, DI
 	NEGQ       DI
@@ -35881,35 +36007,35 @@ few2477:
 	VMASKMOVPD (CX)(BX*8), Y1, Y1
 	VCVTPD2PSY Y1, X0
 	CMPQ       DX, $0x08
-	JLT        partial2479
+	JLT        partial2493
 	VMOVUPS    Y0, (AX)(BX*4)
-	JMP        stored2480
+	JMP        stored2494
 
-partial2479:
+partial2493:
 	LEAQ         (AX)(BX*4), AX
 	VMOVAPS      X0, X1
 	TESTQ        $0x00000004, DX
-	JZ           without2481
+	JZ           without2495
 	VMOVUPS      X1, (AX)
 	VEXTRACTF128 $0x01, Y0, X1
 	ADDQ         $0x00000010, AX
 
-without2481:
+without2495:
 	TESTQ     $0x00000002, DX
-	JZ        without2482
+	JZ        without2496
 	VMOVSD    X1, (AX)
 	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, AX
 
-without2482:
+without2496:
 	TESTQ  $0x00000001, DX
-	JZ     without2483
+	JZ     without2497
 	VMOVSS X1, (AX)
 
-without2483:
-stored2480:
-narrow2478:
-done2476:
+without2497:
+stored2494:
+narrow2492:
+done2490:
 	VZEROUPPER
 	RET
 
@@ -35923,16 +36049,16 @@ TEXT ·expShift256(SB), $0-64
 	VXORPD       Y1, Y1, Y1
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000004
-	JLT          rest2485
+	JLT          rest2499
 
-whole2484:
+whole2498:
 	VMOVUPD      (CX)(BX*8), Y2
 	VSUBPD       Y0, Y2, Y2
 	VANDPD       constants<>+1976(SB), Y2, Y3
 	VCMPPD       $0x06, constants<>+2104(SB), Y3, Y3
 	VMOVMSKPD    Y3, SI
 	TESTL        SI, SI
-	JNZ          slow2486
+	JNZ          slow2500
 	VMOVUPD      constants<>+2264(SB), Y3
 	VFMADD231PD  constants<>+2232(SB), Y2, Y3
 	VSUBPD       constants<>+2264(SB), Y3, Y4
@@ -35959,9 +36085,9 @@ whole2484:
 	VPSLLQ       $0x34, Y3, Y3
 	VPADDQ       Y3, Y2, Y2
 	VMOVUPD      Y2, Y2
-	JMP          done2487
+	JMP          done2501
 
-slow2486:
+slow2500:
 	VMOVUPD      constants<>+2168(SB), Y3
 	VMAXPD       Y2, Y3, Y2
 	VMOVUPD      constants<>+2200(SB), Y3
@@ -36001,17 +36127,17 @@ slow2486:
 	VMULPD       Y4, Y2, Y2
 	VMULPD       Y3, Y2, Y2
 
-done2487:
+done2501:
 	VMOVUPD Y2, (AX)(BX*8)
 	VADDPD  Y2, Y1, Y1
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole2484
+	JGE     whole2498
 
-rest2485:
+rest2499:
 	TESTQ        DX, DX
-	JZ           done2488
+	JZ           done2502
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -36023,7 +36149,7 @@ rest2485:
 	VCMPPD       $0x06, constants<>+2104(SB), Y0, Y0
 	VMOVMSKPD    Y0, CX
 	TESTL        CX, CX
-	JNZ          slow2489
+	JNZ          slow2503
 	VMOVUPD      constants<>+2264(SB), Y0
 	VFMADD231PD  constants<>+2232(SB), Y3, Y0
 	VSUBPD       constants<>+2264(SB), Y0, Y4
@@ -36050,9 +36176,9 @@ rest2485:
 	VPSLLQ       $0x34, Y0, Y0
 	VPADDQ       Y0, Y3, Y3
 	VMOVUPD      Y3, Y0
-	JMP          done2490
+	JMP          done2504
 
-slow2489:
+slow2503:
 	VMOVUPD      constants<>+2168(SB), Y0
 	VMAXPD       Y3, Y0, Y3
 	VMOVUPD      constants<>+2200(SB), Y0
@@ -36092,29 +36218,29 @@ slow2489:
 	VMULPD       Y4, Y3, Y3
 	VMULPD       Y0, Y3, Y0
 
-done2490:
+done2504:
 	CMPQ    DX, $0x04
-	JLT     partial2491
+	JLT     partial2505
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored2493
+	JMP     stored2507
 
-partial2491:
+partial2505:
 	CMPQ         DX, $0x02
-	JLT          single2492
+	JLT          single2506
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored2493
+	JEQ          stored2507
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       X3, 16(AX)(BX*8)
-	JMP          stored2493
+	JMP          stored2507
 
-single2492:
+single2506:
 	VMOVSD X0, (AX)(BX*8)
 
-stored2493:
+stored2507:
 	VANDPD Y2, Y0, Y0
 	VADDPD Y0, Y1, Y1
 
-done2488:
+done2502:
 	VPERM2F128 $0x01, Y1, Y1, Y0
 	VADDPD     Y0, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y0
@@ -36132,9 +36258,9 @@ TEXT ·max256(SB), $0-32
 	VXORPD  Y1, Y1, Y1
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000004
-	JLT     rest2495
+	JLT     rest2509
 
-whole2494:
+whole2508:
 	VMOVUPD (AX)(DX*8), Y2
 	VMAXPD  Y2, Y0, Y0
 	VCMPPD  $0x03, Y2, Y2, Y2
@@ -36142,11 +36268,11 @@ whole2494:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole2494
+	JGE     whole2508
 
-rest2495:
+rest2509:
 	TESTQ      CX, CX
-	JZ         done2496
+	JZ         done2510
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPD    (BX)(CX*8), Y2
@@ -36157,17 +36283,17 @@ rest2495:
 	VCMPPD     $0x03, Y3, Y3, Y3
 	VORPD      Y3, Y1, Y1
 
-done2496:
+done2510:
 	VPERM2F128 $0x01, Y0, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VMOVMSKPD  Y1, AX
 	TESTL      AX, AX
-	JZ         numbers2497
+	JZ         numbers2511
 	VMOVUPD    constants<>+1848(SB), Y0
 
-numbers2497:
+numbers2511:
 	MOVSD X0, ret+24(FP)
 	VZEROUPPER
 	RET
@@ -36181,9 +36307,9 @@ TEXT ·addScaled256(SB), $0-56
 	VBROADCASTSD a+48(FP), Y0
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
-	JLT          rest2499
+	JLT          rest2513
 
-whole2498:
+whole2512:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
@@ -36199,24 +36325,24 @@ whole2498:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole2498
+	JGE         whole2512
 
-rest2499:
+rest2513:
 	CMPQ DX, $0x00000004
-	JLT  rest2501
+	JLT  rest2515
 
-whole2500:
+whole2514:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole2500
+	JGE         whole2514
 
-rest2501:
+rest2515:
 	TESTQ       DX, DX
-	JZ          done2502
+	JZ          done2516
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -36225,24 +36351,24 @@ rest2501:
 	VMASKMOVPD  (CX)(BX*8), Y1, Y1
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial2503
+	JLT         partial2517
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored2505
+	JMP         stored2519
 
-partial2503:
+partial2517:
 	CMPQ         DX, $0x02
-	JLT          single2504
+	JLT          single2518
 	VMOVUPD      X2, (AX)(BX*8)
-	JEQ          stored2505
+	JEQ          stored2519
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored2505
+	JMP          stored2519
 
-single2504:
+single2518:
 	VMOVSD X2, (AX)(BX*8)
 
-stored2505:
-done2502:
+stored2519:
+done2516:
 	VZEROUPPER
 	RET
 
@@ -36258,9 +36384,9 @@ TEXT ·dot256(SB), $0-56
 	VXORPD Y3, Y3, Y3
 	XORQ   BX, BX
 	CMPQ   DX, $0x00000010
-	JLT    rest2507
+	JLT    rest2521
 
-whole2506:
+whole2520:
 	VMOVUPD     (CX)(BX*8), Y4
 	VMOVUPD     (AX)(BX*8), Y5
 	VFMADD231PD Y4, Y5, Y0
@@ -36276,24 +36402,24 @@ whole2506:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole2506
+	JGE         whole2520
 
-rest2507:
+rest2521:
 	CMPQ DX, $0x00000004
-	JLT  rest2509
+	JLT  rest2523
 
-whole2508:
+whole2522:
 	VMOVUPD     (CX)(BX*8), Y4
 	VMOVUPD     (AX)(BX*8), Y5
 	VFMADD231PD Y4, Y5, Y0
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole2508
+	JGE         whole2522
 
-rest2509:
+rest2523:
 	TESTQ       DX, DX
-	JZ          done2510
+	JZ          done2524
 	LEAQ        constants<>+672(SB), SI
 	NEGQ        DX
 	VMOVUPD     (SI)(DX*8), Y4
@@ -36301,7 +36427,7 @@ rest2509:
 	VMASKMOVPD  (AX)(BX*8), Y4, Y4
 	VFMADD231PD Y5, Y4, Y0
 
-done2510:
+done2524:
 	VADDPD       Y1, Y0, Y0
 	VADDPD       Y3, Y2, Y2
 	VADDPD       Y2, Y0, Y0
@@ -36325,9 +36451,9 @@ TEXT ·entropy256(SB), $0-32
 	VXORPD  Y4, Y4, Y4
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000008
-	JLT     rest2512
+	JLT     rest2526
 
-whole2511:
+whole2525:
 	VMOVUPD     (AX)(DX*8), Y5
 	VMAXPD      constants<>+2424(SB), Y5, Y6
 	VCMPPD      $0x19, constants<>+2424(SB), Y6, Y7
@@ -36335,7 +36461,7 @@ whole2511:
 	VORPD       Y8, Y7, Y7
 	VMOVMSKPD   Y7, BX
 	TESTL       BX, BX
-	JNZ         slow2513
+	JNZ         slow2527
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y7
 	VORPD       Y1, Y7, Y7
@@ -36365,9 +36491,9 @@ whole2511:
 	VSUBPD      Y6, Y13, Y13
 	VFMSUB132PD constants<>+2360(SB), Y13, Y7
 	VMOVUPD     Y7, Y6
-	JMP         done2514
+	JMP         done2528
 
-slow2513:
+slow2527:
 	VMOVUPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+2424(SB), Y6, Y9
 	VMULPD      constants<>+2456(SB), Y6, Y8
@@ -36411,7 +36537,7 @@ slow2513:
 	VCMPPD      $0x19, Y8, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1848(SB), Y6, Y6
 
-done2514:
+done2528:
 	VFNMADD231PD Y5, Y6, Y4
 	VMOVUPD      32(AX)(DX*8), Y5
 	VMAXPD       constants<>+2424(SB), Y5, Y6
@@ -36420,7 +36546,7 @@ done2514:
 	VORPD        Y8, Y7, Y7
 	VMOVMSKPD    Y7, BX
 	TESTL        BX, BX
-	JNZ          slow2515
+	JNZ          slow2529
 	VPADDQ       Y0, Y6, Y6
 	VPSRLQ       $0x34, Y6, Y7
 	VORPD        Y1, Y7, Y7
@@ -36450,9 +36576,9 @@ done2514:
 	VSUBPD       Y6, Y13, Y13
 	VFMSUB132PD  constants<>+2360(SB), Y13, Y7
 	VMOVUPD      Y7, Y6
-	JMP          done2516
+	JMP          done2530
 
-slow2515:
+slow2529:
 	VMOVUPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+2424(SB), Y6, Y9
 	VMULPD      constants<>+2456(SB), Y6, Y8
@@ -36496,18 +36622,18 @@ slow2515:
 	VCMPPD      $0x19, Y8, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1848(SB), Y6, Y6
 
-done2516:
+done2530:
 	VFNMADD231PD Y5, Y6, Y4
 	ADDQ         $0x00000008, DX
 	SUBQ         $0x00000008, CX
 	CMPQ         CX, $0x00000008
-	JGE          whole2511
+	JGE          whole2525
 
-rest2512:
+rest2526:
 	CMPQ CX, $0x00000004
-	JLT  rest2518
+	JLT  rest2532
 
-whole2517:
+whole2531:
 	VMOVUPD     (AX)(DX*8), Y5
 	VMAXPD      constants<>+2424(SB), Y5, Y6
 	VCMPPD      $0x19, constants<>+2424(SB), Y6, Y7
@@ -36515,7 +36641,7 @@ whole2517:
 	VORPD       Y8, Y7, Y7
 	VMOVMSKPD   Y7, BX
 	TESTL       BX, BX
-	JNZ         slow2519
+	JNZ         slow2533
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y7
 	VORPD       Y1, Y7, Y7
@@ -36545,9 +36671,9 @@ whole2517:
 	VSUBPD      Y6, Y13, Y13
 	VFMSUB132PD constants<>+2360(SB), Y13, Y7
 	VMOVUPD     Y7, Y6
-	JMP         done2520
+	JMP         done2534
 
-slow2519:
+slow2533:
 	VMOVUPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+2424(SB), Y6, Y9
 	VMULPD      constants<>+2456(SB), Y6, Y8
@@ -36591,16 +36717,16 @@ slow2519:
 	VCMPPD      $0x19, Y8, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1848(SB), Y6, Y6
 
-done2520:
+done2534:
 	VFNMADD231PD Y5, Y6, Y4
 	ADDQ         $0x00000004, DX
 	SUBQ         $0x00000004, CX
 	CMPQ         CX, $0x00000004
-	JGE          whole2517
+	JGE          whole2531
 
-rest2518:
+rest2532:
 	TESTQ       CX, CX
-	JZ          done2521
+	JZ          done2535
 	LEAQ        constants<>+672(SB), BX
 	NEGQ        CX
 	VMOVUPD     (BX)(CX*8), Y5
@@ -36611,7 +36737,7 @@ rest2518:
 	VORPD       Y8, Y7, Y7
 	VMOVMSKPD   Y7, AX
 	TESTL       AX, AX
-	JNZ         slow2522
+	JNZ         slow2536
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y0
 	VORPD       Y1, Y0, Y0
@@ -36641,9 +36767,9 @@ rest2518:
 	VSUBPD      Y6, Y3, Y3
 	VFMSUB132PD constants<>+2360(SB), Y3, Y0
 	VMOVUPD     Y0, Y0
-	JMP         done2523
+	JMP         done2537
 
-slow2522:
+slow2536:
 	VMOVUPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+2424(SB), Y6, Y9
 	VMULPD      constants<>+2456(SB), Y6, Y8
@@ -36687,10 +36813,10 @@ slow2522:
 	VCMPPD      $0x19, Y1, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1848(SB), Y0, Y0
 
-done2523:
+done2537:
 	VFNMADD231PD Y5, Y0, Y4
 
-done2521:
+done2535:
 	VEXTRACTF128 $0x01, Y4, X0
 	VADDPD       X0, X4, X0
 	VPERMILPD    $0x01, X0, X1
@@ -36712,9 +36838,9 @@ TEXT ·scatterRows256(SB), $0-72
 	XORQ R8, R8
 	MOVQ SI, R10
 	CMPQ R10, $0x00000020
-	JLT  rest2525
+	JLT  rest2539
 
-panel2524:
+panel2538:
 	MOVQ    CX, SI
 	LEAQ    (AX)(R8*1), R9
 	VMOVUPD (BX)(R8*1), Y0
@@ -36727,9 +36853,9 @@ panel2524:
 	VMOVUPD 224(BX)(R8*1), Y7
 	MOVQ    DX, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows2528
+	JLT     rows2542
 
-row2527:
+row2541:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
@@ -36759,19 +36885,19 @@ row2527:
 	ADDQ         DI, R9
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row2527
+	JGE          row2541
 
-rows2528:
+rows2542:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000020, R10
 	CMPQ R10, $0x00000020
-	JGE  panel2524
+	JGE  panel2538
 
-rest2525:
+rest2539:
 	TESTQ      R10, R10
-	JZ         done2526
+	JZ         done2540
 	CMPQ       R10, $0x00000004
-	JGT        wider2529
+	JGT        wider2543
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
 	NEGQ       R9
@@ -36781,50 +36907,50 @@ rest2525:
 	VMASKMOVPD (BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2531
+	JLT        rows2545
 
-row2530:
+row2544:
 	VBROADCASTSD (SI), Y1
 	CMPQ         R10, $0x04
-	JLT          partial2532
+	JLT          partial2546
 	VMOVUPD      (R9), Y2
 	VFMADD231PD  Y0, Y1, Y2
 	VMOVUPD      Y2, (R9)
-	JMP          added2534
+	JMP          added2548
 
-partial2532:
+partial2546:
 	VMOVAPD      X0, X2
 	CMPQ         R10, $0x02
-	JLT          single2533
+	JLT          single2547
 	VMOVUPD      (R9), X2
 	VFMADD231PD  X0, X1, X2
 	VMOVUPD      X2, (R9)
 	CMPQ         R10, $0x02
-	JEQ          added2534
+	JEQ          added2548
 	VEXTRACTF128 $0x01, Y0, X2
 	VMOVSD       16(R9), X3
 	VFMADD231SD  X2, X1, X3
 	VMOVSD       X3, 16(R9)
-	JMP          added2534
+	JMP          added2548
 
-single2533:
+single2547:
 	VMOVSD      (R9), X3
 	VFMADD231SD X2, X1, X3
 	VMOVSD      X3, (R9)
 
-added2534:
+added2548:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2530
+	JGE  row2544
 
-rows2531:
-	JMP done2526
+rows2545:
+	JMP done2540
 
-wider2529:
+wider2543:
 	CMPQ       R10, $0x00000008
-	JGT        wider2535
+	JGT        wider2549
 	SUBQ       $0x00000004, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -36836,53 +36962,53 @@ wider2529:
 	VMASKMOVPD 32(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2537
+	JLT        rows2551
 
-row2536:
+row2550:
 	VBROADCASTSD (SI), Y2
 	VMOVUPD      (R9), Y3
 	VFMADD231PD  Y1, Y2, Y3
 	VMOVUPD      Y3, (R9)
 	CMPQ         R10, $0x04
-	JLT          partial2538
+	JLT          partial2552
 	VMOVUPD      32(R9), Y3
 	VFMADD231PD  Y0, Y2, Y3
 	VMOVUPD      Y3, 32(R9)
-	JMP          added2540
+	JMP          added2554
 
-partial2538:
+partial2552:
 	VMOVAPD      X0, X3
 	CMPQ         R10, $0x02
-	JLT          single2539
+	JLT          single2553
 	VMOVUPD      32(R9), X3
 	VFMADD231PD  X0, X2, X3
 	VMOVUPD      X3, 32(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2540
+	JEQ          added2554
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       48(R9), X4
 	VFMADD231SD  X3, X2, X4
 	VMOVSD       X4, 48(R9)
-	JMP          added2540
+	JMP          added2554
 
-single2539:
+single2553:
 	VMOVSD      32(R9), X4
 	VFMADD231SD X3, X2, X4
 	VMOVSD      X4, 32(R9)
 
-added2540:
+added2554:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2536
+	JGE  row2550
 
-rows2537:
-	JMP done2526
+rows2551:
+	JMP done2540
 
-wider2535:
+wider2549:
 	CMPQ       R10, $0x0000000c
-	JGT        wider2541
+	JGT        wider2555
 	SUBQ       $0x00000008, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -36895,9 +37021,9 @@ wider2535:
 	VMASKMOVPD 64(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2543
+	JLT        rows2557
 
-row2542:
+row2556:
 	VBROADCASTSD (SI), Y3
 	VMOVUPD      (R9), Y4
 	VFMADD231PD  Y1, Y3, Y4
@@ -36906,45 +37032,45 @@ row2542:
 	VFMADD231PD  Y2, Y3, Y4
 	VMOVUPD      Y4, 32(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2544
+	JLT          partial2558
 	VMOVUPD      64(R9), Y4
 	VFMADD231PD  Y0, Y3, Y4
 	VMOVUPD      Y4, 64(R9)
-	JMP          added2546
+	JMP          added2560
 
-partial2544:
+partial2558:
 	VMOVAPD      X0, X4
 	CMPQ         R10, $0x02
-	JLT          single2545
+	JLT          single2559
 	VMOVUPD      64(R9), X4
 	VFMADD231PD  X0, X3, X4
 	VMOVUPD      X4, 64(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2546
+	JEQ          added2560
 	VEXTRACTF128 $0x01, Y0, X4
 	VMOVSD       80(R9), X5
 	VFMADD231SD  X4, X3, X5
 	VMOVSD       X5, 80(R9)
-	JMP          added2546
+	JMP          added2560
 
-single2545:
+single2559:
 	VMOVSD      64(R9), X5
 	VFMADD231SD X4, X3, X5
 	VMOVSD      X5, 64(R9)
 
-added2546:
+added2560:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2542
+	JGE  row2556
 
-rows2543:
-	JMP done2526
+rows2557:
+	JMP done2540
 
-wider2541:
+wider2555:
 	CMPQ       R10, $0x00000010
-	JGT        wider2547
+	JGT        wider2561
 	SUBQ       $0x0000000c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -36958,9 +37084,9 @@ wider2541:
 	VMASKMOVPD 96(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2549
+	JLT        rows2563
 
-row2548:
+row2562:
 	VBROADCASTSD (SI), Y4
 	VMOVUPD      (R9), Y5
 	VFMADD231PD  Y1, Y4, Y5
@@ -36972,45 +37098,45 @@ row2548:
 	VFMADD231PD  Y3, Y4, Y5
 	VMOVUPD      Y5, 64(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2550
+	JLT          partial2564
 	VMOVUPD      96(R9), Y5
 	VFMADD231PD  Y0, Y4, Y5
 	VMOVUPD      Y5, 96(R9)
-	JMP          added2552
+	JMP          added2566
 
-partial2550:
+partial2564:
 	VMOVAPD      X0, X5
 	CMPQ         R10, $0x02
-	JLT          single2551
+	JLT          single2565
 	VMOVUPD      96(R9), X5
 	VFMADD231PD  X0, X4, X5
 	VMOVUPD      X5, 96(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2552
+	JEQ          added2566
 	VEXTRACTF128 $0x01, Y0, X5
 	VMOVSD       112(R9), X6
 	VFMADD231SD  X5, X4, X6
 	VMOVSD       X6, 112(R9)
-	JMP          added2552
+	JMP          added2566
 
-single2551:
+single2565:
 	VMOVSD      96(R9), X6
 	VFMADD231SD X5, X4, X6
 	VMOVSD      X6, 96(R9)
 
-added2552:
+added2566:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2548
+	JGE  row2562
 
-rows2549:
-	JMP done2526
+rows2563:
+	JMP done2540
 
-wider2547:
+wider2561:
 	CMPQ       R10, $0x00000014
-	JGT        wider2553
+	JGT        wider2567
 	SUBQ       $0x00000010, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -37025,9 +37151,9 @@ wider2547:
 	VMASKMOVPD 128(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2555
+	JLT        rows2569
 
-row2554:
+row2568:
 	VBROADCASTSD (SI), Y5
 	VMOVUPD      (R9), Y6
 	VFMADD231PD  Y1, Y5, Y6
@@ -37042,45 +37168,45 @@ row2554:
 	VFMADD231PD  Y4, Y5, Y6
 	VMOVUPD      Y6, 96(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2556
+	JLT          partial2570
 	VMOVUPD      128(R9), Y6
 	VFMADD231PD  Y0, Y5, Y6
 	VMOVUPD      Y6, 128(R9)
-	JMP          added2558
+	JMP          added2572
 
-partial2556:
+partial2570:
 	VMOVAPD      X0, X6
 	CMPQ         R10, $0x02
-	JLT          single2557
+	JLT          single2571
 	VMOVUPD      128(R9), X6
 	VFMADD231PD  X0, X5, X6
 	VMOVUPD      X6, 128(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2558
+	JEQ          added2572
 	VEXTRACTF128 $0x01, Y0, X6
 	VMOVSD       144(R9), X7
 	VFMADD231SD  X6, X5, X7
 	VMOVSD       X7, 144(R9)
-	JMP          added2558
+	JMP          added2572
 
-single2557:
+single2571:
 	VMOVSD      128(R9), X7
 	VFMADD231SD X6, X5, X7
 	VMOVSD      X7, 128(R9)
 
-added2558:
+added2572:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2554
+	JGE  row2568
 
-rows2555:
-	JMP done2526
+rows2569:
+	JMP done2540
 
-wider2553:
+wider2567:
 	CMPQ       R10, $0x00000018
-	JGT        wider2559
+	JGT        wider2573
 	SUBQ       $0x00000014, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -37096,9 +37222,9 @@ wider2553:
 	VMASKMOVPD 160(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2561
+	JLT        rows2575
 
-row2560:
+row2574:
 	VBROADCASTSD (SI), Y6
 	VMOVUPD      (R9), Y7
 	VFMADD231PD  Y1, Y6, Y7
@@ -37116,45 +37242,45 @@ row2560:
 	VFMADD231PD  Y5, Y6, Y7
 	VMOVUPD      Y7, 128(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2562
+	JLT          partial2576
 	VMOVUPD      160(R9), Y7
 	VFMADD231PD  Y0, Y6, Y7
 	VMOVUPD      Y7, 160(R9)
-	JMP          added2564
+	JMP          added2578
 
-partial2562:
+partial2576:
 	VMOVAPD      X0, X7
 	CMPQ         R10, $0x02
-	JLT          single2563
+	JLT          single2577
 	VMOVUPD      160(R9), X7
 	VFMADD231PD  X0, X6, X7
 	VMOVUPD      X7, 160(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2564
+	JEQ          added2578
 	VEXTRACTF128 $0x01, Y0, X7
 	VMOVSD       176(R9), X8
 	VFMADD231SD  X7, X6, X8
 	VMOVSD       X8, 176(R9)
-	JMP          added2564
+	JMP          added2578
 
-single2563:
+single2577:
 	VMOVSD      160(R9), X8
 	VFMADD231SD X7, X6, X8
 	VMOVSD      X8, 160(R9)
 
-added2564:
+added2578:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2560
+	JGE  row2574
 
-rows2561:
-	JMP done2526
+rows2575:
+	JMP done2540
 
-wider2559:
+wider2573:
 	CMPQ       R10, $0x0000001c
-	JGT        wider2565
+	JGT        wider2579
 	SUBQ       $0x00000018, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -37171,9 +37297,9 @@ wider2559:
 	VMASKMOVPD 192(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2567
+	JLT        rows2581
 
-row2566:
+row2580:
 	VBROADCASTSD (SI), Y7
 	VMOVUPD      (R9), Y8
 	VFMADD231PD  Y1, Y7, Y8
@@ -37194,43 +37320,43 @@ row2566:
 	VFMADD231PD  Y6, Y7, Y8
 	VMOVUPD      Y8, 160(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2568
+	JLT          partial2582
 	VMOVUPD      192(R9), Y8
 	VFMADD231PD  Y0, Y7, Y8
 	VMOVUPD      Y8, 192(R9)
-	JMP          added2570
+	JMP          added2584
 
-partial2568:
+partial2582:
 	VMOVAPD      X0, X8
 	CMPQ         R10, $0x02
-	JLT          single2569
+	JLT          single2583
 	VMOVUPD      192(R9), X8
 	VFMADD231PD  X0, X7, X8
 	VMOVUPD      X8, 192(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2570
+	JEQ          added2584
 	VEXTRACTF128 $0x01, Y0, X8
 	VMOVSD       208(R9), X9
 	VFMADD231SD  X8, X7, X9
 	VMOVSD       X9, 208(R9)
-	JMP          added2570
+	JMP          added2584
 
-single2569:
+single2583:
 	VMOVSD      192(R9), X9
 	VFMADD231SD X8, X7, X9
 	VMOVSD      X9, 192(R9)
 
-added2570:
+added2584:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2566
+	JGE  row2580
 
-rows2567:
-	JMP done2526
+rows2581:
+	JMP done2540
 
-wider2565:
+wider2579:
 	SUBQ       $0x0000001c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -37248,9 +37374,9 @@ wider2565:
 	VMASKMOVPD 224(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows2573
+	JLT        rows2587
 
-row2572:
+row2586:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y1, Y8, Y9
@@ -37274,41 +37400,41 @@ row2572:
 	VFMADD231PD  Y7, Y8, Y9
 	VMOVUPD      Y9, 192(R9)
 	CMPQ         R10, $0x04
-	JLT          partial2574
+	JLT          partial2588
 	VMOVUPD      224(R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
 	VMOVUPD      Y9, 224(R9)
-	JMP          added2576
+	JMP          added2590
 
-partial2574:
+partial2588:
 	VMOVAPD      X0, X9
 	CMPQ         R10, $0x02
-	JLT          single2575
+	JLT          single2589
 	VMOVUPD      224(R9), X9
 	VFMADD231PD  X0, X8, X9
 	VMOVUPD      X9, 224(R9)
 	CMPQ         R10, $0x02
-	JEQ          added2576
+	JEQ          added2590
 	VEXTRACTF128 $0x01, Y0, X9
 	VMOVSD       240(R9), X10
 	VFMADD231SD  X9, X8, X10
 	VMOVSD       X10, 240(R9)
-	JMP          added2576
+	JMP          added2590
 
-single2575:
+single2589:
 	VMOVSD      224(R9), X10
 	VFMADD231SD X9, X8, X10
 	VMOVSD      X10, 224(R9)
 
-added2576:
+added2590:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row2572
+	JGE  row2586
 
-rows2573:
-done2526:
+rows2587:
+done2540:
 	VZEROUPPER
 	RET
 
@@ -37327,9 +37453,9 @@ TEXT ·pairProduct256(SB), $0-104
 	XORQ   R9, R9
 	MOVQ   DI, R12
 	CMPQ   R12, $0x00000010
-	JLT    rest2578
+	JLT    rest2592
 
-panel2577:
+panel2591:
 	MOVQ    DX, DI
 	LEAQ    (CX)(R9*1), R10
 	LEAQ    (AX)(R9*1), R11
@@ -37343,9 +37469,9 @@ panel2577:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, R13
 	CMPQ    R13, $0x00000002
-	JLT     rows2581
+	JLT     rows2595
 
-row2580:
+row2594:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -37385,13 +37511,13 @@ row2580:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, R13
 	CMPQ         R13, $0x00000002
-	JGE          row2580
+	JGE          row2594
 
-rows2581:
+rows2595:
 	CMPQ R13, $0x00000001
-	JLT  rows2583
+	JLT  rows2597
 
-row2582:
+row2596:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -37414,9 +37540,9 @@ row2582:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row2582
+	JGE          row2596
 
-rows2583:
+rows2597:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
@@ -37424,13 +37550,13 @@ rows2583:
 	ADDQ   $0x00000080, R9
 	SUBQ   $0x00000010, R12
 	CMPQ   R12, $0x00000010
-	JGE    panel2577
+	JGE    panel2591
 
-rest2578:
+rest2592:
 	TESTQ      R12, R12
-	JZ         done2579
+	JZ         done2593
 	CMPQ       R12, $0x00000004
-	JGT        wider2584
+	JGT        wider2598
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
 	NEGQ       R10
@@ -37443,31 +37569,31 @@ rest2578:
 	VXORPD     Y4, Y4, Y4
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows2586
+	JLT        rows2600
 
-row2585:
+row2599:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial2587
+	JLT          partial2601
 	VMOVUPD      Y5, (R11)
-	JMP          stored2589
+	JMP          stored2603
 
-partial2587:
+partial2601:
 	CMPQ         R12, $0x02
-	JLT          single2588
+	JLT          single2602
 	VMOVUPD      X5, (R11)
-	JEQ          stored2589
+	JEQ          stored2603
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored2589
+	JMP          stored2603
 
-single2588:
+single2602:
 	VMOVSD X5, (R11)
 
-stored2589:
+stored2603:
 	VANDPD       Y1, Y5, Y5
 	VADDPD       Y5, Y3, Y3
 	VBROADCASTSD 8(DI), Y5
@@ -37475,23 +37601,23 @@ stored2589:
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial2590
+	JLT          partial2604
 	VMOVUPD      Y5, (R11)(R8*1)
-	JMP          stored2592
+	JMP          stored2606
 
-partial2590:
+partial2604:
 	CMPQ         R12, $0x02
-	JLT          single2591
+	JLT          single2605
 	VMOVUPD      X5, (R11)(R8*1)
-	JEQ          stored2592
+	JEQ          stored2606
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)(R8*1)
-	JMP          stored2592
+	JMP          stored2606
 
-single2591:
+single2605:
 	VMOVSD X5, (R11)(R8*1)
 
-stored2592:
+stored2606:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y4, Y4
 	ADDQ   $0x00000010, DI
@@ -37499,35 +37625,35 @@ stored2592:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row2585
+	JGE    row2599
 
-rows2586:
+rows2600:
 	CMPQ AX, $0x00000001
-	JLT  rows2594
+	JLT  rows2608
 
-row2593:
+row2607:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial2595
+	JLT          partial2609
 	VMOVUPD      Y5, (R11)
-	JMP          stored2597
+	JMP          stored2611
 
-partial2595:
+partial2609:
 	CMPQ         R12, $0x02
-	JLT          single2596
+	JLT          single2610
 	VMOVUPD      X5, (R11)
-	JEQ          stored2597
+	JEQ          stored2611
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored2597
+	JMP          stored2611
 
-single2596:
+single2610:
 	VMOVSD X5, (R11)
 
-stored2597:
+stored2611:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y3, Y3
 	ADDQ   $0x00000008, DI
@@ -37535,16 +37661,16 @@ stored2597:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row2593
+	JGE    row2607
 
-rows2594:
+rows2608:
 	VADDPD Y3, Y0, Y0
 	VADDPD Y4, Y0, Y0
-	JMP    done2579
+	JMP    done2593
 
-wider2584:
+wider2598:
 	CMPQ       R12, $0x00000008
-	JGT        wider2598
+	JGT        wider2612
 	SUBQ       $0x00000004, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -37559,9 +37685,9 @@ wider2584:
 	VXORPD     Y5, Y5, Y5
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows2600
+	JLT        rows2614
 
-row2599:
+row2613:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -37571,23 +37697,23 @@ row2599:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial2601
+	JLT          partial2615
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored2603
+	JMP          stored2617
 
-partial2601:
+partial2615:
 	CMPQ         R12, $0x02
-	JLT          single2602
+	JLT          single2616
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored2603
+	JEQ          stored2617
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored2603
+	JMP          stored2617
 
-single2602:
+single2616:
 	VMOVSD X6, 32(R11)
 
-stored2603:
+stored2617:
 	VANDPD       Y1, Y6, Y6
 	VADDPD       Y6, Y5, Y5
 	VBROADCASTSD 8(DI), Y6
@@ -37599,23 +37725,23 @@ stored2603:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial2604
+	JLT          partial2618
 	VMOVUPD      Y6, 32(R11)(R8*1)
-	JMP          stored2606
+	JMP          stored2620
 
-partial2604:
+partial2618:
 	CMPQ         R12, $0x02
-	JLT          single2605
+	JLT          single2619
 	VMOVUPD      X6, 32(R11)(R8*1)
-	JEQ          stored2606
+	JEQ          stored2620
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)(R8*1)
-	JMP          stored2606
+	JMP          stored2620
 
-single2605:
+single2619:
 	VMOVSD X6, 32(R11)(R8*1)
 
-stored2606:
+stored2620:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000010, DI
@@ -37623,13 +37749,13 @@ stored2606:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row2599
+	JGE    row2613
 
-rows2600:
+rows2614:
 	CMPQ AX, $0x00000001
-	JLT  rows2608
+	JLT  rows2622
 
-row2607:
+row2621:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -37639,23 +37765,23 @@ row2607:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial2609
+	JLT          partial2623
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored2611
+	JMP          stored2625
 
-partial2609:
+partial2623:
 	CMPQ         R12, $0x02
-	JLT          single2610
+	JLT          single2624
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored2611
+	JEQ          stored2625
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored2611
+	JMP          stored2625
 
-single2610:
+single2624:
 	VMOVSD X6, 32(R11)
 
-stored2611:
+stored2625:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000008, DI
@@ -37663,16 +37789,16 @@ stored2611:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row2607
+	JGE    row2621
 
-rows2608:
+rows2622:
 	VADDPD Y4, Y0, Y0
 	VADDPD Y5, Y0, Y0
-	JMP    done2579
+	JMP    done2593
 
-wider2598:
+wider2612:
 	CMPQ       R12, $0x0000000c
-	JGT        wider2612
+	JGT        wider2626
 	SUBQ       $0x00000008, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -37689,9 +37815,9 @@ wider2598:
 	VXORPD     Y7, Y7, Y7
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows2614
+	JLT        rows2628
 
-row2613:
+row2627:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -37705,23 +37831,23 @@ row2613:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial2615
+	JLT          partial2629
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored2617
+	JMP          stored2631
 
-partial2615:
+partial2629:
 	CMPQ         R12, $0x02
-	JLT          single2616
+	JLT          single2630
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored2617
+	JEQ          stored2631
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored2617
+	JMP          stored2631
 
-single2616:
+single2630:
 	VMOVSD X8, 64(R11)
 
-stored2617:
+stored2631:
 	VANDPD       Y1, Y8, Y8
 	VADDPD       Y8, Y7, Y7
 	VBROADCASTSD 8(DI), Y8
@@ -37737,23 +37863,23 @@ stored2617:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial2618
+	JLT          partial2632
 	VMOVUPD      Y8, 64(R11)(R8*1)
-	JMP          stored2620
+	JMP          stored2634
 
-partial2618:
+partial2632:
 	CMPQ         R12, $0x02
-	JLT          single2619
+	JLT          single2633
 	VMOVUPD      X8, 64(R11)(R8*1)
-	JEQ          stored2620
+	JEQ          stored2634
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)(R8*1)
-	JMP          stored2620
+	JMP          stored2634
 
-single2619:
+single2633:
 	VMOVSD X8, 64(R11)(R8*1)
 
-stored2620:
+stored2634:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000010, DI
@@ -37761,13 +37887,13 @@ stored2620:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row2613
+	JGE    row2627
 
-rows2614:
+rows2628:
 	CMPQ AX, $0x00000001
-	JLT  rows2622
+	JLT  rows2636
 
-row2621:
+row2635:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -37781,23 +37907,23 @@ row2621:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial2623
+	JLT          partial2637
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored2625
+	JMP          stored2639
 
-partial2623:
+partial2637:
 	CMPQ         R12, $0x02
-	JLT          single2624
+	JLT          single2638
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored2625
+	JEQ          stored2639
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored2625
+	JMP          stored2639
 
-single2624:
+single2638:
 	VMOVSD X8, 64(R11)
 
-stored2625:
+stored2639:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000008, DI
@@ -37805,15 +37931,15 @@ stored2625:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row2621
+	JGE    row2635
 
-rows2622:
+rows2636:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
-	JMP    done2579
+	JMP    done2593
 
-wider2612:
+wider2626:
 	SUBQ       $0x0000000c, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -37832,9 +37958,9 @@ wider2612:
 	VXORPD     Y9, Y9, Y9
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows2628
+	JLT        rows2642
 
-row2627:
+row2641:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -37852,23 +37978,23 @@ row2627:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial2629
+	JLT          partial2643
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored2631
+	JMP          stored2645
 
-partial2629:
+partial2643:
 	CMPQ         R12, $0x02
-	JLT          single2630
+	JLT          single2644
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored2631
+	JEQ          stored2645
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored2631
+	JMP          stored2645
 
-single2630:
+single2644:
 	VMOVSD X10, 96(R11)
 
-stored2631:
+stored2645:
 	VANDPD       Y1, Y10, Y10
 	VADDPD       Y10, Y9, Y9
 	VBROADCASTSD 8(DI), Y10
@@ -37888,23 +38014,23 @@ stored2631:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial2632
+	JLT          partial2646
 	VMOVUPD      Y10, 96(R11)(R8*1)
-	JMP          stored2634
+	JMP          stored2648
 
-partial2632:
+partial2646:
 	CMPQ         R12, $0x02
-	JLT          single2633
+	JLT          single2647
 	VMOVUPD      X10, 96(R11)(R8*1)
-	JEQ          stored2634
+	JEQ          stored2648
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)(R8*1)
-	JMP          stored2634
+	JMP          stored2648
 
-single2633:
+single2647:
 	VMOVSD X10, 96(R11)(R8*1)
 
-stored2634:
+stored2648:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000010, DI
@@ -37912,13 +38038,13 @@ stored2634:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row2627
+	JGE    row2641
 
-rows2628:
+rows2642:
 	CMPQ AX, $0x00000001
-	JLT  rows2636
+	JLT  rows2650
 
-row2635:
+row2649:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -37936,23 +38062,23 @@ row2635:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial2637
+	JLT          partial2651
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored2639
+	JMP          stored2653
 
-partial2637:
+partial2651:
 	CMPQ         R12, $0x02
-	JLT          single2638
+	JLT          single2652
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored2639
+	JEQ          stored2653
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored2639
+	JMP          stored2653
 
-single2638:
+single2652:
 	VMOVSD X10, 96(R11)
 
-stored2639:
+stored2653:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000008, DI
@@ -37960,15 +38086,15 @@ stored2639:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row2635
+	JGE    row2649
 
-rows2636:
+rows2650:
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
 	VADDPD Y8, Y0, Y0
 	VADDPD Y9, Y0, Y0
 
-done2579:
+done2593:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -37991,9 +38117,9 @@ TEXT ·exponentiate256(SB), $0-73
 	XORQ    BX, BX
 	MOVQ    DX, SI
 	CMPQ    SI, $0x00000004
-	JLT     rest2641
+	JLT     rest2655
 
-whole2640:
+whole2654:
 	VMOVUPD   (CX)(BX*8), Y5
 	VCMPPD    $0x00, Y3, Y5, Y6
 	VMAXPD    Y5, Y0, Y0
@@ -38004,11 +38130,11 @@ whole2640:
 	ADDQ      $0x00000004, BX
 	SUBQ      $0x00000004, SI
 	CMPQ      SI, $0x00000004
-	JGE       whole2640
+	JGE       whole2654
 
-rest2641:
+rest2655:
 	TESTQ      SI, SI
-	JZ         done2642
+	JZ         done2656
 	LEAQ       constants<>+672(SB), DI
 	NEGQ       SI
 	VMOVUPD    (DI)(SI*8), Y5
@@ -38021,7 +38147,7 @@ rest2641:
 	VBLENDVPD  Y3, Y4, Y6, Y6
 	VMINPD     Y6, Y1, Y1
 
-done2642:
+done2656:
 	VPERM2F128   $0x01, Y0, Y0, Y3
 	VMAXPD       Y3, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y3
@@ -38032,7 +38158,7 @@ done2642:
 	VMINPD       Y3, Y1, Y1
 	VMOVMSKPD    Y2, BX
 	TESTL        BX, BX
-	JNZ          nan2644
+	JNZ          nan2658
 	VBROADCASTSD inverse+48(FP), Y2
 	VANDPD       constants<>+1976(SB), Y0, Y3
 	VCMPPD       $0x1e, constants<>+1944(SB), Y3, Y3
@@ -38043,14 +38169,14 @@ done2642:
 	VORPD        Y3, Y1, Y1
 	VMOVMSKPD    Y1, BX
 	TESTL        BX, BX
-	JNZ          unsafe2643
+	JNZ          unsafe2657
 	VMOVUPD      constants<>+2264(SB), Y1
 	VMOVUPD      constants<>+2008(SB), Y3
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000008
-	JLT          rest2646
+	JLT          rest2660
 
-whole2645:
+whole2659:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
@@ -38122,13 +38248,13 @@ whole2645:
 	ADDQ         $0x00000008, BX
 	SUBQ         $0x00000008, DX
 	CMPQ         DX, $0x00000008
-	JGE          whole2645
+	JGE          whole2659
 
-rest2646:
+rest2660:
 	CMPQ DX, $0x00000004
-	JLT  rest2648
+	JLT  rest2662
 
-whole2647:
+whole2661:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
@@ -38166,11 +38292,11 @@ whole2647:
 	ADDQ         $0x00000004, BX
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          whole2647
+	JGE          whole2661
 
-rest2648:
+rest2662:
 	TESTQ        DX, DX
-	JZ           done2649
+	JZ           done2663
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -38209,34 +38335,34 @@ rest2648:
 	VMULPD       Y2, Y4, Y4
 	VANDPD       Y5, Y4, Y4
 	CMPQ         DX, $0x04
-	JLT          partial2650
+	JLT          partial2664
 	VMOVUPD      Y4, (AX)(BX*8)
-	JMP          stored2652
+	JMP          stored2666
 
-partial2650:
+partial2664:
 	CMPQ         DX, $0x02
-	JLT          single2651
+	JLT          single2665
 	VMOVUPD      X4, (AX)(BX*8)
-	JEQ          stored2652
+	JEQ          stored2666
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(AX)(BX*8)
-	JMP          stored2652
+	JMP          stored2666
 
-single2651:
+single2665:
 	VMOVSD X4, (AX)(BX*8)
 
-stored2652:
-done2649:
+stored2666:
+done2663:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x01, AL
 	MOVB  AL, safe+72(FP)
 	VZEROUPPER
 	RET
 
-nan2644:
+nan2658:
 	VMOVUPD constants<>+1848(SB), Y0
 
-unsafe2643:
+unsafe2657:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x00, AL
 	MOVB  AL, safe+72(FP)
@@ -38258,20 +38384,20 @@ TEXT ·absorb256(SB), $0-96
 	VXORPD       Y4, Y4, Y4
 	XORQ         SI, SI
 	CMPQ         BX, $0x00000004
-	JLT          rest2654
+	JLT          rest2668
 
-whole2653:
+whole2667:
 	VMOVUPD   (AX)(SI*8), Y5
 	VMOVUPD   (CX)(SI*8), Y6
 	VUCOMISD  X4, X1
-	JBE       undamped2655
+	JBE       undamped2669
 	VCMPPD    $0x04, Y5, Y6, Y7
 	VMULPD    Y1, Y5, Y8
 	VMULPD    Y2, Y6, Y9
 	VADDPD    Y8, Y9, Y9
 	VBLENDVPD Y7, Y9, Y6, Y6
 
-undamped2655:
+undamped2669:
 	VCMPPD      $0x04, Y5, Y6, Y7
 	VSUBPD      Y5, Y6, Y5
 	VANDPD      constants<>+1976(SB), Y5, Y5
@@ -38285,11 +38411,11 @@ undamped2655:
 	ADDQ        $0x00000004, SI
 	SUBQ        $0x00000004, BX
 	CMPQ        BX, $0x00000004
-	JGE         whole2653
+	JGE         whole2667
 
-rest2654:
+rest2668:
 	TESTQ      BX, BX
-	JZ         done2656
+	JZ         done2670
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       BX, R8
 	NEGQ       R8
@@ -38297,14 +38423,14 @@ rest2654:
 	VMASKMOVPD (AX)(SI*8), Y5, Y6
 	VMASKMOVPD (CX)(SI*8), Y5, Y7
 	VUCOMISD   X4, X1
-	JBE        undamped2657
+	JBE        undamped2671
 	VCMPPD     $0x04, Y6, Y7, Y4
 	VMULPD     Y1, Y6, Y1
 	VMULPD     Y2, Y7, Y2
 	VADDPD     Y1, Y2, Y2
 	VBLENDVPD  Y4, Y2, Y7, Y7
 
-undamped2657:
+undamped2671:
 	VCMPPD    $0x04, Y6, Y7, Y1
 	VSUBPD    Y6, Y7, Y2
 	VANDPD    constants<>+1976(SB), Y2, Y2
@@ -38312,44 +38438,44 @@ undamped2657:
 	VPCMPGTQ  Y3, Y2, Y1
 	VBLENDVPD Y1, Y2, Y3, Y3
 	CMPQ      BX, $0x04
-	JLT       partial2658
+	JLT       partial2672
 	VMOVUPD   Y7, (AX)(SI*8)
-	JMP       stored2660
+	JMP       stored2674
 
-partial2658:
+partial2672:
 	CMPQ         BX, $0x02
-	JLT          single2659
+	JLT          single2673
 	VMOVUPD      X7, (AX)(SI*8)
-	JEQ          stored2660
+	JEQ          stored2674
 	VEXTRACTF128 $0x01, Y7, X1
 	VMOVSD       X1, 16(AX)(SI*8)
-	JMP          stored2660
+	JMP          stored2674
 
-single2659:
+single2673:
 	VMOVSD X7, (AX)(SI*8)
 
-stored2660:
+stored2674:
 	VMASKMOVPD  (DX)(SI*8), Y5, Y1
 	VFMADD231PD Y7, Y0, Y1
 	CMPQ        BX, $0x04
-	JLT         partial2661
+	JLT         partial2675
 	VMOVUPD     Y1, (DX)(SI*8)
-	JMP         stored2663
+	JMP         stored2677
 
-partial2661:
+partial2675:
 	CMPQ         BX, $0x02
-	JLT          single2662
+	JLT          single2676
 	VMOVUPD      X1, (DX)(SI*8)
-	JEQ          stored2663
+	JEQ          stored2677
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(DX)(SI*8)
-	JMP          stored2663
+	JMP          stored2677
 
-single2662:
+single2676:
 	VMOVSD X1, (DX)(SI*8)
 
-stored2663:
-done2656:
+stored2677:
+done2670:
 	VPERM2F128 $0x01, Y3, Y3, Y0
 	VPCMPGTQ   Y3, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y3, Y3
@@ -38378,9 +38504,9 @@ TEXT ·edgeBelief256(SB), $2112-161
 	XORQ    R11, R11
 	MOVQ    R8, R12
 	CMPQ    R12, $0x00000004
-	JLT     rest2666
+	JLT     rest2680
 
-whole2665:
+whole2679:
 	VMOVUPD   (CX)(R11*8), Y2
 	VMOVUPD   (DX)(R11*8), Y3
 	VCMPPD    $0x00, Y1, Y3, Y4
@@ -38391,11 +38517,11 @@ whole2665:
 	ADDQ      $0x00000004, R11
 	SUBQ      $0x00000004, R12
 	CMPQ      R12, $0x00000004
-	JGE       whole2665
+	JGE       whole2679
 
-rest2666:
+rest2680:
 	TESTQ      R12, R12
-	JZ         done2667
+	JZ         done2681
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y2
@@ -38408,7 +38534,7 @@ rest2666:
 	VMOVUPD    Y3, (R10)(R11*8)
 	VMAXPD     Y3, Y0, Y0
 
-done2667:
+done2681:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VMAXPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -38418,9 +38544,9 @@ done2667:
 	XORQ       CX, CX
 	MOVQ       R9, DX
 	CMPQ       DX, $0x00000004
-	JLT        rest2669
+	JLT        rest2683
 
-whole2668:
+whole2682:
 	VMOVUPD   (BX)(CX*8), Y3
 	VMOVUPD   (SI)(CX*8), Y4
 	VCMPPD    $0x00, Y2, Y4, Y5
@@ -38431,11 +38557,11 @@ whole2668:
 	ADDQ      $0x00000004, CX
 	SUBQ      $0x00000004, DX
 	CMPQ      DX, $0x00000004
-	JGE       whole2668
+	JGE       whole2682
 
-rest2669:
+rest2683:
 	TESTQ      DX, DX
-	JZ         done2670
+	JZ         done2684
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       DX
 	VMOVUPD    (R11)(DX*8), Y3
@@ -38448,14 +38574,14 @@ rest2669:
 	VMOVUPD    Y4, 1024(R10)(CX*8)
 	VMAXPD     Y4, Y1, Y1
 
-done2670:
+done2684:
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	XORQ       CX, CX
 
-vector2671:
+vector2685:
 	VMOVUPD      (R10)(CX*8), Y2
 	VCMPPD       $0x04, constants<>+1784(SB), Y2, Y3
 	VSUBPD       Y0, Y2, Y2
@@ -38495,10 +38621,10 @@ vector2671:
 	VMOVUPD      Y2, 512(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R8
-	JLT          vector2671
+	JLT          vector2685
 	XORQ         CX, CX
 
-vector2672:
+vector2686:
 	VMOVUPD      1024(R10)(CX*8), Y2
 	VCMPPD       $0x04, constants<>+1784(SB), Y2, Y3
 	VSUBPD       Y1, Y2, Y2
@@ -38538,7 +38664,7 @@ vector2672:
 	VMOVUPD      Y2, 1536(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R9
-	JLT          vector2672
+	JLT          vector2686
 	VADDPD       Y1, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y2, Y2, Y2
@@ -38547,9 +38673,9 @@ vector2672:
 	XORQ         SI, SI
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest2674
+	JLT          rest2688
 
-panel2673:
+panel2687:
 	MOVQ   R10, DX
 	LEAQ   (DI)(SI*1), BX
 	VXORPD Y3, Y3, Y3
@@ -38562,9 +38688,9 @@ panel2673:
 	VXORPD Y10, Y10, Y10
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows2677
+	JLT    rows2691
 
-row2676:
+row2690:
 	VBROADCASTSD (DX), Y11
 	VBROADCASTSD 512(DX), Y12
 	VMOVUPD      (BX), Y13
@@ -38583,9 +38709,9 @@ row2676:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row2676
+	JGE          row2690
 
-rows2677:
+rows2691:
 	VFMADD231PD 1024(R10)(SI*1), Y3, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y3, Y2
@@ -38601,13 +38727,13 @@ rows2677:
 	ADDQ        $0x00000080, SI
 	SUBQ        $0x00000010, R11
 	CMPQ        R11, $0x00000010
-	JGE         panel2673
+	JGE         panel2687
 
-rest2674:
+rest2688:
 	TESTQ   R11, R11
-	JZ      done2675
+	JZ      done2689
 	CMPQ    R11, $0x00000004
-	JGT     wider2678
+	JGT     wider2692
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
 	NEGQ    BX
@@ -38618,9 +38744,9 @@ rest2674:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows2680
+	JLT     rows2694
 
-row2679:
+row2693:
 	VBROADCASTSD (DX), Y6
 	VBROADCASTSD 512(DX), Y7
 	VMASKMOVPD   (BX), Y3, Y8
@@ -38630,17 +38756,17 @@ row2679:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row2679
+	JGE          row2693
 
-rows2680:
+rows2694:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y5, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
-	JMP         done2675
+	JMP         done2689
 
-wider2678:
+wider2692:
 	CMPQ    R11, $0x00000008
-	JGT     wider2681
+	JGT     wider2695
 	SUBQ    $0x00000004, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -38654,9 +38780,9 @@ wider2678:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows2683
+	JLT     rows2697
 
-row2682:
+row2696:
 	VBROADCASTSD (DX), Y8
 	VBROADCASTSD 512(DX), Y9
 	VMOVUPD      (BX), Y10
@@ -38669,20 +38795,20 @@ row2682:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row2682
+	JGE          row2696
 
-rows2683:
+rows2697:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y6, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
 	VFMADD231PD 1056(R10)(SI*1), Y5, Y1
 	VFMADD231PD 1056(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1568(R10)(SI*1), Y5, Y2
-	JMP         done2675
+	JMP         done2689
 
-wider2681:
+wider2695:
 	CMPQ    R11, $0x0000000c
-	JGT     wider2684
+	JGT     wider2698
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -38698,9 +38824,9 @@ wider2681:
 	VXORPD  Y9, Y9, Y9
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows2686
+	JLT     rows2700
 
-row2685:
+row2699:
 	VBROADCASTSD (DX), Y10
 	VBROADCASTSD 512(DX), Y11
 	VMOVUPD      (BX), Y12
@@ -38716,9 +38842,9 @@ row2685:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row2685
+	JGE          row2699
 
-rows2686:
+rows2700:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -38728,9 +38854,9 @@ rows2686:
 	VFMADD231PD 1088(R10)(SI*1), Y6, Y1
 	VFMADD231PD 1088(R10)(SI*1), Y9, Y2
 	VFMADD231PD 1600(R10)(SI*1), Y6, Y2
-	JMP         done2675
+	JMP         done2689
 
-wider2684:
+wider2698:
 	SUBQ    $0x0000000c, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -38748,9 +38874,9 @@ wider2684:
 	VXORPD  Y11, Y11, Y11
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows2689
+	JLT     rows2703
 
-row2688:
+row2702:
 	VBROADCASTSD (DX), Y12
 	VBROADCASTSD 512(DX), Y13
 	VMOVUPD      (BX), Y14
@@ -38769,9 +38895,9 @@ row2688:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row2688
+	JGE          row2702
 
-rows2689:
+rows2703:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y8, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -38785,7 +38911,7 @@ rows2689:
 	VFMADD231PD 1120(R10)(SI*1), Y11, Y2
 	VFMADD231PD 1632(R10)(SI*1), Y7, Y2
 
-done2675:
+done2689:
 	VPERM2F128  $0x01, Y1, Y1, Y3
 	VADDPD      Y3, Y1, Y1
 	VPERMILPD   $0x05, Y1, Y3
@@ -38795,10 +38921,10 @@ done2675:
 	VPERMILPD   $0x05, Y2, Y3
 	VADDPD      Y3, Y2, Y2
 	VUCOMISD    constants<>+728(SB), X1
-	JCS         unsafe2664
+	JCS         unsafe2678
 	VMOVUPD     constants<>+1944(SB), Y3
 	VUCOMISD    X1, X3
-	JCS         unsafe2664
+	JCS         unsafe2678
 	VMOVUPD     constants<>+2008(SB), Y3
 	VDIVPD      Y1, Y3, Y3
 	VFMADD213PD Y0, Y3, Y2
@@ -38808,7 +38934,7 @@ done2675:
 	VORPD       Y4, Y2, Y2
 	VMOVMSKPD   Y2, DX
 	TESTL       DX, DX
-	JNZ         slow2690
+	JNZ         slow2704
 	VPADDQ      constants<>+2552(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y2
 	VORPD       constants<>+2616(SB), Y2, Y2
@@ -38838,9 +38964,9 @@ done2675:
 	VSUBPD      Y1, Y9, Y9
 	VFMSUB132PD constants<>+2360(SB), Y9, Y2
 	VMOVUPD     Y2, Y1
-	JMP         done2691
+	JMP         done2705
 
-slow2690:
+slow2704:
 	VMOVUPD     Y1, Y2
 	VCMPPD      $0x19, constants<>+2424(SB), Y1, Y5
 	VMULPD      constants<>+2456(SB), Y1, Y4
@@ -38884,7 +39010,7 @@ slow2690:
 	VCMPPD      $0x19, Y4, Y2, Y5
 	VBLENDVPD   Y5, constants<>+1848(SB), Y1, Y1
 
-done2691:
+done2705:
 	VADDPD Y0, Y1, Y1
 	MOVSD  X1, logZ+144(FP)
 	MOVQ   R10, DX
@@ -38893,15 +39019,15 @@ done2691:
 	IMULQ  CX, SI
 	LEAQ   -32(AX)(SI*1), SI
 
-row2692:
+row2706:
 	VBROADCASTSD (DX), Y0
 	VMULPD       Y3, Y0, Y0
 	XORQ         R8, R8
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000004
-	JLT          rest2694
+	JLT          rest2708
 
-whole2693:
+whole2707:
 	VMOVUPD (DI)(R8*8), Y1
 	VMULPD  1024(R10)(R8*8), Y1, Y1
 	VMULPD  Y0, Y1, Y1
@@ -38909,11 +39035,11 @@ whole2693:
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, R11
 	CMPQ    R11, $0x00000004
-	JGE     whole2693
+	JGE     whole2707
 
-rest2694:
+rest2708:
 	TESTQ      R11, R11
-	JZ         done2695
+	JZ         done2709
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R11, R13
 	NEGQ       R13
@@ -38923,42 +39049,42 @@ rest2694:
 	VMULPD     Y0, Y1, Y1
 	LEAQ       (AX)(R8*8), R8
 	CMPQ       R8, SI
-	JGT        pieces2696
+	JGT        pieces2710
 	VMOVUPD    Y1, (R8)
-	JMP        written2697
+	JMP        written2711
 
-pieces2696:
+pieces2710:
 	CMPQ    R11, $0x04
-	JLT     partial2698
+	JLT     partial2712
 	VMOVUPD Y1, (R8)
-	JMP     stored2700
+	JMP     stored2714
 
-partial2698:
+partial2712:
 	CMPQ         R11, $0x02
-	JLT          single2699
+	JLT          single2713
 	VMOVUPD      X1, (R8)
-	JEQ          stored2700
+	JEQ          stored2714
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(R8)
-	JMP          stored2700
+	JMP          stored2714
 
-single2699:
+single2713:
 	VMOVSD X1, (R8)
 
-stored2700:
-written2697:
-done2695:
+stored2714:
+written2711:
+done2709:
 	ADDQ $0x08, DX
 	ADDQ CX, DI
 	ADDQ CX, AX
 	DECQ BX
-	JNZ  row2692
+	JNZ  row2706
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe2664:
+unsafe2678:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -38982,9 +39108,9 @@ TEXT ·exp32x512(SB), $0-48
 	VMOVUPS      constants<>+2680(SB), Z9
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000040
-	JLT          rest2702
+	JLT          rest2716
 
-whole2701:
+whole2715:
 	VMOVUPS      (CX)(BX*4), Z10
 	VMOVUPS      64(CX)(BX*4), Z11
 	VMOVUPS      128(CX)(BX*4), Z12
@@ -39052,13 +39178,13 @@ whole2701:
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000040, DX
 	CMPQ         DX, $0x00000040
-	JGE          whole2701
+	JGE          whole2715
 
-rest2702:
+rest2716:
 	CMPQ DX, $0x00000010
-	JLT  rest2704
+	JLT  rest2718
 
-whole2703:
+whole2717:
 	VMOVUPS      (CX)(BX*4), Z10
 	VMINPS       Z10, Z1, Z10
 	VCMPPS       $0x05, Z0, Z10, K1
@@ -39078,11 +39204,11 @@ whole2703:
 	ADDQ         $0x00000010, BX
 	SUBQ         $0x00000010, DX
 	CMPQ         DX, $0x00000010
-	JGE          whole2703
+	JGE          whole2717
 
-rest2704:
+rest2718:
 	TESTQ        DX, DX
-	JZ           done2705
+	JZ           done2719
 	MOVQ         $-1, SI
 	BZHIQ        DX, SI, SI
 	KMOVW        SI, K1
@@ -39102,41 +39228,41 @@ rest2704:
 	VFMADD213PS  Z0, Z10, Z2
 	VSCALEFPS.Z  Z1, Z2, K1, Z2
 	TESTQ        $0x0000000f, DX
-	JNZ          partial2706
+	JNZ          partial2720
 	VMOVUPS      Z2, (AX)(BX*4)
-	JMP          stored2707
+	JMP          stored2721
 
-partial2706:
+partial2720:
 	LEAQ       (AX)(BX*4), AX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, DX
-	JZ         without2708
+	JZ         without2722
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2708:
+without2722:
 	TESTQ      $0x00000004, DX
-	JZ         without2709
+	JZ         without2723
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2709:
+without2723:
 	TESTQ     $0x00000002, DX
-	JZ        without2710
+	JZ        without2724
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2710:
+without2724:
 	TESTQ  $0x00000001, DX
-	JZ     without2711
+	JZ     without2725
 	VMOVSS X0, (AX)
 
-without2711:
-stored2707:
-done2705:
+without2725:
+stored2721:
+done2719:
 	VZEROUPPER
 	RET
 
@@ -39157,9 +39283,9 @@ TEXT ·log32x512(SB), $0-48
 	VMOVUPS      constants<>+2808(SB), Z8
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000040
-	JLT          rest2713
+	JLT          rest2727
 
-whole2712:
+whole2726:
 	VMOVUPS     (CX)(BX*4), Z9
 	VMOVUPS     64(CX)(BX*4), Z10
 	VMOVUPS     128(CX)(BX*4), Z11
@@ -39239,13 +39365,13 @@ whole2712:
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000040, DX
 	CMPQ        DX, $0x00000040
-	JGE         whole2712
+	JGE         whole2726
 
-rest2713:
+rest2727:
 	CMPQ DX, $0x00000010
-	JLT  rest2715
+	JLT  rest2729
 
-whole2714:
+whole2728:
 	VMOVUPS     (CX)(BX*4), Z9
 	VGETMANTPS  $0x0b, Z9, Z10
 	VGETEXPPS   Z9, Z11
@@ -39268,11 +39394,11 @@ whole2714:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole2714
+	JGE         whole2728
 
-rest2715:
+rest2729:
 	TESTQ       DX, DX
-	JZ          done2716
+	JZ          done2730
 	MOVQ        $-1, SI
 	BZHIQ       DX, SI, SI
 	KMOVW       SI, K1
@@ -39295,41 +39421,41 @@ rest2715:
 	VFMADD231PS Z1, Z11, Z6
 	VFIXUPIMMPS $0x00, Z2, Z9, Z6
 	TESTQ       $0x0000000f, DX
-	JNZ         partial2717
+	JNZ         partial2731
 	VMOVUPS     Z6, (AX)(BX*4)
-	JMP         stored2718
+	JMP         stored2732
 
-partial2717:
+partial2731:
 	LEAQ       (AX)(BX*4), AX
 	VMOVAPS    Z6, Z0
 	TESTQ      $0x00000008, DX
-	JZ         without2719
+	JZ         without2733
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2719:
+without2733:
 	TESTQ      $0x00000004, DX
-	JZ         without2720
+	JZ         without2734
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2720:
+without2734:
 	TESTQ     $0x00000002, DX
-	JZ        without2721
+	JZ        without2735
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2721:
+without2735:
 	TESTQ  $0x00000001, DX
-	JZ     without2722
+	JZ     without2736
 	VMOVSS X0, (AX)
 
-without2722:
-stored2718:
-done2716:
+without2736:
+stored2732:
+done2730:
 	VZEROUPPER
 	RET
 
@@ -39342,9 +39468,9 @@ TEXT ·allSafe32x512(SB), $0-25
 	VBROADCASTSD constants<>+3264(SB), Z1
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000040
-	JLT          rest2724
+	JLT          rest2738
 
-whole2723:
+whole2737:
 	VMOVUPS (AX)(DX*4), Z2
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
@@ -39360,24 +39486,24 @@ whole2723:
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000040, CX
 	CMPQ    CX, $0x00000040
-	JGE     whole2723
+	JGE     whole2737
 
-rest2724:
+rest2738:
 	CMPQ CX, $0x00000010
-	JLT  rest2726
+	JLT  rest2740
 
-whole2725:
+whole2739:
 	VMOVUPS (AX)(DX*4), Z2
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole2725
+	JGE     whole2739
 
-rest2726:
+rest2740:
 	TESTQ   CX, CX
-	JZ      done2727
+	JZ      done2741
 	MOVQ    $-1, BX
 	BZHIQ   CX, BX, BX
 	KMOVW   BX, K1
@@ -39386,16 +39512,16 @@ rest2726:
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
 
-done2727:
+done2741:
 	VPCMPUD.BCST $0x06, constants<>+3392(SB), Z0, K1
 	KORTESTW     K1, K1
-	JZ           safe2728
+	JZ           safe2742
 	MOVB         $0x00, AL
 	MOVB         AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-safe2728:
+safe2742:
 	MOVB $0x01, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -39410,9 +39536,9 @@ TEXT ·cavities32x512(SB), $0-88
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done2730
+	JLE   done2744
 
-item2729:
+item2743:
 	MOVLQSX      40(BX), DI
 	LEAQ         (AX)(DI*4), DI
 	MOVQ         (BX), R8
@@ -39422,7 +39548,7 @@ item2729:
 	MOVLQSX      52(BX), R10
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide2731
+	JNE          wide2745
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -39430,13 +39556,13 @@ item2729:
 	VSUBPD       Z1, Z2, K1, Z0
 	VCVTPD2PS    Z0, Y0
 	VMOVUPS      Y0, (DI)(R11*4)
-	JMP          row2734
+	JMP          row2748
 
-wide2731:
+wide2745:
 	CMPQ R10, $0x08
-	JLE  rest2733
+	JLE  rest2747
 
-vector2732:
+vector2746:
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -39447,9 +39573,9 @@ vector2732:
 	ADDQ         $0x08, R11
 	SUBQ         $0x08, R10
 	CMPQ         R10, $0x08
-	JG           vector2732
+	JG           vector2746
 
-rest2733:
+rest2747:
 	MOVQ         $-1, R12
 	BZHIQ        R10, R12, R12
 	KMOVB        R12, K1
@@ -39461,12 +39587,12 @@ rest2733:
 	VCVTPD2PS    Z0, Y0
 	VMOVUPS      Y0, (DI)(R11*4)
 
-row2734:
+row2748:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item2729
+	JNZ  item2743
 
-done2730:
+done2744:
 	VZEROUPPER
 	RET
 
@@ -39484,9 +39610,9 @@ TEXT ·vectorTable32x512(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000040
-	JLT  rest2736
+	JLT  rest2750
 
-panel2735:
+panel2749:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Z0, Z0, Z0
@@ -39499,9 +39625,9 @@ panel2735:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows2739
+	JLT    rows2753
 
-row2738:
+row2752:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -39516,13 +39642,13 @@ row2738:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, R12
 	CMPQ         R12, $0x00000002
-	JGE          row2738
+	JGE          row2752
 
-rows2739:
+rows2753:
 	CMPQ R12, $0x00000001
-	JLT  rows2741
+	JLT  rows2755
 
-row2740:
+row2754:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -39532,9 +39658,9 @@ row2740:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row2740
+	JGE          row2754
 
-rows2741:
+rows2755:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -39546,13 +39672,13 @@ rows2741:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000040, R11
 	CMPQ    R11, $0x00000040
-	JGE     panel2735
+	JGE     panel2749
 
-rest2736:
+rest2750:
 	TESTQ  R11, R11
-	JZ     done2737
+	JZ     done2751
 	CMPQ   R11, $0x00000010
-	JGT    wider2742
+	JGT    wider2756
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
 	KMOVW  CX, K1
@@ -39564,9 +39690,9 @@ rest2736:
 	VXORPD Z3, Z3, Z3
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows2744
+	JLT    rows2758
 
-row2743:
+row2757:
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  (R10), Z4, K1, Z0
 	VBROADCASTSS 4(CX), Z4
@@ -39579,65 +39705,65 @@ row2743:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row2743
+	JGE          row2757
 
-rows2744:
+rows2758:
 	CMPQ DX, $0x00000001
-	JLT  rows2746
+	JLT  rows2760
 
-row2745:
+row2759:
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  (R10), Z4, K1, Z0
 	ADDQ         $0x00000004, CX
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row2745
+	JGE          row2759
 
-rows2746:
+rows2760:
 	VADDPS  Z2, Z0, Z0
 	VADDPS  Z3, Z1, Z1
 	VADDPS  Z1, Z0, Z0
 	TESTQ   $0x0000000f, R11
-	JNZ     partial2747
+	JNZ     partial2761
 	VMOVUPS Z0, (AX)(R9*1)
-	JMP     stored2748
+	JMP     stored2762
 
-partial2747:
+partial2761:
 	LEAQ       (AX)(R9*1), AX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without2749
+	JZ         without2763
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2749:
+without2763:
 	TESTQ      $0x00000004, R11
-	JZ         without2750
+	JZ         without2764
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2750:
+without2764:
 	TESTQ     $0x00000002, R11
-	JZ        without2751
+	JZ        without2765
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2751:
+without2765:
 	TESTQ  $0x00000001, R11
-	JZ     without2752
+	JZ     without2766
 	VMOVSS X0, (AX)
 
-without2752:
-stored2748:
-	JMP done2737
+without2766:
+stored2762:
+	JMP done2751
 
-wider2742:
+wider2756:
 	CMPQ   R11, $0x00000020
-	JGT    wider2753
+	JGT    wider2767
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -39654,9 +39780,9 @@ wider2742:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows2755
+	JLT    rows2769
 
-row2754:
+row2768:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, K1, Z1
@@ -39673,13 +39799,13 @@ row2754:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row2754
+	JGE          row2768
 
-rows2755:
+rows2769:
 	CMPQ DX, $0x00000001
-	JLT  rows2757
+	JLT  rows2771
 
-row2756:
+row2770:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, K1, Z1
@@ -39687,9 +39813,9 @@ row2756:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row2756
+	JGE          row2770
 
-rows2757:
+rows2771:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -39698,45 +39824,45 @@ rows2757:
 	VADDPS  Z3, Z1, Z1
 	VMOVUPS Z0, (AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial2758
+	JNZ     partial2772
 	VMOVUPS Z1, 64(AX)(R9*1)
-	JMP     stored2759
+	JMP     stored2773
 
-partial2758:
+partial2772:
 	LEAQ       64(AX)(R9*1), AX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without2760
+	JZ         without2774
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2760:
+without2774:
 	TESTQ      $0x00000004, R11
-	JZ         without2761
+	JZ         without2775
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2761:
+without2775:
 	TESTQ     $0x00000002, R11
-	JZ        without2762
+	JZ        without2776
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2762:
+without2776:
 	TESTQ  $0x00000001, R11
-	JZ     without2763
+	JZ     without2777
 	VMOVSS X0, (AX)
 
-without2763:
-stored2759:
-	JMP done2737
+without2777:
+stored2773:
+	JMP done2751
 
-wider2753:
+wider2767:
 	CMPQ   R11, $0x00000030
-	JGT    wider2764
+	JGT    wider2778
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -39751,9 +39877,9 @@ wider2753:
 	VXORPD Z5, Z5, Z5
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows2766
+	JLT    rows2780
 
-row2765:
+row2779:
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  (R10), Z6, Z0
 	VFMADD231PS  64(R10), Z6, Z1
@@ -39766,13 +39892,13 @@ row2765:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row2765
+	JGE          row2779
 
-rows2766:
+rows2780:
 	CMPQ DX, $0x00000001
-	JLT  rows2768
+	JLT  rows2782
 
-row2767:
+row2781:
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  (R10), Z6, Z0
 	VFMADD231PS  64(R10), Z6, Z1
@@ -39781,52 +39907,52 @@ row2767:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row2767
+	JGE          row2781
 
-rows2768:
+rows2782:
 	VADDPS  Z3, Z0, Z0
 	VADDPS  Z4, Z1, Z1
 	VADDPS  Z5, Z2, Z2
 	VMOVUPS Z0, (AX)(R9*1)
 	VMOVUPS Z1, 64(AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial2769
+	JNZ     partial2783
 	VMOVUPS Z2, 128(AX)(R9*1)
-	JMP     stored2770
+	JMP     stored2784
 
-partial2769:
+partial2783:
 	LEAQ       128(AX)(R9*1), AX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without2771
+	JZ         without2785
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2771:
+without2785:
 	TESTQ      $0x00000004, R11
-	JZ         without2772
+	JZ         without2786
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2772:
+without2786:
 	TESTQ     $0x00000002, R11
-	JZ        without2773
+	JZ        without2787
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2773:
+without2787:
 	TESTQ  $0x00000001, R11
-	JZ     without2774
+	JZ     without2788
 	VMOVSS X0, (AX)
 
-without2774:
-stored2770:
-	JMP done2737
+without2788:
+stored2784:
+	JMP done2751
 
-wider2764:
+wider2778:
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -39843,9 +39969,9 @@ wider2764:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows2777
+	JLT    rows2791
 
-row2776:
+row2790:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -39860,13 +39986,13 @@ row2776:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row2776
+	JGE          row2790
 
-rows2777:
+rows2791:
 	CMPQ DX, $0x00000001
-	JLT  rows2779
+	JLT  rows2793
 
-row2778:
+row2792:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -39876,9 +40002,9 @@ row2778:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row2778
+	JGE          row2792
 
-rows2779:
+rows2793:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -39887,41 +40013,41 @@ rows2779:
 	VMOVUPS Z1, 64(AX)(R9*1)
 	VMOVUPS Z2, 128(AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial2780
+	JNZ     partial2794
 	VMOVUPS Z3, 192(AX)(R9*1)
-	JMP     stored2781
+	JMP     stored2795
 
-partial2780:
+partial2794:
 	LEAQ       192(AX)(R9*1), AX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without2782
+	JZ         without2796
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2782:
+without2796:
 	TESTQ      $0x00000004, R11
-	JZ         without2783
+	JZ         without2797
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2783:
+without2797:
 	TESTQ     $0x00000002, R11
-	JZ        without2784
+	JZ        without2798
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2784:
+without2798:
 	TESTQ  $0x00000001, R11
-	JZ     without2785
+	JZ     without2799
 	VMOVSS X0, (AX)
 
-without2785:
-stored2781:
-done2737:
+without2799:
+stored2795:
+done2751:
 	VZEROUPPER
 	RET
 
@@ -39939,9 +40065,9 @@ TEXT ·tableVector32x512(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest2787
+	JLT  rest2801
 
-block2786:
+block2800:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -39955,9 +40081,9 @@ block2786:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000010
-	JLT    rest2790
+	JLT    rest2804
 
-whole2789:
+whole2803:
 	VMOVUPS     (R11), Z8
 	VFMADD231PS (R12), Z8, Z0
 	VFMADD231PS (R12)(DI*1), Z8, Z1
@@ -39972,11 +40098,11 @@ whole2789:
 	ADDQ        $0x00000010, R13
 	SUBQ        $0x00000010, R14
 	CMPQ        R14, $0x00000010
-	JGE         whole2789
+	JGE         whole2803
 
-rest2790:
+rest2804:
 	TESTQ       R14, R14
-	JZ          done2792
+	JZ          done2806
 	MOVQ        $-1, R13
 	BZHIQ       R14, R13, R13
 	KMOVW       R13, K1
@@ -39990,7 +40116,7 @@ rest2790:
 	VFMADD231PS (R12)(R8*2), Z8, K1, Z6
 	VFMADD231PS (R12)(R10*1), Z8, K1, Z7
 
-done2792:
+done2806:
 	VUNPCKLPS  Z1, Z0, Z8
 	VUNPCKHPS  Z1, Z0, Z0
 	VADDPS     Z0, Z8, Z8
@@ -40020,11 +40146,11 @@ done2792:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block2786
+	JGE        block2800
 
-rest2787:
+rest2801:
 	TESTQ  CX, CX
-	JZ     done2788
+	JZ     done2802
 	MOVQ   $-1, R11
 	BZHIQ  CX, R11, R11
 	KMOVB  R11, K1
@@ -40039,73 +40165,73 @@ rest2787:
 	MOVQ   SI, SI
 	XORQ   R11, R11
 	CMPQ   BX, $0x00000010
-	JLT    rest2795
+	JLT    rest2809
 
-whole2794:
+whole2808:
 	VMOVUPS     (DX), Z8
 	VFMADD231PS (SI), Z8, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column2796
+	JLE         column2810
 	VFMADD231PS (SI)(DI*1), Z8, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column2796
+	JLE         column2810
 	VFMADD231PS (SI)(DI*2), Z8, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column2796
+	JLE         column2810
 	VFMADD231PS (SI)(R8*1), Z8, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column2796
+	JLE         column2810
 	VFMADD231PS (SI)(DI*4), Z8, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column2796
+	JLE         column2810
 	VFMADD231PS (SI)(R9*1), Z8, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column2796
+	JLE         column2810
 	VFMADD231PS (SI)(R8*2), Z8, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column2796
+	JLE         column2810
 	VFMADD231PS (SI)(R10*1), Z8, Z7
 
-column2796:
+column2810:
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, SI
 	ADDQ $0x00000010, R11
 	SUBQ $0x00000010, BX
 	CMPQ BX, $0x00000010
-	JGE  whole2794
+	JGE  whole2808
 
-rest2795:
+rest2809:
 	TESTQ       BX, BX
-	JZ          done2797
+	JZ          done2811
 	MOVQ        $-1, R11
 	BZHIQ       BX, R11, R11
 	KMOVW       R11, K1
 	VMOVUPS.Z   (DX), K1, Z8
 	VFMADD231PS (SI), Z8, K1, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column2798
+	JLE         column2812
 	VFMADD231PS (SI)(DI*1), Z8, K1, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column2798
+	JLE         column2812
 	VFMADD231PS (SI)(DI*2), Z8, K1, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column2798
+	JLE         column2812
 	VFMADD231PS (SI)(R8*1), Z8, K1, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column2798
+	JLE         column2812
 	VFMADD231PS (SI)(DI*4), Z8, K1, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column2798
+	JLE         column2812
 	VFMADD231PS (SI)(R9*1), Z8, K1, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column2798
+	JLE         column2812
 	VFMADD231PS (SI)(R8*2), Z8, K1, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column2798
+	JLE         column2812
 	VFMADD231PS (SI)(R10*1), Z8, K1, Z7
 
-column2798:
-done2797:
+column2812:
+done2811:
 	VUNPCKLPS  Z1, Z0, Z8
 	VUNPCKHPS  Z1, Z0, Z0
 	VADDPS     Z0, Z8, Z8
@@ -40131,41 +40257,41 @@ done2797:
 	VSHUFF64X2 $0xdd, Z1, Z1, Z1
 	VADDPS     Z1, Z0, Z0
 	TESTQ      $0x0000000f, CX
-	JNZ        partial2799
+	JNZ        partial2813
 	VMOVUPS    Z0, (AX)
-	JMP        stored2800
+	JMP        stored2814
 
-partial2799:
+partial2813:
 	LEAQ       (AX), AX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, CX
-	JZ         without2801
+	JZ         without2815
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without2801:
+without2815:
 	TESTQ      $0x00000004, CX
-	JZ         without2802
+	JZ         without2816
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without2802:
+without2816:
 	TESTQ     $0x00000002, CX
-	JZ        without2803
+	JZ        without2817
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without2803:
+without2817:
 	TESTQ  $0x00000001, CX
-	JZ     without2804
+	JZ     without2818
 	VMOVSS X0, (AX)
 
-without2804:
-stored2800:
-done2788:
+without2818:
+stored2814:
+done2802:
 	VZEROUPPER
 	RET
 
@@ -40185,9 +40311,9 @@ TEXT ·products32x512(SB), $0-96
 	VMOVUPS constants<>+3064(SB), Z5
 	MOVQ    $0x0000000800000008, DI
 	TESTQ   SI, SI
-	JLE     done2807
+	JLE     done2821
 
-item2805:
+item2819:
 	MOVLQSX       44(BX), R8
 	LEAQ          (AX)(R8*4), R8
 	MOVLQSX       40(BX), R9
@@ -40195,9 +40321,9 @@ item2805:
 	MOVQ          24(BX), R10
 	LEAQ          (DX)(R10*4), R10
 	CMPQ          52(BX), DI
-	JNE           some2808
+	JNE           some2822
 	CMPL          60(BX), $0x00
-	JNE           backward2809
+	JNE           backward2823
 	VMOVUPS       (R9), Y6
 	VPERMPS       Z6, Z2, Z7
 	VMULPS        (R10), Z7, Z7
@@ -40211,9 +40337,9 @@ item2805:
 	VEXTRACTF64X4 $0x01, Z7, Y6
 	VADDPS        Y6, Y7, Y6
 	VMOVUPS       Y6, (R8)
-	JMP           next2806
+	JMP           next2820
 
-backward2809:
+backward2823:
 	VBROADCASTF64X4 (R9), Z7
 	VMULPS          (R10), Z7, Z8
 	VMULPS          64(R10), Z7, Z9
@@ -40232,17 +40358,17 @@ backward2809:
 	VPERMPS         Z7, Z1, Z7
 	VADDPS          Y7, Y8, Y8
 	VMOVUPS         Y8, (R8)
-	JMP             next2806
+	JMP             next2820
 
-some2808:
+some2822:
 	MOVLQSX      52(BX), R11
 	MOVLQSX      56(BX), R12
 	CMPQ         R11, $0x08
-	JG           done2807
+	JG           done2821
 	CMPQ         R12, $0x08
-	JG           done2807
+	JG           done2821
 	CMPL         60(BX), $0x00
-	JNE          fewBackward2810
+	JNE          fewBackward2824
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K1
@@ -40255,40 +40381,40 @@ some2808:
 	VBROADCASTSS (R9), Y8
 	VFMADD231PS  (R10), Y8, K1, Y6
 	CMPQ         R11, $0x00000001
-	JLE          end2811
+	JLE          end2825
 	VBROADCASTSS 4(R9), Y8
 	VFMADD231PS  (R10)(R12*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000002
-	JLE          end2811
+	JLE          end2825
 	VBROADCASTSS 8(R9), Y8
 	VFMADD231PS  (R10)(R12*2), Y8, K1, Y6
 	CMPQ         R11, $0x00000003
-	JLE          end2811
+	JLE          end2825
 	VBROADCASTSS 12(R9), Y8
 	VFMADD231PS  (R10)(R13*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000004
-	JLE          end2811
+	JLE          end2825
 	VBROADCASTSS 16(R9), Y8
 	VFMADD231PS  (R10)(R12*4), Y8, K1, Y6
 	CMPQ         R11, $0x00000005
-	JLE          end2811
+	JLE          end2825
 	VBROADCASTSS 20(R9), Y8
 	VFMADD231PS  (R10)(R14*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000006
-	JLE          end2811
+	JLE          end2825
 	VBROADCASTSS 24(R9), Y8
 	VFMADD231PS  (R10)(R13*2), Y8, K1, Y6
 	CMPQ         R11, $0x00000007
-	JLE          end2811
+	JLE          end2825
 	VBROADCASTSS 28(R9), Y8
 	VFMADD231PS  (R10)(R15*1), Y8, K1, Y7
 
-end2811:
+end2825:
 	VADDPS  Y7, Y6, Y6
 	VMOVUPS Y6, (R8)
-	JMP     next2806
+	JMP     next2820
 
-fewBackward2810:
+fewBackward2824:
 	MOVQ      $-1, R13
 	BZHIQ     R11, R13, R13
 	KMOVB     R13, K1
@@ -40307,28 +40433,28 @@ fewBackward2810:
 	VXORPD    Y14, Y14, Y14
 	VMULPS.Z  (R10), Y6, K1, Y7
 	CMPQ      R12, $0x00000001
-	JLE       end2812
+	JLE       end2826
 	VMULPS.Z  (R10)(R11*1), Y6, K1, Y8
 	CMPQ      R12, $0x00000002
-	JLE       end2812
+	JLE       end2826
 	VMULPS.Z  (R10)(R11*2), Y6, K1, Y9
 	CMPQ      R12, $0x00000003
-	JLE       end2812
+	JLE       end2826
 	VMULPS.Z  (R10)(R13*1), Y6, K1, Y10
 	CMPQ      R12, $0x00000004
-	JLE       end2812
+	JLE       end2826
 	VMULPS.Z  (R10)(R11*4), Y6, K1, Y11
 	CMPQ      R12, $0x00000005
-	JLE       end2812
+	JLE       end2826
 	VMULPS.Z  (R10)(R14*1), Y6, K1, Y12
 	CMPQ      R12, $0x00000006
-	JLE       end2812
+	JLE       end2826
 	VMULPS.Z  (R10)(R13*2), Y6, K1, Y13
 	CMPQ      R12, $0x00000007
-	JLE       end2812
+	JLE       end2826
 	VMULPS.Z  (R10)(R15*1), Y6, K1, Y14
 
-end2812:
+end2826:
 	VUNPCKLPS  Y8, Y7, Y6
 	VUNPCKHPS  Y8, Y7, Y7
 	VADDPS     Y7, Y6, Y6
@@ -40352,12 +40478,12 @@ end2812:
 	VADDPS     Y7, Y10, Y10
 	VMOVUPS    Y10, (R8)
 
-next2806:
+next2820:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item2805
+	JNZ  item2819
 
-done2807:
+done2821:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
@@ -40379,9 +40505,9 @@ TEXT ·absorbAll32x512(SB), $0-104
 	MOVQ         list+72(FP), DI
 	MOVQ         count+80(FP), R8
 	TESTQ        R8, R8
-	JLE          done2814
+	JLE          done2828
 
-item2813:
+item2827:
 	MOVQ         16(DI), R9
 	LEAQ         (AX)(R9*8), R9
 	MOVLQSX      48(DI), R10
@@ -40391,42 +40517,42 @@ item2813:
 	MOVLQSX      56(DI), R12
 	VBROADCASTSD 32(DI), Z5
 	CMPQ         R12, $0x08
-	JG           long2816
+	JG           long2830
 	CMPQ         R10, BX
-	JEQ          same2817
+	JEQ          same2831
 	TESTQ        BX, BX
-	JZ           none2819
+	JZ           none2833
 	MOVQ         $-1, R13
 	BZHIQ        SI, R13, R13
 	KMOVB        R13, K1
 	TESTQ        $0x00000007, SI
-	JNZ          partial2820
+	JNZ          partial2834
 	VMOVUPD      Z4, (BX)
-	JMP          stored2823
+	JMP          stored2837
 
-partial2820:
+partial2834:
 	LEAQ       (BX), BX
 	VMOVAPD    Z4, Z4
 	TESTQ      $0x00000004, SI
-	JZ         noFour2821
+	JZ         noFour2835
 	VMOVUPD    Y4, (BX)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, BX
 
-noFour2821:
+noFour2835:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2822
+	JZ         noTwo2836
 	VMOVUPD    X4, (BX)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, BX
 
-noTwo2822:
+noTwo2836:
 	TESTQ  $0x00000001, SI
-	JZ     stored2823
+	JZ     stored2837
 	VMOVSD X4, (BX)
 
-stored2823:
-none2819:
+stored2837:
+none2833:
 	MOVQ      R10, BX
 	MOVQ      R12, SI
 	MOVQ      $-1, R13
@@ -40434,9 +40560,9 @@ none2819:
 	KMOVB     R13, K1
 	VMOVUPD.Z (R10), K1, Z4
 
-same2817:
+same2831:
 	CMPQ       R12, $0x08
-	JNE        some2815
+	JNE        some2829
 	VCVTPS2PD  (R11), Z6
 	VMOVAPD    Z6, Z7
 	VSHUFF64X2 $0x4e, Z7, Z7, Z8
@@ -40448,22 +40574,22 @@ same2817:
 	VMOVUPD    (R9), Z8
 	VSUBPD     Z7, Z6, Z6
 	VUCOMISD   X2, X0
-	JBE        undamped2824
+	JBE        undamped2838
 	VCMPPD     $0x04, Z8, Z6, K1
 	VMULPD     Z0, Z8, Z7
 	VMULPD     Z1, Z6, Z9
 	VADDPD     Z7, Z9, K1, Z6
 
-undamped2824:
+undamped2838:
 	VCMPPD      $0x04, Z8, Z6, K1
 	VSUBPD.Z    Z8, Z6, K1, Z7
 	VPANDQ.BCST constants<>+752(SB), Z7, Z7
 	VPMAXUQ     Z7, Z3, Z3
 	VMOVUPD     Z6, (R9)
 	VFMADD231PD Z6, Z5, Z4
-	JMP         absorbed2818
+	JMP         absorbed2832
 
-some2815:
+some2829:
 	MOVQ         $-1, R10
 	BZHIQ        R12, R10, R10
 	KMOVB        R10, K1
@@ -40480,99 +40606,99 @@ some2815:
 	VMOVUPD.Z    (R9), K1, Z8
 	VSUBPD.Z     Z7, Z6, K1, Z6
 	VUCOMISD     X2, X0
-	JBE          undamped2825
+	JBE          undamped2839
 	VCMPPD       $0x04, Z8, Z6, K1
 	VMULPD       Z0, Z8, Z7
 	VMULPD       Z1, Z6, Z9
 	VADDPD       Z7, Z9, K1, Z6
 
-undamped2825:
+undamped2839:
 	VCMPPD      $0x04, Z8, Z6, K1
 	VSUBPD.Z    Z8, Z6, K1, Z7
 	VPANDQ.BCST constants<>+752(SB), Z7, Z7
 	VPMAXUQ     Z7, Z3, Z3
 	TESTQ       $0x00000007, R12
-	JNZ         partial2826
+	JNZ         partial2840
 	VMOVUPD     Z6, (R9)
-	JMP         stored2829
+	JMP         stored2843
 
-partial2826:
+partial2840:
 	LEAQ       (R9), R9
 	VMOVAPD    Z6, Z7
 	TESTQ      $0x00000004, R12
-	JZ         noFour2827
+	JZ         noFour2841
 	VMOVUPD    Y7, (R9)
 	VSHUFF64X2 $0x4e, Z7, Z7, Z7
 	ADDQ       $0x00000020, R9
 
-noFour2827:
+noFour2841:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo2828
+	JZ         noTwo2842
 	VMOVUPD    X7, (R9)
 	VSHUFF64X2 $0xb1, Z7, Z7, Z7
 	ADDQ       $0x00000010, R9
 
-noTwo2828:
+noTwo2842:
 	TESTQ  $0x00000001, R12
-	JZ     stored2829
+	JZ     stored2843
 	VMOVSD X7, (R9)
 
-stored2829:
+stored2843:
 	VFMADD231PD Z6, Z5, Z4
-	JMP         absorbed2818
+	JMP         absorbed2832
 
-long2816:
+long2830:
 	TESTQ   BX, BX
-	JZ      none2830
+	JZ      none2844
 	MOVQ    $-1, R13
 	BZHIQ   SI, R13, R13
 	KMOVB   R13, K1
 	TESTQ   $0x00000007, SI
-	JNZ     partial2831
+	JNZ     partial2845
 	VMOVUPD Z4, (BX)
-	JMP     stored2834
+	JMP     stored2848
 
-partial2831:
+partial2845:
 	LEAQ       (BX), BX
 	VMOVAPD    Z4, Z6
 	TESTQ      $0x00000004, SI
-	JZ         noFour2832
+	JZ         noFour2846
 	VMOVUPD    Y6, (BX)
 	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, BX
 
-noFour2832:
+noFour2846:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2833
+	JZ         noTwo2847
 	VMOVUPD    X6, (BX)
 	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, BX
 
-noTwo2833:
+noTwo2847:
 	TESTQ  $0x00000001, SI
-	JZ     stored2834
+	JZ     stored2848
 	VMOVSD X6, (BX)
 
-stored2834:
-none2830:
+stored2848:
+none2844:
 	XORQ         BX, BX
 	VBROADCASTSD constants<>+704(SB), Z6
 	XORQ         R13, R13
 	MOVQ         R12, R14
 	CMPQ         R14, $0x00000008
-	JLT          rest2836
+	JLT          rest2850
 
-whole2835:
+whole2849:
 	VCVTPS2PD (R11)(R13*4), Z7
 	VMAXPD    Z7, Z6, Z6
 	ADDQ      $0x00000008, R13
 	SUBQ      $0x00000008, R14
 	CMPQ      R14, $0x00000008
-	JGE       whole2835
+	JGE       whole2849
 
-rest2836:
+rest2850:
 	TESTQ        R14, R14
-	JZ           done2837
+	JZ           done2851
 	MOVQ         $-1, R15
 	BZHIQ        R14, R15, R15
 	KMOVB        R15, K1
@@ -40581,7 +40707,7 @@ rest2836:
 	VMOVAPD      Z7, K1, Z8
 	VMAXPD       Z8, Z6, Z6
 
-done2837:
+done2851:
 	VSHUFF64X2 $0x4e, Z6, Z6, Z7
 	VMAXPD     Z7, Z6, Z6
 	VSHUFF64X2 $0xb1, Z6, Z6, Z7
@@ -40590,20 +40716,20 @@ done2837:
 	VMAXPD     Z7, Z6, Z6
 	XORQ       R13, R13
 	CMPQ       R12, $0x00000008
-	JLT        rest2839
+	JLT        rest2853
 
-whole2838:
+whole2852:
 	VCVTPS2PD (R11)(R13*4), Z7
 	VMOVUPD   (R9)(R13*8), Z8
 	VSUBPD    Z6, Z7, Z7
 	VUCOMISD  X2, X0
-	JBE       undamped2840
+	JBE       undamped2854
 	VCMPPD    $0x04, Z8, Z7, K1
 	VMULPD    Z0, Z8, Z9
 	VMULPD    Z1, Z7, Z10
 	VADDPD    Z9, Z10, K1, Z7
 
-undamped2840:
+undamped2854:
 	VCMPPD      $0x04, Z8, Z7, K1
 	VSUBPD.Z    Z8, Z7, K1, Z8
 	VPANDQ.BCST constants<>+752(SB), Z8, Z8
@@ -40615,11 +40741,11 @@ undamped2840:
 	ADDQ        $0x00000008, R13
 	SUBQ        $0x00000008, R12
 	CMPQ        R12, $0x00000008
-	JGE         whole2838
+	JGE         whole2852
 
-rest2839:
+rest2853:
 	TESTQ       R12, R12
-	JZ          done2841
+	JZ          done2855
 	MOVQ        $-1, R14
 	BZHIQ       R12, R14, R14
 	KMOVB       R14, K1
@@ -40627,113 +40753,113 @@ rest2839:
 	VMOVUPD.Z   (R9)(R13*8), K1, Z8
 	VSUBPD.Z    Z6, Z7, K1, Z7
 	VUCOMISD    X2, X0
-	JBE         undamped2842
+	JBE         undamped2856
 	VCMPPD      $0x04, Z8, Z7, K2
 	VMULPD      Z0, Z8, Z6
 	VMULPD      Z1, Z7, Z9
 	VADDPD      Z6, Z9, K2, Z7
 
-undamped2842:
+undamped2856:
 	VCMPPD      $0x04, Z8, Z7, K2
 	VSUBPD.Z    Z8, Z7, K2, Z6
 	VPANDQ.BCST constants<>+752(SB), Z6, Z6
 	VPMAXUQ     Z6, Z3, Z3
 	TESTQ       $0x00000007, R12
-	JNZ         partial2843
+	JNZ         partial2857
 	VMOVUPD     Z7, (R9)(R13*8)
-	JMP         stored2846
+	JMP         stored2860
 
-partial2843:
+partial2857:
 	LEAQ       (R9)(R13*8), R9
 	VMOVAPD    Z7, Z6
 	TESTQ      $0x00000004, R12
-	JZ         noFour2844
+	JZ         noFour2858
 	VMOVUPD    Y6, (R9)
 	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, R9
 
-noFour2844:
+noFour2858:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo2845
+	JZ         noTwo2859
 	VMOVUPD    X6, (R9)
 	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, R9
 
-noTwo2845:
+noTwo2859:
 	TESTQ  $0x00000001, R12
-	JZ     stored2846
+	JZ     stored2860
 	VMOVSD X6, (R9)
 
-stored2846:
+stored2860:
 	VMOVUPD.Z   (R10)(R13*8), K1, Z6
 	VFMADD231PD Z7, Z5, Z6
 	TESTQ       $0x00000007, R12
-	JNZ         partial2847
+	JNZ         partial2861
 	VMOVUPD     Z6, (R10)(R13*8)
-	JMP         stored2850
+	JMP         stored2864
 
-partial2847:
+partial2861:
 	LEAQ       (R10)(R13*8), R9
 	VMOVAPD    Z6, Z5
 	TESTQ      $0x00000004, R12
-	JZ         noFour2848
+	JZ         noFour2862
 	VMOVUPD    Y5, (R9)
 	VSHUFF64X2 $0x4e, Z5, Z5, Z5
 	ADDQ       $0x00000020, R9
 
-noFour2848:
+noFour2862:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo2849
+	JZ         noTwo2863
 	VMOVUPD    X5, (R9)
 	VSHUFF64X2 $0xb1, Z5, Z5, Z5
 	ADDQ       $0x00000010, R9
 
-noTwo2849:
+noTwo2863:
 	TESTQ  $0x00000001, R12
-	JZ     stored2850
+	JZ     stored2864
 	VMOVSD X5, (R9)
 
-stored2850:
-done2841:
-absorbed2818:
+stored2864:
+done2855:
+absorbed2832:
 	ADDQ $0x00000040, DI
 	DECQ R8
-	JNZ  item2813
+	JNZ  item2827
 
-done2814:
+done2828:
 	TESTQ   BX, BX
-	JZ      none2851
+	JZ      none2865
 	MOVQ    $-1, AX
 	BZHIQ   SI, AX, AX
 	KMOVB   AX, K1
 	TESTQ   $0x00000007, SI
-	JNZ     partial2852
+	JNZ     partial2866
 	VMOVUPD Z4, (BX)
-	JMP     stored2855
+	JMP     stored2869
 
-partial2852:
+partial2866:
 	LEAQ       (BX), AX
 	VMOVAPD    Z4, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2853
+	JZ         noFour2867
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour2853:
+noFour2867:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2854
+	JZ         noTwo2868
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo2854:
+noTwo2868:
 	TESTQ  $0x00000001, SI
-	JZ     stored2855
+	JZ     stored2869
 	VMOVSD X0, (AX)
 
-stored2855:
-none2851:
+stored2869:
+none2865:
 	VSHUFF64X2 $0x4e, Z3, Z3, Z0
 	VPMAXUQ    Z0, Z3, Z3
 	VSHUFF64X2 $0xb1, Z3, Z3, Z0
@@ -40764,18 +40890,18 @@ TEXT ·exponentials32x512(SB), $0-64
 	VBROADCASTSD constants<>+3296(SB), Z9
 	VBROADCASTSD constants<>+3384(SB), Z10
 	TESTQ        BX, BX
-	JLE          done2857
+	JLE          done2871
 
-table2856:
+table2870:
 	VCVTSD2SS    (DX), X1, X1
 	VBROADCASTSS X1, Z1
 	VXORPD       Z11, Z11, Z11
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000040
-	JLT          rest2859
+	JLT          rest2873
 
-whole2858:
+whole2872:
 	VMOVUPS (AX)(SI*4), Z12
 	VMOVUPS 64(AX)(SI*4), Z13
 	VMOVUPS 128(AX)(SI*4), Z14
@@ -40795,13 +40921,13 @@ whole2858:
 	ADDQ    $0x00000040, SI
 	SUBQ    $0x00000040, DI
 	CMPQ    DI, $0x00000040
-	JGE     whole2858
+	JGE     whole2872
 
-rest2859:
+rest2873:
 	CMPQ DI, $0x00000010
-	JLT  rest2861
+	JLT  rest2875
 
-whole2860:
+whole2874:
 	VMOVUPS (AX)(SI*4), Z12
 	VMULPS  Z1, Z12, Z12
 	VPANDD  Z10, Z12, Z12
@@ -40809,11 +40935,11 @@ whole2860:
 	ADDQ    $0x00000010, SI
 	SUBQ    $0x00000010, DI
 	CMPQ    DI, $0x00000010
-	JGE     whole2860
+	JGE     whole2874
 
-rest2861:
+rest2875:
 	TESTQ     DI, DI
-	JZ        done2862
+	JZ        done2876
 	MOVQ      $-1, R8
 	BZHIQ     DI, R8, R8
 	KMOVW     R8, K1
@@ -40823,16 +40949,16 @@ rest2861:
 	VPANDD    Z10, Z12, Z12
 	VPMAXUD   Z12, Z11, Z11
 
-done2862:
+done2876:
 	VPCMPUD  $0x06, Z9, Z11, K1
 	KORTESTW K1, K1
-	JNZ      done2857
+	JNZ      done2871
 	XORQ     SI, SI
 	MOVQ     CX, DI
 	CMPQ     DI, $0x00000040
-	JLT      rest2864
+	JLT      rest2878
 
-whole2863:
+whole2877:
 	VMOVUPS      (AX)(SI*4), Z11
 	VMOVUPS      64(AX)(SI*4), Z12
 	VMOVUPS      128(AX)(SI*4), Z13
@@ -40896,13 +41022,13 @@ whole2863:
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x00000040, DI
 	CMPQ         DI, $0x00000040
-	JGE          whole2863
+	JGE          whole2877
 
-rest2864:
+rest2878:
 	CMPQ DI, $0x00000010
-	JLT  rest2866
+	JLT  rest2880
 
-whole2865:
+whole2879:
 	VMOVUPS      (AX)(SI*4), Z11
 	VMULPS       Z1, Z11, Z11
 	VMOVAPD      Z2, Z13
@@ -40921,11 +41047,11 @@ whole2865:
 	ADDQ         $0x00000010, SI
 	SUBQ         $0x00000010, DI
 	CMPQ         DI, $0x00000010
-	JGE          whole2865
+	JGE          whole2879
 
-rest2866:
+rest2880:
 	TESTQ        DI, DI
-	JZ           done2867
+	JZ           done2881
 	MOVQ         $-1, R8
 	BZHIQ        DI, R8, R8
 	KMOVW        R8, K1
@@ -40944,47 +41070,47 @@ rest2866:
 	VFMADD213PS  Z13, Z11, Z14
 	VSCALEFPS    Z12, Z14, Z14
 	TESTQ        $0x0000000f, DI
-	JNZ          partial2868
+	JNZ          partial2882
 	VMOVUPS      Z14, (AX)(SI*4)
-	JMP          stored2869
+	JMP          stored2883
 
-partial2868:
+partial2882:
 	LEAQ       (AX)(SI*4), SI
 	VMOVAPS    Z14, Z11
 	TESTQ      $0x00000008, DI
-	JZ         without2870
+	JZ         without2884
 	VMOVUPS    Y11, (SI)
 	VSHUFF64X2 $0x4e, Z11, Z11, Z11
 	ADDQ       $0x00000020, SI
 
-without2870:
+without2884:
 	TESTQ      $0x00000004, DI
-	JZ         without2871
+	JZ         without2885
 	VMOVUPS    X11, (SI)
 	VSHUFF64X2 $0xb1, Z11, Z11, Z11
 	ADDQ       $0x00000010, SI
 
-without2871:
+without2885:
 	TESTQ     $0x00000002, DI
-	JZ        without2872
+	JZ        without2886
 	VMOVSD    X11, (SI)
 	VPERMILPD $0x55, Z11, Z11
 	ADDQ      $0x00000008, SI
 
-without2872:
+without2886:
 	TESTQ  $0x00000001, DI
-	JZ     without2873
+	JZ     without2887
 	VMOVSS X11, (SI)
 
-without2873:
-stored2869:
-done2867:
+without2887:
+stored2883:
+done2881:
 	LEAQ (AX)(CX*4), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table2856
+	JNZ  table2870
 
-done2857:
+done2871:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -40999,153 +41125,153 @@ TEXT ·edgeBeliefs32x512(SB), $9408-168
 	ANDQ $-64, SI
 	MOVQ beliefs_len+80(FP), BX
 	SUBQ $0x08, BX
-	JLT  done2876
+	JLT  done2890
 	MOVQ BX, (SI)
 	MOVQ messages_len+104(FP), BX
 	SUBQ $0x08, BX
-	JLT  done2876
+	JLT  done2890
 	MOVQ BX, 8(SI)
 	MOVQ tables_len+128(FP), BX
 	SUBQ $0x40, BX
-	JLT  done2876
+	JLT  done2890
 	MOVQ BX, 32(SI)
 
-chunk2874:
+chunk2888:
 	MOVQ DX, BX
 	ANDQ $-8, BX
-	JZ   done2876
+	JZ   done2890
 	CMPQ BX, $0x40
-	JLE  whole2875
+	JLE  whole2889
 	MOVQ $0x00000040, BX
 
-whole2875:
+whole2889:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2877:
+pass2891:
 	CMPQ          R9, BX
-	JGE           passed2879
+	JGE           passed2893
 	MOVQ          (DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2878
+	JHI           stop2892
 	MOVQ          8(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2878
+	JHI           stop2892
 	MOVQ          16(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2878
+	JHI           stop2892
 	MOVQ          24(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2878
+	JHI           stop2892
 	MOVQ          32(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2878
+	JHI           stop2892
 	MOVQ          40(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2878
+	JHI           stop2892
 	MOVQ          48(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2878
+	JHI           stop2892
 	MOVQ          56(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2878
+	JHI           stop2892
 	MOVQ          64(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2878
+	JHI           stop2892
 	MOVQ          72(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2878
+	JHI           stop2892
 	MOVQ          80(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2878
+	JHI           stop2892
 	MOVQ          88(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2878
+	JHI           stop2892
 	MOVQ          96(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2878
+	JHI           stop2892
 	MOVQ          104(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2878
+	JHI           stop2892
 	MOVQ          112(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2878
+	JHI           stop2892
 	MOVQ          120(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2878
+	JHI           stop2892
 	MOVQ          128(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2878
+	JHI           stop2892
 	MOVQ          136(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2878
+	JHI           stop2892
 	MOVQ          144(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2878
+	JHI           stop2892
 	MOVQ          152(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2878
+	JHI           stop2892
 	MOVQ          160(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2878
+	JHI           stop2892
 	MOVQ          168(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2878
+	JHI           stop2892
 	MOVQ          176(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2878
+	JHI           stop2892
 	MOVQ          184(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2878
+	JHI           stop2892
 	MOVQ          192(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2878
+	JHI           stop2892
 	MOVQ          200(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2878
+	JHI           stop2892
 	MOVQ          208(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2878
+	JHI           stop2892
 	MOVQ          216(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2878
+	JHI           stop2892
 	MOVQ          224(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2878
+	JHI           stop2892
 	MOVQ          232(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2878
+	JHI           stop2892
 	MOVQ          240(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2878
+	JHI           stop2892
 	MOVQ          248(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2878
+	JHI           stop2892
 	MOVQ          256(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2878
+	JHI           stop2892
 	MOVQ          264(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2878
+	JHI           stop2892
 	MOVQ          272(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2878
+	JHI           stop2892
 	MOVQ          280(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2878
+	JHI           stop2892
 	MOVQ          288(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2878
+	JHI           stop2892
 	MOVQ          296(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2878
+	JHI           stop2892
 	MOVQ          304(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2878
+	JHI           stop2892
 	MOVQ          312(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2878
+	JHI           stop2892
 	MOVQ          beliefs_base+72(FP), R11
 	MOVQ          (DI), R10
 	MOVQ          messages_base+96(FP), R13
@@ -41391,13 +41517,13 @@ pass2877:
 	ADDQ          $0x00000140, DI
 	ADDQ          $0x00000400, R8
 	ADDQ          $0x08, R9
-	JMP           pass2877
+	JMP           pass2891
 
-stop2878:
+stop2892:
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2879:
+passed2893:
 	VBROADCASTSD constants<>+3312(SB), Z0
 	VBROADCASTSD constants<>+3344(SB), Z1
 	VMOVUPS      constants<>+2680(SB), Z2
@@ -41405,9 +41531,9 @@ passed2879:
 	MOVQ         SI, R8
 	XORQ         R9, R9
 
-pass2880:
+pass2894:
 	CMPQ              R9, BX
-	JGE               passed2882
+	JGE               passed2896
 	VMOVUPS           1152(R8), Z11
 	VMOVUPS           1280(R8), Z12
 	VMOVUPS           1408(R8), Z13
@@ -41483,18 +41609,18 @@ pass2880:
 	ADDQ              $0x000000a0, DI
 	ADDQ              $0x00000200, R8
 	ADDQ              $0x04, R9
-	JMP               pass2880
+	JMP               pass2894
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2882:
+passed2896:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2883:
+pass2897:
 	CMPQ            R9, BX
-	JGE             passed2885
+	JGE             passed2899
 	VMOVUPS         constants<>+2872(SB), Z0
 	VMOVUPS         constants<>+2936(SB), Z1
 	VMOVUPS         constants<>+3000(SB), Z2
@@ -41848,26 +41974,26 @@ pass2883:
 	VPSUBD.BCST     constants<>+3264(SB), Y1, Y0
 	VPCMPUD.BCST    $0x06, constants<>+3392(SB), Y0, K1
 	KORTESTW        K1, K1
-	JNZ             stop2884
+	JNZ             stop2898
 	VMOVUPS         Y1, 640(SI)(R9*4)
 	VEXTRACTF64X4   $0x01, Z1, 896(SI)(R9*4)
 	ADDQ            $0x00000140, DI
 	ADDQ            $0x00000400, R8
 	ADDQ            $0x08, R9
-	JMP             pass2883
+	JMP             pass2897
 
-stop2884:
+stop2898:
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2885:
+passed2899:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2886:
+pass2900:
 	CMPQ             R9, BX
-	JGE              passed2888
+	JGE              passed2902
 	VMOVUPS          640(SI)(R9*4), Y0
 	VMOVUPS          896(SI)(R9*4), Y1
 	VBROADCASTSS     constants<>+3272(SB), Y3
@@ -41915,18 +42041,18 @@ pass2886:
 	ADDQ             $0x00000140, DI
 	ADDQ             $0x00000400, R8
 	ADDQ             $0x08, R9
-	JMP              pass2886
+	JMP              pass2900
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2888:
+passed2902:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2889:
+pass2903:
 	CMPQ            R9, BX
-	JGE             passed2891
+	JGE             passed2905
 	MOVQ            dst_base+0(FP), R10
 	LEAQ            (CX)(R9*1), AX
 	SHLQ            $0x08, AX
@@ -41956,17 +42082,17 @@ pass2889:
 	ADDQ            $0x00000050, DI
 	ADDQ            $0x00000100, R8
 	ADDQ            $0x02, R9
-	JMP             pass2889
+	JMP             pass2903
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2891:
+passed2905:
 	ADDQ BX, CX
 	SUBQ BX, DX
 	MOVQ DI, AX
-	JMP  chunk2874
+	JMP  chunk2888
 
-done2876:
+done2890:
 	MOVQ CX, done+160(FP)
 	VZEROUPPER
 	RET
@@ -41987,9 +42113,9 @@ TEXT ·edgeBelief32x512(SB), $1664-161
 	XORQ         R10, R10
 	MOVQ         DI, R11
 	CMPQ         R11, $0x00000008
-	JLT          rest2894
+	JLT          rest2908
 
-whole2893:
+whole2907:
 	VBROADCASTSD constants<>+704(SB), Z1
 	VMOVUPD      (R9)(R10*8), Z2
 	VCMPPD       $0x04, Z1, Z2, K1
@@ -42000,11 +42126,11 @@ whole2893:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole2893
+	JGE          whole2907
 
-rest2894:
+rest2908:
 	TESTQ        R11, R11
-	JZ           done2895
+	JZ           done2909
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -42016,7 +42142,7 @@ rest2894:
 	VMOVUPD      Z1, (SI)(R10*8)
 	VMAXPD       Z1, Z0, Z0
 
-done2895:
+done2909:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z1
@@ -42029,7 +42155,7 @@ done2895:
 	VMOVUPD      Z1, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector2896:
+vector2910:
 	VMOVUPD           (SI)(R8*8), Z1
 	VSUBPD            Z0, Z1, Z1
 	VMOVUPD           64(SI)(R8*8), Z2
@@ -42056,7 +42182,7 @@ vector2896:
 	VMOVUPS           Z1, 832(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector2896
+	JLT               vector2910
 	MOVQ              beliefV_len+80(FP), DI
 	MOVQ              beliefV_base+72(FP), R8
 	MOVQ              messageV_base+96(FP), R9
@@ -42064,9 +42190,9 @@ vector2896:
 	XORQ              R10, R10
 	MOVQ              DI, R11
 	CMPQ              R11, $0x00000008
-	JLT               rest2898
+	JLT               rest2912
 
-whole2897:
+whole2911:
 	VBROADCASTSD constants<>+704(SB), Z2
 	VMOVUPD      (R9)(R10*8), Z3
 	VCMPPD       $0x04, Z2, Z3, K1
@@ -42077,11 +42203,11 @@ whole2897:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole2897
+	JGE          whole2911
 
-rest2898:
+rest2912:
 	TESTQ        R11, R11
-	JZ           done2899
+	JZ           done2913
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -42093,7 +42219,7 @@ rest2898:
 	VMOVUPD      Z2, (SI)(R10*8)
 	VMAXPD       Z2, Z1, Z1
 
-done2899:
+done2913:
 	VSHUFF64X2   $0x4e, Z1, Z1, Z2
 	VMAXPD       Z2, Z1, Z1
 	VSHUFF64X2   $0xb1, Z1, Z1, Z2
@@ -42106,7 +42232,7 @@ done2899:
 	VMOVUPD      Z2, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector2900:
+vector2914:
 	VMOVUPD           (SI)(R8*8), Z2
 	VSUBPD            Z1, Z2, Z2
 	VMOVUPD           64(SI)(R8*8), Z3
@@ -42133,7 +42259,7 @@ vector2900:
 	VMOVUPS           Z2, 1344(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector2900
+	JLT               vector2914
 	VADDPD            Z1, Z0, Z0
 	VXORPD            Z1, Z1, Z1
 	VXORPD            Z2, Z2, Z2
@@ -42142,9 +42268,9 @@ vector2900:
 	XORQ              R10, R10
 	MOVQ              BX, R11
 	CMPQ              R11, $0x00000040
-	JLT               rest2902
+	JLT               rest2916
 
-panel2901:
+panel2915:
 	MOVQ   SI, R8
 	LEAQ   (CX)(R10*1), R9
 	VXORPD Z3, Z3, Z3
@@ -42165,9 +42291,9 @@ panel2901:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows2905
+	JLT    rows2919
 
-row2904:
+row2918:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -42196,13 +42322,13 @@ row2904:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R12
 	CMPQ             R12, $0x00000002
-	JGE              row2904
+	JGE              row2918
 
-rows2905:
+rows2919:
 	CMPQ R12, $0x00000001
-	JLT  rows2907
+	JLT  rows2921
 
-row2906:
+row2920:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -42219,9 +42345,9 @@ row2906:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R12
 	CMPQ             R12, $0x00000001
-	JGE              row2906
+	JGE              row2920
 
-rows2907:
+rows2921:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -42245,13 +42371,13 @@ rows2907:
 	ADDQ        $0x00000100, R10
 	SUBQ        $0x00000040, R11
 	CMPQ        R11, $0x00000040
-	JGE         panel2901
+	JGE         panel2915
 
-rest2902:
+rest2916:
 	TESTQ  R11, R11
-	JZ     done2903
+	JZ     done2917
 	CMPQ   R11, $0x00000010
-	JGT    wider2908
+	JGT    wider2922
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
 	KMOVW  R8, K1
@@ -42263,9 +42389,9 @@ rest2902:
 	VXORPD Z6, Z6, Z6
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2910
+	JLT    rows2924
 
-row2909:
+row2923:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -42276,13 +42402,13 @@ row2909:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2909
+	JGE              row2923
 
-rows2910:
+rows2924:
 	CMPQ R11, $0x00000001
-	JLT  rows2912
+	JLT  rows2926
 
-row2911:
+row2925:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -42290,19 +42416,19 @@ row2911:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2911
+	JGE              row2925
 
-rows2912:
+rows2926:
 	VADDPS      Z4, Z3, Z3
 	VADDPS      Z6, Z5, Z5
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
 	VFMADD231PS 1088(SI)(R10*1), Z5, Z2
 	VFMADD231PS 1344(SI)(R10*1), Z3, Z2
-	JMP         done2903
+	JMP         done2917
 
-wider2908:
+wider2922:
 	CMPQ   R11, $0x00000020
-	JGT    wider2913
+	JGT    wider2927
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -42319,9 +42445,9 @@ wider2908:
 	VXORPD Z10, Z10, Z10
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2915
+	JLT    rows2929
 
-row2914:
+row2928:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -42338,13 +42464,13 @@ row2914:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2914
+	JGE              row2928
 
-rows2915:
+rows2929:
 	CMPQ R11, $0x00000001
-	JLT  rows2917
+	JLT  rows2931
 
-row2916:
+row2930:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -42355,9 +42481,9 @@ row2916:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2916
+	JGE              row2930
 
-rows2917:
+rows2931:
 	VADDPS      Z5, Z3, Z3
 	VADDPS      Z9, Z7, Z7
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -42368,11 +42494,11 @@ rows2917:
 	VFMADD231PS 1152(SI)(R10*1), Z4, Z1
 	VFMADD231PS 1152(SI)(R10*1), Z8, Z2
 	VFMADD231PS 1408(SI)(R10*1), Z4, Z2
-	JMP         done2903
+	JMP         done2917
 
-wider2913:
+wider2927:
 	CMPQ   R11, $0x00000030
-	JGT    wider2918
+	JGT    wider2932
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -42393,9 +42519,9 @@ wider2913:
 	VXORPD Z14, Z14, Z14
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2920
+	JLT    rows2934
 
-row2919:
+row2933:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -42418,13 +42544,13 @@ row2919:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2919
+	JGE              row2933
 
-rows2920:
+rows2934:
 	CMPQ R11, $0x00000001
-	JLT  rows2922
+	JLT  rows2936
 
-row2921:
+row2935:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -42438,9 +42564,9 @@ row2921:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2921
+	JGE              row2935
 
-rows2922:
+rows2936:
 	VADDPS      Z6, Z3, Z3
 	VADDPS      Z12, Z9, Z9
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -42456,9 +42582,9 @@ rows2922:
 	VFMADD231PS 1216(SI)(R10*1), Z5, Z1
 	VFMADD231PS 1216(SI)(R10*1), Z11, Z2
 	VFMADD231PS 1472(SI)(R10*1), Z5, Z2
-	JMP         done2903
+	JMP         done2917
 
-wider2918:
+wider2932:
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -42483,9 +42609,9 @@ wider2918:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2925
+	JLT    rows2939
 
-row2924:
+row2938:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -42514,13 +42640,13 @@ row2924:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2924
+	JGE              row2938
 
-rows2925:
+rows2939:
 	CMPQ R11, $0x00000001
-	JLT  rows2927
+	JLT  rows2941
 
-row2926:
+row2940:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -42537,9 +42663,9 @@ row2926:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2926
+	JGE              row2940
 
-rows2927:
+rows2941:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -42561,7 +42687,7 @@ rows2927:
 	VFMADD231PS 1280(SI)(R10*1), Z14, Z2
 	VFMADD231PS 1536(SI)(R10*1), Z6, Z2
 
-done2903:
+done2917:
 	VSHUFF64X2       $0x4e, Z1, Z1, Z3
 	VADDPS           Z3, Z1, Z1
 	VSHUFF64X2       $0xb1, Z1, Z1, Z3
@@ -42581,7 +42707,7 @@ done2903:
 	VPSUBD.BCST      constants<>+3264(SB), Z1, Z3
 	VPCMPUD.BCST     $0x06, constants<>+3392(SB), Z3, K1
 	KORTESTW         K1, K1
-	JNZ              unsafe2892
+	JNZ              unsafe2906
 	VMOVSS           constants<>+3272(SB), X3
 	VDIVSS           X1, X3, X3
 	VBROADCASTSS     X3, Z3
@@ -42622,25 +42748,25 @@ done2903:
 	MOVSD            X6, logZ+144(FP)
 	XORQ             R8, R8
 
-vector2928:
+vector2942:
 	VMULPS  1088(SI)(R8*4), Z3, Z0
 	VMOVUPS Z0, 1088(SI)(R8*4)
 	ADDQ    $0x10, R8
 	CMPQ    R8, BX
-	JLT     vector2928
+	JLT     vector2942
 	MOVQ    SI, R8
 	MOVQ    DX, R9
 	IMULQ   DI, DX
 	LEAQ    -64(AX)(DX*1), DX
 
-row2929:
+row2943:
 	VBROADCASTSS 576(R8), Z0
 	XORQ         R10, R10
 	MOVQ         BX, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest2931
+	JLT          rest2945
 
-whole2930:
+whole2944:
 	VMOVUPS (CX)(R10*4), Z1
 	VMULPS  Z0, Z1, Z1
 	VMULPS  1088(SI)(R10*4), Z1, Z1
@@ -42648,11 +42774,11 @@ whole2930:
 	ADDQ    $0x00000010, R10
 	SUBQ    $0x00000010, R11
 	CMPQ    R11, $0x00000010
-	JGE     whole2930
+	JGE     whole2944
 
-rest2931:
+rest2945:
 	TESTQ     R11, R11
-	JZ        done2932
+	JZ        done2946
 	MOVQ      $-1, R12
 	BZHIQ     R11, R12, R12
 	KMOVW     R12, K1
@@ -42661,59 +42787,59 @@ rest2931:
 	VMULPS    1088(SI)(R10*4), Z1, Z1
 	LEAQ      (AX)(R10*4), R10
 	CMPQ      R10, DX
-	JGT       pieces2933
+	JGT       pieces2947
 	VMOVUPS   Z1, (R10)
-	JMP       written2934
+	JMP       written2948
 
-pieces2933:
+pieces2947:
 	TESTQ   $0x0000000f, R11
-	JNZ     partial2935
+	JNZ     partial2949
 	VMOVUPS Z1, (R10)
-	JMP     stored2936
+	JMP     stored2950
 
-partial2935:
+partial2949:
 	LEAQ       (R10), R10
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without2937
+	JZ         without2951
 	VMOVUPS    Y0, (R10)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, R10
 
-without2937:
+without2951:
 	TESTQ      $0x00000004, R11
-	JZ         without2938
+	JZ         without2952
 	VMOVUPS    X0, (R10)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, R10
 
-without2938:
+without2952:
 	TESTQ     $0x00000002, R11
-	JZ        without2939
+	JZ        without2953
 	VMOVSD    X0, (R10)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, R10
 
-without2939:
+without2953:
 	TESTQ  $0x00000001, R11
-	JZ     without2940
+	JZ     without2954
 	VMOVSS X0, (R10)
 
-without2940:
-stored2936:
-written2934:
-done2932:
+without2954:
+stored2950:
+written2948:
+done2946:
 	ADDQ $0x04, R8
 	ADDQ DI, CX
 	ADDQ DI, AX
 	DECQ R9
-	JNZ  row2929
+	JNZ  row2943
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe2892:
+unsafe2906:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -42730,17 +42856,17 @@ TEXT ·multiplyMatrix32x512(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000040
-	JLT  rest2942
+	JLT  rest2956
 
-panel2941:
+panel2955:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles2945
+	JLT  tiles2959
 
-tile2944:
+tile2958:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -42769,9 +42895,9 @@ tile2944:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2947
+	JLE    done2961
 
-again2946:
+again2960:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -42815,9 +42941,9 @@ again2946:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2946
+	JNZ          again2960
 
-done2947:
+done2961:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -42853,13 +42979,13 @@ done2947:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile2944
+	JGE     tile2958
 
-tiles2945:
+tiles2959:
 	CMPQ R10, $0x00000002
-	JLT  tiles2949
+	JLT  tiles2963
 
-tile2948:
+tile2962:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -42872,9 +42998,9 @@ tile2948:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2951
+	JLE    done2965
 
-again2950:
+again2964:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -42894,9 +43020,9 @@ again2950:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2950
+	JNZ          again2964
 
-done2951:
+done2965:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -42912,13 +43038,13 @@ done2951:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile2948
+	JGE     tile2962
 
-tiles2949:
+tiles2963:
 	CMPQ R10, $0x00000001
-	JLT  tiles2953
+	JLT  tiles2967
 
-tile2952:
+tile2966:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -42927,9 +43053,9 @@ tile2952:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2955
+	JLE    done2969
 
-again2954:
+again2968:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -42943,9 +43069,9 @@ again2954:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2954
+	JNZ          again2968
 
-done2955:
+done2969:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
@@ -42953,19 +43079,19 @@ done2955:
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile2952
+	JGE     tile2966
 
-tiles2953:
+tiles2967:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000040, R9
 	CMPQ R9, $0x00000040
-	JGE  panel2941
+	JGE  panel2955
 
-rest2942:
+rest2956:
 	TESTQ R9, R9
-	JZ    done2943
+	JZ    done2957
 	CMPQ  R9, $0x00000010
-	JGT   wider2956
+	JGT   wider2970
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVW DX, K1
@@ -42974,9 +43100,9 @@ rest2942:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x0000000c
-	JLT   tiles2958
+	JLT   tiles2972
 
-tile2957:
+tile2971:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -42993,9 +43119,9 @@ tile2957:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2960
+	JLE    done2974
 
-again2959:
+again2973:
 	VMOVUPS.Z    (BX), K1, Z12
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z13
@@ -43036,453 +43162,453 @@ again2959:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2959
+	JNZ          again2973
 
-done2960:
+done2974:
 	MOVQ    CX, SI
 	IMUL3Q  $0x0b, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2961
+	JNZ     partial2975
 	VMOVUPS Z0, (DI)
-	JMP     stored2962
+	JMP     stored2976
 
-partial2961:
+partial2975:
 	LEAQ       (DI), BX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2963
+	JZ         without2977
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2963:
+without2977:
 	TESTQ      $0x00000004, R9
-	JZ         without2964
+	JZ         without2978
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2964:
+without2978:
 	TESTQ     $0x00000002, R9
-	JZ        without2965
+	JZ        without2979
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2965:
+without2979:
 	TESTQ  $0x00000001, R9
-	JZ     without2966
+	JZ     without2980
 	VMOVSS X0, (BX)
 
-without2966:
-stored2962:
+without2980:
+stored2976:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2967
+	JNZ     partial2981
 	VMOVUPS Z1, (DI)
-	JMP     stored2968
+	JMP     stored2982
 
-partial2967:
+partial2981:
 	LEAQ       (DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2969
+	JZ         without2983
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2969:
+without2983:
 	TESTQ      $0x00000004, R9
-	JZ         without2970
+	JZ         without2984
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2970:
+without2984:
 	TESTQ     $0x00000002, R9
-	JZ        without2971
+	JZ        without2985
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2971:
+without2985:
 	TESTQ  $0x00000001, R9
-	JZ     without2972
+	JZ     without2986
 	VMOVSS X0, (BX)
 
-without2972:
-stored2968:
+without2986:
+stored2982:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2973
+	JNZ     partial2987
 	VMOVUPS Z2, (DI)
-	JMP     stored2974
+	JMP     stored2988
 
-partial2973:
+partial2987:
 	LEAQ       (DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2975
+	JZ         without2989
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2975:
+without2989:
 	TESTQ      $0x00000004, R9
-	JZ         without2976
+	JZ         without2990
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2976:
+without2990:
 	TESTQ     $0x00000002, R9
-	JZ        without2977
+	JZ        without2991
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2977:
+without2991:
 	TESTQ  $0x00000001, R9
-	JZ     without2978
+	JZ     without2992
 	VMOVSS X0, (BX)
 
-without2978:
-stored2974:
+without2992:
+stored2988:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2979
+	JNZ     partial2993
 	VMOVUPS Z3, (DI)
-	JMP     stored2980
+	JMP     stored2994
 
-partial2979:
+partial2993:
 	LEAQ       (DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2981
+	JZ         without2995
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2981:
+without2995:
 	TESTQ      $0x00000004, R9
-	JZ         without2982
+	JZ         without2996
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2982:
+without2996:
 	TESTQ     $0x00000002, R9
-	JZ        without2983
+	JZ        without2997
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2983:
+without2997:
 	TESTQ  $0x00000001, R9
-	JZ     without2984
+	JZ     without2998
 	VMOVSS X0, (BX)
 
-without2984:
-stored2980:
+without2998:
+stored2994:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2985
+	JNZ     partial2999
 	VMOVUPS Z4, (DI)
-	JMP     stored2986
+	JMP     stored3000
 
-partial2985:
+partial2999:
 	LEAQ       (DI), BX
 	VMOVAPS    Z4, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2987
+	JZ         without3001
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2987:
+without3001:
 	TESTQ      $0x00000004, R9
-	JZ         without2988
+	JZ         without3002
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2988:
+without3002:
 	TESTQ     $0x00000002, R9
-	JZ        without2989
+	JZ        without3003
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2989:
+without3003:
 	TESTQ  $0x00000001, R9
-	JZ     without2990
+	JZ     without3004
 	VMOVSS X0, (BX)
 
-without2990:
-stored2986:
+without3004:
+stored3000:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2991
+	JNZ     partial3005
 	VMOVUPS Z5, (DI)
-	JMP     stored2992
+	JMP     stored3006
 
-partial2991:
+partial3005:
 	LEAQ       (DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2993
+	JZ         without3007
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2993:
+without3007:
 	TESTQ      $0x00000004, R9
-	JZ         without2994
+	JZ         without3008
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2994:
+without3008:
 	TESTQ     $0x00000002, R9
-	JZ        without2995
+	JZ        without3009
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2995:
+without3009:
 	TESTQ  $0x00000001, R9
-	JZ     without2996
+	JZ     without3010
 	VMOVSS X0, (BX)
 
-without2996:
-stored2992:
+without3010:
+stored3006:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2997
+	JNZ     partial3011
 	VMOVUPS Z6, (DI)
-	JMP     stored2998
+	JMP     stored3012
 
-partial2997:
+partial3011:
 	LEAQ       (DI), BX
 	VMOVAPS    Z6, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2999
+	JZ         without3013
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2999:
+without3013:
 	TESTQ      $0x00000004, R9
-	JZ         without3000
+	JZ         without3014
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3000:
+without3014:
 	TESTQ     $0x00000002, R9
-	JZ        without3001
+	JZ        without3015
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3001:
+without3015:
 	TESTQ  $0x00000001, R9
-	JZ     without3002
+	JZ     without3016
 	VMOVSS X0, (BX)
 
-without3002:
-stored2998:
+without3016:
+stored3012:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3003
+	JNZ     partial3017
 	VMOVUPS Z7, (DI)
-	JMP     stored3004
+	JMP     stored3018
 
-partial3003:
+partial3017:
 	LEAQ       (DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3005
+	JZ         without3019
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3005:
+without3019:
 	TESTQ      $0x00000004, R9
-	JZ         without3006
+	JZ         without3020
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3006:
+without3020:
 	TESTQ     $0x00000002, R9
-	JZ        without3007
+	JZ        without3021
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3007:
+without3021:
 	TESTQ  $0x00000001, R9
-	JZ     without3008
+	JZ     without3022
 	VMOVSS X0, (BX)
 
-without3008:
-stored3004:
+without3022:
+stored3018:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3009
+	JNZ     partial3023
 	VMOVUPS Z8, (DI)
-	JMP     stored3010
+	JMP     stored3024
 
-partial3009:
+partial3023:
 	LEAQ       (DI), BX
 	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3011
+	JZ         without3025
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3011:
+without3025:
 	TESTQ      $0x00000004, R9
-	JZ         without3012
+	JZ         without3026
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3012:
+without3026:
 	TESTQ     $0x00000002, R9
-	JZ        without3013
+	JZ        without3027
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3013:
+without3027:
 	TESTQ  $0x00000001, R9
-	JZ     without3014
+	JZ     without3028
 	VMOVSS X0, (BX)
 
-without3014:
-stored3010:
+without3028:
+stored3024:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3015
+	JNZ     partial3029
 	VMOVUPS Z9, (DI)
-	JMP     stored3016
+	JMP     stored3030
 
-partial3015:
+partial3029:
 	LEAQ       (DI), BX
 	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3017
+	JZ         without3031
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3017:
+without3031:
 	TESTQ      $0x00000004, R9
-	JZ         without3018
+	JZ         without3032
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3018:
+without3032:
 	TESTQ     $0x00000002, R9
-	JZ        without3019
+	JZ        without3033
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3019:
+without3033:
 	TESTQ  $0x00000001, R9
-	JZ     without3020
+	JZ     without3034
 	VMOVSS X0, (BX)
 
-without3020:
-stored3016:
+without3034:
+stored3030:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3021
+	JNZ     partial3035
 	VMOVUPS Z10, (DI)
-	JMP     stored3022
+	JMP     stored3036
 
-partial3021:
+partial3035:
 	LEAQ       (DI), BX
 	VMOVAPS    Z10, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3023
+	JZ         without3037
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3023:
+without3037:
 	TESTQ      $0x00000004, R9
-	JZ         without3024
+	JZ         without3038
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3024:
+without3038:
 	TESTQ     $0x00000002, R9
-	JZ        without3025
+	JZ        without3039
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3025:
+without3039:
 	TESTQ  $0x00000001, R9
-	JZ     without3026
+	JZ     without3040
 	VMOVSS X0, (BX)
 
-without3026:
-stored3022:
+without3040:
+stored3036:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3027
+	JNZ     partial3041
 	VMOVUPS Z11, (DI)
-	JMP     stored3028
+	JMP     stored3042
 
-partial3027:
+partial3041:
 	LEAQ       (DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3029
+	JZ         without3043
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3029:
+without3043:
 	TESTQ      $0x00000004, R9
-	JZ         without3030
+	JZ         without3044
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3030:
+without3044:
 	TESTQ     $0x00000002, R9
-	JZ        without3031
+	JZ        without3045
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3031:
+without3045:
 	TESTQ  $0x00000001, R9
-	JZ     without3032
+	JZ     without3046
 	VMOVSS X0, (BX)
 
-without3032:
-stored3028:
+without3046:
+stored3042:
 	ADDQ AX, DI
 	SUBQ $0x0000000c, R10
 	CMPQ R10, $0x0000000c
-	JGE  tile2957
+	JGE  tile2971
 
-tiles2958:
+tiles2972:
 	CMPQ R10, $0x00000004
-	JLT  tiles3034
+	JLT  tiles3048
 
-tile3033:
+tile3047:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -43491,9 +43617,9 @@ tile3033:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done3036
+	JLE    done3050
 
-again3035:
+again3049:
 	VMOVUPS.Z    (BX), K1, Z4
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z5
@@ -43510,173 +43636,173 @@ again3035:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again3035
+	JNZ          again3049
 
-done3036:
+done3050:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3037
+	JNZ     partial3051
 	VMOVUPS Z0, (DI)
-	JMP     stored3038
+	JMP     stored3052
 
-partial3037:
+partial3051:
 	LEAQ       (DI), BX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3039
+	JZ         without3053
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3039:
+without3053:
 	TESTQ      $0x00000004, R9
-	JZ         without3040
+	JZ         without3054
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3040:
+without3054:
 	TESTQ     $0x00000002, R9
-	JZ        without3041
+	JZ        without3055
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3041:
+without3055:
 	TESTQ  $0x00000001, R9
-	JZ     without3042
+	JZ     without3056
 	VMOVSS X0, (BX)
 
-without3042:
-stored3038:
+without3056:
+stored3052:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3043
+	JNZ     partial3057
 	VMOVUPS Z1, (DI)
-	JMP     stored3044
+	JMP     stored3058
 
-partial3043:
+partial3057:
 	LEAQ       (DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3045
+	JZ         without3059
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3045:
+without3059:
 	TESTQ      $0x00000004, R9
-	JZ         without3046
+	JZ         without3060
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3046:
+without3060:
 	TESTQ     $0x00000002, R9
-	JZ        without3047
+	JZ        without3061
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3047:
+without3061:
 	TESTQ  $0x00000001, R9
-	JZ     without3048
+	JZ     without3062
 	VMOVSS X0, (BX)
 
-without3048:
-stored3044:
+without3062:
+stored3058:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3049
+	JNZ     partial3063
 	VMOVUPS Z2, (DI)
-	JMP     stored3050
+	JMP     stored3064
 
-partial3049:
+partial3063:
 	LEAQ       (DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3051
+	JZ         without3065
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3051:
+without3065:
 	TESTQ      $0x00000004, R9
-	JZ         without3052
+	JZ         without3066
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3052:
+without3066:
 	TESTQ     $0x00000002, R9
-	JZ        without3053
+	JZ        without3067
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3053:
+without3067:
 	TESTQ  $0x00000001, R9
-	JZ     without3054
+	JZ     without3068
 	VMOVSS X0, (BX)
 
-without3054:
-stored3050:
+without3068:
+stored3064:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3055
+	JNZ     partial3069
 	VMOVUPS Z3, (DI)
-	JMP     stored3056
+	JMP     stored3070
 
-partial3055:
+partial3069:
 	LEAQ       (DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3057
+	JZ         without3071
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3057:
+without3071:
 	TESTQ      $0x00000004, R9
-	JZ         without3058
+	JZ         without3072
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3058:
+without3072:
 	TESTQ     $0x00000002, R9
-	JZ        without3059
+	JZ        without3073
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3059:
+without3073:
 	TESTQ  $0x00000001, R9
-	JZ     without3060
+	JZ     without3074
 	VMOVSS X0, (BX)
 
-without3060:
-stored3056:
+without3074:
+stored3070:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile3033
+	JGE  tile3047
 
-tiles3034:
+tiles3048:
 	CMPQ R10, $0x00000001
-	JLT  tiles3062
+	JLT  tiles3076
 
-tile3061:
+tile3075:
 	VXORPD Z0, Z0, Z0
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done3064
+	JLE    done3078
 
-again3063:
+again3077:
 	VMOVUPS.Z    (BX), K1, Z1
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z2
@@ -43684,55 +43810,55 @@ again3063:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again3063
+	JNZ          again3077
 
-done3064:
+done3078:
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3065
+	JNZ     partial3079
 	VMOVUPS Z0, (DI)
-	JMP     stored3066
+	JMP     stored3080
 
-partial3065:
+partial3079:
 	LEAQ       (DI), CX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3067
+	JZ         without3081
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without3067:
+without3081:
 	TESTQ      $0x00000004, R9
-	JZ         without3068
+	JZ         without3082
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without3068:
+without3082:
 	TESTQ     $0x00000002, R9
-	JZ        without3069
+	JZ        without3083
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without3069:
+without3083:
 	TESTQ  $0x00000001, R9
-	JZ     without3070
+	JZ     without3084
 	VMOVSS X0, (CX)
 
-without3070:
-stored3066:
+without3084:
+stored3080:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile3061
+	JGE  tile3075
 
-tiles3062:
-	JMP done2943
+tiles3076:
+	JMP done2957
 
-wider2956:
+wider2970:
 	CMPQ  R9, $0x00000020
-	JGT   wider3071
+	JGT   wider3085
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -43742,9 +43868,9 @@ wider2956:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles3073
+	JLT   tiles3087
 
-tile3072:
+tile3086:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -43765,9 +43891,9 @@ tile3072:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done3075
+	JLE    done3089
 
-again3074:
+again3088:
 	VMOVUPS      (BX), Z16
 	VMOVUPS.Z    64(BX), K1, Z17
 	MOVQ         DX, SI
@@ -43805,317 +43931,317 @@ again3074:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again3074
+	JNZ          again3088
 
-done3075:
+done3089:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3076
+	JNZ     partial3090
 	VMOVUPS Z1, 64(DI)
-	JMP     stored3077
+	JMP     stored3091
 
-partial3076:
+partial3090:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3078
+	JZ         without3092
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3078:
+without3092:
 	TESTQ      $0x00000004, R9
-	JZ         without3079
+	JZ         without3093
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3079:
+without3093:
 	TESTQ     $0x00000002, R9
-	JZ        without3080
+	JZ        without3094
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3080:
+without3094:
 	TESTQ  $0x00000001, R9
-	JZ     without3081
+	JZ     without3095
 	VMOVSS X0, (BX)
 
-without3081:
-stored3077:
+without3095:
+stored3091:
 	ADDQ    AX, DI
 	VMOVUPS Z2, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3082
+	JNZ     partial3096
 	VMOVUPS Z3, 64(DI)
-	JMP     stored3083
+	JMP     stored3097
 
-partial3082:
+partial3096:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3084
+	JZ         without3098
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3084:
+without3098:
 	TESTQ      $0x00000004, R9
-	JZ         without3085
+	JZ         without3099
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3085:
+without3099:
 	TESTQ     $0x00000002, R9
-	JZ        without3086
+	JZ        without3100
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3086:
+without3100:
 	TESTQ  $0x00000001, R9
-	JZ     without3087
+	JZ     without3101
 	VMOVSS X0, (BX)
 
-without3087:
-stored3083:
+without3101:
+stored3097:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3088
+	JNZ     partial3102
 	VMOVUPS Z5, 64(DI)
-	JMP     stored3089
+	JMP     stored3103
 
-partial3088:
+partial3102:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3090
+	JZ         without3104
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3090:
+without3104:
 	TESTQ      $0x00000004, R9
-	JZ         without3091
+	JZ         without3105
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3091:
+without3105:
 	TESTQ     $0x00000002, R9
-	JZ        without3092
+	JZ        without3106
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3092:
+without3106:
 	TESTQ  $0x00000001, R9
-	JZ     without3093
+	JZ     without3107
 	VMOVSS X0, (BX)
 
-without3093:
-stored3089:
+without3107:
+stored3103:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3094
+	JNZ     partial3108
 	VMOVUPS Z7, 64(DI)
-	JMP     stored3095
+	JMP     stored3109
 
-partial3094:
+partial3108:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3096
+	JZ         without3110
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3096:
+without3110:
 	TESTQ      $0x00000004, R9
-	JZ         without3097
+	JZ         without3111
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3097:
+without3111:
 	TESTQ     $0x00000002, R9
-	JZ        without3098
+	JZ        without3112
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3098:
+without3112:
 	TESTQ  $0x00000001, R9
-	JZ     without3099
+	JZ     without3113
 	VMOVSS X0, (BX)
 
-without3099:
-stored3095:
+without3113:
+stored3109:
 	ADDQ    AX, DI
 	VMOVUPS Z8, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3100
+	JNZ     partial3114
 	VMOVUPS Z9, 64(DI)
-	JMP     stored3101
+	JMP     stored3115
 
-partial3100:
+partial3114:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3102
+	JZ         without3116
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3102:
+without3116:
 	TESTQ      $0x00000004, R9
-	JZ         without3103
+	JZ         without3117
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3103:
+without3117:
 	TESTQ     $0x00000002, R9
-	JZ        without3104
+	JZ        without3118
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3104:
+without3118:
 	TESTQ  $0x00000001, R9
-	JZ     without3105
+	JZ     without3119
 	VMOVSS X0, (BX)
 
-without3105:
-stored3101:
+without3119:
+stored3115:
 	ADDQ    AX, DI
 	VMOVUPS Z10, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3106
+	JNZ     partial3120
 	VMOVUPS Z11, 64(DI)
-	JMP     stored3107
+	JMP     stored3121
 
-partial3106:
+partial3120:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3108
+	JZ         without3122
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3108:
+without3122:
 	TESTQ      $0x00000004, R9
-	JZ         without3109
+	JZ         without3123
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3109:
+without3123:
 	TESTQ     $0x00000002, R9
-	JZ        without3110
+	JZ        without3124
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3110:
+without3124:
 	TESTQ  $0x00000001, R9
-	JZ     without3111
+	JZ     without3125
 	VMOVSS X0, (BX)
 
-without3111:
-stored3107:
+without3125:
+stored3121:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3112
+	JNZ     partial3126
 	VMOVUPS Z13, 64(DI)
-	JMP     stored3113
+	JMP     stored3127
 
-partial3112:
+partial3126:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z13, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3114
+	JZ         without3128
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3114:
+without3128:
 	TESTQ      $0x00000004, R9
-	JZ         without3115
+	JZ         without3129
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3115:
+without3129:
 	TESTQ     $0x00000002, R9
-	JZ        without3116
+	JZ        without3130
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3116:
+without3130:
 	TESTQ  $0x00000001, R9
-	JZ     without3117
+	JZ     without3131
 	VMOVSS X0, (BX)
 
-without3117:
-stored3113:
+without3131:
+stored3127:
 	ADDQ    AX, DI
 	VMOVUPS Z14, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3118
+	JNZ     partial3132
 	VMOVUPS Z15, 64(DI)
-	JMP     stored3119
+	JMP     stored3133
 
-partial3118:
+partial3132:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z15, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3120
+	JZ         without3134
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3120:
+without3134:
 	TESTQ      $0x00000004, R9
-	JZ         without3121
+	JZ         without3135
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3121:
+without3135:
 	TESTQ     $0x00000002, R9
-	JZ        without3122
+	JZ        without3136
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3122:
+without3136:
 	TESTQ  $0x00000001, R9
-	JZ     without3123
+	JZ     without3137
 	VMOVSS X0, (BX)
 
-without3123:
-stored3119:
+without3137:
+stored3133:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile3072
+	JGE  tile3086
 
-tiles3073:
+tiles3087:
 	CMPQ R10, $0x00000004
-	JLT  tiles3125
+	JLT  tiles3139
 
-tile3124:
+tile3138:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -44128,9 +44254,9 @@ tile3124:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done3127
+	JLE    done3141
 
-again3126:
+again3140:
 	VMOVUPS      (BX), Z8
 	VMOVUPS.Z    64(BX), K1, Z9
 	MOVQ         DX, SI
@@ -44152,178 +44278,178 @@ again3126:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again3126
+	JNZ          again3140
 
-done3127:
+done3141:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3128
+	JNZ     partial3142
 	VMOVUPS Z1, 64(DI)
-	JMP     stored3129
+	JMP     stored3143
 
-partial3128:
+partial3142:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3130
+	JZ         without3144
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3130:
+without3144:
 	TESTQ      $0x00000004, R9
-	JZ         without3131
+	JZ         without3145
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3131:
+without3145:
 	TESTQ     $0x00000002, R9
-	JZ        without3132
+	JZ        without3146
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3132:
+without3146:
 	TESTQ  $0x00000001, R9
-	JZ     without3133
+	JZ     without3147
 	VMOVSS X0, (BX)
 
-without3133:
-stored3129:
+without3147:
+stored3143:
 	ADDQ    AX, DI
 	VMOVUPS Z2, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3134
+	JNZ     partial3148
 	VMOVUPS Z3, 64(DI)
-	JMP     stored3135
+	JMP     stored3149
 
-partial3134:
+partial3148:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3136
+	JZ         without3150
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3136:
+without3150:
 	TESTQ      $0x00000004, R9
-	JZ         without3137
+	JZ         without3151
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3137:
+without3151:
 	TESTQ     $0x00000002, R9
-	JZ        without3138
+	JZ        without3152
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3138:
+without3152:
 	TESTQ  $0x00000001, R9
-	JZ     without3139
+	JZ     without3153
 	VMOVSS X0, (BX)
 
-without3139:
-stored3135:
+without3153:
+stored3149:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3140
+	JNZ     partial3154
 	VMOVUPS Z5, 64(DI)
-	JMP     stored3141
+	JMP     stored3155
 
-partial3140:
+partial3154:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3142
+	JZ         without3156
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3142:
+without3156:
 	TESTQ      $0x00000004, R9
-	JZ         without3143
+	JZ         without3157
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3143:
+without3157:
 	TESTQ     $0x00000002, R9
-	JZ        without3144
+	JZ        without3158
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3144:
+without3158:
 	TESTQ  $0x00000001, R9
-	JZ     without3145
+	JZ     without3159
 	VMOVSS X0, (BX)
 
-without3145:
-stored3141:
+without3159:
+stored3155:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3146
+	JNZ     partial3160
 	VMOVUPS Z7, 64(DI)
-	JMP     stored3147
+	JMP     stored3161
 
-partial3146:
+partial3160:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3148
+	JZ         without3162
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3148:
+without3162:
 	TESTQ      $0x00000004, R9
-	JZ         without3149
+	JZ         without3163
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3149:
+without3163:
 	TESTQ     $0x00000002, R9
-	JZ        without3150
+	JZ        without3164
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3150:
+without3164:
 	TESTQ  $0x00000001, R9
-	JZ     without3151
+	JZ     without3165
 	VMOVSS X0, (BX)
 
-without3151:
-stored3147:
+without3165:
+stored3161:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile3124
+	JGE  tile3138
 
-tiles3125:
+tiles3139:
 	CMPQ R10, $0x00000001
-	JLT  tiles3153
+	JLT  tiles3167
 
-tile3152:
+tile3166:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done3155
+	JLE    done3169
 
-again3154:
+again3168:
 	VMOVUPS      (BX), Z2
 	VMOVUPS.Z    64(BX), K1, Z3
 	MOVQ         DX, SI
@@ -44333,56 +44459,56 @@ again3154:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again3154
+	JNZ          again3168
 
-done3155:
+done3169:
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3156
+	JNZ     partial3170
 	VMOVUPS Z1, 64(DI)
-	JMP     stored3157
+	JMP     stored3171
 
-partial3156:
+partial3170:
 	LEAQ       64(DI), CX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3158
+	JZ         without3172
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without3158:
+without3172:
 	TESTQ      $0x00000004, R9
-	JZ         without3159
+	JZ         without3173
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without3159:
+without3173:
 	TESTQ     $0x00000002, R9
-	JZ        without3160
+	JZ        without3174
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without3160:
+without3174:
 	TESTQ  $0x00000001, R9
-	JZ     without3161
+	JZ     without3175
 	VMOVSS X0, (CX)
 
-without3161:
-stored3157:
+without3175:
+stored3171:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile3152
+	JGE  tile3166
 
-tiles3153:
-	JMP done2943
+tiles3167:
+	JMP done2957
 
-wider3071:
+wider3085:
 	CMPQ  R9, $0x00000030
-	JGT   wider3162
+	JGT   wider3176
 	SUBQ  $0x00000020, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -44392,9 +44518,9 @@ wider3071:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles3164
+	JLT   tiles3178
 
-tile3163:
+tile3177:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -44423,9 +44549,9 @@ tile3163:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done3166
+	JLE    done3180
 
-again3165:
+again3179:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS.Z    128(BX), K1, Z26
@@ -44472,325 +44598,325 @@ again3165:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again3165
+	JNZ          again3179
 
-done3166:
+done3180:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3167
+	JNZ     partial3181
 	VMOVUPS Z2, 128(DI)
-	JMP     stored3168
+	JMP     stored3182
 
-partial3167:
+partial3181:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3169
+	JZ         without3183
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3169:
+without3183:
 	TESTQ      $0x00000004, R9
-	JZ         without3170
+	JZ         without3184
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3170:
+without3184:
 	TESTQ     $0x00000002, R9
-	JZ        without3171
+	JZ        without3185
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3171:
+without3185:
 	TESTQ  $0x00000001, R9
-	JZ     without3172
+	JZ     without3186
 	VMOVSS X0, (BX)
 
-without3172:
-stored3168:
+without3186:
+stored3182:
 	ADDQ    AX, DI
 	VMOVUPS Z3, (DI)
 	VMOVUPS Z4, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3173
+	JNZ     partial3187
 	VMOVUPS Z5, 128(DI)
-	JMP     stored3174
+	JMP     stored3188
 
-partial3173:
+partial3187:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3175
+	JZ         without3189
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3175:
+without3189:
 	TESTQ      $0x00000004, R9
-	JZ         without3176
+	JZ         without3190
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3176:
+without3190:
 	TESTQ     $0x00000002, R9
-	JZ        without3177
+	JZ        without3191
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3177:
+without3191:
 	TESTQ  $0x00000001, R9
-	JZ     without3178
+	JZ     without3192
 	VMOVSS X0, (BX)
 
-without3178:
-stored3174:
+without3192:
+stored3188:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	VMOVUPS Z7, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3179
+	JNZ     partial3193
 	VMOVUPS Z8, 128(DI)
-	JMP     stored3180
+	JMP     stored3194
 
-partial3179:
+partial3193:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3181
+	JZ         without3195
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3181:
+without3195:
 	TESTQ      $0x00000004, R9
-	JZ         without3182
+	JZ         without3196
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3182:
+without3196:
 	TESTQ     $0x00000002, R9
-	JZ        without3183
+	JZ        without3197
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3183:
+without3197:
 	TESTQ  $0x00000001, R9
-	JZ     without3184
+	JZ     without3198
 	VMOVSS X0, (BX)
 
-without3184:
-stored3180:
+without3198:
+stored3194:
 	ADDQ    AX, DI
 	VMOVUPS Z9, (DI)
 	VMOVUPS Z10, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3185
+	JNZ     partial3199
 	VMOVUPS Z11, 128(DI)
-	JMP     stored3186
+	JMP     stored3200
 
-partial3185:
+partial3199:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3187
+	JZ         without3201
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3187:
+without3201:
 	TESTQ      $0x00000004, R9
-	JZ         without3188
+	JZ         without3202
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3188:
+without3202:
 	TESTQ     $0x00000002, R9
-	JZ        without3189
+	JZ        without3203
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3189:
+without3203:
 	TESTQ  $0x00000001, R9
-	JZ     without3190
+	JZ     without3204
 	VMOVSS X0, (BX)
 
-without3190:
-stored3186:
+without3204:
+stored3200:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	VMOVUPS Z13, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3191
+	JNZ     partial3205
 	VMOVUPS Z14, 128(DI)
-	JMP     stored3192
+	JMP     stored3206
 
-partial3191:
+partial3205:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z14, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3193
+	JZ         without3207
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3193:
+without3207:
 	TESTQ      $0x00000004, R9
-	JZ         without3194
+	JZ         without3208
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3194:
+without3208:
 	TESTQ     $0x00000002, R9
-	JZ        without3195
+	JZ        without3209
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3195:
+without3209:
 	TESTQ  $0x00000001, R9
-	JZ     without3196
+	JZ     without3210
 	VMOVSS X0, (BX)
 
-without3196:
-stored3192:
+without3210:
+stored3206:
 	ADDQ    AX, DI
 	VMOVUPS Z15, (DI)
 	VMOVUPS Z16, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3197
+	JNZ     partial3211
 	VMOVUPS Z17, 128(DI)
-	JMP     stored3198
+	JMP     stored3212
 
-partial3197:
+partial3211:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z17, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3199
+	JZ         without3213
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3199:
+without3213:
 	TESTQ      $0x00000004, R9
-	JZ         without3200
+	JZ         without3214
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3200:
+without3214:
 	TESTQ     $0x00000002, R9
-	JZ        without3201
+	JZ        without3215
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3201:
+without3215:
 	TESTQ  $0x00000001, R9
-	JZ     without3202
+	JZ     without3216
 	VMOVSS X0, (BX)
 
-without3202:
-stored3198:
+without3216:
+stored3212:
 	ADDQ    AX, DI
 	VMOVUPS Z18, (DI)
 	VMOVUPS Z19, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3203
+	JNZ     partial3217
 	VMOVUPS Z20, 128(DI)
-	JMP     stored3204
+	JMP     stored3218
 
-partial3203:
+partial3217:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z20, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3205
+	JZ         without3219
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3205:
+without3219:
 	TESTQ      $0x00000004, R9
-	JZ         without3206
+	JZ         without3220
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3206:
+without3220:
 	TESTQ     $0x00000002, R9
-	JZ        without3207
+	JZ        without3221
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3207:
+without3221:
 	TESTQ  $0x00000001, R9
-	JZ     without3208
+	JZ     without3222
 	VMOVSS X0, (BX)
 
-without3208:
-stored3204:
+without3222:
+stored3218:
 	ADDQ    AX, DI
 	VMOVUPS Z21, (DI)
 	VMOVUPS Z22, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3209
+	JNZ     partial3223
 	VMOVUPS Z23, 128(DI)
-	JMP     stored3210
+	JMP     stored3224
 
-partial3209:
+partial3223:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z23, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3211
+	JZ         without3225
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3211:
+without3225:
 	TESTQ      $0x00000004, R9
-	JZ         without3212
+	JZ         without3226
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3212:
+without3226:
 	TESTQ     $0x00000002, R9
-	JZ        without3213
+	JZ        without3227
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3213:
+without3227:
 	TESTQ  $0x00000001, R9
-	JZ     without3214
+	JZ     without3228
 	VMOVSS X0, (BX)
 
-without3214:
-stored3210:
+without3228:
+stored3224:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile3163
+	JGE  tile3177
 
-tiles3164:
+tiles3178:
 	CMPQ R10, $0x00000002
-	JLT  tiles3216
+	JLT  tiles3230
 
-tile3215:
+tile3229:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -44801,9 +44927,9 @@ tile3215:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done3218
+	JLE    done3232
 
-again3217:
+again3231:
 	VMOVUPS      (BX), Z6
 	VMOVUPS      64(BX), Z7
 	VMOVUPS.Z    128(BX), K1, Z8
@@ -44820,97 +44946,97 @@ again3217:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again3217
+	JNZ          again3231
 
-done3218:
+done3232:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3219
+	JNZ     partial3233
 	VMOVUPS Z2, 128(DI)
-	JMP     stored3220
+	JMP     stored3234
 
-partial3219:
+partial3233:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3221
+	JZ         without3235
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3221:
+without3235:
 	TESTQ      $0x00000004, R9
-	JZ         without3222
+	JZ         without3236
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3222:
+without3236:
 	TESTQ     $0x00000002, R9
-	JZ        without3223
+	JZ        without3237
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3223:
+without3237:
 	TESTQ  $0x00000001, R9
-	JZ     without3224
+	JZ     without3238
 	VMOVSS X0, (BX)
 
-without3224:
-stored3220:
+without3238:
+stored3234:
 	ADDQ    AX, DI
 	VMOVUPS Z3, (DI)
 	VMOVUPS Z4, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3225
+	JNZ     partial3239
 	VMOVUPS Z5, 128(DI)
-	JMP     stored3226
+	JMP     stored3240
 
-partial3225:
+partial3239:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3227
+	JZ         without3241
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3227:
+without3241:
 	TESTQ      $0x00000004, R9
-	JZ         without3228
+	JZ         without3242
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3228:
+without3242:
 	TESTQ     $0x00000002, R9
-	JZ        without3229
+	JZ        without3243
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3229:
+without3243:
 	TESTQ  $0x00000001, R9
-	JZ     without3230
+	JZ     without3244
 	VMOVSS X0, (BX)
 
-without3230:
-stored3226:
+without3244:
+stored3240:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile3215
+	JGE  tile3229
 
-tiles3216:
+tiles3230:
 	CMPQ R10, $0x00000001
-	JLT  tiles3232
+	JLT  tiles3246
 
-tile3231:
+tile3245:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -44918,9 +45044,9 @@ tile3231:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done3234
+	JLE    done3248
 
-again3233:
+again3247:
 	VMOVUPS      (BX), Z3
 	VMOVUPS      64(BX), Z4
 	VMOVUPS.Z    128(BX), K1, Z5
@@ -44932,55 +45058,55 @@ again3233:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again3233
+	JNZ          again3247
 
-done3234:
+done3248:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3235
+	JNZ     partial3249
 	VMOVUPS Z2, 128(DI)
-	JMP     stored3236
+	JMP     stored3250
 
-partial3235:
+partial3249:
 	LEAQ       128(DI), CX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3237
+	JZ         without3251
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without3237:
+without3251:
 	TESTQ      $0x00000004, R9
-	JZ         without3238
+	JZ         without3252
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without3238:
+without3252:
 	TESTQ     $0x00000002, R9
-	JZ        without3239
+	JZ        without3253
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without3239:
+without3253:
 	TESTQ  $0x00000001, R9
-	JZ     without3240
+	JZ     without3254
 	VMOVSS X0, (CX)
 
-without3240:
-stored3236:
+without3254:
+stored3250:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile3231
+	JGE  tile3245
 
-tiles3232:
-	JMP done2943
+tiles3246:
+	JMP done2957
 
-wider3162:
+wider3176:
 	SUBQ  $0x00000030, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -44990,9 +45116,9 @@ wider3162:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000006
-	JLT   tiles3243
+	JLT   tiles3257
 
-tile3242:
+tile3256:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -45021,9 +45147,9 @@ tile3242:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done3245
+	JLE    done3259
 
-again3244:
+again3258:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -45067,9 +45193,9 @@ again3244:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again3244
+	JNZ          again3258
 
-done3245:
+done3259:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -45077,245 +45203,245 @@ done3245:
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3246
+	JNZ     partial3260
 	VMOVUPS Z3, 192(DI)
-	JMP     stored3247
+	JMP     stored3261
 
-partial3246:
+partial3260:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3248
+	JZ         without3262
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3248:
+without3262:
 	TESTQ      $0x00000004, R9
-	JZ         without3249
+	JZ         without3263
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3249:
+without3263:
 	TESTQ     $0x00000002, R9
-	JZ        without3250
+	JZ        without3264
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3250:
+without3264:
 	TESTQ  $0x00000001, R9
-	JZ     without3251
+	JZ     without3265
 	VMOVSS X0, (BX)
 
-without3251:
-stored3247:
+without3265:
+stored3261:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	VMOVUPS Z6, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3252
+	JNZ     partial3266
 	VMOVUPS Z7, 192(DI)
-	JMP     stored3253
+	JMP     stored3267
 
-partial3252:
+partial3266:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3254
+	JZ         without3268
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3254:
+without3268:
 	TESTQ      $0x00000004, R9
-	JZ         without3255
+	JZ         without3269
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3255:
+without3269:
 	TESTQ     $0x00000002, R9
-	JZ        without3256
+	JZ        without3270
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3256:
+without3270:
 	TESTQ  $0x00000001, R9
-	JZ     without3257
+	JZ     without3271
 	VMOVSS X0, (BX)
 
-without3257:
-stored3253:
+without3271:
+stored3267:
 	ADDQ    AX, DI
 	VMOVUPS Z8, (DI)
 	VMOVUPS Z9, 64(DI)
 	VMOVUPS Z10, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3258
+	JNZ     partial3272
 	VMOVUPS Z11, 192(DI)
-	JMP     stored3259
+	JMP     stored3273
 
-partial3258:
+partial3272:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3260
+	JZ         without3274
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3260:
+without3274:
 	TESTQ      $0x00000004, R9
-	JZ         without3261
+	JZ         without3275
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3261:
+without3275:
 	TESTQ     $0x00000002, R9
-	JZ        without3262
+	JZ        without3276
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3262:
+without3276:
 	TESTQ  $0x00000001, R9
-	JZ     without3263
+	JZ     without3277
 	VMOVSS X0, (BX)
 
-without3263:
-stored3259:
+without3277:
+stored3273:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	VMOVUPS Z13, 64(DI)
 	VMOVUPS Z14, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3264
+	JNZ     partial3278
 	VMOVUPS Z15, 192(DI)
-	JMP     stored3265
+	JMP     stored3279
 
-partial3264:
+partial3278:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z15, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3266
+	JZ         without3280
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3266:
+without3280:
 	TESTQ      $0x00000004, R9
-	JZ         without3267
+	JZ         without3281
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3267:
+without3281:
 	TESTQ     $0x00000002, R9
-	JZ        without3268
+	JZ        without3282
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3268:
+without3282:
 	TESTQ  $0x00000001, R9
-	JZ     without3269
+	JZ     without3283
 	VMOVSS X0, (BX)
 
-without3269:
-stored3265:
+without3283:
+stored3279:
 	ADDQ    AX, DI
 	VMOVUPS Z16, (DI)
 	VMOVUPS Z17, 64(DI)
 	VMOVUPS Z18, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3270
+	JNZ     partial3284
 	VMOVUPS Z19, 192(DI)
-	JMP     stored3271
+	JMP     stored3285
 
-partial3270:
+partial3284:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z19, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3272
+	JZ         without3286
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3272:
+without3286:
 	TESTQ      $0x00000004, R9
-	JZ         without3273
+	JZ         without3287
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3273:
+without3287:
 	TESTQ     $0x00000002, R9
-	JZ        without3274
+	JZ        without3288
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3274:
+without3288:
 	TESTQ  $0x00000001, R9
-	JZ     without3275
+	JZ     without3289
 	VMOVSS X0, (BX)
 
-without3275:
-stored3271:
+without3289:
+stored3285:
 	ADDQ    AX, DI
 	VMOVUPS Z20, (DI)
 	VMOVUPS Z21, 64(DI)
 	VMOVUPS Z22, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3276
+	JNZ     partial3290
 	VMOVUPS Z23, 192(DI)
-	JMP     stored3277
+	JMP     stored3291
 
-partial3276:
+partial3290:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z23, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3278
+	JZ         without3292
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3278:
+without3292:
 	TESTQ      $0x00000004, R9
-	JZ         without3279
+	JZ         without3293
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3279:
+without3293:
 	TESTQ     $0x00000002, R9
-	JZ        without3280
+	JZ        without3294
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3280:
+without3294:
 	TESTQ  $0x00000001, R9
-	JZ     without3281
+	JZ     without3295
 	VMOVSS X0, (BX)
 
-without3281:
-stored3277:
+without3295:
+stored3291:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile3242
+	JGE  tile3256
 
-tiles3243:
+tiles3257:
 	CMPQ R10, $0x00000002
-	JLT  tiles3283
+	JLT  tiles3297
 
-tile3282:
+tile3296:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -45328,9 +45454,9 @@ tile3282:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done3285
+	JLE    done3299
 
-again3284:
+again3298:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -45350,9 +45476,9 @@ again3284:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again3284
+	JNZ          again3298
 
-done3285:
+done3299:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -45360,89 +45486,89 @@ done3285:
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3286
+	JNZ     partial3300
 	VMOVUPS Z3, 192(DI)
-	JMP     stored3287
+	JMP     stored3301
 
-partial3286:
+partial3300:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3288
+	JZ         without3302
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3288:
+without3302:
 	TESTQ      $0x00000004, R9
-	JZ         without3289
+	JZ         without3303
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3289:
+without3303:
 	TESTQ     $0x00000002, R9
-	JZ        without3290
+	JZ        without3304
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3290:
+without3304:
 	TESTQ  $0x00000001, R9
-	JZ     without3291
+	JZ     without3305
 	VMOVSS X0, (BX)
 
-without3291:
-stored3287:
+without3305:
+stored3301:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	VMOVUPS Z6, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3292
+	JNZ     partial3306
 	VMOVUPS Z7, 192(DI)
-	JMP     stored3293
+	JMP     stored3307
 
-partial3292:
+partial3306:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3294
+	JZ         without3308
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without3294:
+without3308:
 	TESTQ      $0x00000004, R9
-	JZ         without3295
+	JZ         without3309
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without3295:
+without3309:
 	TESTQ     $0x00000002, R9
-	JZ        without3296
+	JZ        without3310
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without3296:
+without3310:
 	TESTQ  $0x00000001, R9
-	JZ     without3297
+	JZ     without3311
 	VMOVSS X0, (BX)
 
-without3297:
-stored3293:
+without3311:
+stored3307:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile3282
+	JGE  tile3296
 
-tiles3283:
+tiles3297:
 	CMPQ R10, $0x00000001
-	JLT  tiles3299
+	JLT  tiles3313
 
-tile3298:
+tile3312:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -45451,9 +45577,9 @@ tile3298:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done3301
+	JLE    done3315
 
-again3300:
+again3314:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -45467,54 +45593,54 @@ again3300:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again3300
+	JNZ          again3314
 
-done3301:
+done3315:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial3302
+	JNZ     partial3316
 	VMOVUPS Z3, 192(DI)
-	JMP     stored3303
+	JMP     stored3317
 
-partial3302:
+partial3316:
 	LEAQ       192(DI), CX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without3304
+	JZ         without3318
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without3304:
+without3318:
 	TESTQ      $0x00000004, R9
-	JZ         without3305
+	JZ         without3319
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without3305:
+without3319:
 	TESTQ     $0x00000002, R9
-	JZ        without3306
+	JZ        without3320
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without3306:
+without3320:
 	TESTQ  $0x00000001, R9
-	JZ     without3307
+	JZ     without3321
 	VMOVSS X0, (CX)
 
-without3307:
-stored3303:
+without3321:
+stored3317:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile3298
+	JGE  tile3312
 
-tiles3299:
-done2943:
+tiles3313:
+done2957:
 	VZEROUPPER
 	RET
 
@@ -45531,18 +45657,18 @@ TEXT ·scatterMatrix32x512(SB), $0-96
 	XORQ R9, R9
 	MOVQ BX, R10
 	CMPQ R10, $0x00000040
-	JLT  rest3309
+	JLT  rest3323
 
-panel3308:
+panel3322:
 	MOVQ f_base+24(FP), BX
 	MOVQ w_base+0(FP), R8
 	ADDQ R9, R8
 	ADDQ R9, R8
 	MOVQ d+80(FP), R11
 	CMPQ R11, $0x00000005
-	JLT  tiles3312
+	JLT  tiles3326
 
-tile3311:
+tile3325:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -45568,9 +45694,9 @@ tile3311:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3314
+	JLE    done3328
 
-again3313:
+again3327:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -45603,9 +45729,9 @@ again3313:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3313
+	JNZ          again3327
 
-done3314:
+done3328:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -45754,13 +45880,13 @@ done3314:
 	ADDQ          $0x00000014, BX
 	SUBQ          $0x00000005, R11
 	CMPQ          R11, $0x00000005
-	JGE           tile3311
+	JGE           tile3325
 
-tiles3312:
+tiles3326:
 	CMPQ R11, $0x00000002
-	JLT  tiles3316
+	JLT  tiles3330
 
-tile3315:
+tile3329:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -45774,9 +45900,9 @@ tile3315:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3318
+	JLE    done3332
 
-again3317:
+again3331:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -45794,9 +45920,9 @@ again3317:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3317
+	JNZ          again3331
 
-done3318:
+done3332:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -45858,13 +45984,13 @@ done3318:
 	ADDQ          $0x00000008, BX
 	SUBQ          $0x00000002, R11
 	CMPQ          R11, $0x00000002
-	JGE           tile3315
+	JGE           tile3329
 
-tiles3316:
+tiles3330:
 	CMPQ R11, $0x00000001
-	JLT  tiles3320
+	JLT  tiles3334
 
-tile3319:
+tile3333:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -45874,9 +46000,9 @@ tile3319:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3322
+	JLE    done3336
 
-again3321:
+again3335:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -45889,9 +46015,9 @@ again3321:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3321
+	JNZ          again3335
 
-done3322:
+done3336:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -45924,19 +46050,19 @@ done3322:
 	ADDQ          $0x00000004, BX
 	SUBQ          $0x00000001, R11
 	CMPQ          R11, $0x00000001
-	JGE           tile3319
+	JGE           tile3333
 
-tiles3320:
+tiles3334:
 	ADDQ $0x00000100, R9
 	SUBQ $0x00000040, R10
 	CMPQ R10, $0x00000040
-	JGE  panel3308
+	JGE  panel3322
 
-rest3309:
+rest3323:
 	TESTQ R10, R10
-	JZ    done3310
+	JZ    done3324
 	CMPQ  R10, $0x00000010
-	JGT   wider3323
+	JGT   wider3337
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
 	KMOVW BX, K1
@@ -45946,9 +46072,9 @@ rest3309:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x0000000a
-	JLT   tiles3325
+	JLT   tiles3339
 
-tile3324:
+tile3338:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -45964,9 +46090,9 @@ tile3324:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3327
+	JLE    done3341
 
-again3326:
+again3340:
 	VMOVUPS.Z    (DI), K1, Z10
 	VBROADCASTSS (SI), Z11
 	VFMADD231PS  Z10, Z11, Z0
@@ -45991,14 +46117,14 @@ again3326:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3326
+	JNZ          again3340
 
-done3327:
+done3341:
 	VCVTPS2PD     Y0, Z10
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few3328
+	JLE           few3342
 	VADDPD        (R8), Z10, Z10
 	VMOVUPD       Z10, (R8)
 	LEAQ          -8(R10), SI
@@ -46008,74 +46134,74 @@ done3327:
 	VMOVUPD.Z     64(R8), K2, Z10
 	VADDPD        Z10, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial3330
+	JNZ           partial3344
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored3333
+	JMP           stored3347
 
-partial3330:
+partial3344:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3331
+	JZ         noFour3345
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3331:
+noFour3345:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3332
+	JZ         noTwo3346
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3332:
+noTwo3346:
 	TESTQ  $0x00000001, SI
-	JZ     stored3333
+	JZ     stored3347
 	VMOVSD X0, (DI)
 
-stored3333:
-	JMP added3329
+stored3347:
+	JMP added3343
 
-few3328:
+few3342:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z10, Z10
 	TESTQ     $0x00000007, R10
-	JNZ       partial3334
+	JNZ       partial3348
 	VMOVUPD   Z10, (R8)
-	JMP       stored3337
+	JMP       stored3351
 
-partial3334:
+partial3348:
 	LEAQ       (R8), SI
 	VMOVAPD    Z10, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3335
+	JZ         noFour3349
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3335:
+noFour3349:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3336
+	JZ         noTwo3350
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3336:
+noTwo3350:
 	TESTQ  $0x00000001, R10
-	JZ     stored3337
+	JZ     stored3351
 	VMOVSD X0, (SI)
 
-stored3337:
-added3329:
+stored3351:
+added3343:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3338
+	JLE           few3352
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46085,74 +46211,74 @@ added3329:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3340
+	JNZ           partial3354
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3343
+	JMP           stored3357
 
-partial3340:
+partial3354:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3341
+	JZ         noFour3355
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3341:
+noFour3355:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3342
+	JZ         noTwo3356
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3342:
+noTwo3356:
 	TESTQ  $0x00000001, SI
-	JZ     stored3343
+	JZ     stored3357
 	VMOVSD X0, (DI)
 
-stored3343:
-	JMP added3339
+stored3357:
+	JMP added3353
 
-few3338:
+few3352:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3344
+	JNZ       partial3358
 	VMOVUPD   Z0, (R8)
-	JMP       stored3347
+	JMP       stored3361
 
-partial3344:
+partial3358:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3345
+	JZ         noFour3359
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3345:
+noFour3359:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3346
+	JZ         noTwo3360
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3346:
+noTwo3360:
 	TESTQ  $0x00000001, R10
-	JZ     stored3347
+	JZ     stored3361
 	VMOVSD X0, (SI)
 
-stored3347:
-added3339:
+stored3361:
+added3353:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3348
+	JLE           few3362
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46162,74 +46288,74 @@ added3339:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3350
+	JNZ           partial3364
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3353
+	JMP           stored3367
 
-partial3350:
+partial3364:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3351
+	JZ         noFour3365
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3351:
+noFour3365:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3352
+	JZ         noTwo3366
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3352:
+noTwo3366:
 	TESTQ  $0x00000001, SI
-	JZ     stored3353
+	JZ     stored3367
 	VMOVSD X0, (DI)
 
-stored3353:
-	JMP added3349
+stored3367:
+	JMP added3363
 
-few3348:
+few3362:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3354
+	JNZ       partial3368
 	VMOVUPD   Z0, (R8)
-	JMP       stored3357
+	JMP       stored3371
 
-partial3354:
+partial3368:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3355
+	JZ         noFour3369
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3355:
+noFour3369:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3356
+	JZ         noTwo3370
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3356:
+noTwo3370:
 	TESTQ  $0x00000001, R10
-	JZ     stored3357
+	JZ     stored3371
 	VMOVSD X0, (SI)
 
-stored3357:
-added3349:
+stored3371:
+added3363:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3358
+	JLE           few3372
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46239,74 +46365,74 @@ added3349:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3360
+	JNZ           partial3374
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3363
+	JMP           stored3377
 
-partial3360:
+partial3374:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3361
+	JZ         noFour3375
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3361:
+noFour3375:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3362
+	JZ         noTwo3376
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3362:
+noTwo3376:
 	TESTQ  $0x00000001, SI
-	JZ     stored3363
+	JZ     stored3377
 	VMOVSD X0, (DI)
 
-stored3363:
-	JMP added3359
+stored3377:
+	JMP added3373
 
-few3358:
+few3372:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3364
+	JNZ       partial3378
 	VMOVUPD   Z0, (R8)
-	JMP       stored3367
+	JMP       stored3381
 
-partial3364:
+partial3378:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3365
+	JZ         noFour3379
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3365:
+noFour3379:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3366
+	JZ         noTwo3380
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3366:
+noTwo3380:
 	TESTQ  $0x00000001, R10
-	JZ     stored3367
+	JZ     stored3381
 	VMOVSD X0, (SI)
 
-stored3367:
-added3359:
+stored3381:
+added3373:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3368
+	JLE           few3382
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46316,74 +46442,74 @@ added3359:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3370
+	JNZ           partial3384
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3373
+	JMP           stored3387
 
-partial3370:
+partial3384:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3371
+	JZ         noFour3385
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3371:
+noFour3385:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3372
+	JZ         noTwo3386
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3372:
+noTwo3386:
 	TESTQ  $0x00000001, SI
-	JZ     stored3373
+	JZ     stored3387
 	VMOVSD X0, (DI)
 
-stored3373:
-	JMP added3369
+stored3387:
+	JMP added3383
 
-few3368:
+few3382:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3374
+	JNZ       partial3388
 	VMOVUPD   Z0, (R8)
-	JMP       stored3377
+	JMP       stored3391
 
-partial3374:
+partial3388:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3375
+	JZ         noFour3389
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3375:
+noFour3389:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3376
+	JZ         noTwo3390
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3376:
+noTwo3390:
 	TESTQ  $0x00000001, R10
-	JZ     stored3377
+	JZ     stored3391
 	VMOVSD X0, (SI)
 
-stored3377:
-added3369:
+stored3391:
+added3383:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y5, Z0
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3378
+	JLE           few3392
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46393,74 +46519,74 @@ added3369:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3380
+	JNZ           partial3394
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3383
+	JMP           stored3397
 
-partial3380:
+partial3394:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3381
+	JZ         noFour3395
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3381:
+noFour3395:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3382
+	JZ         noTwo3396
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3382:
+noTwo3396:
 	TESTQ  $0x00000001, SI
-	JZ     stored3383
+	JZ     stored3397
 	VMOVSD X0, (DI)
 
-stored3383:
-	JMP added3379
+stored3397:
+	JMP added3393
 
-few3378:
+few3392:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3384
+	JNZ       partial3398
 	VMOVUPD   Z0, (R8)
-	JMP       stored3387
+	JMP       stored3401
 
-partial3384:
+partial3398:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3385
+	JZ         noFour3399
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3385:
+noFour3399:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3386
+	JZ         noTwo3400
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3386:
+noTwo3400:
 	TESTQ  $0x00000001, R10
-	JZ     stored3387
+	JZ     stored3401
 	VMOVSD X0, (SI)
 
-stored3387:
-added3379:
+stored3401:
+added3393:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3388
+	JLE           few3402
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46470,74 +46596,74 @@ added3379:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3390
+	JNZ           partial3404
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3393
+	JMP           stored3407
 
-partial3390:
+partial3404:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3391
+	JZ         noFour3405
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3391:
+noFour3405:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3392
+	JZ         noTwo3406
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3392:
+noTwo3406:
 	TESTQ  $0x00000001, SI
-	JZ     stored3393
+	JZ     stored3407
 	VMOVSD X0, (DI)
 
-stored3393:
-	JMP added3389
+stored3407:
+	JMP added3403
 
-few3388:
+few3402:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3394
+	JNZ       partial3408
 	VMOVUPD   Z0, (R8)
-	JMP       stored3397
+	JMP       stored3411
 
-partial3394:
+partial3408:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3395
+	JZ         noFour3409
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3395:
+noFour3409:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3396
+	JZ         noTwo3410
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3396:
+noTwo3410:
 	TESTQ  $0x00000001, R10
-	JZ     stored3397
+	JZ     stored3411
 	VMOVSD X0, (SI)
 
-stored3397:
-added3389:
+stored3411:
+added3403:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y7, Z0
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3398
+	JLE           few3412
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46547,74 +46673,74 @@ added3389:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3400
+	JNZ           partial3414
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3403
+	JMP           stored3417
 
-partial3400:
+partial3414:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3401
+	JZ         noFour3415
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3401:
+noFour3415:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3402
+	JZ         noTwo3416
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3402:
+noTwo3416:
 	TESTQ  $0x00000001, SI
-	JZ     stored3403
+	JZ     stored3417
 	VMOVSD X0, (DI)
 
-stored3403:
-	JMP added3399
+stored3417:
+	JMP added3413
 
-few3398:
+few3412:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3404
+	JNZ       partial3418
 	VMOVUPD   Z0, (R8)
-	JMP       stored3407
+	JMP       stored3421
 
-partial3404:
+partial3418:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3405
+	JZ         noFour3419
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3405:
+noFour3419:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3406
+	JZ         noTwo3420
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3406:
+noTwo3420:
 	TESTQ  $0x00000001, R10
-	JZ     stored3407
+	JZ     stored3421
 	VMOVSD X0, (SI)
 
-stored3407:
-added3399:
+stored3421:
+added3413:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3408
+	JLE           few3422
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46624,74 +46750,74 @@ added3399:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3410
+	JNZ           partial3424
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored3413
+	JMP           stored3427
 
-partial3410:
+partial3424:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3411
+	JZ         noFour3425
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3411:
+noFour3425:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3412
+	JZ         noTwo3426
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3412:
+noTwo3426:
 	TESTQ  $0x00000001, SI
-	JZ     stored3413
+	JZ     stored3427
 	VMOVSD X0, (DI)
 
-stored3413:
-	JMP added3409
+stored3427:
+	JMP added3423
 
-few3408:
+few3422:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3414
+	JNZ       partial3428
 	VMOVUPD   Z0, (R8)
-	JMP       stored3417
+	JMP       stored3431
 
-partial3414:
+partial3428:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3415
+	JZ         noFour3429
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3415:
+noFour3429:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3416
+	JZ         noTwo3430
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3416:
+noTwo3430:
 	TESTQ  $0x00000001, R10
-	JZ     stored3417
+	JZ     stored3431
 	VMOVSD X0, (SI)
 
-stored3417:
-added3409:
+stored3431:
+added3423:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y9, Z0
 	VEXTRACTF64X4 $0x01, Z9, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3418
+	JLE           few3432
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -46701,130 +46827,13 @@ added3409:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3420
-	VMOVUPD       Z1, 64(R8)
-	JMP           stored3423
-
-partial3420:
-	LEAQ       64(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour3421
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour3421:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo3422
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo3422:
-	TESTQ  $0x00000001, SI
-	JZ     stored3423
-	VMOVSD X0, (DI)
-
-stored3423:
-	JMP added3419
-
-few3418:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z (R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial3424
-	VMOVUPD   Z0, (R8)
-	JMP       stored3427
-
-partial3424:
-	LEAQ       (R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour3425
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour3425:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo3426
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo3426:
-	TESTQ  $0x00000001, R10
-	JZ     stored3427
-	VMOVSD X0, (SI)
-
-stored3427:
-added3419:
-	ADDQ DX, R8
-	ADDQ $0x00000028, BX
-	SUBQ $0x0000000a, R11
-	CMPQ R11, $0x0000000a
-	JGE  tile3324
-
-tiles3325:
-	CMPQ R11, $0x00000005
-	JLT  tiles3429
-
-tile3428:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done3431
-
-again3430:
-	VMOVUPS.Z    (DI), K1, Z5
-	VBROADCASTSS (SI), Z6
-	VFMADD231PS  Z5, Z6, Z0
-	VBROADCASTSS 4(SI), Z6
-	VFMADD231PS  Z5, Z6, Z1
-	VBROADCASTSS 8(SI), Z6
-	VFMADD231PS  Z5, Z6, Z2
-	VBROADCASTSS 12(SI), Z6
-	VFMADD231PS  Z5, Z6, Z3
-	VBROADCASTSS 16(SI), Z6
-	VFMADD231PS  Z5, Z6, Z4
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again3430
-
-done3431:
-	VCVTPS2PD     Y0, Z5
-	VEXTRACTF64X4 $0x01, Z0, Y0
-	VCVTPS2PD     Y0, Z0
-	CMPQ          R10, $0x08
-	JLE           few3432
-	VADDPD        (R8), Z5, Z5
-	VMOVUPD       Z5, (R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     64(R8), K2, Z5
-	VADDPD        Z5, Z0, Z0
-	TESTQ         $0x00000007, SI
 	JNZ           partial3434
-	VMOVUPD       Z0, 64(R8)
+	VMOVUPD       Z1, 64(R8)
 	JMP           stored3437
 
 partial3434:
 	LEAQ       64(R8), DI
-	VMOVAPD    Z0, Z0
+	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
 	JZ         noFour3435
 	VMOVUPD    Y0, (DI)
@@ -46850,16 +46859,16 @@ few3432:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
-	VMOVUPD.Z (R8), K2, Z0
-	VADDPD    Z0, Z5, Z5
+	VMOVUPD.Z (R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
 	JNZ       partial3438
-	VMOVUPD   Z5, (R8)
+	VMOVUPD   Z0, (R8)
 	JMP       stored3441
 
 partial3438:
 	LEAQ       (R8), SI
-	VMOVAPD    Z5, Z0
+	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
 	JZ         noFour3439
 	VMOVUPD    Y0, (SI)
@@ -46880,367 +46889,376 @@ noTwo3440:
 
 stored3441:
 added3433:
-	ADDQ          DX, R8
-	VCVTPS2PD     Y1, Z0
-	VEXTRACTF64X4 $0x01, Z1, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few3442
-	VADDPD        (R8), Z0, Z0
-	VMOVUPD       Z0, (R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     64(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial3444
-	VMOVUPD       Z1, 64(R8)
-	JMP           stored3447
-
-partial3444:
-	LEAQ       64(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour3445
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour3445:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo3446
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo3446:
-	TESTQ  $0x00000001, SI
-	JZ     stored3447
-	VMOVSD X0, (DI)
-
-stored3447:
-	JMP added3443
-
-few3442:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z (R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial3448
-	VMOVUPD   Z0, (R8)
-	JMP       stored3451
-
-partial3448:
-	LEAQ       (R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour3449
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour3449:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo3450
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo3450:
-	TESTQ  $0x00000001, R10
-	JZ     stored3451
-	VMOVSD X0, (SI)
-
-stored3451:
-added3443:
-	ADDQ          DX, R8
-	VCVTPS2PD     Y2, Z0
-	VEXTRACTF64X4 $0x01, Z2, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few3452
-	VADDPD        (R8), Z0, Z0
-	VMOVUPD       Z0, (R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     64(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial3454
-	VMOVUPD       Z1, 64(R8)
-	JMP           stored3457
-
-partial3454:
-	LEAQ       64(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour3455
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour3455:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo3456
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo3456:
-	TESTQ  $0x00000001, SI
-	JZ     stored3457
-	VMOVSD X0, (DI)
-
-stored3457:
-	JMP added3453
-
-few3452:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z (R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial3458
-	VMOVUPD   Z0, (R8)
-	JMP       stored3461
-
-partial3458:
-	LEAQ       (R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour3459
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour3459:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo3460
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo3460:
-	TESTQ  $0x00000001, R10
-	JZ     stored3461
-	VMOVSD X0, (SI)
-
-stored3461:
-added3453:
-	ADDQ          DX, R8
-	VCVTPS2PD     Y3, Z0
-	VEXTRACTF64X4 $0x01, Z3, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few3462
-	VADDPD        (R8), Z0, Z0
-	VMOVUPD       Z0, (R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     64(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial3464
-	VMOVUPD       Z1, 64(R8)
-	JMP           stored3467
-
-partial3464:
-	LEAQ       64(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour3465
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour3465:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo3466
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo3466:
-	TESTQ  $0x00000001, SI
-	JZ     stored3467
-	VMOVSD X0, (DI)
-
-stored3467:
-	JMP added3463
-
-few3462:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z (R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial3468
-	VMOVUPD   Z0, (R8)
-	JMP       stored3471
-
-partial3468:
-	LEAQ       (R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour3469
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour3469:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo3470
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo3470:
-	TESTQ  $0x00000001, R10
-	JZ     stored3471
-	VMOVSD X0, (SI)
-
-stored3471:
-added3463:
-	ADDQ          DX, R8
-	VCVTPS2PD     Y4, Z0
-	VEXTRACTF64X4 $0x01, Z4, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few3472
-	VADDPD        (R8), Z0, Z0
-	VMOVUPD       Z0, (R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     64(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial3474
-	VMOVUPD       Z1, 64(R8)
-	JMP           stored3477
-
-partial3474:
-	LEAQ       64(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour3475
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour3475:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo3476
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo3476:
-	TESTQ  $0x00000001, SI
-	JZ     stored3477
-	VMOVSD X0, (DI)
-
-stored3477:
-	JMP added3473
-
-few3472:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z (R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial3478
-	VMOVUPD   Z0, (R8)
-	JMP       stored3481
-
-partial3478:
-	LEAQ       (R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour3479
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour3479:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo3480
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo3480:
-	TESTQ  $0x00000001, R10
-	JZ     stored3481
-	VMOVSD X0, (SI)
-
-stored3481:
-added3473:
 	ADDQ DX, R8
-	ADDQ $0x00000014, BX
-	SUBQ $0x00000005, R11
+	ADDQ $0x00000028, BX
+	SUBQ $0x0000000a, R11
+	CMPQ R11, $0x0000000a
+	JGE  tile3338
+
+tiles3339:
 	CMPQ R11, $0x00000005
-	JGE  tile3428
+	JLT  tiles3443
 
-tiles3429:
-	CMPQ R11, $0x00000002
-	JLT  tiles3483
-
-tile3482:
+tile3442:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
 	MOVQ   t_base+48(FP), DI
 	ADDQ   R9, DI
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3485
+	JLE    done3445
 
-again3484:
-	VMOVUPS.Z    (DI), K1, Z2
-	VBROADCASTSS (SI), Z3
-	VFMADD231PS  Z2, Z3, Z0
-	VBROADCASTSS 4(SI), Z3
-	VFMADD231PS  Z2, Z3, Z1
+again3444:
+	VMOVUPS.Z    (DI), K1, Z5
+	VBROADCASTSS (SI), Z6
+	VFMADD231PS  Z5, Z6, Z0
+	VBROADCASTSS 4(SI), Z6
+	VFMADD231PS  Z5, Z6, Z1
+	VBROADCASTSS 8(SI), Z6
+	VFMADD231PS  Z5, Z6, Z2
+	VBROADCASTSS 12(SI), Z6
+	VFMADD231PS  Z5, Z6, Z3
+	VBROADCASTSS 16(SI), Z6
+	VFMADD231PS  Z5, Z6, Z4
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3484
+	JNZ          again3444
 
-done3485:
-	VCVTPS2PD     Y0, Z2
+done3445:
+	VCVTPS2PD     Y0, Z5
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few3486
-	VADDPD        (R8), Z2, Z2
-	VMOVUPD       Z2, (R8)
+	JLE           few3446
+	VADDPD        (R8), Z5, Z5
+	VMOVUPD       Z5, (R8)
 	LEAQ          -8(R10), SI
 	MOVQ          $-1, DI
 	BZHIQ         SI, DI, DI
 	KMOVB         DI, K2
-	VMOVUPD.Z     64(R8), K2, Z2
-	VADDPD        Z2, Z0, Z0
+	VMOVUPD.Z     64(R8), K2, Z5
+	VADDPD        Z5, Z0, Z0
+	TESTQ         $0x00000007, SI
+	JNZ           partial3448
+	VMOVUPD       Z0, 64(R8)
+	JMP           stored3451
+
+partial3448:
+	LEAQ       64(R8), DI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour3449
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour3449:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo3450
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo3450:
+	TESTQ  $0x00000001, SI
+	JZ     stored3451
+	VMOVSD X0, (DI)
+
+stored3451:
+	JMP added3447
+
+few3446:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z (R8), K2, Z0
+	VADDPD    Z0, Z5, Z5
+	TESTQ     $0x00000007, R10
+	JNZ       partial3452
+	VMOVUPD   Z5, (R8)
+	JMP       stored3455
+
+partial3452:
+	LEAQ       (R8), SI
+	VMOVAPD    Z5, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour3453
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour3453:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo3454
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo3454:
+	TESTQ  $0x00000001, R10
+	JZ     stored3455
+	VMOVSD X0, (SI)
+
+stored3455:
+added3447:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few3456
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     64(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial3458
+	VMOVUPD       Z1, 64(R8)
+	JMP           stored3461
+
+partial3458:
+	LEAQ       64(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour3459
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour3459:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo3460
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo3460:
+	TESTQ  $0x00000001, SI
+	JZ     stored3461
+	VMOVSD X0, (DI)
+
+stored3461:
+	JMP added3457
+
+few3456:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z (R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial3462
+	VMOVUPD   Z0, (R8)
+	JMP       stored3465
+
+partial3462:
+	LEAQ       (R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour3463
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour3463:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo3464
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo3464:
+	TESTQ  $0x00000001, R10
+	JZ     stored3465
+	VMOVSD X0, (SI)
+
+stored3465:
+added3457:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y2, Z0
+	VEXTRACTF64X4 $0x01, Z2, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few3466
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     64(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial3468
+	VMOVUPD       Z1, 64(R8)
+	JMP           stored3471
+
+partial3468:
+	LEAQ       64(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour3469
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour3469:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo3470
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo3470:
+	TESTQ  $0x00000001, SI
+	JZ     stored3471
+	VMOVSD X0, (DI)
+
+stored3471:
+	JMP added3467
+
+few3466:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z (R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial3472
+	VMOVUPD   Z0, (R8)
+	JMP       stored3475
+
+partial3472:
+	LEAQ       (R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour3473
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour3473:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo3474
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo3474:
+	TESTQ  $0x00000001, R10
+	JZ     stored3475
+	VMOVSD X0, (SI)
+
+stored3475:
+added3467:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y3, Z0
+	VEXTRACTF64X4 $0x01, Z3, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few3476
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     64(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial3478
+	VMOVUPD       Z1, 64(R8)
+	JMP           stored3481
+
+partial3478:
+	LEAQ       64(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour3479
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour3479:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo3480
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo3480:
+	TESTQ  $0x00000001, SI
+	JZ     stored3481
+	VMOVSD X0, (DI)
+
+stored3481:
+	JMP added3477
+
+few3476:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z (R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial3482
+	VMOVUPD   Z0, (R8)
+	JMP       stored3485
+
+partial3482:
+	LEAQ       (R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour3483
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour3483:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo3484
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo3484:
+	TESTQ  $0x00000001, R10
+	JZ     stored3485
+	VMOVSD X0, (SI)
+
+stored3485:
+added3477:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y4, Z0
+	VEXTRACTF64X4 $0x01, Z4, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few3486
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     64(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
 	JNZ           partial3488
-	VMOVUPD       Z0, 64(R8)
+	VMOVUPD       Z1, 64(R8)
 	JMP           stored3491
 
 partial3488:
 	LEAQ       64(R8), DI
-	VMOVAPD    Z0, Z0
+	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
 	JZ         noFour3489
 	VMOVUPD    Y0, (DI)
@@ -47266,16 +47284,16 @@ few3486:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
-	VMOVUPD.Z (R8), K2, Z0
-	VADDPD    Z0, Z2, Z2
+	VMOVUPD.Z (R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
 	JNZ       partial3492
-	VMOVUPD   Z2, (R8)
+	VMOVUPD   Z0, (R8)
 	JMP       stored3495
 
 partial3492:
 	LEAQ       (R8), SI
-	VMOVAPD    Z2, Z0
+	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
 	JZ         noFour3493
 	VMOVUPD    Y0, (SI)
@@ -47296,12 +47314,120 @@ noTwo3494:
 
 stored3495:
 added3487:
+	ADDQ DX, R8
+	ADDQ $0x00000014, BX
+	SUBQ $0x00000005, R11
+	CMPQ R11, $0x00000005
+	JGE  tile3442
+
+tiles3443:
+	CMPQ R11, $0x00000002
+	JLT  tiles3497
+
+tile3496:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done3499
+
+again3498:
+	VMOVUPS.Z    (DI), K1, Z2
+	VBROADCASTSS (SI), Z3
+	VFMADD231PS  Z2, Z3, Z0
+	VBROADCASTSS 4(SI), Z3
+	VFMADD231PS  Z2, Z3, Z1
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again3498
+
+done3499:
+	VCVTPS2PD     Y0, Z2
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	CMPQ          R10, $0x08
+	JLE           few3500
+	VADDPD        (R8), Z2, Z2
+	VMOVUPD       Z2, (R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     64(R8), K2, Z2
+	VADDPD        Z2, Z0, Z0
+	TESTQ         $0x00000007, SI
+	JNZ           partial3502
+	VMOVUPD       Z0, 64(R8)
+	JMP           stored3505
+
+partial3502:
+	LEAQ       64(R8), DI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour3503
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour3503:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo3504
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo3504:
+	TESTQ  $0x00000001, SI
+	JZ     stored3505
+	VMOVSD X0, (DI)
+
+stored3505:
+	JMP added3501
+
+few3500:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z (R8), K2, Z0
+	VADDPD    Z0, Z2, Z2
+	TESTQ     $0x00000007, R10
+	JNZ       partial3506
+	VMOVUPD   Z2, (R8)
+	JMP       stored3509
+
+partial3506:
+	LEAQ       (R8), SI
+	VMOVAPD    Z2, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour3507
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour3507:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo3508
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo3508:
+	TESTQ  $0x00000001, R10
+	JZ     stored3509
+	VMOVSD X0, (SI)
+
+stored3509:
+added3501:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3496
+	JLE           few3510
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -47311,118 +47437,13 @@ added3487:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3498
-	VMOVUPD       Z1, 64(R8)
-	JMP           stored3501
-
-partial3498:
-	LEAQ       64(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour3499
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour3499:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo3500
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo3500:
-	TESTQ  $0x00000001, SI
-	JZ     stored3501
-	VMOVSD X0, (DI)
-
-stored3501:
-	JMP added3497
-
-few3496:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z (R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial3502
-	VMOVUPD   Z0, (R8)
-	JMP       stored3505
-
-partial3502:
-	LEAQ       (R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour3503
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour3503:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo3504
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo3504:
-	TESTQ  $0x00000001, R10
-	JZ     stored3505
-	VMOVSD X0, (SI)
-
-stored3505:
-added3497:
-	ADDQ DX, R8
-	ADDQ $0x00000008, BX
-	SUBQ $0x00000002, R11
-	CMPQ R11, $0x00000002
-	JGE  tile3482
-
-tiles3483:
-	CMPQ R11, $0x00000001
-	JLT  tiles3507
-
-tile3506:
-	VXORPD Z0, Z0, Z0
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done3509
-
-again3508:
-	VMOVUPS.Z    (DI), K1, Z1
-	VBROADCASTSS (SI), Z2
-	VFMADD231PS  Z1, Z2, Z0
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again3508
-
-done3509:
-	VCVTPS2PD     Y0, Z1
-	VEXTRACTF64X4 $0x01, Z0, Y0
-	VCVTPS2PD     Y0, Z0
-	CMPQ          R10, $0x08
-	JLE           few3510
-	VADDPD        (R8), Z1, Z1
-	VMOVUPD       Z1, (R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     64(R8), K2, Z1
-	VADDPD        Z1, Z0, Z0
-	TESTQ         $0x00000007, SI
 	JNZ           partial3512
-	VMOVUPD       Z0, 64(R8)
+	VMOVUPD       Z1, 64(R8)
 	JMP           stored3515
 
 partial3512:
 	LEAQ       64(R8), DI
-	VMOVAPD    Z0, Z0
+	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
 	JZ         noFour3513
 	VMOVUPD    Y0, (DI)
@@ -47448,16 +47469,16 @@ few3510:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
-	VMOVUPD.Z (R8), K2, Z0
-	VADDPD    Z0, Z1, Z1
+	VMOVUPD.Z (R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
 	JNZ       partial3516
-	VMOVUPD   Z1, (R8)
+	VMOVUPD   Z0, (R8)
 	JMP       stored3519
 
 partial3516:
 	LEAQ       (R8), SI
-	VMOVAPD    Z1, Z0
+	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
 	JZ         noFour3517
 	VMOVUPD    Y0, (SI)
@@ -47479,17 +47500,122 @@ noTwo3518:
 stored3519:
 added3511:
 	ADDQ DX, R8
+	ADDQ $0x00000008, BX
+	SUBQ $0x00000002, R11
+	CMPQ R11, $0x00000002
+	JGE  tile3496
+
+tiles3497:
+	CMPQ R11, $0x00000001
+	JLT  tiles3521
+
+tile3520:
+	VXORPD Z0, Z0, Z0
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done3523
+
+again3522:
+	VMOVUPS.Z    (DI), K1, Z1
+	VBROADCASTSS (SI), Z2
+	VFMADD231PS  Z1, Z2, Z0
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again3522
+
+done3523:
+	VCVTPS2PD     Y0, Z1
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	CMPQ          R10, $0x08
+	JLE           few3524
+	VADDPD        (R8), Z1, Z1
+	VMOVUPD       Z1, (R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     64(R8), K2, Z1
+	VADDPD        Z1, Z0, Z0
+	TESTQ         $0x00000007, SI
+	JNZ           partial3526
+	VMOVUPD       Z0, 64(R8)
+	JMP           stored3529
+
+partial3526:
+	LEAQ       64(R8), DI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour3527
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour3527:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo3528
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo3528:
+	TESTQ  $0x00000001, SI
+	JZ     stored3529
+	VMOVSD X0, (DI)
+
+stored3529:
+	JMP added3525
+
+few3524:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z (R8), K2, Z0
+	VADDPD    Z0, Z1, Z1
+	TESTQ     $0x00000007, R10
+	JNZ       partial3530
+	VMOVUPD   Z1, (R8)
+	JMP       stored3533
+
+partial3530:
+	LEAQ       (R8), SI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour3531
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour3531:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo3532
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo3532:
+	TESTQ  $0x00000001, R10
+	JZ     stored3533
+	VMOVSD X0, (SI)
+
+stored3533:
+added3525:
+	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile3506
+	JGE  tile3520
 
-tiles3507:
-	JMP done3310
+tiles3521:
+	JMP done3324
 
-wider3323:
+wider3337:
 	CMPQ  R10, $0x00000020
-	JGT   wider3520
+	JGT   wider3534
 	SUBQ  $0x00000010, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -47500,9 +47626,9 @@ wider3323:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles3522
+	JLT   tiles3536
 
-tile3521:
+tile3535:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -47518,9 +47644,9 @@ tile3521:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3524
+	JLE    done3538
 
-again3523:
+again3537:
 	VMOVUPS      (DI), Z10
 	VMOVUPS.Z    64(DI), K1, Z11
 	VBROADCASTSS (SI), Z12
@@ -47541,9 +47667,9 @@ again3523:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3523
+	JNZ          again3537
 
-done3524:
+done3538:
 	VCVTPS2PD     Y0, Z10
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -47555,7 +47681,7 @@ done3524:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3525
+	JLE           few3539
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -47565,68 +47691,68 @@ done3524:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3527
+	JNZ           partial3541
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3530
+	JMP           stored3544
 
-partial3527:
+partial3541:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3528
+	JZ         noFour3542
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3528:
+noFour3542:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3529
+	JZ         noTwo3543
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3529:
+noTwo3543:
 	TESTQ  $0x00000001, SI
-	JZ     stored3530
+	JZ     stored3544
 	VMOVSD X0, (DI)
 
-stored3530:
-	JMP added3526
+stored3544:
+	JMP added3540
 
-few3525:
+few3539:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3531
+	JNZ       partial3545
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3534
+	JMP       stored3548
 
-partial3531:
+partial3545:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3532
+	JZ         noFour3546
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3532:
+noFour3546:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3533
+	JZ         noTwo3547
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3533:
+noTwo3547:
 	TESTQ  $0x00000001, R10
-	JZ     stored3534
+	JZ     stored3548
 	VMOVSD X0, (SI)
 
-stored3534:
-added3526:
+stored3548:
+added3540:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
@@ -47639,7 +47765,7 @@ added3526:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3535
+	JLE           few3549
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -47649,68 +47775,68 @@ added3526:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3537
+	JNZ           partial3551
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3540
+	JMP           stored3554
 
-partial3537:
+partial3551:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3538
+	JZ         noFour3552
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3538:
+noFour3552:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3539
+	JZ         noTwo3553
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3539:
+noTwo3553:
 	TESTQ  $0x00000001, SI
-	JZ     stored3540
+	JZ     stored3554
 	VMOVSD X0, (DI)
 
-stored3540:
-	JMP added3536
+stored3554:
+	JMP added3550
 
-few3535:
+few3549:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3541
+	JNZ       partial3555
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3544
+	JMP       stored3558
 
-partial3541:
+partial3555:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3542
+	JZ         noFour3556
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3542:
+noFour3556:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3543
+	JZ         noTwo3557
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3543:
+noTwo3557:
 	TESTQ  $0x00000001, R10
-	JZ     stored3544
+	JZ     stored3558
 	VMOVSD X0, (SI)
 
-stored3544:
-added3536:
+stored3558:
+added3550:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -47723,7 +47849,7 @@ added3536:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3545
+	JLE           few3559
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -47733,68 +47859,68 @@ added3536:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3547
+	JNZ           partial3561
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3550
+	JMP           stored3564
 
-partial3547:
+partial3561:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3548
+	JZ         noFour3562
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3548:
+noFour3562:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3549
+	JZ         noTwo3563
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3549:
+noTwo3563:
 	TESTQ  $0x00000001, SI
-	JZ     stored3550
+	JZ     stored3564
 	VMOVSD X0, (DI)
 
-stored3550:
-	JMP added3546
+stored3564:
+	JMP added3560
 
-few3545:
+few3559:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3551
+	JNZ       partial3565
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3554
+	JMP       stored3568
 
-partial3551:
+partial3565:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3552
+	JZ         noFour3566
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3552:
+noFour3566:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3553
+	JZ         noTwo3567
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3553:
+noTwo3567:
 	TESTQ  $0x00000001, R10
-	JZ     stored3554
+	JZ     stored3568
 	VMOVSD X0, (SI)
 
-stored3554:
-added3546:
+stored3568:
+added3560:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
@@ -47807,7 +47933,7 @@ added3546:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3555
+	JLE           few3569
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -47817,68 +47943,68 @@ added3546:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3557
+	JNZ           partial3571
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored3560
+	JMP           stored3574
 
-partial3557:
+partial3571:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3558
+	JZ         noFour3572
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3558:
+noFour3572:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3559
+	JZ         noTwo3573
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3559:
+noTwo3573:
 	TESTQ  $0x00000001, SI
-	JZ     stored3560
+	JZ     stored3574
 	VMOVSD X0, (DI)
 
-stored3560:
-	JMP added3556
+stored3574:
+	JMP added3570
 
-few3555:
+few3569:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3561
+	JNZ       partial3575
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored3564
+	JMP       stored3578
 
-partial3561:
+partial3575:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3562
+	JZ         noFour3576
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3562:
+noFour3576:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3563
+	JZ         noTwo3577
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3563:
+noTwo3577:
 	TESTQ  $0x00000001, R10
-	JZ     stored3564
+	JZ     stored3578
 	VMOVSD X0, (SI)
 
-stored3564:
-added3556:
+stored3578:
+added3570:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
@@ -47889,126 +48015,6 @@ added3556:
 	VMOVUPD       Z1, 64(R8)
 	VCVTPS2PD     Y9, Z0
 	VEXTRACTF64X4 $0x01, Z9, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few3565
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     192(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial3567
-	VMOVUPD       Z1, 192(R8)
-	JMP           stored3570
-
-partial3567:
-	LEAQ       192(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour3568
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour3568:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo3569
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo3569:
-	TESTQ  $0x00000001, SI
-	JZ     stored3570
-	VMOVSD X0, (DI)
-
-stored3570:
-	JMP added3566
-
-few3565:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 128(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial3571
-	VMOVUPD   Z0, 128(R8)
-	JMP       stored3574
-
-partial3571:
-	LEAQ       128(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour3572
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour3572:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo3573
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo3573:
-	TESTQ  $0x00000001, R10
-	JZ     stored3574
-	VMOVSD X0, (SI)
-
-stored3574:
-added3566:
-	ADDQ DX, R8
-	ADDQ $0x00000014, BX
-	SUBQ $0x00000005, R11
-	CMPQ R11, $0x00000005
-	JGE  tile3521
-
-tiles3522:
-	CMPQ R11, $0x00000002
-	JLT  tiles3576
-
-tile3575:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done3578
-
-again3577:
-	VMOVUPS      (DI), Z4
-	VMOVUPS.Z    64(DI), K1, Z5
-	VBROADCASTSS (SI), Z6
-	VFMADD231PS  Z4, Z6, Z0
-	VFMADD231PS  Z5, Z6, Z1
-	VBROADCASTSS 4(SI), Z6
-	VFMADD231PS  Z4, Z6, Z2
-	VFMADD231PS  Z5, Z6, Z3
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again3577
-
-done3578:
-	VCVTPS2PD     Y0, Z4
-	VEXTRACTF64X4 $0x01, Z0, Y0
-	VCVTPS2PD     Y0, Z0
-	VADDPD        (R8), Z4, Z4
-	VMOVUPD       Z4, (R8)
-	VADDPD        64(R8), Z0, Z0
-	VMOVUPD       Z0, 64(R8)
-	VCVTPS2PD     Y1, Z0
-	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few3579
@@ -48083,6 +48089,126 @@ noTwo3587:
 
 stored3588:
 added3580:
+	ADDQ DX, R8
+	ADDQ $0x00000014, BX
+	SUBQ $0x00000005, R11
+	CMPQ R11, $0x00000005
+	JGE  tile3535
+
+tiles3536:
+	CMPQ R11, $0x00000002
+	JLT  tiles3590
+
+tile3589:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done3592
+
+again3591:
+	VMOVUPS      (DI), Z4
+	VMOVUPS.Z    64(DI), K1, Z5
+	VBROADCASTSS (SI), Z6
+	VFMADD231PS  Z4, Z6, Z0
+	VFMADD231PS  Z5, Z6, Z1
+	VBROADCASTSS 4(SI), Z6
+	VFMADD231PS  Z4, Z6, Z2
+	VFMADD231PS  Z5, Z6, Z3
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again3591
+
+done3592:
+	VCVTPS2PD     Y0, Z4
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VADDPD        (R8), Z4, Z4
+	VMOVUPD       Z4, (R8)
+	VADDPD        64(R8), Z0, Z0
+	VMOVUPD       Z0, 64(R8)
+	VCVTPS2PD     Y1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few3593
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     192(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial3595
+	VMOVUPD       Z1, 192(R8)
+	JMP           stored3598
+
+partial3595:
+	LEAQ       192(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour3596
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour3596:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo3597
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo3597:
+	TESTQ  $0x00000001, SI
+	JZ     stored3598
+	VMOVSD X0, (DI)
+
+stored3598:
+	JMP added3594
+
+few3593:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 128(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial3599
+	VMOVUPD   Z0, 128(R8)
+	JMP       stored3602
+
+partial3599:
+	LEAQ       128(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour3600
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour3600:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo3601
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo3601:
+	TESTQ  $0x00000001, R10
+	JZ     stored3602
+	VMOVSD X0, (SI)
+
+stored3602:
+added3594:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
@@ -48093,121 +48219,6 @@ added3580:
 	VMOVUPD       Z1, 64(R8)
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few3589
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     192(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial3591
-	VMOVUPD       Z1, 192(R8)
-	JMP           stored3594
-
-partial3591:
-	LEAQ       192(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour3592
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour3592:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo3593
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo3593:
-	TESTQ  $0x00000001, SI
-	JZ     stored3594
-	VMOVSD X0, (DI)
-
-stored3594:
-	JMP added3590
-
-few3589:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 128(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial3595
-	VMOVUPD   Z0, 128(R8)
-	JMP       stored3598
-
-partial3595:
-	LEAQ       128(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour3596
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour3596:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo3597
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo3597:
-	TESTQ  $0x00000001, R10
-	JZ     stored3598
-	VMOVSD X0, (SI)
-
-stored3598:
-added3590:
-	ADDQ DX, R8
-	ADDQ $0x00000008, BX
-	SUBQ $0x00000002, R11
-	CMPQ R11, $0x00000002
-	JGE  tile3575
-
-tiles3576:
-	CMPQ R11, $0x00000001
-	JLT  tiles3600
-
-tile3599:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done3602
-
-again3601:
-	VMOVUPS      (DI), Z2
-	VMOVUPS.Z    64(DI), K1, Z3
-	VBROADCASTSS (SI), Z4
-	VFMADD231PS  Z2, Z4, Z0
-	VFMADD231PS  Z3, Z4, Z1
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again3601
-
-done3602:
-	VCVTPS2PD     Y0, Z2
-	VEXTRACTF64X4 $0x01, Z0, Y0
-	VCVTPS2PD     Y0, Z0
-	VADDPD        (R8), Z2, Z2
-	VMOVUPD       Z2, (R8)
-	VADDPD        64(R8), Z0, Z0
-	VMOVUPD       Z0, 64(R8)
-	VCVTPS2PD     Y1, Z0
-	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few3603
@@ -48283,17 +48294,132 @@ noTwo3611:
 stored3612:
 added3604:
 	ADDQ DX, R8
+	ADDQ $0x00000008, BX
+	SUBQ $0x00000002, R11
+	CMPQ R11, $0x00000002
+	JGE  tile3589
+
+tiles3590:
+	CMPQ R11, $0x00000001
+	JLT  tiles3614
+
+tile3613:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done3616
+
+again3615:
+	VMOVUPS      (DI), Z2
+	VMOVUPS.Z    64(DI), K1, Z3
+	VBROADCASTSS (SI), Z4
+	VFMADD231PS  Z2, Z4, Z0
+	VFMADD231PS  Z3, Z4, Z1
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again3615
+
+done3616:
+	VCVTPS2PD     Y0, Z2
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VADDPD        (R8), Z2, Z2
+	VMOVUPD       Z2, (R8)
+	VADDPD        64(R8), Z0, Z0
+	VMOVUPD       Z0, 64(R8)
+	VCVTPS2PD     Y1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few3617
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     192(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial3619
+	VMOVUPD       Z1, 192(R8)
+	JMP           stored3622
+
+partial3619:
+	LEAQ       192(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour3620
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour3620:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo3621
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo3621:
+	TESTQ  $0x00000001, SI
+	JZ     stored3622
+	VMOVSD X0, (DI)
+
+stored3622:
+	JMP added3618
+
+few3617:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 128(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial3623
+	VMOVUPD   Z0, 128(R8)
+	JMP       stored3626
+
+partial3623:
+	LEAQ       128(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour3624
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour3624:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo3625
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo3625:
+	TESTQ  $0x00000001, R10
+	JZ     stored3626
+	VMOVSD X0, (SI)
+
+stored3626:
+added3618:
+	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile3599
+	JGE  tile3613
 
-tiles3600:
-	JMP done3310
+tiles3614:
+	JMP done3324
 
-wider3520:
+wider3534:
 	CMPQ  R10, $0x00000030
-	JGT   wider3613
+	JGT   wider3627
 	SUBQ  $0x00000020, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -48304,9 +48430,9 @@ wider3520:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles3615
+	JLT   tiles3629
 
-tile3614:
+tile3628:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -48327,9 +48453,9 @@ tile3614:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3617
+	JLE    done3631
 
-again3616:
+again3630:
 	VMOVUPS      (DI), Z15
 	VMOVUPS      64(DI), Z16
 	VMOVUPS.Z    128(DI), K1, Z17
@@ -48356,9 +48482,9 @@ again3616:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3616
+	JNZ          again3630
 
-done3617:
+done3631:
 	VCVTPS2PD     Y0, Z15
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -48377,7 +48503,7 @@ done3617:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3618
+	JLE           few3632
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -48387,68 +48513,68 @@ done3617:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3620
+	JNZ           partial3634
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3623
+	JMP           stored3637
 
-partial3620:
+partial3634:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3621
+	JZ         noFour3635
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3621:
+noFour3635:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3622
+	JZ         noTwo3636
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3622:
+noTwo3636:
 	TESTQ  $0x00000001, SI
-	JZ     stored3623
+	JZ     stored3637
 	VMOVSD X0, (DI)
 
-stored3623:
-	JMP added3619
+stored3637:
+	JMP added3633
 
-few3618:
+few3632:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3624
+	JNZ       partial3638
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3627
+	JMP       stored3641
 
-partial3624:
+partial3638:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3625
+	JZ         noFour3639
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3625:
+noFour3639:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3626
+	JZ         noTwo3640
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3626:
+noTwo3640:
 	TESTQ  $0x00000001, R10
-	JZ     stored3627
+	JZ     stored3641
 	VMOVSD X0, (SI)
 
-stored3627:
-added3619:
+stored3641:
+added3633:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
@@ -48468,7 +48594,7 @@ added3619:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3628
+	JLE           few3642
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -48478,68 +48604,68 @@ added3619:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3630
+	JNZ           partial3644
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3633
+	JMP           stored3647
 
-partial3630:
+partial3644:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3631
+	JZ         noFour3645
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3631:
+noFour3645:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3632
+	JZ         noTwo3646
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3632:
+noTwo3646:
 	TESTQ  $0x00000001, SI
-	JZ     stored3633
+	JZ     stored3647
 	VMOVSD X0, (DI)
 
-stored3633:
-	JMP added3629
+stored3647:
+	JMP added3643
 
-few3628:
+few3642:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3634
+	JNZ       partial3648
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3637
+	JMP       stored3651
 
-partial3634:
+partial3648:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3635
+	JZ         noFour3649
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3635:
+noFour3649:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3636
+	JZ         noTwo3650
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3636:
+noTwo3650:
 	TESTQ  $0x00000001, R10
-	JZ     stored3637
+	JZ     stored3651
 	VMOVSD X0, (SI)
 
-stored3637:
-added3629:
+stored3651:
+added3643:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
@@ -48559,7 +48685,7 @@ added3629:
 	VEXTRACTF64X4 $0x01, Z8, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3638
+	JLE           few3652
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -48569,68 +48695,68 @@ added3629:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3640
+	JNZ           partial3654
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3643
+	JMP           stored3657
 
-partial3640:
+partial3654:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3641
+	JZ         noFour3655
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3641:
+noFour3655:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3642
+	JZ         noTwo3656
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3642:
+noTwo3656:
 	TESTQ  $0x00000001, SI
-	JZ     stored3643
+	JZ     stored3657
 	VMOVSD X0, (DI)
 
-stored3643:
-	JMP added3639
+stored3657:
+	JMP added3653
 
-few3638:
+few3652:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3644
+	JNZ       partial3658
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3647
+	JMP       stored3661
 
-partial3644:
+partial3658:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3645
+	JZ         noFour3659
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3645:
+noFour3659:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3646
+	JZ         noTwo3660
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3646:
+noTwo3660:
 	TESTQ  $0x00000001, R10
-	JZ     stored3647
+	JZ     stored3661
 	VMOVSD X0, (SI)
 
-stored3647:
-added3639:
+stored3661:
+added3653:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y9, Z0
 	VEXTRACTF64X4 $0x01, Z9, Y1
@@ -48650,7 +48776,7 @@ added3639:
 	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3648
+	JLE           few3662
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -48660,68 +48786,68 @@ added3639:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3650
+	JNZ           partial3664
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored3653
+	JMP           stored3667
 
-partial3650:
+partial3664:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3651
+	JZ         noFour3665
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3651:
+noFour3665:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3652
+	JZ         noTwo3666
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3652:
+noTwo3666:
 	TESTQ  $0x00000001, SI
-	JZ     stored3653
+	JZ     stored3667
 	VMOVSD X0, (DI)
 
-stored3653:
-	JMP added3649
+stored3667:
+	JMP added3663
 
-few3648:
+few3662:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3654
+	JNZ       partial3668
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored3657
+	JMP       stored3671
 
-partial3654:
+partial3668:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3655
+	JZ         noFour3669
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3655:
+noFour3669:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3656
+	JZ         noTwo3670
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3656:
+noTwo3670:
 	TESTQ  $0x00000001, R10
-	JZ     stored3657
+	JZ     stored3671
 	VMOVSD X0, (SI)
 
-stored3657:
-added3649:
+stored3671:
+added3663:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y12, Z0
 	VEXTRACTF64X4 $0x01, Z12, Y1
@@ -48739,138 +48865,6 @@ added3649:
 	VMOVUPD       Z1, 192(R8)
 	VCVTPS2PD     Y14, Z0
 	VEXTRACTF64X4 $0x01, Z14, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few3658
-	VADDPD        256(R8), Z0, Z0
-	VMOVUPD       Z0, 256(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     320(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial3660
-	VMOVUPD       Z1, 320(R8)
-	JMP           stored3663
-
-partial3660:
-	LEAQ       320(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour3661
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour3661:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo3662
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo3662:
-	TESTQ  $0x00000001, SI
-	JZ     stored3663
-	VMOVSD X0, (DI)
-
-stored3663:
-	JMP added3659
-
-few3658:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 256(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial3664
-	VMOVUPD   Z0, 256(R8)
-	JMP       stored3667
-
-partial3664:
-	LEAQ       256(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour3665
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour3665:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo3666
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo3666:
-	TESTQ  $0x00000001, R10
-	JZ     stored3667
-	VMOVSD X0, (SI)
-
-stored3667:
-added3659:
-	ADDQ DX, R8
-	ADDQ $0x00000014, BX
-	SUBQ $0x00000005, R11
-	CMPQ R11, $0x00000005
-	JGE  tile3614
-
-tiles3615:
-	CMPQ R11, $0x00000002
-	JLT  tiles3669
-
-tile3668:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done3671
-
-again3670:
-	VMOVUPS      (DI), Z6
-	VMOVUPS      64(DI), Z7
-	VMOVUPS.Z    128(DI), K1, Z8
-	VBROADCASTSS (SI), Z9
-	VFMADD231PS  Z6, Z9, Z0
-	VFMADD231PS  Z7, Z9, Z1
-	VFMADD231PS  Z8, Z9, Z2
-	VBROADCASTSS 4(SI), Z9
-	VFMADD231PS  Z6, Z9, Z3
-	VFMADD231PS  Z7, Z9, Z4
-	VFMADD231PS  Z8, Z9, Z5
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again3670
-
-done3671:
-	VCVTPS2PD     Y0, Z6
-	VEXTRACTF64X4 $0x01, Z0, Y0
-	VCVTPS2PD     Y0, Z0
-	VADDPD        (R8), Z6, Z6
-	VMOVUPD       Z6, (R8)
-	VADDPD        64(R8), Z0, Z0
-	VMOVUPD       Z0, 64(R8)
-	VCVTPS2PD     Y1, Z0
-	VEXTRACTF64X4 $0x01, Z1, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	VADDPD        192(R8), Z1, Z1
-	VMOVUPD       Z1, 192(R8)
-	VCVTPS2PD     Y2, Z0
-	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few3672
@@ -48945,6 +48939,138 @@ noTwo3680:
 
 stored3681:
 added3673:
+	ADDQ DX, R8
+	ADDQ $0x00000014, BX
+	SUBQ $0x00000005, R11
+	CMPQ R11, $0x00000005
+	JGE  tile3628
+
+tiles3629:
+	CMPQ R11, $0x00000002
+	JLT  tiles3683
+
+tile3682:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done3685
+
+again3684:
+	VMOVUPS      (DI), Z6
+	VMOVUPS      64(DI), Z7
+	VMOVUPS.Z    128(DI), K1, Z8
+	VBROADCASTSS (SI), Z9
+	VFMADD231PS  Z6, Z9, Z0
+	VFMADD231PS  Z7, Z9, Z1
+	VFMADD231PS  Z8, Z9, Z2
+	VBROADCASTSS 4(SI), Z9
+	VFMADD231PS  Z6, Z9, Z3
+	VFMADD231PS  Z7, Z9, Z4
+	VFMADD231PS  Z8, Z9, Z5
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again3684
+
+done3685:
+	VCVTPS2PD     Y0, Z6
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VADDPD        (R8), Z6, Z6
+	VMOVUPD       Z6, (R8)
+	VADDPD        64(R8), Z0, Z0
+	VMOVUPD       Z0, 64(R8)
+	VCVTPS2PD     Y1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	VADDPD        192(R8), Z1, Z1
+	VMOVUPD       Z1, 192(R8)
+	VCVTPS2PD     Y2, Z0
+	VEXTRACTF64X4 $0x01, Z2, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few3686
+	VADDPD        256(R8), Z0, Z0
+	VMOVUPD       Z0, 256(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     320(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial3688
+	VMOVUPD       Z1, 320(R8)
+	JMP           stored3691
+
+partial3688:
+	LEAQ       320(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour3689
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour3689:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo3690
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo3690:
+	TESTQ  $0x00000001, SI
+	JZ     stored3691
+	VMOVSD X0, (DI)
+
+stored3691:
+	JMP added3687
+
+few3686:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 256(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial3692
+	VMOVUPD   Z0, 256(R8)
+	JMP       stored3695
+
+partial3692:
+	LEAQ       256(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour3693
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour3693:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo3694
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo3694:
+	TESTQ  $0x00000001, R10
+	JZ     stored3695
+	VMOVSD X0, (SI)
+
+stored3695:
+added3687:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
@@ -48962,131 +49088,6 @@ added3673:
 	VMOVUPD       Z1, 192(R8)
 	VCVTPS2PD     Y5, Z0
 	VEXTRACTF64X4 $0x01, Z5, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few3682
-	VADDPD        256(R8), Z0, Z0
-	VMOVUPD       Z0, 256(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     320(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial3684
-	VMOVUPD       Z1, 320(R8)
-	JMP           stored3687
-
-partial3684:
-	LEAQ       320(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour3685
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour3685:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo3686
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo3686:
-	TESTQ  $0x00000001, SI
-	JZ     stored3687
-	VMOVSD X0, (DI)
-
-stored3687:
-	JMP added3683
-
-few3682:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 256(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial3688
-	VMOVUPD   Z0, 256(R8)
-	JMP       stored3691
-
-partial3688:
-	LEAQ       256(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour3689
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour3689:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo3690
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo3690:
-	TESTQ  $0x00000001, R10
-	JZ     stored3691
-	VMOVSD X0, (SI)
-
-stored3691:
-added3683:
-	ADDQ DX, R8
-	ADDQ $0x00000008, BX
-	SUBQ $0x00000002, R11
-	CMPQ R11, $0x00000002
-	JGE  tile3668
-
-tiles3669:
-	CMPQ R11, $0x00000001
-	JLT  tiles3693
-
-tile3692:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done3695
-
-again3694:
-	VMOVUPS      (DI), Z3
-	VMOVUPS      64(DI), Z4
-	VMOVUPS.Z    128(DI), K1, Z5
-	VBROADCASTSS (SI), Z6
-	VFMADD231PS  Z3, Z6, Z0
-	VFMADD231PS  Z4, Z6, Z1
-	VFMADD231PS  Z5, Z6, Z2
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again3694
-
-done3695:
-	VCVTPS2PD     Y0, Z3
-	VEXTRACTF64X4 $0x01, Z0, Y0
-	VCVTPS2PD     Y0, Z0
-	VADDPD        (R8), Z3, Z3
-	VMOVUPD       Z3, (R8)
-	VADDPD        64(R8), Z0, Z0
-	VMOVUPD       Z0, 64(R8)
-	VCVTPS2PD     Y1, Z0
-	VEXTRACTF64X4 $0x01, Z1, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	VADDPD        192(R8), Z1, Z1
-	VMOVUPD       Z1, 192(R8)
-	VCVTPS2PD     Y2, Z0
-	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few3696
@@ -49162,15 +49163,140 @@ noTwo3704:
 stored3705:
 added3697:
 	ADDQ DX, R8
+	ADDQ $0x00000008, BX
+	SUBQ $0x00000002, R11
+	CMPQ R11, $0x00000002
+	JGE  tile3682
+
+tiles3683:
+	CMPQ R11, $0x00000001
+	JLT  tiles3707
+
+tile3706:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done3709
+
+again3708:
+	VMOVUPS      (DI), Z3
+	VMOVUPS      64(DI), Z4
+	VMOVUPS.Z    128(DI), K1, Z5
+	VBROADCASTSS (SI), Z6
+	VFMADD231PS  Z3, Z6, Z0
+	VFMADD231PS  Z4, Z6, Z1
+	VFMADD231PS  Z5, Z6, Z2
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again3708
+
+done3709:
+	VCVTPS2PD     Y0, Z3
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VADDPD        (R8), Z3, Z3
+	VMOVUPD       Z3, (R8)
+	VADDPD        64(R8), Z0, Z0
+	VMOVUPD       Z0, 64(R8)
+	VCVTPS2PD     Y1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	VADDPD        192(R8), Z1, Z1
+	VMOVUPD       Z1, 192(R8)
+	VCVTPS2PD     Y2, Z0
+	VEXTRACTF64X4 $0x01, Z2, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few3710
+	VADDPD        256(R8), Z0, Z0
+	VMOVUPD       Z0, 256(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     320(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial3712
+	VMOVUPD       Z1, 320(R8)
+	JMP           stored3715
+
+partial3712:
+	LEAQ       320(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour3713
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour3713:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo3714
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo3714:
+	TESTQ  $0x00000001, SI
+	JZ     stored3715
+	VMOVSD X0, (DI)
+
+stored3715:
+	JMP added3711
+
+few3710:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 256(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial3716
+	VMOVUPD   Z0, 256(R8)
+	JMP       stored3719
+
+partial3716:
+	LEAQ       256(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour3717
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour3717:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo3718
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo3718:
+	TESTQ  $0x00000001, R10
+	JZ     stored3719
+	VMOVSD X0, (SI)
+
+stored3719:
+added3711:
+	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile3692
+	JGE  tile3706
 
-tiles3693:
-	JMP done3310
+tiles3707:
+	JMP done3324
 
-wider3613:
+wider3627:
 	SUBQ  $0x00000030, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -49181,9 +49307,9 @@ wider3613:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles3708
+	JLT   tiles3722
 
-tile3707:
+tile3721:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -49209,9 +49335,9 @@ tile3707:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done3710
+	JLE    done3724
 
-again3709:
+again3723:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -49244,9 +49370,9 @@ again3709:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again3709
+	JNZ          again3723
 
-done3710:
+done3724:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -49272,7 +49398,7 @@ done3710:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3711
+	JLE           few3725
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -49282,68 +49408,68 @@ done3710:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3713
+	JNZ           partial3727
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3716
+	JMP           stored3730
 
-partial3713:
+partial3727:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3714
+	JZ         noFour3728
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3714:
+noFour3728:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3715
+	JZ         noTwo3729
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3715:
+noTwo3729:
 	TESTQ  $0x00000001, SI
-	JZ     stored3716
+	JZ     stored3730
 	VMOVSD X0, (DI)
 
-stored3716:
-	JMP added3712
+stored3730:
+	JMP added3726
 
-few3711:
+few3725:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3717
+	JNZ       partial3731
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3720
+	JMP       stored3734
 
-partial3717:
+partial3731:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3718
+	JZ         noFour3732
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3718:
+noFour3732:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3719
+	JZ         noTwo3733
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3719:
+noTwo3733:
 	TESTQ  $0x00000001, R10
-	JZ     stored3720
+	JZ     stored3734
 	VMOVSD X0, (SI)
 
-stored3720:
-added3712:
+stored3734:
+added3726:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -49370,7 +49496,7 @@ added3712:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3721
+	JLE           few3735
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -49380,68 +49506,68 @@ added3712:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3723
+	JNZ           partial3737
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3726
+	JMP           stored3740
 
-partial3723:
+partial3737:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3724
+	JZ         noFour3738
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3724:
+noFour3738:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3725
+	JZ         noTwo3739
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3725:
+noTwo3739:
 	TESTQ  $0x00000001, SI
-	JZ     stored3726
+	JZ     stored3740
 	VMOVSD X0, (DI)
 
-stored3726:
-	JMP added3722
+stored3740:
+	JMP added3736
 
-few3721:
+few3735:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3727
+	JNZ       partial3741
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3730
+	JMP       stored3744
 
-partial3727:
+partial3741:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3728
+	JZ         noFour3742
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3728:
+noFour3742:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3729
+	JZ         noTwo3743
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3729:
+noTwo3743:
 	TESTQ  $0x00000001, R10
-	JZ     stored3730
+	JZ     stored3744
 	VMOVSD X0, (SI)
 
-stored3730:
-added3722:
+stored3744:
+added3736:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
@@ -49468,7 +49594,7 @@ added3722:
 	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3731
+	JLE           few3745
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -49478,68 +49604,68 @@ added3722:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3733
+	JNZ           partial3747
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3736
+	JMP           stored3750
 
-partial3733:
+partial3747:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3734
+	JZ         noFour3748
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3734:
+noFour3748:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3735
+	JZ         noTwo3749
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3735:
+noTwo3749:
 	TESTQ  $0x00000001, SI
-	JZ     stored3736
+	JZ     stored3750
 	VMOVSD X0, (DI)
 
-stored3736:
-	JMP added3732
+stored3750:
+	JMP added3746
 
-few3731:
+few3745:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3737
+	JNZ       partial3751
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3740
+	JMP       stored3754
 
-partial3737:
+partial3751:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3738
+	JZ         noFour3752
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3738:
+noFour3752:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3739
+	JZ         noTwo3753
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3739:
+noTwo3753:
 	TESTQ  $0x00000001, R10
-	JZ     stored3740
+	JZ     stored3754
 	VMOVSD X0, (SI)
 
-stored3740:
-added3732:
+stored3754:
+added3746:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y12, Z0
 	VEXTRACTF64X4 $0x01, Z12, Y1
@@ -49566,7 +49692,7 @@ added3732:
 	VEXTRACTF64X4 $0x01, Z15, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few3741
+	JLE           few3755
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -49576,68 +49702,68 @@ added3732:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial3743
+	JNZ           partial3757
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored3746
+	JMP           stored3760
 
-partial3743:
+partial3757:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour3744
+	JZ         noFour3758
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour3744:
+noFour3758:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo3745
+	JZ         noTwo3759
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo3745:
+noTwo3759:
 	TESTQ  $0x00000001, SI
-	JZ     stored3746
+	JZ     stored3760
 	VMOVSD X0, (DI)
 
-stored3746:
-	JMP added3742
+stored3760:
+	JMP added3756
 
-few3741:
+few3755:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial3747
+	JNZ       partial3761
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored3750
+	JMP       stored3764
 
-partial3747:
+partial3761:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour3748
+	JZ         noFour3762
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour3748:
+noFour3762:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo3749
+	JZ         noTwo3763
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo3749:
+noTwo3763:
 	TESTQ  $0x00000001, R10
-	JZ     stored3750
+	JZ     stored3764
 	VMOVSD X0, (SI)
 
-stored3750:
-added3742:
+stored3764:
+added3756:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y16, Z0
 	VEXTRACTF64X4 $0x01, Z16, Y1
@@ -49662,150 +49788,6 @@ added3742:
 	VMOVUPD       Z1, 320(R8)
 	VCVTPS2PD     Y19, Z0
 	VEXTRACTF64X4 $0x01, Z19, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few3751
-	VADDPD        384(R8), Z0, Z0
-	VMOVUPD       Z0, 384(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     448(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial3753
-	VMOVUPD       Z1, 448(R8)
-	JMP           stored3756
-
-partial3753:
-	LEAQ       448(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour3754
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour3754:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo3755
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo3755:
-	TESTQ  $0x00000001, SI
-	JZ     stored3756
-	VMOVSD X0, (DI)
-
-stored3756:
-	JMP added3752
-
-few3751:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 384(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial3757
-	VMOVUPD   Z0, 384(R8)
-	JMP       stored3760
-
-partial3757:
-	LEAQ       384(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour3758
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour3758:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo3759
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo3759:
-	TESTQ  $0x00000001, R10
-	JZ     stored3760
-	VMOVSD X0, (SI)
-
-stored3760:
-added3752:
-	ADDQ DX, R8
-	ADDQ $0x00000014, BX
-	SUBQ $0x00000005, R11
-	CMPQ R11, $0x00000005
-	JGE  tile3707
-
-tiles3708:
-	CMPQ R11, $0x00000002
-	JLT  tiles3762
-
-tile3761:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done3764
-
-again3763:
-	VMOVUPS      (DI), Z8
-	VMOVUPS      64(DI), Z9
-	VMOVUPS      128(DI), Z10
-	VMOVUPS.Z    192(DI), K1, Z11
-	VBROADCASTSS (SI), Z12
-	VFMADD231PS  Z8, Z12, Z0
-	VFMADD231PS  Z9, Z12, Z1
-	VFMADD231PS  Z10, Z12, Z2
-	VFMADD231PS  Z11, Z12, Z3
-	VBROADCASTSS 4(SI), Z12
-	VFMADD231PS  Z8, Z12, Z4
-	VFMADD231PS  Z9, Z12, Z5
-	VFMADD231PS  Z10, Z12, Z6
-	VFMADD231PS  Z11, Z12, Z7
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again3763
-
-done3764:
-	VCVTPS2PD     Y0, Z8
-	VEXTRACTF64X4 $0x01, Z0, Y0
-	VCVTPS2PD     Y0, Z0
-	VADDPD        (R8), Z8, Z8
-	VMOVUPD       Z8, (R8)
-	VADDPD        64(R8), Z0, Z0
-	VMOVUPD       Z0, 64(R8)
-	VCVTPS2PD     Y1, Z0
-	VEXTRACTF64X4 $0x01, Z1, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	VADDPD        192(R8), Z1, Z1
-	VMOVUPD       Z1, 192(R8)
-	VCVTPS2PD     Y2, Z0
-	VEXTRACTF64X4 $0x01, Z2, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        256(R8), Z0, Z0
-	VMOVUPD       Z0, 256(R8)
-	VADDPD        320(R8), Z1, Z1
-	VMOVUPD       Z1, 320(R8)
-	VCVTPS2PD     Y3, Z0
-	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few3765
@@ -49880,6 +49862,150 @@ noTwo3773:
 
 stored3774:
 added3766:
+	ADDQ DX, R8
+	ADDQ $0x00000014, BX
+	SUBQ $0x00000005, R11
+	CMPQ R11, $0x00000005
+	JGE  tile3721
+
+tiles3722:
+	CMPQ R11, $0x00000002
+	JLT  tiles3776
+
+tile3775:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done3778
+
+again3777:
+	VMOVUPS      (DI), Z8
+	VMOVUPS      64(DI), Z9
+	VMOVUPS      128(DI), Z10
+	VMOVUPS.Z    192(DI), K1, Z11
+	VBROADCASTSS (SI), Z12
+	VFMADD231PS  Z8, Z12, Z0
+	VFMADD231PS  Z9, Z12, Z1
+	VFMADD231PS  Z10, Z12, Z2
+	VFMADD231PS  Z11, Z12, Z3
+	VBROADCASTSS 4(SI), Z12
+	VFMADD231PS  Z8, Z12, Z4
+	VFMADD231PS  Z9, Z12, Z5
+	VFMADD231PS  Z10, Z12, Z6
+	VFMADD231PS  Z11, Z12, Z7
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again3777
+
+done3778:
+	VCVTPS2PD     Y0, Z8
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VADDPD        (R8), Z8, Z8
+	VMOVUPD       Z8, (R8)
+	VADDPD        64(R8), Z0, Z0
+	VMOVUPD       Z0, 64(R8)
+	VCVTPS2PD     Y1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	VADDPD        192(R8), Z1, Z1
+	VMOVUPD       Z1, 192(R8)
+	VCVTPS2PD     Y2, Z0
+	VEXTRACTF64X4 $0x01, Z2, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        256(R8), Z0, Z0
+	VMOVUPD       Z0, 256(R8)
+	VADDPD        320(R8), Z1, Z1
+	VMOVUPD       Z1, 320(R8)
+	VCVTPS2PD     Y3, Z0
+	VEXTRACTF64X4 $0x01, Z3, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few3779
+	VADDPD        384(R8), Z0, Z0
+	VMOVUPD       Z0, 384(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     448(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial3781
+	VMOVUPD       Z1, 448(R8)
+	JMP           stored3784
+
+partial3781:
+	LEAQ       448(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour3782
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour3782:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo3783
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo3783:
+	TESTQ  $0x00000001, SI
+	JZ     stored3784
+	VMOVSD X0, (DI)
+
+stored3784:
+	JMP added3780
+
+few3779:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 384(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial3785
+	VMOVUPD   Z0, 384(R8)
+	JMP       stored3788
+
+partial3785:
+	LEAQ       384(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour3786
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour3786:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo3787
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo3787:
+	TESTQ  $0x00000001, R10
+	JZ     stored3788
+	VMOVSD X0, (SI)
+
+stored3788:
+added3780:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -49904,141 +50030,6 @@ added3766:
 	VMOVUPD       Z1, 320(R8)
 	VCVTPS2PD     Y7, Z0
 	VEXTRACTF64X4 $0x01, Z7, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few3775
-	VADDPD        384(R8), Z0, Z0
-	VMOVUPD       Z0, 384(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     448(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial3777
-	VMOVUPD       Z1, 448(R8)
-	JMP           stored3780
-
-partial3777:
-	LEAQ       448(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour3778
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour3778:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo3779
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo3779:
-	TESTQ  $0x00000001, SI
-	JZ     stored3780
-	VMOVSD X0, (DI)
-
-stored3780:
-	JMP added3776
-
-few3775:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 384(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial3781
-	VMOVUPD   Z0, 384(R8)
-	JMP       stored3784
-
-partial3781:
-	LEAQ       384(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour3782
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour3782:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo3783
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo3783:
-	TESTQ  $0x00000001, R10
-	JZ     stored3784
-	VMOVSD X0, (SI)
-
-stored3784:
-added3776:
-	ADDQ DX, R8
-	ADDQ $0x00000008, BX
-	SUBQ $0x00000002, R11
-	CMPQ R11, $0x00000002
-	JGE  tile3761
-
-tiles3762:
-	CMPQ R11, $0x00000001
-	JLT  tiles3786
-
-tile3785:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done3788
-
-again3787:
-	VMOVUPS      (DI), Z4
-	VMOVUPS      64(DI), Z5
-	VMOVUPS      128(DI), Z6
-	VMOVUPS.Z    192(DI), K1, Z7
-	VBROADCASTSS (SI), Z8
-	VFMADD231PS  Z4, Z8, Z0
-	VFMADD231PS  Z5, Z8, Z1
-	VFMADD231PS  Z6, Z8, Z2
-	VFMADD231PS  Z7, Z8, Z3
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again3787
-
-done3788:
-	VCVTPS2PD     Y0, Z4
-	VEXTRACTF64X4 $0x01, Z0, Y0
-	VCVTPS2PD     Y0, Z0
-	VADDPD        (R8), Z4, Z4
-	VMOVUPD       Z4, (R8)
-	VADDPD        64(R8), Z0, Z0
-	VMOVUPD       Z0, 64(R8)
-	VCVTPS2PD     Y1, Z0
-	VEXTRACTF64X4 $0x01, Z1, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	VADDPD        192(R8), Z1, Z1
-	VMOVUPD       Z1, 192(R8)
-	VCVTPS2PD     Y2, Z0
-	VEXTRACTF64X4 $0x01, Z2, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        256(R8), Z0, Z0
-	VMOVUPD       Z0, 256(R8)
-	VADDPD        320(R8), Z1, Z1
-	VMOVUPD       Z1, 320(R8)
-	VCVTPS2PD     Y3, Z0
-	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few3789
@@ -50114,13 +50105,148 @@ noTwo3797:
 stored3798:
 added3790:
 	ADDQ DX, R8
+	ADDQ $0x00000008, BX
+	SUBQ $0x00000002, R11
+	CMPQ R11, $0x00000002
+	JGE  tile3775
+
+tiles3776:
+	CMPQ R11, $0x00000001
+	JLT  tiles3800
+
+tile3799:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done3802
+
+again3801:
+	VMOVUPS      (DI), Z4
+	VMOVUPS      64(DI), Z5
+	VMOVUPS      128(DI), Z6
+	VMOVUPS.Z    192(DI), K1, Z7
+	VBROADCASTSS (SI), Z8
+	VFMADD231PS  Z4, Z8, Z0
+	VFMADD231PS  Z5, Z8, Z1
+	VFMADD231PS  Z6, Z8, Z2
+	VFMADD231PS  Z7, Z8, Z3
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again3801
+
+done3802:
+	VCVTPS2PD     Y0, Z4
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VADDPD        (R8), Z4, Z4
+	VMOVUPD       Z4, (R8)
+	VADDPD        64(R8), Z0, Z0
+	VMOVUPD       Z0, 64(R8)
+	VCVTPS2PD     Y1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	VADDPD        192(R8), Z1, Z1
+	VMOVUPD       Z1, 192(R8)
+	VCVTPS2PD     Y2, Z0
+	VEXTRACTF64X4 $0x01, Z2, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        256(R8), Z0, Z0
+	VMOVUPD       Z0, 256(R8)
+	VADDPD        320(R8), Z1, Z1
+	VMOVUPD       Z1, 320(R8)
+	VCVTPS2PD     Y3, Z0
+	VEXTRACTF64X4 $0x01, Z3, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few3803
+	VADDPD        384(R8), Z0, Z0
+	VMOVUPD       Z0, 384(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     448(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial3805
+	VMOVUPD       Z1, 448(R8)
+	JMP           stored3808
+
+partial3805:
+	LEAQ       448(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour3806
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour3806:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo3807
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo3807:
+	TESTQ  $0x00000001, SI
+	JZ     stored3808
+	VMOVSD X0, (DI)
+
+stored3808:
+	JMP added3804
+
+few3803:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 384(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial3809
+	VMOVUPD   Z0, 384(R8)
+	JMP       stored3812
+
+partial3809:
+	LEAQ       384(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour3810
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour3810:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo3811
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo3811:
+	TESTQ  $0x00000001, R10
+	JZ     stored3812
+	VMOVSD X0, (SI)
+
+stored3812:
+added3804:
+	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile3785
+	JGE  tile3799
 
-tiles3786:
-done3310:
+tiles3800:
+done3324:
 	VZEROUPPER
 	RET
 
@@ -50150,20 +50276,20 @@ TEXT ·regularProducts32x512(SB), $8-25
 	MOVQ         u+0(FP), DX
 	MOVQ         (DX), BX
 	CMPQ         BX, $0x08
-	JNE          few3799
+	JNE          few3813
 	MOVQ         536(DX), BX
 	MOVQ         264(DX), SI
 	MOVQ         48(DX), DI
 	LEAQ         -3(CX), R8
 	CMPQ         AX, R8
-	JG           rest3802
+	JG           rest3816
 
-group3801:
+group3815:
 	LEAQ       15(AX), R9
 	CMPQ       R9, CX
-	JG         none3805
+	JG         none3819
 	CMPQ       560(DX), $0x00
-	JEQ        none3805
+	JEQ        none3819
 	MOVLQSX    48(SI)(AX*4), R9
 	ANDQ       $-2, R9
 	SHLQ       $0x06, R9
@@ -50205,7 +50331,7 @@ group3801:
 	ADDQ       24(DX), R9
 	PREFETCHT0 (R9)
 	CMPQ       408(DX), $0x00
-	JEQ        near3804
+	JEQ        near3818
 	MOVQ       288(DX), R9
 	MOVLQSX    48(R9)(AX*4), R9
 	MOVQ       96(DX), R10
@@ -50247,8 +50373,8 @@ group3801:
 	PREFETCHT0 128(R9)
 	PREFETCHT0 192(R9)
 
-near3804:
-none3805:
+near3818:
+none3819:
 	MOVQ          312(DX), R9
 	MOVLQSX       (R9)(AX*4), R9
 	SHLQ          $0x06, R9
@@ -50341,7 +50467,7 @@ none3805:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          (BX), R10
 	TESTB         $0x01, (SI)(AX*4)
-	JNZ           backward3806
+	JNZ           backward3820
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -50355,9 +50481,9 @@ none3805:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product3807
+	JMP           product3821
 
-backward3806:
+backward3820:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
@@ -50377,7 +50503,7 @@ backward3806:
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product3807:
+product3821:
 	VMOVUPS       Y17, (BX)
 	VPSUBD.BCST   constants<>+3264(SB), Y17, Y17
 	VPMAXUD       Y17, Y0, Y0
@@ -50389,7 +50515,7 @@ product3807:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          32(BX), R10
 	TESTB         $0x01, 4(SI)(AX*4)
-	JNZ           backward3808
+	JNZ           backward3822
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -50403,9 +50529,9 @@ product3807:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product3809
+	JMP           product3823
 
-backward3808:
+backward3822:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
@@ -50425,7 +50551,7 @@ backward3808:
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product3809:
+product3823:
 	VMOVUPS       Y17, 32(BX)
 	VPSUBD.BCST   constants<>+3264(SB), Y17, Y17
 	VPMAXUD       Y17, Y0, Y0
@@ -50437,7 +50563,7 @@ product3809:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          64(BX), R10
 	TESTB         $0x01, 8(SI)(AX*4)
-	JNZ           backward3810
+	JNZ           backward3824
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -50451,9 +50577,9 @@ product3809:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product3811
+	JMP           product3825
 
-backward3810:
+backward3824:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
@@ -50473,7 +50599,7 @@ backward3810:
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product3811:
+product3825:
 	VMOVUPS       Y17, 64(BX)
 	VPSUBD.BCST   constants<>+3264(SB), Y17, Y17
 	VPMAXUD       Y17, Y0, Y0
@@ -50485,7 +50611,7 @@ product3811:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          96(BX), R10
 	TESTB         $0x01, 12(SI)(AX*4)
-	JNZ           backward3812
+	JNZ           backward3826
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -50499,9 +50625,9 @@ product3811:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product3813
+	JMP           product3827
 
-backward3812:
+backward3826:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
@@ -50521,23 +50647,23 @@ backward3812:
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product3813:
+product3827:
 	VMOVUPS     Y17, 96(BX)
 	VPSUBD.BCST constants<>+3264(SB), Y17, Y17
 	VPMAXUD     Y17, Y0, Y0
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x04, AX
 	CMPQ        AX, R8
-	JLE         group3801
+	JLE         group3815
 
-rest3802:
+rest3816:
 	CMPQ       AX, CX
-	JG         grouped3803
+	JG         grouped3817
 	LEAQ       15(AX), R8
 	CMPQ       R8, CX
-	JG         none3815
+	JG         none3829
 	CMPQ       560(DX), $0x00
-	JEQ        none3815
+	JEQ        none3829
 	MOVLQSX    48(SI)(AX*4), R8
 	ANDQ       $-2, R8
 	SHLQ       $0x06, R8
@@ -50579,7 +50705,7 @@ rest3802:
 	ADDQ       24(DX), R8
 	PREFETCHT0 (R8)
 	CMPQ       408(DX), $0x00
-	JEQ        near3814
+	JEQ        near3828
 	MOVQ       288(DX), R8
 	MOVLQSX    48(R8)(AX*4), R8
 	MOVQ       96(DX), R9
@@ -50621,8 +50747,8 @@ rest3802:
 	PREFETCHT0 128(R8)
 	PREFETCHT0 192(R8)
 
-near3814:
-none3815:
+near3828:
+none3829:
 	LEAQ          (AX), R8
 	CMPQ          R8, CX
 	CMOVQGT       CX, R8
@@ -50730,7 +50856,7 @@ none3815:
 	LEAQ          (R9)(R8*4), R8
 	LEAQ          (BX), R9
 	TESTB         $0x01, (SI)(DI*4)
-	JNZ           backward3816
+	JNZ           backward3830
 	VMOVUPS       (R9), Y24
 	VPERMPS       Z24, Z13, Z1
 	VMULPS        (R8), Z1, Z1
@@ -50744,9 +50870,9 @@ none3815:
 	VEXTRACTF64X4 $0x01, Z1, Y2
 	VADDPS        Y2, Y1, Y2
 	VMOVAPS       Y2, Y1
-	JMP           product3817
+	JMP           product3831
 
-backward3816:
+backward3830:
 	VBROADCASTF64X4 (R9), Z1
 	VMULPS          (R8), Z1, Z2
 	VMULPS          64(R8), Z1, Z3
@@ -50766,7 +50892,7 @@ backward3816:
 	VADDPS          Y1, Y2, Y2
 	VMOVAPS         Y2, Y1
 
-product3817:
+product3831:
 	VMOVUPS       Y1, (BX)
 	VPSUBD.BCST   constants<>+3264(SB), Y1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -50781,7 +50907,7 @@ product3817:
 	LEAQ          (R9)(R8*4), R8
 	LEAQ          32(BX), R9
 	TESTB         $0x01, (SI)(DI*4)
-	JNZ           backward3818
+	JNZ           backward3832
 	VMOVUPS       (R9), Y24
 	VPERMPS       Z24, Z13, Z1
 	VMULPS        (R8), Z1, Z1
@@ -50795,9 +50921,9 @@ product3817:
 	VEXTRACTF64X4 $0x01, Z1, Y2
 	VADDPS        Y2, Y1, Y2
 	VMOVAPS       Y2, Y1
-	JMP           product3819
+	JMP           product3833
 
-backward3818:
+backward3832:
 	VBROADCASTF64X4 (R9), Z1
 	VMULPS          (R8), Z1, Z2
 	VMULPS          64(R8), Z1, Z3
@@ -50817,7 +50943,7 @@ backward3818:
 	VADDPS          Y1, Y2, Y2
 	VMOVAPS         Y2, Y1
 
-product3819:
+product3833:
 	VMOVUPS       Y1, 32(BX)
 	VPSUBD.BCST   constants<>+3264(SB), Y1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -50832,7 +50958,7 @@ product3819:
 	LEAQ          (R9)(R8*4), R8
 	LEAQ          64(BX), R9
 	TESTB         $0x01, (SI)(DI*4)
-	JNZ           backward3820
+	JNZ           backward3834
 	VMOVUPS       (R9), Y24
 	VPERMPS       Z24, Z13, Z1
 	VMULPS        (R8), Z1, Z1
@@ -50846,9 +50972,9 @@ product3819:
 	VEXTRACTF64X4 $0x01, Z1, Y2
 	VADDPS        Y2, Y1, Y2
 	VMOVAPS       Y2, Y1
-	JMP           product3821
+	JMP           product3835
 
-backward3820:
+backward3834:
 	VBROADCASTF64X4 (R9), Z1
 	VMULPS          (R8), Z1, Z2
 	VMULPS          64(R8), Z1, Z3
@@ -50868,7 +50994,7 @@ backward3820:
 	VADDPS          Y1, Y2, Y2
 	VMOVAPS         Y2, Y1
 
-product3821:
+product3835:
 	VMOVUPS       Y1, 64(BX)
 	VPSUBD.BCST   constants<>+3264(SB), Y1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -50883,7 +51009,7 @@ product3821:
 	LEAQ          (DX)(CX*4), CX
 	LEAQ          96(BX), DX
 	TESTB         $0x01, (SI)(AX*4)
-	JNZ           backward3822
+	JNZ           backward3836
 	VMOVUPS       (DX), Y24
 	VPERMPS       Z24, Z13, Z1
 	VMULPS        (CX), Z1, Z1
@@ -50897,9 +51023,9 @@ product3821:
 	VEXTRACTF64X4 $0x01, Z1, Y2
 	VADDPS        Y2, Y1, Y2
 	VMOVAPS       Y2, Y1
-	JMP           product3823
+	JMP           product3837
 
-backward3822:
+backward3836:
 	VBROADCASTF64X4 (DX), Z1
 	VMULPS          (CX), Z1, Z2
 	VMULPS          64(CX), Z1, Z3
@@ -50919,16 +51045,16 @@ backward3822:
 	VADDPS          Y1, Y2, Y2
 	VMOVAPS         Y2, Y1
 
-product3823:
+product3837:
 	VMOVUPS     Y1, 96(BX)
 	VPSUBD.BCST constants<>+3264(SB), Y1, Y1
 	VPMAXUD     Y1, Y0, Y0
 	ADDQ        $0x00000080, BX
 
-grouped3803:
-	JMP done3800
+grouped3817:
+	JMP done3814
 
-few3799:
+few3813:
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVB SI, K1
@@ -50938,14 +51064,14 @@ few3799:
 	MOVQ  48(DX), R8
 	LEAQ  -3(CX), R9
 	CMPQ  AX, R9
-	JG    rest3825
+	JG    rest3839
 
-group3824:
+group3838:
 	LEAQ       15(AX), R10
 	CMPQ       R10, CX
-	JG         none3828
+	JG         none3842
 	CMPQ       560(DX), $0x00
-	JEQ        none3828
+	JEQ        none3842
 	MOVLQSX    48(DI)(AX*4), R10
 	ANDQ       $-2, R10
 	IMULQ      BX, R10
@@ -50987,7 +51113,7 @@ group3824:
 	ADDQ       24(DX), R10
 	PREFETCHT0 (R10)
 	CMPQ       408(DX), $0x00
-	JEQ        near3827
+	JEQ        near3841
 	MOVQ       288(DX), R10
 	MOVLQSX    48(R10)(AX*4), R10
 	MOVQ       96(DX), R11
@@ -51029,8 +51155,8 @@ group3824:
 	PREFETCHT0 128(R10)
 	PREFETCHT0 192(R10)
 
-near3827:
-none3828:
+near3841:
+none3842:
 	MOVQ         312(DX), R10
 	MOVLQSX      (R10)(AX*4), R10
 	IMULQ        BX, R10
@@ -51128,7 +51254,7 @@ none3828:
 	LEAQ         (SI), R11
 	MOVQ         (DX), R12
 	TESTB        $0x01, (DI)(AX*4)
-	JNZ          backward3829
+	JNZ          backward3843
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K2
@@ -51142,40 +51268,40 @@ none3828:
 	VBROADCASTSS (R11), Y13
 	VFMADD231PS  (R10), Y13, K2, Y11
 	CMPQ         R12, $0x00000001
-	JLE          end3831
+	JLE          end3845
 	VBROADCASTSS 4(R11), Y13
 	VFMADD231PS  (R10)(R13*1), Y13, K2, Y12
 	CMPQ         R12, $0x00000002
-	JLE          end3831
+	JLE          end3845
 	VBROADCASTSS 8(R11), Y13
 	VFMADD231PS  (R10)(R13*2), Y13, K2, Y11
 	CMPQ         R12, $0x00000003
-	JLE          end3831
+	JLE          end3845
 	VBROADCASTSS 12(R11), Y13
 	VFMADD231PS  (R10)(R14*1), Y13, K2, Y12
 	CMPQ         R12, $0x00000004
-	JLE          end3831
+	JLE          end3845
 	VBROADCASTSS 16(R11), Y13
 	VFMADD231PS  (R10)(R13*4), Y13, K2, Y11
 	CMPQ         R12, $0x00000005
-	JLE          end3831
+	JLE          end3845
 	VBROADCASTSS 20(R11), Y13
 	VFMADD231PS  (R10)(R15*1), Y13, K2, Y12
 	CMPQ         R12, $0x00000006
-	JLE          end3831
+	JLE          end3845
 	VBROADCASTSS 24(R11), Y13
 	VFMADD231PS  (R10)(R14*2), Y13, K2, Y11
 	CMPQ         R12, $0x00000007
-	JLE          end3831
+	JLE          end3845
 	VBROADCASTSS 28(R11), Y13
 	VFMADD231PS  (R10)(BP*1), Y13, K2, Y12
 
-end3831:
+end3845:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product3830
+	JMP     product3844
 
-backward3829:
+backward3843:
 	MOVQ      $-1, R13
 	BZHIQ     R12, R13, R13
 	KMOVB     R13, K2
@@ -51195,28 +51321,28 @@ backward3829:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end3832
+	JLE       end3846
 	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end3832
+	JLE       end3846
 	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end3832
+	JLE       end3846
 	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end3832
+	JLE       end3846
 	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end3832
+	JLE       end3846
 	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end3832
+	JLE       end3846
 	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end3832
+	JLE       end3846
 	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
 
-end3832:
+end3846:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -51240,7 +51366,7 @@ end3832:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product3830:
+product3844:
 	VMOVUPS       Y11, (SI)
 	VPSUBD.BCST.Z constants<>+3264(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
@@ -51253,7 +51379,7 @@ product3830:
 	LEAQ          32(SI), R11
 	MOVQ          (DX), R12
 	TESTB         $0x01, 4(DI)(AX*4)
-	JNZ           backward3833
+	JNZ           backward3847
 	MOVQ          $-1, R13
 	BZHIQ         R12, R13, R13
 	KMOVB         R13, K2
@@ -51267,40 +51393,40 @@ product3830:
 	VBROADCASTSS  (R11), Y13
 	VFMADD231PS   (R10), Y13, K2, Y11
 	CMPQ          R12, $0x00000001
-	JLE           end3835
+	JLE           end3849
 	VBROADCASTSS  4(R11), Y13
 	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000002
-	JLE           end3835
+	JLE           end3849
 	VBROADCASTSS  8(R11), Y13
 	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000003
-	JLE           end3835
+	JLE           end3849
 	VBROADCASTSS  12(R11), Y13
 	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000004
-	JLE           end3835
+	JLE           end3849
 	VBROADCASTSS  16(R11), Y13
 	VFMADD231PS   (R10)(R13*4), Y13, K2, Y11
 	CMPQ          R12, $0x00000005
-	JLE           end3835
+	JLE           end3849
 	VBROADCASTSS  20(R11), Y13
 	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000006
-	JLE           end3835
+	JLE           end3849
 	VBROADCASTSS  24(R11), Y13
 	VFMADD231PS   (R10)(R14*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000007
-	JLE           end3835
+	JLE           end3849
 	VBROADCASTSS  28(R11), Y13
 	VFMADD231PS   (R10)(BP*1), Y13, K2, Y12
 
-end3835:
+end3849:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product3834
+	JMP     product3848
 
-backward3833:
+backward3847:
 	MOVQ      $-1, R13
 	BZHIQ     R12, R13, R13
 	KMOVB     R13, K2
@@ -51320,28 +51446,28 @@ backward3833:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end3836
+	JLE       end3850
 	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end3836
+	JLE       end3850
 	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end3836
+	JLE       end3850
 	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end3836
+	JLE       end3850
 	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end3836
+	JLE       end3850
 	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end3836
+	JLE       end3850
 	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end3836
+	JLE       end3850
 	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
 
-end3836:
+end3850:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -51365,7 +51491,7 @@ end3836:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product3834:
+product3848:
 	VMOVUPS       Y11, 32(SI)
 	VPSUBD.BCST.Z constants<>+3264(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
@@ -51378,7 +51504,7 @@ product3834:
 	LEAQ          64(SI), R11
 	MOVQ          (DX), R12
 	TESTB         $0x01, 8(DI)(AX*4)
-	JNZ           backward3837
+	JNZ           backward3851
 	MOVQ          $-1, R13
 	BZHIQ         R12, R13, R13
 	KMOVB         R13, K2
@@ -51392,40 +51518,40 @@ product3834:
 	VBROADCASTSS  (R11), Y13
 	VFMADD231PS   (R10), Y13, K2, Y11
 	CMPQ          R12, $0x00000001
-	JLE           end3839
+	JLE           end3853
 	VBROADCASTSS  4(R11), Y13
 	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000002
-	JLE           end3839
+	JLE           end3853
 	VBROADCASTSS  8(R11), Y13
 	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000003
-	JLE           end3839
+	JLE           end3853
 	VBROADCASTSS  12(R11), Y13
 	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000004
-	JLE           end3839
+	JLE           end3853
 	VBROADCASTSS  16(R11), Y13
 	VFMADD231PS   (R10)(R13*4), Y13, K2, Y11
 	CMPQ          R12, $0x00000005
-	JLE           end3839
+	JLE           end3853
 	VBROADCASTSS  20(R11), Y13
 	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000006
-	JLE           end3839
+	JLE           end3853
 	VBROADCASTSS  24(R11), Y13
 	VFMADD231PS   (R10)(R14*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000007
-	JLE           end3839
+	JLE           end3853
 	VBROADCASTSS  28(R11), Y13
 	VFMADD231PS   (R10)(BP*1), Y13, K2, Y12
 
-end3839:
+end3853:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product3838
+	JMP     product3852
 
-backward3837:
+backward3851:
 	MOVQ      $-1, R13
 	BZHIQ     R12, R13, R13
 	KMOVB     R13, K2
@@ -51445,28 +51571,28 @@ backward3837:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end3840
+	JLE       end3854
 	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end3840
+	JLE       end3854
 	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end3840
+	JLE       end3854
 	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end3840
+	JLE       end3854
 	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end3840
+	JLE       end3854
 	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end3840
+	JLE       end3854
 	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end3840
+	JLE       end3854
 	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
 
-end3840:
+end3854:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -51490,7 +51616,7 @@ end3840:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product3838:
+product3852:
 	VMOVUPS       Y11, 64(SI)
 	VPSUBD.BCST.Z constants<>+3264(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
@@ -51503,7 +51629,7 @@ product3838:
 	LEAQ          96(SI), R11
 	MOVQ          (DX), R12
 	TESTB         $0x01, 12(DI)(AX*4)
-	JNZ           backward3841
+	JNZ           backward3855
 	MOVQ          $-1, R13
 	BZHIQ         R12, R13, R13
 	KMOVB         R13, K2
@@ -51517,40 +51643,40 @@ product3838:
 	VBROADCASTSS  (R11), Y13
 	VFMADD231PS   (R10), Y13, K2, Y11
 	CMPQ          R12, $0x00000001
-	JLE           end3843
+	JLE           end3857
 	VBROADCASTSS  4(R11), Y13
 	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000002
-	JLE           end3843
+	JLE           end3857
 	VBROADCASTSS  8(R11), Y13
 	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000003
-	JLE           end3843
+	JLE           end3857
 	VBROADCASTSS  12(R11), Y13
 	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000004
-	JLE           end3843
+	JLE           end3857
 	VBROADCASTSS  16(R11), Y13
 	VFMADD231PS   (R10)(R13*4), Y13, K2, Y11
 	CMPQ          R12, $0x00000005
-	JLE           end3843
+	JLE           end3857
 	VBROADCASTSS  20(R11), Y13
 	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000006
-	JLE           end3843
+	JLE           end3857
 	VBROADCASTSS  24(R11), Y13
 	VFMADD231PS   (R10)(R14*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000007
-	JLE           end3843
+	JLE           end3857
 	VBROADCASTSS  28(R11), Y13
 	VFMADD231PS   (R10)(BP*1), Y13, K2, Y12
 
-end3843:
+end3857:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product3842
+	JMP     product3856
 
-backward3841:
+backward3855:
 	MOVQ      $-1, R13
 	BZHIQ     R12, R13, R13
 	KMOVB     R13, K2
@@ -51570,28 +51696,28 @@ backward3841:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end3844
+	JLE       end3858
 	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end3844
+	JLE       end3858
 	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end3844
+	JLE       end3858
 	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end3844
+	JLE       end3858
 	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end3844
+	JLE       end3858
 	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end3844
+	JLE       end3858
 	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end3844
+	JLE       end3858
 	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
 
-end3844:
+end3858:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -51615,23 +51741,23 @@ end3844:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product3842:
+product3856:
 	VMOVUPS       Y11, 96(SI)
 	VPSUBD.BCST.Z constants<>+3264(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
 	ADDQ          $0x00000080, SI
 	ADDQ          $0x04, AX
 	CMPQ          AX, R9
-	JLE           group3824
+	JLE           group3838
 
-rest3825:
+rest3839:
 	CMPQ       AX, CX
-	JG         grouped3826
+	JG         grouped3840
 	LEAQ       15(AX), R9
 	CMPQ       R9, CX
-	JG         none3846
+	JG         none3860
 	CMPQ       560(DX), $0x00
-	JEQ        none3846
+	JEQ        none3860
 	MOVLQSX    48(DI)(AX*4), R9
 	ANDQ       $-2, R9
 	IMULQ      BX, R9
@@ -51673,7 +51799,7 @@ rest3825:
 	ADDQ       24(DX), R9
 	PREFETCHT0 (R9)
 	CMPQ       408(DX), $0x00
-	JEQ        near3845
+	JEQ        near3859
 	MOVQ       288(DX), R9
 	MOVLQSX    48(R9)(AX*4), R9
 	MOVQ       96(DX), R10
@@ -51715,8 +51841,8 @@ rest3825:
 	PREFETCHT0 128(R9)
 	PREFETCHT0 192(R9)
 
-near3845:
-none3846:
+near3859:
+none3860:
 	LEAQ         (AX), R9
 	CMPQ         R9, CX
 	CMOVQGT      CX, R9
@@ -51829,7 +51955,7 @@ none3846:
 	LEAQ         (SI), R9
 	MOVQ         (DX), R10
 	TESTB        $0x01, (DI)(BX*4)
-	JNZ          backward3847
+	JNZ          backward3861
 	MOVQ         $-1, BX
 	BZHIQ        R10, BX, BX
 	KMOVB        BX, K2
@@ -51843,40 +51969,40 @@ none3846:
 	VBROADCASTSS (R9), Y3
 	VFMADD231PS  (R8), Y3, K2, Y1
 	CMPQ         R10, $0x00000001
-	JLE          end3849
+	JLE          end3863
 	VBROADCASTSS 4(R9), Y3
 	VFMADD231PS  (R8)(BX*1), Y3, K2, Y2
 	CMPQ         R10, $0x00000002
-	JLE          end3849
+	JLE          end3863
 	VBROADCASTSS 8(R9), Y3
 	VFMADD231PS  (R8)(BX*2), Y3, K2, Y1
 	CMPQ         R10, $0x00000003
-	JLE          end3849
+	JLE          end3863
 	VBROADCASTSS 12(R9), Y3
 	VFMADD231PS  (R8)(R11*1), Y3, K2, Y2
 	CMPQ         R10, $0x00000004
-	JLE          end3849
+	JLE          end3863
 	VBROADCASTSS 16(R9), Y3
 	VFMADD231PS  (R8)(BX*4), Y3, K2, Y1
 	CMPQ         R10, $0x00000005
-	JLE          end3849
+	JLE          end3863
 	VBROADCASTSS 20(R9), Y3
 	VFMADD231PS  (R8)(R12*1), Y3, K2, Y2
 	CMPQ         R10, $0x00000006
-	JLE          end3849
+	JLE          end3863
 	VBROADCASTSS 24(R9), Y3
 	VFMADD231PS  (R8)(R11*2), Y3, K2, Y1
 	CMPQ         R10, $0x00000007
-	JLE          end3849
+	JLE          end3863
 	VBROADCASTSS 28(R9), Y3
 	VFMADD231PS  (R8)(R13*1), Y3, K2, Y2
 
-end3849:
+end3863:
 	VADDPS  Y2, Y1, Y1
 	VMOVAPS Y1, Y1
-	JMP     product3848
+	JMP     product3862
 
-backward3847:
+backward3861:
 	MOVQ      $-1, BX
 	BZHIQ     R10, BX, BX
 	KMOVB     BX, K2
@@ -51896,28 +52022,28 @@ backward3847:
 	VXORPD    Y9, Y9, Y9
 	VMULPS.Z  (R8), Y1, K2, Y2
 	CMPQ      R10, $0x00000001
-	JLE       end3850
+	JLE       end3864
 	VMULPS.Z  (R8)(BX*1), Y1, K2, Y3
 	CMPQ      R10, $0x00000002
-	JLE       end3850
+	JLE       end3864
 	VMULPS.Z  (R8)(BX*2), Y1, K2, Y4
 	CMPQ      R10, $0x00000003
-	JLE       end3850
+	JLE       end3864
 	VMULPS.Z  (R8)(R11*1), Y1, K2, Y5
 	CMPQ      R10, $0x00000004
-	JLE       end3850
+	JLE       end3864
 	VMULPS.Z  (R8)(BX*4), Y1, K2, Y6
 	CMPQ      R10, $0x00000005
-	JLE       end3850
+	JLE       end3864
 	VMULPS.Z  (R8)(R12*1), Y1, K2, Y7
 	CMPQ      R10, $0x00000006
-	JLE       end3850
+	JLE       end3864
 	VMULPS.Z  (R8)(R11*2), Y1, K2, Y8
 	CMPQ      R10, $0x00000007
-	JLE       end3850
+	JLE       end3864
 	VMULPS.Z  (R8)(R13*1), Y1, K2, Y9
 
-end3850:
+end3864:
 	VUNPCKLPS  Y3, Y2, Y1
 	VUNPCKHPS  Y3, Y2, Y2
 	VADDPS     Y2, Y1, Y1
@@ -51941,7 +52067,7 @@ end3850:
 	VADDPS     Y2, Y5, Y5
 	VMOVAPS    Y5, Y1
 
-product3848:
+product3862:
 	VMOVUPS       Y1, (SI)
 	VPSUBD.BCST.Z constants<>+3264(SB), Y1, K1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -51957,7 +52083,7 @@ product3848:
 	LEAQ          32(SI), R9
 	MOVQ          (DX), R10
 	TESTB         $0x01, (DI)(BX*4)
-	JNZ           backward3851
+	JNZ           backward3865
 	MOVQ          $-1, BX
 	BZHIQ         R10, BX, BX
 	KMOVB         BX, K2
@@ -51971,40 +52097,40 @@ product3848:
 	VBROADCASTSS  (R9), Y3
 	VFMADD231PS   (R8), Y3, K2, Y1
 	CMPQ          R10, $0x00000001
-	JLE           end3853
+	JLE           end3867
 	VBROADCASTSS  4(R9), Y3
 	VFMADD231PS   (R8)(BX*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000002
-	JLE           end3853
+	JLE           end3867
 	VBROADCASTSS  8(R9), Y3
 	VFMADD231PS   (R8)(BX*2), Y3, K2, Y1
 	CMPQ          R10, $0x00000003
-	JLE           end3853
+	JLE           end3867
 	VBROADCASTSS  12(R9), Y3
 	VFMADD231PS   (R8)(R11*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000004
-	JLE           end3853
+	JLE           end3867
 	VBROADCASTSS  16(R9), Y3
 	VFMADD231PS   (R8)(BX*4), Y3, K2, Y1
 	CMPQ          R10, $0x00000005
-	JLE           end3853
+	JLE           end3867
 	VBROADCASTSS  20(R9), Y3
 	VFMADD231PS   (R8)(R12*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000006
-	JLE           end3853
+	JLE           end3867
 	VBROADCASTSS  24(R9), Y3
 	VFMADD231PS   (R8)(R11*2), Y3, K2, Y1
 	CMPQ          R10, $0x00000007
-	JLE           end3853
+	JLE           end3867
 	VBROADCASTSS  28(R9), Y3
 	VFMADD231PS   (R8)(R13*1), Y3, K2, Y2
 
-end3853:
+end3867:
 	VADDPS  Y2, Y1, Y1
 	VMOVAPS Y1, Y1
-	JMP     product3852
+	JMP     product3866
 
-backward3851:
+backward3865:
 	MOVQ      $-1, BX
 	BZHIQ     R10, BX, BX
 	KMOVB     BX, K2
@@ -52024,28 +52150,28 @@ backward3851:
 	VXORPD    Y9, Y9, Y9
 	VMULPS.Z  (R8), Y1, K2, Y2
 	CMPQ      R10, $0x00000001
-	JLE       end3854
+	JLE       end3868
 	VMULPS.Z  (R8)(BX*1), Y1, K2, Y3
 	CMPQ      R10, $0x00000002
-	JLE       end3854
+	JLE       end3868
 	VMULPS.Z  (R8)(BX*2), Y1, K2, Y4
 	CMPQ      R10, $0x00000003
-	JLE       end3854
+	JLE       end3868
 	VMULPS.Z  (R8)(R11*1), Y1, K2, Y5
 	CMPQ      R10, $0x00000004
-	JLE       end3854
+	JLE       end3868
 	VMULPS.Z  (R8)(BX*4), Y1, K2, Y6
 	CMPQ      R10, $0x00000005
-	JLE       end3854
+	JLE       end3868
 	VMULPS.Z  (R8)(R12*1), Y1, K2, Y7
 	CMPQ      R10, $0x00000006
-	JLE       end3854
+	JLE       end3868
 	VMULPS.Z  (R8)(R11*2), Y1, K2, Y8
 	CMPQ      R10, $0x00000007
-	JLE       end3854
+	JLE       end3868
 	VMULPS.Z  (R8)(R13*1), Y1, K2, Y9
 
-end3854:
+end3868:
 	VUNPCKLPS  Y3, Y2, Y1
 	VUNPCKHPS  Y3, Y2, Y2
 	VADDPS     Y2, Y1, Y1
@@ -52069,7 +52195,7 @@ end3854:
 	VADDPS     Y2, Y5, Y5
 	VMOVAPS    Y5, Y1
 
-product3852:
+product3866:
 	VMOVUPS       Y1, 32(SI)
 	VPSUBD.BCST.Z constants<>+3264(SB), Y1, K1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -52085,7 +52211,7 @@ product3852:
 	LEAQ          64(SI), R9
 	MOVQ          (DX), R10
 	TESTB         $0x01, (DI)(BX*4)
-	JNZ           backward3855
+	JNZ           backward3869
 	MOVQ          $-1, BX
 	BZHIQ         R10, BX, BX
 	KMOVB         BX, K2
@@ -52099,40 +52225,40 @@ product3852:
 	VBROADCASTSS  (R9), Y3
 	VFMADD231PS   (R8), Y3, K2, Y1
 	CMPQ          R10, $0x00000001
-	JLE           end3857
+	JLE           end3871
 	VBROADCASTSS  4(R9), Y3
 	VFMADD231PS   (R8)(BX*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000002
-	JLE           end3857
+	JLE           end3871
 	VBROADCASTSS  8(R9), Y3
 	VFMADD231PS   (R8)(BX*2), Y3, K2, Y1
 	CMPQ          R10, $0x00000003
-	JLE           end3857
+	JLE           end3871
 	VBROADCASTSS  12(R9), Y3
 	VFMADD231PS   (R8)(R11*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000004
-	JLE           end3857
+	JLE           end3871
 	VBROADCASTSS  16(R9), Y3
 	VFMADD231PS   (R8)(BX*4), Y3, K2, Y1
 	CMPQ          R10, $0x00000005
-	JLE           end3857
+	JLE           end3871
 	VBROADCASTSS  20(R9), Y3
 	VFMADD231PS   (R8)(R12*1), Y3, K2, Y2
 	CMPQ          R10, $0x00000006
-	JLE           end3857
+	JLE           end3871
 	VBROADCASTSS  24(R9), Y3
 	VFMADD231PS   (R8)(R11*2), Y3, K2, Y1
 	CMPQ          R10, $0x00000007
-	JLE           end3857
+	JLE           end3871
 	VBROADCASTSS  28(R9), Y3
 	VFMADD231PS   (R8)(R13*1), Y3, K2, Y2
 
-end3857:
+end3871:
 	VADDPS  Y2, Y1, Y1
 	VMOVAPS Y1, Y1
-	JMP     product3856
+	JMP     product3870
 
-backward3855:
+backward3869:
 	MOVQ      $-1, BX
 	BZHIQ     R10, BX, BX
 	KMOVB     BX, K2
@@ -52152,28 +52278,28 @@ backward3855:
 	VXORPD    Y9, Y9, Y9
 	VMULPS.Z  (R8), Y1, K2, Y2
 	CMPQ      R10, $0x00000001
-	JLE       end3858
+	JLE       end3872
 	VMULPS.Z  (R8)(BX*1), Y1, K2, Y3
 	CMPQ      R10, $0x00000002
-	JLE       end3858
+	JLE       end3872
 	VMULPS.Z  (R8)(BX*2), Y1, K2, Y4
 	CMPQ      R10, $0x00000003
-	JLE       end3858
+	JLE       end3872
 	VMULPS.Z  (R8)(R11*1), Y1, K2, Y5
 	CMPQ      R10, $0x00000004
-	JLE       end3858
+	JLE       end3872
 	VMULPS.Z  (R8)(BX*4), Y1, K2, Y6
 	CMPQ      R10, $0x00000005
-	JLE       end3858
+	JLE       end3872
 	VMULPS.Z  (R8)(R12*1), Y1, K2, Y7
 	CMPQ      R10, $0x00000006
-	JLE       end3858
+	JLE       end3872
 	VMULPS.Z  (R8)(R11*2), Y1, K2, Y8
 	CMPQ      R10, $0x00000007
-	JLE       end3858
+	JLE       end3872
 	VMULPS.Z  (R8)(R13*1), Y1, K2, Y9
 
-end3858:
+end3872:
 	VUNPCKLPS  Y3, Y2, Y1
 	VUNPCKHPS  Y3, Y2, Y2
 	VADDPS     Y2, Y1, Y1
@@ -52197,7 +52323,7 @@ end3858:
 	VADDPS     Y2, Y5, Y5
 	VMOVAPS    Y5, Y1
 
-product3856:
+product3870:
 	VMOVUPS       Y1, 64(SI)
 	VPSUBD.BCST.Z constants<>+3264(SB), Y1, K1, Y1
 	VPMAXUD       Y1, Y0, Y0
@@ -52213,7 +52339,7 @@ product3856:
 	LEAQ          96(SI), BX
 	MOVQ          (DX), DX
 	TESTB         $0x01, (DI)(AX*4)
-	JNZ           backward3859
+	JNZ           backward3873
 	MOVQ          $-1, AX
 	BZHIQ         DX, AX, AX
 	KMOVB         AX, K2
@@ -52227,40 +52353,40 @@ product3856:
 	VBROADCASTSS  (BX), Y3
 	VFMADD231PS   (CX), Y3, K2, Y1
 	CMPQ          DX, $0x00000001
-	JLE           end3861
+	JLE           end3875
 	VBROADCASTSS  4(BX), Y3
 	VFMADD231PS   (CX)(AX*1), Y3, K2, Y2
 	CMPQ          DX, $0x00000002
-	JLE           end3861
+	JLE           end3875
 	VBROADCASTSS  8(BX), Y3
 	VFMADD231PS   (CX)(AX*2), Y3, K2, Y1
 	CMPQ          DX, $0x00000003
-	JLE           end3861
+	JLE           end3875
 	VBROADCASTSS  12(BX), Y3
 	VFMADD231PS   (CX)(DI*1), Y3, K2, Y2
 	CMPQ          DX, $0x00000004
-	JLE           end3861
+	JLE           end3875
 	VBROADCASTSS  16(BX), Y3
 	VFMADD231PS   (CX)(AX*4), Y3, K2, Y1
 	CMPQ          DX, $0x00000005
-	JLE           end3861
+	JLE           end3875
 	VBROADCASTSS  20(BX), Y3
 	VFMADD231PS   (CX)(R8*1), Y3, K2, Y2
 	CMPQ          DX, $0x00000006
-	JLE           end3861
+	JLE           end3875
 	VBROADCASTSS  24(BX), Y3
 	VFMADD231PS   (CX)(DI*2), Y3, K2, Y1
 	CMPQ          DX, $0x00000007
-	JLE           end3861
+	JLE           end3875
 	VBROADCASTSS  28(BX), Y3
 	VFMADD231PS   (CX)(R9*1), Y3, K2, Y2
 
-end3861:
+end3875:
 	VADDPS  Y2, Y1, Y1
 	VMOVAPS Y1, Y1
-	JMP     product3860
+	JMP     product3874
 
-backward3859:
+backward3873:
 	MOVQ      $-1, AX
 	BZHIQ     DX, AX, AX
 	KMOVB     AX, K2
@@ -52280,28 +52406,28 @@ backward3859:
 	VXORPD    Y9, Y9, Y9
 	VMULPS.Z  (CX), Y1, K2, Y2
 	CMPQ      DX, $0x00000001
-	JLE       end3862
+	JLE       end3876
 	VMULPS.Z  (CX)(AX*1), Y1, K2, Y3
 	CMPQ      DX, $0x00000002
-	JLE       end3862
+	JLE       end3876
 	VMULPS.Z  (CX)(AX*2), Y1, K2, Y4
 	CMPQ      DX, $0x00000003
-	JLE       end3862
+	JLE       end3876
 	VMULPS.Z  (CX)(DI*1), Y1, K2, Y5
 	CMPQ      DX, $0x00000004
-	JLE       end3862
+	JLE       end3876
 	VMULPS.Z  (CX)(AX*4), Y1, K2, Y6
 	CMPQ      DX, $0x00000005
-	JLE       end3862
+	JLE       end3876
 	VMULPS.Z  (CX)(R8*1), Y1, K2, Y7
 	CMPQ      DX, $0x00000006
-	JLE       end3862
+	JLE       end3876
 	VMULPS.Z  (CX)(DI*2), Y1, K2, Y8
 	CMPQ      DX, $0x00000007
-	JLE       end3862
+	JLE       end3876
 	VMULPS.Z  (CX)(R9*1), Y1, K2, Y9
 
-end3862:
+end3876:
 	VUNPCKLPS  Y3, Y2, Y1
 	VUNPCKHPS  Y3, Y2, Y2
 	VADDPS     Y2, Y1, Y1
@@ -52325,23 +52451,23 @@ end3862:
 	VADDPS     Y2, Y5, Y5
 	VMOVAPS    Y5, Y1
 
-product3860:
+product3874:
 	VMOVUPS       Y1, 96(SI)
 	VPSUBD.BCST.Z constants<>+3264(SB), Y1, K1, Y1
 	VPMAXUD       Y1, Y0, Y0
 	ADDQ          $0x00000080, SI
 
-grouped3826:
-done3800:
+grouped3840:
+done3814:
 	VPCMPUD.BCST $0x06, constants<>+3392(SB), Z0, K1
 	KORTESTW     K1, K1
-	JZ           safe3863
+	JZ           safe3877
 	MOVB         $0x00, AL
 	MOVB         AL, safe+24(FP)
 	VZEROUPPER
 	RET
 
-safe3863:
+safe3877:
 	MOVB $0x01, AL
 	MOVB AL, safe+24(FP)
 	VZEROUPPER
@@ -52371,13 +52497,13 @@ TEXT ·regularAbsorb32x512(SB), $0-32
 	MOVQ         u+0(FP), DX
 	MOVQ         (DX), BX
 	CMPQ         BX, $0x08
-	JNE          few3864
+	JNE          few3878
 	MOVQ         536(DX), BX
 	MOVQ         336(DX), SI
 	CMPQ         CX, $0x04
-	JLT          rest3867
+	JLT          rest3881
 
-group3866:
+group3880:
 	VMOVUPS       (BX), Z13
 	VMOVUPS       64(BX), Z14
 	VGETMANTPS    $0x0b, Z13, Z15
@@ -52443,13 +52569,13 @@ group3866:
 	VMOVUPD       (DI), Z21
 	VSUBPD        Z17, Z13, Z13
 	VUCOMISD      X2, X0
-	JBE           undamped3868
+	JBE           undamped3882
 	VCMPPD        $0x04, Z21, Z13, K1
 	VMULPD        Z0, Z21, Z17
 	VMULPD        Z1, Z13, Z23
 	VADDPD        Z17, Z23, K1, Z13
 
-undamped3868:
+undamped3882:
 	VCMPPD      $0x04, Z21, Z13, K1
 	VSUBPD.Z    Z21, Z13, K1, Z17
 	VPANDQ.BCST constants<>+752(SB), Z17, Z17
@@ -52464,13 +52590,13 @@ undamped3868:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z18, Z14, Z14
 	VUCOMISD    X2, X0
-	JBE         undamped3869
+	JBE         undamped3883
 	VCMPPD      $0x04, Z13, Z14, K1
 	VMULPD      Z0, Z13, Z17
 	VMULPD      Z1, Z14, Z18
 	VADDPD      Z17, Z18, K1, Z14
 
-undamped3869:
+undamped3883:
 	VCMPPD      $0x04, Z13, Z14, K1
 	VSUBPD.Z    Z13, Z14, K1, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
@@ -52485,13 +52611,13 @@ undamped3869:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z20, Z15, Z15
 	VUCOMISD    X2, X0
-	JBE         undamped3870
+	JBE         undamped3884
 	VCMPPD      $0x04, Z13, Z15, K1
 	VMULPD      Z0, Z13, Z14
 	VMULPD      Z1, Z15, Z17
 	VADDPD      Z14, Z17, K1, Z15
 
-undamped3870:
+undamped3884:
 	VCMPPD      $0x04, Z13, Z15, K1
 	VSUBPD.Z    Z13, Z15, K1, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
@@ -52506,13 +52632,13 @@ undamped3870:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z19, Z16, Z16
 	VUCOMISD    X2, X0
-	JBE         undamped3871
+	JBE         undamped3885
 	VCMPPD      $0x04, Z13, Z16, K1
 	VMULPD      Z0, Z13, Z14
 	VMULPD      Z1, Z16, Z15
 	VADDPD      Z14, Z15, K1, Z16
 
-undamped3871:
+undamped3885:
 	VCMPPD      $0x04, Z13, Z16, K1
 	VSUBPD.Z    Z13, Z16, K1, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
@@ -52524,13 +52650,13 @@ undamped3871:
 	ADDQ        $0x04, AX
 	SUBQ        $0x04, CX
 	CMPQ        CX, $0x04
-	JGE         group3866
+	JGE         group3880
 
-rest3867:
+rest3881:
 	CMPQ CX, $0x01
-	JLT  rest3873
+	JLT  rest3887
 
-group3872:
+group3886:
 	VMOVUPS     (BX), Y22
 	VGETMANTPS  $0x0b, Z22, Z13
 	VGETEXPPS   Z22, Z14
@@ -52565,13 +52691,13 @@ group3872:
 	VMOVUPD     (DI), Z15
 	VSUBPD      Z14, Z13, Z13
 	VUCOMISD    X2, X0
-	JBE         undamped3874
+	JBE         undamped3888
 	VCMPPD      $0x04, Z15, Z13, K1
 	VMULPD      Z0, Z15, Z14
 	VMULPD      Z1, Z13, Z16
 	VADDPD      Z14, Z16, K1, Z13
 
-undamped3874:
+undamped3888:
 	VCMPPD      $0x04, Z15, Z13, K1
 	VSUBPD.Z    Z15, Z13, K1, Z14
 	VPANDQ.BCST constants<>+752(SB), Z14, Z14
@@ -52583,12 +52709,12 @@ undamped3874:
 	ADDQ        $0x01, AX
 	SUBQ        $0x01, CX
 	CMPQ        CX, $0x01
-	JGE         group3872
+	JGE         group3886
 
-rest3873:
-	JMP done3865
+rest3887:
+	JMP done3879
 
-few3864:
+few3878:
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVB SI, K1
@@ -52597,9 +52723,9 @@ few3864:
 	MOVQ  536(DX), DI
 	MOVQ  336(DX), R8
 	CMPQ  CX, $0x04
-	JLT   rest3876
+	JLT   rest3890
 
-group3875:
+group3889:
 	VMOVUPS       (DI), Z13
 	VMOVUPS       64(DI), Z14
 	VGETMANTPS    $0x0b, Z13, Z15
@@ -52673,44 +52799,44 @@ group3875:
 	VMOVUPD.Z     (R9), K1, Z21
 	VSUBPD.Z      Z17, Z13, K1, Z13
 	VUCOMISD      X2, X0
-	JBE           undamped3877
+	JBE           undamped3891
 	VCMPPD        $0x04, Z21, Z13, K2
 	VMULPD        Z0, Z21, Z17
 	VMULPD        Z1, Z13, Z23
 	VADDPD        Z17, Z23, K2, Z13
 
-undamped3877:
+undamped3891:
 	VCMPPD      $0x04, Z21, Z13, K2
 	VSUBPD.Z    Z21, Z13, K2, Z17
 	VPANDQ.BCST constants<>+752(SB), Z17, Z17
 	VPMAXUQ     Z17, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3878
+	JNZ         partial3892
 	VMOVUPD     Z13, (R9)
-	JMP         stored3881
+	JMP         stored3895
 
-partial3878:
+partial3892:
 	LEAQ       (R9), R9
 	VMOVAPD    Z13, Z17
 	TESTQ      $0x00000004, BX
-	JZ         noFour3879
+	JZ         noFour3893
 	VMOVUPD    Y17, (R9)
 	VSHUFF64X2 $0x4e, Z17, Z17, Z17
 	ADDQ       $0x00000020, R9
 
-noFour3879:
+noFour3893:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3880
+	JZ         noTwo3894
 	VMOVUPD    X17, (R9)
 	VSHUFF64X2 $0xb1, Z17, Z17, Z17
 	ADDQ       $0x00000010, R9
 
-noTwo3880:
+noTwo3894:
 	TESTQ  $0x00000001, BX
-	JZ     stored3881
+	JZ     stored3895
 	VMOVSD X17, (R9)
 
-stored3881:
+stored3895:
 	VMOVUPD   Z13, (R8)
 	LEAQ      1(AX), R9
 	MOVQ      264(DX), R10
@@ -52720,44 +52846,44 @@ stored3881:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z19, Z14, K1, Z14
 	VUCOMISD  X2, X0
-	JBE       undamped3882
+	JBE       undamped3896
 	VCMPPD    $0x04, Z13, Z14, K2
 	VMULPD    Z0, Z13, Z17
 	VMULPD    Z1, Z14, Z19
 	VADDPD    Z17, Z19, K2, Z14
 
-undamped3882:
+undamped3896:
 	VCMPPD      $0x04, Z13, Z14, K2
 	VSUBPD.Z    Z13, Z14, K2, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
 	VPMAXUQ     Z13, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3883
+	JNZ         partial3897
 	VMOVUPD     Z14, (R9)
-	JMP         stored3886
+	JMP         stored3900
 
-partial3883:
+partial3897:
 	LEAQ       (R9), R9
 	VMOVAPD    Z14, Z13
 	TESTQ      $0x00000004, BX
-	JZ         noFour3884
+	JZ         noFour3898
 	VMOVUPD    Y13, (R9)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, R9
 
-noFour3884:
+noFour3898:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3885
+	JZ         noTwo3899
 	VMOVUPD    X13, (R9)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, R9
 
-noTwo3885:
+noTwo3899:
 	TESTQ  $0x00000001, BX
-	JZ     stored3886
+	JZ     stored3900
 	VMOVSD X13, (R9)
 
-stored3886:
+stored3900:
 	VMOVUPD   Z14, 64(R8)
 	LEAQ      2(AX), R9
 	MOVQ      264(DX), R10
@@ -52767,44 +52893,44 @@ stored3886:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z20, Z15, K1, Z15
 	VUCOMISD  X2, X0
-	JBE       undamped3887
+	JBE       undamped3901
 	VCMPPD    $0x04, Z13, Z15, K2
 	VMULPD    Z0, Z13, Z14
 	VMULPD    Z1, Z15, Z17
 	VADDPD    Z14, Z17, K2, Z15
 
-undamped3887:
+undamped3901:
 	VCMPPD      $0x04, Z13, Z15, K2
 	VSUBPD.Z    Z13, Z15, K2, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
 	VPMAXUQ     Z13, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3888
+	JNZ         partial3902
 	VMOVUPD     Z15, (R9)
-	JMP         stored3891
+	JMP         stored3905
 
-partial3888:
+partial3902:
 	LEAQ       (R9), R9
 	VMOVAPD    Z15, Z13
 	TESTQ      $0x00000004, BX
-	JZ         noFour3889
+	JZ         noFour3903
 	VMOVUPD    Y13, (R9)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, R9
 
-noFour3889:
+noFour3903:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3890
+	JZ         noTwo3904
 	VMOVUPD    X13, (R9)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, R9
 
-noTwo3890:
+noTwo3904:
 	TESTQ  $0x00000001, BX
-	JZ     stored3891
+	JZ     stored3905
 	VMOVSD X13, (R9)
 
-stored3891:
+stored3905:
 	VMOVUPD   Z15, 128(R8)
 	LEAQ      3(AX), R9
 	MOVQ      264(DX), R10
@@ -52814,57 +52940,57 @@ stored3891:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z18, Z16, K1, Z16
 	VUCOMISD  X2, X0
-	JBE       undamped3892
+	JBE       undamped3906
 	VCMPPD    $0x04, Z13, Z16, K2
 	VMULPD    Z0, Z13, Z14
 	VMULPD    Z1, Z16, Z15
 	VADDPD    Z14, Z15, K2, Z16
 
-undamped3892:
+undamped3906:
 	VCMPPD      $0x04, Z13, Z16, K2
 	VSUBPD.Z    Z13, Z16, K2, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
 	VPMAXUQ     Z13, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3893
+	JNZ         partial3907
 	VMOVUPD     Z16, (R9)
-	JMP         stored3896
+	JMP         stored3910
 
-partial3893:
+partial3907:
 	LEAQ       (R9), R9
 	VMOVAPD    Z16, Z13
 	TESTQ      $0x00000004, BX
-	JZ         noFour3894
+	JZ         noFour3908
 	VMOVUPD    Y13, (R9)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, R9
 
-noFour3894:
+noFour3908:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3895
+	JZ         noTwo3909
 	VMOVUPD    X13, (R9)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, R9
 
-noTwo3895:
+noTwo3909:
 	TESTQ  $0x00000001, BX
-	JZ     stored3896
+	JZ     stored3910
 	VMOVSD X13, (R9)
 
-stored3896:
+stored3910:
 	VMOVUPD Z16, 192(R8)
 	ADDQ    $0x00000080, DI
 	ADDQ    $0x00000100, R8
 	ADDQ    $0x04, AX
 	SUBQ    $0x04, CX
 	CMPQ    CX, $0x04
-	JGE     group3875
+	JGE     group3889
 
-rest3876:
+rest3890:
 	CMPQ CX, $0x01
-	JLT  rest3898
+	JLT  rest3912
 
-group3897:
+group3911:
 	VMOVUPS      (DI), Y22
 	VGETMANTPS   $0x0b, Z22, Z13
 	VGETEXPPS    Z22, Z14
@@ -52901,54 +53027,54 @@ group3897:
 	VMOVUPD.Z    (R9), K1, Z15
 	VSUBPD.Z     Z14, Z13, K1, Z13
 	VUCOMISD     X2, X0
-	JBE          undamped3899
+	JBE          undamped3913
 	VCMPPD       $0x04, Z15, Z13, K2
 	VMULPD       Z0, Z15, Z14
 	VMULPD       Z1, Z13, Z16
 	VADDPD       Z14, Z16, K2, Z13
 
-undamped3899:
+undamped3913:
 	VCMPPD      $0x04, Z15, Z13, K2
 	VSUBPD.Z    Z15, Z13, K2, Z14
 	VPANDQ.BCST constants<>+752(SB), Z14, Z14
 	VPMAXUQ     Z14, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3900
+	JNZ         partial3914
 	VMOVUPD     Z13, (R9)
-	JMP         stored3903
+	JMP         stored3917
 
-partial3900:
+partial3914:
 	LEAQ       (R9), R9
 	VMOVAPD    Z13, Z14
 	TESTQ      $0x00000004, BX
-	JZ         noFour3901
+	JZ         noFour3915
 	VMOVUPD    Y14, (R9)
 	VSHUFF64X2 $0x4e, Z14, Z14, Z14
 	ADDQ       $0x00000020, R9
 
-noFour3901:
+noFour3915:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3902
+	JZ         noTwo3916
 	VMOVUPD    X14, (R9)
 	VSHUFF64X2 $0xb1, Z14, Z14, Z14
 	ADDQ       $0x00000010, R9
 
-noTwo3902:
+noTwo3916:
 	TESTQ  $0x00000001, BX
-	JZ     stored3903
+	JZ     stored3917
 	VMOVSD X14, (R9)
 
-stored3903:
+stored3917:
 	VMOVUPD Z13, (R8)
 	ADDQ    $0x00000020, DI
 	ADDQ    $0x00000040, R8
 	ADDQ    $0x01, AX
 	SUBQ    $0x01, CX
 	CMPQ    CX, $0x01
-	JGE     group3897
+	JGE     group3911
 
-rest3898:
-done3865:
+rest3912:
+done3879:
 	VSHUFF64X2 $0x4e, Z3, Z3, Z0
 	VPMAXUQ    Z0, Z3, Z3
 	VSHUFF64X2 $0xb1, Z3, Z3, Z0

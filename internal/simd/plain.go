@@ -15,6 +15,7 @@ var plain = implementation{
 	entropy:        plainEntropy,
 	remember:       plainRemember,
 	measure:        plainMeasure,
+	carry:          plainCarry,
 	addScaled:      plainAddScaled,
 	scatterRows:    plainScatterRows,
 	pairProduct:    plainPairProduct,

@@ -17,6 +17,23 @@ func Measure(before, messages []float64, velocity []float32, in []int32, k int) 
 	return active.measure(before[:len(in)*k], messages, velocity, in, k)
 }
 
+// Carry moves the messages d in list in, of k entries each and all into one node, on by
+// share times their velocities, and the belief [k] of the node by toBelief times as much.
+func Carry(belief, messages []float64, velocity []float32, in []int32, k int, share, toBelief float64) {
+	active.carry(belief[:k], messages, velocity, in, k, share, toBelief)
+}
+
+func plainCarry(belief, messages []float64, velocity []float32, in []int32, k int, share, toBelief float64) {
+	for _, d := range in {
+		m, v, b := messages[int(d)*k:][:k], velocity[int(d)*k:][:k], belief[:k]
+		for x := range b {
+			change := share * float64(v[x])
+			m[x] += change
+			b[x] += toBelief * change
+		}
+	}
+}
+
 func plainRemember(before, messages []float64, velocity []float32, in []int32, k int, share float64) {
 	for i, d := range in {
 		m, v, b := messages[int(d)*k:][:k], velocity[int(d)*k:][:k], before[i*k:][:k]

@@ -25,6 +25,20 @@ func TestVelocity(t *testing.T) {
 					in[i] = int32(d)
 				}
 				share := r.Float64()
+				belief, checkBelief := guarded(t, k, r.IntN(8))
+				fill(belief, r, 2)
+				carried, carriedBelief := append([]float64{}, messages...), append([]float64{}, belief...)
+				for _, d := range in {
+					for x := range k {
+						change := share * float64(velocity[int(d)*k+x])
+						carried[int(d)*k+x] += change
+						carriedBelief[x] += 0.3 * change
+					}
+				}
+				with.carry(belief, messages, velocity, in, k, share, 0.3)
+				compare(t, what+", carried", messages, carried, 1e-15, 1e-15)
+				compare(t, what+", belief", belief, carriedBelief, 1e-14, 1e-14)
+				checkBelief(what)
 				with.remember(before, messages, velocity, in, k, share)
 				want, wantVelocity := make([]float64, n*k), append([]float32{}, velocity...)
 				product, square := 0.0, 0.0

@@ -251,6 +251,7 @@ func (g *generator) avx512() {
 	g.batch512()
 	g.regular512()
 	g.velocity512()
+	g.carry512()
 	g.edgeBeliefs512()
 }
 

@@ -45,6 +45,25 @@ func (g *generator) velocity512() {
 	g.end()
 }
 
+// carry512 emits Carry. A message is stored in pieces, a belief is read back by the next
+// message: both are rows of a few vectors.
+func (g *generator) carry512() {
+	g.function("carry512", "func(belief, messages []float64, velocity []float32, in []int32, k int, share, toBelief float64)", "is Carry.")
+	share, toBelief, belief := g.ZMM(), g.ZMM(), g.base("belief")
+	g.broadcastParam("share", share)
+	g.broadcastParam("toBelief", toBelief)
+	g.eachMessage(g.zero(), func(message, velocity, i reg.Register, mask *reg.OpmaskVirtual) {
+		change := g.ZMM()
+		g.VMULPD(share, g.widen512(at32(velocity, i, 0), mask), change)
+		m, b := g.load512(at64(message, i, 0), mask), g.load512(at64(belief, i, 0), mask)
+		g.VADDPD(change, m, m)
+		g.VFMADD231PD(toBelief, change, b)
+		g.store512(m, at64(message, i, 0), mask)
+		g.store512(b, at64(belief, i, 0), mask)
+	})
+	g.end()
+}
+
 // eachMessage emits body for each vector of each message into a block: message and
 // velocity are where the rows begin, before moves on by a row.
 func (g *generator) eachMessage(before reg.Register, body func(message, velocity, i reg.Register, mask *reg.OpmaskVirtual)) {
