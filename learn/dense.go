@@ -44,8 +44,8 @@ const (
 	// nearOptimum bounds gᵀP⁻¹g per variable: twice what a step promises to gain. Beyond,
 	// beliefs are not those of where the weights go, and their covariances mislead.
 	nearOptimum = 0.01
-	// firstRenewal is the pass at which beliefs have come away from those of the start.
-	firstRenewal = 4
+	// firstRenewal is the pass of the first: what converges before does not need one.
+	firstRenewal = 40
 	// solveWork, factorWork and listWork are how much faster a multiplication is there
 	// than in a message.
 	solveWork, factorWork, listWork = 2.0, 9.0, 30.0
