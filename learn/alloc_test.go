@@ -42,7 +42,13 @@ func allocations(t *testing.T, p *Problem, s *Settings) float64 {
 		iterate()
 	}
 	l.growWorkers()
-	return testing.AllocsPerRun(2*l.perPass(), iterate)
+	// The process is counted, and the runtime allocates when it likes: what an iteration
+	// allocates comes every time.
+	n := testing.AllocsPerRun(2*l.perPass(), iterate)
+	for try := 0; n != 0 && try < 3; try++ {
+		n = testing.AllocsPerRun(2*l.perPass(), iterate)
+	}
+	return n
 }
 
 // growWorkers lets every worker do every unit of every block: which of them does
