@@ -56,7 +56,7 @@ func (w *Workspace) Evaluate(net *Net, st *State, block *partition.Block, of []i
 		sum.Dual += rho * logZ
 		net.Belief(w.sum, st, u)
 		net.Belief(w.second, st, v)
-		makeConsistent(pair, w.sum[:net.Card[u]], w.second[:net.Card[v]], w.rowSum, w.colSum)
+		makeConsistent(pair, w.sum[:net.Card[u]], w.second[:net.Card[v]], w.rowSum, w.colSum, w.out)
 		sum.Primal += w.tableFreeEnergy(pair, rho, q)
 	}
 	return sum, nil
@@ -143,61 +143,49 @@ const negligibleMass = 1e-13
 const maxScalings = 100
 
 // makeConsistent changes pair so that its row sums are row and its column sums
-// are column: alternating scaling (Sinkhorn), which keeps zeros, and then a
-// rank-one correction of what is left (Altschuler, Weed and Rigollet 2017).
-func makeConsistent(pair, row, column, rowSum, colSum []float64) {
-	k := len(column)
-	rowSum, colSum = rowSum[:len(row)], colSum[:k]
-	for range maxScalings {
-		scaleTo(pair, row, column, rowSum, colSum)
-		if distance(column, colSum) <= negligibleMass/10 {
+// are column: alternating scaling (Sinkhorn), which keeps zeros, and where that does
+// not get there a rank-one correction of what is left (Altschuler, Weed and Rigollet
+// 2017). left has the length of row; right and sums that of column: scratch.
+func makeConsistent(pair, row, column, left, right, sums []float64) {
+	left, right, sums = left[:len(row)], right[:len(column)], sums[:len(column)]
+	for j := range right {
+		right[j] = 1
+	}
+	reached := false
+	for scaling := 0; ; scaling++ {
+		simd.TableVector(left, right, pair)
+		for i, want := range row {
+			left[i] = ratio(want, left[i])
+		}
+		simd.VectorTable(sums, left, pair)
+		distance := 0.0
+		for j, want := range column {
+			distance += math.Abs(want - right[j]*sums[j])
+		}
+		reached = distance <= negligibleMass/10
+		if reached || scaling == maxScalings {
 			break
 		}
-		for j := range colSum {
-			colSum[j] = ratio(column[j], colSum[j])
-		}
-		for i := range row {
-			for j := range colSum {
-				pair[i*k+j] *= colSum[j]
-			}
+		for j, want := range column {
+			right[j] = ratio(want, sums[j])
 		}
 	}
-	roundToMarginals(pair, row, column, rowSum, colSum)
-}
-
-// scaleTo scales the rows of pair to row and leaves the column sums in colSum.
-func scaleTo(pair, row, column, rowSum, colSum []float64) {
-	k := len(column)
-	clear(colSum)
-	for i, want := range row {
-		r := pair[i*k:][:k]
-		rowSum[i] = 0
-		for _, x := range r {
-			rowSum[i] += x
-		}
-		scale := ratio(want, rowSum[i])
-		for j := range r {
-			r[j] *= scale
-			colSum[j] += r[j]
-		}
+	simd.PairProduct(pair, left, right, pair)
+	if !reached {
+		roundToMarginals(pair, row, column, left, sums)
 	}
 }
 
-// ratio returns a/b, 0 for b = 0. It is finite also where b is denormal: an
-// infinite factor would turn the zeros beside b into NaN.
+// largestScale keeps products of two ratios finite: an infinite factor would turn the
+// zeros beside it into NaN.
+const largestScale = 1e150
+
+// ratio returns a/b, at most largestScale, and 0 for b = 0.
 func ratio(a, b float64) float64 {
 	if b > 0 {
-		return min(a/b, math.MaxFloat64)
+		return min(a/b, largestScale)
 	}
 	return 0
-}
-
-func distance(a, b []float64) float64 {
-	total := 0.0
-	for i := range a {
-		total += math.Abs(a[i] - b[i])
-	}
-	return total
 }
 
 // roundToMarginals lowers rows and columns that are too heavy and spreads the
@@ -247,7 +235,9 @@ func lowerRows(pair, row []float64, k int) {
 
 func sumColumns(colSum, pair []float64) {
 	clear(colSum)
-	for i, x := range pair {
-		colSum[i%len(colSum)] += x
+	for at := 0; at < len(pair); at += len(colSum) {
+		for j, x := range pair[at:][:len(colSum)] {
+			colSum[j] += x
+		}
 	}
 }

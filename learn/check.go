@@ -38,6 +38,8 @@ type checkProgress struct {
 	SmallestAt   int          `json:"smallest_at"`
 	Damping      float64      `json:"-"`
 	GradientOnly bool         `json:"gradient_only"`
+	// Carried: messages were carried on in this check.
+	Carried bool `json:"carried"`
 	// Settled: what is left of the inference is too little to matter.
 	Settled bool `json:"settled"`
 	// Change and ChangeBefore are those of the gradient in the last two passes.
@@ -256,7 +258,7 @@ func (l *learner) verdict() (decided, settled bool) {
 	}
 	ratio := settling(c.Change, c.ChangeBefore, older)
 	left, leftOfObjective := c.Change*ratio, c.Rise*ratio
-	if l.carries { // changes swing: one may be small where it turns
+	if c.Carried { // changes swing: one may be small where it turns
 		left = larger(larger(c.Change, c.ChangeBefore), older) * ratio
 		leftOfObjective = larger(larger(c.Rise, c.RiseBefore), olderRise) * ratio
 	}
