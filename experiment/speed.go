@@ -45,6 +45,9 @@ type SpeedPlan struct {
 	// Ceilings, and Rounds for everything else, say how often a measurement is
 	// repeated.
 	Ceilings, Rounds machine.Rounds
+	// Within is when measurements are to be done: what is measured after three quarters
+	// of it is repeated once only. 0: there is no hurry.
+	Within time.Duration
 	// MostMemory bounds what single measurements allocate, in bytes. Those that need
 	// more are made smaller or left out.
 	MostMemory int64
@@ -59,7 +62,7 @@ func (p *SpeedPlan) precisions(states int) []bp.Precision {
 }
 
 // QuickSpeedPlan takes about 20 seconds on a machine with vector kernels, and less
-// than 40.
+// than 40 where that is halved by other work.
 func QuickSpeedPlan() SpeedPlan {
 	p := FullSpeedPlan()
 	p.States, p.SingleStates = []int{2, 8, 16}, []int{8}
@@ -69,6 +72,7 @@ func QuickSpeedPlan() SpeedPlan {
 	p.MethodRepeats = 2
 	p.Ceilings = machine.Rounds{Least: 5, Budget: 1500 * time.Millisecond}
 	p.Rounds = machine.Rounds{Least: 2, Budget: 500 * time.Millisecond}
+	p.Within = 36 * time.Second
 	return p
 }
 
@@ -117,6 +121,7 @@ type Speed struct {
 // speedRun is a measurement on its way.
 type speedRun struct {
 	ctx   context.Context
+	begun time.Time
 	plan  SpeedPlan
 	say   func(string)
 	speed Speed
@@ -131,7 +136,7 @@ func MeasureSpeed(ctx context.Context, plan SpeedPlan, say func(stage string)) (
 	if say == nil {
 		say = func(string) {}
 	}
-	r := &speedRun{ctx: ctx, plan: plan, say: say}
+	r := &speedRun{ctx: ctx, begun: time.Now(), plan: plan, say: say}
 	for _, stage := range []func() error{r.ceilings, r.phases, r.kernels, r.sweeps, r.threads, r.sizes, r.methods} {
 		if err := stage(); err != nil {
 			return nil, err
@@ -154,14 +159,19 @@ func (r *speedRun) interleave(tasks ...machine.Task) ([]machine.Timing, error) {
 
 // interleaveLonger takes so many times as long.
 func (r *speedRun) interleaveLonger(factor int, tasks ...machine.Task) ([]machine.Timing, error) {
-	rounds := r.plan.Rounds
-	rounds.Budget *= time.Duration(factor)
-	if factor > 1 {
-		rounds.Least *= 2
-	}
-	timings, err := machine.Interleave(r.ctx, rounds, tasks...)
+	timings, err := machine.Interleave(r.ctx, r.rounds(factor), tasks...)
 	for _, t := range timings {
 		r.excess = append(r.excess, t.Median/t.Minimum-1)
 	}
 	return timings, err
+}
+
+// rounds returns those of a measurement that takes so many times as long as others.
+func (r *speedRun) rounds(factor int) machine.Rounds {
+	if within := r.plan.Within; within > 0 && time.Since(r.begun) > within*3/4 {
+		return machine.Rounds{Least: 1}
+	}
+	rounds := r.plan.Rounds
+	rounds.Budget *= time.Duration(factor)
+	return rounds
 }

@@ -27,6 +27,21 @@ func tinyPlan() SpeedPlan {
 	return p
 }
 
+// TestHurry: after three quarters of the time that a plan gives, nothing is repeated
+// more than once.
+func TestHurry(t *testing.T) {
+	plan := SpeedPlan{Rounds: machine.Rounds{Least: 3, Budget: time.Second}, Within: time.Minute}
+	for _, c := range []struct {
+		after time.Duration
+		want  machine.Rounds
+	}{{0, machine.Rounds{Least: 3, Budget: 2 * time.Second}}, {50 * time.Second, machine.Rounds{Least: 1}}} {
+		r := &speedRun{plan: plan, begun: time.Now().Add(-c.after)}
+		if got := r.rounds(2); got != c.want {
+			t.Errorf("after %v: %+v, want %+v", c.after, got, c.want)
+		}
+	}
+}
+
 // TestMeasureSpeed: everything that a plan asks for is in the result, and every
 // number is one that can be. How large they are is not for a test to say.
 func TestMeasureSpeed(t *testing.T) {
