@@ -44,7 +44,7 @@ func (l *localLearner) restore(state *State) error {
 	if in.Progress.Iterations < 0 || !(in.Progress.Passes >= 1) {
 		return stateErrorf("%d iterations and %v passes: the file is damaged", in.Progress.Iterations, in.Progress.Passes)
 	}
-	if err := state.copyTo(l.arrays(in.HasBest)); err != nil {
+	if err := fill(l.arrays(in.HasBest), state.Arrays); err != nil {
 		return err
 	}
 	l.at = in.Progress

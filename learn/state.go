@@ -19,17 +19,17 @@ type State struct {
 	Singles  []Single
 }
 
-// Array is a named slice of a State.
-type Array struct {
+// Named is a slice of a State, with its name.
+type Named[T float32 | float64] struct {
 	Name   string
-	Values []float64
+	Values []T
 }
 
+// Array is a named slice of a State.
+type Array = Named[float64]
+
 // Single is a named slice of a State in single precision.
-type Single struct {
-	Name   string
-	Values []float32
-}
+type Single = Named[float32]
 
 // saved is what Progress holds. Floats that may be NaN or infinite are kept by
 // their bits, so that nothing is lost.
@@ -158,10 +158,10 @@ func (l *learner) restore(state *State) error {
 	if err := l.settings.sameRun(in, l.problem.L2, l.blocks, l.fingerprint()); err != nil {
 		return err
 	}
-	if err := state.copyTo(l.arrays(in.HasBest)); err != nil {
+	if err := fill(l.arrays(in.HasBest), state.Arrays); err != nil {
 		return err
 	}
-	if err := state.copySingles(l.singles()); err != nil {
+	if err := fill(l.singles(), state.Singles); err != nil {
 		return err
 	}
 	if err := l.possible(&in.Progress); err != nil {
@@ -197,26 +197,10 @@ func (s *State) parse() (*saved, error) {
 	return &in, nil
 }
 
-// copyTo fills arrays with those of their names in the state.
-func (s *State) copyTo(arrays []Array) error {
-	have := map[string][]float64{}
-	for _, a := range s.Arrays {
-		have[a.Name] = a.Values
-	}
-	for _, a := range arrays {
-		values, ok := have[a.Name]
-		if !ok || len(values) != len(a.Values) {
-			return stateErrorf("array %q has %d values, want %d: it belongs to other data or another model", a.Name, len(values), len(a.Values))
-		}
-		copy(a.Values, values)
-	}
-	return nil
-}
-
-// copySingles is copyTo for slices in single precision.
-func (s *State) copySingles(arrays []Single) error {
-	have := map[string][]float32{}
-	for _, a := range s.Singles {
+// fill copies into each of arrays what saved has under its name.
+func fill[T float32 | float64](arrays, saved []Named[T]) error {
+	have := map[string][]T{}
+	for _, a := range saved {
 		have[a.Name] = a.Values
 	}
 	for _, a := range arrays {
