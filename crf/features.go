@@ -128,6 +128,15 @@ func (f *Features) Rows() int { return f.rows }
 // Dim returns the length of a row.
 func (f *Features) Dim() int { return f.dim }
 
+// Memory returns the values as they are kept, in one precision or the other; both are
+// empty for bins and constants. They must not be changed.
+func (f *Features) Memory() (double []float64, single []float32) {
+	if f.form == formSparse {
+		return f.value, nil
+	}
+	return f.dense, f.dense32
+}
+
 // Tables returns how many distinct potential tables the rows can have, or 0
 // where every row has its own.
 func (f *Features) Tables() int {

@@ -90,7 +90,8 @@ const (
 func (c *scaleCase) needBytes() float64 {
 	m := speedShape(c.states, bp.Double)
 	nodes, edges := float64(c.nodes), float64(c.edges)
-	return networkBytes(m, nodes, edges) + topologyPerNode*nodes + topologyPerEdge*edges + numberBytes*(m.contribution()*float64(c.groups)+m.perLooseEdge()*float64(c.loose))
+	velocities := 2 * singleBytes * m.states * edges
+	return networkBytes(m, nodes, edges) + velocities + topologyPerNode*nodes + topologyPerEdge*edges + numberBytes*(m.contribution()*float64(c.groups)+m.perLooseEdge()*float64(c.loose))
 }
 
 // scaleNetwork is a network on which learning has begun.

@@ -66,6 +66,7 @@ func newLearner(p *Problem, s *Settings) (*learner, error) {
 	l.measureWork()
 	l.ascends = l.dual()
 	l.prepareMomentum()
+	l.useLargePages()
 	l.sumData()
 	l.source = rand.NewPCG(s.Seed, 0x9e3779b97f4a7c15)
 	l.random = rand.New(l.source)

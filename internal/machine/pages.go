@@ -1,0 +1,32 @@
+package machine
+
+import "unsafe"
+
+// largePage is the size of a large page on most systems: pages of 4 KiB in which data
+// lie anywhere make the processor look up where nearly every time.
+const largePage = 2 << 20
+
+// leastLarge is the size of slices, in bytes, from which large pages are worth the
+// copy that making them takes.
+const leastLarge = 16 << 20
+
+// LargePages asks the system to keep a large slice in large pages, at once where it
+// can and as it finds time where not: a copy of the memory, of about a second for
+// every few gigabytes. Contents stay as they are. It is advice: small slices are left
+// alone, and so are all slices on systems other than Linux, or on those that refuse.
+func LargePages[T float32 | float64](slice []T) {
+	var one T
+	bytes := len(slice) * int(unsafe.Sizeof(one))
+	if bytes < leastLarge {
+		return
+	}
+	_ = askForLargePages(wholeLargePages(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(slice))), bytes)))
+}
+
+// wholeLargePages returns the part of memory that fills large pages: the others have
+// other data too.
+func wholeLargePages(memory []byte) []byte {
+	before := -uintptr(unsafe.Pointer(unsafe.SliceData(memory))) % largePage
+	memory = memory[before:]
+	return memory[:len(memory)/largePage*largePage]
+}

@@ -1,0 +1,13 @@
+package machine
+
+import "golang.org/x/sys/unix"
+
+// askForLargePages gives advice that fails where large pages are switched off, or none
+// is free. MADV_COLLAPSE came with Linux 6.1; the first advice lets the kernel do the
+// same later.
+func askForLargePages(memory []byte) error {
+	if err := unix.Madvise(memory, unix.MADV_HUGEPAGE); err != nil {
+		return err
+	}
+	return unix.Madvise(memory, unix.MADV_COLLAPSE)
+}

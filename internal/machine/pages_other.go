@@ -1,0 +1,7 @@
+//go:build !linux
+
+package machine
+
+import "errors"
+
+func askForLargePages([]byte) error { return errors.ErrUnsupported }

@@ -1,0 +1,55 @@
+package machine
+
+import (
+	"os"
+	"regexp"
+	"runtime"
+	"strconv"
+	"testing"
+	"unsafe"
+)
+
+// TestLargePages: contents stay, whatever the size of the slice and wherever it begins,
+// and where the system agrees most of a slice is in large pages.
+func TestLargePages(t *testing.T) {
+	data := make([]float64, 40<<20/8)
+	for i := range data {
+		data[i] = float64(i)
+	}
+	for _, part := range [][]float64{nil, data[:3], data[1:], data[5 : len(data)-7]} {
+		LargePages(part)
+	}
+	LargePages(make([]float32, leastLarge/4+1))
+	pages := wholeLargePages(unsafe.Slice((*byte)(unsafe.Pointer(&data[0])), 8*len(data)))
+	if least := 8*len(data) - 2*largePage; len(pages) < least {
+		t.Errorf("%d bytes fill large pages, want at least %d", len(pages), least)
+	}
+	if err := askForLargePages(pages); err != nil {
+		t.Logf("the system makes no large pages, so that only contents were tested: %v", err)
+	} else if got := inLargePages(t); got < len(pages) {
+		t.Errorf("%d bytes are in large pages, want %d", got, len(pages))
+	}
+	for i, x := range data {
+		if x != float64(i) {
+			t.Fatalf("entry %d became %v", i, x)
+		}
+	}
+	runtime.KeepAlive(data)
+}
+
+// inLargePages returns how many bytes of this process are, on Linux.
+func inLargePages(t *testing.T) (bytes int) {
+	text, err := os.ReadFile("/proc/self/smaps_rollup")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile(`AnonHugePages:\s+(\d+) kB`).FindSubmatch(text)
+	if m == nil {
+		t.Fatalf("no AnonHugePages in %s", text)
+	}
+	kib, err := strconv.Atoi(string(m[1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kib << 10
+}
