@@ -9,7 +9,7 @@ import (
 
 // numberBytes are the bytes of everything but the tables of edges: features,
 // potentials of nodes, messages, beliefs and contributions are float64 whatever the
-// precision.
+// precision; singleBytes are those of velocities.
 const numberBytes, singleBytes = 8, 4
 
 // Operations are counts of arithmetic. Flops are additions, multiplications and
