@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -24,17 +25,32 @@ func TestGenerated(t *testing.T) {
 	if text, err := goTool(tools, "run", "./simdgen", "-dir", dir); err != nil {
 		t.Fatalf("generator: %v\n%s", err, text)
 	}
-	for _, name := range []string{"kernels_amd64.s", "kernels_amd64.go"} {
-		want, err := os.ReadFile(filepath.Join(dir, name))
+	written, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(written) < 4 {
+		t.Fatalf("the generator wrote %d files: %v", len(written), err)
+	}
+	for _, path := range written {
+		name := filepath.Base(path)
+		want, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		got, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
+		if err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s is not what tools/simdgen gives (%v); run go generate ./internal/simd", name, err)
 		}
-		if !bytes.Equal(got, want) {
-			t.Errorf("%s is not what tools/simdgen gives; run go generate ./internal/simd", name)
+		if len(want) > 1<<20 {
+			t.Errorf("%s has %d bytes: split it (files in tools/simdgen/main.go), more than 1 MiB is too large for one file of the repository", name, len(want))
+		}
+	}
+	// What the generator writes no longer would still be compiled.
+	assembly, err := filepath.Glob("*.s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range assembly {
+		if !slices.Contains(written, filepath.Join(dir, name)) {
+			t.Errorf("%s is not written by tools/simdgen: remove it, and the declarations beside it", name)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"sync"
 
 	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/operand"
@@ -50,13 +51,19 @@ var (
 	atanh = []float64{6.666666666666735130e-01, 3.999999999940941908e-01, 2.857142874366239149e-01, 2.222219843214978396e-01, 1.818357216161805012e-01, 1.531383769920937332e-01, 1.479819860511658591e-01}
 )
 
-// constants writes the pool: numbers that kernels broadcast, and tables of 16
-// that they permute.
-func (g *generator) constants() {
-	g.pool = g.StaticGlobal("constants")
-	g.DataAttributes(attr.RODATA | attr.NOPTR)
+// constants are the words of what kernels may ask for: numbers that they broadcast,
+// and tables of 16 that they permute.
+type constants map[string][]uint64
 
-	// Tables first, so that they keep their alignment.
+// known are all constants. They take a while to compute.
+var known = sync.OnceValue(func() constants {
+	g := constants{}
+	g.doubles()
+	g.singlePrecision()
+	return g
+})
+
+func (g constants) doubles() {
 	rootBits, roots, rootTail := make([]uint64, 16), make([]float64, 16), make([]float64, 16)
 	reciprocal, minusLog := make([]float64, 16), make([]float64, 16)
 	for j := range 16 {
@@ -134,9 +141,9 @@ func (g *generator) constants() {
 }
 
 // wideCopies adds vectors of 256 bits of constants.
-func (g *generator) wideCopies(names ...string) {
+func (g constants) wideCopies(names ...string) {
 	for _, name := range names {
-		x := g.value[name]
+		x := g[name][0]
 		g.words("wide "+name, x, x, x, x)
 	}
 }
@@ -145,15 +152,15 @@ func (g *generator) wideCopies(names ...string) {
 // table: e·log 2 − log c is then exact for every exponent e.
 const logBits = 42
 
-func (g *generator) number(name string, x float64) { g.words(name, math.Float64bits(x)) }
+func (g constants) number(name string, x float64) { g.words(name, math.Float64bits(x)) }
 
-func (g *generator) numbers(name string, x []float64) {
+func (g constants) numbers(name string, x []float64) {
 	for i, v := range x {
 		g.number(fmt.Sprintf("%s.%d", name, i), v)
 	}
 }
 
-func (g *generator) table(name string, x []float64) {
+func (g constants) table(name string, x []float64) {
 	words := make([]uint64, len(x))
 	for i, v := range x {
 		words[i] = math.Float64bits(v)
@@ -161,22 +168,40 @@ func (g *generator) table(name string, x []float64) {
 	g.words(name, words...)
 }
 
-func (g *generator) words(name string, w ...uint64) {
-	g.at[name] = g.size
-	g.value[name] = w[0]
-	for _, x := range w {
-		g.AddDatum(g.size, operand.U64(x))
-		g.size += 8
-	}
-}
+func (g constants) words(name string, w ...uint64) { g[name] = w }
 
-// constant is the address of a constant.
+// constant is the address of a constant, which the file has from now on.
 func (g *generator) constant(name string) operand.Mem {
-	offset, ok := g.at[name]
+	w, ok := known()[name]
 	if !ok {
 		panic("no constant " + name)
 	}
-	return g.pool.Offset(offset)
+	if _, ok := g.at[name]; !ok {
+		// None but a table that is longer lies across two lines of a cache.
+		size := 8 * len(w)
+		align := min(size, 64)
+		g.size = (g.size + align - 1) / align * align
+		g.at[name] = g.size
+		g.used, g.size = append(g.used, name), g.size+size
+	}
+	return operand.NewDataAddr(operand.NewStaticSymbol(pool), g.at[name])
+}
+
+// pool is the name of the constants of a file.
+const pool = "constants"
+
+// writePool writes the constants that were asked for.
+func (g *generator) writePool() {
+	if len(g.used) == 0 {
+		return
+	}
+	g.StaticGlobal(pool)
+	g.DataAttributes(attr.RODATA | attr.NOPTR)
+	for _, name := range g.used {
+		for i, x := range known()[name] {
+			g.AddDatum(g.at[name]+8*i, operand.U64(x))
+		}
+	}
 }
 
 // exponential returns e^x for 0 ≤ x < 1 by its series.

@@ -25,26 +25,44 @@ func main() {
 	}
 }
 
+// files are what is written of each package, NAME_amd64.s and NAME_amd64.go, and the
+// kernels in it: several files, as one would be too large to look at.
+var files = map[string][]struct {
+	name string
+	emit func(g *generator)
+}{
+	"simd": {
+		{"prefetchrows", (*generator).prefetchRows},
+		{"kernels512", (*generator).avx512},
+		{"single512", (*generator).single512},
+		{"regular512", func(g *generator) {
+			g.regular512()
+			g.regular32x512()
+		}},
+		{"kernels256", (*generator).avx2},
+	},
+	"machine": {{"ceilings", (*generator).ceilings}},
+}
+
 func run(pkg, dir string) error {
-	g := &generator{Context: build.NewContext(), at: map[string]int{}, value: map[string]uint64{}, counts: map[reg.OpmaskVirtual]reg.Register{}}
-	g.ConstraintExpr("!purego")
-	var name string
-	switch pkg {
-	case "simd":
-		name = "kernels_amd64"
-		g.constants()
-		g.constants32()
-		g.prefetchRows()
-		g.avx512()
-		g.avx2()
-		g.single512()
-		g.regular32x512()
-	case "machine":
-		name = "ceilings_amd64"
-		g.ceilings()
-	default:
+	list, ok := files[pkg]
+	if !ok {
 		return fmt.Errorf("-package %s: want simd or machine", pkg)
 	}
+	for _, f := range list {
+		if err := write(pkg, filepath.Join(dir, f.name+"_amd64"), f.emit); err != nil {
+			return fmt.Errorf("%s: %w", f.name, err)
+		}
+	}
+	return nil
+}
+
+// write writes one pair of files.
+func write(pkg, path string, emit func(g *generator)) error {
+	g := &generator{Context: build.NewContext(), at: map[string]int{}, counts: map[reg.OpmaskVirtual]reg.Register{}}
+	g.ConstraintExpr("!purego")
+	emit(g)
+	g.writePool()
 	file, err := g.Result()
 	if err != nil {
 		return err
@@ -58,7 +76,7 @@ func run(pkg, dir string) error {
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(dir, name+extension), text, 0o644); err != nil {
+		if err := os.WriteFile(path+extension, text, 0o644); err != nil {
 			return err
 		}
 	}
@@ -70,10 +88,9 @@ func run(pkg, dir string) error {
 // is acc += x·y and VFMADD213PD(c, b, a) is a = a·b + c.
 type generator struct {
 	*build.Context
-	pool    operand.Mem
-	at      map[string]int    // offset of each constant
-	value   map[string]uint64 // its first word
-	size    int
+	used    []string                           // constants that kernels asked for, in that order
+	at      map[string]int                     // where in the file's pool each of them is
+	size    int                                // of the pool, in bytes
 	counts  map[reg.OpmaskVirtual]reg.Register // how many entries each mask has
 	hoisted map[string]reg.VecVirtual          // constants that the kernel keeps
 	labels  int

@@ -36,9 +36,9 @@ var (
 	}
 )
 
-// constants32 adds what the single-precision kernels need. A number is stored
+// singlePrecision adds what the single-precision kernels need. A number is stored
 // twice, so that both a broadcast of 32 bits and one of 64 give it.
-func (g *generator) constants32() {
+func (g constants) singlePrecision() {
 	root := make([]float32, 16)
 	for j := range root {
 		root[j] = float32(math.Exp2(float64(j) / 16))
@@ -105,22 +105,22 @@ func (g *generator) constants32() {
 		"single.integer", "single.integerBias")...)
 }
 
-func (g *generator) single(name string, x float32) { g.twice(name, math.Float32bits(x)) }
+func (g constants) single(name string, x float32) { g.twice(name, math.Float32bits(x)) }
 
-func (g *generator) singles(name string, x []float32) {
+func (g constants) singles(name string, x []float32) {
 	for i, v := range x {
 		g.single(fmt.Sprintf("%s.%d", name, i), v)
 	}
 }
 
-func (g *generator) twice(name string, bits uint32) { g.words(name, uint64(bits)<<32|uint64(bits)) }
+func (g constants) twice(name string, bits uint32) { g.words(name, uint64(bits)<<32|uint64(bits)) }
 
-func (g *generator) floats(name string, x ...float32) {
+func (g constants) floats(name string, x ...float32) {
 	g.indices(name, func(i int) int { return int(math.Float32bits(x[i])) })
 }
 
 // indices adds a table of sixteen 32-bit numbers.
-func (g *generator) indices(name string, entry func(lane int) int) {
+func (g constants) indices(name string, entry func(lane int) int) {
 	words := make([]uint64, 8)
 	for i := range words {
 		words[i] = uint64(entry(2*i+1))<<32 | uint64(entry(2*i))
