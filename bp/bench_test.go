@@ -10,10 +10,10 @@ import (
 )
 
 // BenchmarkSweep sweeps over a grid as one block, whose tables are in the
-// second-level cache or in memory.
+// second-level cache, at its end or in memory.
 func BenchmarkSweep(b *testing.B) {
-	for _, side := range []int{30, 300} {
-		for _, k := range []int32{2, 8, 21} {
+	for _, side := range []int{14, 30, 300} {
+		for _, k := range []int32{2, 8, 16, 21} {
 			b.Run(fmt.Sprintf("side=%d/states=%d", side, k), func(b *testing.B) {
 				g := sure(gen.Grid(side, side, gen.GridOptions{}))
 				card := make([]int32, g.NumNodes())

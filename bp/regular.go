@@ -46,7 +46,7 @@ func (w *Workspace) fitRegular(net *Net, st *State, block *partition.Block) bool
 // beginRegular makes what a sweep needs on top.
 func (w *Workspace) beginRegular(damping float64) {
 	u := &w.regular.parts
-	if n := 8 * (regularMessages + simd.RegularPadding); len(u.Rows) < n {
+	if n := simd.RegularRow(u.States) * (regularMessages + simd.RegularPadding); len(u.Rows) < n {
 		u.Rows, u.Sums = make([]float64, n), make([]float64, n)
 		u.Totals, u.Rows32 = make([]float64, regularMessages+simd.RegularPadding), make([]float32, n)
 	}
@@ -114,7 +114,7 @@ func (w *Workspace) regularBatch(block *partition.Block, lo, hi int) (residual f
 // regularEdges is EdgeBeliefs without lists. It reports false where that can't be done:
 // a table has a shift, or an edge is far from even.
 func (w *Workspace) regularEdges(dst, sum []float64, net *Net, st *State, block *partition.Block, lo, hi int) (freeEnergy float64, done bool) {
-	if len(w.forms) > 0 || w.single.on || !w.fitRegular(net, st, block) {
+	if len(w.forms) > 0 || w.single.on || net.uniform > simd.RegularEdgeStates() || !w.fitRegular(net, st, block) {
 		return 0, false
 	}
 	u := &w.regular.parts

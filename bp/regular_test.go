@@ -17,12 +17,12 @@ import (
 func TestRegularAgrees(t *testing.T) {
 	rng := source(91)
 	fast := 0
-	for i := range 400 {
+	for i := range 300 {
 		g := legal(gen.BarabasiAlbert(20+rng.IntN(300), 1+rng.IntN(2), rng))
 		if i%2 == 0 {
 			g = legal(gen.Grid(2+rng.IntN(12), 2+rng.IntN(12), gen.GridOptions{}))
 		}
-		k := int32(1 + rng.IntN(9))
+		k := int32(1 + rng.IntN(18))
 		card := make([]int32, g.NumNodes())
 		for s := range card {
 			card[s] = k

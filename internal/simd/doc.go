@@ -5,7 +5,7 @@
 // steps of a batch from Cavities to Settle for messages and beliefs of nodes, and
 // EdgeBeliefs and ScatterMatrix for the gradient. With AVX-512 a Regular has fewer
 // steps than a batch, for networks whose nodes all have the same number of states, up
-// to 8: offsets follow from the numbers of nodes and edges, so that nobody lists them,
+// to 16: offsets follow from the numbers of nodes and edges, so that nobody lists them,
 // and what is done to one message stays in registers.
 //
 // # Implementations

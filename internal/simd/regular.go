@@ -21,7 +21,7 @@ type Regular struct {
 	// Nodes, Order, InStart, In, InEdge and InSource are those of a partition.Block.
 	Nodes, Order, InStart, In, InEdge, InSource []int32
 
-	// Scratch: a row of eight for each message and for each node, and a number for
+	// Scratch: a row of RegularRow for each message and for each node, and a number for
 	// each node; and RegularPadding more of each.
 	Rows, Sums, Totals []float64
 	// Far is 1 if the tables are too many for the second-level cache: see Cold.
@@ -47,10 +47,19 @@ const RegularPadding = 4
 // a Regular: 0 if there are none.
 func RegularStates() int { return active.regular.states }
 
+// RegularEdgeStates returns up to how many states there are kernels for the beliefs of
+// edges of a Regular.
+func RegularEdgeStates() int { return active.regular.edgeStates }
+
+// RegularRow returns the length of a row of scratch: whole vectors of eight.
+func RegularRow(states int) int { return (states + 7) / 8 * 8 }
+
 // regular are the kernels for a Regular. Messages are places lo ≤ i < hi in In, nodes
 // are places in Order; neither list may be empty. Offsets are not checked.
 type regular struct {
-	states   int
+	states     int
+	edgeStates int
+
 	products func(u *Regular, lo, hi int) (safe bool)
 	absorb   func(u *Regular, lo, hi int) (residual float64)
 	shift    func(u *Regular, lo, hi int) (done int)
@@ -93,10 +102,10 @@ func (u *Regular) Settle(lo, hi int) (residual float64) { return active.regular.
 // least one; len(list) ≥ hi−lo.
 func (u *Regular) List(list []Edge, lo, hi int) { active.regular.list(u, list[:hi-lo], lo, hi) }
 
-// Room returns how many entries are written for so many beliefs of one size: with
-// fewer than 8 states some follow that belong to none.
+// Room returns how many entries are written for so many beliefs of one size: where rows
+// are no whole vectors, some follow that belong to none.
 func (u *Regular) Room(beliefs, size int) int {
-	if u.States == 8 {
+	if u.States == RegularRow(u.States) {
 		return beliefs * size
 	}
 	return beliefs*size + Padding
@@ -112,7 +121,8 @@ func (u *Regular) WriteNodes(dst, sum []float64, lo, hi int) (freeEnergy float64
 // WriteEdges writes the beliefs of the edges lo ≤ q < hi of Edges, one behind the other, to
 // dst [Room(hi−lo, k²)], adds them to sum [k²], and returns the sum of
 // ⟨θ_uv,τ_uv⟩ + ρ_uv H(τ_uv), as from EdgeBelief. Where it reports false some edge is
-// not safe: dst is rubbish then, and sum as it was. The list is not empty.
+// not safe: dst is rubbish then, and sum as it was. The list is not empty, and k is at
+// most RegularEdgeStates.
 func (u *Regular) WriteEdges(dst, sum []float64, lo, hi int) (freeEnergy float64, safe bool) {
 	n := u.States * u.States
 	return active.regular.edges(u, dst[:u.Room(hi-lo, n)], sum[:n], lo, hi)

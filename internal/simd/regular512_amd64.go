@@ -23,28 +23,3 @@ func regularShift512(u *int, lo int, hi int) (done int)
 //
 //go:noescape
 func regularSettle512(u *int, lo int, hi int) (residual float64)
-
-// regularNodes512 is Regular.WriteNodes.
-//
-//go:noescape
-func regularNodes512(u *int, dst []float64, sum []float64, lo int, hi int) (freeEnergy float64)
-
-// regularEdges512 is Regular.WriteEdges.
-//
-//go:noescape
-func regularEdges512(u *int, dst []float64, sum []float64, lo int, hi int) (freeEnergy float64, safe bool)
-
-// regularList is Regular.List.
-//
-//go:noescape
-func regularList(u *int, list *int, lo int, hi int)
-
-// regularProducts32x512 is Regular.Products32.
-//
-//go:noescape
-func regularProducts32x512(u *int, lo int, hi int) (safe bool)
-
-// regularAbsorb32x512 is Regular.Absorb32.
-//
-//go:noescape
-func regularAbsorb32x512(u *int, lo int, hi int) (residual float64)

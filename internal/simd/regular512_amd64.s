@@ -27,20 +27,20 @@ TEXT ·regularProducts512(SB), $8-25
 	MOVQ         u+0(FP), DX
 	MOVQ         (DX), BX
 	CMPQ         BX, $0x08
-	JNE          few1
+	JNE          few2
 	MOVQ         336(DX), BX
 	MOVQ         264(DX), SI
 	MOVQ         48(DX), DI
 	LEAQ         -3(CX), R8
 	CMPQ         AX, R8
-	JG           rest4
+	JG           rest5
 
-group3:
+group4:
 	LEAQ       15(AX), R9
 	CMPQ       R9, CX
-	JG         none7
+	JG         none8
 	CMPQ       560(DX), $0x00
-	JEQ        none7
+	JEQ        none8
 	MOVLQSX    48(SI)(AX*4), R9
 	ANDQ       $-2, R9
 	SHLQ       $0x06, R9
@@ -82,7 +82,7 @@ group3:
 	ADDQ       24(DX), R9
 	PREFETCHT0 (R9)
 	CMPQ       408(DX), $0x00
-	JEQ        near6
+	JEQ        near7
 	MOVQ       288(DX), R9
 	MOVLQSX    48(R9)(AX*4), R9
 	MOVQ       96(DX), R10
@@ -140,8 +140,8 @@ group3:
 	PREFETCHT0 384(R9)
 	PREFETCHT0 448(R9)
 
-near6:
-none7:
+near7:
+none8:
 	MOVQ             312(DX), R9
 	MOVLQSX          (R9)(AX*4), R9
 	SHLQ             $0x06, R9
@@ -154,7 +154,6 @@ none7:
 	VCMPPD           $0x04, Z14, Z15, K1
 	VMOVUPD          (R9), Z16
 	VSUBPD           Z15, Z16, K1, Z14
-	VMAXPD           Z14, Z1, Z1
 	MOVQ             312(DX), R9
 	MOVLQSX          4(R9)(AX*4), R9
 	SHLQ             $0x06, R9
@@ -167,7 +166,6 @@ none7:
 	VCMPPD           $0x04, Z15, Z16, K1
 	VMOVUPD          (R9), Z17
 	VSUBPD           Z16, Z17, K1, Z15
-	VMAXPD           Z15, Z1, Z1
 	MOVQ             312(DX), R9
 	MOVLQSX          8(R9)(AX*4), R9
 	SHLQ             $0x06, R9
@@ -180,7 +178,6 @@ none7:
 	VCMPPD           $0x04, Z16, Z17, K1
 	VMOVUPD          (R9), Z18
 	VSUBPD           Z17, Z18, K1, Z16
-	VMAXPD           Z16, Z1, Z1
 	MOVQ             312(DX), R9
 	MOVLQSX          12(R9)(AX*4), R9
 	SHLQ             $0x06, R9
@@ -193,6 +190,9 @@ none7:
 	VCMPPD           $0x04, Z17, Z18, K1
 	VMOVUPD          (R9), Z19
 	VSUBPD           Z18, Z19, K1, Z17
+	VMAXPD           Z14, Z1, Z1
+	VMAXPD           Z15, Z1, Z1
+	VMAXPD           Z16, Z1, Z1
 	VMAXPD           Z17, Z1, Z1
 	VCMPPD.BCST      $0x05, constants<>+256(SB), Z14, K1
 	VCMPPD.BCST      $0x05, constants<>+256(SB), Z15, K2
@@ -278,7 +278,7 @@ none7:
 	LEAQ             (R10)(R9*8), R9
 	LEAQ             (BX), R10
 	TESTB            $0x01, (SI)(AX*4)
-	JNZ              backward8
+	JNZ              backward9
 	VMOVUPD          (R9), Z14
 	VMULPD.BCST      (R10), Z14, Z14
 	VMOVUPD          64(R9), Z15
@@ -299,9 +299,9 @@ none7:
 	VADDPD           Z17, Z15, Z15
 	VADDPD           Z15, Z14, Z14
 	VMOVAPD          Z14, Z14
-	JMP              product9
+	JMP              product10
 
-backward8:
+backward9:
 	VMOVUPD    (R10), Z14
 	VMULPD     (R9), Z14, Z15
 	VMULPD     64(R9), Z14, Z16
@@ -334,7 +334,7 @@ backward8:
 	VADDPD     Z14, Z16, Z16
 	VMOVAPD    Z16, Z14
 
-product9:
+product10:
 	VMOVUPD          Z14, (BX)
 	VPSUBQ.BCST      constants<>+272(SB), Z14, Z14
 	VPMAXUQ          Z14, Z0, Z0
@@ -346,7 +346,7 @@ product9:
 	LEAQ             (R10)(R9*8), R9
 	LEAQ             64(BX), R10
 	TESTB            $0x01, 4(SI)(AX*4)
-	JNZ              backward10
+	JNZ              backward11
 	VMOVUPD          (R9), Z14
 	VMULPD.BCST      (R10), Z14, Z14
 	VMOVUPD          64(R9), Z15
@@ -367,9 +367,9 @@ product9:
 	VADDPD           Z17, Z15, Z15
 	VADDPD           Z15, Z14, Z14
 	VMOVAPD          Z14, Z14
-	JMP              product11
+	JMP              product12
 
-backward10:
+backward11:
 	VMOVUPD    (R10), Z14
 	VMULPD     (R9), Z14, Z15
 	VMULPD     64(R9), Z14, Z16
@@ -402,7 +402,7 @@ backward10:
 	VADDPD     Z14, Z16, Z16
 	VMOVAPD    Z16, Z14
 
-product11:
+product12:
 	VMOVUPD          Z14, 64(BX)
 	VPSUBQ.BCST      constants<>+272(SB), Z14, Z14
 	VPMAXUQ          Z14, Z0, Z0
@@ -414,7 +414,7 @@ product11:
 	LEAQ             (R10)(R9*8), R9
 	LEAQ             128(BX), R10
 	TESTB            $0x01, 8(SI)(AX*4)
-	JNZ              backward12
+	JNZ              backward13
 	VMOVUPD          (R9), Z14
 	VMULPD.BCST      (R10), Z14, Z14
 	VMOVUPD          64(R9), Z15
@@ -435,9 +435,9 @@ product11:
 	VADDPD           Z17, Z15, Z15
 	VADDPD           Z15, Z14, Z14
 	VMOVAPD          Z14, Z14
-	JMP              product13
+	JMP              product14
 
-backward12:
+backward13:
 	VMOVUPD    (R10), Z14
 	VMULPD     (R9), Z14, Z15
 	VMULPD     64(R9), Z14, Z16
@@ -470,7 +470,7 @@ backward12:
 	VADDPD     Z14, Z16, Z16
 	VMOVAPD    Z16, Z14
 
-product13:
+product14:
 	VMOVUPD          Z14, 128(BX)
 	VPSUBQ.BCST      constants<>+272(SB), Z14, Z14
 	VPMAXUQ          Z14, Z0, Z0
@@ -482,7 +482,7 @@ product13:
 	LEAQ             (R10)(R9*8), R9
 	LEAQ             192(BX), R10
 	TESTB            $0x01, 12(SI)(AX*4)
-	JNZ              backward14
+	JNZ              backward15
 	VMOVUPD          (R9), Z14
 	VMULPD.BCST      (R10), Z14, Z14
 	VMOVUPD          64(R9), Z15
@@ -503,9 +503,9 @@ product13:
 	VADDPD           Z17, Z15, Z15
 	VADDPD           Z15, Z14, Z14
 	VMOVAPD          Z14, Z14
-	JMP              product15
+	JMP              product16
 
-backward14:
+backward15:
 	VMOVUPD    (R10), Z14
 	VMULPD     (R9), Z14, Z15
 	VMULPD     64(R9), Z14, Z16
@@ -538,23 +538,23 @@ backward14:
 	VADDPD     Z14, Z16, Z16
 	VMOVAPD    Z16, Z14
 
-product15:
+product16:
 	VMOVUPD     Z14, 192(BX)
 	VPSUBQ.BCST constants<>+272(SB), Z14, Z14
 	VPMAXUQ     Z14, Z0, Z0
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x04, AX
 	CMPQ        AX, R8
-	JLE         group3
+	JLE         group4
 
-rest4:
+rest5:
 	CMPQ       AX, CX
-	JG         grouped5
+	JG         grouped6
 	LEAQ       15(AX), R8
 	CMPQ       R8, CX
-	JG         none17
+	JG         none18
 	CMPQ       560(DX), $0x00
-	JEQ        none17
+	JEQ        none18
 	MOVLQSX    48(SI)(AX*4), R8
 	ANDQ       $-2, R8
 	SHLQ       $0x06, R8
@@ -596,7 +596,7 @@ rest4:
 	ADDQ       24(DX), R8
 	PREFETCHT0 (R8)
 	CMPQ       408(DX), $0x00
-	JEQ        near16
+	JEQ        near17
 	MOVQ       288(DX), R8
 	MOVLQSX    48(R8)(AX*4), R8
 	MOVQ       96(DX), R9
@@ -654,8 +654,8 @@ rest4:
 	PREFETCHT0 384(R8)
 	PREFETCHT0 448(R8)
 
-near16:
-none17:
+near17:
+none18:
 	LEAQ             (AX), R8
 	CMPQ             R8, CX
 	CMOVQGT          CX, R8
@@ -671,7 +671,6 @@ none17:
 	VCMPPD           $0x04, Z14, Z15, K1
 	VMOVUPD          (R9), Z16
 	VSUBPD           Z15, Z16, K1, Z14
-	VMAXPD           Z14, Z1, Z1
 	LEAQ             1(AX), R8
 	CMPQ             R8, CX
 	CMOVQGT          CX, R8
@@ -687,7 +686,6 @@ none17:
 	VCMPPD           $0x04, Z15, Z16, K1
 	VMOVUPD          (R9), Z17
 	VSUBPD           Z16, Z17, K1, Z15
-	VMAXPD           Z15, Z1, Z1
 	LEAQ             2(AX), R8
 	CMPQ             R8, CX
 	CMOVQGT          CX, R8
@@ -703,7 +701,6 @@ none17:
 	VCMPPD           $0x04, Z16, Z17, K1
 	VMOVUPD          (R9), Z18
 	VSUBPD           Z17, Z18, K1, Z16
-	VMAXPD           Z16, Z1, Z1
 	LEAQ             3(AX), R8
 	CMPQ             R8, CX
 	CMOVQGT          CX, R8
@@ -719,6 +716,9 @@ none17:
 	VCMPPD           $0x04, Z17, Z18, K1
 	VMOVUPD          (R9), Z19
 	VSUBPD           Z18, Z19, K1, Z17
+	VMAXPD           Z14, Z1, Z1
+	VMAXPD           Z15, Z1, Z1
+	VMAXPD           Z16, Z1, Z1
 	VMAXPD           Z17, Z1, Z1
 	VCMPPD.BCST      $0x05, constants<>+256(SB), Z14, K1
 	VCMPPD.BCST      $0x05, constants<>+256(SB), Z15, K2
@@ -807,7 +807,7 @@ none17:
 	LEAQ             (R9)(R8*8), R8
 	LEAQ             (BX), R9
 	TESTB            $0x01, (SI)(DI*4)
-	JNZ              backward18
+	JNZ              backward19
 	VMOVUPD          (R8), Z2
 	VMULPD.BCST      (R9), Z2, Z2
 	VMOVUPD          64(R8), Z3
@@ -828,9 +828,9 @@ none17:
 	VADDPD           Z5, Z3, Z3
 	VADDPD           Z3, Z2, Z2
 	VMOVAPD          Z2, Z2
-	JMP              product19
+	JMP              product20
 
-backward18:
+backward19:
 	VMOVUPD    (R9), Z2
 	VMULPD     (R8), Z2, Z3
 	VMULPD     64(R8), Z2, Z4
@@ -863,7 +863,7 @@ backward18:
 	VADDPD     Z2, Z4, Z4
 	VMOVAPD    Z4, Z2
 
-product19:
+product20:
 	VMOVUPD          Z2, (BX)
 	VPSUBQ.BCST      constants<>+272(SB), Z2, Z2
 	VPMAXUQ          Z2, Z0, Z0
@@ -878,7 +878,7 @@ product19:
 	LEAQ             (R9)(R8*8), R8
 	LEAQ             64(BX), R9
 	TESTB            $0x01, (SI)(DI*4)
-	JNZ              backward20
+	JNZ              backward21
 	VMOVUPD          (R8), Z2
 	VMULPD.BCST      (R9), Z2, Z2
 	VMOVUPD          64(R8), Z3
@@ -899,9 +899,9 @@ product19:
 	VADDPD           Z5, Z3, Z3
 	VADDPD           Z3, Z2, Z2
 	VMOVAPD          Z2, Z2
-	JMP              product21
+	JMP              product22
 
-backward20:
+backward21:
 	VMOVUPD    (R9), Z2
 	VMULPD     (R8), Z2, Z3
 	VMULPD     64(R8), Z2, Z4
@@ -934,7 +934,7 @@ backward20:
 	VADDPD     Z2, Z4, Z4
 	VMOVAPD    Z4, Z2
 
-product21:
+product22:
 	VMOVUPD          Z2, 64(BX)
 	VPSUBQ.BCST      constants<>+272(SB), Z2, Z2
 	VPMAXUQ          Z2, Z0, Z0
@@ -949,7 +949,7 @@ product21:
 	LEAQ             (R9)(R8*8), R8
 	LEAQ             128(BX), R9
 	TESTB            $0x01, (SI)(DI*4)
-	JNZ              backward22
+	JNZ              backward23
 	VMOVUPD          (R8), Z2
 	VMULPD.BCST      (R9), Z2, Z2
 	VMOVUPD          64(R8), Z3
@@ -970,9 +970,9 @@ product21:
 	VADDPD           Z5, Z3, Z3
 	VADDPD           Z3, Z2, Z2
 	VMOVAPD          Z2, Z2
-	JMP              product23
+	JMP              product24
 
-backward22:
+backward23:
 	VMOVUPD    (R9), Z2
 	VMULPD     (R8), Z2, Z3
 	VMULPD     64(R8), Z2, Z4
@@ -1005,7 +1005,7 @@ backward22:
 	VADDPD     Z2, Z4, Z4
 	VMOVAPD    Z4, Z2
 
-product23:
+product24:
 	VMOVUPD          Z2, 128(BX)
 	VPSUBQ.BCST      constants<>+272(SB), Z2, Z2
 	VPMAXUQ          Z2, Z0, Z0
@@ -1020,7 +1020,7 @@ product23:
 	LEAQ             (DX)(CX*8), CX
 	LEAQ             192(BX), DX
 	TESTB            $0x01, (SI)(AX*4)
-	JNZ              backward24
+	JNZ              backward25
 	VMOVUPD          (CX), Z2
 	VMULPD.BCST      (DX), Z2, Z2
 	VMOVUPD          64(CX), Z3
@@ -1041,9 +1041,9 @@ product23:
 	VADDPD           Z5, Z3, Z3
 	VADDPD           Z3, Z2, Z2
 	VMOVAPD          Z2, Z2
-	JMP              product25
+	JMP              product26
 
-backward24:
+backward25:
 	VMOVUPD    (DX), Z2
 	VMULPD     (CX), Z2, Z3
 	VMULPD     64(CX), Z2, Z4
@@ -1076,33 +1076,35 @@ backward24:
 	VADDPD     Z2, Z4, Z4
 	VMOVAPD    Z4, Z2
 
-product25:
+product26:
 	VMOVUPD     Z2, 192(BX)
 	VPSUBQ.BCST constants<>+272(SB), Z2, Z2
 	VPMAXUQ     Z2, Z0, Z0
 	ADDQ        $0x00000100, BX
 
-grouped5:
-	JMP done2
+grouped6:
+	JMP done1
 
-few1:
-	MOVQ  $-1, SI
-	BZHIQ BX, SI, SI
-	KMOVB SI, K1
+few2:
+	JG    more3
+	LEAQ  (BX), SI
+	MOVQ  $-1, DI
+	BZHIQ SI, DI, DI
+	KMOVB DI, K1
 	SHLQ  $0x03, BX
 	MOVQ  336(DX), SI
 	MOVQ  264(DX), DI
 	MOVQ  48(DX), R8
 	LEAQ  -3(CX), R9
 	CMPQ  AX, R9
-	JG    rest27
+	JG    rest28
 
-group26:
+group27:
 	LEAQ       15(AX), R10
 	CMPQ       R10, CX
-	JG         none30
+	JG         none31
 	CMPQ       560(DX), $0x00
-	JEQ        none30
+	JEQ        none31
 	MOVLQSX    48(DI)(AX*4), R10
 	ANDQ       $-2, R10
 	IMULQ      BX, R10
@@ -1144,25 +1146,9 @@ group26:
 	ADDQ       24(DX), R10
 	PREFETCHT0 (R10)
 	CMPQ       408(DX), $0x00
-	JEQ        near29
+	JEQ        near30
 	MOVQ       288(DX), R10
 	MOVLQSX    48(R10)(AX*4), R10
-	MOVQ       96(DX), R11
-	MOVQ       (R11)(R10*8), R10
-	MOVQ       72(DX), R11
-	LEAQ       (R11)(R10*8), R10
-	MOVQ       BX, R11
-	IMULQ      R11, R11
-	SHRQ       $0x03, R11
-	ADDQ       R10, R11
-
-ahead31:
-	PREFETCHT0 (R10)
-	ADDQ       $0x40, R10
-	CMPQ       R10, R11
-	JL         ahead31
-	MOVQ       288(DX), R10
-	MOVLQSX    52(R10)(AX*4), R10
 	MOVQ       96(DX), R11
 	MOVQ       (R11)(R10*8), R10
 	MOVQ       72(DX), R11
@@ -1178,7 +1164,7 @@ ahead32:
 	CMPQ       R10, R11
 	JL         ahead32
 	MOVQ       288(DX), R10
-	MOVLQSX    56(R10)(AX*4), R10
+	MOVLQSX    52(R10)(AX*4), R10
 	MOVQ       96(DX), R11
 	MOVQ       (R11)(R10*8), R10
 	MOVQ       72(DX), R11
@@ -1194,7 +1180,7 @@ ahead33:
 	CMPQ       R10, R11
 	JL         ahead33
 	MOVQ       288(DX), R10
-	MOVLQSX    60(R10)(AX*4), R10
+	MOVLQSX    56(R10)(AX*4), R10
 	MOVQ       96(DX), R11
 	MOVQ       (R11)(R10*8), R10
 	MOVQ       72(DX), R11
@@ -1209,9 +1195,25 @@ ahead34:
 	ADDQ       $0x40, R10
 	CMPQ       R10, R11
 	JL         ahead34
+	MOVQ       288(DX), R10
+	MOVLQSX    60(R10)(AX*4), R10
+	MOVQ       96(DX), R11
+	MOVQ       (R11)(R10*8), R10
+	MOVQ       72(DX), R11
+	LEAQ       (R11)(R10*8), R10
+	MOVQ       BX, R11
+	IMULQ      R11, R11
+	SHRQ       $0x03, R11
+	ADDQ       R10, R11
 
-near29:
-none30:
+ahead35:
+	PREFETCHT0 (R10)
+	ADDQ       $0x40, R10
+	CMPQ       R10, R11
+	JL         ahead35
+
+near30:
+none31:
 	MOVQ             312(DX), R10
 	MOVLQSX          (R10)(AX*4), R10
 	IMULQ            BX, R10
@@ -1225,7 +1227,6 @@ none30:
 	VMOVUPD.Z        (R10), K1, Z16
 	VSUBPD           Z15, Z16, K2, Z14
 	VMOVAPD.Z        Z14, K1, Z14
-	VMAXPD           Z14, Z1, Z1
 	MOVQ             312(DX), R10
 	MOVLQSX          4(R10)(AX*4), R10
 	IMULQ            BX, R10
@@ -1239,7 +1240,6 @@ none30:
 	VMOVUPD.Z        (R10), K1, Z17
 	VSUBPD           Z16, Z17, K2, Z15
 	VMOVAPD.Z        Z15, K1, Z15
-	VMAXPD           Z15, Z1, Z1
 	MOVQ             312(DX), R10
 	MOVLQSX          8(R10)(AX*4), R10
 	IMULQ            BX, R10
@@ -1253,7 +1253,6 @@ none30:
 	VMOVUPD.Z        (R10), K1, Z18
 	VSUBPD           Z17, Z18, K2, Z16
 	VMOVAPD.Z        Z16, K1, Z16
-	VMAXPD           Z16, Z1, Z1
 	MOVQ             312(DX), R10
 	MOVLQSX          12(R10)(AX*4), R10
 	IMULQ            BX, R10
@@ -1267,6 +1266,9 @@ none30:
 	VMOVUPD.Z        (R10), K1, Z19
 	VSUBPD           Z18, Z19, K2, Z17
 	VMOVAPD.Z        Z17, K1, Z17
+	VMAXPD           Z14, Z1, Z1
+	VMAXPD           Z15, Z1, Z1
+	VMAXPD           Z16, Z1, Z1
 	VMAXPD           Z17, Z1, Z1
 	VCMPPD.BCST      $0x05, constants<>+256(SB), Z14, K2
 	VCMPPD.BCST      $0x05, constants<>+256(SB), Z15, K3
@@ -1352,7 +1354,7 @@ none30:
 	LEAQ             (R11)(R10*8), R10
 	LEAQ             (SI), R11
 	TESTB            $0x01, (DI)(AX*4)
-	JNZ              backward35
+	JNZ              backward36
 	MOVQ             (DX), R12
 	MOVQ             $-1, R13
 	BZHIQ            R12, R13, R13
@@ -1367,40 +1369,40 @@ none30:
 	VBROADCASTSD     (R11), Z16
 	VFMADD231PD      (R10), Z16, K2, Z14
 	CMPQ             R12, $0x00000001
-	JLE              end37
+	JLE              end38
 	VBROADCASTSD     8(R11), Z16
 	VFMADD231PD      (R10)(R13*1), Z16, K2, Z15
 	CMPQ             R12, $0x00000002
-	JLE              end37
+	JLE              end38
 	VBROADCASTSD     16(R11), Z16
 	VFMADD231PD      (R10)(R13*2), Z16, K2, Z14
 	CMPQ             R12, $0x00000003
-	JLE              end37
+	JLE              end38
 	VBROADCASTSD     24(R11), Z16
 	VFMADD231PD      (R10)(R14*1), Z16, K2, Z15
 	CMPQ             R12, $0x00000004
-	JLE              end37
+	JLE              end38
 	VBROADCASTSD     32(R11), Z16
 	VFMADD231PD      (R10)(R13*4), Z16, K2, Z14
 	CMPQ             R12, $0x00000005
-	JLE              end37
+	JLE              end38
 	VBROADCASTSD     40(R11), Z16
 	VFMADD231PD      (R10)(R15*1), Z16, K2, Z15
 	CMPQ             R12, $0x00000006
-	JLE              end37
+	JLE              end38
 	VBROADCASTSD     48(R11), Z16
 	VFMADD231PD      (R10)(R14*2), Z16, K2, Z14
 	CMPQ             R12, $0x00000007
-	JLE              end37
+	JLE              end38
 	VBROADCASTSD     56(R11), Z16
 	VFMADD231PD      (R10)(BP*1), Z16, K2, Z15
 
-end37:
+end38:
 	VADDPD  Z15, Z14, Z14
 	VMOVAPD Z14, Z14
-	JMP     product36
+	JMP     product37
 
-backward35:
+backward36:
 	MOVQ     (DX), R12
 	MOVQ     $-1, R13
 	BZHIQ    R12, R13, R13
@@ -1421,28 +1423,28 @@ backward35:
 	VXORPD   Z22, Z22, Z22
 	VMULPD.Z (R10), Z14, K2, Z15
 	CMPQ     R12, $0x00000001
-	JLE      end38
+	JLE      end39
 	VMULPD.Z (R10)(R13*1), Z14, K2, Z16
 	CMPQ     R12, $0x00000002
-	JLE      end38
+	JLE      end39
 	VMULPD.Z (R10)(R13*2), Z14, K2, Z17
 	CMPQ     R12, $0x00000003
-	JLE      end38
+	JLE      end39
 	VMULPD.Z (R10)(R14*1), Z14, K2, Z18
 	CMPQ     R12, $0x00000004
-	JLE      end38
+	JLE      end39
 	VMULPD.Z (R10)(R13*4), Z14, K2, Z19
 	CMPQ     R12, $0x00000005
-	JLE      end38
+	JLE      end39
 	VMULPD.Z (R10)(R15*1), Z14, K2, Z20
 	CMPQ     R12, $0x00000006
-	JLE      end38
+	JLE      end39
 	VMULPD.Z (R10)(R14*2), Z14, K2, Z21
 	CMPQ     R12, $0x00000007
-	JLE      end38
+	JLE      end39
 	VMULPD.Z (R10)(BP*1), Z14, K2, Z22
 
-end38:
+end39:
 	VUNPCKLPD  Z16, Z15, Z14
 	VUNPCKHPD  Z16, Z15, Z15
 	VADDPD     Z15, Z14, Z14
@@ -1466,7 +1468,7 @@ end38:
 	VADDPD     Z14, Z15, Z15
 	VMOVAPD    Z15, Z14
 
-product36:
+product37:
 	VMOVUPD       Z14, (SI)
 	VPSUBQ.BCST.Z constants<>+272(SB), Z14, K1, Z14
 	VPMAXUQ       Z14, Z0, Z0
@@ -1478,7 +1480,7 @@ product36:
 	LEAQ          (R11)(R10*8), R10
 	LEAQ          64(SI), R11
 	TESTB         $0x01, 4(DI)(AX*4)
-	JNZ           backward39
+	JNZ           backward40
 	MOVQ          (DX), R12
 	MOVQ          $-1, R13
 	BZHIQ         R12, R13, R13
@@ -1493,40 +1495,40 @@ product36:
 	VBROADCASTSD  (R11), Z16
 	VFMADD231PD   (R10), Z16, K2, Z14
 	CMPQ          R12, $0x00000001
-	JLE           end41
+	JLE           end42
 	VBROADCASTSD  8(R11), Z16
 	VFMADD231PD   (R10)(R13*1), Z16, K2, Z15
 	CMPQ          R12, $0x00000002
-	JLE           end41
+	JLE           end42
 	VBROADCASTSD  16(R11), Z16
 	VFMADD231PD   (R10)(R13*2), Z16, K2, Z14
 	CMPQ          R12, $0x00000003
-	JLE           end41
+	JLE           end42
 	VBROADCASTSD  24(R11), Z16
 	VFMADD231PD   (R10)(R14*1), Z16, K2, Z15
 	CMPQ          R12, $0x00000004
-	JLE           end41
+	JLE           end42
 	VBROADCASTSD  32(R11), Z16
 	VFMADD231PD   (R10)(R13*4), Z16, K2, Z14
 	CMPQ          R12, $0x00000005
-	JLE           end41
+	JLE           end42
 	VBROADCASTSD  40(R11), Z16
 	VFMADD231PD   (R10)(R15*1), Z16, K2, Z15
 	CMPQ          R12, $0x00000006
-	JLE           end41
+	JLE           end42
 	VBROADCASTSD  48(R11), Z16
 	VFMADD231PD   (R10)(R14*2), Z16, K2, Z14
 	CMPQ          R12, $0x00000007
-	JLE           end41
+	JLE           end42
 	VBROADCASTSD  56(R11), Z16
 	VFMADD231PD   (R10)(BP*1), Z16, K2, Z15
 
-end41:
+end42:
 	VADDPD  Z15, Z14, Z14
 	VMOVAPD Z14, Z14
-	JMP     product40
+	JMP     product41
 
-backward39:
+backward40:
 	MOVQ     (DX), R12
 	MOVQ     $-1, R13
 	BZHIQ    R12, R13, R13
@@ -1547,28 +1549,28 @@ backward39:
 	VXORPD   Z22, Z22, Z22
 	VMULPD.Z (R10), Z14, K2, Z15
 	CMPQ     R12, $0x00000001
-	JLE      end42
+	JLE      end43
 	VMULPD.Z (R10)(R13*1), Z14, K2, Z16
 	CMPQ     R12, $0x00000002
-	JLE      end42
+	JLE      end43
 	VMULPD.Z (R10)(R13*2), Z14, K2, Z17
 	CMPQ     R12, $0x00000003
-	JLE      end42
+	JLE      end43
 	VMULPD.Z (R10)(R14*1), Z14, K2, Z18
 	CMPQ     R12, $0x00000004
-	JLE      end42
+	JLE      end43
 	VMULPD.Z (R10)(R13*4), Z14, K2, Z19
 	CMPQ     R12, $0x00000005
-	JLE      end42
+	JLE      end43
 	VMULPD.Z (R10)(R15*1), Z14, K2, Z20
 	CMPQ     R12, $0x00000006
-	JLE      end42
+	JLE      end43
 	VMULPD.Z (R10)(R14*2), Z14, K2, Z21
 	CMPQ     R12, $0x00000007
-	JLE      end42
+	JLE      end43
 	VMULPD.Z (R10)(BP*1), Z14, K2, Z22
 
-end42:
+end43:
 	VUNPCKLPD  Z16, Z15, Z14
 	VUNPCKHPD  Z16, Z15, Z15
 	VADDPD     Z15, Z14, Z14
@@ -1592,7 +1594,7 @@ end42:
 	VADDPD     Z14, Z15, Z15
 	VMOVAPD    Z15, Z14
 
-product40:
+product41:
 	VMOVUPD       Z14, 64(SI)
 	VPSUBQ.BCST.Z constants<>+272(SB), Z14, K1, Z14
 	VPMAXUQ       Z14, Z0, Z0
@@ -1604,7 +1606,7 @@ product40:
 	LEAQ          (R11)(R10*8), R10
 	LEAQ          128(SI), R11
 	TESTB         $0x01, 8(DI)(AX*4)
-	JNZ           backward43
+	JNZ           backward44
 	MOVQ          (DX), R12
 	MOVQ          $-1, R13
 	BZHIQ         R12, R13, R13
@@ -1619,40 +1621,40 @@ product40:
 	VBROADCASTSD  (R11), Z16
 	VFMADD231PD   (R10), Z16, K2, Z14
 	CMPQ          R12, $0x00000001
-	JLE           end45
+	JLE           end46
 	VBROADCASTSD  8(R11), Z16
 	VFMADD231PD   (R10)(R13*1), Z16, K2, Z15
 	CMPQ          R12, $0x00000002
-	JLE           end45
+	JLE           end46
 	VBROADCASTSD  16(R11), Z16
 	VFMADD231PD   (R10)(R13*2), Z16, K2, Z14
 	CMPQ          R12, $0x00000003
-	JLE           end45
+	JLE           end46
 	VBROADCASTSD  24(R11), Z16
 	VFMADD231PD   (R10)(R14*1), Z16, K2, Z15
 	CMPQ          R12, $0x00000004
-	JLE           end45
+	JLE           end46
 	VBROADCASTSD  32(R11), Z16
 	VFMADD231PD   (R10)(R13*4), Z16, K2, Z14
 	CMPQ          R12, $0x00000005
-	JLE           end45
+	JLE           end46
 	VBROADCASTSD  40(R11), Z16
 	VFMADD231PD   (R10)(R15*1), Z16, K2, Z15
 	CMPQ          R12, $0x00000006
-	JLE           end45
+	JLE           end46
 	VBROADCASTSD  48(R11), Z16
 	VFMADD231PD   (R10)(R14*2), Z16, K2, Z14
 	CMPQ          R12, $0x00000007
-	JLE           end45
+	JLE           end46
 	VBROADCASTSD  56(R11), Z16
 	VFMADD231PD   (R10)(BP*1), Z16, K2, Z15
 
-end45:
+end46:
 	VADDPD  Z15, Z14, Z14
 	VMOVAPD Z14, Z14
-	JMP     product44
+	JMP     product45
 
-backward43:
+backward44:
 	MOVQ     (DX), R12
 	MOVQ     $-1, R13
 	BZHIQ    R12, R13, R13
@@ -1673,28 +1675,28 @@ backward43:
 	VXORPD   Z22, Z22, Z22
 	VMULPD.Z (R10), Z14, K2, Z15
 	CMPQ     R12, $0x00000001
-	JLE      end46
+	JLE      end47
 	VMULPD.Z (R10)(R13*1), Z14, K2, Z16
 	CMPQ     R12, $0x00000002
-	JLE      end46
+	JLE      end47
 	VMULPD.Z (R10)(R13*2), Z14, K2, Z17
 	CMPQ     R12, $0x00000003
-	JLE      end46
+	JLE      end47
 	VMULPD.Z (R10)(R14*1), Z14, K2, Z18
 	CMPQ     R12, $0x00000004
-	JLE      end46
+	JLE      end47
 	VMULPD.Z (R10)(R13*4), Z14, K2, Z19
 	CMPQ     R12, $0x00000005
-	JLE      end46
+	JLE      end47
 	VMULPD.Z (R10)(R15*1), Z14, K2, Z20
 	CMPQ     R12, $0x00000006
-	JLE      end46
+	JLE      end47
 	VMULPD.Z (R10)(R14*2), Z14, K2, Z21
 	CMPQ     R12, $0x00000007
-	JLE      end46
+	JLE      end47
 	VMULPD.Z (R10)(BP*1), Z14, K2, Z22
 
-end46:
+end47:
 	VUNPCKLPD  Z16, Z15, Z14
 	VUNPCKHPD  Z16, Z15, Z15
 	VADDPD     Z15, Z14, Z14
@@ -1718,7 +1720,7 @@ end46:
 	VADDPD     Z14, Z15, Z15
 	VMOVAPD    Z15, Z14
 
-product44:
+product45:
 	VMOVUPD       Z14, 128(SI)
 	VPSUBQ.BCST.Z constants<>+272(SB), Z14, K1, Z14
 	VPMAXUQ       Z14, Z0, Z0
@@ -1730,7 +1732,7 @@ product44:
 	LEAQ          (R11)(R10*8), R10
 	LEAQ          192(SI), R11
 	TESTB         $0x01, 12(DI)(AX*4)
-	JNZ           backward47
+	JNZ           backward48
 	MOVQ          (DX), R12
 	MOVQ          $-1, R13
 	BZHIQ         R12, R13, R13
@@ -1745,40 +1747,40 @@ product44:
 	VBROADCASTSD  (R11), Z16
 	VFMADD231PD   (R10), Z16, K2, Z14
 	CMPQ          R12, $0x00000001
-	JLE           end49
+	JLE           end50
 	VBROADCASTSD  8(R11), Z16
 	VFMADD231PD   (R10)(R13*1), Z16, K2, Z15
 	CMPQ          R12, $0x00000002
-	JLE           end49
+	JLE           end50
 	VBROADCASTSD  16(R11), Z16
 	VFMADD231PD   (R10)(R13*2), Z16, K2, Z14
 	CMPQ          R12, $0x00000003
-	JLE           end49
+	JLE           end50
 	VBROADCASTSD  24(R11), Z16
 	VFMADD231PD   (R10)(R14*1), Z16, K2, Z15
 	CMPQ          R12, $0x00000004
-	JLE           end49
+	JLE           end50
 	VBROADCASTSD  32(R11), Z16
 	VFMADD231PD   (R10)(R13*4), Z16, K2, Z14
 	CMPQ          R12, $0x00000005
-	JLE           end49
+	JLE           end50
 	VBROADCASTSD  40(R11), Z16
 	VFMADD231PD   (R10)(R15*1), Z16, K2, Z15
 	CMPQ          R12, $0x00000006
-	JLE           end49
+	JLE           end50
 	VBROADCASTSD  48(R11), Z16
 	VFMADD231PD   (R10)(R14*2), Z16, K2, Z14
 	CMPQ          R12, $0x00000007
-	JLE           end49
+	JLE           end50
 	VBROADCASTSD  56(R11), Z16
 	VFMADD231PD   (R10)(BP*1), Z16, K2, Z15
 
-end49:
+end50:
 	VADDPD  Z15, Z14, Z14
 	VMOVAPD Z14, Z14
-	JMP     product48
+	JMP     product49
 
-backward47:
+backward48:
 	MOVQ     (DX), R12
 	MOVQ     $-1, R13
 	BZHIQ    R12, R13, R13
@@ -1799,28 +1801,28 @@ backward47:
 	VXORPD   Z22, Z22, Z22
 	VMULPD.Z (R10), Z14, K2, Z15
 	CMPQ     R12, $0x00000001
-	JLE      end50
+	JLE      end51
 	VMULPD.Z (R10)(R13*1), Z14, K2, Z16
 	CMPQ     R12, $0x00000002
-	JLE      end50
+	JLE      end51
 	VMULPD.Z (R10)(R13*2), Z14, K2, Z17
 	CMPQ     R12, $0x00000003
-	JLE      end50
+	JLE      end51
 	VMULPD.Z (R10)(R14*1), Z14, K2, Z18
 	CMPQ     R12, $0x00000004
-	JLE      end50
+	JLE      end51
 	VMULPD.Z (R10)(R13*4), Z14, K2, Z19
 	CMPQ     R12, $0x00000005
-	JLE      end50
+	JLE      end51
 	VMULPD.Z (R10)(R15*1), Z14, K2, Z20
 	CMPQ     R12, $0x00000006
-	JLE      end50
+	JLE      end51
 	VMULPD.Z (R10)(R14*2), Z14, K2, Z21
 	CMPQ     R12, $0x00000007
-	JLE      end50
+	JLE      end51
 	VMULPD.Z (R10)(BP*1), Z14, K2, Z22
 
-end50:
+end51:
 	VUNPCKLPD  Z16, Z15, Z14
 	VUNPCKHPD  Z16, Z15, Z15
 	VADDPD     Z15, Z14, Z14
@@ -1844,23 +1846,23 @@ end50:
 	VADDPD     Z14, Z15, Z15
 	VMOVAPD    Z15, Z14
 
-product48:
+product49:
 	VMOVUPD       Z14, 192(SI)
 	VPSUBQ.BCST.Z constants<>+272(SB), Z14, K1, Z14
 	VPMAXUQ       Z14, Z0, Z0
 	ADDQ          $0x00000100, SI
 	ADDQ          $0x04, AX
 	CMPQ          AX, R9
-	JLE           group26
+	JLE           group27
 
-rest27:
+rest28:
 	CMPQ       AX, CX
-	JG         grouped28
+	JG         grouped29
 	LEAQ       15(AX), R9
 	CMPQ       R9, CX
-	JG         none52
+	JG         none53
 	CMPQ       560(DX), $0x00
-	JEQ        none52
+	JEQ        none53
 	MOVLQSX    48(DI)(AX*4), R9
 	ANDQ       $-2, R9
 	IMULQ      BX, R9
@@ -1902,25 +1904,9 @@ rest27:
 	ADDQ       24(DX), R9
 	PREFETCHT0 (R9)
 	CMPQ       408(DX), $0x00
-	JEQ        near51
+	JEQ        near52
 	MOVQ       288(DX), R9
 	MOVLQSX    48(R9)(AX*4), R9
-	MOVQ       96(DX), R10
-	MOVQ       (R10)(R9*8), R9
-	MOVQ       72(DX), R10
-	LEAQ       (R10)(R9*8), R9
-	MOVQ       BX, R10
-	IMULQ      R10, R10
-	SHRQ       $0x03, R10
-	ADDQ       R9, R10
-
-ahead53:
-	PREFETCHT0 (R9)
-	ADDQ       $0x40, R9
-	CMPQ       R9, R10
-	JL         ahead53
-	MOVQ       288(DX), R9
-	MOVLQSX    52(R9)(AX*4), R9
 	MOVQ       96(DX), R10
 	MOVQ       (R10)(R9*8), R9
 	MOVQ       72(DX), R10
@@ -1936,7 +1922,7 @@ ahead54:
 	CMPQ       R9, R10
 	JL         ahead54
 	MOVQ       288(DX), R9
-	MOVLQSX    56(R9)(AX*4), R9
+	MOVLQSX    52(R9)(AX*4), R9
 	MOVQ       96(DX), R10
 	MOVQ       (R10)(R9*8), R9
 	MOVQ       72(DX), R10
@@ -1952,7 +1938,7 @@ ahead55:
 	CMPQ       R9, R10
 	JL         ahead55
 	MOVQ       288(DX), R9
-	MOVLQSX    60(R9)(AX*4), R9
+	MOVLQSX    56(R9)(AX*4), R9
 	MOVQ       96(DX), R10
 	MOVQ       (R10)(R9*8), R9
 	MOVQ       72(DX), R10
@@ -1967,9 +1953,25 @@ ahead56:
 	ADDQ       $0x40, R9
 	CMPQ       R9, R10
 	JL         ahead56
+	MOVQ       288(DX), R9
+	MOVLQSX    60(R9)(AX*4), R9
+	MOVQ       96(DX), R10
+	MOVQ       (R10)(R9*8), R9
+	MOVQ       72(DX), R10
+	LEAQ       (R10)(R9*8), R9
+	MOVQ       BX, R10
+	IMULQ      R10, R10
+	SHRQ       $0x03, R10
+	ADDQ       R9, R10
 
-near51:
-none52:
+ahead57:
+	PREFETCHT0 (R9)
+	ADDQ       $0x40, R9
+	CMPQ       R9, R10
+	JL         ahead57
+
+near52:
+none53:
 	LEAQ             (AX), R9
 	CMPQ             R9, CX
 	CMOVQGT          CX, R9
@@ -1986,7 +1988,6 @@ none52:
 	VMOVUPD.Z        (R10), K1, Z16
 	VSUBPD           Z15, Z16, K2, Z14
 	VMOVAPD.Z        Z14, K1, Z14
-	VMAXPD           Z14, Z1, Z1
 	LEAQ             1(AX), R9
 	CMPQ             R9, CX
 	CMOVQGT          CX, R9
@@ -2003,7 +2004,6 @@ none52:
 	VMOVUPD.Z        (R10), K1, Z17
 	VSUBPD           Z16, Z17, K2, Z15
 	VMOVAPD.Z        Z15, K1, Z15
-	VMAXPD           Z15, Z1, Z1
 	LEAQ             2(AX), R9
 	CMPQ             R9, CX
 	CMOVQGT          CX, R9
@@ -2020,7 +2020,6 @@ none52:
 	VMOVUPD.Z        (R10), K1, Z18
 	VSUBPD           Z17, Z18, K2, Z16
 	VMOVAPD.Z        Z16, K1, Z16
-	VMAXPD           Z16, Z1, Z1
 	LEAQ             3(AX), R9
 	CMPQ             R9, CX
 	CMOVQGT          CX, R9
@@ -2037,6 +2036,9 @@ none52:
 	VMOVUPD.Z        (R10), K1, Z19
 	VSUBPD           Z18, Z19, K2, Z17
 	VMOVAPD.Z        Z17, K1, Z17
+	VMAXPD           Z14, Z1, Z1
+	VMAXPD           Z15, Z1, Z1
+	VMAXPD           Z16, Z1, Z1
 	VMAXPD           Z17, Z1, Z1
 	VCMPPD.BCST      $0x05, constants<>+256(SB), Z14, K2
 	VCMPPD.BCST      $0x05, constants<>+256(SB), Z15, K3
@@ -2125,7 +2127,7 @@ none52:
 	LEAQ             (R9)(R8*8), R8
 	LEAQ             (SI), R9
 	TESTB            $0x01, (DI)(BX*4)
-	JNZ              backward57
+	JNZ              backward58
 	MOVQ             (DX), BX
 	MOVQ             $-1, R10
 	BZHIQ            BX, R10, R10
@@ -2140,40 +2142,40 @@ none52:
 	VBROADCASTSD     (R9), Z4
 	VFMADD231PD      (R8), Z4, K2, Z2
 	CMPQ             BX, $0x00000001
-	JLE              end59
+	JLE              end60
 	VBROADCASTSD     8(R9), Z4
 	VFMADD231PD      (R8)(R10*1), Z4, K2, Z3
 	CMPQ             BX, $0x00000002
-	JLE              end59
+	JLE              end60
 	VBROADCASTSD     16(R9), Z4
 	VFMADD231PD      (R8)(R10*2), Z4, K2, Z2
 	CMPQ             BX, $0x00000003
-	JLE              end59
+	JLE              end60
 	VBROADCASTSD     24(R9), Z4
 	VFMADD231PD      (R8)(R11*1), Z4, K2, Z3
 	CMPQ             BX, $0x00000004
-	JLE              end59
+	JLE              end60
 	VBROADCASTSD     32(R9), Z4
 	VFMADD231PD      (R8)(R10*4), Z4, K2, Z2
 	CMPQ             BX, $0x00000005
-	JLE              end59
+	JLE              end60
 	VBROADCASTSD     40(R9), Z4
 	VFMADD231PD      (R8)(R12*1), Z4, K2, Z3
 	CMPQ             BX, $0x00000006
-	JLE              end59
+	JLE              end60
 	VBROADCASTSD     48(R9), Z4
 	VFMADD231PD      (R8)(R11*2), Z4, K2, Z2
 	CMPQ             BX, $0x00000007
-	JLE              end59
+	JLE              end60
 	VBROADCASTSD     56(R9), Z4
 	VFMADD231PD      (R8)(R13*1), Z4, K2, Z3
 
-end59:
+end60:
 	VADDPD  Z3, Z2, Z2
 	VMOVAPD Z2, Z2
-	JMP     product58
+	JMP     product59
 
-backward57:
+backward58:
 	MOVQ     (DX), BX
 	MOVQ     $-1, R10
 	BZHIQ    BX, R10, R10
@@ -2194,28 +2196,28 @@ backward57:
 	VXORPD   Z10, Z10, Z10
 	VMULPD.Z (R8), Z2, K2, Z3
 	CMPQ     BX, $0x00000001
-	JLE      end60
+	JLE      end61
 	VMULPD.Z (R8)(R10*1), Z2, K2, Z4
 	CMPQ     BX, $0x00000002
-	JLE      end60
+	JLE      end61
 	VMULPD.Z (R8)(R10*2), Z2, K2, Z5
 	CMPQ     BX, $0x00000003
-	JLE      end60
+	JLE      end61
 	VMULPD.Z (R8)(R11*1), Z2, K2, Z6
 	CMPQ     BX, $0x00000004
-	JLE      end60
+	JLE      end61
 	VMULPD.Z (R8)(R10*4), Z2, K2, Z7
 	CMPQ     BX, $0x00000005
-	JLE      end60
+	JLE      end61
 	VMULPD.Z (R8)(R12*1), Z2, K2, Z8
 	CMPQ     BX, $0x00000006
-	JLE      end60
+	JLE      end61
 	VMULPD.Z (R8)(R11*2), Z2, K2, Z9
 	CMPQ     BX, $0x00000007
-	JLE      end60
+	JLE      end61
 	VMULPD.Z (R8)(R13*1), Z2, K2, Z10
 
-end60:
+end61:
 	VUNPCKLPD  Z4, Z3, Z2
 	VUNPCKHPD  Z4, Z3, Z3
 	VADDPD     Z3, Z2, Z2
@@ -2239,7 +2241,7 @@ end60:
 	VADDPD     Z2, Z3, Z3
 	VMOVAPD    Z3, Z2
 
-product58:
+product59:
 	VMOVUPD       Z2, (SI)
 	VPSUBQ.BCST.Z constants<>+272(SB), Z2, K1, Z2
 	VPMAXUQ       Z2, Z0, Z0
@@ -2254,7 +2256,7 @@ product58:
 	LEAQ          (R9)(R8*8), R8
 	LEAQ          64(SI), R9
 	TESTB         $0x01, (DI)(BX*4)
-	JNZ           backward61
+	JNZ           backward62
 	MOVQ          (DX), BX
 	MOVQ          $-1, R10
 	BZHIQ         BX, R10, R10
@@ -2269,40 +2271,40 @@ product58:
 	VBROADCASTSD  (R9), Z4
 	VFMADD231PD   (R8), Z4, K2, Z2
 	CMPQ          BX, $0x00000001
-	JLE           end63
+	JLE           end64
 	VBROADCASTSD  8(R9), Z4
 	VFMADD231PD   (R8)(R10*1), Z4, K2, Z3
 	CMPQ          BX, $0x00000002
-	JLE           end63
+	JLE           end64
 	VBROADCASTSD  16(R9), Z4
 	VFMADD231PD   (R8)(R10*2), Z4, K2, Z2
 	CMPQ          BX, $0x00000003
-	JLE           end63
+	JLE           end64
 	VBROADCASTSD  24(R9), Z4
 	VFMADD231PD   (R8)(R11*1), Z4, K2, Z3
 	CMPQ          BX, $0x00000004
-	JLE           end63
+	JLE           end64
 	VBROADCASTSD  32(R9), Z4
 	VFMADD231PD   (R8)(R10*4), Z4, K2, Z2
 	CMPQ          BX, $0x00000005
-	JLE           end63
+	JLE           end64
 	VBROADCASTSD  40(R9), Z4
 	VFMADD231PD   (R8)(R12*1), Z4, K2, Z3
 	CMPQ          BX, $0x00000006
-	JLE           end63
+	JLE           end64
 	VBROADCASTSD  48(R9), Z4
 	VFMADD231PD   (R8)(R11*2), Z4, K2, Z2
 	CMPQ          BX, $0x00000007
-	JLE           end63
+	JLE           end64
 	VBROADCASTSD  56(R9), Z4
 	VFMADD231PD   (R8)(R13*1), Z4, K2, Z3
 
-end63:
+end64:
 	VADDPD  Z3, Z2, Z2
 	VMOVAPD Z2, Z2
-	JMP     product62
+	JMP     product63
 
-backward61:
+backward62:
 	MOVQ     (DX), BX
 	MOVQ     $-1, R10
 	BZHIQ    BX, R10, R10
@@ -2323,28 +2325,28 @@ backward61:
 	VXORPD   Z10, Z10, Z10
 	VMULPD.Z (R8), Z2, K2, Z3
 	CMPQ     BX, $0x00000001
-	JLE      end64
+	JLE      end65
 	VMULPD.Z (R8)(R10*1), Z2, K2, Z4
 	CMPQ     BX, $0x00000002
-	JLE      end64
+	JLE      end65
 	VMULPD.Z (R8)(R10*2), Z2, K2, Z5
 	CMPQ     BX, $0x00000003
-	JLE      end64
+	JLE      end65
 	VMULPD.Z (R8)(R11*1), Z2, K2, Z6
 	CMPQ     BX, $0x00000004
-	JLE      end64
+	JLE      end65
 	VMULPD.Z (R8)(R10*4), Z2, K2, Z7
 	CMPQ     BX, $0x00000005
-	JLE      end64
+	JLE      end65
 	VMULPD.Z (R8)(R12*1), Z2, K2, Z8
 	CMPQ     BX, $0x00000006
-	JLE      end64
+	JLE      end65
 	VMULPD.Z (R8)(R11*2), Z2, K2, Z9
 	CMPQ     BX, $0x00000007
-	JLE      end64
+	JLE      end65
 	VMULPD.Z (R8)(R13*1), Z2, K2, Z10
 
-end64:
+end65:
 	VUNPCKLPD  Z4, Z3, Z2
 	VUNPCKHPD  Z4, Z3, Z3
 	VADDPD     Z3, Z2, Z2
@@ -2368,7 +2370,7 @@ end64:
 	VADDPD     Z2, Z3, Z3
 	VMOVAPD    Z3, Z2
 
-product62:
+product63:
 	VMOVUPD       Z2, 64(SI)
 	VPSUBQ.BCST.Z constants<>+272(SB), Z2, K1, Z2
 	VPMAXUQ       Z2, Z0, Z0
@@ -2383,7 +2385,7 @@ product62:
 	LEAQ          (R9)(R8*8), R8
 	LEAQ          128(SI), R9
 	TESTB         $0x01, (DI)(BX*4)
-	JNZ           backward65
+	JNZ           backward66
 	MOVQ          (DX), BX
 	MOVQ          $-1, R10
 	BZHIQ         BX, R10, R10
@@ -2398,40 +2400,40 @@ product62:
 	VBROADCASTSD  (R9), Z4
 	VFMADD231PD   (R8), Z4, K2, Z2
 	CMPQ          BX, $0x00000001
-	JLE           end67
+	JLE           end68
 	VBROADCASTSD  8(R9), Z4
 	VFMADD231PD   (R8)(R10*1), Z4, K2, Z3
 	CMPQ          BX, $0x00000002
-	JLE           end67
+	JLE           end68
 	VBROADCASTSD  16(R9), Z4
 	VFMADD231PD   (R8)(R10*2), Z4, K2, Z2
 	CMPQ          BX, $0x00000003
-	JLE           end67
+	JLE           end68
 	VBROADCASTSD  24(R9), Z4
 	VFMADD231PD   (R8)(R11*1), Z4, K2, Z3
 	CMPQ          BX, $0x00000004
-	JLE           end67
+	JLE           end68
 	VBROADCASTSD  32(R9), Z4
 	VFMADD231PD   (R8)(R10*4), Z4, K2, Z2
 	CMPQ          BX, $0x00000005
-	JLE           end67
+	JLE           end68
 	VBROADCASTSD  40(R9), Z4
 	VFMADD231PD   (R8)(R12*1), Z4, K2, Z3
 	CMPQ          BX, $0x00000006
-	JLE           end67
+	JLE           end68
 	VBROADCASTSD  48(R9), Z4
 	VFMADD231PD   (R8)(R11*2), Z4, K2, Z2
 	CMPQ          BX, $0x00000007
-	JLE           end67
+	JLE           end68
 	VBROADCASTSD  56(R9), Z4
 	VFMADD231PD   (R8)(R13*1), Z4, K2, Z3
 
-end67:
+end68:
 	VADDPD  Z3, Z2, Z2
 	VMOVAPD Z2, Z2
-	JMP     product66
+	JMP     product67
 
-backward65:
+backward66:
 	MOVQ     (DX), BX
 	MOVQ     $-1, R10
 	BZHIQ    BX, R10, R10
@@ -2452,28 +2454,28 @@ backward65:
 	VXORPD   Z10, Z10, Z10
 	VMULPD.Z (R8), Z2, K2, Z3
 	CMPQ     BX, $0x00000001
-	JLE      end68
+	JLE      end69
 	VMULPD.Z (R8)(R10*1), Z2, K2, Z4
 	CMPQ     BX, $0x00000002
-	JLE      end68
+	JLE      end69
 	VMULPD.Z (R8)(R10*2), Z2, K2, Z5
 	CMPQ     BX, $0x00000003
-	JLE      end68
+	JLE      end69
 	VMULPD.Z (R8)(R11*1), Z2, K2, Z6
 	CMPQ     BX, $0x00000004
-	JLE      end68
+	JLE      end69
 	VMULPD.Z (R8)(R10*4), Z2, K2, Z7
 	CMPQ     BX, $0x00000005
-	JLE      end68
+	JLE      end69
 	VMULPD.Z (R8)(R12*1), Z2, K2, Z8
 	CMPQ     BX, $0x00000006
-	JLE      end68
+	JLE      end69
 	VMULPD.Z (R8)(R11*2), Z2, K2, Z9
 	CMPQ     BX, $0x00000007
-	JLE      end68
+	JLE      end69
 	VMULPD.Z (R8)(R13*1), Z2, K2, Z10
 
-end68:
+end69:
 	VUNPCKLPD  Z4, Z3, Z2
 	VUNPCKHPD  Z4, Z3, Z3
 	VADDPD     Z3, Z2, Z2
@@ -2497,7 +2499,7 @@ end68:
 	VADDPD     Z2, Z3, Z3
 	VMOVAPD    Z3, Z2
 
-product66:
+product67:
 	VMOVUPD       Z2, 128(SI)
 	VPSUBQ.BCST.Z constants<>+272(SB), Z2, K1, Z2
 	VPMAXUQ       Z2, Z0, Z0
@@ -2512,7 +2514,7 @@ product66:
 	LEAQ          (BX)(CX*8), CX
 	LEAQ          192(SI), BX
 	TESTB         $0x01, (DI)(AX*4)
-	JNZ           backward69
+	JNZ           backward70
 	MOVQ          (DX), AX
 	MOVQ          $-1, DX
 	BZHIQ         AX, DX, DX
@@ -2527,40 +2529,40 @@ product66:
 	VBROADCASTSD  (BX), Z4
 	VFMADD231PD   (CX), Z4, K2, Z2
 	CMPQ          AX, $0x00000001
-	JLE           end71
+	JLE           end72
 	VBROADCASTSD  8(BX), Z4
 	VFMADD231PD   (CX)(DX*1), Z4, K2, Z3
 	CMPQ          AX, $0x00000002
-	JLE           end71
+	JLE           end72
 	VBROADCASTSD  16(BX), Z4
 	VFMADD231PD   (CX)(DX*2), Z4, K2, Z2
 	CMPQ          AX, $0x00000003
-	JLE           end71
+	JLE           end72
 	VBROADCASTSD  24(BX), Z4
 	VFMADD231PD   (CX)(DI*1), Z4, K2, Z3
 	CMPQ          AX, $0x00000004
-	JLE           end71
+	JLE           end72
 	VBROADCASTSD  32(BX), Z4
 	VFMADD231PD   (CX)(DX*4), Z4, K2, Z2
 	CMPQ          AX, $0x00000005
-	JLE           end71
+	JLE           end72
 	VBROADCASTSD  40(BX), Z4
 	VFMADD231PD   (CX)(R8*1), Z4, K2, Z3
 	CMPQ          AX, $0x00000006
-	JLE           end71
+	JLE           end72
 	VBROADCASTSD  48(BX), Z4
 	VFMADD231PD   (CX)(DI*2), Z4, K2, Z2
 	CMPQ          AX, $0x00000007
-	JLE           end71
+	JLE           end72
 	VBROADCASTSD  56(BX), Z4
 	VFMADD231PD   (CX)(R9*1), Z4, K2, Z3
 
-end71:
+end72:
 	VADDPD  Z3, Z2, Z2
 	VMOVAPD Z2, Z2
-	JMP     product70
+	JMP     product71
 
-backward69:
+backward70:
 	MOVQ     (DX), AX
 	MOVQ     $-1, DX
 	BZHIQ    AX, DX, DX
@@ -2581,28 +2583,28 @@ backward69:
 	VXORPD   Z10, Z10, Z10
 	VMULPD.Z (CX), Z2, K2, Z3
 	CMPQ     AX, $0x00000001
-	JLE      end72
+	JLE      end73
 	VMULPD.Z (CX)(DX*1), Z2, K2, Z4
 	CMPQ     AX, $0x00000002
-	JLE      end72
+	JLE      end73
 	VMULPD.Z (CX)(DX*2), Z2, K2, Z5
 	CMPQ     AX, $0x00000003
-	JLE      end72
+	JLE      end73
 	VMULPD.Z (CX)(DI*1), Z2, K2, Z6
 	CMPQ     AX, $0x00000004
-	JLE      end72
+	JLE      end73
 	VMULPD.Z (CX)(DX*4), Z2, K2, Z7
 	CMPQ     AX, $0x00000005
-	JLE      end72
+	JLE      end73
 	VMULPD.Z (CX)(R8*1), Z2, K2, Z8
 	CMPQ     AX, $0x00000006
-	JLE      end72
+	JLE      end73
 	VMULPD.Z (CX)(DI*2), Z2, K2, Z9
 	CMPQ     AX, $0x00000007
-	JLE      end72
+	JLE      end73
 	VMULPD.Z (CX)(R9*1), Z2, K2, Z10
 
-end72:
+end73:
 	VUNPCKLPD  Z4, Z3, Z2
 	VUNPCKHPD  Z4, Z3, Z3
 	VADDPD     Z3, Z2, Z2
@@ -2626,24 +2628,4955 @@ end72:
 	VADDPD     Z2, Z3, Z3
 	VMOVAPD    Z3, Z2
 
-product70:
+product71:
 	VMOVUPD       Z2, 192(SI)
 	VPSUBQ.BCST.Z constants<>+272(SB), Z2, K1, Z2
 	VPMAXUQ       Z2, Z0, Z0
 	ADDQ          $0x00000100, SI
 
-grouped28:
-done2:
+grouped29:
+	JMP done1
+
+more3:
+	CMPQ BX, $0x10
+	JNE  few74
+	MOVQ 336(DX), BX
+	MOVQ 264(DX), SI
+	MOVQ 48(DX), DI
+	LEAQ -3(CX), R8
+	CMPQ AX, R8
+	JG   rest77
+
+group76:
+	LEAQ       15(AX), R9
+	CMPQ       R9, CX
+	JG         none80
+	CMPQ       560(DX), $0x00
+	JEQ        none80
+	MOVLQSX    48(SI)(AX*4), R9
+	ANDQ       $-2, R9
+	SHLQ       $0x07, R9
+	PREFETCHT0 (DI)(R9*1)
+	PREFETCHT0 64(DI)(R9*1)
+	PREFETCHT0 128(DI)(R9*1)
+	PREFETCHT0 192(DI)(R9*1)
+	MOVQ       312(DX), R9
+	MOVLQSX    48(R9)(AX*4), R9
+	SHLQ       $0x07, R9
+	ADDQ       24(DX), R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	MOVLQSX    52(SI)(AX*4), R9
+	ANDQ       $-2, R9
+	SHLQ       $0x07, R9
+	PREFETCHT0 (DI)(R9*1)
+	PREFETCHT0 64(DI)(R9*1)
+	PREFETCHT0 128(DI)(R9*1)
+	PREFETCHT0 192(DI)(R9*1)
+	MOVQ       312(DX), R9
+	MOVLQSX    52(R9)(AX*4), R9
+	SHLQ       $0x07, R9
+	ADDQ       24(DX), R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	MOVLQSX    56(SI)(AX*4), R9
+	ANDQ       $-2, R9
+	SHLQ       $0x07, R9
+	PREFETCHT0 (DI)(R9*1)
+	PREFETCHT0 64(DI)(R9*1)
+	PREFETCHT0 128(DI)(R9*1)
+	PREFETCHT0 192(DI)(R9*1)
+	MOVQ       312(DX), R9
+	MOVLQSX    56(R9)(AX*4), R9
+	SHLQ       $0x07, R9
+	ADDQ       24(DX), R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	MOVLQSX    60(SI)(AX*4), R9
+	ANDQ       $-2, R9
+	SHLQ       $0x07, R9
+	PREFETCHT0 (DI)(R9*1)
+	PREFETCHT0 64(DI)(R9*1)
+	PREFETCHT0 128(DI)(R9*1)
+	PREFETCHT0 192(DI)(R9*1)
+	MOVQ       312(DX), R9
+	MOVLQSX    60(R9)(AX*4), R9
+	SHLQ       $0x07, R9
+	ADDQ       24(DX), R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	CMPQ       408(DX), $0x00
+	JEQ        near79
+	MOVQ       288(DX), R9
+	MOVLQSX    48(R9)(AX*4), R9
+	MOVQ       96(DX), R10
+	MOVQ       (R10)(R9*8), R9
+	MOVQ       72(DX), R10
+	LEAQ       (R10)(R9*8), R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	PREFETCHT0 128(R9)
+	PREFETCHT0 192(R9)
+	PREFETCHT0 256(R9)
+	PREFETCHT0 320(R9)
+	PREFETCHT0 384(R9)
+	PREFETCHT0 448(R9)
+	PREFETCHT0 512(R9)
+	PREFETCHT0 576(R9)
+	PREFETCHT0 640(R9)
+	PREFETCHT0 704(R9)
+	PREFETCHT0 768(R9)
+	PREFETCHT0 832(R9)
+	PREFETCHT0 896(R9)
+	PREFETCHT0 960(R9)
+	PREFETCHT0 1024(R9)
+	PREFETCHT0 1088(R9)
+	PREFETCHT0 1152(R9)
+	PREFETCHT0 1216(R9)
+	PREFETCHT0 1280(R9)
+	PREFETCHT0 1344(R9)
+	PREFETCHT0 1408(R9)
+	PREFETCHT0 1472(R9)
+	PREFETCHT0 1536(R9)
+	PREFETCHT0 1600(R9)
+	PREFETCHT0 1664(R9)
+	PREFETCHT0 1728(R9)
+	PREFETCHT0 1792(R9)
+	PREFETCHT0 1856(R9)
+	PREFETCHT0 1920(R9)
+	PREFETCHT0 1984(R9)
+	MOVQ       288(DX), R9
+	MOVLQSX    52(R9)(AX*4), R9
+	MOVQ       96(DX), R10
+	MOVQ       (R10)(R9*8), R9
+	MOVQ       72(DX), R10
+	LEAQ       (R10)(R9*8), R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	PREFETCHT0 128(R9)
+	PREFETCHT0 192(R9)
+	PREFETCHT0 256(R9)
+	PREFETCHT0 320(R9)
+	PREFETCHT0 384(R9)
+	PREFETCHT0 448(R9)
+	PREFETCHT0 512(R9)
+	PREFETCHT0 576(R9)
+	PREFETCHT0 640(R9)
+	PREFETCHT0 704(R9)
+	PREFETCHT0 768(R9)
+	PREFETCHT0 832(R9)
+	PREFETCHT0 896(R9)
+	PREFETCHT0 960(R9)
+	PREFETCHT0 1024(R9)
+	PREFETCHT0 1088(R9)
+	PREFETCHT0 1152(R9)
+	PREFETCHT0 1216(R9)
+	PREFETCHT0 1280(R9)
+	PREFETCHT0 1344(R9)
+	PREFETCHT0 1408(R9)
+	PREFETCHT0 1472(R9)
+	PREFETCHT0 1536(R9)
+	PREFETCHT0 1600(R9)
+	PREFETCHT0 1664(R9)
+	PREFETCHT0 1728(R9)
+	PREFETCHT0 1792(R9)
+	PREFETCHT0 1856(R9)
+	PREFETCHT0 1920(R9)
+	PREFETCHT0 1984(R9)
+	MOVQ       288(DX), R9
+	MOVLQSX    56(R9)(AX*4), R9
+	MOVQ       96(DX), R10
+	MOVQ       (R10)(R9*8), R9
+	MOVQ       72(DX), R10
+	LEAQ       (R10)(R9*8), R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	PREFETCHT0 128(R9)
+	PREFETCHT0 192(R9)
+	PREFETCHT0 256(R9)
+	PREFETCHT0 320(R9)
+	PREFETCHT0 384(R9)
+	PREFETCHT0 448(R9)
+	PREFETCHT0 512(R9)
+	PREFETCHT0 576(R9)
+	PREFETCHT0 640(R9)
+	PREFETCHT0 704(R9)
+	PREFETCHT0 768(R9)
+	PREFETCHT0 832(R9)
+	PREFETCHT0 896(R9)
+	PREFETCHT0 960(R9)
+	PREFETCHT0 1024(R9)
+	PREFETCHT0 1088(R9)
+	PREFETCHT0 1152(R9)
+	PREFETCHT0 1216(R9)
+	PREFETCHT0 1280(R9)
+	PREFETCHT0 1344(R9)
+	PREFETCHT0 1408(R9)
+	PREFETCHT0 1472(R9)
+	PREFETCHT0 1536(R9)
+	PREFETCHT0 1600(R9)
+	PREFETCHT0 1664(R9)
+	PREFETCHT0 1728(R9)
+	PREFETCHT0 1792(R9)
+	PREFETCHT0 1856(R9)
+	PREFETCHT0 1920(R9)
+	PREFETCHT0 1984(R9)
+	MOVQ       288(DX), R9
+	MOVLQSX    60(R9)(AX*4), R9
+	MOVQ       96(DX), R10
+	MOVQ       (R10)(R9*8), R9
+	MOVQ       72(DX), R10
+	LEAQ       (R10)(R9*8), R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	PREFETCHT0 128(R9)
+	PREFETCHT0 192(R9)
+	PREFETCHT0 256(R9)
+	PREFETCHT0 320(R9)
+	PREFETCHT0 384(R9)
+	PREFETCHT0 448(R9)
+	PREFETCHT0 512(R9)
+	PREFETCHT0 576(R9)
+	PREFETCHT0 640(R9)
+	PREFETCHT0 704(R9)
+	PREFETCHT0 768(R9)
+	PREFETCHT0 832(R9)
+	PREFETCHT0 896(R9)
+	PREFETCHT0 960(R9)
+	PREFETCHT0 1024(R9)
+	PREFETCHT0 1088(R9)
+	PREFETCHT0 1152(R9)
+	PREFETCHT0 1216(R9)
+	PREFETCHT0 1280(R9)
+	PREFETCHT0 1344(R9)
+	PREFETCHT0 1408(R9)
+	PREFETCHT0 1472(R9)
+	PREFETCHT0 1536(R9)
+	PREFETCHT0 1600(R9)
+	PREFETCHT0 1664(R9)
+	PREFETCHT0 1728(R9)
+	PREFETCHT0 1792(R9)
+	PREFETCHT0 1856(R9)
+	PREFETCHT0 1920(R9)
+	PREFETCHT0 1984(R9)
+
+near79:
+none80:
+	MOVQ             312(DX), R9
+	MOVLQSX          (R9)(AX*4), R9
+	SHLQ             $0x07, R9
+	ADDQ             24(DX), R9
+	MOVLQSX          (SI)(AX*4), R10
+	XORQ             $0x01, R10
+	SHLQ             $0x07, R10
+	VBROADCASTSD     constants<>+0(SB), Z14
+	VMOVUPD          (DI)(R10*1), Z15
+	VCMPPD           $0x04, Z14, Z15, K1
+	VMOVUPD          (R9), Z16
+	VSUBPD           Z15, Z16, K1, Z14
+	VBROADCASTSD     constants<>+0(SB), Z15
+	VMOVUPD          64(DI)(R10*1), Z16
+	VCMPPD           $0x04, Z15, Z16, K1
+	VMOVUPD          64(R9), Z17
+	VSUBPD           Z16, Z17, K1, Z15
+	MOVQ             312(DX), R9
+	MOVLQSX          4(R9)(AX*4), R9
+	SHLQ             $0x07, R9
+	ADDQ             24(DX), R9
+	MOVLQSX          4(SI)(AX*4), R10
+	XORQ             $0x01, R10
+	SHLQ             $0x07, R10
+	VBROADCASTSD     constants<>+0(SB), Z16
+	VMOVUPD          (DI)(R10*1), Z17
+	VCMPPD           $0x04, Z16, Z17, K1
+	VMOVUPD          (R9), Z18
+	VSUBPD           Z17, Z18, K1, Z16
+	VBROADCASTSD     constants<>+0(SB), Z17
+	VMOVUPD          64(DI)(R10*1), Z18
+	VCMPPD           $0x04, Z17, Z18, K1
+	VMOVUPD          64(R9), Z19
+	VSUBPD           Z18, Z19, K1, Z17
+	VMAXPD           Z14, Z1, Z1
+	VMAXPD           Z15, Z1, Z1
+	VMAXPD           Z16, Z1, Z1
+	VMAXPD           Z17, Z1, Z1
+	VCMPPD.BCST      $0x05, constants<>+256(SB), Z14, K1
+	VCMPPD.BCST      $0x05, constants<>+256(SB), Z15, K2
+	VCMPPD.BCST      $0x05, constants<>+256(SB), Z16, K3
+	VCMPPD.BCST      $0x05, constants<>+256(SB), Z17, K4
+	VMOVAPD          Z3, Z18
+	VFMADD231PD      Z2, Z14, Z18
+	VMOVAPD          Z3, Z19
+	VFMADD231PD      Z2, Z15, Z19
+	VMOVAPD          Z3, Z20
+	VFMADD231PD      Z2, Z16, Z20
+	VMOVAPD          Z3, Z21
+	VFMADD231PD      Z2, Z17, Z21
+	VSUBPD           Z3, Z18, Z22
+	VSUBPD           Z3, Z19, Z23
+	VSUBPD           Z3, Z20, Z24
+	VSUBPD           Z3, Z21, Z25
+	VFNMADD231PD     Z4, Z22, Z14
+	VFNMADD231PD     Z4, Z23, Z15
+	VFNMADD231PD     Z4, Z24, Z16
+	VFNMADD231PD     Z4, Z25, Z17
+	VFNMADD231PD     Z5, Z22, Z14
+	VFNMADD231PD     Z5, Z23, Z15
+	VFNMADD231PD     Z5, Z24, Z16
+	VFNMADD231PD     Z5, Z25, Z17
+	VMOVAPD          Z11, Z26
+	VMOVAPD          Z11, Z27
+	VMOVAPD          Z11, Z28
+	VMOVAPD          Z11, Z29
+	VFMADD213PD      Z10, Z14, Z26
+	VFMADD213PD      Z10, Z15, Z27
+	VFMADD213PD      Z10, Z16, Z28
+	VFMADD213PD      Z10, Z17, Z29
+	VFMADD213PD      Z9, Z14, Z26
+	VFMADD213PD      Z9, Z15, Z27
+	VFMADD213PD      Z9, Z16, Z28
+	VFMADD213PD      Z9, Z17, Z29
+	VFMADD213PD      Z8, Z14, Z26
+	VFMADD213PD      Z8, Z15, Z27
+	VFMADD213PD      Z8, Z16, Z28
+	VFMADD213PD      Z8, Z17, Z29
+	VFMADD213PD      Z7, Z14, Z26
+	VFMADD213PD      Z7, Z15, Z27
+	VFMADD213PD      Z7, Z16, Z28
+	VFMADD213PD      Z7, Z17, Z29
+	VFMADD213PD      Z6, Z14, Z26
+	VFMADD213PD      Z6, Z15, Z27
+	VFMADD213PD      Z6, Z16, Z28
+	VFMADD213PD      Z6, Z17, Z29
+	VFMADD213PD.BCST constants<>+264(SB), Z14, Z26
+	VFMADD213PD.BCST constants<>+264(SB), Z15, Z27
+	VFMADD213PD.BCST constants<>+264(SB), Z16, Z28
+	VFMADD213PD.BCST constants<>+264(SB), Z17, Z29
+	VMULPD           Z14, Z26, Z26
+	VMULPD           Z15, Z27, Z27
+	VMULPD           Z16, Z28, Z28
+	VMULPD           Z17, Z29, Z29
+	VPSLLQ           $0x30, Z18, Z22
+	VPERMI2PD        Z13, Z12, Z18
+	VPSLLQ           $0x30, Z19, Z23
+	VPERMI2PD        Z13, Z12, Z19
+	VPSLLQ           $0x30, Z20, Z24
+	VPERMI2PD        Z13, Z12, Z20
+	VPSLLQ           $0x30, Z21, Z25
+	VPERMI2PD        Z13, Z12, Z21
+	VPADDQ           Z22, Z18, Z18
+	VPADDQ           Z23, Z19, Z19
+	VPADDQ           Z24, Z20, Z20
+	VPADDQ           Z25, Z21, Z21
+	VFMADD213PD.Z    Z18, Z18, K1, Z26
+	VFMADD213PD.Z    Z19, Z19, K2, Z27
+	VFMADD213PD.Z    Z20, Z20, K3, Z28
+	VFMADD213PD.Z    Z21, Z21, K4, Z29
+	VMOVUPD          Z26, (BX)
+	VMOVUPD          Z27, 64(BX)
+	VMOVUPD          Z28, 128(BX)
+	VMOVUPD          Z29, 192(BX)
+	MOVQ             312(DX), R9
+	MOVLQSX          8(R9)(AX*4), R9
+	SHLQ             $0x07, R9
+	ADDQ             24(DX), R9
+	MOVLQSX          8(SI)(AX*4), R10
+	XORQ             $0x01, R10
+	SHLQ             $0x07, R10
+	VBROADCASTSD     constants<>+0(SB), Z14
+	VMOVUPD          (DI)(R10*1), Z15
+	VCMPPD           $0x04, Z14, Z15, K1
+	VMOVUPD          (R9), Z16
+	VSUBPD           Z15, Z16, K1, Z14
+	VBROADCASTSD     constants<>+0(SB), Z15
+	VMOVUPD          64(DI)(R10*1), Z16
+	VCMPPD           $0x04, Z15, Z16, K1
+	VMOVUPD          64(R9), Z17
+	VSUBPD           Z16, Z17, K1, Z15
+	MOVQ             312(DX), R9
+	MOVLQSX          12(R9)(AX*4), R9
+	SHLQ             $0x07, R9
+	ADDQ             24(DX), R9
+	MOVLQSX          12(SI)(AX*4), R10
+	XORQ             $0x01, R10
+	SHLQ             $0x07, R10
+	VBROADCASTSD     constants<>+0(SB), Z16
+	VMOVUPD          (DI)(R10*1), Z17
+	VCMPPD           $0x04, Z16, Z17, K1
+	VMOVUPD          (R9), Z18
+	VSUBPD           Z17, Z18, K1, Z16
+	VBROADCASTSD     constants<>+0(SB), Z17
+	VMOVUPD          64(DI)(R10*1), Z18
+	VCMPPD           $0x04, Z17, Z18, K1
+	VMOVUPD          64(R9), Z19
+	VSUBPD           Z18, Z19, K1, Z17
+	VMAXPD           Z14, Z1, Z1
+	VMAXPD           Z15, Z1, Z1
+	VMAXPD           Z16, Z1, Z1
+	VMAXPD           Z17, Z1, Z1
+	VCMPPD.BCST      $0x05, constants<>+256(SB), Z14, K1
+	VCMPPD.BCST      $0x05, constants<>+256(SB), Z15, K2
+	VCMPPD.BCST      $0x05, constants<>+256(SB), Z16, K3
+	VCMPPD.BCST      $0x05, constants<>+256(SB), Z17, K4
+	VMOVAPD          Z3, Z18
+	VFMADD231PD      Z2, Z14, Z18
+	VMOVAPD          Z3, Z19
+	VFMADD231PD      Z2, Z15, Z19
+	VMOVAPD          Z3, Z20
+	VFMADD231PD      Z2, Z16, Z20
+	VMOVAPD          Z3, Z21
+	VFMADD231PD      Z2, Z17, Z21
+	VSUBPD           Z3, Z18, Z22
+	VSUBPD           Z3, Z19, Z23
+	VSUBPD           Z3, Z20, Z24
+	VSUBPD           Z3, Z21, Z25
+	VFNMADD231PD     Z4, Z22, Z14
+	VFNMADD231PD     Z4, Z23, Z15
+	VFNMADD231PD     Z4, Z24, Z16
+	VFNMADD231PD     Z4, Z25, Z17
+	VFNMADD231PD     Z5, Z22, Z14
+	VFNMADD231PD     Z5, Z23, Z15
+	VFNMADD231PD     Z5, Z24, Z16
+	VFNMADD231PD     Z5, Z25, Z17
+	VMOVAPD          Z11, Z26
+	VMOVAPD          Z11, Z27
+	VMOVAPD          Z11, Z28
+	VMOVAPD          Z11, Z29
+	VFMADD213PD      Z10, Z14, Z26
+	VFMADD213PD      Z10, Z15, Z27
+	VFMADD213PD      Z10, Z16, Z28
+	VFMADD213PD      Z10, Z17, Z29
+	VFMADD213PD      Z9, Z14, Z26
+	VFMADD213PD      Z9, Z15, Z27
+	VFMADD213PD      Z9, Z16, Z28
+	VFMADD213PD      Z9, Z17, Z29
+	VFMADD213PD      Z8, Z14, Z26
+	VFMADD213PD      Z8, Z15, Z27
+	VFMADD213PD      Z8, Z16, Z28
+	VFMADD213PD      Z8, Z17, Z29
+	VFMADD213PD      Z7, Z14, Z26
+	VFMADD213PD      Z7, Z15, Z27
+	VFMADD213PD      Z7, Z16, Z28
+	VFMADD213PD      Z7, Z17, Z29
+	VFMADD213PD      Z6, Z14, Z26
+	VFMADD213PD      Z6, Z15, Z27
+	VFMADD213PD      Z6, Z16, Z28
+	VFMADD213PD      Z6, Z17, Z29
+	VFMADD213PD.BCST constants<>+264(SB), Z14, Z26
+	VFMADD213PD.BCST constants<>+264(SB), Z15, Z27
+	VFMADD213PD.BCST constants<>+264(SB), Z16, Z28
+	VFMADD213PD.BCST constants<>+264(SB), Z17, Z29
+	VMULPD           Z14, Z26, Z26
+	VMULPD           Z15, Z27, Z27
+	VMULPD           Z16, Z28, Z28
+	VMULPD           Z17, Z29, Z29
+	VPSLLQ           $0x30, Z18, Z22
+	VPERMI2PD        Z13, Z12, Z18
+	VPSLLQ           $0x30, Z19, Z23
+	VPERMI2PD        Z13, Z12, Z19
+	VPSLLQ           $0x30, Z20, Z24
+	VPERMI2PD        Z13, Z12, Z20
+	VPSLLQ           $0x30, Z21, Z25
+	VPERMI2PD        Z13, Z12, Z21
+	VPADDQ           Z22, Z18, Z18
+	VPADDQ           Z23, Z19, Z19
+	VPADDQ           Z24, Z20, Z20
+	VPADDQ           Z25, Z21, Z21
+	VFMADD213PD.Z    Z18, Z18, K1, Z26
+	VFMADD213PD.Z    Z19, Z19, K2, Z27
+	VFMADD213PD.Z    Z20, Z20, K3, Z28
+	VFMADD213PD.Z    Z21, Z21, K4, Z29
+	VMOVUPD          Z26, 256(BX)
+	VMOVUPD          Z27, 320(BX)
+	VMOVUPD          Z28, 384(BX)
+	VMOVUPD          Z29, 448(BX)
+	MOVQ             288(DX), R9
+	MOVLQSX          (R9)(AX*4), R9
+	MOVQ             96(DX), R10
+	MOVQ             (R10)(R9*8), R9
+	MOVQ             72(DX), R10
+	LEAQ             (R10)(R9*8), R9
+	LEAQ             (BX), R10
+	TESTB            $0x01, (SI)(AX*4)
+	JNZ              backward81
+	VXORPD           Z14, Z14, Z14
+	VXORPD           Z15, Z15, Z15
+	VXORPD           Z16, Z16, Z16
+	VXORPD           Z17, Z17, Z17
+	VBROADCASTSD     (R10), Z18
+	VFMADD231PD      (R9), Z18, Z14
+	VFMADD231PD      64(R9), Z18, Z15
+	VBROADCASTSD     8(R10), Z18
+	VFMADD231PD      128(R9), Z18, Z16
+	VFMADD231PD      192(R9), Z18, Z17
+	VBROADCASTSD     16(R10), Z18
+	VFMADD231PD      256(R9), Z18, Z14
+	VFMADD231PD      320(R9), Z18, Z15
+	VBROADCASTSD     24(R10), Z18
+	VFMADD231PD      384(R9), Z18, Z16
+	VFMADD231PD      448(R9), Z18, Z17
+	VBROADCASTSD     32(R10), Z18
+	VFMADD231PD      512(R9), Z18, Z14
+	VFMADD231PD      576(R9), Z18, Z15
+	VBROADCASTSD     40(R10), Z18
+	VFMADD231PD      640(R9), Z18, Z16
+	VFMADD231PD      704(R9), Z18, Z17
+	VBROADCASTSD     48(R10), Z18
+	VFMADD231PD      768(R9), Z18, Z14
+	VFMADD231PD      832(R9), Z18, Z15
+	VBROADCASTSD     56(R10), Z18
+	VFMADD231PD      896(R9), Z18, Z16
+	VFMADD231PD      960(R9), Z18, Z17
+	VBROADCASTSD     64(R10), Z18
+	VFMADD231PD      1024(R9), Z18, Z14
+	VFMADD231PD      1088(R9), Z18, Z15
+	VBROADCASTSD     72(R10), Z18
+	VFMADD231PD      1152(R9), Z18, Z16
+	VFMADD231PD      1216(R9), Z18, Z17
+	VBROADCASTSD     80(R10), Z18
+	VFMADD231PD      1280(R9), Z18, Z14
+	VFMADD231PD      1344(R9), Z18, Z15
+	VBROADCASTSD     88(R10), Z18
+	VFMADD231PD      1408(R9), Z18, Z16
+	VFMADD231PD      1472(R9), Z18, Z17
+	VBROADCASTSD     96(R10), Z18
+	VFMADD231PD      1536(R9), Z18, Z14
+	VFMADD231PD      1600(R9), Z18, Z15
+	VBROADCASTSD     104(R10), Z18
+	VFMADD231PD      1664(R9), Z18, Z16
+	VFMADD231PD      1728(R9), Z18, Z17
+	VBROADCASTSD     112(R10), Z18
+	VFMADD231PD      1792(R9), Z18, Z14
+	VFMADD231PD      1856(R9), Z18, Z15
+	VBROADCASTSD     120(R10), Z18
+	VFMADD231PD      1920(R9), Z18, Z16
+	VFMADD231PD      1984(R9), Z18, Z17
+	VADDPD           Z16, Z14, Z14
+	VADDPD           Z17, Z15, Z15
+	VMOVAPD          Z14, Z14
+	VMOVAPD          Z15, Z15
+	JMP              product82
+
+backward81:
+	VMOVUPD     (R10), Z17
+	VMOVUPD     64(R10), Z24
+	VXORPD      Z19, Z19, Z19
+	VXORPD      Z23, Z23, Z23
+	VXORPD      Z14, Z14, Z14
+	VXORPD      Z22, Z22, Z22
+	VXORPD      Z18, Z18, Z18
+	VXORPD      Z21, Z21, Z21
+	VXORPD      Z15, Z15, Z15
+	VXORPD      Z20, Z20, Z20
+	VFMADD231PD (R9), Z17, Z19
+	VFMADD231PD 64(R9), Z24, Z19
+	VFMADD231PD 128(R9), Z17, Z23
+	VFMADD231PD 192(R9), Z24, Z23
+	VFMADD231PD 256(R9), Z17, Z14
+	VFMADD231PD 320(R9), Z24, Z14
+	VFMADD231PD 384(R9), Z17, Z22
+	VFMADD231PD 448(R9), Z24, Z22
+	VFMADD231PD 512(R9), Z17, Z18
+	VFMADD231PD 576(R9), Z24, Z18
+	VFMADD231PD 640(R9), Z17, Z21
+	VFMADD231PD 704(R9), Z24, Z21
+	VFMADD231PD 768(R9), Z17, Z15
+	VFMADD231PD 832(R9), Z24, Z15
+	VFMADD231PD 896(R9), Z17, Z20
+	VFMADD231PD 960(R9), Z24, Z20
+	VUNPCKLPD   Z23, Z19, Z16
+	VUNPCKHPD   Z23, Z19, Z19
+	VADDPD      Z19, Z16, Z16
+	VUNPCKLPD   Z22, Z14, Z19
+	VUNPCKHPD   Z22, Z14, Z14
+	VADDPD      Z14, Z19, Z19
+	VUNPCKLPD   Z21, Z18, Z14
+	VUNPCKHPD   Z21, Z18, Z18
+	VADDPD      Z18, Z14, Z14
+	VUNPCKLPD   Z20, Z15, Z18
+	VUNPCKHPD   Z20, Z15, Z15
+	VADDPD      Z15, Z18, Z18
+	VSHUFF64X2  $0x88, Z19, Z16, Z15
+	VSHUFF64X2  $0xdd, Z19, Z16, Z16
+	VADDPD      Z16, Z15, Z15
+	VSHUFF64X2  $0x88, Z18, Z14, Z16
+	VSHUFF64X2  $0xdd, Z18, Z14, Z14
+	VADDPD      Z14, Z16, Z16
+	VSHUFF64X2  $0x88, Z16, Z15, Z14
+	VSHUFF64X2  $0xdd, Z16, Z15, Z15
+	VADDPD      Z15, Z14, Z14
+	VXORPD      Z19, Z19, Z19
+	VXORPD      Z23, Z23, Z23
+	VXORPD      Z15, Z15, Z15
+	VXORPD      Z22, Z22, Z22
+	VXORPD      Z18, Z18, Z18
+	VXORPD      Z21, Z21, Z21
+	VXORPD      Z16, Z16, Z16
+	VXORPD      Z20, Z20, Z20
+	VFMADD231PD 1024(R9), Z17, Z19
+	VFMADD231PD 1088(R9), Z24, Z19
+	VFMADD231PD 1152(R9), Z17, Z23
+	VFMADD231PD 1216(R9), Z24, Z23
+	VFMADD231PD 1280(R9), Z17, Z15
+	VFMADD231PD 1344(R9), Z24, Z15
+	VFMADD231PD 1408(R9), Z17, Z22
+	VFMADD231PD 1472(R9), Z24, Z22
+	VFMADD231PD 1536(R9), Z17, Z18
+	VFMADD231PD 1600(R9), Z24, Z18
+	VFMADD231PD 1664(R9), Z17, Z21
+	VFMADD231PD 1728(R9), Z24, Z21
+	VFMADD231PD 1792(R9), Z17, Z16
+	VFMADD231PD 1856(R9), Z24, Z16
+	VFMADD231PD 1920(R9), Z17, Z20
+	VFMADD231PD 1984(R9), Z24, Z20
+	VUNPCKLPD   Z23, Z19, Z17
+	VUNPCKHPD   Z23, Z19, Z19
+	VADDPD      Z19, Z17, Z17
+	VUNPCKLPD   Z22, Z15, Z19
+	VUNPCKHPD   Z22, Z15, Z15
+	VADDPD      Z15, Z19, Z19
+	VUNPCKLPD   Z21, Z18, Z15
+	VUNPCKHPD   Z21, Z18, Z18
+	VADDPD      Z18, Z15, Z15
+	VUNPCKLPD   Z20, Z16, Z18
+	VUNPCKHPD   Z20, Z16, Z16
+	VADDPD      Z16, Z18, Z18
+	VSHUFF64X2  $0x88, Z19, Z17, Z16
+	VSHUFF64X2  $0xdd, Z19, Z17, Z17
+	VADDPD      Z17, Z16, Z16
+	VSHUFF64X2  $0x88, Z18, Z15, Z17
+	VSHUFF64X2  $0xdd, Z18, Z15, Z15
+	VADDPD      Z15, Z17, Z17
+	VSHUFF64X2  $0x88, Z17, Z16, Z15
+	VSHUFF64X2  $0xdd, Z17, Z16, Z16
+	VADDPD      Z16, Z15, Z15
+	VMOVAPD     Z14, Z14
+	VMOVAPD     Z15, Z15
+
+product82:
+	VMOVUPD      Z14, (BX)
+	VPSUBQ.BCST  constants<>+272(SB), Z14, Z14
+	VPMAXUQ      Z14, Z0, Z0
+	VMOVUPD      Z15, 64(BX)
+	VPSUBQ.BCST  constants<>+272(SB), Z15, Z14
+	VPMAXUQ      Z14, Z0, Z0
+	MOVQ         288(DX), R9
+	MOVLQSX      4(R9)(AX*4), R9
+	MOVQ         96(DX), R10
+	MOVQ         (R10)(R9*8), R9
+	MOVQ         72(DX), R10
+	LEAQ         (R10)(R9*8), R9
+	LEAQ         128(BX), R10
+	TESTB        $0x01, 4(SI)(AX*4)
+	JNZ          backward86
+	VXORPD       Z14, Z14, Z14
+	VXORPD       Z15, Z15, Z15
+	VXORPD       Z16, Z16, Z16
+	VXORPD       Z17, Z17, Z17
+	VBROADCASTSD (R10), Z18
+	VFMADD231PD  (R9), Z18, Z14
+	VFMADD231PD  64(R9), Z18, Z15
+	VBROADCASTSD 8(R10), Z18
+	VFMADD231PD  128(R9), Z18, Z16
+	VFMADD231PD  192(R9), Z18, Z17
+	VBROADCASTSD 16(R10), Z18
+	VFMADD231PD  256(R9), Z18, Z14
+	VFMADD231PD  320(R9), Z18, Z15
+	VBROADCASTSD 24(R10), Z18
+	VFMADD231PD  384(R9), Z18, Z16
+	VFMADD231PD  448(R9), Z18, Z17
+	VBROADCASTSD 32(R10), Z18
+	VFMADD231PD  512(R9), Z18, Z14
+	VFMADD231PD  576(R9), Z18, Z15
+	VBROADCASTSD 40(R10), Z18
+	VFMADD231PD  640(R9), Z18, Z16
+	VFMADD231PD  704(R9), Z18, Z17
+	VBROADCASTSD 48(R10), Z18
+	VFMADD231PD  768(R9), Z18, Z14
+	VFMADD231PD  832(R9), Z18, Z15
+	VBROADCASTSD 56(R10), Z18
+	VFMADD231PD  896(R9), Z18, Z16
+	VFMADD231PD  960(R9), Z18, Z17
+	VBROADCASTSD 64(R10), Z18
+	VFMADD231PD  1024(R9), Z18, Z14
+	VFMADD231PD  1088(R9), Z18, Z15
+	VBROADCASTSD 72(R10), Z18
+	VFMADD231PD  1152(R9), Z18, Z16
+	VFMADD231PD  1216(R9), Z18, Z17
+	VBROADCASTSD 80(R10), Z18
+	VFMADD231PD  1280(R9), Z18, Z14
+	VFMADD231PD  1344(R9), Z18, Z15
+	VBROADCASTSD 88(R10), Z18
+	VFMADD231PD  1408(R9), Z18, Z16
+	VFMADD231PD  1472(R9), Z18, Z17
+	VBROADCASTSD 96(R10), Z18
+	VFMADD231PD  1536(R9), Z18, Z14
+	VFMADD231PD  1600(R9), Z18, Z15
+	VBROADCASTSD 104(R10), Z18
+	VFMADD231PD  1664(R9), Z18, Z16
+	VFMADD231PD  1728(R9), Z18, Z17
+	VBROADCASTSD 112(R10), Z18
+	VFMADD231PD  1792(R9), Z18, Z14
+	VFMADD231PD  1856(R9), Z18, Z15
+	VBROADCASTSD 120(R10), Z18
+	VFMADD231PD  1920(R9), Z18, Z16
+	VFMADD231PD  1984(R9), Z18, Z17
+	VADDPD       Z16, Z14, Z14
+	VADDPD       Z17, Z15, Z15
+	VMOVAPD      Z14, Z14
+	VMOVAPD      Z15, Z15
+	JMP          product87
+
+backward86:
+	VMOVUPD     (R10), Z17
+	VMOVUPD     64(R10), Z24
+	VXORPD      Z19, Z19, Z19
+	VXORPD      Z23, Z23, Z23
+	VXORPD      Z14, Z14, Z14
+	VXORPD      Z22, Z22, Z22
+	VXORPD      Z18, Z18, Z18
+	VXORPD      Z21, Z21, Z21
+	VXORPD      Z15, Z15, Z15
+	VXORPD      Z20, Z20, Z20
+	VFMADD231PD (R9), Z17, Z19
+	VFMADD231PD 64(R9), Z24, Z19
+	VFMADD231PD 128(R9), Z17, Z23
+	VFMADD231PD 192(R9), Z24, Z23
+	VFMADD231PD 256(R9), Z17, Z14
+	VFMADD231PD 320(R9), Z24, Z14
+	VFMADD231PD 384(R9), Z17, Z22
+	VFMADD231PD 448(R9), Z24, Z22
+	VFMADD231PD 512(R9), Z17, Z18
+	VFMADD231PD 576(R9), Z24, Z18
+	VFMADD231PD 640(R9), Z17, Z21
+	VFMADD231PD 704(R9), Z24, Z21
+	VFMADD231PD 768(R9), Z17, Z15
+	VFMADD231PD 832(R9), Z24, Z15
+	VFMADD231PD 896(R9), Z17, Z20
+	VFMADD231PD 960(R9), Z24, Z20
+	VUNPCKLPD   Z23, Z19, Z16
+	VUNPCKHPD   Z23, Z19, Z19
+	VADDPD      Z19, Z16, Z16
+	VUNPCKLPD   Z22, Z14, Z19
+	VUNPCKHPD   Z22, Z14, Z14
+	VADDPD      Z14, Z19, Z19
+	VUNPCKLPD   Z21, Z18, Z14
+	VUNPCKHPD   Z21, Z18, Z18
+	VADDPD      Z18, Z14, Z14
+	VUNPCKLPD   Z20, Z15, Z18
+	VUNPCKHPD   Z20, Z15, Z15
+	VADDPD      Z15, Z18, Z18
+	VSHUFF64X2  $0x88, Z19, Z16, Z15
+	VSHUFF64X2  $0xdd, Z19, Z16, Z16
+	VADDPD      Z16, Z15, Z15
+	VSHUFF64X2  $0x88, Z18, Z14, Z16
+	VSHUFF64X2  $0xdd, Z18, Z14, Z14
+	VADDPD      Z14, Z16, Z16
+	VSHUFF64X2  $0x88, Z16, Z15, Z14
+	VSHUFF64X2  $0xdd, Z16, Z15, Z15
+	VADDPD      Z15, Z14, Z14
+	VXORPD      Z19, Z19, Z19
+	VXORPD      Z23, Z23, Z23
+	VXORPD      Z15, Z15, Z15
+	VXORPD      Z22, Z22, Z22
+	VXORPD      Z18, Z18, Z18
+	VXORPD      Z21, Z21, Z21
+	VXORPD      Z16, Z16, Z16
+	VXORPD      Z20, Z20, Z20
+	VFMADD231PD 1024(R9), Z17, Z19
+	VFMADD231PD 1088(R9), Z24, Z19
+	VFMADD231PD 1152(R9), Z17, Z23
+	VFMADD231PD 1216(R9), Z24, Z23
+	VFMADD231PD 1280(R9), Z17, Z15
+	VFMADD231PD 1344(R9), Z24, Z15
+	VFMADD231PD 1408(R9), Z17, Z22
+	VFMADD231PD 1472(R9), Z24, Z22
+	VFMADD231PD 1536(R9), Z17, Z18
+	VFMADD231PD 1600(R9), Z24, Z18
+	VFMADD231PD 1664(R9), Z17, Z21
+	VFMADD231PD 1728(R9), Z24, Z21
+	VFMADD231PD 1792(R9), Z17, Z16
+	VFMADD231PD 1856(R9), Z24, Z16
+	VFMADD231PD 1920(R9), Z17, Z20
+	VFMADD231PD 1984(R9), Z24, Z20
+	VUNPCKLPD   Z23, Z19, Z17
+	VUNPCKHPD   Z23, Z19, Z19
+	VADDPD      Z19, Z17, Z17
+	VUNPCKLPD   Z22, Z15, Z19
+	VUNPCKHPD   Z22, Z15, Z15
+	VADDPD      Z15, Z19, Z19
+	VUNPCKLPD   Z21, Z18, Z15
+	VUNPCKHPD   Z21, Z18, Z18
+	VADDPD      Z18, Z15, Z15
+	VUNPCKLPD   Z20, Z16, Z18
+	VUNPCKHPD   Z20, Z16, Z16
+	VADDPD      Z16, Z18, Z18
+	VSHUFF64X2  $0x88, Z19, Z17, Z16
+	VSHUFF64X2  $0xdd, Z19, Z17, Z17
+	VADDPD      Z17, Z16, Z16
+	VSHUFF64X2  $0x88, Z18, Z15, Z17
+	VSHUFF64X2  $0xdd, Z18, Z15, Z15
+	VADDPD      Z15, Z17, Z17
+	VSHUFF64X2  $0x88, Z17, Z16, Z15
+	VSHUFF64X2  $0xdd, Z17, Z16, Z16
+	VADDPD      Z16, Z15, Z15
+	VMOVAPD     Z14, Z14
+	VMOVAPD     Z15, Z15
+
+product87:
+	VMOVUPD      Z14, 128(BX)
+	VPSUBQ.BCST  constants<>+272(SB), Z14, Z14
+	VPMAXUQ      Z14, Z0, Z0
+	VMOVUPD      Z15, 192(BX)
+	VPSUBQ.BCST  constants<>+272(SB), Z15, Z14
+	VPMAXUQ      Z14, Z0, Z0
+	MOVQ         288(DX), R9
+	MOVLQSX      8(R9)(AX*4), R9
+	MOVQ         96(DX), R10
+	MOVQ         (R10)(R9*8), R9
+	MOVQ         72(DX), R10
+	LEAQ         (R10)(R9*8), R9
+	LEAQ         256(BX), R10
+	TESTB        $0x01, 8(SI)(AX*4)
+	JNZ          backward91
+	VXORPD       Z14, Z14, Z14
+	VXORPD       Z15, Z15, Z15
+	VXORPD       Z16, Z16, Z16
+	VXORPD       Z17, Z17, Z17
+	VBROADCASTSD (R10), Z18
+	VFMADD231PD  (R9), Z18, Z14
+	VFMADD231PD  64(R9), Z18, Z15
+	VBROADCASTSD 8(R10), Z18
+	VFMADD231PD  128(R9), Z18, Z16
+	VFMADD231PD  192(R9), Z18, Z17
+	VBROADCASTSD 16(R10), Z18
+	VFMADD231PD  256(R9), Z18, Z14
+	VFMADD231PD  320(R9), Z18, Z15
+	VBROADCASTSD 24(R10), Z18
+	VFMADD231PD  384(R9), Z18, Z16
+	VFMADD231PD  448(R9), Z18, Z17
+	VBROADCASTSD 32(R10), Z18
+	VFMADD231PD  512(R9), Z18, Z14
+	VFMADD231PD  576(R9), Z18, Z15
+	VBROADCASTSD 40(R10), Z18
+	VFMADD231PD  640(R9), Z18, Z16
+	VFMADD231PD  704(R9), Z18, Z17
+	VBROADCASTSD 48(R10), Z18
+	VFMADD231PD  768(R9), Z18, Z14
+	VFMADD231PD  832(R9), Z18, Z15
+	VBROADCASTSD 56(R10), Z18
+	VFMADD231PD  896(R9), Z18, Z16
+	VFMADD231PD  960(R9), Z18, Z17
+	VBROADCASTSD 64(R10), Z18
+	VFMADD231PD  1024(R9), Z18, Z14
+	VFMADD231PD  1088(R9), Z18, Z15
+	VBROADCASTSD 72(R10), Z18
+	VFMADD231PD  1152(R9), Z18, Z16
+	VFMADD231PD  1216(R9), Z18, Z17
+	VBROADCASTSD 80(R10), Z18
+	VFMADD231PD  1280(R9), Z18, Z14
+	VFMADD231PD  1344(R9), Z18, Z15
+	VBROADCASTSD 88(R10), Z18
+	VFMADD231PD  1408(R9), Z18, Z16
+	VFMADD231PD  1472(R9), Z18, Z17
+	VBROADCASTSD 96(R10), Z18
+	VFMADD231PD  1536(R9), Z18, Z14
+	VFMADD231PD  1600(R9), Z18, Z15
+	VBROADCASTSD 104(R10), Z18
+	VFMADD231PD  1664(R9), Z18, Z16
+	VFMADD231PD  1728(R9), Z18, Z17
+	VBROADCASTSD 112(R10), Z18
+	VFMADD231PD  1792(R9), Z18, Z14
+	VFMADD231PD  1856(R9), Z18, Z15
+	VBROADCASTSD 120(R10), Z18
+	VFMADD231PD  1920(R9), Z18, Z16
+	VFMADD231PD  1984(R9), Z18, Z17
+	VADDPD       Z16, Z14, Z14
+	VADDPD       Z17, Z15, Z15
+	VMOVAPD      Z14, Z14
+	VMOVAPD      Z15, Z15
+	JMP          product92
+
+backward91:
+	VMOVUPD     (R10), Z17
+	VMOVUPD     64(R10), Z24
+	VXORPD      Z19, Z19, Z19
+	VXORPD      Z23, Z23, Z23
+	VXORPD      Z14, Z14, Z14
+	VXORPD      Z22, Z22, Z22
+	VXORPD      Z18, Z18, Z18
+	VXORPD      Z21, Z21, Z21
+	VXORPD      Z15, Z15, Z15
+	VXORPD      Z20, Z20, Z20
+	VFMADD231PD (R9), Z17, Z19
+	VFMADD231PD 64(R9), Z24, Z19
+	VFMADD231PD 128(R9), Z17, Z23
+	VFMADD231PD 192(R9), Z24, Z23
+	VFMADD231PD 256(R9), Z17, Z14
+	VFMADD231PD 320(R9), Z24, Z14
+	VFMADD231PD 384(R9), Z17, Z22
+	VFMADD231PD 448(R9), Z24, Z22
+	VFMADD231PD 512(R9), Z17, Z18
+	VFMADD231PD 576(R9), Z24, Z18
+	VFMADD231PD 640(R9), Z17, Z21
+	VFMADD231PD 704(R9), Z24, Z21
+	VFMADD231PD 768(R9), Z17, Z15
+	VFMADD231PD 832(R9), Z24, Z15
+	VFMADD231PD 896(R9), Z17, Z20
+	VFMADD231PD 960(R9), Z24, Z20
+	VUNPCKLPD   Z23, Z19, Z16
+	VUNPCKHPD   Z23, Z19, Z19
+	VADDPD      Z19, Z16, Z16
+	VUNPCKLPD   Z22, Z14, Z19
+	VUNPCKHPD   Z22, Z14, Z14
+	VADDPD      Z14, Z19, Z19
+	VUNPCKLPD   Z21, Z18, Z14
+	VUNPCKHPD   Z21, Z18, Z18
+	VADDPD      Z18, Z14, Z14
+	VUNPCKLPD   Z20, Z15, Z18
+	VUNPCKHPD   Z20, Z15, Z15
+	VADDPD      Z15, Z18, Z18
+	VSHUFF64X2  $0x88, Z19, Z16, Z15
+	VSHUFF64X2  $0xdd, Z19, Z16, Z16
+	VADDPD      Z16, Z15, Z15
+	VSHUFF64X2  $0x88, Z18, Z14, Z16
+	VSHUFF64X2  $0xdd, Z18, Z14, Z14
+	VADDPD      Z14, Z16, Z16
+	VSHUFF64X2  $0x88, Z16, Z15, Z14
+	VSHUFF64X2  $0xdd, Z16, Z15, Z15
+	VADDPD      Z15, Z14, Z14
+	VXORPD      Z19, Z19, Z19
+	VXORPD      Z23, Z23, Z23
+	VXORPD      Z15, Z15, Z15
+	VXORPD      Z22, Z22, Z22
+	VXORPD      Z18, Z18, Z18
+	VXORPD      Z21, Z21, Z21
+	VXORPD      Z16, Z16, Z16
+	VXORPD      Z20, Z20, Z20
+	VFMADD231PD 1024(R9), Z17, Z19
+	VFMADD231PD 1088(R9), Z24, Z19
+	VFMADD231PD 1152(R9), Z17, Z23
+	VFMADD231PD 1216(R9), Z24, Z23
+	VFMADD231PD 1280(R9), Z17, Z15
+	VFMADD231PD 1344(R9), Z24, Z15
+	VFMADD231PD 1408(R9), Z17, Z22
+	VFMADD231PD 1472(R9), Z24, Z22
+	VFMADD231PD 1536(R9), Z17, Z18
+	VFMADD231PD 1600(R9), Z24, Z18
+	VFMADD231PD 1664(R9), Z17, Z21
+	VFMADD231PD 1728(R9), Z24, Z21
+	VFMADD231PD 1792(R9), Z17, Z16
+	VFMADD231PD 1856(R9), Z24, Z16
+	VFMADD231PD 1920(R9), Z17, Z20
+	VFMADD231PD 1984(R9), Z24, Z20
+	VUNPCKLPD   Z23, Z19, Z17
+	VUNPCKHPD   Z23, Z19, Z19
+	VADDPD      Z19, Z17, Z17
+	VUNPCKLPD   Z22, Z15, Z19
+	VUNPCKHPD   Z22, Z15, Z15
+	VADDPD      Z15, Z19, Z19
+	VUNPCKLPD   Z21, Z18, Z15
+	VUNPCKHPD   Z21, Z18, Z18
+	VADDPD      Z18, Z15, Z15
+	VUNPCKLPD   Z20, Z16, Z18
+	VUNPCKHPD   Z20, Z16, Z16
+	VADDPD      Z16, Z18, Z18
+	VSHUFF64X2  $0x88, Z19, Z17, Z16
+	VSHUFF64X2  $0xdd, Z19, Z17, Z17
+	VADDPD      Z17, Z16, Z16
+	VSHUFF64X2  $0x88, Z18, Z15, Z17
+	VSHUFF64X2  $0xdd, Z18, Z15, Z15
+	VADDPD      Z15, Z17, Z17
+	VSHUFF64X2  $0x88, Z17, Z16, Z15
+	VSHUFF64X2  $0xdd, Z17, Z16, Z16
+	VADDPD      Z16, Z15, Z15
+	VMOVAPD     Z14, Z14
+	VMOVAPD     Z15, Z15
+
+product92:
+	VMOVUPD      Z14, 256(BX)
+	VPSUBQ.BCST  constants<>+272(SB), Z14, Z14
+	VPMAXUQ      Z14, Z0, Z0
+	VMOVUPD      Z15, 320(BX)
+	VPSUBQ.BCST  constants<>+272(SB), Z15, Z14
+	VPMAXUQ      Z14, Z0, Z0
+	MOVQ         288(DX), R9
+	MOVLQSX      12(R9)(AX*4), R9
+	MOVQ         96(DX), R10
+	MOVQ         (R10)(R9*8), R9
+	MOVQ         72(DX), R10
+	LEAQ         (R10)(R9*8), R9
+	LEAQ         384(BX), R10
+	TESTB        $0x01, 12(SI)(AX*4)
+	JNZ          backward96
+	VXORPD       Z14, Z14, Z14
+	VXORPD       Z15, Z15, Z15
+	VXORPD       Z16, Z16, Z16
+	VXORPD       Z17, Z17, Z17
+	VBROADCASTSD (R10), Z18
+	VFMADD231PD  (R9), Z18, Z14
+	VFMADD231PD  64(R9), Z18, Z15
+	VBROADCASTSD 8(R10), Z18
+	VFMADD231PD  128(R9), Z18, Z16
+	VFMADD231PD  192(R9), Z18, Z17
+	VBROADCASTSD 16(R10), Z18
+	VFMADD231PD  256(R9), Z18, Z14
+	VFMADD231PD  320(R9), Z18, Z15
+	VBROADCASTSD 24(R10), Z18
+	VFMADD231PD  384(R9), Z18, Z16
+	VFMADD231PD  448(R9), Z18, Z17
+	VBROADCASTSD 32(R10), Z18
+	VFMADD231PD  512(R9), Z18, Z14
+	VFMADD231PD  576(R9), Z18, Z15
+	VBROADCASTSD 40(R10), Z18
+	VFMADD231PD  640(R9), Z18, Z16
+	VFMADD231PD  704(R9), Z18, Z17
+	VBROADCASTSD 48(R10), Z18
+	VFMADD231PD  768(R9), Z18, Z14
+	VFMADD231PD  832(R9), Z18, Z15
+	VBROADCASTSD 56(R10), Z18
+	VFMADD231PD  896(R9), Z18, Z16
+	VFMADD231PD  960(R9), Z18, Z17
+	VBROADCASTSD 64(R10), Z18
+	VFMADD231PD  1024(R9), Z18, Z14
+	VFMADD231PD  1088(R9), Z18, Z15
+	VBROADCASTSD 72(R10), Z18
+	VFMADD231PD  1152(R9), Z18, Z16
+	VFMADD231PD  1216(R9), Z18, Z17
+	VBROADCASTSD 80(R10), Z18
+	VFMADD231PD  1280(R9), Z18, Z14
+	VFMADD231PD  1344(R9), Z18, Z15
+	VBROADCASTSD 88(R10), Z18
+	VFMADD231PD  1408(R9), Z18, Z16
+	VFMADD231PD  1472(R9), Z18, Z17
+	VBROADCASTSD 96(R10), Z18
+	VFMADD231PD  1536(R9), Z18, Z14
+	VFMADD231PD  1600(R9), Z18, Z15
+	VBROADCASTSD 104(R10), Z18
+	VFMADD231PD  1664(R9), Z18, Z16
+	VFMADD231PD  1728(R9), Z18, Z17
+	VBROADCASTSD 112(R10), Z18
+	VFMADD231PD  1792(R9), Z18, Z14
+	VFMADD231PD  1856(R9), Z18, Z15
+	VBROADCASTSD 120(R10), Z18
+	VFMADD231PD  1920(R9), Z18, Z16
+	VFMADD231PD  1984(R9), Z18, Z17
+	VADDPD       Z16, Z14, Z14
+	VADDPD       Z17, Z15, Z15
+	VMOVAPD      Z14, Z14
+	VMOVAPD      Z15, Z15
+	JMP          product97
+
+backward96:
+	VMOVUPD     (R10), Z17
+	VMOVUPD     64(R10), Z24
+	VXORPD      Z19, Z19, Z19
+	VXORPD      Z23, Z23, Z23
+	VXORPD      Z14, Z14, Z14
+	VXORPD      Z22, Z22, Z22
+	VXORPD      Z18, Z18, Z18
+	VXORPD      Z21, Z21, Z21
+	VXORPD      Z15, Z15, Z15
+	VXORPD      Z20, Z20, Z20
+	VFMADD231PD (R9), Z17, Z19
+	VFMADD231PD 64(R9), Z24, Z19
+	VFMADD231PD 128(R9), Z17, Z23
+	VFMADD231PD 192(R9), Z24, Z23
+	VFMADD231PD 256(R9), Z17, Z14
+	VFMADD231PD 320(R9), Z24, Z14
+	VFMADD231PD 384(R9), Z17, Z22
+	VFMADD231PD 448(R9), Z24, Z22
+	VFMADD231PD 512(R9), Z17, Z18
+	VFMADD231PD 576(R9), Z24, Z18
+	VFMADD231PD 640(R9), Z17, Z21
+	VFMADD231PD 704(R9), Z24, Z21
+	VFMADD231PD 768(R9), Z17, Z15
+	VFMADD231PD 832(R9), Z24, Z15
+	VFMADD231PD 896(R9), Z17, Z20
+	VFMADD231PD 960(R9), Z24, Z20
+	VUNPCKLPD   Z23, Z19, Z16
+	VUNPCKHPD   Z23, Z19, Z19
+	VADDPD      Z19, Z16, Z16
+	VUNPCKLPD   Z22, Z14, Z19
+	VUNPCKHPD   Z22, Z14, Z14
+	VADDPD      Z14, Z19, Z19
+	VUNPCKLPD   Z21, Z18, Z14
+	VUNPCKHPD   Z21, Z18, Z18
+	VADDPD      Z18, Z14, Z14
+	VUNPCKLPD   Z20, Z15, Z18
+	VUNPCKHPD   Z20, Z15, Z15
+	VADDPD      Z15, Z18, Z18
+	VSHUFF64X2  $0x88, Z19, Z16, Z15
+	VSHUFF64X2  $0xdd, Z19, Z16, Z16
+	VADDPD      Z16, Z15, Z15
+	VSHUFF64X2  $0x88, Z18, Z14, Z16
+	VSHUFF64X2  $0xdd, Z18, Z14, Z14
+	VADDPD      Z14, Z16, Z16
+	VSHUFF64X2  $0x88, Z16, Z15, Z14
+	VSHUFF64X2  $0xdd, Z16, Z15, Z15
+	VADDPD      Z15, Z14, Z14
+	VXORPD      Z19, Z19, Z19
+	VXORPD      Z23, Z23, Z23
+	VXORPD      Z15, Z15, Z15
+	VXORPD      Z22, Z22, Z22
+	VXORPD      Z18, Z18, Z18
+	VXORPD      Z21, Z21, Z21
+	VXORPD      Z16, Z16, Z16
+	VXORPD      Z20, Z20, Z20
+	VFMADD231PD 1024(R9), Z17, Z19
+	VFMADD231PD 1088(R9), Z24, Z19
+	VFMADD231PD 1152(R9), Z17, Z23
+	VFMADD231PD 1216(R9), Z24, Z23
+	VFMADD231PD 1280(R9), Z17, Z15
+	VFMADD231PD 1344(R9), Z24, Z15
+	VFMADD231PD 1408(R9), Z17, Z22
+	VFMADD231PD 1472(R9), Z24, Z22
+	VFMADD231PD 1536(R9), Z17, Z18
+	VFMADD231PD 1600(R9), Z24, Z18
+	VFMADD231PD 1664(R9), Z17, Z21
+	VFMADD231PD 1728(R9), Z24, Z21
+	VFMADD231PD 1792(R9), Z17, Z16
+	VFMADD231PD 1856(R9), Z24, Z16
+	VFMADD231PD 1920(R9), Z17, Z20
+	VFMADD231PD 1984(R9), Z24, Z20
+	VUNPCKLPD   Z23, Z19, Z17
+	VUNPCKHPD   Z23, Z19, Z19
+	VADDPD      Z19, Z17, Z17
+	VUNPCKLPD   Z22, Z15, Z19
+	VUNPCKHPD   Z22, Z15, Z15
+	VADDPD      Z15, Z19, Z19
+	VUNPCKLPD   Z21, Z18, Z15
+	VUNPCKHPD   Z21, Z18, Z18
+	VADDPD      Z18, Z15, Z15
+	VUNPCKLPD   Z20, Z16, Z18
+	VUNPCKHPD   Z20, Z16, Z16
+	VADDPD      Z16, Z18, Z18
+	VSHUFF64X2  $0x88, Z19, Z17, Z16
+	VSHUFF64X2  $0xdd, Z19, Z17, Z17
+	VADDPD      Z17, Z16, Z16
+	VSHUFF64X2  $0x88, Z18, Z15, Z17
+	VSHUFF64X2  $0xdd, Z18, Z15, Z15
+	VADDPD      Z15, Z17, Z17
+	VSHUFF64X2  $0x88, Z17, Z16, Z15
+	VSHUFF64X2  $0xdd, Z17, Z16, Z16
+	VADDPD      Z16, Z15, Z15
+	VMOVAPD     Z14, Z14
+	VMOVAPD     Z15, Z15
+
+product97:
+	VMOVUPD     Z14, 384(BX)
+	VPSUBQ.BCST constants<>+272(SB), Z14, Z14
+	VPMAXUQ     Z14, Z0, Z0
+	VMOVUPD     Z15, 448(BX)
+	VPSUBQ.BCST constants<>+272(SB), Z15, Z14
+	VPMAXUQ     Z14, Z0, Z0
+	ADDQ        $0x00000200, BX
+	ADDQ        $0x04, AX
+	CMPQ        AX, R8
+	JLE         group76
+
+rest77:
+	CMPQ       AX, CX
+	JG         grouped78
+	LEAQ       15(AX), R8
+	CMPQ       R8, CX
+	JG         none102
+	CMPQ       560(DX), $0x00
+	JEQ        none102
+	MOVLQSX    48(SI)(AX*4), R8
+	ANDQ       $-2, R8
+	SHLQ       $0x07, R8
+	PREFETCHT0 (DI)(R8*1)
+	PREFETCHT0 64(DI)(R8*1)
+	PREFETCHT0 128(DI)(R8*1)
+	PREFETCHT0 192(DI)(R8*1)
+	MOVQ       312(DX), R8
+	MOVLQSX    48(R8)(AX*4), R8
+	SHLQ       $0x07, R8
+	ADDQ       24(DX), R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	MOVLQSX    52(SI)(AX*4), R8
+	ANDQ       $-2, R8
+	SHLQ       $0x07, R8
+	PREFETCHT0 (DI)(R8*1)
+	PREFETCHT0 64(DI)(R8*1)
+	PREFETCHT0 128(DI)(R8*1)
+	PREFETCHT0 192(DI)(R8*1)
+	MOVQ       312(DX), R8
+	MOVLQSX    52(R8)(AX*4), R8
+	SHLQ       $0x07, R8
+	ADDQ       24(DX), R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	MOVLQSX    56(SI)(AX*4), R8
+	ANDQ       $-2, R8
+	SHLQ       $0x07, R8
+	PREFETCHT0 (DI)(R8*1)
+	PREFETCHT0 64(DI)(R8*1)
+	PREFETCHT0 128(DI)(R8*1)
+	PREFETCHT0 192(DI)(R8*1)
+	MOVQ       312(DX), R8
+	MOVLQSX    56(R8)(AX*4), R8
+	SHLQ       $0x07, R8
+	ADDQ       24(DX), R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	MOVLQSX    60(SI)(AX*4), R8
+	ANDQ       $-2, R8
+	SHLQ       $0x07, R8
+	PREFETCHT0 (DI)(R8*1)
+	PREFETCHT0 64(DI)(R8*1)
+	PREFETCHT0 128(DI)(R8*1)
+	PREFETCHT0 192(DI)(R8*1)
+	MOVQ       312(DX), R8
+	MOVLQSX    60(R8)(AX*4), R8
+	SHLQ       $0x07, R8
+	ADDQ       24(DX), R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	CMPQ       408(DX), $0x00
+	JEQ        near101
+	MOVQ       288(DX), R8
+	MOVLQSX    48(R8)(AX*4), R8
+	MOVQ       96(DX), R9
+	MOVQ       (R9)(R8*8), R8
+	MOVQ       72(DX), R9
+	LEAQ       (R9)(R8*8), R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	PREFETCHT0 128(R8)
+	PREFETCHT0 192(R8)
+	PREFETCHT0 256(R8)
+	PREFETCHT0 320(R8)
+	PREFETCHT0 384(R8)
+	PREFETCHT0 448(R8)
+	PREFETCHT0 512(R8)
+	PREFETCHT0 576(R8)
+	PREFETCHT0 640(R8)
+	PREFETCHT0 704(R8)
+	PREFETCHT0 768(R8)
+	PREFETCHT0 832(R8)
+	PREFETCHT0 896(R8)
+	PREFETCHT0 960(R8)
+	PREFETCHT0 1024(R8)
+	PREFETCHT0 1088(R8)
+	PREFETCHT0 1152(R8)
+	PREFETCHT0 1216(R8)
+	PREFETCHT0 1280(R8)
+	PREFETCHT0 1344(R8)
+	PREFETCHT0 1408(R8)
+	PREFETCHT0 1472(R8)
+	PREFETCHT0 1536(R8)
+	PREFETCHT0 1600(R8)
+	PREFETCHT0 1664(R8)
+	PREFETCHT0 1728(R8)
+	PREFETCHT0 1792(R8)
+	PREFETCHT0 1856(R8)
+	PREFETCHT0 1920(R8)
+	PREFETCHT0 1984(R8)
+	MOVQ       288(DX), R8
+	MOVLQSX    52(R8)(AX*4), R8
+	MOVQ       96(DX), R9
+	MOVQ       (R9)(R8*8), R8
+	MOVQ       72(DX), R9
+	LEAQ       (R9)(R8*8), R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	PREFETCHT0 128(R8)
+	PREFETCHT0 192(R8)
+	PREFETCHT0 256(R8)
+	PREFETCHT0 320(R8)
+	PREFETCHT0 384(R8)
+	PREFETCHT0 448(R8)
+	PREFETCHT0 512(R8)
+	PREFETCHT0 576(R8)
+	PREFETCHT0 640(R8)
+	PREFETCHT0 704(R8)
+	PREFETCHT0 768(R8)
+	PREFETCHT0 832(R8)
+	PREFETCHT0 896(R8)
+	PREFETCHT0 960(R8)
+	PREFETCHT0 1024(R8)
+	PREFETCHT0 1088(R8)
+	PREFETCHT0 1152(R8)
+	PREFETCHT0 1216(R8)
+	PREFETCHT0 1280(R8)
+	PREFETCHT0 1344(R8)
+	PREFETCHT0 1408(R8)
+	PREFETCHT0 1472(R8)
+	PREFETCHT0 1536(R8)
+	PREFETCHT0 1600(R8)
+	PREFETCHT0 1664(R8)
+	PREFETCHT0 1728(R8)
+	PREFETCHT0 1792(R8)
+	PREFETCHT0 1856(R8)
+	PREFETCHT0 1920(R8)
+	PREFETCHT0 1984(R8)
+	MOVQ       288(DX), R8
+	MOVLQSX    56(R8)(AX*4), R8
+	MOVQ       96(DX), R9
+	MOVQ       (R9)(R8*8), R8
+	MOVQ       72(DX), R9
+	LEAQ       (R9)(R8*8), R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	PREFETCHT0 128(R8)
+	PREFETCHT0 192(R8)
+	PREFETCHT0 256(R8)
+	PREFETCHT0 320(R8)
+	PREFETCHT0 384(R8)
+	PREFETCHT0 448(R8)
+	PREFETCHT0 512(R8)
+	PREFETCHT0 576(R8)
+	PREFETCHT0 640(R8)
+	PREFETCHT0 704(R8)
+	PREFETCHT0 768(R8)
+	PREFETCHT0 832(R8)
+	PREFETCHT0 896(R8)
+	PREFETCHT0 960(R8)
+	PREFETCHT0 1024(R8)
+	PREFETCHT0 1088(R8)
+	PREFETCHT0 1152(R8)
+	PREFETCHT0 1216(R8)
+	PREFETCHT0 1280(R8)
+	PREFETCHT0 1344(R8)
+	PREFETCHT0 1408(R8)
+	PREFETCHT0 1472(R8)
+	PREFETCHT0 1536(R8)
+	PREFETCHT0 1600(R8)
+	PREFETCHT0 1664(R8)
+	PREFETCHT0 1728(R8)
+	PREFETCHT0 1792(R8)
+	PREFETCHT0 1856(R8)
+	PREFETCHT0 1920(R8)
+	PREFETCHT0 1984(R8)
+	MOVQ       288(DX), R8
+	MOVLQSX    60(R8)(AX*4), R8
+	MOVQ       96(DX), R9
+	MOVQ       (R9)(R8*8), R8
+	MOVQ       72(DX), R9
+	LEAQ       (R9)(R8*8), R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	PREFETCHT0 128(R8)
+	PREFETCHT0 192(R8)
+	PREFETCHT0 256(R8)
+	PREFETCHT0 320(R8)
+	PREFETCHT0 384(R8)
+	PREFETCHT0 448(R8)
+	PREFETCHT0 512(R8)
+	PREFETCHT0 576(R8)
+	PREFETCHT0 640(R8)
+	PREFETCHT0 704(R8)
+	PREFETCHT0 768(R8)
+	PREFETCHT0 832(R8)
+	PREFETCHT0 896(R8)
+	PREFETCHT0 960(R8)
+	PREFETCHT0 1024(R8)
+	PREFETCHT0 1088(R8)
+	PREFETCHT0 1152(R8)
+	PREFETCHT0 1216(R8)
+	PREFETCHT0 1280(R8)
+	PREFETCHT0 1344(R8)
+	PREFETCHT0 1408(R8)
+	PREFETCHT0 1472(R8)
+	PREFETCHT0 1536(R8)
+	PREFETCHT0 1600(R8)
+	PREFETCHT0 1664(R8)
+	PREFETCHT0 1728(R8)
+	PREFETCHT0 1792(R8)
+	PREFETCHT0 1856(R8)
+	PREFETCHT0 1920(R8)
+	PREFETCHT0 1984(R8)
+
+near101:
+none102:
+	LEAQ             (AX), R8
+	CMPQ             R8, CX
+	CMOVQGT          CX, R8
+	MOVQ             312(DX), R9
+	MOVLQSX          (R9)(R8*4), R9
+	SHLQ             $0x07, R9
+	ADDQ             24(DX), R9
+	MOVLQSX          (SI)(R8*4), R8
+	XORQ             $0x01, R8
+	SHLQ             $0x07, R8
+	VBROADCASTSD     constants<>+0(SB), Z14
+	VMOVUPD          (DI)(R8*1), Z15
+	VCMPPD           $0x04, Z14, Z15, K1
+	VMOVUPD          (R9), Z16
+	VSUBPD           Z15, Z16, K1, Z14
+	VBROADCASTSD     constants<>+0(SB), Z15
+	VMOVUPD          64(DI)(R8*1), Z16
+	VCMPPD           $0x04, Z15, Z16, K1
+	VMOVUPD          64(R9), Z17
+	VSUBPD           Z16, Z17, K1, Z15
+	LEAQ             1(AX), R8
+	CMPQ             R8, CX
+	CMOVQGT          CX, R8
+	MOVQ             312(DX), R9
+	MOVLQSX          (R9)(R8*4), R9
+	SHLQ             $0x07, R9
+	ADDQ             24(DX), R9
+	MOVLQSX          (SI)(R8*4), R8
+	XORQ             $0x01, R8
+	SHLQ             $0x07, R8
+	VBROADCASTSD     constants<>+0(SB), Z16
+	VMOVUPD          (DI)(R8*1), Z17
+	VCMPPD           $0x04, Z16, Z17, K1
+	VMOVUPD          (R9), Z18
+	VSUBPD           Z17, Z18, K1, Z16
+	VBROADCASTSD     constants<>+0(SB), Z17
+	VMOVUPD          64(DI)(R8*1), Z18
+	VCMPPD           $0x04, Z17, Z18, K1
+	VMOVUPD          64(R9), Z19
+	VSUBPD           Z18, Z19, K1, Z17
+	VMAXPD           Z14, Z1, Z1
+	VMAXPD           Z15, Z1, Z1
+	VMAXPD           Z16, Z1, Z1
+	VMAXPD           Z17, Z1, Z1
+	VCMPPD.BCST      $0x05, constants<>+256(SB), Z14, K1
+	VCMPPD.BCST      $0x05, constants<>+256(SB), Z15, K2
+	VCMPPD.BCST      $0x05, constants<>+256(SB), Z16, K3
+	VCMPPD.BCST      $0x05, constants<>+256(SB), Z17, K4
+	VMOVAPD          Z3, Z18
+	VFMADD231PD      Z2, Z14, Z18
+	VMOVAPD          Z3, Z19
+	VFMADD231PD      Z2, Z15, Z19
+	VMOVAPD          Z3, Z20
+	VFMADD231PD      Z2, Z16, Z20
+	VMOVAPD          Z3, Z21
+	VFMADD231PD      Z2, Z17, Z21
+	VSUBPD           Z3, Z18, Z22
+	VSUBPD           Z3, Z19, Z23
+	VSUBPD           Z3, Z20, Z24
+	VSUBPD           Z3, Z21, Z25
+	VFNMADD231PD     Z4, Z22, Z14
+	VFNMADD231PD     Z4, Z23, Z15
+	VFNMADD231PD     Z4, Z24, Z16
+	VFNMADD231PD     Z4, Z25, Z17
+	VFNMADD231PD     Z5, Z22, Z14
+	VFNMADD231PD     Z5, Z23, Z15
+	VFNMADD231PD     Z5, Z24, Z16
+	VFNMADD231PD     Z5, Z25, Z17
+	VMOVAPD          Z11, Z26
+	VMOVAPD          Z11, Z27
+	VMOVAPD          Z11, Z28
+	VMOVAPD          Z11, Z29
+	VFMADD213PD      Z10, Z14, Z26
+	VFMADD213PD      Z10, Z15, Z27
+	VFMADD213PD      Z10, Z16, Z28
+	VFMADD213PD      Z10, Z17, Z29
+	VFMADD213PD      Z9, Z14, Z26
+	VFMADD213PD      Z9, Z15, Z27
+	VFMADD213PD      Z9, Z16, Z28
+	VFMADD213PD      Z9, Z17, Z29
+	VFMADD213PD      Z8, Z14, Z26
+	VFMADD213PD      Z8, Z15, Z27
+	VFMADD213PD      Z8, Z16, Z28
+	VFMADD213PD      Z8, Z17, Z29
+	VFMADD213PD      Z7, Z14, Z26
+	VFMADD213PD      Z7, Z15, Z27
+	VFMADD213PD      Z7, Z16, Z28
+	VFMADD213PD      Z7, Z17, Z29
+	VFMADD213PD      Z6, Z14, Z26
+	VFMADD213PD      Z6, Z15, Z27
+	VFMADD213PD      Z6, Z16, Z28
+	VFMADD213PD      Z6, Z17, Z29
+	VFMADD213PD.BCST constants<>+264(SB), Z14, Z26
+	VFMADD213PD.BCST constants<>+264(SB), Z15, Z27
+	VFMADD213PD.BCST constants<>+264(SB), Z16, Z28
+	VFMADD213PD.BCST constants<>+264(SB), Z17, Z29
+	VMULPD           Z14, Z26, Z26
+	VMULPD           Z15, Z27, Z27
+	VMULPD           Z16, Z28, Z28
+	VMULPD           Z17, Z29, Z29
+	VPSLLQ           $0x30, Z18, Z22
+	VPERMI2PD        Z13, Z12, Z18
+	VPSLLQ           $0x30, Z19, Z23
+	VPERMI2PD        Z13, Z12, Z19
+	VPSLLQ           $0x30, Z20, Z24
+	VPERMI2PD        Z13, Z12, Z20
+	VPSLLQ           $0x30, Z21, Z25
+	VPERMI2PD        Z13, Z12, Z21
+	VPADDQ           Z22, Z18, Z18
+	VPADDQ           Z23, Z19, Z19
+	VPADDQ           Z24, Z20, Z20
+	VPADDQ           Z25, Z21, Z21
+	VFMADD213PD.Z    Z18, Z18, K1, Z26
+	VFMADD213PD.Z    Z19, Z19, K2, Z27
+	VFMADD213PD.Z    Z20, Z20, K3, Z28
+	VFMADD213PD.Z    Z21, Z21, K4, Z29
+	VMOVUPD          Z26, (BX)
+	VMOVUPD          Z27, 64(BX)
+	VMOVUPD          Z28, 128(BX)
+	VMOVUPD          Z29, 192(BX)
+	LEAQ             2(AX), R8
+	CMPQ             R8, CX
+	CMOVQGT          CX, R8
+	MOVQ             312(DX), R9
+	MOVLQSX          (R9)(R8*4), R9
+	SHLQ             $0x07, R9
+	ADDQ             24(DX), R9
+	MOVLQSX          (SI)(R8*4), R8
+	XORQ             $0x01, R8
+	SHLQ             $0x07, R8
+	VBROADCASTSD     constants<>+0(SB), Z14
+	VMOVUPD          (DI)(R8*1), Z15
+	VCMPPD           $0x04, Z14, Z15, K1
+	VMOVUPD          (R9), Z16
+	VSUBPD           Z15, Z16, K1, Z14
+	VBROADCASTSD     constants<>+0(SB), Z15
+	VMOVUPD          64(DI)(R8*1), Z16
+	VCMPPD           $0x04, Z15, Z16, K1
+	VMOVUPD          64(R9), Z17
+	VSUBPD           Z16, Z17, K1, Z15
+	LEAQ             3(AX), R8
+	CMPQ             R8, CX
+	CMOVQGT          CX, R8
+	MOVQ             312(DX), R9
+	MOVLQSX          (R9)(R8*4), R9
+	SHLQ             $0x07, R9
+	ADDQ             24(DX), R9
+	MOVLQSX          (SI)(R8*4), R8
+	XORQ             $0x01, R8
+	SHLQ             $0x07, R8
+	VBROADCASTSD     constants<>+0(SB), Z16
+	VMOVUPD          (DI)(R8*1), Z17
+	VCMPPD           $0x04, Z16, Z17, K1
+	VMOVUPD          (R9), Z18
+	VSUBPD           Z17, Z18, K1, Z16
+	VBROADCASTSD     constants<>+0(SB), Z17
+	VMOVUPD          64(DI)(R8*1), Z18
+	VCMPPD           $0x04, Z17, Z18, K1
+	VMOVUPD          64(R9), Z19
+	VSUBPD           Z18, Z19, K1, Z17
+	VMAXPD           Z14, Z1, Z1
+	VMAXPD           Z15, Z1, Z1
+	VMAXPD           Z16, Z1, Z1
+	VMAXPD           Z17, Z1, Z1
+	VCMPPD.BCST      $0x05, constants<>+256(SB), Z14, K1
+	VCMPPD.BCST      $0x05, constants<>+256(SB), Z15, K2
+	VCMPPD.BCST      $0x05, constants<>+256(SB), Z16, K3
+	VCMPPD.BCST      $0x05, constants<>+256(SB), Z17, K4
+	VMOVAPD          Z3, Z18
+	VFMADD231PD      Z2, Z14, Z18
+	VMOVAPD          Z3, Z19
+	VFMADD231PD      Z2, Z15, Z19
+	VMOVAPD          Z3, Z20
+	VFMADD231PD      Z2, Z16, Z20
+	VMOVAPD          Z3, Z21
+	VFMADD231PD      Z2, Z17, Z21
+	VSUBPD           Z3, Z18, Z2
+	VSUBPD           Z3, Z19, Z22
+	VSUBPD           Z3, Z20, Z23
+	VSUBPD           Z3, Z21, Z3
+	VFNMADD231PD     Z4, Z2, Z14
+	VFNMADD231PD     Z4, Z22, Z15
+	VFNMADD231PD     Z4, Z23, Z16
+	VFNMADD231PD     Z4, Z3, Z17
+	VFNMADD231PD     Z5, Z2, Z14
+	VFNMADD231PD     Z5, Z22, Z15
+	VFNMADD231PD     Z5, Z23, Z16
+	VFNMADD231PD     Z5, Z3, Z17
+	VMOVAPD          Z11, Z4
+	VMOVAPD          Z11, Z5
+	VMOVAPD          Z11, Z24
+	VMOVAPD          Z11, Z11
+	VFMADD213PD      Z10, Z14, Z4
+	VFMADD213PD      Z10, Z15, Z5
+	VFMADD213PD      Z10, Z16, Z24
+	VFMADD213PD      Z10, Z17, Z11
+	VFMADD213PD      Z9, Z14, Z4
+	VFMADD213PD      Z9, Z15, Z5
+	VFMADD213PD      Z9, Z16, Z24
+	VFMADD213PD      Z9, Z17, Z11
+	VFMADD213PD      Z8, Z14, Z4
+	VFMADD213PD      Z8, Z15, Z5
+	VFMADD213PD      Z8, Z16, Z24
+	VFMADD213PD      Z8, Z17, Z11
+	VFMADD213PD      Z7, Z14, Z4
+	VFMADD213PD      Z7, Z15, Z5
+	VFMADD213PD      Z7, Z16, Z24
+	VFMADD213PD      Z7, Z17, Z11
+	VFMADD213PD      Z6, Z14, Z4
+	VFMADD213PD      Z6, Z15, Z5
+	VFMADD213PD      Z6, Z16, Z24
+	VFMADD213PD      Z6, Z17, Z11
+	VFMADD213PD.BCST constants<>+264(SB), Z14, Z4
+	VFMADD213PD.BCST constants<>+264(SB), Z15, Z5
+	VFMADD213PD.BCST constants<>+264(SB), Z16, Z24
+	VFMADD213PD.BCST constants<>+264(SB), Z17, Z11
+	VMULPD           Z14, Z4, Z4
+	VMULPD           Z15, Z5, Z5
+	VMULPD           Z16, Z24, Z24
+	VMULPD           Z17, Z11, Z11
+	VPSLLQ           $0x30, Z18, Z2
+	VPERMI2PD        Z13, Z12, Z18
+	VPSLLQ           $0x30, Z19, Z22
+	VPERMI2PD        Z13, Z12, Z19
+	VPSLLQ           $0x30, Z20, Z23
+	VPERMI2PD        Z13, Z12, Z20
+	VPSLLQ           $0x30, Z21, Z3
+	VPERMI2PD        Z13, Z12, Z21
+	VPADDQ           Z2, Z18, Z18
+	VPADDQ           Z22, Z19, Z19
+	VPADDQ           Z23, Z20, Z20
+	VPADDQ           Z3, Z21, Z21
+	VFMADD213PD.Z    Z18, Z18, K1, Z4
+	VFMADD213PD.Z    Z19, Z19, K2, Z5
+	VFMADD213PD.Z    Z20, Z20, K3, Z24
+	VFMADD213PD.Z    Z21, Z21, K4, Z11
+	VMOVUPD          Z4, 256(BX)
+	VMOVUPD          Z5, 320(BX)
+	VMOVUPD          Z24, 384(BX)
+	VMOVUPD          Z11, 448(BX)
+	LEAQ             (AX), DI
+	CMPQ             DI, CX
+	CMOVQGT          CX, DI
+	MOVQ             288(DX), R8
+	MOVLQSX          (R8)(DI*4), R8
+	MOVQ             96(DX), R9
+	MOVQ             (R9)(R8*8), R8
+	MOVQ             72(DX), R9
+	LEAQ             (R9)(R8*8), R8
+	LEAQ             (BX), R9
+	TESTB            $0x01, (SI)(DI*4)
+	JNZ              backward103
+	VXORPD           Z2, Z2, Z2
+	VXORPD           Z3, Z3, Z3
+	VXORPD           Z4, Z4, Z4
+	VXORPD           Z5, Z5, Z5
+	VBROADCASTSD     (R9), Z6
+	VFMADD231PD      (R8), Z6, Z2
+	VFMADD231PD      64(R8), Z6, Z3
+	VBROADCASTSD     8(R9), Z6
+	VFMADD231PD      128(R8), Z6, Z4
+	VFMADD231PD      192(R8), Z6, Z5
+	VBROADCASTSD     16(R9), Z6
+	VFMADD231PD      256(R8), Z6, Z2
+	VFMADD231PD      320(R8), Z6, Z3
+	VBROADCASTSD     24(R9), Z6
+	VFMADD231PD      384(R8), Z6, Z4
+	VFMADD231PD      448(R8), Z6, Z5
+	VBROADCASTSD     32(R9), Z6
+	VFMADD231PD      512(R8), Z6, Z2
+	VFMADD231PD      576(R8), Z6, Z3
+	VBROADCASTSD     40(R9), Z6
+	VFMADD231PD      640(R8), Z6, Z4
+	VFMADD231PD      704(R8), Z6, Z5
+	VBROADCASTSD     48(R9), Z6
+	VFMADD231PD      768(R8), Z6, Z2
+	VFMADD231PD      832(R8), Z6, Z3
+	VBROADCASTSD     56(R9), Z6
+	VFMADD231PD      896(R8), Z6, Z4
+	VFMADD231PD      960(R8), Z6, Z5
+	VBROADCASTSD     64(R9), Z6
+	VFMADD231PD      1024(R8), Z6, Z2
+	VFMADD231PD      1088(R8), Z6, Z3
+	VBROADCASTSD     72(R9), Z6
+	VFMADD231PD      1152(R8), Z6, Z4
+	VFMADD231PD      1216(R8), Z6, Z5
+	VBROADCASTSD     80(R9), Z6
+	VFMADD231PD      1280(R8), Z6, Z2
+	VFMADD231PD      1344(R8), Z6, Z3
+	VBROADCASTSD     88(R9), Z6
+	VFMADD231PD      1408(R8), Z6, Z4
+	VFMADD231PD      1472(R8), Z6, Z5
+	VBROADCASTSD     96(R9), Z6
+	VFMADD231PD      1536(R8), Z6, Z2
+	VFMADD231PD      1600(R8), Z6, Z3
+	VBROADCASTSD     104(R9), Z6
+	VFMADD231PD      1664(R8), Z6, Z4
+	VFMADD231PD      1728(R8), Z6, Z5
+	VBROADCASTSD     112(R9), Z6
+	VFMADD231PD      1792(R8), Z6, Z2
+	VFMADD231PD      1856(R8), Z6, Z3
+	VBROADCASTSD     120(R9), Z6
+	VFMADD231PD      1920(R8), Z6, Z4
+	VFMADD231PD      1984(R8), Z6, Z5
+	VADDPD           Z4, Z2, Z2
+	VADDPD           Z5, Z3, Z3
+	VMOVAPD          Z2, Z2
+	VMOVAPD          Z3, Z3
+	JMP              product104
+
+backward103:
+	VMOVUPD     (R9), Z5
+	VMOVUPD     64(R9), Z12
+	VXORPD      Z7, Z7, Z7
+	VXORPD      Z11, Z11, Z11
+	VXORPD      Z2, Z2, Z2
+	VXORPD      Z10, Z10, Z10
+	VXORPD      Z6, Z6, Z6
+	VXORPD      Z9, Z9, Z9
+	VXORPD      Z3, Z3, Z3
+	VXORPD      Z8, Z8, Z8
+	VFMADD231PD (R8), Z5, Z7
+	VFMADD231PD 64(R8), Z12, Z7
+	VFMADD231PD 128(R8), Z5, Z11
+	VFMADD231PD 192(R8), Z12, Z11
+	VFMADD231PD 256(R8), Z5, Z2
+	VFMADD231PD 320(R8), Z12, Z2
+	VFMADD231PD 384(R8), Z5, Z10
+	VFMADD231PD 448(R8), Z12, Z10
+	VFMADD231PD 512(R8), Z5, Z6
+	VFMADD231PD 576(R8), Z12, Z6
+	VFMADD231PD 640(R8), Z5, Z9
+	VFMADD231PD 704(R8), Z12, Z9
+	VFMADD231PD 768(R8), Z5, Z3
+	VFMADD231PD 832(R8), Z12, Z3
+	VFMADD231PD 896(R8), Z5, Z8
+	VFMADD231PD 960(R8), Z12, Z8
+	VUNPCKLPD   Z11, Z7, Z4
+	VUNPCKHPD   Z11, Z7, Z7
+	VADDPD      Z7, Z4, Z4
+	VUNPCKLPD   Z10, Z2, Z7
+	VUNPCKHPD   Z10, Z2, Z2
+	VADDPD      Z2, Z7, Z7
+	VUNPCKLPD   Z9, Z6, Z2
+	VUNPCKHPD   Z9, Z6, Z6
+	VADDPD      Z6, Z2, Z2
+	VUNPCKLPD   Z8, Z3, Z6
+	VUNPCKHPD   Z8, Z3, Z3
+	VADDPD      Z3, Z6, Z6
+	VSHUFF64X2  $0x88, Z7, Z4, Z3
+	VSHUFF64X2  $0xdd, Z7, Z4, Z4
+	VADDPD      Z4, Z3, Z3
+	VSHUFF64X2  $0x88, Z6, Z2, Z4
+	VSHUFF64X2  $0xdd, Z6, Z2, Z2
+	VADDPD      Z2, Z4, Z4
+	VSHUFF64X2  $0x88, Z4, Z3, Z2
+	VSHUFF64X2  $0xdd, Z4, Z3, Z3
+	VADDPD      Z3, Z2, Z2
+	VXORPD      Z7, Z7, Z7
+	VXORPD      Z11, Z11, Z11
+	VXORPD      Z3, Z3, Z3
+	VXORPD      Z10, Z10, Z10
+	VXORPD      Z6, Z6, Z6
+	VXORPD      Z9, Z9, Z9
+	VXORPD      Z4, Z4, Z4
+	VXORPD      Z8, Z8, Z8
+	VFMADD231PD 1024(R8), Z5, Z7
+	VFMADD231PD 1088(R8), Z12, Z7
+	VFMADD231PD 1152(R8), Z5, Z11
+	VFMADD231PD 1216(R8), Z12, Z11
+	VFMADD231PD 1280(R8), Z5, Z3
+	VFMADD231PD 1344(R8), Z12, Z3
+	VFMADD231PD 1408(R8), Z5, Z10
+	VFMADD231PD 1472(R8), Z12, Z10
+	VFMADD231PD 1536(R8), Z5, Z6
+	VFMADD231PD 1600(R8), Z12, Z6
+	VFMADD231PD 1664(R8), Z5, Z9
+	VFMADD231PD 1728(R8), Z12, Z9
+	VFMADD231PD 1792(R8), Z5, Z4
+	VFMADD231PD 1856(R8), Z12, Z4
+	VFMADD231PD 1920(R8), Z5, Z8
+	VFMADD231PD 1984(R8), Z12, Z8
+	VUNPCKLPD   Z11, Z7, Z5
+	VUNPCKHPD   Z11, Z7, Z7
+	VADDPD      Z7, Z5, Z5
+	VUNPCKLPD   Z10, Z3, Z7
+	VUNPCKHPD   Z10, Z3, Z3
+	VADDPD      Z3, Z7, Z7
+	VUNPCKLPD   Z9, Z6, Z3
+	VUNPCKHPD   Z9, Z6, Z6
+	VADDPD      Z6, Z3, Z3
+	VUNPCKLPD   Z8, Z4, Z6
+	VUNPCKHPD   Z8, Z4, Z4
+	VADDPD      Z4, Z6, Z6
+	VSHUFF64X2  $0x88, Z7, Z5, Z4
+	VSHUFF64X2  $0xdd, Z7, Z5, Z5
+	VADDPD      Z5, Z4, Z4
+	VSHUFF64X2  $0x88, Z6, Z3, Z5
+	VSHUFF64X2  $0xdd, Z6, Z3, Z3
+	VADDPD      Z3, Z5, Z5
+	VSHUFF64X2  $0x88, Z5, Z4, Z3
+	VSHUFF64X2  $0xdd, Z5, Z4, Z4
+	VADDPD      Z4, Z3, Z3
+	VMOVAPD     Z2, Z2
+	VMOVAPD     Z3, Z3
+
+product104:
+	VMOVUPD      Z2, (BX)
+	VPSUBQ.BCST  constants<>+272(SB), Z2, Z2
+	VPMAXUQ      Z2, Z0, Z0
+	VMOVUPD      Z3, 64(BX)
+	VPSUBQ.BCST  constants<>+272(SB), Z3, Z2
+	VPMAXUQ      Z2, Z0, Z0
+	LEAQ         1(AX), DI
+	CMPQ         DI, CX
+	CMOVQGT      CX, DI
+	MOVQ         288(DX), R8
+	MOVLQSX      (R8)(DI*4), R8
+	MOVQ         96(DX), R9
+	MOVQ         (R9)(R8*8), R8
+	MOVQ         72(DX), R9
+	LEAQ         (R9)(R8*8), R8
+	LEAQ         128(BX), R9
+	TESTB        $0x01, (SI)(DI*4)
+	JNZ          backward108
+	VXORPD       Z2, Z2, Z2
+	VXORPD       Z3, Z3, Z3
+	VXORPD       Z4, Z4, Z4
+	VXORPD       Z5, Z5, Z5
+	VBROADCASTSD (R9), Z6
+	VFMADD231PD  (R8), Z6, Z2
+	VFMADD231PD  64(R8), Z6, Z3
+	VBROADCASTSD 8(R9), Z6
+	VFMADD231PD  128(R8), Z6, Z4
+	VFMADD231PD  192(R8), Z6, Z5
+	VBROADCASTSD 16(R9), Z6
+	VFMADD231PD  256(R8), Z6, Z2
+	VFMADD231PD  320(R8), Z6, Z3
+	VBROADCASTSD 24(R9), Z6
+	VFMADD231PD  384(R8), Z6, Z4
+	VFMADD231PD  448(R8), Z6, Z5
+	VBROADCASTSD 32(R9), Z6
+	VFMADD231PD  512(R8), Z6, Z2
+	VFMADD231PD  576(R8), Z6, Z3
+	VBROADCASTSD 40(R9), Z6
+	VFMADD231PD  640(R8), Z6, Z4
+	VFMADD231PD  704(R8), Z6, Z5
+	VBROADCASTSD 48(R9), Z6
+	VFMADD231PD  768(R8), Z6, Z2
+	VFMADD231PD  832(R8), Z6, Z3
+	VBROADCASTSD 56(R9), Z6
+	VFMADD231PD  896(R8), Z6, Z4
+	VFMADD231PD  960(R8), Z6, Z5
+	VBROADCASTSD 64(R9), Z6
+	VFMADD231PD  1024(R8), Z6, Z2
+	VFMADD231PD  1088(R8), Z6, Z3
+	VBROADCASTSD 72(R9), Z6
+	VFMADD231PD  1152(R8), Z6, Z4
+	VFMADD231PD  1216(R8), Z6, Z5
+	VBROADCASTSD 80(R9), Z6
+	VFMADD231PD  1280(R8), Z6, Z2
+	VFMADD231PD  1344(R8), Z6, Z3
+	VBROADCASTSD 88(R9), Z6
+	VFMADD231PD  1408(R8), Z6, Z4
+	VFMADD231PD  1472(R8), Z6, Z5
+	VBROADCASTSD 96(R9), Z6
+	VFMADD231PD  1536(R8), Z6, Z2
+	VFMADD231PD  1600(R8), Z6, Z3
+	VBROADCASTSD 104(R9), Z6
+	VFMADD231PD  1664(R8), Z6, Z4
+	VFMADD231PD  1728(R8), Z6, Z5
+	VBROADCASTSD 112(R9), Z6
+	VFMADD231PD  1792(R8), Z6, Z2
+	VFMADD231PD  1856(R8), Z6, Z3
+	VBROADCASTSD 120(R9), Z6
+	VFMADD231PD  1920(R8), Z6, Z4
+	VFMADD231PD  1984(R8), Z6, Z5
+	VADDPD       Z4, Z2, Z2
+	VADDPD       Z5, Z3, Z3
+	VMOVAPD      Z2, Z2
+	VMOVAPD      Z3, Z3
+	JMP          product109
+
+backward108:
+	VMOVUPD     (R9), Z5
+	VMOVUPD     64(R9), Z12
+	VXORPD      Z7, Z7, Z7
+	VXORPD      Z11, Z11, Z11
+	VXORPD      Z2, Z2, Z2
+	VXORPD      Z10, Z10, Z10
+	VXORPD      Z6, Z6, Z6
+	VXORPD      Z9, Z9, Z9
+	VXORPD      Z3, Z3, Z3
+	VXORPD      Z8, Z8, Z8
+	VFMADD231PD (R8), Z5, Z7
+	VFMADD231PD 64(R8), Z12, Z7
+	VFMADD231PD 128(R8), Z5, Z11
+	VFMADD231PD 192(R8), Z12, Z11
+	VFMADD231PD 256(R8), Z5, Z2
+	VFMADD231PD 320(R8), Z12, Z2
+	VFMADD231PD 384(R8), Z5, Z10
+	VFMADD231PD 448(R8), Z12, Z10
+	VFMADD231PD 512(R8), Z5, Z6
+	VFMADD231PD 576(R8), Z12, Z6
+	VFMADD231PD 640(R8), Z5, Z9
+	VFMADD231PD 704(R8), Z12, Z9
+	VFMADD231PD 768(R8), Z5, Z3
+	VFMADD231PD 832(R8), Z12, Z3
+	VFMADD231PD 896(R8), Z5, Z8
+	VFMADD231PD 960(R8), Z12, Z8
+	VUNPCKLPD   Z11, Z7, Z4
+	VUNPCKHPD   Z11, Z7, Z7
+	VADDPD      Z7, Z4, Z4
+	VUNPCKLPD   Z10, Z2, Z7
+	VUNPCKHPD   Z10, Z2, Z2
+	VADDPD      Z2, Z7, Z7
+	VUNPCKLPD   Z9, Z6, Z2
+	VUNPCKHPD   Z9, Z6, Z6
+	VADDPD      Z6, Z2, Z2
+	VUNPCKLPD   Z8, Z3, Z6
+	VUNPCKHPD   Z8, Z3, Z3
+	VADDPD      Z3, Z6, Z6
+	VSHUFF64X2  $0x88, Z7, Z4, Z3
+	VSHUFF64X2  $0xdd, Z7, Z4, Z4
+	VADDPD      Z4, Z3, Z3
+	VSHUFF64X2  $0x88, Z6, Z2, Z4
+	VSHUFF64X2  $0xdd, Z6, Z2, Z2
+	VADDPD      Z2, Z4, Z4
+	VSHUFF64X2  $0x88, Z4, Z3, Z2
+	VSHUFF64X2  $0xdd, Z4, Z3, Z3
+	VADDPD      Z3, Z2, Z2
+	VXORPD      Z7, Z7, Z7
+	VXORPD      Z11, Z11, Z11
+	VXORPD      Z3, Z3, Z3
+	VXORPD      Z10, Z10, Z10
+	VXORPD      Z6, Z6, Z6
+	VXORPD      Z9, Z9, Z9
+	VXORPD      Z4, Z4, Z4
+	VXORPD      Z8, Z8, Z8
+	VFMADD231PD 1024(R8), Z5, Z7
+	VFMADD231PD 1088(R8), Z12, Z7
+	VFMADD231PD 1152(R8), Z5, Z11
+	VFMADD231PD 1216(R8), Z12, Z11
+	VFMADD231PD 1280(R8), Z5, Z3
+	VFMADD231PD 1344(R8), Z12, Z3
+	VFMADD231PD 1408(R8), Z5, Z10
+	VFMADD231PD 1472(R8), Z12, Z10
+	VFMADD231PD 1536(R8), Z5, Z6
+	VFMADD231PD 1600(R8), Z12, Z6
+	VFMADD231PD 1664(R8), Z5, Z9
+	VFMADD231PD 1728(R8), Z12, Z9
+	VFMADD231PD 1792(R8), Z5, Z4
+	VFMADD231PD 1856(R8), Z12, Z4
+	VFMADD231PD 1920(R8), Z5, Z8
+	VFMADD231PD 1984(R8), Z12, Z8
+	VUNPCKLPD   Z11, Z7, Z5
+	VUNPCKHPD   Z11, Z7, Z7
+	VADDPD      Z7, Z5, Z5
+	VUNPCKLPD   Z10, Z3, Z7
+	VUNPCKHPD   Z10, Z3, Z3
+	VADDPD      Z3, Z7, Z7
+	VUNPCKLPD   Z9, Z6, Z3
+	VUNPCKHPD   Z9, Z6, Z6
+	VADDPD      Z6, Z3, Z3
+	VUNPCKLPD   Z8, Z4, Z6
+	VUNPCKHPD   Z8, Z4, Z4
+	VADDPD      Z4, Z6, Z6
+	VSHUFF64X2  $0x88, Z7, Z5, Z4
+	VSHUFF64X2  $0xdd, Z7, Z5, Z5
+	VADDPD      Z5, Z4, Z4
+	VSHUFF64X2  $0x88, Z6, Z3, Z5
+	VSHUFF64X2  $0xdd, Z6, Z3, Z3
+	VADDPD      Z3, Z5, Z5
+	VSHUFF64X2  $0x88, Z5, Z4, Z3
+	VSHUFF64X2  $0xdd, Z5, Z4, Z4
+	VADDPD      Z4, Z3, Z3
+	VMOVAPD     Z2, Z2
+	VMOVAPD     Z3, Z3
+
+product109:
+	VMOVUPD      Z2, 128(BX)
+	VPSUBQ.BCST  constants<>+272(SB), Z2, Z2
+	VPMAXUQ      Z2, Z0, Z0
+	VMOVUPD      Z3, 192(BX)
+	VPSUBQ.BCST  constants<>+272(SB), Z3, Z2
+	VPMAXUQ      Z2, Z0, Z0
+	LEAQ         2(AX), DI
+	CMPQ         DI, CX
+	CMOVQGT      CX, DI
+	MOVQ         288(DX), R8
+	MOVLQSX      (R8)(DI*4), R8
+	MOVQ         96(DX), R9
+	MOVQ         (R9)(R8*8), R8
+	MOVQ         72(DX), R9
+	LEAQ         (R9)(R8*8), R8
+	LEAQ         256(BX), R9
+	TESTB        $0x01, (SI)(DI*4)
+	JNZ          backward113
+	VXORPD       Z2, Z2, Z2
+	VXORPD       Z3, Z3, Z3
+	VXORPD       Z4, Z4, Z4
+	VXORPD       Z5, Z5, Z5
+	VBROADCASTSD (R9), Z6
+	VFMADD231PD  (R8), Z6, Z2
+	VFMADD231PD  64(R8), Z6, Z3
+	VBROADCASTSD 8(R9), Z6
+	VFMADD231PD  128(R8), Z6, Z4
+	VFMADD231PD  192(R8), Z6, Z5
+	VBROADCASTSD 16(R9), Z6
+	VFMADD231PD  256(R8), Z6, Z2
+	VFMADD231PD  320(R8), Z6, Z3
+	VBROADCASTSD 24(R9), Z6
+	VFMADD231PD  384(R8), Z6, Z4
+	VFMADD231PD  448(R8), Z6, Z5
+	VBROADCASTSD 32(R9), Z6
+	VFMADD231PD  512(R8), Z6, Z2
+	VFMADD231PD  576(R8), Z6, Z3
+	VBROADCASTSD 40(R9), Z6
+	VFMADD231PD  640(R8), Z6, Z4
+	VFMADD231PD  704(R8), Z6, Z5
+	VBROADCASTSD 48(R9), Z6
+	VFMADD231PD  768(R8), Z6, Z2
+	VFMADD231PD  832(R8), Z6, Z3
+	VBROADCASTSD 56(R9), Z6
+	VFMADD231PD  896(R8), Z6, Z4
+	VFMADD231PD  960(R8), Z6, Z5
+	VBROADCASTSD 64(R9), Z6
+	VFMADD231PD  1024(R8), Z6, Z2
+	VFMADD231PD  1088(R8), Z6, Z3
+	VBROADCASTSD 72(R9), Z6
+	VFMADD231PD  1152(R8), Z6, Z4
+	VFMADD231PD  1216(R8), Z6, Z5
+	VBROADCASTSD 80(R9), Z6
+	VFMADD231PD  1280(R8), Z6, Z2
+	VFMADD231PD  1344(R8), Z6, Z3
+	VBROADCASTSD 88(R9), Z6
+	VFMADD231PD  1408(R8), Z6, Z4
+	VFMADD231PD  1472(R8), Z6, Z5
+	VBROADCASTSD 96(R9), Z6
+	VFMADD231PD  1536(R8), Z6, Z2
+	VFMADD231PD  1600(R8), Z6, Z3
+	VBROADCASTSD 104(R9), Z6
+	VFMADD231PD  1664(R8), Z6, Z4
+	VFMADD231PD  1728(R8), Z6, Z5
+	VBROADCASTSD 112(R9), Z6
+	VFMADD231PD  1792(R8), Z6, Z2
+	VFMADD231PD  1856(R8), Z6, Z3
+	VBROADCASTSD 120(R9), Z6
+	VFMADD231PD  1920(R8), Z6, Z4
+	VFMADD231PD  1984(R8), Z6, Z5
+	VADDPD       Z4, Z2, Z2
+	VADDPD       Z5, Z3, Z3
+	VMOVAPD      Z2, Z2
+	VMOVAPD      Z3, Z3
+	JMP          product114
+
+backward113:
+	VMOVUPD     (R9), Z5
+	VMOVUPD     64(R9), Z12
+	VXORPD      Z7, Z7, Z7
+	VXORPD      Z11, Z11, Z11
+	VXORPD      Z2, Z2, Z2
+	VXORPD      Z10, Z10, Z10
+	VXORPD      Z6, Z6, Z6
+	VXORPD      Z9, Z9, Z9
+	VXORPD      Z3, Z3, Z3
+	VXORPD      Z8, Z8, Z8
+	VFMADD231PD (R8), Z5, Z7
+	VFMADD231PD 64(R8), Z12, Z7
+	VFMADD231PD 128(R8), Z5, Z11
+	VFMADD231PD 192(R8), Z12, Z11
+	VFMADD231PD 256(R8), Z5, Z2
+	VFMADD231PD 320(R8), Z12, Z2
+	VFMADD231PD 384(R8), Z5, Z10
+	VFMADD231PD 448(R8), Z12, Z10
+	VFMADD231PD 512(R8), Z5, Z6
+	VFMADD231PD 576(R8), Z12, Z6
+	VFMADD231PD 640(R8), Z5, Z9
+	VFMADD231PD 704(R8), Z12, Z9
+	VFMADD231PD 768(R8), Z5, Z3
+	VFMADD231PD 832(R8), Z12, Z3
+	VFMADD231PD 896(R8), Z5, Z8
+	VFMADD231PD 960(R8), Z12, Z8
+	VUNPCKLPD   Z11, Z7, Z4
+	VUNPCKHPD   Z11, Z7, Z7
+	VADDPD      Z7, Z4, Z4
+	VUNPCKLPD   Z10, Z2, Z7
+	VUNPCKHPD   Z10, Z2, Z2
+	VADDPD      Z2, Z7, Z7
+	VUNPCKLPD   Z9, Z6, Z2
+	VUNPCKHPD   Z9, Z6, Z6
+	VADDPD      Z6, Z2, Z2
+	VUNPCKLPD   Z8, Z3, Z6
+	VUNPCKHPD   Z8, Z3, Z3
+	VADDPD      Z3, Z6, Z6
+	VSHUFF64X2  $0x88, Z7, Z4, Z3
+	VSHUFF64X2  $0xdd, Z7, Z4, Z4
+	VADDPD      Z4, Z3, Z3
+	VSHUFF64X2  $0x88, Z6, Z2, Z4
+	VSHUFF64X2  $0xdd, Z6, Z2, Z2
+	VADDPD      Z2, Z4, Z4
+	VSHUFF64X2  $0x88, Z4, Z3, Z2
+	VSHUFF64X2  $0xdd, Z4, Z3, Z3
+	VADDPD      Z3, Z2, Z2
+	VXORPD      Z7, Z7, Z7
+	VXORPD      Z11, Z11, Z11
+	VXORPD      Z3, Z3, Z3
+	VXORPD      Z10, Z10, Z10
+	VXORPD      Z6, Z6, Z6
+	VXORPD      Z9, Z9, Z9
+	VXORPD      Z4, Z4, Z4
+	VXORPD      Z8, Z8, Z8
+	VFMADD231PD 1024(R8), Z5, Z7
+	VFMADD231PD 1088(R8), Z12, Z7
+	VFMADD231PD 1152(R8), Z5, Z11
+	VFMADD231PD 1216(R8), Z12, Z11
+	VFMADD231PD 1280(R8), Z5, Z3
+	VFMADD231PD 1344(R8), Z12, Z3
+	VFMADD231PD 1408(R8), Z5, Z10
+	VFMADD231PD 1472(R8), Z12, Z10
+	VFMADD231PD 1536(R8), Z5, Z6
+	VFMADD231PD 1600(R8), Z12, Z6
+	VFMADD231PD 1664(R8), Z5, Z9
+	VFMADD231PD 1728(R8), Z12, Z9
+	VFMADD231PD 1792(R8), Z5, Z4
+	VFMADD231PD 1856(R8), Z12, Z4
+	VFMADD231PD 1920(R8), Z5, Z8
+	VFMADD231PD 1984(R8), Z12, Z8
+	VUNPCKLPD   Z11, Z7, Z5
+	VUNPCKHPD   Z11, Z7, Z7
+	VADDPD      Z7, Z5, Z5
+	VUNPCKLPD   Z10, Z3, Z7
+	VUNPCKHPD   Z10, Z3, Z3
+	VADDPD      Z3, Z7, Z7
+	VUNPCKLPD   Z9, Z6, Z3
+	VUNPCKHPD   Z9, Z6, Z6
+	VADDPD      Z6, Z3, Z3
+	VUNPCKLPD   Z8, Z4, Z6
+	VUNPCKHPD   Z8, Z4, Z4
+	VADDPD      Z4, Z6, Z6
+	VSHUFF64X2  $0x88, Z7, Z5, Z4
+	VSHUFF64X2  $0xdd, Z7, Z5, Z5
+	VADDPD      Z5, Z4, Z4
+	VSHUFF64X2  $0x88, Z6, Z3, Z5
+	VSHUFF64X2  $0xdd, Z6, Z3, Z3
+	VADDPD      Z3, Z5, Z5
+	VSHUFF64X2  $0x88, Z5, Z4, Z3
+	VSHUFF64X2  $0xdd, Z5, Z4, Z4
+	VADDPD      Z4, Z3, Z3
+	VMOVAPD     Z2, Z2
+	VMOVAPD     Z3, Z3
+
+product114:
+	VMOVUPD      Z2, 256(BX)
+	VPSUBQ.BCST  constants<>+272(SB), Z2, Z2
+	VPMAXUQ      Z2, Z0, Z0
+	VMOVUPD      Z3, 320(BX)
+	VPSUBQ.BCST  constants<>+272(SB), Z3, Z2
+	VPMAXUQ      Z2, Z0, Z0
+	LEAQ         3(AX), AX
+	CMPQ         AX, CX
+	CMOVQGT      CX, AX
+	MOVQ         288(DX), CX
+	MOVLQSX      (CX)(AX*4), CX
+	MOVQ         96(DX), DI
+	MOVQ         (DI)(CX*8), CX
+	MOVQ         72(DX), DX
+	LEAQ         (DX)(CX*8), CX
+	LEAQ         384(BX), DX
+	TESTB        $0x01, (SI)(AX*4)
+	JNZ          backward118
+	VXORPD       Z2, Z2, Z2
+	VXORPD       Z3, Z3, Z3
+	VXORPD       Z4, Z4, Z4
+	VXORPD       Z5, Z5, Z5
+	VBROADCASTSD (DX), Z6
+	VFMADD231PD  (CX), Z6, Z2
+	VFMADD231PD  64(CX), Z6, Z3
+	VBROADCASTSD 8(DX), Z6
+	VFMADD231PD  128(CX), Z6, Z4
+	VFMADD231PD  192(CX), Z6, Z5
+	VBROADCASTSD 16(DX), Z6
+	VFMADD231PD  256(CX), Z6, Z2
+	VFMADD231PD  320(CX), Z6, Z3
+	VBROADCASTSD 24(DX), Z6
+	VFMADD231PD  384(CX), Z6, Z4
+	VFMADD231PD  448(CX), Z6, Z5
+	VBROADCASTSD 32(DX), Z6
+	VFMADD231PD  512(CX), Z6, Z2
+	VFMADD231PD  576(CX), Z6, Z3
+	VBROADCASTSD 40(DX), Z6
+	VFMADD231PD  640(CX), Z6, Z4
+	VFMADD231PD  704(CX), Z6, Z5
+	VBROADCASTSD 48(DX), Z6
+	VFMADD231PD  768(CX), Z6, Z2
+	VFMADD231PD  832(CX), Z6, Z3
+	VBROADCASTSD 56(DX), Z6
+	VFMADD231PD  896(CX), Z6, Z4
+	VFMADD231PD  960(CX), Z6, Z5
+	VBROADCASTSD 64(DX), Z6
+	VFMADD231PD  1024(CX), Z6, Z2
+	VFMADD231PD  1088(CX), Z6, Z3
+	VBROADCASTSD 72(DX), Z6
+	VFMADD231PD  1152(CX), Z6, Z4
+	VFMADD231PD  1216(CX), Z6, Z5
+	VBROADCASTSD 80(DX), Z6
+	VFMADD231PD  1280(CX), Z6, Z2
+	VFMADD231PD  1344(CX), Z6, Z3
+	VBROADCASTSD 88(DX), Z6
+	VFMADD231PD  1408(CX), Z6, Z4
+	VFMADD231PD  1472(CX), Z6, Z5
+	VBROADCASTSD 96(DX), Z6
+	VFMADD231PD  1536(CX), Z6, Z2
+	VFMADD231PD  1600(CX), Z6, Z3
+	VBROADCASTSD 104(DX), Z6
+	VFMADD231PD  1664(CX), Z6, Z4
+	VFMADD231PD  1728(CX), Z6, Z5
+	VBROADCASTSD 112(DX), Z6
+	VFMADD231PD  1792(CX), Z6, Z2
+	VFMADD231PD  1856(CX), Z6, Z3
+	VBROADCASTSD 120(DX), Z6
+	VFMADD231PD  1920(CX), Z6, Z4
+	VFMADD231PD  1984(CX), Z6, Z5
+	VADDPD       Z4, Z2, Z2
+	VADDPD       Z5, Z3, Z3
+	VMOVAPD      Z2, Z2
+	VMOVAPD      Z3, Z3
+	JMP          product119
+
+backward118:
+	VMOVUPD     (DX), Z5
+	VMOVUPD     64(DX), Z12
+	VXORPD      Z7, Z7, Z7
+	VXORPD      Z11, Z11, Z11
+	VXORPD      Z2, Z2, Z2
+	VXORPD      Z10, Z10, Z10
+	VXORPD      Z6, Z6, Z6
+	VXORPD      Z9, Z9, Z9
+	VXORPD      Z3, Z3, Z3
+	VXORPD      Z8, Z8, Z8
+	VFMADD231PD (CX), Z5, Z7
+	VFMADD231PD 64(CX), Z12, Z7
+	VFMADD231PD 128(CX), Z5, Z11
+	VFMADD231PD 192(CX), Z12, Z11
+	VFMADD231PD 256(CX), Z5, Z2
+	VFMADD231PD 320(CX), Z12, Z2
+	VFMADD231PD 384(CX), Z5, Z10
+	VFMADD231PD 448(CX), Z12, Z10
+	VFMADD231PD 512(CX), Z5, Z6
+	VFMADD231PD 576(CX), Z12, Z6
+	VFMADD231PD 640(CX), Z5, Z9
+	VFMADD231PD 704(CX), Z12, Z9
+	VFMADD231PD 768(CX), Z5, Z3
+	VFMADD231PD 832(CX), Z12, Z3
+	VFMADD231PD 896(CX), Z5, Z8
+	VFMADD231PD 960(CX), Z12, Z8
+	VUNPCKLPD   Z11, Z7, Z4
+	VUNPCKHPD   Z11, Z7, Z7
+	VADDPD      Z7, Z4, Z4
+	VUNPCKLPD   Z10, Z2, Z7
+	VUNPCKHPD   Z10, Z2, Z2
+	VADDPD      Z2, Z7, Z7
+	VUNPCKLPD   Z9, Z6, Z2
+	VUNPCKHPD   Z9, Z6, Z6
+	VADDPD      Z6, Z2, Z2
+	VUNPCKLPD   Z8, Z3, Z6
+	VUNPCKHPD   Z8, Z3, Z3
+	VADDPD      Z3, Z6, Z6
+	VSHUFF64X2  $0x88, Z7, Z4, Z3
+	VSHUFF64X2  $0xdd, Z7, Z4, Z4
+	VADDPD      Z4, Z3, Z3
+	VSHUFF64X2  $0x88, Z6, Z2, Z4
+	VSHUFF64X2  $0xdd, Z6, Z2, Z2
+	VADDPD      Z2, Z4, Z4
+	VSHUFF64X2  $0x88, Z4, Z3, Z2
+	VSHUFF64X2  $0xdd, Z4, Z3, Z3
+	VADDPD      Z3, Z2, Z2
+	VXORPD      Z7, Z7, Z7
+	VXORPD      Z11, Z11, Z11
+	VXORPD      Z3, Z3, Z3
+	VXORPD      Z10, Z10, Z10
+	VXORPD      Z6, Z6, Z6
+	VXORPD      Z9, Z9, Z9
+	VXORPD      Z4, Z4, Z4
+	VXORPD      Z8, Z8, Z8
+	VFMADD231PD 1024(CX), Z5, Z7
+	VFMADD231PD 1088(CX), Z12, Z7
+	VFMADD231PD 1152(CX), Z5, Z11
+	VFMADD231PD 1216(CX), Z12, Z11
+	VFMADD231PD 1280(CX), Z5, Z3
+	VFMADD231PD 1344(CX), Z12, Z3
+	VFMADD231PD 1408(CX), Z5, Z10
+	VFMADD231PD 1472(CX), Z12, Z10
+	VFMADD231PD 1536(CX), Z5, Z6
+	VFMADD231PD 1600(CX), Z12, Z6
+	VFMADD231PD 1664(CX), Z5, Z9
+	VFMADD231PD 1728(CX), Z12, Z9
+	VFMADD231PD 1792(CX), Z5, Z4
+	VFMADD231PD 1856(CX), Z12, Z4
+	VFMADD231PD 1920(CX), Z5, Z8
+	VFMADD231PD 1984(CX), Z12, Z8
+	VUNPCKLPD   Z11, Z7, Z5
+	VUNPCKHPD   Z11, Z7, Z7
+	VADDPD      Z7, Z5, Z5
+	VUNPCKLPD   Z10, Z3, Z7
+	VUNPCKHPD   Z10, Z3, Z3
+	VADDPD      Z3, Z7, Z7
+	VUNPCKLPD   Z9, Z6, Z3
+	VUNPCKHPD   Z9, Z6, Z6
+	VADDPD      Z6, Z3, Z3
+	VUNPCKLPD   Z8, Z4, Z6
+	VUNPCKHPD   Z8, Z4, Z4
+	VADDPD      Z4, Z6, Z6
+	VSHUFF64X2  $0x88, Z7, Z5, Z4
+	VSHUFF64X2  $0xdd, Z7, Z5, Z5
+	VADDPD      Z5, Z4, Z4
+	VSHUFF64X2  $0x88, Z6, Z3, Z5
+	VSHUFF64X2  $0xdd, Z6, Z3, Z3
+	VADDPD      Z3, Z5, Z5
+	VSHUFF64X2  $0x88, Z5, Z4, Z3
+	VSHUFF64X2  $0xdd, Z5, Z4, Z4
+	VADDPD      Z4, Z3, Z3
+	VMOVAPD     Z2, Z2
+	VMOVAPD     Z3, Z3
+
+product119:
+	VMOVUPD     Z2, 384(BX)
+	VPSUBQ.BCST constants<>+272(SB), Z2, Z2
+	VPMAXUQ     Z2, Z0, Z0
+	VMOVUPD     Z3, 448(BX)
+	VPSUBQ.BCST constants<>+272(SB), Z3, Z2
+	VPMAXUQ     Z2, Z0, Z0
+	ADDQ        $0x00000200, BX
+
+grouped78:
+	JMP done1
+
+few74:
+	LEAQ  -8(BX), SI
+	MOVQ  $-1, DI
+	BZHIQ SI, DI, DI
+	KMOVB DI, K1
+	SHLQ  $0x03, BX
+	MOVQ  336(DX), SI
+	MOVQ  264(DX), DI
+	MOVQ  48(DX), R8
+	LEAQ  -3(CX), R9
+	CMPQ  AX, R9
+	JG    rest124
+
+group123:
+	LEAQ       15(AX), R10
+	CMPQ       R10, CX
+	JG         none127
+	CMPQ       560(DX), $0x00
+	JEQ        none127
+	MOVLQSX    48(DI)(AX*4), R10
+	ANDQ       $-2, R10
+	IMULQ      BX, R10
+	PREFETCHT0 (R8)(R10*1)
+	PREFETCHT0 64(R8)(R10*1)
+	PREFETCHT0 128(R8)(R10*1)
+	PREFETCHT0 192(R8)(R10*1)
+	MOVQ       312(DX), R10
+	MOVLQSX    48(R10)(AX*4), R10
+	IMULQ      BX, R10
+	ADDQ       24(DX), R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	MOVLQSX    52(DI)(AX*4), R10
+	ANDQ       $-2, R10
+	IMULQ      BX, R10
+	PREFETCHT0 (R8)(R10*1)
+	PREFETCHT0 64(R8)(R10*1)
+	PREFETCHT0 128(R8)(R10*1)
+	PREFETCHT0 192(R8)(R10*1)
+	MOVQ       312(DX), R10
+	MOVLQSX    52(R10)(AX*4), R10
+	IMULQ      BX, R10
+	ADDQ       24(DX), R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	MOVLQSX    56(DI)(AX*4), R10
+	ANDQ       $-2, R10
+	IMULQ      BX, R10
+	PREFETCHT0 (R8)(R10*1)
+	PREFETCHT0 64(R8)(R10*1)
+	PREFETCHT0 128(R8)(R10*1)
+	PREFETCHT0 192(R8)(R10*1)
+	MOVQ       312(DX), R10
+	MOVLQSX    56(R10)(AX*4), R10
+	IMULQ      BX, R10
+	ADDQ       24(DX), R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	MOVLQSX    60(DI)(AX*4), R10
+	ANDQ       $-2, R10
+	IMULQ      BX, R10
+	PREFETCHT0 (R8)(R10*1)
+	PREFETCHT0 64(R8)(R10*1)
+	PREFETCHT0 128(R8)(R10*1)
+	PREFETCHT0 192(R8)(R10*1)
+	MOVQ       312(DX), R10
+	MOVLQSX    60(R10)(AX*4), R10
+	IMULQ      BX, R10
+	ADDQ       24(DX), R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	CMPQ       408(DX), $0x00
+	JEQ        near126
+	MOVQ       288(DX), R10
+	MOVLQSX    48(R10)(AX*4), R10
+	MOVQ       96(DX), R11
+	MOVQ       (R11)(R10*8), R10
+	MOVQ       72(DX), R11
+	LEAQ       (R11)(R10*8), R10
+	MOVQ       BX, R11
+	IMULQ      R11, R11
+	SHRQ       $0x03, R11
+	ADDQ       R10, R11
+
+ahead128:
+	PREFETCHT0 (R10)
+	ADDQ       $0x40, R10
+	CMPQ       R10, R11
+	JL         ahead128
+	MOVQ       288(DX), R10
+	MOVLQSX    52(R10)(AX*4), R10
+	MOVQ       96(DX), R11
+	MOVQ       (R11)(R10*8), R10
+	MOVQ       72(DX), R11
+	LEAQ       (R11)(R10*8), R10
+	MOVQ       BX, R11
+	IMULQ      R11, R11
+	SHRQ       $0x03, R11
+	ADDQ       R10, R11
+
+ahead129:
+	PREFETCHT0 (R10)
+	ADDQ       $0x40, R10
+	CMPQ       R10, R11
+	JL         ahead129
+	MOVQ       288(DX), R10
+	MOVLQSX    56(R10)(AX*4), R10
+	MOVQ       96(DX), R11
+	MOVQ       (R11)(R10*8), R10
+	MOVQ       72(DX), R11
+	LEAQ       (R11)(R10*8), R10
+	MOVQ       BX, R11
+	IMULQ      R11, R11
+	SHRQ       $0x03, R11
+	ADDQ       R10, R11
+
+ahead130:
+	PREFETCHT0 (R10)
+	ADDQ       $0x40, R10
+	CMPQ       R10, R11
+	JL         ahead130
+	MOVQ       288(DX), R10
+	MOVLQSX    60(R10)(AX*4), R10
+	MOVQ       96(DX), R11
+	MOVQ       (R11)(R10*8), R10
+	MOVQ       72(DX), R11
+	LEAQ       (R11)(R10*8), R10
+	MOVQ       BX, R11
+	IMULQ      R11, R11
+	SHRQ       $0x03, R11
+	ADDQ       R10, R11
+
+ahead131:
+	PREFETCHT0 (R10)
+	ADDQ       $0x40, R10
+	CMPQ       R10, R11
+	JL         ahead131
+
+near126:
+none127:
+	MOVQ             312(DX), R10
+	MOVLQSX          (R10)(AX*4), R10
+	IMULQ            BX, R10
+	ADDQ             24(DX), R10
+	MOVLQSX          (DI)(AX*4), R11
+	XORQ             $0x01, R11
+	IMULQ            BX, R11
+	VBROADCASTSD     constants<>+0(SB), Z14
+	VMOVUPD          (R8)(R11*1), Z15
+	VCMPPD           $0x04, Z14, Z15, K2
+	VMOVUPD          (R10), Z16
+	VSUBPD           Z15, Z16, K2, Z14
+	VBROADCASTSD     constants<>+0(SB), Z15
+	VMOVUPD.Z        64(R8)(R11*1), K1, Z16
+	VCMPPD           $0x04, Z15, Z16, K1, K2
+	VMOVUPD.Z        64(R10), K1, Z17
+	VSUBPD           Z16, Z17, K2, Z15
+	VMOVAPD.Z        Z15, K1, Z15
+	MOVQ             312(DX), R10
+	MOVLQSX          4(R10)(AX*4), R10
+	IMULQ            BX, R10
+	ADDQ             24(DX), R10
+	MOVLQSX          4(DI)(AX*4), R11
+	XORQ             $0x01, R11
+	IMULQ            BX, R11
+	VBROADCASTSD     constants<>+0(SB), Z16
+	VMOVUPD          (R8)(R11*1), Z17
+	VCMPPD           $0x04, Z16, Z17, K2
+	VMOVUPD          (R10), Z18
+	VSUBPD           Z17, Z18, K2, Z16
+	VBROADCASTSD     constants<>+0(SB), Z17
+	VMOVUPD.Z        64(R8)(R11*1), K1, Z18
+	VCMPPD           $0x04, Z17, Z18, K1, K2
+	VMOVUPD.Z        64(R10), K1, Z19
+	VSUBPD           Z18, Z19, K2, Z17
+	VMOVAPD.Z        Z17, K1, Z17
+	VMAXPD           Z14, Z1, Z1
+	VMAXPD           Z15, Z1, Z1
+	VMAXPD           Z16, Z1, Z1
+	VMAXPD           Z17, Z1, Z1
+	VCMPPD.BCST      $0x05, constants<>+256(SB), Z14, K2
+	VCMPPD.BCST      $0x05, constants<>+256(SB), Z15, K3
+	VCMPPD.BCST      $0x05, constants<>+256(SB), Z16, K4
+	VCMPPD.BCST      $0x05, constants<>+256(SB), Z17, K5
+	VMOVAPD          Z3, Z18
+	VFMADD231PD      Z2, Z14, Z18
+	VMOVAPD          Z3, Z19
+	VFMADD231PD      Z2, Z15, Z19
+	VMOVAPD          Z3, Z20
+	VFMADD231PD      Z2, Z16, Z20
+	VMOVAPD          Z3, Z21
+	VFMADD231PD      Z2, Z17, Z21
+	VSUBPD           Z3, Z18, Z22
+	VSUBPD           Z3, Z19, Z23
+	VSUBPD           Z3, Z20, Z24
+	VSUBPD           Z3, Z21, Z25
+	VFNMADD231PD     Z4, Z22, Z14
+	VFNMADD231PD     Z4, Z23, Z15
+	VFNMADD231PD     Z4, Z24, Z16
+	VFNMADD231PD     Z4, Z25, Z17
+	VFNMADD231PD     Z5, Z22, Z14
+	VFNMADD231PD     Z5, Z23, Z15
+	VFNMADD231PD     Z5, Z24, Z16
+	VFNMADD231PD     Z5, Z25, Z17
+	VMOVAPD          Z11, Z26
+	VMOVAPD          Z11, Z27
+	VMOVAPD          Z11, Z28
+	VMOVAPD          Z11, Z29
+	VFMADD213PD      Z10, Z14, Z26
+	VFMADD213PD      Z10, Z15, Z27
+	VFMADD213PD      Z10, Z16, Z28
+	VFMADD213PD      Z10, Z17, Z29
+	VFMADD213PD      Z9, Z14, Z26
+	VFMADD213PD      Z9, Z15, Z27
+	VFMADD213PD      Z9, Z16, Z28
+	VFMADD213PD      Z9, Z17, Z29
+	VFMADD213PD      Z8, Z14, Z26
+	VFMADD213PD      Z8, Z15, Z27
+	VFMADD213PD      Z8, Z16, Z28
+	VFMADD213PD      Z8, Z17, Z29
+	VFMADD213PD      Z7, Z14, Z26
+	VFMADD213PD      Z7, Z15, Z27
+	VFMADD213PD      Z7, Z16, Z28
+	VFMADD213PD      Z7, Z17, Z29
+	VFMADD213PD      Z6, Z14, Z26
+	VFMADD213PD      Z6, Z15, Z27
+	VFMADD213PD      Z6, Z16, Z28
+	VFMADD213PD      Z6, Z17, Z29
+	VFMADD213PD.BCST constants<>+264(SB), Z14, Z26
+	VFMADD213PD.BCST constants<>+264(SB), Z15, Z27
+	VFMADD213PD.BCST constants<>+264(SB), Z16, Z28
+	VFMADD213PD.BCST constants<>+264(SB), Z17, Z29
+	VMULPD           Z14, Z26, Z26
+	VMULPD           Z15, Z27, Z27
+	VMULPD           Z16, Z28, Z28
+	VMULPD           Z17, Z29, Z29
+	VPSLLQ           $0x30, Z18, Z22
+	VPERMI2PD        Z13, Z12, Z18
+	VPSLLQ           $0x30, Z19, Z23
+	VPERMI2PD        Z13, Z12, Z19
+	VPSLLQ           $0x30, Z20, Z24
+	VPERMI2PD        Z13, Z12, Z20
+	VPSLLQ           $0x30, Z21, Z25
+	VPERMI2PD        Z13, Z12, Z21
+	VPADDQ           Z22, Z18, Z18
+	VPADDQ           Z23, Z19, Z19
+	VPADDQ           Z24, Z20, Z20
+	VPADDQ           Z25, Z21, Z21
+	VFMADD213PD.Z    Z18, Z18, K2, Z26
+	VFMADD213PD.Z    Z19, Z19, K3, Z27
+	VFMADD213PD.Z    Z20, Z20, K4, Z28
+	VFMADD213PD.Z    Z21, Z21, K5, Z29
+	VMOVUPD          Z26, (SI)
+	VMOVUPD          Z27, 64(SI)
+	VMOVUPD          Z28, 128(SI)
+	VMOVUPD          Z29, 192(SI)
+	MOVQ             312(DX), R10
+	MOVLQSX          8(R10)(AX*4), R10
+	IMULQ            BX, R10
+	ADDQ             24(DX), R10
+	MOVLQSX          8(DI)(AX*4), R11
+	XORQ             $0x01, R11
+	IMULQ            BX, R11
+	VBROADCASTSD     constants<>+0(SB), Z14
+	VMOVUPD          (R8)(R11*1), Z15
+	VCMPPD           $0x04, Z14, Z15, K2
+	VMOVUPD          (R10), Z16
+	VSUBPD           Z15, Z16, K2, Z14
+	VBROADCASTSD     constants<>+0(SB), Z15
+	VMOVUPD.Z        64(R8)(R11*1), K1, Z16
+	VCMPPD           $0x04, Z15, Z16, K1, K2
+	VMOVUPD.Z        64(R10), K1, Z17
+	VSUBPD           Z16, Z17, K2, Z15
+	VMOVAPD.Z        Z15, K1, Z15
+	MOVQ             312(DX), R10
+	MOVLQSX          12(R10)(AX*4), R10
+	IMULQ            BX, R10
+	ADDQ             24(DX), R10
+	MOVLQSX          12(DI)(AX*4), R11
+	XORQ             $0x01, R11
+	IMULQ            BX, R11
+	VBROADCASTSD     constants<>+0(SB), Z16
+	VMOVUPD          (R8)(R11*1), Z17
+	VCMPPD           $0x04, Z16, Z17, K2
+	VMOVUPD          (R10), Z18
+	VSUBPD           Z17, Z18, K2, Z16
+	VBROADCASTSD     constants<>+0(SB), Z17
+	VMOVUPD.Z        64(R8)(R11*1), K1, Z18
+	VCMPPD           $0x04, Z17, Z18, K1, K2
+	VMOVUPD.Z        64(R10), K1, Z19
+	VSUBPD           Z18, Z19, K2, Z17
+	VMOVAPD.Z        Z17, K1, Z17
+	VMAXPD           Z14, Z1, Z1
+	VMAXPD           Z15, Z1, Z1
+	VMAXPD           Z16, Z1, Z1
+	VMAXPD           Z17, Z1, Z1
+	VCMPPD.BCST      $0x05, constants<>+256(SB), Z14, K2
+	VCMPPD.BCST      $0x05, constants<>+256(SB), Z15, K3
+	VCMPPD.BCST      $0x05, constants<>+256(SB), Z16, K4
+	VCMPPD.BCST      $0x05, constants<>+256(SB), Z17, K5
+	VMOVAPD          Z3, Z18
+	VFMADD231PD      Z2, Z14, Z18
+	VMOVAPD          Z3, Z19
+	VFMADD231PD      Z2, Z15, Z19
+	VMOVAPD          Z3, Z20
+	VFMADD231PD      Z2, Z16, Z20
+	VMOVAPD          Z3, Z21
+	VFMADD231PD      Z2, Z17, Z21
+	VSUBPD           Z3, Z18, Z22
+	VSUBPD           Z3, Z19, Z23
+	VSUBPD           Z3, Z20, Z24
+	VSUBPD           Z3, Z21, Z25
+	VFNMADD231PD     Z4, Z22, Z14
+	VFNMADD231PD     Z4, Z23, Z15
+	VFNMADD231PD     Z4, Z24, Z16
+	VFNMADD231PD     Z4, Z25, Z17
+	VFNMADD231PD     Z5, Z22, Z14
+	VFNMADD231PD     Z5, Z23, Z15
+	VFNMADD231PD     Z5, Z24, Z16
+	VFNMADD231PD     Z5, Z25, Z17
+	VMOVAPD          Z11, Z26
+	VMOVAPD          Z11, Z27
+	VMOVAPD          Z11, Z28
+	VMOVAPD          Z11, Z29
+	VFMADD213PD      Z10, Z14, Z26
+	VFMADD213PD      Z10, Z15, Z27
+	VFMADD213PD      Z10, Z16, Z28
+	VFMADD213PD      Z10, Z17, Z29
+	VFMADD213PD      Z9, Z14, Z26
+	VFMADD213PD      Z9, Z15, Z27
+	VFMADD213PD      Z9, Z16, Z28
+	VFMADD213PD      Z9, Z17, Z29
+	VFMADD213PD      Z8, Z14, Z26
+	VFMADD213PD      Z8, Z15, Z27
+	VFMADD213PD      Z8, Z16, Z28
+	VFMADD213PD      Z8, Z17, Z29
+	VFMADD213PD      Z7, Z14, Z26
+	VFMADD213PD      Z7, Z15, Z27
+	VFMADD213PD      Z7, Z16, Z28
+	VFMADD213PD      Z7, Z17, Z29
+	VFMADD213PD      Z6, Z14, Z26
+	VFMADD213PD      Z6, Z15, Z27
+	VFMADD213PD      Z6, Z16, Z28
+	VFMADD213PD      Z6, Z17, Z29
+	VFMADD213PD.BCST constants<>+264(SB), Z14, Z26
+	VFMADD213PD.BCST constants<>+264(SB), Z15, Z27
+	VFMADD213PD.BCST constants<>+264(SB), Z16, Z28
+	VFMADD213PD.BCST constants<>+264(SB), Z17, Z29
+	VMULPD           Z14, Z26, Z26
+	VMULPD           Z15, Z27, Z27
+	VMULPD           Z16, Z28, Z28
+	VMULPD           Z17, Z29, Z29
+	VPSLLQ           $0x30, Z18, Z22
+	VPERMI2PD        Z13, Z12, Z18
+	VPSLLQ           $0x30, Z19, Z23
+	VPERMI2PD        Z13, Z12, Z19
+	VPSLLQ           $0x30, Z20, Z24
+	VPERMI2PD        Z13, Z12, Z20
+	VPSLLQ           $0x30, Z21, Z25
+	VPERMI2PD        Z13, Z12, Z21
+	VPADDQ           Z22, Z18, Z18
+	VPADDQ           Z23, Z19, Z19
+	VPADDQ           Z24, Z20, Z20
+	VPADDQ           Z25, Z21, Z21
+	VFMADD213PD.Z    Z18, Z18, K2, Z26
+	VFMADD213PD.Z    Z19, Z19, K3, Z27
+	VFMADD213PD.Z    Z20, Z20, K4, Z28
+	VFMADD213PD.Z    Z21, Z21, K5, Z29
+	VMOVUPD          Z26, 256(SI)
+	VMOVUPD          Z27, 320(SI)
+	VMOVUPD          Z28, 384(SI)
+	VMOVUPD          Z29, 448(SI)
+	MOVQ             288(DX), R10
+	MOVLQSX          (R10)(AX*4), R10
+	MOVQ             96(DX), R11
+	MOVQ             (R11)(R10*8), R10
+	MOVQ             72(DX), R11
+	LEAQ             (R11)(R10*8), R10
+	LEAQ             (SI), R11
+	TESTB            $0x01, (DI)(AX*4)
+	JNZ              backward132
+	VXORPD           Z14, Z14, Z14
+	VXORPD           Z15, Z15, Z15
+	VXORPD           Z16, Z16, Z16
+	VXORPD           Z17, Z17, Z17
+	VBROADCASTSD     (R11), Z18
+	VFMADD231PD      (R10), Z18, Z14
+	VFMADD231PD      64(R10), Z18, K1, Z15
+	ADDQ             BX, R10
+	VBROADCASTSD     8(R11), Z18
+	VFMADD231PD      (R10), Z18, Z16
+	VFMADD231PD      64(R10), Z18, K1, Z17
+	ADDQ             BX, R10
+	VBROADCASTSD     16(R11), Z18
+	VFMADD231PD      (R10), Z18, Z14
+	VFMADD231PD      64(R10), Z18, K1, Z15
+	ADDQ             BX, R10
+	VBROADCASTSD     24(R11), Z18
+	VFMADD231PD      (R10), Z18, Z16
+	VFMADD231PD      64(R10), Z18, K1, Z17
+	ADDQ             BX, R10
+	VBROADCASTSD     32(R11), Z18
+	VFMADD231PD      (R10), Z18, Z14
+	VFMADD231PD      64(R10), Z18, K1, Z15
+	ADDQ             BX, R10
+	VBROADCASTSD     40(R11), Z18
+	VFMADD231PD      (R10), Z18, Z16
+	VFMADD231PD      64(R10), Z18, K1, Z17
+	ADDQ             BX, R10
+	VBROADCASTSD     48(R11), Z18
+	VFMADD231PD      (R10), Z18, Z14
+	VFMADD231PD      64(R10), Z18, K1, Z15
+	ADDQ             BX, R10
+	VBROADCASTSD     56(R11), Z18
+	VFMADD231PD      (R10), Z18, Z16
+	VFMADD231PD      64(R10), Z18, K1, Z17
+	ADDQ             BX, R10
+	VBROADCASTSD     64(R11), Z18
+	VFMADD231PD      (R10), Z18, Z14
+	VFMADD231PD      64(R10), Z18, K1, Z15
+	ADDQ             BX, R10
+	CMPQ             BX, $0x48
+	JLE              rows134
+	VBROADCASTSD     72(R11), Z18
+	VFMADD231PD      (R10), Z18, Z16
+	VFMADD231PD      64(R10), Z18, K1, Z17
+	ADDQ             BX, R10
+	CMPQ             BX, $0x50
+	JLE              rows134
+	VBROADCASTSD     80(R11), Z18
+	VFMADD231PD      (R10), Z18, Z14
+	VFMADD231PD      64(R10), Z18, K1, Z15
+	ADDQ             BX, R10
+	CMPQ             BX, $0x58
+	JLE              rows134
+	VBROADCASTSD     88(R11), Z18
+	VFMADD231PD      (R10), Z18, Z16
+	VFMADD231PD      64(R10), Z18, K1, Z17
+	ADDQ             BX, R10
+	CMPQ             BX, $0x60
+	JLE              rows134
+	VBROADCASTSD     96(R11), Z18
+	VFMADD231PD      (R10), Z18, Z14
+	VFMADD231PD      64(R10), Z18, K1, Z15
+	ADDQ             BX, R10
+	CMPQ             BX, $0x68
+	JLE              rows134
+	VBROADCASTSD     104(R11), Z18
+	VFMADD231PD      (R10), Z18, Z16
+	VFMADD231PD      64(R10), Z18, K1, Z17
+	ADDQ             BX, R10
+	CMPQ             BX, $0x70
+	JLE              rows134
+	VBROADCASTSD     112(R11), Z18
+	VFMADD231PD      (R10), Z18, Z14
+	VFMADD231PD      64(R10), Z18, K1, Z15
+	ADDQ             BX, R10
+	CMPQ             BX, $0x78
+	JLE              rows134
+	VBROADCASTSD     120(R11), Z18
+	VFMADD231PD      (R10), Z18, Z16
+	VFMADD231PD      64(R10), Z18, K1, Z17
+	ADDQ             BX, R10
+
+rows134:
+	VADDPD  Z16, Z14, Z14
+	VADDPD  Z17, Z15, Z15
+	VMOVAPD Z14, Z14
+	VMOVAPD Z15, Z15
+	JMP     product133
+
+backward132:
+	VMOVUPD     (R11), Z17
+	VMOVUPD     64(R11), Z24
+	VXORPD      Z19, Z19, Z19
+	VXORPD      Z23, Z23, Z23
+	VXORPD      Z14, Z14, Z14
+	VXORPD      Z22, Z22, Z22
+	VXORPD      Z18, Z18, Z18
+	VXORPD      Z21, Z21, Z21
+	VXORPD      Z15, Z15, Z15
+	VXORPD      Z20, Z20, Z20
+	VFMADD231PD (R10), Z17, Z19
+	VFMADD231PD 64(R10), Z24, K1, Z19
+	ADDQ        BX, R10
+	VFMADD231PD (R10), Z17, Z23
+	VFMADD231PD 64(R10), Z24, K1, Z23
+	ADDQ        BX, R10
+	VFMADD231PD (R10), Z17, Z14
+	VFMADD231PD 64(R10), Z24, K1, Z14
+	ADDQ        BX, R10
+	VFMADD231PD (R10), Z17, Z22
+	VFMADD231PD 64(R10), Z24, K1, Z22
+	ADDQ        BX, R10
+	VFMADD231PD (R10), Z17, Z18
+	VFMADD231PD 64(R10), Z24, K1, Z18
+	ADDQ        BX, R10
+	VFMADD231PD (R10), Z17, Z21
+	VFMADD231PD 64(R10), Z24, K1, Z21
+	ADDQ        BX, R10
+	VFMADD231PD (R10), Z17, Z15
+	VFMADD231PD 64(R10), Z24, K1, Z15
+	ADDQ        BX, R10
+	VFMADD231PD (R10), Z17, Z20
+	VFMADD231PD 64(R10), Z24, K1, Z20
+	ADDQ        BX, R10
+	VUNPCKLPD   Z23, Z19, Z16
+	VUNPCKHPD   Z23, Z19, Z19
+	VADDPD      Z19, Z16, Z16
+	VUNPCKLPD   Z22, Z14, Z19
+	VUNPCKHPD   Z22, Z14, Z14
+	VADDPD      Z14, Z19, Z19
+	VUNPCKLPD   Z21, Z18, Z14
+	VUNPCKHPD   Z21, Z18, Z18
+	VADDPD      Z18, Z14, Z14
+	VUNPCKLPD   Z20, Z15, Z18
+	VUNPCKHPD   Z20, Z15, Z15
+	VADDPD      Z15, Z18, Z18
+	VSHUFF64X2  $0x88, Z19, Z16, Z15
+	VSHUFF64X2  $0xdd, Z19, Z16, Z16
+	VADDPD      Z16, Z15, Z15
+	VSHUFF64X2  $0x88, Z18, Z14, Z16
+	VSHUFF64X2  $0xdd, Z18, Z14, Z14
+	VADDPD      Z14, Z16, Z16
+	VSHUFF64X2  $0x88, Z16, Z15, Z14
+	VSHUFF64X2  $0xdd, Z16, Z15, Z15
+	VADDPD      Z15, Z14, Z14
+	VXORPD      Z19, Z19, Z19
+	VXORPD      Z23, Z23, Z23
+	VXORPD      Z15, Z15, Z15
+	VXORPD      Z22, Z22, Z22
+	VXORPD      Z18, Z18, Z18
+	VXORPD      Z21, Z21, Z21
+	VXORPD      Z16, Z16, Z16
+	VXORPD      Z20, Z20, Z20
+	VFMADD231PD (R10), Z17, Z19
+	VFMADD231PD 64(R10), Z24, K1, Z19
+	ADDQ        BX, R10
+	CMPQ        BX, $0x48
+	JLE         rows136
+	VFMADD231PD (R10), Z17, Z23
+	VFMADD231PD 64(R10), Z24, K1, Z23
+	ADDQ        BX, R10
+	CMPQ        BX, $0x50
+	JLE         rows136
+	VFMADD231PD (R10), Z17, Z15
+	VFMADD231PD 64(R10), Z24, K1, Z15
+	ADDQ        BX, R10
+	CMPQ        BX, $0x58
+	JLE         rows136
+	VFMADD231PD (R10), Z17, Z22
+	VFMADD231PD 64(R10), Z24, K1, Z22
+	ADDQ        BX, R10
+	CMPQ        BX, $0x60
+	JLE         rows136
+	VFMADD231PD (R10), Z17, Z18
+	VFMADD231PD 64(R10), Z24, K1, Z18
+	ADDQ        BX, R10
+	CMPQ        BX, $0x68
+	JLE         rows136
+	VFMADD231PD (R10), Z17, Z21
+	VFMADD231PD 64(R10), Z24, K1, Z21
+	ADDQ        BX, R10
+	CMPQ        BX, $0x70
+	JLE         rows136
+	VFMADD231PD (R10), Z17, Z16
+	VFMADD231PD 64(R10), Z24, K1, Z16
+	ADDQ        BX, R10
+	CMPQ        BX, $0x78
+	JLE         rows136
+	VFMADD231PD (R10), Z17, Z20
+	VFMADD231PD 64(R10), Z24, K1, Z20
+	ADDQ        BX, R10
+
+rows136:
+	VUNPCKLPD  Z23, Z19, Z17
+	VUNPCKHPD  Z23, Z19, Z19
+	VADDPD     Z19, Z17, Z17
+	VUNPCKLPD  Z22, Z15, Z19
+	VUNPCKHPD  Z22, Z15, Z15
+	VADDPD     Z15, Z19, Z19
+	VUNPCKLPD  Z21, Z18, Z15
+	VUNPCKHPD  Z21, Z18, Z18
+	VADDPD     Z18, Z15, Z15
+	VUNPCKLPD  Z20, Z16, Z18
+	VUNPCKHPD  Z20, Z16, Z16
+	VADDPD     Z16, Z18, Z18
+	VSHUFF64X2 $0x88, Z19, Z17, Z16
+	VSHUFF64X2 $0xdd, Z19, Z17, Z17
+	VADDPD     Z17, Z16, Z16
+	VSHUFF64X2 $0x88, Z18, Z15, Z17
+	VSHUFF64X2 $0xdd, Z18, Z15, Z15
+	VADDPD     Z15, Z17, Z17
+	VSHUFF64X2 $0x88, Z17, Z16, Z15
+	VSHUFF64X2 $0xdd, Z17, Z16, Z16
+	VADDPD     Z16, Z15, Z15
+	VMOVAPD    Z14, Z14
+	VMOVAPD    Z15, Z15
+
+product133:
+	VMOVUPD       Z14, (SI)
+	VPSUBQ.BCST   constants<>+272(SB), Z14, Z14
+	VPMAXUQ       Z14, Z0, Z0
+	VMOVUPD       Z15, 64(SI)
+	VPSUBQ.BCST.Z constants<>+272(SB), Z15, K1, Z14
+	VPMAXUQ       Z14, Z0, Z0
+	MOVQ          288(DX), R10
+	MOVLQSX       4(R10)(AX*4), R10
+	MOVQ          96(DX), R11
+	MOVQ          (R11)(R10*8), R10
+	MOVQ          72(DX), R11
+	LEAQ          (R11)(R10*8), R10
+	LEAQ          128(SI), R11
+	TESTB         $0x01, 4(DI)(AX*4)
+	JNZ           backward137
+	VXORPD        Z14, Z14, Z14
+	VXORPD        Z15, Z15, Z15
+	VXORPD        Z16, Z16, Z16
+	VXORPD        Z17, Z17, Z17
+	VBROADCASTSD  (R11), Z18
+	VFMADD231PD   (R10), Z18, Z14
+	VFMADD231PD   64(R10), Z18, K1, Z15
+	ADDQ          BX, R10
+	VBROADCASTSD  8(R11), Z18
+	VFMADD231PD   (R10), Z18, Z16
+	VFMADD231PD   64(R10), Z18, K1, Z17
+	ADDQ          BX, R10
+	VBROADCASTSD  16(R11), Z18
+	VFMADD231PD   (R10), Z18, Z14
+	VFMADD231PD   64(R10), Z18, K1, Z15
+	ADDQ          BX, R10
+	VBROADCASTSD  24(R11), Z18
+	VFMADD231PD   (R10), Z18, Z16
+	VFMADD231PD   64(R10), Z18, K1, Z17
+	ADDQ          BX, R10
+	VBROADCASTSD  32(R11), Z18
+	VFMADD231PD   (R10), Z18, Z14
+	VFMADD231PD   64(R10), Z18, K1, Z15
+	ADDQ          BX, R10
+	VBROADCASTSD  40(R11), Z18
+	VFMADD231PD   (R10), Z18, Z16
+	VFMADD231PD   64(R10), Z18, K1, Z17
+	ADDQ          BX, R10
+	VBROADCASTSD  48(R11), Z18
+	VFMADD231PD   (R10), Z18, Z14
+	VFMADD231PD   64(R10), Z18, K1, Z15
+	ADDQ          BX, R10
+	VBROADCASTSD  56(R11), Z18
+	VFMADD231PD   (R10), Z18, Z16
+	VFMADD231PD   64(R10), Z18, K1, Z17
+	ADDQ          BX, R10
+	VBROADCASTSD  64(R11), Z18
+	VFMADD231PD   (R10), Z18, Z14
+	VFMADD231PD   64(R10), Z18, K1, Z15
+	ADDQ          BX, R10
+	CMPQ          BX, $0x48
+	JLE           rows139
+	VBROADCASTSD  72(R11), Z18
+	VFMADD231PD   (R10), Z18, Z16
+	VFMADD231PD   64(R10), Z18, K1, Z17
+	ADDQ          BX, R10
+	CMPQ          BX, $0x50
+	JLE           rows139
+	VBROADCASTSD  80(R11), Z18
+	VFMADD231PD   (R10), Z18, Z14
+	VFMADD231PD   64(R10), Z18, K1, Z15
+	ADDQ          BX, R10
+	CMPQ          BX, $0x58
+	JLE           rows139
+	VBROADCASTSD  88(R11), Z18
+	VFMADD231PD   (R10), Z18, Z16
+	VFMADD231PD   64(R10), Z18, K1, Z17
+	ADDQ          BX, R10
+	CMPQ          BX, $0x60
+	JLE           rows139
+	VBROADCASTSD  96(R11), Z18
+	VFMADD231PD   (R10), Z18, Z14
+	VFMADD231PD   64(R10), Z18, K1, Z15
+	ADDQ          BX, R10
+	CMPQ          BX, $0x68
+	JLE           rows139
+	VBROADCASTSD  104(R11), Z18
+	VFMADD231PD   (R10), Z18, Z16
+	VFMADD231PD   64(R10), Z18, K1, Z17
+	ADDQ          BX, R10
+	CMPQ          BX, $0x70
+	JLE           rows139
+	VBROADCASTSD  112(R11), Z18
+	VFMADD231PD   (R10), Z18, Z14
+	VFMADD231PD   64(R10), Z18, K1, Z15
+	ADDQ          BX, R10
+	CMPQ          BX, $0x78
+	JLE           rows139
+	VBROADCASTSD  120(R11), Z18
+	VFMADD231PD   (R10), Z18, Z16
+	VFMADD231PD   64(R10), Z18, K1, Z17
+	ADDQ          BX, R10
+
+rows139:
+	VADDPD  Z16, Z14, Z14
+	VADDPD  Z17, Z15, Z15
+	VMOVAPD Z14, Z14
+	VMOVAPD Z15, Z15
+	JMP     product138
+
+backward137:
+	VMOVUPD     (R11), Z17
+	VMOVUPD     64(R11), Z24
+	VXORPD      Z19, Z19, Z19
+	VXORPD      Z23, Z23, Z23
+	VXORPD      Z14, Z14, Z14
+	VXORPD      Z22, Z22, Z22
+	VXORPD      Z18, Z18, Z18
+	VXORPD      Z21, Z21, Z21
+	VXORPD      Z15, Z15, Z15
+	VXORPD      Z20, Z20, Z20
+	VFMADD231PD (R10), Z17, Z19
+	VFMADD231PD 64(R10), Z24, K1, Z19
+	ADDQ        BX, R10
+	VFMADD231PD (R10), Z17, Z23
+	VFMADD231PD 64(R10), Z24, K1, Z23
+	ADDQ        BX, R10
+	VFMADD231PD (R10), Z17, Z14
+	VFMADD231PD 64(R10), Z24, K1, Z14
+	ADDQ        BX, R10
+	VFMADD231PD (R10), Z17, Z22
+	VFMADD231PD 64(R10), Z24, K1, Z22
+	ADDQ        BX, R10
+	VFMADD231PD (R10), Z17, Z18
+	VFMADD231PD 64(R10), Z24, K1, Z18
+	ADDQ        BX, R10
+	VFMADD231PD (R10), Z17, Z21
+	VFMADD231PD 64(R10), Z24, K1, Z21
+	ADDQ        BX, R10
+	VFMADD231PD (R10), Z17, Z15
+	VFMADD231PD 64(R10), Z24, K1, Z15
+	ADDQ        BX, R10
+	VFMADD231PD (R10), Z17, Z20
+	VFMADD231PD 64(R10), Z24, K1, Z20
+	ADDQ        BX, R10
+	VUNPCKLPD   Z23, Z19, Z16
+	VUNPCKHPD   Z23, Z19, Z19
+	VADDPD      Z19, Z16, Z16
+	VUNPCKLPD   Z22, Z14, Z19
+	VUNPCKHPD   Z22, Z14, Z14
+	VADDPD      Z14, Z19, Z19
+	VUNPCKLPD   Z21, Z18, Z14
+	VUNPCKHPD   Z21, Z18, Z18
+	VADDPD      Z18, Z14, Z14
+	VUNPCKLPD   Z20, Z15, Z18
+	VUNPCKHPD   Z20, Z15, Z15
+	VADDPD      Z15, Z18, Z18
+	VSHUFF64X2  $0x88, Z19, Z16, Z15
+	VSHUFF64X2  $0xdd, Z19, Z16, Z16
+	VADDPD      Z16, Z15, Z15
+	VSHUFF64X2  $0x88, Z18, Z14, Z16
+	VSHUFF64X2  $0xdd, Z18, Z14, Z14
+	VADDPD      Z14, Z16, Z16
+	VSHUFF64X2  $0x88, Z16, Z15, Z14
+	VSHUFF64X2  $0xdd, Z16, Z15, Z15
+	VADDPD      Z15, Z14, Z14
+	VXORPD      Z19, Z19, Z19
+	VXORPD      Z23, Z23, Z23
+	VXORPD      Z15, Z15, Z15
+	VXORPD      Z22, Z22, Z22
+	VXORPD      Z18, Z18, Z18
+	VXORPD      Z21, Z21, Z21
+	VXORPD      Z16, Z16, Z16
+	VXORPD      Z20, Z20, Z20
+	VFMADD231PD (R10), Z17, Z19
+	VFMADD231PD 64(R10), Z24, K1, Z19
+	ADDQ        BX, R10
+	CMPQ        BX, $0x48
+	JLE         rows141
+	VFMADD231PD (R10), Z17, Z23
+	VFMADD231PD 64(R10), Z24, K1, Z23
+	ADDQ        BX, R10
+	CMPQ        BX, $0x50
+	JLE         rows141
+	VFMADD231PD (R10), Z17, Z15
+	VFMADD231PD 64(R10), Z24, K1, Z15
+	ADDQ        BX, R10
+	CMPQ        BX, $0x58
+	JLE         rows141
+	VFMADD231PD (R10), Z17, Z22
+	VFMADD231PD 64(R10), Z24, K1, Z22
+	ADDQ        BX, R10
+	CMPQ        BX, $0x60
+	JLE         rows141
+	VFMADD231PD (R10), Z17, Z18
+	VFMADD231PD 64(R10), Z24, K1, Z18
+	ADDQ        BX, R10
+	CMPQ        BX, $0x68
+	JLE         rows141
+	VFMADD231PD (R10), Z17, Z21
+	VFMADD231PD 64(R10), Z24, K1, Z21
+	ADDQ        BX, R10
+	CMPQ        BX, $0x70
+	JLE         rows141
+	VFMADD231PD (R10), Z17, Z16
+	VFMADD231PD 64(R10), Z24, K1, Z16
+	ADDQ        BX, R10
+	CMPQ        BX, $0x78
+	JLE         rows141
+	VFMADD231PD (R10), Z17, Z20
+	VFMADD231PD 64(R10), Z24, K1, Z20
+	ADDQ        BX, R10
+
+rows141:
+	VUNPCKLPD  Z23, Z19, Z17
+	VUNPCKHPD  Z23, Z19, Z19
+	VADDPD     Z19, Z17, Z17
+	VUNPCKLPD  Z22, Z15, Z19
+	VUNPCKHPD  Z22, Z15, Z15
+	VADDPD     Z15, Z19, Z19
+	VUNPCKLPD  Z21, Z18, Z15
+	VUNPCKHPD  Z21, Z18, Z18
+	VADDPD     Z18, Z15, Z15
+	VUNPCKLPD  Z20, Z16, Z18
+	VUNPCKHPD  Z20, Z16, Z16
+	VADDPD     Z16, Z18, Z18
+	VSHUFF64X2 $0x88, Z19, Z17, Z16
+	VSHUFF64X2 $0xdd, Z19, Z17, Z17
+	VADDPD     Z17, Z16, Z16
+	VSHUFF64X2 $0x88, Z18, Z15, Z17
+	VSHUFF64X2 $0xdd, Z18, Z15, Z15
+	VADDPD     Z15, Z17, Z17
+	VSHUFF64X2 $0x88, Z17, Z16, Z15
+	VSHUFF64X2 $0xdd, Z17, Z16, Z16
+	VADDPD     Z16, Z15, Z15
+	VMOVAPD    Z14, Z14
+	VMOVAPD    Z15, Z15
+
+product138:
+	VMOVUPD       Z14, 128(SI)
+	VPSUBQ.BCST   constants<>+272(SB), Z14, Z14
+	VPMAXUQ       Z14, Z0, Z0
+	VMOVUPD       Z15, 192(SI)
+	VPSUBQ.BCST.Z constants<>+272(SB), Z15, K1, Z14
+	VPMAXUQ       Z14, Z0, Z0
+	MOVQ          288(DX), R10
+	MOVLQSX       8(R10)(AX*4), R10
+	MOVQ          96(DX), R11
+	MOVQ          (R11)(R10*8), R10
+	MOVQ          72(DX), R11
+	LEAQ          (R11)(R10*8), R10
+	LEAQ          256(SI), R11
+	TESTB         $0x01, 8(DI)(AX*4)
+	JNZ           backward142
+	VXORPD        Z14, Z14, Z14
+	VXORPD        Z15, Z15, Z15
+	VXORPD        Z16, Z16, Z16
+	VXORPD        Z17, Z17, Z17
+	VBROADCASTSD  (R11), Z18
+	VFMADD231PD   (R10), Z18, Z14
+	VFMADD231PD   64(R10), Z18, K1, Z15
+	ADDQ          BX, R10
+	VBROADCASTSD  8(R11), Z18
+	VFMADD231PD   (R10), Z18, Z16
+	VFMADD231PD   64(R10), Z18, K1, Z17
+	ADDQ          BX, R10
+	VBROADCASTSD  16(R11), Z18
+	VFMADD231PD   (R10), Z18, Z14
+	VFMADD231PD   64(R10), Z18, K1, Z15
+	ADDQ          BX, R10
+	VBROADCASTSD  24(R11), Z18
+	VFMADD231PD   (R10), Z18, Z16
+	VFMADD231PD   64(R10), Z18, K1, Z17
+	ADDQ          BX, R10
+	VBROADCASTSD  32(R11), Z18
+	VFMADD231PD   (R10), Z18, Z14
+	VFMADD231PD   64(R10), Z18, K1, Z15
+	ADDQ          BX, R10
+	VBROADCASTSD  40(R11), Z18
+	VFMADD231PD   (R10), Z18, Z16
+	VFMADD231PD   64(R10), Z18, K1, Z17
+	ADDQ          BX, R10
+	VBROADCASTSD  48(R11), Z18
+	VFMADD231PD   (R10), Z18, Z14
+	VFMADD231PD   64(R10), Z18, K1, Z15
+	ADDQ          BX, R10
+	VBROADCASTSD  56(R11), Z18
+	VFMADD231PD   (R10), Z18, Z16
+	VFMADD231PD   64(R10), Z18, K1, Z17
+	ADDQ          BX, R10
+	VBROADCASTSD  64(R11), Z18
+	VFMADD231PD   (R10), Z18, Z14
+	VFMADD231PD   64(R10), Z18, K1, Z15
+	ADDQ          BX, R10
+	CMPQ          BX, $0x48
+	JLE           rows144
+	VBROADCASTSD  72(R11), Z18
+	VFMADD231PD   (R10), Z18, Z16
+	VFMADD231PD   64(R10), Z18, K1, Z17
+	ADDQ          BX, R10
+	CMPQ          BX, $0x50
+	JLE           rows144
+	VBROADCASTSD  80(R11), Z18
+	VFMADD231PD   (R10), Z18, Z14
+	VFMADD231PD   64(R10), Z18, K1, Z15
+	ADDQ          BX, R10
+	CMPQ          BX, $0x58
+	JLE           rows144
+	VBROADCASTSD  88(R11), Z18
+	VFMADD231PD   (R10), Z18, Z16
+	VFMADD231PD   64(R10), Z18, K1, Z17
+	ADDQ          BX, R10
+	CMPQ          BX, $0x60
+	JLE           rows144
+	VBROADCASTSD  96(R11), Z18
+	VFMADD231PD   (R10), Z18, Z14
+	VFMADD231PD   64(R10), Z18, K1, Z15
+	ADDQ          BX, R10
+	CMPQ          BX, $0x68
+	JLE           rows144
+	VBROADCASTSD  104(R11), Z18
+	VFMADD231PD   (R10), Z18, Z16
+	VFMADD231PD   64(R10), Z18, K1, Z17
+	ADDQ          BX, R10
+	CMPQ          BX, $0x70
+	JLE           rows144
+	VBROADCASTSD  112(R11), Z18
+	VFMADD231PD   (R10), Z18, Z14
+	VFMADD231PD   64(R10), Z18, K1, Z15
+	ADDQ          BX, R10
+	CMPQ          BX, $0x78
+	JLE           rows144
+	VBROADCASTSD  120(R11), Z18
+	VFMADD231PD   (R10), Z18, Z16
+	VFMADD231PD   64(R10), Z18, K1, Z17
+	ADDQ          BX, R10
+
+rows144:
+	VADDPD  Z16, Z14, Z14
+	VADDPD  Z17, Z15, Z15
+	VMOVAPD Z14, Z14
+	VMOVAPD Z15, Z15
+	JMP     product143
+
+backward142:
+	VMOVUPD     (R11), Z17
+	VMOVUPD     64(R11), Z24
+	VXORPD      Z19, Z19, Z19
+	VXORPD      Z23, Z23, Z23
+	VXORPD      Z14, Z14, Z14
+	VXORPD      Z22, Z22, Z22
+	VXORPD      Z18, Z18, Z18
+	VXORPD      Z21, Z21, Z21
+	VXORPD      Z15, Z15, Z15
+	VXORPD      Z20, Z20, Z20
+	VFMADD231PD (R10), Z17, Z19
+	VFMADD231PD 64(R10), Z24, K1, Z19
+	ADDQ        BX, R10
+	VFMADD231PD (R10), Z17, Z23
+	VFMADD231PD 64(R10), Z24, K1, Z23
+	ADDQ        BX, R10
+	VFMADD231PD (R10), Z17, Z14
+	VFMADD231PD 64(R10), Z24, K1, Z14
+	ADDQ        BX, R10
+	VFMADD231PD (R10), Z17, Z22
+	VFMADD231PD 64(R10), Z24, K1, Z22
+	ADDQ        BX, R10
+	VFMADD231PD (R10), Z17, Z18
+	VFMADD231PD 64(R10), Z24, K1, Z18
+	ADDQ        BX, R10
+	VFMADD231PD (R10), Z17, Z21
+	VFMADD231PD 64(R10), Z24, K1, Z21
+	ADDQ        BX, R10
+	VFMADD231PD (R10), Z17, Z15
+	VFMADD231PD 64(R10), Z24, K1, Z15
+	ADDQ        BX, R10
+	VFMADD231PD (R10), Z17, Z20
+	VFMADD231PD 64(R10), Z24, K1, Z20
+	ADDQ        BX, R10
+	VUNPCKLPD   Z23, Z19, Z16
+	VUNPCKHPD   Z23, Z19, Z19
+	VADDPD      Z19, Z16, Z16
+	VUNPCKLPD   Z22, Z14, Z19
+	VUNPCKHPD   Z22, Z14, Z14
+	VADDPD      Z14, Z19, Z19
+	VUNPCKLPD   Z21, Z18, Z14
+	VUNPCKHPD   Z21, Z18, Z18
+	VADDPD      Z18, Z14, Z14
+	VUNPCKLPD   Z20, Z15, Z18
+	VUNPCKHPD   Z20, Z15, Z15
+	VADDPD      Z15, Z18, Z18
+	VSHUFF64X2  $0x88, Z19, Z16, Z15
+	VSHUFF64X2  $0xdd, Z19, Z16, Z16
+	VADDPD      Z16, Z15, Z15
+	VSHUFF64X2  $0x88, Z18, Z14, Z16
+	VSHUFF64X2  $0xdd, Z18, Z14, Z14
+	VADDPD      Z14, Z16, Z16
+	VSHUFF64X2  $0x88, Z16, Z15, Z14
+	VSHUFF64X2  $0xdd, Z16, Z15, Z15
+	VADDPD      Z15, Z14, Z14
+	VXORPD      Z19, Z19, Z19
+	VXORPD      Z23, Z23, Z23
+	VXORPD      Z15, Z15, Z15
+	VXORPD      Z22, Z22, Z22
+	VXORPD      Z18, Z18, Z18
+	VXORPD      Z21, Z21, Z21
+	VXORPD      Z16, Z16, Z16
+	VXORPD      Z20, Z20, Z20
+	VFMADD231PD (R10), Z17, Z19
+	VFMADD231PD 64(R10), Z24, K1, Z19
+	ADDQ        BX, R10
+	CMPQ        BX, $0x48
+	JLE         rows146
+	VFMADD231PD (R10), Z17, Z23
+	VFMADD231PD 64(R10), Z24, K1, Z23
+	ADDQ        BX, R10
+	CMPQ        BX, $0x50
+	JLE         rows146
+	VFMADD231PD (R10), Z17, Z15
+	VFMADD231PD 64(R10), Z24, K1, Z15
+	ADDQ        BX, R10
+	CMPQ        BX, $0x58
+	JLE         rows146
+	VFMADD231PD (R10), Z17, Z22
+	VFMADD231PD 64(R10), Z24, K1, Z22
+	ADDQ        BX, R10
+	CMPQ        BX, $0x60
+	JLE         rows146
+	VFMADD231PD (R10), Z17, Z18
+	VFMADD231PD 64(R10), Z24, K1, Z18
+	ADDQ        BX, R10
+	CMPQ        BX, $0x68
+	JLE         rows146
+	VFMADD231PD (R10), Z17, Z21
+	VFMADD231PD 64(R10), Z24, K1, Z21
+	ADDQ        BX, R10
+	CMPQ        BX, $0x70
+	JLE         rows146
+	VFMADD231PD (R10), Z17, Z16
+	VFMADD231PD 64(R10), Z24, K1, Z16
+	ADDQ        BX, R10
+	CMPQ        BX, $0x78
+	JLE         rows146
+	VFMADD231PD (R10), Z17, Z20
+	VFMADD231PD 64(R10), Z24, K1, Z20
+	ADDQ        BX, R10
+
+rows146:
+	VUNPCKLPD  Z23, Z19, Z17
+	VUNPCKHPD  Z23, Z19, Z19
+	VADDPD     Z19, Z17, Z17
+	VUNPCKLPD  Z22, Z15, Z19
+	VUNPCKHPD  Z22, Z15, Z15
+	VADDPD     Z15, Z19, Z19
+	VUNPCKLPD  Z21, Z18, Z15
+	VUNPCKHPD  Z21, Z18, Z18
+	VADDPD     Z18, Z15, Z15
+	VUNPCKLPD  Z20, Z16, Z18
+	VUNPCKHPD  Z20, Z16, Z16
+	VADDPD     Z16, Z18, Z18
+	VSHUFF64X2 $0x88, Z19, Z17, Z16
+	VSHUFF64X2 $0xdd, Z19, Z17, Z17
+	VADDPD     Z17, Z16, Z16
+	VSHUFF64X2 $0x88, Z18, Z15, Z17
+	VSHUFF64X2 $0xdd, Z18, Z15, Z15
+	VADDPD     Z15, Z17, Z17
+	VSHUFF64X2 $0x88, Z17, Z16, Z15
+	VSHUFF64X2 $0xdd, Z17, Z16, Z16
+	VADDPD     Z16, Z15, Z15
+	VMOVAPD    Z14, Z14
+	VMOVAPD    Z15, Z15
+
+product143:
+	VMOVUPD       Z14, 256(SI)
+	VPSUBQ.BCST   constants<>+272(SB), Z14, Z14
+	VPMAXUQ       Z14, Z0, Z0
+	VMOVUPD       Z15, 320(SI)
+	VPSUBQ.BCST.Z constants<>+272(SB), Z15, K1, Z14
+	VPMAXUQ       Z14, Z0, Z0
+	MOVQ          288(DX), R10
+	MOVLQSX       12(R10)(AX*4), R10
+	MOVQ          96(DX), R11
+	MOVQ          (R11)(R10*8), R10
+	MOVQ          72(DX), R11
+	LEAQ          (R11)(R10*8), R10
+	LEAQ          384(SI), R11
+	TESTB         $0x01, 12(DI)(AX*4)
+	JNZ           backward147
+	VXORPD        Z14, Z14, Z14
+	VXORPD        Z15, Z15, Z15
+	VXORPD        Z16, Z16, Z16
+	VXORPD        Z17, Z17, Z17
+	VBROADCASTSD  (R11), Z18
+	VFMADD231PD   (R10), Z18, Z14
+	VFMADD231PD   64(R10), Z18, K1, Z15
+	ADDQ          BX, R10
+	VBROADCASTSD  8(R11), Z18
+	VFMADD231PD   (R10), Z18, Z16
+	VFMADD231PD   64(R10), Z18, K1, Z17
+	ADDQ          BX, R10
+	VBROADCASTSD  16(R11), Z18
+	VFMADD231PD   (R10), Z18, Z14
+	VFMADD231PD   64(R10), Z18, K1, Z15
+	ADDQ          BX, R10
+	VBROADCASTSD  24(R11), Z18
+	VFMADD231PD   (R10), Z18, Z16
+	VFMADD231PD   64(R10), Z18, K1, Z17
+	ADDQ          BX, R10
+	VBROADCASTSD  32(R11), Z18
+	VFMADD231PD   (R10), Z18, Z14
+	VFMADD231PD   64(R10), Z18, K1, Z15
+	ADDQ          BX, R10
+	VBROADCASTSD  40(R11), Z18
+	VFMADD231PD   (R10), Z18, Z16
+	VFMADD231PD   64(R10), Z18, K1, Z17
+	ADDQ          BX, R10
+	VBROADCASTSD  48(R11), Z18
+	VFMADD231PD   (R10), Z18, Z14
+	VFMADD231PD   64(R10), Z18, K1, Z15
+	ADDQ          BX, R10
+	VBROADCASTSD  56(R11), Z18
+	VFMADD231PD   (R10), Z18, Z16
+	VFMADD231PD   64(R10), Z18, K1, Z17
+	ADDQ          BX, R10
+	VBROADCASTSD  64(R11), Z18
+	VFMADD231PD   (R10), Z18, Z14
+	VFMADD231PD   64(R10), Z18, K1, Z15
+	ADDQ          BX, R10
+	CMPQ          BX, $0x48
+	JLE           rows149
+	VBROADCASTSD  72(R11), Z18
+	VFMADD231PD   (R10), Z18, Z16
+	VFMADD231PD   64(R10), Z18, K1, Z17
+	ADDQ          BX, R10
+	CMPQ          BX, $0x50
+	JLE           rows149
+	VBROADCASTSD  80(R11), Z18
+	VFMADD231PD   (R10), Z18, Z14
+	VFMADD231PD   64(R10), Z18, K1, Z15
+	ADDQ          BX, R10
+	CMPQ          BX, $0x58
+	JLE           rows149
+	VBROADCASTSD  88(R11), Z18
+	VFMADD231PD   (R10), Z18, Z16
+	VFMADD231PD   64(R10), Z18, K1, Z17
+	ADDQ          BX, R10
+	CMPQ          BX, $0x60
+	JLE           rows149
+	VBROADCASTSD  96(R11), Z18
+	VFMADD231PD   (R10), Z18, Z14
+	VFMADD231PD   64(R10), Z18, K1, Z15
+	ADDQ          BX, R10
+	CMPQ          BX, $0x68
+	JLE           rows149
+	VBROADCASTSD  104(R11), Z18
+	VFMADD231PD   (R10), Z18, Z16
+	VFMADD231PD   64(R10), Z18, K1, Z17
+	ADDQ          BX, R10
+	CMPQ          BX, $0x70
+	JLE           rows149
+	VBROADCASTSD  112(R11), Z18
+	VFMADD231PD   (R10), Z18, Z14
+	VFMADD231PD   64(R10), Z18, K1, Z15
+	ADDQ          BX, R10
+	CMPQ          BX, $0x78
+	JLE           rows149
+	VBROADCASTSD  120(R11), Z18
+	VFMADD231PD   (R10), Z18, Z16
+	VFMADD231PD   64(R10), Z18, K1, Z17
+	ADDQ          BX, R10
+
+rows149:
+	VADDPD  Z16, Z14, Z14
+	VADDPD  Z17, Z15, Z15
+	VMOVAPD Z14, Z14
+	VMOVAPD Z15, Z15
+	JMP     product148
+
+backward147:
+	VMOVUPD     (R11), Z17
+	VMOVUPD     64(R11), Z24
+	VXORPD      Z19, Z19, Z19
+	VXORPD      Z23, Z23, Z23
+	VXORPD      Z14, Z14, Z14
+	VXORPD      Z22, Z22, Z22
+	VXORPD      Z18, Z18, Z18
+	VXORPD      Z21, Z21, Z21
+	VXORPD      Z15, Z15, Z15
+	VXORPD      Z20, Z20, Z20
+	VFMADD231PD (R10), Z17, Z19
+	VFMADD231PD 64(R10), Z24, K1, Z19
+	ADDQ        BX, R10
+	VFMADD231PD (R10), Z17, Z23
+	VFMADD231PD 64(R10), Z24, K1, Z23
+	ADDQ        BX, R10
+	VFMADD231PD (R10), Z17, Z14
+	VFMADD231PD 64(R10), Z24, K1, Z14
+	ADDQ        BX, R10
+	VFMADD231PD (R10), Z17, Z22
+	VFMADD231PD 64(R10), Z24, K1, Z22
+	ADDQ        BX, R10
+	VFMADD231PD (R10), Z17, Z18
+	VFMADD231PD 64(R10), Z24, K1, Z18
+	ADDQ        BX, R10
+	VFMADD231PD (R10), Z17, Z21
+	VFMADD231PD 64(R10), Z24, K1, Z21
+	ADDQ        BX, R10
+	VFMADD231PD (R10), Z17, Z15
+	VFMADD231PD 64(R10), Z24, K1, Z15
+	ADDQ        BX, R10
+	VFMADD231PD (R10), Z17, Z20
+	VFMADD231PD 64(R10), Z24, K1, Z20
+	ADDQ        BX, R10
+	VUNPCKLPD   Z23, Z19, Z16
+	VUNPCKHPD   Z23, Z19, Z19
+	VADDPD      Z19, Z16, Z16
+	VUNPCKLPD   Z22, Z14, Z19
+	VUNPCKHPD   Z22, Z14, Z14
+	VADDPD      Z14, Z19, Z19
+	VUNPCKLPD   Z21, Z18, Z14
+	VUNPCKHPD   Z21, Z18, Z18
+	VADDPD      Z18, Z14, Z14
+	VUNPCKLPD   Z20, Z15, Z18
+	VUNPCKHPD   Z20, Z15, Z15
+	VADDPD      Z15, Z18, Z18
+	VSHUFF64X2  $0x88, Z19, Z16, Z15
+	VSHUFF64X2  $0xdd, Z19, Z16, Z16
+	VADDPD      Z16, Z15, Z15
+	VSHUFF64X2  $0x88, Z18, Z14, Z16
+	VSHUFF64X2  $0xdd, Z18, Z14, Z14
+	VADDPD      Z14, Z16, Z16
+	VSHUFF64X2  $0x88, Z16, Z15, Z14
+	VSHUFF64X2  $0xdd, Z16, Z15, Z15
+	VADDPD      Z15, Z14, Z14
+	VXORPD      Z19, Z19, Z19
+	VXORPD      Z23, Z23, Z23
+	VXORPD      Z15, Z15, Z15
+	VXORPD      Z22, Z22, Z22
+	VXORPD      Z18, Z18, Z18
+	VXORPD      Z21, Z21, Z21
+	VXORPD      Z16, Z16, Z16
+	VXORPD      Z20, Z20, Z20
+	VFMADD231PD (R10), Z17, Z19
+	VFMADD231PD 64(R10), Z24, K1, Z19
+	ADDQ        BX, R10
+	CMPQ        BX, $0x48
+	JLE         rows151
+	VFMADD231PD (R10), Z17, Z23
+	VFMADD231PD 64(R10), Z24, K1, Z23
+	ADDQ        BX, R10
+	CMPQ        BX, $0x50
+	JLE         rows151
+	VFMADD231PD (R10), Z17, Z15
+	VFMADD231PD 64(R10), Z24, K1, Z15
+	ADDQ        BX, R10
+	CMPQ        BX, $0x58
+	JLE         rows151
+	VFMADD231PD (R10), Z17, Z22
+	VFMADD231PD 64(R10), Z24, K1, Z22
+	ADDQ        BX, R10
+	CMPQ        BX, $0x60
+	JLE         rows151
+	VFMADD231PD (R10), Z17, Z18
+	VFMADD231PD 64(R10), Z24, K1, Z18
+	ADDQ        BX, R10
+	CMPQ        BX, $0x68
+	JLE         rows151
+	VFMADD231PD (R10), Z17, Z21
+	VFMADD231PD 64(R10), Z24, K1, Z21
+	ADDQ        BX, R10
+	CMPQ        BX, $0x70
+	JLE         rows151
+	VFMADD231PD (R10), Z17, Z16
+	VFMADD231PD 64(R10), Z24, K1, Z16
+	ADDQ        BX, R10
+	CMPQ        BX, $0x78
+	JLE         rows151
+	VFMADD231PD (R10), Z17, Z20
+	VFMADD231PD 64(R10), Z24, K1, Z20
+	ADDQ        BX, R10
+
+rows151:
+	VUNPCKLPD  Z23, Z19, Z17
+	VUNPCKHPD  Z23, Z19, Z19
+	VADDPD     Z19, Z17, Z17
+	VUNPCKLPD  Z22, Z15, Z19
+	VUNPCKHPD  Z22, Z15, Z15
+	VADDPD     Z15, Z19, Z19
+	VUNPCKLPD  Z21, Z18, Z15
+	VUNPCKHPD  Z21, Z18, Z18
+	VADDPD     Z18, Z15, Z15
+	VUNPCKLPD  Z20, Z16, Z18
+	VUNPCKHPD  Z20, Z16, Z16
+	VADDPD     Z16, Z18, Z18
+	VSHUFF64X2 $0x88, Z19, Z17, Z16
+	VSHUFF64X2 $0xdd, Z19, Z17, Z17
+	VADDPD     Z17, Z16, Z16
+	VSHUFF64X2 $0x88, Z18, Z15, Z17
+	VSHUFF64X2 $0xdd, Z18, Z15, Z15
+	VADDPD     Z15, Z17, Z17
+	VSHUFF64X2 $0x88, Z17, Z16, Z15
+	VSHUFF64X2 $0xdd, Z17, Z16, Z16
+	VADDPD     Z16, Z15, Z15
+	VMOVAPD    Z14, Z14
+	VMOVAPD    Z15, Z15
+
+product148:
+	VMOVUPD       Z14, 384(SI)
+	VPSUBQ.BCST   constants<>+272(SB), Z14, Z14
+	VPMAXUQ       Z14, Z0, Z0
+	VMOVUPD       Z15, 448(SI)
+	VPSUBQ.BCST.Z constants<>+272(SB), Z15, K1, Z14
+	VPMAXUQ       Z14, Z0, Z0
+	ADDQ          $0x00000200, SI
+	ADDQ          $0x04, AX
+	CMPQ          AX, R9
+	JLE           group123
+
+rest124:
+	CMPQ       AX, CX
+	JG         grouped125
+	LEAQ       15(AX), R9
+	CMPQ       R9, CX
+	JG         none153
+	CMPQ       560(DX), $0x00
+	JEQ        none153
+	MOVLQSX    48(DI)(AX*4), R9
+	ANDQ       $-2, R9
+	IMULQ      BX, R9
+	PREFETCHT0 (R8)(R9*1)
+	PREFETCHT0 64(R8)(R9*1)
+	PREFETCHT0 128(R8)(R9*1)
+	PREFETCHT0 192(R8)(R9*1)
+	MOVQ       312(DX), R9
+	MOVLQSX    48(R9)(AX*4), R9
+	IMULQ      BX, R9
+	ADDQ       24(DX), R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	MOVLQSX    52(DI)(AX*4), R9
+	ANDQ       $-2, R9
+	IMULQ      BX, R9
+	PREFETCHT0 (R8)(R9*1)
+	PREFETCHT0 64(R8)(R9*1)
+	PREFETCHT0 128(R8)(R9*1)
+	PREFETCHT0 192(R8)(R9*1)
+	MOVQ       312(DX), R9
+	MOVLQSX    52(R9)(AX*4), R9
+	IMULQ      BX, R9
+	ADDQ       24(DX), R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	MOVLQSX    56(DI)(AX*4), R9
+	ANDQ       $-2, R9
+	IMULQ      BX, R9
+	PREFETCHT0 (R8)(R9*1)
+	PREFETCHT0 64(R8)(R9*1)
+	PREFETCHT0 128(R8)(R9*1)
+	PREFETCHT0 192(R8)(R9*1)
+	MOVQ       312(DX), R9
+	MOVLQSX    56(R9)(AX*4), R9
+	IMULQ      BX, R9
+	ADDQ       24(DX), R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	MOVLQSX    60(DI)(AX*4), R9
+	ANDQ       $-2, R9
+	IMULQ      BX, R9
+	PREFETCHT0 (R8)(R9*1)
+	PREFETCHT0 64(R8)(R9*1)
+	PREFETCHT0 128(R8)(R9*1)
+	PREFETCHT0 192(R8)(R9*1)
+	MOVQ       312(DX), R9
+	MOVLQSX    60(R9)(AX*4), R9
+	IMULQ      BX, R9
+	ADDQ       24(DX), R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	CMPQ       408(DX), $0x00
+	JEQ        near152
+	MOVQ       288(DX), R9
+	MOVLQSX    48(R9)(AX*4), R9
+	MOVQ       96(DX), R10
+	MOVQ       (R10)(R9*8), R9
+	MOVQ       72(DX), R10
+	LEAQ       (R10)(R9*8), R9
+	MOVQ       BX, R10
+	IMULQ      R10, R10
+	SHRQ       $0x03, R10
+	ADDQ       R9, R10
+
+ahead154:
+	PREFETCHT0 (R9)
+	ADDQ       $0x40, R9
+	CMPQ       R9, R10
+	JL         ahead154
+	MOVQ       288(DX), R9
+	MOVLQSX    52(R9)(AX*4), R9
+	MOVQ       96(DX), R10
+	MOVQ       (R10)(R9*8), R9
+	MOVQ       72(DX), R10
+	LEAQ       (R10)(R9*8), R9
+	MOVQ       BX, R10
+	IMULQ      R10, R10
+	SHRQ       $0x03, R10
+	ADDQ       R9, R10
+
+ahead155:
+	PREFETCHT0 (R9)
+	ADDQ       $0x40, R9
+	CMPQ       R9, R10
+	JL         ahead155
+	MOVQ       288(DX), R9
+	MOVLQSX    56(R9)(AX*4), R9
+	MOVQ       96(DX), R10
+	MOVQ       (R10)(R9*8), R9
+	MOVQ       72(DX), R10
+	LEAQ       (R10)(R9*8), R9
+	MOVQ       BX, R10
+	IMULQ      R10, R10
+	SHRQ       $0x03, R10
+	ADDQ       R9, R10
+
+ahead156:
+	PREFETCHT0 (R9)
+	ADDQ       $0x40, R9
+	CMPQ       R9, R10
+	JL         ahead156
+	MOVQ       288(DX), R9
+	MOVLQSX    60(R9)(AX*4), R9
+	MOVQ       96(DX), R10
+	MOVQ       (R10)(R9*8), R9
+	MOVQ       72(DX), R10
+	LEAQ       (R10)(R9*8), R9
+	MOVQ       BX, R10
+	IMULQ      R10, R10
+	SHRQ       $0x03, R10
+	ADDQ       R9, R10
+
+ahead157:
+	PREFETCHT0 (R9)
+	ADDQ       $0x40, R9
+	CMPQ       R9, R10
+	JL         ahead157
+
+near152:
+none153:
+	LEAQ             (AX), R9
+	CMPQ             R9, CX
+	CMOVQGT          CX, R9
+	MOVQ             312(DX), R10
+	MOVLQSX          (R10)(R9*4), R10
+	IMULQ            BX, R10
+	ADDQ             24(DX), R10
+	MOVLQSX          (DI)(R9*4), R9
+	XORQ             $0x01, R9
+	IMULQ            BX, R9
+	VBROADCASTSD     constants<>+0(SB), Z14
+	VMOVUPD          (R8)(R9*1), Z15
+	VCMPPD           $0x04, Z14, Z15, K2
+	VMOVUPD          (R10), Z16
+	VSUBPD           Z15, Z16, K2, Z14
+	VBROADCASTSD     constants<>+0(SB), Z15
+	VMOVUPD.Z        64(R8)(R9*1), K1, Z16
+	VCMPPD           $0x04, Z15, Z16, K1, K2
+	VMOVUPD.Z        64(R10), K1, Z17
+	VSUBPD           Z16, Z17, K2, Z15
+	VMOVAPD.Z        Z15, K1, Z15
+	LEAQ             1(AX), R9
+	CMPQ             R9, CX
+	CMOVQGT          CX, R9
+	MOVQ             312(DX), R10
+	MOVLQSX          (R10)(R9*4), R10
+	IMULQ            BX, R10
+	ADDQ             24(DX), R10
+	MOVLQSX          (DI)(R9*4), R9
+	XORQ             $0x01, R9
+	IMULQ            BX, R9
+	VBROADCASTSD     constants<>+0(SB), Z16
+	VMOVUPD          (R8)(R9*1), Z17
+	VCMPPD           $0x04, Z16, Z17, K2
+	VMOVUPD          (R10), Z18
+	VSUBPD           Z17, Z18, K2, Z16
+	VBROADCASTSD     constants<>+0(SB), Z17
+	VMOVUPD.Z        64(R8)(R9*1), K1, Z18
+	VCMPPD           $0x04, Z17, Z18, K1, K2
+	VMOVUPD.Z        64(R10), K1, Z19
+	VSUBPD           Z18, Z19, K2, Z17
+	VMOVAPD.Z        Z17, K1, Z17
+	VMAXPD           Z14, Z1, Z1
+	VMAXPD           Z15, Z1, Z1
+	VMAXPD           Z16, Z1, Z1
+	VMAXPD           Z17, Z1, Z1
+	VCMPPD.BCST      $0x05, constants<>+256(SB), Z14, K2
+	VCMPPD.BCST      $0x05, constants<>+256(SB), Z15, K3
+	VCMPPD.BCST      $0x05, constants<>+256(SB), Z16, K4
+	VCMPPD.BCST      $0x05, constants<>+256(SB), Z17, K5
+	VMOVAPD          Z3, Z18
+	VFMADD231PD      Z2, Z14, Z18
+	VMOVAPD          Z3, Z19
+	VFMADD231PD      Z2, Z15, Z19
+	VMOVAPD          Z3, Z20
+	VFMADD231PD      Z2, Z16, Z20
+	VMOVAPD          Z3, Z21
+	VFMADD231PD      Z2, Z17, Z21
+	VSUBPD           Z3, Z18, Z22
+	VSUBPD           Z3, Z19, Z23
+	VSUBPD           Z3, Z20, Z24
+	VSUBPD           Z3, Z21, Z25
+	VFNMADD231PD     Z4, Z22, Z14
+	VFNMADD231PD     Z4, Z23, Z15
+	VFNMADD231PD     Z4, Z24, Z16
+	VFNMADD231PD     Z4, Z25, Z17
+	VFNMADD231PD     Z5, Z22, Z14
+	VFNMADD231PD     Z5, Z23, Z15
+	VFNMADD231PD     Z5, Z24, Z16
+	VFNMADD231PD     Z5, Z25, Z17
+	VMOVAPD          Z11, Z26
+	VMOVAPD          Z11, Z27
+	VMOVAPD          Z11, Z28
+	VMOVAPD          Z11, Z29
+	VFMADD213PD      Z10, Z14, Z26
+	VFMADD213PD      Z10, Z15, Z27
+	VFMADD213PD      Z10, Z16, Z28
+	VFMADD213PD      Z10, Z17, Z29
+	VFMADD213PD      Z9, Z14, Z26
+	VFMADD213PD      Z9, Z15, Z27
+	VFMADD213PD      Z9, Z16, Z28
+	VFMADD213PD      Z9, Z17, Z29
+	VFMADD213PD      Z8, Z14, Z26
+	VFMADD213PD      Z8, Z15, Z27
+	VFMADD213PD      Z8, Z16, Z28
+	VFMADD213PD      Z8, Z17, Z29
+	VFMADD213PD      Z7, Z14, Z26
+	VFMADD213PD      Z7, Z15, Z27
+	VFMADD213PD      Z7, Z16, Z28
+	VFMADD213PD      Z7, Z17, Z29
+	VFMADD213PD      Z6, Z14, Z26
+	VFMADD213PD      Z6, Z15, Z27
+	VFMADD213PD      Z6, Z16, Z28
+	VFMADD213PD      Z6, Z17, Z29
+	VFMADD213PD.BCST constants<>+264(SB), Z14, Z26
+	VFMADD213PD.BCST constants<>+264(SB), Z15, Z27
+	VFMADD213PD.BCST constants<>+264(SB), Z16, Z28
+	VFMADD213PD.BCST constants<>+264(SB), Z17, Z29
+	VMULPD           Z14, Z26, Z26
+	VMULPD           Z15, Z27, Z27
+	VMULPD           Z16, Z28, Z28
+	VMULPD           Z17, Z29, Z29
+	VPSLLQ           $0x30, Z18, Z22
+	VPERMI2PD        Z13, Z12, Z18
+	VPSLLQ           $0x30, Z19, Z23
+	VPERMI2PD        Z13, Z12, Z19
+	VPSLLQ           $0x30, Z20, Z24
+	VPERMI2PD        Z13, Z12, Z20
+	VPSLLQ           $0x30, Z21, Z25
+	VPERMI2PD        Z13, Z12, Z21
+	VPADDQ           Z22, Z18, Z18
+	VPADDQ           Z23, Z19, Z19
+	VPADDQ           Z24, Z20, Z20
+	VPADDQ           Z25, Z21, Z21
+	VFMADD213PD.Z    Z18, Z18, K2, Z26
+	VFMADD213PD.Z    Z19, Z19, K3, Z27
+	VFMADD213PD.Z    Z20, Z20, K4, Z28
+	VFMADD213PD.Z    Z21, Z21, K5, Z29
+	VMOVUPD          Z26, (SI)
+	VMOVUPD          Z27, 64(SI)
+	VMOVUPD          Z28, 128(SI)
+	VMOVUPD          Z29, 192(SI)
+	LEAQ             2(AX), R9
+	CMPQ             R9, CX
+	CMOVQGT          CX, R9
+	MOVQ             312(DX), R10
+	MOVLQSX          (R10)(R9*4), R10
+	IMULQ            BX, R10
+	ADDQ             24(DX), R10
+	MOVLQSX          (DI)(R9*4), R9
+	XORQ             $0x01, R9
+	IMULQ            BX, R9
+	VBROADCASTSD     constants<>+0(SB), Z14
+	VMOVUPD          (R8)(R9*1), Z15
+	VCMPPD           $0x04, Z14, Z15, K2
+	VMOVUPD          (R10), Z16
+	VSUBPD           Z15, Z16, K2, Z14
+	VBROADCASTSD     constants<>+0(SB), Z15
+	VMOVUPD.Z        64(R8)(R9*1), K1, Z16
+	VCMPPD           $0x04, Z15, Z16, K1, K2
+	VMOVUPD.Z        64(R10), K1, Z17
+	VSUBPD           Z16, Z17, K2, Z15
+	VMOVAPD.Z        Z15, K1, Z15
+	LEAQ             3(AX), R9
+	CMPQ             R9, CX
+	CMOVQGT          CX, R9
+	MOVQ             312(DX), R10
+	MOVLQSX          (R10)(R9*4), R10
+	IMULQ            BX, R10
+	ADDQ             24(DX), R10
+	MOVLQSX          (DI)(R9*4), R9
+	XORQ             $0x01, R9
+	IMULQ            BX, R9
+	VBROADCASTSD     constants<>+0(SB), Z16
+	VMOVUPD          (R8)(R9*1), Z17
+	VCMPPD           $0x04, Z16, Z17, K2
+	VMOVUPD          (R10), Z18
+	VSUBPD           Z17, Z18, K2, Z16
+	VBROADCASTSD     constants<>+0(SB), Z17
+	VMOVUPD.Z        64(R8)(R9*1), K1, Z18
+	VCMPPD           $0x04, Z17, Z18, K1, K2
+	VMOVUPD.Z        64(R10), K1, Z19
+	VSUBPD           Z18, Z19, K2, Z17
+	VMOVAPD.Z        Z17, K1, Z17
+	VMAXPD           Z14, Z1, Z1
+	VMAXPD           Z15, Z1, Z1
+	VMAXPD           Z16, Z1, Z1
+	VMAXPD           Z17, Z1, Z1
+	VCMPPD.BCST      $0x05, constants<>+256(SB), Z14, K2
+	VCMPPD.BCST      $0x05, constants<>+256(SB), Z15, K3
+	VCMPPD.BCST      $0x05, constants<>+256(SB), Z16, K4
+	VCMPPD.BCST      $0x05, constants<>+256(SB), Z17, K5
+	VMOVAPD          Z3, Z18
+	VFMADD231PD      Z2, Z14, Z18
+	VMOVAPD          Z3, Z19
+	VFMADD231PD      Z2, Z15, Z19
+	VMOVAPD          Z3, Z20
+	VFMADD231PD      Z2, Z16, Z20
+	VMOVAPD          Z3, Z21
+	VFMADD231PD      Z2, Z17, Z21
+	VSUBPD           Z3, Z18, Z2
+	VSUBPD           Z3, Z19, Z22
+	VSUBPD           Z3, Z20, Z23
+	VSUBPD           Z3, Z21, Z3
+	VFNMADD231PD     Z4, Z2, Z14
+	VFNMADD231PD     Z4, Z22, Z15
+	VFNMADD231PD     Z4, Z23, Z16
+	VFNMADD231PD     Z4, Z3, Z17
+	VFNMADD231PD     Z5, Z2, Z14
+	VFNMADD231PD     Z5, Z22, Z15
+	VFNMADD231PD     Z5, Z23, Z16
+	VFNMADD231PD     Z5, Z3, Z17
+	VMOVAPD          Z11, Z4
+	VMOVAPD          Z11, Z5
+	VMOVAPD          Z11, Z24
+	VMOVAPD          Z11, Z11
+	VFMADD213PD      Z10, Z14, Z4
+	VFMADD213PD      Z10, Z15, Z5
+	VFMADD213PD      Z10, Z16, Z24
+	VFMADD213PD      Z10, Z17, Z11
+	VFMADD213PD      Z9, Z14, Z4
+	VFMADD213PD      Z9, Z15, Z5
+	VFMADD213PD      Z9, Z16, Z24
+	VFMADD213PD      Z9, Z17, Z11
+	VFMADD213PD      Z8, Z14, Z4
+	VFMADD213PD      Z8, Z15, Z5
+	VFMADD213PD      Z8, Z16, Z24
+	VFMADD213PD      Z8, Z17, Z11
+	VFMADD213PD      Z7, Z14, Z4
+	VFMADD213PD      Z7, Z15, Z5
+	VFMADD213PD      Z7, Z16, Z24
+	VFMADD213PD      Z7, Z17, Z11
+	VFMADD213PD      Z6, Z14, Z4
+	VFMADD213PD      Z6, Z15, Z5
+	VFMADD213PD      Z6, Z16, Z24
+	VFMADD213PD      Z6, Z17, Z11
+	VFMADD213PD.BCST constants<>+264(SB), Z14, Z4
+	VFMADD213PD.BCST constants<>+264(SB), Z15, Z5
+	VFMADD213PD.BCST constants<>+264(SB), Z16, Z24
+	VFMADD213PD.BCST constants<>+264(SB), Z17, Z11
+	VMULPD           Z14, Z4, Z4
+	VMULPD           Z15, Z5, Z5
+	VMULPD           Z16, Z24, Z24
+	VMULPD           Z17, Z11, Z11
+	VPSLLQ           $0x30, Z18, Z2
+	VPERMI2PD        Z13, Z12, Z18
+	VPSLLQ           $0x30, Z19, Z22
+	VPERMI2PD        Z13, Z12, Z19
+	VPSLLQ           $0x30, Z20, Z23
+	VPERMI2PD        Z13, Z12, Z20
+	VPSLLQ           $0x30, Z21, Z3
+	VPERMI2PD        Z13, Z12, Z21
+	VPADDQ           Z2, Z18, Z18
+	VPADDQ           Z22, Z19, Z19
+	VPADDQ           Z23, Z20, Z20
+	VPADDQ           Z3, Z21, Z21
+	VFMADD213PD.Z    Z18, Z18, K2, Z4
+	VFMADD213PD.Z    Z19, Z19, K3, Z5
+	VFMADD213PD.Z    Z20, Z20, K4, Z24
+	VFMADD213PD.Z    Z21, Z21, K5, Z11
+	VMOVUPD          Z4, 256(SI)
+	VMOVUPD          Z5, 320(SI)
+	VMOVUPD          Z24, 384(SI)
+	VMOVUPD          Z11, 448(SI)
+	LEAQ             (AX), R8
+	CMPQ             R8, CX
+	CMOVQGT          CX, R8
+	MOVQ             288(DX), R9
+	MOVLQSX          (R9)(R8*4), R9
+	MOVQ             96(DX), R10
+	MOVQ             (R10)(R9*8), R9
+	MOVQ             72(DX), R10
+	LEAQ             (R10)(R9*8), R9
+	LEAQ             (SI), R10
+	TESTB            $0x01, (DI)(R8*4)
+	JNZ              backward158
+	VXORPD           Z2, Z2, Z2
+	VXORPD           Z3, Z3, Z3
+	VXORPD           Z4, Z4, Z4
+	VXORPD           Z5, Z5, Z5
+	VBROADCASTSD     (R10), Z6
+	VFMADD231PD      (R9), Z6, Z2
+	VFMADD231PD      64(R9), Z6, K1, Z3
+	ADDQ             BX, R9
+	VBROADCASTSD     8(R10), Z6
+	VFMADD231PD      (R9), Z6, Z4
+	VFMADD231PD      64(R9), Z6, K1, Z5
+	ADDQ             BX, R9
+	VBROADCASTSD     16(R10), Z6
+	VFMADD231PD      (R9), Z6, Z2
+	VFMADD231PD      64(R9), Z6, K1, Z3
+	ADDQ             BX, R9
+	VBROADCASTSD     24(R10), Z6
+	VFMADD231PD      (R9), Z6, Z4
+	VFMADD231PD      64(R9), Z6, K1, Z5
+	ADDQ             BX, R9
+	VBROADCASTSD     32(R10), Z6
+	VFMADD231PD      (R9), Z6, Z2
+	VFMADD231PD      64(R9), Z6, K1, Z3
+	ADDQ             BX, R9
+	VBROADCASTSD     40(R10), Z6
+	VFMADD231PD      (R9), Z6, Z4
+	VFMADD231PD      64(R9), Z6, K1, Z5
+	ADDQ             BX, R9
+	VBROADCASTSD     48(R10), Z6
+	VFMADD231PD      (R9), Z6, Z2
+	VFMADD231PD      64(R9), Z6, K1, Z3
+	ADDQ             BX, R9
+	VBROADCASTSD     56(R10), Z6
+	VFMADD231PD      (R9), Z6, Z4
+	VFMADD231PD      64(R9), Z6, K1, Z5
+	ADDQ             BX, R9
+	VBROADCASTSD     64(R10), Z6
+	VFMADD231PD      (R9), Z6, Z2
+	VFMADD231PD      64(R9), Z6, K1, Z3
+	ADDQ             BX, R9
+	CMPQ             BX, $0x48
+	JLE              rows160
+	VBROADCASTSD     72(R10), Z6
+	VFMADD231PD      (R9), Z6, Z4
+	VFMADD231PD      64(R9), Z6, K1, Z5
+	ADDQ             BX, R9
+	CMPQ             BX, $0x50
+	JLE              rows160
+	VBROADCASTSD     80(R10), Z6
+	VFMADD231PD      (R9), Z6, Z2
+	VFMADD231PD      64(R9), Z6, K1, Z3
+	ADDQ             BX, R9
+	CMPQ             BX, $0x58
+	JLE              rows160
+	VBROADCASTSD     88(R10), Z6
+	VFMADD231PD      (R9), Z6, Z4
+	VFMADD231PD      64(R9), Z6, K1, Z5
+	ADDQ             BX, R9
+	CMPQ             BX, $0x60
+	JLE              rows160
+	VBROADCASTSD     96(R10), Z6
+	VFMADD231PD      (R9), Z6, Z2
+	VFMADD231PD      64(R9), Z6, K1, Z3
+	ADDQ             BX, R9
+	CMPQ             BX, $0x68
+	JLE              rows160
+	VBROADCASTSD     104(R10), Z6
+	VFMADD231PD      (R9), Z6, Z4
+	VFMADD231PD      64(R9), Z6, K1, Z5
+	ADDQ             BX, R9
+	CMPQ             BX, $0x70
+	JLE              rows160
+	VBROADCASTSD     112(R10), Z6
+	VFMADD231PD      (R9), Z6, Z2
+	VFMADD231PD      64(R9), Z6, K1, Z3
+	ADDQ             BX, R9
+	CMPQ             BX, $0x78
+	JLE              rows160
+	VBROADCASTSD     120(R10), Z6
+	VFMADD231PD      (R9), Z6, Z4
+	VFMADD231PD      64(R9), Z6, K1, Z5
+	ADDQ             BX, R9
+
+rows160:
+	VADDPD  Z4, Z2, Z2
+	VADDPD  Z5, Z3, Z3
+	VMOVAPD Z2, Z2
+	VMOVAPD Z3, Z3
+	JMP     product159
+
+backward158:
+	VMOVUPD     (R10), Z5
+	VMOVUPD     64(R10), Z12
+	VXORPD      Z7, Z7, Z7
+	VXORPD      Z11, Z11, Z11
+	VXORPD      Z2, Z2, Z2
+	VXORPD      Z10, Z10, Z10
+	VXORPD      Z6, Z6, Z6
+	VXORPD      Z9, Z9, Z9
+	VXORPD      Z3, Z3, Z3
+	VXORPD      Z8, Z8, Z8
+	VFMADD231PD (R9), Z5, Z7
+	VFMADD231PD 64(R9), Z12, K1, Z7
+	ADDQ        BX, R9
+	VFMADD231PD (R9), Z5, Z11
+	VFMADD231PD 64(R9), Z12, K1, Z11
+	ADDQ        BX, R9
+	VFMADD231PD (R9), Z5, Z2
+	VFMADD231PD 64(R9), Z12, K1, Z2
+	ADDQ        BX, R9
+	VFMADD231PD (R9), Z5, Z10
+	VFMADD231PD 64(R9), Z12, K1, Z10
+	ADDQ        BX, R9
+	VFMADD231PD (R9), Z5, Z6
+	VFMADD231PD 64(R9), Z12, K1, Z6
+	ADDQ        BX, R9
+	VFMADD231PD (R9), Z5, Z9
+	VFMADD231PD 64(R9), Z12, K1, Z9
+	ADDQ        BX, R9
+	VFMADD231PD (R9), Z5, Z3
+	VFMADD231PD 64(R9), Z12, K1, Z3
+	ADDQ        BX, R9
+	VFMADD231PD (R9), Z5, Z8
+	VFMADD231PD 64(R9), Z12, K1, Z8
+	ADDQ        BX, R9
+	VUNPCKLPD   Z11, Z7, Z4
+	VUNPCKHPD   Z11, Z7, Z7
+	VADDPD      Z7, Z4, Z4
+	VUNPCKLPD   Z10, Z2, Z7
+	VUNPCKHPD   Z10, Z2, Z2
+	VADDPD      Z2, Z7, Z7
+	VUNPCKLPD   Z9, Z6, Z2
+	VUNPCKHPD   Z9, Z6, Z6
+	VADDPD      Z6, Z2, Z2
+	VUNPCKLPD   Z8, Z3, Z6
+	VUNPCKHPD   Z8, Z3, Z3
+	VADDPD      Z3, Z6, Z6
+	VSHUFF64X2  $0x88, Z7, Z4, Z3
+	VSHUFF64X2  $0xdd, Z7, Z4, Z4
+	VADDPD      Z4, Z3, Z3
+	VSHUFF64X2  $0x88, Z6, Z2, Z4
+	VSHUFF64X2  $0xdd, Z6, Z2, Z2
+	VADDPD      Z2, Z4, Z4
+	VSHUFF64X2  $0x88, Z4, Z3, Z2
+	VSHUFF64X2  $0xdd, Z4, Z3, Z3
+	VADDPD      Z3, Z2, Z2
+	VXORPD      Z7, Z7, Z7
+	VXORPD      Z11, Z11, Z11
+	VXORPD      Z3, Z3, Z3
+	VXORPD      Z10, Z10, Z10
+	VXORPD      Z6, Z6, Z6
+	VXORPD      Z9, Z9, Z9
+	VXORPD      Z4, Z4, Z4
+	VXORPD      Z8, Z8, Z8
+	VFMADD231PD (R9), Z5, Z7
+	VFMADD231PD 64(R9), Z12, K1, Z7
+	ADDQ        BX, R9
+	CMPQ        BX, $0x48
+	JLE         rows162
+	VFMADD231PD (R9), Z5, Z11
+	VFMADD231PD 64(R9), Z12, K1, Z11
+	ADDQ        BX, R9
+	CMPQ        BX, $0x50
+	JLE         rows162
+	VFMADD231PD (R9), Z5, Z3
+	VFMADD231PD 64(R9), Z12, K1, Z3
+	ADDQ        BX, R9
+	CMPQ        BX, $0x58
+	JLE         rows162
+	VFMADD231PD (R9), Z5, Z10
+	VFMADD231PD 64(R9), Z12, K1, Z10
+	ADDQ        BX, R9
+	CMPQ        BX, $0x60
+	JLE         rows162
+	VFMADD231PD (R9), Z5, Z6
+	VFMADD231PD 64(R9), Z12, K1, Z6
+	ADDQ        BX, R9
+	CMPQ        BX, $0x68
+	JLE         rows162
+	VFMADD231PD (R9), Z5, Z9
+	VFMADD231PD 64(R9), Z12, K1, Z9
+	ADDQ        BX, R9
+	CMPQ        BX, $0x70
+	JLE         rows162
+	VFMADD231PD (R9), Z5, Z4
+	VFMADD231PD 64(R9), Z12, K1, Z4
+	ADDQ        BX, R9
+	CMPQ        BX, $0x78
+	JLE         rows162
+	VFMADD231PD (R9), Z5, Z8
+	VFMADD231PD 64(R9), Z12, K1, Z8
+	ADDQ        BX, R9
+
+rows162:
+	VUNPCKLPD  Z11, Z7, Z5
+	VUNPCKHPD  Z11, Z7, Z7
+	VADDPD     Z7, Z5, Z5
+	VUNPCKLPD  Z10, Z3, Z7
+	VUNPCKHPD  Z10, Z3, Z3
+	VADDPD     Z3, Z7, Z7
+	VUNPCKLPD  Z9, Z6, Z3
+	VUNPCKHPD  Z9, Z6, Z6
+	VADDPD     Z6, Z3, Z3
+	VUNPCKLPD  Z8, Z4, Z6
+	VUNPCKHPD  Z8, Z4, Z4
+	VADDPD     Z4, Z6, Z6
+	VSHUFF64X2 $0x88, Z7, Z5, Z4
+	VSHUFF64X2 $0xdd, Z7, Z5, Z5
+	VADDPD     Z5, Z4, Z4
+	VSHUFF64X2 $0x88, Z6, Z3, Z5
+	VSHUFF64X2 $0xdd, Z6, Z3, Z3
+	VADDPD     Z3, Z5, Z5
+	VSHUFF64X2 $0x88, Z5, Z4, Z3
+	VSHUFF64X2 $0xdd, Z5, Z4, Z4
+	VADDPD     Z4, Z3, Z3
+	VMOVAPD    Z2, Z2
+	VMOVAPD    Z3, Z3
+
+product159:
+	VMOVUPD       Z2, (SI)
+	VPSUBQ.BCST   constants<>+272(SB), Z2, Z2
+	VPMAXUQ       Z2, Z0, Z0
+	VMOVUPD       Z3, 64(SI)
+	VPSUBQ.BCST.Z constants<>+272(SB), Z3, K1, Z2
+	VPMAXUQ       Z2, Z0, Z0
+	LEAQ          1(AX), R8
+	CMPQ          R8, CX
+	CMOVQGT       CX, R8
+	MOVQ          288(DX), R9
+	MOVLQSX       (R9)(R8*4), R9
+	MOVQ          96(DX), R10
+	MOVQ          (R10)(R9*8), R9
+	MOVQ          72(DX), R10
+	LEAQ          (R10)(R9*8), R9
+	LEAQ          128(SI), R10
+	TESTB         $0x01, (DI)(R8*4)
+	JNZ           backward163
+	VXORPD        Z2, Z2, Z2
+	VXORPD        Z3, Z3, Z3
+	VXORPD        Z4, Z4, Z4
+	VXORPD        Z5, Z5, Z5
+	VBROADCASTSD  (R10), Z6
+	VFMADD231PD   (R9), Z6, Z2
+	VFMADD231PD   64(R9), Z6, K1, Z3
+	ADDQ          BX, R9
+	VBROADCASTSD  8(R10), Z6
+	VFMADD231PD   (R9), Z6, Z4
+	VFMADD231PD   64(R9), Z6, K1, Z5
+	ADDQ          BX, R9
+	VBROADCASTSD  16(R10), Z6
+	VFMADD231PD   (R9), Z6, Z2
+	VFMADD231PD   64(R9), Z6, K1, Z3
+	ADDQ          BX, R9
+	VBROADCASTSD  24(R10), Z6
+	VFMADD231PD   (R9), Z6, Z4
+	VFMADD231PD   64(R9), Z6, K1, Z5
+	ADDQ          BX, R9
+	VBROADCASTSD  32(R10), Z6
+	VFMADD231PD   (R9), Z6, Z2
+	VFMADD231PD   64(R9), Z6, K1, Z3
+	ADDQ          BX, R9
+	VBROADCASTSD  40(R10), Z6
+	VFMADD231PD   (R9), Z6, Z4
+	VFMADD231PD   64(R9), Z6, K1, Z5
+	ADDQ          BX, R9
+	VBROADCASTSD  48(R10), Z6
+	VFMADD231PD   (R9), Z6, Z2
+	VFMADD231PD   64(R9), Z6, K1, Z3
+	ADDQ          BX, R9
+	VBROADCASTSD  56(R10), Z6
+	VFMADD231PD   (R9), Z6, Z4
+	VFMADD231PD   64(R9), Z6, K1, Z5
+	ADDQ          BX, R9
+	VBROADCASTSD  64(R10), Z6
+	VFMADD231PD   (R9), Z6, Z2
+	VFMADD231PD   64(R9), Z6, K1, Z3
+	ADDQ          BX, R9
+	CMPQ          BX, $0x48
+	JLE           rows165
+	VBROADCASTSD  72(R10), Z6
+	VFMADD231PD   (R9), Z6, Z4
+	VFMADD231PD   64(R9), Z6, K1, Z5
+	ADDQ          BX, R9
+	CMPQ          BX, $0x50
+	JLE           rows165
+	VBROADCASTSD  80(R10), Z6
+	VFMADD231PD   (R9), Z6, Z2
+	VFMADD231PD   64(R9), Z6, K1, Z3
+	ADDQ          BX, R9
+	CMPQ          BX, $0x58
+	JLE           rows165
+	VBROADCASTSD  88(R10), Z6
+	VFMADD231PD   (R9), Z6, Z4
+	VFMADD231PD   64(R9), Z6, K1, Z5
+	ADDQ          BX, R9
+	CMPQ          BX, $0x60
+	JLE           rows165
+	VBROADCASTSD  96(R10), Z6
+	VFMADD231PD   (R9), Z6, Z2
+	VFMADD231PD   64(R9), Z6, K1, Z3
+	ADDQ          BX, R9
+	CMPQ          BX, $0x68
+	JLE           rows165
+	VBROADCASTSD  104(R10), Z6
+	VFMADD231PD   (R9), Z6, Z4
+	VFMADD231PD   64(R9), Z6, K1, Z5
+	ADDQ          BX, R9
+	CMPQ          BX, $0x70
+	JLE           rows165
+	VBROADCASTSD  112(R10), Z6
+	VFMADD231PD   (R9), Z6, Z2
+	VFMADD231PD   64(R9), Z6, K1, Z3
+	ADDQ          BX, R9
+	CMPQ          BX, $0x78
+	JLE           rows165
+	VBROADCASTSD  120(R10), Z6
+	VFMADD231PD   (R9), Z6, Z4
+	VFMADD231PD   64(R9), Z6, K1, Z5
+	ADDQ          BX, R9
+
+rows165:
+	VADDPD  Z4, Z2, Z2
+	VADDPD  Z5, Z3, Z3
+	VMOVAPD Z2, Z2
+	VMOVAPD Z3, Z3
+	JMP     product164
+
+backward163:
+	VMOVUPD     (R10), Z5
+	VMOVUPD     64(R10), Z12
+	VXORPD      Z7, Z7, Z7
+	VXORPD      Z11, Z11, Z11
+	VXORPD      Z2, Z2, Z2
+	VXORPD      Z10, Z10, Z10
+	VXORPD      Z6, Z6, Z6
+	VXORPD      Z9, Z9, Z9
+	VXORPD      Z3, Z3, Z3
+	VXORPD      Z8, Z8, Z8
+	VFMADD231PD (R9), Z5, Z7
+	VFMADD231PD 64(R9), Z12, K1, Z7
+	ADDQ        BX, R9
+	VFMADD231PD (R9), Z5, Z11
+	VFMADD231PD 64(R9), Z12, K1, Z11
+	ADDQ        BX, R9
+	VFMADD231PD (R9), Z5, Z2
+	VFMADD231PD 64(R9), Z12, K1, Z2
+	ADDQ        BX, R9
+	VFMADD231PD (R9), Z5, Z10
+	VFMADD231PD 64(R9), Z12, K1, Z10
+	ADDQ        BX, R9
+	VFMADD231PD (R9), Z5, Z6
+	VFMADD231PD 64(R9), Z12, K1, Z6
+	ADDQ        BX, R9
+	VFMADD231PD (R9), Z5, Z9
+	VFMADD231PD 64(R9), Z12, K1, Z9
+	ADDQ        BX, R9
+	VFMADD231PD (R9), Z5, Z3
+	VFMADD231PD 64(R9), Z12, K1, Z3
+	ADDQ        BX, R9
+	VFMADD231PD (R9), Z5, Z8
+	VFMADD231PD 64(R9), Z12, K1, Z8
+	ADDQ        BX, R9
+	VUNPCKLPD   Z11, Z7, Z4
+	VUNPCKHPD   Z11, Z7, Z7
+	VADDPD      Z7, Z4, Z4
+	VUNPCKLPD   Z10, Z2, Z7
+	VUNPCKHPD   Z10, Z2, Z2
+	VADDPD      Z2, Z7, Z7
+	VUNPCKLPD   Z9, Z6, Z2
+	VUNPCKHPD   Z9, Z6, Z6
+	VADDPD      Z6, Z2, Z2
+	VUNPCKLPD   Z8, Z3, Z6
+	VUNPCKHPD   Z8, Z3, Z3
+	VADDPD      Z3, Z6, Z6
+	VSHUFF64X2  $0x88, Z7, Z4, Z3
+	VSHUFF64X2  $0xdd, Z7, Z4, Z4
+	VADDPD      Z4, Z3, Z3
+	VSHUFF64X2  $0x88, Z6, Z2, Z4
+	VSHUFF64X2  $0xdd, Z6, Z2, Z2
+	VADDPD      Z2, Z4, Z4
+	VSHUFF64X2  $0x88, Z4, Z3, Z2
+	VSHUFF64X2  $0xdd, Z4, Z3, Z3
+	VADDPD      Z3, Z2, Z2
+	VXORPD      Z7, Z7, Z7
+	VXORPD      Z11, Z11, Z11
+	VXORPD      Z3, Z3, Z3
+	VXORPD      Z10, Z10, Z10
+	VXORPD      Z6, Z6, Z6
+	VXORPD      Z9, Z9, Z9
+	VXORPD      Z4, Z4, Z4
+	VXORPD      Z8, Z8, Z8
+	VFMADD231PD (R9), Z5, Z7
+	VFMADD231PD 64(R9), Z12, K1, Z7
+	ADDQ        BX, R9
+	CMPQ        BX, $0x48
+	JLE         rows167
+	VFMADD231PD (R9), Z5, Z11
+	VFMADD231PD 64(R9), Z12, K1, Z11
+	ADDQ        BX, R9
+	CMPQ        BX, $0x50
+	JLE         rows167
+	VFMADD231PD (R9), Z5, Z3
+	VFMADD231PD 64(R9), Z12, K1, Z3
+	ADDQ        BX, R9
+	CMPQ        BX, $0x58
+	JLE         rows167
+	VFMADD231PD (R9), Z5, Z10
+	VFMADD231PD 64(R9), Z12, K1, Z10
+	ADDQ        BX, R9
+	CMPQ        BX, $0x60
+	JLE         rows167
+	VFMADD231PD (R9), Z5, Z6
+	VFMADD231PD 64(R9), Z12, K1, Z6
+	ADDQ        BX, R9
+	CMPQ        BX, $0x68
+	JLE         rows167
+	VFMADD231PD (R9), Z5, Z9
+	VFMADD231PD 64(R9), Z12, K1, Z9
+	ADDQ        BX, R9
+	CMPQ        BX, $0x70
+	JLE         rows167
+	VFMADD231PD (R9), Z5, Z4
+	VFMADD231PD 64(R9), Z12, K1, Z4
+	ADDQ        BX, R9
+	CMPQ        BX, $0x78
+	JLE         rows167
+	VFMADD231PD (R9), Z5, Z8
+	VFMADD231PD 64(R9), Z12, K1, Z8
+	ADDQ        BX, R9
+
+rows167:
+	VUNPCKLPD  Z11, Z7, Z5
+	VUNPCKHPD  Z11, Z7, Z7
+	VADDPD     Z7, Z5, Z5
+	VUNPCKLPD  Z10, Z3, Z7
+	VUNPCKHPD  Z10, Z3, Z3
+	VADDPD     Z3, Z7, Z7
+	VUNPCKLPD  Z9, Z6, Z3
+	VUNPCKHPD  Z9, Z6, Z6
+	VADDPD     Z6, Z3, Z3
+	VUNPCKLPD  Z8, Z4, Z6
+	VUNPCKHPD  Z8, Z4, Z4
+	VADDPD     Z4, Z6, Z6
+	VSHUFF64X2 $0x88, Z7, Z5, Z4
+	VSHUFF64X2 $0xdd, Z7, Z5, Z5
+	VADDPD     Z5, Z4, Z4
+	VSHUFF64X2 $0x88, Z6, Z3, Z5
+	VSHUFF64X2 $0xdd, Z6, Z3, Z3
+	VADDPD     Z3, Z5, Z5
+	VSHUFF64X2 $0x88, Z5, Z4, Z3
+	VSHUFF64X2 $0xdd, Z5, Z4, Z4
+	VADDPD     Z4, Z3, Z3
+	VMOVAPD    Z2, Z2
+	VMOVAPD    Z3, Z3
+
+product164:
+	VMOVUPD       Z2, 128(SI)
+	VPSUBQ.BCST   constants<>+272(SB), Z2, Z2
+	VPMAXUQ       Z2, Z0, Z0
+	VMOVUPD       Z3, 192(SI)
+	VPSUBQ.BCST.Z constants<>+272(SB), Z3, K1, Z2
+	VPMAXUQ       Z2, Z0, Z0
+	LEAQ          2(AX), R8
+	CMPQ          R8, CX
+	CMOVQGT       CX, R8
+	MOVQ          288(DX), R9
+	MOVLQSX       (R9)(R8*4), R9
+	MOVQ          96(DX), R10
+	MOVQ          (R10)(R9*8), R9
+	MOVQ          72(DX), R10
+	LEAQ          (R10)(R9*8), R9
+	LEAQ          256(SI), R10
+	TESTB         $0x01, (DI)(R8*4)
+	JNZ           backward168
+	VXORPD        Z2, Z2, Z2
+	VXORPD        Z3, Z3, Z3
+	VXORPD        Z4, Z4, Z4
+	VXORPD        Z5, Z5, Z5
+	VBROADCASTSD  (R10), Z6
+	VFMADD231PD   (R9), Z6, Z2
+	VFMADD231PD   64(R9), Z6, K1, Z3
+	ADDQ          BX, R9
+	VBROADCASTSD  8(R10), Z6
+	VFMADD231PD   (R9), Z6, Z4
+	VFMADD231PD   64(R9), Z6, K1, Z5
+	ADDQ          BX, R9
+	VBROADCASTSD  16(R10), Z6
+	VFMADD231PD   (R9), Z6, Z2
+	VFMADD231PD   64(R9), Z6, K1, Z3
+	ADDQ          BX, R9
+	VBROADCASTSD  24(R10), Z6
+	VFMADD231PD   (R9), Z6, Z4
+	VFMADD231PD   64(R9), Z6, K1, Z5
+	ADDQ          BX, R9
+	VBROADCASTSD  32(R10), Z6
+	VFMADD231PD   (R9), Z6, Z2
+	VFMADD231PD   64(R9), Z6, K1, Z3
+	ADDQ          BX, R9
+	VBROADCASTSD  40(R10), Z6
+	VFMADD231PD   (R9), Z6, Z4
+	VFMADD231PD   64(R9), Z6, K1, Z5
+	ADDQ          BX, R9
+	VBROADCASTSD  48(R10), Z6
+	VFMADD231PD   (R9), Z6, Z2
+	VFMADD231PD   64(R9), Z6, K1, Z3
+	ADDQ          BX, R9
+	VBROADCASTSD  56(R10), Z6
+	VFMADD231PD   (R9), Z6, Z4
+	VFMADD231PD   64(R9), Z6, K1, Z5
+	ADDQ          BX, R9
+	VBROADCASTSD  64(R10), Z6
+	VFMADD231PD   (R9), Z6, Z2
+	VFMADD231PD   64(R9), Z6, K1, Z3
+	ADDQ          BX, R9
+	CMPQ          BX, $0x48
+	JLE           rows170
+	VBROADCASTSD  72(R10), Z6
+	VFMADD231PD   (R9), Z6, Z4
+	VFMADD231PD   64(R9), Z6, K1, Z5
+	ADDQ          BX, R9
+	CMPQ          BX, $0x50
+	JLE           rows170
+	VBROADCASTSD  80(R10), Z6
+	VFMADD231PD   (R9), Z6, Z2
+	VFMADD231PD   64(R9), Z6, K1, Z3
+	ADDQ          BX, R9
+	CMPQ          BX, $0x58
+	JLE           rows170
+	VBROADCASTSD  88(R10), Z6
+	VFMADD231PD   (R9), Z6, Z4
+	VFMADD231PD   64(R9), Z6, K1, Z5
+	ADDQ          BX, R9
+	CMPQ          BX, $0x60
+	JLE           rows170
+	VBROADCASTSD  96(R10), Z6
+	VFMADD231PD   (R9), Z6, Z2
+	VFMADD231PD   64(R9), Z6, K1, Z3
+	ADDQ          BX, R9
+	CMPQ          BX, $0x68
+	JLE           rows170
+	VBROADCASTSD  104(R10), Z6
+	VFMADD231PD   (R9), Z6, Z4
+	VFMADD231PD   64(R9), Z6, K1, Z5
+	ADDQ          BX, R9
+	CMPQ          BX, $0x70
+	JLE           rows170
+	VBROADCASTSD  112(R10), Z6
+	VFMADD231PD   (R9), Z6, Z2
+	VFMADD231PD   64(R9), Z6, K1, Z3
+	ADDQ          BX, R9
+	CMPQ          BX, $0x78
+	JLE           rows170
+	VBROADCASTSD  120(R10), Z6
+	VFMADD231PD   (R9), Z6, Z4
+	VFMADD231PD   64(R9), Z6, K1, Z5
+	ADDQ          BX, R9
+
+rows170:
+	VADDPD  Z4, Z2, Z2
+	VADDPD  Z5, Z3, Z3
+	VMOVAPD Z2, Z2
+	VMOVAPD Z3, Z3
+	JMP     product169
+
+backward168:
+	VMOVUPD     (R10), Z5
+	VMOVUPD     64(R10), Z12
+	VXORPD      Z7, Z7, Z7
+	VXORPD      Z11, Z11, Z11
+	VXORPD      Z2, Z2, Z2
+	VXORPD      Z10, Z10, Z10
+	VXORPD      Z6, Z6, Z6
+	VXORPD      Z9, Z9, Z9
+	VXORPD      Z3, Z3, Z3
+	VXORPD      Z8, Z8, Z8
+	VFMADD231PD (R9), Z5, Z7
+	VFMADD231PD 64(R9), Z12, K1, Z7
+	ADDQ        BX, R9
+	VFMADD231PD (R9), Z5, Z11
+	VFMADD231PD 64(R9), Z12, K1, Z11
+	ADDQ        BX, R9
+	VFMADD231PD (R9), Z5, Z2
+	VFMADD231PD 64(R9), Z12, K1, Z2
+	ADDQ        BX, R9
+	VFMADD231PD (R9), Z5, Z10
+	VFMADD231PD 64(R9), Z12, K1, Z10
+	ADDQ        BX, R9
+	VFMADD231PD (R9), Z5, Z6
+	VFMADD231PD 64(R9), Z12, K1, Z6
+	ADDQ        BX, R9
+	VFMADD231PD (R9), Z5, Z9
+	VFMADD231PD 64(R9), Z12, K1, Z9
+	ADDQ        BX, R9
+	VFMADD231PD (R9), Z5, Z3
+	VFMADD231PD 64(R9), Z12, K1, Z3
+	ADDQ        BX, R9
+	VFMADD231PD (R9), Z5, Z8
+	VFMADD231PD 64(R9), Z12, K1, Z8
+	ADDQ        BX, R9
+	VUNPCKLPD   Z11, Z7, Z4
+	VUNPCKHPD   Z11, Z7, Z7
+	VADDPD      Z7, Z4, Z4
+	VUNPCKLPD   Z10, Z2, Z7
+	VUNPCKHPD   Z10, Z2, Z2
+	VADDPD      Z2, Z7, Z7
+	VUNPCKLPD   Z9, Z6, Z2
+	VUNPCKHPD   Z9, Z6, Z6
+	VADDPD      Z6, Z2, Z2
+	VUNPCKLPD   Z8, Z3, Z6
+	VUNPCKHPD   Z8, Z3, Z3
+	VADDPD      Z3, Z6, Z6
+	VSHUFF64X2  $0x88, Z7, Z4, Z3
+	VSHUFF64X2  $0xdd, Z7, Z4, Z4
+	VADDPD      Z4, Z3, Z3
+	VSHUFF64X2  $0x88, Z6, Z2, Z4
+	VSHUFF64X2  $0xdd, Z6, Z2, Z2
+	VADDPD      Z2, Z4, Z4
+	VSHUFF64X2  $0x88, Z4, Z3, Z2
+	VSHUFF64X2  $0xdd, Z4, Z3, Z3
+	VADDPD      Z3, Z2, Z2
+	VXORPD      Z7, Z7, Z7
+	VXORPD      Z11, Z11, Z11
+	VXORPD      Z3, Z3, Z3
+	VXORPD      Z10, Z10, Z10
+	VXORPD      Z6, Z6, Z6
+	VXORPD      Z9, Z9, Z9
+	VXORPD      Z4, Z4, Z4
+	VXORPD      Z8, Z8, Z8
+	VFMADD231PD (R9), Z5, Z7
+	VFMADD231PD 64(R9), Z12, K1, Z7
+	ADDQ        BX, R9
+	CMPQ        BX, $0x48
+	JLE         rows172
+	VFMADD231PD (R9), Z5, Z11
+	VFMADD231PD 64(R9), Z12, K1, Z11
+	ADDQ        BX, R9
+	CMPQ        BX, $0x50
+	JLE         rows172
+	VFMADD231PD (R9), Z5, Z3
+	VFMADD231PD 64(R9), Z12, K1, Z3
+	ADDQ        BX, R9
+	CMPQ        BX, $0x58
+	JLE         rows172
+	VFMADD231PD (R9), Z5, Z10
+	VFMADD231PD 64(R9), Z12, K1, Z10
+	ADDQ        BX, R9
+	CMPQ        BX, $0x60
+	JLE         rows172
+	VFMADD231PD (R9), Z5, Z6
+	VFMADD231PD 64(R9), Z12, K1, Z6
+	ADDQ        BX, R9
+	CMPQ        BX, $0x68
+	JLE         rows172
+	VFMADD231PD (R9), Z5, Z9
+	VFMADD231PD 64(R9), Z12, K1, Z9
+	ADDQ        BX, R9
+	CMPQ        BX, $0x70
+	JLE         rows172
+	VFMADD231PD (R9), Z5, Z4
+	VFMADD231PD 64(R9), Z12, K1, Z4
+	ADDQ        BX, R9
+	CMPQ        BX, $0x78
+	JLE         rows172
+	VFMADD231PD (R9), Z5, Z8
+	VFMADD231PD 64(R9), Z12, K1, Z8
+	ADDQ        BX, R9
+
+rows172:
+	VUNPCKLPD  Z11, Z7, Z5
+	VUNPCKHPD  Z11, Z7, Z7
+	VADDPD     Z7, Z5, Z5
+	VUNPCKLPD  Z10, Z3, Z7
+	VUNPCKHPD  Z10, Z3, Z3
+	VADDPD     Z3, Z7, Z7
+	VUNPCKLPD  Z9, Z6, Z3
+	VUNPCKHPD  Z9, Z6, Z6
+	VADDPD     Z6, Z3, Z3
+	VUNPCKLPD  Z8, Z4, Z6
+	VUNPCKHPD  Z8, Z4, Z4
+	VADDPD     Z4, Z6, Z6
+	VSHUFF64X2 $0x88, Z7, Z5, Z4
+	VSHUFF64X2 $0xdd, Z7, Z5, Z5
+	VADDPD     Z5, Z4, Z4
+	VSHUFF64X2 $0x88, Z6, Z3, Z5
+	VSHUFF64X2 $0xdd, Z6, Z3, Z3
+	VADDPD     Z3, Z5, Z5
+	VSHUFF64X2 $0x88, Z5, Z4, Z3
+	VSHUFF64X2 $0xdd, Z5, Z4, Z4
+	VADDPD     Z4, Z3, Z3
+	VMOVAPD    Z2, Z2
+	VMOVAPD    Z3, Z3
+
+product169:
+	VMOVUPD       Z2, 256(SI)
+	VPSUBQ.BCST   constants<>+272(SB), Z2, Z2
+	VPMAXUQ       Z2, Z0, Z0
+	VMOVUPD       Z3, 320(SI)
+	VPSUBQ.BCST.Z constants<>+272(SB), Z3, K1, Z2
+	VPMAXUQ       Z2, Z0, Z0
+	LEAQ          3(AX), AX
+	CMPQ          AX, CX
+	CMOVQGT       CX, AX
+	MOVQ          288(DX), CX
+	MOVLQSX       (CX)(AX*4), CX
+	MOVQ          96(DX), R8
+	MOVQ          (R8)(CX*8), CX
+	MOVQ          72(DX), DX
+	LEAQ          (DX)(CX*8), CX
+	LEAQ          384(SI), DX
+	TESTB         $0x01, (DI)(AX*4)
+	JNZ           backward173
+	VXORPD        Z2, Z2, Z2
+	VXORPD        Z3, Z3, Z3
+	VXORPD        Z4, Z4, Z4
+	VXORPD        Z5, Z5, Z5
+	VBROADCASTSD  (DX), Z6
+	VFMADD231PD   (CX), Z6, Z2
+	VFMADD231PD   64(CX), Z6, K1, Z3
+	ADDQ          BX, CX
+	VBROADCASTSD  8(DX), Z6
+	VFMADD231PD   (CX), Z6, Z4
+	VFMADD231PD   64(CX), Z6, K1, Z5
+	ADDQ          BX, CX
+	VBROADCASTSD  16(DX), Z6
+	VFMADD231PD   (CX), Z6, Z2
+	VFMADD231PD   64(CX), Z6, K1, Z3
+	ADDQ          BX, CX
+	VBROADCASTSD  24(DX), Z6
+	VFMADD231PD   (CX), Z6, Z4
+	VFMADD231PD   64(CX), Z6, K1, Z5
+	ADDQ          BX, CX
+	VBROADCASTSD  32(DX), Z6
+	VFMADD231PD   (CX), Z6, Z2
+	VFMADD231PD   64(CX), Z6, K1, Z3
+	ADDQ          BX, CX
+	VBROADCASTSD  40(DX), Z6
+	VFMADD231PD   (CX), Z6, Z4
+	VFMADD231PD   64(CX), Z6, K1, Z5
+	ADDQ          BX, CX
+	VBROADCASTSD  48(DX), Z6
+	VFMADD231PD   (CX), Z6, Z2
+	VFMADD231PD   64(CX), Z6, K1, Z3
+	ADDQ          BX, CX
+	VBROADCASTSD  56(DX), Z6
+	VFMADD231PD   (CX), Z6, Z4
+	VFMADD231PD   64(CX), Z6, K1, Z5
+	ADDQ          BX, CX
+	VBROADCASTSD  64(DX), Z6
+	VFMADD231PD   (CX), Z6, Z2
+	VFMADD231PD   64(CX), Z6, K1, Z3
+	ADDQ          BX, CX
+	CMPQ          BX, $0x48
+	JLE           rows175
+	VBROADCASTSD  72(DX), Z6
+	VFMADD231PD   (CX), Z6, Z4
+	VFMADD231PD   64(CX), Z6, K1, Z5
+	ADDQ          BX, CX
+	CMPQ          BX, $0x50
+	JLE           rows175
+	VBROADCASTSD  80(DX), Z6
+	VFMADD231PD   (CX), Z6, Z2
+	VFMADD231PD   64(CX), Z6, K1, Z3
+	ADDQ          BX, CX
+	CMPQ          BX, $0x58
+	JLE           rows175
+	VBROADCASTSD  88(DX), Z6
+	VFMADD231PD   (CX), Z6, Z4
+	VFMADD231PD   64(CX), Z6, K1, Z5
+	ADDQ          BX, CX
+	CMPQ          BX, $0x60
+	JLE           rows175
+	VBROADCASTSD  96(DX), Z6
+	VFMADD231PD   (CX), Z6, Z2
+	VFMADD231PD   64(CX), Z6, K1, Z3
+	ADDQ          BX, CX
+	CMPQ          BX, $0x68
+	JLE           rows175
+	VBROADCASTSD  104(DX), Z6
+	VFMADD231PD   (CX), Z6, Z4
+	VFMADD231PD   64(CX), Z6, K1, Z5
+	ADDQ          BX, CX
+	CMPQ          BX, $0x70
+	JLE           rows175
+	VBROADCASTSD  112(DX), Z6
+	VFMADD231PD   (CX), Z6, Z2
+	VFMADD231PD   64(CX), Z6, K1, Z3
+	ADDQ          BX, CX
+	CMPQ          BX, $0x78
+	JLE           rows175
+	VBROADCASTSD  120(DX), Z6
+	VFMADD231PD   (CX), Z6, Z4
+	VFMADD231PD   64(CX), Z6, K1, Z5
+	ADDQ          BX, CX
+
+rows175:
+	VADDPD  Z4, Z2, Z2
+	VADDPD  Z5, Z3, Z3
+	VMOVAPD Z2, Z2
+	VMOVAPD Z3, Z3
+	JMP     product174
+
+backward173:
+	VMOVUPD     (DX), Z5
+	VMOVUPD     64(DX), Z12
+	VXORPD      Z7, Z7, Z7
+	VXORPD      Z11, Z11, Z11
+	VXORPD      Z2, Z2, Z2
+	VXORPD      Z10, Z10, Z10
+	VXORPD      Z6, Z6, Z6
+	VXORPD      Z9, Z9, Z9
+	VXORPD      Z3, Z3, Z3
+	VXORPD      Z8, Z8, Z8
+	VFMADD231PD (CX), Z5, Z7
+	VFMADD231PD 64(CX), Z12, K1, Z7
+	ADDQ        BX, CX
+	VFMADD231PD (CX), Z5, Z11
+	VFMADD231PD 64(CX), Z12, K1, Z11
+	ADDQ        BX, CX
+	VFMADD231PD (CX), Z5, Z2
+	VFMADD231PD 64(CX), Z12, K1, Z2
+	ADDQ        BX, CX
+	VFMADD231PD (CX), Z5, Z10
+	VFMADD231PD 64(CX), Z12, K1, Z10
+	ADDQ        BX, CX
+	VFMADD231PD (CX), Z5, Z6
+	VFMADD231PD 64(CX), Z12, K1, Z6
+	ADDQ        BX, CX
+	VFMADD231PD (CX), Z5, Z9
+	VFMADD231PD 64(CX), Z12, K1, Z9
+	ADDQ        BX, CX
+	VFMADD231PD (CX), Z5, Z3
+	VFMADD231PD 64(CX), Z12, K1, Z3
+	ADDQ        BX, CX
+	VFMADD231PD (CX), Z5, Z8
+	VFMADD231PD 64(CX), Z12, K1, Z8
+	ADDQ        BX, CX
+	VUNPCKLPD   Z11, Z7, Z4
+	VUNPCKHPD   Z11, Z7, Z7
+	VADDPD      Z7, Z4, Z4
+	VUNPCKLPD   Z10, Z2, Z7
+	VUNPCKHPD   Z10, Z2, Z2
+	VADDPD      Z2, Z7, Z7
+	VUNPCKLPD   Z9, Z6, Z2
+	VUNPCKHPD   Z9, Z6, Z6
+	VADDPD      Z6, Z2, Z2
+	VUNPCKLPD   Z8, Z3, Z6
+	VUNPCKHPD   Z8, Z3, Z3
+	VADDPD      Z3, Z6, Z6
+	VSHUFF64X2  $0x88, Z7, Z4, Z3
+	VSHUFF64X2  $0xdd, Z7, Z4, Z4
+	VADDPD      Z4, Z3, Z3
+	VSHUFF64X2  $0x88, Z6, Z2, Z4
+	VSHUFF64X2  $0xdd, Z6, Z2, Z2
+	VADDPD      Z2, Z4, Z4
+	VSHUFF64X2  $0x88, Z4, Z3, Z2
+	VSHUFF64X2  $0xdd, Z4, Z3, Z3
+	VADDPD      Z3, Z2, Z2
+	VXORPD      Z7, Z7, Z7
+	VXORPD      Z11, Z11, Z11
+	VXORPD      Z3, Z3, Z3
+	VXORPD      Z10, Z10, Z10
+	VXORPD      Z6, Z6, Z6
+	VXORPD      Z9, Z9, Z9
+	VXORPD      Z4, Z4, Z4
+	VXORPD      Z8, Z8, Z8
+	VFMADD231PD (CX), Z5, Z7
+	VFMADD231PD 64(CX), Z12, K1, Z7
+	ADDQ        BX, CX
+	CMPQ        BX, $0x48
+	JLE         rows177
+	VFMADD231PD (CX), Z5, Z11
+	VFMADD231PD 64(CX), Z12, K1, Z11
+	ADDQ        BX, CX
+	CMPQ        BX, $0x50
+	JLE         rows177
+	VFMADD231PD (CX), Z5, Z3
+	VFMADD231PD 64(CX), Z12, K1, Z3
+	ADDQ        BX, CX
+	CMPQ        BX, $0x58
+	JLE         rows177
+	VFMADD231PD (CX), Z5, Z10
+	VFMADD231PD 64(CX), Z12, K1, Z10
+	ADDQ        BX, CX
+	CMPQ        BX, $0x60
+	JLE         rows177
+	VFMADD231PD (CX), Z5, Z6
+	VFMADD231PD 64(CX), Z12, K1, Z6
+	ADDQ        BX, CX
+	CMPQ        BX, $0x68
+	JLE         rows177
+	VFMADD231PD (CX), Z5, Z9
+	VFMADD231PD 64(CX), Z12, K1, Z9
+	ADDQ        BX, CX
+	CMPQ        BX, $0x70
+	JLE         rows177
+	VFMADD231PD (CX), Z5, Z4
+	VFMADD231PD 64(CX), Z12, K1, Z4
+	ADDQ        BX, CX
+	CMPQ        BX, $0x78
+	JLE         rows177
+	VFMADD231PD (CX), Z5, Z8
+	VFMADD231PD 64(CX), Z12, K1, Z8
+	ADDQ        BX, CX
+
+rows177:
+	VUNPCKLPD  Z11, Z7, Z5
+	VUNPCKHPD  Z11, Z7, Z7
+	VADDPD     Z7, Z5, Z5
+	VUNPCKLPD  Z10, Z3, Z7
+	VUNPCKHPD  Z10, Z3, Z3
+	VADDPD     Z3, Z7, Z7
+	VUNPCKLPD  Z9, Z6, Z3
+	VUNPCKHPD  Z9, Z6, Z6
+	VADDPD     Z6, Z3, Z3
+	VUNPCKLPD  Z8, Z4, Z6
+	VUNPCKHPD  Z8, Z4, Z4
+	VADDPD     Z4, Z6, Z6
+	VSHUFF64X2 $0x88, Z7, Z5, Z4
+	VSHUFF64X2 $0xdd, Z7, Z5, Z5
+	VADDPD     Z5, Z4, Z4
+	VSHUFF64X2 $0x88, Z6, Z3, Z5
+	VSHUFF64X2 $0xdd, Z6, Z3, Z3
+	VADDPD     Z3, Z5, Z5
+	VSHUFF64X2 $0x88, Z5, Z4, Z3
+	VSHUFF64X2 $0xdd, Z5, Z4, Z4
+	VADDPD     Z4, Z3, Z3
+	VMOVAPD    Z2, Z2
+	VMOVAPD    Z3, Z3
+
+product174:
+	VMOVUPD       Z2, 384(SI)
+	VPSUBQ.BCST   constants<>+272(SB), Z2, Z2
+	VPMAXUQ       Z2, Z0, Z0
+	VMOVUPD       Z3, 448(SI)
+	VPSUBQ.BCST.Z constants<>+272(SB), Z3, K1, Z2
+	VPMAXUQ       Z2, Z0, Z0
+	ADDQ          $0x00000200, SI
+
+grouped125:
+done1:
 	VPCMPUQ.BCST $0x06, constants<>+280(SB), Z0, K1
 	VCMPPD.BCST  $0x06, constants<>+288(SB), Z1, K2
 	KORTESTB     K2, K1
-	JZ           safe73
+	JZ           safe178
 	MOVB         $0x00, AL
 	MOVB         AL, safe+24(FP)
 	VZEROUPPER
 	RET
 
-safe73:
+safe178:
 	MOVB $0x01, AL
 	MOVB AL, safe+24(FP)
 	VZEROUPPER
@@ -2664,12 +7597,12 @@ TEXT ·regularAbsorb512(SB), $0-32
 	MOVQ         u+0(FP), DX
 	MOVQ         (DX), BX
 	CMPQ         BX, $0x08
-	JNE          few74
+	JNE          few180
 	MOVQ         336(DX), BX
 	CMPQ         CX, $0x04
-	JLT          rest77
+	JLT          rest183
 
-group76:
+group182:
 	VMOVUPD          (BX), Z4
 	VMOVUPD          64(BX), Z5
 	VMOVUPD          128(BX), Z6
@@ -2809,13 +7742,13 @@ group76:
 	VMOVUPD          (SI), Z8
 	VSUBPD           Z4, Z20, Z20
 	VUCOMISD         X2, X0
-	JBE              undamped78
+	JBE              undamped184
 	VCMPPD           $0x04, Z8, Z20, K1
 	VMULPD           Z0, Z8, Z4
 	VMULPD           Z1, Z20, Z9
 	VADDPD           Z4, Z9, K1, Z20
 
-undamped78:
+undamped184:
 	VCMPPD      $0x04, Z8, Z20, K1
 	VSUBPD.Z    Z8, Z20, K1, Z4
 	VPANDQ.BCST constants<>+664(SB), Z4, Z4
@@ -2830,13 +7763,13 @@ undamped78:
 	VMOVUPD     (SI), Z4
 	VSUBPD      Z5, Z21, Z21
 	VUCOMISD    X2, X0
-	JBE         undamped79
+	JBE         undamped185
 	VCMPPD      $0x04, Z4, Z21, K1
 	VMULPD      Z0, Z4, Z5
 	VMULPD      Z1, Z21, Z8
 	VADDPD      Z5, Z8, K1, Z21
 
-undamped79:
+undamped185:
 	VCMPPD      $0x04, Z4, Z21, K1
 	VSUBPD.Z    Z4, Z21, K1, Z4
 	VPANDQ.BCST constants<>+664(SB), Z4, Z4
@@ -2851,13 +7784,13 @@ undamped79:
 	VMOVUPD     (SI), Z4
 	VSUBPD      Z7, Z22, Z22
 	VUCOMISD    X2, X0
-	JBE         undamped80
+	JBE         undamped186
 	VCMPPD      $0x04, Z4, Z22, K1
 	VMULPD      Z0, Z4, Z5
 	VMULPD      Z1, Z22, Z7
 	VADDPD      Z5, Z7, K1, Z22
 
-undamped80:
+undamped186:
 	VCMPPD      $0x04, Z4, Z22, K1
 	VSUBPD.Z    Z4, Z22, K1, Z4
 	VPANDQ.BCST constants<>+664(SB), Z4, Z4
@@ -2872,13 +7805,13 @@ undamped80:
 	VMOVUPD     (SI), Z4
 	VSUBPD      Z6, Z23, Z23
 	VUCOMISD    X2, X0
-	JBE         undamped81
+	JBE         undamped187
 	VCMPPD      $0x04, Z4, Z23, K1
 	VMULPD      Z0, Z4, Z5
 	VMULPD      Z1, Z23, Z6
 	VADDPD      Z5, Z6, K1, Z23
 
-undamped81:
+undamped187:
 	VCMPPD      $0x04, Z4, Z23, K1
 	VSUBPD.Z    Z4, Z23, K1, Z4
 	VPANDQ.BCST constants<>+664(SB), Z4, Z4
@@ -2889,13 +7822,13 @@ undamped81:
 	ADDQ        $0x04, AX
 	SUBQ        $0x04, CX
 	CMPQ        CX, $0x04
-	JGE         group76
+	JGE         group182
 
-rest77:
+rest183:
 	CMPQ CX, $0x01
-	JLT  rest83
+	JLT  rest189
 
-group82:
+group188:
 	VMOVUPD          (BX), Z4
 	VGETMANTPD       $0x0b, Z4, Z5
 	VGETEXPPD        Z4, Z4
@@ -2940,13 +7873,13 @@ group82:
 	VMOVUPD          (SI), Z5
 	VSUBPD           Z4, Z8, Z8
 	VUCOMISD         X2, X0
-	JBE              undamped84
+	JBE              undamped190
 	VCMPPD           $0x04, Z5, Z8, K1
 	VMULPD           Z0, Z5, Z4
 	VMULPD           Z1, Z8, Z6
 	VADDPD           Z4, Z6, K1, Z8
 
-undamped84:
+undamped190:
 	VCMPPD      $0x04, Z5, Z8, K1
 	VSUBPD.Z    Z5, Z8, K1, Z4
 	VPANDQ.BCST constants<>+664(SB), Z4, Z4
@@ -2957,22 +7890,23 @@ undamped84:
 	ADDQ        $0x01, AX
 	SUBQ        $0x01, CX
 	CMPQ        CX, $0x01
-	JGE         group82
+	JGE         group188
 
-rest83:
-	JMP done75
+rest189:
+	JMP done179
 
-few74:
-	MOVQ  $-1, SI
-	BZHIQ BX, SI, SI
-	KMOVB SI, K1
-	MOVQ  BX, SI
-	SHLQ  $0x03, SI
+few180:
+	JG    more181
+	LEAQ  (BX), SI
+	MOVQ  $-1, DI
+	BZHIQ SI, DI, DI
+	KMOVB DI, K1
+	SHLQ  $0x03, BX
 	MOVQ  336(DX), DI
 	CMPQ  CX, $0x04
-	JLT   rest86
+	JLT   rest192
 
-group85:
+group191:
 	VMOVUPD          (DI), Z4
 	VMOVUPD          64(DI), Z5
 	VMOVUPD          128(DI), Z6
@@ -3115,202 +8049,202 @@ group85:
 	LEAQ             (AX), R8
 	MOVQ             264(DX), R9
 	MOVLQSX          (R9)(R8*4), R8
-	IMULQ            SI, R8
+	IMULQ            BX, R8
 	ADDQ             48(DX), R8
 	VMOVUPD.Z        (R8), K1, Z8
 	VSUBPD.Z         Z4, Z20, K1, Z20
 	VUCOMISD         X2, X0
-	JBE              undamped87
+	JBE              undamped193
 	VCMPPD           $0x04, Z8, Z20, K2
 	VMULPD           Z0, Z8, Z4
 	VMULPD           Z1, Z20, Z9
 	VADDPD           Z4, Z9, K2, Z20
 
-undamped87:
+undamped193:
 	VCMPPD      $0x04, Z8, Z20, K2
 	VSUBPD.Z    Z8, Z20, K2, Z4
 	VPANDQ.BCST constants<>+664(SB), Z4, Z4
 	VPMAXUQ     Z4, Z3, Z3
-	TESTQ       $0x00000007, BX
-	JNZ         partial88
+	TESTQ       $0x00000007, SI
+	JNZ         partial194
 	VMOVUPD     Z20, (R8)
-	JMP         stored91
+	JMP         stored197
 
-partial88:
+partial194:
 	LEAQ       (R8), R8
 	VMOVAPD    Z20, Z4
-	TESTQ      $0x00000004, BX
-	JZ         noFour89
+	TESTQ      $0x00000004, SI
+	JZ         noFour195
 	VMOVUPD    Y4, (R8)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, R8
 
-noFour89:
-	TESTQ      $0x00000002, BX
-	JZ         noTwo90
+noFour195:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo196
 	VMOVUPD    X4, (R8)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, R8
 
-noTwo90:
-	TESTQ  $0x00000001, BX
-	JZ     stored91
+noTwo196:
+	TESTQ  $0x00000001, SI
+	JZ     stored197
 	VMOVSD X4, (R8)
 
-stored91:
+stored197:
 	VMOVUPD   Z20, (DI)
 	LEAQ      1(AX), R8
 	MOVQ      264(DX), R9
 	MOVLQSX   (R9)(R8*4), R8
-	IMULQ     SI, R8
+	IMULQ     BX, R8
 	ADDQ      48(DX), R8
 	VMOVUPD.Z (R8), K1, Z4
 	VSUBPD.Z  Z6, Z21, K1, Z21
 	VUCOMISD  X2, X0
-	JBE       undamped92
+	JBE       undamped198
 	VCMPPD    $0x04, Z4, Z21, K2
 	VMULPD    Z0, Z4, Z6
 	VMULPD    Z1, Z21, Z8
 	VADDPD    Z6, Z8, K2, Z21
 
-undamped92:
+undamped198:
 	VCMPPD      $0x04, Z4, Z21, K2
 	VSUBPD.Z    Z4, Z21, K2, Z4
 	VPANDQ.BCST constants<>+664(SB), Z4, Z4
 	VPMAXUQ     Z4, Z3, Z3
-	TESTQ       $0x00000007, BX
-	JNZ         partial93
+	TESTQ       $0x00000007, SI
+	JNZ         partial199
 	VMOVUPD     Z21, (R8)
-	JMP         stored96
+	JMP         stored202
 
-partial93:
+partial199:
 	LEAQ       (R8), R8
 	VMOVAPD    Z21, Z4
-	TESTQ      $0x00000004, BX
-	JZ         noFour94
+	TESTQ      $0x00000004, SI
+	JZ         noFour200
 	VMOVUPD    Y4, (R8)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, R8
 
-noFour94:
-	TESTQ      $0x00000002, BX
-	JZ         noTwo95
+noFour200:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo201
 	VMOVUPD    X4, (R8)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, R8
 
-noTwo95:
-	TESTQ  $0x00000001, BX
-	JZ     stored96
+noTwo201:
+	TESTQ  $0x00000001, SI
+	JZ     stored202
 	VMOVSD X4, (R8)
 
-stored96:
+stored202:
 	VMOVUPD   Z21, 64(DI)
 	LEAQ      2(AX), R8
 	MOVQ      264(DX), R9
 	MOVLQSX   (R9)(R8*4), R8
-	IMULQ     SI, R8
+	IMULQ     BX, R8
 	ADDQ      48(DX), R8
 	VMOVUPD.Z (R8), K1, Z4
 	VSUBPD.Z  Z7, Z22, K1, Z22
 	VUCOMISD  X2, X0
-	JBE       undamped97
+	JBE       undamped203
 	VCMPPD    $0x04, Z4, Z22, K2
 	VMULPD    Z0, Z4, Z6
 	VMULPD    Z1, Z22, Z7
 	VADDPD    Z6, Z7, K2, Z22
 
-undamped97:
+undamped203:
 	VCMPPD      $0x04, Z4, Z22, K2
 	VSUBPD.Z    Z4, Z22, K2, Z4
 	VPANDQ.BCST constants<>+664(SB), Z4, Z4
 	VPMAXUQ     Z4, Z3, Z3
-	TESTQ       $0x00000007, BX
-	JNZ         partial98
+	TESTQ       $0x00000007, SI
+	JNZ         partial204
 	VMOVUPD     Z22, (R8)
-	JMP         stored101
+	JMP         stored207
 
-partial98:
+partial204:
 	LEAQ       (R8), R8
 	VMOVAPD    Z22, Z4
-	TESTQ      $0x00000004, BX
-	JZ         noFour99
+	TESTQ      $0x00000004, SI
+	JZ         noFour205
 	VMOVUPD    Y4, (R8)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, R8
 
-noFour99:
-	TESTQ      $0x00000002, BX
-	JZ         noTwo100
+noFour205:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo206
 	VMOVUPD    X4, (R8)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, R8
 
-noTwo100:
-	TESTQ  $0x00000001, BX
-	JZ     stored101
+noTwo206:
+	TESTQ  $0x00000001, SI
+	JZ     stored207
 	VMOVSD X4, (R8)
 
-stored101:
+stored207:
 	VMOVUPD   Z22, 128(DI)
 	LEAQ      3(AX), R8
 	MOVQ      264(DX), R9
 	MOVLQSX   (R9)(R8*4), R8
-	IMULQ     SI, R8
+	IMULQ     BX, R8
 	ADDQ      48(DX), R8
 	VMOVUPD.Z (R8), K1, Z4
 	VSUBPD.Z  Z5, Z23, K1, Z23
 	VUCOMISD  X2, X0
-	JBE       undamped102
+	JBE       undamped208
 	VCMPPD    $0x04, Z4, Z23, K2
 	VMULPD    Z0, Z4, Z5
 	VMULPD    Z1, Z23, Z6
 	VADDPD    Z5, Z6, K2, Z23
 
-undamped102:
+undamped208:
 	VCMPPD      $0x04, Z4, Z23, K2
 	VSUBPD.Z    Z4, Z23, K2, Z4
 	VPANDQ.BCST constants<>+664(SB), Z4, Z4
 	VPMAXUQ     Z4, Z3, Z3
-	TESTQ       $0x00000007, BX
-	JNZ         partial103
+	TESTQ       $0x00000007, SI
+	JNZ         partial209
 	VMOVUPD     Z23, (R8)
-	JMP         stored106
+	JMP         stored212
 
-partial103:
+partial209:
 	LEAQ       (R8), R8
 	VMOVAPD    Z23, Z4
-	TESTQ      $0x00000004, BX
-	JZ         noFour104
+	TESTQ      $0x00000004, SI
+	JZ         noFour210
 	VMOVUPD    Y4, (R8)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, R8
 
-noFour104:
-	TESTQ      $0x00000002, BX
-	JZ         noTwo105
+noFour210:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo211
 	VMOVUPD    X4, (R8)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, R8
 
-noTwo105:
-	TESTQ  $0x00000001, BX
-	JZ     stored106
+noTwo211:
+	TESTQ  $0x00000001, SI
+	JZ     stored212
 	VMOVSD X4, (R8)
 
-stored106:
+stored212:
 	VMOVUPD Z23, 192(DI)
 	ADDQ    $0x00000100, DI
 	ADDQ    $0x04, AX
 	SUBQ    $0x04, CX
 	CMPQ    CX, $0x04
-	JGE     group85
+	JGE     group191
 
-rest86:
+rest192:
 	CMPQ CX, $0x01
-	JLT  rest108
+	JLT  rest214
 
-group107:
+group213:
 	VMOVUPD          (DI), Z4
 	VGETMANTPD       $0x0b, Z4, Z5
 	VGETEXPPD        Z4, Z4
@@ -3352,58 +8286,1287 @@ group107:
 	LEAQ             (AX), R8
 	MOVQ             264(DX), R9
 	MOVLQSX          (R9)(R8*4), R8
-	IMULQ            SI, R8
+	IMULQ            BX, R8
 	ADDQ             48(DX), R8
 	VMOVUPD.Z        (R8), K1, Z5
 	VSUBPD.Z         Z4, Z8, K1, Z8
 	VUCOMISD         X2, X0
-	JBE              undamped109
+	JBE              undamped215
 	VCMPPD           $0x04, Z5, Z8, K2
 	VMULPD           Z0, Z5, Z4
 	VMULPD           Z1, Z8, Z6
 	VADDPD           Z4, Z6, K2, Z8
 
-undamped109:
+undamped215:
 	VCMPPD      $0x04, Z5, Z8, K2
 	VSUBPD.Z    Z5, Z8, K2, Z4
 	VPANDQ.BCST constants<>+664(SB), Z4, Z4
 	VPMAXUQ     Z4, Z3, Z3
-	TESTQ       $0x00000007, BX
-	JNZ         partial110
+	TESTQ       $0x00000007, SI
+	JNZ         partial216
 	VMOVUPD     Z8, (R8)
-	JMP         stored113
+	JMP         stored219
 
-partial110:
+partial216:
 	LEAQ       (R8), R8
 	VMOVAPD    Z8, Z4
-	TESTQ      $0x00000004, BX
-	JZ         noFour111
+	TESTQ      $0x00000004, SI
+	JZ         noFour217
 	VMOVUPD    Y4, (R8)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, R8
 
-noFour111:
-	TESTQ      $0x00000002, BX
-	JZ         noTwo112
+noFour217:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo218
 	VMOVUPD    X4, (R8)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, R8
 
-noTwo112:
-	TESTQ  $0x00000001, BX
-	JZ     stored113
+noTwo218:
+	TESTQ  $0x00000001, SI
+	JZ     stored219
 	VMOVSD X4, (R8)
 
-stored113:
+stored219:
 	VMOVUPD Z8, (DI)
 	ADDQ    $0x00000040, DI
 	ADDQ    $0x01, AX
 	SUBQ    $0x01, CX
 	CMPQ    CX, $0x01
-	JGE     group107
+	JGE     group213
 
-rest108:
-done75:
+rest214:
+	JMP done179
+
+more181:
+	CMPQ BX, $0x10
+	JNE  few220
+	MOVQ 336(DX), BX
+	CMPQ CX, $0x04
+	JLT  rest223
+
+group222:
+	VMOVUPD          (BX), Z4
+	VMOVUPD          64(BX), Z5
+	VMOVUPD          128(BX), Z6
+	VMOVUPD          192(BX), Z7
+	VGETMANTPD       $0x0b, Z4, Z8
+	VGETMANTPD       $0x0b, Z5, Z9
+	VGETMANTPD       $0x0b, Z6, Z10
+	VGETMANTPD       $0x0b, Z7, Z11
+	VGETEXPPD        Z4, Z4
+	VGETEXPPD        Z5, Z5
+	VGETEXPPD        Z6, Z6
+	VGETEXPPD        Z7, Z7
+	VPSRLQ           $0x30, Z8, Z16
+	VPSRLQ           $0x30, Z9, Z17
+	VPSRLQ           $0x30, Z10, Z18
+	VPSRLQ           $0x30, Z11, Z19
+	VGETEXPPD        Z8, Z12
+	VGETEXPPD        Z9, Z13
+	VGETEXPPD        Z10, Z14
+	VGETEXPPD        Z11, Z15
+	VSUBPD           Z12, Z4, Z4
+	VSUBPD           Z13, Z5, Z5
+	VSUBPD           Z14, Z6, Z6
+	VSUBPD           Z15, Z7, Z7
+	VMOVAPD          Z16, Z12
+	VMOVUPD          constants<>+320(SB), Z13
+	VPERMI2PD        constants<>+384(SB), Z13, Z12
+	VMOVAPD          Z17, Z13
+	VMOVUPD          constants<>+320(SB), Z14
+	VPERMI2PD        constants<>+384(SB), Z14, Z13
+	VMOVAPD          Z18, Z14
+	VMOVUPD          constants<>+320(SB), Z15
+	VPERMI2PD        constants<>+384(SB), Z15, Z14
+	VMOVAPD          Z19, Z15
+	VMOVUPD          constants<>+320(SB), Z20
+	VPERMI2PD        constants<>+384(SB), Z20, Z15
+	VMOVUPD          constants<>+448(SB), Z20
+	VPERMI2PD        constants<>+512(SB), Z20, Z16
+	VMOVUPD          constants<>+448(SB), Z20
+	VPERMI2PD        constants<>+512(SB), Z20, Z17
+	VMOVUPD          constants<>+448(SB), Z20
+	VPERMI2PD        constants<>+512(SB), Z20, Z18
+	VMOVUPD          constants<>+448(SB), Z20
+	VPERMI2PD        constants<>+512(SB), Z20, Z19
+	VFMSUB213PD.BCST constants<>+264(SB), Z12, Z8
+	VFMSUB213PD.BCST constants<>+264(SB), Z13, Z9
+	VFMSUB213PD.BCST constants<>+264(SB), Z14, Z10
+	VFMSUB213PD.BCST constants<>+264(SB), Z15, Z11
+	VFMADD231PD.BCST constants<>+576(SB), Z4, Z16
+	VFMADD231PD.BCST constants<>+576(SB), Z5, Z17
+	VFMADD231PD.BCST constants<>+576(SB), Z6, Z18
+	VFMADD231PD.BCST constants<>+576(SB), Z7, Z19
+	VMULPD           Z8, Z8, Z12
+	VMULPD           Z9, Z9, Z13
+	VMULPD           Z10, Z10, Z14
+	VMULPD           Z11, Z11, Z15
+	VBROADCASTSD     constants<>+584(SB), Z20
+	VFMADD231PD.BCST constants<>+592(SB), Z8, Z20
+	VBROADCASTSD     constants<>+584(SB), Z21
+	VFMADD231PD.BCST constants<>+592(SB), Z9, Z21
+	VBROADCASTSD     constants<>+584(SB), Z22
+	VFMADD231PD.BCST constants<>+592(SB), Z10, Z22
+	VBROADCASTSD     constants<>+584(SB), Z23
+	VFMADD231PD.BCST constants<>+592(SB), Z11, Z23
+	VFMADD231PD.BCST constants<>+600(SB), Z12, Z20
+	VFMADD231PD.BCST constants<>+600(SB), Z13, Z21
+	VFMADD231PD.BCST constants<>+600(SB), Z14, Z22
+	VFMADD231PD.BCST constants<>+600(SB), Z15, Z23
+	VBROADCASTSD     constants<>+608(SB), Z24
+	VFMADD231PD.BCST constants<>+616(SB), Z8, Z24
+	VBROADCASTSD     constants<>+608(SB), Z25
+	VFMADD231PD.BCST constants<>+616(SB), Z9, Z25
+	VBROADCASTSD     constants<>+608(SB), Z26
+	VFMADD231PD.BCST constants<>+616(SB), Z10, Z26
+	VBROADCASTSD     constants<>+608(SB), Z27
+	VFMADD231PD.BCST constants<>+616(SB), Z11, Z27
+	VFMADD213PD      Z24, Z12, Z20
+	VFMADD213PD      Z25, Z13, Z21
+	VFMADD213PD      Z26, Z14, Z22
+	VFMADD213PD      Z27, Z15, Z23
+	VBROADCASTSD     constants<>+624(SB), Z24
+	VFMADD231PD.BCST constants<>+632(SB), Z8, Z24
+	VBROADCASTSD     constants<>+624(SB), Z25
+	VFMADD231PD.BCST constants<>+632(SB), Z9, Z25
+	VBROADCASTSD     constants<>+624(SB), Z26
+	VFMADD231PD.BCST constants<>+632(SB), Z10, Z26
+	VBROADCASTSD     constants<>+624(SB), Z27
+	VFMADD231PD.BCST constants<>+632(SB), Z11, Z27
+	VFMADD213PD      Z24, Z12, Z20
+	VFMADD213PD      Z25, Z13, Z21
+	VFMADD213PD      Z26, Z14, Z22
+	VFMADD213PD      Z27, Z15, Z23
+	VBROADCASTSD     constants<>+640(SB), Z24
+	VFMADD231PD.BCST constants<>+648(SB), Z8, Z24
+	VBROADCASTSD     constants<>+640(SB), Z25
+	VFMADD231PD.BCST constants<>+648(SB), Z9, Z25
+	VBROADCASTSD     constants<>+640(SB), Z26
+	VFMADD231PD.BCST constants<>+648(SB), Z10, Z26
+	VBROADCASTSD     constants<>+640(SB), Z27
+	VFMADD231PD.BCST constants<>+648(SB), Z11, Z27
+	VFMADD213PD      Z24, Z12, Z20
+	VFMADD213PD      Z25, Z13, Z21
+	VFMADD213PD      Z26, Z14, Z22
+	VFMADD213PD      Z27, Z15, Z23
+	VFMADD213PD      Z8, Z12, Z20
+	VFMADD213PD      Z9, Z13, Z21
+	VFMADD213PD      Z10, Z14, Z22
+	VFMADD213PD      Z11, Z15, Z23
+	VFMADD231PD.BCST constants<>+656(SB), Z4, Z20
+	VFMADD231PD.BCST constants<>+656(SB), Z5, Z21
+	VFMADD231PD.BCST constants<>+656(SB), Z6, Z22
+	VFMADD231PD.BCST constants<>+656(SB), Z7, Z23
+	VADDPD           Z16, Z20, Z20
+	VADDPD           Z17, Z21, Z21
+	VADDPD           Z18, Z22, Z22
+	VADDPD           Z19, Z23, Z23
+	VMAXPD           Z20, Z21, Z4
+	VMAXPD           Z22, Z23, Z5
+	VMOVAPD          Z4, Z4
+	VMOVAPD          Z5, Z5
+	VSHUFF64X2       $0x4e, Z4, Z4, Z6
+	VSHUFF64X2       $0x4e, Z5, Z5, Z7
+	VMAXPD           Z6, Z4, Z4
+	VMAXPD           Z7, Z5, Z5
+	VSHUFF64X2       $0xb1, Z4, Z4, Z6
+	VSHUFF64X2       $0xb1, Z5, Z5, Z7
+	VMAXPD           Z6, Z4, Z4
+	VMAXPD           Z7, Z5, Z5
+	VPERMILPD        $0x55, Z4, Z6
+	VPERMILPD        $0x55, Z5, Z7
+	VMAXPD           Z6, Z4, Z4
+	VMAXPD           Z7, Z5, Z5
+	LEAQ             (AX), SI
+	MOVQ             264(DX), DI
+	MOVLQSX          (DI)(SI*4), SI
+	SHLQ             $0x07, SI
+	ADDQ             48(DX), SI
+	VMOVUPD          (SI), Z6
+	VSUBPD           Z4, Z20, Z20
+	VUCOMISD         X2, X0
+	JBE              undamped224
+	VCMPPD           $0x04, Z6, Z20, K1
+	VMULPD           Z0, Z6, Z7
+	VMULPD           Z1, Z20, Z8
+	VADDPD           Z7, Z8, K1, Z20
+
+undamped224:
+	VCMPPD      $0x04, Z6, Z20, K1
+	VSUBPD.Z    Z6, Z20, K1, Z6
+	VPANDQ.BCST constants<>+664(SB), Z6, Z6
+	VPMAXUQ     Z6, Z3, Z3
+	VMOVUPD     Z20, (SI)
+	VMOVUPD     Z20, (BX)
+	VMOVUPD     64(SI), Z6
+	VSUBPD      Z4, Z21, Z21
+	VUCOMISD    X2, X0
+	JBE         undamped225
+	VCMPPD      $0x04, Z6, Z21, K1
+	VMULPD      Z0, Z6, Z4
+	VMULPD      Z1, Z21, Z7
+	VADDPD      Z4, Z7, K1, Z21
+
+undamped225:
+	VCMPPD      $0x04, Z6, Z21, K1
+	VSUBPD.Z    Z6, Z21, K1, Z4
+	VPANDQ.BCST constants<>+664(SB), Z4, Z4
+	VPMAXUQ     Z4, Z3, Z3
+	VMOVUPD     Z21, 64(SI)
+	VMOVUPD     Z21, 64(BX)
+	LEAQ        1(AX), SI
+	MOVQ        264(DX), DI
+	MOVLQSX     (DI)(SI*4), SI
+	SHLQ        $0x07, SI
+	ADDQ        48(DX), SI
+	VMOVUPD     (SI), Z4
+	VSUBPD      Z5, Z22, Z22
+	VUCOMISD    X2, X0
+	JBE         undamped226
+	VCMPPD      $0x04, Z4, Z22, K1
+	VMULPD      Z0, Z4, Z6
+	VMULPD      Z1, Z22, Z7
+	VADDPD      Z6, Z7, K1, Z22
+
+undamped226:
+	VCMPPD      $0x04, Z4, Z22, K1
+	VSUBPD.Z    Z4, Z22, K1, Z4
+	VPANDQ.BCST constants<>+664(SB), Z4, Z4
+	VPMAXUQ     Z4, Z3, Z3
+	VMOVUPD     Z22, (SI)
+	VMOVUPD     Z22, 128(BX)
+	VMOVUPD     64(SI), Z4
+	VSUBPD      Z5, Z23, Z23
+	VUCOMISD    X2, X0
+	JBE         undamped227
+	VCMPPD      $0x04, Z4, Z23, K1
+	VMULPD      Z0, Z4, Z5
+	VMULPD      Z1, Z23, Z6
+	VADDPD      Z5, Z6, K1, Z23
+
+undamped227:
+	VCMPPD           $0x04, Z4, Z23, K1
+	VSUBPD.Z         Z4, Z23, K1, Z4
+	VPANDQ.BCST      constants<>+664(SB), Z4, Z4
+	VPMAXUQ          Z4, Z3, Z3
+	VMOVUPD          Z23, 64(SI)
+	VMOVUPD          Z23, 192(BX)
+	VMOVUPD          256(BX), Z4
+	VMOVUPD          320(BX), Z5
+	VMOVUPD          384(BX), Z6
+	VMOVUPD          448(BX), Z7
+	VGETMANTPD       $0x0b, Z4, Z8
+	VGETMANTPD       $0x0b, Z5, Z9
+	VGETMANTPD       $0x0b, Z6, Z10
+	VGETMANTPD       $0x0b, Z7, Z11
+	VGETEXPPD        Z4, Z4
+	VGETEXPPD        Z5, Z5
+	VGETEXPPD        Z6, Z6
+	VGETEXPPD        Z7, Z7
+	VPSRLQ           $0x30, Z8, Z16
+	VPSRLQ           $0x30, Z9, Z17
+	VPSRLQ           $0x30, Z10, Z18
+	VPSRLQ           $0x30, Z11, Z19
+	VGETEXPPD        Z8, Z12
+	VGETEXPPD        Z9, Z13
+	VGETEXPPD        Z10, Z14
+	VGETEXPPD        Z11, Z15
+	VSUBPD           Z12, Z4, Z4
+	VSUBPD           Z13, Z5, Z5
+	VSUBPD           Z14, Z6, Z6
+	VSUBPD           Z15, Z7, Z7
+	VMOVAPD          Z16, Z12
+	VMOVUPD          constants<>+320(SB), Z13
+	VPERMI2PD        constants<>+384(SB), Z13, Z12
+	VMOVAPD          Z17, Z13
+	VMOVUPD          constants<>+320(SB), Z14
+	VPERMI2PD        constants<>+384(SB), Z14, Z13
+	VMOVAPD          Z18, Z14
+	VMOVUPD          constants<>+320(SB), Z15
+	VPERMI2PD        constants<>+384(SB), Z15, Z14
+	VMOVAPD          Z19, Z15
+	VMOVUPD          constants<>+320(SB), Z20
+	VPERMI2PD        constants<>+384(SB), Z20, Z15
+	VMOVUPD          constants<>+448(SB), Z20
+	VPERMI2PD        constants<>+512(SB), Z20, Z16
+	VMOVUPD          constants<>+448(SB), Z20
+	VPERMI2PD        constants<>+512(SB), Z20, Z17
+	VMOVUPD          constants<>+448(SB), Z20
+	VPERMI2PD        constants<>+512(SB), Z20, Z18
+	VMOVUPD          constants<>+448(SB), Z20
+	VPERMI2PD        constants<>+512(SB), Z20, Z19
+	VFMSUB213PD.BCST constants<>+264(SB), Z12, Z8
+	VFMSUB213PD.BCST constants<>+264(SB), Z13, Z9
+	VFMSUB213PD.BCST constants<>+264(SB), Z14, Z10
+	VFMSUB213PD.BCST constants<>+264(SB), Z15, Z11
+	VFMADD231PD.BCST constants<>+576(SB), Z4, Z16
+	VFMADD231PD.BCST constants<>+576(SB), Z5, Z17
+	VFMADD231PD.BCST constants<>+576(SB), Z6, Z18
+	VFMADD231PD.BCST constants<>+576(SB), Z7, Z19
+	VMULPD           Z8, Z8, Z12
+	VMULPD           Z9, Z9, Z13
+	VMULPD           Z10, Z10, Z14
+	VMULPD           Z11, Z11, Z15
+	VBROADCASTSD     constants<>+584(SB), Z20
+	VFMADD231PD.BCST constants<>+592(SB), Z8, Z20
+	VBROADCASTSD     constants<>+584(SB), Z21
+	VFMADD231PD.BCST constants<>+592(SB), Z9, Z21
+	VBROADCASTSD     constants<>+584(SB), Z22
+	VFMADD231PD.BCST constants<>+592(SB), Z10, Z22
+	VBROADCASTSD     constants<>+584(SB), Z23
+	VFMADD231PD.BCST constants<>+592(SB), Z11, Z23
+	VFMADD231PD.BCST constants<>+600(SB), Z12, Z20
+	VFMADD231PD.BCST constants<>+600(SB), Z13, Z21
+	VFMADD231PD.BCST constants<>+600(SB), Z14, Z22
+	VFMADD231PD.BCST constants<>+600(SB), Z15, Z23
+	VBROADCASTSD     constants<>+608(SB), Z24
+	VFMADD231PD.BCST constants<>+616(SB), Z8, Z24
+	VBROADCASTSD     constants<>+608(SB), Z25
+	VFMADD231PD.BCST constants<>+616(SB), Z9, Z25
+	VBROADCASTSD     constants<>+608(SB), Z26
+	VFMADD231PD.BCST constants<>+616(SB), Z10, Z26
+	VBROADCASTSD     constants<>+608(SB), Z27
+	VFMADD231PD.BCST constants<>+616(SB), Z11, Z27
+	VFMADD213PD      Z24, Z12, Z20
+	VFMADD213PD      Z25, Z13, Z21
+	VFMADD213PD      Z26, Z14, Z22
+	VFMADD213PD      Z27, Z15, Z23
+	VBROADCASTSD     constants<>+624(SB), Z24
+	VFMADD231PD.BCST constants<>+632(SB), Z8, Z24
+	VBROADCASTSD     constants<>+624(SB), Z25
+	VFMADD231PD.BCST constants<>+632(SB), Z9, Z25
+	VBROADCASTSD     constants<>+624(SB), Z26
+	VFMADD231PD.BCST constants<>+632(SB), Z10, Z26
+	VBROADCASTSD     constants<>+624(SB), Z27
+	VFMADD231PD.BCST constants<>+632(SB), Z11, Z27
+	VFMADD213PD      Z24, Z12, Z20
+	VFMADD213PD      Z25, Z13, Z21
+	VFMADD213PD      Z26, Z14, Z22
+	VFMADD213PD      Z27, Z15, Z23
+	VBROADCASTSD     constants<>+640(SB), Z24
+	VFMADD231PD.BCST constants<>+648(SB), Z8, Z24
+	VBROADCASTSD     constants<>+640(SB), Z25
+	VFMADD231PD.BCST constants<>+648(SB), Z9, Z25
+	VBROADCASTSD     constants<>+640(SB), Z26
+	VFMADD231PD.BCST constants<>+648(SB), Z10, Z26
+	VBROADCASTSD     constants<>+640(SB), Z27
+	VFMADD231PD.BCST constants<>+648(SB), Z11, Z27
+	VFMADD213PD      Z24, Z12, Z20
+	VFMADD213PD      Z25, Z13, Z21
+	VFMADD213PD      Z26, Z14, Z22
+	VFMADD213PD      Z27, Z15, Z23
+	VFMADD213PD      Z8, Z12, Z20
+	VFMADD213PD      Z9, Z13, Z21
+	VFMADD213PD      Z10, Z14, Z22
+	VFMADD213PD      Z11, Z15, Z23
+	VFMADD231PD.BCST constants<>+656(SB), Z4, Z20
+	VFMADD231PD.BCST constants<>+656(SB), Z5, Z21
+	VFMADD231PD.BCST constants<>+656(SB), Z6, Z22
+	VFMADD231PD.BCST constants<>+656(SB), Z7, Z23
+	VADDPD           Z16, Z20, Z20
+	VADDPD           Z17, Z21, Z21
+	VADDPD           Z18, Z22, Z22
+	VADDPD           Z19, Z23, Z23
+	VMAXPD           Z20, Z21, Z4
+	VMAXPD           Z22, Z23, Z5
+	VMOVAPD          Z4, Z4
+	VMOVAPD          Z5, Z5
+	VSHUFF64X2       $0x4e, Z4, Z4, Z6
+	VSHUFF64X2       $0x4e, Z5, Z5, Z7
+	VMAXPD           Z6, Z4, Z4
+	VMAXPD           Z7, Z5, Z5
+	VSHUFF64X2       $0xb1, Z4, Z4, Z6
+	VSHUFF64X2       $0xb1, Z5, Z5, Z7
+	VMAXPD           Z6, Z4, Z4
+	VMAXPD           Z7, Z5, Z5
+	VPERMILPD        $0x55, Z4, Z6
+	VPERMILPD        $0x55, Z5, Z7
+	VMAXPD           Z6, Z4, Z4
+	VMAXPD           Z7, Z5, Z5
+	LEAQ             2(AX), SI
+	MOVQ             264(DX), DI
+	MOVLQSX          (DI)(SI*4), SI
+	SHLQ             $0x07, SI
+	ADDQ             48(DX), SI
+	VMOVUPD          (SI), Z6
+	VSUBPD           Z4, Z20, Z20
+	VUCOMISD         X2, X0
+	JBE              undamped228
+	VCMPPD           $0x04, Z6, Z20, K1
+	VMULPD           Z0, Z6, Z7
+	VMULPD           Z1, Z20, Z8
+	VADDPD           Z7, Z8, K1, Z20
+
+undamped228:
+	VCMPPD      $0x04, Z6, Z20, K1
+	VSUBPD.Z    Z6, Z20, K1, Z6
+	VPANDQ.BCST constants<>+664(SB), Z6, Z6
+	VPMAXUQ     Z6, Z3, Z3
+	VMOVUPD     Z20, (SI)
+	VMOVUPD     Z20, 256(BX)
+	VMOVUPD     64(SI), Z6
+	VSUBPD      Z4, Z21, Z21
+	VUCOMISD    X2, X0
+	JBE         undamped229
+	VCMPPD      $0x04, Z6, Z21, K1
+	VMULPD      Z0, Z6, Z4
+	VMULPD      Z1, Z21, Z7
+	VADDPD      Z4, Z7, K1, Z21
+
+undamped229:
+	VCMPPD      $0x04, Z6, Z21, K1
+	VSUBPD.Z    Z6, Z21, K1, Z4
+	VPANDQ.BCST constants<>+664(SB), Z4, Z4
+	VPMAXUQ     Z4, Z3, Z3
+	VMOVUPD     Z21, 64(SI)
+	VMOVUPD     Z21, 320(BX)
+	LEAQ        3(AX), SI
+	MOVQ        264(DX), DI
+	MOVLQSX     (DI)(SI*4), SI
+	SHLQ        $0x07, SI
+	ADDQ        48(DX), SI
+	VMOVUPD     (SI), Z4
+	VSUBPD      Z5, Z22, Z22
+	VUCOMISD    X2, X0
+	JBE         undamped230
+	VCMPPD      $0x04, Z4, Z22, K1
+	VMULPD      Z0, Z4, Z6
+	VMULPD      Z1, Z22, Z7
+	VADDPD      Z6, Z7, K1, Z22
+
+undamped230:
+	VCMPPD      $0x04, Z4, Z22, K1
+	VSUBPD.Z    Z4, Z22, K1, Z4
+	VPANDQ.BCST constants<>+664(SB), Z4, Z4
+	VPMAXUQ     Z4, Z3, Z3
+	VMOVUPD     Z22, (SI)
+	VMOVUPD     Z22, 384(BX)
+	VMOVUPD     64(SI), Z4
+	VSUBPD      Z5, Z23, Z23
+	VUCOMISD    X2, X0
+	JBE         undamped231
+	VCMPPD      $0x04, Z4, Z23, K1
+	VMULPD      Z0, Z4, Z5
+	VMULPD      Z1, Z23, Z6
+	VADDPD      Z5, Z6, K1, Z23
+
+undamped231:
+	VCMPPD      $0x04, Z4, Z23, K1
+	VSUBPD.Z    Z4, Z23, K1, Z4
+	VPANDQ.BCST constants<>+664(SB), Z4, Z4
+	VPMAXUQ     Z4, Z3, Z3
+	VMOVUPD     Z23, 64(SI)
+	VMOVUPD     Z23, 448(BX)
+	ADDQ        $0x00000200, BX
+	ADDQ        $0x04, AX
+	SUBQ        $0x04, CX
+	CMPQ        CX, $0x04
+	JGE         group222
+
+rest223:
+	CMPQ CX, $0x01
+	JLT  rest233
+
+group232:
+	VMOVUPD          (BX), Z4
+	VMOVUPD          64(BX), Z5
+	VGETMANTPD       $0x0b, Z4, Z6
+	VGETMANTPD       $0x0b, Z5, Z7
+	VGETEXPPD        Z4, Z4
+	VGETEXPPD        Z5, Z5
+	VPSRLQ           $0x30, Z6, Z10
+	VPSRLQ           $0x30, Z7, Z11
+	VGETEXPPD        Z6, Z8
+	VGETEXPPD        Z7, Z9
+	VSUBPD           Z8, Z4, Z4
+	VSUBPD           Z9, Z5, Z5
+	VMOVAPD          Z10, Z8
+	VMOVUPD          constants<>+320(SB), Z9
+	VPERMI2PD        constants<>+384(SB), Z9, Z8
+	VMOVAPD          Z11, Z9
+	VMOVUPD          constants<>+320(SB), Z12
+	VPERMI2PD        constants<>+384(SB), Z12, Z9
+	VMOVUPD          constants<>+448(SB), Z12
+	VPERMI2PD        constants<>+512(SB), Z12, Z10
+	VMOVUPD          constants<>+448(SB), Z12
+	VPERMI2PD        constants<>+512(SB), Z12, Z11
+	VFMSUB213PD.BCST constants<>+264(SB), Z8, Z6
+	VFMSUB213PD.BCST constants<>+264(SB), Z9, Z7
+	VFMADD231PD.BCST constants<>+576(SB), Z4, Z10
+	VFMADD231PD.BCST constants<>+576(SB), Z5, Z11
+	VMULPD           Z6, Z6, Z8
+	VMULPD           Z7, Z7, Z9
+	VBROADCASTSD     constants<>+584(SB), Z12
+	VFMADD231PD.BCST constants<>+592(SB), Z6, Z12
+	VBROADCASTSD     constants<>+584(SB), Z13
+	VFMADD231PD.BCST constants<>+592(SB), Z7, Z13
+	VFMADD231PD.BCST constants<>+600(SB), Z8, Z12
+	VFMADD231PD.BCST constants<>+600(SB), Z9, Z13
+	VBROADCASTSD     constants<>+608(SB), Z14
+	VFMADD231PD.BCST constants<>+616(SB), Z6, Z14
+	VBROADCASTSD     constants<>+608(SB), Z15
+	VFMADD231PD.BCST constants<>+616(SB), Z7, Z15
+	VFMADD213PD      Z14, Z8, Z12
+	VFMADD213PD      Z15, Z9, Z13
+	VBROADCASTSD     constants<>+624(SB), Z14
+	VFMADD231PD.BCST constants<>+632(SB), Z6, Z14
+	VBROADCASTSD     constants<>+624(SB), Z15
+	VFMADD231PD.BCST constants<>+632(SB), Z7, Z15
+	VFMADD213PD      Z14, Z8, Z12
+	VFMADD213PD      Z15, Z9, Z13
+	VBROADCASTSD     constants<>+640(SB), Z14
+	VFMADD231PD.BCST constants<>+648(SB), Z6, Z14
+	VBROADCASTSD     constants<>+640(SB), Z15
+	VFMADD231PD.BCST constants<>+648(SB), Z7, Z15
+	VFMADD213PD      Z14, Z8, Z12
+	VFMADD213PD      Z15, Z9, Z13
+	VFMADD213PD      Z6, Z8, Z12
+	VFMADD213PD      Z7, Z9, Z13
+	VFMADD231PD.BCST constants<>+656(SB), Z4, Z12
+	VFMADD231PD.BCST constants<>+656(SB), Z5, Z13
+	VADDPD           Z10, Z12, Z12
+	VADDPD           Z11, Z13, Z13
+	VMAXPD           Z12, Z13, Z4
+	VMOVAPD          Z4, Z4
+	VSHUFF64X2       $0x4e, Z4, Z4, Z5
+	VMAXPD           Z5, Z4, Z4
+	VSHUFF64X2       $0xb1, Z4, Z4, Z5
+	VMAXPD           Z5, Z4, Z4
+	VPERMILPD        $0x55, Z4, Z5
+	VMAXPD           Z5, Z4, Z4
+	LEAQ             (AX), SI
+	MOVQ             264(DX), DI
+	MOVLQSX          (DI)(SI*4), SI
+	SHLQ             $0x07, SI
+	ADDQ             48(DX), SI
+	VMOVUPD          (SI), Z5
+	VSUBPD           Z4, Z12, Z12
+	VUCOMISD         X2, X0
+	JBE              undamped234
+	VCMPPD           $0x04, Z5, Z12, K1
+	VMULPD           Z0, Z5, Z6
+	VMULPD           Z1, Z12, Z7
+	VADDPD           Z6, Z7, K1, Z12
+
+undamped234:
+	VCMPPD      $0x04, Z5, Z12, K1
+	VSUBPD.Z    Z5, Z12, K1, Z5
+	VPANDQ.BCST constants<>+664(SB), Z5, Z5
+	VPMAXUQ     Z5, Z3, Z3
+	VMOVUPD     Z12, (SI)
+	VMOVUPD     Z12, (BX)
+	VMOVUPD     64(SI), Z5
+	VSUBPD      Z4, Z13, Z13
+	VUCOMISD    X2, X0
+	JBE         undamped235
+	VCMPPD      $0x04, Z5, Z13, K1
+	VMULPD      Z0, Z5, Z4
+	VMULPD      Z1, Z13, Z6
+	VADDPD      Z4, Z6, K1, Z13
+
+undamped235:
+	VCMPPD      $0x04, Z5, Z13, K1
+	VSUBPD.Z    Z5, Z13, K1, Z4
+	VPANDQ.BCST constants<>+664(SB), Z4, Z4
+	VPMAXUQ     Z4, Z3, Z3
+	VMOVUPD     Z13, 64(SI)
+	VMOVUPD     Z13, 64(BX)
+	ADDQ        $0x00000080, BX
+	ADDQ        $0x01, AX
+	SUBQ        $0x01, CX
+	CMPQ        CX, $0x01
+	JGE         group232
+
+rest233:
+	JMP done179
+
+few220:
+	LEAQ  -8(BX), SI
+	MOVQ  $-1, DI
+	BZHIQ SI, DI, DI
+	KMOVB DI, K1
+	SHLQ  $0x03, BX
+	MOVQ  336(DX), DI
+	CMPQ  CX, $0x04
+	JLT   rest237
+
+group236:
+	VMOVUPD          (DI), Z4
+	VMOVUPD          64(DI), Z5
+	VMOVUPD          128(DI), Z6
+	VMOVUPD          192(DI), Z7
+	VGETMANTPD       $0x0b, Z4, Z8
+	VGETMANTPD       $0x0b, Z5, Z9
+	VGETMANTPD       $0x0b, Z6, Z10
+	VGETMANTPD       $0x0b, Z7, Z11
+	VGETEXPPD        Z4, Z4
+	VGETEXPPD        Z5, Z5
+	VGETEXPPD        Z6, Z6
+	VGETEXPPD        Z7, Z7
+	VPSRLQ           $0x30, Z8, Z16
+	VPSRLQ           $0x30, Z9, Z17
+	VPSRLQ           $0x30, Z10, Z18
+	VPSRLQ           $0x30, Z11, Z19
+	VGETEXPPD        Z8, Z12
+	VGETEXPPD        Z9, Z13
+	VGETEXPPD        Z10, Z14
+	VGETEXPPD        Z11, Z15
+	VSUBPD           Z12, Z4, Z4
+	VSUBPD           Z13, Z5, Z5
+	VSUBPD           Z14, Z6, Z6
+	VSUBPD           Z15, Z7, Z7
+	VMOVAPD          Z16, Z12
+	VMOVUPD          constants<>+320(SB), Z13
+	VPERMI2PD        constants<>+384(SB), Z13, Z12
+	VMOVAPD          Z17, Z13
+	VMOVUPD          constants<>+320(SB), Z14
+	VPERMI2PD        constants<>+384(SB), Z14, Z13
+	VMOVAPD          Z18, Z14
+	VMOVUPD          constants<>+320(SB), Z15
+	VPERMI2PD        constants<>+384(SB), Z15, Z14
+	VMOVAPD          Z19, Z15
+	VMOVUPD          constants<>+320(SB), Z20
+	VPERMI2PD        constants<>+384(SB), Z20, Z15
+	VMOVUPD          constants<>+448(SB), Z20
+	VPERMI2PD        constants<>+512(SB), Z20, Z16
+	VMOVUPD          constants<>+448(SB), Z20
+	VPERMI2PD        constants<>+512(SB), Z20, Z17
+	VMOVUPD          constants<>+448(SB), Z20
+	VPERMI2PD        constants<>+512(SB), Z20, Z18
+	VMOVUPD          constants<>+448(SB), Z20
+	VPERMI2PD        constants<>+512(SB), Z20, Z19
+	VFMSUB213PD.BCST constants<>+264(SB), Z12, Z8
+	VFMSUB213PD.BCST constants<>+264(SB), Z13, Z9
+	VFMSUB213PD.BCST constants<>+264(SB), Z14, Z10
+	VFMSUB213PD.BCST constants<>+264(SB), Z15, Z11
+	VFMADD231PD.BCST constants<>+576(SB), Z4, Z16
+	VFMADD231PD.BCST constants<>+576(SB), Z5, Z17
+	VFMADD231PD.BCST constants<>+576(SB), Z6, Z18
+	VFMADD231PD.BCST constants<>+576(SB), Z7, Z19
+	VMULPD           Z8, Z8, Z12
+	VMULPD           Z9, Z9, Z13
+	VMULPD           Z10, Z10, Z14
+	VMULPD           Z11, Z11, Z15
+	VBROADCASTSD     constants<>+584(SB), Z20
+	VFMADD231PD.BCST constants<>+592(SB), Z8, Z20
+	VBROADCASTSD     constants<>+584(SB), Z21
+	VFMADD231PD.BCST constants<>+592(SB), Z9, Z21
+	VBROADCASTSD     constants<>+584(SB), Z22
+	VFMADD231PD.BCST constants<>+592(SB), Z10, Z22
+	VBROADCASTSD     constants<>+584(SB), Z23
+	VFMADD231PD.BCST constants<>+592(SB), Z11, Z23
+	VFMADD231PD.BCST constants<>+600(SB), Z12, Z20
+	VFMADD231PD.BCST constants<>+600(SB), Z13, Z21
+	VFMADD231PD.BCST constants<>+600(SB), Z14, Z22
+	VFMADD231PD.BCST constants<>+600(SB), Z15, Z23
+	VBROADCASTSD     constants<>+608(SB), Z24
+	VFMADD231PD.BCST constants<>+616(SB), Z8, Z24
+	VBROADCASTSD     constants<>+608(SB), Z25
+	VFMADD231PD.BCST constants<>+616(SB), Z9, Z25
+	VBROADCASTSD     constants<>+608(SB), Z26
+	VFMADD231PD.BCST constants<>+616(SB), Z10, Z26
+	VBROADCASTSD     constants<>+608(SB), Z27
+	VFMADD231PD.BCST constants<>+616(SB), Z11, Z27
+	VFMADD213PD      Z24, Z12, Z20
+	VFMADD213PD      Z25, Z13, Z21
+	VFMADD213PD      Z26, Z14, Z22
+	VFMADD213PD      Z27, Z15, Z23
+	VBROADCASTSD     constants<>+624(SB), Z24
+	VFMADD231PD.BCST constants<>+632(SB), Z8, Z24
+	VBROADCASTSD     constants<>+624(SB), Z25
+	VFMADD231PD.BCST constants<>+632(SB), Z9, Z25
+	VBROADCASTSD     constants<>+624(SB), Z26
+	VFMADD231PD.BCST constants<>+632(SB), Z10, Z26
+	VBROADCASTSD     constants<>+624(SB), Z27
+	VFMADD231PD.BCST constants<>+632(SB), Z11, Z27
+	VFMADD213PD      Z24, Z12, Z20
+	VFMADD213PD      Z25, Z13, Z21
+	VFMADD213PD      Z26, Z14, Z22
+	VFMADD213PD      Z27, Z15, Z23
+	VBROADCASTSD     constants<>+640(SB), Z24
+	VFMADD231PD.BCST constants<>+648(SB), Z8, Z24
+	VBROADCASTSD     constants<>+640(SB), Z25
+	VFMADD231PD.BCST constants<>+648(SB), Z9, Z25
+	VBROADCASTSD     constants<>+640(SB), Z26
+	VFMADD231PD.BCST constants<>+648(SB), Z10, Z26
+	VBROADCASTSD     constants<>+640(SB), Z27
+	VFMADD231PD.BCST constants<>+648(SB), Z11, Z27
+	VFMADD213PD      Z24, Z12, Z20
+	VFMADD213PD      Z25, Z13, Z21
+	VFMADD213PD      Z26, Z14, Z22
+	VFMADD213PD      Z27, Z15, Z23
+	VFMADD213PD      Z8, Z12, Z20
+	VFMADD213PD      Z9, Z13, Z21
+	VFMADD213PD      Z10, Z14, Z22
+	VFMADD213PD      Z11, Z15, Z23
+	VFMADD231PD.BCST constants<>+656(SB), Z4, Z20
+	VFMADD231PD.BCST constants<>+656(SB), Z5, Z21
+	VFMADD231PD.BCST constants<>+656(SB), Z6, Z22
+	VFMADD231PD.BCST constants<>+656(SB), Z7, Z23
+	VADDPD           Z16, Z20, Z20
+	VADDPD           Z17, Z21, Z21
+	VADDPD           Z18, Z22, Z22
+	VADDPD           Z19, Z23, Z23
+	VBROADCASTSD     constants<>+0(SB), Z4
+	VMOVAPD          Z21, K1, Z4
+	VMAXPD           Z20, Z4, Z4
+	VBROADCASTSD     constants<>+0(SB), Z5
+	VMOVAPD          Z23, K1, Z5
+	VMAXPD           Z22, Z5, Z5
+	VMOVAPD          Z4, Z4
+	VMOVAPD          Z5, Z5
+	VSHUFF64X2       $0x4e, Z4, Z4, Z6
+	VSHUFF64X2       $0x4e, Z5, Z5, Z7
+	VMAXPD           Z6, Z4, Z4
+	VMAXPD           Z7, Z5, Z5
+	VSHUFF64X2       $0xb1, Z4, Z4, Z6
+	VSHUFF64X2       $0xb1, Z5, Z5, Z7
+	VMAXPD           Z6, Z4, Z4
+	VMAXPD           Z7, Z5, Z5
+	VPERMILPD        $0x55, Z4, Z6
+	VPERMILPD        $0x55, Z5, Z7
+	VMAXPD           Z6, Z4, Z4
+	VMAXPD           Z7, Z5, Z5
+	LEAQ             (AX), R8
+	MOVQ             264(DX), R9
+	MOVLQSX          (R9)(R8*4), R8
+	IMULQ            BX, R8
+	ADDQ             48(DX), R8
+	VMOVUPD          (R8), Z6
+	VSUBPD           Z4, Z20, Z20
+	VUCOMISD         X2, X0
+	JBE              undamped238
+	VCMPPD           $0x04, Z6, Z20, K2
+	VMULPD           Z0, Z6, Z7
+	VMULPD           Z1, Z20, Z8
+	VADDPD           Z7, Z8, K2, Z20
+
+undamped238:
+	VCMPPD      $0x04, Z6, Z20, K2
+	VSUBPD.Z    Z6, Z20, K2, Z6
+	VPANDQ.BCST constants<>+664(SB), Z6, Z6
+	VPMAXUQ     Z6, Z3, Z3
+	VMOVUPD     Z20, (R8)
+	VMOVUPD     Z20, (DI)
+	VMOVUPD.Z   64(R8), K1, Z6
+	VSUBPD.Z    Z4, Z21, K1, Z21
+	VUCOMISD    X2, X0
+	JBE         undamped239
+	VCMPPD      $0x04, Z6, Z21, K2
+	VMULPD      Z0, Z6, Z4
+	VMULPD      Z1, Z21, Z7
+	VADDPD      Z4, Z7, K2, Z21
+
+undamped239:
+	VCMPPD      $0x04, Z6, Z21, K2
+	VSUBPD.Z    Z6, Z21, K2, Z4
+	VPANDQ.BCST constants<>+664(SB), Z4, Z4
+	VPMAXUQ     Z4, Z3, Z3
+	TESTQ       $0x00000007, SI
+	JNZ         partial240
+	VMOVUPD     Z21, 64(R8)
+	JMP         stored243
+
+partial240:
+	LEAQ       64(R8), R8
+	VMOVAPD    Z21, Z4
+	TESTQ      $0x00000004, SI
+	JZ         noFour241
+	VMOVUPD    Y4, (R8)
+	VSHUFF64X2 $0x4e, Z4, Z4, Z4
+	ADDQ       $0x00000020, R8
+
+noFour241:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo242
+	VMOVUPD    X4, (R8)
+	VSHUFF64X2 $0xb1, Z4, Z4, Z4
+	ADDQ       $0x00000010, R8
+
+noTwo242:
+	TESTQ  $0x00000001, SI
+	JZ     stored243
+	VMOVSD X4, (R8)
+
+stored243:
+	VMOVUPD  Z21, 64(DI)
+	LEAQ     1(AX), R8
+	MOVQ     264(DX), R9
+	MOVLQSX  (R9)(R8*4), R8
+	IMULQ    BX, R8
+	ADDQ     48(DX), R8
+	VMOVUPD  (R8), Z4
+	VSUBPD   Z5, Z22, Z22
+	VUCOMISD X2, X0
+	JBE      undamped244
+	VCMPPD   $0x04, Z4, Z22, K2
+	VMULPD   Z0, Z4, Z6
+	VMULPD   Z1, Z22, Z7
+	VADDPD   Z6, Z7, K2, Z22
+
+undamped244:
+	VCMPPD      $0x04, Z4, Z22, K2
+	VSUBPD.Z    Z4, Z22, K2, Z4
+	VPANDQ.BCST constants<>+664(SB), Z4, Z4
+	VPMAXUQ     Z4, Z3, Z3
+	VMOVUPD     Z22, (R8)
+	VMOVUPD     Z22, 128(DI)
+	VMOVUPD.Z   64(R8), K1, Z4
+	VSUBPD.Z    Z5, Z23, K1, Z23
+	VUCOMISD    X2, X0
+	JBE         undamped245
+	VCMPPD      $0x04, Z4, Z23, K2
+	VMULPD      Z0, Z4, Z5
+	VMULPD      Z1, Z23, Z6
+	VADDPD      Z5, Z6, K2, Z23
+
+undamped245:
+	VCMPPD      $0x04, Z4, Z23, K2
+	VSUBPD.Z    Z4, Z23, K2, Z4
+	VPANDQ.BCST constants<>+664(SB), Z4, Z4
+	VPMAXUQ     Z4, Z3, Z3
+	TESTQ       $0x00000007, SI
+	JNZ         partial246
+	VMOVUPD     Z23, 64(R8)
+	JMP         stored249
+
+partial246:
+	LEAQ       64(R8), R8
+	VMOVAPD    Z23, Z4
+	TESTQ      $0x00000004, SI
+	JZ         noFour247
+	VMOVUPD    Y4, (R8)
+	VSHUFF64X2 $0x4e, Z4, Z4, Z4
+	ADDQ       $0x00000020, R8
+
+noFour247:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo248
+	VMOVUPD    X4, (R8)
+	VSHUFF64X2 $0xb1, Z4, Z4, Z4
+	ADDQ       $0x00000010, R8
+
+noTwo248:
+	TESTQ  $0x00000001, SI
+	JZ     stored249
+	VMOVSD X4, (R8)
+
+stored249:
+	VMOVUPD          Z23, 192(DI)
+	VMOVUPD          256(DI), Z4
+	VMOVUPD          320(DI), Z5
+	VMOVUPD          384(DI), Z6
+	VMOVUPD          448(DI), Z7
+	VGETMANTPD       $0x0b, Z4, Z8
+	VGETMANTPD       $0x0b, Z5, Z9
+	VGETMANTPD       $0x0b, Z6, Z10
+	VGETMANTPD       $0x0b, Z7, Z11
+	VGETEXPPD        Z4, Z4
+	VGETEXPPD        Z5, Z5
+	VGETEXPPD        Z6, Z6
+	VGETEXPPD        Z7, Z7
+	VPSRLQ           $0x30, Z8, Z16
+	VPSRLQ           $0x30, Z9, Z17
+	VPSRLQ           $0x30, Z10, Z18
+	VPSRLQ           $0x30, Z11, Z19
+	VGETEXPPD        Z8, Z12
+	VGETEXPPD        Z9, Z13
+	VGETEXPPD        Z10, Z14
+	VGETEXPPD        Z11, Z15
+	VSUBPD           Z12, Z4, Z4
+	VSUBPD           Z13, Z5, Z5
+	VSUBPD           Z14, Z6, Z6
+	VSUBPD           Z15, Z7, Z7
+	VMOVAPD          Z16, Z12
+	VMOVUPD          constants<>+320(SB), Z13
+	VPERMI2PD        constants<>+384(SB), Z13, Z12
+	VMOVAPD          Z17, Z13
+	VMOVUPD          constants<>+320(SB), Z14
+	VPERMI2PD        constants<>+384(SB), Z14, Z13
+	VMOVAPD          Z18, Z14
+	VMOVUPD          constants<>+320(SB), Z15
+	VPERMI2PD        constants<>+384(SB), Z15, Z14
+	VMOVAPD          Z19, Z15
+	VMOVUPD          constants<>+320(SB), Z20
+	VPERMI2PD        constants<>+384(SB), Z20, Z15
+	VMOVUPD          constants<>+448(SB), Z20
+	VPERMI2PD        constants<>+512(SB), Z20, Z16
+	VMOVUPD          constants<>+448(SB), Z20
+	VPERMI2PD        constants<>+512(SB), Z20, Z17
+	VMOVUPD          constants<>+448(SB), Z20
+	VPERMI2PD        constants<>+512(SB), Z20, Z18
+	VMOVUPD          constants<>+448(SB), Z20
+	VPERMI2PD        constants<>+512(SB), Z20, Z19
+	VFMSUB213PD.BCST constants<>+264(SB), Z12, Z8
+	VFMSUB213PD.BCST constants<>+264(SB), Z13, Z9
+	VFMSUB213PD.BCST constants<>+264(SB), Z14, Z10
+	VFMSUB213PD.BCST constants<>+264(SB), Z15, Z11
+	VFMADD231PD.BCST constants<>+576(SB), Z4, Z16
+	VFMADD231PD.BCST constants<>+576(SB), Z5, Z17
+	VFMADD231PD.BCST constants<>+576(SB), Z6, Z18
+	VFMADD231PD.BCST constants<>+576(SB), Z7, Z19
+	VMULPD           Z8, Z8, Z12
+	VMULPD           Z9, Z9, Z13
+	VMULPD           Z10, Z10, Z14
+	VMULPD           Z11, Z11, Z15
+	VBROADCASTSD     constants<>+584(SB), Z20
+	VFMADD231PD.BCST constants<>+592(SB), Z8, Z20
+	VBROADCASTSD     constants<>+584(SB), Z21
+	VFMADD231PD.BCST constants<>+592(SB), Z9, Z21
+	VBROADCASTSD     constants<>+584(SB), Z22
+	VFMADD231PD.BCST constants<>+592(SB), Z10, Z22
+	VBROADCASTSD     constants<>+584(SB), Z23
+	VFMADD231PD.BCST constants<>+592(SB), Z11, Z23
+	VFMADD231PD.BCST constants<>+600(SB), Z12, Z20
+	VFMADD231PD.BCST constants<>+600(SB), Z13, Z21
+	VFMADD231PD.BCST constants<>+600(SB), Z14, Z22
+	VFMADD231PD.BCST constants<>+600(SB), Z15, Z23
+	VBROADCASTSD     constants<>+608(SB), Z24
+	VFMADD231PD.BCST constants<>+616(SB), Z8, Z24
+	VBROADCASTSD     constants<>+608(SB), Z25
+	VFMADD231PD.BCST constants<>+616(SB), Z9, Z25
+	VBROADCASTSD     constants<>+608(SB), Z26
+	VFMADD231PD.BCST constants<>+616(SB), Z10, Z26
+	VBROADCASTSD     constants<>+608(SB), Z27
+	VFMADD231PD.BCST constants<>+616(SB), Z11, Z27
+	VFMADD213PD      Z24, Z12, Z20
+	VFMADD213PD      Z25, Z13, Z21
+	VFMADD213PD      Z26, Z14, Z22
+	VFMADD213PD      Z27, Z15, Z23
+	VBROADCASTSD     constants<>+624(SB), Z24
+	VFMADD231PD.BCST constants<>+632(SB), Z8, Z24
+	VBROADCASTSD     constants<>+624(SB), Z25
+	VFMADD231PD.BCST constants<>+632(SB), Z9, Z25
+	VBROADCASTSD     constants<>+624(SB), Z26
+	VFMADD231PD.BCST constants<>+632(SB), Z10, Z26
+	VBROADCASTSD     constants<>+624(SB), Z27
+	VFMADD231PD.BCST constants<>+632(SB), Z11, Z27
+	VFMADD213PD      Z24, Z12, Z20
+	VFMADD213PD      Z25, Z13, Z21
+	VFMADD213PD      Z26, Z14, Z22
+	VFMADD213PD      Z27, Z15, Z23
+	VBROADCASTSD     constants<>+640(SB), Z24
+	VFMADD231PD.BCST constants<>+648(SB), Z8, Z24
+	VBROADCASTSD     constants<>+640(SB), Z25
+	VFMADD231PD.BCST constants<>+648(SB), Z9, Z25
+	VBROADCASTSD     constants<>+640(SB), Z26
+	VFMADD231PD.BCST constants<>+648(SB), Z10, Z26
+	VBROADCASTSD     constants<>+640(SB), Z27
+	VFMADD231PD.BCST constants<>+648(SB), Z11, Z27
+	VFMADD213PD      Z24, Z12, Z20
+	VFMADD213PD      Z25, Z13, Z21
+	VFMADD213PD      Z26, Z14, Z22
+	VFMADD213PD      Z27, Z15, Z23
+	VFMADD213PD      Z8, Z12, Z20
+	VFMADD213PD      Z9, Z13, Z21
+	VFMADD213PD      Z10, Z14, Z22
+	VFMADD213PD      Z11, Z15, Z23
+	VFMADD231PD.BCST constants<>+656(SB), Z4, Z20
+	VFMADD231PD.BCST constants<>+656(SB), Z5, Z21
+	VFMADD231PD.BCST constants<>+656(SB), Z6, Z22
+	VFMADD231PD.BCST constants<>+656(SB), Z7, Z23
+	VADDPD           Z16, Z20, Z20
+	VADDPD           Z17, Z21, Z21
+	VADDPD           Z18, Z22, Z22
+	VADDPD           Z19, Z23, Z23
+	VBROADCASTSD     constants<>+0(SB), Z4
+	VMOVAPD          Z21, K1, Z4
+	VMAXPD           Z20, Z4, Z4
+	VBROADCASTSD     constants<>+0(SB), Z5
+	VMOVAPD          Z23, K1, Z5
+	VMAXPD           Z22, Z5, Z5
+	VMOVAPD          Z4, Z4
+	VMOVAPD          Z5, Z5
+	VSHUFF64X2       $0x4e, Z4, Z4, Z6
+	VSHUFF64X2       $0x4e, Z5, Z5, Z7
+	VMAXPD           Z6, Z4, Z4
+	VMAXPD           Z7, Z5, Z5
+	VSHUFF64X2       $0xb1, Z4, Z4, Z6
+	VSHUFF64X2       $0xb1, Z5, Z5, Z7
+	VMAXPD           Z6, Z4, Z4
+	VMAXPD           Z7, Z5, Z5
+	VPERMILPD        $0x55, Z4, Z6
+	VPERMILPD        $0x55, Z5, Z7
+	VMAXPD           Z6, Z4, Z4
+	VMAXPD           Z7, Z5, Z5
+	LEAQ             2(AX), R8
+	MOVQ             264(DX), R9
+	MOVLQSX          (R9)(R8*4), R8
+	IMULQ            BX, R8
+	ADDQ             48(DX), R8
+	VMOVUPD          (R8), Z6
+	VSUBPD           Z4, Z20, Z20
+	VUCOMISD         X2, X0
+	JBE              undamped250
+	VCMPPD           $0x04, Z6, Z20, K2
+	VMULPD           Z0, Z6, Z7
+	VMULPD           Z1, Z20, Z8
+	VADDPD           Z7, Z8, K2, Z20
+
+undamped250:
+	VCMPPD      $0x04, Z6, Z20, K2
+	VSUBPD.Z    Z6, Z20, K2, Z6
+	VPANDQ.BCST constants<>+664(SB), Z6, Z6
+	VPMAXUQ     Z6, Z3, Z3
+	VMOVUPD     Z20, (R8)
+	VMOVUPD     Z20, 256(DI)
+	VMOVUPD.Z   64(R8), K1, Z6
+	VSUBPD.Z    Z4, Z21, K1, Z21
+	VUCOMISD    X2, X0
+	JBE         undamped251
+	VCMPPD      $0x04, Z6, Z21, K2
+	VMULPD      Z0, Z6, Z4
+	VMULPD      Z1, Z21, Z7
+	VADDPD      Z4, Z7, K2, Z21
+
+undamped251:
+	VCMPPD      $0x04, Z6, Z21, K2
+	VSUBPD.Z    Z6, Z21, K2, Z4
+	VPANDQ.BCST constants<>+664(SB), Z4, Z4
+	VPMAXUQ     Z4, Z3, Z3
+	TESTQ       $0x00000007, SI
+	JNZ         partial252
+	VMOVUPD     Z21, 64(R8)
+	JMP         stored255
+
+partial252:
+	LEAQ       64(R8), R8
+	VMOVAPD    Z21, Z4
+	TESTQ      $0x00000004, SI
+	JZ         noFour253
+	VMOVUPD    Y4, (R8)
+	VSHUFF64X2 $0x4e, Z4, Z4, Z4
+	ADDQ       $0x00000020, R8
+
+noFour253:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo254
+	VMOVUPD    X4, (R8)
+	VSHUFF64X2 $0xb1, Z4, Z4, Z4
+	ADDQ       $0x00000010, R8
+
+noTwo254:
+	TESTQ  $0x00000001, SI
+	JZ     stored255
+	VMOVSD X4, (R8)
+
+stored255:
+	VMOVUPD  Z21, 320(DI)
+	LEAQ     3(AX), R8
+	MOVQ     264(DX), R9
+	MOVLQSX  (R9)(R8*4), R8
+	IMULQ    BX, R8
+	ADDQ     48(DX), R8
+	VMOVUPD  (R8), Z4
+	VSUBPD   Z5, Z22, Z22
+	VUCOMISD X2, X0
+	JBE      undamped256
+	VCMPPD   $0x04, Z4, Z22, K2
+	VMULPD   Z0, Z4, Z6
+	VMULPD   Z1, Z22, Z7
+	VADDPD   Z6, Z7, K2, Z22
+
+undamped256:
+	VCMPPD      $0x04, Z4, Z22, K2
+	VSUBPD.Z    Z4, Z22, K2, Z4
+	VPANDQ.BCST constants<>+664(SB), Z4, Z4
+	VPMAXUQ     Z4, Z3, Z3
+	VMOVUPD     Z22, (R8)
+	VMOVUPD     Z22, 384(DI)
+	VMOVUPD.Z   64(R8), K1, Z4
+	VSUBPD.Z    Z5, Z23, K1, Z23
+	VUCOMISD    X2, X0
+	JBE         undamped257
+	VCMPPD      $0x04, Z4, Z23, K2
+	VMULPD      Z0, Z4, Z5
+	VMULPD      Z1, Z23, Z6
+	VADDPD      Z5, Z6, K2, Z23
+
+undamped257:
+	VCMPPD      $0x04, Z4, Z23, K2
+	VSUBPD.Z    Z4, Z23, K2, Z4
+	VPANDQ.BCST constants<>+664(SB), Z4, Z4
+	VPMAXUQ     Z4, Z3, Z3
+	TESTQ       $0x00000007, SI
+	JNZ         partial258
+	VMOVUPD     Z23, 64(R8)
+	JMP         stored261
+
+partial258:
+	LEAQ       64(R8), R8
+	VMOVAPD    Z23, Z4
+	TESTQ      $0x00000004, SI
+	JZ         noFour259
+	VMOVUPD    Y4, (R8)
+	VSHUFF64X2 $0x4e, Z4, Z4, Z4
+	ADDQ       $0x00000020, R8
+
+noFour259:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo260
+	VMOVUPD    X4, (R8)
+	VSHUFF64X2 $0xb1, Z4, Z4, Z4
+	ADDQ       $0x00000010, R8
+
+noTwo260:
+	TESTQ  $0x00000001, SI
+	JZ     stored261
+	VMOVSD X4, (R8)
+
+stored261:
+	VMOVUPD Z23, 448(DI)
+	ADDQ    $0x00000200, DI
+	ADDQ    $0x04, AX
+	SUBQ    $0x04, CX
+	CMPQ    CX, $0x04
+	JGE     group236
+
+rest237:
+	CMPQ CX, $0x01
+	JLT  rest263
+
+group262:
+	VMOVUPD          (DI), Z4
+	VMOVUPD          64(DI), Z5
+	VGETMANTPD       $0x0b, Z4, Z6
+	VGETMANTPD       $0x0b, Z5, Z7
+	VGETEXPPD        Z4, Z4
+	VGETEXPPD        Z5, Z5
+	VPSRLQ           $0x30, Z6, Z10
+	VPSRLQ           $0x30, Z7, Z11
+	VGETEXPPD        Z6, Z8
+	VGETEXPPD        Z7, Z9
+	VSUBPD           Z8, Z4, Z4
+	VSUBPD           Z9, Z5, Z5
+	VMOVAPD          Z10, Z8
+	VMOVUPD          constants<>+320(SB), Z9
+	VPERMI2PD        constants<>+384(SB), Z9, Z8
+	VMOVAPD          Z11, Z9
+	VMOVUPD          constants<>+320(SB), Z12
+	VPERMI2PD        constants<>+384(SB), Z12, Z9
+	VMOVUPD          constants<>+448(SB), Z12
+	VPERMI2PD        constants<>+512(SB), Z12, Z10
+	VMOVUPD          constants<>+448(SB), Z12
+	VPERMI2PD        constants<>+512(SB), Z12, Z11
+	VFMSUB213PD.BCST constants<>+264(SB), Z8, Z6
+	VFMSUB213PD.BCST constants<>+264(SB), Z9, Z7
+	VFMADD231PD.BCST constants<>+576(SB), Z4, Z10
+	VFMADD231PD.BCST constants<>+576(SB), Z5, Z11
+	VMULPD           Z6, Z6, Z8
+	VMULPD           Z7, Z7, Z9
+	VBROADCASTSD     constants<>+584(SB), Z12
+	VFMADD231PD.BCST constants<>+592(SB), Z6, Z12
+	VBROADCASTSD     constants<>+584(SB), Z13
+	VFMADD231PD.BCST constants<>+592(SB), Z7, Z13
+	VFMADD231PD.BCST constants<>+600(SB), Z8, Z12
+	VFMADD231PD.BCST constants<>+600(SB), Z9, Z13
+	VBROADCASTSD     constants<>+608(SB), Z14
+	VFMADD231PD.BCST constants<>+616(SB), Z6, Z14
+	VBROADCASTSD     constants<>+608(SB), Z15
+	VFMADD231PD.BCST constants<>+616(SB), Z7, Z15
+	VFMADD213PD      Z14, Z8, Z12
+	VFMADD213PD      Z15, Z9, Z13
+	VBROADCASTSD     constants<>+624(SB), Z14
+	VFMADD231PD.BCST constants<>+632(SB), Z6, Z14
+	VBROADCASTSD     constants<>+624(SB), Z15
+	VFMADD231PD.BCST constants<>+632(SB), Z7, Z15
+	VFMADD213PD      Z14, Z8, Z12
+	VFMADD213PD      Z15, Z9, Z13
+	VBROADCASTSD     constants<>+640(SB), Z14
+	VFMADD231PD.BCST constants<>+648(SB), Z6, Z14
+	VBROADCASTSD     constants<>+640(SB), Z15
+	VFMADD231PD.BCST constants<>+648(SB), Z7, Z15
+	VFMADD213PD      Z14, Z8, Z12
+	VFMADD213PD      Z15, Z9, Z13
+	VFMADD213PD      Z6, Z8, Z12
+	VFMADD213PD      Z7, Z9, Z13
+	VFMADD231PD.BCST constants<>+656(SB), Z4, Z12
+	VFMADD231PD.BCST constants<>+656(SB), Z5, Z13
+	VADDPD           Z10, Z12, Z12
+	VADDPD           Z11, Z13, Z13
+	VBROADCASTSD     constants<>+0(SB), Z4
+	VMOVAPD          Z13, K1, Z4
+	VMAXPD           Z12, Z4, Z4
+	VMOVAPD          Z4, Z4
+	VSHUFF64X2       $0x4e, Z4, Z4, Z5
+	VMAXPD           Z5, Z4, Z4
+	VSHUFF64X2       $0xb1, Z4, Z4, Z5
+	VMAXPD           Z5, Z4, Z4
+	VPERMILPD        $0x55, Z4, Z5
+	VMAXPD           Z5, Z4, Z4
+	LEAQ             (AX), R8
+	MOVQ             264(DX), R9
+	MOVLQSX          (R9)(R8*4), R8
+	IMULQ            BX, R8
+	ADDQ             48(DX), R8
+	VMOVUPD          (R8), Z5
+	VSUBPD           Z4, Z12, Z12
+	VUCOMISD         X2, X0
+	JBE              undamped264
+	VCMPPD           $0x04, Z5, Z12, K2
+	VMULPD           Z0, Z5, Z6
+	VMULPD           Z1, Z12, Z7
+	VADDPD           Z6, Z7, K2, Z12
+
+undamped264:
+	VCMPPD      $0x04, Z5, Z12, K2
+	VSUBPD.Z    Z5, Z12, K2, Z5
+	VPANDQ.BCST constants<>+664(SB), Z5, Z5
+	VPMAXUQ     Z5, Z3, Z3
+	VMOVUPD     Z12, (R8)
+	VMOVUPD     Z12, (DI)
+	VMOVUPD.Z   64(R8), K1, Z5
+	VSUBPD.Z    Z4, Z13, K1, Z13
+	VUCOMISD    X2, X0
+	JBE         undamped265
+	VCMPPD      $0x04, Z5, Z13, K2
+	VMULPD      Z0, Z5, Z4
+	VMULPD      Z1, Z13, Z6
+	VADDPD      Z4, Z6, K2, Z13
+
+undamped265:
+	VCMPPD      $0x04, Z5, Z13, K2
+	VSUBPD.Z    Z5, Z13, K2, Z4
+	VPANDQ.BCST constants<>+664(SB), Z4, Z4
+	VPMAXUQ     Z4, Z3, Z3
+	TESTQ       $0x00000007, SI
+	JNZ         partial266
+	VMOVUPD     Z13, 64(R8)
+	JMP         stored269
+
+partial266:
+	LEAQ       64(R8), R8
+	VMOVAPD    Z13, Z4
+	TESTQ      $0x00000004, SI
+	JZ         noFour267
+	VMOVUPD    Y4, (R8)
+	VSHUFF64X2 $0x4e, Z4, Z4, Z4
+	ADDQ       $0x00000020, R8
+
+noFour267:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo268
+	VMOVUPD    X4, (R8)
+	VSHUFF64X2 $0xb1, Z4, Z4, Z4
+	ADDQ       $0x00000010, R8
+
+noTwo268:
+	TESTQ  $0x00000001, SI
+	JZ     stored269
+	VMOVSD X4, (R8)
+
+stored269:
+	VMOVUPD Z13, 64(DI)
+	ADDQ    $0x00000080, DI
+	ADDQ    $0x01, AX
+	SUBQ    $0x01, CX
+	CMPQ    CX, $0x01
+	JGE     group262
+
+rest263:
+done179:
 	VSHUFF64X2 $0x4e, Z3, Z3, Z0
 	VPMAXUQ    Z0, Z3, Z3
 	VSHUFF64X2 $0xb1, Z3, Z3, Z0
@@ -3424,11 +9587,11 @@ TEXT ·regularShift512(SB), $8-32
 	MOVQ    u+0(FP), BX
 	MOVQ    (BX), SI
 	CMPQ    SI, $0x08
-	JNE     few116
+	JNE     few273
 	MOVQ    240(BX), SI
 	MOVLQSX (SI)(AX*4), SI
 
-group118:
+group275:
 	LEAQ    (AX), DI
 	CMPQ    DI, CX
 	CMOVQGT CX, DI
@@ -3446,9 +9609,9 @@ group118:
 	SHLQ    $0x06, R9
 	ADDQ    336(BX), R9
 	CMPQ    R10, DI
-	JGE     summed120
+	JGE     summed277
 
-message119:
+message276:
 	MOVQ         264(BX), R11
 	MOVLQSX      (R11)(R10*4), R11
 	SARQ         $0x01, R11
@@ -3456,12 +9619,12 @@ message119:
 	MOVQ         120(BX), R12
 	VBROADCASTSD (R12)(R11*8), Z1
 	VFMADD231PD  (R9), Z1, Z0
-	ADDQ         $0x40, R9
+	ADDQ         $0x00000040, R9
 	INCQ         R10
 	CMPQ         R10, DI
-	JL           message119
+	JL           message276
 
-summed120:
+summed277:
 	LEAQ    1(AX), DI
 	CMPQ    DI, CX
 	CMOVQGT CX, DI
@@ -3479,9 +9642,9 @@ summed120:
 	SHLQ    $0x06, R10
 	ADDQ    336(BX), R10
 	CMPQ    R11, DI
-	JGE     summed122
+	JGE     summed279
 
-message121:
+message278:
 	MOVQ         264(BX), R12
 	MOVLQSX      (R12)(R11*4), R12
 	SARQ         $0x01, R12
@@ -3489,12 +9652,12 @@ message121:
 	MOVQ         120(BX), R13
 	VBROADCASTSD (R13)(R12*8), Z2
 	VFMADD231PD  (R10), Z2, Z1
-	ADDQ         $0x40, R10
+	ADDQ         $0x00000040, R10
 	INCQ         R11
 	CMPQ         R11, DI
-	JL           message121
+	JL           message278
 
-summed122:
+summed279:
 	LEAQ    2(AX), DI
 	CMPQ    DI, CX
 	CMOVQGT CX, DI
@@ -3512,9 +9675,9 @@ summed122:
 	SHLQ    $0x06, R11
 	ADDQ    336(BX), R11
 	CMPQ    R12, DI
-	JGE     summed124
+	JGE     summed281
 
-message123:
+message280:
 	MOVQ         264(BX), R13
 	MOVLQSX      (R13)(R12*4), R13
 	SARQ         $0x01, R13
@@ -3522,12 +9685,12 @@ message123:
 	MOVQ         120(BX), R14
 	VBROADCASTSD (R14)(R13*8), Z3
 	VFMADD231PD  (R11), Z3, Z2
-	ADDQ         $0x40, R11
+	ADDQ         $0x00000040, R11
 	INCQ         R12
 	CMPQ         R12, DI
-	JL           message123
+	JL           message280
 
-summed124:
+summed281:
 	LEAQ    3(AX), DI
 	CMPQ    DI, CX
 	CMOVQGT CX, DI
@@ -3545,9 +9708,9 @@ summed124:
 	SHLQ    $0x06, R12
 	ADDQ    336(BX), R12
 	CMPQ    R13, DI
-	JGE     summed126
+	JGE     summed283
 
-message125:
+message282:
 	MOVQ         264(BX), R14
 	MOVLQSX      (R14)(R13*4), R14
 	SARQ         $0x01, R14
@@ -3555,12 +9718,12 @@ message125:
 	MOVQ         120(BX), R15
 	VBROADCASTSD (R15)(R14*8), Z4
 	VFMADD231PD  (R12), Z4, Z3
-	ADDQ         $0x40, R12
+	ADDQ         $0x00000040, R12
 	INCQ         R13
 	CMPQ         R13, DI
-	JL           message125
+	JL           message282
 
-summed126:
+summed283:
 	MOVQ              DX, DI
 	SHLQ              $0x06, DI
 	ADDQ              360(BX), DI
@@ -3605,7 +9768,7 @@ summed126:
 	VCMPPD.BCST       $0x1e, constants<>+672(SB), Z8, K2
 	KORB              K2, K1, K1
 	KORTESTB          K1, K1
-	JNZ               bad114
+	JNZ               bad270
 	MOVQ              168(BX), R12
 	MOVQ              192(BX), R13
 	MOVLQSX           (R13)(R8*4), R8
@@ -3770,18 +9933,20 @@ summed126:
 	ADDQ              $0x04, DX
 	ADDQ              $0x04, AX
 	CMPQ              AX, CX
-	JLE               group118
-	JMP               done117
+	JLE               group275
+	JMP               done272
 
-few116:
-	MOVQ    $-1, DI
-	BZHIQ   SI, DI, DI
-	KMOVB   DI, K1
+few273:
+	JG      more274
+	LEAQ    (SI), DI
+	MOVQ    $-1, R8
+	BZHIQ   DI, R8, R8
+	KMOVB   R8, K1
 	SHLQ    $0x03, SI
 	MOVQ    240(BX), DI
 	MOVLQSX (DI)(AX*4), DI
 
-group127:
+group284:
 	LEAQ      (AX), R8
 	CMPQ      R8, CX
 	CMOVQGT   CX, R8
@@ -3799,9 +9964,9 @@ group127:
 	SHLQ      $0x06, R10
 	ADDQ      336(BX), R10
 	CMPQ      R11, R8
-	JGE       summed129
+	JGE       summed286
 
-message128:
+message285:
 	MOVQ         264(BX), R12
 	MOVLQSX      (R12)(R11*4), R12
 	SARQ         $0x01, R12
@@ -3809,12 +9974,12 @@ message128:
 	MOVQ         120(BX), R13
 	VBROADCASTSD (R13)(R12*8), Z1
 	VFMADD231PD  (R10), Z1, Z0
-	ADDQ         $0x40, R10
+	ADDQ         $0x00000040, R10
 	INCQ         R11
 	CMPQ         R11, R8
-	JL           message128
+	JL           message285
 
-summed129:
+summed286:
 	LEAQ      1(AX), R8
 	CMPQ      R8, CX
 	CMOVQGT   CX, R8
@@ -3832,9 +9997,9 @@ summed129:
 	SHLQ      $0x06, R11
 	ADDQ      336(BX), R11
 	CMPQ      R12, R8
-	JGE       summed131
+	JGE       summed288
 
-message130:
+message287:
 	MOVQ         264(BX), R13
 	MOVLQSX      (R13)(R12*4), R13
 	SARQ         $0x01, R13
@@ -3842,12 +10007,12 @@ message130:
 	MOVQ         120(BX), R14
 	VBROADCASTSD (R14)(R13*8), Z2
 	VFMADD231PD  (R11), Z2, Z1
-	ADDQ         $0x40, R11
+	ADDQ         $0x00000040, R11
 	INCQ         R12
 	CMPQ         R12, R8
-	JL           message130
+	JL           message287
 
-summed131:
+summed288:
 	LEAQ      2(AX), R8
 	CMPQ      R8, CX
 	CMOVQGT   CX, R8
@@ -3865,9 +10030,9 @@ summed131:
 	SHLQ      $0x06, R12
 	ADDQ      336(BX), R12
 	CMPQ      R13, R8
-	JGE       summed133
+	JGE       summed290
 
-message132:
+message289:
 	MOVQ         264(BX), R14
 	MOVLQSX      (R14)(R13*4), R14
 	SARQ         $0x01, R14
@@ -3875,12 +10040,12 @@ message132:
 	MOVQ         120(BX), R15
 	VBROADCASTSD (R15)(R14*8), Z3
 	VFMADD231PD  (R12), Z3, Z2
-	ADDQ         $0x40, R12
+	ADDQ         $0x00000040, R12
 	INCQ         R13
 	CMPQ         R13, R8
-	JL           message132
+	JL           message289
 
-summed133:
+summed290:
 	LEAQ      3(AX), R8
 	CMPQ      R8, CX
 	CMOVQGT   CX, R8
@@ -3898,9 +10063,9 @@ summed133:
 	SHLQ      $0x06, R13
 	ADDQ      336(BX), R13
 	CMPQ      R14, R8
-	JGE       summed135
+	JGE       summed292
 
-message134:
+message291:
 	MOVQ         264(BX), R15
 	MOVLQSX      (R15)(R14*4), R15
 	SARQ         $0x01, R15
@@ -3908,12 +10073,12 @@ message134:
 	MOVQ         120(BX), BP
 	VBROADCASTSD (BP)(R15*8), Z4
 	VFMADD231PD  (R13), Z4, Z3
-	ADDQ         $0x40, R13
+	ADDQ         $0x00000040, R13
 	INCQ         R14
 	CMPQ         R14, R8
-	JL           message134
+	JL           message291
 
-summed135:
+summed292:
 	MOVQ              DX, R8
 	SHLQ              $0x06, R8
 	ADDQ              360(BX), R8
@@ -3966,7 +10131,7 @@ summed135:
 	VCMPPD.BCST       $0x1e, constants<>+672(SB), Z8, K3
 	KORB              K3, K2, K2
 	KORTESTB          K2, K2
-	JNZ               bad114
+	JNZ               bad270
 	MOVQ              168(BX), R13
 	MOVQ              192(BX), R14
 	MOVLQSX           (R14)(R9*4), R9
@@ -4139,13 +10304,1030 @@ summed135:
 	ADDQ              $0x04, DX
 	ADDQ              $0x04, AX
 	CMPQ              AX, CX
-	JLE               group127
+	JLE               group284
+	JMP               done272
 
-done117:
-	JMP end115
+more274:
+	CMPQ    SI, $0x10
+	JNE     few293
+	MOVQ    240(BX), SI
+	MOVLQSX (SI)(AX*4), SI
 
-bad114:
-end115:
+group295:
+	LEAQ    (AX), DI
+	CMPQ    DI, CX
+	CMOVQGT CX, DI
+	MOVQ    216(BX), R8
+	MOVLQSX (R8)(DI*4), R8
+	MOVQ    R8, R9
+	SHLQ    $0x07, R9
+	ADDQ    144(BX), R9
+	VMOVUPD (R9), Z0
+	VMOVUPD 64(R9), Z1
+	MOVQ    240(BX), R9
+	MOVLQSX (R9)(DI*4), R10
+	MOVLQSX 4(R9)(DI*4), DI
+	MOVQ    R10, R9
+	SUBQ    SI, R9
+	SHLQ    $0x07, R9
+	ADDQ    336(BX), R9
+	CMPQ    R10, DI
+	JGE     summed297
+
+message296:
+	MOVQ         264(BX), R11
+	MOVLQSX      (R11)(R10*4), R11
+	SARQ         $0x01, R11
+	ANDQ         8(BX), R11
+	MOVQ         120(BX), R12
+	VBROADCASTSD (R12)(R11*8), Z2
+	VFMADD231PD  (R9), Z2, Z0
+	VFMADD231PD  64(R9), Z2, Z1
+	ADDQ         $0x00000080, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JL           message296
+
+summed297:
+	LEAQ    1(AX), DI
+	CMPQ    DI, CX
+	CMOVQGT CX, DI
+	MOVQ    216(BX), R9
+	MOVLQSX (R9)(DI*4), R9
+	MOVQ    R9, R10
+	SHLQ    $0x07, R10
+	ADDQ    144(BX), R10
+	VMOVUPD (R10), Z2
+	VMOVUPD 64(R10), Z3
+	MOVQ    240(BX), R10
+	MOVLQSX (R10)(DI*4), R11
+	MOVLQSX 4(R10)(DI*4), DI
+	MOVQ    R11, R10
+	SUBQ    SI, R10
+	SHLQ    $0x07, R10
+	ADDQ    336(BX), R10
+	CMPQ    R11, DI
+	JGE     summed299
+
+message298:
+	MOVQ         264(BX), R12
+	MOVLQSX      (R12)(R11*4), R12
+	SARQ         $0x01, R12
+	ANDQ         8(BX), R12
+	MOVQ         120(BX), R13
+	VBROADCASTSD (R13)(R12*8), Z4
+	VFMADD231PD  (R10), Z4, Z2
+	VFMADD231PD  64(R10), Z4, Z3
+	ADDQ         $0x00000080, R10
+	INCQ         R11
+	CMPQ         R11, DI
+	JL           message298
+
+summed299:
+	LEAQ    2(AX), DI
+	CMPQ    DI, CX
+	CMOVQGT CX, DI
+	MOVQ    216(BX), R10
+	MOVLQSX (R10)(DI*4), R10
+	MOVQ    R10, R11
+	SHLQ    $0x07, R11
+	ADDQ    144(BX), R11
+	VMOVUPD (R11), Z4
+	VMOVUPD 64(R11), Z5
+	MOVQ    240(BX), R11
+	MOVLQSX (R11)(DI*4), R12
+	MOVLQSX 4(R11)(DI*4), DI
+	MOVQ    R12, R11
+	SUBQ    SI, R11
+	SHLQ    $0x07, R11
+	ADDQ    336(BX), R11
+	CMPQ    R12, DI
+	JGE     summed301
+
+message300:
+	MOVQ         264(BX), R13
+	MOVLQSX      (R13)(R12*4), R13
+	SARQ         $0x01, R13
+	ANDQ         8(BX), R13
+	MOVQ         120(BX), R14
+	VBROADCASTSD (R14)(R13*8), Z6
+	VFMADD231PD  (R11), Z6, Z4
+	VFMADD231PD  64(R11), Z6, Z5
+	ADDQ         $0x00000080, R11
+	INCQ         R12
+	CMPQ         R12, DI
+	JL           message300
+
+summed301:
+	LEAQ    3(AX), DI
+	CMPQ    DI, CX
+	CMOVQGT CX, DI
+	MOVQ    216(BX), R11
+	MOVLQSX (R11)(DI*4), R11
+	MOVQ    R11, R12
+	SHLQ    $0x07, R12
+	ADDQ    144(BX), R12
+	VMOVUPD (R12), Z6
+	VMOVUPD 64(R12), Z7
+	MOVQ    240(BX), R12
+	MOVLQSX (R12)(DI*4), R13
+	MOVLQSX 4(R12)(DI*4), DI
+	MOVQ    R13, R12
+	SUBQ    SI, R12
+	SHLQ    $0x07, R12
+	ADDQ    336(BX), R12
+	CMPQ    R13, DI
+	JGE     summed303
+
+message302:
+	MOVQ         264(BX), R14
+	MOVLQSX      (R14)(R13*4), R14
+	SARQ         $0x01, R14
+	ANDQ         8(BX), R14
+	MOVQ         120(BX), R15
+	VBROADCASTSD (R15)(R14*8), Z8
+	VFMADD231PD  (R12), Z8, Z6
+	VFMADD231PD  64(R12), Z8, Z7
+	ADDQ         $0x00000080, R12
+	INCQ         R13
+	CMPQ         R13, DI
+	JL           message302
+
+summed303:
+	MOVQ              DX, DI
+	SHLQ              $0x07, DI
+	ADDQ              360(BX), DI
+	KXORB             K1, K1, K1
+	VMOVUPD           Z0, (DI)
+	VMOVUPD           Z1, 64(DI)
+	VCMPPD            $0x03, Z0, Z0, K2
+	KORB              K2, K1, K1
+	VCMPPD            $0x03, Z1, Z1, K2
+	KORB              K2, K1, K1
+	VMAXPD            Z0, Z1, Z8
+	VMOVUPD           Z2, 128(DI)
+	VMOVUPD           Z3, 192(DI)
+	VCMPPD            $0x03, Z2, Z2, K2
+	KORB              K2, K1, K1
+	VCMPPD            $0x03, Z3, Z3, K2
+	KORB              K2, K1, K1
+	VMAXPD            Z2, Z3, Z9
+	VMOVUPD           Z4, 256(DI)
+	VMOVUPD           Z5, 320(DI)
+	VCMPPD            $0x03, Z4, Z4, K2
+	KORB              K2, K1, K1
+	VCMPPD            $0x03, Z5, Z5, K2
+	KORB              K2, K1, K1
+	VMAXPD            Z4, Z5, Z10
+	VMOVUPD           Z6, 384(DI)
+	VMOVUPD           Z7, 448(DI)
+	VCMPPD            $0x03, Z6, Z6, K2
+	KORB              K2, K1, K1
+	VCMPPD            $0x03, Z7, Z7, K2
+	KORB              K2, K1, K1
+	VMAXPD            Z6, Z7, Z11
+	VSHUFF64X2        $0x44, Z9, Z8, Z12
+	VSHUFF64X2        $0xee, Z9, Z8, Z8
+	VMAXPD            Z8, Z12, Z12
+	VSHUFF64X2        $0x44, Z11, Z10, Z8
+	VSHUFF64X2        $0xee, Z11, Z10, Z9
+	VMAXPD            Z9, Z8, Z8
+	VSHUFF64X2        $0x88, Z8, Z12, Z9
+	VSHUFF64X2        $0xdd, Z8, Z12, Z8
+	VMAXPD            Z8, Z9, Z9
+	VPERMILPD         $0x55, Z9, Z8
+	VMAXPD            Z8, Z9, Z9
+	VSHUFF64X2        $0x00, Z9, Z9, Z8
+	VSHUFF64X2        $0x55, Z9, Z9, Z10
+	VSHUFF64X2        $0xaa, Z9, Z9, Z11
+	VSHUFF64X2        $0xff, Z9, Z9, Z9
+	VPANDQ.BCST       constants<>+664(SB), Z8, Z12
+	VCMPPD.BCST       $0x1e, constants<>+672(SB), Z12, K2
+	KORB              K2, K1, K1
+	VPANDQ.BCST       constants<>+664(SB), Z10, Z12
+	VCMPPD.BCST       $0x1e, constants<>+672(SB), Z12, K2
+	KORB              K2, K1, K1
+	VPANDQ.BCST       constants<>+664(SB), Z11, Z12
+	VCMPPD.BCST       $0x1e, constants<>+672(SB), Z12, K2
+	KORB              K2, K1, K1
+	VPANDQ.BCST       constants<>+664(SB), Z9, Z12
+	VCMPPD.BCST       $0x1e, constants<>+672(SB), Z12, K2
+	KORB              K2, K1, K1
+	KORTESTB          K1, K1
+	JNZ               bad270
+	MOVQ              168(BX), R12
+	MOVQ              192(BX), R13
+	MOVLQSX           (R13)(R8*4), R8
+	VMOVSD            constants<>+264(SB), X12
+	VDIVSD            (R12)(R8*8), X12, X12
+	VBROADCASTSD      X12, Z12
+	VSUBPD            Z8, Z0, Z0
+	VMULPD            Z12, Z0, Z0
+	VSUBPD            Z8, Z1, Z1
+	VMULPD            Z12, Z1, Z1
+	VMOVUPD           Z0, (DI)
+	VMOVUPD           Z1, 64(DI)
+	MOVQ              192(BX), R8
+	MOVLQSX           (R8)(R9*4), R8
+	VMOVSD            constants<>+264(SB), X8
+	VDIVSD            (R12)(R8*8), X8, X8
+	VBROADCASTSD      X8, Z8
+	VSUBPD            Z10, Z2, Z2
+	VMULPD            Z8, Z2, Z2
+	VSUBPD            Z10, Z3, Z3
+	VMULPD            Z8, Z3, Z3
+	VMOVUPD           Z2, 128(DI)
+	VMOVUPD           Z3, 192(DI)
+	MOVQ              192(BX), R8
+	MOVLQSX           (R8)(R10*4), R8
+	VMOVSD            constants<>+264(SB), X8
+	VDIVSD            (R12)(R8*8), X8, X8
+	VBROADCASTSD      X8, Z8
+	VSUBPD            Z11, Z4, Z4
+	VMULPD            Z8, Z4, Z4
+	VSUBPD            Z11, Z5, Z5
+	VMULPD            Z8, Z5, Z5
+	VMOVUPD           Z4, 256(DI)
+	VMOVUPD           Z5, 320(DI)
+	MOVQ              192(BX), R8
+	MOVLQSX           (R8)(R11*4), R8
+	VMOVSD            constants<>+264(SB), X8
+	VDIVSD            (R12)(R8*8), X8, X8
+	VBROADCASTSD      X8, Z8
+	VSUBPD            Z9, Z6, Z6
+	VMULPD            Z8, Z6, Z6
+	VSUBPD            Z9, Z7, Z7
+	VMULPD            Z8, Z7, Z7
+	VMOVUPD           Z6, 384(DI)
+	VMOVUPD           Z7, 448(DI)
+	VBROADCASTSD      constants<>+680(SB), Z8
+	VMAXPD            Z0, Z8, Z0
+	VBROADCASTSD      constants<>+680(SB), Z8
+	VMAXPD            Z1, Z8, Z1
+	VBROADCASTSD      constants<>+688(SB), Z8
+	VMINPD            Z0, Z8, Z0
+	VBROADCASTSD      constants<>+688(SB), Z8
+	VMINPD            Z1, Z8, Z1
+	VBROADCASTSD      constants<>+16(SB), Z12
+	VBROADCASTSD      constants<>+16(SB), Z13
+	VFMADD231PD.BCST  constants<>+8(SB), Z0, Z12
+	VFMADD231PD.BCST  constants<>+8(SB), Z1, Z13
+	VSUBPD.BCST       constants<>+16(SB), Z12, Z8
+	VSUBPD.BCST       constants<>+16(SB), Z13, Z9
+	VFNMADD231PD.BCST constants<>+24(SB), Z8, Z0
+	VFNMADD231PD.BCST constants<>+24(SB), Z9, Z1
+	VFNMADD231PD.BCST constants<>+32(SB), Z8, Z0
+	VFNMADD231PD.BCST constants<>+32(SB), Z9, Z1
+	VMOVAPD           Z12, Z10
+	VMOVUPD           constants<>+704(SB), Z11
+	VPERMI2PD         constants<>+768(SB), Z11, Z10
+	VMOVAPD           Z13, Z11
+	VMOVUPD           constants<>+704(SB), Z14
+	VPERMI2PD         constants<>+768(SB), Z14, Z11
+	VMOVUPD           constants<>+832(SB), Z14
+	VPERMI2PD         constants<>+896(SB), Z14, Z12
+	VMOVUPD           constants<>+832(SB), Z14
+	VPERMI2PD         constants<>+896(SB), Z14, Z13
+	VMULPD            Z0, Z0, Z14
+	VMULPD            Z1, Z1, Z15
+	VBROADCASTSD      constants<>+72(SB), Z16
+	VFMADD231PD.BCST  constants<>+80(SB), Z0, Z16
+	VBROADCASTSD      constants<>+72(SB), Z17
+	VFMADD231PD.BCST  constants<>+80(SB), Z1, Z17
+	VBROADCASTSD      constants<>+56(SB), Z18
+	VFMADD231PD.BCST  constants<>+64(SB), Z0, Z18
+	VBROADCASTSD      constants<>+56(SB), Z19
+	VFMADD231PD.BCST  constants<>+64(SB), Z1, Z19
+	VFMADD213PD       Z18, Z14, Z16
+	VFMADD213PD       Z19, Z15, Z17
+	VBROADCASTSD      constants<>+40(SB), Z18
+	VFMADD231PD.BCST  constants<>+48(SB), Z0, Z18
+	VBROADCASTSD      constants<>+40(SB), Z19
+	VFMADD231PD.BCST  constants<>+48(SB), Z1, Z19
+	VADDPD            Z0, Z10, Z10
+	VADDPD            Z1, Z11, Z11
+	VFMADD213PD       Z18, Z14, Z16
+	VFMADD213PD       Z19, Z15, Z17
+	VFMADD213PD       Z10, Z14, Z16
+	VFMADD213PD       Z11, Z15, Z17
+	VFMADD213PD       Z12, Z12, Z16
+	VFMADD213PD       Z13, Z13, Z17
+	VSCALEFPD         Z8, Z16, Z16
+	VSCALEFPD         Z9, Z17, Z17
+	VADDPD            Z17, Z16, Z16
+	VBROADCASTSD      constants<>+680(SB), Z0
+	VMAXPD            Z2, Z0, Z2
+	VBROADCASTSD      constants<>+680(SB), Z0
+	VMAXPD            Z3, Z0, Z3
+	VBROADCASTSD      constants<>+688(SB), Z0
+	VMINPD            Z2, Z0, Z2
+	VBROADCASTSD      constants<>+688(SB), Z0
+	VMINPD            Z3, Z0, Z3
+	VBROADCASTSD      constants<>+16(SB), Z10
+	VBROADCASTSD      constants<>+16(SB), Z11
+	VFMADD231PD.BCST  constants<>+8(SB), Z2, Z10
+	VFMADD231PD.BCST  constants<>+8(SB), Z3, Z11
+	VSUBPD.BCST       constants<>+16(SB), Z10, Z0
+	VSUBPD.BCST       constants<>+16(SB), Z11, Z1
+	VFNMADD231PD.BCST constants<>+24(SB), Z0, Z2
+	VFNMADD231PD.BCST constants<>+24(SB), Z1, Z3
+	VFNMADD231PD.BCST constants<>+32(SB), Z0, Z2
+	VFNMADD231PD.BCST constants<>+32(SB), Z1, Z3
+	VMOVAPD           Z10, Z8
+	VMOVUPD           constants<>+704(SB), Z9
+	VPERMI2PD         constants<>+768(SB), Z9, Z8
+	VMOVAPD           Z11, Z9
+	VMOVUPD           constants<>+704(SB), Z12
+	VPERMI2PD         constants<>+768(SB), Z12, Z9
+	VMOVUPD           constants<>+832(SB), Z12
+	VPERMI2PD         constants<>+896(SB), Z12, Z10
+	VMOVUPD           constants<>+832(SB), Z12
+	VPERMI2PD         constants<>+896(SB), Z12, Z11
+	VMULPD            Z2, Z2, Z12
+	VMULPD            Z3, Z3, Z13
+	VBROADCASTSD      constants<>+72(SB), Z14
+	VFMADD231PD.BCST  constants<>+80(SB), Z2, Z14
+	VBROADCASTSD      constants<>+72(SB), Z15
+	VFMADD231PD.BCST  constants<>+80(SB), Z3, Z15
+	VBROADCASTSD      constants<>+56(SB), Z17
+	VFMADD231PD.BCST  constants<>+64(SB), Z2, Z17
+	VBROADCASTSD      constants<>+56(SB), Z18
+	VFMADD231PD.BCST  constants<>+64(SB), Z3, Z18
+	VFMADD213PD       Z17, Z12, Z14
+	VFMADD213PD       Z18, Z13, Z15
+	VBROADCASTSD      constants<>+40(SB), Z17
+	VFMADD231PD.BCST  constants<>+48(SB), Z2, Z17
+	VBROADCASTSD      constants<>+40(SB), Z18
+	VFMADD231PD.BCST  constants<>+48(SB), Z3, Z18
+	VADDPD            Z2, Z8, Z8
+	VADDPD            Z3, Z9, Z9
+	VFMADD213PD       Z17, Z12, Z14
+	VFMADD213PD       Z18, Z13, Z15
+	VFMADD213PD       Z8, Z12, Z14
+	VFMADD213PD       Z9, Z13, Z15
+	VFMADD213PD       Z10, Z10, Z14
+	VFMADD213PD       Z11, Z11, Z15
+	VSCALEFPD         Z0, Z14, Z14
+	VSCALEFPD         Z1, Z15, Z15
+	VADDPD            Z15, Z14, Z14
+	VBROADCASTSD      constants<>+680(SB), Z0
+	VMAXPD            Z4, Z0, Z4
+	VBROADCASTSD      constants<>+680(SB), Z0
+	VMAXPD            Z5, Z0, Z5
+	VBROADCASTSD      constants<>+688(SB), Z0
+	VMINPD            Z4, Z0, Z4
+	VBROADCASTSD      constants<>+688(SB), Z0
+	VMINPD            Z5, Z0, Z5
+	VBROADCASTSD      constants<>+16(SB), Z8
+	VBROADCASTSD      constants<>+16(SB), Z9
+	VFMADD231PD.BCST  constants<>+8(SB), Z4, Z8
+	VFMADD231PD.BCST  constants<>+8(SB), Z5, Z9
+	VSUBPD.BCST       constants<>+16(SB), Z8, Z0
+	VSUBPD.BCST       constants<>+16(SB), Z9, Z1
+	VFNMADD231PD.BCST constants<>+24(SB), Z0, Z4
+	VFNMADD231PD.BCST constants<>+24(SB), Z1, Z5
+	VFNMADD231PD.BCST constants<>+32(SB), Z0, Z4
+	VFNMADD231PD.BCST constants<>+32(SB), Z1, Z5
+	VMOVAPD           Z8, Z2
+	VMOVUPD           constants<>+704(SB), Z3
+	VPERMI2PD         constants<>+768(SB), Z3, Z2
+	VMOVAPD           Z9, Z3
+	VMOVUPD           constants<>+704(SB), Z10
+	VPERMI2PD         constants<>+768(SB), Z10, Z3
+	VMOVUPD           constants<>+832(SB), Z10
+	VPERMI2PD         constants<>+896(SB), Z10, Z8
+	VMOVUPD           constants<>+832(SB), Z10
+	VPERMI2PD         constants<>+896(SB), Z10, Z9
+	VMULPD            Z4, Z4, Z10
+	VMULPD            Z5, Z5, Z11
+	VBROADCASTSD      constants<>+72(SB), Z12
+	VFMADD231PD.BCST  constants<>+80(SB), Z4, Z12
+	VBROADCASTSD      constants<>+72(SB), Z13
+	VFMADD231PD.BCST  constants<>+80(SB), Z5, Z13
+	VBROADCASTSD      constants<>+56(SB), Z15
+	VFMADD231PD.BCST  constants<>+64(SB), Z4, Z15
+	VBROADCASTSD      constants<>+56(SB), Z17
+	VFMADD231PD.BCST  constants<>+64(SB), Z5, Z17
+	VFMADD213PD       Z15, Z10, Z12
+	VFMADD213PD       Z17, Z11, Z13
+	VBROADCASTSD      constants<>+40(SB), Z15
+	VFMADD231PD.BCST  constants<>+48(SB), Z4, Z15
+	VBROADCASTSD      constants<>+40(SB), Z17
+	VFMADD231PD.BCST  constants<>+48(SB), Z5, Z17
+	VADDPD            Z4, Z2, Z2
+	VADDPD            Z5, Z3, Z3
+	VFMADD213PD       Z15, Z10, Z12
+	VFMADD213PD       Z17, Z11, Z13
+	VFMADD213PD       Z2, Z10, Z12
+	VFMADD213PD       Z3, Z11, Z13
+	VFMADD213PD       Z8, Z8, Z12
+	VFMADD213PD       Z9, Z9, Z13
+	VSCALEFPD         Z0, Z12, Z12
+	VSCALEFPD         Z1, Z13, Z13
+	VADDPD            Z13, Z12, Z12
+	VBROADCASTSD      constants<>+680(SB), Z0
+	VMAXPD            Z6, Z0, Z6
+	VBROADCASTSD      constants<>+680(SB), Z0
+	VMAXPD            Z7, Z0, Z7
+	VBROADCASTSD      constants<>+688(SB), Z0
+	VMINPD            Z6, Z0, Z6
+	VBROADCASTSD      constants<>+688(SB), Z0
+	VMINPD            Z7, Z0, Z7
+	VBROADCASTSD      constants<>+16(SB), Z4
+	VBROADCASTSD      constants<>+16(SB), Z5
+	VFMADD231PD.BCST  constants<>+8(SB), Z6, Z4
+	VFMADD231PD.BCST  constants<>+8(SB), Z7, Z5
+	VSUBPD.BCST       constants<>+16(SB), Z4, Z0
+	VSUBPD.BCST       constants<>+16(SB), Z5, Z1
+	VFNMADD231PD.BCST constants<>+24(SB), Z0, Z6
+	VFNMADD231PD.BCST constants<>+24(SB), Z1, Z7
+	VFNMADD231PD.BCST constants<>+32(SB), Z0, Z6
+	VFNMADD231PD.BCST constants<>+32(SB), Z1, Z7
+	VMOVAPD           Z4, Z2
+	VMOVUPD           constants<>+704(SB), Z3
+	VPERMI2PD         constants<>+768(SB), Z3, Z2
+	VMOVAPD           Z5, Z3
+	VMOVUPD           constants<>+704(SB), Z8
+	VPERMI2PD         constants<>+768(SB), Z8, Z3
+	VMOVUPD           constants<>+832(SB), Z8
+	VPERMI2PD         constants<>+896(SB), Z8, Z4
+	VMOVUPD           constants<>+832(SB), Z8
+	VPERMI2PD         constants<>+896(SB), Z8, Z5
+	VMULPD            Z6, Z6, Z8
+	VMULPD            Z7, Z7, Z9
+	VBROADCASTSD      constants<>+72(SB), Z10
+	VFMADD231PD.BCST  constants<>+80(SB), Z6, Z10
+	VBROADCASTSD      constants<>+72(SB), Z11
+	VFMADD231PD.BCST  constants<>+80(SB), Z7, Z11
+	VBROADCASTSD      constants<>+56(SB), Z13
+	VFMADD231PD.BCST  constants<>+64(SB), Z6, Z13
+	VBROADCASTSD      constants<>+56(SB), Z15
+	VFMADD231PD.BCST  constants<>+64(SB), Z7, Z15
+	VFMADD213PD       Z13, Z8, Z10
+	VFMADD213PD       Z15, Z9, Z11
+	VBROADCASTSD      constants<>+40(SB), Z13
+	VFMADD231PD.BCST  constants<>+48(SB), Z6, Z13
+	VBROADCASTSD      constants<>+40(SB), Z15
+	VFMADD231PD.BCST  constants<>+48(SB), Z7, Z15
+	VADDPD            Z6, Z2, Z2
+	VADDPD            Z7, Z3, Z3
+	VFMADD213PD       Z13, Z8, Z10
+	VFMADD213PD       Z15, Z9, Z11
+	VFMADD213PD       Z2, Z8, Z10
+	VFMADD213PD       Z3, Z9, Z11
+	VFMADD213PD       Z4, Z4, Z10
+	VFMADD213PD       Z5, Z5, Z11
+	VSCALEFPD         Z0, Z10, Z10
+	VSCALEFPD         Z1, Z11, Z11
+	VADDPD            Z11, Z10, Z10
+	VSHUFF64X2        $0x44, Z14, Z16, Z0
+	VSHUFF64X2        $0xee, Z14, Z16, Z1
+	VADDPD            Z1, Z0, Z0
+	VSHUFF64X2        $0x44, Z10, Z12, Z1
+	VSHUFF64X2        $0xee, Z10, Z12, Z2
+	VADDPD            Z2, Z1, Z1
+	VSHUFF64X2        $0x88, Z1, Z0, Z2
+	VSHUFF64X2        $0xdd, Z1, Z0, Z0
+	VADDPD            Z0, Z2, Z2
+	VPERMILPD         $0x55, Z2, Z0
+	VADDPD            Z0, Z2, Z2
+	VSHUFF64X2        $0x00, Z2, Z2, Z0
+	VSHUFF64X2        $0x55, Z2, Z2, Z1
+	VSHUFF64X2        $0xaa, Z2, Z2, Z3
+	VSHUFF64X2        $0xff, Z2, Z2, Z2
+	MOVQ              384(BX), DI
+	VMOVSD            X0, (DI)(DX*8)
+	VMOVSD            X1, 8(DI)(DX*8)
+	VMOVSD            X3, 16(DI)(DX*8)
+	VMOVSD            X2, 24(DI)(DX*8)
+	ADDQ              $0x04, DX
+	ADDQ              $0x04, AX
+	CMPQ              AX, CX
+	JLE               group295
+	JMP               done272
+
+few293:
+	LEAQ    -8(SI), DI
+	MOVQ    $-1, R8
+	BZHIQ   DI, R8, R8
+	KMOVB   R8, K1
+	SHLQ    $0x03, SI
+	MOVQ    240(BX), DI
+	MOVLQSX (DI)(AX*4), DI
+
+group304:
+	LEAQ      (AX), R8
+	CMPQ      R8, CX
+	CMOVQGT   CX, R8
+	MOVQ      216(BX), R9
+	MOVLQSX   (R9)(R8*4), R9
+	MOVQ      R9, R10
+	IMULQ     SI, R10
+	ADDQ      144(BX), R10
+	VMOVUPD   (R10), Z0
+	VMOVUPD.Z 64(R10), K1, Z1
+	MOVQ      240(BX), R10
+	MOVLQSX   (R10)(R8*4), R11
+	MOVLQSX   4(R10)(R8*4), R8
+	MOVQ      R11, R10
+	SUBQ      DI, R10
+	SHLQ      $0x07, R10
+	ADDQ      336(BX), R10
+	CMPQ      R11, R8
+	JGE       summed306
+
+message305:
+	MOVQ         264(BX), R12
+	MOVLQSX      (R12)(R11*4), R12
+	SARQ         $0x01, R12
+	ANDQ         8(BX), R12
+	MOVQ         120(BX), R13
+	VBROADCASTSD (R13)(R12*8), Z2
+	VFMADD231PD  (R10), Z2, Z0
+	VFMADD231PD  64(R10), Z2, Z1
+	ADDQ         $0x00000080, R10
+	INCQ         R11
+	CMPQ         R11, R8
+	JL           message305
+
+summed306:
+	LEAQ      1(AX), R8
+	CMPQ      R8, CX
+	CMOVQGT   CX, R8
+	MOVQ      216(BX), R10
+	MOVLQSX   (R10)(R8*4), R10
+	MOVQ      R10, R11
+	IMULQ     SI, R11
+	ADDQ      144(BX), R11
+	VMOVUPD   (R11), Z2
+	VMOVUPD.Z 64(R11), K1, Z3
+	MOVQ      240(BX), R11
+	MOVLQSX   (R11)(R8*4), R12
+	MOVLQSX   4(R11)(R8*4), R8
+	MOVQ      R12, R11
+	SUBQ      DI, R11
+	SHLQ      $0x07, R11
+	ADDQ      336(BX), R11
+	CMPQ      R12, R8
+	JGE       summed308
+
+message307:
+	MOVQ         264(BX), R13
+	MOVLQSX      (R13)(R12*4), R13
+	SARQ         $0x01, R13
+	ANDQ         8(BX), R13
+	MOVQ         120(BX), R14
+	VBROADCASTSD (R14)(R13*8), Z4
+	VFMADD231PD  (R11), Z4, Z2
+	VFMADD231PD  64(R11), Z4, Z3
+	ADDQ         $0x00000080, R11
+	INCQ         R12
+	CMPQ         R12, R8
+	JL           message307
+
+summed308:
+	LEAQ      2(AX), R8
+	CMPQ      R8, CX
+	CMOVQGT   CX, R8
+	MOVQ      216(BX), R11
+	MOVLQSX   (R11)(R8*4), R11
+	MOVQ      R11, R12
+	IMULQ     SI, R12
+	ADDQ      144(BX), R12
+	VMOVUPD   (R12), Z4
+	VMOVUPD.Z 64(R12), K1, Z5
+	MOVQ      240(BX), R12
+	MOVLQSX   (R12)(R8*4), R13
+	MOVLQSX   4(R12)(R8*4), R8
+	MOVQ      R13, R12
+	SUBQ      DI, R12
+	SHLQ      $0x07, R12
+	ADDQ      336(BX), R12
+	CMPQ      R13, R8
+	JGE       summed310
+
+message309:
+	MOVQ         264(BX), R14
+	MOVLQSX      (R14)(R13*4), R14
+	SARQ         $0x01, R14
+	ANDQ         8(BX), R14
+	MOVQ         120(BX), R15
+	VBROADCASTSD (R15)(R14*8), Z6
+	VFMADD231PD  (R12), Z6, Z4
+	VFMADD231PD  64(R12), Z6, Z5
+	ADDQ         $0x00000080, R12
+	INCQ         R13
+	CMPQ         R13, R8
+	JL           message309
+
+summed310:
+	LEAQ      3(AX), R8
+	CMPQ      R8, CX
+	CMOVQGT   CX, R8
+	MOVQ      216(BX), R12
+	MOVLQSX   (R12)(R8*4), R12
+	MOVQ      R12, R13
+	IMULQ     SI, R13
+	ADDQ      144(BX), R13
+	VMOVUPD   (R13), Z6
+	VMOVUPD.Z 64(R13), K1, Z7
+	MOVQ      240(BX), R13
+	MOVLQSX   (R13)(R8*4), R14
+	MOVLQSX   4(R13)(R8*4), R8
+	MOVQ      R14, R13
+	SUBQ      DI, R13
+	SHLQ      $0x07, R13
+	ADDQ      336(BX), R13
+	CMPQ      R14, R8
+	JGE       summed312
+
+message311:
+	MOVQ         264(BX), R15
+	MOVLQSX      (R15)(R14*4), R15
+	SARQ         $0x01, R15
+	ANDQ         8(BX), R15
+	MOVQ         120(BX), BP
+	VBROADCASTSD (BP)(R15*8), Z8
+	VFMADD231PD  (R13), Z8, Z6
+	VFMADD231PD  64(R13), Z8, Z7
+	ADDQ         $0x00000080, R13
+	INCQ         R14
+	CMPQ         R14, R8
+	JL           message311
+
+summed312:
+	MOVQ              DX, R8
+	SHLQ              $0x07, R8
+	ADDQ              360(BX), R8
+	KXORB             K2, K2, K2
+	VMOVUPD           Z0, (R8)
+	VMOVUPD           Z1, 64(R8)
+	VCMPPD            $0x03, Z0, Z0, K3
+	KORB              K3, K2, K2
+	VCMPPD            $0x03, Z1, Z1, K3
+	KORB              K3, K2, K2
+	VBROADCASTSD      constants<>+0(SB), Z8
+	VMOVAPD           Z1, K1, Z8
+	VMAXPD            Z0, Z8, Z8
+	VMOVUPD           Z2, 128(R8)
+	VMOVUPD           Z3, 192(R8)
+	VCMPPD            $0x03, Z2, Z2, K3
+	KORB              K3, K2, K2
+	VCMPPD            $0x03, Z3, Z3, K3
+	KORB              K3, K2, K2
+	VBROADCASTSD      constants<>+0(SB), Z9
+	VMOVAPD           Z3, K1, Z9
+	VMAXPD            Z2, Z9, Z9
+	VMOVUPD           Z4, 256(R8)
+	VMOVUPD           Z5, 320(R8)
+	VCMPPD            $0x03, Z4, Z4, K3
+	KORB              K3, K2, K2
+	VCMPPD            $0x03, Z5, Z5, K3
+	KORB              K3, K2, K2
+	VBROADCASTSD      constants<>+0(SB), Z10
+	VMOVAPD           Z5, K1, Z10
+	VMAXPD            Z4, Z10, Z10
+	VMOVUPD           Z6, 384(R8)
+	VMOVUPD           Z7, 448(R8)
+	VCMPPD            $0x03, Z6, Z6, K3
+	KORB              K3, K2, K2
+	VCMPPD            $0x03, Z7, Z7, K3
+	KORB              K3, K2, K2
+	VBROADCASTSD      constants<>+0(SB), Z11
+	VMOVAPD           Z7, K1, Z11
+	VMAXPD            Z6, Z11, Z11
+	VSHUFF64X2        $0x44, Z9, Z8, Z12
+	VSHUFF64X2        $0xee, Z9, Z8, Z8
+	VMAXPD            Z8, Z12, Z12
+	VSHUFF64X2        $0x44, Z11, Z10, Z8
+	VSHUFF64X2        $0xee, Z11, Z10, Z9
+	VMAXPD            Z9, Z8, Z8
+	VSHUFF64X2        $0x88, Z8, Z12, Z9
+	VSHUFF64X2        $0xdd, Z8, Z12, Z8
+	VMAXPD            Z8, Z9, Z9
+	VPERMILPD         $0x55, Z9, Z8
+	VMAXPD            Z8, Z9, Z9
+	VSHUFF64X2        $0x00, Z9, Z9, Z8
+	VSHUFF64X2        $0x55, Z9, Z9, Z10
+	VSHUFF64X2        $0xaa, Z9, Z9, Z11
+	VSHUFF64X2        $0xff, Z9, Z9, Z9
+	VPANDQ.BCST       constants<>+664(SB), Z8, Z12
+	VCMPPD.BCST       $0x1e, constants<>+672(SB), Z12, K3
+	KORB              K3, K2, K2
+	VPANDQ.BCST       constants<>+664(SB), Z10, Z12
+	VCMPPD.BCST       $0x1e, constants<>+672(SB), Z12, K3
+	KORB              K3, K2, K2
+	VPANDQ.BCST       constants<>+664(SB), Z11, Z12
+	VCMPPD.BCST       $0x1e, constants<>+672(SB), Z12, K3
+	KORB              K3, K2, K2
+	VPANDQ.BCST       constants<>+664(SB), Z9, Z12
+	VCMPPD.BCST       $0x1e, constants<>+672(SB), Z12, K3
+	KORB              K3, K2, K2
+	KORTESTB          K2, K2
+	JNZ               bad270
+	MOVQ              168(BX), R13
+	MOVQ              192(BX), R14
+	MOVLQSX           (R14)(R9*4), R9
+	VMOVSD            constants<>+264(SB), X12
+	VDIVSD            (R13)(R9*8), X12, X12
+	VBROADCASTSD      X12, Z12
+	VSUBPD            Z8, Z0, Z0
+	VMULPD            Z12, Z0, Z0
+	VSUBPD            Z8, Z1, Z1
+	VMULPD            Z12, Z1, Z1
+	VMOVUPD           Z0, (R8)
+	VMOVUPD           Z1, 64(R8)
+	VMOVAPD.Z         Z1, K1, Z1
+	MOVQ              192(BX), R9
+	MOVLQSX           (R9)(R10*4), R9
+	VMOVSD            constants<>+264(SB), X8
+	VDIVSD            (R13)(R9*8), X8, X8
+	VBROADCASTSD      X8, Z8
+	VSUBPD            Z10, Z2, Z2
+	VMULPD            Z8, Z2, Z2
+	VSUBPD            Z10, Z3, Z3
+	VMULPD            Z8, Z3, Z3
+	VMOVUPD           Z2, 128(R8)
+	VMOVUPD           Z3, 192(R8)
+	VMOVAPD.Z         Z3, K1, Z3
+	MOVQ              192(BX), R9
+	MOVLQSX           (R9)(R11*4), R9
+	VMOVSD            constants<>+264(SB), X8
+	VDIVSD            (R13)(R9*8), X8, X8
+	VBROADCASTSD      X8, Z8
+	VSUBPD            Z11, Z4, Z4
+	VMULPD            Z8, Z4, Z4
+	VSUBPD            Z11, Z5, Z5
+	VMULPD            Z8, Z5, Z5
+	VMOVUPD           Z4, 256(R8)
+	VMOVUPD           Z5, 320(R8)
+	VMOVAPD.Z         Z5, K1, Z5
+	MOVQ              192(BX), R9
+	MOVLQSX           (R9)(R12*4), R9
+	VMOVSD            constants<>+264(SB), X8
+	VDIVSD            (R13)(R9*8), X8, X8
+	VBROADCASTSD      X8, Z8
+	VSUBPD            Z9, Z6, Z6
+	VMULPD            Z8, Z6, Z6
+	VSUBPD            Z9, Z7, Z7
+	VMULPD            Z8, Z7, Z7
+	VMOVUPD           Z6, 384(R8)
+	VMOVUPD           Z7, 448(R8)
+	VMOVAPD.Z         Z7, K1, Z7
+	VBROADCASTSD      constants<>+680(SB), Z8
+	VMAXPD            Z0, Z8, Z0
+	VBROADCASTSD      constants<>+680(SB), Z8
+	VMAXPD            Z1, Z8, Z1
+	VBROADCASTSD      constants<>+688(SB), Z8
+	VMINPD            Z0, Z8, Z0
+	VBROADCASTSD      constants<>+688(SB), Z8
+	VMINPD            Z1, Z8, Z1
+	VBROADCASTSD      constants<>+16(SB), Z12
+	VBROADCASTSD      constants<>+16(SB), Z13
+	VFMADD231PD.BCST  constants<>+8(SB), Z0, Z12
+	VFMADD231PD.BCST  constants<>+8(SB), Z1, Z13
+	VSUBPD.BCST       constants<>+16(SB), Z12, Z8
+	VSUBPD.BCST       constants<>+16(SB), Z13, Z9
+	VFNMADD231PD.BCST constants<>+24(SB), Z8, Z0
+	VFNMADD231PD.BCST constants<>+24(SB), Z9, Z1
+	VFNMADD231PD.BCST constants<>+32(SB), Z8, Z0
+	VFNMADD231PD.BCST constants<>+32(SB), Z9, Z1
+	VMOVAPD           Z12, Z10
+	VMOVUPD           constants<>+704(SB), Z11
+	VPERMI2PD         constants<>+768(SB), Z11, Z10
+	VMOVAPD           Z13, Z11
+	VMOVUPD           constants<>+704(SB), Z14
+	VPERMI2PD         constants<>+768(SB), Z14, Z11
+	VMOVUPD           constants<>+832(SB), Z14
+	VPERMI2PD         constants<>+896(SB), Z14, Z12
+	VMOVUPD           constants<>+832(SB), Z14
+	VPERMI2PD         constants<>+896(SB), Z14, Z13
+	VMULPD            Z0, Z0, Z14
+	VMULPD            Z1, Z1, Z15
+	VBROADCASTSD      constants<>+72(SB), Z16
+	VFMADD231PD.BCST  constants<>+80(SB), Z0, Z16
+	VBROADCASTSD      constants<>+72(SB), Z17
+	VFMADD231PD.BCST  constants<>+80(SB), Z1, Z17
+	VBROADCASTSD      constants<>+56(SB), Z18
+	VFMADD231PD.BCST  constants<>+64(SB), Z0, Z18
+	VBROADCASTSD      constants<>+56(SB), Z19
+	VFMADD231PD.BCST  constants<>+64(SB), Z1, Z19
+	VFMADD213PD       Z18, Z14, Z16
+	VFMADD213PD       Z19, Z15, Z17
+	VBROADCASTSD      constants<>+40(SB), Z18
+	VFMADD231PD.BCST  constants<>+48(SB), Z0, Z18
+	VBROADCASTSD      constants<>+40(SB), Z19
+	VFMADD231PD.BCST  constants<>+48(SB), Z1, Z19
+	VADDPD            Z0, Z10, Z10
+	VADDPD            Z1, Z11, Z11
+	VFMADD213PD       Z18, Z14, Z16
+	VFMADD213PD       Z19, Z15, Z17
+	VFMADD213PD       Z10, Z14, Z16
+	VFMADD213PD       Z11, Z15, Z17
+	VFMADD213PD       Z12, Z12, Z16
+	VFMADD213PD       Z13, Z13, Z17
+	VSCALEFPD         Z8, Z16, Z16
+	VSCALEFPD         Z9, Z17, Z17
+	VMOVAPD.Z         Z17, K1, Z17
+	VADDPD            Z17, Z16, Z16
+	VBROADCASTSD      constants<>+680(SB), Z0
+	VMAXPD            Z2, Z0, Z2
+	VBROADCASTSD      constants<>+680(SB), Z0
+	VMAXPD            Z3, Z0, Z3
+	VBROADCASTSD      constants<>+688(SB), Z0
+	VMINPD            Z2, Z0, Z2
+	VBROADCASTSD      constants<>+688(SB), Z0
+	VMINPD            Z3, Z0, Z3
+	VBROADCASTSD      constants<>+16(SB), Z10
+	VBROADCASTSD      constants<>+16(SB), Z11
+	VFMADD231PD.BCST  constants<>+8(SB), Z2, Z10
+	VFMADD231PD.BCST  constants<>+8(SB), Z3, Z11
+	VSUBPD.BCST       constants<>+16(SB), Z10, Z0
+	VSUBPD.BCST       constants<>+16(SB), Z11, Z1
+	VFNMADD231PD.BCST constants<>+24(SB), Z0, Z2
+	VFNMADD231PD.BCST constants<>+24(SB), Z1, Z3
+	VFNMADD231PD.BCST constants<>+32(SB), Z0, Z2
+	VFNMADD231PD.BCST constants<>+32(SB), Z1, Z3
+	VMOVAPD           Z10, Z8
+	VMOVUPD           constants<>+704(SB), Z9
+	VPERMI2PD         constants<>+768(SB), Z9, Z8
+	VMOVAPD           Z11, Z9
+	VMOVUPD           constants<>+704(SB), Z12
+	VPERMI2PD         constants<>+768(SB), Z12, Z9
+	VMOVUPD           constants<>+832(SB), Z12
+	VPERMI2PD         constants<>+896(SB), Z12, Z10
+	VMOVUPD           constants<>+832(SB), Z12
+	VPERMI2PD         constants<>+896(SB), Z12, Z11
+	VMULPD            Z2, Z2, Z12
+	VMULPD            Z3, Z3, Z13
+	VBROADCASTSD      constants<>+72(SB), Z14
+	VFMADD231PD.BCST  constants<>+80(SB), Z2, Z14
+	VBROADCASTSD      constants<>+72(SB), Z15
+	VFMADD231PD.BCST  constants<>+80(SB), Z3, Z15
+	VBROADCASTSD      constants<>+56(SB), Z17
+	VFMADD231PD.BCST  constants<>+64(SB), Z2, Z17
+	VBROADCASTSD      constants<>+56(SB), Z18
+	VFMADD231PD.BCST  constants<>+64(SB), Z3, Z18
+	VFMADD213PD       Z17, Z12, Z14
+	VFMADD213PD       Z18, Z13, Z15
+	VBROADCASTSD      constants<>+40(SB), Z17
+	VFMADD231PD.BCST  constants<>+48(SB), Z2, Z17
+	VBROADCASTSD      constants<>+40(SB), Z18
+	VFMADD231PD.BCST  constants<>+48(SB), Z3, Z18
+	VADDPD            Z2, Z8, Z8
+	VADDPD            Z3, Z9, Z9
+	VFMADD213PD       Z17, Z12, Z14
+	VFMADD213PD       Z18, Z13, Z15
+	VFMADD213PD       Z8, Z12, Z14
+	VFMADD213PD       Z9, Z13, Z15
+	VFMADD213PD       Z10, Z10, Z14
+	VFMADD213PD       Z11, Z11, Z15
+	VSCALEFPD         Z0, Z14, Z14
+	VSCALEFPD         Z1, Z15, Z15
+	VMOVAPD.Z         Z15, K1, Z15
+	VADDPD            Z15, Z14, Z14
+	VBROADCASTSD      constants<>+680(SB), Z0
+	VMAXPD            Z4, Z0, Z4
+	VBROADCASTSD      constants<>+680(SB), Z0
+	VMAXPD            Z5, Z0, Z5
+	VBROADCASTSD      constants<>+688(SB), Z0
+	VMINPD            Z4, Z0, Z4
+	VBROADCASTSD      constants<>+688(SB), Z0
+	VMINPD            Z5, Z0, Z5
+	VBROADCASTSD      constants<>+16(SB), Z8
+	VBROADCASTSD      constants<>+16(SB), Z9
+	VFMADD231PD.BCST  constants<>+8(SB), Z4, Z8
+	VFMADD231PD.BCST  constants<>+8(SB), Z5, Z9
+	VSUBPD.BCST       constants<>+16(SB), Z8, Z0
+	VSUBPD.BCST       constants<>+16(SB), Z9, Z1
+	VFNMADD231PD.BCST constants<>+24(SB), Z0, Z4
+	VFNMADD231PD.BCST constants<>+24(SB), Z1, Z5
+	VFNMADD231PD.BCST constants<>+32(SB), Z0, Z4
+	VFNMADD231PD.BCST constants<>+32(SB), Z1, Z5
+	VMOVAPD           Z8, Z2
+	VMOVUPD           constants<>+704(SB), Z3
+	VPERMI2PD         constants<>+768(SB), Z3, Z2
+	VMOVAPD           Z9, Z3
+	VMOVUPD           constants<>+704(SB), Z10
+	VPERMI2PD         constants<>+768(SB), Z10, Z3
+	VMOVUPD           constants<>+832(SB), Z10
+	VPERMI2PD         constants<>+896(SB), Z10, Z8
+	VMOVUPD           constants<>+832(SB), Z10
+	VPERMI2PD         constants<>+896(SB), Z10, Z9
+	VMULPD            Z4, Z4, Z10
+	VMULPD            Z5, Z5, Z11
+	VBROADCASTSD      constants<>+72(SB), Z12
+	VFMADD231PD.BCST  constants<>+80(SB), Z4, Z12
+	VBROADCASTSD      constants<>+72(SB), Z13
+	VFMADD231PD.BCST  constants<>+80(SB), Z5, Z13
+	VBROADCASTSD      constants<>+56(SB), Z15
+	VFMADD231PD.BCST  constants<>+64(SB), Z4, Z15
+	VBROADCASTSD      constants<>+56(SB), Z17
+	VFMADD231PD.BCST  constants<>+64(SB), Z5, Z17
+	VFMADD213PD       Z15, Z10, Z12
+	VFMADD213PD       Z17, Z11, Z13
+	VBROADCASTSD      constants<>+40(SB), Z15
+	VFMADD231PD.BCST  constants<>+48(SB), Z4, Z15
+	VBROADCASTSD      constants<>+40(SB), Z17
+	VFMADD231PD.BCST  constants<>+48(SB), Z5, Z17
+	VADDPD            Z4, Z2, Z2
+	VADDPD            Z5, Z3, Z3
+	VFMADD213PD       Z15, Z10, Z12
+	VFMADD213PD       Z17, Z11, Z13
+	VFMADD213PD       Z2, Z10, Z12
+	VFMADD213PD       Z3, Z11, Z13
+	VFMADD213PD       Z8, Z8, Z12
+	VFMADD213PD       Z9, Z9, Z13
+	VSCALEFPD         Z0, Z12, Z12
+	VSCALEFPD         Z1, Z13, Z13
+	VMOVAPD.Z         Z13, K1, Z13
+	VADDPD            Z13, Z12, Z12
+	VBROADCASTSD      constants<>+680(SB), Z0
+	VMAXPD            Z6, Z0, Z6
+	VBROADCASTSD      constants<>+680(SB), Z0
+	VMAXPD            Z7, Z0, Z7
+	VBROADCASTSD      constants<>+688(SB), Z0
+	VMINPD            Z6, Z0, Z6
+	VBROADCASTSD      constants<>+688(SB), Z0
+	VMINPD            Z7, Z0, Z7
+	VBROADCASTSD      constants<>+16(SB), Z4
+	VBROADCASTSD      constants<>+16(SB), Z5
+	VFMADD231PD.BCST  constants<>+8(SB), Z6, Z4
+	VFMADD231PD.BCST  constants<>+8(SB), Z7, Z5
+	VSUBPD.BCST       constants<>+16(SB), Z4, Z0
+	VSUBPD.BCST       constants<>+16(SB), Z5, Z1
+	VFNMADD231PD.BCST constants<>+24(SB), Z0, Z6
+	VFNMADD231PD.BCST constants<>+24(SB), Z1, Z7
+	VFNMADD231PD.BCST constants<>+32(SB), Z0, Z6
+	VFNMADD231PD.BCST constants<>+32(SB), Z1, Z7
+	VMOVAPD           Z4, Z2
+	VMOVUPD           constants<>+704(SB), Z3
+	VPERMI2PD         constants<>+768(SB), Z3, Z2
+	VMOVAPD           Z5, Z3
+	VMOVUPD           constants<>+704(SB), Z8
+	VPERMI2PD         constants<>+768(SB), Z8, Z3
+	VMOVUPD           constants<>+832(SB), Z8
+	VPERMI2PD         constants<>+896(SB), Z8, Z4
+	VMOVUPD           constants<>+832(SB), Z8
+	VPERMI2PD         constants<>+896(SB), Z8, Z5
+	VMULPD            Z6, Z6, Z8
+	VMULPD            Z7, Z7, Z9
+	VBROADCASTSD      constants<>+72(SB), Z10
+	VFMADD231PD.BCST  constants<>+80(SB), Z6, Z10
+	VBROADCASTSD      constants<>+72(SB), Z11
+	VFMADD231PD.BCST  constants<>+80(SB), Z7, Z11
+	VBROADCASTSD      constants<>+56(SB), Z13
+	VFMADD231PD.BCST  constants<>+64(SB), Z6, Z13
+	VBROADCASTSD      constants<>+56(SB), Z15
+	VFMADD231PD.BCST  constants<>+64(SB), Z7, Z15
+	VFMADD213PD       Z13, Z8, Z10
+	VFMADD213PD       Z15, Z9, Z11
+	VBROADCASTSD      constants<>+40(SB), Z13
+	VFMADD231PD.BCST  constants<>+48(SB), Z6, Z13
+	VBROADCASTSD      constants<>+40(SB), Z15
+	VFMADD231PD.BCST  constants<>+48(SB), Z7, Z15
+	VADDPD            Z6, Z2, Z2
+	VADDPD            Z7, Z3, Z3
+	VFMADD213PD       Z13, Z8, Z10
+	VFMADD213PD       Z15, Z9, Z11
+	VFMADD213PD       Z2, Z8, Z10
+	VFMADD213PD       Z3, Z9, Z11
+	VFMADD213PD       Z4, Z4, Z10
+	VFMADD213PD       Z5, Z5, Z11
+	VSCALEFPD         Z0, Z10, Z10
+	VSCALEFPD         Z1, Z11, Z11
+	VMOVAPD.Z         Z11, K1, Z11
+	VADDPD            Z11, Z10, Z10
+	VSHUFF64X2        $0x44, Z14, Z16, Z0
+	VSHUFF64X2        $0xee, Z14, Z16, Z1
+	VADDPD            Z1, Z0, Z0
+	VSHUFF64X2        $0x44, Z10, Z12, Z1
+	VSHUFF64X2        $0xee, Z10, Z12, Z2
+	VADDPD            Z2, Z1, Z1
+	VSHUFF64X2        $0x88, Z1, Z0, Z2
+	VSHUFF64X2        $0xdd, Z1, Z0, Z0
+	VADDPD            Z0, Z2, Z2
+	VPERMILPD         $0x55, Z2, Z0
+	VADDPD            Z0, Z2, Z2
+	VSHUFF64X2        $0x00, Z2, Z2, Z0
+	VSHUFF64X2        $0x55, Z2, Z2, Z1
+	VSHUFF64X2        $0xaa, Z2, Z2, Z3
+	VSHUFF64X2        $0xff, Z2, Z2, Z2
+	MOVQ              384(BX), R8
+	VMOVSD            X0, (R8)(DX*8)
+	VMOVSD            X1, 8(R8)(DX*8)
+	VMOVSD            X3, 16(R8)(DX*8)
+	VMOVSD            X2, 24(R8)(DX*8)
+	ADDQ              $0x04, DX
+	ADDQ              $0x04, AX
+	CMPQ              AX, CX
+	JLE               group304
+
+done272:
+	JMP end271
+
+bad270:
+end271:
 	MOVQ DX, done+24(FP)
 	VZEROUPPER
 	RET
@@ -4159,91 +11341,195 @@ TEXT ·regularSettle512(SB), $0-32
 	MOVQ   u+0(FP), DX
 	MOVQ   (DX), BX
 	CMPQ   BX, $0x08
-	JNE    few136
+	JNE    few314
 	MOVQ   360(DX), BX
 	MOVQ   384(DX), SI
 
-node138:
+node316:
 	MOVQ         216(DX), DI
 	MOVLQSX      (DI)(AX*4), DI
 	MOVQ         192(DX), R8
 	MOVLQSX      (R8)(DI*4), DI
 	SHLQ         $0x06, DI
 	ADDQ         24(DX), DI
-	VMOVUPD      (BX), Z1
+	VBROADCASTSD (SI), Z1
 	VMOVUPD      (DI), Z2
-	VBROADCASTSD (SI), Z3
-	VSUBPD       Z3, Z1, Z1
-	VCMPPD       $0x04, Z2, Z1, K1
-	VSUBPD.Z     Z2, Z1, K1, Z2
-	VPANDQ.BCST  constants<>+664(SB), Z2, Z2
-	VPMAXUQ      Z2, Z0, Z0
-	VMOVUPD      Z1, (DI)
-	ADDQ         $0x40, BX
+	VMOVUPD      (BX), Z3
+	VSUBPD       Z1, Z3, Z3
+	VCMPPD       $0x04, Z2, Z3, K1
+	VSUBPD.Z     Z2, Z3, K1, Z1
+	VPANDQ.BCST  constants<>+664(SB), Z1, Z1
+	VPMAXUQ      Z1, Z0, Z0
+	VMOVUPD      Z3, (DI)
+	ADDQ         $0x00000040, BX
 	ADDQ         $0x08, SI
 	INCQ         AX
 	CMPQ         AX, CX
-	JL           node138
-	JMP          done137
+	JL           node316
+	JMP          done313
 
-few136:
-	MOVQ  $-1, SI
-	BZHIQ BX, SI, SI
-	KMOVB SI, K1
-	MOVQ  BX, SI
-	SHLQ  $0x03, SI
+few314:
+	JG    more315
+	LEAQ  (BX), SI
+	MOVQ  $-1, DI
+	BZHIQ SI, DI, DI
+	KMOVB DI, K1
+	SHLQ  $0x03, BX
 	MOVQ  360(DX), DI
 	MOVQ  384(DX), R8
 
-node139:
+node317:
 	MOVQ         216(DX), R9
 	MOVLQSX      (R9)(AX*4), R9
 	MOVQ         192(DX), R10
 	MOVLQSX      (R10)(R9*4), R9
-	IMULQ        SI, R9
+	IMULQ        BX, R9
 	ADDQ         24(DX), R9
-	VMOVUPD      (DI), Z1
+	VBROADCASTSD (R8), Z1
 	VMOVUPD.Z    (R9), K1, Z2
-	VBROADCASTSD (R8), Z3
-	VSUBPD.Z     Z3, Z1, K1, Z1
-	VCMPPD       $0x04, Z2, Z1, K2
-	VSUBPD.Z     Z2, Z1, K2, Z2
-	VPANDQ.BCST  constants<>+664(SB), Z2, Z2
-	VPMAXUQ      Z2, Z0, Z0
-	TESTQ        $0x00000007, BX
-	JNZ          partial140
-	VMOVUPD      Z1, (R9)
-	JMP          stored143
+	VMOVUPD      (DI), Z3
+	VSUBPD.Z     Z1, Z3, K1, Z3
+	VCMPPD       $0x04, Z2, Z3, K2
+	VSUBPD.Z     Z2, Z3, K2, Z1
+	VPANDQ.BCST  constants<>+664(SB), Z1, Z1
+	VPMAXUQ      Z1, Z0, Z0
+	TESTQ        $0x00000007, SI
+	JNZ          partial318
+	VMOVUPD      Z3, (R9)
+	JMP          stored321
 
-partial140:
+partial318:
 	LEAQ       (R9), R9
-	VMOVAPD    Z1, Z1
-	TESTQ      $0x00000004, BX
-	JZ         noFour141
+	VMOVAPD    Z3, Z1
+	TESTQ      $0x00000004, SI
+	JZ         noFour319
 	VMOVUPD    Y1, (R9)
 	VSHUFF64X2 $0x4e, Z1, Z1, Z1
 	ADDQ       $0x00000020, R9
 
-noFour141:
-	TESTQ      $0x00000002, BX
-	JZ         noTwo142
+noFour319:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo320
 	VMOVUPD    X1, (R9)
 	VSHUFF64X2 $0xb1, Z1, Z1, Z1
 	ADDQ       $0x00000010, R9
 
-noTwo142:
-	TESTQ  $0x00000001, BX
-	JZ     stored143
+noTwo320:
+	TESTQ  $0x00000001, SI
+	JZ     stored321
 	VMOVSD X1, (R9)
 
-stored143:
-	ADDQ $0x40, DI
+stored321:
+	ADDQ $0x00000040, DI
 	ADDQ $0x08, R8
 	INCQ AX
 	CMPQ AX, CX
-	JL   node139
+	JL   node317
+	JMP  done313
 
-done137:
+more315:
+	CMPQ BX, $0x10
+	JNE  few322
+	MOVQ 360(DX), BX
+	MOVQ 384(DX), SI
+
+node324:
+	MOVQ         216(DX), DI
+	MOVLQSX      (DI)(AX*4), DI
+	MOVQ         192(DX), R8
+	MOVLQSX      (R8)(DI*4), DI
+	SHLQ         $0x07, DI
+	ADDQ         24(DX), DI
+	VBROADCASTSD (SI), Z1
+	VMOVUPD      (DI), Z2
+	VMOVUPD      64(DI), Z3
+	VMOVUPD      (BX), Z4
+	VMOVUPD      64(BX), Z5
+	VSUBPD       Z1, Z4, Z4
+	VCMPPD       $0x04, Z2, Z4, K1
+	VSUBPD.Z     Z2, Z4, K1, Z2
+	VPANDQ.BCST  constants<>+664(SB), Z2, Z2
+	VPMAXUQ      Z2, Z0, Z0
+	VMOVUPD      Z4, (DI)
+	VSUBPD       Z1, Z5, Z5
+	VCMPPD       $0x04, Z3, Z5, K1
+	VSUBPD.Z     Z3, Z5, K1, Z1
+	VPANDQ.BCST  constants<>+664(SB), Z1, Z1
+	VPMAXUQ      Z1, Z0, Z0
+	VMOVUPD      Z5, 64(DI)
+	ADDQ         $0x00000080, BX
+	ADDQ         $0x08, SI
+	INCQ         AX
+	CMPQ         AX, CX
+	JL           node324
+	JMP          done313
+
+few322:
+	LEAQ  -8(BX), SI
+	MOVQ  $-1, DI
+	BZHIQ SI, DI, DI
+	KMOVB DI, K1
+	SHLQ  $0x03, BX
+	MOVQ  360(DX), DI
+	MOVQ  384(DX), R8
+
+node325:
+	MOVQ         216(DX), R9
+	MOVLQSX      (R9)(AX*4), R9
+	MOVQ         192(DX), R10
+	MOVLQSX      (R10)(R9*4), R9
+	IMULQ        BX, R9
+	ADDQ         24(DX), R9
+	VBROADCASTSD (R8), Z1
+	VMOVUPD      (R9), Z2
+	VMOVUPD.Z    64(R9), K1, Z3
+	VMOVUPD      (DI), Z4
+	VMOVUPD      64(DI), Z5
+	VSUBPD       Z1, Z4, Z4
+	VCMPPD       $0x04, Z2, Z4, K2
+	VSUBPD.Z     Z2, Z4, K2, Z2
+	VPANDQ.BCST  constants<>+664(SB), Z2, Z2
+	VPMAXUQ      Z2, Z0, Z0
+	VMOVUPD      Z4, (R9)
+	VSUBPD.Z     Z1, Z5, K1, Z5
+	VCMPPD       $0x04, Z3, Z5, K2
+	VSUBPD.Z     Z3, Z5, K2, Z1
+	VPANDQ.BCST  constants<>+664(SB), Z1, Z1
+	VPMAXUQ      Z1, Z0, Z0
+	TESTQ        $0x00000007, SI
+	JNZ          partial326
+	VMOVUPD      Z5, 64(R9)
+	JMP          stored329
+
+partial326:
+	LEAQ       64(R9), R9
+	VMOVAPD    Z5, Z1
+	TESTQ      $0x00000004, SI
+	JZ         noFour327
+	VMOVUPD    Y1, (R9)
+	VSHUFF64X2 $0x4e, Z1, Z1, Z1
+	ADDQ       $0x00000020, R9
+
+noFour327:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo328
+	VMOVUPD    X1, (R9)
+	VSHUFF64X2 $0xb1, Z1, Z1, Z1
+	ADDQ       $0x00000010, R9
+
+noTwo328:
+	TESTQ  $0x00000001, SI
+	JZ     stored329
+	VMOVSD X1, (R9)
+
+stored329:
+	ADDQ $0x00000080, DI
+	ADDQ $0x08, R8
+	INCQ AX
+	CMPQ AX, CX
+	JL   node325
+
+done313:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VPMAXUQ    Z1, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
@@ -4251,7984 +11537,6 @@ done137:
 	VPERMILPD  $0x55, Z0, Z1
 	VPMAXUQ    Z1, Z0, Z0
 	MOVSD      X0, residual+24(FP)
-	VZEROUPPER
-	RET
-
-// func regularNodes512(u *int, dst []float64, sum []float64, lo int, hi int) (freeEnergy float64)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE2
-TEXT ·regularNodes512(SB), $0-80
-	MOVQ   lo+56(FP), AX
-	MOVQ   hi+64(FP), CX
-	MOVQ   dst_base+8(FP), DX
-	SUBQ   AX, CX
-	VXORPD Z0, Z0, Z0
-	MOVQ   u+0(FP), BX
-	MOVQ   (BX), SI
-	CMPQ   SI, $0x08
-	JNE    few144
-	VXORPD Z1, Z1, Z1
-	CMPQ   CX, $0x04
-	JLT    rest147
-
-group146:
-	MOVQ              488(BX), SI
-	VXORPD            Z2, Z2, Z2
-	LEAQ              (AX), DI
-	MOVQ              192(BX), R8
-	MOVLQSX           (R8)(DI*4), R8
-	SHLQ              $0x06, DI
-	ADDQ              144(BX), DI
-	VMOVUPD           (DI), Z4
-	VBROADCASTSD      (SI)(R8*8), Z3
-	VBROADCASTSD      constants<>+0(SB), Z5
-	SHLQ              $0x06, R8
-	ADDQ              24(BX), R8
-	VMOVUPD           (R8), Z5
-	VFNMADD231PD      Z5, Z3, Z4
-	LEAQ              1(AX), DI
-	MOVQ              192(BX), R8
-	MOVLQSX           (R8)(DI*4), R8
-	SHLQ              $0x06, DI
-	ADDQ              144(BX), DI
-	VMOVUPD           (DI), Z6
-	VBROADCASTSD      (SI)(R8*8), Z3
-	VBROADCASTSD      constants<>+0(SB), Z7
-	SHLQ              $0x06, R8
-	ADDQ              24(BX), R8
-	VMOVUPD           (R8), Z7
-	VFNMADD231PD      Z7, Z3, Z6
-	LEAQ              2(AX), DI
-	MOVQ              192(BX), R8
-	MOVLQSX           (R8)(DI*4), R8
-	SHLQ              $0x06, DI
-	ADDQ              144(BX), DI
-	VMOVUPD           (DI), Z8
-	VBROADCASTSD      (SI)(R8*8), Z3
-	VBROADCASTSD      constants<>+0(SB), Z9
-	SHLQ              $0x06, R8
-	ADDQ              24(BX), R8
-	VMOVUPD           (R8), Z9
-	VFNMADD231PD      Z9, Z3, Z8
-	LEAQ              3(AX), DI
-	MOVQ              192(BX), R8
-	MOVLQSX           (R8)(DI*4), R8
-	SHLQ              $0x06, DI
-	ADDQ              144(BX), DI
-	VMOVUPD           (DI), Z10
-	VBROADCASTSD      (SI)(R8*8), Z3
-	VBROADCASTSD      constants<>+0(SB), Z11
-	SHLQ              $0x06, R8
-	ADDQ              24(BX), R8
-	VMOVUPD           (R8), Z11
-	VFNMADD231PD      Z11, Z3, Z10
-	VCMPPD.BCST       $0x05, constants<>+256(SB), Z5, K1
-	VCMPPD.BCST       $0x05, constants<>+256(SB), Z7, K2
-	VCMPPD.BCST       $0x05, constants<>+256(SB), Z9, K3
-	VCMPPD.BCST       $0x05, constants<>+256(SB), Z11, K4
-	VBROADCASTSD      constants<>+16(SB), Z3
-	VFMADD231PD.BCST  constants<>+8(SB), Z5, Z3
-	VBROADCASTSD      constants<>+16(SB), Z12
-	VFMADD231PD.BCST  constants<>+8(SB), Z7, Z12
-	VBROADCASTSD      constants<>+16(SB), Z13
-	VFMADD231PD.BCST  constants<>+8(SB), Z9, Z13
-	VBROADCASTSD      constants<>+16(SB), Z14
-	VFMADD231PD.BCST  constants<>+8(SB), Z11, Z14
-	VSUBPD.BCST       constants<>+16(SB), Z3, Z15
-	VSUBPD.BCST       constants<>+16(SB), Z12, Z16
-	VSUBPD.BCST       constants<>+16(SB), Z13, Z17
-	VSUBPD.BCST       constants<>+16(SB), Z14, Z18
-	VFNMADD231PD.BCST constants<>+24(SB), Z15, Z5
-	VFNMADD231PD.BCST constants<>+24(SB), Z16, Z7
-	VFNMADD231PD.BCST constants<>+24(SB), Z17, Z9
-	VFNMADD231PD.BCST constants<>+24(SB), Z18, Z11
-	VFNMADD231PD.BCST constants<>+32(SB), Z15, Z5
-	VFNMADD231PD.BCST constants<>+32(SB), Z16, Z7
-	VFNMADD231PD.BCST constants<>+32(SB), Z17, Z9
-	VFNMADD231PD.BCST constants<>+32(SB), Z18, Z11
-	VBROADCASTSD      constants<>+80(SB), Z19
-	VBROADCASTSD      constants<>+80(SB), Z20
-	VBROADCASTSD      constants<>+80(SB), Z21
-	VBROADCASTSD      constants<>+80(SB), Z22
-	VFMADD213PD.BCST  constants<>+72(SB), Z5, Z19
-	VFMADD213PD.BCST  constants<>+72(SB), Z7, Z20
-	VFMADD213PD.BCST  constants<>+72(SB), Z9, Z21
-	VFMADD213PD.BCST  constants<>+72(SB), Z11, Z22
-	VFMADD213PD.BCST  constants<>+64(SB), Z5, Z19
-	VFMADD213PD.BCST  constants<>+64(SB), Z7, Z20
-	VFMADD213PD.BCST  constants<>+64(SB), Z9, Z21
-	VFMADD213PD.BCST  constants<>+64(SB), Z11, Z22
-	VFMADD213PD.BCST  constants<>+56(SB), Z5, Z19
-	VFMADD213PD.BCST  constants<>+56(SB), Z7, Z20
-	VFMADD213PD.BCST  constants<>+56(SB), Z9, Z21
-	VFMADD213PD.BCST  constants<>+56(SB), Z11, Z22
-	VFMADD213PD.BCST  constants<>+48(SB), Z5, Z19
-	VFMADD213PD.BCST  constants<>+48(SB), Z7, Z20
-	VFMADD213PD.BCST  constants<>+48(SB), Z9, Z21
-	VFMADD213PD.BCST  constants<>+48(SB), Z11, Z22
-	VFMADD213PD.BCST  constants<>+40(SB), Z5, Z19
-	VFMADD213PD.BCST  constants<>+40(SB), Z7, Z20
-	VFMADD213PD.BCST  constants<>+40(SB), Z9, Z21
-	VFMADD213PD.BCST  constants<>+40(SB), Z11, Z22
-	VFMADD213PD.BCST  constants<>+264(SB), Z5, Z19
-	VFMADD213PD.BCST  constants<>+264(SB), Z7, Z20
-	VFMADD213PD.BCST  constants<>+264(SB), Z9, Z21
-	VFMADD213PD.BCST  constants<>+264(SB), Z11, Z22
-	VMULPD            Z5, Z19, Z19
-	VMULPD            Z7, Z20, Z20
-	VMULPD            Z9, Z21, Z21
-	VMULPD            Z11, Z22, Z22
-	VPSLLQ            $0x30, Z3, Z15
-	VMOVUPD           constants<>+128(SB), Z5
-	VPERMI2PD         constants<>+192(SB), Z5, Z3
-	VPSLLQ            $0x30, Z12, Z16
-	VMOVUPD           constants<>+128(SB), Z5
-	VPERMI2PD         constants<>+192(SB), Z5, Z12
-	VPSLLQ            $0x30, Z13, Z17
-	VMOVUPD           constants<>+128(SB), Z5
-	VPERMI2PD         constants<>+192(SB), Z5, Z13
-	VPSLLQ            $0x30, Z14, Z18
-	VMOVUPD           constants<>+128(SB), Z5
-	VPERMI2PD         constants<>+192(SB), Z5, Z14
-	VPADDQ            Z15, Z3, Z3
-	VPADDQ            Z16, Z12, Z12
-	VPADDQ            Z17, Z13, Z13
-	VPADDQ            Z18, Z14, Z14
-	VFMADD213PD.Z     Z3, Z3, K1, Z19
-	VFMADD213PD.Z     Z12, Z12, K2, Z20
-	VFMADD213PD.Z     Z13, Z13, K3, Z21
-	VFMADD213PD.Z     Z14, Z14, K4, Z22
-	VCMPPD            $0x04, Z2, Z19, K1
-	VFMADD231PD       Z19, Z4, K1, Z0
-	VADDPD            Z19, Z1, Z1
-	VMOVUPD           Z19, (DX)
-	ADDQ              $0x40, DX
-	VCMPPD            $0x04, Z2, Z20, K1
-	VFMADD231PD       Z20, Z6, K1, Z0
-	VADDPD            Z20, Z1, Z1
-	VMOVUPD           Z20, (DX)
-	ADDQ              $0x40, DX
-	VCMPPD            $0x04, Z2, Z21, K1
-	VFMADD231PD       Z21, Z8, K1, Z0
-	VADDPD            Z21, Z1, Z1
-	VMOVUPD           Z21, (DX)
-	ADDQ              $0x40, DX
-	VCMPPD            $0x04, Z2, Z22, K1
-	VFMADD231PD       Z22, Z10, K1, Z0
-	VADDPD            Z22, Z1, Z1
-	VMOVUPD           Z22, (DX)
-	ADDQ              $0x40, DX
-	ADDQ              $0x04, AX
-	SUBQ              $0x04, CX
-	CMPQ              CX, $0x04
-	JGE               group146
-
-rest147:
-	CMPQ CX, $0x01
-	JLT  rest149
-
-group148:
-	MOVQ              488(BX), SI
-	VXORPD            Z2, Z2, Z2
-	LEAQ              (AX), DI
-	MOVQ              192(BX), R8
-	MOVLQSX           (R8)(DI*4), R8
-	SHLQ              $0x06, DI
-	ADDQ              144(BX), DI
-	VMOVUPD           (DI), Z4
-	VBROADCASTSD      (SI)(R8*8), Z3
-	VBROADCASTSD      constants<>+0(SB), Z5
-	SHLQ              $0x06, R8
-	ADDQ              24(BX), R8
-	VMOVUPD           (R8), Z5
-	VFNMADD231PD      Z5, Z3, Z4
-	VCMPPD.BCST       $0x05, constants<>+256(SB), Z5, K1
-	VBROADCASTSD      constants<>+16(SB), Z3
-	VFMADD231PD.BCST  constants<>+8(SB), Z5, Z3
-	VSUBPD.BCST       constants<>+16(SB), Z3, Z6
-	VFNMADD231PD.BCST constants<>+24(SB), Z6, Z5
-	VFNMADD231PD.BCST constants<>+32(SB), Z6, Z5
-	VBROADCASTSD      constants<>+80(SB), Z7
-	VFMADD213PD.BCST  constants<>+72(SB), Z5, Z7
-	VFMADD213PD.BCST  constants<>+64(SB), Z5, Z7
-	VFMADD213PD.BCST  constants<>+56(SB), Z5, Z7
-	VFMADD213PD.BCST  constants<>+48(SB), Z5, Z7
-	VFMADD213PD.BCST  constants<>+40(SB), Z5, Z7
-	VFMADD213PD.BCST  constants<>+264(SB), Z5, Z7
-	VMULPD            Z5, Z7, Z7
-	VPSLLQ            $0x30, Z3, Z6
-	VMOVUPD           constants<>+128(SB), Z5
-	VPERMI2PD         constants<>+192(SB), Z5, Z3
-	VPADDQ            Z6, Z3, Z3
-	VFMADD213PD.Z     Z3, Z3, K1, Z7
-	VCMPPD            $0x04, Z2, Z7, K1
-	VFMADD231PD       Z7, Z4, K1, Z0
-	VADDPD            Z7, Z1, Z1
-	VMOVUPD           Z7, (DX)
-	ADDQ              $0x40, DX
-	ADDQ              $0x01, AX
-	SUBQ              $0x01, CX
-	CMPQ              CX, $0x01
-	JGE               group148
-
-rest149:
-	MOVQ    sum_base+32(FP), AX
-	VMOVUPD (AX), Z2
-	VADDPD  Z2, Z1, Z1
-	VMOVUPD Z1, (AX)
-	JMP     done145
-
-few144:
-	MOVQ   $-1, DI
-	BZHIQ  SI, DI, DI
-	KMOVB  DI, K1
-	MOVQ   SI, DI
-	SHLQ   $0x03, DI
-	VXORPD Z1, Z1, Z1
-	CMPQ   CX, $0x04
-	JLT    rest151
-
-group150:
-	MOVQ              488(BX), R8
-	VXORPD            Z2, Z2, Z2
-	LEAQ              (AX), R9
-	MOVQ              192(BX), R10
-	MOVLQSX           (R10)(R9*4), R10
-	IMULQ             DI, R9
-	ADDQ              144(BX), R9
-	VMOVUPD.Z         (R9), K1, Z4
-	VBROADCASTSD      (R8)(R10*8), Z3
-	VBROADCASTSD      constants<>+0(SB), Z5
-	IMULQ             DI, R10
-	ADDQ              24(BX), R10
-	VMOVUPD           (R10), K1, Z5
-	VFNMADD231PD      Z5, Z3, Z4
-	LEAQ              1(AX), R9
-	MOVQ              192(BX), R10
-	MOVLQSX           (R10)(R9*4), R10
-	IMULQ             DI, R9
-	ADDQ              144(BX), R9
-	VMOVUPD.Z         (R9), K1, Z6
-	VBROADCASTSD      (R8)(R10*8), Z3
-	VBROADCASTSD      constants<>+0(SB), Z7
-	IMULQ             DI, R10
-	ADDQ              24(BX), R10
-	VMOVUPD           (R10), K1, Z7
-	VFNMADD231PD      Z7, Z3, Z6
-	LEAQ              2(AX), R9
-	MOVQ              192(BX), R10
-	MOVLQSX           (R10)(R9*4), R10
-	IMULQ             DI, R9
-	ADDQ              144(BX), R9
-	VMOVUPD.Z         (R9), K1, Z8
-	VBROADCASTSD      (R8)(R10*8), Z3
-	VBROADCASTSD      constants<>+0(SB), Z9
-	IMULQ             DI, R10
-	ADDQ              24(BX), R10
-	VMOVUPD           (R10), K1, Z9
-	VFNMADD231PD      Z9, Z3, Z8
-	LEAQ              3(AX), R9
-	MOVQ              192(BX), R10
-	MOVLQSX           (R10)(R9*4), R10
-	IMULQ             DI, R9
-	ADDQ              144(BX), R9
-	VMOVUPD.Z         (R9), K1, Z10
-	VBROADCASTSD      (R8)(R10*8), Z3
-	VBROADCASTSD      constants<>+0(SB), Z11
-	IMULQ             DI, R10
-	ADDQ              24(BX), R10
-	VMOVUPD           (R10), K1, Z11
-	VFNMADD231PD      Z11, Z3, Z10
-	VCMPPD.BCST       $0x05, constants<>+256(SB), Z5, K2
-	VCMPPD.BCST       $0x05, constants<>+256(SB), Z7, K3
-	VCMPPD.BCST       $0x05, constants<>+256(SB), Z9, K4
-	VCMPPD.BCST       $0x05, constants<>+256(SB), Z11, K5
-	VBROADCASTSD      constants<>+16(SB), Z3
-	VFMADD231PD.BCST  constants<>+8(SB), Z5, Z3
-	VBROADCASTSD      constants<>+16(SB), Z12
-	VFMADD231PD.BCST  constants<>+8(SB), Z7, Z12
-	VBROADCASTSD      constants<>+16(SB), Z13
-	VFMADD231PD.BCST  constants<>+8(SB), Z9, Z13
-	VBROADCASTSD      constants<>+16(SB), Z14
-	VFMADD231PD.BCST  constants<>+8(SB), Z11, Z14
-	VSUBPD.BCST       constants<>+16(SB), Z3, Z15
-	VSUBPD.BCST       constants<>+16(SB), Z12, Z16
-	VSUBPD.BCST       constants<>+16(SB), Z13, Z17
-	VSUBPD.BCST       constants<>+16(SB), Z14, Z18
-	VFNMADD231PD.BCST constants<>+24(SB), Z15, Z5
-	VFNMADD231PD.BCST constants<>+24(SB), Z16, Z7
-	VFNMADD231PD.BCST constants<>+24(SB), Z17, Z9
-	VFNMADD231PD.BCST constants<>+24(SB), Z18, Z11
-	VFNMADD231PD.BCST constants<>+32(SB), Z15, Z5
-	VFNMADD231PD.BCST constants<>+32(SB), Z16, Z7
-	VFNMADD231PD.BCST constants<>+32(SB), Z17, Z9
-	VFNMADD231PD.BCST constants<>+32(SB), Z18, Z11
-	VBROADCASTSD      constants<>+80(SB), Z19
-	VBROADCASTSD      constants<>+80(SB), Z20
-	VBROADCASTSD      constants<>+80(SB), Z21
-	VBROADCASTSD      constants<>+80(SB), Z22
-	VFMADD213PD.BCST  constants<>+72(SB), Z5, Z19
-	VFMADD213PD.BCST  constants<>+72(SB), Z7, Z20
-	VFMADD213PD.BCST  constants<>+72(SB), Z9, Z21
-	VFMADD213PD.BCST  constants<>+72(SB), Z11, Z22
-	VFMADD213PD.BCST  constants<>+64(SB), Z5, Z19
-	VFMADD213PD.BCST  constants<>+64(SB), Z7, Z20
-	VFMADD213PD.BCST  constants<>+64(SB), Z9, Z21
-	VFMADD213PD.BCST  constants<>+64(SB), Z11, Z22
-	VFMADD213PD.BCST  constants<>+56(SB), Z5, Z19
-	VFMADD213PD.BCST  constants<>+56(SB), Z7, Z20
-	VFMADD213PD.BCST  constants<>+56(SB), Z9, Z21
-	VFMADD213PD.BCST  constants<>+56(SB), Z11, Z22
-	VFMADD213PD.BCST  constants<>+48(SB), Z5, Z19
-	VFMADD213PD.BCST  constants<>+48(SB), Z7, Z20
-	VFMADD213PD.BCST  constants<>+48(SB), Z9, Z21
-	VFMADD213PD.BCST  constants<>+48(SB), Z11, Z22
-	VFMADD213PD.BCST  constants<>+40(SB), Z5, Z19
-	VFMADD213PD.BCST  constants<>+40(SB), Z7, Z20
-	VFMADD213PD.BCST  constants<>+40(SB), Z9, Z21
-	VFMADD213PD.BCST  constants<>+40(SB), Z11, Z22
-	VFMADD213PD.BCST  constants<>+264(SB), Z5, Z19
-	VFMADD213PD.BCST  constants<>+264(SB), Z7, Z20
-	VFMADD213PD.BCST  constants<>+264(SB), Z9, Z21
-	VFMADD213PD.BCST  constants<>+264(SB), Z11, Z22
-	VMULPD            Z5, Z19, Z19
-	VMULPD            Z7, Z20, Z20
-	VMULPD            Z9, Z21, Z21
-	VMULPD            Z11, Z22, Z22
-	VPSLLQ            $0x30, Z3, Z15
-	VMOVUPD           constants<>+128(SB), Z5
-	VPERMI2PD         constants<>+192(SB), Z5, Z3
-	VPSLLQ            $0x30, Z12, Z16
-	VMOVUPD           constants<>+128(SB), Z5
-	VPERMI2PD         constants<>+192(SB), Z5, Z12
-	VPSLLQ            $0x30, Z13, Z17
-	VMOVUPD           constants<>+128(SB), Z5
-	VPERMI2PD         constants<>+192(SB), Z5, Z13
-	VPSLLQ            $0x30, Z14, Z18
-	VMOVUPD           constants<>+128(SB), Z5
-	VPERMI2PD         constants<>+192(SB), Z5, Z14
-	VPADDQ            Z15, Z3, Z3
-	VPADDQ            Z16, Z12, Z12
-	VPADDQ            Z17, Z13, Z13
-	VPADDQ            Z18, Z14, Z14
-	VFMADD213PD.Z     Z3, Z3, K2, Z19
-	VFMADD213PD.Z     Z12, Z12, K3, Z20
-	VFMADD213PD.Z     Z13, Z13, K4, Z21
-	VFMADD213PD.Z     Z14, Z14, K5, Z22
-	VCMPPD            $0x04, Z2, Z19, K2
-	VFMADD231PD       Z19, Z4, K2, Z0
-	VADDPD            Z19, Z1, Z1
-	VMOVUPD           Z19, (DX)
-	ADDQ              DI, DX
-	VCMPPD            $0x04, Z2, Z20, K2
-	VFMADD231PD       Z20, Z6, K2, Z0
-	VADDPD            Z20, Z1, Z1
-	VMOVUPD           Z20, (DX)
-	ADDQ              DI, DX
-	VCMPPD            $0x04, Z2, Z21, K2
-	VFMADD231PD       Z21, Z8, K2, Z0
-	VADDPD            Z21, Z1, Z1
-	VMOVUPD           Z21, (DX)
-	ADDQ              DI, DX
-	VCMPPD            $0x04, Z2, Z22, K2
-	VFMADD231PD       Z22, Z10, K2, Z0
-	VADDPD            Z22, Z1, Z1
-	VMOVUPD           Z22, (DX)
-	ADDQ              DI, DX
-	ADDQ              $0x04, AX
-	SUBQ              $0x04, CX
-	CMPQ              CX, $0x04
-	JGE               group150
-
-rest151:
-	CMPQ CX, $0x01
-	JLT  rest153
-
-group152:
-	MOVQ              488(BX), R8
-	VXORPD            Z2, Z2, Z2
-	LEAQ              (AX), R9
-	MOVQ              192(BX), R10
-	MOVLQSX           (R10)(R9*4), R10
-	IMULQ             DI, R9
-	ADDQ              144(BX), R9
-	VMOVUPD.Z         (R9), K1, Z4
-	VBROADCASTSD      (R8)(R10*8), Z3
-	VBROADCASTSD      constants<>+0(SB), Z5
-	IMULQ             DI, R10
-	ADDQ              24(BX), R10
-	VMOVUPD           (R10), K1, Z5
-	VFNMADD231PD      Z5, Z3, Z4
-	VCMPPD.BCST       $0x05, constants<>+256(SB), Z5, K2
-	VBROADCASTSD      constants<>+16(SB), Z3
-	VFMADD231PD.BCST  constants<>+8(SB), Z5, Z3
-	VSUBPD.BCST       constants<>+16(SB), Z3, Z6
-	VFNMADD231PD.BCST constants<>+24(SB), Z6, Z5
-	VFNMADD231PD.BCST constants<>+32(SB), Z6, Z5
-	VBROADCASTSD      constants<>+80(SB), Z7
-	VFMADD213PD.BCST  constants<>+72(SB), Z5, Z7
-	VFMADD213PD.BCST  constants<>+64(SB), Z5, Z7
-	VFMADD213PD.BCST  constants<>+56(SB), Z5, Z7
-	VFMADD213PD.BCST  constants<>+48(SB), Z5, Z7
-	VFMADD213PD.BCST  constants<>+40(SB), Z5, Z7
-	VFMADD213PD.BCST  constants<>+264(SB), Z5, Z7
-	VMULPD            Z5, Z7, Z7
-	VPSLLQ            $0x30, Z3, Z6
-	VMOVUPD           constants<>+128(SB), Z5
-	VPERMI2PD         constants<>+192(SB), Z5, Z3
-	VPADDQ            Z6, Z3, Z3
-	VFMADD213PD.Z     Z3, Z3, K2, Z7
-	VCMPPD            $0x04, Z2, Z7, K2
-	VFMADD231PD       Z7, Z4, K2, Z0
-	VADDPD            Z7, Z1, Z1
-	VMOVUPD           Z7, (DX)
-	ADDQ              DI, DX
-	ADDQ              $0x01, AX
-	SUBQ              $0x01, CX
-	CMPQ              CX, $0x01
-	JGE               group152
-
-rest153:
-	MOVQ      sum_base+32(FP), AX
-	VMOVUPD.Z (AX), K1, Z2
-	VADDPD    Z2, Z1, Z1
-	TESTQ     $0x00000007, SI
-	JNZ       partial154
-	VMOVUPD   Z1, (AX)
-	JMP       stored157
-
-partial154:
-	LEAQ       (AX), AX
-	VMOVAPD    Z1, Z1
-	TESTQ      $0x00000004, SI
-	JZ         noFour155
-	VMOVUPD    Y1, (AX)
-	VSHUFF64X2 $0x4e, Z1, Z1, Z1
-	ADDQ       $0x00000020, AX
-
-noFour155:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo156
-	VMOVUPD    X1, (AX)
-	VSHUFF64X2 $0xb1, Z1, Z1, Z1
-	ADDQ       $0x00000010, AX
-
-noTwo156:
-	TESTQ  $0x00000001, SI
-	JZ     stored157
-	VMOVSD X1, (AX)
-
-stored157:
-done145:
-	VSHUFF64X2 $0x4e, Z0, Z0, Z1
-	VADDPD     Z1, Z0, Z0
-	VSHUFF64X2 $0xb1, Z0, Z0, Z1
-	VADDPD     Z1, Z0, Z0
-	VPERMILPD  $0x55, Z0, Z1
-	VADDPD     Z1, Z0, Z0
-	MOVSD      X0, freeEnergy+72(FP)
-	VZEROUPPER
-	RET
-
-// func regularEdges512(u *int, dst []float64, sum []float64, lo int, hi int) (freeEnergy float64, safe bool)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2, FMA3, MMX+, SSE2
-TEXT ·regularEdges512(SB), $2752-81
-	MOVQ             lo+56(FP), AX
-	MOVQ             hi+64(FP), CX
-	MOVQ             dst_base+8(FP), DX
-	LEAQ             63(SP), BX
-	ANDQ             $-64, BX
-	VBROADCASTSD     constants<>+0(SB), Z0
-	VXORPD           Z1, Z1, Z1
-	VXORPD           Z2, Z2, Z2
-	LEAQ             512(BX), SI
-	LEAQ             1600(BX), DI
-	SUBQ             AX, CX
-	VBROADCASTSD     constants<>+8(SB), Z3
-	VBROADCASTSD     constants<>+16(SB), Z4
-	VBROADCASTSD     constants<>+24(SB), Z5
-	VBROADCASTSD     constants<>+32(SB), Z6
-	VMOVUPD          constants<>+128(SB), Z7
-	VMOVUPD          constants<>+192(SB), Z8
-	VXORPD           Z9, Z9, Z9
-	VMOVUPD          Z9, (BX)
-	VMOVUPD          Z9, 64(BX)
-	VMOVUPD          Z9, 128(BX)
-	VMOVUPD          Z9, 192(BX)
-	VMOVUPD          Z9, 256(BX)
-	VMOVUPD          Z9, 320(BX)
-	VMOVUPD          Z9, 384(BX)
-	VMOVUPD          Z9, 448(BX)
-	MOVQ             u+0(FP), R8
-	MOVQ             (R8), R9
-	CMPQ             R9, $0x08
-	JNE              few159
-	CMPQ             CX, $0x04
-	JLT              single163
-	LEAQ             (AX), R9
-	MOVQ             416(R8), R10
-	MOVLQSX          (R10)(R9*4), R9
-	LEAQ             (R9), R10
-	ADDQ             R10, R10
-	INCQ             R10
-	MOVQ             440(R8), R11
-	MOVLQSX          (R11)(R9*4), R11
-	SHLQ             $0x06, R11
-	ADDQ             24(R8), R11
-	SHLQ             $0x06, R10
-	ADDQ             48(R8), R10
-	VBROADCASTSD     constants<>+0(SB), Z9
-	VMOVUPD          (R10), Z11
-	VCMPPD           $0x04, Z9, Z11, K1
-	VMOVUPD          (R11), Z12
-	VSUBPD           Z11, Z12, K1, Z9
-	VCMPPD.BCST      $0x04, constants<>+0(SB), Z9, K1
-	VMOVAPD.Z        Z9, K1, Z11
-	VMAXPD           Z9, Z0, Z0
-	LEAQ             (R9), R10
-	ADDQ             R10, R10
-	MOVQ             464(R8), R11
-	MOVLQSX          (R11)(R9*4), R9
-	SHLQ             $0x06, R9
-	ADDQ             24(R8), R9
-	SHLQ             $0x06, R10
-	ADDQ             48(R8), R10
-	VBROADCASTSD     constants<>+0(SB), Z12
-	VMOVUPD          (R10), Z13
-	VCMPPD           $0x04, Z12, Z13, K1
-	VMOVUPD          (R9), Z14
-	VSUBPD           Z13, Z14, K1, Z12
-	VCMPPD.BCST      $0x04, constants<>+0(SB), Z12, K1
-	VMOVAPD.Z        Z12, K1, Z13
-	VMAXPD           Z12, Z0, Z0
-	LEAQ             1(AX), R9
-	MOVQ             416(R8), R10
-	MOVLQSX          (R10)(R9*4), R9
-	LEAQ             (R9), R10
-	ADDQ             R10, R10
-	INCQ             R10
-	MOVQ             440(R8), R11
-	MOVLQSX          (R11)(R9*4), R11
-	SHLQ             $0x06, R11
-	ADDQ             24(R8), R11
-	SHLQ             $0x06, R10
-	ADDQ             48(R8), R10
-	VBROADCASTSD     constants<>+0(SB), Z14
-	VMOVUPD          (R10), Z15
-	VCMPPD           $0x04, Z14, Z15, K1
-	VMOVUPD          (R11), Z16
-	VSUBPD           Z15, Z16, K1, Z14
-	VCMPPD.BCST      $0x04, constants<>+0(SB), Z14, K1
-	VMOVAPD.Z        Z14, K1, Z15
-	VMAXPD           Z14, Z0, Z0
-	LEAQ             (R9), R10
-	ADDQ             R10, R10
-	MOVQ             464(R8), R11
-	MOVLQSX          (R11)(R9*4), R9
-	SHLQ             $0x06, R9
-	ADDQ             24(R8), R9
-	SHLQ             $0x06, R10
-	ADDQ             48(R8), R10
-	VBROADCASTSD     constants<>+0(SB), Z16
-	VMOVUPD          (R10), Z17
-	VCMPPD           $0x04, Z16, Z17, K1
-	VMOVUPD          (R9), Z18
-	VSUBPD           Z17, Z18, K1, Z16
-	VCMPPD.BCST      $0x04, constants<>+0(SB), Z16, K1
-	VMOVAPD.Z        Z16, K1, Z17
-	VMAXPD           Z16, Z0, Z0
-	VCMPPD.BCST      $0x05, constants<>+256(SB), Z9, K1
-	VCMPPD.BCST      $0x05, constants<>+256(SB), Z12, K2
-	VCMPPD.BCST      $0x05, constants<>+256(SB), Z14, K3
-	VCMPPD.BCST      $0x05, constants<>+256(SB), Z16, K4
-	VMOVAPD          Z4, Z18
-	VFMADD231PD      Z3, Z9, Z18
-	VMOVAPD          Z4, Z19
-	VFMADD231PD      Z3, Z12, Z19
-	VMOVAPD          Z4, Z20
-	VFMADD231PD      Z3, Z14, Z20
-	VMOVAPD          Z4, Z21
-	VFMADD231PD      Z3, Z16, Z21
-	VSUBPD           Z4, Z18, Z22
-	VSUBPD           Z4, Z19, Z23
-	VSUBPD           Z4, Z20, Z24
-	VSUBPD           Z4, Z21, Z25
-	VFNMADD231PD     Z5, Z22, Z9
-	VFNMADD231PD     Z5, Z23, Z12
-	VFNMADD231PD     Z5, Z24, Z14
-	VFNMADD231PD     Z5, Z25, Z16
-	VFNMADD231PD     Z6, Z22, Z9
-	VFNMADD231PD     Z6, Z23, Z12
-	VFNMADD231PD     Z6, Z24, Z14
-	VFNMADD231PD     Z6, Z25, Z16
-	VBROADCASTSD     constants<>+80(SB), Z26
-	VBROADCASTSD     constants<>+80(SB), Z27
-	VBROADCASTSD     constants<>+80(SB), Z28
-	VBROADCASTSD     constants<>+80(SB), Z29
-	VFMADD213PD.BCST constants<>+72(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+72(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+72(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+72(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+64(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+64(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+64(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+64(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+56(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+56(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+56(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+56(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+48(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+48(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+48(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+48(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+40(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+40(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+40(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+40(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+264(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+264(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+264(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+264(SB), Z16, Z29
-	VMULPD           Z9, Z26, Z26
-	VMULPD           Z12, Z27, Z27
-	VMULPD           Z14, Z28, Z28
-	VMULPD           Z16, Z29, Z29
-	VPSLLQ           $0x30, Z18, Z22
-	VPERMI2PD        Z8, Z7, Z18
-	VPSLLQ           $0x30, Z19, Z23
-	VPERMI2PD        Z8, Z7, Z19
-	VPSLLQ           $0x30, Z20, Z24
-	VPERMI2PD        Z8, Z7, Z20
-	VPSLLQ           $0x30, Z21, Z25
-	VPERMI2PD        Z8, Z7, Z21
-	VPADDQ           Z22, Z18, Z18
-	VPADDQ           Z23, Z19, Z19
-	VPADDQ           Z24, Z20, Z20
-	VPADDQ           Z25, Z21, Z21
-	VFMADD213PD.Z    Z18, Z18, K1, Z26
-	VFMADD213PD.Z    Z19, Z19, K2, Z27
-	VFMADD213PD.Z    Z20, Z20, K3, Z28
-	VFMADD213PD.Z    Z21, Z21, K4, Z29
-	VMULPD           Z26, Z11, Z11
-	VMOVUPD          Z26, (SI)
-	VMOVUPD          Z11, 64(SI)
-	VMULPD           Z27, Z13, Z13
-	VMOVUPD          Z27, 128(SI)
-	VMOVUPD          Z13, 192(SI)
-	VMULPD           Z28, Z15, Z15
-	VMOVUPD          Z28, 256(SI)
-	VMOVUPD          Z15, 320(SI)
-	VMULPD           Z29, Z17, Z17
-	VMOVUPD          Z29, 384(SI)
-	VMOVUPD          Z17, 448(SI)
-	LEAQ             2(AX), R9
-	MOVQ             416(R8), R10
-	MOVLQSX          (R10)(R9*4), R9
-	LEAQ             (R9), R10
-	ADDQ             R10, R10
-	INCQ             R10
-	MOVQ             440(R8), R11
-	MOVLQSX          (R11)(R9*4), R11
-	SHLQ             $0x06, R11
-	ADDQ             24(R8), R11
-	SHLQ             $0x06, R10
-	ADDQ             48(R8), R10
-	VBROADCASTSD     constants<>+0(SB), Z9
-	VMOVUPD          (R10), Z11
-	VCMPPD           $0x04, Z9, Z11, K1
-	VMOVUPD          (R11), Z12
-	VSUBPD           Z11, Z12, K1, Z9
-	VCMPPD.BCST      $0x04, constants<>+0(SB), Z9, K1
-	VMOVAPD.Z        Z9, K1, Z11
-	VMAXPD           Z9, Z0, Z0
-	LEAQ             (R9), R10
-	ADDQ             R10, R10
-	MOVQ             464(R8), R11
-	MOVLQSX          (R11)(R9*4), R9
-	SHLQ             $0x06, R9
-	ADDQ             24(R8), R9
-	SHLQ             $0x06, R10
-	ADDQ             48(R8), R10
-	VBROADCASTSD     constants<>+0(SB), Z12
-	VMOVUPD          (R10), Z13
-	VCMPPD           $0x04, Z12, Z13, K1
-	VMOVUPD          (R9), Z14
-	VSUBPD           Z13, Z14, K1, Z12
-	VCMPPD.BCST      $0x04, constants<>+0(SB), Z12, K1
-	VMOVAPD.Z        Z12, K1, Z13
-	VMAXPD           Z12, Z0, Z0
-	LEAQ             3(AX), R9
-	MOVQ             416(R8), R10
-	MOVLQSX          (R10)(R9*4), R9
-	LEAQ             (R9), R10
-	ADDQ             R10, R10
-	INCQ             R10
-	MOVQ             440(R8), R11
-	MOVLQSX          (R11)(R9*4), R11
-	SHLQ             $0x06, R11
-	ADDQ             24(R8), R11
-	SHLQ             $0x06, R10
-	ADDQ             48(R8), R10
-	VBROADCASTSD     constants<>+0(SB), Z14
-	VMOVUPD          (R10), Z15
-	VCMPPD           $0x04, Z14, Z15, K1
-	VMOVUPD          (R11), Z16
-	VSUBPD           Z15, Z16, K1, Z14
-	VCMPPD.BCST      $0x04, constants<>+0(SB), Z14, K1
-	VMOVAPD.Z        Z14, K1, Z15
-	VMAXPD           Z14, Z0, Z0
-	LEAQ             (R9), R10
-	ADDQ             R10, R10
-	MOVQ             464(R8), R11
-	MOVLQSX          (R11)(R9*4), R9
-	SHLQ             $0x06, R9
-	ADDQ             24(R8), R9
-	SHLQ             $0x06, R10
-	ADDQ             48(R8), R10
-	VBROADCASTSD     constants<>+0(SB), Z16
-	VMOVUPD          (R10), Z17
-	VCMPPD           $0x04, Z16, Z17, K1
-	VMOVUPD          (R9), Z18
-	VSUBPD           Z17, Z18, K1, Z16
-	VCMPPD.BCST      $0x04, constants<>+0(SB), Z16, K1
-	VMOVAPD.Z        Z16, K1, Z17
-	VMAXPD           Z16, Z0, Z0
-	VCMPPD.BCST      $0x05, constants<>+256(SB), Z9, K1
-	VCMPPD.BCST      $0x05, constants<>+256(SB), Z12, K2
-	VCMPPD.BCST      $0x05, constants<>+256(SB), Z14, K3
-	VCMPPD.BCST      $0x05, constants<>+256(SB), Z16, K4
-	VMOVAPD          Z4, Z18
-	VFMADD231PD      Z3, Z9, Z18
-	VMOVAPD          Z4, Z19
-	VFMADD231PD      Z3, Z12, Z19
-	VMOVAPD          Z4, Z20
-	VFMADD231PD      Z3, Z14, Z20
-	VMOVAPD          Z4, Z21
-	VFMADD231PD      Z3, Z16, Z21
-	VSUBPD           Z4, Z18, Z22
-	VSUBPD           Z4, Z19, Z23
-	VSUBPD           Z4, Z20, Z24
-	VSUBPD           Z4, Z21, Z25
-	VFNMADD231PD     Z5, Z22, Z9
-	VFNMADD231PD     Z5, Z23, Z12
-	VFNMADD231PD     Z5, Z24, Z14
-	VFNMADD231PD     Z5, Z25, Z16
-	VFNMADD231PD     Z6, Z22, Z9
-	VFNMADD231PD     Z6, Z23, Z12
-	VFNMADD231PD     Z6, Z24, Z14
-	VFNMADD231PD     Z6, Z25, Z16
-	VBROADCASTSD     constants<>+80(SB), Z26
-	VBROADCASTSD     constants<>+80(SB), Z27
-	VBROADCASTSD     constants<>+80(SB), Z28
-	VBROADCASTSD     constants<>+80(SB), Z29
-	VFMADD213PD.BCST constants<>+72(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+72(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+72(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+72(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+64(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+64(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+64(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+64(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+56(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+56(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+56(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+56(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+48(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+48(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+48(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+48(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+40(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+40(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+40(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+40(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+264(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+264(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+264(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+264(SB), Z16, Z29
-	VMULPD           Z9, Z26, Z26
-	VMULPD           Z12, Z27, Z27
-	VMULPD           Z14, Z28, Z28
-	VMULPD           Z16, Z29, Z29
-	VPSLLQ           $0x30, Z18, Z22
-	VPERMI2PD        Z8, Z7, Z18
-	VPSLLQ           $0x30, Z19, Z23
-	VPERMI2PD        Z8, Z7, Z19
-	VPSLLQ           $0x30, Z20, Z24
-	VPERMI2PD        Z8, Z7, Z20
-	VPSLLQ           $0x30, Z21, Z25
-	VPERMI2PD        Z8, Z7, Z21
-	VPADDQ           Z22, Z18, Z18
-	VPADDQ           Z23, Z19, Z19
-	VPADDQ           Z24, Z20, Z20
-	VPADDQ           Z25, Z21, Z21
-	VFMADD213PD.Z    Z18, Z18, K1, Z26
-	VFMADD213PD.Z    Z19, Z19, K2, Z27
-	VFMADD213PD.Z    Z20, Z20, K3, Z28
-	VFMADD213PD.Z    Z21, Z21, K4, Z29
-	VMULPD           Z26, Z11, Z11
-	VMOVUPD          Z26, 512(SI)
-	VMOVUPD          Z11, 576(SI)
-	VMULPD           Z27, Z13, Z13
-	VMOVUPD          Z27, 640(SI)
-	VMOVUPD          Z13, 704(SI)
-	VMULPD           Z28, Z15, Z15
-	VMOVUPD          Z28, 768(SI)
-	VMOVUPD          Z15, 832(SI)
-	VMULPD           Z29, Z17, Z17
-	VMOVUPD          Z29, 896(SI)
-	VMOVUPD          Z17, 960(SI)
-	VXORPD           Z9, Z9, Z9
-	VXORPD           Z11, Z11, Z11
-	VXORPD           Z12, Z12, Z12
-	VXORPD           Z13, Z13, Z13
-	LEAQ             (AX), R9
-	MOVQ             96(R8), R10
-	MOVQ             (R10)(R9*8), R9
-	MOVQ             72(R8), R10
-	LEAQ             (R10)(R9*8), R10
-	VMOVUPD          (R10), Z14
-	VFMADD231PD.BCST (SI), Z14, Z9
-	VFMADD231PD.BCST 64(SI), Z14, Z12
-	VMOVUPD          64(R10), Z14
-	VFMADD231PD.BCST 8(SI), Z14, Z11
-	VFMADD231PD.BCST 72(SI), Z14, Z13
-	VMOVUPD          128(R10), Z14
-	VFMADD231PD.BCST 16(SI), Z14, Z9
-	VFMADD231PD.BCST 80(SI), Z14, Z12
-	VMOVUPD          192(R10), Z14
-	VFMADD231PD.BCST 24(SI), Z14, Z11
-	VFMADD231PD.BCST 88(SI), Z14, Z13
-	VMOVUPD          256(R10), Z14
-	VFMADD231PD.BCST 32(SI), Z14, Z9
-	VFMADD231PD.BCST 96(SI), Z14, Z12
-	VMOVUPD          320(R10), Z14
-	VFMADD231PD.BCST 40(SI), Z14, Z11
-	VFMADD231PD.BCST 104(SI), Z14, Z13
-	VMOVUPD          384(R10), Z14
-	VFMADD231PD.BCST 48(SI), Z14, Z9
-	VFMADD231PD.BCST 112(SI), Z14, Z12
-	VMOVUPD          448(R10), Z14
-	VFMADD231PD.BCST 56(SI), Z14, Z11
-	VFMADD231PD.BCST 120(SI), Z14, Z13
-	VADDPD           Z11, Z9, Z9
-	VADDPD           Z13, Z12, Z12
-	VMOVUPD          128(SI), Z11
-	VMULPD           Z11, Z12, Z12
-	VFMADD231PD      192(SI), Z9, Z12
-	VMULPD           Z11, Z9, Z9
-	VXORPD           Z11, Z11, Z11
-	VXORPD           Z13, Z13, Z13
-	VXORPD           Z14, Z14, Z14
-	VXORPD           Z15, Z15, Z15
-	LEAQ             1(AX), R9
-	MOVQ             96(R8), R10
-	MOVQ             (R10)(R9*8), R9
-	MOVQ             72(R8), R10
-	LEAQ             (R10)(R9*8), R10
-	VMOVUPD          (R10), Z16
-	VFMADD231PD.BCST 256(SI), Z16, Z11
-	VFMADD231PD.BCST 320(SI), Z16, Z14
-	VMOVUPD          64(R10), Z16
-	VFMADD231PD.BCST 264(SI), Z16, Z13
-	VFMADD231PD.BCST 328(SI), Z16, Z15
-	VMOVUPD          128(R10), Z16
-	VFMADD231PD.BCST 272(SI), Z16, Z11
-	VFMADD231PD.BCST 336(SI), Z16, Z14
-	VMOVUPD          192(R10), Z16
-	VFMADD231PD.BCST 280(SI), Z16, Z13
-	VFMADD231PD.BCST 344(SI), Z16, Z15
-	VMOVUPD          256(R10), Z16
-	VFMADD231PD.BCST 288(SI), Z16, Z11
-	VFMADD231PD.BCST 352(SI), Z16, Z14
-	VMOVUPD          320(R10), Z16
-	VFMADD231PD.BCST 296(SI), Z16, Z13
-	VFMADD231PD.BCST 360(SI), Z16, Z15
-	VMOVUPD          384(R10), Z16
-	VFMADD231PD.BCST 304(SI), Z16, Z11
-	VFMADD231PD.BCST 368(SI), Z16, Z14
-	VMOVUPD          448(R10), Z16
-	VFMADD231PD.BCST 312(SI), Z16, Z13
-	VFMADD231PD.BCST 376(SI), Z16, Z15
-	VADDPD           Z13, Z11, Z11
-	VADDPD           Z15, Z14, Z14
-	VMOVUPD          384(SI), Z13
-	VMULPD           Z13, Z14, Z14
-	VFMADD231PD      448(SI), Z11, Z14
-	VMULPD           Z13, Z11, Z11
-	VXORPD           Z13, Z13, Z13
-	VXORPD           Z15, Z15, Z15
-	VXORPD           Z16, Z16, Z16
-	VXORPD           Z17, Z17, Z17
-	LEAQ             2(AX), R9
-	MOVQ             96(R8), R10
-	MOVQ             (R10)(R9*8), R9
-	MOVQ             72(R8), R10
-	LEAQ             (R10)(R9*8), R10
-	VMOVUPD          (R10), Z18
-	VFMADD231PD.BCST 512(SI), Z18, Z13
-	VFMADD231PD.BCST 576(SI), Z18, Z16
-	VMOVUPD          64(R10), Z18
-	VFMADD231PD.BCST 520(SI), Z18, Z15
-	VFMADD231PD.BCST 584(SI), Z18, Z17
-	VMOVUPD          128(R10), Z18
-	VFMADD231PD.BCST 528(SI), Z18, Z13
-	VFMADD231PD.BCST 592(SI), Z18, Z16
-	VMOVUPD          192(R10), Z18
-	VFMADD231PD.BCST 536(SI), Z18, Z15
-	VFMADD231PD.BCST 600(SI), Z18, Z17
-	VMOVUPD          256(R10), Z18
-	VFMADD231PD.BCST 544(SI), Z18, Z13
-	VFMADD231PD.BCST 608(SI), Z18, Z16
-	VMOVUPD          320(R10), Z18
-	VFMADD231PD.BCST 552(SI), Z18, Z15
-	VFMADD231PD.BCST 616(SI), Z18, Z17
-	VMOVUPD          384(R10), Z18
-	VFMADD231PD.BCST 560(SI), Z18, Z13
-	VFMADD231PD.BCST 624(SI), Z18, Z16
-	VMOVUPD          448(R10), Z18
-	VFMADD231PD.BCST 568(SI), Z18, Z15
-	VFMADD231PD.BCST 632(SI), Z18, Z17
-	VADDPD           Z15, Z13, Z13
-	VADDPD           Z17, Z16, Z16
-	VMOVUPD          640(SI), Z15
-	VMULPD           Z15, Z16, Z16
-	VFMADD231PD      704(SI), Z13, Z16
-	VMULPD           Z15, Z13, Z13
-	VXORPD           Z15, Z15, Z15
-	VXORPD           Z17, Z17, Z17
-	VXORPD           Z18, Z18, Z18
-	VXORPD           Z19, Z19, Z19
-	LEAQ             3(AX), R9
-	MOVQ             96(R8), R10
-	MOVQ             (R10)(R9*8), R9
-	MOVQ             72(R8), R10
-	LEAQ             (R10)(R9*8), R10
-	VMOVUPD          (R10), Z20
-	VFMADD231PD.BCST 768(SI), Z20, Z15
-	VFMADD231PD.BCST 832(SI), Z20, Z18
-	VMOVUPD          64(R10), Z20
-	VFMADD231PD.BCST 776(SI), Z20, Z17
-	VFMADD231PD.BCST 840(SI), Z20, Z19
-	VMOVUPD          128(R10), Z20
-	VFMADD231PD.BCST 784(SI), Z20, Z15
-	VFMADD231PD.BCST 848(SI), Z20, Z18
-	VMOVUPD          192(R10), Z20
-	VFMADD231PD.BCST 792(SI), Z20, Z17
-	VFMADD231PD.BCST 856(SI), Z20, Z19
-	VMOVUPD          256(R10), Z20
-	VFMADD231PD.BCST 800(SI), Z20, Z15
-	VFMADD231PD.BCST 864(SI), Z20, Z18
-	VMOVUPD          320(R10), Z20
-	VFMADD231PD.BCST 808(SI), Z20, Z17
-	VFMADD231PD.BCST 872(SI), Z20, Z19
-	VMOVUPD          384(R10), Z20
-	VFMADD231PD.BCST 816(SI), Z20, Z15
-	VFMADD231PD.BCST 880(SI), Z20, Z18
-	VMOVUPD          448(R10), Z20
-	VFMADD231PD.BCST 824(SI), Z20, Z17
-	VFMADD231PD.BCST 888(SI), Z20, Z19
-	VADDPD           Z17, Z15, Z15
-	VADDPD           Z19, Z18, Z18
-	VMOVUPD          896(SI), Z17
-	VMULPD           Z17, Z18, Z18
-	VFMADD231PD      960(SI), Z15, Z18
-	VMULPD           Z17, Z15, Z15
-	VUNPCKLPD        Z11, Z9, Z17
-	VUNPCKHPD        Z11, Z9, Z9
-	VADDPD           Z9, Z17, Z17
-	VUNPCKLPD        Z15, Z13, Z9
-	VUNPCKHPD        Z15, Z13, Z11
-	VADDPD           Z11, Z9, Z9
-	VUNPCKLPD        Z14, Z12, Z11
-	VUNPCKHPD        Z14, Z12, Z12
-	VADDPD           Z12, Z11, Z11
-	VUNPCKLPD        Z18, Z16, Z12
-	VUNPCKHPD        Z18, Z16, Z13
-	VADDPD           Z13, Z12, Z12
-	VSHUFF64X2       $0x88, Z9, Z17, Z13
-	VSHUFF64X2       $0xdd, Z9, Z17, Z9
-	VADDPD           Z9, Z13, Z13
-	VSHUFF64X2       $0x88, Z12, Z11, Z9
-	VSHUFF64X2       $0xdd, Z12, Z11, Z11
-	VADDPD           Z11, Z9, Z9
-	VSHUFF64X2       $0x88, Z9, Z13, Z11
-	VSHUFF64X2       $0xdd, Z9, Z13, Z9
-	VADDPD           Z9, Z11, Z11
-	VEXTRACTF64X4    $0x01, Z11, Y9
-	VMOVUPD          constants<>+960(SB), Y12
-	VSHUFF64X2       $0x44, Z11, Z11, Z11
-	VPSUBQ.BCST      constants<>+272(SB), Z11, Z13
-	VPMAXUQ          Z13, Z1, Z1
-	VDIVPD           Y11, Y12, Y12
-	VMOVUPD          Y12, 1024(SI)
-	VGETMANTPD       $0x0b, Z11, Z13
-	VGETEXPPD        Z11, Z11
-	VPSRLQ           $0x30, Z13, Z15
-	VGETEXPPD        Z13, Z14
-	VSUBPD           Z14, Z11, Z11
-	VMOVAPD          Z15, Z14
-	VMOVUPD          constants<>+320(SB), Z16
-	VPERMI2PD        constants<>+384(SB), Z16, Z14
-	VMOVUPD          constants<>+448(SB), Z16
-	VPERMI2PD        constants<>+512(SB), Z16, Z15
-	VFMSUB213PD.BCST constants<>+264(SB), Z14, Z13
-	VFMADD231PD.BCST constants<>+576(SB), Z11, Z15
-	VMULPD           Z13, Z13, Z14
-	VBROADCASTSD     constants<>+584(SB), Z16
-	VFMADD231PD.BCST constants<>+592(SB), Z13, Z16
-	VFMADD231PD.BCST constants<>+600(SB), Z14, Z16
-	VBROADCASTSD     constants<>+608(SB), Z17
-	VFMADD231PD.BCST constants<>+616(SB), Z13, Z17
-	VFMADD213PD      Z17, Z14, Z16
-	VBROADCASTSD     constants<>+624(SB), Z17
-	VFMADD231PD.BCST constants<>+632(SB), Z13, Z17
-	VFMADD213PD      Z17, Z14, Z16
-	VBROADCASTSD     constants<>+640(SB), Z17
-	VFMADD231PD.BCST constants<>+648(SB), Z13, Z17
-	VFMADD213PD      Z17, Z14, Z16
-	VFMADD213PD      Z13, Z14, Z16
-	VFMADD231PD.BCST constants<>+656(SB), Z11, Z16
-	VADDPD           Z15, Z16, Z16
-	VFNMADD231PD     Y9, Y12, Y16
-	MOVQ             120(R8), R9
-	LEAQ             (AX), R10
-	MOVQ             416(R8), R11
-	MOVLQSX          (R11)(R10*4), R10
-	ANDQ             8(R8), R10
-	LEAQ             1(AX), R11
-	MOVQ             416(R8), R12
-	MOVLQSX          (R12)(R11*4), R11
-	ANDQ             8(R8), R11
-	LEAQ             2(AX), R12
-	MOVQ             416(R8), R13
-	MOVLQSX          (R13)(R12*4), R12
-	ANDQ             8(R8), R12
-	LEAQ             3(AX), R13
-	MOVQ             416(R8), R14
-	MOVLQSX          (R14)(R13*4), R13
-	ANDQ             8(R8), R13
-	VMOVSD           (R9)(R10*8), X10
-	VMOVHPD          (R9)(R11*8), X10, X10
-	VMOVSD           (R9)(R12*8), X9
-	VMOVHPD          (R9)(R13*8), X9, X9
-	VINSERTF128      $0x01, X9, Y10, Y9
-	VFMADD231PD      Y16, Y9, Y2
-
-group161:
-	CMPQ       CX, $0x08
-	JLT        last162
-	CMPQ       CX, $0x0c
-	JLT        none169
-	MOVQ       416(R8), R9
-	MOVLQSX    32(R9)(AX*4), R9
-	MOVQ       440(R8), R10
-	MOVLQSX    (R10)(R9*4), R10
-	SHLQ       $0x06, R10
-	ADDQ       24(R8), R10
-	PREFETCHT0 (R10)
-	MOVQ       464(R8), R10
-	MOVLQSX    (R10)(R9*4), R10
-	SHLQ       $0x06, R10
-	ADDQ       24(R8), R10
-	PREFETCHT0 (R10)
-	ADDQ       R9, R9
-	SHLQ       $0x06, R9
-	ADDQ       48(R8), R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	MOVQ       416(R8), R9
-	MOVLQSX    36(R9)(AX*4), R9
-	MOVQ       440(R8), R10
-	MOVLQSX    (R10)(R9*4), R10
-	SHLQ       $0x06, R10
-	ADDQ       24(R8), R10
-	PREFETCHT0 (R10)
-	MOVQ       464(R8), R10
-	MOVLQSX    (R10)(R9*4), R10
-	SHLQ       $0x06, R10
-	ADDQ       24(R8), R10
-	PREFETCHT0 (R10)
-	ADDQ       R9, R9
-	SHLQ       $0x06, R9
-	ADDQ       48(R8), R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	MOVQ       416(R8), R9
-	MOVLQSX    40(R9)(AX*4), R9
-	MOVQ       440(R8), R10
-	MOVLQSX    (R10)(R9*4), R10
-	SHLQ       $0x06, R10
-	ADDQ       24(R8), R10
-	PREFETCHT0 (R10)
-	MOVQ       464(R8), R10
-	MOVLQSX    (R10)(R9*4), R10
-	SHLQ       $0x06, R10
-	ADDQ       24(R8), R10
-	PREFETCHT0 (R10)
-	ADDQ       R9, R9
-	SHLQ       $0x06, R9
-	ADDQ       48(R8), R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	MOVQ       416(R8), R9
-	MOVLQSX    44(R9)(AX*4), R9
-	MOVQ       440(R8), R10
-	MOVLQSX    (R10)(R9*4), R10
-	SHLQ       $0x06, R10
-	ADDQ       24(R8), R10
-	PREFETCHT0 (R10)
-	MOVQ       464(R8), R10
-	MOVLQSX    (R10)(R9*4), R10
-	SHLQ       $0x06, R10
-	ADDQ       24(R8), R10
-	PREFETCHT0 (R10)
-	ADDQ       R9, R9
-	SHLQ       $0x06, R9
-	ADDQ       48(R8), R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-
-none169:
-	LEAQ             4(AX), R9
-	MOVQ             416(R8), R10
-	MOVLQSX          (R10)(R9*4), R9
-	LEAQ             (R9), R10
-	ADDQ             R10, R10
-	INCQ             R10
-	MOVQ             440(R8), R11
-	MOVLQSX          (R11)(R9*4), R11
-	SHLQ             $0x06, R11
-	ADDQ             24(R8), R11
-	SHLQ             $0x06, R10
-	ADDQ             48(R8), R10
-	VBROADCASTSD     constants<>+0(SB), Z9
-	VMOVUPD          (R10), Z11
-	VCMPPD           $0x04, Z9, Z11, K1
-	VMOVUPD          (R11), Z12
-	VSUBPD           Z11, Z12, K1, Z9
-	VCMPPD.BCST      $0x04, constants<>+0(SB), Z9, K1
-	VMOVAPD.Z        Z9, K1, Z11
-	VMAXPD           Z9, Z0, Z0
-	LEAQ             (R9), R10
-	ADDQ             R10, R10
-	MOVQ             464(R8), R11
-	MOVLQSX          (R11)(R9*4), R9
-	SHLQ             $0x06, R9
-	ADDQ             24(R8), R9
-	SHLQ             $0x06, R10
-	ADDQ             48(R8), R10
-	VBROADCASTSD     constants<>+0(SB), Z12
-	VMOVUPD          (R10), Z13
-	VCMPPD           $0x04, Z12, Z13, K1
-	VMOVUPD          (R9), Z14
-	VSUBPD           Z13, Z14, K1, Z12
-	VCMPPD.BCST      $0x04, constants<>+0(SB), Z12, K1
-	VMOVAPD.Z        Z12, K1, Z13
-	VMAXPD           Z12, Z0, Z0
-	LEAQ             5(AX), R9
-	MOVQ             416(R8), R10
-	MOVLQSX          (R10)(R9*4), R9
-	LEAQ             (R9), R10
-	ADDQ             R10, R10
-	INCQ             R10
-	MOVQ             440(R8), R11
-	MOVLQSX          (R11)(R9*4), R11
-	SHLQ             $0x06, R11
-	ADDQ             24(R8), R11
-	SHLQ             $0x06, R10
-	ADDQ             48(R8), R10
-	VBROADCASTSD     constants<>+0(SB), Z14
-	VMOVUPD          (R10), Z15
-	VCMPPD           $0x04, Z14, Z15, K1
-	VMOVUPD          (R11), Z16
-	VSUBPD           Z15, Z16, K1, Z14
-	VCMPPD.BCST      $0x04, constants<>+0(SB), Z14, K1
-	VMOVAPD.Z        Z14, K1, Z15
-	VMAXPD           Z14, Z0, Z0
-	LEAQ             (R9), R10
-	ADDQ             R10, R10
-	MOVQ             464(R8), R11
-	MOVLQSX          (R11)(R9*4), R9
-	SHLQ             $0x06, R9
-	ADDQ             24(R8), R9
-	SHLQ             $0x06, R10
-	ADDQ             48(R8), R10
-	VBROADCASTSD     constants<>+0(SB), Z16
-	VMOVUPD          (R10), Z17
-	VCMPPD           $0x04, Z16, Z17, K1
-	VMOVUPD          (R9), Z18
-	VSUBPD           Z17, Z18, K1, Z16
-	VCMPPD.BCST      $0x04, constants<>+0(SB), Z16, K1
-	VMOVAPD.Z        Z16, K1, Z17
-	VMAXPD           Z16, Z0, Z0
-	VCMPPD.BCST      $0x05, constants<>+256(SB), Z9, K1
-	VCMPPD.BCST      $0x05, constants<>+256(SB), Z12, K2
-	VCMPPD.BCST      $0x05, constants<>+256(SB), Z14, K3
-	VCMPPD.BCST      $0x05, constants<>+256(SB), Z16, K4
-	VMOVAPD          Z4, Z18
-	VFMADD231PD      Z3, Z9, Z18
-	VMOVAPD          Z4, Z19
-	VFMADD231PD      Z3, Z12, Z19
-	VMOVAPD          Z4, Z20
-	VFMADD231PD      Z3, Z14, Z20
-	VMOVAPD          Z4, Z21
-	VFMADD231PD      Z3, Z16, Z21
-	VSUBPD           Z4, Z18, Z22
-	VSUBPD           Z4, Z19, Z23
-	VSUBPD           Z4, Z20, Z24
-	VSUBPD           Z4, Z21, Z25
-	VFNMADD231PD     Z5, Z22, Z9
-	VFNMADD231PD     Z5, Z23, Z12
-	VFNMADD231PD     Z5, Z24, Z14
-	VFNMADD231PD     Z5, Z25, Z16
-	VFNMADD231PD     Z6, Z22, Z9
-	VFNMADD231PD     Z6, Z23, Z12
-	VFNMADD231PD     Z6, Z24, Z14
-	VFNMADD231PD     Z6, Z25, Z16
-	VBROADCASTSD     constants<>+80(SB), Z26
-	VBROADCASTSD     constants<>+80(SB), Z27
-	VBROADCASTSD     constants<>+80(SB), Z28
-	VBROADCASTSD     constants<>+80(SB), Z29
-	VFMADD213PD.BCST constants<>+72(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+72(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+72(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+72(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+64(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+64(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+64(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+64(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+56(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+56(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+56(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+56(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+48(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+48(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+48(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+48(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+40(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+40(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+40(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+40(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+264(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+264(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+264(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+264(SB), Z16, Z29
-	VMULPD           Z9, Z26, Z26
-	VMULPD           Z12, Z27, Z27
-	VMULPD           Z14, Z28, Z28
-	VMULPD           Z16, Z29, Z29
-	VPSLLQ           $0x30, Z18, Z22
-	VPERMI2PD        Z8, Z7, Z18
-	VPSLLQ           $0x30, Z19, Z23
-	VPERMI2PD        Z8, Z7, Z19
-	VPSLLQ           $0x30, Z20, Z24
-	VPERMI2PD        Z8, Z7, Z20
-	VPSLLQ           $0x30, Z21, Z25
-	VPERMI2PD        Z8, Z7, Z21
-	VPADDQ           Z22, Z18, Z18
-	VPADDQ           Z23, Z19, Z19
-	VPADDQ           Z24, Z20, Z20
-	VPADDQ           Z25, Z21, Z21
-	VFMADD213PD.Z    Z18, Z18, K1, Z26
-	VFMADD213PD.Z    Z19, Z19, K2, Z27
-	VFMADD213PD.Z    Z20, Z20, K3, Z28
-	VFMADD213PD.Z    Z21, Z21, K4, Z29
-	VMULPD           Z26, Z11, Z11
-	VMOVUPD          Z26, (DI)
-	VMOVUPD          Z11, 64(DI)
-	VMULPD           Z27, Z13, Z13
-	VMOVUPD          Z27, 128(DI)
-	VMOVUPD          Z13, 192(DI)
-	VMULPD           Z28, Z15, Z15
-	VMOVUPD          Z28, 256(DI)
-	VMOVUPD          Z15, 320(DI)
-	VMULPD           Z29, Z17, Z17
-	VMOVUPD          Z29, 384(DI)
-	VMOVUPD          Z17, 448(DI)
-	LEAQ             6(AX), R9
-	MOVQ             416(R8), R10
-	MOVLQSX          (R10)(R9*4), R9
-	LEAQ             (R9), R10
-	ADDQ             R10, R10
-	INCQ             R10
-	MOVQ             440(R8), R11
-	MOVLQSX          (R11)(R9*4), R11
-	SHLQ             $0x06, R11
-	ADDQ             24(R8), R11
-	SHLQ             $0x06, R10
-	ADDQ             48(R8), R10
-	VBROADCASTSD     constants<>+0(SB), Z9
-	VMOVUPD          (R10), Z11
-	VCMPPD           $0x04, Z9, Z11, K1
-	VMOVUPD          (R11), Z12
-	VSUBPD           Z11, Z12, K1, Z9
-	VCMPPD.BCST      $0x04, constants<>+0(SB), Z9, K1
-	VMOVAPD.Z        Z9, K1, Z11
-	VMAXPD           Z9, Z0, Z0
-	LEAQ             (R9), R10
-	ADDQ             R10, R10
-	MOVQ             464(R8), R11
-	MOVLQSX          (R11)(R9*4), R9
-	SHLQ             $0x06, R9
-	ADDQ             24(R8), R9
-	SHLQ             $0x06, R10
-	ADDQ             48(R8), R10
-	VBROADCASTSD     constants<>+0(SB), Z12
-	VMOVUPD          (R10), Z13
-	VCMPPD           $0x04, Z12, Z13, K1
-	VMOVUPD          (R9), Z14
-	VSUBPD           Z13, Z14, K1, Z12
-	VCMPPD.BCST      $0x04, constants<>+0(SB), Z12, K1
-	VMOVAPD.Z        Z12, K1, Z13
-	VMAXPD           Z12, Z0, Z0
-	LEAQ             7(AX), R9
-	MOVQ             416(R8), R10
-	MOVLQSX          (R10)(R9*4), R9
-	LEAQ             (R9), R10
-	ADDQ             R10, R10
-	INCQ             R10
-	MOVQ             440(R8), R11
-	MOVLQSX          (R11)(R9*4), R11
-	SHLQ             $0x06, R11
-	ADDQ             24(R8), R11
-	SHLQ             $0x06, R10
-	ADDQ             48(R8), R10
-	VBROADCASTSD     constants<>+0(SB), Z14
-	VMOVUPD          (R10), Z15
-	VCMPPD           $0x04, Z14, Z15, K1
-	VMOVUPD          (R11), Z16
-	VSUBPD           Z15, Z16, K1, Z14
-	VCMPPD.BCST      $0x04, constants<>+0(SB), Z14, K1
-	VMOVAPD.Z        Z14, K1, Z15
-	VMAXPD           Z14, Z0, Z0
-	LEAQ             (R9), R10
-	ADDQ             R10, R10
-	MOVQ             464(R8), R11
-	MOVLQSX          (R11)(R9*4), R9
-	SHLQ             $0x06, R9
-	ADDQ             24(R8), R9
-	SHLQ             $0x06, R10
-	ADDQ             48(R8), R10
-	VBROADCASTSD     constants<>+0(SB), Z16
-	VMOVUPD          (R10), Z17
-	VCMPPD           $0x04, Z16, Z17, K1
-	VMOVUPD          (R9), Z18
-	VSUBPD           Z17, Z18, K1, Z16
-	VCMPPD.BCST      $0x04, constants<>+0(SB), Z16, K1
-	VMOVAPD.Z        Z16, K1, Z17
-	VMAXPD           Z16, Z0, Z0
-	VCMPPD.BCST      $0x05, constants<>+256(SB), Z9, K1
-	VCMPPD.BCST      $0x05, constants<>+256(SB), Z12, K2
-	VCMPPD.BCST      $0x05, constants<>+256(SB), Z14, K3
-	VCMPPD.BCST      $0x05, constants<>+256(SB), Z16, K4
-	VMOVAPD          Z4, Z18
-	VFMADD231PD      Z3, Z9, Z18
-	VMOVAPD          Z4, Z19
-	VFMADD231PD      Z3, Z12, Z19
-	VMOVAPD          Z4, Z20
-	VFMADD231PD      Z3, Z14, Z20
-	VMOVAPD          Z4, Z21
-	VFMADD231PD      Z3, Z16, Z21
-	VSUBPD           Z4, Z18, Z22
-	VSUBPD           Z4, Z19, Z23
-	VSUBPD           Z4, Z20, Z24
-	VSUBPD           Z4, Z21, Z25
-	VFNMADD231PD     Z5, Z22, Z9
-	VFNMADD231PD     Z5, Z23, Z12
-	VFNMADD231PD     Z5, Z24, Z14
-	VFNMADD231PD     Z5, Z25, Z16
-	VFNMADD231PD     Z6, Z22, Z9
-	VFNMADD231PD     Z6, Z23, Z12
-	VFNMADD231PD     Z6, Z24, Z14
-	VFNMADD231PD     Z6, Z25, Z16
-	VBROADCASTSD     constants<>+80(SB), Z26
-	VBROADCASTSD     constants<>+80(SB), Z27
-	VBROADCASTSD     constants<>+80(SB), Z28
-	VBROADCASTSD     constants<>+80(SB), Z29
-	VFMADD213PD.BCST constants<>+72(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+72(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+72(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+72(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+64(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+64(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+64(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+64(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+56(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+56(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+56(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+56(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+48(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+48(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+48(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+48(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+40(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+40(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+40(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+40(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+264(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+264(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+264(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+264(SB), Z16, Z29
-	VMULPD           Z9, Z26, Z26
-	VMULPD           Z12, Z27, Z27
-	VMULPD           Z14, Z28, Z28
-	VMULPD           Z16, Z29, Z29
-	VPSLLQ           $0x30, Z18, Z22
-	VPERMI2PD        Z8, Z7, Z18
-	VPSLLQ           $0x30, Z19, Z23
-	VPERMI2PD        Z8, Z7, Z19
-	VPSLLQ           $0x30, Z20, Z24
-	VPERMI2PD        Z8, Z7, Z20
-	VPSLLQ           $0x30, Z21, Z25
-	VPERMI2PD        Z8, Z7, Z21
-	VPADDQ           Z22, Z18, Z18
-	VPADDQ           Z23, Z19, Z19
-	VPADDQ           Z24, Z20, Z20
-	VPADDQ           Z25, Z21, Z21
-	VFMADD213PD.Z    Z18, Z18, K1, Z26
-	VFMADD213PD.Z    Z19, Z19, K2, Z27
-	VFMADD213PD.Z    Z20, Z20, K3, Z28
-	VFMADD213PD.Z    Z21, Z21, K4, Z29
-	VMULPD           Z26, Z11, Z11
-	VMOVUPD          Z26, 512(DI)
-	VMOVUPD          Z11, 576(DI)
-	VMULPD           Z27, Z13, Z13
-	VMOVUPD          Z27, 640(DI)
-	VMOVUPD          Z13, 704(DI)
-	VMULPD           Z28, Z15, Z15
-	VMOVUPD          Z28, 768(DI)
-	VMOVUPD          Z15, 832(DI)
-	VMULPD           Z29, Z17, Z17
-	VMOVUPD          Z29, 896(DI)
-	VMOVUPD          Z17, 960(DI)
-	VMOVUPD          (BX), Z9
-	VMOVUPD          64(BX), Z11
-	VMOVUPD          128(BX), Z12
-	VMOVUPD          192(BX), Z13
-	VMOVUPD          256(BX), Z14
-	VMOVUPD          320(BX), Z15
-	VMOVUPD          384(BX), Z16
-	VMOVUPD          448(BX), Z17
-	LEAQ             (AX), R9
-	MOVQ             96(R8), R10
-	MOVQ             (R10)(R9*8), R9
-	MOVQ             72(R8), R10
-	LEAQ             (R10)(R9*8), R10
-	VBROADCASTSD     1024(SI), Z18
-	VMULPD           128(SI), Z18, Z18
-	VMOVUPD          (R10), Z19
-	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      (SI), Z19, Z19
-	VADDPD           Z19, Z9, Z9
-	VMOVUPD          Z19, (DX)
-	ADDQ             $0x40, DX
-	VMOVUPD          64(R10), Z19
-	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      8(SI), Z19, Z19
-	VADDPD           Z19, Z11, Z11
-	VMOVUPD          Z19, (DX)
-	ADDQ             $0x40, DX
-	VMOVUPD          128(R10), Z19
-	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      16(SI), Z19, Z19
-	VADDPD           Z19, Z12, Z12
-	VMOVUPD          Z19, (DX)
-	ADDQ             $0x40, DX
-	VMOVUPD          192(R10), Z19
-	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      24(SI), Z19, Z19
-	VADDPD           Z19, Z13, Z13
-	VMOVUPD          Z19, (DX)
-	ADDQ             $0x40, DX
-	VMOVUPD          256(R10), Z19
-	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      32(SI), Z19, Z19
-	VADDPD           Z19, Z14, Z14
-	VMOVUPD          Z19, (DX)
-	ADDQ             $0x40, DX
-	VMOVUPD          320(R10), Z19
-	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      40(SI), Z19, Z19
-	VADDPD           Z19, Z15, Z15
-	VMOVUPD          Z19, (DX)
-	ADDQ             $0x40, DX
-	VMOVUPD          384(R10), Z19
-	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      48(SI), Z19, Z19
-	VADDPD           Z19, Z16, Z16
-	VMOVUPD          Z19, (DX)
-	ADDQ             $0x40, DX
-	VMOVUPD          448(R10), Z19
-	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      56(SI), Z19, Z19
-	VADDPD           Z19, Z17, Z17
-	VMOVUPD          Z19, (DX)
-	ADDQ             $0x40, DX
-	LEAQ             1(AX), R9
-	MOVQ             96(R8), R10
-	MOVQ             (R10)(R9*8), R9
-	MOVQ             72(R8), R10
-	LEAQ             (R10)(R9*8), R10
-	VBROADCASTSD     1032(SI), Z18
-	VMULPD           384(SI), Z18, Z18
-	VMOVUPD          (R10), Z19
-	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      256(SI), Z19, Z19
-	VADDPD           Z19, Z9, Z9
-	VMOVUPD          Z19, (DX)
-	ADDQ             $0x40, DX
-	VMOVUPD          64(R10), Z19
-	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      264(SI), Z19, Z19
-	VADDPD           Z19, Z11, Z11
-	VMOVUPD          Z19, (DX)
-	ADDQ             $0x40, DX
-	VMOVUPD          128(R10), Z19
-	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      272(SI), Z19, Z19
-	VADDPD           Z19, Z12, Z12
-	VMOVUPD          Z19, (DX)
-	ADDQ             $0x40, DX
-	VMOVUPD          192(R10), Z19
-	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      280(SI), Z19, Z19
-	VADDPD           Z19, Z13, Z13
-	VMOVUPD          Z19, (DX)
-	ADDQ             $0x40, DX
-	VMOVUPD          256(R10), Z19
-	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      288(SI), Z19, Z19
-	VADDPD           Z19, Z14, Z14
-	VMOVUPD          Z19, (DX)
-	ADDQ             $0x40, DX
-	VMOVUPD          320(R10), Z19
-	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      296(SI), Z19, Z19
-	VADDPD           Z19, Z15, Z15
-	VMOVUPD          Z19, (DX)
-	ADDQ             $0x40, DX
-	VMOVUPD          384(R10), Z19
-	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      304(SI), Z19, Z19
-	VADDPD           Z19, Z16, Z16
-	VMOVUPD          Z19, (DX)
-	ADDQ             $0x40, DX
-	VMOVUPD          448(R10), Z19
-	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      312(SI), Z19, Z19
-	VADDPD           Z19, Z17, Z17
-	VMOVUPD          Z19, (DX)
-	ADDQ             $0x40, DX
-	LEAQ             2(AX), R9
-	MOVQ             96(R8), R10
-	MOVQ             (R10)(R9*8), R9
-	MOVQ             72(R8), R10
-	LEAQ             (R10)(R9*8), R10
-	VBROADCASTSD     1040(SI), Z18
-	VMULPD           640(SI), Z18, Z18
-	VMOVUPD          (R10), Z19
-	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      512(SI), Z19, Z19
-	VADDPD           Z19, Z9, Z9
-	VMOVUPD          Z19, (DX)
-	ADDQ             $0x40, DX
-	VMOVUPD          64(R10), Z19
-	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      520(SI), Z19, Z19
-	VADDPD           Z19, Z11, Z11
-	VMOVUPD          Z19, (DX)
-	ADDQ             $0x40, DX
-	VMOVUPD          128(R10), Z19
-	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      528(SI), Z19, Z19
-	VADDPD           Z19, Z12, Z12
-	VMOVUPD          Z19, (DX)
-	ADDQ             $0x40, DX
-	VMOVUPD          192(R10), Z19
-	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      536(SI), Z19, Z19
-	VADDPD           Z19, Z13, Z13
-	VMOVUPD          Z19, (DX)
-	ADDQ             $0x40, DX
-	VMOVUPD          256(R10), Z19
-	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      544(SI), Z19, Z19
-	VADDPD           Z19, Z14, Z14
-	VMOVUPD          Z19, (DX)
-	ADDQ             $0x40, DX
-	VMOVUPD          320(R10), Z19
-	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      552(SI), Z19, Z19
-	VADDPD           Z19, Z15, Z15
-	VMOVUPD          Z19, (DX)
-	ADDQ             $0x40, DX
-	VMOVUPD          384(R10), Z19
-	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      560(SI), Z19, Z19
-	VADDPD           Z19, Z16, Z16
-	VMOVUPD          Z19, (DX)
-	ADDQ             $0x40, DX
-	VMOVUPD          448(R10), Z19
-	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      568(SI), Z19, Z19
-	VADDPD           Z19, Z17, Z17
-	VMOVUPD          Z19, (DX)
-	ADDQ             $0x40, DX
-	LEAQ             3(AX), R9
-	MOVQ             96(R8), R10
-	MOVQ             (R10)(R9*8), R9
-	MOVQ             72(R8), R10
-	LEAQ             (R10)(R9*8), R10
-	VBROADCASTSD     1048(SI), Z18
-	VMULPD           896(SI), Z18, Z18
-	VMOVUPD          (R10), Z19
-	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      768(SI), Z19, Z19
-	VADDPD           Z19, Z9, Z9
-	VMOVUPD          Z19, (DX)
-	ADDQ             $0x40, DX
-	VMOVUPD          64(R10), Z19
-	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      776(SI), Z19, Z19
-	VADDPD           Z19, Z11, Z11
-	VMOVUPD          Z19, (DX)
-	ADDQ             $0x40, DX
-	VMOVUPD          128(R10), Z19
-	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      784(SI), Z19, Z19
-	VADDPD           Z19, Z12, Z12
-	VMOVUPD          Z19, (DX)
-	ADDQ             $0x40, DX
-	VMOVUPD          192(R10), Z19
-	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      792(SI), Z19, Z19
-	VADDPD           Z19, Z13, Z13
-	VMOVUPD          Z19, (DX)
-	ADDQ             $0x40, DX
-	VMOVUPD          256(R10), Z19
-	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      800(SI), Z19, Z19
-	VADDPD           Z19, Z14, Z14
-	VMOVUPD          Z19, (DX)
-	ADDQ             $0x40, DX
-	VMOVUPD          320(R10), Z19
-	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      808(SI), Z19, Z19
-	VADDPD           Z19, Z15, Z15
-	VMOVUPD          Z19, (DX)
-	ADDQ             $0x40, DX
-	VMOVUPD          384(R10), Z19
-	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      816(SI), Z19, Z19
-	VADDPD           Z19, Z16, Z16
-	VMOVUPD          Z19, (DX)
-	ADDQ             $0x40, DX
-	VMOVUPD          448(R10), Z19
-	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      824(SI), Z19, Z19
-	VADDPD           Z19, Z17, Z17
-	VMOVUPD          Z19, (DX)
-	ADDQ             $0x40, DX
-	VMOVUPD          Z9, (BX)
-	VMOVUPD          Z11, 64(BX)
-	VMOVUPD          Z12, 128(BX)
-	VMOVUPD          Z13, 192(BX)
-	VMOVUPD          Z14, 256(BX)
-	VMOVUPD          Z15, 320(BX)
-	VMOVUPD          Z16, 384(BX)
-	VMOVUPD          Z17, 448(BX)
-	VXORPD           Z9, Z9, Z9
-	VXORPD           Z11, Z11, Z11
-	VXORPD           Z12, Z12, Z12
-	VXORPD           Z13, Z13, Z13
-	LEAQ             4(AX), R9
-	MOVQ             96(R8), R10
-	MOVQ             (R10)(R9*8), R9
-	MOVQ             72(R8), R10
-	LEAQ             (R10)(R9*8), R10
-	VMOVUPD          (R10), Z14
-	VFMADD231PD.BCST (DI), Z14, Z9
-	VFMADD231PD.BCST 64(DI), Z14, Z12
-	VMOVUPD          64(R10), Z14
-	VFMADD231PD.BCST 8(DI), Z14, Z11
-	VFMADD231PD.BCST 72(DI), Z14, Z13
-	VMOVUPD          128(R10), Z14
-	VFMADD231PD.BCST 16(DI), Z14, Z9
-	VFMADD231PD.BCST 80(DI), Z14, Z12
-	VMOVUPD          192(R10), Z14
-	VFMADD231PD.BCST 24(DI), Z14, Z11
-	VFMADD231PD.BCST 88(DI), Z14, Z13
-	VMOVUPD          256(R10), Z14
-	VFMADD231PD.BCST 32(DI), Z14, Z9
-	VFMADD231PD.BCST 96(DI), Z14, Z12
-	VMOVUPD          320(R10), Z14
-	VFMADD231PD.BCST 40(DI), Z14, Z11
-	VFMADD231PD.BCST 104(DI), Z14, Z13
-	VMOVUPD          384(R10), Z14
-	VFMADD231PD.BCST 48(DI), Z14, Z9
-	VFMADD231PD.BCST 112(DI), Z14, Z12
-	VMOVUPD          448(R10), Z14
-	VFMADD231PD.BCST 56(DI), Z14, Z11
-	VFMADD231PD.BCST 120(DI), Z14, Z13
-	VADDPD           Z11, Z9, Z9
-	VADDPD           Z13, Z12, Z12
-	VMOVUPD          128(DI), Z11
-	VMULPD           Z11, Z12, Z12
-	VFMADD231PD      192(DI), Z9, Z12
-	VMULPD           Z11, Z9, Z9
-	VXORPD           Z11, Z11, Z11
-	VXORPD           Z13, Z13, Z13
-	VXORPD           Z14, Z14, Z14
-	VXORPD           Z15, Z15, Z15
-	LEAQ             5(AX), R9
-	MOVQ             96(R8), R10
-	MOVQ             (R10)(R9*8), R9
-	MOVQ             72(R8), R10
-	LEAQ             (R10)(R9*8), R10
-	VMOVUPD          (R10), Z16
-	VFMADD231PD.BCST 256(DI), Z16, Z11
-	VFMADD231PD.BCST 320(DI), Z16, Z14
-	VMOVUPD          64(R10), Z16
-	VFMADD231PD.BCST 264(DI), Z16, Z13
-	VFMADD231PD.BCST 328(DI), Z16, Z15
-	VMOVUPD          128(R10), Z16
-	VFMADD231PD.BCST 272(DI), Z16, Z11
-	VFMADD231PD.BCST 336(DI), Z16, Z14
-	VMOVUPD          192(R10), Z16
-	VFMADD231PD.BCST 280(DI), Z16, Z13
-	VFMADD231PD.BCST 344(DI), Z16, Z15
-	VMOVUPD          256(R10), Z16
-	VFMADD231PD.BCST 288(DI), Z16, Z11
-	VFMADD231PD.BCST 352(DI), Z16, Z14
-	VMOVUPD          320(R10), Z16
-	VFMADD231PD.BCST 296(DI), Z16, Z13
-	VFMADD231PD.BCST 360(DI), Z16, Z15
-	VMOVUPD          384(R10), Z16
-	VFMADD231PD.BCST 304(DI), Z16, Z11
-	VFMADD231PD.BCST 368(DI), Z16, Z14
-	VMOVUPD          448(R10), Z16
-	VFMADD231PD.BCST 312(DI), Z16, Z13
-	VFMADD231PD.BCST 376(DI), Z16, Z15
-	VADDPD           Z13, Z11, Z11
-	VADDPD           Z15, Z14, Z14
-	VMOVUPD          384(DI), Z13
-	VMULPD           Z13, Z14, Z14
-	VFMADD231PD      448(DI), Z11, Z14
-	VMULPD           Z13, Z11, Z11
-	VXORPD           Z13, Z13, Z13
-	VXORPD           Z15, Z15, Z15
-	VXORPD           Z16, Z16, Z16
-	VXORPD           Z17, Z17, Z17
-	LEAQ             6(AX), R9
-	MOVQ             96(R8), R10
-	MOVQ             (R10)(R9*8), R9
-	MOVQ             72(R8), R10
-	LEAQ             (R10)(R9*8), R10
-	VMOVUPD          (R10), Z18
-	VFMADD231PD.BCST 512(DI), Z18, Z13
-	VFMADD231PD.BCST 576(DI), Z18, Z16
-	VMOVUPD          64(R10), Z18
-	VFMADD231PD.BCST 520(DI), Z18, Z15
-	VFMADD231PD.BCST 584(DI), Z18, Z17
-	VMOVUPD          128(R10), Z18
-	VFMADD231PD.BCST 528(DI), Z18, Z13
-	VFMADD231PD.BCST 592(DI), Z18, Z16
-	VMOVUPD          192(R10), Z18
-	VFMADD231PD.BCST 536(DI), Z18, Z15
-	VFMADD231PD.BCST 600(DI), Z18, Z17
-	VMOVUPD          256(R10), Z18
-	VFMADD231PD.BCST 544(DI), Z18, Z13
-	VFMADD231PD.BCST 608(DI), Z18, Z16
-	VMOVUPD          320(R10), Z18
-	VFMADD231PD.BCST 552(DI), Z18, Z15
-	VFMADD231PD.BCST 616(DI), Z18, Z17
-	VMOVUPD          384(R10), Z18
-	VFMADD231PD.BCST 560(DI), Z18, Z13
-	VFMADD231PD.BCST 624(DI), Z18, Z16
-	VMOVUPD          448(R10), Z18
-	VFMADD231PD.BCST 568(DI), Z18, Z15
-	VFMADD231PD.BCST 632(DI), Z18, Z17
-	VADDPD           Z15, Z13, Z13
-	VADDPD           Z17, Z16, Z16
-	VMOVUPD          640(DI), Z15
-	VMULPD           Z15, Z16, Z16
-	VFMADD231PD      704(DI), Z13, Z16
-	VMULPD           Z15, Z13, Z13
-	VXORPD           Z15, Z15, Z15
-	VXORPD           Z17, Z17, Z17
-	VXORPD           Z18, Z18, Z18
-	VXORPD           Z19, Z19, Z19
-	LEAQ             7(AX), R9
-	MOVQ             96(R8), R10
-	MOVQ             (R10)(R9*8), R9
-	MOVQ             72(R8), R10
-	LEAQ             (R10)(R9*8), R10
-	VMOVUPD          (R10), Z20
-	VFMADD231PD.BCST 768(DI), Z20, Z15
-	VFMADD231PD.BCST 832(DI), Z20, Z18
-	VMOVUPD          64(R10), Z20
-	VFMADD231PD.BCST 776(DI), Z20, Z17
-	VFMADD231PD.BCST 840(DI), Z20, Z19
-	VMOVUPD          128(R10), Z20
-	VFMADD231PD.BCST 784(DI), Z20, Z15
-	VFMADD231PD.BCST 848(DI), Z20, Z18
-	VMOVUPD          192(R10), Z20
-	VFMADD231PD.BCST 792(DI), Z20, Z17
-	VFMADD231PD.BCST 856(DI), Z20, Z19
-	VMOVUPD          256(R10), Z20
-	VFMADD231PD.BCST 800(DI), Z20, Z15
-	VFMADD231PD.BCST 864(DI), Z20, Z18
-	VMOVUPD          320(R10), Z20
-	VFMADD231PD.BCST 808(DI), Z20, Z17
-	VFMADD231PD.BCST 872(DI), Z20, Z19
-	VMOVUPD          384(R10), Z20
-	VFMADD231PD.BCST 816(DI), Z20, Z15
-	VFMADD231PD.BCST 880(DI), Z20, Z18
-	VMOVUPD          448(R10), Z20
-	VFMADD231PD.BCST 824(DI), Z20, Z17
-	VFMADD231PD.BCST 888(DI), Z20, Z19
-	VADDPD           Z17, Z15, Z15
-	VADDPD           Z19, Z18, Z18
-	VMOVUPD          896(DI), Z17
-	VMULPD           Z17, Z18, Z18
-	VFMADD231PD      960(DI), Z15, Z18
-	VMULPD           Z17, Z15, Z15
-	VUNPCKLPD        Z11, Z9, Z17
-	VUNPCKHPD        Z11, Z9, Z9
-	VADDPD           Z9, Z17, Z17
-	VUNPCKLPD        Z15, Z13, Z9
-	VUNPCKHPD        Z15, Z13, Z11
-	VADDPD           Z11, Z9, Z9
-	VUNPCKLPD        Z14, Z12, Z11
-	VUNPCKHPD        Z14, Z12, Z12
-	VADDPD           Z12, Z11, Z11
-	VUNPCKLPD        Z18, Z16, Z12
-	VUNPCKHPD        Z18, Z16, Z13
-	VADDPD           Z13, Z12, Z12
-	VSHUFF64X2       $0x88, Z9, Z17, Z13
-	VSHUFF64X2       $0xdd, Z9, Z17, Z9
-	VADDPD           Z9, Z13, Z13
-	VSHUFF64X2       $0x88, Z12, Z11, Z9
-	VSHUFF64X2       $0xdd, Z12, Z11, Z11
-	VADDPD           Z11, Z9, Z9
-	VSHUFF64X2       $0x88, Z9, Z13, Z11
-	VSHUFF64X2       $0xdd, Z9, Z13, Z9
-	VADDPD           Z9, Z11, Z11
-	VEXTRACTF64X4    $0x01, Z11, Y9
-	VMOVUPD          constants<>+960(SB), Y12
-	VSHUFF64X2       $0x44, Z11, Z11, Z11
-	VPSUBQ.BCST      constants<>+272(SB), Z11, Z13
-	VPMAXUQ          Z13, Z1, Z1
-	VDIVPD           Y11, Y12, Y12
-	VMOVUPD          Y12, 1024(DI)
-	VGETMANTPD       $0x0b, Z11, Z13
-	VGETEXPPD        Z11, Z11
-	VPSRLQ           $0x30, Z13, Z15
-	VGETEXPPD        Z13, Z14
-	VSUBPD           Z14, Z11, Z11
-	VMOVAPD          Z15, Z14
-	VMOVUPD          constants<>+320(SB), Z16
-	VPERMI2PD        constants<>+384(SB), Z16, Z14
-	VMOVUPD          constants<>+448(SB), Z16
-	VPERMI2PD        constants<>+512(SB), Z16, Z15
-	VFMSUB213PD.BCST constants<>+264(SB), Z14, Z13
-	VFMADD231PD.BCST constants<>+576(SB), Z11, Z15
-	VMULPD           Z13, Z13, Z14
-	VBROADCASTSD     constants<>+584(SB), Z16
-	VFMADD231PD.BCST constants<>+592(SB), Z13, Z16
-	VFMADD231PD.BCST constants<>+600(SB), Z14, Z16
-	VBROADCASTSD     constants<>+608(SB), Z17
-	VFMADD231PD.BCST constants<>+616(SB), Z13, Z17
-	VFMADD213PD      Z17, Z14, Z16
-	VBROADCASTSD     constants<>+624(SB), Z17
-	VFMADD231PD.BCST constants<>+632(SB), Z13, Z17
-	VFMADD213PD      Z17, Z14, Z16
-	VBROADCASTSD     constants<>+640(SB), Z17
-	VFMADD231PD.BCST constants<>+648(SB), Z13, Z17
-	VFMADD213PD      Z17, Z14, Z16
-	VFMADD213PD      Z13, Z14, Z16
-	VFMADD231PD.BCST constants<>+656(SB), Z11, Z16
-	VADDPD           Z15, Z16, Z16
-	VFNMADD231PD     Y9, Y12, Y16
-	MOVQ             120(R8), R9
-	LEAQ             4(AX), R10
-	MOVQ             416(R8), R11
-	MOVLQSX          (R11)(R10*4), R10
-	ANDQ             8(R8), R10
-	LEAQ             5(AX), R11
-	MOVQ             416(R8), R12
-	MOVLQSX          (R12)(R11*4), R11
-	ANDQ             8(R8), R11
-	LEAQ             6(AX), R12
-	MOVQ             416(R8), R13
-	MOVLQSX          (R13)(R12*4), R12
-	ANDQ             8(R8), R12
-	LEAQ             7(AX), R13
-	MOVQ             416(R8), R14
-	MOVLQSX          (R14)(R13*4), R13
-	ANDQ             8(R8), R13
-	VMOVSD           (R9)(R10*8), X10
-	VMOVHPD          (R9)(R11*8), X10, X10
-	VMOVSD           (R9)(R12*8), X9
-	VMOVHPD          (R9)(R13*8), X9, X9
-	VINSERTF128      $0x01, X9, Y10, Y9
-	VFMADD231PD      Y16, Y9, Y2
-	XCHGQ            SI, DI
-	ADDQ             $0x04, AX
-	SUBQ             $0x04, CX
-	JMP              group161
-
-last162:
-	VMOVUPD      (BX), Z9
-	VMOVUPD      64(BX), Z10
-	VMOVUPD      128(BX), Z11
-	VMOVUPD      192(BX), Z12
-	VMOVUPD      256(BX), Z13
-	VMOVUPD      320(BX), Z14
-	VMOVUPD      384(BX), Z15
-	VMOVUPD      448(BX), Z16
-	LEAQ         (AX), DI
-	MOVQ         96(R8), R9
-	MOVQ         (R9)(DI*8), DI
-	MOVQ         72(R8), R9
-	LEAQ         (R9)(DI*8), R9
-	VBROADCASTSD 1024(SI), Z17
-	VMULPD       128(SI), Z17, Z17
-	VMOVUPD      (R9), Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  (SI), Z18, Z18
-	VADDPD       Z18, Z9, Z9
-	VMOVUPD      Z18, (DX)
-	ADDQ         $0x40, DX
-	VMOVUPD      64(R9), Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  8(SI), Z18, Z18
-	VADDPD       Z18, Z10, Z10
-	VMOVUPD      Z18, (DX)
-	ADDQ         $0x40, DX
-	VMOVUPD      128(R9), Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  16(SI), Z18, Z18
-	VADDPD       Z18, Z11, Z11
-	VMOVUPD      Z18, (DX)
-	ADDQ         $0x40, DX
-	VMOVUPD      192(R9), Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  24(SI), Z18, Z18
-	VADDPD       Z18, Z12, Z12
-	VMOVUPD      Z18, (DX)
-	ADDQ         $0x40, DX
-	VMOVUPD      256(R9), Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  32(SI), Z18, Z18
-	VADDPD       Z18, Z13, Z13
-	VMOVUPD      Z18, (DX)
-	ADDQ         $0x40, DX
-	VMOVUPD      320(R9), Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  40(SI), Z18, Z18
-	VADDPD       Z18, Z14, Z14
-	VMOVUPD      Z18, (DX)
-	ADDQ         $0x40, DX
-	VMOVUPD      384(R9), Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  48(SI), Z18, Z18
-	VADDPD       Z18, Z15, Z15
-	VMOVUPD      Z18, (DX)
-	ADDQ         $0x40, DX
-	VMOVUPD      448(R9), Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  56(SI), Z18, Z18
-	VADDPD       Z18, Z16, Z16
-	VMOVUPD      Z18, (DX)
-	ADDQ         $0x40, DX
-	LEAQ         1(AX), DI
-	MOVQ         96(R8), R9
-	MOVQ         (R9)(DI*8), DI
-	MOVQ         72(R8), R9
-	LEAQ         (R9)(DI*8), R9
-	VBROADCASTSD 1032(SI), Z17
-	VMULPD       384(SI), Z17, Z17
-	VMOVUPD      (R9), Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  256(SI), Z18, Z18
-	VADDPD       Z18, Z9, Z9
-	VMOVUPD      Z18, (DX)
-	ADDQ         $0x40, DX
-	VMOVUPD      64(R9), Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  264(SI), Z18, Z18
-	VADDPD       Z18, Z10, Z10
-	VMOVUPD      Z18, (DX)
-	ADDQ         $0x40, DX
-	VMOVUPD      128(R9), Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  272(SI), Z18, Z18
-	VADDPD       Z18, Z11, Z11
-	VMOVUPD      Z18, (DX)
-	ADDQ         $0x40, DX
-	VMOVUPD      192(R9), Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  280(SI), Z18, Z18
-	VADDPD       Z18, Z12, Z12
-	VMOVUPD      Z18, (DX)
-	ADDQ         $0x40, DX
-	VMOVUPD      256(R9), Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  288(SI), Z18, Z18
-	VADDPD       Z18, Z13, Z13
-	VMOVUPD      Z18, (DX)
-	ADDQ         $0x40, DX
-	VMOVUPD      320(R9), Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  296(SI), Z18, Z18
-	VADDPD       Z18, Z14, Z14
-	VMOVUPD      Z18, (DX)
-	ADDQ         $0x40, DX
-	VMOVUPD      384(R9), Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  304(SI), Z18, Z18
-	VADDPD       Z18, Z15, Z15
-	VMOVUPD      Z18, (DX)
-	ADDQ         $0x40, DX
-	VMOVUPD      448(R9), Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  312(SI), Z18, Z18
-	VADDPD       Z18, Z16, Z16
-	VMOVUPD      Z18, (DX)
-	ADDQ         $0x40, DX
-	LEAQ         2(AX), DI
-	MOVQ         96(R8), R9
-	MOVQ         (R9)(DI*8), DI
-	MOVQ         72(R8), R9
-	LEAQ         (R9)(DI*8), R9
-	VBROADCASTSD 1040(SI), Z17
-	VMULPD       640(SI), Z17, Z17
-	VMOVUPD      (R9), Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  512(SI), Z18, Z18
-	VADDPD       Z18, Z9, Z9
-	VMOVUPD      Z18, (DX)
-	ADDQ         $0x40, DX
-	VMOVUPD      64(R9), Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  520(SI), Z18, Z18
-	VADDPD       Z18, Z10, Z10
-	VMOVUPD      Z18, (DX)
-	ADDQ         $0x40, DX
-	VMOVUPD      128(R9), Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  528(SI), Z18, Z18
-	VADDPD       Z18, Z11, Z11
-	VMOVUPD      Z18, (DX)
-	ADDQ         $0x40, DX
-	VMOVUPD      192(R9), Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  536(SI), Z18, Z18
-	VADDPD       Z18, Z12, Z12
-	VMOVUPD      Z18, (DX)
-	ADDQ         $0x40, DX
-	VMOVUPD      256(R9), Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  544(SI), Z18, Z18
-	VADDPD       Z18, Z13, Z13
-	VMOVUPD      Z18, (DX)
-	ADDQ         $0x40, DX
-	VMOVUPD      320(R9), Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  552(SI), Z18, Z18
-	VADDPD       Z18, Z14, Z14
-	VMOVUPD      Z18, (DX)
-	ADDQ         $0x40, DX
-	VMOVUPD      384(R9), Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  560(SI), Z18, Z18
-	VADDPD       Z18, Z15, Z15
-	VMOVUPD      Z18, (DX)
-	ADDQ         $0x40, DX
-	VMOVUPD      448(R9), Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  568(SI), Z18, Z18
-	VADDPD       Z18, Z16, Z16
-	VMOVUPD      Z18, (DX)
-	ADDQ         $0x40, DX
-	LEAQ         3(AX), DI
-	MOVQ         96(R8), R9
-	MOVQ         (R9)(DI*8), DI
-	MOVQ         72(R8), R9
-	LEAQ         (R9)(DI*8), R9
-	VBROADCASTSD 1048(SI), Z17
-	VMULPD       896(SI), Z17, Z17
-	VMOVUPD      (R9), Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  768(SI), Z18, Z18
-	VADDPD       Z18, Z9, Z9
-	VMOVUPD      Z18, (DX)
-	ADDQ         $0x40, DX
-	VMOVUPD      64(R9), Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  776(SI), Z18, Z18
-	VADDPD       Z18, Z10, Z10
-	VMOVUPD      Z18, (DX)
-	ADDQ         $0x40, DX
-	VMOVUPD      128(R9), Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  784(SI), Z18, Z18
-	VADDPD       Z18, Z11, Z11
-	VMOVUPD      Z18, (DX)
-	ADDQ         $0x40, DX
-	VMOVUPD      192(R9), Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  792(SI), Z18, Z18
-	VADDPD       Z18, Z12, Z12
-	VMOVUPD      Z18, (DX)
-	ADDQ         $0x40, DX
-	VMOVUPD      256(R9), Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  800(SI), Z18, Z18
-	VADDPD       Z18, Z13, Z13
-	VMOVUPD      Z18, (DX)
-	ADDQ         $0x40, DX
-	VMOVUPD      320(R9), Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  808(SI), Z18, Z18
-	VADDPD       Z18, Z14, Z14
-	VMOVUPD      Z18, (DX)
-	ADDQ         $0x40, DX
-	VMOVUPD      384(R9), Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  816(SI), Z18, Z18
-	VADDPD       Z18, Z15, Z15
-	VMOVUPD      Z18, (DX)
-	ADDQ         $0x40, DX
-	VMOVUPD      448(R9), Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  824(SI), Z18, Z18
-	VADDPD       Z18, Z16, Z16
-	VMOVUPD      Z18, (DX)
-	ADDQ         $0x40, DX
-	VMOVUPD      Z9, (BX)
-	VMOVUPD      Z10, 64(BX)
-	VMOVUPD      Z11, 128(BX)
-	VMOVUPD      Z12, 192(BX)
-	VMOVUPD      Z13, 256(BX)
-	VMOVUPD      Z14, 320(BX)
-	VMOVUPD      Z15, 384(BX)
-	VMOVUPD      Z16, 448(BX)
-	ADDQ         $0x04, AX
-	SUBQ         $0x04, CX
-
-single163:
-	TESTQ            CX, CX
-	JZ               done164
-	LEAQ             (AX), DI
-	MOVQ             416(R8), R9
-	MOVLQSX          (R9)(DI*4), DI
-	LEAQ             (DI), R9
-	ADDQ             R9, R9
-	INCQ             R9
-	MOVQ             440(R8), R10
-	MOVLQSX          (R10)(DI*4), R10
-	SHLQ             $0x06, R10
-	ADDQ             24(R8), R10
-	SHLQ             $0x06, R9
-	ADDQ             48(R8), R9
-	VBROADCASTSD     constants<>+0(SB), Z9
-	VMOVUPD          (R9), Z10
-	VCMPPD           $0x04, Z9, Z10, K1
-	VMOVUPD          (R10), Z11
-	VSUBPD           Z10, Z11, K1, Z9
-	VCMPPD.BCST      $0x04, constants<>+0(SB), Z9, K1
-	VMOVAPD.Z        Z9, K1, Z10
-	VMAXPD           Z9, Z0, Z0
-	LEAQ             (DI), R9
-	ADDQ             R9, R9
-	MOVQ             464(R8), R10
-	MOVLQSX          (R10)(DI*4), DI
-	SHLQ             $0x06, DI
-	ADDQ             24(R8), DI
-	SHLQ             $0x06, R9
-	ADDQ             48(R8), R9
-	VBROADCASTSD     constants<>+0(SB), Z11
-	VMOVUPD          (R9), Z12
-	VCMPPD           $0x04, Z11, Z12, K1
-	VMOVUPD          (DI), Z13
-	VSUBPD           Z12, Z13, K1, Z11
-	VCMPPD.BCST      $0x04, constants<>+0(SB), Z11, K1
-	VMOVAPD.Z        Z11, K1, Z12
-	VMAXPD           Z11, Z0, Z0
-	VCMPPD.BCST      $0x05, constants<>+256(SB), Z9, K1
-	VCMPPD.BCST      $0x05, constants<>+256(SB), Z11, K2
-	VMOVAPD          Z4, Z13
-	VFMADD231PD      Z3, Z9, Z13
-	VMOVAPD          Z4, Z14
-	VFMADD231PD      Z3, Z11, Z14
-	VSUBPD           Z4, Z13, Z15
-	VSUBPD           Z4, Z14, Z16
-	VFNMADD231PD     Z5, Z15, Z9
-	VFNMADD231PD     Z5, Z16, Z11
-	VFNMADD231PD     Z6, Z15, Z9
-	VFNMADD231PD     Z6, Z16, Z11
-	VBROADCASTSD     constants<>+80(SB), Z17
-	VBROADCASTSD     constants<>+80(SB), Z18
-	VFMADD213PD.BCST constants<>+72(SB), Z9, Z17
-	VFMADD213PD.BCST constants<>+72(SB), Z11, Z18
-	VFMADD213PD.BCST constants<>+64(SB), Z9, Z17
-	VFMADD213PD.BCST constants<>+64(SB), Z11, Z18
-	VFMADD213PD.BCST constants<>+56(SB), Z9, Z17
-	VFMADD213PD.BCST constants<>+56(SB), Z11, Z18
-	VFMADD213PD.BCST constants<>+48(SB), Z9, Z17
-	VFMADD213PD.BCST constants<>+48(SB), Z11, Z18
-	VFMADD213PD.BCST constants<>+40(SB), Z9, Z17
-	VFMADD213PD.BCST constants<>+40(SB), Z11, Z18
-	VFMADD213PD.BCST constants<>+264(SB), Z9, Z17
-	VFMADD213PD.BCST constants<>+264(SB), Z11, Z18
-	VMULPD           Z9, Z17, Z17
-	VMULPD           Z11, Z18, Z18
-	VPSLLQ           $0x30, Z13, Z15
-	VPERMI2PD        Z8, Z7, Z13
-	VPSLLQ           $0x30, Z14, Z16
-	VPERMI2PD        Z8, Z7, Z14
-	VPADDQ           Z15, Z13, Z13
-	VPADDQ           Z16, Z14, Z14
-	VFMADD213PD.Z    Z13, Z13, K1, Z17
-	VFMADD213PD.Z    Z14, Z14, K2, Z18
-	VMULPD           Z17, Z10, Z10
-	VMOVUPD          Z17, (SI)
-	VMOVUPD          Z10, 64(SI)
-	VMULPD           Z18, Z12, Z12
-	VMOVUPD          Z18, 128(SI)
-	VMOVUPD          Z12, 192(SI)
-	VXORPD           Z15, Z15, Z15
-	VXORPD           Z9, Z9, Z9
-	VXORPD           Z16, Z16, Z16
-	VXORPD           Z10, Z10, Z10
-	LEAQ             (AX), DI
-	MOVQ             96(R8), R9
-	MOVQ             (R9)(DI*8), DI
-	MOVQ             72(R8), R9
-	LEAQ             (R9)(DI*8), R9
-	VMOVUPD          (R9), Z11
-	VFMADD231PD.BCST (SI), Z11, Z15
-	VFMADD231PD.BCST 64(SI), Z11, Z16
-	VMOVUPD          64(R9), Z11
-	VFMADD231PD.BCST 8(SI), Z11, Z9
-	VFMADD231PD.BCST 72(SI), Z11, Z10
-	VMOVUPD          128(R9), Z11
-	VFMADD231PD.BCST 16(SI), Z11, Z15
-	VFMADD231PD.BCST 80(SI), Z11, Z16
-	VMOVUPD          192(R9), Z11
-	VFMADD231PD.BCST 24(SI), Z11, Z9
-	VFMADD231PD.BCST 88(SI), Z11, Z10
-	VMOVUPD          256(R9), Z11
-	VFMADD231PD.BCST 32(SI), Z11, Z15
-	VFMADD231PD.BCST 96(SI), Z11, Z16
-	VMOVUPD          320(R9), Z11
-	VFMADD231PD.BCST 40(SI), Z11, Z9
-	VFMADD231PD.BCST 104(SI), Z11, Z10
-	VMOVUPD          384(R9), Z11
-	VFMADD231PD.BCST 48(SI), Z11, Z15
-	VFMADD231PD.BCST 112(SI), Z11, Z16
-	VMOVUPD          448(R9), Z11
-	VFMADD231PD.BCST 56(SI), Z11, Z9
-	VFMADD231PD.BCST 120(SI), Z11, Z10
-	VADDPD           Z9, Z15, Z15
-	VADDPD           Z10, Z16, Z16
-	VMOVUPD          128(SI), Z9
-	VMULPD           Z9, Z16, Z16
-	VFMADD231PD      192(SI), Z15, Z16
-	VMULPD           Z9, Z15, Z15
-	VXORPD           Z9, Z9, Z9
-	VXORPD           Z10, Z10, Z10
-	VXORPD           Z11, Z11, Z11
-	VXORPD           Z12, Z12, Z12
-	VXORPD           Z13, Z13, Z13
-	VXORPD           Z14, Z14, Z14
-	VUNPCKLPD        Z9, Z15, Z17
-	VUNPCKHPD        Z9, Z15, Z9
-	VADDPD           Z9, Z17, Z17
-	VUNPCKLPD        Z11, Z10, Z9
-	VUNPCKHPD        Z11, Z10, Z10
-	VADDPD           Z10, Z9, Z9
-	VUNPCKLPD        Z12, Z16, Z10
-	VUNPCKHPD        Z12, Z16, Z11
-	VADDPD           Z11, Z10, Z10
-	VUNPCKLPD        Z14, Z13, Z11
-	VUNPCKHPD        Z14, Z13, Z12
-	VADDPD           Z12, Z11, Z11
-	VSHUFF64X2       $0x88, Z9, Z17, Z12
-	VSHUFF64X2       $0xdd, Z9, Z17, Z9
-	VADDPD           Z9, Z12, Z12
-	VSHUFF64X2       $0x88, Z11, Z10, Z9
-	VSHUFF64X2       $0xdd, Z11, Z10, Z10
-	VADDPD           Z10, Z9, Z9
-	VSHUFF64X2       $0x88, Z9, Z12, Z10
-	VSHUFF64X2       $0xdd, Z9, Z12, Z9
-	VADDPD           Z9, Z10, Z10
-	VEXTRACTF64X4    $0x01, Z10, Y9
-	VMOVUPD          constants<>+960(SB), Y11
-	VBLENDPD         $0x01, Y10, Y11, Y10
-	VSHUFF64X2       $0x44, Z10, Z10, Z10
-	VPSUBQ.BCST      constants<>+272(SB), Z10, Z12
-	VPMAXUQ          Z12, Z1, Z1
-	VDIVPD           Y10, Y11, Y11
-	VMOVUPD          Y11, 1024(SI)
-	VGETMANTPD       $0x0b, Z10, Z12
-	VGETEXPPD        Z10, Z10
-	VPSRLQ           $0x30, Z12, Z14
-	VGETEXPPD        Z12, Z13
-	VSUBPD           Z13, Z10, Z10
-	VMOVAPD          Z14, Z13
-	VMOVUPD          constants<>+320(SB), Z15
-	VPERMI2PD        constants<>+384(SB), Z15, Z13
-	VMOVUPD          constants<>+448(SB), Z15
-	VPERMI2PD        constants<>+512(SB), Z15, Z14
-	VFMSUB213PD.BCST constants<>+264(SB), Z13, Z12
-	VFMADD231PD.BCST constants<>+576(SB), Z10, Z14
-	VMULPD           Z12, Z12, Z13
-	VBROADCASTSD     constants<>+584(SB), Z15
-	VFMADD231PD.BCST constants<>+592(SB), Z12, Z15
-	VFMADD231PD.BCST constants<>+600(SB), Z13, Z15
-	VBROADCASTSD     constants<>+608(SB), Z16
-	VFMADD231PD.BCST constants<>+616(SB), Z12, Z16
-	VFMADD213PD      Z16, Z13, Z15
-	VBROADCASTSD     constants<>+624(SB), Z16
-	VFMADD231PD.BCST constants<>+632(SB), Z12, Z16
-	VFMADD213PD      Z16, Z13, Z15
-	VBROADCASTSD     constants<>+640(SB), Z16
-	VFMADD231PD.BCST constants<>+648(SB), Z12, Z16
-	VFMADD213PD      Z16, Z13, Z15
-	VFMADD213PD      Z12, Z13, Z15
-	VFMADD231PD.BCST constants<>+656(SB), Z10, Z15
-	VADDPD           Z14, Z15, Z15
-	VFNMADD231PD     Y9, Y11, Y15
-	MOVQ             120(R8), DI
-	LEAQ             (AX), R9
-	MOVQ             416(R8), R10
-	MOVLQSX          (R10)(R9*4), R9
-	ANDQ             8(R8), R9
-	VMOVSD           (DI)(R9*8), X9
-	VXORPD           Y10, Y10, Y10
-	VINSERTF128      $0x00, X9, Y10, Y10
-	VFMADD231PD      Y15, Y10, Y2
-	VMOVUPD          (BX), Z9
-	VMOVUPD          64(BX), Z10
-	VMOVUPD          128(BX), Z11
-	VMOVUPD          192(BX), Z12
-	VMOVUPD          256(BX), Z13
-	VMOVUPD          320(BX), Z14
-	VMOVUPD          384(BX), Z15
-	VMOVUPD          448(BX), Z16
-	LEAQ             (AX), DI
-	MOVQ             96(R8), R9
-	MOVQ             (R9)(DI*8), DI
-	MOVQ             72(R8), R9
-	LEAQ             (R9)(DI*8), R9
-	VBROADCASTSD     1024(SI), Z17
-	VMULPD           128(SI), Z17, Z17
-	VMOVUPD          (R9), Z18
-	VMULPD           Z17, Z18, Z18
-	VMULPD.BCST      (SI), Z18, Z18
-	VADDPD           Z18, Z9, Z9
-	VMOVUPD          Z18, (DX)
-	ADDQ             $0x40, DX
-	VMOVUPD          64(R9), Z18
-	VMULPD           Z17, Z18, Z18
-	VMULPD.BCST      8(SI), Z18, Z18
-	VADDPD           Z18, Z10, Z10
-	VMOVUPD          Z18, (DX)
-	ADDQ             $0x40, DX
-	VMOVUPD          128(R9), Z18
-	VMULPD           Z17, Z18, Z18
-	VMULPD.BCST      16(SI), Z18, Z18
-	VADDPD           Z18, Z11, Z11
-	VMOVUPD          Z18, (DX)
-	ADDQ             $0x40, DX
-	VMOVUPD          192(R9), Z18
-	VMULPD           Z17, Z18, Z18
-	VMULPD.BCST      24(SI), Z18, Z18
-	VADDPD           Z18, Z12, Z12
-	VMOVUPD          Z18, (DX)
-	ADDQ             $0x40, DX
-	VMOVUPD          256(R9), Z18
-	VMULPD           Z17, Z18, Z18
-	VMULPD.BCST      32(SI), Z18, Z18
-	VADDPD           Z18, Z13, Z13
-	VMOVUPD          Z18, (DX)
-	ADDQ             $0x40, DX
-	VMOVUPD          320(R9), Z18
-	VMULPD           Z17, Z18, Z18
-	VMULPD.BCST      40(SI), Z18, Z18
-	VADDPD           Z18, Z14, Z14
-	VMOVUPD          Z18, (DX)
-	ADDQ             $0x40, DX
-	VMOVUPD          384(R9), Z18
-	VMULPD           Z17, Z18, Z18
-	VMULPD.BCST      48(SI), Z18, Z18
-	VADDPD           Z18, Z15, Z15
-	VMOVUPD          Z18, (DX)
-	ADDQ             $0x40, DX
-	VMOVUPD          448(R9), Z18
-	VMULPD           Z17, Z18, Z18
-	VMULPD.BCST      56(SI), Z18, Z18
-	VADDPD           Z18, Z16, Z16
-	VMOVUPD          Z18, (DX)
-	ADDQ             $0x40, DX
-	VMOVUPD          Z9, (BX)
-	VMOVUPD          Z10, 64(BX)
-	VMOVUPD          Z11, 128(BX)
-	VMOVUPD          Z12, 192(BX)
-	VMOVUPD          Z13, 256(BX)
-	VMOVUPD          Z14, 320(BX)
-	VMOVUPD          Z15, 384(BX)
-	VMOVUPD          Z16, 448(BX)
-	ADDQ             $0x01, AX
-	SUBQ             $0x01, CX
-	JMP              single163
-
-done164:
-	VPCMPUQ.BCST $0x06, constants<>+280(SB), Z1, K1
-	VCMPPD.BCST  $0x06, constants<>+992(SB), Z0, K2
-	KORTESTB     K2, K1
-	JNZ          unsafe158
-	MOVQ         sum_base+32(FP), AX
-	VMOVUPD      (BX), Z0
-	VMOVUPD      (AX), Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVUPD      Z0, (AX)
-	ADDQ         $0x40, AX
-	VMOVUPD      64(BX), Z0
-	VMOVUPD      (AX), Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVUPD      Z0, (AX)
-	ADDQ         $0x40, AX
-	VMOVUPD      128(BX), Z0
-	VMOVUPD      (AX), Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVUPD      Z0, (AX)
-	ADDQ         $0x40, AX
-	VMOVUPD      192(BX), Z0
-	VMOVUPD      (AX), Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVUPD      Z0, (AX)
-	ADDQ         $0x40, AX
-	VMOVUPD      256(BX), Z0
-	VMOVUPD      (AX), Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVUPD      Z0, (AX)
-	ADDQ         $0x40, AX
-	VMOVUPD      320(BX), Z0
-	VMOVUPD      (AX), Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVUPD      Z0, (AX)
-	ADDQ         $0x40, AX
-	VMOVUPD      384(BX), Z0
-	VMOVUPD      (AX), Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVUPD      Z0, (AX)
-	ADDQ         $0x40, AX
-	VMOVUPD      448(BX), Z0
-	VMOVUPD      (AX), Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVUPD      Z0, (AX)
-	JMP          done160
-
-few159:
-	MOVQ             $-1, R10
-	BZHIQ            R9, R10, R10
-	KMOVB            R10, K1
-	MOVQ             R9, R10
-	SHLQ             $0x03, R10
-	CMPQ             CX, $0x04
-	JLT              single187
-	LEAQ             (AX), R11
-	MOVQ             416(R8), R12
-	MOVLQSX          (R12)(R11*4), R11
-	LEAQ             (R11), R12
-	ADDQ             R12, R12
-	INCQ             R12
-	MOVQ             440(R8), R13
-	MOVLQSX          (R13)(R11*4), R13
-	IMULQ            R10, R13
-	ADDQ             24(R8), R13
-	IMULQ            R10, R12
-	ADDQ             48(R8), R12
-	VBROADCASTSD     constants<>+0(SB), Z9
-	VMOVUPD.Z        (R12), K1, Z11
-	VCMPPD           $0x04, Z9, Z11, K1, K2
-	VMOVUPD.Z        (R13), K1, Z12
-	VSUBPD           Z11, Z12, K2, Z9
-	VCMPPD.BCST      $0x04, constants<>+0(SB), Z9, K2
-	VMOVAPD.Z        Z9, K2, Z11
-	VMAXPD           Z9, Z0, Z0
-	LEAQ             (R11), R12
-	ADDQ             R12, R12
-	MOVQ             464(R8), R13
-	MOVLQSX          (R13)(R11*4), R11
-	IMULQ            R10, R11
-	ADDQ             24(R8), R11
-	IMULQ            R10, R12
-	ADDQ             48(R8), R12
-	VBROADCASTSD     constants<>+0(SB), Z12
-	VMOVUPD.Z        (R12), K1, Z13
-	VCMPPD           $0x04, Z12, Z13, K1, K2
-	VMOVUPD.Z        (R11), K1, Z14
-	VSUBPD           Z13, Z14, K2, Z12
-	VCMPPD.BCST      $0x04, constants<>+0(SB), Z12, K2
-	VMOVAPD.Z        Z12, K2, Z13
-	VMAXPD           Z12, Z0, Z0
-	LEAQ             1(AX), R11
-	MOVQ             416(R8), R12
-	MOVLQSX          (R12)(R11*4), R11
-	LEAQ             (R11), R12
-	ADDQ             R12, R12
-	INCQ             R12
-	MOVQ             440(R8), R13
-	MOVLQSX          (R13)(R11*4), R13
-	IMULQ            R10, R13
-	ADDQ             24(R8), R13
-	IMULQ            R10, R12
-	ADDQ             48(R8), R12
-	VBROADCASTSD     constants<>+0(SB), Z14
-	VMOVUPD.Z        (R12), K1, Z15
-	VCMPPD           $0x04, Z14, Z15, K1, K2
-	VMOVUPD.Z        (R13), K1, Z16
-	VSUBPD           Z15, Z16, K2, Z14
-	VCMPPD.BCST      $0x04, constants<>+0(SB), Z14, K2
-	VMOVAPD.Z        Z14, K2, Z15
-	VMAXPD           Z14, Z0, Z0
-	LEAQ             (R11), R12
-	ADDQ             R12, R12
-	MOVQ             464(R8), R13
-	MOVLQSX          (R13)(R11*4), R11
-	IMULQ            R10, R11
-	ADDQ             24(R8), R11
-	IMULQ            R10, R12
-	ADDQ             48(R8), R12
-	VBROADCASTSD     constants<>+0(SB), Z16
-	VMOVUPD.Z        (R12), K1, Z17
-	VCMPPD           $0x04, Z16, Z17, K1, K2
-	VMOVUPD.Z        (R11), K1, Z18
-	VSUBPD           Z17, Z18, K2, Z16
-	VCMPPD.BCST      $0x04, constants<>+0(SB), Z16, K2
-	VMOVAPD.Z        Z16, K2, Z17
-	VMAXPD           Z16, Z0, Z0
-	VCMPPD.BCST      $0x05, constants<>+256(SB), Z9, K2
-	VCMPPD.BCST      $0x05, constants<>+256(SB), Z12, K3
-	VCMPPD.BCST      $0x05, constants<>+256(SB), Z14, K4
-	VCMPPD.BCST      $0x05, constants<>+256(SB), Z16, K5
-	VMOVAPD          Z4, Z18
-	VFMADD231PD      Z3, Z9, Z18
-	VMOVAPD          Z4, Z19
-	VFMADD231PD      Z3, Z12, Z19
-	VMOVAPD          Z4, Z20
-	VFMADD231PD      Z3, Z14, Z20
-	VMOVAPD          Z4, Z21
-	VFMADD231PD      Z3, Z16, Z21
-	VSUBPD           Z4, Z18, Z22
-	VSUBPD           Z4, Z19, Z23
-	VSUBPD           Z4, Z20, Z24
-	VSUBPD           Z4, Z21, Z25
-	VFNMADD231PD     Z5, Z22, Z9
-	VFNMADD231PD     Z5, Z23, Z12
-	VFNMADD231PD     Z5, Z24, Z14
-	VFNMADD231PD     Z5, Z25, Z16
-	VFNMADD231PD     Z6, Z22, Z9
-	VFNMADD231PD     Z6, Z23, Z12
-	VFNMADD231PD     Z6, Z24, Z14
-	VFNMADD231PD     Z6, Z25, Z16
-	VBROADCASTSD     constants<>+80(SB), Z26
-	VBROADCASTSD     constants<>+80(SB), Z27
-	VBROADCASTSD     constants<>+80(SB), Z28
-	VBROADCASTSD     constants<>+80(SB), Z29
-	VFMADD213PD.BCST constants<>+72(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+72(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+72(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+72(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+64(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+64(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+64(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+64(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+56(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+56(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+56(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+56(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+48(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+48(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+48(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+48(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+40(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+40(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+40(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+40(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+264(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+264(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+264(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+264(SB), Z16, Z29
-	VMULPD           Z9, Z26, Z26
-	VMULPD           Z12, Z27, Z27
-	VMULPD           Z14, Z28, Z28
-	VMULPD           Z16, Z29, Z29
-	VPSLLQ           $0x30, Z18, Z22
-	VPERMI2PD        Z8, Z7, Z18
-	VPSLLQ           $0x30, Z19, Z23
-	VPERMI2PD        Z8, Z7, Z19
-	VPSLLQ           $0x30, Z20, Z24
-	VPERMI2PD        Z8, Z7, Z20
-	VPSLLQ           $0x30, Z21, Z25
-	VPERMI2PD        Z8, Z7, Z21
-	VPADDQ           Z22, Z18, Z18
-	VPADDQ           Z23, Z19, Z19
-	VPADDQ           Z24, Z20, Z20
-	VPADDQ           Z25, Z21, Z21
-	VFMADD213PD.Z    Z18, Z18, K2, Z26
-	VFMADD213PD.Z    Z19, Z19, K3, Z27
-	VFMADD213PD.Z    Z20, Z20, K4, Z28
-	VFMADD213PD.Z    Z21, Z21, K5, Z29
-	VMULPD           Z26, Z11, Z11
-	VMOVUPD          Z26, (SI)
-	VMOVUPD          Z11, 64(SI)
-	VMULPD           Z27, Z13, Z13
-	VMOVUPD          Z27, 128(SI)
-	VMOVUPD          Z13, 192(SI)
-	VMULPD           Z28, Z15, Z15
-	VMOVUPD          Z28, 256(SI)
-	VMOVUPD          Z15, 320(SI)
-	VMULPD           Z29, Z17, Z17
-	VMOVUPD          Z29, 384(SI)
-	VMOVUPD          Z17, 448(SI)
-	LEAQ             2(AX), R11
-	MOVQ             416(R8), R12
-	MOVLQSX          (R12)(R11*4), R11
-	LEAQ             (R11), R12
-	ADDQ             R12, R12
-	INCQ             R12
-	MOVQ             440(R8), R13
-	MOVLQSX          (R13)(R11*4), R13
-	IMULQ            R10, R13
-	ADDQ             24(R8), R13
-	IMULQ            R10, R12
-	ADDQ             48(R8), R12
-	VBROADCASTSD     constants<>+0(SB), Z9
-	VMOVUPD.Z        (R12), K1, Z11
-	VCMPPD           $0x04, Z9, Z11, K1, K2
-	VMOVUPD.Z        (R13), K1, Z12
-	VSUBPD           Z11, Z12, K2, Z9
-	VCMPPD.BCST      $0x04, constants<>+0(SB), Z9, K2
-	VMOVAPD.Z        Z9, K2, Z11
-	VMAXPD           Z9, Z0, Z0
-	LEAQ             (R11), R12
-	ADDQ             R12, R12
-	MOVQ             464(R8), R13
-	MOVLQSX          (R13)(R11*4), R11
-	IMULQ            R10, R11
-	ADDQ             24(R8), R11
-	IMULQ            R10, R12
-	ADDQ             48(R8), R12
-	VBROADCASTSD     constants<>+0(SB), Z12
-	VMOVUPD.Z        (R12), K1, Z13
-	VCMPPD           $0x04, Z12, Z13, K1, K2
-	VMOVUPD.Z        (R11), K1, Z14
-	VSUBPD           Z13, Z14, K2, Z12
-	VCMPPD.BCST      $0x04, constants<>+0(SB), Z12, K2
-	VMOVAPD.Z        Z12, K2, Z13
-	VMAXPD           Z12, Z0, Z0
-	LEAQ             3(AX), R11
-	MOVQ             416(R8), R12
-	MOVLQSX          (R12)(R11*4), R11
-	LEAQ             (R11), R12
-	ADDQ             R12, R12
-	INCQ             R12
-	MOVQ             440(R8), R13
-	MOVLQSX          (R13)(R11*4), R13
-	IMULQ            R10, R13
-	ADDQ             24(R8), R13
-	IMULQ            R10, R12
-	ADDQ             48(R8), R12
-	VBROADCASTSD     constants<>+0(SB), Z14
-	VMOVUPD.Z        (R12), K1, Z15
-	VCMPPD           $0x04, Z14, Z15, K1, K2
-	VMOVUPD.Z        (R13), K1, Z16
-	VSUBPD           Z15, Z16, K2, Z14
-	VCMPPD.BCST      $0x04, constants<>+0(SB), Z14, K2
-	VMOVAPD.Z        Z14, K2, Z15
-	VMAXPD           Z14, Z0, Z0
-	LEAQ             (R11), R12
-	ADDQ             R12, R12
-	MOVQ             464(R8), R13
-	MOVLQSX          (R13)(R11*4), R11
-	IMULQ            R10, R11
-	ADDQ             24(R8), R11
-	IMULQ            R10, R12
-	ADDQ             48(R8), R12
-	VBROADCASTSD     constants<>+0(SB), Z16
-	VMOVUPD.Z        (R12), K1, Z17
-	VCMPPD           $0x04, Z16, Z17, K1, K2
-	VMOVUPD.Z        (R11), K1, Z18
-	VSUBPD           Z17, Z18, K2, Z16
-	VCMPPD.BCST      $0x04, constants<>+0(SB), Z16, K2
-	VMOVAPD.Z        Z16, K2, Z17
-	VMAXPD           Z16, Z0, Z0
-	VCMPPD.BCST      $0x05, constants<>+256(SB), Z9, K2
-	VCMPPD.BCST      $0x05, constants<>+256(SB), Z12, K3
-	VCMPPD.BCST      $0x05, constants<>+256(SB), Z14, K4
-	VCMPPD.BCST      $0x05, constants<>+256(SB), Z16, K5
-	VMOVAPD          Z4, Z18
-	VFMADD231PD      Z3, Z9, Z18
-	VMOVAPD          Z4, Z19
-	VFMADD231PD      Z3, Z12, Z19
-	VMOVAPD          Z4, Z20
-	VFMADD231PD      Z3, Z14, Z20
-	VMOVAPD          Z4, Z21
-	VFMADD231PD      Z3, Z16, Z21
-	VSUBPD           Z4, Z18, Z22
-	VSUBPD           Z4, Z19, Z23
-	VSUBPD           Z4, Z20, Z24
-	VSUBPD           Z4, Z21, Z25
-	VFNMADD231PD     Z5, Z22, Z9
-	VFNMADD231PD     Z5, Z23, Z12
-	VFNMADD231PD     Z5, Z24, Z14
-	VFNMADD231PD     Z5, Z25, Z16
-	VFNMADD231PD     Z6, Z22, Z9
-	VFNMADD231PD     Z6, Z23, Z12
-	VFNMADD231PD     Z6, Z24, Z14
-	VFNMADD231PD     Z6, Z25, Z16
-	VBROADCASTSD     constants<>+80(SB), Z26
-	VBROADCASTSD     constants<>+80(SB), Z27
-	VBROADCASTSD     constants<>+80(SB), Z28
-	VBROADCASTSD     constants<>+80(SB), Z29
-	VFMADD213PD.BCST constants<>+72(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+72(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+72(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+72(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+64(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+64(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+64(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+64(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+56(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+56(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+56(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+56(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+48(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+48(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+48(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+48(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+40(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+40(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+40(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+40(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+264(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+264(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+264(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+264(SB), Z16, Z29
-	VMULPD           Z9, Z26, Z26
-	VMULPD           Z12, Z27, Z27
-	VMULPD           Z14, Z28, Z28
-	VMULPD           Z16, Z29, Z29
-	VPSLLQ           $0x30, Z18, Z22
-	VPERMI2PD        Z8, Z7, Z18
-	VPSLLQ           $0x30, Z19, Z23
-	VPERMI2PD        Z8, Z7, Z19
-	VPSLLQ           $0x30, Z20, Z24
-	VPERMI2PD        Z8, Z7, Z20
-	VPSLLQ           $0x30, Z21, Z25
-	VPERMI2PD        Z8, Z7, Z21
-	VPADDQ           Z22, Z18, Z18
-	VPADDQ           Z23, Z19, Z19
-	VPADDQ           Z24, Z20, Z20
-	VPADDQ           Z25, Z21, Z21
-	VFMADD213PD.Z    Z18, Z18, K2, Z26
-	VFMADD213PD.Z    Z19, Z19, K3, Z27
-	VFMADD213PD.Z    Z20, Z20, K4, Z28
-	VFMADD213PD.Z    Z21, Z21, K5, Z29
-	VMULPD           Z26, Z11, Z11
-	VMOVUPD          Z26, 512(SI)
-	VMOVUPD          Z11, 576(SI)
-	VMULPD           Z27, Z13, Z13
-	VMOVUPD          Z27, 640(SI)
-	VMOVUPD          Z13, 704(SI)
-	VMULPD           Z28, Z15, Z15
-	VMOVUPD          Z28, 768(SI)
-	VMOVUPD          Z15, 832(SI)
-	VMULPD           Z29, Z17, Z17
-	VMOVUPD          Z29, 896(SI)
-	VMOVUPD          Z17, 960(SI)
-	VXORPD           Z9, Z9, Z9
-	VXORPD           Z11, Z11, Z11
-	VXORPD           Z12, Z12, Z12
-	VXORPD           Z13, Z13, Z13
-	LEAQ             (AX), R11
-	MOVQ             96(R8), R12
-	MOVQ             (R12)(R11*8), R11
-	MOVQ             72(R8), R12
-	LEAQ             (R12)(R11*8), R12
-	VMOVUPD.Z        (R12), K1, Z14
-	VFMADD231PD.BCST (SI), Z14, Z9
-	VFMADD231PD.BCST 64(SI), Z14, Z12
-	CMPQ             R10, $0x08
-	JLE              rows189
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z14
-	VFMADD231PD.BCST 8(SI), Z14, Z11
-	VFMADD231PD.BCST 72(SI), Z14, Z13
-	CMPQ             R10, $0x10
-	JLE              rows189
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z14
-	VFMADD231PD.BCST 16(SI), Z14, Z9
-	VFMADD231PD.BCST 80(SI), Z14, Z12
-	CMPQ             R10, $0x18
-	JLE              rows189
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z14
-	VFMADD231PD.BCST 24(SI), Z14, Z11
-	VFMADD231PD.BCST 88(SI), Z14, Z13
-	CMPQ             R10, $0x20
-	JLE              rows189
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z14
-	VFMADD231PD.BCST 32(SI), Z14, Z9
-	VFMADD231PD.BCST 96(SI), Z14, Z12
-	CMPQ             R10, $0x28
-	JLE              rows189
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z14
-	VFMADD231PD.BCST 40(SI), Z14, Z11
-	VFMADD231PD.BCST 104(SI), Z14, Z13
-	CMPQ             R10, $0x30
-	JLE              rows189
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z14
-	VFMADD231PD.BCST 48(SI), Z14, Z9
-	VFMADD231PD.BCST 112(SI), Z14, Z12
-	CMPQ             R10, $0x38
-	JLE              rows189
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z14
-	VFMADD231PD.BCST 56(SI), Z14, Z11
-	VFMADD231PD.BCST 120(SI), Z14, Z13
-
-rows189:
-	VADDPD           Z11, Z9, Z9
-	VADDPD           Z13, Z12, Z12
-	VMOVUPD          128(SI), Z11
-	VMULPD           Z11, Z12, Z12
-	VFMADD231PD      192(SI), Z9, Z12
-	VMULPD           Z11, Z9, Z9
-	VXORPD           Z11, Z11, Z11
-	VXORPD           Z13, Z13, Z13
-	VXORPD           Z14, Z14, Z14
-	VXORPD           Z15, Z15, Z15
-	LEAQ             1(AX), R11
-	MOVQ             96(R8), R12
-	MOVQ             (R12)(R11*8), R11
-	MOVQ             72(R8), R12
-	LEAQ             (R12)(R11*8), R12
-	VMOVUPD.Z        (R12), K1, Z16
-	VFMADD231PD.BCST 256(SI), Z16, Z11
-	VFMADD231PD.BCST 320(SI), Z16, Z14
-	CMPQ             R10, $0x08
-	JLE              rows190
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z16
-	VFMADD231PD.BCST 264(SI), Z16, Z13
-	VFMADD231PD.BCST 328(SI), Z16, Z15
-	CMPQ             R10, $0x10
-	JLE              rows190
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z16
-	VFMADD231PD.BCST 272(SI), Z16, Z11
-	VFMADD231PD.BCST 336(SI), Z16, Z14
-	CMPQ             R10, $0x18
-	JLE              rows190
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z16
-	VFMADD231PD.BCST 280(SI), Z16, Z13
-	VFMADD231PD.BCST 344(SI), Z16, Z15
-	CMPQ             R10, $0x20
-	JLE              rows190
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z16
-	VFMADD231PD.BCST 288(SI), Z16, Z11
-	VFMADD231PD.BCST 352(SI), Z16, Z14
-	CMPQ             R10, $0x28
-	JLE              rows190
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z16
-	VFMADD231PD.BCST 296(SI), Z16, Z13
-	VFMADD231PD.BCST 360(SI), Z16, Z15
-	CMPQ             R10, $0x30
-	JLE              rows190
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z16
-	VFMADD231PD.BCST 304(SI), Z16, Z11
-	VFMADD231PD.BCST 368(SI), Z16, Z14
-	CMPQ             R10, $0x38
-	JLE              rows190
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z16
-	VFMADD231PD.BCST 312(SI), Z16, Z13
-	VFMADD231PD.BCST 376(SI), Z16, Z15
-
-rows190:
-	VADDPD           Z13, Z11, Z11
-	VADDPD           Z15, Z14, Z14
-	VMOVUPD          384(SI), Z13
-	VMULPD           Z13, Z14, Z14
-	VFMADD231PD      448(SI), Z11, Z14
-	VMULPD           Z13, Z11, Z11
-	VXORPD           Z13, Z13, Z13
-	VXORPD           Z15, Z15, Z15
-	VXORPD           Z16, Z16, Z16
-	VXORPD           Z17, Z17, Z17
-	LEAQ             2(AX), R11
-	MOVQ             96(R8), R12
-	MOVQ             (R12)(R11*8), R11
-	MOVQ             72(R8), R12
-	LEAQ             (R12)(R11*8), R12
-	VMOVUPD.Z        (R12), K1, Z18
-	VFMADD231PD.BCST 512(SI), Z18, Z13
-	VFMADD231PD.BCST 576(SI), Z18, Z16
-	CMPQ             R10, $0x08
-	JLE              rows191
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z18
-	VFMADD231PD.BCST 520(SI), Z18, Z15
-	VFMADD231PD.BCST 584(SI), Z18, Z17
-	CMPQ             R10, $0x10
-	JLE              rows191
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z18
-	VFMADD231PD.BCST 528(SI), Z18, Z13
-	VFMADD231PD.BCST 592(SI), Z18, Z16
-	CMPQ             R10, $0x18
-	JLE              rows191
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z18
-	VFMADD231PD.BCST 536(SI), Z18, Z15
-	VFMADD231PD.BCST 600(SI), Z18, Z17
-	CMPQ             R10, $0x20
-	JLE              rows191
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z18
-	VFMADD231PD.BCST 544(SI), Z18, Z13
-	VFMADD231PD.BCST 608(SI), Z18, Z16
-	CMPQ             R10, $0x28
-	JLE              rows191
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z18
-	VFMADD231PD.BCST 552(SI), Z18, Z15
-	VFMADD231PD.BCST 616(SI), Z18, Z17
-	CMPQ             R10, $0x30
-	JLE              rows191
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z18
-	VFMADD231PD.BCST 560(SI), Z18, Z13
-	VFMADD231PD.BCST 624(SI), Z18, Z16
-	CMPQ             R10, $0x38
-	JLE              rows191
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z18
-	VFMADD231PD.BCST 568(SI), Z18, Z15
-	VFMADD231PD.BCST 632(SI), Z18, Z17
-
-rows191:
-	VADDPD           Z15, Z13, Z13
-	VADDPD           Z17, Z16, Z16
-	VMOVUPD          640(SI), Z15
-	VMULPD           Z15, Z16, Z16
-	VFMADD231PD      704(SI), Z13, Z16
-	VMULPD           Z15, Z13, Z13
-	VXORPD           Z15, Z15, Z15
-	VXORPD           Z17, Z17, Z17
-	VXORPD           Z18, Z18, Z18
-	VXORPD           Z19, Z19, Z19
-	LEAQ             3(AX), R11
-	MOVQ             96(R8), R12
-	MOVQ             (R12)(R11*8), R11
-	MOVQ             72(R8), R12
-	LEAQ             (R12)(R11*8), R12
-	VMOVUPD.Z        (R12), K1, Z20
-	VFMADD231PD.BCST 768(SI), Z20, Z15
-	VFMADD231PD.BCST 832(SI), Z20, Z18
-	CMPQ             R10, $0x08
-	JLE              rows192
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z20
-	VFMADD231PD.BCST 776(SI), Z20, Z17
-	VFMADD231PD.BCST 840(SI), Z20, Z19
-	CMPQ             R10, $0x10
-	JLE              rows192
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z20
-	VFMADD231PD.BCST 784(SI), Z20, Z15
-	VFMADD231PD.BCST 848(SI), Z20, Z18
-	CMPQ             R10, $0x18
-	JLE              rows192
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z20
-	VFMADD231PD.BCST 792(SI), Z20, Z17
-	VFMADD231PD.BCST 856(SI), Z20, Z19
-	CMPQ             R10, $0x20
-	JLE              rows192
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z20
-	VFMADD231PD.BCST 800(SI), Z20, Z15
-	VFMADD231PD.BCST 864(SI), Z20, Z18
-	CMPQ             R10, $0x28
-	JLE              rows192
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z20
-	VFMADD231PD.BCST 808(SI), Z20, Z17
-	VFMADD231PD.BCST 872(SI), Z20, Z19
-	CMPQ             R10, $0x30
-	JLE              rows192
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z20
-	VFMADD231PD.BCST 816(SI), Z20, Z15
-	VFMADD231PD.BCST 880(SI), Z20, Z18
-	CMPQ             R10, $0x38
-	JLE              rows192
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z20
-	VFMADD231PD.BCST 824(SI), Z20, Z17
-	VFMADD231PD.BCST 888(SI), Z20, Z19
-
-rows192:
-	VADDPD           Z17, Z15, Z15
-	VADDPD           Z19, Z18, Z18
-	VMOVUPD          896(SI), Z17
-	VMULPD           Z17, Z18, Z18
-	VFMADD231PD      960(SI), Z15, Z18
-	VMULPD           Z17, Z15, Z15
-	VUNPCKLPD        Z11, Z9, Z17
-	VUNPCKHPD        Z11, Z9, Z9
-	VADDPD           Z9, Z17, Z17
-	VUNPCKLPD        Z15, Z13, Z9
-	VUNPCKHPD        Z15, Z13, Z11
-	VADDPD           Z11, Z9, Z9
-	VUNPCKLPD        Z14, Z12, Z11
-	VUNPCKHPD        Z14, Z12, Z12
-	VADDPD           Z12, Z11, Z11
-	VUNPCKLPD        Z18, Z16, Z12
-	VUNPCKHPD        Z18, Z16, Z13
-	VADDPD           Z13, Z12, Z12
-	VSHUFF64X2       $0x88, Z9, Z17, Z13
-	VSHUFF64X2       $0xdd, Z9, Z17, Z9
-	VADDPD           Z9, Z13, Z13
-	VSHUFF64X2       $0x88, Z12, Z11, Z9
-	VSHUFF64X2       $0xdd, Z12, Z11, Z11
-	VADDPD           Z11, Z9, Z9
-	VSHUFF64X2       $0x88, Z9, Z13, Z11
-	VSHUFF64X2       $0xdd, Z9, Z13, Z9
-	VADDPD           Z9, Z11, Z11
-	VEXTRACTF64X4    $0x01, Z11, Y9
-	VMOVUPD          constants<>+960(SB), Y12
-	VSHUFF64X2       $0x44, Z11, Z11, Z11
-	VPSUBQ.BCST      constants<>+272(SB), Z11, Z13
-	VPMAXUQ          Z13, Z1, Z1
-	VDIVPD           Y11, Y12, Y12
-	VMOVUPD          Y12, 1024(SI)
-	VGETMANTPD       $0x0b, Z11, Z13
-	VGETEXPPD        Z11, Z11
-	VPSRLQ           $0x30, Z13, Z15
-	VGETEXPPD        Z13, Z14
-	VSUBPD           Z14, Z11, Z11
-	VMOVAPD          Z15, Z14
-	VMOVUPD          constants<>+320(SB), Z16
-	VPERMI2PD        constants<>+384(SB), Z16, Z14
-	VMOVUPD          constants<>+448(SB), Z16
-	VPERMI2PD        constants<>+512(SB), Z16, Z15
-	VFMSUB213PD.BCST constants<>+264(SB), Z14, Z13
-	VFMADD231PD.BCST constants<>+576(SB), Z11, Z15
-	VMULPD           Z13, Z13, Z14
-	VBROADCASTSD     constants<>+584(SB), Z16
-	VFMADD231PD.BCST constants<>+592(SB), Z13, Z16
-	VFMADD231PD.BCST constants<>+600(SB), Z14, Z16
-	VBROADCASTSD     constants<>+608(SB), Z17
-	VFMADD231PD.BCST constants<>+616(SB), Z13, Z17
-	VFMADD213PD      Z17, Z14, Z16
-	VBROADCASTSD     constants<>+624(SB), Z17
-	VFMADD231PD.BCST constants<>+632(SB), Z13, Z17
-	VFMADD213PD      Z17, Z14, Z16
-	VBROADCASTSD     constants<>+640(SB), Z17
-	VFMADD231PD.BCST constants<>+648(SB), Z13, Z17
-	VFMADD213PD      Z17, Z14, Z16
-	VFMADD213PD      Z13, Z14, Z16
-	VFMADD231PD.BCST constants<>+656(SB), Z11, Z16
-	VADDPD           Z15, Z16, Z16
-	VFNMADD231PD     Y9, Y12, Y16
-	MOVQ             120(R8), R11
-	LEAQ             (AX), R12
-	MOVQ             416(R8), R13
-	MOVLQSX          (R13)(R12*4), R12
-	ANDQ             8(R8), R12
-	LEAQ             1(AX), R13
-	MOVQ             416(R8), R14
-	MOVLQSX          (R14)(R13*4), R13
-	ANDQ             8(R8), R13
-	LEAQ             2(AX), R14
-	MOVQ             416(R8), R15
-	MOVLQSX          (R15)(R14*4), R14
-	ANDQ             8(R8), R14
-	LEAQ             3(AX), R15
-	MOVQ             416(R8), BP
-	MOVLQSX          (BP)(R15*4), R15
-	ANDQ             8(R8), R15
-	VMOVSD           (R11)(R12*8), X10
-	VMOVHPD          (R11)(R13*8), X10, X10
-	VMOVSD           (R11)(R14*8), X9
-	VMOVHPD          (R11)(R15*8), X9, X9
-	VINSERTF128      $0x01, X9, Y10, Y9
-	VFMADD231PD      Y16, Y9, Y2
-
-group185:
-	CMPQ       CX, $0x08
-	JLT        last186
-	CMPQ       CX, $0x0c
-	JLT        none193
-	MOVQ       416(R8), R11
-	MOVLQSX    32(R11)(AX*4), R11
-	MOVQ       440(R8), R12
-	MOVLQSX    (R12)(R11*4), R12
-	IMULQ      R10, R12
-	ADDQ       24(R8), R12
-	PREFETCHT0 (R12)
-	MOVQ       464(R8), R12
-	MOVLQSX    (R12)(R11*4), R12
-	IMULQ      R10, R12
-	ADDQ       24(R8), R12
-	PREFETCHT0 (R12)
-	ADDQ       R11, R11
-	IMULQ      R10, R11
-	ADDQ       48(R8), R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	MOVQ       416(R8), R11
-	MOVLQSX    36(R11)(AX*4), R11
-	MOVQ       440(R8), R12
-	MOVLQSX    (R12)(R11*4), R12
-	IMULQ      R10, R12
-	ADDQ       24(R8), R12
-	PREFETCHT0 (R12)
-	MOVQ       464(R8), R12
-	MOVLQSX    (R12)(R11*4), R12
-	IMULQ      R10, R12
-	ADDQ       24(R8), R12
-	PREFETCHT0 (R12)
-	ADDQ       R11, R11
-	IMULQ      R10, R11
-	ADDQ       48(R8), R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	MOVQ       416(R8), R11
-	MOVLQSX    40(R11)(AX*4), R11
-	MOVQ       440(R8), R12
-	MOVLQSX    (R12)(R11*4), R12
-	IMULQ      R10, R12
-	ADDQ       24(R8), R12
-	PREFETCHT0 (R12)
-	MOVQ       464(R8), R12
-	MOVLQSX    (R12)(R11*4), R12
-	IMULQ      R10, R12
-	ADDQ       24(R8), R12
-	PREFETCHT0 (R12)
-	ADDQ       R11, R11
-	IMULQ      R10, R11
-	ADDQ       48(R8), R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	MOVQ       416(R8), R11
-	MOVLQSX    44(R11)(AX*4), R11
-	MOVQ       440(R8), R12
-	MOVLQSX    (R12)(R11*4), R12
-	IMULQ      R10, R12
-	ADDQ       24(R8), R12
-	PREFETCHT0 (R12)
-	MOVQ       464(R8), R12
-	MOVLQSX    (R12)(R11*4), R12
-	IMULQ      R10, R12
-	ADDQ       24(R8), R12
-	PREFETCHT0 (R12)
-	ADDQ       R11, R11
-	IMULQ      R10, R11
-	ADDQ       48(R8), R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-
-none193:
-	LEAQ             4(AX), R11
-	MOVQ             416(R8), R12
-	MOVLQSX          (R12)(R11*4), R11
-	LEAQ             (R11), R12
-	ADDQ             R12, R12
-	INCQ             R12
-	MOVQ             440(R8), R13
-	MOVLQSX          (R13)(R11*4), R13
-	IMULQ            R10, R13
-	ADDQ             24(R8), R13
-	IMULQ            R10, R12
-	ADDQ             48(R8), R12
-	VBROADCASTSD     constants<>+0(SB), Z9
-	VMOVUPD.Z        (R12), K1, Z11
-	VCMPPD           $0x04, Z9, Z11, K1, K2
-	VMOVUPD.Z        (R13), K1, Z12
-	VSUBPD           Z11, Z12, K2, Z9
-	VCMPPD.BCST      $0x04, constants<>+0(SB), Z9, K2
-	VMOVAPD.Z        Z9, K2, Z11
-	VMAXPD           Z9, Z0, Z0
-	LEAQ             (R11), R12
-	ADDQ             R12, R12
-	MOVQ             464(R8), R13
-	MOVLQSX          (R13)(R11*4), R11
-	IMULQ            R10, R11
-	ADDQ             24(R8), R11
-	IMULQ            R10, R12
-	ADDQ             48(R8), R12
-	VBROADCASTSD     constants<>+0(SB), Z12
-	VMOVUPD.Z        (R12), K1, Z13
-	VCMPPD           $0x04, Z12, Z13, K1, K2
-	VMOVUPD.Z        (R11), K1, Z14
-	VSUBPD           Z13, Z14, K2, Z12
-	VCMPPD.BCST      $0x04, constants<>+0(SB), Z12, K2
-	VMOVAPD.Z        Z12, K2, Z13
-	VMAXPD           Z12, Z0, Z0
-	LEAQ             5(AX), R11
-	MOVQ             416(R8), R12
-	MOVLQSX          (R12)(R11*4), R11
-	LEAQ             (R11), R12
-	ADDQ             R12, R12
-	INCQ             R12
-	MOVQ             440(R8), R13
-	MOVLQSX          (R13)(R11*4), R13
-	IMULQ            R10, R13
-	ADDQ             24(R8), R13
-	IMULQ            R10, R12
-	ADDQ             48(R8), R12
-	VBROADCASTSD     constants<>+0(SB), Z14
-	VMOVUPD.Z        (R12), K1, Z15
-	VCMPPD           $0x04, Z14, Z15, K1, K2
-	VMOVUPD.Z        (R13), K1, Z16
-	VSUBPD           Z15, Z16, K2, Z14
-	VCMPPD.BCST      $0x04, constants<>+0(SB), Z14, K2
-	VMOVAPD.Z        Z14, K2, Z15
-	VMAXPD           Z14, Z0, Z0
-	LEAQ             (R11), R12
-	ADDQ             R12, R12
-	MOVQ             464(R8), R13
-	MOVLQSX          (R13)(R11*4), R11
-	IMULQ            R10, R11
-	ADDQ             24(R8), R11
-	IMULQ            R10, R12
-	ADDQ             48(R8), R12
-	VBROADCASTSD     constants<>+0(SB), Z16
-	VMOVUPD.Z        (R12), K1, Z17
-	VCMPPD           $0x04, Z16, Z17, K1, K2
-	VMOVUPD.Z        (R11), K1, Z18
-	VSUBPD           Z17, Z18, K2, Z16
-	VCMPPD.BCST      $0x04, constants<>+0(SB), Z16, K2
-	VMOVAPD.Z        Z16, K2, Z17
-	VMAXPD           Z16, Z0, Z0
-	VCMPPD.BCST      $0x05, constants<>+256(SB), Z9, K2
-	VCMPPD.BCST      $0x05, constants<>+256(SB), Z12, K3
-	VCMPPD.BCST      $0x05, constants<>+256(SB), Z14, K4
-	VCMPPD.BCST      $0x05, constants<>+256(SB), Z16, K5
-	VMOVAPD          Z4, Z18
-	VFMADD231PD      Z3, Z9, Z18
-	VMOVAPD          Z4, Z19
-	VFMADD231PD      Z3, Z12, Z19
-	VMOVAPD          Z4, Z20
-	VFMADD231PD      Z3, Z14, Z20
-	VMOVAPD          Z4, Z21
-	VFMADD231PD      Z3, Z16, Z21
-	VSUBPD           Z4, Z18, Z22
-	VSUBPD           Z4, Z19, Z23
-	VSUBPD           Z4, Z20, Z24
-	VSUBPD           Z4, Z21, Z25
-	VFNMADD231PD     Z5, Z22, Z9
-	VFNMADD231PD     Z5, Z23, Z12
-	VFNMADD231PD     Z5, Z24, Z14
-	VFNMADD231PD     Z5, Z25, Z16
-	VFNMADD231PD     Z6, Z22, Z9
-	VFNMADD231PD     Z6, Z23, Z12
-	VFNMADD231PD     Z6, Z24, Z14
-	VFNMADD231PD     Z6, Z25, Z16
-	VBROADCASTSD     constants<>+80(SB), Z26
-	VBROADCASTSD     constants<>+80(SB), Z27
-	VBROADCASTSD     constants<>+80(SB), Z28
-	VBROADCASTSD     constants<>+80(SB), Z29
-	VFMADD213PD.BCST constants<>+72(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+72(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+72(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+72(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+64(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+64(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+64(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+64(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+56(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+56(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+56(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+56(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+48(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+48(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+48(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+48(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+40(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+40(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+40(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+40(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+264(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+264(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+264(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+264(SB), Z16, Z29
-	VMULPD           Z9, Z26, Z26
-	VMULPD           Z12, Z27, Z27
-	VMULPD           Z14, Z28, Z28
-	VMULPD           Z16, Z29, Z29
-	VPSLLQ           $0x30, Z18, Z22
-	VPERMI2PD        Z8, Z7, Z18
-	VPSLLQ           $0x30, Z19, Z23
-	VPERMI2PD        Z8, Z7, Z19
-	VPSLLQ           $0x30, Z20, Z24
-	VPERMI2PD        Z8, Z7, Z20
-	VPSLLQ           $0x30, Z21, Z25
-	VPERMI2PD        Z8, Z7, Z21
-	VPADDQ           Z22, Z18, Z18
-	VPADDQ           Z23, Z19, Z19
-	VPADDQ           Z24, Z20, Z20
-	VPADDQ           Z25, Z21, Z21
-	VFMADD213PD.Z    Z18, Z18, K2, Z26
-	VFMADD213PD.Z    Z19, Z19, K3, Z27
-	VFMADD213PD.Z    Z20, Z20, K4, Z28
-	VFMADD213PD.Z    Z21, Z21, K5, Z29
-	VMULPD           Z26, Z11, Z11
-	VMOVUPD          Z26, (DI)
-	VMOVUPD          Z11, 64(DI)
-	VMULPD           Z27, Z13, Z13
-	VMOVUPD          Z27, 128(DI)
-	VMOVUPD          Z13, 192(DI)
-	VMULPD           Z28, Z15, Z15
-	VMOVUPD          Z28, 256(DI)
-	VMOVUPD          Z15, 320(DI)
-	VMULPD           Z29, Z17, Z17
-	VMOVUPD          Z29, 384(DI)
-	VMOVUPD          Z17, 448(DI)
-	LEAQ             6(AX), R11
-	MOVQ             416(R8), R12
-	MOVLQSX          (R12)(R11*4), R11
-	LEAQ             (R11), R12
-	ADDQ             R12, R12
-	INCQ             R12
-	MOVQ             440(R8), R13
-	MOVLQSX          (R13)(R11*4), R13
-	IMULQ            R10, R13
-	ADDQ             24(R8), R13
-	IMULQ            R10, R12
-	ADDQ             48(R8), R12
-	VBROADCASTSD     constants<>+0(SB), Z9
-	VMOVUPD.Z        (R12), K1, Z11
-	VCMPPD           $0x04, Z9, Z11, K1, K2
-	VMOVUPD.Z        (R13), K1, Z12
-	VSUBPD           Z11, Z12, K2, Z9
-	VCMPPD.BCST      $0x04, constants<>+0(SB), Z9, K2
-	VMOVAPD.Z        Z9, K2, Z11
-	VMAXPD           Z9, Z0, Z0
-	LEAQ             (R11), R12
-	ADDQ             R12, R12
-	MOVQ             464(R8), R13
-	MOVLQSX          (R13)(R11*4), R11
-	IMULQ            R10, R11
-	ADDQ             24(R8), R11
-	IMULQ            R10, R12
-	ADDQ             48(R8), R12
-	VBROADCASTSD     constants<>+0(SB), Z12
-	VMOVUPD.Z        (R12), K1, Z13
-	VCMPPD           $0x04, Z12, Z13, K1, K2
-	VMOVUPD.Z        (R11), K1, Z14
-	VSUBPD           Z13, Z14, K2, Z12
-	VCMPPD.BCST      $0x04, constants<>+0(SB), Z12, K2
-	VMOVAPD.Z        Z12, K2, Z13
-	VMAXPD           Z12, Z0, Z0
-	LEAQ             7(AX), R11
-	MOVQ             416(R8), R12
-	MOVLQSX          (R12)(R11*4), R11
-	LEAQ             (R11), R12
-	ADDQ             R12, R12
-	INCQ             R12
-	MOVQ             440(R8), R13
-	MOVLQSX          (R13)(R11*4), R13
-	IMULQ            R10, R13
-	ADDQ             24(R8), R13
-	IMULQ            R10, R12
-	ADDQ             48(R8), R12
-	VBROADCASTSD     constants<>+0(SB), Z14
-	VMOVUPD.Z        (R12), K1, Z15
-	VCMPPD           $0x04, Z14, Z15, K1, K2
-	VMOVUPD.Z        (R13), K1, Z16
-	VSUBPD           Z15, Z16, K2, Z14
-	VCMPPD.BCST      $0x04, constants<>+0(SB), Z14, K2
-	VMOVAPD.Z        Z14, K2, Z15
-	VMAXPD           Z14, Z0, Z0
-	LEAQ             (R11), R12
-	ADDQ             R12, R12
-	MOVQ             464(R8), R13
-	MOVLQSX          (R13)(R11*4), R11
-	IMULQ            R10, R11
-	ADDQ             24(R8), R11
-	IMULQ            R10, R12
-	ADDQ             48(R8), R12
-	VBROADCASTSD     constants<>+0(SB), Z16
-	VMOVUPD.Z        (R12), K1, Z17
-	VCMPPD           $0x04, Z16, Z17, K1, K2
-	VMOVUPD.Z        (R11), K1, Z18
-	VSUBPD           Z17, Z18, K2, Z16
-	VCMPPD.BCST      $0x04, constants<>+0(SB), Z16, K2
-	VMOVAPD.Z        Z16, K2, Z17
-	VMAXPD           Z16, Z0, Z0
-	VCMPPD.BCST      $0x05, constants<>+256(SB), Z9, K2
-	VCMPPD.BCST      $0x05, constants<>+256(SB), Z12, K3
-	VCMPPD.BCST      $0x05, constants<>+256(SB), Z14, K4
-	VCMPPD.BCST      $0x05, constants<>+256(SB), Z16, K5
-	VMOVAPD          Z4, Z18
-	VFMADD231PD      Z3, Z9, Z18
-	VMOVAPD          Z4, Z19
-	VFMADD231PD      Z3, Z12, Z19
-	VMOVAPD          Z4, Z20
-	VFMADD231PD      Z3, Z14, Z20
-	VMOVAPD          Z4, Z21
-	VFMADD231PD      Z3, Z16, Z21
-	VSUBPD           Z4, Z18, Z22
-	VSUBPD           Z4, Z19, Z23
-	VSUBPD           Z4, Z20, Z24
-	VSUBPD           Z4, Z21, Z25
-	VFNMADD231PD     Z5, Z22, Z9
-	VFNMADD231PD     Z5, Z23, Z12
-	VFNMADD231PD     Z5, Z24, Z14
-	VFNMADD231PD     Z5, Z25, Z16
-	VFNMADD231PD     Z6, Z22, Z9
-	VFNMADD231PD     Z6, Z23, Z12
-	VFNMADD231PD     Z6, Z24, Z14
-	VFNMADD231PD     Z6, Z25, Z16
-	VBROADCASTSD     constants<>+80(SB), Z26
-	VBROADCASTSD     constants<>+80(SB), Z27
-	VBROADCASTSD     constants<>+80(SB), Z28
-	VBROADCASTSD     constants<>+80(SB), Z29
-	VFMADD213PD.BCST constants<>+72(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+72(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+72(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+72(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+64(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+64(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+64(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+64(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+56(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+56(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+56(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+56(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+48(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+48(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+48(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+48(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+40(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+40(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+40(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+40(SB), Z16, Z29
-	VFMADD213PD.BCST constants<>+264(SB), Z9, Z26
-	VFMADD213PD.BCST constants<>+264(SB), Z12, Z27
-	VFMADD213PD.BCST constants<>+264(SB), Z14, Z28
-	VFMADD213PD.BCST constants<>+264(SB), Z16, Z29
-	VMULPD           Z9, Z26, Z26
-	VMULPD           Z12, Z27, Z27
-	VMULPD           Z14, Z28, Z28
-	VMULPD           Z16, Z29, Z29
-	VPSLLQ           $0x30, Z18, Z22
-	VPERMI2PD        Z8, Z7, Z18
-	VPSLLQ           $0x30, Z19, Z23
-	VPERMI2PD        Z8, Z7, Z19
-	VPSLLQ           $0x30, Z20, Z24
-	VPERMI2PD        Z8, Z7, Z20
-	VPSLLQ           $0x30, Z21, Z25
-	VPERMI2PD        Z8, Z7, Z21
-	VPADDQ           Z22, Z18, Z18
-	VPADDQ           Z23, Z19, Z19
-	VPADDQ           Z24, Z20, Z20
-	VPADDQ           Z25, Z21, Z21
-	VFMADD213PD.Z    Z18, Z18, K2, Z26
-	VFMADD213PD.Z    Z19, Z19, K3, Z27
-	VFMADD213PD.Z    Z20, Z20, K4, Z28
-	VFMADD213PD.Z    Z21, Z21, K5, Z29
-	VMULPD           Z26, Z11, Z11
-	VMOVUPD          Z26, 512(DI)
-	VMOVUPD          Z11, 576(DI)
-	VMULPD           Z27, Z13, Z13
-	VMOVUPD          Z27, 640(DI)
-	VMOVUPD          Z13, 704(DI)
-	VMULPD           Z28, Z15, Z15
-	VMOVUPD          Z28, 768(DI)
-	VMOVUPD          Z15, 832(DI)
-	VMULPD           Z29, Z17, Z17
-	VMOVUPD          Z29, 896(DI)
-	VMOVUPD          Z17, 960(DI)
-	VMOVUPD          (BX), Z9
-	VMOVUPD          64(BX), Z11
-	VMOVUPD          128(BX), Z12
-	VMOVUPD          192(BX), Z13
-	VMOVUPD          256(BX), Z14
-	VMOVUPD          320(BX), Z15
-	VMOVUPD          384(BX), Z16
-	VMOVUPD          448(BX), Z17
-	LEAQ             (AX), R11
-	MOVQ             96(R8), R12
-	MOVQ             (R12)(R11*8), R11
-	MOVQ             72(R8), R12
-	LEAQ             (R12)(R11*8), R12
-	VBROADCASTSD     1024(SI), Z18
-	VMULPD           128(SI), Z18, Z18
-	VMOVUPD.Z        (R12), K1, Z19
-	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      (SI), Z19, Z19
-	VADDPD           Z19, Z9, Z9
-	VMOVUPD          Z19, (DX)
-	ADDQ             R10, DX
-	CMPQ             R10, $0x08
-	JLE              rows194
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z19
-	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      8(SI), Z19, Z19
-	VADDPD           Z19, Z11, Z11
-	VMOVUPD          Z19, (DX)
-	ADDQ             R10, DX
-	CMPQ             R10, $0x10
-	JLE              rows194
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z19
-	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      16(SI), Z19, Z19
-	VADDPD           Z19, Z12, Z12
-	VMOVUPD          Z19, (DX)
-	ADDQ             R10, DX
-	CMPQ             R10, $0x18
-	JLE              rows194
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z19
-	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      24(SI), Z19, Z19
-	VADDPD           Z19, Z13, Z13
-	VMOVUPD          Z19, (DX)
-	ADDQ             R10, DX
-	CMPQ             R10, $0x20
-	JLE              rows194
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z19
-	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      32(SI), Z19, Z19
-	VADDPD           Z19, Z14, Z14
-	VMOVUPD          Z19, (DX)
-	ADDQ             R10, DX
-	CMPQ             R10, $0x28
-	JLE              rows194
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z19
-	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      40(SI), Z19, Z19
-	VADDPD           Z19, Z15, Z15
-	VMOVUPD          Z19, (DX)
-	ADDQ             R10, DX
-	CMPQ             R10, $0x30
-	JLE              rows194
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z19
-	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      48(SI), Z19, Z19
-	VADDPD           Z19, Z16, Z16
-	VMOVUPD          Z19, (DX)
-	ADDQ             R10, DX
-	CMPQ             R10, $0x38
-	JLE              rows194
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z19
-	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      56(SI), Z19, Z19
-	VADDPD           Z19, Z17, Z17
-	VMOVUPD          Z19, (DX)
-	ADDQ             R10, DX
-
-rows194:
-	LEAQ         1(AX), R11
-	MOVQ         96(R8), R12
-	MOVQ         (R12)(R11*8), R11
-	MOVQ         72(R8), R12
-	LEAQ         (R12)(R11*8), R12
-	VBROADCASTSD 1032(SI), Z18
-	VMULPD       384(SI), Z18, Z18
-	VMOVUPD.Z    (R12), K1, Z19
-	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  256(SI), Z19, Z19
-	VADDPD       Z19, Z9, Z9
-	VMOVUPD      Z19, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x08
-	JLE          rows195
-	ADDQ         R10, R12
-	VMOVUPD.Z    (R12), K1, Z19
-	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  264(SI), Z19, Z19
-	VADDPD       Z19, Z11, Z11
-	VMOVUPD      Z19, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x10
-	JLE          rows195
-	ADDQ         R10, R12
-	VMOVUPD.Z    (R12), K1, Z19
-	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  272(SI), Z19, Z19
-	VADDPD       Z19, Z12, Z12
-	VMOVUPD      Z19, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x18
-	JLE          rows195
-	ADDQ         R10, R12
-	VMOVUPD.Z    (R12), K1, Z19
-	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  280(SI), Z19, Z19
-	VADDPD       Z19, Z13, Z13
-	VMOVUPD      Z19, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x20
-	JLE          rows195
-	ADDQ         R10, R12
-	VMOVUPD.Z    (R12), K1, Z19
-	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  288(SI), Z19, Z19
-	VADDPD       Z19, Z14, Z14
-	VMOVUPD      Z19, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x28
-	JLE          rows195
-	ADDQ         R10, R12
-	VMOVUPD.Z    (R12), K1, Z19
-	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  296(SI), Z19, Z19
-	VADDPD       Z19, Z15, Z15
-	VMOVUPD      Z19, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x30
-	JLE          rows195
-	ADDQ         R10, R12
-	VMOVUPD.Z    (R12), K1, Z19
-	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  304(SI), Z19, Z19
-	VADDPD       Z19, Z16, Z16
-	VMOVUPD      Z19, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x38
-	JLE          rows195
-	ADDQ         R10, R12
-	VMOVUPD.Z    (R12), K1, Z19
-	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  312(SI), Z19, Z19
-	VADDPD       Z19, Z17, Z17
-	VMOVUPD      Z19, (DX)
-	ADDQ         R10, DX
-
-rows195:
-	LEAQ         2(AX), R11
-	MOVQ         96(R8), R12
-	MOVQ         (R12)(R11*8), R11
-	MOVQ         72(R8), R12
-	LEAQ         (R12)(R11*8), R12
-	VBROADCASTSD 1040(SI), Z18
-	VMULPD       640(SI), Z18, Z18
-	VMOVUPD.Z    (R12), K1, Z19
-	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  512(SI), Z19, Z19
-	VADDPD       Z19, Z9, Z9
-	VMOVUPD      Z19, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x08
-	JLE          rows196
-	ADDQ         R10, R12
-	VMOVUPD.Z    (R12), K1, Z19
-	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  520(SI), Z19, Z19
-	VADDPD       Z19, Z11, Z11
-	VMOVUPD      Z19, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x10
-	JLE          rows196
-	ADDQ         R10, R12
-	VMOVUPD.Z    (R12), K1, Z19
-	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  528(SI), Z19, Z19
-	VADDPD       Z19, Z12, Z12
-	VMOVUPD      Z19, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x18
-	JLE          rows196
-	ADDQ         R10, R12
-	VMOVUPD.Z    (R12), K1, Z19
-	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  536(SI), Z19, Z19
-	VADDPD       Z19, Z13, Z13
-	VMOVUPD      Z19, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x20
-	JLE          rows196
-	ADDQ         R10, R12
-	VMOVUPD.Z    (R12), K1, Z19
-	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  544(SI), Z19, Z19
-	VADDPD       Z19, Z14, Z14
-	VMOVUPD      Z19, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x28
-	JLE          rows196
-	ADDQ         R10, R12
-	VMOVUPD.Z    (R12), K1, Z19
-	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  552(SI), Z19, Z19
-	VADDPD       Z19, Z15, Z15
-	VMOVUPD      Z19, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x30
-	JLE          rows196
-	ADDQ         R10, R12
-	VMOVUPD.Z    (R12), K1, Z19
-	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  560(SI), Z19, Z19
-	VADDPD       Z19, Z16, Z16
-	VMOVUPD      Z19, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x38
-	JLE          rows196
-	ADDQ         R10, R12
-	VMOVUPD.Z    (R12), K1, Z19
-	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  568(SI), Z19, Z19
-	VADDPD       Z19, Z17, Z17
-	VMOVUPD      Z19, (DX)
-	ADDQ         R10, DX
-
-rows196:
-	LEAQ         3(AX), R11
-	MOVQ         96(R8), R12
-	MOVQ         (R12)(R11*8), R11
-	MOVQ         72(R8), R12
-	LEAQ         (R12)(R11*8), R12
-	VBROADCASTSD 1048(SI), Z18
-	VMULPD       896(SI), Z18, Z18
-	VMOVUPD.Z    (R12), K1, Z19
-	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  768(SI), Z19, Z19
-	VADDPD       Z19, Z9, Z9
-	VMOVUPD      Z19, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x08
-	JLE          rows197
-	ADDQ         R10, R12
-	VMOVUPD.Z    (R12), K1, Z19
-	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  776(SI), Z19, Z19
-	VADDPD       Z19, Z11, Z11
-	VMOVUPD      Z19, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x10
-	JLE          rows197
-	ADDQ         R10, R12
-	VMOVUPD.Z    (R12), K1, Z19
-	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  784(SI), Z19, Z19
-	VADDPD       Z19, Z12, Z12
-	VMOVUPD      Z19, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x18
-	JLE          rows197
-	ADDQ         R10, R12
-	VMOVUPD.Z    (R12), K1, Z19
-	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  792(SI), Z19, Z19
-	VADDPD       Z19, Z13, Z13
-	VMOVUPD      Z19, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x20
-	JLE          rows197
-	ADDQ         R10, R12
-	VMOVUPD.Z    (R12), K1, Z19
-	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  800(SI), Z19, Z19
-	VADDPD       Z19, Z14, Z14
-	VMOVUPD      Z19, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x28
-	JLE          rows197
-	ADDQ         R10, R12
-	VMOVUPD.Z    (R12), K1, Z19
-	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  808(SI), Z19, Z19
-	VADDPD       Z19, Z15, Z15
-	VMOVUPD      Z19, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x30
-	JLE          rows197
-	ADDQ         R10, R12
-	VMOVUPD.Z    (R12), K1, Z19
-	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  816(SI), Z19, Z19
-	VADDPD       Z19, Z16, Z16
-	VMOVUPD      Z19, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x38
-	JLE          rows197
-	ADDQ         R10, R12
-	VMOVUPD.Z    (R12), K1, Z19
-	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  824(SI), Z19, Z19
-	VADDPD       Z19, Z17, Z17
-	VMOVUPD      Z19, (DX)
-	ADDQ         R10, DX
-
-rows197:
-	VMOVUPD          Z9, (BX)
-	VMOVUPD          Z11, 64(BX)
-	VMOVUPD          Z12, 128(BX)
-	VMOVUPD          Z13, 192(BX)
-	VMOVUPD          Z14, 256(BX)
-	VMOVUPD          Z15, 320(BX)
-	VMOVUPD          Z16, 384(BX)
-	VMOVUPD          Z17, 448(BX)
-	VXORPD           Z9, Z9, Z9
-	VXORPD           Z11, Z11, Z11
-	VXORPD           Z12, Z12, Z12
-	VXORPD           Z13, Z13, Z13
-	LEAQ             4(AX), R11
-	MOVQ             96(R8), R12
-	MOVQ             (R12)(R11*8), R11
-	MOVQ             72(R8), R12
-	LEAQ             (R12)(R11*8), R12
-	VMOVUPD.Z        (R12), K1, Z14
-	VFMADD231PD.BCST (DI), Z14, Z9
-	VFMADD231PD.BCST 64(DI), Z14, Z12
-	CMPQ             R10, $0x08
-	JLE              rows198
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z14
-	VFMADD231PD.BCST 8(DI), Z14, Z11
-	VFMADD231PD.BCST 72(DI), Z14, Z13
-	CMPQ             R10, $0x10
-	JLE              rows198
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z14
-	VFMADD231PD.BCST 16(DI), Z14, Z9
-	VFMADD231PD.BCST 80(DI), Z14, Z12
-	CMPQ             R10, $0x18
-	JLE              rows198
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z14
-	VFMADD231PD.BCST 24(DI), Z14, Z11
-	VFMADD231PD.BCST 88(DI), Z14, Z13
-	CMPQ             R10, $0x20
-	JLE              rows198
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z14
-	VFMADD231PD.BCST 32(DI), Z14, Z9
-	VFMADD231PD.BCST 96(DI), Z14, Z12
-	CMPQ             R10, $0x28
-	JLE              rows198
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z14
-	VFMADD231PD.BCST 40(DI), Z14, Z11
-	VFMADD231PD.BCST 104(DI), Z14, Z13
-	CMPQ             R10, $0x30
-	JLE              rows198
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z14
-	VFMADD231PD.BCST 48(DI), Z14, Z9
-	VFMADD231PD.BCST 112(DI), Z14, Z12
-	CMPQ             R10, $0x38
-	JLE              rows198
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z14
-	VFMADD231PD.BCST 56(DI), Z14, Z11
-	VFMADD231PD.BCST 120(DI), Z14, Z13
-
-rows198:
-	VADDPD           Z11, Z9, Z9
-	VADDPD           Z13, Z12, Z12
-	VMOVUPD          128(DI), Z11
-	VMULPD           Z11, Z12, Z12
-	VFMADD231PD      192(DI), Z9, Z12
-	VMULPD           Z11, Z9, Z9
-	VXORPD           Z11, Z11, Z11
-	VXORPD           Z13, Z13, Z13
-	VXORPD           Z14, Z14, Z14
-	VXORPD           Z15, Z15, Z15
-	LEAQ             5(AX), R11
-	MOVQ             96(R8), R12
-	MOVQ             (R12)(R11*8), R11
-	MOVQ             72(R8), R12
-	LEAQ             (R12)(R11*8), R12
-	VMOVUPD.Z        (R12), K1, Z16
-	VFMADD231PD.BCST 256(DI), Z16, Z11
-	VFMADD231PD.BCST 320(DI), Z16, Z14
-	CMPQ             R10, $0x08
-	JLE              rows199
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z16
-	VFMADD231PD.BCST 264(DI), Z16, Z13
-	VFMADD231PD.BCST 328(DI), Z16, Z15
-	CMPQ             R10, $0x10
-	JLE              rows199
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z16
-	VFMADD231PD.BCST 272(DI), Z16, Z11
-	VFMADD231PD.BCST 336(DI), Z16, Z14
-	CMPQ             R10, $0x18
-	JLE              rows199
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z16
-	VFMADD231PD.BCST 280(DI), Z16, Z13
-	VFMADD231PD.BCST 344(DI), Z16, Z15
-	CMPQ             R10, $0x20
-	JLE              rows199
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z16
-	VFMADD231PD.BCST 288(DI), Z16, Z11
-	VFMADD231PD.BCST 352(DI), Z16, Z14
-	CMPQ             R10, $0x28
-	JLE              rows199
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z16
-	VFMADD231PD.BCST 296(DI), Z16, Z13
-	VFMADD231PD.BCST 360(DI), Z16, Z15
-	CMPQ             R10, $0x30
-	JLE              rows199
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z16
-	VFMADD231PD.BCST 304(DI), Z16, Z11
-	VFMADD231PD.BCST 368(DI), Z16, Z14
-	CMPQ             R10, $0x38
-	JLE              rows199
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z16
-	VFMADD231PD.BCST 312(DI), Z16, Z13
-	VFMADD231PD.BCST 376(DI), Z16, Z15
-
-rows199:
-	VADDPD           Z13, Z11, Z11
-	VADDPD           Z15, Z14, Z14
-	VMOVUPD          384(DI), Z13
-	VMULPD           Z13, Z14, Z14
-	VFMADD231PD      448(DI), Z11, Z14
-	VMULPD           Z13, Z11, Z11
-	VXORPD           Z13, Z13, Z13
-	VXORPD           Z15, Z15, Z15
-	VXORPD           Z16, Z16, Z16
-	VXORPD           Z17, Z17, Z17
-	LEAQ             6(AX), R11
-	MOVQ             96(R8), R12
-	MOVQ             (R12)(R11*8), R11
-	MOVQ             72(R8), R12
-	LEAQ             (R12)(R11*8), R12
-	VMOVUPD.Z        (R12), K1, Z18
-	VFMADD231PD.BCST 512(DI), Z18, Z13
-	VFMADD231PD.BCST 576(DI), Z18, Z16
-	CMPQ             R10, $0x08
-	JLE              rows200
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z18
-	VFMADD231PD.BCST 520(DI), Z18, Z15
-	VFMADD231PD.BCST 584(DI), Z18, Z17
-	CMPQ             R10, $0x10
-	JLE              rows200
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z18
-	VFMADD231PD.BCST 528(DI), Z18, Z13
-	VFMADD231PD.BCST 592(DI), Z18, Z16
-	CMPQ             R10, $0x18
-	JLE              rows200
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z18
-	VFMADD231PD.BCST 536(DI), Z18, Z15
-	VFMADD231PD.BCST 600(DI), Z18, Z17
-	CMPQ             R10, $0x20
-	JLE              rows200
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z18
-	VFMADD231PD.BCST 544(DI), Z18, Z13
-	VFMADD231PD.BCST 608(DI), Z18, Z16
-	CMPQ             R10, $0x28
-	JLE              rows200
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z18
-	VFMADD231PD.BCST 552(DI), Z18, Z15
-	VFMADD231PD.BCST 616(DI), Z18, Z17
-	CMPQ             R10, $0x30
-	JLE              rows200
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z18
-	VFMADD231PD.BCST 560(DI), Z18, Z13
-	VFMADD231PD.BCST 624(DI), Z18, Z16
-	CMPQ             R10, $0x38
-	JLE              rows200
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z18
-	VFMADD231PD.BCST 568(DI), Z18, Z15
-	VFMADD231PD.BCST 632(DI), Z18, Z17
-
-rows200:
-	VADDPD           Z15, Z13, Z13
-	VADDPD           Z17, Z16, Z16
-	VMOVUPD          640(DI), Z15
-	VMULPD           Z15, Z16, Z16
-	VFMADD231PD      704(DI), Z13, Z16
-	VMULPD           Z15, Z13, Z13
-	VXORPD           Z15, Z15, Z15
-	VXORPD           Z17, Z17, Z17
-	VXORPD           Z18, Z18, Z18
-	VXORPD           Z19, Z19, Z19
-	LEAQ             7(AX), R11
-	MOVQ             96(R8), R12
-	MOVQ             (R12)(R11*8), R11
-	MOVQ             72(R8), R12
-	LEAQ             (R12)(R11*8), R12
-	VMOVUPD.Z        (R12), K1, Z20
-	VFMADD231PD.BCST 768(DI), Z20, Z15
-	VFMADD231PD.BCST 832(DI), Z20, Z18
-	CMPQ             R10, $0x08
-	JLE              rows201
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z20
-	VFMADD231PD.BCST 776(DI), Z20, Z17
-	VFMADD231PD.BCST 840(DI), Z20, Z19
-	CMPQ             R10, $0x10
-	JLE              rows201
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z20
-	VFMADD231PD.BCST 784(DI), Z20, Z15
-	VFMADD231PD.BCST 848(DI), Z20, Z18
-	CMPQ             R10, $0x18
-	JLE              rows201
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z20
-	VFMADD231PD.BCST 792(DI), Z20, Z17
-	VFMADD231PD.BCST 856(DI), Z20, Z19
-	CMPQ             R10, $0x20
-	JLE              rows201
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z20
-	VFMADD231PD.BCST 800(DI), Z20, Z15
-	VFMADD231PD.BCST 864(DI), Z20, Z18
-	CMPQ             R10, $0x28
-	JLE              rows201
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z20
-	VFMADD231PD.BCST 808(DI), Z20, Z17
-	VFMADD231PD.BCST 872(DI), Z20, Z19
-	CMPQ             R10, $0x30
-	JLE              rows201
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z20
-	VFMADD231PD.BCST 816(DI), Z20, Z15
-	VFMADD231PD.BCST 880(DI), Z20, Z18
-	CMPQ             R10, $0x38
-	JLE              rows201
-	ADDQ             R10, R12
-	VMOVUPD.Z        (R12), K1, Z20
-	VFMADD231PD.BCST 824(DI), Z20, Z17
-	VFMADD231PD.BCST 888(DI), Z20, Z19
-
-rows201:
-	VADDPD           Z17, Z15, Z15
-	VADDPD           Z19, Z18, Z18
-	VMOVUPD          896(DI), Z17
-	VMULPD           Z17, Z18, Z18
-	VFMADD231PD      960(DI), Z15, Z18
-	VMULPD           Z17, Z15, Z15
-	VUNPCKLPD        Z11, Z9, Z17
-	VUNPCKHPD        Z11, Z9, Z9
-	VADDPD           Z9, Z17, Z17
-	VUNPCKLPD        Z15, Z13, Z9
-	VUNPCKHPD        Z15, Z13, Z11
-	VADDPD           Z11, Z9, Z9
-	VUNPCKLPD        Z14, Z12, Z11
-	VUNPCKHPD        Z14, Z12, Z12
-	VADDPD           Z12, Z11, Z11
-	VUNPCKLPD        Z18, Z16, Z12
-	VUNPCKHPD        Z18, Z16, Z13
-	VADDPD           Z13, Z12, Z12
-	VSHUFF64X2       $0x88, Z9, Z17, Z13
-	VSHUFF64X2       $0xdd, Z9, Z17, Z9
-	VADDPD           Z9, Z13, Z13
-	VSHUFF64X2       $0x88, Z12, Z11, Z9
-	VSHUFF64X2       $0xdd, Z12, Z11, Z11
-	VADDPD           Z11, Z9, Z9
-	VSHUFF64X2       $0x88, Z9, Z13, Z11
-	VSHUFF64X2       $0xdd, Z9, Z13, Z9
-	VADDPD           Z9, Z11, Z11
-	VEXTRACTF64X4    $0x01, Z11, Y9
-	VMOVUPD          constants<>+960(SB), Y12
-	VSHUFF64X2       $0x44, Z11, Z11, Z11
-	VPSUBQ.BCST      constants<>+272(SB), Z11, Z13
-	VPMAXUQ          Z13, Z1, Z1
-	VDIVPD           Y11, Y12, Y12
-	VMOVUPD          Y12, 1024(DI)
-	VGETMANTPD       $0x0b, Z11, Z13
-	VGETEXPPD        Z11, Z11
-	VPSRLQ           $0x30, Z13, Z15
-	VGETEXPPD        Z13, Z14
-	VSUBPD           Z14, Z11, Z11
-	VMOVAPD          Z15, Z14
-	VMOVUPD          constants<>+320(SB), Z16
-	VPERMI2PD        constants<>+384(SB), Z16, Z14
-	VMOVUPD          constants<>+448(SB), Z16
-	VPERMI2PD        constants<>+512(SB), Z16, Z15
-	VFMSUB213PD.BCST constants<>+264(SB), Z14, Z13
-	VFMADD231PD.BCST constants<>+576(SB), Z11, Z15
-	VMULPD           Z13, Z13, Z14
-	VBROADCASTSD     constants<>+584(SB), Z16
-	VFMADD231PD.BCST constants<>+592(SB), Z13, Z16
-	VFMADD231PD.BCST constants<>+600(SB), Z14, Z16
-	VBROADCASTSD     constants<>+608(SB), Z17
-	VFMADD231PD.BCST constants<>+616(SB), Z13, Z17
-	VFMADD213PD      Z17, Z14, Z16
-	VBROADCASTSD     constants<>+624(SB), Z17
-	VFMADD231PD.BCST constants<>+632(SB), Z13, Z17
-	VFMADD213PD      Z17, Z14, Z16
-	VBROADCASTSD     constants<>+640(SB), Z17
-	VFMADD231PD.BCST constants<>+648(SB), Z13, Z17
-	VFMADD213PD      Z17, Z14, Z16
-	VFMADD213PD      Z13, Z14, Z16
-	VFMADD231PD.BCST constants<>+656(SB), Z11, Z16
-	VADDPD           Z15, Z16, Z16
-	VFNMADD231PD     Y9, Y12, Y16
-	MOVQ             120(R8), R11
-	LEAQ             4(AX), R12
-	MOVQ             416(R8), R13
-	MOVLQSX          (R13)(R12*4), R12
-	ANDQ             8(R8), R12
-	LEAQ             5(AX), R13
-	MOVQ             416(R8), R14
-	MOVLQSX          (R14)(R13*4), R13
-	ANDQ             8(R8), R13
-	LEAQ             6(AX), R14
-	MOVQ             416(R8), R15
-	MOVLQSX          (R15)(R14*4), R14
-	ANDQ             8(R8), R14
-	LEAQ             7(AX), R15
-	MOVQ             416(R8), BP
-	MOVLQSX          (BP)(R15*4), R15
-	ANDQ             8(R8), R15
-	VMOVSD           (R11)(R12*8), X10
-	VMOVHPD          (R11)(R13*8), X10, X10
-	VMOVSD           (R11)(R14*8), X9
-	VMOVHPD          (R11)(R15*8), X9, X9
-	VINSERTF128      $0x01, X9, Y10, Y9
-	VFMADD231PD      Y16, Y9, Y2
-	XCHGQ            SI, DI
-	ADDQ             $0x04, AX
-	SUBQ             $0x04, CX
-	JMP              group185
-
-last186:
-	VMOVUPD      (BX), Z9
-	VMOVUPD      64(BX), Z10
-	VMOVUPD      128(BX), Z11
-	VMOVUPD      192(BX), Z12
-	VMOVUPD      256(BX), Z13
-	VMOVUPD      320(BX), Z14
-	VMOVUPD      384(BX), Z15
-	VMOVUPD      448(BX), Z16
-	LEAQ         (AX), DI
-	MOVQ         96(R8), R11
-	MOVQ         (R11)(DI*8), DI
-	MOVQ         72(R8), R11
-	LEAQ         (R11)(DI*8), R11
-	VBROADCASTSD 1024(SI), Z17
-	VMULPD       128(SI), Z17, Z17
-	VMOVUPD.Z    (R11), K1, Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  (SI), Z18, Z18
-	VADDPD       Z18, Z9, Z9
-	VMOVUPD      Z18, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x08
-	JLE          rows202
-	ADDQ         R10, R11
-	VMOVUPD.Z    (R11), K1, Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  8(SI), Z18, Z18
-	VADDPD       Z18, Z10, Z10
-	VMOVUPD      Z18, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x10
-	JLE          rows202
-	ADDQ         R10, R11
-	VMOVUPD.Z    (R11), K1, Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  16(SI), Z18, Z18
-	VADDPD       Z18, Z11, Z11
-	VMOVUPD      Z18, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x18
-	JLE          rows202
-	ADDQ         R10, R11
-	VMOVUPD.Z    (R11), K1, Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  24(SI), Z18, Z18
-	VADDPD       Z18, Z12, Z12
-	VMOVUPD      Z18, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x20
-	JLE          rows202
-	ADDQ         R10, R11
-	VMOVUPD.Z    (R11), K1, Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  32(SI), Z18, Z18
-	VADDPD       Z18, Z13, Z13
-	VMOVUPD      Z18, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x28
-	JLE          rows202
-	ADDQ         R10, R11
-	VMOVUPD.Z    (R11), K1, Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  40(SI), Z18, Z18
-	VADDPD       Z18, Z14, Z14
-	VMOVUPD      Z18, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x30
-	JLE          rows202
-	ADDQ         R10, R11
-	VMOVUPD.Z    (R11), K1, Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  48(SI), Z18, Z18
-	VADDPD       Z18, Z15, Z15
-	VMOVUPD      Z18, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x38
-	JLE          rows202
-	ADDQ         R10, R11
-	VMOVUPD.Z    (R11), K1, Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  56(SI), Z18, Z18
-	VADDPD       Z18, Z16, Z16
-	VMOVUPD      Z18, (DX)
-	ADDQ         R10, DX
-
-rows202:
-	LEAQ         1(AX), DI
-	MOVQ         96(R8), R11
-	MOVQ         (R11)(DI*8), DI
-	MOVQ         72(R8), R11
-	LEAQ         (R11)(DI*8), R11
-	VBROADCASTSD 1032(SI), Z17
-	VMULPD       384(SI), Z17, Z17
-	VMOVUPD.Z    (R11), K1, Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  256(SI), Z18, Z18
-	VADDPD       Z18, Z9, Z9
-	VMOVUPD      Z18, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x08
-	JLE          rows203
-	ADDQ         R10, R11
-	VMOVUPD.Z    (R11), K1, Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  264(SI), Z18, Z18
-	VADDPD       Z18, Z10, Z10
-	VMOVUPD      Z18, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x10
-	JLE          rows203
-	ADDQ         R10, R11
-	VMOVUPD.Z    (R11), K1, Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  272(SI), Z18, Z18
-	VADDPD       Z18, Z11, Z11
-	VMOVUPD      Z18, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x18
-	JLE          rows203
-	ADDQ         R10, R11
-	VMOVUPD.Z    (R11), K1, Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  280(SI), Z18, Z18
-	VADDPD       Z18, Z12, Z12
-	VMOVUPD      Z18, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x20
-	JLE          rows203
-	ADDQ         R10, R11
-	VMOVUPD.Z    (R11), K1, Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  288(SI), Z18, Z18
-	VADDPD       Z18, Z13, Z13
-	VMOVUPD      Z18, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x28
-	JLE          rows203
-	ADDQ         R10, R11
-	VMOVUPD.Z    (R11), K1, Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  296(SI), Z18, Z18
-	VADDPD       Z18, Z14, Z14
-	VMOVUPD      Z18, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x30
-	JLE          rows203
-	ADDQ         R10, R11
-	VMOVUPD.Z    (R11), K1, Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  304(SI), Z18, Z18
-	VADDPD       Z18, Z15, Z15
-	VMOVUPD      Z18, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x38
-	JLE          rows203
-	ADDQ         R10, R11
-	VMOVUPD.Z    (R11), K1, Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  312(SI), Z18, Z18
-	VADDPD       Z18, Z16, Z16
-	VMOVUPD      Z18, (DX)
-	ADDQ         R10, DX
-
-rows203:
-	LEAQ         2(AX), DI
-	MOVQ         96(R8), R11
-	MOVQ         (R11)(DI*8), DI
-	MOVQ         72(R8), R11
-	LEAQ         (R11)(DI*8), R11
-	VBROADCASTSD 1040(SI), Z17
-	VMULPD       640(SI), Z17, Z17
-	VMOVUPD.Z    (R11), K1, Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  512(SI), Z18, Z18
-	VADDPD       Z18, Z9, Z9
-	VMOVUPD      Z18, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x08
-	JLE          rows204
-	ADDQ         R10, R11
-	VMOVUPD.Z    (R11), K1, Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  520(SI), Z18, Z18
-	VADDPD       Z18, Z10, Z10
-	VMOVUPD      Z18, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x10
-	JLE          rows204
-	ADDQ         R10, R11
-	VMOVUPD.Z    (R11), K1, Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  528(SI), Z18, Z18
-	VADDPD       Z18, Z11, Z11
-	VMOVUPD      Z18, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x18
-	JLE          rows204
-	ADDQ         R10, R11
-	VMOVUPD.Z    (R11), K1, Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  536(SI), Z18, Z18
-	VADDPD       Z18, Z12, Z12
-	VMOVUPD      Z18, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x20
-	JLE          rows204
-	ADDQ         R10, R11
-	VMOVUPD.Z    (R11), K1, Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  544(SI), Z18, Z18
-	VADDPD       Z18, Z13, Z13
-	VMOVUPD      Z18, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x28
-	JLE          rows204
-	ADDQ         R10, R11
-	VMOVUPD.Z    (R11), K1, Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  552(SI), Z18, Z18
-	VADDPD       Z18, Z14, Z14
-	VMOVUPD      Z18, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x30
-	JLE          rows204
-	ADDQ         R10, R11
-	VMOVUPD.Z    (R11), K1, Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  560(SI), Z18, Z18
-	VADDPD       Z18, Z15, Z15
-	VMOVUPD      Z18, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x38
-	JLE          rows204
-	ADDQ         R10, R11
-	VMOVUPD.Z    (R11), K1, Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  568(SI), Z18, Z18
-	VADDPD       Z18, Z16, Z16
-	VMOVUPD      Z18, (DX)
-	ADDQ         R10, DX
-
-rows204:
-	LEAQ         3(AX), DI
-	MOVQ         96(R8), R11
-	MOVQ         (R11)(DI*8), DI
-	MOVQ         72(R8), R11
-	LEAQ         (R11)(DI*8), R11
-	VBROADCASTSD 1048(SI), Z17
-	VMULPD       896(SI), Z17, Z17
-	VMOVUPD.Z    (R11), K1, Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  768(SI), Z18, Z18
-	VADDPD       Z18, Z9, Z9
-	VMOVUPD      Z18, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x08
-	JLE          rows205
-	ADDQ         R10, R11
-	VMOVUPD.Z    (R11), K1, Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  776(SI), Z18, Z18
-	VADDPD       Z18, Z10, Z10
-	VMOVUPD      Z18, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x10
-	JLE          rows205
-	ADDQ         R10, R11
-	VMOVUPD.Z    (R11), K1, Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  784(SI), Z18, Z18
-	VADDPD       Z18, Z11, Z11
-	VMOVUPD      Z18, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x18
-	JLE          rows205
-	ADDQ         R10, R11
-	VMOVUPD.Z    (R11), K1, Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  792(SI), Z18, Z18
-	VADDPD       Z18, Z12, Z12
-	VMOVUPD      Z18, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x20
-	JLE          rows205
-	ADDQ         R10, R11
-	VMOVUPD.Z    (R11), K1, Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  800(SI), Z18, Z18
-	VADDPD       Z18, Z13, Z13
-	VMOVUPD      Z18, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x28
-	JLE          rows205
-	ADDQ         R10, R11
-	VMOVUPD.Z    (R11), K1, Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  808(SI), Z18, Z18
-	VADDPD       Z18, Z14, Z14
-	VMOVUPD      Z18, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x30
-	JLE          rows205
-	ADDQ         R10, R11
-	VMOVUPD.Z    (R11), K1, Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  816(SI), Z18, Z18
-	VADDPD       Z18, Z15, Z15
-	VMOVUPD      Z18, (DX)
-	ADDQ         R10, DX
-	CMPQ         R10, $0x38
-	JLE          rows205
-	ADDQ         R10, R11
-	VMOVUPD.Z    (R11), K1, Z18
-	VMULPD       Z17, Z18, Z18
-	VMULPD.BCST  824(SI), Z18, Z18
-	VADDPD       Z18, Z16, Z16
-	VMOVUPD      Z18, (DX)
-	ADDQ         R10, DX
-
-rows205:
-	VMOVUPD Z9, (BX)
-	VMOVUPD Z10, 64(BX)
-	VMOVUPD Z11, 128(BX)
-	VMOVUPD Z12, 192(BX)
-	VMOVUPD Z13, 256(BX)
-	VMOVUPD Z14, 320(BX)
-	VMOVUPD Z15, 384(BX)
-	VMOVUPD Z16, 448(BX)
-	ADDQ    $0x04, AX
-	SUBQ    $0x04, CX
-
-single187:
-	TESTQ            CX, CX
-	JZ               done188
-	LEAQ             (AX), DI
-	MOVQ             416(R8), R11
-	MOVLQSX          (R11)(DI*4), DI
-	LEAQ             (DI), R11
-	ADDQ             R11, R11
-	INCQ             R11
-	MOVQ             440(R8), R12
-	MOVLQSX          (R12)(DI*4), R12
-	IMULQ            R10, R12
-	ADDQ             24(R8), R12
-	IMULQ            R10, R11
-	ADDQ             48(R8), R11
-	VBROADCASTSD     constants<>+0(SB), Z9
-	VMOVUPD.Z        (R11), K1, Z10
-	VCMPPD           $0x04, Z9, Z10, K1, K2
-	VMOVUPD.Z        (R12), K1, Z11
-	VSUBPD           Z10, Z11, K2, Z9
-	VCMPPD.BCST      $0x04, constants<>+0(SB), Z9, K2
-	VMOVAPD.Z        Z9, K2, Z10
-	VMAXPD           Z9, Z0, Z0
-	LEAQ             (DI), R11
-	ADDQ             R11, R11
-	MOVQ             464(R8), R12
-	MOVLQSX          (R12)(DI*4), DI
-	IMULQ            R10, DI
-	ADDQ             24(R8), DI
-	IMULQ            R10, R11
-	ADDQ             48(R8), R11
-	VBROADCASTSD     constants<>+0(SB), Z11
-	VMOVUPD.Z        (R11), K1, Z12
-	VCMPPD           $0x04, Z11, Z12, K1, K2
-	VMOVUPD.Z        (DI), K1, Z13
-	VSUBPD           Z12, Z13, K2, Z11
-	VCMPPD.BCST      $0x04, constants<>+0(SB), Z11, K2
-	VMOVAPD.Z        Z11, K2, Z12
-	VMAXPD           Z11, Z0, Z0
-	VCMPPD.BCST      $0x05, constants<>+256(SB), Z9, K2
-	VCMPPD.BCST      $0x05, constants<>+256(SB), Z11, K3
-	VMOVAPD          Z4, Z13
-	VFMADD231PD      Z3, Z9, Z13
-	VMOVAPD          Z4, Z14
-	VFMADD231PD      Z3, Z11, Z14
-	VSUBPD           Z4, Z13, Z15
-	VSUBPD           Z4, Z14, Z16
-	VFNMADD231PD     Z5, Z15, Z9
-	VFNMADD231PD     Z5, Z16, Z11
-	VFNMADD231PD     Z6, Z15, Z9
-	VFNMADD231PD     Z6, Z16, Z11
-	VBROADCASTSD     constants<>+80(SB), Z17
-	VBROADCASTSD     constants<>+80(SB), Z18
-	VFMADD213PD.BCST constants<>+72(SB), Z9, Z17
-	VFMADD213PD.BCST constants<>+72(SB), Z11, Z18
-	VFMADD213PD.BCST constants<>+64(SB), Z9, Z17
-	VFMADD213PD.BCST constants<>+64(SB), Z11, Z18
-	VFMADD213PD.BCST constants<>+56(SB), Z9, Z17
-	VFMADD213PD.BCST constants<>+56(SB), Z11, Z18
-	VFMADD213PD.BCST constants<>+48(SB), Z9, Z17
-	VFMADD213PD.BCST constants<>+48(SB), Z11, Z18
-	VFMADD213PD.BCST constants<>+40(SB), Z9, Z17
-	VFMADD213PD.BCST constants<>+40(SB), Z11, Z18
-	VFMADD213PD.BCST constants<>+264(SB), Z9, Z17
-	VFMADD213PD.BCST constants<>+264(SB), Z11, Z18
-	VMULPD           Z9, Z17, Z17
-	VMULPD           Z11, Z18, Z18
-	VPSLLQ           $0x30, Z13, Z15
-	VPERMI2PD        Z8, Z7, Z13
-	VPSLLQ           $0x30, Z14, Z16
-	VPERMI2PD        Z8, Z7, Z14
-	VPADDQ           Z15, Z13, Z13
-	VPADDQ           Z16, Z14, Z14
-	VFMADD213PD.Z    Z13, Z13, K2, Z17
-	VFMADD213PD.Z    Z14, Z14, K3, Z18
-	VMULPD           Z17, Z10, Z10
-	VMOVUPD          Z17, (SI)
-	VMOVUPD          Z10, 64(SI)
-	VMULPD           Z18, Z12, Z12
-	VMOVUPD          Z18, 128(SI)
-	VMOVUPD          Z12, 192(SI)
-	VXORPD           Z15, Z15, Z15
-	VXORPD           Z9, Z9, Z9
-	VXORPD           Z16, Z16, Z16
-	VXORPD           Z10, Z10, Z10
-	LEAQ             (AX), DI
-	MOVQ             96(R8), R11
-	MOVQ             (R11)(DI*8), DI
-	MOVQ             72(R8), R11
-	LEAQ             (R11)(DI*8), R11
-	VMOVUPD.Z        (R11), K1, Z11
-	VFMADD231PD.BCST (SI), Z11, Z15
-	VFMADD231PD.BCST 64(SI), Z11, Z16
-	CMPQ             R10, $0x08
-	JLE              rows206
-	ADDQ             R10, R11
-	VMOVUPD.Z        (R11), K1, Z11
-	VFMADD231PD.BCST 8(SI), Z11, Z9
-	VFMADD231PD.BCST 72(SI), Z11, Z10
-	CMPQ             R10, $0x10
-	JLE              rows206
-	ADDQ             R10, R11
-	VMOVUPD.Z        (R11), K1, Z11
-	VFMADD231PD.BCST 16(SI), Z11, Z15
-	VFMADD231PD.BCST 80(SI), Z11, Z16
-	CMPQ             R10, $0x18
-	JLE              rows206
-	ADDQ             R10, R11
-	VMOVUPD.Z        (R11), K1, Z11
-	VFMADD231PD.BCST 24(SI), Z11, Z9
-	VFMADD231PD.BCST 88(SI), Z11, Z10
-	CMPQ             R10, $0x20
-	JLE              rows206
-	ADDQ             R10, R11
-	VMOVUPD.Z        (R11), K1, Z11
-	VFMADD231PD.BCST 32(SI), Z11, Z15
-	VFMADD231PD.BCST 96(SI), Z11, Z16
-	CMPQ             R10, $0x28
-	JLE              rows206
-	ADDQ             R10, R11
-	VMOVUPD.Z        (R11), K1, Z11
-	VFMADD231PD.BCST 40(SI), Z11, Z9
-	VFMADD231PD.BCST 104(SI), Z11, Z10
-	CMPQ             R10, $0x30
-	JLE              rows206
-	ADDQ             R10, R11
-	VMOVUPD.Z        (R11), K1, Z11
-	VFMADD231PD.BCST 48(SI), Z11, Z15
-	VFMADD231PD.BCST 112(SI), Z11, Z16
-	CMPQ             R10, $0x38
-	JLE              rows206
-	ADDQ             R10, R11
-	VMOVUPD.Z        (R11), K1, Z11
-	VFMADD231PD.BCST 56(SI), Z11, Z9
-	VFMADD231PD.BCST 120(SI), Z11, Z10
-
-rows206:
-	VADDPD           Z9, Z15, Z15
-	VADDPD           Z10, Z16, Z16
-	VMOVUPD          128(SI), Z9
-	VMULPD           Z9, Z16, Z16
-	VFMADD231PD      192(SI), Z15, Z16
-	VMULPD           Z9, Z15, Z15
-	VXORPD           Z9, Z9, Z9
-	VXORPD           Z10, Z10, Z10
-	VXORPD           Z11, Z11, Z11
-	VXORPD           Z12, Z12, Z12
-	VXORPD           Z13, Z13, Z13
-	VXORPD           Z14, Z14, Z14
-	VUNPCKLPD        Z9, Z15, Z17
-	VUNPCKHPD        Z9, Z15, Z9
-	VADDPD           Z9, Z17, Z17
-	VUNPCKLPD        Z11, Z10, Z9
-	VUNPCKHPD        Z11, Z10, Z10
-	VADDPD           Z10, Z9, Z9
-	VUNPCKLPD        Z12, Z16, Z10
-	VUNPCKHPD        Z12, Z16, Z11
-	VADDPD           Z11, Z10, Z10
-	VUNPCKLPD        Z14, Z13, Z11
-	VUNPCKHPD        Z14, Z13, Z12
-	VADDPD           Z12, Z11, Z11
-	VSHUFF64X2       $0x88, Z9, Z17, Z12
-	VSHUFF64X2       $0xdd, Z9, Z17, Z9
-	VADDPD           Z9, Z12, Z12
-	VSHUFF64X2       $0x88, Z11, Z10, Z9
-	VSHUFF64X2       $0xdd, Z11, Z10, Z10
-	VADDPD           Z10, Z9, Z9
-	VSHUFF64X2       $0x88, Z9, Z12, Z10
-	VSHUFF64X2       $0xdd, Z9, Z12, Z9
-	VADDPD           Z9, Z10, Z10
-	VEXTRACTF64X4    $0x01, Z10, Y9
-	VMOVUPD          constants<>+960(SB), Y11
-	VBLENDPD         $0x01, Y10, Y11, Y10
-	VSHUFF64X2       $0x44, Z10, Z10, Z10
-	VPSUBQ.BCST      constants<>+272(SB), Z10, Z12
-	VPMAXUQ          Z12, Z1, Z1
-	VDIVPD           Y10, Y11, Y11
-	VMOVUPD          Y11, 1024(SI)
-	VGETMANTPD       $0x0b, Z10, Z12
-	VGETEXPPD        Z10, Z10
-	VPSRLQ           $0x30, Z12, Z14
-	VGETEXPPD        Z12, Z13
-	VSUBPD           Z13, Z10, Z10
-	VMOVAPD          Z14, Z13
-	VMOVUPD          constants<>+320(SB), Z15
-	VPERMI2PD        constants<>+384(SB), Z15, Z13
-	VMOVUPD          constants<>+448(SB), Z15
-	VPERMI2PD        constants<>+512(SB), Z15, Z14
-	VFMSUB213PD.BCST constants<>+264(SB), Z13, Z12
-	VFMADD231PD.BCST constants<>+576(SB), Z10, Z14
-	VMULPD           Z12, Z12, Z13
-	VBROADCASTSD     constants<>+584(SB), Z15
-	VFMADD231PD.BCST constants<>+592(SB), Z12, Z15
-	VFMADD231PD.BCST constants<>+600(SB), Z13, Z15
-	VBROADCASTSD     constants<>+608(SB), Z16
-	VFMADD231PD.BCST constants<>+616(SB), Z12, Z16
-	VFMADD213PD      Z16, Z13, Z15
-	VBROADCASTSD     constants<>+624(SB), Z16
-	VFMADD231PD.BCST constants<>+632(SB), Z12, Z16
-	VFMADD213PD      Z16, Z13, Z15
-	VBROADCASTSD     constants<>+640(SB), Z16
-	VFMADD231PD.BCST constants<>+648(SB), Z12, Z16
-	VFMADD213PD      Z16, Z13, Z15
-	VFMADD213PD      Z12, Z13, Z15
-	VFMADD231PD.BCST constants<>+656(SB), Z10, Z15
-	VADDPD           Z14, Z15, Z15
-	VFNMADD231PD     Y9, Y11, Y15
-	MOVQ             120(R8), DI
-	LEAQ             (AX), R11
-	MOVQ             416(R8), R12
-	MOVLQSX          (R12)(R11*4), R11
-	ANDQ             8(R8), R11
-	VMOVSD           (DI)(R11*8), X9
-	VXORPD           Y10, Y10, Y10
-	VINSERTF128      $0x00, X9, Y10, Y10
-	VFMADD231PD      Y15, Y10, Y2
-	VMOVUPD          (BX), Z9
-	VMOVUPD          64(BX), Z10
-	VMOVUPD          128(BX), Z11
-	VMOVUPD          192(BX), Z12
-	VMOVUPD          256(BX), Z13
-	VMOVUPD          320(BX), Z14
-	VMOVUPD          384(BX), Z15
-	VMOVUPD          448(BX), Z16
-	LEAQ             (AX), DI
-	MOVQ             96(R8), R11
-	MOVQ             (R11)(DI*8), DI
-	MOVQ             72(R8), R11
-	LEAQ             (R11)(DI*8), R11
-	VBROADCASTSD     1024(SI), Z17
-	VMULPD           128(SI), Z17, Z17
-	VMOVUPD.Z        (R11), K1, Z18
-	VMULPD           Z17, Z18, Z18
-	VMULPD.BCST      (SI), Z18, Z18
-	VADDPD           Z18, Z9, Z9
-	VMOVUPD          Z18, (DX)
-	ADDQ             R10, DX
-	CMPQ             R10, $0x08
-	JLE              rows207
-	ADDQ             R10, R11
-	VMOVUPD.Z        (R11), K1, Z18
-	VMULPD           Z17, Z18, Z18
-	VMULPD.BCST      8(SI), Z18, Z18
-	VADDPD           Z18, Z10, Z10
-	VMOVUPD          Z18, (DX)
-	ADDQ             R10, DX
-	CMPQ             R10, $0x10
-	JLE              rows207
-	ADDQ             R10, R11
-	VMOVUPD.Z        (R11), K1, Z18
-	VMULPD           Z17, Z18, Z18
-	VMULPD.BCST      16(SI), Z18, Z18
-	VADDPD           Z18, Z11, Z11
-	VMOVUPD          Z18, (DX)
-	ADDQ             R10, DX
-	CMPQ             R10, $0x18
-	JLE              rows207
-	ADDQ             R10, R11
-	VMOVUPD.Z        (R11), K1, Z18
-	VMULPD           Z17, Z18, Z18
-	VMULPD.BCST      24(SI), Z18, Z18
-	VADDPD           Z18, Z12, Z12
-	VMOVUPD          Z18, (DX)
-	ADDQ             R10, DX
-	CMPQ             R10, $0x20
-	JLE              rows207
-	ADDQ             R10, R11
-	VMOVUPD.Z        (R11), K1, Z18
-	VMULPD           Z17, Z18, Z18
-	VMULPD.BCST      32(SI), Z18, Z18
-	VADDPD           Z18, Z13, Z13
-	VMOVUPD          Z18, (DX)
-	ADDQ             R10, DX
-	CMPQ             R10, $0x28
-	JLE              rows207
-	ADDQ             R10, R11
-	VMOVUPD.Z        (R11), K1, Z18
-	VMULPD           Z17, Z18, Z18
-	VMULPD.BCST      40(SI), Z18, Z18
-	VADDPD           Z18, Z14, Z14
-	VMOVUPD          Z18, (DX)
-	ADDQ             R10, DX
-	CMPQ             R10, $0x30
-	JLE              rows207
-	ADDQ             R10, R11
-	VMOVUPD.Z        (R11), K1, Z18
-	VMULPD           Z17, Z18, Z18
-	VMULPD.BCST      48(SI), Z18, Z18
-	VADDPD           Z18, Z15, Z15
-	VMOVUPD          Z18, (DX)
-	ADDQ             R10, DX
-	CMPQ             R10, $0x38
-	JLE              rows207
-	ADDQ             R10, R11
-	VMOVUPD.Z        (R11), K1, Z18
-	VMULPD           Z17, Z18, Z18
-	VMULPD.BCST      56(SI), Z18, Z18
-	VADDPD           Z18, Z16, Z16
-	VMOVUPD          Z18, (DX)
-	ADDQ             R10, DX
-
-rows207:
-	VMOVUPD Z9, (BX)
-	VMOVUPD Z10, 64(BX)
-	VMOVUPD Z11, 128(BX)
-	VMOVUPD Z12, 192(BX)
-	VMOVUPD Z13, 256(BX)
-	VMOVUPD Z14, 320(BX)
-	VMOVUPD Z15, 384(BX)
-	VMOVUPD Z16, 448(BX)
-	ADDQ    $0x01, AX
-	SUBQ    $0x01, CX
-	JMP     single187
-
-done188:
-	VPCMPUQ.BCST $0x06, constants<>+280(SB), Z1, K2
-	VCMPPD.BCST  $0x06, constants<>+992(SB), Z0, K3
-	KORTESTB     K3, K2
-	JNZ          unsafe158
-	MOVQ         sum_base+32(FP), AX
-	VMOVUPD      (BX), Z0
-	VMOVUPD.Z    (AX), K1, Z1
-	VADDPD       Z1, Z0, Z0
-	TESTQ        $0x00000007, R9
-	JNZ          partial209
-	VMOVUPD      Z0, (AX)
-	JMP          stored212
-
-partial209:
-	LEAQ       (AX), CX
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour210
-	VMOVUPD    Y0, (CX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, CX
-
-noFour210:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo211
-	VMOVUPD    X0, (CX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, CX
-
-noTwo211:
-	TESTQ  $0x00000001, R9
-	JZ     stored212
-	VMOVSD X0, (CX)
-
-stored212:
-	CMPQ      R10, $0x08
-	JLE       rows208
-	ADDQ      R10, AX
-	VMOVUPD   64(BX), Z0
-	VMOVUPD.Z (AX), K1, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R9
-	JNZ       partial213
-	VMOVUPD   Z0, (AX)
-	JMP       stored216
-
-partial213:
-	LEAQ       (AX), CX
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour214
-	VMOVUPD    Y0, (CX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, CX
-
-noFour214:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo215
-	VMOVUPD    X0, (CX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, CX
-
-noTwo215:
-	TESTQ  $0x00000001, R9
-	JZ     stored216
-	VMOVSD X0, (CX)
-
-stored216:
-	CMPQ      R10, $0x10
-	JLE       rows208
-	ADDQ      R10, AX
-	VMOVUPD   128(BX), Z0
-	VMOVUPD.Z (AX), K1, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R9
-	JNZ       partial217
-	VMOVUPD   Z0, (AX)
-	JMP       stored220
-
-partial217:
-	LEAQ       (AX), CX
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour218
-	VMOVUPD    Y0, (CX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, CX
-
-noFour218:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo219
-	VMOVUPD    X0, (CX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, CX
-
-noTwo219:
-	TESTQ  $0x00000001, R9
-	JZ     stored220
-	VMOVSD X0, (CX)
-
-stored220:
-	CMPQ      R10, $0x18
-	JLE       rows208
-	ADDQ      R10, AX
-	VMOVUPD   192(BX), Z0
-	VMOVUPD.Z (AX), K1, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R9
-	JNZ       partial221
-	VMOVUPD   Z0, (AX)
-	JMP       stored224
-
-partial221:
-	LEAQ       (AX), CX
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour222
-	VMOVUPD    Y0, (CX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, CX
-
-noFour222:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo223
-	VMOVUPD    X0, (CX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, CX
-
-noTwo223:
-	TESTQ  $0x00000001, R9
-	JZ     stored224
-	VMOVSD X0, (CX)
-
-stored224:
-	CMPQ      R10, $0x20
-	JLE       rows208
-	ADDQ      R10, AX
-	VMOVUPD   256(BX), Z0
-	VMOVUPD.Z (AX), K1, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R9
-	JNZ       partial225
-	VMOVUPD   Z0, (AX)
-	JMP       stored228
-
-partial225:
-	LEAQ       (AX), CX
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour226
-	VMOVUPD    Y0, (CX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, CX
-
-noFour226:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo227
-	VMOVUPD    X0, (CX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, CX
-
-noTwo227:
-	TESTQ  $0x00000001, R9
-	JZ     stored228
-	VMOVSD X0, (CX)
-
-stored228:
-	CMPQ      R10, $0x28
-	JLE       rows208
-	ADDQ      R10, AX
-	VMOVUPD   320(BX), Z0
-	VMOVUPD.Z (AX), K1, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R9
-	JNZ       partial229
-	VMOVUPD   Z0, (AX)
-	JMP       stored232
-
-partial229:
-	LEAQ       (AX), CX
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour230
-	VMOVUPD    Y0, (CX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, CX
-
-noFour230:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo231
-	VMOVUPD    X0, (CX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, CX
-
-noTwo231:
-	TESTQ  $0x00000001, R9
-	JZ     stored232
-	VMOVSD X0, (CX)
-
-stored232:
-	CMPQ      R10, $0x30
-	JLE       rows208
-	ADDQ      R10, AX
-	VMOVUPD   384(BX), Z0
-	VMOVUPD.Z (AX), K1, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R9
-	JNZ       partial233
-	VMOVUPD   Z0, (AX)
-	JMP       stored236
-
-partial233:
-	LEAQ       (AX), CX
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour234
-	VMOVUPD    Y0, (CX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, CX
-
-noFour234:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo235
-	VMOVUPD    X0, (CX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, CX
-
-noTwo235:
-	TESTQ  $0x00000001, R9
-	JZ     stored236
-	VMOVSD X0, (CX)
-
-stored236:
-	CMPQ      R10, $0x38
-	JLE       rows208
-	ADDQ      R10, AX
-	VMOVUPD   448(BX), Z0
-	VMOVUPD.Z (AX), K1, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R9
-	JNZ       partial237
-	VMOVUPD   Z0, (AX)
-	JMP       stored240
-
-partial237:
-	LEAQ       (AX), AX
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour238
-	VMOVUPD    Y0, (AX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, AX
-
-noFour238:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo239
-	VMOVUPD    X0, (AX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, AX
-
-noTwo239:
-	TESTQ  $0x00000001, R9
-	JZ     stored240
-	VMOVSD X0, (AX)
-
-stored240:
-rows208:
-done160:
-	VSHUFF64X2 $0x4e, Z2, Z2, Z0
-	VADDPD     Z0, Z2, Z2
-	VSHUFF64X2 $0xb1, Z2, Z2, Z0
-	VADDPD     Z0, Z2, Z2
-	VPERMILPD  $0x55, Z2, Z0
-	VADDPD     Z0, Z2, Z2
-	MOVSD      X2, freeEnergy+72(FP)
-	MOVB       $0x01, AL
-	MOVB       AL, safe+80(FP)
-	VZEROUPPER
-	RET
-
-unsafe158:
-	MOVB $0x00, AL
-	MOVB AL, safe+80(FP)
-	VZEROUPPER
-	RET
-
-// func regularList(u *int, list *int, lo int, hi int)
-TEXT ·regularList(SB), $0-32
-	MOVQ u+0(FP), AX
-	MOVQ list+8(FP), CX
-	MOVQ lo+16(FP), DX
-	MOVQ hi+24(FP), BX
-	MOVQ (AX), SI
-	MOVQ 416(AX), DI
-	MOVQ 440(AX), R8
-	MOVQ 464(AX), R9
-	MOVQ 96(AX), AX
-
-edge241:
-	MOVLQSX (DI)(DX*4), R10
-	MOVLQSX (R8)(R10*4), R11
-	IMULQ   SI, R11
-	MOVQ    R11, (CX)
-	MOVLQSX (R9)(R10*4), R11
-	IMULQ   SI, R11
-	MOVQ    R11, 16(CX)
-	ADDQ    R10, R10
-	LEAQ    (R10), R11
-	IMULQ   SI, R11
-	MOVQ    R11, 24(CX)
-	LEAQ    1(R10), R10
-	IMULQ   SI, R10
-	MOVQ    R10, 8(CX)
-	MOVQ    (AX)(DX*8), R10
-	MOVQ    R10, 32(CX)
-	ADDQ    $0x28, CX
-	INCQ    DX
-	CMPQ    DX, BX
-	JL      edge241
-	RET
-
-// func regularProducts32x512(u *int, lo int, hi int) (safe bool)
-// Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VL, BMI2, CMOV, MMX+
-TEXT ·regularProducts32x512(SB), $8-25
-	MOVQ         lo+8(FP), AX
-	MOVQ         hi+16(FP), CX
-	DECQ         CX
-	VXORPD       Z0, Z0, Z0
-	VBROADCASTSD constants<>+1000(SB), Z1
-	VBROADCASTSD constants<>+1008(SB), Z2
-	VBROADCASTSD constants<>+1016(SB), Z3
-	VBROADCASTSD constants<>+1024(SB), Z4
-	VBROADCASTSD constants<>+1032(SB), Z5
-	VBROADCASTSD constants<>+1040(SB), Z6
-	VBROADCASTSD constants<>+1048(SB), Z7
-	VBROADCASTSD constants<>+1056(SB), Z8
-	VBROADCASTSD constants<>+1064(SB), Z9
-	VMOVUPS      constants<>+1088(SB), Z10
-	VMOVUPS      constants<>+1152(SB), Z11
-	VMOVUPS      constants<>+1216(SB), Z12
-	VMOVUPS      constants<>+1280(SB), Z13
-	VMOVUPS      constants<>+1344(SB), Z14
-	VMOVUPS      constants<>+1408(SB), Z15
-	VMOVUPS      constants<>+1472(SB), Z16
-	MOVQ         u+0(FP), DX
-	MOVQ         (DX), BX
-	CMPQ         BX, $0x08
-	JNE          few242
-	MOVQ         536(DX), BX
-	MOVQ         264(DX), SI
-	MOVQ         48(DX), DI
-	LEAQ         -3(CX), R8
-	CMPQ         AX, R8
-	JG           rest245
-
-group244:
-	LEAQ       15(AX), R9
-	CMPQ       R9, CX
-	JG         none248
-	CMPQ       560(DX), $0x00
-	JEQ        none248
-	MOVLQSX    48(SI)(AX*4), R9
-	ANDQ       $-2, R9
-	SHLQ       $0x06, R9
-	PREFETCHT0 (DI)(R9*1)
-	PREFETCHT0 64(DI)(R9*1)
-	MOVQ       312(DX), R9
-	MOVLQSX    48(R9)(AX*4), R9
-	SHLQ       $0x06, R9
-	ADDQ       24(DX), R9
-	PREFETCHT0 (R9)
-	MOVLQSX    52(SI)(AX*4), R9
-	ANDQ       $-2, R9
-	SHLQ       $0x06, R9
-	PREFETCHT0 (DI)(R9*1)
-	PREFETCHT0 64(DI)(R9*1)
-	MOVQ       312(DX), R9
-	MOVLQSX    52(R9)(AX*4), R9
-	SHLQ       $0x06, R9
-	ADDQ       24(DX), R9
-	PREFETCHT0 (R9)
-	MOVLQSX    56(SI)(AX*4), R9
-	ANDQ       $-2, R9
-	SHLQ       $0x06, R9
-	PREFETCHT0 (DI)(R9*1)
-	PREFETCHT0 64(DI)(R9*1)
-	MOVQ       312(DX), R9
-	MOVLQSX    56(R9)(AX*4), R9
-	SHLQ       $0x06, R9
-	ADDQ       24(DX), R9
-	PREFETCHT0 (R9)
-	MOVLQSX    60(SI)(AX*4), R9
-	ANDQ       $-2, R9
-	SHLQ       $0x06, R9
-	PREFETCHT0 (DI)(R9*1)
-	PREFETCHT0 64(DI)(R9*1)
-	MOVQ       312(DX), R9
-	MOVLQSX    60(R9)(AX*4), R9
-	SHLQ       $0x06, R9
-	ADDQ       24(DX), R9
-	PREFETCHT0 (R9)
-	CMPQ       408(DX), $0x00
-	JEQ        near247
-	MOVQ       288(DX), R9
-	MOVLQSX    48(R9)(AX*4), R9
-	MOVQ       96(DX), R10
-	MOVQ       (R10)(R9*8), R9
-	MOVQ       512(DX), R10
-	LEAQ       (R10)(R9*4), R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	PREFETCHT0 128(R9)
-	PREFETCHT0 192(R9)
-	MOVQ       288(DX), R9
-	MOVLQSX    52(R9)(AX*4), R9
-	MOVQ       96(DX), R10
-	MOVQ       (R10)(R9*8), R9
-	MOVQ       512(DX), R10
-	LEAQ       (R10)(R9*4), R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	PREFETCHT0 128(R9)
-	PREFETCHT0 192(R9)
-	MOVQ       288(DX), R9
-	MOVLQSX    56(R9)(AX*4), R9
-	MOVQ       96(DX), R10
-	MOVQ       (R10)(R9*8), R9
-	MOVQ       512(DX), R10
-	LEAQ       (R10)(R9*4), R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	PREFETCHT0 128(R9)
-	PREFETCHT0 192(R9)
-	MOVQ       288(DX), R9
-	MOVLQSX    60(R9)(AX*4), R9
-	MOVQ       96(DX), R10
-	MOVQ       (R10)(R9*8), R9
-	MOVQ       512(DX), R10
-	LEAQ       (R10)(R9*4), R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	PREFETCHT0 128(R9)
-	PREFETCHT0 192(R9)
-
-near247:
-none248:
-	MOVQ          312(DX), R9
-	MOVLQSX       (R9)(AX*4), R9
-	SHLQ          $0x06, R9
-	ADDQ          24(DX), R9
-	MOVLQSX       (SI)(AX*4), R10
-	XORQ          $0x01, R10
-	SHLQ          $0x06, R10
-	VBROADCASTSD  constants<>+0(SB), Z17
-	VMOVUPD       (DI)(R10*1), Z18
-	VCMPPD        $0x04, Z17, Z18, K1
-	VMOVUPD       (R9), Z19
-	VSUBPD        Z18, Z19, K1, Z17
-	VCVTPD2PS     Z17, Y20
-	MOVQ          312(DX), R9
-	MOVLQSX       4(R9)(AX*4), R9
-	SHLQ          $0x06, R9
-	ADDQ          24(DX), R9
-	MOVLQSX       4(SI)(AX*4), R10
-	XORQ          $0x01, R10
-	SHLQ          $0x06, R10
-	VBROADCASTSD  constants<>+0(SB), Z17
-	VMOVUPD       (DI)(R10*1), Z18
-	VCMPPD        $0x04, Z17, Z18, K1
-	VMOVUPD       (R9), Z19
-	VSUBPD        Z18, Z19, K1, Z17
-	VCVTPD2PS     Z17, Y17
-	VINSERTF64X4  $0x01, Y17, Z20, Z20
-	MOVQ          312(DX), R9
-	MOVLQSX       8(R9)(AX*4), R9
-	SHLQ          $0x06, R9
-	ADDQ          24(DX), R9
-	MOVLQSX       8(SI)(AX*4), R10
-	XORQ          $0x01, R10
-	SHLQ          $0x06, R10
-	VBROADCASTSD  constants<>+0(SB), Z17
-	VMOVUPD       (DI)(R10*1), Z18
-	VCMPPD        $0x04, Z17, Z18, K1
-	VMOVUPD       (R9), Z19
-	VSUBPD        Z18, Z19, K1, Z17
-	VCVTPD2PS     Z17, Y21
-	MOVQ          312(DX), R9
-	MOVLQSX       12(R9)(AX*4), R9
-	SHLQ          $0x06, R9
-	ADDQ          24(DX), R9
-	MOVLQSX       12(SI)(AX*4), R10
-	XORQ          $0x01, R10
-	SHLQ          $0x06, R10
-	VBROADCASTSD  constants<>+0(SB), Z17
-	VMOVUPD       (DI)(R10*1), Z18
-	VCMPPD        $0x04, Z17, Z18, K1
-	VMOVUPD       (R9), Z19
-	VSUBPD        Z18, Z19, K1, Z17
-	VCVTPD2PS     Z17, Y17
-	VINSERTF64X4  $0x01, Y17, Z21, Z21
-	VMINPS        Z20, Z2, Z20
-	VMINPS        Z21, Z2, Z21
-	VCMPPS        $0x05, Z1, Z20, K1
-	VCMPPS        $0x05, Z1, Z21, K2
-	VMOVAPD       Z4, Z19
-	VFMADD231PS   Z3, Z20, Z19
-	VMOVAPD       Z4, Z25
-	VFMADD231PS   Z3, Z21, Z25
-	VSUBPS        Z4, Z19, Z17
-	VSUBPS        Z4, Z25, Z18
-	VFNMADD231PS  Z5, Z17, Z20
-	VFNMADD231PS  Z5, Z18, Z21
-	VPERMPS       Z10, Z19, Z19
-	VPERMPS       Z10, Z25, Z25
-	VFNMADD231PS  Z6, Z17, Z20
-	VFNMADD231PS  Z6, Z18, Z21
-	VMOVAPD       Z9, Z26
-	VFMADD213PS   Z8, Z20, Z26
-	VMOVAPD       Z9, Z27
-	VFMADD213PS   Z8, Z21, Z27
-	VFMADD213PS   Z7, Z20, Z26
-	VFMADD213PS   Z7, Z21, Z27
-	VMULPS        Z19, Z20, Z20
-	VMULPS        Z25, Z21, Z21
-	VFMADD213PS   Z19, Z20, Z26
-	VFMADD213PS   Z25, Z21, Z27
-	VSCALEFPS.Z   Z17, Z26, K1, Z26
-	VSCALEFPS.Z   Z18, Z27, K2, Z27
-	VMOVUPS       Z26, (BX)
-	VMOVUPS       Z27, 64(BX)
-	MOVQ          288(DX), R9
-	MOVLQSX       (R9)(AX*4), R9
-	MOVQ          96(DX), R10
-	MOVQ          (R10)(R9*8), R9
-	MOVQ          512(DX), R10
-	LEAQ          (R10)(R9*4), R9
-	LEAQ          (BX), R10
-	TESTB         $0x01, (SI)(AX*4)
-	JNZ           backward249
-	VMOVUPS       (R10), Y22
-	VPERMPS       Z22, Z13, Z17
-	VMULPS        (R9), Z17, Z17
-	VPERMPS       Z22, Z14, Z18
-	VMULPS        64(R9), Z18, Z18
-	VPERMPS       Z22, Z15, Z19
-	VFMADD231PS   128(R9), Z19, Z17
-	VPERMPS       Z22, Z16, Z19
-	VFMADD231PS   192(R9), Z19, Z18
-	VADDPS        Z18, Z17, Z17
-	VEXTRACTF64X4 $0x01, Z17, Y18
-	VADDPS        Y18, Y17, Y18
-	VMOVAPS       Y18, Y17
-	JMP           product250
-
-backward249:
-	VBROADCASTF64X4 (R10), Z17
-	VMULPS          (R9), Z17, Z18
-	VMULPS          64(R9), Z17, Z19
-	VMULPS          128(R9), Z17, Z25
-	VMULPS          192(R9), Z17, Z17
-	VUNPCKLPS       Z19, Z18, Z26
-	VUNPCKHPS       Z19, Z18, Z18
-	VADDPS          Z18, Z26, Z26
-	VUNPCKLPS       Z17, Z25, Z18
-	VUNPCKHPS       Z17, Z25, Z17
-	VADDPS          Z17, Z18, Z18
-	VUNPCKLPD       Z18, Z26, Z17
-	VUNPCKHPD       Z18, Z26, Z18
-	VADDPS          Z18, Z17, Z17
-	VPERMPS         Z17, Z11, Z18
-	VPERMPS         Z17, Z12, Z17
-	VADDPS          Y17, Y18, Y18
-	VMOVAPS         Y18, Y17
-
-product250:
-	VMOVUPS       Y17, (BX)
-	VPSUBD.BCST   constants<>+1536(SB), Y17, Y17
-	VPMAXUD       Y17, Y0, Y0
-	MOVQ          288(DX), R9
-	MOVLQSX       4(R9)(AX*4), R9
-	MOVQ          96(DX), R10
-	MOVQ          (R10)(R9*8), R9
-	MOVQ          512(DX), R10
-	LEAQ          (R10)(R9*4), R9
-	LEAQ          32(BX), R10
-	TESTB         $0x01, 4(SI)(AX*4)
-	JNZ           backward251
-	VMOVUPS       (R10), Y22
-	VPERMPS       Z22, Z13, Z17
-	VMULPS        (R9), Z17, Z17
-	VPERMPS       Z22, Z14, Z18
-	VMULPS        64(R9), Z18, Z18
-	VPERMPS       Z22, Z15, Z19
-	VFMADD231PS   128(R9), Z19, Z17
-	VPERMPS       Z22, Z16, Z19
-	VFMADD231PS   192(R9), Z19, Z18
-	VADDPS        Z18, Z17, Z17
-	VEXTRACTF64X4 $0x01, Z17, Y18
-	VADDPS        Y18, Y17, Y18
-	VMOVAPS       Y18, Y17
-	JMP           product252
-
-backward251:
-	VBROADCASTF64X4 (R10), Z17
-	VMULPS          (R9), Z17, Z18
-	VMULPS          64(R9), Z17, Z19
-	VMULPS          128(R9), Z17, Z25
-	VMULPS          192(R9), Z17, Z17
-	VUNPCKLPS       Z19, Z18, Z26
-	VUNPCKHPS       Z19, Z18, Z18
-	VADDPS          Z18, Z26, Z26
-	VUNPCKLPS       Z17, Z25, Z18
-	VUNPCKHPS       Z17, Z25, Z17
-	VADDPS          Z17, Z18, Z18
-	VUNPCKLPD       Z18, Z26, Z17
-	VUNPCKHPD       Z18, Z26, Z18
-	VADDPS          Z18, Z17, Z17
-	VPERMPS         Z17, Z11, Z18
-	VPERMPS         Z17, Z12, Z17
-	VADDPS          Y17, Y18, Y18
-	VMOVAPS         Y18, Y17
-
-product252:
-	VMOVUPS       Y17, 32(BX)
-	VPSUBD.BCST   constants<>+1536(SB), Y17, Y17
-	VPMAXUD       Y17, Y0, Y0
-	MOVQ          288(DX), R9
-	MOVLQSX       8(R9)(AX*4), R9
-	MOVQ          96(DX), R10
-	MOVQ          (R10)(R9*8), R9
-	MOVQ          512(DX), R10
-	LEAQ          (R10)(R9*4), R9
-	LEAQ          64(BX), R10
-	TESTB         $0x01, 8(SI)(AX*4)
-	JNZ           backward253
-	VMOVUPS       (R10), Y22
-	VPERMPS       Z22, Z13, Z17
-	VMULPS        (R9), Z17, Z17
-	VPERMPS       Z22, Z14, Z18
-	VMULPS        64(R9), Z18, Z18
-	VPERMPS       Z22, Z15, Z19
-	VFMADD231PS   128(R9), Z19, Z17
-	VPERMPS       Z22, Z16, Z19
-	VFMADD231PS   192(R9), Z19, Z18
-	VADDPS        Z18, Z17, Z17
-	VEXTRACTF64X4 $0x01, Z17, Y18
-	VADDPS        Y18, Y17, Y18
-	VMOVAPS       Y18, Y17
-	JMP           product254
-
-backward253:
-	VBROADCASTF64X4 (R10), Z17
-	VMULPS          (R9), Z17, Z18
-	VMULPS          64(R9), Z17, Z19
-	VMULPS          128(R9), Z17, Z25
-	VMULPS          192(R9), Z17, Z17
-	VUNPCKLPS       Z19, Z18, Z26
-	VUNPCKHPS       Z19, Z18, Z18
-	VADDPS          Z18, Z26, Z26
-	VUNPCKLPS       Z17, Z25, Z18
-	VUNPCKHPS       Z17, Z25, Z17
-	VADDPS          Z17, Z18, Z18
-	VUNPCKLPD       Z18, Z26, Z17
-	VUNPCKHPD       Z18, Z26, Z18
-	VADDPS          Z18, Z17, Z17
-	VPERMPS         Z17, Z11, Z18
-	VPERMPS         Z17, Z12, Z17
-	VADDPS          Y17, Y18, Y18
-	VMOVAPS         Y18, Y17
-
-product254:
-	VMOVUPS       Y17, 64(BX)
-	VPSUBD.BCST   constants<>+1536(SB), Y17, Y17
-	VPMAXUD       Y17, Y0, Y0
-	MOVQ          288(DX), R9
-	MOVLQSX       12(R9)(AX*4), R9
-	MOVQ          96(DX), R10
-	MOVQ          (R10)(R9*8), R9
-	MOVQ          512(DX), R10
-	LEAQ          (R10)(R9*4), R9
-	LEAQ          96(BX), R10
-	TESTB         $0x01, 12(SI)(AX*4)
-	JNZ           backward255
-	VMOVUPS       (R10), Y22
-	VPERMPS       Z22, Z13, Z17
-	VMULPS        (R9), Z17, Z17
-	VPERMPS       Z22, Z14, Z18
-	VMULPS        64(R9), Z18, Z18
-	VPERMPS       Z22, Z15, Z19
-	VFMADD231PS   128(R9), Z19, Z17
-	VPERMPS       Z22, Z16, Z19
-	VFMADD231PS   192(R9), Z19, Z18
-	VADDPS        Z18, Z17, Z17
-	VEXTRACTF64X4 $0x01, Z17, Y18
-	VADDPS        Y18, Y17, Y18
-	VMOVAPS       Y18, Y17
-	JMP           product256
-
-backward255:
-	VBROADCASTF64X4 (R10), Z17
-	VMULPS          (R9), Z17, Z18
-	VMULPS          64(R9), Z17, Z19
-	VMULPS          128(R9), Z17, Z25
-	VMULPS          192(R9), Z17, Z17
-	VUNPCKLPS       Z19, Z18, Z26
-	VUNPCKHPS       Z19, Z18, Z18
-	VADDPS          Z18, Z26, Z26
-	VUNPCKLPS       Z17, Z25, Z18
-	VUNPCKHPS       Z17, Z25, Z17
-	VADDPS          Z17, Z18, Z18
-	VUNPCKLPD       Z18, Z26, Z17
-	VUNPCKHPD       Z18, Z26, Z18
-	VADDPS          Z18, Z17, Z17
-	VPERMPS         Z17, Z11, Z18
-	VPERMPS         Z17, Z12, Z17
-	VADDPS          Y17, Y18, Y18
-	VMOVAPS         Y18, Y17
-
-product256:
-	VMOVUPS     Y17, 96(BX)
-	VPSUBD.BCST constants<>+1536(SB), Y17, Y17
-	VPMAXUD     Y17, Y0, Y0
-	ADDQ        $0x00000080, BX
-	ADDQ        $0x04, AX
-	CMPQ        AX, R8
-	JLE         group244
-
-rest245:
-	CMPQ       AX, CX
-	JG         grouped246
-	LEAQ       15(AX), R8
-	CMPQ       R8, CX
-	JG         none258
-	CMPQ       560(DX), $0x00
-	JEQ        none258
-	MOVLQSX    48(SI)(AX*4), R8
-	ANDQ       $-2, R8
-	SHLQ       $0x06, R8
-	PREFETCHT0 (DI)(R8*1)
-	PREFETCHT0 64(DI)(R8*1)
-	MOVQ       312(DX), R8
-	MOVLQSX    48(R8)(AX*4), R8
-	SHLQ       $0x06, R8
-	ADDQ       24(DX), R8
-	PREFETCHT0 (R8)
-	MOVLQSX    52(SI)(AX*4), R8
-	ANDQ       $-2, R8
-	SHLQ       $0x06, R8
-	PREFETCHT0 (DI)(R8*1)
-	PREFETCHT0 64(DI)(R8*1)
-	MOVQ       312(DX), R8
-	MOVLQSX    52(R8)(AX*4), R8
-	SHLQ       $0x06, R8
-	ADDQ       24(DX), R8
-	PREFETCHT0 (R8)
-	MOVLQSX    56(SI)(AX*4), R8
-	ANDQ       $-2, R8
-	SHLQ       $0x06, R8
-	PREFETCHT0 (DI)(R8*1)
-	PREFETCHT0 64(DI)(R8*1)
-	MOVQ       312(DX), R8
-	MOVLQSX    56(R8)(AX*4), R8
-	SHLQ       $0x06, R8
-	ADDQ       24(DX), R8
-	PREFETCHT0 (R8)
-	MOVLQSX    60(SI)(AX*4), R8
-	ANDQ       $-2, R8
-	SHLQ       $0x06, R8
-	PREFETCHT0 (DI)(R8*1)
-	PREFETCHT0 64(DI)(R8*1)
-	MOVQ       312(DX), R8
-	MOVLQSX    60(R8)(AX*4), R8
-	SHLQ       $0x06, R8
-	ADDQ       24(DX), R8
-	PREFETCHT0 (R8)
-	CMPQ       408(DX), $0x00
-	JEQ        near257
-	MOVQ       288(DX), R8
-	MOVLQSX    48(R8)(AX*4), R8
-	MOVQ       96(DX), R9
-	MOVQ       (R9)(R8*8), R8
-	MOVQ       512(DX), R9
-	LEAQ       (R9)(R8*4), R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	PREFETCHT0 128(R8)
-	PREFETCHT0 192(R8)
-	MOVQ       288(DX), R8
-	MOVLQSX    52(R8)(AX*4), R8
-	MOVQ       96(DX), R9
-	MOVQ       (R9)(R8*8), R8
-	MOVQ       512(DX), R9
-	LEAQ       (R9)(R8*4), R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	PREFETCHT0 128(R8)
-	PREFETCHT0 192(R8)
-	MOVQ       288(DX), R8
-	MOVLQSX    56(R8)(AX*4), R8
-	MOVQ       96(DX), R9
-	MOVQ       (R9)(R8*8), R8
-	MOVQ       512(DX), R9
-	LEAQ       (R9)(R8*4), R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	PREFETCHT0 128(R8)
-	PREFETCHT0 192(R8)
-	MOVQ       288(DX), R8
-	MOVLQSX    60(R8)(AX*4), R8
-	MOVQ       96(DX), R9
-	MOVQ       (R9)(R8*8), R8
-	MOVQ       512(DX), R9
-	LEAQ       (R9)(R8*4), R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	PREFETCHT0 128(R8)
-	PREFETCHT0 192(R8)
-
-near257:
-none258:
-	LEAQ          (AX), R8
-	CMPQ          R8, CX
-	CMOVQGT       CX, R8
-	MOVQ          312(DX), R9
-	MOVLQSX       (R9)(R8*4), R9
-	SHLQ          $0x06, R9
-	ADDQ          24(DX), R9
-	MOVLQSX       (SI)(R8*4), R8
-	XORQ          $0x01, R8
-	SHLQ          $0x06, R8
-	VBROADCASTSD  constants<>+0(SB), Z17
-	VMOVUPD       (DI)(R8*1), Z18
-	VCMPPD        $0x04, Z17, Z18, K1
-	VMOVUPD       (R9), Z19
-	VSUBPD        Z18, Z19, K1, Z17
-	VCVTPD2PS     Z17, Y22
-	LEAQ          1(AX), R8
-	CMPQ          R8, CX
-	CMOVQGT       CX, R8
-	MOVQ          312(DX), R9
-	MOVLQSX       (R9)(R8*4), R9
-	SHLQ          $0x06, R9
-	ADDQ          24(DX), R9
-	MOVLQSX       (SI)(R8*4), R8
-	XORQ          $0x01, R8
-	SHLQ          $0x06, R8
-	VBROADCASTSD  constants<>+0(SB), Z17
-	VMOVUPD       (DI)(R8*1), Z18
-	VCMPPD        $0x04, Z17, Z18, K1
-	VMOVUPD       (R9), Z19
-	VSUBPD        Z18, Z19, K1, Z17
-	VCVTPD2PS     Z17, Y17
-	VINSERTF64X4  $0x01, Y17, Z22, Z22
-	LEAQ          2(AX), R8
-	CMPQ          R8, CX
-	CMOVQGT       CX, R8
-	MOVQ          312(DX), R9
-	MOVLQSX       (R9)(R8*4), R9
-	SHLQ          $0x06, R9
-	ADDQ          24(DX), R9
-	MOVLQSX       (SI)(R8*4), R8
-	XORQ          $0x01, R8
-	SHLQ          $0x06, R8
-	VBROADCASTSD  constants<>+0(SB), Z17
-	VMOVUPD       (DI)(R8*1), Z18
-	VCMPPD        $0x04, Z17, Z18, K1
-	VMOVUPD       (R9), Z19
-	VSUBPD        Z18, Z19, K1, Z17
-	VCVTPD2PS     Z17, Y23
-	LEAQ          3(AX), R8
-	CMPQ          R8, CX
-	CMOVQGT       CX, R8
-	MOVQ          312(DX), R9
-	MOVLQSX       (R9)(R8*4), R9
-	SHLQ          $0x06, R9
-	ADDQ          24(DX), R9
-	MOVLQSX       (SI)(R8*4), R8
-	XORQ          $0x01, R8
-	SHLQ          $0x06, R8
-	VBROADCASTSD  constants<>+0(SB), Z17
-	VMOVUPD       (DI)(R8*1), Z18
-	VCMPPD        $0x04, Z17, Z18, K1
-	VMOVUPD       (R9), Z19
-	VSUBPD        Z18, Z19, K1, Z17
-	VCVTPD2PS     Z17, Y17
-	VINSERTF64X4  $0x01, Y17, Z23, Z23
-	VMINPS        Z22, Z2, Z22
-	VMINPS        Z23, Z2, Z23
-	VCMPPS        $0x05, Z1, Z22, K1
-	VCMPPS        $0x05, Z1, Z23, K2
-	VMOVAPD       Z4, Z1
-	VFMADD231PS   Z3, Z22, Z1
-	VMOVAPD       Z4, Z2
-	VFMADD231PS   Z3, Z23, Z2
-	VSUBPS        Z4, Z1, Z3
-	VSUBPS        Z4, Z2, Z4
-	VFNMADD231PS  Z5, Z3, Z22
-	VFNMADD231PS  Z5, Z4, Z23
-	VPERMPS       Z10, Z1, Z1
-	VPERMPS       Z10, Z2, Z2
-	VFNMADD231PS  Z6, Z3, Z22
-	VFNMADD231PS  Z6, Z4, Z23
-	VMOVAPD       Z9, Z5
-	VFMADD213PS   Z8, Z22, Z5
-	VMOVAPD       Z9, Z6
-	VFMADD213PS   Z8, Z23, Z6
-	VFMADD213PS   Z7, Z22, Z5
-	VFMADD213PS   Z7, Z23, Z6
-	VMULPS        Z1, Z22, Z22
-	VMULPS        Z2, Z23, Z23
-	VFMADD213PS   Z1, Z22, Z5
-	VFMADD213PS   Z2, Z23, Z6
-	VSCALEFPS.Z   Z3, Z5, K1, Z5
-	VSCALEFPS.Z   Z4, Z6, K2, Z6
-	VMOVUPS       Z5, (BX)
-	VMOVUPS       Z6, 64(BX)
-	LEAQ          (AX), DI
-	CMPQ          DI, CX
-	CMOVQGT       CX, DI
-	MOVQ          288(DX), R8
-	MOVLQSX       (R8)(DI*4), R8
-	MOVQ          96(DX), R9
-	MOVQ          (R9)(R8*8), R8
-	MOVQ          512(DX), R9
-	LEAQ          (R9)(R8*4), R8
-	LEAQ          (BX), R9
-	TESTB         $0x01, (SI)(DI*4)
-	JNZ           backward259
-	VMOVUPS       (R9), Y24
-	VPERMPS       Z24, Z13, Z1
-	VMULPS        (R8), Z1, Z1
-	VPERMPS       Z24, Z14, Z2
-	VMULPS        64(R8), Z2, Z2
-	VPERMPS       Z24, Z15, Z3
-	VFMADD231PS   128(R8), Z3, Z1
-	VPERMPS       Z24, Z16, Z3
-	VFMADD231PS   192(R8), Z3, Z2
-	VADDPS        Z2, Z1, Z1
-	VEXTRACTF64X4 $0x01, Z1, Y2
-	VADDPS        Y2, Y1, Y2
-	VMOVAPS       Y2, Y1
-	JMP           product260
-
-backward259:
-	VBROADCASTF64X4 (R9), Z1
-	VMULPS          (R8), Z1, Z2
-	VMULPS          64(R8), Z1, Z3
-	VMULPS          128(R8), Z1, Z4
-	VMULPS          192(R8), Z1, Z1
-	VUNPCKLPS       Z3, Z2, Z5
-	VUNPCKHPS       Z3, Z2, Z2
-	VADDPS          Z2, Z5, Z5
-	VUNPCKLPS       Z1, Z4, Z2
-	VUNPCKHPS       Z1, Z4, Z1
-	VADDPS          Z1, Z2, Z2
-	VUNPCKLPD       Z2, Z5, Z1
-	VUNPCKHPD       Z2, Z5, Z2
-	VADDPS          Z2, Z1, Z1
-	VPERMPS         Z1, Z11, Z2
-	VPERMPS         Z1, Z12, Z1
-	VADDPS          Y1, Y2, Y2
-	VMOVAPS         Y2, Y1
-
-product260:
-	VMOVUPS       Y1, (BX)
-	VPSUBD.BCST   constants<>+1536(SB), Y1, Y1
-	VPMAXUD       Y1, Y0, Y0
-	LEAQ          1(AX), DI
-	CMPQ          DI, CX
-	CMOVQGT       CX, DI
-	MOVQ          288(DX), R8
-	MOVLQSX       (R8)(DI*4), R8
-	MOVQ          96(DX), R9
-	MOVQ          (R9)(R8*8), R8
-	MOVQ          512(DX), R9
-	LEAQ          (R9)(R8*4), R8
-	LEAQ          32(BX), R9
-	TESTB         $0x01, (SI)(DI*4)
-	JNZ           backward261
-	VMOVUPS       (R9), Y24
-	VPERMPS       Z24, Z13, Z1
-	VMULPS        (R8), Z1, Z1
-	VPERMPS       Z24, Z14, Z2
-	VMULPS        64(R8), Z2, Z2
-	VPERMPS       Z24, Z15, Z3
-	VFMADD231PS   128(R8), Z3, Z1
-	VPERMPS       Z24, Z16, Z3
-	VFMADD231PS   192(R8), Z3, Z2
-	VADDPS        Z2, Z1, Z1
-	VEXTRACTF64X4 $0x01, Z1, Y2
-	VADDPS        Y2, Y1, Y2
-	VMOVAPS       Y2, Y1
-	JMP           product262
-
-backward261:
-	VBROADCASTF64X4 (R9), Z1
-	VMULPS          (R8), Z1, Z2
-	VMULPS          64(R8), Z1, Z3
-	VMULPS          128(R8), Z1, Z4
-	VMULPS          192(R8), Z1, Z1
-	VUNPCKLPS       Z3, Z2, Z5
-	VUNPCKHPS       Z3, Z2, Z2
-	VADDPS          Z2, Z5, Z5
-	VUNPCKLPS       Z1, Z4, Z2
-	VUNPCKHPS       Z1, Z4, Z1
-	VADDPS          Z1, Z2, Z2
-	VUNPCKLPD       Z2, Z5, Z1
-	VUNPCKHPD       Z2, Z5, Z2
-	VADDPS          Z2, Z1, Z1
-	VPERMPS         Z1, Z11, Z2
-	VPERMPS         Z1, Z12, Z1
-	VADDPS          Y1, Y2, Y2
-	VMOVAPS         Y2, Y1
-
-product262:
-	VMOVUPS       Y1, 32(BX)
-	VPSUBD.BCST   constants<>+1536(SB), Y1, Y1
-	VPMAXUD       Y1, Y0, Y0
-	LEAQ          2(AX), DI
-	CMPQ          DI, CX
-	CMOVQGT       CX, DI
-	MOVQ          288(DX), R8
-	MOVLQSX       (R8)(DI*4), R8
-	MOVQ          96(DX), R9
-	MOVQ          (R9)(R8*8), R8
-	MOVQ          512(DX), R9
-	LEAQ          (R9)(R8*4), R8
-	LEAQ          64(BX), R9
-	TESTB         $0x01, (SI)(DI*4)
-	JNZ           backward263
-	VMOVUPS       (R9), Y24
-	VPERMPS       Z24, Z13, Z1
-	VMULPS        (R8), Z1, Z1
-	VPERMPS       Z24, Z14, Z2
-	VMULPS        64(R8), Z2, Z2
-	VPERMPS       Z24, Z15, Z3
-	VFMADD231PS   128(R8), Z3, Z1
-	VPERMPS       Z24, Z16, Z3
-	VFMADD231PS   192(R8), Z3, Z2
-	VADDPS        Z2, Z1, Z1
-	VEXTRACTF64X4 $0x01, Z1, Y2
-	VADDPS        Y2, Y1, Y2
-	VMOVAPS       Y2, Y1
-	JMP           product264
-
-backward263:
-	VBROADCASTF64X4 (R9), Z1
-	VMULPS          (R8), Z1, Z2
-	VMULPS          64(R8), Z1, Z3
-	VMULPS          128(R8), Z1, Z4
-	VMULPS          192(R8), Z1, Z1
-	VUNPCKLPS       Z3, Z2, Z5
-	VUNPCKHPS       Z3, Z2, Z2
-	VADDPS          Z2, Z5, Z5
-	VUNPCKLPS       Z1, Z4, Z2
-	VUNPCKHPS       Z1, Z4, Z1
-	VADDPS          Z1, Z2, Z2
-	VUNPCKLPD       Z2, Z5, Z1
-	VUNPCKHPD       Z2, Z5, Z2
-	VADDPS          Z2, Z1, Z1
-	VPERMPS         Z1, Z11, Z2
-	VPERMPS         Z1, Z12, Z1
-	VADDPS          Y1, Y2, Y2
-	VMOVAPS         Y2, Y1
-
-product264:
-	VMOVUPS       Y1, 64(BX)
-	VPSUBD.BCST   constants<>+1536(SB), Y1, Y1
-	VPMAXUD       Y1, Y0, Y0
-	LEAQ          3(AX), AX
-	CMPQ          AX, CX
-	CMOVQGT       CX, AX
-	MOVQ          288(DX), CX
-	MOVLQSX       (CX)(AX*4), CX
-	MOVQ          96(DX), DI
-	MOVQ          (DI)(CX*8), CX
-	MOVQ          512(DX), DX
-	LEAQ          (DX)(CX*4), CX
-	LEAQ          96(BX), DX
-	TESTB         $0x01, (SI)(AX*4)
-	JNZ           backward265
-	VMOVUPS       (DX), Y24
-	VPERMPS       Z24, Z13, Z1
-	VMULPS        (CX), Z1, Z1
-	VPERMPS       Z24, Z14, Z2
-	VMULPS        64(CX), Z2, Z2
-	VPERMPS       Z24, Z15, Z3
-	VFMADD231PS   128(CX), Z3, Z1
-	VPERMPS       Z24, Z16, Z3
-	VFMADD231PS   192(CX), Z3, Z2
-	VADDPS        Z2, Z1, Z1
-	VEXTRACTF64X4 $0x01, Z1, Y2
-	VADDPS        Y2, Y1, Y2
-	VMOVAPS       Y2, Y1
-	JMP           product266
-
-backward265:
-	VBROADCASTF64X4 (DX), Z1
-	VMULPS          (CX), Z1, Z2
-	VMULPS          64(CX), Z1, Z3
-	VMULPS          128(CX), Z1, Z4
-	VMULPS          192(CX), Z1, Z1
-	VUNPCKLPS       Z3, Z2, Z5
-	VUNPCKHPS       Z3, Z2, Z2
-	VADDPS          Z2, Z5, Z5
-	VUNPCKLPS       Z1, Z4, Z2
-	VUNPCKHPS       Z1, Z4, Z1
-	VADDPS          Z1, Z2, Z2
-	VUNPCKLPD       Z2, Z5, Z1
-	VUNPCKHPD       Z2, Z5, Z2
-	VADDPS          Z2, Z1, Z1
-	VPERMPS         Z1, Z11, Z2
-	VPERMPS         Z1, Z12, Z1
-	VADDPS          Y1, Y2, Y2
-	VMOVAPS         Y2, Y1
-
-product266:
-	VMOVUPS     Y1, 96(BX)
-	VPSUBD.BCST constants<>+1536(SB), Y1, Y1
-	VPMAXUD     Y1, Y0, Y0
-	ADDQ        $0x00000080, BX
-
-grouped246:
-	JMP done243
-
-few242:
-	MOVQ  $-1, SI
-	BZHIQ BX, SI, SI
-	KMOVB SI, K1
-	SHLQ  $0x03, BX
-	MOVQ  536(DX), SI
-	MOVQ  264(DX), DI
-	MOVQ  48(DX), R8
-	LEAQ  -3(CX), R9
-	CMPQ  AX, R9
-	JG    rest268
-
-group267:
-	LEAQ       15(AX), R10
-	CMPQ       R10, CX
-	JG         none271
-	CMPQ       560(DX), $0x00
-	JEQ        none271
-	MOVLQSX    48(DI)(AX*4), R10
-	ANDQ       $-2, R10
-	IMULQ      BX, R10
-	PREFETCHT0 (R8)(R10*1)
-	PREFETCHT0 64(R8)(R10*1)
-	MOVQ       312(DX), R10
-	MOVLQSX    48(R10)(AX*4), R10
-	IMULQ      BX, R10
-	ADDQ       24(DX), R10
-	PREFETCHT0 (R10)
-	MOVLQSX    52(DI)(AX*4), R10
-	ANDQ       $-2, R10
-	IMULQ      BX, R10
-	PREFETCHT0 (R8)(R10*1)
-	PREFETCHT0 64(R8)(R10*1)
-	MOVQ       312(DX), R10
-	MOVLQSX    52(R10)(AX*4), R10
-	IMULQ      BX, R10
-	ADDQ       24(DX), R10
-	PREFETCHT0 (R10)
-	MOVLQSX    56(DI)(AX*4), R10
-	ANDQ       $-2, R10
-	IMULQ      BX, R10
-	PREFETCHT0 (R8)(R10*1)
-	PREFETCHT0 64(R8)(R10*1)
-	MOVQ       312(DX), R10
-	MOVLQSX    56(R10)(AX*4), R10
-	IMULQ      BX, R10
-	ADDQ       24(DX), R10
-	PREFETCHT0 (R10)
-	MOVLQSX    60(DI)(AX*4), R10
-	ANDQ       $-2, R10
-	IMULQ      BX, R10
-	PREFETCHT0 (R8)(R10*1)
-	PREFETCHT0 64(R8)(R10*1)
-	MOVQ       312(DX), R10
-	MOVLQSX    60(R10)(AX*4), R10
-	IMULQ      BX, R10
-	ADDQ       24(DX), R10
-	PREFETCHT0 (R10)
-	CMPQ       408(DX), $0x00
-	JEQ        near270
-	MOVQ       288(DX), R10
-	MOVLQSX    48(R10)(AX*4), R10
-	MOVQ       96(DX), R11
-	MOVQ       (R11)(R10*8), R10
-	MOVQ       512(DX), R11
-	LEAQ       (R11)(R10*4), R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	PREFETCHT0 128(R10)
-	PREFETCHT0 192(R10)
-	MOVQ       288(DX), R10
-	MOVLQSX    52(R10)(AX*4), R10
-	MOVQ       96(DX), R11
-	MOVQ       (R11)(R10*8), R10
-	MOVQ       512(DX), R11
-	LEAQ       (R11)(R10*4), R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	PREFETCHT0 128(R10)
-	PREFETCHT0 192(R10)
-	MOVQ       288(DX), R10
-	MOVLQSX    56(R10)(AX*4), R10
-	MOVQ       96(DX), R11
-	MOVQ       (R11)(R10*8), R10
-	MOVQ       512(DX), R11
-	LEAQ       (R11)(R10*4), R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	PREFETCHT0 128(R10)
-	PREFETCHT0 192(R10)
-	MOVQ       288(DX), R10
-	MOVLQSX    60(R10)(AX*4), R10
-	MOVQ       96(DX), R11
-	MOVQ       (R11)(R10*8), R10
-	MOVQ       512(DX), R11
-	LEAQ       (R11)(R10*4), R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	PREFETCHT0 128(R10)
-	PREFETCHT0 192(R10)
-
-near270:
-none271:
-	MOVQ         312(DX), R10
-	MOVLQSX      (R10)(AX*4), R10
-	IMULQ        BX, R10
-	ADDQ         24(DX), R10
-	MOVLQSX      (DI)(AX*4), R11
-	XORQ         $0x01, R11
-	IMULQ        BX, R11
-	VBROADCASTSD constants<>+0(SB), Z11
-	VMOVUPD.Z    (R8)(R11*1), K1, Z12
-	VCMPPD       $0x04, Z11, Z12, K1, K2
-	VMOVUPD.Z    (R10), K1, Z13
-	VSUBPD       Z12, Z13, K2, Z11
-	VMOVAPD.Z    Z11, K1, Z11
-	VCVTPD2PS    Z11, Y17
-	MOVQ         312(DX), R10
-	MOVLQSX      4(R10)(AX*4), R10
-	IMULQ        BX, R10
-	ADDQ         24(DX), R10
-	MOVLQSX      4(DI)(AX*4), R11
-	XORQ         $0x01, R11
-	IMULQ        BX, R11
-	VBROADCASTSD constants<>+0(SB), Z11
-	VMOVUPD.Z    (R8)(R11*1), K1, Z12
-	VCMPPD       $0x04, Z11, Z12, K1, K2
-	VMOVUPD.Z    (R10), K1, Z13
-	VSUBPD       Z12, Z13, K2, Z11
-	VMOVAPD.Z    Z11, K1, Z11
-	VCVTPD2PS    Z11, Y11
-	VINSERTF64X4 $0x01, Y11, Z17, Z17
-	MOVQ         312(DX), R10
-	MOVLQSX      8(R10)(AX*4), R10
-	IMULQ        BX, R10
-	ADDQ         24(DX), R10
-	MOVLQSX      8(DI)(AX*4), R11
-	XORQ         $0x01, R11
-	IMULQ        BX, R11
-	VBROADCASTSD constants<>+0(SB), Z11
-	VMOVUPD.Z    (R8)(R11*1), K1, Z12
-	VCMPPD       $0x04, Z11, Z12, K1, K2
-	VMOVUPD.Z    (R10), K1, Z13
-	VSUBPD       Z12, Z13, K2, Z11
-	VMOVAPD.Z    Z11, K1, Z11
-	VCVTPD2PS    Z11, Y18
-	MOVQ         312(DX), R10
-	MOVLQSX      12(R10)(AX*4), R10
-	IMULQ        BX, R10
-	ADDQ         24(DX), R10
-	MOVLQSX      12(DI)(AX*4), R11
-	XORQ         $0x01, R11
-	IMULQ        BX, R11
-	VBROADCASTSD constants<>+0(SB), Z11
-	VMOVUPD.Z    (R8)(R11*1), K1, Z12
-	VCMPPD       $0x04, Z11, Z12, K1, K2
-	VMOVUPD.Z    (R10), K1, Z13
-	VSUBPD       Z12, Z13, K2, Z11
-	VMOVAPD.Z    Z11, K1, Z11
-	VCVTPD2PS    Z11, Y11
-	VINSERTF64X4 $0x01, Y11, Z18, Z18
-	VMINPS       Z17, Z2, Z17
-	VMINPS       Z18, Z2, Z18
-	VCMPPS       $0x05, Z1, Z17, K2
-	VCMPPS       $0x05, Z1, Z18, K3
-	VMOVAPD      Z4, Z13
-	VFMADD231PS  Z3, Z17, Z13
-	VMOVAPD      Z4, Z14
-	VFMADD231PS  Z3, Z18, Z14
-	VSUBPS       Z4, Z13, Z11
-	VSUBPS       Z4, Z14, Z12
-	VFNMADD231PS Z5, Z11, Z17
-	VFNMADD231PS Z5, Z12, Z18
-	VPERMPS      Z10, Z13, Z13
-	VPERMPS      Z10, Z14, Z14
-	VFNMADD231PS Z6, Z11, Z17
-	VFNMADD231PS Z6, Z12, Z18
-	VMOVAPD      Z9, Z15
-	VFMADD213PS  Z8, Z17, Z15
-	VMOVAPD      Z9, Z16
-	VFMADD213PS  Z8, Z18, Z16
-	VFMADD213PS  Z7, Z17, Z15
-	VFMADD213PS  Z7, Z18, Z16
-	VMULPS       Z13, Z17, Z17
-	VMULPS       Z14, Z18, Z18
-	VFMADD213PS  Z13, Z17, Z15
-	VFMADD213PS  Z14, Z18, Z16
-	VSCALEFPS.Z  Z11, Z15, K2, Z15
-	VSCALEFPS.Z  Z12, Z16, K3, Z16
-	VMOVUPS      Z15, (SI)
-	VMOVUPS      Z16, 64(SI)
-	MOVQ         288(DX), R10
-	MOVLQSX      (R10)(AX*4), R10
-	MOVQ         96(DX), R11
-	MOVQ         (R11)(R10*8), R10
-	MOVQ         512(DX), R11
-	LEAQ         (R11)(R10*4), R10
-	LEAQ         (SI), R11
-	MOVQ         (DX), R12
-	TESTB        $0x01, (DI)(AX*4)
-	JNZ          backward272
-	MOVQ         $-1, R13
-	BZHIQ        R12, R13, R13
-	KMOVB        R13, K2
-	MOVQ         R12, R13
-	SHLQ         $0x02, R13
-	LEAQ         (R13)(R13*2), R14
-	LEAQ         (R13)(R13*4), R15
-	LEAQ         (R14)(R13*4), BP
-	VXORPD       Y11, Y11, Y11
-	VXORPD       Y12, Y12, Y12
-	VBROADCASTSS (R11), Y13
-	VFMADD231PS  (R10), Y13, K2, Y11
-	CMPQ         R12, $0x00000001
-	JLE          end274
-	VBROADCASTSS 4(R11), Y13
-	VFMADD231PS  (R10)(R13*1), Y13, K2, Y12
-	CMPQ         R12, $0x00000002
-	JLE          end274
-	VBROADCASTSS 8(R11), Y13
-	VFMADD231PS  (R10)(R13*2), Y13, K2, Y11
-	CMPQ         R12, $0x00000003
-	JLE          end274
-	VBROADCASTSS 12(R11), Y13
-	VFMADD231PS  (R10)(R14*1), Y13, K2, Y12
-	CMPQ         R12, $0x00000004
-	JLE          end274
-	VBROADCASTSS 16(R11), Y13
-	VFMADD231PS  (R10)(R13*4), Y13, K2, Y11
-	CMPQ         R12, $0x00000005
-	JLE          end274
-	VBROADCASTSS 20(R11), Y13
-	VFMADD231PS  (R10)(R15*1), Y13, K2, Y12
-	CMPQ         R12, $0x00000006
-	JLE          end274
-	VBROADCASTSS 24(R11), Y13
-	VFMADD231PS  (R10)(R14*2), Y13, K2, Y11
-	CMPQ         R12, $0x00000007
-	JLE          end274
-	VBROADCASTSS 28(R11), Y13
-	VFMADD231PS  (R10)(BP*1), Y13, K2, Y12
-
-end274:
-	VADDPS  Y12, Y11, Y11
-	VMOVAPS Y11, Y11
-	JMP     product273
-
-backward272:
-	MOVQ      $-1, R13
-	BZHIQ     R12, R13, R13
-	KMOVB     R13, K2
-	MOVQ      R12, R13
-	SHLQ      $0x02, R13
-	LEAQ      (R13)(R13*2), R14
-	LEAQ      (R13)(R13*4), R15
-	LEAQ      (R14)(R13*4), BP
-	VMOVUPS.Z (R11), K2, Y11
-	VXORPD    Y12, Y12, Y12
-	VXORPD    Y13, Y13, Y13
-	VXORPD    Y14, Y14, Y14
-	VXORPD    Y15, Y15, Y15
-	VXORPD    Y16, Y16, Y16
-	VXORPD    Y17, Y17, Y17
-	VXORPD    Y18, Y18, Y18
-	VXORPD    Y19, Y19, Y19
-	VMULPS.Z  (R10), Y11, K2, Y12
-	CMPQ      R12, $0x00000001
-	JLE       end275
-	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
-	CMPQ      R12, $0x00000002
-	JLE       end275
-	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
-	CMPQ      R12, $0x00000003
-	JLE       end275
-	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
-	CMPQ      R12, $0x00000004
-	JLE       end275
-	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
-	CMPQ      R12, $0x00000005
-	JLE       end275
-	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
-	CMPQ      R12, $0x00000006
-	JLE       end275
-	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
-	CMPQ      R12, $0x00000007
-	JLE       end275
-	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
-
-end275:
-	VUNPCKLPS  Y13, Y12, Y11
-	VUNPCKHPS  Y13, Y12, Y12
-	VADDPS     Y12, Y11, Y11
-	VUNPCKLPS  Y15, Y14, Y12
-	VUNPCKHPS  Y15, Y14, Y13
-	VADDPS     Y13, Y12, Y12
-	VUNPCKLPS  Y17, Y16, Y13
-	VUNPCKHPS  Y17, Y16, Y14
-	VADDPS     Y14, Y13, Y13
-	VUNPCKLPS  Y19, Y18, Y14
-	VUNPCKHPS  Y19, Y18, Y15
-	VADDPS     Y15, Y14, Y14
-	VUNPCKLPD  Y12, Y11, Y15
-	VUNPCKHPD  Y12, Y11, Y11
-	VADDPS     Y11, Y15, Y15
-	VUNPCKLPD  Y14, Y13, Y11
-	VUNPCKHPD  Y14, Y13, Y12
-	VADDPS     Y12, Y11, Y11
-	VPERM2F128 $0x31, Y11, Y15, Y12
-	VPERM2F128 $0x20, Y11, Y15, Y15
-	VADDPS     Y12, Y15, Y15
-	VMOVAPS    Y15, Y11
-
-product273:
-	VMOVUPS       Y11, (SI)
-	VPSUBD.BCST.Z constants<>+1536(SB), Y11, K1, Y11
-	VPMAXUD       Y11, Y0, Y0
-	MOVQ          288(DX), R10
-	MOVLQSX       4(R10)(AX*4), R10
-	MOVQ          96(DX), R11
-	MOVQ          (R11)(R10*8), R10
-	MOVQ          512(DX), R11
-	LEAQ          (R11)(R10*4), R10
-	LEAQ          32(SI), R11
-	MOVQ          (DX), R12
-	TESTB         $0x01, 4(DI)(AX*4)
-	JNZ           backward276
-	MOVQ          $-1, R13
-	BZHIQ         R12, R13, R13
-	KMOVB         R13, K2
-	MOVQ          R12, R13
-	SHLQ          $0x02, R13
-	LEAQ          (R13)(R13*2), R14
-	LEAQ          (R13)(R13*4), R15
-	LEAQ          (R14)(R13*4), BP
-	VXORPD        Y11, Y11, Y11
-	VXORPD        Y12, Y12, Y12
-	VBROADCASTSS  (R11), Y13
-	VFMADD231PS   (R10), Y13, K2, Y11
-	CMPQ          R12, $0x00000001
-	JLE           end278
-	VBROADCASTSS  4(R11), Y13
-	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
-	CMPQ          R12, $0x00000002
-	JLE           end278
-	VBROADCASTSS  8(R11), Y13
-	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
-	CMPQ          R12, $0x00000003
-	JLE           end278
-	VBROADCASTSS  12(R11), Y13
-	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
-	CMPQ          R12, $0x00000004
-	JLE           end278
-	VBROADCASTSS  16(R11), Y13
-	VFMADD231PS   (R10)(R13*4), Y13, K2, Y11
-	CMPQ          R12, $0x00000005
-	JLE           end278
-	VBROADCASTSS  20(R11), Y13
-	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
-	CMPQ          R12, $0x00000006
-	JLE           end278
-	VBROADCASTSS  24(R11), Y13
-	VFMADD231PS   (R10)(R14*2), Y13, K2, Y11
-	CMPQ          R12, $0x00000007
-	JLE           end278
-	VBROADCASTSS  28(R11), Y13
-	VFMADD231PS   (R10)(BP*1), Y13, K2, Y12
-
-end278:
-	VADDPS  Y12, Y11, Y11
-	VMOVAPS Y11, Y11
-	JMP     product277
-
-backward276:
-	MOVQ      $-1, R13
-	BZHIQ     R12, R13, R13
-	KMOVB     R13, K2
-	MOVQ      R12, R13
-	SHLQ      $0x02, R13
-	LEAQ      (R13)(R13*2), R14
-	LEAQ      (R13)(R13*4), R15
-	LEAQ      (R14)(R13*4), BP
-	VMOVUPS.Z (R11), K2, Y11
-	VXORPD    Y12, Y12, Y12
-	VXORPD    Y13, Y13, Y13
-	VXORPD    Y14, Y14, Y14
-	VXORPD    Y15, Y15, Y15
-	VXORPD    Y16, Y16, Y16
-	VXORPD    Y17, Y17, Y17
-	VXORPD    Y18, Y18, Y18
-	VXORPD    Y19, Y19, Y19
-	VMULPS.Z  (R10), Y11, K2, Y12
-	CMPQ      R12, $0x00000001
-	JLE       end279
-	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
-	CMPQ      R12, $0x00000002
-	JLE       end279
-	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
-	CMPQ      R12, $0x00000003
-	JLE       end279
-	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
-	CMPQ      R12, $0x00000004
-	JLE       end279
-	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
-	CMPQ      R12, $0x00000005
-	JLE       end279
-	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
-	CMPQ      R12, $0x00000006
-	JLE       end279
-	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
-	CMPQ      R12, $0x00000007
-	JLE       end279
-	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
-
-end279:
-	VUNPCKLPS  Y13, Y12, Y11
-	VUNPCKHPS  Y13, Y12, Y12
-	VADDPS     Y12, Y11, Y11
-	VUNPCKLPS  Y15, Y14, Y12
-	VUNPCKHPS  Y15, Y14, Y13
-	VADDPS     Y13, Y12, Y12
-	VUNPCKLPS  Y17, Y16, Y13
-	VUNPCKHPS  Y17, Y16, Y14
-	VADDPS     Y14, Y13, Y13
-	VUNPCKLPS  Y19, Y18, Y14
-	VUNPCKHPS  Y19, Y18, Y15
-	VADDPS     Y15, Y14, Y14
-	VUNPCKLPD  Y12, Y11, Y15
-	VUNPCKHPD  Y12, Y11, Y11
-	VADDPS     Y11, Y15, Y15
-	VUNPCKLPD  Y14, Y13, Y11
-	VUNPCKHPD  Y14, Y13, Y12
-	VADDPS     Y12, Y11, Y11
-	VPERM2F128 $0x31, Y11, Y15, Y12
-	VPERM2F128 $0x20, Y11, Y15, Y15
-	VADDPS     Y12, Y15, Y15
-	VMOVAPS    Y15, Y11
-
-product277:
-	VMOVUPS       Y11, 32(SI)
-	VPSUBD.BCST.Z constants<>+1536(SB), Y11, K1, Y11
-	VPMAXUD       Y11, Y0, Y0
-	MOVQ          288(DX), R10
-	MOVLQSX       8(R10)(AX*4), R10
-	MOVQ          96(DX), R11
-	MOVQ          (R11)(R10*8), R10
-	MOVQ          512(DX), R11
-	LEAQ          (R11)(R10*4), R10
-	LEAQ          64(SI), R11
-	MOVQ          (DX), R12
-	TESTB         $0x01, 8(DI)(AX*4)
-	JNZ           backward280
-	MOVQ          $-1, R13
-	BZHIQ         R12, R13, R13
-	KMOVB         R13, K2
-	MOVQ          R12, R13
-	SHLQ          $0x02, R13
-	LEAQ          (R13)(R13*2), R14
-	LEAQ          (R13)(R13*4), R15
-	LEAQ          (R14)(R13*4), BP
-	VXORPD        Y11, Y11, Y11
-	VXORPD        Y12, Y12, Y12
-	VBROADCASTSS  (R11), Y13
-	VFMADD231PS   (R10), Y13, K2, Y11
-	CMPQ          R12, $0x00000001
-	JLE           end282
-	VBROADCASTSS  4(R11), Y13
-	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
-	CMPQ          R12, $0x00000002
-	JLE           end282
-	VBROADCASTSS  8(R11), Y13
-	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
-	CMPQ          R12, $0x00000003
-	JLE           end282
-	VBROADCASTSS  12(R11), Y13
-	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
-	CMPQ          R12, $0x00000004
-	JLE           end282
-	VBROADCASTSS  16(R11), Y13
-	VFMADD231PS   (R10)(R13*4), Y13, K2, Y11
-	CMPQ          R12, $0x00000005
-	JLE           end282
-	VBROADCASTSS  20(R11), Y13
-	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
-	CMPQ          R12, $0x00000006
-	JLE           end282
-	VBROADCASTSS  24(R11), Y13
-	VFMADD231PS   (R10)(R14*2), Y13, K2, Y11
-	CMPQ          R12, $0x00000007
-	JLE           end282
-	VBROADCASTSS  28(R11), Y13
-	VFMADD231PS   (R10)(BP*1), Y13, K2, Y12
-
-end282:
-	VADDPS  Y12, Y11, Y11
-	VMOVAPS Y11, Y11
-	JMP     product281
-
-backward280:
-	MOVQ      $-1, R13
-	BZHIQ     R12, R13, R13
-	KMOVB     R13, K2
-	MOVQ      R12, R13
-	SHLQ      $0x02, R13
-	LEAQ      (R13)(R13*2), R14
-	LEAQ      (R13)(R13*4), R15
-	LEAQ      (R14)(R13*4), BP
-	VMOVUPS.Z (R11), K2, Y11
-	VXORPD    Y12, Y12, Y12
-	VXORPD    Y13, Y13, Y13
-	VXORPD    Y14, Y14, Y14
-	VXORPD    Y15, Y15, Y15
-	VXORPD    Y16, Y16, Y16
-	VXORPD    Y17, Y17, Y17
-	VXORPD    Y18, Y18, Y18
-	VXORPD    Y19, Y19, Y19
-	VMULPS.Z  (R10), Y11, K2, Y12
-	CMPQ      R12, $0x00000001
-	JLE       end283
-	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
-	CMPQ      R12, $0x00000002
-	JLE       end283
-	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
-	CMPQ      R12, $0x00000003
-	JLE       end283
-	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
-	CMPQ      R12, $0x00000004
-	JLE       end283
-	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
-	CMPQ      R12, $0x00000005
-	JLE       end283
-	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
-	CMPQ      R12, $0x00000006
-	JLE       end283
-	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
-	CMPQ      R12, $0x00000007
-	JLE       end283
-	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
-
-end283:
-	VUNPCKLPS  Y13, Y12, Y11
-	VUNPCKHPS  Y13, Y12, Y12
-	VADDPS     Y12, Y11, Y11
-	VUNPCKLPS  Y15, Y14, Y12
-	VUNPCKHPS  Y15, Y14, Y13
-	VADDPS     Y13, Y12, Y12
-	VUNPCKLPS  Y17, Y16, Y13
-	VUNPCKHPS  Y17, Y16, Y14
-	VADDPS     Y14, Y13, Y13
-	VUNPCKLPS  Y19, Y18, Y14
-	VUNPCKHPS  Y19, Y18, Y15
-	VADDPS     Y15, Y14, Y14
-	VUNPCKLPD  Y12, Y11, Y15
-	VUNPCKHPD  Y12, Y11, Y11
-	VADDPS     Y11, Y15, Y15
-	VUNPCKLPD  Y14, Y13, Y11
-	VUNPCKHPD  Y14, Y13, Y12
-	VADDPS     Y12, Y11, Y11
-	VPERM2F128 $0x31, Y11, Y15, Y12
-	VPERM2F128 $0x20, Y11, Y15, Y15
-	VADDPS     Y12, Y15, Y15
-	VMOVAPS    Y15, Y11
-
-product281:
-	VMOVUPS       Y11, 64(SI)
-	VPSUBD.BCST.Z constants<>+1536(SB), Y11, K1, Y11
-	VPMAXUD       Y11, Y0, Y0
-	MOVQ          288(DX), R10
-	MOVLQSX       12(R10)(AX*4), R10
-	MOVQ          96(DX), R11
-	MOVQ          (R11)(R10*8), R10
-	MOVQ          512(DX), R11
-	LEAQ          (R11)(R10*4), R10
-	LEAQ          96(SI), R11
-	MOVQ          (DX), R12
-	TESTB         $0x01, 12(DI)(AX*4)
-	JNZ           backward284
-	MOVQ          $-1, R13
-	BZHIQ         R12, R13, R13
-	KMOVB         R13, K2
-	MOVQ          R12, R13
-	SHLQ          $0x02, R13
-	LEAQ          (R13)(R13*2), R14
-	LEAQ          (R13)(R13*4), R15
-	LEAQ          (R14)(R13*4), BP
-	VXORPD        Y11, Y11, Y11
-	VXORPD        Y12, Y12, Y12
-	VBROADCASTSS  (R11), Y13
-	VFMADD231PS   (R10), Y13, K2, Y11
-	CMPQ          R12, $0x00000001
-	JLE           end286
-	VBROADCASTSS  4(R11), Y13
-	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
-	CMPQ          R12, $0x00000002
-	JLE           end286
-	VBROADCASTSS  8(R11), Y13
-	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
-	CMPQ          R12, $0x00000003
-	JLE           end286
-	VBROADCASTSS  12(R11), Y13
-	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
-	CMPQ          R12, $0x00000004
-	JLE           end286
-	VBROADCASTSS  16(R11), Y13
-	VFMADD231PS   (R10)(R13*4), Y13, K2, Y11
-	CMPQ          R12, $0x00000005
-	JLE           end286
-	VBROADCASTSS  20(R11), Y13
-	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
-	CMPQ          R12, $0x00000006
-	JLE           end286
-	VBROADCASTSS  24(R11), Y13
-	VFMADD231PS   (R10)(R14*2), Y13, K2, Y11
-	CMPQ          R12, $0x00000007
-	JLE           end286
-	VBROADCASTSS  28(R11), Y13
-	VFMADD231PS   (R10)(BP*1), Y13, K2, Y12
-
-end286:
-	VADDPS  Y12, Y11, Y11
-	VMOVAPS Y11, Y11
-	JMP     product285
-
-backward284:
-	MOVQ      $-1, R13
-	BZHIQ     R12, R13, R13
-	KMOVB     R13, K2
-	MOVQ      R12, R13
-	SHLQ      $0x02, R13
-	LEAQ      (R13)(R13*2), R14
-	LEAQ      (R13)(R13*4), R15
-	LEAQ      (R14)(R13*4), BP
-	VMOVUPS.Z (R11), K2, Y11
-	VXORPD    Y12, Y12, Y12
-	VXORPD    Y13, Y13, Y13
-	VXORPD    Y14, Y14, Y14
-	VXORPD    Y15, Y15, Y15
-	VXORPD    Y16, Y16, Y16
-	VXORPD    Y17, Y17, Y17
-	VXORPD    Y18, Y18, Y18
-	VXORPD    Y19, Y19, Y19
-	VMULPS.Z  (R10), Y11, K2, Y12
-	CMPQ      R12, $0x00000001
-	JLE       end287
-	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
-	CMPQ      R12, $0x00000002
-	JLE       end287
-	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
-	CMPQ      R12, $0x00000003
-	JLE       end287
-	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
-	CMPQ      R12, $0x00000004
-	JLE       end287
-	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
-	CMPQ      R12, $0x00000005
-	JLE       end287
-	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
-	CMPQ      R12, $0x00000006
-	JLE       end287
-	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
-	CMPQ      R12, $0x00000007
-	JLE       end287
-	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
-
-end287:
-	VUNPCKLPS  Y13, Y12, Y11
-	VUNPCKHPS  Y13, Y12, Y12
-	VADDPS     Y12, Y11, Y11
-	VUNPCKLPS  Y15, Y14, Y12
-	VUNPCKHPS  Y15, Y14, Y13
-	VADDPS     Y13, Y12, Y12
-	VUNPCKLPS  Y17, Y16, Y13
-	VUNPCKHPS  Y17, Y16, Y14
-	VADDPS     Y14, Y13, Y13
-	VUNPCKLPS  Y19, Y18, Y14
-	VUNPCKHPS  Y19, Y18, Y15
-	VADDPS     Y15, Y14, Y14
-	VUNPCKLPD  Y12, Y11, Y15
-	VUNPCKHPD  Y12, Y11, Y11
-	VADDPS     Y11, Y15, Y15
-	VUNPCKLPD  Y14, Y13, Y11
-	VUNPCKHPD  Y14, Y13, Y12
-	VADDPS     Y12, Y11, Y11
-	VPERM2F128 $0x31, Y11, Y15, Y12
-	VPERM2F128 $0x20, Y11, Y15, Y15
-	VADDPS     Y12, Y15, Y15
-	VMOVAPS    Y15, Y11
-
-product285:
-	VMOVUPS       Y11, 96(SI)
-	VPSUBD.BCST.Z constants<>+1536(SB), Y11, K1, Y11
-	VPMAXUD       Y11, Y0, Y0
-	ADDQ          $0x00000080, SI
-	ADDQ          $0x04, AX
-	CMPQ          AX, R9
-	JLE           group267
-
-rest268:
-	CMPQ       AX, CX
-	JG         grouped269
-	LEAQ       15(AX), R9
-	CMPQ       R9, CX
-	JG         none289
-	CMPQ       560(DX), $0x00
-	JEQ        none289
-	MOVLQSX    48(DI)(AX*4), R9
-	ANDQ       $-2, R9
-	IMULQ      BX, R9
-	PREFETCHT0 (R8)(R9*1)
-	PREFETCHT0 64(R8)(R9*1)
-	MOVQ       312(DX), R9
-	MOVLQSX    48(R9)(AX*4), R9
-	IMULQ      BX, R9
-	ADDQ       24(DX), R9
-	PREFETCHT0 (R9)
-	MOVLQSX    52(DI)(AX*4), R9
-	ANDQ       $-2, R9
-	IMULQ      BX, R9
-	PREFETCHT0 (R8)(R9*1)
-	PREFETCHT0 64(R8)(R9*1)
-	MOVQ       312(DX), R9
-	MOVLQSX    52(R9)(AX*4), R9
-	IMULQ      BX, R9
-	ADDQ       24(DX), R9
-	PREFETCHT0 (R9)
-	MOVLQSX    56(DI)(AX*4), R9
-	ANDQ       $-2, R9
-	IMULQ      BX, R9
-	PREFETCHT0 (R8)(R9*1)
-	PREFETCHT0 64(R8)(R9*1)
-	MOVQ       312(DX), R9
-	MOVLQSX    56(R9)(AX*4), R9
-	IMULQ      BX, R9
-	ADDQ       24(DX), R9
-	PREFETCHT0 (R9)
-	MOVLQSX    60(DI)(AX*4), R9
-	ANDQ       $-2, R9
-	IMULQ      BX, R9
-	PREFETCHT0 (R8)(R9*1)
-	PREFETCHT0 64(R8)(R9*1)
-	MOVQ       312(DX), R9
-	MOVLQSX    60(R9)(AX*4), R9
-	IMULQ      BX, R9
-	ADDQ       24(DX), R9
-	PREFETCHT0 (R9)
-	CMPQ       408(DX), $0x00
-	JEQ        near288
-	MOVQ       288(DX), R9
-	MOVLQSX    48(R9)(AX*4), R9
-	MOVQ       96(DX), R10
-	MOVQ       (R10)(R9*8), R9
-	MOVQ       512(DX), R10
-	LEAQ       (R10)(R9*4), R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	PREFETCHT0 128(R9)
-	PREFETCHT0 192(R9)
-	MOVQ       288(DX), R9
-	MOVLQSX    52(R9)(AX*4), R9
-	MOVQ       96(DX), R10
-	MOVQ       (R10)(R9*8), R9
-	MOVQ       512(DX), R10
-	LEAQ       (R10)(R9*4), R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	PREFETCHT0 128(R9)
-	PREFETCHT0 192(R9)
-	MOVQ       288(DX), R9
-	MOVLQSX    56(R9)(AX*4), R9
-	MOVQ       96(DX), R10
-	MOVQ       (R10)(R9*8), R9
-	MOVQ       512(DX), R10
-	LEAQ       (R10)(R9*4), R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	PREFETCHT0 128(R9)
-	PREFETCHT0 192(R9)
-	MOVQ       288(DX), R9
-	MOVLQSX    60(R9)(AX*4), R9
-	MOVQ       96(DX), R10
-	MOVQ       (R10)(R9*8), R9
-	MOVQ       512(DX), R10
-	LEAQ       (R10)(R9*4), R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	PREFETCHT0 128(R9)
-	PREFETCHT0 192(R9)
-
-near288:
-none289:
-	LEAQ         (AX), R9
-	CMPQ         R9, CX
-	CMOVQGT      CX, R9
-	MOVQ         312(DX), R10
-	MOVLQSX      (R10)(R9*4), R10
-	IMULQ        BX, R10
-	ADDQ         24(DX), R10
-	MOVLQSX      (DI)(R9*4), R9
-	XORQ         $0x01, R9
-	IMULQ        BX, R9
-	VBROADCASTSD constants<>+0(SB), Z11
-	VMOVUPD.Z    (R8)(R9*1), K1, Z12
-	VCMPPD       $0x04, Z11, Z12, K1, K2
-	VMOVUPD.Z    (R10), K1, Z13
-	VSUBPD       Z12, Z13, K2, Z11
-	VMOVAPD.Z    Z11, K1, Z11
-	VCVTPD2PS    Z11, Y19
-	LEAQ         1(AX), R9
-	CMPQ         R9, CX
-	CMOVQGT      CX, R9
-	MOVQ         312(DX), R10
-	MOVLQSX      (R10)(R9*4), R10
-	IMULQ        BX, R10
-	ADDQ         24(DX), R10
-	MOVLQSX      (DI)(R9*4), R9
-	XORQ         $0x01, R9
-	IMULQ        BX, R9
-	VBROADCASTSD constants<>+0(SB), Z11
-	VMOVUPD.Z    (R8)(R9*1), K1, Z12
-	VCMPPD       $0x04, Z11, Z12, K1, K2
-	VMOVUPD.Z    (R10), K1, Z13
-	VSUBPD       Z12, Z13, K2, Z11
-	VMOVAPD.Z    Z11, K1, Z11
-	VCVTPD2PS    Z11, Y11
-	VINSERTF64X4 $0x01, Y11, Z19, Z19
-	LEAQ         2(AX), R9
-	CMPQ         R9, CX
-	CMOVQGT      CX, R9
-	MOVQ         312(DX), R10
-	MOVLQSX      (R10)(R9*4), R10
-	IMULQ        BX, R10
-	ADDQ         24(DX), R10
-	MOVLQSX      (DI)(R9*4), R9
-	XORQ         $0x01, R9
-	IMULQ        BX, R9
-	VBROADCASTSD constants<>+0(SB), Z11
-	VMOVUPD.Z    (R8)(R9*1), K1, Z12
-	VCMPPD       $0x04, Z11, Z12, K1, K2
-	VMOVUPD.Z    (R10), K1, Z13
-	VSUBPD       Z12, Z13, K2, Z11
-	VMOVAPD.Z    Z11, K1, Z11
-	VCVTPD2PS    Z11, Y20
-	LEAQ         3(AX), R9
-	CMPQ         R9, CX
-	CMOVQGT      CX, R9
-	MOVQ         312(DX), R10
-	MOVLQSX      (R10)(R9*4), R10
-	IMULQ        BX, R10
-	ADDQ         24(DX), R10
-	MOVLQSX      (DI)(R9*4), R9
-	XORQ         $0x01, R9
-	IMULQ        BX, R9
-	VBROADCASTSD constants<>+0(SB), Z11
-	VMOVUPD.Z    (R8)(R9*1), K1, Z12
-	VCMPPD       $0x04, Z11, Z12, K1, K2
-	VMOVUPD.Z    (R10), K1, Z13
-	VSUBPD       Z12, Z13, K2, Z11
-	VMOVAPD.Z    Z11, K1, Z11
-	VCVTPD2PS    Z11, Y11
-	VINSERTF64X4 $0x01, Y11, Z20, Z20
-	VMINPS       Z19, Z2, Z19
-	VMINPS       Z20, Z2, Z20
-	VCMPPS       $0x05, Z1, Z19, K2
-	VCMPPS       $0x05, Z1, Z20, K3
-	VMOVAPD      Z4, Z1
-	VFMADD231PS  Z3, Z19, Z1
-	VMOVAPD      Z4, Z2
-	VFMADD231PS  Z3, Z20, Z2
-	VSUBPS       Z4, Z1, Z3
-	VSUBPS       Z4, Z2, Z4
-	VFNMADD231PS Z5, Z3, Z19
-	VFNMADD231PS Z5, Z4, Z20
-	VPERMPS      Z10, Z1, Z1
-	VPERMPS      Z10, Z2, Z2
-	VFNMADD231PS Z6, Z3, Z19
-	VFNMADD231PS Z6, Z4, Z20
-	VMOVAPD      Z9, Z5
-	VFMADD213PS  Z8, Z19, Z5
-	VMOVAPD      Z9, Z6
-	VFMADD213PS  Z8, Z20, Z6
-	VFMADD213PS  Z7, Z19, Z5
-	VFMADD213PS  Z7, Z20, Z6
-	VMULPS       Z1, Z19, Z19
-	VMULPS       Z2, Z20, Z20
-	VFMADD213PS  Z1, Z19, Z5
-	VFMADD213PS  Z2, Z20, Z6
-	VSCALEFPS.Z  Z3, Z5, K2, Z5
-	VSCALEFPS.Z  Z4, Z6, K3, Z6
-	VMOVUPS      Z5, (SI)
-	VMOVUPS      Z6, 64(SI)
-	LEAQ         (AX), BX
-	CMPQ         BX, CX
-	CMOVQGT      CX, BX
-	MOVQ         288(DX), R8
-	MOVLQSX      (R8)(BX*4), R8
-	MOVQ         96(DX), R9
-	MOVQ         (R9)(R8*8), R8
-	MOVQ         512(DX), R9
-	LEAQ         (R9)(R8*4), R8
-	LEAQ         (SI), R9
-	MOVQ         (DX), R10
-	TESTB        $0x01, (DI)(BX*4)
-	JNZ          backward290
-	MOVQ         $-1, BX
-	BZHIQ        R10, BX, BX
-	KMOVB        BX, K2
-	MOVQ         R10, BX
-	SHLQ         $0x02, BX
-	LEAQ         (BX)(BX*2), R11
-	LEAQ         (BX)(BX*4), R12
-	LEAQ         (R11)(BX*4), R13
-	VXORPD       Y1, Y1, Y1
-	VXORPD       Y2, Y2, Y2
-	VBROADCASTSS (R9), Y3
-	VFMADD231PS  (R8), Y3, K2, Y1
-	CMPQ         R10, $0x00000001
-	JLE          end292
-	VBROADCASTSS 4(R9), Y3
-	VFMADD231PS  (R8)(BX*1), Y3, K2, Y2
-	CMPQ         R10, $0x00000002
-	JLE          end292
-	VBROADCASTSS 8(R9), Y3
-	VFMADD231PS  (R8)(BX*2), Y3, K2, Y1
-	CMPQ         R10, $0x00000003
-	JLE          end292
-	VBROADCASTSS 12(R9), Y3
-	VFMADD231PS  (R8)(R11*1), Y3, K2, Y2
-	CMPQ         R10, $0x00000004
-	JLE          end292
-	VBROADCASTSS 16(R9), Y3
-	VFMADD231PS  (R8)(BX*4), Y3, K2, Y1
-	CMPQ         R10, $0x00000005
-	JLE          end292
-	VBROADCASTSS 20(R9), Y3
-	VFMADD231PS  (R8)(R12*1), Y3, K2, Y2
-	CMPQ         R10, $0x00000006
-	JLE          end292
-	VBROADCASTSS 24(R9), Y3
-	VFMADD231PS  (R8)(R11*2), Y3, K2, Y1
-	CMPQ         R10, $0x00000007
-	JLE          end292
-	VBROADCASTSS 28(R9), Y3
-	VFMADD231PS  (R8)(R13*1), Y3, K2, Y2
-
-end292:
-	VADDPS  Y2, Y1, Y1
-	VMOVAPS Y1, Y1
-	JMP     product291
-
-backward290:
-	MOVQ      $-1, BX
-	BZHIQ     R10, BX, BX
-	KMOVB     BX, K2
-	MOVQ      R10, BX
-	SHLQ      $0x02, BX
-	LEAQ      (BX)(BX*2), R11
-	LEAQ      (BX)(BX*4), R12
-	LEAQ      (R11)(BX*4), R13
-	VMOVUPS.Z (R9), K2, Y1
-	VXORPD    Y2, Y2, Y2
-	VXORPD    Y3, Y3, Y3
-	VXORPD    Y4, Y4, Y4
-	VXORPD    Y5, Y5, Y5
-	VXORPD    Y6, Y6, Y6
-	VXORPD    Y7, Y7, Y7
-	VXORPD    Y8, Y8, Y8
-	VXORPD    Y9, Y9, Y9
-	VMULPS.Z  (R8), Y1, K2, Y2
-	CMPQ      R10, $0x00000001
-	JLE       end293
-	VMULPS.Z  (R8)(BX*1), Y1, K2, Y3
-	CMPQ      R10, $0x00000002
-	JLE       end293
-	VMULPS.Z  (R8)(BX*2), Y1, K2, Y4
-	CMPQ      R10, $0x00000003
-	JLE       end293
-	VMULPS.Z  (R8)(R11*1), Y1, K2, Y5
-	CMPQ      R10, $0x00000004
-	JLE       end293
-	VMULPS.Z  (R8)(BX*4), Y1, K2, Y6
-	CMPQ      R10, $0x00000005
-	JLE       end293
-	VMULPS.Z  (R8)(R12*1), Y1, K2, Y7
-	CMPQ      R10, $0x00000006
-	JLE       end293
-	VMULPS.Z  (R8)(R11*2), Y1, K2, Y8
-	CMPQ      R10, $0x00000007
-	JLE       end293
-	VMULPS.Z  (R8)(R13*1), Y1, K2, Y9
-
-end293:
-	VUNPCKLPS  Y3, Y2, Y1
-	VUNPCKHPS  Y3, Y2, Y2
-	VADDPS     Y2, Y1, Y1
-	VUNPCKLPS  Y5, Y4, Y2
-	VUNPCKHPS  Y5, Y4, Y3
-	VADDPS     Y3, Y2, Y2
-	VUNPCKLPS  Y7, Y6, Y3
-	VUNPCKHPS  Y7, Y6, Y4
-	VADDPS     Y4, Y3, Y3
-	VUNPCKLPS  Y9, Y8, Y4
-	VUNPCKHPS  Y9, Y8, Y5
-	VADDPS     Y5, Y4, Y4
-	VUNPCKLPD  Y2, Y1, Y5
-	VUNPCKHPD  Y2, Y1, Y1
-	VADDPS     Y1, Y5, Y5
-	VUNPCKLPD  Y4, Y3, Y1
-	VUNPCKHPD  Y4, Y3, Y2
-	VADDPS     Y2, Y1, Y1
-	VPERM2F128 $0x31, Y1, Y5, Y2
-	VPERM2F128 $0x20, Y1, Y5, Y5
-	VADDPS     Y2, Y5, Y5
-	VMOVAPS    Y5, Y1
-
-product291:
-	VMOVUPS       Y1, (SI)
-	VPSUBD.BCST.Z constants<>+1536(SB), Y1, K1, Y1
-	VPMAXUD       Y1, Y0, Y0
-	LEAQ          1(AX), BX
-	CMPQ          BX, CX
-	CMOVQGT       CX, BX
-	MOVQ          288(DX), R8
-	MOVLQSX       (R8)(BX*4), R8
-	MOVQ          96(DX), R9
-	MOVQ          (R9)(R8*8), R8
-	MOVQ          512(DX), R9
-	LEAQ          (R9)(R8*4), R8
-	LEAQ          32(SI), R9
-	MOVQ          (DX), R10
-	TESTB         $0x01, (DI)(BX*4)
-	JNZ           backward294
-	MOVQ          $-1, BX
-	BZHIQ         R10, BX, BX
-	KMOVB         BX, K2
-	MOVQ          R10, BX
-	SHLQ          $0x02, BX
-	LEAQ          (BX)(BX*2), R11
-	LEAQ          (BX)(BX*4), R12
-	LEAQ          (R11)(BX*4), R13
-	VXORPD        Y1, Y1, Y1
-	VXORPD        Y2, Y2, Y2
-	VBROADCASTSS  (R9), Y3
-	VFMADD231PS   (R8), Y3, K2, Y1
-	CMPQ          R10, $0x00000001
-	JLE           end296
-	VBROADCASTSS  4(R9), Y3
-	VFMADD231PS   (R8)(BX*1), Y3, K2, Y2
-	CMPQ          R10, $0x00000002
-	JLE           end296
-	VBROADCASTSS  8(R9), Y3
-	VFMADD231PS   (R8)(BX*2), Y3, K2, Y1
-	CMPQ          R10, $0x00000003
-	JLE           end296
-	VBROADCASTSS  12(R9), Y3
-	VFMADD231PS   (R8)(R11*1), Y3, K2, Y2
-	CMPQ          R10, $0x00000004
-	JLE           end296
-	VBROADCASTSS  16(R9), Y3
-	VFMADD231PS   (R8)(BX*4), Y3, K2, Y1
-	CMPQ          R10, $0x00000005
-	JLE           end296
-	VBROADCASTSS  20(R9), Y3
-	VFMADD231PS   (R8)(R12*1), Y3, K2, Y2
-	CMPQ          R10, $0x00000006
-	JLE           end296
-	VBROADCASTSS  24(R9), Y3
-	VFMADD231PS   (R8)(R11*2), Y3, K2, Y1
-	CMPQ          R10, $0x00000007
-	JLE           end296
-	VBROADCASTSS  28(R9), Y3
-	VFMADD231PS   (R8)(R13*1), Y3, K2, Y2
-
-end296:
-	VADDPS  Y2, Y1, Y1
-	VMOVAPS Y1, Y1
-	JMP     product295
-
-backward294:
-	MOVQ      $-1, BX
-	BZHIQ     R10, BX, BX
-	KMOVB     BX, K2
-	MOVQ      R10, BX
-	SHLQ      $0x02, BX
-	LEAQ      (BX)(BX*2), R11
-	LEAQ      (BX)(BX*4), R12
-	LEAQ      (R11)(BX*4), R13
-	VMOVUPS.Z (R9), K2, Y1
-	VXORPD    Y2, Y2, Y2
-	VXORPD    Y3, Y3, Y3
-	VXORPD    Y4, Y4, Y4
-	VXORPD    Y5, Y5, Y5
-	VXORPD    Y6, Y6, Y6
-	VXORPD    Y7, Y7, Y7
-	VXORPD    Y8, Y8, Y8
-	VXORPD    Y9, Y9, Y9
-	VMULPS.Z  (R8), Y1, K2, Y2
-	CMPQ      R10, $0x00000001
-	JLE       end297
-	VMULPS.Z  (R8)(BX*1), Y1, K2, Y3
-	CMPQ      R10, $0x00000002
-	JLE       end297
-	VMULPS.Z  (R8)(BX*2), Y1, K2, Y4
-	CMPQ      R10, $0x00000003
-	JLE       end297
-	VMULPS.Z  (R8)(R11*1), Y1, K2, Y5
-	CMPQ      R10, $0x00000004
-	JLE       end297
-	VMULPS.Z  (R8)(BX*4), Y1, K2, Y6
-	CMPQ      R10, $0x00000005
-	JLE       end297
-	VMULPS.Z  (R8)(R12*1), Y1, K2, Y7
-	CMPQ      R10, $0x00000006
-	JLE       end297
-	VMULPS.Z  (R8)(R11*2), Y1, K2, Y8
-	CMPQ      R10, $0x00000007
-	JLE       end297
-	VMULPS.Z  (R8)(R13*1), Y1, K2, Y9
-
-end297:
-	VUNPCKLPS  Y3, Y2, Y1
-	VUNPCKHPS  Y3, Y2, Y2
-	VADDPS     Y2, Y1, Y1
-	VUNPCKLPS  Y5, Y4, Y2
-	VUNPCKHPS  Y5, Y4, Y3
-	VADDPS     Y3, Y2, Y2
-	VUNPCKLPS  Y7, Y6, Y3
-	VUNPCKHPS  Y7, Y6, Y4
-	VADDPS     Y4, Y3, Y3
-	VUNPCKLPS  Y9, Y8, Y4
-	VUNPCKHPS  Y9, Y8, Y5
-	VADDPS     Y5, Y4, Y4
-	VUNPCKLPD  Y2, Y1, Y5
-	VUNPCKHPD  Y2, Y1, Y1
-	VADDPS     Y1, Y5, Y5
-	VUNPCKLPD  Y4, Y3, Y1
-	VUNPCKHPD  Y4, Y3, Y2
-	VADDPS     Y2, Y1, Y1
-	VPERM2F128 $0x31, Y1, Y5, Y2
-	VPERM2F128 $0x20, Y1, Y5, Y5
-	VADDPS     Y2, Y5, Y5
-	VMOVAPS    Y5, Y1
-
-product295:
-	VMOVUPS       Y1, 32(SI)
-	VPSUBD.BCST.Z constants<>+1536(SB), Y1, K1, Y1
-	VPMAXUD       Y1, Y0, Y0
-	LEAQ          2(AX), BX
-	CMPQ          BX, CX
-	CMOVQGT       CX, BX
-	MOVQ          288(DX), R8
-	MOVLQSX       (R8)(BX*4), R8
-	MOVQ          96(DX), R9
-	MOVQ          (R9)(R8*8), R8
-	MOVQ          512(DX), R9
-	LEAQ          (R9)(R8*4), R8
-	LEAQ          64(SI), R9
-	MOVQ          (DX), R10
-	TESTB         $0x01, (DI)(BX*4)
-	JNZ           backward298
-	MOVQ          $-1, BX
-	BZHIQ         R10, BX, BX
-	KMOVB         BX, K2
-	MOVQ          R10, BX
-	SHLQ          $0x02, BX
-	LEAQ          (BX)(BX*2), R11
-	LEAQ          (BX)(BX*4), R12
-	LEAQ          (R11)(BX*4), R13
-	VXORPD        Y1, Y1, Y1
-	VXORPD        Y2, Y2, Y2
-	VBROADCASTSS  (R9), Y3
-	VFMADD231PS   (R8), Y3, K2, Y1
-	CMPQ          R10, $0x00000001
-	JLE           end300
-	VBROADCASTSS  4(R9), Y3
-	VFMADD231PS   (R8)(BX*1), Y3, K2, Y2
-	CMPQ          R10, $0x00000002
-	JLE           end300
-	VBROADCASTSS  8(R9), Y3
-	VFMADD231PS   (R8)(BX*2), Y3, K2, Y1
-	CMPQ          R10, $0x00000003
-	JLE           end300
-	VBROADCASTSS  12(R9), Y3
-	VFMADD231PS   (R8)(R11*1), Y3, K2, Y2
-	CMPQ          R10, $0x00000004
-	JLE           end300
-	VBROADCASTSS  16(R9), Y3
-	VFMADD231PS   (R8)(BX*4), Y3, K2, Y1
-	CMPQ          R10, $0x00000005
-	JLE           end300
-	VBROADCASTSS  20(R9), Y3
-	VFMADD231PS   (R8)(R12*1), Y3, K2, Y2
-	CMPQ          R10, $0x00000006
-	JLE           end300
-	VBROADCASTSS  24(R9), Y3
-	VFMADD231PS   (R8)(R11*2), Y3, K2, Y1
-	CMPQ          R10, $0x00000007
-	JLE           end300
-	VBROADCASTSS  28(R9), Y3
-	VFMADD231PS   (R8)(R13*1), Y3, K2, Y2
-
-end300:
-	VADDPS  Y2, Y1, Y1
-	VMOVAPS Y1, Y1
-	JMP     product299
-
-backward298:
-	MOVQ      $-1, BX
-	BZHIQ     R10, BX, BX
-	KMOVB     BX, K2
-	MOVQ      R10, BX
-	SHLQ      $0x02, BX
-	LEAQ      (BX)(BX*2), R11
-	LEAQ      (BX)(BX*4), R12
-	LEAQ      (R11)(BX*4), R13
-	VMOVUPS.Z (R9), K2, Y1
-	VXORPD    Y2, Y2, Y2
-	VXORPD    Y3, Y3, Y3
-	VXORPD    Y4, Y4, Y4
-	VXORPD    Y5, Y5, Y5
-	VXORPD    Y6, Y6, Y6
-	VXORPD    Y7, Y7, Y7
-	VXORPD    Y8, Y8, Y8
-	VXORPD    Y9, Y9, Y9
-	VMULPS.Z  (R8), Y1, K2, Y2
-	CMPQ      R10, $0x00000001
-	JLE       end301
-	VMULPS.Z  (R8)(BX*1), Y1, K2, Y3
-	CMPQ      R10, $0x00000002
-	JLE       end301
-	VMULPS.Z  (R8)(BX*2), Y1, K2, Y4
-	CMPQ      R10, $0x00000003
-	JLE       end301
-	VMULPS.Z  (R8)(R11*1), Y1, K2, Y5
-	CMPQ      R10, $0x00000004
-	JLE       end301
-	VMULPS.Z  (R8)(BX*4), Y1, K2, Y6
-	CMPQ      R10, $0x00000005
-	JLE       end301
-	VMULPS.Z  (R8)(R12*1), Y1, K2, Y7
-	CMPQ      R10, $0x00000006
-	JLE       end301
-	VMULPS.Z  (R8)(R11*2), Y1, K2, Y8
-	CMPQ      R10, $0x00000007
-	JLE       end301
-	VMULPS.Z  (R8)(R13*1), Y1, K2, Y9
-
-end301:
-	VUNPCKLPS  Y3, Y2, Y1
-	VUNPCKHPS  Y3, Y2, Y2
-	VADDPS     Y2, Y1, Y1
-	VUNPCKLPS  Y5, Y4, Y2
-	VUNPCKHPS  Y5, Y4, Y3
-	VADDPS     Y3, Y2, Y2
-	VUNPCKLPS  Y7, Y6, Y3
-	VUNPCKHPS  Y7, Y6, Y4
-	VADDPS     Y4, Y3, Y3
-	VUNPCKLPS  Y9, Y8, Y4
-	VUNPCKHPS  Y9, Y8, Y5
-	VADDPS     Y5, Y4, Y4
-	VUNPCKLPD  Y2, Y1, Y5
-	VUNPCKHPD  Y2, Y1, Y1
-	VADDPS     Y1, Y5, Y5
-	VUNPCKLPD  Y4, Y3, Y1
-	VUNPCKHPD  Y4, Y3, Y2
-	VADDPS     Y2, Y1, Y1
-	VPERM2F128 $0x31, Y1, Y5, Y2
-	VPERM2F128 $0x20, Y1, Y5, Y5
-	VADDPS     Y2, Y5, Y5
-	VMOVAPS    Y5, Y1
-
-product299:
-	VMOVUPS       Y1, 64(SI)
-	VPSUBD.BCST.Z constants<>+1536(SB), Y1, K1, Y1
-	VPMAXUD       Y1, Y0, Y0
-	LEAQ          3(AX), AX
-	CMPQ          AX, CX
-	CMOVQGT       CX, AX
-	MOVQ          288(DX), CX
-	MOVLQSX       (CX)(AX*4), CX
-	MOVQ          96(DX), BX
-	MOVQ          (BX)(CX*8), CX
-	MOVQ          512(DX), BX
-	LEAQ          (BX)(CX*4), CX
-	LEAQ          96(SI), BX
-	MOVQ          (DX), DX
-	TESTB         $0x01, (DI)(AX*4)
-	JNZ           backward302
-	MOVQ          $-1, AX
-	BZHIQ         DX, AX, AX
-	KMOVB         AX, K2
-	MOVQ          DX, AX
-	SHLQ          $0x02, AX
-	LEAQ          (AX)(AX*2), DI
-	LEAQ          (AX)(AX*4), R8
-	LEAQ          (DI)(AX*4), R9
-	VXORPD        Y1, Y1, Y1
-	VXORPD        Y2, Y2, Y2
-	VBROADCASTSS  (BX), Y3
-	VFMADD231PS   (CX), Y3, K2, Y1
-	CMPQ          DX, $0x00000001
-	JLE           end304
-	VBROADCASTSS  4(BX), Y3
-	VFMADD231PS   (CX)(AX*1), Y3, K2, Y2
-	CMPQ          DX, $0x00000002
-	JLE           end304
-	VBROADCASTSS  8(BX), Y3
-	VFMADD231PS   (CX)(AX*2), Y3, K2, Y1
-	CMPQ          DX, $0x00000003
-	JLE           end304
-	VBROADCASTSS  12(BX), Y3
-	VFMADD231PS   (CX)(DI*1), Y3, K2, Y2
-	CMPQ          DX, $0x00000004
-	JLE           end304
-	VBROADCASTSS  16(BX), Y3
-	VFMADD231PS   (CX)(AX*4), Y3, K2, Y1
-	CMPQ          DX, $0x00000005
-	JLE           end304
-	VBROADCASTSS  20(BX), Y3
-	VFMADD231PS   (CX)(R8*1), Y3, K2, Y2
-	CMPQ          DX, $0x00000006
-	JLE           end304
-	VBROADCASTSS  24(BX), Y3
-	VFMADD231PS   (CX)(DI*2), Y3, K2, Y1
-	CMPQ          DX, $0x00000007
-	JLE           end304
-	VBROADCASTSS  28(BX), Y3
-	VFMADD231PS   (CX)(R9*1), Y3, K2, Y2
-
-end304:
-	VADDPS  Y2, Y1, Y1
-	VMOVAPS Y1, Y1
-	JMP     product303
-
-backward302:
-	MOVQ      $-1, AX
-	BZHIQ     DX, AX, AX
-	KMOVB     AX, K2
-	MOVQ      DX, AX
-	SHLQ      $0x02, AX
-	LEAQ      (AX)(AX*2), DI
-	LEAQ      (AX)(AX*4), R8
-	LEAQ      (DI)(AX*4), R9
-	VMOVUPS.Z (BX), K2, Y1
-	VXORPD    Y2, Y2, Y2
-	VXORPD    Y3, Y3, Y3
-	VXORPD    Y4, Y4, Y4
-	VXORPD    Y5, Y5, Y5
-	VXORPD    Y6, Y6, Y6
-	VXORPD    Y7, Y7, Y7
-	VXORPD    Y8, Y8, Y8
-	VXORPD    Y9, Y9, Y9
-	VMULPS.Z  (CX), Y1, K2, Y2
-	CMPQ      DX, $0x00000001
-	JLE       end305
-	VMULPS.Z  (CX)(AX*1), Y1, K2, Y3
-	CMPQ      DX, $0x00000002
-	JLE       end305
-	VMULPS.Z  (CX)(AX*2), Y1, K2, Y4
-	CMPQ      DX, $0x00000003
-	JLE       end305
-	VMULPS.Z  (CX)(DI*1), Y1, K2, Y5
-	CMPQ      DX, $0x00000004
-	JLE       end305
-	VMULPS.Z  (CX)(AX*4), Y1, K2, Y6
-	CMPQ      DX, $0x00000005
-	JLE       end305
-	VMULPS.Z  (CX)(R8*1), Y1, K2, Y7
-	CMPQ      DX, $0x00000006
-	JLE       end305
-	VMULPS.Z  (CX)(DI*2), Y1, K2, Y8
-	CMPQ      DX, $0x00000007
-	JLE       end305
-	VMULPS.Z  (CX)(R9*1), Y1, K2, Y9
-
-end305:
-	VUNPCKLPS  Y3, Y2, Y1
-	VUNPCKHPS  Y3, Y2, Y2
-	VADDPS     Y2, Y1, Y1
-	VUNPCKLPS  Y5, Y4, Y2
-	VUNPCKHPS  Y5, Y4, Y3
-	VADDPS     Y3, Y2, Y2
-	VUNPCKLPS  Y7, Y6, Y3
-	VUNPCKHPS  Y7, Y6, Y4
-	VADDPS     Y4, Y3, Y3
-	VUNPCKLPS  Y9, Y8, Y4
-	VUNPCKHPS  Y9, Y8, Y5
-	VADDPS     Y5, Y4, Y4
-	VUNPCKLPD  Y2, Y1, Y5
-	VUNPCKHPD  Y2, Y1, Y1
-	VADDPS     Y1, Y5, Y5
-	VUNPCKLPD  Y4, Y3, Y1
-	VUNPCKHPD  Y4, Y3, Y2
-	VADDPS     Y2, Y1, Y1
-	VPERM2F128 $0x31, Y1, Y5, Y2
-	VPERM2F128 $0x20, Y1, Y5, Y5
-	VADDPS     Y2, Y5, Y5
-	VMOVAPS    Y5, Y1
-
-product303:
-	VMOVUPS       Y1, 96(SI)
-	VPSUBD.BCST.Z constants<>+1536(SB), Y1, K1, Y1
-	VPMAXUD       Y1, Y0, Y0
-	ADDQ          $0x00000080, SI
-
-grouped269:
-done243:
-	VPCMPUD.BCST $0x06, constants<>+1544(SB), Z0, K1
-	KORTESTW     K1, K1
-	JZ           safe306
-	MOVB         $0x00, AL
-	MOVB         AL, safe+24(FP)
-	VZEROUPPER
-	RET
-
-safe306:
-	MOVB $0x01, AL
-	MOVB AL, safe+24(FP)
-	VZEROUPPER
-	RET
-
-// func regularAbsorb32x512(u *int, lo int, hi int) (residual float64)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE2
-TEXT ·regularAbsorb32x512(SB), $0-32
-	MOVQ         lo+8(FP), AX
-	MOVQ         hi+16(FP), CX
-	SUBQ         AX, CX
-	VBROADCASTSD constants<>+264(SB), Z1
-	VXORPD       Z2, Z2, Z2
-	VXORPD       Z3, Z3, Z3
-	MOVQ         u+0(FP), DX
-	VBROADCASTSD 16(DX), Z0
-	VSUBPD       Z0, Z1, Z1
-	VBROADCASTSD constants<>+1048(SB), Z4
-	VBROADCASTSD constants<>+1032(SB), Z5
-	VBROADCASTSD constants<>+1552(SB), Z6
-	VBROADCASTSD constants<>+1560(SB), Z7
-	VBROADCASTSD constants<>+1568(SB), Z8
-	VBROADCASTSD constants<>+1576(SB), Z9
-	VBROADCASTSD constants<>+1584(SB), Z10
-	VMOVUPS      constants<>+1600(SB), Z11
-	VMOVUPS      constants<>+1664(SB), Z12
-	MOVQ         u+0(FP), DX
-	MOVQ         (DX), BX
-	CMPQ         BX, $0x08
-	JNE          few307
-	MOVQ         536(DX), BX
-	MOVQ         336(DX), SI
-	CMPQ         CX, $0x04
-	JLT          rest310
-
-group309:
-	VMOVUPS       (BX), Z13
-	VMOVUPS       64(BX), Z14
-	VGETMANTPS    $0x0b, Z13, Z15
-	VGETMANTPS    $0x0b, Z14, Z16
-	VGETEXPPS     Z13, Z17
-	VGETEXPPS     Z14, Z18
-	VGETEXPPS     Z15, Z19
-	VSUBPS        Z19, Z17, Z17
-	VGETEXPPS     Z16, Z19
-	VSUBPS        Z19, Z18, Z18
-	VPSRLD        $0x13, Z15, Z19
-	VPSRLD        $0x13, Z16, Z20
-	VPERMPS       Z11, Z19, Z21
-	VFMSUB213PS   Z4, Z21, Z15
-	VPERMPS       Z11, Z20, Z21
-	VFMSUB213PS   Z4, Z21, Z16
-	VPERMPS       Z12, Z19, Z19
-	VPERMPS       Z12, Z20, Z20
-	VMOVAPD       Z10, Z21
-	VMOVAPD       Z10, Z23
-	VFMADD213PS   Z9, Z15, Z21
-	VFMADD213PS   Z9, Z16, Z23
-	VFMADD213PS   Z8, Z15, Z21
-	VFMADD213PS   Z8, Z16, Z23
-	VFMADD213PS   Z7, Z15, Z21
-	VFMADD213PS   Z7, Z16, Z23
-	VMULPS        Z15, Z15, Z24
-	VFMADD213PS   Z15, Z24, Z21
-	VMULPS        Z16, Z16, Z15
-	VFMADD213PS   Z16, Z15, Z23
-	VADDPS        Z19, Z21, Z21
-	VADDPS        Z20, Z23, Z23
-	VFMADD231PS   Z5, Z17, Z21
-	VFMADD231PS   Z5, Z18, Z23
-	VFIXUPIMMPS   $0x00, Z6, Z13, Z21
-	VFIXUPIMMPS   $0x00, Z6, Z14, Z23
-	VCVTPS2PD     Y21, Z13
-	VEXTRACTF64X4 $0x01, Z21, Y14
-	VCVTPS2PD     Y14, Z14
-	VCVTPS2PD     Y23, Z15
-	VEXTRACTF64X4 $0x01, Z23, Y16
-	VCVTPS2PD     Y16, Z16
-	VSHUFF64X2    $0x44, Z14, Z13, Z17
-	VSHUFF64X2    $0xee, Z14, Z13, Z18
-	VMAXPD        Z18, Z17, Z17
-	VSHUFF64X2    $0x44, Z16, Z15, Z18
-	VSHUFF64X2    $0xee, Z16, Z15, Z19
-	VMAXPD        Z19, Z18, Z18
-	VSHUFF64X2    $0x88, Z18, Z17, Z19
-	VSHUFF64X2    $0xdd, Z18, Z17, Z17
-	VMAXPD        Z17, Z19, Z19
-	VPERMILPD     $0x55, Z19, Z17
-	VMAXPD        Z17, Z19, Z19
-	VSHUFF64X2    $0x00, Z19, Z19, Z17
-	VSHUFF64X2    $0x55, Z19, Z19, Z18
-	VSHUFF64X2    $0xaa, Z19, Z19, Z20
-	VSHUFF64X2    $0xff, Z19, Z19, Z19
-	LEAQ          (AX), DI
-	MOVQ          264(DX), R8
-	MOVLQSX       (R8)(DI*4), DI
-	SHLQ          $0x06, DI
-	ADDQ          48(DX), DI
-	VMOVUPD       (DI), Z21
-	VSUBPD        Z17, Z13, Z13
-	VUCOMISD      X2, X0
-	JBE           undamped311
-	VCMPPD        $0x04, Z21, Z13, K1
-	VMULPD        Z0, Z21, Z17
-	VMULPD        Z1, Z13, Z23
-	VADDPD        Z17, Z23, K1, Z13
-
-undamped311:
-	VCMPPD      $0x04, Z21, Z13, K1
-	VSUBPD.Z    Z21, Z13, K1, Z17
-	VPANDQ.BCST constants<>+664(SB), Z17, Z17
-	VPMAXUQ     Z17, Z3, Z3
-	VMOVUPD     Z13, (DI)
-	VMOVUPD     Z13, (SI)
-	LEAQ        1(AX), DI
-	MOVQ        264(DX), R8
-	MOVLQSX     (R8)(DI*4), DI
-	SHLQ        $0x06, DI
-	ADDQ        48(DX), DI
-	VMOVUPD     (DI), Z13
-	VSUBPD      Z18, Z14, Z14
-	VUCOMISD    X2, X0
-	JBE         undamped312
-	VCMPPD      $0x04, Z13, Z14, K1
-	VMULPD      Z0, Z13, Z17
-	VMULPD      Z1, Z14, Z18
-	VADDPD      Z17, Z18, K1, Z14
-
-undamped312:
-	VCMPPD      $0x04, Z13, Z14, K1
-	VSUBPD.Z    Z13, Z14, K1, Z13
-	VPANDQ.BCST constants<>+664(SB), Z13, Z13
-	VPMAXUQ     Z13, Z3, Z3
-	VMOVUPD     Z14, (DI)
-	VMOVUPD     Z14, 64(SI)
-	LEAQ        2(AX), DI
-	MOVQ        264(DX), R8
-	MOVLQSX     (R8)(DI*4), DI
-	SHLQ        $0x06, DI
-	ADDQ        48(DX), DI
-	VMOVUPD     (DI), Z13
-	VSUBPD      Z20, Z15, Z15
-	VUCOMISD    X2, X0
-	JBE         undamped313
-	VCMPPD      $0x04, Z13, Z15, K1
-	VMULPD      Z0, Z13, Z14
-	VMULPD      Z1, Z15, Z17
-	VADDPD      Z14, Z17, K1, Z15
-
-undamped313:
-	VCMPPD      $0x04, Z13, Z15, K1
-	VSUBPD.Z    Z13, Z15, K1, Z13
-	VPANDQ.BCST constants<>+664(SB), Z13, Z13
-	VPMAXUQ     Z13, Z3, Z3
-	VMOVUPD     Z15, (DI)
-	VMOVUPD     Z15, 128(SI)
-	LEAQ        3(AX), DI
-	MOVQ        264(DX), R8
-	MOVLQSX     (R8)(DI*4), DI
-	SHLQ        $0x06, DI
-	ADDQ        48(DX), DI
-	VMOVUPD     (DI), Z13
-	VSUBPD      Z19, Z16, Z16
-	VUCOMISD    X2, X0
-	JBE         undamped314
-	VCMPPD      $0x04, Z13, Z16, K1
-	VMULPD      Z0, Z13, Z14
-	VMULPD      Z1, Z16, Z15
-	VADDPD      Z14, Z15, K1, Z16
-
-undamped314:
-	VCMPPD      $0x04, Z13, Z16, K1
-	VSUBPD.Z    Z13, Z16, K1, Z13
-	VPANDQ.BCST constants<>+664(SB), Z13, Z13
-	VPMAXUQ     Z13, Z3, Z3
-	VMOVUPD     Z16, (DI)
-	VMOVUPD     Z16, 192(SI)
-	ADDQ        $0x00000080, BX
-	ADDQ        $0x00000100, SI
-	ADDQ        $0x04, AX
-	SUBQ        $0x04, CX
-	CMPQ        CX, $0x04
-	JGE         group309
-
-rest310:
-	CMPQ CX, $0x01
-	JLT  rest316
-
-group315:
-	VMOVUPS     (BX), Y22
-	VGETMANTPS  $0x0b, Z22, Z13
-	VGETEXPPS   Z22, Z14
-	VGETEXPPS   Z13, Z15
-	VSUBPS      Z15, Z14, Z14
-	VPSRLD      $0x13, Z13, Z15
-	VPERMPS     Z11, Z15, Z16
-	VFMSUB213PS Z4, Z16, Z13
-	VPERMPS     Z12, Z15, Z15
-	VMOVAPD     Z10, Z16
-	VFMADD213PS Z9, Z13, Z16
-	VFMADD213PS Z8, Z13, Z16
-	VFMADD213PS Z7, Z13, Z16
-	VMULPS      Z13, Z13, Z17
-	VFMADD213PS Z13, Z17, Z16
-	VADDPS      Z15, Z16, Z16
-	VFMADD231PS Z5, Z14, Z16
-	VFIXUPIMMPS $0x00, Z6, Z22, Z16
-	VCVTPS2PD   Y16, Z13
-	VMOVAPD     Z13, Z14
-	VSHUFF64X2  $0x4e, Z14, Z14, Z15
-	VMAXPD      Z15, Z14, Z14
-	VSHUFF64X2  $0xb1, Z14, Z14, Z15
-	VMAXPD      Z15, Z14, Z14
-	VPERMILPD   $0x55, Z14, Z15
-	VMAXPD      Z15, Z14, Z14
-	LEAQ        (AX), DI
-	MOVQ        264(DX), R8
-	MOVLQSX     (R8)(DI*4), DI
-	SHLQ        $0x06, DI
-	ADDQ        48(DX), DI
-	VMOVUPD     (DI), Z15
-	VSUBPD      Z14, Z13, Z13
-	VUCOMISD    X2, X0
-	JBE         undamped317
-	VCMPPD      $0x04, Z15, Z13, K1
-	VMULPD      Z0, Z15, Z14
-	VMULPD      Z1, Z13, Z16
-	VADDPD      Z14, Z16, K1, Z13
-
-undamped317:
-	VCMPPD      $0x04, Z15, Z13, K1
-	VSUBPD.Z    Z15, Z13, K1, Z14
-	VPANDQ.BCST constants<>+664(SB), Z14, Z14
-	VPMAXUQ     Z14, Z3, Z3
-	VMOVUPD     Z13, (DI)
-	VMOVUPD     Z13, (SI)
-	ADDQ        $0x00000020, BX
-	ADDQ        $0x00000040, SI
-	ADDQ        $0x01, AX
-	SUBQ        $0x01, CX
-	CMPQ        CX, $0x01
-	JGE         group315
-
-rest316:
-	JMP done308
-
-few307:
-	MOVQ  $-1, SI
-	BZHIQ BX, SI, SI
-	KMOVB SI, K1
-	MOVQ  BX, SI
-	SHLQ  $0x03, SI
-	MOVQ  536(DX), DI
-	MOVQ  336(DX), R8
-	CMPQ  CX, $0x04
-	JLT   rest319
-
-group318:
-	VMOVUPS       (DI), Z13
-	VMOVUPS       64(DI), Z14
-	VGETMANTPS    $0x0b, Z13, Z15
-	VGETMANTPS    $0x0b, Z14, Z16
-	VGETEXPPS     Z13, Z17
-	VGETEXPPS     Z14, Z18
-	VGETEXPPS     Z15, Z19
-	VSUBPS        Z19, Z17, Z17
-	VGETEXPPS     Z16, Z19
-	VSUBPS        Z19, Z18, Z18
-	VPSRLD        $0x13, Z15, Z19
-	VPSRLD        $0x13, Z16, Z20
-	VPERMPS       Z11, Z19, Z21
-	VFMSUB213PS   Z4, Z21, Z15
-	VPERMPS       Z11, Z20, Z21
-	VFMSUB213PS   Z4, Z21, Z16
-	VPERMPS       Z12, Z19, Z19
-	VPERMPS       Z12, Z20, Z20
-	VMOVAPD       Z10, Z21
-	VMOVAPD       Z10, Z23
-	VFMADD213PS   Z9, Z15, Z21
-	VFMADD213PS   Z9, Z16, Z23
-	VFMADD213PS   Z8, Z15, Z21
-	VFMADD213PS   Z8, Z16, Z23
-	VFMADD213PS   Z7, Z15, Z21
-	VFMADD213PS   Z7, Z16, Z23
-	VMULPS        Z15, Z15, Z24
-	VFMADD213PS   Z15, Z24, Z21
-	VMULPS        Z16, Z16, Z15
-	VFMADD213PS   Z16, Z15, Z23
-	VADDPS        Z19, Z21, Z21
-	VADDPS        Z20, Z23, Z23
-	VFMADD231PS   Z5, Z17, Z21
-	VFMADD231PS   Z5, Z18, Z23
-	VFIXUPIMMPS   $0x00, Z6, Z13, Z21
-	VFIXUPIMMPS   $0x00, Z6, Z14, Z23
-	VCVTPS2PD     Y21, Z13
-	VEXTRACTF64X4 $0x01, Z21, Y14
-	VCVTPS2PD     Y14, Z14
-	VCVTPS2PD     Y23, Z15
-	VEXTRACTF64X4 $0x01, Z23, Y16
-	VCVTPS2PD     Y16, Z16
-	VBROADCASTSD  constants<>+0(SB), Z17
-	VMOVAPD       Z13, K1, Z17
-	VBROADCASTSD  constants<>+0(SB), Z18
-	VMOVAPD       Z14, K1, Z18
-	VBROADCASTSD  constants<>+0(SB), Z19
-	VMOVAPD       Z15, K1, Z19
-	VBROADCASTSD  constants<>+0(SB), Z20
-	VMOVAPD       Z16, K1, Z20
-	VSHUFF64X2    $0x44, Z18, Z17, Z21
-	VSHUFF64X2    $0xee, Z18, Z17, Z17
-	VMAXPD        Z17, Z21, Z21
-	VSHUFF64X2    $0x44, Z20, Z19, Z17
-	VSHUFF64X2    $0xee, Z20, Z19, Z18
-	VMAXPD        Z18, Z17, Z17
-	VSHUFF64X2    $0x88, Z17, Z21, Z18
-	VSHUFF64X2    $0xdd, Z17, Z21, Z17
-	VMAXPD        Z17, Z18, Z18
-	VPERMILPD     $0x55, Z18, Z17
-	VMAXPD        Z17, Z18, Z18
-	VSHUFF64X2    $0x00, Z18, Z18, Z17
-	VSHUFF64X2    $0x55, Z18, Z18, Z19
-	VSHUFF64X2    $0xaa, Z18, Z18, Z20
-	VSHUFF64X2    $0xff, Z18, Z18, Z18
-	LEAQ          (AX), R9
-	MOVQ          264(DX), R10
-	MOVLQSX       (R10)(R9*4), R9
-	IMULQ         SI, R9
-	ADDQ          48(DX), R9
-	VMOVUPD.Z     (R9), K1, Z21
-	VSUBPD.Z      Z17, Z13, K1, Z13
-	VUCOMISD      X2, X0
-	JBE           undamped320
-	VCMPPD        $0x04, Z21, Z13, K2
-	VMULPD        Z0, Z21, Z17
-	VMULPD        Z1, Z13, Z23
-	VADDPD        Z17, Z23, K2, Z13
-
-undamped320:
-	VCMPPD      $0x04, Z21, Z13, K2
-	VSUBPD.Z    Z21, Z13, K2, Z17
-	VPANDQ.BCST constants<>+664(SB), Z17, Z17
-	VPMAXUQ     Z17, Z3, Z3
-	TESTQ       $0x00000007, BX
-	JNZ         partial321
-	VMOVUPD     Z13, (R9)
-	JMP         stored324
-
-partial321:
-	LEAQ       (R9), R9
-	VMOVAPD    Z13, Z17
-	TESTQ      $0x00000004, BX
-	JZ         noFour322
-	VMOVUPD    Y17, (R9)
-	VSHUFF64X2 $0x4e, Z17, Z17, Z17
-	ADDQ       $0x00000020, R9
-
-noFour322:
-	TESTQ      $0x00000002, BX
-	JZ         noTwo323
-	VMOVUPD    X17, (R9)
-	VSHUFF64X2 $0xb1, Z17, Z17, Z17
-	ADDQ       $0x00000010, R9
-
-noTwo323:
-	TESTQ  $0x00000001, BX
-	JZ     stored324
-	VMOVSD X17, (R9)
-
-stored324:
-	VMOVUPD   Z13, (R8)
-	LEAQ      1(AX), R9
-	MOVQ      264(DX), R10
-	MOVLQSX   (R10)(R9*4), R9
-	IMULQ     SI, R9
-	ADDQ      48(DX), R9
-	VMOVUPD.Z (R9), K1, Z13
-	VSUBPD.Z  Z19, Z14, K1, Z14
-	VUCOMISD  X2, X0
-	JBE       undamped325
-	VCMPPD    $0x04, Z13, Z14, K2
-	VMULPD    Z0, Z13, Z17
-	VMULPD    Z1, Z14, Z19
-	VADDPD    Z17, Z19, K2, Z14
-
-undamped325:
-	VCMPPD      $0x04, Z13, Z14, K2
-	VSUBPD.Z    Z13, Z14, K2, Z13
-	VPANDQ.BCST constants<>+664(SB), Z13, Z13
-	VPMAXUQ     Z13, Z3, Z3
-	TESTQ       $0x00000007, BX
-	JNZ         partial326
-	VMOVUPD     Z14, (R9)
-	JMP         stored329
-
-partial326:
-	LEAQ       (R9), R9
-	VMOVAPD    Z14, Z13
-	TESTQ      $0x00000004, BX
-	JZ         noFour327
-	VMOVUPD    Y13, (R9)
-	VSHUFF64X2 $0x4e, Z13, Z13, Z13
-	ADDQ       $0x00000020, R9
-
-noFour327:
-	TESTQ      $0x00000002, BX
-	JZ         noTwo328
-	VMOVUPD    X13, (R9)
-	VSHUFF64X2 $0xb1, Z13, Z13, Z13
-	ADDQ       $0x00000010, R9
-
-noTwo328:
-	TESTQ  $0x00000001, BX
-	JZ     stored329
-	VMOVSD X13, (R9)
-
-stored329:
-	VMOVUPD   Z14, 64(R8)
-	LEAQ      2(AX), R9
-	MOVQ      264(DX), R10
-	MOVLQSX   (R10)(R9*4), R9
-	IMULQ     SI, R9
-	ADDQ      48(DX), R9
-	VMOVUPD.Z (R9), K1, Z13
-	VSUBPD.Z  Z20, Z15, K1, Z15
-	VUCOMISD  X2, X0
-	JBE       undamped330
-	VCMPPD    $0x04, Z13, Z15, K2
-	VMULPD    Z0, Z13, Z14
-	VMULPD    Z1, Z15, Z17
-	VADDPD    Z14, Z17, K2, Z15
-
-undamped330:
-	VCMPPD      $0x04, Z13, Z15, K2
-	VSUBPD.Z    Z13, Z15, K2, Z13
-	VPANDQ.BCST constants<>+664(SB), Z13, Z13
-	VPMAXUQ     Z13, Z3, Z3
-	TESTQ       $0x00000007, BX
-	JNZ         partial331
-	VMOVUPD     Z15, (R9)
-	JMP         stored334
-
-partial331:
-	LEAQ       (R9), R9
-	VMOVAPD    Z15, Z13
-	TESTQ      $0x00000004, BX
-	JZ         noFour332
-	VMOVUPD    Y13, (R9)
-	VSHUFF64X2 $0x4e, Z13, Z13, Z13
-	ADDQ       $0x00000020, R9
-
-noFour332:
-	TESTQ      $0x00000002, BX
-	JZ         noTwo333
-	VMOVUPD    X13, (R9)
-	VSHUFF64X2 $0xb1, Z13, Z13, Z13
-	ADDQ       $0x00000010, R9
-
-noTwo333:
-	TESTQ  $0x00000001, BX
-	JZ     stored334
-	VMOVSD X13, (R9)
-
-stored334:
-	VMOVUPD   Z15, 128(R8)
-	LEAQ      3(AX), R9
-	MOVQ      264(DX), R10
-	MOVLQSX   (R10)(R9*4), R9
-	IMULQ     SI, R9
-	ADDQ      48(DX), R9
-	VMOVUPD.Z (R9), K1, Z13
-	VSUBPD.Z  Z18, Z16, K1, Z16
-	VUCOMISD  X2, X0
-	JBE       undamped335
-	VCMPPD    $0x04, Z13, Z16, K2
-	VMULPD    Z0, Z13, Z14
-	VMULPD    Z1, Z16, Z15
-	VADDPD    Z14, Z15, K2, Z16
-
-undamped335:
-	VCMPPD      $0x04, Z13, Z16, K2
-	VSUBPD.Z    Z13, Z16, K2, Z13
-	VPANDQ.BCST constants<>+664(SB), Z13, Z13
-	VPMAXUQ     Z13, Z3, Z3
-	TESTQ       $0x00000007, BX
-	JNZ         partial336
-	VMOVUPD     Z16, (R9)
-	JMP         stored339
-
-partial336:
-	LEAQ       (R9), R9
-	VMOVAPD    Z16, Z13
-	TESTQ      $0x00000004, BX
-	JZ         noFour337
-	VMOVUPD    Y13, (R9)
-	VSHUFF64X2 $0x4e, Z13, Z13, Z13
-	ADDQ       $0x00000020, R9
-
-noFour337:
-	TESTQ      $0x00000002, BX
-	JZ         noTwo338
-	VMOVUPD    X13, (R9)
-	VSHUFF64X2 $0xb1, Z13, Z13, Z13
-	ADDQ       $0x00000010, R9
-
-noTwo338:
-	TESTQ  $0x00000001, BX
-	JZ     stored339
-	VMOVSD X13, (R9)
-
-stored339:
-	VMOVUPD Z16, 192(R8)
-	ADDQ    $0x00000080, DI
-	ADDQ    $0x00000100, R8
-	ADDQ    $0x04, AX
-	SUBQ    $0x04, CX
-	CMPQ    CX, $0x04
-	JGE     group318
-
-rest319:
-	CMPQ CX, $0x01
-	JLT  rest341
-
-group340:
-	VMOVUPS      (DI), Y22
-	VGETMANTPS   $0x0b, Z22, Z13
-	VGETEXPPS    Z22, Z14
-	VGETEXPPS    Z13, Z15
-	VSUBPS       Z15, Z14, Z14
-	VPSRLD       $0x13, Z13, Z15
-	VPERMPS      Z11, Z15, Z16
-	VFMSUB213PS  Z4, Z16, Z13
-	VPERMPS      Z12, Z15, Z15
-	VMOVAPD      Z10, Z16
-	VFMADD213PS  Z9, Z13, Z16
-	VFMADD213PS  Z8, Z13, Z16
-	VFMADD213PS  Z7, Z13, Z16
-	VMULPS       Z13, Z13, Z17
-	VFMADD213PS  Z13, Z17, Z16
-	VADDPS       Z15, Z16, Z16
-	VFMADD231PS  Z5, Z14, Z16
-	VFIXUPIMMPS  $0x00, Z6, Z22, Z16
-	VCVTPS2PD    Y16, Z13
-	VBROADCASTSD constants<>+0(SB), Z14
-	VMOVAPD      Z13, K1, Z14
-	VMOVAPD      Z14, Z14
-	VSHUFF64X2   $0x4e, Z14, Z14, Z15
-	VMAXPD       Z15, Z14, Z14
-	VSHUFF64X2   $0xb1, Z14, Z14, Z15
-	VMAXPD       Z15, Z14, Z14
-	VPERMILPD    $0x55, Z14, Z15
-	VMAXPD       Z15, Z14, Z14
-	LEAQ         (AX), R9
-	MOVQ         264(DX), R10
-	MOVLQSX      (R10)(R9*4), R9
-	IMULQ        SI, R9
-	ADDQ         48(DX), R9
-	VMOVUPD.Z    (R9), K1, Z15
-	VSUBPD.Z     Z14, Z13, K1, Z13
-	VUCOMISD     X2, X0
-	JBE          undamped342
-	VCMPPD       $0x04, Z15, Z13, K2
-	VMULPD       Z0, Z15, Z14
-	VMULPD       Z1, Z13, Z16
-	VADDPD       Z14, Z16, K2, Z13
-
-undamped342:
-	VCMPPD      $0x04, Z15, Z13, K2
-	VSUBPD.Z    Z15, Z13, K2, Z14
-	VPANDQ.BCST constants<>+664(SB), Z14, Z14
-	VPMAXUQ     Z14, Z3, Z3
-	TESTQ       $0x00000007, BX
-	JNZ         partial343
-	VMOVUPD     Z13, (R9)
-	JMP         stored346
-
-partial343:
-	LEAQ       (R9), R9
-	VMOVAPD    Z13, Z14
-	TESTQ      $0x00000004, BX
-	JZ         noFour344
-	VMOVUPD    Y14, (R9)
-	VSHUFF64X2 $0x4e, Z14, Z14, Z14
-	ADDQ       $0x00000020, R9
-
-noFour344:
-	TESTQ      $0x00000002, BX
-	JZ         noTwo345
-	VMOVUPD    X14, (R9)
-	VSHUFF64X2 $0xb1, Z14, Z14, Z14
-	ADDQ       $0x00000010, R9
-
-noTwo345:
-	TESTQ  $0x00000001, BX
-	JZ     stored346
-	VMOVSD X14, (R9)
-
-stored346:
-	VMOVUPD Z13, (R8)
-	ADDQ    $0x00000020, DI
-	ADDQ    $0x00000040, R8
-	ADDQ    $0x01, AX
-	SUBQ    $0x01, CX
-	CMPQ    CX, $0x01
-	JGE     group340
-
-rest341:
-done308:
-	VSHUFF64X2 $0x4e, Z3, Z3, Z0
-	VPMAXUQ    Z0, Z3, Z3
-	VSHUFF64X2 $0xb1, Z3, Z3, Z0
-	VPMAXUQ    Z0, Z3, Z3
-	VPERMILPD  $0x55, Z3, Z0
-	VPMAXUQ    Z0, Z3, Z3
-	MOVSD      X3, residual+24(FP)
 	VZEROUPPER
 	RET
 
@@ -12343,97 +11651,4 @@ DATA constants<>+928(SB)/8, $0x3ffae89f995ad3ad
 DATA constants<>+936(SB)/8, $0x3ffc199bdd85529c
 DATA constants<>+944(SB)/8, $0x3ffd5818dcfba487
 DATA constants<>+952(SB)/8, $0x3ffea4afa2a490da
-DATA constants<>+960(SB)/8, $0x3ff0000000000000
-DATA constants<>+968(SB)/8, $0x3ff0000000000000
-DATA constants<>+976(SB)/8, $0x3ff0000000000000
-DATA constants<>+984(SB)/8, $0x3ff0000000000000
-DATA constants<>+992(SB)/8, $0x404e000000000000
-DATA constants<>+1000(SB)/8, $0xc2aeac4fc2aeac4f
-DATA constants<>+1008(SB)/8, $0x42b2000042b20000
-DATA constants<>+1016(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA constants<>+1024(SB)/8, $0x4940000049400000
-DATA constants<>+1032(SB)/8, $0x3f3172183f317218
-DATA constants<>+1040(SB)/8, $0xb102e308b102e308
-DATA constants<>+1048(SB)/8, $0x3f8000003f800000
-DATA constants<>+1056(SB)/8, $0x3f0001103f000110
-DATA constants<>+1064(SB)/8, $0x3e2aaba43e2aaba4
-DATA constants<>+1088(SB)/8, $0x3f85aac33f800000
-DATA constants<>+1096(SB)/8, $0x3f91c3d33f8b95c2
-DATA constants<>+1104(SB)/8, $0x3f9ef5323f9837f0
-DATA constants<>+1112(SB)/8, $0x3fad583f3fa5fed7
-DATA constants<>+1120(SB)/8, $0x3fbd08a43fb504f3
-DATA constants<>+1128(SB)/8, $0x3fce248c3fc5672a
-DATA constants<>+1136(SB)/8, $0x3fe0ccdf3fd744fd
-DATA constants<>+1144(SB)/8, $0x3ff5257d3feac0c7
-DATA constants<>+1152(SB)/8, $0x0000000800000000
-DATA constants<>+1160(SB)/8, $0x0000000900000001
-DATA constants<>+1168(SB)/8, $0x0000000a00000002
-DATA constants<>+1176(SB)/8, $0x0000000b00000003
-DATA constants<>+1184(SB)/8, $0x0000000800000000
-DATA constants<>+1192(SB)/8, $0x0000000900000001
-DATA constants<>+1200(SB)/8, $0x0000000a00000002
-DATA constants<>+1208(SB)/8, $0x0000000b00000003
-DATA constants<>+1216(SB)/8, $0x0000000c00000004
-DATA constants<>+1224(SB)/8, $0x0000000d00000005
-DATA constants<>+1232(SB)/8, $0x0000000e00000006
-DATA constants<>+1240(SB)/8, $0x0000000f00000007
-DATA constants<>+1248(SB)/8, $0x0000000c00000004
-DATA constants<>+1256(SB)/8, $0x0000000d00000005
-DATA constants<>+1264(SB)/8, $0x0000000e00000006
-DATA constants<>+1272(SB)/8, $0x0000000f00000007
-DATA constants<>+1280(SB)/8, $0x0000000000000000
-DATA constants<>+1288(SB)/8, $0x0000000000000000
-DATA constants<>+1296(SB)/8, $0x0000000000000000
-DATA constants<>+1304(SB)/8, $0x0000000000000000
-DATA constants<>+1312(SB)/8, $0x0000000100000001
-DATA constants<>+1320(SB)/8, $0x0000000100000001
-DATA constants<>+1328(SB)/8, $0x0000000100000001
-DATA constants<>+1336(SB)/8, $0x0000000100000001
-DATA constants<>+1344(SB)/8, $0x0000000200000002
-DATA constants<>+1352(SB)/8, $0x0000000200000002
-DATA constants<>+1360(SB)/8, $0x0000000200000002
-DATA constants<>+1368(SB)/8, $0x0000000200000002
-DATA constants<>+1376(SB)/8, $0x0000000300000003
-DATA constants<>+1384(SB)/8, $0x0000000300000003
-DATA constants<>+1392(SB)/8, $0x0000000300000003
-DATA constants<>+1400(SB)/8, $0x0000000300000003
-DATA constants<>+1408(SB)/8, $0x0000000400000004
-DATA constants<>+1416(SB)/8, $0x0000000400000004
-DATA constants<>+1424(SB)/8, $0x0000000400000004
-DATA constants<>+1432(SB)/8, $0x0000000400000004
-DATA constants<>+1440(SB)/8, $0x0000000500000005
-DATA constants<>+1448(SB)/8, $0x0000000500000005
-DATA constants<>+1456(SB)/8, $0x0000000500000005
-DATA constants<>+1464(SB)/8, $0x0000000500000005
-DATA constants<>+1472(SB)/8, $0x0000000600000006
-DATA constants<>+1480(SB)/8, $0x0000000600000006
-DATA constants<>+1488(SB)/8, $0x0000000600000006
-DATA constants<>+1496(SB)/8, $0x0000000600000006
-DATA constants<>+1504(SB)/8, $0x0000000700000007
-DATA constants<>+1512(SB)/8, $0x0000000700000007
-DATA constants<>+1520(SB)/8, $0x0000000700000007
-DATA constants<>+1528(SB)/8, $0x0000000700000007
-DATA constants<>+1536(SB)/8, $0x0da242600da24260
-DATA constants<>+1544(SB)/8, $0x71ddbd9f71ddbd9f
-DATA constants<>+1552(SB)/8, $0x0353040003530400
-DATA constants<>+1560(SB)/8, $0xbf000000bf000000
-DATA constants<>+1568(SB)/8, $0x3eaaac203eaaac20
-DATA constants<>+1576(SB)/8, $0xbe8008bebe8008be
-DATA constants<>+1584(SB)/8, $0x3e4113db3e4113db
-DATA constants<>+1600(SB)/8, $0x3f6a07a73f800000
-DATA constants<>+1608(SB)/8, $0x3f5216d83f5d6f7f
-DATA constants<>+1616(SB)/8, $0x3f3e78db3f47cb84
-DATA constants<>+1624(SB)/8, $0x3f2e575c3f3609c0
-DATA constants<>+1632(SB)/8, $0x3fa0a92d3fa72fbf
-DATA constants<>+1640(SB)/8, $0x3f94f1b43f9a924b
-DATA constants<>+1648(SB)/8, $0x3f8acd573f8fc0f7
-DATA constants<>+1656(SB)/8, $0x3f8000003f8656e6
-DATA constants<>+1664(SB)/8, $0x3db7c3a000000000
-DATA constants<>+1672(SB)/8, $0x3e4a63793e1486ed
-DATA constants<>+1680(SB)/8, $0x3e97624a3e7dd5bf
-DATA constants<>+1688(SB)/8, $0x3ec4b0ff3eae9282
-DATA constants<>+1696(SB)/8, $0xbe68b83dbe88bead
-DATA constants<>+1704(SB)/8, $0xbe1b2d9bbe41273c
-DATA constants<>+1712(SB)/8, $0xbda5ed47bdedb6f7
-DATA constants<>+1720(SB)/8, $0x00000000bd45ffa9
-GLOBL constants<>(SB), RODATA|NOPTR, $1728
+GLOBL constants<>(SB), RODATA|NOPTR, $960

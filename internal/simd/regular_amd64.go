@@ -5,7 +5,9 @@ package simd
 import "unsafe"
 
 var regular512 = regular{
-	states:   8,
+	states:     16,
+	edgeStates: 8,
+
 	products: func(u *Regular, lo, hi int) bool { return regularProducts512(first(u), lo, hi) },
 	absorb:   func(u *Regular, lo, hi int) float64 { return regularAbsorb512(first(u), lo, hi) },
 	shift:    func(u *Regular, lo, hi int) int { return regularShift512(first(u), lo, hi) },

@@ -12,10 +12,12 @@ func benchmarkRegular(k, nodes int) *Regular {
 	messages := 4 * nodes
 	u := &Regular{States: k, Rho: []float64{1},
 		Beliefs: make([]float64, nodes*k), Messages: make([]float64, 2*messages*k), Tables: make([]float64, messages*k*k), Potentials: make([]float64, nodes*k),
-		Rows: make([]float64, 8*(messages+RegularPadding)), Sums: make([]float64, 8*(nodes+RegularPadding)), Totals: make([]float64, nodes+RegularPadding),
+		Rows: make([]float64, RegularRow(k)*(messages+RegularPadding)), Sums: make([]float64, RegularRow(k)*(nodes+RegularPadding)), Totals: make([]float64, nodes+RegularPadding),
 		InStart: []int32{0},
 	}
 	fillUniform(u.Tables, r)
+	u.Tables32, u.Rows32 = make([]float32, len(u.Tables)), make([]float32, len(u.Rows))
+	fillUniform32(u.Tables32, r)
 	for s := range int32(nodes) {
 		u.Nodes, u.Order, u.InStart = append(u.Nodes, s), append(u.Order, s), append(u.InStart, 4*(s+1))
 		u.RhoNode, u.Count = append(u.RhoNode, 5), append(u.Count, 1)
@@ -29,12 +31,12 @@ func benchmarkRegular(k, nodes int) *Regular {
 	return u
 }
 
-// BenchmarkRegular is BenchmarkSteps for a network of which all nodes have the same
-// few states.
+// BenchmarkRegular is BenchmarkSteps for a network whose nodes all have as many
+// states.
 func BenchmarkRegular(b *testing.B) {
-	for _, k := range []int{2, 3, 4, 8} {
+	for _, k := range []int{2, 3, 4, 8, 13, 16} {
 		const nodes = 32
-		dst, sum := make([]float64, 64*64+Padding), make([]float64, 64)
+		dst, sum := make([]float64, 32*16*16+Padding), make([]float64, 16*16)
 		for _, step := range []struct {
 			name string
 			do   func(u *Regular)
@@ -43,6 +45,11 @@ func BenchmarkRegular(b *testing.B) {
 			{"Absorb", func(u *Regular) {
 				copy(u.Rows, u.Tables)
 				u.Absorb(0, 4*nodes)
+			}},
+			{"Products32", func(u *Regular) { u.Products32(0, 4*nodes) }},
+			{"Absorb32", func(u *Regular) {
+				copy(u.Rows32, u.Tables32)
+				u.Absorb32(0, 4*nodes)
 			}},
 			{"Shift", func(u *Regular) { u.Shift(0, nodes) }},
 			{"Settle", func(u *Regular) { u.Settle(0, nodes) }},
@@ -54,7 +61,7 @@ func BenchmarkRegular(b *testing.B) {
 			}},
 		} {
 			b.Run(fmt.Sprintf("k=%d/%s", k, step.name), func(b *testing.B) {
-				if RegularStates() < k {
+				if RegularStates() < k || step.name == "WriteEdges" && RegularEdgeStates() < k {
 					b.Skip("no kernel for so many states on this processor")
 				}
 				u := benchmarkRegular(k, nodes)

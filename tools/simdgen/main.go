@@ -35,10 +35,9 @@ var files = map[string][]struct {
 		{"prefetchrows", (*generator).prefetchRows},
 		{"kernels512", (*generator).avx512},
 		{"single512", (*generator).single512},
-		{"regular512", func(g *generator) {
-			g.regular512()
-			g.regular32x512()
-		}},
+		{"regular512", (*generator).regular512},
+		{"regularbeliefs512", (*generator).regularBeliefs512},
+		{"regular32x512", (*generator).regular32x512},
 		{"kernels256", (*generator).avx2},
 	},
 	"machine": {{"ceilings", (*generator).ceilings}},

@@ -8,7 +8,7 @@ import (
 )
 
 // regular32x512 emits the twins of regular512 for tables, weights and sums of float32:
-// two rows of eight to a vector.
+// two rows of eight to a vector, or one of sixteen.
 func (g *generator) regular32x512() {
 	g.regularProducts32()
 	g.regularAbsorb32()
@@ -22,10 +22,11 @@ func (r regular) table32(i index) reg.Register {
 	return q
 }
 
-// prefetchTable32 asks for the table of a message: all of 256 bytes at most.
+// prefetchTable32 asks for the table of a message: all of the 256 or 1024 bytes that it
+// has at most.
 func (r regular) prefetchTable32(i index) {
 	t := r.table32(i)
-	for line := range 4 {
+	for line := range 4 * r.vectors * r.vectors {
 		r.g.PREFETCHT0(operand.Mem{Base: t, Disp: 64 * line})
 	}
 }
@@ -40,29 +41,25 @@ func (g *generator) regularProducts32() {
 	for p := range 4 {
 		v.keepVectors(fmt.Sprintf("single.pair.%d", p))
 	}
-	g.forStates(func(r regular) {
+	g.forStates(regularVectors, func(r regular) {
 		out := r.field(regularRows32)
 		r.hoist(regularIn, regularMessages)
+		r.maskSixteen()
 		r.eachGroup(i, last, func(at group) {
 			r.prefetchGroup(at.i, last, r.prefetchTable32)
-			cavities := make([]reg.VecVirtual, regularTogether/2)
-			for j := range regularTogether {
-				cavity := r.cavity(r.at(at, j))
-				if half := g.YMM(); j%2 == 0 {
-					cavities[j/2] = g.ZMM()
-					g.VCVTPD2PS(cavity, cavities[j/2].AsY())
-				} else {
-					g.VCVTPD2PS(cavity, half)
-					g.VINSERTF64X4(operand.U8(1), half, cavities[j/2], cavities[j/2])
+			for first, n := 0, r.atATime(regularTogether); first < regularTogether; first += n {
+				var cavities []reg.VecVirtual
+				for j := first; j < first+n; j++ {
+					cavities = append(cavities, r.cavity(r.at(at, j))...)
+				}
+				for c, w := range v.exps32(g.narrowPairs(cavities), anyArguments) {
+					g.VMOVUPS(w, operand.Mem{Base: out, Disp: r.scratch(first)/2 + 64*c})
 				}
 			}
-			for j, w := range v.exps32(cavities, anyArguments) {
-				g.VMOVUPS(w, operand.Mem{Base: out, Disp: 64 * j})
-			}
 			for j := range regularTogether {
-				r.product32(v, r.at(at, j), operand.Mem{Base: out, Disp: 32 * j}, worst)
+				r.product32(v, r.at(at, j), operand.Mem{Base: out, Disp: r.scratch(j) / 2}, worst)
 			}
-			g.ADDQ(operand.U32(32*regularTogether), out)
+			g.ADDQ(operand.U32(r.scratch(regularTogether)/2), out)
 		})
 	})
 	bad, safe := g.K(), g.label("safe")
@@ -74,40 +71,127 @@ func (g *generator) regularProducts32() {
 	g.returnBool(true)
 }
 
+// narrowPairs rounds vectors of eight float64 to half as many of sixteen float32.
+func (g *generator) narrowPairs(wide []reg.VecVirtual) []reg.VecVirtual {
+	list := make([]reg.VecVirtual, len(wide)/2)
+	for i := range list {
+		list[i] = g.ZMM()
+		g.VCVTPD2PS(wide[2*i], list[i].AsY())
+		half := g.YMM()
+		g.VCVTPD2PS(wide[2*i+1], half)
+		g.VINSERTF64X4(operand.U8(1), half, list[i], list[i])
+	}
+	return list
+}
+
+// maskSixteen makes the mask of rows of up to sixteen float32.
+func (r *regular) maskSixteen() {
+	if r.vectors > 1 && r.mask != nil {
+		mask := r.g.firstMask32(r.field(regularStates))
+		r.mask32 = &mask
+	}
+}
+
 // product32 is product.
 func (r regular) product32(v values512, i index, row operand.Mem, worst reg.VecVirtual) {
 	g := r.g
 	t, w := r.table32(i), g.GP64()
 	g.LEAQ(row, w)
-	backward, done := g.label("backward"), g.label("product")
-	sum := g.YMM()
-	var n reg.Register
-	if r.mask != nil {
-		n = r.field(regularStates)
+	sum, distance := g.ZMM(), g.ZMM()
+	r.eitherWay(i, func(backward bool) { g.VMOVAPS(r.sums32(v, w, t, backward), sum) })
+	if r.vectors > 1 {
+		g.VMOVUPS(sum, row)
+		if r.mask32 == nil {
+			g.VPSUBD_BCST(g.constant("single.tooSmall"), sum, distance)
+		} else {
+			g.VPSUBD_BCST_Z(g.constant("single.tooSmall"), sum, *r.mask32, distance)
+		}
+		g.VPMAXUD(distance, worst, worst)
+		return
 	}
-	g.TESTB(operand.U8(1), operand.Mem{Base: r.base(regularIn), Index: i.Register, Scale: 4, Disp: 4 * i.plus})
-	g.JNZ(label(backward))
+	g.VMOVUPS(sum.AsY(), row)
 	if r.mask == nil {
-		g.VMOVAPS(g.eightForward32(v, w, t).AsY(), sum)
+		g.VPSUBD_BCST(g.constant("single.tooSmall"), sum.AsY(), distance.AsY())
 	} else {
-		g.VMOVAPS(g.fewForward32(w, t, n, n), sum)
+		g.VPSUBD_BCST_Z(g.constant("single.tooSmall"), sum.AsY(), *r.mask, distance.AsY())
 	}
-	g.JMP(label(done))
-	g.Label(backward)
-	if r.mask == nil {
-		g.VMOVAPS(g.eightBackward32(v, w, t).AsY(), sum)
-	} else {
-		g.VMOVAPS(g.fewBackward32(w, t, n, n), sum)
+	g.VPMAXUD(distance.AsY(), worst.AsY(), worst.AsY())
+}
+
+// sums32 is sums; with rows of up to eight they are in the lower half.
+func (r regular) sums32(v values512, w, t reg.Register, backward bool) reg.VecVirtual {
+	g := r.g
+	if r.vectors > 1 {
+		if backward {
+			return r.longBackward32(w, t)
+		}
+		return r.longForward32(w, t)
 	}
-	g.Label(done)
-	g.VMOVUPS(sum, row)
-	distance := g.YMM()
-	if r.mask == nil {
-		g.VPSUBD_BCST(g.constant("single.tooSmall"), sum, distance)
-	} else {
-		g.VPSUBD_BCST_Z(g.constant("single.tooSmall"), sum, *r.mask, distance)
+	short := g.fewForward32
+	switch {
+	case r.mask == nil && backward:
+		return g.eightBackward32(v, w, t)
+	case r.mask == nil:
+		return g.eightForward32(v, w, t)
+	case backward:
+		short = g.fewBackward32
 	}
-	g.VPMAXUD(distance, worst.AsY(), worst.AsY())
+	n, sum := r.field(regularStates), g.ZMM()
+	g.VMOVAPS(short(w, t, n, n), sum.AsY())
+	return sum
+}
+
+// eachLongRow32 is eachLongRow for rows of float32.
+func (r regular) eachLongRow32(t reg.Register, lo, hi int, body func(y int, row operand.Mem)) {
+	g, end := r.g, r.g.label("rows")
+	for y := lo; y < hi; y++ {
+		if r.mask == nil {
+			body(y, operand.Mem{Base: t, Disp: 64 * y})
+			continue
+		}
+		if y > 8 {
+			g.CMPQ(r.size, operand.U8(8*y))
+			g.JLE(label(end))
+		}
+		body(y, operand.Mem{Base: t})
+		half := g.GP64()
+		g.MOVQ(r.size, half)
+		g.SHRQ(operand.U8(1), half)
+		g.ADDQ(half, t)
+	}
+	g.Label(end)
+}
+
+// longForward32 is longForward with a row to a vector.
+func (r regular) longForward32(w, t reg.Register) reg.VecVirtual {
+	g, sums := r.g, r.g.zeros512(4)
+	r.eachLongRow32(t, 0, 16, func(y int, row operand.Mem) {
+		a := g.ZMM()
+		g.VBROADCASTSS(operand.Mem{Base: w, Disp: 4 * y}, a)
+		masked(g.VFMADD231PS, r.mask32, row, a, sums[y%4])
+	})
+	g.VADDPS(sums[2], sums[0], sums[0])
+	g.VADDPS(sums[3], sums[1], sums[1])
+	g.VADDPS(sums[1], sums[0], sums[0])
+	return sums[0]
+}
+
+// longBackward32 takes four rows at a time.
+func (r regular) longBackward32(w, t reg.Register) reg.VecVirtual {
+	g, weight := r.g, r.g.load32(operand.Mem{Base: w}, nil)
+	var fours []reg.VecVirtual
+	for four := range 4 {
+		products := g.zeros512(4)
+		r.eachLongRow32(t, 4*four, 4*four+4, func(y int, row operand.Mem) {
+			if r.mask32 == nil {
+				g.VMULPS(row, weight, products[y%4])
+			} else {
+				g.VMULPS_Z(row, weight, *r.mask32, products[y%4])
+			}
+		})
+		fours = append(fours, g.interleave32(products, g.ZMM)[0])
+	}
+	return g.foldLanes32(g.foldLanes32(fours[0], fours[1]), g.foldLanes32(fours[2], fours[3]))
 }
 
 // regularAbsorb32 is regularAbsorb512; the new messages it leaves are float64.
@@ -119,38 +203,44 @@ func (g *generator) regularAbsorb32() {
 	g.VBROADCASTSD(operand.Mem{Base: g.intParam("u"), Disp: regularDamping}, a.damping)
 	g.VSUBPD(a.damping, a.keep, a.keep)
 	v := g.logConstants32()
-	g.forStates(func(r regular) {
+	g.forStates(regularVectors, func(r regular) {
 		sums, row := r.field(regularRows32), r.field(regularRows)
 		r.groups(i, left, func(n int) {
-			vectors := make([]reg.VecVirtual, (n+1)/2)
-			for j := range vectors {
-				vectors[j] = g.ZMM()
-				if n == 1 {
-					g.VMOVUPS(operand.Mem{Base: sums}, vectors[j].AsY())
-				} else {
-					g.VMOVUPS(operand.Mem{Base: sums, Disp: 64 * j}, vectors[j])
-				}
+			for first, step := 0, r.atATime(n); first < n; first += step {
+				logs := v.logs32(r.loadSums32(operand.Mem{Base: sums, Disp: r.scratch(first) / 2}, step))
+				r.absorbLogs(a, i, row, first, r.inRows(g.widenPairs(logs)[:step*r.vectors]))
 			}
-			var logs []reg.VecVirtual
-			for _, z := range v.logs32(vectors) {
-				for half := range min(2, n) {
-					wide := g.ZMM()
-					if half == 0 {
-						g.VCVTPS2PD(z.AsY(), wide)
-					} else {
-						upper := g.YMM()
-						g.VEXTRACTF64X4(operand.U8(1), z, upper)
-						g.VCVTPS2PD(upper, wide)
-					}
-					logs = append(logs, wide)
-				}
-			}
-			r.absorbLogs(a, i, row, logs)
-			g.ADDQ(operand.U32(32*n), sums)
-			g.ADDQ(operand.U32(64*n), row)
+			g.ADDQ(operand.U32(r.scratch(n)/2), sums)
+			g.ADDQ(operand.U32(r.scratch(n)), row)
 		})
 	})
 	g.spread(g.VPMAXUQ, a.residual)
 	g.Store(a.residual.AsX(), g.ReturnIndex(0))
 	g.end()
+}
+
+// loadSums32 reads the sums of n messages: of one with up to eight states only these.
+func (r regular) loadSums32(m operand.Mem, n int) []reg.VecVirtual {
+	if n*r.vectors == 1 {
+		z := r.g.ZMM()
+		r.g.VMOVUPS(m, z.AsY())
+		return []reg.VecVirtual{z}
+	}
+	list := make([]reg.VecVirtual, n*r.vectors/2)
+	for c := range list {
+		list[c] = r.g.load32(m.Offset(64*c), nil)
+	}
+	return list
+}
+
+// widenPairs is narrowPairs the other way round.
+func (g *generator) widenPairs(narrow []reg.VecVirtual) (list []reg.VecVirtual) {
+	for _, z := range narrow {
+		low, high := g.ZMM(), g.ZMM()
+		g.VCVTPS2PD(z.AsY(), low)
+		g.VEXTRACTF64X4(operand.U8(1), z, high.AsY())
+		g.VCVTPS2PD(high.AsY(), high)
+		list = append(list, low, high)
+	}
+	return list
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -41,26 +43,29 @@ const (
 // as registers allow for exponentials.
 const regularTogether = 4
 
+// regularVectors is how many vectors a row has at most, but for edges, whose rows have
+// one.
+const regularVectors = 2
+
 // regular512 emits the steps of updating nodes that all have the same number of
-// states, up to 8: a row is one vector, with one mask for all. Where the parts are
+// states, up to 16: a row is one vector or two, with one mask for all. Where the parts are
 // follows from the numbers of nodes and edges, so that no list of offsets is needed.
 func (g *generator) regular512() {
 	g.regularProducts512()
 	g.regularAbsorb512()
 	g.regularShift512()
 	g.regularSettle512()
-	g.regularNodes512()
-	g.regularEdges512()
-	g.regularList()
 }
 
 // regular is what the kernels for it keep in registers.
 type regular struct {
-	u    reg.Register       // the simd.Regular
-	mask *reg.OpmaskVirtual // of a row, nil for 8 states
-	size reg.Register       // bytes of a row, where there is a mask
-	g    *generator
-	kept map[int]reg.Register // base addresses of slices
+	u       reg.Register       // the simd.Regular
+	vectors int                // of a row
+	mask    *reg.OpmaskVirtual // of the last, nil if it is whole
+	mask32  *reg.OpmaskVirtual // of a row of sixteen float32
+	size    reg.Register       // bytes of a row, where there is a mask
+	g       *generator
+	kept    map[int]reg.Register // base addresses of slices
 }
 
 // hoist keeps the base addresses of slices in registers.
@@ -79,23 +84,88 @@ func (r regular) base(slice int) reg.Register {
 	return r.field(slice)
 }
 
-// forStates emits body twice: for 8 states, and with a mask for fewer.
-func (g *generator) forStates(body func(r regular)) {
+// forStates emits body twice for each number of vectors, up to so many, that a row may
+// have: for whole rows, and with a mask for shorter ones.
+func (g *generator) forStates(vectors int, body func(r regular)) {
 	u := g.intParam("u")
-	few, done := g.label("few"), g.label("done")
-	n := g.GP64()
+	done, n := g.label("done"), g.GP64()
 	g.MOVQ(operand.Mem{Base: u, Disp: regularStates}, n)
-	g.CMPQ(n, operand.U8(8))
-	g.JNE(label(few))
-	body(regular{u: u, g: g})
-	g.JMP(label(done))
-	g.Label(few)
-	mask := g.firstMask(n)
-	size := g.GP64()
-	g.MOVQ(n, size)
-	g.SHLQ(operand.U8(3), size)
-	body(regular{u: u, mask: &mask, size: size, g: g})
+	for v := 1; v <= vectors; v++ {
+		few, more := g.label("few"), g.label("more")
+		g.CMPQ(n, operand.U8(8*v))
+		g.JNE(label(few))
+		body(regular{u: u, vectors: v, g: g})
+		g.JMP(label(done))
+		g.Label(few)
+		if v < vectors {
+			g.JG(label(more))
+		}
+		last, size := g.GP64(), g.GP64()
+		g.LEAQ(operand.Mem{Base: n, Disp: -8 * (v - 1)}, last)
+		mask := g.firstMask(last)
+		g.MOVQ(n, size)
+		g.SHLQ(operand.U8(3), size)
+		body(regular{u: u, vectors: v, mask: &mask, size: size, g: g})
+		if v < vectors {
+			g.JMP(label(done))
+			g.Label(more)
+		}
+	}
 	g.Label(done)
+}
+
+// maskOf returns the mask of the c-th vector of a row.
+func (r regular) maskOf(c int) *reg.OpmaskVirtual { return only(c, r.vectors, r.mask) }
+
+// scratch is the length in bytes of so many rows of scratch, which are whole vectors.
+func (r regular) scratch(rows int) int { return 64 * r.vectors * rows }
+
+// load reads a row; entries that do not belong to it are 0.
+func (r regular) load(m operand.Mem) []reg.VecVirtual {
+	row := make([]reg.VecVirtual, r.vectors)
+	for c := range row {
+		row[c] = r.g.load512(m.Offset(64*c), r.maskOf(c))
+	}
+	return row
+}
+
+// loadScratch reads a row of scratch.
+func (r regular) loadScratch(m operand.Mem) []reg.VecVirtual {
+	whole := regular{g: r.g, vectors: r.vectors}
+	return whole.load(m)
+}
+
+// storeScratch writes a row of scratch.
+func (r regular) storeScratch(row []reg.VecVirtual, m operand.Mem) {
+	for c, z := range row {
+		r.g.VMOVUPD(z, m.Offset(64*c))
+	}
+}
+
+// largest returns a vector with the largest entries of a row, −Inf where it has none.
+func (r regular) largest(row []reg.VecVirtual) reg.VecVirtual {
+	last := len(row) - 1
+	largest := r.g.orInfinity(row[last], r.mask)
+	for _, z := range row[:last] {
+		larger := r.g.ZMM()
+		r.g.VMAXPD(z, largest, larger)
+		largest = larger
+	}
+	return largest
+}
+
+// atATime is how many rows an elementary function takes at a time.
+func (r regular) atATime(rows int) int { return max(1, min(rows, regularTogether/r.vectors)) }
+
+// flat lists the vectors of rows one after the other.
+func flat(rows [][]reg.VecVirtual) []reg.VecVirtual { return slices.Concat(rows...) }
+
+// inRows is flat the other way round.
+func (r regular) inRows(list []reg.VecVirtual) (rows [][]reg.VecVirtual) {
+	for row := range slices.Chunk(list, r.vectors) {
+		rows = append(rows, row)
+	}
+	return rows
 }
 
 // field returns a field of 8 bytes, or the base address of a slice.
@@ -159,7 +229,7 @@ func (r regular) eachGroup(i, last reg.Register, body func(at group)) {
 // row turns the number of a row into its address in a slice.
 func (r regular) row(slice int, number reg.Register) operand.Mem {
 	if r.mask == nil {
-		r.g.SHLQ(operand.U8(6), number)
+		r.g.SHLQ(operand.U8(5+r.vectors), number)
 	} else {
 		r.g.IMULQ(r.size, number)
 	}
@@ -171,9 +241,10 @@ func (r regular) row(slice int, number reg.Register) operand.Mem {
 }
 
 // clear makes what is outside of the row 0.
-func (r regular) clear(z reg.VecVirtual) {
+func (r regular) clear(row []reg.VecVirtual) {
 	if r.mask != nil {
-		r.g.VMOVAPD_Z(z, *r.mask, z)
+		last := row[len(row)-1]
+		r.g.VMOVAPD_Z(last, *r.mask, last)
 	}
 }
 
@@ -205,9 +276,13 @@ func (r regular) prefetch(i index) {
 	d := r.numberAt(regularIn, i)
 	g.ANDQ(operand.I8(-2), d)
 	m := r.row(regularMessages, d)
-	g.PREFETCHT0(m)
-	g.PREFETCHT0(m.Offset(64))
-	g.PREFETCHT0(r.row(regularBeliefs, r.numberAt(regularInSource, i)))
+	for c := range 2 * r.vectors {
+		g.PREFETCHT0(m.Offset(64 * c))
+	}
+	belief := r.row(regularBeliefs, r.numberAt(regularInSource, i))
+	for c := range r.vectors {
+		g.PREFETCHT0(belief.Offset(64 * c))
+	}
 }
 
 // prefetchTable asks for the table of a message.
@@ -215,8 +290,8 @@ func (r regular) prefetchTable(i index) {
 	g := r.g
 	t := r.table(i)
 	if r.mask == nil {
-		for row := range 8 {
-			g.PREFETCHT0(operand.Mem{Base: t, Disp: 64 * row})
+		for line := range 8 * r.vectors * r.vectors {
+			g.PREFETCHT0(operand.Mem{Base: t, Disp: 64 * line})
 		}
 		return
 	}
@@ -257,15 +332,19 @@ func (r regular) prefetchGroup(i, last reg.Register, table func(i index)) {
 
 // cavity returns the cavity of message i, 0 outside of the row: exponentials of −Inf
 // would cost an assist each.
-func (r regular) cavity(i index) reg.VecVirtual {
+func (r regular) cavity(i index) []reg.VecVirtual {
 	belief, d := r.row(regularBeliefs, r.numberAt(regularInSource, i)), r.numberAt(regularIn, i)
 	r.g.XORQ(operand.U8(1), d)
-	z := r.g.cavity512(belief, r.row(regularMessages, d), r.mask)
-	r.clear(z)
-	return z
+	message := r.row(regularMessages, d)
+	row := make([]reg.VecVirtual, r.vectors)
+	for c := range row {
+		row[c] = r.g.cavity512(belief.Offset(64*c), message.Offset(64*c), r.maskOf(c))
+	}
+	r.clear(row)
+	return row
 }
 
-// regularProducts512 writes rows of eight, whatever the number of states. The last
+// regularProducts512 writes rows of whole vectors, whatever the number of states. The last
 // group is filled up with the last message, again and again. Weights below e^−708 are
 // lost, and with tables of e^300 at most their terms are below e^−408: sums from 1e-130
 // on are trusted.
@@ -277,23 +356,27 @@ func (g *generator) regularProducts512() {
 	// As many of the constants as there are registers for.
 	v := g.fromRegisters(append([]string{"log2e", "round16", "expLn2High", "expLn2Low"}, names("exp16", 6)...)...)
 	v.keepTable("rootBits")
-	g.forStates(func(r regular) {
+	g.forStates(regularVectors, func(r regular) {
 		out := r.field(regularRows)
 		r.hoist(regularIn, regularMessages)
 		r.eachGroup(i, last, func(at group) {
 			r.prefetchGroup(at.i, last, r.prefetchTable)
-			cavities := make([]reg.VecVirtual, regularTogether)
-			for j := range cavities {
-				cavities[j] = r.cavity(r.at(at, j))
-				g.VMAXPD(cavities[j], largest, largest)
+			for first, n := 0, r.atATime(regularTogether); first < regularTogether; first += n {
+				var cavities [][]reg.VecVirtual
+				for j := first; j < first+n; j++ {
+					cavities = append(cavities, r.cavity(r.at(at, j)))
+				}
+				for _, z := range flat(cavities) {
+					g.VMAXPD(z, largest, largest)
+				}
+				for c, w := range v.shortExps512(flat(cavities), byCount) {
+					g.VMOVUPD(w, operand.Mem{Base: out, Disp: r.scratch(first) + 64*c})
+				}
 			}
-			for j, w := range v.shortExps512(cavities, byCount) {
-				g.VMOVUPD(w, operand.Mem{Base: out, Disp: 64 * j})
+			for j := range regularTogether {
+				r.product(r.at(at, j), operand.Mem{Base: out, Disp: r.scratch(j)}, worst)
 			}
-			for j := range cavities {
-				r.product(r.at(at, j), operand.Mem{Base: out, Disp: 64 * j}, worst)
-			}
-			g.ADDQ(operand.U32(64*regularTogether), out)
+			g.ADDQ(operand.U32(r.scratch(regularTogether)), out)
 		})
 	})
 	bad, large, safe := g.K(), g.K(), g.label("safe")
@@ -312,33 +395,111 @@ func (r regular) product(i index, row operand.Mem, worst reg.VecVirtual) {
 	g := r.g
 	t, w := r.table(i), g.GP64()
 	g.LEAQ(row, w)
+	sums := g.several(r.vectors)
+	r.eitherWay(i, func(backward bool) {
+		for c, z := range r.sums(w, t, backward) {
+			g.VMOVAPD(z, sums[c])
+		}
+	})
+	for c, sum := range sums {
+		g.VMOVUPD(sum, row.Offset(64*c))
+		distance, mask := g.ZMM(), r.maskOf(c)
+		if mask == nil {
+			g.VPSUBQ_BCST(g.constant("edgeTotal"), sum, distance)
+		} else {
+			g.VPSUBQ_BCST_Z(g.constant("edgeTotal"), sum, *mask, distance)
+		}
+		g.VPMAXUQ(distance, worst, worst)
+	}
+}
+
+// eitherWay emits body for a message forward and one backward; i tells which it is.
+func (r regular) eitherWay(i index, body func(backward bool)) {
+	g := r.g
 	backward, done := g.label("backward"), g.label("product")
-	sum := g.ZMM()
 	g.TESTB(operand.U8(1), operand.Mem{Base: r.base(regularIn), Index: i.Register, Scale: 4, Disp: 4 * i.plus})
 	g.JNZ(label(backward))
-	if r.mask == nil {
-		g.VMOVAPD(g.eightForward512(w, t), sum)
-	} else {
-		n := r.field(regularStates)
-		g.VMOVAPD(g.fewForward512(w, t, n, n), sum)
-	}
+	body(false)
 	g.JMP(label(done))
 	g.Label(backward)
-	if r.mask == nil {
-		g.VMOVAPD(g.eightBackward512(w, t), sum)
-	} else {
-		n := r.field(regularStates)
-		g.VMOVAPD(g.fewBackward512(w, t, n, n), sum)
-	}
+	body(true)
 	g.Label(done)
-	g.VMOVUPD(sum, row)
-	distance := g.ZMM()
-	if r.mask == nil {
-		g.VPSUBQ_BCST(g.constant("edgeTotal"), sum, distance)
-	} else {
-		g.VPSUBQ_BCST_Z(g.constant("edgeTotal"), sum, *r.mask, distance)
+}
+
+// sums returns the products of the weights at w with the rows, or columns, of the
+// table at t. It may change t.
+func (r regular) sums(w, t reg.Register, backward bool) []reg.VecVirtual {
+	g := r.g
+	if r.vectors > 1 {
+		if backward {
+			return r.longBackward(w, t)
+		}
+		return r.longForward(w, t)
 	}
-	g.VPMAXUQ(distance, worst, worst)
+	short := g.fewForward512
+	switch {
+	case r.mask == nil && backward:
+		return []reg.VecVirtual{g.eightBackward512(w, t)}
+	case r.mask == nil:
+		return []reg.VecVirtual{g.eightForward512(w, t)}
+	case backward:
+		short = g.fewBackward512
+	}
+	n := r.field(regularStates)
+	return []reg.VecVirtual{short(w, t, n, n)}
+}
+
+// eachLongRow emits body for the rows lo ≤ y < hi of a table of rows of two vectors, of
+// which there are more than 8, with the address of the row; t moves on to it where
+// there is a mask. The code jumps behind the last when there are no more.
+func (r regular) eachLongRow(t reg.Register, lo, hi int, body func(y int, row operand.Mem)) {
+	g, end := r.g, r.g.label("rows")
+	for y := lo; y < hi; y++ {
+		if r.mask == nil {
+			body(y, operand.Mem{Base: t, Disp: r.scratch(y)})
+			continue
+		}
+		if y > 8 {
+			g.CMPQ(r.size, operand.U8(8*y))
+			g.JLE(label(end))
+		}
+		body(y, operand.Mem{Base: t})
+		g.ADDQ(r.size, t)
+	}
+	g.Label(end)
+}
+
+// longForward is eightForward512 for rows of two vectors.
+func (r regular) longForward(w, t reg.Register) []reg.VecVirtual {
+	g, sums := r.g, r.g.zeros512(2*r.vectors)
+	r.eachLongRow(t, 0, 8*r.vectors, func(y int, row operand.Mem) {
+		a := g.ZMM()
+		g.VBROADCASTSD(operand.Mem{Base: w, Disp: 8 * y}, a)
+		for c := range r.vectors {
+			masked(g.VFMADD231PD, r.maskOf(c), row.Offset(64*c), a, sums[y%2*r.vectors+c])
+		}
+	})
+	for c := range r.vectors {
+		g.VADDPD(sums[r.vectors+c], sums[c], sums[c])
+	}
+	return sums[:r.vectors]
+}
+
+// longBackward is eightBackward512 for rows of two vectors: it takes eight rows at a
+// time.
+func (r regular) longBackward(w, t reg.Register) []reg.VecVirtual {
+	g, weights := r.g, r.loadScratch(operand.Mem{Base: w})
+	sums := make([]reg.VecVirtual, r.vectors)
+	for eight := range sums {
+		products := g.zeros512(8)
+		r.eachLongRow(t, 8*eight, 8*eight+8, func(y int, row operand.Mem) {
+			for c, weight := range weights {
+				masked(g.VFMADD231PD, r.maskOf(c), row.Offset(64*c), weight, products[y%8])
+			}
+		})
+		sums[eight] = g.transposeSum(products)
+	}
+	return sums
 }
 
 // regularAbsorb512 takes the last messages one by one: with damping, absorbing one
@@ -350,11 +511,11 @@ func (g *generator) regularAbsorb512() {
 	a := absorbing{damping: g.ZMM(), keep: g.broadcast512("one"), zero: g.zero512(), residual: g.zero512()}
 	g.VBROADCASTSD(operand.Mem{Base: g.intParam("u"), Disp: regularDamping}, a.damping)
 	g.VSUBPD(a.damping, a.keep, a.keep)
-	g.forStates(func(r regular) {
+	g.forStates(regularVectors, func(r regular) {
 		row := r.field(regularRows)
 		r.groups(i, left, func(n int) {
 			r.absorb(a, i, row, n)
-			g.ADDQ(operand.U32(64*n), row)
+			g.ADDQ(operand.U32(r.scratch(n)), row)
 		})
 	})
 	g.spread(g.VPMAXUQ, a.residual)
@@ -362,40 +523,45 @@ func (g *generator) regularAbsorb512() {
 	g.end()
 }
 
-// spreadMany is spreadFour for four vectors or one.
+// spreadMany is spreadFour for any number of vectors.
 func (g *generator) spreadMany(op func(...operand.Op), z []reg.VecVirtual) []reg.VecVirtual {
 	if len(z) == regularTogether {
 		return g.spreadFour(op, z)
 	}
-	t := g.ZMM()
-	g.VMOVAPD(z[0], t)
-	g.spread(op, t)
-	return []reg.VecVirtual{t}
+	t := g.several(len(z))
+	for i := range z {
+		g.VMOVAPD(z[i], t[i])
+	}
+	g.spreads(op, t)
+	return t
 }
 
 // absorb does n messages from the i-th on, whose sums begin at row.
 func (r regular) absorb(a absorbing, i, row reg.Register, n int) {
-	g := r.g
-	sums := make([]reg.VecVirtual, n)
-	for j := range n {
-		sums[j] = g.load512(operand.Mem{Base: row, Disp: 64 * j}, nil)
+	for first, step := 0, r.atATime(n); first < n; first += step {
+		var sums [][]reg.VecVirtual
+		for j := range step {
+			sums = append(sums, r.loadScratch(operand.Mem{Base: row, Disp: r.scratch(first + j)}))
+		}
+		r.absorbLogs(a, i, row, first, r.inRows(r.g.fromMemory().logs512(flat(sums))))
 	}
-	r.absorbLogs(a, i, row, g.fromMemory().logs512(sums))
 }
 
-// absorbLogs takes over the messages from the i-th on, whose logarithms these are, and
-// leaves them at row.
-func (r regular) absorbLogs(a absorbing, i, row reg.Register, logs []reg.VecVirtual) {
+// absorbLogs takes over the messages after the first few from the i-th on, whose logarithms these are, and
+// leaves them in the rows.
+func (r regular) absorbLogs(a absorbing, i, row reg.Register, first int, logs [][]reg.VecVirtual) {
 	g := r.g
 	largest := make([]reg.VecVirtual, len(logs))
 	for j := range logs {
-		largest[j] = g.orInfinity(logs[j], r.mask)
+		largest[j] = r.largest(logs[j])
 	}
 	largest = g.spreadMany(g.VMAXPD, largest)
 	for j := range logs {
-		p := r.plus(i, j)
-		after := g.absorbed512(a, logs[j], largest[j], r.row(regularMessages, r.number(regularIn, p)), r.mask)
-		g.VMOVUPD(after, operand.Mem{Base: row, Disp: 64 * j})
+		old := r.row(regularMessages, r.number(regularIn, r.plus(i, first+j)))
+		for c, log := range logs[j] {
+			after := g.absorbed512(a, log, largest[j], old.Offset(64*c), r.maskOf(c))
+			g.VMOVUPD(after, operand.Mem{Base: row, Disp: r.scratch(first+j) + 64*c})
+		}
 	}
 }
 
@@ -405,11 +571,11 @@ func (g *generator) regularShift512() {
 	i, last, done := g.intParam("lo"), g.intParam("hi"), g.zero()
 	g.DECQ(last)
 	bad, end := g.label("bad"), g.label("end")
-	g.forStates(func(r regular) {
+	g.forStates(regularVectors, func(r regular) {
 		again := g.label("group")
 		first := r.number(regularInStart, i)
 		g.Label(again)
-		totals, nodes := make([]reg.VecVirtual, regularTogether), make([]reg.Register, regularTogether)
+		totals, nodes := make([][]reg.VecVirtual, regularTogether), make([]reg.Register, regularTogether)
 		for j := range totals {
 			totals[j], nodes[j] = r.total(r.upTo(i, j, last), first)
 		}
@@ -427,12 +593,12 @@ func (g *generator) regularShift512() {
 }
 
 // total returns the sum of a node, by its place in the order, and its number.
-func (r regular) total(place, first reg.Register) (total reg.VecVirtual, node reg.Register) {
+func (r regular) total(place, first reg.Register) (total []reg.VecVirtual, node reg.Register) {
 	g := r.g
 	node = r.number(regularOrder, place)
 	p := g.GP64()
 	g.MOVQ(node, p)
-	total = g.load512(r.row(regularPotentials, p), r.mask)
+	total = r.load(r.row(regularPotentials, p))
 	starts := r.field(regularInStart)
 	m, end := g.GP64(), g.GP64()
 	g.MOVLQSX(operand.Mem{Base: starts, Index: place, Scale: 4}, m)
@@ -440,7 +606,7 @@ func (r regular) total(place, first reg.Register) (total reg.VecVirtual, node re
 	row := g.GP64()
 	g.MOVQ(m, row)
 	g.SUBQ(first, row)
-	g.SHLQ(operand.U8(6), row)
+	g.SHLQ(operand.U8(5+r.vectors), row)
 	g.ADDQ(operand.Mem{Base: r.u, Disp: regularRows}, row)
 	again, done := g.label("message"), g.label("summed")
 	g.CMPQ(m, end)
@@ -450,8 +616,10 @@ func (r regular) total(place, first reg.Register) (total reg.VecVirtual, node re
 	g.SARQ(operand.U8(1), e)
 	g.ANDQ(operand.Mem{Base: r.u, Disp: regularPerEdge}, e)
 	g.VBROADCASTSD(operand.Mem{Base: r.field(regularRho), Index: e, Scale: 8}, rho)
-	g.VFMADD231PD(operand.Mem{Base: row}, rho, total)
-	g.ADDQ(operand.U8(64), row)
+	for c, z := range total {
+		g.VFMADD231PD(operand.Mem{Base: row, Disp: 64 * c}, rho, z)
+	}
+	g.ADDQ(operand.U32(r.scratch(1)), row)
 	g.INCQ(m)
 	g.CMPQ(m, end)
 	g.JL(label(again))
@@ -462,18 +630,20 @@ func (r regular) total(place, first reg.Register) (total reg.VecVirtual, node re
 // shift writes sums less their largest, over ρ, and the totals of their exponentials,
 // of a group of nodes. Where a largest one is not finite, it leaves the sums as they
 // are and jumps away.
-func (r regular) shift(totals []reg.VecVirtual, positions []reg.Register, done reg.Register, trouble string) {
+func (r regular) shift(totals [][]reg.VecVirtual, positions []reg.Register, done reg.Register, trouble string) {
 	g := r.g
 	at := g.GP64()
 	g.MOVQ(done, at)
-	g.SHLQ(operand.U8(6), at)
+	g.SHLQ(operand.U8(5+r.vectors), at)
 	g.ADDQ(operand.Mem{Base: r.u, Disp: regularSums}, at)
 	largest, bad := make([]reg.VecVirtual, len(totals)), g.K()
 	g.KXORB(bad, bad, bad)
-	for j, x := range totals {
-		g.VMOVUPD(x, operand.Mem{Base: at, Disp: 64 * j})
-		g.noteNaN(x, bad)
-		largest[j] = g.orInfinity(x, r.mask)
+	for j, row := range totals {
+		r.storeScratch(row, operand.Mem{Base: at, Disp: r.scratch(j)})
+		for _, x := range row {
+			g.noteNaN(x, bad)
+		}
+		largest[j] = r.largest(row)
 	}
 	largest = g.spreadFour(g.VMAXPD, largest)
 	for j := range largest {
@@ -485,19 +655,27 @@ func (r regular) shift(totals []reg.VecVirtual, positions []reg.Register, done r
 	g.KORTESTB(bad, bad)
 	g.JNZ(label(trouble))
 	rhoNode := r.field(regularRhoNode)
-	for j, x := range totals {
+	for j, row := range totals {
 		node, one, inverse := r.number(regularNodes, positions[j]), g.XMM(), g.ZMM()
 		g.VMOVSD(g.constant("one"), one)
 		g.VDIVSD(operand.Mem{Base: rhoNode, Index: node, Scale: 8}, one, one)
 		g.VBROADCASTSD(one, inverse)
-		g.VSUBPD(largest[j], x, x)
-		g.VMULPD(inverse, x, x)
-		g.VMOVUPD(x, operand.Mem{Base: at, Disp: 64 * j})
-		r.clear(x)
+		for _, x := range row {
+			g.VSUBPD(largest[j], x, x)
+			g.VMULPD(inverse, x, x)
+		}
+		r.storeScratch(row, operand.Mem{Base: at, Disp: r.scratch(j)})
+		r.clear(row)
 	}
-	sums := g.fromMemory().exps512(totals)
-	for _, x := range sums {
-		r.clear(x)
+	var sums []reg.VecVirtual
+	for part := range slices.Chunk(totals, r.atATimeOfMany(len(totals))) {
+		for _, row := range r.inRows(g.fromMemory().exps512(flat(part))) {
+			r.clear(row)
+			for _, z := range row[1:] {
+				g.VADDPD(z, row[0], row[0])
+			}
+			sums = append(sums, row[0])
+		}
 	}
 	sums = g.spreadFour(g.VADDPD, sums)
 	total := r.field(regularTotals)
@@ -506,24 +684,30 @@ func (r regular) shift(totals []reg.VecVirtual, positions []reg.Register, done r
 	}
 }
 
+// atATimeOfMany is atATime where other rows wait in registers.
+func (r regular) atATimeOfMany(rows int) int { return max(1, r.atATime(rows)/r.vectors) }
+
 func (g *generator) regularSettle512() {
 	g.function("regularSettle512", "func(u *int, lo, hi int) (residual float64)", "is Regular.Settle.")
 	i, hi, residual := g.intParam("lo"), g.intParam("hi"), g.zero512()
-	g.forStates(func(r regular) {
+	g.forStates(regularVectors, func(r regular) {
 		again, sum, total := g.label("node"), r.field(regularSums), r.field(regularTotals)
 		g.Label(again)
 		node := r.number(regularNodes, r.number(regularOrder, i))
-		belief := r.row(regularBeliefs, node)
-		after, before, logTotal := g.load512(operand.Mem{Base: sum}, nil), g.load512(belief, r.mask), g.ZMM()
+		belief, logTotal := r.row(regularBeliefs, node), g.ZMM()
 		g.VBROADCASTSD(operand.Mem{Base: total}, logTotal)
-		if r.mask == nil {
-			g.VSUBPD(logTotal, after, after)
-		} else {
-			g.VSUBPD_Z(logTotal, after, *r.mask, after)
+		before := r.load(belief)
+		for c, after := range r.loadScratch(operand.Mem{Base: sum}) {
+			mask := r.maskOf(c)
+			if mask == nil {
+				g.VSUBPD(logTotal, after, after)
+			} else {
+				g.VSUBPD_Z(logTotal, after, *mask, after)
+			}
+			g.noteChange(after, before[c], residual)
+			g.store512(after, belief.Offset(64*c), mask)
 		}
-		g.noteChange(after, before, residual)
-		g.store512(after, belief, r.mask)
-		g.ADDQ(operand.U8(64), sum)
+		g.ADDQ(operand.U32(r.scratch(1)), sum)
 		g.ADDQ(operand.U8(8), total)
 		g.INCQ(i)
 		g.CMPQ(i, hi)

@@ -5,6 +5,14 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
+// regularBeliefs512 emits the beliefs of such nodes, and of edges between those with up
+// to 8 states.
+func (g *generator) regularBeliefs512() {
+	g.regularNodes512()
+	g.regularEdges512()
+	g.regularList()
+}
+
 // groups emits body for groups of regularTogether from i on, and then one by one.
 func (r regular) groups(i, left reg.Register, body func(n int)) {
 	g := r.g
@@ -32,16 +40,18 @@ func (r regular) plus(i reg.Register, j int) reg.Register {
 // bytes is the length of a row, for adding to an address.
 func (r regular) bytes() operand.Op {
 	if r.mask == nil {
-		return operand.U8(64)
+		return operand.U32(r.scratch(1))
 	}
 	return r.size
 }
 
-// addRow adds a vector to the row at p.
-func (r regular) addRow(z reg.VecVirtual, p reg.Register) {
-	m := operand.Mem{Base: p}
-	r.g.VADDPD(r.g.load512(m, r.mask), z, z)
-	r.g.store512(z, m, r.mask)
+// addRow adds vectors to the row at p.
+func (r regular) addRow(row []reg.VecVirtual, p reg.Register) {
+	for c, z := range row {
+		m := operand.Mem{Base: p, Disp: 64 * c}
+		r.g.VADDPD(r.g.load512(m, r.maskOf(c)), z, z)
+		r.g.store512(z, m, r.maskOf(c))
+	}
 }
 
 // regularNodes512 writes whole vectors: what is beyond a row is overwritten by the
@@ -51,9 +61,13 @@ func (g *generator) regularNodes512() {
 	i, left, dst := g.intParam("lo"), g.intParam("hi"), g.base("dst")
 	g.SUBQ(i, left)
 	energy := g.zero512()
-	g.forStates(func(r regular) {
-		sum := g.zero512()
-		r.groups(i, left, func(n int) { r.nodeBeliefs(i, dst, n, energy, sum) })
+	g.forStates(regularVectors, func(r regular) {
+		sum := g.zeros512(r.vectors)
+		r.groups(i, left, func(n int) {
+			for first, step := 0, r.atATime(n); first < n; first += step {
+				r.nodeBeliefs(i, dst, first, step, energy, sum)
+			}
+		})
 		r.addRow(sum, g.base("sum"))
 	})
 	g.spread(g.VADDPD, energy)
@@ -61,31 +75,36 @@ func (g *generator) regularNodes512() {
 	g.end()
 }
 
-// nodeBeliefs does n nodes from the i-th on.
-func (r regular) nodeBeliefs(i, dst reg.Register, n int, energy, sum reg.VecVirtual) {
+// nodeBeliefs does n nodes after the first few from the i-th on.
+func (r regular) nodeBeliefs(i, dst reg.Register, first, n int, energy reg.VecVirtual, sum []reg.VecVirtual) {
 	g, v := r.g, r.g.fromMemory()
-	logs, terms, counts, zero := make([]reg.VecVirtual, n), make([]reg.VecVirtual, n), r.field(regularCount), g.zero512()
+	logs, terms, counts, zero := make([][]reg.VecVirtual, n), make([][]reg.VecVirtual, n), r.field(regularCount), g.zero512()
 	for j := range n {
-		p := r.plus(i, j)
+		p := r.plus(i, first+j)
 		s := r.number(regularNodes, p)
 		count := g.ZMM()
-		terms[j] = g.load512(r.row(regularPotentials, p), r.mask)
+		terms[j] = r.load(r.row(regularPotentials, p))
 		g.VBROADCASTSD(operand.Mem{Base: counts, Index: s, Scale: 8}, count)
-		x := g.broadcast512("negativeInfinity")
-		if b := r.row(regularBeliefs, s); r.mask == nil {
-			g.VMOVUPD(b, x)
-		} else {
-			g.VMOVUPD(b, *r.mask, x)
+		belief := r.row(regularBeliefs, s)
+		for c, term := range terms[j] {
+			x, b := g.broadcast512("negativeInfinity"), belief.Offset(64*c)
+			if mask := r.maskOf(c); mask == nil {
+				g.VMOVUPD(b, x)
+			} else {
+				g.VMOVUPD(b, *mask, x)
+			}
+			g.VFNMADD231PD(x, count, term) // θ − c log τ
+			logs[j] = append(logs[j], x)
 		}
-		g.VFNMADD231PD(x, count, terms[j]) // θ − c log τ
-		logs[j] = x
 	}
-	for j, tau := range v.shortExps512(logs, byCount) {
-		possible := g.K()
-		g.VCMPPD(cmpNotEqual, zero, tau, possible)
-		g.VFMADD231PD(tau, terms[j], possible, energy)
-		g.VADDPD(tau, sum, sum)
-		g.VMOVUPD(tau, operand.Mem{Base: dst})
+	for j, row := range r.inRows(v.shortExps512(flat(logs), byCount)) {
+		for c, tau := range row {
+			possible := g.K()
+			g.VCMPPD(cmpNotEqual, zero, tau, possible)
+			g.VFMADD231PD(tau, terms[j][c], possible, energy)
+			g.VADDPD(tau, sum[c], sum[c])
+			g.VMOVUPD(tau, operand.Mem{Base: dst, Disp: 64 * c})
+		}
 		g.ADDQ(r.bytes(), dst)
 	}
 }
@@ -139,7 +158,7 @@ func (g *generator) regularEdges512() {
 		g.VMOVUPD(zero, operand.Mem{Base: l.sums, Disp: manySums + 64*row})
 	}
 	unsafe := g.label("unsafe")
-	g.forStates(func(r regular) {
+	g.forStates(1, func(r regular) {
 		l.regular = r
 		l.groups(other)
 		bad, large := g.K(), g.K()
@@ -152,7 +171,7 @@ func (g *generator) regularEdges512() {
 			if row > 0 {
 				g.ADDQ(r.bytes(), p)
 			}
-			r.addRow(g.load512(operand.Mem{Base: l.sums, Disp: manySums + 64*row}, nil), p)
+			r.addRow(r.loadScratch(operand.Mem{Base: l.sums, Disp: manySums + 64*row}), p)
 		})
 	})
 	g.spread(g.VADDPD, l.energy)
