@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-var states = []int{2, 3, 4, 8, 16, 21, 32, 64}
+var states = []int{2, 3, 4, 8, 12, 16, 21, 32, 64}
 
 // eachSize runs a benchmark for every implementation and number of states.
 func eachSize(b *testing.B, sizes []int, bench func(b *testing.B, with implementation, k int)) {

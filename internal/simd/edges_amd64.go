@@ -11,6 +11,15 @@ const (
 	groupEdges  = 4
 )
 
+// groupEntries is how many entries tables have at most for edges of other shapes to be
+// done in groups: a table is read twice, and is still in the nearest cache the second
+// time.
+const groupEntries = 512
+
+// grouped reports whether edges of such a shape are done in groups, but for those of
+// groupStates.
+func grouped(ku, kv int) bool { return fused(ku, kv) && ku*kv <= groupEntries }
+
 // anyEdgeBeliefs512 does single edges where there is no whole group left, or an
 // edge of the group is not safe or not inside the slices: it finds out which. Where rows
 // are shorter than a vector, many edges with vectors half as long are quicker.
@@ -18,10 +27,14 @@ func anyEdgeBeliefs512(dst, logZ, product, beliefs, messages, tables []float64, 
 	if ku < groupStates && kv < groupStates {
 		return anyEdgeBeliefs256(dst, logZ, product, beliefs, messages, tables, edges, ku, kv)
 	}
-	grouped := ku == groupStates && kv == groupStates
+	eights := ku == groupStates && kv == groupStates
 	for done < len(edges) {
-		if rest := edges[done:]; grouped && len(rest) >= groupEdges {
+		switch rest := edges[done:]; {
+		case len(rest) < groupEdges:
+		case eights:
 			done += edgeBeliefs512(dst[done*ku*kv:], logZ[done:], product[done:], beliefs, messages, tables, firstEdge(rest), len(rest))
+		case grouped(ku, kv):
+			done += edgeGroups512(dst[done*ku*kv:], logZ[done:], product[done:], beliefs, messages, tables, firstEdge(rest), len(rest), ku, kv)
 		}
 		for range min(groupEdges, len(edges)-done) {
 			beliefU, messageU, beliefV, messageV, values := edges[done].slices(beliefs, messages, tables, ku, kv)

@@ -73,6 +73,7 @@ func TestEdgeBeliefs(t *testing.T) {
 			}
 			for k := range 66 {
 				try(2, k+1, 1+r.IntN(20), trial)
+				try(4+r.IntN(6), 1+r.IntN(24), k+1, trial) // in groups, if they are small
 			}
 		}
 	})
@@ -104,7 +105,7 @@ func compareEdges(t *testing.T, what string, with implementation, c edgesCase) {
 func TestEdgeBeliefsOutside(t *testing.T) {
 	each(t, func(t *testing.T, with implementation) {
 		r := rand.New(rand.NewPCG(53, 54))
-		for _, k := range []int{3, 8} {
+		for _, k := range []int{3, 8, 13} {
 			for field := range 5 {
 				for _, beyond := range []int{-1, 1, math.MaxInt / 2, math.MinInt} {
 					c := newEdgesCase(t, r, 6, k, k)

@@ -143,3 +143,8 @@ func carry512(belief []float64, messages []float64, velocity []float32, in []int
 //
 //go:noescape
 func edgeBeliefs512(dst []float64, logZ []float64, product []float64, beliefs []float64, messages []float64, tables []float64, edges *int, count int) (done int)
+
+// edgeGroups512 is EdgeBeliefs for 1 to 64 states at both ends, as far as whole groups of four edges are safe and inside the slices.
+//
+//go:noescape
+func edgeGroups512(dst []float64, logZ []float64, product []float64, beliefs []float64, messages []float64, tables []float64, edges *int, count int, ku int, kv int) (done int)

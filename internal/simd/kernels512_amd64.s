@@ -4755,10 +4755,10 @@ vector370:
 	CMPQ              CX, R9
 	JLT               vector370
 	VADDPD            Z1, Z0, Z0
-	VXORPD            Z1, Z1, Z1
-	VXORPD            Z2, Z2, Z2
 	MOVQ              R9, CX
 	SHLQ              $0x03, CX
+	VXORPD            Z1, Z1, Z1
+	VXORPD            Z2, Z2, Z2
 	XORQ              SI, SI
 	MOVQ              R9, R11
 	CMPQ              R11, $0x00000040
@@ -5514,87 +5514,808 @@ done373:
 	VADDPD           Z5, Z6, Z6
 	VADDPD           Z0, Z6, Z6
 	MOVSD            X6, logZ+144(FP)
+	MOVQ             R9, CX
+	SHLQ             $0x03, CX
 	XORQ             DX, DX
+	MOVQ             R9, R11
+	CMPQ             R11, $0x00000040
+	JLT              rest409
 
-vector408:
-	VMULPD  1024(R10)(DX*8), Z3, Z0
-	VMOVUPD Z0, 1024(R10)(DX*8)
-	ADDQ    $0x08, DX
-	CMPQ    DX, R9
-	JLT     vector408
-	MOVQ    R10, DX
-	MOVQ    R8, BX
-	MOVQ    R8, SI
-	IMULQ   CX, SI
-	LEAQ    -64(AX)(SI*1), SI
+panel408:
+	MOVQ   R10, BX
+	LEAQ   (DI)(DX*1), SI
+	LEAQ   (AX)(DX*1), R9
+	VMULPD 1024(R10)(DX*1), Z3, Z0
+	VMULPD 1088(R10)(DX*1), Z3, Z1
+	VMULPD 1152(R10)(DX*1), Z3, Z2
+	VMULPD 1216(R10)(DX*1), Z3, Z4
+	VMULPD 1280(R10)(DX*1), Z3, Z5
+	VMULPD 1344(R10)(DX*1), Z3, Z6
+	VMULPD 1408(R10)(DX*1), Z3, Z7
+	VMULPD 1472(R10)(DX*1), Z3, Z8
+	MOVQ   R8, R12
+	CMPQ   R12, $0x00000002
+	JLT    rows412
 
-row409:
-	VBROADCASTSD (DX), Z0
-	XORQ         R8, R8
-	MOVQ         R9, R11
-	CMPQ         R11, $0x00000008
-	JLT          rest411
+row411:
+	VBROADCASTSD (BX), Z9
+	VMULPD       (SI), Z9, Z10
+	VMULPD       Z0, Z10, Z10
+	VMOVUPD      Z10, (R9)
+	VMULPD       64(SI), Z9, Z10
+	VMULPD       Z1, Z10, Z10
+	VMOVUPD      Z10, 64(R9)
+	VMULPD       128(SI), Z9, Z10
+	VMULPD       Z2, Z10, Z10
+	VMOVUPD      Z10, 128(R9)
+	VMULPD       192(SI), Z9, Z10
+	VMULPD       Z4, Z10, Z10
+	VMOVUPD      Z10, 192(R9)
+	VMULPD       256(SI), Z9, Z10
+	VMULPD       Z5, Z10, Z10
+	VMOVUPD      Z10, 256(R9)
+	VMULPD       320(SI), Z9, Z10
+	VMULPD       Z6, Z10, Z10
+	VMOVUPD      Z10, 320(R9)
+	VMULPD       384(SI), Z9, Z10
+	VMULPD       Z7, Z10, Z10
+	VMOVUPD      Z10, 384(R9)
+	VMULPD       448(SI), Z9, Z9
+	VMULPD       Z8, Z9, Z9
+	VMOVUPD      Z9, 448(R9)
+	VBROADCASTSD 8(BX), Z9
+	VMULPD       (SI)(CX*1), Z9, Z10
+	VMULPD       Z0, Z10, Z10
+	VMOVUPD      Z10, (R9)(CX*1)
+	VMULPD       64(SI)(CX*1), Z9, Z10
+	VMULPD       Z1, Z10, Z10
+	VMOVUPD      Z10, 64(R9)(CX*1)
+	VMULPD       128(SI)(CX*1), Z9, Z10
+	VMULPD       Z2, Z10, Z10
+	VMOVUPD      Z10, 128(R9)(CX*1)
+	VMULPD       192(SI)(CX*1), Z9, Z10
+	VMULPD       Z4, Z10, Z10
+	VMOVUPD      Z10, 192(R9)(CX*1)
+	VMULPD       256(SI)(CX*1), Z9, Z10
+	VMULPD       Z5, Z10, Z10
+	VMOVUPD      Z10, 256(R9)(CX*1)
+	VMULPD       320(SI)(CX*1), Z9, Z10
+	VMULPD       Z6, Z10, Z10
+	VMOVUPD      Z10, 320(R9)(CX*1)
+	VMULPD       384(SI)(CX*1), Z9, Z10
+	VMULPD       Z7, Z10, Z10
+	VMOVUPD      Z10, 384(R9)(CX*1)
+	VMULPD       448(SI)(CX*1), Z9, Z9
+	VMULPD       Z8, Z9, Z9
+	VMOVUPD      Z9, 448(R9)(CX*1)
+	ADDQ         $0x00000010, BX
+	LEAQ         (SI)(CX*2), SI
+	LEAQ         (R9)(CX*2), R9
+	SUBQ         $0x00000002, R12
+	CMPQ         R12, $0x00000002
+	JGE          row411
 
-whole410:
-	VMOVUPD (DI)(R8*8), Z1
-	VMULPD  1024(R10)(R8*8), Z1, Z1
-	VMULPD  Z0, Z1, Z1
-	VMOVUPD Z1, (AX)(R8*8)
-	ADDQ    $0x00000008, R8
-	SUBQ    $0x00000008, R11
-	CMPQ    R11, $0x00000008
-	JGE     whole410
+rows412:
+	CMPQ R12, $0x00000001
+	JLT  rows414
 
-rest411:
-	TESTQ     R11, R11
-	JZ        done412
-	MOVQ      $-1, R12
-	BZHIQ     R11, R12, R12
-	KMOVB     R12, K1
-	VMOVUPD.Z (DI)(R8*8), K1, Z1
-	VMULPD    1024(R10)(R8*8), Z1, Z1
-	VMULPD    Z0, Z1, Z1
-	LEAQ      (AX)(R8*8), R8
-	CMPQ      R8, SI
-	JGT       pieces413
-	VMOVUPD   Z1, (R8)
-	JMP       written414
+row413:
+	VBROADCASTSD (BX), Z9
+	VMULPD       (SI), Z9, Z10
+	VMULPD       Z0, Z10, Z10
+	VMOVUPD      Z10, (R9)
+	VMULPD       64(SI), Z9, Z10
+	VMULPD       Z1, Z10, Z10
+	VMOVUPD      Z10, 64(R9)
+	VMULPD       128(SI), Z9, Z10
+	VMULPD       Z2, Z10, Z10
+	VMOVUPD      Z10, 128(R9)
+	VMULPD       192(SI), Z9, Z10
+	VMULPD       Z4, Z10, Z10
+	VMOVUPD      Z10, 192(R9)
+	VMULPD       256(SI), Z9, Z10
+	VMULPD       Z5, Z10, Z10
+	VMOVUPD      Z10, 256(R9)
+	VMULPD       320(SI), Z9, Z10
+	VMULPD       Z6, Z10, Z10
+	VMOVUPD      Z10, 320(R9)
+	VMULPD       384(SI), Z9, Z10
+	VMULPD       Z7, Z10, Z10
+	VMOVUPD      Z10, 384(R9)
+	VMULPD       448(SI), Z9, Z9
+	VMULPD       Z8, Z9, Z9
+	VMOVUPD      Z9, 448(R9)
+	ADDQ         $0x00000008, BX
+	ADDQ         CX, SI
+	ADDQ         CX, R9
+	SUBQ         $0x00000001, R12
+	CMPQ         R12, $0x00000001
+	JGE          row413
 
-pieces413:
-	TESTQ   $0x00000007, R11
-	JNZ     partial415
-	VMOVUPD Z1, (R8)
-	JMP     stored418
+rows414:
+	ADDQ $0x00000200, DX
+	SUBQ $0x00000040, R11
+	CMPQ R11, $0x00000040
+	JGE  panel408
 
-partial415:
-	LEAQ       (R8), R8
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, R11
-	JZ         noFour416
-	VMOVUPD    Y0, (R8)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, R8
+rest409:
+	TESTQ  R11, R11
+	JZ     done410
+	CMPQ   R11, $0x00000008
+	JGT    wider415
+	MOVQ   $-1, BX
+	BZHIQ  R11, BX, BX
+	KMOVB  BX, K1
+	MOVQ   R10, BX
+	LEAQ   (DI)(DX*1), SI
+	LEAQ   (AX)(DX*1), R9
+	VMULPD 1024(R10)(DX*1), Z3, Z0
+	MOVQ   R8, AX
+	CMPQ   AX, $0x00000002
+	JLT    rows417
 
-noFour416:
-	TESTQ      $0x00000002, R11
-	JZ         noTwo417
-	VMOVUPD    X0, (R8)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, R8
+row416:
+	VBROADCASTSD (BX), Z1
+	VMULPD.Z     (SI), Z1, K1, Z1
+	VMULPD       Z0, Z1, Z1
+	VMOVUPD      Z1, K1, (R9)
+	VBROADCASTSD 8(BX), Z1
+	VMULPD.Z     (SI)(CX*1), Z1, K1, Z1
+	VMULPD       Z0, Z1, Z1
+	VMOVUPD      Z1, K1, (R9)(CX*1)
+	ADDQ         $0x00000010, BX
+	LEAQ         (SI)(CX*2), SI
+	LEAQ         (R9)(CX*2), R9
+	SUBQ         $0x00000002, AX
+	CMPQ         AX, $0x00000002
+	JGE          row416
 
-noTwo417:
-	TESTQ  $0x00000001, R11
-	JZ     stored418
-	VMOVSD X0, (R8)
+rows417:
+	CMPQ AX, $0x00000001
+	JLT  rows419
 
-stored418:
-written414:
-done412:
-	ADDQ $0x08, DX
-	ADDQ CX, DI
-	ADDQ CX, AX
-	DECQ BX
-	JNZ  row409
+row418:
+	VBROADCASTSD (BX), Z1
+	VMULPD.Z     (SI), Z1, K1, Z1
+	VMULPD       Z0, Z1, Z1
+	VMOVUPD      Z1, K1, (R9)
+	ADDQ         $0x00000008, BX
+	ADDQ         CX, SI
+	ADDQ         CX, R9
+	SUBQ         $0x00000001, AX
+	CMPQ         AX, $0x00000001
+	JGE          row418
+
+rows419:
+	JMP done410
+
+wider415:
+	CMPQ   R11, $0x00000010
+	JGT    wider420
+	SUBQ   $0x00000008, R11
+	MOVQ   $-1, BX
+	BZHIQ  R11, BX, BX
+	KMOVB  BX, K1
+	MOVQ   R10, BX
+	LEAQ   (DI)(DX*1), SI
+	LEAQ   (AX)(DX*1), R9
+	VMULPD 1024(R10)(DX*1), Z3, Z0
+	VMULPD 1088(R10)(DX*1), Z3, Z1
+	MOVQ   R8, AX
+	CMPQ   AX, $0x00000002
+	JLT    rows422
+
+row421:
+	VBROADCASTSD (BX), Z2
+	VMULPD       (SI), Z2, Z3
+	VMULPD       Z0, Z3, Z3
+	VMOVUPD      Z3, (R9)
+	VMULPD.Z     64(SI), Z2, K1, Z2
+	VMULPD       Z1, Z2, Z2
+	VMOVUPD      Z2, K1, 64(R9)
+	VBROADCASTSD 8(BX), Z2
+	VMULPD       (SI)(CX*1), Z2, Z3
+	VMULPD       Z0, Z3, Z3
+	VMOVUPD      Z3, (R9)(CX*1)
+	VMULPD.Z     64(SI)(CX*1), Z2, K1, Z2
+	VMULPD       Z1, Z2, Z2
+	VMOVUPD      Z2, K1, 64(R9)(CX*1)
+	ADDQ         $0x00000010, BX
+	LEAQ         (SI)(CX*2), SI
+	LEAQ         (R9)(CX*2), R9
+	SUBQ         $0x00000002, AX
+	CMPQ         AX, $0x00000002
+	JGE          row421
+
+rows422:
+	CMPQ AX, $0x00000001
+	JLT  rows424
+
+row423:
+	VBROADCASTSD (BX), Z2
+	VMULPD       (SI), Z2, Z3
+	VMULPD       Z0, Z3, Z3
+	VMOVUPD      Z3, (R9)
+	VMULPD.Z     64(SI), Z2, K1, Z2
+	VMULPD       Z1, Z2, Z2
+	VMOVUPD      Z2, K1, 64(R9)
+	ADDQ         $0x00000008, BX
+	ADDQ         CX, SI
+	ADDQ         CX, R9
+	SUBQ         $0x00000001, AX
+	CMPQ         AX, $0x00000001
+	JGE          row423
+
+rows424:
+	JMP done410
+
+wider420:
+	CMPQ   R11, $0x00000018
+	JGT    wider425
+	SUBQ   $0x00000010, R11
+	MOVQ   $-1, BX
+	BZHIQ  R11, BX, BX
+	KMOVB  BX, K1
+	MOVQ   R10, BX
+	LEAQ   (DI)(DX*1), SI
+	LEAQ   (AX)(DX*1), R9
+	VMULPD 1024(R10)(DX*1), Z3, Z0
+	VMULPD 1088(R10)(DX*1), Z3, Z1
+	VMULPD 1152(R10)(DX*1), Z3, Z2
+	MOVQ   R8, AX
+	CMPQ   AX, $0x00000002
+	JLT    rows427
+
+row426:
+	VBROADCASTSD (BX), Z3
+	VMULPD       (SI), Z3, Z4
+	VMULPD       Z0, Z4, Z4
+	VMOVUPD      Z4, (R9)
+	VMULPD       64(SI), Z3, Z4
+	VMULPD       Z1, Z4, Z4
+	VMOVUPD      Z4, 64(R9)
+	VMULPD.Z     128(SI), Z3, K1, Z3
+	VMULPD       Z2, Z3, Z3
+	VMOVUPD      Z3, K1, 128(R9)
+	VBROADCASTSD 8(BX), Z3
+	VMULPD       (SI)(CX*1), Z3, Z4
+	VMULPD       Z0, Z4, Z4
+	VMOVUPD      Z4, (R9)(CX*1)
+	VMULPD       64(SI)(CX*1), Z3, Z4
+	VMULPD       Z1, Z4, Z4
+	VMOVUPD      Z4, 64(R9)(CX*1)
+	VMULPD.Z     128(SI)(CX*1), Z3, K1, Z3
+	VMULPD       Z2, Z3, Z3
+	VMOVUPD      Z3, K1, 128(R9)(CX*1)
+	ADDQ         $0x00000010, BX
+	LEAQ         (SI)(CX*2), SI
+	LEAQ         (R9)(CX*2), R9
+	SUBQ         $0x00000002, AX
+	CMPQ         AX, $0x00000002
+	JGE          row426
+
+rows427:
+	CMPQ AX, $0x00000001
+	JLT  rows429
+
+row428:
+	VBROADCASTSD (BX), Z3
+	VMULPD       (SI), Z3, Z4
+	VMULPD       Z0, Z4, Z4
+	VMOVUPD      Z4, (R9)
+	VMULPD       64(SI), Z3, Z4
+	VMULPD       Z1, Z4, Z4
+	VMOVUPD      Z4, 64(R9)
+	VMULPD.Z     128(SI), Z3, K1, Z3
+	VMULPD       Z2, Z3, Z3
+	VMOVUPD      Z3, K1, 128(R9)
+	ADDQ         $0x00000008, BX
+	ADDQ         CX, SI
+	ADDQ         CX, R9
+	SUBQ         $0x00000001, AX
+	CMPQ         AX, $0x00000001
+	JGE          row428
+
+rows429:
+	JMP done410
+
+wider425:
+	CMPQ   R11, $0x00000020
+	JGT    wider430
+	SUBQ   $0x00000018, R11
+	MOVQ   $-1, BX
+	BZHIQ  R11, BX, BX
+	KMOVB  BX, K1
+	MOVQ   R10, BX
+	LEAQ   (DI)(DX*1), SI
+	LEAQ   (AX)(DX*1), R9
+	VMULPD 1024(R10)(DX*1), Z3, Z0
+	VMULPD 1088(R10)(DX*1), Z3, Z1
+	VMULPD 1152(R10)(DX*1), Z3, Z2
+	VMULPD 1216(R10)(DX*1), Z3, Z3
+	MOVQ   R8, AX
+	CMPQ   AX, $0x00000002
+	JLT    rows432
+
+row431:
+	VBROADCASTSD (BX), Z4
+	VMULPD       (SI), Z4, Z5
+	VMULPD       Z0, Z5, Z5
+	VMOVUPD      Z5, (R9)
+	VMULPD       64(SI), Z4, Z5
+	VMULPD       Z1, Z5, Z5
+	VMOVUPD      Z5, 64(R9)
+	VMULPD       128(SI), Z4, Z5
+	VMULPD       Z2, Z5, Z5
+	VMOVUPD      Z5, 128(R9)
+	VMULPD.Z     192(SI), Z4, K1, Z4
+	VMULPD       Z3, Z4, Z4
+	VMOVUPD      Z4, K1, 192(R9)
+	VBROADCASTSD 8(BX), Z4
+	VMULPD       (SI)(CX*1), Z4, Z5
+	VMULPD       Z0, Z5, Z5
+	VMOVUPD      Z5, (R9)(CX*1)
+	VMULPD       64(SI)(CX*1), Z4, Z5
+	VMULPD       Z1, Z5, Z5
+	VMOVUPD      Z5, 64(R9)(CX*1)
+	VMULPD       128(SI)(CX*1), Z4, Z5
+	VMULPD       Z2, Z5, Z5
+	VMOVUPD      Z5, 128(R9)(CX*1)
+	VMULPD.Z     192(SI)(CX*1), Z4, K1, Z4
+	VMULPD       Z3, Z4, Z4
+	VMOVUPD      Z4, K1, 192(R9)(CX*1)
+	ADDQ         $0x00000010, BX
+	LEAQ         (SI)(CX*2), SI
+	LEAQ         (R9)(CX*2), R9
+	SUBQ         $0x00000002, AX
+	CMPQ         AX, $0x00000002
+	JGE          row431
+
+rows432:
+	CMPQ AX, $0x00000001
+	JLT  rows434
+
+row433:
+	VBROADCASTSD (BX), Z4
+	VMULPD       (SI), Z4, Z5
+	VMULPD       Z0, Z5, Z5
+	VMOVUPD      Z5, (R9)
+	VMULPD       64(SI), Z4, Z5
+	VMULPD       Z1, Z5, Z5
+	VMOVUPD      Z5, 64(R9)
+	VMULPD       128(SI), Z4, Z5
+	VMULPD       Z2, Z5, Z5
+	VMOVUPD      Z5, 128(R9)
+	VMULPD.Z     192(SI), Z4, K1, Z4
+	VMULPD       Z3, Z4, Z4
+	VMOVUPD      Z4, K1, 192(R9)
+	ADDQ         $0x00000008, BX
+	ADDQ         CX, SI
+	ADDQ         CX, R9
+	SUBQ         $0x00000001, AX
+	CMPQ         AX, $0x00000001
+	JGE          row433
+
+rows434:
+	JMP done410
+
+wider430:
+	CMPQ   R11, $0x00000028
+	JGT    wider435
+	SUBQ   $0x00000020, R11
+	MOVQ   $-1, BX
+	BZHIQ  R11, BX, BX
+	KMOVB  BX, K1
+	MOVQ   R10, BX
+	LEAQ   (DI)(DX*1), SI
+	LEAQ   (AX)(DX*1), R9
+	VMULPD 1024(R10)(DX*1), Z3, Z0
+	VMULPD 1088(R10)(DX*1), Z3, Z1
+	VMULPD 1152(R10)(DX*1), Z3, Z2
+	VMULPD 1216(R10)(DX*1), Z3, Z4
+	VMULPD 1280(R10)(DX*1), Z3, Z3
+	MOVQ   R8, AX
+	CMPQ   AX, $0x00000002
+	JLT    rows437
+
+row436:
+	VBROADCASTSD (BX), Z5
+	VMULPD       (SI), Z5, Z6
+	VMULPD       Z0, Z6, Z6
+	VMOVUPD      Z6, (R9)
+	VMULPD       64(SI), Z5, Z6
+	VMULPD       Z1, Z6, Z6
+	VMOVUPD      Z6, 64(R9)
+	VMULPD       128(SI), Z5, Z6
+	VMULPD       Z2, Z6, Z6
+	VMOVUPD      Z6, 128(R9)
+	VMULPD       192(SI), Z5, Z6
+	VMULPD       Z4, Z6, Z6
+	VMOVUPD      Z6, 192(R9)
+	VMULPD.Z     256(SI), Z5, K1, Z5
+	VMULPD       Z3, Z5, Z5
+	VMOVUPD      Z5, K1, 256(R9)
+	VBROADCASTSD 8(BX), Z5
+	VMULPD       (SI)(CX*1), Z5, Z6
+	VMULPD       Z0, Z6, Z6
+	VMOVUPD      Z6, (R9)(CX*1)
+	VMULPD       64(SI)(CX*1), Z5, Z6
+	VMULPD       Z1, Z6, Z6
+	VMOVUPD      Z6, 64(R9)(CX*1)
+	VMULPD       128(SI)(CX*1), Z5, Z6
+	VMULPD       Z2, Z6, Z6
+	VMOVUPD      Z6, 128(R9)(CX*1)
+	VMULPD       192(SI)(CX*1), Z5, Z6
+	VMULPD       Z4, Z6, Z6
+	VMOVUPD      Z6, 192(R9)(CX*1)
+	VMULPD.Z     256(SI)(CX*1), Z5, K1, Z5
+	VMULPD       Z3, Z5, Z5
+	VMOVUPD      Z5, K1, 256(R9)(CX*1)
+	ADDQ         $0x00000010, BX
+	LEAQ         (SI)(CX*2), SI
+	LEAQ         (R9)(CX*2), R9
+	SUBQ         $0x00000002, AX
+	CMPQ         AX, $0x00000002
+	JGE          row436
+
+rows437:
+	CMPQ AX, $0x00000001
+	JLT  rows439
+
+row438:
+	VBROADCASTSD (BX), Z5
+	VMULPD       (SI), Z5, Z6
+	VMULPD       Z0, Z6, Z6
+	VMOVUPD      Z6, (R9)
+	VMULPD       64(SI), Z5, Z6
+	VMULPD       Z1, Z6, Z6
+	VMOVUPD      Z6, 64(R9)
+	VMULPD       128(SI), Z5, Z6
+	VMULPD       Z2, Z6, Z6
+	VMOVUPD      Z6, 128(R9)
+	VMULPD       192(SI), Z5, Z6
+	VMULPD       Z4, Z6, Z6
+	VMOVUPD      Z6, 192(R9)
+	VMULPD.Z     256(SI), Z5, K1, Z5
+	VMULPD       Z3, Z5, Z5
+	VMOVUPD      Z5, K1, 256(R9)
+	ADDQ         $0x00000008, BX
+	ADDQ         CX, SI
+	ADDQ         CX, R9
+	SUBQ         $0x00000001, AX
+	CMPQ         AX, $0x00000001
+	JGE          row438
+
+rows439:
+	JMP done410
+
+wider435:
+	CMPQ   R11, $0x00000030
+	JGT    wider440
+	SUBQ   $0x00000028, R11
+	MOVQ   $-1, BX
+	BZHIQ  R11, BX, BX
+	KMOVB  BX, K1
+	MOVQ   R10, BX
+	LEAQ   (DI)(DX*1), SI
+	LEAQ   (AX)(DX*1), R9
+	VMULPD 1024(R10)(DX*1), Z3, Z0
+	VMULPD 1088(R10)(DX*1), Z3, Z1
+	VMULPD 1152(R10)(DX*1), Z3, Z2
+	VMULPD 1216(R10)(DX*1), Z3, Z4
+	VMULPD 1280(R10)(DX*1), Z3, Z5
+	VMULPD 1344(R10)(DX*1), Z3, Z3
+	MOVQ   R8, AX
+	CMPQ   AX, $0x00000002
+	JLT    rows442
+
+row441:
+	VBROADCASTSD (BX), Z6
+	VMULPD       (SI), Z6, Z7
+	VMULPD       Z0, Z7, Z7
+	VMOVUPD      Z7, (R9)
+	VMULPD       64(SI), Z6, Z7
+	VMULPD       Z1, Z7, Z7
+	VMOVUPD      Z7, 64(R9)
+	VMULPD       128(SI), Z6, Z7
+	VMULPD       Z2, Z7, Z7
+	VMOVUPD      Z7, 128(R9)
+	VMULPD       192(SI), Z6, Z7
+	VMULPD       Z4, Z7, Z7
+	VMOVUPD      Z7, 192(R9)
+	VMULPD       256(SI), Z6, Z7
+	VMULPD       Z5, Z7, Z7
+	VMOVUPD      Z7, 256(R9)
+	VMULPD.Z     320(SI), Z6, K1, Z6
+	VMULPD       Z3, Z6, Z6
+	VMOVUPD      Z6, K1, 320(R9)
+	VBROADCASTSD 8(BX), Z6
+	VMULPD       (SI)(CX*1), Z6, Z7
+	VMULPD       Z0, Z7, Z7
+	VMOVUPD      Z7, (R9)(CX*1)
+	VMULPD       64(SI)(CX*1), Z6, Z7
+	VMULPD       Z1, Z7, Z7
+	VMOVUPD      Z7, 64(R9)(CX*1)
+	VMULPD       128(SI)(CX*1), Z6, Z7
+	VMULPD       Z2, Z7, Z7
+	VMOVUPD      Z7, 128(R9)(CX*1)
+	VMULPD       192(SI)(CX*1), Z6, Z7
+	VMULPD       Z4, Z7, Z7
+	VMOVUPD      Z7, 192(R9)(CX*1)
+	VMULPD       256(SI)(CX*1), Z6, Z7
+	VMULPD       Z5, Z7, Z7
+	VMOVUPD      Z7, 256(R9)(CX*1)
+	VMULPD.Z     320(SI)(CX*1), Z6, K1, Z6
+	VMULPD       Z3, Z6, Z6
+	VMOVUPD      Z6, K1, 320(R9)(CX*1)
+	ADDQ         $0x00000010, BX
+	LEAQ         (SI)(CX*2), SI
+	LEAQ         (R9)(CX*2), R9
+	SUBQ         $0x00000002, AX
+	CMPQ         AX, $0x00000002
+	JGE          row441
+
+rows442:
+	CMPQ AX, $0x00000001
+	JLT  rows444
+
+row443:
+	VBROADCASTSD (BX), Z6
+	VMULPD       (SI), Z6, Z7
+	VMULPD       Z0, Z7, Z7
+	VMOVUPD      Z7, (R9)
+	VMULPD       64(SI), Z6, Z7
+	VMULPD       Z1, Z7, Z7
+	VMOVUPD      Z7, 64(R9)
+	VMULPD       128(SI), Z6, Z7
+	VMULPD       Z2, Z7, Z7
+	VMOVUPD      Z7, 128(R9)
+	VMULPD       192(SI), Z6, Z7
+	VMULPD       Z4, Z7, Z7
+	VMOVUPD      Z7, 192(R9)
+	VMULPD       256(SI), Z6, Z7
+	VMULPD       Z5, Z7, Z7
+	VMOVUPD      Z7, 256(R9)
+	VMULPD.Z     320(SI), Z6, K1, Z6
+	VMULPD       Z3, Z6, Z6
+	VMOVUPD      Z6, K1, 320(R9)
+	ADDQ         $0x00000008, BX
+	ADDQ         CX, SI
+	ADDQ         CX, R9
+	SUBQ         $0x00000001, AX
+	CMPQ         AX, $0x00000001
+	JGE          row443
+
+rows444:
+	JMP done410
+
+wider440:
+	CMPQ   R11, $0x00000038
+	JGT    wider445
+	SUBQ   $0x00000030, R11
+	MOVQ   $-1, BX
+	BZHIQ  R11, BX, BX
+	KMOVB  BX, K1
+	MOVQ   R10, BX
+	LEAQ   (DI)(DX*1), SI
+	LEAQ   (AX)(DX*1), R9
+	VMULPD 1024(R10)(DX*1), Z3, Z0
+	VMULPD 1088(R10)(DX*1), Z3, Z1
+	VMULPD 1152(R10)(DX*1), Z3, Z2
+	VMULPD 1216(R10)(DX*1), Z3, Z4
+	VMULPD 1280(R10)(DX*1), Z3, Z5
+	VMULPD 1344(R10)(DX*1), Z3, Z6
+	VMULPD 1408(R10)(DX*1), Z3, Z3
+	MOVQ   R8, AX
+	CMPQ   AX, $0x00000002
+	JLT    rows447
+
+row446:
+	VBROADCASTSD (BX), Z7
+	VMULPD       (SI), Z7, Z8
+	VMULPD       Z0, Z8, Z8
+	VMOVUPD      Z8, (R9)
+	VMULPD       64(SI), Z7, Z8
+	VMULPD       Z1, Z8, Z8
+	VMOVUPD      Z8, 64(R9)
+	VMULPD       128(SI), Z7, Z8
+	VMULPD       Z2, Z8, Z8
+	VMOVUPD      Z8, 128(R9)
+	VMULPD       192(SI), Z7, Z8
+	VMULPD       Z4, Z8, Z8
+	VMOVUPD      Z8, 192(R9)
+	VMULPD       256(SI), Z7, Z8
+	VMULPD       Z5, Z8, Z8
+	VMOVUPD      Z8, 256(R9)
+	VMULPD       320(SI), Z7, Z8
+	VMULPD       Z6, Z8, Z8
+	VMOVUPD      Z8, 320(R9)
+	VMULPD.Z     384(SI), Z7, K1, Z7
+	VMULPD       Z3, Z7, Z7
+	VMOVUPD      Z7, K1, 384(R9)
+	VBROADCASTSD 8(BX), Z7
+	VMULPD       (SI)(CX*1), Z7, Z8
+	VMULPD       Z0, Z8, Z8
+	VMOVUPD      Z8, (R9)(CX*1)
+	VMULPD       64(SI)(CX*1), Z7, Z8
+	VMULPD       Z1, Z8, Z8
+	VMOVUPD      Z8, 64(R9)(CX*1)
+	VMULPD       128(SI)(CX*1), Z7, Z8
+	VMULPD       Z2, Z8, Z8
+	VMOVUPD      Z8, 128(R9)(CX*1)
+	VMULPD       192(SI)(CX*1), Z7, Z8
+	VMULPD       Z4, Z8, Z8
+	VMOVUPD      Z8, 192(R9)(CX*1)
+	VMULPD       256(SI)(CX*1), Z7, Z8
+	VMULPD       Z5, Z8, Z8
+	VMOVUPD      Z8, 256(R9)(CX*1)
+	VMULPD       320(SI)(CX*1), Z7, Z8
+	VMULPD       Z6, Z8, Z8
+	VMOVUPD      Z8, 320(R9)(CX*1)
+	VMULPD.Z     384(SI)(CX*1), Z7, K1, Z7
+	VMULPD       Z3, Z7, Z7
+	VMOVUPD      Z7, K1, 384(R9)(CX*1)
+	ADDQ         $0x00000010, BX
+	LEAQ         (SI)(CX*2), SI
+	LEAQ         (R9)(CX*2), R9
+	SUBQ         $0x00000002, AX
+	CMPQ         AX, $0x00000002
+	JGE          row446
+
+rows447:
+	CMPQ AX, $0x00000001
+	JLT  rows449
+
+row448:
+	VBROADCASTSD (BX), Z7
+	VMULPD       (SI), Z7, Z8
+	VMULPD       Z0, Z8, Z8
+	VMOVUPD      Z8, (R9)
+	VMULPD       64(SI), Z7, Z8
+	VMULPD       Z1, Z8, Z8
+	VMOVUPD      Z8, 64(R9)
+	VMULPD       128(SI), Z7, Z8
+	VMULPD       Z2, Z8, Z8
+	VMOVUPD      Z8, 128(R9)
+	VMULPD       192(SI), Z7, Z8
+	VMULPD       Z4, Z8, Z8
+	VMOVUPD      Z8, 192(R9)
+	VMULPD       256(SI), Z7, Z8
+	VMULPD       Z5, Z8, Z8
+	VMOVUPD      Z8, 256(R9)
+	VMULPD       320(SI), Z7, Z8
+	VMULPD       Z6, Z8, Z8
+	VMOVUPD      Z8, 320(R9)
+	VMULPD.Z     384(SI), Z7, K1, Z7
+	VMULPD       Z3, Z7, Z7
+	VMOVUPD      Z7, K1, 384(R9)
+	ADDQ         $0x00000008, BX
+	ADDQ         CX, SI
+	ADDQ         CX, R9
+	SUBQ         $0x00000001, AX
+	CMPQ         AX, $0x00000001
+	JGE          row448
+
+rows449:
+	JMP done410
+
+wider445:
+	SUBQ   $0x00000038, R11
+	MOVQ   $-1, BX
+	BZHIQ  R11, BX, BX
+	KMOVB  BX, K1
+	MOVQ   R10, BX
+	LEAQ   (DI)(DX*1), SI
+	LEAQ   (AX)(DX*1), R9
+	VMULPD 1024(R10)(DX*1), Z3, Z0
+	VMULPD 1088(R10)(DX*1), Z3, Z1
+	VMULPD 1152(R10)(DX*1), Z3, Z2
+	VMULPD 1216(R10)(DX*1), Z3, Z4
+	VMULPD 1280(R10)(DX*1), Z3, Z5
+	VMULPD 1344(R10)(DX*1), Z3, Z6
+	VMULPD 1408(R10)(DX*1), Z3, Z7
+	VMULPD 1472(R10)(DX*1), Z3, Z3
+	MOVQ   R8, AX
+	CMPQ   AX, $0x00000002
+	JLT    rows452
+
+row451:
+	VBROADCASTSD (BX), Z8
+	VMULPD       (SI), Z8, Z9
+	VMULPD       Z0, Z9, Z9
+	VMOVUPD      Z9, (R9)
+	VMULPD       64(SI), Z8, Z9
+	VMULPD       Z1, Z9, Z9
+	VMOVUPD      Z9, 64(R9)
+	VMULPD       128(SI), Z8, Z9
+	VMULPD       Z2, Z9, Z9
+	VMOVUPD      Z9, 128(R9)
+	VMULPD       192(SI), Z8, Z9
+	VMULPD       Z4, Z9, Z9
+	VMOVUPD      Z9, 192(R9)
+	VMULPD       256(SI), Z8, Z9
+	VMULPD       Z5, Z9, Z9
+	VMOVUPD      Z9, 256(R9)
+	VMULPD       320(SI), Z8, Z9
+	VMULPD       Z6, Z9, Z9
+	VMOVUPD      Z9, 320(R9)
+	VMULPD       384(SI), Z8, Z9
+	VMULPD       Z7, Z9, Z9
+	VMOVUPD      Z9, 384(R9)
+	VMULPD.Z     448(SI), Z8, K1, Z8
+	VMULPD       Z3, Z8, Z8
+	VMOVUPD      Z8, K1, 448(R9)
+	VBROADCASTSD 8(BX), Z8
+	VMULPD       (SI)(CX*1), Z8, Z9
+	VMULPD       Z0, Z9, Z9
+	VMOVUPD      Z9, (R9)(CX*1)
+	VMULPD       64(SI)(CX*1), Z8, Z9
+	VMULPD       Z1, Z9, Z9
+	VMOVUPD      Z9, 64(R9)(CX*1)
+	VMULPD       128(SI)(CX*1), Z8, Z9
+	VMULPD       Z2, Z9, Z9
+	VMOVUPD      Z9, 128(R9)(CX*1)
+	VMULPD       192(SI)(CX*1), Z8, Z9
+	VMULPD       Z4, Z9, Z9
+	VMOVUPD      Z9, 192(R9)(CX*1)
+	VMULPD       256(SI)(CX*1), Z8, Z9
+	VMULPD       Z5, Z9, Z9
+	VMOVUPD      Z9, 256(R9)(CX*1)
+	VMULPD       320(SI)(CX*1), Z8, Z9
+	VMULPD       Z6, Z9, Z9
+	VMOVUPD      Z9, 320(R9)(CX*1)
+	VMULPD       384(SI)(CX*1), Z8, Z9
+	VMULPD       Z7, Z9, Z9
+	VMOVUPD      Z9, 384(R9)(CX*1)
+	VMULPD.Z     448(SI)(CX*1), Z8, K1, Z8
+	VMULPD       Z3, Z8, Z8
+	VMOVUPD      Z8, K1, 448(R9)(CX*1)
+	ADDQ         $0x00000010, BX
+	LEAQ         (SI)(CX*2), SI
+	LEAQ         (R9)(CX*2), R9
+	SUBQ         $0x00000002, AX
+	CMPQ         AX, $0x00000002
+	JGE          row451
+
+rows452:
+	CMPQ AX, $0x00000001
+	JLT  rows454
+
+row453:
+	VBROADCASTSD (BX), Z8
+	VMULPD       (SI), Z8, Z9
+	VMULPD       Z0, Z9, Z9
+	VMOVUPD      Z9, (R9)
+	VMULPD       64(SI), Z8, Z9
+	VMULPD       Z1, Z9, Z9
+	VMOVUPD      Z9, 64(R9)
+	VMULPD       128(SI), Z8, Z9
+	VMULPD       Z2, Z9, Z9
+	VMOVUPD      Z9, 128(R9)
+	VMULPD       192(SI), Z8, Z9
+	VMULPD       Z4, Z9, Z9
+	VMOVUPD      Z9, 192(R9)
+	VMULPD       256(SI), Z8, Z9
+	VMULPD       Z5, Z9, Z9
+	VMOVUPD      Z9, 256(R9)
+	VMULPD       320(SI), Z8, Z9
+	VMULPD       Z6, Z9, Z9
+	VMOVUPD      Z9, 320(R9)
+	VMULPD       384(SI), Z8, Z9
+	VMULPD       Z7, Z9, Z9
+	VMOVUPD      Z9, 384(R9)
+	VMULPD.Z     448(SI), Z8, K1, Z8
+	VMULPD       Z3, Z8, Z8
+	VMOVUPD      Z8, K1, 448(R9)
+	ADDQ         $0x00000008, BX
+	ADDQ         CX, SI
+	ADDQ         CX, R9
+	SUBQ         $0x00000001, AX
+	CMPQ         AX, $0x00000001
+	JGE          row453
+
+rows454:
+done410:
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -5617,17 +6338,17 @@ TEXT ·multiplyMatrix512(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000020
-	JLT  rest420
+	JLT  rest456
 
-panel419:
+panel455:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles423
+	JLT  tiles459
 
-tile422:
+tile458:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -5656,9 +6377,9 @@ tile422:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done425
+	JLE    done461
 
-again424:
+again460:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VMOVUPD      128(BX), Z26
@@ -5702,9 +6423,9 @@ again424:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again424
+	JNZ          again460
 
-done425:
+done461:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -5740,13 +6461,13 @@ done425:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile422
+	JGE     tile458
 
-tiles423:
+tiles459:
 	CMPQ R10, $0x00000002
-	JLT  tiles427
+	JLT  tiles463
 
-tile426:
+tile462:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -5759,9 +6480,9 @@ tile426:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done429
+	JLE    done465
 
-again428:
+again464:
 	VMOVUPD      (BX), Z8
 	VMOVUPD      64(BX), Z9
 	VMOVUPD      128(BX), Z10
@@ -5781,9 +6502,9 @@ again428:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again428
+	JNZ          again464
 
-done429:
+done465:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -5799,13 +6520,13 @@ done429:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile426
+	JGE     tile462
 
-tiles427:
+tiles463:
 	CMPQ R10, $0x00000001
-	JLT  tiles431
+	JLT  tiles467
 
-tile430:
+tile466:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -5814,9 +6535,9 @@ tile430:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done433
+	JLE    done469
 
-again432:
+again468:
 	VMOVUPD      (BX), Z4
 	VMOVUPD      64(BX), Z5
 	VMOVUPD      128(BX), Z6
@@ -5830,9 +6551,9 @@ again432:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again432
+	JNZ          again468
 
-done433:
+done469:
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	VMOVUPD Z2, 128(DI)
@@ -5840,19 +6561,19 @@ done433:
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile430
+	JGE     tile466
 
-tiles431:
+tiles467:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000020, R9
 	CMPQ R9, $0x00000020
-	JGE  panel419
+	JGE  panel455
 
-rest420:
+rest456:
 	TESTQ R9, R9
-	JZ    done421
+	JZ    done457
 	CMPQ  R9, $0x00000008
-	JGT   wider434
+	JGT   wider470
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVB DX, K1
@@ -5861,9 +6582,9 @@ rest420:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x0000000c
-	JLT   tiles436
+	JLT   tiles472
 
-tile435:
+tile471:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -5880,9 +6601,9 @@ tile435:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done438
+	JLE    done474
 
-again437:
+again473:
 	VMOVUPD.Z    (BX), K1, Z12
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Z13
@@ -5923,272 +6644,20 @@ again437:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again437
+	JNZ          again473
 
-done438:
+done474:
 	MOVQ    CX, SI
 	IMUL3Q  $0x0b, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x00000007, R9
-	JNZ     partial439
-	VMOVUPD Z0, (DI)
-	JMP     stored442
-
-partial439:
-	LEAQ       (DI), BX
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour440
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour440:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo441
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo441:
-	TESTQ  $0x00000001, R9
-	JZ     stored442
-	VMOVSD X0, (BX)
-
-stored442:
-	ADDQ    AX, DI
-	TESTQ   $0x00000007, R9
-	JNZ     partial443
-	VMOVUPD Z1, (DI)
-	JMP     stored446
-
-partial443:
-	LEAQ       (DI), BX
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour444
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour444:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo445
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo445:
-	TESTQ  $0x00000001, R9
-	JZ     stored446
-	VMOVSD X0, (BX)
-
-stored446:
-	ADDQ    AX, DI
-	TESTQ   $0x00000007, R9
-	JNZ     partial447
-	VMOVUPD Z2, (DI)
-	JMP     stored450
-
-partial447:
-	LEAQ       (DI), BX
-	VMOVAPD    Z2, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour448
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour448:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo449
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo449:
-	TESTQ  $0x00000001, R9
-	JZ     stored450
-	VMOVSD X0, (BX)
-
-stored450:
-	ADDQ    AX, DI
-	TESTQ   $0x00000007, R9
-	JNZ     partial451
-	VMOVUPD Z3, (DI)
-	JMP     stored454
-
-partial451:
-	LEAQ       (DI), BX
-	VMOVAPD    Z3, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour452
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour452:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo453
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo453:
-	TESTQ  $0x00000001, R9
-	JZ     stored454
-	VMOVSD X0, (BX)
-
-stored454:
-	ADDQ    AX, DI
-	TESTQ   $0x00000007, R9
-	JNZ     partial455
-	VMOVUPD Z4, (DI)
-	JMP     stored458
-
-partial455:
-	LEAQ       (DI), BX
-	VMOVAPD    Z4, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour456
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour456:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo457
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo457:
-	TESTQ  $0x00000001, R9
-	JZ     stored458
-	VMOVSD X0, (BX)
-
-stored458:
-	ADDQ    AX, DI
-	TESTQ   $0x00000007, R9
-	JNZ     partial459
-	VMOVUPD Z5, (DI)
-	JMP     stored462
-
-partial459:
-	LEAQ       (DI), BX
-	VMOVAPD    Z5, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour460
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour460:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo461
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo461:
-	TESTQ  $0x00000001, R9
-	JZ     stored462
-	VMOVSD X0, (BX)
-
-stored462:
-	ADDQ    AX, DI
-	TESTQ   $0x00000007, R9
-	JNZ     partial463
-	VMOVUPD Z6, (DI)
-	JMP     stored466
-
-partial463:
-	LEAQ       (DI), BX
-	VMOVAPD    Z6, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour464
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour464:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo465
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo465:
-	TESTQ  $0x00000001, R9
-	JZ     stored466
-	VMOVSD X0, (BX)
-
-stored466:
-	ADDQ    AX, DI
-	TESTQ   $0x00000007, R9
-	JNZ     partial467
-	VMOVUPD Z7, (DI)
-	JMP     stored470
-
-partial467:
-	LEAQ       (DI), BX
-	VMOVAPD    Z7, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour468
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour468:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo469
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo469:
-	TESTQ  $0x00000001, R9
-	JZ     stored470
-	VMOVSD X0, (BX)
-
-stored470:
-	ADDQ    AX, DI
-	TESTQ   $0x00000007, R9
-	JNZ     partial471
-	VMOVUPD Z8, (DI)
-	JMP     stored474
-
-partial471:
-	LEAQ       (DI), BX
-	VMOVAPD    Z8, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour472
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour472:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo473
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo473:
-	TESTQ  $0x00000001, R9
-	JZ     stored474
-	VMOVSD X0, (BX)
-
-stored474:
-	ADDQ    AX, DI
-	TESTQ   $0x00000007, R9
 	JNZ     partial475
-	VMOVUPD Z9, (DI)
+	VMOVUPD Z0, (DI)
 	JMP     stored478
 
 partial475:
 	LEAQ       (DI), BX
-	VMOVAPD    Z9, Z0
+	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
 	JZ         noFour476
 	VMOVUPD    Y0, (BX)
@@ -6211,12 +6680,12 @@ stored478:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
 	JNZ     partial479
-	VMOVUPD Z10, (DI)
+	VMOVUPD Z1, (DI)
 	JMP     stored482
 
 partial479:
 	LEAQ       (DI), BX
-	VMOVAPD    Z10, Z0
+	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
 	JZ         noFour480
 	VMOVUPD    Y0, (BX)
@@ -6239,12 +6708,12 @@ stored482:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
 	JNZ     partial483
-	VMOVUPD Z11, (DI)
+	VMOVUPD Z2, (DI)
 	JMP     stored486
 
 partial483:
 	LEAQ       (DI), BX
-	VMOVAPD    Z11, Z0
+	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
 	JZ         noFour484
 	VMOVUPD    Y0, (BX)
@@ -6264,57 +6733,43 @@ noTwo485:
 	VMOVSD X0, (BX)
 
 stored486:
-	ADDQ AX, DI
-	SUBQ $0x0000000c, R10
-	CMPQ R10, $0x0000000c
-	JGE  tile435
+	ADDQ    AX, DI
+	TESTQ   $0x00000007, R9
+	JNZ     partial487
+	VMOVUPD Z3, (DI)
+	JMP     stored490
 
-tiles436:
-	CMPQ R10, $0x00000004
-	JLT  tiles488
+partial487:
+	LEAQ       (DI), BX
+	VMOVAPD    Z3, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour488
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
 
-tile487:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done490
+noFour488:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo489
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
 
-again489:
-	VMOVUPD.Z    (BX), K1, Z4
-	MOVQ         DX, SI
-	VBROADCASTSD (SI), Z5
-	VFMADD231PD  Z4, Z5, Z0
-	ADDQ         CX, SI
-	VBROADCASTSD (SI), Z5
-	VFMADD231PD  Z4, Z5, Z1
-	ADDQ         CX, SI
-	VBROADCASTSD (SI), Z5
-	VFMADD231PD  Z4, Z5, Z2
-	ADDQ         CX, SI
-	VBROADCASTSD (SI), Z5
-	VFMADD231PD  Z4, Z5, Z3
-	ADDQ         $0x08, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again489
+noTwo489:
+	TESTQ  $0x00000001, R9
+	JZ     stored490
+	VMOVSD X0, (BX)
 
-done490:
-	MOVQ    CX, SI
-	IMUL3Q  $0x03, SI, SI
-	ADDQ    SI, DX
+stored490:
+	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
 	JNZ     partial491
-	VMOVUPD Z0, (DI)
+	VMOVUPD Z4, (DI)
 	JMP     stored494
 
 partial491:
 	LEAQ       (DI), BX
-	VMOVAPD    Z0, Z0
+	VMOVAPD    Z4, Z0
 	TESTQ      $0x00000004, R9
 	JZ         noFour492
 	VMOVUPD    Y0, (BX)
@@ -6337,12 +6792,12 @@ stored494:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
 	JNZ     partial495
-	VMOVUPD Z1, (DI)
+	VMOVUPD Z5, (DI)
 	JMP     stored498
 
 partial495:
 	LEAQ       (DI), BX
-	VMOVAPD    Z1, Z0
+	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
 	JZ         noFour496
 	VMOVUPD    Y0, (BX)
@@ -6365,12 +6820,12 @@ stored498:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
 	JNZ     partial499
-	VMOVUPD Z2, (DI)
+	VMOVUPD Z6, (DI)
 	JMP     stored502
 
 partial499:
 	LEAQ       (DI), BX
-	VMOVAPD    Z2, Z0
+	VMOVAPD    Z6, Z0
 	TESTQ      $0x00000004, R9
 	JZ         noFour500
 	VMOVUPD    Y0, (BX)
@@ -6393,12 +6848,12 @@ stored502:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
 	JNZ     partial503
-	VMOVUPD Z3, (DI)
+	VMOVUPD Z7, (DI)
 	JMP     stored506
 
 partial503:
 	LEAQ       (DI), BX
-	VMOVAPD    Z3, Z0
+	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
 	JZ         noFour504
 	VMOVUPD    Y0, (BX)
@@ -6418,24 +6873,290 @@ noTwo505:
 	VMOVSD X0, (BX)
 
 stored506:
+	ADDQ    AX, DI
+	TESTQ   $0x00000007, R9
+	JNZ     partial507
+	VMOVUPD Z8, (DI)
+	JMP     stored510
+
+partial507:
+	LEAQ       (DI), BX
+	VMOVAPD    Z8, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour508
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour508:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo509
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo509:
+	TESTQ  $0x00000001, R9
+	JZ     stored510
+	VMOVSD X0, (BX)
+
+stored510:
+	ADDQ    AX, DI
+	TESTQ   $0x00000007, R9
+	JNZ     partial511
+	VMOVUPD Z9, (DI)
+	JMP     stored514
+
+partial511:
+	LEAQ       (DI), BX
+	VMOVAPD    Z9, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour512
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour512:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo513
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo513:
+	TESTQ  $0x00000001, R9
+	JZ     stored514
+	VMOVSD X0, (BX)
+
+stored514:
+	ADDQ    AX, DI
+	TESTQ   $0x00000007, R9
+	JNZ     partial515
+	VMOVUPD Z10, (DI)
+	JMP     stored518
+
+partial515:
+	LEAQ       (DI), BX
+	VMOVAPD    Z10, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour516
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour516:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo517
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo517:
+	TESTQ  $0x00000001, R9
+	JZ     stored518
+	VMOVSD X0, (BX)
+
+stored518:
+	ADDQ    AX, DI
+	TESTQ   $0x00000007, R9
+	JNZ     partial519
+	VMOVUPD Z11, (DI)
+	JMP     stored522
+
+partial519:
+	LEAQ       (DI), BX
+	VMOVAPD    Z11, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour520
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour520:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo521
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo521:
+	TESTQ  $0x00000001, R9
+	JZ     stored522
+	VMOVSD X0, (BX)
+
+stored522:
+	ADDQ AX, DI
+	SUBQ $0x0000000c, R10
+	CMPQ R10, $0x0000000c
+	JGE  tile471
+
+tiles472:
+	CMPQ R10, $0x00000004
+	JLT  tiles524
+
+tile523:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done526
+
+again525:
+	VMOVUPD.Z    (BX), K1, Z4
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Z5
+	VFMADD231PD  Z4, Z5, Z0
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z5
+	VFMADD231PD  Z4, Z5, Z1
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z5
+	VFMADD231PD  Z4, Z5, Z2
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z5
+	VFMADD231PD  Z4, Z5, Z3
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again525
+
+done526:
+	MOVQ    CX, SI
+	IMUL3Q  $0x03, SI, SI
+	ADDQ    SI, DX
+	TESTQ   $0x00000007, R9
+	JNZ     partial527
+	VMOVUPD Z0, (DI)
+	JMP     stored530
+
+partial527:
+	LEAQ       (DI), BX
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour528
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour528:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo529
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo529:
+	TESTQ  $0x00000001, R9
+	JZ     stored530
+	VMOVSD X0, (BX)
+
+stored530:
+	ADDQ    AX, DI
+	TESTQ   $0x00000007, R9
+	JNZ     partial531
+	VMOVUPD Z1, (DI)
+	JMP     stored534
+
+partial531:
+	LEAQ       (DI), BX
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour532
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour532:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo533
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo533:
+	TESTQ  $0x00000001, R9
+	JZ     stored534
+	VMOVSD X0, (BX)
+
+stored534:
+	ADDQ    AX, DI
+	TESTQ   $0x00000007, R9
+	JNZ     partial535
+	VMOVUPD Z2, (DI)
+	JMP     stored538
+
+partial535:
+	LEAQ       (DI), BX
+	VMOVAPD    Z2, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour536
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour536:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo537
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo537:
+	TESTQ  $0x00000001, R9
+	JZ     stored538
+	VMOVSD X0, (BX)
+
+stored538:
+	ADDQ    AX, DI
+	TESTQ   $0x00000007, R9
+	JNZ     partial539
+	VMOVUPD Z3, (DI)
+	JMP     stored542
+
+partial539:
+	LEAQ       (DI), BX
+	VMOVAPD    Z3, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour540
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour540:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo541
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo541:
+	TESTQ  $0x00000001, R9
+	JZ     stored542
+	VMOVSD X0, (BX)
+
+stored542:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile487
+	JGE  tile523
 
-tiles488:
+tiles524:
 	CMPQ R10, $0x00000001
-	JLT  tiles508
+	JLT  tiles544
 
-tile507:
+tile543:
 	VXORPD Z0, Z0, Z0
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done510
+	JLE    done546
 
-again509:
+again545:
 	VMOVUPD.Z    (BX), K1, Z1
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Z2
@@ -6443,47 +7164,47 @@ again509:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again509
+	JNZ          again545
 
-done510:
+done546:
 	TESTQ   $0x00000007, R9
-	JNZ     partial511
+	JNZ     partial547
 	VMOVUPD Z0, (DI)
-	JMP     stored514
+	JMP     stored550
 
-partial511:
+partial547:
 	LEAQ       (DI), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour512
+	JZ         noFour548
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour512:
+noFour548:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo513
+	JZ         noTwo549
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo513:
+noTwo549:
 	TESTQ  $0x00000001, R9
-	JZ     stored514
+	JZ     stored550
 	VMOVSD X0, (CX)
 
-stored514:
+stored550:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile507
+	JGE  tile543
 
-tiles508:
-	JMP done421
+tiles544:
+	JMP done457
 
-wider434:
+wider470:
 	CMPQ  R9, $0x00000010
-	JGT   wider515
+	JGT   wider551
 	SUBQ  $0x00000008, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -6493,9 +7214,9 @@ wider434:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles517
+	JLT   tiles553
 
-tile516:
+tile552:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -6516,9 +7237,9 @@ tile516:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done519
+	JLE    done555
 
-again518:
+again554:
 	VMOVUPD      (BX), Z16
 	VMOVUPD.Z    64(BX), K1, Z17
 	MOVQ         DX, SI
@@ -6556,294 +7277,11 @@ again518:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again518
-
-done519:
-	MOVQ    CX, SI
-	IMUL3Q  $0x07, SI, SI
-	ADDQ    SI, DX
-	VMOVUPD Z0, (DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial520
-	VMOVUPD Z1, 64(DI)
-	JMP     stored523
-
-partial520:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour521
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour521:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo522
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo522:
-	TESTQ  $0x00000001, R9
-	JZ     stored523
-	VMOVSD X0, (BX)
-
-stored523:
-	ADDQ    AX, DI
-	VMOVUPD Z2, (DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial524
-	VMOVUPD Z3, 64(DI)
-	JMP     stored527
-
-partial524:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z3, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour525
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour525:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo526
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo526:
-	TESTQ  $0x00000001, R9
-	JZ     stored527
-	VMOVSD X0, (BX)
-
-stored527:
-	ADDQ    AX, DI
-	VMOVUPD Z4, (DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial528
-	VMOVUPD Z5, 64(DI)
-	JMP     stored531
-
-partial528:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z5, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour529
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour529:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo530
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo530:
-	TESTQ  $0x00000001, R9
-	JZ     stored531
-	VMOVSD X0, (BX)
-
-stored531:
-	ADDQ    AX, DI
-	VMOVUPD Z6, (DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial532
-	VMOVUPD Z7, 64(DI)
-	JMP     stored535
-
-partial532:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z7, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour533
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour533:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo534
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo534:
-	TESTQ  $0x00000001, R9
-	JZ     stored535
-	VMOVSD X0, (BX)
-
-stored535:
-	ADDQ    AX, DI
-	VMOVUPD Z8, (DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial536
-	VMOVUPD Z9, 64(DI)
-	JMP     stored539
-
-partial536:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z9, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour537
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour537:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo538
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo538:
-	TESTQ  $0x00000001, R9
-	JZ     stored539
-	VMOVSD X0, (BX)
-
-stored539:
-	ADDQ    AX, DI
-	VMOVUPD Z10, (DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial540
-	VMOVUPD Z11, 64(DI)
-	JMP     stored543
-
-partial540:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z11, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour541
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour541:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo542
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo542:
-	TESTQ  $0x00000001, R9
-	JZ     stored543
-	VMOVSD X0, (BX)
-
-stored543:
-	ADDQ    AX, DI
-	VMOVUPD Z12, (DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial544
-	VMOVUPD Z13, 64(DI)
-	JMP     stored547
-
-partial544:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z13, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour545
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour545:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo546
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo546:
-	TESTQ  $0x00000001, R9
-	JZ     stored547
-	VMOVSD X0, (BX)
-
-stored547:
-	ADDQ    AX, DI
-	VMOVUPD Z14, (DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial548
-	VMOVUPD Z15, 64(DI)
-	JMP     stored551
-
-partial548:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z15, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour549
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour549:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo550
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo550:
-	TESTQ  $0x00000001, R9
-	JZ     stored551
-	VMOVSD X0, (BX)
-
-stored551:
-	ADDQ AX, DI
-	SUBQ $0x00000008, R10
-	CMPQ R10, $0x00000008
-	JGE  tile516
-
-tiles517:
-	CMPQ R10, $0x00000004
-	JLT  tiles553
-
-tile552:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done555
-
-again554:
-	VMOVUPD      (BX), Z8
-	VMOVUPD.Z    64(BX), K1, Z9
-	MOVQ         DX, SI
-	VBROADCASTSD (SI), Z10
-	VFMADD231PD  Z8, Z10, Z0
-	VFMADD231PD  Z9, Z10, Z1
-	ADDQ         CX, SI
-	VBROADCASTSD (SI), Z10
-	VFMADD231PD  Z8, Z10, Z2
-	VFMADD231PD  Z9, Z10, Z3
-	ADDQ         CX, SI
-	VBROADCASTSD (SI), Z10
-	VFMADD231PD  Z8, Z10, Z4
-	VFMADD231PD  Z9, Z10, Z5
-	ADDQ         CX, SI
-	VBROADCASTSD (SI), Z10
-	VFMADD231PD  Z8, Z10, Z6
-	VFMADD231PD  Z9, Z10, Z7
-	ADDQ         $0x08, DX
-	ADDQ         AX, BX
-	DECQ         R11
 	JNZ          again554
 
 done555:
 	MOVQ    CX, SI
-	IMUL3Q  $0x03, SI, SI
+	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Z0, (DI)
 	TESTQ   $0x00000007, R9
@@ -6960,25 +7398,308 @@ noTwo570:
 	VMOVSD X0, (BX)
 
 stored571:
+	ADDQ    AX, DI
+	VMOVUPD Z8, (DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial572
+	VMOVUPD Z9, 64(DI)
+	JMP     stored575
+
+partial572:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z9, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour573
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour573:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo574
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo574:
+	TESTQ  $0x00000001, R9
+	JZ     stored575
+	VMOVSD X0, (BX)
+
+stored575:
+	ADDQ    AX, DI
+	VMOVUPD Z10, (DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial576
+	VMOVUPD Z11, 64(DI)
+	JMP     stored579
+
+partial576:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z11, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour577
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour577:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo578
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo578:
+	TESTQ  $0x00000001, R9
+	JZ     stored579
+	VMOVSD X0, (BX)
+
+stored579:
+	ADDQ    AX, DI
+	VMOVUPD Z12, (DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial580
+	VMOVUPD Z13, 64(DI)
+	JMP     stored583
+
+partial580:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z13, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour581
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour581:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo582
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo582:
+	TESTQ  $0x00000001, R9
+	JZ     stored583
+	VMOVSD X0, (BX)
+
+stored583:
+	ADDQ    AX, DI
+	VMOVUPD Z14, (DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial584
+	VMOVUPD Z15, 64(DI)
+	JMP     stored587
+
+partial584:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z15, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour585
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour585:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo586
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo586:
+	TESTQ  $0x00000001, R9
+	JZ     stored587
+	VMOVSD X0, (BX)
+
+stored587:
 	ADDQ AX, DI
-	SUBQ $0x00000004, R10
-	CMPQ R10, $0x00000004
+	SUBQ $0x00000008, R10
+	CMPQ R10, $0x00000008
 	JGE  tile552
 
 tiles553:
-	CMPQ R10, $0x00000001
-	JLT  tiles573
+	CMPQ R10, $0x00000004
+	JLT  tiles589
 
-tile572:
+tile588:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done591
+
+again590:
+	VMOVUPD      (BX), Z8
+	VMOVUPD.Z    64(BX), K1, Z9
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Z10
+	VFMADD231PD  Z8, Z10, Z0
+	VFMADD231PD  Z9, Z10, Z1
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z10
+	VFMADD231PD  Z8, Z10, Z2
+	VFMADD231PD  Z9, Z10, Z3
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z10
+	VFMADD231PD  Z8, Z10, Z4
+	VFMADD231PD  Z9, Z10, Z5
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z10
+	VFMADD231PD  Z8, Z10, Z6
+	VFMADD231PD  Z9, Z10, Z7
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again590
+
+done591:
+	MOVQ    CX, SI
+	IMUL3Q  $0x03, SI, SI
+	ADDQ    SI, DX
+	VMOVUPD Z0, (DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial592
+	VMOVUPD Z1, 64(DI)
+	JMP     stored595
+
+partial592:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour593
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour593:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo594
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo594:
+	TESTQ  $0x00000001, R9
+	JZ     stored595
+	VMOVSD X0, (BX)
+
+stored595:
+	ADDQ    AX, DI
+	VMOVUPD Z2, (DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial596
+	VMOVUPD Z3, 64(DI)
+	JMP     stored599
+
+partial596:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z3, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour597
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour597:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo598
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo598:
+	TESTQ  $0x00000001, R9
+	JZ     stored599
+	VMOVSD X0, (BX)
+
+stored599:
+	ADDQ    AX, DI
+	VMOVUPD Z4, (DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial600
+	VMOVUPD Z5, 64(DI)
+	JMP     stored603
+
+partial600:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z5, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour601
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour601:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo602
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo602:
+	TESTQ  $0x00000001, R9
+	JZ     stored603
+	VMOVSD X0, (BX)
+
+stored603:
+	ADDQ    AX, DI
+	VMOVUPD Z6, (DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial604
+	VMOVUPD Z7, 64(DI)
+	JMP     stored607
+
+partial604:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z7, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour605
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour605:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo606
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo606:
+	TESTQ  $0x00000001, R9
+	JZ     stored607
+	VMOVSD X0, (BX)
+
+stored607:
+	ADDQ AX, DI
+	SUBQ $0x00000004, R10
+	CMPQ R10, $0x00000004
+	JGE  tile588
+
+tiles589:
+	CMPQ R10, $0x00000001
+	JLT  tiles609
+
+tile608:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done575
+	JLE    done611
 
-again574:
+again610:
 	VMOVUPD      (BX), Z2
 	VMOVUPD.Z    64(BX), K1, Z3
 	MOVQ         DX, SI
@@ -6988,48 +7709,48 @@ again574:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again574
+	JNZ          again610
 
-done575:
+done611:
 	VMOVUPD Z0, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial576
+	JNZ     partial612
 	VMOVUPD Z1, 64(DI)
-	JMP     stored579
+	JMP     stored615
 
-partial576:
+partial612:
 	LEAQ       64(DI), CX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour577
+	JZ         noFour613
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour577:
+noFour613:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo578
+	JZ         noTwo614
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo578:
+noTwo614:
 	TESTQ  $0x00000001, R9
-	JZ     stored579
+	JZ     stored615
 	VMOVSD X0, (CX)
 
-stored579:
+stored615:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile572
+	JGE  tile608
 
-tiles573:
-	JMP done421
+tiles609:
+	JMP done457
 
-wider515:
+wider551:
 	CMPQ  R9, $0x00000018
-	JGT   wider580
+	JGT   wider616
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -7039,9 +7760,9 @@ wider515:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles582
+	JLT   tiles618
 
-tile581:
+tile617:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -7070,9 +7791,9 @@ tile581:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done584
+	JLE    done620
 
-again583:
+again619:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VMOVUPD.Z    128(BX), K1, Z26
@@ -7119,295 +7840,11 @@ again583:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again583
-
-done584:
-	MOVQ    CX, SI
-	IMUL3Q  $0x07, SI, SI
-	ADDQ    SI, DX
-	VMOVUPD Z0, (DI)
-	VMOVUPD Z1, 64(DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial585
-	VMOVUPD Z2, 128(DI)
-	JMP     stored588
-
-partial585:
-	LEAQ       128(DI), BX
-	VMOVAPD    Z2, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour586
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour586:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo587
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo587:
-	TESTQ  $0x00000001, R9
-	JZ     stored588
-	VMOVSD X0, (BX)
-
-stored588:
-	ADDQ    AX, DI
-	VMOVUPD Z3, (DI)
-	VMOVUPD Z4, 64(DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial589
-	VMOVUPD Z5, 128(DI)
-	JMP     stored592
-
-partial589:
-	LEAQ       128(DI), BX
-	VMOVAPD    Z5, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour590
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour590:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo591
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo591:
-	TESTQ  $0x00000001, R9
-	JZ     stored592
-	VMOVSD X0, (BX)
-
-stored592:
-	ADDQ    AX, DI
-	VMOVUPD Z6, (DI)
-	VMOVUPD Z7, 64(DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial593
-	VMOVUPD Z8, 128(DI)
-	JMP     stored596
-
-partial593:
-	LEAQ       128(DI), BX
-	VMOVAPD    Z8, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour594
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour594:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo595
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo595:
-	TESTQ  $0x00000001, R9
-	JZ     stored596
-	VMOVSD X0, (BX)
-
-stored596:
-	ADDQ    AX, DI
-	VMOVUPD Z9, (DI)
-	VMOVUPD Z10, 64(DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial597
-	VMOVUPD Z11, 128(DI)
-	JMP     stored600
-
-partial597:
-	LEAQ       128(DI), BX
-	VMOVAPD    Z11, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour598
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour598:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo599
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo599:
-	TESTQ  $0x00000001, R9
-	JZ     stored600
-	VMOVSD X0, (BX)
-
-stored600:
-	ADDQ    AX, DI
-	VMOVUPD Z12, (DI)
-	VMOVUPD Z13, 64(DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial601
-	VMOVUPD Z14, 128(DI)
-	JMP     stored604
-
-partial601:
-	LEAQ       128(DI), BX
-	VMOVAPD    Z14, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour602
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour602:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo603
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo603:
-	TESTQ  $0x00000001, R9
-	JZ     stored604
-	VMOVSD X0, (BX)
-
-stored604:
-	ADDQ    AX, DI
-	VMOVUPD Z15, (DI)
-	VMOVUPD Z16, 64(DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial605
-	VMOVUPD Z17, 128(DI)
-	JMP     stored608
-
-partial605:
-	LEAQ       128(DI), BX
-	VMOVAPD    Z17, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour606
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour606:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo607
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo607:
-	TESTQ  $0x00000001, R9
-	JZ     stored608
-	VMOVSD X0, (BX)
-
-stored608:
-	ADDQ    AX, DI
-	VMOVUPD Z18, (DI)
-	VMOVUPD Z19, 64(DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial609
-	VMOVUPD Z20, 128(DI)
-	JMP     stored612
-
-partial609:
-	LEAQ       128(DI), BX
-	VMOVAPD    Z20, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour610
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour610:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo611
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo611:
-	TESTQ  $0x00000001, R9
-	JZ     stored612
-	VMOVSD X0, (BX)
-
-stored612:
-	ADDQ    AX, DI
-	VMOVUPD Z21, (DI)
-	VMOVUPD Z22, 64(DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial613
-	VMOVUPD Z23, 128(DI)
-	JMP     stored616
-
-partial613:
-	LEAQ       128(DI), BX
-	VMOVAPD    Z23, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour614
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour614:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo615
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo615:
-	TESTQ  $0x00000001, R9
-	JZ     stored616
-	VMOVSD X0, (BX)
-
-stored616:
-	ADDQ AX, DI
-	SUBQ $0x00000008, R10
-	CMPQ R10, $0x00000008
-	JGE  tile581
-
-tiles582:
-	CMPQ R10, $0x00000002
-	JLT  tiles618
-
-tile617:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done620
-
-again619:
-	VMOVUPD      (BX), Z6
-	VMOVUPD      64(BX), Z7
-	VMOVUPD.Z    128(BX), K1, Z8
-	MOVQ         DX, SI
-	VBROADCASTSD (SI), Z9
-	VFMADD231PD  Z6, Z9, Z0
-	VFMADD231PD  Z7, Z9, Z1
-	VFMADD231PD  Z8, Z9, Z2
-	ADDQ         CX, SI
-	VBROADCASTSD (SI), Z9
-	VFMADD231PD  Z6, Z9, Z3
-	VFMADD231PD  Z7, Z9, Z4
-	VFMADD231PD  Z8, Z9, Z5
-	ADDQ         $0x08, DX
-	ADDQ         AX, BX
-	DECQ         R11
 	JNZ          again619
 
 done620:
 	MOVQ    CX, SI
-	IMUL3Q  $0x01, SI, SI
+	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
@@ -7468,16 +7905,300 @@ noTwo627:
 	VMOVSD X0, (BX)
 
 stored628:
+	ADDQ    AX, DI
+	VMOVUPD Z6, (DI)
+	VMOVUPD Z7, 64(DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial629
+	VMOVUPD Z8, 128(DI)
+	JMP     stored632
+
+partial629:
+	LEAQ       128(DI), BX
+	VMOVAPD    Z8, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour630
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour630:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo631
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo631:
+	TESTQ  $0x00000001, R9
+	JZ     stored632
+	VMOVSD X0, (BX)
+
+stored632:
+	ADDQ    AX, DI
+	VMOVUPD Z9, (DI)
+	VMOVUPD Z10, 64(DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial633
+	VMOVUPD Z11, 128(DI)
+	JMP     stored636
+
+partial633:
+	LEAQ       128(DI), BX
+	VMOVAPD    Z11, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour634
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour634:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo635
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo635:
+	TESTQ  $0x00000001, R9
+	JZ     stored636
+	VMOVSD X0, (BX)
+
+stored636:
+	ADDQ    AX, DI
+	VMOVUPD Z12, (DI)
+	VMOVUPD Z13, 64(DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial637
+	VMOVUPD Z14, 128(DI)
+	JMP     stored640
+
+partial637:
+	LEAQ       128(DI), BX
+	VMOVAPD    Z14, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour638
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour638:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo639
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo639:
+	TESTQ  $0x00000001, R9
+	JZ     stored640
+	VMOVSD X0, (BX)
+
+stored640:
+	ADDQ    AX, DI
+	VMOVUPD Z15, (DI)
+	VMOVUPD Z16, 64(DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial641
+	VMOVUPD Z17, 128(DI)
+	JMP     stored644
+
+partial641:
+	LEAQ       128(DI), BX
+	VMOVAPD    Z17, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour642
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour642:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo643
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo643:
+	TESTQ  $0x00000001, R9
+	JZ     stored644
+	VMOVSD X0, (BX)
+
+stored644:
+	ADDQ    AX, DI
+	VMOVUPD Z18, (DI)
+	VMOVUPD Z19, 64(DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial645
+	VMOVUPD Z20, 128(DI)
+	JMP     stored648
+
+partial645:
+	LEAQ       128(DI), BX
+	VMOVAPD    Z20, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour646
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour646:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo647
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo647:
+	TESTQ  $0x00000001, R9
+	JZ     stored648
+	VMOVSD X0, (BX)
+
+stored648:
+	ADDQ    AX, DI
+	VMOVUPD Z21, (DI)
+	VMOVUPD Z22, 64(DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial649
+	VMOVUPD Z23, 128(DI)
+	JMP     stored652
+
+partial649:
+	LEAQ       128(DI), BX
+	VMOVAPD    Z23, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour650
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour650:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo651
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo651:
+	TESTQ  $0x00000001, R9
+	JZ     stored652
+	VMOVSD X0, (BX)
+
+stored652:
 	ADDQ AX, DI
-	SUBQ $0x00000002, R10
-	CMPQ R10, $0x00000002
+	SUBQ $0x00000008, R10
+	CMPQ R10, $0x00000008
 	JGE  tile617
 
 tiles618:
-	CMPQ R10, $0x00000001
-	JLT  tiles630
+	CMPQ R10, $0x00000002
+	JLT  tiles654
 
-tile629:
+tile653:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done656
+
+again655:
+	VMOVUPD      (BX), Z6
+	VMOVUPD      64(BX), Z7
+	VMOVUPD.Z    128(BX), K1, Z8
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Z9
+	VFMADD231PD  Z6, Z9, Z0
+	VFMADD231PD  Z7, Z9, Z1
+	VFMADD231PD  Z8, Z9, Z2
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z9
+	VFMADD231PD  Z6, Z9, Z3
+	VFMADD231PD  Z7, Z9, Z4
+	VFMADD231PD  Z8, Z9, Z5
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again655
+
+done656:
+	MOVQ    CX, SI
+	IMUL3Q  $0x01, SI, SI
+	ADDQ    SI, DX
+	VMOVUPD Z0, (DI)
+	VMOVUPD Z1, 64(DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial657
+	VMOVUPD Z2, 128(DI)
+	JMP     stored660
+
+partial657:
+	LEAQ       128(DI), BX
+	VMOVAPD    Z2, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour658
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour658:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo659
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo659:
+	TESTQ  $0x00000001, R9
+	JZ     stored660
+	VMOVSD X0, (BX)
+
+stored660:
+	ADDQ    AX, DI
+	VMOVUPD Z3, (DI)
+	VMOVUPD Z4, 64(DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial661
+	VMOVUPD Z5, 128(DI)
+	JMP     stored664
+
+partial661:
+	LEAQ       128(DI), BX
+	VMOVAPD    Z5, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour662
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour662:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo663
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo663:
+	TESTQ  $0x00000001, R9
+	JZ     stored664
+	VMOVSD X0, (BX)
+
+stored664:
+	ADDQ AX, DI
+	SUBQ $0x00000002, R10
+	CMPQ R10, $0x00000002
+	JGE  tile653
+
+tiles654:
+	CMPQ R10, $0x00000001
+	JLT  tiles666
+
+tile665:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -7485,9 +8206,9 @@ tile629:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done632
+	JLE    done668
 
-again631:
+again667:
 	VMOVUPD      (BX), Z3
 	VMOVUPD      64(BX), Z4
 	VMOVUPD.Z    128(BX), K1, Z5
@@ -7499,47 +8220,47 @@ again631:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again631
+	JNZ          again667
 
-done632:
+done668:
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial633
+	JNZ     partial669
 	VMOVUPD Z2, 128(DI)
-	JMP     stored636
+	JMP     stored672
 
-partial633:
+partial669:
 	LEAQ       128(DI), CX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour634
+	JZ         noFour670
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour634:
+noFour670:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo635
+	JZ         noTwo671
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo635:
+noTwo671:
 	TESTQ  $0x00000001, R9
-	JZ     stored636
+	JZ     stored672
 	VMOVSD X0, (CX)
 
-stored636:
+stored672:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile629
+	JGE  tile665
 
-tiles630:
-	JMP done421
+tiles666:
+	JMP done457
 
-wider580:
+wider616:
 	SUBQ  $0x00000018, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -7549,9 +8270,9 @@ wider580:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000006
-	JLT   tiles639
+	JLT   tiles675
 
-tile638:
+tile674:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -7580,9 +8301,9 @@ tile638:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done641
+	JLE    done677
 
-again640:
+again676:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VMOVUPD      128(BX), Z26
@@ -7626,9 +8347,9 @@ again640:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again640
+	JNZ          again676
 
-done641:
+done677:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -7636,197 +8357,197 @@ done641:
 	VMOVUPD Z1, 64(DI)
 	VMOVUPD Z2, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial642
+	JNZ     partial678
 	VMOVUPD Z3, 192(DI)
-	JMP     stored645
+	JMP     stored681
 
-partial642:
+partial678:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour643
+	JZ         noFour679
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour643:
+noFour679:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo644
+	JZ         noTwo680
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo644:
+noTwo680:
 	TESTQ  $0x00000001, R9
-	JZ     stored645
+	JZ     stored681
 	VMOVSD X0, (BX)
 
-stored645:
+stored681:
 	ADDQ    AX, DI
 	VMOVUPD Z4, (DI)
 	VMOVUPD Z5, 64(DI)
 	VMOVUPD Z6, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial646
+	JNZ     partial682
 	VMOVUPD Z7, 192(DI)
-	JMP     stored649
+	JMP     stored685
 
-partial646:
+partial682:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour647
+	JZ         noFour683
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour647:
+noFour683:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo648
+	JZ         noTwo684
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo648:
+noTwo684:
 	TESTQ  $0x00000001, R9
-	JZ     stored649
+	JZ     stored685
 	VMOVSD X0, (BX)
 
-stored649:
+stored685:
 	ADDQ    AX, DI
 	VMOVUPD Z8, (DI)
 	VMOVUPD Z9, 64(DI)
 	VMOVUPD Z10, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial650
+	JNZ     partial686
 	VMOVUPD Z11, 192(DI)
-	JMP     stored653
+	JMP     stored689
 
-partial650:
+partial686:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour651
+	JZ         noFour687
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour651:
+noFour687:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo652
+	JZ         noTwo688
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo652:
+noTwo688:
 	TESTQ  $0x00000001, R9
-	JZ     stored653
+	JZ     stored689
 	VMOVSD X0, (BX)
 
-stored653:
+stored689:
 	ADDQ    AX, DI
 	VMOVUPD Z12, (DI)
 	VMOVUPD Z13, 64(DI)
 	VMOVUPD Z14, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial654
+	JNZ     partial690
 	VMOVUPD Z15, 192(DI)
-	JMP     stored657
+	JMP     stored693
 
-partial654:
+partial690:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z15, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour655
+	JZ         noFour691
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour655:
+noFour691:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo656
+	JZ         noTwo692
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo656:
+noTwo692:
 	TESTQ  $0x00000001, R9
-	JZ     stored657
+	JZ     stored693
 	VMOVSD X0, (BX)
 
-stored657:
+stored693:
 	ADDQ    AX, DI
 	VMOVUPD Z16, (DI)
 	VMOVUPD Z17, 64(DI)
 	VMOVUPD Z18, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial658
+	JNZ     partial694
 	VMOVUPD Z19, 192(DI)
-	JMP     stored661
+	JMP     stored697
 
-partial658:
+partial694:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z19, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour659
+	JZ         noFour695
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour659:
+noFour695:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo660
+	JZ         noTwo696
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo660:
+noTwo696:
 	TESTQ  $0x00000001, R9
-	JZ     stored661
+	JZ     stored697
 	VMOVSD X0, (BX)
 
-stored661:
+stored697:
 	ADDQ    AX, DI
 	VMOVUPD Z20, (DI)
 	VMOVUPD Z21, 64(DI)
 	VMOVUPD Z22, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial662
+	JNZ     partial698
 	VMOVUPD Z23, 192(DI)
-	JMP     stored665
+	JMP     stored701
 
-partial662:
+partial698:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z23, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour663
+	JZ         noFour699
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour663:
+noFour699:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo664
+	JZ         noTwo700
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo664:
+noTwo700:
 	TESTQ  $0x00000001, R9
-	JZ     stored665
+	JZ     stored701
 	VMOVSD X0, (BX)
 
-stored665:
+stored701:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile638
+	JGE  tile674
 
-tiles639:
+tiles675:
 	CMPQ R10, $0x00000002
-	JLT  tiles667
+	JLT  tiles703
 
-tile666:
+tile702:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -7839,9 +8560,9 @@ tile666:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done669
+	JLE    done705
 
-again668:
+again704:
 	VMOVUPD      (BX), Z8
 	VMOVUPD      64(BX), Z9
 	VMOVUPD      128(BX), Z10
@@ -7861,9 +8582,9 @@ again668:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again668
+	JNZ          again704
 
-done669:
+done705:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -7871,73 +8592,73 @@ done669:
 	VMOVUPD Z1, 64(DI)
 	VMOVUPD Z2, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial670
+	JNZ     partial706
 	VMOVUPD Z3, 192(DI)
-	JMP     stored673
+	JMP     stored709
 
-partial670:
+partial706:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour671
+	JZ         noFour707
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour671:
+noFour707:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo672
+	JZ         noTwo708
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo672:
+noTwo708:
 	TESTQ  $0x00000001, R9
-	JZ     stored673
+	JZ     stored709
 	VMOVSD X0, (BX)
 
-stored673:
+stored709:
 	ADDQ    AX, DI
 	VMOVUPD Z4, (DI)
 	VMOVUPD Z5, 64(DI)
 	VMOVUPD Z6, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial674
+	JNZ     partial710
 	VMOVUPD Z7, 192(DI)
-	JMP     stored677
+	JMP     stored713
 
-partial674:
+partial710:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour675
+	JZ         noFour711
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour675:
+noFour711:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo676
+	JZ         noTwo712
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo676:
+noTwo712:
 	TESTQ  $0x00000001, R9
-	JZ     stored677
+	JZ     stored713
 	VMOVSD X0, (BX)
 
-stored677:
+stored713:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile666
+	JGE  tile702
 
-tiles667:
+tiles703:
 	CMPQ R10, $0x00000001
-	JLT  tiles679
+	JLT  tiles715
 
-tile678:
+tile714:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -7946,9 +8667,9 @@ tile678:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done681
+	JLE    done717
 
-again680:
+again716:
 	VMOVUPD      (BX), Z4
 	VMOVUPD      64(BX), Z5
 	VMOVUPD      128(BX), Z6
@@ -7962,46 +8683,46 @@ again680:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again680
+	JNZ          again716
 
-done681:
+done717:
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	VMOVUPD Z2, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial682
+	JNZ     partial718
 	VMOVUPD Z3, 192(DI)
-	JMP     stored685
+	JMP     stored721
 
-partial682:
+partial718:
 	LEAQ       192(DI), CX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour683
+	JZ         noFour719
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour683:
+noFour719:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo684
+	JZ         noTwo720
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo684:
+noTwo720:
 	TESTQ  $0x00000001, R9
-	JZ     stored685
+	JZ     stored721
 	VMOVSD X0, (CX)
 
-stored685:
+stored721:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile678
+	JGE  tile714
 
-tiles679:
-done421:
+tiles715:
+done457:
 	VZEROUPPER
 	RET
 
@@ -8016,17 +8737,17 @@ TEXT ·scatterMatrix512(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000020
-	JLT  rest687
+	JLT  rest723
 
-panel686:
+panel722:
 	MOVQ f_base+24(FP), DX
 	MOVQ w_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ d+80(FP), R10
 	CMPQ R10, $0x00000005
-	JLT  tiles690
+	JLT  tiles726
 
-tile689:
+tile725:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8052,9 +8773,9 @@ tile689:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done692
+	JLE    done728
 
-again691:
+again727:
 	VMOVUPD      (SI), Z20
 	VMOVUPD      64(SI), Z21
 	VMOVUPD      128(SI), Z22
@@ -8087,9 +8808,9 @@ again691:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again691
+	JNZ          again727
 
-done692:
+done728:
 	VMOVUPD (DI), Z20
 	VADDPD  Z20, Z0, Z0
 	VMOVUPD Z0, (DI)
@@ -8158,13 +8879,13 @@ done692:
 	ADDQ    $0x00000028, DX
 	SUBQ    $0x00000005, R10
 	CMPQ    R10, $0x00000005
-	JGE     tile689
+	JGE     tile725
 
-tiles690:
+tiles726:
 	CMPQ R10, $0x00000002
-	JLT  tiles694
+	JLT  tiles730
 
-tile693:
+tile729:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8178,9 +8899,9 @@ tile693:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done696
+	JLE    done732
 
-again695:
+again731:
 	VMOVUPD      (SI), Z8
 	VMOVUPD      64(SI), Z9
 	VMOVUPD      128(SI), Z10
@@ -8198,9 +8919,9 @@ again695:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again695
+	JNZ          again731
 
-done696:
+done732:
 	VMOVUPD (DI), Z8
 	VADDPD  Z8, Z0, Z0
 	VMOVUPD Z0, (DI)
@@ -8230,13 +8951,13 @@ done696:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile693
+	JGE     tile729
 
-tiles694:
+tiles730:
 	CMPQ R10, $0x00000001
-	JLT  tiles698
+	JLT  tiles734
 
-tile697:
+tile733:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8246,9 +8967,9 @@ tile697:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done700
+	JLE    done736
 
-again699:
+again735:
 	VMOVUPD      (SI), Z4
 	VMOVUPD      64(SI), Z5
 	VMOVUPD      128(SI), Z6
@@ -8261,9 +8982,9 @@ again699:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again699
+	JNZ          again735
 
-done700:
+done736:
 	VMOVUPD (DI), Z4
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD Z0, (DI)
@@ -8280,19 +9001,19 @@ done700:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile697
+	JGE     tile733
 
-tiles698:
+tiles734:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000020, R9
 	CMPQ R9, $0x00000020
-	JGE  panel686
+	JGE  panel722
 
-rest687:
+rest723:
 	TESTQ R9, R9
-	JZ    done688
+	JZ    done724
 	CMPQ  R9, $0x00000008
-	JGT   wider701
+	JGT   wider737
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVB DX, K1
@@ -8301,9 +9022,9 @@ rest687:
 	ADDQ  R8, DI
 	MOVQ  d+80(FP), R10
 	CMPQ  R10, $0x0000000a
-	JLT   tiles703
+	JLT   tiles739
 
-tile702:
+tile738:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8319,9 +9040,9 @@ tile702:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done705
+	JLE    done741
 
-again704:
+again740:
 	VMOVUPD.Z    (SI), K1, Z10
 	VBROADCASTSD (BX), Z11
 	VFMADD231PD  Z10, Z11, Z0
@@ -8346,289 +9067,19 @@ again704:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again704
+	JNZ          again740
 
-done705:
+done741:
 	VMOVUPD.Z (DI), K1, Z10
 	VADDPD    Z10, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial706
-	VMOVUPD   Z0, (DI)
-	JMP       stored709
-
-partial706:
-	LEAQ       (DI), BX
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour707
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour707:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo708
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo708:
-	TESTQ  $0x00000001, R9
-	JZ     stored709
-	VMOVSD X0, (BX)
-
-stored709:
-	ADDQ      AX, DI
-	VMOVUPD.Z (DI), K1, Z0
-	VADDPD    Z0, Z1, Z1
-	TESTQ     $0x00000007, R9
-	JNZ       partial710
-	VMOVUPD   Z1, (DI)
-	JMP       stored713
-
-partial710:
-	LEAQ       (DI), BX
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour711
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour711:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo712
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo712:
-	TESTQ  $0x00000001, R9
-	JZ     stored713
-	VMOVSD X0, (BX)
-
-stored713:
-	ADDQ      AX, DI
-	VMOVUPD.Z (DI), K1, Z0
-	VADDPD    Z0, Z2, Z2
-	TESTQ     $0x00000007, R9
-	JNZ       partial714
-	VMOVUPD   Z2, (DI)
-	JMP       stored717
-
-partial714:
-	LEAQ       (DI), BX
-	VMOVAPD    Z2, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour715
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour715:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo716
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo716:
-	TESTQ  $0x00000001, R9
-	JZ     stored717
-	VMOVSD X0, (BX)
-
-stored717:
-	ADDQ      AX, DI
-	VMOVUPD.Z (DI), K1, Z0
-	VADDPD    Z0, Z3, Z3
-	TESTQ     $0x00000007, R9
-	JNZ       partial718
-	VMOVUPD   Z3, (DI)
-	JMP       stored721
-
-partial718:
-	LEAQ       (DI), BX
-	VMOVAPD    Z3, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour719
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour719:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo720
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo720:
-	TESTQ  $0x00000001, R9
-	JZ     stored721
-	VMOVSD X0, (BX)
-
-stored721:
-	ADDQ      AX, DI
-	VMOVUPD.Z (DI), K1, Z0
-	VADDPD    Z0, Z4, Z4
-	TESTQ     $0x00000007, R9
-	JNZ       partial722
-	VMOVUPD   Z4, (DI)
-	JMP       stored725
-
-partial722:
-	LEAQ       (DI), BX
-	VMOVAPD    Z4, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour723
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour723:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo724
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo724:
-	TESTQ  $0x00000001, R9
-	JZ     stored725
-	VMOVSD X0, (BX)
-
-stored725:
-	ADDQ      AX, DI
-	VMOVUPD.Z (DI), K1, Z0
-	VADDPD    Z0, Z5, Z5
-	TESTQ     $0x00000007, R9
-	JNZ       partial726
-	VMOVUPD   Z5, (DI)
-	JMP       stored729
-
-partial726:
-	LEAQ       (DI), BX
-	VMOVAPD    Z5, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour727
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour727:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo728
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo728:
-	TESTQ  $0x00000001, R9
-	JZ     stored729
-	VMOVSD X0, (BX)
-
-stored729:
-	ADDQ      AX, DI
-	VMOVUPD.Z (DI), K1, Z0
-	VADDPD    Z0, Z6, Z6
-	TESTQ     $0x00000007, R9
-	JNZ       partial730
-	VMOVUPD   Z6, (DI)
-	JMP       stored733
-
-partial730:
-	LEAQ       (DI), BX
-	VMOVAPD    Z6, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour731
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour731:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo732
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo732:
-	TESTQ  $0x00000001, R9
-	JZ     stored733
-	VMOVSD X0, (BX)
-
-stored733:
-	ADDQ      AX, DI
-	VMOVUPD.Z (DI), K1, Z0
-	VADDPD    Z0, Z7, Z7
-	TESTQ     $0x00000007, R9
-	JNZ       partial734
-	VMOVUPD   Z7, (DI)
-	JMP       stored737
-
-partial734:
-	LEAQ       (DI), BX
-	VMOVAPD    Z7, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour735
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour735:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo736
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo736:
-	TESTQ  $0x00000001, R9
-	JZ     stored737
-	VMOVSD X0, (BX)
-
-stored737:
-	ADDQ      AX, DI
-	VMOVUPD.Z (DI), K1, Z0
-	VADDPD    Z0, Z8, Z8
-	TESTQ     $0x00000007, R9
-	JNZ       partial738
-	VMOVUPD   Z8, (DI)
-	JMP       stored741
-
-partial738:
-	LEAQ       (DI), BX
-	VMOVAPD    Z8, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour739
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour739:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo740
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo740:
-	TESTQ  $0x00000001, R9
-	JZ     stored741
-	VMOVSD X0, (BX)
-
-stored741:
-	ADDQ      AX, DI
-	VMOVUPD.Z (DI), K1, Z0
-	VADDPD    Z0, Z9, Z9
-	TESTQ     $0x00000007, R9
 	JNZ       partial742
-	VMOVUPD   Z9, (DI)
+	VMOVUPD   Z0, (DI)
 	JMP       stored745
 
 partial742:
 	LEAQ       (DI), BX
-	VMOVAPD    Z9, Z0
+	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
 	JZ         noFour743
 	VMOVUPD    Y0, (BX)
@@ -8648,57 +9099,47 @@ noTwo744:
 	VMOVSD X0, (BX)
 
 stored745:
-	ADDQ AX, DI
-	ADDQ $0x00000050, DX
-	SUBQ $0x0000000a, R10
-	CMPQ R10, $0x0000000a
-	JGE  tile702
+	ADDQ      AX, DI
+	VMOVUPD.Z (DI), K1, Z0
+	VADDPD    Z0, Z1, Z1
+	TESTQ     $0x00000007, R9
+	JNZ       partial746
+	VMOVUPD   Z1, (DI)
+	JMP       stored749
 
-tiles703:
-	CMPQ R10, $0x00000005
-	JLT  tiles747
+partial746:
+	LEAQ       (DI), BX
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour747
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
 
-tile746:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	MOVQ   t_base+48(FP), SI
-	ADDQ   R8, SI
-	MOVQ   DX, BX
-	MOVQ   rows+72(FP), R11
-	TESTQ  R11, R11
-	JLE    done749
+noFour747:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo748
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
 
-again748:
-	VMOVUPD.Z    (SI), K1, Z5
-	VBROADCASTSD (BX), Z6
-	VFMADD231PD  Z5, Z6, Z0
-	VBROADCASTSD 8(BX), Z6
-	VFMADD231PD  Z5, Z6, Z1
-	VBROADCASTSD 16(BX), Z6
-	VFMADD231PD  Z5, Z6, Z2
-	VBROADCASTSD 24(BX), Z6
-	VFMADD231PD  Z5, Z6, Z3
-	VBROADCASTSD 32(BX), Z6
-	VFMADD231PD  Z5, Z6, Z4
-	ADDQ         CX, BX
-	ADDQ         AX, SI
-	DECQ         R11
-	JNZ          again748
+noTwo748:
+	TESTQ  $0x00000001, R9
+	JZ     stored749
+	VMOVSD X0, (BX)
 
-done749:
-	VMOVUPD.Z (DI), K1, Z5
-	VADDPD    Z5, Z0, Z0
+stored749:
+	ADDQ      AX, DI
+	VMOVUPD.Z (DI), K1, Z0
+	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R9
 	JNZ       partial750
-	VMOVUPD   Z0, (DI)
+	VMOVUPD   Z2, (DI)
 	JMP       stored753
 
 partial750:
 	LEAQ       (DI), BX
-	VMOVAPD    Z0, Z0
+	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
 	JZ         noFour751
 	VMOVUPD    Y0, (BX)
@@ -8720,15 +9161,15 @@ noTwo752:
 stored753:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
-	VADDPD    Z0, Z1, Z1
+	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
 	JNZ       partial754
-	VMOVUPD   Z1, (DI)
+	VMOVUPD   Z3, (DI)
 	JMP       stored757
 
 partial754:
 	LEAQ       (DI), BX
-	VMOVAPD    Z1, Z0
+	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
 	JZ         noFour755
 	VMOVUPD    Y0, (BX)
@@ -8750,15 +9191,15 @@ noTwo756:
 stored757:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
-	VADDPD    Z0, Z2, Z2
+	VADDPD    Z0, Z4, Z4
 	TESTQ     $0x00000007, R9
 	JNZ       partial758
-	VMOVUPD   Z2, (DI)
+	VMOVUPD   Z4, (DI)
 	JMP       stored761
 
 partial758:
 	LEAQ       (DI), BX
-	VMOVAPD    Z2, Z0
+	VMOVAPD    Z4, Z0
 	TESTQ      $0x00000004, R9
 	JZ         noFour759
 	VMOVUPD    Y0, (BX)
@@ -8780,15 +9221,15 @@ noTwo760:
 stored761:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
-	VADDPD    Z0, Z3, Z3
+	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R9
 	JNZ       partial762
-	VMOVUPD   Z3, (DI)
+	VMOVUPD   Z5, (DI)
 	JMP       stored765
 
 partial762:
 	LEAQ       (DI), BX
-	VMOVAPD    Z3, Z0
+	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
 	JZ         noFour763
 	VMOVUPD    Y0, (BX)
@@ -8810,15 +9251,15 @@ noTwo764:
 stored765:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
-	VADDPD    Z0, Z4, Z4
+	VADDPD    Z0, Z6, Z6
 	TESTQ     $0x00000007, R9
 	JNZ       partial766
-	VMOVUPD   Z4, (DI)
+	VMOVUPD   Z6, (DI)
 	JMP       stored769
 
 partial766:
 	LEAQ       (DI), BX
-	VMOVAPD    Z4, Z0
+	VMOVAPD    Z6, Z0
 	TESTQ      $0x00000004, R9
 	JZ         noFour767
 	VMOVUPD    Y0, (BX)
@@ -8838,48 +9279,47 @@ noTwo768:
 	VMOVSD X0, (BX)
 
 stored769:
-	ADDQ AX, DI
-	ADDQ $0x00000028, DX
-	SUBQ $0x00000005, R10
-	CMPQ R10, $0x00000005
-	JGE  tile746
+	ADDQ      AX, DI
+	VMOVUPD.Z (DI), K1, Z0
+	VADDPD    Z0, Z7, Z7
+	TESTQ     $0x00000007, R9
+	JNZ       partial770
+	VMOVUPD   Z7, (DI)
+	JMP       stored773
 
-tiles747:
-	CMPQ R10, $0x00000002
-	JLT  tiles771
+partial770:
+	LEAQ       (DI), BX
+	VMOVAPD    Z7, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour771
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
 
-tile770:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	MOVQ   t_base+48(FP), SI
-	ADDQ   R8, SI
-	MOVQ   DX, BX
-	MOVQ   rows+72(FP), R11
-	TESTQ  R11, R11
-	JLE    done773
+noFour771:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo772
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
 
-again772:
-	VMOVUPD.Z    (SI), K1, Z2
-	VBROADCASTSD (BX), Z3
-	VFMADD231PD  Z2, Z3, Z0
-	VBROADCASTSD 8(BX), Z3
-	VFMADD231PD  Z2, Z3, Z1
-	ADDQ         CX, BX
-	ADDQ         AX, SI
-	DECQ         R11
-	JNZ          again772
+noTwo772:
+	TESTQ  $0x00000001, R9
+	JZ     stored773
+	VMOVSD X0, (BX)
 
-done773:
-	VMOVUPD.Z (DI), K1, Z2
-	VADDPD    Z2, Z0, Z0
+stored773:
+	ADDQ      AX, DI
+	VMOVUPD.Z (DI), K1, Z0
+	VADDPD    Z0, Z8, Z8
 	TESTQ     $0x00000007, R9
 	JNZ       partial774
-	VMOVUPD   Z0, (DI)
+	VMOVUPD   Z8, (DI)
 	JMP       stored777
 
 partial774:
 	LEAQ       (DI), BX
-	VMOVAPD    Z0, Z0
+	VMOVAPD    Z8, Z0
 	TESTQ      $0x00000004, R9
 	JZ         noFour775
 	VMOVUPD    Y0, (BX)
@@ -8901,15 +9341,15 @@ noTwo776:
 stored777:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
-	VADDPD    Z0, Z1, Z1
+	VADDPD    Z0, Z9, Z9
 	TESTQ     $0x00000007, R9
 	JNZ       partial778
-	VMOVUPD   Z1, (DI)
+	VMOVUPD   Z9, (DI)
 	JMP       stored781
 
 partial778:
 	LEAQ       (DI), BX
-	VMOVAPD    Z1, Z0
+	VMOVAPD    Z9, Z0
 	TESTQ      $0x00000004, R9
 	JZ         noFour779
 	VMOVUPD    Y0, (BX)
@@ -8930,17 +9370,21 @@ noTwo780:
 
 stored781:
 	ADDQ AX, DI
-	ADDQ $0x00000010, DX
-	SUBQ $0x00000002, R10
-	CMPQ R10, $0x00000002
-	JGE  tile770
+	ADDQ $0x00000050, DX
+	SUBQ $0x0000000a, R10
+	CMPQ R10, $0x0000000a
+	JGE  tile738
 
-tiles771:
-	CMPQ R10, $0x00000001
+tiles739:
+	CMPQ R10, $0x00000005
 	JLT  tiles783
 
 tile782:
 	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
 	MOVQ   t_base+48(FP), SI
 	ADDQ   R8, SI
 	MOVQ   DX, BX
@@ -8949,17 +9393,25 @@ tile782:
 	JLE    done785
 
 again784:
-	VMOVUPD.Z    (SI), K1, Z1
-	VBROADCASTSD (BX), Z2
-	VFMADD231PD  Z1, Z2, Z0
+	VMOVUPD.Z    (SI), K1, Z5
+	VBROADCASTSD (BX), Z6
+	VFMADD231PD  Z5, Z6, Z0
+	VBROADCASTSD 8(BX), Z6
+	VFMADD231PD  Z5, Z6, Z1
+	VBROADCASTSD 16(BX), Z6
+	VFMADD231PD  Z5, Z6, Z2
+	VBROADCASTSD 24(BX), Z6
+	VFMADD231PD  Z5, Z6, Z3
+	VBROADCASTSD 32(BX), Z6
+	VFMADD231PD  Z5, Z6, Z4
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
 	JNZ          again784
 
 done785:
-	VMOVUPD.Z (DI), K1, Z1
-	VADDPD    Z1, Z0, Z0
+	VMOVUPD.Z (DI), K1, Z5
+	VADDPD    Z5, Z0, Z0
 	TESTQ     $0x00000007, R9
 	JNZ       partial786
 	VMOVUPD   Z0, (DI)
@@ -8987,18 +9439,287 @@ noTwo788:
 	VMOVSD X0, (BX)
 
 stored789:
+	ADDQ      AX, DI
+	VMOVUPD.Z (DI), K1, Z0
+	VADDPD    Z0, Z1, Z1
+	TESTQ     $0x00000007, R9
+	JNZ       partial790
+	VMOVUPD   Z1, (DI)
+	JMP       stored793
+
+partial790:
+	LEAQ       (DI), BX
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour791
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour791:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo792
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo792:
+	TESTQ  $0x00000001, R9
+	JZ     stored793
+	VMOVSD X0, (BX)
+
+stored793:
+	ADDQ      AX, DI
+	VMOVUPD.Z (DI), K1, Z0
+	VADDPD    Z0, Z2, Z2
+	TESTQ     $0x00000007, R9
+	JNZ       partial794
+	VMOVUPD   Z2, (DI)
+	JMP       stored797
+
+partial794:
+	LEAQ       (DI), BX
+	VMOVAPD    Z2, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour795
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour795:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo796
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo796:
+	TESTQ  $0x00000001, R9
+	JZ     stored797
+	VMOVSD X0, (BX)
+
+stored797:
+	ADDQ      AX, DI
+	VMOVUPD.Z (DI), K1, Z0
+	VADDPD    Z0, Z3, Z3
+	TESTQ     $0x00000007, R9
+	JNZ       partial798
+	VMOVUPD   Z3, (DI)
+	JMP       stored801
+
+partial798:
+	LEAQ       (DI), BX
+	VMOVAPD    Z3, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour799
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour799:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo800
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo800:
+	TESTQ  $0x00000001, R9
+	JZ     stored801
+	VMOVSD X0, (BX)
+
+stored801:
+	ADDQ      AX, DI
+	VMOVUPD.Z (DI), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	TESTQ     $0x00000007, R9
+	JNZ       partial802
+	VMOVUPD   Z4, (DI)
+	JMP       stored805
+
+partial802:
+	LEAQ       (DI), BX
+	VMOVAPD    Z4, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour803
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour803:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo804
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo804:
+	TESTQ  $0x00000001, R9
+	JZ     stored805
+	VMOVSD X0, (BX)
+
+stored805:
+	ADDQ AX, DI
+	ADDQ $0x00000028, DX
+	SUBQ $0x00000005, R10
+	CMPQ R10, $0x00000005
+	JGE  tile782
+
+tiles783:
+	CMPQ R10, $0x00000002
+	JLT  tiles807
+
+tile806:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done809
+
+again808:
+	VMOVUPD.Z    (SI), K1, Z2
+	VBROADCASTSD (BX), Z3
+	VFMADD231PD  Z2, Z3, Z0
+	VBROADCASTSD 8(BX), Z3
+	VFMADD231PD  Z2, Z3, Z1
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again808
+
+done809:
+	VMOVUPD.Z (DI), K1, Z2
+	VADDPD    Z2, Z0, Z0
+	TESTQ     $0x00000007, R9
+	JNZ       partial810
+	VMOVUPD   Z0, (DI)
+	JMP       stored813
+
+partial810:
+	LEAQ       (DI), BX
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour811
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour811:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo812
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo812:
+	TESTQ  $0x00000001, R9
+	JZ     stored813
+	VMOVSD X0, (BX)
+
+stored813:
+	ADDQ      AX, DI
+	VMOVUPD.Z (DI), K1, Z0
+	VADDPD    Z0, Z1, Z1
+	TESTQ     $0x00000007, R9
+	JNZ       partial814
+	VMOVUPD   Z1, (DI)
+	JMP       stored817
+
+partial814:
+	LEAQ       (DI), BX
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour815
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour815:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo816
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo816:
+	TESTQ  $0x00000001, R9
+	JZ     stored817
+	VMOVSD X0, (BX)
+
+stored817:
+	ADDQ AX, DI
+	ADDQ $0x00000010, DX
+	SUBQ $0x00000002, R10
+	CMPQ R10, $0x00000002
+	JGE  tile806
+
+tiles807:
+	CMPQ R10, $0x00000001
+	JLT  tiles819
+
+tile818:
+	VXORPD Z0, Z0, Z0
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done821
+
+again820:
+	VMOVUPD.Z    (SI), K1, Z1
+	VBROADCASTSD (BX), Z2
+	VFMADD231PD  Z1, Z2, Z0
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again820
+
+done821:
+	VMOVUPD.Z (DI), K1, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R9
+	JNZ       partial822
+	VMOVUPD   Z0, (DI)
+	JMP       stored825
+
+partial822:
+	LEAQ       (DI), BX
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour823
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour823:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo824
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo824:
+	TESTQ  $0x00000001, R9
+	JZ     stored825
+	VMOVSD X0, (BX)
+
+stored825:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile782
+	JGE  tile818
 
-tiles783:
-	JMP done688
+tiles819:
+	JMP done724
 
-wider701:
+wider737:
 	CMPQ  R9, $0x00000010
-	JGT   wider790
+	JGT   wider826
 	SUBQ  $0x00000008, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -9008,9 +9729,9 @@ wider701:
 	ADDQ  R8, DI
 	MOVQ  d+80(FP), R10
 	CMPQ  R10, $0x00000005
-	JLT   tiles792
+	JLT   tiles828
 
-tile791:
+tile827:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9026,9 +9747,9 @@ tile791:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done794
+	JLE    done830
 
-again793:
+again829:
 	VMOVUPD      (SI), Z10
 	VMOVUPD.Z    64(SI), K1, Z11
 	VBROADCASTSD (BX), Z12
@@ -9049,309 +9770,11 @@ again793:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again793
-
-done794:
-	VMOVUPD   (DI), Z10
-	VADDPD    Z10, Z0, Z0
-	VMOVUPD   Z0, (DI)
-	VMOVUPD.Z 64(DI), K1, Z0
-	VADDPD    Z0, Z1, Z1
-	TESTQ     $0x00000007, R9
-	JNZ       partial795
-	VMOVUPD   Z1, 64(DI)
-	JMP       stored798
-
-partial795:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour796
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour796:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo797
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo797:
-	TESTQ  $0x00000001, R9
-	JZ     stored798
-	VMOVSD X0, (BX)
-
-stored798:
-	ADDQ      AX, DI
-	VMOVUPD   (DI), Z0
-	VADDPD    Z0, Z2, Z2
-	VMOVUPD   Z2, (DI)
-	VMOVUPD.Z 64(DI), K1, Z0
-	VADDPD    Z0, Z3, Z3
-	TESTQ     $0x00000007, R9
-	JNZ       partial799
-	VMOVUPD   Z3, 64(DI)
-	JMP       stored802
-
-partial799:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z3, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour800
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour800:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo801
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo801:
-	TESTQ  $0x00000001, R9
-	JZ     stored802
-	VMOVSD X0, (BX)
-
-stored802:
-	ADDQ      AX, DI
-	VMOVUPD   (DI), Z0
-	VADDPD    Z0, Z4, Z4
-	VMOVUPD   Z4, (DI)
-	VMOVUPD.Z 64(DI), K1, Z0
-	VADDPD    Z0, Z5, Z5
-	TESTQ     $0x00000007, R9
-	JNZ       partial803
-	VMOVUPD   Z5, 64(DI)
-	JMP       stored806
-
-partial803:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z5, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour804
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour804:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo805
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo805:
-	TESTQ  $0x00000001, R9
-	JZ     stored806
-	VMOVSD X0, (BX)
-
-stored806:
-	ADDQ      AX, DI
-	VMOVUPD   (DI), Z0
-	VADDPD    Z0, Z6, Z6
-	VMOVUPD   Z6, (DI)
-	VMOVUPD.Z 64(DI), K1, Z0
-	VADDPD    Z0, Z7, Z7
-	TESTQ     $0x00000007, R9
-	JNZ       partial807
-	VMOVUPD   Z7, 64(DI)
-	JMP       stored810
-
-partial807:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z7, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour808
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour808:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo809
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo809:
-	TESTQ  $0x00000001, R9
-	JZ     stored810
-	VMOVSD X0, (BX)
-
-stored810:
-	ADDQ      AX, DI
-	VMOVUPD   (DI), Z0
-	VADDPD    Z0, Z8, Z8
-	VMOVUPD   Z8, (DI)
-	VMOVUPD.Z 64(DI), K1, Z0
-	VADDPD    Z0, Z9, Z9
-	TESTQ     $0x00000007, R9
-	JNZ       partial811
-	VMOVUPD   Z9, 64(DI)
-	JMP       stored814
-
-partial811:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z9, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour812
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour812:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo813
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo813:
-	TESTQ  $0x00000001, R9
-	JZ     stored814
-	VMOVSD X0, (BX)
-
-stored814:
-	ADDQ AX, DI
-	ADDQ $0x00000028, DX
-	SUBQ $0x00000005, R10
-	CMPQ R10, $0x00000005
-	JGE  tile791
-
-tiles792:
-	CMPQ R10, $0x00000002
-	JLT  tiles816
-
-tile815:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	MOVQ   t_base+48(FP), SI
-	ADDQ   R8, SI
-	MOVQ   DX, BX
-	MOVQ   rows+72(FP), R11
-	TESTQ  R11, R11
-	JLE    done818
-
-again817:
-	VMOVUPD      (SI), Z4
-	VMOVUPD.Z    64(SI), K1, Z5
-	VBROADCASTSD (BX), Z6
-	VFMADD231PD  Z4, Z6, Z0
-	VFMADD231PD  Z5, Z6, Z1
-	VBROADCASTSD 8(BX), Z6
-	VFMADD231PD  Z4, Z6, Z2
-	VFMADD231PD  Z5, Z6, Z3
-	ADDQ         CX, BX
-	ADDQ         AX, SI
-	DECQ         R11
-	JNZ          again817
-
-done818:
-	VMOVUPD   (DI), Z4
-	VADDPD    Z4, Z0, Z0
-	VMOVUPD   Z0, (DI)
-	VMOVUPD.Z 64(DI), K1, Z0
-	VADDPD    Z0, Z1, Z1
-	TESTQ     $0x00000007, R9
-	JNZ       partial819
-	VMOVUPD   Z1, 64(DI)
-	JMP       stored822
-
-partial819:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour820
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour820:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo821
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo821:
-	TESTQ  $0x00000001, R9
-	JZ     stored822
-	VMOVSD X0, (BX)
-
-stored822:
-	ADDQ      AX, DI
-	VMOVUPD   (DI), Z0
-	VADDPD    Z0, Z2, Z2
-	VMOVUPD   Z2, (DI)
-	VMOVUPD.Z 64(DI), K1, Z0
-	VADDPD    Z0, Z3, Z3
-	TESTQ     $0x00000007, R9
-	JNZ       partial823
-	VMOVUPD   Z3, 64(DI)
-	JMP       stored826
-
-partial823:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z3, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour824
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour824:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo825
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo825:
-	TESTQ  $0x00000001, R9
-	JZ     stored826
-	VMOVSD X0, (BX)
-
-stored826:
-	ADDQ AX, DI
-	ADDQ $0x00000010, DX
-	SUBQ $0x00000002, R10
-	CMPQ R10, $0x00000002
-	JGE  tile815
-
-tiles816:
-	CMPQ R10, $0x00000001
-	JLT  tiles828
-
-tile827:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	MOVQ   t_base+48(FP), SI
-	ADDQ   R8, SI
-	MOVQ   DX, BX
-	MOVQ   rows+72(FP), R11
-	TESTQ  R11, R11
-	JLE    done830
-
-again829:
-	VMOVUPD      (SI), Z2
-	VMOVUPD.Z    64(SI), K1, Z3
-	VBROADCASTSD (BX), Z4
-	VFMADD231PD  Z2, Z4, Z0
-	VFMADD231PD  Z3, Z4, Z1
-	ADDQ         CX, BX
-	ADDQ         AX, SI
-	DECQ         R11
 	JNZ          again829
 
 done830:
-	VMOVUPD   (DI), Z2
-	VADDPD    Z2, Z0, Z0
+	VMOVUPD   (DI), Z10
+	VADDPD    Z10, Z0, Z0
 	VMOVUPD   Z0, (DI)
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
@@ -9382,18 +9805,316 @@ noTwo833:
 	VMOVSD X0, (BX)
 
 stored834:
+	ADDQ      AX, DI
+	VMOVUPD   (DI), Z0
+	VADDPD    Z0, Z2, Z2
+	VMOVUPD   Z2, (DI)
+	VMOVUPD.Z 64(DI), K1, Z0
+	VADDPD    Z0, Z3, Z3
+	TESTQ     $0x00000007, R9
+	JNZ       partial835
+	VMOVUPD   Z3, 64(DI)
+	JMP       stored838
+
+partial835:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z3, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour836
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour836:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo837
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo837:
+	TESTQ  $0x00000001, R9
+	JZ     stored838
+	VMOVSD X0, (BX)
+
+stored838:
+	ADDQ      AX, DI
+	VMOVUPD   (DI), Z0
+	VADDPD    Z0, Z4, Z4
+	VMOVUPD   Z4, (DI)
+	VMOVUPD.Z 64(DI), K1, Z0
+	VADDPD    Z0, Z5, Z5
+	TESTQ     $0x00000007, R9
+	JNZ       partial839
+	VMOVUPD   Z5, 64(DI)
+	JMP       stored842
+
+partial839:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z5, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour840
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour840:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo841
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo841:
+	TESTQ  $0x00000001, R9
+	JZ     stored842
+	VMOVSD X0, (BX)
+
+stored842:
+	ADDQ      AX, DI
+	VMOVUPD   (DI), Z0
+	VADDPD    Z0, Z6, Z6
+	VMOVUPD   Z6, (DI)
+	VMOVUPD.Z 64(DI), K1, Z0
+	VADDPD    Z0, Z7, Z7
+	TESTQ     $0x00000007, R9
+	JNZ       partial843
+	VMOVUPD   Z7, 64(DI)
+	JMP       stored846
+
+partial843:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z7, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour844
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour844:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo845
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo845:
+	TESTQ  $0x00000001, R9
+	JZ     stored846
+	VMOVSD X0, (BX)
+
+stored846:
+	ADDQ      AX, DI
+	VMOVUPD   (DI), Z0
+	VADDPD    Z0, Z8, Z8
+	VMOVUPD   Z8, (DI)
+	VMOVUPD.Z 64(DI), K1, Z0
+	VADDPD    Z0, Z9, Z9
+	TESTQ     $0x00000007, R9
+	JNZ       partial847
+	VMOVUPD   Z9, 64(DI)
+	JMP       stored850
+
+partial847:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z9, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour848
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour848:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo849
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo849:
+	TESTQ  $0x00000001, R9
+	JZ     stored850
+	VMOVSD X0, (BX)
+
+stored850:
+	ADDQ AX, DI
+	ADDQ $0x00000028, DX
+	SUBQ $0x00000005, R10
+	CMPQ R10, $0x00000005
+	JGE  tile827
+
+tiles828:
+	CMPQ R10, $0x00000002
+	JLT  tiles852
+
+tile851:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done854
+
+again853:
+	VMOVUPD      (SI), Z4
+	VMOVUPD.Z    64(SI), K1, Z5
+	VBROADCASTSD (BX), Z6
+	VFMADD231PD  Z4, Z6, Z0
+	VFMADD231PD  Z5, Z6, Z1
+	VBROADCASTSD 8(BX), Z6
+	VFMADD231PD  Z4, Z6, Z2
+	VFMADD231PD  Z5, Z6, Z3
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again853
+
+done854:
+	VMOVUPD   (DI), Z4
+	VADDPD    Z4, Z0, Z0
+	VMOVUPD   Z0, (DI)
+	VMOVUPD.Z 64(DI), K1, Z0
+	VADDPD    Z0, Z1, Z1
+	TESTQ     $0x00000007, R9
+	JNZ       partial855
+	VMOVUPD   Z1, 64(DI)
+	JMP       stored858
+
+partial855:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour856
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour856:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo857
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo857:
+	TESTQ  $0x00000001, R9
+	JZ     stored858
+	VMOVSD X0, (BX)
+
+stored858:
+	ADDQ      AX, DI
+	VMOVUPD   (DI), Z0
+	VADDPD    Z0, Z2, Z2
+	VMOVUPD   Z2, (DI)
+	VMOVUPD.Z 64(DI), K1, Z0
+	VADDPD    Z0, Z3, Z3
+	TESTQ     $0x00000007, R9
+	JNZ       partial859
+	VMOVUPD   Z3, 64(DI)
+	JMP       stored862
+
+partial859:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z3, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour860
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour860:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo861
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo861:
+	TESTQ  $0x00000001, R9
+	JZ     stored862
+	VMOVSD X0, (BX)
+
+stored862:
+	ADDQ AX, DI
+	ADDQ $0x00000010, DX
+	SUBQ $0x00000002, R10
+	CMPQ R10, $0x00000002
+	JGE  tile851
+
+tiles852:
+	CMPQ R10, $0x00000001
+	JLT  tiles864
+
+tile863:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done866
+
+again865:
+	VMOVUPD      (SI), Z2
+	VMOVUPD.Z    64(SI), K1, Z3
+	VBROADCASTSD (BX), Z4
+	VFMADD231PD  Z2, Z4, Z0
+	VFMADD231PD  Z3, Z4, Z1
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again865
+
+done866:
+	VMOVUPD   (DI), Z2
+	VADDPD    Z2, Z0, Z0
+	VMOVUPD   Z0, (DI)
+	VMOVUPD.Z 64(DI), K1, Z0
+	VADDPD    Z0, Z1, Z1
+	TESTQ     $0x00000007, R9
+	JNZ       partial867
+	VMOVUPD   Z1, 64(DI)
+	JMP       stored870
+
+partial867:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour868
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour868:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo869
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo869:
+	TESTQ  $0x00000001, R9
+	JZ     stored870
+	VMOVSD X0, (BX)
+
+stored870:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile827
+	JGE  tile863
 
-tiles828:
-	JMP done688
+tiles864:
+	JMP done724
 
-wider790:
+wider826:
 	CMPQ  R9, $0x00000018
-	JGT   wider835
+	JGT   wider871
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -9403,9 +10124,9 @@ wider790:
 	ADDQ  R8, DI
 	MOVQ  d+80(FP), R10
 	CMPQ  R10, $0x00000005
-	JLT   tiles837
+	JLT   tiles873
 
-tile836:
+tile872:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9426,9 +10147,9 @@ tile836:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done839
+	JLE    done875
 
-again838:
+again874:
 	VMOVUPD      (SI), Z15
 	VMOVUPD      64(SI), Z16
 	VMOVUPD.Z    128(SI), K1, Z17
@@ -9455,338 +10176,11 @@ again838:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again838
-
-done839:
-	VMOVUPD   (DI), Z15
-	VADDPD    Z15, Z0, Z0
-	VMOVUPD   Z0, (DI)
-	VMOVUPD   64(DI), Z0
-	VADDPD    Z0, Z1, Z1
-	VMOVUPD   Z1, 64(DI)
-	VMOVUPD.Z 128(DI), K1, Z0
-	VADDPD    Z0, Z2, Z2
-	TESTQ     $0x00000007, R9
-	JNZ       partial840
-	VMOVUPD   Z2, 128(DI)
-	JMP       stored843
-
-partial840:
-	LEAQ       128(DI), BX
-	VMOVAPD    Z2, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour841
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour841:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo842
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo842:
-	TESTQ  $0x00000001, R9
-	JZ     stored843
-	VMOVSD X0, (BX)
-
-stored843:
-	ADDQ      AX, DI
-	VMOVUPD   (DI), Z0
-	VADDPD    Z0, Z3, Z3
-	VMOVUPD   Z3, (DI)
-	VMOVUPD   64(DI), Z0
-	VADDPD    Z0, Z4, Z4
-	VMOVUPD   Z4, 64(DI)
-	VMOVUPD.Z 128(DI), K1, Z0
-	VADDPD    Z0, Z5, Z5
-	TESTQ     $0x00000007, R9
-	JNZ       partial844
-	VMOVUPD   Z5, 128(DI)
-	JMP       stored847
-
-partial844:
-	LEAQ       128(DI), BX
-	VMOVAPD    Z5, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour845
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour845:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo846
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo846:
-	TESTQ  $0x00000001, R9
-	JZ     stored847
-	VMOVSD X0, (BX)
-
-stored847:
-	ADDQ      AX, DI
-	VMOVUPD   (DI), Z0
-	VADDPD    Z0, Z6, Z6
-	VMOVUPD   Z6, (DI)
-	VMOVUPD   64(DI), Z0
-	VADDPD    Z0, Z7, Z7
-	VMOVUPD   Z7, 64(DI)
-	VMOVUPD.Z 128(DI), K1, Z0
-	VADDPD    Z0, Z8, Z8
-	TESTQ     $0x00000007, R9
-	JNZ       partial848
-	VMOVUPD   Z8, 128(DI)
-	JMP       stored851
-
-partial848:
-	LEAQ       128(DI), BX
-	VMOVAPD    Z8, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour849
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour849:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo850
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo850:
-	TESTQ  $0x00000001, R9
-	JZ     stored851
-	VMOVSD X0, (BX)
-
-stored851:
-	ADDQ      AX, DI
-	VMOVUPD   (DI), Z0
-	VADDPD    Z0, Z9, Z9
-	VMOVUPD   Z9, (DI)
-	VMOVUPD   64(DI), Z0
-	VADDPD    Z0, Z10, Z10
-	VMOVUPD   Z10, 64(DI)
-	VMOVUPD.Z 128(DI), K1, Z0
-	VADDPD    Z0, Z11, Z11
-	TESTQ     $0x00000007, R9
-	JNZ       partial852
-	VMOVUPD   Z11, 128(DI)
-	JMP       stored855
-
-partial852:
-	LEAQ       128(DI), BX
-	VMOVAPD    Z11, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour853
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour853:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo854
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo854:
-	TESTQ  $0x00000001, R9
-	JZ     stored855
-	VMOVSD X0, (BX)
-
-stored855:
-	ADDQ      AX, DI
-	VMOVUPD   (DI), Z0
-	VADDPD    Z0, Z12, Z12
-	VMOVUPD   Z12, (DI)
-	VMOVUPD   64(DI), Z0
-	VADDPD    Z0, Z13, Z13
-	VMOVUPD   Z13, 64(DI)
-	VMOVUPD.Z 128(DI), K1, Z0
-	VADDPD    Z0, Z14, Z14
-	TESTQ     $0x00000007, R9
-	JNZ       partial856
-	VMOVUPD   Z14, 128(DI)
-	JMP       stored859
-
-partial856:
-	LEAQ       128(DI), BX
-	VMOVAPD    Z14, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour857
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour857:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo858
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo858:
-	TESTQ  $0x00000001, R9
-	JZ     stored859
-	VMOVSD X0, (BX)
-
-stored859:
-	ADDQ AX, DI
-	ADDQ $0x00000028, DX
-	SUBQ $0x00000005, R10
-	CMPQ R10, $0x00000005
-	JGE  tile836
-
-tiles837:
-	CMPQ R10, $0x00000002
-	JLT  tiles861
-
-tile860:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	MOVQ   t_base+48(FP), SI
-	ADDQ   R8, SI
-	MOVQ   DX, BX
-	MOVQ   rows+72(FP), R11
-	TESTQ  R11, R11
-	JLE    done863
-
-again862:
-	VMOVUPD      (SI), Z6
-	VMOVUPD      64(SI), Z7
-	VMOVUPD.Z    128(SI), K1, Z8
-	VBROADCASTSD (BX), Z9
-	VFMADD231PD  Z6, Z9, Z0
-	VFMADD231PD  Z7, Z9, Z1
-	VFMADD231PD  Z8, Z9, Z2
-	VBROADCASTSD 8(BX), Z9
-	VFMADD231PD  Z6, Z9, Z3
-	VFMADD231PD  Z7, Z9, Z4
-	VFMADD231PD  Z8, Z9, Z5
-	ADDQ         CX, BX
-	ADDQ         AX, SI
-	DECQ         R11
-	JNZ          again862
-
-done863:
-	VMOVUPD   (DI), Z6
-	VADDPD    Z6, Z0, Z0
-	VMOVUPD   Z0, (DI)
-	VMOVUPD   64(DI), Z0
-	VADDPD    Z0, Z1, Z1
-	VMOVUPD   Z1, 64(DI)
-	VMOVUPD.Z 128(DI), K1, Z0
-	VADDPD    Z0, Z2, Z2
-	TESTQ     $0x00000007, R9
-	JNZ       partial864
-	VMOVUPD   Z2, 128(DI)
-	JMP       stored867
-
-partial864:
-	LEAQ       128(DI), BX
-	VMOVAPD    Z2, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour865
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour865:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo866
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo866:
-	TESTQ  $0x00000001, R9
-	JZ     stored867
-	VMOVSD X0, (BX)
-
-stored867:
-	ADDQ      AX, DI
-	VMOVUPD   (DI), Z0
-	VADDPD    Z0, Z3, Z3
-	VMOVUPD   Z3, (DI)
-	VMOVUPD   64(DI), Z0
-	VADDPD    Z0, Z4, Z4
-	VMOVUPD   Z4, 64(DI)
-	VMOVUPD.Z 128(DI), K1, Z0
-	VADDPD    Z0, Z5, Z5
-	TESTQ     $0x00000007, R9
-	JNZ       partial868
-	VMOVUPD   Z5, 128(DI)
-	JMP       stored871
-
-partial868:
-	LEAQ       128(DI), BX
-	VMOVAPD    Z5, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour869
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour869:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo870
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo870:
-	TESTQ  $0x00000001, R9
-	JZ     stored871
-	VMOVSD X0, (BX)
-
-stored871:
-	ADDQ AX, DI
-	ADDQ $0x00000010, DX
-	SUBQ $0x00000002, R10
-	CMPQ R10, $0x00000002
-	JGE  tile860
-
-tiles861:
-	CMPQ R10, $0x00000001
-	JLT  tiles873
-
-tile872:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	MOVQ   t_base+48(FP), SI
-	ADDQ   R8, SI
-	MOVQ   DX, BX
-	MOVQ   rows+72(FP), R11
-	TESTQ  R11, R11
-	JLE    done875
-
-again874:
-	VMOVUPD      (SI), Z3
-	VMOVUPD      64(SI), Z4
-	VMOVUPD.Z    128(SI), K1, Z5
-	VBROADCASTSD (BX), Z6
-	VFMADD231PD  Z3, Z6, Z0
-	VFMADD231PD  Z4, Z6, Z1
-	VFMADD231PD  Z5, Z6, Z2
-	ADDQ         CX, BX
-	ADDQ         AX, SI
-	DECQ         R11
 	JNZ          again874
 
 done875:
-	VMOVUPD   (DI), Z3
-	VADDPD    Z3, Z0, Z0
+	VMOVUPD   (DI), Z15
+	VADDPD    Z15, Z0, Z0
 	VMOVUPD   Z0, (DI)
 	VMOVUPD   64(DI), Z0
 	VADDPD    Z0, Z1, Z1
@@ -9820,16 +10214,343 @@ noTwo878:
 	VMOVSD X0, (BX)
 
 stored879:
+	ADDQ      AX, DI
+	VMOVUPD   (DI), Z0
+	VADDPD    Z0, Z3, Z3
+	VMOVUPD   Z3, (DI)
+	VMOVUPD   64(DI), Z0
+	VADDPD    Z0, Z4, Z4
+	VMOVUPD   Z4, 64(DI)
+	VMOVUPD.Z 128(DI), K1, Z0
+	VADDPD    Z0, Z5, Z5
+	TESTQ     $0x00000007, R9
+	JNZ       partial880
+	VMOVUPD   Z5, 128(DI)
+	JMP       stored883
+
+partial880:
+	LEAQ       128(DI), BX
+	VMOVAPD    Z5, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour881
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour881:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo882
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo882:
+	TESTQ  $0x00000001, R9
+	JZ     stored883
+	VMOVSD X0, (BX)
+
+stored883:
+	ADDQ      AX, DI
+	VMOVUPD   (DI), Z0
+	VADDPD    Z0, Z6, Z6
+	VMOVUPD   Z6, (DI)
+	VMOVUPD   64(DI), Z0
+	VADDPD    Z0, Z7, Z7
+	VMOVUPD   Z7, 64(DI)
+	VMOVUPD.Z 128(DI), K1, Z0
+	VADDPD    Z0, Z8, Z8
+	TESTQ     $0x00000007, R9
+	JNZ       partial884
+	VMOVUPD   Z8, 128(DI)
+	JMP       stored887
+
+partial884:
+	LEAQ       128(DI), BX
+	VMOVAPD    Z8, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour885
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour885:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo886
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo886:
+	TESTQ  $0x00000001, R9
+	JZ     stored887
+	VMOVSD X0, (BX)
+
+stored887:
+	ADDQ      AX, DI
+	VMOVUPD   (DI), Z0
+	VADDPD    Z0, Z9, Z9
+	VMOVUPD   Z9, (DI)
+	VMOVUPD   64(DI), Z0
+	VADDPD    Z0, Z10, Z10
+	VMOVUPD   Z10, 64(DI)
+	VMOVUPD.Z 128(DI), K1, Z0
+	VADDPD    Z0, Z11, Z11
+	TESTQ     $0x00000007, R9
+	JNZ       partial888
+	VMOVUPD   Z11, 128(DI)
+	JMP       stored891
+
+partial888:
+	LEAQ       128(DI), BX
+	VMOVAPD    Z11, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour889
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour889:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo890
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo890:
+	TESTQ  $0x00000001, R9
+	JZ     stored891
+	VMOVSD X0, (BX)
+
+stored891:
+	ADDQ      AX, DI
+	VMOVUPD   (DI), Z0
+	VADDPD    Z0, Z12, Z12
+	VMOVUPD   Z12, (DI)
+	VMOVUPD   64(DI), Z0
+	VADDPD    Z0, Z13, Z13
+	VMOVUPD   Z13, 64(DI)
+	VMOVUPD.Z 128(DI), K1, Z0
+	VADDPD    Z0, Z14, Z14
+	TESTQ     $0x00000007, R9
+	JNZ       partial892
+	VMOVUPD   Z14, 128(DI)
+	JMP       stored895
+
+partial892:
+	LEAQ       128(DI), BX
+	VMOVAPD    Z14, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour893
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour893:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo894
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo894:
+	TESTQ  $0x00000001, R9
+	JZ     stored895
+	VMOVSD X0, (BX)
+
+stored895:
+	ADDQ AX, DI
+	ADDQ $0x00000028, DX
+	SUBQ $0x00000005, R10
+	CMPQ R10, $0x00000005
+	JGE  tile872
+
+tiles873:
+	CMPQ R10, $0x00000002
+	JLT  tiles897
+
+tile896:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done899
+
+again898:
+	VMOVUPD      (SI), Z6
+	VMOVUPD      64(SI), Z7
+	VMOVUPD.Z    128(SI), K1, Z8
+	VBROADCASTSD (BX), Z9
+	VFMADD231PD  Z6, Z9, Z0
+	VFMADD231PD  Z7, Z9, Z1
+	VFMADD231PD  Z8, Z9, Z2
+	VBROADCASTSD 8(BX), Z9
+	VFMADD231PD  Z6, Z9, Z3
+	VFMADD231PD  Z7, Z9, Z4
+	VFMADD231PD  Z8, Z9, Z5
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again898
+
+done899:
+	VMOVUPD   (DI), Z6
+	VADDPD    Z6, Z0, Z0
+	VMOVUPD   Z0, (DI)
+	VMOVUPD   64(DI), Z0
+	VADDPD    Z0, Z1, Z1
+	VMOVUPD   Z1, 64(DI)
+	VMOVUPD.Z 128(DI), K1, Z0
+	VADDPD    Z0, Z2, Z2
+	TESTQ     $0x00000007, R9
+	JNZ       partial900
+	VMOVUPD   Z2, 128(DI)
+	JMP       stored903
+
+partial900:
+	LEAQ       128(DI), BX
+	VMOVAPD    Z2, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour901
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour901:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo902
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo902:
+	TESTQ  $0x00000001, R9
+	JZ     stored903
+	VMOVSD X0, (BX)
+
+stored903:
+	ADDQ      AX, DI
+	VMOVUPD   (DI), Z0
+	VADDPD    Z0, Z3, Z3
+	VMOVUPD   Z3, (DI)
+	VMOVUPD   64(DI), Z0
+	VADDPD    Z0, Z4, Z4
+	VMOVUPD   Z4, 64(DI)
+	VMOVUPD.Z 128(DI), K1, Z0
+	VADDPD    Z0, Z5, Z5
+	TESTQ     $0x00000007, R9
+	JNZ       partial904
+	VMOVUPD   Z5, 128(DI)
+	JMP       stored907
+
+partial904:
+	LEAQ       128(DI), BX
+	VMOVAPD    Z5, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour905
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour905:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo906
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo906:
+	TESTQ  $0x00000001, R9
+	JZ     stored907
+	VMOVSD X0, (BX)
+
+stored907:
+	ADDQ AX, DI
+	ADDQ $0x00000010, DX
+	SUBQ $0x00000002, R10
+	CMPQ R10, $0x00000002
+	JGE  tile896
+
+tiles897:
+	CMPQ R10, $0x00000001
+	JLT  tiles909
+
+tile908:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done911
+
+again910:
+	VMOVUPD      (SI), Z3
+	VMOVUPD      64(SI), Z4
+	VMOVUPD.Z    128(SI), K1, Z5
+	VBROADCASTSD (BX), Z6
+	VFMADD231PD  Z3, Z6, Z0
+	VFMADD231PD  Z4, Z6, Z1
+	VFMADD231PD  Z5, Z6, Z2
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again910
+
+done911:
+	VMOVUPD   (DI), Z3
+	VADDPD    Z3, Z0, Z0
+	VMOVUPD   Z0, (DI)
+	VMOVUPD   64(DI), Z0
+	VADDPD    Z0, Z1, Z1
+	VMOVUPD   Z1, 64(DI)
+	VMOVUPD.Z 128(DI), K1, Z0
+	VADDPD    Z0, Z2, Z2
+	TESTQ     $0x00000007, R9
+	JNZ       partial912
+	VMOVUPD   Z2, 128(DI)
+	JMP       stored915
+
+partial912:
+	LEAQ       128(DI), BX
+	VMOVAPD    Z2, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour913
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour913:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo914
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo914:
+	TESTQ  $0x00000001, R9
+	JZ     stored915
+	VMOVSD X0, (BX)
+
+stored915:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile872
+	JGE  tile908
 
-tiles873:
-	JMP done688
+tiles909:
+	JMP done724
 
-wider835:
+wider871:
 	SUBQ  $0x00000018, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -9839,9 +10560,9 @@ wider835:
 	ADDQ  R8, DI
 	MOVQ  d+80(FP), R10
 	CMPQ  R10, $0x00000005
-	JLT   tiles882
+	JLT   tiles918
 
-tile881:
+tile917:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9867,9 +10588,9 @@ tile881:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done884
+	JLE    done920
 
-again883:
+again919:
 	VMOVUPD      (SI), Z20
 	VMOVUPD      64(SI), Z21
 	VMOVUPD      128(SI), Z22
@@ -9902,367 +10623,11 @@ again883:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again883
-
-done884:
-	VMOVUPD   (DI), Z20
-	VADDPD    Z20, Z0, Z0
-	VMOVUPD   Z0, (DI)
-	VMOVUPD   64(DI), Z0
-	VADDPD    Z0, Z1, Z1
-	VMOVUPD   Z1, 64(DI)
-	VMOVUPD   128(DI), Z0
-	VADDPD    Z0, Z2, Z2
-	VMOVUPD   Z2, 128(DI)
-	VMOVUPD.Z 192(DI), K1, Z0
-	VADDPD    Z0, Z3, Z3
-	TESTQ     $0x00000007, R9
-	JNZ       partial885
-	VMOVUPD   Z3, 192(DI)
-	JMP       stored888
-
-partial885:
-	LEAQ       192(DI), BX
-	VMOVAPD    Z3, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour886
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour886:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo887
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo887:
-	TESTQ  $0x00000001, R9
-	JZ     stored888
-	VMOVSD X0, (BX)
-
-stored888:
-	ADDQ      AX, DI
-	VMOVUPD   (DI), Z0
-	VADDPD    Z0, Z4, Z4
-	VMOVUPD   Z4, (DI)
-	VMOVUPD   64(DI), Z0
-	VADDPD    Z0, Z5, Z5
-	VMOVUPD   Z5, 64(DI)
-	VMOVUPD   128(DI), Z0
-	VADDPD    Z0, Z6, Z6
-	VMOVUPD   Z6, 128(DI)
-	VMOVUPD.Z 192(DI), K1, Z0
-	VADDPD    Z0, Z7, Z7
-	TESTQ     $0x00000007, R9
-	JNZ       partial889
-	VMOVUPD   Z7, 192(DI)
-	JMP       stored892
-
-partial889:
-	LEAQ       192(DI), BX
-	VMOVAPD    Z7, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour890
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour890:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo891
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo891:
-	TESTQ  $0x00000001, R9
-	JZ     stored892
-	VMOVSD X0, (BX)
-
-stored892:
-	ADDQ      AX, DI
-	VMOVUPD   (DI), Z0
-	VADDPD    Z0, Z8, Z8
-	VMOVUPD   Z8, (DI)
-	VMOVUPD   64(DI), Z0
-	VADDPD    Z0, Z9, Z9
-	VMOVUPD   Z9, 64(DI)
-	VMOVUPD   128(DI), Z0
-	VADDPD    Z0, Z10, Z10
-	VMOVUPD   Z10, 128(DI)
-	VMOVUPD.Z 192(DI), K1, Z0
-	VADDPD    Z0, Z11, Z11
-	TESTQ     $0x00000007, R9
-	JNZ       partial893
-	VMOVUPD   Z11, 192(DI)
-	JMP       stored896
-
-partial893:
-	LEAQ       192(DI), BX
-	VMOVAPD    Z11, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour894
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour894:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo895
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo895:
-	TESTQ  $0x00000001, R9
-	JZ     stored896
-	VMOVSD X0, (BX)
-
-stored896:
-	ADDQ      AX, DI
-	VMOVUPD   (DI), Z0
-	VADDPD    Z0, Z12, Z12
-	VMOVUPD   Z12, (DI)
-	VMOVUPD   64(DI), Z0
-	VADDPD    Z0, Z13, Z13
-	VMOVUPD   Z13, 64(DI)
-	VMOVUPD   128(DI), Z0
-	VADDPD    Z0, Z14, Z14
-	VMOVUPD   Z14, 128(DI)
-	VMOVUPD.Z 192(DI), K1, Z0
-	VADDPD    Z0, Z15, Z15
-	TESTQ     $0x00000007, R9
-	JNZ       partial897
-	VMOVUPD   Z15, 192(DI)
-	JMP       stored900
-
-partial897:
-	LEAQ       192(DI), BX
-	VMOVAPD    Z15, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour898
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour898:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo899
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo899:
-	TESTQ  $0x00000001, R9
-	JZ     stored900
-	VMOVSD X0, (BX)
-
-stored900:
-	ADDQ      AX, DI
-	VMOVUPD   (DI), Z0
-	VADDPD    Z0, Z16, Z16
-	VMOVUPD   Z16, (DI)
-	VMOVUPD   64(DI), Z0
-	VADDPD    Z0, Z17, Z17
-	VMOVUPD   Z17, 64(DI)
-	VMOVUPD   128(DI), Z0
-	VADDPD    Z0, Z18, Z18
-	VMOVUPD   Z18, 128(DI)
-	VMOVUPD.Z 192(DI), K1, Z0
-	VADDPD    Z0, Z19, Z19
-	TESTQ     $0x00000007, R9
-	JNZ       partial901
-	VMOVUPD   Z19, 192(DI)
-	JMP       stored904
-
-partial901:
-	LEAQ       192(DI), BX
-	VMOVAPD    Z19, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour902
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour902:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo903
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo903:
-	TESTQ  $0x00000001, R9
-	JZ     stored904
-	VMOVSD X0, (BX)
-
-stored904:
-	ADDQ AX, DI
-	ADDQ $0x00000028, DX
-	SUBQ $0x00000005, R10
-	CMPQ R10, $0x00000005
-	JGE  tile881
-
-tiles882:
-	CMPQ R10, $0x00000002
-	JLT  tiles906
-
-tile905:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   t_base+48(FP), SI
-	ADDQ   R8, SI
-	MOVQ   DX, BX
-	MOVQ   rows+72(FP), R11
-	TESTQ  R11, R11
-	JLE    done908
-
-again907:
-	VMOVUPD      (SI), Z8
-	VMOVUPD      64(SI), Z9
-	VMOVUPD      128(SI), Z10
-	VMOVUPD.Z    192(SI), K1, Z11
-	VBROADCASTSD (BX), Z12
-	VFMADD231PD  Z8, Z12, Z0
-	VFMADD231PD  Z9, Z12, Z1
-	VFMADD231PD  Z10, Z12, Z2
-	VFMADD231PD  Z11, Z12, Z3
-	VBROADCASTSD 8(BX), Z12
-	VFMADD231PD  Z8, Z12, Z4
-	VFMADD231PD  Z9, Z12, Z5
-	VFMADD231PD  Z10, Z12, Z6
-	VFMADD231PD  Z11, Z12, Z7
-	ADDQ         CX, BX
-	ADDQ         AX, SI
-	DECQ         R11
-	JNZ          again907
-
-done908:
-	VMOVUPD   (DI), Z8
-	VADDPD    Z8, Z0, Z0
-	VMOVUPD   Z0, (DI)
-	VMOVUPD   64(DI), Z0
-	VADDPD    Z0, Z1, Z1
-	VMOVUPD   Z1, 64(DI)
-	VMOVUPD   128(DI), Z0
-	VADDPD    Z0, Z2, Z2
-	VMOVUPD   Z2, 128(DI)
-	VMOVUPD.Z 192(DI), K1, Z0
-	VADDPD    Z0, Z3, Z3
-	TESTQ     $0x00000007, R9
-	JNZ       partial909
-	VMOVUPD   Z3, 192(DI)
-	JMP       stored912
-
-partial909:
-	LEAQ       192(DI), BX
-	VMOVAPD    Z3, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour910
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour910:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo911
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo911:
-	TESTQ  $0x00000001, R9
-	JZ     stored912
-	VMOVSD X0, (BX)
-
-stored912:
-	ADDQ      AX, DI
-	VMOVUPD   (DI), Z0
-	VADDPD    Z0, Z4, Z4
-	VMOVUPD   Z4, (DI)
-	VMOVUPD   64(DI), Z0
-	VADDPD    Z0, Z5, Z5
-	VMOVUPD   Z5, 64(DI)
-	VMOVUPD   128(DI), Z0
-	VADDPD    Z0, Z6, Z6
-	VMOVUPD   Z6, 128(DI)
-	VMOVUPD.Z 192(DI), K1, Z0
-	VADDPD    Z0, Z7, Z7
-	TESTQ     $0x00000007, R9
-	JNZ       partial913
-	VMOVUPD   Z7, 192(DI)
-	JMP       stored916
-
-partial913:
-	LEAQ       192(DI), BX
-	VMOVAPD    Z7, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour914
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour914:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo915
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo915:
-	TESTQ  $0x00000001, R9
-	JZ     stored916
-	VMOVSD X0, (BX)
-
-stored916:
-	ADDQ AX, DI
-	ADDQ $0x00000010, DX
-	SUBQ $0x00000002, R10
-	CMPQ R10, $0x00000002
-	JGE  tile905
-
-tiles906:
-	CMPQ R10, $0x00000001
-	JLT  tiles918
-
-tile917:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	MOVQ   t_base+48(FP), SI
-	ADDQ   R8, SI
-	MOVQ   DX, BX
-	MOVQ   rows+72(FP), R11
-	TESTQ  R11, R11
-	JLE    done920
-
-again919:
-	VMOVUPD      (SI), Z4
-	VMOVUPD      64(SI), Z5
-	VMOVUPD      128(SI), Z6
-	VMOVUPD.Z    192(SI), K1, Z7
-	VBROADCASTSD (BX), Z8
-	VFMADD231PD  Z4, Z8, Z0
-	VFMADD231PD  Z5, Z8, Z1
-	VFMADD231PD  Z6, Z8, Z2
-	VFMADD231PD  Z7, Z8, Z3
-	ADDQ         CX, BX
-	ADDQ         AX, SI
-	DECQ         R11
 	JNZ          again919
 
 done920:
-	VMOVUPD   (DI), Z4
-	VADDPD    Z4, Z0, Z0
+	VMOVUPD   (DI), Z20
+	VADDPD    Z20, Z0, Z0
 	VMOVUPD   Z0, (DI)
 	VMOVUPD   64(DI), Z0
 	VADDPD    Z0, Z1, Z1
@@ -10299,14 +10664,370 @@ noTwo923:
 	VMOVSD X0, (BX)
 
 stored924:
+	ADDQ      AX, DI
+	VMOVUPD   (DI), Z0
+	VADDPD    Z0, Z4, Z4
+	VMOVUPD   Z4, (DI)
+	VMOVUPD   64(DI), Z0
+	VADDPD    Z0, Z5, Z5
+	VMOVUPD   Z5, 64(DI)
+	VMOVUPD   128(DI), Z0
+	VADDPD    Z0, Z6, Z6
+	VMOVUPD   Z6, 128(DI)
+	VMOVUPD.Z 192(DI), K1, Z0
+	VADDPD    Z0, Z7, Z7
+	TESTQ     $0x00000007, R9
+	JNZ       partial925
+	VMOVUPD   Z7, 192(DI)
+	JMP       stored928
+
+partial925:
+	LEAQ       192(DI), BX
+	VMOVAPD    Z7, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour926
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour926:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo927
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo927:
+	TESTQ  $0x00000001, R9
+	JZ     stored928
+	VMOVSD X0, (BX)
+
+stored928:
+	ADDQ      AX, DI
+	VMOVUPD   (DI), Z0
+	VADDPD    Z0, Z8, Z8
+	VMOVUPD   Z8, (DI)
+	VMOVUPD   64(DI), Z0
+	VADDPD    Z0, Z9, Z9
+	VMOVUPD   Z9, 64(DI)
+	VMOVUPD   128(DI), Z0
+	VADDPD    Z0, Z10, Z10
+	VMOVUPD   Z10, 128(DI)
+	VMOVUPD.Z 192(DI), K1, Z0
+	VADDPD    Z0, Z11, Z11
+	TESTQ     $0x00000007, R9
+	JNZ       partial929
+	VMOVUPD   Z11, 192(DI)
+	JMP       stored932
+
+partial929:
+	LEAQ       192(DI), BX
+	VMOVAPD    Z11, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour930
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour930:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo931
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo931:
+	TESTQ  $0x00000001, R9
+	JZ     stored932
+	VMOVSD X0, (BX)
+
+stored932:
+	ADDQ      AX, DI
+	VMOVUPD   (DI), Z0
+	VADDPD    Z0, Z12, Z12
+	VMOVUPD   Z12, (DI)
+	VMOVUPD   64(DI), Z0
+	VADDPD    Z0, Z13, Z13
+	VMOVUPD   Z13, 64(DI)
+	VMOVUPD   128(DI), Z0
+	VADDPD    Z0, Z14, Z14
+	VMOVUPD   Z14, 128(DI)
+	VMOVUPD.Z 192(DI), K1, Z0
+	VADDPD    Z0, Z15, Z15
+	TESTQ     $0x00000007, R9
+	JNZ       partial933
+	VMOVUPD   Z15, 192(DI)
+	JMP       stored936
+
+partial933:
+	LEAQ       192(DI), BX
+	VMOVAPD    Z15, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour934
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour934:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo935
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo935:
+	TESTQ  $0x00000001, R9
+	JZ     stored936
+	VMOVSD X0, (BX)
+
+stored936:
+	ADDQ      AX, DI
+	VMOVUPD   (DI), Z0
+	VADDPD    Z0, Z16, Z16
+	VMOVUPD   Z16, (DI)
+	VMOVUPD   64(DI), Z0
+	VADDPD    Z0, Z17, Z17
+	VMOVUPD   Z17, 64(DI)
+	VMOVUPD   128(DI), Z0
+	VADDPD    Z0, Z18, Z18
+	VMOVUPD   Z18, 128(DI)
+	VMOVUPD.Z 192(DI), K1, Z0
+	VADDPD    Z0, Z19, Z19
+	TESTQ     $0x00000007, R9
+	JNZ       partial937
+	VMOVUPD   Z19, 192(DI)
+	JMP       stored940
+
+partial937:
+	LEAQ       192(DI), BX
+	VMOVAPD    Z19, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour938
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour938:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo939
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo939:
+	TESTQ  $0x00000001, R9
+	JZ     stored940
+	VMOVSD X0, (BX)
+
+stored940:
+	ADDQ AX, DI
+	ADDQ $0x00000028, DX
+	SUBQ $0x00000005, R10
+	CMPQ R10, $0x00000005
+	JGE  tile917
+
+tiles918:
+	CMPQ R10, $0x00000002
+	JLT  tiles942
+
+tile941:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done944
+
+again943:
+	VMOVUPD      (SI), Z8
+	VMOVUPD      64(SI), Z9
+	VMOVUPD      128(SI), Z10
+	VMOVUPD.Z    192(SI), K1, Z11
+	VBROADCASTSD (BX), Z12
+	VFMADD231PD  Z8, Z12, Z0
+	VFMADD231PD  Z9, Z12, Z1
+	VFMADD231PD  Z10, Z12, Z2
+	VFMADD231PD  Z11, Z12, Z3
+	VBROADCASTSD 8(BX), Z12
+	VFMADD231PD  Z8, Z12, Z4
+	VFMADD231PD  Z9, Z12, Z5
+	VFMADD231PD  Z10, Z12, Z6
+	VFMADD231PD  Z11, Z12, Z7
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again943
+
+done944:
+	VMOVUPD   (DI), Z8
+	VADDPD    Z8, Z0, Z0
+	VMOVUPD   Z0, (DI)
+	VMOVUPD   64(DI), Z0
+	VADDPD    Z0, Z1, Z1
+	VMOVUPD   Z1, 64(DI)
+	VMOVUPD   128(DI), Z0
+	VADDPD    Z0, Z2, Z2
+	VMOVUPD   Z2, 128(DI)
+	VMOVUPD.Z 192(DI), K1, Z0
+	VADDPD    Z0, Z3, Z3
+	TESTQ     $0x00000007, R9
+	JNZ       partial945
+	VMOVUPD   Z3, 192(DI)
+	JMP       stored948
+
+partial945:
+	LEAQ       192(DI), BX
+	VMOVAPD    Z3, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour946
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour946:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo947
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo947:
+	TESTQ  $0x00000001, R9
+	JZ     stored948
+	VMOVSD X0, (BX)
+
+stored948:
+	ADDQ      AX, DI
+	VMOVUPD   (DI), Z0
+	VADDPD    Z0, Z4, Z4
+	VMOVUPD   Z4, (DI)
+	VMOVUPD   64(DI), Z0
+	VADDPD    Z0, Z5, Z5
+	VMOVUPD   Z5, 64(DI)
+	VMOVUPD   128(DI), Z0
+	VADDPD    Z0, Z6, Z6
+	VMOVUPD   Z6, 128(DI)
+	VMOVUPD.Z 192(DI), K1, Z0
+	VADDPD    Z0, Z7, Z7
+	TESTQ     $0x00000007, R9
+	JNZ       partial949
+	VMOVUPD   Z7, 192(DI)
+	JMP       stored952
+
+partial949:
+	LEAQ       192(DI), BX
+	VMOVAPD    Z7, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour950
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour950:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo951
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo951:
+	TESTQ  $0x00000001, R9
+	JZ     stored952
+	VMOVSD X0, (BX)
+
+stored952:
+	ADDQ AX, DI
+	ADDQ $0x00000010, DX
+	SUBQ $0x00000002, R10
+	CMPQ R10, $0x00000002
+	JGE  tile941
+
+tiles942:
+	CMPQ R10, $0x00000001
+	JLT  tiles954
+
+tile953:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done956
+
+again955:
+	VMOVUPD      (SI), Z4
+	VMOVUPD      64(SI), Z5
+	VMOVUPD      128(SI), Z6
+	VMOVUPD.Z    192(SI), K1, Z7
+	VBROADCASTSD (BX), Z8
+	VFMADD231PD  Z4, Z8, Z0
+	VFMADD231PD  Z5, Z8, Z1
+	VFMADD231PD  Z6, Z8, Z2
+	VFMADD231PD  Z7, Z8, Z3
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again955
+
+done956:
+	VMOVUPD   (DI), Z4
+	VADDPD    Z4, Z0, Z0
+	VMOVUPD   Z0, (DI)
+	VMOVUPD   64(DI), Z0
+	VADDPD    Z0, Z1, Z1
+	VMOVUPD   Z1, 64(DI)
+	VMOVUPD   128(DI), Z0
+	VADDPD    Z0, Z2, Z2
+	VMOVUPD   Z2, 128(DI)
+	VMOVUPD.Z 192(DI), K1, Z0
+	VADDPD    Z0, Z3, Z3
+	TESTQ     $0x00000007, R9
+	JNZ       partial957
+	VMOVUPD   Z3, 192(DI)
+	JMP       stored960
+
+partial957:
+	LEAQ       192(DI), BX
+	VMOVAPD    Z3, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour958
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour958:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo959
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo959:
+	TESTQ  $0x00000001, R9
+	JZ     stored960
+	VMOVSD X0, (BX)
+
+stored960:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile917
+	JGE  tile953
 
-tiles918:
-done688:
+tiles954:
+done724:
 	VZEROUPPER
 	RET
 
@@ -10319,9 +11040,9 @@ TEXT ·cavities512(SB), $0-88
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done926
+	JLE   done962
 
-item925:
+item961:
 	MOVLQSX      40(BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVQ         (BX), R8
@@ -10331,20 +11052,20 @@ item925:
 	MOVLQSX      52(BX), R10
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide927
+	JNE          wide963
 	VBROADCASTSD constants<>+760(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
 	VMOVUPD      (R8)(R11*8), Z2
 	VSUBPD       Z1, Z2, K1, Z0
 	VMOVUPD      Z0, (DI)(R11*8)
-	JMP          row930
+	JMP          row966
 
-wide927:
+wide963:
 	CMPQ R10, $0x08
-	JLE  rest929
+	JLE  rest965
 
-vector928:
+vector964:
 	VBROADCASTSD constants<>+760(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -10354,9 +11075,9 @@ vector928:
 	ADDQ         $0x08, R11
 	SUBQ         $0x08, R10
 	CMPQ         R10, $0x08
-	JG           vector928
+	JG           vector964
 
-rest929:
+rest965:
 	MOVQ         $-1, R12
 	BZHIQ        R10, R12, R12
 	KMOVB        R12, K1
@@ -10367,12 +11088,12 @@ rest929:
 	VSUBPD       Z1, Z2, K2, Z0
 	VMOVUPD      Z0, (DI)(R11*8)
 
-row930:
+row966:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item925
+	JNZ  item961
 
-done926:
+done962:
 	VZEROUPPER
 	RET
 
@@ -10385,11 +11106,11 @@ TEXT ·products512(SB), $0-96
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done933
+	JLE   done969
 
-item931:
+item967:
 	CMPQ       SI, $0x08
-	JLE        last937
+	JLE        last973
 	MOVQ       536(BX), DI
 	LEAQ       (DX)(DI*8), DI
 	PREFETCHT0 (DI)
@@ -10401,7 +11122,7 @@ item931:
 	PREFETCHT0 384(DI)
 	PREFETCHT0 448(DI)
 
-last937:
+last973:
 	MOVLQSX          44(BX), DI
 	LEAQ             (AX)(DI*8), DI
 	MOVLQSX          40(BX), R8
@@ -10412,11 +11133,11 @@ last937:
 	MOVLQSX          56(BX), R11
 	LEAQ             (R10)(R11*1), R12
 	CMPQ             R10, $0x08
-	JNE              some934
+	JNE              some970
 	CMPQ             R11, $0x08
-	JNE              some934
+	JNE              some970
 	CMPL             60(BX), $0x00
-	JNE              backward935
+	JNE              backward971
 	VMOVUPD          (R9), Z0
 	VMULPD.BCST      (R8), Z0, Z0
 	VMOVUPD          64(R9), Z1
@@ -10437,9 +11158,9 @@ last937:
 	VADDPD           Z3, Z1, Z1
 	VADDPD           Z1, Z0, Z0
 	VMOVUPD          Z0, (DI)
-	JMP              next932
+	JMP              next968
 
-backward935:
+backward971:
 	VMOVUPD    (R8), Z0
 	VMULPD     (R9), Z0, Z1
 	VMULPD     64(R9), Z0, Z2
@@ -10471,15 +11192,15 @@ backward935:
 	VSHUFF64X2 $0xdd, Z1, Z0, Z0
 	VADDPD     Z0, Z2, Z2
 	VMOVUPD    Z2, (DI)
-	JMP        next932
+	JMP        next968
 
-some934:
+some970:
 	CMPQ         R10, $0x08
-	JG           done933
+	JG           done969
 	CMPQ         R11, $0x08
-	JG           done933
+	JG           done969
 	CMPL         60(BX), $0x00
-	JNE          fewBackward936
+	JNE          fewBackward972
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -10492,40 +11213,40 @@ some934:
 	VBROADCASTSD (R8), Z2
 	VFMADD231PD  (R9), Z2, K1, Z0
 	CMPQ         R10, $0x00000001
-	JLE          end938
+	JLE          end974
 	VBROADCASTSD 8(R8), Z2
 	VFMADD231PD  (R9)(R11*1), Z2, K1, Z1
 	CMPQ         R10, $0x00000002
-	JLE          end938
+	JLE          end974
 	VBROADCASTSD 16(R8), Z2
 	VFMADD231PD  (R9)(R11*2), Z2, K1, Z0
 	CMPQ         R10, $0x00000003
-	JLE          end938
+	JLE          end974
 	VBROADCASTSD 24(R8), Z2
 	VFMADD231PD  (R9)(R12*1), Z2, K1, Z1
 	CMPQ         R10, $0x00000004
-	JLE          end938
+	JLE          end974
 	VBROADCASTSD 32(R8), Z2
 	VFMADD231PD  (R9)(R11*4), Z2, K1, Z0
 	CMPQ         R10, $0x00000005
-	JLE          end938
+	JLE          end974
 	VBROADCASTSD 40(R8), Z2
 	VFMADD231PD  (R9)(R13*1), Z2, K1, Z1
 	CMPQ         R10, $0x00000006
-	JLE          end938
+	JLE          end974
 	VBROADCASTSD 48(R8), Z2
 	VFMADD231PD  (R9)(R12*2), Z2, K1, Z0
 	CMPQ         R10, $0x00000007
-	JLE          end938
+	JLE          end974
 	VBROADCASTSD 56(R8), Z2
 	VFMADD231PD  (R9)(R14*1), Z2, K1, Z1
 
-end938:
+end974:
 	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, (DI)
-	JMP     next932
+	JMP     next968
 
-fewBackward936:
+fewBackward972:
 	MOVQ     $-1, R12
 	BZHIQ    R10, R12, R12
 	KMOVB    R12, K1
@@ -10544,28 +11265,28 @@ fewBackward936:
 	VXORPD   Z8, Z8, Z8
 	VMULPD.Z (R9), Z0, K1, Z1
 	CMPQ     R11, $0x00000001
-	JLE      end939
+	JLE      end975
 	VMULPD.Z (R9)(R10*1), Z0, K1, Z2
 	CMPQ     R11, $0x00000002
-	JLE      end939
+	JLE      end975
 	VMULPD.Z (R9)(R10*2), Z0, K1, Z3
 	CMPQ     R11, $0x00000003
-	JLE      end939
+	JLE      end975
 	VMULPD.Z (R9)(R12*1), Z0, K1, Z4
 	CMPQ     R11, $0x00000004
-	JLE      end939
+	JLE      end975
 	VMULPD.Z (R9)(R10*4), Z0, K1, Z5
 	CMPQ     R11, $0x00000005
-	JLE      end939
+	JLE      end975
 	VMULPD.Z (R9)(R13*1), Z0, K1, Z6
 	CMPQ     R11, $0x00000006
-	JLE      end939
+	JLE      end975
 	VMULPD.Z (R9)(R12*2), Z0, K1, Z7
 	CMPQ     R11, $0x00000007
-	JLE      end939
+	JLE      end975
 	VMULPD.Z (R9)(R14*1), Z0, K1, Z8
 
-end939:
+end975:
 	VUNPCKLPD  Z2, Z1, Z0
 	VUNPCKHPD  Z2, Z1, Z1
 	VADDPD     Z1, Z0, Z0
@@ -10589,12 +11310,12 @@ end939:
 	VADDPD     Z0, Z1, Z1
 	VMOVUPD    Z1, (DI)
 
-next932:
+next968:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item931
+	JNZ  item967
 
-done933:
+done969:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
@@ -10608,9 +11329,9 @@ TEXT ·allSafe512(SB), $0-25
 	VBROADCASTSD constants<>+960(SB), Z1
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000020
-	JLT          rest941
+	JLT          rest977
 
-whole940:
+whole976:
 	VMOVUPD (AX)(DX*8), Z2
 	VPSUBQ  Z1, Z2, Z2
 	VPMAXUQ Z2, Z0, Z0
@@ -10626,24 +11347,24 @@ whole940:
 	ADDQ    $0x00000020, DX
 	SUBQ    $0x00000020, CX
 	CMPQ    CX, $0x00000020
-	JGE     whole940
+	JGE     whole976
 
-rest941:
+rest977:
 	CMPQ CX, $0x00000008
-	JLT  rest943
+	JLT  rest979
 
-whole942:
+whole978:
 	VMOVUPD (AX)(DX*8), Z2
 	VPSUBQ  Z1, Z2, Z2
 	VPMAXUQ Z2, Z0, Z0
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000008, CX
 	CMPQ    CX, $0x00000008
-	JGE     whole942
+	JGE     whole978
 
-rest943:
+rest979:
 	TESTQ   CX, CX
-	JZ      done944
+	JZ      done980
 	MOVQ    $-1, BX
 	BZHIQ   CX, BX, BX
 	KMOVB   BX, K1
@@ -10652,16 +11373,16 @@ rest943:
 	VPSUBQ  Z1, Z2, Z2
 	VPMAXUQ Z2, Z0, Z0
 
-done944:
+done980:
 	VPCMPUQ.BCST $0x06, constants<>+968(SB), Z0, K1
 	KORTESTB     K1, K1
-	JZ           safe945
+	JZ           safe981
 	MOVB         $0x00, AL
 	MOVB         AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-safe945:
+safe981:
 	MOVB $0x01, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -10684,9 +11405,9 @@ TEXT ·absorbAll512(SB), $0-104
 	MOVQ         list+72(FP), DI
 	MOVQ         count+80(FP), R8
 	TESTQ        R8, R8
-	JLE          done947
+	JLE          done983
 
-item946:
+item982:
 	MOVQ         16(DI), R9
 	LEAQ         (AX)(R9*8), R9
 	MOVLQSX      48(DI), R10
@@ -10696,42 +11417,42 @@ item946:
 	MOVLQSX      56(DI), R12
 	VBROADCASTSD 32(DI), Z5
 	CMPQ         R12, $0x08
-	JG           long949
+	JG           long985
 	CMPQ         R10, BX
-	JEQ          same950
+	JEQ          same986
 	TESTQ        BX, BX
-	JZ           none952
+	JZ           none988
 	MOVQ         $-1, R13
 	BZHIQ        SI, R13, R13
 	KMOVB        R13, K1
 	TESTQ        $0x00000007, SI
-	JNZ          partial953
+	JNZ          partial989
 	VMOVUPD      Z4, (BX)
-	JMP          stored956
+	JMP          stored992
 
-partial953:
+partial989:
 	LEAQ       (BX), BX
 	VMOVAPD    Z4, Z4
 	TESTQ      $0x00000004, SI
-	JZ         noFour954
+	JZ         noFour990
 	VMOVUPD    Y4, (BX)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, BX
 
-noFour954:
+noFour990:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo955
+	JZ         noTwo991
 	VMOVUPD    X4, (BX)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, BX
 
-noTwo955:
+noTwo991:
 	TESTQ  $0x00000001, SI
-	JZ     stored956
+	JZ     stored992
 	VMOVSD X4, (BX)
 
-stored956:
-none952:
+stored992:
+none988:
 	MOVQ      R10, BX
 	MOVQ      R12, SI
 	MOVQ      $-1, R13
@@ -10739,9 +11460,9 @@ none952:
 	KMOVB     R13, K1
 	VMOVUPD.Z (R10), K1, Z4
 
-same950:
+same986:
 	CMPQ       R12, $0x08
-	JNE        some948
+	JNE        some984
 	VMOVUPD    (R11), Z6
 	VMOVAPD    Z6, Z7
 	VSHUFF64X2 $0x4e, Z7, Z7, Z8
@@ -10753,22 +11474,22 @@ same950:
 	VMOVUPD    (R9), Z8
 	VSUBPD     Z7, Z6, Z6
 	VUCOMISD   X2, X0
-	JBE        undamped957
+	JBE        undamped993
 	VCMPPD     $0x04, Z8, Z6, K1
 	VMULPD     Z0, Z8, Z7
 	VMULPD     Z1, Z6, Z9
 	VADDPD     Z7, Z9, K1, Z6
 
-undamped957:
+undamped993:
 	VCMPPD      $0x04, Z8, Z6, K1
 	VSUBPD.Z    Z8, Z6, K1, Z7
 	VPANDQ.BCST constants<>+792(SB), Z7, Z7
 	VPMAXUQ     Z7, Z3, Z3
 	VMOVUPD     Z6, (R9)
 	VFMADD231PD Z6, Z5, Z4
-	JMP         absorbed951
+	JMP         absorbed987
 
-some948:
+some984:
 	MOVQ         $-1, R10
 	BZHIQ        R12, R10, R10
 	KMOVB        R10, K1
@@ -10785,99 +11506,99 @@ some948:
 	VMOVUPD.Z    (R9), K1, Z8
 	VSUBPD.Z     Z7, Z6, K1, Z6
 	VUCOMISD     X2, X0
-	JBE          undamped958
+	JBE          undamped994
 	VCMPPD       $0x04, Z8, Z6, K1
 	VMULPD       Z0, Z8, Z7
 	VMULPD       Z1, Z6, Z9
 	VADDPD       Z7, Z9, K1, Z6
 
-undamped958:
+undamped994:
 	VCMPPD      $0x04, Z8, Z6, K1
 	VSUBPD.Z    Z8, Z6, K1, Z7
 	VPANDQ.BCST constants<>+792(SB), Z7, Z7
 	VPMAXUQ     Z7, Z3, Z3
 	TESTQ       $0x00000007, R12
-	JNZ         partial959
+	JNZ         partial995
 	VMOVUPD     Z6, (R9)
-	JMP         stored962
+	JMP         stored998
 
-partial959:
+partial995:
 	LEAQ       (R9), R9
 	VMOVAPD    Z6, Z7
 	TESTQ      $0x00000004, R12
-	JZ         noFour960
+	JZ         noFour996
 	VMOVUPD    Y7, (R9)
 	VSHUFF64X2 $0x4e, Z7, Z7, Z7
 	ADDQ       $0x00000020, R9
 
-noFour960:
+noFour996:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo961
+	JZ         noTwo997
 	VMOVUPD    X7, (R9)
 	VSHUFF64X2 $0xb1, Z7, Z7, Z7
 	ADDQ       $0x00000010, R9
 
-noTwo961:
+noTwo997:
 	TESTQ  $0x00000001, R12
-	JZ     stored962
+	JZ     stored998
 	VMOVSD X7, (R9)
 
-stored962:
+stored998:
 	VFMADD231PD Z6, Z5, Z4
-	JMP         absorbed951
+	JMP         absorbed987
 
-long949:
+long985:
 	TESTQ   BX, BX
-	JZ      none963
+	JZ      none999
 	MOVQ    $-1, R13
 	BZHIQ   SI, R13, R13
 	KMOVB   R13, K1
 	TESTQ   $0x00000007, SI
-	JNZ     partial964
+	JNZ     partial1000
 	VMOVUPD Z4, (BX)
-	JMP     stored967
+	JMP     stored1003
 
-partial964:
+partial1000:
 	LEAQ       (BX), BX
 	VMOVAPD    Z4, Z6
 	TESTQ      $0x00000004, SI
-	JZ         noFour965
+	JZ         noFour1001
 	VMOVUPD    Y6, (BX)
 	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, BX
 
-noFour965:
+noFour1001:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo966
+	JZ         noTwo1002
 	VMOVUPD    X6, (BX)
 	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, BX
 
-noTwo966:
+noTwo1002:
 	TESTQ  $0x00000001, SI
-	JZ     stored967
+	JZ     stored1003
 	VMOVSD X6, (BX)
 
-stored967:
-none963:
+stored1003:
+none999:
 	XORQ         BX, BX
 	VBROADCASTSD constants<>+760(SB), Z6
 	XORQ         R13, R13
 	MOVQ         R12, R14
 	CMPQ         R14, $0x00000008
-	JLT          rest969
+	JLT          rest1005
 
-whole968:
+whole1004:
 	VMOVUPD (R11)(R13*8), Z7
 	VMAXPD  Z7, Z6, Z6
 	ADDQ    $0x00000008, R13
 	SUBQ    $0x00000008, R14
 	CMPQ    R14, $0x00000008
-	JGE     whole968
+	JGE     whole1004
 
-rest969:
+rest1005:
 	TESTQ        R14, R14
-	JZ           done970
+	JZ           done1006
 	MOVQ         $-1, R15
 	BZHIQ        R14, R15, R15
 	KMOVB        R15, K1
@@ -10886,7 +11607,7 @@ rest969:
 	VMOVAPD      Z7, K1, Z8
 	VMAXPD       Z8, Z6, Z6
 
-done970:
+done1006:
 	VSHUFF64X2 $0x4e, Z6, Z6, Z7
 	VMAXPD     Z7, Z6, Z6
 	VSHUFF64X2 $0xb1, Z6, Z6, Z7
@@ -10895,20 +11616,20 @@ done970:
 	VMAXPD     Z7, Z6, Z6
 	XORQ       R13, R13
 	CMPQ       R12, $0x00000008
-	JLT        rest972
+	JLT        rest1008
 
-whole971:
+whole1007:
 	VMOVUPD  (R11)(R13*8), Z7
 	VMOVUPD  (R9)(R13*8), Z8
 	VSUBPD   Z6, Z7, Z7
 	VUCOMISD X2, X0
-	JBE      undamped973
+	JBE      undamped1009
 	VCMPPD   $0x04, Z8, Z7, K1
 	VMULPD   Z0, Z8, Z9
 	VMULPD   Z1, Z7, Z10
 	VADDPD   Z9, Z10, K1, Z7
 
-undamped973:
+undamped1009:
 	VCMPPD      $0x04, Z8, Z7, K1
 	VSUBPD.Z    Z8, Z7, K1, Z8
 	VPANDQ.BCST constants<>+792(SB), Z8, Z8
@@ -10920,11 +11641,11 @@ undamped973:
 	ADDQ        $0x00000008, R13
 	SUBQ        $0x00000008, R12
 	CMPQ        R12, $0x00000008
-	JGE         whole971
+	JGE         whole1007
 
-rest972:
+rest1008:
 	TESTQ     R12, R12
-	JZ        done974
+	JZ        done1010
 	MOVQ      $-1, R14
 	BZHIQ     R12, R14, R14
 	KMOVB     R14, K1
@@ -10932,113 +11653,113 @@ rest972:
 	VMOVUPD.Z (R9)(R13*8), K1, Z8
 	VSUBPD.Z  Z6, Z7, K1, Z7
 	VUCOMISD  X2, X0
-	JBE       undamped975
+	JBE       undamped1011
 	VCMPPD    $0x04, Z8, Z7, K2
 	VMULPD    Z0, Z8, Z6
 	VMULPD    Z1, Z7, Z9
 	VADDPD    Z6, Z9, K2, Z7
 
-undamped975:
+undamped1011:
 	VCMPPD      $0x04, Z8, Z7, K2
 	VSUBPD.Z    Z8, Z7, K2, Z6
 	VPANDQ.BCST constants<>+792(SB), Z6, Z6
 	VPMAXUQ     Z6, Z3, Z3
 	TESTQ       $0x00000007, R12
-	JNZ         partial976
+	JNZ         partial1012
 	VMOVUPD     Z7, (R9)(R13*8)
-	JMP         stored979
+	JMP         stored1015
 
-partial976:
+partial1012:
 	LEAQ       (R9)(R13*8), R9
 	VMOVAPD    Z7, Z6
 	TESTQ      $0x00000004, R12
-	JZ         noFour977
+	JZ         noFour1013
 	VMOVUPD    Y6, (R9)
 	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, R9
 
-noFour977:
+noFour1013:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo978
+	JZ         noTwo1014
 	VMOVUPD    X6, (R9)
 	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, R9
 
-noTwo978:
+noTwo1014:
 	TESTQ  $0x00000001, R12
-	JZ     stored979
+	JZ     stored1015
 	VMOVSD X6, (R9)
 
-stored979:
+stored1015:
 	VMOVUPD.Z   (R10)(R13*8), K1, Z6
 	VFMADD231PD Z7, Z5, Z6
 	TESTQ       $0x00000007, R12
-	JNZ         partial980
+	JNZ         partial1016
 	VMOVUPD     Z6, (R10)(R13*8)
-	JMP         stored983
+	JMP         stored1019
 
-partial980:
+partial1016:
 	LEAQ       (R10)(R13*8), R9
 	VMOVAPD    Z6, Z5
 	TESTQ      $0x00000004, R12
-	JZ         noFour981
+	JZ         noFour1017
 	VMOVUPD    Y5, (R9)
 	VSHUFF64X2 $0x4e, Z5, Z5, Z5
 	ADDQ       $0x00000020, R9
 
-noFour981:
+noFour1017:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo982
+	JZ         noTwo1018
 	VMOVUPD    X5, (R9)
 	VSHUFF64X2 $0xb1, Z5, Z5, Z5
 	ADDQ       $0x00000010, R9
 
-noTwo982:
+noTwo1018:
 	TESTQ  $0x00000001, R12
-	JZ     stored983
+	JZ     stored1019
 	VMOVSD X5, (R9)
 
-stored983:
-done974:
-absorbed951:
+stored1019:
+done1010:
+absorbed987:
 	ADDQ $0x00000040, DI
 	DECQ R8
-	JNZ  item946
+	JNZ  item982
 
-done947:
+done983:
 	TESTQ   BX, BX
-	JZ      none984
+	JZ      none1020
 	MOVQ    $-1, AX
 	BZHIQ   SI, AX, AX
 	KMOVB   AX, K1
 	TESTQ   $0x00000007, SI
-	JNZ     partial985
+	JNZ     partial1021
 	VMOVUPD Z4, (BX)
-	JMP     stored988
+	JMP     stored1024
 
-partial985:
+partial1021:
 	LEAQ       (BX), AX
 	VMOVAPD    Z4, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour986
+	JZ         noFour1022
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour986:
+noFour1022:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo987
+	JZ         noTwo1023
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo987:
+noTwo1023:
 	TESTQ  $0x00000001, SI
-	JZ     stored988
+	JZ     stored1024
 	VMOVSD X0, (AX)
 
-stored988:
-none984:
+stored1024:
+none1020:
 	VSHUFF64X2 $0x4e, Z3, Z3, Z0
 	VPMAXUQ    Z0, Z3, Z3
 	VSHUFF64X2 $0xb1, Z3, Z3, Z0
@@ -11056,9 +11777,9 @@ TEXT ·shiftAll512(SB), $0-48
 	MOVQ  list+24(FP), CX
 	MOVQ  count+32(FP), DX
 	TESTQ DX, DX
-	JLE   done990
+	JLE   done1026
 
-item989:
+item1025:
 	MOVLQSX      16(CX), BX
 	LEAQ         (AX)(BX*8), BX
 	MOVLQSX      20(CX), SI
@@ -11066,19 +11787,19 @@ item989:
 	KXORB        K1, K1, K1
 	XORQ         DI, DI
 	CMPQ         SI, $0x08
-	JNE          wide991
+	JNE          wide1027
 	VMOVUPD      (BX)(DI*8), Z1
 	VCMPPD       $0x03, Z1, Z1, K2
 	KORB         K2, K1, K1
 	VMAXPD       Z1, Z0, Z0
-	JMP          row994
+	JMP          row1030
 
-wide991:
+wide1027:
 	MOVQ SI, R8
 	CMPQ R8, $0x08
-	JLE  rest993
+	JLE  rest1029
 
-vector992:
+vector1028:
 	VMOVUPD (BX)(DI*8), Z1
 	VCMPPD  $0x03, Z1, Z1, K2
 	KORB    K2, K1, K1
@@ -11086,9 +11807,9 @@ vector992:
 	ADDQ    $0x08, DI
 	SUBQ    $0x08, R8
 	CMPQ    R8, $0x08
-	JG      vector992
+	JG      vector1028
 
-rest993:
+rest1029:
 	MOVQ         $-1, R9
 	BZHIQ        R8, R9, R9
 	KMOVB        R9, K2
@@ -11099,7 +11820,7 @@ rest993:
 	VMOVAPD      Z1, K2, Z2
 	VMAXPD       Z2, Z0, Z0
 
-row994:
+row1030:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z1
@@ -11109,22 +11830,22 @@ row994:
 	VPANDQ.BCST  constants<>+792(SB), Z0, Z1
 	VCMPPD.BCST  $0x1e, constants<>+800(SB), Z1, K2
 	KORTESTB     K2, K1
-	JNZ          done990
+	JNZ          done1026
 	VBROADCASTSD 8(CX), Z1
 	XORQ         DI, DI
 	CMPQ         SI, $0x08
-	JNE          wide995
+	JNE          wide1031
 	VMOVUPD      (BX)(DI*8), Z2
 	VSUBPD       Z0, Z2, Z2
 	VMULPD       Z1, Z2, Z2
 	VMOVUPD      Z2, (BX)(DI*8)
-	JMP          row998
+	JMP          row1034
 
-wide995:
+wide1031:
 	CMPQ SI, $0x08
-	JLE  rest997
+	JLE  rest1033
 
-vector996:
+vector1032:
 	VMOVUPD (BX)(DI*8), Z2
 	VSUBPD  Z0, Z2, Z2
 	VMULPD  Z1, Z2, Z2
@@ -11132,9 +11853,9 @@ vector996:
 	ADDQ    $0x08, DI
 	SUBQ    $0x08, SI
 	CMPQ    SI, $0x08
-	JG      vector996
+	JG      vector1032
 
-rest997:
+rest1033:
 	MOVQ      $-1, R8
 	BZHIQ     SI, R8, R8
 	KMOVB     R8, K2
@@ -11142,38 +11863,38 @@ rest997:
 	VSUBPD    Z0, Z2, Z2
 	VMULPD    Z1, Z2, Z2
 	TESTQ     $0x00000007, SI
-	JNZ       partial999
+	JNZ       partial1035
 	VMOVUPD   Z2, (BX)(DI*8)
-	JMP       stored1002
+	JMP       stored1038
 
-partial999:
+partial1035:
 	LEAQ       (BX)(DI*8), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour1000
+	JZ         noFour1036
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour1000:
+noFour1036:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo1001
+	JZ         noTwo1037
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo1001:
+noTwo1037:
 	TESTQ  $0x00000001, SI
-	JZ     stored1002
+	JZ     stored1038
 	VMOVSD X0, (BX)
 
-stored1002:
-row998:
+stored1038:
+row1034:
 	ADDQ $0x00000018, CX
 	DECQ DX
-	JNZ  item989
+	JNZ  item1025
 
-done990:
+done1026:
 	MOVQ DX, left+40(FP)
 	VZEROUPPER
 	RET
@@ -11186,40 +11907,40 @@ TEXT ·totals512(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done1004
+	JLE   done1040
 
-item1003:
+item1039:
 	MOVLQSX 16(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Z0, Z0, Z0
 	MOVLQSX 20(DX), DI
 	XORQ    R8, R8
 	CMPQ    DI, $0x08
-	JNE     wide1005
+	JNE     wide1041
 	VMOVUPD (SI)(R8*8), Z1
 	VADDPD  Z1, Z0, Z0
-	JMP     row1008
+	JMP     row1044
 
-wide1005:
+wide1041:
 	CMPQ DI, $0x08
-	JLE  rest1007
+	JLE  rest1043
 
-vector1006:
+vector1042:
 	VMOVUPD (SI)(R8*8), Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    $0x08, R8
 	SUBQ    $0x08, DI
 	CMPQ    DI, $0x08
-	JG      vector1006
+	JG      vector1042
 
-rest1007:
+rest1043:
 	MOVQ      $-1, R9
 	BZHIQ     DI, R9, R9
 	KMOVB     R9, K1
 	VMOVUPD.Z (SI)(R8*8), K1, Z1
 	VADDPD    Z1, Z0, Z0
 
-row1008:
+row1044:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VADDPD     Z1, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
@@ -11230,9 +11951,9 @@ row1008:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000018, DX
 	DECQ       BX
-	JNZ        item1003
+	JNZ        item1039
 
-done1004:
+done1040:
 	VZEROUPPER
 	RET
 
@@ -11246,9 +11967,9 @@ TEXT ·settle512(SB), $0-96
 	MOVQ   list+72(FP), BX
 	MOVQ   count+80(FP), SI
 	TESTQ  SI, SI
-	JLE    done1010
+	JLE    done1046
 
-item1009:
+item1045:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      16(BX), R8
@@ -11258,7 +11979,7 @@ item1009:
 	MOVLQSX      20(BX), R9
 	XORQ         R10, R10
 	CMPQ         R9, $0x08
-	JNE          wide1011
+	JNE          wide1047
 	VMOVUPD      (R8)(R10*8), Z2
 	VMOVUPD      (DI)(R10*8), Z3
 	VSUBPD       Z1, Z2, Z2
@@ -11267,13 +11988,13 @@ item1009:
 	VPANDQ.BCST  constants<>+792(SB), Z1, Z1
 	VPMAXUQ      Z1, Z0, Z0
 	VMOVUPD      Z2, (DI)(R10*8)
-	JMP          row1014
+	JMP          row1050
 
-wide1011:
+wide1047:
 	CMPQ R9, $0x08
-	JLE  rest1013
+	JLE  rest1049
 
-vector1012:
+vector1048:
 	VMOVUPD     (R8)(R10*8), Z2
 	VMOVUPD     (DI)(R10*8), Z3
 	VSUBPD      Z1, Z2, Z2
@@ -11285,9 +12006,9 @@ vector1012:
 	ADDQ        $0x08, R10
 	SUBQ        $0x08, R9
 	CMPQ        R9, $0x08
-	JG          vector1012
+	JG          vector1048
 
-rest1013:
+rest1049:
 	MOVQ        $-1, R11
 	BZHIQ       R9, R11, R11
 	KMOVB       R11, K1
@@ -11299,38 +12020,38 @@ rest1013:
 	VPANDQ.BCST constants<>+792(SB), Z1, Z1
 	VPMAXUQ     Z1, Z0, Z0
 	TESTQ       $0x00000007, R9
-	JNZ         partial1015
+	JNZ         partial1051
 	VMOVUPD     Z2, (DI)(R10*8)
-	JMP         stored1018
+	JMP         stored1054
 
-partial1015:
+partial1051:
 	LEAQ       (DI)(R10*8), DI
 	VMOVAPD    Z2, Z1
 	TESTQ      $0x00000004, R9
-	JZ         noFour1016
+	JZ         noFour1052
 	VMOVUPD    Y1, (DI)
 	VSHUFF64X2 $0x4e, Z1, Z1, Z1
 	ADDQ       $0x00000020, DI
 
-noFour1016:
+noFour1052:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo1017
+	JZ         noTwo1053
 	VMOVUPD    X1, (DI)
 	VSHUFF64X2 $0xb1, Z1, Z1, Z1
 	ADDQ       $0x00000010, DI
 
-noTwo1017:
+noTwo1053:
 	TESTQ  $0x00000001, R9
-	JZ     stored1018
+	JZ     stored1054
 	VMOVSD X1, (DI)
 
-stored1018:
-row1014:
+stored1054:
+row1050:
 	ADDQ $0x00000018, BX
 	DECQ SI
-	JNZ  item1009
+	JNZ  item1045
 
-done1010:
+done1046:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VPMAXUQ    Z1, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
@@ -11358,17 +12079,17 @@ TEXT ·exponentials512(SB), $0-64
 	VMOVUPD      constants<>+832(SB), Z7
 	VMOVUPD      constants<>+896(SB), Z8
 	TESTQ        BX, BX
-	JLE          done1020
+	JLE          done1056
 
-table1019:
+table1055:
 	VXORPD       Z10, Z10, Z10
 	VBROADCASTSD (DX), Z9
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000010
-	JLT          rest1022
+	JLT          rest1058
 
-whole1021:
+whole1057:
 	VMULPD  (AX)(SI*8), Z9, Z11
 	VANDPD  Z1, Z11, Z11
 	VPMAXUQ Z11, Z10, Z10
@@ -11378,24 +12099,24 @@ whole1021:
 	ADDQ    $0x00000010, SI
 	SUBQ    $0x00000010, DI
 	CMPQ    DI, $0x00000010
-	JGE     whole1021
+	JGE     whole1057
 
-rest1022:
+rest1058:
 	CMPQ DI, $0x00000008
-	JLT  rest1024
+	JLT  rest1060
 
-whole1023:
+whole1059:
 	VMULPD  (AX)(SI*8), Z9, Z11
 	VANDPD  Z1, Z11, Z11
 	VPMAXUQ Z11, Z10, Z10
 	ADDQ    $0x00000008, SI
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole1023
+	JGE     whole1059
 
-rest1024:
+rest1060:
 	TESTQ    DI, DI
-	JZ       done1025
+	JZ       done1061
 	MOVQ     $-1, R8
 	BZHIQ    DI, R8, R8
 	KMOVB    R8, K1
@@ -11403,16 +12124,16 @@ rest1024:
 	VANDPD   Z1, Z11, Z11
 	VPMAXUQ  Z11, Z10, Z10
 
-done1025:
+done1061:
 	VCMPPD $0x06, Z0, Z10, K1
 	KTESTB K1, K1
-	JNZ    done1020
+	JNZ    done1056
 	XORQ   SI, SI
 	MOVQ   CX, DI
 	CMPQ   DI, $0x00000010
-	JLT    rest1027
+	JLT    rest1063
 
-panel1026:
+panel1062:
 	VMOVUPD          (AX)(SI*1), Z10
 	VMOVUPD          64(AX)(SI*1), Z11
 	VMULPD           Z9, Z10, Z10
@@ -11456,13 +12177,13 @@ panel1026:
 	ADDQ             $0x00000080, SI
 	SUBQ             $0x00000010, DI
 	CMPQ             DI, $0x00000010
-	JGE              panel1026
+	JGE              panel1062
 
-rest1027:
+rest1063:
 	TESTQ            DI, DI
-	JZ               done1028
+	JZ               done1064
 	CMPQ             DI, $0x00000008
-	JGT              wider1029
+	JGT              wider1065
 	MOVQ             $-1, R8
 	BZHIQ            DI, R8, R8
 	KMOVB            R8, K1
@@ -11486,35 +12207,35 @@ rest1027:
 	VPADDQ           Z11, Z9, Z9
 	VFMADD213PD      Z9, Z9, Z12
 	TESTQ            $0x00000007, DI
-	JNZ              partial1030
+	JNZ              partial1066
 	VMOVUPD          Z12, (AX)(SI*1)
-	JMP              stored1033
+	JMP              stored1069
 
-partial1030:
+partial1066:
 	LEAQ       (AX)(SI*1), SI
 	VMOVAPD    Z12, Z9
 	TESTQ      $0x00000004, DI
-	JZ         noFour1031
+	JZ         noFour1067
 	VMOVUPD    Y9, (SI)
 	VSHUFF64X2 $0x4e, Z9, Z9, Z9
 	ADDQ       $0x00000020, SI
 
-noFour1031:
+noFour1067:
 	TESTQ      $0x00000002, DI
-	JZ         noTwo1032
+	JZ         noTwo1068
 	VMOVUPD    X9, (SI)
 	VSHUFF64X2 $0xb1, Z9, Z9, Z9
 	ADDQ       $0x00000010, SI
 
-noTwo1032:
+noTwo1068:
 	TESTQ  $0x00000001, DI
-	JZ     stored1033
+	JZ     stored1069
 	VMOVSD X9, (SI)
 
-stored1033:
-	JMP done1028
+stored1069:
+	JMP done1064
 
-wider1029:
+wider1065:
 	SUBQ             $0x00000008, DI
 	MOVQ             $-1, R8
 	BZHIQ            DI, R8, R8
@@ -11559,39 +12280,39 @@ wider1029:
 	VFMADD213PD      Z12, Z12, Z16
 	VMOVUPD          Z15, (AX)(SI*1)
 	TESTQ            $0x00000007, DI
-	JNZ              partial1035
+	JNZ              partial1071
 	VMOVUPD          Z16, 64(AX)(SI*1)
-	JMP              stored1038
+	JMP              stored1074
 
-partial1035:
+partial1071:
 	LEAQ       64(AX)(SI*1), SI
 	VMOVAPD    Z16, Z9
 	TESTQ      $0x00000004, DI
-	JZ         noFour1036
+	JZ         noFour1072
 	VMOVUPD    Y9, (SI)
 	VSHUFF64X2 $0x4e, Z9, Z9, Z9
 	ADDQ       $0x00000020, SI
 
-noFour1036:
+noFour1072:
 	TESTQ      $0x00000002, DI
-	JZ         noTwo1037
+	JZ         noTwo1073
 	VMOVUPD    X9, (SI)
 	VSHUFF64X2 $0xb1, Z9, Z9, Z9
 	ADDQ       $0x00000010, SI
 
-noTwo1037:
+noTwo1073:
 	TESTQ  $0x00000001, DI
-	JZ     stored1038
+	JZ     stored1074
 	VMOVSD X9, (SI)
 
-stored1038:
-done1028:
+stored1074:
+done1064:
 	LEAQ (AX)(CX*8), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table1019
+	JNZ  table1055
 
-done1020:
+done1056:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -11607,28 +12328,28 @@ TEXT ·remember512(SB), $0-112
 	MOVQ         messages_base+24(FP), SI
 	MOVQ         velocity_base+48(FP), DI
 	TESTQ        DX, DX
-	JLE          done1040
+	JLE          done1076
 
-message1039:
+message1075:
 	MOVLQSX      (CX), R8
 	IMULQ        BX, R8
 	LEAQ         (SI)(R8*8), R9
 	LEAQ         (DI)(R8*4), R8
 	XORQ         R10, R10
 	CMPQ         BX, $0x08
-	JNE          wide1041
+	JNE          wide1077
 	VMOVUPD      (R9)(R10*8), Z1
 	VCVTPS2PD    (R8)(R10*4), Z2
 	VFNMADD231PD Z0, Z2, Z1
 	VMOVUPD      Z1, (AX)(R10*8)
-	JMP          row1044
+	JMP          row1080
 
-wide1041:
+wide1077:
 	MOVQ BX, R11
 	CMPQ R11, $0x08
-	JLE  rest1043
+	JLE  rest1079
 
-vector1042:
+vector1078:
 	VMOVUPD      (R9)(R10*8), Z1
 	VCVTPS2PD    (R8)(R10*4), Z2
 	VFNMADD231PD Z0, Z2, Z1
@@ -11636,9 +12357,9 @@ vector1042:
 	ADDQ         $0x08, R10
 	SUBQ         $0x08, R11
 	CMPQ         R11, $0x08
-	JG           vector1042
+	JG           vector1078
 
-rest1043:
+rest1079:
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -11647,13 +12368,13 @@ rest1043:
 	VFNMADD231PD Z0, Z2, Z1
 	VMOVUPD      Z1, (AX)(R10*8)
 
-row1044:
+row1080:
 	LEAQ (AX)(BX*8), AX
 	ADDQ $0x04, CX
 	DECQ DX
-	JNZ  message1039
+	JNZ  message1075
 
-done1040:
+done1076:
 	VZEROUPPER
 	RET
 
@@ -11669,16 +12390,16 @@ TEXT ·measure512(SB), $0-120
 	MOVQ   messages_base+24(FP), SI
 	MOVQ   velocity_base+48(FP), DI
 	TESTQ  DX, DX
-	JLE    done1046
+	JLE    done1082
 
-message1045:
+message1081:
 	MOVLQSX     (CX), R8
 	IMULQ       BX, R8
 	LEAQ        (SI)(R8*8), R9
 	LEAQ        (DI)(R8*4), R8
 	XORQ        R10, R10
 	CMPQ        BX, $0x08
-	JNE         wide1047
+	JNE         wide1083
 	VMOVUPD     (R9)(R10*8), Z2
 	VMOVUPD     (AX)(R10*8), Z3
 	VSUBPD      Z3, Z2, Z2
@@ -11690,14 +12411,14 @@ message1045:
 	VFMADD231PD Z2, Z2, Z1
 	VCVTPD2PS   Z2, Y2
 	VMOVUPS     Y2, (R8)(R10*4)
-	JMP         row1050
+	JMP         row1086
 
-wide1047:
+wide1083:
 	MOVQ BX, R11
 	CMPQ R11, $0x08
-	JLE  rest1049
+	JLE  rest1085
 
-vector1048:
+vector1084:
 	VMOVUPD     (R9)(R10*8), Z2
 	VMOVUPD     (AX)(R10*8), Z3
 	VSUBPD      Z3, Z2, Z2
@@ -11712,9 +12433,9 @@ vector1048:
 	ADDQ        $0x08, R10
 	SUBQ        $0x08, R11
 	CMPQ        R11, $0x08
-	JG          vector1048
+	JG          vector1084
 
-rest1049:
+rest1085:
 	MOVQ        $-1, R12
 	BZHIQ       R11, R12, R12
 	KMOVB       R12, K1
@@ -11730,13 +12451,13 @@ rest1049:
 	VCVTPD2PS   Z2, Y2
 	VMOVUPS     Y2, K1, (R8)(R10*4)
 
-row1050:
+row1086:
 	LEAQ (AX)(BX*8), AX
 	ADDQ $0x04, CX
 	DECQ DX
-	JNZ  message1045
+	JNZ  message1081
 
-done1046:
+done1082:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z2
 	VADDPD     Z2, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z2
@@ -11767,16 +12488,16 @@ TEXT ·carry512(SB), $0-120
 	MOVQ         messages_base+24(FP), DI
 	MOVQ         velocity_base+48(FP), R8
 	TESTQ        BX, BX
-	JLE          done1052
+	JLE          done1088
 
-message1051:
+message1087:
 	MOVLQSX     (DX), R9
 	IMULQ       SI, R9
 	LEAQ        (DI)(R9*8), R10
 	LEAQ        (R8)(R9*4), R9
 	XORQ        R11, R11
 	CMPQ        SI, $0x08
-	JNE         wide1053
+	JNE         wide1089
 	VCVTPS2PD   (R9)(R11*4), Z2
 	VMULPD      Z0, Z2, Z2
 	VMOVUPD     (R10)(R11*8), Z3
@@ -11785,14 +12506,14 @@ message1051:
 	VFMADD231PD Z1, Z2, Z4
 	VMOVUPD     Z3, (R10)(R11*8)
 	VMOVUPD     Z4, (AX)(R11*8)
-	JMP         row1056
+	JMP         row1092
 
-wide1053:
+wide1089:
 	MOVQ SI, R12
 	CMPQ R12, $0x08
-	JLE  rest1055
+	JLE  rest1091
 
-vector1054:
+vector1090:
 	VCVTPS2PD   (R9)(R11*4), Z2
 	VMULPD      Z0, Z2, Z2
 	VMOVUPD     (R10)(R11*8), Z3
@@ -11804,9 +12525,9 @@ vector1054:
 	ADDQ        $0x08, R11
 	SUBQ        $0x08, R12
 	CMPQ        R12, $0x08
-	JG          vector1054
+	JG          vector1090
 
-rest1055:
+rest1091:
 	MOVQ        $-1, R13
 	BZHIQ       R12, R13, R13
 	KMOVB       R13, K1
@@ -11817,66 +12538,66 @@ rest1055:
 	VADDPD      Z2, Z3, Z3
 	VFMADD231PD Z1, Z2, Z4
 	TESTQ       $0x00000007, R12
-	JNZ         partial1057
+	JNZ         partial1093
 	VMOVUPD     Z3, (R10)(R11*8)
-	JMP         stored1060
+	JMP         stored1096
 
-partial1057:
+partial1093:
 	LEAQ       (R10)(R11*8), R9
 	VMOVAPD    Z3, Z2
 	TESTQ      $0x00000004, R12
-	JZ         noFour1058
+	JZ         noFour1094
 	VMOVUPD    Y2, (R9)
 	VSHUFF64X2 $0x4e, Z2, Z2, Z2
 	ADDQ       $0x00000020, R9
 
-noFour1058:
+noFour1094:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo1059
+	JZ         noTwo1095
 	VMOVUPD    X2, (R9)
 	VSHUFF64X2 $0xb1, Z2, Z2, Z2
 	ADDQ       $0x00000010, R9
 
-noTwo1059:
+noTwo1095:
 	TESTQ  $0x00000001, R12
-	JZ     stored1060
+	JZ     stored1096
 	VMOVSD X2, (R9)
 
-stored1060:
+stored1096:
 	TESTQ   $0x00000007, R12
-	JNZ     partial1061
+	JNZ     partial1097
 	VMOVUPD Z4, (AX)(R11*8)
-	JMP     stored1064
+	JMP     stored1100
 
-partial1061:
+partial1097:
 	LEAQ       (AX)(R11*8), R9
 	VMOVAPD    Z4, Z2
 	TESTQ      $0x00000004, R12
-	JZ         noFour1062
+	JZ         noFour1098
 	VMOVUPD    Y2, (R9)
 	VSHUFF64X2 $0x4e, Z2, Z2, Z2
 	ADDQ       $0x00000020, R9
 
-noFour1062:
+noFour1098:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo1063
+	JZ         noTwo1099
 	VMOVUPD    X2, (R9)
 	VSHUFF64X2 $0xb1, Z2, Z2, Z2
 	ADDQ       $0x00000010, R9
 
-noTwo1063:
+noTwo1099:
 	TESTQ  $0x00000001, R12
-	JZ     stored1064
+	JZ     stored1100
 	VMOVSD X2, (R9)
 
-stored1064:
-row1056:
+stored1100:
+row1092:
 	LEAQ (CX)(SI*8), CX
 	ADDQ $0x04, DX
 	DECQ BX
-	JNZ  message1051
+	JNZ  message1087
 
-done1052:
+done1088:
 	VZEROUPPER
 	RET
 
@@ -11889,109 +12610,109 @@ TEXT ·edgeBeliefs512(SB), $1216-168
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
 
-group1065:
+group1101:
 	CMPQ              DX, $0x04
-	JLT               done1066
+	JLT               done1102
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1066
+	JLT               done1102
 	CMPQ              (AX), SI
-	JHI               done1066
+	JHI               done1102
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1066
+	JLT               done1102
 	CMPQ              8(AX), SI
-	JHI               done1066
+	JHI               done1102
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1066
+	JLT               done1102
 	CMPQ              16(AX), SI
-	JHI               done1066
+	JHI               done1102
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1066
+	JLT               done1102
 	CMPQ              24(AX), SI
-	JHI               done1066
+	JHI               done1102
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1066
+	JLT               done1102
 	CMPQ              32(AX), SI
-	JHI               done1066
+	JHI               done1102
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1066
+	JLT               done1102
 	CMPQ              40(AX), SI
-	JHI               done1066
+	JHI               done1102
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1066
+	JLT               done1102
 	CMPQ              48(AX), SI
-	JHI               done1066
+	JHI               done1102
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1066
+	JLT               done1102
 	CMPQ              56(AX), SI
-	JHI               done1066
+	JHI               done1102
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1066
+	JLT               done1102
 	CMPQ              64(AX), SI
-	JHI               done1066
+	JHI               done1102
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1066
+	JLT               done1102
 	CMPQ              72(AX), SI
-	JHI               done1066
+	JHI               done1102
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1066
+	JLT               done1102
 	CMPQ              80(AX), SI
-	JHI               done1066
+	JHI               done1102
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1066
+	JLT               done1102
 	CMPQ              88(AX), SI
-	JHI               done1066
+	JHI               done1102
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1066
+	JLT               done1102
 	CMPQ              96(AX), SI
-	JHI               done1066
+	JHI               done1102
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1066
+	JLT               done1102
 	CMPQ              104(AX), SI
-	JHI               done1066
+	JHI               done1102
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1066
+	JLT               done1102
 	CMPQ              112(AX), SI
-	JHI               done1066
+	JHI               done1102
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1066
+	JLT               done1102
 	CMPQ              120(AX), SI
-	JHI               done1066
+	JHI               done1102
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1066
+	JLT               done1102
 	CMPQ              128(AX), SI
-	JHI               done1066
+	JHI               done1102
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1066
+	JLT               done1102
 	CMPQ              136(AX), SI
-	JHI               done1066
+	JHI               done1102
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1066
+	JLT               done1102
 	CMPQ              144(AX), SI
-	JHI               done1066
+	JHI               done1102
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1066
+	JLT               done1102
 	CMPQ              152(AX), SI
-	JHI               done1066
+	JHI               done1102
 	MOVQ              beliefs_base+72(FP), DI
 	MOVQ              (AX), SI
 	MOVQ              messages_base+96(FP), R9
@@ -12502,7 +13223,7 @@ group1065:
 	VPSUBQ.BCST       constants<>+960(SB), Z1, Z2
 	VPCMPUQ.BCST      $0x06, constants<>+968(SB), Z2, K1
 	KORTESTB          K1, K1
-	JNZ               done1066
+	JNZ               done1102
 	VMOVUPD           constants<>+992(SB), Y2
 	VDIVPD            Y1, Y2, Y2
 	VMOVUPD           Y2, 1088(BX)
@@ -12676,10 +13397,1884 @@ group1065:
 	ADDQ              $0x000000a0, AX
 	ADDQ              $0x04, CX
 	SUBQ              $0x04, DX
-	JMP               group1065
+	JMP               group1101
 
-done1066:
+done1102:
 	MOVQ CX, done+160(FP)
+	VZEROUPPER
+	RET
+
+// func edgeGroups512(dst []float64, logZ []float64, product []float64, beliefs []float64, messages []float64, tables []float64, edges *int, count int, ku int, kv int) (done int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, FMA3
+TEXT ·edgeGroups512(SB), $9216-184
+	LEAQ 63(SP), AX
+	ANDQ $-64, AX
+	MOVQ edges+144(FP), CX
+	MOVQ CX, (AX)
+	XORQ CX, CX
+	MOVQ CX, 8(AX)
+	MOVQ count+152(FP), CX
+	MOVQ CX, 16(AX)
+
+group1103:
+	CMPQ 16(AX), $0x04
+	JLT  done1104
+	MOVQ (AX), CX
+	MOVQ CX, 24(AX)
+	LEAQ 192(AX), CX
+	XORQ DX, DX
+	MOVQ DX, 32(AX)
+
+edge1105:
+	MOVQ         24(AX), DX
+	MOVQ         32(DX), BX
+	MOVQ         tables_base+120(FP), SI
+	LEAQ         (SI)(BX*8), BX
+	MOVQ         beliefs_base+72(FP), BX
+	MOVQ         (DX), SI
+	LEAQ         (BX)(SI*8), SI
+	MOVQ         messages_base+96(FP), BX
+	MOVQ         8(DX), DI
+	LEAQ         (BX)(DI*8), DI
+	MOVQ         beliefs_base+72(FP), BX
+	MOVQ         16(DX), R8
+	LEAQ         (BX)(R8*8), R8
+	MOVQ         messages_base+96(FP), BX
+	MOVQ         24(DX), DX
+	LEAQ         (BX)(DX*8), DX
+	MOVQ         ku+160(FP), BX
+	MOVQ         kv+168(FP), R9
+	MOVQ         24(AX), R10
+	MOVQ         BX, R11
+	IMULQ        R9, R11
+	MOVQ         beliefs_len+80(FP), R12
+	SUBQ         BX, R12
+	JLT          done1104
+	CMPQ         (R10), R12
+	JHI          done1104
+	MOVQ         messages_len+104(FP), R12
+	SUBQ         BX, R12
+	JLT          done1104
+	CMPQ         8(R10), R12
+	JHI          done1104
+	MOVQ         beliefs_len+80(FP), R12
+	SUBQ         R9, R12
+	JLT          done1104
+	CMPQ         16(R10), R12
+	JHI          done1104
+	MOVQ         messages_len+104(FP), R12
+	SUBQ         R9, R12
+	JLT          done1104
+	CMPQ         24(R10), R12
+	JHI          done1104
+	MOVQ         tables_len+128(FP), R12
+	SUBQ         R11, R12
+	JLT          done1104
+	CMPQ         32(R10), R12
+	JHI          done1104
+	VBROADCASTSD constants<>+760(SB), Z0
+	XORQ         R10, R10
+	MOVQ         BX, R11
+	CMPQ         R11, $0x00000008
+	JLT          rest1107
+
+whole1106:
+	VBROADCASTSD constants<>+760(SB), Z1
+	VMOVUPD      (DI)(R10*8), Z2
+	VCMPPD       $0x04, Z1, Z2, K1
+	VMOVUPD      (SI)(R10*8), Z3
+	VSUBPD       Z2, Z3, K1, Z1
+	VMOVUPD      Z1, (CX)(R10*8)
+	VMAXPD       Z1, Z0, Z0
+	ADDQ         $0x00000008, R10
+	SUBQ         $0x00000008, R11
+	CMPQ         R11, $0x00000008
+	JGE          whole1106
+
+rest1107:
+	TESTQ        R11, R11
+	JZ           done1108
+	MOVQ         $-1, R12
+	BZHIQ        R11, R12, R12
+	KMOVB        R12, K1
+	VBROADCASTSD constants<>+760(SB), Z1
+	VMOVUPD.Z    (DI)(R10*8), K1, Z2
+	VCMPPD       $0x04, Z1, Z2, K1, K2
+	VMOVUPD.Z    (SI)(R10*8), K1, Z3
+	VSUBPD       Z2, Z3, K2, Z1
+	VMOVUPD      Z1, (CX)(R10*8)
+	VMAXPD       Z1, Z0, Z0
+
+done1108:
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VMAXPD       Z1, Z0, Z0
+	VSHUFF64X2   $0xb1, Z0, Z0, Z1
+	VMAXPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VMAXPD       Z1, Z0, Z0
+	VBROADCASTSD constants<>+760(SB), Z1
+	XORQ         SI, SI
+	MOVQ         R9, DI
+	CMPQ         DI, $0x00000008
+	JLT          rest1110
+
+whole1109:
+	VBROADCASTSD constants<>+760(SB), Z2
+	VMOVUPD      (DX)(SI*8), Z3
+	VCMPPD       $0x04, Z2, Z3, K1
+	VMOVUPD      (R8)(SI*8), Z4
+	VSUBPD       Z3, Z4, K1, Z2
+	VMOVUPD      Z2, 1024(CX)(SI*8)
+	VMAXPD       Z2, Z1, Z1
+	ADDQ         $0x00000008, SI
+	SUBQ         $0x00000008, DI
+	CMPQ         DI, $0x00000008
+	JGE          whole1109
+
+rest1110:
+	TESTQ        DI, DI
+	JZ           done1111
+	MOVQ         $-1, R10
+	BZHIQ        DI, R10, R10
+	KMOVB        R10, K1
+	VBROADCASTSD constants<>+760(SB), Z2
+	VMOVUPD.Z    (DX)(SI*8), K1, Z3
+	VCMPPD       $0x04, Z2, Z3, K1, K2
+	VMOVUPD.Z    (R8)(SI*8), K1, Z4
+	VSUBPD       Z3, Z4, K2, Z2
+	VMOVUPD      Z2, 1024(CX)(SI*8)
+	VMAXPD       Z2, Z1, Z1
+
+done1111:
+	VSHUFF64X2 $0x4e, Z1, Z1, Z2
+	VMAXPD     Z2, Z1, Z1
+	VSHUFF64X2 $0xb1, Z1, Z1, Z2
+	VMAXPD     Z2, Z1, Z1
+	VPERMILPD  $0x55, Z1, Z2
+	VMAXPD     Z2, Z1, Z1
+	XORQ       DX, DX
+
+vector1112:
+	VMOVUPD           (CX)(DX*8), Z2
+	VCMPPD.BCST       $0x04, constants<>+760(SB), Z2, K1
+	VSUBPD            Z0, Z2, Z2
+	VMOVAPD.Z         Z2, K1, Z3
+	VCMPPD.BCST       $0x05, constants<>+808(SB), Z2, K1
+	VBROADCASTSD      constants<>+16(SB), Z4
+	VFMADD231PD.BCST  constants<>+24(SB), Z2, Z4
+	VSUBPD.BCST       constants<>+16(SB), Z4, Z5
+	VFNMADD231PD.BCST constants<>+320(SB), Z5, Z2
+	VFNMADD231PD.BCST constants<>+328(SB), Z5, Z2
+	VMULPD            Z2, Z2, Z5
+	VBROADCASTSD      constants<>+336(SB), Z7
+	VFMADD231PD.BCST  constants<>+344(SB), Z2, Z7
+	VBROADCASTSD      constants<>+352(SB), Z6
+	VFMADD231PD.BCST  constants<>+360(SB), Z2, Z6
+	VFMADD213PD       Z6, Z5, Z7
+	VBROADCASTSD      constants<>+368(SB), Z6
+	VFMADD231PD.BCST  constants<>+376(SB), Z2, Z6
+	VFMADD231PD       Z7, Z5, Z6
+	VFMADD213PD       Z2, Z5, Z6
+	VPSLLQ            $0x30, Z4, Z5
+	VMOVUPD           constants<>+832(SB), Z2
+	VPERMI2PD         constants<>+896(SB), Z2, Z4
+	VPADDQ            Z5, Z4, Z4
+	VFMADD213PD.Z     Z4, Z4, K1, Z6
+	VMULPD            Z6, Z3, Z3
+	VMOVUPD           Z6, (CX)(DX*8)
+	VMOVUPD           Z3, 512(CX)(DX*8)
+	ADDQ              $0x08, DX
+	CMPQ              DX, BX
+	JLT               vector1112
+	XORQ              DX, DX
+
+vector1113:
+	VMOVUPD           1024(CX)(DX*8), Z2
+	VCMPPD.BCST       $0x04, constants<>+760(SB), Z2, K1
+	VSUBPD            Z1, Z2, Z2
+	VMOVAPD.Z         Z2, K1, Z3
+	VCMPPD.BCST       $0x05, constants<>+808(SB), Z2, K1
+	VBROADCASTSD      constants<>+16(SB), Z4
+	VFMADD231PD.BCST  constants<>+24(SB), Z2, Z4
+	VSUBPD.BCST       constants<>+16(SB), Z4, Z5
+	VFNMADD231PD.BCST constants<>+320(SB), Z5, Z2
+	VFNMADD231PD.BCST constants<>+328(SB), Z5, Z2
+	VMULPD            Z2, Z2, Z5
+	VBROADCASTSD      constants<>+336(SB), Z7
+	VFMADD231PD.BCST  constants<>+344(SB), Z2, Z7
+	VBROADCASTSD      constants<>+352(SB), Z6
+	VFMADD231PD.BCST  constants<>+360(SB), Z2, Z6
+	VFMADD213PD       Z6, Z5, Z7
+	VBROADCASTSD      constants<>+368(SB), Z6
+	VFMADD231PD.BCST  constants<>+376(SB), Z2, Z6
+	VFMADD231PD       Z7, Z5, Z6
+	VFMADD213PD       Z2, Z5, Z6
+	VPSLLQ            $0x30, Z4, Z5
+	VMOVUPD           constants<>+832(SB), Z2
+	VPERMI2PD         constants<>+896(SB), Z2, Z4
+	VPADDQ            Z5, Z4, Z4
+	VFMADD213PD.Z     Z4, Z4, K1, Z6
+	VMULPD            Z6, Z3, Z3
+	VMOVUPD           Z6, 1024(CX)(DX*8)
+	VMOVUPD           Z3, 1536(CX)(DX*8)
+	ADDQ              $0x08, DX
+	CMPQ              DX, R9
+	JLT               vector1113
+	VADDPD            Z1, Z0, Z0
+	MOVQ              32(AX), DX
+	VMOVSD            X0, 64(AX)(DX*8)
+	ADDQ              $0x28, 24(AX)
+	ADDQ              $0x000008c0, CX
+	INCQ              32(AX)
+	CMPQ              32(AX), $0x04
+	JLT               edge1105
+	MOVQ              (AX), CX
+	MOVQ              CX, 24(AX)
+	LEAQ              192(AX), CX
+	XORQ              DX, DX
+	MOVQ              DX, 32(AX)
+
+edge1114:
+	MOVQ   24(AX), DX
+	MOVQ   32(DX), BX
+	MOVQ   tables_base+120(FP), SI
+	LEAQ   (SI)(BX*8), BX
+	MOVQ   beliefs_base+72(FP), SI
+	MOVQ   (DX), DI
+	LEAQ   (SI)(DI*8), DI
+	MOVQ   messages_base+96(FP), SI
+	MOVQ   8(DX), DI
+	LEAQ   (SI)(DI*8), DI
+	MOVQ   beliefs_base+72(FP), SI
+	MOVQ   16(DX), DI
+	LEAQ   (SI)(DI*8), DI
+	MOVQ   messages_base+96(FP), SI
+	MOVQ   24(DX), DX
+	LEAQ   (SI)(DX*8), DX
+	MOVQ   ku+160(FP), DX
+	MOVQ   kv+168(FP), SI
+	MOVQ   SI, DI
+	SHLQ   $0x03, DI
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	XORQ   R8, R8
+	MOVQ   SI, R10
+	CMPQ   R10, $0x00000040
+	JLT    rest1116
+
+panel1115:
+	MOVQ   CX, SI
+	LEAQ   (BX)(R8*1), R9
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	VXORPD Z15, Z15, Z15
+	VXORPD Z16, Z16, Z16
+	VXORPD Z17, Z17, Z17
+	MOVQ   DX, R11
+	CMPQ   R11, $0x00000001
+	JLT    rows1119
+
+row1118:
+	VMOVUPD          (R9), Z18
+	VFMADD231PD.BCST (SI), Z18, Z2
+	VFMADD231PD.BCST 512(SI), Z18, Z10
+	VMOVUPD          64(R9), Z18
+	VFMADD231PD.BCST (SI), Z18, Z3
+	VFMADD231PD.BCST 512(SI), Z18, Z11
+	VMOVUPD          128(R9), Z18
+	VFMADD231PD.BCST (SI), Z18, Z4
+	VFMADD231PD.BCST 512(SI), Z18, Z12
+	VMOVUPD          192(R9), Z18
+	VFMADD231PD.BCST (SI), Z18, Z5
+	VFMADD231PD.BCST 512(SI), Z18, Z13
+	VMOVUPD          256(R9), Z18
+	VFMADD231PD.BCST (SI), Z18, Z6
+	VFMADD231PD.BCST 512(SI), Z18, Z14
+	VMOVUPD          320(R9), Z18
+	VFMADD231PD.BCST (SI), Z18, Z7
+	VFMADD231PD.BCST 512(SI), Z18, Z15
+	VMOVUPD          384(R9), Z18
+	VFMADD231PD.BCST (SI), Z18, Z8
+	VFMADD231PD.BCST 512(SI), Z18, Z16
+	VMOVUPD          448(R9), Z18
+	VFMADD231PD.BCST (SI), Z18, Z9
+	VFMADD231PD.BCST 512(SI), Z18, Z17
+	ADDQ             $0x00000008, SI
+	ADDQ             DI, R9
+	SUBQ             $0x00000001, R11
+	CMPQ             R11, $0x00000001
+	JGE              row1118
+
+rows1119:
+	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
+	VFMADD231PD 1024(CX)(R8*1), Z10, Z1
+	VFMADD231PD 1536(CX)(R8*1), Z2, Z1
+	VFMADD231PD 1088(CX)(R8*1), Z3, Z0
+	VFMADD231PD 1088(CX)(R8*1), Z11, Z1
+	VFMADD231PD 1600(CX)(R8*1), Z3, Z1
+	VFMADD231PD 1152(CX)(R8*1), Z4, Z0
+	VFMADD231PD 1152(CX)(R8*1), Z12, Z1
+	VFMADD231PD 1664(CX)(R8*1), Z4, Z1
+	VFMADD231PD 1216(CX)(R8*1), Z5, Z0
+	VFMADD231PD 1216(CX)(R8*1), Z13, Z1
+	VFMADD231PD 1728(CX)(R8*1), Z5, Z1
+	VFMADD231PD 1280(CX)(R8*1), Z6, Z0
+	VFMADD231PD 1280(CX)(R8*1), Z14, Z1
+	VFMADD231PD 1792(CX)(R8*1), Z6, Z1
+	VFMADD231PD 1344(CX)(R8*1), Z7, Z0
+	VFMADD231PD 1344(CX)(R8*1), Z15, Z1
+	VFMADD231PD 1856(CX)(R8*1), Z7, Z1
+	VFMADD231PD 1408(CX)(R8*1), Z8, Z0
+	VFMADD231PD 1408(CX)(R8*1), Z16, Z1
+	VFMADD231PD 1920(CX)(R8*1), Z8, Z1
+	VFMADD231PD 1472(CX)(R8*1), Z9, Z0
+	VFMADD231PD 1472(CX)(R8*1), Z17, Z1
+	VFMADD231PD 1984(CX)(R8*1), Z9, Z1
+	ADDQ        $0x00000200, R8
+	SUBQ        $0x00000040, R10
+	CMPQ        R10, $0x00000040
+	JGE         panel1115
+
+rest1116:
+	TESTQ  R10, R10
+	JZ     done1117
+	CMPQ   R10, $0x00000008
+	JGT    wider1120
+	MOVQ   $-1, SI
+	BZHIQ  R10, SI, SI
+	KMOVB  SI, K1
+	MOVQ   CX, SI
+	LEAQ   (BX)(R8*1), R9
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	CMPQ   DX, $0x00000002
+	JLT    rows1122
+
+row1121:
+	VMOVUPD.Z        (R9), K1, Z6
+	VFMADD231PD.BCST (SI), Z6, Z2
+	VFMADD231PD.BCST 512(SI), Z6, Z4
+	VMOVUPD.Z        (R9)(DI*1), K1, Z6
+	VFMADD231PD.BCST 8(SI), Z6, Z3
+	VFMADD231PD.BCST 520(SI), Z6, Z5
+	ADDQ             $0x00000010, SI
+	LEAQ             (R9)(DI*2), R9
+	SUBQ             $0x00000002, DX
+	CMPQ             DX, $0x00000002
+	JGE              row1121
+
+rows1122:
+	CMPQ DX, $0x00000001
+	JLT  rows1124
+
+row1123:
+	VMOVUPD.Z        (R9), K1, Z6
+	VFMADD231PD.BCST (SI), Z6, Z2
+	VFMADD231PD.BCST 512(SI), Z6, Z4
+	ADDQ             $0x00000008, SI
+	ADDQ             DI, R9
+	SUBQ             $0x00000001, DX
+	CMPQ             DX, $0x00000001
+	JGE              row1123
+
+rows1124:
+	VADDPD      Z3, Z2, Z2
+	VADDPD      Z5, Z4, Z4
+	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
+	VFMADD231PD 1024(CX)(R8*1), Z4, Z1
+	VFMADD231PD 1536(CX)(R8*1), Z2, Z1
+	JMP         done1117
+
+wider1120:
+	CMPQ   R10, $0x00000010
+	JGT    wider1125
+	SUBQ   $0x00000008, R10
+	MOVQ   $-1, SI
+	BZHIQ  R10, SI, SI
+	KMOVB  SI, K1
+	MOVQ   CX, SI
+	LEAQ   (BX)(R8*1), R9
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	CMPQ   DX, $0x00000002
+	JLT    rows1127
+
+row1126:
+	VMOVUPD          (R9), Z10
+	VFMADD231PD.BCST (SI), Z10, Z2
+	VFMADD231PD.BCST 512(SI), Z10, Z6
+	VMOVUPD.Z        64(R9), K1, Z10
+	VFMADD231PD.BCST (SI), Z10, Z3
+	VFMADD231PD.BCST 512(SI), Z10, Z7
+	VMOVUPD          (R9)(DI*1), Z10
+	VFMADD231PD.BCST 8(SI), Z10, Z4
+	VFMADD231PD.BCST 520(SI), Z10, Z8
+	VMOVUPD.Z        64(R9)(DI*1), K1, Z10
+	VFMADD231PD.BCST 8(SI), Z10, Z5
+	VFMADD231PD.BCST 520(SI), Z10, Z9
+	ADDQ             $0x00000010, SI
+	LEAQ             (R9)(DI*2), R9
+	SUBQ             $0x00000002, DX
+	CMPQ             DX, $0x00000002
+	JGE              row1126
+
+rows1127:
+	CMPQ DX, $0x00000001
+	JLT  rows1129
+
+row1128:
+	VMOVUPD          (R9), Z10
+	VFMADD231PD.BCST (SI), Z10, Z2
+	VFMADD231PD.BCST 512(SI), Z10, Z6
+	VMOVUPD.Z        64(R9), K1, Z10
+	VFMADD231PD.BCST (SI), Z10, Z3
+	VFMADD231PD.BCST 512(SI), Z10, Z7
+	ADDQ             $0x00000008, SI
+	ADDQ             DI, R9
+	SUBQ             $0x00000001, DX
+	CMPQ             DX, $0x00000001
+	JGE              row1128
+
+rows1129:
+	VADDPD      Z4, Z2, Z2
+	VADDPD      Z8, Z6, Z6
+	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
+	VFMADD231PD 1024(CX)(R8*1), Z6, Z1
+	VFMADD231PD 1536(CX)(R8*1), Z2, Z1
+	VADDPD      Z5, Z3, Z3
+	VADDPD      Z9, Z7, Z7
+	VFMADD231PD 1088(CX)(R8*1), Z3, Z0
+	VFMADD231PD 1088(CX)(R8*1), Z7, Z1
+	VFMADD231PD 1600(CX)(R8*1), Z3, Z1
+	JMP         done1117
+
+wider1125:
+	CMPQ   R10, $0x00000018
+	JGT    wider1130
+	SUBQ   $0x00000010, R10
+	MOVQ   $-1, SI
+	BZHIQ  R10, SI, SI
+	KMOVB  SI, K1
+	MOVQ   CX, SI
+	LEAQ   (BX)(R8*1), R9
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	CMPQ   DX, $0x00000002
+	JLT    rows1132
+
+row1131:
+	VMOVUPD          (R9), Z14
+	VFMADD231PD.BCST (SI), Z14, Z2
+	VFMADD231PD.BCST 512(SI), Z14, Z8
+	VMOVUPD          64(R9), Z14
+	VFMADD231PD.BCST (SI), Z14, Z3
+	VFMADD231PD.BCST 512(SI), Z14, Z9
+	VMOVUPD.Z        128(R9), K1, Z14
+	VFMADD231PD.BCST (SI), Z14, Z4
+	VFMADD231PD.BCST 512(SI), Z14, Z10
+	VMOVUPD          (R9)(DI*1), Z14
+	VFMADD231PD.BCST 8(SI), Z14, Z5
+	VFMADD231PD.BCST 520(SI), Z14, Z11
+	VMOVUPD          64(R9)(DI*1), Z14
+	VFMADD231PD.BCST 8(SI), Z14, Z6
+	VFMADD231PD.BCST 520(SI), Z14, Z12
+	VMOVUPD.Z        128(R9)(DI*1), K1, Z14
+	VFMADD231PD.BCST 8(SI), Z14, Z7
+	VFMADD231PD.BCST 520(SI), Z14, Z13
+	ADDQ             $0x00000010, SI
+	LEAQ             (R9)(DI*2), R9
+	SUBQ             $0x00000002, DX
+	CMPQ             DX, $0x00000002
+	JGE              row1131
+
+rows1132:
+	CMPQ DX, $0x00000001
+	JLT  rows1134
+
+row1133:
+	VMOVUPD          (R9), Z14
+	VFMADD231PD.BCST (SI), Z14, Z2
+	VFMADD231PD.BCST 512(SI), Z14, Z8
+	VMOVUPD          64(R9), Z14
+	VFMADD231PD.BCST (SI), Z14, Z3
+	VFMADD231PD.BCST 512(SI), Z14, Z9
+	VMOVUPD.Z        128(R9), K1, Z14
+	VFMADD231PD.BCST (SI), Z14, Z4
+	VFMADD231PD.BCST 512(SI), Z14, Z10
+	ADDQ             $0x00000008, SI
+	ADDQ             DI, R9
+	SUBQ             $0x00000001, DX
+	CMPQ             DX, $0x00000001
+	JGE              row1133
+
+rows1134:
+	VADDPD      Z5, Z2, Z2
+	VADDPD      Z11, Z8, Z8
+	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
+	VFMADD231PD 1024(CX)(R8*1), Z8, Z1
+	VFMADD231PD 1536(CX)(R8*1), Z2, Z1
+	VADDPD      Z6, Z3, Z3
+	VADDPD      Z12, Z9, Z9
+	VFMADD231PD 1088(CX)(R8*1), Z3, Z0
+	VFMADD231PD 1088(CX)(R8*1), Z9, Z1
+	VFMADD231PD 1600(CX)(R8*1), Z3, Z1
+	VADDPD      Z7, Z4, Z4
+	VADDPD      Z13, Z10, Z10
+	VFMADD231PD 1152(CX)(R8*1), Z4, Z0
+	VFMADD231PD 1152(CX)(R8*1), Z10, Z1
+	VFMADD231PD 1664(CX)(R8*1), Z4, Z1
+	JMP         done1117
+
+wider1130:
+	CMPQ   R10, $0x00000020
+	JGT    wider1135
+	SUBQ   $0x00000018, R10
+	MOVQ   $-1, SI
+	BZHIQ  R10, SI, SI
+	KMOVB  SI, K1
+	MOVQ   CX, SI
+	LEAQ   (BX)(R8*1), R9
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	VXORPD Z15, Z15, Z15
+	VXORPD Z16, Z16, Z16
+	VXORPD Z17, Z17, Z17
+	CMPQ   DX, $0x00000002
+	JLT    rows1137
+
+row1136:
+	VMOVUPD          (R9), Z18
+	VFMADD231PD.BCST (SI), Z18, Z2
+	VFMADD231PD.BCST 512(SI), Z18, Z10
+	VMOVUPD          64(R9), Z18
+	VFMADD231PD.BCST (SI), Z18, Z3
+	VFMADD231PD.BCST 512(SI), Z18, Z11
+	VMOVUPD          128(R9), Z18
+	VFMADD231PD.BCST (SI), Z18, Z4
+	VFMADD231PD.BCST 512(SI), Z18, Z12
+	VMOVUPD.Z        192(R9), K1, Z18
+	VFMADD231PD.BCST (SI), Z18, Z5
+	VFMADD231PD.BCST 512(SI), Z18, Z13
+	VMOVUPD          (R9)(DI*1), Z18
+	VFMADD231PD.BCST 8(SI), Z18, Z6
+	VFMADD231PD.BCST 520(SI), Z18, Z14
+	VMOVUPD          64(R9)(DI*1), Z18
+	VFMADD231PD.BCST 8(SI), Z18, Z7
+	VFMADD231PD.BCST 520(SI), Z18, Z15
+	VMOVUPD          128(R9)(DI*1), Z18
+	VFMADD231PD.BCST 8(SI), Z18, Z8
+	VFMADD231PD.BCST 520(SI), Z18, Z16
+	VMOVUPD.Z        192(R9)(DI*1), K1, Z18
+	VFMADD231PD.BCST 8(SI), Z18, Z9
+	VFMADD231PD.BCST 520(SI), Z18, Z17
+	ADDQ             $0x00000010, SI
+	LEAQ             (R9)(DI*2), R9
+	SUBQ             $0x00000002, DX
+	CMPQ             DX, $0x00000002
+	JGE              row1136
+
+rows1137:
+	CMPQ DX, $0x00000001
+	JLT  rows1139
+
+row1138:
+	VMOVUPD          (R9), Z18
+	VFMADD231PD.BCST (SI), Z18, Z2
+	VFMADD231PD.BCST 512(SI), Z18, Z10
+	VMOVUPD          64(R9), Z18
+	VFMADD231PD.BCST (SI), Z18, Z3
+	VFMADD231PD.BCST 512(SI), Z18, Z11
+	VMOVUPD          128(R9), Z18
+	VFMADD231PD.BCST (SI), Z18, Z4
+	VFMADD231PD.BCST 512(SI), Z18, Z12
+	VMOVUPD.Z        192(R9), K1, Z18
+	VFMADD231PD.BCST (SI), Z18, Z5
+	VFMADD231PD.BCST 512(SI), Z18, Z13
+	ADDQ             $0x00000008, SI
+	ADDQ             DI, R9
+	SUBQ             $0x00000001, DX
+	CMPQ             DX, $0x00000001
+	JGE              row1138
+
+rows1139:
+	VADDPD      Z6, Z2, Z2
+	VADDPD      Z14, Z10, Z10
+	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
+	VFMADD231PD 1024(CX)(R8*1), Z10, Z1
+	VFMADD231PD 1536(CX)(R8*1), Z2, Z1
+	VADDPD      Z7, Z3, Z3
+	VADDPD      Z15, Z11, Z11
+	VFMADD231PD 1088(CX)(R8*1), Z3, Z0
+	VFMADD231PD 1088(CX)(R8*1), Z11, Z1
+	VFMADD231PD 1600(CX)(R8*1), Z3, Z1
+	VADDPD      Z8, Z4, Z4
+	VADDPD      Z16, Z12, Z12
+	VFMADD231PD 1152(CX)(R8*1), Z4, Z0
+	VFMADD231PD 1152(CX)(R8*1), Z12, Z1
+	VFMADD231PD 1664(CX)(R8*1), Z4, Z1
+	VADDPD      Z9, Z5, Z5
+	VADDPD      Z17, Z13, Z13
+	VFMADD231PD 1216(CX)(R8*1), Z5, Z0
+	VFMADD231PD 1216(CX)(R8*1), Z13, Z1
+	VFMADD231PD 1728(CX)(R8*1), Z5, Z1
+	JMP         done1117
+
+wider1135:
+	CMPQ   R10, $0x00000028
+	JGT    wider1140
+	SUBQ   $0x00000020, R10
+	MOVQ   $-1, SI
+	BZHIQ  R10, SI, SI
+	KMOVB  SI, K1
+	MOVQ   CX, SI
+	LEAQ   (BX)(R8*1), R9
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	CMPQ   DX, $0x00000001
+	JLT    rows1142
+
+row1141:
+	VMOVUPD          (R9), Z12
+	VFMADD231PD.BCST (SI), Z12, Z2
+	VFMADD231PD.BCST 512(SI), Z12, Z7
+	VMOVUPD          64(R9), Z12
+	VFMADD231PD.BCST (SI), Z12, Z3
+	VFMADD231PD.BCST 512(SI), Z12, Z8
+	VMOVUPD          128(R9), Z12
+	VFMADD231PD.BCST (SI), Z12, Z4
+	VFMADD231PD.BCST 512(SI), Z12, Z9
+	VMOVUPD          192(R9), Z12
+	VFMADD231PD.BCST (SI), Z12, Z5
+	VFMADD231PD.BCST 512(SI), Z12, Z10
+	VMOVUPD.Z        256(R9), K1, Z12
+	VFMADD231PD.BCST (SI), Z12, Z6
+	VFMADD231PD.BCST 512(SI), Z12, Z11
+	ADDQ             $0x00000008, SI
+	ADDQ             DI, R9
+	SUBQ             $0x00000001, DX
+	CMPQ             DX, $0x00000001
+	JGE              row1141
+
+rows1142:
+	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
+	VFMADD231PD 1024(CX)(R8*1), Z7, Z1
+	VFMADD231PD 1536(CX)(R8*1), Z2, Z1
+	VFMADD231PD 1088(CX)(R8*1), Z3, Z0
+	VFMADD231PD 1088(CX)(R8*1), Z8, Z1
+	VFMADD231PD 1600(CX)(R8*1), Z3, Z1
+	VFMADD231PD 1152(CX)(R8*1), Z4, Z0
+	VFMADD231PD 1152(CX)(R8*1), Z9, Z1
+	VFMADD231PD 1664(CX)(R8*1), Z4, Z1
+	VFMADD231PD 1216(CX)(R8*1), Z5, Z0
+	VFMADD231PD 1216(CX)(R8*1), Z10, Z1
+	VFMADD231PD 1728(CX)(R8*1), Z5, Z1
+	VFMADD231PD 1280(CX)(R8*1), Z6, Z0
+	VFMADD231PD 1280(CX)(R8*1), Z11, Z1
+	VFMADD231PD 1792(CX)(R8*1), Z6, Z1
+	JMP         done1117
+
+wider1140:
+	CMPQ   R10, $0x00000030
+	JGT    wider1143
+	SUBQ   $0x00000028, R10
+	MOVQ   $-1, SI
+	BZHIQ  R10, SI, SI
+	KMOVB  SI, K1
+	MOVQ   CX, SI
+	LEAQ   (BX)(R8*1), R9
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	CMPQ   DX, $0x00000001
+	JLT    rows1145
+
+row1144:
+	VMOVUPD          (R9), Z14
+	VFMADD231PD.BCST (SI), Z14, Z2
+	VFMADD231PD.BCST 512(SI), Z14, Z8
+	VMOVUPD          64(R9), Z14
+	VFMADD231PD.BCST (SI), Z14, Z3
+	VFMADD231PD.BCST 512(SI), Z14, Z9
+	VMOVUPD          128(R9), Z14
+	VFMADD231PD.BCST (SI), Z14, Z4
+	VFMADD231PD.BCST 512(SI), Z14, Z10
+	VMOVUPD          192(R9), Z14
+	VFMADD231PD.BCST (SI), Z14, Z5
+	VFMADD231PD.BCST 512(SI), Z14, Z11
+	VMOVUPD          256(R9), Z14
+	VFMADD231PD.BCST (SI), Z14, Z6
+	VFMADD231PD.BCST 512(SI), Z14, Z12
+	VMOVUPD.Z        320(R9), K1, Z14
+	VFMADD231PD.BCST (SI), Z14, Z7
+	VFMADD231PD.BCST 512(SI), Z14, Z13
+	ADDQ             $0x00000008, SI
+	ADDQ             DI, R9
+	SUBQ             $0x00000001, DX
+	CMPQ             DX, $0x00000001
+	JGE              row1144
+
+rows1145:
+	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
+	VFMADD231PD 1024(CX)(R8*1), Z8, Z1
+	VFMADD231PD 1536(CX)(R8*1), Z2, Z1
+	VFMADD231PD 1088(CX)(R8*1), Z3, Z0
+	VFMADD231PD 1088(CX)(R8*1), Z9, Z1
+	VFMADD231PD 1600(CX)(R8*1), Z3, Z1
+	VFMADD231PD 1152(CX)(R8*1), Z4, Z0
+	VFMADD231PD 1152(CX)(R8*1), Z10, Z1
+	VFMADD231PD 1664(CX)(R8*1), Z4, Z1
+	VFMADD231PD 1216(CX)(R8*1), Z5, Z0
+	VFMADD231PD 1216(CX)(R8*1), Z11, Z1
+	VFMADD231PD 1728(CX)(R8*1), Z5, Z1
+	VFMADD231PD 1280(CX)(R8*1), Z6, Z0
+	VFMADD231PD 1280(CX)(R8*1), Z12, Z1
+	VFMADD231PD 1792(CX)(R8*1), Z6, Z1
+	VFMADD231PD 1344(CX)(R8*1), Z7, Z0
+	VFMADD231PD 1344(CX)(R8*1), Z13, Z1
+	VFMADD231PD 1856(CX)(R8*1), Z7, Z1
+	JMP         done1117
+
+wider1143:
+	CMPQ   R10, $0x00000038
+	JGT    wider1146
+	SUBQ   $0x00000030, R10
+	MOVQ   $-1, SI
+	BZHIQ  R10, SI, SI
+	KMOVB  SI, K1
+	MOVQ   CX, SI
+	LEAQ   (BX)(R8*1), R9
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	VXORPD Z15, Z15, Z15
+	CMPQ   DX, $0x00000001
+	JLT    rows1148
+
+row1147:
+	VMOVUPD          (R9), Z16
+	VFMADD231PD.BCST (SI), Z16, Z2
+	VFMADD231PD.BCST 512(SI), Z16, Z9
+	VMOVUPD          64(R9), Z16
+	VFMADD231PD.BCST (SI), Z16, Z3
+	VFMADD231PD.BCST 512(SI), Z16, Z10
+	VMOVUPD          128(R9), Z16
+	VFMADD231PD.BCST (SI), Z16, Z4
+	VFMADD231PD.BCST 512(SI), Z16, Z11
+	VMOVUPD          192(R9), Z16
+	VFMADD231PD.BCST (SI), Z16, Z5
+	VFMADD231PD.BCST 512(SI), Z16, Z12
+	VMOVUPD          256(R9), Z16
+	VFMADD231PD.BCST (SI), Z16, Z6
+	VFMADD231PD.BCST 512(SI), Z16, Z13
+	VMOVUPD          320(R9), Z16
+	VFMADD231PD.BCST (SI), Z16, Z7
+	VFMADD231PD.BCST 512(SI), Z16, Z14
+	VMOVUPD.Z        384(R9), K1, Z16
+	VFMADD231PD.BCST (SI), Z16, Z8
+	VFMADD231PD.BCST 512(SI), Z16, Z15
+	ADDQ             $0x00000008, SI
+	ADDQ             DI, R9
+	SUBQ             $0x00000001, DX
+	CMPQ             DX, $0x00000001
+	JGE              row1147
+
+rows1148:
+	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
+	VFMADD231PD 1024(CX)(R8*1), Z9, Z1
+	VFMADD231PD 1536(CX)(R8*1), Z2, Z1
+	VFMADD231PD 1088(CX)(R8*1), Z3, Z0
+	VFMADD231PD 1088(CX)(R8*1), Z10, Z1
+	VFMADD231PD 1600(CX)(R8*1), Z3, Z1
+	VFMADD231PD 1152(CX)(R8*1), Z4, Z0
+	VFMADD231PD 1152(CX)(R8*1), Z11, Z1
+	VFMADD231PD 1664(CX)(R8*1), Z4, Z1
+	VFMADD231PD 1216(CX)(R8*1), Z5, Z0
+	VFMADD231PD 1216(CX)(R8*1), Z12, Z1
+	VFMADD231PD 1728(CX)(R8*1), Z5, Z1
+	VFMADD231PD 1280(CX)(R8*1), Z6, Z0
+	VFMADD231PD 1280(CX)(R8*1), Z13, Z1
+	VFMADD231PD 1792(CX)(R8*1), Z6, Z1
+	VFMADD231PD 1344(CX)(R8*1), Z7, Z0
+	VFMADD231PD 1344(CX)(R8*1), Z14, Z1
+	VFMADD231PD 1856(CX)(R8*1), Z7, Z1
+	VFMADD231PD 1408(CX)(R8*1), Z8, Z0
+	VFMADD231PD 1408(CX)(R8*1), Z15, Z1
+	VFMADD231PD 1920(CX)(R8*1), Z8, Z1
+	JMP         done1117
+
+wider1146:
+	SUBQ   $0x00000038, R10
+	MOVQ   $-1, SI
+	BZHIQ  R10, SI, SI
+	KMOVB  SI, K1
+	MOVQ   CX, SI
+	LEAQ   (BX)(R8*1), R9
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	VXORPD Z15, Z15, Z15
+	VXORPD Z16, Z16, Z16
+	VXORPD Z17, Z17, Z17
+	CMPQ   DX, $0x00000001
+	JLT    rows1151
+
+row1150:
+	VMOVUPD          (R9), Z18
+	VFMADD231PD.BCST (SI), Z18, Z2
+	VFMADD231PD.BCST 512(SI), Z18, Z10
+	VMOVUPD          64(R9), Z18
+	VFMADD231PD.BCST (SI), Z18, Z3
+	VFMADD231PD.BCST 512(SI), Z18, Z11
+	VMOVUPD          128(R9), Z18
+	VFMADD231PD.BCST (SI), Z18, Z4
+	VFMADD231PD.BCST 512(SI), Z18, Z12
+	VMOVUPD          192(R9), Z18
+	VFMADD231PD.BCST (SI), Z18, Z5
+	VFMADD231PD.BCST 512(SI), Z18, Z13
+	VMOVUPD          256(R9), Z18
+	VFMADD231PD.BCST (SI), Z18, Z6
+	VFMADD231PD.BCST 512(SI), Z18, Z14
+	VMOVUPD          320(R9), Z18
+	VFMADD231PD.BCST (SI), Z18, Z7
+	VFMADD231PD.BCST 512(SI), Z18, Z15
+	VMOVUPD          384(R9), Z18
+	VFMADD231PD.BCST (SI), Z18, Z8
+	VFMADD231PD.BCST 512(SI), Z18, Z16
+	VMOVUPD.Z        448(R9), K1, Z18
+	VFMADD231PD.BCST (SI), Z18, Z9
+	VFMADD231PD.BCST 512(SI), Z18, Z17
+	ADDQ             $0x00000008, SI
+	ADDQ             DI, R9
+	SUBQ             $0x00000001, DX
+	CMPQ             DX, $0x00000001
+	JGE              row1150
+
+rows1151:
+	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
+	VFMADD231PD 1024(CX)(R8*1), Z10, Z1
+	VFMADD231PD 1536(CX)(R8*1), Z2, Z1
+	VFMADD231PD 1088(CX)(R8*1), Z3, Z0
+	VFMADD231PD 1088(CX)(R8*1), Z11, Z1
+	VFMADD231PD 1600(CX)(R8*1), Z3, Z1
+	VFMADD231PD 1152(CX)(R8*1), Z4, Z0
+	VFMADD231PD 1152(CX)(R8*1), Z12, Z1
+	VFMADD231PD 1664(CX)(R8*1), Z4, Z1
+	VFMADD231PD 1216(CX)(R8*1), Z5, Z0
+	VFMADD231PD 1216(CX)(R8*1), Z13, Z1
+	VFMADD231PD 1728(CX)(R8*1), Z5, Z1
+	VFMADD231PD 1280(CX)(R8*1), Z6, Z0
+	VFMADD231PD 1280(CX)(R8*1), Z14, Z1
+	VFMADD231PD 1792(CX)(R8*1), Z6, Z1
+	VFMADD231PD 1344(CX)(R8*1), Z7, Z0
+	VFMADD231PD 1344(CX)(R8*1), Z15, Z1
+	VFMADD231PD 1856(CX)(R8*1), Z7, Z1
+	VFMADD231PD 1408(CX)(R8*1), Z8, Z0
+	VFMADD231PD 1408(CX)(R8*1), Z16, Z1
+	VFMADD231PD 1920(CX)(R8*1), Z8, Z1
+	VFMADD231PD 1472(CX)(R8*1), Z9, Z0
+	VFMADD231PD 1472(CX)(R8*1), Z17, Z1
+	VFMADD231PD 1984(CX)(R8*1), Z9, Z1
+
+done1117:
+	VMOVUPD          Z0, 2048(CX)
+	VMOVUPD          Z1, 2112(CX)
+	ADDQ             $0x28, 24(AX)
+	ADDQ             $0x000008c0, CX
+	INCQ             32(AX)
+	CMPQ             32(AX), $0x04
+	JLT              edge1114
+	VMOVUPD          2240(AX), Z0
+	VMOVUPD          2304(AX), Z1
+	VMOVUPD          4480(AX), Z2
+	VMOVUPD          4544(AX), Z3
+	VMOVUPD          6720(AX), Z4
+	VMOVUPD          6784(AX), Z5
+	VMOVUPD          8960(AX), Z6
+	VMOVUPD          9024(AX), Z7
+	MOVQ             8(AX), CX
+	VUNPCKLPD        Z2, Z0, Z8
+	VUNPCKHPD        Z2, Z0, Z0
+	VADDPD           Z0, Z8, Z8
+	VUNPCKLPD        Z6, Z4, Z0
+	VUNPCKHPD        Z6, Z4, Z2
+	VADDPD           Z2, Z0, Z0
+	VUNPCKLPD        Z3, Z1, Z2
+	VUNPCKHPD        Z3, Z1, Z1
+	VADDPD           Z1, Z2, Z2
+	VUNPCKLPD        Z7, Z5, Z1
+	VUNPCKHPD        Z7, Z5, Z3
+	VADDPD           Z3, Z1, Z1
+	VSHUFF64X2       $0x88, Z0, Z8, Z3
+	VSHUFF64X2       $0xdd, Z0, Z8, Z0
+	VADDPD           Z0, Z3, Z3
+	VSHUFF64X2       $0x88, Z1, Z2, Z0
+	VSHUFF64X2       $0xdd, Z1, Z2, Z1
+	VADDPD           Z1, Z0, Z0
+	VSHUFF64X2       $0x88, Z0, Z3, Z1
+	VSHUFF64X2       $0xdd, Z0, Z3, Z0
+	VADDPD           Z0, Z1, Z1
+	VEXTRACTF64X4    $0x01, Z1, Y0
+	VSHUFF64X2       $0x44, Z1, Z1, Z1
+	VPSUBQ.BCST      constants<>+960(SB), Z1, Z2
+	VPCMPUQ.BCST     $0x06, constants<>+968(SB), Z2, K1
+	KORTESTB         K1, K1
+	JNZ              done1104
+	VMOVUPD          constants<>+992(SB), Y2
+	VDIVPD           Y1, Y2, Y2
+	VMOVUPD          Y2, 128(AX)
+	VMOVUPD          64(AX), Y3
+	VFMADD213PD      Y3, Y2, Y0
+	VGETMANTPD       $0x0b, Z1, Z2
+	VGETEXPPD        Z1, Z1
+	VPSRLQ           $0x30, Z2, Z5
+	VGETEXPPD        Z2, Z4
+	VSUBPD           Z4, Z1, Z1
+	VMOVAPD          Z5, Z4
+	VMOVUPD          constants<>+448(SB), Z6
+	VPERMI2PD        constants<>+512(SB), Z6, Z4
+	VMOVUPD          constants<>+576(SB), Z6
+	VPERMI2PD        constants<>+640(SB), Z6, Z5
+	VFMSUB213PD.BCST constants<>+392(SB), Z4, Z2
+	VFMADD231PD.BCST constants<>+400(SB), Z1, Z5
+	VMULPD           Z2, Z2, Z4
+	VBROADCASTSD     constants<>+704(SB), Z6
+	VFMADD231PD.BCST constants<>+424(SB), Z2, Z6
+	VFMADD231PD.BCST constants<>+416(SB), Z4, Z6
+	VBROADCASTSD     constants<>+712(SB), Z7
+	VFMADD231PD.BCST constants<>+720(SB), Z2, Z7
+	VFMADD213PD      Z7, Z4, Z6
+	VBROADCASTSD     constants<>+728(SB), Z7
+	VFMADD231PD.BCST constants<>+736(SB), Z2, Z7
+	VFMADD213PD      Z7, Z4, Z6
+	VBROADCASTSD     constants<>+744(SB), Z7
+	VFMADD231PD.BCST constants<>+752(SB), Z2, Z7
+	VFMADD213PD      Z7, Z4, Z6
+	VFMADD213PD      Z2, Z4, Z6
+	VFMADD231PD.BCST constants<>+408(SB), Z1, Z6
+	VADDPD           Z5, Z6, Z6
+	VADDPD           Y3, Y6, Y6
+	MOVQ             product_base+48(FP), DX
+	VMOVUPD          Y0, (DX)(CX*8)
+	MOVQ             logZ_base+24(FP), DX
+	VMOVUPD          Y6, (DX)(CX*8)
+	MOVQ             (AX), CX
+	MOVQ             CX, 24(AX)
+	LEAQ             192(AX), CX
+	XORQ             DX, DX
+	MOVQ             DX, 32(AX)
+
+edge1152:
+	MOVQ         24(AX), DX
+	MOVQ         32(DX), BX
+	MOVQ         tables_base+120(FP), SI
+	LEAQ         (SI)(BX*8), BX
+	MOVQ         beliefs_base+72(FP), SI
+	MOVQ         (DX), DI
+	LEAQ         (SI)(DI*8), DI
+	MOVQ         messages_base+96(FP), SI
+	MOVQ         8(DX), DI
+	LEAQ         (SI)(DI*8), DI
+	MOVQ         beliefs_base+72(FP), SI
+	MOVQ         16(DX), DI
+	LEAQ         (SI)(DI*8), DI
+	MOVQ         messages_base+96(FP), SI
+	MOVQ         24(DX), DX
+	LEAQ         (SI)(DX*8), DX
+	MOVQ         ku+160(FP), DX
+	MOVQ         kv+168(FP), SI
+	MOVQ         32(AX), DI
+	VBROADCASTSD 128(AX)(DI*8), Z0
+	MOVQ         8(AX), DI
+	ADDQ         32(AX), DI
+	IMULQ        DX, DI
+	IMULQ        SI, DI
+	SHLQ         $0x03, DI
+	MOVQ         dst_base+0(FP), R8
+	ADDQ         R8, DI
+	MOVQ         SI, R8
+	SHLQ         $0x03, R8
+	XORQ         R9, R9
+	MOVQ         SI, R12
+	CMPQ         R12, $0x00000040
+	JLT          rest1154
+
+panel1153:
+	MOVQ   CX, SI
+	LEAQ   (BX)(R9*1), R10
+	LEAQ   (DI)(R9*1), R11
+	VMULPD 1024(CX)(R9*1), Z0, Z1
+	VMULPD 1088(CX)(R9*1), Z0, Z2
+	VMULPD 1152(CX)(R9*1), Z0, Z3
+	VMULPD 1216(CX)(R9*1), Z0, Z4
+	VMULPD 1280(CX)(R9*1), Z0, Z5
+	VMULPD 1344(CX)(R9*1), Z0, Z6
+	VMULPD 1408(CX)(R9*1), Z0, Z7
+	VMULPD 1472(CX)(R9*1), Z0, Z8
+	MOVQ   DX, R13
+	CMPQ   R13, $0x00000002
+	JLT    rows1157
+
+row1156:
+	VBROADCASTSD (SI), Z9
+	VMULPD       (R10), Z9, Z10
+	VMULPD       Z1, Z10, Z10
+	VMOVUPD      Z10, (R11)
+	VMULPD       64(R10), Z9, Z10
+	VMULPD       Z2, Z10, Z10
+	VMOVUPD      Z10, 64(R11)
+	VMULPD       128(R10), Z9, Z10
+	VMULPD       Z3, Z10, Z10
+	VMOVUPD      Z10, 128(R11)
+	VMULPD       192(R10), Z9, Z10
+	VMULPD       Z4, Z10, Z10
+	VMOVUPD      Z10, 192(R11)
+	VMULPD       256(R10), Z9, Z10
+	VMULPD       Z5, Z10, Z10
+	VMOVUPD      Z10, 256(R11)
+	VMULPD       320(R10), Z9, Z10
+	VMULPD       Z6, Z10, Z10
+	VMOVUPD      Z10, 320(R11)
+	VMULPD       384(R10), Z9, Z10
+	VMULPD       Z7, Z10, Z10
+	VMOVUPD      Z10, 384(R11)
+	VMULPD       448(R10), Z9, Z9
+	VMULPD       Z8, Z9, Z9
+	VMOVUPD      Z9, 448(R11)
+	VBROADCASTSD 8(SI), Z9
+	VMULPD       (R10)(R8*1), Z9, Z10
+	VMULPD       Z1, Z10, Z10
+	VMOVUPD      Z10, (R11)(R8*1)
+	VMULPD       64(R10)(R8*1), Z9, Z10
+	VMULPD       Z2, Z10, Z10
+	VMOVUPD      Z10, 64(R11)(R8*1)
+	VMULPD       128(R10)(R8*1), Z9, Z10
+	VMULPD       Z3, Z10, Z10
+	VMOVUPD      Z10, 128(R11)(R8*1)
+	VMULPD       192(R10)(R8*1), Z9, Z10
+	VMULPD       Z4, Z10, Z10
+	VMOVUPD      Z10, 192(R11)(R8*1)
+	VMULPD       256(R10)(R8*1), Z9, Z10
+	VMULPD       Z5, Z10, Z10
+	VMOVUPD      Z10, 256(R11)(R8*1)
+	VMULPD       320(R10)(R8*1), Z9, Z10
+	VMULPD       Z6, Z10, Z10
+	VMOVUPD      Z10, 320(R11)(R8*1)
+	VMULPD       384(R10)(R8*1), Z9, Z10
+	VMULPD       Z7, Z10, Z10
+	VMOVUPD      Z10, 384(R11)(R8*1)
+	VMULPD       448(R10)(R8*1), Z9, Z9
+	VMULPD       Z8, Z9, Z9
+	VMOVUPD      Z9, 448(R11)(R8*1)
+	ADDQ         $0x00000010, SI
+	LEAQ         (R10)(R8*2), R10
+	LEAQ         (R11)(R8*2), R11
+	SUBQ         $0x00000002, R13
+	CMPQ         R13, $0x00000002
+	JGE          row1156
+
+rows1157:
+	CMPQ R13, $0x00000001
+	JLT  rows1159
+
+row1158:
+	VBROADCASTSD (SI), Z9
+	VMULPD       (R10), Z9, Z10
+	VMULPD       Z1, Z10, Z10
+	VMOVUPD      Z10, (R11)
+	VMULPD       64(R10), Z9, Z10
+	VMULPD       Z2, Z10, Z10
+	VMOVUPD      Z10, 64(R11)
+	VMULPD       128(R10), Z9, Z10
+	VMULPD       Z3, Z10, Z10
+	VMOVUPD      Z10, 128(R11)
+	VMULPD       192(R10), Z9, Z10
+	VMULPD       Z4, Z10, Z10
+	VMOVUPD      Z10, 192(R11)
+	VMULPD       256(R10), Z9, Z10
+	VMULPD       Z5, Z10, Z10
+	VMOVUPD      Z10, 256(R11)
+	VMULPD       320(R10), Z9, Z10
+	VMULPD       Z6, Z10, Z10
+	VMOVUPD      Z10, 320(R11)
+	VMULPD       384(R10), Z9, Z10
+	VMULPD       Z7, Z10, Z10
+	VMOVUPD      Z10, 384(R11)
+	VMULPD       448(R10), Z9, Z9
+	VMULPD       Z8, Z9, Z9
+	VMOVUPD      Z9, 448(R11)
+	ADDQ         $0x00000008, SI
+	ADDQ         R8, R10
+	ADDQ         R8, R11
+	SUBQ         $0x00000001, R13
+	CMPQ         R13, $0x00000001
+	JGE          row1158
+
+rows1159:
+	ADDQ $0x00000200, R9
+	SUBQ $0x00000040, R12
+	CMPQ R12, $0x00000040
+	JGE  panel1153
+
+rest1154:
+	TESTQ  R12, R12
+	JZ     done1155
+	CMPQ   R12, $0x00000008
+	JGT    wider1160
+	MOVQ   $-1, SI
+	BZHIQ  R12, SI, SI
+	KMOVB  SI, K1
+	MOVQ   CX, SI
+	LEAQ   (BX)(R9*1), R10
+	LEAQ   (DI)(R9*1), R11
+	VMULPD 1024(CX)(R9*1), Z0, Z0
+	CMPQ   DX, $0x00000002
+	JLT    rows1162
+
+row1161:
+	VBROADCASTSD (SI), Z1
+	VMULPD.Z     (R10), Z1, K1, Z1
+	VMULPD       Z0, Z1, Z1
+	VMOVUPD      Z1, K1, (R11)
+	VBROADCASTSD 8(SI), Z1
+	VMULPD.Z     (R10)(R8*1), Z1, K1, Z1
+	VMULPD       Z0, Z1, Z1
+	VMOVUPD      Z1, K1, (R11)(R8*1)
+	ADDQ         $0x00000010, SI
+	LEAQ         (R10)(R8*2), R10
+	LEAQ         (R11)(R8*2), R11
+	SUBQ         $0x00000002, DX
+	CMPQ         DX, $0x00000002
+	JGE          row1161
+
+rows1162:
+	CMPQ DX, $0x00000001
+	JLT  rows1164
+
+row1163:
+	VBROADCASTSD (SI), Z1
+	VMULPD.Z     (R10), Z1, K1, Z1
+	VMULPD       Z0, Z1, Z1
+	VMOVUPD      Z1, K1, (R11)
+	ADDQ         $0x00000008, SI
+	ADDQ         R8, R10
+	ADDQ         R8, R11
+	SUBQ         $0x00000001, DX
+	CMPQ         DX, $0x00000001
+	JGE          row1163
+
+rows1164:
+	JMP done1155
+
+wider1160:
+	CMPQ   R12, $0x00000010
+	JGT    wider1165
+	SUBQ   $0x00000008, R12
+	MOVQ   $-1, SI
+	BZHIQ  R12, SI, SI
+	KMOVB  SI, K1
+	MOVQ   CX, SI
+	LEAQ   (BX)(R9*1), R10
+	LEAQ   (DI)(R9*1), R11
+	VMULPD 1024(CX)(R9*1), Z0, Z1
+	VMULPD 1088(CX)(R9*1), Z0, Z0
+	CMPQ   DX, $0x00000002
+	JLT    rows1167
+
+row1166:
+	VBROADCASTSD (SI), Z2
+	VMULPD       (R10), Z2, Z3
+	VMULPD       Z1, Z3, Z3
+	VMOVUPD      Z3, (R11)
+	VMULPD.Z     64(R10), Z2, K1, Z2
+	VMULPD       Z0, Z2, Z2
+	VMOVUPD      Z2, K1, 64(R11)
+	VBROADCASTSD 8(SI), Z2
+	VMULPD       (R10)(R8*1), Z2, Z3
+	VMULPD       Z1, Z3, Z3
+	VMOVUPD      Z3, (R11)(R8*1)
+	VMULPD.Z     64(R10)(R8*1), Z2, K1, Z2
+	VMULPD       Z0, Z2, Z2
+	VMOVUPD      Z2, K1, 64(R11)(R8*1)
+	ADDQ         $0x00000010, SI
+	LEAQ         (R10)(R8*2), R10
+	LEAQ         (R11)(R8*2), R11
+	SUBQ         $0x00000002, DX
+	CMPQ         DX, $0x00000002
+	JGE          row1166
+
+rows1167:
+	CMPQ DX, $0x00000001
+	JLT  rows1169
+
+row1168:
+	VBROADCASTSD (SI), Z2
+	VMULPD       (R10), Z2, Z3
+	VMULPD       Z1, Z3, Z3
+	VMOVUPD      Z3, (R11)
+	VMULPD.Z     64(R10), Z2, K1, Z2
+	VMULPD       Z0, Z2, Z2
+	VMOVUPD      Z2, K1, 64(R11)
+	ADDQ         $0x00000008, SI
+	ADDQ         R8, R10
+	ADDQ         R8, R11
+	SUBQ         $0x00000001, DX
+	CMPQ         DX, $0x00000001
+	JGE          row1168
+
+rows1169:
+	JMP done1155
+
+wider1165:
+	CMPQ   R12, $0x00000018
+	JGT    wider1170
+	SUBQ   $0x00000010, R12
+	MOVQ   $-1, SI
+	BZHIQ  R12, SI, SI
+	KMOVB  SI, K1
+	MOVQ   CX, SI
+	LEAQ   (BX)(R9*1), R10
+	LEAQ   (DI)(R9*1), R11
+	VMULPD 1024(CX)(R9*1), Z0, Z1
+	VMULPD 1088(CX)(R9*1), Z0, Z2
+	VMULPD 1152(CX)(R9*1), Z0, Z0
+	CMPQ   DX, $0x00000002
+	JLT    rows1172
+
+row1171:
+	VBROADCASTSD (SI), Z3
+	VMULPD       (R10), Z3, Z4
+	VMULPD       Z1, Z4, Z4
+	VMOVUPD      Z4, (R11)
+	VMULPD       64(R10), Z3, Z4
+	VMULPD       Z2, Z4, Z4
+	VMOVUPD      Z4, 64(R11)
+	VMULPD.Z     128(R10), Z3, K1, Z3
+	VMULPD       Z0, Z3, Z3
+	VMOVUPD      Z3, K1, 128(R11)
+	VBROADCASTSD 8(SI), Z3
+	VMULPD       (R10)(R8*1), Z3, Z4
+	VMULPD       Z1, Z4, Z4
+	VMOVUPD      Z4, (R11)(R8*1)
+	VMULPD       64(R10)(R8*1), Z3, Z4
+	VMULPD       Z2, Z4, Z4
+	VMOVUPD      Z4, 64(R11)(R8*1)
+	VMULPD.Z     128(R10)(R8*1), Z3, K1, Z3
+	VMULPD       Z0, Z3, Z3
+	VMOVUPD      Z3, K1, 128(R11)(R8*1)
+	ADDQ         $0x00000010, SI
+	LEAQ         (R10)(R8*2), R10
+	LEAQ         (R11)(R8*2), R11
+	SUBQ         $0x00000002, DX
+	CMPQ         DX, $0x00000002
+	JGE          row1171
+
+rows1172:
+	CMPQ DX, $0x00000001
+	JLT  rows1174
+
+row1173:
+	VBROADCASTSD (SI), Z3
+	VMULPD       (R10), Z3, Z4
+	VMULPD       Z1, Z4, Z4
+	VMOVUPD      Z4, (R11)
+	VMULPD       64(R10), Z3, Z4
+	VMULPD       Z2, Z4, Z4
+	VMOVUPD      Z4, 64(R11)
+	VMULPD.Z     128(R10), Z3, K1, Z3
+	VMULPD       Z0, Z3, Z3
+	VMOVUPD      Z3, K1, 128(R11)
+	ADDQ         $0x00000008, SI
+	ADDQ         R8, R10
+	ADDQ         R8, R11
+	SUBQ         $0x00000001, DX
+	CMPQ         DX, $0x00000001
+	JGE          row1173
+
+rows1174:
+	JMP done1155
+
+wider1170:
+	CMPQ   R12, $0x00000020
+	JGT    wider1175
+	SUBQ   $0x00000018, R12
+	MOVQ   $-1, SI
+	BZHIQ  R12, SI, SI
+	KMOVB  SI, K1
+	MOVQ   CX, SI
+	LEAQ   (BX)(R9*1), R10
+	LEAQ   (DI)(R9*1), R11
+	VMULPD 1024(CX)(R9*1), Z0, Z1
+	VMULPD 1088(CX)(R9*1), Z0, Z2
+	VMULPD 1152(CX)(R9*1), Z0, Z3
+	VMULPD 1216(CX)(R9*1), Z0, Z0
+	CMPQ   DX, $0x00000002
+	JLT    rows1177
+
+row1176:
+	VBROADCASTSD (SI), Z4
+	VMULPD       (R10), Z4, Z5
+	VMULPD       Z1, Z5, Z5
+	VMOVUPD      Z5, (R11)
+	VMULPD       64(R10), Z4, Z5
+	VMULPD       Z2, Z5, Z5
+	VMOVUPD      Z5, 64(R11)
+	VMULPD       128(R10), Z4, Z5
+	VMULPD       Z3, Z5, Z5
+	VMOVUPD      Z5, 128(R11)
+	VMULPD.Z     192(R10), Z4, K1, Z4
+	VMULPD       Z0, Z4, Z4
+	VMOVUPD      Z4, K1, 192(R11)
+	VBROADCASTSD 8(SI), Z4
+	VMULPD       (R10)(R8*1), Z4, Z5
+	VMULPD       Z1, Z5, Z5
+	VMOVUPD      Z5, (R11)(R8*1)
+	VMULPD       64(R10)(R8*1), Z4, Z5
+	VMULPD       Z2, Z5, Z5
+	VMOVUPD      Z5, 64(R11)(R8*1)
+	VMULPD       128(R10)(R8*1), Z4, Z5
+	VMULPD       Z3, Z5, Z5
+	VMOVUPD      Z5, 128(R11)(R8*1)
+	VMULPD.Z     192(R10)(R8*1), Z4, K1, Z4
+	VMULPD       Z0, Z4, Z4
+	VMOVUPD      Z4, K1, 192(R11)(R8*1)
+	ADDQ         $0x00000010, SI
+	LEAQ         (R10)(R8*2), R10
+	LEAQ         (R11)(R8*2), R11
+	SUBQ         $0x00000002, DX
+	CMPQ         DX, $0x00000002
+	JGE          row1176
+
+rows1177:
+	CMPQ DX, $0x00000001
+	JLT  rows1179
+
+row1178:
+	VBROADCASTSD (SI), Z4
+	VMULPD       (R10), Z4, Z5
+	VMULPD       Z1, Z5, Z5
+	VMOVUPD      Z5, (R11)
+	VMULPD       64(R10), Z4, Z5
+	VMULPD       Z2, Z5, Z5
+	VMOVUPD      Z5, 64(R11)
+	VMULPD       128(R10), Z4, Z5
+	VMULPD       Z3, Z5, Z5
+	VMOVUPD      Z5, 128(R11)
+	VMULPD.Z     192(R10), Z4, K1, Z4
+	VMULPD       Z0, Z4, Z4
+	VMOVUPD      Z4, K1, 192(R11)
+	ADDQ         $0x00000008, SI
+	ADDQ         R8, R10
+	ADDQ         R8, R11
+	SUBQ         $0x00000001, DX
+	CMPQ         DX, $0x00000001
+	JGE          row1178
+
+rows1179:
+	JMP done1155
+
+wider1175:
+	CMPQ   R12, $0x00000028
+	JGT    wider1180
+	SUBQ   $0x00000020, R12
+	MOVQ   $-1, SI
+	BZHIQ  R12, SI, SI
+	KMOVB  SI, K1
+	MOVQ   CX, SI
+	LEAQ   (BX)(R9*1), R10
+	LEAQ   (DI)(R9*1), R11
+	VMULPD 1024(CX)(R9*1), Z0, Z1
+	VMULPD 1088(CX)(R9*1), Z0, Z2
+	VMULPD 1152(CX)(R9*1), Z0, Z3
+	VMULPD 1216(CX)(R9*1), Z0, Z4
+	VMULPD 1280(CX)(R9*1), Z0, Z0
+	CMPQ   DX, $0x00000002
+	JLT    rows1182
+
+row1181:
+	VBROADCASTSD (SI), Z5
+	VMULPD       (R10), Z5, Z6
+	VMULPD       Z1, Z6, Z6
+	VMOVUPD      Z6, (R11)
+	VMULPD       64(R10), Z5, Z6
+	VMULPD       Z2, Z6, Z6
+	VMOVUPD      Z6, 64(R11)
+	VMULPD       128(R10), Z5, Z6
+	VMULPD       Z3, Z6, Z6
+	VMOVUPD      Z6, 128(R11)
+	VMULPD       192(R10), Z5, Z6
+	VMULPD       Z4, Z6, Z6
+	VMOVUPD      Z6, 192(R11)
+	VMULPD.Z     256(R10), Z5, K1, Z5
+	VMULPD       Z0, Z5, Z5
+	VMOVUPD      Z5, K1, 256(R11)
+	VBROADCASTSD 8(SI), Z5
+	VMULPD       (R10)(R8*1), Z5, Z6
+	VMULPD       Z1, Z6, Z6
+	VMOVUPD      Z6, (R11)(R8*1)
+	VMULPD       64(R10)(R8*1), Z5, Z6
+	VMULPD       Z2, Z6, Z6
+	VMOVUPD      Z6, 64(R11)(R8*1)
+	VMULPD       128(R10)(R8*1), Z5, Z6
+	VMULPD       Z3, Z6, Z6
+	VMOVUPD      Z6, 128(R11)(R8*1)
+	VMULPD       192(R10)(R8*1), Z5, Z6
+	VMULPD       Z4, Z6, Z6
+	VMOVUPD      Z6, 192(R11)(R8*1)
+	VMULPD.Z     256(R10)(R8*1), Z5, K1, Z5
+	VMULPD       Z0, Z5, Z5
+	VMOVUPD      Z5, K1, 256(R11)(R8*1)
+	ADDQ         $0x00000010, SI
+	LEAQ         (R10)(R8*2), R10
+	LEAQ         (R11)(R8*2), R11
+	SUBQ         $0x00000002, DX
+	CMPQ         DX, $0x00000002
+	JGE          row1181
+
+rows1182:
+	CMPQ DX, $0x00000001
+	JLT  rows1184
+
+row1183:
+	VBROADCASTSD (SI), Z5
+	VMULPD       (R10), Z5, Z6
+	VMULPD       Z1, Z6, Z6
+	VMOVUPD      Z6, (R11)
+	VMULPD       64(R10), Z5, Z6
+	VMULPD       Z2, Z6, Z6
+	VMOVUPD      Z6, 64(R11)
+	VMULPD       128(R10), Z5, Z6
+	VMULPD       Z3, Z6, Z6
+	VMOVUPD      Z6, 128(R11)
+	VMULPD       192(R10), Z5, Z6
+	VMULPD       Z4, Z6, Z6
+	VMOVUPD      Z6, 192(R11)
+	VMULPD.Z     256(R10), Z5, K1, Z5
+	VMULPD       Z0, Z5, Z5
+	VMOVUPD      Z5, K1, 256(R11)
+	ADDQ         $0x00000008, SI
+	ADDQ         R8, R10
+	ADDQ         R8, R11
+	SUBQ         $0x00000001, DX
+	CMPQ         DX, $0x00000001
+	JGE          row1183
+
+rows1184:
+	JMP done1155
+
+wider1180:
+	CMPQ   R12, $0x00000030
+	JGT    wider1185
+	SUBQ   $0x00000028, R12
+	MOVQ   $-1, SI
+	BZHIQ  R12, SI, SI
+	KMOVB  SI, K1
+	MOVQ   CX, SI
+	LEAQ   (BX)(R9*1), R10
+	LEAQ   (DI)(R9*1), R11
+	VMULPD 1024(CX)(R9*1), Z0, Z1
+	VMULPD 1088(CX)(R9*1), Z0, Z2
+	VMULPD 1152(CX)(R9*1), Z0, Z3
+	VMULPD 1216(CX)(R9*1), Z0, Z4
+	VMULPD 1280(CX)(R9*1), Z0, Z5
+	VMULPD 1344(CX)(R9*1), Z0, Z0
+	CMPQ   DX, $0x00000002
+	JLT    rows1187
+
+row1186:
+	VBROADCASTSD (SI), Z6
+	VMULPD       (R10), Z6, Z7
+	VMULPD       Z1, Z7, Z7
+	VMOVUPD      Z7, (R11)
+	VMULPD       64(R10), Z6, Z7
+	VMULPD       Z2, Z7, Z7
+	VMOVUPD      Z7, 64(R11)
+	VMULPD       128(R10), Z6, Z7
+	VMULPD       Z3, Z7, Z7
+	VMOVUPD      Z7, 128(R11)
+	VMULPD       192(R10), Z6, Z7
+	VMULPD       Z4, Z7, Z7
+	VMOVUPD      Z7, 192(R11)
+	VMULPD       256(R10), Z6, Z7
+	VMULPD       Z5, Z7, Z7
+	VMOVUPD      Z7, 256(R11)
+	VMULPD.Z     320(R10), Z6, K1, Z6
+	VMULPD       Z0, Z6, Z6
+	VMOVUPD      Z6, K1, 320(R11)
+	VBROADCASTSD 8(SI), Z6
+	VMULPD       (R10)(R8*1), Z6, Z7
+	VMULPD       Z1, Z7, Z7
+	VMOVUPD      Z7, (R11)(R8*1)
+	VMULPD       64(R10)(R8*1), Z6, Z7
+	VMULPD       Z2, Z7, Z7
+	VMOVUPD      Z7, 64(R11)(R8*1)
+	VMULPD       128(R10)(R8*1), Z6, Z7
+	VMULPD       Z3, Z7, Z7
+	VMOVUPD      Z7, 128(R11)(R8*1)
+	VMULPD       192(R10)(R8*1), Z6, Z7
+	VMULPD       Z4, Z7, Z7
+	VMOVUPD      Z7, 192(R11)(R8*1)
+	VMULPD       256(R10)(R8*1), Z6, Z7
+	VMULPD       Z5, Z7, Z7
+	VMOVUPD      Z7, 256(R11)(R8*1)
+	VMULPD.Z     320(R10)(R8*1), Z6, K1, Z6
+	VMULPD       Z0, Z6, Z6
+	VMOVUPD      Z6, K1, 320(R11)(R8*1)
+	ADDQ         $0x00000010, SI
+	LEAQ         (R10)(R8*2), R10
+	LEAQ         (R11)(R8*2), R11
+	SUBQ         $0x00000002, DX
+	CMPQ         DX, $0x00000002
+	JGE          row1186
+
+rows1187:
+	CMPQ DX, $0x00000001
+	JLT  rows1189
+
+row1188:
+	VBROADCASTSD (SI), Z6
+	VMULPD       (R10), Z6, Z7
+	VMULPD       Z1, Z7, Z7
+	VMOVUPD      Z7, (R11)
+	VMULPD       64(R10), Z6, Z7
+	VMULPD       Z2, Z7, Z7
+	VMOVUPD      Z7, 64(R11)
+	VMULPD       128(R10), Z6, Z7
+	VMULPD       Z3, Z7, Z7
+	VMOVUPD      Z7, 128(R11)
+	VMULPD       192(R10), Z6, Z7
+	VMULPD       Z4, Z7, Z7
+	VMOVUPD      Z7, 192(R11)
+	VMULPD       256(R10), Z6, Z7
+	VMULPD       Z5, Z7, Z7
+	VMOVUPD      Z7, 256(R11)
+	VMULPD.Z     320(R10), Z6, K1, Z6
+	VMULPD       Z0, Z6, Z6
+	VMOVUPD      Z6, K1, 320(R11)
+	ADDQ         $0x00000008, SI
+	ADDQ         R8, R10
+	ADDQ         R8, R11
+	SUBQ         $0x00000001, DX
+	CMPQ         DX, $0x00000001
+	JGE          row1188
+
+rows1189:
+	JMP done1155
+
+wider1185:
+	CMPQ   R12, $0x00000038
+	JGT    wider1190
+	SUBQ   $0x00000030, R12
+	MOVQ   $-1, SI
+	BZHIQ  R12, SI, SI
+	KMOVB  SI, K1
+	MOVQ   CX, SI
+	LEAQ   (BX)(R9*1), R10
+	LEAQ   (DI)(R9*1), R11
+	VMULPD 1024(CX)(R9*1), Z0, Z1
+	VMULPD 1088(CX)(R9*1), Z0, Z2
+	VMULPD 1152(CX)(R9*1), Z0, Z3
+	VMULPD 1216(CX)(R9*1), Z0, Z4
+	VMULPD 1280(CX)(R9*1), Z0, Z5
+	VMULPD 1344(CX)(R9*1), Z0, Z6
+	VMULPD 1408(CX)(R9*1), Z0, Z0
+	CMPQ   DX, $0x00000002
+	JLT    rows1192
+
+row1191:
+	VBROADCASTSD (SI), Z7
+	VMULPD       (R10), Z7, Z8
+	VMULPD       Z1, Z8, Z8
+	VMOVUPD      Z8, (R11)
+	VMULPD       64(R10), Z7, Z8
+	VMULPD       Z2, Z8, Z8
+	VMOVUPD      Z8, 64(R11)
+	VMULPD       128(R10), Z7, Z8
+	VMULPD       Z3, Z8, Z8
+	VMOVUPD      Z8, 128(R11)
+	VMULPD       192(R10), Z7, Z8
+	VMULPD       Z4, Z8, Z8
+	VMOVUPD      Z8, 192(R11)
+	VMULPD       256(R10), Z7, Z8
+	VMULPD       Z5, Z8, Z8
+	VMOVUPD      Z8, 256(R11)
+	VMULPD       320(R10), Z7, Z8
+	VMULPD       Z6, Z8, Z8
+	VMOVUPD      Z8, 320(R11)
+	VMULPD.Z     384(R10), Z7, K1, Z7
+	VMULPD       Z0, Z7, Z7
+	VMOVUPD      Z7, K1, 384(R11)
+	VBROADCASTSD 8(SI), Z7
+	VMULPD       (R10)(R8*1), Z7, Z8
+	VMULPD       Z1, Z8, Z8
+	VMOVUPD      Z8, (R11)(R8*1)
+	VMULPD       64(R10)(R8*1), Z7, Z8
+	VMULPD       Z2, Z8, Z8
+	VMOVUPD      Z8, 64(R11)(R8*1)
+	VMULPD       128(R10)(R8*1), Z7, Z8
+	VMULPD       Z3, Z8, Z8
+	VMOVUPD      Z8, 128(R11)(R8*1)
+	VMULPD       192(R10)(R8*1), Z7, Z8
+	VMULPD       Z4, Z8, Z8
+	VMOVUPD      Z8, 192(R11)(R8*1)
+	VMULPD       256(R10)(R8*1), Z7, Z8
+	VMULPD       Z5, Z8, Z8
+	VMOVUPD      Z8, 256(R11)(R8*1)
+	VMULPD       320(R10)(R8*1), Z7, Z8
+	VMULPD       Z6, Z8, Z8
+	VMOVUPD      Z8, 320(R11)(R8*1)
+	VMULPD.Z     384(R10)(R8*1), Z7, K1, Z7
+	VMULPD       Z0, Z7, Z7
+	VMOVUPD      Z7, K1, 384(R11)(R8*1)
+	ADDQ         $0x00000010, SI
+	LEAQ         (R10)(R8*2), R10
+	LEAQ         (R11)(R8*2), R11
+	SUBQ         $0x00000002, DX
+	CMPQ         DX, $0x00000002
+	JGE          row1191
+
+rows1192:
+	CMPQ DX, $0x00000001
+	JLT  rows1194
+
+row1193:
+	VBROADCASTSD (SI), Z7
+	VMULPD       (R10), Z7, Z8
+	VMULPD       Z1, Z8, Z8
+	VMOVUPD      Z8, (R11)
+	VMULPD       64(R10), Z7, Z8
+	VMULPD       Z2, Z8, Z8
+	VMOVUPD      Z8, 64(R11)
+	VMULPD       128(R10), Z7, Z8
+	VMULPD       Z3, Z8, Z8
+	VMOVUPD      Z8, 128(R11)
+	VMULPD       192(R10), Z7, Z8
+	VMULPD       Z4, Z8, Z8
+	VMOVUPD      Z8, 192(R11)
+	VMULPD       256(R10), Z7, Z8
+	VMULPD       Z5, Z8, Z8
+	VMOVUPD      Z8, 256(R11)
+	VMULPD       320(R10), Z7, Z8
+	VMULPD       Z6, Z8, Z8
+	VMOVUPD      Z8, 320(R11)
+	VMULPD.Z     384(R10), Z7, K1, Z7
+	VMULPD       Z0, Z7, Z7
+	VMOVUPD      Z7, K1, 384(R11)
+	ADDQ         $0x00000008, SI
+	ADDQ         R8, R10
+	ADDQ         R8, R11
+	SUBQ         $0x00000001, DX
+	CMPQ         DX, $0x00000001
+	JGE          row1193
+
+rows1194:
+	JMP done1155
+
+wider1190:
+	SUBQ   $0x00000038, R12
+	MOVQ   $-1, SI
+	BZHIQ  R12, SI, SI
+	KMOVB  SI, K1
+	MOVQ   CX, SI
+	LEAQ   (BX)(R9*1), R10
+	LEAQ   (DI)(R9*1), R11
+	VMULPD 1024(CX)(R9*1), Z0, Z1
+	VMULPD 1088(CX)(R9*1), Z0, Z2
+	VMULPD 1152(CX)(R9*1), Z0, Z3
+	VMULPD 1216(CX)(R9*1), Z0, Z4
+	VMULPD 1280(CX)(R9*1), Z0, Z5
+	VMULPD 1344(CX)(R9*1), Z0, Z6
+	VMULPD 1408(CX)(R9*1), Z0, Z7
+	VMULPD 1472(CX)(R9*1), Z0, Z0
+	CMPQ   DX, $0x00000002
+	JLT    rows1197
+
+row1196:
+	VBROADCASTSD (SI), Z8
+	VMULPD       (R10), Z8, Z9
+	VMULPD       Z1, Z9, Z9
+	VMOVUPD      Z9, (R11)
+	VMULPD       64(R10), Z8, Z9
+	VMULPD       Z2, Z9, Z9
+	VMOVUPD      Z9, 64(R11)
+	VMULPD       128(R10), Z8, Z9
+	VMULPD       Z3, Z9, Z9
+	VMOVUPD      Z9, 128(R11)
+	VMULPD       192(R10), Z8, Z9
+	VMULPD       Z4, Z9, Z9
+	VMOVUPD      Z9, 192(R11)
+	VMULPD       256(R10), Z8, Z9
+	VMULPD       Z5, Z9, Z9
+	VMOVUPD      Z9, 256(R11)
+	VMULPD       320(R10), Z8, Z9
+	VMULPD       Z6, Z9, Z9
+	VMOVUPD      Z9, 320(R11)
+	VMULPD       384(R10), Z8, Z9
+	VMULPD       Z7, Z9, Z9
+	VMOVUPD      Z9, 384(R11)
+	VMULPD.Z     448(R10), Z8, K1, Z8
+	VMULPD       Z0, Z8, Z8
+	VMOVUPD      Z8, K1, 448(R11)
+	VBROADCASTSD 8(SI), Z8
+	VMULPD       (R10)(R8*1), Z8, Z9
+	VMULPD       Z1, Z9, Z9
+	VMOVUPD      Z9, (R11)(R8*1)
+	VMULPD       64(R10)(R8*1), Z8, Z9
+	VMULPD       Z2, Z9, Z9
+	VMOVUPD      Z9, 64(R11)(R8*1)
+	VMULPD       128(R10)(R8*1), Z8, Z9
+	VMULPD       Z3, Z9, Z9
+	VMOVUPD      Z9, 128(R11)(R8*1)
+	VMULPD       192(R10)(R8*1), Z8, Z9
+	VMULPD       Z4, Z9, Z9
+	VMOVUPD      Z9, 192(R11)(R8*1)
+	VMULPD       256(R10)(R8*1), Z8, Z9
+	VMULPD       Z5, Z9, Z9
+	VMOVUPD      Z9, 256(R11)(R8*1)
+	VMULPD       320(R10)(R8*1), Z8, Z9
+	VMULPD       Z6, Z9, Z9
+	VMOVUPD      Z9, 320(R11)(R8*1)
+	VMULPD       384(R10)(R8*1), Z8, Z9
+	VMULPD       Z7, Z9, Z9
+	VMOVUPD      Z9, 384(R11)(R8*1)
+	VMULPD.Z     448(R10)(R8*1), Z8, K1, Z8
+	VMULPD       Z0, Z8, Z8
+	VMOVUPD      Z8, K1, 448(R11)(R8*1)
+	ADDQ         $0x00000010, SI
+	LEAQ         (R10)(R8*2), R10
+	LEAQ         (R11)(R8*2), R11
+	SUBQ         $0x00000002, DX
+	CMPQ         DX, $0x00000002
+	JGE          row1196
+
+rows1197:
+	CMPQ DX, $0x00000001
+	JLT  rows1199
+
+row1198:
+	VBROADCASTSD (SI), Z8
+	VMULPD       (R10), Z8, Z9
+	VMULPD       Z1, Z9, Z9
+	VMOVUPD      Z9, (R11)
+	VMULPD       64(R10), Z8, Z9
+	VMULPD       Z2, Z9, Z9
+	VMOVUPD      Z9, 64(R11)
+	VMULPD       128(R10), Z8, Z9
+	VMULPD       Z3, Z9, Z9
+	VMOVUPD      Z9, 128(R11)
+	VMULPD       192(R10), Z8, Z9
+	VMULPD       Z4, Z9, Z9
+	VMOVUPD      Z9, 192(R11)
+	VMULPD       256(R10), Z8, Z9
+	VMULPD       Z5, Z9, Z9
+	VMOVUPD      Z9, 256(R11)
+	VMULPD       320(R10), Z8, Z9
+	VMULPD       Z6, Z9, Z9
+	VMOVUPD      Z9, 320(R11)
+	VMULPD       384(R10), Z8, Z9
+	VMULPD       Z7, Z9, Z9
+	VMOVUPD      Z9, 384(R11)
+	VMULPD.Z     448(R10), Z8, K1, Z8
+	VMULPD       Z0, Z8, Z8
+	VMOVUPD      Z8, K1, 448(R11)
+	ADDQ         $0x00000008, SI
+	ADDQ         R8, R10
+	ADDQ         R8, R11
+	SUBQ         $0x00000001, DX
+	CMPQ         DX, $0x00000001
+	JGE          row1198
+
+rows1199:
+done1155:
+	ADDQ $0x28, 24(AX)
+	ADDQ $0x000008c0, CX
+	INCQ 32(AX)
+	CMPQ 32(AX), $0x04
+	JLT  edge1152
+	ADDQ $0x000000a0, (AX)
+	ADDQ $0x04, 8(AX)
+	SUBQ $0x04, 16(AX)
+	JMP  group1103
+
+done1104:
+	MOVQ 8(AX), AX
+	MOVQ AX, done+176(FP)
 	VZEROUPPER
 	RET
 

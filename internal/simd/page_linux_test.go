@@ -105,8 +105,9 @@ func everyStep(with implementation, get func(i, n int) []float64, n, k int) {
 		return
 	}
 	count := min(7, longest*longest/(n*k))
-	list, nodes := make([]Message, count), make([]Node, count)
+	list, nodes, edges := make([]Message, count), make([]Node, count), make([]Edge, count)
 	for i := range count {
+		edges[i] = Edge{i * n, i * n, count*n + i*k, count*n + i*k, i * n * k}
 		list[i] = Message{
 			Belief: i * n, Reverse: i * n, Old: i * k, Table: i * n * k, Rho: 1,
 			Weight: int32(i * n), Out: int32(i * k), Sum: int32(i * k), Source: int32(n), Target: int32(k), Backward: int32(i % 2),
@@ -122,6 +123,7 @@ func everyStep(with implementation, get func(i, n int) []float64, n, k int) {
 	with.totals(get(0, count), scratch(1, count*k), nodes)
 	with.settle(get(0, count*k), scratch(1, count*k), get(2, count), nodes)
 	with.exponentials(get(0, count*n*k), n*k, get(1, count))
+	with.edgeBeliefs(get(0, count*n*k), get(1, count), get(2, count), get(3, count*(n+k)), get(4, count*(n+k)), get(5, count*n*k), edges, n, k)
 }
 
 // TestPagesFault checks that the pages are what they are said to be.

@@ -59,6 +59,11 @@ func edgeBeliefs32x512(dst []float32, logZ []float64, product []float64, beliefs
 //go:noescape
 func edgeBelief32x512(dst []float32, beliefU []float64, messageU []float64, beliefV []float64, messageV []float64, values []float32) (logZ float64, product float64, safe bool)
 
+// edgeGroups32x512 is EdgeBeliefs32 for 1 to 64 states at both ends, as far as whole groups of four edges are safe and inside the slices.
+//
+//go:noescape
+func edgeGroups32x512(dst []float32, logZ []float64, product []float64, beliefs []float64, messages []float64, tables []float32, edges *int, count int, ku int, kv int) (done int)
+
 // multiplyMatrix32x512 is MultiplyMatrix for float32.
 //
 //go:noescape

@@ -60,15 +60,22 @@ const groupEdges32 = 8
 
 // anyEdgeBeliefs32x512 is anyEdgeBeliefs512.
 func anyEdgeBeliefs32x512(dst []float32, logZ, product, beliefs, messages []float64, tables []float32, edges []Edge, ku, kv int) (done int) {
-	grouped := ku == groupStates && kv == groupStates
-	if !grouped && ku < 2*groupStates && kv < 2*groupStates {
+	eights, together := ku == groupStates && kv == groupStates, groupEdges
+	if eights {
+		together = groupEdges32
+	}
+	if !eights && ku <= groupStates && kv <= groupStates {
 		return anyEdgeBeliefs32x256(dst, logZ, product, beliefs, messages, tables, edges, ku, kv)
 	}
 	for done < len(edges) {
-		if rest := edges[done:]; grouped && len(rest) >= groupEdges32 {
+		switch rest := edges[done:]; {
+		case len(rest) < together:
+		case eights:
 			done += edgeBeliefs32x512(dst[done*ku*kv:], logZ[done:], product[done:], beliefs, messages, tables, firstEdge(rest), len(rest))
+		case grouped(ku, kv):
+			done += edgeGroups32x512(dst[done*ku*kv:], logZ[done:], product[done:], beliefs, messages, tables, firstEdge(rest), len(rest), ku, kv)
 		}
-		for range min(groupEdges32, len(edges)-done) {
+		for range min(together, len(edges)-done) {
 			z, p, safe := anyEdgeBelief32x512(dst[done*ku*kv:][:ku*kv], beliefs, messages, tables, &edges[done], ku, kv)
 			if !safe {
 				return done

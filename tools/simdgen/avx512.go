@@ -252,6 +252,7 @@ func (g *generator) avx512() {
 	g.velocity512()
 	g.carry512()
 	g.edgeBeliefs512()
+	g.edgeGroups("edgeGroups512", "EdgeBeliefs", g.edgeSteps512())
 }
 
 func (g *generator) elementwise512() {

@@ -184,8 +184,19 @@ func (g *generator) wholeVectors(n reg.Register, body func(index reg.Register)) 
 }
 
 func (g *generator) edgeOfMany512(at edgeArguments, scratch reg.Register, unsafe string) {
+	top := g.edgeSides512(at, scratch)
+	total, weighted := g.edgeSums512(at, scratch)
+	g.edgeWrite512(at, scratch, g.edgeResults512(total, weighted, top, unsafe))
+}
+
+// edgeSteps512 are the steps of edgeOfMany512.
+func (g *generator) edgeSteps512() edgeSteps {
+	return edgeSteps{"float64", 8, edgeBytes, g.edgeSides512, g.edgeSums512, g.edgeLogs512, g.VBROADCASTSD, g.edgeWrite512}
+}
+
+func (g *generator) edgeSides512(at edgeArguments, scratch reg.Register) (top reg.VecVirtual) {
 	v := g.fromMemory()
-	top := g.scratchCavity512(at.beliefU, at.messageU, at.ku, scratch, edgeA)
+	top = g.scratchCavity512(at.beliefU, at.messageU, at.ku, scratch, edgeA)
 	topRight := g.scratchCavity512(at.beliefV, at.messageV, at.kv, scratch, edgeC)
 	g.wholeVectors(at.ku, func(i reg.Register) {
 		g.edgeSide512(v, i, scratch, top, edgeA, edgeAL)
@@ -194,9 +205,12 @@ func (g *generator) edgeOfMany512(at edgeArguments, scratch reg.Register, unsafe
 		g.edgeSide512(v, i, scratch, topRight, edgeC, edgeCR)
 	})
 	g.VADDPD(topRight, top, top)
+	return top
+}
 
-	total, weighted := g.zero512(), g.zero512()
+func (g *generator) edgeSums512(at edgeArguments, scratch reg.Register) (total, weighted reg.VecVirtual) {
 	s := g.strides(at.kv, 2)
+	total, weighted = g.zero512(), g.zero512()
 	w, row := g.GP64(), g.GP64()
 	g.panels512(at.kv, func(offset reg.Register, vectors int, mask *reg.OpmaskVirtual) {
 		g.MOVQ(scratch, w)
@@ -223,13 +237,7 @@ func (g *generator) edgeOfMany512(at edgeArguments, scratch reg.Register, unsafe
 			g.VFMADD231PD(bytes(scratch, offset, edgeCR+64*c), x[c], weighted)
 		}
 	})
-	scale := g.edgeResults512(total, weighted, top, unsafe)
-	g.wholeVectors(at.kv, func(i reg.Register) {
-		z := g.ZMM()
-		g.VMULPD(at64(scratch, i, edgeC), scale, z)
-		g.VMOVUPD(z, at64(scratch, i, edgeC))
-	})
-	g.edgeWrite512(at, scratch, s)
+	return total, weighted
 }
 
 // zeros512 returns n vectors that are 0. With VXORPD, unlike VPXORQ, avo knows that
@@ -238,42 +246,35 @@ func (g *generator) zeros512(n int) []reg.VecVirtual {
 	return zeros(n, g.ZMM, func(m, a operand.Op) { g.VXORPD(m, a, a) })
 }
 
-// edgeWrite512 writes the normalised belief, row after row. A vector that holds
-// the end of a row is written whole, over the entries of the next row, which are
-// to come, as long as it ends before dst does.
-func (g *generator) edgeWrite512(at edgeArguments, scratch reg.Register, s strides) {
-	w, rows, last := g.GP64(), g.GP64(), g.GP64()
-	g.MOVQ(scratch, w)
-	g.MOVQ(at.ku, rows)
-	// The last address at which a whole vector fits into dst.
-	g.MOVQ(at.ku, last)
-	g.IMULQ(s.one, last)
-	g.LEAQ(operand.Mem{Base: at.dst, Index: last, Scale: 1, Disp: -64}, last)
-	again := g.label("row")
-	g.Label(again)
-	a := g.ZMM()
-	g.VBROADCASTSD(operand.Mem{Base: w, Disp: edgeA}, a)
-	g.loop512(at.kv, 1, func(i reg.Register, offset int, mask *reg.OpmaskVirtual) {
-		z := g.load512(at64(at.values, i, offset), mask)
-		g.VMULPD(at64(scratch, i, edgeC), z, z)
-		g.VMULPD(a, z, z)
-		if mask == nil {
-			g.VMOVUPD(z, at64(at.dst, i, offset))
-			return
+// edgeWrite512 writes the rest of a row with a mask: nobody reads it at once.
+func (g *generator) edgeWrite512(at edgeArguments, scratch reg.Register, scale reg.VecVirtual) {
+	s := g.strides(at.kv, 2)
+	w, from, to := g.GP64(), g.GP64(), g.GP64()
+	g.panels512(at.kv, func(offset reg.Register, vectors int, mask *reg.OpmaskVirtual) {
+		g.MOVQ(scratch, w)
+		g.LEAQ(bytes(at.values, offset, 0), from)
+		g.LEAQ(bytes(at.dst, offset, 0), to)
+		columns := g.several(vectors)
+		for c, column := range columns {
+			g.VMULPD(bytes(scratch, offset, edgeC+64*c), scale, column)
 		}
-		p, pieces, done := g.GP64(), g.label("pieces"), g.label("written")
-		g.LEAQ(at64(at.dst, i, offset), p)
-		g.CMPQ(p, last)
-		g.JGT(label(pieces))
-		g.VMOVUPD(z, operand.Mem{Base: p})
-		g.JMP(label(done))
-		g.Label(pieces)
-		g.store512(z, operand.Mem{Base: p}, mask)
-		g.Label(done)
+		g.rows(at.ku, 2, func(i int) {
+			a := g.ZMM()
+			g.VBROADCASTSD(operand.Mem{Base: w, Disp: edgeA + 8*i}, a)
+			for c, column := range columns {
+				z, m := g.ZMM(), only(c, vectors, mask)
+				if m == nil {
+					g.VMULPD(s.row(from, i, 64*c), a, z)
+				} else {
+					g.VMULPD_Z(s.row(from, i, 64*c), a, *m, z)
+				}
+				g.VMULPD(column, z, z)
+				masked(g.VMOVUPD, m, z, s.row(to, i, 64*c))
+			}
+		}, func(rows int) {
+			g.ADDQ(operand.U32(8*rows), w)
+			g.advance(s, from, rows)
+			g.advance(s, to, rows)
+		})
 	})
-	g.ADDQ(operand.U8(8), w)
-	g.ADDQ(s.one, at.values)
-	g.ADDQ(s.one, at.dst)
-	g.DECQ(rows)
-	g.JNZ(label(again))
 }

@@ -117,8 +117,7 @@ func (g *generator) edgeCavities512(s edgesState, first int) {
 	}
 }
 
-// edgeTotals512 stores log Z and the product of each edge of the group, and puts
-// 1/total into the scratch. It jumps away where a total is not safe.
+// edgeTotals512 does the steps sums and logs of edgeSteps for the edges of the group.
 func (g *generator) edgeTotals512(s edgesState, unsafe string) {
 	sums := make([]reg.VecVirtual, 2*edgeGroup)
 	for i := range edgeGroup {
@@ -144,6 +143,11 @@ func (g *generator) edgeTotals512(s edgesState, unsafe string) {
 		g.VMULPD(c, x[0], x[0])
 		sums[i], sums[edgeGroup+i] = x[0], u[0]
 	}
+	g.edgeLogs512(s.q, operand.Mem{Base: s.scratch, Disp: groupShift}, operand.Mem{Base: s.scratch, Disp: groupScale}, sums, unsafe)
+}
+
+// edgeLogs512 is the step logs of edgeSteps.
+func (g *generator) edgeLogs512(q reg.Register, shifts, scales operand.Mem, sums []reg.VecVirtual, unsafe string) {
 	totals := g.transposeSum(sums)
 	weighted := g.YMM()
 	g.VEXTRACTF64X4(operand.U8(1), totals, weighted)
@@ -152,13 +156,13 @@ func (g *generator) edgeTotals512(s edgesState, unsafe string) {
 	scale, shift := g.YMM(), g.YMM()
 	g.VMOVUPD(g.constant("wide one"), scale)
 	g.VDIVPD(totals.AsY(), scale, scale)
-	g.VMOVUPD(scale, operand.Mem{Base: s.scratch, Disp: groupScale})
-	g.VMOVUPD(operand.Mem{Base: s.scratch, Disp: groupShift}, shift)
+	g.VMOVUPD(scale, scales)
+	g.VMOVUPD(shifts, shift)
 	g.VFMADD213PD(shift, scale, weighted)
 	logs := g.fromMemory().logs512([]reg.VecVirtual{totals})[0]
 	g.VADDPD(shift, logs.AsY(), logs.AsY())
-	g.VMOVUPD(weighted, operand.Mem{Base: g.base("product"), Index: s.q, Scale: 8})
-	g.VMOVUPD(logs.AsY(), operand.Mem{Base: g.base("logZ"), Index: s.q, Scale: 8})
+	g.VMOVUPD(weighted, operand.Mem{Base: g.base("product"), Index: q, Scale: 8})
+	g.VMOVUPD(logs.AsY(), operand.Mem{Base: g.base("logZ"), Index: q, Scale: 8})
 }
 
 // edgeTable512 writes the belief of the i-th edge.

@@ -17,6 +17,7 @@ func (g *generator) single512() {
 	g.exponentials32()
 	g.edgeBeliefs32()
 	g.edgeBelief32()
+	g.edgeGroups("edgeGroups32x512", "EdgeBeliefs32", g.edgeSteps32())
 	multiplyMatrix(g, "multiplyMatrix32x512", g.vectors32())
 	scatterMatrix(g, "scatterMatrix32x512", g.vectors32())
 }

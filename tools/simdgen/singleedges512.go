@@ -342,41 +342,19 @@ const (
 	single32Bytes  = single32CR + 4*maxStates512
 )
 
+// edgeSteps32 are the steps of edgeBelief32.
+func (g *generator) edgeSteps32() edgeSteps {
+	return edgeSteps{"float32", 4, single32Bytes, g.edgeSides32, g.edgeSums32, g.edgeLogs32, g.VBROADCASTSS, g.edgeWrite32}
+}
+
 // edgeBelief32 is edgeOfMany512 in single precision.
 func (g *generator) edgeBelief32() {
 	g.function("edgeBelief32x512", "func(dst []float32, beliefU, messageU, beliefV, messageV []float64, values []float32) (logZ, product float64, safe bool)",
 		fmt.Sprintf("is EdgeBeliefs32 for one edge with 1 to %d states at both ends.", maxStates512))
-	dst, values, ku, kv := g.base("dst"), g.base("values"), g.length("beliefU"), g.length("beliefV")
+	at := edgeArguments{g.base("dst"), g.base("beliefU"), g.base("messageU"), g.base("beliefV"), g.base("messageV"), g.base("values"), g.length("beliefU"), g.length("beliefV")}
 	scratch, unsafe := g.alignedScratch(single32Bytes), g.label("unsafe")
-	top := g.edgeSide32(scratch, "beliefU", "messageU", single32A)
-	topRight := g.edgeSide32(scratch, "beliefV", "messageV", single32C)
-	g.VADDPD(topRight, top, top)
-
-	total, weighted := g.zero512(), g.zero512()
-	s := g.strides32(kv, 2)
-	w, row := g.GP64(), g.GP64()
-	g.panels32(kv, 4, func(offset reg.Register, vectors int, mask *reg.OpmaskVirtual) {
-		g.MOVQ(scratch, w)
-		g.LEAQ(bytes(values, offset, 0), row)
-		x, u := g.zeros512(2*vectors), g.zeros512(2*vectors)
-		g.rows(ku, 2, func(i int) {
-			for c := range vectors {
-				z := g.load32(s.row(row, i, 64*c), only(c, vectors, mask))
-				g.VFMADD231PS_BCST(operand.Mem{Base: w, Disp: single32A + 4*i}, z, x[i*vectors+c])
-				g.VFMADD231PS_BCST(operand.Mem{Base: w, Disp: single32AL + 4*i}, z, u[i*vectors+c])
-			}
-		}, func(rows int) {
-			g.ADDQ(operand.U32(4*rows), w)
-			g.advance(s, row, rows)
-		})
-		for c := range vectors {
-			g.VADDPS(x[vectors+c], x[c], x[c])
-			g.VADDPS(u[vectors+c], u[c], u[c])
-			g.VFMADD231PS(bytes(scratch, offset, single32C+64*c), x[c], total)
-			g.VFMADD231PS(bytes(scratch, offset, single32C+64*c), u[c], weighted)
-			g.VFMADD231PS(bytes(scratch, offset, single32CR+64*c), x[c], weighted)
-		}
-	})
+	top := g.edgeSides32(at, scratch)
+	total, weighted := g.edgeSums32(at, scratch)
 	for _, z := range []reg.VecVirtual{total, weighted} {
 		t := g.ZMM()
 		g.VSHUFF64X2(operand.U8(0x4e), z, z, t)
@@ -401,15 +379,68 @@ func (g *generator) edgeBelief32() {
 	logZ := g.fromMemory().logs512([]reg.VecVirtual{total})[0]
 	g.VADDPD(top, logZ, logZ)
 	g.Store(logZ.AsX(), g.ReturnIndex(0))
-	g.wholeVectors32(kv, func(i reg.Register) {
-		z := g.ZMM()
-		g.VMULPS(at32(scratch, i, single32C), scale, z)
-		g.VMOVUPS(z, at32(scratch, i, single32C))
-	})
-	g.edgeWrite32(dst, values, ku, kv, scratch, s)
+	g.edgeWrite32(at, scratch, scale)
 	g.returnFlag(true, 2)
 	g.Label(unsafe)
 	g.returnFlag(false, 2)
+}
+
+func (g *generator) edgeSides32(at edgeArguments, scratch reg.Register) (top reg.VecVirtual) {
+	top = g.edgeSide32(at.beliefU, at.messageU, at.ku, scratch, single32A)
+	topRight := g.edgeSide32(at.beliefV, at.messageV, at.kv, scratch, single32C)
+	g.VADDPD(topRight, top, top)
+	return top
+}
+
+func (g *generator) edgeSums32(at edgeArguments, scratch reg.Register) (total, weighted reg.VecVirtual) {
+	total, weighted = g.zero512(), g.zero512()
+	s := g.strides32(at.kv, 2)
+	w, row := g.GP64(), g.GP64()
+	g.panels32(at.kv, 4, func(offset reg.Register, vectors int, mask *reg.OpmaskVirtual) {
+		g.MOVQ(scratch, w)
+		g.LEAQ(bytes(at.values, offset, 0), row)
+		x, u := g.zeros512(2*vectors), g.zeros512(2*vectors)
+		g.rows(at.ku, 2, func(i int) {
+			for c := range vectors {
+				z := g.load32(s.row(row, i, 64*c), only(c, vectors, mask))
+				g.VFMADD231PS_BCST(operand.Mem{Base: w, Disp: single32A + 4*i}, z, x[i*vectors+c])
+				g.VFMADD231PS_BCST(operand.Mem{Base: w, Disp: single32AL + 4*i}, z, u[i*vectors+c])
+			}
+		}, func(rows int) {
+			g.ADDQ(operand.U32(4*rows), w)
+			g.advance(s, row, rows)
+		})
+		for c := range vectors {
+			g.VADDPS(x[vectors+c], x[c], x[c])
+			g.VADDPS(u[vectors+c], u[c], u[c])
+			g.VFMADD231PS(bytes(scratch, offset, single32C+64*c), x[c], total)
+			g.VFMADD231PS(bytes(scratch, offset, single32C+64*c), u[c], weighted)
+			g.VFMADD231PS(bytes(scratch, offset, single32CR+64*c), x[c], weighted)
+		}
+	})
+	return total, weighted
+}
+
+// edgeLogs32 is the step logs of edgeSteps.
+func (g *generator) edgeLogs32(q reg.Register, shifts, scales operand.Mem, sums []reg.VecVirtual, unsafe string) {
+	fours := g.interleave32(sums, g.ZMM)
+	lanes := g.foldLanes32(fours[0], fours[1])
+	totals := g.foldLanes32(lanes, lanes) // and, from the fifth on, weighted sums
+	weighted, scale, shift, wide := g.YMM(), g.XMM(), g.YMM(), g.ZMM()
+	g.branchUnsafe32(totals.AsX(), g.XMM(), unsafe)
+	g.VEXTRACTF32X4(operand.U8(1), totals, weighted.AsX())
+	g.VBROADCASTSS(g.constant("single.one"), scale)
+	g.VDIVPS(totals.AsX(), scale, scale)
+	g.VMOVUPS(scale, scales)
+	g.VMOVUPD(shifts, shift)
+	g.VMULPS(scale, weighted.AsX(), weighted.AsX())
+	g.VCVTPS2PD(weighted.AsX(), weighted)
+	g.VADDPD(shift, weighted, weighted)
+	g.VCVTPS2PD(totals.AsY(), wide)
+	logs := g.fromMemory().logs512([]reg.VecVirtual{wide})[0]
+	g.VADDPD(shift, logs.AsY(), logs.AsY())
+	g.VMOVUPD(weighted, operand.Mem{Base: g.base("product"), Index: q, Scale: 8})
+	g.VMOVUPD(logs.AsY(), operand.Mem{Base: g.base("logZ"), Index: q, Scale: 8})
 }
 
 // wholeVectors32 is wholeVectors for vectors of sixteen.
@@ -424,9 +455,8 @@ func (g *generator) wholeVectors32(n reg.Register, body func(index reg.Register)
 
 // edgeSide32 puts the weights and products of one end into the scratch, 0 up to
 // whole vectors, and returns the largest entry of its cavity.
-func (g *generator) edgeSide32(scratch reg.Register, belief, message string, at int) (largest reg.VecVirtual) {
-	n := g.length(belief)
-	largest = g.scratchCavity512(g.base(belief), g.base(message), n, scratch, single32Cavity)
+func (g *generator) edgeSide32(belief, message, n, scratch reg.Register, at int) (largest reg.VecVirtual) {
+	largest = g.scratchCavity512(belief, message, n, scratch, single32Cavity)
 	// The vector behind the last is −Inf, for whole vectors of sixteen.
 	behind, low := g.GP64(), g.broadcast512("negativeInfinity")
 	g.LEAQ(operand.Mem{Base: n, Disp: 7}, behind)
@@ -447,38 +477,30 @@ func (g *generator) edgeSide32(scratch reg.Register, belief, message string, at 
 }
 
 // edgeWrite32 is edgeWrite512.
-func (g *generator) edgeWrite32(dst, values, ku, kv, scratch reg.Register, s strides) {
-	w, rows, last := g.GP64(), g.GP64(), g.GP64()
-	g.MOVQ(scratch, w)
-	g.MOVQ(ku, rows)
-	g.MOVQ(ku, last)
-	g.IMULQ(s.one, last)
-	g.LEAQ(operand.Mem{Base: dst, Index: last, Scale: 1, Disp: -64}, last)
-	again := g.label("row")
-	g.Label(again)
-	a := g.ZMM()
-	g.VBROADCASTSS(operand.Mem{Base: w, Disp: single32A}, a)
-	g.groups32(kv, 1, func(i reg.Register, _ int, mask *reg.OpmaskVirtual) {
-		z := g.load32(at32(values, i, 0), mask)
-		g.VMULPS(a, z, z)
-		g.VMULPS(at32(scratch, i, single32C), z, z)
-		if mask == nil {
-			g.VMOVUPS(z, at32(dst, i, 0))
-			return
+func (g *generator) edgeWrite32(at edgeArguments, scratch reg.Register, scale reg.VecVirtual) {
+	s := g.strides32(at.kv, 2)
+	w, from, to := g.GP64(), g.GP64(), g.GP64()
+	g.panels32(at.kv, 4, func(offset reg.Register, vectors int, mask *reg.OpmaskVirtual) {
+		g.MOVQ(scratch, w)
+		g.LEAQ(bytes(at.values, offset, 0), from)
+		g.LEAQ(bytes(at.dst, offset, 0), to)
+		columns := g.several(vectors)
+		for c, column := range columns {
+			g.VMULPS(bytes(scratch, offset, single32C+64*c), scale, column)
 		}
-		p, pieces, done := g.GP64(), g.label("pieces"), g.label("written")
-		g.LEAQ(at32(dst, i, 0), p)
-		g.CMPQ(p, last)
-		g.JGT(label(pieces))
-		g.VMOVUPS(z, operand.Mem{Base: p})
-		g.JMP(label(done))
-		g.Label(pieces)
-		g.store32(z, operand.Mem{Base: p}, mask)
-		g.Label(done)
+		g.rows(at.ku, 2, func(i int) {
+			a := g.ZMM()
+			g.VBROADCASTSS(operand.Mem{Base: w, Disp: single32A + 4*i}, a)
+			for c, column := range columns {
+				z, m := g.load32(s.row(from, i, 64*c), only(c, vectors, mask)), only(c, vectors, mask)
+				g.VMULPS(a, z, z)
+				g.VMULPS(column, z, z)
+				masked(g.VMOVUPS, m, z, s.row(to, i, 64*c))
+			}
+		}, func(rows int) {
+			g.ADDQ(operand.U32(4*rows), w)
+			g.advance(s, from, rows)
+			g.advance(s, to, rows)
+		})
 	})
-	g.ADDQ(operand.U8(4), w)
-	g.ADDQ(s.one, values)
-	g.ADDQ(s.one, dst)
-	g.DECQ(rows)
-	g.JNZ(label(again))
 }
