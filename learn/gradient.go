@@ -271,7 +271,7 @@ var ones32 = [crf.RowsPerBatch]float32{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
 
 // beliefsTogether bounds how many numbers the beliefs of edges have that are
 // computed in one call: they stay in the nearest cache.
-const beliefsTogether = 2048
+const beliefsTogether = 4096
 
 // edgesTogether returns how many edges are computed in one call: as many of the
 // type with the largest tables.
