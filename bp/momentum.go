@@ -1,8 +1,6 @@
 package bp
 
 import (
-	"math"
-
 	"github.com/blockbp/blockbp/graph/partition"
 	"github.com/blockbp/blockbp/internal/simd"
 )
@@ -14,10 +12,6 @@ import (
 type Momentum struct {
 	before []float64 // messages into the block, in the order of Block.In
 }
-
-// mostVelocity is the largest change of a log-message in a visit that is carried on:
-// beyond, and where a state became possible or impossible, there is nothing to follow.
-const mostVelocity = simd.MostVelocity
 
 // NewVelocity returns room for the velocities of the messages of a state of this net,
 // laid out as State.LogMessage, all zero.
@@ -32,6 +26,25 @@ func (n *Net) messageOffset(d int32) int {
 	return n.messageAt[d]
 }
 
+// alone lists a message that lies at the beginning of a slice.
+var alone = [1]int32{}
+
+// eachRun calls do for the messages into nodes of the block, in the order of Block.In, as
+// kernels take them: a list of messages of so many states, of which message 0 would be at
+// from. That are all of them at once where all have as many states.
+func (n *Net) eachRun(block *partition.Block, do func(in []int32, from, states int)) {
+	if n.uniform > 0 {
+		do(block.In, 0, n.uniform)
+		return
+	}
+	for i, p := range block.Order {
+		k := int(n.Card[block.Nodes[p]])
+		for _, d := range block.In[block.InStart[i]:block.InStart[i+1]] {
+			do(alone[:], n.messageAt[d], k)
+		}
+	}
+}
+
 // Carry moves every message into a node of the block on by share times its velocity,
 // and the beliefs of the nodes by as much as (4) says. All blocks are carried on before
 // any is visited: one alone would be swept back to what its surroundings ask for.
@@ -39,20 +52,14 @@ func Carry(net *Net, st *State, velocity []float32, block *partition.Block, shar
 	for i := range len(block.Order) {
 		s := block.Nodes[block.Order[i]]
 		belief, rho := net.belief(st, s), net.Counting.RhoNode(s)
+		in := block.In[block.InStart[i]:block.InStart[i+1]]
 		if k := net.uniform; k > 0 && net.Counting.same != 0 {
-			in := block.In[block.InStart[i]:block.InStart[i+1]]
 			simd.Carry(belief, st.LogMessage, velocity, in, k, share, net.Counting.same/rho)
 			continue
 		}
-		for _, d := range block.In[block.InStart[i]:block.InStart[i+1]] {
+		for _, d := range in {
 			at := net.messageOffset(d)
-			message, v := st.LogMessage[at:][:len(belief)], velocity[at:][:len(belief)]
-			toBelief := net.Counting.Edge[d>>1] / rho
-			for x := range belief {
-				change := share * float64(v[x])
-				message[x] += change
-				belief[x] += toBelief * change
-			}
+			simd.Carry(belief, st.LogMessage[at:], velocity[at:], alone[:], len(belief), share, net.Counting.Edge[d>>1]/rho)
 		}
 	}
 }
@@ -60,48 +67,25 @@ func Carry(net *Net, st *State, velocity []float32, block *partition.Block, shar
 // Remember notes where the messages of a block were before Carry took them on by a
 // share of their velocities, 0 if it did not. It comes before the sweeps of a visit.
 func (m *Momentum) Remember(net *Net, st *State, velocity []float32, block *partition.Block, share float64) {
-	if k := net.uniform; k > 0 {
-		m.before = fit(m.before, len(block.In)*k+simd.Padding)
-		simd.Remember(m.before, st.LogMessage, velocity, block.In, k, share)
-		return
-	}
-	m.before = m.before[:0]
-	for i := range len(block.Order) {
-		k := int(net.Card[block.Nodes[block.Order[i]]])
-		for _, d := range block.In[block.InStart[i]:block.InStart[i+1]] {
-			at := net.messageOffset(d)
-			v := velocity[at:][:k]
-			for x, message := range st.LogMessage[at:][:k] {
-				m.before = append(m.before, message-share*float64(v[x]))
-			}
-		}
-	}
+	n := 0
+	net.eachRun(block, func(in []int32, _, k int) { n += len(in) * k })
+	m.before = fit(m.before, n+simd.Padding)
+	before := m.before
+	net.eachRun(block, func(in []int32, from, k int) {
+		simd.Remember(before, st.LogMessage[from:], velocity[from:], in, k, share)
+		before = before[len(in)*k:]
+	})
 }
 
 // Measure finds how far carrying and sweeps have moved the messages of a block: their
 // velocities from now on. It comes after the sweeps, and returns the product of the new
 // with the old velocities, and the new ones' square.
 func (m *Momentum) Measure(net *Net, st *State, velocity []float32, block *partition.Block) (product, square float64) {
-	if k := net.uniform; k > 0 {
-		return simd.Measure(m.before, st.LogMessage, velocity, block.In, k)
-	}
 	before := m.before
-	for i := range len(block.Order) {
-		k := int(net.Card[block.Nodes[block.Order[i]]])
-		for _, d := range block.In[block.InStart[i]:block.InStart[i+1]] {
-			at := net.messageOffset(d)
-			message, v, old := st.LogMessage[at:][:k], velocity[at:][:k], before[:k]
-			before = before[k:]
-			for x, b := range old {
-				change := message[x] - b
-				if !(math.Abs(change) < mostVelocity) {
-					change = 0
-				}
-				product += change * float64(v[x])
-				square += change * change
-				v[x] = float32(change)
-			}
-		}
-	}
+	net.eachRun(block, func(in []int32, from, k int) {
+		p, s := simd.Measure(before, st.LogMessage[from:], velocity[from:], in, k)
+		product, square = product+p, square+s
+		before = before[len(in)*k:]
+	})
 	return product, square
 }
