@@ -139,9 +139,20 @@
 // A message or belief of up to 8 states is one chain of some 200 cycles that leaves
 // most of the processor idle, and the processor does not look far enough ahead to
 // begin the next. That is why messages are made step by step for a whole batch, and
-// why EdgeBeliefs takes edges through each step together: four of 8 states with
-// AVX-512, and up to 64 of any number of states with AVX2, whose kernel serves AVX-512
-// too below 8 states.
+// why EdgeBeliefs takes edges through each step together: four of 8 states, or with tables
+// of at most 512 entries, with AVX-512, and up to 64 of any number of states with AVX2,
+// whose kernel serves AVX-512 too below 8 states. Larger tables would leave the nearest
+// cache before they are read for the second time.
+//
+// The rows of AVX-512 for EdgeBeliefs and EdgeBeliefs32 with 16 and 21 states are of
+// before they were done in groups. On a busy host 16 states took 208 ns an edge before
+// and 119 since, in turns (155 and 113 in another hour); in single precision 119 and 72.
+//
+// Kernels for a Regular, ns a message on that host, nodes with four messages (go test
+// -bench Regular): for 8 states Products with their exponentials 14, Absorb with its
+// logarithms 10, Shift and Settle 4.5; for 16 states 39, 20 and 7.4, where the steps of
+// a batch take 125 together. In single precision Products32 take 9 and 22, Absorb32 7
+// and 14.
 //
 // # Single precision
 //
