@@ -23,11 +23,13 @@ const axisMargin = 0.03
 // below it, neighbouring ticks would be the same number.
 const smallestSpread = 1e-9
 
-// axis is the range of one direction of a figure.
+// axis is the range of one direction of a figure, and the values to mark if they are not
+// to be round numbers.
 type axis struct {
 	log        bool
 	min, max   float64 // of the data; min > max: none
 	fractional bool    // some value is not whole
+	marks      []float64
 }
 
 // newAxis is an axis without data.
@@ -98,6 +100,11 @@ func (a *axis) fitTo(p *plot.Axis, count int) {
 // beside each other, which are fewer where they are long.
 func (a *axis) fitAcross(p *plot.Axis, width vg.Length) {
 	letters := sans(sizeTick, inkQuiet)
+	if len(a.marks) > 0 {
+		a.fitTo(p, 1) // range and scale
+		p.Tick.Marker = givenTicks{values: a.marks, on: a, width: width}
+		return
+	}
 	for count := int(width / labelPitchX); ; count-- {
 		a.fitTo(p, count)
 		var taken vg.Length
@@ -110,6 +117,34 @@ func (a *axis) fitAcross(p *plot.Axis, width vg.Length) {
 			return
 		}
 	}
+}
+
+// givenTicks marks given values of an axis below a plot, and labels those of them that
+// leave the label before them its room.
+type givenTicks struct {
+	values []float64 // ascending
+	on     *axis
+	width  vg.Length
+}
+
+// Ticks implements plot.Ticker.
+func (t givenTicks) Ticks(low, high float64) []plot.Tick {
+	letters := sans(sizeTick, inkQuiet)
+	scale := t.width / vg.Length(t.on.place(high)-t.on.place(low))
+	free := vg.Length(math.Inf(-1))
+	var ticks []plot.Tick
+	for _, v := range t.values {
+		if v < low || v > high {
+			continue
+		}
+		tick, label := plot.Tick{Value: v}, strconv.FormatFloat(v, 'g', -1, 64)
+		at, half := vg.Length(t.on.place(v)-t.on.place(low))*scale, letters.width(label)/2
+		if at-half >= free {
+			tick.Label, free = label, at+half+labelGapX
+		}
+		ticks = append(ticks, tick)
+	}
+	return ticks
 }
 
 // linearTicks marks round numbers: 1, 2 or 5 times a power of ten apart.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
@@ -40,7 +41,10 @@ type Curves struct {
 	XLabel, YLabel string
 	LogX, LogY     bool
 	Series         []Series
-	Width, Height  float64 // in points (1/72 inch); 0: 600 × 370; at least 160 each
+	// XTicks are the values to mark on the horizontal axis, such as the few that were
+	// measured; nil: round numbers. Labels without room are left out.
+	XTicks        []float64
+	Width, Height float64 // in points (1/72 inch); 0: 600 × 370; at least 160 each
 }
 
 // SVG implements Figure. It fails if the lengths of X and Y differ or w fails.
@@ -106,6 +110,7 @@ type curve struct {
 // prepare checks the series, drops what cannot be shown and finds the ranges.
 func (f Curves) prepare() (*curveSheet, error) {
 	sheet := &curveSheet{x: newAxis(f.LogX), y: newAxis(f.LogY), labelX: printable(f.XLabel), labelY: printable(f.YLabel)}
+	sheet.x.marks = slices.Sorted(slices.Values(f.XTicks))
 	style := -1
 	for i, series := range f.Series {
 		if style < 0 || series.Name != "" || !series.Dashed {

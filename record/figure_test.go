@@ -187,6 +187,26 @@ func TestLabelsDoNotTouch(t *testing.T) {
 	}
 }
 
+// TestGivenTicks: the values that were asked for are marked, those that are drawn, and
+// labels that would touch the one before are left out.
+func TestGivenTicks(t *testing.T) {
+	x := axis{log: true, min: 4, max: 100, marks: []float64{1, 4, 9, 20, 25, 26, 100, 1000}}
+	var p plot.Axis
+	x.fitAcross(&p, 500)
+	ticks := p.Tick.Marker.Ticks(p.Min, p.Max)
+	if got := labels(ticks); got != "4 9 20 25 100" || len(ticks) != 6 {
+		t.Errorf("the labels of %d marks are %q", len(ticks), got)
+	}
+	x.fitAcross(&p, 120)
+	if got := labels(p.Tick.Marker.Ticks(p.Min, p.Max)); got != "4 9 20 100" {
+		t.Errorf("on a narrow axis the labels are %q", got)
+	}
+	text := svgOf(t, Curves{LogX: true, XTicks: []float64{30, 7}, Series: []Series{{X: []float64{1, 100}, Y: []float64{1, 2}}}})
+	if !strings.Contains(text, ">7<") || !strings.Contains(text, ">30<") || strings.Contains(text, ">10<") {
+		t.Error("the figure marks other values")
+	}
+}
+
 func TestThin(t *testing.T) {
 	const n = 1_000_000
 	x, y := make([]float64, n), make([]float64, n)
