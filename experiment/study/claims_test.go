@@ -1,8 +1,14 @@
 package study
 
 import (
+	"math"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blockbp/blockbp/record"
 )
 
 // reached is a run that took so many seconds to every level down to the last one.
@@ -175,5 +181,67 @@ func TestLargestFirst(t *testing.T) {
 	}
 	if order != "CYaxb" {
 		t.Errorf("order %s", order)
+	}
+}
+
+// TestBaselinesInRatios: the table behind figure 4 has L-BFGS and pseudo-likelihood in
+// it, and the steps that were chosen.
+func TestBaselinesInRatios(t *testing.T) {
+	cs := times3(100, 2, 4, 8)
+	cs[0].Traces = append(cs[0].Traces, reached(nameLBFGS, 3))
+	cs[0].Traces[len(cs[0].Traces)-1].Step = 0
+	cs[0].Traces[1].Step = 7
+	cs[0].Pseudo = &Pseudo{Evaluations: 9, Seconds: 1, Distance: 0.7, Objective: 5}
+	var rows []string
+	for _, row := range ratioTable(ratioRows([][]*Comparison{cs})).Rows {
+		rows = append(rows, strings.Join(row[1:], "|"))
+	}
+	for _, want := range []string{
+		"best steps|inner-dual|7|1|2.00|2.00|2.00", "best steps|full BP|1|1|4.00|4.00|4.00", "best steps|L-BFGS|–|1|1.50|1.50|1.50",
+		"common step|inner-dual|–|–|–|–|–", // it was not run
+		"best steps|pseudo-likelihood, to its own optimum|–|1|0.50|0.00|4.50",
+	} {
+		if !slices.Contains(rows, want) {
+			t.Errorf("%q is not in the table:\n%s", want, strings.Join(rows, "\n"))
+		}
+	}
+	if text := explained([][]*Comparison{cs}); !strings.Contains(text, "At best steps: BBPL 10 of 200 ms each with step 1, inner-dual 10 of 400 ms each with step 7") {
+		t.Errorf("the explanation is %q", text)
+	}
+}
+
+// TestPseudoLevel: pseudo-likelihood is drawn where it ends, as wide as the curves are.
+func TestPseudoLevel(t *testing.T) {
+	c := record.Curves{Series: []record.Series{{Name: "a", X: []float64{2, 5}, Y: []float64{1, 1}}, {Name: "b", X: []float64{1, 3}, Y: []float64{1, 1}}}}
+	got := withLevel(c, 0.7).Series
+	want := record.Series{Name: namePseudo, X: []float64{1, 5}, Y: []float64{0.7, 0.7}, Dashed: true}
+	if len(got) != 3 || !cmp.Equal(got[2], want) {
+		t.Errorf("the curves are %+v", got)
+	}
+	if got := withLevel(c, math.NaN()).Series; len(got) != 2 {
+		t.Errorf("a level that was not measured is drawn: %+v", got)
+	}
+	cs := times3(100, 1, 1, 1)
+	if s := pseudoSizes([][]*Comparison{cs}, secondsAxis); s != nil {
+		t.Errorf("not measured, but drawn: %+v", s)
+	}
+	cs[0].Pseudo = &Pseudo{Evaluations: 9, Seconds: 2}
+	if s := pseudoSizes([][]*Comparison{cs}, gradientsAxis); len(s) != 1 || !cmp.Equal(s[0].Y, []float64{9}) || !cmp.Equal(s[0].X, []float64{100}) {
+		t.Errorf("%+v", s)
+	}
+	if s := pseudoSizes([][]*Comparison{cs}, passesAxis); s != nil {
+		t.Errorf("it passes no messages: %+v", s)
+	}
+}
+
+// TestRegionNames: numbers stand for the regions of the data set, names for themselves.
+func TestRegionNames(t *testing.T) {
+	for _, c := range []struct {
+		classes []string
+		last    string
+	}{{[]string{"0", "1", "2", "3", "4", "5", "6", "7"}, "foreground"}, {[]string{"0", "1"}, "1"}, {[]string{"a", "b"}, "b"}} {
+		if got := (&Segmentation{Classes: c.classes}).names(); got[len(got)-1] != c.last || len(got) != len(c.classes) {
+			t.Errorf("%q are called %q", c.classes, got)
+		}
 	}
 }

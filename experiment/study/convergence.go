@@ -3,6 +3,7 @@ package study
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/blockbp/blockbp/record"
 )
@@ -177,13 +178,33 @@ func convergenceFigures(cs []*Comparison) []Figure {
 	drawn := seedWords(cs)
 	var all []Figure
 	for _, x := range axes {
+		distance := withLevel(distanceCurves(network+": distance", cs, mainNames, x), pseudoOf(cs).distance)
+		objective := withLevel(objectiveCurves(network+": objective", first, mainNames, x), pseudoOf(cs[:1]).above)
 		all = append(all,
-			Figure{file + "-distance-" + x.file, network + ", best fixed step of each method" + drawn + ".", distanceCurves(network+": distance", cs, mainNames, x)},
-			Figure{file + "-common-" + x.file, network + ", one common step for the three methods" + drawn + ".", distanceCurves(network+": distance, common step", cs, commonNames, x)},
-			Figure{file + "-objective-" + x.file, network + ", exact objective above its optimum, first seed, best steps.", objectiveCurves(network+": objective", first, mainNames, x)},
+			Figure{file + "-distance-" + x.file, network + ", best fixed step of each method" + drawn + levelWords, distance},
+			Figure{file + "-common-" + x.file, network + ", one common step for the three methods, " + number("%.3g", medianStep(cs, nameBBPL+nameCommon)) + drawn + ".", distanceCurves(network+": distance, common step", cs, commonNames, x)},
+			Figure{file + "-objective-" + x.file, network + ", exact objective above its optimum, first seed, best steps" + levelWords, objective},
 		)
 	}
 	return all
+}
+
+// levelWords end the caption of a figure with a level.
+const levelWords = ". Pseudo-likelihood, another estimator, is a level: where it ends."
+
+// withLevel adds pseudo-likelihood to curves, as the level where it ends: it is another
+// estimator, whose way there says nothing.
+func withLevel(c record.Curves, level float64) record.Curves {
+	first, last := math.Inf(1), math.Inf(-1)
+	for _, s := range c.Series {
+		for _, x := range s.X {
+			first, last = math.Min(first, x), math.Max(last, x)
+		}
+	}
+	if first < last && !math.IsNaN(level) {
+		c.Series = append(c.Series, record.Series{Name: namePseudo, X: []float64{first, last}, Y: []float64{level, level}, Dashed: true})
+	}
+	return c
 }
 
 // variantFigures draws the variants of BBPL.

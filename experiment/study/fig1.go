@@ -192,6 +192,9 @@ func middleBlocks(numbers []int) int {
 func blockFigure(kind string, groups [][]*Comparison, x axis, s Settings) Figure {
 	c := record.Curves{Title: fmt.Sprintf("%s: %s to %g", kindNames[kind], x.file, tolerance), XLabel: "blocks", YLabel: x.label, LogY: true, LogX: true}
 	numbers := blockNumbers(kind, s)
+	for _, n := range numbers {
+		c.XTicks = append(c.XTicks, float64(n))
+	}
 	for _, cs := range groups {
 		network := cs[0].Problem.Name()
 		middle, low, high := record.Series{Name: network}, record.Series{Dashed: true}, record.Series{Dashed: true}

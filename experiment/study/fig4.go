@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/blockbp/blockbp/record"
 )
@@ -42,6 +44,7 @@ func fig4() *Study {
 					f.Figures = append(f.Figures, sizeFigures(kind, "variants", "variants of BBPL, "+stepWords(""), variantNames(), groups)...)
 				}
 				data[kind] = ratioRows(groups)
+				f.Notes = append(f.Notes, explained(groups))
 				f.Tables = append(f.Tables, Table{kind + "-ratios", "How many times as much as BBPL the other methods take to the tolerance; medians over the seeds.", ratioTable(data[kind])})
 			}
 			f.Data = data
@@ -130,8 +133,14 @@ func sizeFigures(kind, file, words string, names []string, groups [][]*Compariso
 	var all []Figure
 	for _, x := range axes {
 		c := record.Curves{Title: fmt.Sprintf("%s: %s to %g, %s", kindNames[kind], x.file, tolerance, words), XLabel: "nodes", YLabel: x.label, LogX: true, LogY: true}
+		for _, cs := range groups {
+			c.XTicks = append(c.XTicks, float64(cs[0].Variables))
+		}
 		for _, name := range names {
 			c.Series = append(c.Series, sizeSeries(name, groups, x)...)
+		}
+		if slices.Contains(names, nameLBFGS) {
+			c.Series = append(c.Series, pseudoSizes(groups, x)...)
 		}
 		all = append(all, Figure{fmt.Sprintf("%s-%s-%s", kind, file, x.file), fmt.Sprintf("To ‖θ−θ*‖/‖θ*‖ ≤ %g, %s%s.", tolerance, words, seedWords(groups[0])), c})
 	}
@@ -175,11 +184,31 @@ func sizeSeries(name string, groups [][]*Comparison, x axis) []record.Series {
 	return []record.Series{middle, low, high}
 }
 
-// ratioRow is one size in the table of ratios.
+// pseudoSizes is what pseudo-likelihood, which passes no messages, takes to its own
+// optimum on networks of all sizes.
+func pseudoSizes(groups [][]*Comparison, x axis) []record.Series {
+	s := record.Series{Name: namePseudo + ", to its own optimum", Dashed: true}
+	for _, cs := range groups {
+		p := pseudoOf(cs)
+		effort := map[string]float64{secondsAxis.file: p.seconds, gradientsAxis.file: p.evaluations}[x.file]
+		if p.runs > 0 && effort > 0 {
+			s.X, s.Y = append(s.X, float64(cs[0].Variables)), append(s.Y, effort)
+		}
+	}
+	if len(s.X) == 0 {
+		return nil
+	}
+	return []record.Series{s}
+}
+
+// ratioRow is one method on one size in the table of ratios.
 type ratioRow struct {
-	Network   string       `json:"network"`
-	Other     string       `json:"other"`
-	Steps     string       `json:"steps"`
+	Network string `json:"network"`
+	Other   string `json:"other"`
+	Steps   string `json:"steps"`
+	// Step is the method's, NaN if it has none, and BBPL that of BBPL beside it.
+	Step      record.Float `json:"step"`
+	BBPL      record.Float `json:"bbpl_step"`
 	Seconds   record.Float `json:"seconds_ratio"`
 	Passes    record.Float `json:"passes_ratio"`
 	Gradients record.Float `json:"gradient_passes_ratio"`
@@ -188,20 +217,63 @@ type ratioRow struct {
 func ratioRows(groups [][]*Comparison) []ratioRow {
 	var rows []ratioRow
 	for _, cs := range groups {
-		for _, suffix := range []string{"", nameCommon} {
-			for _, other := range []string{nameInner, nameFull} {
-				value := func(x axis) record.Float { return record.Float(median(ratios(cs, other, suffix, x))) }
-				rows = append(rows, ratioRow{cs[0].Problem.Name(), other, stepWords(suffix), value(secondsAxis), value(passesAxis), value(gradientsAxis)})
-			}
+		add := func(other, suffix string) {
+			value := func(x axis) record.Float { return record.Float(median(ratios(cs, other, suffix, x))) }
+			rows = append(rows, ratioRow{
+				cs[0].Problem.Name(), other, stepWords(suffix), record.Float(medianStep(cs, other+suffix)), record.Float(medianStep(cs, nameBBPL+suffix)),
+				value(secondsAxis), value(passesAxis), value(gradientsAxis),
+			})
 		}
+		for _, suffix := range []string{"", nameCommon} {
+			add(nameInner, suffix)
+			add(nameFull, suffix)
+		}
+		add(nameLBFGS, "")
+		rows = append(rows, pseudoRatios(cs))
 	}
 	return rows
 }
 
+// pseudoRatios are those of pseudo-likelihood to its own optimum.
+func pseudoRatios(cs []*Comparison) ratioRow {
+	var seconds, gradients []float64
+	for _, c := range cs {
+		if t := c.trace(nameBBPL); t != nil && c.Pseudo != nil {
+			if l, ok := t.at(tolerance); ok {
+				seconds, gradients = append(seconds, c.Pseudo.Seconds/l.Seconds), append(gradients, float64(c.Pseudo.Evaluations)/l.Gradients)
+			}
+		}
+	}
+	return ratioRow{
+		cs[0].Problem.Name(), namePseudo + ", to its own optimum", stepWords(""), record.Float(math.NaN()), record.Float(medianStep(cs, nameBBPL)),
+		record.Float(median(seconds)), 0, record.Float(median(gradients)),
+	}
+}
+
 func ratioTable(rows []ratioRow) record.Table {
-	t := record.Table{Headers: []string{"network", "method", "steps", "time", "message passes", "gradient passes"}}
+	t := record.Table{Headers: []string{"network", "steps", "method", "step", "BBPL's step", "time", "message passes", "gradient passes"}}
 	for _, r := range rows {
-		t.Rows = append(t.Rows, []string{r.Network, r.Other, r.Steps, fmt.Sprintf("%.2f", r.Seconds), fmt.Sprintf("%.2f", r.Passes), fmt.Sprintf("%.2f", r.Gradients)})
+		t.Rows = append(t.Rows, []string{
+			r.Network, r.Steps, r.Other, number("%.3g", float64(r.Step)), number("%.3g", float64(r.BBPL)),
+			number("%.2f", float64(r.Seconds)), number("%.2f", float64(r.Passes)), number("%.2f", float64(r.Gradients)),
+		})
 	}
 	return t
+}
+
+// explained says, for the largest network that was measured, what makes the claims true
+// at one kind of step and false at the other.
+func explained(groups [][]*Comparison) string {
+	cs := groups[len(groups)-1]
+	iterations := axis{value: func(l Level) float64 { return float64(l.Iterations) }}
+	each := func(suffix string) string {
+		var words []string
+		for _, name := range []string{nameBBPL, nameInner, nameFull} {
+			n, _, _ := blockEffort(cs, name+suffix, iterations)
+			seconds, _, _ := blockEffort(cs, name+suffix, secondsAxis)
+			words = append(words, fmt.Sprintf("%s %s of %s ms each with step %s", name, number("%.0f", n), number("%.3g", 1000*seconds/n), number("%.3g", medianStep(cs, name+suffix))))
+		}
+		return strings.Join(words, ", ")
+	}
+	return fmt.Sprintf("Why, on the %s: iterations to the tolerance at the common step: %s. At best steps: %s. An iteration of BBPL is cheap, as it is one block's; gradients that are fresh bear longer steps, with which the others need fewer iterations.", cs[0].Problem.Name(), each(nameCommon), each(""))
 }

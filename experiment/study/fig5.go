@@ -40,20 +40,17 @@ func fig5() *Study {
 // curves draws the objective against a measure of effort.
 func (c *ImageComparison) curves(label string, value func(ImagePoint) float64) record.Curves {
 	curves := record.Curves{Title: "images: objective", XLabel: label, YLabel: "L(θ), exact", LogX: true}
-	first, last := math.Inf(1), 0.0
 	for _, run := range c.Runs {
 		series := record.Series{Name: run.Name}
 		for _, p := range run.Points {
-			x := value(p)
-			first, last = math.Min(first, x), math.Max(last, x)
-			series.X, series.Y = append(series.X, x), append(series.Y, p.Objective)
+			series.X, series.Y = append(series.X, value(p)), append(series.Y, p.Objective)
 		}
 		curves.Series = append(curves.Series, series)
 	}
-	if p := c.Pseudo; p != nil && first < last {
-		curves.Series = append(curves.Series, record.Series{Name: namePseudo, X: []float64{first, last}, Y: []float64{p.Objective, p.Objective}, Dashed: true})
+	if c.Pseudo == nil {
+		return curves
 	}
-	return curves
+	return withLevel(curves, c.Pseudo.Objective)
 }
 
 // note says what was measured.

@@ -8,6 +8,7 @@ import (
 	_ "image/jpeg" // photographs
 	_ "image/png"  // photographs
 	"os"
+	"slices"
 
 	"github.com/blockbp/blockbp/bp"
 	"github.com/blockbp/blockbp/crf"
@@ -74,7 +75,7 @@ func fig6() *Study {
 			if err != nil {
 				return nil, err
 			}
-			f := &Findings{Notes: []string{fmt.Sprintf("Trained on %d images by BBPL with automatic steps and tree-reweighted counting numbers: %s after %.0f passes, %.0f s (%s). Features are those given, not the paper's FCN-32, so that accuracies compare only roughly.", x.TrainImages, x.Status, x.Passes, x.Seconds, x.Reason)}}
+			f := &Findings{Notes: []string{x.note()}}
 			f.Claims = []Claim{{
 				Name: "fig6: accuracy", Paper: fmt.Sprintf("%.1f %% of pixels, with FCN-32 features", paperAccuracy), Scale: s.Scale, Held: 100*x.Accuracy >= paperAccuracy,
 				Measured: fmt.Sprintf("%.1f %% of %d labelled pixels of %d images, with the features given", 100*x.Accuracy, x.Pixels, x.TestImages),
@@ -89,6 +90,19 @@ func fig6() *Study {
 			return f, nil
 		},
 	}
+}
+
+// note says how the model was trained, and what the claim leaves out.
+func (x *Segmentation) note() string {
+	how := "converged"
+	if x.Status != learn.Converged {
+		how = "was stopped, not converged,"
+	}
+	text := fmt.Sprintf("Learning from %d images by BBPL with automatic steps and tree-reweighted counting numbers %s after %.0f message passes, %.0f s (%s). Features are those given, not the paper's FCN-32, so that accuracies compare only roughly.", x.TrainImages, how, x.Passes, x.Seconds, x.Reason)
+	if x.Unsettled > 0 {
+		text += fmt.Sprintf(" Inference did not converge on %d of the %d test images.", x.Unsettled, x.TestImages)
+	}
+	return text
 }
 
 func segmentationPart(s Settings) part {
@@ -177,9 +191,22 @@ func toInts(labels []int32) []int {
 	return all
 }
 
+// regions are the classes of the Stanford Background data set, in the order of the
+// numbers in its labels.
+var regions = []string{"sky", "tree", "road", "grass", "water", "building", "mountain", "foreground"}
+
+// names are those of the classes: the data set's own where the data have numbers only.
+func (x *Segmentation) names() []string {
+	numbers := crf.NumberedStates(len(regions))
+	if slices.Equal(x.Classes, numbers) {
+		return regions
+	}
+	return x.Classes
+}
+
 // panel draws the samples; photographs that are gone are left out.
 func (x *Segmentation) panel() (record.Panel, error) {
-	p := record.Panel{Title: "Test images", Names: x.Classes}
+	p := record.Panel{Title: "Test images", Names: x.names()}
 	for _, s := range x.Samples {
 		row := record.PanelRow{Title: s.ID, Truth: s.Truth, Prediction: s.Prediction, W: s.Width, H: s.Height}
 		if text, err := os.ReadFile(s.Path); err == nil {

@@ -472,7 +472,11 @@ func (x *Following) figures() []Figure {
 		}
 		for i, m := range c.Moments {
 			t := float64(c.At[i])
-			add := func(s *record.Series, y float64) { s.X, s.Y = append(s.X, t), append(s.Y, y) }
+			add := func(s *record.Series, y float64) {
+				if y > 0 { // on a logarithmic axis; at the start ‖τ − τ*‖ is 0
+					s.X, s.Y = append(s.X, t), append(s.Y, y)
+				}
+			}
 			add(&theta, m.Theta)
 			add(&tau, m.Tau)
 			add(&lyapunov, c.lyapunov(m))
