@@ -203,8 +203,9 @@ func ratiosAt(cs []*Comparison, other, suffix string, x axis, distance float64) 
 	return all
 }
 
-// effort writes the three ratios.
+// effort writes the three ratios, and the steps that were chosen.
 func effort(cs []*Comparison, other, suffix string) string {
-	return fmt.Sprintf("time %s, message passes %s, gradient passes %s", times(ratios(cs, other, suffix, secondsAxis)),
-		times(ratios(cs, other, suffix, passesAxis)), times(ratios(cs, other, suffix, gradientsAxis)))
+	return fmt.Sprintf("time %s, message passes %s, gradient passes %s; steps: %s %s, %s %s", times(ratios(cs, other, suffix, secondsAxis)),
+		times(ratios(cs, other, suffix, passesAxis)), times(ratios(cs, other, suffix, gradientsAxis)),
+		nameBBPL, number("%.3g", medianStep(cs, nameBBPL+suffix)), other, number("%.3g", medianStep(cs, other+suffix)))
 }

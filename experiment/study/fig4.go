@@ -224,12 +224,13 @@ func ratioRows(groups [][]*Comparison) []ratioRow {
 				value(secondsAxis), value(passesAxis), value(gradientsAxis),
 			})
 		}
-		for _, suffix := range []string{"", nameCommon} {
-			add(nameInner, suffix)
-			add(nameFull, suffix)
+		for _, other := range []string{nameInner, nameFull, nameLBFGS} {
+			add(other, "")
 		}
-		add(nameLBFGS, "")
 		rows = append(rows, pseudoRatios(cs))
+		for _, other := range []string{nameInner, nameFull} {
+			add(other, nameCommon)
+		}
 	}
 	return rows
 }
@@ -275,5 +276,5 @@ func explained(groups [][]*Comparison) string {
 		}
 		return strings.Join(words, ", ")
 	}
-	return fmt.Sprintf("Why, on the %s: iterations to the tolerance at the common step: %s. At best steps: %s. An iteration of BBPL is cheap, as it is one block's; gradients that are fresh bear longer steps, with which the others need fewer iterations.", cs[0].Problem.Name(), each(nameCommon), each(""))
+	return fmt.Sprintf("Why, on %s: iterations to the tolerance at the common step: %s. At best steps: %s. An iteration of BBPL is cheap, as it is one block's; gradients that are fresh bear longer steps, with which the others need fewer iterations.", cs[0].Problem.Name(), each(nameCommon), each(""))
 }
