@@ -57,7 +57,7 @@ func sizesOf(s Scale) sizes {
 			theoremSteps: 200000,
 			choiceGrid:   50, choiceBA: 1000, choiceSeeds: 1,
 			stepsSide: 60, stepsCases: len(suiteCases), stepsSeeds: 1,
-			images: 50, imageWork: 300, testImages: 20, trainPasses: 1000,
+			images: 50, imageWork: 300, testImages: 20, trainPasses: 3000,
 		}
 	case Tiny:
 		return sizes{
@@ -79,7 +79,7 @@ func sizesOf(s Scale) sizes {
 		theoremSteps: 20000,
 		choiceGrid:   20, choiceBA: 300, choiceSeeds: 5,
 		stepsSide: 16, stepsCases: len(suiteCases), stepsSeeds: 1,
-		images: 2, imageWork: 150, testImages: 4, trainPasses: 200,
+		images: 2, imageWork: 150, testImages: 4, trainPasses: 400,
 	}
 }
 
