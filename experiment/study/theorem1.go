@@ -441,7 +441,7 @@ func (x *Following) claims(s Settings) []Claim {
 
 // note says what was found about the assumption.
 func (x *Following) note() string {
-	text := fmt.Sprintf("%s model, %d×%d grid, %d states, %d blocks, l2 = %g: β = %.4g, η = %.4g. Failures of Assumption 1 by block: %v at the practical step, %v at the theorem's. ", x.Plan.Model, x.Plan.Rows, x.Plan.Cols, x.Plan.States, theoremBlocks*theoremBlocks, x.Plan.L2, x.Beta, x.Eta, x.Practical.FailedAt, x.Bound.FailedAt)
+	text := fmt.Sprintf("%s model, %d×%d grid, %d states, %d blocks, l2 = %g: β = %.4g, η = %.4g. Failures of Assumption 1 at the practical step: %s; at the theorem's: %s. ", x.Plan.Model, x.Plan.Rows, x.Plan.Cols, x.Plan.States, theoremBlocks*theoremBlocks, x.Plan.L2, x.Beta, x.Eta, x.Practical.where(), x.Bound.where())
 	switch {
 	case x.Practical.Lowest > 0:
 		return text + "Assumption 1 held at every iteration, at the practical step too."
@@ -449,6 +449,16 @@ func (x *Following) note() string {
 		return text + "At the practical step Assumption 1 fails: some updates take τ away from τ*_t, because they answer to neighbouring blocks that are of older weights. At the theorem's far shorter step it holds."
 	}
 	return text + "Assumption 1 fails at both steps: some updates take τ away from τ*_t, because they answer to neighbouring blocks that are of older weights. No c > 0 bounds them all, so that the theorem gives no step here."
+}
+
+// where says at which blocks and from when on updates did not contract.
+func (c *Course) where() string {
+	for _, w := range c.Windows {
+		if w.Lowest <= 0 {
+			return fmt.Sprintf("%d of %d iterations, by block %v, the first by iteration %d", c.Failed, c.Measured, c.FailedAt, w.At)
+		}
+	}
+	return fmt.Sprintf("none of %d iterations", c.Measured)
 }
 
 func (x *Following) row(name string, c *Course) []string {

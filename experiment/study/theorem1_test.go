@@ -79,6 +79,9 @@ func TestCourse(t *testing.T) {
 	if math.Abs(c.Rate+math.Log(0.9)) > 1e-12 || math.Abs(c.Gamma-1/(2*0.5*4)) > 1e-12 || c.Delta != 0.05 {
 		t.Errorf("rate %v, γ %v, δ %v", c.Rate, c.Gamma, c.Delta)
 	}
+	if got, want := c.where(), "1 of 40 iterations, by block [0 1 0 0], the first by iteration 8"; got != want {
+		t.Errorf("it fails at %q, want %q", got, want)
+	}
 	lowest, last := 1.0, 0
 	for i, w := range c.Windows {
 		if w.Highest != 0.5 || w.At <= last || w.At-last < len(c.FailedAt) && i < len(c.Windows)-1 {
@@ -98,7 +101,10 @@ func TestCourse(t *testing.T) {
 		slow = append(slow, Moment{Theta: theta, Tau: 0.5 * theta, Before: theta})
 	}
 	power := Course{Step: 0.1, C: 0.5}
-	if power.sumUp(slow, 1, 2); power.linear() {
+	if power.sumUp(slow, 1, 2); power.where() != "none of 400 iterations" {
+		t.Errorf("it fails at %q, and nowhere", power.where())
+	}
+	if power.linear() {
 		t.Errorf("1/t falls at a rate of %v with δ = %v: it is not linear", power.Rate, power.Delta)
 	}
 }
