@@ -58,6 +58,12 @@ type segmentationPlan struct {
 	Tolerance float64 `json:"tolerance"`
 }
 
+// labelTolerance and labelSweeps are of the inference for labels, which needs no more.
+const (
+	labelTolerance = 1e-4
+	labelSweeps    = 1000
+)
+
 // trainTolerance is ten times learn's default, for which photographs take many more
 // passes.
 const trainTolerance = 1e-4
@@ -154,7 +160,7 @@ func (p segmentationPlan) measure(ctx context.Context, threads int) (*Segmentati
 // judge predicts the test images, by the inference that was learnt with.
 func (x *Segmentation) judge(ctx context.Context, model *crf.Model, test *dataset.Set) error {
 	predictor := &infer.Predictor{
-		Model: model, Limits: bp.Limits{Tolerance: 1e-6, MaxSweeps: 1000},
+		Model: model, Limits: bp.Limits{Tolerance: labelTolerance, MaxSweeps: labelSweeps},
 		Counting: func(in *crf.Instance) (*bp.Counting, error) { return bp.Convex(in.Graph), nil }, // as in learning
 	}
 	score := infer.NewScore(len(x.Classes))

@@ -79,7 +79,7 @@ func sizesOf(s Scale) sizes {
 		theoremSteps: 20000,
 		choiceGrid:   20, choiceBA: 300, choiceSeeds: 5,
 		stepsSide: 16, stepsCases: len(suiteCases), stepsSeeds: 1,
-		images: 2, imageWork: 150, testImages: 4, trainPasses: 400,
+		images: 2, imageWork: 150, testImages: 4, trainPasses: 200,
 	}
 }
 
