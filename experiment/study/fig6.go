@@ -58,10 +58,10 @@ type segmentationPlan struct {
 	Tolerance float64 `json:"tolerance"`
 }
 
-// labelTolerance and labelSweeps are of the inference for labels, which needs no more.
+// labelTolerance and labelSweeps end the inference for labels, which needs no more.
 const (
 	labelTolerance = 1e-4
-	labelSweeps    = 1000
+	labelSweeps    = 200
 )
 
 // trainTolerance is ten times learn's default, for which photographs take many more
