@@ -21,9 +21,9 @@ import (
 // at each pass's π. It makes steps independent of the scales and correlations of
 // features, and is the inverse Hessian where no node answers to another.
 //
-// Near the optimum of large data it is the Hessian of all weights together as the
-// beliefs of the moment have it (hessian, dense), again without nodes that answer to
-// others.
+// For large data that this is too rough for, it is the Hessian of all weights together
+// as the beliefs of the moment have it (hessian, dense), again without nodes that
+// answer to others.
 //
 // What P leaves out, the coupling of neighbours and beliefs that differ from the
 // mean, is learned by limited-memory BFGS from one pair (s, y) per pass. The aggregated
@@ -92,7 +92,10 @@ const (
 	trustGrowth = 1.5
 	// mostSetbacks and longestStall bound the first phase: so many times back, or
 	// passes without a smaller gradient, and the careful one takes over.
+	// Where there is a dense P, which makes good use of gradients that are up to date, it
+	// does so after mostDense times.
 	mostSetbacks = 4
+	mostDense    = 1
 	longestStall = 40
 	// rise of the objective, relatively, that a pass with held weights may show over
 	// the safe one: its beliefs are not quite consistent.
@@ -225,7 +228,7 @@ func (a *Auto) eager(theta, gradient []float64, norm float64, passEnds bool) flo
 		}
 	}
 	a.curvature.direct(a.direction, gradient, norm)
-	size := c[autoLength] / float64(a.problem.PerPass)
+	size := c[autoLength] / float64(a.problem.PerPass) * a.damping(gradient)
 	for i, d := range a.direction {
 		theta[i] -= size * d
 	}
@@ -309,7 +312,12 @@ func (a *Auto) tolerable(passEnds bool) float64 {
 // gradient belongs to them alone.
 func (a *Auto) goBack(theta []float64) {
 	c := a.scalars
-	if c[autoSetbacks]++; c[autoSetbacks] > mostSetbacks {
+	most := float64(mostSetbacks)
+	if a.dense.on() {
+		most = mostDense
+	}
+	a.dense.hasten()
+	if c[autoSetbacks]++; c[autoSetbacks] > most {
 		a.beCareful(theta)
 		return
 	}
@@ -345,22 +353,29 @@ func (a *Auto) endPass(gradient []float64, norm float64) float64 {
 // renew measures a dense P anew if it is time for that, and returns gᵀP⁻¹g. That of the
 // best weights is taken to change as much.
 func (a *Auto) renew(gradient []float64, norm float64) float64 {
-	near := nearOptimum * a.problem.Variables
-	if !a.dense.endPass(norm <= near) {
+	if !a.dense.endPass() {
 		return norm
 	}
 	a.dense.solve(a.plain, gradient)
 	renewed := simd.Dot(a.plain, gradient)
-	if !(renewed <= near) { // by this P the optimum is farther away
-		a.dense.drop()
-		a.apply(a.plain, gradient)
-		renewed = simd.Dot(a.plain, gradient)
-	}
 	a.curvature.scalars[memoryScale] = 1
 	if norm > 0 {
 		a.scalars[autoBestNorm] *= renewed / norm
 	}
 	return renewed
+}
+
+// damping returns what the length of a step with a dense P is multiplied by: one that
+// promises a large gain leads to where the beliefs, and with them P, are others.
+func (a *Auto) damping(gradient []float64) float64 {
+	if !a.dense.on() {
+		return 1
+	}
+	promise, most := simd.Dot(a.direction, gradient), mostPromised*a.problem.Variables
+	if !(promise > most) {
+		return 1
+	}
+	return math.Sqrt(most / promise)
 }
 
 // remember makes a pair of the pass that ends and the one before.

@@ -80,10 +80,14 @@ const (
 	// still change by; slow inference has a few hundred times that ahead of it.
 	checkShare                  = 0.003
 	tightestCheck, loosestCheck = 1e-12, 1e-6
-	// loosestClaim is the largest change of a message in the last pass with which
-	// convergence is claimed, however rough the tolerance: where messages ascend a
-	// dual, and elsewhere, where they can have other things in store.
-	loosestClaim, strictestClaim = 1e-5, 1e-6
+	// strictestClaim is the largest change of a message in the last pass with which
+	// convergence is claimed where messages ascend no dual, and can have other things in
+	// store. Elsewhere it is claimWay times the relative tolerance, between two bounds: in
+	// states that have no probability messages go on for thousands of passes, of which
+	// neither the gradient nor the objective sees anything.
+	strictestClaim           = 1e-6
+	claimWay                 = 500
+	tightClaim, loosestClaim = 1e-5, 5e-4
 	// checkStall is how many passes may bring no smaller residual before messages
 	// are damped, where convergence is not certain anyway.
 	checkStall = 10
@@ -227,8 +231,11 @@ const (
 	// unknownShare of the tolerance is what may be left unknown of the gradient's norm
 	// in a claim of convergence.
 	unknownShare = 0.05
-	// unknownDigits is what may be left unknown of the objective, relatively.
-	unknownDigits = 1e-10
+	// unknownDigits is what may be left unknown of the objective, relatively. Where
+	// messages ascend a dual it may be digitsShare of the relative tolerance, up to
+	// roughDigits.
+	unknownDigits, roughDigits = 1e-10, 1e-7
+	digitsShare                = 0.1
 	// passesToJudge: the first pass replaces what is stale, and two changes make a
 	// factor.
 	passesToJudge = 3
@@ -266,16 +273,33 @@ func (l *learner) verdict() (decided, settled bool) {
 	if norm-doubt*left > tolerance {
 		return true, true
 	}
-	settled = left <= unknownShare*tolerance && leftOfObjective <= unknownDigits*(1+math.Abs(l.at.Objective)) && c.Residual <= l.claimResidual()
+	settled = left <= unknownShare*tolerance && leftOfObjective <= l.claimDigits()*(1+math.Abs(l.at.Objective)) && c.Residual <= l.claimResidual()
 	return settled && (norm+left <= tolerance || norm-left > tolerance), settled
 }
 
 // claimResidual is the largest change of a message with which convergence is claimed.
 func (l *learner) claimResidual() float64 {
 	if l.ascends {
-		return loosestClaim
+		return min(max(tightClaim, claimWay*l.wanted()), loosestClaim)
 	}
 	return strictestClaim
+}
+
+// claimDigits is what may be left unknown of the objective, relatively, where convergence
+// is claimed.
+func (l *learner) claimDigits() float64 {
+	if l.ascends {
+		return min(max(unknownDigits, digitsShare*l.wanted()), roughDigits)
+	}
+	return unknownDigits
+}
+
+// wanted returns the tolerance relative to the first gradient.
+func (l *learner) wanted() float64 {
+	if l.at.First > 0 {
+		return l.tolerance() / l.at.First
+	}
+	return 0
 }
 
 // settling returns r/(1−r), r being the factor per pass by which changes shrink.

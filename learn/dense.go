@@ -8,7 +8,7 @@ import (
 
 // dense is the preconditioner of Auto for large data: the Hessian as it is measured
 // where the beliefs are (hessian), of all weights together. It is renewed as the number
-// of passes grows, near the optimum only, and costs a share of them at most.
+// of passes grows, and costs a share of them at most.
 type dense struct {
 	measure           func(dst []float64) error // nil: not used
 	size              int
@@ -40,11 +40,12 @@ const (
 	renewalShare = 0.5
 	freeRenewals = 2e8
 	// renewalGrowth is how many times more passes there are from one renewal to the next.
-	renewalGrowth = 1.5
-	// nearOptimum bounds gᵀP⁻¹g per variable: twice what a step promises to gain. Beyond,
-	// beliefs are not those of where the weights go, and their covariances mislead.
-	nearOptimum = 0.01
-	// firstRenewal is the pass of the first: what converges before does not need one.
+	renewalGrowth = 1.2
+	// mostPromised is the gain per variable, twice over, that a whole step may promise:
+	// beyond, beliefs are not those of where the weights go, and their covariances mislead.
+	mostPromised = 0.01
+	// firstRenewal is the pass of the first, where no setback asks for it before: what
+	// converges by then does not need one.
 	firstRenewal = 40
 	// solveWork, factorWork and listWork are how much faster a multiplication is there
 	// than in a message.
@@ -74,12 +75,12 @@ func (d *dense) on() bool { return d.scalars[denseOn] > 0 }
 
 func (d *dense) memory() [][]float64 { return [][]float64{d.scalars, d.factor} }
 
-// endPass renews the factor if it is time, and reports whether it did: near the optimum
-// only. A Hessian that cannot be measured or factorised leaves the last one in place.
-func (d *dense) endPass(near bool) bool {
+// endPass renews the factor if it is time, and reports whether it did. A Hessian that
+// cannot be measured or factorised leaves the last one in place.
+func (d *dense) endPass() bool {
 	c := d.scalars
 	c[densePasses]++
-	if d.measure == nil || !near || c[densePasses] < c[denseDue] || c[denseSpent]+d.renewal > renewalShare*c[densePasses]*d.passWork+freeRenewals {
+	if d.measure == nil || c[densePasses] < c[denseDue] || c[denseSpent]+d.renewal > renewalShare*c[densePasses]*d.passWork+freeRenewals {
 		return false
 	}
 	c[denseSpent] += d.renewal
@@ -91,6 +92,9 @@ func (d *dense) endPass(near bool) bool {
 	c[denseOn] = 1
 	return true
 }
+
+// hasten asks for a renewal at the end of the next pass.
+func (d *dense) hasten() { d.scalars[denseDue] = min(d.scalars[denseDue], d.scalars[densePasses]) }
 
 // drop leaves the factor unused until the next renewal.
 func (d *dense) drop() { d.scalars[denseOn] = 0 }

@@ -34,8 +34,6 @@ type hessian struct {
 	most       int     // elements of a type that are looked at, 0: as many as wanted says
 	labelShare float64 // of a belief that is taken from the label
 
-	nodeScale, edgeScale []float64 // [types] nodes (edges) per sampled one
-
 	rows       []float64 // [rowsTogether][size] scratch: roots of the terms of nodes
 	count      int       // of them in use
 	potential  []float64 // [size][states] scratch: J_s
@@ -50,9 +48,11 @@ type hessian struct {
 type hessianSample struct {
 	u     *unit
 	block partition.Block
-	// drawn [edges of the block] are those that were, beside those of a node that was.
-	drawn []bool
-	place map[int32]int // position in the block, by edge
+	// nodeScale and edgeScale say how many nodes and edges each one drawn stands for: 0
+	// for edges that only belong to a node that was.
+	nodeScale, edgeScale []float64
+	place                map[int32]int // position in the block, by edge
+	unsure               []float32     // [nodes]
 }
 
 const (
@@ -63,6 +63,9 @@ const (
 	// labelShare of a belief is taken from the label: a model that is sure of something
 	// else has to go there, and would look free to move at no curvature.
 	labelShare = 0.02
+	// leastUnsure, of the mean of how unsure beliefs are, is added to each: the rest is
+	// not left out.
+	leastUnsure = 0.1
 	// leastCovariance of a state, τ(1 − τ), is one that counts.
 	leastCovariance = 1e-7
 	// rowsTogether is how many roots are added up in one call.
@@ -84,7 +87,7 @@ func newHessian(l *learner) *hessian {
 		pairs = max(pairs, t.States)
 	}
 	c := &hessian{
-		l: l, size: layout.Size, labelShare: labelShare, nodeScale: make([]float64, len(layout.Node)), edgeScale: make([]float64, len(layout.Edge)),
+		l: l, size: layout.Size, labelShare: labelShare,
 		rows: make([]float64, rowsTogether*layout.Size), potential: make([]float64, layout.Size*most), isActive: make([]bool, layout.Size),
 		node: make([]float64, most), edge: make([]float64, pairs),
 	}
@@ -105,7 +108,7 @@ func (c *hessian) work() float64 {
 			}
 		}
 		for q, e := range s.block.Edges {
-			if s.drawn[q] {
+			if s.edgeScale[q] > 0 {
 				features := float64(c.l.usedFeatures(e, s.u.in))
 				joint := float64(c.l.model.Layout.Edge[s.u.in.EdgeType(e)].States)
 				total += c.edgeWork(s, e) + joint*joint*features*features/solveWork
@@ -121,53 +124,51 @@ func (c *hessian) edgeWork(s *hessianSample, e int32) float64 {
 	return joint * joint
 }
 
-// draw chooses the sample.
+// draw chooses the sample: elements whose beliefs of the moment are less sure are
+// drawn more often, and count less. Most of a model that is sure of itself has no
+// covariance worth the work.
 func (c *hessian) draw() {
 	layout := &c.l.model.Layout
-	var units []*unit
+	c.samples = c.samples[:0]
 	for _, b := range c.l.bundles {
 		for _, u := range b.units {
 			if u.weight > 0 {
-				units = append(units, u)
+				c.samples = append(c.samples, hessianSample{u: u, place: map[int32]int{}, unsure: c.unsure(u)})
 			}
 		}
-	}
-	sampleOf := map[*unit]*hessianSample{}
-	for _, u := range units {
-		sampleOf[u] = &hessianSample{u: u, place: map[int32]int{}}
 	}
 	rng := rand.New(rand.NewPCG(1, 3))
-	drawnEdges := map[*unit][]int32{}
 	for a, span := range layout.Node {
-		c.nodeScale[a] = c.pick(units, rng, c.wanted(span), func(u *unit) (int, func(int32) int) { return u.in.Graph.NumNodes(), u.in.NodeType }, a,
-			func(u *unit, s int32) { sampleOf[u].block.Nodes = append(sampleOf[u].block.Nodes, s) })
+		c.pick(rng, c.wanted(span), a, true)
 	}
 	for b, span := range layout.Edge {
-		c.edgeScale[b] = c.pick(units, rng, c.wanted(span), func(u *unit) (int, func(int32) int) { return u.in.Graph.NumEdges(), u.in.EdgeType }, b,
-			func(u *unit, e int32) { drawnEdges[u] = append(drawnEdges[u], e) })
+		c.pick(rng, c.wanted(span), b, false)
 	}
-	for _, u := range units {
-		s := sampleOf[u]
-		if len(s.block.Nodes) == 0 && len(drawnEdges[u]) == 0 {
-			continue
+	for i := range c.samples {
+		c.samples[i].complete()
+	}
+	c.samples = slices.DeleteFunc(c.samples, func(s hessianSample) bool { return len(s.block.Nodes)+len(s.block.Edges) == 0 })
+}
+
+// complete sorts what was drawn and adds the edges of the nodes.
+func (s *hessianSample) complete() {
+	drawn := s.block.Edges
+	s.block.Edges = slices.Clone(drawn)
+	for _, node := range s.block.Nodes {
+		for _, d := range s.u.in.Graph.Incoming(node) {
+			s.block.Edges = append(s.block.Edges, d>>1)
 		}
-		slices.Sort(s.block.Nodes)
-		edges := slices.Clone(drawnEdges[u])
-		for _, node := range s.block.Nodes {
-			for _, d := range u.in.Graph.Incoming(node) {
-				edges = append(edges, d>>1)
-			}
-		}
-		slices.Sort(edges)
-		s.block.Edges = slices.Compact(edges)
-		for q, e := range s.block.Edges {
-			s.place[e] = q
-		}
-		s.drawn = make([]bool, len(s.block.Edges))
-		for _, e := range drawnEdges[u] {
-			s.drawn[s.place[e]] = true
-		}
-		c.samples = append(c.samples, *s)
+	}
+	slices.Sort(s.block.Edges)
+	s.block.Edges = slices.Compact(s.block.Edges)
+	for q, e := range s.block.Edges {
+		s.place[e] = q
+	}
+	s.unsure = nil
+	scales := s.edgeScale
+	s.edgeScale = make([]float64, len(s.block.Edges))
+	for i, e := range drawn {
+		s.edgeScale[s.place[e]] = scales[i]
 	}
 }
 
@@ -179,50 +180,88 @@ func (c *hessian) wanted(span crf.Span) int {
 	return max(leastSampled, int(nodesPerWeight*float64(c.size)/float64(max(1, span.States-1))))
 }
 
-// pick draws elements of type t from all units, one from each of so many stretches of
-// equal length, and returns how many there are for each drawn.
-func (c *hessian) pick(units []*unit, rng *rand.Rand, wanted int, elementsOf func(*unit) (int, func(int32) int), t int, take func(*unit, int32)) float64 {
-	total := 0
-	for _, u := range units {
-		n, typeOf := elementsOf(u)
-		for i := range int32(n) {
-			if typeOf(i) == t {
-				total++
-			}
-		}
+// pick draws nodes (or edges) of type t in proportion to how unsure they are, one from
+// each of so many stretches of equal sums, and notes for each how many it stands for.
+func (c *hessian) pick(rng *rand.Rand, wanted, t int, nodes bool) {
+	count, total := 0, 0.0
+	c.eachOf(t, nodes, func(_ *hessianSample, _ int32, unsure float64) {
+		count++
+		total += unsure
+	})
+	if count == 0 {
+		return
 	}
-	if total == 0 {
-		return 0
+	all := wanted >= count
+	floor := leastUnsure
+	if total > 0 {
+		floor = leastUnsure * total / float64(count)
 	}
-	wanted = min(wanted, total)
-	stretch := float64(total) / float64(wanted)
-	next, drawn, at := 0, 0, 0
-	aim := func() int {
-		lo, hi := int(stretch*float64(drawn)), int(stretch*float64(drawn+1))
-		return lo + rng.IntN(max(1, hi-lo))
-	}
-	next = aim()
-	for _, u := range units {
-		n, typeOf := elementsOf(u)
-		for i := range int32(n) {
-			if typeOf(i) != t {
-				continue
-			}
-			if at == next && drawn < wanted {
-				take(u, i)
+	stretch := (total + floor*float64(count)) / float64(wanted)
+	sum, next := 0.0, stretch*rng.Float64()
+	drawn := 0
+	c.eachOf(t, nodes, func(s *hessianSample, i int32, unsure float64) {
+		scale := 1.0
+		if !all {
+			sum += unsure + floor
+			times := 0.0
+			for sum > next && drawn < wanted {
+				times++
 				drawn++
-				next = aim()
+				next = stretch * (float64(drawn) + rng.Float64())
 			}
-			at++
+			if times == 0 {
+				return
+			}
+			scale = times * stretch / (unsure + floor)
+		}
+		if nodes {
+			s.block.Nodes, s.nodeScale = append(s.block.Nodes, i), append(s.nodeScale, scale)
+		} else {
+			s.block.Edges, s.edgeScale = append(s.block.Edges, i), append(s.edgeScale, scale)
+		}
+	})
+}
+
+// eachOf calls f for all nodes (or edges) of type t, with how unsure each is: the
+// probability of all states of a node but one, or of the end of an edge that is surer.
+func (c *hessian) eachOf(t int, nodes bool, f func(s *hessianSample, i int32, unsure float64)) {
+	for k := range c.samples {
+		s := &c.samples[k]
+		in := s.u.in
+		if nodes {
+			for i := range int32(in.Graph.NumNodes()) {
+				if in.NodeType(i) == t {
+					f(s, i, float64(s.unsure[i]))
+				}
+			}
+			continue
+		}
+		for e := range int32(in.Graph.NumEdges()) {
+			if in.EdgeType(e) == t {
+				f(s, e, float64(min(s.unsure[in.Graph.U(e)], s.unsure[in.Graph.V(e)])))
+			}
 		}
 	}
-	return float64(total) / float64(drawn)
+}
+
+// unsure returns, for each node, the probability of all states but the likeliest, with
+// the label's share.
+func (c *hessian) unsure(u *unit) []float32 {
+	unsure := make([]float32, u.in.Graph.NumNodes())
+	for i := range unsure {
+		belief := c.node[:u.in.States(int32(i))]
+		u.net.Belief(belief, u.state, int32(i))
+		c.mixNode(belief, u.in, int32(i))
+		unsure[i] = float32(1 - slices.Max(belief))
+	}
+	return unsure
 }
 
 // measure writes H into dst [size*size], row-major, of which only the lower triangle
 // counts.
 func (c *hessian) measure(dst []float64) error {
 	clear(dst)
+	c.draw()
 	for i := range c.samples {
 		s := &c.samples[i]
 		if err := c.space.Ground(c.l.model, s.u.in, s.u.net, &s.block); err != nil {
@@ -243,14 +282,14 @@ func (c *hessian) addSample(dst []float64, s *hessianSample) error {
 	layout := &c.l.model.Layout
 	in := s.u.in
 	for q, e := range s.block.Edges {
-		if !s.drawn[q] {
+		if s.edgeScale[q] == 0 {
 			continue
 		}
 		if err := c.projectEdge(s, q); err != nil {
 			return err
 		}
 		t := in.EdgeType(e)
-		c.addInteraction(dst, s, e, &layout.Edge[t], s.u.weight*c.edgeScale[t]/s.u.net.Counting.Edge[e])
+		c.addInteraction(dst, s, e, &layout.Edge[t], s.u.weight*s.edgeScale[q]/s.u.net.Counting.Edge[e])
 	}
 	for p, node := range s.block.Nodes {
 		t := in.NodeType(node)
@@ -274,7 +313,7 @@ func (c *hessian) addSample(dst []float64, s *hessianSample) error {
 		belief := c.node[:span.States]
 		c.space.NodeBelief(belief, s.u.net, s.u.state, &s.block, p)
 		c.mixNode(belief, in, node)
-		c.addNode(dst, belief, s.u.weight*c.nodeScale[t]/s.u.net.Counting.RhoNode(node))
+		c.addNode(dst, belief, s.u.weight*s.nodeScale[p]/s.u.net.Counting.RhoNode(node))
 	}
 	return nil
 }

@@ -75,17 +75,16 @@ func TestSampledHessian(t *testing.T) {
 		}
 	}
 	drawnNodes, drawnEdges := 0, 0
-	m.samples = nil
 	m.most = 2 * nodes / 3
 	m.draw()
 	for _, s := range m.samples {
 		drawnNodes += len(s.block.Nodes)
-		for _, d := range s.drawn {
-			drawnEdges += oneIf(d)
+		for _, d := range s.edgeScale {
+			drawnEdges += oneIf(d > 0)
 		}
 	}
-	if drawnNodes != m.most || drawnEdges != min(m.most, edges) {
-		t.Errorf("drew %d of %d nodes and %d of %d edges, want %d", drawnNodes, nodes, drawnEdges, edges, m.most)
+	if drawnNodes > m.most || drawnNodes < m.most/2 || drawnEdges > min(m.most, edges) || drawnEdges < m.most/2 {
+		t.Errorf("drew %d of %d nodes and %d of %d edges, want up to %d", drawnNodes, nodes, drawnEdges, edges, m.most)
 	}
 	if err := m.measure(some); err != nil {
 		t.Fatal(err)
