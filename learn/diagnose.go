@@ -108,7 +108,7 @@ func (c *columns) texts() []string {
 		return nil
 	}
 	var texts []string
-	for _, text := range []string{c.unequal(), c.zero(), c.copies()} {
+	for _, text := range []string{c.unequal(), c.zero(), c.constants(), c.copies()} {
 		if text != "" {
 			texts = append(texts, text)
 		}
@@ -162,6 +162,32 @@ func (c *columns) zero() string {
 		return ""
 	}
 	return fmt.Sprintf("of %s the feature %s is zero everywhere: nothing can be learned of it, and its weights stay as they are; leave it out", c.where, c.list(list))
+}
+
+// constants tells of features that have one value everywhere. One that is 1 is meant as a
+// bias, and of two of them copies tells.
+func (c *columns) constants() string {
+	var list []int
+	for j := range c.squares {
+		if c.constant(j) && c.least[j] != 0 && c.least[j] != 1 {
+			list = append(list, j)
+		}
+	}
+	if len(list) != 1 || c.constantBeside(list[0]) {
+		return ""
+	}
+	j := list[0]
+	return fmt.Sprintf("of %s the feature %s is %.3g everywhere: it tells no element from another, and its weights can only say how frequent states are, against an l2 that holds them back %.2g times as hard as those of a feature of 1; leave it out, or make it 1", c.where, c.name(j), c.least[j], 1/(c.least[j]*c.least[j]))
+}
+
+// constantBeside reports whether a feature before or after j is constant, too.
+func (c *columns) constantBeside(j int) bool {
+	for i := range c.squares {
+		if i != j && c.constant(i) && c.least[i] != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *columns) list(all []int) string {
@@ -274,6 +300,8 @@ func (r *Result) Diagnose() []string {
 	var texts []string
 	if r.Separable {
 		texts = append(texts, fmt.Sprintf("l2 is 0 and the data are separable: the model gives every sample of labels more than half of its probability (objective %.3g), so that the objective falls for ever as the weights grow, and these weights are only where the run stopped; give l2 a positive value", r.Objective))
+	} else if r.Memorised {
+		texts = append(texts, "l2 is 0 and the model gives every label more than half of its node's belief: the data are probably separable, so that the objective falls for ever as the weights grow, and these weights are only where the run stopped; give l2 a positive value")
 	}
 	if u := r.Unsettled; u != nil && !(u.Residual <= unsettledTold) {
 		where := fmt.Sprintf("block %d", u.Blocks[0])
@@ -310,4 +338,34 @@ func (l *learner) separable() bool {
 		}
 	}
 	return true
+}
+
+// memorised reports, of runs without l2, that each label is the state of more than half
+// of its node's belief. It proves nothing, but weights that explain every label can as a
+// rule explain it better by growing.
+func (l *learner) memorised() bool {
+	if l.problem.L2 > 0 {
+		return false
+	}
+	belief, labelled := make([]float64, l.largestTable()), false
+	for _, b := range l.bundles {
+		for _, u := range b.units {
+			if u.weight < 0 {
+				continue
+			}
+			for _, labels := range u.in.Samples() {
+				for s, y := range labels {
+					if y == crf.Unobserved {
+						continue
+					}
+					node := belief[:u.in.States(int32(s))]
+					u.net.Belief(node, u.state, int32(s))
+					if labelled = true; !(node[y] > 0.5) {
+						return false
+					}
+				}
+			}
+		}
+	}
+	return labelled
 }

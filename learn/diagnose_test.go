@@ -43,6 +43,7 @@ func TestDiagnose(t *testing.T) {
 		{func(r int) []float64 { return []float64{value[r], 1000 * other[r], third[r]} }, []string{`"green" has root mean square`, "divide each feature"}},
 		{func(r int) []float64 { return []float64{value[r], other[r], -2 * value[r]} }, []string{`"blue" is a multiple of "red"`, "leave one of them out"}},
 		{func(r int) []float64 { return []float64{value[r], 1, 3} }, []string{`"blue" is constant, as "green" is`, "leave one of them out"}},
+		{func(r int) []float64 { return []float64{value[r], 0.1, third[r]} }, []string{`"green" is 0.1 everywhere`, "1e+02 times as hard", "leave it out, or make it 1"}},
 		{func(r int) []float64 { return []float64{value[r], 0, third[r]} }, []string{`"green" is zero everywhere`, "leave it out"}},
 	} {
 		texts := Diagnose(troubled(t, test.features, names, 1))
@@ -76,11 +77,16 @@ func TestSeparableIsTold(t *testing.T) {
 			t.Errorf("%s: %s, objective %v, but nothing is said", counting, r.Reason, r.Objective)
 		}
 	}
+	// A run that stops early cannot know, and says what it suspects.
+	early := fit(t, troubled(t, tells, []string{"a", "b"}, 0), Settings{MaxPasses: 300, RelativeTolerance: 0.5})
+	if text := strings.Join(early.Diagnose(), "\n"); early.Separable || !strings.Contains(text, "the data are probably separable") || !strings.Contains(text, "give l2 a positive value") {
+		t.Errorf("objective %v: the result says %q", early.Objective, text)
+	}
 	r := fit(t, troubled(t, silent, []string{"a", "b"}, 0).withoutEdges(), Settings{MaxPasses: 300})
-	if r.Separable {
+	if r.Separable || r.Memorised {
 		t.Errorf("objective %v is called separable", r.Objective)
 	}
-	if r := fit(t, troubled(t, tells, []string{"a", "b"}, 1), Settings{}); r.Separable {
+	if r := fit(t, troubled(t, tells, []string{"a", "b"}, 1), Settings{}); r.Separable || r.Memorised {
 		t.Error("with l2 there is an optimum")
 	}
 }

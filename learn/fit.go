@@ -431,7 +431,7 @@ func (l *learner) finish(status Status) (*Result, error) {
 			worst := l.checkSchedule[check.WorstAt]
 			r.Unsettled = &Unsettled{l.bundles[worst.bundle].name, worst.blocks, check.Residual}
 		}
-		r.Damping, r.Separable = l.at.Damping, l.separable()
+		r.Damping, r.Separable, r.Memorised = l.at.Damping, l.separable(), l.memorised()
 		if math.IsNaN(r.Objective) || math.IsInf(r.Objective, 0) {
 			return nil, &DivergedError{Iteration: l.at.Iterations, Reason: fmt.Sprintf("the objective at the final weights is %v", r.Objective)}
 		}

@@ -61,10 +61,12 @@ type Result struct {
 
 	// Unsettled is where the messages of that check changed the most, nil where
 	// InferenceConverged and where not Checked. Damping is the weight that old messages
-	// came to have, where they circled; Separable: there is no optimum (Diagnose).
+	// came to have, where they circled; Separable: there is no optimum; Memorised: there
+	// is probably none (Diagnose).
 	Unsettled *Unsettled
 	Damping   float64
 	Separable bool
+	Memorised bool
 
 	Iterations int // steps of the weights
 	// Passes is the message work done, in whole-network sweeps; CheckPasses is
