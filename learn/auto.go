@@ -147,7 +147,7 @@ func (a *Auto) Start(p StepProblem) error {
 		*x = make([]float64, layout.Size)
 	}
 	a.curvature = newQuasiNewton(layout.Size, a.apply)
-	a.careful = newCareful(layout.Size, a.curvature, a.measure)
+	a.careful = newCareful(layout.Size, a.curvature, a.measure, a.damping)
 	a.scalars = make([]float64, autoScalars)
 	a.scalars[autoLength], a.scalars[autoLongest] = a.longest(), a.longest()
 	return nil
@@ -228,7 +228,7 @@ func (a *Auto) eager(theta, gradient []float64, norm float64, passEnds bool) flo
 		}
 	}
 	a.curvature.direct(a.direction, gradient, norm)
-	size := c[autoLength] / float64(a.problem.PerPass) * a.damping(gradient)
+	size := c[autoLength] / float64(a.problem.PerPass) * a.damping(simd.Dot(a.direction, gradient))
 	for i, d := range a.direction {
 		theta[i] -= size * d
 	}
@@ -365,14 +365,12 @@ func (a *Auto) renew(gradient []float64, norm float64) float64 {
 	return renewed
 }
 
-// damping returns what the length of a step with a dense P is multiplied by: one that
-// promises a large gain leads to where the beliefs, and with them P, are others.
-func (a *Auto) damping(gradient []float64) float64 {
-	if !a.dense.on() {
-		return 1
-	}
-	promise, most := simd.Dot(a.direction, gradient), mostPromised*a.problem.Variables
-	if !(promise > most) {
+// damping returns what the length of a step along a direction with the product promise
+// with the gradient is multiplied by: with a dense P, one that promises a large gain leads
+// to where the beliefs, and with them P, are others.
+func (a *Auto) damping(promise float64) float64 {
+	most := mostPromised * a.problem.Variables
+	if !a.dense.on() || !(promise > most) {
 		return 1
 	}
 	return math.Sqrt(most / promise)

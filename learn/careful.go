@@ -20,7 +20,8 @@ import (
 // far too high.
 type careful struct {
 	curvature *quasiNewton
-	renew     func() // measures P anew at the beliefs of the moment
+	renew     func()                        // measures P anew at the beliefs of the moment
+	longest   func(promise float64) float64 // α at most of a line with that slope at its start
 
 	origin    []float64 // weights at the start of the line
 	first     []float64 // gradient there
@@ -64,8 +65,8 @@ const (
 	carefulGrowth = 4
 )
 
-func newCareful(size int, curvature *quasiNewton, renew func()) *careful {
-	c := &careful{curvature: curvature, renew: renew, scalars: make([]float64, carefulScalars)}
+func newCareful(size int, curvature *quasiNewton, renew func(), longest func(promise float64) float64) *careful {
+	c := &careful{curvature: curvature, renew: renew, longest: longest, scalars: make([]float64, carefulScalars)}
 	for _, x := range []*[]float64{&c.origin, &c.first, &c.direction, &c.last, &c.difference, &c.solved} {
 		*x = make([]float64, size)
 	}
@@ -167,7 +168,7 @@ func (c *careful) newLine(theta, gradient []float64) float64 {
 	c.curvature.direct(c.direction, gradient, simd.Dot(c.solved, gradient))
 	s := c.scalars
 	s[carefulLine], s[carefulTries], s[carefulSlope] = 1, 0, -simd.Dot(gradient, c.direction)
-	return c.move(theta, 1)
+	return c.move(theta, c.longest(-s[carefulSlope]))
 }
 
 func (c *careful) move(theta []float64, alpha float64) float64 {
