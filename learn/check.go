@@ -82,12 +82,14 @@ const (
 	tightestCheck, loosestCheck = 1e-12, 1e-6
 	// strictestClaim is the largest change of a message in the last pass with which
 	// convergence is claimed where messages ascend no dual, and can have other things in
-	// store. Elsewhere it is claimWay times the relative tolerance, between two bounds: in
-	// states that have no probability messages go on for thousands of passes, of which
-	// neither the gradient nor the objective sees anything.
+	// store. Elsewhere it is tightClaim, and after patience passes of a check claimWay times
+	// the relative tolerance, up to loosestClaim: in states that have no probability
+	// messages go on for thousands of passes, of which neither the gradient nor the
+	// objective sees anything.
 	strictestClaim           = 1e-6
 	claimWay                 = 500
 	tightClaim, loosestClaim = 1e-5, 5e-4
+	patience                 = 15
 	// checkStall is how many passes may bring no smaller residual before messages
 	// are damped, where convergence is not certain anyway.
 	checkStall = 10
@@ -233,7 +235,7 @@ const (
 	unknownShare = 0.05
 	// unknownDigits is what may be left unknown of the objective, relatively. Where
 	// messages ascend a dual it may be digitsShare of the relative tolerance, up to
-	// roughDigits.
+	// roughDigits, after patience passes.
 	unknownDigits, roughDigits = 1e-10, 1e-7
 	digitsShare                = 0.1
 	// passesToJudge: the first pass replaces what is stale, and two changes make a
@@ -279,19 +281,22 @@ func (l *learner) verdict() (decided, settled bool) {
 
 // claimResidual is the largest change of a message with which convergence is claimed.
 func (l *learner) claimResidual() float64 {
-	if l.ascends {
-		return min(max(tightClaim, claimWay*l.wanted()), loosestClaim)
+	switch {
+	case !l.ascends:
+		return strictestClaim
+	case l.at.Check.Passes <= patience:
+		return tightClaim
 	}
-	return strictestClaim
+	return min(max(tightClaim, claimWay*l.wanted()), loosestClaim)
 }
 
 // claimDigits is what may be left unknown of the objective, relatively, where convergence
 // is claimed.
 func (l *learner) claimDigits() float64 {
-	if l.ascends {
-		return min(max(unknownDigits, digitsShare*l.wanted()), roughDigits)
+	if !l.ascends || l.at.Check.Passes <= patience {
+		return unknownDigits
 	}
-	return unknownDigits
+	return min(max(unknownDigits, digitsShare*l.wanted()), roughDigits)
 }
 
 // wanted returns the tolerance relative to the first gradient.
