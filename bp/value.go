@@ -144,7 +144,7 @@ const maxScalings = 100
 
 // makeConsistent changes pair so that its row sums are row and its column sums
 // are column: alternating scaling (Sinkhorn), which keeps zeros, and where that does
-// not get there a rank-one correction of what is left (Altschuler, Weed and Rigollet
+// not get there, as where a row has less than 1/largestScale of its mass, a rank-one correction of what is left (Altschuler, Weed and Rigollet
 // 2017). left has the length of row; right and sums that of column: scratch.
 func makeConsistent(pair, row, column, left, right, sums []float64) {
 	left, right, sums = left[:len(row)], right[:len(column)], sums[:len(column)]

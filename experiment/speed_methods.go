@@ -61,7 +61,11 @@ func (r *speedRun) methodsOn(side int) error {
 		next := &race{ctx: r.ctx, comparison: c, method: method, optimum: optimum.Model.Weights}
 		races, tasks = append(races, next), append(tasks, next)
 	}
-	timings, err := machine.Interleave(r.ctx, machine.Rounds{Least: r.plan.MethodRepeats}, tasks...)
+	repeats := r.plan.MethodRepeats
+	if r.hurried() {
+		repeats = 1
+	}
+	timings, err := machine.Interleave(r.ctx, machine.Rounds{Least: repeats}, tasks...)
 	if err != nil {
 		return err
 	}

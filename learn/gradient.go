@@ -270,7 +270,7 @@ func (l *learner) contributeEdges32(w *worker, u *unit, share []float64, block *
 var ones32 = [crf.RowsPerBatch]float32{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
 
 // beliefsTogether bounds how many numbers the beliefs of edges have that are
-// computed in one call: they stay in the nearest cache.
+// computed in one call: 32 KiB stay in the nearest cache, or in the second one.
 const beliefsTogether = 4096
 
 // edgesTogether returns how many edges are computed in one call: as many of the

@@ -20,19 +20,20 @@ const longestShare = 0.95
 // fastest is how much larger the square of the velocities may become in a pass.
 const fastest = 1.5
 
-// quickest is the share of the square of the velocities that must be left after a pass
-// for messages to be carried on from then on: those that halve what is left of their
-// way in every pass arrive without.
+// quickest is the share of the square of the velocities that must be left after a pass of
+// a check for messages to be carried on from then on: those that halve what is left of
+// their way in every pass arrive without.
 const quickest = 0.25
 
 // endPass decides on the share of the next pass: 1/4, 2/5, 3/6, … from one to the next,
 // or 0 where sweeps turned back, or where messages move much faster than in the pass
-// before, as they do where the weights, which move too, follow them, or settle quickly.
-func (m *momentum) endPass() {
+// before, as they do where the weights, which move too, follow them. In a check it does
+// not begin where they settle quickly.
+func (m *momentum) endPass(checking bool) {
 	switch {
 	case m.Share*m.Product > m.Square || m.Square > fastest*m.Before:
 		m.Passes = 0
-	case m.Passes > 0 || m.Square > quickest*m.Before:
+	case m.Passes > 0 || !checking || m.Square > quickest*m.Before:
 		m.Passes++
 	}
 	m.Share = min(longestShare, float64(m.Passes)/float64(m.Passes+3))
@@ -49,7 +50,7 @@ func (l *learner) follows() bool { return l.carries && l.settings.Method != Full
 
 // carryOn ends a pass and carries all messages on.
 func (l *learner) carryOn() error {
-	l.at.Momentum.endPass()
+	l.at.Momentum.endPass(l.at.Check.Active)
 	if l.at.Momentum.Share == 0 {
 		return nil
 	}
