@@ -134,7 +134,7 @@ func (t givenTicks) Ticks(low, high float64) []plot.Tick {
 	free := vg.Length(math.Inf(-1))
 	var ticks []plot.Tick
 	for _, v := range t.values {
-		if v < low || v > high {
+		if !(v >= low && v <= high) {
 			continue
 		}
 		tick, label := plot.Tick{Value: v}, strconv.FormatFloat(v, 'g', -1, 64)

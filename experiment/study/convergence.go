@@ -176,14 +176,18 @@ func convergenceFigures(cs []*Comparison) []Figure {
 	network := first.Problem.Name()
 	file := fmt.Sprintf("%s-%d", first.Problem.Kind, first.Problem.Size)
 	drawn := seedWords(cs)
+	level := "."
+	if pseudoOf(cs).runs > 0 {
+		level = levelWords
+	}
 	var all []Figure
 	for _, x := range axes {
 		distance := withLevel(distanceCurves(network+": distance", cs, mainNames, x), pseudoOf(cs).distance)
 		objective := withLevel(objectiveCurves(network+": objective", first, mainNames, x), pseudoOf(cs[:1]).above)
 		all = append(all,
-			Figure{file + "-distance-" + x.file, network + ", best fixed step of each method" + drawn + levelWords, distance},
+			Figure{file + "-distance-" + x.file, network + ", best fixed step of each method" + drawn + level, distance},
 			Figure{file + "-common-" + x.file, network + ", one common step for the three methods, " + number("%.3g", medianStep(cs, nameBBPL+nameCommon)) + drawn + ".", distanceCurves(network+": distance, common step", cs, commonNames, x)},
-			Figure{file + "-objective-" + x.file, network + ", exact objective above its optimum, first seed, best steps" + levelWords, objective},
+			Figure{file + "-objective-" + x.file, network + ", exact objective above its optimum, first seed, best steps" + level, objective},
 		)
 	}
 	return all

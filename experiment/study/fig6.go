@@ -58,7 +58,8 @@ type segmentationPlan struct {
 	Tolerance float64 `json:"tolerance"`
 }
 
-// labelTolerance and labelSweeps end the inference for labels, which needs no more.
+// labelTolerance and labelSweeps end the inference for labels; where it was cut short
+// the results say so (not_converged).
 const (
 	labelTolerance = 1e-4
 	labelSweeps    = 200

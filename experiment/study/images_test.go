@@ -118,3 +118,13 @@ func TestWithoutData(t *testing.T) {
 		t.Errorf("outcome %+v", o)
 	}
 }
+
+// TestObjectiveAt: between kept points the logarithm goes straight.
+func TestObjectiveAt(t *testing.T) {
+	r := ImageRun{Points: []ImagePoint{{Seconds: 1, Objective: 100}, {Seconds: 3, Objective: 1}, {Seconds: 4, Objective: -1}}}
+	for _, c := range []struct{ at, want float64 }{{0.5, math.Inf(1)}, {1, 100}, {2, 10}, {3, 1}, {3.5, 0}, {4, -1}, {9, -1}} {
+		if got := r.objectiveAt(c.at); got != c.want && !(math.Abs(got-c.want) < 1e-12) {
+			t.Errorf("after %v s: %v, want %v", c.at, got, c.want)
+		}
+	}
+}
