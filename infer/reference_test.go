@@ -20,7 +20,7 @@ func references(t *testing.T) map[string]*oracle.Reference {
 	t.Helper()
 	dirs, _ := filepath.Glob(filepath.Join(referenceDir, "*"))
 	if len(dirs) == 0 {
-		t.Skip("skipped: the reference models are no part of the repository; the test runs where they lie in " + referenceDir)
+		t.Skip("skipped: the reference models may not be passed on with the repository (other tests compare with enumeration); the test runs where they lie in " + referenceDir)
 	}
 	all := map[string]*oracle.Reference{}
 	for _, dir := range dirs {

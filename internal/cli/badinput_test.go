@@ -636,16 +636,26 @@ func TestBadOutput(t *testing.T) {
 	}
 }
 
-// TestReadOnlyFolder: nothing can be written, which is said at once.
-func TestReadOnlyFolder(t *testing.T) {
+// TestFoldersThatCannotBeWritten: which is said at once, of a read-only folder, where
+// that binds this user, and of a file in the place of one, which binds everybody.
+func TestFoldersThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
-	folder := filepath.Join(t.TempDir(), "locked")
-	if err := os.Mkdir(folder, 0o555); err != nil {
+	locked := filepath.Join(t.TempDir(), "locked")
+	if err := os.Mkdir(locked, 0o555); err != nil {
 		t.Fatal(err)
 	}
-	if runBound(t, "generate", "--graph", "chain:3", "-o", filepath.Join(folder, "probe")).code == 0 {
-		t.Skip("skipped: this user may write into read-only folders; the test runs on Linux, and elsewhere for users who may not, such as any but root")
+	if runBound(t, "generate", "--graph", "chain:3", "-o", filepath.Join(locked, "probe")).code != 0 {
+		refusesFolder(t, locked, "permission denied")
+	} else {
+		t.Log("this user may write into read-only folders")
 	}
+	refusesFolder(t, writeFile(t, filepath.Join(t.TempDir(), "taken"), "text"), "not a directory")
+}
+
+// refusesFolder runs commands that write into a folder, and wants it and why in what
+// they say.
+func refusesFolder(t *testing.T, folder, why string) {
+	t.Helper()
 	network := writeFile(t, filepath.Join(t.TempDir(), "loop.uai"), loopUAI)
 	for _, args := range [][]string{
 		{"train", gridData(t), "-o", filepath.Join(folder, "run")},
@@ -653,6 +663,6 @@ func TestReadOnlyFolder(t *testing.T) {
 		{"generate", "--graph", "chain:3", "-o", filepath.Join(folder, "data")},
 		{"infer", network, "-o", filepath.Join(folder, "x.PR")},
 	} {
-		runBound(t, args...).wantFailure(t, 1, folder, "permission denied")
+		runBound(t, args...).wantFailure(t, 1, folder, why)
 	}
 }

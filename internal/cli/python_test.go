@@ -40,10 +40,10 @@ func TestPythonPage(t *testing.T) {
 	t.Parallel()
 	python, err := exec.LookPath("python3")
 	if err != nil {
-		t.Skip("skipped: there is no python3")
+		t.Skip("skipped: the page is Python, which nothing else here needs; the test runs where there are python3 and numpy")
 	}
 	if out, err := exec.CommandContext(t.Context(), python, "-c", "import numpy").CombinedOutput(); err != nil {
-		t.Skipf("skipped: python3 has no numpy: %v: %s", err, out)
+		t.Skipf("skipped: the page needs numpy too; the test runs where python3 has it: %v: %s", err, out)
 	}
 	folder := t.TempDir()
 	environment := withCommand(t, filepath.Join(folder, "bin"))
