@@ -250,10 +250,15 @@ func (a *Auto) noteBest(theta []float64, norm float64) {
 }
 
 // Best returns weights of an earlier pass end that a run should end with if it
-// had to end now, or nil if those of the moment are as good.
+// had to end now, or nil if those of the moment are as good. Norms of gradients tell
+// that of the first phase; in the careful one they are of unsettled gradients, and of
+// other matrices P.
 func (a *Auto) Best() []float64 {
 	c := a.scalars
-	if c[autoPasses] == 0 || c[autoNorm] <= tolerableGrowth*c[autoBestNorm] {
+	switch {
+	case a.careful.on() && a.careful.searching():
+		return a.careful.origin // each line begins lower than the one before
+	case c[autoPasses] == 0 || c[autoNorm] <= tolerableGrowth*c[autoBestNorm]:
 		return nil
 	}
 	return a.bestTheta

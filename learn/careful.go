@@ -79,6 +79,9 @@ func (c *careful) memory() [][]float64 {
 
 func (c *careful) on() bool { return c.scalars[carefulOn] > 0 }
 
+// searching reports whether the weights are on a line, away from its start.
+func (c *careful) searching() bool { return c.scalars[carefulAlpha] > 0 }
+
 // begin starts the phase at the weights of the moment, which are left for the
 // safe ones, of the given objective, if they turn out to be worse.
 func (c *careful) begin(safe []float64, value float64) {

@@ -243,6 +243,10 @@ const (
 	passesToJudge = 3
 	// doubt multiplies what seems to be left before a claim is given up for it.
 	doubt = 3
+	// widestGap bounds the gap between dual and primal, relatively, with which convergence is
+	// claimed, as the relative tolerance does where that is smaller, down to
+	// narrowestGap: messages that change by less and less may have a long way to go.
+	widestGap, narrowestGap = 1e-6, 1e-9
 )
 
 // verdict judges, after a pass, by the gradient g: changes that shrink by a factor
@@ -297,6 +301,15 @@ func (l *learner) claimDigits() float64 {
 		return unknownDigits
 	}
 	return min(max(unknownDigits, digitsShare*l.wanted()), roughDigits)
+}
+
+// closes reports whether the gap between dual and primal, where there is a dual to ascend,
+// is small enough to claim convergence.
+func (l *learner) closes(gap float64) bool {
+	if math.IsNaN(gap) {
+		return true
+	}
+	return gap <= min(max(narrowestGap, l.wanted()), widestGap)*(1+math.Abs(l.at.Objective))
 }
 
 // wanted returns the tolerance relative to the first gradient.
@@ -360,6 +373,7 @@ func (l *learner) endCheck() (done bool, err error) {
 		if err := l.record(l.checkEvent()); err != nil {
 			return false, err
 		}
+		c.Settled = c.Settled && l.closes(c.gap)
 		if !l.small(l.at.GradientNorm) || !c.Settled {
 			l.at.FailedChecks++ // the stale gradient was too hopeful: go on
 			if rule, ok := l.settings.Step.(interface {

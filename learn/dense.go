@@ -85,7 +85,11 @@ func (d *dense) endPass() bool {
 	}
 	c[denseSpent] += d.renewal
 	c[denseDue] = renewalGrowth * c[densePasses]
-	if d.measure(d.fresh) != nil || !factorise(d.fresh, d.size) {
+	if d.measure(d.fresh) != nil {
+		return false
+	}
+	stiffen(d.fresh, d.size)
+	if !factorise(d.fresh, d.size) {
 		return false
 	}
 	d.factor, d.fresh = d.fresh, d.factor
@@ -110,6 +114,26 @@ func (d *dense) solve(dst, g []float64) {
 		row := d.factor[i*d.size:][:d.size]
 		dst[i] /= row[i]
 		simd.AddScaled(dst[:i], row[:i], -dst[i])
+	}
+}
+
+// stiffness is what is added to the diagonal of H, relatively: with l2 = 0 there are
+// directions in which nothing changes, and rounding would decide how far to go.
+const stiffness = 1e-9
+
+// stiffen raises the diagonal of h [n*n] by a share of itself, or of its mean where it is
+// zero.
+func stiffen(h []float64, n int) {
+	mean := 0.0
+	for i := range n {
+		mean += h[i*n+i] / float64(n)
+	}
+	for i := range n {
+		if x := &h[i*n+i]; *x > 0 {
+			*x *= 1 + stiffness
+		} else {
+			*x = mean
+		}
 	}
 }
 

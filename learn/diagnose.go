@@ -37,6 +37,7 @@ func Diagnose(p Problem) []string {
 			continue
 		}
 		c := newColumns(fmt.Sprintf("node type %q", t.Name), t.FeatureNames, t.Features)
+		c.states, c.l2 = "states", p.L2
 		c.read(p.Data, true, a)
 		texts = append(texts, c.texts()...)
 	}
@@ -45,6 +46,7 @@ func Diagnose(p Problem) []string {
 			continue
 		}
 		c := newColumns(fmt.Sprintf("edge type %q", t.Name), t.FeatureNames, t.Features)
+		c.states, c.l2 = "pairs of states", p.L2
 		c.read(p.Data, false, b)
 		texts = append(texts, c.texts()...)
 	}
@@ -54,6 +56,8 @@ func Diagnose(p Problem) []string {
 // columns are statistics of the features of one type.
 type columns struct {
 	where   string
+	states  string // what a weight is of: states of a node, or pairs of them
+	l2      float64
 	names   []string
 	rows    int
 	squares []float64
@@ -176,8 +180,11 @@ func (c *columns) constants() string {
 	if len(list) != 1 || c.constantBeside(list[0]) {
 		return ""
 	}
-	j := list[0]
-	return fmt.Sprintf("of %s the feature %s is %.3g everywhere: it tells no element from another, and its weights can only say how frequent states are, against an l2 that holds them back %.2g times as hard as those of a feature of 1; leave it out, or make it 1", c.where, c.name(j), c.least[j], 1/(c.least[j]*c.least[j]))
+	j, held := list[0], ""
+	if square := c.least[j] * c.least[j]; c.l2 > 0 && square != 1 {
+		held = fmt.Sprintf(", and the same l2 holds them back %.2g times as hard as those of a feature of 1", 1/square)
+	}
+	return fmt.Sprintf("of %s the feature %s is %.3g everywhere: its weights can only say how frequent %s are%s; make it 1 if it is meant for that, and look where it comes from if it is not", c.where, c.name(j), c.least[j], c.states, held)
 }
 
 // constantBeside reports whether a feature before or after j is constant, too.
@@ -299,9 +306,9 @@ type Unsettled struct {
 func (r *Result) Diagnose() []string {
 	var texts []string
 	if r.Separable {
-		texts = append(texts, fmt.Sprintf("l2 is 0 and the data are separable: the model gives every sample of labels more than half of its probability (objective %.3g), so that the objective falls for ever as the weights grow, and these weights are only where the run stopped; give l2 a positive value", r.Objective))
+		texts = append(texts, fmt.Sprintf("l2 is 0 and the data are separable: the model gives every sample of labels more than half of its probability (objective %.3g), so that the objective would fall for ever as the weights grow, and these weights are only where the run stopped; give l2 a positive value", r.Objective))
 	} else if r.Memorised {
-		texts = append(texts, "l2 is 0 and the model gives every label more than half of its node's belief: the data are probably separable, so that the objective falls for ever as the weights grow, and these weights are only where the run stopped; give l2 a positive value")
+		texts = append(texts, "l2 is 0 and the model gives every label more than half of its node's belief: the data are probably separable, so that the objective would fall for ever as the weights grow, and these weights are only where the run stopped; give l2 a positive value")
 	}
 	if u := r.Unsettled; u != nil && !(u.Residual <= unsettledTold) {
 		where := fmt.Sprintf("block %d", u.Blocks[0])

@@ -26,10 +26,11 @@ import (
 // matrix than fisher's Kronecker products: those know of a mean covariance only. The
 // sums are over a sample of the nodes and of the edges.
 type hessian struct {
-	l       *learner
-	samples []hessianSample
-	space   bp.Workspace
-	size    int // weights
+	l        *learner
+	samples  []hessianSample
+	leverage *leverage
+	space    bp.Workspace
+	size     int // weights
 
 	most       int     // elements of a type that are looked at, 0: as many as wanted says
 	labelShare float64 // of a belief that is taken from the label
@@ -63,16 +64,16 @@ const (
 	// labelShare of a belief is taken from the label: a model that is sure of something
 	// else has to go there, and would look free to move at no curvature.
 	labelShare = 0.02
-	// leastUnsure, of the mean of how unsure beliefs are, is added to each: the rest is
-	// not left out.
-	leastUnsure = 0.1
+	// leastTold, of the mean of what elements tell, is added to each: the rest is not left
+	// out.
+	leastTold = 0.1
 	// leastCovariance of a state, τ(1 − τ), is one that counts.
 	leastCovariance = 1e-7
 	// rowsTogether is how many roots are added up in one call.
 	rowsTogether = crf.RowsPerBatch
 )
 
-// newHessian draws the sample, or returns nil for models with weights of their own
+// newHessian returns a measurement, of which work tells the cost, or nil for models with weights of their own
 // for every node or edge, or with more than maxDense weights.
 func newHessian(l *learner) *hessian {
 	layout := &l.model.Layout
@@ -91,6 +92,7 @@ func newHessian(l *learner) *hessian {
 		rows: make([]float64, rowsTogether*layout.Size), potential: make([]float64, layout.Size*most), isActive: make([]bool, layout.Size),
 		node: make([]float64, most), edge: make([]float64, pairs),
 	}
+	c.leverage = newLeverage(l)
 	c.draw()
 	return c
 }
@@ -118,15 +120,17 @@ func (c *hessian) work() float64 {
 	return total
 }
 
-// edgeWork is that of a projection.
+// edgeWork is that of a projection, and of adding it to J_s.
 func (c *hessian) edgeWork(s *hessianSample, e int32) float64 {
-	joint := float64(c.l.model.Layout.Edge[s.u.in.EdgeType(e)].States)
-	return joint * joint
+	in := s.u.in
+	joint := float64(c.l.model.Layout.Edge[in.EdgeType(e)].States)
+	states := float64(max(in.States(in.Graph.U(e)), in.States(in.Graph.V(e))))
+	return joint*joint + float64(c.l.usedFeatures(e, in))*joint*states
 }
 
-// draw chooses the sample: elements whose beliefs of the moment are less sure are
-// drawn more often, and count less. Most of a model that is sure of itself has no
-// covariance worth the work.
+// draw chooses the sample: elements whose beliefs of the moment are less sure, and those
+// with features that few have, are drawn more often, and count less. Most of a model that
+// is sure of itself has no covariance worth the work.
 func (c *hessian) draw() {
 	layout := &c.l.model.Layout
 	c.samples = c.samples[:0]
@@ -150,7 +154,7 @@ func (c *hessian) draw() {
 	c.samples = slices.DeleteFunc(c.samples, func(s hessianSample) bool { return len(s.block.Nodes)+len(s.block.Edges) == 0 })
 }
 
-// complete sorts what was drawn and adds the edges of the nodes.
+// complete adds the edges of the nodes that were drawn, and sorts the edges.
 func (s *hessianSample) complete() {
 	drawn := s.block.Edges
 	s.block.Edges = slices.Clone(drawn)
@@ -180,29 +184,29 @@ func (c *hessian) wanted(span crf.Span) int {
 	return max(leastSampled, int(nodesPerWeight*float64(c.size)/float64(max(1, span.States-1))))
 }
 
-// pick draws nodes (or edges) of type t in proportion to how unsure they are, one from
-// each of so many stretches of equal sums, and notes for each how many it stands for.
+// pick draws nodes (or edges) of type t in proportion to what they tell, one from each of
+// so many stretches of equal sums, and notes for each how many it stands for.
 func (c *hessian) pick(rng *rand.Rand, wanted, t int, nodes bool) {
 	count, total := 0, 0.0
-	c.eachOf(t, nodes, func(_ *hessianSample, _ int32, unsure float64) {
+	c.eachOf(t, nodes, func(_ *hessianSample, _ int32, tells float64) {
 		count++
-		total += unsure
+		total += tells
 	})
 	if count == 0 {
 		return
 	}
 	all := wanted >= count
-	floor := leastUnsure
+	floor := leastTold
 	if total > 0 {
-		floor = leastUnsure * total / float64(count)
+		floor = leastTold * total / float64(count)
 	}
 	stretch := (total + floor*float64(count)) / float64(wanted)
 	sum, next := 0.0, stretch*rng.Float64()
 	drawn := 0
-	c.eachOf(t, nodes, func(s *hessianSample, i int32, unsure float64) {
+	c.eachOf(t, nodes, func(s *hessianSample, i int32, tells float64) {
 		scale := 1.0
 		if !all {
-			sum += unsure + floor
+			sum += tells + floor
 			times := 0.0
 			for sum > next && drawn < wanted {
 				times++
@@ -212,7 +216,7 @@ func (c *hessian) pick(rng *rand.Rand, wanted, t int, nodes bool) {
 			if times == 0 {
 				return
 			}
-			scale = times * stretch / (unsure + floor)
+			scale = times * stretch / (tells + floor)
 		}
 		if nodes {
 			s.block.Nodes, s.nodeScale = append(s.block.Nodes, i), append(s.nodeScale, scale)
@@ -222,23 +226,24 @@ func (c *hessian) pick(rng *rand.Rand, wanted, t int, nodes bool) {
 	})
 }
 
-// eachOf calls f for all nodes (or edges) of type t, with how unsure each is: the
-// probability of all states of a node but one, or of the end of an edge that is surer.
-func (c *hessian) eachOf(t int, nodes bool, f func(s *hessianSample, i int32, unsure float64)) {
+// eachOf calls f for all nodes (or edges) of type t, with what each tells: its leverage
+// times how unsure it is, the probability of all states of a node but one, or of the end
+// of an edge that is surer.
+func (c *hessian) eachOf(t int, nodes bool, f func(s *hessianSample, i int32, tells float64)) {
 	for k := range c.samples {
 		s := &c.samples[k]
 		in := s.u.in
 		if nodes {
 			for i := range int32(in.Graph.NumNodes()) {
 				if in.NodeType(i) == t {
-					f(s, i, float64(s.unsure[i]))
+					f(s, i, float64(s.unsure[i])*c.leverage.node(in, i))
 				}
 			}
 			continue
 		}
 		for e := range int32(in.Graph.NumEdges()) {
 			if in.EdgeType(e) == t {
-				f(s, e, float64(min(s.unsure[in.Graph.U(e)], s.unsure[in.Graph.V(e)])))
+				f(s, e, float64(min(s.unsure[in.Graph.U(e)], s.unsure[in.Graph.V(e)]))*c.leverage.edge(in, e))
 			}
 		}
 	}
@@ -261,6 +266,7 @@ func (c *hessian) unsure(u *unit) []float32 {
 // counts.
 func (c *hessian) measure(dst []float64) error {
 	clear(dst)
+	c.forget()
 	c.draw()
 	for i := range c.samples {
 		s := &c.samples[i]
@@ -276,6 +282,12 @@ func (c *hessian) measure(dst []float64) error {
 		dst[i*c.size+i] += c.l.problem.L2
 	}
 	return nil
+}
+
+// forget drops what a measurement that failed has left.
+func (c *hessian) forget() {
+	c.count, c.active = 0, c.active[:0]
+	clear(c.isActive)
 }
 
 func (c *hessian) addSample(dst []float64, s *hessianSample) error {

@@ -31,7 +31,7 @@ func TestSinglePrecision(t *testing.T) {
 				t.Errorf("%s, %s: relative distance %g", kind, name, d)
 			}
 			e := must(NewEvaluator(p, 1))
-			if x := settled(t, e, r.Model.Weights); !near(x.Objective, r.Objective, roughDigits) {
+			if x := settled(t, e, r.Model.Weights); !near(x.Objective, r.Objective, 1e-9) {
 				t.Errorf("%s, %s: objective %.12f, want %.12f", kind, name, r.Objective, x.Objective)
 			}
 			e.Close()

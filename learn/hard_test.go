@@ -1,0 +1,191 @@
+package learn
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph/gen"
+)
+
+// regions draws a problem whose messages are slow: a grid with labels in regions, of which a
+// share is noise, and node features that tell little of them.
+func regions(seed uint64, rows, cols, states int, l2, noise, scale float64) Problem {
+	rng := source(seed)
+	features := states + 1
+	model := must(crf.NewModel(crf.Homogeneous(crf.NumberedStates(states), features, 1)))
+	var centres [][2]float64
+	for range states + 2 {
+		centres = append(centres, [2]float64{rng.Float64() * float64(rows), rng.Float64() * float64(cols)})
+	}
+	labels, x := make([]int32, rows*cols), make([]float64, rows*cols*features)
+	for s := range labels {
+		nearest := math.Inf(1)
+		for i, c := range centres {
+			if d := math.Hypot(c[0]-float64(s/cols), c[1]-float64(s%cols)); d < nearest {
+				nearest, labels[s] = d, int32(i%states)
+			}
+		}
+		if rng.Float64() < noise {
+			labels[s] = int32(rng.IntN(states))
+		}
+		for j := range features {
+			x[s*features+j] = scale * (rng.NormFloat64() + 0.5*float64(oneIf(int(labels[s]) == j)))
+		}
+	}
+	return homogeneous(model, rows, cols, x, features, labels, l2)
+}
+
+// rareFeatures draws a problem with binary features, the j-th of which a node has with a
+// probability of 1/(2j).
+func rareFeatures(seed uint64, side, states, features int, l2 float64) Problem {
+	rng := source(seed)
+	model := must(crf.NewModel(crf.Homogeneous(crf.NumberedStates(states), features, 1)))
+	truth := make([]float64, features*states)
+	for i := range truth {
+		truth[i] = 2 * rng.NormFloat64()
+	}
+	labels, x := make([]int32, side*side), make([]float64, side*side*features)
+	for s := range labels {
+		score := make([]float64, states)
+		for j := range features {
+			if j == 0 || rng.Float64() < 0.5/float64(j+1) {
+				x[s*features+j] = 1
+				for i := range score {
+					score[i] += truth[j*states+i]
+				}
+			}
+		}
+		for i := range score {
+			if score[i] -= math.Log(rng.ExpFloat64()); score[i] > score[labels[s]] {
+				labels[s] = int32(i)
+			}
+		}
+	}
+	return homogeneous(model, side, side, x, features, labels, l2)
+}
+
+// homogeneous is a grid with the constant feature on its edges.
+func homogeneous(model *crf.Model, rows, cols int, x []float64, features int, labels []int32, l2 float64) Problem {
+	g := must(gen.Grid(rows, cols, gen.GridOptions{}))
+	in := must(crf.NewInstance(&model.Schema, crf.InstanceSpec{
+		Graph: g, NodeFeat: []crf.Features{must(crf.Dense(x, features))}, EdgeFeat: []crf.Features{crf.Constant(g.NumEdges(), 1)}, Labels: [][]int32{labels},
+	}))
+	return Problem{Model: model, Data: []*crf.Instance{in}, L2: l2}
+}
+
+// slow draws the problem with the given seed of a family whose messages take hundreds of
+// sweeps to settle, and a tolerance.
+func slow(seed uint64) (p Problem, tolerance float64) {
+	rng := source(seed)
+	rows, cols, states := 4+rng.IntN(5), 5+rng.IntN(8), 2+rng.IntN(3)
+	l2 := math.Pow(10, -6+2.5*rng.Float64()) * float64(rows*cols)
+	p = regions(seed, rows, cols, states, l2, 0.15*rng.Float64(), math.Pow(10, 1+rng.Float64()))
+	return p, math.Pow(10, -5-1.5*rng.Float64())
+}
+
+// TestClaimsHoldUp: where convergence is claimed after messages that settle ever more slowly,
+// inference to the end gives the same objective, and a gradient within the tolerance.
+// Without a bound on the gap two of these claims are wrong.
+func TestClaimsHoldUp(t *testing.T) {
+	const allowed = 2e-6
+	claims := 0
+	for _, seed := range []uint64{3, 17, 53} {
+		p, tolerance := slow(seed)
+		r, err := Fit(context.Background(), p, Settings{RelativeTolerance: tolerance, MaxPasses: 6000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Status != Converged {
+			continue
+		}
+		claims++
+		e := must(NewEvaluator(p, 1))
+		var x Exact
+		for range 40 {
+			if x = must(e.At(r.Model.Weights)); x.Residual < 1e-7 {
+				break
+			}
+		}
+		e.Close()
+		if ratio := x.GradientNorm / (tolerance * r.FirstGradientNorm); !(ratio <= 1.05) || !near(x.Objective, r.Objective, allowed) {
+			t.Errorf("seed %d: gradient %.3g of the tolerance, objective %.10g instead of %.10g", seed, ratio, x.Objective, r.Objective)
+		}
+	}
+	if claims < 2 {
+		t.Errorf("only %d claims", claims)
+	}
+}
+
+// TestLimitInCarefulPhase: a run with more passes never ends with a worse model.
+func TestLimitInCarefulPhase(t *testing.T) {
+	p, tolerance := slow(66)
+	last := math.Inf(1)
+	for _, passes := range []float64{500, 1000, 2000, 2500} {
+		rule := NewAuto()
+		r, err := Fit(context.Background(), p, Settings{Step: rule, RelativeTolerance: tolerance, MaxPasses: passes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !rule.careful.on() {
+			t.Errorf("%v passes: not in the careful phase", passes)
+		}
+		if !(r.Objective < last) {
+			t.Errorf("objective %v after %v passes, %v after fewer", r.Objective, passes, last)
+		}
+		last = r.Objective
+	}
+}
+
+// TestDenseResume: runs with a dense P go on to the same bits, on any number of threads.
+func TestDenseResume(t *testing.T) {
+	p := regions(1, 20, 20, 3, 1e-4, 0.05, 1)
+	var rule *Auto
+	run := interruptible{p, func() Settings {
+		rule = NewAuto()
+		return Settings{Step: rule, Partition: blocksOf(5), RelativeTolerance: 1e-8, MaxPasses: 120}
+	}}
+	want, rounds := run.steps(t)
+	if !rule.dense.on() {
+		t.Fatal("no dense P")
+	}
+	rng := source(2)
+	for range 3 {
+		stop := rounds/2 + rng.IntN(rounds/2)
+		_, state := run.until(t, nil, stop)
+		other := run
+		other.settings = func() Settings { s := run.settings(); s.Threads = 1 + rng.IntN(3); return s }
+		if again, _ := other.until(t, state, math.MaxInt); !sameBits(want, again) {
+			t.Errorf("stopped after %d of %d rounds: other bits", stop, rounds)
+		}
+	}
+}
+
+// TestDenseWithoutL2: the Hessian is singular there, and rounding must not decide where
+// the weights go.
+func TestDenseWithoutL2(t *testing.T) {
+	for seed, noise := range map[uint64]float64{3: 0.3, 6: 0.6, 9: 0.6, 13: 0.6} {
+		p := regions(seed, 24, 24, 3, 0, noise, 1)
+		r, err := Fit(context.Background(), p, Settings{RelativeTolerance: 1e-9, MaxPasses: 300})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Status != Converged {
+			t.Errorf("seed %d: %s", seed, r.Reason)
+		}
+	}
+}
+
+// TestDenseWithRareFeatures: they are in the sample.
+func TestDenseWithRareFeatures(t *testing.T) {
+	p := rareFeatures(1, 60, 3, 75, 1e-6*3600)
+	rule := NewAuto()
+	r, err := Fit(context.Background(), p, Settings{Step: rule, RelativeTolerance: 1e-7, MaxPasses: 200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Status != Converged || !rule.dense.on() || rule.careful.on() {
+		t.Errorf("%s after %.0f passes; dense %v, careful %v", r.Reason, r.Passes, rule.dense.on(), rule.careful.on())
+	}
+}
