@@ -156,15 +156,16 @@ func (l *learner) largestTable() int {
 	return largest
 }
 
-// measureWork finds what one sweep, and one gradient, over everything costs.
+// measureWork finds what one sweep, and one gradient, over everything costs where it is
+// not cut. A message into a node is sent in one block, but a cut edge is grounded and
+// enters the gradient in two: visiting all blocks is more than one gradient.
 func (l *learner) measureWork() {
 	for _, b := range l.bundles {
 		for _, u := range b.units {
 			for i := range u.part.Blocks {
-				block := &u.part.Blocks[i]
-				l.sweepWork += float64(block.Work())
-				l.gradientWork += float64(len(block.Edges) + len(block.Nodes))
+				l.sweepWork += float64(u.part.Blocks[i].Work())
 			}
+			l.gradientWork += float64(u.part.Elements())
 			if u.weight > 0 {
 				l.variables += u.weight * float64(u.in.Graph.NumNodes())
 			}
@@ -272,7 +273,7 @@ func (l *learner) count(r *visitReport, s *share, u *unit, blockIndex int) {
 	block := &u.part.Blocks[blockIndex]
 	l.at.Passes += float64(s.outcome.Sweeps) * float64(block.Work()) / l.sweepWork
 	if l.visit.contribute {
-		l.at.GradientPasses += float64(len(block.Edges)+len(block.Nodes)) / l.gradientWork
+		l.at.GradientPasses += float64(block.Elements()) / l.gradientWork
 	}
 }
 

@@ -70,8 +70,9 @@ type Result struct {
 
 	Iterations int // steps of the weights
 	// Passes is the message work done, in whole-network sweeps; CheckPasses is
-	// the part of it spent on checks. GradientPasses counts gradients of the whole
-	// network.
+	// the part of it spent on checks. GradientPasses counts gradients, checks' included,
+	// by the nodes and edges of the whole network: with blocks a pass is more than one,
+	// as a cut edge is computed in both of its blocks.
 	Passes, CheckPasses, GradientPasses float64
 	// Seconds is the time of the run, before an interruption too, with what
 	// evaluations, recorders and checkpoints took; CheckSeconds is the part of it

@@ -137,7 +137,7 @@ func newAlbum(images []*crf.Instance, schema crf.Schema, l2 float64, threads int
 		return nil, err
 	}
 	a := &album{problem: learn.Problem{Model: model, Data: images, L2: l2}, blocks: map[*crf.Instance]*partition.Partition{}, threads: threads}
-	a.shares = make([]float64, paperBlocks)
+	var parts []*partition.Partition
 	for _, in := range images {
 		rows, cols := tileShape(paperBlocks)
 		of, blocks, err := partition.Tiles(in.Rows, in.Cols, rows, cols)
@@ -148,11 +148,9 @@ func newAlbum(images []*crf.Instance, schema crf.Schema, l2 float64, threads int
 		if err != nil {
 			return nil, err
 		}
-		a.blocks[in] = part
-		for i, share := range gradientShares(part) {
-			a.shares[i] += share / float64(len(images))
-		}
+		a.blocks[in], parts = part, append(parts, part)
 	}
+	a.shares = gradientShares(parts...)
 	return a, nil
 }
 
@@ -230,13 +228,14 @@ func (a *album) run(ctx context.Context, m Method, step learn.StepRule, lim imag
 	}
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r := &imageRecorder{run: &ImageRun{Name: m.Name, Gradients: 1}, limits: lim, shares: []float64{1}, watch: stopwatch{alone: lim.alone}, last: math.Inf(1), next: 1, end: cancel}
+	r := &imageRecorder{run: &ImageRun{Name: m.Name}, limits: lim, shares: []float64{1}, watch: stopwatch{alone: lim.alone}, last: math.Inf(1), next: 1, end: cancel}
 	if fixed, ok := step.(*learn.Fixed); ok {
 		r.run.Step = fixed.Alpha
 	}
 	if m.Method == learn.BBPL {
 		r.shares = a.shares
 	}
+	r.run.Gradients = lap(r.shares)
 	settings := learn.Settings{
 		Method: m.Method, InnerSweeps: m.Sweeps, InnerTolerance: m.Tolerance, Order: m.Order, Step: r.watch.on(step), Threads: a.threads,
 		GradientTolerance: math.SmallestNonzeroFloat64, MaxPasses: math.MaxFloat64, Recorder: learn.RecorderFunc(r.record),

@@ -185,7 +185,7 @@ type runner struct {
 func (b *bench) run(ctx context.Context, m Method, step learn.StepRule, star []float64, lim limits, keep bool) (*Trace, error) {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r := &runner{trace: &Trace{Name: m.Name, Gradients: 1}, star: star, limits: lim, keep: keep, end: cancel, first: 1, half: 0.5, watch: stopwatch{alone: lim.alone}}
+	r := &runner{trace: &Trace{Name: m.Name}, star: star, limits: lim, keep: keep, end: cancel, first: 1, half: 0.5, watch: stopwatch{alone: lim.alone}}
 	if fixed, ok := step.(*learn.Fixed); ok {
 		r.trace.Step = fixed.Alpha
 	}
@@ -207,6 +207,7 @@ func (b *bench) run(ctx context.Context, m Method, step learn.StepRule, star []f
 		settings.Partition = func(*crf.Instance) (*partition.Partition, error) { return part, nil }
 		r.share = gradientShares(part)
 	}
+	r.trace.Gradients = lap(r.share) // of the weights that the run starts with
 	settings.Step = r.watch.on(step)
 	_, err := learn.Fit(inner, b.problem, settings)
 	var diverged *learn.DivergedError
@@ -221,19 +222,31 @@ func (b *bench) run(ctx context.Context, m Method, step learn.StepRule, star []f
 	return r.trace, nil
 }
 
-// gradientShares returns what part of a gradient over the whole network the visit
-// of each block is: learn counts it so, but tells at the end of a run only.
-func gradientShares(p *partition.Partition) []float64 {
-	shares := make([]float64, len(p.Blocks))
-	total := 0.0
-	for i := range p.Blocks {
-		shares[i] = float64(len(p.Blocks[i].Edges) + len(p.Blocks[i].Nodes))
-		total += shares[i]
+// gradientShares returns what part of a gradient over whole networks the visit of each
+// block is, where all are cut into as many: learn counts it so, but tells at the end of
+// a run only. An edge between two blocks is computed in both, so that together they are
+// more than one.
+func gradientShares(parts ...*partition.Partition) []float64 {
+	shares := make([]float64, len(parts[0].Blocks))
+	whole := 0
+	for _, p := range parts {
+		whole += p.Elements()
+		for i := range p.Blocks {
+			shares[i] += float64(p.Blocks[i].Elements())
+		}
 	}
 	for i := range shares {
-		shares[i] /= total
+		shares[i] /= float64(whole)
 	}
 	return shares
+}
+
+// lap returns how many gradients of the whole network a visit of all blocks is.
+func lap(shares []float64) (sum float64) {
+	for _, x := range shares {
+		sum += x
+	}
+	return sum
 }
 
 // record implements learn.Recorder.

@@ -91,9 +91,34 @@ func checkWork(t *testing.T, b *bench, m Method, trace *Trace) {
 		Partition: func(*crf.Instance) (*partition.Partition, error) { return part, nil }, MaxIterations: trace.Iterations,
 		GradientTolerance: math.SmallestNonzeroFloat64,
 	}))
-	// learn ends with a check, whose gradient is one more.
-	if gradients := r.GradientPasses - 1; math.Abs(gradients-trace.Gradients) > 1e-9 || math.Abs(r.Passes-r.CheckPasses-trace.Passes) > 1e-9 {
+	// learn ends with a check, whose gradient is a lap more.
+	if gradients := r.GradientPasses - lap(gradientShares(part)); math.Abs(gradients-trace.Gradients) > 1e-9 || math.Abs(r.Passes-r.CheckPasses-trace.Passes) > 1e-9 {
 		t.Errorf("%g gradient passes and %g passes, learn counts %g and %g", trace.Gradients, trace.Passes, gradients, r.Passes-r.CheckPasses)
+	}
+}
+
+// TestGradientShares: a visit of all blocks is as many gradients as the blocks have nodes
+// and edges, of the network's; one block is one.
+func TestGradientShares(t *testing.T) {
+	for _, c := range []struct {
+		problem Problem
+		blocks  int
+	}{{Problem{Kind: Grid, Size: 10, Seed: 1}, 20}, {Problem{Kind: BA, Size: 300, Seed: 1}, 20}, {Problem{Kind: Grid, Size: 10, Seed: 1}, 1}} {
+		b := must(c.problem.build(1))
+		p := must(b.blocks(c.blocks))
+		g := p.Graph
+		cut := 0
+		for e := range int32(g.NumEdges()) {
+			if p.Of[g.U(e)] != p.Of[g.V(e)] {
+				cut++
+			}
+		}
+		want := 1 + float64(cut)/float64(g.NumNodes()+g.NumEdges())
+		for _, copies := range [][]*partition.Partition{{p}, {p, p}} {
+			if got := lap(gradientShares(copies...)); math.Abs(got-want) > 1e-12 || (cut > 0) != (c.blocks > 1) {
+				t.Errorf("%s, %d blocks: a lap is %v gradients, want %v", b.spec.Name(), c.blocks, got, want)
+			}
+		}
 	}
 }
 

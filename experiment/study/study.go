@@ -113,7 +113,7 @@ type lab struct {
 
 // partFormat is part of every hash: raise it where results of before must not be
 // used any more.
-const partFormat = 2
+const partFormat = 3
 
 // id is the name of the part's file, without ending.
 func (p *part) id() string {

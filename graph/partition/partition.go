@@ -55,6 +55,25 @@ type Group struct {
 // updates: what a sweep costs, in units that do not depend on the machine.
 func (b *Block) Work() int { return len(b.In) + len(b.Nodes) }
 
+// Elements returns how many nodes and edges the block has: what grounding it, and its
+// part of a gradient, cost.
+func (b *Block) Elements() int { return len(b.Nodes) + len(b.Edges) }
+
+// Elements returns how many nodes and edges all blocks have together, each once: less
+// than the sum over the blocks, of which two have every cut edge.
+func (p *Partition) Elements() (n int) {
+	for b := range p.Blocks {
+		block := &p.Blocks[b]
+		n += len(block.Nodes)
+		for _, group := range block.Groups {
+			if group.Other >= int32(b) {
+				n += int(group.Hi - group.Lo)
+			}
+		}
+	}
+	return n
+}
+
 // Quality describes a partition: how much of the graph it cuts and how evenly
 // it spreads the work.
 type Quality struct {

@@ -93,6 +93,23 @@ func checkEdges(t fataler, p *partition.Partition) {
 	}
 }
 
+// checkElements: nodes and edges of all blocks are counted once each, though lists of
+// edges may be in two.
+func checkElements(t fataler, p *partition.Partition) {
+	nodes, edges := map[int32]bool{}, map[int32]bool{}
+	for b := range p.Blocks {
+		for _, s := range p.Blocks[b].Nodes {
+			nodes[s] = true
+		}
+		for _, e := range p.Blocks[b].Edges {
+			edges[e] = true
+		}
+	}
+	if got, want := p.Elements(), len(nodes)+len(edges); got != want {
+		t.Fatalf("%d elements, want %d nodes and %d edges", got, len(nodes), len(edges))
+	}
+}
+
 func sorted(x []int32) []int32 { slices.Sort(x); return x }
 
 // checkGroups: the groups of a block are consecutive runs that cover its edges,

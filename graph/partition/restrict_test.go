@@ -30,6 +30,8 @@ func TestRestrict(t *testing.T) {
 		r := p.Restrict(keep)
 		checkPartition(t, p)
 		checkIncoming(t, r)
+		checkElements(t, p)
+		checkElements(t, r)
 		if r.Graph != p.Graph || &r.Of[0] != &p.Of[0] || r.NumGroups != p.NumGroups || len(r.Blocks) != blocks {
 			t.Fatalf("the restriction has another graph, assignment or number of groups")
 		}
