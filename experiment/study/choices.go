@@ -1,6 +1,7 @@
 package study
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -26,10 +27,10 @@ func choices() *Study {
 			t := record.Table{Headers: []string{"network", "setting", "steps", "inner-dual time", "passes", "gradient passes", "full BP time", "passes", "gradient passes"}}
 			data := map[string][]*Comparison{}
 			for _, c := range openSettings(s) {
-				if r.missing(c.parts) > 0 {
+				cs, err := resultsOf[Comparison](r, c.parts)
+				if errors.Is(err, errMissing) {
 					continue
 				}
-				cs, err := resultsOf[Comparison](r, c.parts)
 				if err != nil {
 					return nil, err
 				}

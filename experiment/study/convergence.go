@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/blockbp/blockbp/record"
 )
@@ -89,16 +91,30 @@ type axis struct {
 }
 
 var (
-	secondsAxis   = axis{"seconds", "seconds (" + clockName() + " time)", func(l Level) float64 { return l.Seconds }}
+	secondsAxis   = axis{"seconds", "seconds", func(l Level) float64 { return l.Seconds }}
 	passesAxis    = axis{"passes", "message passes (whole-network sweeps)", func(l Level) float64 { return l.Passes }}
 	gradientsAxis = axis{"gradients", "gradient passes, with grounding (whole networks)", func(l Level) float64 { return l.Gradients }}
 	axes          = []axis{secondsAxis, passesAxis, gradientsAxis}
 )
 
+// labelOf is the label with the clock that seconds were read from.
+func (x axis) labelOf(cs []*Comparison) string {
+	if x.file != secondsAxis.file {
+		return x.label
+	}
+	var clocks []string
+	for _, c := range cs {
+		if !slices.Contains(clocks, c.Clock) {
+			clocks = append(clocks, c.Clock)
+		}
+	}
+	return fmt.Sprintf("%s (%s time)", x.label, strings.Join(clocks, " and "))
+}
+
 // distanceCurves draws ‖θ−θ*‖ against effort: for each method the median over the
 // seeds of what it takes to each distance and, dashed, their range.
 func distanceCurves(title string, cs []*Comparison, names []string, x axis) record.Curves {
-	c := record.Curves{Title: title, XLabel: x.label, YLabel: "‖θ − θ*‖ / ‖θ*‖", LogY: true}
+	c := record.Curves{Title: title, XLabel: x.labelOf(cs), YLabel: "‖θ − θ*‖ / ‖θ*‖", LogY: true}
 	for _, name := range names {
 		var traces []*Trace
 		for _, comparison := range cs {
@@ -138,7 +154,7 @@ func rangeSeries(name string, traces []*Trace, x axis) []record.Series {
 
 // objectiveCurves draws the exact objective above its optimum, of the first seed.
 func objectiveCurves(title string, c *Comparison, names []string, x axis) record.Curves {
-	curves := record.Curves{Title: title, XLabel: x.label, YLabel: "L(θ) − L(θ*)", LogY: true}
+	curves := record.Curves{Title: title, XLabel: x.labelOf([]*Comparison{c}), YLabel: "L(θ) − L(θ*)", LogY: true}
 	for _, name := range names {
 		t := c.trace(name)
 		if t == nil {

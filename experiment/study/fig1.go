@@ -190,7 +190,7 @@ func middleBlocks(numbers []int) int {
 // blockFigure draws effort against the number of blocks, a curve per network, with
 // that of L-BFGS, which has no blocks, as a level.
 func blockFigure(kind string, groups [][]*Comparison, x axis, s Settings) Figure {
-	c := record.Curves{Title: fmt.Sprintf("%s: %s to %g", kindNames[kind], x.file, tolerance), XLabel: "blocks", YLabel: x.label, LogY: true, LogX: true}
+	c := record.Curves{Title: fmt.Sprintf("%s: %s to %g", kindNames[kind], x.file, tolerance), XLabel: "blocks", YLabel: x.labelOf(slices.Concat(groups...)), LogY: true, LogX: true}
 	numbers := blockNumbers(kind, s)
 	for _, n := range numbers {
 		c.XTicks = append(c.XTicks, float64(n))

@@ -67,15 +67,15 @@ func sizesOfKind(kind string, s Settings) []int {
 	return s.sizes().baNodes
 }
 
-// compared reads the comparisons of parts, by size. Sizes that were not measured yet
-// are left out; it is an error where none is left.
+// compared reads the comparisons of parts, by size, of the seeds that were measured.
+// Sizes with none are left out; it is an error where none is left.
 func compared(r results, parts [][]part) ([][]*Comparison, error) {
 	var groups [][]*Comparison
 	for _, ps := range parts {
-		if r.missing(ps) > 0 {
+		cs, err := resultsOf[Comparison](r, ps)
+		if errors.Is(err, errMissing) {
 			continue
 		}
-		cs, err := resultsOf[Comparison](r, ps)
 		if err != nil {
 			return nil, err
 		}

@@ -132,7 +132,7 @@ func gapGrows(kind, other, suffix string, groups [][]*Comparison, s Settings) Cl
 func sizeFigures(kind, file, words string, names []string, groups [][]*Comparison) []Figure {
 	var all []Figure
 	for _, x := range axes {
-		c := record.Curves{Title: fmt.Sprintf("%s: %s to %g, %s", kindNames[kind], x.file, tolerance, words), XLabel: "nodes", YLabel: x.label, LogX: true, LogY: true}
+		c := record.Curves{Title: fmt.Sprintf("%s: %s to %g, %s", kindNames[kind], x.file, tolerance, words), XLabel: "nodes", YLabel: x.labelOf(slices.Concat(groups...)), LogX: true, LogY: true}
 		for _, cs := range groups {
 			c.XTicks = append(c.XTicks, float64(cs[0].Variables))
 		}

@@ -21,8 +21,10 @@ const howToGetData = "it needs the Stanford Background data set (Gould, Fulton a
 
 // imagePlan says what is measured on images.
 type imagePlan struct {
-	Data     string `json:"data"`
-	Features string `json:"features"`
+	// Key tells the data from others; where they lie makes no difference.
+	Key      string `json:"key"`
+	Data     string `json:"-"`
+	Features string `json:"-"`
 	List     string `json:"list"`
 	// Images is how many of the list are used, from its beginning.
 	Images int     `json:"images"`
@@ -46,7 +48,7 @@ const (
 
 func (s Settings) imagePlan() imagePlan {
 	x := s.sizes()
-	return imagePlan{Data: s.Data, Features: s.Features, List: trainList, Images: x.images, L2: imageL2, MostWork: x.imageWork, SearchImages: searchImages}
+	return imagePlan{Key: s.ImageKey, Data: s.Data, Features: s.Features, List: trainList, Images: x.images, L2: imageL2, MostWork: x.imageWork, SearchImages: searchImages}
 }
 
 // ImageComparison is the three methods, and L-BFGS, on images, for the same time, and

@@ -67,14 +67,14 @@ func drawnImages(t *testing.T) string {
 // TestImages runs the studies on images: the first images of the list only, and
 // objectives that fall.
 func TestImages(t *testing.T) {
-	s := Settings{Scale: Tiny, Threads: 2, Data: drawnImages(t)}
+	s := must(Settings{Scale: Tiny, Threads: 2, Data: drawnImages(t)}.identified())
 	dir := filepath.Join(t.TempDir(), "out")
 	folder := must(OpenFolder(dir))
 	o := must(Run(context.Background(), []*Study{fig5(), table1(), fig6()}, s, folder, nil))
 	if len(o.NotRun) != 0 || len(o.Claims) != 4 {
 		t.Errorf("outcome %+v", o)
 	}
-	c := must(result[ImageComparison](must(measureAll(context.Background(), distinct([]*Study{fig5()}, s), s, folder, nil)), imagePart(s)))
+	c := must(result[ImageComparison](must(readAll([]*Study{fig5()}, s, folder)), imagePart(s)))
 	if c.Images != 2 || c.Variables != 160 || len(c.Runs) != 4 || c.Pseudo == nil {
 		t.Fatalf("%d images with %d variables, %d runs", c.Images, c.Variables, len(c.Runs))
 	}
@@ -103,9 +103,42 @@ func TestImages(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	x := must(result[Segmentation](must(measureAll(context.Background(), distinct([]*Study{fig6()}, s), s, folder, nil)), segmentationPart(s)))
+	x := must(result[Segmentation](must(readAll([]*Study{fig6()}, s, folder)), segmentationPart(s)))
 	if x.TestImages != 1 || x.Pixels != 80 || !(x.Accuracy > 0.6) || len(x.Samples) != 1 {
 		t.Errorf("%d test images, %d pixels, accuracy %v", x.TestImages, x.Pixels, x.Accuracy)
+	}
+}
+
+// TestImageKey: parts are found wherever the data lie, and not where they are others.
+func TestImageKey(t *testing.T) {
+	data := drawnImages(t)
+	s := Settings{Scale: Tiny, Data: data}
+	id := func() string {
+		p := imagePart(must(s.identified()))
+		return p.id()
+	}
+	first := id()
+	moved := filepath.Join(t.TempDir(), "moved")
+	if err := os.Rename(data, moved); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(filepath.Dir(moved))
+	if s.Data = "moved"; id() != first {
+		t.Error("the same data elsewhere have another key")
+	}
+	if full := must(s.identified()); full.Data != moved {
+		t.Errorf("the path is %s", full.Data)
+	}
+	for _, file := range []string{"features/1.npy", trainList} {
+		text := must(os.ReadFile(filepath.Join(moved, file)))
+		if err := os.WriteFile(filepath.Join(moved, file), append(text, '\n'), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if now := id(); now == first {
+			t.Errorf("%s changed, the key did not", file)
+		} else {
+			first = now
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/blockbp/blockbp/record"
 )
@@ -22,7 +23,7 @@ func (o *Outcome) write(folder *record.Run) error {
 			return err
 		}
 	}
-	if err := folder.WriteJSON("env.json", record.Environment()); err != nil {
+	if err := folder.WriteJSON("env.json", environments{record.Environment(), o.environments}); err != nil {
 		return err
 	}
 	if err := folder.WriteJSON("claims.json", o); err != nil {
@@ -33,6 +34,13 @@ func (o *Outcome) write(folder *record.Run) error {
 		return err
 	}
 	return folder.WriteFile(pageFile, page.Write)
+}
+
+// environments is what env.json says: where figures and page were made, and where the
+// parts behind them were measured.
+type environments struct {
+	Drawn    map[string]any `json:"drawn_on"`
+	Measured []measuredIn   `json:"measured_on"`
 }
 
 // write writes figures as svg, png and csv, tables as csv, and the numbers as json.
@@ -120,16 +128,10 @@ func (o *Outcome) page() (*record.Report, error) {
 		}
 	}
 	r := &record.Report{Title: "The paper's empirical study, run again", Subtitle: fmt.Sprintf("scale %s; %d of %d claims held", o.Scale, held, len(o.Claims))}
-	environment := record.Environment()
-	clock := "Times are those of a clock on the wall: what else the machine did is in them"
-	if clockName() == processorClock {
-		clock = "Times are processor time of the process, which other programs hardly change"
-		if slices.ContainsFunc(o.studies, (*Study).Apart) {
-			clock += " (those of steps, whose runs go side by side, are of a clock on the wall)"
-		}
+	if len(o.Asked) < len(o.Studies) {
+		r.Subtitle += "; the last run was asked for " + strings.Join(o.Asked, ", ")
 	}
-	r.Paragraph(fmt.Sprintf("Measured on %v, %v cores, with %v. Distances are ‖θ−θ*‖/‖θ*‖. A pass is the message work of one sweep over the whole network and depends on no machine; gradients, each with the grounding of the potentials, are counted apart, in whole networks. %s; no garbage is collected meanwhile, and all methods run in the same process on one thread, one after the other, round after round.",
-		environment["cpu_model"], environment["cores"], environment["go_version"], clock))
+	r.Paragraph(o.howMeasured())
 	r.Section("Claims")
 	table := ClaimsTable(o.Claims)
 	r.Table(table.Headers, table.Rows)
@@ -170,6 +172,16 @@ func (o *Outcome) page() (*record.Report, error) {
 		}
 	}
 	return r, nil
+}
+
+// howMeasured says where and how the numbers of the page were measured.
+func (o *Outcome) howMeasured() string {
+	text := measuredWords(o.environments) + " Distances are ‖θ−θ*‖/‖θ*‖. A pass is the message work of one sweep over the whole network and depends on no machine; gradients, each with the grounding of the potentials, are counted apart, in whole networks, where an edge between two blocks counts in both. " +
+		clockWords(o.environments, slices.ContainsFunc(o.studies, (*Study).Apart)) + "; no garbage is collected meanwhile, and all methods run in the same process on one thread, one after the other, round after round."
+	if slices.ContainsFunc(o.studies, func(study *Study) bool { return study.needsData }) {
+		text += " On images there is one round, and runs use several threads: the processor times of all are added up, so that they are not the wall time that the paper speaks of."
+	}
+	return text
 }
 
 // source says whose statement it is.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/blockbp/blockbp/record"
@@ -58,18 +59,22 @@ type Plan struct {
 	Seconds float64
 }
 
-// Outcome is what a run found.
+// Outcome is what was found.
 type Outcome struct {
 	Scale   Scale    `json:"scale"`
 	Claims  []Claim  `json:"claims"`
 	Studies []string `json:"studies"`
+	// Asked are the studies that the last run was asked for. Run and Show return what
+	// was found in these; the page and claims.json tell of those of earlier runs too.
+	Asked []string `json:"asked"`
 	// NotRun names studies that were asked for and could not be run, with the reason.
 	NotRun  []string `json:"not_run"`
 	Seconds float64  `json:"seconds"`
 	Page    string   `json:"page"` // path of study.html
 
-	findings []*Findings
-	studies  []*Study
+	findings     []*Findings
+	studies      []*Study
+	environments []measuredIn
 }
 
 // Possible returns an error that says what is missing where none of the studies can be
@@ -89,24 +94,32 @@ func (study *Study) possible(s Settings) bool { return !study.needsData || s.Dat
 // distinct lists the parts of several studies, each once.
 func distinct(studies []*Study, s Settings) []part {
 	var all []part
-	seen := map[string]bool{}
 	for _, study := range studies {
-		if !study.possible(s) {
-			continue
-		}
-		for _, p := range study.parts(s) {
-			if id := p.id(); !seen[id] {
-				seen[id] = true
-				all = append(all, p)
-			}
+		if study.possible(s) {
+			all = append(all, study.parts(s)...)
 		}
 	}
-	return all
+	return distinctParts(all)
+}
+
+// distinctParts leaves out what is there already.
+func distinctParts(parts []part) []part {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(parts, func(p part) bool {
+		id := p.id()
+		again := seen[id]
+		seen[id] = true
+		return again
+	})
 }
 
 // PlanOf says what running studies in a folder takes.
 func PlanOf(studies []*Study, s Settings, folder *record.Run) (Plan, error) {
 	var plan Plan
+	s, err := s.identified()
+	if err != nil {
+		return plan, err
+	}
 	for _, p := range distinct(studies, s) {
 		kept, err := readPart(folder, &p)
 		if err != nil {
@@ -126,7 +139,7 @@ func PlanOf(studies []*Study, s Settings, folder *record.Run) (Plan, error) {
 func partPath(p *part) string { return path.Join(partFolder, p.id()+".json") }
 
 // readPart returns nil where a part was not measured yet.
-func readPart(folder *record.Run, p *part) (json.RawMessage, error) {
+func readPart(folder *record.Run, p *part) (*keptPart, error) {
 	text, err := os.ReadFile(folder.Path(partPath(p)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -134,72 +147,122 @@ func readPart(folder *record.Run, p *part) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	var v json.RawMessage
-	if json.Unmarshal(text, &v) != nil {
+	var v keptPart
+	if json.Unmarshal(text, &v) != nil || len(v.Result) == 0 {
 		return nil, nil // damaged: measured again
 	}
-	return v, nil
+	return &v, nil
 }
 
 // Run measures what studies need and is not kept in the folder, and writes figures,
-// tables, numbers and the page study.html. progress may be nil. Where ctx ends, the
-// parts measured so far are kept, files and page tell of them, and the error is that
-// of ctx.
+// tables, numbers and the page study.html, of these studies and of those that earlier
+// runs in the folder were asked for. progress may be nil. Where ctx ends, the parts
+// measured so far are kept, files and page tell of them, and the error is that of ctx.
 func Run(ctx context.Context, studies []*Study, s Settings, folder *record.Run, progress func(Progress)) (*Outcome, error) {
 	started := time.Now()
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	if err := folder.WriteJSON(settingsFile, s); err != nil {
-		return nil, err
-	}
-	r, stopped := measureAll(ctx, distinct(studies, s), s, folder, progress)
-	if stopped != nil && ctx.Err() == nil {
-		return nil, stopped
-	}
-	o, err := conclude(studies, s, r, folder)
+	s, err := s.identified()
 	if err != nil {
 		return nil, err
 	}
-	o.Seconds = time.Since(started).Seconds()
-	if err := o.write(folder); err != nil {
+	all, err := withEarlier(studies, folder)
+	if err != nil {
+		return nil, err
+	}
+	if err := folder.WriteJSON(settingsFile, history{s, namesOf(all)}); err != nil {
+		return nil, err
+	}
+	stopped := measureAll(ctx, distinct(studies, s), s, folder, progress)
+	if stopped != nil && ctx.Err() == nil {
+		return nil, stopped
+	}
+	o, err := present(studies, all, s, folder, started)
+	if err != nil {
 		return nil, err
 	}
 	return o, stopped
 }
 
-// Show does what Run does after measuring, with what is kept in the folder.
+// Show does what Run does after measuring, with what is kept in the folder. Where
+// nothing of the studies is, nothing is written, and the outcome has no Studies.
 func Show(studies []*Study, s Settings, folder *record.Run) (*Outcome, error) {
+	started := time.Now()
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	r := results{}
-	for _, p := range distinct(studies, s) {
-		kept, err := readPart(folder, &p)
-		if err != nil {
-			return nil, err
-		}
-		if kept != nil {
-			r[p.id()] = kept
-		}
-	}
-	o, err := conclude(studies, s, r, folder)
+	s, err := s.identified()
 	if err != nil {
 		return nil, err
 	}
-	return o, o.write(folder)
+	r, err := readAll(studies, s, folder)
+	if err != nil {
+		return nil, err
+	}
+	if o, err := conclude(studies, s, r, folder); err != nil || len(o.Studies) == 0 {
+		return o, err
+	}
+	all, err := withEarlier(studies, folder)
+	if err != nil {
+		return nil, err
+	}
+	return present(studies, all, s, folder, started)
+}
+
+// present writes what is known of all studies, and returns that of those asked for.
+func present(asked, all []*Study, s Settings, folder *record.Run, started time.Time) (*Outcome, error) {
+	r, err := readAll(all, s, folder)
+	if err != nil {
+		return nil, err
+	}
+	o, err := conclude(asked, s, r, folder)
+	if err != nil {
+		return nil, err
+	}
+	whole := o
+	if len(all) > len(asked) {
+		if whole, err = conclude(all, s, r, folder); err != nil {
+			return nil, err
+		}
+	}
+	o.Seconds = time.Since(started).Seconds()
+	whole.Seconds, whole.Asked = o.Seconds, o.Asked
+	return o, whole.write(folder)
+}
+
+// readAll reads the parts of studies that are kept.
+func readAll(studies []*Study, s Settings, folder *record.Run) (results, error) {
+	r := results{}
+	for _, study := range studies {
+		for _, p := range study.parts(s) {
+			if r[p.id()] != nil {
+				continue
+			}
+			kept, err := readPart(folder, &p)
+			if err != nil {
+				return nil, err
+			}
+			if kept != nil {
+				r[p.id()] = kept
+			}
+		}
+	}
+	return r, nil
 }
 
 // conclude draws conclusions from what was measured.
 func conclude(studies []*Study, s Settings, r results, folder *record.Run) (*Outcome, error) {
-	o := &Outcome{Scale: s.Scale, NotRun: []string{}, Studies: []string{}, Claims: []Claim{}, Page: folder.Path(pageFile)}
+	o := &Outcome{Scale: s.Scale, NotRun: []string{}, Studies: []string{}, Asked: namesOf(studies), Claims: []Claim{}, Page: folder.Path(pageFile)}
+	var shown []part
 	for _, study := range studies {
-		if !study.possible(s) {
+		parts := study.parts(s)
+		missing := r.missing(parts)
+		switch {
+		case missing > 0 && !study.possible(s):
 			o.NotRun = append(o.NotRun, study.Name+": "+howToGetData)
 			continue
-		}
-		parts := study.parts(s)
-		if missing := r.missing(parts); missing > 0 {
+		case missing > 0:
 			o.NotRun = append(o.NotRun, fmt.Sprintf("%s: %d of %d parts are not measured yet; the same command goes on", study.Name, missing, len(parts)))
 		}
 		f, err := study.conclude(s, r)
@@ -210,61 +273,65 @@ func conclude(studies []*Study, s Settings, r results, folder *record.Run) (*Out
 			return nil, fmt.Errorf("%s: %w", study.Name, err)
 		}
 		o.Studies, o.studies = append(o.Studies, study.Name), append(o.studies, study)
-		o.Claims = append(o.Claims, f.Claims...)
-		o.findings = append(o.findings, f)
+		for _, c := range f.Claims {
+			c.Study = study.Name
+			o.Claims = append(o.Claims, c)
+		}
+		o.findings, shown = append(o.findings, f), append(shown, parts...)
 	}
+	o.environments = r.environments(distinctParts(shown))
 	return o, nil
 }
 
-// measureAll returns the results of parts, measuring those that are not kept; beside
-// an error, those that there are.
-func measureAll(ctx context.Context, parts []part, s Settings, folder *record.Run, progress func(Progress)) (results, error) {
-	r := results{}
+// measureAll measures those of the parts that are not kept.
+func measureAll(ctx context.Context, parts []part, s Settings, folder *record.Run, progress func(Progress)) error {
 	var todo []part
 	left := 0.0
 	for _, p := range parts {
 		kept, err := readPart(folder, &p)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if kept != nil {
-			r[p.id()] = kept
-			continue
+		if kept == nil {
+			todo = append(todo, p)
+			left += p.seconds
 		}
-		todo = append(todo, p)
-		left += p.seconds
 	}
 	started, expected := time.Now(), left
-	tell := func(name string) {
+	tell := func(name string, done int) {
 		if progress != nil {
 			// The pace so far corrects the estimate for the rest.
 			pace := 1.0
 			if done := expected - left; done > 0 {
 				pace = time.Since(started).Seconds() / done
 			}
-			progress(Progress{Part: name, Done: len(r), Total: len(parts), Left: time.Duration(pace * left * float64(time.Second))})
+			progress(Progress{Part: name, Done: len(parts) - len(todo) + done, Total: len(parts), Left: time.Duration(pace * left * float64(time.Second))})
 		}
 	}
 	l := &lab{folder: folder, threads: max(1, s.Threads)}
-	for _, p := range todo {
-		tell(p.name)
+	for i, p := range todo {
+		tell(p.name, i)
 		if ctx.Err() != nil {
-			return r, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
-		v, err := p.measure(ctx, l)
-		if err != nil {
-			return r, fmt.Errorf("%s: %w", p.name, err)
+		if err := l.keep(ctx, &p); err != nil {
+			return err
 		}
-		if err := folder.WriteJSON(partPath(&p), v); err != nil {
-			return r, err
-		}
-		kept, err := readPart(folder, &p)
-		if err != nil {
-			return r, err
-		}
-		r[p.id()] = kept
 		left -= p.seconds
 	}
-	tell("")
-	return r, nil
+	tell("", len(todo))
+	return nil
+}
+
+// keep measures a part and keeps it, with where that was.
+func (l *lab) keep(ctx context.Context, p *part) error {
+	v, err := p.measure(ctx, l)
+	if err != nil {
+		return fmt.Errorf("%s: %w", p.name, err)
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("%s: %w", p.name, err)
+	}
+	return l.folder.WriteJSON(partPath(p), keptPart{hereAndNow(), text})
 }

@@ -100,14 +100,16 @@ func (s Settings) Validate() error {
 	if s.Seeds < 0 || s.Threads < 0 {
 		return fmt.Errorf("study: violated constraint: seeds and threads ≥ 0, got %d and %d", s.Seeds, s.Threads)
 	}
+	return s.checkData()
+}
+
+// checkData looks for what studies on images need, where Data names it.
+func (s Settings) checkData() error {
 	if s.Data == "" {
 		return nil
 	}
 	// What is missing should be told before hours of work, not after them.
-	wanted := []string{s.Features}
-	if s.Features == "" {
-		wanted[0] = filepath.Join(s.Data, "features")
-	}
+	wanted := []string{s.featureFolder()}
 	for _, name := range []string{"images", "labels", trainList, testList} {
 		wanted = append(wanted, filepath.Join(s.Data, name))
 	}
@@ -117,6 +119,56 @@ func (s Settings) Validate() error {
 		}
 	}
 	return nil
+}
+
+// featureFolder is where the features of images are.
+func (s Settings) featureFolder() string {
+	if s.Features == "" {
+		return filepath.Join(s.Data, "features")
+	}
+	return s.Features
+}
+
+// identified returns the settings with the key of the data, if there are any: a hash of
+// the lists and of the names and sizes of labels and features, so that results are
+// found again wherever data lie, and not taken for those of others. Paths are whole.
+func (s Settings) identified() (Settings, error) {
+	if s.Data == "" {
+		return s, nil
+	}
+	for _, path := range []*string{&s.Data, &s.Features} { // for runs from another folder
+		if *path == "" {
+			continue
+		}
+		whole, err := filepath.Abs(*path)
+		if err != nil {
+			return s, err
+		}
+		*path = whole
+	}
+	var files []string
+	for _, list := range []string{trainList, testList} {
+		text, err := os.ReadFile(filepath.Join(s.Data, list))
+		if err != nil {
+			return s, err
+		}
+		files = append(files, list, string(text))
+	}
+	for _, dir := range []string{filepath.Join(s.Data, "labels"), s.featureFolder()} {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return s, err
+		}
+		for _, entry := range entries {
+			info, err := os.Stat(filepath.Join(dir, entry.Name())) // of what a link leads to
+			if err != nil {
+				return s, err
+			}
+			files = append(files, fmt.Sprintf("%s %d", entry.Name(), info.Size()))
+		}
+	}
+	s.ImageKey = hashOf(files)
+	return s, nil
 }
 
 // secondsPerRun is about how long one method takes on a network, to tolerance, for

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/blockbp/blockbp/record"
 )
@@ -48,6 +49,8 @@ type Settings struct {
 	// not run.
 	Data     string `json:"data,omitempty"`
 	Features string `json:"features,omitempty"`
+	// ImageKey tells data from others, wherever they lie: see identified.
+	ImageKey string `json:"image_key,omitempty"`
 }
 
 // Findings are what a study concludes.
@@ -86,6 +89,8 @@ type Table struct {
 // measured.
 type Claim struct {
 	Name string `json:"name"`
+	// Study is the name of the study that measured it.
+	Study string `json:"study"`
 	// Paper is the statement and Measured what was found instead, in numbers.
 	Paper string `json:"paper"`
 	// Ours: the statement is a promise of this project, of which the paper says nothing.
@@ -133,44 +138,52 @@ func hashOf(v any) string {
 	return hex.EncodeToString(sum[:6])
 }
 
+// keptPart is what is kept of a measured part.
+type keptPart struct {
+	Environment Environment     `json:"environment"`
+	Result      json.RawMessage `json:"result"`
+}
+
 // results are the measured parts, by id.
-type results map[string]json.RawMessage
+type results map[string]*keptPart
 
 // errMissing says that a part was not measured yet.
 var errMissing = errors.New("not measured yet")
 
 // missing counts the parts that were not measured yet.
-func (r results) missing(parts []part) (n int) {
-	for _, p := range parts {
-		if r[p.id()] == nil {
-			n++
-		}
-	}
-	return n
+func (r results) missing(parts []part) int { return len(parts) - len(r.present(parts)) }
+
+// present returns the parts that were measured.
+func (r results) present(parts []part) []part {
+	return slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return r[p.id()] == nil })
 }
 
 // result reads a part's result.
 func result[T any](r results, p part) (*T, error) {
-	text, ok := r[p.id()]
-	if !ok {
+	kept := r[p.id()]
+	if kept == nil {
 		return nil, fmt.Errorf("%s: %w", p.id(), errMissing)
 	}
 	var v T
-	if err := json.Unmarshal(text, &v); err != nil {
+	if err := json.Unmarshal(kept.Result, &v); err != nil {
 		return nil, fmt.Errorf("study: part %s: %w; delete its file, and it is measured again", p.id(), err)
 	}
 	return &v, nil
 }
 
-// resultsOf reads the results of several parts.
+// resultsOf reads the results of those of the parts that were measured; it is an error
+// where none was.
 func resultsOf[T any](r results, parts []part) ([]*T, error) {
 	var all []*T
-	for _, p := range parts {
+	for _, p := range r.present(parts) {
 		v, err := result[T](r, p)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, v)
+	}
+	if len(all) == 0 {
+		return nil, errMissing
 	}
 	return all, nil
 }

@@ -19,6 +19,7 @@ import (
 type reproduceFlags struct {
 	out      string
 	scale    string
+	scaled   bool // a scale was asked for
 	data     string
 	features string
 	seeds    int
@@ -43,18 +44,22 @@ tells how everything is measured, and what the paper leaves open.
 %s  all       every one of them but steps
 
 Parts that are measured are kept in the output folder: an interrupted run goes on
-where it stopped, when it is started again, and its page tells of what there is. Times
+where it stopped, when it is started again, and its page tells of all that was asked
+for so far. Options that are left out are as in the runs that made the folder. Times
 are processor time where the system tells it: other programs hardly change them, but
 two studies at a time would slow each other's memory down.`, studyList()),
 		Example: "  blockbp reproduce all -o study\n  blockbp reproduce fig4 theorem1 --seeds 2 --json\n  blockbp reproduce fig4 --scale paper -o paper",
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.reproduce(&f, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.scaled = cmd.Flags().Changed("scale")
+			return a.reproduce(&f, args)
+		},
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "out", "o", reproduceFolder, "folder to make, or to go on with")
 	fl.StringVar(&f.scale, "scale", string(study.Small), "small: minutes, or paper: the paper's sizes, hours")
 	fl.StringVar(&f.data, "data", "", "folder of the Stanford Background data set, for fig5, table1 and fig6")
 	fl.StringVar(&f.features, "features", "", "folder with the features of its images (default: features in --data)")
-	fl.IntVar(&f.seeds, "seeds", 0, "problems drawn for each size (0: 5 at small scale, 1 at the paper's)")
+	fl.IntVar(&f.seeds, "seeds", 0, "problems drawn for each size (0: as the folder was made, else 5 at small scale, 1 at the paper's)")
 	fl.IntVar(&f.threads, "threads", runtime.GOMAXPROCS(0), "searches for steps at a time; timed runs are alone")
 	fl.BoolVar(&f.kept, "kept", false, "measure nothing: figures and page of what the folder has")
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
@@ -91,10 +96,12 @@ func studiesNamed(args []string) ([]*study.Study, error) {
 	return slices.DeleteFunc(all, func(s *study.Study) bool { return !wanted(s) }), nil
 }
 
+// settings are those of the options, with what they leave open as it was in the runs
+// that made the output folder.
 func (f *reproduceFlags) settings() (study.Settings, error) {
 	s := study.Settings{Scale: study.Scale(f.scale), Seeds: f.seeds, Threads: f.threads, Data: f.data, Features: f.features}
 	switch {
-	case s.Scale != study.Small && s.Scale != study.Paper && s.Scale != testScale:
+	case s.Scale != study.Small && s.Scale != study.Paper && (s.Scale != testScale || testScale == ""):
 		return s, usagef("--scale %q: want %s or %s", f.scale, study.Small, study.Paper)
 	case f.seeds < 0:
 		return s, usagef("--seeds %d: want 0 for the default, or more", f.seeds)
@@ -102,8 +109,31 @@ func (f *reproduceFlags) settings() (study.Settings, error) {
 		return s, usagef("--threads %d: want at least 1", f.threads)
 	case f.data == "" && f.features != "":
 		return s, usagef("--features %s: it goes with --data, which is not given", f.features)
+	case f.out == "":
+		return s, usagef("--out: want a folder")
 	}
-	return s, nil
+	if !f.scaled {
+		s.Scale = ""
+	}
+	s, err := study.Resume(f.out, s)
+	var other *study.ScaleError
+	if errors.As(err, &other) {
+		return s, usagef("--scale %s: %v", f.scale, other)
+	}
+	return s, err
+}
+
+// tellTaken says what was taken from an earlier run.
+func (a *app) tellTaken(f *reproduceFlags, s study.Settings) {
+	if !f.scaled && string(s.Scale) != f.scale {
+		a.note("--scale %s, as %s was made", s.Scale, f.out)
+	}
+	if f.seeds == 0 && s.Seeds != 0 {
+		a.note("--seeds %d, as %s was made", s.Seeds, f.out)
+	}
+	if f.data == "" && s.Data != "" {
+		a.note("--data %s, as %s was made", s.Data, f.out)
+	}
 }
 
 // testScale is a scale that only tests may ask for.
@@ -121,14 +151,12 @@ func (a *app) reproduce(f *reproduceFlags, args []string) error {
 	if err := settings.Validate(); err != nil {
 		return err
 	}
-	if f.out == "" {
-		return usagef("--out: want a folder")
+	a.tellTaken(f, settings)
+	if f.kept {
+		return a.showKept(f, studies, settings)
 	}
 	if err := study.Possible(studies, settings); err != nil {
 		return usagef("reproduce %s: %v", strings.Join(args, " "), err)
-	}
-	if f.kept {
-		return a.showKept(f, studies, settings)
 	}
 	folder, err := study.OpenFolder(f.out)
 	if err != nil {

@@ -60,8 +60,20 @@ func TestReproduceKept(t *testing.T) {
 	if strings.Contains(o.stderr, "[1/") || !strings.Contains(o.stderr, "fig3: 4 of 4 parts are not measured yet") || !strings.Contains(o.stdout, `"theorem1: linear convergence, templated"`) {
 		t.Errorf("it says\n%s%s", o.stderr, o.stdout)
 	}
+	before := readFile(t, filepath.Join(out, "claims.json"))
 	run(t, "reproduce", "fig3", "--kept", "-o", t.TempDir()).wantFailure(t, 2, "--kept")
 	run(t, "reproduce", "fig3", "--scale", "tiny", "--kept", "-o", out).wantFailure(t, 2, "fig3: 4 of 4 parts")
+	for _, kept := range [][]string{{"--kept"}, nil} {
+		run(t, append([]string{"reproduce", "theorem1", "--scale", "paper", "-o", out}, kept...)...).wantFailure(t, 2, "scale tiny")
+	}
+	if after := readFile(t, filepath.Join(out, "claims.json")); after != before {
+		t.Errorf("what was refused changed claims.json:\n%s", after)
+	}
+	// What is left out is as the folder was made.
+	o = mustRun(t, "reproduce", "theorem1", "-o", out, "--kept")
+	if !strings.Contains(o.stderr, "--scale tiny, as "+out+" was made") || !strings.Contains(o.stdout, "linear convergence, templated") {
+		t.Errorf("it says\n%s%s", o.stderr, o.stdout)
+	}
 }
 
 // TestReproduceRefuses: what it cannot do, and what to do instead.
