@@ -68,6 +68,65 @@ func TestSmallerThanTheClaim(t *testing.T) {
 	}
 }
 
+// working is a comparison whose work is not in proportion to its time.
+func working(nodes int, time, work float64) []*Comparison {
+	cs := times3(nodes, 1, time, time)
+	for i := range cs[0].Traces[1:] {
+		levels := cs[0].Traces[i+1].Levels
+		for j := range levels {
+			levels[j].Passes, levels[j].Gradients = work, work
+		}
+	}
+	cs[0].Traces = append(cs[0].Traces, cs[0].Traces[1])
+	cs[0].Traces[3].Name = nameRandom
+	return cs
+}
+
+// TestLevelTimes: work decides where times differ by no more than equal runs do, and only
+// there.
+func TestLevelTimes(t *testing.T) {
+	for _, c := range []struct {
+		time, work float64
+		slower     bool
+	}{{1.51, 0.9, true}, {1.49, 0.99, false}, {1.49, 1.01, true}, {0.68, 1.01, true}, {0.68, 0.99, false}, {0.66, 2, false}, {math.NaN(), 2, false}} {
+		cs := working(100, c.time, c.work)
+		if got := timesOf(cs, nameInner, "").slower(); got != c.slower {
+			t.Errorf("%+v: slower is %v", c, got)
+		}
+		order, first := inOrder("fig3", [][]*Comparison{cs}, Settings{}), fastest(BA, "", [][]*Comparison{cs}, Settings{})
+		if order.Held != c.slower || first.Held != c.slower {
+			t.Errorf("%+v: %+v, %+v", c, order, first)
+		}
+		if level := c.time > 1/levelTimes && c.time < levelTimes; strings.Contains(order.Measured, "level") != level || strings.Contains(first.Measured, "level") != level {
+			t.Errorf("%+v: %s; %s", c, order.Measured, first.Measured)
+		}
+	}
+}
+
+// TestGapGrows: growth from the smallest network is not enough: the largest may not be
+// below the second largest; where times are level work tells.
+func TestGapGrows(t *testing.T) {
+	for _, c := range []struct {
+		times, work [4]float64
+		held        bool
+	}{
+		{[4]float64{0.25, 0.98, 1.41, 0.84}, [4]float64{1, 1, 1, 2}, false}, // as on grids at the paper's sizes
+		{[4]float64{0.25, 0.98, 1.41, 1.2}, [4]float64{1, 1, 1, 1.1}, true},
+		{[4]float64{0.25, 0.98, 1.41, 1.6}, [4]float64{1, 1, 1.1, 1}, false},
+		{[4]float64{0.25, 0.98, 1.41, 3}, [4]float64{1, 1, 1.1, 1}, true},
+		{[4]float64{2, 1, 0.5, 1}, [4]float64{1, 1, 1, 1}, false},
+	} {
+		var groups [][]*Comparison
+		for i, nodes := range []int{100, 1000, 10000, 20000} {
+			groups = append(groups, working(nodes, c.times[i], c.work[i]))
+		}
+		claim := gapGrows(BA, nameInner, "", groups, Settings{})
+		if claim.Held != c.held || strings.Count(claim.Measured, " on BA ") != 4 {
+			t.Errorf("%+v: %+v", c, claim)
+		}
+	}
+}
+
 // TestConvergenceClaims: the same optimum needs every run, and significantly less time
 // half as much again.
 func TestConvergenceClaims(t *testing.T) {
@@ -113,8 +172,8 @@ func TestOrderClaim(t *testing.T) {
 	}
 }
 
-// TestBlockClaims: 20 to 25 blocks may be 5 % slower than the fastest number, on every
-// network.
+// TestBlockClaims: 20 to 25 blocks are level with the fastest number, and the fewest and
+// the most take longer, on every network.
 func TestBlockClaims(t *testing.T) {
 	s := Settings{Scale: Small}
 	numbers := blockNumbers(BA, s)
@@ -130,11 +189,15 @@ func TestBlockClaims(t *testing.T) {
 		return []*Comparison{c}
 	}
 	best := network(map[int]float64{5: 3, 10: 2, 20: 1.04, 25: 1.2, 50: 1, 100: 4})
-	other := network(map[int]float64{5: 3, 10: 1, 20: 1.06, 25: 1.2, 50: 1.5, 100: 4})
+	other := network(map[int]float64{5: 3, 10: 1, 20: 1.51, 25: 1.6, 50: 1.5, 100: 4})
+	flat := network(map[int]float64{5: 3, 10: 1.4, 20: 1, 25: 1.2, 50: 1.3, 100: 1.49})
 	if c := blockClaim(BA, [][]*Comparison{best, best}, s); !c.Held {
 		t.Errorf("%+v", c)
 	}
 	if c := blockClaim(BA, [][]*Comparison{best, other}, s); c.Held || !strings.Contains(c.Measured, "fastest with 10 blocks") {
+		t.Errorf("%+v", c)
+	}
+	if c := blockClaim(BA, [][]*Comparison{flat}, s); c.Held || !strings.Contains(c.Measured, "level within ×1.5: 10, 20, 25, 50, 100 blocks") {
 		t.Errorf("%+v", c)
 	}
 	if c := moreIterations(BA, [][]*Comparison{best}, s); !c.Held || !strings.Contains(c.Measured, "×5.00") {
@@ -205,7 +268,7 @@ func TestBaselinesInRatios(t *testing.T) {
 			t.Errorf("%q is not in the table:\n%s", want, strings.Join(rows, "\n"))
 		}
 	}
-	if text := explained([][]*Comparison{cs}); !strings.Contains(text, "At best steps: BBPL 10 of 200 ms each with step 1, inner-dual 10 of 400 ms each with step 7") {
+	if text := explained([][]*Comparison{cs}); !strings.Contains(text, "At best steps: BBPL 10 of 200 ms each with step 1, in all 2 message and 2 gradient passes (500 ms for each of both); inner-dual 10 of 400 ms each with step 7") {
 		t.Errorf("the explanation is %q", text)
 	}
 }

@@ -143,7 +143,8 @@ func lessTime(study string, groups [][]*Comparison, s Settings, suffix string) C
 	return c
 }
 
-// inOrder is the claim about the order of blocks: time, on networks of all sizes.
+// inOrder is the claim about the order of blocks: time, or work where times are level, on
+// networks of all sizes.
 func inOrder(study string, groups [][]*Comparison, s Settings) Claim {
 	c := Claim{
 		Name: study + ": blocks in turn or at random", Scale: s.Scale, Held: true,
@@ -160,9 +161,13 @@ func inOrder(study string, groups [][]*Comparison, s Settings) Claim {
 				}
 			}
 		}
-		slower := ratios(cs, nameRandom, "", secondsAxis)
-		c.Held = c.Held && len(slower) > 0 && median(slower) > 1
-		parts = append(parts, fmt.Sprintf("%s %s", cs[0].Problem.Name(), times(slower)))
+		v := timesOf(cs, nameRandom, "")
+		c.Held = c.Held && v.slower()
+		text := fmt.Sprintf("%s %s", cs[0].Problem.Name(), times(ratios(cs, nameRandom, "", secondsAxis)))
+		if v.level() {
+			text += fmt.Sprintf(" (level; ×%.2f of the work)", v.work)
+		}
+		parts = append(parts, text)
 	}
 	c.Held = c.Held && arrived == all
 	c.Measured = fmt.Sprintf("%d of %d runs in random order came within %g of θ*; their time over that of cyclic order: %s", arrived, all, until, strings.Join(parts, ", "))
@@ -170,7 +175,7 @@ func inOrder(study string, groups [][]*Comparison, s Settings) Claim {
 }
 
 // significant is the ratio of times from which one is called significantly less.
-const significant = 1.5
+const significant = levelTimes
 
 // stepWords says which steps a claim is about.
 func stepWords(suffix string) string {
