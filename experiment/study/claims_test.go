@@ -224,6 +224,9 @@ func TestImageClaim(t *testing.T) {
 	if claim := c.lowest(Settings{}, 0.25); claim.Held { // nothing is known so early
 		t.Errorf("%+v", claim)
 	}
+	if claim := c.lowest(Settings{}, 0.75); !strings.Contains(claim.Measured, "BBPL about ") || !strings.Contains(claim.Measured, "interpolated") {
+		t.Errorf("between two points: %+v", claim)
+	}
 	c.Runs[1].Points[1].Objective = 5
 	if claim := c.lowest(Settings{}, 1); claim.Held {
 		t.Errorf("%+v", claim)

@@ -7,6 +7,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/blockbp/blockbp/crf"
@@ -168,9 +169,16 @@ const (
 	// settledChange is the relative change of the running objective over a pass at which BBPL
 	// counts as converged on images, whose θ* nobody knows.
 	settledChange = 1e-5
-	// pointGrowth is the growth of the iteration number from one kept point to the
-	// next.
-	pointGrowth = 1.8
+	// pointGrowth is the growth of the iteration number from one point whose weights are
+	// kept to the next, and drawnGrowth that of those whose exact objective is computed
+	// for the figures.
+	pointGrowth = 1.05
+	drawnGrowth = 1.8
+	// earlyShare of BBPL's time is when the methods are compared early.
+	earlyShare = 0.25
+	// lateShare of the iterations of a run is from where a step is judged: one that is a
+	// little too long goes up and down.
+	lateShare = 0.8
 )
 
 // imageLimits end a run on images.
@@ -287,23 +295,59 @@ func (a *album) exact(points []ImagePoint) (err error) {
 	return nil
 }
 
-// judged returns the exact objective that a run of the search ends at; +Inf where it
-// diverged.
+// judged returns the exact objective that a run of the search ends at, the worst of a few
+// points late in it; +Inf where it diverged.
 func (a *album) judged(r *ImageRun, err error) (float64, error) {
 	if err != nil || r.Diverged != "" || len(r.Points) == 0 {
 		return math.Inf(1), err
 	}
-	last := r.Points[len(r.Points)-1:]
-	if err := a.exact(last); err != nil {
+	late := latePoints(r.Points)
+	if err := a.exact(late); err != nil {
 		return 0, err
 	}
-	return last[0].Objective, nil
+	worst := math.Inf(-1)
+	for _, p := range late {
+		worst = math.Max(worst, p.Objective)
+	}
+	return worst, nil
+}
+
+// latePoints returns the first, the middle and the last of the points late in a run.
+func latePoints(points []ImagePoint) []ImagePoint {
+	last := len(points) - 1
+	first := sort.Search(last, func(i int) bool {
+		return float64(points[i].Iteration) >= lateShare*float64(points[last].Iteration)
+	})
+	var all []ImagePoint
+	for _, i := range slices.Compact([]int{first, (first + last) / 2, last}) {
+		all = append(all, points[i])
+	}
+	return all
+}
+
+// drawnPoints returns the points whose objective is of use: fewer and fewer for the
+// figure, the two around a time, and the last.
+func drawnPoints(points []ImagePoint, seconds float64) []ImagePoint {
+	around := sort.Search(len(points), func(i int) bool { return points[i].Seconds > seconds })
+	var all []ImagePoint
+	next := 1.0
+	for i, p := range points {
+		drawn := float64(p.Iteration) >= next
+		if drawn {
+			next = drawnGrowth * float64(p.Iteration)
+		}
+		if drawn || i == around-1 || i == around || i == len(points)-1 {
+			all = append(all, p)
+		}
+	}
+	return all
 }
 
 // bestImageStep looks for the fixed step that gets to the lowest exact objective with
 // a given work, in the same way for every method: on powers of two, up from a start as
 // long as it gets better, and down where the first step up does not. The work is
-// that of the whole run: a step that is best early may oscillate later.
+// that of the whole run, and late points are judged by the worst: a step that is best
+// early may oscillate later.
 func (a *album) bestImageStep(ctx context.Context, m Method, most float64) (float64, error) {
 	best, least := 0.0, math.Inf(1)
 	try := func(step float64) (better bool, err error) {
@@ -415,6 +459,7 @@ func (p imagePlan) measure(ctx context.Context, threads int) (*ImageComparison, 
 			c.Seconds, c.Converged = r.Seconds, r.converged
 			lim = imageLimits{work: math.Inf(1), seconds: max(r.Seconds, time.Millisecond.Seconds()), alone: true}
 		}
+		r.Points = drawnPoints(r.Points, earlyShare*c.Seconds)
 		if err := a.exact(r.Points); err != nil {
 			return nil, err
 		}

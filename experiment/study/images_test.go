@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -149,6 +150,39 @@ func TestWithoutData(t *testing.T) {
 	o := must(Run(context.Background(), []*Study{fig5(), table1(), fig6()}, s, folder, nil))
 	if len(o.NotRun) != 3 || !strings.Contains(o.NotRun[0], "--data") || len(o.Claims) != 0 {
 		t.Errorf("outcome %+v", o)
+	}
+}
+
+// TestPoints: a step is judged by the worst of the late points, and the points next to a
+// quarter of the time are kept, close together.
+func TestPoints(t *testing.T) {
+	var points []ImagePoint
+	for i, next := 1, 1.0; i <= 494; i++ {
+		if float64(i) >= next || i == 494 {
+			points = append(points, ImagePoint{Iteration: i, Seconds: float64(i)})
+			next = pointGrowth * float64(i)
+		}
+	}
+	late := latePoints(points)
+	if len(late) != 3 || late[2].Iteration != 494 || late[0].Iteration < 395 || late[0].Iteration > 430 || late[1].Iteration <= late[0].Iteration {
+		t.Errorf("judged by %+v", late)
+	}
+	if one := latePoints(points[:1]); len(one) != 1 {
+		t.Errorf("of one point %+v", one)
+	}
+	drawn := drawnPoints(points, 123.5)
+	if n := len(drawn); n > 20 || drawn[0].Iteration != 1 || drawn[n-1].Iteration != 494 {
+		t.Errorf("drawn are %d points: %+v", len(drawn), drawn)
+	}
+	at := slices.IndexFunc(drawn, func(p ImagePoint) bool { return p.Seconds > 123.5 })
+	if a, b := drawn[at-1].Iteration, drawn[at].Iteration; float64(b) > 1.06*float64(a) {
+		t.Errorf("around 123.5 are %d and %d", a, b)
+	}
+	r := ImageRun{Points: drawn}
+	for seconds, want := range map[float64]bool{123.5: true, 494: false, 1: false, 600: false, 0.5: false} {
+		if got := r.between(seconds); got != want {
+			t.Errorf("at %v s: between is %v", seconds, got)
+		}
 	}
 }
 
