@@ -114,7 +114,7 @@ func (x axis) labelOf(cs []*Comparison) string {
 // distanceCurves draws ‖θ−θ*‖ against effort: for each method the median over the
 // seeds of what it takes to each distance and, dashed, their range.
 func distanceCurves(title string, cs []*Comparison, names []string, x axis) record.Curves {
-	c := record.Curves{Title: title, XLabel: x.labelOf(cs), YLabel: "‖θ − θ*‖ / ‖θ*‖", LogY: true}
+	c := record.Curves{Title: title + seedWords(cs), XLabel: x.labelOf(cs), YLabel: "‖θ − θ*‖ / ‖θ*‖", LogY: true}
 	for _, name := range names {
 		var traces []*Trace
 		for _, comparison := range cs {
@@ -234,12 +234,23 @@ func variantFigures(cs []*Comparison) []Figure {
 	for _, x := range axes {
 		all = append(all, Figure{
 			fmt.Sprintf("%s-%d-variants-%s", cs[0].Problem.Kind, cs[0].Problem.Size, x.file),
-			network + ", BBPL to convergence in cyclic order, in random order, and with k sweeps per visit, beside inner-dual learning, each with its best step" + seedWords(cs) + ".",
-			distanceCurves(network+": variants of BBPL", cs, variantNames(), x),
+			network + ", BBPL to convergence in cyclic order, in random order, and with k sweeps per visit, beside inner-dual learning, each with its best step" + medianWords(cs) + ".",
+			withoutRanges(distanceCurves(network+": variants of BBPL", cs, variantNames(), x)),
 		})
 	}
 	return all
 }
+
+// withoutRanges leaves the ranges out of curves of many methods, where nobody could tell
+// them apart: tables have them.
+func withoutRanges(c record.Curves) record.Curves {
+	c.Title = strings.ReplaceAll(c.Title, rangesDrawn, "")
+	c.Series = slices.DeleteFunc(c.Series, func(s record.Series) bool { return s.Name == "" })
+	return c
+}
+
+// medianWords is seedWords where ranges are not drawn.
+func medianWords(cs []*Comparison) string { return strings.ReplaceAll(seedWords(cs), rangesDrawn, "") }
 
 // variantTable lists what each variant took to the tolerance.
 func variantTable(groups [][]*Comparison) record.Table {

@@ -205,7 +205,7 @@ func middleBlocks(numbers []int) int {
 // blockFigure draws effort against the number of blocks, a curve per network, with
 // that of L-BFGS, which has no blocks, as a level.
 func blockFigure(kind string, groups [][]*Comparison, x axis, s Settings) Figure {
-	c := record.Curves{Title: fmt.Sprintf("%s: %s to %g", kindNames[kind], x.file, tolerance), XLabel: "blocks", YLabel: x.labelOf(slices.Concat(groups...)), LogY: true, LogX: true}
+	c := record.Curves{Title: fmt.Sprintf("%s: %s to ‖θ−θ*‖/‖θ*‖ ≤ %g%s", kindNames[kind], x.file, tolerance, seedWords(groups...)), XLabel: "blocks", YLabel: x.labelOf(slices.Concat(groups...)), LogY: true, LogX: true}
 	numbers := blockNumbers(kind, s)
 	for _, n := range numbers {
 		c.XTicks = append(c.XTicks, float64(n))
@@ -233,7 +233,7 @@ func blockFigure(kind string, groups [][]*Comparison, x axis, s Settings) Figure
 			c.Series = append(c.Series, record.Series{Name: nameLBFGS + ", " + cs[0].Problem.Name(), X: ends, Y: []float64{m, m}, Dashed: true})
 		}
 	}
-	return Figure{kind + "-" + x.file, fmt.Sprintf("To ‖θ−θ*‖/‖θ*‖ ≤ %g, best step for each number of blocks%s. L-BFGS, which has no blocks, is a level.", tolerance, seedWords(groups[0])), c}
+	return Figure{kind + "-" + x.file, fmt.Sprintf("To ‖θ−θ*‖/‖θ*‖ ≤ %g, best step for each number of blocks%s. L-BFGS, which has no blocks, is a level.", tolerance, seedWords(groups...)), c}
 }
 
 func blockTable(groups [][]*Comparison, numbers []int) record.Table {

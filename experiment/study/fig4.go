@@ -151,7 +151,7 @@ func gapGrows(kind, other, suffix string, groups [][]*Comparison, s Settings) Cl
 func sizeFigures(kind, file, words string, names []string, groups [][]*Comparison) []Figure {
 	var all []Figure
 	for _, x := range axes {
-		c := record.Curves{Title: fmt.Sprintf("%s: %s to %g, %s", kindNames[kind], x.file, tolerance, words), XLabel: "nodes", YLabel: x.labelOf(slices.Concat(groups...)), LogX: true, LogY: true}
+		c := record.Curves{Title: fmt.Sprintf("%s: %s to ‖θ−θ*‖/‖θ*‖ ≤ %g, %s%s", kindNames[kind], x.file, tolerance, words, seedWords(groups...)), XLabel: "nodes", YLabel: x.labelOf(slices.Concat(groups...)), LogX: true, LogY: true}
 		for _, cs := range groups {
 			c.XTicks = append(c.XTicks, float64(cs[0].Variables))
 		}
@@ -161,17 +161,27 @@ func sizeFigures(kind, file, words string, names []string, groups [][]*Compariso
 		if slices.Contains(names, nameLBFGS) {
 			c.Series = append(c.Series, pseudoSizes(groups, x)...)
 		}
-		all = append(all, Figure{fmt.Sprintf("%s-%s-%s", kind, file, x.file), fmt.Sprintf("To ‖θ−θ*‖/‖θ*‖ ≤ %g, %s%s.", tolerance, words, seedWords(groups[0])), c})
+		all = append(all, Figure{fmt.Sprintf("%s-%s-%s", kind, file, x.file), fmt.Sprintf("To ‖θ−θ*‖/‖θ*‖ ≤ %g, %s%s.", tolerance, words, seedWords(groups...)), c})
 	}
 	return all
 }
 
-// seedWords says in a caption what is drawn where there are several seeds.
-func seedWords(cs []*Comparison) string {
-	if len(cs) < 2 {
-		return ""
+// rangesDrawn ends what seedWords says.
+const rangesDrawn = ", ranges in thin dashes"
+
+// seedWords says in titles and captions what is drawn where there are several seeds.
+func seedWords(groups ...[]*Comparison) string {
+	least, most := math.MaxInt, 0
+	for _, cs := range groups {
+		least, most = min(least, len(cs)), max(most, len(cs))
 	}
-	return fmt.Sprintf("; medians of %d seeds, ranges dashed", len(cs))
+	switch {
+	case most < 2:
+		return ""
+	case least < most:
+		return fmt.Sprintf("; medians of %d to %d seeds", least, most) + rangesDrawn
+	}
+	return fmt.Sprintf("; medians of %d seeds", most) + rangesDrawn
 }
 
 // sizeSeries is the effort of a method on networks of all sizes, with its range.
@@ -231,6 +241,16 @@ type ratioRow struct {
 	Seconds   record.Float `json:"seconds_ratio"`
 	Passes    record.Float `json:"passes_ratio"`
 	Gradients record.Float `json:"gradient_passes_ratio"`
+	// Ratios are medians over the seeds that both got there with; Range is the least and
+	// the largest of the ratios of seconds.
+	Seeds int             `json:"seeds"`
+	Range [2]record.Float `json:"seconds_ratio_range"`
+}
+
+// rangeOf returns the least and the largest.
+func rangeOf(x []float64) [2]record.Float {
+	least, most := span(x)
+	return [2]record.Float{record.Float(least), record.Float(most)}
 }
 
 func ratioRows(groups [][]*Comparison) []ratioRow {
@@ -238,9 +258,10 @@ func ratioRows(groups [][]*Comparison) []ratioRow {
 	for _, cs := range groups {
 		add := func(other, suffix string) {
 			value := func(x axis) record.Float { return record.Float(median(ratios(cs, other, suffix, x))) }
+			seconds := ratios(cs, other, suffix, secondsAxis)
 			rows = append(rows, ratioRow{
 				cs[0].Problem.Name(), other, stepWords(suffix), record.Float(medianStep(cs, other+suffix)), record.Float(medianStep(cs, nameBBPL+suffix)),
-				value(secondsAxis), value(passesAxis), value(gradientsAxis),
+				value(secondsAxis), value(passesAxis), value(gradientsAxis), len(seconds), rangeOf(seconds),
 			})
 		}
 		for _, other := range []string{nameInner, nameFull, nameLBFGS} {
@@ -266,7 +287,7 @@ func pseudoRatios(cs []*Comparison) ratioRow {
 	}
 	return ratioRow{
 		cs[0].Problem.Name(), namePseudo + ", to its own optimum", stepWords(""), record.Float(math.NaN()), record.Float(medianStep(cs, nameBBPL)),
-		record.Float(median(seconds)), 0, record.Float(median(gradients)),
+		record.Float(median(seconds)), 0, record.Float(median(gradients)), len(seconds), rangeOf(seconds),
 	}
 }
 

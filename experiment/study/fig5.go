@@ -41,7 +41,7 @@ func fig5() *Study {
 
 // curves draws the objective against a measure of effort.
 func (c *ImageComparison) curves(label string, value func(ImagePoint) float64) record.Curves {
-	curves := record.Curves{Title: "images: objective", XLabel: label, YLabel: "L(θ), exact", LogX: true, LogY: true}
+	curves := record.Curves{Title: fmt.Sprintf("%d images of the Stanford Background data set: objective", c.Images), XLabel: label, YLabel: "L(θ), exact", LogX: true, LogY: true}
 	for _, run := range c.Runs {
 		series := record.Series{Name: run.Name}
 		for _, p := range run.Points {

@@ -86,17 +86,23 @@ func writePoints(w io.Writer, figure record.Figure) error {
 
 func curvePoints(c record.Curves) [][]string {
 	rows := [][]string{{"series", c.XLabel, c.YLabel}}
-	name := ""
+	name, ends := "", 0
 	for _, s := range c.Series {
+		mark := ""
 		if s.Name != "" {
-			name = s.Name
+			name, ends = s.Name, 0
+		} else {
+			mark, ends = rangeMarks[ends%len(rangeMarks)], ends+1
 		}
 		for i := range s.X {
-			rows = append(rows, []string{name + rangeMark(s), exactly(s.X[i]), exactly(s.Y[i])})
+			rows = append(rows, []string{name + mark, exactly(s.X[i]), exactly(s.Y[i])})
 		}
 	}
 	return rows
 }
+
+// rangeMarks tell the ends of a range, which have no name, from the median before them.
+var rangeMarks = []string{" (min)", " (max)"}
 
 func barPoints(b record.Bars) [][]string {
 	rows := [][]string{{"name", "series", b.Label}}
@@ -110,14 +116,6 @@ func barPoints(b record.Bars) [][]string {
 
 // exactly writes a number with all its digits.
 func exactly(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
-
-// rangeMark tells the ends of a range from the median that they belong to.
-func rangeMark(s record.Series) string {
-	if s.Dashed && s.Name == "" {
-		return " (end of range)"
-	}
-	return ""
-}
 
 // page shows each figure beside what the paper claims.
 func (o *Outcome) page() (*record.Report, error) {

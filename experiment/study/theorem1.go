@@ -472,7 +472,7 @@ func (x *Following) figures() []Figure {
 		c          *Course
 	}{{"practical", "practical step", &x.Practical}, {"bound", "the theorem's step", &x.Bound}} {
 		c := course.c
-		theta, tau, lyapunov, bound := record.Series{Name: "‖θ − θ*‖"}, record.Series{Name: "‖τ − τ*‖"}, record.Series{Name: "P"}, record.Series{Name: "P₀(1−δ)ᵗ", Dashed: true}
+		theta, tau, lyapunov, bound := record.Series{Name: "‖θ − θ*‖"}, record.Series{Name: "‖τ − τ*‖"}, record.Series{Name: "P", Dashed: true}, record.Series{Name: "P₀(1−δ)ᵗ", Dashed: true}
 		highest, lowest, zero := record.Series{Name: "highest c"}, record.Series{Name: "lowest c"}, record.Series{Name: "0: below, Assumption 1 fails", Dashed: true}
 		for _, w := range c.Windows {
 			t := float64(w.At)
@@ -494,8 +494,8 @@ func (x *Following) figures() []Figure {
 		}
 		where := x.Plan.Model + ", " + course.name
 		all = append(all,
-			Figure{x.Plan.Model + "-" + course.file, fmt.Sprintf("%s: distances and the Lyapunov function P = ‖θ − θ*‖ + γ ‖τ − τ*‖ with γ = %.3g; where γ is small, P lies on ‖θ − θ*‖.", where, c.Gamma), record.Curves{Title: where, XLabel: "iteration", YLabel: "distance", LogY: true, Series: []record.Series{theta, tau, lyapunov, bound}}},
-			Figure{x.Plan.Model + "-" + course.file + "-contraction", where + ": range of the contraction c of Assumption 1 over the blocks of a pass, or of several passes.", record.Curves{Title: where + ": contraction", XLabel: "iteration", YLabel: "c", LogX: true, Series: []record.Series{highest, lowest, zero}}},
+			Figure{x.Plan.Model + "-" + course.file, fmt.Sprintf("%s: distances and the Lyapunov function P = ‖θ − θ*‖ + γ ‖τ − τ*‖ with γ = %.3g; where γ is small, P, dashed, lies on ‖θ − θ*‖.", where, c.Gamma), record.Curves{Title: where, XLabel: "iteration", YLabel: "distance", LogY: true, Series: []record.Series{theta, tau, lyapunov, bound}}},
+			Figure{x.Plan.Model + "-" + course.file + "-contraction", where + ": range of the contraction c of Assumption 1 over the blocks of a pass, or of several passes. Updates with ‖τ − τ*‖ ≤ 1e-9 before them are left out, as rounding is all that is left there: the curves may end before the course does.", record.Curves{Title: where + ": contraction", XLabel: "iteration", YLabel: "c", LogX: true, Series: []record.Series{highest, lowest, zero}}},
 		)
 	}
 	return all
