@@ -160,3 +160,34 @@ func TestTurns(t *testing.T) {
 		}
 	}
 }
+
+// TestFirstOrder: what is measured has no Hessian to renew, where the automatic rule
+// would, and is otherwise that rule, with everything that learning may ask of it.
+func TestFirstOrder(t *testing.T) {
+	n := must(tiledNetwork(60, 6, 6))
+	p := must(n.problem(2))
+	weights := len(p.Model.Weights)
+	kept := func(rule learn.StepRule) (numbers int) {
+		settings := n.settings()
+		settings.Step, settings.MaxIterations = rule, 1
+		must(learn.Fit(t.Context(), p, settings))
+		for _, memory := range rule.Memory() {
+			numbers += len(memory)
+		}
+		return numbers
+	}
+	if first, auto := kept(n.settings().Step), kept(learn.NewAuto()); first != auto-weights*weights {
+		t.Errorf("it keeps %d numbers, the automatic rule %d, of which a Hessian of %d weights", first, auto, weights)
+	}
+	var rule any = n.settings().Step
+	_, guarded := rule.(interface{ Guarded() bool })
+	carries, _ := rule.(interface{ Carries() bool })
+	_, refreshed := rule.(interface {
+		Refreshed(theta, gradient []float64)
+	})
+	_, best := rule.(interface{ Best() []float64 })
+	_, safe := rule.(interface{ Safe() []float64 })
+	if !guarded || carries == nil || !carries.Carries() || !refreshed || !best || !safe {
+		t.Error("the rule that is measured is not all that the automatic one is")
+	}
+}
