@@ -38,7 +38,7 @@ type Compute struct {
 	// FMA is the peak of multiply-adds, each of which counts as two operations.
 	FMA       float64 `json:"fma_gflops"`
 	FMAMedian float64 `json:"fma_gflops_median"`
-	// Exp and Log are nanoseconds per element of the vector kernels in use.
+	// Exp and Log are nanoseconds per element of the fastest vector kernels in use.
 	Exp       float64 `json:"exp_ns"`
 	ExpMedian float64 `json:"exp_ns_median"`
 	Log       float64 `json:"log_ns"`

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/blockbp/blockbp/internal/simd"
@@ -11,12 +12,17 @@ import (
 // result fit the first-level cache together.
 const elements = 1024
 
+// tables of edges with 8 states, together so many elements, are what the kernel for
+// tables is timed with.
+const tables = elements / 64
+
 // computeTasks returns the tasks that measure arithmetic, and how many units, such
 // as operations or elements, one run of each has: multiply-adds, exponentials and
-// logarithms in double precision, then the same in single.
+// logarithms in double precision, and exponentials of tables, then the same in single.
 func computeTasks() (tasks []Task, perRun []float64) {
 	negative, positive, out := make([]float64, elements), make([]float64, elements), make([]float64, elements)
 	negative32, positive32, out32 := make([]float32, elements), make([]float32, elements), make([]float32, elements)
+	table, table32, inverse := make([]float64, elements), make([]float32, elements), slices.Repeat([]float64{0.3}, tables)
 	rng := rand.New(rand.NewPCG(2, 1))
 	for i := range negative {
 		// As in messages: differences to a largest logarithm, and sums up to the number
@@ -41,6 +47,12 @@ func computeTasks() (tasks []Task, perRun []float64) {
 				simd.Log(out, positive)
 			}
 		}},
+		// In place x ← e^(0.3 x) goes to 1.63.
+		{elements, 1, func(n int) {
+			for range n {
+				simd.Exponentials(table, elements/tables, inverse)
+			}
+		}},
 		{2 * float64(active.entries32), 1000, func(n int) { active.multiplyAdd32(n, 0.5, 1) }},
 		{elements, 1, func(n int) {
 			for range n {
@@ -50,6 +62,11 @@ func computeTasks() (tasks []Task, perRun []float64) {
 		{elements, 1, func(n int) {
 			for range n {
 				simd.Log32(out32, positive32)
+			}
+		}},
+		{elements, 1, func(n int) {
+			for range n {
+				simd.Exponentials32(table32, elements/tables, inverse)
 			}
 		}},
 	} {
@@ -73,7 +90,7 @@ func calibrate(n int, call func(n int)) int {
 }
 
 // tasksPerPrecision is how many tasks of computeTasks each precision has.
-const tasksPerPrecision = 3
+const tasksPerPrecision = 4
 
 // computeRates turns the timings of computeTasks into rates.
 func computeRates(t []Timing, perRun []float64) (rates []Compute) {
@@ -84,7 +101,13 @@ func computeRates(t []Timing, perRun []float64) (rates []Compute) {
 	return rates
 }
 
+// computeRate takes the faster of the two kernels for exponentials: a ceiling that the
+// program beats is none.
 func computeRate(precision string, t []Timing, perRun []float64) Compute {
+	if last := tasksPerPrecision - 1; t[last].Minimum*perRun[1] < t[1].Minimum*perRun[last] {
+		t, perRun = slices.Clone(t), slices.Clone(perRun)
+		t[1], perRun[1] = t[last], perRun[last]
+	}
 	return Compute{
 		Precision: precision,
 		FMA:       perRun[0] / t[0].Minimum / giga, FMAMedian: perRun[0] / t[0].Median / giga,

@@ -216,13 +216,14 @@ func TestRateAt(t *testing.T) {
 	}
 }
 
-// TestComputeRates: each precision gets the rates of its own tasks.
+// TestComputeRates: each precision gets the rates of its own tasks, and the faster of
+// the two exponentials.
 func TestComputeRates(t *testing.T) {
 	var timings []Timing
-	for i := range 6 {
-		timings = append(timings, Timing{Minimum: float64(i + 1), Median: float64(2*i + 2)})
+	for _, seconds := range []float64{1, 2, 3, 4, 4, 10, 6, 5} {
+		timings = append(timings, Timing{Minimum: seconds, Median: 2 * seconds})
 	}
-	got := computeRates(timings, []float64{10e9, 4e9, 6e9, 80e9, 50e9, 60e9})
+	got := computeRates(timings, []float64{10e9, 4e9, 6e9, 7e9, 80e9, 50e9, 60e9, 50e9})
 	want := []Compute{
 		{Double, 10, 5, 0.5, 1, 0.5, 1},
 		{Single, 20, 10, 0.1, 0.2, 0.1, 0.2},
