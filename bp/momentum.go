@@ -26,8 +26,12 @@ func (n *Net) messageOffset(d int32) int {
 	return n.messageAt[d]
 }
 
-// alone lists a message that lies at the beginning of a slice.
-var alone = [1]int32{}
+// alone lists a message or a node that lies at the beginning of a slice, and aloneIn says
+// that it is the only one.
+var (
+	alone   = [1]int32{}
+	aloneIn = [2]int32{0, 1}
+)
 
 // eachRun calls do for the messages into nodes of the block, in the order of Block.In, as
 // kernels take them: a list of messages of so many states, of which message 0 would be at
@@ -49,17 +53,17 @@ func (n *Net) eachRun(block *partition.Block, do func(in []int32, from, states i
 // and the beliefs of the nodes by as much as (4) says. All blocks are carried on before
 // any is visited: one alone would be swept back to what its surroundings ask for.
 func Carry(net *Net, st *State, velocity []float32, block *partition.Block, share float64) {
-	for i := range len(block.Order) {
-		s := block.Nodes[block.Order[i]]
-		belief, rho := net.belief(st, s), net.Counting.RhoNode(s)
-		in := block.In[block.InStart[i]:block.InStart[i+1]]
-		if k := net.uniform; k > 0 && net.Counting.same != 0 {
-			simd.Carry(belief, st.LogMessage, velocity, in, k, share, net.Counting.same/rho)
-			continue
-		}
-		for _, d := range in {
+	c := net.Counting
+	if k := net.uniform; k > 0 && c.same != 0 {
+		simd.Carry(st.LogBelief, st.LogMessage, velocity, block.Nodes, block.Order, block.InStart, block.In, c.rhoNode, k, share, c.same)
+		return
+	}
+	for i, p := range block.Order {
+		s := block.Nodes[p]
+		belief := net.belief(st, s)
+		for _, d := range block.In[block.InStart[i]:block.InStart[i+1]] {
 			at := net.messageOffset(d)
-			simd.Carry(belief, st.LogMessage[at:], velocity[at:], alone[:], len(belief), share, net.Counting.Edge[d>>1]/rho)
+			simd.Carry(belief, st.LogMessage[at:], velocity[at:], alone[:], alone[:], aloneIn[:], alone[:], c.rhoNode[s:], len(belief), share, c.Edge[d>>1])
 		}
 	}
 }

@@ -137,7 +137,7 @@ func measure512(before []float64, messages []float64, velocity []float32, in []i
 // carry512 is Carry.
 //
 //go:noescape
-func carry512(belief []float64, messages []float64, velocity []float32, in []int32, k int, share float64, toBelief float64)
+func carry512(beliefs []float64, messages []float64, velocity []float32, nodes []int32, order []int32, inStart []int32, in []int32, rho []float64, k int, share float64, count float64)
 
 // edgeBeliefs512 is EdgeBeliefs for 8 states at both ends, as far as whole groups of four edges are safe and inside the slices.
 //

@@ -12475,129 +12475,179 @@ done1082:
 	VZEROUPPER
 	RET
 
-// func carry512(belief []float64, messages []float64, velocity []float32, in []int32, k int, share float64, toBelief float64)
+// func carry512(beliefs []float64, messages []float64, velocity []float32, nodes []int32, order []int32, inStart []int32, in []int32, rho []float64, k int, share float64, count float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·carry512(SB), $0-120
-	MOVQ         belief_base+0(FP), AX
-	VBROADCASTSD share+104(FP), Z0
-	VBROADCASTSD toBelief+112(FP), Z1
-	XORQ         CX, CX
-	MOVQ         in_base+72(FP), DX
-	MOVQ         in_len+80(FP), BX
-	MOVQ         k+96(FP), SI
-	MOVQ         messages_base+24(FP), DI
-	MOVQ         velocity_base+48(FP), R8
-	TESTQ        BX, BX
-	JLE          done1088
+TEXT ·carry512(SB), $8-216
+	VBROADCASTSD share+200(FP), Z0
+	MOVQ         order_base+96(FP), AX
+	MOVQ         order_len+104(FP), CX
+	MOVQ         inStart_base+120(FP), DX
+	MOVQ         in_base+144(FP), BX
+	MOVQ         k+192(FP), SI
+	TESTQ        CX, CX
+	JLE          done1089
 
-message1087:
-	MOVLQSX     (DX), R9
-	IMULQ       SI, R9
-	LEAQ        (DI)(R9*8), R10
-	LEAQ        (R8)(R9*4), R9
-	XORQ        R11, R11
-	CMPQ        SI, $0x08
-	JNE         wide1089
-	VCVTPS2PD   (R9)(R11*4), Z2
-	VMULPD      Z0, Z2, Z2
-	VMOVUPD     (R10)(R11*8), Z3
-	VMOVUPD     (AX)(R11*8), Z4
-	VADDPD      Z2, Z3, Z3
-	VFMADD231PD Z1, Z2, Z4
-	VMOVUPD     Z3, (R10)(R11*8)
-	VMOVUPD     Z4, (AX)(R11*8)
-	JMP         row1092
+node1087:
+	MOVL         4(DX), DI
+	SUBL         (DX), DI
+	JLE          next1088
+	MOVLQSX      (AX), R8
+	MOVQ         nodes_base+72(FP), R9
+	MOVLQSX      (R9)(R8*4), R8
+	VBROADCASTSD count+208(FP), Z1
+	MOVQ         rho_base+168(FP), R9
+	VDIVSD       (R9)(R8*8), X1, X1
+	VBROADCASTSD X1, Z1
+	MOVQ         k+192(FP), R9
+	IMULQ        R9, R8
+	SHLQ         $0x03, R8
+	MOVQ         beliefs_base+0(FP), R9
+	ADDQ         R9, R8
+	XORQ         R9, R9
+	CMPQ         SI, $0x08
+	JNE          wide1090
+	VMOVUPD      (R8)(R9*8), Z2
+	MOVQ         messages_base+24(FP), R10
+	MOVQ         velocity_base+48(FP), R11
+	MOVQ         BX, R12
+	MOVQ         DI, R13
 
-wide1089:
-	MOVQ SI, R12
-	CMPQ R12, $0x08
-	JLE  rest1091
+message1094:
+	MOVLQSX     (R12), R15
+	IMULQ       SI, R15
+	LEAQ        (R10)(R15*8), R14
+	LEAQ        (R11)(R15*4), R15
+	VMOVUPD     (R14)(R9*8), Z4
+	VCVTPS2PD   (R15)(R9*4), Z3
+	VMULPD      Z0, Z3, Z3
+	VADDPD      Z3, Z4, Z4
+	VFMADD231PD Z1, Z3, Z2
+	VMOVUPD     Z4, (R14)(R9*8)
+	ADDQ        $0x04, R12
+	DECQ        R13
+	JNZ         message1094
+	VMOVUPD     Z2, (R8)(R9*8)
+	JMP         row1093
 
-vector1090:
-	VCVTPS2PD   (R9)(R11*4), Z2
-	VMULPD      Z0, Z2, Z2
-	VMOVUPD     (R10)(R11*8), Z3
-	VMOVUPD     (AX)(R11*8), Z4
-	VADDPD      Z2, Z3, Z3
-	VFMADD231PD Z1, Z2, Z4
-	VMOVUPD     Z3, (R10)(R11*8)
-	VMOVUPD     Z4, (AX)(R11*8)
-	ADDQ        $0x08, R11
-	SUBQ        $0x08, R12
-	CMPQ        R12, $0x08
-	JG          vector1090
+wide1090:
+	MOVQ SI, R10
+	CMPQ R10, $0x08
+	JLE  rest1092
 
-rest1091:
-	MOVQ        $-1, R13
-	BZHIQ       R12, R13, R13
-	KMOVB       R13, K1
-	VCVTPS2PD.Z (R9)(R11*4), K1, Z2
-	VMULPD      Z0, Z2, Z2
-	VMOVUPD.Z   (R10)(R11*8), K1, Z3
-	VMOVUPD.Z   (AX)(R11*8), K1, Z4
-	VADDPD      Z2, Z3, Z3
-	VFMADD231PD Z1, Z2, Z4
-	TESTQ       $0x00000007, R12
-	JNZ         partial1093
-	VMOVUPD     Z3, (R10)(R11*8)
-	JMP         stored1096
+vector1091:
+	VMOVUPD (R8)(R9*8), Z2
+	MOVQ    messages_base+24(FP), R11
+	MOVQ    velocity_base+48(FP), R12
+	MOVQ    BX, R13
+	MOVQ    DI, R14
 
-partial1093:
-	LEAQ       (R10)(R11*8), R9
-	VMOVAPD    Z3, Z2
-	TESTQ      $0x00000004, R12
-	JZ         noFour1094
-	VMOVUPD    Y2, (R9)
-	VSHUFF64X2 $0x4e, Z2, Z2, Z2
-	ADDQ       $0x00000020, R9
+message1095:
+	MOVLQSX     (R13), BP
+	IMULQ       SI, BP
+	LEAQ        (R11)(BP*8), R15
+	LEAQ        (R12)(BP*4), BP
+	VMOVUPD     (R15)(R9*8), Z4
+	VCVTPS2PD   (BP)(R9*4), Z3
+	VMULPD      Z0, Z3, Z3
+	VADDPD      Z3, Z4, Z4
+	VFMADD231PD Z1, Z3, Z2
+	VMOVUPD     Z4, (R15)(R9*8)
+	ADDQ        $0x04, R13
+	DECQ        R14
+	JNZ         message1095
+	VMOVUPD     Z2, (R8)(R9*8)
+	ADDQ        $0x08, R9
+	SUBQ        $0x08, R10
+	CMPQ        R10, $0x08
+	JG          vector1091
 
-noFour1094:
-	TESTQ      $0x00000002, R12
-	JZ         noTwo1095
-	VMOVUPD    X2, (R9)
-	VSHUFF64X2 $0xb1, Z2, Z2, Z2
-	ADDQ       $0x00000010, R9
+rest1092:
+	MOVQ      $-1, R11
+	BZHIQ     R10, R11, R11
+	KMOVB     R11, K1
+	VMOVUPD.Z (R8)(R9*8), K1, Z2
+	MOVQ      messages_base+24(FP), R11
+	MOVQ      velocity_base+48(FP), R12
+	MOVQ      BX, R13
+	MOVQ      DI, R14
 
-noTwo1095:
-	TESTQ  $0x00000001, R12
-	JZ     stored1096
-	VMOVSD X2, (R9)
-
-stored1096:
-	TESTQ   $0x00000007, R12
-	JNZ     partial1097
-	VMOVUPD Z4, (AX)(R11*8)
-	JMP     stored1100
+message1096:
+	MOVLQSX     (R13), BP
+	IMULQ       SI, BP
+	LEAQ        (R11)(BP*8), R15
+	LEAQ        (R12)(BP*4), BP
+	VMOVUPD.Z   (R15)(R9*8), K1, Z4
+	VCVTPS2PD.Z (BP)(R9*4), K1, Z3
+	VMULPD      Z0, Z3, Z3
+	VADDPD      Z3, Z4, Z4
+	VFMADD231PD Z1, Z3, Z2
+	TESTQ       $0x00000007, R10
+	JNZ         partial1097
+	VMOVUPD     Z4, (R15)(R9*8)
+	JMP         stored1100
 
 partial1097:
-	LEAQ       (AX)(R11*8), R9
-	VMOVAPD    Z4, Z2
-	TESTQ      $0x00000004, R12
+	LEAQ       (R15)(R9*8), R15
+	VMOVAPD    Z4, Z3
+	TESTQ      $0x00000004, R10
 	JZ         noFour1098
-	VMOVUPD    Y2, (R9)
-	VSHUFF64X2 $0x4e, Z2, Z2, Z2
-	ADDQ       $0x00000020, R9
+	VMOVUPD    Y3, (R15)
+	VSHUFF64X2 $0x4e, Z3, Z3, Z3
+	ADDQ       $0x00000020, R15
 
 noFour1098:
-	TESTQ      $0x00000002, R12
+	TESTQ      $0x00000002, R10
 	JZ         noTwo1099
-	VMOVUPD    X2, (R9)
-	VSHUFF64X2 $0xb1, Z2, Z2, Z2
-	ADDQ       $0x00000010, R9
+	VMOVUPD    X3, (R15)
+	VSHUFF64X2 $0xb1, Z3, Z3, Z3
+	ADDQ       $0x00000010, R15
 
 noTwo1099:
-	TESTQ  $0x00000001, R12
+	TESTQ  $0x00000001, R10
 	JZ     stored1100
-	VMOVSD X2, (R9)
+	VMOVSD X3, (R15)
 
 stored1100:
-row1092:
-	LEAQ (CX)(SI*8), CX
-	ADDQ $0x04, DX
-	DECQ BX
-	JNZ  message1087
+	ADDQ    $0x04, R13
+	DECQ    R14
+	JNZ     message1096
+	TESTQ   $0x00000007, R10
+	JNZ     partial1101
+	VMOVUPD Z2, (R8)(R9*8)
+	JMP     stored1104
 
-done1088:
+partial1101:
+	LEAQ       (R8)(R9*8), R8
+	VMOVAPD    Z2, Z1
+	TESTQ      $0x00000004, R10
+	JZ         noFour1102
+	VMOVUPD    Y1, (R8)
+	VSHUFF64X2 $0x4e, Z1, Z1, Z1
+	ADDQ       $0x00000020, R8
+
+noFour1102:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo1103
+	VMOVUPD    X1, (R8)
+	VSHUFF64X2 $0xb1, Z1, Z1, Z1
+	ADDQ       $0x00000010, R8
+
+noTwo1103:
+	TESTQ  $0x00000001, R10
+	JZ     stored1104
+	VMOVSD X1, (R8)
+
+stored1104:
+row1093:
+	LEAQ (BX)(DI*4), BX
+
+next1088:
+	ADDQ $0x04, DX
+	ADDQ $0x04, AX
+	DECQ CX
+	JNZ  node1087
+
+done1089:
 	VZEROUPPER
 	RET
 
@@ -12610,109 +12660,109 @@ TEXT ·edgeBeliefs512(SB), $1216-168
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
 
-group1101:
+group1105:
 	CMPQ              DX, $0x04
-	JLT               done1102
+	JLT               done1106
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1102
+	JLT               done1106
 	CMPQ              (AX), SI
-	JHI               done1102
+	JHI               done1106
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1102
+	JLT               done1106
 	CMPQ              8(AX), SI
-	JHI               done1102
+	JHI               done1106
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1102
+	JLT               done1106
 	CMPQ              16(AX), SI
-	JHI               done1102
+	JHI               done1106
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1102
+	JLT               done1106
 	CMPQ              24(AX), SI
-	JHI               done1102
+	JHI               done1106
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1102
+	JLT               done1106
 	CMPQ              32(AX), SI
-	JHI               done1102
+	JHI               done1106
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1102
+	JLT               done1106
 	CMPQ              40(AX), SI
-	JHI               done1102
+	JHI               done1106
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1102
+	JLT               done1106
 	CMPQ              48(AX), SI
-	JHI               done1102
+	JHI               done1106
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1102
+	JLT               done1106
 	CMPQ              56(AX), SI
-	JHI               done1102
+	JHI               done1106
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1102
+	JLT               done1106
 	CMPQ              64(AX), SI
-	JHI               done1102
+	JHI               done1106
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1102
+	JLT               done1106
 	CMPQ              72(AX), SI
-	JHI               done1102
+	JHI               done1106
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1102
+	JLT               done1106
 	CMPQ              80(AX), SI
-	JHI               done1102
+	JHI               done1106
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1102
+	JLT               done1106
 	CMPQ              88(AX), SI
-	JHI               done1102
+	JHI               done1106
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1102
+	JLT               done1106
 	CMPQ              96(AX), SI
-	JHI               done1102
+	JHI               done1106
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1102
+	JLT               done1106
 	CMPQ              104(AX), SI
-	JHI               done1102
+	JHI               done1106
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1102
+	JLT               done1106
 	CMPQ              112(AX), SI
-	JHI               done1102
+	JHI               done1106
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1102
+	JLT               done1106
 	CMPQ              120(AX), SI
-	JHI               done1102
+	JHI               done1106
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1102
+	JLT               done1106
 	CMPQ              128(AX), SI
-	JHI               done1102
+	JHI               done1106
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1102
+	JLT               done1106
 	CMPQ              136(AX), SI
-	JHI               done1102
+	JHI               done1106
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1102
+	JLT               done1106
 	CMPQ              144(AX), SI
-	JHI               done1102
+	JHI               done1106
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1102
+	JLT               done1106
 	CMPQ              152(AX), SI
-	JHI               done1102
+	JHI               done1106
 	MOVQ              beliefs_base+72(FP), DI
 	MOVQ              (AX), SI
 	MOVQ              messages_base+96(FP), R9
@@ -13223,7 +13273,7 @@ group1101:
 	VPSUBQ.BCST       constants<>+960(SB), Z1, Z2
 	VPCMPUQ.BCST      $0x06, constants<>+968(SB), Z2, K1
 	KORTESTB          K1, K1
-	JNZ               done1102
+	JNZ               done1106
 	VMOVUPD           constants<>+992(SB), Y2
 	VDIVPD            Y1, Y2, Y2
 	VMOVUPD           Y2, 1088(BX)
@@ -13397,9 +13447,9 @@ group1101:
 	ADDQ              $0x000000a0, AX
 	ADDQ              $0x04, CX
 	SUBQ              $0x04, DX
-	JMP               group1101
+	JMP               group1105
 
-done1102:
+done1106:
 	MOVQ CX, done+160(FP)
 	VZEROUPPER
 	RET
@@ -13416,16 +13466,16 @@ TEXT ·edgeGroups512(SB), $9216-184
 	MOVQ count+152(FP), CX
 	MOVQ CX, 16(AX)
 
-group1103:
+group1107:
 	CMPQ 16(AX), $0x04
-	JLT  done1104
+	JLT  done1108
 	MOVQ (AX), CX
 	MOVQ CX, 24(AX)
 	LEAQ 192(AX), CX
 	XORQ DX, DX
 	MOVQ DX, 32(AX)
 
-edge1105:
+edge1109:
 	MOVQ         24(AX), DX
 	MOVQ         32(DX), BX
 	MOVQ         tables_base+120(FP), SI
@@ -13449,36 +13499,36 @@ edge1105:
 	IMULQ        R9, R11
 	MOVQ         beliefs_len+80(FP), R12
 	SUBQ         BX, R12
-	JLT          done1104
+	JLT          done1108
 	CMPQ         (R10), R12
-	JHI          done1104
+	JHI          done1108
 	MOVQ         messages_len+104(FP), R12
 	SUBQ         BX, R12
-	JLT          done1104
+	JLT          done1108
 	CMPQ         8(R10), R12
-	JHI          done1104
+	JHI          done1108
 	MOVQ         beliefs_len+80(FP), R12
 	SUBQ         R9, R12
-	JLT          done1104
+	JLT          done1108
 	CMPQ         16(R10), R12
-	JHI          done1104
+	JHI          done1108
 	MOVQ         messages_len+104(FP), R12
 	SUBQ         R9, R12
-	JLT          done1104
+	JLT          done1108
 	CMPQ         24(R10), R12
-	JHI          done1104
+	JHI          done1108
 	MOVQ         tables_len+128(FP), R12
 	SUBQ         R11, R12
-	JLT          done1104
+	JLT          done1108
 	CMPQ         32(R10), R12
-	JHI          done1104
+	JHI          done1108
 	VBROADCASTSD constants<>+760(SB), Z0
 	XORQ         R10, R10
 	MOVQ         BX, R11
 	CMPQ         R11, $0x00000008
-	JLT          rest1107
+	JLT          rest1111
 
-whole1106:
+whole1110:
 	VBROADCASTSD constants<>+760(SB), Z1
 	VMOVUPD      (DI)(R10*8), Z2
 	VCMPPD       $0x04, Z1, Z2, K1
@@ -13489,11 +13539,11 @@ whole1106:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole1106
+	JGE          whole1110
 
-rest1107:
+rest1111:
 	TESTQ        R11, R11
-	JZ           done1108
+	JZ           done1112
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -13505,7 +13555,7 @@ rest1107:
 	VMOVUPD      Z1, (CX)(R10*8)
 	VMAXPD       Z1, Z0, Z0
 
-done1108:
+done1112:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z1
@@ -13516,9 +13566,9 @@ done1108:
 	XORQ         SI, SI
 	MOVQ         R9, DI
 	CMPQ         DI, $0x00000008
-	JLT          rest1110
+	JLT          rest1114
 
-whole1109:
+whole1113:
 	VBROADCASTSD constants<>+760(SB), Z2
 	VMOVUPD      (DX)(SI*8), Z3
 	VCMPPD       $0x04, Z2, Z3, K1
@@ -13529,11 +13579,11 @@ whole1109:
 	ADDQ         $0x00000008, SI
 	SUBQ         $0x00000008, DI
 	CMPQ         DI, $0x00000008
-	JGE          whole1109
+	JGE          whole1113
 
-rest1110:
+rest1114:
 	TESTQ        DI, DI
-	JZ           done1111
+	JZ           done1115
 	MOVQ         $-1, R10
 	BZHIQ        DI, R10, R10
 	KMOVB        R10, K1
@@ -13545,7 +13595,7 @@ rest1110:
 	VMOVUPD      Z2, 1024(CX)(SI*8)
 	VMAXPD       Z2, Z1, Z1
 
-done1111:
+done1115:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z2
 	VMAXPD     Z2, Z1, Z1
 	VSHUFF64X2 $0xb1, Z1, Z1, Z2
@@ -13554,7 +13604,7 @@ done1111:
 	VMAXPD     Z2, Z1, Z1
 	XORQ       DX, DX
 
-vector1112:
+vector1116:
 	VMOVUPD           (CX)(DX*8), Z2
 	VCMPPD.BCST       $0x04, constants<>+760(SB), Z2, K1
 	VSUBPD            Z0, Z2, Z2
@@ -13585,10 +13635,10 @@ vector1112:
 	VMOVUPD           Z3, 512(CX)(DX*8)
 	ADDQ              $0x08, DX
 	CMPQ              DX, BX
-	JLT               vector1112
+	JLT               vector1116
 	XORQ              DX, DX
 
-vector1113:
+vector1117:
 	VMOVUPD           1024(CX)(DX*8), Z2
 	VCMPPD.BCST       $0x04, constants<>+760(SB), Z2, K1
 	VSUBPD            Z1, Z2, Z2
@@ -13619,7 +13669,7 @@ vector1113:
 	VMOVUPD           Z3, 1536(CX)(DX*8)
 	ADDQ              $0x08, DX
 	CMPQ              DX, R9
-	JLT               vector1113
+	JLT               vector1117
 	VADDPD            Z1, Z0, Z0
 	MOVQ              32(AX), DX
 	VMOVSD            X0, 64(AX)(DX*8)
@@ -13627,14 +13677,14 @@ vector1113:
 	ADDQ              $0x000008c0, CX
 	INCQ              32(AX)
 	CMPQ              32(AX), $0x04
-	JLT               edge1105
+	JLT               edge1109
 	MOVQ              (AX), CX
 	MOVQ              CX, 24(AX)
 	LEAQ              192(AX), CX
 	XORQ              DX, DX
 	MOVQ              DX, 32(AX)
 
-edge1114:
+edge1118:
 	MOVQ   24(AX), DX
 	MOVQ   32(DX), BX
 	MOVQ   tables_base+120(FP), SI
@@ -13660,9 +13710,9 @@ edge1114:
 	XORQ   R8, R8
 	MOVQ   SI, R10
 	CMPQ   R10, $0x00000040
-	JLT    rest1116
+	JLT    rest1120
 
-panel1115:
+panel1119:
 	MOVQ   CX, SI
 	LEAQ   (BX)(R8*1), R9
 	VXORPD Z2, Z2, Z2
@@ -13683,9 +13733,9 @@ panel1115:
 	VXORPD Z17, Z17, Z17
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000001
-	JLT    rows1119
+	JLT    rows1123
 
-row1118:
+row1122:
 	VMOVUPD          (R9), Z18
 	VFMADD231PD.BCST (SI), Z18, Z2
 	VFMADD231PD.BCST 512(SI), Z18, Z10
@@ -13714,9 +13764,9 @@ row1118:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row1118
+	JGE              row1122
 
-rows1119:
+rows1123:
 	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
 	VFMADD231PD 1024(CX)(R8*1), Z10, Z1
 	VFMADD231PD 1536(CX)(R8*1), Z2, Z1
@@ -13744,13 +13794,13 @@ rows1119:
 	ADDQ        $0x00000200, R8
 	SUBQ        $0x00000040, R10
 	CMPQ        R10, $0x00000040
-	JGE         panel1115
+	JGE         panel1119
 
-rest1116:
+rest1120:
 	TESTQ  R10, R10
-	JZ     done1117
+	JZ     done1121
 	CMPQ   R10, $0x00000008
-	JGT    wider1120
+	JGT    wider1124
 	MOVQ   $-1, SI
 	BZHIQ  R10, SI, SI
 	KMOVB  SI, K1
@@ -13761,9 +13811,9 @@ rest1116:
 	VXORPD Z4, Z4, Z4
 	VXORPD Z5, Z5, Z5
 	CMPQ   DX, $0x00000002
-	JLT    rows1122
+	JLT    rows1126
 
-row1121:
+row1125:
 	VMOVUPD.Z        (R9), K1, Z6
 	VFMADD231PD.BCST (SI), Z6, Z2
 	VFMADD231PD.BCST 512(SI), Z6, Z4
@@ -13774,13 +13824,13 @@ row1121:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, DX
 	CMPQ             DX, $0x00000002
-	JGE              row1121
+	JGE              row1125
 
-rows1122:
+rows1126:
 	CMPQ DX, $0x00000001
-	JLT  rows1124
+	JLT  rows1128
 
-row1123:
+row1127:
 	VMOVUPD.Z        (R9), K1, Z6
 	VFMADD231PD.BCST (SI), Z6, Z2
 	VFMADD231PD.BCST 512(SI), Z6, Z4
@@ -13788,19 +13838,19 @@ row1123:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, DX
 	CMPQ             DX, $0x00000001
-	JGE              row1123
+	JGE              row1127
 
-rows1124:
+rows1128:
 	VADDPD      Z3, Z2, Z2
 	VADDPD      Z5, Z4, Z4
 	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
 	VFMADD231PD 1024(CX)(R8*1), Z4, Z1
 	VFMADD231PD 1536(CX)(R8*1), Z2, Z1
-	JMP         done1117
+	JMP         done1121
 
-wider1120:
+wider1124:
 	CMPQ   R10, $0x00000010
-	JGT    wider1125
+	JGT    wider1129
 	SUBQ   $0x00000008, R10
 	MOVQ   $-1, SI
 	BZHIQ  R10, SI, SI
@@ -13816,9 +13866,9 @@ wider1120:
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
 	CMPQ   DX, $0x00000002
-	JLT    rows1127
+	JLT    rows1131
 
-row1126:
+row1130:
 	VMOVUPD          (R9), Z10
 	VFMADD231PD.BCST (SI), Z10, Z2
 	VFMADD231PD.BCST 512(SI), Z10, Z6
@@ -13835,13 +13885,13 @@ row1126:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, DX
 	CMPQ             DX, $0x00000002
-	JGE              row1126
+	JGE              row1130
 
-rows1127:
+rows1131:
 	CMPQ DX, $0x00000001
-	JLT  rows1129
+	JLT  rows1133
 
-row1128:
+row1132:
 	VMOVUPD          (R9), Z10
 	VFMADD231PD.BCST (SI), Z10, Z2
 	VFMADD231PD.BCST 512(SI), Z10, Z6
@@ -13852,9 +13902,9 @@ row1128:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, DX
 	CMPQ             DX, $0x00000001
-	JGE              row1128
+	JGE              row1132
 
-rows1129:
+rows1133:
 	VADDPD      Z4, Z2, Z2
 	VADDPD      Z8, Z6, Z6
 	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
@@ -13865,11 +13915,11 @@ rows1129:
 	VFMADD231PD 1088(CX)(R8*1), Z3, Z0
 	VFMADD231PD 1088(CX)(R8*1), Z7, Z1
 	VFMADD231PD 1600(CX)(R8*1), Z3, Z1
-	JMP         done1117
+	JMP         done1121
 
-wider1125:
+wider1129:
 	CMPQ   R10, $0x00000018
-	JGT    wider1130
+	JGT    wider1134
 	SUBQ   $0x00000010, R10
 	MOVQ   $-1, SI
 	BZHIQ  R10, SI, SI
@@ -13889,9 +13939,9 @@ wider1125:
 	VXORPD Z12, Z12, Z12
 	VXORPD Z13, Z13, Z13
 	CMPQ   DX, $0x00000002
-	JLT    rows1132
+	JLT    rows1136
 
-row1131:
+row1135:
 	VMOVUPD          (R9), Z14
 	VFMADD231PD.BCST (SI), Z14, Z2
 	VFMADD231PD.BCST 512(SI), Z14, Z8
@@ -13914,13 +13964,13 @@ row1131:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, DX
 	CMPQ             DX, $0x00000002
-	JGE              row1131
+	JGE              row1135
 
-rows1132:
+rows1136:
 	CMPQ DX, $0x00000001
-	JLT  rows1134
+	JLT  rows1138
 
-row1133:
+row1137:
 	VMOVUPD          (R9), Z14
 	VFMADD231PD.BCST (SI), Z14, Z2
 	VFMADD231PD.BCST 512(SI), Z14, Z8
@@ -13934,9 +13984,9 @@ row1133:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, DX
 	CMPQ             DX, $0x00000001
-	JGE              row1133
+	JGE              row1137
 
-rows1134:
+rows1138:
 	VADDPD      Z5, Z2, Z2
 	VADDPD      Z11, Z8, Z8
 	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
@@ -13952,11 +14002,11 @@ rows1134:
 	VFMADD231PD 1152(CX)(R8*1), Z4, Z0
 	VFMADD231PD 1152(CX)(R8*1), Z10, Z1
 	VFMADD231PD 1664(CX)(R8*1), Z4, Z1
-	JMP         done1117
+	JMP         done1121
 
-wider1130:
+wider1134:
 	CMPQ   R10, $0x00000020
-	JGT    wider1135
+	JGT    wider1139
 	SUBQ   $0x00000018, R10
 	MOVQ   $-1, SI
 	BZHIQ  R10, SI, SI
@@ -13980,9 +14030,9 @@ wider1130:
 	VXORPD Z16, Z16, Z16
 	VXORPD Z17, Z17, Z17
 	CMPQ   DX, $0x00000002
-	JLT    rows1137
+	JLT    rows1141
 
-row1136:
+row1140:
 	VMOVUPD          (R9), Z18
 	VFMADD231PD.BCST (SI), Z18, Z2
 	VFMADD231PD.BCST 512(SI), Z18, Z10
@@ -14011,13 +14061,13 @@ row1136:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, DX
 	CMPQ             DX, $0x00000002
-	JGE              row1136
+	JGE              row1140
 
-rows1137:
+rows1141:
 	CMPQ DX, $0x00000001
-	JLT  rows1139
+	JLT  rows1143
 
-row1138:
+row1142:
 	VMOVUPD          (R9), Z18
 	VFMADD231PD.BCST (SI), Z18, Z2
 	VFMADD231PD.BCST 512(SI), Z18, Z10
@@ -14034,9 +14084,9 @@ row1138:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, DX
 	CMPQ             DX, $0x00000001
-	JGE              row1138
+	JGE              row1142
 
-rows1139:
+rows1143:
 	VADDPD      Z6, Z2, Z2
 	VADDPD      Z14, Z10, Z10
 	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
@@ -14057,11 +14107,11 @@ rows1139:
 	VFMADD231PD 1216(CX)(R8*1), Z5, Z0
 	VFMADD231PD 1216(CX)(R8*1), Z13, Z1
 	VFMADD231PD 1728(CX)(R8*1), Z5, Z1
-	JMP         done1117
+	JMP         done1121
 
-wider1135:
+wider1139:
 	CMPQ   R10, $0x00000028
-	JGT    wider1140
+	JGT    wider1144
 	SUBQ   $0x00000020, R10
 	MOVQ   $-1, SI
 	BZHIQ  R10, SI, SI
@@ -14079,9 +14129,9 @@ wider1135:
 	VXORPD Z10, Z10, Z10
 	VXORPD Z11, Z11, Z11
 	CMPQ   DX, $0x00000001
-	JLT    rows1142
+	JLT    rows1146
 
-row1141:
+row1145:
 	VMOVUPD          (R9), Z12
 	VFMADD231PD.BCST (SI), Z12, Z2
 	VFMADD231PD.BCST 512(SI), Z12, Z7
@@ -14101,9 +14151,9 @@ row1141:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, DX
 	CMPQ             DX, $0x00000001
-	JGE              row1141
+	JGE              row1145
 
-rows1142:
+rows1146:
 	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
 	VFMADD231PD 1024(CX)(R8*1), Z7, Z1
 	VFMADD231PD 1536(CX)(R8*1), Z2, Z1
@@ -14119,11 +14169,11 @@ rows1142:
 	VFMADD231PD 1280(CX)(R8*1), Z6, Z0
 	VFMADD231PD 1280(CX)(R8*1), Z11, Z1
 	VFMADD231PD 1792(CX)(R8*1), Z6, Z1
-	JMP         done1117
+	JMP         done1121
 
-wider1140:
+wider1144:
 	CMPQ   R10, $0x00000030
-	JGT    wider1143
+	JGT    wider1147
 	SUBQ   $0x00000028, R10
 	MOVQ   $-1, SI
 	BZHIQ  R10, SI, SI
@@ -14143,9 +14193,9 @@ wider1140:
 	VXORPD Z12, Z12, Z12
 	VXORPD Z13, Z13, Z13
 	CMPQ   DX, $0x00000001
-	JLT    rows1145
+	JLT    rows1149
 
-row1144:
+row1148:
 	VMOVUPD          (R9), Z14
 	VFMADD231PD.BCST (SI), Z14, Z2
 	VFMADD231PD.BCST 512(SI), Z14, Z8
@@ -14168,9 +14218,9 @@ row1144:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, DX
 	CMPQ             DX, $0x00000001
-	JGE              row1144
+	JGE              row1148
 
-rows1145:
+rows1149:
 	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
 	VFMADD231PD 1024(CX)(R8*1), Z8, Z1
 	VFMADD231PD 1536(CX)(R8*1), Z2, Z1
@@ -14189,11 +14239,11 @@ rows1145:
 	VFMADD231PD 1344(CX)(R8*1), Z7, Z0
 	VFMADD231PD 1344(CX)(R8*1), Z13, Z1
 	VFMADD231PD 1856(CX)(R8*1), Z7, Z1
-	JMP         done1117
+	JMP         done1121
 
-wider1143:
+wider1147:
 	CMPQ   R10, $0x00000038
-	JGT    wider1146
+	JGT    wider1150
 	SUBQ   $0x00000030, R10
 	MOVQ   $-1, SI
 	BZHIQ  R10, SI, SI
@@ -14215,9 +14265,9 @@ wider1143:
 	VXORPD Z14, Z14, Z14
 	VXORPD Z15, Z15, Z15
 	CMPQ   DX, $0x00000001
-	JLT    rows1148
+	JLT    rows1152
 
-row1147:
+row1151:
 	VMOVUPD          (R9), Z16
 	VFMADD231PD.BCST (SI), Z16, Z2
 	VFMADD231PD.BCST 512(SI), Z16, Z9
@@ -14243,9 +14293,9 @@ row1147:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, DX
 	CMPQ             DX, $0x00000001
-	JGE              row1147
+	JGE              row1151
 
-rows1148:
+rows1152:
 	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
 	VFMADD231PD 1024(CX)(R8*1), Z9, Z1
 	VFMADD231PD 1536(CX)(R8*1), Z2, Z1
@@ -14267,9 +14317,9 @@ rows1148:
 	VFMADD231PD 1408(CX)(R8*1), Z8, Z0
 	VFMADD231PD 1408(CX)(R8*1), Z15, Z1
 	VFMADD231PD 1920(CX)(R8*1), Z8, Z1
-	JMP         done1117
+	JMP         done1121
 
-wider1146:
+wider1150:
 	SUBQ   $0x00000038, R10
 	MOVQ   $-1, SI
 	BZHIQ  R10, SI, SI
@@ -14293,9 +14343,9 @@ wider1146:
 	VXORPD Z16, Z16, Z16
 	VXORPD Z17, Z17, Z17
 	CMPQ   DX, $0x00000001
-	JLT    rows1151
+	JLT    rows1155
 
-row1150:
+row1154:
 	VMOVUPD          (R9), Z18
 	VFMADD231PD.BCST (SI), Z18, Z2
 	VFMADD231PD.BCST 512(SI), Z18, Z10
@@ -14324,9 +14374,9 @@ row1150:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, DX
 	CMPQ             DX, $0x00000001
-	JGE              row1150
+	JGE              row1154
 
-rows1151:
+rows1155:
 	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
 	VFMADD231PD 1024(CX)(R8*1), Z10, Z1
 	VFMADD231PD 1536(CX)(R8*1), Z2, Z1
@@ -14352,14 +14402,14 @@ rows1151:
 	VFMADD231PD 1472(CX)(R8*1), Z17, Z1
 	VFMADD231PD 1984(CX)(R8*1), Z9, Z1
 
-done1117:
+done1121:
 	VMOVUPD          Z0, 2048(CX)
 	VMOVUPD          Z1, 2112(CX)
 	ADDQ             $0x28, 24(AX)
 	ADDQ             $0x000008c0, CX
 	INCQ             32(AX)
 	CMPQ             32(AX), $0x04
-	JLT              edge1114
+	JLT              edge1118
 	VMOVUPD          2240(AX), Z0
 	VMOVUPD          2304(AX), Z1
 	VMOVUPD          4480(AX), Z2
@@ -14395,7 +14445,7 @@ done1117:
 	VPSUBQ.BCST      constants<>+960(SB), Z1, Z2
 	VPCMPUQ.BCST     $0x06, constants<>+968(SB), Z2, K1
 	KORTESTB         K1, K1
-	JNZ              done1104
+	JNZ              done1108
 	VMOVUPD          constants<>+992(SB), Y2
 	VDIVPD           Y1, Y2, Y2
 	VMOVUPD          Y2, 128(AX)
@@ -14440,7 +14490,7 @@ done1117:
 	XORQ             DX, DX
 	MOVQ             DX, 32(AX)
 
-edge1152:
+edge1156:
 	MOVQ         24(AX), DX
 	MOVQ         32(DX), BX
 	MOVQ         tables_base+120(FP), SI
@@ -14473,9 +14523,9 @@ edge1152:
 	XORQ         R9, R9
 	MOVQ         SI, R12
 	CMPQ         R12, $0x00000040
-	JLT          rest1154
+	JLT          rest1158
 
-panel1153:
+panel1157:
 	MOVQ   CX, SI
 	LEAQ   (BX)(R9*1), R10
 	LEAQ   (DI)(R9*1), R11
@@ -14489,9 +14539,9 @@ panel1153:
 	VMULPD 1472(CX)(R9*1), Z0, Z8
 	MOVQ   DX, R13
 	CMPQ   R13, $0x00000002
-	JLT    rows1157
+	JLT    rows1161
 
-row1156:
+row1160:
 	VBROADCASTSD (SI), Z9
 	VMULPD       (R10), Z9, Z10
 	VMULPD       Z1, Z10, Z10
@@ -14547,13 +14597,13 @@ row1156:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, R13
 	CMPQ         R13, $0x00000002
-	JGE          row1156
+	JGE          row1160
 
-rows1157:
+rows1161:
 	CMPQ R13, $0x00000001
-	JLT  rows1159
+	JLT  rows1163
 
-row1158:
+row1162:
 	VBROADCASTSD (SI), Z9
 	VMULPD       (R10), Z9, Z10
 	VMULPD       Z1, Z10, Z10
@@ -14584,19 +14634,19 @@ row1158:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row1158
+	JGE          row1162
 
-rows1159:
+rows1163:
 	ADDQ $0x00000200, R9
 	SUBQ $0x00000040, R12
 	CMPQ R12, $0x00000040
-	JGE  panel1153
+	JGE  panel1157
 
-rest1154:
+rest1158:
 	TESTQ  R12, R12
-	JZ     done1155
+	JZ     done1159
 	CMPQ   R12, $0x00000008
-	JGT    wider1160
+	JGT    wider1164
 	MOVQ   $-1, SI
 	BZHIQ  R12, SI, SI
 	KMOVB  SI, K1
@@ -14605,9 +14655,9 @@ rest1154:
 	LEAQ   (DI)(R9*1), R11
 	VMULPD 1024(CX)(R9*1), Z0, Z0
 	CMPQ   DX, $0x00000002
-	JLT    rows1162
+	JLT    rows1166
 
-row1161:
+row1165:
 	VBROADCASTSD (SI), Z1
 	VMULPD.Z     (R10), Z1, K1, Z1
 	VMULPD       Z0, Z1, Z1
@@ -14621,13 +14671,13 @@ row1161:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1161
+	JGE          row1165
 
-rows1162:
+rows1166:
 	CMPQ DX, $0x00000001
-	JLT  rows1164
+	JLT  rows1168
 
-row1163:
+row1167:
 	VBROADCASTSD (SI), Z1
 	VMULPD.Z     (R10), Z1, K1, Z1
 	VMULPD       Z0, Z1, Z1
@@ -14637,14 +14687,14 @@ row1163:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1163
+	JGE          row1167
 
-rows1164:
-	JMP done1155
+rows1168:
+	JMP done1159
 
-wider1160:
+wider1164:
 	CMPQ   R12, $0x00000010
-	JGT    wider1165
+	JGT    wider1169
 	SUBQ   $0x00000008, R12
 	MOVQ   $-1, SI
 	BZHIQ  R12, SI, SI
@@ -14655,9 +14705,9 @@ wider1160:
 	VMULPD 1024(CX)(R9*1), Z0, Z1
 	VMULPD 1088(CX)(R9*1), Z0, Z0
 	CMPQ   DX, $0x00000002
-	JLT    rows1167
+	JLT    rows1171
 
-row1166:
+row1170:
 	VBROADCASTSD (SI), Z2
 	VMULPD       (R10), Z2, Z3
 	VMULPD       Z1, Z3, Z3
@@ -14677,13 +14727,13 @@ row1166:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1166
+	JGE          row1170
 
-rows1167:
+rows1171:
 	CMPQ DX, $0x00000001
-	JLT  rows1169
+	JLT  rows1173
 
-row1168:
+row1172:
 	VBROADCASTSD (SI), Z2
 	VMULPD       (R10), Z2, Z3
 	VMULPD       Z1, Z3, Z3
@@ -14696,14 +14746,14 @@ row1168:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1168
+	JGE          row1172
 
-rows1169:
-	JMP done1155
+rows1173:
+	JMP done1159
 
-wider1165:
+wider1169:
 	CMPQ   R12, $0x00000018
-	JGT    wider1170
+	JGT    wider1174
 	SUBQ   $0x00000010, R12
 	MOVQ   $-1, SI
 	BZHIQ  R12, SI, SI
@@ -14715,9 +14765,9 @@ wider1165:
 	VMULPD 1088(CX)(R9*1), Z0, Z2
 	VMULPD 1152(CX)(R9*1), Z0, Z0
 	CMPQ   DX, $0x00000002
-	JLT    rows1172
+	JLT    rows1176
 
-row1171:
+row1175:
 	VBROADCASTSD (SI), Z3
 	VMULPD       (R10), Z3, Z4
 	VMULPD       Z1, Z4, Z4
@@ -14743,13 +14793,13 @@ row1171:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1171
+	JGE          row1175
 
-rows1172:
+rows1176:
 	CMPQ DX, $0x00000001
-	JLT  rows1174
+	JLT  rows1178
 
-row1173:
+row1177:
 	VBROADCASTSD (SI), Z3
 	VMULPD       (R10), Z3, Z4
 	VMULPD       Z1, Z4, Z4
@@ -14765,14 +14815,14 @@ row1173:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1173
+	JGE          row1177
 
-rows1174:
-	JMP done1155
+rows1178:
+	JMP done1159
 
-wider1170:
+wider1174:
 	CMPQ   R12, $0x00000020
-	JGT    wider1175
+	JGT    wider1179
 	SUBQ   $0x00000018, R12
 	MOVQ   $-1, SI
 	BZHIQ  R12, SI, SI
@@ -14785,9 +14835,9 @@ wider1170:
 	VMULPD 1152(CX)(R9*1), Z0, Z3
 	VMULPD 1216(CX)(R9*1), Z0, Z0
 	CMPQ   DX, $0x00000002
-	JLT    rows1177
+	JLT    rows1181
 
-row1176:
+row1180:
 	VBROADCASTSD (SI), Z4
 	VMULPD       (R10), Z4, Z5
 	VMULPD       Z1, Z5, Z5
@@ -14819,13 +14869,13 @@ row1176:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1176
+	JGE          row1180
 
-rows1177:
+rows1181:
 	CMPQ DX, $0x00000001
-	JLT  rows1179
+	JLT  rows1183
 
-row1178:
+row1182:
 	VBROADCASTSD (SI), Z4
 	VMULPD       (R10), Z4, Z5
 	VMULPD       Z1, Z5, Z5
@@ -14844,14 +14894,14 @@ row1178:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1178
+	JGE          row1182
 
-rows1179:
-	JMP done1155
+rows1183:
+	JMP done1159
 
-wider1175:
+wider1179:
 	CMPQ   R12, $0x00000028
-	JGT    wider1180
+	JGT    wider1184
 	SUBQ   $0x00000020, R12
 	MOVQ   $-1, SI
 	BZHIQ  R12, SI, SI
@@ -14865,9 +14915,9 @@ wider1175:
 	VMULPD 1216(CX)(R9*1), Z0, Z4
 	VMULPD 1280(CX)(R9*1), Z0, Z0
 	CMPQ   DX, $0x00000002
-	JLT    rows1182
+	JLT    rows1186
 
-row1181:
+row1185:
 	VBROADCASTSD (SI), Z5
 	VMULPD       (R10), Z5, Z6
 	VMULPD       Z1, Z6, Z6
@@ -14905,13 +14955,13 @@ row1181:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1181
+	JGE          row1185
 
-rows1182:
+rows1186:
 	CMPQ DX, $0x00000001
-	JLT  rows1184
+	JLT  rows1188
 
-row1183:
+row1187:
 	VBROADCASTSD (SI), Z5
 	VMULPD       (R10), Z5, Z6
 	VMULPD       Z1, Z6, Z6
@@ -14933,14 +14983,14 @@ row1183:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1183
+	JGE          row1187
 
-rows1184:
-	JMP done1155
+rows1188:
+	JMP done1159
 
-wider1180:
+wider1184:
 	CMPQ   R12, $0x00000030
-	JGT    wider1185
+	JGT    wider1189
 	SUBQ   $0x00000028, R12
 	MOVQ   $-1, SI
 	BZHIQ  R12, SI, SI
@@ -14955,9 +15005,9 @@ wider1180:
 	VMULPD 1280(CX)(R9*1), Z0, Z5
 	VMULPD 1344(CX)(R9*1), Z0, Z0
 	CMPQ   DX, $0x00000002
-	JLT    rows1187
+	JLT    rows1191
 
-row1186:
+row1190:
 	VBROADCASTSD (SI), Z6
 	VMULPD       (R10), Z6, Z7
 	VMULPD       Z1, Z7, Z7
@@ -15001,13 +15051,13 @@ row1186:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1186
+	JGE          row1190
 
-rows1187:
+rows1191:
 	CMPQ DX, $0x00000001
-	JLT  rows1189
+	JLT  rows1193
 
-row1188:
+row1192:
 	VBROADCASTSD (SI), Z6
 	VMULPD       (R10), Z6, Z7
 	VMULPD       Z1, Z7, Z7
@@ -15032,14 +15082,14 @@ row1188:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1188
+	JGE          row1192
 
-rows1189:
-	JMP done1155
+rows1193:
+	JMP done1159
 
-wider1185:
+wider1189:
 	CMPQ   R12, $0x00000038
-	JGT    wider1190
+	JGT    wider1194
 	SUBQ   $0x00000030, R12
 	MOVQ   $-1, SI
 	BZHIQ  R12, SI, SI
@@ -15055,9 +15105,9 @@ wider1185:
 	VMULPD 1344(CX)(R9*1), Z0, Z6
 	VMULPD 1408(CX)(R9*1), Z0, Z0
 	CMPQ   DX, $0x00000002
-	JLT    rows1192
+	JLT    rows1196
 
-row1191:
+row1195:
 	VBROADCASTSD (SI), Z7
 	VMULPD       (R10), Z7, Z8
 	VMULPD       Z1, Z8, Z8
@@ -15107,13 +15157,13 @@ row1191:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1191
+	JGE          row1195
 
-rows1192:
+rows1196:
 	CMPQ DX, $0x00000001
-	JLT  rows1194
+	JLT  rows1198
 
-row1193:
+row1197:
 	VBROADCASTSD (SI), Z7
 	VMULPD       (R10), Z7, Z8
 	VMULPD       Z1, Z8, Z8
@@ -15141,12 +15191,12 @@ row1193:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1193
+	JGE          row1197
 
-rows1194:
-	JMP done1155
+rows1198:
+	JMP done1159
 
-wider1190:
+wider1194:
 	SUBQ   $0x00000038, R12
 	MOVQ   $-1, SI
 	BZHIQ  R12, SI, SI
@@ -15163,9 +15213,9 @@ wider1190:
 	VMULPD 1408(CX)(R9*1), Z0, Z7
 	VMULPD 1472(CX)(R9*1), Z0, Z0
 	CMPQ   DX, $0x00000002
-	JLT    rows1197
+	JLT    rows1201
 
-row1196:
+row1200:
 	VBROADCASTSD (SI), Z8
 	VMULPD       (R10), Z8, Z9
 	VMULPD       Z1, Z9, Z9
@@ -15221,13 +15271,13 @@ row1196:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1196
+	JGE          row1200
 
-rows1197:
+rows1201:
 	CMPQ DX, $0x00000001
-	JLT  rows1199
+	JLT  rows1203
 
-row1198:
+row1202:
 	VBROADCASTSD (SI), Z8
 	VMULPD       (R10), Z8, Z9
 	VMULPD       Z1, Z9, Z9
@@ -15258,21 +15308,21 @@ row1198:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1198
+	JGE          row1202
 
-rows1199:
-done1155:
+rows1203:
+done1159:
 	ADDQ $0x28, 24(AX)
 	ADDQ $0x000008c0, CX
 	INCQ 32(AX)
 	CMPQ 32(AX), $0x04
-	JLT  edge1152
+	JLT  edge1156
 	ADDQ $0x000000a0, (AX)
 	ADDQ $0x04, 8(AX)
 	SUBQ $0x04, 16(AX)
-	JMP  group1103
+	JMP  group1107
 
-done1104:
+done1108:
 	MOVQ 8(AX), AX
 	MOVQ AX, done+176(FP)
 	VZEROUPPER

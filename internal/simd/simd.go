@@ -33,7 +33,7 @@ type implementation struct {
 	exponentials   func(tables []float64, size int, inverse []float64) (done int)
 	remember       func(before, messages []float64, velocity []float32, in []int32, k int, share float64)
 	measure        func(before, messages []float64, velocity []float32, in []int32, k int) (product, square float64)
-	carry          func(belief, messages []float64, velocity []float32, in []int32, k int, share, toBelief float64)
+	carry          func(beliefs, messages []float64, velocity []float32, nodes, order, inStart, in []int32, rho []float64, k int, share, count float64)
 	regular        regular // all or none
 	single         implementation32
 }

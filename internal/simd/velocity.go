@@ -17,19 +17,26 @@ func Measure(before, messages []float64, velocity []float32, in []int32, k int) 
 	return active.measure(before[:len(in)*k], messages, velocity, in, k)
 }
 
-// Carry moves the messages d in list in, of k entries each and all into one node, on by
-// share times their velocities, and the belief [k] of the node by toBelief times as much.
-func Carry(belief, messages []float64, velocity []float32, in []int32, k int, share, toBelief float64) {
-	active.carry(belief[:k], messages, velocity, in, k, share, toBelief)
+// Carry moves the messages into some nodes of k states each on by share times their
+// velocities, and the beliefs of these nodes by count/ρ times as much. The i-th node is
+// nodes[order[i]], with its belief from there times k on in beliefs and its ρ there in
+// rho; the messages into it are those from inStart[i] to before inStart[i+1] in in, which
+// begins with the first node's. Offsets are not checked.
+func Carry(beliefs, messages []float64, velocity []float32, nodes, order, inStart, in []int32, rho []float64, k int, share, count float64) {
+	active.carry(beliefs, messages, velocity, nodes, order, inStart[:len(order)+1], in, rho, k, share, count)
 }
 
-func plainCarry(belief, messages []float64, velocity []float32, in []int32, k int, share, toBelief float64) {
-	for _, d := range in {
-		m, v, b := messages[int(d)*k:][:k], velocity[int(d)*k:][:k], belief[:k]
-		for x := range b {
-			change := share * float64(v[x])
-			m[x] += change
-			b[x] += toBelief * change
+func plainCarry(beliefs, messages []float64, velocity []float32, nodes, order, inStart, in []int32, rho []float64, k int, share, count float64) {
+	for i, p := range order {
+		s := int(nodes[p])
+		b, toBelief := beliefs[s*k:][:k], count/rho[s]
+		for _, d := range in[inStart[i]-inStart[0] : inStart[i+1]-inStart[0]] {
+			m, v := messages[int(d)*k:][:k], velocity[int(d)*k:][:k]
+			for x := range b {
+				change := share * float64(v[x])
+				m[x] += change
+				b[x] += toBelief * change
+			}
 		}
 	}
 }

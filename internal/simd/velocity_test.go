@@ -25,20 +25,6 @@ func TestVelocity(t *testing.T) {
 					in[i] = int32(d)
 				}
 				share := r.Float64()
-				belief, checkBelief := guarded(t, k, r.IntN(8))
-				fill(belief, r, 2)
-				carried, carriedBelief := append([]float64{}, messages...), append([]float64{}, belief...)
-				for _, d := range in {
-					for x := range k {
-						change := share * float64(velocity[int(d)*k+x])
-						carried[int(d)*k+x] += change
-						carriedBelief[x] += 0.3 * change
-					}
-				}
-				with.carry(belief, messages, velocity, in, k, share, 0.3)
-				compare(t, what+", carried", messages, carried, 1e-15, 1e-15)
-				compare(t, what+", belief", belief, carriedBelief, 1e-14, 1e-14)
-				checkBelief(what)
 				with.remember(before, messages, velocity, in, k, share)
 				want, wantVelocity := make([]float64, n*k), append([]float32{}, velocity...)
 				product, square := 0.0, 0.0
@@ -76,6 +62,81 @@ func TestVelocity(t *testing.T) {
 				checkMessages(what)
 				checkBefore(what)
 				checkVelocity(what)
+			}
+		}
+	})
+}
+
+// carried is a case for Carry: some of the nodes of a block, with messages into them.
+type carried struct {
+	beliefs, messages, rho      []float64
+	velocity                    []float32
+	nodes, order, inStart, in   []int32
+	k                           int
+	share, count                float64
+	checkBeliefs, checkMessages func(what string)
+}
+
+// newCarried draws nodes with 0 to 5 messages each.
+func newCarried(t *testing.T, r *rand.Rand, k, nodes int) *carried {
+	c := &carried{k: k, share: r.Float64(), count: 0.2 + r.Float64()}
+	c.beliefs, c.checkBeliefs = guarded(t, (nodes+3)*k, r.IntN(8))
+	c.inStart = []int32{int32(r.IntN(4))}
+	for i := range nodes {
+		c.inStart = append(c.inStart, c.inStart[i]+int32(r.IntN(6)))
+	}
+	numIn := int(c.inStart[nodes] - c.inStart[0])
+	c.messages, c.checkMessages = guarded(t, (numIn+2)*k, r.IntN(8))
+	c.velocity, c.rho = make([]float32, len(c.messages)), make([]float64, nodes+3)
+	fill(c.beliefs, r, 2)
+	fill(c.messages, r, 2)
+	spoil(c.messages, r, -infinity, 1e3, nan)
+	fill32(c.velocity, r, 1)
+	for i := range c.rho {
+		c.rho[i] = 0.5 + r.Float64()
+	}
+	for _, s := range r.Perm(nodes + 3)[:nodes] {
+		c.nodes = append(c.nodes, int32(s))
+	}
+	for _, p := range r.Perm(nodes) {
+		c.order = append(c.order, int32(p))
+	}
+	for _, d := range r.Perm(numIn + 2)[:numIn] {
+		c.in = append(c.in, int32(d))
+	}
+	return c
+}
+
+func (c *carried) carry(with implementation) {
+	with.carry(c.beliefs, c.messages, c.velocity, c.nodes, c.order, c.inStart, c.in, c.rho, c.k, c.share, c.count)
+}
+
+// TestCarry holds the kernels against a loop written out over the list of messages.
+func TestCarry(t *testing.T) {
+	each(t, func(t *testing.T, with implementation) {
+		r := rand.New(rand.NewPCG(82, 1))
+		for _, k := range batchStates {
+			for _, nodes := range []int{0, 1, 2, 9} {
+				c := newCarried(t, r, k, nodes)
+				what := fmt.Sprintf("k=%d, %d nodes", k, nodes)
+				messages, beliefs := append([]float64{}, c.messages...), append([]float64{}, c.beliefs...)
+				node := 0
+				for i, d := range c.in {
+					for int(c.inStart[node+1]-c.inStart[0]) <= i {
+						node++
+					}
+					s := int(c.nodes[c.order[node]])
+					for x := range k {
+						change := c.share * float64(c.velocity[int(d)*k+x])
+						messages[int(d)*k+x] += change
+						beliefs[s*k+x] += c.count / c.rho[s] * change
+					}
+				}
+				c.carry(with)
+				compare(t, what+", messages", c.messages, messages, 1e-15, 1e-15)
+				compare(t, what+", beliefs", c.beliefs, beliefs, 1e-14, 1e-14)
+				c.checkMessages(what)
+				c.checkBeliefs(what)
 			}
 		}
 	})

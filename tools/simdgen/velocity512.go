@@ -45,23 +45,74 @@ func (g *generator) velocity512() {
 	g.end()
 }
 
-// carry512 emits Carry. A message is stored in pieces, a belief is read back by the next
-// message: both are rows of a few vectors.
+// carry512 emits Carry. Vector by vector, a belief stays in a register while the messages
+// into its node go by.
 func (g *generator) carry512() {
-	g.function("carry512", "func(belief, messages []float64, velocity []float32, in []int32, k int, share, toBelief float64)", "is Carry.")
-	share, toBelief, belief := g.ZMM(), g.ZMM(), g.base("belief")
+	g.function("carry512", "func(beliefs, messages []float64, velocity []float32, nodes, order, inStart, in []int32, rho []float64, k int, share, count float64)", "is Carry.")
+	share := g.ZMM()
 	g.broadcastParam("share", share)
-	g.broadcastParam("toBelief", toBelief)
-	g.eachMessage(g.zero(), func(message, velocity, i reg.Register, mask *reg.OpmaskVirtual) {
-		change := g.ZMM()
-		g.VMULPD(share, g.widen512(at32(velocity, i, 0), mask), change)
-		m, b := g.load512(at64(message, i, 0), mask), g.load512(at64(belief, i, 0), mask)
-		g.VADDPD(change, m, m)
-		g.VFMADD231PD(toBelief, change, b)
-		g.store512(m, at64(message, i, 0), mask)
-		g.store512(b, at64(belief, i, 0), mask)
+	order, left, start, in, k := g.base("order"), g.length("order"), g.base("inStart"), g.base("in"), g.intParam("k")
+	again, next, done := g.label("node"), g.label("next"), g.label("done")
+	g.TESTQ(left, left)
+	g.JLE(label(done))
+	g.Label(again)
+	n := g.GP32()
+	g.MOVL(operand.Mem{Base: start, Disp: 4}, n)
+	g.SUBL(operand.Mem{Base: start}, n)
+	g.JLE(label(next))
+	belief, toBelief := g.carriedNode(order)
+	g.row(k, func(i reg.Register, mask *reg.OpmaskVirtual) {
+		row := at64(belief, i, 0)
+		b := g.load512(row, mask)
+		g.eachInto(in, n.As64(), k, func(message, velocity reg.Register) {
+			change, m := g.ZMM(), g.load512(at64(message, i, 0), mask)
+			g.VMULPD(share, g.widen512(at32(velocity, i, 0), mask), change)
+			g.VADDPD(change, m, m)
+			g.VFMADD231PD(toBelief, change, b)
+			g.store512(m, at64(message, i, 0), mask)
+		})
+		g.store512(b, row, mask)
 	})
+	g.LEAQ(operand.Mem{Base: in, Index: n.As64(), Scale: 4}, in)
+	g.Label(next)
+	g.ADDQ(operand.U8(4), start)
+	g.ADDQ(operand.U8(4), order)
+	g.DECQ(left)
+	g.JNZ(label(again))
+	g.Label(done)
 	g.end()
+}
+
+// carriedNode returns where the belief of a node begins, and count over its ρ.
+func (g *generator) carriedNode(order reg.Register) (belief reg.Register, toBelief reg.VecVirtual) {
+	belief, toBelief = g.GP64(), g.ZMM()
+	g.MOVLQSX(operand.Mem{Base: order}, belief)
+	g.MOVLQSX(operand.Mem{Base: g.base("nodes"), Index: belief, Scale: 4}, belief)
+	g.broadcastParam("count", toBelief)
+	g.VDIVSD(at64(g.base("rho"), belief, 0), toBelief.AsX(), toBelief.AsX())
+	g.VBROADCASTSD(toBelief.AsX(), toBelief)
+	g.IMULQ(g.intParam("k"), belief)
+	g.SHLQ(operand.U8(3), belief)
+	g.ADDQ(g.base("beliefs"), belief)
+	return belief, toBelief
+}
+
+// eachInto emits body for each of the n > 0 messages in a list.
+func (g *generator) eachInto(in, n, k reg.Register, body func(message, velocity reg.Register)) {
+	messages, velocities := g.base("messages"), g.base("velocity")
+	p, left, again := g.GP64(), g.GP64(), g.label("message")
+	g.MOVQ(in, p)
+	g.MOVQ(n, left)
+	g.Label(again)
+	message, velocity := g.GP64(), g.GP64()
+	g.MOVLQSX(operand.Mem{Base: p}, velocity)
+	g.IMULQ(k, velocity)
+	g.LEAQ(at64(messages, velocity, 0), message)
+	g.LEAQ(at32(velocities, velocity, 0), velocity)
+	body(message, velocity)
+	g.ADDQ(operand.U8(4), p)
+	g.DECQ(left)
+	g.JNZ(label(again))
 }
 
 // eachMessage emits body for each vector of each message into a block: message and
