@@ -10,8 +10,11 @@
 //
 // # Implementations
 //
-// There are three, each complete: AVX-512 (F, DQ, VL, BW), AVX2 with FMA, and
-// plain Go, which is the reference and serves every other architecture. One is
+// There are three: AVX-512 (F, DQ, VL, BW), AVX2 with FMA, and plain Go, which is
+// complete, is the reference and serves every other architecture. AVX2 has no kernels
+// for velocities (Remember, Measure, Carry), which are plain Go there, nor for a Regular,
+// without which everything goes by lists; AVX-512 takes the EdgeBeliefs of AVX2 below 8
+// states, in double precision. One is
 // chosen when the program starts, from golang.org/x/sys/cpu, so that
 // GODEBUG=cpu.avx512f=off gives AVX2 and GODEBUG=cpu.all=off plain Go; the build
 // tag purego leaves the assembly out. Name tells which is in use.
@@ -84,6 +87,9 @@
 //	Shift, Totals    AVX-512   2.4   2.5   2.6   2.2   3.7   5.0   6.6    12
 //	and Settle       AVX2      2.1   2.2   1.9   2.7   5.6   7.4    10    19
 //	                 plain     3.4   4.2   5.1   8.3    14    18    28    55
+//
+// Products of 2 states have a closed form with AVX2 only: with AVX-512 lists are for
+// networks that no Regular describes, and 2 states there are not worth a kernel.
 //
 // From 8 states on the products are bound by reading tables from the second-level
 // cache, some 46 bytes a nanosecond, with AVX2 as with AVX-512.
