@@ -115,11 +115,26 @@ const muchDisturbed = 0.1
 // benchNotes says what a reader of the numbers should know.
 func (a *app) benchNotes(s *experiment.Speed) {
 	a.noteDisturbance(s.Disturbance)
+	a.noteThreads(s)
 	if !s.Ceilings.CachesKnown {
 		a.note("the system does not tell the sizes of the caches; usual ones are assumed, and the names of levels may be wrong")
 	}
 	for _, what := range s.Left {
 		a.note("left out %s, more than a quarter of the memory that is available", what)
+	}
+}
+
+// slightSpeedup is the speed-up of several threads below which it is not the program
+// that is measured: other work takes the cores, or they are not there.
+const slightSpeedup = 1.2
+
+// noteThreads says what speed-ups of threads are worth where the cores were not free.
+func (a *app) noteThreads(s *experiment.Speed) {
+	for _, t := range s.Threads {
+		if t.Threads > 1 && (t.Speedup < slightSpeedup || s.Disturbance > muchDisturbed) {
+			a.note("the speed-up of %d threads, %.2f times, needs as many idle cores to be one of the program: what else ran took a part of them, or the network is too small to share", t.Threads, t.Speedup)
+			return
+		}
 	}
 }
 

@@ -1,5 +1,11 @@
 package cli
 
+import (
+	"bytes"
+
+	"github.com/blockbp/blockbp/experiment"
+)
+
 // BenchPlan says what bench measures, for tests that cannot wait for all of it.
 var BenchPlan = &benchPlan
 
@@ -8,3 +14,10 @@ var ScalePlan = &scalePlan
 
 // BlocksText is how tables of bench name blocks.
 var BlocksText = blocksText
+
+// BenchNotes returns the notes of bench on what it measured.
+func BenchNotes(s *experiment.Speed) string {
+	var stderr bytes.Buffer
+	(&app{stderr: &stderr}).benchNotes(s)
+	return stderr.String()
+}
