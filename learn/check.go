@@ -85,10 +85,10 @@ const (
 	// store. Elsewhere it is tightClaim, and after patience passes of a check claimWay times
 	// the relative tolerance, up to loosestClaim: in states that have no probability
 	// messages go on for thousands of passes, of which neither the gradient nor the
-	// objective sees anything.
+	// objective nor the gap sees anything.
 	strictestClaim           = 1e-6
 	claimWay                 = 500
-	tightClaim, loosestClaim = 1e-5, 5e-4
+	tightClaim, loosestClaim = 1e-5, 0.05
 	patience                 = 15
 	// checkStall is how many passes may bring no smaller residual before messages
 	// are damped, where convergence is not certain anyway.
@@ -145,7 +145,7 @@ func (l *learner) checkStep() (done bool, err error) {
 	v := visit{bundle: l.bundles[turn.bundle], blocks: turn.blocks}
 	switch {
 	case c.GradientOnly:
-		v.contribute, v.certify = true, c.Purpose != checkInitial && l.dual() && l.convex()
+		v.contribute, v.certify = true, c.Purpose != checkInitial && l.dual()
 	case c.watches():
 		v.limits, v.contribute = bp.Limits{MaxSweeps: 1, Damping: c.Damping}, true
 	default:
@@ -355,7 +355,7 @@ func (l *learner) endCheck() (done bool, err error) {
 	l.at.Objective, l.at.GradientNorm = l.estimate()
 	l.at.LastCheck = l.at.Iterations
 	c.gap = math.NaN()
-	if l.dual() && l.convex() {
+	if l.dual() {
 		c.gap = c.sum.Dual - c.sum.Primal
 	}
 	switch c.Purpose {

@@ -125,7 +125,8 @@ func TestSeeds(t *testing.T) {
 }
 
 // TestPartlyObserved: with missing labels every method finds a stationary point,
-// and the result does not claim that it is the only one.
+// and the result does not claim that it is the only one, but tells the gap of its
+// inferences.
 func TestPartlyObserved(t *testing.T) {
 	for _, kind := range []string{"missing", "mixed missing"} {
 		for _, counting := range []string{"convex", "trw", "bethe"} {
@@ -134,7 +135,11 @@ func TestPartlyObserved(t *testing.T) {
 			defer e.Close()
 			for name, s := range runs {
 				r := fit(t, p, s)
-				if r.Status != Converged || r.Convex || !math.IsNaN(r.Gap) {
+				closed := math.Abs(r.Gap) <= 1e-9
+				if counting != "convex" { // no dual
+					closed = math.IsNaN(r.Gap)
+				}
+				if r.Status != Converged || r.Convex || !closed {
 					t.Errorf("%s, %s, %s: %s: %s, convex %v, gap %v", kind, counting, name, r.Status, r.Reason, r.Convex, r.Gap)
 				}
 				if x := settled(t, e, r.Model.Weights); !(x.GradientNorm <= 1.01*1e-5*r.FirstGradientNorm) || !near(x.Objective, r.Objective, 1e-8) {

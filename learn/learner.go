@@ -267,9 +267,12 @@ func (l *learner) count(r *visitReport, s *share, u *unit, blockIndex int) {
 	r.first = max(r.first, s.outcome.First)
 	l.at.Momentum.Product += s.product
 	l.at.Momentum.Square += s.square
-	r.values.FreeEnergy += u.weight * s.values.FreeEnergy
-	r.values.Primal += u.weight * s.values.Primal
-	r.values.Dual += u.weight * s.values.Dual
+	// Values are summed for the gap between dual and primal: those of what is known of
+	// missing labels, which enter the objective with a minus, have one of their own.
+	weight := math.Abs(u.weight)
+	r.values.FreeEnergy += weight * s.values.FreeEnergy
+	r.values.Primal += weight * s.values.Primal
+	r.values.Dual += weight * s.values.Dual
 	block := &u.part.Blocks[blockIndex]
 	l.at.Passes += float64(s.outcome.Sweeps) * float64(block.Work()) / l.sweepWork
 	if l.visit.contribute {

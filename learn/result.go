@@ -51,9 +51,9 @@ type Result struct {
 	// inference.
 	Residual           float64
 	InferenceConverged bool
-	// Gap is the primal–dual gap of that inference, summed as in the objective;
-	// NaN where not Checked and where no dual applies: counting numbers without
-	// Facts.Dual and Facts.Convex, or unobserved labels.
+	// Gap is the primal–dual gap of that inference, summed over instances: with labels
+	// missing, over the network and over what is known of it. NaN where not Checked and
+	// where no dual applies: counting numbers without Facts.Dual.
 	Gap float64
 	// Convex is false where the objective may have several optima: unobserved
 	// labels, or counting numbers that are not provably convex.
