@@ -40,7 +40,10 @@ type Curves struct {
 	Title          string
 	XLabel, YLabel string
 	LogX, LogY     bool
-	Series         []Series
+	// FromZero: the vertical axis, unless it is logarithmic, has a zero, so that growth is
+	// seen for what it is.
+	FromZero bool
+	Series   []Series
 	// XTicks are the values to mark on the horizontal axis, such as the few that were
 	// measured; nil: round numbers. Labels without room are left out.
 	XTicks        []float64
@@ -111,6 +114,9 @@ type curve struct {
 func (f Curves) prepare() (*curveSheet, error) {
 	sheet := &curveSheet{x: newAxis(f.LogX), y: newAxis(f.LogY), labelX: printable(f.XLabel), labelY: printable(f.YLabel)}
 	sheet.x.marks = slices.Sorted(slices.Values(f.XTicks))
+	if f.FromZero && !f.LogY {
+		sheet.y.include(0)
+	}
 	style := -1
 	for i, series := range f.Series {
 		if style < 0 || series.Name != "" || !series.Dashed {

@@ -99,6 +99,18 @@ func TestCurves(t *testing.T) {
 	}
 }
 
+// TestFromZero: the vertical axis begins at zero where that is asked for.
+func TestFromZero(t *testing.T) {
+	f := Curves{Title: "T", Series: []Series{{Name: "a", X: []float64{1, 2}, Y: []float64{70, 80}}}}
+	if text := svgOf(t, f); strings.Contains(text, ">0<") {
+		t.Error("there is a zero without being asked for")
+	}
+	f.FromZero = true
+	if text := svgOf(t, f); !strings.Contains(text, ">0<") {
+		t.Error("there is no zero")
+	}
+}
+
 func TestCurvesEdgeCases(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	long := Series{Name: strings.Repeat("very long name ", 50)}

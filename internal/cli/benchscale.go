@@ -123,7 +123,7 @@ func scaleIterationTable(networks []experiment.NetworkScale) record.Table {
 func scaleCurves(s *experiment.Scale) record.Curves {
 	c := record.Curves{
 		Title:  "time per iteration in blocks of one size, by size of the network",
-		XLabel: "nodes of the network", YLabel: "ms per iteration", LogX: true,
+		XLabel: "nodes of the network", YLabel: "ms per iteration", LogX: true, FromZero: true,
 	}
 	for _, g := range s.Growth {
 		time := record.Series{Name: kindNames[g.Kind] + " (dashed: disturbances included)"}
@@ -141,8 +141,5 @@ func scaleCurves(s *experiment.Scale) record.Curves {
 		}
 		c.Series = append(c.Series, time, clock)
 	}
-	// A line at zero, where the axis then begins: growth is to be seen for what it is.
-	first := s.Growth[0]
-	c.Series = append(c.Series, record.Series{X: []float64{float64(first.FromNodes), float64(first.ToNodes)}, Y: []float64{0, 0}, Dashed: true})
 	return c
 }
