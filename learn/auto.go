@@ -256,8 +256,8 @@ func (a *Auto) noteBest(theta []float64, norm float64) {
 func (a *Auto) Best() []float64 {
 	c := a.scalars
 	switch {
-	case a.careful.on() && a.careful.searching():
-		return a.careful.origin // each line begins lower than the one before
+	case a.careful.on():
+		return a.careful.best()
 	case c[autoPasses] == 0 || c[autoNorm] <= tolerableGrowth*c[autoBestNorm]:
 		return nil
 	}

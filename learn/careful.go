@@ -79,8 +79,14 @@ func (c *careful) memory() [][]float64 {
 
 func (c *careful) on() bool { return c.scalars[carefulOn] > 0 }
 
-// searching reports whether the weights are on a line, away from its start.
-func (c *careful) searching() bool { return c.scalars[carefulAlpha] > 0 }
+// best returns the start of the line where the weights have left it, as each line begins
+// lower than the one before, and else nil.
+func (c *careful) best() []float64 {
+	if c.scalars[carefulAlpha] > 0 {
+		return c.origin
+	}
+	return nil
+}
 
 // begin starts the phase at the weights of the moment, which are left for the
 // safe ones, of the given objective, if they turn out to be worse.

@@ -215,8 +215,12 @@ func (l *learner) decide(block int) error {
 }
 
 // takeBest goes back to the best weights that a guarded rule knows of, where
-// those of the moment are of a step that it would have taken back.
+// those of the moment are of a step that it would have taken back. Weights for which
+// convergence is about to be claimed are not.
 func (l *learner) takeBest() {
+	if c := &l.at.Check; c.Active && c.Purpose == checkConvergence {
+		return
+	}
 	if rule, ok := l.settings.Step.(interface{ Best() []float64 }); ok {
 		if best := rule.Best(); best != nil {
 			copy(l.model.Weights, best)

@@ -3,6 +3,7 @@ package learn
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/blockbp/blockbp/crf"
@@ -135,6 +136,25 @@ func TestLimitInCarefulPhase(t *testing.T) {
 			t.Errorf("objective %v after %v passes, %v after fewer", r.Objective, passes, last)
 		}
 		last = r.Objective
+	}
+}
+
+// TestLimitInAClaim: a limit within the check of a claim leaves the weights that were about
+// to be claimed, also where a resumed run finds it.
+func TestLimitInAClaim(t *testing.T) {
+	p, tolerance := slow(3)
+	settings := Settings{RelativeTolerance: tolerance}
+	want := fit(t, p, settings)
+	settings.MaxPasses = want.Passes - 2
+	var last *State
+	settings.Checkpoint = func(state *State) error { last = state.clone(); return nil }
+	cut := fit(t, p, settings)
+	if want.Status != Converged || cut.Status != PassLimit || !slices.Equal(cut.Model.Weights, want.Model.Weights) {
+		t.Errorf("%s (%v of the tolerance) and %s (%v): other weights", want.Status, want.GradientNorm/(tolerance*want.FirstGradientNorm), cut.Status, cut.GradientNorm/(tolerance*want.FirstGradientNorm))
+	}
+	settings.Resume = last
+	if again := fit(t, p, settings); !sameBits(cut, again) {
+		t.Error("resumed: other bits")
 	}
 }
 

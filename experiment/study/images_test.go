@@ -132,7 +132,8 @@ func TestImageKey(t *testing.T) {
 	}
 	for _, file := range []string{"features/1.npy", trainList} {
 		text := must(os.ReadFile(filepath.Join(moved, file)))
-		if err := os.WriteFile(filepath.Join(moved, file), append(text, '\n'), 0o600); err != nil {
+		text[len(text)-1]++ // of the same size
+		if err := os.WriteFile(filepath.Join(moved, file), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if now := id(); now == first {

@@ -171,7 +171,11 @@ func Run(ctx context.Context, studies []*Study, s Settings, folder *record.Run, 
 	if err != nil {
 		return nil, err
 	}
-	if err := folder.WriteJSON(settingsFile, history{s, namesOf(all)}); err != nil {
+	remembered := s
+	if h, err := readHistory(folder.Dir()); s.Data == "" && err == nil && h != nil {
+		remembered.Data, remembered.Features, remembered.ImageKey = h.Data, h.Features, h.ImageKey // not there today
+	}
+	if err := folder.WriteJSON(settingsFile, history{remembered, namesOf(all)}); err != nil {
 		return nil, err
 	}
 	stopped := measureAll(ctx, distinct(studies, s), s, folder, progress)

@@ -1,7 +1,9 @@
 package study
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -10,7 +12,7 @@ import (
 // Scale is the size of the studies.
 type Scale string
 
-// The scales: Small takes about five minutes on two cores, Paper has the sizes of
+// The scales: Small takes about five minutes on two cores without images, Paper has the sizes of
 // the paper and takes hours. Tiny is for tests: seconds.
 const (
 	Small Scale = "small"
@@ -130,8 +132,9 @@ func (s Settings) featureFolder() string {
 }
 
 // identified returns the settings with the key of the data, if there are any: a hash of
-// the lists and of the names and sizes of labels and features, so that results are
-// found again wherever data lie, and not taken for those of others. Paths are whole.
+// the lists and of the names and sizes of labels and features, and of samples of what is
+// in them, so that results are found again wherever data lie, and not taken for those of
+// others. Paths are whole.
 func (s Settings) identified() (Settings, error) {
 	if s.Data == "" {
 		return s, nil
@@ -160,15 +163,40 @@ func (s Settings) identified() (Settings, error) {
 			return s, err
 		}
 		for _, entry := range entries {
-			info, err := os.Stat(filepath.Join(dir, entry.Name())) // of what a link leads to
+			sample, err := sampleOf(filepath.Join(dir, entry.Name()))
 			if err != nil {
 				return s, err
 			}
-			files = append(files, fmt.Sprintf("%s %d", entry.Name(), info.Size()))
+			files = append(files, entry.Name(), sample)
 		}
 	}
 	s.ImageKey = hashOf(files)
 	return s, nil
+}
+
+// sampleOf returns the size of a file and some stretches of it: other features of the same
+// images are as large. A folder has none.
+func sampleOf(path string) (string, error) {
+	const stretches, length = 8, 512
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || info.IsDir() {
+		return "", err
+	}
+	sample := fmt.Sprintf("%d bytes ", info.Size())
+	buffer := make([]byte, length)
+	for i := range int64(stretches) {
+		n, err := f.ReadAt(buffer, max(0, (info.Size()-length)*i/(stretches-1)))
+		if err != nil && !errors.Is(err, io.EOF) {
+			return "", err
+		}
+		sample += string(buffer[:n])
+	}
+	return sample, nil
 }
 
 // secondsPerRun is about how long one method takes on a network, to tolerance, for
