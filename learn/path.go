@@ -37,6 +37,9 @@ const (
 	// begins with, that its fits stop at, unless the settings name a larger one: the
 	// loss does not change any more.
 	pathTolerance = 1e-4
+	// pathPasses bounds the passes of a fit: one that is not there by then begins near where
+	// the next larger regulariser has led, and has about the loss that it would have.
+	pathPasses = 600
 	// pathDigits of a value: what is shown is what is used.
 	pathDigits = 3
 )
@@ -48,6 +51,9 @@ const (
 func ChooseL2(ctx context.Context, p Problem, s Settings, folds []Fold, watch func(PathPoint)) (path []PathPoint, best int, err error) {
 	s.Recorder, s.Checkpoint, s.Evaluate, s.EarlyStop, s.Resume = nil, nil, nil, nil, nil
 	s.RelativeTolerance, s.GradientTolerance = max(s.RelativeTolerance, pathTolerance), 0
+	if s.MaxPasses == 0 || s.MaxPasses > pathPasses {
+		s.MaxPasses = pathPasses
+	}
 	runs := make([]Problem, len(folds))
 	tolerance := make([]float64, len(folds))
 	for i, f := range folds {

@@ -110,7 +110,11 @@ func (t *training) chooseL2() error {
 // showL2 tells of a value that was tried.
 func (t *training) showL2(p learn.PathPoint) {
 	if !t.flags.quiet {
-		fmt.Fprintf(t.app.stderr, "l2 %g: objective %.8g, log loss %.6g, %.0f passes\n", p.L2, p.Objective, p.Loss, p.Passes)
+		cut := ""
+		if !p.Converged {
+			cut = ", cut short"
+		}
+		fmt.Fprintf(t.app.stderr, "l2 %g: objective %.8g, log loss %.6g, %.0f passes%s\n", p.L2, p.Objective, p.Loss, p.Passes, cut)
 	}
 }
 
