@@ -304,10 +304,14 @@ func (l *learner) claimDigits() float64 {
 }
 
 // closes reports whether the gap between dual and primal, where there is a dual to ascend,
-// is small enough to claim convergence.
+// is small enough to claim convergence. A primal of −Inf, where consistent beliefs would
+// take a forbidden state or one of next to no mass, says nothing: messages have to be still.
 func (l *learner) closes(gap float64) bool {
-	if math.IsNaN(gap) {
+	switch {
+	case math.IsNaN(gap):
 		return true
+	case math.IsInf(gap, 1):
+		return l.at.Check.Residual <= tightClaim
 	}
 	return gap <= min(max(narrowestGap, l.wanted()), widestGap)*(1+math.Abs(l.at.Objective))
 }

@@ -1,8 +1,32 @@
 package learn
 
 import (
+	"math"
 	"testing"
 )
+
+// TestCloses: a claim needs a gap as small as the tolerance, within bounds, and where none
+// can be had, messages that are still.
+func TestCloses(t *testing.T) {
+	l := &learner{settings: &Settings{GradientTolerance: 1e-7}}
+	l.at.First, l.at.Objective = 1, 99
+	for _, c := range []struct {
+		gap, residual float64
+		want          bool
+	}{
+		{math.NaN(), 1, true}, {0, 1, true}, {-1e-13, 1, true}, {0.9e-5, 1, true}, {1.1e-5, 0, false},
+		{math.Inf(1), 1e-3, false}, {math.Inf(1), 1e-6, true},
+	} {
+		l.at.Check.Residual = c.residual
+		if got := l.closes(c.gap); got != c.want {
+			t.Errorf("gap %v, residual %v: %v, want %v", c.gap, c.residual, got, c.want)
+		}
+	}
+	l.settings.GradientTolerance = 1e-3
+	if !l.closes(0.9e-4) || l.closes(1.1e-4) {
+		t.Error("a rough tolerance takes another gap than 1e-6 of the objective")
+	}
+}
 
 // TestCheckIsShortAndRight: a claim of convergence is decided by the gradient as it
 // settles, in far fewer sweeps than its messages would need to settle by

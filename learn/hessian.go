@@ -73,8 +73,8 @@ const (
 	rowsTogether = crf.RowsPerBatch
 )
 
-// newHessian returns a measurement, of which work tells the cost, or nil for models with weights of their own
-// for every node or edge, or with more than maxDense weights.
+// newHessian returns a measurement, of which work tells the cost, or nil for models with
+// weights of their own for every node or edge, or with more than maxDense weights.
 func newHessian(l *learner) *hessian {
 	layout := &l.model.Layout
 	if layout.UntiedSize > 0 || layout.Size > maxDense {
