@@ -20,49 +20,60 @@ const module = "github.com/blockbp/blockbp"
 // below it. What is not in the table fails, so that a new room finds its place
 // here first; docs/architecture.md gives the reasons.
 var mayImport = map[string][]string{
-	"graph":           {},
-	"graph/flow":      {"graph"},
-	"graph/gen":       {"graph"},
-	"graph/partition": {"graph"},
-	"graph/spanning":  {"graph"},
-
-	"mrf": {"graph"},
-	"crf": {"mrf", "graph", "internal/safetensors", "internal/simd"},
-	"bp":  {"crf", "mrf", "graph", "internal/simd"},
+	"graph":    {},
+	"mrf":      {"graph"},
+	"counting": {"graph", "internal/spanning"},
+	"crf":      {"mrf", "graph", "internal/partition", "internal/safetensors", "internal/simd"},
 
 	// Inference stands beside learning: neither knows the other.
-	"infer":       {"infer/mpe", "bp", "crf", "mrf", "graph"},
-	"infer/exact": {"mrf", "graph"},
-	"infer/mpe":   {"infer/exact", "mrf", "graph"},
-	"learn":       {"bp", "crf", "mrf", "graph", "internal/machine", "internal/simd"},
+	"infer": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/mpe", "internal/parallel", "internal/partition", "internal/spanning"},
+	"learn": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/partition", "internal/machine", "internal/simd"},
 
-	"dataset":     {"crf", "mrf", "graph", "internal/atomicfile", "internal/nearest"},
-	"dataset/uai": {"mrf", "graph", "internal/atomicfile"},
+	"dataset": {"crf", "mrf", "graph", "internal/atomicfile", "internal/nearest", "internal/parallel"},
 
-	// Records know nothing of learning.
-	"record": {"internal/atomicfile"},
+	"internal/bp":        {"crf", "counting", "mrf", "graph", "internal/partition", "internal/simd"},
+	"internal/exact":     {"mrf", "graph"},
+	"internal/mpe":       {"mrf", "graph", "internal/exact", "internal/flow"},
+	"internal/flow":      {"graph"},
+	"internal/gen":       {"graph"},
+	"internal/partition": {"graph"},
+	"internal/spanning":  {"graph", "internal/flow"},
+	"internal/uai":       {"mrf", "graph", "internal/atomicfile"},
 
-	// It measures the kernels, and the machine that they run on.
-	"experiment": {"learn", "infer", "bp", "crf", "mrf", "graph", "dataset", "record", "internal/machine", "internal/simd"},
-	// The paper's study is made of experiments.
-	"experiment/study": {"experiment", "learn", "infer", "bp", "crf", "mrf", "graph", "dataset", "record", "internal/machine"},
+	// What people see knows nothing of learning.
+	"internal/runfolder": {"internal/atomicfile"},
+	"internal/figure":    {},
+	"internal/report":    {"internal/figure"},
+
+	// What measures us.
+	"internal/synthetic": {"learn", "infer", "crf", "graph", "internal/gen", "internal/parallel", "internal/partition"},
+	"internal/bench": {
+		"learn", "infer", "crf", "counting", "graph", "internal/bp", "internal/synthetic", "internal/partition",
+		"internal/parallel", "internal/runfolder", "internal/machine", "internal/simd",
+	},
+	"internal/study": {
+		"learn", "infer", "crf", "counting", "graph", "dataset", "internal/bp", "internal/gen", "internal/synthetic", "internal/partition",
+		"internal/parallel", "internal/runfolder", "internal/figure", "internal/report", "internal/machine",
+	},
 
 	"internal/atomicfile":  {},
 	"internal/nearest":     {},
+	"internal/parallel":    {},
 	"internal/safetensors": {"internal/atomicfile"},
 	"internal/simd":        {},
 	"internal/machine":     {"internal/simd"},
 	"internal/oracle":      {"mrf", "graph"},
 
 	"internal/cli": {
-		"experiment", "learn", "infer", "bp", "crf", "mrf", "graph", "dataset", "record",
+		"learn", "infer", "crf", "counting", "mrf", "graph", "dataset", "internal/bp", "internal/exact", "internal/mpe", "internal/partition", "internal/uai",
+		"internal/synthetic", "internal/bench", "internal/study", "internal/runfolder", "internal/figure", "internal/report",
 		"internal/atomicfile", "internal/nearest", "internal/safetensors",
 	},
 	"cmd/blockbp": {"internal/cli"},
 }
 
 // public is what users may import, and with them the examples.
-var public = []string{"experiment", "learn", "infer", "bp", "crf", "mrf", "graph", "dataset", "record"}
+var public = []string{"counting", "crf", "dataset", "graph", "infer", "learn", "mrf"}
 
 const (
 	// forTests is imported by tests only.

@@ -1,7 +1,7 @@
 package crf
 
 import (
-	"github.com/blockbp/blockbp/graph/partition"
+	"github.com/blockbp/blockbp/internal/partition"
 )
 
 // Potentials are the ground potentials θ of one block: scratch that is filled

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/blockbp/blockbp/graph/partition"
+	"github.com/blockbp/blockbp/internal/partition"
 )
 
 const worlds = 40

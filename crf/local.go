@@ -3,7 +3,7 @@ package crf
 import (
 	"math"
 
-	"github.com/blockbp/blockbp/graph/partition"
+	"github.com/blockbp/blockbp/internal/partition"
 )
 
 // LocalObjective is a sum of terms that each normalise over a few variables only,

@@ -3,7 +3,7 @@ package crf
 import (
 	"math"
 
-	"github.com/blockbp/blockbp/graph/partition"
+	"github.com/blockbp/blockbp/internal/partition"
 )
 
 // Piecewise is the negative piecewise log-likelihood (Sutton and McCallum 2005):

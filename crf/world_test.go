@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/graph/partition"
+	"github.com/blockbp/blockbp/internal/partition"
 )
 
 // world is a random model and instance with types of every kind, and the same

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"path/filepath"
 	"strings"
+
+	"github.com/blockbp/blockbp/internal/parallel"
 )
 
 // Check reads data as Open does and returns all problems at once, up to 20 per
@@ -24,7 +26,7 @@ func CheckContext(ctx context.Context, paths []string, o Options) (warnings []st
 	known := map[string]bool{}
 	for {
 		set, found := load(ctx, paths, &o)
-		if err := ended(ctx); err != nil {
+		if err := parallel.Ended(ctx); err != nil {
 			return nil, []error{err}
 		}
 		if set != nil && len(problems) == 0 {

@@ -4,11 +4,12 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/graph/gen"
+	"github.com/blockbp/blockbp/internal/parallel"
 )
 
 // imageLoader turns an image folder into a set.
@@ -52,7 +53,7 @@ func loadImages(ctx context.Context, folder string, o *Options) (*Set, []error) 
 
 // each calls work for every picture, until the context ends.
 func (l *imageLoader) each(n int, work func(i int)) (done bool) {
-	err := each(l.ctx, n, work)
+	err := parallel.Each(l.ctx, n, runtime.GOMAXPROCS(0), work)
 	if err != nil {
 		l.problems = append(l.problems, err)
 	}
@@ -167,7 +168,7 @@ func (l *imageLoader) buildPixels() {
 	for i, d := range l.images {
 		size := [2]int{d.source.Height, d.source.Width}
 		if grids[size] == nil {
-			grid, err := gen.Grid(size[0], size[1], gen.GridOptions{Eight: r.Neighbours == 8})
+			grid, err := graph.Grid(size[0], size[1], graph.GridOptions{Eight: r.Neighbours == 8})
 			if err != nil {
 				l.problems = append(l.problems, &Error{File: d.source.Path, Problem: err.Error(), Cause: err})
 				return

@@ -7,10 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/parallel"
 )
 
 // npzLoader turns instance files into a set.
@@ -176,7 +178,7 @@ func (l *npzLoader) readFiles(files []string) {
 	}
 	results := make([]result, len(files))
 	var graphs graphCache
-	err := each(l.ctx, len(files), func(i int) {
+	err := parallel.Each(l.ctx, len(files), runtime.GOMAXPROCS(0), func(i int) {
 		r := &results[i]
 		contents, source, list := openNPZ(files[i])
 		r.source, r.list = source, list
@@ -434,7 +436,7 @@ func (l *npzLoader) build() {
 		edgeDims[b] = t.Features
 	}
 	for _, in := range l.instances {
-		if err := ended(l.ctx); err != nil {
+		if err := parallel.Ended(l.ctx); err != nil {
 			l.fail(err)
 			return
 		}

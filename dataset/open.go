@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/blockbp/blockbp/internal/parallel"
 )
 
 // Open reads data. Paths are, depending on the kind,
@@ -55,7 +57,7 @@ func load(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 		return nil, []error{err}
 	}
 	set, list := loadKind(ctx, kind, paths, o)
-	if err := ended(ctx); err != nil {
+	if err := parallel.Ended(ctx); err != nil {
 		return nil, []error{err} // the files that were not read are no problems
 	}
 	if set != nil {

@@ -3,8 +3,11 @@ package dataset
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync/atomic"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/parallel"
 )
 
 // Reading of every kind of data is given up when the context ends: its error is
@@ -63,7 +66,7 @@ func TestOpenContextAfterTheLastFile(t *testing.T) {
 func TestEachStops(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	var calls atomic.Int64
-	err := each(ctx, 1<<20, func(int) {
+	err := parallel.Each(ctx, 1<<20, runtime.GOMAXPROCS(0), func(int) {
 		calls.Add(1)
 		end()
 	})

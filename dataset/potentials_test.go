@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/blockbp/blockbp/graph/gen"
+	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -20,7 +20,7 @@ import (
 // someNetwork is a random network with hard zeros and different numbers of states.
 func someNetwork(tb testing.TB) *mrf.Pairwise {
 	tb.Helper()
-	g, err := gen.Grid(2, 3, gen.GridOptions{})
+	g, err := graph.Grid(2, 3, graph.GridOptions{})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/parallel"
 )
 
 // A pair of tables is NAME.nodes.tsv and NAME.edges.tsv, or nodes.tsv and
@@ -102,7 +103,7 @@ type tableGraph struct {
 func loadTables(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 	l := &tableLoader{o: o, set: &Set{}}
 	for _, path := range paths {
-		if err := ended(ctx); err != nil {
+		if err := parallel.Ended(ctx); err != nil {
 			return nil, []error{err}
 		}
 		pair, err := findPair(path)

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/graph/gen"
+	"github.com/blockbp/blockbp/internal/gen"
 )
 
 // checkColouring: every node has a colour, every colour a node, no edge two ends of
@@ -50,9 +50,9 @@ func TestColouring(t *testing.T) {
 	}{
 		{"empty", &graph.Graph{}, 0},
 		{"no edges", build(graph.FromEdges(3, nil, nil)), 1},
-		{"grid", build(gen.Grid(5, 7, gen.GridOptions{})), 2},
-		{"grid of 8 neighbours", build(gen.Grid(5, 7, gen.GridOptions{Eight: true})), 4},
-		{"even torus", build(gen.Grid(4, 6, gen.GridOptions{Torus: true})), 2},
+		{"grid", build(graph.Grid(5, 7, graph.GridOptions{})), 2},
+		{"grid of 8 neighbours", build(graph.Grid(5, 7, graph.GridOptions{Eight: true})), 4},
+		{"even torus", build(graph.Grid(4, 6, graph.GridOptions{Torus: true})), 2},
 		{"complete", build(gen.Complete(6)), 6},
 		{"tree", build(gen.Tree(40, rand.New(rand.NewPCG(1, 1)))), 2},
 		{"triangle and a lone node", build(graph.FromEdges(4, []int32{0, 1, 2}, []int32{1, 2, 0})), 3},
@@ -62,7 +62,7 @@ func TestColouring(t *testing.T) {
 		}
 	}
 	// The checkerboard of a grid.
-	grid := build(gen.Grid(4, 5, gen.GridOptions{}))
+	grid := build(graph.Grid(4, 5, graph.GridOptions{}))
 	colour, _ := grid.Colouring()
 	for s, c := range colour {
 		if want := int32((s/5 + s%5) % 2); c != want {

@@ -4,8 +4,9 @@ import (
 	"context"
 	"math"
 
-	"github.com/blockbp/blockbp/bp"
-	"github.com/blockbp/blockbp/graph/spanning"
+	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/spanning"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -45,7 +46,7 @@ const (
 // given number of steps are made; the last inference is by limits. The answer is an
 // upper bound like that with counting itself, and not above it but for the tolerance
 // of the limits. p and errors are as in BeliefPropagation.
-func OptimizeAppearance(ctx context.Context, p *mrf.Pairwise, counting *bp.Counting, limits bp.Limits, steps int) (*Optimized, error) {
+func OptimizeAppearance(ctx context.Context, p *mrf.Pairwise, counting *counting.Numbers, limits bp.Limits, steps int) (*Optimized, error) {
 	search := limits
 	search.Tolerance = max(limits.Tolerance, searchTolerance)
 	best, err := BeliefPropagation(ctx, p, counting, search)
@@ -120,7 +121,7 @@ func (r *Result) slope(information []float64, forest []int32) float64 {
 
 // stepTowards tries shorter and shorter steps towards a forest, with a little of
 // the start, until one lowers the bound. It returns nil if none does.
-func (r *Result) stepTowards(ctx context.Context, start *bp.Counting, forest []int32, limits bp.Limits, step float64) (lower *Result, share float64, err error) {
+func (r *Result) stepTowards(ctx context.Context, start *counting.Numbers, forest []int32, limits bp.Limits, step float64) (lower *Result, share float64, err error) {
 	forests := append(append([][]int32(nil), r.Counting.Forests...), forest)
 	for share = step; share >= shortestStep && ctx.Err() == nil; share /= 2 {
 		weights := make([]float64, len(forests))
@@ -131,7 +132,7 @@ func (r *Result) stepTowards(ctx context.Context, start *bp.Counting, forest []i
 			weights[i] += share * keptShare * start.ForestWeight(i)
 		}
 		weights[len(forests)-1] = share * (1 - keptShare)
-		counting, err := bp.WeightedForests(r.network.Graph, forests, weights)
+		counting, err := counting.WeightedForests(r.network.Graph, forests, weights)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -148,7 +149,7 @@ func (r *Result) stepTowards(ctx context.Context, start *bp.Counting, forest []i
 
 // scaledTo starts from the messages λ and beliefs of r: states hold λ/ρ, and ρ may
 // have changed.
-func (r *Result) scaledTo(counting *bp.Counting) func(*bp.State) {
+func (r *Result) scaledTo(counting *counting.Numbers) func(*bp.State) {
 	return func(st *bp.State) {
 		copy(st.LogBelief, r.state.LogBelief)
 		at := 0

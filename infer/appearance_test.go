@@ -8,10 +8,11 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/blockbp/blockbp/bp"
-	"github.com/blockbp/blockbp/graph/gen"
-	"github.com/blockbp/blockbp/graph/spanning"
+	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/gen"
 	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/internal/spanning"
 )
 
 // TestOptimizeAppearance: the bound falls, stays a bound, and belongs to edge
@@ -24,7 +25,7 @@ func TestOptimizeAppearance(t *testing.T) {
 		p := oracle.RandomPairwise(rng, g, randomCards(rng, g.NumNodes()), rapid.SampledFrom([]float64{0.5, 2}).Draw(t, "scale"), rapid.SampledFrom([]float64{0, 0.1}).Draw(t, "zeros"))
 		p.Constant = 5
 		z := oracle.LogZ(p)
-		start := must(bp.CertifiableTreeReweighted(g, 1))
+		start := must(counting.CertifiableTreeReweighted(g, 1))
 		limits := bp.Limits{Tolerance: 1e-9, MaxSweeps: 3000}
 		before := must(BeliefPropagation(context.Background(), p, start, limits))
 		got, err := OptimizeAppearance(context.Background(), p, start, limits, 5)
@@ -32,7 +33,7 @@ func TestOptimizeAppearance(t *testing.T) {
 			t.Fatal(err)
 		}
 		slack := 1e-7 * (1 + math.Abs(z))
-		if !(got.LogZ >= z-slack) || !(got.LogZ <= before.LogZ+slack) || got.Bound != bp.Upper && got.Bound != bp.Exact {
+		if !(got.LogZ >= z-slack) || !(got.LogZ <= before.LogZ+slack) || got.Bound != counting.Upper && got.Bound != counting.Exact {
 			t.Fatalf("%s %v after %d steps from %v, log Z is %v", got.Bound, got.LogZ, got.Steps, before.LogZ, z)
 		}
 		if got.LogZ < before.LogZ-1e-3 {
@@ -58,7 +59,7 @@ func TestDerivativeOfBound(t *testing.T) {
 	g := must(gen.Complete(5))
 	p := oracle.RandomPairwise(rng, g, []int32{2, 3, 2, 2, 3}, 1, 0)
 	limits := bp.Limits{Tolerance: 1e-12, MaxSweeps: 20000}
-	start := must(bp.CertifiableTreeReweighted(g, 1))
+	start := must(counting.CertifiableTreeReweighted(g, 1))
 	r := must(BeliefPropagation(context.Background(), p, start, limits))
 	information := must(r.mutualInformation())
 	forest := spanning.Maximum(g, information)
@@ -68,7 +69,7 @@ func TestDerivativeOfBound(t *testing.T) {
 		weights[i] = (1 - share) * start.ForestWeight(i)
 	}
 	weights[len(start.Forests)] = share
-	next := must(BeliefPropagation(context.Background(), p, must(bp.WeightedForests(g, forests, weights)), limits))
+	next := must(BeliefPropagation(context.Background(), p, must(counting.WeightedForests(g, forests, weights)), limits))
 	if got, want := (r.LogZ-next.LogZ)/share, r.slope(information, forest); math.Abs(got-want) > 1e-2*want || want <= 0 {
 		t.Errorf("the bound falls at the rate %v, want %v", got, want)
 	}
@@ -80,7 +81,7 @@ func TestOptimizeAppearanceErrors(t *testing.T) {
 	rng := source(2)
 	g := must(gen.Complete(4))
 	p := oracle.RandomPairwise(rng, g, []int32{2, 2, 2, 2}, 1, 0)
-	start := must(bp.CertifiableTreeReweighted(g, 1))
+	start := must(counting.CertifiableTreeReweighted(g, 1))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if got, err := OptimizeAppearance(ctx, p, start, DefaultLimits, 5); err != nil || got.Steps != 0 {

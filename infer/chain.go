@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -104,7 +105,7 @@ func (c *chain) sweep() {
 			continue
 		}
 		// A sweep is over soon, so it is not interrupted.
-		_ = inParallel(context.Background(), len(chunks), c.threads, func(q int) { c.update(k, q) })
+		_ = parallel.Each(context.Background(), len(chunks), c.threads, func(q int) { c.update(k, q) })
 	}
 }
 

@@ -7,7 +7,8 @@ import (
 	"math"
 	"sync"
 
-	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -75,7 +76,7 @@ func (c *chains) frozen() bool {
 
 // run calls job for every chain, several at a time.
 func (c *chains) run(ctx context.Context, job func(k int, chain *chain)) error {
-	return inParallel(ctx, len(c.all), c.concurrent, func(k int) { job(k, c.all[k]) })
+	return parallel.Each(ctx, len(c.all), c.concurrent, func(k int) { job(k, c.all[k]) })
 }
 
 // checkPotentials reports the first potential that is NaN or +Inf, and the first

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/mrf"
 )
 
 // ReadCounting reads counting numbers that are given for the original network:
 // node i is its variable i, and edge e is the e-th, from 0, of its factors with
-// two variables, whatever evidence is given. See bp.ReadCounts for the text.
+// two variables, whatever evidence is given. See counting.ReadCounts for the text.
 //
 // They become numbers for r.Pairwise by two rules, neither of which changes the
 // free energy or any ρ_s:
@@ -20,24 +20,24 @@ import (
 //   - Factors on the same two variables have the same belief, so their entropies
 //     are equal: their numbers are added.
 //
-// The sums must be such that bp.NewCounting takes them. The result has its Facts
-// proved. Errors are *bp.FileError.
-func (r *Reduction) ReadCounting(text io.Reader, name string) (*bp.Counting, error) {
+// The sums must be such that counting.New takes them. The result has its Facts
+// proved. Errors are *counting.FileError.
+func (r *Reduction) ReadCounting(text io.Reader, name string) (*counting.Numbers, error) {
 	pairs, err := r.pairwiseFactors()
 	if err != nil {
-		return nil, &bp.FileError{File: name, Reason: err.Error()}
+		return nil, &counting.FileError{File: name, Reason: err.Error()}
 	}
-	node, edge, err := bp.ReadCounts(text, name, len(r.original.Card), len(pairs))
+	node, edge, err := counting.ReadCounts(text, name, len(r.original.Card), len(pairs))
 	if err != nil {
 		return nil, err
 	}
 	left, merged := r.fold(pairs, node, edge)
 	if err := r.checkNodes(left, merged); err != nil {
-		return nil, &bp.FileError{File: name, Reason: err.Error()}
+		return nil, &counting.FileError{File: name, Reason: err.Error()}
 	}
-	c, err := bp.NewCounting(name, r.Pairwise.Graph, left, merged)
+	c, err := counting.New(name, r.Pairwise.Graph, left, merged)
 	if err != nil {
-		return nil, &bp.FileError{File: name, Reason: err.Error() + " (numbered without observed variables, and with one edge for all factors on a pair)"}
+		return nil, &counting.FileError{File: name, Reason: err.Error() + " (numbered without observed variables, and with one edge for all factors on a pair)"}
 	}
 	c.Prove(r.Pairwise.Graph)
 	return c, nil
@@ -82,7 +82,7 @@ func (r *Reduction) fold(pairs []int, node, edge []float64) (left, merged []floa
 	return left, merged
 }
 
-// checkNodes reports, in the numbers of the original network, what bp.NewCounting
+// checkNodes reports, in the numbers of the original network, what counting.New
 // would refuse in its own.
 func (r *Reduction) checkNodes(left, merged []float64) error {
 	g := r.Pairwise.Graph

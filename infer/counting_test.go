@@ -12,7 +12,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -101,12 +102,12 @@ func TestCountingOfBetheStaysBethe(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, evidence := randomPairwiseNetwork(t, false)
 		whole, left := reduce(t, n, nil), reduce(t, n, evidence)
-		bethe := bp.Bethe(whole.Pairwise.Graph)
+		bethe := counting.Bethe(whole.Pairwise.Graph)
 		got, err := left.ReadCounting(strings.NewReader(countsText(bethe.Node, bethe.Edge)), "counts")
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := bp.Bethe(left.Pairwise.Graph)
+		want := counting.Bethe(left.Pairwise.Graph)
 		compareNumbers(t, "node", got.Node, want.Node)
 		compareNumbers(t, "edge", got.Edge, want.Edge)
 		for s, v := range left.conditioned.Variable {
@@ -195,7 +196,7 @@ func TestCountingWithEvidenceIsThatWithZeros(t *testing.T) {
 			}
 			return
 		}
-		if !(math.Abs(got.LogZ-want.LogZ) < 1e-9*(1+math.Abs(want.LogZ))) || got.Bound != bp.Upper && got.Bound != bp.None && got.Bound != bp.Exact {
+		if !(math.Abs(got.LogZ-want.LogZ) < 1e-9*(1+math.Abs(want.LogZ))) || got.Bound != counting.Upper && got.Bound != counting.None && got.Bound != counting.Exact {
 			t.Errorf("value with evidence %v, with zeros %v", got.LogZ, want.LogZ)
 		}
 		marginals, expected := given.conditioned.Marginals(got.NodeMarginals()), want.NodeMarginals()
@@ -229,7 +230,7 @@ func TestCountingRefuses(t *testing.T) {
 		{"larger factor", triple, map[int]int{2: 0}, countsText([]float64{1, 1, 1}, []float64{1}), "factor 1 joins 3 variables|--counting convex"},
 	} {
 		_, err := reduce(t, c.network, c.evidence).ReadCounting(strings.NewReader(c.text), "counts")
-		var located *bp.FileError
+		var located *counting.FileError
 		if !errors.As(err, &located) || located.File != "counts" {
 			t.Errorf("%s: error is %v", c.name, err)
 			continue

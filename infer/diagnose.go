@@ -3,6 +3,8 @@ package infer
 import (
 	"context"
 	"math"
+
+	"github.com/blockbp/blockbp/internal/parallel"
 )
 
 // Diagnosis judges draws of several Markov chains. For a discrete variable the
@@ -52,7 +54,7 @@ func diagnose(ctx context.Context, draws *drawStore, card []int32, first []int, 
 	}
 	d.Enough = length >= leastDraws
 	constant := make([]bool, n)
-	err := inParallel(ctx, (n+diagnosedTogether-1)/diagnosedTogether, threads, func(part int) {
+	err := parallel.Each(ctx, (n+diagnosedTogether-1)/diagnosedTogether, threads, func(part int) {
 		j := newNodeJudge(draws, first, length)
 		for s := part * diagnosedTogether; s < min(n, (part+1)*diagnosedTogether); s++ {
 			d.RHat[s], d.ESS[s], constant[s] = j.node(s, int(card[s]), d.Enough)

@@ -7,10 +7,11 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/blockbp/blockbp/bp"
-	"github.com/blockbp/blockbp/graph/gen"
-	"github.com/blockbp/blockbp/infer/exact"
-	"github.com/blockbp/blockbp/infer/mpe"
+	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/exact"
+	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/internal/mpe"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -32,15 +33,15 @@ func TestEnginesAgreeOnTrees(t *testing.T) {
 		p.Constant = -7
 		plan := must(exact.NewPlan(p.Network()))
 		want := must(plan.Run(context.Background(), true))
-		for _, counting := range []*bp.Counting{bp.Bethe(g), must(bp.CertifiableTreeReweighted(g, 1))} {
-			r := must(BeliefPropagation(context.Background(), p, counting, bp.Limits{Tolerance: 1e-13, MaxSweeps: 1000}))
-			if r.Bound != bp.Exact || !(math.Abs(r.LogZ-want.LogZ) <= 1e-10*(1+math.Abs(want.LogZ))) {
-				t.Fatalf("%s: %s %.14g, elimination gives %.14g", counting.Name, r.Bound, r.LogZ, want.LogZ)
+		for _, counts := range []*counting.Numbers{counting.Bethe(g), must(counting.CertifiableTreeReweighted(g, 1))} {
+			r := must(BeliefPropagation(context.Background(), p, counts, bp.Limits{Tolerance: 1e-13, MaxSweeps: 1000}))
+			if r.Bound != counting.Exact || !(math.Abs(r.LogZ-want.LogZ) <= 1e-10*(1+math.Abs(want.LogZ))) {
+				t.Fatalf("%s: %s %.14g, elimination gives %.14g", counts.Name, r.Bound, r.LogZ, want.LogZ)
 			}
 			for s, marginal := range r.NodeMarginals() {
 				for i, x := range marginal {
 					if !(math.Abs(x-want.Marginals[s][i]) <= 1e-10) {
-						t.Fatalf("%s: P(x_%d = %d) is %v, elimination gives %v", counting.Name, s, i, x, want.Marginals[s][i])
+						t.Fatalf("%s: P(x_%d = %d) is %v, elimination gives %v", counts.Name, s, i, x, want.Marginals[s][i])
 					}
 				}
 			}

@@ -6,16 +6,17 @@ import (
 	"log"
 	"math"
 
-	"github.com/blockbp/blockbp/bp"
-	"github.com/blockbp/blockbp/graph/gen"
+	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/gen"
 	"github.com/blockbp/blockbp/mrf"
 )
 
 // A ring of four variables that like to agree with their neighbours, the first
 // of which prefers state 1: a certified upper bound on log Z, and marginals.
 func ExampleBeliefPropagation() {
-	ring, err := gen.Grid(2, 2, gen.GridOptions{})
+	ring, err := graph.Grid(2, 2, graph.GridOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -25,7 +26,7 @@ func ExampleBeliefPropagation() {
 		p.Edge = append(p.Edge, 0.5, 0, 0, 0.5)
 		p.EdgeAt = append(p.EdgeAt, len(p.Edge))
 	}
-	counting, err := bp.CertifiableTreeReweighted(ring, 1)
+	counting, err := counting.CertifiableTreeReweighted(ring, 1)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -6,12 +6,12 @@ import (
 	"math"
 	"testing"
 
-	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/dataset/uai"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/graph/gen"
+	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/internal/uai"
 )
 
 // TestExportedModel: a model given an instance with two types of nodes, written as
@@ -40,15 +40,15 @@ func TestExportedModel(t *testing.T) {
 		EdgeFeat: []crf.Features{must(crf.Dense(draw(8), 2)), must(crf.Dense(draw(4), 1))},
 	}))
 	limits := bp.Limits{Tolerance: 1e-14, MaxSweeps: 100000}
-	own := must((&Predictor{Model: model, Limits: limits, Counting: func(in *crf.Instance) (*bp.Counting, error) { return bp.Convex(in.Graph), nil }}).Predict(context.Background(), in, nil))
-	direct := must(BeliefPropagation(context.Background(), model.Condition(in), bp.Convex(g), limits))
+	own := must((&Predictor{Model: model, Limits: limits, Counting: func(in *crf.Instance) (*counting.Numbers, error) { return counting.Convex(in.Graph), nil }}).Predict(context.Background(), in, nil))
+	direct := must(BeliefPropagation(context.Background(), model.Condition(in), counting.Convex(g), limits))
 
 	var file bytes.Buffer
 	if err := uai.Write(&file, model.Condition(in).Network()); err != nil {
 		t.Fatal(err)
 	}
 	r := reduce(t, must(uai.Read(&file, "exported")), nil)
-	exported := must(BeliefPropagation(context.Background(), r.Pairwise, bp.Convex(r.Pairwise.Graph), limits))
+	exported := must(BeliefPropagation(context.Background(), r.Pairwise, counting.Convex(r.Pairwise.Graph), limits))
 	if !(math.Abs(exported.LogZ-direct.LogZ) < 1e-12*(1+math.Abs(direct.LogZ))) || !exported.Outcome.Converged {
 		t.Errorf("log Z of the file is %v, of the model %v", exported.LogZ, direct.LogZ)
 	}
@@ -68,7 +68,7 @@ func TestGridsOfModels(t *testing.T) {
 	for i := range model.Weights {
 		model.Weights[i] = float64(i%5) - 2
 	}
-	g := must(gen.Grid(2, 3, gen.GridOptions{}))
+	g := must(graph.Grid(2, 3, graph.GridOptions{}))
 	in := must(crf.NewInstance(&model.Schema, crf.InstanceSpec{Graph: g,
 		NodeFeat: []crf.Features{must(crf.Dense([]float64{1, 2, 3, 4, 5, 6}, 1))}, EdgeFeat: []crf.Features{must(crf.Bins([]int32{0, 1, 2, 1, 0, 0, 2}, 3))}}))
 	p := model.Condition(in)

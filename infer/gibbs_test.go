@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/graph/gen"
+	"github.com/blockbp/blockbp/internal/gen"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -53,7 +53,7 @@ func TestGibbsSamplesTheDistribution(t *testing.T) {
 // shape.
 func TestGibbsIsReproducible(t *testing.T) {
 	rng := source(1)
-	g := must(gen.Grid(4, 5, gen.GridOptions{}))
+	g := must(graph.Grid(4, 5, graph.GridOptions{}))
 	p := oracle.RandomPairwise(rng, g, randomCards(rng, 20), 1, 0.1)
 	a, b, c := Gibbs(p, 5, source(7)), Gibbs(p, 5, source(7)), Gibbs(p, 5, source(8))
 	if !slices.Equal(a, b) || slices.Equal(a, c) || len(a) != 20 {

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/infer"
@@ -32,7 +32,7 @@ func TestForbiddenHeldPair(t *testing.T) {
 	}
 	a := infer.Assessor{Predictor: infer.Predictor{
 		Model: model, Limits: infer.DefaultLimits,
-		Counting: func(in *crf.Instance) (*bp.Counting, error) { return bp.Bethe(in.Graph), nil },
+		Counting: func(in *crf.Instance) (*counting.Numbers, error) { return counting.Bethe(in.Graph), nil },
 	}}
 	for _, c := range []struct {
 		held []int32

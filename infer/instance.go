@@ -4,10 +4,11 @@ import (
 	"context"
 	"math"
 
-	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/graph/partition"
-	"github.com/blockbp/blockbp/infer/mpe"
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/mpe"
+	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -31,7 +32,7 @@ func (b *Beliefs) Of(s int) []float64 { return b.Node[b.NodeAt[s]:b.NodeAt[s+1]]
 // scratch. Use one per goroutine.
 type Predictor struct {
 	Model    *crf.Model
-	Counting func(*crf.Instance) (*bp.Counting, error)
+	Counting func(*crf.Instance) (*counting.Numbers, error)
 	Limits   bp.Limits
 	// Joint asks for a most probable joint state as labels; nil: the states of
 	// largest belief, node by node.

@@ -4,9 +4,10 @@ import (
 	"context"
 	"math"
 
-	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/graph/partition"
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/partition"
 )
 
 // Likelihood says how probable labels are under a model, summed over samples.
@@ -17,7 +18,7 @@ type Likelihood struct {
 	// Bound compares NegativeLog with the true value: Upper where log Z is bounded
 	// from above and every label is known, Exact, or None where it is an
 	// approximation, such as the difference of two bounds.
-	Bound bp.Bound
+	Bound counting.Bound
 	// Pseudo is Σ_s log p(label of s | labels of its neighbours), exact.
 	Pseudo float64
 	// Labels is the number of labels in all of this.
@@ -42,11 +43,11 @@ func (l *Likelihood) Merge(o *Likelihood) {
 }
 
 // weaker returns what can be said of a sum of two values.
-func weaker(a, b bp.Bound) bp.Bound {
-	if a == bp.None || b == bp.None {
-		return bp.None
+func weaker(a, b counting.Bound) counting.Bound {
+	if a == counting.None || b == counting.None {
+		return counting.None
 	}
-	return bp.Upper
+	return counting.Upper
 }
 
 // Assessor computes Likelihoods, reusing its scratch. Use one per goroutine.
@@ -90,7 +91,7 @@ func (a *Assessor) Assess(ctx context.Context, in *crf.Instance, clamp []int32, 
 			return nil, nil, err
 		}
 		if !exact {
-			one.Bound = bp.None // the difference of two values
+			one.Bound = counting.None // the difference of two values
 		}
 		one.NegativeLog = logZ - joint
 		comparedOnly := make([]bool, len(labels))
@@ -130,7 +131,7 @@ func (a *Assessor) logJoint(ctx context.Context, in *crf.Instance, given []int32
 				return 0, false, err
 			}
 			value, bound, err := a.logZ(ctx, r, in, given)
-			return value, bound == bp.Exact, err
+			return value, bound == counting.Exact, err
 		}
 	}
 	return a.score(in, given), true, nil
@@ -145,17 +146,17 @@ func (a *Assessor) score(in *crf.Instance, labels []int32) float64 {
 // logZ returns the log-partition function where an inference ended, with what is
 // clamped, and how it compares with the truth. Where only a fixed point has a proof
 // it goes on from there.
-func (a *Assessor) logZ(ctx context.Context, r *inferred, in *crf.Instance, clamp []int32) (float64, bp.Bound, error) {
+func (a *Assessor) logZ(ctx context.Context, r *inferred, in *crf.Instance, clamp []int32) (float64, counting.Bound, error) {
 	block := &r.whole.Blocks[0]
-	if facts := r.net.Counting.Facts; !facts.Dual && facts.Bound != bp.None && r.outcome.Residual > ProvenTolerance {
+	if facts := r.net.Counting.Facts; !facts.Dual && facts.Bound != counting.None && r.outcome.Residual > ProvenTolerance {
 		var err error
 		if r.outcome, err = a.workspace.Iterate(ctx, r.net, r.state, block, bp.Limits{Tolerance: ProvenTolerance, MaxSweeps: a.Limits.MaxSweeps}); err != nil {
-			return 0, bp.None, err
+			return 0, counting.None, err
 		}
 	}
 	values, err := a.workspace.Evaluate(r.net, r.state, block, r.whole.Of, 0)
 	if err != nil {
-		return 0, bp.None, err
+		return 0, counting.None, err
 	}
 	tree := math.NaN()
 	if clamp == nil && len(r.net.Counting.Forests) > 0 {
@@ -163,7 +164,7 @@ func (a *Assessor) logZ(ctx context.Context, r *inferred, in *crf.Instance, clam
 	}
 	value, bound := judge(r.net.Counting.Facts, values, tree, r.outcome)
 	if independent(r.net) {
-		bound = bp.Exact
+		bound = counting.Exact
 	}
 	if clamp != nil {
 		value += a.score(in, clamp)

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/graph/gen"
+	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -55,18 +55,20 @@ func pseudoOf(p *mrf.Pairwise, labels []int32, chosen []bool) (sum float64) {
 func TestLikelihood(t *testing.T) {
 	model, trees := instances(t)
 	rng := source(11)
-	grid := must(gen.Grid(3, 3, gen.GridOptions{}))
+	grid := must(graph.Grid(3, 3, graph.GridOptions{}))
 	loopy := must(crf.NewModel(crf.Homogeneous(crf.NumberedStates(3), 1, 1)))
 	for i := range loopy.Weights {
 		loopy.Weights[i] = rng.NormFloat64()
 	}
 	square := must(crf.NewInstance(&loopy.Schema, crf.InstanceSpec{Graph: grid, NodeFeat: []crf.Features{crf.Constant(9, 1)}, EdgeFeat: []crf.Features{crf.Constant(grid.NumEdges(), 1)}}))
-	convex := func(in *crf.Instance) (*bp.Counting, error) { return bp.Convex(in.Graph), nil }
-	trw := func(in *crf.Instance) (*bp.Counting, error) { return bp.CertifiableTreeReweighted(in.Graph, 1) }
+	convex := func(in *crf.Instance) (*counting.Numbers, error) { return counting.Convex(in.Graph), nil }
+	trw := func(in *crf.Instance) (*counting.Numbers, error) {
+		return counting.CertifiableTreeReweighted(in.Graph, 1)
+	}
 	type setup struct {
 		model    *crf.Model
 		in       *crf.Instance
-		counting func(*crf.Instance) (*bp.Counting, error)
+		counting func(*crf.Instance) (*counting.Numbers, error)
 		exact    bool
 		limits   bp.Limits
 	}
@@ -116,13 +118,13 @@ func TestLikelihood(t *testing.T) {
 			want := 2 * (logSum(network, clamp) - logSum(network, given))
 			all := !slices.Contains(given, crf.Unobserved)
 			switch {
-			case test.exact && (l.Bound != bp.Exact || math.Abs(l.NegativeLog-want) > 1e-9*(1+want)):
+			case test.exact && (l.Bound != counting.Exact || math.Abs(l.NegativeLog-want) > 1e-9*(1+want)):
 				t.Errorf("setup %d, round %d: %v (%s), want %v", n, round, l.NegativeLog, l.Bound, want)
-			case !test.exact && all && held == nil && (l.Bound != bp.Upper || l.NegativeLog < want-1e-9):
+			case !test.exact && all && held == nil && (l.Bound != counting.Upper || l.NegativeLog < want-1e-9):
 				t.Errorf("setup %d, round %d: %v (%s) is no upper bound on %v", n, round, l.NegativeLog, l.Bound, want)
-			case !test.exact && l.Bound == bp.Upper && l.NegativeLog < want-1e-9:
+			case !test.exact && l.Bound == counting.Upper && l.NegativeLog < want-1e-9:
 				t.Errorf("setup %d, round %d: %v is below %v", n, round, l.NegativeLog, want)
-			case !test.exact && !all && l.Bound != bp.None:
+			case !test.exact && !all && l.Bound != counting.None:
 				t.Errorf("setup %d, round %d: the difference of bounds claims to be %s", n, round, l.Bound)
 			}
 			if want := 2 * pseudoOf(network, labels, chosen); math.Abs(l.Pseudo-want) > 1e-10*(1+math.Abs(want)) {
@@ -140,14 +142,14 @@ func TestLikelihoodMerges(t *testing.T) {
 	total := &Likelihood{}
 	for _, step := range []struct {
 		add  Likelihood
-		want bp.Bound
-	}{{Likelihood{}, ""}, {Likelihood{1, bp.Exact, -2, 3}, bp.Exact}, {Likelihood{1, bp.Upper, -2, 3}, bp.Upper}, {Likelihood{1, bp.None, -2, 3}, bp.None}, {Likelihood{1, bp.Exact, -2, 3}, bp.None}, {Likelihood{}, bp.None}} {
+		want counting.Bound
+	}{{Likelihood{}, ""}, {Likelihood{1, counting.Exact, -2, 3}, counting.Exact}, {Likelihood{1, counting.Upper, -2, 3}, counting.Upper}, {Likelihood{1, counting.None, -2, 3}, counting.None}, {Likelihood{1, counting.Exact, -2, 3}, counting.None}, {Likelihood{}, counting.None}} {
 		total.Merge(&step.add)
 		if total.Bound != step.want {
 			t.Errorf("after %+v: %+v", step.add, *total)
 		}
 	}
-	if *total != (Likelihood{4, bp.None, -8, 12}) {
+	if *total != (Likelihood{4, counting.None, -8, 12}) {
 		t.Errorf("%+v", *total)
 	}
 }

@@ -5,7 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -67,7 +68,7 @@ func MeanField(ctx context.Context, p *mrf.Pairwise, settings MeanFieldSettings)
 		}
 		fields[k] = &meanField{p: p, q: q}
 	}
-	err := inParallel(ctx, len(fields), max(1, settings.Threads), func(k int) { fields[k].ascend(ctx, settings.Limits) })
+	err := parallel.Each(ctx, len(fields), max(1, settings.Threads), func(k int) { fields[k].ascend(ctx, settings.Limits) })
 	if err != nil {
 		return nil, err
 	}

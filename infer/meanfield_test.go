@@ -10,9 +10,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/blockbp/blockbp/bp"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/graph/gen"
+	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -94,7 +93,7 @@ func TestMeanFieldOfIndependentNodes(t *testing.T) {
 // found from some starts, and the better one is kept; the same for any number of
 // threads.
 func TestRestartsOfMeanField(t *testing.T) {
-	g := must(gen.Grid(4, 4, gen.GridOptions{}))
+	g := must(graph.Grid(4, 4, graph.GridOptions{}))
 	p := oracle.RandomPairwise(source(1), g, slices.Repeat([]int32{2}, 16), 0, 0)
 	for e := range g.NumEdges() {
 		p.Edge[4*e], p.Edge[4*e+3] = 2, 2

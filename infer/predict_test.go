@@ -7,11 +7,12 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/graph/gen"
-	"github.com/blockbp/blockbp/infer/mpe"
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/internal/mpe"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -55,7 +56,7 @@ func instances(t *testing.T) (*crf.Model, []*crf.Instance) {
 	return model, all
 }
 
-func bethe(in *crf.Instance) (*bp.Counting, error) { return bp.Bethe(in.Graph), nil }
+func bethe(in *crf.Instance) (*counting.Numbers, error) { return counting.Bethe(in.Graph), nil }
 
 // TestPredictOnTrees: beliefs are the exact marginals, of the conditional
 // distribution where some nodes are clamped; the predictor is used again and
@@ -170,7 +171,7 @@ func TestPredictErrors(t *testing.T) {
 			t.Errorf("clamp %s: accepted", name)
 		}
 	}
-	p.Counting = func(*crf.Instance) (*bp.Counting, error) { return nil, broken }
+	p.Counting = func(*crf.Instance) (*counting.Numbers, error) { return nil, broken }
 	if _, err := p.Predict(context.Background(), in, nil); !errors.Is(err, broken) {
 		t.Errorf("error %v", err)
 	}

@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/blockbp/blockbp/bp"
-	"github.com/blockbp/blockbp/graph/partition"
+	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -20,12 +21,12 @@ type Result struct {
 	LogZ float64
 	// Bound says what LogZ is relative to the true log Z. Without a dual it is
 	// None unless the iteration converged to ProvenTolerance or less.
-	Bound bp.Bound
+	Bound counting.Bound
 	// Gap is the dual minus the value of beliefs made consistent; NaN where no dual
 	// exists, +Inf where consistency would take a forbidden state.
 	Gap      float64
 	Outcome  bp.Outcome
-	Counting *bp.Counting
+	Counting *counting.Numbers
 
 	network   *mrf.Pairwise
 	net       *bp.Net
@@ -49,13 +50,13 @@ const ProvenTolerance = 1e-8
 // contradictory hard zeros, where they are found, a *ZeroError. They may stay
 // unfound, above all on graphs with loops; the answer is then a bound, or an
 // approximation, like others.
-func BeliefPropagation(ctx context.Context, p *mrf.Pairwise, counting *bp.Counting, limits bp.Limits) (*Result, error) {
+func BeliefPropagation(ctx context.Context, p *mrf.Pairwise, counting *counting.Numbers, limits bp.Limits) (*Result, error) {
 	return propagate(ctx, p, counting, limits, nil)
 }
 
 // propagate is BeliefPropagation from given messages and beliefs, which prepare
 // changes in place; nil: from constant messages and uniform beliefs.
-func propagate(ctx context.Context, p *mrf.Pairwise, counting *bp.Counting, limits bp.Limits, prepare func(*bp.State)) (*Result, error) {
+func propagate(ctx context.Context, p *mrf.Pairwise, counting *counting.Numbers, limits bp.Limits, prepare func(*bp.State)) (*Result, error) {
 	net, err := bp.NewNet(p.Graph, p.Card, counting, nil)
 	if err != nil {
 		return nil, err
@@ -124,20 +125,20 @@ func (r *Result) judge(v bp.Values) {
 
 // judge returns what a log-partition function is taken to be, and how it compares
 // with the truth. tree is that of bp.Workspace.TreeBound, NaN where there is none.
-func judge(facts bp.Facts, v bp.Values, tree float64, outcome bp.Outcome) (logZ float64, bound bp.Bound) {
+func judge(facts counting.Facts, v bp.Values, tree float64, outcome bp.Outcome) (logZ float64, bound counting.Bound) {
 	dual := v.Dual
 	if !math.IsNaN(tree) {
 		dual = tree
 	}
 	bound = facts.Bound
 	if facts.Dual || !math.IsNaN(tree) {
-		if bound == bp.Exact && !outcome.Converged {
-			bound = bp.Upper
+		if bound == counting.Exact && !outcome.Converged {
+			bound = counting.Upper
 		}
 		return dual, bound
 	}
 	if !outcome.Converged || outcome.Residual > ProvenTolerance {
-		bound = bp.None
+		bound = counting.None
 	}
 	return v.FreeEnergy, bound
 }

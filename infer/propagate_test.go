@@ -9,10 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/graph/gen"
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/gen"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -43,8 +44,8 @@ func TestExactOnTrees(t *testing.T) {
 		g := must(gen.Tree(1+rng.IntN(8), rng))
 		p := oracle.RandomPairwise(rng, g, randomCards(rng, g.NumNodes()), 2, 0.2)
 		p.Constant = 10 * rng.NormFloat64()
-		r := must(BeliefPropagation(context.Background(), p, bp.Bethe(g), DefaultLimits))
-		if z := oracle.LogZ(p); r.Bound != bp.Exact || !r.Outcome.Converged || math.Abs(r.LogZ-z) > 1e-10*(1+math.Abs(z)) {
+		r := must(BeliefPropagation(context.Background(), p, counting.Bethe(g), DefaultLimits))
+		if z := oracle.LogZ(p); r.Bound != counting.Exact || !r.Outcome.Converged || math.Abs(r.LogZ-z) > 1e-10*(1+math.Abs(z)) {
 			t.Errorf("seed %d: %s %.12f, want exactly %.12f", seed, r.Bound, r.LogZ, z)
 		}
 		nodes, edges := oracle.Marginals(p)
@@ -63,26 +64,26 @@ func TestJudgement(t *testing.T) {
 			p.Constant = -3
 			z := oracle.LogZ(p)
 			for _, test := range []struct {
-				counting                 *bp.Counting
-				early, late              bp.Bound // of a tree
+				counting                 *counting.Numbers
+				early, late              counting.Bound // of a tree
 				gap                      bool
-				earlyOnLoops, lateOnLoop bp.Bound
+				earlyOnLoops, lateOnLoop counting.Bound
 			}{
-				{bp.Convex(g), bp.Upper, bp.Upper, true, bp.Upper, bp.Upper},
-				{bp.Bethe(g), bp.None, bp.Exact, false, bp.None, bp.None},
-				{must(bp.SampledTreeReweighted(g, seed)), bp.None, bp.Exact, false, bp.None, bp.Upper},
-				{must(bp.CertifiableTreeReweighted(g, seed)), bp.Upper, bp.Exact, true, bp.Upper, bp.Upper},
+				{counting.Convex(g), counting.Upper, counting.Upper, true, counting.Upper, counting.Upper},
+				{counting.Bethe(g), counting.None, counting.Exact, false, counting.None, counting.None},
+				{must(counting.SampledTreeReweighted(g, seed)), counting.None, counting.Exact, false, counting.None, counting.Upper},
+				{must(counting.CertifiableTreeReweighted(g, seed)), counting.Upper, counting.Exact, true, counting.Upper, counting.Upper},
 			} {
 				early, late := test.early, test.late
 				if name != "tree" {
 					early, late = test.earlyOnLoops, test.lateOnLoop
 				}
-				for sweeps, want := range map[int]bp.Bound{0: early, 1: early, 5000: late} {
+				for sweeps, want := range map[int]counting.Bound{0: early, 1: early, 5000: late} {
 					r := must(BeliefPropagation(context.Background(), p, test.counting, bp.Limits{Tolerance: 1e-12, MaxSweeps: sweeps}))
 					if r.Bound != want && !r.Outcome.Converged || r.Outcome.Converged && r.Bound != late {
 						t.Errorf("%s, %s, %d sweeps: bound %s, want %s", name, test.counting.Name, sweeps, r.Bound, want)
 					}
-					if r.Bound == bp.Upper && !(r.LogZ >= z-1e-9) || r.Bound == bp.Exact && math.Abs(r.LogZ-z) > 1e-9 {
+					if r.Bound == counting.Upper && !(r.LogZ >= z-1e-9) || r.Bound == counting.Exact && math.Abs(r.LogZ-z) > 1e-9 {
 						t.Errorf("%s, %s, %d sweeps: %s %.10f, log Z is %.10f", name, test.counting.Name, sweeps, r.Bound, r.LogZ, z)
 					}
 					if math.IsNaN(r.Gap) == test.gap || r.Gap < -1e-9 || r.Outcome.Converged && r.Gap > 1e-8 {
@@ -98,25 +99,25 @@ func TestJudgement(t *testing.T) {
 func TestInferenceErrors(t *testing.T) {
 	g := must(gen.Chain(3))
 	p := oracle.RandomPairwise(source(1), g, []int32{2, 2, 2}, 1, 0)
-	if _, err := BeliefPropagation(context.Background(), p, bp.Convex(must(gen.Chain(2))), DefaultLimits); err == nil {
+	if _, err := BeliefPropagation(context.Background(), p, counting.Convex(must(gen.Chain(2))), DefaultLimits); err == nil {
 		t.Error("counting numbers of another graph were accepted")
 	}
 	p.Node[3] = math.NaN()
 	var numerical *bp.NumericalError
-	if _, err := BeliefPropagation(context.Background(), p, bp.Convex(g), DefaultLimits); !errors.As(err, &numerical) || numerical.Node != 1 {
+	if _, err := BeliefPropagation(context.Background(), p, counting.Convex(g), DefaultLimits); !errors.As(err, &numerical) || numerical.Node != 1 {
 		t.Errorf("error %v, want one that names node 1", err)
 	}
 	impossible := &mrf.Pairwise{
 		Graph: must(gen.Chain(2)), Card: []int32{2, 2}, NodeAt: []int{0, 2, 4}, EdgeAt: []int{0, 4},
 		Node: []float64{0, math.Inf(-1), 0, math.Inf(-1)}, Edge: []float64{math.Inf(-1), 0, 0, 0},
 	}
-	if _, err := BeliefPropagation(context.Background(), impossible, bp.Bethe(impossible.Graph), DefaultLimits); !errors.As(err, &numerical) || !strings.Contains(err.Error(), "partition function is zero") {
+	if _, err := BeliefPropagation(context.Background(), impossible, counting.Bethe(impossible.Graph), DefaultLimits); !errors.As(err, &numerical) || !strings.Contains(err.Error(), "partition function is zero") {
 		t.Errorf("error %v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	p.Node[3] = 0
-	if r, err := BeliefPropagation(ctx, p, bp.Bethe(g), DefaultLimits); err != nil || r.Outcome.Converged || r.Bound != bp.None {
+	if r, err := BeliefPropagation(ctx, p, counting.Bethe(g), DefaultLimits); err != nil || r.Outcome.Converged || r.Bound != counting.None {
 		t.Errorf("cancelled: %+v, %v", r, err)
 	}
 }
@@ -127,15 +128,15 @@ func TestFirstSweepProvesNothing(t *testing.T) {
 	g := must(gen.Chain(3))
 	p := &mrf.Pairwise{Graph: g, Card: []int32{2, 2, 2}, NodeAt: []int{0, 2, 4, 6}, EdgeAt: []int{0, 4, 8},
 		Node: []float64{0, 0, 0, 0, 1, -1}, Edge: []float64{0.5, 0, 0, 0.5, 0.5, 0, 0, 0.5}}
-	r := must(BeliefPropagation(context.Background(), p, bp.Bethe(g), DefaultLimits))
+	r := must(BeliefPropagation(context.Background(), p, counting.Bethe(g), DefaultLimits))
 	nodes, _ := oracle.Marginals(p)
 	compare(t, "node", r.NodeMarginals(), nodes, 1e-10)
 	if !r.Outcome.Converged || r.Outcome.Sweeps < 2 {
 		t.Errorf("outcome %+v", r.Outcome)
 	}
 	for sweeps := range 2 {
-		r = must(BeliefPropagation(context.Background(), p, bp.Bethe(g), bp.Limits{Tolerance: 1e-10, MaxSweeps: sweeps}))
-		if r.Outcome.Converged || r.Bound != bp.None || r.Outcome.Sweeps != sweeps {
+		r = must(BeliefPropagation(context.Background(), p, counting.Bethe(g), bp.Limits{Tolerance: 1e-10, MaxSweeps: sweeps}))
+		if r.Outcome.Converged || r.Bound != counting.None || r.Outcome.Sweeps != sweeps {
 			t.Errorf("%d sweeps: %+v, %s", sweeps, r.Outcome, r.Bound)
 		}
 	}
@@ -157,14 +158,14 @@ func TestLooseToleranceProvesNothing(t *testing.T) {
 	g := must(gen.Chain(12))
 	p := oracle.RandomPairwise(rng, g, slices.Repeat([]int32{3}, 12), 2, 0)
 	z := oracle.LogZ(p)
-	for _, counting := range []*bp.Counting{bp.Bethe(g), must(bp.SampledTreeReweighted(g, 1)), must(bp.CertifiableTreeReweighted(g, 1))} {
+	for _, counts := range []*counting.Numbers{counting.Bethe(g), must(counting.SampledTreeReweighted(g, 1)), must(counting.CertifiableTreeReweighted(g, 1))} {
 		for tolerance := 1.0; tolerance > 1e-12; tolerance /= 10 {
-			r := must(BeliefPropagation(context.Background(), p, counting, bp.Limits{Tolerance: tolerance, MaxSweeps: 1000}))
-			if r.Bound == bp.Exact && math.Abs(r.LogZ-z) > 1e-7 {
-				t.Errorf("%s, tolerance %g: %s %.10f, log Z is %.10f", counting.Name, tolerance, r.Bound, r.LogZ, z)
+			r := must(BeliefPropagation(context.Background(), p, counts, bp.Limits{Tolerance: tolerance, MaxSweeps: 1000}))
+			if r.Bound == counting.Exact && math.Abs(r.LogZ-z) > 1e-7 {
+				t.Errorf("%s, tolerance %g: %s %.10f, log Z is %.10f", counts.Name, tolerance, r.Bound, r.LogZ, z)
 			}
-			if tolerance <= ProvenTolerance && r.Bound != bp.Exact {
-				t.Errorf("%s, tolerance %g: bound %s, want exact", counting.Name, tolerance, r.Bound)
+			if tolerance <= ProvenTolerance && r.Bound != counting.Exact {
+				t.Errorf("%s, tolerance %g: bound %s, want exact", counts.Name, tolerance, r.Bound)
 			}
 		}
 	}
@@ -174,7 +175,7 @@ func TestLooseToleranceProvesNothing(t *testing.T) {
 func TestSumsThatOverflow(t *testing.T) {
 	for _, x := range []float64{math.MaxFloat64, -math.MaxFloat64} {
 		p := &mrf.Pairwise{Graph: must(graph.FromEdges(2, nil, nil)), Card: []int32{1, 1}, NodeAt: []int{0, 1, 2}, EdgeAt: []int{0}, Node: []float64{x, x}}
-		r, err := BeliefPropagation(context.Background(), p, bp.Convex(p.Graph), DefaultLimits)
+		r, err := BeliefPropagation(context.Background(), p, counting.Convex(p.Graph), DefaultLimits)
 		var numerical *bp.NumericalError
 		if !errors.As(err, &numerical) || !strings.Contains(err.Error(), "too large") {
 			t.Errorf("potentials %g: %+v, %v", x, r, err)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/mrf"
 )
 

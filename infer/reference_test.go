@@ -8,7 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -70,20 +71,20 @@ func TestReferenceModels(t *testing.T) {
 
 // countingOf returns the counting numbers that belong to a solution file, and
 // the accuracy asked of it.
-func countingOf(t *testing.T, ref *oracle.Reference, solution string) (*bp.Counting, float64) {
+func countingOf(t *testing.T, ref *oracle.Reference, solution string) (*counting.Numbers, float64) {
 	g := ref.Model.Graph
 	switch {
 	case solution == "bp":
-		return bp.Bethe(g), 1e-6
+		return counting.Bethe(g), 1e-6
 	case strings.HasPrefix(solution, "convex_"):
 		counts := ref.Counts["counts_"+strings.TrimPrefix(solution, "convex_")]
-		c, err := bp.NewCounting(solution, g, counts.Node, counts.Edge)
+		c, err := counting.New(solution, g, counts.Node, counts.Edge)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return c, 1e-8
 	case strings.HasPrefix(solution, "trw_"):
-		c, err := bp.TreeReweighted(g, ref.Rho["rho_"+strings.TrimPrefix(solution, "trw_")])
+		c, err := counting.TreeReweighted(g, ref.Rho["rho_"+strings.TrimPrefix(solution, "trw_")])
 		if err != nil {
 			t.Fatal(err)
 		}

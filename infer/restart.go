@@ -7,7 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -38,7 +39,7 @@ const (
 //
 // A run from random messages that meets a numerical error counts as one that did
 // not converge. p, limits and other errors are as in BeliefPropagation.
-func Restart(ctx context.Context, p *mrf.Pairwise, counting *bp.Counting, limits bp.Limits, restarts int, rng *rand.Rand) (*Restarted, error) {
+func Restart(ctx context.Context, p *mrf.Pairwise, counting *counting.Numbers, limits bp.Limits, restarts int, rng *rand.Rand) (*Restarted, error) {
 	first, err := BeliefPropagation(ctx, p, counting, limits)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -173,7 +174,7 @@ func sampleForest(ctx context.Context, p *mrf.Pairwise, settings *SampleSettings
 	}
 	seed := settings.mixedSeed()
 	done := &tally{total: n, report: settings.Progress}
-	err = inParallel(ctx, (n+drawsTogether-1)/drawsTogether, settings.Threads, func(part int) {
+	err = parallel.Each(ctx, (n+drawsTogether-1)/drawsTogether, settings.Threads, func(part int) {
 		x := make([]int32, len(p.Card))
 		from, to := part*drawsTogether, min(n, (part+1)*drawsTogether)
 		for i := from; i < to && ctx.Err() == nil; i++ {

@@ -11,9 +11,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/blockbp/blockbp/bp"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/graph/gen"
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/gen"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -144,7 +144,7 @@ func TestEveryDrawIsPossible(t *testing.T) {
 // TestSamplesAreReproducible: the same draws for any number of threads, on networks
 // with several chunks of a colour, and with another seed others.
 func TestSamplesAreReproducible(t *testing.T) {
-	g := must(gen.Grid(70, 70, gen.GridOptions{}))
+	g := must(graph.Grid(70, 70, graph.GridOptions{}))
 	tree := must(gen.Tree(50, source(2)))
 	for name, p := range map[string]*mrf.Pairwise{
 		"grid": oracle.RandomPairwise(source(1), g, slices.Repeat([]int32{3}, 4900), 1, 0),
@@ -258,7 +258,7 @@ func TestSamplingErrors(t *testing.T) {
 func TestLockedChains(t *testing.T) {
 	no := math.Inf(-1)
 	// A ring of four: 0 and 1 go together, and so do 2 and 3; the two pairs do not.
-	g := must(gen.Grid(2, 2, gen.GridOptions{}))
+	g := must(graph.Grid(2, 2, graph.GridOptions{}))
 	p := &mrf.Pairwise{Graph: g, Card: []int32{4, 4, 4, 4}, NodeAt: []int{0, 4, 8, 12, 16}, EdgeAt: []int{0}, Node: make([]float64, 16)}
 	for range 4 {
 		p.Edge = append(p.Edge, 0, 0, no, no, 0, 0, no, no, no, no, 0, 0, no, no, 0, 0)
@@ -284,7 +284,7 @@ func TestLockedChains(t *testing.T) {
 func TestGibbsMarginals(t *testing.T) {
 	for seed := range uint64(6) {
 		rng := source(seed)
-		g := must(gen.Grid(3, 3, gen.GridOptions{}))
+		g := must(graph.Grid(3, 3, graph.GridOptions{}))
 		p := oracle.RandomPairwise(rng, g, randomCards(rng, 9), 0.7, 0)
 		p.Constant = 3
 		want, _ := oracle.Marginals(p)
@@ -305,7 +305,7 @@ func TestGibbsMarginals(t *testing.T) {
 // TestGibbsDoesNotClaim: too short, or torn between two states that no single
 // variable leaves, is not converged.
 func TestGibbsDoesNotClaim(t *testing.T) {
-	g := must(gen.Grid(6, 6, gen.GridOptions{}))
+	g := must(graph.Grid(6, 6, graph.GridOptions{}))
 	p := oracle.RandomPairwise(source(1), g, slices.Repeat([]int32{2}, 36), 0.01, 0)
 	for sweeps, want := range map[int]bool{1: false, 3: false, 150: false, 6400: true} {
 		if r := must(GibbsMarginals(context.Background(), p, GibbsSettings{MaxSweeps: sweeps})); r.Converged != want || r.Sweeps > sweeps {

@@ -11,9 +11,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/graph/gen"
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/gen"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -35,20 +36,20 @@ func TestZeroIsProved(t *testing.T) {
 		}
 		logZ := oracle.NetworkLogZ(n)
 		p := must2(n.Pairwise())
-		for _, counting := range []*bp.Counting{bp.Convex(p.Graph), bp.Bethe(p.Graph), must(bp.CertifiableTreeReweighted(p.Graph, 1))} {
-			r, err := BeliefPropagation(context.Background(), p, counting, DefaultLimits)
+		for _, counts := range []*counting.Numbers{counting.Convex(p.Graph), counting.Bethe(p.Graph), must(counting.CertifiableTreeReweighted(p.Graph, 1))} {
+			r, err := BeliefPropagation(context.Background(), p, counts, DefaultLimits)
 			var zero *ZeroError
 			switch {
 			case errors.As(err, &zero):
 				if !math.IsInf(logZ, -1) {
-					t.Errorf("%s: %v, but log Z is %v", counting.Name, err, logZ)
+					t.Errorf("%s: %v, but log Z is %v", counts.Name, err, logZ)
 				}
 			case err != nil:
-				t.Errorf("%s: %v", counting.Name, err)
-			case math.IsInf(logZ, -1) && (p.Graph.IsForest() || r.Bound == bp.Exact):
-				t.Errorf("%s: %s log Z is %v, want the error that it is -Inf", counting.Name, r.Bound, r.LogZ)
-			case r.Bound == bp.Upper && !(r.LogZ >= logZ-1e-9), r.Bound == bp.Exact && !(math.Abs(r.LogZ-logZ) < 1e-8):
-				t.Errorf("%s: %s log Z is %v, in truth it is %v", counting.Name, r.Bound, r.LogZ, logZ)
+				t.Errorf("%s: %v", counts.Name, err)
+			case math.IsInf(logZ, -1) && (p.Graph.IsForest() || r.Bound == counting.Exact):
+				t.Errorf("%s: %s log Z is %v, want the error that it is -Inf", counts.Name, r.Bound, r.LogZ)
+			case r.Bound == counting.Upper && !(r.LogZ >= logZ-1e-9), r.Bound == counting.Exact && !(math.Abs(r.LogZ-logZ) < 1e-8):
+				t.Errorf("%s: %s log Z is %v, in truth it is %v", counts.Name, r.Bound, r.LogZ, logZ)
 			}
 		}
 	})
@@ -65,7 +66,7 @@ func must2[T, U any](value T, _ U, err error) T {
 func TestOverflowIsNoZero(t *testing.T) {
 	p := &mrf.Pairwise{Graph: must(gen.Chain(2)), Card: []int32{2, 2}, NodeAt: []int{0, 2, 4}, EdgeAt: []int{0, 4},
 		Node: []float64{0, 0, -math.MaxFloat64, -math.MaxFloat64}, Edge: []float64{-math.MaxFloat64, -math.MaxFloat64, -math.MaxFloat64, -math.MaxFloat64}}
-	_, err := BeliefPropagation(context.Background(), p, bp.Convex(p.Graph), DefaultLimits)
+	_, err := BeliefPropagation(context.Background(), p, counting.Convex(p.Graph), DefaultLimits)
 	var zero *ZeroError
 	if errors.As(err, &zero) {
 		t.Errorf("error is %v", err)
@@ -88,7 +89,7 @@ func TestLocate(t *testing.T) {
 	} {
 		n := &mrf.Network{Card: []int{2, 2, 2, 2}, Factors: c.factors}
 		r := reduce(t, n, map[int]int{0: 1})
-		_, err := BeliefPropagation(context.Background(), r.Pairwise, bp.Convex(r.Pairwise.Graph), DefaultLimits)
+		_, err := BeliefPropagation(context.Background(), r.Pairwise, counting.Convex(r.Pairwise.Graph), DefaultLimits)
 		located := r.Locate(err)
 		var zero *ZeroError
 		if !errors.As(located, &zero) || !strings.HasPrefix(located.Error(), c.message) || !strings.Contains(located.Error(), "probability zero") {
@@ -115,8 +116,8 @@ func TestLargeFactors(t *testing.T) {
 		r := reduce(t, n, evidence)
 		c := must(n.Condition(evidence))
 		z := oracle.NetworkLogZ(c.Network)
-		for _, counting := range []*bp.Counting{bp.Convex(r.Pairwise.Graph), bp.Bethe(r.Pairwise.Graph), must(bp.CertifiableTreeReweighted(r.Pairwise.Graph, 1))} {
-			got, err := BeliefPropagation(context.Background(), r.Pairwise, counting, bp.Limits{Tolerance: 1e-11, MaxSweeps: 3000})
+		for _, counts := range []*counting.Numbers{counting.Convex(r.Pairwise.Graph), counting.Bethe(r.Pairwise.Graph), must(counting.CertifiableTreeReweighted(r.Pairwise.Graph, 1))} {
+			got, err := BeliefPropagation(context.Background(), r.Pairwise, counts, bp.Limits{Tolerance: 1e-11, MaxSweeps: 3000})
 			var zero *ZeroError
 			if errors.As(err, &zero) && math.IsInf(z, -1) {
 				continue
@@ -125,9 +126,9 @@ func TestLargeFactors(t *testing.T) {
 				t.Fatal(err)
 			}
 			switch {
-			case got.Bound == bp.Exact && !(math.Abs(got.LogZ-z) <= 1e-8), got.Bound == bp.Upper && !(got.LogZ >= z-1e-8):
-				t.Fatalf("%s: %s %v, log Z is %v", counting.Name, got.Bound, got.LogZ, z)
-			case counting.Name == "bethe" && r.Pairwise.Graph.IsForest() && got.Outcome.Converged:
+			case got.Bound == counting.Exact && !(math.Abs(got.LogZ-z) <= 1e-8), got.Bound == counting.Upper && !(got.LogZ >= z-1e-8):
+				t.Fatalf("%s: %s %v, log Z is %v", counts.Name, got.Bound, got.LogZ, z)
+			case counts.Name == "bethe" && r.Pairwise.Graph.IsForest() && got.Outcome.Converged:
 				want, _ := oracle.NetworkMarginals(c.Network)
 				for v := range want {
 					for i, p := range want[v] {
@@ -146,7 +147,7 @@ func TestLargeFactors(t *testing.T) {
 	if r.NumAuxiliary() != 1 {
 		t.Errorf("%d auxiliary variables, want 1", r.NumAuxiliary())
 	}
-	_, err := BeliefPropagation(context.Background(), r.Pairwise, bp.Convex(r.Pairwise.Graph), DefaultLimits)
+	_, err := BeliefPropagation(context.Background(), r.Pairwise, counting.Convex(r.Pairwise.Graph), DefaultLimits)
 	if located := r.Locate(err); located == nil || !strings.HasPrefix(located.Error(), "factor 1 on variables [3 0 1 2]: ") {
 		t.Errorf("error is %v", located)
 	}

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/blockbp/blockbp/bp"
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/graph/partition"
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/partition"
 )
 
 // BenchmarkIteration is one iteration of the paper's Algorithm 2, ground to

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/internal/bp"
 )
 
 // A check infers the whole network with the weights held still: passes over all

@@ -5,8 +5,8 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/graph/partition"
 	"github.com/blockbp/blockbp/internal/machine"
+	"github.com/blockbp/blockbp/internal/partition"
 )
 
 // cacheShare is the part of a core's second-level cache that what a visit of a block

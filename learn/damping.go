@@ -1,6 +1,6 @@
 package learn
 
-import "github.com/blockbp/blockbp/bp"
+import "github.com/blockbp/blockbp/internal/bp"
 
 // stalling follows the residuals from pass to pass.
 //

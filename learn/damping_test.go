@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/graph/gen"
+	"github.com/blockbp/blockbp/internal/gen"
 )
 
 // TestCirclingMessages: tree-reweighted messages through hubs with strong potentials

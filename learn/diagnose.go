@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 )
 
@@ -339,7 +339,7 @@ func (l *learner) separable() bool {
 	}
 	for _, b := range l.bundles {
 		for _, u := range b.units {
-			if u.net.Counting.Facts.Bound == bp.None {
+			if u.net.Counting.Facts.Bound == counting.None {
 				return false
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/graph/gen"
+	"github.com/blockbp/blockbp/internal/gen"
 )
 
 // troubled has two node features by name, two states more than any label has, and

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/blockbp/blockbp/bp"
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/bp"
 )
 
 // Evaluator computes the objective and its gradient at given weights, by

@@ -6,14 +6,14 @@ import (
 	"log"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/graph/gen"
+	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/learn"
 )
 
 // stripes returns an instance on a 4 × 4 grid whose label is the sign of a noisy
 // feature.
 func stripes(schema *crf.Schema) (*crf.Instance, error) {
-	g, err := gen.Grid(4, 4, gen.GridOptions{})
+	g, err := graph.Grid(4, 4, graph.GridOptions{})
 	if err != nil {
 		return nil, err
 	}

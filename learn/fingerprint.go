@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/graph/partition"
+	"github.com/blockbp/blockbp/internal/partition"
 )
 
 // fingerprint identifies what a run works on: a state is of use to no other run,
@@ -147,7 +147,7 @@ func (l *learner) digestPartitions() (d digest) {
 }
 
 func (l *learner) digestCounting() (d digest) {
-	known := map[*bp.Counting]digest{}
+	known := map[*counting.Numbers]digest{}
 	for _, b := range l.bundles {
 		for _, u := range b.units {
 			c := u.net.Counting

@@ -6,8 +6,8 @@ import (
 	"math"
 	"time"
 
-	"github.com/blockbp/blockbp/bp"
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 

@@ -4,9 +4,9 @@ import (
 	"context"
 	"math"
 
-	"github.com/blockbp/blockbp/bp"
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/graph/partition"
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 

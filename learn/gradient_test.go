@@ -5,10 +5,10 @@ import (
 	"math"
 	"testing"
 
-	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/graph/gen"
+	"github.com/blockbp/blockbp/internal/gen"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/simd"
 	"github.com/blockbp/blockbp/mrf"
@@ -263,7 +263,7 @@ func TestEvaluatorErrors(t *testing.T) {
 	if len(e.Model().Weights) != 6 {
 		t.Errorf("%d weights", len(e.Model().Weights))
 	}
-	p.Counting = func(*graph.Graph) (*bp.Counting, error) { return bp.Convex(must(gen.Chain(3))), nil }
+	p.Counting = func(*graph.Graph) (*counting.Numbers, error) { return counting.Convex(must(gen.Chain(3))), nil }
 	if _, err := NewEvaluator(p, 1); err == nil {
 		t.Error("counting numbers of another graph were accepted")
 	}

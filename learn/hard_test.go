@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/graph/gen"
+	"github.com/blockbp/blockbp/graph"
 )
 
 // regions draws a problem whose messages are slow: a grid with labels in regions, of which a
@@ -69,7 +69,7 @@ func rareFeatures(seed uint64, side, states, features int, l2 float64) Problem {
 
 // homogeneous is a grid with the constant feature on its edges.
 func homogeneous(model *crf.Model, rows, cols int, x []float64, features int, labels []int32, l2 float64) Problem {
-	g := must(gen.Grid(rows, cols, gen.GridOptions{}))
+	g := must(graph.Grid(rows, cols, graph.GridOptions{}))
 	in := must(crf.NewInstance(&model.Schema, crf.InstanceSpec{
 		Graph: g, NodeFeat: []crf.Features{must(crf.Dense(x, features))}, EdgeFeat: []crf.Features{crf.Constant(g.NumEdges(), 1)}, Labels: [][]int32{labels},
 	}))

@@ -8,11 +8,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/graph/gen"
-	"github.com/blockbp/blockbp/graph/partition"
+	"github.com/blockbp/blockbp/internal/partition"
 )
 
 // must returns the value of a call that may not fail here.
@@ -26,12 +25,12 @@ func must[T any](value T, err error) T {
 func source(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 31)) }
 
 // The counting numbers by name, for Problem.Counting.
-var countings = map[string]func(*graph.Graph) (*bp.Counting, error){
+var countings = map[string]func(*graph.Graph) (*counting.Numbers, error){
 	"convex": nil,
-	"trw":    func(g *graph.Graph) (*bp.Counting, error) { return bp.SampledTreeReweighted(g, 1) },
-	"bethe":  func(g *graph.Graph) (*bp.Counting, error) { return bp.Bethe(g), nil },
-	"half": func(g *graph.Graph) (*bp.Counting, error) {
-		return bp.TreeReweighted(g, slices.Repeat([]float64{0.5}, g.NumEdges()))
+	"trw":    func(g *graph.Graph) (*counting.Numbers, error) { return counting.SampledTreeReweighted(g, 1) },
+	"bethe":  func(g *graph.Graph) (*counting.Numbers, error) { return counting.Bethe(g), nil },
+	"half": func(g *graph.Graph) (*counting.Numbers, error) {
+		return counting.TreeReweighted(g, slices.Repeat([]float64{0.5}, g.NumEdges()))
 	},
 }
 
@@ -172,7 +171,7 @@ func untiedShape(g *graph.Graph, states int) shape {
 // problems are small problems of every kind, by name.
 func problems(t testing.TB) map[string]Problem {
 	t.Helper()
-	grid := must(gen.Grid(4, 4, gen.GridOptions{}))
+	grid := must(graph.Grid(4, 4, graph.GridOptions{}))
 	withMissing := mixedShape(t, grid)
 	withMissing.missing, withMissing.samples, withMissing.instances = 0.3, 2, 2
 	half := untiedShape(grid, 2) // untied nodes, tied edges

@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/blockbp/blockbp/bp"
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/graph/partition"
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/internal/bp"
 )
 
 // TestLaps: every visit is in the laps, and a run with them goes as without.

@@ -6,8 +6,9 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/bp"
 )
 
 // learner is a run in progress.
@@ -181,7 +182,7 @@ func (l *learner) sumData() {
 
 func (l *learner) stepProblem() StepProblem {
 	weightOf := map[*crf.Instance]float64{}
-	countingOf := map[*crf.Instance]*bp.Counting{}
+	countingOf := map[*crf.Instance]*counting.Numbers{}
 	for _, b := range l.bundles {
 		for _, u := range b.units {
 			if u.weight > 0 {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/graph/gen"
 	"github.com/blockbp/blockbp/internal/simd"
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -193,7 +192,7 @@ func reweighted(in *crf.Instance, weight float64) *crf.Instance {
 // piecewise objective is above the exact one, by enumeration.
 func TestPiecewiseIsAnUpperBound(t *testing.T) {
 	for seed := range uint64(20) {
-		s := mixedShape(t, must(gen.Grid(2, 4, gen.GridOptions{})))
+		s := mixedShape(t, must(graph.Grid(2, 4, graph.GridOptions{})))
 		s.samples = 2
 		p := s.build(t, seed)
 		w := p.randomWeights(seed, 0.1+0.2*float64(seed%5))
@@ -234,7 +233,7 @@ func TestLocalMethodsReachTheOptimum(t *testing.T) {
 // TestMethodsAgreeWithoutEdges: where nodes are independent, all objectives are
 // the same.
 func TestMethodsAgreeWithoutEdges(t *testing.T) {
-	s := mixedShape(t, must(gen.Grid(4, 4, gen.GridOptions{})))
+	s := mixedShape(t, must(graph.Grid(4, 4, graph.GridOptions{})))
 	s.graph = must(graph.FromEdges(16, nil, nil))
 	s.instances, s.samples, s.missing = 3, 2, 0.2
 	p := s.build(t, 5)

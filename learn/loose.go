@@ -2,7 +2,7 @@ package learn
 
 import (
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/graph/partition"
+	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 

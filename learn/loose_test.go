@@ -6,8 +6,9 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/graph/gen"
-	"github.com/blockbp/blockbp/graph/partition"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/internal/partition"
 )
 
 // tighten undoes loosen: every pair of blocks gets a contribution.
@@ -33,7 +34,7 @@ func (l *learner) tighten(t *testing.T) {
 // anew does.
 func TestLooseAgrees(t *testing.T) {
 	any, kinds := false, problems(t)
-	untiedEdges := untiedShape(must(gen.Grid(4, 4, gen.GridOptions{})), 2)
+	untiedEdges := untiedShape(must(graph.Grid(4, 4, graph.GridOptions{})), 2)
 	untiedEdges.schema.NodeTypes[0].Copies, untiedEdges.schema.NodeTypes[0].Features = 0, 30
 	kinds["untied edges"] = untiedEdges.build(t, 10)
 	for kind, p := range kinds {

@@ -8,9 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/blockbp/blockbp/bp"
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/graph/gen"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/gen"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
@@ -180,7 +181,7 @@ func TestMaskInSinglePrecision(t *testing.T) {
 
 // TestMaskedLocalObjectives: by their definitions, hard zeros and all.
 func TestMaskedLocalObjectives(t *testing.T) {
-	s := mixedShape(t, must(gen.Grid(3, 3, gen.GridOptions{})))
+	s := mixedShape(t, must(graph.Grid(3, 3, graph.GridOptions{})))
 	s.samples, s.missing = 2, 0.2
 	p := maskedProblem(t, s, 3)
 	w := p.randomWeights(1, 1)

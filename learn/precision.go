@@ -1,7 +1,7 @@
 package learn
 
 import (
-	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/internal/bp"
 )
 
 // A run in single precision goes over to double precision, for good, where its

@@ -6,10 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/graph/partition"
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/partition"
 )
 
 // Problem is what is to be minimised:
@@ -24,8 +25,8 @@ type Problem struct {
 	// least one sample of labels each.
 	Data []*crf.Instance
 	// Counting gives the counting numbers of each distinct graph; nil means
-	// bp.Convex.
-	Counting func(*graph.Graph) (*bp.Counting, error)
+	// counting.Convex.
+	Counting func(*graph.Graph) (*counting.Numbers, error)
 	// L2 is the weight of the regulariser, not negative.
 	L2 float64
 	// ClassWeights multiply the term of each label, [node type][state], all positive

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/internal/bp"
 )
 
 // TestSinglePrecision: iterations in single precision come as near to the optimum

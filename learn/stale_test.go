@@ -5,10 +5,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/graph/gen"
+	"github.com/blockbp/blockbp/internal/gen"
 )
 
 // TestFirstEvaluationIsOfSettledMessages: three spins with a field at the one that
@@ -21,7 +21,7 @@ func TestFirstEvaluationIsOfSettledMessages(t *testing.T) {
 	in := must(crf.NewInstance(&model.Schema, crf.InstanceSpec{
 		Graph: g, NodeFeat: []crf.Features{must(crf.Dense([]float64{0, 0, 1}, 1))}, EdgeFeat: []crf.Features{crf.Constant(2, 1)}, Labels: [][]int32{{0, 0, 0}},
 	}))
-	p := Problem{Model: model, Data: []*crf.Instance{in}, Counting: func(g *graph.Graph) (*bp.Counting, error) { return bp.Bethe(g), nil }}
+	p := Problem{Model: model, Data: []*crf.Instance{in}, Counting: func(g *graph.Graph) (*counting.Numbers, error) { return counting.Bethe(g), nil }}
 	e := must(NewEvaluator(p, 1))
 	defer e.Close()
 	must(e.At(model.Weights))

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/internal/bp"
 )
 
 // State is everything that a run needs to go on as if it had never stopped: the

@@ -10,11 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/graph/gen"
-	"github.com/blockbp/blockbp/graph/partition"
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/internal/partition"
 )
 
 // TestStatuses: every way to end says so, with the inequality and its numbers.
@@ -354,11 +355,11 @@ func TestUnitErrors(t *testing.T) {
 			s.Partition = func(*crf.Instance) (*partition.Partition, error) { return nil, broken }
 		}},
 		{"instance 1 (second): ", func(p *Problem, _ *Settings) {
-			p.Counting = func(g *graph.Graph) (*bp.Counting, error) {
+			p.Counting = func(g *graph.Graph) (*counting.Numbers, error) {
 				if g == p.Data[1].Graph {
 					return nil, broken
 				}
-				return bp.Convex(g), nil
+				return counting.Convex(g), nil
 			}
 		}},
 		{"is cut into 2 blocks and instance second into 3", func(p *Problem, s *Settings) {

@@ -1,6 +1,6 @@
 package learn
 
-import "github.com/blockbp/blockbp/graph/partition"
+import "github.com/blockbp/blockbp/internal/partition"
 
 // turn is what is visited at a time: blocks of a bundle of which no two share an
 // edge, so that they can be visited in parallel. Each reads, of others, only what

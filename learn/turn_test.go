@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/graph/partition"
+	"github.com/blockbp/blockbp/internal/partition"
 )
 
 // TestTurns: a pass has every block of every bundle once, in turns of at most so

@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/graph/partition"
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/partition"
 )
 
 // unit is one inference problem of the objective: an instance with all its
@@ -81,7 +82,7 @@ type shapes struct {
 	problem    *Problem
 	settings   *Settings
 	partitions map[*graph.Graph]*partition.Partition
-	counting   map[*graph.Graph]*bp.Counting
+	counting   map[*graph.Graph]*counting.Numbers
 	nets       map[*graph.Graph]*bp.Net // of instances with one node type
 	blocks     int
 }
@@ -94,7 +95,7 @@ func newShapes(p *Problem, s *Settings) *shapes {
 	return &shapes{
 		problem: p, settings: s, blocks: blocks,
 		partitions: map[*graph.Graph]*partition.Partition{},
-		counting:   map[*graph.Graph]*bp.Counting{},
+		counting:   map[*graph.Graph]*counting.Numbers{},
 		nets:       map[*graph.Graph]*bp.Net{},
 	}
 }
@@ -125,13 +126,13 @@ func (h *shapes) cut(in *crf.Instance) (*partition.Partition, error) {
 	return partition.FromAssignment(in.Graph, of, h.blocks)
 }
 
-func (h *shapes) countingOf(g *graph.Graph) (*bp.Counting, error) {
+func (h *shapes) countingOf(g *graph.Graph) (*counting.Numbers, error) {
 	if c, ok := h.counting[g]; ok {
 		return c, nil
 	}
 	make := h.problem.Counting
 	if make == nil {
-		make = func(g *graph.Graph) (*bp.Counting, error) { return bp.Convex(g), nil }
+		make = func(g *graph.Graph) (*counting.Numbers, error) { return counting.Convex(g), nil }
 	}
 	c, err := make(g)
 	if err != nil {
@@ -143,7 +144,7 @@ func (h *shapes) countingOf(g *graph.Graph) (*bp.Counting, error) {
 
 // freeNet returns the net of an instance without observations, shared between
 // instances where it can be.
-func (h *shapes) freeNet(in *crf.Instance, counting *bp.Counting) (*bp.Net, error) {
+func (h *shapes) freeNet(in *crf.Instance, counting *counting.Numbers) (*bp.Net, error) {
 	share := len(in.Schema().NodeTypes) == 1
 	if net, ok := h.nets[in.Graph]; ok && share {
 		return net, nil

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/graph/gen"
-	"github.com/blockbp/blockbp/graph/partition"
+	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/internal/partition"
 )
 
 // TestNumberGroups: against the definition. The pairs of blocks that any unit joins

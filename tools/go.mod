@@ -2,8 +2,6 @@ module github.com/blockbp/blockbp/tools
 
 go 1.26.0
 
-require github.com/mmcloughlin/avo v0.6.0
-
 require (
 	github.com/BurntSushi/toml v1.4.1-0.20240526193622-a339e1f7089c // indirect
 	golang.org/x/exp/typeparams v0.0.0-20231108232855-2478ac86f678 // indirect

@@ -11,10 +11,9 @@ import (
 	"log"
 	"math/rand/v2"
 
-	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/graph/gen"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -28,7 +27,7 @@ func main() {
 // below, of which each node shows its own half plus noise.
 func picture(schema *crf.Schema, seed uint64, rows, cols int) (*crf.Instance, error) {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	g, err := gen.Grid(rows, cols, gen.GridOptions{})
+	g, err := graph.Grid(rows, cols, graph.GridOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +60,7 @@ func run() error {
 		return err
 	}
 	problem := learn.Problem{Model: model, L2: 1}
-	problem.Counting = func(g *graph.Graph) (*bp.Counting, error) { return bp.SampledTreeReweighted(g, 1) }
+	problem.Counting = func(g *graph.Graph) (*counting.Numbers, error) { return counting.SampledTreeReweighted(g, 1) }
 	for seed := range uint64(4) {
 		in, err := picture(&model.Schema, seed, 16, 16)
 		if err != nil {

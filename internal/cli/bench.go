@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/blockbp/blockbp/experiment"
-	"github.com/blockbp/blockbp/record"
+	"github.com/blockbp/blockbp/internal/bench"
+	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
 // benchFlags are the options of bench.
@@ -60,28 +60,28 @@ Leave the machine alone meanwhile: what else runs on it is measured too.`,
 }
 
 // benchPlan says what is measured; tests measure less.
-var benchPlan = func(quick bool) experiment.SpeedPlan {
+var benchPlan = func(quick bool) bench.SpeedPlan {
 	if quick {
-		return experiment.QuickSpeedPlan()
+		return bench.QuickSpeedPlan()
 	}
-	return experiment.FullSpeedPlan()
+	return bench.FullSpeedPlan()
 }
 
 // benchResult is what bench prints with --json.
 type benchResult struct {
 	Quick       bool           `json:"quick"`
 	Environment map[string]any `json:"environment"`
-	*experiment.Speed
+	*bench.Speed
 	Seconds float64 `json:"seconds"` // that all of it took
 }
 
 func (a *app) bench(f *benchFlags) error {
 	started := time.Now()
-	speed, err := experiment.MeasureSpeed(a.ctx, benchPlan(f.quick), a.stages(started))
+	speed, err := bench.MeasureSpeed(a.ctx, benchPlan(f.quick), a.stages(started))
 	if err != nil {
 		return err
 	}
-	result := benchResult{f.quick, record.Environment(), speed, time.Since(started).Seconds()}
+	result := benchResult{f.quick, runfolder.Environment(), speed, time.Since(started).Seconds()}
 	a.benchNotes(speed)
 	if f.json {
 		return a.printJSON(result)
@@ -97,7 +97,7 @@ func (a *app) bench(f *benchFlags) error {
 }
 
 // singleText adds what holds in single precision, if that was measured.
-func singleText(s *experiment.Speed) string {
+func singleText(s *bench.Speed) string {
 	if s.SpeedupVsPlainGoSingle == 0 {
 		return ""
 	}
@@ -113,7 +113,7 @@ func (a *app) stages(started time.Time) func(string) {
 const muchDisturbed = 0.1
 
 // benchNotes says what a reader of the numbers should know.
-func (a *app) benchNotes(s *experiment.Speed) {
+func (a *app) benchNotes(s *bench.Speed) {
 	a.noteDisturbance(s.Disturbance)
 	a.noteThreads(s)
 	if !s.Ceilings.CachesKnown {
@@ -129,7 +129,7 @@ func (a *app) benchNotes(s *experiment.Speed) {
 const slightSpeedup = 1.2
 
 // noteThreads says what speed-ups of threads are worth where the cores were not free.
-func (a *app) noteThreads(s *experiment.Speed) {
+func (a *app) noteThreads(s *bench.Speed) {
 	for _, t := range s.Threads {
 		if t.Threads > 1 && (t.Speedup < slightSpeedup || s.Disturbance > muchDisturbed) {
 			a.note("the speed-up of %d threads, %.2f times, needs as many idle cores to be one of the program: what else ran took a part of them, or the network is too small to share", t.Threads, t.Speedup)

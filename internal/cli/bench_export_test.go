@@ -3,7 +3,7 @@ package cli
 import (
 	"bytes"
 
-	"github.com/blockbp/blockbp/experiment"
+	"github.com/blockbp/blockbp/internal/bench"
 )
 
 // BenchPlan says what bench measures, for tests that cannot wait for all of it.
@@ -16,7 +16,7 @@ var ScalePlan = &scalePlan
 var BlocksText = blocksText
 
 // BenchNotes returns the notes of bench on what it measured.
-func BenchNotes(s *experiment.Speed) string {
+func BenchNotes(s *bench.Speed) string {
 	var stderr bytes.Buffer
 	(&app{stderr: &stderr}).benchNotes(s)
 	return stderr.String()

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/blockbp/blockbp/experiment"
+	"github.com/blockbp/blockbp/internal/bench"
 	"github.com/blockbp/blockbp/internal/cli"
 	"github.com/blockbp/blockbp/internal/machine"
 )
@@ -19,7 +19,7 @@ func measureLittle(t *testing.T) (quick *[]bool) {
 	before := *cli.BenchPlan
 	t.Cleanup(func() { *cli.BenchPlan = before })
 	quick = new([]bool)
-	*cli.BenchPlan = func(q bool) experiment.SpeedPlan {
+	*cli.BenchPlan = func(q bool) bench.SpeedPlan {
 		*quick = append(*quick, q)
 		p := before(q)
 		p.Grid, p.BA, p.TileRows, p.TileCols = 6, 40, 2, 2
@@ -168,9 +168,9 @@ func TestBenchThreadsNote(t *testing.T) {
 		speedup, disturbance float64
 		want                 bool
 	}{{2, 1.8, 0.02, false}, {2, 0.96, 0.02, true}, {2, 1.8, 0.3, true}, {1, 1, 0.02, false}} {
-		s := &experiment.Speed{
-			Ceilings: &experiment.Ceilings{CachesKnown: true}, Disturbance: c.disturbance,
-			Threads: []experiment.ThreadSpeed{{Threads: 1, Speedup: 1}, {Threads: c.threads, Speedup: c.speedup}},
+		s := &bench.Speed{
+			Ceilings: &bench.Ceilings{CachesKnown: true}, Disturbance: c.disturbance,
+			Threads: []bench.ThreadSpeed{{Threads: 1, Speedup: 1}, {Threads: c.threads, Speedup: c.speedup}},
 		}
 		if notes := cli.BenchNotes(s); strings.Contains(notes, "speed-up of 2 threads") != c.want {
 			t.Errorf("%+v: notes %q", c, notes)

@@ -6,23 +6,25 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/blockbp/blockbp/experiment"
-	"github.com/blockbp/blockbp/record"
+	"github.com/blockbp/blockbp/internal/bench"
+	"github.com/blockbp/blockbp/internal/figure"
+	"github.com/blockbp/blockbp/internal/report"
+	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
 // scalePlan says what bench --scale measures; tests measure less.
-var scalePlan = func(quick bool) experiment.ScalePlan {
+var scalePlan = func(quick bool) bench.ScalePlan {
 	if quick {
-		return experiment.QuickScalePlan()
+		return bench.QuickScalePlan()
 	}
-	return experiment.FullScalePlan()
+	return bench.FullScalePlan()
 }
 
 // scaleResult is what bench --scale prints with --json, and writes as scaleFile.
 type scaleResult struct {
 	Quick       bool           `json:"quick"`
 	Environment map[string]any `json:"environment"`
-	*experiment.Scale
+	*bench.Scale
 	Seconds float64 `json:"seconds"` // that all of it took
 }
 
@@ -33,7 +35,7 @@ const (
 )
 
 func (a *app) benchScale(f *benchFlags) error {
-	var run *record.Run
+	var run *runfolder.Run
 	if f.out != "" {
 		var err error
 		if run, err = createOutput(f.out); err != nil {
@@ -41,11 +43,11 @@ func (a *app) benchScale(f *benchFlags) error {
 		}
 	}
 	started := time.Now()
-	scale, err := experiment.MeasureScale(a.ctx, scalePlan(f.quick), a.stages(started))
+	scale, err := bench.MeasureScale(a.ctx, scalePlan(f.quick), a.stages(started))
 	if err != nil {
 		return err
 	}
-	result := scaleResult{f.quick, record.Environment(), scale, time.Since(started).Seconds()}
+	result := scaleResult{f.quick, runfolder.Environment(), scale, time.Since(started).Seconds()}
 	a.noteDisturbance(scale.Disturbance)
 	for _, what := range scale.Left {
 		a.note("left out %s", what)
@@ -89,8 +91,8 @@ func (a *app) printScale(r *scaleResult) error {
 // kindNames are the kinds of graphs for people.
 var kindNames = map[string]string{"grid": "grid", "ba": "Barabási–Albert"}
 
-func scaleCostTable(networks []experiment.NetworkScale) record.Table {
-	t := record.Table{Headers: []string{"graph", "nodes", "edges", "graph built", "blocks cut", "set-up", "first pass", "peak memory", "bytes per node"}}
+func scaleCostTable(networks []bench.NetworkScale) report.Table {
+	t := report.Table{Headers: []string{"graph", "nodes", "edges", "graph built", "blocks cut", "set-up", "first pass", "peak memory", "bytes per node"}}
 	for _, n := range networks {
 		peak, perNode := "–", "–"
 		if n.PeakBytes > 0 {
@@ -104,8 +106,8 @@ func scaleCostTable(networks []experiment.NetworkScale) record.Table {
 	return t
 }
 
-func scaleIterationTable(networks []experiment.NetworkScale) record.Table {
-	t := record.Table{Headers: []string{"graph", "nodes", "blocks", "cut", "groups a block", "ms per iteration", "best", "median", "over smallest", "ns per edge and pass", "over smallest"}}
+func scaleIterationTable(networks []bench.NetworkScale) report.Table {
+	t := report.Table{Headers: []string{"graph", "nodes", "blocks", "cut", "groups a block", "ms per iteration", "best", "median", "over smallest", "ns per edge and pass", "over smallest"}}
 	for _, n := range networks {
 		t.Rows = append(t.Rows, []string{
 			n.Graph, strconv.Itoa(n.Nodes), strconv.Itoa(n.Blocks), percent(n.Cut), fmt.Sprintf("%.1f", n.TouchedGroups),
@@ -120,14 +122,14 @@ func scaleIterationTable(networks []experiment.NetworkScale) record.Table {
 // else the machine did while one size was measured and not while another would show
 // as growth: so a network's time is its ratio to the smallest, measured in turns,
 // times the best of the smallest. The medians as the clock had them are dashed.
-func scaleCurves(s *experiment.Scale) record.Curves {
-	c := record.Curves{
+func scaleCurves(s *bench.Scale) figure.Curves {
+	c := figure.Curves{
 		Title:  "time per iteration in blocks of one size, by size of the network",
 		XLabel: "nodes of the network", YLabel: "ms per iteration", LogX: true, FromZero: true,
 	}
 	for _, g := range s.Growth {
-		time := record.Series{Name: kindNames[g.Kind] + " (dashed: disturbances included)"}
-		clock := record.Series{Dashed: true}
+		time := figure.Series{Name: kindNames[g.Kind] + " (dashed: disturbances included)"}
+		clock := figure.Series{Dashed: true}
 		best := 0.0
 		for _, n := range s.Networks {
 			if n.Kind != g.Kind {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/blockbp/blockbp/experiment"
+	"github.com/blockbp/blockbp/internal/bench"
 	"github.com/blockbp/blockbp/internal/cli"
 )
 
@@ -19,9 +19,9 @@ func scaleLittle(t *testing.T, bytes int64) (quick *[]bool) {
 	before := *cli.ScalePlan
 	t.Cleanup(func() { *cli.ScalePlan = before })
 	quick = new([]bool)
-	*cli.ScalePlan = func(q bool) experiment.ScalePlan {
+	*cli.ScalePlan = func(q bool) bench.ScalePlan {
 		*quick = append(*quick, q)
-		return experiment.ScalePlan{
+		return bench.ScalePlan{
 			Grids: []int{8, 16}, BA: []int{64, 128, 512},
 			TileHeight: 4, TileWidth: 8, States: 3, Turns: 2, MostMemory: bytes,
 		}

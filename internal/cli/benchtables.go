@@ -5,20 +5,20 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/blockbp/blockbp/experiment"
-	"github.com/blockbp/blockbp/record"
+	"github.com/blockbp/blockbp/internal/bench"
+	"github.com/blockbp/blockbp/internal/report"
 )
 
 // titledTable is a table with what stands above it.
 type titledTable struct {
 	title string
-	table record.Table
+	table report.Table
 }
 
 const million = 1e6
 
 // benchTables lays out a measurement for people; empty tables are left out.
-func benchTables(s *experiment.Speed) (tables []titledTable) {
+func benchTables(s *bench.Speed) (tables []titledTable) {
 	all := []titledTable{{"Ceilings of one core", ceilingsTable(s.Ceilings)}}
 	for first := 0; first < len(s.Phases); {
 		last := first + 1
@@ -43,8 +43,8 @@ func benchTables(s *experiment.Speed) (tables []titledTable) {
 	return tables
 }
 
-func ceilingsTable(c *experiment.Ceilings) record.Table {
-	t := record.Table{Headers: []string{"what", "best", "median", "unit", "measured with"}}
+func ceilingsTable(c *bench.Ceilings) report.Table {
+	t := report.Table{Headers: []string{"what", "best", "median", "unit", "measured with"}}
 	row := func(what, format string, best, median float64, unit, with string) {
 		t.Rows = append(t.Rows, []string{what, fmt.Sprintf(format, best), fmt.Sprintf(format, median), unit, with})
 	}
@@ -66,8 +66,8 @@ func ceilingsTable(c *experiment.Ceilings) record.Table {
 	return t
 }
 
-func phasesTable(phases []experiment.PhaseSpeed) record.Table {
-	t := record.Table{Headers: []string{"states", "precision", "blocks", "phase", "ns", "median", "messages/µs", "bytes", "flops", "exp, log", "bound by", "roofline ns", "of the roofline"}}
+func phasesTable(phases []bench.PhaseSpeed) report.Table {
+	t := report.Table{Headers: []string{"states", "precision", "blocks", "phase", "ns", "median", "messages/µs", "bytes", "flops", "exp, log", "bound by", "roofline ns", "of the roofline"}}
 	for _, p := range phases {
 		name, messages := p.Name, ""
 		if p.Sweeps > 0 {
@@ -85,8 +85,8 @@ func phasesTable(phases []experiment.PhaseSpeed) record.Table {
 	return t
 }
 
-func sweepsTable(sweeps []experiment.SweepSpeed) record.Table {
-	t := record.Table{Headers: []string{"tables in", "memory", "states", "precision", "ns per edge", "median", "messages/µs", "GB/s", "of reading", "bound by", "of the roofline"}}
+func sweepsTable(sweeps []bench.SweepSpeed) report.Table {
+	t := report.Table{Headers: []string{"tables in", "memory", "states", "precision", "ns per edge", "median", "messages/µs", "GB/s", "of reading", "bound by", "of the roofline"}}
 	for _, s := range sweeps {
 		t.Rows = append(t.Rows, []string{
 			s.Level, byteText(s.WorkingSet), strconv.Itoa(s.States), s.Precision, fmt.Sprintf("%.1f", s.NsPerEdge), fmt.Sprintf("%.1f", s.NsPerEdgeMedian),
@@ -97,16 +97,16 @@ func sweepsTable(sweeps []experiment.SweepSpeed) record.Table {
 	return t
 }
 
-func kernelsTable(kernels []experiment.KernelSpeed) record.Table {
-	t := record.Table{Headers: []string{"kernels", "precision", "ns per edge", "median", "times plain Go"}}
+func kernelsTable(kernels []bench.KernelSpeed) report.Table {
+	t := report.Table{Headers: []string{"kernels", "precision", "ns per edge", "median", "times plain Go"}}
 	for _, k := range kernels {
 		t.Rows = append(t.Rows, []string{k.Name, k.Precision, fmt.Sprintf("%.1f", k.NsPerEdge), fmt.Sprintf("%.1f", k.NsPerEdgeMedian), fmt.Sprintf("%.2f", k.Speedup)})
 	}
 	return t
 }
 
-func threadsTable(threads []experiment.ThreadSpeed) record.Table {
-	t := record.Table{Headers: []string{"graph", "instances", "blocks at a time", "threads", "ms per iteration", "median", "ns per edge", "times one thread"}}
+func threadsTable(threads []bench.ThreadSpeed) report.Table {
+	t := report.Table{Headers: []string{"graph", "instances", "blocks at a time", "threads", "ms per iteration", "median", "ns per edge", "times one thread"}}
 	for _, s := range threads {
 		t.Rows = append(t.Rows, []string{
 			s.Graph, strconv.Itoa(s.Instances), strconv.Itoa(s.BlocksAtATime), strconv.Itoa(s.Threads), fmt.Sprintf("%.3f", s.MsPerIteration), fmt.Sprintf("%.3f", s.MsPerIterationMedian),
@@ -116,8 +116,8 @@ func threadsTable(threads []experiment.ThreadSpeed) record.Table {
 	return t
 }
 
-func sizesTable(sizes []experiment.SizeSpeed) record.Table {
-	t := record.Table{Headers: []string{"nodes", "edges", "blocks", "nodes per block", "ms per iteration", "median", "ns per edge and pass"}}
+func sizesTable(sizes []bench.SizeSpeed) report.Table {
+	t := report.Table{Headers: []string{"nodes", "edges", "blocks", "nodes per block", "ms per iteration", "median", "ns per edge and pass"}}
 	for _, s := range sizes {
 		t.Rows = append(t.Rows, []string{
 			strconv.Itoa(s.Nodes), strconv.Itoa(s.Edges), strconv.Itoa(s.Blocks), strconv.Itoa(s.BlockNodes),
@@ -127,8 +127,8 @@ func sizesTable(sizes []experiment.SizeSpeed) record.Table {
 	return t
 }
 
-func methodsTable(methods []experiment.MethodSpeed) record.Table {
-	t := record.Table{Headers: []string{"graph", "method", "to the tolerance", "median", "of checks", "to 1e-3 of θ*", "iterations", "passes", "of checks", "status"}}
+func methodsTable(methods []bench.MethodSpeed) report.Table {
+	t := report.Table{Headers: []string{"graph", "method", "to the tolerance", "median", "of checks", "to 1e-3 of θ*", "iterations", "passes", "of checks", "status"}}
 	for _, m := range methods {
 		t.Rows = append(t.Rows, []string{
 			m.Graph, methodNames[m.Method], fmt.Sprintf("%.3f", m.Seconds), fmt.Sprintf("%.3f", m.SecondsMedian), fmt.Sprintf("%.3f", m.CheckSeconds),
@@ -149,7 +149,7 @@ func blocksText(blocks, atATime int) string {
 // boundText names what bounds a time: arithmetic, or the level of memory that is
 // read.
 func boundText(bound, level string) string {
-	if bound == experiment.BoundOperations {
+	if bound == bench.BoundOperations {
 		return "arithmetic"
 	}
 	return level

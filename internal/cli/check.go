@@ -11,7 +11,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
-	"github.com/blockbp/blockbp/dataset/uai"
+	"github.com/blockbp/blockbp/internal/uai"
 )
 
 // checkFlags are the options of check.

@@ -12,8 +12,9 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/report"
+	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
-	"github.com/blockbp/blockbp/record"
 )
 
 // l2Auto is the value of --l2 that has it chosen.
@@ -61,11 +62,11 @@ type l2Path struct {
 
 // l2Point is one value of l2.
 type l2Point struct {
-	L2        float64      `json:"l2"`
-	Objective record.Float `json:"objective"`
-	LogLoss   record.Float `json:"log_loss"`
-	Passes    float64      `json:"passes"`
-	Converged bool         `json:"converged"`
+	L2        float64         `json:"l2"`
+	Objective runfolder.Float `json:"objective"`
+	LogLoss   runfolder.Float `json:"log_loss"`
+	Passes    float64         `json:"passes"`
+	Converged bool            `json:"converged"`
 }
 
 // l2PathFile keeps the path in the run folder.
@@ -93,7 +94,7 @@ func (t *training) chooseL2() error {
 		return err
 	}
 	for _, p := range points {
-		path.Points = append(path.Points, l2Point{p.L2, record.Float(p.Objective), record.Float(p.Loss), p.Passes, p.Converged})
+		path.Points = append(path.Points, l2Point{p.L2, runfolder.Float(p.Objective), runfolder.Float(p.Loss), p.Passes, p.Converged})
 	}
 	path.Chosen = points[best].L2
 	t.l2Path, t.flags.l2, t.problem.L2 = path, path.Chosen, path.Chosen
@@ -183,8 +184,8 @@ func (t *training) saveL2Path() error {
 }
 
 // table lists the path for a reader.
-func (p *l2Path) table() record.Table {
-	t := record.Table{Headers: []string{"l2", "objective", p.Metric, "passes", ""}}
+func (p *l2Path) table() report.Table {
+	t := report.Table{Headers: []string{"l2", "objective", p.Metric, "passes", ""}}
 	for _, x := range p.Points {
 		mark := ""
 		if x.L2 == p.Chosen {

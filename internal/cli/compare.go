@@ -11,8 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/report"
+	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
-	"github.com/blockbp/blockbp/record"
 )
 
 // compareFlags are the options of compare.
@@ -40,10 +41,10 @@ type comparedRun struct {
 	Result json.RawMessage `json:"result"`
 	// Distance is ‖θ − θ_first‖/‖θ_first‖ to the weights of the first run; null
 	// where the models differ in shape.
-	Distance record.Float `json:"theta_distance_to_first"`
+	Distance runfolder.Float `json:"theta_distance_to_first"`
 
 	numbers numbersOfResult
-	metrics []record.Metric
+	metrics []runfolder.Metric
 	weights []float64
 }
 
@@ -60,7 +61,7 @@ func (a *app) compare(f *compareFlags, args []string) error {
 		if err != nil {
 			return err
 		}
-		r.Distance = record.Float(relativeDistance(r.weights, firstWeights(runs, r)))
+		r.Distance = runfolder.Float(relativeDistance(r.weights, firstWeights(runs, r)))
 		runs = append(runs, r)
 	}
 	if f.out != "" {
@@ -105,7 +106,7 @@ func readComparedRun(dir string) (*comparedRun, error) {
 		return nil, dataf("%v", err)
 	}
 	r.weights = model.Weights
-	r.metrics, err = record.ReadMetrics(filepath.Join(dir, record.MetricsFile))
+	r.metrics, err = runfolder.ReadMetrics(filepath.Join(dir, runfolder.MetricsFile))
 	return r, err
 }
 
@@ -125,8 +126,8 @@ func relativeDistance(x, y []float64) float64 {
 	return math.Sqrt(difference / square)
 }
 
-func comparisonTable(runs []*comparedRun) record.Table {
-	t := record.Table{Headers: []string{"run", "status", "objective", "gradient", "iterations", "passes", "seconds", "distance to first"}}
+func comparisonTable(runs []*comparedRun) report.Table {
+	t := report.Table{Headers: []string{"run", "status", "objective", "gradient", "iterations", "passes", "seconds", "distance to first"}}
 	for _, r := range runs {
 		n := r.numbers
 		t.Rows = append(t.Rows, []string{
@@ -153,9 +154,9 @@ func writeComparison(dir string, runs []*comparedRun) error {
 	if err := run.WriteJSON("compare.json", runs); err != nil {
 		return err
 	}
-	report := &record.Report{Title: "Comparison of runs"}
+	page := &report.Report{Title: "Comparison of runs"}
 	table := comparisonTable(runs)
-	report.Table(table.Headers, table.Rows)
+	page.Table(table.Headers, table.Rows)
 	var all []namedMetrics
 	for _, r := range runs {
 		all = append(all, namedMetrics{filepath.Base(r.Run), r.metrics})
@@ -164,7 +165,7 @@ func writeComparison(dir string, runs []*comparedRun) error {
 		if err := writeFigure(run, c.file, c.curves); err != nil {
 			return err
 		}
-		report.Figure(c.curves, c.caption)
+		page.Figure(c.curves, c.caption)
 	}
-	return run.WriteFile(record.ReportFile, report.Write)
+	return run.WriteFile(report.ReportFile, page.Write)
 }

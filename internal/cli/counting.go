@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/infer"
 )
@@ -16,19 +16,19 @@ const countingHelp = "entropy counting numbers: convex, trw, bethe, or a file wi
 // countingFor returns what makes the counting numbers of a graph, as users name
 // them. They are made once per graph. A file can serve one graph only. certify
 // keeps what a certificate of tree-reweighted values needs.
-func countingFor(spec string, seed uint64, certify bool) (func(*graph.Graph) (*bp.Counting, error), error) {
-	known := map[*graph.Graph]*bp.Counting{}
+func countingFor(spec string, seed uint64, certify bool) (func(*graph.Graph) (*counting.Numbers, error), error) {
+	known := map[*graph.Graph]*counting.Numbers{}
 	build, err := countingByName(spec, seed, certify)
 	if err != nil {
 		return nil, err
 	}
 	if build == nil {
-		build = func(g *graph.Graph) (*bp.Counting, error) {
-			return readCounting(spec, func(r io.Reader) (*bp.Counting, error) { return bp.ReadCounting(r, spec, g) })
+		build = func(g *graph.Graph) (*counting.Numbers, error) {
+			return readCounting(spec, func(r io.Reader) (*counting.Numbers, error) { return counting.Read(r, spec, g) })
 		}
 	}
 	var lock sync.Mutex // predictions run on several threads
-	return func(g *graph.Graph) (*bp.Counting, error) {
+	return func(g *graph.Graph) (*counting.Numbers, error) {
 		lock.Lock()
 		defer lock.Unlock()
 		if c, ok := known[g]; ok {
@@ -44,7 +44,7 @@ func countingFor(spec string, seed uint64, certify bool) (func(*graph.Graph) (*b
 
 // countingOf returns the counting numbers of one network. A file goes by the
 // numbers of the network before it was reduced.
-func countingOf(spec string, seed uint64, reduction *infer.Reduction) (*bp.Counting, error) {
+func countingOf(spec string, seed uint64, reduction *infer.Reduction) (*counting.Numbers, error) {
 	build, err := countingByName(spec, seed, true)
 	switch {
 	case err != nil:
@@ -52,23 +52,23 @@ func countingOf(spec string, seed uint64, reduction *infer.Reduction) (*bp.Count
 	case build != nil:
 		return build(reduction.Pairwise.Graph)
 	}
-	return readCounting(spec, func(r io.Reader) (*bp.Counting, error) { return reduction.ReadCounting(r, spec) })
+	return readCounting(spec, func(r io.Reader) (*counting.Numbers, error) { return reduction.ReadCounting(r, spec) })
 }
 
 // countingByName returns what makes counting numbers that have a name, or nil if
 // spec is the path of a file.
-func countingByName(spec string, seed uint64, certify bool) (func(*graph.Graph) (*bp.Counting, error), error) {
+func countingByName(spec string, seed uint64, certify bool) (func(*graph.Graph) (*counting.Numbers, error), error) {
 	switch spec {
 	case "convex":
-		return func(g *graph.Graph) (*bp.Counting, error) { return bp.Convex(g), nil }, nil
+		return func(g *graph.Graph) (*counting.Numbers, error) { return counting.Convex(g), nil }, nil
 	case "bethe":
-		return func(g *graph.Graph) (*bp.Counting, error) { return bp.Bethe(g), nil }, nil
+		return func(g *graph.Graph) (*counting.Numbers, error) { return counting.Bethe(g), nil }, nil
 	case "trw":
-		sample := bp.SampledTreeReweighted
+		sample := counting.SampledTreeReweighted
 		if certify {
-			sample = bp.CertifiableTreeReweighted
+			sample = counting.CertifiableTreeReweighted
 		}
-		return func(g *graph.Graph) (*bp.Counting, error) { return sample(g, seed) }, nil
+		return func(g *graph.Graph) (*counting.Numbers, error) { return sample(g, seed) }, nil
 	}
 	if _, err := os.Stat(spec); err != nil {
 		if !strings.ContainsAny(spec, "./") {
@@ -80,7 +80,7 @@ func countingByName(spec string, seed uint64, certify bool) (func(*graph.Graph) 
 }
 
 // readCounting opens a file of counting numbers for a reader of them.
-func readCounting(path string, read func(io.Reader) (*bp.Counting, error)) (*bp.Counting, error) {
+func readCounting(path string, read func(io.Reader) (*counting.Numbers, error)) (*counting.Numbers, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err

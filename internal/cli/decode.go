@@ -3,8 +3,8 @@ package cli
 import (
 	"github.com/spf13/pflag"
 
-	"github.com/blockbp/blockbp/infer/mpe"
-	"github.com/blockbp/blockbp/record"
+	"github.com/blockbp/blockbp/internal/mpe"
+	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
 // decoding is how beliefs become labels.
@@ -43,9 +43,9 @@ func (d decoding) joint(maxSweeps int) *mpe.Settings {
 
 // jointState is what predict says of a most probable joint state.
 type jointState struct {
-	Method     mpe.Method   `json:"method"`
-	Energy     record.Float `json:"energy"`
-	LowerBound record.Float `json:"lower_bound"`
-	Gap        record.Float `json:"gap"`
-	Optimal    bool         `json:"optimal"`
+	Method     mpe.Method      `json:"method"`
+	Energy     runfolder.Float `json:"energy"`
+	LowerBound runfolder.Float `json:"lower_bound"`
+	Gap        runfolder.Float `json:"gap"`
+	Optimal    bool            `json:"optimal"`
 }

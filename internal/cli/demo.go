@@ -13,10 +13,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/experiment"
-	"github.com/blockbp/blockbp/graph/partition"
+	"github.com/blockbp/blockbp/internal/figure"
+	"github.com/blockbp/blockbp/internal/partition"
+	"github.com/blockbp/blockbp/internal/report"
+	"github.com/blockbp/blockbp/internal/runfolder"
+	"github.com/blockbp/blockbp/internal/synthetic"
 	"github.com/blockbp/blockbp/learn"
-	"github.com/blockbp/blockbp/record"
 )
 
 // demoFlags are the options of demo.
@@ -85,8 +87,8 @@ func (a *app) demo(f *demoFlags) error {
 	}
 	started := time.Now()
 	fmt.Fprintf(a.stderr, "making a %d×%d grid: 8 states, 20 node features, 10 edge features, 20 samples by Gibbs sampling\n", f.side, f.side)
-	generated, err := experiment.Generate(experiment.Synthetic{
-		Graph: experiment.GraphSpec{Kind: "grid", Rows: f.side, Cols: f.side}, Seed: f.seed,
+	generated, err := synthetic.Generate(synthetic.Synthetic{
+		Graph: synthetic.GraphSpec{Kind: "grid", Rows: f.side, Cols: f.side}, Seed: f.seed,
 	}, f.threads)
 	if err != nil {
 		return err
@@ -96,7 +98,7 @@ func (a *app) demo(f *demoFlags) error {
 		return err
 	}
 	d := &demonstration{app: a, flags: f, run: run, started: started}
-	d.comparison = experiment.Comparison{
+	d.comparison = synthetic.Comparison{
 		Problem:   learn.Problem{Model: model, Data: generated.Instances, L2: f.l2},
 		Partition: func(in *crf.Instance) (*partition.Partition, error) { return tiles(in, 4, 5) },
 		Tolerance: demoTolerance, Threads: f.threads, Watch: d.watch,
@@ -117,17 +119,17 @@ func tiles(in *crf.Instance, rows, cols int) (*partition.Partition, error) {
 
 // createFolder makes the folder asked for or, if none is, the first free one of
 // fallback, fallback-2, fallback-3 and so on.
-func createFolder(out, fallback string) (*record.Run, error) {
+func createFolder(out, fallback string) (*runfolder.Run, error) {
 	if out != "" {
-		return record.Create(out)
+		return runfolder.Create(out)
 	}
 	for i := 1; ; i++ {
 		name := fallback
 		if i > 1 {
 			name += "-" + strconv.Itoa(i)
 		}
-		run, err := record.Create(name)
-		var taken *record.NotEmptyError
+		run, err := runfolder.Create(name)
+		var taken *runfolder.NotEmptyError
 		if !errors.As(err, &taken) {
 			return run, err
 		}
@@ -138,10 +140,10 @@ func createFolder(out, fallback string) (*record.Run, error) {
 type demonstration struct {
 	app        *app
 	flags      *demoFlags
-	run        *record.Run
-	comparison experiment.Comparison
+	run        *runfolder.Run
+	comparison synthetic.Comparison
 	optimum    *learn.Result
-	paths      []*experiment.Path
+	paths      []*synthetic.Path
 	started    time.Time
 	shown      learn.Method
 	progress   *progress
@@ -193,17 +195,17 @@ func (d *demonstration) watch(method learn.Method, e learn.Event) {
 
 // demoRow is one method in the demo's table.
 type demoRow struct {
-	Method         string       `json:"method"`
-	Status         learn.Status `json:"status"`
-	Iterations     int          `json:"iterations"`
-	Passes         float64      `json:"passes"`
-	CheckPasses    float64      `json:"check_passes"`
-	GradientPasses float64      `json:"gradient_passes"`
-	Seconds        float64      `json:"seconds"`
-	SecondsTo1e3   record.Float `json:"seconds_to_distance_1e_3"`
-	Objective      float64      `json:"objective"`
-	GradNorm       float64      `json:"grad_norm"`
-	ThetaDist      float64      `json:"theta_dist"`
+	Method         string          `json:"method"`
+	Status         learn.Status    `json:"status"`
+	Iterations     int             `json:"iterations"`
+	Passes         float64         `json:"passes"`
+	CheckPasses    float64         `json:"check_passes"`
+	GradientPasses float64         `json:"gradient_passes"`
+	Seconds        float64         `json:"seconds"`
+	SecondsTo1e3   runfolder.Float `json:"seconds_to_distance_1e_3"`
+	Objective      float64         `json:"objective"`
+	GradNorm       float64         `json:"grad_norm"`
+	ThetaDist      float64         `json:"theta_dist"`
 }
 
 func (d *demonstration) rows() []demoRow {
@@ -212,7 +214,7 @@ func (d *demonstration) rows() []demoRow {
 		r := p.Result
 		rows = append(rows, demoRow{
 			Method: methodNames[p.Method], Status: r.Status, Iterations: r.Iterations, Passes: r.Passes, CheckPasses: r.CheckPasses,
-			GradientPasses: r.GradientPasses, Seconds: r.Seconds, SecondsTo1e3: record.Float(p.SecondsTo(1e-3)),
+			GradientPasses: r.GradientPasses, Seconds: r.Seconds, SecondsTo1e3: runfolder.Float(p.SecondsTo(1e-3)),
 			Objective: r.Objective, GradNorm: r.GradientNorm, ThetaDist: p.Distance,
 		})
 	}
@@ -221,23 +223,23 @@ func (d *demonstration) rows() []demoRow {
 
 // write writes the figures and the report and prints the table.
 func (d *demonstration) write() error {
-	report := &record.Report{Title: "Three methods, one optimum", Subtitle: fmt.Sprintf("%d×%d grid, 8 states, l2 = %v, seed %d; blockbp %s", d.flags.side, d.flags.side, d.flags.l2, d.flags.seed, version())}
-	report.Paragraph("Block belief propagation learning (BBPL) updates one of 20 blocks per iteration; inner-dual learning makes one message sweep over the whole network per iteration; full BP iterates to convergence. All three minimise the same convex objective with the same automatic step rule, and end at the same weights.")
+	page := &report.Report{Title: "Three methods, one optimum", Subtitle: fmt.Sprintf("%d×%d grid, 8 states, l2 = %v, seed %d; blockbp %s", d.flags.side, d.flags.side, d.flags.l2, d.flags.seed, version())}
+	page.Paragraph("Block belief propagation learning (BBPL) updates one of 20 blocks per iteration; inner-dual learning makes one message sweep over the whole network per iteration; full BP iterates to convergence. All three minimise the same convex objective with the same automatic step rule, and end at the same weights.")
 	for _, p := range d.paths {
 		if p.Result.Status != learn.Converged {
-			report.Callout(record.CalloutWarn, fmt.Sprintf("%s did not converge: %s", methodNames[p.Method], p.Result.Reason))
+			page.Callout(report.CalloutWarn, fmt.Sprintf("%s did not converge: %s", methodNames[p.Method], p.Result.Reason))
 		}
 	}
 	table := d.table()
-	report.Table(table.Headers, table.Rows)
-	report.Paragraph("Seconds and passes include the checks of the whole network that end each run. A pass is the message work of one sweep over the network and depends on no machine; gradients are counted apart, in whole-network computations. BBPL makes at most two sweeps over a block per iteration, its default. θ* was solved to a relative gradient of 1e-10; the objective is exact, computed afterwards at the weights of the moment.")
+	page.Table(table.Headers, table.Rows)
+	page.Paragraph("Seconds and passes include the checks of the whole network that end each run. A pass is the message work of one sweep over the network and depends on no machine; gradients are counted apart, in whole-network computations. BBPL makes at most two sweeps over a block per iteration, its default. θ* was solved to a relative gradient of 1e-10; the objective is exact, computed afterwards at the weights of the moment.")
 	for _, c := range d.curves() {
 		if err := writeFigure(d.run, c.file, c.curves); err != nil {
 			return err
 		}
-		report.Figure(c.curves, c.caption)
+		page.Figure(c.curves, c.caption)
 	}
-	if err := d.run.WriteJSON("env.json", record.Environment()); err != nil {
+	if err := d.run.WriteJSON("env.json", runfolder.Environment()); err != nil {
 		return err
 	}
 	result := struct {
@@ -245,11 +247,11 @@ func (d *demonstration) write() error {
 		Optimum float64   `json:"optimum"`
 		Seconds float64   `json:"seconds"`
 		Report  string    `json:"report"`
-	}{d.rows(), d.optimum.Objective, time.Since(d.started).Seconds(), d.run.Path(record.ReportFile)}
+	}{d.rows(), d.optimum.Objective, time.Since(d.started).Seconds(), d.run.Path(report.ReportFile)}
 	if err := d.run.WriteJSON(resultFile, result); err != nil {
 		return err
 	}
-	if err := d.run.WriteFile(record.ReportFile, report.Write); err != nil {
+	if err := d.run.WriteFile(report.ReportFile, page.Write); err != nil {
 		return err
 	}
 	if d.flags.json {
@@ -259,7 +261,7 @@ func (d *demonstration) write() error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(d.app.stdout, "%s\noptimum L(θ*) = %.9g; %.1f s in all\nreport: %s\n", table.Text(), d.optimum.Objective, time.Since(d.started).Seconds(), absolute(here, d.run.Path(record.ReportFile)))
+	_, err = fmt.Fprintf(d.app.stdout, "%s\noptimum L(θ*) = %.9g; %.1f s in all\nreport: %s\n", table.Text(), d.optimum.Objective, time.Since(d.started).Seconds(), absolute(here, d.run.Path(report.ReportFile)))
 	return err
 }
 
@@ -270,8 +272,8 @@ func absolute(folder, name string) string {
 	return path.Join(folder, name)
 }
 
-func (d *demonstration) table() record.Table {
-	t := record.Table{Headers: []string{"method", "iterations", "passes", "of checks", "seconds", "to 1e-3", "objective", "‖θ−θ*‖/‖θ*‖"}}
+func (d *demonstration) table() report.Table {
+	t := report.Table{Headers: []string{"method", "iterations", "passes", "of checks", "seconds", "to 1e-3", "objective", "‖θ−θ*‖/‖θ*‖"}}
 	for _, r := range d.rows() {
 		t.Rows = append(t.Rows, []string{
 			r.Method, strconv.Itoa(r.Iterations), fmt.Sprintf("%.1f", r.Passes), fmt.Sprintf("%.1f", r.CheckPasses),
@@ -294,22 +296,22 @@ func (d *demonstration) curves() []namedCurves {
 	var all []namedCurves
 	for _, y := range []struct {
 		file, label, caption string
-		value                func(experiment.Point) float64
+		value                func(synthetic.Point) float64
 	}{
-		{"distance", "‖θ − θ*‖ / ‖θ*‖", "Relative distance to the optimal weights.", func(p experiment.Point) float64 { return p.Distance }},
-		{"suboptimality", "L(θ) − L(θ*)", "Exact objective above its optimum.", func(p experiment.Point) float64 { return p.Objective - d.optimum.Objective }},
-		{"gradient", "gradient norm", "Norm of the aggregated gradient that the method steps with.", func(p experiment.Point) float64 { return p.GradientNorm }},
+		{"distance", "‖θ − θ*‖ / ‖θ*‖", "Relative distance to the optimal weights.", func(p synthetic.Point) float64 { return p.Distance }},
+		{"suboptimality", "L(θ) − L(θ*)", "Exact objective above its optimum.", func(p synthetic.Point) float64 { return p.Objective - d.optimum.Objective }},
+		{"gradient", "gradient norm", "Norm of the aggregated gradient that the method steps with.", func(p synthetic.Point) float64 { return p.GradientNorm }},
 	} {
 		for _, x := range []struct {
 			file, label string
-			value       func(experiment.Point) float64
+			value       func(synthetic.Point) float64
 		}{
-			{"seconds", "seconds", func(p experiment.Point) float64 { return p.Seconds }},
-			{"passes", "passes (whole-network sweeps)", func(p experiment.Point) float64 { return p.Pass }},
+			{"seconds", "seconds", func(p synthetic.Point) float64 { return p.Seconds }},
+			{"passes", "passes (whole-network sweeps)", func(p synthetic.Point) float64 { return p.Pass }},
 		} {
-			c := record.Curves{Title: y.label + " against " + x.file, XLabel: x.label, YLabel: y.label, LogY: true}
+			c := figure.Curves{Title: y.label + " against " + x.file, XLabel: x.label, YLabel: y.label, LogY: true}
 			for _, p := range d.paths {
-				s := record.Series{Name: methodNames[p.Method]}
+				s := figure.Series{Name: methodNames[p.Method]}
 				for _, point := range p.Points {
 					s.X, s.Y = append(s.X, x.value(point)), append(s.Y, y.value(point))
 				}

@@ -9,11 +9,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
-	"github.com/blockbp/blockbp/record"
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/figure"
+	"github.com/blockbp/blockbp/internal/report"
+	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
 // evalFlags are the options of eval.
@@ -72,27 +75,27 @@ type evaluatedModel struct {
 	Model            string           `json:"model"`
 	Decode           decoding         `json:"decode"` // how beliefs became the labels compared
 	Nodes            int64            `json:"nodes"`
-	Accuracy         record.Float     `json:"accuracy"`
-	ClassAccuracy    record.Float     `json:"class_accuracy"`
-	F1               record.Float     `json:"f1"`
-	IoU              record.Float     `json:"iou"`
-	LogLoss          record.Float     `json:"log_loss"`
-	CalibrationError record.Float     `json:"calibration_error"`
-	NegativeLog      record.Float     `json:"negative_log_likelihood"` // null where it was not asked for
-	Bound            *bp.Bound        `json:"negative_log_likelihood_bound"`
-	Pseudo           record.Float     `json:"pseudo_log_likelihood"`
+	Accuracy         runfolder.Float  `json:"accuracy"`
+	ClassAccuracy    runfolder.Float  `json:"class_accuracy"`
+	F1               runfolder.Float  `json:"f1"`
+	IoU              runfolder.Float  `json:"iou"`
+	LogLoss          runfolder.Float  `json:"log_loss"`
+	CalibrationError runfolder.Float  `json:"calibration_error"`
+	NegativeLog      runfolder.Float  `json:"negative_log_likelihood"` // null where it was not asked for
+	Bound            *counting.Bound  `json:"negative_log_likelihood_bound"`
+	Pseudo           runfolder.Float  `json:"pseudo_log_likelihood"`
 	Classes          []evaluatedClass `json:"classes"`
 	Confusion        [][]int64        `json:"confusion"` // [truth][predicted]
 	Calibration      []calibrationBin `json:"calibration"`
 }
 
 type evaluatedClass struct {
-	Name      string       `json:"name"`
-	Nodes     int64        `json:"nodes"`
-	Recall    record.Float `json:"recall"`
-	Precision record.Float `json:"precision"`
-	F1        record.Float `json:"f1"`
-	IoU       record.Float `json:"iou"`
+	Name      string          `json:"name"`
+	Nodes     int64           `json:"nodes"`
+	Recall    runfolder.Float `json:"recall"`
+	Precision runfolder.Float `json:"precision"`
+	F1        runfolder.Float `json:"f1"`
+	IoU       runfolder.Float `json:"iou"`
 }
 
 // calibrationBin is a bin of confidences that holds any.
@@ -242,23 +245,23 @@ func modelName(path string) string {
 
 func evaluated(path string, decode decoding, s *scoredSet) evaluatedModel {
 	recall, precision, f1, iou := s.score.Recall(), s.score.Precision(), s.score.F1(), s.score.IoU()
-	unknown := record.Float(math.NaN())
+	unknown := runfolder.Float(math.NaN())
 	m := evaluatedModel{
-		Model: path, Decode: decode, Nodes: s.score.Count(), Accuracy: record.Float(s.score.Accuracy()),
-		ClassAccuracy: record.Float(infer.Mean(recall)), F1: record.Float(infer.Mean(f1)), IoU: record.Float(infer.Mean(iou)),
-		LogLoss: record.Float(s.score.MeanLogLoss()), CalibrationError: record.Float(s.score.CalibrationError()),
+		Model: path, Decode: decode, Nodes: s.score.Count(), Accuracy: runfolder.Float(s.score.Accuracy()),
+		ClassAccuracy: runfolder.Float(infer.Mean(recall)), F1: runfolder.Float(infer.Mean(f1)), IoU: runfolder.Float(infer.Mean(iou)),
+		LogLoss: runfolder.Float(s.score.MeanLogLoss()), CalibrationError: runfolder.Float(s.score.CalibrationError()),
 		NegativeLog: unknown, Pseudo: unknown, Confusion: s.score.Confusion, Calibration: []calibrationBin{},
 	}
 	if l := s.likelihood; l != nil && l.Labels > 0 {
 		n := float64(l.Labels)
-		m.NegativeLog, m.Bound, m.Pseudo = record.Float(l.NegativeLog/n), &l.Bound, record.Float(l.Pseudo/n)
+		m.NegativeLog, m.Bound, m.Pseudo = runfolder.Float(l.NegativeLog/n), &l.Bound, runfolder.Float(l.Pseudo/n)
 	}
 	for c, name := range s.classes {
 		var nodes int64
 		for _, x := range s.score.Confusion[c] {
 			nodes += x
 		}
-		m.Classes = append(m.Classes, evaluatedClass{name, nodes, record.Float(recall[c]), record.Float(precision[c]), record.Float(f1[c]), record.Float(iou[c])})
+		m.Classes = append(m.Classes, evaluatedClass{name, nodes, runfolder.Float(recall[c]), runfolder.Float(precision[c]), runfolder.Float(f1[c]), runfolder.Float(iou[c])})
 	}
 	for i := range s.score.Calibration {
 		if bin := &s.score.Calibration[i]; bin.Nodes > 0 {
@@ -270,7 +273,7 @@ func evaluated(path string, decode decoding, s *scoredSet) evaluatedModel {
 
 // printEvaluation prints the models side by side, and the classes of each.
 func (a *app) printEvaluation(scored []*scoredSet) error {
-	table := record.Table{Headers: []string{"measure"}}
+	table := report.Table{Headers: []string{"measure"}}
 	for _, s := range scored {
 		table.Headers = append(table.Headers, s.name)
 		for i, row := range s.measures() {
@@ -288,7 +291,7 @@ func (a *app) printEvaluation(scored []*scoredSet) error {
 		if len(scored) > 1 {
 			headers[0] = "class, by " + s.name
 		}
-		if _, err := fmt.Fprintln(a.stdout, record.Table{Headers: headers, Rows: rows}.Text()); err != nil {
+		if _, err := fmt.Fprintln(a.stdout, report.Table{Headers: headers, Rows: rows}.Text()); err != nil {
 			return err
 		}
 	}
@@ -304,16 +307,16 @@ func writeEvaluation(dir string, scored []*scoredSet, results []evaluatedModel) 
 	if err := run.WriteJSON("eval.json", results); err != nil {
 		return err
 	}
-	report := &record.Report{Title: "Evaluation"}
-	iou := record.Bars{Title: "Intersection over union per class", Label: "IoU", Names: scored[0].classes}
-	f1 := record.Bars{Title: "F1 per class", Label: "F1", Names: scored[0].classes}
+	page := &report.Report{Title: "Evaluation"}
+	iou := figure.Bars{Title: "Intersection over union per class", Label: "IoU", Names: scored[0].classes}
+	f1 := figure.Bars{Title: "F1 per class", Label: "F1", Names: scored[0].classes}
 	for _, s := range scored {
-		iou.Series = append(iou.Series, record.BarSeries{Name: s.name, Values: s.score.IoU()})
-		f1.Series = append(f1.Series, record.BarSeries{Name: s.name, Values: s.score.F1()})
+		iou.Series = append(iou.Series, figure.BarSeries{Name: s.name, Values: s.score.IoU()})
+		f1.Series = append(f1.Series, figure.BarSeries{Name: s.name, Values: s.score.F1()})
 	}
 	for _, figure := range []struct {
 		file    string
-		figure  record.Figure
+		figure  figure.Figure
 		caption string
 	}{
 		{"iou", iou, "Intersection over union of truth and prediction."},
@@ -323,12 +326,12 @@ func writeEvaluation(dir string, scored []*scoredSet, results []evaluatedModel) 
 		if err := writeFigure(run, figure.file, figure.figure); err != nil {
 			return err
 		}
-		report.Figure(figure.figure, figure.caption)
+		page.Figure(figure.figure, figure.caption)
 	}
 	for _, s := range scored {
-		if err := reportScore(run, report, s); err != nil {
+		if err := reportScore(run, page, s); err != nil {
 			return err
 		}
 	}
-	return run.WriteFile(record.ReportFile, report.Write)
+	return run.WriteFile(report.ReportFile, page.Write)
 }

@@ -7,18 +7,19 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/blockbp/blockbp/dataset/uai"
 	"github.com/blockbp/blockbp/infer"
-	"github.com/blockbp/blockbp/record"
+	"github.com/blockbp/blockbp/internal/report"
+	"github.com/blockbp/blockbp/internal/runfolder"
+	"github.com/blockbp/blockbp/internal/uai"
 )
 
 // againstAnswer is what eval --against --json prints.
 type againstAnswer struct {
-	Variables int          `json:"variables"`
-	Hellinger record.Float `json:"mean_hellinger"`
-	Largest   record.Float `json:"largest_hellinger"`
-	Worst     int          `json:"worst_variable"`
-	Absolute  record.Float `json:"largest_difference"`
+	Variables int             `json:"variables"`
+	Hellinger runfolder.Float `json:"mean_hellinger"`
+	Largest   runfolder.Float `json:"largest_hellinger"`
+	Worst     int             `json:"worst_variable"`
+	Absolute  runfolder.Float `json:"largest_difference"`
 }
 
 // checkAgainst refuses the options of models beside --against.
@@ -56,9 +57,9 @@ func (a *app) evalAgainst(f *evalFlags, args []string) error {
 		return dataf("%s against %s: %v", args[0], f.against, err)
 	}
 	if f.json {
-		return a.printJSON(againstAnswer{len(want), record.Float(d.Hellinger), record.Float(d.Largest), d.Worst, record.Float(d.Absolute)})
+		return a.printJSON(againstAnswer{len(want), runfolder.Float(d.Hellinger), runfolder.Float(d.Largest), d.Worst, runfolder.Float(d.Absolute)})
 	}
-	table := record.Table{Headers: []string{"measure", "value"}, Rows: [][]string{
+	table := report.Table{Headers: []string{"measure", "value"}, Rows: [][]string{
 		{"variables", strconv.Itoa(len(want))},
 		{"mean Hellinger distance", fmt.Sprintf("%.6g", d.Hellinger)},
 		{"largest, of variable " + strconv.Itoa(d.Worst), fmt.Sprintf("%.6g", d.Largest)},

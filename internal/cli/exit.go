@@ -5,15 +5,16 @@ import (
 	"fmt"
 	"io/fs"
 
-	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
-	"github.com/blockbp/blockbp/dataset/uai"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/infer/exact"
-	"github.com/blockbp/blockbp/infer/mpe"
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/exact"
+	"github.com/blockbp/blockbp/internal/mpe"
+	"github.com/blockbp/blockbp/internal/runfolder"
+	"github.com/blockbp/blockbp/internal/uai"
 	"github.com/blockbp/blockbp/learn"
-	"github.com/blockbp/blockbp/record"
 )
 
 // Exit codes of the command; docs/cli.md explains them to users.
@@ -71,10 +72,10 @@ func codeOf(err error) int {
 		wide      *exact.TooWideError
 		unsuited  *mpe.NotSubmodularError
 		notFound  *mpe.NotFoundError
-		notEmpty  *record.NotEmptyError
-		line      *record.LineError
+		notEmpty  *runfolder.NotEmptyError
+		line      *runfolder.LineError
 		state     *learn.StateError
-		counts    *bp.FileError
+		counts    *counting.FileError
 		held      *crf.HeldError
 		path      *fs.PathError
 	)

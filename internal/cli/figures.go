@@ -9,14 +9,16 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/record"
+	"github.com/blockbp/blockbp/internal/figure"
+	"github.com/blockbp/blockbp/internal/report"
+	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
 // plotFolder is the folder of the figures inside a run folder.
 const plotFolder = "plots"
 
 // writeFigure writes a figure as plots/NAME.svg and plots/NAME.png.
-func writeFigure(run *record.Run, name string, f record.Figure) error {
+func writeFigure(run *runfolder.Run, name string, f figure.Figure) error {
 	if err := run.WriteFile(path.Join(plotFolder, name+".svg"), f.SVG); err != nil {
 		return err
 	}
@@ -24,12 +26,12 @@ func writeFigure(run *record.Run, name string, f record.Figure) error {
 }
 
 // addPanel writes a picture panel and puts it into the report.
-func addPanel(run *record.Run, report *record.Report, name string, panel record.Panel, caption string) error {
+func addPanel(run *runfolder.Run, page *report.Report, name string, panel figure.Panel, caption string) error {
 	var png bytes.Buffer
 	if err := panel.PNG(&png); err != nil {
 		return err
 	}
-	report.Image(png.Bytes(), caption)
+	page.Image(png.Bytes(), caption)
 	return run.WriteFile(path.Join(plotFolder, name+".png"), func(w io.Writer) error {
 		_, err := w.Write(png.Bytes())
 		return err
@@ -39,20 +41,20 @@ func addPanel(run *record.Run, report *record.Report, name string, panel record.
 // namedMetrics are the metrics of one run, for overlaid curves.
 type namedMetrics struct {
 	name    string
-	metrics []record.Metric
+	metrics []runfolder.Metric
 }
 
 // namedCurves is a figure with its file name and caption.
 type namedCurves struct {
 	file, caption string
-	curves        record.Curves
+	curves        figure.Curves
 }
 
 // convergenceCurves draws objective, gradient norm and, where known, distance to
 // the optimum against seconds and passes.
 func convergenceCurves(runs []namedMetrics) []namedCurves {
-	seconds := func(m record.Metric) float64 { return m.WallS }
-	passes := func(m record.Metric) float64 { return m.Pass }
+	seconds := func(m runfolder.Metric) float64 { return m.WallS }
+	passes := func(m runfolder.Metric) float64 { return m.Pass }
 	lowest := math.Inf(1)
 	for _, r := range runs {
 		for _, m := range r.metrics {
@@ -62,11 +64,11 @@ func convergenceCurves(runs []namedMetrics) []namedCurves {
 	quantities := []struct {
 		file, label, caption string
 		logY                 bool
-		value                func(record.Metric) float64
+		value                func(runfolder.Metric) float64
 	}{
-		{"objective", "objective L", "Objective (running estimate).", false, func(m record.Metric) float64 { return m.Objective }},
-		{"gradient", "gradient norm", "Norm of the aggregated gradient.", true, func(m record.Metric) float64 { return m.GradNorm }},
-		{"distance", "‖θ − θ*‖ / ‖θ*‖", "Relative distance to the optimal weights.", true, func(m record.Metric) float64 { return m.ThetaDist }},
+		{"objective", "objective L", "Objective (running estimate).", false, func(m runfolder.Metric) float64 { return m.Objective }},
+		{"gradient", "gradient norm", "Norm of the aggregated gradient.", true, func(m runfolder.Metric) float64 { return m.GradNorm }},
+		{"distance", "‖θ − θ*‖ / ‖θ*‖", "Relative distance to the optimal weights.", true, func(m runfolder.Metric) float64 { return m.ThetaDist }},
 	}
 	var all []namedCurves
 	for _, q := range quantities {
@@ -75,9 +77,9 @@ func convergenceCurves(runs []namedMetrics) []namedCurves {
 		}
 		for _, axis := range []struct {
 			file, label string
-			value       func(record.Metric) float64
+			value       func(runfolder.Metric) float64
 		}{{"seconds", "seconds", seconds}, {"passes", "passes (whole-network sweeps)", passes}} {
-			c := record.Curves{Title: q.label + " against " + axis.file, XLabel: axis.label, YLabel: q.label, LogY: q.logY}
+			c := figure.Curves{Title: q.label + " against " + axis.file, XLabel: axis.label, YLabel: q.label, LogY: q.logY}
 			for _, r := range runs {
 				c.Series = append(c.Series, seriesOf(r, axis.value, q.value))
 			}
@@ -94,7 +96,7 @@ func orInf(x float64) float64 {
 	return x
 }
 
-func anyFinite(runs []namedMetrics, value func(record.Metric) float64) bool {
+func anyFinite(runs []namedMetrics, value func(runfolder.Metric) float64) bool {
 	for _, r := range runs {
 		for _, m := range r.metrics {
 			if x := value(m); !math.IsNaN(x) && !math.IsInf(x, 0) {
@@ -105,8 +107,8 @@ func anyFinite(runs []namedMetrics, value func(record.Metric) float64) bool {
 	return false
 }
 
-func seriesOf(r namedMetrics, x, y func(record.Metric) float64) record.Series {
-	s := record.Series{Name: r.name}
+func seriesOf(r namedMetrics, x, y func(runfolder.Metric) float64) figure.Series {
+	s := figure.Series{Name: r.name}
 	for _, m := range r.metrics {
 		s.X, s.Y = append(s.X, x(m)), append(s.Y, y(m))
 	}
@@ -115,9 +117,9 @@ func seriesOf(r namedMetrics, x, y func(record.Metric) float64) record.Series {
 
 // evaluationCurves draws the accuracies of evaluations during a run; ok is false
 // if there were none.
-func evaluationCurves(metrics []record.Metric) (c record.Curves, ok bool) {
-	c = record.Curves{Title: "evaluation", XLabel: "passes (whole-network sweeps)", YLabel: "share"}
-	series := map[string]*record.Series{}
+func evaluationCurves(metrics []runfolder.Metric) (c figure.Curves, ok bool) {
+	c = figure.Curves{Title: "evaluation", XLabel: "passes (whole-network sweeps)", YLabel: "share"}
+	series := map[string]*figure.Series{}
 	var names []string
 	for _, m := range metrics {
 		for name, value := range m.Eval {
@@ -126,7 +128,7 @@ func evaluationCurves(metrics []record.Metric) (c record.Curves, ok bool) {
 			}
 			s := series[name]
 			if s == nil {
-				s = &record.Series{Name: name}
+				s = &figure.Series{Name: name}
 				series[name] = s
 				names = append(names, name)
 			}

@@ -12,14 +12,14 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
-	"github.com/blockbp/blockbp/experiment"
-	"github.com/blockbp/blockbp/record"
+	"github.com/blockbp/blockbp/internal/runfolder"
+	"github.com/blockbp/blockbp/internal/synthetic"
 )
 
 // generateFlags are the options of generate.
 type generateFlags struct {
 	out, graph string
-	spec       experiment.Synthetic
+	spec       synthetic.Synthetic
 	threads    int
 	json       bool
 }
@@ -55,12 +55,12 @@ probability P)  ba:N[:M] (Barabasi-Albert, M edges per new node, 2 by default)`,
 }
 
 // parseGraph reads KIND:SIZES.
-func parseGraph(text string) (experiment.GraphSpec, error) {
-	bad := func() (experiment.GraphSpec, error) {
-		return experiment.GraphSpec{}, usagef("--graph %q: want grid:RxC, grid8:RxC, torus:RxC, chain:N, tree:N, complete:N, er:N:P or ba:N[:M]", text)
+func parseGraph(text string) (synthetic.GraphSpec, error) {
+	bad := func() (synthetic.GraphSpec, error) {
+		return synthetic.GraphSpec{}, usagef("--graph %q: want grid:RxC, grid8:RxC, torus:RxC, chain:N, tree:N, complete:N, er:N:P or ba:N[:M]", text)
 	}
 	fields := strings.Split(text, ":")
-	g := experiment.GraphSpec{Kind: fields[0]}
+	g := synthetic.GraphSpec{Kind: fields[0]}
 	if len(fields) < 2 || len(fields) > 3 {
 		return bad()
 	}
@@ -150,7 +150,7 @@ func (a *app) generate(f *generateFlags, args []string) error {
 	if err := checkOutput(f.out); err != nil {
 		return err
 	}
-	generated, err := experiment.Generate(*s, f.threads)
+	generated, err := synthetic.Generate(*s, f.threads)
 	if err != nil {
 		return usagef("generate: %v", err)
 	}
@@ -209,7 +209,7 @@ type syntheticOrigin struct {
 	Seed         uint64  `json:"seed"`
 }
 
-func writeTruth(run *record.Run, graph string, g *experiment.Generated) error {
+func writeTruth(run *runfolder.Run, graph string, g *synthetic.Generated) error {
 	s := g.Spec
 	origin := jsonText(syntheticOrigin{graph, s.States, s.NodeFeatures, s.EdgeFeatures, s.Samples, s.Instances, s.WeightScale, s.Sweeps, s.Seed})
 	recipe := dataset.Recipe{Kind: dataset.KindNPZ, NodeForm: dataset.FormDense, EdgeForm: dataset.FormDense}

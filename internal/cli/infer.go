@@ -11,15 +11,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/dataset"
-	"github.com/blockbp/blockbp/dataset/uai"
 	"github.com/blockbp/blockbp/infer"
-	"github.com/blockbp/blockbp/infer/exact"
-	"github.com/blockbp/blockbp/infer/mpe"
 	"github.com/blockbp/blockbp/internal/atomicfile"
+	"github.com/blockbp/blockbp/internal/exact"
+	"github.com/blockbp/blockbp/internal/mpe"
+	"github.com/blockbp/blockbp/internal/runfolder"
+	"github.com/blockbp/blockbp/internal/uai"
 	"github.com/blockbp/blockbp/mrf"
-	"github.com/blockbp/blockbp/record"
 )
 
 // inferFlags are the options of infer.
@@ -139,20 +139,20 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 
 // inferAnswer is what --json prints.
 type inferAnswer struct {
-	Task      string       `json:"task"`
-	Method    string       `json:"method"`
-	LogZ      record.Float `json:"log_z"`
-	Log10Z    record.Float `json:"log10_z"`
-	ZIsZero   bool         `json:"z_is_zero"` // then LogZ is -Inf, which JSON cannot hold
-	Bound     bp.Bound     `json:"bound"`
-	Converged bool         `json:"converged"`
-	Residual  record.Float `json:"residual"`
-	Sweeps    int          `json:"sweeps"`
-	Gap       record.Float `json:"gap"`
-	Counting  string       `json:"counting,omitempty"`
-	Convex    bool         `json:"convex"`
-	Damping   float64      `json:"damping"`
-	Auxiliary int          `json:"auxiliary_variables"`
+	Task      string          `json:"task"`
+	Method    string          `json:"method"`
+	LogZ      runfolder.Float `json:"log_z"`
+	Log10Z    runfolder.Float `json:"log10_z"`
+	ZIsZero   bool            `json:"z_is_zero"` // then LogZ is -Inf, which JSON cannot hold
+	Bound     counting.Bound  `json:"bound"`
+	Converged bool            `json:"converged"`
+	Residual  runfolder.Float `json:"residual"`
+	Sweeps    int             `json:"sweeps"`
+	Gap       runfolder.Float `json:"gap"`
+	Counting  string          `json:"counting,omitempty"`
+	Convex    bool            `json:"convex"`
+	Damping   float64         `json:"damping"`
+	Auxiliary int             `json:"auxiliary_variables"`
 	beyondOneRun
 	*exactCost
 	Marginals [][]float64 `json:"marginals,omitempty"`
@@ -305,8 +305,8 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, c *mrf.Conditioned) (*
 	}
 	answer := &inferAnswer{
 		beyondOneRun: beyond,
-		Method:       "bp", Auxiliary: reduction.NumAuxiliary(), LogZ: record.Float(r.LogZ), Log10Z: record.Float(r.LogZ / math.Ln10), Bound: r.Bound,
-		Converged: r.Outcome.Converged, Residual: record.Float(r.Outcome.Residual), Sweeps: r.Outcome.Sweeps,
+		Method:       "bp", Auxiliary: reduction.NumAuxiliary(), LogZ: runfolder.Float(r.LogZ), Log10Z: runfolder.Float(r.LogZ / math.Ln10), Bound: r.Bound,
+		Converged: r.Outcome.Converged, Residual: runfolder.Float(r.Outcome.Residual), Sweeps: r.Outcome.Sweeps,
 		Gap: gapShown(r.Gap, r.LogZ), Counting: counting.Name, Convex: counting.Facts.Convex, Damping: r.Outcome.Damping,
 	}
 	if f.task == "MAR" {
@@ -317,7 +317,7 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, c *mrf.Conditioned) (*
 
 // answerOfZero is the answer where belief propagation has proved that Z = 0: to
 // PR it is as exact as any. Marginals do not exist then. Other errors pass.
-func answerOfZero(f *inferFlags, counting *bp.Counting, err error) (*inferAnswer, error) {
+func answerOfZero(f *inferFlags, counting *counting.Numbers, err error) (*inferAnswer, error) {
 	var zero *infer.ZeroError
 	switch {
 	case !errors.As(err, &zero):
@@ -356,8 +356,8 @@ func (a *app) inferExactly(f *inferFlags, c *mrf.Conditioned) (*inferAnswer, err
 // exactAnswer is the answer of a method that knows log Z.
 func exactAnswer(method string, logZ float64) *inferAnswer {
 	return &inferAnswer{
-		Method: method, LogZ: record.Float(logZ), Log10Z: record.Float(logZ / math.Ln10), ZIsZero: math.IsInf(logZ, -1),
-		Bound: bp.Exact, Converged: true, Convex: true,
+		Method: method, LogZ: runfolder.Float(logZ), Log10Z: runfolder.Float(logZ / math.Ln10), ZIsZero: math.IsInf(logZ, -1),
+		Bound: counting.Exact, Converged: true, Convex: true,
 	}
 }
 

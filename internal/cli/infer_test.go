@@ -17,9 +17,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/blockbp/blockbp/dataset/uai"
 	"github.com/blockbp/blockbp/internal/cli"
 	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/internal/uai"
 	"github.com/blockbp/blockbp/mrf"
 )
 

@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/bp"
 )
 
 // inference is the work of predicting every instance of a set.
@@ -32,10 +33,10 @@ type assessment struct {
 }
 
 // predictor returns what makes predictions with a model.
-func predictor(model *crf.Model, counting func(*graph.Graph) (*bp.Counting, error), limits bp.Limits) *infer.Predictor {
+func predictor(model *crf.Model, numbers func(*graph.Graph) (*counting.Numbers, error), limits bp.Limits) *infer.Predictor {
 	return &infer.Predictor{
 		Model: model, Limits: limits,
-		Counting: func(in *crf.Instance) (*bp.Counting, error) { return counting(in.Graph) },
+		Counting: func(in *crf.Instance) (*counting.Numbers, error) { return numbers(in.Graph) },
 	}
 }
 

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/graph/gen"
 	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/gen"
 )
 
 // someInstances are n chains of two nodes, for a model without features.
@@ -41,11 +41,11 @@ func TestPanicOfWorker(t *testing.T) {
 	t.Parallel()
 	model, instances := someInstances(t, 5)
 	work := inference{instances: instances, threads: 2, predictor: func() *infer.Predictor {
-		return &infer.Predictor{Model: model, Limits: predictLimits, Counting: func(in *crf.Instance) (*bp.Counting, error) {
+		return &infer.Predictor{Model: model, Limits: predictLimits, Counting: func(in *crf.Instance) (*counting.Numbers, error) {
 			if in == instances[3] {
 				panic("a slip")
 			}
-			return bp.Convex(in.Graph), nil
+			return counting.Convex(in.Graph), nil
 		}}
 	}}
 	used := 0
@@ -76,10 +76,10 @@ func TestErrorEndsInference(t *testing.T) {
 	model, instances := someInstances(t, 1000)
 	predictions := 0
 	work := inference{instances: instances, threads: 1, predictor: func() *infer.Predictor {
-		return &infer.Predictor{Model: model, Limits: predictLimits, Counting: func(in *crf.Instance) (*bp.Counting, error) {
+		return &infer.Predictor{Model: model, Limits: predictLimits, Counting: func(in *crf.Instance) (*counting.Numbers, error) {
 			predictions++ // by one thread alone
 			time.Sleep(time.Millisecond)
-			return bp.Convex(in.Graph), nil
+			return counting.Convex(in.Graph), nil
 		}}
 	}}
 	stop := errors.New("stop")
@@ -95,7 +95,7 @@ func TestCounter(t *testing.T) {
 	t.Parallel()
 	model, instances := someInstances(t, 3)
 	work := inference{instances: instances, threads: 1, predictor: func() *infer.Predictor {
-		return &infer.Predictor{Model: model, Limits: predictLimits, Counting: func(in *crf.Instance) (*bp.Counting, error) { return bp.Convex(in.Graph), nil }}
+		return &infer.Predictor{Model: model, Limits: predictLimits, Counting: func(in *crf.Instance) (*counting.Numbers, error) { return counting.Convex(in.Graph), nil }}
 	}}
 	lines := func(c *counter) string {
 		var out bytes.Buffer

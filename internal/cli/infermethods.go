@@ -10,11 +10,12 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/infer"
-	"github.com/blockbp/blockbp/infer/mpe"
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/mpe"
+	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/mrf"
-	"github.com/blockbp/blockbp/record"
 )
 
 // Methods of infer other than belief propagation and elimination.
@@ -100,8 +101,8 @@ func (u users) of(task string) []string {
 
 // gibbsAnswer is what --json says of Gibbs sampling beside marginals.
 type gibbsAnswer struct {
-	Chains        int          `json:"chains"`
-	StandardError record.Float `json:"standard_error"`
+	Chains        int             `json:"chains"`
+	StandardError runfolder.Float `json:"standard_error"`
 	*chainDiagnosis
 }
 
@@ -115,11 +116,11 @@ func (a *app) inferByGibbs(f *inferFlags, reduction *infer.Reduction, c *mrf.Con
 	if err != nil {
 		return nil, samplingError(reduction.Locate(err))
 	}
-	nan := record.Float(math.NaN())
+	nan := runfolder.Float(math.NaN())
 	return &inferAnswer{
-		Method: methodGibbs, LogZ: nan, Log10Z: nan, Bound: bp.None, Converged: r.Converged, Residual: nan, Sweeps: r.Sweeps, Gap: nan,
+		Method: methodGibbs, LogZ: nan, Log10Z: nan, Bound: counting.None, Converged: r.Converged, Residual: nan, Sweeps: r.Sweeps, Gap: nan,
 		Marginals:   c.Marginals(r.Marginals),
-		gibbsAnswer: &gibbsAnswer{r.Chains, record.Float(r.StandardError), newChainDiagnosis(r.Diagnosis, r.Irreducible, c.Variable)},
+		gibbsAnswer: &gibbsAnswer{r.Chains, runfolder.Float(r.StandardError), newChainDiagnosis(r.Diagnosis, r.Irreducible, c.Variable)},
 	}, nil
 }
 
@@ -154,8 +155,8 @@ func (a *app) inferByMeanField(f *inferFlags, reduction *infer.Reduction, c *mrf
 		return nil, samplingError(err)
 	}
 	answer := &inferAnswer{
-		Method: methodMeanField, LogZ: record.Float(r.LogZ), Log10Z: record.Float(r.LogZ / math.Ln10), Bound: bp.Lower,
-		Converged: r.Outcome.Converged, Residual: record.Float(r.Outcome.Residual), Sweeps: r.Outcome.Sweeps, Gap: record.Float(math.NaN()),
+		Method: methodMeanField, LogZ: runfolder.Float(r.LogZ), Log10Z: runfolder.Float(r.LogZ / math.Ln10), Bound: counting.Lower,
+		Converged: r.Outcome.Converged, Residual: runfolder.Float(r.Outcome.Residual), Sweeps: r.Outcome.Sweeps, Gap: runfolder.Float(math.NaN()),
 		beyondOneRun: beyondOneRun{Runs: f.restarts}, meanFieldAnswer: &meanFieldAnswer{r.Different},
 	}
 	if f.task == "MAR" {

@@ -1,8 +1,8 @@
 package cli
 
 import (
-	"github.com/blockbp/blockbp/bp"
-	"github.com/blockbp/blockbp/infer/exact"
+	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/internal/exact"
 )
 
 // noteKind says what an answer is that is not exact: its file format has no place
@@ -14,14 +14,14 @@ func (a *app) noteKind(f *inferFlags, answer *inferAnswer) {
 		by = "by mean field"
 	}
 	switch {
-	case answer.Bound == bp.Exact:
+	case answer.Bound == counting.Exact:
 	case f.method == methodGibbs:
 		a.note("these marginals are estimates by Gibbs sampling; --method exact gives exact ones where memory suffices")
 	case f.task == "MAR":
 		a.note("these marginals are an approximation, %s; --method exact gives exact ones where memory suffices", by)
-	case answer.Bound == bp.Upper:
+	case answer.Bound == counting.Upper:
 		a.note("this value is an upper bound on log10 Z, %s; %s", by, advice)
-	case answer.Bound == bp.Lower:
+	case answer.Bound == counting.Lower:
 		a.note("this value is a lower bound on log10 Z, %s; %s", by, advice)
 	default:
 		a.note("this value is an approximation of log10 Z of unknown sign, %s; %s", by, advice)

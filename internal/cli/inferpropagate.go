@@ -3,8 +3,9 @@ package cli
 import (
 	"math/rand/v2"
 
-	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -44,7 +45,7 @@ func (f *inferFlags) checkSearches(changed func(string) bool) error {
 }
 
 // propagate runs belief propagation as it is asked for.
-func (a *app) propagate(f *inferFlags, p *mrf.Pairwise, counting *bp.Counting) (*infer.Result, beyondOneRun, error) {
+func (a *app) propagate(f *inferFlags, p *mrf.Pairwise, counting *counting.Numbers) (*infer.Result, beyondOneRun, error) {
 	limits := bp.Limits{Tolerance: f.tolerance, MaxSweeps: f.maxSweeps}
 	switch {
 	case f.appearanceSteps > 0:

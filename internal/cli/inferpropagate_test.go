@@ -4,8 +4,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/blockbp/blockbp/dataset/uai"
 	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/internal/uai"
 )
 
 // TestInferSearches: optimised edge appearances tighten the bound, restarts find

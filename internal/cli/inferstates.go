@@ -5,24 +5,24 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/blockbp/blockbp/dataset/uai"
-	"github.com/blockbp/blockbp/infer/exact"
-	"github.com/blockbp/blockbp/infer/mpe"
+	"github.com/blockbp/blockbp/internal/exact"
+	"github.com/blockbp/blockbp/internal/mpe"
+	"github.com/blockbp/blockbp/internal/runfolder"
+	"github.com/blockbp/blockbp/internal/uai"
 	"github.com/blockbp/blockbp/mrf"
-	"github.com/blockbp/blockbp/record"
 )
 
 // statesAnswer is what --task MPE --json prints.
 type statesAnswer struct {
-	Task       string       `json:"task"`
-	Method     mpe.Method   `json:"method"`
-	Energy     record.Float `json:"energy"` // −log of the product of all factors
-	LowerBound record.Float `json:"lower_bound"`
-	Gap        record.Float `json:"gap"`
-	Optimal    bool         `json:"optimal"`
-	Converged  bool         `json:"converged"`
-	Sweeps     int          `json:"sweeps"`
-	States     []int        `json:"states"`
+	Task       string          `json:"task"`
+	Method     mpe.Method      `json:"method"`
+	Energy     runfolder.Float `json:"energy"` // −log of the product of all factors
+	LowerBound runfolder.Float `json:"lower_bound"`
+	Gap        runfolder.Float `json:"gap"`
+	Optimal    bool            `json:"optimal"`
+	Converged  bool            `json:"converged"`
+	Sweeps     int             `json:"sweeps"`
+	States     []int           `json:"states"`
 }
 
 // inferStates finds a most probable joint state.
@@ -40,7 +40,7 @@ func (a *app) inferStates(f *inferFlags, path string, c *mrf.Conditioned) error 
 		return err
 	}
 	answer := &statesAnswer{
-		Task: f.task, Method: r.Method, Energy: record.Float(r.Energy), LowerBound: record.Float(r.LowerBound), Gap: record.Float(r.Gap()),
+		Task: f.task, Method: r.Method, Energy: runfolder.Float(r.Energy), LowerBound: runfolder.Float(r.LowerBound), Gap: runfolder.Float(r.Gap()),
 		Optimal: r.Optimal, Converged: r.Converged, Sweeps: r.Sweeps, States: c.States(r.States),
 	}
 	if err := a.printAnswer(f, answer, func(w io.Writer) error { return uai.WriteMPE(w, answer.States) }); err != nil {

@@ -15,9 +15,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/blockbp/blockbp/dataset/uai"
 	"github.com/blockbp/blockbp/internal/cli"
 	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/internal/uai"
 )
 
 // statesResult is what infer --task MPE --json prints.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/blockbp/blockbp/record"
+	"github.com/blockbp/blockbp/internal/report"
 )
 
 // infoFlags are the options of info.
@@ -57,7 +57,7 @@ func (a *app) info(f *infoFlags, args []string) error {
 }
 
 // description is what info says: the value itself for --json, tables for people.
-type description interface{ tables() []record.Table }
+type description interface{ tables() []report.Table }
 
 func (a *app) describe(asJSON bool, d description) error {
 	if asJSON {
@@ -71,6 +71,6 @@ func (a *app) describe(asJSON bool, d description) error {
 	return nil
 }
 
-func newFacts(rows ...[]string) record.Table {
-	return record.Table{Headers: []string{"property", "value"}, Rows: rows}
+func newFacts(rows ...[]string) report.Table {
+	return report.Table{Headers: []string{"property", "value"}, Rows: rows}
 }

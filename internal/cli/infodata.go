@@ -7,8 +7,9 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/graph/partition"
-	"github.com/blockbp/blockbp/record"
+	"github.com/blockbp/blockbp/internal/partition"
+	"github.com/blockbp/blockbp/internal/report"
+	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
 // dataInfo describes a data set.
@@ -23,10 +24,10 @@ type dataInfo struct {
 	NodeTypes  []crf.NodeType `json:"node_types"`
 	EdgeTypes  []crf.EdgeType `json:"edge_types"`
 	// The partition of the first instance that training would use.
-	Blocks      int          `json:"blocks"`
-	CutEdges    int          `json:"edges_cut"`
-	CutFraction record.Float `json:"cut_fraction"`
-	Balance     record.Float `json:"balance"`
+	Blocks      int             `json:"blocks"`
+	CutEdges    int             `json:"edges_cut"`
+	CutFraction runfolder.Float `json:"cut_fraction"`
+	Balance     runfolder.Float `json:"balance"`
 }
 
 func (a *app) infoData(f *infoFlags, args []string) error {
@@ -46,7 +47,7 @@ func (a *app) infoData(f *infoFlags, args []string) error {
 		return err
 	}
 	d.Blocks, d.CutEdges = quality.Blocks, quality.CutEdges
-	d.CutFraction, d.Balance = record.Float(quality.CutFraction), record.Float(quality.Balance)
+	d.CutFraction, d.Balance = runfolder.Float(quality.CutFraction), runfolder.Float(quality.Balance)
 	return a.describe(f.json, d)
 }
 
@@ -70,7 +71,7 @@ func newDataInfo(set *dataset.Set) *dataInfo {
 	return d
 }
 
-func (d *dataInfo) tables() []record.Table {
+func (d *dataInfo) tables() []report.Table {
 	t := newFacts(
 		[]string{"kind", d.Kind},
 		[]string{"instances", strconv.Itoa(d.Instances)},
@@ -91,7 +92,7 @@ func (d *dataInfo) tables() []record.Table {
 		[]string{"edges cut", fmt.Sprintf("%d (%.2f %%)", d.CutEdges, 100*float64(d.CutFraction))},
 		[]string{"balance", fmt.Sprintf("%.3f (largest block's edges over the mean)", float64(d.Balance))},
 	)
-	return []record.Table{t}
+	return []report.Table{t}
 }
 
 // quality measures the partition that training would use for the first instance.

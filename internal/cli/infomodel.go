@@ -9,7 +9,8 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
-	"github.com/blockbp/blockbp/record"
+	"github.com/blockbp/blockbp/internal/report"
+	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
 // modelInfo describes a model file.
@@ -25,7 +26,7 @@ type modelInfo struct {
 	Training  json.RawMessage `json:"training,omitempty"`
 	Recipe    json.RawMessage `json:"recipe"`
 	Synthetic json.RawMessage `json:"synthetic,omitempty"`
-	Norm      record.Float    `json:"norm_of_weights"`
+	Norm      runfolder.Float `json:"norm_of_weights"`
 	SHA256    string          `json:"sha256_of_weights"`
 	Largest   []namedWeight   `json:"largest_weights"`
 }
@@ -43,7 +44,7 @@ func (a *app) infoModel(f *infoFlags, path string) error {
 	d := &modelInfo{
 		Model: m.path, Weights: m.model.Layout.Size, NodeTypes: m.model.Schema.NodeTypes, EdgeTypes: m.model.Schema.EdgeTypes,
 		Edges: m.meta[metaEdges], Recipe: jsonOr(m.meta[dataset.RecipeKey]), Training: jsonOr(m.meta[metaTraining]), Synthetic: jsonOr(m.meta[metaSynthetic]),
-		Norm: record.Float(norm(m.model.Weights)), SHA256: hashOf(m.model.Weights), Largest: []namedWeight{},
+		Norm: runfolder.Float(norm(m.model.Weights)), SHA256: hashOf(m.model.Weights), Largest: []namedWeight{},
 	}
 	if spec, ok := m.meta[metaCounting]; ok {
 		d.Counting = &spec
@@ -69,7 +70,7 @@ func jsonOr(text string) json.RawMessage {
 	return json.RawMessage(jsonText(text))
 }
 
-func (d *modelInfo) tables() []record.Table {
+func (d *modelInfo) tables() []report.Table {
 	t := newFacts([]string{"model", d.Model}, []string{"weights", strconv.Itoa(d.Weights)})
 	add := func(name, value string) {
 		if value != "" {
@@ -108,13 +109,13 @@ func (d *modelInfo) tables() []record.Table {
 	add("norm of weights", fmt.Sprintf("%.6g", float64(d.Norm)))
 	add("sha256 of weights", d.SHA256)
 	if len(d.Largest) == 0 {
-		return []record.Table{t}
+		return []report.Table{t}
 	}
-	largest := record.Table{Headers: []string{"largest weights", "value"}}
+	largest := report.Table{Headers: []string{"largest weights", "value"}}
 	for _, w := range d.Largest {
 		largest.Rows = append(largest.Rows, []string{w.Name, fmt.Sprintf("%.6g", w.Value)})
 	}
-	return []record.Table{t, largest}
+	return []report.Table{t, largest}
 }
 
 // mostPairsShown bounds how many forbidden pairs are named one by one.

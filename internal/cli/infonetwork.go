@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/blockbp/blockbp/dataset/uai"
-	"github.com/blockbp/blockbp/infer/exact"
-	"github.com/blockbp/blockbp/record"
+	"github.com/blockbp/blockbp/internal/exact"
+	"github.com/blockbp/blockbp/internal/report"
+	"github.com/blockbp/blockbp/internal/uai"
 )
 
 // networkInfo describes a UAI network.
@@ -52,7 +52,7 @@ func (a *app) infoNetwork(f *infoFlags, path string) error {
 	return a.describe(f.json, d)
 }
 
-func (d *networkInfo) tables() []record.Table {
+func (d *networkInfo) tables() []report.Table {
 	t := newFacts(
 		[]string{"variables", strconv.Itoa(d.Variables)},
 		[]string{"most states", strconv.Itoa(d.MostStates)},
@@ -67,5 +67,5 @@ func (d *networkInfo) tables() []record.Table {
 		forecast = "more than " + forecast
 	}
 	t.Rows = append(t.Rows, []string{"induced width", strconv.Itoa(d.Width)}, []string{"memory for exact inference", forecast})
-	return []record.Table{t}
+	return []report.Table{t}
 }

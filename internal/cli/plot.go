@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/blockbp/blockbp/record"
+	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
 func (a *app) plotCommand() *cobra.Command {
@@ -33,19 +33,19 @@ func (a *app) plotCommand() *cobra.Command {
 }
 
 func (a *app) plot(dir string) error {
-	if err := checkRunFolder(dir, record.MetricsFile); err != nil {
+	if err := checkRunFolder(dir, runfolder.MetricsFile); err != nil {
 		return err
 	}
-	run, err := record.Open(dir)
+	run, err := runfolder.Open(dir)
 	if err != nil {
 		return err
 	}
-	metrics, err := record.ReadMetrics(run.Path(record.MetricsFile))
+	metrics, err := runfolder.ReadMetrics(run.Path(runfolder.MetricsFile))
 	if err != nil {
 		return err
 	}
 	if len(metrics) == 0 {
-		return dataf("%s has no metrics yet", run.Path(record.MetricsFile))
+		return dataf("%s has no metrics yet", run.Path(runfolder.MetricsFile))
 	}
 	for _, c := range convergenceCurves([]namedMetrics{{filepath.Base(dir), metrics}}) {
 		if err := writeFigure(run, c.file, c.curves); err != nil {

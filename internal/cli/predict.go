@@ -11,12 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/infer"
-	"github.com/blockbp/blockbp/record"
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/figure"
+	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
 // predictFlags are the options of predict.
@@ -59,7 +61,7 @@ images also NAME.png, an indexed picture of the labels, and a page of pictures.`
 
 // countingOf returns the counting numbers to use with a model: those of its
 // training unless others are asked for.
-func (m *loadedModel) countingOf(asked string) (func(*graph.Graph) (*bp.Counting, error), error) {
+func (m *loadedModel) countingOf(asked string) (func(*graph.Graph) (*counting.Numbers, error), error) {
 	spec := m.meta[metaCounting]
 	if asked != "" {
 		spec = asked
@@ -80,13 +82,13 @@ func (m *loadedModel) countingOf(asked string) (func(*graph.Graph) (*bp.Counting
 
 // predictedInstance is what predict says of one instance.
 type predictedInstance struct {
-	Name      string       `json:"name"`
-	Nodes     int          `json:"nodes"`
-	Converged bool         `json:"converged"`
-	Sweeps    int          `json:"sweeps"`
-	Residual  record.Float `json:"residual"`
-	File      string       `json:"file"`
-	MAP       *jointState  `json:"map,omitempty"`
+	Name      string          `json:"name"`
+	Nodes     int             `json:"nodes"`
+	Converged bool            `json:"converged"`
+	Sweeps    int             `json:"sweeps"`
+	Residual  runfolder.Float `json:"residual"`
+	File      string          `json:"file"`
+	MAP       *jointState     `json:"map,omitempty"`
 }
 
 func (a *app) predict(f *predictFlags, args []string) error {
@@ -159,7 +161,7 @@ func (a *app) predict(f *predictFlags, args []string) error {
 
 // checkCounting makes the counting numbers of every network, so that what is wrong
 // with them is known before anything is written.
-func checkCounting(instances []*crf.Instance, counting func(*graph.Graph) (*bp.Counting, error)) error {
+func checkCounting(instances []*crf.Instance, counting func(*graph.Graph) (*counting.Numbers, error)) error {
 	for i, in := range instances {
 		if _, err := counting(in.Graph); err != nil {
 			return dataf("instance %d (%s): %v", i, in.Name, err)
@@ -216,11 +218,11 @@ func uniqueNames(instances []*crf.Instance) []string {
 // prediction writes what predict finds.
 type prediction struct {
 	app       *app
-	run       *record.Run
+	run       *runfolder.Run
 	set       *dataset.Set
 	names     []string
 	instances []predictedInstance
-	rows      []record.PanelRow
+	rows      []figure.PanelRow
 }
 
 func (p *prediction) write(i int, b *infer.Beliefs) error {
@@ -231,17 +233,17 @@ func (p *prediction) write(i int, b *infer.Beliefs) error {
 	}
 	said := predictedInstance{
 		Name: name, Nodes: len(b.Labels), Converged: b.Outcome.Converged, Sweeps: b.Outcome.Sweeps,
-		Residual: record.Float(b.Outcome.Residual), File: file,
+		Residual: runfolder.Float(b.Outcome.Residual), File: file,
 	}
 	if r := b.Joint; r != nil {
-		said.MAP = &jointState{r.Method, record.Float(r.Energy), record.Float(r.LowerBound), record.Float(r.Gap()), r.Optimal}
+		said.MAP = &jointState{r.Method, runfolder.Float(r.Energy), runfolder.Float(r.LowerBound), runfolder.Float(r.Gap()), r.Optimal}
 	}
 	p.instances = append(p.instances, said)
 	if i >= len(p.set.Images) {
 		return nil
 	}
 	source := p.set.Images[i]
-	picture, err := record.LabelImage(toInts(b.Labels), source.Width, source.Height, record.ClassPalette(mostStates(p.set)))
+	picture, err := figure.LabelImage(toInts(b.Labels), source.Width, source.Height, figure.ClassPalette(mostStates(p.set)))
 	if err != nil {
 		return err
 	}
@@ -252,12 +254,12 @@ func (p *prediction) write(i int, b *infer.Beliefs) error {
 		}
 		p.rows = append(p.rows, row)
 	}
-	return p.run.WriteFile(name+".png", func(w io.Writer) error { return record.EncodePalettedPNG(w, picture) })
+	return p.run.WriteFile(name+".png", func(w io.Writer) error { return figure.EncodePalettedPNG(w, picture) })
 }
 
 func (p *prediction) finish(f *predictFlags, elapsed time.Duration) error {
 	if len(p.rows) > 0 && f.pictures {
-		panel := record.Panel{Title: "Predictions", Rows: p.rows, Names: stateNames(p.set)}
+		panel := figure.Panel{Title: "Predictions", Rows: p.rows, Names: stateNames(p.set)}
 		if err := p.run.WriteFile("pictures.png", panel.PNG); err != nil {
 			return err
 		}

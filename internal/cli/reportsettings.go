@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/blockbp/blockbp/record"
+	"github.com/blockbp/blockbp/internal/report"
 )
 
 // settingsShown are the options that a report names, in its order: what decides
@@ -34,20 +34,20 @@ var settingsShown = []struct{ option, key string }{
 }
 
 // reportSettings says what was run, from the resolved options.
-func (t *training) reportSettings(report *record.Report) error {
+func (t *training) reportSettings(page *report.Report) error {
 	data, err := t.dataPaths()
 	if err != nil {
 		return err
 	}
-	pairs := []record.KeyValue{{Key: "data", Value: strings.Join(data, ", ")}}
+	pairs := []report.KeyValue{{Key: "data", Value: strings.Join(data, ", ")}}
 	for _, s := range settingsShown {
 		if value := settingText(t.options[s.option].Value); value != "" {
-			pairs = append(pairs, record.KeyValue{Key: s.key, Value: value})
+			pairs = append(pairs, report.KeyValue{Key: s.key, Value: value})
 		}
 	}
-	report.Section("What was run")
-	report.KeyValues(pairs)
-	report.Paragraph("Values that were left open are as the run resolved them. All options, and where each came from, are in " + configFile + "; the hashes of the data are in " + dataFile + ".")
+	page.Section("What was run")
+	page.KeyValues(pairs)
+	page.Paragraph("Values that were left open are as the run resolved them. All options, and where each came from, are in " + configFile + "; the hashes of the data are in " + dataFile + ".")
 	return nil
 }
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/blockbp/blockbp/experiment/study"
-	"github.com/blockbp/blockbp/record"
+	"github.com/blockbp/blockbp/internal/runfolder"
+	"github.com/blockbp/blockbp/internal/study"
 )
 
 // reproduceFlags are the options of reproduce.
@@ -211,7 +211,7 @@ func (a *app) printStudy(f *reproduceFlags, o *study.Outcome) error {
 
 // reproduceFolderError says what to do about a folder of other things.
 func reproduceFolderError(err error) error {
-	var taken *record.NotEmptyError
+	var taken *runfolder.NotEmptyError
 	if errors.As(err, &taken) {
 		return usagef("--out %s: the folder holds other things, such as %s; name a new one, or one that reproduce made", taken.Dir, taken.Holds)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/blockbp/blockbp/dataset"
-	"github.com/blockbp/blockbp/record"
+	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
 // findResume sees whether the command line asks to go on with a run, and if it
@@ -60,7 +60,7 @@ func isRunFolder(path string) bool {
 
 // reopenRun opens the run to resume and reads the state to go on from.
 func (t *training) reopenRun() (err error) {
-	if t.run, err = record.Open(t.flags.out); err != nil {
+	if t.run, err = runfolder.Open(t.flags.out); err != nil {
 		return err
 	}
 	if err := t.sameOptions(); err != nil {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/mrf"
-	"github.com/blockbp/blockbp/record"
 )
 
 // sampleFlags are the options of sample.
@@ -121,10 +121,10 @@ func (f *sampleFlags) settings(part int, progress *counter) infer.SampleSettings
 
 // chainDiagnosis is what --json says of Markov chains.
 type chainDiagnosis struct {
-	MaxRHat   record.Float `json:"max_rhat"`
-	WorstRHat *int         `json:"max_rhat_variable"`
-	MinESS    record.Float `json:"min_ess"`
-	WorstESS  *int         `json:"min_ess_variable"`
+	MaxRHat   runfolder.Float `json:"max_rhat"`
+	WorstRHat *int            `json:"max_rhat_variable"`
+	MinESS    runfolder.Float `json:"min_ess"`
+	WorstESS  *int            `json:"min_ess_variable"`
 	// Constant counts variables that were in one state in all draws.
 	Constant    int  `json:"constant_variables"`
 	Irreducible bool `json:"irreducible"`
@@ -138,23 +138,23 @@ func newChainDiagnosis(d *infer.Diagnosis, irreducible bool, variable []int) *ch
 		return &variable[s]
 	}
 	return &chainDiagnosis{
-		record.Float(d.MaxRHat), named(d.WorstRHat), record.Float(d.MinESS), named(d.WorstESS), d.Constant, irreducible,
+		runfolder.Float(d.MaxRHat), named(d.WorstRHat), runfolder.Float(d.MinESS), named(d.WorstESS), d.Constant, irreducible,
 	}
 }
 
 // sampledNetwork is what sample says of one network.
 type sampledNetwork struct {
-	Name      string       `json:"name"`
-	Variables int          `json:"variables"`
-	Held      int          `json:"held"`
-	Draws     int          `json:"samples"`
-	Sampler   string       `json:"sampler"`
-	Chains    int          `json:"chains"`
-	BurnIn    int          `json:"burn_in"`
-	Thin      int          `json:"thin"`
-	Colours   int          `json:"colours"`
-	LogZ      record.Float `json:"log_z"`
-	Converged bool         `json:"converged"`
+	Name      string          `json:"name"`
+	Variables int             `json:"variables"`
+	Held      int             `json:"held"`
+	Draws     int             `json:"samples"`
+	Sampler   string          `json:"sampler"`
+	Chains    int             `json:"chains"`
+	BurnIn    int             `json:"burn_in"`
+	Thin      int             `json:"thin"`
+	Colours   int             `json:"colours"`
+	LogZ      runfolder.Float `json:"log_z"`
+	Converged bool            `json:"converged"`
 	*chainDiagnosis
 	File string `json:"file"`
 }
@@ -214,7 +214,7 @@ func (a *app) sampleOne(f *sampleFlags, networks *networks, i int, out *outputs)
 	}
 	one := &sampledNetwork{
 		Name: n.name, Variables: len(n.network.Card), Held: len(n.evidence), Draws: drawn.Len(), Sampler: drawn.Sampler,
-		Chains: drawn.Chains, BurnIn: drawn.BurnIn, Thin: drawn.Thin, Colours: drawn.Colours, LogZ: record.Float(drawn.LogZ),
+		Chains: drawn.Chains, BurnIn: drawn.BurnIn, Thin: drawn.Thin, Colours: drawn.Colours, LogZ: runfolder.Float(drawn.LogZ),
 		Converged: drawn.Converged(f.maxRHat, f.minESS), File: out.path(n.name),
 	}
 	if drawn.Diagnosis != nil {

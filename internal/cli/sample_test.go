@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/blockbp/blockbp/dataset/uai"
 	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/internal/uai"
 )
 
 // samples reads the draws of a file: [draw][variable].

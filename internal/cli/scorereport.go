@@ -5,20 +5,22 @@ import (
 	"strconv"
 
 	"github.com/blockbp/blockbp/infer"
-	"github.com/blockbp/blockbp/record"
+	"github.com/blockbp/blockbp/internal/figure"
+	"github.com/blockbp/blockbp/internal/report"
+	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
 // reportScore adds one evaluation to a report.
-func reportScore(run *record.Run, report *record.Report, s *scoredSet) error {
-	report.Section("Evaluation on " + s.name)
-	report.Table([]string{"measure", "value"}, s.measures())
-	report.Table(classTable(s.classes, s.score))
+func reportScore(run *runfolder.Run, page *report.Report, s *scoredSet) error {
+	page.Section("Evaluation on " + s.name)
+	page.Table([]string{"measure", "value"}, s.measures())
+	page.Table(classTable(s.classes, s.score))
 	figures := []struct {
 		file    string
-		figure  record.Figure
+		figure  figure.Figure
 		caption string
 	}{
-		{"confusion-" + s.name, record.ConfusionMatrix{Title: "Confusion on " + s.name, Names: s.classes, Counts: s.score.Confusion},
+		{"confusion-" + s.name, figure.ConfusionMatrix{Title: "Confusion on " + s.name, Names: s.classes, Counts: s.score.Confusion},
 			"Rows are the truth, columns the prediction; shares of each row."},
 		{"classes-" + s.name, classBars(s), "Precision, recall, their harmonic mean F1, and intersection over union of every class."},
 		{"reliability-" + s.name, reliability("Reliability on "+s.name, s),
@@ -28,13 +30,13 @@ func reportScore(run *record.Run, report *record.Report, s *scoredSet) error {
 		if err := writeFigure(run, f.file, f.figure); err != nil {
 			return err
 		}
-		report.Figure(f.figure, f.caption)
+		page.Figure(f.figure, f.caption)
 	}
 	if len(s.rows) == 0 {
 		return nil
 	}
-	panel := record.Panel{Title: "Predictions on " + s.name, Rows: s.rows, Names: s.classes}
-	return addPanel(run, report, "pictures-"+s.name, panel, "Photograph, truth, prediction and the belief in the predicted label, per pixel.")
+	panel := figure.Panel{Title: "Predictions on " + s.name, Rows: s.rows, Names: s.classes}
+	return addPanel(run, page, "pictures-"+s.name, panel, "Photograph, truth, prediction and the belief in the predicted label, per pixel.")
 }
 
 // measures lists the figures of a score, for a table.
@@ -74,8 +76,8 @@ func classTable(classes []string, score *infer.Score) (headers []string, rows []
 }
 
 // classBars draws the measures of every class.
-func classBars(s *scoredSet) record.Bars {
-	return record.Bars{Title: "Classes on " + s.name, Label: "share", Names: s.classes, Series: []record.BarSeries{
+func classBars(s *scoredSet) figure.Bars {
+	return figure.Bars{Title: "Classes on " + s.name, Label: "share", Names: s.classes, Series: []figure.BarSeries{
 		{Name: "precision", Values: s.score.Precision()},
 		{Name: "recall", Values: s.score.Recall()},
 		{Name: "F1", Values: s.score.F1()},
@@ -84,10 +86,10 @@ func classBars(s *scoredSet) record.Bars {
 }
 
 // reliability draws accuracy against confidence.
-func reliability(title string, sets ...*scoredSet) record.Curves {
-	c := record.Curves{Title: title, XLabel: "mean confidence", YLabel: "accuracy", Width: 420, Height: 420}
+func reliability(title string, sets ...*scoredSet) figure.Curves {
+	c := figure.Curves{Title: title, XLabel: "mean confidence", YLabel: "accuracy", Width: 420, Height: 420}
 	for _, s := range sets {
-		curve := record.Series{Name: s.name}
+		curve := figure.Series{Name: s.name}
 		for i := range s.score.Calibration {
 			if bin := &s.score.Calibration[i]; bin.Nodes > 0 {
 				curve.X, curve.Y = append(curve.X, bin.MeanConfidence()), append(curve.Y, bin.Accuracy())
@@ -95,6 +97,6 @@ func reliability(title string, sets ...*scoredSet) record.Curves {
 		}
 		c.Series = append(c.Series, curve)
 	}
-	c.Series = append(c.Series, record.Series{Name: "calibrated", X: []float64{0, 1}, Y: []float64{0, 1}, Dashed: true})
+	c.Series = append(c.Series, figure.Series{Name: "calibrated", X: []float64{0, 1}, Y: []float64{0, 1}, Dashed: true})
 	return c
 }

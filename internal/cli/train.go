@@ -14,11 +14,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/blockbp/blockbp/bp"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/report"
+	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
-	"github.com/blockbp/blockbp/record"
 )
 
 // trainFlags are the options of train.
@@ -130,14 +131,14 @@ type training struct {
 	recalled              map[string]string // options that a resumed run was started with: their sources
 	set                   *dataset.Set
 	data                  []*crf.Instance
-	run                   *record.Run
+	run                   *runfolder.Run
 	problem               learn.Problem
 	settings              learn.Settings
 	evals                 []*evaluation
 	resuming              bool
-	metrics               *record.MetricsWriter // nil until the run changes its folder
-	last                  int                   // iteration of the checkpoint to resume, −1 without one
-	optimum               []float64             // weights of --reference, or nil
+	metrics               *runfolder.MetricsWriter // nil until the run changes its folder
+	last                  int                      // iteration of the checkpoint to resume, −1 without one
+	optimum               []float64                // weights of --reference, or nil
 	progress              *progress
 	remarks               []string // what is wrong with data or settings, in words
 	l2Path                *l2Path  // what --l2 auto tried, or nil
@@ -403,22 +404,22 @@ func checkFreshFolder(dir string) error {
 	if err != nil || len(entries) == 0 {
 		return nil // it does not exist yet, or Create will say what is wrong
 	}
-	return &record.NotEmptyError{Dir: dir, Holds: entries[0].Name()}
+	return &runfolder.NotEmptyError{Dir: dir, Holds: entries[0].Name()}
 }
 
 // createOutput makes the folder for the results of a verb that no run can be
 // resumed with.
-func createOutput(dir string) (*record.Run, error) {
+func createOutput(dir string) (*runfolder.Run, error) {
 	if err := checkOutput(dir); err != nil {
 		return nil, err
 	}
-	return record.Create(dir)
+	return runfolder.Create(dir)
 }
 
 // checkOutput refuses such a folder that holds something already. An empty path
 // stands for none.
 func checkOutput(dir string) error {
-	var taken *record.NotEmptyError
+	var taken *runfolder.NotEmptyError
 	if dir == "" || !errors.As(checkFreshFolder(dir), &taken) {
 		return nil
 	}
@@ -448,7 +449,7 @@ func (t *training) describe() error {
 		{"memory in use for data", mebibytes(heapBytes())},
 		{"seconds per pass (one sweep and one gradient)", fmt.Sprintf("%.3g (measured on one block)", sizes.SecondsPerPass)},
 	}
-	fmt.Fprintln(t.app.stdout, record.Table{Headers: []string{"quantity", "value"}, Rows: rows}.Text())
+	fmt.Fprintln(t.app.stdout, report.Table{Headers: []string{"quantity", "value"}, Rows: rows}.Text())
 	return nil
 }
 
@@ -529,8 +530,8 @@ func (t *training) Record(e learn.Event) error {
 	return t.metrics.Write(t.metricOf(e))
 }
 
-func (t *training) metricOf(e learn.Event) record.Metric {
-	m := record.NewMetric(e.Iteration)
+func (t *training) metricOf(e learn.Event) runfolder.Metric {
+	m := runfolder.NewMetric(e.Iteration)
 	if t.optimum != nil {
 		m.ThetaDist = relativeDistance(e.Theta, t.optimum)
 	}

@@ -10,13 +10,15 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/figure"
+	"github.com/blockbp/blockbp/internal/report"
+	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
-	"github.com/blockbp/blockbp/record"
 )
 
 // finalScores are the evaluations of the final model.
 type finalScores struct {
-	values map[string]record.Float
+	values map[string]runfolder.Float
 	sets   []scoredSet
 }
 
@@ -27,7 +29,7 @@ type scoredSet struct {
 	score   *infer.Score
 	// likelihood of the labels, nil where it was not asked for.
 	likelihood *infer.Likelihood
-	rows       []record.PanelRow // of images: a few, for the picture
+	rows       []figure.PanelRow // of images: a few, for the picture
 	unproved   int               // joint states that may not be the most probable
 }
 
@@ -42,7 +44,7 @@ func (t *training) finalEvaluation(r *learn.Result) (*finalScores, error) {
 	}
 	started := time.Now()
 	defer func() { t.evaluated = time.Since(started) }()
-	final := &finalScores{values: map[string]record.Float{}}
+	final := &finalScores{values: map[string]runfolder.Float{}}
 	for _, e := range t.evals {
 		scored, err := e.scoreWithPictures(t.app.ctx, inference{
 			threads: t.flags.threads, progress: t.progress.counter("final evaluation on " + e.name),
@@ -57,7 +59,7 @@ func (t *training) finalEvaluation(r *learn.Result) (*finalScores, error) {
 		}
 		final.sets = append(final.sets, *scored)
 		for name, value := range metricsOf(e.name, scored.score) {
-			final.values[name] = record.Float(value)
+			final.values[name] = runfolder.Float(value)
 		}
 	}
 	return final, nil
@@ -87,12 +89,12 @@ func (e *evaluation) scoreWithPictures(ctx context.Context, w inference) (*score
 }
 
 // panelRow makes the picture row of one image.
-func panelRow(source dataset.ImageSource, truth []int32, b *infer.Beliefs) (record.PanelRow, error) {
+func panelRow(source dataset.ImageSource, truth []int32, b *infer.Beliefs) (figure.PanelRow, error) {
 	photo, err := readImage(source.Path)
 	if err != nil {
-		return record.PanelRow{}, err
+		return figure.PanelRow{}, err
 	}
-	row := record.PanelRow{Title: source.ID, Photo: photo, W: source.Width, H: source.Height}
+	row := figure.PanelRow{Title: source.ID, Photo: photo, W: source.Width, H: source.Height}
 	row.Prediction = toInts(b.Labels)
 	if truth != nil {
 		row.Truth = toInts(truth)
@@ -115,62 +117,62 @@ func toInts(x []int32) []int {
 // writeTrainingReport writes the plots and the one-page report of a run.
 func (t *training) writeTrainingReport(r *learn.Result, n numbersOfResult, final *finalScores) error {
 	run := t.run
-	metrics, err := record.ReadMetrics(run.Path(record.MetricsFile))
+	metrics, err := runfolder.ReadMetrics(run.Path(runfolder.MetricsFile))
 	if err != nil {
 		return err
 	}
-	report := &record.Report{Title: "Training report", Subtitle: fmt.Sprintf("%d instances, %d weights; blockbp %s", len(t.set.Instances), r.Model.Layout.Size, version())}
+	page := &report.Report{Title: "Training report", Subtitle: fmt.Sprintf("%d instances, %d weights; blockbp %s", len(t.set.Instances), r.Model.Layout.Size, version())}
 	local := localMethod(t.settings.Method)
-	report.Callout(verdict(r), verdictText(r, local))
+	page.Callout(verdict(r), verdictText(r, local))
 	for _, text := range n.Notes {
-		report.Callout(record.CalloutWarn, "Note: "+text+".")
+		page.Callout(report.CalloutWarn, "Note: "+text+".")
 	}
-	if err := t.reportSettings(report); err != nil {
+	if err := t.reportSettings(page); err != nil {
 		return err
 	}
-	report.Section("Result")
-	report.KeyValues(resultValues(n))
+	page.Section("Result")
+	page.KeyValues(resultValues(n))
 	if n.L2Path != nil {
-		report.Section("Choice of l2")
-		report.Paragraph("Regularisers from large to small, each learned from the weights of the one before; the run itself began anew with the best.")
+		page.Section("Choice of l2")
+		page.Paragraph("Regularisers from large to small, each learned from the weights of the one before; the run itself began anew with the best.")
 		table := n.L2Path.table()
-		report.Table(table.Headers, table.Rows)
+		page.Table(table.Headers, table.Rows)
 	}
-	report.Section("Convergence")
+	page.Section("Convergence")
 	if local {
-		report.Paragraph(objectiveTexts[t.settings.Method] + " A pass is one evaluation of objective and gradient over all data.")
+		page.Paragraph(objectiveTexts[t.settings.Method] + " A pass is one evaluation of objective and gradient over all data.")
 	} else {
-		report.Paragraph("The objective and the gradient are the running estimates of block learning: each block's share is as of its last visit, so they cost nothing extra and become exact at convergence. " + sourceOfValues(r) + " A pass is the work of one sweep over the whole network.")
+		page.Paragraph("The objective and the gradient are the running estimates of block learning: each block's share is as of its last visit, so they cost nothing extra and become exact at convergence. " + sourceOfValues(r) + " A pass is the work of one sweep over the whole network.")
 	}
 	for _, c := range convergenceCurves([]namedMetrics{{"", metrics}}) {
 		if err := writeFigure(run, c.file, c.curves); err != nil {
 			return err
 		}
-		report.Figure(c.curves, c.caption)
+		page.Figure(c.curves, c.caption)
 	}
 	if curves, ok := evaluationCurves(metrics); ok {
 		if err := writeFigure(run, "evaluation", curves); err != nil {
 			return err
 		}
-		report.Figure(curves, "Evaluations during training.")
+		page.Figure(curves, "Evaluations during training.")
 	}
 	for i := range final.sets {
-		if err := reportScore(run, report, &final.sets[i]); err != nil {
+		if err := reportScore(run, page, &final.sets[i]); err != nil {
 			return err
 		}
 	}
-	reportWeights(report, r.Model)
-	return run.WriteFile(record.ReportFile, report.Write)
+	reportWeights(page, r.Model)
+	return run.WriteFile(report.ReportFile, page.Write)
 }
 
-func verdict(r *learn.Result) record.CalloutKind {
+func verdict(r *learn.Result) report.CalloutKind {
 	switch r.Status {
 	case learn.Converged:
-		return record.CalloutOK
+		return report.CalloutOK
 	case learn.Interrupted:
-		return record.CalloutError
+		return report.CalloutError
 	}
-	return record.CalloutWarn
+	return report.CalloutWarn
 }
 
 // verdictText says how a run ended; local is set for objectives without inference.
@@ -213,8 +215,8 @@ func sourceOfValues(r *learn.Result) string {
 	return place + "exact, from inference over the whole network at the final weights."
 }
 
-func resultValues(n numbersOfResult) []record.KeyValue {
-	return []record.KeyValue{
+func resultValues(n numbersOfResult) []report.KeyValue {
+	return []report.KeyValue{
 		{Key: "objective L", Value: orUnknown("%.10g", n.Objective)},
 		{Key: "gradient norm", Value: orUnknown("%.3g", n.GradNorm) + " (at the start " + orUnknown("%.3g", n.FirstGradNorm) + ")"},
 		{Key: "norm of the weights", Value: fmt.Sprintf("%.6g", n.ThetaNorm)},
@@ -239,11 +241,11 @@ func percent(x float64) string {
 // weightsShown is how many of the largest weights a report lists.
 const weightsShown = 20
 
-func reportWeights(report *record.Report, m *crf.Model) {
-	report.Section("Largest weights")
+func reportWeights(page *report.Report, m *crf.Model) {
+	page.Section("Largest weights")
 	var rows [][]string
 	for _, i := range largestWeights(m, weightsShown) {
 		rows = append(rows, []string{m.WeightName(i), fmt.Sprintf("%.5g", m.Weights[i])})
 	}
-	report.Table([]string{"weight", "value"}, rows)
+	page.Table([]string{"weight", "value"}, rows)
 }

@@ -14,8 +14,9 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/report"
+	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
-	"github.com/blockbp/blockbp/record"
 )
 
 // Files of a run folder.
@@ -50,7 +51,7 @@ func (t *training) openRun() (err error) {
 	if err := t.writeConfig(); err != nil {
 		return err
 	}
-	for name, value := range map[string]any{envFile: record.Environment(), dataFile: t.sources()} {
+	for name, value := range map[string]any{envFile: runfolder.Environment(), dataFile: t.sources()} {
 		if err := t.run.WriteJSON(name, value); err != nil {
 			return err
 		}
@@ -89,56 +90,56 @@ func (t *training) sources() []dataset.Source {
 
 // numbersOfResult are the values of result.json and --json. NaN becomes null.
 type numbersOfResult struct {
-	Status             learn.Status            `json:"status"`
-	Reason             string                  `json:"reason"`
-	Converged          bool                    `json:"converged"`
-	Objective          record.Float            `json:"objective"`
-	ObjectiveKind      string                  `json:"objective_kind"`
-	GradNorm           record.Float            `json:"grad_norm"`
-	FirstGradNorm      record.Float            `json:"first_grad_norm"`
-	Iterations         int                     `json:"iterations"`
-	Passes             float64                 `json:"passes"`
-	CheckPasses        float64                 `json:"check_passes"`
-	GradientPasses     float64                 `json:"gradient_passes"`
-	Seconds            float64                 `json:"seconds"`
-	TrainingSeconds    float64                 `json:"training_seconds"`
-	CheckSeconds       float64                 `json:"check_seconds"`
-	EvaluationSeconds  float64                 `json:"evaluation_seconds"`
-	ReportSeconds      record.Float            `json:"report_seconds"` // null until the report is written
-	TotalSeconds       float64                 `json:"total_seconds"`
-	SecondsPerIter     record.Float            `json:"seconds_per_iteration"`
-	Checked            bool                    `json:"checked"`
-	Residual           record.Float            `json:"bp_residual"`
-	InferenceConverged bool                    `json:"bp_converged"`
-	Gap                record.Float            `json:"gap"`
-	Convex             bool                    `json:"convex"`
-	StateBytes         int64                   `json:"state_bytes"`
-	PeakBytes          int64                   `json:"peak_bytes"`
-	ThetaNorm          float64                 `json:"theta_norm"`
-	ThetaSHA256        string                  `json:"theta_sha256"`
-	Model              string                  `json:"model"`
-	Run                string                  `json:"run"`
-	Eval               map[string]record.Float `json:"eval,omitempty"`
-	Notes              []string                `json:"notes"`
-	L2                 float64                 `json:"l2"`
-	L2Path             *l2Path                 `json:"l2_path,omitempty"`
+	Status             learn.Status               `json:"status"`
+	Reason             string                     `json:"reason"`
+	Converged          bool                       `json:"converged"`
+	Objective          runfolder.Float            `json:"objective"`
+	ObjectiveKind      string                     `json:"objective_kind"`
+	GradNorm           runfolder.Float            `json:"grad_norm"`
+	FirstGradNorm      runfolder.Float            `json:"first_grad_norm"`
+	Iterations         int                        `json:"iterations"`
+	Passes             float64                    `json:"passes"`
+	CheckPasses        float64                    `json:"check_passes"`
+	GradientPasses     float64                    `json:"gradient_passes"`
+	Seconds            float64                    `json:"seconds"`
+	TrainingSeconds    float64                    `json:"training_seconds"`
+	CheckSeconds       float64                    `json:"check_seconds"`
+	EvaluationSeconds  float64                    `json:"evaluation_seconds"`
+	ReportSeconds      runfolder.Float            `json:"report_seconds"` // null until the report is written
+	TotalSeconds       float64                    `json:"total_seconds"`
+	SecondsPerIter     runfolder.Float            `json:"seconds_per_iteration"`
+	Checked            bool                       `json:"checked"`
+	Residual           runfolder.Float            `json:"bp_residual"`
+	InferenceConverged bool                       `json:"bp_converged"`
+	Gap                runfolder.Float            `json:"gap"`
+	Convex             bool                       `json:"convex"`
+	StateBytes         int64                      `json:"state_bytes"`
+	PeakBytes          int64                      `json:"peak_bytes"`
+	ThetaNorm          float64                    `json:"theta_norm"`
+	ThetaSHA256        string                     `json:"theta_sha256"`
+	Model              string                     `json:"model"`
+	Run                string                     `json:"run"`
+	Eval               map[string]runfolder.Float `json:"eval,omitempty"`
+	Notes              []string                   `json:"notes"`
+	L2                 float64                    `json:"l2"`
+	L2Path             *l2Path                    `json:"l2_path,omitempty"`
 }
 
 func (t *training) numbers(r *learn.Result) numbersOfResult {
 	n := numbersOfResult{
 		Status: r.Status, Reason: r.Reason, Converged: r.Status == learn.Converged,
-		Objective: record.Float(r.Objective), ObjectiveKind: objectiveKind(t.settings.Method), GradNorm: record.Float(r.GradientNorm), FirstGradNorm: record.Float(r.FirstGradientNorm),
+		Objective: runfolder.Float(r.Objective), ObjectiveKind: objectiveKind(t.settings.Method), GradNorm: runfolder.Float(r.GradientNorm), FirstGradNorm: runfolder.Float(r.FirstGradientNorm),
 		Iterations: r.Iterations, Passes: r.Passes, CheckPasses: r.CheckPasses, GradientPasses: r.GradientPasses,
 		Seconds: r.Seconds, TrainingSeconds: r.Seconds - t.evaluating.Seconds(), CheckSeconds: r.CheckSeconds,
-		EvaluationSeconds: (t.evaluating + t.evaluated).Seconds(), ReportSeconds: record.Float(math.NaN()), TotalSeconds: t.totalSeconds(),
-		SecondsPerIter: record.Float((r.Seconds - r.CheckSeconds) / float64(r.Iterations)),
-		Checked:        r.Checked, Residual: record.Float(r.Residual), InferenceConverged: r.InferenceConverged, Gap: gapShown(r.Gap, r.Objective), Convex: r.Convex,
+		EvaluationSeconds: (t.evaluating + t.evaluated).Seconds(), ReportSeconds: runfolder.Float(math.NaN()), TotalSeconds: t.totalSeconds(),
+		SecondsPerIter: runfolder.Float((r.Seconds - r.CheckSeconds) / float64(r.Iterations)),
+		Checked:        r.Checked, Residual: runfolder.Float(r.Residual), InferenceConverged: r.InferenceConverged, Gap: gapShown(r.Gap, r.Objective), Convex: r.Convex,
 		StateBytes: r.StateBytes, PeakBytes: peakBytes(), ThetaSHA256: hashOf(r.Model.Weights),
 		Model: t.run.Path(modelFile), Run: t.run.Dir(), Notes: append([]string{}, t.remarks...), L2: t.flags.l2, L2Path: t.l2Path,
 	}
 	if !r.Checked && !(r.FirstGradientNorm > 0) {
 		// It was interrupted before the first gradient was known.
-		unknown := record.Float(math.NaN())
+		unknown := runfolder.Float(math.NaN())
 		n.Objective, n.GradNorm, n.FirstGradNorm = unknown, unknown, unknown
 	}
 	for _, w := range r.Model.Weights {
@@ -164,17 +165,17 @@ func hashOf(weights []float64) string {
 func (t *training) modelMeta(r *learn.Result) map[string]string {
 	f := t.flags
 	summary := jsonText(struct {
-		Method     string       `json:"method"`
-		L2         float64      `json:"l2"`
-		Step       string       `json:"step"`
-		Status     learn.Status `json:"status"`
-		Reason     string       `json:"reason"`
-		Objective  record.Float `json:"objective"`
-		GradNorm   record.Float `json:"grad_norm"`
-		Iterations int          `json:"iterations"`
-		Passes     float64      `json:"passes"`
-		Convex     bool         `json:"convex"`
-	}{f.method, f.l2, f.step, r.Status, r.Reason, record.Float(r.Objective), record.Float(r.GradientNorm), r.Iterations, r.Passes, r.Convex})
+		Method     string          `json:"method"`
+		L2         float64         `json:"l2"`
+		Step       string          `json:"step"`
+		Status     learn.Status    `json:"status"`
+		Reason     string          `json:"reason"`
+		Objective  runfolder.Float `json:"objective"`
+		GradNorm   runfolder.Float `json:"grad_norm"`
+		Iterations int             `json:"iterations"`
+		Passes     float64         `json:"passes"`
+		Convex     bool            `json:"convex"`
+	}{f.method, f.l2, f.step, r.Status, r.Reason, runfolder.Float(r.Objective), runfolder.Float(r.GradientNorm), r.Iterations, r.Passes, r.Convex})
 	meta := map[string]string{
 		dataset.RecipeKey: t.set.Recipe.String(),
 		metaCounting:      f.counting,
@@ -238,7 +239,7 @@ func (t *training) writeReport(r *learn.Result, n *numbersOfResult, final *final
 			return err
 		}
 	}
-	n.ReportSeconds = record.Float(time.Since(started).Seconds())
+	n.ReportSeconds = runfolder.Float(time.Since(started).Seconds())
 	n.TotalSeconds = t.totalSeconds()
 	return nil
 }
@@ -260,7 +261,7 @@ func (t *training) printResult(n numbersOfResult) error {
 		{"model", n.Model},
 	}
 	if t.flags.report {
-		rows = append(rows, []string{"report", t.run.Path(record.ReportFile)})
+		rows = append(rows, []string{"report", t.run.Path(report.ReportFile)})
 	}
 	for _, e := range t.evals {
 		for _, metric := range []string{"accuracy", "class_accuracy", "f1", "iou", "log_loss", "calibration_error"} {
@@ -275,22 +276,22 @@ func (t *training) printResult(n numbersOfResult) error {
 	if n.L2Path != nil {
 		fmt.Fprintln(t.app.stdout, n.L2Path.table().Text())
 	}
-	_, err := fmt.Fprintln(t.app.stdout, record.Table{Headers: []string{"result", "value"}, Rows: rows}.Text())
+	_, err := fmt.Fprintln(t.app.stdout, report.Table{Headers: []string{"result", "value"}, Rows: rows}.Text())
 	return err
 }
 
 // gapShown returns a primal–dual gap without the sign that rounding alone gives
 // it: a gap is not negative, and its two sides are sums as large as value.
-func gapShown(gap, value float64) record.Float {
+func gapShown(gap, value float64) runfolder.Float {
 	const rounding = 1e-12
 	if gap < 0 && gap >= -rounding*math.Abs(value) {
 		return 0
 	}
-	return record.Float(gap)
+	return runfolder.Float(gap)
 }
 
 // orUnknown formats a number that may not be known.
-func orUnknown(format string, x record.Float) string {
+func orUnknown(format string, x runfolder.Float) string {
 	if math.IsNaN(float64(x)) {
 		return "not known"
 	}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/blockbp/blockbp/bp"
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/learn"
 )
 

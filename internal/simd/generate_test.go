@@ -11,18 +11,18 @@ import (
 
 // TestGenerated checks that the committed assembly is what the generator gives.
 func TestGenerated(t *testing.T) {
-	tools := filepath.Join("..", "..", "tools")
+	tools := "gen"
 	if _, err := os.Stat(filepath.Join(tools, "go.mod")); err != nil {
 		t.Skipf("skipped: the generator's module is no part of a released module; the test runs in a clone of the repository: %v", err)
 	}
-	if text, err := goTool(tools, "list", "-deps", "./simdgen"); err != nil {
-		t.Skipf("skipped: the generator's dependencies (avo, golang.org/x/tools) are not on this machine; the test runs after (cd tools && go mod download): %v\n%s", err, text)
+	if text, err := goTool(tools, "list", "-deps", "."); err != nil {
+		t.Skipf("skipped: the generator's dependencies (avo, golang.org/x/tools) are not on this machine; the test runs after (cd internal/simd/gen && go mod download): %v\n%s", err, text)
 	}
 	dir, err := filepath.Abs(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text, err := goTool(tools, "run", "./simdgen", "-dir", dir); err != nil {
+	if text, err := goTool(tools, "run", ".", "-dir", dir); err != nil {
 		t.Fatalf("generator: %v\n%s", err, text)
 	}
 	written, err := filepath.Glob(filepath.Join(dir, "*"))
@@ -37,10 +37,10 @@ func TestGenerated(t *testing.T) {
 		}
 		got, err := os.ReadFile(name)
 		if err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s is not what tools/simdgen gives (%v); run go generate ./internal/simd", name, err)
+			t.Errorf("%s is not what internal/simd/gen gives (%v); run go generate ./internal/simd", name, err)
 		}
 		if len(want) > 1<<20 {
-			t.Errorf("%s has %d bytes: split it (files in tools/simdgen/main.go), more than 1 MiB is too large for one file of the repository", name, len(want))
+			t.Errorf("%s has %d bytes: split it (files in internal/simd/gen/main.go), more than 1 MiB is too large for one file of the repository", name, len(want))
 		}
 	}
 	// What the generator writes no longer would still be compiled.
@@ -50,7 +50,7 @@ func TestGenerated(t *testing.T) {
 	}
 	for _, name := range assembly {
 		if !slices.Contains(written, filepath.Join(dir, name)) {
-			t.Errorf("%s is not written by tools/simdgen: remove it, and the declarations beside it", name)
+			t.Errorf("%s is not written by internal/simd/gen: remove it, and the declarations beside it", name)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// checkLayout holds what the compiler does against the offsets in tools/simdgen.
+// checkLayout holds what the compiler does against the offsets in internal/simd/gen.
 func checkLayout(t *testing.T, of string, fields []layoutField) {
 	t.Helper()
 	for _, f := range fields {

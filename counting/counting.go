@@ -1,0 +1,265 @@
+package counting
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/blockbp/blockbp/graph"
+)
+
+// Numbers are the entropy counting numbers c_s and c_uv of the free energy
+//
+//	(2)  B(θ) = max_τ ⟨θ,τ⟩ + Σ_s c_s H(τ_s) + Σ_uv c_uv H(τ_uv)
+//
+// and the node weights (3) ρ_s = c_s + Σ_v c_sv of the message updates.
+type Numbers struct {
+	Name string
+	Node []float64 // [nodes] c_s
+	Edge []float64 // [edges] c_uv = ρ_uv, positive
+	// Facts says what is known about this free energy on this graph: what the
+	// constructor knows, or what Prove has found.
+	Facts Facts
+	// Forests are, for tree-reweighted numbers whose sample was kept, the edges of
+	// each spanning forest that the appearances average: what TreeBound needs.
+	Forests [][]int32
+	// ForestWeights [forests] sum to 1; nil: all the same.
+	ForestWeights []float64
+
+	rhoNode []float64 // [nodes] ρ_s, positive
+	// class numbers the distinct values of Edge, where there are few: edges of one
+	// class that share a potential table share its exponentials too.
+	class      []uint8
+	numClasses int
+}
+
+// Facts are the provable properties of a choice of counting numbers.
+type Facts struct {
+	// Convex: the function of τ in (2) is provably concave on the local polytope,
+	// so every fixed point has the value B, wherever the iteration started.
+	Convex bool
+	// Dual: all c_s ≥ 0, so node-sequential updates never raise the dual value (7),
+	// which is a certified upper bound on B at any messages.
+	Dual bool
+	// Bound says how B compares with the true log-partition function.
+	Bound Bound
+}
+
+// Bound says how the value of an inference compares with log Z.
+type Bound string
+
+// The kinds of value.
+const (
+	Upper Bound = "upper" // log Z ≤ value
+	Lower Bound = "lower" // log Z ≥ value: of mean field, never of counting numbers
+	Exact Bound = "exact" // log Z = value
+	None  Bound = "none"  // an approximation of unknown sign
+)
+
+// maxClasses is the largest number of distinct edge counting numbers for which
+// exponentials of shared tables are shared: it fits the uint8 of Counting.class.
+const maxClasses = 256
+
+// What can be computed with. Potentials are divided by counting numbers, and
+// messages multiplied by them.
+const (
+	// smallestCount and largestCount bound c_uv, ρ_s and |c_s|, so that quotients
+	// and sums of them stay finite.
+	smallestCount, largestCount = 1e-100, 1e100
+	// largestRatio bounds c_uv/ρ_s: by it the rounding of a message is multiplied on
+	// its way into a belief.
+	largestRatio = 1e9
+)
+
+// New returns counting numbers given by hand, after checking that they
+// can be computed with: c_uv and ρ_s between 1e-100 and 1e100, c_uv at most 1e9
+// times the ρ_s of its ends. Nothing is claimed of them until Prove is called.
+// The slices are kept without copying.
+func New(name string, g *graph.Graph, node, edge []float64) (*Numbers, error) {
+	if len(node) != g.NumNodes() || len(edge) != g.NumEdges() {
+		return nil, fmt.Errorf("counting numbers for %d nodes and %d edges, the network has %d and %d", len(node), len(edge), g.NumNodes(), g.NumEdges())
+	}
+	c := &Numbers{Name: name, Node: node, Edge: edge, rhoNode: make([]float64, len(node)), Facts: Facts{Bound: None}}
+	for e, x := range edge {
+		if want := whatIsWanted(x); want != "" {
+			return nil, fmt.Errorf("counting number of edge %d (%d – %d) is %v, want %s", e, g.U(int32(e)), g.V(int32(e)), x, want)
+		}
+	}
+	for s := range node {
+		if err := c.weigh(g, int32(s)); err != nil {
+			return nil, err
+		}
+	}
+	c.classify()
+	return c, nil
+}
+
+// whatIsWanted says what a number that potentials are divided by should be, or
+// nothing where it can be used.
+func whatIsWanted(x float64) string {
+	switch {
+	case !(x > 0) || math.IsInf(x, 0):
+		return "a positive number"
+	case x < smallestCount || x > largestCount:
+		return fmt.Sprintf("one from %g to %g: potentials divided by it overflow or vanish; multiplying all counting numbers and potentials by one factor changes no belief", smallestCount, largestCount)
+	}
+	return ""
+}
+
+// weigh computes ρ_s of equation (3).
+func (c *Numbers) weigh(g *graph.Graph, s int32) error {
+	rho := c.Node[s]
+	if !(math.Abs(rho) <= largestCount) {
+		return fmt.Errorf("counting number of node %d is %v, want a number from %g to %g", s, rho, -largestCount, largestCount)
+	}
+	for _, d := range g.Incoming(s) {
+		rho += c.Edge[d>>1]
+	}
+	if want := whatIsWanted(rho); want != "" {
+		return fmt.Errorf("node %d: its counting number and those of its edges sum to %v (ρ_s of equation 3), want %s", s, rho, want)
+	}
+	for _, d := range g.Incoming(s) {
+		if e := d >> 1; c.Edge[e] > largestRatio*rho {
+			return fmt.Errorf("counting number of edge %d (%d – %d) is %v, more than %g times %v, the sum of those of node %d and its edges (ρ_s of equation 3): beliefs of the node would be rounding errors; raise its counting number",
+				e, g.U(e), g.V(e), c.Edge[e], largestRatio, rho, s)
+		}
+	}
+	c.rhoNode[s] = rho
+	return nil
+}
+
+// Convex returns c_s = c_uv = 1: strongly convex, an upper bound, loose. It is
+// the choice of the paper's authors.
+func Convex(g *graph.Graph) *Numbers {
+	c := must(New("convex", g, constants(g.NumNodes(), 1), constants(g.NumEdges(), 1)))
+	c.Facts = Facts{Convex: true, Dual: true, Bound: Upper}
+	return c
+}
+
+// Bethe returns c_s = 1 − deg s, c_uv = 1: ordinary belief propagation. It is
+// exact on forests. Elsewhere it bounds nothing, and Facts does not call it
+// convex, although it is where no component has more than one loop: Prove finds
+// that.
+func Bethe(g *graph.Graph) *Numbers {
+	node := make([]float64, g.NumNodes())
+	for s := range node {
+		node[s] = 1 - float64(g.Degree(int32(s)))
+	}
+	c := must(New("bethe", g, node, constants(g.NumEdges(), 1)))
+	c.Facts = Facts{Bound: None}
+	if g.IsForest() {
+		c.Facts = Facts{Convex: true, Bound: Exact}
+	}
+	return c
+}
+
+// TreeReweighted returns c_s = 1 − Σ_v μ_sv, c_uv = μ_uv for edge appearances μ
+// [edges] that the caller knows to lie in the spanning-forest polytope, as the
+// averages of sampled forests do: convex, and an upper bound. That they do is not
+// checked; for numbers of unknown origin there is New with Prove.
+func TreeReweighted(g *graph.Graph, appearance []float64) (*Numbers, error) {
+	if len(appearance) != g.NumEdges() {
+		return nil, fmt.Errorf("%d edge appearances, the network has %d edges", len(appearance), g.NumEdges())
+	}
+	node := constants(g.NumNodes(), 1)
+	u, v := g.Ends()
+	for e, mu := range appearance {
+		node[u[e]] -= mu
+		node[v[e]] -= mu
+	}
+	c, err := New("trw", g, node, appearance)
+	if err != nil {
+		return nil, err
+	}
+	for s := range c.rhoNode {
+		c.rhoNode[s] = 1 // by definition; the sum above may be off by rounding
+	}
+	c.Facts = Facts{Convex: true, Bound: Upper}
+	if g.IsForest() && allOne(appearance) {
+		c.Facts.Bound = Exact
+	}
+	return c, nil
+}
+
+// WeightedForests returns the tree-reweighted numbers whose edge appearances are the
+// weighted average of spanning forests, and keeps these for TreeBound. weights
+// [forests] are not negative and sum to 1; every edge must be in a forest of
+// positive weight. The slices are kept without copying.
+func WeightedForests(g *graph.Graph, forests [][]int32, weights []float64) (*Numbers, error) {
+	appearance := make([]float64, g.NumEdges())
+	for i, forest := range forests {
+		for _, e := range forest {
+			appearance[e] += weights[i]
+		}
+	}
+	c, err := TreeReweighted(g, appearance)
+	if err != nil {
+		return nil, err
+	}
+	c.Forests, c.ForestWeights = forests, weights
+	return c, nil
+}
+
+// ForestWeight returns the weight of forest i in the average.
+func (c *Numbers) ForestWeight(i int) float64 {
+	if c.ForestWeights == nil {
+		return 1 / float64(len(c.Forests))
+	}
+	return c.ForestWeights[i]
+}
+
+// RhoNode returns ρ_s of equation (3).
+func (c *Numbers) RhoNode(s int32) float64 { return c.rhoNode[s] }
+
+// Rho returns ρ_s of equation (3) for all nodes [nodes]: read it only.
+func (c *Numbers) Rho() []float64 { return c.rhoNode }
+
+// Classes numbers the distinct values of Edge: class [edges] is the number of each
+// edge's, below n. class is nil where there are more than 256 of them. Read it only.
+func (c *Numbers) Classes() (class []uint8, n int) { return c.class, c.numClasses }
+
+// classify numbers the distinct edge counting numbers if there are few.
+func (c *Numbers) classify() {
+	number := make(map[float64]uint8)
+	class := make([]uint8, len(c.Edge))
+	last, lastClass := math.NaN(), uint8(0)
+	for e, x := range c.Edge {
+		if x != last {
+			id, ok := number[x]
+			if !ok {
+				if len(number) == maxClasses {
+					return
+				}
+				id = uint8(len(number))
+				number[x] = id
+			}
+			last, lastClass = x, id
+		}
+		class[e] = lastClass
+	}
+	c.class, c.numClasses = class, len(number)
+}
+
+func constants(n int, x float64) []float64 {
+	s := make([]float64, n)
+	for i := range s {
+		s[i] = x
+	}
+	return s
+}
+
+func allOne(x []float64) bool {
+	for _, v := range x {
+		if v != 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// must is for counting numbers that are legal by construction.
+func must(c *Numbers, err error) *Numbers {
+	if err != nil {
+		panic("counting: " + err.Error())
+	}
+	return c
+}

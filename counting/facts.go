@@ -1,0 +1,140 @@
+package counting
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/spanning"
+)
+
+// countTolerance is the rounding allowed in counting numbers that come from
+// files.
+const countTolerance = 1e-9
+
+// Prove finds out what can be said of counting numbers given by hand and sets
+// Facts. What is not proved is not claimed: Convex may be false for a free
+// energy that is convex, and Bound None for one that is a bound.
+func (c *Numbers) Prove(g *graph.Graph) {
+	c.Facts = Facts{Dual: true, Convex: c.provablyConvex(g), Bound: None}
+	for _, x := range c.Node {
+		c.Facts.Dual = c.Facts.Dual && x >= 0
+	}
+	switch {
+	case c.isBethe(g) && g.IsForest():
+		c.Facts.Bound = Exact
+	case c.boundsLogZ(g):
+		c.Facts.Bound = Upper
+	}
+}
+
+// provablyConvex tests the condition of Heskes (2006) and Weiss, Yanover and
+// Meltzer (2007): edge entropies can be split into conditional entropies
+// H_uv − H_s, which are concave, so that every negative c_s is covered. What an
+// edge does not give to one end it gives to the other, so the same numbers must
+// fit into the capacities ρ_s.
+func (c *Numbers) provablyConvex(g *graph.Graph) bool {
+	return canShift(g, c.Edge, c.rhoNode)
+}
+
+// maxSpread is the largest quotient of amounts to be shifted between which
+// spanning.CanShift can decide: it forgives 1e-9 of the largest, which must be
+// little beside the smallest.
+const maxSpread = 1e5
+
+// canShift reports whether the supply of every edge can be split between its
+// ends without exceeding their capacities. It may be false for amounts of very
+// different sizes where the answer would be yes.
+func canShift(g *graph.Graph, supply, capacity []float64) bool {
+	arriving := make([]float64, g.NumNodes()) // at a node if it gets all that its edges have
+	smallest, largest := math.Inf(1), 0.0
+	for e, a := range supply {
+		if a > 0 {
+			smallest, largest = min(smallest, a), max(largest, a)
+		}
+		arriving[g.U(int32(e))] += a
+		arriving[g.V(int32(e))] += a
+	}
+	halves := true
+	for s, all := range arriving {
+		halves = halves && all/2 <= capacity[s]
+		arriving[s] = min(all, capacity[s]) // more room than that is of no use, but would be forgiven more
+		largest = max(largest, arriving[s])
+	}
+	return halves || largest <= maxSpread*smallest && spanning.CanShift(g, supply, arriving)
+}
+
+func (c *Numbers) isBethe(g *graph.Graph) bool {
+	for _, x := range c.Edge {
+		if math.Abs(x-1) > countTolerance {
+			return false
+		}
+	}
+	for _, x := range c.rhoNode {
+		if math.Abs(x-1) > countTolerance {
+			return false
+		}
+	}
+	return true
+}
+
+// boundsLogZ tests whether the entropy Σ ρ_s H_s − Σ c_uv I_uv is at least that
+// of a convex combination of forests, Σ H_s − Σ μ_uv I_uv, and so at least the
+// true one. Since I_uv ≤ min(H_u, H_v), it is enough that the excess c_uv − μ_uv
+// can be shifted into the nodes' ρ_s − 1.
+func (c *Numbers) boundsLogZ(g *graph.Graph) bool {
+	spare := make([]float64, len(c.rhoNode))
+	for s, rho := range c.rhoNode {
+		if rho < 1-countTolerance {
+			return false
+		}
+		spare[s] = math.Max(0, rho-1)
+	}
+	if canShift(g, c.Edge, spare) { // μ = 0: the forest without edges
+		return true
+	}
+	if spanning.CheckForestPolytope(g, c.Edge).Status == spanning.Inside { // μ = c
+		return true
+	}
+	return canShift(g, c.excess(g), spare)
+}
+
+// excess returns c_uv − μ_uv for the appearances μ of sampled forests, 0 where
+// that is negative or rounding.
+func (c *Numbers) excess(g *graph.Graph) []float64 {
+	mu := spanning.Cover(g, rand.New(rand.NewPCG(1, 1)), ForestsForAppearance, false).Appearance()
+	excess := make([]float64, len(mu))
+	for e := range mu {
+		if x := c.Edge[e] - mu[e]; x > countTolerance {
+			excess[e] = x
+		}
+	}
+	return excess
+}
+
+// ForestsForAppearance is how many spanning forests are averaged, at least, for
+// the edge appearances of SampledTreeReweighted.
+const ForestsForAppearance = 16
+
+// SampledTreeReweighted returns tree-reweighted counting numbers whose edge
+// appearances are the average of random spanning forests that prefer edges
+// chosen less often so far, drawn until every edge is covered.
+func SampledTreeReweighted(g *graph.Graph, seed uint64) (*Numbers, error) {
+	return sampledTreeReweighted(g, seed, false)
+}
+
+// CertifiableTreeReweighted returns the same numbers and keeps the forests, about
+// 4 bytes per node and forest, so that TreeBound can certify an inference.
+func CertifiableTreeReweighted(g *graph.Graph, seed uint64) (*Numbers, error) {
+	return sampledTreeReweighted(g, seed, true)
+}
+
+func sampledTreeReweighted(g *graph.Graph, seed uint64, keep bool) (*Numbers, error) {
+	sample := spanning.Cover(g, rand.New(rand.NewPCG(seed, 0x7472772d626f756e)), ForestsForAppearance, keep)
+	c, err := TreeReweighted(g, sample.Appearance())
+	if err != nil {
+		return nil, err
+	}
+	c.Forests = sample.Kept
+	return c, nil
+}

@@ -1,0 +1,297 @@
+package counting
+
+import (
+	"bufio"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/internal/oracle"
+)
+
+// treeReweightedCounts are the counting numbers of edge appearances μ, without
+// any facts claimed.
+func treeReweightedCounts(t fataler, g *graph.Graph, mu []float64) *Numbers {
+	t.Helper()
+	node := constants(g.NumNodes(), 1)
+	for e, x := range mu {
+		node[g.U(int32(e))] -= x
+		node[g.V(int32(e))] -= x
+	}
+	c, err := New("trw", g, node, mu)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return c
+}
+
+func TestProveKnownCases(t *testing.T) {
+	triangle, chain := legal(gen.Complete(3)), legal(gen.Chain(4))
+	grid, k4 := legal(graph.Grid(3, 3, graph.GridOptions{})), legal(gen.Complete(4))
+	cover := legal(SampledTreeReweighted(grid, 3))
+	for _, test := range []struct {
+		name string
+		g    *graph.Graph
+		c    *Numbers
+		want Facts
+	}{
+		{"convex on a loop", triangle, Convex(triangle), Facts{Convex: true, Dual: true, Bound: Upper}},
+		{"convex on a chain", chain, Convex(chain), Facts{Convex: true, Dual: true, Bound: Upper}},
+		{"bethe on a chain", chain, Bethe(chain), Facts{Convex: true, Bound: Exact}},
+		{"bethe on one loop", triangle, Bethe(triangle), Facts{Convex: true, Bound: None}}, // Heskes 2004: one loop is convex
+		{"bethe on a grid", grid, Bethe(grid), Facts{Bound: None}},
+		{"spanning forests", grid, treeReweightedCounts(t, grid, cover.Edge), Facts{Convex: true, Bound: Upper}},
+		{"two thirds on a triangle", triangle, treeReweightedCounts(t, triangle, constants(3, 2.0/3)), Facts{Convex: true, Bound: Upper}},
+		{"more than a triangle has", triangle, treeReweightedCounts(t, triangle, constants(3, 0.67)), Facts{Convex: true, Bound: None}},
+		{"half on a chain", chain, treeReweightedCounts(t, chain, constants(3, 0.5)), Facts{Convex: true, Dual: true, Bound: Upper}},
+		{"mean field side", triangle, legal(New("", triangle, constants(3, 1), constants(3, 0.1))), Facts{Convex: true, Dual: true, Bound: Upper}},
+		{"forests and a little more", k4, legal(New("", k4, constants(4, 1.2-3*0.55), constants(6, 0.55))), Facts{Convex: true, Bound: Upper}},
+		{"small entropies", triangle, legal(New("", triangle, constants(3, 0.1), constants(3, 0.1))), Facts{Convex: true, Dual: true, Bound: None}},
+	} {
+		test.c.Prove(test.g)
+		if test.c.Facts != test.want {
+			t.Errorf("%s: %+v, want %+v", test.name, test.c.Facts, test.want)
+		}
+	}
+}
+
+// TestLargeNumbersHideNothing: large counting numbers elsewhere in the network,
+// beside which the rest looks like rounding, change no answer about the rest.
+func TestLargeNumbersHideNothing(t *testing.T) {
+	g := legal(graph.FromEdges(6, []int32{0, 1, 2, 4}, []int32{1, 2, 0, 5})) // a triangle, a lone node, an edge
+	for _, test := range []struct {
+		triangle []float64 // c_s, c_uv
+		want     Facts
+	}{
+		{[]float64{1 - 2*0.9, 0.9}, Facts{Convex: true, Bound: None}}, // more than forests have
+		{[]float64{0.1 - 2, 1}, Facts{Bound: None}},
+		{[]float64{1, 1}, Facts{Convex: true, Dual: true, Bound: Upper}},
+	} {
+		s, e := test.triangle[0], test.triangle[1]
+		for _, large := range []float64{1, 1e3, 1e10, 1e15, 1e99} {
+			for i, c := range []*Numbers{
+				legal(New("", g, []float64{s, s, s, large, 1, 1}, []float64{e, e, e, 1})),
+				legal(New("", g, []float64{s, s, s, 1, 1, 1}, []float64{e, e, e, large})),
+			} {
+				if c.Facts != (Facts{Bound: None}) {
+					t.Errorf("%+v is claimed before it is proved", c.Facts)
+				}
+				c.Prove(g)
+				if c.Facts != test.want {
+					t.Errorf("triangle %v, large number %g (%d): %+v, want %+v", test.triangle, large, i, c.Facts, test.want)
+				}
+			}
+		}
+	}
+}
+
+// TestNamedCountings: what the constructors claim, Prove proves.
+func TestNamedCountings(t *testing.T) {
+	rng := source(1)
+	for name, g := range loopyGraphs() {
+		for _, c := range []*Numbers{Convex(g), Bethe(g), legal(SampledTreeReweighted(g, rng.Uint64()))} {
+			claimed := c.Facts
+			c.Prove(g)
+			if claimed.Convex && !c.Facts.Convex || claimed.Dual && !c.Facts.Dual || claimed.Bound != c.Facts.Bound {
+				t.Errorf("%s on %s: claims %+v, proved %+v", c.Name, name, claimed, c.Facts)
+			}
+			for s := range c.Node { // (3)
+				rho := c.Node[s]
+				for _, d := range g.Incoming(int32(s)) {
+					rho += c.Edge[d>>1]
+				}
+				if !near(rho, c.RhoNode(int32(s)), 1e-14) {
+					t.Errorf("%s on %s: ρ of node %d is %v, want %v", c.Name, name, s, c.RhoNode(int32(s)), rho)
+				}
+			}
+		}
+	}
+}
+
+// TestProveOnReferences: independent code has noted which edge appearances of
+// the reference models lie in the forest polytope.
+func TestProveOnReferences(t *testing.T) {
+	for _, name := range []string{"ba20_K3", "chain30_K3", "mixedcard12", "grid4x4_K3_huge"} {
+		dir := oracle.SharedData(t, "reference", name)
+		ref, err := oracle.LoadReference(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := ref.Model.Graph
+		for file, rho := range ref.Rho {
+			inside, known := polytopeFlag(t, filepath.Join(dir, strings.Replace(file, "rho_", "trw_", 1)+".txt"))
+			if !known {
+				continue
+			}
+			c := treeReweightedCounts(t, g, rho)
+			c.Prove(g)
+			if bounded := c.Facts.Bound != None; bounded != inside {
+				t.Errorf("%s/%s: %+v, in the polytope: %v", name, file, c.Facts, inside)
+			}
+		}
+		for file, counts := range ref.Counts {
+			c := legal(New(file, g, counts.Node, counts.Edge))
+			c.Prove(g)
+			if !c.Facts.Dual || !c.Facts.Convex {
+				t.Errorf("%s/%s: %+v, and c_s ≥ 0", name, file, c.Facts)
+			}
+			if c.Facts.Bound == Upper && ref.Solutions[strings.Replace(file, "counts_", "convex_", 1)].LogZ < ref.Solutions["exact"].LogZ {
+				t.Errorf("%s/%s: not an upper bound", name, file)
+			}
+		}
+	}
+}
+
+// polytopeFlag reads "in forest polytope …: True" from the head of a solution.
+func polytopeFlag(t *testing.T, path string) (inside, known bool) {
+	t.Helper()
+	f, err := os.Open(path)
+	if os.IsNotExist(err) {
+		return false, false
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		if line := lines.Text(); strings.Contains(line, "in forest polytope") {
+			return strings.HasSuffix(line, "True"), true
+		}
+	}
+	return false, false
+}
+
+// drawGraph returns a graph of 2 to 6 nodes.
+func drawGraph(t *rapid.T) *graph.Graph {
+	n := rapid.IntRange(2, 6).Draw(t, "nodes")
+	p := rapid.SampledFrom([]float64{0.3, 0.6, 1}).Draw(t, "density")
+	return legal(gen.ErdosRenyi(n, p, source(rapid.Uint64().Draw(t, "graph"))))
+}
+
+// drawCounting draws counting numbers around bethe, trw and convex.
+func drawCounting(t *rapid.T, g *graph.Graph) *Numbers {
+	node, edge := make([]float64, g.NumNodes()), make([]float64, g.NumEdges())
+	// Multiples of 1/8, so that sums are exact and never within a tolerance.
+	number := func(lo, hi int, label string) float64 { return float64(rapid.IntRange(lo, hi).Draw(t, label)) / 8 }
+	even := number(1, 10, "all c_uv")
+	for e := range edge {
+		edge[e] = even
+		if rapid.IntRange(0, 3).Draw(t, "own") == 0 {
+			edge[e] = number(1, 16, "c_uv")
+		}
+	}
+	for s := range node {
+		node[s] = 1
+		if rapid.Bool().Draw(t, "own") {
+			node[s] = number(1, 24, "ρ_s")
+		}
+		for _, d := range g.Incoming(int32(s)) {
+			node[s] -= edge[d>>1]
+		}
+	}
+	c := legal(New("drawn", g, node, edge))
+	c.Prove(g)
+	return c
+}
+
+// eachSet calls visit with every non-empty set of nodes, as bits, and the edges
+// inside it.
+func eachSet(g *graph.Graph, visit func(set uint, inside []int32)) {
+	for set := uint(1); set < 1<<g.NumNodes(); set++ {
+		var inside []int32
+		for e := range int32(g.NumEdges()) {
+			if set>>g.U(e)&1 == 1 && set>>g.V(e)&1 == 1 {
+				inside = append(inside, e)
+			}
+		}
+		visit(set, inside)
+	}
+}
+
+// TestConvexByAllSets: the free energy is concave exactly if no set S of nodes
+// has Σ_{s∈S} ρ_s < Σ_{E(S)} c_uv. Where one has, making its nodes copies of one
+// another, independent of the rest, gives curvature of the wrong sign: with
+// τ_s = (½,½), δ_s = ±1 and the edges of S on the diagonal it is
+// −4 (Σ ρ_s − Σ c_uv). Facts.Convex must say the same.
+func TestConvexByAllSets(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := drawGraph(t)
+		c := drawCounting(t, g)
+		concave := true
+		eachSet(g, func(set uint, inside []int32) {
+			slack := 0.0
+			for s := range int32(g.NumNodes()) {
+				if set>>s&1 == 1 {
+					slack += c.RhoNode(s)
+				}
+			}
+			for _, e := range inside {
+				slack -= c.Edge[e]
+			}
+			concave = concave && slack >= 0
+		})
+		if c.Facts.Convex != concave {
+			t.Fatalf("%+v with c_s = %v and c_uv = %v, concave: %v", c.Facts, c.Node, c.Edge, concave)
+		}
+	})
+}
+
+// TestAppearanceOfForestsIsInThePolytope: by Edmonds' inequalities, one by one.
+func TestAppearanceOfForestsIsInThePolytope(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := drawGraph(t)
+		c := legal(SampledTreeReweighted(g, rapid.Uint64().Draw(t, "seed")))
+		eachSet(g, func(set uint, inside []int32) {
+			excess := 1.0
+			for s := range g.NumNodes() {
+				excess -= float64(set >> s & 1)
+			}
+			for _, e := range inside {
+				excess += c.Edge[e]
+			}
+			if excess > 1e-12 {
+				t.Fatalf("μ = %v exceeds the rank of the node set %b by %g", c.Edge, set, excess)
+			}
+		})
+	})
+}
+
+// TestCountingErrors: what cannot be used is named.
+func TestCountingErrors(t *testing.T) {
+	g := legal(gen.Chain(3))
+	inf, nan := math.Inf(1), math.NaN()
+	for _, test := range []struct {
+		node, edge []float64
+		want       string
+	}{
+		{[]float64{1, 1}, []float64{1, 1}, "counting numbers for 2 nodes and 2 edges, the network has 3 and 2"},
+		{[]float64{1, 1, 1}, []float64{1}, "counting numbers for 3 nodes and 1 edges"},
+		{[]float64{1, 1, 1}, []float64{1, 0}, "counting number of edge 1 (1 – 2) is 0, want a positive number"},
+		{[]float64{1, 1, 1}, []float64{-1, 1}, "counting number of edge 0 (0 – 1) is -1"},
+		{[]float64{1, 1, 1}, []float64{nan, 1}, "counting number of edge 0 (0 – 1) is NaN"},
+		{[]float64{1, 1, 1}, []float64{inf, 1}, "counting number of edge 0 (0 – 1) is +Inf"},
+		{[]float64{1, nan, 1}, []float64{1, 1}, "counting number of node 1 is NaN"},
+		{[]float64{1, 1, -inf}, []float64{1, 1}, "counting number of node 2 is -Inf"},
+		{[]float64{1, -2, 1}, []float64{1, 1}, "node 1: its counting number and those of its edges sum to 0"},
+	} {
+		if _, err := New("given", g, test.node, test.edge); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%v %v: error %v, want %q", test.node, test.edge, err, test.want)
+		}
+	}
+	if c, err := TreeReweighted(g, []float64{1, 0.5}); err != nil || c.Facts != (Facts{Convex: true, Bound: Upper}) {
+		t.Errorf("half an edge of a tree: %+v, %v", c, err)
+	}
+	if _, err := TreeReweighted(g, []float64{1}); err == nil {
+		t.Error("one appearance for two edges was accepted")
+	}
+	if _, err := TreeReweighted(g, []float64{1, 0}); err == nil || !strings.Contains(err.Error(), "edge 1") {
+		t.Errorf("appearance 0: error %v", err)
+	}
+}

@@ -1,0 +1,218 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/blockbp/blockbp/internal/machine"
+)
+
+// ScalePlan says what MeasureScale measures. QuickScalePlan and FullScalePlan are
+// the ones to use; docs/performance.md describes them.
+type ScalePlan struct {
+	// Grids are the sides of square grids and BA the numbers of nodes of
+	// Barabási–Albert graphs, both ascending.
+	Grids, BA []int
+	// TileHeight × TileWidth nodes of a grid are a block; they divide the sides. A
+	// Barabási–Albert graph is cut into blocks of as many nodes, grown breadth first.
+	TileHeight, TileWidth int
+	States                int
+	// Turns is the least number of turns in which iterations are timed; more are taken
+	// where a pass over all blocks needs more.
+	Turns int
+	// MostMemory bounds what a network may need, in bytes. Those that need more are left
+	// out.
+	MostMemory int64
+}
+
+// QuickScalePlan goes to 2·10⁵ nodes, in less than half a minute.
+func QuickScalePlan() ScalePlan {
+	p := FullScalePlan()
+	p.Grids, p.BA = []int{100, 200, 400}, []int{10_000, 50_000, 200_000}
+	return p
+}
+
+// FullScalePlan goes to 4·10⁶ nodes, in a few minutes.
+func FullScalePlan() ScalePlan {
+	return ScalePlan{
+		Grids: []int{100, 200, 500, 1000, 2000}, BA: []int{10_000, 50_000, 200_000, 1_000_000},
+		TileHeight: 20, TileWidth: 50, States: 8, Turns: 15,
+		MostMemory: machine.AvailableMemory() / 2,
+	}
+}
+
+// Scale is what MeasureScale found.
+type Scale struct {
+	Networks []NetworkScale `json:"networks"`
+	// Growth compares the sizes of each kind of graph.
+	Growth []Growth `json:"growth"`
+	// Disturbance is that of Speed, over the turns of all networks.
+	Disturbance float64 `json:"disturbance"`
+	// Left are networks that were left out, and why.
+	Left []string `json:"left_out,omitempty"`
+}
+
+// NetworkScale is what it takes to learn on one network, on one thread.
+type NetworkScale struct {
+	Kind       string  `json:"kind"` // grid or ba
+	Graph      string  `json:"graph"`
+	Nodes      int     `json:"nodes"`
+	Edges      int     `json:"edges"`
+	States     int     `json:"states"`
+	Blocks     int     `json:"blocks"`
+	BlockNodes int     `json:"block_nodes"`
+	Cut        float64 `json:"cut_fraction"` // of the edges
+	// Groups is the number of pairs of blocks that share edges, and TouchedGroups how
+	// many of them a block is in, in the mean.
+	Groups        int     `json:"groups"`
+	TouchedGroups float64 `json:"touched_groups"`
+
+	BuildSeconds     float64 `json:"build_seconds"`     // the graph
+	PartitionSeconds float64 `json:"partition_seconds"` // its blocks
+	// SetupSeconds are from the call of learn.Fit to its first exact gradient: counting
+	// numbers, messages, second moments of the features, statistics of the labels, and
+	// a visit of every block.
+	SetupSeconds float64 `json:"setup_seconds"`
+	// PassSeconds are those of the first pass of iterations over all blocks.
+	PassSeconds float64 `json:"pass_seconds"`
+	// NsPerEdge is such a pass, but a later one, per edge of the network.
+	NsPerEdge float64 `json:"ns_per_edge"`
+	// MsPerIteration is the mean over the iterations of this pass; Best and Median are
+	// those of its turns of turnIterations iterations.
+	MsPerIteration       float64 `json:"ms_per_iteration"`
+	MsPerIterationBest   float64 `json:"ms_per_iteration_best"`
+	MsPerIterationMedian float64 `json:"ms_per_iteration_median"`
+	// NsRatio and IterationRatio are NsPerEdge and MsPerIterationMedian over those of the
+	// smallest network of the kind, measured in the same turns.
+	NsRatio        float64 `json:"ns_per_edge_over_smallest"`
+	IterationRatio float64 `json:"ms_per_iteration_over_smallest"`
+
+	// NeedBytes is what features, messages, graph, blocks and gradient should need by the
+	// count of docs/performance.md.
+	NeedBytes float64 `json:"need_bytes"`
+	// PeakBytes is the most memory that the process had, from the building of the graph
+	// to the end of the first pass; 0 where the system does not tell.
+	PeakBytes        int64   `json:"peak_bytes"`
+	PeakBytesPerNode float64 `json:"peak_bytes_per_node"`
+}
+
+// Growth is how much the cost varies over the sizes of one kind of graph: the
+// largest over the smallest of the ratios to the smallest network.
+type Growth struct {
+	Kind           string  `json:"kind"`
+	FromNodes      int     `json:"from_nodes"`
+	ToNodes        int     `json:"to_nodes"`
+	NsRatio        float64 `json:"ns_per_edge_ratio"`
+	IterationRatio float64 `json:"ms_per_iteration_ratio"`
+
+	// The extremes met so far.
+	ns, iteration [2]float64
+}
+
+// scaleRun is a measurement on its way.
+type scaleRun struct {
+	ctx   context.Context
+	plan  ScalePlan
+	say   func(string)
+	scale Scale
+	// excess of the median turn over the best, as a share of it, of every network.
+	excess []float64
+}
+
+// MeasureScale measures building, partitioning and learning on networks of growing
+// size, in blocks of one size. say is told what is measured next; it may be nil.
+// When ctx ends, so does the measurement, with its error.
+func MeasureScale(ctx context.Context, plan ScalePlan, say func(stage string)) (*Scale, error) {
+	if say == nil {
+		say = func(string) {}
+	}
+	r := &scaleRun{ctx: ctx, plan: plan, say: say}
+	var grids, ba []scaleCase
+	for _, side := range plan.Grids {
+		grids = append(grids, plan.grid(side))
+	}
+	for _, nodes := range plan.BA {
+		ba = append(ba, plan.ba(nodes))
+	}
+	for _, cases := range [][]scaleCase{grids, ba} {
+		if err := r.measureKind(cases); err != nil {
+			return nil, err
+		}
+	}
+	r.scale.Disturbance = machine.Summarise(r.excess).Median
+	return &r.scale, nil
+}
+
+// measureKind measures the networks of one kind. The smallest stays to be measured
+// again in turns with each of the others, so that a disturbance of the machine
+// hits both and ratios can be trusted.
+func (r *scaleRun) measureKind(cases []scaleCase) error {
+	var smallest *scaleNetwork
+	var growth Growth
+	for _, c := range cases {
+		if need := building * c.needBytes(); need > float64(r.plan.MostMemory) {
+			r.scale.Left = append(r.scale.Left, fmt.Sprintf("%s: it needs about %.2g GB, and at most %.2g GB are to be used", c.name(), need/giga, float64(r.plan.MostMemory)/giga))
+			continue
+		}
+		n, err := r.measure(c, smallest)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.name(), err)
+		}
+		if smallest == nil {
+			smallest = n
+			defer n.turns.stop()
+		}
+		r.scale.Networks = append(r.scale.Networks, n.result)
+		growth.include(&n.result)
+	}
+	if smallest != nil {
+		r.scale.Growth = append(r.scale.Growth, growth)
+	}
+	return nil
+}
+
+// measure measures one network. If it is the smallest, which stays, smallest is nil;
+// of others only the result is left.
+func (r *scaleRun) measure(c scaleCase, smallest *scaleNetwork) (*scaleNetwork, error) {
+	n, err := r.begin(c)
+	if err != nil {
+		return nil, err
+	}
+	if smallest == nil {
+		return n, r.timeTurns(n, n)
+	}
+	defer n.turns.stop()
+	err = r.timeTurns(n, smallest)
+	return &scaleNetwork{result: n.result}, err
+}
+
+// include widens the comparison by a network; the first is the smallest.
+func (g *Growth) include(n *NetworkScale) {
+	if g.Kind == "" {
+		g.Kind, g.FromNodes = n.Kind, n.Nodes
+		g.ns, g.iteration = [2]float64{n.NsRatio, n.NsRatio}, [2]float64{n.IterationRatio, n.IterationRatio}
+	}
+	widen := func(extremes *[2]float64, x float64) float64 {
+		extremes[0], extremes[1] = min(extremes[0], x), max(extremes[1], x)
+		return extremes[1] / extremes[0]
+	}
+	g.ToNodes = n.Nodes
+	g.NsRatio, g.IterationRatio = widen(&g.ns, n.NsRatio), widen(&g.iteration, n.IterationRatio)
+}
+
+// timeTurns times iterations on a network in turns with the smallest of its kind:
+// at least a pass over all blocks.
+func (r *scaleRun) timeTurns(n, smallest *scaleNetwork) error {
+	tasks := []machine.Task{n.turns}
+	if n != smallest {
+		tasks = append(tasks, smallest.turns)
+	}
+	turns := max(r.plan.Turns, (n.result.Blocks+turnIterations-1)/turnIterations)
+	timings, err := machine.Interleave(r.ctx, machine.Rounds{Least: turns}, tasks...)
+	if err != nil {
+		return err
+	}
+	n.take(timings[0], timings[len(timings)-1], smallest)
+	r.excess = append(r.excess, timings[0].Median/timings[0].Minimum-1)
+	return nil
+}

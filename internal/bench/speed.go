@@ -1,0 +1,184 @@
+package bench
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/machine"
+)
+
+// Ceilings are what the machine can do at most; see Speed.
+type Ceilings = machine.Ceilings
+
+// Double names double precision in results.
+const Double = machine.Double
+
+// SpeedPlan says what MeasureSpeed measures. QuickSpeedPlan and FullSpeedPlan are
+// the ones to use; docs/performance.md describes them.
+type SpeedPlan struct {
+	// Grid is the side of a square grid and BA the number of nodes of a
+	// Barabási–Albert graph whose phases are measured, cut as training cuts them by
+	// default.
+	Grid, BA int
+	// States are the numbers of states to measure with, and SingleStates those of them
+	// to measure with in single precision too. ReferenceStates, one of them, is that of
+	// everything that is measured with one number only.
+	States, SingleStates []int
+	ReferenceStates      int
+	// SizeSides are the sides of grids of growing size, cut into tiles of SizeTile ×
+	// SizeTile nodes, which divides them all.
+	SizeSides []int
+	SizeTile  int
+	// ThreadInstances are instances, grids of ThreadGrid × ThreadGrid nodes, that
+	// threads share; ThreadSide is the side of a grid of which they share the blocks.
+	ThreadInstances, ThreadGrid, ThreadSide int
+	// MethodGrids are sides of grids that the three methods learn, to a gradient of
+	// MethodTolerance relative to the first, MethodRepeats times each, cut
+	// into TileRows × TileCols tiles.
+	MethodGrids     []int
+	MethodTolerance float64
+	MethodRepeats   int
+	TileRows        int
+	TileCols        int
+	// Ceilings, and Rounds for everything else, say how often a measurement is
+	// repeated.
+	Ceilings, Rounds machine.Rounds
+	// Within is when measurements are to be done: what is measured after three quarters
+	// of it is repeated once only. 0: there is no hurry.
+	Within time.Duration
+	// MostMemory bounds what single measurements allocate, in bytes. Those that need
+	// more are made smaller or left out.
+	MostMemory int64
+}
+
+// precisions returns those to measure with at so many states.
+func (p *SpeedPlan) precisions(states int) []bp.Precision {
+	if slices.Contains(p.SingleStates, states) {
+		return []bp.Precision{bp.Double, bp.Single}
+	}
+	return []bp.Precision{bp.Double}
+}
+
+// QuickSpeedPlan takes about 20 seconds on a machine with vector kernels, and less
+// than 40 where other work halves its speed.
+func QuickSpeedPlan() SpeedPlan {
+	p := FullSpeedPlan()
+	p.States, p.SingleStates = []int{2, 8, 16}, []int{8}
+	p.SizeSides = []int{100, 200, 300}
+	p.ThreadGrid, p.ThreadSide = 50, 200
+	p.MethodGrids = []int{30}
+	p.MethodRepeats = 2
+	p.Ceilings = machine.Rounds{Least: 5, Budget: 1500 * time.Millisecond}
+	p.Rounds = machine.Rounds{Least: 2, Budget: 500 * time.Millisecond}
+	p.Within = 36 * time.Second
+	return p
+}
+
+// FullSpeedPlan takes a few minutes.
+func FullSpeedPlan() SpeedPlan {
+	states := []int{2, 3, 4, 8, 16, 21, 32, 64}
+	return SpeedPlan{
+		Grid: 200, BA: 20_000,
+		States: states, SingleStates: states, ReferenceStates: 8,
+		SizeSides: []int{100, 200, 300, 600, 1000}, SizeTile: 50,
+		ThreadInstances: 8, ThreadGrid: 100, ThreadSide: 500,
+		MethodGrids: []int{30, 50, 100}, MethodTolerance: 1e-6, MethodRepeats: 3, TileRows: 4, TileCols: 5,
+		Ceilings:   machine.Rounds{Least: 10, Budget: 5 * time.Second},
+		Rounds:     machine.Rounds{Least: 3, Budget: 3 * time.Second},
+		MostMemory: machine.AvailableMemory() / 4,
+	}
+}
+
+// Speed is what MeasureSpeed found. Unless they say median, times and rates are
+// those of the best repetition. Everything is measured on one thread but Threads.
+type Speed struct {
+	Ceilings *Ceilings `json:"ceilings"`
+	// Phases are the phases of an iteration, and the whole of it.
+	Phases []PhaseSpeed `json:"phases"`
+	// MessagesPerS is that of the phase sweep on the grid with the reference number
+	// of states, in double precision, as is SpeedupVsPlainGo.
+	MessagesPerS float64 `json:"messages_per_s"`
+	// SpeedupVsPlainGo is how many times as fast a whole iteration is as with the plain
+	// Go twins of the kernels, on the grid with the reference number of states.
+	SpeedupVsPlainGo float64 `json:"speedup_vs_plain_go"`
+	// SpeedupVsPlainGoSingle is the same in single precision, over plain Go in single
+	// precision.
+	SpeedupVsPlainGoSingle float64       `json:"speedup_vs_plain_go_f32,omitempty"`
+	Kernels                []KernelSpeed `json:"kernels"`
+	Sweeps                 []SweepSpeed  `json:"sweeps"`
+	Threads                []ThreadSpeed `json:"threads"`
+	Sizes                  []SizeSpeed   `json:"sizes"`
+	Methods                []MethodSpeed `json:"methods"`
+	// Disturbance is how much longer than the best the median repetition took, in the
+	// median over everything that was repeated: near 0 on a machine that is left alone.
+	Disturbance float64 `json:"disturbance"`
+	// Left are measurements that were left out, and why.
+	Left []string `json:"left_out,omitempty"`
+}
+
+// speedRun is a measurement on its way.
+type speedRun struct {
+	ctx   context.Context
+	begun time.Time
+	plan  SpeedPlan
+	say   func(string)
+	speed Speed
+	// excess of the median over the best repetition, as a share of it, of everything
+	// measured so far.
+	excess []float64
+}
+
+// MeasureSpeed measures what the plan asks for. say is told what is measured next;
+// it may be nil. When ctx ends, so does the measurement, with its error.
+func MeasureSpeed(ctx context.Context, plan SpeedPlan, say func(stage string)) (*Speed, error) {
+	if say == nil {
+		say = func(string) {}
+	}
+	r := &speedRun{ctx: ctx, begun: time.Now(), plan: plan, say: say}
+	for _, stage := range []func() error{r.ceilings, r.phases, r.kernels, r.sweeps, r.threads, r.sizes, r.methods} {
+		if err := stage(); err != nil {
+			return nil, err
+		}
+	}
+	r.speed.Disturbance = machine.Summarise(r.excess).Median
+	return &r.speed, nil
+}
+
+func (r *speedRun) ceilings() (err error) {
+	r.say("ceilings: multiply-adds, exp and log, reading from each level of memory")
+	r.speed.Ceilings, err = machine.Measure(r.ctx, r.plan.Ceilings, r.plan.MostMemory)
+	return err
+}
+
+// interleave measures tasks in turns, as often as the plan says.
+func (r *speedRun) interleave(tasks ...machine.Task) ([]machine.Timing, error) {
+	return r.interleaveLonger(1, tasks...)
+}
+
+// interleaveLonger takes so many times as long.
+func (r *speedRun) interleaveLonger(factor int, tasks ...machine.Task) ([]machine.Timing, error) {
+	timings, err := machine.Interleave(r.ctx, r.rounds(factor), tasks...)
+	for _, t := range timings {
+		if t.Repeats > 1 { // one alone says nothing of others
+			r.excess = append(r.excess, t.Median/t.Minimum-1)
+		}
+	}
+	return timings, err
+}
+
+// hurried reports whether most of the time that the plan gives is gone.
+func (r *speedRun) hurried() bool {
+	return r.plan.Within > 0 && time.Since(r.begun) > r.plan.Within*3/4
+}
+
+// rounds returns those of a measurement that takes so many times as long as others.
+func (r *speedRun) rounds(factor int) machine.Rounds {
+	if r.hurried() {
+		return machine.Rounds{Least: 1}
+	}
+	rounds := r.plan.Rounds
+	rounds.Budget *= time.Duration(factor)
+	return rounds
+}

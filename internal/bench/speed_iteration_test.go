@@ -1,0 +1,193 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/learn"
+)
+
+// TestPasses: passes of a run that goes on for as long as it is asked to.
+func TestPasses(t *testing.T) {
+	n := must(tiledNetwork(8, 2, 2))
+	p := must(n.problem(2))
+	learning := newPasses(t.Context(), p, n.settings())
+	for range 3 * passesPerRun { // learning begins anew on the way
+		if seconds := must(learning.Run()); !(seconds > 0) {
+			t.Errorf("a pass took %v s", seconds)
+		}
+	}
+	learning.stop()
+	if _, err := learning.Run(); !errors.Is(err, errEnough) {
+		t.Errorf("after the end: %v", err)
+	}
+
+	short := n.settings()
+	short.MaxIterations = 11 // two passes and a part, of which the first does not count
+	learning = newPasses(t.Context(), p, short)
+	defer learning.stop()
+	if _, err := learning.Run(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := learning.Run(); err == nil || !strings.Contains(err.Error(), "iterations 11") {
+		t.Errorf("the run ended, the error is %v", err)
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	learning = newPasses(ctx, p, n.settings())
+	defer learning.stop()
+	if _, err := learning.Run(); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// TestTurnWatch: turns count if nothing but whole iterations is in them.
+func TestTurnWatch(t *testing.T) {
+	counted := 0
+	w := &turnWatch{skip: 3, perTurn: 2, sweeps: 3, most: 1000, yield: func(turn) bool { counted++; return counted < 3 }}
+	record := func(e learn.Event) {
+		t.Helper()
+		if err := w.Record(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	iteration := func(i int) learn.Event { return learn.Event{Iteration: i, Sweeps: 3} }
+	for i, c := range []struct {
+		events []learn.Event
+		want   int // turns counted afterwards
+	}{
+		{[]learn.Event{{Check: true}, iteration(1), iteration(2), iteration(3)}, 0}, // skipped
+		{[]learn.Event{iteration(4)}, 0},
+		{[]learn.Event{iteration(5)}, 1},
+		{[]learn.Event{{Iteration: 6, Sweeps: 1}, iteration(7)}, 1}, // a visit with fewer sweeps
+		{[]learn.Event{iteration(8), {Iteration: 8, Sweeps: 3, Check: true}, iteration(9)}, 1},
+		{[]learn.Event{iteration(10), iteration(11)}, 2},
+		{[]learn.Event{iteration(12)}, 2},
+	} {
+		for _, e := range c.events {
+			record(e)
+		}
+		if counted != c.want {
+			t.Errorf("after step %d %d turns counted, want %d", i, counted, c.want)
+		}
+	}
+	if err := w.Record(iteration(13)); !errors.Is(err, errEnough) {
+		t.Errorf("when nobody wants more the error is %v", err)
+	}
+
+	w = &turnWatch{skip: 1, perTurn: 1, sweeps: 3, most: 3, yield: func(turn) bool { counted++; return true }}
+	counted = 0
+	for i := range 3 {
+		record(iteration(i + 1))
+	}
+	if err := w.Record(iteration(4)); !errors.Is(err, errAnew) || counted != 3 {
+		t.Errorf("at the last iteration the error is %v, after %d turns", err, counted)
+	}
+}
+
+// TestTurnWatchPasses: a pass ends where the first block has been visited again, in
+// however many iterations, and the first of a run does not count.
+func TestTurnWatchPasses(t *testing.T) {
+	var got []int
+	w := &turnWatch{skip: 2, sweeps: 3, most: 100, yield: func(next turn) bool {
+		got = append(got, next.iterations)
+		return true
+	}}
+	for i, block := range []int{0, 3, 1, 0, 3, 1, 0, 5, 0, 0} {
+		if err := w.Record(learn.Event{Iteration: i + 1, Block: block, Sweeps: 3}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(got, []int{3, 2, 1}) {
+		t.Errorf("passes of %d iterations", got)
+	}
+}
+
+// TestPassIterations: a pass has as many iterations as learning makes of its blocks,
+// and every visit of the pass is in the laps.
+func TestPassIterations(t *testing.T) {
+	n := must(tiledNetwork(24, 6, 6))
+	p := must(n.problem(2))
+	for _, together := range []int{0, 1, 3} {
+		settings := n.settings()
+		settings.Together, settings.Laps = together, &bp.Laps{}
+		first := 0
+		settings.Recorder = learn.RecorderFunc(func(e learn.Event) error {
+			if e.Iteration > 1 && e.Block == 0 && first == 0 {
+				first = e.Iteration - 1
+			}
+			return nil
+		})
+		learning := newPasses(t.Context(), p, settings)
+		defer learning.stop()
+		for range 3 {
+			must(learning.Run())
+		}
+		for _, done := range learning.done {
+			if done.iterations != first || (together <= 1) != (first == 36) || first < 12 {
+				t.Errorf("%d blocks at a time: a turn of %d iterations, a pass has %d", together, done.iterations, first)
+			}
+			if done.laps.count[bp.PhaseSweep] != 36 || done.laps.count[bp.PhaseGradient] != 36 {
+				t.Errorf("%d blocks at a time: laps %v in a pass of 36 blocks", together, done.laps.count)
+			}
+			sum := 0.0
+			for phase := range done.laps.spent {
+				sum += done.laps.spent[phase].Seconds()
+			}
+			if !(sum > 0) || sum > done.seconds {
+				t.Errorf("%d blocks at a time: phases take %v s of a pass of %v", together, sum, done.seconds)
+			}
+		}
+	}
+}
+
+// TestTurns: turns may be shorter and longer than passes.
+func TestTurns(t *testing.T) {
+	n := must(tiledNetwork(8, 2, 2))
+	p := must(n.problem(2))
+	for _, perTurn := range []int{1, 3, 10} {
+		learning := newTurns(t.Context(), p, n.settings(), 4, perTurn)
+		defer learning.stop()
+		for range 3 {
+			if seconds := must(learning.Run()); !(seconds > 0) {
+				t.Errorf("a turn of %d iterations took %v s", perTurn, seconds)
+			}
+		}
+	}
+}
+
+// TestFirstOrder: what is measured has no Hessian to renew, where the automatic rule
+// would, and is otherwise that rule, with everything that learning may ask of it.
+func TestFirstOrder(t *testing.T) {
+	n := must(tiledNetwork(60, 6, 6))
+	p := must(n.problem(2))
+	weights := len(p.Model.Weights)
+	kept := func(rule learn.StepRule) (numbers int) {
+		settings := n.settings()
+		settings.Step, settings.MaxIterations = rule, 1
+		must(learn.Fit(t.Context(), p, settings))
+		for _, memory := range rule.Memory() {
+			numbers += len(memory)
+		}
+		return numbers
+	}
+	if first, auto := kept(n.settings().Step), kept(learn.NewAuto()); first != auto-weights*weights {
+		t.Errorf("it keeps %d numbers, the automatic rule %d, of which a Hessian of %d weights", first, auto, weights)
+	}
+	var rule any = n.settings().Step
+	_, guarded := rule.(interface{ Guarded() bool })
+	carries, _ := rule.(interface{ Carries() bool })
+	_, refreshed := rule.(interface {
+		Refreshed(theta, gradient []float64)
+	})
+	_, best := rule.(interface{ Best() []float64 })
+	_, safe := rule.(interface{ Safe() []float64 })
+	if !guarded || carries == nil || !carries.Carries() || !refreshed || !best || !safe {
+		t.Error("the rule that is measured is not all that the automatic one is")
+	}
+}

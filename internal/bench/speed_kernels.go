@@ -1,0 +1,91 @@
+package bench
+
+import (
+	"fmt"
+
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/machine"
+	"github.com/blockbp/blockbp/internal/simd"
+)
+
+// KernelSpeed is a whole iteration with one implementation of the kernels.
+type KernelSpeed struct {
+	Name            string  `json:"name"` // avx512, avx2, plain
+	Precision       string  `json:"precision"`
+	NsPerEdge       float64 `json:"ns_per_edge"`
+	NsPerEdgeMedian float64 `json:"ns_per_edge_median"`
+	// Speedup is how many times as fast as plain in the same precision it is.
+	Speedup float64 `json:"speedup_vs_plain_go"`
+}
+
+// kernels measures the whole iteration on the grid with every implementation of the
+// kernels that this machine can run, in both precisions, in turns.
+func (r *speedRun) kernels() error {
+	names, precisions := simd.Names(), r.plan.precisions(r.plan.ReferenceStates)
+	r.say(fmt.Sprintf("kernels: a whole iteration with each of %q, %d states", names, r.plan.ReferenceStates))
+	n, err := gridNetwork(r.plan.Grid)
+	if err != nil {
+		return err
+	}
+	p, err := n.problem(r.plan.ReferenceStates)
+	if err != nil {
+		return err
+	}
+	if err := n.cut(p); err != nil {
+		return err
+	}
+	var tasks []machine.Task
+	for _, precision := range precisions {
+		for _, name := range names {
+			settings := n.settings()
+			settings.Precision = precision
+			learning := newPasses(r.ctx, p, settings)
+			defer learning.stop()
+			tasks = append(tasks, withKernels{name, learning})
+		}
+	}
+	// The ratio of two of these times is a headline: it gets more rounds than others.
+	timings, err := r.interleaveLonger(len(names), tasks...)
+	if err != nil {
+		return err
+	}
+	for i, precision := range precisions {
+		of := kernelSpeeds(names, precision, timings[i*len(names):], float64(n.graph.NumEdges()))
+		r.speed.Kernels = append(r.speed.Kernels, of...)
+		switch precision {
+		case bp.Double:
+			r.speed.SpeedupVsPlainGo = of[0].Speedup
+		case bp.Single:
+			r.speed.SpeedupVsPlainGoSingle = of[0].Speedup
+		}
+	}
+	return nil
+}
+
+// kernelSpeeds takes rates from timings in one precision, the last of which is that
+// of plain Go.
+func kernelSpeeds(names []string, precision bp.Precision, timings []machine.Timing, edges float64) (speeds []KernelSpeed) {
+	const nano = 1e9
+	plain := timings[len(names)-1].Minimum
+	for i, name := range names {
+		t := timings[i]
+		speeds = append(speeds, KernelSpeed{name, precision.String(), nano * t.Minimum / edges, nano * t.Median / edges, plain / t.Minimum})
+	}
+	return speeds
+}
+
+// withKernels runs a task with an implementation of the kernels.
+type withKernels struct {
+	name string
+	task machine.Task
+}
+
+// Run implements machine.Task.
+func (w withKernels) Run() (seconds float64, err error) {
+	restore, err := simd.Use(w.name)
+	if err != nil {
+		return 0, err
+	}
+	defer restore()
+	return w.task.Run()
+}

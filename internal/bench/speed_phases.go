@@ -1,0 +1,219 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/machine"
+)
+
+// Iteration is the name of the whole iteration among the phases.
+const Iteration = "iteration"
+
+// PhaseSpeed is one phase of an iteration, or the whole of it, over a pass: one
+// visit of every block. "Per edge" is per edge of the network and pass; the phase
+// sweep is one sweep, and an iteration has Sweeps of them.
+type PhaseSpeed struct {
+	Name            string  `json:"name"` // ground, exp, sweep, gradient, iteration
+	Graph           string  `json:"graph"`
+	States          int     `json:"states"`
+	Precision       string  `json:"precision"` // of tables: f64 or f32
+	Blocks          int     `json:"blocks"`
+	BlocksAtATime   int     `json:"blocks_at_a_time"` // of an iteration, at most
+	Sweeps          int     `json:"sweeps,omitempty"` // of a visit; iteration only
+	NsPerEdge       float64 `json:"ns_per_edge"`
+	NsPerEdgeMedian float64 `json:"ns_per_edge_median"`
+	// MessagesPerS is for sweep and iteration.
+	MessagesPerS float64 `json:"messages_per_s,omitempty"`
+	// What the phase has to do at least, by the formulas of docs/performance.md.
+	BytesPerEdge float64 `json:"bytes_per_edge"`
+	// Flops, exponentials and logarithms are in whatever precision.
+	FlopsPerEdge float64 `json:"flops_per_edge"`
+	ExpsPerEdge  float64 `json:"exps_per_edge"`
+	LogsPerEdge  float64 `json:"logs_per_edge"`
+	// BlockBytes and NetworkBytes are the sizes of what a visit and a pass touch, and
+	// Level where a block lives by the stated sizes of the caches.
+	BlockBytes   float64 `json:"block_bytes"`
+	NetworkBytes float64 `json:"network_bytes"`
+	Level        string  `json:"level"`
+	// Bound is what the roofline comes from: bytes or operations.
+	Bound             string  `json:"bound"`
+	RooflineNsPerEdge float64 `json:"roofline_ns_per_edge"`
+	RooflineFraction  float64 `json:"roofline_fraction"`
+}
+
+// phases measures the phases and the whole iteration on the plan's two networks.
+func (r *speedRun) phases() error {
+	grid, err := gridNetwork(r.plan.Grid)
+	if err != nil {
+		return err
+	}
+	ba, err := baNetwork(r.plan.BA)
+	if err != nil {
+		return err
+	}
+	for _, n := range []*speedNetwork{grid, ba} {
+		for _, states := range r.plan.States {
+			for _, precision := range r.plan.precisions(states) {
+				r.say(fmt.Sprintf("phases: %s, %d states, %v", n.name, states, precision))
+				if err := r.phasesOf(n, states, precision); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	for _, p := range r.speed.Phases {
+		if p.Name == bp.PhaseSweep.String() && p.Graph == grid.name && p.States == r.plan.ReferenceStates && p.Precision == Double {
+			r.speed.MessagesPerS = p.MessagesPerS
+		}
+	}
+	return nil
+}
+
+// phasesOf measures one network with one number of states. Passes of learning with
+// laps and without take turns: reading the clock between the phases takes time, so
+// that the whole iteration is measured without.
+func (r *speedRun) phasesOf(n *speedNetwork, states int, precision bp.Precision) error {
+	p, err := n.problem(states)
+	if err != nil {
+		return err
+	}
+	if err := n.cut(p); err != nil {
+		return err
+	}
+	settings := n.settings()
+	settings.Precision = precision
+	count := newPhaseCount(n, states, precision, settings.Resolved().InnerSweeps)
+	if need := count.memory(); need > float64(r.plan.MostMemory) {
+		r.leave(fmt.Sprintf("phases of %s with %d states, %v: they need about %.0f MB", n.name, states, precision, need/1e6))
+		return nil
+	}
+	whole := newPasses(r.ctx, p, settings)
+	defer whole.stop()
+	settings.Laps = &bp.Laps{}
+	timed := newPasses(r.ctx, p, settings)
+	defer timed.stop()
+	timings, err := r.interleave(timed, whole)
+	if err != nil {
+		return err
+	}
+	lap := lapSeconds()
+	for phase := range bp.Phase(bp.NumPhases) {
+		t := phaseTiming(timed.done[1:], phase, lap) // the first was the warm-up
+		if phase == bp.PhaseSweep {
+			t.Minimum /= float64(count.sweeps)
+			t.Median /= float64(count.sweeps)
+		}
+		r.speed.Phases = append(r.speed.Phases, count.speed(r.speed.Ceilings, phase.String(), count.work[phase], t))
+	}
+	iteration := count.speed(r.speed.Ceilings, Iteration, count.iteration(), timings[1])
+	iteration.Sweeps = count.sweeps
+	r.speed.Phases = append(r.speed.Phases, iteration)
+	return nil
+}
+
+// phaseTiming sums up what a phase took in turns, without the readings of the clock
+// that took so many seconds each.
+func phaseTiming(turns []turn, phase bp.Phase, lap float64) machine.Timing {
+	var seconds []float64
+	for _, t := range turns {
+		spent := t.laps.spent[phase].Seconds()
+		// A disturbed measurement of the clock must not make a phase free.
+		seconds = append(seconds, max(spent-lap*float64(t.laps.count[phase]), spent/2))
+	}
+	return machine.Summarise(seconds)
+}
+
+// lapSeconds measures what it takes to end a lap.
+func lapSeconds() float64 {
+	const repeats, laps = 20, 1000
+	best := math.Inf(1)
+	for range repeats {
+		var l bp.Laps
+		l.Begin()
+		for range laps {
+			l.End(bp.PhaseGround)
+		}
+		best = min(best, l.Spent[bp.PhaseGround].Seconds()/laps)
+	}
+	return best
+}
+
+// leave notes what is not measured.
+func (r *speedRun) leave(what string) { r.speed.Left = append(r.speed.Left, what) }
+
+// phaseCount is the work of a pass over a network.
+type phaseCount struct {
+	network                *speedNetwork
+	shape                  modelShape
+	sweeps                 int
+	edges                  float64
+	messages               float64
+	work                   [bp.NumPhases]Work // over all blocks; of sweep one of a visit
+	blockBytes, totalBytes float64            // that a visit touches, and a pass
+	groups, loose          float64            // of edges, and edges kept one by one
+	largest                float64            // bytes of tables of a block
+}
+
+func newPhaseCount(n *speedNetwork, states int, precision bp.Precision, sweeps int) *phaseCount {
+	c := &phaseCount{network: n, shape: speedShape(states, precision), sweeps: sweeps, edges: float64(n.graph.NumEdges())}
+	blocks := c.shape.shapesOf(n.part)
+	for _, b := range blocks {
+		for phase, w := range [bp.NumPhases]Work{
+			bp.PhaseGround:   groundWork(c.shape, b),
+			bp.PhaseExp:      expWork(c.shape, b),
+			bp.PhaseSweep:    sweepsWork(c.shape, b, float64(sweeps)).times(1 / float64(sweeps)),
+			bp.PhaseGradient: gradientWork(c.shape, b),
+		} {
+			c.work[phase] = c.work[phase].plus(w)
+		}
+		c.messages += b.messages
+		c.groups += b.groups
+		c.loose += b.loose / 2 // they are in two blocks
+		c.blockBytes += visitBytes(c.shape, b) / float64(len(blocks))
+		c.largest = max(c.largest, c.shape.tableBytes(b.edges))
+	}
+	// The scratch of a block comes between two uses of a feature or a message too.
+	c.totalBytes = networkBytes(c.shape, float64(n.graph.NumNodes()), c.edges) + numberBytes*c.shape.perLooseEdge()*c.loose + c.largest
+	return c
+}
+
+// memory is about how much memory the measurement of the phases takes: what two runs
+// keep, their scratch, of which a check has one per block, and the memory of the step
+// rule.
+func (c *phaseCount) memory() float64 {
+	const runs, stepVectors, mostShares = 2, 30, 256
+	m, blocks := c.shape, float64(len(c.network.part.Blocks))
+	kept := m.contribution()*c.groups + m.perLooseEdge()*c.loose + stepVectors*m.weights()
+	shares := min(mostShares, blocks) * m.contribution() * (c.groups/blocks + 1)
+	return runs * (networkBytes(m, float64(c.network.graph.NumNodes()), c.edges) + c.largest + numberBytes*(kept+shares))
+}
+
+// iteration is the work of all phases of a pass. What the step of the weights takes
+// is not in it: it does not grow with the block.
+func (c *phaseCount) iteration() Work {
+	return c.work[bp.PhaseGround].plus(c.work[bp.PhaseExp]).plus(c.work[bp.PhaseSweep].times(float64(c.sweeps))).plus(c.work[bp.PhaseGradient])
+}
+
+// speed holds the time of a phase of a pass against its work.
+func (c *phaseCount) speed(ceilings *Ceilings, name string, w Work, t machine.Timing) PhaseSpeed {
+	const nano = 1e9
+	roof := roofline(ceilings, c.shape.precision, w, c.blockBytes, c.totalBytes)
+	all := w.Own.plus(w.Double)
+	p := PhaseSpeed{
+		Name: name, Graph: c.network.name, States: int(c.shape.states), Precision: c.shape.precision.String(),
+		Blocks: len(c.network.part.Blocks), BlocksAtATime: max(1, c.network.together),
+		NsPerEdge: nano * t.Minimum / c.edges, NsPerEdgeMedian: nano * t.Median / c.edges,
+		BytesPerEdge: w.bytes() / c.edges, FlopsPerEdge: all.Flops / c.edges, ExpsPerEdge: all.Exps / c.edges, LogsPerEdge: all.Logs / c.edges,
+		BlockBytes: c.blockBytes, NetworkBytes: c.totalBytes, Level: ceilings.Level(c.blockBytes),
+		Bound: roof.Bound, RooflineNsPerEdge: nano * roof.Seconds / c.edges, RooflineFraction: roof.Seconds / t.Minimum,
+	}
+	switch name {
+	case bp.PhaseSweep.String():
+		p.MessagesPerS = c.messages / t.Minimum
+	case Iteration:
+		p.MessagesPerS = float64(c.sweeps) * c.messages / t.Minimum
+	}
+	return p
+}

@@ -1,0 +1,196 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/partition"
+	"github.com/blockbp/blockbp/internal/synthetic"
+	"github.com/blockbp/blockbp/learn"
+)
+
+// What the networks of a measurement have in common: the features of the paper's
+// synthetic problem, and a source of numbers.
+const (
+	speedNodeFeatures = 20
+	speedEdgeFeatures = 10
+	speedSeed         = 1
+	// speedWeightScale is that of the weights that labels are drawn from and that the
+	// phases are measured at: clear preferences, and nothing near the bounds of exp.
+	speedWeightScale = 0.3
+)
+
+// speedNetwork is a graph with features, cut into blocks, for any number of states.
+type speedNetwork struct {
+	name       string
+	spec       synthetic.GraphSpec
+	graph      *graph.Graph
+	part       *partition.Partition // nil: not cut yet
+	together   int                  // blocks that an iteration visits; 0: one
+	node, edge []float64            // features
+}
+
+// newSpeedNetwork draws a network.
+func newSpeedNetwork(name string, spec synthetic.GraphSpec) (*speedNetwork, error) {
+	source := synthetic.Synthetic{Seed: speedSeed}
+	g, err := spec.Build(source.Source(synthetic.StreamGraph, 0))
+	if err != nil {
+		return nil, err
+	}
+	n := &speedNetwork{name: name, spec: spec, graph: g}
+	n.draw(source.Source(synthetic.StreamFeatures, 0))
+	return n, nil
+}
+
+// draw gives the network new features.
+func (n *speedNetwork) draw(rng *rand.Rand) {
+	n.node = make([]float64, n.graph.NumNodes()*speedNodeFeatures)
+	n.edge = make([]float64, n.graph.NumEdges()*speedEdgeFeatures)
+	synthetic.Gaussian(n.node, rng, 1)
+	synthetic.Gaussian(n.edge, rng, 1)
+}
+
+// gridNetwork is a square grid.
+func gridNetwork(side int) (*speedNetwork, error) {
+	return newSpeedNetwork(fmt.Sprintf("grid %d×%d", side, side), synthetic.GraphSpec{Kind: kindGrid, Rows: side, Cols: side})
+}
+
+// tiledNetwork is a square grid cut into tiles.
+func tiledNetwork(side, tileRows, tileCols int) (*speedNetwork, error) {
+	n, err := gridNetwork(side)
+	if err != nil {
+		return nil, err
+	}
+	err = n.tile(tileRows, tileCols)
+	return n, err
+}
+
+func (n *speedNetwork) tile(tileRows, tileCols int) error {
+	of, blocks, err := partition.Tiles(n.spec.Rows, n.spec.Cols, tileRows, tileCols)
+	if err != nil {
+		return err
+	}
+	n.part, err = partition.FromAssignment(n.graph, of, blocks)
+	return err
+}
+
+// baNetwork is a Barabási–Albert graph with two edges per new node.
+func baNetwork(nodes int) (*speedNetwork, error) {
+	return newSpeedNetwork(fmt.Sprintf("BA %d", nodes), synthetic.GraphSpec{Kind: kindBA, Nodes: nodes, Attach: 2})
+}
+
+// cut cuts the network as training cuts it where nobody says how: into as many
+// blocks as learn.DefaultCut finds for the problem, a grid in tiles that are nearly
+// square, another graph breadth first; and has an iteration visit as many.
+func (n *speedNetwork) cut(p learn.Problem) error {
+	blocks, together := learn.DefaultCut(p.Model, p.Data)
+	n.together = together
+	if n.spec.Kind == kindGrid {
+		return n.tile(partition.SquareTiles(blocks, n.spec.Rows, n.spec.Cols))
+	}
+	of, err := partition.BreadthFirst(n.graph, blocks)
+	if err != nil {
+		return err
+	}
+	n.part, err = partition.FromAssignment(n.graph, of, blocks)
+	return err
+}
+
+// speedShape is that of a model for so many states.
+func speedShape(states int, precision bp.Precision) modelShape {
+	return modelShape{float64(states), speedNodeFeatures, speedEdgeFeatures, precision}
+}
+
+// instance returns a model with random weights and the network with labels that are
+// drawn from it as if there were no edges: learning has something to learn, and
+// drawing takes no time.
+func (n *speedNetwork) instance(states int) (*crf.Model, *crf.Instance, error) {
+	model, err := crf.NewModel(crf.Homogeneous(crf.NumberedStates(states), speedNodeFeatures, speedEdgeFeatures))
+	if err != nil {
+		return nil, nil, err
+	}
+	source := synthetic.Synthetic{Seed: speedSeed}
+	synthetic.Gaussian(model.Weights, source.Source(synthetic.StreamWeights, 0), speedWeightScale)
+	node, err := crf.Dense(n.node, speedNodeFeatures)
+	if err != nil {
+		return nil, nil, err
+	}
+	edge, err := crf.Dense(n.edge, speedEdgeFeatures)
+	if err != nil {
+		return nil, nil, err
+	}
+	in, err := crf.NewInstance(&model.Schema, crf.InstanceSpec{
+		Name: n.name, Graph: n.graph, NodeFeat: []crf.Features{node}, EdgeFeat: []crf.Features{edge},
+		Labels: [][]int32{n.labels(model, source.Source(synthetic.StreamSamples, 0))},
+	})
+	return model, in, err
+}
+
+// labels draws a label for every node from its own features: the state of largest
+// potential after noise, which is a draw in proportion to its exponential.
+func (n *speedNetwork) labels(m *crf.Model, rng *rand.Rand) []int32 {
+	span := m.Layout.Node[0]
+	weights := m.Weights[span.At:][:span.Len]
+	labels := make([]int32, n.graph.NumNodes())
+	for s := range labels {
+		best := math.Inf(-1)
+		for state := range span.States {
+			potential := -math.Log(rng.ExpFloat64())
+			for j, f := range n.node[s*speedNodeFeatures:][:speedNodeFeatures] {
+				potential += f * weights[j*span.States+state]
+			}
+			if potential > best {
+				best, labels[s] = potential, int32(state)
+			}
+		}
+	}
+	return labels
+}
+
+// problem is learning from nothing on this network.
+func (n *speedNetwork) problem(states int) (learn.Problem, error) {
+	model, in, err := n.instance(states)
+	if err != nil {
+		return learn.Problem{}, err
+	}
+	clear(model.Weights)
+	return learn.Problem{Model: model, Data: []*crf.Instance{in}, L2: slowL2}, nil
+}
+
+// slowL2 is so small that no run that is measured comes to its optimum: with more,
+// small networks do in a few dozen passes. An iteration costs the same.
+const slowL2 = 1e-3
+
+// visitSweeps is how many sweeps a visit makes in what is measured, so that figures
+// stay comparable whatever the default of learning is.
+const visitSweeps = 2
+
+// settings are those of BBPL as it is by default, on the blocks of this network,
+// except that every visit makes visitSweeps sweeps, that no gradient is small
+// enough to end the run, and that steps are firstOrder.
+func (n *speedNetwork) settings() learn.Settings {
+	return learn.Settings{
+		Step:              firstOrder{learn.NewAuto()},
+		InnerSweeps:       visitSweeps,
+		Method:            learn.BBPL,
+		Together:          n.together,
+		Partition:         func(*crf.Instance) (*partition.Partition, error) { return n.part, nil },
+		InnerTolerance:    math.SmallestNonzeroFloat64,
+		GradientTolerance: math.SmallestNonzeroFloat64,
+	}
+}
+
+// firstOrder are the automatic steps without the Hessian of all weights together. When
+// and how often that is renewed follows from the course of a run: it would fall into
+// some of the turns that are timed, and make these three to five times as long.
+type firstOrder struct{ *learn.Auto }
+
+// Start implements learn.StepRule.
+func (f firstOrder) Start(p learn.StepProblem) error {
+	p.Hessian = nil
+	return f.Auto.Start(p)
+}

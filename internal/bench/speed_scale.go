@@ -1,0 +1,168 @@
+package bench
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/machine"
+	"github.com/blockbp/blockbp/internal/synthetic"
+	"github.com/blockbp/blockbp/learn"
+)
+
+// ThreadSpeed is a whole iteration by some threads, over several instances or over
+// several blocks of one network.
+type ThreadSpeed struct {
+	Graph                string  `json:"graph"`
+	Instances            int     `json:"instances"`
+	BlocksAtATime        int     `json:"blocks_at_a_time"`
+	Threads              int     `json:"threads"`
+	MsPerIteration       float64 `json:"ms_per_iteration"`
+	MsPerIterationMedian float64 `json:"ms_per_iteration_median"`
+	NsPerEdge            float64 `json:"ns_per_edge"`
+	// Speedup is over one thread.
+	Speedup float64 `json:"speedup"`
+}
+
+// threads measures whole iterations on several instances, and on one large network.
+func (r *speedRun) threads() error {
+	n, p, err := r.manyInstances()
+	if err != nil {
+		return err
+	}
+	if err := r.threadsOn(n, p); err != nil {
+		return err
+	}
+	side := r.plan.ThreadSide
+	if need := sizeBytes(side, r.plan.ReferenceStates); need > float64(r.plan.MostMemory) {
+		r.leave(fmt.Sprintf("threads on a network of %d nodes: it needs about %.0f MB", side*side, need/1e6))
+		return nil
+	}
+	if n, err = gridNetwork(side); err != nil {
+		return err
+	}
+	if p, err = n.problem(r.plan.ReferenceStates); err != nil {
+		return err
+	}
+	return r.threadsOn(n, p)
+}
+
+// threadsOn measures with one thread, two and one per core, in turns.
+func (r *speedRun) threadsOn(n *speedNetwork, p learn.Problem) error {
+	if err := n.cut(p); err != nil {
+		return err
+	}
+	counts := slices.Compact([]int{1, min(2, runtime.GOMAXPROCS(0)), runtime.GOMAXPROCS(0)})
+	r.say(fmt.Sprintf("threads: %s, instances: %d, blocks at a time: %d, threads: %d", n.name, len(p.Data), n.together, counts))
+	var tasks []machine.Task
+	var learning []*turns
+	for _, threads := range counts {
+		settings := n.settings()
+		settings.Threads = threads
+		next := newPasses(r.ctx, p, settings)
+		defer next.stop()
+		learning, tasks = append(learning, next), append(tasks, next)
+	}
+	timings, err := r.interleave(tasks...)
+	if err != nil {
+		return err
+	}
+	const nano, milli = 1e9, 1e3
+	edges := float64(len(p.Data) * n.graph.NumEdges())
+	for i, t := range timings {
+		iterations := float64(learning[i].done[0].iterations)
+		r.speed.Threads = append(r.speed.Threads, ThreadSpeed{
+			Graph: n.name, Instances: len(p.Data), BlocksAtATime: n.together, Threads: counts[i],
+			MsPerIteration: milli * t.Minimum / iterations, MsPerIterationMedian: milli * t.Median / iterations,
+			NsPerEdge: nano * t.Minimum / edges, Speedup: timings[0].Minimum / t.Minimum,
+		})
+	}
+	return nil
+}
+
+// manyInstances is learning from several instances on one grid, each with features
+// of its own.
+func (r *speedRun) manyInstances() (*speedNetwork, learn.Problem, error) {
+	n, err := gridNetwork(r.plan.ThreadGrid)
+	if err != nil {
+		return nil, learn.Problem{}, err
+	}
+	p, err := n.problem(r.plan.ReferenceStates)
+	source := synthetic.Synthetic{Seed: speedSeed}
+	for i := 1; i < r.plan.ThreadInstances && err == nil; i++ {
+		var next learn.Problem
+		n.draw(source.Source(synthetic.StreamFeatures, uint64(i)))
+		next, err = n.problem(r.plan.ReferenceStates)
+		p.Data = append(p.Data, next.Data...)
+	}
+	return n, p, err
+}
+
+// SizeSpeed is a whole iteration on a grid in blocks that do not grow with it.
+type SizeSpeed struct {
+	Nodes                int     `json:"nodes"`
+	Edges                int     `json:"edges"`
+	Blocks               int     `json:"blocks"`
+	BlockNodes           int     `json:"block_nodes"`
+	MsPerIteration       float64 `json:"ms_per_iteration"`
+	MsPerIterationMedian float64 `json:"ms_per_iteration_median"`
+	// NsPerEdge is a pass over all blocks per edge of the network.
+	NsPerEdge float64 `json:"ns_per_edge"`
+}
+
+// turnIterations is how many iterations on a network of some size are timed at a
+// time: as many for each size, so that a disturbance hits all alike.
+const turnIterations = 40
+
+// sizes measures whole iterations on larger and larger grids, in turns.
+func (r *speedRun) sizes() error {
+	var networks []*speedNetwork
+	var tasks []machine.Task
+	total := 0.0
+	for _, side := range r.plan.SizeSides {
+		if total += sizeBytes(side, r.plan.ReferenceStates); total > float64(r.plan.MostMemory) {
+			r.leave(fmt.Sprintf("a network of %d nodes: with the smaller ones it needs about %.0f MB", side*side, total/1e6))
+			break
+		}
+		r.say(fmt.Sprintf("sizes: grid %d×%d in blocks of %d×%d", side, side, r.plan.SizeTile, r.plan.SizeTile))
+		tiles := side / r.plan.SizeTile
+		n, err := tiledNetwork(side, tiles, tiles)
+		if err != nil {
+			return err
+		}
+		p, err := n.problem(r.plan.ReferenceStates)
+		if err != nil {
+			return err
+		}
+		learning := newTurns(r.ctx, p, n.settings(), len(n.part.Blocks), turnIterations)
+		defer learning.stop()
+		networks, tasks = append(networks, n), append(tasks, learning)
+	}
+	timings, err := r.interleaveLonger(len(tasks), tasks...)
+	if err != nil {
+		return err
+	}
+	for i, n := range networks {
+		r.speed.Sizes = append(r.speed.Sizes, sizeSpeed(n, timings[i]))
+	}
+	return nil
+}
+
+// sizeBytes is about how much memory a grid takes in learning: features, messages
+// and beliefs, and as much again for labels, graph and partition.
+func sizeBytes(side, states int) float64 {
+	nodes := float64(side * side)
+	return 2 * networkBytes(speedShape(states, bp.Double), nodes, 2*nodes)
+}
+
+// sizeSpeed takes rates from the times of turns.
+func sizeSpeed(n *speedNetwork, t machine.Timing) SizeSpeed {
+	const nano, milli = 1e9, 1e3
+	blocks, edges := len(n.part.Blocks), n.graph.NumEdges()
+	return SizeSpeed{
+		Nodes: n.graph.NumNodes(), Edges: edges, Blocks: blocks, BlockNodes: n.graph.NumNodes() / blocks,
+		MsPerIteration: milli * t.Minimum / turnIterations, MsPerIterationMedian: milli * t.Median / turnIterations,
+		NsPerEdge: nano * t.Minimum / turnIterations * float64(blocks) / float64(edges),
+	}
+}

@@ -1,0 +1,137 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/machine"
+	"github.com/blockbp/blockbp/internal/partition"
+)
+
+// SweepSpeed is a sweep that is made again and again over a network as one block
+// whose tables live in one level of memory.
+type SweepSpeed struct {
+	Level           string  `json:"level"`
+	States          int     `json:"states"`
+	Precision       string  `json:"precision"`
+	Edges           int     `json:"edges"`
+	WorkingSet      float64 `json:"working_set_bytes"` // tables, messages and beliefs
+	NsPerEdge       float64 `json:"ns_per_edge"`
+	NsPerEdgeMedian float64 `json:"ns_per_edge_median"`
+	MessagesPerS    float64 `json:"messages_per_s"`
+	GBPerS          float64 `json:"gb_per_s"` // what has to be moved, over the time
+	// CeilingGBPerS is the measured rate of reading as much memory, and
+	// BandwidthFraction the share of it that GBPerS is.
+	CeilingGBPerS     float64 `json:"ceiling_gb_per_s"`
+	BandwidthFraction float64 `json:"bandwidth_fraction"`
+	Bound             string  `json:"bound"`
+	RooflineFraction  float64 `json:"roofline_fraction"`
+}
+
+// sweeps measures sweeps with the working set in each level of memory but the
+// first, which holds next to no network.
+func (r *speedRun) sweeps() error {
+	for _, m := range r.speed.Ceilings.Memory[1:] {
+		// A sweep needs features besides, of which grounding makes the tables.
+		bytes := min(float64(m.Bytes), float64(r.plan.MostMemory)/4)
+		for _, precision := range r.plan.precisions(r.plan.ReferenceStates) {
+			r.say(fmt.Sprintf("sweeps: tables in %s, %.3g MB, %v", m.Level, bytes/1e6, precision))
+			if err := r.sweepsIn(m.Level, bytes, precision); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// sweepsIn measures sweeps over a grid that takes about so many bytes.
+func (r *speedRun) sweepsIn(level string, bytes float64, precision bp.Precision) error {
+	m := speedShape(r.plan.ReferenceStates, precision)
+	n, err := tiledNetwork(gridSide(m, bytes), 1, 1)
+	if err != nil {
+		return err
+	}
+	s, err := newSweeper(n, r.plan.ReferenceStates, precision)
+	if err != nil {
+		return err
+	}
+	timings, err := r.interleave(s)
+	if err != nil {
+		return err
+	}
+	r.speed.Sweeps = append(r.speed.Sweeps, sweepSpeed(r.speed.Ceilings, level, n, m, timings[0]))
+	return nil
+}
+
+// gridSide returns the side of the grid whose sweeps touch about so many bytes: it
+// has nearly two edges per node.
+func gridSide(m modelShape, bytes float64) int {
+	return max(2, int(math.Sqrt(bytes/sweepBytes(m, blockShape{nodes: 1, edges: 2}))))
+}
+
+func sweepSpeed(c *Ceilings, level string, n *speedNetwork, m modelShape, t machine.Timing) SweepSpeed {
+	const nano, giga = 1e9, 1e9
+	b := m.shapesOf(n.part)[0]
+	set := sweepBytes(m, b)
+	// In the long run every sweep finds things as the one before left them.
+	w := sweepsWork(m, b, 2).plus(sweepsWork(m, b, 1).times(-1))
+	roof := roofline(c, m.precision, w, set, set)
+	s := SweepSpeed{
+		Level: level, States: int(m.states), Precision: m.precision.String(), Edges: n.graph.NumEdges(), WorkingSet: set,
+		NsPerEdge: nano * t.Minimum / b.edges, NsPerEdgeMedian: nano * t.Median / b.edges, MessagesPerS: b.messages / t.Minimum,
+		GBPerS: w.bytes() / t.Minimum / giga, CeilingGBPerS: c.RateAt(set), Bound: roof.Bound, RooflineFraction: roof.Seconds / t.Minimum,
+	}
+	s.BandwidthFraction = s.GBPerS / s.CeilingGBPerS
+	return s
+}
+
+// sweeper makes sweeps over a network that is one block.
+type sweeper struct {
+	net    *bp.Net
+	state  *bp.State
+	block  *partition.Block
+	space  bp.Workspace
+	repeat int // sweeps per measurement
+}
+
+// sweepTime is about how long a measurement of sweeps over little is made to take.
+const sweepTime = 2 * time.Millisecond
+
+func newSweeper(n *speedNetwork, states int, precision bp.Precision) (*sweeper, error) {
+	model, in, err := n.instance(states)
+	if err != nil {
+		return nil, err
+	}
+	net, err := bp.NewNet(n.graph, in.Cards(), counting.Convex(n.graph), nil)
+	if err != nil {
+		return nil, err
+	}
+	s := &sweeper{net: net, state: bp.NewState(net), block: &n.part.Blocks[0], space: bp.Workspace{Precision: precision}, repeat: 1}
+	if err := s.space.Ground(model, in, net, s.block); err != nil {
+		return nil, err
+	}
+	if s.space.InSingle() != (precision == bp.Single) {
+		return nil, fmt.Errorf("potentials of %s are too large for %v", n.name, precision)
+	}
+	for {
+		seconds, err := s.Run()
+		if err != nil || seconds*float64(s.repeat) >= sweepTime.Seconds() {
+			return s, err
+		}
+		s.repeat *= 2
+	}
+}
+
+// Run implements machine.Task: the time of one sweep.
+func (s *sweeper) Run() (seconds float64, err error) {
+	started := time.Now()
+	for range s.repeat {
+		if _, err := s.space.Sweep(s.net, s.state, s.block, 0); err != nil {
+			return 0, err
+		}
+	}
+	return time.Since(started).Seconds() / float64(s.repeat), nil
+}

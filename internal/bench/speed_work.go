@@ -1,0 +1,244 @@
+package bench
+
+import (
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/machine"
+	"github.com/blockbp/blockbp/internal/partition"
+)
+
+// numberBytes are the bytes of everything but the tables of edges: features,
+// potentials of nodes, messages, beliefs and contributions are float64 whatever the
+// precision; singleBytes are those of velocities.
+const numberBytes, singleBytes = 8, 4
+
+// Operations are counts of arithmetic. Flops are additions, multiplications and
+// comparisons.
+type Operations struct{ Flops, Exps, Logs float64 }
+
+func (o Operations) plus(p Operations) Operations {
+	return Operations{o.Flops + p.Flops, o.Exps + p.Exps, o.Logs + p.Logs}
+}
+
+func (o Operations) times(n float64) Operations {
+	return Operations{n * o.Flops, n * o.Exps, n * o.Logs}
+}
+
+// seconds is what they take at some rates.
+func (o Operations) seconds(rates *machine.Compute) float64 {
+	const nano = 1e-9
+	return nano * (o.Flops/rates.FMA + o.Exps*rates.Exp + o.Logs*rates.Log)
+}
+
+// Work is what a phase of learning has to do at least, counted from the equations
+// and not from the program: docs/performance.md derives every term.
+type Work struct {
+	// BlockBytes and NetworkBytes are what has to be read and written, every number
+	// once: of arrays that the block at hand has used before in the same visit, and
+	// of those it uses for the first time since the visit before.
+	BlockBytes, NetworkBytes float64
+	// Own are operations in the precision that is asked for, Double those on what is
+	// float64 always.
+	Own, Double Operations
+}
+
+// plus adds two phases that follow each other.
+func (w Work) plus(o Work) Work {
+	return Work{w.BlockBytes + o.BlockBytes, w.NetworkBytes + o.NetworkBytes, w.Own.plus(o.Own), w.Double.plus(o.Double)}
+}
+
+// times repeats a phase, or takes a part of it.
+func (w Work) times(n float64) Work {
+	return Work{n * w.BlockBytes, n * w.NetworkBytes, w.Own.times(n), w.Double.times(n)}
+}
+
+// bytes is all that is read and written.
+func (w Work) bytes() float64 { return w.BlockBytes + w.NetworkBytes }
+
+// modelShape is what the work depends on besides the graph.
+type modelShape struct {
+	states                     float64
+	nodeFeatures, edgeFeatures float64
+	precision                  bp.Precision // of tables of edges
+}
+
+// tableBytes returns the bytes of the tables of so many edges.
+func (m modelShape) tableBytes(edges float64) float64 {
+	const single, double = 4, 8
+	entries := m.states * m.states * edges
+	if m.precision == bp.Single {
+		return single * entries
+	}
+	return double * entries
+}
+
+// weights returns the number of weights.
+func (m modelShape) weights() float64 {
+	return m.nodeFeatures*m.states + m.edgeFeatures*m.states*m.states
+}
+
+// contribution returns the length of what is kept per group of edges: M τ, the sums
+// of the beliefs, and the entropy.
+func (m modelShape) contribution() float64 {
+	return m.weights() + m.states + m.states*m.states + 1
+}
+
+// perLooseEdge returns the length of what is kept of an edge where that is less than
+// a contribution: its belief and its entropy.
+func (m modelShape) perLooseEdge() float64 { return m.states*m.states + 1 }
+
+// blockShape is what the work on a block depends on.
+type blockShape struct {
+	nodes, edges float64
+	messages     float64 // directed edges into the nodes
+	outside      float64 // distinct nodes at the other ends of cut edges
+	groups       float64 // of edges, with a contribution each
+	loose        float64 // edges of other groups: their beliefs are kept instead
+}
+
+// shapeOf measures a block. seen is scratch [nodes of the graph], all below stamp.
+func (m modelShape) shapeOf(g *graph.Graph, b *partition.Block, of, seen []int32, id, stamp int32) blockShape {
+	shape := blockShape{nodes: float64(len(b.Nodes)), edges: float64(len(b.Edges)), messages: float64(len(b.In))}
+	for _, group := range b.Groups {
+		if edges := float64(group.Hi - group.Lo); group.Other != id && edges*m.perLooseEdge() < m.contribution() {
+			shape.loose += edges
+		} else {
+			shape.groups++
+		}
+	}
+	for _, e := range b.Edges {
+		for _, s := range [2]int32{g.U(e), g.V(e)} {
+			if of[s] != id && seen[s] != stamp {
+				seen[s] = stamp
+				shape.outside++
+			}
+		}
+	}
+	return shape
+}
+
+// shapesOf measures every block of a partition.
+func (m modelShape) shapesOf(p *partition.Partition) []blockShape {
+	seen := make([]int32, p.Graph.NumNodes())
+	shapes := make([]blockShape, len(p.Blocks))
+	for i := range p.Blocks {
+		shapes[i] = m.shapeOf(p.Graph, &p.Blocks[i], p.Of, seen, int32(i), int32(i)+1)
+	}
+	return shapes
+}
+
+// groundWork: θ_s = W f_s and θ_uv = W f_uv. Features are read for the first time in
+// this visit; potentials are written. Those of nodes are double.
+func groundWork(m modelShape, b blockShape) Work {
+	k := m.states
+	return Work{
+		Own:          Operations{Flops: 2 * m.edgeFeatures * k * k * b.edges},
+		Double:       Operations{Flops: 2 * m.nodeFeatures * k * b.nodes},
+		NetworkBytes: numberBytes * (m.nodeFeatures*b.nodes + m.edgeFeatures*b.edges),
+		BlockBytes:   numberBytes*k*b.nodes + m.tableBytes(b.edges),
+	}
+}
+
+// expWork: exp((θ_uv − max θ_uv)/ρ), in place: a comparison, a subtraction, a
+// multiplication and an exponential per entry.
+func expWork(m modelShape, b blockShape) Work {
+	entries := m.states * m.states * b.edges
+	return Work{Own: Operations{Flops: 3 * entries, Exps: entries}, BlockBytes: 2 * m.tableBytes(b.edges)}
+}
+
+// messageWork is what equation (5) takes for a message of k states: the product of a
+// vector and a table, and nine operations per state around it. Four of these, the
+// maxima and shifts before the exponential and after the logarithm, are in the
+// precision of the tables; five are on what is double always: the cavity, the
+// difference to the old message and its maximum, and a multiply-add into the sum of
+// (4).
+func messageWork(k float64) Work {
+	return Work{Own: Operations{Flops: 2*k*k + 4*k, Exps: k, Logs: k}, Double: Operations{Flops: 5 * k}}
+}
+
+// beliefWork is what (4) takes per node of k states besides: maximum, shift,
+// division by ρ, exponential, sum and subtraction of its logarithm.
+func beliefWork(k float64) Work {
+	return Work{Double: Operations{Flops: 5 * k, Exps: k, Logs: 1}}
+}
+
+// sweepsWork: sweeps sweeps over a block. The first meets messages and beliefs that
+// were last used in the visit before, the others find them where the block's tables
+// are.
+func sweepsWork(m modelShape, b blockShape, sweeps float64) Work {
+	k := m.states
+	potentials := m.tableBytes(b.edges) + numberBytes*k*b.nodes
+	// Both messages of every edge are read and those into the block written; so are
+	// its beliefs, and those next to it read.
+	state := numberBytes * k * (2*b.edges + b.messages + 2*b.nodes + b.outside)
+	w := messageWork(k).times(b.messages).plus(beliefWork(k).times(b.nodes)).times(sweeps)
+	w.BlockBytes, w.NetworkBytes = sweeps*potentials+(sweeps-1)*state, state
+	return w
+}
+
+// gradientWork: the beliefs (6) of nodes and edges, their free energies, and M τ.
+// Per entry of an edge's belief: two multiplications, a row sum, a column sum, the
+// normalisation, the sum of beliefs, and a multiply-add per feature; per state of
+// each of its ends: cavity, which is double, maximum, shift, exponential and a
+// multiply-add into the free energy. Per state of a node: exponential, four
+// operations for the free energy, the sum of beliefs and a multiply-add per feature.
+// All that is read was used in the same visit; a contribution per group is written,
+// or beliefs that were last used in the visit before.
+func gradientWork(m modelShape, b blockShape) Work {
+	k := m.states
+	read := numberBytes*((m.nodeFeatures+k)*b.nodes+k*(b.nodes+b.outside)+ // features, potentials and beliefs
+		(m.edgeFeatures+2*k)*b.edges) + m.tableBytes(b.edges) // features, messages and tables
+	return Work{
+		Own:          Operations{Flops: ((2*m.edgeFeatures+6)*k*k + 8*k) * b.edges, Exps: 2 * k * b.edges},
+		Double:       Operations{Flops: 2*k*b.edges + (2*m.nodeFeatures+5)*k*b.nodes, Exps: k * b.nodes, Logs: b.edges},
+		BlockBytes:   read + numberBytes*m.contribution()*b.groups,
+		NetworkBytes: numberBytes * m.perLooseEdge() * b.loose,
+	}
+}
+
+// visitBytes is how much memory a visit of the block touches.
+func visitBytes(m modelShape, b blockShape) float64 {
+	k := m.states
+	return m.tableBytes(b.edges) + numberBytes*(m.weights()+(m.nodeFeatures+k)*b.nodes+k*(b.nodes+b.outside)+
+		(m.edgeFeatures+2*k)*b.edges+m.contribution()*b.groups+m.perLooseEdge()*b.loose)
+}
+
+// sweepBytes is how much memory sweeps over the block touch.
+func sweepBytes(m modelShape, b blockShape) float64 {
+	k := m.states
+	return m.tableBytes(b.edges) + numberBytes*(k*b.nodes+k*(b.nodes+b.outside)+2*k*b.edges)
+}
+
+// networkBytes is how much memory a pass over a network of so many nodes and edges
+// touches that is not scratch: features, messages and beliefs.
+func networkBytes(m modelShape, nodes, edges float64) float64 {
+	return numberBytes * ((m.nodeFeatures+m.states)*nodes + (m.edgeFeatures+2*m.states)*edges)
+}
+
+// Roofline is the least time that some work can take on a machine.
+type Roofline struct {
+	Seconds float64
+	// Bound is what takes that long: reading and writing ("bytes"), or arithmetic
+	// ("operations").
+	Bound string
+}
+
+// What can bound a phase.
+const (
+	BoundBytes      = "bytes"
+	BoundOperations = "operations"
+)
+
+// roofline holds work against the ceilings: the larger of the bytes over the
+// bandwidth of the levels where they live, and the operations over their measured
+// rates. blockSet and networkSet are the sizes of what BlockBytes and NetworkBytes
+// come back to.
+func roofline(c *machine.Ceilings, precision bp.Precision, w Work, blockSet, networkSet float64) Roofline {
+	const nano = 1e-9
+	moving := nano * (w.BlockBytes/c.RateAt(blockSet) + w.NetworkBytes/c.RateAt(networkSet))
+	computing := w.Own.seconds(c.Of(precision.String())) + w.Double.seconds(c.Of(machine.Double))
+	if moving >= computing {
+		return Roofline{moving, BoundBytes}
+	}
+	return Roofline{computing, BoundOperations}
+}

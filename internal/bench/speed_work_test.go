@@ -1,0 +1,225 @@
+package bench
+
+import (
+	"math"
+	"testing"
+
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/machine"
+	"github.com/blockbp/blockbp/internal/partition"
+)
+
+// TestWorkByHand counts two nodes of two states with three features each, joined by
+// an edge with one feature, with pencil and paper.
+func TestWorkByHand(t *testing.T) {
+	g := must(graph.FromEdges(2, []int32{0}, []int32{1}))
+	for _, precision := range []bp.Precision{bp.Double, bp.Single} {
+		m := modelShape{states: 2, nodeFeatures: 3, edgeFeatures: 1, precision: precision}
+		b := m.shapesOf(partition.Whole(g))[0]
+		if want := (blockShape{nodes: 2, edges: 1, messages: 2, outside: 0, groups: 1}); b != want {
+			t.Fatalf("shape %+v, want %+v", b, want)
+		}
+		// Weights: 3·2 for nodes and 1·4 for edges; a contribution has also 2 + 4 sums
+		// of beliefs and an entropy.
+		if m.weights() != 10 || m.contribution() != 17 || m.perLooseEdge() != 5 {
+			t.Errorf("%v weights, %v numbers per contribution, %v per edge", m.weights(), m.contribution(), m.perLooseEdge())
+		}
+		table := 4 * 8.0 // bytes
+		if precision == bp.Single {
+			table = 4 * 4
+		}
+		for _, c := range []struct {
+			name      string
+			got, want Work
+		}{
+			// 4 node potentials of 3 products and 3 sums, 4 entries of 1 and 1. 7 features
+			// are read, 4 potentials and a table written.
+			{"ground", groundWork(m, b), Work{Double: Operations{Flops: 4 * 6}, Own: Operations{Flops: 4 * 2}, NetworkBytes: 7 * 8, BlockBytes: 4*8 + table}},
+			// 4 entries, each read and written.
+			{"exp", expWork(m, b), Work{Own: Operations{Flops: 4 * 3, Exps: 4}, BlockBytes: 2 * table}},
+			// A message: 4 products and 4 sums, for each of 2 states 4 operations, an
+			// exponential, a logarithm, and 5 operations on what is double. A belief: for each
+			// of 2 states 5 operations and an exponential, then a logarithm. Read: a table and
+			// 4 node potentials; 2 messages of 2 numbers and 2 beliefs, which are written too.
+			{"one sweep", sweepsWork(m, b, 1), Work{
+				Own: Operations{2 * (8 + 8), 2 * 2, 2 * 2}, Double: Operations{2*10 + 2*10, 2 * 2, 2},
+				BlockBytes: table + 4*8, NetworkBytes: 2 * 8 * 8,
+			}},
+			// The second sweep finds messages and beliefs where the tables are.
+			{"two sweeps", sweepsWork(m, b, 2), Work{
+				Own: Operations{2 * 32, 8, 8}, Double: Operations{2 * 40, 8, 4},
+				BlockBytes: 2*(table+4*8) + 2*8*8, NetworkBytes: 2 * 8 * 8,
+			}},
+			// The edge: 4 entries with 2 products, 2 sums by row and column, a division, a
+			// sum of beliefs, and a product and a sum for the feature; 2 ends with 2 states
+			// of a double operation, 4 others and an exponential; a logarithm. A node: 2
+			// states with an exponential, 4 operations for the free energy, a sum, and 3
+			// products and sums. Read: 7 features, 4 node potentials, a table, 4 beliefs, 4
+			// numbers of messages. Written: 17 numbers.
+			{"gradient", gradientWork(m, b), Work{
+				Own: Operations{Flops: 4*8 + 2*2*4, Exps: 4}, Double: Operations{Flops: 2*2 + 2*2*(4+1+6), Exps: 4, Logs: 1},
+				BlockBytes: table + 8*(7+4+4+4+17),
+			}},
+		} {
+			if c.got != c.want {
+				t.Errorf("%v, %s: %+v, want %+v", precision, c.name, c.got, c.want)
+			}
+		}
+		// 10 weights and the 17 numbers of the contribution beside those of the gradient.
+		if got := visitBytes(m, b); got != table+8*(19+10+17) {
+			t.Errorf("a visit touches %v bytes", got)
+		}
+		if got := sweepBytes(m, b); got != table+8*12 {
+			t.Errorf("a sweep touches %v bytes", got)
+		}
+		if got := networkBytes(m, 2, 1); got != 8*(7+4+4) {
+			t.Errorf("the network has %v bytes", got)
+		}
+	}
+}
+
+// TestLooseWork: of pairs of blocks with few edges the beliefs are kept, as learning
+// does, and of others, and of blocks themselves, a contribution.
+func TestLooseWork(t *testing.T) {
+	n := must(tiledNetwork(12, 3, 2)) // pairs with 4 edges side by side and 6 above each other
+	m := modelShape{states: 2, nodeFeatures: 3, edgeFeatures: 3, precision: bp.Double}
+	// A contribution has 6 + 12 + 6 + 1 = 25 numbers, an edge 5: 4 edges are loose.
+	b := m.shapesOf(n.part)[0]
+	if b.groups != 2 || b.loose != 4 {
+		t.Errorf("%v groups and %v loose edges, want 2 and 4", b.groups, b.loose)
+	}
+	none := b
+	none.loose = 0
+	if more := gradientWork(m, b).NetworkBytes - gradientWork(m, none).NetworkBytes; more != 8*4*5 {
+		t.Errorf("4 loose edges take %v bytes", more)
+	}
+	if more := visitBytes(m, b) - visitBytes(m, none); more != 8*4*5 {
+		t.Errorf("4 loose edges take %v bytes of a visit", more)
+	}
+}
+
+// touched counts distinct numbers that are read and that are written.
+type touched struct{ read, written map[[2]int]bool }
+
+// Arrays whose numbers are counted.
+const (
+	ofTables = iota
+	ofPotentials
+	ofMessages
+	ofBeliefs
+)
+
+func (a touched) bytes(k int) float64 {
+	total := 0
+	for _, list := range []map[[2]int]bool{a.read, a.written} {
+		for what := range list {
+			if what[0] == ofTables {
+				total += k * k
+			} else {
+				total += k
+			}
+		}
+	}
+	return 8 * float64(total)
+}
+
+// TestSweepTraffic follows a sweep over each block of a grid, message by message,
+// and counts what it touches.
+func TestSweepTraffic(t *testing.T) {
+	n := must(tiledNetwork(12, 3, 2))
+	m := speedShape(3, bp.Double)
+	of := n.part.Of
+	for id, shape := range m.shapesOf(n.part) {
+		block := &n.part.Blocks[id]
+		a := touched{map[[2]int]bool{}, map[[2]int]bool{}}
+		outside, messages := map[int32]bool{}, 0
+		for i, p := range block.Order {
+			u := block.Nodes[p]
+			a.read[[2]int{ofPotentials, int(u)}] = true
+			for _, d := range block.In[block.InStart[i]:block.InStart[i+1]] {
+				messages++
+				source := n.graph.Source(d)
+				a.read[[2]int{ofTables, int(d >> 1)}] = true
+				a.read[[2]int{ofMessages, int(d ^ 1)}] = true // divided out of the belief of the source
+				a.read[[2]int{ofMessages, int(d)}] = true     // the old one
+				a.read[[2]int{ofBeliefs, int(source)}] = true
+				a.written[[2]int{ofMessages, int(d)}] = true
+				if of[source] != int32(id) {
+					outside[source] = true
+				}
+			}
+			a.written[[2]int{ofBeliefs, int(u)}] = true
+		}
+		w := sweepsWork(m, shape, 1)
+		if got := a.bytes(3); got != w.bytes() {
+			t.Errorf("block %d: a sweep touches %v bytes, the formula says %v", id, got, w.bytes())
+		}
+		if int(shape.outside) != len(outside) || int(shape.messages) != messages {
+			t.Errorf("block %d: %d nodes outside and %d messages, the shape says %v and %v", id, len(outside), messages, shape.outside, shape.messages)
+		}
+		if flops := float64(messages)*(2*9+9*3) + float64(len(block.Nodes))*5*3; w.Own.Flops+w.Double.Flops != flops {
+			t.Errorf("block %d: %v operations, the formula says %+v", id, flops, w)
+		}
+	}
+}
+
+// TestRoofline: the larger of the two times, with every rate where it belongs.
+func TestRoofline(t *testing.T) {
+	c := &Ceilings{
+		Compute: []machine.Compute{{Precision: Double, FMA: 100, Exp: 0.5, Log: 2}, {Precision: machine.Single, FMA: 200, Exp: 0.25, Log: 1}},
+		Curve:   []machine.Point{{Bytes: 1000, Rate: 50}, {Bytes: 1e6, Rate: 10}},
+	}
+	// 100 bytes at 50 and 30 at 10 GB/s: 5 ns. 200 operations at 100 GFLOP/s, 2
+	// exponentials and 1 logarithm: 2 + 1 + 2 = 5 ns; in single precision half of it.
+	w := Work{BlockBytes: 100, NetworkBytes: 30, Own: Operations{Flops: 150, Exps: 1.5, Logs: 0.5}, Double: Operations{Flops: 50, Exps: 0.5, Logs: 0.5}}
+	for _, step := range []struct {
+		precision bp.Precision
+		more      Work
+		seconds   float64
+		bound     string
+	}{
+		{bp.Double, Work{NetworkBytes: 10}, 6e-9, BoundBytes},
+		{bp.Double, Work{BlockBytes: 50}, 6e-9, BoundBytes},
+		{bp.Double, Work{Own: Operations{Flops: 300}}, 8e-9, BoundOperations},
+		{bp.Double, Work{Own: Operations{Exps: 2}}, 6e-9, BoundOperations},
+		{bp.Double, Work{Double: Operations{Logs: 1}}, 7e-9, BoundOperations},
+		{bp.Single, Work{BlockBytes: 50}, 6e-9, BoundBytes},
+		// 1.625 + 1.75 ns of w itself
+		{bp.Single, Work{Own: Operations{Flops: 1000}}, 8.375e-9, BoundOperations},
+		{bp.Single, Work{Own: Operations{Exps: 20}}, 8.375e-9, BoundOperations},
+		{bp.Single, Work{Own: Operations{Logs: 5}}, 8.375e-9, BoundOperations},
+		{bp.Single, Work{Double: Operations{Flops: 500}}, 8.375e-9, BoundOperations},
+	} {
+		got := roofline(c, step.precision, w.plus(step.more), 1000, 1e6)
+		if math.Abs(got.Seconds-step.seconds) > 1e-15 || got.Bound != step.bound {
+			t.Errorf("%v with %+v: %+v, want %v s by %s", step.precision, step.more, got, step.seconds, step.bound)
+		}
+	}
+	if got := roofline(c, bp.Double, w.times(3), 1000, 1e6).Seconds; math.Abs(got-15e-9) > 1e-15 {
+		t.Errorf("three times the work takes %v s", got)
+	}
+}
+
+// TestIterationWork: a pass is the phases of all blocks, with all of its sweeps.
+func TestIterationWork(t *testing.T) {
+	n := must(tiledNetwork(12, 3, 2))
+	c := newPhaseCount(n, 3, bp.Single, 2)
+	want := Work{}
+	for _, b := range c.shape.shapesOf(n.part) {
+		want = want.plus(groundWork(c.shape, b)).plus(expWork(c.shape, b)).plus(sweepsWork(c.shape, b, 2)).plus(gradientWork(c.shape, b))
+	}
+	got := c.iteration()
+	for what, pair := range map[string][2]float64{
+		"flops": {got.Own.Flops, want.Own.Flops}, "exps": {got.Own.Exps, want.Own.Exps}, "logs": {got.Own.Logs, want.Own.Logs},
+		"double flops": {got.Double.Flops, want.Double.Flops}, "double exps": {got.Double.Exps, want.Double.Exps}, "double logs": {got.Double.Logs, want.Double.Logs},
+		"block bytes": {got.BlockBytes, want.BlockBytes}, "network bytes": {got.NetworkBytes, want.NetworkBytes},
+	} {
+		if math.Abs(pair[0]-pair[1]) > 1e-9*pair[1] {
+			t.Errorf("%s: %v, want %v", what, pair[0], pair[1])
+		}
+	}
+	if c.edges != 2*12*11 || c.messages != 2*c.edges {
+		t.Errorf("%v edges, %v messages in a sweep over all blocks", c.edges, c.messages)
+	}
+}

@@ -1,0 +1,260 @@
+package bp
+
+import (
+	"math"
+
+	"github.com/blockbp/blockbp/internal/partition"
+	"github.com/blockbp/blockbp/internal/simd"
+)
+
+// EdgeBelief writes the belief (6) of the q-th edge of the block,
+//
+//	τ_uv(x_u,x_v) ∝ τ_u(x_u) τ_v(x_v) exp{(θ_uv(x_u,x_v) − λ_uv(x_v) − λ_vu(x_u))/ρ_uv},
+//
+// into dst [states of U × states of V], row-major, and returns the edge's share
+// of the free energy, ⟨θ_uv,τ_uv⟩ + c_uv H(τ_uv).
+func (w *Workspace) EdgeBelief(dst []float64, net *Net, st *State, block *partition.Block, q int) (freeEnergy float64, err error) {
+	logZ, product, err := w.edgeBelief(dst, net, st, block, q)
+	return net.Counting.Edge[block.Edges[q]] * (logZ - product), err
+}
+
+// edgeBelief is EdgeBelief, but for what it returns: the logarithm of what the
+// belief was divided by, and Σ log (τ_u/m_u) τ_uv + Σ log (τ_v/m_v) τ_uv, m being the
+// messages along the edge. The share of the free energy is ρ_uv times the difference.
+func (w *Workspace) edgeBelief(dst []float64, net *Net, st *State, block *partition.Block, q int) (logZ, product float64, err error) {
+	e := block.Edges[q]
+	u, v := net.Graph.U(e), net.Graph.V(e)
+	ku, kv := int(net.Card[u]), int(net.Card[v])
+	t := w.form(int32(q))
+	if bu, bv := net.belief(st, u), net.belief(st, v); !t.log && bu != nil && bv != nil && max(ku, kv) <= kernelStates {
+		logZ, product, safe := simd.EdgeBelief(dst, bu, net.message(st, 2*e+1, u), bv, net.message(st, 2*e, v), w.values(int32(q), ku*kv))
+		if safe {
+			return logZ + t.shift, product, nil
+		}
+	}
+	left, right := w.sum[:ku], w.second[:kv]
+	largestLeft := net.cavity(left, st, u, 2*e+1)
+	largestRight := net.cavity(right, st, v, 2*e)
+
+	total, shift := 0.0, largestLeft+largestRight
+	if !t.log {
+		total = w.multiplicativePair(dst, left, right, largestLeft, largestRight, w.values(int32(q), ku*kv))
+	}
+	if !(total >= tooSmall) {
+		total, shift = w.logPair(dst, left, right, int32(q))
+	}
+	if !(total > 0 && total <= math.MaxFloat64) {
+		return 0, 0, &NumericalError{-1, e, "belief is not a distribution: messages overflowed, or forbidden states contradict each other"}
+	}
+	scale := 1 / total
+	// log τ_uv = left + right + θ/ρ − log Z, so the free energy needs no logarithm
+	// of the k² beliefs: ⟨θ,τ⟩ + ρ H(τ) = ρ (log Z − Σ left·τ_u − Σ right·τ_v).
+	logZ = math.Log(total) + shift + t.shift
+	colSum := w.colSum[:kv]
+	clear(colSum)
+	for i := range ku {
+		row := dst[i*kv:][:kv]
+		rowSum := 0.0
+		for j, x := range row {
+			x *= scale
+			row[j] = x
+			rowSum += x
+			colSum[j] += x
+		}
+		if rowSum > 0 {
+			product += rowSum * left[i]
+		}
+	}
+	for j, x := range colSum {
+		if x > 0 {
+			product += x * right[j]
+		}
+	}
+	return logZ, product, nil
+}
+
+// multiplicativePair computes the unnormalised belief from the exponentiated
+// table and returns its sum.
+func (w *Workspace) multiplicativePair(dst, left, right []float64, largestLeft, largestRight float64, values []float64) (total float64) {
+	rows, columns := w.out[:len(left)], w.weight[:len(right)]
+	simd.ExpShift(rows, left, largestLeft)
+	simd.ExpShift(columns, right, largestRight)
+	return simd.PairProduct(dst, rows, columns, values)
+}
+
+// logPair does the same with logarithms throughout, and returns what it
+// subtracted before the exponential.
+func (w *Workspace) logPair(dst, left, right []float64, q int32) (total, shift float64) {
+	shift = math.Inf(-1)
+	k := len(right)
+	for i, a := range left {
+		for j, c := range right {
+			x := a + c + w.logAt(q, i*k+j)
+			dst[i*k+j] = x
+			shift = larger(shift, x)
+		}
+	}
+	if isForbidden(shift) {
+		return 0, shift
+	}
+	for i, x := range dst[:len(left)*k] {
+		dst[i] = exp(x - shift)
+		total += dst[i]
+	}
+	return total, shift
+}
+
+// Padding is how many entries more than those of beliefs computed together a slice
+// for them should have. Without, they are slower to come.
+const Padding = simd.Padding
+
+// EdgeBeliefs writes the beliefs of the edges lo ≤ q < hi of the block, all with
+// as many states at U and as many at V, into dst, one behind the other, adds them to
+// sum [states of U × states of V] unless that is nil, and returns the sum of what EdgeBelief returns.
+// dst may be longer by Padding; what is written there is of no use.
+func (w *Workspace) EdgeBeliefs(dst, sum []float64, net *Net, st *State, block *partition.Block, lo, hi int) (freeEnergy float64, err error) {
+	first := block.Edges[lo]
+	ku, kv := int(net.Card[net.Graph.U(first)]), int(net.Card[net.Graph.V(first)])
+	if freeEnergy, done := w.regularEdges(dst, sum, net, st, block, lo, hi); done {
+		return freeEnergy, nil
+	}
+	dst = dst[:(hi-lo)*ku*kv]
+	if w.single.on {
+		w.single.beliefs = fit(w.single.beliefs, len(dst))
+		freeEnergy, err = w.EdgeBeliefs32(w.single.beliefs, net, st, block, lo, hi)
+		for i, x := range w.single.beliefs {
+			dst[i] = float64(x)
+		}
+	} else {
+		freeEnergy, err = w.listedEdges(dst, net, st, block, lo, hi, ku, kv)
+	}
+	addRows(sum, dst)
+	return freeEnergy, err
+}
+
+// addRows adds the rows of a matrix to sum, the length of which is theirs, unless it
+// is nil.
+func addRows(sum, matrix []float64) {
+	for n := len(sum); n > 0 && len(matrix) > 0; {
+		rows := min(len(ones), len(matrix)/n)
+		simd.ScatterMatrix(sum, ones[:rows], matrix[:rows*n], rows, 1, n)
+		matrix = matrix[rows*n:]
+	}
+}
+
+var ones = [16]float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
+
+// listedEdges is EdgeBeliefs with a list of the edges.
+func (w *Workspace) listedEdges(dst []float64, net *Net, st *State, block *partition.Block, lo, hi, ku, kv int) (freeEnergy float64, err error) {
+	for q := lo; q < hi; q++ {
+		// The kernel takes edges up to one that needs logarithms.
+		w.gatherEdges(net, st, block, q, hi, max(ku, kv))
+		n := len(w.together)
+		w.logZ, w.product = fit(w.logZ, n), fit(w.product, n)
+		n = simd.EdgeBeliefs(dst, w.logZ, w.product, st.LogBelief, st.LogMessage, w.arena, w.together, ku, kv)
+		freeEnergy += w.sumFreeEnergies(net, block, q, n)
+		dst, q = dst[n*ku*kv:], q+n
+		if q == hi {
+			break
+		}
+		value, err := w.EdgeBelief(dst[:ku*kv], net, st, block, q)
+		if err != nil {
+			return freeEnergy, err
+		}
+		freeEnergy += value
+		dst = dst[ku*kv:]
+	}
+	return freeEnergy, nil
+}
+
+// sumFreeEnergies returns the shares of n edges from the lo-th on, whose log Z and
+// products the kernel has left.
+func (w *Workspace) sumFreeEnergies(net *Net, block *partition.Block, lo, n int) (sum float64) {
+	for i := range n {
+		sum += net.Counting.Edge[block.Edges[lo+i]] * (w.logZ[i] + w.form(int32(lo+i)).shift - w.product[i])
+	}
+	return sum
+}
+
+// gatherEdges lists the edges lo ≤ q < hi of the block for the kernel, up to the
+// first that it can't compute.
+func (w *Workspace) gatherEdges(net *Net, st *State, block *partition.Block, lo, hi, states int) {
+	if len(w.forms) == 0 && w.fitRegular(net, st, block) {
+		w.together = fit(w.together, hi-lo)
+		w.regular.parts.List(w.together, lo, hi)
+		return
+	}
+	w.together = w.together[:0]
+	u, v := net.Graph.Ends()
+	for q := lo; q < hi && states <= kernelStates; q++ {
+		e := block.Edges[q]
+		a, c := u[e], v[e]
+		if w.form(int32(q)).log || net.observed(a) || net.observed(c) {
+			return
+		}
+		if k := net.uniform; k > 0 {
+			w.together = append(w.together, simd.Edge{BeliefU: int(a) * k, MessageU: int(2*e+1) * k, BeliefV: int(c) * k, MessageV: int(2*e) * k, Table: w.at[q]})
+			continue
+		}
+		w.together = append(w.together, simd.Edge{BeliefU: net.beliefAt[a], MessageU: net.messageAt[2*e+1], BeliefV: net.beliefAt[c], MessageV: net.messageAt[2*e], Table: w.at[q]})
+	}
+}
+
+// fit returns a slice of n entries, s if it is long enough.
+func fit[T float32 | float64 | simd.Edge](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}
+
+// NodeBeliefs writes the beliefs of the nodes lo ≤ p < hi of the block, all with as
+// many states, into dst, one behind the other, adds them to sum [states] unless that is
+// nil, and returns the sum of what NodeBelief returns. dst may be longer by Padding.
+func (w *Workspace) NodeBeliefs(dst, sum []float64, net *Net, st *State, block *partition.Block, lo, hi int) (freeEnergy float64) {
+	if freeEnergy, done := w.regularNodes(dst, sum, net, st, block, lo, hi); done {
+		return freeEnergy
+	}
+	k := int(net.Card[block.Nodes[lo]])
+	dst = dst[:(hi-lo)*k]
+	freeEnergy = w.listedNodes(dst, net, st, block, lo, hi)
+	addRows(sum, dst)
+	return freeEnergy
+}
+
+// listedNodes is NodeBeliefs one by one.
+func (w *Workspace) listedNodes(dst []float64, net *Net, st *State, block *partition.Block, lo, hi int) (freeEnergy float64) {
+	k := int(net.Card[block.Nodes[lo]])
+	for i, u := range block.Nodes[lo:hi] {
+		copy(dst[i*k:][:k], net.belief(st, u)) // nothing, if it is observed
+	}
+	simd.Exp(dst, dst[:(hi-lo)*k])
+	for i, u := range block.Nodes[lo:hi] {
+		freeEnergy += w.nodeFreeEnergy(dst[i*k:][:k], net, st, u, lo+i)
+	}
+	return freeEnergy
+}
+
+// nodeFreeEnergy returns the share of the p-th node of the block, u, whose belief is
+// tau, but for an observed one, where it writes the belief too.
+func (w *Workspace) nodeFreeEnergy(tau []float64, net *Net, st *State, u int32, p int) (freeEnergy float64) {
+	theta := w.Potentials.Node[w.Potentials.NodeAt[p]:][:len(tau)]
+	logs := net.belief(st, u)
+	if logs == nil {
+		net.Belief(tau, st, u)
+		return theta[net.Observed[u]]
+	}
+	count := net.Counting.Node[u]
+	for i, x := range tau {
+		if x > 0 {
+			freeEnergy += x * (theta[i] - count*logs[i])
+		}
+	}
+	return freeEnergy
+}
+
+// NodeBelief writes τ_u of the p-th node of the block into dst and returns the
+// node's share of the free energy, ⟨θ_u,τ_u⟩ + c_u H(τ_u).
+func (w *Workspace) NodeBelief(dst []float64, net *Net, st *State, block *partition.Block, p int) (freeEnergy float64) {
+	return w.listedNodes(dst[:net.Card[block.Nodes[p]]], net, st, block, p, p+1)
+}

@@ -1,0 +1,159 @@
+package bp
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/internal/partition"
+)
+
+// A sum of legal counting numbers can overflow.
+func TestRhoMustBeFinite(t *testing.T) {
+	g := legal(gen.Complete(3))
+	if c, err := counting.New("", g, constants(3, 1), constants(3, 1e308)); err == nil {
+		t.Errorf("ρ = %v was accepted", c.RhoNode(0))
+	}
+}
+
+// There must be one appearance per edge, no more.
+func TestTreeReweightedTooLong(t *testing.T) {
+	defer func() {
+		if r := recover(); r != nil {
+			t.Errorf("panic: %v", r)
+		}
+	}()
+	if _, err := counting.TreeReweighted(legal(gen.Chain(2)), []float64{0.5, 0.5}); err == nil {
+		t.Error("two appearances for one edge were accepted")
+	}
+}
+
+// An observation of a state that does not exist would read another row.
+func TestObservedStateMustExist(t *testing.T) {
+	g := legal(gen.Chain(2))
+	if _, err := NewNet(g, []int32{2, 3}, counting.Convex(g), []int32{2, -1}); err == nil {
+		t.Error("state 2 of a node of 2 states was accepted")
+	}
+}
+
+// A range above the largest float64 must not turn a finite potential into a hard
+// zero.
+func TestOverflowIsNoHardZero(t *testing.T) {
+	g := legal(gen.Chain(2))
+	p := oracle.RandomPairwise(source(1), g, []int32{2, 2}, 0, 0)
+	copy(p.Edge, []float64{1e308, -1e308, -1e308, -1e308})
+	r := newBlockInference(t, p, counting.Convex(g), nil, partition.Whole(g))
+	if o, err := r.iterate(0, Limits{MaxSweeps: 3}); err == nil {
+		t.Errorf("no error: %+v, log-beliefs %v, %v", o, r.state.LogBelief, math.IsInf(r.state.LogBelief[1], -1))
+	}
+}
+
+// TestExtremeCounts: counting numbers that arithmetic cannot be done with are
+// refused with their place, their range, and what to do.
+func TestExtremeCounts(t *testing.T) {
+	g := legal(graph.FromEdges(4, []int32{0, 1}, []int32{1, 2})) // node 3 is alone
+	for _, test := range []struct {
+		node, edge []float64
+		want       string
+	}{
+		{[]float64{1, 1, 1, 1}, []float64{1, 1e-309}, "counting number of edge 1 (1 – 2) is 1e-309, want one from 1e-100 to 1e+100: "},
+		{[]float64{1, 1, 1, 1}, []float64{5e-324, 1}, "counting number of edge 0 (0 – 1) is 5e-324, want one from"},
+		{[]float64{1, 1, 1, 1}, []float64{1, 1e200}, "counting number of edge 1 (1 – 2) is 1e+200, want one from"},
+		{[]float64{1, 1, 1, 1e-320}, []float64{1, 1}, "node 3: its counting number and those of its edges sum to 1e-320 (ρ_s of equation 3), want one from"},
+		{[]float64{1, 1, 1, 1e300}, []float64{1, 1}, "counting number of node 3 is 1e+300, want a number from -1e+100 to 1e+100"},
+		{[]float64{1, 1, -1e99, 1}, []float64{1, 1e99 * (1 + 1e-14)}, "counting number of edge 1 (1 – 2) is 1.00000000000001e+99, more than 1e+09 times"},
+		{[]float64{-1 + 1e-12, 1, 1, 1}, []float64{1, 1}, "node 0 and its edges (ρ_s of equation 3): beliefs of the node would be rounding errors; raise its counting number"},
+	} {
+		if _, err := counting.New("given", g, test.node, test.edge); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%v %v: error %v, want %q", test.node, test.edge, err, test.want)
+		}
+	}
+}
+
+// TestSmallAndLargeCounts: multiplying potentials and counting numbers by one
+// factor multiplies the value and changes no belief, as far as that is allowed.
+func TestSmallAndLargeCounts(t *testing.T) {
+	g := legal(gen.Complete(4))
+	p := oracle.RandomPairwise(source(1), g, []int32{2, 3, 1, 3}, 2, 0.1)
+	want := newInference(t, p, counting.Convex(g))
+	want.solve(t)
+	for _, factor := range []float64{2e-100, 1e-20, 1e20, 1e100 / 8} {
+		scaled := *p
+		scaled.Node, scaled.Edge = times(p.Node, factor), times(p.Edge, factor)
+		c := legal(counting.New("scaled", g, constants(4, factor), constants(6, factor)))
+		c.Prove(g)
+		r := newInference(t, &scaled, c)
+		r.solve(t)
+		compareTables(t, "node", r.nodes(), want.nodes(), 1e-9)
+		compareTables(t, "edge", r.edges(t), want.edges(t), 1e-9)
+		got, value := r.values(t), want.values(t)
+		if !near(got.FreeEnergy/factor, value.FreeEnergy, 1e-10) || !near(got.Dual/factor, value.Dual, 1e-10) || !near(got.Primal/factor, value.Primal, 1e-10) {
+			t.Errorf("factor %g: values %+v, want %g times %+v", factor, got, factor, value)
+		}
+	}
+}
+
+func times(x []float64, factor float64) []float64 {
+	y := slices.Clone(x)
+	for i := range y {
+		y[i] *= factor
+	}
+	return y
+}
+
+// A table may be level and yet too large for its counting number.
+func TestLargestPotentialOverflows(t *testing.T) {
+	g := legal(gen.Chain(2))
+	p := oracle.RandomPairwise(source(1), g, []int32{2, 2}, 0, 0)
+	copy(p.Edge, constants(4, 1e250))
+	r := newInference(t, p, legal(counting.New("", g, constants(2, 1e-90), constants(1, 1e-90))))
+	if o, err := r.iterate(0, Limits{MaxSweeps: 3}); err == nil || !strings.Contains(err.Error(), "edge 0: the largest potential is 1e+250") {
+		t.Errorf("error %v: %+v, values %+v", err, o, r.values(t))
+	}
+}
+
+// TestDenormalMassIsKept: a belief of 1e-310 is no reason to drop the edge from
+// the primal value, which would then be no bound.
+func TestDenormalMassIsKept(t *testing.T) {
+	pair, row, column := []float64{1e-310, 1, 0, 0}, []float64{1, 0}, []float64{1, 0}
+	makeConsistent(pair, row, column, make([]float64, 2), make([]float64, 2), make([]float64, 2))
+	if want := []float64{1, 0, 0, 0}; !slices.Equal(pair, want) {
+		t.Errorf("made consistent: %v, want %v", pair, want)
+	}
+}
+
+// TestManyStates: beyond what the message kernels take without scratch of their
+// own, sweeps give the same as with logarithms, and still allocate nothing.
+func TestManyStates(t *testing.T) {
+	g := legal(gen.Complete(3))
+	card := []int32{kernelStates - 1, kernelStates + 1, kernelStates + 37}
+	for _, zeros := range []float64{0, 0.5} {
+		p := oracle.RandomPairwise(source(1), g, card, 20, zeros)
+		plain, logs := newInference(t, p, counting.Convex(g)), newInference(t, p, counting.Convex(g))
+		logs.logForm = true
+		for range 4 {
+			plain.sweep(t, plain.blocks())
+			logs.sweep(t, logs.blocks())
+			compareRuns(t, "many states", plain, logs, 1e-11)
+		}
+		block := legal(plain.load(0))
+		if n := testing.AllocsPerRun(3, func() { legal(plain.space.Sweep(plain.net, plain.state, block, 0)) }); n != 0 {
+			t.Errorf("%v allocations per sweep, want 0", n)
+		}
+	}
+}
+
+// TestTreeBoundWithoutForests: nothing is known, and nothing is claimed.
+func TestTreeBoundWithoutForests(t *testing.T) {
+	g := legal(gen.Complete(3))
+	p := oracle.RandomPairwise(source(1), g, []int32{2, 2, 2}, 1, 0)
+	r := newInference(t, p, legal(counting.SampledTreeReweighted(g, 1)))
+	if b := r.space.TreeBound(r.net, r.state, legal(r.load(0))); !math.IsInf(b, 1) {
+		t.Errorf("bound %v without forests, want +Inf", b)
+	}
+}

@@ -1,0 +1,161 @@
+package bp
+
+import (
+	"fmt"
+
+	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/graph"
+)
+
+// Net is the frozen shape of one inference problem: topology, states per node,
+// counting numbers, and which nodes are observed. It may be shared by all
+// states of the same shape.
+type Net struct {
+	Graph    *graph.Graph
+	Card     []int32 // [nodes] number of states
+	Counting *counting.Numbers
+	// Observed is nil, or the state of each observed node and −1 for the others.
+	// Observed nodes keep no belief, and no message into them exists.
+	Observed []int32
+
+	rhoNode     []float64 // [nodes] ρ_s
+	class       []uint8   // [edges] which of classes distinct c_uv an edge has, where they are few
+	classes     int
+	same        float64 // c_uv of every edge, or 0
+	uniform     int     // states of every node, where all have as many and none is observed; else 0
+	beliefAt    []int   // [nodes] offset in State.LogBelief, −1 if observed
+	messageAt   []int   // [directed edges] offset in State.LogMessage, −1 if there is none
+	numBeliefs  int
+	numMessages int
+	maxCard     int
+}
+
+// NewNet returns the shape of inference on g, whose node s has card[s] states.
+// observed may be nil. The slices are kept without copying.
+func NewNet(g *graph.Graph, card []int32, counting *counting.Numbers, observed []int32) (*Net, error) {
+	if len(card) != g.NumNodes() || len(counting.Node) != g.NumNodes() || len(counting.Edge) != g.NumEdges() {
+		return nil, fmt.Errorf("bp: %d nodes and %d edges, but %d cardinalities and counting numbers for %d nodes and %d edges",
+			g.NumNodes(), g.NumEdges(), len(card), len(counting.Node), len(counting.Edge))
+	}
+	if observed != nil && len(observed) != g.NumNodes() {
+		return nil, fmt.Errorf("bp: %d observations for %d nodes", len(observed), g.NumNodes())
+	}
+	for s, y := range observed {
+		if y >= card[s] {
+			return nil, fmt.Errorf("bp: node %d is observed in state %d, it has %d states", s, y, card[s])
+		}
+	}
+	net := &Net{Graph: g, Card: card, Counting: counting, Observed: observed, rhoNode: counting.Rho()}
+	if net.class, net.classes = counting.Classes(); net.classes == 1 {
+		net.same = counting.Edge[0]
+	}
+	same := observed == nil
+	for s, k := range card {
+		if k < 1 {
+			return nil, fmt.Errorf("bp: node %d has %d states, want at least 1", s, k)
+		}
+		net.maxCard = max(net.maxCard, int(k))
+		same = same && k == card[0]
+	}
+	if same && len(card) > 0 {
+		net.uniform = int(card[0])
+		net.numBeliefs = net.uniform * g.NumNodes()
+		net.numMessages = net.uniform * 2 * g.NumEdges()
+		return net, nil
+	}
+	net.layOut()
+	return net, nil
+}
+
+// layOut gives every belief and message its place where they differ in size.
+func (n *Net) layOut() {
+	n.beliefAt = make([]int, n.Graph.NumNodes())
+	for s := range n.beliefAt {
+		n.beliefAt[s] = -1
+		if !n.observed(int32(s)) {
+			n.beliefAt[s] = n.numBeliefs
+			n.numBeliefs += int(n.Card[s])
+		}
+	}
+	n.messageAt = make([]int, 2*n.Graph.NumEdges())
+	for d := range n.messageAt {
+		n.messageAt[d] = -1
+		if t := n.Graph.Target(int32(d)); !n.observed(t) {
+			n.messageAt[d] = n.numMessages
+			n.numMessages += int(n.Card[t])
+		}
+	}
+}
+
+func (n *Net) observed(s int32) bool { return n.Observed != nil && n.Observed[s] >= 0 }
+
+// belief returns the log-belief of node s, or nil if it is observed.
+func (n *Net) belief(st *State, s int32) []float64 {
+	if n.uniform > 0 {
+		return st.LogBelief[int(s)*n.uniform:][:n.uniform]
+	}
+	if at := n.beliefAt[s]; at >= 0 {
+		return st.LogBelief[at:][:n.Card[s]]
+	}
+	return nil
+}
+
+// message returns the log-message of directed edge d, whose target is t, or nil
+// if t is observed.
+func (n *Net) message(st *State, d, t int32) []float64 {
+	if n.uniform > 0 {
+		return st.LogMessage[int(d)*n.uniform:][:n.uniform]
+	}
+	if at := n.messageAt[d]; at >= 0 {
+		return st.LogMessage[at:][:n.Card[t]]
+	}
+	return nil
+}
+
+// beliefOffset says where the log-belief of a node begins in a State; −1 if there is
+// none.
+func (n *Net) beliefOffset(s int32) int {
+	if n.uniform > 0 {
+		return int(s) * n.uniform
+	}
+	return n.beliefAt[s]
+}
+
+// State is what inference on a network remembers between visits of a block.
+type State struct {
+	// LogMessage holds λ_d/ρ of every directed edge d over the states of its
+	// target, unless that is observed. The largest entry is 0, or less where
+	// damping has mixed it with an older message.
+	LogMessage []float64
+	// LogBelief holds log τ_s of every node that is not observed.
+	LogBelief []float64
+}
+
+// NewState returns constant messages and uniform beliefs: the fixed point where
+// all potentials are zero.
+func NewState(net *Net) *State {
+	st := &State{LogMessage: make([]float64, net.numMessages), LogBelief: make([]float64, net.numBeliefs)}
+	for s := range int32(net.Graph.NumNodes()) {
+		b := net.belief(st, s)
+		for i := range b {
+			b[i] = -logOf(len(b))
+		}
+	}
+	return st
+}
+
+// Bytes returns the memory that a state of this shape takes.
+func (n *Net) Bytes() int { return 8 * (n.numMessages + n.numBeliefs) }
+
+// Belief writes τ_s over the states of node s into dst [Card[s]].
+func (n *Net) Belief(dst []float64, st *State, s int32) {
+	b := n.belief(st, s)
+	if b == nil {
+		clear(dst)
+		dst[n.Observed[s]] = 1
+		return
+	}
+	for i, x := range b {
+		dst[i] = exp(x)
+	}
+}

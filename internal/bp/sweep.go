@@ -1,0 +1,171 @@
+package bp
+
+import (
+	"math"
+
+	"github.com/blockbp/blockbp/internal/partition"
+	"github.com/blockbp/blockbp/internal/simd"
+)
+
+// Sweep visits the nodes of the block, none of which may be observed, in order.
+// At node u it recomputes every message into u by (5) and then the belief of u by
+// (4), which is exact block-coordinate descent on the dual value (7) where all
+// c_s ≥ 0. Messages into nodes outside the block and their beliefs stay as they
+// are.
+//
+// damping in [0, 1) is the weight of the old message. The residual is the
+// largest change of a log-message λ/ρ, after damping, or of a log-belief; it is
+// +Inf where a state became impossible. Beliefs count because they may be of older
+// potentials, with messages that no longer belong to them and yet repeat
+// themselves. The error is a *NumericalError.
+func (w *Workspace) Sweep(net *Net, st *State, block *partition.Block, damping float64) (residual float64, err error) {
+	w.batch.fit(net.maxCard)
+	update := w.updateRun
+	if w.fitRegular(net, st, block) {
+		w.beginRegular(damping)
+		update = w.updateRegular
+	}
+	for r := range len(block.Runs) - 1 {
+		change, err := update(net, st, block, block.Runs[r], block.Runs[r+1], damping)
+		residual = larger(residual, change)
+		if err != nil {
+			return residual, err
+		}
+	}
+	return residual, nil
+}
+
+// larger is max that keeps a NaN.
+func larger(a, b float64) float64 {
+	if b > a || b != b {
+		return b
+	}
+	return a
+}
+
+func beliefTrouble(sum []float64) string {
+	for _, x := range sum {
+		if math.IsNaN(x) {
+			return "belief is not a number: potentials or messages overflowed"
+		}
+	}
+	return "no state is possible: forbidden states contradict each other, so the partition function is zero"
+}
+
+// incoming computes the log-message of directed edge d, of the q-th edge of the block,
+// by (5), largest entry 0.
+// It reports false where no joint state is possible.
+func (w *Workspace) incoming(out []float64, net *Net, st *State, d, q int32) bool {
+	source := net.Graph.Source(d)
+	ks := int(net.Card[source])
+	if net.observed(source) {
+		// τ is one at the observed state, so the message is a row of the table.
+		y := int(net.Observed[source])
+		for x := range out {
+			out[x] = w.logAt(q, jointIndex(d, y, x, ks, len(out)))
+		}
+		return shiftLargestToZero(out)
+	}
+	cavity := w.weight[:ks]
+	largest := net.cavity(cavity, st, source, d^1)
+	if isForbidden(largest) {
+		return false
+	}
+	if !w.form(q).log && w.multiplicativeMessage(out, cavity, largest, d, q) {
+		return true
+	}
+	w.logMessage(out, cavity, d, q)
+	return shiftLargestToZero(out)
+}
+
+// kernelStates is the number of source states up to which the kernels for whole
+// messages need no scratch of their own.
+const kernelStates = 64
+
+// multiplicativeMessage sums over the exponentiated table. It reports false where a
+// sum is not to be trusted.
+func (w *Workspace) multiplicativeMessage(out, cavity []float64, largest float64, d, q int32) (safe bool) {
+	weight := w.rowSum[:len(cavity)]
+	simd.ExpShift(weight, cavity, largest)
+	if d&1 == 0 {
+		simd.VectorTable(out, weight, w.values(q, len(out)*len(weight)))
+	} else {
+		simd.TableVector(out, weight, w.values(q, len(out)*len(weight)))
+	}
+	if !simd.AllSafe(out) {
+		return false
+	}
+	simd.Log(out, out)
+	return shiftLargestToZero(out)
+}
+
+// cavity computes log τ_s − λ_d/ρ over the states of s, where d is a directed
+// edge into s, and returns the largest entry. A state that either side forbids
+// is −Inf.
+func (n *Net) cavity(dst []float64, st *State, s, d int32) (largest float64) {
+	belief, message := n.belief(st, s), n.message(st, d, s)
+	if belief == nil {
+		for i := range dst {
+			dst[i] = math.Inf(-1)
+		}
+		dst[n.Observed[s]] = 0
+		return 0
+	}
+	largest = math.Inf(-1)
+	message = message[:len(belief)]
+	dst = dst[:len(belief)]
+	for i, b := range belief {
+		x := b - message[i]
+		if isForbidden(b) || isForbidden(message[i]) {
+			x = math.Inf(-1)
+		}
+		dst[i] = x
+		largest = larger(largest, x)
+	}
+	return largest
+}
+
+// jointIndex returns the entry of an edge table at state y of the source and x
+// of the target of directed edge d; the table is row-major over (U, V).
+func jointIndex(d int32, y, x, sourceStates, targetStates int) int {
+	if d&1 == 0 {
+		return y*targetStates + x
+	}
+	return x*sourceStates + y
+}
+
+// logMessage computes out[x] = log Σ_y exp(cavity[y] + log table) with the
+// largest term taken out of the sum: slow, and right for every range.
+func (w *Workspace) logMessage(out, cavity []float64, d, q int32) {
+	for x := range out {
+		largest := math.Inf(-1)
+		for y, c := range cavity {
+			largest = larger(largest, c+w.logAt(q, jointIndex(d, y, x, len(cavity), len(out))))
+		}
+		if isForbidden(largest) {
+			out[x] = largest
+			continue
+		}
+		total := 0.0
+		for y, c := range cavity {
+			total += exp(c + w.logAt(q, jointIndex(d, y, x, len(cavity), len(out))) - largest)
+		}
+		out[x] = largest + math.Log(total)
+	}
+}
+
+// shiftLargestToZero fixes the free constant of a message. It reports false if
+// every entry is −Inf.
+func shiftLargestToZero(m []float64) bool {
+	largest := math.Inf(-1)
+	for _, x := range m {
+		largest = larger(largest, x)
+	}
+	if isForbidden(largest) {
+		return false
+	}
+	for i := range m {
+		m[i] -= largest
+	}
+	return true
+}

@@ -1,0 +1,101 @@
+package bp
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/mrf"
+)
+
+// treeCountings are the two names of what is exact on a tree.
+func treeCountings(t fataler, g *graph.Graph) []*counting.Numbers {
+	t.Helper()
+	trw, err := counting.TreeReweighted(g, constants(g.NumEdges(), 1))
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return []*counting.Numbers{counting.Bethe(g), trw}
+}
+
+// TestExactOnTrees: on a forest bethe and trw with μ = 1 give log Z and all
+// marginals, whatever the numbers of states (1 included), the size of the
+// potentials, and the hard zeros.
+func TestExactOnTrees(t *testing.T) {
+	for _, test := range []struct {
+		name         string
+		scale, zeros float64
+	}{
+		{"weak", 1, 0},
+		{"strong", 30, 0},
+		{"zeros", 2, 0.35},
+		{"±1e4", 1e4, 0},
+		{"±1e4 and zeros", 1e4, 0.3},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for seed := range uint64(25) {
+				rng := source(seed)
+				g := legal(gen.Tree(1+rng.IntN(8), rng))
+				if seed%5 == 4 {
+					g = forest(t, rng.IntN(3), g)
+				}
+				p := oracle.RandomPairwise(rng, g, randomCards(rng, g.NumNodes(), 1, 4), test.scale, test.zeros)
+				for _, c := range treeCountings(t, g) {
+					if c.Facts.Bound != counting.Exact {
+						t.Fatalf("seed %d, %s: bound %q on a forest", seed, c.Name, c.Facts.Bound)
+					}
+					compareWithOracle(t, fmt.Sprintf("seed %d, %s", seed, c.Name), p, c)
+				}
+			}
+		})
+	}
+}
+
+// forest adds lone nodes and a second tree, a chain of three, to a tree.
+func forest(t fataler, lone int, tree *graph.Graph) *graph.Graph {
+	t.Helper()
+	n := int32(tree.NumNodes())
+	u, v := tree.Ends()
+	u, v = append([]int32{n, n + 2}, u...), append([]int32{n + 1, n + 1}, v...)
+	g, err := graph.FromEdges(int(n)+3+lone, u, v)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return g
+}
+
+// compareWithOracle runs a counting that is exact here.
+func compareWithOracle(t fataler, name string, p *mrf.Pairwise, c *counting.Numbers) {
+	t.Helper()
+	r := newInference(t, p, c)
+	r.solve(t)
+	want := oracle.LogZ(p)
+	if v := r.values(t); !near(v.FreeEnergy, want, 1e-10) || !near(v.Primal, want, 1e-10) {
+		t.Fatalf("%s: values %+v, log Z is %.12f", name, v, want)
+	}
+	nodes, edges := oracle.Marginals(p)
+	compareTables(t, name+": node", r.nodes(), nodes, 1e-10)
+	compareTables(t, name+": edge", r.edges(t), edges, 1e-10)
+}
+
+// TestTreesNeedTwoSweeps: visiting nodes in the order of a chain and back, two
+// sweeps settle the messages and a third changes nothing.
+func TestTreesNeedTwoSweeps(t *testing.T) {
+	g := legal(gen.Chain(9))
+	p := oracle.RandomPairwise(source(1), g, randomCards(source(2), 9, 2, 4), 1, 0)
+	r := newInference(t, p, counting.Bethe(g))
+	// Messages against the order of the nodes advance by one node per sweep, so n
+	// sweeps are enough and fewer than n-1 are not.
+	var residual float64
+	for range 9 {
+		residual = r.sweep(t, r.blocks())
+	}
+	if again := r.sweep(t, r.blocks()); again > 1e-15 || math.IsNaN(again) {
+		t.Errorf("after 9 sweeps over a chain of 9 nodes the residual is %g, and then %g", residual, again)
+	}
+	r.check(t, 1e-12)
+}

@@ -1,0 +1,243 @@
+package bp
+
+import (
+	"math"
+
+	"github.com/blockbp/blockbp/internal/partition"
+	"github.com/blockbp/blockbp/internal/simd"
+)
+
+// Values are sums over a block of what certifies an inference.
+type Values struct {
+	// FreeEnergy is ⟨θ,τ⟩ + Σ c H(τ) at the current beliefs: B at a fixed point, if
+	// the counting numbers are convex.
+	FreeEnergy float64
+	// Primal is the same at beliefs that were made consistent first: a lower
+	// bound on B up to rounding, −Inf if that would take a forbidden state.
+	Primal float64
+	// Dual is D(λ) of (7), an upper bound on B at any messages; +Inf where some
+	// c_s is negative and (7) does not apply.
+	Dual float64
+}
+
+// Add sums two blocks' values. Edges that are cut between two blocks must be
+// counted in one of them only; Evaluate counts them in the block of U.
+func (v *Values) Add(o Values) {
+	v.FreeEnergy += o.FreeEnergy
+	v.Primal += o.Primal
+	v.Dual += o.Dual
+}
+
+// Evaluate computes the values of the block's nodes and of those of its edges
+// whose first end U lies in it. of is the partition's assignment of nodes to
+// blocks and id the number of this block.
+func (w *Workspace) Evaluate(net *Net, st *State, block *partition.Block, of []int32, id int32) (Values, error) {
+	var sum Values
+	for i, p := range block.Order {
+		free := w.NodeBelief(w.out[:net.Card[block.Nodes[p]]], net, st, block, int(p))
+		sum.FreeEnergy += free
+		sum.Primal += free
+		sum.Dual += w.nodeDual(net, st, block, i)
+	}
+	for q, e := range block.Edges {
+		u, v := net.Graph.U(e), net.Graph.V(e)
+		if of[u] != id {
+			continue
+		}
+		pair := w.pair[:net.pairStates(e)]
+		// c_uv log Σ exp{(θ_uv − λ'_uv − λ'_vu)/c_uv} over the joint states that nothing
+		// forbids is c_uv times the logarithm that normalises the belief.
+		logZ, product, err := w.edgeBelief(pair, net, st, block, q)
+		if err != nil {
+			return sum, err
+		}
+		rho := net.Counting.Edge[e]
+		sum.FreeEnergy += rho * (logZ - product)
+		sum.Dual += rho * logZ
+		net.Belief(w.sum, st, u)
+		net.Belief(w.second, st, v)
+		makeConsistent(pair, w.sum[:net.Card[u]], w.second[:net.Card[v]], w.rowSum, w.colSum, w.out)
+		sum.Primal += w.tableFreeEnergy(pair, rho, q)
+	}
+	return sum, nil
+}
+
+// tableFreeEnergy returns ⟨θ,τ⟩ + ρ H(τ) of the q-th edge at any pair belief.
+func (w *Workspace) tableFreeEnergy(pair []float64, rho float64, q int) float64 {
+	logs, theta := w.logs[:len(pair)], w.values(int32(q), len(pair))
+	f := w.form(int32(q))
+	if !f.log {
+		table := w.logs[len(pair):][:len(pair)]
+		simd.Log(table, theta)
+		theta = table
+	}
+	simd.Log(logs, pair)
+	value := 0.0
+	for i, x := range pair {
+		if x != 0 { // a NaN must not pass for a forbidden state
+			value += x * (theta[i] + f.shift - logs[i])
+		}
+	}
+	return rho * value
+}
+
+// The dual variables of (7) are not the messages of (4) to (6) but
+//
+//	λ'_vs = λ_vs − ρ_sv log τ_s,
+//
+// with which (6) reads τ_uv ∝ exp{(θ_uv − λ'_uv − λ'_vu)/ρ_uv} and (4) reads
+// τ_s ∝ exp{(θ_s + Σ_v λ'_vs)/c_s}: the maximisers of the two terms of (7). Any
+// log τ gives a legal λ', so D is a bound before convergence too.
+
+// nodeDual returns c_s log Σ exp{(θ_s + Σ_v λ'_vs)/c_s} of the i-th node of the
+// order, its limit max{θ_s + Σ λ'_vs} for c_s = 0, and +Inf for c_s < 0.
+func (w *Workspace) nodeDual(net *Net, st *State, block *partition.Block, i int) float64 {
+	p := block.Order[i]
+	u := block.Nodes[p]
+	pot := &w.Potentials
+	theta := pot.Node[pot.NodeAt[p]:pot.NodeAt[p+1]]
+	if net.observed(u) {
+		return theta[net.Observed[u]]
+	}
+	sum := w.sum[:len(theta)]
+	copy(sum, theta)
+	belief := net.belief(st, u)
+	for _, d := range block.In[block.InStart[i]:block.InStart[i+1]] {
+		rho := net.Counting.Edge[d>>1]
+		for x, m := range net.message(st, d, u) {
+			sum[x] += rho * (m - belief[x])
+		}
+	}
+	for x, b := range belief {
+		if isForbidden(b) {
+			sum[x] = b
+		}
+	}
+	return softMax(sum, net.Counting.Node[u])
+}
+
+// softMax returns c log Σ exp(x/c): max x for c = 0, +Inf for c < 0.
+func softMax(x []float64, c float64) float64 {
+	largest := math.Inf(-1)
+	for _, v := range x {
+		largest = larger(largest, v)
+	}
+	switch {
+	case c < 0:
+		return math.Inf(1)
+	case c == 0 || isForbidden(largest):
+		return largest
+	}
+	total := 0.0
+	for _, v := range x {
+		total += exp((v - largest) / c)
+	}
+	return largest + c*math.Log(total)
+}
+
+// negligibleMass is the inconsistency that beliefs may keep: it changes values by
+// no more than rounding does.
+const negligibleMass = 1e-13
+
+// maxScalings bounds the alternating scalings of makeConsistent.
+const maxScalings = 100
+
+// makeConsistent changes pair so that its row sums are row and its column sums
+// are column: alternating scaling (Sinkhorn), which keeps zeros, and where that does
+// not get there, as where a row has less than 1/largestScale of its mass, a rank-one correction of what is left (Altschuler, Weed and Rigollet
+// 2017). left has the length of row; right and sums that of column: scratch.
+func makeConsistent(pair, row, column, left, right, sums []float64) {
+	left, right, sums = left[:len(row)], right[:len(column)], sums[:len(column)]
+	for j := range right {
+		right[j] = 1
+	}
+	reached := false
+	for scaling := 0; ; scaling++ {
+		simd.TableVector(left, right, pair)
+		for i, want := range row {
+			left[i] = ratio(want, left[i])
+		}
+		simd.VectorTable(sums, left, pair)
+		distance := 0.0
+		for j, want := range column {
+			distance += math.Abs(want - right[j]*sums[j])
+		}
+		reached = distance <= negligibleMass/10
+		if reached || scaling == maxScalings {
+			break
+		}
+		for j, want := range column {
+			right[j] = ratio(want, sums[j])
+		}
+	}
+	simd.PairProduct(pair, left, right, pair)
+	if !reached {
+		roundToMarginals(pair, row, column, left, sums)
+	}
+}
+
+// largestScale keeps products of two ratios finite: an infinite factor would turn the
+// zeros beside it into NaN.
+const largestScale = 1e150
+
+// ratio returns a/b, at most largestScale, and 0 for b = 0.
+func ratio(a, b float64) float64 {
+	if b > 0 {
+		return min(a/b, largestScale)
+	}
+	return 0
+}
+
+// roundToMarginals lowers rows and columns that are too heavy and spreads the
+// missing mass as an outer product over those that are too light.
+func roundToMarginals(pair, row, column, rowSum, colSum []float64) {
+	lowerRows(pair, row, len(column))
+	k := len(column)
+	sumColumns(colSum, pair)
+	for j := range colSum {
+		colSum[j] = min(1, ratio(column[j], colSum[j]))
+	}
+	missing := 0.0
+	for i := range row {
+		rowSum[i] = row[i]
+		for j := range colSum {
+			pair[i*k+j] *= colSum[j]
+			rowSum[i] -= pair[i*k+j]
+		}
+		missing += max(0, rowSum[i])
+	}
+	if missing <= negligibleMass {
+		return // spreading so little could only hit forbidden states
+	}
+	sumColumns(colSum, pair)
+	for i := range row {
+		for j := range colSum {
+			pair[i*k+j] += max(0, rowSum[i]) * max(0, column[j]-colSum[j]) / missing
+		}
+	}
+}
+
+// lowerRows scales down the rows whose sum exceeds row.
+func lowerRows(pair, row []float64, k int) {
+	for i, want := range row {
+		r := pair[i*k:][:k]
+		total := 0.0
+		for _, x := range r {
+			total += x
+		}
+		if scale := ratio(want, total); scale < 1 {
+			for j := range r {
+				r[j] *= scale
+			}
+		}
+	}
+}
+
+func sumColumns(colSum, pair []float64) {
+	clear(colSum)
+	for at := 0; at < len(pair); at += len(colSum) {
+		for j, x := range pair[at:][:len(colSum)] {
+			colSum[j] += x
+		}
+	}
+}

@@ -1,0 +1,365 @@
+package bp
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/partition"
+	"github.com/blockbp/blockbp/internal/simd"
+)
+
+// maxRange is the largest spread, in nats, of an edge table that is kept in
+// multiplicative form: exp(−600) is well above tooSmall, so that a sum in which
+// the largest weight, 1, meets the smallest entry is still trusted.
+const maxRange = 600
+
+// tooSmall is the sum below which a multiplicative result is not trusted: terms
+// that underflowed could matter. It is then done again with logarithms.
+const tooSmall = simd.TooSmall
+
+// Workspace is the scratch for message passing on one block at a time. Use one
+// per goroutine; it grows to the largest block and is then free of allocation.
+type Workspace struct {
+	// Potentials are ground by the caller before Prepare, which may overwrite the
+	// edge tables with exponentials: ground them anew for each Prepare.
+	Potentials crf.Potentials
+	// Precision is what Ground asks for; Double is the zero value.
+	Precision Precision
+	// Laps, unless it is nil, is told by Ground what grounding and exponentiating take.
+	Laps *Laps
+
+	arena    []float64 // what the tables are made of: Potentials.Table, or expansion
+	single   single    // and in its place, in single precision
+	at       []int     // [block edges] where in the arena each edge's table begins
+	forms    []form    // [block edges], or empty if all are zero
+	inverse  []float64 // 1/ρ of edges whose tables are exponentiated in one call
+	expanded []int32   // [NumTables*numClasses] first edge with that table, or −1
+	sharedAt []int     // at, where it is not Potentials.EdgeAt
+	// expansion holds one exponentiated table per distinct pair of a shared
+	// potential table and a counting number.
+	expansion     []float64
+	batch         batch       // nodes that are updated together
+	regular       regular     // and without lists
+	together      []simd.Edge // edges whose beliefs are computed in one call
+	logZ, product []float64   // of these
+	// wide: some table may have more than maxRange between two entries, or a
+	// forbidden one.
+	wide bool
+	// swept: there was a sweep over the block already.
+	swept bool
+	// logarithms: some table is kept as logarithms.
+	logarithms bool
+
+	sum, weight, out []float64 // [max card]
+	pair             []float64 // [max card²]
+	logs             []float64 // [2 max card²]
+	second           []float64 // [max card]
+	rowSum, colSum   []float64 // [max card]
+}
+
+// form tells how an edge's table, divided by ρ_uv, is kept: as exp(θ/ρ − shift), or
+// as θ/ρ − shift. The shift is 0, or the largest entry, if that is needed to stay in
+// range.
+type form struct {
+	shift float64
+	log   bool
+}
+
+// form returns the form of the table of the q-th edge of the block.
+func (w *Workspace) form(q int32) form {
+	if len(w.forms) == 0 {
+		return form{}
+	}
+	return w.forms[q]
+}
+
+// setForm notes the form of the table of the q-th of so many edges.
+func (w *Workspace) setForm(q, edges int, f form) {
+	if len(w.forms) == 0 {
+		if cap(w.forms) < edges {
+			w.forms = make([]form, edges)
+		}
+		w.forms = w.forms[:edges]
+		clear(w.forms)
+	}
+	w.forms[q] = f
+	w.logarithms = w.logarithms || f.log
+}
+
+// NumericalError says where inference met a number it can't go on with.
+type NumericalError struct {
+	Node, Edge int32 // −1 where it does not apply
+	Reason     string
+}
+
+// Error implements error.
+func (e *NumericalError) Error() string {
+	switch {
+	case e.Edge >= 0:
+		return fmt.Sprintf("edge %d: %s", e.Edge, e.Reason)
+	case e.Node >= 0:
+		return fmt.Sprintf("node %d: %s", e.Node, e.Reason)
+	}
+	return e.Reason
+}
+
+// Ground computes the potentials of a block of an instance and prepares them for
+// sweeps, each table while it is in the nearest cache. The error is that of Prepare.
+func (w *Workspace) Ground(m *crf.Model, in *crf.Instance, net *Net, block *partition.Block) error {
+	w.Laps.Begin()
+	if w.Precision == Single {
+		done, err := w.groundSingle(m, in, net, block)
+		if done || err != nil {
+			return err
+		}
+	}
+	if in.SharesTables() {
+		return w.groundShared(m, in, net, block)
+	}
+	m.GroundNodes(&w.Potentials, in, block)
+	w.Laps.End(PhaseGround)
+	if err := w.begin(net, block); err != nil {
+		return err
+	}
+	w.Laps.End(PhaseExp)
+	for lo := 0; lo < len(block.Edges); {
+		hi := m.GroundEdges(&w.Potentials, in, block, lo)
+		w.Laps.End(PhaseGround)
+		if err := w.prepareOwn(net, block, lo, hi); err != nil {
+			return err
+		}
+		w.Laps.End(PhaseExp)
+		lo = hi
+	}
+	w.arena, w.at = w.Potentials.Table, w.Potentials.EdgeAt
+	return nil
+}
+
+// groundShared is Ground where edges may share their tables.
+func (w *Workspace) groundShared(m *crf.Model, in *crf.Instance, net *Net, block *partition.Block) error {
+	m.Ground(&w.Potentials, in, block)
+	w.Laps.End(PhaseGround)
+	err := w.Prepare(net, block)
+	w.Laps.End(PhaseExp)
+	return err
+}
+
+// Prepare divides the ground edge tables of the block by ρ_uv and exponentiates
+// them, once for all following sweeps. Potentials of −Inf are hard zeros; NaN,
+// +Inf, or a table of zeros alone is a *NumericalError.
+func (w *Workspace) Prepare(net *Net, block *partition.Block) error {
+	if err := w.begin(net, block); err != nil {
+		return err
+	}
+	if w.Potentials.NumTables != len(block.Edges) {
+		return w.prepareShared(net, block)
+	}
+	for lo := 0; lo < len(block.Edges); {
+		hi := lo + 1
+		for size := net.pairStates(block.Edges[lo]); hi < len(block.Edges) && hi < lo+crf.RowsPerBatch && net.pairStates(block.Edges[hi]) == size && w.Potentials.EdgeAt[hi] == w.Potentials.EdgeAt[hi-1]+size; {
+			hi++
+		}
+		if err := w.prepareOwn(net, block, lo, hi); err != nil {
+			return err
+		}
+		lo = hi
+	}
+	w.arena, w.at = w.Potentials.Table, w.Potentials.EdgeAt
+	return nil
+}
+
+// begin forgets the block before.
+func (w *Workspace) begin(net *Net, block *partition.Block) error {
+	w.fit(net.maxCard)
+	w.forms, w.wide, w.logarithms, w.swept, w.single.on = w.forms[:0], w.Potentials.Forbidding, false, false, false
+	return w.checkNodes(block)
+}
+
+func (w *Workspace) fit(k int) {
+	if len(w.sum) >= k {
+		return
+	}
+	for _, s := range []*[]float64{&w.sum, &w.weight, &w.out, &w.second, &w.rowSum, &w.colSum} {
+		*s = make([]float64, k)
+	}
+	w.pair, w.logs = make([]float64, k*k), make([]float64, 2*k*k)
+}
+
+// checkNodes looks for the first potential of a node that is a NaN or +Inf.
+func (w *Workspace) checkNodes(block *partition.Block) error {
+	pot := &w.Potentials
+	if simd.Max(pot.Node) <= math.MaxFloat64 {
+		return nil
+	}
+	for p, s := range block.Nodes {
+		for i, x := range pot.Node[pot.NodeAt[p]:pot.NodeAt[p+1]] {
+			if !(x <= math.MaxFloat64) {
+				return &NumericalError{s, -1, fmt.Sprintf("potential of state %d is %v", i, x)}
+			}
+		}
+	}
+	return nil
+}
+
+// prepareOwn exponentiates, in place, the tables of the edges lo ≤ q < hi: as large
+// as each other, one behind the other, and of no other edge.
+func (w *Workspace) prepareOwn(net *Net, block *partition.Block, lo, hi int) error {
+	at, size := w.Potentials.EdgeAt[lo], net.pairStates(block.Edges[lo])
+	tables, inverse := w.Potentials.Table[at:][:(hi-lo)*size], w.inverses(net, block.Edges[lo:hi])
+	for q := lo; q < hi; q++ {
+		// The kernel takes tables up to one with large potentials.
+		q += simd.Exponentials(tables[(q-lo)*size:], size, inverse[q-lo:])
+		if q == hi {
+			break
+		}
+		if err := w.prepareLarge(tables[(q-lo)*size:][:size], net, block, q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inverses returns 1/ρ of edges; valid until the next call.
+func (w *Workspace) inverses(net *Net, edges []int32) []float64 {
+	w.inverse = fit(w.inverse, len(edges))
+	if same := net.same; same != 0 {
+		inverse := 1 / same
+		for i := range w.inverse {
+			w.inverse[i] = inverse
+		}
+		return w.inverse
+	}
+	for i, e := range edges {
+		w.inverse[i] = 1 / net.Counting.Edge[e]
+	}
+	return w.inverse
+}
+
+// prepareLarge exponentiates, in place, the table of the q-th edge, which needs a
+// shift, or leaves it in logarithms.
+func (w *Workspace) prepareLarge(values []float64, net *Net, block *partition.Block, q int) error {
+	e := block.Edges[q]
+	shift, log, err := exponentiate(values, values, net.Counting.Edge[e])
+	if err != nil {
+		return &NumericalError{-1, e, err.Error()}
+	}
+	w.wide = w.wide || log
+	w.setForm(q, len(block.Edges), form{shift, log})
+	return nil
+}
+
+// prepareShared handles blocks in which edges share tables: each pair of a
+// table and a counting number is exponentiated at its first use.
+func (w *Workspace) prepareShared(net *Net, block *partition.Block) error {
+	pot := &w.Potentials
+	classes := net.classes
+	w.expanded = w.expanded[:0]
+	for range pot.NumTables * classes {
+		w.expanded = append(w.expanded, -1)
+	}
+	w.makeRoom(net, block, classes)
+	w.sharedAt = w.sharedAt[:0]
+	for q, e := range block.Edges {
+		if classes > 0 {
+			first := &w.expanded[int(pot.TableID[q])*classes+int(net.class[e])]
+			if *first >= 0 {
+				w.sharedAt = append(w.sharedAt, w.sharedAt[*first])
+				if len(w.forms) > 0 {
+					w.forms[q] = w.forms[*first]
+				}
+				continue
+			}
+			*first = int32(q)
+		}
+		at, k := len(w.arena), net.pairStates(e)
+		w.arena = w.arena[:at+k]
+		w.sharedAt = append(w.sharedAt, at)
+		copy(w.arena[at:], pot.Table[pot.EdgeAt[q]:][:k])
+		w.inverse = append(w.inverse[:0], 1/net.Counting.Edge[e])
+		if simd.Exponentials(w.arena[at:], k, w.inverse) == 1 {
+			continue
+		}
+		if err := w.prepareLarge(w.arena[at:], net, block, q); err != nil {
+			return err
+		}
+	}
+	w.at = w.sharedAt
+	return nil
+}
+
+// makeRoom gives the arena the capacity for every table that the block can need,
+// so that none moves.
+func (w *Workspace) makeRoom(net *Net, block *partition.Block, classes int) {
+	most := len(block.Edges)
+	if classes > 0 {
+		most = min(most, w.Potentials.NumTables*classes)
+	}
+	if need := most * net.maxCard * net.maxCard; cap(w.expansion) < need {
+		w.expansion = make([]float64, 0, need)
+	}
+	w.arena = w.expansion[:0]
+}
+
+func (n *Net) pairStates(e int32) int {
+	return int(n.Card[n.Graph.U(e)]) * int(n.Card[n.Graph.V(e)])
+}
+
+// exponentiate writes exp(theta/rho − shift) to dst, which may be theta itself, or
+// its logarithm where the range is too large.
+func exponentiate(dst, theta []float64, rho float64) (shift float64, log bool, err error) {
+	largest, safe := simd.Exponentiate(dst, theta, 1/rho, -maxRange)
+	if !safe && !(math.Abs(largest) <= math.MaxFloat64) {
+		return 0, false, tableTrouble(theta)
+	}
+	shift = largest / rho
+	if math.IsInf(shift, 0) {
+		return 0, false, fmt.Errorf("the largest potential is %v: divided by the counting number %v it overflows; make both smaller or larger by one factor", largest, rho)
+	}
+	if safe {
+		return shift, false, nil
+	}
+	for i, x := range theta {
+		y := (x - largest) * (1 / rho)
+		if isForbidden(y) && !isForbidden(x) {
+			return 0, false, fmt.Errorf("potential of joint state %d is %v and the largest %v: their difference, divided by the counting number %v, overflows; for a forbidden state use −Inf", i, x, largest, rho)
+		}
+		dst[i] = y
+	}
+	return shift, true, nil
+}
+
+// tableTrouble says what is wrong with a table whose largest entry is not finite.
+func tableTrouble(theta []float64) error {
+	for i, x := range theta {
+		if !(x <= math.MaxFloat64) {
+			return fmt.Errorf("potential of joint state %d is %v", i, x)
+		}
+	}
+	return fmt.Errorf("every joint state is forbidden (all potentials are −Inf)")
+}
+
+// values returns the n entries of the table of the q-th edge; valid until the next
+// call.
+func (w *Workspace) values(q int32, n int) []float64 {
+	if w.single.on {
+		return w.single.values(w.at[q], n)
+	}
+	return w.arena[w.at[q]:][:n]
+}
+
+// logAt returns log of entry i of the table of the q-th edge, without the shift.
+func (w *Workspace) logAt(q int32, i int) float64 {
+	if w.single.on {
+		return math.Log(float64(w.single.arena[w.at[q]+i]))
+	}
+	x := w.arena[w.at[q]+i]
+	if w.form(q).log {
+		return x
+	}
+	return math.Log(x)
+}
+
+func exp(x float64) float64      { return math.Exp(x) }
+func logOf(n int) float64        { return math.Log(float64(n)) }
+func isForbidden(x float64) bool { return x < -math.MaxFloat64 }

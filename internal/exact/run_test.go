@@ -1,0 +1,235 @@
+package exact_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/blockbp/blockbp/internal/exact"
+	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/mrf"
+)
+
+// pairs returns a network with a random factor for each pair of variables.
+func pairs(numVariables, states int, list [][2]int) *mrf.Network {
+	rng := rand.New(rand.NewPCG(4, 5))
+	n := &mrf.Network{Card: slices.Repeat([]int{states}, numVariables)}
+	for _, pair := range list {
+		table := make([]float64, states*states)
+		for i := range table {
+			table[i] = rng.NormFloat64()
+		}
+		n.Factors = append(n.Factors, mrf.Factor{Scope: pair[:], LogTable: table})
+	}
+	return n
+}
+
+// complete returns a network in which every two variables share a factor.
+func complete(numVariables, states int) *mrf.Network {
+	var list [][2]int
+	for v := range numVariables {
+		for w := range v {
+			list = append(list, [2]int{w, v})
+		}
+	}
+	return pairs(numVariables, states, list)
+}
+
+// grid returns a network on a grid with 4 neighbours.
+func grid(rows, columns, states int) *mrf.Network {
+	var list [][2]int
+	for v := range rows * columns {
+		if v%columns+1 < columns {
+			list = append(list, [2]int{v, v + 1})
+		}
+		if v+columns < rows*columns {
+			list = append(list, [2]int{v, v + columns})
+		}
+	}
+	return pairs(rows*columns, states, list)
+}
+
+func newPlan(t *testing.T, n *mrf.Network) *exact.Plan {
+	t.Helper()
+	plan, err := exact.NewPlan(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+func TestPlanRefusesInvalidNetwork(t *testing.T) {
+	_, err := exact.NewPlan(&mrf.Network{Card: []int{2}, Factors: []mrf.Factor{{Scope: []int{1}, LogTable: []float64{0, 0}}}})
+	if err == nil || !strings.Contains(err.Error(), "factors[0]: variable 1 does not exist") {
+		t.Errorf("error is %v", err)
+	}
+}
+
+func TestTooWide(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		network    *mrf.Network
+		limit      int64
+		marginals  bool
+		lowerBound bool
+		message    string
+	}{
+		{"small limit", grid(4, 4, 3), 100, true, false, "the limit is 100 B: raise the limit"},
+		{"one table", complete(33, 2), 0, false, false, "induced width 32 and needs 51.2 GiB of memory, the limit is 2.0 GiB"},
+		{"marginals only", complete(27, 2), 0, true, false, "needs 2.0 GiB of memory"},
+		{"hopeless", grid(100, 100, 2), 1 << 62, false, true, "every elimination order tried passes induced width 42 and needs more than"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			plan := newPlan(t, c.network)
+			plan.Limit = c.limit
+			_, err := plan.Run(context.Background(), c.marginals)
+			var wide *exact.TooWideError
+			if !errors.As(err, &wide) {
+				t.Fatalf("error is %v, want *TooWideError", err)
+			}
+			if wide.LowerBound != c.lowerBound || wide.Width != plan.Width {
+				t.Errorf("error is %+v", wide)
+			}
+			if !strings.Contains(err.Error(), c.message) {
+				t.Errorf("message is %q, want it to say %q", err, c.message)
+			}
+		})
+	}
+}
+
+func TestLimitIsInclusive(t *testing.T) {
+	plan := newPlan(t, grid(4, 4, 3))
+	plan.Limit = plan.Bytes
+	if _, err := plan.Run(context.Background(), true); err != nil {
+		t.Error(err)
+	}
+	plan.Limit--
+	if _, err := plan.Run(context.Background(), true); err == nil {
+		t.Error("one byte less than the forecast was accepted")
+	}
+	if plan.Limit = plan.Bytes; plan.Bytes <= plan.PartitionBytes {
+		t.Errorf("%d bytes with marginals, %d without", plan.Bytes, plan.PartitionBytes)
+	}
+	plan.FactorMarginals = true
+	if _, err := plan.Run(context.Background(), true); err == nil {
+		t.Error("the memory of factor marginals was not counted")
+	}
+}
+
+func TestZeroPartition(t *testing.T) {
+	zero := math.Inf(-1)
+	for name, n := range map[string]*mrf.Network{
+		"one factor": {Card: []int{2}, Factors: []mrf.Factor{{Scope: []int{0}, LogTable: []float64{zero, zero}}}},
+		"constant":   {Card: []int{2}, Factors: []mrf.Factor{{LogTable: []float64{zero}}}},
+		"contradiction": {Card: []int{2, 2}, Factors: []mrf.Factor{
+			{Scope: []int{0, 1}, LogTable: []float64{0, zero, zero, 0}},
+			{Scope: []int{0, 1}, LogTable: []float64{zero, 0, 0, zero}}}},
+		"other component": {Card: []int{2, 3, 2}, Factors: []mrf.Factor{
+			{Scope: []int{0}, LogTable: []float64{0, 1}},
+			{Scope: []int{1, 2}, LogTable: []float64{zero, zero, zero, zero, zero, zero}}}},
+		// The contradiction of a cycle: three variables that differ pairwise.
+		"messages": {Card: []int{2, 2, 2}, Factors: []mrf.Factor{
+			{Scope: []int{0, 1}, LogTable: []float64{zero, 1, 2, zero}},
+			{Scope: []int{1, 2}, LogTable: []float64{zero, 1000, -1000, zero}},
+			{Scope: []int{2, 0}, LogTable: []float64{zero, 1, 2, zero}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plan := newPlan(t, n)
+			answer, err := plan.Run(context.Background(), false)
+			if err != nil || !math.IsInf(answer.LogZ, -1) {
+				t.Errorf("answer is %v, %v, want log Z = -Inf", answer, err)
+			}
+			answer, err = plan.Run(context.Background(), true)
+			if !errors.Is(err, exact.ErrZeroPartition) || answer == nil || !math.IsInf(answer.LogZ, -1) {
+				t.Errorf("answer is %v, %v, want log Z = -Inf with ErrZeroPartition", answer, err)
+			}
+		})
+	}
+}
+
+func TestWithoutFactors(t *testing.T) {
+	for _, card := range [][]int{nil, {1}, {3, 1, 4}} {
+		answer := solve(t, &mrf.Network{Card: card})
+		want := 0.0
+		for v, states := range card {
+			want += math.Log(float64(states))
+			for _, p := range answer.Marginals[v] {
+				if math.Abs(p-1/float64(states)) > 1e-15 {
+					t.Errorf("marginal of %d is %v", v, answer.Marginals[v])
+				}
+			}
+		}
+		compareLogZ(t, answer.LogZ, want, 1e-14)
+	}
+}
+
+// A hub multiplies thousands of messages, which leaves float64's range although
+// every one of them is near 1.
+func TestStar(t *testing.T) {
+	const leaves = 3000
+	n := &mrf.Network{Card: slices.Repeat([]int{2}, leaves+1)}
+	for leaf := range leaves {
+		n.Factors = append(n.Factors, mrf.Factor{Scope: []int{0, leaf + 1}, LogTable: []float64{0, 0, 0, math.Inf(-1)}})
+	}
+	answer := solve(t, n)
+	// The hub is 0 and the leaves are free, or it is 1 and they are all 0.
+	compareLogZ(t, answer.LogZ, leaves*math.Ln2, 1e-13)
+	if p := answer.Marginals[leaves][1]; math.Abs(p-0.5) > 1e-12 {
+		t.Errorf("P(leaf = 1) = %v, want 1/2", p)
+	}
+}
+
+func TestLongChain(t *testing.T) {
+	const length = 20000
+	n := &mrf.Network{Card: slices.Repeat([]int{2}, length)}
+	for v := range length - 1 {
+		n.Factors = append(n.Factors, mrf.Factor{Scope: []int{v, v + 1}, LogTable: []float64{500, -500, -500, 500}})
+	}
+	answer := solve(t, n)
+	compareLogZ(t, answer.LogZ, 500*(length-1)+math.Ln2, 1e-13)
+	if p := answer.Marginals[length/2][1]; math.Abs(p-0.5) > 1e-9 {
+		t.Errorf("P(middle = 1) = %v, want 1/2", p)
+	}
+}
+
+func TestRunsAgreeToTheLastBit(t *testing.T) {
+	n := grid(9, 9, 3)
+	n.Factors[0].LogTable[0] = -5000 // some buckets in logarithms
+	first := solve(t, n)
+	second := solve(t, n)
+	if first.LogZ != second.LogZ || !slices.EqualFunc(first.Marginals, second.Marginals, slices.Equal) ||
+		!slices.EqualFunc(first.FactorMarginals, second.FactorMarginals, slices.Equal) {
+		t.Error("two runs differ")
+	}
+}
+
+func TestPlanIsRunAgainWithOtherValues(t *testing.T) {
+	n := grid(3, 3, 2)
+	plan := newPlan(t, n)
+	for _, value := range []float64{2, -700, math.Inf(-1)} {
+		n.Factors[3].LogTable[1] = value
+		answer, err := plan.Run(context.Background(), true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		compareLogZ(t, answer.LogZ, oracle.NetworkLogZ(n), 1e-12)
+		want, _ := oracle.NetworkMarginals(n)
+		compareRows(t, "variable", answer.Marginals, want, 1e-11)
+	}
+}
+
+func TestCancel(t *testing.T) {
+	plan := newPlan(t, complete(25, 2))
+	for _, marginals := range []bool{false, true} {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+		if _, err := plan.Run(ctx, marginals); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error is %v, want a deadline exceeded", err)
+		}
+		cancel()
+	}
+}

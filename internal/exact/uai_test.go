@@ -1,0 +1,86 @@
+package exact_test
+
+import (
+	"context"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/blockbp/blockbp/internal/exact"
+	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/internal/uai"
+)
+
+// shortOperations is the size up to which networks are run by go test -short.
+const shortOperations = 5e7
+
+func TestCompetitionNetworks(t *testing.T) {
+	text, err := os.ReadFile(oracle.SharedData(t, "uai", "exact_logZ.tsv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line)
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		t.Run(fields[0], func(t *testing.T) {
+			want, err := strconv.ParseFloat(fields[1], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n, err := uai.ReadFile(oracle.SharedData(t, "uai", fields[0]+".uai"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			plan, err := exact.NewPlan(n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if testing.Short() && plan.Operations > shortOperations {
+				t.Skipf("skipped by -short: %.2g operations", plan.Operations)
+			}
+			answer, err := plan.Run(context.Background(), false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// The file has eight digits after the point.
+			if got := answer.LogZ / math.Ln10; math.Abs(got-want) > 1e-8*math.Abs(want)+5e-9 {
+				t.Errorf("log10 Z = %.10f, want %.10f", got, want)
+			}
+		})
+	}
+}
+
+// A marginal is a ratio of partition functions, P(x_v = i) = Z(x_v = i) / Z: a
+// check that needs no way back through the tree.
+func TestMarginalsAreRatiosOfPartitionFunctions(t *testing.T) {
+	for _, name := range []string{"Grids_12", "CSP_12", "Segmentation_12"} {
+		n, err := uai.ReadFile(oracle.SharedData(t, "uai", name+".uai"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer := solve(t, n)
+		for v := 0; v < len(n.Card); v += 1 + len(n.Card)/5 {
+			for state := range n.Card[v] {
+				conditioned, err := n.Condition(map[int]int{v: state})
+				if err != nil {
+					t.Fatal(err)
+				}
+				plan, err := exact.NewPlan(conditioned.Network)
+				if err != nil {
+					t.Fatal(err)
+				}
+				part, err := plan.Run(context.Background(), false)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, want := answer.Marginals[v][state], math.Exp(part.LogZ-answer.LogZ); math.Abs(got-want) > 1e-10 {
+					t.Errorf("%s: P(x_%d = %d) = %v, want %v", name, v, state, got, want)
+				}
+			}
+		}
+	}
+}

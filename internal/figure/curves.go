@@ -1,0 +1,213 @@
+package figure
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Size of a figure of curves that asks for none, in points: as wide as the text
+// of the report, and about the golden section.
+const (
+	defaultWidth  = 600
+	defaultHeight = 370
+)
+
+// smallestSide is the least width and height of a figure, in points.
+const smallestSide = 160
+
+// Series is one curve: points joined in the order given.
+type Series struct {
+	Name string    // in the legend; "" leaves it out
+	X, Y []float64 // of the same length
+	// Dashed: drawn thin and in short dashes, as a reference or a limit. Without a name
+	// it has the colour of the series before it, as an end of that one's range.
+	Dashed bool
+}
+
+// Curves is a figure of curves over two axes. Points that an axis cannot show are
+// left out, and their neighbours joined: NaN, which means that a value is not
+// known, and infinities, magnitudes beyond 1e300 and, on a logarithmic axis, values
+// below 1e-300, whose number stands in a note. Long curves are thinned to about
+// 2000 points without a visible difference, peaks included. Without any point to
+// draw the figure says so.
+type Curves struct {
+	Title          string
+	XLabel, YLabel string
+	LogX, LogY     bool
+	// FromZero: the vertical axis, unless it is logarithmic, has a zero, so that growth is
+	// seen for what it is.
+	FromZero bool
+	Series   []Series
+	// XTicks are the values to mark on the horizontal axis, such as the few that were
+	// measured; nil: round numbers. Labels without room are left out.
+	XTicks        []float64
+	Width, Height float64 // in points (1/72 inch); 0: 600 × 370; at least 160 each
+}
+
+// SVG implements Figure. It fails if the lengths of X and Y differ or w fails.
+func (f Curves) SVG(w io.Writer) error {
+	d, err := f.drawing()
+	if err != nil {
+		return err
+	}
+	return writeSVG(w, d)
+}
+
+// PNG implements Figure. It fails if the lengths of X and Y differ or w fails.
+func (f Curves) PNG(w io.Writer) error {
+	d, err := f.drawing()
+	if err != nil {
+		return err
+	}
+	return writePNG(w, d)
+}
+
+// drawing settles the size of the figure and prepares its curves.
+func (f Curves) drawing() (drawing, error) {
+	sheet, err := f.prepare()
+	if err != nil {
+		return drawing{}, err
+	}
+	width, height := sideOr(f.Width, defaultWidth), sideOr(f.Height, defaultHeight)
+	sheet.heading = newHeading(f.Title, sheet.legend(), width)
+	if rows := sheet.heading.rows(); rows > 1 { // a long legend does not eat up the plot
+		height += vg.Length(rows-1) * legendLine()
+	}
+	if !sheet.x.empty() {
+		sheet.heading.note = sheet.note()
+	}
+	return drawing{title: f.Title, width: width, height: height, paint: sheet.paint}, nil
+}
+
+// sideOr is the asked length of a side, or the usual one if none was asked for.
+func sideOr(asked, usual float64) vg.Length {
+	if asked <= 0 {
+		asked = usual
+	}
+	return vg.Length(max(asked, smallestSide))
+}
+
+// curveSheet is a figure of curves ready to be painted.
+type curveSheet struct {
+	heading heading
+	x, y    axis
+	labelX  string
+	labelY  string
+	curves  []curve
+	hidden  int // points with known values that the axes cannot show
+}
+
+// curve is one series without the points that cannot be shown.
+type curve struct {
+	name   string
+	points plotter.XYs
+	stroke stroke
+}
+
+// prepare checks the series, drops what cannot be shown and finds the ranges.
+func (f Curves) prepare() (*curveSheet, error) {
+	sheet := &curveSheet{x: newAxis(f.LogX), y: newAxis(f.LogY), labelX: Printable(f.XLabel), labelY: Printable(f.YLabel)}
+	sheet.x.marks = slices.Sorted(slices.Values(f.XTicks))
+	if f.FromZero && !f.LogY {
+		sheet.y.include(0)
+	}
+	style := -1
+	for i, series := range f.Series {
+		if style < 0 || series.Name != "" || !series.Dashed {
+			style++ // an end of a range looks like what it belongs to
+		}
+		if len(series.X) != len(series.Y) {
+			return nil, fmt.Errorf("figure %q: series[%d] %q has %d x but %d y", f.Title, i, series.Name, len(series.X), len(series.Y))
+		}
+		sheet.curves = append(sheet.curves, curve{
+			name:   series.Name,
+			points: sheet.points(series),
+			stroke: strokeOf(style, series.Dashed),
+		})
+	}
+	return sheet, nil
+}
+
+// points of a series that can be shown, thinned; the axes are widened to them.
+func (s *curveSheet) points(series Series) plotter.XYs {
+	var x, y []float64
+	var kept []int
+	for i := range series.X {
+		if math.IsNaN(series.X[i]) || math.IsNaN(series.Y[i]) {
+			continue
+		}
+		if !s.x.shows(series.X[i]) || !s.y.shows(series.Y[i]) {
+			s.hidden++
+			continue
+		}
+		s.x.include(series.X[i])
+		s.y.include(series.Y[i])
+		kept = append(kept, i)
+		x = append(x, s.x.place(series.X[i]))
+		y = append(y, series.Y[i])
+	}
+	var points plotter.XYs
+	for _, k := range thin(x, y) {
+		points = append(points, plotter.XY{X: series.X[kept[k]], Y: series.Y[kept[k]]})
+	}
+	return points
+}
+
+// note says how many points the axes cannot show, and why; "" if there is none.
+func (s *curveSheet) note() string {
+	points, reason := "points are", "infinite, or beyond 1e300"
+	if s.hidden == 1 {
+		points = "point is"
+	}
+	if s.x.log || s.y.log {
+		reason = "not positive, or infinite, on a logarithmic axis"
+	}
+	if s.hidden == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d %s not shown: %s", s.hidden, points, reason)
+}
+
+// legend explains the curves that have a name.
+func (s *curveSheet) legend() []legendEntry {
+	var entries []legendEntry
+	for i := range s.curves {
+		one := &s.curves[i]
+		if one.name == "" {
+			continue
+		}
+		name := one.name
+		if len(one.points) == 0 {
+			name += " (no data)"
+		}
+		entries = append(entries, legendEntry{name: name, sample: one.sample})
+	}
+	return entries
+}
+
+// paint draws the whole figure.
+func (s *curveSheet) paint(c draw.Canvas) {
+	c = s.heading.draw(draw.Crop(c, pagePadding, -pagePadding, pagePadding, -pagePadding))
+	if s.x.empty() {
+		drawNoData(c, s.x.log || s.y.log)
+		return
+	}
+	p := housePlot()
+	s.x.fitAcross(&p.X, c.Max.X-c.Min.X)
+	pitch := labelPitchY
+	if s.y.log {
+		pitch = powerPitchY
+	}
+	s.y.fitTo(&p.Y, int((c.Max.Y-c.Min.Y)/pitch))
+	p.Add(houseGrid())
+	for i := range s.curves {
+		p.Add(&s.curves[i])
+	}
+	drawPlot(c, p, s.labelX, s.labelY)
+}

@@ -1,0 +1,449 @@
+package figure
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"image/color"
+	"image/png"
+	"io"
+	"maps"
+	"math"
+	"regexp"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+)
+
+// classNames are those of the Stanford Background set.
+var classNames = []string{"sky", "tree", "road", "grass", "water", "building", "mountain", "foreground"}
+
+// svgOf draws a figure twice and checks that both are the same valid XML.
+func svgOf(t *testing.T, f Figure) string {
+	t.Helper()
+	var first, second bytes.Buffer
+	if err := errors.Join(f.SVG(&first), f.SVG(&second)); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(first.Bytes(), second.Bytes()) {
+		t.Error("two drawings differ")
+	}
+	decoder := xml.NewDecoder(bytes.NewReader(first.Bytes()))
+	for {
+		_, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatalf("not XML: %v", err)
+		}
+	}
+	text := first.String()
+	for _, bad := range []string{"NaN", "Inf", "font-family:Liberation Sans;"} {
+		if strings.Contains(text, bad) {
+			t.Errorf("the SVG contains %q", bad)
+		}
+	}
+	return text
+}
+
+// pngOf draws a figure twice and checks that both are the same PNG.
+func pngOf(t *testing.T, f interface{ PNG(io.Writer) error }) (width, height int) {
+	t.Helper()
+	var first, second bytes.Buffer
+	if err := errors.Join(f.PNG(&first), f.PNG(&second)); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(first.Bytes(), second.Bytes()) {
+		t.Error("two drawings differ")
+	}
+	img, err := png.Decode(&first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return img.Bounds().Dx(), img.Bounds().Dy()
+}
+
+// convergence is three typical curves.
+func convergence() Curves {
+	f := Curves{Title: "Distance <to> the \"optimum\" & more", XLabel: "time in seconds", YLabel: "‖θ − θ*‖", LogY: true}
+	for k, name := range []string{"BBPL", "inner-dual", "full BP"} {
+		series := Series{Name: name, Dashed: k == 2}
+		for i := range 500 {
+			x := float64(i*(k+1)) / 10
+			series.X = append(series.X, x)
+			series.Y = append(series.Y, 80*math.Exp(-x/float64(k+1)/2)+1e-6)
+		}
+		f.Series = append(f.Series, series)
+	}
+	return f
+}
+
+func TestCurves(t *testing.T) {
+	f := convergence()
+	text := svgOf(t, f)
+	for _, want := range []string{"BBPL", "inner-dual", "full BP", "time in seconds", "1e-6", "1e0", "<title>Distance &lt;to&gt;", "Arial", `stroke-linejoin="round">`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the figure lacks %q", want)
+		}
+	}
+	if w, h := pngOf(t, f); w != 2*defaultWidth || h != 2*defaultHeight {
+		t.Errorf("the image is %d × %d", w, h)
+	}
+	f.Width, f.Height = 10, 300
+	if w, h := pngOf(t, f); w != 2*smallestSide || h < 600 {
+		t.Errorf("the small image is %d × %d", w, h)
+	}
+}
+
+// TestFromZero: the vertical axis begins at zero where that is asked for.
+func TestFromZero(t *testing.T) {
+	f := Curves{Title: "T", Series: []Series{{Name: "a", X: []float64{1, 2}, Y: []float64{70, 80}}}}
+	if text := svgOf(t, f); strings.Contains(text, ">0<") {
+		t.Error("there is a zero without being asked for")
+	}
+	f.FromZero = true
+	if text := svgOf(t, f); !strings.Contains(text, ">0<") {
+		t.Error("there is no zero")
+	}
+}
+
+func TestCurvesEdgeCases(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	long := Series{Name: strings.Repeat("very long name ", 50)}
+	for i := range 100_000 {
+		long.X = append(long.X, float64(i))
+		long.Y = append(long.Y, float64(i%17))
+	}
+	cases := map[string][]Series{
+		"none":         nil,
+		"empty":        {{Name: "a"}},
+		"one":          {{Name: "a", X: []float64{3}, Y: []float64{2}}},
+		"constant":     {{Name: "a", X: []float64{1, 2}, Y: []float64{7, 7}}},
+		"same place":   {{Name: "a", X: []float64{1, 1}, Y: []float64{7, 7}}},
+		"zero":         {{Name: "a", X: []float64{0, 0}, Y: []float64{0, 0}}},
+		"negative":     {{Name: "a", X: []float64{-1, -2}, Y: []float64{-5, -7}}},
+		"not finite":   {{Name: "a", X: []float64{1, nan, 2, inf}, Y: []float64{nan, 1, -inf, 4}}},
+		"mixed":        {{Name: "a", X: []float64{1, 2, 3, 4}, Y: []float64{1, nan, 0, 1e-5}}},
+		"huge":         {{Name: "a", X: []float64{-1e308, 1e308, 1e300}, Y: []float64{-1e300, 1e300, 1}}},
+		"tiny":         {{Name: "a", X: []float64{5e-324, 1e-310, 1e-300}, Y: []float64{1e-300, 5e-324, 2e-300}}},
+		"nearly equal": {{Name: "a", X: []float64{1, 2}, Y: []float64{1, math.Nextafter(1, 2)}}},
+		"odd text":     {{Name: "a\x00b\n<&>\xff\ufffe𝛉", X: []float64{1, 2}, Y: []float64{1, 2}}},
+		"no name":      {{X: []float64{1, 2}, Y: []float64{1, 2}}},
+		"long":         {long},
+		"many":         make([]Series, 40),
+	}
+	for i := range cases["many"] {
+		cases["many"][i] = Series{Name: fmt.Sprint("series ", i), X: []float64{0, 1}, Y: []float64{0, float64(i)}}
+	}
+	for name, series := range cases {
+		for scale := range 4 {
+			t.Run(fmt.Sprint(name, scale), func(t *testing.T) {
+				f := Curves{Title: name, XLabel: "x", YLabel: "y", LogX: scale&1 > 0, LogY: scale&2 > 0, Series: series}
+				text := svgOf(t, f)
+				if len(text) > 400_000 {
+					t.Errorf("%d bytes: the curves were not thinned", len(text))
+				}
+				if scale == 3 && (name == "negative" || name == "not finite") && !strings.Contains(text, ">no data<") {
+					t.Error("an empty figure does not say so")
+				}
+			})
+		}
+	}
+}
+
+func TestCurvesLengths(t *testing.T) {
+	f := Curves{Title: "T", Series: []Series{{Name: "short", X: []float64{1, 2}, Y: []float64{1}}}}
+	for _, err := range []error{f.SVG(io.Discard), f.PNG(io.Discard)} {
+		if err == nil || !strings.Contains(err.Error(), `series[0] "short" has 2 x but 1 y`) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+func TestCurvesNote(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	for _, c := range []struct {
+		y    []float64
+		logY bool
+		want string
+	}{
+		{[]float64{1, 2, 3, 4}, true, ""},
+		{[]float64{1, nan, nan, 4}, false, ""}, // not known, and not wrong
+		{[]float64{1, inf, nan, 4}, false, "1 point is not shown: infinite, or beyond 1e300"},
+		{[]float64{1, inf, 0, -1}, true, "3 points are not shown: not positive, or infinite, on a logarithmic axis"},
+		{[]float64{1, 0, -1, 2}, false, ""},
+		{[]float64{0, 0, 0, 0}, true, ""}, // the figure says that there is nothing
+	} {
+		f := Curves{Title: "T", LogY: c.logY, Series: []Series{{Name: "a", X: []float64{1, 2, 3, 4}, Y: c.y}}}
+		text := svgOf(t, f)
+		if c.want == "" && strings.Contains(text, "not shown") || !strings.Contains(text, c.want) {
+			t.Errorf("%v, logarithmic %v: the note is not %q", c.y, c.logY, c.want)
+		}
+	}
+}
+
+func TestLabelsDoNotTouch(t *testing.T) {
+	x := axis{min: 1234567890, max: 1234567897}
+	var p plot.Axis
+	const width = 280
+	x.fitAcross(&p, width)
+	shown := strings.Fields(labels(p.Tick.Marker.Ticks(p.Min, p.Max)))
+	letters := sans(sizeTick, inkQuiet)
+	taken := letters.width(strings.Join(shown, "")) + labelGapX*vg.Length(len(shown))
+	if len(shown) < 2 || taken > width {
+		t.Errorf("%v are %g points wide on an axis of %d", shown, taken, width)
+	}
+}
+
+// TestGivenTicks: the values that were asked for are marked, those that are drawn, and
+// labels that would touch the one before are left out.
+func TestGivenTicks(t *testing.T) {
+	x := axis{log: true, min: 4, max: 100, marks: []float64{1, 4, 9, 20, 25, 26, 100, 1000}}
+	var p plot.Axis
+	x.fitAcross(&p, 500)
+	ticks := p.Tick.Marker.Ticks(p.Min, p.Max)
+	if got := labels(ticks); got != "4 9 20 25 100" || len(ticks) != 6 {
+		t.Errorf("the labels of %d marks are %q", len(ticks), got)
+	}
+	x.fitAcross(&p, 120)
+	if got := labels(p.Tick.Marker.Ticks(p.Min, p.Max)); got != "4 9 20 100" {
+		t.Errorf("on a narrow axis the labels are %q", got)
+	}
+	text := svgOf(t, Curves{LogX: true, XTicks: []float64{30, 7}, Series: []Series{{X: []float64{1, 100}, Y: []float64{1, 2}}}})
+	if !strings.Contains(text, ">7<") || !strings.Contains(text, ">30<") || strings.Contains(text, ">10<") {
+		t.Error("the figure marks other values")
+	}
+}
+
+func TestThin(t *testing.T) {
+	const n = 1_000_000
+	x, y := make([]float64, n), make([]float64, n)
+	for i := range x {
+		x[i] = math.Log(float64(i + 1))
+	}
+	y[n/3], y[n/2] = 5, -5 // peaks of one point each
+	kept := thin(x, y)
+	if len(kept) > thinColumns*pointsPerColumn {
+		t.Errorf("%d points are left", len(kept))
+	}
+	found := map[int]bool{}
+	for k, i := range kept {
+		found[i] = true
+		if k > 0 && kept[k-1] >= i {
+			t.Fatal("the order changed")
+		}
+	}
+	for _, i := range []int{0, 1, 2, n / 3, n / 2, n - 1} {
+		if !found[i] {
+			t.Errorf("point %d was lost", i)
+		}
+	}
+	for i := range x { // back and forth
+		x[i] = float64(i % 2)
+	}
+	if kept := thin(x, y); len(kept) > thinColumns*pointsPerColumn {
+		t.Errorf("%d points of a zigzag are left", len(kept))
+	}
+	if kept := thin(make([]float64, n), y); len(kept) > pointsPerColumn {
+		t.Errorf("%d points above one place are left", len(kept))
+	}
+}
+
+// labels joins the labels of ticks.
+func labels(ticks []plot.Tick) string {
+	var all []string
+	for _, tick := range ticks {
+		if tick.Label != "" {
+			all = append(all, tick.Label)
+		}
+	}
+	return strings.Join(all, " ")
+}
+
+func TestTicks(t *testing.T) {
+	for _, c := range []struct {
+		ticker    plot.Ticker
+		low, high float64
+		want      string
+	}{
+		{linearTicks{count: 5}, 0, 10, "0 2 4 6 8 10"},
+		{linearTicks{count: 5}, -0.31, 0.29, "-0.2 0 0.2"},
+		{linearTicks{count: 4}, 0.9, 4.1, "1 2 3 4"},
+		{linearTicks{count: 8}, 0.9, 4.1, "1.0 1.5 2.0 2.5 3.0 3.5 4.0"},
+		{linearTicks{count: 8, whole: true}, 0.9, 4.1, "1 2 3 4"},
+		{linearTicks{count: 4}, 0, 0.004, "0 0.001 0.002 0.003 0.004"},
+		{linearTicks{count: 4}, 0, 2e7, "0 5e6 1e7 1.5e7 2e7"},
+		{linearTicks{count: 4}, 0, 4e-6, "0 1e-6 2e-6 3e-6 4e-6"},
+		{logTicks{count: 8}, 1e-6, 100, "1e-6 1e-4 1e-2 1e0 1e2"},
+		{logTicks{count: 9}, 1e-6, 100, "1e-6 1e-5 1e-4 1e-3 1e-2 1e-1 1e0 1e1 1e2"},
+		{logTicks{count: 6}, 0.5, 20, "1 10"},
+		{logTicks{count: 6}, 0.4, 6, "0.5 1 2 5"},
+		{logTicks{count: 6}, 0.0031, 0.0034, "0.0031 0.0032 0.0033 0.0034"},
+		{logTicks{count: 9}, 9e-4, 1.1e5, "0.001 0.01 0.1 1 10 100 1000 10000 100000"},
+		{logTicks{count: 6}, 2e-9, 3e-9, "2e-9 2.2e-9 2.4e-9 2.6e-9 2.8e-9 3e-9"},
+		{logTicks{count: 9}, 1e-2, 1e251, "1e0 1e30 1e60 1e90 1e120 1e150 1e180 1e210 1e240"},
+		{linearTicks{count: 5}, 0, 2.1e6, "0 5e5 1e6 1.5e6 2e6"},
+		{linearTicks{count: 3}, 1 - 1.1e-5, 1 + 1.1e-5, "0.99999 1.00000 1.00001"},
+	} {
+		if got := labels(c.ticker.Ticks(c.low, c.high)); got != c.want {
+			t.Errorf("%#v from %g to %g: %s, want %s", c.ticker, c.low, c.high, got, c.want)
+		}
+	}
+}
+
+func TestTicksLieInRange(t *testing.T) {
+	for _, ticker := range []plot.Ticker{linearTicks{count: 6}, logTicks{count: 6}} {
+		for low := -290.0; low < 260; low += 7.3 {
+			for _, spread := range []float64{1e-6, 0.1, 1, 3.3, 30} {
+				from, to := math.Pow(10, low), math.Pow(10, low+spread)
+				ticks := ticker.Ticks(from, to)
+				if n := len(strings.Fields(labels(ticks))); n < 2 || n > 14 {
+					t.Errorf("%T from %g to %g: labels %s", ticker, from, to, labels(ticks))
+				}
+				for _, tick := range ticks {
+					if tick.Value < from*(1-1e-6) || tick.Value > to*(1+1e-6) {
+						t.Errorf("%T from %g to %g: a tick at %g", ticker, from, to, tick.Value)
+					}
+				}
+			}
+		}
+	}
+}
+
+// confusion is a typical matrix of n classes, with an empty row and column.
+func confusion(n int) ConfusionMatrix {
+	f := ConfusionMatrix{Title: "Confusion", Counts: make([][]int64, n)}
+	for i := range n {
+		f.Names = append(f.Names, fmt.Sprintf("class %s %d", strings.Repeat("x", i), i))
+		f.Counts[i] = make([]int64, n)
+		for j := range n {
+			f.Counts[i][j] = int64(i*j*13%29) * 1000
+		}
+	}
+	return f
+}
+
+func TestConfusionMatrix(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 8, 21, 40} {
+		svgOf(t, confusion(n))
+	}
+	text := svgOf(t, ConfusionMatrix{Names: []string{"a", "b"}, Counts: [][]int64{{3, 1}, {2, 14}}})
+	for _, want := range []string{">75.0<", ">25.0<", ">12.5<", ">87.5<", ">60.0<", ">93.3<", "accuracy 85.0 %", "mean recall 81.2 %", "20 samples", "Confusion matrix", "precision", "truth", "predicted"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the matrix lacks %q", want)
+		}
+	}
+	if w, h := pngOf(t, confusion(8)); w < 600 || h < 600 {
+		t.Errorf("the image is %d × %d", w, h)
+	}
+}
+
+func TestConfusionMatrixShortNames(t *testing.T) {
+	counts := [][]int64{{3, 1}, {2, 14}}
+	for names, slanted := range map[[2]string]bool{{"0", "1"}: false, {"no", "a name wider than its column"}: true} {
+		text := svgOf(t, ConfusionMatrix{Names: names[:], Counts: counts})
+		if strings.Contains(text, "rotate(45") != slanted {
+			t.Errorf("%q: names above the columns are slanted, or not, the wrong way round", names)
+		}
+	}
+}
+
+func TestConfusionMatrixErrors(t *testing.T) {
+	for _, f := range []ConfusionMatrix{
+		{},
+		{Names: []string{"a", "b"}, Counts: [][]int64{{1, 2}}},
+		{Names: []string{"a", "b"}, Counts: [][]int64{{1, 2}, {3}}},
+		{Names: []string{"a"}, Counts: [][]int64{{-1}}},
+	} {
+		if f.SVG(io.Discard) == nil || f.PNG(io.Discard) == nil {
+			t.Errorf("%+v was drawn", f)
+		}
+	}
+}
+
+func TestShortCount(t *testing.T) {
+	for n, want := range map[int64]string{
+		0: "0", 9_999: "9999", 10_000: "10.0k", 99_949: "99.9k", 99_951: "100k", 999_499: "999k", 999_500: "1.00M",
+		1_234_567: "1.23M", 45_600_000_000: "45.6G", math.MaxInt64: "9223372T",
+	} {
+		if got := shortCount(n); got != want {
+			t.Errorf("%d: %s, want %s", n, got, want)
+		}
+	}
+}
+
+func TestBars(t *testing.T) {
+	f := Bars{Title: "IoU", Label: "IoU", Names: classNames, Series: []BarSeries{
+		{Name: "before", Values: []float64{0.5, 0.25, math.NaN(), 0, 1, 0.123456, 0.7, 0.8}},
+		{Name: "after", Values: []float64{0.6, 0.35, 0.1, 0.2, math.Inf(1), 0.5, 0.7, 0.8}},
+	}}
+	text := svgOf(t, f)
+	for _, want := range []string{">0.500<", ">0.123<", ">1.000<", ">n/a<", "foreground", "before", "after"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the bars lack %q", want)
+		}
+	}
+	if w, h := pngOf(t, f); w != 2*defaultWidth || h < 500 {
+		t.Errorf("the image is %d × %d", w, h)
+	}
+	f.Series[1].Values = f.Series[1].Values[1:]
+	for _, err := range []error{f.SVG(io.Discard), f.PNG(io.Discard)} {
+		if err == nil || !strings.Contains(err.Error(), `series[1] "after" has 7 values for 8 names`) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+func TestBarsEdgeCases(t *testing.T) {
+	for name, values := range map[string][]float64{
+		"zero": {0, 0}, "negative": {-1, -2}, "both": {-1e9, 1e-9}, "tiny": {1e-200, 2e-200}, "huge": {1e299, 1}, "none": {math.NaN(), math.NaN()},
+	} {
+		text := svgOf(t, Bars{Title: name, Names: []string{strings.Repeat("long name ", 20), "b"}, Series: []BarSeries{{Values: values}}})
+		if strings.Contains(text, ">no data<") != (name == "none") {
+			t.Errorf("%s: the note is wrong", name)
+		}
+	}
+	svgOf(t, Bars{})
+}
+
+func TestBlend(t *testing.T) {
+	for _, stops := range [][]color.RGBA{viridisStops, shadeStops} {
+		if blend(stops, 0) != stops[0] || blend(stops, 1) != stops[len(stops)-1] || blend(stops, 2) != stops[len(stops)-1] {
+			t.Error("the ends are wrong")
+		}
+		for i := 1; i <= 100; i++ {
+			brighter := luminance(blend(stops, float64(i)/100)) - luminance(blend(stops, float64(i-1)/100))
+			if (stops[0] == inkPaper) == (brighter > 0) {
+				t.Errorf("the luminance turns at %d %%", i)
+			}
+		}
+	}
+}
+
+// TestRangesKeepTheColour: dashed series without a name look like the series before
+// them, and take no colour from those behind.
+func TestRangesKeepTheColour(t *testing.T) {
+	line := func(name string, dashed bool, y float64) Series {
+		return Series{Name: name, X: []float64{0, 1}, Y: []float64{y, y + 1}, Dashed: dashed}
+	}
+	colours := func(series ...Series) map[string]bool {
+		var svg bytes.Buffer
+		if err := (Curves{Series: series}).SVG(&svg); err != nil {
+			t.Fatal(err)
+		}
+		found := map[string]bool{}
+		for _, match := range regexp.MustCompile(`stroke:(#[0-9A-Fa-f]{6})`).FindAllStringSubmatch(svg.String(), -1) {
+			found[match[1]] = true
+		}
+		return found
+	}
+	plain := colours(line("a", false, 0), line("b", false, 1))
+	ranges := colours(line("a", false, 0), line("", true, 1), line("", true, 2), line("b", false, 1), line("", true, 2))
+	if !maps.Equal(plain, ranges) || len(plain) < 2 {
+		t.Errorf("colours %v, with ranges %v", plain, ranges)
+	}
+}

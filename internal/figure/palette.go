@@ -1,0 +1,125 @@
+package figure
+
+import (
+	"image/color"
+	"math"
+)
+
+// MaxClasses is the largest number of classes of a label image: a paletted PNG
+// has 256 colours, and the last one means unknown.
+const MaxClasses = 255
+
+// firstClassColors are the colours of the first classes, chosen by hand to be told
+// apart by most colour-blind eyes (after Okabe and Ito).
+var firstClassColors = []color.RGBA{
+	{0x56, 0xb4, 0xe9, 0xff}, // sky blue
+	{0x00, 0x7a, 0x53, 0xff}, // green
+	{0xcc, 0x79, 0xa7, 0xff}, // reddish purple
+	{0xf0, 0xe4, 0x42, 0xff}, // yellow
+	{0x00, 0x4e, 0x9a, 0xff}, // blue
+	{0xd5, 0x5e, 0x00, 0xff}, // vermilion
+	{0x7a, 0x4b, 0x2a, 0xff}, // brown
+	{0xe6, 0x9f, 0x00, 0xff}, // orange
+}
+
+// unknownColors are the two greys of the hatch that stands for unknown; the first
+// alone where nothing can be hatched.
+var unknownColors = [2]color.RGBA{{0x4a, 0x4a, 0x4a, 0xff}, {0x78, 0x78, 0x78, 0xff}}
+
+// Limits of the colours that are given to classes: neither grey, which means
+// unknown, nor nearly white, which is the page, nor nearly black.
+const (
+	leastChroma    = 0.08
+	leastLightness = 0.28
+	mostLightness  = 0.93
+)
+
+// candidateLevels is the number of levels of each channel among which colours for
+// classes are sought: enough for MaxClasses, few enough to be searched at once.
+const candidateLevels = 9
+
+// ClassPalette is n distinct opaque colours, none of them grey. Colour k is the
+// same for every n > k. The first eight are chosen by hand; each further one is as
+// far as can be from all before it, to the eye. n may be 0 to MaxClasses; more
+// repeat the colours from the start.
+func ClassPalette(n int) []color.RGBA {
+	palette := make([]color.RGBA, 0, max(n, 0))
+	for k := 0; k < min(n, len(firstClassColors)); k++ {
+		palette = append(palette, firstClassColors[k])
+	}
+	if n <= len(firstClassColors) {
+		return palette
+	}
+	search := newPaletteSearch()
+	for _, c := range palette {
+		search.take(oklab(c))
+	}
+	for len(palette) < min(n, MaxClasses) {
+		palette = append(palette, search.farthest())
+	}
+	for k := MaxClasses; k < n; k++ {
+		palette = append(palette, palette[k%MaxClasses])
+	}
+	return palette
+}
+
+// paletteSearch finds the candidate farthest from all colours taken.
+type paletteSearch struct {
+	colors   []color.RGBA
+	places   [][3]float64 // of the colours in Oklab
+	distance []float64    // squared, to the nearest colour taken
+}
+
+// newPaletteSearch collects the candidates; the greys of unknown are taken.
+func newPaletteSearch() *paletteSearch {
+	s := &paletteSearch{}
+	level := func(k int) uint8 { return uint8(k * math.MaxUint8 / (candidateLevels - 1)) }
+	for i := range candidateLevels * candidateLevels * candidateLevels {
+		c := color.RGBA{level(i / candidateLevels / candidateLevels), level(i / candidateLevels % candidateLevels), level(i % candidateLevels), 0xff}
+		place := oklab(c)
+		if math.Hypot(place[1], place[2]) < leastChroma || place[0] < leastLightness || place[0] > mostLightness {
+			continue
+		}
+		s.colors = append(s.colors, c)
+		s.places = append(s.places, place)
+		s.distance = append(s.distance, math.Inf(1))
+	}
+	for _, grey := range unknownColors {
+		s.take(oklab(grey))
+	}
+	return s
+}
+
+// take notes that the colour at place is used.
+func (s *paletteSearch) take(place [3]float64) {
+	for i, p := range s.places {
+		d0, d1, d2 := p[0]-place[0], p[1]-place[1], p[2]-place[2]
+		s.distance[i] = min(s.distance[i], d0*d0+d1*d1+d2*d2)
+	}
+}
+
+// farthest takes and returns the candidate farthest from all taken so far.
+func (s *paletteSearch) farthest() color.RGBA {
+	best := 0
+	for i, d := range s.distance {
+		if d > s.distance[best] {
+			best = i
+		}
+	}
+	s.take(s.places[best])
+	return s.colors[best]
+}
+
+// oklab is the place of c in the Oklab colour space (Ottosson 2020), in which
+// distances are differences to the eye: lightness 0 to 1, green–red, blue–yellow.
+func oklab(c color.RGBA) [3]float64 {
+	r, g, b := linear(c.R), linear(c.G), linear(c.B)
+	l := math.Cbrt(0.4122214708*r + 0.5363325363*g + 0.0514459929*b)
+	m := math.Cbrt(0.2119034982*r + 0.6806995451*g + 0.1073969566*b)
+	s := math.Cbrt(0.0883024619*r + 0.2817188376*g + 0.6299787005*b)
+	return [3]float64{
+		0.2104542553*l + 0.7936177850*m - 0.0040720468*s,
+		1.9779984951*l - 2.4285922050*m + 0.4505937099*s,
+		0.0259040371*l + 0.7827717662*m - 0.8086757660*s,
+	}
+}

@@ -1,0 +1,140 @@
+package figure
+
+import (
+	"image/color"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Widths of curves, in points.
+const (
+	curveWidth     vg.Length = 1.6
+	referenceWidth vg.Length = 1.2
+	markerRadius   vg.Length = 2.8
+)
+
+// markedPoints is the largest number of points of a curve that shows each of
+// them; a lone point would not be seen otherwise.
+const markedPoints = 30
+
+// dashPatterns tell curves apart without colour; in points, line and gap in turn.
+var dashPatterns = [][]vg.Length{
+	nil,
+	{9, 3},
+	{9, 3, 2, 3},
+	{9, 3, 2, 3, 2, 3},
+}
+
+// referencePattern is that of a Series which is Dashed.
+var referencePattern = []vg.Length{3.5, 2.5}
+
+// markers tell sparse curves apart without colour.
+var markers = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, diamondGlyph{}}
+
+// stroke is how a curve is drawn.
+type stroke struct {
+	line   draw.LineStyle
+	marker draw.GlyphStyle
+	marked int // largest number of points that are marked
+}
+
+// strokeOf is the stroke of series i.
+func strokeOf(i int, dashed bool) stroke {
+	var ink color.Color = seriesColors[i%len(seriesColors)]
+	s := stroke{
+		line:   draw.LineStyle{Color: ink, Width: curveWidth, Dashes: dashPatterns[i%len(dashPatterns)]},
+		marker: draw.GlyphStyle{Color: ink, Radius: markerRadius, Shape: markers[i%len(markers)]},
+		marked: markedPoints,
+	}
+	if dashed {
+		s.line.Width, s.line.Dashes = referenceWidth, referencePattern
+		s.marked = 1 // a line, not a measurement
+	}
+	return s
+}
+
+// Plot implements plot.Plotter.
+func (k *curve) Plot(c draw.Canvas, p *plot.Plot) {
+	placeX, placeY := p.Transforms(&c)
+	line := make([]vg.Point, len(k.points))
+	for i, point := range k.points {
+		line[i] = vg.Point{X: placeX(point.X), Y: placeY(point.Y)}
+	}
+	strokeLine(c, k.stroke.line, line)
+	if !k.marked() {
+		return
+	}
+	for _, place := range line {
+		c.DrawGlyph(k.stroke.marker, place)
+	}
+}
+
+// pieceSegments is the number of segments of a curve that are stroked at once.
+// The rasteriser keeps what one stroke covers of a row of pixels in a list, which
+// it walks for every edge: a stroke of 2000 steep segments takes seconds, pieces
+// of up to about 64 a few hundredths of one (BenchmarkNoisyCurve).
+const pieceSegments = 32
+
+// strokeLine strokes the segments between the points of line, piece by piece. A
+// piece repeats the first segment of the next one, so that the corner between
+// them is joined as any other, and dashes go on where the piece before ended.
+func strokeLine(c draw.Canvas, style draw.LineStyle, line []vg.Point) {
+	for start := 0; start+1 < len(line); start += pieceSegments {
+		var path vg.Path
+		path.Move(line[start])
+		for _, place := range line[start+1 : min(start+pieceSegments+2, len(line))] {
+			path.Line(place)
+		}
+		c.SetLineStyle(style)
+		c.Stroke(path)
+		style.DashOffs = dashOffset(style, line[start:min(start+pieceSegments+1, len(line))])
+	}
+}
+
+// dashOffset is where in its pattern of dashes a stroke in this style stands at
+// the end of line; 0 without dashes.
+func dashOffset(style draw.LineStyle, line []vg.Point) vg.Length {
+	var period vg.Length
+	for _, dash := range style.Dashes {
+		period += dash
+	}
+	if period == 0 {
+		return 0
+	}
+	offset := style.DashOffs
+	for i := 1; i < len(line); i++ {
+		step := line[i].Sub(line[i-1])
+		offset += vg.Length(math.Hypot(float64(step.X), float64(step.Y)))
+	}
+	return vg.Length(math.Mod(float64(offset), float64(period)))
+}
+
+// marked tells whether the points of the curve are shown.
+func (k *curve) marked() bool { return len(k.points) <= k.stroke.marked }
+
+// sample draws the stroke of the curve for the legend.
+func (k *curve) sample(c draw.Canvas) {
+	y := c.Center().Y
+	c.StrokeLine2(k.stroke.line, c.Min.X, y, c.Max.X, y)
+	if k.marked() {
+		c.DrawGlyph(k.stroke.marker, c.Center())
+	}
+}
+
+// diamondGlyph is a filled diamond.
+type diamondGlyph struct{}
+
+// DrawGlyph implements draw.GlyphDrawer.
+func (diamondGlyph) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, pt vg.Point) {
+	r := 1.2 * style.Radius // as large to the eye as a circle
+	var path vg.Path
+	path.Move(vg.Point{X: pt.X, Y: pt.Y - r})
+	path.Line(vg.Point{X: pt.X + r, Y: pt.Y})
+	path.Line(vg.Point{X: pt.X, Y: pt.Y + r})
+	path.Line(vg.Point{X: pt.X - r, Y: pt.Y})
+	path.Close()
+	c.Fill(path)
+}

@@ -1,0 +1,79 @@
+package figure
+
+import "math"
+
+// thinColumns is the number of columns in which a curve is thinned. Four points
+// are kept in each, so a curve has at most about 2000 points, and a column is not
+// much wider than a point of the page.
+const thinColumns = 500
+
+// pointsPerColumn is what thinning keeps: the first, lowest, highest and last.
+const pointsPerColumn = 4
+
+// thin keeps of many points only those that show: runs of neighbouring points in
+// the same column of the figure are reduced to their first, lowest, highest and
+// last (the M4 aggregation of Jugel et al., VLDB 2014). x holds places on the
+// axis. A curve that runs back and forth too often is cut into equal runs
+// instead. The result are indices, increasing.
+func thin(x, y []float64) []int {
+	limit := thinColumns * pointsPerColumn
+	if len(x) <= limit {
+		return count(len(x))
+	}
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, v := range x {
+		low, high = min(low, v), max(high, v)
+	}
+	scale := 0.0
+	if high > low {
+		scale = (thinColumns - 1) / (high - low)
+	}
+	kept := thinRuns(y, func(i int) int { return int((x[i] - low) * scale) })
+	if len(kept) > limit {
+		kept = thinRuns(y, func(i int) int { return i * (thinColumns - 1) / len(y) })
+	}
+	return kept
+}
+
+// thinRuns keeps the four points of each run of equal columns.
+func thinRuns(y []float64, column func(int) int) []int {
+	var kept []int
+	for start := 0; start < len(y); {
+		end := start + 1
+		for end < len(y) && column(end) == column(start) {
+			end++
+		}
+		kept = appendRun(kept, y, start, end)
+		start = end
+	}
+	return kept
+}
+
+// appendRun appends the first, lowest, highest and last of points start to end−1,
+// each once and in their order.
+func appendRun(kept []int, y []float64, start, end int) []int {
+	lowest, highest := start, start
+	for i := start; i < end; i++ {
+		if y[i] < y[lowest] {
+			lowest = i
+		}
+		if y[i] > y[highest] {
+			highest = i
+		}
+	}
+	for _, i := range []int{start, min(lowest, highest), max(lowest, highest), end - 1} {
+		if len(kept) == 0 || kept[len(kept)-1] < i {
+			kept = append(kept, i)
+		}
+	}
+	return kept
+}
+
+// count is 0, 1, …, n−1.
+func count(n int) []int {
+	indices := make([]int, n)
+	for i := range indices {
+		indices[i] = i
+	}
+	return indices
+}

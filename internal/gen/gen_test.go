@@ -1,0 +1,287 @@
+package gen_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/gen"
+)
+
+func source(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 7)) }
+
+// edges returns the edges of g in order, as pairs.
+func edges(g *graph.Graph) [][2]int32 {
+	u, v := g.Ends()
+	pairs := make([][2]int32, len(u))
+	for e := range u {
+		pairs[e] = [2]int32{u[e], v[e]}
+	}
+	return pairs
+}
+
+func must(t testing.TB, g *graph.Graph, err error) *graph.Graph {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func TestGridEdgeOrder(t *testing.T) {
+	tests := []struct {
+		rows, cols int
+		options    graph.GridOptions
+		want       [][2]int32
+	}{
+		{1, 1, graph.GridOptions{}, [][2]int32{}},
+		{1, 3, graph.GridOptions{Eight: true}, [][2]int32{{0, 1}, {1, 2}}},
+		{3, 1, graph.GridOptions{Eight: true}, [][2]int32{{0, 1}, {1, 2}}},
+		{2, 2, graph.GridOptions{}, [][2]int32{{0, 1}, {0, 2}, {1, 3}, {2, 3}}},
+		{2, 3, graph.GridOptions{Eight: true}, [][2]int32{
+			{0, 1}, {0, 3}, {0, 4}, {1, 2}, {1, 4}, {1, 5}, {1, 3}, {2, 5}, {2, 4}, {3, 4}, {4, 5},
+		}},
+		{3, 3, graph.GridOptions{Torus: true}, [][2]int32{
+			{0, 1}, {0, 3}, {1, 2}, {1, 4}, {2, 0}, {2, 5},
+			{3, 4}, {3, 6}, {4, 5}, {4, 7}, {5, 3}, {5, 8},
+			{6, 7}, {6, 0}, {7, 8}, {7, 1}, {8, 6}, {8, 2},
+		}},
+	}
+	for _, test := range tests {
+		g, err := graph.Grid(test.rows, test.cols, test.options)
+		if diff := cmp.Diff(test.want, edges(must(t, g, err))); diff != "" {
+			t.Errorf("%d × %d %+v (-want +got):\n%s", test.rows, test.cols, test.options, diff)
+		}
+	}
+}
+
+func TestTorusIsRegular(t *testing.T) {
+	for _, size := range [][2]int{{3, 3}, {3, 4}, {5, 3}, {6, 7}} {
+		for _, eight := range []bool{false, true} {
+			g, err := graph.Grid(size[0], size[1], graph.GridOptions{Eight: eight, Torus: true})
+			must(t, g, err)
+			want := 4
+			if eight {
+				want = 8
+			}
+			for s := range int32(g.NumNodes()) {
+				if g.Degree(s) != want {
+					t.Fatalf("%v eight=%v: node %d has degree %d, want %d", size, eight, s, g.Degree(s), want)
+				}
+			}
+		}
+	}
+}
+
+func TestGridDistances(t *testing.T) {
+	const rows, cols = 5, 7
+	for _, eight := range []bool{false, true} {
+		g, err := graph.Grid(rows, cols, graph.GridOptions{Eight: eight})
+		must(t, g, err)
+		joined := map[[2]int32]bool{}
+		for _, e := range edges(g) {
+			joined[e] = true
+		}
+		for s := range int32(rows * cols) {
+			for other := s + 1; other < rows*cols; other++ {
+				down, right := other/cols-s/cols, other%cols-s%cols
+				want := down*down+right*right == 1 || eight && down == 1 && right*right == 1
+				if joined[[2]int32{s, other}] != want {
+					t.Fatalf("eight=%v: nodes %d and %d joined: %v, want %v", eight, s, other, !want, want)
+				}
+			}
+		}
+	}
+}
+
+func TestChainAndComplete(t *testing.T) {
+	g, err := gen.Chain(4)
+	if diff := cmp.Diff([][2]int32{{0, 1}, {1, 2}, {2, 3}}, edges(must(t, g, err))); diff != "" {
+		t.Error(diff)
+	}
+	g, err = gen.Complete(4)
+	if diff := cmp.Diff([][2]int32{{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}}, edges(must(t, g, err))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTreesAreTrees(t *testing.T) {
+	for n := 1; n <= 60; n++ {
+		g, err := gen.Tree(n, source(uint64(n)))
+		must(t, g, err)
+		if _, count := g.Components(); count != 1 || g.NumEdges() != n-1 {
+			t.Fatalf("n = %d: %d edges in %d components", n, g.NumEdges(), count)
+		}
+	}
+}
+
+// TestTreeIsUniform counts the 125 labelled trees on five nodes. With 400
+// expected draws of each, the statistic has 124 degrees of freedom, so 200 is
+// more than four standard deviations away.
+func TestTreeIsUniform(t *testing.T) {
+	const n, trees, draws = 5, 125, 50000
+	rng, counts := source(3), map[string]int{}
+	for range draws {
+		g, err := gen.Tree(n, rng)
+		must(t, g, err)
+		pairs := edges(g)
+		for i, e := range pairs {
+			pairs[i] = [2]int32{min(e[0], e[1]), max(e[0], e[1])}
+		}
+		slices.SortFunc(pairs, func(a, b [2]int32) int { return slices.Compare(a[:], b[:]) })
+		counts[fmt.Sprint(pairs)]++
+	}
+	statistic := 0.0
+	for _, count := range counts {
+		d := float64(count) - draws/trees
+		statistic += d * d / (draws / trees)
+	}
+	if len(counts) != trees || statistic > 200 {
+		t.Errorf("%d different trees, want %d; chi-square %.1f, want about 124", len(counts), trees, statistic)
+	}
+}
+
+func TestErdosRenyi(t *testing.T) {
+	const n = 12
+	for _, p := range []float64{0, 1e-300, 0.1, 0.5, 0.9, 1} {
+		const draws = 4000
+		rng, joined := source(5), [n][n]int{}
+		for range draws {
+			g, err := gen.ErdosRenyi(n, p, rng)
+			for i, e := range edges(must(t, g, err)) {
+				joined[e[0]][e[1]]++
+				if previous := edges(g)[max(0, i-1)]; e[0] >= e[1] || previous[1] > e[1] {
+					t.Fatalf("edge %v after %v is out of order", e, previous)
+				}
+			}
+		}
+		// Five standard deviations over 66 pairs: a false alarm in 1e5.
+		tolerance := 5 * math.Sqrt(p*(1-p)/draws)
+		for b := range n {
+			for a := range b {
+				if frequency := float64(joined[a][b]) / draws; math.Abs(frequency-p) > tolerance {
+					t.Errorf("p = %v: nodes %d and %d are joined with frequency %v", p, a, b, frequency)
+				}
+			}
+		}
+	}
+	g, err := gen.ErdosRenyi(200000, 1e-5, source(1))
+	must(t, g, err)
+	if want := 2e5 * 2e5 / 2 * 1e-5; math.Abs(float64(g.NumEdges())-want) > 5*math.Sqrt(want) {
+		t.Errorf("%d edges, want about %.0f", g.NumEdges(), want)
+	}
+}
+
+func TestBarabasiAlbert(t *testing.T) {
+	for _, test := range []struct{ n, m int }{{2, 1}, {5, 4}, {6, 4}, {50, 1}, {2000, 3}} {
+		g, err := gen.BarabasiAlbert(test.n, test.m, source(11))
+		must(t, g, err)
+		if _, count := g.Components(); count != 1 || g.NumEdges() != test.m*(test.n-test.m) {
+			t.Fatalf("%+v: %d edges, %d components", test, g.NumEdges(), count)
+		}
+		for e, pair := range edges(g) {
+			young := int32(e + 1) // in the star
+			if e >= test.m {
+				young = int32(test.m + 1 + (e-test.m)/test.m)
+			}
+			if pair[1] != young || pair[0] >= pair[1] {
+				t.Fatalf("%+v: edge %d is %v, want younger end %d", test, e, pair, young)
+			}
+		}
+	}
+}
+
+// TestBarabasiAlbertIsPreferential checks the power law: the fraction of nodes
+// of degree k tends to 2m(m+1)/(k(k+1)(k+2)).
+func TestBarabasiAlbertIsPreferential(t *testing.T) {
+	const n, m = 50000, 2
+	g, err := gen.BarabasiAlbert(n, m, source(13))
+	must(t, g, err)
+	count := map[int]float64{}
+	for s := range int32(n) {
+		count[g.Degree(s)]++
+	}
+	for k := m; k <= 8; k++ {
+		want := 2.0 * m * (m + 1) / float64(k*(k+1)*(k+2))
+		if got := count[k] / n; math.Abs(got-want) > 0.05*want+0.001 {
+			t.Errorf("fraction of degree %d is %.4f, want about %.4f", k, got, want)
+		}
+	}
+}
+
+func TestSameSeedSameGraph(t *testing.T) {
+	generators := map[string]func(*rand.Rand) (*graph.Graph, error){
+		"tree":        func(rng *rand.Rand) (*graph.Graph, error) { return gen.Tree(300, rng) },
+		"erdos-renyi": func(rng *rand.Rand) (*graph.Graph, error) { return gen.ErdosRenyi(300, 0.02, rng) },
+		"barabasi":    func(rng *rand.Rand) (*graph.Graph, error) { return gen.BarabasiAlbert(300, 3, rng) },
+	}
+	for name, generate := range generators {
+		first, err := generate(source(1))
+		must(t, first, err)
+		again, err := generate(source(1))
+		must(t, again, err)
+		other, err := generate(source(2))
+		must(t, other, err)
+		if !slices.Equal(edges(first), edges(again)) {
+			t.Errorf("%s: the same seed gave different graphs", name)
+		}
+		if slices.Equal(edges(first), edges(other)) {
+			t.Errorf("%s: different seeds gave the same graph", name)
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	torus := graph.GridOptions{Torus: true}
+	tests := []struct {
+		name, want string
+		generate   func() (*graph.Graph, error)
+	}{
+		{"no rows", "0 rows and 3 columns, want at least 1", func() (*graph.Graph, error) { return graph.Grid(0, 3, graph.GridOptions{}) }},
+		{"thin torus", "5 rows and 2 columns, want at least 3", func() (*graph.Graph, error) { return graph.Grid(5, 2, torus) }},
+		{"huge grid", "at most 2147483647 nodes", func() (*graph.Graph, error) { return graph.Grid(1<<20, 1<<20, graph.GridOptions{}) }},
+		{"overflowing grid", "at most 2147483647 nodes", func() (*graph.Graph, error) { return graph.Grid(math.MaxInt, 4, graph.GridOptions{}) }},
+		{"wide grid", "edges, at most", func() (*graph.Graph, error) { return graph.Grid(40000, 40000, graph.GridOptions{}) }},
+		{"no chain", "chain of 0 nodes, want 1 to", func() (*graph.Graph, error) { return gen.Chain(0) }},
+		{"negative tree", "tree of -1 nodes", func() (*graph.Graph, error) { return gen.Tree(-1, source(1)) }},
+		{"no complete", "complete graph of 0 nodes", func() (*graph.Graph, error) { return gen.Complete(0) }},
+		{"huge complete", "edges, at most", func() (*graph.Graph, error) { return gen.Complete(1 << 20) }},
+		{"probability", "edge probability is 1.5, want 0 to 1", func() (*graph.Graph, error) { return gen.ErdosRenyi(4, 1.5, source(1)) }},
+		{"not a probability", "edge probability is NaN", func() (*graph.Graph, error) { return gen.ErdosRenyi(4, math.NaN(), source(1)) }},
+		{"dense", "edges, at most", func() (*graph.Graph, error) { return gen.ErdosRenyi(1<<20, 0.5, source(1)) }},
+		{"no attachment", "0 edges per new node, want at least 1", func() (*graph.Graph, error) { return gen.BarabasiAlbert(4, 0, source(1)) }},
+		{"few nodes", "of 3 nodes, want 4 to", func() (*graph.Graph, error) { return gen.BarabasiAlbert(3, 3, source(1)) }},
+	}
+	for _, test := range tests {
+		if _, err := test.generate(); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got %v, want an error with %q", test.name, err, test.want)
+		}
+	}
+}
+
+func BenchmarkGrid1000(b *testing.B) {
+	for b.Loop() {
+		g, err := graph.Grid(1000, 1000, graph.GridOptions{})
+		must(b, g, err)
+	}
+}
+
+func BenchmarkGrid2000(b *testing.B) {
+	for b.Loop() {
+		g, err := graph.Grid(2000, 2000, graph.GridOptions{})
+		must(b, g, err)
+	}
+}
+
+func BenchmarkBarabasiAlbert(b *testing.B) {
+	for b.Loop() {
+		g, err := gen.BarabasiAlbert(1000000, 2, source(1))
+		must(b, g, err)
+	}
+}

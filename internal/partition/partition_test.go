@@ -1,0 +1,489 @@
+package partition_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/internal/partition"
+)
+
+func source(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 7)) }
+
+// must returns the value of a call that may not fail here.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+// drawGraph returns a graph with few or many edges, often disconnected.
+func drawGraph(t *rapid.T) *graph.Graph {
+	n := rapid.IntRange(1, 40).Draw(t, "nodes")
+	p := rapid.SampledFrom([]float64{0, 0.02, 0.1, 0.5, 1}).Draw(t, "probability")
+	g, err := gen.ErdosRenyi(n, p, source(rapid.Uint64().Draw(t, "seed")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// fataler is what *testing.T and *rapid.T share.
+type fataler interface{ Fatalf(string, ...any) }
+
+// checkPartition checks everything that Partition and Block promise.
+func checkPartition(t fataler, p *partition.Partition) {
+	checkNodes(t, p)
+	checkEdges(t, p)
+	checkGroups(t, p)
+	checkIncoming(t, p)
+}
+
+// checkNodes: every node is in exactly one block, the one Of names, and a
+// block's nodes ascend.
+func checkNodes(t fataler, p *partition.Partition) {
+	total := 0
+	for b := range p.Blocks {
+		nodes := p.Blocks[b].Nodes
+		total += len(nodes)
+		if len(nodes) == 0 || !slices.IsSorted(nodes) {
+			t.Fatalf("block %d has the nodes %v, want some, ascending", b, nodes)
+		}
+		for _, s := range nodes {
+			if p.Of[s] != int32(b) {
+				t.Fatalf("block %d lists node %d of block %d", b, s, p.Of[s])
+			}
+		}
+	}
+	if total != p.Graph.NumNodes() {
+		t.Fatalf("blocks list %d nodes, want %d", total, p.Graph.NumNodes())
+	}
+}
+
+// checkEdges: every edge is once in each block that has one of its ends, and
+// nowhere else.
+func checkEdges(t fataler, p *partition.Partition) {
+	times := make([]int, p.Graph.NumEdges())
+	for b := range p.Blocks {
+		for _, e := range p.Blocks[b].Edges {
+			times[e]++
+			if p.Of[p.Graph.U(e)] != int32(b) && p.Of[p.Graph.V(e)] != int32(b) {
+				t.Fatalf("block %d lists edge %d, which has no end in it", b, e)
+			}
+		}
+		if edges := slices.Clone(p.Blocks[b].Edges); len(slices.Compact(sorted(edges))) != len(p.Blocks[b].Edges) {
+			t.Fatalf("block %d lists an edge twice: %v", b, p.Blocks[b].Edges)
+		}
+	}
+	for e, got := range times {
+		want := 1
+		if p.Of[p.Graph.U(int32(e))] != p.Of[p.Graph.V(int32(e))] {
+			want = 2
+		}
+		if got != want {
+			t.Fatalf("edge %d is in %d blocks, want %d", e, got, want)
+		}
+	}
+}
+
+// checkElements: nodes and edges of all blocks are counted once each, though lists of
+// edges may be in two.
+func checkElements(t fataler, p *partition.Partition) {
+	nodes, edges := map[int32]bool{}, map[int32]bool{}
+	for b := range p.Blocks {
+		for _, s := range p.Blocks[b].Nodes {
+			nodes[s] = true
+		}
+		for _, e := range p.Blocks[b].Edges {
+			edges[e] = true
+		}
+	}
+	if got, want := p.Elements(), len(nodes)+len(edges); got != want {
+		t.Fatalf("%d elements, want %d nodes and %d edges", got, len(nodes), len(edges))
+	}
+}
+
+func sorted(x []int32) []int32 { slices.Sort(x); return x }
+
+// checkGroups: the groups of a block are consecutive runs that cover its edges,
+// the inside first and then by ascending other block; a number means the same
+// edges seen from both blocks; all numbers below NumGroups are used.
+func checkGroups(t fataler, p *partition.Partition) {
+	type pair struct{ a, b int32 }
+	edgesOf, pairOf := map[int32][]int32{}, map[int32]pair{}
+	for b := range int32(len(p.Blocks)) {
+		block := &p.Blocks[b]
+		lo, previous := int32(0), int32(-1)
+		for i, group := range block.Groups {
+			if group.Lo != lo || group.Hi < group.Lo || i > 0 && group.Hi == group.Lo {
+				t.Fatalf("group %d of block %d is the run %d:%d, want it to start at %d", i, b, group.Lo, group.Hi, lo)
+			}
+			lo = group.Hi
+			edges := block.Edges[group.Lo:group.Hi]
+			other := group.Other
+			if i == 0 && other != b {
+				t.Fatalf("the first group of block %d leads to block %d", b, other)
+			}
+			if i > 0 {
+				if other <= previous || other == b {
+					t.Fatalf("group %d of block %d leads to block %d after block %d", i, b, other, previous)
+				}
+				previous = other
+			}
+			for _, e := range edges {
+				if otherBlock(p, b, e) != other {
+					t.Fatalf("edge %d of block %d is in the group of block %d", e, b, other)
+				}
+			}
+			key := pair{min(b, other), max(b, other)}
+			if known, ok := pairOf[group.ID]; ok && (known != key || !slices.Equal(edgesOf[group.ID], edges)) {
+				t.Fatalf("group %d is %v with edges %v, and %v with edges %v", group.ID, known, edgesOf[group.ID], key, edges)
+			}
+			pairOf[group.ID], edgesOf[group.ID] = key, edges
+		}
+		if int(lo) != len(block.Edges) {
+			t.Fatalf("groups of block %d end at %d, want %d", b, lo, len(block.Edges))
+		}
+	}
+	for id := range int32(p.NumGroups) {
+		if _, ok := pairOf[id]; !ok {
+			t.Fatalf("group %d of %d is in no block", id, p.NumGroups)
+		}
+		if a, b := pairOf[id-1], pairOf[id]; id > 0 && (a.a > b.a || a.a == b.a && a.b >= b.b) {
+			t.Fatalf("group %d is %v after %v", id, b, a)
+		}
+	}
+	if len(pairOf) != p.NumGroups {
+		t.Fatalf("%d groups, want %d", len(pairOf), p.NumGroups)
+	}
+}
+
+// otherBlock returns the block at the other end of an edge of block b.
+func otherBlock(p *partition.Partition, b, e int32) int32 {
+	return p.Of[p.Graph.U(e)] + p.Of[p.Graph.V(e)] - b
+}
+
+// checkIncoming: In lists the incoming directed edges of the nodes, and InEdge
+// their places in Edges.
+func checkIncoming(t fataler, p *partition.Partition) {
+	checkRuns(t, p)
+	for b := range p.Blocks {
+		block := &p.Blocks[b]
+		if len(block.InStart) != len(block.Nodes)+1 || len(block.InEdge) != len(block.In) {
+			t.Fatalf("block %d: %d starts for %d nodes, %d places for %d directed edges", b, len(block.InStart), len(block.Nodes), len(block.InEdge), len(block.In))
+		}
+		for i, at := range block.Order {
+			s := block.Nodes[at]
+			if in := block.In[block.InStart[i]:block.InStart[i+1]]; !slices.Equal(in, p.Graph.Incoming(s)) {
+				t.Fatalf("block %d, node %d: incoming %v, want %v", b, s, in, p.Graph.Incoming(s))
+			}
+		}
+		for i, d := range block.In {
+			if block.InSource[i] != p.Graph.Source(d) {
+				t.Fatalf("block %d: the source of directed edge %d is said to be %d", b, d, block.InSource[i])
+			}
+			if block.Edges[block.InEdge[i]] != d>>1 {
+				t.Fatalf("block %d: directed edge %d is said to be edge %d", b, d, block.Edges[block.InEdge[i]])
+			}
+		}
+		if want := len(block.Nodes) + len(block.In); block.Work() != want {
+			t.Fatalf("block %d: work %d, want %d", b, block.Work(), want)
+		}
+	}
+}
+
+// checkRuns: the order has every node once, in runs without neighbours, and visits
+// neighbours in the order of Nodes.
+func checkRuns(t fataler, p *partition.Partition) {
+	for b := range p.Blocks {
+		block := &p.Blocks[b]
+		last := len(block.Runs) - 1
+		if len(block.Order) != len(block.Nodes) || block.Runs[0] != 0 || int(block.Runs[last]) != len(block.Nodes) {
+			t.Fatalf("block %d: runs %v of %d nodes in the order of %d", b, block.Runs, len(block.Order), len(block.Nodes))
+		}
+		runOf, place := map[int32]int{}, map[int32]int{}
+		for r := range last {
+			if block.Runs[r] >= block.Runs[r+1] {
+				t.Fatalf("block %d: run %d of %v is empty", b, r, block.Runs)
+			}
+			for _, at := range block.Order[block.Runs[r]:block.Runs[r+1]] {
+				runOf[block.Nodes[at]], place[block.Nodes[at]] = r, int(at)
+			}
+		}
+		if len(runOf) != len(block.Nodes) {
+			t.Fatalf("block %d: the order has %d of %d nodes", b, len(runOf), len(block.Nodes))
+		}
+		for s, r := range runOf {
+			for _, d := range p.Graph.Incoming(s) {
+				if other, ok := runOf[p.Graph.Source(d)]; ok && (other == r || (other < r) != (place[p.Graph.Source(d)] < place[s])) {
+					t.Fatalf("block %d: nodes %d and %d are neighbours, at places %d and %d, in runs %d and %d", b, s, p.Graph.Source(d), place[s], place[p.Graph.Source(d)], r, other)
+				}
+			}
+		}
+	}
+}
+
+func TestFromAssignment(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := drawGraph(t)
+		n := g.NumNodes()
+		blocks := rapid.IntRange(1, n).Draw(t, "blocks")
+		of := make([]int32, n)
+		for i, s := range source(rapid.Uint64().Draw(t, "order")).Perm(n) {
+			of[s] = int32(i % blocks)
+		}
+		p, err := partition.FromAssignment(g, of, blocks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkPartition(t, p)
+		checkQuality(t, p)
+	})
+}
+
+// checkQuality counts again what Quality derives from the blocks.
+func checkQuality(t fataler, p *partition.Partition) {
+	q, cut := p.Quality(), 0
+	for e := range int32(p.Graph.NumEdges()) {
+		if p.Of[p.Graph.U(e)] != p.Of[p.Graph.V(e)] {
+			cut++
+		}
+	}
+	if q.CutEdges != cut || q.Blocks != len(p.Blocks) {
+		t.Fatalf("quality %+v, want %d cut edges and %d blocks", q, cut, len(p.Blocks))
+	}
+	if p.Graph.NumEdges() > 0 && (q.Balance < 1-1e-12 || q.Balance > float64(len(p.Blocks))+1e-12) {
+		t.Fatalf("balance is %v with %d blocks", q.Balance, len(p.Blocks))
+	}
+}
+
+func TestWhole(t *testing.T) {
+	g := must(graph.Grid(4, 5, graph.GridOptions{}))
+	p := partition.Whole(g)
+	checkPartition(t, p)
+	want := partition.Quality{Blocks: 1, Balance: 1, LargestNode: 20, LargestEdge: g.NumEdges()}
+	if diff := cmp.Diff(want, p.Quality()); diff != "" {
+		t.Error(diff)
+	}
+	empty := partition.Whole(&graph.Graph{})
+	if len(empty.Blocks) != 1 || len(empty.Blocks[0].Nodes) != 0 || empty.NumGroups != 1 {
+		t.Errorf("the empty graph gives %+v", empty)
+	}
+}
+
+func TestTiles(t *testing.T) {
+	of, blocks, err := partition.Tiles(3, 5, 2, 2)
+	want := []int32{
+		0, 0, 1, 1, 1,
+		2, 2, 3, 3, 3,
+		2, 2, 3, 3, 3,
+	}
+	if diff := cmp.Diff(want, of); err != nil || blocks != 4 || diff != "" {
+		t.Errorf("%d blocks, error %v, %s", blocks, err, diff)
+	}
+}
+
+func TestSquareTiles(t *testing.T) {
+	for _, c := range []struct{ count, rows, cols, tileRows, tileCols int }{
+		{20, 200, 200, 4, 5}, {1, 7, 9, 1, 1}, {60, 100, 400, 4, 15}, {61, 200, 200, 8, 8}, {100, 4, 5, 4, 5}, {6, 1, 100, 1, 6}, {6, 100, 1, 6, 1},
+	} {
+		if r, w := partition.SquareTiles(c.count, c.rows, c.cols); r != c.tileRows || w != c.tileCols {
+			t.Errorf("%d tiles of a %d×%d grid: %d×%d, want %d×%d", c.count, c.rows, c.cols, r, w, c.tileRows, c.tileCols)
+		}
+	}
+}
+
+func TestTilesAreEvenRectangles(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rows, cols := rapid.IntRange(1, 20).Draw(t, "rows"), rapid.IntRange(1, 20).Draw(t, "cols")
+		tileRows := rapid.IntRange(1, rows).Draw(t, "tile rows")
+		tileCols := rapid.IntRange(1, cols).Draw(t, "tile columns")
+		of, blocks, err := partition.Tiles(rows, cols, tileRows, tileCols)
+		if err != nil || blocks != tileRows*tileCols || len(of) != rows*cols {
+			t.Fatalf("%d blocks, %d nodes, error %v", blocks, len(of), err)
+		}
+		heights, widths := make([]int, tileRows), make([]int, tileCols)
+		for r := range rows {
+			heights[int(of[r*cols])/tileCols]++
+		}
+		for c := range cols {
+			widths[int(of[c])%tileCols]++
+		}
+		if slices.Max(heights)-slices.Min(heights) > 1 || slices.Max(widths)-slices.Min(widths) > 1 {
+			t.Fatalf("heights %v, widths %v", heights, widths)
+		}
+		for s, b := range of {
+			row, col := of[s/cols*cols]/int32(tileCols), of[s%cols]%int32(tileCols)
+			if b != row*int32(tileCols)+col {
+				t.Fatalf("node %d is in tile %d, want row %d, column %d", s, b, row, col)
+			}
+		}
+	})
+}
+
+func TestRanges(t *testing.T) {
+	of, err := partition.Ranges(7, 3)
+	if diff := cmp.Diff([]int32{0, 0, 1, 1, 2, 2, 2}, of); err != nil || diff != "" {
+		t.Errorf("error %v, %s", err, diff)
+	}
+	if of, err := partition.Ranges(0, 1); err != nil || len(of) != 0 {
+		t.Errorf("no nodes: %v, %v", of, err)
+	}
+}
+
+func TestBreadthFirstFillsEveryBlock(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := drawGraph(t)
+		blocks := rapid.IntRange(1, g.NumNodes()).Draw(t, "blocks")
+		of, err := partition.BreadthFirst(g, blocks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := partition.FromAssignment(g, of, blocks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkPartition(t, p)
+		if again, _ := partition.BreadthFirst(g, blocks); !slices.Equal(of, again) {
+			t.Fatalf("two calls differ: %v, %v", of, again)
+		}
+	})
+}
+
+func TestBreadthFirstOnAChain(t *testing.T) {
+	g := must(gen.Chain(9))
+	of, err := partition.BreadthFirst(g, 3)
+	if diff := cmp.Diff([]int32{0, 0, 0, 1, 1, 1, 2, 2, 2}, of); err != nil || diff != "" {
+		t.Errorf("error %v, %s", err, diff)
+	}
+}
+
+func TestQuality(t *testing.T) {
+	grid := must(graph.Grid(200, 200, graph.GridOptions{}))
+	scaleFree := must(gen.BarabasiAlbert(20000, 2, source(1)))
+	tree := must(gen.Tree(20000, source(1)))
+	tiles, _, err := partition.Tiles(200, 200, 4, 5)
+	must(tiles, err)
+	tests := []struct {
+		name             string
+		g                *graph.Graph
+		of               []int32
+		cut, cutSlack    float64
+		balance, workMax float64 // upper limits
+	}{
+		{"grid tiles", grid, tiles, 0.0176, 0.0001, 1.01, 1.01},
+		{"grid ranges", grid, must(partition.Ranges(40000, 20)), 0.0477, 0.0001, 1.01, 1.01},
+		{"grid breadth first", grid, must(partition.BreadthFirst(grid, 20)), 0.0315, 0.001, 1.02, 1.01},
+		{"scale-free ranges", scaleFree, must(partition.Ranges(20000, 20)), 0.91, 0.01, 4.5, 4.5},
+		{"scale-free breadth first", scaleFree, must(partition.BreadthFirst(scaleFree, 20)), 0.58, 0.02, 1.4, 1.01},
+		{"tree breadth first", tree, must(partition.BreadthFirst(tree, 20)), 0.03, 0.02, 1.05, 1.01},
+	}
+	for _, test := range tests {
+		p := must(partition.FromAssignment(test.g, test.of, 20))
+		q := p.Quality()
+		if d := q.CutFraction - test.cut; d > test.cutSlack || -d > test.cutSlack || q.Balance > test.balance {
+			t.Errorf("%s: %+v, want a cut fraction of %v ± %v and a balance up to %v", test.name, q, test.cut, test.cutSlack, test.balance)
+		}
+		if got := workBalance(p); got > test.workMax {
+			t.Errorf("%s: largest over mean work is %.3f, want up to %v", test.name, got, test.workMax)
+		}
+	}
+}
+
+// workBalance returns the largest over the mean work of a block.
+func workBalance(p *partition.Partition) float64 {
+	largest, total := 0, 0
+	for b := range p.Blocks {
+		work := p.Blocks[b].Work()
+		largest, total = max(largest, work), total+work
+	}
+	return float64(largest) * float64(len(p.Blocks)) / float64(total)
+}
+
+func TestErrors(t *testing.T) {
+	g := must(gen.Chain(3))
+	tiles := func(rows, cols, tileRows, tileCols int) error {
+		_, _, err := partition.Tiles(rows, cols, tileRows, tileCols)
+		return err
+	}
+	assign := func(of []int32, blocks int) error { _, err := partition.FromAssignment(g, of, blocks); return err }
+	ranges := func(n, blocks int) error { _, err := partition.Ranges(n, blocks); return err }
+	breadthFirst := func(blocks int) error { _, err := partition.BreadthFirst(g, blocks); return err }
+	metis := func(blocks int) error { _, err := partition.METIS(g, blocks, 0); return err }
+	tests := []struct {
+		err  error
+		want string
+	}{
+		{assign([]int32{0, 0}, 1), "2 assignments for 3 nodes"},
+		{assign([]int32{0, 0, 0}, 0), "number of blocks is 0, want at least 1"},
+		{assign([]int32{0, 2, 1}, 2), "node 1 is in block 2, want 0 to 1"},
+		{assign([]int32{0, 2, 2}, 3), "block 1 of 3 has no node"},
+		{tiles(0, 4, 1, 1), "grid of 0 rows and 4 columns, want at least 1"},
+		{tiles(1<<20, 1<<20, 1, 1), "at most 2147483647 nodes"},
+		{tiles(4, 4, 5, 1), "5 × 1 tiles for a grid of 4 rows and 4 columns, want 1 × 1 to 4 × 4"},
+		{tiles(4, 4, 1, 0), "1 × 0 tiles"},
+		{ranges(3, 4), "4 blocks for 3 nodes, want 1 to 3"},
+		{ranges(-1, 1), "number of nodes is -1"},
+		{breadthFirst(0), "0 blocks for 3 nodes, want 1 to 3"},
+		{breadthFirst(4), "4 blocks for 3 nodes, want 1 to 3"},
+		{metis(4), "4 blocks for 3 nodes, want 1 to 3"},
+	}
+	for _, test := range tests {
+		if test.err == nil || !strings.Contains(test.err.Error(), test.want) {
+			t.Errorf("got %v, want an error with %q", test.err, test.want)
+		}
+	}
+}
+
+func BenchmarkFromAssignment(b *testing.B) {
+	grid := must(graph.Grid(1000, 1000, graph.GridOptions{}))
+	fewTiles, _, _ := partition.Tiles(1000, 1000, 4, 5)
+	manyTiles, _, _ := partition.Tiles(1000, 1000, 100, 100)
+	scaleFree := must(gen.BarabasiAlbert(1000000, 2, source(1)))
+	ranges, _ := partition.Ranges(1000000, 1000)
+	for _, test := range []struct {
+		name   string
+		g      *graph.Graph
+		of     []int32
+		blocks int
+	}{
+		{"grid1000/tiles20", grid, fewTiles, 20},
+		{"grid1000/tiles10000", grid, manyTiles, 10000},
+		{"scalefree1e6/ranges1000", scaleFree, ranges, 1000},
+	} {
+		b.Run(test.name, func(b *testing.B) {
+			for b.Loop() {
+				must(partition.FromAssignment(test.g, test.of, test.blocks))
+			}
+		})
+	}
+}
+
+func BenchmarkBreadthFirst(b *testing.B) {
+	grid := must(graph.Grid(1000, 1000, graph.GridOptions{}))
+	for b.Loop() {
+		must(partition.BreadthFirst(grid, 1000))
+	}
+}
+
+// TestFromAssignmentAllocations: the lists of all blocks lie one behind the other,
+// so that a thousand blocks are not thousands of little slices: one of groups each,
+// and scratch that grows by doubling.
+func TestFromAssignmentAllocations(t *testing.T) {
+	g := must(gen.BarabasiAlbert(4000, 2, source(3)))
+	const shared = 40
+	for _, blocks := range []int{10, 100, 1000} {
+		of := must(partition.BreadthFirst(g, blocks))
+		allocations := testing.AllocsPerRun(1, func() { must(partition.FromAssignment(g, of, blocks)) })
+		if allocations > float64(blocks+shared) {
+			t.Errorf("%d blocks take %v allocations, want at most %d", blocks, allocations, blocks+shared)
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package report
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+
+	"github.com/blockbp/blockbp/internal/figure"
+)
+
+// Table is a table of texts. Columns of numbers are aligned on the right. Rows
+// may be shorter than the headers, or longer.
+type Table struct {
+	Headers []string
+	Rows    [][]string
+}
+
+// columnGap separates the columns of a table in a terminal.
+const columnGap = "  "
+
+// Text is the table for a terminal: aligned columns, a line below the headers, no
+// colours, no line end after the last row.
+func (t Table) Text() string {
+	cells, widths, numeric := t.grid(figure.Printable)
+	var lines []string
+	for i, row := range cells {
+		padded := padRow(row, widths, numeric)
+		lines = append(lines, strings.TrimRight(strings.Join(padded, columnGap), " "))
+		if i == 0 {
+			lines = append(lines, strings.Join(rules("─", widths), columnGap))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Markdown is the table in the Markdown of GitHub, aligned for the eye too,
+// without a line end after the last row.
+func (t Table) Markdown() string {
+	cells, widths, numeric := t.grid(markdownCell)
+	for j := range widths {
+		widths[j] = max(widths[j], len("--:"))
+	}
+	var lines []string
+	for i, row := range cells {
+		lines = append(lines, markdownLine(padRow(row, widths, numeric)))
+		if i > 0 {
+			continue
+		}
+		marks := rules("-", widths)
+		for j := range marks {
+			if numeric[j] {
+				marks[j] = marks[j][1:] + ":"
+			}
+		}
+		lines = append(lines, markdownLine(marks))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// markdownCell is a text on one line that does not end its cell.
+func markdownCell(text string) string {
+	return strings.ReplaceAll(figure.Printable(text), "|", `\|`)
+}
+
+// markdownLine is one row in the frame of Markdown.
+func markdownLine(cells []string) string {
+	return "| " + strings.Join(cells, " | ") + " |"
+}
+
+// grid is headers and rows with every cell cleaned and no row short, the widths
+// of the columns and which of them hold numbers.
+func (t Table) grid(clean func(string) string) (cells [][]string, widths []int, numeric []bool) {
+	numeric = t.numeric()
+	widths = make([]int, len(numeric))
+	for _, row := range append([][]string{t.Headers}, t.Rows...) {
+		full := make([]string, len(numeric))
+		for j, text := range row {
+			full[j] = clean(text)
+			widths[j] = max(widths[j], displayWidth(full[j]))
+		}
+		cells = append(cells, full)
+	}
+	return cells, widths, numeric
+}
+
+// padRow fills cells with blanks to the widths, numbers on their left.
+func padRow(row []string, widths []int, numeric []bool) []string {
+	padded := make([]string, len(row))
+	for j, text := range row {
+		blanks := strings.Repeat(" ", widths[j]-displayWidth(text))
+		padded[j] = text + blanks
+		if numeric[j] {
+			padded[j] = blanks + text
+		}
+	}
+	return padded
+}
+
+// rules are lines as long as the columns are wide.
+func rules(mark string, widths []int) []string {
+	lines := make([]string, len(widths))
+	for j, width := range widths {
+		lines[j] = strings.Repeat(mark, width)
+	}
+	return lines
+}
+
+// displayWidth is the number of columns that text takes in a terminal: none for
+// combining marks, two for the scripts of East Asia.
+func displayWidth(text string) int {
+	width := 0
+	for _, r := range text {
+		switch {
+		case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		case unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana):
+			width += 2
+		default:
+			width++
+		}
+	}
+	return width
+}
+
+// numeric tells which columns hold numbers: those with a number in some row and
+// nothing else but blanks and dashes in the others.
+func (t Table) numeric() []bool {
+	width := len(t.Headers)
+	for _, row := range t.Rows {
+		width = max(width, len(row))
+	}
+	numeric := make([]bool, width)
+	for j := range numeric {
+		numeric[j] = t.numericColumn(j)
+	}
+	return numeric
+}
+
+// numericColumn tells whether column j holds numbers.
+func (t Table) numericColumn(j int) bool {
+	found := false
+	for _, row := range t.Rows {
+		if j >= len(row) {
+			continue
+		}
+		switch cell := strings.TrimSpace(row[j]); {
+		case isNumber(cell):
+			found = true
+		case !isBlank(cell):
+			return false
+		}
+	}
+	return found
+}
+
+// numberPattern is a number with an optional sign, thousands, power, spread and
+// short unit: 12, −3.5e-4, 1,234, 0.81 ± 0.02, 97.5 %, 12.3 ms, ≤ 5, 2.1×.
+var numberPattern = regexp.MustCompile(
+	`^[<>≤≥~≈]?\s?[+\-−]?(\d[\d,\x{00a0}\x{202f} ]*(\.\d+)?|\.\d+)([eE][+\-]?\d+)?(\s?±\s?[\d.]+([eE][+\-]?\d+)?)?\s?(%|×|[a-zA-Zµ/]{1,5})?$`)
+
+// isNumber tells whether a cell holds a number.
+func isNumber(cell string) bool {
+	return numberPattern.MatchString(cell)
+}
+
+// isBlank tells whether a cell stands for a value that is not there.
+func isBlank(cell string) bool {
+	switch strings.ToLower(cell) {
+	case "", "-", "–", "—", "n/a", "nan", "inf", "+inf", "-inf", "unknown":
+		return true
+	}
+	return false
+}

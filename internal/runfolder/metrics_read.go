@@ -1,0 +1,98 @@
+package runfolder
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// readBuffer is the size of the buffers for metrics files, in bytes: large
+// enough that system calls do not show, small enough to be forgotten.
+const readBuffer = 1 << 16
+
+// LineError says what is wrong with one line of a metrics file.
+type LineError struct {
+	Path string
+	Line int // from 1
+	Err  error
+}
+
+// Error implements error.
+func (e *LineError) Error() string { return fmt.Sprintf("%s:%d: %v", e.Path, e.Line, e.Err) }
+
+// Unwrap is the reason.
+func (e *LineError) Unwrap() error { return e.Err }
+
+// ReadMetrics reads a metrics file, in the order of its lines. Blank lines are
+// passed over, and so is a last line that is torn: one without a line end that is
+// no record. Any other bad line is a *LineError.
+func ReadMetrics(path string) ([]Metric, error) {
+	var metrics []Metric
+	err := eachMetric(path, func(m *Metric, _ []byte) error {
+		metrics = append(metrics, *m)
+		return nil
+	})
+	return metrics, err
+}
+
+// eachMetric hands each record of the metrics file at path to visit, with its
+// line as it stands but for the line end. Neither outlives the call, except for
+// the map in m.
+func eachMetric(path string, visit func(m *Metric, line []byte) error) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("reading metrics: %w", err)
+	}
+	defer file.Close()
+	lines := lineReader{source: bufio.NewReaderSize(file, readBuffer)}
+	var m Metric
+	for number := 1; ; number++ {
+		line, ended, err := lines.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("reading metrics %s: %w", path, err)
+		}
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		if err := parseMetric(line, &m); err != nil {
+			if !ended {
+				return nil // torn: the writer was stopped here
+			}
+			return &LineError{Path: path, Line: number, Err: err}
+		}
+		if err := visit(&m, line); err != nil {
+			return err
+		}
+	}
+}
+
+// lineReader reads lines of any length and tells whether they had an end.
+type lineReader struct {
+	source *bufio.Reader
+	long   []byte // a line longer than the buffer of source
+}
+
+// next is the next line without its line end, valid until the next call, and
+// whether it had one; io.EOF after the last.
+func (r *lineReader) next() (line []byte, ended bool, err error) {
+	line, err = r.source.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		r.long = append(r.long[:0], line...)
+		for errors.Is(err, bufio.ErrBufferFull) {
+			line, err = r.source.ReadSlice('\n')
+			r.long = append(r.long, line...)
+		}
+		line = r.long
+	}
+	if err != nil && (!errors.Is(err, io.EOF) || len(line) == 0) {
+		return nil, false, err
+	}
+	line, ended = bytes.CutSuffix(line, []byte("\n"))
+	return line, ended, nil
+}

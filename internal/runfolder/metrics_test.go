@@ -1,0 +1,388 @@
+package runfolder
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// equalMetrics compares records; NaN equals NaN.
+func equalMetrics(a, b Metric) bool {
+	for i := range columns {
+		if string(columns[i].appendValue(nil, &a)) != string(columns[i].appendValue(nil, &b)) {
+			return false
+		}
+	}
+	return len(a.Eval) == 0 && len(b.Eval) == 0 || reflect.DeepEqual(a.Eval, b.Eval)
+}
+
+// fullMetric is a record in which everything is known.
+func fullMetric(iter int) Metric {
+	v := float64(iter) + 0.1
+	return Metric{
+		Iter: iter, Pass: v, WallS: 2 * v, Block: iter % 7, Objective: -v, GradNorm: 1 / (v + 1), ThetaDist: 1e-9 * v,
+		Step: 0.5, BPSweeps: 10, BPResidual: 5e-324,
+		Eval: map[string]float64{"test.accuracy": 0.75, "dev set.mean iou": v},
+	}
+}
+
+// writeMetrics writes records to a new file.
+func writeMetrics(t *testing.T, metrics ...Metric) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "sub", MetricsFile)
+	w, err := OpenMetrics(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range metrics {
+		if err := w.Write(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// checkMetrics fails unless the file at path holds these records.
+func checkMetrics(t *testing.T, path string, want ...Metric) {
+	t.Helper()
+	got, err := ReadMetrics(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != len(want) {
+		t.Fatalf("%d records, want %d", len(got), len(want))
+	}
+	for i := range want {
+		if !equalMetrics(got[i], want[i]) {
+			t.Errorf("record %d is %+v, want %+v", i, got[i], want[i])
+		}
+	}
+}
+
+// appendText appends text to the file at path.
+func appendText(t *testing.T, path, text string) {
+	t.Helper()
+	old, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, append(old, text...), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestMetricsRoundTrip(t *testing.T) {
+	sparse := NewMetric(3)
+	sparse.Objective = math.MaxFloat64
+	sparse.Eval = map[string]float64{"quoted \"set\"\n.ünï": 1, "<x>.y": 2}
+	checkMetrics(t, writeMetrics(t, fullMetric(0), NewMetric(1), sparse, fullMetric(4)), fullMetric(0), NewMetric(1), sparse, fullMetric(4))
+}
+
+func TestMetricsText(t *testing.T) {
+	m := NewMetric(12)
+	m.Pass, m.WallS, m.Objective, m.GradNorm = 0.5, math.Inf(1), math.NaN(), 1e-7
+	m.Block = 0
+	m.Eval = map[string]float64{"test.iou": 0.5, "test.bad": math.NaN()}
+	got, err := json.Marshal(m)
+	const want = `{"iter":12,"pass":0.5,"block":0,"grad_norm":1e-07,"eval.test.iou":0.5}`
+	if err != nil || string(got) != want {
+		t.Errorf("got %s, %v, want %s", got, err, want)
+	}
+	var back Metric
+	if err := json.Unmarshal(got, &back); err != nil || back.Pass != 0.5 || !math.IsNaN(back.WallS) || back.Eval["test.iou"] != 0.5 {
+		t.Errorf("read back %+v, %v", back, err)
+	}
+	full, err := json.Marshal(fullMetric(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"iter", "pass", "wall_s", "block", "objective", "grad_norm", "theta_dist", "step", "bp_sweeps", "bp_residual", "eval.test.accuracy"} {
+		if !strings.Contains(string(full), `"`+name+`":`) {
+			t.Errorf("%s does not name %s", full, name)
+		}
+	}
+}
+
+func TestReadMetricsForgives(t *testing.T) {
+	path := filepath.Join(t.TempDir(), MetricsFile)
+	appendText(t, path, " { \"iter\" : 1 , \"step\":null,\"note\":\"a } b\",\"flag\":true,\"eval.a.b\":null}\r\n\n  \n{\"\\u0069ter\":2}\n{\"iter\":3,\"pa")
+	checkMetrics(t, path, NewMetric(1), NewMetric(2))
+}
+
+func TestReadLongLine(t *testing.T) {
+	path := filepath.Join(t.TempDir(), MetricsFile)
+	long := strings.Repeat("long", readBuffer)
+	appendText(t, path, "{\"note\":\""+long+"\",\"iter\":1}\n{\"iter\":2,\"note\":\""+long+"\"}\n{\"iter\":3}")
+	checkMetrics(t, path, NewMetric(1), NewMetric(2), NewMetric(3))
+}
+
+func TestReadMetricsErrors(t *testing.T) {
+	for _, c := range []struct{ line, want string }{
+		{`{"iter":1,"pa`, "ends in the middle"},
+		{`{}`, "no iter"},
+		{`{"pass":1}`, "no iter"},
+		{`{"iter":-1}`, "iter is"},
+		{`{"iter":1.5}`, "iter is"},
+		{`{"iter":null}`, "no iter"},
+		{`{"iter":1,"step":"fast"}`, "step is"},
+		{`{"iter":1,"step":NaN}`, "step is"},
+		{`{"iter":1,"step":1e999}`, "step is"},
+		{`{"iter":1,"eval.test.iou":true}`, "eval.test.iou is"},
+		{`{"iter":1,"step":[1]}`, "nested"},
+		{`{"iter":1} {"iter":2}`, "follows"},
+		{`{"iter":1 "step":2}`, "comma"},
+		{`{"iter" 1}`, "colon"},
+		{`{iter:1}`, "double quotes"},
+		{`{"iter":1,}`, "double quotes"},
+		{`{"iter":,}`, "a value"},
+		{`[1]`, "JSON object"},
+		{`iter,pass`, "JSON object"},
+		{"{\"a\x01\":1}", "control character"},
+		{`{"\x":1}`, "the name"},
+	} {
+		path := filepath.Join(t.TempDir(), MetricsFile)
+		appendText(t, path, "{\"iter\":0}\n\n"+c.line+"\n{\"iter\":9}\n")
+		got, err := ReadMetrics(path)
+		var bad *LineError
+		if !errors.As(err, &bad) || bad.Line != 3 || !strings.HasPrefix(err.Error(), path+":3: ") || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want line 3 and %q", c.line, err, c.want)
+		}
+		if len(got) != 1 {
+			t.Errorf("%s: %d records before the error", c.line, len(got))
+		}
+	}
+	if _, err := ReadMetrics(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("missing file: %v", err)
+	}
+}
+
+func TestAppendAfterTornLine(t *testing.T) {
+	for _, torn := range []string{"", "{\"iter\":9,\"pass\":1.", "{\"iter\":9", "\x00\x00\x00", strings.Repeat("x", 3*readBuffer)} {
+		path := writeMetrics(t, fullMetric(0))
+		appendText(t, path, torn)
+		w, err := OpenMetrics(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(w.Write(fullMetric(1)), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		checkMetrics(t, path, fullMetric(0), fullMetric(1))
+	}
+	whole := filepath.Join(t.TempDir(), MetricsFile) // whole but without its line end
+	appendText(t, whole, `{"iter":5}`)
+	w, err := OpenMetrics(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Write(NewMetric(6)), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	checkMetrics(t, whole, NewMetric(5), NewMetric(6))
+}
+
+func TestTruncateAfter(t *testing.T) {
+	path := writeMetrics(t, fullMetric(0), fullMetric(5))
+	appendText(t, path, "{\"iter\":7,\"from the future\":\"kept\"}\n{\"iter\":8}\n{\"iter\":9,")
+	w, err := OpenMetrics(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Write(fullMetric(10)); err != nil { // still in the buffer
+		t.Fatal(err)
+	}
+	if err := w.TruncateAfter(7); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Write(fullMetric(8)), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	checkMetrics(t, path, fullMetric(0), fullMetric(5), NewMetric(7), fullMetric(8))
+	text, err := os.ReadFile(path)
+	if err != nil || !strings.Contains(string(text), "from the future") {
+		t.Errorf("an unknown field was lost: %s, %v", text, err)
+	}
+	onlyFile(t, filepath.Dir(path), MetricsFile)
+}
+
+func TestTruncateAfterBadLine(t *testing.T) {
+	path := writeMetrics(t, fullMetric(0))
+	appendText(t, path, "nonsense\n")
+	w, err := OpenMetrics(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bad *LineError
+	if err := w.TruncateAfter(7); !errors.As(err, &bad) || bad.Line != 2 {
+		t.Errorf("got %v", err)
+	}
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil || !strings.HasSuffix(string(text), "nonsense\n") {
+		t.Errorf("the file was changed: %s, %v", text, err)
+	}
+}
+
+func TestMetricsWriterRefuses(t *testing.T) {
+	run := newRun(t)
+	w, err := run.Metrics()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Write(Metric{Iter: -1}); err == nil {
+		t.Error("a negative iteration was written")
+	}
+	if err := errors.Join(w.Write(NewMetric(0)), w.Close(), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Write(NewMetric(1)); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("Write after Close: %v", err)
+	}
+	if err := w.Flush(); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("Flush after Close: %v", err)
+	}
+	if err := w.TruncateAfter(0); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("TruncateAfter after Close: %v", err)
+	}
+	checkMetrics(t, run.Path(MetricsFile), NewMetric(0))
+}
+
+func TestWriteMetricsCSV(t *testing.T) {
+	run := newRun(t)
+	w, err := run.Metrics()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := NewMetric(0), NewMetric(1)
+	a.Eval = map[string]float64{"test.iou": 0.5}
+	b.Step, b.Block, b.Eval = 0.25, 3, map[string]float64{"dev.iou": 1e-7}
+	if err := errors.Join(w.Write(a), w.Write(b), w.Close(), run.WriteMetricsCSV()); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(run.Path(MetricsCSVFile))
+	const want = "iter,pass,wall_s,block,objective,grad_norm,theta_dist,step,bp_sweeps,bp_residual,eval.dev.iou,eval.test.iou\n" +
+		"0,,,,,,,,,,,0.5\n1,,,3,,,,0.25,,,1e-07,\n"
+	if err != nil || string(got) != want {
+		t.Errorf("got %s, %v", got, err)
+	}
+}
+
+func TestManyMetrics(t *testing.T) {
+	const many = 20_000 // several buffers
+	path := filepath.Join(t.TempDir(), MetricsFile)
+	w, err := OpenMetrics(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range many {
+		if err := w.Write(fullMetric(i)); err != nil {
+			t.Fatal(err)
+		}
+		if i == many/2 { // what is on disk is whole lines at any time
+			if text, err := os.ReadFile(path); err != nil || len(text) == 0 || text[len(text)-1] != '\n' {
+				t.Fatalf("a torn line on disk: %v", err)
+			}
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadMetrics(path)
+	if err != nil || len(got) != many || !equalMetrics(got[many-1], fullMetric(many-1)) {
+		t.Errorf("%d records, %v", len(got), err)
+	}
+}
+
+// FuzzReadMetrics checks that no input makes the reader panic, and that whatever
+// it accepts is written and read back unchanged.
+func FuzzReadMetrics(f *testing.F) {
+	for _, text := range []string{
+		"{\"iter\":1,\"pass\":0.5}\n{\"iter\":2,\"eval.test.iou\":1e-3}\n",
+		"{\"iter\":1,\"step\":null,\"note\":\"x\\n\"}\r\n\n{\"iter\":3,",
+		"{\"\\u0069ter\":0,\"eval.\xff\":1,\"block\":4}",
+		"{\"iter\":1,\"step\":1e308}\n\x00\x00",
+		"[]\n", "{}\n", "{\"iter\":1}{", "",
+	} {
+		f.Add([]byte(text))
+	}
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, text []byte) {
+		path := filepath.Join(dir, MetricsFile)
+		if err := os.WriteFile(path, text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		got, err := ReadMetrics(path)
+		if err != nil {
+			var bad *LineError
+			if !errors.As(err, &bad) || bad.Line < 1 {
+				t.Fatalf("an error without a line: %v", err)
+			}
+			return
+		}
+		var again []byte
+		for _, m := range got {
+			if again, err = appendMetric(again, &m); err != nil {
+				t.Fatal(err)
+			}
+			again = append(again, '\n')
+		}
+		if err := os.WriteFile(path, again, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		checkMetrics(t, path, got...)
+	})
+}
+
+func BenchmarkReadMetrics(b *testing.B) {
+	path := filepath.Join(b.TempDir(), MetricsFile)
+	w, err := OpenMetrics(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	const records = 100_000
+	m := fullMetric(123456)
+	m.Eval, m.BPResidual = nil, 1.2345678901234567e-7 // as usual; the smallest number there is reads slowly
+	for i := range records {
+		m.Iter = i
+		if err := w.Write(m); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if got, err := ReadMetrics(path); err != nil || len(got) != records {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/records, "ns/record")
+}
+
+func BenchmarkWriteMetrics(b *testing.B) {
+	w, err := OpenMetrics(filepath.Join(b.TempDir(), MetricsFile))
+	if err != nil {
+		b.Fatal(err)
+	}
+	m := fullMetric(7)
+	m.Eval = nil
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := w.Write(m); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		b.Fatal(err)
+	}
+}

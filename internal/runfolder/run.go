@@ -1,0 +1,176 @@
+package runfolder
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Names of the files of a run folder that this package itself reads or writes.
+const (
+	MetricsFile    = "metrics.jsonl" // one Metric per line
+	MetricsCSVFile = "metrics.csv"   // the same as a table, made at the end
+)
+
+// Permissions asked for; the umask of the process narrows them as usual.
+const (
+	folderPermission fs.FileMode = 0o777
+	filePermission   fs.FileMode = 0o666
+)
+
+// Run is an open run folder. Its methods may be called by several goroutines as
+// long as they write different files.
+type Run struct {
+	dir string
+}
+
+// NotEmptyError says that the folder chosen for a new run already holds something.
+type NotEmptyError struct {
+	Dir   string // the folder as given
+	Holds string // name of one thing in it
+}
+
+// Error implements error.
+func (e *NotEmptyError) Error() string {
+	return fmt.Sprintf("run folder %q is not empty (it holds %q): choose another folder, remove this one, or resume the run in it",
+		e.Dir, e.Holds)
+}
+
+// MissingRunError says that there is no run folder to continue.
+type MissingRunError struct {
+	Dir string // the folder as given
+}
+
+// Error implements error.
+func (e *MissingRunError) Error() string {
+	return fmt.Sprintf("no run folder at %q: check the path, or start a new run there instead of resuming", e.Dir)
+}
+
+// Unwrap makes errors.Is(err, fs.ErrNotExist) true.
+func (e *MissingRunError) Unwrap() error { return fs.ErrNotExist }
+
+// Create makes the run folder dir, and its parents, for a new run. An empty
+// folder that is already there is used. It returns a *NotEmptyError if the folder
+// holds anything, and an error naming the path if dir is a file or not writable,
+// so that a run fails before its work and not after it.
+func Create(dir string) (*Run, error) {
+	if err := os.MkdirAll(dir, folderPermission); err != nil {
+		return nil, fmt.Errorf("making run folder %q: %w", dir, err)
+	}
+	first, err := firstEntry(dir)
+	if err != nil {
+		return nil, fmt.Errorf("looking into run folder %q: %w", dir, err)
+	}
+	if first != "" {
+		return nil, &NotEmptyError{Dir: dir, Holds: first}
+	}
+	if err := checkWritable(dir); err != nil {
+		return nil, err
+	}
+	return &Run{dir: dir}, nil
+}
+
+// Open continues the run in the existing folder dir, whatever it holds. It returns
+// a *MissingRunError if there is no such folder, and an error naming the path if
+// dir is a file or not writable.
+func Open(dir string) (*Run, error) {
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &MissingRunError{Dir: dir}
+	case err != nil:
+		return nil, fmt.Errorf("opening run folder %q: %w", dir, err)
+	case !info.IsDir():
+		return nil, fmt.Errorf("opening run folder %q: it is a file, not a folder", dir)
+	}
+	if err := checkWritable(dir); err != nil {
+		return nil, err
+	}
+	return &Run{dir: dir}, nil
+}
+
+// Dir is the run folder as it was given to Create or Open.
+func (run *Run) Dir() string { return run.dir }
+
+// Path is where the file called name, with slashes, lies in the run folder.
+func (run *Run) Path(name string) string {
+	return filepath.Join(run.dir, filepath.FromSlash(name))
+}
+
+// WriteFile writes the file called name, with slashes, through fill. Folders on
+// the way are made. Readers see the old file or the whole new one: the bytes go
+// to a temporary file, which is synced and renamed. An error of fill leaves the
+// old file as it was. Errors name the path.
+func (run *Run) WriteFile(name string, fill func(io.Writer) error) error {
+	if !filepath.IsLocal(filepath.FromSlash(name)) {
+		return fmt.Errorf("writing %q: the name must stay within the run folder %q", name, run.dir)
+	}
+	return writeAtomically(run.Path(name), fill)
+}
+
+// WriteJSON writes v, indented, as the file called name, in the manner of
+// WriteFile. Numbers that may be NaN or infinite need the type Float.
+func (run *Run) WriteJSON(name string, v any) error {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(v); err != nil {
+		var unsupported *json.UnsupportedValueError
+		if errors.As(err, &unsupported) {
+			return fmt.Errorf("writing %s: %w; JSON has no such number, use runfolder.Float", run.Path(name), err)
+		}
+		return fmt.Errorf("writing %s: %w", run.Path(name), err)
+	}
+	return run.WriteFile(name, func(w io.Writer) error {
+		_, err := w.Write(text.Bytes())
+		return err
+	})
+}
+
+// SHA256File is the SHA-256 of the file at path, in lower-case hexadecimal.
+func SHA256File(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("hashing: %w", err)
+	}
+	defer file.Close()
+	hash := sha256.New()
+	if _, err := io.Copy(hash, file); err != nil {
+		return "", fmt.Errorf("hashing %s: %w", path, err)
+	}
+	return hex.EncodeToString(hash.Sum(nil)), nil
+}
+
+// firstEntry is the name of one thing in the folder dir, "" if it is empty.
+func firstEntry(dir string) (string, error) {
+	folder, err := os.Open(dir)
+	if err != nil {
+		return "", err
+	}
+	defer folder.Close()
+	names, err := folder.Readdirnames(1)
+	if errors.Is(err, io.EOF) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return names[0], nil
+}
+
+// checkWritable makes and removes a file in dir.
+func checkWritable(dir string) error {
+	probe, err := os.CreateTemp(dir, ".writable-*")
+	if err != nil {
+		return fmt.Errorf("run folder %q is not writable: %w", dir, err)
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}

@@ -1,0 +1,283 @@
+package runfolder
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// newRun is a fresh run folder.
+func newRun(t *testing.T) *Run {
+	t.Helper()
+	run, err := Create(filepath.Join(t.TempDir(), "runs", "first"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+// onlyFile fails unless the folder holds just one file of that name: no temporary
+// file was left behind.
+func onlyFile(t *testing.T, dir, name string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(entries) != 1 || entries[0].Name() != name {
+		t.Errorf("%s holds %v, want only %s", dir, entries, name)
+	}
+}
+
+func TestCreate(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "b")
+	for range 2 { // an empty folder may be used again
+		if _, err := Create(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "config.json"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Create(dir)
+	var notEmpty *NotEmptyError
+	if !errors.As(err, &notEmpty) || notEmpty.Holds != "config.json" || notEmpty.Dir != dir {
+		t.Fatalf("Create of a full folder: %v", err)
+	}
+	for _, want := range []string{dir, "config.json", "another folder", "resume"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("message %q does not mention %q", err, want)
+		}
+	}
+	if run, err := Open(dir); err != nil || run.Dir() != dir {
+		t.Errorf("Open: %v", err)
+	}
+}
+
+func TestCreateOnFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Create(path); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("Create on a file: %v", err)
+	}
+	if _, err := Open(path); err == nil || !strings.Contains(err.Error(), "not a folder") {
+		t.Errorf("Open on a file: %v", err)
+	}
+}
+
+func TestOpenMissing(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "missing")
+	_, err := Open(dir)
+	var missing *MissingRunError
+	if !errors.As(err, &missing) || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Open of nothing: %v", err)
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("Open made the folder")
+	}
+}
+
+func TestNotWritable(t *testing.T) {
+	if os.Geteuid() == 0 {
+		if _, err := Create("/proc/self/blockbp"); err == nil || !strings.Contains(err.Error(), "/proc/self/blockbp") {
+			t.Errorf("Create where nothing can be made: %v", err)
+		}
+		return // the superuser may write to any other folder
+	}
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "not writable") {
+		t.Errorf("Open of a read-only folder: %v", err)
+	}
+}
+
+func TestWriteFile(t *testing.T) {
+	run := newRun(t)
+	write := func(text string) error {
+		return run.WriteFile("plots/a.svg", func(w io.Writer) error {
+			_, err := io.WriteString(w, text)
+			return err
+		})
+	}
+	for _, text := range []string{"old", "new"} {
+		if err := write(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	broken := errors.New("broken")
+	err := run.WriteFile("plots/a.svg", func(w io.Writer) error {
+		if _, err := io.WriteString(w, strings.Repeat("half", 10_000)); err != nil {
+			return err
+		}
+		return broken
+	})
+	if !errors.Is(err, broken) || !strings.Contains(err.Error(), run.Path("plots/a.svg")) {
+		t.Errorf("failing fill: %v", err)
+	}
+	got, err := os.ReadFile(run.Path("plots/a.svg"))
+	if err != nil || string(got) != "new" {
+		t.Errorf("file holds %q, %v", got, err)
+	}
+	onlyFile(t, run.Path("plots"), "a.svg")
+	for _, name := range []string{"../outside", "/outside", ""} {
+		if err := run.WriteFile(name, func(io.Writer) error { return nil }); err == nil {
+			t.Errorf("WriteFile(%q) succeeded", name)
+		}
+	}
+}
+
+func TestFullDisk(t *testing.T) {
+	run := newRun(t)
+	write := func(text string, broken error) error {
+		return run.WriteFile("report.html", func(w io.Writer) error {
+			_, err := io.WriteString(w, text)
+			return errors.Join(err, broken)
+		})
+	}
+	if err := write("old", nil); err != nil {
+		t.Fatal(err)
+	}
+	err := write("new", &fs.PathError{Op: "write", Path: "report.html", Err: syscall.ENOSPC})
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("a full disk: %v", err)
+	}
+	for _, want := range []string{run.Path("report.html"), "free some space", "unchanged"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("message %q does not mention %q", err, want)
+		}
+	}
+	if got, err := os.ReadFile(run.Path("report.html")); err != nil || string(got) != "old" {
+		t.Errorf("file holds %q, %v", got, err)
+	}
+	onlyFile(t, run.Dir(), "report.html")
+}
+
+func TestFullDevice(t *testing.T) {
+	const full = "/dev/full" // every write to it fails as on a full disk
+	if _, err := os.Stat(full); err != nil {
+		t.Skipf("there is no %s here; this runs on Linux: %v", full, err)
+	}
+	run := newRun(t)
+	if err := os.Symlink(full, run.Path("report.html")); err != nil {
+		t.Fatal(err)
+	}
+	if err := run.WriteFile("report.html", func(w io.Writer) error { _, err := w.Write(make([]byte, 1<<20)); return err }); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "free some space") {
+		t.Errorf("a report on a full disk: %v", err)
+	}
+	metrics, err := OpenMetrics(full)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := metrics.Write(NewMetric(1)); err != nil {
+		t.Errorf("a line that fits the buffer: %v", err)
+	}
+	for i, step := range []func() error{metrics.Flush, metrics.Close} {
+		if err := step(); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "resume the run") {
+			t.Errorf("step %d on a full disk: %v", i, err)
+		}
+	}
+}
+
+func TestWriteJSON(t *testing.T) {
+	run := newRun(t)
+	type result struct {
+		Value, Bound, Best Float
+		Name               string
+	}
+	in := result{Value: Float(math.NaN()), Bound: Float(math.Inf(-1)), Best: 1e-300, Name: "a<b"}
+	if err := run.WriteJSON("result.json", in); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(run.Path("result.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "{\n  \"Value\": null,\n  \"Bound\": null,\n  \"Best\": 1e-300,\n  \"Name\": \"a<b\"\n}\n"
+	if string(text) != want {
+		t.Errorf("got %s want %s", text, want)
+	}
+	var out result
+	if err := json.Unmarshal(text, &out); err != nil {
+		t.Fatal(err)
+	}
+	if !math.IsNaN(float64(out.Value)) || !math.IsNaN(float64(out.Bound)) || out.Best != in.Best {
+		t.Errorf("read back %+v", out)
+	}
+	err = run.WriteJSON("bad.json", map[string]float64{"x": math.NaN()})
+	if err == nil || !strings.Contains(err.Error(), "runfolder.Float") || !strings.Contains(err.Error(), "bad.json") {
+		t.Errorf("plain NaN: %v", err)
+	}
+	onlyFile(t, run.Dir(), "result.json")
+}
+
+func TestSHA256File(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "abc")
+	if err := os.WriteFile(path, []byte("abc"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	got, err := SHA256File(path)
+	const want = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" // FIPS 180-2, B.1
+	if err != nil || got != want {
+		t.Errorf("got %s, %v", got, err)
+	}
+	if _, err := SHA256File(path + "x"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("missing file: %v", err)
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	environment := Environment()
+	for _, key := range []string{"go_version", "os", "arch", "cores", "gomaxprocs", "time", "blockbp_version"} {
+		if v, ok := environment[key]; !ok || v == "" {
+			t.Errorf("%s is missing: %v", key, environment)
+		}
+	}
+	if _, err := json.Marshal(environment); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAddBuild(t *testing.T) {
+	settings := []debug.BuildSetting{{Key: "vcs.revision", Value: "abc"}, {Key: "vcs.time", Value: "then"}, {Key: "vcs.modified", Value: "true"}}
+	own, used := map[string]any{}, map[string]any{}
+	addBuild(own, &debug.BuildInfo{Main: debug.Module{Path: modulePath, Version: "v1.2.3"}, Settings: settings})
+	want := map[string]any{"blockbp_version": "v1.2.3", "vcs_revision": "abc", "vcs_time": "then", "vcs_modified": true}
+	if !reflect.DeepEqual(own, want) {
+		t.Errorf("as the main module: %v", own)
+	}
+	addBuild(used, &debug.BuildInfo{
+		Main:     debug.Module{Path: "example.org/other", Version: "v9"},
+		Deps:     []*debug.Module{{Path: "example.org/more"}, {Path: modulePath, Version: "v1.2.4"}},
+		Settings: settings,
+	})
+	if !reflect.DeepEqual(used, map[string]any{"blockbp_version": "v1.2.4"}) { // the repository is another one's
+		t.Errorf("as a dependency: %v", used)
+	}
+}
+
+func TestCPUModel(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cpuinfo")
+	text := "processor\t: 0\nmodel\t\t: 17\nmodel name\t: Some CPU @ 2: 3GHz\n"
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if got := cpuModel(path); got != "Some CPU @ 2: 3GHz" {
+		t.Errorf("got %q", got)
+	}
+	if got := cpuModel(path + "x"); got != "" {
+		t.Errorf("missing file: %q", got)
+	}
+}

@@ -1,0 +1,447 @@
+package spanning_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/internal/spanning"
+)
+
+func source(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 7)) }
+
+// must returns the value of a call that may not fail here.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+// drawGraph returns a graph with up to most nodes, few or many edges, often
+// disconnected.
+func drawGraph(t *rapid.T, most int) *graph.Graph {
+	n := rapid.IntRange(1, most).Draw(t, "nodes")
+	p := rapid.SampledFrom([]float64{0.1, 0.3, 0.6, 1}).Draw(t, "probability")
+	return must(gen.ErdosRenyi(n, p, source(rapid.Uint64().Draw(t, "graph seed"))))
+}
+
+// isSpanningForest reports whether the edges ascend and are acyclic and as many
+// as a spanning forest has.
+func isSpanningForest(g *graph.Graph, edges []int32) bool {
+	u, v := make([]int32, len(edges)), make([]int32, len(edges))
+	for i, e := range edges {
+		u[i], v[i] = g.U(e), g.V(e)
+	}
+	forest, err := graph.FromEdges(g.NumNodes(), u, v)
+	if err != nil {
+		return false
+	}
+	_, components := g.Components()
+	return slices.IsSorted(edges) && forest.IsForest() && len(edges) == g.NumNodes()-components
+}
+
+func TestCover(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := drawGraph(t, 30)
+		seed, least := rapid.Uint64().Draw(t, "seed"), rapid.IntRange(0, 12).Draw(t, "forests")
+		sample := spanning.Cover(g, source(seed), least, true)
+		if sample.Forests < max(1, least) || len(sample.Kept) != sample.Forests || len(sample.Count) != g.NumEdges() {
+			t.Fatalf("%d forests, %d kept, %d counts", sample.Forests, len(sample.Kept), len(sample.Count))
+		}
+		count := make([]int32, g.NumEdges())
+		for _, forest := range sample.Kept {
+			if !isSpanningForest(g, forest) {
+				t.Fatalf("edges %v are no spanning forest", forest)
+			}
+			for _, e := range forest {
+				count[e]++
+			}
+		}
+		if !slices.Equal(count, sample.Count) || slices.Contains(count, 0) {
+			t.Fatalf("counts are %v, the forests have %v", sample.Count, count)
+		}
+		for e, mu := range sample.Appearance() {
+			if want := float64(count[e]) / float64(sample.Forests); mu != want {
+				t.Fatalf("appearance of edge %d is %v, want %v", e, mu, want)
+			}
+		}
+		again := spanning.Cover(g, source(seed), least, false)
+		if again.Kept != nil || !slices.Equal(again.Count, sample.Count) {
+			t.Fatalf("the same seed gave %v, then %v", sample.Count, again.Count)
+		}
+	})
+}
+
+// TestCoverIsEven: on a torus and on a complete graph, where (nodes − 1)/edges
+// for every edge is in the polytope, the counts stay within a few of their mean.
+func TestCoverIsEven(t *testing.T) {
+	for name, g := range map[string]*graph.Graph{
+		"torus":    must(graph.Grid(12, 12, graph.GridOptions{Torus: true})),
+		"complete": must(gen.Complete(24)),
+	} {
+		sample := spanning.Cover(g, source(1), 200, false)
+		mean := 200 * float64(g.NumNodes()-1) / float64(g.NumEdges())
+		for e, count := range sample.Count {
+			if math.Abs(float64(count)-mean) > 4 {
+				t.Errorf("%s: edge %d is in %d of 200 forests, want about %.1f", name, e, count, mean)
+			}
+		}
+	}
+}
+
+func TestCoverIsQuick(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		g    *graph.Graph
+		most int
+	}{
+		{"grid", must(graph.Grid(60, 60, graph.GridOptions{})), 4},
+		{"complete", must(gen.Complete(60)), 34},
+		{"tree", must(gen.Tree(60, source(1))), 1},
+		{"no edges", must(graph.FromEdges(5, nil, nil)), 1},
+		{"nothing", &graph.Graph{}, 1},
+	} {
+		if sample := spanning.Cover(test.g, source(1), 0, false); sample.Forests > test.most {
+			t.Errorf("%s: %d forests, want at most %d", test.name, sample.Forests, test.most)
+		}
+	}
+}
+
+// TestUniformForest: in a complete graph every edge is in 2/n of the trees; in a
+// cycle with a tail, each cycle edge is in all trees but the one without it.
+func TestUniformForest(t *testing.T) {
+	const draws = 20000
+	tailed := must(graph.FromEdges(7, []int32{0, 1, 2, 3, 3, 5}, []int32{1, 2, 3, 0, 4, 6}))
+	for _, test := range []struct {
+		name string
+		g    *graph.Graph
+		want []float64
+	}{
+		{"complete", must(gen.Complete(5)), slices.Repeat([]float64{0.4}, 10)},
+		{"cycle, tail and a second component", tailed, []float64{0.75, 0.75, 0.75, 0.75, 1, 1}},
+	} {
+		rng, count := source(9), make([]float64, test.g.NumEdges())
+		for range draws {
+			forest := spanning.UniformForest(test.g, rng)
+			if !isSpanningForest(test.g, forest) {
+				t.Fatalf("%s: edges %v are no spanning forest", test.name, forest)
+			}
+			for _, e := range forest {
+				count[e]++
+			}
+		}
+		for e, want := range test.want {
+			if got := count[e] / draws; math.Abs(got-want) > 5*math.Sqrt(want*(1-want)/draws) {
+				t.Errorf("%s: edge %d is in %.4f of the forests, want %.4f", test.name, e, got, want)
+			}
+		}
+	}
+}
+
+// insideSums calls visit for every non-empty set of nodes, as a bit set with its
+// size, and the sum of the amounts of the edges inside it.
+func insideSums(g *graph.Graph, amount []float64, visit func(set uint, nodes int, sum float64)) {
+	for set := uint(1); set < 1<<g.NumNodes(); set++ {
+		nodes, sum := 0, 0.0
+		for s := range g.NumNodes() {
+			nodes += int(set >> s & 1)
+		}
+		for e, a := range amount {
+			if set>>g.U(int32(e))&1 == 1 && set>>g.V(int32(e))&1 == 1 {
+				sum += a
+			}
+		}
+		visit(set, nodes, sum)
+	}
+}
+
+// mostOver returns the largest excess of a set of nodes over its bound.
+func mostOver(g *graph.Graph, mu []float64) float64 {
+	worst := math.Inf(-1)
+	insideSums(g, mu, func(_ uint, nodes int, sum float64) { worst = max(worst, sum-float64(nodes-1)) })
+	return worst
+}
+
+// drawAppearance returns numbers near the border of the polytope: an average of
+// forests, on the border exactly, some of its edges then raised or lowered.
+func drawAppearance(t *rapid.T, g *graph.Graph) []float64 {
+	rng := source(rapid.Uint64().Draw(t, "forest seed"))
+	mu := make([]float64, g.NumEdges())
+	forests := rapid.IntRange(1, 6).Draw(t, "forests")
+	for range forests {
+		for _, e := range spanning.UniformForest(g, rng) {
+			mu[e] += 1 / float64(forests)
+		}
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "changes") {
+		if len(mu) > 0 {
+			e := rng.IntN(len(mu))
+			mu[e] = max(0, mu[e]+rapid.SampledFrom([]float64{-0.3, -1e-3, 1e-6, 0.01, 0.2}).Draw(t, "change"))
+		}
+	}
+	return mu
+}
+
+func TestForestPolytopeAgainstAllSubsets(t *testing.T) {
+	outside := 0
+	rapid.Check(t, func(t *rapid.T) {
+		g := drawGraph(t, 9)
+		mu := drawAppearance(t, g)
+		verdict, over := spanning.CheckForestPolytope(g, mu), mostOver(g, mu)
+		want := spanning.Inside
+		if over > 1e-8 { // far from the tolerance on either side
+			want = spanning.Outside
+			outside++
+		}
+		if verdict.Status != want || (verdict.Reason == "") != (want == spanning.Inside) {
+			t.Fatalf("got %+v, want %v: the worst set is over by %v", verdict, want, over)
+		}
+		if want == spanning.Outside {
+			checkViolated(t, g, mu, verdict.Nodes)
+		}
+	})
+	if outside == 0 {
+		t.Error("no case was outside: the test is void")
+	}
+}
+
+// checkViolated checks that the edges among the nodes sum to more than their
+// number minus 1.
+func checkViolated(t interface{ Fatalf(string, ...any) }, g *graph.Graph, mu []float64, nodes []int32) {
+	sum := 0.0
+	for e, m := range mu {
+		_, hasU := slices.BinarySearch(nodes, g.U(int32(e)))
+		_, hasV := slices.BinarySearch(nodes, g.V(int32(e)))
+		if hasU && hasV {
+			sum += m
+		}
+	}
+	if sum <= float64(len(nodes)-1)+spanning.Tolerance {
+		t.Fatalf("the edges among %v sum to %v only", nodes, sum)
+	}
+}
+
+func constant(g *graph.Graph, value float64) []float64 {
+	return slices.Repeat([]float64{value}, g.NumEdges())
+}
+
+// even returns the same number for every edge, with the sum of a spanning tree.
+func even(g *graph.Graph) []float64 {
+	return constant(g, float64(g.NumNodes()-1)/float64(g.NumEdges()))
+}
+
+// barbell returns two complete graphs on n nodes joined by a path.
+func barbell(n, path int32) *graph.Graph {
+	var u, v []int32
+	for _, offset := range []int32{0, n + path} {
+		for s := range n {
+			for t := range s {
+				u, v = append(u, offset+t), append(v, offset+s)
+			}
+		}
+	}
+	for s := n - 1; s < n+path; s++ {
+		u, v = append(u, s), append(v, s+1)
+	}
+	return must(graph.FromEdges(int(2*n+path), u, v))
+}
+
+func TestForestPolytopeOfKnownGraphs(t *testing.T) {
+	grid := must(graph.Grid(150, 150, graph.GridOptions{}))
+	scaleFree := must(gen.BarabasiAlbert(5000, 2, source(1)))
+	bells := barbell(6, 20)
+	tests := []struct {
+		name string
+		g    *graph.Graph
+		mu   []float64
+		want spanning.Status
+	}{
+		{"grid, forests", grid, spanning.Cover(grid, source(1), 10, false).Appearance(), spanning.Inside},
+		{"grid, even", grid, even(grid), spanning.Inside},
+		{"grid, just too much", grid, constant(grid, 0.5034), spanning.Outside},
+		{"scale-free, forests", scaleFree, spanning.Cover(scaleFree, source(1), 10, false).Appearance(), spanning.Inside},
+		{"scale-free, uniform forest", scaleFree, indicator(scaleFree, spanning.UniformForest(scaleFree, source(1))), spanning.Inside},
+		{"two dense parts, even", bells, even(bells), spanning.Outside},
+		{"two dense parts, forests", bells, spanning.Cover(bells, source(1), 10, false).Appearance(), spanning.Inside},
+		{"no edges", must(graph.FromEdges(3, nil, nil)), nil, spanning.Inside},
+		{"nothing", &graph.Graph{}, nil, spanning.Inside},
+	}
+	for _, test := range tests {
+		verdict := spanning.CheckForestPolytope(test.g, test.mu)
+		if verdict.Status != test.want {
+			t.Errorf("%s: %v %s, want %v", test.name, verdict.Status, verdict.Reason, test.want)
+		} else if test.want == spanning.Outside {
+			checkViolated(t, test.g, test.mu, verdict.Nodes)
+		}
+	}
+}
+
+func indicator(g *graph.Graph, edges []int32) []float64 {
+	mu := make([]float64, g.NumEdges())
+	for _, e := range edges {
+		mu[e] = 1
+	}
+	return mu
+}
+
+func TestForestPolytopeSingleEdges(t *testing.T) {
+	g := must(gen.Chain(3))
+	tests := []struct {
+		mu     []float64
+		nodes  []int32
+		reason string
+	}{
+		{[]float64{0.5, -0.25}, nil, "edge 1 (1, 2) has edge appearance -0.25, want 0 to 1"},
+		{[]float64{math.NaN(), 0}, nil, "edge 0 (0, 1) has edge appearance NaN, want 0 to 1"},
+		{[]float64{0.5, 1.25}, []int32{1, 2}, "the edges among 2 nodes have edge appearances that sum to 1.25, want at most 1 (over by 0.25)"},
+		{[]float64{0.5, math.Inf(1)}, []int32{1, 2}, "the edges among 2 nodes have edge appearances that sum to +Inf, want at most 1 (over by +Inf)"},
+	}
+	for _, test := range tests {
+		verdict := spanning.CheckForestPolytope(g, test.mu)
+		if verdict.Status != spanning.Outside || !slices.Equal(verdict.Nodes, test.nodes) || verdict.Reason != test.reason {
+			t.Errorf("%v: got %+v, want nodes %v and the reason %q", test.mu, verdict, test.nodes, test.reason)
+		}
+	}
+	if verdict := spanning.CheckForestPolytope(g, []float64{1 + 1e-12, -1e-12}); verdict.Status != spanning.Inside {
+		t.Errorf("rounding errors are not forgiven: %+v", verdict)
+	}
+}
+
+func TestCanShiftAgainstAllSubsets(t *testing.T) {
+	can := 0
+	rapid.Check(t, func(t *rapid.T) {
+		g := drawGraph(t, 8)
+		unit := rapid.SampledFrom([]float64{1, 0.1, 1e6, 1e-6}).Draw(t, "unit")
+		supply, capacity := make([]float64, g.NumEdges()), make([]float64, g.NumNodes())
+		for e := range supply {
+			supply[e] = unit * float64(rapid.IntRange(0, 4).Draw(t, "supply"))
+		}
+		slack := rapid.IntRange(0, 8).Draw(t, "slack")
+		for s := range capacity {
+			capacity[s] = unit * float64(rapid.IntRange(0, g.Degree(int32(s))+slack).Draw(t, "capacity"))
+		}
+		want := true
+		insideSums(g, supply, func(set uint, _ int, sum float64) {
+			for s, c := range capacity {
+				sum -= float64(set>>s&1) * c
+			}
+			want = want && sum <= 1e-3*unit
+		})
+		if want {
+			can++
+		}
+		if got := spanning.CanShift(g, supply, capacity); got != want {
+			t.Fatalf("supply %v, capacity %v: got %v, want %v", supply, capacity, got, want)
+		}
+	})
+	if can == 0 {
+		t.Error("no case could be shifted: the test is void")
+	}
+}
+
+// TestCanShiftSettlesConvexity: tree-reweighted counting numbers have ρ_s = 1
+// and are concave for μ in the polytope; c = 1 everywhere always is; Bethe
+// numbers have ρ_s = 1 and c_uv = 1, which works up to one cycle per component.
+func TestCanShiftSettlesConvexity(t *testing.T) {
+	grid := must(graph.Grid(100, 100, graph.GridOptions{}))
+	cycle := must(graph.FromEdges(4, []int32{0, 1, 2, 3}, []int32{1, 2, 3, 0}))
+	ones := func(g *graph.Graph) []float64 { return slices.Repeat([]float64{1}, g.NumNodes()) }
+	convex := ones(grid)
+	for s := range convex {
+		convex[s] += float64(grid.Degree(int32(s)))
+	}
+	tests := []struct {
+		name             string
+		g                *graph.Graph
+		supply, capacity []float64
+		want             bool
+	}{
+		{"trw", grid, spanning.Cover(grid, source(1), 10, false).Appearance(), ones(grid), true},
+		{"convex", grid, constant(grid, 1), convex, true},
+		{"bethe on a grid", grid, constant(grid, 1), ones(grid), false},
+		{"bethe on a cycle", cycle, constant(cycle, 1), ones(cycle), true},
+		{"unlimited", cycle, constant(cycle, 1), []float64{math.Inf(1), 0, math.Inf(1), 0}, true},
+		{"negative capacity", cycle, constant(cycle, 0), []float64{0, 0, -1, 0}, false},
+		{"negative supply", cycle, []float64{1, 1, -1, 1}, ones(cycle), false},
+		{"infinite supply", cycle, constant(cycle, math.Inf(1)), ones(cycle), false},
+		{"no number", cycle, constant(cycle, 1), []float64{1, 1, 1, math.NaN()}, false},
+		{"nothing", &graph.Graph{}, nil, nil, true},
+	}
+	for _, test := range tests {
+		if got := spanning.CanShift(test.g, test.supply, test.capacity); got != test.want {
+			t.Errorf("%s: got %v, want %v", test.name, got, test.want)
+		}
+	}
+}
+
+func TestWrongLengthsPanic(t *testing.T) {
+	g := must(gen.Chain(3))
+	for name, call := range map[string]func(){
+		"appearance": func() { spanning.CheckForestPolytope(g, []float64{1}) },
+		"supply":     func() { spanning.CanShift(g, []float64{1}, []float64{1, 1, 1}) },
+		"capacity":   func() { spanning.CanShift(g, []float64{1, 1}, []float64{1}) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s of the wrong length: no panic", name)
+				}
+			}()
+			call()
+		}()
+	}
+}
+
+func BenchmarkCover(b *testing.B) {
+	for name, g := range map[string]*graph.Graph{
+		"grid1000":     must(graph.Grid(1000, 1000, graph.GridOptions{})),
+		"scalefree1e6": must(gen.BarabasiAlbert(1000000, 2, source(1))),
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				spanning.Cover(g, source(1), 10, false)
+			}
+		})
+	}
+}
+
+func BenchmarkUniformForest(b *testing.B) {
+	g := must(graph.Grid(300, 300, graph.GridOptions{}))
+	for b.Loop() {
+		spanning.UniformForest(g, source(1))
+	}
+}
+
+func BenchmarkCheckForestPolytope(b *testing.B) {
+	grid := must(graph.Grid(240, 320, graph.GridOptions{}))
+	scaleFree := must(gen.BarabasiAlbert(20000, 2, source(1)))
+	for _, test := range []struct {
+		name string
+		g    *graph.Graph
+		mu   []float64
+	}{
+		{"grid240x320/forests", grid, spanning.Cover(grid, source(1), 10, false).Appearance()},
+		{"grid240x320/even", grid, even(grid)},
+		{"scalefree20000/forests", scaleFree, spanning.Cover(scaleFree, source(1), 10, false).Appearance()},
+	} {
+		b.Run(test.name, func(b *testing.B) {
+			for b.Loop() {
+				spanning.CheckForestPolytope(test.g, test.mu)
+			}
+		})
+	}
+}
+
+func BenchmarkCanShift(b *testing.B) {
+	g := must(graph.Grid(240, 320, graph.GridOptions{}))
+	mu, capacity := even(g), slices.Repeat([]float64{1}, g.NumNodes())
+	for b.Loop() {
+		spanning.CanShift(g, mu, capacity)
+	}
+}

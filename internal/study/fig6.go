@@ -1,0 +1,226 @@
+package study
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"image"
+	_ "image/jpeg" // photographs
+	_ "image/png"  // photographs
+	"os"
+	"slices"
+
+	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/figure"
+	"github.com/blockbp/blockbp/internal/partition"
+	"github.com/blockbp/blockbp/internal/runfolder"
+	"github.com/blockbp/blockbp/learn"
+)
+
+// Segmentation is a model of images, trained and judged.
+type Segmentation struct {
+	TrainImages int `json:"train_images"`
+	TestImages  int `json:"test_images"`
+	// Status and Reason say how training ended, after Passes and Seconds.
+	Status  learn.Status `json:"status"`
+	Reason  string       `json:"reason"`
+	Passes  float64      `json:"passes"`
+	Seconds float64      `json:"seconds"`
+	// Accuracy is the share of labelled test pixels that are right, and Unsettled the
+	// number of test images whose inference did not converge.
+	Accuracy  runfolder.Float `json:"accuracy"`
+	Pixels    int64           `json:"pixels"`
+	Unsettled int             `json:"not_converged"`
+	Classes   []string        `json:"classes"`
+	Samples   []sampleImage   `json:"samples,omitempty"`
+}
+
+// sampleImage is a test image with its prediction.
+type sampleImage struct {
+	ID         string `json:"id"`
+	Path       string `json:"path"`
+	Width      int    `json:"width"`
+	Height     int    `json:"height"`
+	Truth      []int  `json:"truth"`
+	Prediction []int  `json:"prediction"`
+}
+
+// segmentationPlan says what is trained and judged.
+type segmentationPlan struct {
+	Images   imagePlan `json:"images"`
+	TestList string    `json:"test_list"`
+	Test     int       `json:"test"` // images
+	Passes   float64   `json:"passes"`
+	// Tolerance is that of the gradient's norm, relative to the start, at which training
+	// counts as converged.
+	Tolerance float64 `json:"tolerance"`
+}
+
+// labelTolerance and labelSweeps end the inference for labels; where it was cut short
+// the results say so (not_converged).
+const (
+	labelTolerance = 1e-4
+	labelSweeps    = 200
+)
+
+// trainTolerance is ten times learn's default, for which photographs take many more
+// passes.
+const trainTolerance = 1e-4
+
+// paperAccuracy is that of the paper with FCN-32 features, in percent, and
+// samplesDrawn how many test images are drawn.
+const (
+	paperAccuracy = 80.4
+	samplesDrawn  = 4
+)
+
+// fig6 is segmentation with the trained model.
+func fig6() *Study {
+	return &Study{
+		Name: "fig6", Title: "Segmentation of test images",
+		Paper:     "80.4 % of the pixels of 20 test images are labelled right, with features of an FCN-32 network.",
+		needsData: true,
+		parts:     func(s Settings) []part { return []part{segmentationPart(s)} },
+		conclude: func(s Settings, r results) (*Findings, error) {
+			x, err := result[Segmentation](r, segmentationPart(s))
+			if err != nil {
+				return nil, err
+			}
+			f := &Findings{Notes: []string{x.note()}}
+			f.Claims = []Claim{{
+				Name: "fig6: accuracy", Paper: fmt.Sprintf("%.1f %% of pixels, with FCN-32 features", paperAccuracy), Scale: s.Scale, Held: 100*x.Accuracy >= paperAccuracy,
+				Measured: fmt.Sprintf("%.1f %% of %d labelled pixels of %d images, with the features given", 100*x.Accuracy, x.Pixels, x.TestImages),
+			}}
+			panel, err := x.panel()
+			if err != nil {
+				return nil, err
+			}
+			f.Pictures = []Picture{{"samples", "Photograph, truth and prediction.", panel}}
+			x.Samples = nil // they are in the picture
+			f.Data = x
+			return f, nil
+		},
+	}
+}
+
+// note says how the model was trained, and what the claim leaves out.
+func (x *Segmentation) note() string {
+	how := "converged"
+	if x.Status != learn.Converged {
+		how = "was stopped, not converged,"
+	}
+	text := fmt.Sprintf("Learning from %d images by BBPL with automatic steps %s after %.0f message passes, %.0f s (%s). Features are those given, not the paper's FCN-32, so that accuracies compare only roughly.", x.TrainImages, how, x.Passes, x.Seconds, x.Reason)
+	if x.Unsettled > 0 {
+		text += fmt.Sprintf(" Inference did not converge on %d of the %d test images.", x.Unsettled, x.TestImages)
+	}
+	return text
+}
+
+func segmentationPart(s Settings) part {
+	x := s.sizes()
+	plan := segmentationPlan{Images: s.imagePlan(), TestList: testList, Test: x.testImages, Passes: x.trainPasses, Tolerance: trainTolerance}
+	const secondsPerPass = 0.03 // of an image
+	return part{
+		name: "segmentation", plan: plan, seconds: secondsPerPass * x.trainPasses * float64(x.images),
+		measure: func(ctx context.Context, lab *lab) (any, error) { return plan.measure(ctx, lab.threads) },
+	}
+}
+
+func (p segmentationPlan) measure(ctx context.Context, threads int) (*Segmentation, error) {
+	train, err := openImages(p.Images.Data, p.Images.Features, p.Images.List, p.Images.Images, nil)
+	if err != nil {
+		return nil, err
+	}
+	test, err := openImages(p.Images.Data, p.Images.Features, p.TestList, p.Test, train)
+	if err != nil {
+		return nil, err
+	}
+	a, err := newAlbum(train.Instances, train.Schema, p.Images.L2, threads)
+	if err != nil {
+		return nil, err
+	}
+	r, err := learn.Fit(ctx, a.problem, learn.Settings{
+		Method: learn.BBPL, Threads: threads, MaxPasses: p.Passes, RelativeTolerance: p.Tolerance,
+		Partition: func(in *crf.Instance) (*partition.Partition, error) { return a.blocks[in], nil },
+	})
+	if err != nil {
+		return nil, err
+	}
+	if r.Status == learn.Interrupted {
+		return nil, context.Cause(ctx)
+	}
+	x := &Segmentation{
+		TrainImages: len(train.Instances), TestImages: len(test.Instances), Status: r.Status, Reason: r.Reason, Passes: r.Passes, Seconds: r.Seconds,
+		Classes: r.Model.Schema.NodeTypes[0].States,
+	}
+	return x, x.judge(ctx, r.Model, test)
+}
+
+// judge predicts the test images, by the inference that was learnt with.
+func (x *Segmentation) judge(ctx context.Context, model *crf.Model, test *dataset.Set) error {
+	predictor := &infer.Predictor{
+		Model: model, Limits: bp.Limits{Tolerance: labelTolerance, MaxSweeps: labelSweeps},
+		Counting: func(in *crf.Instance) (*counting.Numbers, error) { return counting.Convex(in.Graph), nil }, // as in learning
+	}
+	score := infer.NewScore(len(x.Classes))
+	for i, in := range test.Instances {
+		beliefs, err := predictor.Predict(ctx, in, nil)
+		if err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if !beliefs.Outcome.Converged {
+			x.Unsettled++
+		}
+		truth := in.Samples()[0]
+		score.Add(beliefs, truth, nil)
+		if i < samplesDrawn {
+			source := test.Images[i]
+			x.Samples = append(x.Samples, sampleImage{source.ID, source.Path, source.Width, source.Height, toInts(truth), toInts(beliefs.Labels)})
+		}
+	}
+	x.Accuracy, x.Pixels = runfolder.Float(score.Accuracy()), score.Count()
+	return nil
+}
+
+func toInts(labels []int32) []int {
+	all := make([]int, len(labels))
+	for i, y := range labels {
+		all[i] = int(y)
+	}
+	return all
+}
+
+// regions are the classes of the Stanford Background data set, in the order of the
+// numbers in its labels.
+var regions = []string{"sky", "tree", "road", "grass", "water", "building", "mountain", "foreground"}
+
+// names are those of the classes: the data set's own where the data have numbers only.
+func (x *Segmentation) names() []string {
+	numbers := crf.NumberedStates(len(regions))
+	if slices.Equal(x.Classes, numbers) {
+		return regions
+	}
+	return x.Classes
+}
+
+// panel draws the samples; photographs that are gone are left out.
+func (x *Segmentation) panel() (figure.Panel, error) {
+	p := figure.Panel{Title: "Test images", Names: x.names()}
+	for _, s := range x.Samples {
+		row := figure.PanelRow{Title: s.ID, Truth: s.Truth, Prediction: s.Prediction, W: s.Width, H: s.Height}
+		if text, err := os.ReadFile(s.Path); err == nil {
+			if row.Photo, _, err = image.Decode(bytes.NewReader(text)); err != nil {
+				return p, fmt.Errorf("%s: %w", s.Path, err)
+			}
+		}
+		p.Rows = append(p.Rows, row)
+	}
+	return p, nil
+}

@@ -1,0 +1,160 @@
+package study
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/partition"
+	"github.com/blockbp/blockbp/learn"
+)
+
+// follower is the paper's Algorithm 2 on a small model, written out: learn.Fit keeps
+// no pairwise beliefs, and theorem 1 is about all of τ_t. A test holds its weights
+// against learn.Fit.
+type follower struct {
+	problem     learn.Problem
+	in          *crf.Instance
+	model       *crf.Model // weights θ_t
+	net         *bp.Net
+	part, whole *partition.Partition
+	space       bp.Workspace
+	// state is that of the blocks, exact that of full inference at every θ_t.
+	state, exact *bp.State
+	adjoint      *crf.Adjoint
+	tau, star    []float64 // τ_t and τ*_t: nodes, then edges
+	nodeAt       []int
+	edgeAt       []int
+	data         []float64 // [weights] w̄
+	gradient     []float64
+}
+
+const (
+	// followTolerance is the residual of every inference here, so small that rounding
+	// is all that is left.
+	followTolerance = 1e-13
+	followSweeps    = 2000
+)
+
+func newFollower(p learn.Problem, part *partition.Partition) (*follower, error) {
+	in := p.Data[0]
+	f := &follower{problem: p, in: in, model: p.Model.Clone(), part: part, whole: partition.Whole(in.Graph), adjoint: crf.NewAdjoint(p.Model)}
+	var err error
+	if f.net, err = bp.NewNet(in.Graph, in.Cards(), counting.Convex(in.Graph), nil); err != nil {
+		return nil, err
+	}
+	f.state, f.exact = bp.NewState(f.net), bp.NewState(f.net)
+	size, largest := 0, 0
+	for s := range in.Graph.NumNodes() {
+		f.nodeAt = append(f.nodeAt, size)
+		size += in.States(int32(s))
+	}
+	f.nodeAt = append(f.nodeAt, size)
+	for e := range in.Graph.NumEdges() {
+		f.edgeAt = append(f.edgeAt, size)
+		states := f.model.Layout.Edge[in.EdgeType(int32(e))].States
+		largest = max(largest, states)
+		size += states
+	}
+	f.edgeAt = append(f.edgeAt, size)
+	f.tau, f.star = make([]float64, size), make([]float64, size)
+	f.data, f.gradient = make([]float64, len(f.model.Weights)), make([]float64, len(f.model.Weights))
+	samples := in.Samples()
+	for _, labels := range samples {
+		crf.AddStatistics(f.data, f.model, f.adjoint, in, labels, 1/float64(len(samples)), make([]float64, largest))
+	}
+	// Before the first iteration the beliefs are those of θ_0.
+	if err := f.infer(f.tau, f.state, &f.whole.Blocks[0]); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// infer iterates a block to convergence at the current weights and writes its
+// beliefs in their places in tau.
+func (f *follower) infer(tau []float64, state *bp.State, block *partition.Block) error {
+	f.model.Ground(&f.space.Potentials, f.in, block)
+	if err := f.space.Prepare(f.net, block); err != nil {
+		return err
+	}
+	if _, err := f.space.Iterate(context.Background(), f.net, state, block, bp.Limits{Tolerance: followTolerance, MaxSweeps: followSweeps}); err != nil {
+		return err
+	}
+	for p, s := range block.Nodes {
+		f.space.NodeBelief(tau[f.nodeAt[s]:f.nodeAt[s+1]], f.net, state, block, p)
+	}
+	for q, e := range block.Edges {
+		if _, err := f.space.EdgeBelief(tau[f.edgeAt[e]:f.edgeAt[e+1]], f.net, state, block, q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// aggregate sets the gradient (9), M τ − w̄ + l2 θ.
+func (f *follower) aggregate() {
+	for i, w := range f.model.Weights {
+		f.gradient[i] = f.problem.L2*w - f.data[i]
+	}
+	scatter := func(span *crf.Span, row int) []float64 {
+		if span.Untied {
+			return f.gradient[span.At+row*span.Copy():][:span.Copy()]
+		}
+		return f.gradient[span.At:][:span.Len]
+	}
+	for s := range f.in.Graph.NumNodes() {
+		span := &f.model.Layout.Node[f.in.NodeType(int32(s))]
+		f.adjoint.ScatterNode(scatter(span, f.in.NodeRow(int32(s))), f.in, int32(s), f.tau[f.nodeAt[s]:f.nodeAt[s+1]])
+	}
+	for e := range f.in.Graph.NumEdges() {
+		span := &f.model.Layout.Edge[f.in.EdgeType(int32(e))]
+		f.adjoint.ScatterEdge(scatter(span, f.in.EdgeRow(int32(e))), f.in, int32(e), f.tau[f.edgeAt[e]:f.edgeAt[e+1]])
+	}
+}
+
+// Moment is what theorem 1 speaks of, at one iteration.
+type Moment struct {
+	Theta float64 `json:"theta"` // ‖θ_t − θ*‖
+	Tau   float64 `json:"tau"`   // ‖τ_t − τ*_t‖
+	// Before is ‖τ_{t−1} − τ*_t‖, so that 1 − Tau/Before is the contraction c of
+	// Assumption 1.
+	Before float64 `json:"before"`
+}
+
+// contraction returns c, and false where τ was exact to within rounding before, so
+// that there was nothing to contract.
+func (m Moment) contraction() (c float64, ok bool) {
+	const rounding = 1e-9
+	return 1 - m.Tau/m.Before, m.Before > rounding
+}
+
+// follow makes so many iterations with a step on ∇L, in cyclic order, from
+// zero weights.
+func (f *follower) follow(ctx context.Context, star []float64, step float64, iterations int) ([]Moment, error) {
+	moments := make([]Moment, 0, iterations)
+	for t := range iterations {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err := f.infer(f.star, f.exact, &f.whole.Blocks[0]); err != nil {
+			return nil, fmt.Errorf("full inference at iteration %d: %w", t, err)
+		}
+		m := Moment{Theta: floats.Distance(f.model.Weights, star, 2), Before: floats.Distance(f.tau, f.star, 2)}
+		if err := f.infer(f.tau, f.state, &f.part.Blocks[t%len(f.part.Blocks)]); err != nil {
+			return nil, fmt.Errorf("block inference at iteration %d: %w", t, err)
+		}
+		m.Tau = floats.Distance(f.tau, f.star, 2)
+		moments = append(moments, m)
+		f.aggregate()
+		floats.AddScaled(f.model.Weights, -step, f.gradient)
+		if !(m.Theta < math.MaxFloat64) {
+			return nil, fmt.Errorf("the weights became %v at iteration %d: the step %.3g is too large", m.Theta, t, step)
+		}
+	}
+	return moments, nil
+}

@@ -1,0 +1,285 @@
+package study
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/partition"
+	"github.com/blockbp/blockbp/internal/runfolder"
+	"github.com/blockbp/blockbp/internal/synthetic"
+	"github.com/blockbp/blockbp/learn"
+)
+
+// Method is one way to learn, as the figures name it.
+type Method struct {
+	Name   string       `json:"name"`
+	Method learn.Method `json:"method"`
+	// Blocks is D, for BBPL.
+	Blocks int `json:"blocks,omitempty"`
+	// Sweeps bounds the sweeps of an iteration and Tolerance is the residual at which
+	// its inference counts as converged; see learn.Settings.
+	Sweeps    int         `json:"inner_sweeps"`
+	Tolerance float64     `json:"inner_tolerance"`
+	Order     learn.Order `json:"order,omitempty"`
+	// LBFGS replaces fixed steps by those of gonum's L-BFGS, and Auto by automatic
+	// ones.
+	LBFGS bool `json:"lbfgs,omitempty"`
+	Auto  bool `json:"auto,omitempty"`
+}
+
+// Names of the methods.
+const (
+	nameFull   = "full BP"
+	nameInner  = "inner-dual"
+	nameBBPL   = "BBPL"
+	nameLBFGS  = "L-BFGS"
+	namePseudo = "pseudo-likelihood"
+	nameRandom = "BBPL, random order"
+	// nameCommon is appended to the name of a method that runs at the common step.
+	nameCommon = " (common step)"
+)
+
+const (
+	// toConvergence is the limit on sweeps of an inference that is meant to converge,
+	// the one of the authors' code.
+	toConvergence = 300
+	// innerTolerance is when it has, for full BP and BBPL alike: the weights move
+	// messages by more than that in an iteration, so that a smaller one costs sweeps
+	// and saves no iterations. The study "choices" measures smaller ones.
+	innerTolerance = 1e-3
+	// neverTolerance makes k sweeps mean k.
+	neverTolerance = 1e-12
+	// lbfgsTolerance is that of the inference behind L-BFGS, whose line search
+	// compares objectives.
+	lbfgsTolerance = 1e-7
+	// paperBlocks is D of the paper's convergence figures.
+	paperBlocks = 20
+)
+
+func fullBP() Method {
+	return Method{Name: nameFull, Method: learn.Full, Sweeps: toConvergence, Tolerance: innerTolerance}
+}
+
+func innerDual() Method {
+	return Method{Name: nameInner, Method: learn.InnerDual, Sweeps: 1, Tolerance: innerTolerance}
+}
+
+func bbpl(blocks int) Method {
+	return Method{Name: nameBBPL, Method: learn.BBPL, Blocks: blocks, Sweeps: toConvergence, Tolerance: innerTolerance}
+}
+
+func lbfgs() Method {
+	return Method{Name: nameLBFGS, Method: learn.Full, Sweeps: 1000, Tolerance: lbfgsTolerance, LBFGS: true}
+}
+
+// paperMethods are the three that the paper compares.
+func paperMethods() []Method { return []Method{fullBP(), innerDual(), bbpl(paperBlocks)} }
+
+// variants are BBPL in random order and, the paper's future work, with k sweeps
+// per visit.
+func variants() []Method {
+	random := bbpl(paperBlocks)
+	random.Name, random.Order = nameRandom, learn.Random
+	all := []Method{random}
+	for _, k := range []int{1, 2, 5} {
+		m := bbpl(paperBlocks)
+		m.Name, m.Sweeps, m.Tolerance = fmt.Sprintf("BBPL, k = %d", k), k, neverTolerance
+		all = append(all, m)
+	}
+	return all
+}
+
+// gradientCost is what a gradient pass, with the grounding and the exponentials
+// that go with it, is taken to cost in message passes where a single number is
+// needed to choose a step by: about what both take on machines with vector units.
+// Figures show the two apart.
+const gradientCost = 2
+
+// work is the single number.
+func work(passes, gradients float64) float64 { return passes + gradientCost*gradients }
+
+// Distances at which a run is looked at: levelsPerDecade to each power of ten,
+// from 1 downward.
+const levelsPerDecade = 6
+
+// levelDistance returns ‖θ−θ*‖/‖θ*‖ of level j.
+func levelDistance(j int) float64 { return math.Pow(10, -float64(j)/levelsPerDecade) }
+
+// Level is the first iteration of a run within a distance of the optimum.
+type Level struct {
+	Distance   float64 `json:"distance"`
+	Iterations int     `json:"iterations"`
+	// Passes and Gradients count message work and gradients, with their grounding,
+	// in whole networks.
+	Passes    float64 `json:"passes"`
+	Gradients float64 `json:"gradient_passes"`
+	// Seconds are those of the study's clock: see stopwatch.
+	Seconds float64 `json:"seconds"`
+	// Objective is the exact L there; NaN where it was not computed.
+	Objective runfolder.Float `json:"objective"`
+
+	theta []float64
+}
+
+// Trace is how one run went.
+type Trace struct {
+	Name string  `json:"name"`
+	Step float64 `json:"step"` // fixed step; 0 for L-BFGS
+	// Levels are those that the run reached, one after the other.
+	Levels     []Level `json:"levels"`
+	Iterations int     `json:"iterations"`
+	Passes     float64 `json:"passes"`
+	Gradients  float64 `json:"gradient_passes"`
+	Seconds    float64 `json:"seconds"`
+	Distance   float64 `json:"distance"` // at the end
+	// Diverged says how a run went wrong, if it did.
+	Diverged string `json:"diverged,omitempty"`
+}
+
+// at returns the level of a distance, which must be a power of ten; ok is false if
+// the run did not reach it.
+func (t *Trace) at(distance float64) (l Level, ok bool) {
+	for _, l := range t.Levels {
+		if l.Distance <= distance*(1+1e-9) {
+			return l, true
+		}
+	}
+	return Level{}, false
+}
+
+// limits end a run.
+type limits struct {
+	distance float64 // reached
+	work     float64 // spent
+	seconds  float64 // spent; 0: no limit
+	stall    float64 // gradient passes since the distance was twice as large; 0: no limit
+	ended    bool    // a step of length 0 was made: how L-BFGS says that it has ended
+	alone    bool    // no other run is made meanwhile: see stopwatch
+	guarded  bool    // steps go back by themselves where they went too far
+}
+
+// tooFar is the distance, relative to that of the start, from which a run is given
+// up: one that comes back from there is not the fastest.
+const tooFar = 3
+
+// runner is one run on its way.
+type runner struct {
+	trace  *Trace
+	star   []float64
+	limits limits
+	share  []float64 // [blocks] part of a gradient pass that a visit is
+	keep   bool      // thetas of levels
+	first  float64   // distance of the start
+	// half is the distance at which the run goes on, and since the gradient passes
+	// when that was set.
+	half, since float64
+	watch       stopwatch
+	end         context.CancelFunc
+}
+
+// run learns with a method until the limits. A run that diverges is a trace that
+// says so.
+func (b *bench) run(ctx context.Context, m Method, step learn.StepRule, star []float64, lim limits, keep bool) (*Trace, error) {
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r := &runner{trace: &Trace{Name: m.Name}, star: star, limits: lim, keep: keep, end: cancel, first: 1, half: 0.5, watch: stopwatch{alone: lim.alone}}
+	if fixed, ok := step.(*learn.Fixed); ok {
+		r.trace.Step = fixed.Alpha
+	}
+	settings := learn.Settings{
+		Method: m.Method, InnerSweeps: m.Sweeps, InnerTolerance: m.Tolerance, Order: m.Order, Seed: b.spec.Seed,
+		// The runner decides when to stop: no claim of convergence, no checks.
+		GradientTolerance: math.SmallestNonzeroFloat64, MaxPasses: math.MaxFloat64,
+		Recorder: learn.RecorderFunc(r.record),
+	}
+	if m.Method == learn.InnerDual {
+		settings.InnerSweeps = 0
+	}
+	r.share = []float64{1}
+	if m.Method == learn.BBPL {
+		part, err := b.blocks(m.Blocks)
+		if err != nil {
+			return nil, err
+		}
+		settings.Partition = func(*crf.Instance) (*partition.Partition, error) { return part, nil }
+		r.share = gradientShares(part)
+	}
+	r.trace.Gradients = lap(r.share) // of the weights that the run starts with
+	settings.Step = r.watch.on(step)
+	_, err := learn.Fit(inner, b.problem, settings)
+	var diverged *learn.DivergedError
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case errors.As(err, &diverged):
+		r.trace.Diverged = diverged.Error()
+	case err != nil:
+		return nil, fmt.Errorf("%s on %s: %w", m.Name, b.spec.Name(), err)
+	}
+	return r.trace, nil
+}
+
+// gradientShares returns what part of a gradient over whole networks the visit of each
+// block is, where all are cut into as many: learn counts it so, but tells at the end of
+// a run only. An edge between two blocks is computed in both, so that together they are
+// more than one.
+func gradientShares(parts ...*partition.Partition) []float64 {
+	shares := make([]float64, len(parts[0].Blocks))
+	whole := 0
+	for _, p := range parts {
+		whole += p.Elements()
+		for i := range p.Blocks {
+			shares[i] += float64(p.Blocks[i].Elements())
+		}
+	}
+	for i := range shares {
+		shares[i] /= float64(whole)
+	}
+	return shares
+}
+
+// lap returns how many gradients of the whole network a visit of all blocks is.
+func lap(shares []float64) (sum float64) {
+	for _, x := range shares {
+		sum += x
+	}
+	return sum
+}
+
+// record implements learn.Recorder.
+func (r *runner) record(e learn.Event) error {
+	if e.Check {
+		return nil
+	}
+	seconds := r.watch.pause()
+	defer r.watch.goOn()
+	t := r.trace
+	t.Iterations, t.Passes, t.Seconds = e.Iteration, e.Pass, seconds
+	t.Gradients += r.share[e.Block]
+	t.Distance = synthetic.RelativeDistance(e.Theta, r.star)
+	for j := len(t.Levels); t.Distance <= levelDistance(j); j++ {
+		l := Level{Distance: levelDistance(j), Iterations: t.Iterations, Passes: t.Passes, Gradients: t.Gradients, Seconds: t.Seconds, Objective: runfolder.Float(math.NaN())}
+		if r.keep {
+			l.theta = append([]float64(nil), e.Theta...)
+		}
+		t.Levels = append(t.Levels, l)
+		if j > 100*levelsPerDecade {
+			break // the optimum itself
+		}
+	}
+	if t.Distance <= r.half {
+		r.half, r.since = t.Distance/2, t.Gradients
+	}
+	switch {
+	case r.limits.ended && e.Step == 0, t.Distance <= r.limits.distance*(1+1e-9), r.limits.stall > 0 && t.Gradients-r.since > r.limits.stall, work(t.Passes, t.Gradients) > r.limits.work,
+		r.limits.seconds > 0 && t.Seconds > r.limits.seconds:
+		r.end()
+	case !r.limits.guarded && !(t.Distance <= tooFar*r.first):
+		t.Diverged = fmt.Sprintf("‖θ−θ*‖ grew to %.3g times that of the start by iteration %d", t.Distance, e.Iteration)
+		r.end()
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+package study
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+
+	"github.com/blockbp/blockbp/internal/runfolder"
+	"github.com/blockbp/blockbp/learn"
+)
+
+// optimumTolerance is the norm of ∇L that θ* is solved to. Rounding leaves about
+// 1e-13 of the norm of the data's statistics, which is more than this on networks
+// of tens of thousands of nodes; learn.Fit then stops at that, and GradientNorm
+// says so.
+const optimumTolerance = 1e-10
+
+// Optimum is θ* of a problem.
+type Optimum struct {
+	Objective    float64   `json:"objective"`
+	GradientNorm float64   `json:"grad_norm"`
+	Passes       float64   `json:"passes"`
+	Weights      []float64 `json:"weights"`
+}
+
+// optimumFolder is where optima are kept in the output folder, by the hash of
+// their problem.
+const optimumFolder = "optima"
+
+// optimum returns θ*, from the folder where it was solved before.
+func (b *bench) optimum(ctx context.Context, run *runfolder.Run) (*Optimum, error) {
+	name := path.Join(optimumFolder, b.key+".json")
+	if o, err := readOptimum(run.Path(name), len(b.problem.Model.Weights)); err != nil || o != nil {
+		return o, err
+	}
+	r, err := learn.Fit(ctx, b.problem, learn.Settings{Method: learn.InnerDual, GradientTolerance: optimumTolerance})
+	if err != nil {
+		return nil, fmt.Errorf("solving for θ* of %s, seed %d: %w", b.spec.Name(), b.spec.Seed, err)
+	}
+	if r.Status == learn.Interrupted {
+		return nil, context.Cause(ctx)
+	}
+	if r.Status != learn.Converged {
+		return nil, fmt.Errorf("θ* of %s, seed %d, was not reached: %s", b.spec.Name(), b.spec.Seed, r.Reason)
+	}
+	o := &Optimum{Objective: r.Objective, GradientNorm: r.GradientNorm, Passes: r.Passes, Weights: r.Model.Weights}
+	return o, run.WriteJSON(name, o)
+}
+
+// readOptimum returns nil where there is none, or none that can be used.
+func readOptimum(name string, weights int) (*Optimum, error) {
+	text, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var o Optimum
+	if json.Unmarshal(text, &o) != nil || len(o.Weights) != weights {
+		return nil, nil
+	}
+	return &o, nil
+}

@@ -1,0 +1,204 @@
+package study
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"path"
+
+	"github.com/blockbp/blockbp/internal/runfolder"
+	"github.com/blockbp/blockbp/learn"
+)
+
+// Search is how the fixed step of a method was found, or, for L-BFGS, the residual of
+// its inference.
+type Search struct {
+	Method string `json:"method"`
+	// Step is the best one, and Tolerance that of L-BFGS; 0 if none got there.
+	Step      float64 `json:"step"`
+	Tolerance float64 `json:"inner_tolerance,omitempty"`
+	Tried     []Try   `json:"tried"`
+}
+
+// Try is one step, or residual, of a search.
+type Try struct {
+	Step      float64 `json:"step"`
+	Tolerance float64 `json:"inner_tolerance,omitempty"`
+	// Work is that of the run to the tolerance; 0 where it did not get there,
+	// because it diverged or took more than the best step before it.
+	Work float64 `json:"work"`
+	// Diverged says that the step is too large.
+	Diverged bool `json:"diverged,omitempty"`
+}
+
+const (
+	// mostWork bounds the first run of a search, while none is known that gets there.
+	mostWork = 40000
+	// stallGradients is how many gradient passes a run may take to halve its distance
+	// before the search gives it up: steps that are a little too large neither get
+	// there nor diverge.
+	stallGradients = 150
+	// coarse is the stride of the search in half powers of two.
+	coarse = 2
+	// lowest and highest bound the grid, in half powers of two.
+	lowest, highest = -20, 20
+)
+
+// stepOf returns the i-th step of the grid, 2^(i/2).
+func stepOf(i int) float64 { return math.Exp2(float64(i) / 2) }
+
+// startStep is where a search begins, about where most of them end. It grows with the
+// network, beside which the regulariser gets smaller, and where there are blocks with
+// their share of it.
+func startStep(m Method, nodes int) int {
+	step := 12 * math.Pow(float64(nodes)/100, 0.25)
+	if m.Method == learn.BBPL {
+		step = 2 * math.Sqrt(float64(nodes)) / float64(m.Blocks)
+	}
+	return coarse * int(math.Round(math.Log2(step)))
+}
+
+// searchFolder is where searches are kept in the output folder, by a hash of what they
+// depend on: one takes minutes on a large network, and studies share them.
+const searchFolder = "searches"
+
+// keptSearch finds the setting of a method, or reads it where it was found before.
+func (b *bench) keptSearch(ctx context.Context, m Method, star []float64, distance float64, folder *runfolder.Run) (*Search, error) {
+	name := m.Name
+	m.Name = "" // what a figure calls it makes no difference
+	key := hashOf(struct {
+		Format   int     `json:"format"`
+		Problem  string  `json:"problem"`
+		Method   Method  `json:"method"`
+		Distance float64 `json:"distance"`
+	}{partFormat, b.key, m, distance})
+	m.Name = name
+	file := path.Join(searchFolder, key+".json")
+	if text, err := os.ReadFile(folder.Path(file)); err == nil {
+		var s Search
+		if json.Unmarshal(text, &s) == nil {
+			s.Method = name
+			return &s, nil
+		}
+	}
+	s, err := b.search(ctx, m, star, distance)
+	if err != nil || ctx.Err() != nil {
+		return s, errors.Join(err, ctx.Err())
+	}
+	return s, folder.WriteJSON(file, s)
+}
+
+// search finds the setting of a method.
+func (b *bench) search(ctx context.Context, m Method, star []float64, distance float64) (*Search, error) {
+	if m.LBFGS {
+		return b.bestTolerance(ctx, star, distance)
+	}
+	return b.bestStep(ctx, m, star, distance)
+}
+
+// bestStep looks for the fixed step with which a method gets within a distance of
+// the optimum with the least work. Every method is searched for in the same way:
+// on the grid of powers of two up and down from a start, as long as it gets better,
+// then at the two half powers beside the best. Work, unlike time, does not depend
+// on what else the machine does, so that searches may run side by side.
+func (b *bench) bestStep(ctx context.Context, m Method, star []float64, distance float64) (*Search, error) {
+	return b.searchFrom(ctx, m, startStep(m, b.nodes), star, distance)
+}
+
+// searchFrom is the search from a given step of the grid.
+func (b *bench) searchFrom(ctx context.Context, m Method, start int, star []float64, distance float64) (*Search, error) {
+	s := &Search{Method: m.Name}
+	best, least := math.MinInt, float64(mostWork)
+	tried := map[int]bool{}
+	try := func(i int) (better bool, err error) {
+		if i < lowest || i > highest || tried[i] {
+			return false, nil
+		}
+		tried[i] = true
+		t, err := b.run(ctx, m, &learn.Fixed{Alpha: stepOf(i)}, star, limits{distance: distance, work: least, stall: stallGradients}, false)
+		if err != nil {
+			return false, err
+		}
+		entry := Try{Step: stepOf(i), Diverged: t.Diverged != ""}
+		if _, ok := t.at(distance); ok {
+			entry.Work = work(t.Passes, t.Gradients)
+		}
+		s.Tried = append(s.Tried, entry)
+		if entry.Work == 0 || entry.Work >= least {
+			return false, nil
+		}
+		best, least = i, entry.Work
+		return true, nil
+	}
+	// Most often the first step gets there. Where it does not it is too long, or, if
+	// none that is shorter does either, too short.
+	for i := start; best == math.MinInt && i >= lowest; i -= coarse {
+		if _, err := try(i); err != nil {
+			return nil, err
+		}
+	}
+	for i := start + coarse; best == math.MinInt && i <= highest; i += coarse {
+		if _, err := try(i); err != nil {
+			return nil, err
+		}
+	}
+	if best == math.MinInt {
+		return s, nil
+	}
+	for _, stride := range []int{coarse, -coarse} {
+		for {
+			better, err := try(best + stride)
+			if err != nil {
+				return nil, err
+			}
+			if !better {
+				break
+			}
+		}
+	}
+	for _, i := range []int{best + 1, best - 1} {
+		if _, err := try(i); err != nil {
+			return nil, err
+		}
+	}
+	s.Step = stepOf(best)
+	return s, nil
+}
+
+// lbfgsCoarse is the roughest residual that is tried for the inference behind L-BFGS:
+// an evaluation costs less, but its line search compares objectives.
+const lbfgsCoarse = 1e-4
+
+// bestTolerance looks for the residual with which L-BFGS gets within a distance of the
+// optimum with the least work: what a step is for the others.
+func (b *bench) bestTolerance(ctx context.Context, star []float64, distance float64) (*Search, error) {
+	s := &Search{Method: nameLBFGS}
+	least := float64(mostWork)
+	for _, tolerance := range []float64{lbfgsCoarse, lbfgsTolerance} {
+		m := lbfgs()
+		m.Tolerance = tolerance
+		t, err := b.runLBFGS(ctx, m, star, limits{distance: distance, work: least}, false)
+		if err != nil {
+			return nil, err
+		}
+		entry := Try{Tolerance: tolerance, Diverged: t.Diverged != ""}
+		if _, ok := t.at(distance); ok {
+			entry.Work = work(t.Passes, t.Gradients)
+		}
+		s.Tried = append(s.Tried, entry)
+		if entry.Work > 0 && entry.Work < least {
+			s.Tolerance, least = tolerance, entry.Work
+		}
+	}
+	return s, nil
+}
+
+// runLBFGS is run for L-BFGS. It ends, too, where the line search finds nothing better.
+func (b *bench) runLBFGS(ctx context.Context, m Method, star []float64, lim limits, keep bool) (*Trace, error) {
+	lim.ended, lim.guarded = true, true
+	rule := &quasiNewton{}
+	defer rule.close()
+	return b.run(ctx, m, rule, star, lim, keep)
+}

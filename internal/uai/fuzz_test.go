@@ -1,0 +1,90 @@
+package uai_test
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blockbp/blockbp/internal/uai"
+	"github.com/blockbp/blockbp/mrf"
+)
+
+// checkLocated fails unless the error is of the content and names its line.
+func checkLocated(t *testing.T, err error) {
+	t.Helper()
+	var located *uai.Error
+	if !errors.As(err, &located) || located.Line < 1 || located.Reason == "" {
+		t.Errorf("error is %v, want *uai.Error with a line", err)
+	}
+}
+
+// FuzzRead: what is read is a valid network that survives being written.
+func FuzzRead(f *testing.F) {
+	f.Add(bayes)
+	f.Add("MARKOV\n2\n2 3\n2\n0\n2 1 0\n1\n4.5\n6\n1e-400 0 1e400 1 2 3\n")
+	f.Add("MARKOV\n2000000000\n2 2")
+	f.Add("MARKOV 2 1048576 1048576 1 2 0 1 1099511627776 1")
+	f.Add("MARKOV 1 2 1 1 0 2 0x1p-2 -1")
+	f.Fuzz(func(t *testing.T, text string) {
+		n, err := uai.Read(strings.NewReader(text), "fuzz.uai")
+		if err != nil {
+			checkLocated(t, err)
+			return
+		}
+		if err := n.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		checkRoundTrip(t, n)
+	})
+}
+
+// FuzzReadEvidence: what is read can be conditioned on.
+func FuzzReadEvidence(f *testing.F) {
+	for _, text := range []string{"0", "2 0 1 3 2\n", "1\n2 0 1 3 2\n", "2\n1 0 1\n2 0 2 1 1\n", "1 2 0 1 3 2", "2147483647 2147483647 1"} {
+		f.Add(text)
+	}
+	n := &mrf.Network{Card: []int{3, 3, 3, 3}}
+	f.Fuzz(func(t *testing.T, text string) {
+		samples, err := uai.ReadEvidence(strings.NewReader(text), "fuzz.evid", n)
+		if err != nil {
+			checkLocated(t, err)
+			return
+		}
+		if len(samples) == 0 {
+			t.Error("no sample")
+		}
+		for _, sample := range samples {
+			if _, err := n.Condition(sample); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// FuzzReadMAR: what is read survives being written.
+func FuzzReadMAR(f *testing.F) {
+	for _, text := range []string{"MAR\n2 2 0.25 0.75 1 1\n", "MAR\n0", "MAR 2000000000 1 1", "MAR 1 1048576 0.5", "MAR 1 1 1e-320"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		marginals, err := uai.ReadMAR(strings.NewReader(text), "fuzz.MAR")
+		if err != nil {
+			checkLocated(t, err)
+			return
+		}
+		var out bytes.Buffer
+		if err := uai.WriteMAR(&out, marginals); err != nil {
+			t.Fatal(err)
+		}
+		again, err := uai.ReadMAR(&out, "again.MAR")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if difference := cmp.Diff(marginals, again); difference != "" {
+			t.Error(difference)
+		}
+	})
+}

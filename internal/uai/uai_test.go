@@ -1,0 +1,450 @@
+package uai_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math"
+	"math/big"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/internal/uai"
+	"github.com/blockbp/blockbp/mrf"
+)
+
+const bayes = `BAYES
+3
+2 2 3
+3
+1 0
+2 0 1
+2 1	2
+
+2
+ 0.436 0.564
+
+4
+ 0.128 0.872
+ 0.920 0.080
+
+6
+ 0.210 0.333 0.457
+ 0.811 0 0.189
+`
+
+func TestRead(t *testing.T) {
+	for _, text := range []string{bayes, strings.Replace(bayes, "BAYES", "markov", 1), strings.ReplaceAll(bayes, "\n", "\r\n"), strings.Join(strings.Fields(bayes), "\t")} {
+		n, err := uai.Read(iotest.OneByteReader(strings.NewReader(text)), "model.uai")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ln := math.Log
+		want := &mrf.Network{Card: []int{2, 2, 3}, Factors: []mrf.Factor{
+			{Scope: []int{0}, LogTable: []float64{ln(0.436), ln(0.564)}},
+			{Scope: []int{0, 1}, LogTable: []float64{ln(0.128), ln(0.872), ln(0.920), ln(0.080)}},
+			{Scope: []int{1, 2}, LogTable: []float64{ln(0.210), ln(0.333), ln(0.457), ln(0.811), math.Inf(-1), ln(0.189)}},
+		}}
+		if difference := cmp.Diff(want, n); difference != "" {
+			t.Error(difference)
+		}
+	}
+}
+
+func TestReadConstantsAndNothing(t *testing.T) {
+	n, err := uai.Read(strings.NewReader("MARKOV 0 2 0 0 1 2 1 3"), "x")
+	if err != nil || len(n.Factors) != 2 || n.Factors[1].LogTable[0] != math.Log(3) {
+		t.Errorf("network is %+v, %v", n, err)
+	}
+	if n, err = uai.Read(strings.NewReader("MARKOV\n0\n0"), "x"); err != nil || len(n.Card) != 0 {
+		t.Errorf("network is %+v, %v", n, err)
+	}
+}
+
+// A file's numbers may lie beyond float64's range.
+func TestReadValuesOfAnyMagnitude(t *testing.T) {
+	for text, want := range map[string]float64{
+		"0": math.Inf(-1), "0.000": math.Inf(-1), "-0": math.Inf(-1), "0e999": math.Inf(-1), "+1": 0, "1e0": 0,
+		"1e-400":                               -400 * math.Ln10,
+		"12.5E+4000":                           math.Log(1.25) + 4001*math.Ln10,
+		"0." + strings.Repeat("0", 499) + "2":  math.Log(2) - 500*math.Ln10,
+		"4" + strings.Repeat("0", 350):         math.Log(4) + 350*math.Ln10,
+		"5e-324":                               math.Log(5) - 324*math.Ln10,
+		"0.00002e-390":                         math.Log(2) - 395*math.Ln10,
+		"1.7976931348623157e308":               math.Log(math.MaxFloat64),
+		"2.2250738585072014e-308":              math.Log(0x1p-1022),
+		"7" + strings.Repeat("0", 400) + "e-1": math.Log(7) + 399*math.Ln10,
+	} {
+		n, err := uai.Read(strings.NewReader("MARKOV 1 1 1 1 0 1 "+text), "x")
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		if got := n.Factors[0].LogTable[0]; got != want && !(math.Abs(got-want) <= 4e-16*math.Abs(want)) {
+			t.Errorf("%q: log is %.17g, want %.17g", text, got, want)
+		}
+	}
+}
+
+// readValue reads one number as a value of a network.
+func readValue(text string) (float64, error) {
+	n, err := uai.Read(strings.NewReader("MARKOV 0 1 0 1 "+text), "x")
+	if err != nil {
+		return 0, err
+	}
+	return n.Factors[0].LogTable[0], nil
+}
+
+// bigLog returns log x by Newton's method on the exponential series, to far more
+// digits than a double of two float64 has.
+func bigLog(x *big.Float) *big.Float {
+	number := func(v float64) *big.Float { return new(big.Float).SetPrec(x.Prec()).SetFloat64(v) }
+	exp := func(y *big.Float) *big.Float { // (Σ (y/2^halvings)^n/n!)^(2^halvings)
+		const halvings = 40
+		y = new(big.Float).SetMantExp(y, -halvings)
+		sum, term := number(1), number(1)
+		for n := 1.0; n < 60; n++ {
+			term.Mul(term, y).Quo(term, number(n))
+			sum.Add(sum, term)
+		}
+		for range halvings {
+			sum.Mul(sum, sum)
+		}
+		return sum
+	}
+	mantissa := new(big.Float)
+	start, _ := mantissa.SetPrec(53).Set(x).Float64()
+	if exponent := x.MantExp(mantissa); math.IsInf(start, 0) || start < 0x1p-1000 {
+		start, _ = mantissa.Float64()
+		start = math.Log(start) + float64(exponent)*math.Ln2
+	} else {
+		start = math.Log(start)
+	}
+	y := number(start)
+	for range 6 { // y + 2 (x − e^y)/(x + e^y): digits triple
+		e := exp(y)
+		step := new(big.Float).Quo(new(big.Float).Sub(x, e), new(big.Float).Add(x, e))
+		y.Add(y, step.Mul(step, number(2)))
+	}
+	return y
+}
+
+// checkLongNumber compares the logarithm of a number of more than 24 digits with
+// an independent one: it is the nearest float64.
+func checkLongNumber(t interface{ Errorf(string, ...any) }, text string) {
+	x, _, err := big.ParseFloat(text, 10, 1500, big.ToNearestEven)
+	if err != nil {
+		t.Errorf("%q: %v", text, err)
+		return
+	}
+	want, _ := bigLog(x).Float64()
+	if got, err := readValue(text); err != nil || got != want {
+		t.Errorf("%q: log is %.17g, %v, want %.17g", text, got, err, want)
+	}
+}
+
+// Of a number with more than 24 digits all digits count.
+func TestReadLongNumbers(t *testing.T) {
+	for _, text := range []string{
+		"1.00000000000000000001000000", "0.99999999999999999999000000", "1." + strings.Repeat("0", 200) + "7", "0." + strings.Repeat("9", 200) + "3",
+		"3." + strings.Repeat("0", 30), "2." + strings.Repeat("9", 30), "0.3" + strings.Repeat("0", 30), "0.2" + strings.Repeat("9", 30),
+		"1.5" + strings.Repeat("0", 30), "0.65" + strings.Repeat("0", 30), "0.000000000000000000000000000123456789012345678901234567890",
+		"12345678901234567890123456789.0", "0.1234567890123456789012345678901234567890e1", strings.Repeat("4", 1000), "0." + strings.Repeat("0", 500) + strings.Repeat("7", 500),
+	} {
+		checkLongNumber(t, text)
+	}
+	for text, want := range map[string]float64{
+		"1.0000000000000000000000000": 0, "0.0000000000000000000000000": math.Inf(-1), "10.0000000000000000000000000": math.Ln10,
+		"0.000000000000000000000000000000001e33": 0, "+1.0000000000000000000000000e+0": 0, "1" + strings.Repeat("0", 50) + "e-50": 0,
+		"1.5e1000000000": math.Log(1.5) + 1e9*math.Ln10, "1.5e-100000000000000": math.Log(1.5) - 1e14*math.Ln10,
+		"0x1.0000000000000000000000000p0": 0,
+	} {
+		if got, err := readValue(text); err != nil || got != want {
+			t.Errorf("%q: log is %.17g, %v, want %.17g", text, got, err, want)
+		}
+	}
+}
+
+func TestReadLongNumbersAtRandom(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		digits := rapid.StringMatching(`[0-9]{0,3}(0{0,60}|9{0,60})[0-9]{25,60}`).Draw(t, "digits")
+		at := rapid.IntRange(0, len(digits)).Draw(t, "point")
+		text := digits[:at] + "." + digits[at:] + rapid.StringMatching(`(e-?[0-9]{1,3})?`).Draw(t, "exponent")
+		if strings.Trim(digits, "0") != "" && len(strings.TrimLeft(digits, "0")) > 24 {
+			checkLongNumber(t, text)
+		}
+	})
+}
+
+// A hostile file costs no more than its length: long numbers and huge exponents
+// are refused or read at once.
+func TestHostileNumbersAreCheap(t *testing.T) {
+	for _, text := range []string{
+		strings.Repeat("9", 1024), "0." + strings.Repeat("0", 1022), "1e" + strings.Repeat("9", 1000), "1e-" + strings.Repeat("9", 1000),
+		strings.Repeat("9", 1000) + "e-999999999999999999", "1e400000000000000", "1e-400000000000000", "1.0000000000000000000000000e400000000000000",
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, _ = readValue(text)
+		runtime.ReadMemStats(&after)
+		if taken := after.TotalAlloc - before.TotalAlloc; taken > 1<<20 { // the buffer of the reader takes 64 KiB
+			t.Errorf("%.30q: reading it took %d bytes of memory", text, taken)
+		}
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	for _, c := range []struct{ text, message string }{
+		{"", "bad.uai:1: the file ends where MARKOV or BAYES should be"},
+		{"\n\nISING", `bad.uai:3: a network starts with "ISING"`},
+		{"MARKOV", "bad.uai:1: the file ends where the number of variables should be"},
+		{"MARKOV -1", "bad.uai:1: the number of variables is -1"},
+		{"MARKOV 1.5", `bad.uai:1: the number of variables is "1.5", want an integer`},
+		{"MARKOV\n2\n2 0\n", "bad.uai:3: the number of states of variable 1 is 0, want 1 to"},
+		{"MARKOV\n1\n-3\n", "bad.uai:3: the number of states of variable 0 is -3"},
+		{"MARKOV\n1\n99999999\n", "bad.uai:3: the number of states of variable 0 is 99999999, want 1 to 1048576"},
+		{"MARKOV\n100" + strings.Repeat(" 1048576", 100), "states together, at most 67108864 are supported"},
+		{"MARKOV\n2000000000\n2 2", "bad.uai:3: the file ends where the number of states of variable 2 should be"},
+		{"MARKOV 2 2 2 2000000000 1 0", "the number of variables of factor 1 should be"},
+		{"MARKOV 2 2 2 1 3 0 1", "the number of variables of factor 0 is 3, want 0 to 2"},
+		{"MARKOV 2 2 2\n1\n2 0 2\n", "bad.uai:3: a variable of factor 0 is 2, want 0 to 1"},
+		{"MARKOV 2 2 2\n1\n2 1 1\n", "bad.uai:3: factor 0 names variable 1 twice"},
+		{"MARKOV 2 2 2\n1\n2 0 1\n\n3\n1 1 1\n", "bad.uai:5: the table of factor 0 has 3 values, want 4 for its scope [0 1]"},
+		{"MARKOV 2 1048576 1048576 1 2 0 1 1099511627776 1", "the file ends where a value of factor 0 should be"},
+		{"MARKOV 4 1048576 1048576 1048576 1048576 1 4 0 1 2 3 5", "factor 0 joins 4 variables: its table would exceed the address space"},
+		{"MARKOV 1 2 1 1 0\n2\n1\n", "bad.uai:4: the file ends where a value of factor 0 should be"},
+		{"MARKOV 1 2 1 1 0 2\n1\n-2", `bad.uai:3: value 1 of factor 0 is "-2", want a finite number of at least 0`},
+		{"MARKOV 1 2 1 1 0 2 1 nan", `value 1 of factor 0 is "nan"`},
+		{"MARKOV 1 2 1 1 0 2 1 NaN", `value 1 of factor 0 is "NaN"`},
+		{"MARKOV 1 2 1 1 0 2 inf 1", `value 0 of factor 0 is "inf"`},
+		{"MARKOV 1 2 1 1 0 2 +Infinity 1", `value 0 of factor 0 is "+Infinity"`},
+		{"MARKOV 1 2 1 1 0 2 -1e-999 1", `value 0 of factor 0 is "-1e-999"`},
+		{"MARKOV 1 2 1 1 0 2 -1e999 1", `value 0 of factor 0 is "-1e999"`},
+		{"MARKOV 1 2 1 1 0 2 1e999999999999999 1", `value 0 of factor 0 is "1e999999999999999", want 0 or a number whose logarithm`},
+		{"MARKOV 1 2 1 1 0 2 1e-999999999999999 1", "whose logarithm is from"},
+		{"MARKOV 1 2 1 1 0 2 1e99999999999999999999999 1", "whose logarithm is from"},
+		{"MARKOV 1 2 1 1 0 2 0x1p-2000 1", `value 0 of factor 0 is "0x1p-2000"`},
+		{"MARKOV 1 2 1 1 0 2 one 1", `value 0 of factor 0 is "one"`},
+		{"MARKOV 1 2 1 1 0 2 1 1\n1", `bad.uai:2: "1" after the last table`},
+		{"MARKOV 1 2 1 1 0 2 1 1\n" + strings.Repeat("1", 5000), "bad.uai:2: a word of more than 1024 bytes"},
+	} {
+		_, err := uai.Read(strings.NewReader(c.text), "bad.uai")
+		var located *uai.Error
+		if !errors.As(err, &located) || !strings.Contains(err.Error(), c.message) {
+			t.Errorf("%.60q: error is %v, want %q", c.text, err, c.message)
+		}
+	}
+}
+
+func TestReadPassesOnReadErrors(t *testing.T) {
+	broken := errors.New("broken pipe")
+	source := func() io.Reader {
+		return io.MultiReader(strings.NewReader("MARKOV\n1\n2\n"), iotest.ErrReader(broken))
+	}
+	if _, err := uai.Read(source(), "a.uai"); !errors.Is(err, broken) || !strings.HasPrefix(err.Error(), "a.uai:4: ") {
+		t.Errorf("error is %v", err)
+	}
+	if _, err := uai.ReadEvidence(iotest.ErrReader(broken), "a.evid", &mrf.Network{}); !errors.Is(err, broken) {
+		t.Errorf("error is %v", err)
+	}
+	if _, err := uai.ReadMAR(iotest.ErrReader(broken), "a.MAR"); !errors.Is(err, broken) {
+		t.Errorf("error is %v", err)
+	}
+}
+
+// Every truncation is refused, and none takes memory on a header's word.
+func TestTruncatedFilesAreRefused(t *testing.T) {
+	whole := strings.TrimRight(bayes, "\n")
+	for length := range len(whole) - len("0.189") {
+		if _, err := uai.Read(strings.NewReader(whole[:length]), "cut.uai"); err == nil {
+			t.Errorf("the first %d bytes were accepted", length)
+		}
+	}
+}
+
+func TestCompetitionFiles(t *testing.T) {
+	paths, err := filepath.Glob(filepath.Join(oracle.SharedData(t, "uai"), "*.uai"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no files: %v", err)
+	}
+	for _, path := range paths {
+		n, err := uai.ReadFile(path)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if err := n.Validate(); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+		evidence, err := uai.ReadEvidenceFile(path+".evid", n)
+		if err != nil || len(evidence) != 1 || len(evidence[0]) != 0 {
+			t.Errorf("%s: evidence is %v, %v, want one empty sample", path, evidence, err)
+		}
+		checkRoundTrip(t, n)
+	}
+}
+
+// The text model and the UAI file of a reference folder are the same network:
+// edges in the order of the pairwise factors.
+func TestReferenceFilesAgreeWithTheirLogarithms(t *testing.T) {
+	for _, name := range []string{"ba20_K3", "chain30_K3", "mixedcard12"} {
+		dir := oracle.SharedData(t, "reference", name)
+		reference, err := oracle.LoadReference(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := uai.ReadFile(filepath.Join(dir, "model.uai"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, _, err := n.Pairwise()
+		if err != nil {
+			t.Fatal(err)
+		}
+		gotU, gotV := p.Graph.Ends()
+		wantU, wantV := reference.Model.Graph.Ends()
+		if !slices.Equal(gotU, wantU) || !slices.Equal(gotV, wantV) {
+			t.Errorf("%s: edges differ", name)
+		}
+		closeTo := func(a, b float64) bool { return math.Abs(a-b) < 1e-15*max(1, math.Abs(b)) }
+		if !slices.EqualFunc(p.Node, reference.Model.Node, closeTo) || !slices.EqualFunc(p.Edge, reference.Model.Edge, closeTo) {
+			t.Errorf("%s: potentials differ", name)
+		}
+	}
+}
+
+// checkRoundTrip writes and reads n: everything comes back, logarithms to the
+// last bit but the sign of zero.
+func checkRoundTrip(t interface {
+	Errorf(string, ...any)
+	Fatal(...any)
+}, n *mrf.Network) {
+	var text bytes.Buffer
+	if err := uai.Write(&text, n); err != nil {
+		t.Fatal(err)
+	}
+	again, err := uai.Read(&text, "round trip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if difference := cmp.Diff(n.Card, again.Card); difference != "" && len(n.Card) > 0 {
+		t.Errorf("states differ: %s", difference)
+	}
+	if len(n.Factors) != len(again.Factors) {
+		t.Errorf("%d factors, want %d", len(again.Factors), len(n.Factors))
+		return
+	}
+	for f := range n.Factors {
+		if !slices.Equal(n.Factors[f].Scope, again.Factors[f].Scope) {
+			t.Errorf("scope of factor %d differs", f)
+		}
+		for i, want := range n.Factors[f].LogTable {
+			if got := again.Factors[f].LogTable[i]; got != want {
+				t.Errorf("factor %d entry %d: %.17g came back as %.17g", f, i, want, got)
+			}
+		}
+	}
+}
+
+// table returns a network of one variable with the given factor.
+func table(values ...float64) *mrf.Network {
+	return &mrf.Network{Card: []int{len(values)}, Factors: []mrf.Factor{{Scope: []int{0}, LogTable: values}}}
+}
+
+func TestRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		scale := rapid.SampledFrom([]float64{1e-3, 1, 10, 800, 1e4, 1e6, uai.MaxLogValue}).Draw(t, "scale")
+		values := rapid.SliceOfN(rapid.Float64Range(-scale, scale), 11, 11).Draw(t, "values")
+		// Any bits: all magnitudes from 5e-324 up are as likely as each other.
+		bits := rapid.Uint64Range(0, math.Float64bits(uai.MaxLogValue)).Draw(t, "bits")
+		values = append(values, math.Copysign(math.Float64frombits(bits), rapid.Float64Range(-1, 1).Draw(t, "sign")))
+		values[rapid.IntRange(0, 10).Draw(t, "zero")] = math.Inf(-1)
+		checkRoundTrip(t, &mrf.Network{Card: []int{2, 6}, Factors: []mrf.Factor{
+			{Scope: []int{1, 0}, LogTable: values}, {LogTable: values[:1]}, {Scope: []int{0}, LogTable: values[3:5]}}})
+	})
+}
+
+// The logarithms around every boundary of the writer: 0, the range of float64,
+// the ends of mantissas, what is refused; and one that came back wrong once.
+func TestRoundTripOfSpecialValues(t *testing.T) {
+	values := []float64{math.Inf(-1), -1.7187816289512907}
+	for _, x := range []float64{0, 0x1p-1022, 0x1p-110, 1e-20, 0x1p-53, 0x1p-52, 1, math.Ln2, math.Ln10 / 2, math.Ln10, 3 * math.Ln10 / 2,
+		math.Log(0.3), math.Log(3), math.Log(math.MaxFloat64), -math.Log(0x1p-1022), -math.Log(5e-324), 1e6, uai.MaxLogValue} {
+		for _, near := range []float64{x, math.Nextafter(x, 0), math.Nextafter(x, 1), math.Nextafter(x, math.Inf(1))} {
+			if near <= uai.MaxLogValue {
+				values = append(values, near, -near)
+			}
+		}
+	}
+	checkRoundTrip(t, table(values...))
+}
+
+// Short values stay short: what can be written in 17 digits is.
+func TestWriteIsShort(t *testing.T) {
+	var text bytes.Buffer
+	if err := uai.Write(&text, table(math.Log(0.25), math.Log(3), math.Inf(-1), 0)); err != nil {
+		t.Fatal(err)
+	}
+	if want := "MARKOV\n1\n4\n1\n1 0\n\n4\n 0.25\n 3\n 0\n 1\n"; text.String() != want {
+		t.Errorf("text is %q, want %q", text.String(), want)
+	}
+}
+
+func TestWriteRefusesHugeLogarithms(t *testing.T) {
+	for _, value := range []float64{1.1e15, -1.1e15, -math.MaxFloat64} {
+		err := uai.Write(io.Discard, table(0, value))
+		if err == nil || !strings.Contains(err.Error(), "factors[0]: logTable[1]") || !strings.Contains(err.Error(), "subtract") {
+			t.Errorf("log value %g: error is %v", value, err)
+		}
+	}
+}
+
+func TestWriteRefusesInvalidNetwork(t *testing.T) {
+	if err := uai.Write(io.Discard, &mrf.Network{Card: []int{0}}); err == nil {
+		t.Error("a variable without states was written")
+	}
+}
+
+func TestWritePassesOnWriteErrors(t *testing.T) {
+	n := &mrf.Network{Card: []int{2}, Factors: []mrf.Factor{{Scope: []int{0}, LogTable: []float64{0, 1}}}}
+	if err := uai.Write(full{}, n); !errors.Is(err, io.ErrShortWrite) {
+		t.Errorf("error is %v", err)
+	}
+	if err := uai.WriteMAR(full{}, [][]float64{{1}}); !errors.Is(err, io.ErrShortWrite) {
+		t.Errorf("error is %v", err)
+	}
+}
+
+// full is a disk without room.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
+
+func TestFilesThatDoNotExist(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "missing")
+	_, err := uai.ReadFile(missing)
+	_, errEvidence := uai.ReadEvidenceFile(missing, &mrf.Network{})
+	_, errMAR := uai.ReadMARFile(missing)
+	for _, err := range []error{err, errEvidence, errMAR} {
+		if !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("error is %v", err)
+		}
+	}
+}
+
+// TestBeyondFloat64 counts what other programs cannot read.
+func TestBeyondFloat64(t *testing.T) {
+	n := &mrf.Network{Card: []int{6}, Factors: []mrf.Factor{{Scope: []int{0}, LogTable: []float64{0, math.Inf(-1), 709, -708, 710, -709}}}}
+	if got := uai.BeyondFloat64(n); got != 2 {
+		t.Errorf("%d values are beyond float64, want 2", got)
+	}
+}
