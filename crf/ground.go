@@ -33,7 +33,7 @@ type Potentials struct {
 
 // Ground computes the potentials of a block from the model's weights:
 // θ_s(i) = Σ_j W[i,j] f_s[j] and θ_uv(i,i') = Σ_j W[i,i',j] f_uv[j]
-// (docs/equations.md, section 1).
+// (docs/explanation/equations.md, section 1).
 func (m *Model) Ground(pot *Potentials, in *Instance, block *partition.Block) {
 	m.GroundNodes(pot, in, block)
 	for lo := 0; lo < len(block.Edges); {

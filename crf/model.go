@@ -8,7 +8,7 @@ import "fmt"
 // weights of a type are laid out as [copy][feature][state] for nodes and
 // [copy][feature][state of U][state of V] for edges, so that the inner loops of
 // grounding and of its adjoint run over contiguous states. Files show them as
-// [state, feature] (docs/formats.md).
+// [state, feature] (docs/reference/formats.md).
 type Model struct {
 	Schema  Schema
 	Layout  Layout

@@ -139,7 +139,7 @@ func (j *nodeJudge) node(s, card int, enough bool) (rhat, ess float64, constant 
 }
 
 // indicator returns split R̂ and effective sample size of [x = state], equation
-// (11) of docs/equations.md. With h draws
+// (11) of docs/explanation/equations.md. With h draws
 // in each of m sequences, W the mean of their variances and B/h the variance of
 // their means:
 //

@@ -85,7 +85,7 @@ func (f *forest) rows(s int32) int {
 
 // filter computes the conditional distributions of s given its parent from what
 // its children have added to inner, and adds their sums to the parent's, equation
-// (12) of docs/equations.md:
+// (12) of docs/explanation/equations.md:
 //
 //	m_s(j) = log Σ_i exp(θ_s(i) + Σ_children m_c(i) + θ_s,parent(i, j))
 func (f *forest) filter(inner []float64, s int32) error {

@@ -32,7 +32,7 @@ func Gibbs(p *mrf.Pairwise, sweeps int, rng *rand.Rand) []int32 {
 }
 
 // conditional writes log p(x_s | rest), up to a constant, into score: equation (10)
-// of docs/equations.md.
+// of docs/explanation/equations.md.
 func conditional(score []float64, p *mrf.Pairwise, x []int32, s int32) {
 	copy(score, p.Node[p.NodeAt[s]:])
 	for _, d := range p.Graph.Incoming(s) {

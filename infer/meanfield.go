@@ -27,7 +27,7 @@ type MeanFieldSettings struct {
 // MeanFieldResult is the best product distribution q(x) = Π_s q_s(x_s) found.
 type MeanFieldResult struct {
 	// LogZ is Constant + Σ_s (⟨θ_s, q_s⟩ + H(q_s)) + Σ_st ⟨θ_st, q_s q_t⟩, a lower bound
-	// on the true log Z at any q, converged or not (equation (13) of docs/equations.md).
+	// on the true log Z at any q, converged or not (equation (13) of docs/explanation/equations.md).
 	LogZ      float64
 	Marginals [][]float64 // q_s, [node][state]
 	// Outcome is that of the start that gave them.
@@ -153,7 +153,7 @@ func (f *meanField) ascend(ctx context.Context, limits bp.Limits) {
 }
 
 // update sets q_s ∝ exp(θ_s + Σ_t Σ_j q_t(j) θ_st(·, j)), the best given the
-// others (equation (14) of docs/equations.md), and returns the largest change.
+// others (equation (14) of docs/explanation/equations.md), and returns the largest change.
 func (f *meanField) update(own []float64, s int32) (change float64) {
 	copy(own, f.p.Node[f.p.NodeAt[s]:])
 	f.expect(own, s, func(int32) bool { return true })

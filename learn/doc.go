@@ -2,7 +2,7 @@
 // propagation, inner-dual learning or block belief propagation learning (BBPL;
 // Lu, Liu and Huang, AAAI 2019): three settings of one loop.
 //
-// # The loop (the paper's Algorithm 2; docs/equations.md, section 6)
+// # The loop (the paper's Algorithm 2; docs/explanation/equations.md, section 6)
 //
 //	while θ has not converged:
 //	    select a block F_i = (V_i, E_i)

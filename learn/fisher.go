@@ -9,7 +9,7 @@ import (
 )
 
 // fisher is the estimate P of the Hessian of L. With τ_uv near τ_u τ_v it is exact
-// (docs/steps.md):
+// (docs/explanation/steps.md):
 //
 //   - A potential of an edge that depends on one end alone is a potential of that
 //     node. So a node of a type sees the weights of its own features and those parts

@@ -12,7 +12,7 @@ import (
 )
 
 // hessian measures the Hessian of L where the beliefs are at the moment, but for
-// what nodes answer to each other (docs/steps.md):
+// what nodes answer to each other (docs/explanation/steps.md):
 //
 //	H ≈ Σ_s J_sᵀ Cov(τ_s) J_s / ρ_s + Σ_uv M_uv Cov⊥(τ_uv) M_uvᵀ / ρ_uv + l2 I
 //

@@ -8,7 +8,7 @@ import (
 )
 
 // ScalePlan says what MeasureScale measures. QuickScalePlan and FullScalePlan are
-// the ones to use; docs/performance.md describes them.
+// the ones to use; docs/explanation/performance.md describes them.
 type ScalePlan struct {
 	// Grids are the sides of square grids and BA the numbers of nodes of
 	// Barabási–Albert graphs, both ascending.
@@ -88,7 +88,7 @@ type NetworkScale struct {
 	IterationRatio float64 `json:"ms_per_iteration_over_smallest"`
 
 	// NeedBytes is what features, messages, graph, blocks and gradient should need by the
-	// count of docs/performance.md.
+	// count of docs/explanation/performance.md.
 	NeedBytes float64 `json:"need_bytes"`
 	// PeakBytes is the most memory that the process had, from the building of the graph
 	// to the end of the first pass; 0 where the system does not tell.

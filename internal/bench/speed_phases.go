@@ -26,7 +26,7 @@ type PhaseSpeed struct {
 	NsPerEdgeMedian float64 `json:"ns_per_edge_median"`
 	// MessagesPerS is for sweep and iteration.
 	MessagesPerS float64 `json:"messages_per_s,omitempty"`
-	// What the phase has to do at least, by the formulas of docs/performance.md.
+	// What the phase has to do at least, by the formulas of docs/explanation/performance.md.
 	BytesPerEdge float64 `json:"bytes_per_edge"`
 	// Flops, exponentials and logarithms are in whatever precision.
 	FlopsPerEdge float64 `json:"flops_per_edge"`

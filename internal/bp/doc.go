@@ -1,6 +1,6 @@
 // Package bp is convex belief propagation on one block of a pairwise network:
 // counting numbers, messages, beliefs, and the values that certify them
-// (docs/equations.md, sections 2 to 4).
+// (docs/explanation/equations.md, sections 2 to 4).
 //
 // # Numbers that persist and numbers that do not
 //

@@ -26,7 +26,7 @@ log, reading from each level of memory), the phases of a learning iteration and 
 whole of it in double and in single precision, with the share of the roofline that
 each reaches, what the vector kernels bring over plain Go, threads, growing
 networks, and the time that the three methods take to the optimum.
-docs/performance.md explains every number.
+docs/explanation/performance.md explains every number.
 
 With --scale it measures instead how cost grows with the network: building,
 partitioning and learning on grids of up to 4 million nodes and on random graphs of
@@ -91,7 +91,7 @@ func (a *app) bench(f *benchFlags) error {
 			return err
 		}
 	}
-	_, err = fmt.Fprintf(a.stdout, "%.3g million messages per second; a whole iteration is %.3g times as fast as in plain Go%s; %.0f s in all\nWhat the numbers mean: docs/performance.md\n",
+	_, err = fmt.Fprintf(a.stdout, "%.3g million messages per second; a whole iteration is %.3g times as fast as in plain Go%s; %.0f s in all\nWhat the numbers mean: docs/explanation/performance.md\n",
 		speed.MessagesPerS/million, speed.SpeedupVsPlainGo, singleText(speed), result.Seconds)
 	return err
 }

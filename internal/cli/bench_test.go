@@ -130,7 +130,7 @@ func TestBenchTables(t *testing.T) {
 		"Ceilings of one core", "multiply-add, f64", "multiply-add, f32", "exp, f32", "reading from L1", "reading from DRAM",
 		"Phases of an iteration on grid 6×6", "Phases of an iteration on BA 40", "iteration, 2 sweeps", "of the roofline",
 		"Sweeps again and again", "by kernels", "plain", "by threads", "by size of the network", "The three methods", "BBPL", "inner-dual", "full BP",
-		"million messages per second", "blocks at a time", "in single precision", "docs/performance.md",
+		"million messages per second", "blocks at a time", "in single precision", "docs/explanation/performance.md",
 	} {
 		if !strings.Contains(o.stdout, part) {
 			t.Errorf("the output does not contain %q:\n%s", part, o.stdout)

@@ -84,7 +84,7 @@ func (a *app) printScale(r *scaleResult) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(a.stdout, "%.0f s in all\nWhat the numbers mean: docs/performance.md\n", r.Seconds)
+	_, err := fmt.Fprintf(a.stdout, "%.0f s in all\nWhat the numbers mean: docs/explanation/performance.md\n", r.Seconds)
 	return err
 }
 

@@ -106,7 +106,7 @@ func TestBenchScaleTables(t *testing.T) {
 	}
 	for _, part := range []string{
 		"Building, partitioning and learning", "graph built", "peak memory", "grid 16×16", "BA 512",
-		"by size of the network", "groups a block", "grid, 64 to 256 nodes: ns per edge largest/smallest", "Barabási–Albert, 64 to 512 nodes", "docs/performance.md",
+		"by size of the network", "groups a block", "grid, 64 to 256 nodes: ns per edge largest/smallest", "Barabási–Albert, 64 to 512 nodes", "docs/explanation/performance.md",
 	} {
 		if !strings.Contains(o.stdout, part) {
 			t.Errorf("the output does not contain %q:\n%s", part, o.stdout)

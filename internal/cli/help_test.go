@@ -51,12 +51,12 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestDocumentation: docs/cli.md has a row for every option of every verb, and none
+// TestDocumentation: docs/reference/cli.md has a row for every option of every verb, and none
 // for options that do not exist.
 func TestDocumentation(t *testing.T) {
 	t.Parallel()
 	sections := map[string]string{}
-	for _, section := range strings.Split(readFile(t, "..", "..", "docs", "cli.md"), "\n## ")[1:] {
+	for _, section := range strings.Split(readFile(t, "..", "..", "docs", "reference", "cli.md"), "\n## ")[1:] {
 		title, text, _ := strings.Cut(section, "\n")
 		sections[title] = text
 	}
@@ -75,7 +75,7 @@ func TestDocumentation(t *testing.T) {
 		slices.Sort(documented)
 		slices.Sort(exist)
 		if documented = slices.Compact(documented); !slices.Equal(documented, exist) {
-			t.Errorf("%s: docs/cli.md has the options\n%q, the command\n%q", verb, documented, exist)
+			t.Errorf("%s: docs/reference/cli.md has the options\n%q, the command\n%q", verb, documented, exist)
 		}
 	}
 }

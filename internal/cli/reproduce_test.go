@@ -97,7 +97,7 @@ func TestReproduceRefuses(t *testing.T) {
 		run(t, strings.Fields(line)...).wantFailure(t, 2, want)
 	}
 	out := filepath.Join(t.TempDir(), "out")
-	run(t, "reproduce", "fig1", "--data", foreign, "-o", out).wantFailure(t, 1, "features", "docs/study.md")
+	run(t, "reproduce", "fig1", "--data", foreign, "-o", out).wantFailure(t, 1, "features", "docs/explanation/study.md")
 	if _, err := os.Stat(out); err == nil {
 		t.Error("a folder was made before the data were looked at")
 	}

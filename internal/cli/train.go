@@ -61,7 +61,7 @@ func (a *app) trainCommand() *cobra.Command {
 metrics of every iteration, plots and a report.
 
 DATA are .npz instances (files, folders or lists of them), an image folder, or
-graph tables; see docs/formats.md. The objective is
+graph tables; see docs/reference/formats.md. The objective is
   L(w) = (1/N) sum_n [B(theta_n) - <theta_n, labels_n>] + (l2/2) |w|^2,
 or, with --method pseudo or piecewise, a sum of local terms without inference.`,
 		Example: `  blockbp train data/ -o run --l2 1

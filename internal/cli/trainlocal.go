@@ -106,7 +106,7 @@ func (t *training) prepareClassWeights() error {
 		return nil
 	}
 	if method := t.settings.Method; method != learn.Pseudo {
-		return usagef("--class-weights: a label can be weighed only where it has a term of its own, and %s has one for whole networks or pairs; use --method pseudo (with --no-edges it is weighted logistic regression), or weigh instances (docs/formats.md)", method)
+		return usagef("--class-weights: a label can be weighed only where it has a term of its own, and %s has one for whole networks or pairs; use --method pseudo (with --no-edges it is weighted logistic regression), or weigh instances (docs/reference/formats.md)", method)
 	}
 	types := t.set.Schema.NodeTypes
 	if spec == "balanced" {

@@ -14,7 +14,7 @@ import (
 //
 //	Σ_{e inside S} supply_e ≤ Σ_{s ∈ S} capacity_s   for every set S of nodes.
 //
-// With supply c_uv > 0 and capacity ρ_s = c_s + Σ_v c_sv (docs/equations.md,
+// With supply c_uv > 0 and capacity ρ_s = c_s + Σ_v c_sv (docs/explanation/equations.md,
 // equation 3) it is the sufficient condition of Heskes (2006) and Weiss, Yanover
 // & Meltzer (2007) for the free energy (2) to be concave on the local polytope:
 // what an edge has not given to a node pays for a negative c_s there.

@@ -1,5 +1,5 @@
 // Package spanning computes and checks edge appearance numbers μ, the counting
-// numbers of tree-reweighted belief propagation (docs/equations.md, section 2).
+// numbers of tree-reweighted belief propagation (docs/explanation/equations.md, section 2).
 //
 // μ_e is the probability that edge e is in a random spanning forest. Numbers
 // averaged over forests, as Cover makes them, are right by construction.

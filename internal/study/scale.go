@@ -117,7 +117,7 @@ func (s Settings) checkData() error {
 	}
 	for _, path := range wanted {
 		if _, err := os.Stat(path); err != nil {
-			return fmt.Errorf("the data of images: %w; --data and --features name them, and docs/study.md says what they need", err)
+			return fmt.Errorf("the data of images: %w; --data and --features name them, and docs/explanation/study.md says what they need", err)
 		}
 	}
 	return nil

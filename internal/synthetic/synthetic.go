@@ -13,7 +13,7 @@ import (
 	"github.com/blockbp/blockbp/internal/parallel"
 )
 
-// Synthetic describes a problem of the paper (docs/equations.md, section 9).
+// Synthetic describes a problem of the paper (docs/explanation/equations.md, section 9).
 // Zero fields take the defaults noted.
 type Synthetic struct {
 	// Graph is shared by all instances.
