@@ -29,7 +29,7 @@ var mayImport = map[string][]string{
 	"infer": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/mpe", "internal/parallel", "internal/partition", "internal/spanning"},
 	"learn": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/partition", "internal/machine", "internal/simd"},
 
-	"dataset": {"crf", "mrf", "graph", "internal/atomicfile", "internal/nearest", "internal/parallel"},
+	"dataset": {"crf", "mrf", "graph", "internal/atomicfile", "internal/nearest", "internal/npy", "internal/parallel"},
 
 	"internal/bp":        {"crf", "counting", "mrf", "graph", "internal/partition", "internal/simd"},
 	"internal/exact":     {"mrf", "graph"},
@@ -58,6 +58,7 @@ var mayImport = map[string][]string{
 
 	"internal/atomicfile":  {},
 	"internal/nearest":     {},
+	"internal/npy":         {},
 	"internal/parallel":    {},
 	"internal/safetensors": {"internal/atomicfile"},
 	"internal/simd":        {},

@@ -7,10 +7,9 @@ import (
 	"math"
 	"strconv"
 	"strings"
-)
 
-// npyMagic begins every .npy file.
-const npyMagic = "\x93NUMPY"
+	"github.com/blockbp/blockbp/internal/npy"
+)
 
 // mostHeaderBytes bounds the header of an array: NumPy's own limit for headers
 // it did not write itself is 10,000.
@@ -48,7 +47,7 @@ func (h *npyHeader) floating() bool { return h.kind == kindFloat }
 // with the array, not where it is.
 func readNPYHeader(r io.Reader) (*npyHeader, error) {
 	var start [8]byte
-	if _, err := io.ReadFull(r, start[:]); err != nil || string(start[:6]) != npyMagic {
+	if _, err := io.ReadFull(r, start[:]); err != nil || string(start[:6]) != npy.Magic {
 		return nil, fmt.Errorf("it does not begin like a NumPy array")
 	}
 	length, lengthBytes, err := readHeaderLength(r, start[6])

@@ -8,11 +8,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/npy"
 )
 
 // npy puts together an array file of format version 1.
-func npy(header string, data []byte) []byte {
-	b := []byte(npyMagic + "\x01\x00")
+func npyFile(header string, data []byte) []byte {
+	b := []byte(npy.Magic + "\x01\x00")
 	b = binary.LittleEndian.AppendUint16(b, uint16(len(header)))
 	return slices.Concat(b, []byte(header), data)
 }
@@ -22,7 +24,7 @@ func npyOf(descr string, fortran string, shape string, order binary.ByteOrder, d
 	if err != nil {
 		panic(err) // a mistake in the test
 	}
-	return npy(fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': %s, }\n", descr, fortran, shape), raw)
+	return npyFile(fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': %s, }\n", descr, fortran, shape), raw)
 }
 
 func readNPYInts(data []byte) ([]int32, error) {
@@ -57,7 +59,7 @@ func TestNPYIntegers(t *testing.T) {
 		"uint64":        npyOf("<u8", "False", "(2, 3)", le, []uint64{1, 2, 3, 4, 5, 6}),
 		"Fortran":       npyOf("<i8", "True", "(2, 3)", le, []int64{1, 4, 2, 5, 3, 6}),
 		"Python 2":      npyOf("<i8", "False", "(2L, 3L)", le, []int64{1, 2, 3, 4, 5, 6}),
-		"double quotes": npy(`{"descr":"|u1","shape":(6,),"fortran_order":False}`, []byte{1, 2, 3, 4, 5, 6}),
+		"double quotes": npyFile(`{"descr":"|u1","shape":(6,),"fortran_order":False}`, []byte{1, 2, 3, 4, 5, 6}),
 	} {
 		got, err := readNPYInts(data)
 		if err != nil || !slices.Equal(got, want) {
@@ -99,26 +101,26 @@ func TestNPYRefuses(t *testing.T) {
 	}{
 		"empty":         {nil, "does not begin"},
 		"other magic":   {[]byte("PK\x03\x04abcdefgh"), "does not begin"},
-		"version":       {append([]byte(npyMagic+"\x09\x00"), sound[8:]...), "version is 9"},
+		"version":       {append([]byte(npy.Magic+"\x09\x00"), sound[8:]...), "version is 9"},
 		"header cut":    {sound[:30], "cut short"},
 		"length cut":    {sound[:9], "cut short"},
 		"data cut":      {sound[:len(sound)-1], "cut short"},
 		"objects":       {npyOf("|O", "False", "(2,)", le, []int32{1, 2}), "Python objects"},
 		"objects 8":     {npyOf("|O8", "False", "(2,)", le, []int32{1, 2}), "Python objects"},
-		"records":       {npy("{'descr': [('a', '<i4')], 'fortran_order': False, 'shape': (2,)}", nil), "records"},
+		"records":       {npyFile("{'descr': [('a', '<i4')], 'fortran_order': False, 'shape': (2,)}", nil), "records"},
 		"float16":       {npyOf("<f2", "False", "(2,)", le, []int16{1, 2}), "float16"},
 		"text":          {npyOf("<U5", "False", "(2,)", le, []int32{1, 2}), "dtype is"},
 		"huge shape":    {npyOf("<i4", "False", "(4294967296, 4294967296)", le, []int32{1, 2}), "too large"},
 		"negative":      {npyOf("<i4", "False", "(-1,)", le, []int32{1, 2}), "shape"},
-		"no shape":      {npy("{'descr': '<i4', 'fortran_order': False}", nil), `no "shape"`},
-		"twice":         {npy("{'descr': '<i4', 'descr': '<i4'}", nil), "twice"},
-		"unknown key":   {npy("{'order': 'C'}", nil), "unknown key"},
-		"trailing":      {npy("{'descr': '<i4', 'fortran_order': False, 'shape': ()} x", nil), "the end"},
-		"large header":  {append([]byte(npyMagic+"\x02\x00"), 0xff, 0xff, 0xff, 0x7f), "at most"},
+		"no shape":      {npyFile("{'descr': '<i4', 'fortran_order': False}", nil), `no "shape"`},
+		"twice":         {npyFile("{'descr': '<i4', 'descr': '<i4'}", nil), "twice"},
+		"unknown key":   {npyFile("{'order': 'C'}", nil), "unknown key"},
+		"trailing":      {npyFile("{'descr': '<i4', 'fortran_order': False, 'shape': ()} x", nil), "the end"},
+		"large header":  {append([]byte(npy.Magic+"\x02\x00"), 0xff, 0xff, 0xff, 0x7f), "at most"},
 		"float ints":    {npyOf("<f8", "False", "(1,)", le, []float64{1}), "astype(numpy.int32)"},
 		"too large":     {npyOf("<i8", "True", "(1, 2)", le, []int64{1, 1 << 40}), "[0,1] is 1099511627776"},
 		"beyond int64":  {npyOf("<u8", "False", "(1,)", le, []uint64{math.MaxUint64}), "[0] is"},
-		"no dictionary": {npy("descr", nil), "{"},
+		"no dictionary": {npyFile("descr", nil), "{"},
 	} {
 		if _, err := readNPYInts(c.data); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error is %v, want one with %q", name, err, c.want)

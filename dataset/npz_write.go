@@ -2,13 +2,12 @@ package dataset
 
 import (
 	"archive/zip"
-	"encoding/binary"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/atomicfile"
+	"github.com/blockbp/blockbp/internal/npy"
 )
 
 // Arrays are the arrays of an instance file to be written. Only Edges is
@@ -131,50 +130,7 @@ func writeArray(archive *zip.Writer, name string, c *npzContents) error {
 		return err
 	}
 	if isInt {
-		return writeNPY(w, "<i4", ints.shape, ints.data)
+		return npy.Write(w, ints.shape, ints.data)
 	}
-	return writeNPY(w, "<f8", floats.shape, floats.data)
-}
-
-// writeNPY writes an array.
-func writeNPY[T npyNumber](w io.Writer, descr string, shape []int, data []T) error {
-	if err := writeNPYHeader(w, descr, shape); err != nil {
-		return err
-	}
-	return writeNPYData(w, data)
-}
-
-// npyNumber are the numbers that are written.
-type npyNumber interface{ int32 | uint64 | float64 }
-
-// writeNPYHeader writes what stands before the data in format version 1.0, which
-// begin at a multiple of 64 bytes as the format asks.
-func writeNPYHeader(w io.Writer, descr string, shape []int) error {
-	const before = len(npyMagic) + 4 // version and length of the header
-	sizes := strings.Trim(shapeText(shape), "[]")
-	if len(shape) == 1 {
-		sizes += ","
-	}
-	header := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr, sizes)
-	padding := 63 - (before+len(header))%64
-	header += strings.Repeat(" ", padding) + "\n"
-	start := append([]byte(npyMagic), 1, 0)
-	start = binary.LittleEndian.AppendUint16(start, uint16(len(header)))
-	_, err := w.Write(append(start, header...))
-	return err
-}
-
-// writeNPYData writes a part of the data, in C order.
-func writeNPYData[T npyNumber](w io.Writer, data []T) error {
-	var buffer []byte
-	for at := 0; at < len(data); at += npyChunk {
-		var err error
-		if buffer, err = binary.Append(buffer[:0], binary.LittleEndian, data[at:min(at+npyChunk, len(data))]); err != nil {
-			return err
-		}
-		if _, err := w.Write(buffer); err != nil {
-			return err
-		}
-	}
-	return nil
+	return npy.Write(w, floats.shape, floats.data)
 }

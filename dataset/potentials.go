@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/blockbp/blockbp/internal/atomicfile"
+	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -38,11 +39,11 @@ func WritePotentials(path string, p *mrf.Pairwise) error {
 	return atomicfile.Write(path, func(w io.Writer) error {
 		archive := zip.NewWriter(w)
 		for _, write := range []func() error{
-			func() error { return writeEntry(archive, edgesArray, "<i4", []int{m, 2}, edges) },
-			func() error { return writeEntry(archive, statesArray, "<i4", []int{n}, p.Card) },
+			func() error { return writeEntry(archive, edgesArray, []int{m, 2}, edges) },
+			func() error { return writeEntry(archive, statesArray, []int{n}, p.Card) },
 			func() error { return writeNodeTables(archive, p, k) },
 			func() error { return writeEdgeTables(archive, p, k) },
-			func() error { return writeEntry(archive, constantArray, "<f8", nil, []float64{p.Constant}) },
+			func() error { return writeEntry(archive, constantArray, nil, []float64{p.Constant}) },
 		} {
 			if err := write(); err != nil {
 				return err
@@ -57,13 +58,13 @@ func writeNodeTables(archive *zip.Writer, p *mrf.Pairwise, k int) error {
 	if err != nil {
 		return err
 	}
-	if err := writeNPYHeader(w, "<f8", []int{len(p.Card), k}); err != nil {
+	if err := npy.WriteHeader[float64](w, []int{len(p.Card), k}); err != nil {
 		return err
 	}
 	row := make([]float64, k)
 	for s := range p.Card {
 		fillRow(row, p.Node[p.NodeAt[s]:p.NodeAt[s+1]])
-		if err := writeNPYData(w, row); err != nil {
+		if err := npy.WriteData(w, row); err != nil {
 			return err
 		}
 	}
@@ -75,7 +76,7 @@ func writeEdgeTables(archive *zip.Writer, p *mrf.Pairwise, k int) error {
 	if err != nil {
 		return err
 	}
-	if err := writeNPYHeader(w, "<f8", []int{p.Graph.NumEdges(), k, k}); err != nil {
+	if err := npy.WriteHeader[float64](w, []int{p.Graph.NumEdges(), k, k}); err != nil {
 		return err
 	}
 	table := make([]float64, k*k)
@@ -88,7 +89,7 @@ func writeEdgeTables(archive *zip.Writer, p *mrf.Pairwise, k int) error {
 			}
 			fillRow(table[i*k:][:k], values)
 		}
-		if err := writeNPYData(w, table); err != nil {
+		if err := npy.WriteData(w, table); err != nil {
 			return err
 		}
 	}

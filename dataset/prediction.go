@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/blockbp/blockbp/internal/atomicfile"
+	"github.com/blockbp/blockbp/internal/npy"
 )
 
 // WritePrediction writes what a model says of one instance as a file that
@@ -30,9 +31,9 @@ func WritePrediction(path string, labels []int32, belief []float64, at []int) er
 	return atomicfile.Write(path, func(w io.Writer) error {
 		archive := zip.NewWriter(w)
 		for _, write := range []func() error{
-			func() error { return writeEntry(archive, "labels", "<i4", []int{len(labels)}, labels) },
-			func() error { return writeEntry(archive, "beliefs", "<f8", []int{len(labels), most}, filled) },
-			func() error { return writeEntry(archive, "states", "<i4", []int{len(labels)}, states) },
+			func() error { return writeEntry(archive, "labels", []int{len(labels)}, labels) },
+			func() error { return writeEntry(archive, "beliefs", []int{len(labels), most}, filled) },
+			func() error { return writeEntry(archive, "states", []int{len(labels)}, states) },
 		} {
 			if err := write(); err != nil {
 				return err
@@ -43,12 +44,12 @@ func WritePrediction(path string, labels []int32, belief []float64, at []int) er
 }
 
 // writeEntry writes one array of an npz file, uncompressed.
-func writeEntry[T npyNumber](archive *zip.Writer, name, descr string, shape []int, data []T) error {
+func writeEntry[T npy.Number](archive *zip.Writer, name string, shape []int, data []T) error {
 	w, err := newEntry(archive, name)
 	if err != nil {
 		return err
 	}
-	return writeNPY(w, descr, shape, data)
+	return npy.Write(w, shape, data)
 }
 
 // newEntry begins an array of an npz file, uncompressed.

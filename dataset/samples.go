@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/blockbp/blockbp/internal/atomicfile"
+	"github.com/blockbp/blockbp/internal/npy"
 )
 
 // Samples are joint states drawn from a model, to be written.
@@ -44,17 +45,17 @@ func WriteSamples(path string, s *Samples) error {
 		archive := zip.NewWriter(w)
 		writes := []func() error{
 			func() error { return s.writeDraws(archive) },
-			func() error { return writeEntry(archive, "chain", "<i4", []int{draws}, s.Chain) },
-			func() error { return writeEntry(archive, "sweep", "<i4", []int{draws}, s.Sweep) },
-			func() error { return writeEntry(archive, "log_score", "<f8", []int{draws}, s.LogScore) },
-			func() error { return writeEntry(archive, "states", "<i4", []int{n}, s.States) },
-			func() error { return writeEntry(archive, "held", "<i4", []int{n}, s.Held) },
-			func() error { return writeEntry(archive, "seed", "<u8", nil, []uint64{s.Seed}) },
+			func() error { return writeEntry(archive, "chain", []int{draws}, s.Chain) },
+			func() error { return writeEntry(archive, "sweep", []int{draws}, s.Sweep) },
+			func() error { return writeEntry(archive, "log_score", []int{draws}, s.LogScore) },
+			func() error { return writeEntry(archive, "states", []int{n}, s.States) },
+			func() error { return writeEntry(archive, "held", []int{n}, s.Held) },
+			func() error { return writeEntry(archive, "seed", nil, []uint64{s.Seed}) },
 		}
 		if s.RHat != nil {
 			writes = append(writes,
-				func() error { return writeEntry(archive, "rhat", "<f8", []int{n}, s.RHat) },
-				func() error { return writeEntry(archive, "ess", "<f8", []int{n}, s.ESS) })
+				func() error { return writeEntry(archive, "rhat", []int{n}, s.RHat) },
+				func() error { return writeEntry(archive, "ess", []int{n}, s.ESS) })
 		}
 		for _, write := range writes {
 			if err := write(); err != nil {
@@ -73,12 +74,12 @@ func (s *Samples) writeDraws(archive *zip.Writer) error {
 		return err
 	}
 	x := make([]int32, len(s.States))
-	if err := writeNPYHeader(w, "<i4", []int{len(s.Chain), len(x)}); err != nil {
+	if err := npy.WriteHeader[int32](w, []int{len(s.Chain), len(x)}); err != nil {
 		return err
 	}
 	for i := range s.Chain {
 		s.Draw(x, i)
-		if err := writeNPYData(w, x); err != nil {
+		if err := npy.WriteData(w, x); err != nil {
 			return err
 		}
 	}
