@@ -118,18 +118,10 @@ const ForestsForAppearance = 16
 
 // SampledTreeReweighted returns tree-reweighted counting numbers whose edge
 // appearances are the average of random spanning forests that prefer edges
-// chosen less often so far, drawn until every edge is covered.
-func SampledTreeReweighted(g *graph.Graph, seed uint64) (*Numbers, error) {
-	return sampledTreeReweighted(g, seed, false)
-}
-
-// CertifiableTreeReweighted returns the same numbers and keeps the forests, about
-// 4 bytes per node and forest, so that TreeBound can certify an inference.
-func CertifiableTreeReweighted(g *graph.Graph, seed uint64) (*Numbers, error) {
-	return sampledTreeReweighted(g, seed, true)
-}
-
-func sampledTreeReweighted(g *graph.Graph, seed uint64, keep bool) (*Numbers, error) {
+// chosen less often so far, drawn until every edge is covered. keep says whether
+// the numbers keep the forests, about 4 bytes per node and forest: a bound by them
+// holds at any messages, of an inference that has not converged too.
+func SampledTreeReweighted(g *graph.Graph, seed uint64, keep bool) (*Numbers, error) {
 	sample := spanning.Cover(g, rand.New(rand.NewPCG(seed, 0x7472772d626f756e)), ForestsForAppearance, keep)
 	c, err := TreeReweighted(g, sample.Appearance())
 	if err != nil {

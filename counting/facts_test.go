@@ -34,7 +34,7 @@ func treeReweightedCounts(t fataler, g *graph.Graph, mu []float64) *Numbers {
 func TestProveKnownCases(t *testing.T) {
 	triangle, chain := legal(gen.Complete(3)), legal(gen.Chain(4))
 	grid, k4 := legal(graph.Grid(3, 3, graph.GridOptions{})), legal(gen.Complete(4))
-	cover := legal(SampledTreeReweighted(grid, 3))
+	cover := legal(SampledTreeReweighted(grid, 3, false))
 	for _, test := range []struct {
 		name string
 		g    *graph.Graph
@@ -95,7 +95,7 @@ func TestLargeNumbersHideNothing(t *testing.T) {
 func TestNamedCountings(t *testing.T) {
 	rng := source(1)
 	for name, g := range loopyGraphs() {
-		for _, c := range []*Numbers{Convex(g), Bethe(g), legal(SampledTreeReweighted(g, rng.Uint64()))} {
+		for _, c := range []*Numbers{Convex(g), Bethe(g), legal(SampledTreeReweighted(g, rng.Uint64(), false))} {
 			claimed := c.Facts
 			c.Prove(g)
 			if claimed.Convex && !c.Facts.Convex || claimed.Dual && !c.Facts.Dual || claimed.Bound != c.Facts.Bound {
@@ -247,7 +247,7 @@ func TestConvexByAllSets(t *testing.T) {
 func TestAppearanceOfForestsIsInThePolytope(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGraph(t)
-		c := legal(SampledTreeReweighted(g, rapid.Uint64().Draw(t, "seed")))
+		c := legal(SampledTreeReweighted(g, rapid.Uint64().Draw(t, "seed"), false))
 		eachSet(g, func(set uint, inside []int32) {
 			excess := 1.0
 			for s := range g.NumNodes() {

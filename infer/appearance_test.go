@@ -25,7 +25,7 @@ func TestOptimizeAppearance(t *testing.T) {
 		p := oracle.RandomPairwise(rng, g, randomCards(rng, g.NumNodes()), rapid.SampledFrom([]float64{0.5, 2}).Draw(t, "scale"), rapid.SampledFrom([]float64{0, 0.1}).Draw(t, "zeros"))
 		p.Constant = 5
 		z := oracle.LogZ(p)
-		start := must(counting.CertifiableTreeReweighted(g, 1))
+		start := must(counting.SampledTreeReweighted(g, 1, true))
 		limits := bp.Limits{Tolerance: 1e-9, MaxSweeps: 3000}
 		before := must(BeliefPropagation(context.Background(), p, start, limits))
 		got, err := OptimizeAppearance(context.Background(), p, start, limits, 5)
@@ -59,7 +59,7 @@ func TestDerivativeOfBound(t *testing.T) {
 	g := must(gen.Complete(5))
 	p := oracle.RandomPairwise(rng, g, []int32{2, 3, 2, 2, 3}, 1, 0)
 	limits := bp.Limits{Tolerance: 1e-12, MaxSweeps: 20000}
-	start := must(counting.CertifiableTreeReweighted(g, 1))
+	start := must(counting.SampledTreeReweighted(g, 1, true))
 	r := must(BeliefPropagation(context.Background(), p, start, limits))
 	information := must(r.mutualInformation())
 	forest := spanning.Maximum(g, information)
@@ -81,7 +81,7 @@ func TestOptimizeAppearanceErrors(t *testing.T) {
 	rng := source(2)
 	g := must(gen.Complete(4))
 	p := oracle.RandomPairwise(rng, g, []int32{2, 2, 2, 2}, 1, 0)
-	start := must(counting.CertifiableTreeReweighted(g, 1))
+	start := must(counting.SampledTreeReweighted(g, 1, true))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if got, err := OptimizeAppearance(ctx, p, start, DefaultLimits, 5); err != nil || got.Steps != 0 {

@@ -26,7 +26,7 @@ func ExampleBeliefPropagation() {
 		p.Edge = append(p.Edge, 0.5, 0, 0, 0.5)
 		p.EdgeAt = append(p.EdgeAt, len(p.Edge))
 	}
-	counting, err := counting.CertifiableTreeReweighted(ring, 1)
+	counting, err := counting.SampledTreeReweighted(ring, 1, true)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -40,7 +40,7 @@ func TestExportedModel(t *testing.T) {
 		EdgeFeat: []crf.Features{must(crf.Dense(draw(8), 2)), must(crf.Dense(draw(4), 1))},
 	}))
 	limits := bp.Limits{Tolerance: 1e-14, MaxSweeps: 100000}
-	own := must((&Predictor{Model: model, Limits: limits, Counting: func(in *crf.Instance) (*counting.Numbers, error) { return counting.Convex(in.Graph), nil }}).Predict(context.Background(), in, nil))
+	own := must((&Predictor{Model: model, Limits: limits}).Predict(context.Background(), in, nil))
 	direct := must(BeliefPropagation(context.Background(), model.Condition(in), counting.Convex(g), limits))
 
 	var file bytes.Buffer

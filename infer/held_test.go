@@ -32,7 +32,7 @@ func TestForbiddenHeldPair(t *testing.T) {
 	}
 	a := infer.Assessor{Predictor: infer.Predictor{
 		Model: model, Limits: infer.DefaultLimits,
-		Counting: func(in *crf.Instance) (*counting.Numbers, error) { return counting.Bethe(in.Graph), nil },
+		Counting: func(g *graph.Graph) (*counting.Numbers, error) { return counting.Bethe(g), nil },
 	}}
 	for _, c := range []struct {
 		held []int32

@@ -31,8 +31,9 @@ func (b *Beliefs) Of(s int) []float64 { return b.Node[b.NodeAt[s]:b.NodeAt[s+1]]
 // Predictor infers instances one after another with the same model, reusing its
 // scratch. Use one per goroutine.
 type Predictor struct {
-	Model    *crf.Model
-	Counting func(*crf.Instance) (*counting.Numbers, error)
+	Model *crf.Model
+	// Counting makes the counting numbers of each graph; nil: counting.Convex.
+	Counting counting.Func
 	Limits   bp.Limits
 	// Joint asks for a most probable joint state as labels; nil: the states of
 	// largest belief, node by node.
@@ -65,7 +66,7 @@ type inferred struct {
 }
 
 func (p *Predictor) infer(ctx context.Context, in *crf.Instance, clamp []int32) (*inferred, error) {
-	counting, err := p.Counting(in)
+	counting, err := p.Counting.Of(in.Graph)
 	if err != nil {
 		return nil, err
 	}

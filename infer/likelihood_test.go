@@ -61,14 +61,14 @@ func TestLikelihood(t *testing.T) {
 		loopy.Weights[i] = rng.NormFloat64()
 	}
 	square := must(crf.NewInstance(&loopy.Schema, crf.InstanceSpec{Graph: grid, NodeFeat: []crf.Features{crf.Constant(9, 1)}, EdgeFeat: []crf.Features{crf.Constant(grid.NumEdges(), 1)}}))
-	convex := func(in *crf.Instance) (*counting.Numbers, error) { return counting.Convex(in.Graph), nil }
-	trw := func(in *crf.Instance) (*counting.Numbers, error) {
-		return counting.CertifiableTreeReweighted(in.Graph, 1)
+	convex := counting.Func(nil)
+	trw := func(g *graph.Graph) (*counting.Numbers, error) {
+		return counting.SampledTreeReweighted(g, 1, true)
 	}
 	type setup struct {
 		model    *crf.Model
 		in       *crf.Instance
-		counting func(*crf.Instance) (*counting.Numbers, error)
+		counting counting.Func
 		exact    bool
 		limits   bp.Limits
 	}

@@ -56,7 +56,7 @@ func instances(t *testing.T) (*crf.Model, []*crf.Instance) {
 	return model, all
 }
 
-func bethe(in *crf.Instance) (*counting.Numbers, error) { return counting.Bethe(in.Graph), nil }
+func bethe(g *graph.Graph) (*counting.Numbers, error) { return counting.Bethe(g), nil }
 
 // TestPredictOnTrees: beliefs are the exact marginals, of the conditional
 // distribution where some nodes are clamped; the predictor is used again and
@@ -171,7 +171,7 @@ func TestPredictErrors(t *testing.T) {
 			t.Errorf("clamp %s: accepted", name)
 		}
 	}
-	p.Counting = func(*crf.Instance) (*counting.Numbers, error) { return nil, broken }
+	p.Counting = func(*graph.Graph) (*counting.Numbers, error) { return nil, broken }
 	if _, err := p.Predict(context.Background(), in, nil); !errors.Is(err, broken) {
 		t.Errorf("error %v", err)
 	}

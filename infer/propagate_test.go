@@ -71,8 +71,8 @@ func TestJudgement(t *testing.T) {
 			}{
 				{counting.Convex(g), counting.Upper, counting.Upper, true, counting.Upper, counting.Upper},
 				{counting.Bethe(g), counting.None, counting.Exact, false, counting.None, counting.None},
-				{must(counting.SampledTreeReweighted(g, seed)), counting.None, counting.Exact, false, counting.None, counting.Upper},
-				{must(counting.CertifiableTreeReweighted(g, seed)), counting.Upper, counting.Exact, true, counting.Upper, counting.Upper},
+				{must(counting.SampledTreeReweighted(g, seed, false)), counting.None, counting.Exact, false, counting.None, counting.Upper},
+				{must(counting.SampledTreeReweighted(g, seed, true)), counting.Upper, counting.Exact, true, counting.Upper, counting.Upper},
 			} {
 				early, late := test.early, test.late
 				if name != "tree" {
@@ -158,7 +158,7 @@ func TestLooseToleranceProvesNothing(t *testing.T) {
 	g := must(gen.Chain(12))
 	p := oracle.RandomPairwise(rng, g, slices.Repeat([]int32{3}, 12), 2, 0)
 	z := oracle.LogZ(p)
-	for _, counts := range []*counting.Numbers{counting.Bethe(g), must(counting.SampledTreeReweighted(g, 1)), must(counting.CertifiableTreeReweighted(g, 1))} {
+	for _, counts := range []*counting.Numbers{counting.Bethe(g), must(counting.SampledTreeReweighted(g, 1, false)), must(counting.SampledTreeReweighted(g, 1, true))} {
 		for tolerance := 1.0; tolerance > 1e-12; tolerance /= 10 {
 			r := must(BeliefPropagation(context.Background(), p, counts, bp.Limits{Tolerance: tolerance, MaxSweeps: 1000}))
 			if r.Bound == counting.Exact && math.Abs(r.LogZ-z) > 1e-7 {

@@ -36,7 +36,7 @@ func TestZeroIsProved(t *testing.T) {
 		}
 		logZ := oracle.NetworkLogZ(n)
 		p := must2(n.Pairwise())
-		for _, counts := range []*counting.Numbers{counting.Convex(p.Graph), counting.Bethe(p.Graph), must(counting.CertifiableTreeReweighted(p.Graph, 1))} {
+		for _, counts := range []*counting.Numbers{counting.Convex(p.Graph), counting.Bethe(p.Graph), must(counting.SampledTreeReweighted(p.Graph, 1, true))} {
 			r, err := BeliefPropagation(context.Background(), p, counts, DefaultLimits)
 			var zero *ZeroError
 			switch {
@@ -116,7 +116,7 @@ func TestLargeFactors(t *testing.T) {
 		r := reduce(t, n, evidence)
 		c := must(n.Condition(evidence))
 		z := oracle.NetworkLogZ(c.Network)
-		for _, counts := range []*counting.Numbers{counting.Convex(r.Pairwise.Graph), counting.Bethe(r.Pairwise.Graph), must(counting.CertifiableTreeReweighted(r.Pairwise.Graph, 1))} {
+		for _, counts := range []*counting.Numbers{counting.Convex(r.Pairwise.Graph), counting.Bethe(r.Pairwise.Graph), must(counting.SampledTreeReweighted(r.Pairwise.Graph, 1, true))} {
 			got, err := BeliefPropagation(context.Background(), r.Pairwise, counts, bp.Limits{Tolerance: 1e-11, MaxSweeps: 3000})
 			var zero *ZeroError
 			if errors.As(err, &zero) && math.IsInf(z, -1) {

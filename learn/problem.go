@@ -8,7 +8,6 @@ import (
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/partition"
 )
@@ -24,9 +23,9 @@ type Problem struct {
 	// Data are instances of Model's schema, or of one with the same types, with at
 	// least one sample of labels each.
 	Data []*crf.Instance
-	// Counting gives the counting numbers of each distinct graph; nil means
+	// Counting gives the counting numbers of each distinct graph; nil:
 	// counting.Convex.
-	Counting func(*graph.Graph) (*counting.Numbers, error)
+	Counting counting.Func
 	// L2 is the weight of the regulariser, not negative.
 	L2 float64
 	// ClassWeights multiply the term of each label, [node type][state], all positive

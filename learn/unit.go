@@ -130,11 +130,7 @@ func (h *shapes) countingOf(g *graph.Graph) (*counting.Numbers, error) {
 	if c, ok := h.counting[g]; ok {
 		return c, nil
 	}
-	make := h.problem.Counting
-	if make == nil {
-		make = func(g *graph.Graph) (*counting.Numbers, error) { return counting.Convex(g), nil }
-	}
-	c, err := make(g)
+	c, err := h.problem.Counting.Of(g)
 	if err != nil {
 		return nil, err
 	}

@@ -60,7 +60,7 @@ func run() error {
 		return err
 	}
 	problem := learn.Problem{Model: model, L2: 1}
-	problem.Counting = func(g *graph.Graph) (*counting.Numbers, error) { return counting.SampledTreeReweighted(g, 1) }
+	problem.Counting = func(g *graph.Graph) (*counting.Numbers, error) { return counting.SampledTreeReweighted(g, 1, false) }
 	for seed := range uint64(4) {
 		in, err := picture(&model.Schema, seed, 16, 16)
 		if err != nil {

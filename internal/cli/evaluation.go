@@ -14,7 +14,6 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
-	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/learn"
@@ -121,7 +120,7 @@ func metricsOf(set string, s *infer.Score) map[string]float64 {
 var lossMetrics = map[string]bool{"log_loss": true, "calibration_error": true}
 
 // prepareEvaluation reads the sets to evaluate on and the early stopping rule.
-func (t *training) prepareEvaluation(counting func(*graph.Graph) (*counting.Numbers, error)) error {
+func (t *training) prepareEvaluation(counting counting.Func) error {
 	for _, spec := range t.flags.eval {
 		name, path, ok := strings.Cut(spec, "=")
 		if !ok || name == "" || path == "" || strings.ContainsAny(name, "@.:/\\") {
@@ -145,7 +144,7 @@ func (t *training) prepareEvaluation(counting func(*graph.Graph) (*counting.Numb
 	return t.parseEarlyStop()
 }
 
-func (t *training) evaluateAll(m *crf.Model, counting func(*graph.Graph) (*counting.Numbers, error)) (map[string]float64, error) {
+func (t *training) evaluateAll(m *crf.Model, counting counting.Func) (map[string]float64, error) {
 	values := map[string]float64{}
 	started := time.Now()
 	defer func() { t.evaluating += time.Since(started) }()

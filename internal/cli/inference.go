@@ -7,7 +7,6 @@ import (
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/bp"
 )
@@ -33,11 +32,8 @@ type assessment struct {
 }
 
 // predictor returns what makes predictions with a model.
-func predictor(model *crf.Model, numbers func(*graph.Graph) (*counting.Numbers, error), limits bp.Limits) *infer.Predictor {
-	return &infer.Predictor{
-		Model: model, Limits: limits,
-		Counting: func(in *crf.Instance) (*counting.Numbers, error) { return numbers(in.Graph) },
-	}
+func predictor(model *crf.Model, numbers counting.Func, limits bp.Limits) *infer.Predictor {
+	return &infer.Predictor{Model: model, Counting: numbers, Limits: limits}
 }
 
 // predicted is the prediction of one instance, or why there is none.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/gen"
 )
@@ -20,12 +21,12 @@ func someInstances(t *testing.T, n int) (*crf.Model, []*crf.Instance) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	chain, err := gen.Chain(2)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var instances []*crf.Instance
 	for range n {
+		chain, err := gen.Chain(2)
+		if err != nil {
+			t.Fatal(err)
+		}
 		in, err := crf.NewInstance(&model.Schema, crf.InstanceSpec{Graph: chain, NodeFeat: []crf.Features{crf.Constant(2, 1)}, EdgeFeat: []crf.Features{crf.Constant(1, 1)}})
 		if err != nil {
 			t.Fatal(err)
@@ -41,11 +42,11 @@ func TestPanicOfWorker(t *testing.T) {
 	t.Parallel()
 	model, instances := someInstances(t, 5)
 	work := inference{instances: instances, threads: 2, predictor: func() *infer.Predictor {
-		return &infer.Predictor{Model: model, Limits: predictLimits, Counting: func(in *crf.Instance) (*counting.Numbers, error) {
-			if in == instances[3] {
+		return &infer.Predictor{Model: model, Limits: predictLimits, Counting: func(g *graph.Graph) (*counting.Numbers, error) {
+			if g == instances[3].Graph {
 				panic("a slip")
 			}
-			return counting.Convex(in.Graph), nil
+			return counting.Convex(g), nil
 		}}
 	}}
 	used := 0
@@ -76,10 +77,10 @@ func TestErrorEndsInference(t *testing.T) {
 	model, instances := someInstances(t, 1000)
 	predictions := 0
 	work := inference{instances: instances, threads: 1, predictor: func() *infer.Predictor {
-		return &infer.Predictor{Model: model, Limits: predictLimits, Counting: func(in *crf.Instance) (*counting.Numbers, error) {
+		return &infer.Predictor{Model: model, Limits: predictLimits, Counting: func(g *graph.Graph) (*counting.Numbers, error) {
 			predictions++ // by one thread alone
 			time.Sleep(time.Millisecond)
-			return counting.Convex(in.Graph), nil
+			return counting.Convex(g), nil
 		}}
 	}}
 	stop := errors.New("stop")
@@ -95,7 +96,7 @@ func TestCounter(t *testing.T) {
 	t.Parallel()
 	model, instances := someInstances(t, 3)
 	work := inference{instances: instances, threads: 1, predictor: func() *infer.Predictor {
-		return &infer.Predictor{Model: model, Limits: predictLimits, Counting: func(in *crf.Instance) (*counting.Numbers, error) { return counting.Convex(in.Graph), nil }}
+		return &infer.Predictor{Model: model, Limits: predictLimits}
 	}}
 	lines := func(c *counter) string {
 		var out bytes.Buffer

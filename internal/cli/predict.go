@@ -14,7 +14,6 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
-	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/figure"
@@ -61,7 +60,7 @@ images also NAME.png, an indexed picture of the labels, and a page of pictures.`
 
 // countingOf returns the counting numbers to use with a model: those of its
 // training unless others are asked for.
-func (m *loadedModel) countingOf(asked string) (func(*graph.Graph) (*counting.Numbers, error), error) {
+func (m *loadedModel) countingOf(asked string) (counting.Func, error) {
 	spec := m.meta[metaCounting]
 	if asked != "" {
 		spec = asked
@@ -161,7 +160,7 @@ func (a *app) predict(f *predictFlags, args []string) error {
 
 // checkCounting makes the counting numbers of every network, so that what is wrong
 // with them is known before anything is written.
-func checkCounting(instances []*crf.Instance, counting func(*graph.Graph) (*counting.Numbers, error)) error {
+func checkCounting(instances []*crf.Instance, counting counting.Func) error {
 	for i, in := range instances {
 		if _, err := counting(in.Graph); err != nil {
 			return dataf("instance %d (%s): %v", i, in.Name, err)

@@ -62,12 +62,6 @@ func durationOrNil(d time.Duration) any {
 	return d.String()
 }
 
-// namedCounting reports whether counting numbers go by a name, and are not in a
-// file.
-func namedCounting(spec string) bool {
-	return slices.Contains([]string{"convex", "trw", "bethe"}, spec)
-}
-
 // resolvePaths makes every option that is a path absolute.
 func (t *training) resolvePaths() (err error) {
 	absolute := func(path string) string {

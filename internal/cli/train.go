@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/bp"
@@ -195,7 +196,7 @@ func (t *training) prepare() error {
 	if err != nil {
 		return err
 	}
-	if !namedCounting(f.counting) && exists(f.counting) {
+	if !slices.Contains(counting.Names, f.counting) && exists(f.counting) {
 		// The model and the checkpoint keep it, and may be used from another folder.
 		if f.counting, err = filepath.Abs(f.counting); err != nil {
 			return err

@@ -10,7 +10,6 @@ import (
 	"os"
 	"slices"
 
-	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
@@ -164,7 +163,6 @@ func (p segmentationPlan) measure(ctx context.Context, threads int) (*Segmentati
 func (x *Segmentation) judge(ctx context.Context, model *crf.Model, test *dataset.Set) error {
 	predictor := &infer.Predictor{
 		Model: model, Limits: bp.Limits{Tolerance: labelTolerance, MaxSweeps: labelSweeps},
-		Counting: func(in *crf.Instance) (*counting.Numbers, error) { return counting.Convex(in.Graph), nil }, // as in learning
 	}
 	score := infer.NewScore(len(x.Classes))
 	for i, in := range test.Instances {

@@ -135,16 +135,15 @@ func (p Problem) build(threads int) (*bench, error) {
 	return b, nil
 }
 
-// countingOf gives the counting numbers of a graph.
-type countingOf = func(*graph.Graph) (*counting.Numbers, error)
-
 // counting returns the counting numbers by name; nil is the default of learn.
-func (p Problem) counting() (countingOf, error) {
+func (p Problem) counting() (counting.Func, error) {
 	switch p.Counting {
 	case "convex":
 		return nil, nil
 	case "trw":
-		return func(g *graph.Graph) (*counting.Numbers, error) { return counting.SampledTreeReweighted(g, p.Seed) }, nil
+		return func(g *graph.Graph) (*counting.Numbers, error) {
+			return counting.SampledTreeReweighted(g, p.Seed, false)
+		}, nil
 	}
 	return nil, fmt.Errorf("study: counting numbers %q: want \"convex\" or \"trw\"", p.Counting)
 }

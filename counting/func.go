@@ -1,0 +1,73 @@
+package counting
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/blockbp/blockbp/graph"
+)
+
+// Func makes the counting numbers of a graph. nil stands for Convex.
+type Func func(*graph.Graph) (*Numbers, error)
+
+// Of returns the counting numbers of a graph.
+func (f Func) Of(g *graph.Graph) (*Numbers, error) {
+	if f == nil {
+		return Convex(g), nil
+	}
+	return f(g)
+}
+
+// Names are the choices that Parse knows by name.
+var Names = []string{"convex", "trw", "bethe"}
+
+// Parse returns what makes the counting numbers that name stands for: one of
+// Names, or the path of a file as Read takes it, which fits one graph only.
+// Numbers are made once for each graph, and several goroutines may ask.
+//
+// seed draws the spanning forests of trw, and keep is as in SampledTreeReweighted.
+// Where name is neither, the error is that of looking for the file.
+func Parse(name string, seed uint64, keep bool) (Func, error) {
+	switch name {
+	case "convex":
+		return remembered(nil), nil
+	case "bethe":
+		return remembered(func(g *graph.Graph) (*Numbers, error) { return Bethe(g), nil }), nil
+	case "trw":
+		return remembered(func(g *graph.Graph) (*Numbers, error) { return SampledTreeReweighted(g, seed, keep) }), nil
+	}
+	if _, err := os.Stat(name); err != nil {
+		if strings.ContainsAny(name, "./") {
+			return nil, err
+		}
+		return nil, fmt.Errorf("counting numbers %q: want %s or the path of a file: %w", name, strings.Join(Names, ", "), err)
+	}
+	return remembered(func(g *graph.Graph) (*Numbers, error) {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		return Read(file, name, g)
+	}), nil
+}
+
+// remembered makes the numbers of each graph once.
+func remembered(makeNumbers Func) Func {
+	var lock sync.Mutex
+	known := map[*graph.Graph]*Numbers{}
+	return func(g *graph.Graph) (*Numbers, error) {
+		lock.Lock()
+		defer lock.Unlock()
+		if c, ok := known[g]; ok {
+			return c, nil
+		}
+		c, err := makeNumbers.Of(g)
+		if err == nil {
+			known[g] = c
+		}
+		return c, err
+	}
+}

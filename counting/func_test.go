@@ -1,0 +1,68 @@
+package counting
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/gen"
+)
+
+// TestZeroFunc: nil stands for the convex numbers.
+func TestZeroFunc(t *testing.T) {
+	g := legal(gen.Complete(4))
+	got, want := legal(Func(nil).Of(g)), Convex(g)
+	if got.Name != want.Name || !slices.Equal(got.Node, want.Node) || !slices.Equal(got.Edge, want.Edge) || got.Facts != want.Facts {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// TestParse: names and files give what the constructors give, once per graph.
+func TestParse(t *testing.T) {
+	g := legal(gen.Complete(4))
+	path := filepath.Join(t.TempDir(), "counts")
+	if err := os.WriteFile(path, []byte("node 0 1\nnode 1 1\nnode 2 1\nedge 0 0.5\nedge 1 0.5\nedge 2 0.5\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	triangle := legal(gen.Complete(3))
+	for _, test := range []struct {
+		name string
+		g    *graph.Graph
+		want *Numbers
+	}{
+		{"convex", g, Convex(g)},
+		{"bethe", g, Bethe(g)},
+		{"trw", g, legal(SampledTreeReweighted(g, 7, true))},
+		{path, triangle, legal(New("", triangle, constants(3, 1), constants(3, 0.5)))},
+	} {
+		f, err := Parse(test.name, 7, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := legal(f(test.g))
+		if !slices.Equal(got.Node, test.want.Node) || !slices.Equal(got.Edge, test.want.Edge) || len(got.Forests) != len(test.want.Forests) {
+			t.Errorf("%s: %+v, want %+v", test.name, got, test.want)
+		}
+		if again := legal(f(test.g)); again != got {
+			t.Errorf("%s: made twice for one graph", test.name)
+		}
+	}
+	if f, err := Parse(path, 1, false); err != nil {
+		t.Error(err)
+	} else if _, err := f(g); err == nil || !strings.Contains(err.Error(), "node 3") {
+		t.Errorf("a file for another graph: error %v, want one that names node 3", err)
+	}
+}
+
+func TestParseUnknown(t *testing.T) {
+	for name, part := range map[string]string{"convx": "want convex, trw, bethe or the path of a file", "./none.txt": "none.txt"} {
+		if _, err := Parse(name, 1, false); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), part) {
+			t.Errorf("%s: error %v, want one that says %q", name, err, part)
+		}
+	}
+}
