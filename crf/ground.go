@@ -1,6 +1,7 @@
 package crf
 
 import (
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
@@ -51,7 +52,7 @@ func (m *Model) GroundNodes(pot *Potentials, in *Instance, block *partition.Bloc
 		a := in.NodeType(nodes[0])
 		span := &m.Layout.Node[a]
 		at := len(pot.Node)
-		pot.Node = grow(pot.Node, len(nodes)*span.States)
+		pot.Node = numeric.Resize(pot.Node, len(pot.Node)+len(nodes)*span.States)
 		f := &in.nodeFeat[a]
 		f.prefetch(in.nodeRow, block.Nodes[hi:min(hi+RowsPerBatch, len(block.Nodes))])
 		m.ground(pot, pot.Node[at:], span, f, in.nodeRows(nodes, pot.rows))
@@ -81,7 +82,7 @@ func (m *Model) GroundEdges(pot *Potentials, in *Instance, block *partition.Bloc
 		return hi
 	}
 	at := len(pot.Table)
-	pot.Table = grow(pot.Table, len(edges)*span.States)
+	pot.Table = numeric.Resize(pot.Table, len(pot.Table)+len(edges)*span.States)
 	m.ground(pot, pot.Table[at:], span, f, rows)
 	for range edges {
 		pot.EdgeAt = append(pot.EdgeAt, at)
@@ -103,7 +104,7 @@ func (pot *Potentials) groundShared(m *Model, span *Span, f *Features, edgeType,
 	}
 	*first = int32(len(pot.EdgeAt))
 	at := len(pot.Table)
-	pot.Table = grow(pot.Table, span.States)
+	pot.Table = numeric.Resize(pot.Table, len(pot.Table)+span.States)
 	f.multiply(pot.Table[at:], span.of(m.Weights, r), r, pot.features)
 	pot.EdgeAt = append(pot.EdgeAt, at)
 	pot.TableID = append(pot.TableID, int32(pot.NumTables))
@@ -138,14 +139,4 @@ func (pot *Potentials) reset(m *Model) {
 	for range m.Layout.tableBase[len(m.Layout.Edge)] {
 		pot.shared = append(pot.shared, -1)
 	}
-}
-
-// grow lengthens s by n entries of any value.
-func grow[T float32 | float64](s []T, n int) []T {
-	if need := len(s) + n; need > cap(s) {
-		bigger := make([]T, len(s), max(need, cap(s)+cap(s)/2))
-		copy(bigger, s)
-		s = bigger
-	}
-	return s[:len(s)+n]
 }

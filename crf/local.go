@@ -35,11 +35,3 @@ func softmax(p []float64) (logSum float64) {
 	}
 	return largest + math.Log(sum)
 }
-
-// resized returns a slice of n numbers, s if it is long enough.
-func resized(s []float64, n int) []float64 {
-	if cap(s) < n {
-		return make([]float64, n)
-	}
-	return s[:n]
-}

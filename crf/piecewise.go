@@ -3,6 +3,7 @@ package crf
 import (
 	"math"
 
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
@@ -84,7 +85,7 @@ func (l *Piecewise) piece(theta []float64, logSum, weight float64, in *Instance,
 // table once: edges with equal features share them.
 func (l *Piecewise) normaliseTables(m *Model, in *Instance, whole *partition.Block) {
 	n := l.potential.NumTables
-	l.logSums = resized(l.logSums, n)
+	l.logSums = numeric.Resize(l.logSums, n)
 	for len(l.tables) < n {
 		l.tables = append(l.tables, nil)
 	}

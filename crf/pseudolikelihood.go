@@ -1,6 +1,7 @@
 package crf
 
 import (
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/simd"
 )
@@ -28,7 +29,7 @@ type PseudoLikelihood struct {
 func (l *PseudoLikelihood) Add(gradient []float64, m *Model, in *Instance, whole *partition.Block, weight float64) (value float64) {
 	m.Ground(&l.potential, in, whole)
 	stride := len(l.potential.Node)
-	l.residual = resized(l.residual, len(in.Samples())*stride)
+	l.residual = numeric.Resize(l.residual, len(in.Samples())*stride)
 	clear(l.residual)
 	for i, labels := range in.Samples() {
 		residual := l.residual[i*stride:][:stride]
@@ -68,7 +69,7 @@ func (l *PseudoLikelihood) LogLikelihood(m *Model, in *Instance, whole *partitio
 		if y == Unobserved || count != nil && !count[s] {
 			continue
 		}
-		l.logits = resized(l.logits, in.States(int32(s)))
+		l.logits = numeric.Resize(l.logits, in.States(int32(s)))
 		sum += l.conditional(l.logits, in, labels, int32(s))
 		nodes++
 	}
@@ -111,7 +112,7 @@ func columnOf(in *Instance, d int32, labels []int32, states int) (at, stride int
 // of the other end's label.
 func (l *PseudoLikelihood) scatter(gradient []float64, m *Model, in *Instance, stride int) {
 	adjoint := NewAdjoint(m)
-	l.total = resized(l.total, stride)
+	l.total = numeric.Resize(l.total, stride)
 	copy(l.total, l.residual)
 	for at := stride; at < len(l.residual); at += stride {
 		simd.AddScaled(l.total, l.residual[at:][:stride], 1)
@@ -122,7 +123,7 @@ func (l *PseudoLikelihood) scatter(gradient []float64, m *Model, in *Instance, s
 	}
 	for e := range int32(in.Graph.NumEdges()) {
 		span := &m.Layout.Edge[in.EdgeType(e)]
-		l.table = resized(l.table, span.States)
+		l.table = numeric.Resize(l.table, span.States)
 		if l.edgeDerivative(in, e, stride) {
 			adjoint.ScatterEdge(span.of(gradient, in.EdgeRow(e)), in, e, l.table)
 		}

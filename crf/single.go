@@ -1,6 +1,7 @@
 package crf
 
 import (
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/simd"
 )
@@ -23,7 +24,7 @@ func (m *Model) GroundEdges32(pot *Potentials, in *Instance, block *partition.Bl
 	rows := in.edgeRows(edges, pot.rows)
 	f.prefetch(in.edgeRow, block.Edges[hi:min(hi+RowsPerBatch, len(block.Edges))])
 	at := len(pot.Table32)
-	pot.Table32 = grow(pot.Table32, len(edges)*span.States)
+	pot.Table32 = numeric.Resize(pot.Table32, len(pot.Table32)+len(edges)*span.States)
 	pot.ground32(pot.Table32[at:], m, b, span, f, rows)
 	for range edges {
 		pot.EdgeAt = append(pot.EdgeAt, at)
@@ -40,7 +41,7 @@ func (pot *Potentials) ground32(dst []float32, m *Model, edgeType int, span *Spa
 		simd.MultiplyMatrix32(dst, f.matrix32(rows, &pot.single), pot.single.rounded(m, edgeType), len(rows), f.dim, k)
 		return
 	}
-	pot.single.double = grow(pot.single.double[:0], k)
+	pot.single.double = numeric.Resize(pot.single.double, k)
 	for i, r := range rows {
 		f.multiply(pot.single.double, span.of(m.Weights, int(r)), int(r), pot.features)
 		simd.Narrow(dst[i*k:][:k], pot.single.double)
@@ -55,7 +56,7 @@ func (s *single) rounded(m *Model, edgeType int) []float32 {
 	w := &s.weights[edgeType]
 	if len(*w) == 0 {
 		span := &m.Layout.Edge[edgeType]
-		*w = grow(*w, span.Len)
+		*w = numeric.Resize(*w, span.Len)
 		simd.Narrow(*w, m.Weights[span.At:][:span.Len])
 	}
 	return *w
@@ -74,7 +75,7 @@ func (f *Features) matrix32(rows []int32, s *single) []float32 {
 	if end := run(rows); f.form == formDense32 && end == n {
 		return f.dense32[int(rows[0])*d:][:n*d]
 	}
-	s.features = grow(s.features[:0], n*d)
+	s.features = numeric.Resize(s.features, n*d)
 	for to := s.features; len(rows) > 0; {
 		end := run(rows)
 		first := int(rows[0]) * d
@@ -94,7 +95,7 @@ func (f *Features) scatterRows32(w []float64, t []float32, rows []int32, k int, 
 		simd.ScatterMatrix32(w, f.matrix32(rows, &a.single), t, len(rows), f.dim, k)
 		return
 	}
-	a.single.double = grow(a.single.double[:0], k)
+	a.single.double = numeric.Resize(a.single.double, k)
 	for i, r := range rows {
 		for x, v := range t[i*k:][:k] {
 			a.single.double[x] = float64(v)

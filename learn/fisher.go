@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
@@ -200,7 +201,7 @@ func (m *marginal) sum(p *StepProblem, a int) {
 					if end.kind != in.EdgeType(e) || end.first != (in.Graph.U(e) == s) {
 						continue
 					}
-					edge = resize(edge, end.span.Features)
+					edge = numeric.Resize(edge, end.span.Features)
 					in.EdgeFeatures(end.kind).Row(edge, in.EdgeRow(e))
 					scale := 1 / math.Sqrt(float64(end.others))
 					for j, x := range edge {

@@ -19,7 +19,7 @@ func Fit(ctx context.Context, p Problem, settings Settings) (*Result, error) {
 	if err := s.validateResolved(&p); err != nil {
 		return nil, err
 	}
-	if s.Method.local() {
+	if s.Method.Local() {
 		return fitLocal(ctx, &p, &s)
 	}
 	l, err := newLearner(&p, &s)

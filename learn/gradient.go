@@ -6,6 +6,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/simd"
 )
@@ -101,7 +102,7 @@ func (l *learner) takeShare(report *visitReport, job int, s *share) error {
 	}
 	groups := v.bundle.touched[block]
 	if u == v.bundle.units[0] {
-		l.fresh = resize(l.fresh, (len(groups)+v.bundle.looseSlots(block))*l.stride)
+		l.fresh = numeric.Resize(l.fresh, (len(groups)+v.bundle.looseSlots(block))*l.stride)
 		clear(l.fresh)
 	}
 	l.addShare(s, u, block)
@@ -161,7 +162,7 @@ func (l *learner) visitUnit(workerIndex, i int) {
 func (l *learner) contribute(w *worker, s *share, u *unit, blockIndex int) error {
 	block := &u.part.Blocks[blockIndex]
 	b := l.visit.bundle
-	s.tied = resize(s.tied, (len(b.touched[blockIndex])+b.looseSlots(blockIndex))*l.stride)
+	s.tied = numeric.Resize(s.tied, (len(b.touched[blockIndex])+b.looseSlots(blockIndex))*l.stride)
 	clear(s.tied)
 	s.untied = s.untied[:0]
 	for g := 0; g < len(block.Groups); g++ {
@@ -255,7 +256,7 @@ func (l *learner) contributeEdges32(w *worker, u *unit, share []float64, block *
 	edges := block.Edges[lo:hi]
 	t := u.in.EdgeType(edges[0])
 	span := &l.model.Layout.Edge[t]
-	w.belief32 = resize(w.belief32, len(edges)*span.States)
+	w.belief32 = numeric.Resize(w.belief32, len(edges)*span.States)
 	free, err := w.space.EdgeBeliefs32(w.belief32, u.net, u.state, block, lo, hi)
 	if err != nil {
 		return err
@@ -415,10 +416,3 @@ func (l *learner) estimate() (objective, norm float64) {
 }
 
 func addTo(dst, x []float64) { simd.AddScaled(dst, x[:len(dst)], 1) }
-
-func resize[T float32 | float64](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	return s[:n]
-}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/simd"
 )
@@ -306,7 +307,7 @@ func (c *hessian) addSample(dst []float64, s *hessianSample) error {
 	for p, node := range s.block.Nodes {
 		t := in.NodeType(node)
 		span := &layout.Node[t]
-		c.feature = resize(c.feature, span.Features)
+		c.feature = numeric.Resize(c.feature, span.Features)
 		in.NodeFeatures(t).Row(c.feature, in.NodeRow(node))
 		for j, x := range c.feature {
 			if x != 0 {
@@ -360,7 +361,7 @@ func (c *hessian) addProjection(s *hessianSample, e int32, first bool, states in
 	in := s.u.in
 	t := in.EdgeType(e)
 	span := &c.l.model.Layout.Edge[t]
-	c.feature = resize(c.feature, span.Features)
+	c.feature = numeric.Resize(c.feature, span.Features)
 	in.EdgeFeatures(t).Row(c.feature, in.EdgeRow(e))
 	part := c.project.right
 	if first {
@@ -422,7 +423,7 @@ func (c *hessian) flush(dst []float64) {
 func (c *hessian) addInteraction(dst []float64, s *hessianSample, e int32, span *crf.Span, scale float64) {
 	in := s.u.in
 	t := in.EdgeType(e)
-	c.feature = resize(c.feature, span.Features)
+	c.feature = numeric.Resize(c.feature, span.Features)
 	in.EdgeFeatures(t).Row(c.feature, in.EdgeRow(e))
 	for i := range span.States {
 		row := c.project.rest(i)

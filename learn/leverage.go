@@ -1,6 +1,9 @@
 package learn
 
-import "github.com/blockbp/blockbp/crf"
+import (
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/numeric"
+)
 
 // leverage tells, for an element (a node or an edge) of a type, how much of what the data
 // know of any one feature it has:
@@ -62,7 +65,7 @@ func (v *leverage) add(in *crf.Instance) {
 
 // features returns a row of features; valid until the next call.
 func (v *leverage) features(f *crf.Features, row, n int) []float64 {
-	v.row = resize(v.row, n)
+	v.row = numeric.Resize(v.row, n)
 	f.Row(v.row, row)
 	return v.row
 }

@@ -353,7 +353,7 @@ func TestInstanceWeights(t *testing.T) {
 		twice.Data = append([]*crf.Instance{p.Data[0]}, p.Data...)
 		heavy.Data = append([]*crf.Instance{reweighted(p.Data[0], 2)}, p.Data[1:]...)
 		for _, method := range Methods {
-			if name == "mixed missing" && !method.local() {
+			if name == "mixed missing" && !method.Local() {
 				// Several optima: the objectives are compared instead.
 				w := p.randomWeights(8, 0.5)
 				a, b := must(NewEvaluator(twice, 1)), must(NewEvaluator(heavy, 1))

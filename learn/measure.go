@@ -23,7 +23,7 @@ func Measure(p Problem, settings Settings) (*Sizes, error) {
 	if err := s.validateResolved(&p); err != nil {
 		return nil, err
 	}
-	if s.Method.local() {
+	if s.Method.Local() {
 		return measureLocal(&p, &s), nil
 	}
 	l, err := newLearner(&p, &s)

@@ -51,8 +51,9 @@ const (
 // Methods lists all methods, the default first.
 var Methods = []Method{BBPL, InnerDual, Full, Pseudo, Piecewise}
 
-// local reports whether the method's objective is a sum of local terms.
-func (m Method) local() bool { return m == Pseudo || m == Piecewise }
+// Local reports whether the method's objective is a sum of local terms, which needs no
+// inference.
+func (m Method) Local() bool { return m == Pseudo || m == Piecewise }
 
 // Order says in which order blocks are picked.
 type Order string

@@ -1,6 +1,10 @@
 package learn
 
-import "math"
+import (
+	"math"
+
+	"github.com/blockbp/blockbp/internal/numeric"
+)
 
 // projection divides functions of the states of an edge into one of each end and a
 // rest that has no covariance with either, under a belief T:
@@ -25,9 +29,9 @@ const projectionFloor = 1e-9
 // of solves for a belief, which it keeps.
 func (p *projection) of(belief []float64, ku, kv int) {
 	p.ku, p.kv, p.belief = ku, kv, belief
-	p.left, p.right = resize(p.left, ku*kv*ku), resize(p.right, ku*kv*kv)
-	p.u, p.v = resize(p.u, ku), resize(p.v, kv)
-	p.inverse, p.means, p.row = resize(p.inverse, kv*kv), resize(p.means, ku*kv), resize(p.row, ku*kv)
+	p.left, p.right = numeric.Resize(p.left, ku*kv*ku), numeric.Resize(p.right, ku*kv*kv)
+	p.u, p.v = numeric.Resize(p.u, ku), numeric.Resize(p.v, kv)
+	p.inverse, p.means, p.row = numeric.Resize(p.inverse, kv*kv), numeric.Resize(p.means, ku*kv), numeric.Resize(p.row, ku*kv)
 	p.marginals()
 	p.invert()
 	z := p.inverse

@@ -179,7 +179,7 @@ func (l *learner) restore(state *State) error {
 
 // stepName names what moves the weights.
 func (s *Settings) stepName() string {
-	if s.Method.local() {
+	if s.Method.Local() {
 		return "l-bfgs"
 	}
 	return s.Step.String()

@@ -3,6 +3,7 @@ package bp
 import (
 	"math"
 
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/simd"
 )
@@ -120,7 +121,7 @@ func (w *Workspace) EdgeBeliefs(dst, sum []float64, net *Net, st *State, block *
 	}
 	dst = dst[:(hi-lo)*ku*kv]
 	if w.single.on {
-		w.single.beliefs = fit(w.single.beliefs, len(dst))
+		w.single.beliefs = numeric.Resize(w.single.beliefs, len(dst))
 		freeEnergy, err = w.EdgeBeliefs32(w.single.beliefs, net, st, block, lo, hi)
 		for i, x := range w.single.beliefs {
 			dst[i] = float64(x)
@@ -150,7 +151,7 @@ func (w *Workspace) listedEdges(dst []float64, net *Net, st *State, block *parti
 		// The kernel takes edges up to one that needs logarithms.
 		w.gatherEdges(net, st, block, q, hi, max(ku, kv))
 		n := len(w.together)
-		w.logZ, w.product = fit(w.logZ, n), fit(w.product, n)
+		w.logZ, w.product = numeric.Resize(w.logZ, n), numeric.Resize(w.product, n)
 		n = simd.EdgeBeliefs(dst, w.logZ, w.product, st.LogBelief, st.LogMessage, w.arena, w.together, ku, kv)
 		freeEnergy += w.sumFreeEnergies(net, block, q, n)
 		dst, q = dst[n*ku*kv:], q+n
@@ -180,7 +181,7 @@ func (w *Workspace) sumFreeEnergies(net *Net, block *partition.Block, lo, n int)
 // first that it can't compute.
 func (w *Workspace) gatherEdges(net *Net, st *State, block *partition.Block, lo, hi, states int) {
 	if len(w.forms) == 0 && w.fitRegular(net, st, block) {
-		w.together = fit(w.together, hi-lo)
+		w.together = numeric.Resize(w.together, hi-lo)
 		w.regular.parts.List(w.together, lo, hi)
 		return
 	}
@@ -198,14 +199,6 @@ func (w *Workspace) gatherEdges(net *Net, st *State, block *partition.Block, lo,
 		}
 		w.together = append(w.together, simd.Edge{BeliefU: net.beliefAt[a], MessageU: net.messageAt[2*e+1], BeliefV: net.beliefAt[c], MessageV: net.messageAt[2*e], Table: w.at[q]})
 	}
-}
-
-// fit returns a slice of n entries, s if it is long enough.
-func fit[T float32 | float64 | simd.Edge](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	return s[:n]
 }
 
 // NodeBeliefs writes the beliefs of the nodes lo ≤ p < hi of the block, all with as

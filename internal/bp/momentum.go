@@ -1,6 +1,7 @@
 package bp
 
 import (
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/simd"
 )
@@ -72,7 +73,7 @@ func Carry(net *Net, st *State, velocity []float32, block *partition.Block, shar
 func (m *Momentum) Remember(net *Net, st *State, velocity []float32, block *partition.Block, share float64) {
 	n := 0
 	net.eachRun(block, func(in []int32, _, k int) { n += len(in) * k })
-	m.before = fit(m.before, n+simd.Padding)
+	m.before = numeric.Resize(m.before, n+simd.Padding)
 	before := m.before
 	net.eachRun(block, func(in []int32, from, k int) {
 		simd.Remember(before, st.LogMessage[from:], velocity[from:], in, k, share)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/simd"
 )
@@ -99,7 +100,7 @@ func (w *Workspace) roundTables() (done bool) {
 	if len(w.forms) > 0 {
 		return false
 	}
-	w.single.arena = fit(w.single.arena, len(w.arena))
+	w.single.arena = numeric.Resize(w.single.arena, len(w.arena))
 	for i, x := range w.arena {
 		if !(x >= smallestSingle && x <= largestSingle) {
 			return false
@@ -111,7 +112,7 @@ func (w *Workspace) roundTables() (done bool) {
 
 // values returns the n entries of the table at some place, in double precision.
 func (s *single) values(at, n int) []float64 {
-	s.double = fit(s.double, n)
+	s.double = numeric.Resize(s.double, n)
 	for i, x := range s.arena[at:][:n] {
 		s.double[i] = float64(x)
 	}
@@ -162,7 +163,7 @@ func (w *Workspace) EdgeBeliefs32(dst []float32, net *Net, st *State, block *par
 	for q := lo; q < hi; q++ {
 		w.gatherEdges(net, st, block, q, hi, max(ku, kv))
 		n := len(w.together)
-		w.logZ, w.product = fit(w.logZ, n), fit(w.product, n)
+		w.logZ, w.product = numeric.Resize(w.logZ, n), numeric.Resize(w.product, n)
 		n = simd.EdgeBeliefs32(dst[:n*ku*kv], w.logZ, w.product, st.LogBelief, st.LogMessage, w.single.arena, w.together, ku, kv)
 		freeEnergy += w.sumFreeEnergies(net, block, q, n)
 		dst, q = dst[n*ku*kv:], q+n

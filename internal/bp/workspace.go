@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/simd"
 )
@@ -77,10 +78,7 @@ func (w *Workspace) form(q int32) form {
 // setForm notes the form of the table of the q-th of so many edges.
 func (w *Workspace) setForm(q, edges int, f form) {
 	if len(w.forms) == 0 {
-		if cap(w.forms) < edges {
-			w.forms = make([]form, edges)
-		}
-		w.forms = w.forms[:edges]
+		w.forms = numeric.Resize(w.forms, edges)
 		clear(w.forms)
 	}
 	w.forms[q] = f
@@ -222,7 +220,7 @@ func (w *Workspace) prepareOwn(net *Net, block *partition.Block, lo, hi int) err
 
 // inverses returns 1/ρ of edges; valid until the next call.
 func (w *Workspace) inverses(net *Net, edges []int32) []float64 {
-	w.inverse = fit(w.inverse, len(edges))
+	w.inverse = numeric.Resize(w.inverse, len(edges))
 	if same := net.same; same != 0 {
 		inverse := 1 / same
 		for i := range w.inverse {

@@ -3,7 +3,6 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -11,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
@@ -61,7 +61,7 @@ func (a *app) compare(f *compareFlags, args []string) error {
 		if err != nil {
 			return err
 		}
-		r.Distance = runfolder.Float(relativeDistance(r.weights, firstWeights(runs, r)))
+		r.Distance = runfolder.Float(numeric.RelativeDistance(r.weights, firstWeights(runs, r)))
 		runs = append(runs, r)
 	}
 	if f.out != "" {
@@ -108,22 +108,6 @@ func readComparedRun(dir string) (*comparedRun, error) {
 	r.weights = model.Weights
 	r.metrics, err = runfolder.ReadMetrics(filepath.Join(dir, runfolder.MetricsFile))
 	return r, err
-}
-
-// relativeDistance returns ‖x − y‖/‖y‖, NaN where the lengths differ.
-func relativeDistance(x, y []float64) float64 {
-	if len(x) != len(y) {
-		return math.NaN()
-	}
-	difference, square := 0.0, 0.0
-	for i := range x {
-		difference += (x[i] - y[i]) * (x[i] - y[i])
-		square += y[i] * y[i]
-	}
-	if difference == 0 {
-		return 0
-	}
-	return math.Sqrt(difference / square)
 }
 
 func comparisonTable(runs []*comparedRun) report.Table {

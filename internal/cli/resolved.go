@@ -150,7 +150,7 @@ func statesAlike(types []crf.NodeType) bool {
 // resolveBlocks says how the networks are cut. Where some are cut into tiles and
 // others are not, there is no other answer than "auto".
 func (t *training) resolveBlocks(request resolved) error {
-	if localMethod(t.settings.Method) {
+	if t.settings.Method.Local() {
 		for _, name := range blockOptions {
 			t.put(name, nil)
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
@@ -534,7 +535,7 @@ func (t *training) Record(e learn.Event) error {
 func (t *training) metricOf(e learn.Event) runfolder.Metric {
 	m := runfolder.NewMetric(e.Iteration)
 	if t.optimum != nil {
-		m.ThetaDist = relativeDistance(e.Theta, t.optimum)
+		m.ThetaDist = numeric.RelativeDistance(e.Theta, t.optimum)
 	}
 	m.Pass, m.WallS, m.Block = e.Pass, e.Elapsed.Seconds(), e.Block
 	m.Objective, m.GradNorm = e.Objective, e.GradientNorm

@@ -18,20 +18,13 @@ func methodChoices() []string {
 	return names
 }
 
-// localMethod reports whether the objective is a sum of local terms, which needs no
-// inference.
-func localMethod(m learn.Method) bool { return m == learn.Pseudo || m == learn.Piecewise }
-
-// objectiveKinds say in result.json what was minimised, beside (l2/2)‖θ̃‖².
-var objectiveKinds = map[learn.Method]string{
-	learn.Pseudo:    "pseudo_likelihood",
-	learn.Piecewise: "piecewise",
-}
-
-// objectiveKind names the objective of a method.
+// objectiveKind names in result.json what a method minimises, beside (l2/2)‖θ̃‖².
 func objectiveKind(m learn.Method) string {
-	if kind, ok := objectiveKinds[m]; ok {
-		return kind
+	switch {
+	case m == learn.Pseudo:
+		return "pseudo_likelihood"
+	case m.Local():
+		return string(m)
 	}
 	return "variational"
 }
@@ -66,7 +59,7 @@ var blockOptions = []string{"blocks", "partition", "together", "precision", "inn
 // out for want of labels.
 func (t *training) warnLocal() {
 	method := t.settings.Method
-	if !localMethod(method) {
+	if !method.Local() {
 		return
 	}
 	for _, name := range blockOptions {

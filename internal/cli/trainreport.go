@@ -122,7 +122,7 @@ func (t *training) writeTrainingReport(r *learn.Result, n numbersOfResult, final
 		return err
 	}
 	page := &report.Report{Title: "Training report", Subtitle: fmt.Sprintf("%d instances, %d weights; blockbp %s", len(t.set.Instances), r.Model.Layout.Size, version())}
-	local := localMethod(t.settings.Method)
+	local := t.settings.Method.Local()
 	page.Callout(verdict(r), verdictText(r, local))
 	for _, text := range n.Notes {
 		page.Callout(report.CalloutWarn, "Note: "+text+".")

@@ -7,9 +7,9 @@ import (
 	"math"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/runfolder"
-	"github.com/blockbp/blockbp/internal/synthetic"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -259,7 +259,7 @@ func (r *runner) record(e learn.Event) error {
 	t := r.trace
 	t.Iterations, t.Passes, t.Seconds = e.Iteration, e.Pass, seconds
 	t.Gradients += r.share[e.Block]
-	t.Distance = synthetic.RelativeDistance(e.Theta, r.star)
+	t.Distance = numeric.RelativeDistance(e.Theta, r.star)
 	for j := len(t.Levels); t.Distance <= levelDistance(j); j++ {
 		l := Level{Distance: levelDistance(j), Iterations: t.Iterations, Passes: t.Passes, Gradients: t.Gradients, Seconds: t.Seconds, Objective: runfolder.Float(math.NaN())}
 		if r.keep {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/blockbp/blockbp/internal/machine"
-	"github.com/blockbp/blockbp/internal/synthetic"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -41,7 +41,7 @@ func (b *bench) pseudo(ctx context.Context, star []float64) (*Pseudo, error) {
 		return nil, fmt.Errorf("study: %s, seed %d: pseudo-likelihood was not maximised: %s", b.spec.Name(), b.spec.Seed, r.Reason)
 	}
 	theta := r.Model.Weights
-	p := &Pseudo{Distance: synthetic.RelativeDistance(theta, star), Evaluations: int(r.Passes), Seconds: seconds}
+	p := &Pseudo{Distance: numeric.RelativeDistance(theta, star), Evaluations: int(r.Passes), Seconds: seconds}
 	evaluator, err := learn.NewEvaluator(b.problem, 1)
 	if err != nil {
 		return nil, err

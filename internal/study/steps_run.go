@@ -6,8 +6,8 @@ import (
 	"math"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/partition"
-	"github.com/blockbp/blockbp/internal/synthetic"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -166,7 +166,7 @@ func (b *bench) prove(ctx context.Context, m Method, star []float64) (Proof, err
 	}
 	p.Status, p.Reason = string(r.Status), r.Reason
 	p.Passes, p.CheckPasses, p.Gradients, p.Seconds = r.Passes, r.CheckPasses, r.GradientPasses, r.Seconds
-	p.Distance = synthetic.RelativeDistance(r.Model.Weights, star)
+	p.Distance = numeric.RelativeDistance(r.Model.Weights, star)
 	p.GradientNorm = r.GradientNorm / r.FirstGradientNorm
 	exact, err := b.exactNorm(r.Model.Weights)
 	p.ExactNorm = exact / r.FirstGradientNorm

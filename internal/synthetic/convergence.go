@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/learn"
@@ -86,7 +87,7 @@ func (c *Comparison) Run(ctx context.Context, method learn.Method, optimum []flo
 		next = math.Max(float64(e.Iteration+1), recordGrowth*float64(e.Iteration))
 		p.Points = append(p.Points, Point{
 			Iteration: e.Iteration, Pass: e.Pass, Seconds: e.Elapsed.Seconds(), GradientNorm: e.GradientNorm,
-			Distance: RelativeDistance(e.Theta, optimum), Objective: math.NaN(), theta: append([]float64(nil), e.Theta...),
+			Distance: numeric.RelativeDistance(e.Theta, optimum), Objective: math.NaN(), theta: append([]float64(nil), e.Theta...),
 		})
 		return nil
 	})
@@ -97,7 +98,7 @@ func (c *Comparison) Run(ctx context.Context, method learn.Method, optimum []flo
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)
 	}
-	p.Distance = RelativeDistance(p.Result.Model.Weights, optimum)
+	p.Distance = numeric.RelativeDistance(p.Result.Model.Weights, optimum)
 	return p, nil
 }
 
@@ -129,17 +130,6 @@ func (c *Comparison) Objectives(p *Path) error {
 		p.Points[at].Objective = exact.Objective
 	}
 	return nil
-}
-
-// RelativeDistance returns ‖x−y‖/‖y‖, for vectors of the same length. Where y is
-// zero it is +Inf, and NaN where x is too.
-func RelativeDistance(x, y []float64) float64 {
-	difference, square := 0.0, 0.0
-	for i := range x {
-		difference += (x[i] - y[i]) * (x[i] - y[i])
-		square += y[i] * y[i]
-	}
-	return math.Sqrt(difference / square)
 }
 
 // AllObjectives calls Objectives for every path, all at the same time.

@@ -61,12 +61,6 @@ func TestComparison(t *testing.T) {
 	}
 }
 
-func TestRelativeDistance(t *testing.T) {
-	if d := RelativeDistance([]float64{3, 0}, []float64{3, 4}); d != 0.8 {
-		t.Errorf("distance %v, want 0.8", d)
-	}
-}
-
 // TestOptimumOutOfReach: a reference that was not solved is an error.
 func TestOptimumOutOfReach(t *testing.T) {
 	g := must(Generate(small(), 2))
