@@ -45,6 +45,9 @@ var mayImport = map[string][]string{
 	"internal/figure":    {},
 	"internal/report":    {"internal/figure"},
 
+	// What people try first.
+	"internal/example": {"crf", "dataset", "graph", "infer", "internal/atomicfile", "internal/npy"},
+
 	// What measures us.
 	"internal/synthetic": {"learn", "infer", "crf", "graph", "internal/gen", "internal/numeric", "internal/parallel", "internal/partition"},
 	"internal/bench": {
@@ -68,7 +71,7 @@ var mayImport = map[string][]string{
 
 	"internal/cli": {
 		"learn", "infer", "crf", "counting", "mrf", "graph", "dataset", "internal/bp", "internal/exact", "internal/mpe", "internal/partition", "internal/uai",
-		"internal/synthetic", "internal/bench", "internal/study", "internal/runfolder", "internal/figure", "internal/report",
+		"internal/example", "internal/synthetic", "internal/bench", "internal/study", "internal/runfolder", "internal/figure", "internal/report",
 		"internal/atomicfile", "internal/nearest", "internal/numeric", "internal/safetensors",
 	},
 	"cmd/blockbp": {"internal/cli"},

@@ -16,6 +16,7 @@ var verbs = map[string][]string{
 	"infer":     {"task", "counting", "method", "evidence", "out", "tol", "max-sweeps", "appearance-steps", "restarts", "memory", "seed", "chains", "max-rhat", "min-ess", "threads", "json", "require-convergence"},
 	"sample":    {"out", "model", "instance", "clamp", "evidence", "sampler", "samples", "chains", "burn-in", "thin", "max-rhat", "min-ess", "require-convergence", "seed", "threads", "quiet", "json", "features", "list"},
 	"convert":   {"out", "model", "instance", "clamp", "evidence", "json", "features", "list"},
+	"example":   {"out", "seed", "json"},
 	"generate":  {"out", "graph", "states", "node-features", "edge-features", "samples", "instances", "weight-scale", "sweeps", "seed", "threads", "json"},
 	"info":      {"blocks", "partition", "weights", "json"},
 	"check":     {"model", "features", "list", "json"},

@@ -122,7 +122,7 @@ Start with: blockbp demo`,
 		RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() },
 	}
 	root.AddCommand(a.demoCommand(), a.trainCommand(), a.predictCommand(), a.evalCommand(), a.inferCommand(), a.sampleCommand(), a.convertCommand(),
-		a.generateCommand(), a.infoCommand(), a.checkCommand(), a.plotCommand(), a.compareCommand(), a.benchCommand(), a.reproduceCommand())
+		a.generateCommand(), a.exampleCommand(), a.infoCommand(), a.checkCommand(), a.plotCommand(), a.compareCommand(), a.benchCommand(), a.reproduceCommand())
 	root.SetHelpCommand(helpCommand())
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.HiddenDefaultCmd = true

@@ -1,0 +1,88 @@
+package cli_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/blockbp/blockbp/internal/example"
+	"github.com/blockbp/blockbp/internal/runfolder"
+)
+
+// made is the object that example prints.
+type made struct {
+	Kind string   `json:"kind"`
+	Out  string   `json:"out"`
+	Seed uint64   `json:"seed"`
+	Next []string `json:"next"`
+}
+
+// TestExampleCommands makes every example and runs the commands that it prints.
+func TestExampleCommands(t *testing.T) {
+	// The least that edges must add to the accuracy of the features alone.
+	gain := map[string]float64{"images": 0.1, "graph": 0.1, "sentences": 0.2}
+	for _, kind := range example.Names() {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			out := filepath.Join(t.TempDir(), kind)
+			if kind == "network" {
+				out += ".uai"
+			}
+			var m made
+			mustRun(t, "example", kind, "-o", out, "--json").json(t, &m)
+			if m.Kind != kind || m.Out != out || m.Seed != 1 {
+				t.Errorf("example %s says %+v", kind, m)
+			}
+			run(t, "example", kind, "-o", out).wantFailure(t, 2, out, "choose another")
+			var last outcome
+			for _, command := range m.Next {
+				words := strings.Fields(command)
+				last = mustRun(t, words[1:]...)
+			}
+			if least, ok := gain[kind]; ok {
+				wantGain(t, last, least)
+			}
+			if kind == "ising" {
+				metrics, err := runfolder.ReadMetrics(filepath.Join(out+"-run", runfolder.MetricsFile))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if distance := float64(metrics[len(metrics)-1].ThetaDist); !(distance < 0.15) {
+					t.Errorf("the learned couplings are %.3f off, relatively, want less than 0.15", distance)
+				}
+			}
+		})
+	}
+}
+
+// wantGain runs an eval command again for its figures: the second model must be
+// better than the first.
+func wantGain(t *testing.T, eval outcome, least float64) {
+	t.Helper()
+	var r struct {
+		Models []struct {
+			Accuracy float64 `json:"accuracy"`
+			LogLoss  float64 `json:"log_loss"`
+		} `json:"models"`
+	}
+	mustRun(t, append(eval.args, "--json")...).json(t, &r)
+	if len(r.Models) != 2 {
+		t.Fatalf("%s: %d models, want 2", eval.command(), len(r.Models))
+	}
+	if alone, with := r.Models[0], r.Models[1]; with.Accuracy < alone.Accuracy+least || with.LogLoss >= alone.LogLoss {
+		t.Errorf("accuracy %.3f with edges and %.3f without, log loss %.3f and %.3f: want %.2f more accuracy, and less loss",
+			with.Accuracy, alone.Accuracy, with.LogLoss, alone.LogLoss, least)
+	}
+}
+
+// TestExampleMistakes: what example refuses.
+func TestExampleMistakes(t *testing.T) {
+	t.Parallel()
+	run(t, "example").wantFailure(t, 2, "example KIND -o OUT", "images")
+	run(t, "example", "images").wantFailure(t, 2, "-o OUT")
+	run(t, "example", "imges", "-o", filepath.Join(t.TempDir(), "x")).wantFailure(t, 2, `unknown kind "imges"`, "did you mean images?")
+	run(t, "example", "network", "-o", filepath.Join(t.TempDir(), "none", "x.uai")).wantFailure(t, 1, "none")
+	folder := t.TempDir()
+	writeFile(t, filepath.Join(folder, "mine.txt"), "mine")
+	run(t, "example", "graph", "-o", folder).wantFailure(t, 2, "is not empty", "mine.txt")
+}

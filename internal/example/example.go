@@ -1,0 +1,116 @@
+// Package example makes small data sets of every kind that blockbp reads, to try
+// it on: drawn from a seed, the same bytes again for the same seed.
+package example
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/blockbp/blockbp/internal/atomicfile"
+)
+
+// Kind is one kind of example.
+type Kind struct {
+	Name  string
+	About string // what it makes, for people
+	// File says that the example is one file, not a folder.
+	File bool
+	// Write makes the example at a path: a folder that is made if need be, or a file.
+	Write func(path string, seed uint64) error
+	// commands are what to run next; PATH stands for the example.
+	commands []string
+}
+
+// Kinds are all kinds, in the order in which help lists them.
+var Kinds = []Kind{
+	{Name: "images", About: "12 pictures of landscapes, with features and the label of every pixel", Write: writeImages, commands: []string{
+		"blockbp train PATH --list train.txt --no-edges -o PATH-alone",
+		"blockbp train PATH --list train.txt --counting trw -o PATH-run",
+		"blockbp eval PATH --list test.txt -m PATH-alone -m PATH-run",
+	}},
+	{Name: "graph", About: "400 papers that cite each other, as tables of nodes and edges with few labels", Write: writeGraph, commands: []string{
+		"blockbp train PATH --observed train --no-edges -o PATH-alone",
+		"blockbp train PATH --observed train --counting trw -o PATH-run",
+		"blockbp eval PATH --observed train --split test -m PATH-alone -m PATH-run",
+	}},
+	{Name: "ising", About: "1000 samples of spins on a lattice, and the true coupling of every bond in couplings.tsv", Write: writeIsing, commands: []string{
+		"blockbp train PATH/spins.npz --untied --method pseudo --l2 0.01 --reference PATH/truth.safetensors -o PATH-run",
+		"blockbp info PATH-run --weights 12",
+	}},
+	{Name: "sentences", About: "short sentences with the part of speech of every word", Write: writeSentences, commands: []string{
+		"blockbp train PATH/train --no-edges --l2 0.01 -o PATH-alone",
+		"blockbp train PATH/train --counting trw --l2 0.01 -o PATH-run",
+		"blockbp eval PATH/test -m PATH-alone -m PATH-run",
+	}},
+	{Name: "network", File: true, About: "one network of 36 variables in UAI format", Write: writeNetwork, commands: []string{
+		"blockbp infer PATH --task MAR --method exact",
+		"blockbp infer PATH --task PR",
+		"blockbp infer PATH --task MPE",
+	}},
+}
+
+// Names lists the kinds.
+func Names() (names []string) {
+	for _, k := range Kinds {
+		names = append(names, k.Name)
+	}
+	return names
+}
+
+// Next returns the commands to run on an example at a path, quoted for a shell.
+func (k *Kind) Next(path string) []string {
+	path = filepath.Clean(path)
+	next := make([]string, len(k.commands))
+	for i, command := range k.commands {
+		var words []string
+		for word := range strings.FieldsSeq(command) {
+			words = append(words, quoted(strings.Replace(word, "PATH", path, 1)))
+		}
+		next[i] = strings.Join(words, " ")
+	}
+	return next
+}
+
+// quoted is a word as a shell takes it for one.
+func quoted(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./=:,@%+\\", r)
+	}
+	if strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// source is the random source of one part of an example: changing how many parts
+// there are leaves each as it was.
+func source(seed, part uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, part)) }
+
+// writeFile writes a file, and makes the folders above it.
+func writeFile(path string, write func(w io.Writer) error) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return atomicfile.Write(path, write)
+}
+
+// writeText is writeFile for text.
+func writeText(path, text string) error {
+	return writeFile(path, func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	})
+}
+
+// writeList writes one number a line, from first up to but not with end.
+func writeList(path string, first, end int) error {
+	text := ""
+	for i := first; i < end; i++ {
+		text += fmt.Sprintln(i)
+	}
+	return writeText(path, text)
+}

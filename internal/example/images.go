@@ -1,0 +1,150 @@
+package example
+
+import (
+	"fmt"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"io"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+
+	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/npy"
+)
+
+const (
+	trainPictures, testPictures = 8, 4
+	longSide, shortSide         = 64, 48 // pixels
+	// featureCell is the side, in pixels, of the square that one feature vector
+	// describes: the features see the picture blurred.
+	featureCell = 2
+	// featureNoise is the standard deviation of what is added to colours from 0 to 1.
+	featureNoise = 0.5
+)
+
+// The states of pixels.
+const (
+	sky = iota
+	grass
+	tree
+	post
+)
+
+var (
+	landscapeStates = []string{"sky", "grass", "tree", "post"}
+	// landscapeColours are red, green and blue from 0 to 1.
+	landscapeColours = [][3]float64{{0.5, 0.7, 0.95}, {0.5, 0.75, 0.25}, {0.1, 0.4, 0.15}, {0.7, 0.25, 0.15}}
+)
+
+// writeImages writes an image folder: every third picture is upright.
+func writeImages(folder string, seed uint64) error {
+	for i := range trainPictures + testPictures {
+		rng := source(seed, uint64(i))
+		rows, columns := shortSide, longSide
+		if i%3 == 2 {
+			rows, columns = columns, rows
+		}
+		truth := drawLandscape(rows, columns, rng)
+		picture := paint(truth, rng)
+		if err := writePicture(filepath.Join(folder, "images", fmt.Sprintf("%d.jpg", i)), picture, rng); err != nil {
+			return err
+		}
+		if err := writeText(filepath.Join(folder, "labels", fmt.Sprintf("%d.regions.txt", i)), regionsText(truth)); err != nil {
+			return err
+		}
+		if err := writeFeatures(filepath.Join(folder, "features", fmt.Sprintf("%d.npy", i)), picture, rng); err != nil {
+			return err
+		}
+	}
+	if err := writeList(filepath.Join(folder, "train.txt"), 0, trainPictures); err != nil {
+		return err
+	}
+	if err := writeList(filepath.Join(folder, "test.txt"), trainPictures, trainPictures+testPictures); err != nil {
+		return err
+	}
+	return dataset.WriteManifest(folder, dataset.Manifest{States: landscapeStates, NodeFeatures: []string{"red", "green", "blue"}})
+}
+
+// drawLandscape returns the label of every pixel, [row][column]: grass under the
+// sky, a tree, and a post.
+func drawLandscape(rows, columns int, rng *rand.Rand) [][]int {
+	horizon, slope := float64(rows)*(0.4+0.3*rng.Float64()), 0.4*(rng.Float64()-0.5)
+	treeColumn, treeRow, radius := columns/6+rng.IntN(columns/4), int(horizon)-rng.IntN(8), 6+rng.IntN(5)
+	postColumn, postTop := columns/2+rng.IntN(columns/3), int(horizon)-8-rng.IntN(10)
+	truth := make([][]int, rows)
+	for r := range truth {
+		truth[r] = make([]int, columns)
+		for c := range truth[r] {
+			dr, dc := r-treeRow, c-treeColumn
+			switch {
+			case c >= postColumn && c < postColumn+5 && r >= postTop && r < postTop+22:
+				truth[r][c] = post
+			case dr*dr+dc*dc <= radius*radius:
+				truth[r][c] = tree
+			case float64(r) > horizon+slope*float64(c-columns/2):
+				truth[r][c] = grass
+			}
+		}
+	}
+	return truth
+}
+
+// paint gives every pixel its colour, in uneven light.
+func paint(truth [][]int, rng *rand.Rand) [][][3]float64 {
+	light := 0.9 + 0.2*rng.Float64()
+	picture := make([][][3]float64, len(truth))
+	for r, row := range truth {
+		picture[r] = make([][3]float64, len(row))
+		for c, state := range row {
+			for k, v := range landscapeColours[state] {
+				picture[r][c][k] = light * v
+			}
+		}
+	}
+	return picture
+}
+
+// writePicture writes what people look at.
+func writePicture(path string, picture [][][3]float64, rng *rand.Rand) error {
+	out := image.NewRGBA(image.Rect(0, 0, len(picture[0]), len(picture)))
+	for r, row := range picture {
+		for c, colour := range row {
+			var channel [3]uint8
+			grain := 0.04 * rng.NormFloat64()
+			for k, v := range colour {
+				channel[k] = uint8(255 * min(max(v+grain, 0), 1))
+			}
+			out.Set(c, r, color.RGBA{channel[0], channel[1], channel[2], 255})
+		}
+	}
+	return writeFile(path, func(w io.Writer) error { return jpeg.Encode(w, out, &jpeg.Options{Quality: 90}) })
+}
+
+func regionsText(truth [][]int) string {
+	var text strings.Builder
+	for _, row := range truth {
+		fmt.Fprintln(&text, strings.Trim(fmt.Sprint(row), "[]"))
+	}
+	return text.String()
+}
+
+// writeFeatures writes the mean colour of every cell, with noise: what a poor
+// network might say of the picture.
+func writeFeatures(path string, picture [][][3]float64, rng *rand.Rand) error {
+	rows, columns := len(picture)/featureCell, len(picture[0])/featureCell
+	features := make([]float32, 0, rows*columns*3)
+	for r := range rows {
+		for c := range columns {
+			for k := range 3 {
+				sum := 0.0
+				for i := range featureCell * featureCell {
+					sum += picture[r*featureCell+i/featureCell][c*featureCell+i%featureCell][k]
+				}
+				features = append(features, float32(sum/(featureCell*featureCell)+featureNoise*rng.NormFloat64()))
+			}
+		}
+	}
+	return writeFile(path, func(w io.Writer) error { return npy.Write(w, []int{rows, columns, 3}, features) })
+}

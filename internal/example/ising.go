@@ -1,0 +1,71 @@
+package example
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/infer"
+)
+
+const (
+	latticeSide    = 10
+	spinSamples    = 1000
+	spinSweeps     = 50 // Gibbs sweeps before a sample is taken
+	couplingMean   = 0.2
+	couplingSpread = 0.3
+)
+
+// writeIsing writes samples of p(x) ∝ exp Σ_uv J_uv x_u x_v over spins x = ±1 on a
+// periodic lattice: spins.npz with label 0 for −1 and 1 for +1, the couplings as
+// couplings.tsv, and the same as weights in truth.safetensors.
+func writeIsing(folder string, seed uint64) error {
+	lattice, err := graph.Grid(latticeSide, latticeSide, graph.GridOptions{Torus: true})
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	rng := source(seed, 0)
+	var table strings.Builder
+	table.WriteString("#u\tv\tJ\n")
+	couplings := make([]float64, lattice.NumEdges())
+	for e := range couplings {
+		couplings[e] = couplingMean + couplingSpread*rng.NormFloat64()
+		fmt.Fprintf(&table, "%d\t%d\t%.6f\n", lattice.U(int32(e)), lattice.V(int32(e)), couplings[e])
+	}
+	spins := filepath.Join(folder, "spins.npz")
+	arrays := &dataset.Arrays{Edges: dataset.EdgesOf(lattice), States: []int32{2}, GridShape: [2]int{latticeSide, latticeSide}}
+	// The instance without labels is the model's: it says how weights are laid out.
+	if err := dataset.WriteNPZ(spins, arrays); err != nil {
+		return err
+	}
+	set, err := dataset.Open([]string{spins}, dataset.Options{Untied: true, NoLabels: true})
+	if err != nil {
+		return err
+	}
+	truth, err := crf.NewModel(set.Schema)
+	if err != nil {
+		return err
+	}
+	edges := truth.Layout.Edge[0]
+	for e, coupling := range couplings {
+		copy(truth.Weights[edges.At+e*edges.Copy():], []float64{coupling, -coupling, -coupling, coupling})
+	}
+	network := truth.Condition(set.Instances[0])
+	for i := range spinSamples {
+		arrays.Labels = append(arrays.Labels, infer.Gibbs(network, spinSweeps, source(seed, 1+uint64(i))))
+	}
+	if err := dataset.WriteNPZ(spins, arrays); err != nil {
+		return err
+	}
+	if err := crf.Save(filepath.Join(folder, "truth.safetensors"), truth, map[string]string{dataset.RecipeKey: set.Recipe.String()}); err != nil {
+		return err
+	}
+	return writeText(filepath.Join(folder, "couplings.tsv"), table.String())
+}
