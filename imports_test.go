@@ -52,7 +52,7 @@ var mayImport = map[string][]string{
 	"internal/synthetic": {"learn", "infer", "crf", "graph", "internal/gen", "internal/numeric", "internal/parallel", "internal/partition"},
 	"internal/bench": {
 		"learn", "infer", "crf", "counting", "graph", "internal/bp", "internal/synthetic", "internal/partition",
-		"internal/parallel", "internal/runfolder", "internal/machine", "internal/simd",
+		"internal/parallel", "internal/runfolder", "internal/figure", "internal/report", "internal/machine", "internal/simd",
 	},
 	"internal/study": {
 		"learn", "infer", "crf", "counting", "graph", "dataset", "internal/bp", "internal/gen", "internal/numeric", "internal/synthetic", "internal/partition",

@@ -55,45 +55,45 @@ type Scale struct {
 // NetworkScale is what it takes to learn on one network, on one thread.
 type NetworkScale struct {
 	Kind       string  `json:"kind"` // grid or ba
-	Graph      string  `json:"graph"`
-	Nodes      int     `json:"nodes"`
-	Edges      int     `json:"edges"`
+	Graph      string  `json:"graph" cost:"graph" iteration:"graph"`
+	Nodes      int     `json:"nodes" cost:"nodes" iteration:"nodes"`
+	Edges      int     `json:"edges" cost:"edges"`
 	States     int     `json:"states"`
-	Blocks     int     `json:"blocks"`
+	Blocks     int     `json:"blocks" iteration:"blocks"`
 	BlockNodes int     `json:"block_nodes"`
-	Cut        float64 `json:"cut_fraction"` // of the edges
+	Cut        float64 `json:"cut_fraction" iteration:"cut;percent"` // of the edges
 	// Groups is the number of pairs of blocks that share edges, and TouchedGroups how
 	// many of them a block is in, in the mean.
 	Groups        int     `json:"groups"`
-	TouchedGroups float64 `json:"touched_groups"`
+	TouchedGroups float64 `json:"touched_groups" iteration:"groups a block;%.1f"`
 
-	BuildSeconds     float64 `json:"build_seconds"`     // the graph
-	PartitionSeconds float64 `json:"partition_seconds"` // its blocks
+	BuildSeconds     float64 `json:"build_seconds" cost:"graph built;%.3f"`    // the graph
+	PartitionSeconds float64 `json:"partition_seconds" cost:"blocks cut;%.3f"` // its blocks
 	// SetupSeconds are from the call of learn.Fit to its first exact gradient: counting
 	// numbers, messages, second moments of the features, statistics of the labels, and
 	// a visit of every block.
-	SetupSeconds float64 `json:"setup_seconds"`
+	SetupSeconds float64 `json:"setup_seconds" cost:"set-up;%.3f"`
 	// PassSeconds are those of the first pass of iterations over all blocks.
-	PassSeconds float64 `json:"pass_seconds"`
-	// NsPerEdge is such a pass, but a later one, per edge of the network.
-	NsPerEdge float64 `json:"ns_per_edge"`
+	PassSeconds float64 `json:"pass_seconds" cost:"first pass;%.3f"`
 	// MsPerIteration is the mean over the iterations of this pass; Best and Median are
 	// those of its turns of turnIterations iterations.
-	MsPerIteration       float64 `json:"ms_per_iteration"`
-	MsPerIterationBest   float64 `json:"ms_per_iteration_best"`
-	MsPerIterationMedian float64 `json:"ms_per_iteration_median"`
-	// NsRatio and IterationRatio are NsPerEdge and MsPerIterationMedian over those of the
+	MsPerIteration       float64 `json:"ms_per_iteration" iteration:"ms per iteration;%.3f"`
+	MsPerIterationBest   float64 `json:"ms_per_iteration_best" iteration:"best;%.3f"`
+	MsPerIterationMedian float64 `json:"ms_per_iteration_median" iteration:"median;%.3f"`
+	// IterationRatio and NsRatio are MsPerIterationMedian and NsPerEdge over those of the
 	// smallest network of the kind, measured in the same turns.
-	NsRatio        float64 `json:"ns_per_edge_over_smallest"`
-	IterationRatio float64 `json:"ms_per_iteration_over_smallest"`
+	IterationRatio float64 `json:"ms_per_iteration_over_smallest" iteration:"over smallest;%.2f"`
+	// NsPerEdge is a pass, but a later one than the first, per edge of the network.
+	NsPerEdge float64 `json:"ns_per_edge" iteration:"ns per edge and pass;%.1f"`
+	NsRatio   float64 `json:"ns_per_edge_over_smallest" iteration:"over smallest;%.2f"`
 
 	// NeedBytes is what features, messages, graph, blocks and gradient should need by the
 	// count of docs/explanation/performance.md.
 	NeedBytes float64 `json:"need_bytes"`
 	// PeakBytes is the most memory that the process had, from the building of the graph
 	// to the end of the first pass; 0 where the system does not tell.
-	PeakBytes        int64   `json:"peak_bytes"`
-	PeakBytesPerNode float64 `json:"peak_bytes_per_node"`
+	PeakBytes        int64   `json:"peak_bytes" cost:"peak memory;bytes;–"`
+	PeakBytesPerNode float64 `json:"peak_bytes_per_node" cost:"bytes per node;%.0f;–"`
 }
 
 // Growth is how much the cost varies over the sizes of one kind of graph: the

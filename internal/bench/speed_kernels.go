@@ -10,12 +10,12 @@ import (
 
 // KernelSpeed is a whole iteration with one implementation of the kernels.
 type KernelSpeed struct {
-	Name            string  `json:"name"` // avx512, avx2, plain
-	Precision       string  `json:"precision"`
-	NsPerEdge       float64 `json:"ns_per_edge"`
-	NsPerEdgeMedian float64 `json:"ns_per_edge_median"`
+	Name            string  `json:"name" table:"kernels"` // avx512, avx2, plain
+	Precision       string  `json:"precision" table:"precision"`
+	NsPerEdge       float64 `json:"ns_per_edge" table:"ns per edge;%.1f"`
+	NsPerEdgeMedian float64 `json:"ns_per_edge_median" table:"median;%.1f"`
 	// Speedup is how many times as fast as plain in the same precision it is.
-	Speedup float64 `json:"speedup_vs_plain_go"`
+	Speedup float64 `json:"speedup_vs_plain_go" table:"times plain Go;%.2f"`
 }
 
 // kernels measures the whole iteration on the grid with every implementation of the

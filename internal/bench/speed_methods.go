@@ -15,21 +15,21 @@ import (
 
 // MethodSpeed is how long one of the three methods takes to the optimum.
 type MethodSpeed struct {
-	Graph  string       `json:"graph"`
-	Method learn.Method `json:"method"`
-	Status learn.Status `json:"status"`
+	Graph  string       `json:"graph" table:"graph"`
+	Method learn.Method `json:"method" table:"method"`
 	// Seconds to the tolerance, with the checks of the whole network that prove it.
-	Seconds       float64 `json:"seconds"`
-	SecondsMedian float64 `json:"seconds_median"`
-	CheckSeconds  float64 `json:"check_seconds"` // of the best run
+	Seconds       float64 `json:"seconds" table:"to the tolerance;%.3f"`
+	SecondsMedian float64 `json:"seconds_median" table:"median;%.3f"`
+	CheckSeconds  float64 `json:"check_seconds" table:"of checks;%.3f"` // of the best run
 	// SecondsToNear is when the weights first were within NearOptimum of the optimum,
 	// relatively; NaN, null in JSON, if they never were.
-	SecondsToNear  runfolder.Float `json:"seconds_to_distance_1e_3"`
-	Iterations     int             `json:"iterations"`
-	Passes         float64         `json:"passes"`
-	CheckPasses    float64         `json:"check_passes"`
+	SecondsToNear  runfolder.Float `json:"seconds_to_distance_1e_3" table:"to 1e-3 of θ*;%.3f"`
+	Iterations     int             `json:"iterations" table:"iterations"`
+	Passes         float64         `json:"passes" table:"passes;%.1f"`
+	CheckPasses    float64         `json:"check_passes" table:"of checks;%.1f"`
 	GradientPasses float64         `json:"gradient_passes"`
 	Objective      float64         `json:"objective"`
+	Status         learn.Status    `json:"status" table:"status"`
 }
 
 // NearOptimum is the relative distance of MethodSpeed.SecondsToNear.

@@ -15,22 +15,22 @@ const Iteration = "iteration"
 // visit of every block. "Per edge" is per edge of the network and pass; the phase
 // sweep is one sweep, and an iteration has Sweeps of them.
 type PhaseSpeed struct {
-	Name            string  `json:"name"` // ground, exp, sweep, gradient, iteration
 	Graph           string  `json:"graph"`
-	States          int     `json:"states"`
-	Precision       string  `json:"precision"` // of tables: f64 or f32
-	Blocks          int     `json:"blocks"`
-	BlocksAtATime   int     `json:"blocks_at_a_time"` // of an iteration, at most
-	Sweeps          int     `json:"sweeps,omitempty"` // of a visit; iteration only
-	NsPerEdge       float64 `json:"ns_per_edge"`
-	NsPerEdgeMedian float64 `json:"ns_per_edge_median"`
+	States          int     `json:"states" table:"states"`
+	Precision       string  `json:"precision" table:"precision"` // of tables: f64 or f32
+	Blocks          int     `json:"blocks" table:"blocks"`
+	BlocksAtATime   int     `json:"blocks_at_a_time"`   // of an iteration, at most
+	Name            string  `json:"name" table:"phase"` // ground, exp, sweep, gradient, iteration
+	Sweeps          int     `json:"sweeps,omitempty"`   // of a visit; iteration only
+	NsPerEdge       float64 `json:"ns_per_edge" table:"ns;%.1f"`
+	NsPerEdgeMedian float64 `json:"ns_per_edge_median" table:"median;%.1f"`
 	// MessagesPerS is for sweep and iteration.
-	MessagesPerS float64 `json:"messages_per_s,omitempty"`
+	MessagesPerS float64 `json:"messages_per_s,omitempty" table:"messages/µs;millions;"`
 	// What the phase has to do at least, by the formulas of docs/explanation/performance.md.
-	BytesPerEdge float64 `json:"bytes_per_edge"`
+	BytesPerEdge float64 `json:"bytes_per_edge" table:"bytes;%.0f"`
 	// Flops, exponentials and logarithms are in whatever precision.
-	FlopsPerEdge float64 `json:"flops_per_edge"`
-	ExpsPerEdge  float64 `json:"exps_per_edge"`
+	FlopsPerEdge float64 `json:"flops_per_edge" table:"flops;%.0f"`
+	ExpsPerEdge  float64 `json:"exps_per_edge" table:"exp, log"`
 	LogsPerEdge  float64 `json:"logs_per_edge"`
 	// BlockBytes and NetworkBytes are the sizes of what a visit and a pass touch, and
 	// Level where a block lives by the stated sizes of the caches.
@@ -38,9 +38,9 @@ type PhaseSpeed struct {
 	NetworkBytes float64 `json:"network_bytes"`
 	Level        string  `json:"level"`
 	// Bound is what the roofline comes from: bytes or operations.
-	Bound             string  `json:"bound"`
-	RooflineNsPerEdge float64 `json:"roofline_ns_per_edge"`
-	RooflineFraction  float64 `json:"roofline_fraction"`
+	Bound             string  `json:"bound" table:"bound by"`
+	RooflineNsPerEdge float64 `json:"roofline_ns_per_edge" table:"roofline ns;%.1f"`
+	RooflineFraction  float64 `json:"roofline_fraction" table:"of the roofline;percent"`
 }
 
 // phases measures the phases and the whole iteration on the plan's two networks.

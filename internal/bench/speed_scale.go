@@ -14,15 +14,15 @@ import (
 // ThreadSpeed is a whole iteration by some threads, over several instances or over
 // several blocks of one network.
 type ThreadSpeed struct {
-	Graph                string  `json:"graph"`
-	Instances            int     `json:"instances"`
-	BlocksAtATime        int     `json:"blocks_at_a_time"`
-	Threads              int     `json:"threads"`
-	MsPerIteration       float64 `json:"ms_per_iteration"`
-	MsPerIterationMedian float64 `json:"ms_per_iteration_median"`
-	NsPerEdge            float64 `json:"ns_per_edge"`
+	Graph                string  `json:"graph" table:"graph"`
+	Instances            int     `json:"instances" table:"instances"`
+	BlocksAtATime        int     `json:"blocks_at_a_time" table:"blocks at a time"`
+	Threads              int     `json:"threads" table:"threads"`
+	MsPerIteration       float64 `json:"ms_per_iteration" table:"ms per iteration;%.3f"`
+	MsPerIterationMedian float64 `json:"ms_per_iteration_median" table:"median;%.3f"`
+	NsPerEdge            float64 `json:"ns_per_edge" table:"ns per edge;%.1f"`
 	// Speedup is over one thread.
-	Speedup float64 `json:"speedup"`
+	Speedup float64 `json:"speedup" table:"times one thread;%.2f"`
 }
 
 // threads measures whole iterations on several instances, and on one large network.
@@ -101,14 +101,14 @@ func (r *speedRun) manyInstances() (*speedNetwork, learn.Problem, error) {
 
 // SizeSpeed is a whole iteration on a grid in blocks that do not grow with it.
 type SizeSpeed struct {
-	Nodes                int     `json:"nodes"`
-	Edges                int     `json:"edges"`
-	Blocks               int     `json:"blocks"`
-	BlockNodes           int     `json:"block_nodes"`
-	MsPerIteration       float64 `json:"ms_per_iteration"`
-	MsPerIterationMedian float64 `json:"ms_per_iteration_median"`
+	Nodes                int     `json:"nodes" table:"nodes"`
+	Edges                int     `json:"edges" table:"edges"`
+	Blocks               int     `json:"blocks" table:"blocks"`
+	BlockNodes           int     `json:"block_nodes" table:"nodes per block"`
+	MsPerIteration       float64 `json:"ms_per_iteration" table:"ms per iteration;%.3f"`
+	MsPerIterationMedian float64 `json:"ms_per_iteration_median" table:"median;%.3f"`
 	// NsPerEdge is a pass over all blocks per edge of the network.
-	NsPerEdge float64 `json:"ns_per_edge"`
+	NsPerEdge float64 `json:"ns_per_edge" table:"ns per edge and pass;%.1f"`
 }
 
 // turnIterations is how many iterations on a network of some size are timed at a

@@ -14,21 +14,21 @@ import (
 // SweepSpeed is a sweep that is made again and again over a network as one block
 // whose tables live in one level of memory.
 type SweepSpeed struct {
-	Level           string  `json:"level"`
-	States          int     `json:"states"`
-	Precision       string  `json:"precision"`
+	Level           string  `json:"level" table:"tables in"`
+	WorkingSet      float64 `json:"working_set_bytes" table:"memory;bytes"` // tables, messages and beliefs
+	States          int     `json:"states" table:"states"`
+	Precision       string  `json:"precision" table:"precision"`
 	Edges           int     `json:"edges"`
-	WorkingSet      float64 `json:"working_set_bytes"` // tables, messages and beliefs
-	NsPerEdge       float64 `json:"ns_per_edge"`
-	NsPerEdgeMedian float64 `json:"ns_per_edge_median"`
-	MessagesPerS    float64 `json:"messages_per_s"`
-	GBPerS          float64 `json:"gb_per_s"` // what has to be moved, over the time
+	NsPerEdge       float64 `json:"ns_per_edge" table:"ns per edge;%.1f"`
+	NsPerEdgeMedian float64 `json:"ns_per_edge_median" table:"median;%.1f"`
+	MessagesPerS    float64 `json:"messages_per_s" table:"messages/µs;millions"`
+	GBPerS          float64 `json:"gb_per_s" table:"GB/s;%.1f"` // what has to be moved, over the time
 	// CeilingGBPerS is the measured rate of reading as much memory, and
 	// BandwidthFraction the share of it that GBPerS is.
 	CeilingGBPerS     float64 `json:"ceiling_gb_per_s"`
-	BandwidthFraction float64 `json:"bandwidth_fraction"`
-	Bound             string  `json:"bound"`
-	RooflineFraction  float64 `json:"roofline_fraction"`
+	BandwidthFraction float64 `json:"bandwidth_fraction" table:"of reading;percent"`
+	Bound             string  `json:"bound" table:"bound by"`
+	RooflineFraction  float64 `json:"roofline_fraction" table:"of the roofline;percent"`
 }
 
 // sweeps measures sweeps with the working set in each level of memory but the

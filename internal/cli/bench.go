@@ -86,8 +86,8 @@ func (a *app) bench(f *benchFlags) error {
 	if f.json {
 		return a.printJSON(result)
 	}
-	for _, t := range benchTables(speed) {
-		if _, err := fmt.Fprintf(a.stdout, "%s\n\n%s\n\n", t.title, t.table.Text()); err != nil {
+	for _, t := range speed.Tables() {
+		if _, err := fmt.Fprintf(a.stdout, "%s\n\n%s\n\n", t.Title, t.Text()); err != nil {
 			return err
 		}
 	}
@@ -103,6 +103,8 @@ func singleText(s *bench.Speed) string {
 	}
 	return fmt.Sprintf(", in single precision %.3g times", s.SpeedupVsPlainGoSingle)
 }
+
+const million = 1e6
 
 // stages tells of each stage of a measurement as it begins.
 func (a *app) stages(started time.Time) func(string) {

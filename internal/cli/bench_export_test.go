@@ -12,9 +12,6 @@ var BenchPlan = &benchPlan
 // ScalePlan says what bench --scale measures.
 var ScalePlan = &scalePlan
 
-// BlocksText is how tables of bench name blocks.
-var BlocksText = blocksText
-
 // BenchNotes returns the notes of bench on what it measured.
 func BenchNotes(s *bench.Speed) string {
 	var stderr bytes.Buffer

@@ -143,13 +143,6 @@ func TestBenchTables(t *testing.T) {
 	}
 }
 
-// TestBlocksText: an iteration may visit one block or several.
-func TestBlocksText(t *testing.T) {
-	if one, several := cli.BlocksText(20, 1), cli.BlocksText(72, 4); one != "20" || several != "72 by 4" {
-		t.Errorf("%q and %q", one, several)
-	}
-}
-
 // TestBenchRefusals: mistakes and interruptions end as everywhere.
 func TestBenchRefusals(t *testing.T) {
 	measureLittle(t)

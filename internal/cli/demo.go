@@ -149,9 +149,6 @@ type demonstration struct {
 	progress   *progress
 }
 
-// methodNames are how people call the methods.
-var methodNames = map[learn.Method]string{learn.BBPL: "BBPL", learn.InnerDual: "inner-dual", learn.Full: "full BP"}
-
 func (d *demonstration) compare() (err error) {
 	a := d.app
 	fmt.Fprintln(a.stderr, "solving for the optimum θ*, to a relative gradient of 1e-10")
@@ -169,7 +166,7 @@ func (d *demonstration) compare() (err error) {
 		if a.ctx.Err() != nil {
 			return d.interrupted(a.ctx.Err())
 		}
-		fmt.Fprintf(a.stderr, "%-10s  %s after %d iterations, %.2f s\n", methodNames[method], p.Result.Status, p.Result.Iterations, p.Result.Seconds)
+		fmt.Fprintf(a.stderr, "%-10s  %s after %d iterations, %.2f s\n", synthetic.MethodNames[method], p.Result.Status, p.Result.Iterations, p.Result.Seconds)
 		d.paths = append(d.paths, p)
 	}
 	fmt.Fprintln(a.stderr, "computing exact objectives along the three paths")
@@ -188,7 +185,7 @@ func (d *demonstration) watch(method learn.Method, e learn.Event) {
 	if d.shown != method {
 		d.shown = method
 		d.progress = newProgress(d.app.stderr, false, learn.Settings{RelativeTolerance: demoTolerance})
-		d.progress.label = fmt.Sprintf("%-10s  ", methodNames[method])
+		d.progress.label = fmt.Sprintf("%-10s  ", synthetic.MethodNames[method])
 	}
 	d.progress.show(e)
 }
@@ -213,7 +210,7 @@ func (d *demonstration) rows() []demoRow {
 	for _, p := range d.paths {
 		r := p.Result
 		rows = append(rows, demoRow{
-			Method: methodNames[p.Method], Status: r.Status, Iterations: r.Iterations, Passes: r.Passes, CheckPasses: r.CheckPasses,
+			Method: synthetic.MethodNames[p.Method], Status: r.Status, Iterations: r.Iterations, Passes: r.Passes, CheckPasses: r.CheckPasses,
 			GradientPasses: r.GradientPasses, Seconds: r.Seconds, SecondsTo1e3: runfolder.Float(p.SecondsTo(1e-3)),
 			Objective: r.Objective, GradNorm: r.GradientNorm, ThetaDist: p.Distance,
 		})
@@ -227,7 +224,7 @@ func (d *demonstration) write() error {
 	page.Paragraph("Block belief propagation learning (BBPL) updates one of 20 blocks per iteration; inner-dual learning makes one message sweep over the whole network per iteration; full BP iterates to convergence. All three minimise the same convex objective with the same automatic step rule, and end at the same weights.")
 	for _, p := range d.paths {
 		if p.Result.Status != learn.Converged {
-			page.Callout(report.CalloutWarn, fmt.Sprintf("%s did not converge: %s", methodNames[p.Method], p.Result.Reason))
+			page.Callout(report.CalloutWarn, fmt.Sprintf("%s did not converge: %s", synthetic.MethodNames[p.Method], p.Result.Reason))
 		}
 	}
 	table := d.table()
@@ -311,7 +308,7 @@ func (d *demonstration) curves() []namedCurves {
 		} {
 			c := figure.Curves{Title: y.label + " against " + x.file, XLabel: x.label, YLabel: y.label, LogY: true}
 			for _, p := range d.paths {
-				s := figure.Series{Name: methodNames[p.Method]}
+				s := figure.Series{Name: synthetic.MethodNames[p.Method]}
 				for _, point := range p.Points {
 					s.X, s.Y = append(s.X, x.value(point)), append(s.Y, y.value(point))
 				}

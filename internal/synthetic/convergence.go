@@ -28,6 +28,9 @@ type Comparison struct {
 	Watch func(learn.Method, learn.Event)
 }
 
+// MethodNames are how people call the methods.
+var MethodNames = map[learn.Method]string{learn.BBPL: "BBPL", learn.InnerDual: "inner-dual", learn.Full: "full BP"}
+
 // Path is how one method went.
 type Path struct {
 	Method learn.Method
