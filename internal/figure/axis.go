@@ -211,7 +211,7 @@ func powerLabel(v float64, digits int) string {
 	}
 	power, err := strconv.Atoi(exponent)
 	if err != nil {
-		panic("record: FormatFloat wrote the exponent " + exponent) // impossible
+		panic("figure: FormatFloat wrote the exponent " + exponent) // impossible
 	}
 	return mantissa + "e" + strconv.Itoa(power)
 }

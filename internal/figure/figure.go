@@ -78,7 +78,7 @@ func writePNG(w io.Writer, d drawing) error {
 	d.paint(draw.New(canvas))
 	img, ok := canvas.Image().(*image.RGBA)
 	if !ok {
-		panic(fmt.Sprintf("record: the drawing library made a %T", canvas.Image())) // impossible
+		panic(fmt.Sprintf("figure: the drawing library made a %T", canvas.Image())) // impossible
 	}
 	return encodeFast(w, fewColors(img))
 }

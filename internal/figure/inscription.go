@@ -25,7 +25,7 @@ var goFonts = sync.OnceValue(func() [2]*opentype.Font {
 	for i, source := range [][]byte{goregular.TTF, gobold.TTF} {
 		parsed, err := opentype.Parse(source)
 		if err != nil {
-			panic("record: a built-in font is damaged: " + err.Error()) // impossible
+			panic("figure: a built-in font is damaged: " + err.Error()) // impossible
 		}
 		fonts[i] = parsed
 	}
@@ -41,7 +41,7 @@ func inscribe(size float64, bold bool, ink color.Color) inscription {
 	const pixelsPerPoint = 72 // so that the size is in pixels
 	face, err := opentype.NewFace(source, &opentype.FaceOptions{Size: size, DPI: pixelsPerPoint, Hinting: font.HintingFull})
 	if err != nil {
-		panic("record: a built-in font has no size: " + err.Error()) // impossible
+		panic("figure: a built-in font has no size: " + err.Error()) // impossible
 	}
 	return inscription{face: face, ink: ink}
 }

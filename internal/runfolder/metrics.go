@@ -1,6 +1,7 @@
 package runfolder
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // evalPrefix begins the names of evaluation results: eval.<set>.<metric>.
@@ -19,17 +21,17 @@ const unknownBlock = -1
 // Metric is one record of a run. Numbers that are not known are NaN, and the
 // block is −1; NewMetric sets them so.
 type Metric struct {
-	Iter       int                // iter: outer iterations done, at least 0
-	Pass       float64            // pass: work done, in sweeps over the whole network
-	WallS      float64            // wall_s: seconds since the start of the run
-	Block      int                // block: index of the block just updated, −1 none
-	Objective  float64            // objective: the value being minimised
-	GradNorm   float64            // grad_norm: length of its gradient
-	ThetaDist  float64            // theta_dist: distance of the weights to a reference
-	Step       float64            // step: step length
-	BPSweeps   float64            // bp_sweeps: message-passing sweeps, a mean where several were run
-	BPResidual float64            // bp_residual: largest change of a message in the last sweep
-	Eval       map[string]float64 // eval.<set>.<metric>, by "<set>.<metric>"; nil if none
+	Iter       int                `json:"iter"`        // outer iterations done, at least 0
+	Pass       float64            `json:"pass"`        // work done, in sweeps over the whole network
+	WallS      float64            `json:"wall_s"`      // seconds since the start of the run
+	Block      int                `json:"block"`       // index of the block just updated, −1 none
+	Objective  float64            `json:"objective"`   // the value being minimised
+	GradNorm   float64            `json:"grad_norm"`   // length of its gradient
+	ThetaDist  float64            `json:"theta_dist"`  // distance of the weights to a reference
+	Step       float64            `json:"step"`        // step length
+	BPSweeps   float64            `json:"bp_sweeps"`   // message-passing sweeps, a mean where several were run
+	BPResidual float64            `json:"bp_residual"` // largest change of a message in the last sweep
+	Eval       map[string]float64 `json:"-"`           // eval.<set>.<metric>, by "<set>.<metric>"; nil if none
 }
 
 // NewMetric is a record of iteration iter in which nothing else is known.
@@ -42,55 +44,30 @@ func NewMetric(iter int) Metric {
 	}
 }
 
-// column is one fixed name of a record and the field it stands for: either a
-// number, unknown if not finite, or a whole number, unknown if negative.
-type column struct {
-	name   string
-	number func(*Metric) *float64
-	whole  func(*Metric) *int
+// columnNames are the fixed names in the order in which they are written.
+var columnNames = []string{
+	"iter", "pass", "wall_s", "block", "objective", "grad_norm", "theta_dist", "step", "bp_sweeps", "bp_residual",
 }
 
-// columns are the fixed names in the order in which they are written.
-var columns = []column{
-	{name: "iter", whole: func(m *Metric) *int { return &m.Iter }},
-	{name: "pass", number: func(m *Metric) *float64 { return &m.Pass }},
-	{name: "wall_s", number: func(m *Metric) *float64 { return &m.WallS }},
-	{name: "block", whole: func(m *Metric) *int { return &m.Block }},
-	{name: "objective", number: func(m *Metric) *float64 { return &m.Objective }},
-	{name: "grad_norm", number: func(m *Metric) *float64 { return &m.GradNorm }},
-	{name: "theta_dist", number: func(m *Metric) *float64 { return &m.ThetaDist }},
-	{name: "step", number: func(m *Metric) *float64 { return &m.Step }},
-	{name: "bp_sweeps", number: func(m *Metric) *float64 { return &m.BPSweeps }},
-	{name: "bp_residual", number: func(m *Metric) *float64 { return &m.BPResidual }},
+// columns are the fields that columnNames stand for: numbers, unknown if not finite, and
+// whole numbers, unknown if negative.
+func (m *Metric) columns() [10]any {
+	return [...]any{
+		&m.Iter, &m.Pass, &m.WallS, &m.Block, &m.Objective, &m.GradNorm, &m.ThetaDist, &m.Step, &m.BPSweeps, &m.BPResidual,
+	}
 }
 
-// appendValue appends the value of the column in m, and nothing if it is unknown.
-func (c *column) appendValue(dst []byte, m *Metric) []byte {
-	if c.whole != nil {
-		if v := *c.whole(m); v >= 0 {
-			dst = strconv.AppendInt(dst, int64(v), 10)
+// appendValue appends the value of a column, and nothing if it is unknown.
+func appendValue(dst []byte, field any) []byte {
+	switch v := field.(type) {
+	case *int:
+		if *v >= 0 {
+			dst = strconv.AppendInt(dst, int64(*v), 10)
 		}
-		return dst
+	case *float64:
+		dst = appendFinite(dst, *v)
 	}
-	return appendFinite(dst, *c.number(m))
-}
-
-// set reads the value of the column into m.
-func (c *column) set(m *Metric, text []byte) error {
-	if c.whole != nil {
-		v, err := strconv.Atoi(string(text))
-		if err != nil || v < 0 {
-			return fmt.Errorf("%s is %.20q, want a whole number, at least 0", c.name, text)
-		}
-		*c.whole(m) = v
-		return nil
-	}
-	v, err := parseFinite(text)
-	if err != nil {
-		return fmt.Errorf("%s is %.40q, want a number", c.name, text)
-	}
-	*c.number(m) = v
-	return nil
+	return dst
 }
 
 // appendFinite appends the shortest text of v that reads back as v, and nothing
@@ -102,31 +79,62 @@ func appendFinite(dst []byte, v float64) []byte {
 	return strconv.AppendFloat(dst, v, 'g', -1, 64)
 }
 
-// parseFinite reads a number; "inf" and "nan" are not numbers here.
-func parseFinite(text []byte) (float64, error) {
-	v, err := strconv.ParseFloat(string(text), 64)
-	if err != nil {
-		return 0, err
-	}
-	if !isFinite(v) {
-		return 0, strconv.ErrRange
-	}
-	return v, nil
-}
-
 // MarshalJSON implements json.Marshaler: one flat object with the names of a
 // metrics file, without what is unknown.
 func (m Metric) MarshalJSON() ([]byte, error) {
 	return appendMetric(nil, &m)
 }
 
-// UnmarshalJSON implements json.Unmarshaler. Unknown names are passed over.
-func (m *Metric) UnmarshalJSON(text []byte) error {
-	return parseMetric(text, m)
-}
-
 // errNoIteration says that a record lacks the one field it must have.
 var errNoIteration = errors.New("the record has no iter, want a whole number, at least 0")
+
+// UnmarshalJSON implements json.Unmarshaler. Unknown names are passed over.
+func (m *Metric) UnmarshalJSON(text []byte) error { return parseMetric(text, m) }
+
+// parseMetric reads one record, a flat JSON object with its fields in any order; null is
+// unknown.
+func parseMetric(text []byte, m *Metric) error {
+	*m = NewMetric(unknownBlock)
+	type plain Metric // without UnmarshalJSON
+	if err := json.Unmarshal(text, (*plain)(m)); err != nil {
+		var mistyped *json.UnmarshalTypeError
+		if errors.As(err, &mistyped) && mistyped.Field != "" {
+			return fmt.Errorf("%s is a %s, want a number", mistyped.Field, mistyped.Value)
+		}
+		return fmt.Errorf("want one JSON object, {…}, of numbers: %w", err)
+	}
+	if m.Iter < 0 {
+		return errNoIteration
+	}
+	// Names may be escaped, but this package escapes nothing in the prefix.
+	if bytes.Contains(text, []byte(`"`+evalPrefix)) {
+		return m.parseEval(text)
+	}
+	return nil
+}
+
+// parseEval reads the evaluation results of a record, of which few have any.
+func (m *Metric) parseEval(text []byte) error {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return err
+	}
+	for name, value := range fields {
+		result, isEval := strings.CutPrefix(name, evalPrefix)
+		if !isEval || string(value) == "null" {
+			continue
+		}
+		v, err := strconv.ParseFloat(string(value), 64)
+		if err != nil {
+			return fmt.Errorf("%.60s is %.40q, want a number", name, value)
+		}
+		if m.Eval == nil {
+			m.Eval = map[string]float64{}
+		}
+		m.Eval[result] = v
+	}
+	return nil
+}
 
 // appendMetric appends m as a JSON object, without a line end.
 func appendMetric(dst []byte, m *Metric) ([]byte, error) {
@@ -134,15 +142,14 @@ func appendMetric(dst []byte, m *Metric) ([]byte, error) {
 		return dst, errNoIteration
 	}
 	dst = append(dst, '{')
-	for i := range columns {
-		mark := len(dst)
+	for i, field := range m.columns() {
+		start := len(dst)
 		dst = append(dst, '"')
-		dst = append(dst, columns[i].name...)
+		dst = append(dst, columnNames[i]...)
 		dst = append(dst, '"', ':')
 		value := len(dst)
-		dst = columns[i].appendValue(dst, m)
-		if len(dst) == value {
-			dst = dst[:mark]
+		if dst = appendValue(dst, field); len(dst) == value {
+			dst = dst[:start]
 			continue
 		}
 		dst = append(dst, ',')

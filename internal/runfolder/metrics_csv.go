@@ -4,73 +4,54 @@ import (
 	"encoding/csv"
 	"io"
 	"maps"
+	"math"
 	"slices"
 )
 
 // WriteMetricsCSV makes metrics.csv from metrics.jsonl: the fixed columns, then
-// every eval.<set>.<metric> that occurs, by name; unknown values are empty. The
-// metrics are read twice and never held in memory. Flush their writer first.
+// every eval.<set>.<metric> that occurs, by name; unknown values are empty. Flush the
+// writer of the metrics first.
 func (run *Run) WriteMetricsCSV() error {
-	path := run.Path(MetricsFile)
-	evals, err := evalNames(path)
+	metrics, err := ReadMetrics(run.Path(MetricsFile))
 	if err != nil {
 		return err
 	}
-	return run.WriteFile(MetricsCSVFile, func(w io.Writer) error {
-		return writeCSV(w, path, evals)
-	})
+	return run.WriteFile(MetricsCSVFile, func(w io.Writer) error { return writeCSV(w, metrics) })
 }
 
-// evalNames are the names of all evaluation results in a metrics file, sorted.
-func evalNames(path string) ([]string, error) {
-	names := map[string]bool{}
-	err := eachMetric(path, func(m *Metric, _ []byte) error {
+// writeCSV writes records as a table.
+func writeCSV(w io.Writer, metrics []Metric) error {
+	occurring := map[string]bool{}
+	for _, m := range metrics {
 		for name := range m.Eval {
-			names[name] = true
+			occurring[name] = true
 		}
-		return nil
-	})
-	return slices.Sorted(maps.Keys(names)), err
-}
-
-// writeCSV writes the metrics file at path as a table with these evaluation
-// results.
-func writeCSV(w io.Writer, path string, evals []string) error {
-	table := csv.NewWriter(w)
-	row := make([]string, 0, len(columns)+len(evals))
-	for i := range columns {
-		row = append(row, columns[i].name)
 	}
+	evals := slices.Sorted(maps.Keys(occurring))
+	row := slices.Clone(columnNames)
 	for _, name := range evals {
 		row = append(row, evalPrefix+name)
 	}
+	table := csv.NewWriter(w)
 	if err := table.Write(row); err != nil {
 		return err
 	}
-	var scratch []byte
-	err := eachMetric(path, func(m *Metric, _ []byte) error {
+	for i := range metrics {
 		row = row[:0]
-		for i := range columns {
-			scratch = columns[i].appendValue(scratch[:0], m)
-			row = append(row, string(scratch))
+		for _, field := range metrics[i].columns() {
+			row = append(row, string(appendValue(nil, field)))
 		}
 		for _, name := range evals {
-			row = append(row, evalText(m, name))
+			v, known := metrics[i].Eval[name]
+			if !known {
+				v = math.NaN()
+			}
+			row = append(row, string(appendFinite(nil, v)))
 		}
-		return table.Write(row)
-	})
-	if err != nil {
-		return err
+		if err := table.Write(row); err != nil {
+			return err
+		}
 	}
 	table.Flush()
 	return table.Error()
-}
-
-// evalText is the result called name in m, "" if unknown.
-func evalText(m *Metric, name string) string {
-	v, known := m.Eval[name]
-	if !known {
-		return ""
-	}
-	return string(appendFinite(nil, v))
 }

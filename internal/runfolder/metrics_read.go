@@ -47,52 +47,27 @@ func eachMetric(path string, visit func(m *Metric, line []byte) error) error {
 		return fmt.Errorf("reading metrics: %w", err)
 	}
 	defer file.Close()
-	lines := lineReader{source: bufio.NewReaderSize(file, readBuffer)}
+	lines := bufio.NewReaderSize(file, readBuffer)
 	var m Metric
 	for number := 1; ; number++ {
-		line, ended, err := lines.next()
-		if errors.Is(err, io.EOF) {
+		line, failure := lines.ReadBytes('\n')
+		if failure != nil && !errors.Is(failure, io.EOF) {
+			return fmt.Errorf("reading metrics %s: %w", path, failure)
+		}
+		line, ended := bytes.CutSuffix(line, []byte("\n"))
+		if len(bytes.TrimSpace(line)) > 0 {
+			if err := parseMetric(line, &m); err != nil {
+				if !ended {
+					return nil // torn: the writer was stopped here
+				}
+				return &LineError{Path: path, Line: number, Err: err}
+			}
+			if err := visit(&m, line); err != nil {
+				return err
+			}
+		}
+		if failure != nil {
 			return nil
 		}
-		if err != nil {
-			return fmt.Errorf("reading metrics %s: %w", path, err)
-		}
-		if len(bytes.TrimSpace(line)) == 0 {
-			continue
-		}
-		if err := parseMetric(line, &m); err != nil {
-			if !ended {
-				return nil // torn: the writer was stopped here
-			}
-			return &LineError{Path: path, Line: number, Err: err}
-		}
-		if err := visit(&m, line); err != nil {
-			return err
-		}
 	}
-}
-
-// lineReader reads lines of any length and tells whether they had an end.
-type lineReader struct {
-	source *bufio.Reader
-	long   []byte // a line longer than the buffer of source
-}
-
-// next is the next line without its line end, valid until the next call, and
-// whether it had one; io.EOF after the last.
-func (r *lineReader) next() (line []byte, ended bool, err error) {
-	line, err = r.source.ReadSlice('\n')
-	if errors.Is(err, bufio.ErrBufferFull) {
-		r.long = append(r.long[:0], line...)
-		for errors.Is(err, bufio.ErrBufferFull) {
-			line, err = r.source.ReadSlice('\n')
-			r.long = append(r.long, line...)
-		}
-		line = r.long
-	}
-	if err != nil && (!errors.Is(err, io.EOF) || len(line) == 0) {
-		return nil, false, err
-	}
-	line, ended = bytes.CutSuffix(line, []byte("\n"))
-	return line, ended, nil
 }

@@ -13,8 +13,9 @@ import (
 
 // equalMetrics compares records; NaN equals NaN.
 func equalMetrics(a, b Metric) bool {
-	for i := range columns {
-		if string(columns[i].appendValue(nil, &a)) != string(columns[i].appendValue(nil, &b)) {
+	ours, theirs := a.columns(), b.columns()
+	for i := range ours {
+		if string(appendValue(nil, ours[i])) != string(appendValue(nil, theirs[i])) {
 			return false
 		}
 	}
@@ -126,27 +127,27 @@ func TestReadLongLine(t *testing.T) {
 
 func TestReadMetricsErrors(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
-		{`{"iter":1,"pa`, "ends in the middle"},
+		{`{"iter":1,"pa`, "unexpected end"},
 		{`{}`, "no iter"},
 		{`{"pass":1}`, "no iter"},
-		{`{"iter":-1}`, "iter is"},
+		{`{"iter":-1}`, "no iter"},
 		{`{"iter":1.5}`, "iter is"},
 		{`{"iter":null}`, "no iter"},
 		{`{"iter":1,"step":"fast"}`, "step is"},
-		{`{"iter":1,"step":NaN}`, "step is"},
+		{`{"iter":1,"step":NaN}`, "'N'"},
 		{`{"iter":1,"step":1e999}`, "step is"},
 		{`{"iter":1,"eval.test.iou":true}`, "eval.test.iou is"},
-		{`{"iter":1,"step":[1]}`, "nested"},
-		{`{"iter":1} {"iter":2}`, "follows"},
-		{`{"iter":1 "step":2}`, "comma"},
-		{`{"iter" 1}`, "colon"},
-		{`{iter:1}`, "double quotes"},
-		{`{"iter":1,}`, "double quotes"},
-		{`{"iter":,}`, "a value"},
+		{`{"iter":1,"step":[1]}`, "step is"},
+		{`{"iter":1} {"iter":2}`, "after top-level value"},
+		{`{"iter":1 "step":2}`, "after object key:value pair"},
+		{`{"iter" 1}`, "after object key"},
+		{`{iter:1}`, "object key"},
+		{`{"iter":1,}`, "object key"},
+		{`{"iter":,}`, "beginning of value"},
 		{`[1]`, "JSON object"},
 		{`iter,pass`, "JSON object"},
-		{"{\"a\x01\":1}", "control character"},
-		{`{"\x":1}`, "the name"},
+		{"{\"a\x01\":1}", "string literal"},
+		{`{"\x":1}`, "escape code"},
 	} {
 		path := filepath.Join(t.TempDir(), MetricsFile)
 		appendText(t, path, "{\"iter\":0}\n\n"+c.line+"\n{\"iter\":9}\n")

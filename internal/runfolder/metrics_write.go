@@ -91,10 +91,10 @@ func (w *MetricsWriter) Write(m Metric) error {
 	if w.err != nil {
 		return w.err
 	}
-	mark := len(w.buffer)
+	written := len(w.buffer)
 	line, err := appendMetric(w.buffer, &m)
 	if err != nil {
-		w.buffer = line[:mark]
+		w.buffer = line[:written]
 		return fmt.Errorf("writing metrics %s: %w", w.path, err)
 	}
 	w.buffer = append(line, '\n')

@@ -133,11 +133,11 @@ func (s *Synthetic) validate() error {
 		{"Sweeps", s.Sweeps, math.MaxInt},
 	} {
 		if field.value < 1 || field.value > field.largest {
-			return fmt.Errorf("experiment: violated constraint: 1 ≤ %s ≤ %d, got %d", field.name, field.largest, field.value)
+			return fmt.Errorf("synthetic: violated constraint: 1 ≤ %s ≤ %d, got %d", field.name, field.largest, field.value)
 		}
 	}
 	if !(s.WeightScale > 0) || math.IsInf(s.WeightScale, 0) {
-		return fmt.Errorf("experiment: violated constraint: 0 < WeightScale < ∞, got %v", s.WeightScale)
+		return fmt.Errorf("synthetic: violated constraint: 0 < WeightScale < ∞, got %v", s.WeightScale)
 	}
 	return nil
 }
