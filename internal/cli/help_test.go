@@ -52,50 +52,6 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestDocumentation: docs/reference/cli.md has a row for every option of every verb, and none
-// for options that do not exist.
-func TestDocumentation(t *testing.T) {
-	t.Parallel()
-	sections := map[string]string{}
-	for _, section := range strings.Split(readFile(t, "..", "..", "docs", "reference", "cli.md"), "\n## ")[1:] {
-		title, text, _ := strings.Cut(section, "\n")
-		sections[title] = text
-	}
-	_, common, _ := strings.Cut(sections["What holds for all verbs"], "### Data options")
-	for verb := range verbs {
-		documented := optionsIn(sections[verb])
-		if strings.Contains(sections[verb], "[data options](#data-options)") {
-			documented = append(documented, optionsIn(common)...)
-		}
-		var exist []string
-		for _, match := range regexp.MustCompile(`(?m)^ +(?:-\w, )?--([a-z0-9-]+)`).FindAllStringSubmatch(mustRun(t, verb, "--help").stdout, -1) {
-			if match[1] != "help" {
-				exist = append(exist, match[1])
-			}
-		}
-		slices.Sort(documented)
-		slices.Sort(exist)
-		if documented = slices.Compact(documented); !slices.Equal(documented, exist) {
-			t.Errorf("%s: docs/reference/cli.md has the options\n%q, the command\n%q", verb, documented, exist)
-		}
-	}
-}
-
-// optionsIn lists the options in the first column of tables.
-func optionsIn(text string) []string {
-	var names []string
-	for line := range strings.Lines(text) {
-		if !strings.HasPrefix(line, "| `-") {
-			continue
-		}
-		column, _, _ := strings.Cut(line[2:], " | ")
-		for _, match := range regexp.MustCompile(`--([a-z0-9-]+)`).FindAllStringSubmatch(column, -1) {
-			names = append(names, match[1])
-		}
-	}
-	return names
-}
-
 func TestRoot(t *testing.T) {
 	t.Parallel()
 	bare, help := mustRun(t), mustRun(t, "--help")

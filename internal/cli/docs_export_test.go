@@ -1,0 +1,23 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Root returns the whole command, to read its verbs and options.
+func Root() *cobra.Command {
+	a := &app{ctx: context.Background(), stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard}
+	return a.command()
+}
+
+// DataOptions returns the options that say how data are read.
+func DataOptions() *pflag.FlagSet {
+	f := pflag.NewFlagSet("data", pflag.ContinueOnError)
+	new(dataFlags).register(f)
+	return f
+}

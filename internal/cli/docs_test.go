@@ -1,0 +1,106 @@
+package cli_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+
+	"github.com/blockbp/blockbp/internal/cli"
+)
+
+var (
+	// optionTable is a table of docs/reference/cli.md between its two marks.
+	optionTable = regexp.MustCompile(`(?s)(<!-- options of ([a-z ]+) -->\n).*?(<!-- end -->\n)`)
+	// saidDefault is the end of a help text that gives the default in words.
+	saidDefault = regexp.MustCompile(`^(.*?) *\(default:? (.*)\)$`)
+)
+
+// TestOptionTables holds the tables of docs/reference/cli.md against the options of
+// the program. Write them anew with go test ./internal/cli -run OptionTables -update.
+func TestOptionTables(t *testing.T) {
+	file := filepath.Join("..", "..", "docs", "reference", "cli.md")
+	before := readFile(t, file)
+	tables := map[string]string{"data": tableOf(cli.DataOptions(), nil)}
+	for _, verb := range cli.Root().Commands() {
+		if verb.IsAvailableCommand() && verb.Name() != "help" {
+			verb.InitDefaultHelpFlag()
+			tables[verb.Name()] = tableOf(verb.Flags(), cli.DataOptions())
+		}
+	}
+	found := map[string]bool{}
+	after := optionTable.ReplaceAllStringFunc(before, func(old string) string {
+		parts := optionTable.FindStringSubmatch(old)
+		table, ok := tables[parts[2]]
+		if !ok {
+			t.Errorf("%s has a table of options of %q, which is no verb", file, parts[2])
+		}
+		found[parts[2]] = true
+		return parts[1] + table + parts[3]
+	})
+	for verb := range tables {
+		if !found[verb] {
+			t.Errorf("%s has no table of the options of %s: add a section with the two lines\n<!-- options of %s -->\n<!-- end -->\nand run this test with -update", file, verb, verb)
+		}
+	}
+	if *update {
+		if err := os.WriteFile(file, []byte(after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if difference := cmp.Diff(before, after); difference != "" {
+		t.Errorf("the tables of %s are not those of the program; run this test with -update (-page +program):\n%s", file, difference)
+	}
+}
+
+// tableOf writes options as a table, without those of shared and without what is the
+// same everywhere: --help and --json.
+func tableOf(flags, shared *pflag.FlagSet) string {
+	var rows strings.Builder
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden || f.Name == "help" || f.Name == "json" || (shared != nil && isSame(f, shared.Lookup(f.Name))) {
+			return
+		}
+		name := "--" + f.Name
+		if f.Shorthand != "" {
+			name = "-" + f.Shorthand + ", " + name
+		}
+		_, usage := pflag.UnquoteUsage(f)
+		usage, standard := withoutDefault(f, usage)
+		fmt.Fprintf(&rows, "| `%s` | %s | %s |\n", name, escape(standard), escape(usage))
+	})
+	if rows.Len() == 0 {
+		return "No options.\n"
+	}
+	return "| option | default | meaning |\n|---|---|---|\n" + rows.String()
+}
+
+// isSame reports whether two options are one: others of the same name mean
+// something else.
+func isSame(f, g *pflag.Flag) bool { return g != nil && f.Usage == g.Usage }
+
+// withoutDefault takes the default out of a help text, where the text has it.
+func withoutDefault(f *pflag.Flag, usage string) (rest, standard string) {
+	if parts := saidDefault.FindStringSubmatch(usage); parts != nil {
+		return parts[1], parts[2]
+	}
+	switch {
+	case f.Name == "threads":
+		return usage, "number of cores"
+	case f.Value.Type() == "bool" && f.DefValue == "true":
+		return usage, "on"
+	case f.DefValue == "" || f.DefValue == "0" || f.DefValue == "false" || f.DefValue == "[]" || f.DefValue == "0s":
+		return usage, ""
+	case f.Value.Type() == "string":
+		return usage, "`" + f.DefValue + "`"
+	}
+	return usage, f.DefValue
+}
+
+func escape(text string) string {
+	return strings.NewReplacer("|", `\|`, "<", `\<`, "*", `\*`).Replace(text)
+}
