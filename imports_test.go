@@ -23,19 +23,20 @@ var mayImport = map[string][]string{
 	"graph":    {},
 	"mrf":      {"graph"},
 	"counting": {"graph", "internal/spanning"},
-	"crf":      {"mrf", "graph", "internal/numeric", "internal/partition", "internal/safetensors", "internal/simd"},
+	"crf":      {"graph", "internal/safetensors"},
 
 	// Inference stands beside learning: neither knows the other.
-	"infer": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/mpe", "internal/parallel", "internal/partition", "internal/spanning"},
-	"learn": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/numeric", "internal/partition", "internal/machine", "internal/simd"},
+	"infer": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/mpe", "internal/parallel", "internal/partition", "internal/spanning", "internal/ground"},
+	"learn": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/numeric", "internal/partition", "internal/machine", "internal/simd", "internal/ground"},
 
 	"dataset": {"crf", "mrf", "graph", "internal/atomicfile", "internal/nearest", "internal/npy", "internal/parallel"},
 
-	"internal/bp":        {"crf", "counting", "mrf", "graph", "internal/numeric", "internal/partition", "internal/simd"},
+	"internal/bp":        {"crf", "counting", "mrf", "graph", "internal/numeric", "internal/partition", "internal/simd", "internal/ground"},
 	"internal/exact":     {"mrf", "graph"},
 	"internal/mpe":       {"mrf", "graph", "internal/exact", "internal/flow"},
 	"internal/flow":      {"graph"},
 	"internal/gen":       {"graph"},
+	"internal/ground":    {"crf", "mrf", "graph", "internal/numeric", "internal/partition", "internal/simd"},
 	"internal/partition": {"graph"},
 	"internal/spanning":  {"graph", "internal/flow"},
 	"internal/uai":       {"mrf", "graph", "internal/atomicfile"},
@@ -46,16 +47,16 @@ var mayImport = map[string][]string{
 	"internal/report":    {"internal/figure"},
 
 	// What people try first.
-	"internal/example": {"crf", "dataset", "graph", "infer", "internal/atomicfile", "internal/npy"},
+	"internal/example": {"crf", "dataset", "graph", "infer", "internal/ground", "internal/atomicfile", "internal/npy"},
 
 	// What measures us.
-	"internal/synthetic": {"learn", "infer", "crf", "graph", "internal/gen", "internal/numeric", "internal/parallel", "internal/partition"},
+	"internal/synthetic": {"learn", "infer", "crf", "graph", "internal/gen", "internal/numeric", "internal/parallel", "internal/partition", "internal/ground"},
 	"internal/bench": {
 		"learn", "infer", "crf", "counting", "graph", "internal/bp", "internal/synthetic", "internal/partition",
 		"internal/parallel", "internal/runfolder", "internal/figure", "internal/report", "internal/machine", "internal/simd",
 	},
 	"internal/study": {
-		"learn", "infer", "crf", "counting", "graph", "dataset", "internal/bp", "internal/gen", "internal/numeric", "internal/synthetic", "internal/partition",
+		"learn", "infer", "crf", "counting", "graph", "dataset", "internal/bp", "internal/gen", "internal/numeric", "internal/synthetic", "internal/partition", "internal/ground",
 		"internal/parallel", "internal/runfolder", "internal/figure", "internal/report", "internal/machine",
 	},
 
@@ -70,7 +71,7 @@ var mayImport = map[string][]string{
 	"internal/oracle":      {"mrf", "graph"},
 
 	"internal/cli": {
-		"learn", "infer", "crf", "counting", "mrf", "graph", "dataset", "internal/bp", "internal/exact", "internal/mpe", "internal/partition", "internal/uai",
+		"learn", "infer", "crf", "counting", "mrf", "graph", "dataset", "internal/bp", "internal/exact", "internal/mpe", "internal/partition", "internal/uai", "internal/ground",
 		"internal/example", "internal/synthetic", "internal/bench", "internal/study", "internal/runfolder", "internal/figure", "internal/report",
 		"internal/atomicfile", "internal/nearest", "internal/numeric", "internal/safetensors",
 	},

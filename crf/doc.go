@@ -1,10 +1,7 @@
 // Package crf holds what is learned and what it is learned from: the schema of
 // a pairwise model (node types and edge types with their states and features),
-// its weights, the instances of a data set, and the two linear maps between
-// weights and potentials:
-//
-//	grounding   θ = θ̃ᵀM    weights to potentials of a block   (Ground)
-//	its adjoint M τ         beliefs of a block to a gradient   (ScatterNode, ScatterEdge)
+// its weights, and the instances of a data set. Weights times features are the
+// potentials of a network.
 //
 // Tied types share their weights between all nodes (or edges) of the type: the
 // templated and conditional models of the paper. Untied types give every node

@@ -8,8 +8,8 @@ import (
 	"github.com/blockbp/blockbp/graph"
 )
 
-// Two pixels, of which only the first looks blue, joined by an edge that likes
-// equal labels: the weights times the features are the network's tables.
+// Two pixels, of which only the first looks blue and has a label, joined by an edge
+// that likes equal labels.
 func Example() {
 	model, err := crf.NewModel(crf.Homogeneous([]string{"land", "sky"}, 2, 1))
 	if err != nil {
@@ -37,12 +37,16 @@ func Example() {
 		0, -5, // bias: land, sky
 		2, 0, 0, 2, // edge: land land, land sky, sky land, sky sky
 	})
-	fmt.Println(model.WeightName(1), "=", model.Weights[1])
-	network := model.Condition(in)
-	fmt.Println("nodes:", network.Node)
-	fmt.Println("edge:", network.Edge)
+	for i, weight := range model.Weights {
+		if weight != 0 {
+			fmt.Printf("%s = %v\n", model.WeightName(i), weight)
+		}
+	}
+	fmt.Println("labels:", in.Samples()[0])
 	// Output:
 	// node.node[state sky, feature 0] = 10
-	// nodes: [0 4 0 -4]
-	// edge: [2 0 0 2]
+	// node.node[state sky, feature 1] = -5
+	// edge.edge[states land, land, feature 0] = 2
+	// edge.edge[states sky, sky, feature 0] = 2
+	// labels: [1 -1]
 }

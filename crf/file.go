@@ -45,7 +45,7 @@ func Save(path string, m *Model, meta map[string]string) error {
 		return fmt.Errorf("model is not saved: schema: %w", err)
 	}
 	version := unmaskedVersion
-	if m.Schema.Masked() {
+	if m.Layout.Masked {
 		version = fileVersion
 	}
 	metadata := map[string]string{

@@ -57,7 +57,7 @@ func NewInstance(schema *Schema, spec InstanceSpec) (*Instance, error) {
 		in.weight = 1
 	}
 	if !(in.weight > 0) || math.IsInf(in.weight, 0) {
-		return nil, &ArrayError{"weight", fmt.Sprintf("is %v, want a positive, finite number", spec.Weight)}
+		return nil, &Error{"weight", nil, fmt.Sprintf("is %v, want a positive, finite number", spec.Weight)}
 	}
 	n, m := spec.Graph.NumNodes(), spec.Graph.NumEdges()
 	if n == 0 {
@@ -127,27 +127,18 @@ func (in *Instance) checkEnds() error {
 	return nil
 }
 
-// ArrayError names the array of an instance that does not fit.
-type ArrayError struct {
-	Array  string // "node_features", "edge_features" or "weight"
-	Reason string
-}
-
-// Error implements error.
-func (e *ArrayError) Error() string { return e.Array + ": " + e.Reason }
-
 func (in *Instance) checkFeatures(nodeCount, edgeCount []int) error {
 	check := func(what, name string, f *Features, rows, dim, copies int) error {
 		if dim == 0 {
 			*f = Constant(rows, 0)
 		}
-		if f.rows != rows {
-			return &ArrayError{what + "_features", fmt.Sprintf("type %q has %d rows, want %d", name, f.rows, rows)}
+		if f.data.Rows != rows {
+			return &Error{what + "_features", nil, fmt.Sprintf("type %q has %d rows, want %d", name, f.data.Rows, rows)}
 		}
-		if f.dim != dim {
-			return &ArrayError{what + "_features", fmt.Sprintf("type %q has %d columns, the model has %d", name, f.dim, dim)}
+		if f.data.Dim != dim {
+			return &Error{what + "_features", nil, fmt.Sprintf("type %q has %d columns, the model has %d", name, f.data.Dim, dim)}
 		}
-		if copies > 0 && f.form != formConstant {
+		if copies > 0 && !f.data.constant() {
 			return fmt.Errorf("untied %s type %q has features that vary; its weights are per %s already: give it the constant feature", what, name, what)
 		}
 		if copies > 0 && copies != rows {
@@ -247,16 +238,6 @@ func (in *Instance) Weight() float64 { return in.weight }
 // Samples returns the labels, [samples][nodes]; they must not be changed.
 func (in *Instance) Samples() [][]int32 { return in.labels }
 
-// Missing reports whether sample i has unobserved nodes.
-func (in *Instance) Missing(i int) bool {
-	for _, y := range in.labels[i] {
-		if y == Unobserved {
-			return true
-		}
-	}
-	return false
-}
-
 // WithoutEdges returns the instance on the same nodes with no edges: what is
 // left of a CRF when every node is predicted from its own features.
 func (in *Instance) WithoutEdges() *Instance {
@@ -268,7 +249,7 @@ func (in *Instance) WithoutEdges() *Instance {
 	alone.Graph, alone.edgeType, alone.edgeRow = g, nil, nil
 	alone.edgeFeat = make([]Features, len(in.edgeFeat))
 	for b := range alone.edgeFeat {
-		alone.edgeFeat[b] = Constant(0, in.edgeFeat[b].dim)
+		alone.edgeFeat[b] = Constant(0, in.edgeFeat[b].data.Dim)
 	}
 	return &alone
 }

@@ -10,50 +10,21 @@ import (
 	"github.com/blockbp/blockbp/graph"
 )
 
-// TestFeatureForms: a row reads the same in every form, and Tables and TableOf
-// say which rows are equal by construction.
-func TestFeatureForms(t *testing.T) {
-	rng := source(1)
-	for _, f := range allForms {
-		features, matrix := drawFeatures(t, rng, f, 20, 5)
-		if features.Rows() != 20 || features.Dim() != 5 {
-			t.Fatalf("form %d: %d rows of %d", f, features.Rows(), features.Dim())
-		}
-		row := make([]float64, 5)
-		for r, want := range matrix {
-			if features.Row(row, r); !slices.Equal(row, want) {
-				t.Errorf("form %d, row %d: %v, want %v", f, r, row, want)
-			}
-		}
-		tables := map[form]int{formConstant: 1, formBins: 5}[f]
-		if features.Tables() != tables {
-			t.Errorf("form %d: %d tables, want %d", f, features.Tables(), tables)
-		}
-		for r := range matrix {
-			for q := range r {
-				if tables > 0 && (features.TableOf(r) == features.TableOf(q)) != slices.Equal(matrix[r], matrix[q]) {
-					t.Errorf("form %d: rows %d and %d have tables %d and %d", f, r, q, features.TableOf(r), features.TableOf(q))
-				}
-			}
-		}
-	}
-}
-
 // TestFeatureErrors name the row and the column.
 func TestFeatureErrors(t *testing.T) {
 	first := func(_ Features, err error) error { return err }
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, test := range []struct {
 		err         error
-		row, column int // of the ValueError; −2: none
+		row, column int // of the Error; −2: none, −1: the row alone
 		want        string
 	}{
 		{first(Dense([]float64{1, 2, 3}, 2)), -2, 0, "3 values do not divide into rows of 2"},
-		{first(Dense(nil, 0)), -2, 0, "rows of 0"},
+		{first(Dense[float64](nil, 0)), -2, 0, "rows of 0"},
 		{first(Dense([]float64{1, 2, 3, nan}, 2)), 1, 1, "[1,1]: feature is NaN"},
 		{first(Dense([]float64{1, 2, -inf, 0}, 2)), 1, 0, "[1,0]: feature is -Inf"},
-		{first(Dense32([]float32{1, float32(inf)}, 2)), 0, 1, "[0,1]: feature is +Inf"},
-		{first(Dense32([]float32{1}, 2)), -2, 0, "1 values do not divide"},
+		{first(Dense([]float32{1, float32(inf)}, 2)), 0, 1, "[0,1]: feature is +Inf"},
+		{first(Dense([]float32{1}, 2)), -2, 0, "1 values do not divide"},
 		{first(Bins([]int32{0, 2, 1}, 2)), 1, -1, "[1]: bin is 2, want 0 to 1"},
 		{first(Bins([]int32{0, -1}, 2)), 1, -1, "[1]: bin is -1"},
 		{first(Sparse(nil, nil, nil, 2)), -2, 0, "inconsistent"},
@@ -68,8 +39,12 @@ func TestFeatureErrors(t *testing.T) {
 			t.Errorf("error %v, want %q", test.err, test.want)
 			continue
 		}
-		var value *ValueError
-		if located := errors.As(test.err, &value); located != (test.row > -2) || located && (value.Row != test.row || value.Column != test.column) {
+		var value *Error
+		index := []int{test.row, test.column}
+		if test.column < 0 {
+			index = index[:1]
+		}
+		if located := errors.As(test.err, &value); located != (test.row > -2) || located && (value.Array != "" || !slices.Equal(value.Index, index)) {
 			t.Errorf("error %#v, want row %d and column %d", test.err, test.row, test.column)
 		}
 	}
@@ -136,75 +111,16 @@ func TestInstanceErrors(t *testing.T) {
 			t.Errorf("error %v, want %q", err, test.want)
 		}
 	}
-	var array *ArrayError
+	var array *Error
 	spec := fresh()
 	spec.EdgeFeat[0] = Constant(1, 2)
 	if _, err := NewInstance(&schema, spec); !errors.As(err, &array) || array.Array != "edge_features" {
-		t.Errorf("error %v, want an ArrayError of edge_features", err)
+		t.Errorf("error %v, want an Error of edge_features", err)
 	}
 	noEdges := Schema{NodeTypes: schema.NodeTypes[:1]}
 	g, _ := graph.FromEdges(2, []int32{0}, []int32{1})
 	if _, err := NewInstance(&noEdges, InstanceSpec{Graph: g, NodeFeat: []Features{Constant(2, 2)}}); err == nil || !strings.Contains(err.Error(), "1 edges, but the model has no edge type") {
 		t.Errorf("error %v", err)
-	}
-}
-
-// TestInstanceAccessors: rows within types, missing samples, cardinalities.
-func TestInstanceAccessors(t *testing.T) {
-	w := newWorld(t, 5)
-	in := w.in
-	seen := make([]int, len(w.node))
-	cards := in.Cards()
-	for s := range int32(in.Graph.NumNodes()) {
-		a := in.NodeType(s)
-		if in.NodeRow(s) != seen[a] || int(cards[s]) != in.States(s) || in.States(s) != in.Schema().NodeStates(a) {
-			t.Errorf("node %d of type %d: row %d, want %d; %d states", s, a, in.NodeRow(s), seen[a], in.States(s))
-		}
-		seen[a]++
-	}
-	for a, n := range seen {
-		if f := in.NodeFeatures(a); f.Rows() != n || f.Dim() != w.model.Layout.Node[a].Features {
-			t.Errorf("type %d: features of %d rows, want %d", a, f.Rows(), n)
-		}
-	}
-	for i, labels := range in.Samples() {
-		if in.Missing(i) != slices.Contains(labels, Unobserved) {
-			t.Errorf("sample %d: missing is %v for %v", i, in.Missing(i), labels)
-		}
-	}
-}
-
-// TestLayout: types follow one another without gaps, tied and untied parts are
-// numbered apart, and every weight has a name of its own.
-func TestLayout(t *testing.T) {
-	for seed := range uint64(10) {
-		m := newWorld(t, seed).model
-		at, tied, untied := 0, 0, 0
-		for i, span := range slices.Concat(m.Layout.Node, m.Layout.Edge) {
-			part := &tied
-			if span.Untied {
-				part = &untied
-			}
-			if span.At != at || span.Part != *part || span.Len%max(1, span.Copy()) != 0 || span.Copy() != span.States*span.Features {
-				t.Errorf("type %d: %+v, want it at %d and its part at %d", i, span, at, *part)
-			}
-			at += span.Len
-			*part += span.Len
-		}
-		if m.Layout.Size != at || m.Layout.TiedSize != tied || m.Layout.UntiedSize != untied || len(m.Weights) != at || untied == 0 {
-			t.Errorf("sizes %d = %d + %d, want %d = %d + %d", m.Layout.Size, m.Layout.TiedSize, m.Layout.UntiedSize, at, tied, untied)
-		}
-		names := map[string]bool{}
-		for i := range m.Weights {
-			names[m.WeightName(i)] = true
-		}
-		if len(names) != at {
-			t.Errorf("%d weights have %d names", at, len(names))
-		}
-		clone := m.Clone()
-		if clone.Weights[0]++; m.Weights[0] == clone.Weights[0] {
-			t.Error("a clone shares the weights")
-		}
 	}
 }
 

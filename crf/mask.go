@@ -2,12 +2,11 @@ package crf
 
 import (
 	"fmt"
-	"math"
 	"slices"
 )
 
-// Masked reports whether the schema forbids states or pairs of states.
-func (s *Schema) Masked() bool {
+// masked reports whether the schema forbids states or pairs of states.
+func (s *Schema) masked() bool {
 	return slices.ContainsFunc(s.NodeTypes, func(t NodeType) bool { return len(t.Forbidden) > 0 }) ||
 		slices.ContainsFunc(s.EdgeTypes, func(t EdgeType) bool { return len(t.Forbidden) > 0 })
 }
@@ -60,102 +59,40 @@ func (s *Schema) validatePairs(t *EdgeType) error {
 	return fmt.Errorf("every pair of states is forbidden")
 }
 
-// forbidNodes begins the mask of a block: it puts −Inf in the place of the potentials
-// of nodes that the schema forbids.
-func (m *Model) forbidNodes(pot *Potentials, in *Instance, nodes []int32) {
-	pot.Forbidding = m.Layout.masked
-	if !m.Layout.masked {
-		return
-	}
-	for p, s := range nodes {
-		for _, x := range m.Schema.NodeTypes[in.NodeType(s)].Forbidden {
-			pot.Node[pot.NodeAt[p]+x] = math.Inf(-1)
-		}
-	}
-}
-
-// forbidEdges does the same for the edges ground last, from the lo-th of the block
-// on, all of one type. Edges that share a table have the same mask.
-func (m *Model) forbidEdges(pot *Potentials, edgeType, lo int) {
-	forbidPairs(m, pot.Table, pot.EdgeAt[lo:], edgeType)
-}
-
-// forbidPairs forbids in the tables at some places, which are of one type.
-func forbidPairs[T float32 | float64](m *Model, tables []T, places []int, edgeType int) {
-	t := &m.Schema.EdgeTypes[edgeType]
-	if len(t.Forbidden) == 0 {
-		return
-	}
-	never, columns := T(math.Inf(-1)), m.Schema.NodeStates(t.V)
-	for _, at := range places {
-		for _, x := range t.Forbidden {
-			tables[at+x[0]*columns+x[1]] = never
-		}
-	}
-}
-
-// ForbiddenLabel locates labels that a schema forbids.
-type ForbiddenLabel struct {
-	Sample int
-	Node   int // the node, or the first end of Edge
-	Edge   int // −1 for a node's own state
-	Reason string
-}
-
-// Error implements error.
-func (e *ForbiddenLabel) Error() string {
-	if e.Edge < 0 {
-		return fmt.Sprintf("labels[%d,%d]: %s", e.Sample, e.Node, e.Reason)
-	}
-	return fmt.Sprintf("labels of sample %d at edges[%d]: %s", e.Sample, e.Edge, e.Reason)
-}
-
-// CheckLabels returns a *ForbiddenLabel for the first label, or pair of labels of
-// neighbours, that the schema forbids: no weights make such a sample possible. The
-// schema must have the types of the instance's own.
+// CheckLabels returns an *Error of the first label, or pair of labels of neighbours,
+// that the schema forbids: no weights make such a sample possible. The schema must
+// have the types of the instance's own.
 func (in *Instance) CheckLabels(s *Schema) error {
 	for i, labels := range in.labels {
-		if found := in.forbidden(s, labels); found != nil {
-			found.Sample = i
+		if found := in.forbidden(s, labels, i); found != nil {
 			return found
 		}
 	}
 	return nil
 }
 
-// CheckHeld is CheckLabels for labels that are held while the others are inferred;
-// Unobserved stands for
-// those, and nil for no labels. Inference given such labels has no meaning, and where
-// the ends of an edge are all held it would not meet what forbids them.
+// CheckHeld is CheckLabels for labels [nodes] that are held while the others are
+// inferred; Unobserved stands for those, and nil for no labels. Inference given
+// forbidden labels has no meaning, and where the ends of an edge are all held it
+// would not meet what forbids them.
 func (in *Instance) CheckHeld(s *Schema, labels []int32) error {
-	if found := in.forbidden(s, labels); found != nil {
-		return &HeldError{found}
+	if found := in.forbidden(s, labels, 0); found != nil {
+		found.Array = "held " + found.Array
+		found.Reason += " by the model, so nothing can be inferred from them; hold other labels"
+		return found
 	}
 	return nil
 }
 
-// HeldError says that labels which are to be held are impossible.
-type HeldError struct {
-	Found *ForbiddenLabel
-}
-
-// Error implements error.
-func (e *HeldError) Error() string {
-	return fmt.Sprintf("held %v by the model, so nothing can be inferred from them; hold other labels", e.Found)
-}
-
-// Unwrap returns the label or pair.
-func (e *HeldError) Unwrap() error { return e.Found }
-
 // forbidden returns the first forbidden label, or pair of labels, of one sample.
-func (in *Instance) forbidden(s *Schema, labels []int32) *ForbiddenLabel {
-	if labels == nil || !s.Masked() {
+func (in *Instance) forbidden(s *Schema, labels []int32, sample int) *Error {
+	if labels == nil || !s.masked() {
 		return nil
 	}
 	for n, y := range labels {
 		t := &s.NodeTypes[in.NodeType(int32(n))]
 		if slices.Contains(t.Forbidden, int(y)) {
-			return &ForbiddenLabel{0, n, -1, fmt.Sprintf("state %s of node type %q is forbidden", t.States[y], t.Name)}
+			return &Error{"labels", []int{sample, n}, fmt.Sprintf("state %s of node type %q is forbidden", t.States[y], t.Name)}
 		}
 	}
 	u, v := in.Graph.Ends()
@@ -163,7 +100,8 @@ func (in *Instance) forbidden(s *Schema, labels []int32) *ForbiddenLabel {
 		t := &s.EdgeTypes[in.EdgeType(int32(e))]
 		x, y := labels[u[e]], labels[v[e]]
 		if x >= 0 && y >= 0 && slices.Contains(t.Forbidden, [2]int{int(x), int(y)}) {
-			return &ForbiddenLabel{0, int(u[e]), e, fmt.Sprintf("the pair %s, %s of edge type %q is forbidden", s.NodeTypes[t.U].States[x], s.NodeTypes[t.V].States[y], t.Name)}
+			return &Error{fmt.Sprintf("labels of sample %d at edges", sample), []int{e},
+				fmt.Sprintf("the pair %s, %s of edge type %q is forbidden", s.NodeTypes[t.U].States[x], s.NodeTypes[t.V].States[y], t.Name)}
 		}
 	}
 	return nil

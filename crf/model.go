@@ -6,8 +6,8 @@ import "fmt"
 //
 // Weights is one flat slice: first every node type, then every edge type. The
 // weights of a type are laid out as [copy][feature][state] for nodes and
-// [copy][feature][state of U][state of V] for edges, so that the inner loops of
-// grounding and of its adjoint run over contiguous states. Files show them as
+// [copy][feature][state of U][state of V] for edges, so that products with features
+// run over contiguous states. Files show them as
 // [state, feature] (docs/reference/formats.md).
 type Model struct {
 	Schema  Schema
@@ -22,10 +22,8 @@ type Layout struct {
 	Size int    // number of weights
 	// TiedSize and UntiedSize divide Size: the weights of tied and of untied types.
 	TiedSize, UntiedSize int
-
-	tableBase []int // [edge types + 1] first slot among the distinct shared tables
-	maxDim    int   // longest feature vector
-	masked    bool  // whether the schema forbids anything
+	// Masked says that the schema forbids states or pairs of states.
+	Masked bool
 }
 
 // Span is the place of one type's weights.
@@ -61,7 +59,7 @@ func (m *Model) Clone() *Model {
 }
 
 func newLayout(s *Schema) Layout {
-	l := Layout{tableBase: []int{0}, masked: s.Masked()}
+	l := Layout{Masked: s.masked()}
 	add := func(states, features, copies int) Span {
 		span := Span{At: l.Size, Features: features, States: states, Untied: copies > 0, Len: states * features * max(1, copies)}
 		l.Size += span.Len
@@ -71,7 +69,6 @@ func newLayout(s *Schema) Layout {
 		}
 		span.Part = *part
 		*part += span.Len
-		l.maxDim = max(l.maxDim, features)
 		return span
 	}
 	for a, t := range s.NodeTypes {
@@ -80,8 +77,6 @@ func newLayout(s *Schema) Layout {
 	for b, t := range s.EdgeTypes {
 		ku, kv := s.EdgeStates(b)
 		l.Edge = append(l.Edge, add(ku*kv, t.Features, t.Copies))
-		// One-hot features give one table per feature, constant ones a single table.
-		l.tableBase = append(l.tableBase, l.tableBase[b]+max(1, t.Features))
 	}
 	return l
 }

@@ -253,7 +253,7 @@ func (l *imageLoader) freeze() {
 
 func (l *imageLoader) instance(i int) (*crf.Instance, error) {
 	d, p := l.images[i], &l.pixels[i]
-	unary, err := crf.Dense32(p.values, p.stride)
+	unary, err := crf.Dense(p.values, p.stride)
 	if err != nil {
 		return nil, err
 	}

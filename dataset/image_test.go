@@ -17,6 +17,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/blockbp/blockbp/internal/ground"
 )
 
 // picture returns a jpg of the given size.
@@ -362,7 +364,7 @@ func TestSharedImages(t *testing.T) {
 	for _, in := range set.Instances {
 		f := in.EdgeFeatures(0)
 		for e := range f.Rows() {
-			counts[f.TableOf(e)]++
+			counts[ground.TableOf(f, e)]++
 			total++
 		}
 	}

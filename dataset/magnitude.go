@@ -22,11 +22,11 @@ func tooLarge(v float64) string {
 }
 
 // checkMagnitudes reports the first feature of a matrix of two dimensions that is
-// too large as *crf.ValueError. Single precision ends long before the limit.
+// too large as *crf.Error. Single precision ends long before the limit.
 func (m *matrix) checkMagnitudes() error {
 	for i, v := range m.data {
 		if problem := tooLarge(v); problem != "" {
-			return &crf.ValueError{Row: i / m.columns(), Column: i % m.columns(), Reason: problem}
+			return &crf.Error{Index: []int{i / m.columns(), i % m.columns()}, Reason: problem}
 		}
 	}
 	return nil

@@ -9,7 +9,7 @@ func (m *matrix) rows() int { return m.shape[0] }
 func (m *matrix) columns() int { return m.shape[1] }
 
 // features freezes a matrix of two dimensions; a value that is not finite, or too
-// large, is reported as *crf.ValueError.
+// large, is reported as *crf.Error.
 func (m *matrix) features() (crf.Features, error) {
 	if err := m.checkMagnitudes(); err != nil {
 		return crf.Features{}, err
@@ -18,7 +18,7 @@ func (m *matrix) features() (crf.Features, error) {
 	case m.columns() == 0:
 		return crf.Constant(m.rows(), 0), nil
 	case m.data32 != nil:
-		return crf.Dense32(m.data32, m.columns())
+		return crf.Dense(m.data32, m.columns())
 	}
 	return crf.Dense(m.data, m.columns())
 }

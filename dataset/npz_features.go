@@ -154,16 +154,16 @@ func nthOf(types []int32, want int32, n int) int {
 	return -1
 }
 
-// valueError places a *crf.ValueError in the array of the file.
+// valueError places a *crf.Error in the array of the file.
 func (l *npzLoader) valueError(in *npzInstance, array string, err error, row func(int) int) {
-	var value *crf.ValueError
+	var value *crf.Error
 	if !errors.As(err, &value) {
 		l.at(in, array, "", "%v", err)
 		return
 	}
-	place := fmt.Sprintf("%s[%d]", array, row(value.Row))
-	if value.Column >= 0 {
-		place = fmt.Sprintf("%s[%d,%d]", array, row(value.Row), value.Column)
+	place := fmt.Sprintf("%s[%d]", array, row(value.Index[0]))
+	if len(value.Index) > 1 {
+		place = fmt.Sprintf("%s[%d,%d]", array, row(value.Index[0]), value.Index[1])
 	}
 	l.at(in, place, "", "%s", value.Reason)
 }

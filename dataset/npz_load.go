@@ -475,7 +475,7 @@ func (l *npzLoader) freeze(in *npzInstance, spec crf.InstanceSpec) {
 	instance, err := crf.NewInstance(&l.set.Schema, spec)
 	if err != nil {
 		problem := &Error{File: in.path, Problem: err.Error(), Cause: err}
-		var array *crf.ArrayError
+		var array *crf.Error
 		if errors.As(err, &array) {
 			problem.Place, problem.Problem = array.Array, array.Reason
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/uai"
 )
@@ -41,10 +42,10 @@ func TestExportedModel(t *testing.T) {
 	}))
 	limits := bp.Limits{Tolerance: 1e-14, MaxSweeps: 100000}
 	own := must((&Predictor{Model: model, Limits: limits}).Predict(context.Background(), in, nil))
-	direct := must(BeliefPropagation(context.Background(), model.Condition(in), counting.Convex(g), limits))
+	direct := must(BeliefPropagation(context.Background(), ground.Condition(model, in), counting.Convex(g), limits))
 
 	var file bytes.Buffer
-	if err := uai.Write(&file, model.Condition(in).Network()); err != nil {
+	if err := uai.Write(&file, ground.Condition(model, in).Network()); err != nil {
 		t.Fatal(err)
 	}
 	r := reduce(t, must(uai.Read(&file, "exported")), nil)
@@ -57,7 +58,7 @@ func TestExportedModel(t *testing.T) {
 		beliefs = append(beliefs, own.Of(s))
 	}
 	compare(t, "node", exported.NodeMarginals(), beliefs, 1e-12)
-	if z := oracle.LogZ(model.Condition(in)); !(exported.LogZ >= z) || !(math.Abs(oracle.LogZ(r.Pairwise)-z) < 1e-12*(1+math.Abs(z))) {
+	if z := oracle.LogZ(ground.Condition(model, in)); !(exported.LogZ >= z) || !(math.Abs(oracle.LogZ(r.Pairwise)-z) < 1e-12*(1+math.Abs(z))) {
 		t.Errorf("log Z by enumeration is %v of the file and %v of the model", oracle.LogZ(r.Pairwise), z)
 	}
 }
@@ -71,7 +72,7 @@ func TestGridsOfModels(t *testing.T) {
 	g := must(graph.Grid(2, 3, graph.GridOptions{}))
 	in := must(crf.NewInstance(&model.Schema, crf.InstanceSpec{Graph: g,
 		NodeFeat: []crf.Features{must(crf.Dense([]float64{1, 2, 3, 4, 5, 6}, 1))}, EdgeFeat: []crf.Features{must(crf.Bins([]int32{0, 1, 2, 1, 0, 0, 2}, 3))}}))
-	p := model.Condition(in)
+	p := ground.Condition(model, in)
 	var file bytes.Buffer
 	if err := uai.Write(&file, p.Network()); err != nil {
 		t.Fatal(err)

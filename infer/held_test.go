@@ -41,7 +41,7 @@ func TestForbiddenHeldPair(t *testing.T) {
 		_, predicted := a.Predict(context.Background(), in, c.held)
 		_, _, assessed := a.Assess(context.Background(), in, c.held, nil, nil)
 		for _, err := range []error{predicted, assessed} {
-			var held *crf.HeldError
+			var held *crf.Error
 			if errors.As(err, &held) == c.ok || c.ok && err != nil {
 				t.Errorf("held %v: %v", c.held, err)
 			}

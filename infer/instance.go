@@ -7,6 +7,7 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/mpe"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/mrf"
@@ -44,7 +45,7 @@ type Predictor struct {
 
 // Predict infers the node marginals of an instance. clamp, if not nil, gives the
 // states of nodes to hold fixed and −1 for the others; states that the model forbids
-// are a *crf.HeldError.
+// are a *crf.Error.
 func (p *Predictor) Predict(ctx context.Context, in *crf.Instance, clamp []int32) (*Beliefs, error) {
 	if err := in.CheckHeld(&p.Model.Schema, clamp); err != nil {
 		return nil, err
@@ -83,7 +84,7 @@ func (p *Predictor) infer(ctx context.Context, in *crf.Instance, clamp []int32) 
 		whole = whole.Restrict(free)
 	}
 	block := &whole.Blocks[0]
-	p.Model.Ground(&p.workspace.Potentials, in, block)
+	p.workspace.Potentials.Ground(p.Model, in, block)
 	if err := p.workspace.Prepare(net, block); err != nil {
 		return nil, err
 	}
@@ -101,7 +102,7 @@ func (p *Predictor) beliefs(ctx context.Context, r *inferred, in *crf.Instance, 
 		return b, nil
 	}
 	var err error
-	if b.Joint, err = mostProbable(ctx, p.Model.Condition(in), clamp, *p.Joint); err != nil {
+	if b.Joint, err = mostProbable(ctx, ground.Condition(p.Model, in), clamp, *p.Joint); err != nil {
 		return nil, err
 	}
 	for s, x := range b.Joint.States {

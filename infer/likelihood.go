@@ -7,6 +7,7 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
@@ -53,15 +54,15 @@ func weaker(a, b counting.Bound) counting.Bound {
 // Assessor computes Likelihoods, reusing its scratch. Use one per goroutine.
 type Assessor struct {
 	Predictor
-	potential crf.Potentials
-	pseudo    crf.PseudoLikelihood
+	potential ground.Potentials
+	pseudo    ground.PseudoLikelihood
 }
 
 // Assess predicts an instance, as Predict does, and says how probable the labels of
 // its samples are. clamp holds labels, or is nil; count says which of the others
 // are compared, nil: all. Labels of samples that are held, or not counted, are not
 // compared; the neighbours in Pseudo have all labels of the sample. Held states that
-// the model forbids are a *crf.HeldError.
+// the model forbids are a *crf.Error.
 func (a *Assessor) Assess(ctx context.Context, in *crf.Instance, clamp []int32, samples [][]int32, count []bool) (*Beliefs, *Likelihood, error) {
 	if err := in.CheckHeld(&a.Model.Schema, clamp); err != nil {
 		return nil, nil, err
@@ -139,7 +140,7 @@ func (a *Assessor) logJoint(ctx context.Context, in *crf.Instance, given []int32
 
 // score returns the score of the labels that are given.
 func (a *Assessor) score(in *crf.Instance, labels []int32) float64 {
-	a.Model.Ground(&a.potential, in, &partition.Whole(in.Graph).Blocks[0])
+	a.potential.Ground(a.Model, in, &partition.Whole(in.Graph).Blocks[0])
 	return a.potential.LogScore(in, labels)
 }
 

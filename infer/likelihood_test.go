@@ -10,6 +10,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -80,7 +81,7 @@ func TestLikelihood(t *testing.T) {
 	for n, test := range setups {
 		nodes := test.in.Graph.NumNodes()
 		a := &Assessor{Predictor: Predictor{Model: test.model, Counting: test.counting, Limits: test.limits}}
-		network := test.model.Condition(test.in)
+		network := ground.Condition(test.model, test.in)
 		for round := range 12 {
 			labels, clamp, count := make([]int32, nodes), slices.Repeat([]int32{crf.Unobserved}, nodes), make([]bool, nodes)
 			given, chosen := slices.Clone(clamp), make([]bool, nodes)

@@ -12,6 +12,7 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/mpe"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
@@ -66,7 +67,7 @@ func TestPredictOnTrees(t *testing.T) {
 	p := &Predictor{Model: model, Counting: bethe, Limits: DefaultLimits}
 	for round := range 2 {
 		for i, in := range all {
-			network := model.Condition(in)
+			network := ground.Condition(model, in)
 			clamp := slices.Repeat([]int32{crf.Unobserved}, in.Graph.NumNodes())
 			evidence := map[int]int{}
 			if round == 1 {
@@ -131,7 +132,7 @@ func TestPredictJoint(t *testing.T) {
 			alone := must(p.Predict(context.Background(), in, clamp))
 			p.Joint = &mpe.Settings{}
 			b := must(p.Predict(context.Background(), in, clamp))
-			conditioned := must(model.Condition(in).Network().Condition(evidence))
+			conditioned := must(ground.Condition(model, in).Network().Condition(evidence))
 			left, score := oracle.NetworkMax(conditioned.Network)
 			for s, want := range conditioned.States(left) {
 				if b.Labels[s] != int32(want) {

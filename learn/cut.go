@@ -5,6 +5,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/partition"
 )
@@ -87,7 +88,7 @@ func workingBytes(m *crf.Model, in *crf.Instance) float64 {
 	for e := range int32(in.Graph.NumEdges()) {
 		total += 2*number*float64(in.States(u[e])+in.States(v[e])) + 6*index
 		b := in.EdgeType(e)
-		if span := &m.Layout.Edge[b]; span.Untied || in.EdgeFeatures(b).Tables() == 0 {
+		if span := &m.Layout.Edge[b]; span.Untied || ground.Tables(in.EdgeFeatures(b)) == 0 {
 			total += number * float64(span.States)
 		}
 	}

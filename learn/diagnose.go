@@ -8,6 +8,7 @@ import (
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/ground"
 )
 
 const (
@@ -84,7 +85,7 @@ func (c *columns) read(data []*crf.Instance, node bool, t int) {
 	row := make([]float64, len(c.squares))
 	for _, in := range data {
 		f, typeOf, rowOf, n := elements(in, node, t)
-		c.hot = c.hot || f.Tables() > 0
+		c.hot = c.hot || ground.Tables(f) > 0
 		if c.hot || len(row) == 0 {
 			return
 		}

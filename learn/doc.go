@@ -27,6 +27,6 @@
 // # Baselines
 //
 // Methods Pseudo and Piecewise minimise other objectives of the same models, sums
-// of terms that normalise over a few variables only (crf.LocalObjective), by L-BFGS:
+// of terms that normalise over a few variables only, by L-BFGS:
 // without blocks, messages and checks.
 package learn

@@ -6,6 +6,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/simd"
@@ -18,7 +19,7 @@ const sharesAtATime = 256
 // worker is the scratch of one goroutine.
 type worker struct {
 	space    bp.Workspace
-	adjoint  *crf.Adjoint
+	adjoint  *ground.Adjoint
 	belief   []float64 // of nodes or edges computed together
 	belief32 []float32
 	places   []int32 // of loose edges
@@ -179,13 +180,13 @@ func (l *learner) contribute(w *worker, s *share, u *unit, blockIndex int) error
 		entropy := &share[l.stride-1]
 		if g == 0 {
 			for lo, n := 0, len(block.Nodes); lo < n; {
-				hi := u.in.NodeRun(block.Nodes, lo, min(lo+crf.RowsPerBatch, n))
+				hi := ground.NodeRun(u.in, block.Nodes, lo, min(lo+ground.RowsPerBatch, n))
 				l.contributeNodes(w, s, u, share, blockIndex, lo, hi)
 				lo = hi
 			}
 		}
 		for lo, n := int(group.Lo), int(group.Hi); lo < n; {
-			hi := u.in.EdgeRun(block.Edges, lo, min(lo+l.edgesTogether, n))
+			hi := ground.EdgeRun(u.in, block.Edges, lo, min(lo+l.edgesTogether, n))
 			if err := l.contributeEdges(w, s, u, share, blockIndex, lo, hi); err != nil {
 				return err
 			}
@@ -268,7 +269,7 @@ func (l *learner) contributeEdges32(w *worker, u *unit, share []float64, block *
 }
 
 // ones32 sums the rows of a matrix.
-var ones32 = [crf.RowsPerBatch]float32{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
+var ones32 = [ground.RowsPerBatch]float32{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
 
 // beliefsTogether bounds how many numbers the beliefs of edges have that are
 // computed in one call: 32 KiB stay in the nearest cache, or in the second one.
@@ -281,7 +282,7 @@ func edgesTogether(m *crf.Model) int {
 	for _, span := range m.Layout.Edge {
 		most = max(most, span.States)
 	}
-	return max(1, min(crf.RowsPerBatch, beliefsTogether/most))
+	return max(1, min(ground.RowsPerBatch, beliefsTogether/most))
 }
 
 // untiedChange appends belief − (belief at the last visit) for every feature of

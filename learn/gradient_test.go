@@ -9,6 +9,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/simd"
 	"github.com/blockbp/blockbp/mrf"
@@ -74,7 +75,7 @@ func likelihood(p Problem, weights []float64) (objective float64, gradient []flo
 		samples += len(in.Samples())
 	}
 	for _, in := range p.Data {
-		network := m.Condition(in)
+		network := ground.Condition(m, in)
 		for _, labels := range in.Samples() {
 			objective += oracle.LogZ(network) / float64(samples)
 			addMarginals(gradient, m, in, network, 1/float64(samples))

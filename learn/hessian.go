@@ -7,6 +7,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/simd"
@@ -71,7 +72,7 @@ const (
 	// leastCovariance of a state, τ(1 − τ), is one that counts.
 	leastCovariance = 1e-7
 	// rowsTogether is how many roots are added up in one call.
-	rowsTogether = crf.RowsPerBatch
+	rowsTogether = ground.RowsPerBatch
 )
 
 // newHessian returns a measurement, of which work tells the cost, or nil for models with

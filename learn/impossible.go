@@ -1,15 +1,19 @@
 package learn
 
-import "math"
+import (
+	"math"
+
+	"github.com/blockbp/blockbp/internal/ground"
+)
 
 // impossible says why what the model forbids leaves a unit no joint state, whatever
 // the weights: by itself, or with the labels of a clamped unit. It returns "" where
 // that is not proved.
 func (l *learner) impossible(u *unit) string {
-	if !l.model.Schema.Masked() {
+	if !l.model.Layout.Masked {
 		return ""
 	}
-	p := l.model.Condition(u.in)
+	p := ground.Condition(l.model, u.in)
 	if _, ok := p.Possible(); !ok {
 		return "what is forbidden leaves no joint state: correct forbidden_states and forbidden_pairs, or the edges"
 	}

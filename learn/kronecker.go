@@ -6,6 +6,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
@@ -39,7 +40,7 @@ func newKronecker(span crf.Span, data []*crf.Instance, node bool, t int, scale f
 	var dense []float64
 	for _, in := range data {
 		f, typeOf, rowOf, n := elements(in, node, t)
-		if f.Tables() > 0 {
+		if ground.Tables(f) > 0 {
 			diagonal = true // one-hot rows: A is diagonal
 		}
 		if !diagonal && dense == nil {

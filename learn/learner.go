@@ -9,6 +9,7 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/ground"
 )
 
 // learner is a run in progress.
@@ -73,7 +74,7 @@ func newLearner(p *Problem, s *Settings) (*learner, error) {
 	l.random = rand.New(l.source)
 	l.edgesTogether = edgesTogether(l.model)
 	for range s.Threads {
-		l.workers = append(l.workers, &worker{space: bp.Workspace{Laps: s.Laps}, adjoint: crf.NewAdjoint(l.model), belief: make([]float64, l.mostBeliefs())})
+		l.workers = append(l.workers, &worker{space: bp.Workspace{Laps: s.Laps}, adjoint: &ground.Adjoint{}, belief: make([]float64, l.mostBeliefs())})
 	}
 	l.at.First = math.NaN()
 	l.at.FirstObjective = math.NaN()
@@ -91,7 +92,7 @@ func newLearner(p *Problem, s *Settings) (*learner, error) {
 // startsUniform reports whether all weights are zero and nothing is forbidden, so
 // that constant messages and uniform beliefs already are the exact inference.
 func (l *learner) startsUniform() bool {
-	if l.model.Schema.Masked() {
+	if l.model.Layout.Masked {
 		return false
 	}
 	for _, w := range l.model.Weights {
@@ -141,7 +142,7 @@ func (l *learner) layOut() {
 func (l *learner) mostBeliefs() int {
 	most := l.edgesTogether * l.largestTable()
 	for _, span := range l.model.Layout.Node {
-		most = max(most, crf.RowsPerBatch*span.States)
+		most = max(most, ground.RowsPerBatch*span.States)
 	}
 	return most + bp.Padding
 }
@@ -224,7 +225,7 @@ func (l *learner) passWork() (work float64) {
 // usedFeatures returns how many features of an edge are not zero.
 func (l *learner) usedFeatures(e int32, in *crf.Instance) int {
 	t := in.EdgeType(e)
-	if in.EdgeFeatures(t).Tables() > 0 {
+	if ground.Tables(in.EdgeFeatures(t)) > 0 {
 		return 1
 	}
 	return l.model.Layout.Edge[t].Features

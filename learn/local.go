@@ -9,6 +9,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/simd"
 )
@@ -38,7 +39,7 @@ type localLearner struct {
 
 	whole   map[*graph.Graph]*partition.Partition
 	pool    *pool
-	workers []crf.LocalObjective
+	workers []ground.LocalObjective
 	parts   []localPart // [instances of a chunk]
 	chunk   int         // first instance of the chunk at work
 
@@ -99,11 +100,11 @@ func newLocalLearner(p *Problem, s *Settings) *localLearner {
 }
 
 // localObjective returns the objective of a method, with scratch for one goroutine.
-func localObjective(p *Problem, m Method) crf.LocalObjective {
+func localObjective(p *Problem, m Method) ground.LocalObjective {
 	if m == Piecewise {
-		return &crf.Piecewise{}
+		return &ground.Piecewise{}
 	}
-	return &crf.PseudoLikelihood{ClassWeights: p.ClassWeights}
+	return &ground.PseudoLikelihood{ClassWeights: p.ClassWeights}
 }
 
 // evaluateInstance is the part of an evaluation that one goroutine does.

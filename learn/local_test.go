@@ -12,6 +12,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/simd"
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -133,7 +134,7 @@ func TestLocalObjectivesByDefinition(t *testing.T) {
 				copy(m.Weights, w)
 				want, total := 0.0, 0.0
 				for _, in := range p.Data {
-					network := m.Condition(in)
+					network := ground.Condition(m, in)
 					for _, labels := range in.Samples() {
 						total += in.Weight()
 						if method == Pseudo {

@@ -2,6 +2,7 @@ package learn
 
 import (
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/simd"
 )
@@ -144,7 +145,7 @@ func (l *learner) contributeLoose(w *worker, s *share, u *unit, blockIndex, g in
 	}
 	change := s.tied[len(s.tied)-l.stride:]
 	for q, hi := int(block.Groups[g].Lo), int(block.Groups[end-1].Hi); q < hi; {
-		to := u.in.EdgeRun(block.Edges, q, min(q+l.edgesTogether, hi))
+		to := ground.EdgeRun(u.in, block.Edges, q, min(q+l.edgesTogether, hi))
 		w.places = w.places[:0]
 		for i := q; i < to; i++ {
 			for int(block.Groups[g].Hi) <= i {
@@ -190,7 +191,7 @@ func (l *learner) changeEdges(w *worker, s *share, u *unit, change []float64, ed
 
 // addLoose adds the shares of a unit's loose edges to the totals: what visits have
 // added, without the rounding errors of that.
-func (l *learner) addLoose(u *unit, adjoint *crf.Adjoint) {
+func (l *learner) addLoose(u *unit, adjoint *ground.Adjoint) {
 	if len(u.loose) == 0 {
 		return
 	}

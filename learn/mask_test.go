@@ -12,6 +12,7 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
@@ -191,7 +192,7 @@ func TestMaskedLocalObjectives(t *testing.T) {
 		got, gradient := localAt(p, method, 1, w)
 		want := 0.0
 		for _, in := range p.Data {
-			network := m.Condition(in)
+			network := ground.Condition(m, in)
 			for _, labels := range in.Samples() {
 				if method == Pseudo {
 					want += pseudoByScores(network, in, labels, nil) / 2

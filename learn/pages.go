@@ -29,7 +29,7 @@ func (l *learner) useLargePages() {
 }
 
 func useLargePages(f *crf.Features) {
-	double, single := f.Memory()
-	machine.LargePages(double)
-	machine.LargePages(single)
+	machine.LargePages(f.Data().Double)
+	machine.LargePages(f.Data().Single)
+	machine.LargePages(f.Data().Value)
 }

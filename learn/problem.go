@@ -44,8 +44,8 @@ const (
 	InnerDual Method = "inner-dual"
 	BBPL      Method = "bbpl"
 
-	Pseudo    Method = "pseudo"    // maximum pseudo-likelihood: crf.PseudoLikelihood
-	Piecewise Method = "piecewise" // piecewise training: crf.Piecewise
+	Pseudo    Method = "pseudo"    // maximum pseudo-likelihood (Besag 1975)
+	Piecewise Method = "piecewise" // piecewise training (Sutton and McCallum 2005)
 )
 
 // Methods lists all methods, the default first.

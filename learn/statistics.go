@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
@@ -59,17 +60,10 @@ func sumStatistics(m *crf.Model, data []*crf.Instance, total float64) []float64 
 // addStatistics adds up the statistics of every sample, of labels as changed.
 func addStatistics(m *crf.Model, data []*crf.Instance, total float64, changed func(labels []int32) []int32) []float64 {
 	sum := make([]float64, m.Layout.Size)
-	adjoint := crf.NewAdjoint(m)
-	largest := 1
-	for _, spans := range [][]crf.Span{m.Layout.Node, m.Layout.Edge} {
-		for _, span := range spans {
-			largest = max(largest, span.States)
-		}
-	}
-	one := make([]float64, largest)
+	var adjoint ground.Adjoint
 	for _, in := range data {
 		for _, labels := range in.Samples() {
-			crf.AddStatistics(sum, m, adjoint, in, changed(labels), in.Weight()/total, one)
+			adjoint.AddStatistics(sum, m, in, changed(labels), in.Weight()/total)
 		}
 	}
 	return sum

@@ -159,7 +159,7 @@ func TestPasses(t *testing.T) {
 			"pairs":      {Partition: blocksOf(3), InnerSweeps: 1, Pairs: true},
 			"3 sweeps":   {Partition: blocksOf(4), InnerSweeps: 3},
 		} {
-			if s.InnerSweeps > 1 && p.Data[0].Missing(0) {
+			if s.InnerSweeps > 1 && slices.Contains(p.Data[0].Samples()[0], crf.Unobserved) {
 				continue // a block with few unobserved nodes may settle exactly before its sweeps are over
 			}
 			p := p.startingAt(p.randomWeights(1, 0.3))
@@ -225,7 +225,7 @@ func gradientLap(t *testing.T, p *Problem, s *Settings) float64 {
 		}
 		count(in, of, func(int32) bool { return true })
 		for i, labels := range in.Samples() {
-			if in.Missing(i) {
+			if slices.Contains(in.Samples()[i], crf.Unobserved) {
 				count(in, of, func(v int32) bool { return labels[v] == crf.Unobserved })
 			}
 		}

@@ -171,7 +171,7 @@ func (h *shapes) unitsOf(index int, in *crf.Instance, total float64) ([]*unit, e
 	samples := in.Samples()
 	units := []*unit{{instance: index, in: in, part: part, net: net, weight: in.Weight() * float64(len(samples)) / total}}
 	for i, labels := range samples {
-		if !in.Missing(i) {
+		if !slices.Contains(in.Samples()[i], crf.Unobserved) {
 			continue
 		}
 		clamped, err := bp.NewNet(in.Graph, net.Card, counting, labels)

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/learn"
@@ -106,8 +106,8 @@ func TestLabelsFollowFeatures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var space crf.Potentials
-	m.Ground(&space, in, &partition.Whole(n.graph).Blocks[0])
+	var space ground.Potentials
+	space.Ground(m, in, &partition.Whole(n.graph).Blocks[0])
 	expected, ones := 0.0, 0.0
 	for s, y := range in.Samples()[0] {
 		difference := space.Node[2*s+1] - space.Node[2*s]

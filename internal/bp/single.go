@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/simd"
@@ -55,7 +56,7 @@ type single struct {
 // groundSingle is Ground in single precision. It reports false where a potential is
 // too large for that: the block has to be ground in double precision.
 func (w *Workspace) groundSingle(m *crf.Model, in *crf.Instance, net *Net, block *partition.Block) (done bool, err error) {
-	if in.SharesTables() {
+	if ground.SharesTables(in) {
 		if err := w.groundShared(m, in, net, block); err != nil {
 			return false, err
 		}
@@ -63,14 +64,14 @@ func (w *Workspace) groundSingle(m *crf.Model, in *crf.Instance, net *Net, block
 		w.Laps.End(PhaseExp)
 		return true, nil
 	}
-	m.GroundNodes(&w.Potentials, in, block)
+	w.Potentials.GroundNodes(m, in, block)
 	w.Laps.End(PhaseGround)
 	if err := w.begin(net, block); err != nil {
 		return false, err
 	}
 	w.Laps.End(PhaseExp)
 	for lo := 0; lo < len(block.Edges); {
-		hi := m.GroundEdges32(&w.Potentials, in, block, lo)
+		hi := w.Potentials.GroundEdges32(m, in, block, lo)
 		w.Laps.End(PhaseGround)
 		done := w.prepareSingle(net, block, lo, hi)
 		w.Laps.End(PhaseExp)

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/simd"
@@ -24,7 +25,7 @@ const tooSmall = simd.TooSmall
 type Workspace struct {
 	// Potentials are ground by the caller before Prepare, which may overwrite the
 	// edge tables with exponentials: ground them anew for each Prepare.
-	Potentials crf.Potentials
+	Potentials ground.Potentials
 	// Precision is what Ground asks for; Double is the zero value.
 	Precision Precision
 	// Laps, unless it is nil, is told by Ground what grounding and exponentiating take.
@@ -112,17 +113,17 @@ func (w *Workspace) Ground(m *crf.Model, in *crf.Instance, net *Net, block *part
 			return err
 		}
 	}
-	if in.SharesTables() {
+	if ground.SharesTables(in) {
 		return w.groundShared(m, in, net, block)
 	}
-	m.GroundNodes(&w.Potentials, in, block)
+	w.Potentials.GroundNodes(m, in, block)
 	w.Laps.End(PhaseGround)
 	if err := w.begin(net, block); err != nil {
 		return err
 	}
 	w.Laps.End(PhaseExp)
 	for lo := 0; lo < len(block.Edges); {
-		hi := m.GroundEdges(&w.Potentials, in, block, lo)
+		hi := w.Potentials.GroundEdges(m, in, block, lo)
 		w.Laps.End(PhaseGround)
 		if err := w.prepareOwn(net, block, lo, hi); err != nil {
 			return err
@@ -136,7 +137,7 @@ func (w *Workspace) Ground(m *crf.Model, in *crf.Instance, net *Net, block *part
 
 // groundShared is Ground where edges may share their tables.
 func (w *Workspace) groundShared(m *crf.Model, in *crf.Instance, net *Net, block *partition.Block) error {
-	m.Ground(&w.Potentials, in, block)
+	w.Potentials.Ground(m, in, block)
 	w.Laps.End(PhaseGround)
 	err := w.Prepare(net, block)
 	w.Laps.End(PhaseExp)
@@ -155,7 +156,7 @@ func (w *Workspace) Prepare(net *Net, block *partition.Block) error {
 	}
 	for lo := 0; lo < len(block.Edges); {
 		hi := lo + 1
-		for size := net.pairStates(block.Edges[lo]); hi < len(block.Edges) && hi < lo+crf.RowsPerBatch && net.pairStates(block.Edges[hi]) == size && w.Potentials.EdgeAt[hi] == w.Potentials.EdgeAt[hi-1]+size; {
+		for size := net.pairStates(block.Edges[lo]); hi < len(block.Edges) && hi < lo+ground.RowsPerBatch && net.pairStates(block.Edges[hi]) == size && w.Potentials.EdgeAt[hi] == w.Potentials.EdgeAt[hi-1]+size; {
 			hi++
 		}
 		if err := w.prepareOwn(net, block, lo, hi); err != nil {

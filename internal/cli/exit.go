@@ -76,7 +76,7 @@ func codeOf(err error) int {
 		line      *runfolder.LineError
 		state     *learn.StateError
 		counts    *counting.FileError
-		held      *crf.HeldError
+		held      *crf.Error
 		path      *fs.PathError
 	)
 	switch {

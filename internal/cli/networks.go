@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -131,7 +132,7 @@ func (f *networkFlags) openData(a *app, args []string) (*networks, error) {
 	}
 	n.make = func(i int) (*namedNetwork, error) {
 		in := instances[n.number[i]]
-		made := &namedNetwork{n.names[i], model.model.Condition(in).Network(), map[int]int{}}
+		made := &namedNetwork{n.names[i], ground.Condition(model.model, in).Network(), map[int]int{}}
 		if held != nil {
 			made.evidence = labelled(held[n.number[i]])
 		}

@@ -26,6 +26,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/ground"
 )
 
 func TestGenerate(t *testing.T) {
@@ -586,7 +587,7 @@ func TestPredictAndEval(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	network := weights.Condition(set.Instances[1])
+	network := ground.Condition(weights, set.Instances[1])
 	_, labels := npyOf(t, filepath.Join(joint, "1.npz"), "labels")
 	x := make([]int, 36)
 	for s, y := range labels {

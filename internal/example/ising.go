@@ -10,6 +10,7 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/ground"
 )
 
 const (
@@ -57,7 +58,7 @@ func writeIsing(folder string, seed uint64) error {
 	for e, coupling := range couplings {
 		copy(truth.Weights[edges.At+e*edges.Copy():], []float64{coupling, -coupling, -coupling, coupling})
 	}
-	network := truth.Condition(set.Instances[0])
+	network := ground.Condition(truth, set.Instances[0])
 	for i := range spinSamples {
 		arrays.Labels = append(arrays.Labels, infer.Gibbs(network, spinSweeps, source(seed, 1+uint64(i))))
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -26,7 +27,7 @@ type follower struct {
 	space       bp.Workspace
 	// state is that of the blocks, exact that of full inference at every θ_t.
 	state, exact *bp.State
-	adjoint      *crf.Adjoint
+	adjoint      ground.Adjoint
 	tau, star    []float64 // τ_t and τ*_t: nodes, then edges
 	nodeAt       []int
 	edgeAt       []int
@@ -43,13 +44,13 @@ const (
 
 func newFollower(p learn.Problem, part *partition.Partition) (*follower, error) {
 	in := p.Data[0]
-	f := &follower{problem: p, in: in, model: p.Model.Clone(), part: part, whole: partition.Whole(in.Graph), adjoint: crf.NewAdjoint(p.Model)}
+	f := &follower{problem: p, in: in, model: p.Model.Clone(), part: part, whole: partition.Whole(in.Graph)}
 	var err error
 	if f.net, err = bp.NewNet(in.Graph, in.Cards(), counting.Convex(in.Graph), nil); err != nil {
 		return nil, err
 	}
 	f.state, f.exact = bp.NewState(f.net), bp.NewState(f.net)
-	size, largest := 0, 0
+	size := 0
 	for s := range in.Graph.NumNodes() {
 		f.nodeAt = append(f.nodeAt, size)
 		size += in.States(int32(s))
@@ -57,16 +58,14 @@ func newFollower(p learn.Problem, part *partition.Partition) (*follower, error) 
 	f.nodeAt = append(f.nodeAt, size)
 	for e := range in.Graph.NumEdges() {
 		f.edgeAt = append(f.edgeAt, size)
-		states := f.model.Layout.Edge[in.EdgeType(int32(e))].States
-		largest = max(largest, states)
-		size += states
+		size += f.model.Layout.Edge[in.EdgeType(int32(e))].States
 	}
 	f.edgeAt = append(f.edgeAt, size)
 	f.tau, f.star = make([]float64, size), make([]float64, size)
 	f.data, f.gradient = make([]float64, len(f.model.Weights)), make([]float64, len(f.model.Weights))
 	samples := in.Samples()
 	for _, labels := range samples {
-		crf.AddStatistics(f.data, f.model, f.adjoint, in, labels, 1/float64(len(samples)), make([]float64, largest))
+		f.adjoint.AddStatistics(f.data, f.model, in, labels, 1/float64(len(samples)))
 	}
 	// Before the first iteration the beliefs are those of θ_0.
 	if err := f.infer(f.tau, f.state, &f.whole.Blocks[0]); err != nil {
@@ -78,7 +77,7 @@ func newFollower(p learn.Problem, part *partition.Partition) (*follower, error) 
 // infer iterates a block to convergence at the current weights and writes its
 // beliefs in their places in tau.
 func (f *follower) infer(tau []float64, state *bp.State, block *partition.Block) error {
-	f.model.Ground(&f.space.Potentials, f.in, block)
+	f.space.Potentials.Ground(f.model, f.in, block)
 	if err := f.space.Prepare(f.net, block); err != nil {
 		return err
 	}
@@ -101,19 +100,11 @@ func (f *follower) aggregate() {
 	for i, w := range f.model.Weights {
 		f.gradient[i] = f.problem.L2*w - f.data[i]
 	}
-	scatter := func(span *crf.Span, row int) []float64 {
-		if span.Untied {
-			return f.gradient[span.At+row*span.Copy():][:span.Copy()]
-		}
-		return f.gradient[span.At:][:span.Len]
-	}
 	for s := range f.in.Graph.NumNodes() {
-		span := &f.model.Layout.Node[f.in.NodeType(int32(s))]
-		f.adjoint.ScatterNode(scatter(span, f.in.NodeRow(int32(s))), f.in, int32(s), f.tau[f.nodeAt[s]:f.nodeAt[s+1]])
+		f.adjoint.AddNode(f.gradient, f.model, f.in, int32(s), f.tau[f.nodeAt[s]:f.nodeAt[s+1]])
 	}
 	for e := range f.in.Graph.NumEdges() {
-		span := &f.model.Layout.Edge[f.in.EdgeType(int32(e))]
-		f.adjoint.ScatterEdge(scatter(span, f.in.EdgeRow(int32(e))), f.in, int32(e), f.tau[f.edgeAt[e]:f.edgeAt[e+1]])
+		f.adjoint.AddEdge(f.gradient, f.model, f.in, int32(e), f.tau[f.edgeAt[e]:f.edgeAt[e+1]])
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/figure"
+	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/synthetic"
@@ -176,7 +177,7 @@ func (p theoremPlan) untied() (learn.Problem, error) {
 	for i := range model.Weights {
 		model.Weights[i] = rng.NormFloat64()
 	}
-	network := model.Condition(in)
+	network := ground.Condition(model, in)
 	const samples, sweeps = 20, 100
 	for range samples {
 		spec.Labels = append(spec.Labels, infer.Gibbs(network, sweeps, rng))

@@ -10,6 +10,7 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
 
@@ -205,7 +206,7 @@ func (o *Generated) addInstance(g *graph.Graph, i, threads int) error {
 
 // sample draws every sample in a chain, and from a random source, of its own.
 func (o *Generated) sample(in *crf.Instance, instance, threads int) [][]int32 {
-	network := o.Truth.Condition(in)
+	network := ground.Condition(o.Truth, in)
 	labels := make([][]int32, o.Spec.Samples)
 	_ = parallel.Each(context.Background(), len(labels), threads, func(j int) {
 		rng := o.Spec.Source(StreamSamples, uint64(instance)<<16+uint64(j))

@@ -1,8 +1,9 @@
-package crf
+package ground
 
 import (
 	"math"
 
+	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
@@ -15,7 +16,7 @@ type LocalObjective interface {
 	// none where that is nil. whole is the one block of partition.Whole(in.Graph).
 	// Terms are convex in the weights. A term that a missing label leaves without
 	// its variables is left out.
-	Add(gradient []float64, m *Model, in *Instance, whole *partition.Block, weight float64) float64
+	Add(gradient []float64, m *crf.Model, in *crf.Instance, whole *partition.Block, weight float64) float64
 }
 
 // softmax replaces logits by probabilities and returns the logarithm of what they

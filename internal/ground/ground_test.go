@@ -1,4 +1,4 @@
-package crf
+package ground
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
@@ -21,7 +22,7 @@ func TestGroundIsTheFormula(t *testing.T) {
 		for _, part := range []*partition.Partition{partition.Whole(w.in.Graph), w.blocks(t, seed, 4)} {
 			for b := range part.Blocks {
 				block := &part.Blocks[b]
-				w.model.Ground(&pot, w.in, block)
+				pot.Ground(w.model, w.in, block)
 				for p, s := range block.Nodes {
 					if got, want := pot.Node[pot.NodeAt[p]:pot.NodeAt[p+1]], w.nodeTheta(w.model.Weights, s); !closeTo(got, want) {
 						t.Fatalf("seed %d, node %d: θ = %v, want %v", seed, s, got, want)
@@ -55,8 +56,8 @@ func checkTables(t *testing.T, where string, w *world, pot *Potentials, block *p
 		}
 		seen[id] = pot.EdgeAt[q]
 		name := fmt.Sprint("edge ", e)
-		if f.Tables() > 0 && !w.model.Layout.Edge[b].Untied {
-			name = fmt.Sprint("type ", b, " bin ", f.TableOf(w.in.EdgeRow(e)))
+		if Tables(f) > 0 && !w.model.Layout.Edge[b].Untied {
+			name = fmt.Sprint("type ", b, " bin ", TableOf(f, w.in.EdgeRow(e)))
 		}
 		if known, ok := key[name]; ok != (known == id && ok) {
 			t.Fatalf("%s: %s has tables %d and %d", where, name, known, id)
@@ -74,17 +75,17 @@ func TestScatterIsTheAdjoint(t *testing.T) {
 	for seed := range uint64(worlds) {
 		w := newWorld(t, seed)
 		rng := source(1000 + seed)
-		adjoint := NewAdjoint(w.model)
+		var adjoint Adjoint
 		gradient := make([]float64, w.model.Layout.Size)
 		want := make([]float64, w.model.Layout.Size)
 		product := 0.0
-		one := func(span Span, f []float64, r int, theta []float64, scatter func(dst, t []float64)) {
+		one := func(span crf.Span, f []float64, r int, theta []float64, scatter func(dst, t []float64)) {
 			tau := make([]float64, span.States)
 			for x := range tau {
 				tau[x] = rng.NormFloat64()
 				product += theta[x] * tau[x]
 			}
-			scatter(span.of(gradient, r), tau)
+			scatter(copyOf(&span, gradient, r), tau)
 			at := span.At
 			if span.Untied {
 				at += r * span.Copy()
@@ -124,7 +125,7 @@ func TestScatterIsTheAdjoint(t *testing.T) {
 func TestConditionIsGround(t *testing.T) {
 	for seed := range uint64(worlds) {
 		w := newWorld(t, seed)
-		p := w.model.Condition(w.in)
+		p := Condition(w.model, w.in)
 		if err := p.Network().Validate(); err != nil {
 			t.Fatal(err)
 		}
@@ -157,7 +158,7 @@ func TestConditionIsGround(t *testing.T) {
 // statistics calls AddStatistics on zeros.
 func statistics(w *world, labels []int32, weight float64) []float64 {
 	dst := make([]float64, w.model.Layout.Size)
-	AddStatistics(dst, w.model, NewAdjoint(w.model), w.in, labels, weight, make([]float64, 64))
+	new(Adjoint).AddStatistics(dst, w.model, w.in, labels, weight)
 	return dst
 }
 
@@ -169,7 +170,7 @@ func TestStatistics(t *testing.T) {
 		for _, labels := range w.in.Samples() {
 			const weight = 0.37
 			want := make([]float64, w.model.Layout.Size)
-			add := func(span Span, f []float64, r, state int) {
+			add := func(span crf.Span, f []float64, r, state int) {
 				at := span.At
 				if span.Untied {
 					at += r * span.Copy()
@@ -192,7 +193,7 @@ func TestStatistics(t *testing.T) {
 			if got := statistics(w, labels, weight); !closeTo(got, want) {
 				t.Fatalf("seed %d: statistics %v, want %v", seed, got, want)
 			}
-			none := slices.Repeat([]int32{Unobserved}, len(labels))
+			none := slices.Repeat([]int32{crf.Unobserved}, len(labels))
 			if got := statistics(w, none, weight); slices.ContainsFunc(got, func(x float64) bool { return x != 0 }) {
 				t.Fatalf("seed %d: statistics %v of no labels", seed, got)
 			}
@@ -207,7 +208,7 @@ func TestWithoutEdges(t *testing.T) {
 	if w.in.Graph.NumEdges() == 0 || alone.Graph.NumEdges() != 0 || alone.Graph.NumNodes() != w.in.Graph.NumNodes() || len(alone.Samples()) != 3 {
 		t.Fatalf("%d edges before, %d after", w.in.Graph.NumEdges(), alone.Graph.NumEdges())
 	}
-	p, whole := w.model.Condition(alone), w.model.Condition(w.in)
+	p, whole := Condition(w.model, alone), Condition(w.model, w.in)
 	if !slices.Equal(p.Node, whole.Node) || !slices.Equal(p.Card, whole.Card) || len(p.Edge) != 0 {
 		t.Error("node potentials changed")
 	}
@@ -227,13 +228,13 @@ func TestNoAllocations(t *testing.T) {
 		w := newWorld(t, seed)
 		part := w.blocks(t, seed, 3)
 		var pot Potentials
-		adjoint := NewAdjoint(w.model)
-		gradient, one := make([]float64, w.model.Layout.Size), make([]float64, 64)
+		var adjoint Adjoint
+		gradient := make([]float64, w.model.Layout.Size)
 		visit := func() {
 			for b := range part.Blocks {
-				w.model.Ground(&pot, w.in, &part.Blocks[b])
+				pot.Ground(w.model, w.in, &part.Blocks[b])
 			}
-			AddStatistics(gradient, w.model, adjoint, w.in, w.in.Samples()[0], 1, one)
+			adjoint.AddStatistics(gradient, w.model, w.in, w.in.Samples()[0], 1)
 		}
 		visit()
 		if allocations := testing.AllocsPerRun(5, visit); allocations != 0 {

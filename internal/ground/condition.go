@@ -1,17 +1,18 @@
-package crf
+package ground
 
 import (
+	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/mrf"
 )
 
 // Condition multiplies the features of an instance into the model: the result is
 // a network with explicit tables, about 8 · states² bytes per edge.
-func (m *Model) Condition(in *Instance) *mrf.Pairwise {
+func Condition(m *crf.Model, in *crf.Instance) *mrf.Pairwise {
 	whole := partition.Whole(in.Graph)
 	block := &whole.Blocks[0]
 	var pot Potentials
-	m.Ground(&pot, in, block)
+	pot.Ground(m, in, block)
 	p := &mrf.Pairwise{Graph: in.Graph, Card: in.Cards(), Node: pot.Node, NodeAt: pot.NodeAt}
 	p.EdgeAt = make([]int, 1, len(block.Edges)+1)
 	// A whole graph is one group, so its edges keep their order.

@@ -1,8 +1,9 @@
-package crf
+package ground
 
 import (
 	"math"
 
+	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/partition"
 )
@@ -18,41 +19,39 @@ import (
 // is a LocalObjective.
 type Piecewise struct {
 	potential Potentials
+	adjoint   Adjoint
 	factor    []float64   // derivative by the potentials of one factor
 	tables    [][]float64 // [distinct tables of the block] probabilities of an edge's piece
 	logSums   []float64   // [distinct tables] log Σ exp
 }
 
 // Add implements LocalObjective.
-func (l *Piecewise) Add(gradient []float64, m *Model, in *Instance, whole *partition.Block, weight float64) (value float64) {
-	m.Ground(&l.potential, in, whole)
-	adjoint := NewAdjoint(m)
+func (l *Piecewise) Add(gradient []float64, m *crf.Model, in *crf.Instance, whole *partition.Block, weight float64) (value float64) {
+	l.potential.Ground(m, in, whole)
 	for s := range int32(in.Graph.NumNodes()) {
-		span := &m.Layout.Node[in.NodeType(s)]
 		theta := l.potential.Node[l.potential.NodeAt[s]:l.potential.NodeAt[s+1]]
 		l.factor = append(l.factor[:0], theta...)
 		logSum := softmax(l.factor)
 		share, used := l.piece(theta, logSum, weight, in, func(labels []int32) int { return int(labels[s]) })
 		value += share
 		if used && gradient != nil {
-			adjoint.ScatterNode(span.of(gradient, in.NodeRow(s)), in, s, l.factor)
+			l.adjoint.AddNode(gradient, m, in, s, l.factor)
 		}
 	}
 	l.normaliseTables(m, in, whole)
 	for e := range int32(in.Graph.NumEdges()) {
-		span := &m.Layout.Edge[in.EdgeType(e)]
 		u, v, id := in.Graph.U(e), in.Graph.V(e), l.potential.TableID[e]
-		theta := l.potential.Table[l.potential.EdgeAt[e]:][:span.States]
 		l.factor = append(l.factor[:0], l.tables[id]...)
+		theta := l.potential.Table[l.potential.EdgeAt[e]:][:len(l.factor)]
 		share, used := l.piece(theta, l.logSums[id], weight, in, func(labels []int32) int {
-			if labels[u] == Unobserved || labels[v] == Unobserved {
-				return Unobserved
+			if labels[u] == crf.Unobserved || labels[v] == crf.Unobserved {
+				return crf.Unobserved
 			}
 			return int(labels[u])*in.States(v) + int(labels[v])
 		})
 		value += share
 		if used && gradient != nil {
-			adjoint.ScatterEdge(span.of(gradient, in.EdgeRow(e)), in, e, l.factor)
+			l.adjoint.AddEdge(gradient, m, in, e, l.factor)
 		}
 	}
 	return value
@@ -60,12 +59,12 @@ func (l *Piecewise) Add(gradient []float64, m *Model, in *Instance, whole *parti
 
 // piece adds one factor's terms up over the samples, given θ and log Σ exp θ, and
 // turns l.factor from probabilities into the derivative. labelOf gives the (joint)
-// state that a sample's labels choose, or Unobserved. used is false where none
+// state that a sample's labels choose, or crf.Unobserved. used is false where none
 // does.
-func (l *Piecewise) piece(theta []float64, logSum, weight float64, in *Instance, labelOf func([]int32) int) (value float64, used bool) {
+func (l *Piecewise) piece(theta []float64, logSum, weight float64, in *crf.Instance, labelOf func([]int32) int) (value float64, used bool) {
 	terms := 0.0
 	for _, labels := range in.Samples() {
-		if labelOf(labels) != Unobserved {
+		if labelOf(labels) != crf.Unobserved {
 			terms++
 		}
 	}
@@ -73,7 +72,7 @@ func (l *Piecewise) piece(theta []float64, logSum, weight float64, in *Instance,
 		l.factor[x] *= weight * terms
 	}
 	for _, labels := range in.Samples() {
-		if y := labelOf(labels); y != Unobserved {
+		if y := labelOf(labels); y != crf.Unobserved {
 			value += weight * (logSum - theta[y])
 			l.factor[y] -= weight
 		}
@@ -83,7 +82,7 @@ func (l *Piecewise) piece(theta []float64, logSum, weight float64, in *Instance,
 
 // normaliseTables computes probabilities and log Σ exp of every distinct edge
 // table once: edges with equal features share them.
-func (l *Piecewise) normaliseTables(m *Model, in *Instance, whole *partition.Block) {
+func (l *Piecewise) normaliseTables(m *crf.Model, in *crf.Instance, whole *partition.Block) {
 	n := l.potential.NumTables
 	l.logSums = numeric.Resize(l.logSums, n)
 	for len(l.tables) < n {

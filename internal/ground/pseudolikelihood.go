@@ -1,6 +1,7 @@
-package crf
+package ground
 
 import (
+	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/simd"
@@ -19,6 +20,7 @@ type PseudoLikelihood struct {
 	ClassWeights [][]float64
 
 	potential Potentials
+	adjoint   Adjoint
 	residual  []float64 // [samples][node states] ω (p − one-hot label), laid out like Potentials.Node
 	total     []float64 // [node states] their sum over the samples
 	table     []float64 // derivative by one edge's table
@@ -26,15 +28,15 @@ type PseudoLikelihood struct {
 }
 
 // Add implements LocalObjective.
-func (l *PseudoLikelihood) Add(gradient []float64, m *Model, in *Instance, whole *partition.Block, weight float64) (value float64) {
-	m.Ground(&l.potential, in, whole)
+func (l *PseudoLikelihood) Add(gradient []float64, m *crf.Model, in *crf.Instance, whole *partition.Block, weight float64) (value float64) {
+	l.potential.Ground(m, in, whole)
 	stride := len(l.potential.Node)
 	l.residual = numeric.Resize(l.residual, len(in.Samples())*stride)
 	clear(l.residual)
 	for i, labels := range in.Samples() {
 		residual := l.residual[i*stride:][:stride]
 		for s, y := range labels {
-			if y == Unobserved {
+			if y == crf.Unobserved {
 				continue
 			}
 			at := l.potential.NodeAt[s]
@@ -63,10 +65,10 @@ func (l *PseudoLikelihood) classWeight(kind int, y int32) float64 {
 // LogLikelihood returns Σ_s log p(x_s | x_N(s)) in nats over the labelled nodes s
 // for which count is true (nil: all), and their number. Neighbours count by their
 // labels, whether they are counted themselves or not.
-func (l *PseudoLikelihood) LogLikelihood(m *Model, in *Instance, whole *partition.Block, labels []int32, count []bool) (sum float64, nodes int64) {
-	m.Ground(&l.potential, in, whole)
+func (l *PseudoLikelihood) LogLikelihood(m *crf.Model, in *crf.Instance, whole *partition.Block, labels []int32, count []bool) (sum float64, nodes int64) {
+	l.potential.Ground(m, in, whole)
 	for s, y := range labels {
-		if y == Unobserved || count != nil && !count[s] {
+		if y == crf.Unobserved || count != nil && !count[s] {
 			continue
 		}
 		l.logits = numeric.Resize(l.logits, in.States(int32(s)))
@@ -78,7 +80,7 @@ func (l *PseudoLikelihood) LogLikelihood(m *Model, in *Instance, whole *partitio
 
 // conditional writes p(x_s | labels of the neighbours of s) to p [states of s] and
 // returns the logarithm of that of the node's own label.
-func (l *PseudoLikelihood) conditional(p []float64, in *Instance, labels []int32, s int32) float64 {
+func (l *PseudoLikelihood) conditional(p []float64, in *crf.Instance, labels []int32, s int32) float64 {
 	copy(p, l.potential.Node[l.potential.NodeAt[s]:])
 	for _, d := range in.Graph.Incoming(s) {
 		if at, stride, ok := columnOf(in, d, labels, len(p)); ok {
@@ -95,11 +97,11 @@ func (l *PseudoLikelihood) conditional(p []float64, in *Instance, labels []int32
 // columnOf returns where, in the table of the edge of d, the entries stand that go
 // with the label of d's source; ok is false where it has none. Directed edge 2e
 // leads from U, whose state is slow.
-func columnOf(in *Instance, d int32, labels []int32, states int) (at, stride int, ok bool) {
+func columnOf(in *crf.Instance, d int32, labels []int32, states int) (at, stride int, ok bool) {
 	source := in.Graph.Source(d)
 	y := labels[source]
 	switch {
-	case y == Unobserved:
+	case y == crf.Unobserved:
 		return 0, 0, false
 	case d&1 == 0:
 		return int(y) * states, 1, true
@@ -110,29 +112,26 @@ func columnOf(in *Instance, d int32, labels []int32, states int) (at, stride int
 // scatter multiplies the residuals by the features into the gradient: those of a
 // node as they are, and in an edge's table those of each end in the row or column
 // of the other end's label.
-func (l *PseudoLikelihood) scatter(gradient []float64, m *Model, in *Instance, stride int) {
-	adjoint := NewAdjoint(m)
+func (l *PseudoLikelihood) scatter(gradient []float64, m *crf.Model, in *crf.Instance, stride int) {
 	l.total = numeric.Resize(l.total, stride)
 	copy(l.total, l.residual)
 	for at := stride; at < len(l.residual); at += stride {
 		simd.AddScaled(l.total, l.residual[at:][:stride], 1)
 	}
 	for s := range int32(in.Graph.NumNodes()) {
-		span := &m.Layout.Node[in.NodeType(s)]
-		adjoint.ScatterNode(span.of(gradient, in.NodeRow(s)), in, s, l.total[l.potential.NodeAt[s]:l.potential.NodeAt[s+1]])
+		l.adjoint.AddNode(gradient, m, in, s, l.total[l.potential.NodeAt[s]:l.potential.NodeAt[s+1]])
 	}
 	for e := range int32(in.Graph.NumEdges()) {
-		span := &m.Layout.Edge[in.EdgeType(e)]
-		l.table = numeric.Resize(l.table, span.States)
+		l.table = numeric.Resize(l.table, m.Layout.Edge[in.EdgeType(e)].States)
 		if l.edgeDerivative(in, e, stride) {
-			adjoint.ScatterEdge(span.of(gradient, in.EdgeRow(e)), in, e, l.table)
+			l.adjoint.AddEdge(gradient, m, in, e, l.table)
 		}
 	}
 }
 
 // edgeDerivative writes the derivative by the table of edge e, over all samples,
 // to l.table. It reports false where no sample has labels at both ends.
-func (l *PseudoLikelihood) edgeDerivative(in *Instance, e int32, stride int) (any bool) {
+func (l *PseudoLikelihood) edgeDerivative(in *crf.Instance, e int32, stride int) (any bool) {
 	clear(l.table)
 	for i, labels := range in.Samples() {
 		residual := l.residual[i*stride:][:stride]
@@ -140,7 +139,7 @@ func (l *PseudoLikelihood) edgeDerivative(in *Instance, e int32, stride int) (an
 			t := in.Graph.Target(d)
 			r := residual[l.potential.NodeAt[t]:l.potential.NodeAt[t+1]]
 			at, step, ok := columnOf(in, d, labels, len(r))
-			if !ok || labels[t] == Unobserved {
+			if !ok || labels[t] == crf.Unobserved {
 				continue
 			}
 			any = true

@@ -1,4 +1,4 @@
-package crf
+package ground
 
 import (
 	"math"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/partition"
 )
@@ -13,19 +14,29 @@ import (
 // world is a random model and instance with types of every kind, and the same
 // features again as plain matrices.
 type world struct {
-	model *Model
-	in    *Instance
+	model *crf.Model
+	in    *crf.Instance
 	node  [][][]float64 // [type][row][feature]
 	edge  [][][]float64
 }
 
 func source(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 23)) }
 
-// forms of features that drawFeatures makes.
+// form is one of the forms of features that drawFeatures makes.
+type form int
+
+const (
+	formConstant form = iota
+	formDense
+	formDense32
+	formBins
+	formSparse
+)
+
 var allForms = []form{formConstant, formDense, formDense32, formBins, formSparse}
 
 // drawFeatures returns rows × dim features in the given form, and as a matrix.
-func drawFeatures(t testing.TB, rng *rand.Rand, f form, rows, dim int) (Features, [][]float64) {
+func drawFeatures(t testing.TB, rng *rand.Rand, f form, rows, dim int) (crf.Features, [][]float64) {
 	t.Helper()
 	matrix := make([][]float64, rows)
 	for r := range matrix {
@@ -37,9 +48,9 @@ func drawFeatures(t testing.TB, rng *rand.Rand, f form, rows, dim int) (Features
 				row[j] = 1
 			}
 		}
-		return Constant(rows, dim), matrix
+		return crf.Constant(rows, dim), matrix
 	}
-	var features Features
+	var features crf.Features
 	var err error
 	switch f {
 	case formDense, formDense32:
@@ -53,9 +64,9 @@ func drawFeatures(t testing.TB, rng *rand.Rand, f form, rows, dim int) (Features
 			}
 		}
 		if f == formDense {
-			features, err = Dense(x, dim)
+			features, err = crf.Dense(x, dim)
 		} else {
-			features, err = Dense32(single, dim)
+			features, err = crf.Dense(single, dim)
 		}
 	case formBins:
 		bins := make([]int32, rows)
@@ -63,7 +74,7 @@ func drawFeatures(t testing.TB, rng *rand.Rand, f form, rows, dim int) (Features
 			bins[r] = int32(rng.IntN(dim))
 			matrix[r][bins[r]] = 1
 		}
-		features, err = Bins(bins, dim)
+		features, err = crf.Bins(bins, dim)
 	case formSparse:
 		start, index, value := []int{0}, []int32{}, []float64{}
 		ones := rng.IntN(3) == 0
@@ -81,7 +92,7 @@ func drawFeatures(t testing.TB, rng *rand.Rand, f form, rows, dim int) (Features
 		if ones {
 			value = nil
 		}
-		features, err = Sparse(start, index, value, dim)
+		features, err = crf.Sparse(start, index, value, dim)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -109,11 +120,11 @@ func newWorld(t testing.TB, seed uint64) *world {
 		}
 		return n
 	}
-	schema := Schema{NodeTypes: []NodeType{
-		{Name: "a", States: NumberedStates(3), Features: 1 + rng.IntN(9)},
-		{Name: "b", States: NumberedStates(1 + rng.IntN(4)), Features: 1 + rng.IntN(5)},
-		{Name: "mute", States: NumberedStates(2)},
-		{Name: "own", States: NumberedStates(4), Features: 1, Copies: max(1, count(nodeType, 3))},
+	schema := crf.Schema{NodeTypes: []crf.NodeType{
+		{Name: "a", States: crf.NumberedStates(3), Features: 1 + rng.IntN(9)},
+		{Name: "b", States: crf.NumberedStates(1 + rng.IntN(4)), Features: 1 + rng.IntN(5)},
+		{Name: "mute", States: crf.NumberedStates(2)},
+		{Name: "own", States: crf.NumberedStates(4), Features: 1, Copies: max(1, count(nodeType, 3))},
 	}}
 	if count(nodeType, 3) == 0 {
 		nodeType[0] = 3
@@ -123,7 +134,7 @@ func newWorld(t testing.TB, seed uint64) *world {
 		for v := u; v < 4; v++ {
 			for copies := range 1 + max(0, 1-int(u)-int(v)) {
 				typeOf[[2]int32{u, v}] = append(typeOf[[2]int32{u, v}], int32(len(schema.EdgeTypes)))
-				schema.EdgeTypes = append(schema.EdgeTypes, EdgeType{
+				schema.EdgeTypes = append(schema.EdgeTypes, crf.EdgeType{
 					Name: string('A'+rune(len(schema.EdgeTypes))) + string('0'+rune(copies)), U: int(u), V: int(v), Features: rng.IntN(7),
 				})
 			}
@@ -154,8 +165,8 @@ func newWorld(t testing.TB, seed uint64) *world {
 		t.Fatal(err)
 	}
 	w := &world{}
-	spec := InstanceSpec{Name: "world", Graph: g, NodeType: nodeType, EdgeType: edgeType}
-	draw := func(types []int32, k, dim, copies int) (Features, [][]float64) {
+	spec := crf.InstanceSpec{Name: "world", Graph: g, NodeType: nodeType, EdgeType: edgeType}
+	draw := func(types []int32, k, dim, copies int) (crf.Features, [][]float64) {
 		f := allForms[rng.IntN(len(allForms))]
 		if copies > 0 {
 			f = formConstant
@@ -177,13 +188,13 @@ func newWorld(t testing.TB, seed uint64) *world {
 		}
 		spec.Labels = append(spec.Labels, labels)
 	}
-	if w.model, err = NewModel(schema); err != nil {
+	if w.model, err = crf.NewModel(schema); err != nil {
 		t.Fatal(err)
 	}
 	for i := range w.model.Weights {
 		w.model.Weights[i] = rng.NormFloat64()
 	}
-	if w.in, err = NewInstance(&w.model.Schema, spec); err != nil {
+	if w.in, err = crf.NewInstance(&w.model.Schema, spec); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -191,7 +202,7 @@ func newWorld(t testing.TB, seed uint64) *world {
 
 // multiply is grounding by the formula: θ(x) = Σ_j W[x,j] f_j, the weights of
 // row r being laid out as [feature][state] in the type's, or the row's own, copy.
-func multiply(weights []float64, span Span, f []float64, r int) []float64 {
+func multiply(weights []float64, span crf.Span, f []float64, r int) []float64 {
 	at := span.At
 	if span.Untied {
 		at += r * span.States * span.Features

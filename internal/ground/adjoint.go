@@ -1,0 +1,119 @@
+package ground
+
+import (
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/simd"
+)
+
+// Adjoint adds beliefs, multiplied by features, to gradients: M τ, the adjoint of
+// grounding. It carries the scratch that this needs; one per goroutine. The zero
+// value is ready.
+type Adjoint struct {
+	scratch   scratch
+	indicator []float64 // of one (joint) state
+}
+
+// ScatterNode adds f_s ⊗ belief to dst, the weights of one copy of the type of
+// node s.
+func (a *Adjoint) ScatterNode(dst []float64, in *crf.Instance, s int32, belief []float64) {
+	nodeFeatures(in, in.NodeType(s)).scatter(dst, belief, in.NodeRow(s), &a.scratch)
+}
+
+// ScatterEdge adds f_uv ⊗ belief to dst, the weights of one copy of the type of
+// edge e; belief is row-major with the state of U(e) slow.
+func (a *Adjoint) ScatterEdge(dst []float64, in *crf.Instance, e int32, belief []float64) {
+	edgeFeatures(in, in.EdgeType(e)).scatter(dst, belief, in.EdgeRow(e), &a.scratch)
+}
+
+// AddNode is ScatterNode to the place of the node's weights in gradient, which is
+// laid out like all weights.
+func (a *Adjoint) AddNode(gradient []float64, m *crf.Model, in *crf.Instance, s int32, belief []float64) {
+	a.ScatterNode(copyOf(&m.Layout.Node[in.NodeType(s)], gradient, in.NodeRow(s)), in, s, belief)
+}
+
+// AddEdge is AddNode for an edge.
+func (a *Adjoint) AddEdge(gradient []float64, m *crf.Model, in *crf.Instance, e int32, belief []float64) {
+	a.ScatterEdge(copyOf(&m.Layout.Edge[in.EdgeType(e)], gradient, in.EdgeRow(e)), in, e, belief)
+}
+
+// AddStatistics adds weight · M w to dst [weights], w being the one-hot statistics
+// of the labels: of every node that has one, and of every edge both of whose ends
+// have one.
+func (a *Adjoint) AddStatistics(dst []float64, m *crf.Model, in *crf.Instance, labels []int32, weight float64) {
+	for s, y := range labels {
+		if y != crf.Unobserved {
+			a.AddNode(dst, m, in, int32(s), a.oneHot(in.States(int32(s)), int(y), weight))
+		}
+	}
+	u, v := in.Graph.Ends()
+	for e := range u {
+		if yu, yv := labels[u[e]], labels[v[e]]; yu != crf.Unobserved && yv != crf.Unobserved {
+			k := in.States(v[e])
+			a.AddEdge(dst, m, in, int32(e), a.oneHot(in.States(u[e])*k, int(yu)*k+int(yv), weight))
+		}
+	}
+}
+
+// oneHot returns n numbers: weight in place x, 0 elsewhere.
+func (a *Adjoint) oneHot(n, x int, weight float64) []float64 {
+	a.indicator = numeric.Resize(a.indicator, n)
+	clear(a.indicator)
+	a.indicator[x] = weight
+	return a.indicator
+}
+
+// PrefetchNodes asks for the features of nodes that ScatterNodes is about to need, at
+// most RowsPerBatch of one type.
+func (a *Adjoint) PrefetchNodes(in *crf.Instance, nodes []int32) {
+	if f := nodeFeatures(in, in.NodeType(nodes[0])); f.dense() {
+		f.prefetch(nodeRows(in, nodes, &a.scratch.next))
+	}
+}
+
+// PrefetchEdges is PrefetchNodes for edges.
+func (a *Adjoint) PrefetchEdges(in *crf.Instance, edges []int32) {
+	if f := edgeFeatures(in, in.EdgeType(edges[0])); f.dense() {
+		f.prefetch(edgeRows(in, edges, &a.scratch.next))
+	}
+}
+
+// ScatterNodes is ScatterNode for at most RowsPerBatch nodes of one tied type;
+// beliefs [nodes × states] follow each other.
+func (a *Adjoint) ScatterNodes(dst []float64, in *crf.Instance, nodes []int32, beliefs []float64) {
+	a.scatterRows(dst, nodeFeatures(in, in.NodeType(nodes[0])), nodeRows(in, nodes, &a.scratch.rows), beliefs)
+}
+
+// ScatterEdges is ScatterEdge for at most RowsPerBatch edges of one tied type;
+// beliefs [edges × joint states] follow each other.
+func (a *Adjoint) ScatterEdges(dst []float64, in *crf.Instance, edges []int32, beliefs []float64) {
+	a.scatterRows(dst, edgeFeatures(in, in.EdgeType(edges[0])), edgeRows(in, edges, &a.scratch.rows), beliefs)
+}
+
+// scatterRows computes w[j*k+x] += Σ_i f[rows[i],j] t[i*k+x], the adjoint of
+// Potentials.multiply.
+func (a *Adjoint) scatterRows(w []float64, f *matrix, rows []int32, t []float64) {
+	k := len(t) / len(rows)
+	if f.dense() {
+		simd.ScatterMatrix(w, f.doubles(rows, &a.scratch), t, len(rows), f.Dim, k)
+		return
+	}
+	for i, r := range rows {
+		f.scatter(w, t[i*k:][:k], int(r), &a.scratch)
+	}
+}
+
+// ScatterEdges32 is ScatterEdges for beliefs in single precision. The sums over
+// batches stay in double precision.
+func (a *Adjoint) ScatterEdges32(dst []float64, in *crf.Instance, edges []int32, beliefs []float32) {
+	f, rows, k := edgeFeatures(in, in.EdgeType(edges[0])), edgeRows(in, edges, &a.scratch.rows), len(beliefs)/len(edges)
+	if f.dense() {
+		simd.ScatterMatrix32(dst, f.singles(rows, &a.scratch), beliefs, len(rows), f.Dim, k)
+		return
+	}
+	a.scratch.table = numeric.Resize(a.scratch.table, k)
+	for i, r := range rows {
+		widen(a.scratch.table, beliefs[i*k:])
+		f.scatter(dst, a.scratch.table, int(r), &a.scratch)
+	}
+}

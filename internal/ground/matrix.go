@@ -1,0 +1,163 @@
+package ground
+
+import (
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/simd"
+)
+
+// matrix is the features of one type, as they are kept.
+type matrix crf.FeatureData
+
+func nodeFeatures(in *crf.Instance, t int) *matrix { return (*matrix)(in.NodeFeatures(t).Data()) }
+func edgeFeatures(in *crf.Instance, t int) *matrix { return (*matrix)(in.EdgeFeatures(t).Data()) }
+
+// scratch is what products with features need; the zero value is ready.
+type scratch struct {
+	rows   [RowsPerBatch]int32 // of the batch at hand
+	next   [RowsPerBatch]int32 // of the batch to come
+	double []float64           // rows of features
+	single []float32           // the same in single precision
+	table  []float64           // of one edge
+}
+
+// Tables returns how many distinct potential tables the rows of f can have, or 0
+// where every row has its own.
+func Tables(f *crf.Features) int { return (*matrix)(f.Data()).tables() }
+
+// TableOf returns which of the Tables(f) distinct tables row r has.
+func TableOf(f *crf.Features, r int) int { return (*matrix)(f.Data()).tableOf(r) }
+
+func (f *matrix) tables() int {
+	switch {
+	case f.Bins != nil:
+		return f.Dim
+	case f.dense() || f.Start != nil:
+		return 0
+	}
+	return 1
+}
+
+func (f *matrix) tableOf(r int) int {
+	if f.Bins != nil {
+		return int(f.Bins[r])
+	}
+	return 0
+}
+
+// dense reports whether rows of f are multiplied in batches: those of other forms
+// have ways of their own.
+func (f *matrix) dense() bool { return f.Double != nil || f.Single != nil }
+
+// row returns row r of dense features.
+func (f *matrix) row(r int, s *scratch) []float64 {
+	if f.Double != nil {
+		return f.Double[r*f.Dim:][:f.Dim]
+	}
+	s.double = numeric.Resize(s.double, f.Dim)
+	widen(s.double, f.Single[r*f.Dim:])
+	return s.double
+}
+
+// value returns the i-th stored value of sparse features.
+func (f *matrix) value(i int) float64 {
+	if f.Value == nil {
+		return 1
+	}
+	return f.Value[i]
+}
+
+// multiply computes dst[x] = Σ_j f[r,j] w[j*len(dst)+x]: one row of grounding.
+func (f *matrix) multiply(dst, w []float64, r int, s *scratch) {
+	k := len(dst)
+	switch {
+	case f.dense():
+		simd.MultiplyRows(dst, f.row(r, s), w)
+	case f.Bins != nil:
+		copy(dst, w[int(f.Bins[r])*k:][:k])
+	case f.Start != nil:
+		clear(dst)
+		for i := f.Start[r]; i < f.Start[r+1]; i++ {
+			simd.AddScaled(dst, w[int(f.Column[i])*k:][:k], f.value(i))
+		}
+	default:
+		clear(dst)
+		for j := range f.Dim {
+			simd.AddScaled(dst, w[j*k:][:k], 1)
+		}
+	}
+}
+
+// scatter computes w[j*len(t)+x] += f[r,j] t[x], the adjoint of multiply.
+func (f *matrix) scatter(w, t []float64, r int, s *scratch) {
+	k := len(t)
+	switch {
+	case f.dense():
+		simd.ScatterRows(w, f.row(r, s), t)
+	case f.Bins != nil:
+		simd.AddScaled(w[int(f.Bins[r])*k:][:k], t, 1)
+	case f.Start != nil:
+		for i := f.Start[r]; i < f.Start[r+1]; i++ {
+			simd.AddScaled(w[int(f.Column[i])*k:][:k], t, f.value(i))
+		}
+	default:
+		for j := range f.Dim {
+			simd.AddScaled(w[j*k:][:k], t, 1)
+		}
+	}
+}
+
+// doubles returns rows of dense features, one behind the other: the features
+// themselves where the rows are neighbours, else a copy in s.
+func (f *matrix) doubles(rows []int32, s *scratch) []float64 {
+	return gathered(f.Double, f.Single, widen, rows, f.Dim, &s.double)
+}
+
+// singles is doubles in single precision.
+func (f *matrix) singles(rows []int32, s *scratch) []float32 {
+	return gathered(f.Single, f.Double, simd.Narrow, rows, f.Dim, &s.single)
+}
+
+// gathered returns the rows from own, or else converted from other.
+func gathered[T, O float32 | float64](own []T, other []O, convert func([]T, []O), rows []int32, d int, scratch *[]T) []T {
+	n := len(rows)
+	if own != nil && neighbours(rows) == n {
+		return own[int(rows[0])*d:][:n*d]
+	}
+	*scratch = numeric.Resize(*scratch, n*d)
+	for to := *scratch; len(rows) > 0; {
+		end := neighbours(rows)
+		first, size := int(rows[0])*d, end*d
+		if own != nil {
+			copy(to, own[first:][:size])
+		} else {
+			convert(to[:size], other[first:][:size])
+		}
+		to, rows = to[size:], rows[end:]
+	}
+	return *scratch
+}
+
+// neighbours returns how many rows at the beginning follow each other without a gap.
+func neighbours(rows []int32) int {
+	end := 1
+	for end < len(rows) && rows[end] == rows[0]+int32(end) {
+		end++
+	}
+	return end
+}
+
+func widen(dst []float64, x []float32) {
+	for i, v := range x[:len(dst)] {
+		dst[i] = float64(v)
+	}
+}
+
+// prefetch asks for rows that are about to be needed, as far as they are dense.
+func (f *matrix) prefetch(rows []int32) {
+	if f.Double != nil {
+		simd.PrefetchRows(f.Double, rows, f.Dim)
+	} else if f.Single != nil {
+		simd.PrefetchRows(f.Single, rows, f.Dim)
+	}
+}

@@ -1,0 +1,245 @@
+package ground
+
+import (
+	"math"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/partition"
+	"github.com/blockbp/blockbp/internal/simd"
+)
+
+// Potentials are the ground potentials θ of one block: scratch that is filled
+// when the block is picked, used, and filled again for the next one. The zero value
+// is ready.
+type Potentials struct {
+	// Node holds θ_s(i) of the p-th node of the block at Node[NodeAt[p]+i].
+	Node   []float64
+	NodeAt []int
+	// Table holds edge tables θ_uv(i,j), row-major with the state of U(e) slow.
+	// The q-th edge of the block has the table at Table[EdgeAt[q]]. Edges that
+	// have equal features may share one.
+	Table  []float64
+	EdgeAt []int
+	// Table32 holds the tables instead, where they are ground in single precision.
+	Table32 []float32
+	// TableID numbers the distinct tables: the q-th edge has number TableID[q],
+	// below NumTables. Edges with equal numbers share their table.
+	TableID   []int32
+	NumTables int
+	// Forbidding says that some potentials may be −Inf. Ground makes those that the
+	// schema forbids.
+	Forbidding bool
+
+	scratch scratch
+	weights [][]float32 // [edge types] of tied types, rounded; empty: not yet for this block
+	// shared has, by type and bin, the position of the first edge of the block with that
+	// table, or −1; type t begins at sharedAt[t].
+	shared   []int32
+	sharedAt []int
+}
+
+// Ground computes the potentials of a block from the model's weights:
+// θ_s(i) = Σ_j W[i,j] f_s[j] and θ_uv(i,i') = Σ_j W[i,i',j] f_uv[j]
+// (docs/explanation/equations.md, section 1).
+func (pot *Potentials) Ground(m *crf.Model, in *crf.Instance, block *partition.Block) {
+	pot.GroundNodes(m, in, block)
+	for lo := 0; lo < len(block.Edges); {
+		lo = pot.GroundEdges(m, in, block, lo)
+	}
+}
+
+// GroundNodes begins with a block: it forgets the one before and computes the
+// potentials of its nodes.
+func (pot *Potentials) GroundNodes(m *crf.Model, in *crf.Instance, block *partition.Block) {
+	pot.reset(m)
+	for lo, hi := 0, 0; lo < len(block.Nodes); lo = hi {
+		hi = NodeRun(in, block.Nodes, lo, min(lo+RowsPerBatch, len(block.Nodes)))
+		t, at := in.NodeType(block.Nodes[lo]), len(pot.Node)
+		span, f, rows := &m.Layout.Node[t], nodeFeatures(in, t), nodeRows(in, block.Nodes[lo:hi], &pot.scratch.rows)
+		if f.dense() {
+			f.prefetch(nodeRows(in, block.Nodes[hi:min(hi+RowsPerBatch, len(block.Nodes))], &pot.scratch.next))
+		}
+		pot.Node = numeric.Resize(pot.Node, at+len(rows)*span.States)
+		pot.multiply(pot.Node[at:], m, span, f, rows)
+		for range rows {
+			at += span.States
+			pot.NodeAt = append(pot.NodeAt, at)
+		}
+	}
+	if pot.Forbidding = m.Layout.Masked; pot.Forbidding {
+		pot.forbidNodes(m, in, block.Nodes)
+	}
+}
+
+// GroundEdges computes the potentials of some more edges of the block, those from
+// the lo-th on, and returns the first that it did not. GroundNodes comes first.
+func (pot *Potentials) GroundEdges(m *crf.Model, in *crf.Instance, block *partition.Block, lo int) (hi int) {
+	t, f, rows := pot.edgeBatch(in, block, lo)
+	span := &m.Layout.Edge[t]
+	if f.tables() > 0 && !span.Untied {
+		for _, r := range rows {
+			pot.groundShared(m, f, t, int(r))
+		}
+	} else {
+		at := len(pot.Table)
+		pot.Table = numeric.Resize(pot.Table, at+len(rows)*span.States)
+		pot.multiply(pot.Table[at:], m, span, f, rows)
+		for range rows {
+			pot.EdgeAt = append(pot.EdgeAt, at)
+			pot.TableID = append(pot.TableID, int32(pot.NumTables))
+			pot.NumTables++
+			at += span.States
+		}
+	}
+	// Edges that share a table have the same mask.
+	forbidPairs(m, pot.Table, pot.EdgeAt[lo:], t)
+	return lo + len(rows)
+}
+
+// GroundEdges32 is GroundEdges in single precision: the tables go to Table32, each
+// edge's own. No edge may share its table (SharesTables).
+func (pot *Potentials) GroundEdges32(m *crf.Model, in *crf.Instance, block *partition.Block, lo int) (hi int) {
+	t, f, rows := pot.edgeBatch(in, block, lo)
+	span, at := &m.Layout.Edge[t], len(pot.Table32)
+	pot.Table32 = numeric.Resize(pot.Table32, at+len(rows)*span.States)
+	pot.multiply32(pot.Table32[at:], m, t, f, rows)
+	for range rows {
+		pot.EdgeAt = append(pot.EdgeAt, at)
+		at += span.States
+	}
+	pot.NumTables = lo + len(rows)
+	forbidPairs(m, pot.Table32, pot.EdgeAt[lo:], t)
+	return lo + len(rows)
+}
+
+// edgeBatch returns the type of the block's lo-th edge, its features, and the rows of
+// the edges of that type that follow; it asks for the features of the batch after.
+func (pot *Potentials) edgeBatch(in *crf.Instance, block *partition.Block, lo int) (t int, f *matrix, rows []int32) {
+	hi := EdgeRun(in, block.Edges, lo, min(lo+RowsPerBatch, len(block.Edges)))
+	t = in.EdgeType(block.Edges[lo])
+	f = edgeFeatures(in, t)
+	if f.dense() {
+		f.prefetch(edgeRows(in, block.Edges[hi:min(hi+RowsPerBatch, len(block.Edges))], &pot.scratch.next))
+	}
+	return t, f, edgeRows(in, block.Edges[lo:hi], &pot.scratch.rows)
+}
+
+// groundShared gives an edge the table of the first one with the same features.
+func (pot *Potentials) groundShared(m *crf.Model, f *matrix, edgeType, r int) {
+	first := &pot.shared[pot.sharedAt[edgeType]+f.tableOf(r)]
+	if *first >= 0 {
+		pot.EdgeAt = append(pot.EdgeAt, pot.EdgeAt[*first])
+		pot.TableID = append(pot.TableID, pot.TableID[*first])
+		return
+	}
+	*first = int32(len(pot.EdgeAt))
+	span, at := &m.Layout.Edge[edgeType], len(pot.Table)
+	pot.Table = numeric.Resize(pot.Table, at+span.States)
+	f.multiply(pot.Table[at:], copyOf(span, m.Weights, r), r, &pot.scratch)
+	pot.EdgeAt = append(pot.EdgeAt, at)
+	pot.TableID = append(pot.TableID, int32(pot.NumTables))
+	pot.NumTables++
+}
+
+// multiply computes dst[i*k+x] = Σ_j f[rows[i],j] w[j*k+x] for rows of one type, w
+// being the weights of the row.
+func (pot *Potentials) multiply(dst []float64, m *crf.Model, span *crf.Span, f *matrix, rows []int32) {
+	k := span.States
+	if f.dense() && !span.Untied {
+		simd.MultiplyMatrix(dst, f.doubles(rows, &pot.scratch), copyOf(span, m.Weights, 0), len(rows), f.Dim, k)
+		return
+	}
+	for i, r := range rows {
+		f.multiply(dst[i*k:][:k], copyOf(span, m.Weights, int(r)), int(r), &pot.scratch)
+	}
+}
+
+// multiply32 is multiply in single precision.
+func (pot *Potentials) multiply32(dst []float32, m *crf.Model, edgeType int, f *matrix, rows []int32) {
+	span := &m.Layout.Edge[edgeType]
+	k := span.States
+	if f.dense() && !span.Untied {
+		simd.MultiplyMatrix32(dst, f.singles(rows, &pot.scratch), pot.rounded(m, edgeType), len(rows), f.Dim, k)
+		return
+	}
+	table := numeric.Resize(pot.scratch.table, k)
+	pot.scratch.table = table
+	for i, r := range rows {
+		f.multiply(table, copyOf(span, m.Weights, int(r)), int(r), &pot.scratch)
+		simd.Narrow(dst[i*k:][:k], table)
+	}
+}
+
+// rounded returns the weights of a tied edge type in single precision.
+func (pot *Potentials) rounded(m *crf.Model, edgeType int) []float32 {
+	for len(pot.weights) <= edgeType {
+		pot.weights = append(pot.weights, nil)
+	}
+	w := &pot.weights[edgeType]
+	if len(*w) == 0 {
+		span := &m.Layout.Edge[edgeType]
+		*w = numeric.Resize(*w, span.Len)
+		simd.Narrow(*w, m.Weights[span.At:][:span.Len])
+	}
+	return *w
+}
+
+func (pot *Potentials) reset(m *crf.Model) {
+	pot.Node, pot.Table, pot.Table32 = pot.Node[:0], pot.Table[:0], pot.Table32[:0]
+	pot.NodeAt, pot.EdgeAt = append(pot.NodeAt[:0], 0), pot.EdgeAt[:0]
+	pot.TableID, pot.NumTables = pot.TableID[:0], 0
+	for t := range pot.weights {
+		pot.weights[t] = pot.weights[t][:0]
+	}
+	pot.shared, pot.sharedAt = pot.shared[:0], pot.sharedAt[:0]
+	for t := range m.Layout.Edge {
+		pot.sharedAt = append(pot.sharedAt, len(pot.shared))
+		// One-hot features give one table per feature, constant ones a single table.
+		for range max(1, m.Layout.Edge[t].Features) {
+			pot.shared = append(pot.shared, -1)
+		}
+	}
+}
+
+// forbidNodes puts −Inf in the place of the potentials of nodes that the schema
+// forbids.
+func (pot *Potentials) forbidNodes(m *crf.Model, in *crf.Instance, nodes []int32) {
+	for p, s := range nodes {
+		for _, x := range m.Schema.NodeTypes[in.NodeType(s)].Forbidden {
+			pot.Node[pot.NodeAt[p]+x] = math.Inf(-1)
+		}
+	}
+}
+
+// forbidPairs does the same in the tables at some places, which are of one type.
+func forbidPairs[T float32 | float64](m *crf.Model, tables []T, places []int, edgeType int) {
+	t := &m.Schema.EdgeTypes[edgeType]
+	if len(t.Forbidden) == 0 {
+		return
+	}
+	columns := m.Schema.NodeStates(t.V)
+	for _, at := range places {
+		for _, x := range t.Forbidden {
+			tables[at+x[0]*columns+x[1]] = T(math.Inf(-1))
+		}
+	}
+}
+
+// LogScore returns Σ_s θ_s(y_s) + Σ_uv θ_uv(y_u, y_v) over the nodes that have a
+// label and the edges both of whose ends have one, given the potentials of a whole
+// network: those of Ground on the one block of partition.Whole.
+func (pot *Potentials) LogScore(in *crf.Instance, labels []int32) (score float64) {
+	for s, y := range labels {
+		if y != crf.Unobserved {
+			score += pot.Node[pot.NodeAt[s]+int(y)]
+		}
+	}
+	u, v := in.Graph.Ends()
+	for e := range u {
+		if yu, yv := labels[u[e]], labels[v[e]]; yu != crf.Unobserved && yv != crf.Unobserved {
+			score += pot.Table[pot.EdgeAt[e]+int(yu)*in.States(v[e])+int(yv)]
+		}
+	}
+	return score
+}
