@@ -23,6 +23,7 @@ var verbs = map[string][]string{
 	"plot":      {},
 	"compare":   {"out", "json"},
 	"bench":     {"quick", "scale", "out", "json"},
+	"version":   {"json"},
 	"reproduce": {"out", "scale", "data", "features", "seeds", "threads", "kept", "json"},
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -109,7 +108,8 @@ func (a *app) command() *cobra.Command {
 and conditional random fields on any graph, by block belief propagation learning
 (Lu, Liu and Huang, AAAI 2019).
 
-Start with: blockbp demo`,
+Start with: blockbp demo, or blockbp example images -o landscapes
+Completion by the tab key: blockbp completion bash --help (or zsh, fish, powershell)`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       version(),
@@ -121,9 +121,17 @@ Start with: blockbp demo`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() },
 	}
-	root.AddCommand(a.demoCommand(), a.trainCommand(), a.predictCommand(), a.evalCommand(), a.inferCommand(), a.sampleCommand(), a.convertCommand(),
-		a.generateCommand(), a.exampleCommand(), a.infoCommand(), a.checkCommand(), a.plotCommand(), a.compareCommand(), a.benchCommand(), a.reproduceCommand())
-	root.SetHelpCommand(helpCommand())
+	train, help := a.trainCommand(), helpCommand()
+	groupFlags(train, trainGroups)
+	addVerbs(root, []verbGroup{
+		{"First steps", []*cobra.Command{a.demoCommand(), a.exampleCommand()}},
+		{"Learn and predict", []*cobra.Command{train, a.predictCommand(), a.evalCommand()}},
+		{"Networks", []*cobra.Command{a.inferCommand(), a.sampleCommand(), a.convertCommand()}},
+		{"Look at data, models and runs", []*cobra.Command{a.checkCommand(), a.infoCommand(), a.plotCommand(), a.compareCommand()}},
+		{"Measure", []*cobra.Command{a.generateCommand(), a.benchCommand(), a.reproduceCommand()}},
+		{"About blockbp", []*cobra.Command{a.versionCommand(), help}},
+	})
+	root.SetHelpCommand(help)
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	return root
@@ -187,20 +195,6 @@ func nearestCommand(cmd *cobra.Command, name string) string {
 		}
 	}
 	return nearestName(name, names, "")
-}
-
-// version returns the module version, or the commit, the binary was built from.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			return info.Main.Version + " " + s.Value
-		}
-	}
-	return info.Main.Version
 }
 
 // isTerminal reports whether w shows its output to a person at once.
