@@ -20,7 +20,7 @@ func BenchmarkIteration(b *testing.B) {
 			precision bp.Precision
 		}{{InnerDual, bp.Double}, {BBPL, bp.Double}, {BBPL, bp.Single}} {
 			b.Run(fmt.Sprintf("states=%d/%s/%s", k, run.method, run.precision), func(b *testing.B) {
-				s := Settings{Method: run.method, Precision: run.precision, Step: &Fixed{Alpha: 0.01}, RelativeTolerance: 1e-300, InnerSweeps: 1, Partition: tiles(4, 5)}
+				s := Settings{Method: run.method, Precision: run.precision, Step: &Fixed{Alpha: 0.01}, RelativeTolerance: 1e-300, InnerSweeps: 1, Assign: tiles(4, 5)}
 				s = s.withDefaults()
 				l, err := newLearner(&p, &s)
 				if err != nil {
@@ -45,12 +45,6 @@ func BenchmarkIteration(b *testing.B) {
 	}
 }
 
-func tiles(rows, cols int) func(*crf.Instance) (*partition.Partition, error) {
-	return func(in *crf.Instance) (*partition.Partition, error) {
-		of, blocks, err := partition.Tiles(in.Rows, in.Cols, rows, cols)
-		if err != nil {
-			return nil, err
-		}
-		return partition.FromAssignment(in.Graph, of, blocks)
-	}
+func tiles(rows, cols int) func(*crf.Instance) ([]int32, int, error) {
+	return func(in *crf.Instance) ([]int32, int, error) { return partition.Tiles(in.Rows, in.Cols, rows, cols) }
 }

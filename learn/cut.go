@@ -1,7 +1,11 @@
 package learn
 
 import (
+	"errors"
+	"fmt"
 	"math"
+	"strconv"
+	"strings"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
@@ -14,25 +18,210 @@ import (
 // works with may fill: the rest is for features and instructions.
 const cacheShare = 0.5
 
-// DefaultCut returns how networks are cut where the user does not say: into
-// DefaultBlocks blocks, or into more of them where a visit of a block would not fit
-// the second-level cache of this machine's cores; and how many of these blocks an
-// iteration visits, so that a pass has about DefaultBlocks iterations again. Where
-// breadth-first growth into more blocks would cut more than a quarter of the edges,
-// as of graphs with hubs, there are no more: the two blocks of a cut edge both do its
-// work. blocks is at most the number of nodes of the smallest network.
-func DefaultCut(m *crf.Model, data []*crf.Instance) (blocks, together int) {
-	return cutFor(m, data, secondLevel())
+// Kinds of cuts.
+const (
+	CutTiles   = "tiles" // rectangles of a grid
+	CutRanges  = "range" // runs of node numbers: the paper's, for graphs that are no grids
+	CutBreadth = "bfs"   // blocks grown breadth-first
+	CutMETIS   = "metis" // by the library METIS, where it is installed
+)
+
+// Cut says how networks are cut into blocks. All networks get as many: one that
+// is too small for them has empty ones. The zero value leaves everything to Fit:
+// tiles for networks on grids, blocks grown breadth-first for others, and as many of
+// them as half of the second-level cache asks for, DefaultBlocks at least.
+type Cut struct {
+	// Kind is one of the kinds, or "" for what suits the networks.
+	Kind string
+	// Blocks per network; 0: Fit decides.
+	Blocks int
+	// Rows and Cols of tiles, instead of Blocks.
+	Rows, Cols int
 }
 
-func cutFor(m *crf.Model, data []*crf.Instance, cache float64) (blocks, together int) {
-	most, smallest := 0.0, math.MaxInt
+// ParseCut reads a cut as users give it: blocks is "", a number, or ROWSxCOLS tiles;
+// kind is a kind or "auto". The error begins with the name of the option at fault.
+func ParseCut(blocks, kind string) (Cut, error) {
+	c := Cut{Kind: kind}
+	switch kind {
+	case CutTiles, CutRanges, CutBreadth, CutMETIS:
+	case "auto", "":
+		c.Kind = ""
+	default:
+		return c, fmt.Errorf("partition %q: want one of auto, %s, %s, %s, %s", kind, CutTiles, CutRanges, CutBreadth, CutMETIS)
+	}
+	bad := fmt.Errorf("blocks %q: want a positive number such as 20, or tiles such as 4x5", blocks)
+	if blocks == "" {
+		return c, nil
+	}
+	rows, cols, tiles := strings.Cut(blocks, "x")
+	if !tiles {
+		var err error
+		if c.Blocks, err = strconv.Atoi(blocks); err != nil || c.Blocks < 1 {
+			return c, bad
+		}
+		return c, nil
+	}
+	var e1, e2 error
+	c.Rows, e1 = strconv.Atoi(rows)
+	c.Cols, e2 = strconv.Atoi(cols)
+	if e1 != nil || e2 != nil || c.Rows < 1 || c.Cols < 1 {
+		return c, bad
+	}
+	if c.Kind != "" && c.Kind != CutTiles {
+		return c, fmt.Errorf("blocks %s asks for tiles, but --partition is %s", blocks, kind)
+	}
+	c.Kind = CutTiles
+	return c, nil
+}
+
+// open reports whether the number of blocks is left to Fit.
+func (c Cut) open() bool { return c.Blocks == 0 && c.Rows == 0 }
+
+// Resolve returns what the cut comes to for each network, all with the same Blocks,
+// and how many blocks an iteration visits. m gives the numbers of features. The
+// default depends on the second-level cache of this machine.
+func (c Cut) Resolve(m *crf.Model, data []*crf.Instance) (cuts []Cut, together int, err error) {
+	return c.resolve(m, data, secondLevel())
+}
+
+func (c Cut) resolve(m *crf.Model, data []*crf.Instance, cache float64) (cuts []Cut, together int, err error) {
+	together = 1
+	all := c
+	if c.open() {
+		all.Blocks, together = sizeFor(m, data, cache)
+	}
+	if all.Rows > 0 {
+		all.Blocks = all.Rows * all.Cols
+	}
+	model := largestGrid(data)
+	if c.Kind == "" && c.open() && model != nil && smallestNetwork(data) >= DefaultBlocks {
+		all.Rows, all.Cols = tilesFor(all.Blocks, model)
+		all.Blocks = all.Rows * all.Cols
+	}
+	for i, in := range data {
+		cut, err := c.fit(all, in, model)
+		if err != nil {
+			return nil, 0, fmt.Errorf("instance %d (%s): %w", i, in.Name, err)
+		}
+		cuts = append(cuts, cut)
+	}
+	return cuts, together, nil
+}
+
+// fit returns the cut of one network, given the cut for all of them and the network
+// whose shape the tiles were chosen for.
+func (c Cut) fit(all Cut, in, model *crf.Instance) (Cut, error) {
+	nodes := in.Graph.NumNodes()
+	switch {
+	case c.Kind == CutTiles && in.Rows == 0:
+		return all, fmt.Errorf("tiles need a grid, and the nodes of %s lie on none: give --blocks a number, or grid_shape in the file", in.Name)
+	case c.Kind == CutTiles && all.Rows == 0:
+		all.Rows, all.Cols = evenTiles(all.Blocks, in.Rows, in.Cols)
+	case c.Kind == "" && all.Rows > 0 && upright(in) != upright(model):
+		all.Rows, all.Cols = all.Cols, all.Rows
+	}
+	tooMany := all.Rows > in.Rows || all.Cols > in.Cols
+	switch {
+	case c.Kind == CutTiles && tooMany:
+		return all, fmt.Errorf("%dx%d tiles are too many for a grid of %d rows and %d columns: give --blocks at most %dx%d", all.Rows, all.Cols, in.Rows, in.Cols, in.Rows, in.Cols)
+	case !c.open() && all.Blocks > nodes:
+		return all, fmt.Errorf("%d blocks are too many for %d nodes: give --blocks a number from 1 to %d", all.Blocks, nodes, nodes)
+	case c.Kind == "" && all.Rows > 0 && !tooMany:
+		all.Kind = CutTiles
+	case c.Kind == "":
+		all.Kind, all.Rows, all.Cols = CutBreadth, 0, 0
+	}
+	return all, nil
+}
+
+// Assign cuts a network as a resolved cut says: of [nodes] is the block of each node,
+// of blocks in all. seed is for METIS.
+func (c Cut) Assign(in *crf.Instance, seed uint64) (of []int32, blocks int, err error) {
+	filled := min(c.Blocks, max(1, in.Graph.NumNodes()))
+	switch c.Kind {
+	case CutTiles:
+		return partition.Tiles(in.Rows, in.Cols, c.Rows, c.Cols)
+	case CutRanges:
+		of, err = partition.Ranges(in.Graph.NumNodes(), filled)
+	case CutMETIS:
+		of, err = partition.METIS(in.Graph, filled, seed)
+		if errors.Is(err, partition.ErrNoMETIS) {
+			err = fmt.Errorf("--partition metis: %w", err)
+		}
+	default:
+		of, err = partition.BreadthFirst(in.Graph, filled)
+	}
+	return of, c.Blocks, err
+}
+
+// upright reports whether a network stands on its shorter side.
+func upright(in *crf.Instance) bool { return in.Rows > in.Cols }
+
+// largestGrid returns the network with the most nodes on a grid, large enough for
+// tiles, or nil.
+func largestGrid(data []*crf.Instance) (largest *crf.Instance) {
+	for _, in := range data {
+		tiled := min(in.Rows, in.Cols) >= defaultTiles[0] && max(in.Rows, in.Cols) >= defaultTiles[1]
+		if tiled && (largest == nil || in.Graph.NumNodes() > largest.Graph.NumNodes()) {
+			largest = in
+		}
+	}
+	return largest
+}
+
+// defaultTiles are DefaultBlocks, as squares of a landscape.
+var defaultTiles = [2]int{4, 5}
+
+// tilesFor returns rows and columns of at least so many tiles of a network.
+func tilesFor(blocks int, in *crf.Instance) (rows, cols int) {
+	switch {
+	case blocks > DefaultBlocks:
+		return partition.SquareTiles(blocks, in.Rows, in.Cols)
+	case upright(in):
+		return defaultTiles[1], defaultTiles[0]
+	}
+	return defaultTiles[0], defaultTiles[1]
+}
+
+// evenTiles splits a number of blocks into rows and columns of tiles whose shape
+// is nearest to square.
+func evenTiles(count, gridRows, gridCols int) (rows, cols int) {
+	best := 0.0
+	for r := 1; r <= count; r++ {
+		if count%r != 0 {
+			continue
+		}
+		h, w := float64(gridRows)/float64(r), float64(gridCols)/float64(count/r)
+		if square := min(h/w, w/h); square > best {
+			best, rows, cols = square, r, count/r
+		}
+	}
+	return rows, cols
+}
+
+func smallestNetwork(data []*crf.Instance) int {
+	smallest := math.MaxInt
+	for _, in := range data {
+		smallest = min(smallest, in.Graph.NumNodes())
+	}
+	return smallest
+}
+
+// sizeFor returns into how many blocks networks are cut where the user does not say:
+// into DefaultBlocks, or into more where a visit of a block would not fit the
+// second-level cache; and how many of these an iteration visits, so that a pass has
+// about DefaultBlocks iterations again. Where breadth-first growth into more blocks
+// would cut more than a quarter of the edges, as of graphs with hubs, there are no
+// more: the two blocks of a cut edge both do its work. blocks is at most the number of
+// nodes of the smallest network.
+func sizeFor(m *crf.Model, data []*crf.Instance, cache float64) (blocks, together int) {
+	most, smallest := 0.0, smallestNetwork(data)
 	var largest *crf.Instance
 	for _, in := range data {
 		if bytes := workingBytes(m, in); bytes >= most {
 			most, largest = bytes, in
 		}
-		smallest = min(smallest, in.Graph.NumNodes())
 	}
 	blocks = max(1, min(smallest, max(DefaultBlocks, int(math.Ceil(most/(cacheShare*cache))))))
 	if blocks > DefaultBlocks && cutsMuch(largest.Graph, blocks) {

@@ -1,6 +1,11 @@
 package learn
 
-import "testing"
+import (
+	"slices"
+	"testing"
+
+	"github.com/blockbp/blockbp/crf"
+)
 
 // TestCut: 20 blocks while they fit the cache, and more where they do not, of which
 // an iteration then visits as many as make about a 20th of the network.
@@ -17,17 +22,71 @@ func TestCut(t *testing.T) {
 		parts            float64 // of the network that half the cache holds
 		blocks, together int
 	}{{1, 20, 1}, {20, 20, 1}, {25, 25, 1}, {35, 35, 2}, {64, 64, 4}, {100, 100, 6}} {
-		blocks, together := cutFor(large.Model, large.Data, bytes/c.parts/cacheShare*1.0001)
+		blocks, together := sizeFor(large.Model, large.Data, bytes/c.parts/cacheShare*1.0001)
 		if blocks != c.blocks || together != c.together {
 			t.Errorf("a cache for 1/%v: %d blocks, %d together; want %d, %d", c.parts, blocks, together, c.blocks, c.together)
 		}
 	}
 	// Blocks of some ten nodes have half of their edges with others.
-	if blocks, together := cutFor(p.Model, p.Data, workingBytes(p.Model, p.Data[0])/40); blocks != 20 || together != 1 {
+	if blocks, together := sizeFor(p.Model, p.Data, workingBytes(p.Model, p.Data[0])/40); blocks != 20 || together != 1 {
 		t.Errorf("a network that would be cut to pieces: %d blocks, %d together", blocks, together)
 	}
 	small := randomProblem(t, 1, problemOptions{rows: 1, cols: 4, states: 2, nodeDim: 1, edgeDim: 1, l2: 1})
-	if blocks, together := DefaultCut(small.Model, small.Data); blocks != 4 || together != 1 {
+	if blocks, together := sizeFor(small.Model, small.Data, secondLevel()); blocks != 4 || together != 1 {
 		t.Errorf("four nodes: %d blocks, %d together", blocks, together)
+	}
+}
+
+// mixedShapes are grids that lie, stand, are a little smaller, and too thin for tiles.
+func mixedShapes(t *testing.T, edges bool) Problem {
+	var p Problem
+	for i, shape := range [][2]int{{48, 64}, {64, 48}, {43, 64}, {2, 60}, {48, 48}, {1, 25}} {
+		one := randomProblem(t, uint64(i+1), problemOptions{rows: shape[0], cols: shape[1], states: 2, nodeDim: 2, edgeDim: 1, l2: 1})
+		in := one.Data[0]
+		if in.Rows != shape[0] || in.Cols != shape[1] {
+			t.Fatalf("grid of %d×%d, want %v", in.Rows, in.Cols, shape)
+		}
+		if !edges {
+			in = in.WithoutEdges()
+		}
+		p.Model, p.L2, p.Data = one.Model, one.L2, append(p.Data, in)
+	}
+	return p
+}
+
+// TestCutMixedShapes: networks of any mixture of shapes get as many blocks, whatever
+// the cache: tiles that are turned where a network stands, blocks grown breadth-first
+// where tiles do not fit, and empty ones where there are fewer nodes. They can be
+// learned from, with and without edges.
+func TestCutMixedShapes(t *testing.T) {
+	for _, edges := range []bool{true, false} {
+		p := mixedShapes(t, edges)
+		for _, kib := range []float64{16, 33, 64, 128, 4096} {
+			cuts, together, err := Cut{}.resolve(p.Model, p.Data, kib*1024)
+			if err != nil {
+				t.Fatalf("edges %v, %v KiB: %v", edges, kib, err)
+			}
+			if together < 1 || cuts[0].Kind != CutTiles || cuts[1].Rows != cuts[0].Cols || cuts[1].Cols != cuts[0].Rows || cuts[3].Kind != CutBreadth {
+				t.Errorf("edges %v, %v KiB: cuts %+v, %d together", edges, kib, cuts, together)
+			}
+			at := map[*crf.Instance]Cut{}
+			for i, in := range p.Data {
+				at[in] = cuts[i]
+				if cuts[i].Blocks != cuts[0].Blocks || cuts[i].Blocks < DefaultBlocks {
+					t.Errorf("edges %v, %v KiB: instance %d has %d blocks, the first %d", edges, kib, i, cuts[i].Blocks, cuts[0].Blocks)
+				}
+			}
+			r := fit(t, p, Settings{Together: together, MaxPasses: 3, Assign: func(in *crf.Instance) ([]int32, int, error) { return at[in].Assign(in, 1) }})
+			if r.Iterations == 0 || !(r.GradientNorm < r.FirstGradientNorm) {
+				t.Errorf("edges %v, %v KiB: gradient %v after %d iterations, %v at the start", edges, kib, r.GradientNorm, r.Iterations, r.FirstGradientNorm)
+			}
+		}
+	}
+	// 32 blocks of which the smallest network, with 25 nodes, fills 25.
+	p := mixedShapes(t, true)
+	cut := Cut{Kind: CutBreadth, Blocks: 32}
+	of, blocks, err := cut.Assign(p.Data[5], 1)
+	if err != nil || blocks != 32 || slices.Max(of) != 24 {
+		t.Errorf("%d blocks, the last with a node is %d, %v; want 32 and 24", blocks, slices.Max(of), err)
 	}
 }

@@ -16,15 +16,15 @@ var runs = map[string]Settings{
 	"full, 3 sweeps": {Method: Full, InnerSweeps: 3},
 	"inner-dual":     {Method: InnerDual},
 	"bbpl":           {Method: BBPL},
-	"1 block":        {Method: BBPL, Partition: blocksOf(1)},
-	"4 blocks":       {Method: BBPL, Partition: blocksOf(4), InnerSweeps: 300},
-	"1 sweep":        {Method: BBPL, Partition: blocksOf(4), InnerSweeps: 1},
-	"5 sweeps":       {Method: BBPL, Partition: blocksOf(4), InnerSweeps: 5},
-	"random":         {Method: BBPL, Partition: blocksOf(4), Order: Random, Seed: 7},
-	"pairs":          {Method: BBPL, Partition: blocksOf(4), Pairs: true},
-	"random pairs":   {Method: BBPL, Partition: blocksOf(2), Pairs: true, Order: Random, Seed: 3},
+	"1 block":        {Method: BBPL, Assign: blocksOf(1)},
+	"4 blocks":       {Method: BBPL, Assign: blocksOf(4), InnerSweeps: 300},
+	"1 sweep":        {Method: BBPL, Assign: blocksOf(4), InnerSweeps: 1},
+	"5 sweeps":       {Method: BBPL, Assign: blocksOf(4), InnerSweeps: 5},
+	"random":         {Method: BBPL, Assign: blocksOf(4), Order: Random, Seed: 7},
+	"pairs":          {Method: BBPL, Assign: blocksOf(4), Pairs: true},
+	"random pairs":   {Method: BBPL, Assign: blocksOf(2), Pairs: true, Order: Random, Seed: 3},
 	"full pairs":     {Method: Full, Pairs: true},
-	"together":       {Method: BBPL, Partition: blocksOf(6), Together: 3},
+	"together":       {Method: BBPL, Assign: blocksOf(6), Together: 3},
 }
 
 // TestMethodsReachTheSameWeights: the optimum does not depend on the way, for
@@ -107,7 +107,7 @@ func TestSameBits(t *testing.T) {
 func TestSeeds(t *testing.T) {
 	p := problems(t)["plain"]
 	run := func(seed uint64, order Order) (blocks []int) {
-		fit(t, p, Settings{Partition: blocksOf(4), Order: order, Seed: seed, MaxIterations: 12, Recorder: RecorderFunc(func(e Event) error {
+		fit(t, p, Settings{Assign: blocksOf(4), Order: order, Seed: seed, MaxIterations: 12, Recorder: RecorderFunc(func(e Event) error {
 			if !e.Check {
 				blocks = append(blocks, e.Block)
 			}
@@ -205,8 +205,8 @@ func TestUnevenInstances(t *testing.T) {
 	reference := fit(t, p, Settings{Method: Full, GradientTolerance: 1e-9})
 	for name, s := range runs {
 		s.GradientTolerance = 1e-8
-		if s.Method == BBPL && s.Partition == nil {
-			s.Partition = blocksOf(7)
+		if s.Method == BBPL && s.Assign == nil {
+			s.Assign = blocksOf(7)
 		}
 		r := fit(t, p, s)
 		if d := distance(r.Model.Weights, reference.Model.Weights) / norm(reference.Model.Weights); r.Status != Converged || !(d <= 1e-6) {
@@ -216,7 +216,7 @@ func TestUnevenInstances(t *testing.T) {
 	p.Data[1].Name, p.Data[0].Name = "chain", "grid"
 	uneven := func(in *crf.Instance) string { return fmt.Sprint(in.Graph.NumNodes()) }
 	s := Settings{}
-	s.Partition = nil
+	s.Assign = nil
 	if r := fit(t, p, s); r.Status != Converged { // the default takes as many blocks as the smallest has nodes
 		t.Errorf("%s: %s (%s nodes)", r.Status, r.Reason, uneven(p.Data[1]))
 	}

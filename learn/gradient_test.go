@@ -155,7 +155,7 @@ func TestLikelihoodOnTrees(t *testing.T) {
 				}
 			}
 			e.Close()
-			r := fit(t, p, Settings{Method: BBPL, Partition: blocksOf(3)})
+			r := fit(t, p, Settings{Method: BBPL, Assign: blocksOf(3)})
 			if r.Status != Converged || r.Convex != (missing == 0) {
 				t.Errorf("%s, missing %v: %s, convex: %v", name, missing, r.Status, r.Convex)
 			}

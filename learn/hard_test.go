@@ -164,7 +164,7 @@ func TestDenseResume(t *testing.T) {
 	var rule *Auto
 	run := interruptible{p, func() Settings {
 		rule = NewAuto()
-		return Settings{Step: rule, Partition: blocksOf(5), RelativeTolerance: 1e-8, MaxPasses: 120}
+		return Settings{Step: rule, Assign: blocksOf(5), RelativeTolerance: 1e-8, MaxPasses: 120}
 	}}
 	want, rounds := run.steps(t)
 	if !rule.dense.on() {

@@ -36,7 +36,7 @@ func TestLaps(t *testing.T) {
 func TestLapsOfIteration(t *testing.T) {
 	p := randomProblem(t, 1, problemOptions{rows: 6, cols: 6, states: 3, nodeDim: 2, edgeDim: 2, l2: 1})
 	laps := &bp.Laps{}
-	s := Settings{Partition: tiles(2, 3), Together: 2, GradientTolerance: 1e-300, Laps: laps}
+	s := Settings{Assign: tiles(2, 3), Together: 2, GradientTolerance: 1e-300, Laps: laps}
 	s = s.withDefaults()
 	l := must(newLearner(&p, &s))
 	defer l.pool.close()

@@ -168,7 +168,7 @@ func TestMaskInSinglePrecision(t *testing.T) {
 	for name, p := range map[string]Problem{"own": maskedProblem(t, s, 4), "shared": chainOf(t, 12, 3, 7)} {
 		var weights [2][]float64
 		for i, precision := range []bp.Precision{bp.Double, bp.Single} {
-			r := fit(t, p, Settings{Precision: precision, Partition: blocksOf(3), RelativeTolerance: 1e-4})
+			r := fit(t, p, Settings{Precision: precision, Assign: blocksOf(3), RelativeTolerance: 1e-4})
 			if r.Status != Converged {
 				t.Errorf("%s, %s: %s: %s", name, precision, r.Status, r.Reason)
 			}

@@ -9,7 +9,6 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
-	"github.com/blockbp/blockbp/internal/partition"
 )
 
 // Problem is what is to be minimised:
@@ -69,10 +68,11 @@ const (
 type Settings struct {
 	// Method is BBPL by default.
 	Method Method
-	// Partition cuts a graph into blocks, for BBPL; every instance must get as
-	// many. nil: breadth-first growth into as many blocks as DefaultCut says: 20,
-	// about the size the paper found fastest, or more where they would not fit a cache.
-	Partition func(*crf.Instance) (*partition.Partition, error)
+	// Cut says how networks are cut into blocks, for BBPL.
+	Cut Cut
+	// Assign, unless it is nil, cuts them instead: of [nodes] is the block of each
+	// node, from 0 to blocks−1. Every instance must get as many blocks.
+	Assign func(*crf.Instance) (of []int32, blocks int, err error)
 	// InnerSweeps bounds the sweeps of one iteration for full and bbpl, the k of
 	// the paper's future work; inner-dual makes one. 0 means 300, in effect to
 	// convergence, for full, and 2 for bbpl: messages persist from visit to visit, so
@@ -86,7 +86,7 @@ type Settings struct {
 	// Order of the blocks; Cyclic by default.
 	Order Order
 	// Together is how many blocks an iteration visits, as far as there are so many of
-	// which no two share an edge; 0 means what DefaultCut says, or 1 with a Partition.
+	// which no two share an edge; 0 means what Cut.Resolve says, or 1 with Assign.
 	// Several threads can then work on one instance. Weights move after all of them:
 	// it is one block, in several parts.
 	Together int
@@ -188,8 +188,8 @@ func (s Settings) withDefaults() Settings {
 		s.Step = NewAuto()
 	}
 	s.Threads = max(1, s.Threads)
-	if s.Together == 0 && (s.Partition != nil || s.Method != BBPL) {
-		s.Together = 1 // else DefaultCut decides, when the data are known
+	if s.Together == 0 && (s.Assign != nil || s.Method != BBPL) {
+		s.Together = 1 // else Cut decides, when the data are known
 	}
 	if s.GradientTolerance == 0 && s.RelativeTolerance == 0 {
 		s.RelativeTolerance = DefaultRelativeTolerance

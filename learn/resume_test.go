@@ -125,7 +125,7 @@ func TestResumeInPieces(t *testing.T) {
 	for _, kind := range []string{"plain", "mixed missing", "untied"} {
 		for _, order := range []Order{Cyclic, Random} {
 			run := interruptible{problems(t)[kind], func() Settings {
-				return Settings{Partition: blocksOf(3), Order: order, Seed: 5, RelativeTolerance: 1e-4}
+				return Settings{Assign: blocksOf(3), Order: order, Seed: 5, RelativeTolerance: 1e-4}
 			}}
 			want, rounds := run.steps(t)
 			if want.Status != Converged {
@@ -157,7 +157,7 @@ func TestResumeFromAnyCheckpoint(t *testing.T) {
 	p := problems(t)["instances"]
 	var states []*State
 	settings := func() Settings {
-		return Settings{Partition: blocksOf(3), Pairs: true, GradientTolerance: 1e-6, CheckpointEvery: time.Nanosecond}
+		return Settings{Assign: blocksOf(3), Pairs: true, GradientTolerance: 1e-6, CheckpointEvery: time.Nanosecond}
 	}
 	s := settings()
 	s.Checkpoint = func(state *State) error {
@@ -220,7 +220,7 @@ func TestResumeKeepsTheBest(t *testing.T) {
 	p := problems(t)["plain"]
 	run := interruptible{p, func() Settings {
 		return Settings{
-			Partition: blocksOf(4), EvaluateEvery: 1, RelativeTolerance: 1e-9, EarlyStop: &EarlyStop{Metric: "size@dev", Patience: 3},
+			Assign: blocksOf(4), EvaluateEvery: 1, RelativeTolerance: 1e-9, EarlyStop: &EarlyStop{Metric: "size@dev", Patience: 3},
 			// Grows at first and then falls, so that the best is in the middle.
 			Evaluate: func(m *crf.Model) (map[string]float64, error) {
 				x := norm(m.Weights)
@@ -252,7 +252,7 @@ func someState(t *testing.T, p Problem, s Settings) *State {
 // the same bytes, and the message says what differs.
 func TestResumeRefusesOtherRuns(t *testing.T) {
 	p := problems(t)["plain"]
-	base := Settings{Partition: blocksOf(4), Step: must(ParseStep("fixed:0.05"))}
+	base := Settings{Assign: blocksOf(4), Step: must(ParseStep("fixed:0.05"))}
 	state := someState(t, p, base)
 	otherFeatures := problemOptions{rows: 4, cols: 4, states: 3, nodeDim: 4, edgeDim: 2, l2: 0.3}
 	sameSizes := problemOptions{rows: 4, cols: 4, states: 3, nodeDim: 3, edgeDim: 2, l2: 0.3}
@@ -265,7 +265,7 @@ func TestResumeRefusesOtherRuns(t *testing.T) {
 		{"step fixed:0.05, this run has auto", func(_ *Problem, s *Settings) { s.Step = nil }},
 		{"step fixed:0.05, this run has fixed:0.06", func(_ *Problem, s *Settings) { s.Step = &Fixed{Alpha: 0.06} }},
 		{"order cyclic, this run has random", func(_ *Problem, s *Settings) { s.Order = Random }},
-		{"number of blocks 4, this run has 5", func(_ *Problem, s *Settings) { s.Partition = blocksOf(5) }},
+		{"number of blocks 4, this run has 5", func(_ *Problem, s *Settings) { s.Assign = blocksOf(5) }},
 		{"pairs false, this run has true", func(_ *Problem, s *Settings) { s.Pairs = true }},
 		{"l2 0.3, this run has 0.25", func(p *Problem, _ *Settings) { p.L2 = 0.25 }},
 		{"inner sweeps 2, this run has 3", func(_ *Problem, s *Settings) { s.InnerSweeps = 3 }},
@@ -277,7 +277,7 @@ func TestResumeRefusesOtherRuns(t *testing.T) {
 		{"other features, labels, graphs or types", func(p *Problem, _ *Settings) { *p = redrawn(t, *p, nil, nil, swapLabels) }},
 		{"other features, labels, graphs or types", func(p *Problem, _ *Settings) { *p = redrawn(t, *p, nil, swapSigns, nil) }},
 		{"other features, labels, graphs or types", func(p *Problem, _ *Settings) { *p = redrawn(t, *p, turnEdge, nil, nil) }},
-		{"other blocks", func(_ *Problem, s *Settings) { s.Partition = tilesOf(2, 2) }},
+		{"other blocks", func(_ *Problem, s *Settings) { s.Assign = tilesOf(2, 2) }},
 	} {
 		q, s := p, base
 		test.change(&q, &s)
@@ -337,21 +337,15 @@ func swapLabels(y []int32) {
 }
 
 // tilesOf cuts a grid of 4 × 4 into rows × cols tiles.
-func tilesOf(rows, cols int) func(*crf.Instance) (*partition.Partition, error) {
-	return func(in *crf.Instance) (*partition.Partition, error) {
-		of, blocks, err := partition.Tiles(4, 4, rows, cols)
-		if err != nil {
-			return nil, err
-		}
-		return partition.FromAssignment(in.Graph, of, blocks)
-	}
+func tilesOf(rows, cols int) func(*crf.Instance) ([]int32, int, error) {
+	return func(*crf.Instance) ([]int32, int, error) { return partition.Tiles(4, 4, rows, cols) }
 }
 
 // TestResumeWithOtherObjects: a state is taken where data, graphs and blocks are
 // the same numbers, wherever they lie in memory and whatever they are called.
 func TestResumeWithOtherObjects(t *testing.T) {
 	p := problems(t)["plain"]
-	s := Settings{Partition: blocksOf(4)}
+	s := Settings{Assign: blocksOf(4)}
 	s.Resume = someState(t, p, s)
 	want := fit(t, p, s)
 	same := redrawn(t, p, nil, nil, nil)
@@ -382,7 +376,7 @@ func TestResumeAtALimit(t *testing.T) {
 	for seed := range uint64(6) {
 		p := randomProblem(t, seed, problemOptions{rows: 4, cols: 4, states: 3, nodeDim: 4, edgeDim: 4, l2: 0.001})
 		for iterations := 40; iterations < 400; iterations += 37 {
-			run := interruptible{p, func() Settings { return Settings{Partition: blocksOf(4), MaxIterations: iterations} }}
+			run := interruptible{p, func() Settings { return Settings{Assign: blocksOf(4), MaxIterations: iterations} }}
 			var last []float64
 			s := run.settings()
 			s.Recorder = RecorderFunc(func(e Event) error {
@@ -414,9 +408,9 @@ func TestResumeAtALimit(t *testing.T) {
 // a run that goes on from nonsense.
 func TestDamagedState(t *testing.T) {
 	p := problems(t)["plain"]
-	base := Settings{Partition: blocksOf(4)}
+	base := Settings{Assign: blocksOf(4)}
 	whole := someState(t, p, base)
-	if _, err := Fit(context.Background(), p, Settings{Partition: blocksOf(4), Resume: whole.clone()}); err != nil {
+	if _, err := Fit(context.Background(), p, Settings{Assign: blocksOf(4), Resume: whole.clone()}); err != nil {
 		t.Fatal(err)
 	}
 	progress := func(old, new string) func(*State) {
@@ -467,7 +461,7 @@ func TestDamagedState(t *testing.T) {
 // TestCheckpointErrorEndsTheRun: a state that can't be saved is not ignored.
 func TestCheckpointErrorEndsTheRun(t *testing.T) {
 	full := errors.New("disk full")
-	s := Settings{Checkpoint: func(*State) error { return full }, Partition: func(in *crf.Instance) (*partition.Partition, error) { return partition.Whole(in.Graph), nil }}
+	s := Settings{Checkpoint: func(*State) error { return full }, Assign: blocksOf(1)}
 	if _, err := Fit(context.Background(), problems(t)["plain"], s); !errors.Is(err, full) {
 		t.Errorf("error %v", err)
 	}
@@ -477,7 +471,7 @@ func TestCheckpointErrorEndsTheRun(t *testing.T) {
 // residuals and damping, survives an interruption.
 func TestResumeWithinADampedCheck(t *testing.T) {
 	run := interruptible{frustrated(t), func() Settings {
-		return Settings{Partition: blocksOf(2), Step: &Fixed{Alpha: 1e-9}, MaxIterations: 1}
+		return Settings{Assign: blocksOf(2), Step: &Fixed{Alpha: 1e-9}, MaxIterations: 1}
 	}}
 	want, rounds := run.steps(t)
 	if want.InferenceConverged || rounds < 300 {
@@ -497,7 +491,7 @@ func TestBadStatesAreNotSaved(t *testing.T) {
 	p = p.startingAt(fit(t, p, Settings{}).Model.Weights)
 	saved, iterations := 0, 0
 	_, err := Fit(context.Background(), p, Settings{
-		Partition: blocksOf(4), Step: &Fixed{Alpha: 8}, CheckpointEvery: time.Nanosecond, RelativeTolerance: 1e-12,
+		Assign: blocksOf(4), Step: &Fixed{Alpha: 8}, CheckpointEvery: time.Nanosecond, RelativeTolerance: 1e-12,
 		Recorder: RecorderFunc(func(e Event) error { iterations = e.Iteration; return nil }),
 		Checkpoint: func(s *State) error {
 			saved++

@@ -15,7 +15,6 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/gen"
-	"github.com/blockbp/blockbp/internal/partition"
 )
 
 // TestStatuses: every way to end says so, with the inequality and its numbers.
@@ -42,7 +41,7 @@ func TestStatuses(t *testing.T) {
 		}, nil, true},
 		{Interrupted, "interrupted", func(*Settings) {}, cancelled, false},
 	} {
-		s := Settings{Partition: blocksOf(4)}
+		s := Settings{Assign: blocksOf(4)}
 		test.change(&s)
 		ctx := test.ctx
 		if ctx == nil {
@@ -80,7 +79,7 @@ func TestEarlyStopKeepsTheBest(t *testing.T) {
 		var seen []float64
 		call := 0
 		s := Settings{
-			Partition: blocksOf(4), EvaluateEvery: 1, RelativeTolerance: 1e-12,
+			Assign: blocksOf(4), EvaluateEvery: 1, RelativeTolerance: 1e-12,
 			EarlyStop: &EarlyStop{Metric: "x@dev", Patience: 3, Minimise: minimise},
 			Evaluate: func(m *crf.Model) (map[string]float64, error) {
 				value := []float64{3, 5, 4, 9, 9, 8, 7}[min(call, 6)]
@@ -155,9 +154,9 @@ func TestPasses(t *testing.T) {
 	for kind, p := range problems(t) {
 		for name, s := range map[string]Settings{
 			"inner-dual": {Method: InnerDual},
-			"4 blocks":   {Partition: blocksOf(4), InnerSweeps: 1},
-			"pairs":      {Partition: blocksOf(3), InnerSweeps: 1, Pairs: true},
-			"3 sweeps":   {Partition: blocksOf(4), InnerSweeps: 3},
+			"4 blocks":   {Assign: blocksOf(4), InnerSweeps: 1},
+			"pairs":      {Assign: blocksOf(3), InnerSweeps: 1, Pairs: true},
+			"3 sweeps":   {Assign: blocksOf(4), InnerSweeps: 3},
 		} {
 			if s.InnerSweeps > 1 && slices.Contains(p.Data[0].Samples()[0], crf.Unobserved) {
 				continue // a block with few unobserved nodes may settle exactly before its sweeps are over
@@ -221,7 +220,7 @@ func gradientLap(t *testing.T, p *Problem, s *Settings) float64 {
 	for _, in := range p.Data {
 		of := make([]int32, in.Graph.NumNodes())
 		if s.Method != InnerDual {
-			of = must(s.Partition(in)).Of
+			of, _, _ = s.Assign(in)
 		}
 		count(in, of, func(int32) bool { return true })
 		for i, labels := range in.Samples() {
@@ -243,7 +242,7 @@ func TestEvents(t *testing.T) {
 	p := problems(t)["instances"]
 	var events []Event
 	var thetas [][]float64
-	s := Settings{Partition: blocksOf(3), Pairs: true, Step: &Fixed{Alpha: 0.1}, MaxIterations: 20, Recorder: RecorderFunc(func(e Event) error {
+	s := Settings{Assign: blocksOf(3), Pairs: true, Step: &Fixed{Alpha: 0.1}, MaxIterations: 20, Recorder: RecorderFunc(func(e Event) error {
 		events, thetas = append(events, e), append(thetas, slices.Clone(e.Theta))
 		return nil
 	})}
@@ -352,7 +351,7 @@ func TestUnitErrors(t *testing.T) {
 		change func(p *Problem, s *Settings)
 	}{
 		{"instance 0", func(_ *Problem, s *Settings) {
-			s.Partition = func(*crf.Instance) (*partition.Partition, error) { return nil, broken }
+			s.Assign = func(*crf.Instance) ([]int32, int, error) { return nil, 0, broken }
 		}},
 		{"instance 1 (second): ", func(p *Problem, _ *Settings) {
 			p.Counting = func(g *graph.Graph) (*counting.Numbers, error) {
@@ -363,7 +362,7 @@ func TestUnitErrors(t *testing.T) {
 			}
 		}},
 		{"is cut into 2 blocks and instance second into 3", func(p *Problem, s *Settings) {
-			s.Partition = func(in *crf.Instance) (*partition.Partition, error) {
+			s.Assign = func(in *crf.Instance) ([]int32, int, error) {
 				if in == p.Data[1] {
 					return blocksOf(3)(in)
 				}
@@ -371,7 +370,7 @@ func TestUnitErrors(t *testing.T) {
 			}
 		}},
 		{"is cut into 2 blocks and instance second into 3", func(p *Problem, s *Settings) {
-			s.Pairs, s.Partition = true, func(in *crf.Instance) (*partition.Partition, error) {
+			s.Pairs, s.Assign = true, func(in *crf.Instance) ([]int32, int, error) {
 				if in == p.Data[1] {
 					return blocksOf(3)(in)
 				}
@@ -390,12 +389,12 @@ func TestUnitErrors(t *testing.T) {
 // TestMeasure counts what a run would need.
 func TestMeasure(t *testing.T) {
 	p := problems(t)["instances"]
-	sizes := must(Measure(p, Settings{Partition: blocksOf(4)}))
+	sizes := must(Measure(p, Settings{Assign: blocksOf(4)}))
 	if sizes.Instances != 3 || sizes.Nodes != 48 || sizes.Edges != 72 || sizes.Weights != len(p.Model.Weights) || sizes.Blocks != 4 ||
 		sizes.StateBytes <= 0 || !(sizes.SecondsPerPass > 0) || !(sizes.CutFraction > 0 && sizes.CutFraction < 1) {
 		t.Errorf("%+v", *sizes)
 	}
-	if r := fit(t, p, Settings{Partition: blocksOf(4), MaxIterations: 1}); r.StateBytes != sizes.StateBytes {
+	if r := fit(t, p, Settings{Assign: blocksOf(4), MaxIterations: 1}); r.StateBytes != sizes.StateBytes {
 		t.Errorf("%d bytes, the run has %d", sizes.StateBytes, r.StateBytes)
 	}
 }
@@ -467,7 +466,7 @@ func TestUnsettledInferenceIsNoConvergence(t *testing.T) {
 // progress.
 func TestTooLongStepsAreNoticedEarly(t *testing.T) {
 	p := randomProblem(t, 5, problemOptions{rows: 12, cols: 12, states: 3, nodeDim: 3, edgeDim: 2, samples: 3, l2: 0.1})
-	_, err := Fit(context.Background(), p, Settings{Step: &Fixed{Alpha: 1000}, MaxPasses: 1000})
+	_, err := Fit(context.Background(), p, Settings{Step: &Fixed{Alpha: 1000}, MaxPasses: 1000, Cut: Cut{Kind: CutBreadth}})
 	var diverged *DivergedError
 	if !errors.As(err, &diverged) || diverged.Iteration > 50*DefaultBlocks {
 		t.Errorf("want an early end, got %v", err)
@@ -527,7 +526,7 @@ func TestStartAtTheOptimum(t *testing.T) {
 // with the limit, and a longer run goes on as if it had never been there.
 func TestLimitsBindDuringChecks(t *testing.T) {
 	p := randomProblem(t, 3, problemOptions{rows: 10, cols: 10, states: 3, nodeDim: 4, edgeDim: 2, l2: 0.01})
-	base := Settings{Partition: blocksOf(4), RelativeTolerance: 1e-4}
+	base := Settings{Assign: blocksOf(4), RelativeTolerance: 1e-4}
 	whole := base
 	whole.Checkpoint = nil
 	want := fit(t, p, whole)

@@ -32,7 +32,7 @@ func (p *path) Step(theta, gradient []float64) float64 {
 func TestStepFormulas(t *testing.T) {
 	const alpha, variables = 0.3, 16.0
 	for kind, p := range problems(t) {
-		for _, s := range []Settings{{Method: InnerDual}, {Partition: blocksOf(4)}} {
+		for _, s := range []Settings{{Method: InnerDual}, {Assign: blocksOf(4)}} {
 			for _, name := range []string{"fixed", "invt", "adagrad"} {
 				rule := &path{StepRule: must(ParseStep(name + ":0.3"))}
 				s := s

@@ -5,9 +5,6 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
-
-	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/partition"
 )
 
 // TestTurns: a pass has every block of every bundle once, in turns of at most so
@@ -19,13 +16,7 @@ func TestTurns(t *testing.T) {
 		p := randomProblem(t, 1, options)
 		p.Data = append(p.Data, randomProblem(t, 2, options).Data...)
 		blocks := rapid.IntRange(1, min(12, options.rows*options.cols)).Draw(r, "blocks")
-		s := Settings{Pairs: rapid.Bool().Draw(r, "pairs"), Together: rapid.IntRange(1, 5).Draw(r, "together"), Partition: func(in *crf.Instance) (*partition.Partition, error) {
-			of, err := partition.BreadthFirst(in.Graph, blocks)
-			if err != nil {
-				return nil, err
-			}
-			return partition.FromAssignment(in.Graph, of, blocks)
-		}}.withDefaults()
+		s := Settings{Pairs: rapid.Bool().Draw(r, "pairs"), Together: rapid.IntRange(1, 5).Draw(r, "together"), Assign: blocksOf(blocks)}.withDefaults()
 		l, err := newLearner(&p, &s)
 		if err != nil {
 			r.Fatal(err)
@@ -70,13 +61,7 @@ func (l *learner) checkTurns(t *rapid.T, turns []turn, most int) {
 // TestTurnsFill: where blocks have few neighbours, turns are nearly full.
 func TestTurnsFill(t *testing.T) {
 	p := randomProblem(t, 1, problemOptions{rows: 1, cols: 400, states: 2, nodeDim: 1, edgeDim: 1, l2: 1})
-	s := Settings{Together: 4, Partition: func(in *crf.Instance) (*partition.Partition, error) {
-		of, err := partition.Ranges(in.Graph.NumNodes(), 40)
-		if err != nil {
-			return nil, err
-		}
-		return partition.FromAssignment(in.Graph, of, 40)
-	}}.withDefaults()
+	s := Settings{Together: 4, Cut: Cut{Kind: CutRanges, Blocks: 40}}.withDefaults()
 	l := must(newLearner(&p, &s))
 	defer l.pool.close()
 	if got := l.perPass(); got < 10 || got > 12 {

@@ -52,7 +52,10 @@ type bundle struct {
 // buildUnits makes the units of all instances and bundles them: one bundle per
 // instance if pairs are updated singly, else one of all.
 func buildUnits(p *Problem, s *Settings, total float64) ([]*bundle, error) {
-	shapes := newShapes(p, s)
+	shapes, err := newShapes(p, s)
+	if err != nil {
+		return nil, err
+	}
 	var bundles []*bundle
 	for i, in := range p.Data {
 		units, err := shapes.unitsOf(i, in, total)
@@ -81,23 +84,32 @@ func buildUnits(p *Problem, s *Settings, total float64) ([]*bundle, error) {
 type shapes struct {
 	problem    *Problem
 	settings   *Settings
+	cuts       map[*graph.Graph]Cut // for BBPL without Settings.Assign
 	partitions map[*graph.Graph]*partition.Partition
 	counting   map[*graph.Graph]*counting.Numbers
 	nets       map[*graph.Graph]*bp.Net // of instances with one node type
-	blocks     int
 }
 
-func newShapes(p *Problem, s *Settings) *shapes {
-	blocks, together := DefaultCut(p.Model, p.Data)
-	if s.Together == 0 {
-		s.Together = together
+func newShapes(p *Problem, s *Settings) (*shapes, error) {
+	cuts := map[*graph.Graph]Cut{}
+	if s.Method == BBPL && s.Assign == nil {
+		all, together, err := s.Cut.Resolve(p.Model, p.Data)
+		if err != nil {
+			return nil, err
+		}
+		if s.Together == 0 {
+			s.Together = together
+		}
+		for i, in := range p.Data {
+			cuts[in.Graph] = all[i]
+		}
 	}
 	return &shapes{
-		problem: p, settings: s, blocks: blocks,
+		problem: p, settings: s, cuts: cuts,
 		partitions: map[*graph.Graph]*partition.Partition{},
 		counting:   map[*graph.Graph]*counting.Numbers{},
 		nets:       map[*graph.Graph]*bp.Net{},
-	}
+	}, nil
 }
 
 func (h *shapes) partitionOf(in *crf.Instance) (*partition.Partition, error) {
@@ -113,17 +125,18 @@ func (h *shapes) partitionOf(in *crf.Instance) (*partition.Partition, error) {
 }
 
 func (h *shapes) cut(in *crf.Instance) (*partition.Partition, error) {
-	switch {
-	case h.settings.Method != BBPL:
+	if h.settings.Method != BBPL {
 		return partition.Whole(in.Graph), nil
-	case h.settings.Partition != nil:
-		return h.settings.Partition(in)
 	}
-	of, err := partition.BreadthFirst(in.Graph, h.blocks)
+	assign := h.settings.Assign
+	if assign == nil {
+		assign = func(in *crf.Instance) ([]int32, int, error) { return h.cuts[in.Graph].Assign(in, h.settings.Seed) }
+	}
+	of, blocks, err := assign(in)
 	if err != nil {
 		return nil, err
 	}
-	return partition.FromAssignment(in.Graph, of, h.blocks)
+	return partition.FromAssignment(in.Graph, of, blocks)
 }
 
 func (h *shapes) countingOf(g *graph.Graph) (*counting.Numbers, error) {

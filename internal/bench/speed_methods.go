@@ -7,7 +7,6 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/machine"
-	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/internal/synthetic"
 	"github.com/blockbp/blockbp/learn"
@@ -91,13 +90,7 @@ func (r *speedRun) comparison(side int) (*synthetic.Comparison, error) {
 	}
 	return &synthetic.Comparison{
 		Problem: learn.Problem{Model: model, Data: generated.Instances, L2: 1}, Tolerance: r.plan.MethodTolerance, Threads: 1,
-		Partition: func(in *crf.Instance) (*partition.Partition, error) {
-			of, blocks, err := partition.Tiles(in.Rows, in.Cols, r.plan.TileRows, r.plan.TileCols)
-			if err != nil {
-				return nil, err
-			}
-			return partition.FromAssignment(in.Graph, of, blocks)
-		},
+		Cut: learn.Cut{Kind: learn.CutTiles, Rows: r.plan.TileRows, Cols: r.plan.TileCols},
 	}, nil
 }
 

@@ -37,7 +37,11 @@ func TestCut(t *testing.T) {
 		if err := n.cut(p); err != nil {
 			t.Fatal(err)
 		}
-		blocks, together := learn.DefaultCut(p.Model, p.Data)
+		cuts, together, err := learn.Cut{}.Resolve(p.Model, p.Data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks := cuts[0].Blocks
 		if len(n.part.Blocks) != blocks || n.together != together || n.settings().Together != together {
 			t.Errorf("%s: %d blocks, %d at a time, want %d and %d", n.name, len(n.part.Blocks), n.together, blocks, together)
 		}
@@ -46,7 +50,7 @@ func TestCut(t *testing.T) {
 	settings := ba.settings()
 	settings.MaxIterations = 30
 	here := must(learn.Fit(t.Context(), p, settings))
-	settings.Partition, settings.Together = nil, 0
+	settings.Assign, settings.Together = nil, 0
 	if training := must(learn.Fit(t.Context(), p, settings)); !slices.Equal(here.Model.Weights, training.Model.Weights) {
 		t.Error("training with its own blocks comes to other weights")
 	}

@@ -83,16 +83,15 @@ func baNetwork(nodes int) (*speedNetwork, error) {
 	return newSpeedNetwork(fmt.Sprintf("BA %d", nodes), synthetic.GraphSpec{Kind: kindBA, Nodes: nodes, Attach: 2})
 }
 
-// cut cuts the network as training cuts it where nobody says how: into as many
-// blocks as learn.DefaultCut finds for the problem, a grid in tiles that are nearly
-// square, another graph breadth first; and has an iteration visit as many.
+// cut cuts the network as training cuts it where nobody says how, and has an
+// iteration visit as many blocks.
 func (n *speedNetwork) cut(p learn.Problem) error {
-	blocks, together := learn.DefaultCut(p.Model, p.Data)
-	n.together = together
-	if n.spec.Kind == kindGrid {
-		return n.tile(partition.SquareTiles(blocks, n.spec.Rows, n.spec.Cols))
+	cuts, together, err := learn.Cut{}.Resolve(p.Model, p.Data)
+	if err != nil {
+		return err
 	}
-	of, err := partition.BreadthFirst(n.graph, blocks)
+	n.together = together
+	of, blocks, err := cuts[0].Assign(p.Data[0], 0)
 	if err != nil {
 		return err
 	}
@@ -124,7 +123,7 @@ func (n *speedNetwork) instance(states int) (*crf.Model, *crf.Instance, error) {
 		return nil, nil, err
 	}
 	in, err := crf.NewInstance(&model.Schema, crf.InstanceSpec{
-		Name: n.name, Graph: n.graph, NodeFeat: []crf.Features{node}, EdgeFeat: []crf.Features{edge},
+		Name: n.name, Graph: n.graph, Rows: n.spec.Rows, Cols: n.spec.Cols, NodeFeat: []crf.Features{node}, EdgeFeat: []crf.Features{edge},
 		Labels: [][]int32{n.labels(model, source.Source(synthetic.StreamSamples, 0))},
 	})
 	return model, in, err
@@ -178,7 +177,7 @@ func (n *speedNetwork) settings() learn.Settings {
 		InnerSweeps:       visitSweeps,
 		Method:            learn.BBPL,
 		Together:          n.together,
-		Partition:         func(*crf.Instance) (*partition.Partition, error) { return n.part, nil },
+		Assign:            func(*crf.Instance) ([]int32, int, error) { return n.part.Of, len(n.part.Blocks), nil },
 		InnerTolerance:    math.SmallestNonzeroFloat64,
 		GradientTolerance: math.SmallestNonzeroFloat64,
 	}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/figure"
-	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/internal/synthetic"
@@ -100,21 +99,13 @@ func (a *app) demo(f *demoFlags) error {
 	d := &demonstration{app: a, flags: f, run: run, started: started}
 	d.comparison = synthetic.Comparison{
 		Problem:   learn.Problem{Model: model, Data: generated.Instances, L2: f.l2},
-		Partition: func(in *crf.Instance) (*partition.Partition, error) { return tiles(in, 4, 5) },
+		Cut:       learn.Cut{Kind: learn.CutTiles, Rows: 4, Cols: 5},
 		Tolerance: demoTolerance, Threads: f.threads, Watch: d.watch,
 	}
 	if err := d.compare(); err != nil {
 		return err
 	}
 	return d.write()
-}
-
-func tiles(in *crf.Instance, rows, cols int) (*partition.Partition, error) {
-	of, blocks, err := partition.Tiles(in.Rows, in.Cols, rows, cols)
-	if err != nil {
-		return nil, err
-	}
-	return partition.FromAssignment(in.Graph, of, blocks)
 }
 
 // createFolder makes the folder asked for or, if none is, the first free one of

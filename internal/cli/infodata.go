@@ -106,9 +106,17 @@ func (f *infoFlags) quality(schema *crf.Schema, data []*crf.Instance) (partition
 		return partition.Quality{}, err
 	}
 	in := data[0]
-	p, err := request.partitioner(1, defaultCut(model, data))(in)
+	cuts, _, err := request.Resolve(model, data)
+	if err != nil {
+		return partition.Quality{}, usagef("%v", err)
+	}
+	of, blocks, err := cuts[0].Assign(in, 1)
 	if err != nil {
 		return partition.Quality{}, usagef("instance 0 (%s): %v", in.Name, err)
+	}
+	p, err := partition.FromAssignment(in.Graph, of, blocks)
+	if err != nil {
+		return partition.Quality{}, err
 	}
 	return p.Quality(), nil
 }

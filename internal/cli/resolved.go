@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,7 +15,7 @@ import (
 // resolve puts what the run will use in the place of options that were left to
 // the program, and absolute paths in the place of relative ones, so that
 // config.json tells all of it and the run can be resumed from any folder.
-func (t *training) resolve(request resolved) error {
+func (t *training) resolve() error {
 	if err := t.resolvePaths(); err != nil {
 		return err
 	}
@@ -38,7 +39,7 @@ func (t *training) resolve(request resolved) error {
 		t.put("early-stop", earlyStopText(s.EarlyStop))
 	}
 	t.resolveData()
-	return t.resolveBlocks(request)
+	return t.resolveBlocks()
 }
 
 func (t *training) put(name string, value any) {
@@ -149,7 +150,7 @@ func statesAlike(types []crf.NodeType) bool {
 
 // resolveBlocks says how the networks are cut. Where some are cut into tiles and
 // others are not, there is no other answer than "auto".
-func (t *training) resolveBlocks(request resolved) error {
+func (t *training) resolveBlocks() error {
 	if t.settings.Method.Local() {
 		for _, name := range blockOptions {
 			t.put(name, nil)
@@ -161,25 +162,22 @@ func (t *training) resolveBlocks(request resolved) error {
 		t.put("partition", nil)
 		return nil
 	}
-	var first division
-	var blocks any
-	open := defaultCut(t.problem.Model, t.data)
-	for i, in := range t.data {
-		d, err := request.divide(in, open)
+	first := t.cuts[0]
+	var blocks any = first.Blocks
+	if first.Rows > 0 {
+		blocks = fmt.Sprintf("%dx%d", first.Rows, first.Cols)
+	}
+	for _, cut := range t.cuts {
 		switch {
-		case err != nil:
-			return err
-		case i == 0:
-			first, blocks = d, d.blocks()
-		case d.kind != first.kind:
+		case cut.Kind != first.Kind:
 			t.put("blocks", nil)
 			t.put("partition", "auto")
 			return nil
-		case d != first:
-			blocks = d.count // tiles of other shapes
+		case cut != first:
+			blocks = first.Blocks // tiles of other shapes
 		}
 	}
 	t.put("blocks", blocks)
-	t.put("partition", first.kind)
+	t.put("partition", first.Kind)
 	return nil
 }

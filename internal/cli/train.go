@@ -135,6 +135,7 @@ type training struct {
 	data                  []*crf.Instance
 	run                   *runfolder.Run
 	problem               learn.Problem
+	cuts                  []learn.Cut // of each network, for BBPL
 	settings              learn.Settings
 	evals                 []*evaluation
 	resuming              bool
@@ -219,7 +220,6 @@ func (t *training) prepare() error {
 	if t.optimum, err = t.readReference(model); err != nil {
 		return err
 	}
-	defaults := defaultCut(model, t.data)
 	t.problem = learn.Problem{Model: model, Data: t.data, Counting: counting, L2: f.l2}
 	precision, err := bp.ParsePrecision(f.precision)
 	if err != nil {
@@ -232,10 +232,7 @@ func (t *training) prepare() error {
 		GradientTolerance: f.tolerance, RelativeTolerance: f.relativeTolerance, ObjectiveTolerance: f.objectiveTolerance,
 		MaxIterations: f.maxIterations, MaxPasses: f.maxPasses, MaxTime: f.maxTime,
 		CheckpointEvery: f.checkpointEvery, EvaluateEvery: f.evalEvery,
-		Partition: cut.partitioner(f.seed, defaults), Together: f.together,
-	}
-	if f.together == 0 {
-		t.settings.Together = cut.together(defaults)
+		Cut: cut, Together: f.together,
 	}
 	if t.settings.Method == learn.InnerDual {
 		t.settings.InnerSweeps = 1 // the learner makes no more
@@ -254,7 +251,7 @@ func (t *training) prepare() error {
 	}
 	t.warn()
 	t.warnLocal()
-	return t.resolve(cut)
+	return t.resolve()
 }
 
 // checkShapes makes the counting numbers and blocks of every network, so that
@@ -264,6 +261,11 @@ func (t *training) checkShapes() error {
 	if err := checkCounting(t.data, t.problem.Counting); err != nil {
 		return err
 	}
+	if t.settings.Method == learn.BBPL {
+		if err := t.cut(); err != nil {
+			return usagef("%v", err)
+		}
+	}
 	for i, in := range t.data {
 		if err := t.app.interrupted(); err != nil {
 			return err
@@ -272,17 +274,27 @@ func (t *training) checkShapes() error {
 			return dataf("instance %d (%s) has no labels to learn from", i, in.Name)
 		}
 		observed = observed || hasLabel(in)
-		if t.settings.Method != learn.BBPL {
-			continue
-		}
-		if _, err := t.settings.Partition(in); err != nil {
-			return usagef("instance %d (%s): %v", i, in.Name, err)
-		}
 	}
 	if !observed {
 		return dataf("every label of every instance is unobserved (−1): there is nothing to learn from")
 	}
 	return nil
+}
+
+// cut decides how the networks are cut.
+func (t *training) cut() error {
+	var together int
+	var err error
+	if t.cuts, together, err = t.settings.Cut.Resolve(t.problem.Model, t.data); err != nil {
+		return err
+	}
+	if t.settings.Together == 0 {
+		t.settings.Together = together
+	}
+	if t.cuts[0].Kind == learn.CutMETIS { // it may be missing
+		_, _, err = t.cuts[0].Assign(t.data[0], t.settings.Seed)
+	}
+	return err
 }
 
 func hasLabel(in *crf.Instance) bool {

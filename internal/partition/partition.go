@@ -86,7 +86,7 @@ type Quality struct {
 }
 
 // FromAssignment builds the blocks of the partition in which node s belongs to
-// block of[s]. Every block 0 … numBlocks-1 must have a node. of is kept without
+// block of[s], from 0 to numBlocks-1; a block may be empty. of is kept without
 // copying. Cost: O(nodes + edges) and sorting, for each block, the blocks that it is
 // next to.
 func FromAssignment(g *graph.Graph, of []int32, numBlocks int) (*Partition, error) {
@@ -126,9 +126,6 @@ func (p *Partition) distributeNodes() error {
 	}
 	flat := make([]int32, len(p.Of))
 	for b := range p.Blocks {
-		if count[b] == 0 && len(p.Of) > 0 {
-			return fmt.Errorf("partition: block %d of %d has no node; ask for fewer blocks", b, len(p.Blocks))
-		}
 		p.Blocks[b].Nodes, flat = flat[:0:count[b]], flat[count[b]:]
 	}
 	for s, b := range p.Of {

@@ -424,7 +424,6 @@ func TestErrors(t *testing.T) {
 		{assign([]int32{0, 0}, 1), "2 assignments for 3 nodes"},
 		{assign([]int32{0, 0, 0}, 0), "number of blocks is 0, want at least 1"},
 		{assign([]int32{0, 2, 1}, 2), "node 1 is in block 2, want 0 to 1"},
-		{assign([]int32{0, 2, 2}, 3), "block 1 of 3 has no node"},
 		{tiles(0, 4, 1, 1), "grid of 0 rows and 4 columns, want at least 1"},
 		{tiles(1<<20, 1<<20, 1, 1), "at most 2147483647 nodes"},
 		{tiles(4, 4, 5, 1), "5 × 1 tiles for a grid of 4 rows and 4 columns, want 1 × 1 to 4 × 4"},

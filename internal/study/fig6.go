@@ -15,7 +15,6 @@ import (
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/figure"
-	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -144,7 +143,7 @@ func (p segmentationPlan) measure(ctx context.Context, threads int) (*Segmentati
 	}
 	r, err := learn.Fit(ctx, a.problem, learn.Settings{
 		Method: learn.BBPL, Threads: threads, MaxPasses: p.Passes, RelativeTolerance: p.Tolerance,
-		Partition: func(in *crf.Instance) (*partition.Partition, error) { return a.blocks[in], nil },
+		Assign: a.assign,
 	})
 	if err != nil {
 		return nil, err

@@ -249,7 +249,7 @@ func (a *album) run(ctx context.Context, m Method, step learn.StepRule, lim imag
 	settings := learn.Settings{
 		Method: m.Method, InnerSweeps: m.Sweeps, InnerTolerance: m.Tolerance, Order: m.Order, Step: r.watch.on(step), Threads: a.threads,
 		GradientTolerance: math.SmallestNonzeroFloat64, MaxPasses: math.MaxFloat64, Recorder: learn.RecorderFunc(r.record),
-		Partition: func(in *crf.Instance) (*partition.Partition, error) { return a.blocks[in], nil },
+		Assign: a.assign,
 	}
 	if m.Method == learn.InnerDual {
 		settings.InnerSweeps = 0
@@ -514,4 +514,9 @@ func (a *album) pseudo(ctx context.Context) (*ImagePseudo, error) {
 	at := []ImagePoint{{theta: r.Model.Weights}}
 	err = a.exact(at)
 	return &ImagePseudo{Objective: at[0].Objective, Evaluations: int(r.Passes), Seconds: seconds, Status: r.Status}, err
+}
+
+// assign cuts a photograph as it was cut when the album was opened.
+func (a *album) assign(in *crf.Instance) (of []int32, blocks int, err error) {
+	return a.blocks[in].Of, len(a.blocks[in].Blocks), nil
 }

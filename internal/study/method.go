@@ -204,7 +204,7 @@ func (b *bench) run(ctx context.Context, m Method, step learn.StepRule, star []f
 		if err != nil {
 			return nil, err
 		}
-		settings.Partition = func(*crf.Instance) (*partition.Partition, error) { return part, nil }
+		settings.Assign = func(*crf.Instance) ([]int32, int, error) { return part.Of, len(part.Blocks), nil }
 		r.share = gradientShares(part)
 	}
 	r.trace.Gradients = lap(r.share) // of the weights that the run starts with

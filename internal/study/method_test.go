@@ -88,7 +88,7 @@ func checkWork(t *testing.T, b *bench, m Method, trace *Trace) {
 	part := must(b.blocks(m.Blocks))
 	r := must(learn.Fit(context.Background(), b.problem, learn.Settings{
 		Method: m.Method, InnerSweeps: m.Sweeps, InnerTolerance: m.Tolerance, Step: &learn.Fixed{Alpha: trace.Step},
-		Partition: func(*crf.Instance) (*partition.Partition, error) { return part, nil }, MaxIterations: trace.Iterations,
+		Assign: func(*crf.Instance) ([]int32, int, error) { return part.Of, len(part.Blocks), nil }, MaxIterations: trace.Iterations,
 		GradientTolerance: math.SmallestNonzeroFloat64,
 	}))
 	// learn ends with a check, whose gradient is a lap more.

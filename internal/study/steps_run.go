@@ -7,7 +7,6 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/numeric"
-	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -149,7 +148,7 @@ func (b *bench) prove(ctx context.Context, m Method, star []float64) (Proof, err
 		if err != nil {
 			return p, err
 		}
-		settings.Partition = func(*crf.Instance) (*partition.Partition, error) { return part, nil }
+		settings.Assign = func(*crf.Instance) ([]int32, int, error) { return part.Of, len(part.Blocks), nil }
 	}
 	r, err := learn.Fit(ctx, b.problem, settings)
 	var diverged *learn.DivergedError

@@ -33,7 +33,10 @@ func TestFollowerIsTheLoop(t *testing.T) {
 		moments := must(f.follow(context.Background(), zero, step, iterations))
 		var theta []float64
 		must(learn.Fit(context.Background(), problem, learn.Settings{
-			Method: learn.BBPL, Partition: func(in *crf.Instance) (*partition.Partition, error) { return tilesOf(plan, in) },
+			Method: learn.BBPL, Assign: func(in *crf.Instance) ([]int32, int, error) {
+				part, err := tilesOf(plan, in)
+				return part.Of, len(part.Blocks), err
+			},
 			InnerSweeps: followSweeps, InnerTolerance: followTolerance, MaxIterations: iterations, GradientTolerance: math.SmallestNonzeroFloat64,
 			Step:     &learn.Fixed{Alpha: step * float64(in.Graph.NumNodes())},
 			Recorder: learn.RecorderFunc(func(e learn.Event) error { theta = slices.Clone(e.Theta); return nil }),

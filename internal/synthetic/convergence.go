@@ -9,7 +9,6 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/parallel"
-	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -17,8 +16,9 @@ import (
 // near the optimum, as in figures 2 and 3 of the paper.
 type Comparison struct {
 	Problem learn.Problem
-	// Partition cuts the graphs for BBPL; nil: see learn.Settings.Partition.
-	Partition func(*crf.Instance) (*partition.Partition, error)
+	// Cut and Assign cut the graphs for BBPL: see learn.Settings.
+	Cut    learn.Cut
+	Assign func(*crf.Instance) (of []int32, blocks int, err error)
 	// Tolerance is the gradient norm, relative to the first, that each method
 	// runs to; 0 means learn.DefaultRelativeTolerance.
 	Tolerance float64
@@ -96,7 +96,7 @@ func (c *Comparison) Run(ctx context.Context, method learn.Method, optimum []flo
 	})
 	var err error
 	p.Result, err = learn.Fit(ctx, c.Problem, learn.Settings{
-		Method: method, Partition: c.Partition, RelativeTolerance: c.Tolerance, Threads: c.Threads, Recorder: recorder,
+		Method: method, Cut: c.Cut, Assign: c.Assign, RelativeTolerance: c.Tolerance, Threads: c.Threads, Recorder: recorder,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)
