@@ -149,7 +149,7 @@ func statesAlike(types []crf.NodeType) bool {
 }
 
 // resolveBlocks says how the networks are cut. Where some are cut into tiles and
-// others are not, there is no other answer than "auto".
+// others are not, or into turned ones, there is no other answer than "auto".
 func (t *training) resolveBlocks() error {
 	if t.settings.Method.Local() {
 		for _, name := range blockOptions {
@@ -169,7 +169,7 @@ func (t *training) resolveBlocks() error {
 	}
 	for _, cut := range t.cuts {
 		switch {
-		case cut.Kind != first.Kind:
+		case cut.Kind != first.Kind, cut != first && t.settings.Cut == (learn.Cut{}):
 			t.put("blocks", nil)
 			t.put("partition", "auto")
 			return nil
