@@ -50,7 +50,10 @@ var mayImport = map[string][]string{
 	"internal/example": {"crf", "dataset", "graph", "infer", "internal/ground", "internal/atomicfile", "internal/npy"},
 
 	// What measures us.
-	"internal/synthetic": {"learn", "infer", "crf", "graph", "internal/gen", "internal/numeric", "internal/parallel", "internal/partition", "internal/ground"},
+	"internal/synthetic": {
+		"learn", "infer", "crf", "graph", "internal/gen", "internal/numeric", "internal/parallel", "internal/partition", "internal/ground",
+		"internal/runfolder", "internal/figure", "internal/report",
+	},
 	"internal/bench": {
 		"learn", "infer", "crf", "counting", "graph", "internal/bp", "internal/synthetic", "internal/partition",
 		"internal/parallel", "internal/runfolder", "internal/figure", "internal/report", "internal/machine", "internal/simd",
