@@ -126,8 +126,6 @@ const (
 	metaEdges    = "edges"
 	edgesNone    = "none"
 	metaTraining = "training"
-	// metaSynthetic is only in the true models of generate.
-	metaSynthetic = "synthetic"
 )
 
 func loadModel(path string) (*loadedModel, error) {

@@ -59,10 +59,8 @@ func (f *demoFlags) validate() error {
 		return usagef("--side %d: want 5, for 4x5 blocks, to %d", f.side, most)
 	case !(f.l2 >= 0) || math.IsInf(f.l2, 0):
 		return usagef("--l2 %v: want a finite number that is not negative", f.l2)
-	case f.threads < 1:
-		return usagef("--threads %d: want at least 1", f.threads)
 	}
-	return nil
+	return checkLeast(intOption{"threads", f.threads, 1})
 }
 
 func (a *app) demo(f *demoFlags) error {

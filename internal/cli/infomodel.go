@@ -11,6 +11,7 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
+	"github.com/blockbp/blockbp/internal/synthetic"
 )
 
 // modelInfo describes a model file.
@@ -43,7 +44,7 @@ func (a *app) infoModel(f *infoFlags, path string) error {
 	}
 	d := &modelInfo{
 		Model: m.path, Weights: m.model.Layout.Size, NodeTypes: m.model.Schema.NodeTypes, EdgeTypes: m.model.Schema.EdgeTypes,
-		Edges: m.meta[metaEdges], Recipe: jsonOr(m.meta[dataset.RecipeKey]), Training: jsonOr(m.meta[metaTraining]), Synthetic: jsonOr(m.meta[metaSynthetic]),
+		Edges: m.meta[metaEdges], Recipe: jsonOr(m.meta[dataset.RecipeKey]), Training: jsonOr(m.meta[metaTraining]), Synthetic: jsonOr(m.meta[synthetic.OriginKey]),
 		Norm: runfolder.Float(norm(m.model.Weights)), SHA256: hashOf(m.model.Weights), Largest: []namedWeight{},
 	}
 	if spec, ok := m.meta[metaCounting]; ok {
