@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/blockbp/blockbp/internal/exact"
+	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/uai"
 )
@@ -62,7 +63,7 @@ func (d *networkInfo) tables() []report.Table {
 	if d.Edges != nil {
 		t.Rows = append(t.Rows, []string{"edges", strconv.Itoa(*d.Edges)}, []string{"is a forest", fmt.Sprint(*d.Forest)})
 	}
-	forecast := mebibytes(d.Bytes)
+	forecast := job.Mebibytes(d.Bytes)
 	if d.LowerBound {
 		forecast = "more than " + forecast
 	}
