@@ -171,7 +171,7 @@ func TestImages(t *testing.T) {
 		t.Errorf("accuracy is %v, of the predictions it is %v", results[0].Accuracy, want)
 	}
 	checkReport(t, filepath.Join(compared, "report.html"), "with8", "without", "post")
-	for _, name := range []string{"pictures-with8", "pictures-without", "confusion-with8", "iou"} {
+	for _, name := range []string{"pictures", "pictures-with8", "pictures-without", "confusion-with8", "iou"} {
 		checkPNG(t, filepath.Join(compared, "plots", name+".png"))
 	}
 	if o := mustRun(t, "check", data, "--list", "train.txt", "-m", with+"4", "--neighbours", "8"); !strings.Contains(o.stderr, "note: --neighbours is 8, but the model was trained with 4") {

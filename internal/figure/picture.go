@@ -6,6 +6,7 @@ import (
 	"image/color"
 	"image/draw"
 	"io"
+	"slices"
 
 	xdraw "golang.org/x/image/draw"
 )
@@ -19,12 +20,21 @@ type PanelRow struct {
 	Truth      []int       // classes, −1 unknown
 	Prediction []int       // classes, −1 unknown
 	Confidence []float64   // of the prediction, 0 to 1; NaN unknown
-	W, H       int         // size of labels and confidences, in pixels
+	// Models are predictions to set side by side; those of the first row name the
+	// columns of all rows.
+	Models []ModelLabels
+	W, H   int // size of labels and confidences, in pixels
+}
+
+// ModelLabels are what one of several models says of an image.
+type ModelLabels struct {
+	Name   string // heading of the column
+	Labels []int  // classes, −1 unknown
 }
 
 // Panel is a picture of images side by side: for each row the photograph, the
-// truth, the prediction and its confidence, below them what the colours mean. A
-// column that is nil in every row is left out.
+// truth, the prediction and its confidence, or the predictions of several models;
+// below them what the colours mean. A column that is nil in every row is left out.
 type Panel struct {
 	Title     string
 	Rows      []PanelRow
@@ -132,14 +142,11 @@ func (p Panel) prepare() (*panelSheet, error) {
 
 // checkRow tells what is wrong with a row.
 func (p *Panel) checkRow(row *PanelRow) error {
-	for _, labels := range []struct {
-		name   string
-		values []int
-	}{{"truth", row.Truth}, {"prediction", row.Prediction}} {
-		if labels.values == nil {
+	for _, m := range append([]ModelLabels{{"truth", row.Truth}, {"prediction", row.Prediction}}, row.Models...) {
+		if m.Labels == nil {
 			continue
 		}
-		if err := checkLabels(labels.name, labels.values, row.W, row.H, len(p.Names)); err != nil {
+		if err := checkLabels(m.Name, m.Labels, row.W, row.H, len(p.Names)); err != nil {
 			return err
 		}
 	}
@@ -174,7 +181,7 @@ func (row *PanelRow) tileHeight(width int) int {
 
 // chooseColumns keeps the columns that some row has an image for.
 func (s *panelSheet) chooseColumns() {
-	for _, column := range panelColumns {
+	for _, column := range append(slices.Clone(panelColumns), s.panel.modelColumns()...) {
 		for i := range s.panel.Rows {
 			if column.given(&s.panel.Rows[i]) {
 				s.columns = append(s.columns, column)
@@ -198,6 +205,23 @@ func (s *panelSheet) settleSize() {
 	s.height += s.legend.height()
 }
 
+// modelColumns are the columns of the models that are set side by side.
+func (p *Panel) modelColumns() (columns []panelColumn) {
+	if len(p.Rows) == 0 {
+		return nil
+	}
+	for j, model := range p.Rows[0].Models {
+		columns = append(columns, panelColumn{
+			heading: model.Name,
+			given:   func(row *PanelRow) bool { return j < len(row.Models) && row.Models[j].Labels != nil },
+			paint: func(s *panelSheet, dst *image.RGBA, tile image.Rectangle, row *PanelRow) {
+				s.paintLabels(dst, tile, row, row.Models[j].Labels)
+			},
+		})
+	}
+	return columns
+}
+
 // titleHeight is the height of the title of row i.
 func (s *panelSheet) titleHeight(i int) int {
 	if s.panel.Rows[i].Title == "" {
@@ -219,7 +243,7 @@ func (s *panelSheet) paint(dst *image.RGBA) {
 	}
 	heading := inscribe(panelHeading, true, inkText)
 	for j, column := range s.columns {
-		heading.putCentered(dst, column.heading, s.left(j)+s.tile/2, y+int(panelHeading))
+		heading.putCentered(dst, heading.fit(Printable(column.heading), s.tile), s.left(j)+s.tile/2, y+int(panelHeading))
 	}
 	y += panelLine
 	for i := range s.panel.Rows {

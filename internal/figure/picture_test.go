@@ -65,6 +65,23 @@ func TestPanelColumns(t *testing.T) {
 	}
 }
 
+func TestPanelModels(t *testing.T) {
+	p := testPanel()
+	labels := p.Rows[0].Prediction
+	for i := range p.Rows {
+		p.Rows[i].Prediction, p.Rows[i].Confidence = nil, nil
+	}
+	p.Rows[0].Models = []ModelLabels{{"one", labels}, {"a model with a name that is longer than its column", labels}}
+	p.Rows[1].Models = p.Rows[0].Models[:1]
+	if w, _ := pngOf(t, p); w != 2*panelPadding+4*100+3*tileGap {
+		t.Errorf("photograph, truth and two models are %d wide", w)
+	}
+	p.Rows[1].Models = []ModelLabels{{"one", labels[1:]}}
+	if _, err := p.Image(); err == nil || !strings.Contains(err.Error(), "one") {
+		t.Errorf("labels that are one short: %v", err)
+	}
+}
+
 func TestPanelErrors(t *testing.T) {
 	for want, spoil := range map[string]func(p *Panel){
 		"no image":               func(p *Panel) { p.Rows = nil },
