@@ -11,7 +11,6 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
-	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/uai"
 )
 
@@ -60,10 +59,10 @@ func (a *app) check(f *checkFlags, args []string) error {
 		}
 	}
 	if len(data) > 0 {
-		var m *job.Model
+		var m *loadedModel
 		if f.model != "" {
 			var err error
-			if m, err = job.LoadModel(f.model); err != nil {
+			if m, err = loadModel(f.model); err != nil {
 				return err
 			}
 		}
@@ -89,13 +88,24 @@ func modelProblems(path string) (problems []error) {
 	}
 	meta, list := crf.Check(path)
 	for _, err := range list {
-		problems = append(problems, job.DataError(path, err))
+		problems = append(problems, dataf("%s", withPath(path, err)))
 	}
 	if meta == nil {
 		return problems
 	}
-	_, err := job.RecipeOf(path, meta)
-	return appendProblem(problems, err)
+	return appendProblem(problems, recipeProblem(path, meta))
+}
+
+// recipeProblem says what keeps data from being read for a model.
+func recipeProblem(path string, meta map[string]string) error {
+	text, ok := meta[dataset.RecipeKey]
+	if !ok {
+		return dataf("%s: the metadata have no %q, so it is not known how to read data for this model; train it with blockbp train", path, dataset.RecipeKey)
+	}
+	if _, err := dataset.ParseRecipe(text); err != nil {
+		return dataf("%s: metadata %s: %v", path, dataset.RecipeKey, err)
+	}
+	return nil
 }
 
 func appendProblem(problems []error, err error) []error {

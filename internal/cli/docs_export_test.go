@@ -21,3 +21,18 @@ func DataOptions() *pflag.FlagSet {
 	new(dataFlags).register(f)
 	return f
 }
+
+// Group is a group of options in the help of a verb.
+type Group struct {
+	Title   string
+	Options []string
+}
+
+// TrainGroups returns the groups of the options of train.
+func TrainGroups() []Group {
+	var groups []Group
+	for _, g := range trainGroups {
+		groups = append(groups, Group{g.title, g.names})
+	}
+	return groups
+}

@@ -26,11 +26,15 @@ var (
 func TestOptionTables(t *testing.T) {
 	file := filepath.Join("..", "..", "docs", "reference", "cli.md")
 	before := readFile(t, file)
-	tables := map[string]string{"data": tableOf(cli.DataOptions(), nil)}
+	tables := map[string]string{"data": tableOf(cli.DataOptions(), nil, nil)}
 	for _, verb := range cli.Root().Commands() {
 		if verb.IsAvailableCommand() && verb.Name() != "help" {
 			verb.InitDefaultHelpFlag()
-			tables[verb.Name()] = tableOf(verb.Flags(), cli.DataOptions())
+			var groups []cli.Group
+			if verb.Name() == "train" {
+				groups = cli.TrainGroups()
+			}
+			tables[verb.Name()] = tableOf(verb.Flags(), cli.DataOptions(), groups)
 		}
 	}
 	found := map[string]bool{}
@@ -57,26 +61,41 @@ func TestOptionTables(t *testing.T) {
 	}
 }
 
-// tableOf writes options as a table, without those of shared and without what is the
-// same everywhere: --help and --json.
-func tableOf(flags, shared *pflag.FlagSet) string {
-	var rows strings.Builder
-	flags.VisitAll(func(f *pflag.Flag) {
-		if f.Hidden || f.Name == "help" || f.Name == "json" || (shared != nil && isSame(f, shared.Lookup(f.Name))) {
-			return
+// tableOf writes options as a table, in groups if there are any, without those of
+// shared and without what is the same everywhere: --help and --json.
+func tableOf(flags, shared *pflag.FlagSet, groups []cli.Group) string {
+	if groups == nil {
+		groups = []cli.Group{{}}
+		flags.VisitAll(func(f *pflag.Flag) { groups[0].Options = append(groups[0].Options, f.Name) })
+	}
+	var table strings.Builder
+	for _, g := range groups {
+		var rows strings.Builder
+		for _, name := range g.Options {
+			if f := flags.Lookup(name); !f.Hidden && name != "help" && name != "json" && (shared == nil || !isSame(f, shared.Lookup(name))) {
+				rows.WriteString(rowOf(f))
+			}
 		}
-		name := "--" + f.Name
-		if f.Shorthand != "" {
-			name = "-" + f.Shorthand + ", " + name
+		if g.Title != "" && rows.Len() > 0 {
+			fmt.Fprintf(&table, "| **%s** | | |\n", g.Title)
 		}
-		_, usage := pflag.UnquoteUsage(f)
-		usage, standard := withoutDefault(f, usage)
-		fmt.Fprintf(&rows, "| `%s` | %s | %s |\n", name, escape(standard), escape(usage))
-	})
-	if rows.Len() == 0 {
+		table.WriteString(rows.String())
+	}
+	if table.Len() == 0 {
 		return "No options.\n"
 	}
-	return "| option | default | meaning |\n|---|---|---|\n" + rows.String()
+	return "| option | default | meaning |\n|---|---|---|\n" + table.String()
+}
+
+// rowOf writes an option as a row of a table.
+func rowOf(f *pflag.Flag) string {
+	name := "--" + f.Name
+	if f.Shorthand != "" {
+		name = "-" + f.Shorthand + ", " + name
+	}
+	_, usage := pflag.UnquoteUsage(f)
+	usage, standard := withoutDefault(f, usage)
+	return fmt.Sprintf("| `%s` | %s | %s |\n", name, escape(standard), escape(usage))
 }
 
 // isSame reports whether two options are one: others of the same name mean

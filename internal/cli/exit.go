@@ -11,7 +11,6 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/exact"
-	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/mpe"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/internal/uai"
@@ -64,7 +63,6 @@ func (a *app) interrupted() error {
 func codeOf(err error) int {
 	var (
 		coded     *exitError
-		undone    *job.Error
 		diverged  *learn.DivergedError
 		numerical *bp.NumericalError
 		option    *dataset.OptionError
@@ -86,8 +84,6 @@ func codeOf(err error) int {
 		return exitDone
 	case errors.As(err, &coded):
 		return coded.code
-	case errors.As(err, &undone):
-		return map[job.Kind]int{job.Usage: exitUsage, job.Data: exitBadData, job.Interrupted: exitInterrupted}[undone.Kind]
 	case errors.As(err, &diverged), errors.As(err, &notFound):
 		return exitNumerical
 	case errors.As(err, &option), errors.As(err, &notEmpty):

@@ -5,14 +5,9 @@ import (
 	"math"
 	"path/filepath"
 	"runtime"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/dataset"
-	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/internal/synthetic"
 )
 
@@ -54,53 +49,6 @@ probability P)  ba:N[:M] (Barabasi-Albert, M edges per new node, 2 by default)`,
 	return cmd
 }
 
-// parseGraph reads KIND:SIZES.
-func parseGraph(text string) (synthetic.GraphSpec, error) {
-	bad := func() (synthetic.GraphSpec, error) {
-		return synthetic.GraphSpec{}, usagef("--graph %q: want grid:RxC, grid8:RxC, torus:RxC, chain:N, tree:N, complete:N, er:N:P or ba:N[:M]", text)
-	}
-	fields := strings.Split(text, ":")
-	g := synthetic.GraphSpec{Kind: fields[0]}
-	if len(fields) < 2 || len(fields) > 3 {
-		return bad()
-	}
-	var err error
-	switch g.Kind {
-	case "grid", "grid8", "torus":
-		rows, cols, ok := strings.Cut(fields[1], "x")
-		var e1, e2 error
-		g.Rows, e1 = strconv.Atoi(rows)
-		g.Cols, e2 = strconv.Atoi(cols)
-		if !ok || e1 != nil || e2 != nil || len(fields) != 2 {
-			return bad()
-		}
-		return g, nil
-	case "er":
-		if len(fields) != 3 {
-			return bad()
-		}
-		if g.EdgeChance, err = strconv.ParseFloat(fields[2], 64); err != nil {
-			return bad()
-		}
-	case "ba":
-		if len(fields) == 3 {
-			if g.Attach, err = strconv.Atoi(fields[2]); err != nil || g.Attach < 1 {
-				return bad()
-			}
-		}
-	case "chain", "tree", "complete":
-		if len(fields) != 2 {
-			return bad()
-		}
-	default:
-		return bad()
-	}
-	if g.Nodes, err = strconv.Atoi(fields[1]); err != nil {
-		return bad()
-	}
-	return g, nil
-}
-
 // Bounds on what is generated: a slip of the pen must not ask for all memory.
 const (
 	mostGeneratedWeights = 1 << 28 // 2 GiB
@@ -110,27 +58,21 @@ const (
 // validate reports the first option whose value cannot be used.
 func (f *generateFlags) validate() error {
 	s := &f.spec
-	for _, o := range []struct {
-		name         string
-		value, least int
-	}{
-		{"states", s.States, 2}, {"node-features", s.NodeFeatures, 1}, {"edge-features", s.EdgeFeatures, 1}, {"samples", s.Samples, 1},
-		{"instances", s.Instances, 1}, {"sweeps", s.Sweeps, 1}, {"threads", f.threads, 1},
-	} {
-		if o.value < o.least {
-			return usagef("--%s %d: want at least %d", o.name, o.value, o.least)
-		}
+	if err := checkLeast(
+		intOption{"states", s.States, 2}, intOption{"node-features", s.NodeFeatures, 1}, intOption{"edge-features", s.EdgeFeatures, 1}, intOption{"samples", s.Samples, 1},
+		intOption{"instances", s.Instances, 1}, intOption{"sweeps", s.Sweeps, 1}, intOption{"threads", f.threads, 1},
+	); err != nil {
+		return err
 	}
 	if !(s.WeightScale > 0) || math.IsInf(s.WeightScale, 0) {
 		return usagef("--weight-scale %v: want a finite positive number", s.WeightScale)
 	}
-	k := float64(s.States)
-	if weights := k * (float64(s.NodeFeatures) + k*float64(s.EdgeFeatures)); weights > mostGeneratedWeights {
+	weights, features := s.Size()
+	if weights > mostGeneratedWeights {
 		return usagef("--states %d, --node-features %d and --edge-features %d make %.3g weights, at most %d are supported", s.States, s.NodeFeatures, s.EdgeFeatures, weights, mostGeneratedWeights)
 	}
-	nodes := max(float64(s.Graph.Nodes), float64(s.Graph.Rows)*float64(s.Graph.Cols))
-	if numbers := nodes * float64(s.NodeFeatures) * float64(s.Instances); numbers > mostGeneratedNumbers {
-		return usagef("--graph %s, --node-features %d and --instances %d make %.3g features, at most %d are supported", f.graph, s.NodeFeatures, s.Instances, numbers, mostGeneratedNumbers)
+	if features > mostGeneratedNumbers {
+		return usagef("--graph %s, --node-features %d and --instances %d make %.3g features, at most %d are supported", f.graph, s.NodeFeatures, s.Instances, features, mostGeneratedNumbers)
 	}
 	return nil
 }
@@ -141,8 +83,8 @@ func (a *app) generate(f *generateFlags, args []string) error {
 	}
 	s := &f.spec
 	var err error
-	if s.Graph, err = parseGraph(f.graph); err != nil {
-		return err
+	if s.Graph, err = synthetic.ParseGraph(f.graph); err != nil {
+		return usagef("--graph %q: %v", f.graph, err)
 	}
 	if err := f.validate(); err != nil {
 		return err
@@ -161,18 +103,7 @@ func (a *app) generate(f *generateFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	for i, in := range generated.Instances {
-		arrays := &dataset.Arrays{
-			Edges:        dataset.EdgesOf(in.Graph),
-			NodeFeatures: &dataset.Matrix{Columns: s.NodeFeatures, Data: generated.NodeFeatures[i]},
-			EdgeFeatures: &dataset.Matrix{Columns: s.EdgeFeatures, Data: generated.EdgeFeatures[i]},
-			Labels:       in.Samples(), GridShape: [2]int{in.Rows, in.Cols}, States: []int32{int32(s.States)},
-		}
-		if err := dataset.WriteNPZ(run.Path(in.Name+".npz"), arrays); err != nil {
-			return err
-		}
-	}
-	if err := writeTruth(run, f.graph, generated); err != nil {
+	if err := generated.Write(run, f.graph); err != nil {
 		return err
 	}
 	first := generated.Instances[0]
@@ -188,33 +119,6 @@ func (a *app) generate(f *generateFlags, args []string) error {
 		}{f.out, s.Instances, first.Graph.NumNodes(), first.Graph.NumEdges(), s.Samples, generated.Truth.Layout.Size, s.Seed})
 	}
 	_, err = fmt.Fprintf(a.stdout, "%s: %s with %d nodes, %d edges and %s each; true weights in %s\n",
-		f.out, counted(s.Instances, "instance"), first.Graph.NumNodes(), first.Graph.NumEdges(), counted(s.Samples, "sample"), filepath.Join(f.out, truthFile))
+		f.out, counted(s.Instances, "instance"), first.Graph.NumNodes(), first.Graph.NumEdges(), counted(s.Samples, "sample"), filepath.Join(f.out, synthetic.TruthFile))
 	return err
-}
-
-// truthFile holds the weights that generated data were drawn from.
-const truthFile = "truth.safetensors"
-
-// syntheticOrigin is what the true model says of the data drawn from it: the
-// options of generate.
-type syntheticOrigin struct {
-	Graph        string  `json:"graph"`
-	States       int     `json:"states"`
-	NodeFeatures int     `json:"node_features"`
-	EdgeFeatures int     `json:"edge_features"`
-	Samples      int     `json:"samples"`
-	Instances    int     `json:"instances"`
-	WeightScale  float64 `json:"weight_scale"`
-	Sweeps       int     `json:"sweeps"`
-	Seed         uint64  `json:"seed"`
-}
-
-func writeTruth(run *runfolder.Run, graph string, g *synthetic.Generated) error {
-	s := g.Spec
-	origin := jsonText(syntheticOrigin{graph, s.States, s.NodeFeatures, s.EdgeFeatures, s.Samples, s.Instances, s.WeightScale, s.Sweeps, s.Seed})
-	recipe := dataset.Recipe{Kind: dataset.KindNPZ, NodeForm: dataset.FormDense, EdgeForm: dataset.FormDense}
-	if err := crf.Save(run.Path(truthFile), g.Truth, map[string]string{metaSynthetic: origin, dataset.RecipeKey: recipe.String()}); err != nil {
-		return err
-	}
-	return run.WriteJSON("dataset.json", map[string]any{"states": g.Truth.Schema.NodeTypes[0].States})
 }

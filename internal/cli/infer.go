@@ -16,7 +16,6 @@ import (
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/atomicfile"
 	"github.com/blockbp/blockbp/internal/exact"
-	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/mpe"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/internal/uai"
@@ -308,7 +307,7 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, c *mrf.Conditioned) (*
 		beyondOneRun: beyond,
 		Method:       "bp", Auxiliary: reduction.NumAuxiliary(), LogZ: runfolder.Float(r.LogZ), Log10Z: runfolder.Float(r.LogZ / math.Ln10), Bound: r.Bound,
 		Converged: r.Outcome.Converged, Residual: runfolder.Float(r.Outcome.Residual), Sweeps: r.Outcome.Sweeps,
-		Gap: job.Gap(r.Gap, r.LogZ), Counting: counting.Name, Convex: counting.Facts.Convex, Damping: r.Outcome.Damping,
+		Gap: gapShown(r.Gap, r.LogZ), Counting: counting.Name, Convex: counting.Facts.Convex, Damping: r.Outcome.Damping,
 	}
 	if f.task == "MAR" {
 		answer.Marginals = c.Marginals(r.NodeMarginals())

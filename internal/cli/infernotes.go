@@ -3,7 +3,6 @@ package cli
 import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/internal/exact"
-	"github.com/blockbp/blockbp/internal/job"
 )
 
 // noteKind says what an answer is that is not exact: its file format has no place
@@ -52,7 +51,7 @@ func (a *app) noteCost(plan *exact.Plan, bytes int64) *exactCost {
 		limit = exact.DefaultLimit
 	}
 	if !plan.LowerBound && bytes <= limit && (bytes > costlyBytes || plan.Operations > costlyOperations) {
-		a.note("exact inference over induced width %d will take about %s and %.1e operations", plan.Width, job.Mebibytes(bytes), plan.Operations)
+		a.note("exact inference over induced width %d will take about %s and %.1e operations", plan.Width, mebibytes(bytes), plan.Operations)
 	}
 	return &exactCost{Width: plan.Width, Bytes: bytes, Operations: plan.Operations}
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/report"
 )
 
@@ -44,7 +43,7 @@ func (a *app) info(f *infoFlags, args []string) error {
 	}
 	path := args[0]
 	network := filepath.Ext(path) == ".uai"
-	model := filepath.Ext(path) == ".safetensors" || job.IsRunFolder(path)
+	model := filepath.Ext(path) == ".safetensors" || isRunFolder(path)
 	if len(args) > 1 && (network || model) {
 		return usagef("info: it describes one model, run or network at a time, got %d paths", len(args))
 	}

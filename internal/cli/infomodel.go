@@ -3,15 +3,15 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
-	"github.com/blockbp/blockbp/internal/job"
-	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
+	"github.com/blockbp/blockbp/internal/synthetic"
 )
 
 // modelInfo describes a model file.
@@ -32,32 +32,29 @@ type modelInfo struct {
 	Largest   []namedWeight   `json:"largest_weights"`
 }
 
-// metaSynthetic is a key of the true models of generate alone.
-const metaSynthetic = "synthetic"
-
 type namedWeight struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
 }
 
 func (a *app) infoModel(f *infoFlags, path string) error {
-	m, err := job.LoadModel(path)
+	m, err := loadModel(path)
 	if err != nil {
 		return err
 	}
 	d := &modelInfo{
-		Model: m.Path, Weights: m.Model.Layout.Size, NodeTypes: m.Model.Schema.NodeTypes, EdgeTypes: m.Model.Schema.EdgeTypes,
-		Edges: m.Meta[job.MetaEdges], Recipe: jsonOr(m.Meta[dataset.RecipeKey]), Training: jsonOr(m.Meta[job.MetaTraining]), Synthetic: jsonOr(m.Meta[metaSynthetic]),
-		Norm: runfolder.Float(numeric.Norm(m.Model.Weights)), SHA256: job.HashWeights(m.Model.Weights), Largest: []namedWeight{},
+		Model: m.path, Weights: m.model.Layout.Size, NodeTypes: m.model.Schema.NodeTypes, EdgeTypes: m.model.Schema.EdgeTypes,
+		Edges: m.meta[metaEdges], Recipe: jsonOr(m.meta[dataset.RecipeKey]), Training: jsonOr(m.meta[metaTraining]), Synthetic: jsonOr(m.meta[synthetic.OriginKey]),
+		Norm: runfolder.Float(norm(m.model.Weights)), SHA256: hashOf(m.model.Weights), Largest: []namedWeight{},
 	}
-	if spec, ok := m.Meta[job.MetaCounting]; ok {
+	if spec, ok := m.meta[metaCounting]; ok {
 		d.Counting = &spec
 	}
-	if _, err := strconv.ParseUint(m.Meta[job.MetaSeed], 10, 64); err == nil {
-		d.Seed = json.Number(m.Meta[job.MetaSeed])
+	if _, err := strconv.ParseUint(m.meta[metaSeed], 10, 64); err == nil {
+		d.Seed = json.Number(m.meta[metaSeed])
 	}
-	for _, i := range job.LargestWeights(m.Model, f.weights) {
-		d.Largest = append(d.Largest, namedWeight{m.Model.WeightName(i), m.Model.Weights[i]})
+	for _, i := range largestWeights(m.model, f.weights) {
+		d.Largest = append(d.Largest, namedWeight{m.model.WeightName(i), m.model.Weights[i]})
 	}
 	return a.describe(f.json, d)
 }
@@ -150,4 +147,12 @@ func copiesOf(n int) string {
 		return ""
 	}
 	return fmt.Sprintf(", untied: weights for each of %d", n)
+}
+
+func norm(x []float64) float64 {
+	total := 0.0
+	for _, v := range x {
+		total += v * v
+	}
+	return math.Sqrt(total)
 }

@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"github.com/blockbp/blockbp/internal/exact"
-	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/uai"
 )
@@ -63,7 +62,7 @@ func (d *networkInfo) tables() []report.Table {
 	if d.Edges != nil {
 		t.Rows = append(t.Rows, []string{"edges", strconv.Itoa(*d.Edges)}, []string{"is a forest", fmt.Sprint(*d.Forest)})
 	}
-	forecast := job.Mebibytes(d.Bytes)
+	forecast := mebibytes(d.Bytes)
 	if d.LowerBound {
 		forecast = "more than " + forecast
 	}

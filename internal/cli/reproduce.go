@@ -3,7 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -201,11 +201,11 @@ func (a *app) printStudy(f *reproduceFlags, o *study.Outcome) error {
 	if f.json {
 		return a.printJSON(o)
 	}
-	here, err := os.Getwd()
+	page, err := filepath.Abs(o.Page)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "%s\n%.0f s; page: %s\n", study.ClaimsTable(o.Claims).Text(), o.Seconds, absolute(here, o.Page))
+	_, err = fmt.Fprintf(a.stdout, "%s\n%.0f s; page: %s\n", study.ClaimsTable(o.Claims).Text(), o.Seconds, page)
 	return err
 }
 

@@ -165,6 +165,22 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usagef("%s (%s --help lists all options)", message, cmd.CommandPath())
 }
 
+// intOption is an option with the least value that makes sense.
+type intOption struct {
+	name         string
+	value, least int
+}
+
+// checkLeast refuses the first option that is below its least value.
+func checkLeast(options ...intOption) error {
+	for _, o := range options {
+		if o.value < o.least {
+			return usagef("--%s %d: want at least %d", o.name, o.value, o.least)
+		}
+	}
+	return nil
+}
+
 // wantedOf describes the values that a flag can have.
 func wantedOf(f *pflag.Flag) string {
 	if v, ok := f.Value.(aboveZero); ok {

@@ -1,0 +1,369 @@
+// Package docs_test follows the pages of the documentation.
+package docs_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Pages that readers follow, command by command: a test does the same.
+//
+// A fenced block is run in a fresh folder for each page, one after another, by its
+// language: sh by the shell, with the command on the path; python by Python; and
+// where a name follows the language, as in "go main.go", the block becomes the file of
+// that name. A block of text behind one that is run, in the same section, shows lines
+// of its output.
+var followed = []string{"README.md", "docs/tutorial/*.md", "docs/how-to/*.md"}
+
+// root is the folder of the module, from here.
+const root = ".."
+
+const (
+	// mostPageTime is what the commands of a page may take of the processors: ten
+	// seconds of a reader with two of them.
+	mostPageTime = 20 * time.Second
+	// mostPythonLines is how long a snippet of Python that is not a file may be, without
+	// blank lines.
+	mostPythonLines = 10
+)
+
+// fetches are the commands that need the network, and what stands for them here: the
+// tree at hand in the place of a published version. "go test ./..." is what runs this
+// test.
+var fetches = []struct {
+	line *regexp.Regexp
+	here func(module string) string
+}{
+	{regexp.MustCompile(`^go install github\.com/blockbp/blockbp/cmd/blockbp@latest$`), nil},
+	{regexp.MustCompile(`^git clone https://github\.com/blockbp/blockbp && cd blockbp$`), nil},
+	{regexp.MustCompile(`^go build ./cmd/blockbp$`), nil},
+	{regexp.MustCompile(`^go test \./\.\.\.$`), nil},
+	{regexp.MustCompile(`^go get github\.com/blockbp/blockbp@latest$`), func(module string) string {
+		return fmt.Sprintf("cp '%s/go.sum' . && go mod edit -require=github.com/blockbp/blockbp@v0.0.0 -replace='github.com/blockbp/blockbp=%s'", module, module)
+	}},
+}
+
+// pythonChecks are put behind the snippets of a page and section.
+var pythonChecks = map[string]string{
+	"docs/how-to/python-arrays.md: Write instances":  `assert edges.shape == (760, 2) and len(os.listdir("data")) == 4`,
+	"docs/how-to/python-arrays.md: Read predictions": `assert (p["labels"] == truth).mean() > 0.85 and abs(p["beliefs"].sum(axis=1) - 1).max() < 1e-9`,
+	"docs/how-to/python-arrays.md: Read samples": `
+p = np.load("predicted/0.npz")
+assert x.shape == (400, 400) and x.min() == 0 and x.max() == 2 and [c.shape for c in chains] == [(100, 400)] * 4
+assert abs(np.mean([x == k for k in range(3)], axis=1).T - p["beliefs"]).mean() < 0.1 and np.nanmax(s["rhat"]) < 1.1
+assert (x[:, u] == x[:, v]).mean() > 0.7`,
+	"docs/how-to/python-arrays.md: Read the model": `
+assert W["node.node"].shape == (3, 4) and W["edge.edge"].shape == (3, 3, 1)
+assert all(W["node.node"][k].argmax() in (k, 3) for k in range(3))`,
+	"docs/how-to/python-arrays.md: Read potentials": `
+s = np.load("samples.npz")
+x = s["samples"][7]
+other = net["constant"] + net["theta"][np.arange(400), x].sum() + net["theta_uv"][np.arange(760), x[u], x[v]].sum()
+assert abs(other - s["log_score"][7]) < 1e-9 * abs(other) and score > s["log_score"].max()`,
+	"docs/how-to/python-arrays.md: Write a network":         `assert np.load("ring.npz")["theta_uv"].shape == (3, 3)`,
+	"docs/how-to/python-arrays.md: Read results and curves": `assert json.loads(out)["models"][0]["accuracy"] > 0.85`,
+}
+
+// block is a piece of fenced code.
+type block struct {
+	section        string // heading above it
+	line           int
+	language, file string
+	text           string
+}
+
+// blocksOf returns the fenced blocks of a page.
+func blocksOf(page string) []block {
+	var all []block
+	section, open := "", false
+	number := 0
+	for line := range strings.Lines(page) {
+		number++
+		fence, fenced := strings.CutPrefix(line, "```")
+		switch {
+		case fenced && !open:
+			b := block{section: section, line: number}
+			b.language, b.file, _ = strings.Cut(strings.TrimSpace(fence), " ")
+			all, open = append(all, b), true
+		case fenced:
+			open = false
+		case open:
+			all[len(all)-1].text += line
+		case strings.HasPrefix(line, "#"):
+			section = strings.Trim(line, "# \n")
+		}
+	}
+	return all
+}
+
+func TestCommandsOfPages(t *testing.T) {
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip("skipped: the pages' commands are for a shell; the test runs where there is one")
+	}
+	bin := buildCommand(t)
+	checked := map[string]bool{}
+	t.Run("pages", func(t *testing.T) {
+		for _, pattern := range followed {
+			paths, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
+			if err != nil || len(paths) == 0 {
+				t.Errorf("no page fits %s: %v", pattern, err)
+			}
+			for _, path := range paths {
+				text, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				name := strings.TrimPrefix(filepath.ToSlash(path), root+"/")
+				blocks := blocksOf(string(text))
+				for _, b := range blocks {
+					checked[name+": "+b.section] = true
+				}
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					follow(t, name, blocks, bin)
+				})
+			}
+		}
+	})
+	for _, section := range slices.Sorted(maps.Keys(pythonChecks)) {
+		if !checked[section] {
+			t.Errorf("there is no snippet in %s", section)
+		}
+	}
+}
+
+// buildCommand makes the command and returns its folder.
+func buildCommand(t *testing.T) string {
+	t.Helper()
+	// Results of tests are kept as long as what they read is the same. The compiler
+	// reads the sources unseen, so they are looked at here.
+	err := filepath.WalkDir(root, func(_ string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() && entry.Name() == ".git" {
+			return fs.SkipDir
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir()
+	name := "blockbp"
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(bin, name), root+"/cmd/blockbp").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return bin
+}
+
+// reader is who follows a page.
+type reader struct {
+	module, folder, python string
+	environment            []string
+	used                   time.Duration // of the processors
+}
+
+// follow runs the blocks of a page.
+func follow(t *testing.T, page string, blocks []block, bin string) {
+	module, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &reader{module: module, folder: t.TempDir()}
+	r.environment = append(os.Environ(), fmt.Sprintf("PATH=%s%c%s", bin, os.PathListSeparator, os.Getenv("PATH")), "GOFLAGS=-mod=mod -trimpath", "GOPROXY=off", "GOWORK=off", "MPLBACKEND=agg")
+	if slices.ContainsFunc(blocks, func(b block) bool { return b.language == "python" }) {
+		r.python = pythonWithNumPy(t)
+	}
+	output, ran := "", false
+	for i, b := range blocks {
+		if i > 0 && b.section != blocks[i-1].section {
+			ran = false
+		}
+		place := fmt.Sprintf("%s:%d", page, b.line)
+		var err error
+		switch {
+		case b.file != "":
+			err, ran = os.WriteFile(filepath.Join(r.folder, filepath.FromSlash(b.file)), []byte(b.text), 0o644), false
+		case b.language == "text":
+			if ran {
+				compareOutput(t, place, b.text, output)
+			}
+			ran = false
+		case b.language == "sh":
+			output, err = r.shell(t.Context(), b.text)
+			ran = true
+		case b.language == "python":
+			output, err = r.snippet(t, place, b, pythonChecks[page+": "+b.section])
+			ran = true
+		default:
+			t.Errorf("%s: a block in %q, want sh, python, text, or a name of a file behind the language", place, b.language)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v:\n%s\n%s", place, err, b.text, output)
+		}
+	}
+	t.Logf("%s: %.1f s of the processors", page, r.used.Seconds())
+	if r.used > mostPageTime {
+		t.Errorf("%s: the commands take %v of the processors, want at most %v", page, r.used, mostPageTime)
+	}
+}
+
+// run runs a program in the reader's folder and returns what it prints.
+func (r *reader) run(ctx context.Context, name string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir, cmd.Env = r.folder, r.environment
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
+	err := cmd.Run()
+	if cmd.ProcessState != nil {
+		r.used += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	}
+	return output.String(), err
+}
+
+// shell runs the lines of a block until one fails.
+func (r *reader) shell(ctx context.Context, text string) (string, error) {
+	var script strings.Builder
+	for line := range strings.Lines(text) {
+		command, _, _ := strings.Cut(line, "  #")
+		command = strings.TrimSpace(command)
+		for _, fetch := range fetches {
+			if fetch.line.MatchString(command) {
+				if line = "\n"; fetch.here != nil {
+					line = fetch.here(r.module) + "\n"
+				}
+			}
+		}
+		script.WriteString(line)
+	}
+	return r.run(ctx, "sh", "-e", "-c", script.String())
+}
+
+// snippet runs Python, and then checks.
+func (r *reader) snippet(t *testing.T, place string, b block, checks string) (string, error) {
+	lines := 0
+	for line := range strings.Lines(b.text) {
+		if strings.TrimSpace(line) != "" {
+			lines++
+		}
+	}
+	if lines > mostPythonLines {
+		t.Errorf("%s: a snippet of %d lines, want at most %d", place, lines, mostPythonLines)
+	}
+	if strings.Contains(b.text, "safetensors.numpy") {
+		if _, err := r.run(t.Context(), r.python, "-c", "import safetensors.numpy"); err != nil {
+			t.Logf("%s: python3 has no safetensors: one snippet was not run", place)
+			return "", nil
+		}
+	}
+	return r.run(t.Context(), r.python, "-c", b.text+"\n"+checks)
+}
+
+// pythonWithNumPy returns the path of python3.
+func pythonWithNumPy(t *testing.T) string {
+	t.Helper()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("skipped: the page is Python, which nothing else here needs; the test runs where there are python3 and numpy")
+	}
+	if out, err := exec.CommandContext(t.Context(), python, "-c", "import numpy").CombinedOutput(); err != nil {
+		t.Skipf("skipped: the page needs numpy too; the test runs where python3 has it: %v: %s", err, out)
+	}
+	return python
+}
+
+// compareOutput reports lines that a page shows, and that the output has not, in
+// this order. "…" in a line stands for any words.
+func compareOutput(t *testing.T, place, shown, output string) {
+	t.Helper()
+	rest := strings.Split(output, "\n")
+	for line := range strings.Lines(shown) {
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		at := slices.IndexFunc(rest, func(printed string) bool { return sameWords(words, strings.Fields(printed)) })
+		if at < 0 {
+			t.Errorf("%s: the page shows the line\n%s\nwhich the output has not, or not there:\n%s", place, line, output)
+			return
+		}
+		rest = rest[at+1:]
+	}
+}
+
+// sameWords says whether a line reads as it is shown.
+func sameWords(shown, printed []string) bool {
+	switch {
+	case len(shown) == 0:
+		return len(printed) == 0
+	case shown[0] == "…":
+		return sameWords(shown[1:], printed) || (len(printed) > 0 && sameWords(shown, printed[1:]))
+	case len(printed) == 0:
+		return false
+	}
+	return sameWord(shown[0], printed[0]) && sameWords(shown[1:], printed[1:])
+}
+
+// numberIn finds the number in a word such as "(0.25," or "93.0%".
+var numberIn = regexp.MustCompile(`^([^0-9.+-]*)([+-]?[0-9][0-9,]*(?:\.([0-9]+))?(?:e[+-]?[0-9]+)?)([^0-9]*)$`)
+
+// sameWord compares two words; numbers with decimals may differ by one in the last
+// place shown, as kernels of different processors round differently.
+func sameWord(shown, printed string) bool {
+	if shown == printed {
+		return true
+	}
+	s, p := numberIn.FindStringSubmatch(shown), numberIn.FindStringSubmatch(printed)
+	if s == nil || p == nil || s[1] != p[1] || s[4] != p[4] || s[3] == "" {
+		return false
+	}
+	value := func(text string) float64 {
+		x, err := strconv.ParseFloat(strings.ReplaceAll(text, ",", ""), 64)
+		if err != nil {
+			return math.NaN()
+		}
+		return x
+	}
+	unit := math.Pow(10, -float64(len(s[3])))
+	if _, exponent, ok := strings.Cut(s[2], "e"); ok {
+		unit *= math.Pow(10, value(exponent))
+	}
+	return math.Abs(value(s[2])-value(p[2])) <= 1.001*unit
+}
+
+// TestSameWords: a page that shows something else than is printed is found out.
+func TestSameWords(t *testing.T) {
+	for _, c := range []struct {
+		shown, printed string
+		want           bool
+	}{
+		{"accuracy 93.0 %", "accuracy   93.04 %", true},
+		{"accuracy 93.0 %", "accuracy   93.14 %", false},
+		{"nodes 400", "nodes 401", false},
+		{"nodes 400", "nodes 400 more", false},
+		{"converged … after 12 passes", "converged at last after 12 passes", true},
+		{"converged …", "diverged", false},
+		{"gap 1.5e-4,", "gap 1.52e-4,", true},
+		{"gap 1.5e-4,", "gap 1.5e-3,", false},
+		{"…", "", true},
+	} {
+		if got := sameWords(strings.Fields(c.shown), strings.Fields(c.printed)); got != c.want {
+			t.Errorf("%q shown for %q printed: %v, want %v", c.shown, c.printed, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,256 @@
+package blockbp_test
+
+import (
+	"io/fs"
+	"maps"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// mostWords is how long pages may be, all words counted, code and tables too. A
+// path that ends in a slash stands for all pages below it.
+var mostWords = map[string]int{
+	"README.md":                        600,
+	"CONTRIBUTING.md":                  500,
+	"docs/tutorial/":                   1500,
+	"docs/how-to/":                     5500,
+	"docs/explanation/architecture.md": 1800,
+	"docs/explanation/steps.md":        1200,
+	"docs/explanation/study.md":        1000,
+	"docs/explanation/performance.md":  1000,
+	"":                                 20000,
+}
+
+// mostSentenceWords is how long a sentence may be.
+const mostSentenceWords = 35
+
+// banned are phrases that tell history, which belongs to results/ and to the
+// commits, or that say nothing.
+var banned = []string{
+	"earlier build", "later build", "earlier version", "older version", "quieter hour", "day before", "formerly", "previously", "used to be",
+	"since shortened", "no longer", "has been changed", "was changed", "we now", "recently",
+	"simply", "obviously", "of course", "in order to", "please note", "it should be noted", "utilize", "state of the art", "blazing",
+}
+
+// documentation returns the pages that describe the project as it is, with their texts.
+func documentation(t *testing.T) map[string]string {
+	t.Helper()
+	pages := map[string]string{}
+	for name, text := range markdown(t) {
+		if name == "README.md" || name == "CONTRIBUTING.md" || strings.HasPrefix(name, "docs/") {
+			pages[name] = text
+		}
+	}
+	return pages
+}
+
+// markdown returns the text of every Markdown page of the repository, by its path.
+func markdown(t *testing.T) map[string]string {
+	t.Helper()
+	pages := map[string]string{}
+	err := filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			if base := entry.Name(); name != "." && (base[0] == '.' || base == "testdata") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if strings.HasSuffix(name, ".md") {
+			text, err := os.ReadFile(name)
+			pages[filepath.ToSlash(name)] = string(text)
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pages
+}
+
+func TestWordsOfPages(t *testing.T) {
+	pages := documentation(t)
+	for prefix, most := range mostWords {
+		words := 0
+		for name, text := range pages {
+			if name == prefix || prefix == "" || (strings.HasSuffix(prefix, "/") && strings.HasPrefix(name, prefix)) {
+				words += len(strings.Fields(text))
+			}
+		}
+		if prefix == "" {
+			prefix = "all pages"
+		}
+		if words == 0 {
+			t.Errorf("%s: there is no such page", prefix)
+		}
+		if words > most {
+			t.Errorf("%s: %d words, want at most %d", prefix, words, most)
+		}
+	}
+}
+
+func TestSentencesOfPages(t *testing.T) {
+	pages := documentation(t)
+	for _, name := range slices.Sorted(maps.Keys(pages)) {
+		for _, paragraph := range paragraphs(pages[name]) {
+			for _, sentence := range sentences(paragraph) {
+				if words := len(strings.Fields(sentence)); words > mostSentenceWords {
+					t.Errorf("%s: a sentence of %d words, want at most %d: %s", name, words, mostSentenceWords, sentence)
+				}
+			}
+			for _, phrase := range banned {
+				if regexp.MustCompile(`(?i)\b` + phrase + `\b`).MatchString(paragraph) {
+					t.Errorf("%s: %q in %q", name, phrase, paragraph)
+				}
+			}
+		}
+	}
+}
+
+// TestSentences: the reading of pages finds what is too long, and only that.
+func TestSentences(t *testing.T) {
+	page := "# Title\n\nOne fact, e.g. this. Another\nfact: `a. b`!\n\n```sh\ncode. Code\n```\n\n| a | b. C |\n\n* item [one](x.md \"A. B\")\n  goes on\n1. item two\n> said so\n"
+	var got []string
+	for _, paragraph := range paragraphs(page) {
+		got = append(got, sentences(paragraph)...)
+	}
+	want := []string{"Title", "One fact, e.g. this.", "Another fact: CODE!", "item one goes on", "item two", "said so"}
+	if !slices.Equal(got, want) {
+		t.Errorf("sentences are %q, want %q", got, want)
+	}
+}
+
+var (
+	codeSpan = regexp.MustCompile("``.+?``|`[^`]+`")
+	linkText = regexp.MustCompile(`!?\[([^\]]*)\]\(([^()\s]*)[^()]*\)`)
+	listItem = regexp.MustCompile(`^\s*(?:[*+-]|\d+\.)\s+`)
+	// sentenceEnd is followed by the beginning of another sentence.
+	sentenceEnd = regexp.MustCompile(`[.!?]["')*_]*\s+["'(*_]*[A-Z0-9]`)
+)
+
+// paragraphs returns the prose of a page: without code and tables, every code span
+// as one word, and list items, quotes and headings apart.
+func paragraphs(page string) []string {
+	var all []string
+	current, fenced := "", false
+	end := func() {
+		if current = codeSpan.ReplaceAllString(current, "CODE"); current != "" {
+			all = append(all, linkText.ReplaceAllString(current, "$1"))
+		}
+		current = ""
+	}
+	for line := range strings.Lines(page) {
+		line = strings.TrimRight(line, "\n\r ")
+		switch {
+		case strings.HasPrefix(strings.TrimLeft(line, " "), "```"):
+			end()
+			fenced = !fenced
+		case fenced:
+		case line == "", strings.HasPrefix(line, "|"):
+			end()
+		case strings.HasPrefix(line, "#"):
+			end()
+			current = strings.TrimLeft(line, "# ")
+			end()
+		case strings.HasPrefix(line, ">"):
+			end()
+			current = strings.TrimLeft(line, "> ")
+		case listItem.MatchString(line):
+			end()
+			current = listItem.ReplaceAllString(line, "")
+		default:
+			current = strings.TrimSpace(current + " " + strings.TrimSpace(line))
+		}
+	}
+	end()
+	return all
+}
+
+// sentences cuts a paragraph after each sentence.
+func sentences(paragraph string) []string {
+	var all []string
+	for {
+		at := sentenceEnd.FindStringIndex(paragraph)
+		if at == nil {
+			return append(all, paragraph)
+		}
+		end := at[0] + strings.IndexAny(paragraph[at[0]:], " \t")
+		all = append(all, paragraph[:end])
+		paragraph = strings.TrimSpace(paragraph[end:])
+	}
+}
+
+// TestLinksOfPages: every link to a file of the repository leads to one, and one to
+// a heading to a heading.
+func TestLinksOfPages(t *testing.T) {
+	pages := markdown(t)
+	for _, name := range slices.Sorted(maps.Keys(pages)) {
+		text := codeSpan.ReplaceAllString(withoutBlocks(pages[name]), "`x`")
+		for _, match := range linkText.FindAllStringSubmatch(text, -1) {
+			link, err := url.Parse(match[2])
+			if err != nil {
+				t.Errorf("%s: link %s: %v", name, match[2], err)
+				continue
+			}
+			if link.Scheme != "" {
+				continue
+			}
+			target := name
+			if link.Path != "" {
+				target = path.Join(path.Dir(name), link.Path)
+			}
+			if _, err := os.Stat(filepath.FromSlash(target)); err != nil {
+				t.Errorf("%s: link %s: %v", name, match[2], err)
+				continue
+			}
+			if link.Fragment != "" && !slices.Contains(anchors(pages[target]), link.Fragment) {
+				t.Errorf("%s: link %s: %s has no such heading; its headings are %q", name, match[2], target, anchors(pages[target]))
+			}
+		}
+	}
+}
+
+// TestPagesThatGoNames: comments and messages name pages that exist.
+func TestPagesThatGoNames(t *testing.T) {
+	named := regexp.MustCompile(`\bdocs/[\w/-]+\.md\b`)
+	err := filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(name, ".go") {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		for _, page := range named.FindAllString(string(text), -1) {
+			if _, err := os.Stat(filepath.FromSlash(page)); err != nil {
+				t.Errorf("%s names %s: %v", name, page, err)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// withoutBlocks leaves out fenced code.
+func withoutBlocks(page string) string {
+	return regexp.MustCompile("(?ms)^ *```.*?^ *```$").ReplaceAllString(page, "")
+}
+
+// anchors are the names under which the headings of a page are linked to.
+func anchors(page string) []string {
+	var names []string
+	for _, match := range regexp.MustCompile(`(?m)^#+ +(.*)$`).FindAllStringSubmatch(withoutBlocks(page), -1) {
+		name := strings.ToLower(linkText.ReplaceAllString(match[1], "$1"))
+		name = regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(name, "")
+		names = append(names, strings.ReplaceAll(name, " ", "-"))
+	}
+	return names
+}
