@@ -26,7 +26,7 @@ var mayImport = map[string][]string{
 	"crf":      {"graph", "internal/safetensors"},
 
 	// Inference stands beside learning: neither knows the other.
-	"infer": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/mpe", "internal/parallel", "internal/partition", "internal/spanning", "internal/ground"},
+	"infer": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/gibbs", "internal/mpe", "internal/parallel", "internal/partition", "internal/spanning", "internal/ground"},
 	"learn": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/numeric", "internal/partition", "internal/machine", "internal/simd", "internal/ground"},
 
 	"dataset": {"crf", "mrf", "graph", "internal/atomicfile", "internal/nearest", "internal/npy", "internal/parallel"},
@@ -36,6 +36,7 @@ var mayImport = map[string][]string{
 	"internal/mpe":       {"mrf", "graph", "internal/exact", "internal/flow"},
 	"internal/flow":      {"graph"},
 	"internal/gen":       {"graph"},
+	"internal/gibbs":     {"mrf"},
 	"internal/ground":    {"crf", "mrf", "graph", "internal/numeric", "internal/partition", "internal/simd"},
 	"internal/partition": {"graph"},
 	"internal/spanning":  {"graph", "internal/flow"},
@@ -47,11 +48,11 @@ var mayImport = map[string][]string{
 	"internal/report":    {"internal/figure"},
 
 	// What people try first.
-	"internal/example": {"crf", "dataset", "graph", "infer", "internal/ground", "internal/atomicfile", "internal/npy"},
+	"internal/example": {"crf", "dataset", "graph", "internal/gibbs", "internal/ground", "internal/atomicfile", "internal/npy"},
 
 	// What measures us.
 	"internal/synthetic": {
-		"learn", "infer", "crf", "graph", "dataset", "internal/gen", "internal/numeric", "internal/parallel", "internal/partition", "internal/ground",
+		"learn", "infer", "crf", "graph", "dataset", "internal/gen", "internal/gibbs", "internal/numeric", "internal/parallel", "internal/partition", "internal/ground",
 		"internal/runfolder", "internal/figure", "internal/report",
 	},
 	"internal/bench": {
@@ -59,7 +60,7 @@ var mayImport = map[string][]string{
 		"internal/parallel", "internal/runfolder", "internal/figure", "internal/report", "internal/machine", "internal/simd",
 	},
 	"internal/study": {
-		"learn", "infer", "crf", "counting", "graph", "dataset", "internal/bp", "internal/gen", "internal/numeric", "internal/synthetic", "internal/partition", "internal/ground",
+		"learn", "infer", "crf", "counting", "graph", "dataset", "internal/bp", "internal/gen", "internal/gibbs", "internal/numeric", "internal/synthetic", "internal/partition", "internal/ground",
 		"internal/parallel", "internal/runfolder", "internal/figure", "internal/report", "internal/machine",
 	},
 

@@ -10,16 +10,16 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// Optimized is what OptimizeAppearance found.
-type Optimized struct {
-	*Result
+// optimized is what optimizeAppearance found.
+type optimized struct {
+	*fixedPoint
 	First float64 // the bound before the first step
 	Steps int     // that lowered the bound
 }
 
-// The steps of OptimizeAppearance.
+// The steps of optimizeAppearance.
 const (
-	// longestStep is the first share of the way to a new forest that is tried.
+	// longestStep is the first fraction of the way to a new forest that is tried.
 	longestStep = 0.5
 	// shortestStep ends the search along one direction.
 	shortestStep = 1.0 / 256
@@ -27,14 +27,14 @@ const (
 	// holds at any messages and is flat near the best ones, so that its error is of
 	// second order.
 	searchTolerance = 1e-5
-	// keptShare is the share of the starting appearances that a target has, so that
-	// no appearance vanishes: potentials are divided by them.
-	keptShare = 0.1
+	// keptWeight is that of the starting appearances in a target, so that no
+	// appearance vanishes: potentials are divided by them.
+	keptWeight = 0.1
 	// flatSlope, as a share of 1 + |bound|, is not worth a step.
 	flatSlope = 1e-7
 )
 
-// OptimizeAppearance lowers the tree-reweighted bound on log Z by moving the edge
+// optimizeAppearance lowers the tree-reweighted bound on log Z by moving the edge
 // appearances μ (Wainwright, Jaakkola and Willsky 2005). The bound B is convex in μ,
 // and its derivative is
 //
@@ -45,15 +45,15 @@ const (
 // bound. counting are the numbers to begin with, with their Forests. At most the
 // given number of steps are made; the last inference is by limits. The answer is an
 // upper bound like that with counting itself, and not above it but for the tolerance
-// of the limits. p and errors are as in BeliefPropagation.
-func OptimizeAppearance(ctx context.Context, p *mrf.Pairwise, counting *counting.Numbers, limits bp.Limits, steps int) (*Optimized, error) {
+// of the limits. p and errors are as in propagate.
+func optimizeAppearance(ctx context.Context, p *mrf.Pairwise, counting *counting.Numbers, limits Limits, steps int) (*optimized, error) {
 	search := limits
-	search.Tolerance = max(limits.Tolerance, searchTolerance)
-	best, err := BeliefPropagation(ctx, p, counting, search)
+	search.Tolerance = max(limits.resolved().Tolerance, searchTolerance)
+	best, err := propagate(ctx, p, counting, search, nil)
 	if err != nil {
 		return nil, err
 	}
-	o := &Optimized{First: best.LogZ}
+	o := &optimized{First: best.LogZ}
 	for step := longestStep; o.Steps < steps && ctx.Err() == nil; o.Steps++ {
 		information, err := best.mutualInformation()
 		if err != nil {
@@ -63,22 +63,22 @@ func OptimizeAppearance(ctx context.Context, p *mrf.Pairwise, counting *counting
 		if best.slope(information, forest) <= flatSlope*(1+math.Abs(best.LogZ)) {
 			break
 		}
-		next, share, err := best.stepTowards(ctx, counting, forest, search, step)
+		next, fraction, err := best.stepTowards(ctx, counting, forest, search, step)
 		if err != nil {
 			return nil, err
 		}
 		if next == nil {
 			break
 		}
-		best, step = next, min(longestStep, 2*share)
+		best, step = next, min(longestStep, 2*fraction)
 	}
-	o.Result, err = propagate(ctx, p, best.Counting, limits, best.scaledTo(best.Counting))
+	o.fixedPoint, err = propagate(ctx, p, best.Counting, limits, best.scaledTo(best.Counting))
 	return o, err
 }
 
 // mutualInformation returns I_e of the belief of every edge.
-func (r *Result) mutualInformation() ([]float64, error) {
-	edges, err := r.EdgeMarginals()
+func (r *fixedPoint) mutualInformation() ([]float64, error) {
+	edges, err := r.edgeMarginals()
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func mutualInformation(joint []float64, columns int) float64 {
 }
 
 // slope returns by how much the bound would fall at first on the way to a forest.
-func (r *Result) slope(information []float64, forest []int32) float64 {
+func (r *fixedPoint) slope(information []float64, forest []int32) float64 {
 	slope := 0.0
 	for _, e := range forest {
 		slope += information[e]
@@ -121,17 +121,17 @@ func (r *Result) slope(information []float64, forest []int32) float64 {
 
 // stepTowards tries shorter and shorter steps towards a forest, with a little of
 // the start, until one lowers the bound. It returns nil if none does.
-func (r *Result) stepTowards(ctx context.Context, start *counting.Numbers, forest []int32, limits bp.Limits, step float64) (lower *Result, share float64, err error) {
+func (r *fixedPoint) stepTowards(ctx context.Context, start *counting.Numbers, forest []int32, limits Limits, step float64) (lower *fixedPoint, fraction float64, err error) {
 	forests := append(append([][]int32(nil), r.Counting.Forests...), forest)
-	for share = step; share >= shortestStep && ctx.Err() == nil; share /= 2 {
+	for fraction = step; fraction >= shortestStep && ctx.Err() == nil; fraction /= 2 {
 		weights := make([]float64, len(forests))
 		for i := range r.Counting.Forests {
-			weights[i] = (1 - share) * r.Counting.ForestWeight(i)
+			weights[i] = (1 - fraction) * r.Counting.ForestWeight(i)
 		}
 		for i := range start.Forests { // they come first
-			weights[i] += share * keptShare * start.ForestWeight(i)
+			weights[i] += fraction * keptWeight * start.ForestWeight(i)
 		}
-		weights[len(forests)-1] = share * (1 - keptShare)
+		weights[len(forests)-1] = fraction * (1 - keptWeight)
 		counting, err := counting.WeightedForests(r.network.Graph, forests, weights)
 		if err != nil {
 			return nil, 0, err
@@ -141,7 +141,7 @@ func (r *Result) stepTowards(ctx context.Context, start *counting.Numbers, fores
 			return nil, 0, err
 		}
 		if next.LogZ < r.LogZ {
-			return next, share, nil
+			return next, fraction, nil
 		}
 	}
 	return nil, 0, nil
@@ -149,7 +149,7 @@ func (r *Result) stepTowards(ctx context.Context, start *counting.Numbers, fores
 
 // scaledTo starts from the messages λ and beliefs of r: states hold λ/ρ, and ρ may
 // have changed.
-func (r *Result) scaledTo(counting *counting.Numbers) func(*bp.State) {
+func (r *fixedPoint) scaledTo(counting *counting.Numbers) func(*bp.State) {
 	return func(st *bp.State) {
 		copy(st.LogBelief, r.state.LogBelief)
 		at := 0

@@ -26,9 +26,9 @@ func TestOptimizeAppearance(t *testing.T) {
 		p.Constant = 5
 		z := oracle.LogZ(p)
 		start := must(counting.SampledTreeReweighted(g, 1, true))
-		limits := bp.Limits{Tolerance: 1e-9, MaxSweeps: 3000}
-		before := must(BeliefPropagation(context.Background(), p, start, limits))
-		got, err := OptimizeAppearance(context.Background(), p, start, limits, 5)
+		limits := Limits{Tolerance: 1e-9, MaxSweeps: 3000}
+		before := must(beliefPropagation(context.Background(), p, start, limits))
+		got, err := optimizeAppearance(context.Background(), p, start, limits, 5)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,9 +58,9 @@ func TestDerivativeOfBound(t *testing.T) {
 	rng := source(5)
 	g := must(gen.Complete(5))
 	p := oracle.RandomPairwise(rng, g, []int32{2, 3, 2, 2, 3}, 1, 0)
-	limits := bp.Limits{Tolerance: 1e-12, MaxSweeps: 20000}
+	limits := Limits{Tolerance: 1e-12, MaxSweeps: 20000}
 	start := must(counting.SampledTreeReweighted(g, 1, true))
-	r := must(BeliefPropagation(context.Background(), p, start, limits))
+	r := must(beliefPropagation(context.Background(), p, start, limits))
 	information := must(r.mutualInformation())
 	forest := spanning.Maximum(g, information)
 	const share = 1e-4
@@ -69,7 +69,7 @@ func TestDerivativeOfBound(t *testing.T) {
 		weights[i] = (1 - share) * start.ForestWeight(i)
 	}
 	weights[len(start.Forests)] = share
-	next := must(BeliefPropagation(context.Background(), p, must(counting.WeightedForests(g, forests, weights)), limits))
+	next := must(beliefPropagation(context.Background(), p, must(counting.WeightedForests(g, forests, weights)), limits))
 	if got, want := (r.LogZ-next.LogZ)/share, r.slope(information, forest); math.Abs(got-want) > 1e-2*want || want <= 0 {
 		t.Errorf("the bound falls at the rate %v, want %v", got, want)
 	}
@@ -84,11 +84,11 @@ func TestOptimizeAppearanceErrors(t *testing.T) {
 	start := must(counting.SampledTreeReweighted(g, 1, true))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if got, err := OptimizeAppearance(ctx, p, start, DefaultLimits, 5); err != nil || got.Steps != 0 {
+	if got, err := optimizeAppearance(ctx, p, start, DefaultLimits, 5); err != nil || got.Steps != 0 {
 		t.Errorf("cancelled: %+v, %v", got, err)
 	}
 	p.Node[0] = math.NaN()
-	if _, err := OptimizeAppearance(context.Background(), p, start, DefaultLimits, 5); !errors.As(err, new(*bp.NumericalError)) {
+	if _, err := optimizeAppearance(context.Background(), p, start, DefaultLimits, 5); !errors.As(err, new(*bp.NumericalError)) {
 		t.Errorf("error is %v", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/blockbp/blockbp/internal/gibbs"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -114,8 +115,8 @@ func (c *chain) update(colour, chunk int) {
 	p, rng := c.p, c.source[colour][chunk]
 	for _, s := range c.colours[colour][chunk] {
 		score := c.score[chunk][:p.Card[s]]
-		conditional(score, p, c.x, s)
-		c.x[s] = draw(score, rng)
+		gibbs.Conditional(score, p, c.x, s)
+		c.x[s] = gibbs.Draw(score, rng)
 		if c.sum != nil {
 			addProbabilities(c.sum[p.NodeAt[s]:], score)
 		}
@@ -123,7 +124,7 @@ func (c *chain) update(colour, chunk int) {
 }
 
 // addProbabilities adds to sum the probabilities whose cumulative weights, not
-// normalised, draw has left.
+// normalised, gibbs.Draw has left.
 func addProbabilities(sum, cumulative []float64) {
 	total, before := cumulative[len(cumulative)-1], 0.0
 	for i, v := range cumulative {
@@ -140,7 +141,7 @@ func (c *chain) frozen() bool {
 		for _, chunk := range chunks {
 			for _, s := range chunk {
 				score := score[:c.p.Card[s]]
-				conditional(score, c.p, c.x, s)
+				gibbs.Conditional(score, c.p, c.x, s)
 				if possibleStates(score) > 1 {
 					return false
 				}

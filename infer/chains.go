@@ -2,7 +2,6 @@ package infer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -12,15 +11,10 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// FrozenError says that Gibbs sampling cannot move: hard zeros hold every variable
-// in place while the others stay.
-type FrozenError struct {
-	Chains int // that were started, each from a state of its own
-}
-
-// Error implements error.
-func (e *FrozenError) Error() string {
-	return fmt.Sprintf("Gibbs sampling changes one variable at a time, and from the possible joint states that were found (%d, at random) hard zeros let none change: it is not ergodic here, so it would repeat its start for ever; exact inference can give marginals", e.Chains)
+// errFrozen says that Gibbs sampling cannot move: hard zeros hold every variable in
+// place while the others stay.
+func errFrozen(chains int) error {
+	return unsuitedError{fmt.Errorf("Gibbs sampling changes one variable at a time, and from the possible joint states that were found (%d, at random) hard zeros let none change: it is not ergodic here, so it would repeat its start for ever; exact inference can give marginals", chains)}
 }
 
 // chains are Markov chains of one network with starts of their own.
@@ -39,11 +33,11 @@ func newChains(ctx context.Context, p *mrf.Pairwise, count int, seed uint64, thr
 		return nil, err
 	}
 	if math.IsInf(p.Constant, -1) {
-		return nil, &ZeroError{errConstant}
+		return nil, &zeroError{errConstant}
 	}
 	d := newDomains(p)
 	if !d.propagate() {
-		return nil, &ZeroError{errContradiction}
+		return nil, &zeroError{errContradiction}
 	}
 	c := &chains{schedule: newSchedule(p, d), irreducible: d.irreducible(), concurrent: min(count, threads)}
 	for k := range count {
@@ -57,12 +51,10 @@ func newChains(ctx context.Context, p *mrf.Pairwise, count int, seed uint64, thr
 		c.all = append(c.all, newChain(c.schedule, x, seed, k, max(1, threads/count)))
 	}
 	if !c.irreducible && c.frozen() {
-		return nil, &FrozenError{count}
+		return nil, errFrozen(count)
 	}
 	return c, nil
 }
-
-var errContradiction = errors.New("some node has no possible state left")
 
 // frozen reports whether no chain can move, though some node has a choice.
 func (c *chains) frozen() bool {
@@ -72,6 +64,16 @@ func (c *chains) frozen() bool {
 		}
 	}
 	return len(c.colours) > 0
+}
+
+// diagnose judges draws of the chains, of which chain k has those from first[k] to
+// first[k+1].
+func (c *chains) diagnose(ctx context.Context, draws *drawStore, first []int, threads int) (*Diagnosis, error) {
+	d, err := diagnose(ctx, draws, c.p.Card, first, threads)
+	if err == nil {
+		d.Irreducible = c.irreducible
+	}
+	return d, err
 }
 
 // run calls job for every chain, several at a time.

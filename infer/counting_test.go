@@ -13,7 +13,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/blockbp/blockbp/counting"
-	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -30,13 +29,9 @@ func countsText(node, edge []float64) string {
 	return text.String()
 }
 
-// reduce conditions a network and brings it into pairwise form.
-func reduce(t interface{ Fatal(...any) }, n *mrf.Network, evidence map[int]int) *Reduction {
-	c, err := n.Condition(evidence)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := Reduce(n, c)
+// reduced conditions a network and brings it into pairwise form.
+func reduced(t interface{ Fatal(...any) }, n *mrf.Network, evidence map[int]int) *reduction {
+	r, err := reduce(n, evidence)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,12 +39,12 @@ func reduce(t interface{ Fatal(...any) }, n *mrf.Network, evidence map[int]int) 
 }
 
 // solve infers a network with counting numbers given for it.
-func solve(t interface{ Fatal(...any) }, r *Reduction, node, edge []float64) (*Result, error) {
-	counting, err := r.ReadCounting(strings.NewReader(countsText(node, edge)), "counts")
+func solve(t interface{ Fatal(...any) }, r *reduction, node, edge []float64) (*fixedPoint, error) {
+	counting, err := r.readCounting(strings.NewReader(countsText(node, edge)), "counts")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return BeliefPropagation(context.Background(), r.Pairwise, counting, bp.Limits{Tolerance: 1e-13, MaxSweeps: 100000})
+	return beliefPropagation(context.Background(), r.pairwise, counting, Limits{Tolerance: 1e-13, MaxSweeps: 100000})
 }
 
 // logSumExp returns c log Σ exp(x/c).
@@ -71,7 +66,7 @@ func TestCountingOfEdgesToEvidence(t *testing.T) {
 		{Scope: []int{0, 1}, LogTable: []float64{0.1, 1, 0.2, 2, 0.3, 3}}, // the same pair the other way round
 	}}
 	node, edge := []float64{0.4, -77}, []float64{0.5, 0.25} // the number of node 1 does not matter
-	r := must(solve(t, reduce(t, n, map[int]int{1: 1}), node, edge))
+	r := must(solve(t, reduced(t, n, map[int]int{1: 1}), node, edge))
 	const c = 0.4 + 0.5 + 0.25
 	if want := -0.7 + logSumExp(c, 0.2-1+1, 0+0.5+2, 1+2+3); math.Abs(r.LogZ-want) > 1e-12 {
 		t.Errorf("value %v, want %v", r.LogZ, want)
@@ -89,7 +84,7 @@ func TestCountingOfFactorsOnOnePair(t *testing.T) {
 		{Scope: []int{2}, LogTable: []float64{0, 1}},
 		{Scope: []int{0, 1}, LogTable: []float64{0.5, 0, -1, 0.25}},
 	}}
-	r := must(solve(t, reduce(t, n, nil), []float64{0, 0, 2}, []float64{0.75, 0.5}))
+	r := must(solve(t, reduced(t, n, nil), []float64{0, 0, 2}, []float64{0.75, 0.5}))
 	want := logSumExp(1.25, 1+0.5, 2-1, 3+0, 4+0.25) + logSumExp(2, 0, 1)
 	if math.Abs(r.LogZ-want) > 1e-10 {
 		t.Errorf("value %v, want %v", r.LogZ, want)
@@ -101,13 +96,13 @@ func TestCountingOfFactorsOnOnePair(t *testing.T) {
 func TestCountingOfBetheStaysBethe(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, evidence := randomPairwiseNetwork(t, false)
-		whole, left := reduce(t, n, nil), reduce(t, n, evidence)
-		bethe := counting.Bethe(whole.Pairwise.Graph)
-		got, err := left.ReadCounting(strings.NewReader(countsText(bethe.Node, bethe.Edge)), "counts")
+		whole, left := reduced(t, n, nil), reduced(t, n, evidence)
+		bethe := counting.Bethe(whole.pairwise.Graph)
+		got, err := left.readCounting(strings.NewReader(countsText(bethe.Node, bethe.Edge)), "counts")
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := counting.Bethe(left.Pairwise.Graph)
+		want := counting.Bethe(left.pairwise.Graph)
 		compareNumbers(t, "node", got.Node, want.Node)
 		compareNumbers(t, "edge", got.Edge, want.Edge)
 		for s, v := range left.conditioned.Variable {
@@ -183,15 +178,14 @@ func TestCountingWithEvidenceIsThatWithZeros(t *testing.T) {
 			zeros[state] = 0
 			said.Factors = append(said.Factors, mrf.Factor{Scope: []int{v}, LogTable: zeros})
 		}
-		given := reduce(t, n, evidence)
+		given := reduced(t, n, evidence)
 		got, errGot := solve(t, given, node, edge)
-		want, errWant := solve(t, reduce(t, said, nil), node, edge)
+		want, errWant := solve(t, reduced(t, said, nil), node, edge)
 		if (errGot == nil) != (errWant == nil) {
 			t.Fatalf("with evidence: %v; with zeros: %v", errGot, errWant)
 		}
 		if errGot != nil {
-			var zero *ZeroError
-			if !errors.As(errGot, &zero) || !errors.As(errWant, &zero) {
+			if !errors.Is(errGot, ErrZero) || !errors.Is(errWant, ErrZero) {
 				t.Fatal(errGot, errWant)
 			}
 			return
@@ -199,7 +193,7 @@ func TestCountingWithEvidenceIsThatWithZeros(t *testing.T) {
 		if !(math.Abs(got.LogZ-want.LogZ) < 1e-9*(1+math.Abs(want.LogZ))) || got.Bound != counting.Upper && got.Bound != counting.None && got.Bound != counting.Exact {
 			t.Errorf("value with evidence %v, with zeros %v", got.LogZ, want.LogZ)
 		}
-		marginals, expected := given.conditioned.Marginals(got.NodeMarginals()), want.NodeMarginals()
+		marginals, expected := given.conditioned.Marginals(got.nodeMarginals()), want.nodeMarginals()
 		for v := range expected {
 			for i := range expected[v] {
 				if !(math.Abs(marginals[v][i]-expected[v][i]) < 1e-6) {
@@ -229,7 +223,7 @@ func TestCountingRefuses(t *testing.T) {
 		{"sum that is too large", n, nil, countsText([]float64{1, 1, 1, 1}, []float64{1, 1e100, 1e100, 1}), "numbered without observed"},
 		{"larger factor", triple, map[int]int{2: 0}, countsText([]float64{1, 1, 1}, []float64{1}), "factor 1 joins 3 variables|--counting convex"},
 	} {
-		_, err := reduce(t, c.network, c.evidence).ReadCounting(strings.NewReader(c.text), "counts")
+		_, err := reduced(t, c.network, c.evidence).readCounting(strings.NewReader(c.text), "counts")
 		var located *counting.FileError
 		if !errors.As(err, &located) || located.File != "counts" {
 			t.Errorf("%s: error is %v", c.name, err)
@@ -242,7 +236,7 @@ func TestCountingRefuses(t *testing.T) {
 		}
 	}
 	// A larger factor of which evidence leaves one variable needs no number.
-	if _, err := solve(t, reduce(t, triple, map[int]int{0: 1, 2: 0}), []float64{1, 1, 1}, []float64{1}); err != nil {
+	if _, err := solve(t, reduced(t, triple, map[int]int{0: 1, 2: 0}), []float64{1, 1, 1}, []float64{1}); err != nil {
 		t.Error(err)
 	}
 }

@@ -5,40 +5,67 @@ import (
 	"math"
 
 	"github.com/blockbp/blockbp/internal/parallel"
+	"github.com/blockbp/blockbp/mrf"
 )
 
 // Diagnosis judges draws of several Markov chains. For a discrete variable the
 // numbers are those of the indicators of its states, [x_s = i], and the worst
 // counts; ranks, which are of use for heavy tails, do not matter to indicators.
 type Diagnosis struct {
-	// RHat [nodes] is the split R̂ (Gelman and others, Bayesian Data Analysis, 2013):
+	// RHat [variables] is the split R̂ (Gelman and others, Bayesian Data Analysis, 2013):
 	// the spread of all draws over that within halves of chains. It is near 1 where
 	// all chains tell the same, +Inf where each stands still at a state of its own.
-	// NaN for a node that was in one state in all draws, and where there are too few.
+	// NaN for a variable that was observed, or in one state in all draws, and where
+	// there are too few.
 	RHat []float64
-	// ESS [nodes] is the effective sample size over all chains: the number of
+	// ESS [variables] is the effective sample size over all chains: the number of
 	// independent draws that would estimate the probabilities as well (Vehtari and
 	// others, Bayesian Analysis 16, 2021, without ranks). NaN as RHat.
 	ESS []float64
-	// MaxRHat and MinESS are the worst of all nodes, NaN if there is none; WorstRHat
-	// and WorstESS are the nodes, −1 if there is none.
+	// MaxRHat and MinESS are the worst of all variables, NaN if there is none;
+	// WorstRHat and WorstESS are the variables, −1 if there is none.
 	MaxRHat, MinESS     float64
 	WorstRHat, WorstESS int
-	// Constant is the number of nodes that were in one state in all draws, of which
+	// Constant is the number of free variables that were in one state in all draws, of which
 	// nothing can be said.
 	Constant int
 	// Enough: there were the four draws in every chain that a judgement needs.
 	Enough bool
+	// Irreducible says that it is proved that the chains can reach every possible
+	// joint state. Otherwise, which takes hard zeros in edges, they may be locked in a
+	// part of them, and where all chains are in the same part no diagnosis can tell.
+	Irreducible bool
 }
 
-// Good reports whether the draws speak against no node: R̂ at most maxRHat, and an
+// good reports whether the draws speak against no node: R̂ at most maxRHat, and an
 // effective sample size of at least minESS. It is no proof: chains that all missed
 // the same states agree with each other.
-func (d *Diagnosis) Good(maxRHat, minESS float64) bool {
-	if !d.Enough {
-		return false
+func (d *Diagnosis) good(maxRHat, minESS float64) bool {
+	return d.Enough && (d.WorstRHat < 0 || d.MaxRHat <= maxRHat && d.MinESS >= minESS)
+}
+
+// of is the diagnosis in the numbers of the network that evidence was given for: its
+// variables, of which the observed ones are NaN.
+func (d *Diagnosis) of(c *mrf.Conditioned) *Diagnosis {
+	all := *d
+	spread := func(values []float64) []float64 {
+		spread := make([]float64, len(c.Observed))
+		for v := range spread {
+			spread[v] = math.NaN()
+		}
+		for s, v := range c.Variable {
+			spread[v] = values[s]
+		}
+		return spread
 	}
-	return d.WorstRHat < 0 || d.MaxRHat <= maxRHat && d.MinESS >= minESS
+	all.RHat, all.ESS = spread(d.RHat), spread(d.ESS)
+	if d.WorstRHat >= 0 {
+		all.WorstRHat = c.Variable[d.WorstRHat]
+	}
+	if d.WorstESS >= 0 {
+		all.WorstESS = c.Variable[d.WorstESS]
+	}
+	return &all
 }
 
 // leastDraws is how many draws of a chain can be judged: two in each half.
@@ -107,7 +134,7 @@ func (j *nodeJudge) node(s, card int, enough bool) (rhat, ess float64, constant 
 	seen := make([]bool, card)
 	for q, start := range j.start {
 		for i := range j.length {
-			j.states[q][i] = j.draws.at(start+i, s)
+			j.states[q][i] = j.draws.of(start+i, s)
 			seen[j.states[q][i]] = true
 		}
 	}

@@ -20,7 +20,7 @@ func binaryChains(rng *rand.Rand, chains, length int, rho float64) (*drawStore, 
 			d.put(k*length+i, x)
 		}
 	}
-	return d, share(chains*length, chains)
+	return d, divide(chains*length, chains)
 }
 
 // TestEffectiveSampleSize: that of a chain whose autocorrelation is known is
@@ -34,7 +34,7 @@ func TestEffectiveSampleSize(t *testing.T) {
 		if r := d.ESS[0] / want; !(r > 0.85 && r < 1.15) || d.MinESS != d.ESS[0] || d.WorstESS != 0 {
 			t.Errorf("autocorrelation %v: %.0f effective draws, want %.0f", rho, d.ESS[0], want)
 		}
-		if !(d.RHat[0] < 1.005) || !(d.RHat[0] > 0.999) || !d.Good(1.01, want/2) {
+		if !(d.RHat[0] < 1.005) || !(d.RHat[0] > 0.999) || !d.good(1.01, want/2) {
 			t.Errorf("autocorrelation %v: R-hat %v", rho, d.RHat[0])
 		}
 	}
@@ -45,7 +45,7 @@ func TestEffectiveSampleSize(t *testing.T) {
 func TestRHat(t *testing.T) {
 	const chains, length = 3, 21
 	rng := source(1)
-	draws, first := newDrawStore(chains*length, []int32{3, 2}), share(chains*length, chains)
+	draws, first := newDrawStore(chains*length, []int32{3, 2}), divide(chains*length, chains)
 	var halves [][]float64 // of [x = 1] of the first node
 	for k := range chains {
 		var series []float64
@@ -98,7 +98,7 @@ func TestDiagnosisAsElsewhere(t *testing.T) {
 		}, map[int32]rhatAndESS{0: {1.0461298939912007, 49.02857142857142}, 1: {0.9557559247815846, 71.94489092996555}, 2: {0.9731733281027651, 69.35779816513762}}},
 	} {
 		length := len(c.chains[0])
-		first := share(length*len(c.chains), len(c.chains))
+		first := divide(length*len(c.chains), len(c.chains))
 		draws := newDrawStore(length*len(c.chains), []int32{4})
 		for k, text := range c.chains {
 			for i, state := range text {
@@ -133,15 +133,15 @@ func TestDiagnosisOfLittle(t *testing.T) {
 		draws.put(i, []int32{1})
 	}
 	d := must(diagnose(context.Background(), draws, []int32{2}, []int{0, 10, 20}, 1))
-	if !math.IsInf(d.MaxRHat, 1) || d.Good(10, 0) || d.Constant != 0 {
+	if !math.IsInf(d.MaxRHat, 1) || d.good(10, 0) || d.Constant != 0 {
 		t.Errorf("chains at states of their own: %+v", d)
 	}
 	d = must(diagnose(context.Background(), draws, []int32{2}, []int{0, 3, 6, 9}, 1))
-	if d.Enough || d.Good(100, 0) {
+	if d.Enough || d.good(100, 0) {
 		t.Errorf("three draws of a chain: %+v", d)
 	}
 	d = must(diagnose(context.Background(), draws, []int32{2}, []int{0, 5, 10}, 1))
-	if d.Constant != 1 || d.WorstRHat != -1 || !d.Good(1.01, 400) {
+	if d.Constant != 1 || d.WorstRHat != -1 || !d.good(1.01, 400) {
 		t.Errorf("a node in one state: %+v", d)
 	}
 }

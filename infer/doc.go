@@ -1,7 +1,13 @@
-// Package infer answers questions about a given network: node and edge
-// marginals and the log-partition function, by convex belief propagation
-// (BeliefPropagation), exactly (package exact), by Gibbs sampling (GibbsMarginals)
-// or by mean field (MeanField); and joint states drawn from it (Sample). Every
-// answer says what it is: exact, an upper or a lower bound or an approximation, and
-// whether it converged.
+// Package infer answers questions about a network (package mrf), and about a model
+// (package crf) that is given new data.
+//
+// Of a network, given the states of some variables: LogPartition bounds or computes
+// the log-partition function, Marginals the probabilities of the states of every
+// variable, MostProbable a joint state, and Sample draws joint states. The zero
+// Options infer by convex belief propagation; others exactly, by Gibbs sampling or by
+// mean field. Every answer says what it is: exact, an upper or a lower bound or an
+// approximation, and whether the iteration converged.
+//
+// Of a model: a Predictor gives beliefs and labels of instances, and says how probable
+// known labels are; a Score compares labels with the truth.
 package infer

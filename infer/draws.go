@@ -33,17 +33,10 @@ func (d *drawStore) put(draw int, x []int32) {
 	}
 }
 
-// at returns the state of node s in a draw.
-func (d *drawStore) at(draw, s int) int32 {
+// of returns the state of node s in a draw.
+func (d *drawStore) of(draw, s int) int32 {
 	if d.wide != nil {
 		return d.wide[draw*d.nodes+s]
 	}
 	return int32(d.narrow[draw*d.nodes+s])
-}
-
-// row writes a draw to x [nodes].
-func (d *drawStore) row(x []int32, draw int) {
-	for s := range x {
-		x[s] = d.at(draw, s)
-	}
 }

@@ -8,7 +8,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/blockbp/blockbp/counting"
-	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/exact"
 	"github.com/blockbp/blockbp/internal/gen"
 	"github.com/blockbp/blockbp/internal/mpe"
@@ -34,11 +33,11 @@ func TestEnginesAgreeOnTrees(t *testing.T) {
 		plan := must(exact.NewPlan(p.Network()))
 		want := must(plan.Run(context.Background(), true))
 		for _, counts := range []*counting.Numbers{counting.Bethe(g), must(counting.SampledTreeReweighted(g, 1, true))} {
-			r := must(BeliefPropagation(context.Background(), p, counts, bp.Limits{Tolerance: 1e-13, MaxSweeps: 1000}))
+			r := must(beliefPropagation(context.Background(), p, counts, Limits{Tolerance: 1e-13, MaxSweeps: 1000}))
 			if r.Bound != counting.Exact || !(math.Abs(r.LogZ-want.LogZ) <= 1e-10*(1+math.Abs(want.LogZ))) {
 				t.Fatalf("%s: %s %.14g, elimination gives %.14g", counts.Name, r.Bound, r.LogZ, want.LogZ)
 			}
-			for s, marginal := range r.NodeMarginals() {
+			for s, marginal := range r.nodeMarginals() {
 				for i, x := range marginal {
 					if !(math.Abs(x-want.Marginals[s][i]) <= 1e-10) {
 						t.Fatalf("%s: P(x_%d = %d) is %v, elimination gives %v", counts.Name, s, i, x, want.Marginals[s][i])

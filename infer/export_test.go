@@ -9,7 +9,6 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/uai"
@@ -40,16 +39,16 @@ func TestExportedModel(t *testing.T) {
 		NodeFeat: []crf.Features{must(crf.Dense(draw(8), 2)), must(crf.Dense(draw(4), 1))},
 		EdgeFeat: []crf.Features{must(crf.Dense(draw(8), 2)), must(crf.Dense(draw(4), 1))},
 	}))
-	limits := bp.Limits{Tolerance: 1e-14, MaxSweeps: 100000}
+	limits := Limits{Tolerance: 1e-14, MaxSweeps: 100000}
 	own := must((&Predictor{Model: model, Limits: limits}).Predict(context.Background(), in, nil))
-	direct := must(BeliefPropagation(context.Background(), ground.Condition(model, in), counting.Convex(g), limits))
+	direct := must(beliefPropagation(context.Background(), ground.Condition(model, in), counting.Convex(g), limits))
 
 	var file bytes.Buffer
 	if err := uai.Write(&file, ground.Condition(model, in).Network()); err != nil {
 		t.Fatal(err)
 	}
-	r := reduce(t, must(uai.Read(&file, "exported")), nil)
-	exported := must(BeliefPropagation(context.Background(), r.Pairwise, counting.Convex(r.Pairwise.Graph), limits))
+	r := reduced(t, must(uai.Read(&file, "exported")), nil)
+	exported := must(beliefPropagation(context.Background(), r.pairwise, counting.Convex(r.pairwise.Graph), limits))
 	if !(math.Abs(exported.LogZ-direct.LogZ) < 1e-12*(1+math.Abs(direct.LogZ))) || !exported.Outcome.Converged {
 		t.Errorf("log Z of the file is %v, of the model %v", exported.LogZ, direct.LogZ)
 	}
@@ -57,9 +56,9 @@ func TestExportedModel(t *testing.T) {
 	for s := range 8 {
 		beliefs = append(beliefs, own.Of(s))
 	}
-	compare(t, "node", exported.NodeMarginals(), beliefs, 1e-12)
-	if z := oracle.LogZ(ground.Condition(model, in)); !(exported.LogZ >= z) || !(math.Abs(oracle.LogZ(r.Pairwise)-z) < 1e-12*(1+math.Abs(z))) {
-		t.Errorf("log Z by enumeration is %v of the file and %v of the model", oracle.LogZ(r.Pairwise), z)
+	compare(t, "node", exported.nodeMarginals(), beliefs, 1e-12)
+	if z := oracle.LogZ(ground.Condition(model, in)); !(exported.LogZ >= z) || !(math.Abs(oracle.LogZ(r.pairwise)-z) < 1e-12*(1+math.Abs(z))) {
+		t.Errorf("log Z by enumeration is %v of the file and %v of the model", oracle.LogZ(r.pairwise), z)
 	}
 }
 

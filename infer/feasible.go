@@ -14,19 +14,9 @@ import (
 // the networks that people draw from need few or none.
 const maxBacktracks = 20000
 
-// InfeasibleError says that no possible joint state was found, though it is not
-// proved that there is none.
-type InfeasibleError struct {
-	Backtracks int // wrong guesses of the search
-}
-
-// Error implements error.
-func (e *InfeasibleError) Error() string {
-	return fmt.Sprintf("no joint state of positive probability was found by a search with %d wrong guesses, so there is nothing to start from: the hard zeros leave few or none; exact inference can tell", e.Backtracks)
-}
-
-// errExhausted is what a search finds that has looked everywhere.
-var errExhausted = errors.New("no joint state satisfies all hard zeros")
+// errNoStart says that no possible joint state was found, though it is not proved
+// that there is none.
+var errNoStart error = unsuitedError{fmt.Errorf("no joint state of positive probability was found by a search with %d wrong guesses, so there is nothing to start from: the hard zeros leave few or none; exact inference can tell", maxBacktracks)}
 
 // search completes the domains to a joint state of positive probability, drawn at
 // random, though not uniformly: x [nodes]. It guesses the state of the node with
@@ -34,7 +24,7 @@ var errExhausted = errors.New("no joint state satisfies all hard zeros")
 // that leave some node without any. The domains must have been propagated; they
 // are left as they were.
 //
-// A proof that there is none is a *ZeroError, giving up an *InfeasibleError.
+// A proof that there is none is a *zeroError, giving up errNoStart.
 func (d *domains) search(rng *rand.Rand) (x []int32, err error) {
 	start := len(d.trail)
 	defer d.undo(start)
@@ -46,10 +36,10 @@ func (d *domains) search(rng *rand.Rand) (x []int32, err error) {
 		d.keepOnly(guesses[len(guesses)-1].struckOut)
 		for !d.propagate() {
 			if len(guesses) == 0 {
-				return nil, &ZeroError{errExhausted}
+				return nil, &zeroError{errExhausted}
 			}
 			if backtracks++; backtracks > maxBacktracks {
-				return nil, &InfeasibleError{maxBacktracks}
+				return nil, errNoStart
 			}
 			wrong := guesses[len(guesses)-1]
 			guesses = guesses[:len(guesses)-1]
@@ -64,17 +54,16 @@ func (d *domains) search(rng *rand.Rand) (x []int32, err error) {
 	return d.complete(rng), nil
 }
 
-// SearchZero looks for a possible joint state and returns a *ZeroError where it has
+// searchZero looks for a possible joint state and returns a *zeroError where it has
 // proved that there is none, on graphs with loops too; nil where it found one, or gave
 // up after maxBacktracks wrong guesses. The seed decides what is tried first.
-func SearchZero(p *mrf.Pairwise, seed uint64) error {
+func searchZero(p *mrf.Pairwise, seed uint64) error {
 	d := newDomains(p)
 	if !d.propagate() {
-		return &ZeroError{errContradiction}
+		return &zeroError{errContradiction}
 	}
-	var zero *ZeroError
-	if _, err := d.search(stream(seed, 0, 0)); errors.As(err, &zero) {
-		return zero
+	if _, err := d.search(stream(seed, 0, 0)); errors.Is(err, ErrZero) {
+		return err
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/gibbs"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -25,13 +26,13 @@ type forest struct {
 }
 
 // newForest filters. The graph must be a forest; impossible networks are a
-// *ZeroError.
+// *zeroError.
 func newForest(p *mrf.Pairwise) (*forest, error) {
 	if err := checkPotentials(p); err != nil {
 		return nil, err
 	}
 	if math.IsInf(p.Constant, -1) {
-		return nil, &ZeroError{errConstant}
+		return nil, &zeroError{errConstant}
 	}
 	f := &forest{p: p, logZ: p.Constant, at: make([]int, len(p.Card))}
 	f.orient()
@@ -94,9 +95,9 @@ func (f *forest) filter(inner []float64, s int32) error {
 	row := f.cumulative[f.at[s]:]
 	if d < 0 {
 		copy(row, own)
-		message := accumulate(row[:k])
+		message := gibbs.Accumulate(row[:k])
 		if math.IsInf(message, -1) {
-			return &ZeroError{&bp.NumericalError{Node: s, Edge: -1, Reason: "it has no possible state"}}
+			return &zeroError{&bp.NumericalError{Node: s, Edge: -1, Reason: "it has no possible state"}}
 		}
 		f.logZ += message
 		return nil
@@ -111,30 +112,10 @@ func (f *forest) filter(inner []float64, s int32) error {
 		for i, x := range own {
 			row[i] = x + table[i*stepOwn+j*stepTarget]
 		}
-		inner[p.NodeAt[target]+j] += accumulate(row[:k])
+		inner[p.NodeAt[target]+j] += gibbs.Accumulate(row[:k])
 		row = row[k:]
 	}
 	return nil
-}
-
-// accumulate turns logarithms into the cumulative sums of their exponentials,
-// relative to the largest, and returns the logarithm of the whole sum. Where all
-// are −Inf the sums are 0.
-func accumulate(row []float64) (logSum float64) {
-	largest := math.Inf(-1)
-	for _, v := range row {
-		largest = max(largest, v)
-	}
-	if math.IsInf(largest, -1) {
-		clear(row)
-		return largest
-	}
-	sum := 0.0
-	for i, v := range row {
-		sum += math.Exp(v - largest)
-		row[i] = sum
-	}
-	return largest + math.Log(sum)
 }
 
 // draw fills x [nodes] with an independent draw.
@@ -144,17 +125,6 @@ func (f *forest) draw(x []int32, rng *rand.Rand) {
 		if d := f.up[s]; d >= 0 {
 			given = int(x[f.p.Graph.Target(d)])
 		}
-		x[s] = pick(f.cumulative[f.at[s]+given*k:][:k], rng)
+		x[s] = gibbs.Pick(f.cumulative[f.at[s]+given*k:][:k], rng)
 	}
-}
-
-// pick draws a state from cumulative weights. A state of weight 0 is never drawn.
-func pick(cumulative []float64, rng *rand.Rand) int32 {
-	r := rng.Float64() * cumulative[len(cumulative)-1]
-	for i, v := range cumulative {
-		if r < v {
-			return int32(i)
-		}
-	}
-	return int32(len(cumulative) - 1)
 }

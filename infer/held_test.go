@@ -30,10 +30,8 @@ func TestForbiddenHeldPair(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := infer.Assessor{Predictor: infer.Predictor{
-		Model: model, Limits: infer.DefaultLimits,
-		Counting: func(g *graph.Graph) (*counting.Numbers, error) { return counting.Bethe(g), nil },
-	}}
+	bethe := func(g *graph.Graph) (*counting.Numbers, error) { return counting.Bethe(g), nil }
+	a := infer.Predictor{Model: model, Counting: bethe}
 	for _, c := range []struct {
 		held []int32
 		ok   bool

@@ -7,7 +7,6 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
-	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
@@ -51,31 +50,24 @@ func weaker(a, b counting.Bound) counting.Bound {
 	return counting.Upper
 }
 
-// Assessor computes Likelihoods, reusing its scratch. Use one per goroutine.
-type Assessor struct {
-	Predictor
-	potential ground.Potentials
-	pseudo    ground.PseudoLikelihood
-}
-
 // Assess predicts an instance, as Predict does, and says how probable the labels of
 // its samples are. clamp holds labels, or is nil; count says which of the others
 // are compared, nil: all. Labels of samples that are held, or not counted, are not
 // compared; the neighbours in Pseudo have all labels of the sample. Held states that
 // the model forbids are a *crf.Error.
-func (a *Assessor) Assess(ctx context.Context, in *crf.Instance, clamp []int32, samples [][]int32, count []bool) (*Beliefs, *Likelihood, error) {
-	if err := in.CheckHeld(&a.Model.Schema, clamp); err != nil {
+func (p *Predictor) Assess(ctx context.Context, in *crf.Instance, clamp []int32, samples [][]int32, count []bool) (*Beliefs, *Likelihood, error) {
+	if err := in.CheckHeld(&p.Model.Schema, clamp); err != nil {
 		return nil, nil, err
 	}
-	r, err := a.infer(ctx, in, clamp)
+	r, err := p.infer(ctx, in, clamp)
 	if err != nil {
 		return nil, nil, err
 	}
-	beliefs, err := a.beliefs(ctx, r, in, clamp)
+	beliefs, err := p.beliefs(ctx, r, in, clamp)
 	if err != nil {
 		return nil, nil, err
 	}
-	logZ, bound, err := a.logZ(ctx, r, in, clamp)
+	logZ, bound, err := p.logZ(ctx, r, in, clamp)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -87,7 +79,7 @@ func (a *Assessor) Assess(ctx context.Context, in *crf.Instance, clamp []int32, 
 			continue
 		}
 		one := &Likelihood{Labels: compared, Bound: bound}
-		joint, exact, err := a.logJoint(ctx, in, given)
+		joint, exact, err := p.logJoint(ctx, in, given)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -99,7 +91,7 @@ func (a *Assessor) Assess(ctx context.Context, in *crf.Instance, clamp []int32, 
 		for s := range comparedOnly {
 			comparedOnly[s] = given[s] >= 0 && (clamp == nil || clamp[s] < 0)
 		}
-		one.Pseudo, _ = a.pseudo.LogLikelihood(a.Model, in, whole, labels, comparedOnly)
+		one.Pseudo, _ = p.pseudo.LogLikelihood(p.Model, in, whole, labels, comparedOnly)
 		total.Merge(one)
 	}
 	return beliefs, total, nil
@@ -124,51 +116,51 @@ func join(clamp, labels []int32, count []bool) (given []int32, compared int64) {
 
 // logJoint returns log Σ exp of the scores of all joint states with the given
 // labels: exact where every node has one.
-func (a *Assessor) logJoint(ctx context.Context, in *crf.Instance, given []int32) (value float64, exact bool, err error) {
+func (p *Predictor) logJoint(ctx context.Context, in *crf.Instance, given []int32) (value float64, exact bool, err error) {
 	for _, y := range given {
 		if y < 0 {
-			r, err := a.infer(ctx, in, given)
+			r, err := p.infer(ctx, in, given)
 			if err != nil {
 				return 0, false, err
 			}
-			value, bound, err := a.logZ(ctx, r, in, given)
+			value, bound, err := p.logZ(ctx, r, in, given)
 			return value, bound == counting.Exact, err
 		}
 	}
-	return a.score(in, given), true, nil
+	return p.score(in, given), true, nil
 }
 
 // score returns the score of the labels that are given.
-func (a *Assessor) score(in *crf.Instance, labels []int32) float64 {
-	a.potential.Ground(a.Model, in, &partition.Whole(in.Graph).Blocks[0])
-	return a.potential.LogScore(in, labels)
+func (p *Predictor) score(in *crf.Instance, labels []int32) float64 {
+	p.potential.Ground(p.Model, in, &partition.Whole(in.Graph).Blocks[0])
+	return p.potential.LogScore(in, labels)
 }
 
 // logZ returns the log-partition function where an inference ended, with what is
 // clamped, and how it compares with the truth. Where only a fixed point has a proof
 // it goes on from there.
-func (a *Assessor) logZ(ctx context.Context, r *inferred, in *crf.Instance, clamp []int32) (float64, counting.Bound, error) {
+func (p *Predictor) logZ(ctx context.Context, r *inferred, in *crf.Instance, clamp []int32) (float64, counting.Bound, error) {
 	block := &r.whole.Blocks[0]
-	if facts := r.net.Counting.Facts; !facts.Dual && facts.Bound != counting.None && r.outcome.Residual > ProvenTolerance {
+	if facts := r.net.Counting.Facts; !facts.Dual && facts.Bound != counting.None && r.outcome.Residual > provenTolerance {
 		var err error
-		if r.outcome, err = a.workspace.Iterate(ctx, r.net, r.state, block, bp.Limits{Tolerance: ProvenTolerance, MaxSweeps: a.Limits.MaxSweeps}); err != nil {
+		if r.outcome, err = p.workspace.Iterate(ctx, r.net, r.state, block, bp.Limits{Tolerance: provenTolerance, MaxSweeps: p.Limits.resolved().MaxSweeps}); err != nil {
 			return 0, counting.None, err
 		}
 	}
-	values, err := a.workspace.Evaluate(r.net, r.state, block, r.whole.Of, 0)
+	values, err := p.workspace.Evaluate(r.net, r.state, block, r.whole.Of, 0)
 	if err != nil {
 		return 0, counting.None, err
 	}
 	tree := math.NaN()
 	if clamp == nil && len(r.net.Counting.Forests) > 0 {
-		tree = a.workspace.TreeBound(r.net, r.state, block)
+		tree = p.workspace.TreeBound(r.net, r.state, block)
 	}
 	value, bound := judge(r.net.Counting.Facts, values, tree, r.outcome)
 	if independent(r.net) {
 		bound = counting.Exact
 	}
 	if clamp != nil {
-		value += a.score(in, clamp)
+		value += p.score(in, clamp)
 	}
 	return value, bound, nil
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/mrf"
@@ -71,16 +70,16 @@ func TestLikelihood(t *testing.T) {
 		in       *crf.Instance
 		counting counting.Func
 		exact    bool
-		limits   bp.Limits
+		limits   Limits
 	}
-	rough := bp.Limits{Tolerance: 1, MaxSweeps: 1} // bounds hold at any messages
+	rough := Limits{Tolerance: 1, MaxSweeps: 1} // bounds hold at any messages
 	setups := []setup{{loopy, square, convex, false, DefaultLimits}, {loopy, square, convex, false, rough}, {loopy, square, trw, false, DefaultLimits}}
 	for _, in := range trees {
 		setups = append(setups, setup{model, in, bethe, true, DefaultLimits}, setup{model, in.WithoutEdges(), convex, true, DefaultLimits})
 	}
 	for n, test := range setups {
 		nodes := test.in.Graph.NumNodes()
-		a := &Assessor{Predictor: Predictor{Model: test.model, Counting: test.counting, Limits: test.limits}}
+		a := &Predictor{Model: test.model, Counting: test.counting, Limits: test.limits}
 		network := ground.Condition(test.model, test.in)
 		for round := range 12 {
 			labels, clamp, count := make([]int32, nodes), slices.Repeat([]int32{crf.Unobserved}, nodes), make([]bool, nodes)
@@ -161,7 +160,7 @@ func TestPseudoIgnoresUnknownNeighbours(t *testing.T) {
 	copy(model.Weights, []float64{0, 1, 3, 0, 0, 3})
 	spec := crf.InstanceSpec{Graph: must(graph.FromEdges(2, []int32{0}, []int32{1})), NodeFeat: []crf.Features{crf.Constant(2, 1)}, EdgeFeat: []crf.Features{crf.Constant(1, 1)}}
 	in := must(crf.NewInstance(&model.Schema, spec))
-	a := &Assessor{Predictor: Predictor{Model: model, Counting: bethe, Limits: DefaultLimits}}
+	a := &Predictor{Model: model, Counting: bethe, Limits: DefaultLimits}
 	_, l, err := a.Assess(context.Background(), in, nil, [][]int32{{1, -1}}, nil)
 	if want := -math.Log1p(math.Exp(-1)); err != nil || math.Abs(l.Pseudo-want) > 1e-12 || l.Labels != 1 {
 		t.Errorf("%+v, %v; want %v", l, err, want)

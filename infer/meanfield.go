@@ -5,70 +5,44 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// MeanFieldSettings say how to search for the best product distribution. Zero
-// fields take the defaults noted.
-type MeanFieldSettings struct {
-	// Restarts is how many starts are tried, the first from the potentials of the
-	// nodes alone, the others at random; 10.
-	Restarts int
-	// Limits of each start; DefaultLimits. The tolerance is that of the largest change
-	// of a marginal in a sweep.
-	Limits bp.Limits
-	Seed   uint64
-	// Threads; 1. The result does not depend on it.
-	Threads int
-}
-
-// MeanFieldResult is the best product distribution q(x) = Π_s q_s(x_s) found.
-type MeanFieldResult struct {
-	// LogZ is Constant + Σ_s (⟨θ_s, q_s⟩ + H(q_s)) + Σ_st ⟨θ_st, q_s q_t⟩, a lower bound
-	// on the true log Z at any q, converged or not (equation (13) of docs/explanation/equations.md).
-	LogZ      float64
-	Marginals [][]float64 // q_s, [node][state]
-	// Outcome is that of the start that gave them.
-	Outcome bp.Outcome
-	// Start is its number, from 0, and Different how many of the starts ended at a
-	// value that differs by more than 1e-6 from the best: where there are some, there
-	// are several local optima.
-	Start, Different int
-}
-
-// MeanField fits a product of independent distributions to a network by coordinate
-// ascent (naive mean field), from several starts, and returns the one with the
-// largest lower bound on log Z. Where hard zeros forbid states of neighbours, it
-// starts from joint states of positive probability. Errors are those of Sample,
-// but without settings. If ctx ends, its error is returned.
-func MeanField(ctx context.Context, p *mrf.Pairwise, settings MeanFieldSettings) (*MeanFieldResult, error) {
-	if settings.Restarts == 0 {
-		settings.Restarts = 10
-	}
-	if settings.Limits == (bp.Limits{}) {
-		settings.Limits = DefaultLimits
-	}
+// fitField fits a product of independent distributions q(x) = Π_s q_s(x_s) to a
+// network by coordinate ascent (naive mean field), from several starts, and returns
+// the one with the largest lower bound on log Z. The bound is
+//
+//	Constant + Σ_s (⟨θ_s, q_s⟩ + H(q_s)) + Σ_st ⟨θ_st, q_s q_t⟩,
+//
+// at any q, converged or not (equation (13) of docs/explanation/equations.md). The first start is
+// from the potentials of the nodes alone, the others are random. Where hard zeros
+// forbid states of neighbours, it starts from joint states of positive probability.
+// Errors are those of Sample, but without options. If ctx ends, its error is returned.
+func fitField(ctx context.Context, p *mrf.Pairwise, o Options) (*Result, error) {
+	o.Method = MeanField
+	o = o.withDefaults()
 	if err := checkPotentials(p); err != nil {
 		return nil, err
 	}
 	if math.IsInf(p.Constant, -1) {
-		return nil, &ZeroError{errConstant}
+		return nil, &zeroError{errConstant}
 	}
 	d := newDomains(p)
 	if !d.propagate() {
-		return nil, &ZeroError{errContradiction}
+		return nil, &zeroError{errContradiction}
 	}
-	fields := make([]*meanField, settings.Restarts)
+	fields := make([]*meanField, o.Restarts)
 	for k := range fields {
-		q, err := startOfField(p, d, k, stream(settings.Seed, uint64(k), 0))
+		q, err := startOfField(p, d, k, stream(o.Seed, uint64(k), 0))
 		if err != nil {
 			return nil, err
 		}
 		fields[k] = &meanField{p: p, q: q}
 	}
-	err := parallel.Each(ctx, len(fields), max(1, settings.Threads), func(k int) { fields[k].ascend(ctx, settings.Limits) })
+	err := parallel.Each(ctx, len(fields), max(1, o.Threads), func(k int) { fields[k].ascend(ctx, o.Limits.resolved()) })
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +183,7 @@ func (f *meanField) bound(scratch []float64) float64 {
 }
 
 // bestField returns the first of the fields with the largest bound.
-func bestField(fields []*meanField) (*MeanFieldResult, error) {
+func bestField(fields []*meanField) (*Result, error) {
 	const same = 1e-6
 	best := 0
 	for k, f := range fields {
@@ -221,13 +195,13 @@ func bestField(fields []*meanField) (*MeanFieldResult, error) {
 	if math.IsNaN(f.value) || math.IsInf(f.value, 0) {
 		return nil, tooLarge(f.value)
 	}
-	r := &MeanFieldResult{LogZ: f.value, Outcome: f.outcome, Start: best}
+	r := &Result{Method: MeanField, LogZ: f.value, Bound: counting.Lower, Gap: math.NaN(), Outcome: newOutcome(f.outcome), Restarts: len(fields)}
 	for s := range f.p.Card {
 		r.Marginals = append(r.Marginals, f.q[f.p.NodeAt[s]:f.p.NodeAt[s+1]])
 	}
 	for _, other := range fields {
 		if f.value-other.value > same {
-			r.Different++
+			r.Lower++
 		}
 	}
 	return r, nil

@@ -11,7 +11,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -41,10 +40,9 @@ func TestMeanFieldIsALowerBound(t *testing.T) {
 		p.Constant = rapid.Float64Range(-2, 2).Draw(t, "constant")
 		possible := len(possibleJointStates(p)) > 0
 		sweeps := rapid.SampledFrom([]int{1, 3, 3000}).Draw(t, "sweeps")
-		r, err := MeanField(context.Background(), p, MeanFieldSettings{Restarts: 3, Limits: bp.Limits{Tolerance: 1e-12, MaxSweeps: sweeps}})
-		var zero *ZeroError
+		r, err := fitField(context.Background(), p, Options{Restarts: 3, Limits: Limits{Tolerance: 1e-12, MaxSweeps: sweeps}})
 		if err != nil {
-			if possible || !errors.As(err, &zero) {
+			if possible || !errors.Is(err, ErrZero) {
 				t.Fatal(err)
 			}
 			return
@@ -56,7 +54,7 @@ func TestMeanFieldIsALowerBound(t *testing.T) {
 		if value := productValue(p, r.Marginals); !(math.Abs(value-r.LogZ) < 1e-9*(1+math.Abs(z))) {
 			t.Errorf("value %v, by enumeration it is %v", r.LogZ, value)
 		}
-		if !r.Outcome.Converged {
+		if !r.Converged {
 			return
 		}
 		rng := rand.New(rand.NewPCG(1, 2))
@@ -81,10 +79,10 @@ func TestMeanFieldIsALowerBound(t *testing.T) {
 // TestMeanFieldOfIndependentNodes is exact, from any start.
 func TestMeanFieldOfIndependentNodes(t *testing.T) {
 	p := oracle.RandomPairwise(source(2), must(graph.FromEdges(4, nil, nil)), []int32{2, 3, 1, 4}, 2, 0.2)
-	r := must(MeanField(context.Background(), p, MeanFieldSettings{}))
+	r := must(fitField(context.Background(), p, Options{}))
 	want, _ := oracle.Marginals(p)
 	compare(t, "node", r.Marginals, want, 1e-12)
-	if z := oracle.LogZ(p); !(math.Abs(r.LogZ-z) < 1e-12*(1+math.Abs(z))) || !r.Outcome.Converged || r.Different != 0 {
+	if z := oracle.LogZ(p); !(math.Abs(r.LogZ-z) < 1e-12*(1+math.Abs(z))) || !r.Converged || r.Lower != 0 {
 		t.Errorf("log Z %v, want %v; %+v", r.LogZ, z, r)
 	}
 }
@@ -101,17 +99,17 @@ func TestRestartsOfMeanField(t *testing.T) {
 	for s := range 16 {
 		p.Node[2*s+1] = 0.1
 	}
-	r := must(MeanField(context.Background(), p, MeanFieldSettings{Restarts: 20}))
-	if r.Different < 3 || !(r.Marginals[5][1] > 0.9) || !(r.LogZ <= oracle.LogZ(p)) || !(r.LogZ > oracle.LogZ(p)-1) {
-		t.Errorf("best of 20 starts: %v with %d worse, P(x_5 = 1) %v; log Z is %v", r.LogZ, r.Different, r.Marginals[5][1], oracle.LogZ(p))
+	r := must(fitField(context.Background(), p, Options{Restarts: 20}))
+	if r.Lower < 3 || !(r.Marginals[5][1] > 0.9) || !(r.LogZ <= oracle.LogZ(p)) || !(r.LogZ > oracle.LogZ(p)-1) {
+		t.Errorf("best of 20 starts: %v with %d worse, P(x_5 = 1) %v; log Z is %v", r.LogZ, r.Lower, r.Marginals[5][1], oracle.LogZ(p))
 	}
-	other := must(MeanField(context.Background(), p, MeanFieldSettings{Restarts: 20, Threads: 8}))
-	if other.LogZ != r.LogZ || other.Start != r.Start || !slices.EqualFunc(other.Marginals, r.Marginals, slices.Equal) {
+	other := must(fitField(context.Background(), p, Options{Restarts: 20, Threads: 8}))
+	if other.LogZ != r.LogZ || !slices.EqualFunc(other.Marginals, r.Marginals, slices.Equal) {
 		t.Error("other results with 8 threads")
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := MeanField(ctx, p, MeanFieldSettings{}); !errors.Is(err, context.Canceled) {
+	if _, err := fitField(ctx, p, Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
 }

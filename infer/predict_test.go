@@ -13,7 +13,6 @@ import (
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/gen"
 	"github.com/blockbp/blockbp/internal/ground"
-	"github.com/blockbp/blockbp/internal/mpe"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -130,7 +129,7 @@ func TestPredictJoint(t *testing.T) {
 			}
 			p.Joint = nil
 			alone := must(p.Predict(context.Background(), in, clamp))
-			p.Joint = &mpe.Settings{}
+			p.Joint = &Limits{}
 			b := must(p.Predict(context.Background(), in, clamp))
 			conditioned := must(ground.Condition(model, in).Network().Condition(evidence))
 			left, score := oracle.NetworkMax(conditioned.Network)

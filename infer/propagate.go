@@ -2,8 +2,6 @@ package infer
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"math"
 
 	"github.com/blockbp/blockbp/counting"
@@ -12,15 +10,15 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// Result is the answer of belief propagation on a network with explicit tables.
-type Result struct {
+// fixedPoint is where belief propagation on a network with explicit tables ended.
+type fixedPoint struct {
 	// LogZ is the value in natural logarithms. Where a dual exists it is the dual
 	// value, a certified upper bound on B at any messages: D of equation (7), or for
 	// tree-reweighted numbers with kept forests bp.Workspace.TreeBound. Elsewhere it
 	// is the free energy at the final beliefs.
 	LogZ float64
 	// Bound says what LogZ is relative to the true log Z. Without a dual it is
-	// None unless the iteration converged to ProvenTolerance or less.
+	// None unless the iteration converged to provenTolerance or less.
 	Bound counting.Bound
 	// Gap is the dual minus the value of beliefs made consistent; NaN where no dual
 	// exists, +Inf where consistency would take a forbidden state.
@@ -35,36 +33,29 @@ type Result struct {
 	workspace bp.Workspace
 }
 
-// DefaultLimits are used by commands that name none.
-var DefaultLimits = bp.Limits{Tolerance: 1e-10, MaxSweeps: 10000}
-
-// ProvenTolerance is the residual at which the free energy of the beliefs counts
+// provenTolerance is the residual at which the free energy of the beliefs counts
 // as that of the fixed point, which is what bounds are proved of: a value is then
 // off by little more than rounding.
-const ProvenTolerance = 1e-8
+const provenTolerance = 1e-8
 
-// BeliefPropagation runs convex belief propagation on the whole network until
-// the residual is at most limits.Tolerance in a sweep after the first. An
-// iteration that ends unconverged, or because ctx ended, is no error: see
-// Result.Outcome. Non-finite potentials are a *bp.NumericalError, and
-// contradictory hard zeros, where they are found, a *ZeroError. They may stay
-// unfound, above all on graphs with loops; the answer is then a bound, or an
-// approximation, like others.
-func BeliefPropagation(ctx context.Context, p *mrf.Pairwise, counting *counting.Numbers, limits bp.Limits) (*Result, error) {
-	return propagate(ctx, p, counting, limits, nil)
-}
-
-// propagate is BeliefPropagation from given messages and beliefs, which prepare
-// changes in place; nil: from constant messages and uniform beliefs.
-func propagate(ctx context.Context, p *mrf.Pairwise, counting *counting.Numbers, limits bp.Limits, prepare func(*bp.State)) (*Result, error) {
+// propagate runs convex belief propagation on the whole network until the residual
+// is at most limits.Tolerance in a sweep after the first, from the messages and
+// beliefs that prepare sets in place; nil: from constant messages and uniform
+// beliefs.
+//
+// An iteration that ends unconverged, or because ctx ended, is no error: see Outcome.
+// Non-finite potentials are a *bp.NumericalError, and contradictory hard zeros, where
+// they are found, a *zeroError. They may stay unfound, above all on graphs with loops;
+// the answer is then a bound, or an approximation, like others.
+func propagate(ctx context.Context, p *mrf.Pairwise, counting *counting.Numbers, limits Limits, prepare func(*bp.State)) (*fixedPoint, error) {
 	net, err := bp.NewNet(p.Graph, p.Card, counting, nil)
 	if err != nil {
 		return nil, err
 	}
 	if math.IsInf(p.Constant, -1) {
-		return nil, &ZeroError{errConstant}
+		return nil, &zeroError{errConstant}
 	}
-	r := &Result{Counting: counting, network: p, net: net, state: bp.NewState(net), whole: partition.Whole(p.Graph)}
+	r := &fixedPoint{Counting: counting, network: p, net: net, state: bp.NewState(net), whole: partition.Whole(p.Graph)}
 	if prepare != nil {
 		prepare(r.state)
 	}
@@ -72,7 +63,7 @@ func propagate(ctx context.Context, p *mrf.Pairwise, counting *counting.Numbers,
 	if err := r.load(); err != nil {
 		return nil, explain(err, p)
 	}
-	if r.Outcome, err = r.workspace.Iterate(ctx, net, r.state, block, limits); err != nil {
+	if r.Outcome, err = r.workspace.Iterate(ctx, net, r.state, block, limits.resolved()); err != nil {
 		return nil, explain(err, p)
 	}
 	values, err := r.workspace.Evaluate(net, r.state, block, r.whole.Of, 0)
@@ -86,15 +77,8 @@ func propagate(ctx context.Context, p *mrf.Pairwise, counting *counting.Numbers,
 	return r, nil
 }
 
-var errConstant = errors.New("a factor without variables is zero")
-
-// tooLarge says that a value of log Z is not finite.
-func tooLarge(logZ float64) error {
-	return &bp.NumericalError{Node: -1, Edge: -1, Reason: fmt.Sprintf("log Z is computed as %v: potentials are too large to be added up; subtract a constant from each table", logZ)}
-}
-
 // load copies the tables into the workspace, which exponentiates them in place.
-func (r *Result) load() error {
+func (r *fixedPoint) load() error {
 	pot := &r.workspace.Potentials
 	pot.Node = append(pot.Node[:0], r.network.Node...)
 	pot.NodeAt = append(pot.NodeAt[:0], r.network.NodeAt...)
@@ -110,7 +94,7 @@ func (r *Result) load() error {
 }
 
 // judge turns the values into an answer that claims no more than is known.
-func (r *Result) judge(v bp.Values) {
+func (r *fixedPoint) judge(v bp.Values) {
 	tree := math.NaN()
 	if len(r.Counting.Forests) > 0 {
 		tree = r.workspace.TreeBound(r.net, r.state, &r.whole.Blocks[0])
@@ -137,14 +121,14 @@ func judge(facts counting.Facts, v bp.Values, tree float64, outcome bp.Outcome) 
 		}
 		return dual, bound
 	}
-	if !outcome.Converged || outcome.Residual > ProvenTolerance {
+	if !outcome.Converged || outcome.Residual > provenTolerance {
 		bound = counting.None
 	}
 	return v.FreeEnergy, bound
 }
 
-// NodeMarginals returns the belief of every node over its states.
-func (r *Result) NodeMarginals() [][]float64 {
+// nodeMarginals returns the belief of every node over its states.
+func (r *fixedPoint) nodeMarginals() [][]float64 {
 	marginals := make([][]float64, len(r.network.Card))
 	for s := range marginals {
 		marginals[s] = make([]float64, r.network.Card[s])
@@ -153,9 +137,9 @@ func (r *Result) NodeMarginals() [][]float64 {
 	return marginals
 }
 
-// EdgeMarginals returns the belief of every edge, row-major with the state of
+// edgeMarginals returns the belief of every edge, row-major with the state of
 // its first end slow.
-func (r *Result) EdgeMarginals() ([][]float64, error) {
+func (r *fixedPoint) edgeMarginals() ([][]float64, error) {
 	block := &r.whole.Blocks[0]
 	marginals := make([][]float64, len(block.Edges))
 	for q, e := range block.Edges {

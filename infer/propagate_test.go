@@ -44,13 +44,13 @@ func TestExactOnTrees(t *testing.T) {
 		g := must(gen.Tree(1+rng.IntN(8), rng))
 		p := oracle.RandomPairwise(rng, g, randomCards(rng, g.NumNodes()), 2, 0.2)
 		p.Constant = 10 * rng.NormFloat64()
-		r := must(BeliefPropagation(context.Background(), p, counting.Bethe(g), DefaultLimits))
+		r := must(beliefPropagation(context.Background(), p, counting.Bethe(g), DefaultLimits))
 		if z := oracle.LogZ(p); r.Bound != counting.Exact || !r.Outcome.Converged || math.Abs(r.LogZ-z) > 1e-10*(1+math.Abs(z)) {
 			t.Errorf("seed %d: %s %.12f, want exactly %.12f", seed, r.Bound, r.LogZ, z)
 		}
 		nodes, edges := oracle.Marginals(p)
-		compare(t, "node", r.NodeMarginals(), nodes, 1e-10)
-		compare(t, "edge", must(r.EdgeMarginals()), edges, 1e-10)
+		compare(t, "node", r.nodeMarginals(), nodes, 1e-10)
+		compare(t, "edge", must(r.edgeMarginals()), edges, 1e-10)
 	}
 }
 
@@ -78,8 +78,8 @@ func TestJudgement(t *testing.T) {
 				if name != "tree" {
 					early, late = test.earlyOnLoops, test.lateOnLoop
 				}
-				for sweeps, want := range map[int]counting.Bound{0: early, 1: early, 5000: late} {
-					r := must(BeliefPropagation(context.Background(), p, test.counting, bp.Limits{Tolerance: 1e-12, MaxSweeps: sweeps}))
+				for sweeps, want := range map[int]counting.Bound{-1: early, 1: early, 5000: late} {
+					r := must(beliefPropagation(context.Background(), p, test.counting, Limits{Tolerance: 1e-12, MaxSweeps: sweeps}))
 					if r.Bound != want && !r.Outcome.Converged || r.Outcome.Converged && r.Bound != late {
 						t.Errorf("%s, %s, %d sweeps: bound %s, want %s", name, test.counting.Name, sweeps, r.Bound, want)
 					}
@@ -99,25 +99,25 @@ func TestJudgement(t *testing.T) {
 func TestInferenceErrors(t *testing.T) {
 	g := must(gen.Chain(3))
 	p := oracle.RandomPairwise(source(1), g, []int32{2, 2, 2}, 1, 0)
-	if _, err := BeliefPropagation(context.Background(), p, counting.Convex(must(gen.Chain(2))), DefaultLimits); err == nil {
+	if _, err := beliefPropagation(context.Background(), p, counting.Convex(must(gen.Chain(2))), DefaultLimits); err == nil {
 		t.Error("counting numbers of another graph were accepted")
 	}
 	p.Node[3] = math.NaN()
 	var numerical *bp.NumericalError
-	if _, err := BeliefPropagation(context.Background(), p, counting.Convex(g), DefaultLimits); !errors.As(err, &numerical) || numerical.Node != 1 {
+	if _, err := beliefPropagation(context.Background(), p, counting.Convex(g), DefaultLimits); !errors.As(err, &numerical) || numerical.Node != 1 {
 		t.Errorf("error %v, want one that names node 1", err)
 	}
 	impossible := &mrf.Pairwise{
 		Graph: must(gen.Chain(2)), Card: []int32{2, 2}, NodeAt: []int{0, 2, 4}, EdgeAt: []int{0, 4},
 		Node: []float64{0, math.Inf(-1), 0, math.Inf(-1)}, Edge: []float64{math.Inf(-1), 0, 0, 0},
 	}
-	if _, err := BeliefPropagation(context.Background(), impossible, counting.Bethe(impossible.Graph), DefaultLimits); !errors.As(err, &numerical) || !strings.Contains(err.Error(), "partition function is zero") {
+	if _, err := beliefPropagation(context.Background(), impossible, counting.Bethe(impossible.Graph), DefaultLimits); !errors.As(err, &numerical) || !strings.Contains(err.Error(), "partition function is zero") {
 		t.Errorf("error %v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	p.Node[3] = 0
-	if r, err := BeliefPropagation(ctx, p, counting.Bethe(g), DefaultLimits); err != nil || r.Outcome.Converged || r.Bound != counting.None {
+	if r, err := beliefPropagation(ctx, p, counting.Bethe(g), DefaultLimits); err != nil || r.Outcome.Converged || r.Bound != counting.None {
 		t.Errorf("cancelled: %+v, %v", r, err)
 	}
 }
@@ -128,14 +128,14 @@ func TestFirstSweepProvesNothing(t *testing.T) {
 	g := must(gen.Chain(3))
 	p := &mrf.Pairwise{Graph: g, Card: []int32{2, 2, 2}, NodeAt: []int{0, 2, 4, 6}, EdgeAt: []int{0, 4, 8},
 		Node: []float64{0, 0, 0, 0, 1, -1}, Edge: []float64{0.5, 0, 0, 0.5, 0.5, 0, 0, 0.5}}
-	r := must(BeliefPropagation(context.Background(), p, counting.Bethe(g), DefaultLimits))
+	r := must(beliefPropagation(context.Background(), p, counting.Bethe(g), DefaultLimits))
 	nodes, _ := oracle.Marginals(p)
-	compare(t, "node", r.NodeMarginals(), nodes, 1e-10)
+	compare(t, "node", r.nodeMarginals(), nodes, 1e-10)
 	if !r.Outcome.Converged || r.Outcome.Sweeps < 2 {
 		t.Errorf("outcome %+v", r.Outcome)
 	}
-	for sweeps := range 2 {
-		r = must(BeliefPropagation(context.Background(), p, counting.Bethe(g), bp.Limits{Tolerance: 1e-10, MaxSweeps: sweeps}))
+	for most, sweeps := range map[int]int{-1: 0, 1: 1} {
+		r = must(beliefPropagation(context.Background(), p, counting.Bethe(g), Limits{Tolerance: 1e-10, MaxSweeps: most}))
 		if r.Outcome.Converged || r.Bound != counting.None || r.Outcome.Sweeps != sweeps {
 			t.Errorf("%d sweeps: %+v, %s", sweeps, r.Outcome, r.Bound)
 		}
@@ -160,11 +160,11 @@ func TestLooseToleranceProvesNothing(t *testing.T) {
 	z := oracle.LogZ(p)
 	for _, counts := range []*counting.Numbers{counting.Bethe(g), must(counting.SampledTreeReweighted(g, 1, false)), must(counting.SampledTreeReweighted(g, 1, true))} {
 		for tolerance := 1.0; tolerance > 1e-12; tolerance /= 10 {
-			r := must(BeliefPropagation(context.Background(), p, counts, bp.Limits{Tolerance: tolerance, MaxSweeps: 1000}))
+			r := must(beliefPropagation(context.Background(), p, counts, Limits{Tolerance: tolerance, MaxSweeps: 1000}))
 			if r.Bound == counting.Exact && math.Abs(r.LogZ-z) > 1e-7 {
 				t.Errorf("%s, tolerance %g: %s %.10f, log Z is %.10f", counts.Name, tolerance, r.Bound, r.LogZ, z)
 			}
-			if tolerance <= ProvenTolerance && r.Bound != counting.Exact {
+			if tolerance <= provenTolerance && r.Bound != counting.Exact {
 				t.Errorf("%s, tolerance %g: bound %s, want exact", counts.Name, tolerance, r.Bound)
 			}
 		}
@@ -175,7 +175,7 @@ func TestLooseToleranceProvesNothing(t *testing.T) {
 func TestSumsThatOverflow(t *testing.T) {
 	for _, x := range []float64{math.MaxFloat64, -math.MaxFloat64} {
 		p := &mrf.Pairwise{Graph: must(graph.FromEdges(2, nil, nil)), Card: []int32{1, 1}, NodeAt: []int{0, 1, 2}, EdgeAt: []int{0}, Node: []float64{x, x}}
-		r, err := BeliefPropagation(context.Background(), p, counting.Convex(p.Graph), DefaultLimits)
+		r, err := beliefPropagation(context.Background(), p, counting.Convex(p.Graph), DefaultLimits)
 		var numerical *bp.NumericalError
 		if !errors.As(err, &numerical) || !strings.Contains(err.Error(), "too large") {
 			t.Errorf("potentials %g: %+v, %v", x, r, err)

@@ -9,64 +9,82 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// Reduction is a network on its way to belief propagation: evidence has removed
+// reduction is a network on its way to belief propagation: evidence has removed
 // variables, factors on the same pair have become one edge, and larger factors
 // auxiliary variables. It knows which variable and which factors of the original
 // network a node and an edge are, so that files and errors can go by the numbers
 // that users know.
-type Reduction struct {
-	// Pairwise is what BeliefPropagation takes: the variables without evidence, in
-	// their order, and then the auxiliary ones.
-	Pairwise *mrf.Pairwise
+type reduction struct {
+	// pairwise is what inference takes: the variables without evidence, in their
+	// order, and then the auxiliary ones.
+	pairwise *mrf.Pairwise
 
 	original     *mrf.Network
 	conditioned  *mrf.Conditioned
 	auxiliary    *mrf.Auxiliary // nil where all factors have at most two variables left
-	edgeOfFactor []int          // [factors, then ties] edge of Pairwise that holds it, or mrf.NoEdge
+	edgeOfFactor []int          // [factors, then ties] edge of pairwise that holds it, or mrf.NoEdge
 }
 
-// Reduce brings n, given its evidence, into pairwise form. conditioned is what
-// n.Condition returned. Factors that join more than two unobserved variables become
-// auxiliary variables (mrf.Network.WithAuxiliary), which changes neither log Z nor
-// marginals, and so no bound on them; it is an error if they take too much memory.
-func Reduce(n *mrf.Network, conditioned *mrf.Conditioned) (*Reduction, error) {
-	r := &Reduction{original: n, conditioned: conditioned}
+// reduce brings n, given evidence, into pairwise form. Factors that join more than
+// two unobserved variables become auxiliary variables, which changes neither log Z
+// nor marginals, and so no bound on them; where they take too much memory, the error
+// is that the method is unsuited.
+func reduce(n *mrf.Network, evidence map[int]int) (*reduction, error) {
+	conditioned, err := condition(n, evidence)
+	if err != nil {
+		return nil, err
+	}
+	r := &reduction{original: n, conditioned: conditioned}
 	small := conditioned.Network
 	if slices.ContainsFunc(small.Factors, func(f mrf.Factor) bool { return len(f.Scope) > 2 }) {
 		a, err := small.WithAuxiliary()
 		if err != nil {
-			return nil, err
+			return nil, unsuitedError{err}
 		}
 		r.auxiliary, small = a, a.Network
 	}
-	var err error
-	r.Pairwise, r.edgeOfFactor, err = small.Pairwise()
-	return r, err
+	if r.pairwise, r.edgeOfFactor, err = small.Pairwise(); err != nil {
+		return nil, unsuitedError{err}
+	}
+	return r, nil
 }
 
-// ReducePairwise is Reduce for methods to which auxiliary variables are no use, and
+// reducePairwise is reduce for methods to which auxiliary variables are no use, and
 // refuses larger factors: the hard zeros that tie such a variable keep single
 // variables from changing, and a product of distributions from being spread.
-func ReducePairwise(n *mrf.Network, conditioned *mrf.Conditioned) (*Reduction, error) {
+func reducePairwise(n *mrf.Network, evidence map[int]int) (*reduction, error) {
 	for f := range n.Factors {
-		if free := len(conditioned.Network.Factors[f].Scope); free > 2 {
-			scope := n.Factors[f].Scope
-			return nil, fmt.Errorf("factor %d joins %d variables %v, %d of them without evidence: sampling and mean field take at most 2", f, len(scope), scope, free)
+		scope, free := n.Factors[f].Scope, 0
+		for _, v := range scope {
+			if _, observed := evidence[v]; !observed {
+				free++
+			}
+		}
+		if free > 2 {
+			return nil, unsuitedError{fmt.Errorf("factor %d joins %d variables %v, %d of them without evidence: sampling and mean field take at most 2", f, len(scope), scope, free)}
 		}
 	}
-	return Reduce(n, conditioned)
+	return reduce(n, evidence)
 }
 
-// NumAuxiliary returns the number of auxiliary variables.
-func (r *Reduction) NumAuxiliary() int { return len(r.Pairwise.Card) - len(r.conditioned.Variable) }
+// condition checks a network and fixes its observed variables.
+func condition(n *mrf.Network, evidence map[int]int) (*mrf.Conditioned, error) {
+	if err := n.Validate(); err != nil {
+		return nil, err
+	}
+	return n.Condition(evidence)
+}
 
-// Locate puts a numerical error of inference on r.Pairwise into the numbers of
+// numAuxiliary returns the number of auxiliary variables.
+func (r *reduction) numAuxiliary() int { return len(r.pairwise.Card) - len(r.conditioned.Variable) }
+
+// locate puts a numerical error of inference on r.pairwise into the numbers of
 // the original network: its variables and factors. Other errors stay as they
 // are.
-func (r *Reduction) Locate(err error) error {
-	var zero *ZeroError
+func (r *reduction) locate(err error) error {
+	var zero *zeroError
 	if errors.As(err, &zero) {
-		return &ZeroError{r.Locate(zero.Found)}
+		return &zeroError{r.locate(zero.found)}
 	}
 	var numerical *bp.NumericalError
 	if !errors.As(err, &numerical) {

@@ -12,9 +12,9 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// Restarted is what Restart found.
-type Restarted struct {
-	*Result
+// restarted is what restart found.
+type restarted struct {
+	*fixedPoint
 	// Runs, the first one among them, and how many of them converged.
 	Runs, Converged int
 	// Values are the different values of log Z at the fixed points found, descending:
@@ -31,20 +31,20 @@ const (
 	sameValue = 1e-6
 )
 
-// Restart runs belief propagation from constant messages and then the given number
+// restart runs belief propagation from constant messages and then the given number
 // of times from random ones, and returns the run to believe: a converged one before
 // others, and of these the one of largest log Z, which has the lowest free energy.
 // Free energies that are not convex, such as Bethe's, can have several minima, of
 // which the constant start may miss the best. The same source gives the same answer.
 //
 // A run from random messages that meets a numerical error counts as one that did
-// not converge. p, limits and other errors are as in BeliefPropagation.
-func Restart(ctx context.Context, p *mrf.Pairwise, counting *counting.Numbers, limits bp.Limits, restarts int, rng *rand.Rand) (*Restarted, error) {
-	first, err := BeliefPropagation(ctx, p, counting, limits)
+// not converge. p, limits and other errors are as in propagate.
+func restart(ctx context.Context, p *mrf.Pairwise, counting *counting.Numbers, limits Limits, restarts int, rng *rand.Rand) (*restarted, error) {
+	first, err := propagate(ctx, p, counting, limits, nil)
 	if err != nil {
 		return nil, err
 	}
-	r := &Restarted{Result: first, Runs: 1}
+	r := &restarted{fixedPoint: first, Runs: 1}
 	r.note(first)
 	for range restarts {
 		if ctx.Err() != nil {
@@ -59,24 +59,17 @@ func Restart(ctx context.Context, p *mrf.Pairwise, counting *counting.Numbers, l
 			return nil, err
 		}
 		r.note(next)
-		if better(next, r.Result) {
-			r.Result = next
+		if better(next, r.fixedPoint) {
+			r.fixedPoint = next
 		}
 	}
-	slices.SortFunc(r.Values, func(a, b float64) int {
-		switch {
-		case a > b:
-			return -1
-		case a < b:
-			return 1
-		}
-		return 0
-	})
+	slices.Sort(r.Values)
+	slices.Reverse(r.Values)
 	return r, nil
 }
 
 // better reports whether a is rather to be believed than b.
-func better(a, b *Result) bool {
+func better(a, b *fixedPoint) bool {
 	if a.Outcome.Converged != b.Outcome.Converged {
 		return a.Outcome.Converged
 	}
@@ -87,7 +80,7 @@ func better(a, b *Result) bool {
 }
 
 // note counts a run.
-func (r *Restarted) note(run *Result) {
+func (r *restarted) note(run *fixedPoint) {
 	if !run.Outcome.Converged {
 		return
 	}

@@ -9,100 +9,91 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// The samplers of Sample.
-const (
-	SamplerAuto  = "auto"  // exact on forests, Gibbs elsewhere
-	SamplerGibbs = "gibbs" // Markov chains
-	SamplerExact = "exact" // independent draws, on forests only
-)
-
-// SampleSettings say how to draw. Zero fields take the defaults noted.
-type SampleSettings struct {
-	// Sampler is one of the constants above; SamplerAuto.
-	Sampler string
-	// Draws is how many joint states are wanted, over all chains; 1000.
+// SampleOptions say how to draw. The zero value works.
+type SampleOptions struct {
+	// Method is Exact, for networks without cycles, or Gibbs; "": the first that fits.
+	Method Method
+	// Evidence are the states of observed variables.
+	Evidence map[int]int
+	// Draws is how many joint states are wanted, over all chains; 0: 1000.
 	Draws int
-	// Chains of Gibbs sampling, each from a start of its own; 4, and no more than
+	// Chains of Gibbs sampling, each from a start of its own; 0: 4, and no more than
 	// Draws. Fewer than 2 can be judged by their halves only.
 	Chains int
-	// BurnIn is how many sweeps of each chain are thrown away; 1000. None is asked for
-	// by a negative number.
+	// BurnIn is how many sweeps of each chain are thrown away; 0: 1000. None is asked
+	// for by a negative number.
 	BurnIn int
-	// Thin is how many sweeps lie between draws that are kept; 10.
+	// Thin is how many sweeps lie between draws that are kept; 0: 10.
 	Thin int
-	Seed uint64
+	// MaxRHat and MinESS are what the draws of every variable should keep to; 0: 1.05
+	// and 100. Less is asked of a number of draws that the user has fixed than of
+	// Marginals, which goes on until it is content: of a thousand perfect draws the
+	// worst of many variables is above an R̂ of 1.01, or below 400 effective draws, by
+	// chance.
+	MaxRHat, MinESS float64
+	Seed            uint64
 	// Part keeps the randomness of several networks apart that share a seed.
 	Part uint64
-	// Threads; 1. The draws do not depend on it.
+	// Threads; 0: 1. The draws do not depend on it.
 	Threads int
 	// Progress, if not nil, is told now and then how many sweeps of all chains, or
 	// draws, are done, by one goroutine at a time.
 	Progress func(done, total int)
 }
 
-func (s SampleSettings) withDefaults() SampleSettings {
-	def := func(x *int, value int) {
-		if *x == 0 {
-			*x = value
+func (o SampleOptions) withDefaults(p *mrf.Pairwise) SampleOptions {
+	if o.Method == "" {
+		o.Method = Gibbs
+		if p.Graph.IsForest() {
+			o.Method = Exact
 		}
 	}
-	if s.Sampler == "" {
-		s.Sampler = SamplerAuto
-	}
-	def(&s.Draws, 1000)
-	def(&s.Chains, 4)
-	def(&s.BurnIn, 1000)
-	def(&s.Thin, 10)
-	def(&s.Threads, 1)
-	s.BurnIn = max(0, s.BurnIn)
-	s.Chains = min(s.Chains, s.Draws)
-	return s
+	orDefault(&o.Draws, 1000)
+	orDefault(&o.Chains, 4)
+	orDefault(&o.BurnIn, 1000)
+	orDefault(&o.Thin, 10)
+	orDefault(&o.MaxRHat, 1.05)
+	orDefault(&o.MinESS, 100)
+	orDefault(&o.Threads, 1)
+	o.BurnIn = max(0, o.BurnIn)
+	o.Chains = min(o.Chains, o.Draws)
+	return o
 }
 
 // mixedSeed is the seed of one part.
-func (s *SampleSettings) mixedSeed() uint64 { return mix(s.Seed + mix(s.Part)) }
+func (o *SampleOptions) mixedSeed() uint64 { return mix(o.Seed + mix(o.Part)) }
 
-// MaxDrawnStates bounds draws times nodes: they are kept in memory, in a byte or in
+// maxDrawnStates bounds draws times nodes: they are kept in memory, in a byte or in
 // four each.
-const MaxDrawnStates = 1 << 31
+const maxDrawnStates = 1 << 31
 
-// validate quotes the first constraint that the settings violate, with their
-// defaults.
-func (s *SampleSettings) validate(p *mrf.Pairwise) error {
+// validate names the first option that cannot be used, defaults included.
+func (o *SampleOptions) validate(p *mrf.Pairwise) error {
 	for _, c := range []struct {
-		name         string
-		value, least int
-	}{{"Draws", s.Draws, 1}, {"Chains", s.Chains, 1}, {"Thin", s.Thin, 1}, {"Threads", s.Threads, 1}} {
-		if c.value < c.least {
-			return &SettingError{c.name, fmt.Sprintf("it is %d, want at least %d", c.value, c.least)}
+		name  string
+		value int
+	}{{"Draws", o.Draws}, {"Chains", o.Chains}, {"Thin", o.Thin}, {"Threads", o.Threads}} {
+		if c.value < 1 {
+			return &OptionError{c.name, fmt.Sprintf("it is %d, want at least 1", c.value)}
 		}
 	}
 	switch {
-	case s.Sampler != SamplerAuto && s.Sampler != SamplerGibbs && s.Sampler != SamplerExact:
-		return &SettingError{"Sampler", fmt.Sprintf("it is %q, want %s, %s or %s", s.Sampler, SamplerAuto, SamplerGibbs, SamplerExact)}
-	case s.Sampler == SamplerExact && !p.Graph.IsForest():
-		return &SettingError{"Sampler", "exact sampling is for networks without cycles, and this one has some"}
-	case len(p.Card) > 0 && s.Draws > MaxDrawnStates/len(p.Card):
-		return &SettingError{"Draws", fmt.Sprintf("%d of %d nodes are too many to keep in memory, at most %d are supported: draw fewer, further apart, or in several runs with seeds of their own", s.Draws, len(p.Card), MaxDrawnStates/len(p.Card))}
-	case s.Sampler != SamplerExact && float64(s.BurnIn)+float64(s.Draws)*float64(s.Thin) > math.MaxInt32:
-		return &SettingError{"Thin", fmt.Sprintf("%d draws, one in %d sweeps after %d others, are more sweeps than the %d that can be counted", s.Draws, s.Thin, s.BurnIn, math.MaxInt32)}
+	case o.Method != Gibbs && o.Method != Exact:
+		return &OptionError{"Method", fmt.Sprintf("it is %q, want %s or %s", o.Method, Gibbs, Exact)}
+	case o.Method == Exact && !p.Graph.IsForest():
+		return &OptionError{"Method", "exact sampling is for networks without cycles, and this one has some"}
+	case len(p.Card) > 0 && o.Draws > maxDrawnStates/len(p.Card):
+		return &OptionError{"Draws", fmt.Sprintf("%d of %d nodes are too many to keep in memory, at most %d are supported: draw fewer, further apart, or in several runs with seeds of their own", o.Draws, len(p.Card), maxDrawnStates/len(p.Card))}
+	case o.Method != Exact && float64(o.BurnIn)+float64(o.Draws)*float64(o.Thin) > math.MaxInt32:
+		return &OptionError{"Thin", fmt.Sprintf("%d draws, one in %d sweeps after %d others, are more sweeps than the %d that can be counted", o.Draws, o.Thin, o.BurnIn, math.MaxInt32)}
 	}
 	return nil
 }
 
-// SettingError names a setting that cannot be used.
-type SettingError struct {
-	Setting string // field of SampleSettings
-	Reason  string
-}
-
-// Error implements error.
-func (e *SettingError) Error() string { return e.Setting + ": " + e.Reason }
-
 // Samples are joint states drawn from a network.
 type Samples struct {
-	// Sampler is what drew them: SamplerGibbs or SamplerExact.
-	Sampler string
+	// Method is what drew them: Gibbs or Exact.
+	Method Method
 	// Chain and Sweep [draws] are where each comes from: the number of its chain, in
 	// ascending order, and how many sweeps that chain had made; zeros where draws
 	// are independent.
@@ -111,50 +102,68 @@ type Samples struct {
 	Chains, BurnIn, Thin int
 	// Colours of the schedule of the chains.
 	Colours int
-	// Irreducible says that it is proved that the chains can reach every possible
-	// joint state. Otherwise, which takes hard zeros in edges, they may be locked in a
-	// part of them, and where all chains are in the same part no diagnosis can tell.
-	Irreducible bool
 	// Diagnosis judges the chains; nil where draws are independent.
 	Diagnosis *Diagnosis
+	// Converged reports whether the draws are from the network's distribution as far
+	// as can be told: they are independent, or the chains can reach everything and
+	// their diagnosis is good.
+	Converged bool
 	// LogZ is the log-partition function, which exact sampling knows; else NaN.
 	LogZ float64
 
-	draws *drawStore
+	draws *drawStore // of the variables without evidence
+	given *mrf.Conditioned
 }
 
 // Len is the number of draws.
 func (s *Samples) Len() int { return len(s.Chain) }
 
-// Draw writes the i-th joint state to x [nodes].
-func (s *Samples) Draw(x []int32, i int) { s.draws.row(x, i) }
-
-// Converged reports whether the draws are from the network's distribution as far
-// as can be told: they are independent, or the chains can reach everything and
-// their diagnosis is good.
-func (s *Samples) Converged(maxRHat, minESS float64) bool {
-	return s.Diagnosis == nil || s.Irreducible && s.Diagnosis.Good(maxRHat, minESS)
+// Draw writes the i-th joint state to x [variables].
+func (s *Samples) Draw(x []int32, i int) {
+	for v, state := range s.given.Observed {
+		x[v] = int32(state)
+	}
+	for k, v := range s.given.Variable {
+		x[v] = s.draws.of(i, k)
+	}
 }
 
-// Sample draws joint states from a network.
+// Sample draws joint states from a network, given evidence.
 //
 // On forests draws are exact and independent. Elsewhere chains of Gibbs sampling
 // run in parallel, colour after colour, from random joint states of positive
-// probability. Draws depend on the settings but Threads alone, to the last bit.
+// probability. Draws depend on the options but Threads alone, to the last bit.
 //
-// Settings that cannot be used are a *SettingError, a network without a possible
-// joint state a *ZeroError, one of which none is found an *InfeasibleError, and one
-// whose hard zeros let no single variable move a *FrozenError. Non-finite
-// potentials are a *bp.NumericalError. If ctx ends, its error is returned.
-func Sample(ctx context.Context, p *mrf.Pairwise, settings SampleSettings) (*Samples, error) {
-	settings = settings.withDefaults()
-	if err := settings.validate(p); err != nil {
+// Errors are *OptionError, ErrZero, and ErrUnsuited: for factors of more than two free
+// variables, for networks of which no possible joint state is found, and for those
+// whose hard zeros let no single variable move. Potentials that are not finite, and a
+// network that is not valid, are named. If ctx ends, its error is returned.
+func Sample(ctx context.Context, n *mrf.Network, options SampleOptions) (*Samples, error) {
+	r, err := reducePairwise(n, options.Evidence)
+	if err != nil {
 		return nil, err
 	}
-	if settings.Sampler == SamplerExact || settings.Sampler == SamplerAuto && p.Graph.IsForest() {
-		return sampleForest(ctx, p, &settings)
+	s, err := sample(ctx, r.pairwise, options)
+	if err != nil {
+		return nil, r.locate(err)
 	}
-	return sampleChains(ctx, p, &settings)
+	s.given = r.conditioned
+	if s.Diagnosis != nil {
+		s.Diagnosis = s.Diagnosis.of(r.conditioned)
+	}
+	return s, nil
+}
+
+// sample draws from a pairwise network.
+func sample(ctx context.Context, p *mrf.Pairwise, options SampleOptions) (*Samples, error) {
+	options = options.withDefaults(p)
+	if err := options.validate(p); err != nil {
+		return nil, err
+	}
+	if options.Method == Exact {
+		return sampleForest(ctx, p, &options)
+	}
+	return sampleChains(ctx, p, &options)
 }
 
 // drawsTogether is how many independent draws one goroutine makes before it takes
@@ -162,19 +171,19 @@ func Sample(ctx context.Context, p *mrf.Pairwise, settings SampleSettings) (*Sam
 const drawsTogether = 16
 
 // sampleForest makes independent draws, each with a source of its own.
-func sampleForest(ctx context.Context, p *mrf.Pairwise, settings *SampleSettings) (*Samples, error) {
+func sampleForest(ctx context.Context, p *mrf.Pairwise, options *SampleOptions) (*Samples, error) {
 	f, err := newForest(p)
 	if err != nil {
 		return nil, err
 	}
-	n := settings.Draws
+	n := options.Draws
 	s := &Samples{
-		Sampler: SamplerExact, Chain: make([]int32, n), Sweep: make([]int32, n), Irreducible: true, LogZ: f.logZ,
+		Method: Exact, Chain: make([]int32, n), Sweep: make([]int32, n), Converged: true, LogZ: f.logZ,
 		draws: newDrawStore(n, p.Card),
 	}
-	seed := settings.mixedSeed()
-	done := &tally{total: n, report: settings.Progress}
-	err = parallel.Each(ctx, (n+drawsTogether-1)/drawsTogether, settings.Threads, func(part int) {
+	seed := options.mixedSeed()
+	done := &tally{total: n, report: options.Progress}
+	err = parallel.Each(ctx, (n+drawsTogether-1)/drawsTogether, options.Threads, func(part int) {
 		x := make([]int32, len(p.Card))
 		from, to := part*drawsTogether, min(n, (part+1)*drawsTogether)
 		for i := from; i < to && ctx.Err() == nil; i++ {
@@ -190,27 +199,27 @@ func sampleForest(ctx context.Context, p *mrf.Pairwise, settings *SampleSettings
 }
 
 // sampleChains keeps draws of chains.
-func sampleChains(ctx context.Context, p *mrf.Pairwise, settings *SampleSettings) (*Samples, error) {
-	c, err := newChains(ctx, p, settings.Chains, settings.mixedSeed(), settings.Threads)
+func sampleChains(ctx context.Context, p *mrf.Pairwise, options *SampleOptions) (*Samples, error) {
+	c, err := newChains(ctx, p, options.Chains, options.mixedSeed(), options.Threads)
 	if err != nil {
 		return nil, err
 	}
-	n := settings.Draws
+	n := options.Draws
 	s := &Samples{
-		Sampler: SamplerGibbs, Chains: settings.Chains, BurnIn: settings.BurnIn, Thin: settings.Thin,
-		Colours: len(c.colours), Irreducible: c.irreducible, LogZ: math.NaN(), draws: newDrawStore(n, p.Card),
+		Method: Gibbs, Chains: options.Chains, BurnIn: options.BurnIn, Thin: options.Thin,
+		Colours: len(c.colours), LogZ: math.NaN(), draws: newDrawStore(n, p.Card),
 	}
-	first := share(n, settings.Chains)
-	for k := range settings.Chains {
+	first := divide(n, options.Chains)
+	for k := range options.Chains {
 		for i := range first[k+1] - first[k] {
-			s.Chain, s.Sweep = append(s.Chain, int32(k)), append(s.Sweep, int32(settings.BurnIn+(i+1)*settings.Thin))
+			s.Chain, s.Sweep = append(s.Chain, int32(k)), append(s.Sweep, int32(options.BurnIn+(i+1)*options.Thin))
 		}
 	}
-	done := &tally{total: settings.Chains*settings.BurnIn + n*settings.Thin, report: settings.Progress}
+	done := &tally{total: options.Chains*options.BurnIn + n*options.Thin, report: options.Progress}
 	err = c.run(ctx, func(k int, chain *chain) {
-		chain.sweeps(ctx, settings.BurnIn, done)
+		chain.sweeps(ctx, options.BurnIn, done)
 		for i := first[k]; i < first[k+1]; i++ {
-			if !chain.sweeps(ctx, settings.Thin, done) {
+			if !chain.sweeps(ctx, options.Thin, done) {
 				return
 			}
 			s.draws.put(i, chain.x)
@@ -219,15 +228,16 @@ func sampleChains(ctx context.Context, p *mrf.Pairwise, settings *SampleSettings
 	if err != nil {
 		return nil, err
 	}
-	if s.Diagnosis, err = diagnose(ctx, s.draws, p.Card, first, settings.Threads); err != nil {
+	if s.Diagnosis, err = c.diagnose(ctx, s.draws, first, options.Threads); err != nil {
 		return nil, err
 	}
+	s.Converged = s.Diagnosis.Irreducible && s.Diagnosis.good(options.MaxRHat, options.MinESS)
 	return s, nil
 }
 
-// share divides n draws among chains: chain k has those from first[k] to
+// divide shares out n draws among chains: chain k has those from first[k] to
 // first[k+1].
-func share(n, chains int) (first []int) {
+func divide(n, chains int) (first []int) {
 	first = make([]int, chains+1)
 	for k := range chains {
 		first[k+1] = first[k] + n/chains

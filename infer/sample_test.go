@@ -67,9 +67,9 @@ func TestExactSampling(t *testing.T) {
 		g := must(graph.FromEdges(6, []int32{1, 1, 5}, []int32{0, 2, 4}))
 		p := oracle.RandomPairwise(rng, g, randomCards(rng, 6), 1, 0.2)
 		p.Constant = 0.7
-		s := must(Sample(context.Background(), p, SampleSettings{Draws: 20000, Seed: seed}))
-		if z := oracle.LogZ(p); s.Sampler != SamplerExact || !(math.Abs(s.LogZ-z) < 1e-12*(1+math.Abs(z))) || s.Diagnosis != nil || !s.Converged(1, 1e9) {
-			t.Errorf("seed %d: %s sampling, log Z %v, want %v", seed, s.Sampler, s.LogZ, z)
+		s := must(Sample(context.Background(), p.Network(), SampleOptions{Draws: 20000, Seed: seed}))
+		if z := oracle.LogZ(p); s.Method != Exact || !(math.Abs(s.LogZ-z) < 1e-12*(1+math.Abs(z))) || s.Diagnosis != nil || !s.Converged {
+			t.Errorf("seed %d: %s sampling, log Z %v, want %v", seed, s.Method, s.LogZ, z)
 		}
 		if len(possibleJointStates(p)) < 4 {
 			continue
@@ -90,9 +90,9 @@ func TestGibbsSampling(t *testing.T) {
 		for e := range g.NumEdges() { // no neighbours both in their last state: state 0 goes with everything
 			p.Edge[p.EdgeAt[e+1]-1] = math.Inf(-1)
 		}
-		s := must(Sample(context.Background(), p, SampleSettings{Draws: 20000, Thin: 8, BurnIn: 100, Seed: seed}))
-		if s.Sampler != SamplerGibbs || !s.Irreducible || !s.Converged(DefaultMaxRHat, 10000) || !math.IsNaN(s.LogZ) || s.Colours != 3 {
-			t.Errorf("seed %d: %s sampling, %d colours, irreducible %t, R-hat %v, %v effective draws", seed, s.Sampler, s.Colours, s.Irreducible, s.Diagnosis.MaxRHat, s.Diagnosis.MinESS)
+		s := must(Sample(context.Background(), p.Network(), SampleOptions{Draws: 20000, Thin: 8, BurnIn: 100, MaxRHat: 1.01, MinESS: 10000, Seed: seed}))
+		if s.Method != Gibbs || !s.Converged || !math.IsNaN(s.LogZ) || s.Colours != 3 {
+			t.Errorf("seed %d: %s sampling, %d colours, irreducible %t, R-hat %v, %v effective draws", seed, s.Method, s.Colours, s.Diagnosis.Irreducible, s.Diagnosis.MaxRHat, s.Diagnosis.MinESS)
 		}
 		if d := pearson(t, "Gibbs", p, s); d > limitOfPearson {
 			t.Errorf("seed %d: frequencies are %.1f standard deviations off", seed, d)
@@ -100,9 +100,9 @@ func TestGibbsSampling(t *testing.T) {
 	}
 	// The same network by both samplers, where both apply.
 	p := oracle.RandomPairwise(source(9), must(gen.Chain(4)), []int32{2, 3, 2, 3}, 0.5, 0)
-	for _, sampler := range []string{SamplerGibbs, SamplerExact} {
-		s := must(Sample(context.Background(), p, SampleSettings{Sampler: sampler, Draws: 20000, Thin: 6}))
-		if d := pearson(t, sampler, p, s); s.Sampler != sampler || d > limitOfPearson {
+	for _, sampler := range []Method{Gibbs, Exact} {
+		s := must(Sample(context.Background(), p.Network(), SampleOptions{Method: sampler, Draws: 20000, Thin: 6}))
+		if d := pearson(t, string(sampler), p, s); s.Method != sampler || d > limitOfPearson {
 			t.Errorf("%s: frequencies are %.1f standard deviations off", sampler, d)
 		}
 	}
@@ -114,17 +114,13 @@ func TestEveryDrawIsPossible(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := zeroed(t)
 		states := possibleJointStates(p)
-		s, err := Sample(context.Background(), p, SampleSettings{Draws: 8, BurnIn: 3, Thin: 1, Chains: rapid.IntRange(1, 5).Draw(t, "chains"), Seed: rapid.Uint64().Draw(t, "draws")})
-		var (
-			zero   *ZeroError
-			frozen *FrozenError
-		)
+		s, err := Sample(context.Background(), p.Network(), SampleOptions{Draws: 8, BurnIn: 3, Thin: 1, Chains: rapid.IntRange(1, 5).Draw(t, "chains"), Seed: rapid.Uint64().Draw(t, "draws")})
 		switch {
-		case errors.As(err, &zero):
+		case errors.Is(err, ErrZero):
 			if len(states) > 0 {
 				t.Errorf("%v, but %v is possible", err, states[0])
 			}
-		case errors.As(err, &frozen):
+		case errors.Is(err, ErrUnsuited):
 			if len(states) > 1 && connected(states) == len(states) {
 				t.Errorf("%v, but one node at a time reaches everything", err)
 			}
@@ -134,7 +130,7 @@ func TestEveryDrawIsPossible(t *testing.T) {
 			x := make([]int32, len(p.Card))
 			for i := range s.Len() {
 				if s.Draw(x, i); math.IsInf(p.LogScore(toInt(x)), -1) {
-					t.Errorf("%s sampling drew %v, which is impossible", s.Sampler, x)
+					t.Errorf("%s sampling drew %v, which is impossible", s.Method, x)
 				}
 			}
 		}
@@ -150,20 +146,20 @@ func TestSamplesAreReproducible(t *testing.T) {
 		"grid": oracle.RandomPairwise(source(1), g, slices.Repeat([]int32{3}, 4900), 1, 0),
 		"tree": oracle.RandomPairwise(source(1), tree, slices.Repeat([]int32{3}, 50), 1, 0),
 	} {
-		settings := SampleSettings{Draws: 9, Chains: 2, BurnIn: 3, Thin: 2, Seed: 5, Threads: 1}
-		one := must(Sample(context.Background(), p, settings))
+		settings := SampleOptions{Draws: 9, Chains: 2, BurnIn: 3, Thin: 2, Seed: 5, Threads: 1}
+		one := must(Sample(context.Background(), p.Network(), settings))
 		for _, threads := range []int{2, 8} {
 			settings.Threads = threads
-			if other := must(Sample(context.Background(), p, settings)); !slices.Equal(one.draws.narrow, other.draws.narrow) || !slices.Equal(one.Chain, other.Chain) {
+			if other := must(Sample(context.Background(), p.Network(), settings)); !slices.Equal(one.draws.narrow, other.draws.narrow) || !slices.Equal(one.Chain, other.Chain) {
 				t.Errorf("%s: other draws with %d threads", name, threads)
 			}
 		}
 		settings.Part = 1
-		if slices.Equal(one.draws.narrow, must(Sample(context.Background(), p, settings)).draws.narrow) {
+		if slices.Equal(one.draws.narrow, must(Sample(context.Background(), p.Network(), settings)).draws.narrow) {
 			t.Errorf("%s: the same draws in another part", name)
 		}
 		settings.Part, settings.Seed = 0, 6
-		if slices.Equal(one.draws.narrow, must(Sample(context.Background(), p, settings)).draws.narrow) {
+		if slices.Equal(one.draws.narrow, must(Sample(context.Background(), p.Network(), settings)).draws.narrow) {
 			t.Errorf("%s: the same draws with another seed", name)
 		}
 		if name == "grid" && (!slices.Equal(one.Chain, []int32{0, 0, 0, 0, 0, 1, 1, 1, 1}) || !slices.Equal(one.Sweep, []int32{5, 7, 9, 11, 13, 5, 7, 9, 11})) {
@@ -171,8 +167,8 @@ func TestSamplesAreReproducible(t *testing.T) {
 		}
 	}
 	p := oracle.RandomPairwise(source(1), must(gen.Complete(9)), slices.Repeat([]int32{3}, 9), 0.3, 0)
-	a := must(GibbsMarginals(context.Background(), p, GibbsSettings{MaxSweeps: 800, Threads: 1}))
-	b := must(GibbsMarginals(context.Background(), p, GibbsSettings{MaxSweeps: 800, Threads: 8}))
+	a := must(sampleMarginals(context.Background(), p, Options{Limits: Limits{MaxSweeps: 800}, Threads: 1}))
+	b := must(sampleMarginals(context.Background(), p, Options{Limits: Limits{MaxSweeps: 800}, Threads: 8}))
 	if a.Sweeps != b.Sweeps || !slices.EqualFunc(a.Marginals, b.Marginals, slices.Equal) {
 		t.Error("other marginals with 8 threads")
 	}
@@ -182,8 +178,8 @@ func TestSamplesAreReproducible(t *testing.T) {
 func TestManyStates(t *testing.T) {
 	g := must(graph.FromEdges(2, nil, nil))
 	p := oracle.RandomPairwise(source(1), g, []int32{300, 2}, 0.1, 0)
-	for _, sampler := range []string{SamplerExact, SamplerGibbs} {
-		s := must(Sample(context.Background(), p, SampleSettings{Sampler: sampler, Draws: 2000, Thin: 1}))
+	for _, sampler := range []Method{Exact, Gibbs} {
+		s := must(Sample(context.Background(), p.Network(), SampleOptions{Method: sampler, Draws: 2000, Thin: 1}))
 		x, beyond := make([]int32, 2), 0
 		for i := range s.Len() {
 			s.Draw(x, i)
@@ -210,45 +206,43 @@ func TestSamplingErrors(t *testing.T) {
 		return p
 	}
 	var (
-		zero      *ZeroError
-		frozen    *FrozenError
 		numerical *bp.NumericalError
-		setting   *SettingError
+		setting   *OptionError
 	)
-	if _, err := Sample(context.Background(), network(no, 0, 0, no), SampleSettings{}); !errors.As(err, &zero) {
+	if _, err := sample(context.Background(), network(no, 0, 0, no), SampleOptions{}); !errors.Is(err, ErrZero) {
 		t.Errorf("a ring of three, no two equal, of two states: %v", err)
 	}
-	if _, err := Sample(context.Background(), network(0, no, no, 0), SampleSettings{}); !errors.As(err, &frozen) {
+	if _, err := sample(context.Background(), network(0, no, no, 0), SampleOptions{}); !errors.Is(err, ErrUnsuited) {
 		t.Errorf("all equal: %v", err)
 	}
-	if _, err := Sample(context.Background(), network(0, math.NaN(), 0, 0), SampleSettings{}); !errors.As(err, &numerical) || numerical.Edge != 0 {
+	if _, err := sample(context.Background(), network(0, math.NaN(), 0, 0), SampleOptions{}); !errors.As(err, &numerical) || numerical.Edge != 0 {
 		t.Errorf("NaN: %v", err)
 	}
 	huge := network(0, math.MaxFloat64, 0, 0)
-	if _, err := Sample(context.Background(), huge, SampleSettings{}); !errors.As(err, &numerical) || !strings.Contains(err.Error(), "too large") {
+	if _, err := sample(context.Background(), huge, SampleOptions{}); !errors.As(err, &numerical) || !strings.Contains(err.Error(), "too large") {
 		t.Errorf("overflow: %v", err)
 	}
 	fine := network(0, 0, 0, 1)
 	for _, c := range []struct {
-		settings SampleSettings
+		settings SampleOptions
 		want     string
 	}{
-		{SampleSettings{Sampler: SamplerExact}, "Sampler"}, {SampleSettings{Sampler: "exat"}, "Sampler"}, {SampleSettings{Draws: -1}, "Draws"},
-		{SampleSettings{Draws: 1 << 30}, "Draws"}, {SampleSettings{Chains: -1}, "Chains"}, {SampleSettings{Thin: -1}, "Thin"},
-		{SampleSettings{Thin: 1 << 30}, "Thin"}, {SampleSettings{Threads: -1}, "Threads"},
+		{SampleOptions{Method: Exact}, "Method"}, {SampleOptions{Method: "exat"}, "Method"}, {SampleOptions{Draws: -1}, "Draws"},
+		{SampleOptions{Draws: 1 << 30}, "Draws"}, {SampleOptions{Chains: -1}, "Chains"}, {SampleOptions{Thin: -1}, "Thin"},
+		{SampleOptions{Thin: 1 << 30}, "Thin"}, {SampleOptions{Threads: -1}, "Threads"},
 	} {
-		if _, err := Sample(context.Background(), fine, c.settings); !errors.As(err, &setting) || setting.Setting != c.want {
+		if _, err := sample(context.Background(), fine, c.settings); !errors.As(err, &setting) || setting.Option != c.want {
 			t.Errorf("%+v: error %v, want one of %s", c.settings, err, c.want)
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	for _, p := range []*mrf.Pairwise{fine, oracle.RandomPairwise(source(1), must(gen.Chain(3)), []int32{2, 2, 2}, 1, 0)} {
-		if _, err := Sample(ctx, p, SampleSettings{}); !errors.Is(err, context.Canceled) {
+		if _, err := sample(ctx, p, SampleOptions{}); !errors.Is(err, context.Canceled) {
 			t.Errorf("interrupted: %v", err)
 		}
 	}
-	if _, err := GibbsMarginals(ctx, fine, GibbsSettings{}); !errors.Is(err, context.Canceled) {
+	if _, err := sampleMarginals(ctx, fine, Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
 }
@@ -266,8 +260,8 @@ func TestLockedChains(t *testing.T) {
 	}
 	apart := 0
 	for seed := range uint64(5) {
-		s := must(Sample(context.Background(), p, SampleSettings{Seed: seed, Chains: 6}))
-		if s.Irreducible || s.Converged(DefaultMaxRHat, DefaultMinESS) {
+		s := must(Sample(context.Background(), p.Network(), SampleOptions{Seed: seed, Chains: 6}))
+		if s.Converged || s.Diagnosis.Irreducible {
 			t.Errorf("seed %d: locked chains are said to reach everything", seed)
 		}
 		if s.Diagnosis.MaxRHat > 1.2 {
@@ -288,8 +282,8 @@ func TestGibbsMarginals(t *testing.T) {
 		p := oracle.RandomPairwise(rng, g, randomCards(rng, 9), 0.7, 0)
 		p.Constant = 3
 		want, _ := oracle.Marginals(p)
-		r := must(GibbsMarginals(context.Background(), p, GibbsSettings{MaxSweeps: 1 << 15, MinESS: 3000, Seed: seed}))
-		if !r.Converged || !r.Irreducible || r.Diagnosis.MaxRHat > DefaultMaxRHat || r.Diagnosis.MinESS < 3000 || !(r.StandardError < 0.01) {
+		r := must(sampleMarginals(context.Background(), p, Options{Limits: Limits{MaxSweeps: 1 << 15}, MinESS: 3000, Seed: seed}))
+		if !r.Converged || r.Diagnosis.MaxRHat > 1.01 || r.Diagnosis.MinESS < 3000 || !(r.StandardError < 0.01) {
 			t.Errorf("seed %d: not converged: %+v", seed, r)
 		}
 		for s := range want {
@@ -308,7 +302,7 @@ func TestGibbsDoesNotClaim(t *testing.T) {
 	g := must(graph.Grid(6, 6, graph.GridOptions{}))
 	p := oracle.RandomPairwise(source(1), g, slices.Repeat([]int32{2}, 36), 0.01, 0)
 	for sweeps, want := range map[int]bool{1: false, 3: false, 150: false, 6400: true} {
-		if r := must(GibbsMarginals(context.Background(), p, GibbsSettings{MaxSweeps: sweeps})); r.Converged != want || r.Sweeps > sweeps {
+		if r := must(sampleMarginals(context.Background(), p, Options{Limits: Limits{MaxSweeps: sweeps}})); r.Converged != want || r.Sweeps > sweeps {
 			t.Errorf("%d sweeps: converged is %t after %d, R-hat %v, %v effective draws", sweeps, r.Converged, r.Sweeps, r.Diagnosis.MaxRHat, r.Diagnosis.MinESS)
 		}
 	}
@@ -317,7 +311,7 @@ func TestGibbsDoesNotClaim(t *testing.T) {
 			p.Edge[i] += 3 // far below the critical temperature
 		}
 	}
-	r := must(GibbsMarginals(context.Background(), p, GibbsSettings{MaxSweeps: 3000, Seed: 2}))
+	r := must(sampleMarginals(context.Background(), p, Options{Limits: Limits{MaxSweeps: 3000}, Seed: 2}))
 	if r.Converged || !(r.Diagnosis.MaxRHat > 1.5) {
 		t.Errorf("two phases: %+v", r)
 	}
@@ -327,9 +321,8 @@ func TestGibbsDoesNotClaim(t *testing.T) {
 func TestRoundsForget(t *testing.T) {
 	p := oracle.RandomPairwise(source(3), must(gen.Complete(4)), []int32{2, 2, 3, 2}, 0.5, 0)
 	c := must(newChains(context.Background(), p, 2, 1, 1))
-	var r GibbsResult
 	for _, sweeps := range []int{40, 70} {
-		if err := r.round(context.Background(), c, sweeps, &tally{}, 1); err != nil {
+		if _, err := c.round(context.Background(), sweeps, &tally{}, 1); err != nil {
 			t.Fatal(err)
 		}
 		for _, chain := range c.all {
@@ -353,7 +346,7 @@ func TestJudgedDraws(t *testing.T) {
 func TestForcedNodes(t *testing.T) {
 	p := oracle.RandomPairwise(source(3), must(gen.Complete(4)), []int32{2, 2, 3, 1}, 0.5, 0)
 	p.Node[p.NodeAt[1]] = math.Inf(-1)
-	r := must(GibbsMarginals(context.Background(), p, GibbsSettings{}))
+	r := must(sampleMarginals(context.Background(), p, Options{}))
 	want, _ := oracle.Marginals(p)
 	compare(t, "node", r.Marginals, want, 5*r.StandardError)
 	if r.Marginals[1][1] != 1 || r.Marginals[3][0] != 1 || r.Diagnosis.Constant != 2 || !r.Converged {

@@ -37,10 +37,9 @@ func TestZeroIsProved(t *testing.T) {
 		logZ := oracle.NetworkLogZ(n)
 		p := must2(n.Pairwise())
 		for _, counts := range []*counting.Numbers{counting.Convex(p.Graph), counting.Bethe(p.Graph), must(counting.SampledTreeReweighted(p.Graph, 1, true))} {
-			r, err := BeliefPropagation(context.Background(), p, counts, DefaultLimits)
-			var zero *ZeroError
+			r, err := beliefPropagation(context.Background(), p, counts, DefaultLimits)
 			switch {
-			case errors.As(err, &zero):
+			case errors.Is(err, ErrZero):
 				if !math.IsInf(logZ, -1) {
 					t.Errorf("%s: %v, but log Z is %v", counts.Name, err, logZ)
 				}
@@ -66,9 +65,8 @@ func must2[T, U any](value T, _ U, err error) T {
 func TestOverflowIsNoZero(t *testing.T) {
 	p := &mrf.Pairwise{Graph: must(gen.Chain(2)), Card: []int32{2, 2}, NodeAt: []int{0, 2, 4}, EdgeAt: []int{0, 4},
 		Node: []float64{0, 0, -math.MaxFloat64, -math.MaxFloat64}, Edge: []float64{-math.MaxFloat64, -math.MaxFloat64, -math.MaxFloat64, -math.MaxFloat64}}
-	_, err := BeliefPropagation(context.Background(), p, counting.Convex(p.Graph), DefaultLimits)
-	var zero *ZeroError
-	if errors.As(err, &zero) {
+	_, err := beliefPropagation(context.Background(), p, counting.Convex(p.Graph), DefaultLimits)
+	if errors.Is(err, ErrZero) {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -88,17 +86,16 @@ func TestLocate(t *testing.T) {
 		{"constant", []mrf.Factor{{LogTable: []float64{no}}}, "a factor without variables is zero"},
 	} {
 		n := &mrf.Network{Card: []int{2, 2, 2, 2}, Factors: c.factors}
-		r := reduce(t, n, map[int]int{0: 1})
-		_, err := BeliefPropagation(context.Background(), r.Pairwise, counting.Convex(r.Pairwise.Graph), DefaultLimits)
-		located := r.Locate(err)
-		var zero *ZeroError
-		if !errors.As(located, &zero) || !strings.HasPrefix(located.Error(), c.message) || !strings.Contains(located.Error(), "probability zero") {
+		r := reduced(t, n, map[int]int{0: 1})
+		_, err := beliefPropagation(context.Background(), r.pairwise, counting.Convex(r.pairwise.Graph), DefaultLimits)
+		located := r.locate(err)
+		if !errors.Is(located, ErrZero) || !strings.HasPrefix(located.Error(), c.message) || !strings.Contains(located.Error(), "probability zero") {
 			t.Errorf("%s: error is %v, want %q", c.name, located, c.message)
 		}
 	}
-	r := reduce(t, &mrf.Network{Card: []int{1}}, nil)
+	r := reduced(t, &mrf.Network{Card: []int{1}}, nil)
 	other := errors.New("other")
-	if r.Locate(other) != other {
+	if r.locate(other) != other {
 		t.Error("another error was changed")
 	}
 }
@@ -113,13 +110,12 @@ func TestLargeFactors(t *testing.T) {
 		if rapid.Bool().Draw(t, "evidence") {
 			evidence[1] = 2
 		}
-		r := reduce(t, n, evidence)
+		r := reduced(t, n, evidence)
 		c := must(n.Condition(evidence))
 		z := oracle.NetworkLogZ(c.Network)
-		for _, counts := range []*counting.Numbers{counting.Convex(r.Pairwise.Graph), counting.Bethe(r.Pairwise.Graph), must(counting.SampledTreeReweighted(r.Pairwise.Graph, 1, true))} {
-			got, err := BeliefPropagation(context.Background(), r.Pairwise, counts, bp.Limits{Tolerance: 1e-11, MaxSweeps: 3000})
-			var zero *ZeroError
-			if errors.As(err, &zero) && math.IsInf(z, -1) {
+		for _, counts := range []*counting.Numbers{counting.Convex(r.pairwise.Graph), counting.Bethe(r.pairwise.Graph), must(counting.SampledTreeReweighted(r.pairwise.Graph, 1, true))} {
+			got, err := beliefPropagation(context.Background(), r.pairwise, counts, Limits{Tolerance: 1e-11, MaxSweeps: 3000})
+			if errors.Is(err, ErrZero) && math.IsInf(z, -1) {
 				continue
 			}
 			if err != nil {
@@ -128,12 +124,12 @@ func TestLargeFactors(t *testing.T) {
 			switch {
 			case got.Bound == counting.Exact && !(math.Abs(got.LogZ-z) <= 1e-8), got.Bound == counting.Upper && !(got.LogZ >= z-1e-8):
 				t.Fatalf("%s: %s %v, log Z is %v", counts.Name, got.Bound, got.LogZ, z)
-			case counts.Name == "bethe" && r.Pairwise.Graph.IsForest() && got.Outcome.Converged:
+			case counts.Name == "bethe" && r.pairwise.Graph.IsForest() && got.Outcome.Converged:
 				want, _ := oracle.NetworkMarginals(c.Network)
 				for v := range want {
 					for i, p := range want[v] {
-						if math.Abs(got.NodeMarginals()[v][i]-p) > 1e-8 {
-							t.Fatalf("P(x_%d = %d) is %v, want %v", v, i, got.NodeMarginals()[v][i], p)
+						if math.Abs(got.nodeMarginals()[v][i]-p) > 1e-8 {
+							t.Fatalf("P(x_%d = %d) is %v, want %v", v, i, got.nodeMarginals()[v][i], p)
 						}
 					}
 				}
@@ -143,15 +139,15 @@ func TestLargeFactors(t *testing.T) {
 	n := &mrf.Network{Card: []int{2, 2, 2, 2}, Factors: []mrf.Factor{
 		{LogTable: []float64{0}}, {Scope: []int{3, 0, 1, 2}, LogTable: slices.Repeat([]float64{math.Inf(-1)}, 16)},
 	}}
-	r := reduce(t, n, map[int]int{0: 1})
-	if r.NumAuxiliary() != 1 {
-		t.Errorf("%d auxiliary variables, want 1", r.NumAuxiliary())
+	r := reduced(t, n, map[int]int{0: 1})
+	if r.numAuxiliary() != 1 {
+		t.Errorf("%d auxiliary variables, want 1", r.numAuxiliary())
 	}
-	_, err := BeliefPropagation(context.Background(), r.Pairwise, counting.Convex(r.Pairwise.Graph), DefaultLimits)
-	if located := r.Locate(err); located == nil || !strings.HasPrefix(located.Error(), "factor 1 on variables [3 0 1 2]: ") {
+	_, err := beliefPropagation(context.Background(), r.pairwise, counting.Convex(r.pairwise.Graph), DefaultLimits)
+	if located := r.locate(err); located == nil || !strings.HasPrefix(located.Error(), "factor 1 on variables [3 0 1 2]: ") {
 		t.Errorf("error is %v", located)
 	}
-	tie := r.Locate(&bp.NumericalError{Node: -1, Edge: 0, Reason: "x"})
+	tie := r.locate(&bp.NumericalError{Node: -1, Edge: 0, Reason: "x"})
 	if !strings.HasPrefix(tie.Error(), "factor 1 on variables [3 0 1 2]: ") {
 		t.Errorf("error is %v", tie)
 	}

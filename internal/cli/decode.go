@@ -3,7 +3,7 @@ package cli
 import (
 	"github.com/spf13/pflag"
 
-	"github.com/blockbp/blockbp/internal/mpe"
+	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
@@ -34,16 +34,16 @@ const jointTolerance = 1e-5
 
 // joint returns how to find a most probable joint state, nil if that is not asked
 // for.
-func (d decoding) joint(maxSweeps int) *mpe.Settings {
+func (d decoding) joint(maxSweeps int) *infer.Limits {
 	if d == decodeMAP {
-		return &mpe.Settings{Limits: mpe.Limits{Tolerance: jointTolerance, MaxSweeps: maxSweeps}}
+		return &infer.Limits{Tolerance: jointTolerance, MaxSweeps: maxSweeps}
 	}
 	return nil
 }
 
 // jointState is what predict says of a most probable joint state.
 type jointState struct {
-	Method     mpe.Method      `json:"method"`
+	Method     infer.Method    `json:"method"`
 	Energy     runfolder.Float `json:"energy"`
 	LowerBound runfolder.Float `json:"lower_bound"`
 	Gap        runfolder.Float `json:"gap"`

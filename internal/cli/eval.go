@@ -13,7 +13,6 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
-	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/figure"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
@@ -184,7 +183,7 @@ func (a *app) evalModel(f *evalFlags, m *loadedModel, args []string) (*scoredSet
 	if err := e.check(); err != nil {
 		return nil, err
 	}
-	limits := bp.Limits{Tolerance: f.tolerance, MaxSweeps: f.maxSweeps}
+	limits := infer.Limits{Tolerance: f.tolerance, MaxSweeps: f.maxSweeps}
 	work := inference{
 		threads: f.threads, progress: newCounter(a.stderr, f.quiet, "evaluating "+e.name),
 		predictor: func() *infer.Predictor {

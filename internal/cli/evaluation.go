@@ -15,7 +15,6 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
-	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -33,11 +32,11 @@ type evaluation struct {
 
 // predictLimits bound the inference of predictions: a residual in log-messages of
 // 1e-4 changes no confidence that anybody prints.
-var predictLimits = bp.Limits{Tolerance: 1e-4, MaxSweeps: 300}
+var predictLimits = infer.Limits{Tolerance: 1e-4, MaxSweeps: 300}
 
 // evaluationLimits bound the inference of evaluations during training: labels
 // hardly change any more, at a few percent of the cost.
-var evaluationLimits = bp.Limits{Tolerance: 1e-2, MaxSweeps: 30}
+var evaluationLimits = infer.Limits{Tolerance: 1e-2, MaxSweeps: 30}
 
 // newEvaluation compares with the labels that the instances of a set carry.
 func newEvaluation(name string, set *dataset.Set, instances []*crf.Instance) (*evaluation, error) {

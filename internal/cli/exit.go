@@ -9,8 +9,8 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/bp"
-	"github.com/blockbp/blockbp/internal/exact"
 	"github.com/blockbp/blockbp/internal/mpe"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/internal/uai"
@@ -69,8 +69,6 @@ func codeOf(err error) int {
 		data      *dataset.Error
 		network   *uai.Error
 		edge      *graph.EdgeError
-		wide      *exact.TooWideError
-		unsuited  *mpe.NotSubmodularError
 		notFound  *mpe.NotFoundError
 		notEmpty  *runfolder.NotEmptyError
 		line      *runfolder.LineError
@@ -88,8 +86,8 @@ func codeOf(err error) int {
 		return exitNumerical
 	case errors.As(err, &option), errors.As(err, &notEmpty):
 		return exitUsage
-	case errors.As(err, &numerical), errors.As(err, &data), errors.As(err, &network), errors.As(err, &edge), errors.As(err, &wide), errors.As(err, &line), errors.As(err, &state), errors.As(err, &counts), errors.As(err, &held),
-		errors.As(err, &unsuited), errors.Is(err, exact.ErrZeroPartition), errors.Is(err, mpe.ErrZero):
+	case errors.As(err, &numerical), errors.Is(err, infer.ErrZero), errors.Is(err, infer.ErrUnsuited), errors.As(err, &data), errors.As(err, &network), errors.As(err, &edge), errors.As(err, &line), errors.As(err, &state), errors.As(err, &counts),
+		errors.As(err, &held):
 		return exitBadData
 	case errors.As(err, &path):
 		return exitIO

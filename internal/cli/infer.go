@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"path/filepath"
 	"slices"
@@ -15,8 +16,6 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/atomicfile"
-	"github.com/blockbp/blockbp/internal/exact"
-	"github.com/blockbp/blockbp/internal/mpe"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/internal/uai"
 	"github.com/blockbp/blockbp/mrf"
@@ -77,7 +76,7 @@ competition: log10 Z, marginals, or states.`,
 var methodsOf = map[string][]string{
 	"PR":  {"bp", "exact", methodMeanField},
 	"MAR": {"bp", "exact", methodGibbs, methodMeanField},
-	"MPE": {string(mpe.Auto), string(mpe.Cut), string(mpe.Exact), string(mpe.TRWS)},
+	"MPE": {methodAuto, string(infer.Cut), string(infer.Exact), string(infer.TRWS)},
 }
 
 // resolve fills in what depends on the task, and refuses options that it, or the
@@ -102,7 +101,7 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 		return usagef("--method %q: with --task %s want %s%s", f.method, f.task, strings.Join(methods, ", "), didYouMean(f.method, methods))
 	}
 	changed := cmd.Flags().Changed
-	if f.method != "exact" && f.method != string(mpe.Auto) && changed("memory") {
+	if f.method != "exact" && f.method != methodAuto && changed("memory") {
 		return usagef("--memory is used by --method exact only")
 	}
 	if f.memory < 0 {
@@ -115,10 +114,10 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 			}
 		}
 		if !changed("tol") {
-			f.tolerance = mpe.DefaultTolerance
+			f.tolerance = 0 // that of TRW-S
 		}
 		if !changed("max-sweeps") {
-			f.maxSweeps = mpe.DefaultMaxSweeps
+			f.maxSweeps = 0
 		}
 	}
 	var err error
@@ -131,7 +130,7 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 	if err := f.checkSearches(changed); err != nil {
 		return err
 	}
-	if !(f.tolerance > 0) || f.maxSweeps < 1 {
+	if changed("tol") && !(f.tolerance > 0) || changed("max-sweeps") && f.maxSweeps < 1 {
 		return usagef("--tol %v and --max-sweeps %d: want positive numbers", f.tolerance, f.maxSweeps)
 	}
 	return nil
@@ -173,7 +172,7 @@ func (a *app) infer(f *inferFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	conditioned, err := condition(network, f.evidence)
+	evidence, err := readEvidence(network, f.evidence)
 	if err != nil {
 		return err
 	}
@@ -181,9 +180,9 @@ func (a *app) infer(f *inferFlags, args []string) error {
 		a.note("--method exact makes no use of %s", strings.Join(f.unused, ", "))
 	}
 	if f.task == "MPE" {
-		return a.inferStates(f, args[0], conditioned)
+		return a.inferStates(f, args[0], network, evidence)
 	}
-	answer, err := a.inferNetwork(f, network, conditioned)
+	answer, err := a.inferNetwork(f, network, evidence)
 	if err := a.inferenceError(args[0], err); err != nil {
 		return err
 	}
@@ -256,109 +255,80 @@ func readEvidence(n *mrf.Network, path string) (map[int]int, error) {
 	return samples[0], nil
 }
 
-// condition fixes the observed variables.
-func condition(n *mrf.Network, evidencePath string) (*mrf.Conditioned, error) {
-	evidence, err := readEvidence(n, evidencePath)
-	if err != nil {
-		return nil, err
+// inferNetwork computes log Z or marginals, given evidence.
+func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) (*inferAnswer, error) {
+	progress := newTimedCounter(a.stderr, f.method != methodGibbs, "sampling, at most", "sweeps")
+	defer progress.done()
+	options := infer.Options{
+		Method: infer.Method(f.method), Evidence: evidence, Limits: infer.Limits{Tolerance: f.tolerance, MaxSweeps: f.maxSweeps},
+		AppearanceSteps: f.appearanceSteps, Restarts: f.restarts, Memory: f.memory, Forecast: a.noteCost,
+		Chains: f.other.chains, MaxRHat: f.other.maxRHat, MinESS: f.other.minESS, Progress: progress.show,
+		Seed: f.seed, Threads: f.other.threads,
 	}
-	c, err := n.Condition(evidence)
-	if err != nil {
-		return nil, dataf("%v", err)
-	}
-	return c, nil
-}
-
-func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, c *mrf.Conditioned) (*inferAnswer, error) {
-	if f.method == "exact" {
-		return a.inferExactly(f, c)
-	}
-	reduce := infer.Reduce
-	if f.method == methodGibbs || f.method == methodMeanField {
-		reduce = infer.ReducePairwise
-	}
-	reduction, err := reduce(n, c)
-	if err != nil {
-		return nil, dataf("%v: try --method exact", err)
-	}
-	switch f.method {
-	case methodGibbs:
-		return a.inferByGibbs(f, reduction, c)
-	case methodMeanField:
-		return a.inferByMeanField(f, reduction, c)
-	}
-	if n := reduction.NumAuxiliary(); n > 0 {
-		a.note("%s of more than two variables became auxiliary variables of belief propagation", counted(n, "factor"))
-	}
-	counting, err := countingOf(f.counting, f.seed, reduction)
-	if err != nil {
-		return nil, err
-	}
-	r, beyond, err := a.propagate(f, reduction.Pairwise, counting)
-	if err != nil {
-		return answerOfZero(f, counting, reduction.Locate(err))
-	}
-	if f.task == "MAR" {
-		if err := infer.SearchZero(reduction.Pairwise, f.seed); err != nil {
-			return answerOfZero(f, counting, err)
+	if f.method == "bp" {
+		var err error
+		if options.Counting, err = countingFor(f.counting, f.seed, true); err != nil {
+			return nil, err
+		}
+		if !slices.Contains(counting.Names, f.counting) {
+			options.CountingFile = f.counting
 		}
 	}
-	answer := &inferAnswer{
-		beyondOneRun: beyond,
-		Method:       "bp", Auxiliary: reduction.NumAuxiliary(), LogZ: runfolder.Float(r.LogZ), Log10Z: runfolder.Float(r.LogZ / math.Ln10), Bound: r.Bound,
-		Converged: r.Outcome.Converged, Residual: runfolder.Float(r.Outcome.Residual), Sweeps: r.Outcome.Sweeps,
-		Gap: gapShown(r.Gap, r.LogZ), Counting: counting.Name, Convex: counting.Facts.Convex, Damping: r.Outcome.Damping,
-	}
+	compute := infer.LogPartition
 	if f.task == "MAR" {
-		answer.Marginals = c.Marginals(r.NodeMarginals())
+		compute = infer.Marginals
 	}
-	return answer, nil
+	r, err := compute(a.ctx, n, options)
+	if err != nil {
+		return nil, networkError(err, f.method)
+	}
+	if r.Auxiliary > 0 {
+		a.note("%s of more than two variables became auxiliary variables of belief propagation", counted(r.Auxiliary, "factor"))
+	}
+	return newAnswer(f, r), nil
 }
 
-// answerOfZero is the answer where belief propagation has proved that Z = 0: to
-// PR it is as exact as any. Marginals do not exist then. Other errors pass.
-func answerOfZero(f *inferFlags, counting *counting.Numbers, err error) (*inferAnswer, error) {
-	var zero *infer.ZeroError
+// networkError gives errors of inference on a network their exit code, and names
+// options.
+func networkError(err error, method string) error {
+	var (
+		option *infer.OptionError
+		path   *fs.PathError
+	)
 	switch {
-	case !errors.As(err, &zero):
-		return nil, err
-	case f.task == "MAR":
-		return nil, dataf("%v", err)
+	case errors.As(err, &option):
+		return usagef("--%s: %s", optionNames[option.Option], option.Reason)
+	case errors.Is(err, infer.ErrUnsuited) && method != "exact":
+		return dataf("%v: try --method exact", err)
+	case codeOf(err) == exitIO && !errors.As(err, &path):
+		return dataf("%v", err)
 	}
-	answer := exactAnswer("bp", math.Inf(-1))
-	answer.Counting, answer.Convex = counting.Name, counting.Facts.Convex
-	return answer, nil
+	return err
 }
 
-func (a *app) inferExactly(f *inferFlags, c *mrf.Conditioned) (*inferAnswer, error) {
-	plan, err := exact.NewPlan(c.Network)
-	if err != nil {
-		return nil, dataf("%v", err)
-	}
-	plan.Limit = f.memory
-	bytes := plan.PartitionBytes
-	if f.task == "MAR" {
-		bytes = plan.Bytes
-	}
-	cost := a.noteCost(plan, bytes)
-	got, err := plan.Run(a.ctx, f.task == "MAR")
-	if err != nil {
-		return nil, err
-	}
-	answer := exactAnswer("exact", got.LogZ)
-	answer.exactCost = cost
-	if f.task == "MAR" {
-		answer.Marginals = c.Marginals(got.Marginals)
-	}
-	return answer, nil
-}
+// optionNames are those of the options of package infer.
+var optionNames = map[string]string{"Method": "method", "AppearanceSteps": "appearance-steps"}
 
-// exactAnswer is the answer of a method that knows log Z.
-func exactAnswer(method string, logZ float64) *inferAnswer {
-	return &inferAnswer{
-		Method: method, LogZ: runfolder.Float(logZ), Log10Z: runfolder.Float(logZ / math.Ln10), ZIsZero: math.IsInf(logZ, -1),
-		Bound: counting.Exact, Converged: true, Convex: true,
+// newAnswer says in JSON what inference found.
+func newAnswer(f *inferFlags, r *infer.Result) *inferAnswer {
+	answer := &inferAnswer{
+		Method: string(r.Method), LogZ: runfolder.Float(r.LogZ), Log10Z: runfolder.Float(r.LogZ / math.Ln10), ZIsZero: math.IsInf(r.LogZ, -1),
+		Bound: r.Bound, Converged: r.Converged, Residual: runfolder.Float(r.Residual), Sweeps: r.Sweeps, Gap: gapShown(r.Gap, r.LogZ),
+		Convex: r.Bound == counting.Exact, Damping: r.Damping, Auxiliary: r.Auxiliary,
+		beyondOneRun: beyondOneRun{r.AppearanceSteps, r.Restarts, r.FixedPoints}, Marginals: r.Marginals,
 	}
+	if r.Counting != nil {
+		answer.Counting, answer.Convex = r.Counting.Name, r.Counting.Facts.Convex
+	}
+	switch {
+	case r.Method == infer.Exact:
+		answer.exactCost = &exactCost{r.Width, r.Bytes, r.Operations}
+	case r.Method == infer.Gibbs:
+		answer.gibbsAnswer = &gibbsAnswer{f.other.chains, runfolder.Float(r.StandardError), newChainDiagnosis(r.Diagnosis)}
+	case r.Method == infer.MeanField && r.Bound == counting.Lower:
+		answer.meanFieldAnswer = &meanFieldAnswer{r.Lower}
+	}
+	return answer
 }
 
 // printAnswer writes an answer in UAI format to the file that is asked for, and to

@@ -8,7 +8,6 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/infer"
-	"github.com/blockbp/blockbp/internal/bp"
 )
 
 // inference is the work of predicting every instance of a set.
@@ -32,7 +31,7 @@ type assessment struct {
 }
 
 // predictor returns what makes predictions with a model.
-func predictor(model *crf.Model, numbers counting.Func, limits bp.Limits) *infer.Predictor {
+func predictor(model *crf.Model, numbers counting.Func, limits infer.Limits) *infer.Predictor {
 	return &infer.Predictor{Model: model, Counting: numbers, Limits: limits}
 }
 
@@ -54,7 +53,7 @@ func (w *inference) run(ctx context.Context, use func(i int, b *infer.Beliefs) e
 	defer cancel()
 	jobs := newQueueOfIndices(ctx, len(w.instances))
 	for range max(1, min(w.threads, len(w.instances))) {
-		p := &infer.Assessor{Predictor: *w.predictor()}
+		p := w.predictor()
 		group.Go(func() {
 			for i := range jobs {
 				results.put(i, w.predict(ctx, p, i))
@@ -80,7 +79,7 @@ func (w *inference) run(ctx context.Context, use func(i int, b *infer.Beliefs) e
 	return nil
 }
 
-func (w *inference) predict(ctx context.Context, p *infer.Assessor, i int) (result predicted) {
+func (w *inference) predict(ctx context.Context, p *infer.Predictor, i int) (result predicted) {
 	var hold []int32
 	if w.clamp != nil {
 		hold = w.clamp[i]

@@ -1,25 +1,20 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"math"
 	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 
-	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/infer"
-	"github.com/blockbp/blockbp/internal/bp"
-	"github.com/blockbp/blockbp/internal/mpe"
 	"github.com/blockbp/blockbp/internal/runfolder"
-	"github.com/blockbp/blockbp/mrf"
 )
 
 // Methods of infer other than belief propagation and elimination.
 const (
+	methodAuto      = "auto" // of MPE: the first that fits
 	methodGibbs     = "gibbs"
 	methodMeanField = "mean-field"
 )
@@ -35,8 +30,8 @@ type otherMethods struct {
 
 func (o *otherMethods) register(fl *pflag.FlagSet) {
 	fl.IntVar(&o.chains, "chains", 4, "gibbs: chains, each from a start of its own")
-	fl.Float64Var(&o.maxRHat, "max-rhat", infer.DefaultMaxRHat, "gibbs: largest R-hat of a variable that counts as converged")
-	fl.Float64Var(&o.minESS, "min-ess", infer.DefaultMinESS, "gibbs: smallest effective sample size of a variable that counts as converged")
+	fl.Float64Var(&o.maxRHat, "max-rhat", 1.01, "gibbs: largest R-hat of a variable that counts as converged")
+	fl.Float64Var(&o.minESS, "min-ess", 400, "gibbs: smallest effective sample size of a variable that counts as converged")
 	fl.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "gibbs, mean-field: number of threads; results do not depend on it")
 }
 
@@ -55,8 +50,8 @@ var optionUsers = []users{
 	{"counting", []string{"bp"}},
 	{"appearance-steps", []string{"bp"}},
 	{"restarts", []string{methodMeanField, "bp"}},
-	{"tol", []string{"bp", methodMeanField, string(mpe.TRWS)}},
-	{"max-sweeps", []string{"bp", methodGibbs, methodMeanField, string(mpe.TRWS)}},
+	{"tol", []string{"bp", methodMeanField, string(infer.TRWS)}},
+	{"max-sweeps", []string{"bp", methodGibbs, methodMeanField, string(infer.TRWS)}},
 	{"seed", []string{"bp", methodGibbs, methodMeanField}},
 }
 
@@ -67,7 +62,7 @@ func (o *otherMethods) checkUnused(changed func(string) bool, task, method strin
 	for _, u := range optionUsers {
 		switch {
 		case !changed(u.option) || slices.Contains(u.methods, method):
-		case method == string(mpe.Auto) && slices.Contains(u.methods, string(mpe.TRWS)):
+		case method == methodAuto && slices.Contains(u.methods, string(infer.TRWS)):
 		case task != "MPE" && method == "exact" && slices.Contains(u.methods, "bp"):
 			beside = append(beside, "--"+u.option)
 		default:
@@ -106,24 +101,6 @@ type gibbsAnswer struct {
 	*chainDiagnosis
 }
 
-func (a *app) inferByGibbs(f *inferFlags, reduction *infer.Reduction, c *mrf.Conditioned) (*inferAnswer, error) {
-	progress := newTimedCounter(a.stderr, false, "sampling, at most", "sweeps")
-	defer progress.done()
-	r, err := infer.GibbsMarginals(a.ctx, reduction.Pairwise, infer.GibbsSettings{
-		Chains: f.other.chains, MaxSweeps: f.maxSweeps, MaxRHat: f.other.maxRHat, MinESS: f.other.minESS,
-		Seed: f.seed, Threads: f.other.threads, Progress: progress.show,
-	})
-	if err != nil {
-		return nil, samplingError(reduction.Locate(err))
-	}
-	nan := runfolder.Float(math.NaN())
-	return &inferAnswer{
-		Method: methodGibbs, LogZ: nan, Log10Z: nan, Bound: counting.None, Converged: r.Converged, Residual: nan, Sweeps: r.Sweeps, Gap: nan,
-		Marginals:   c.Marginals(r.Marginals),
-		gibbsAnswer: &gibbsAnswer{r.Chains, runfolder.Float(r.StandardError), newChainDiagnosis(r.Diagnosis, r.Irreducible, c.Variable)},
-	}, nil
-}
-
 // reason says why sampling did not converge.
 func (g *gibbsAnswer) reason(f *inferFlags) string {
 	d := g.chainDiagnosis
@@ -141,26 +118,4 @@ func (g *gibbsAnswer) reason(f *inferFlags) string {
 type meanFieldAnswer struct {
 	// Different counts the starts that ended at another, lower value.
 	Different int `json:"restarts_at_lower_values"`
-}
-
-func (a *app) inferByMeanField(f *inferFlags, reduction *infer.Reduction, c *mrf.Conditioned) (*inferAnswer, error) {
-	r, err := infer.MeanField(a.ctx, reduction.Pairwise, infer.MeanFieldSettings{
-		Restarts: f.restarts, Limits: bp.Limits{Tolerance: f.tolerance, MaxSweeps: f.maxSweeps}, Seed: f.seed, Threads: f.other.threads,
-	})
-	var zero *infer.ZeroError
-	if err = reduction.Locate(err); errors.As(err, &zero) && f.task != "MAR" {
-		return exactAnswer(methodMeanField, math.Inf(-1)), nil
-	}
-	if err != nil {
-		return nil, samplingError(err)
-	}
-	answer := &inferAnswer{
-		Method: methodMeanField, LogZ: runfolder.Float(r.LogZ), Log10Z: runfolder.Float(r.LogZ / math.Ln10), Bound: counting.Lower,
-		Converged: r.Outcome.Converged, Residual: runfolder.Float(r.Outcome.Residual), Sweeps: r.Outcome.Sweeps, Gap: runfolder.Float(math.NaN()),
-		beyondOneRun: beyondOneRun{Runs: f.restarts}, meanFieldAnswer: &meanFieldAnswer{r.Different},
-	}
-	if f.task == "MAR" {
-		answer.Marginals = c.Marginals(r.Marginals)
-	}
-	return answer, nil
 }

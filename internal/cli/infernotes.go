@@ -2,7 +2,6 @@ package cli
 
 import (
 	"github.com/blockbp/blockbp/counting"
-	"github.com/blockbp/blockbp/internal/exact"
 )
 
 // noteKind says what an answer is that is not exact: its file format has no place
@@ -39,19 +38,13 @@ type exactCost struct {
 // starts: a quarter of the memory that is allowed unless told otherwise, and some
 // seconds.
 const (
-	costlyBytes      = exact.DefaultLimit / 4
+	costlyBytes      = 1 << 29
 	costlyOperations = 1e9
 )
 
-// noteCost returns the forecast of a plan, and says it before a costly one is run.
-// What exceeds the limit is left to the error that says so.
-func (a *app) noteCost(plan *exact.Plan, bytes int64) *exactCost {
-	limit := plan.Limit
-	if limit == 0 {
-		limit = exact.DefaultLimit
+// noteCost says what elimination will take, before a costly one is run.
+func (a *app) noteCost(width int, bytes int64, operations float64) {
+	if bytes > costlyBytes || operations > costlyOperations {
+		a.note("exact inference over induced width %d will take about %s and %.1e operations", width, mebibytes(bytes), operations)
 	}
-	if !plan.LowerBound && bytes <= limit && (bytes > costlyBytes || plan.Operations > costlyOperations) {
-		a.note("exact inference over induced width %d will take about %s and %.1e operations", plan.Width, mebibytes(bytes), plan.Operations)
-	}
-	return &exactCost{Width: plan.Width, Bytes: bytes, Operations: plan.Operations}
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
-	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/figure"
 	"github.com/blockbp/blockbp/internal/runfolder"
 )
@@ -147,7 +146,7 @@ func (a *app) predict(f *predictFlags, args []string) error {
 	work := inference{
 		instances: instances, clamp: clamp, threads: f.threads, progress: newCounter(a.stderr, f.quiet, "predicting"),
 		predictor: func() *infer.Predictor {
-			p := predictor(model.model, counting, bp.Limits{Tolerance: f.tolerance, MaxSweeps: f.maxSweeps})
+			p := predictor(model.model, counting, infer.Limits{Tolerance: f.tolerance, MaxSweeps: f.maxSweeps})
 			p.Joint = f.decode.joint(f.maxSweeps)
 			return p
 		},
@@ -235,7 +234,7 @@ func (p *prediction) write(i int, b *infer.Beliefs) error {
 		Residual: runfolder.Float(b.Outcome.Residual), File: file,
 	}
 	if r := b.Joint; r != nil {
-		said.MAP = &jointState{r.Method, runfolder.Float(r.Energy), runfolder.Float(r.LowerBound), runfolder.Float(r.Gap()), r.Optimal}
+		said.MAP = &jointState{r.Method, runfolder.Float(r.Energy), runfolder.Float(r.LowerBound), runfolder.Float(r.Gap), r.Optimal}
 	}
 	p.instances = append(p.instances, said)
 	if i >= len(p.set.Images) {

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/runfolder"
-	"github.com/blockbp/blockbp/mrf"
 )
 
 // sampleFlags are the options of sample.
@@ -48,7 +48,7 @@ they agree.`,
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "out", "o", "", "file .npz for one network, or folder to make")
-	fl.StringVar(&f.sampler, "sampler", infer.SamplerAuto, "exact: independent draws, for forests only; gibbs; or auto: exact where it can be")
+	fl.StringVar(&f.sampler, "sampler", samplerAuto, "exact: independent draws, for forests only; gibbs; or auto: exact where it can be")
 	fl.IntVar(&f.draws, "samples", 1000, "draws of each network, over all chains")
 	fl.IntVar(&f.chains, "chains", 4, "gibbs: chains, each from a start of its own")
 	fl.IntVar(&f.burnIn, "burn-in", 1000, "gibbs: sweeps of each chain that are thrown away")
@@ -63,6 +63,9 @@ they agree.`,
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
 	return cmd
 }
+
+// samplerAuto is the sampler that fits.
+const samplerAuto = "auto"
 
 // Less is asked of a number of draws that the user has fixed than of inference,
 // which goes on until it is content: of a thousand perfect draws the worst of many
@@ -84,10 +87,10 @@ func (f *sampleFlags) validate() error {
 			return usagef("--%s %d: want at least %d", o.name, o.value, o.least)
 		}
 	}
-	samplers := []string{infer.SamplerAuto, infer.SamplerGibbs, infer.SamplerExact}
+	samplers := []string{samplerAuto, string(infer.Gibbs), string(infer.Exact)}
 	switch f.sampler {
-	case infer.SamplerAuto, infer.SamplerGibbs:
-	case infer.SamplerExact:
+	case samplerAuto, string(infer.Gibbs):
+	case string(infer.Exact):
 		if name := firstChanged(f.cmd, gibbsOptions); name != "" {
 			return usagef("--%s is not used by --sampler exact, whose draws are independent", name)
 		}
@@ -108,15 +111,18 @@ func checkDiagnosisLimits(maxRHat, minESS float64) error {
 	return nil
 }
 
-func (f *sampleFlags) settings(part int, progress *counter) infer.SampleSettings {
-	s := infer.SampleSettings{
-		Sampler: f.sampler, Draws: f.draws, Chains: f.chains, BurnIn: f.burnIn, Thin: f.thin,
-		Seed: f.seed, Part: uint64(part), Threads: f.threads, Progress: progress.show,
+func (f *sampleFlags) options(evidence map[int]int, part int, progress *counter) infer.SampleOptions {
+	o := infer.SampleOptions{
+		Method: infer.Method(f.sampler), Evidence: evidence, Draws: f.draws, Chains: f.chains, BurnIn: f.burnIn, Thin: f.thin,
+		MaxRHat: f.maxRHat, MinESS: f.minESS, Seed: f.seed, Part: uint64(part), Threads: f.threads, Progress: progress.show,
 	}
-	if s.BurnIn == 0 {
-		s.BurnIn = -1 // 0 stands for the default
+	if f.sampler == samplerAuto {
+		o.Method = ""
 	}
-	return s
+	if o.BurnIn == 0 {
+		o.BurnIn = -1 // 0 stands for the default
+	}
+	return o
 }
 
 // chainDiagnosis is what --json says of Markov chains.
@@ -130,15 +136,15 @@ type chainDiagnosis struct {
 	Irreducible bool `json:"irreducible"`
 }
 
-func newChainDiagnosis(d *infer.Diagnosis, irreducible bool, variable []int) *chainDiagnosis {
-	named := func(s int) *int {
-		if s < 0 {
+func newChainDiagnosis(d *infer.Diagnosis) *chainDiagnosis {
+	named := func(v int) *int {
+		if v < 0 {
 			return nil
 		}
-		return &variable[s]
+		return &v
 	}
 	return &chainDiagnosis{
-		runfolder.Float(d.MaxRHat), named(d.WorstRHat), runfolder.Float(d.MinESS), named(d.WorstESS), d.Constant, irreducible,
+		runfolder.Float(d.MaxRHat), named(d.WorstRHat), runfolder.Float(d.MinESS), named(d.WorstESS), d.Constant, d.Irreducible,
 	}
 }
 
@@ -195,98 +201,60 @@ func (a *app) sampleOne(f *sampleFlags, networks *networks, i int, out *outputs)
 	if err != nil {
 		return nil, err
 	}
-	conditioned, err := n.network.Condition(n.evidence)
-	if err != nil {
-		return nil, dataf("%v", err)
-	}
-	reduction, err := infer.ReducePairwise(n.network, conditioned)
-	if err != nil {
-		return nil, dataf("%v", err)
-	}
 	progress := newTimedCounter(a.stderr, f.quiet, "sampling "+n.name, "steps")
 	defer progress.done()
-	drawn, err := infer.Sample(a.ctx, reduction.Pairwise, f.settings(networks.number[i], progress))
+	drawn, err := infer.Sample(a.ctx, n.network, f.options(n.evidence, networks.number[i], progress))
 	if err != nil {
-		return nil, samplingError(reduction.Locate(err))
+		return nil, samplingError(err)
 	}
-	if name := firstChanged(f.cmd, gibbsOptions); name != "" && drawn.Sampler == infer.SamplerExact {
+	if name := firstChanged(f.cmd, gibbsOptions); name != "" && drawn.Method == infer.Exact {
 		a.note("%s: --%s is not used: the network is a forest, so draws are exact and independent (--sampler gibbs runs chains all the same)", n.name, name)
 	}
 	one := &sampledNetwork{
-		Name: n.name, Variables: len(n.network.Card), Held: len(n.evidence), Draws: drawn.Len(), Sampler: drawn.Sampler,
+		Name: n.name, Variables: len(n.network.Card), Held: len(n.evidence), Draws: drawn.Len(), Sampler: string(drawn.Method),
 		Chains: drawn.Chains, BurnIn: drawn.BurnIn, Thin: drawn.Thin, Colours: drawn.Colours, LogZ: runfolder.Float(drawn.LogZ),
-		Converged: drawn.Converged(f.maxRHat, f.minESS), File: out.path(n.name),
+		Converged: drawn.Converged, File: out.path(n.name),
 	}
 	if drawn.Diagnosis != nil {
-		one.chainDiagnosis = newChainDiagnosis(drawn.Diagnosis, drawn.Irreducible, conditioned.Variable)
+		one.chainDiagnosis = newChainDiagnosis(drawn.Diagnosis)
 	}
-	return one, writeSamples(one.File, f.seed, n.network, conditioned, drawn)
+	return one, writeSamples(one.File, f.seed, n, drawn)
 }
 
 // samplingError gives errors of sampling their exit code and names of options.
 func samplingError(err error) error {
-	var (
-		setting    *infer.SettingError
-		zero       *infer.ZeroError
-		frozen     *infer.FrozenError
-		infeasible *infer.InfeasibleError
-	)
+	var option *infer.OptionError
 	switch {
-	case errors.As(err, &setting):
-		option := map[string]string{"Sampler": "--sampler", "Draws": "--samples", "Chains": "--chains", "Thin": "--thin", "Threads": "--threads"}[setting.Setting]
-		return usagef("%s: %s", option, setting.Reason)
-	case errors.As(err, &zero):
-		return dataf("%v", err)
-	case errors.As(err, &frozen), errors.As(err, &infeasible):
+	case errors.As(err, &option):
+		name := map[string]string{"Method": "--sampler", "Draws": "--samples", "Chains": "--chains", "Thin": "--thin", "Threads": "--threads"}[option.Option]
+		return usagef("%s: %s", name, option.Reason)
+	case errors.Is(err, infer.ErrUnsuited):
 		return dataf("%v (blockbp infer --method exact)", err)
+	case codeOf(err) == exitIO:
+		return dataf("%v", err)
 	}
 	return err
 }
 
 // writeSamples writes draws in the numbers of the whole network.
-func writeSamples(path string, seed uint64, n *mrf.Network, c *mrf.Conditioned, drawn *infer.Samples) error {
-	s := &dataset.Samples{Chain: drawn.Chain, Sweep: drawn.Sweep, Seed: seed, Held: toInt32(c.Observed), States: toInt32(n.Card)}
-	free, all := make([]int32, len(c.Variable)), toInt32(c.Observed)
-	s.Draw = func(x []int32, i int) {
-		drawn.Draw(free, i)
-		copy(x, all)
-		for k, v := range c.Variable {
-			x[v] = free[k]
+func writeSamples(path string, seed uint64, n *namedNetwork, drawn *infer.Samples) error {
+	s := &dataset.Samples{Chain: drawn.Chain, Sweep: drawn.Sweep, Seed: seed, Draw: drawn.Draw}
+	for v, card := range n.network.Card {
+		held := int32(crf.Unobserved)
+		if state, ok := n.evidence[v]; ok {
+			held = int32(state)
 		}
+		s.Held, s.States = append(s.Held, held), append(s.States, int32(card))
 	}
-	x, states := make([]int32, len(n.Card)), make([]int, len(n.Card))
+	x := make([]int32, len(n.network.Card))
 	for i := range drawn.Len() {
-		s.Draw(x, i)
-		for v := range x {
-			states[v] = int(x[v])
-		}
-		s.LogScore = append(s.LogScore, n.LogScore(states))
+		drawn.Draw(x, i)
+		s.LogScore = append(s.LogScore, n.network.LogScore(toInts(x)))
 	}
 	if d := drawn.Diagnosis; d != nil {
-		s.RHat, s.ESS = spread(d.RHat, c), spread(d.ESS, c)
+		s.RHat, s.ESS = d.RHat, d.ESS
 	}
 	return dataset.WriteSamples(path, s)
-}
-
-// spread gives values of free variables the numbers of the whole network, and NaN
-// to the others.
-func spread(values []float64, c *mrf.Conditioned) []float64 {
-	all := make([]float64, len(c.Observed))
-	for v := range all {
-		all[v] = math.NaN()
-	}
-	for i, v := range c.Variable {
-		all[v] = values[i]
-	}
-	return all
-}
-
-func toInt32(x []int) []int32 {
-	y := make([]int32, len(x))
-	for i, v := range x {
-		y[i] = int32(v)
-	}
-	return y
 }
 
 // reportSamples prints what was drawn, and what is not to be trusted.

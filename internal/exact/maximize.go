@@ -28,7 +28,7 @@ type Maximum struct {
 // and an error if the score overflows. After ctx is cancelled its error is
 // returned within milliseconds.
 func (p *Plan) Maximize(ctx context.Context) (*Maximum, error) {
-	if err := p.checkBytes(p.MaximumBytes); err != nil {
+	if err := p.Check(p.MaximumBytes); err != nil {
 		return nil, err
 	}
 	r := newRun(ctx, p, false)

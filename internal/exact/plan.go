@@ -117,20 +117,8 @@ func (p *Plan) factorBytes() int64 {
 	return int64(entries) * bytesPerEntry
 }
 
-// check reports a run that would exceed the limit.
-func (p *Plan) check(marginals bool) error {
-	bytes := p.PartitionBytes
-	if marginals {
-		bytes = p.Bytes
-		if p.FactorMarginals {
-			bytes += p.factorBytes()
-		}
-	}
-	return p.checkBytes(bytes)
-}
-
-// checkBytes reports a forecast that exceeds the limit.
-func (p *Plan) checkBytes(bytes int64) error {
+// Check reports a forecast that exceeds the limit, as a *TooWideError.
+func (p *Plan) Check(bytes int64) error {
 	limit := p.Limit
 	if limit == 0 {
 		limit = DefaultLimit

@@ -53,7 +53,14 @@ func newRun(ctx context.Context, p *Plan, dry bool) *run {
 // LogZ = -Inf, comes together with ErrZeroPartition. After ctx is cancelled its
 // error is returned within milliseconds.
 func (p *Plan) Run(ctx context.Context, wantMarginals bool) (*Answer, error) {
-	if err := p.check(wantMarginals); err != nil {
+	bytes := p.PartitionBytes
+	if wantMarginals {
+		bytes = p.Bytes
+		if p.FactorMarginals {
+			bytes += p.factorBytes()
+		}
+	}
+	if err := p.Check(bytes); err != nil {
 		return nil, err
 	}
 	r := newRun(ctx, p, false)

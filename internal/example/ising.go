@@ -9,7 +9,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/gibbs"
 	"github.com/blockbp/blockbp/internal/ground"
 )
 
@@ -60,7 +60,7 @@ func writeIsing(folder string, seed uint64) error {
 	}
 	network := ground.Condition(truth, set.Instances[0])
 	for i := range spinSamples {
-		arrays.Labels = append(arrays.Labels, infer.Gibbs(network, spinSweeps, source(seed, 1+uint64(i))))
+		arrays.Labels = append(arrays.Labels, gibbs.Sample(network, spinSweeps, source(seed, 1+uint64(i))))
 	}
 	if err := dataset.WriteNPZ(spins, arrays); err != nil {
 		return err

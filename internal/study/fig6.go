@@ -13,7 +13,6 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
-	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/figure"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
@@ -161,7 +160,7 @@ func (p segmentationPlan) measure(ctx context.Context, threads int) (*Segmentati
 // judge predicts the test images, by the inference that was learnt with.
 func (x *Segmentation) judge(ctx context.Context, model *crf.Model, test *dataset.Set) error {
 	predictor := &infer.Predictor{
-		Model: model, Limits: bp.Limits{Tolerance: labelTolerance, MaxSweeps: labelSweeps},
+		Model: model, Limits: infer.Limits{Tolerance: labelTolerance, MaxSweeps: labelSweeps},
 	}
 	score := infer.NewScore(len(x.Classes))
 	for i, in := range test.Instances {

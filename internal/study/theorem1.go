@@ -11,8 +11,8 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/figure"
+	"github.com/blockbp/blockbp/internal/gibbs"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/report"
@@ -180,7 +180,7 @@ func (p theoremPlan) untied() (learn.Problem, error) {
 	network := ground.Condition(model, in)
 	const samples, sweeps = 20, 100
 	for range samples {
-		spec.Labels = append(spec.Labels, infer.Gibbs(network, sweeps, rng))
+		spec.Labels = append(spec.Labels, gibbs.Sample(network, sweeps, rng))
 	}
 	if in, err = crf.NewInstance(&model.Schema, spec); err != nil {
 		return none, err

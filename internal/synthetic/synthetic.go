@@ -8,8 +8,8 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/internal/gibbs"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
@@ -210,7 +210,7 @@ func (o *Generated) sample(in *crf.Instance, instance, threads int) [][]int32 {
 	labels := make([][]int32, o.Spec.Samples)
 	_ = parallel.Each(context.Background(), len(labels), threads, func(j int) {
 		rng := o.Spec.Source(StreamSamples, uint64(instance)<<16+uint64(j))
-		labels[j] = infer.Gibbs(network, o.Spec.Sweeps, rng)
+		labels[j] = gibbs.Sample(network, o.Spec.Sweeps, rng)
 	})
 	return labels
 }

@@ -1,4 +1,4 @@
-package infer
+package gibbs
 
 import (
 	"math"
@@ -23,7 +23,7 @@ func TestGibbsSamplesTheDistribution(t *testing.T) {
 	count := map[[3]int]float64{}
 	rng := source(5)
 	for range samples {
-		x := Gibbs(p, sweeps, rng)
+		x := Sample(p, sweeps, rng)
 		count[[3]int{int(x[0]), int(x[1]), int(x[2])}]++
 	}
 	z, n := oracle.LogZ(p), p.Network()
@@ -55,7 +55,7 @@ func TestGibbsIsReproducible(t *testing.T) {
 	rng := source(1)
 	g := must(graph.Grid(4, 5, graph.GridOptions{}))
 	p := oracle.RandomPairwise(rng, g, randomCards(rng, 20), 1, 0.1)
-	a, b, c := Gibbs(p, 5, source(7)), Gibbs(p, 5, source(7)), Gibbs(p, 5, source(8))
+	a, b, c := Sample(p, 5, source(7)), Sample(p, 5, source(7)), Sample(p, 5, source(8))
 	if !slices.Equal(a, b) || slices.Equal(a, c) || len(a) != 20 {
 		t.Errorf("samples %v, %v, and of another source %v", a, b, c)
 	}
@@ -75,12 +75,12 @@ func TestGibbsLeavesTheImpossible(t *testing.T) {
 		Node: []float64{no, 0, 0, no}, Edge: []float64{0, 0, 0, 0},
 	}
 	for seed := range uint64(20) {
-		if x := Gibbs(p, 1, source(seed)); x[0] != 1 || x[1] != 0 {
+		if x := Sample(p, 1, source(seed)); x[0] != 1 || x[1] != 0 {
 			t.Errorf("seed %d: %v", seed, x)
 		}
 	}
 	p.Node = []float64{no, no, no, no}
-	if x := Gibbs(p, 3, source(1)); len(x) != 2 {
+	if x := Sample(p, 3, source(1)); len(x) != 2 {
 		t.Error(x)
 	}
 }

@@ -22,25 +22,29 @@ type Beliefs struct {
 	// Predictor.Joint they are a most probable joint state instead.
 	Labels []int32
 	// Joint is what is known of that state; nil without Predictor.Joint.
-	Joint   *mpe.Result
-	Outcome bp.Outcome
+	Joint *State
+	Outcome
 }
 
 // Of returns the belief of node s over its states.
 func (b *Beliefs) Of(s int) []float64 { return b.Node[b.NodeAt[s]:b.NodeAt[s+1]] }
 
 // Predictor infers instances one after another with the same model, reusing its
-// scratch. Use one per goroutine.
+// scratch. Use one per goroutine. All fields but Model may be left zero.
 type Predictor struct {
 	Model *crf.Model
 	// Counting makes the counting numbers of each graph; nil: counting.Convex.
 	Counting counting.Func
-	Limits   bp.Limits
-	// Joint asks for a most probable joint state as labels; nil: the states of
-	// largest belief, node by node.
-	Joint *mpe.Settings
+	// Limits of belief propagation; zero fields: those of DefaultLimits.
+	Limits Limits
+	// Joint asks for a most probable joint state as labels, and says when the search
+	// for it ends, as in MostProbable; nil: the states of largest belief, node by
+	// node.
+	Joint *Limits
 
 	workspace bp.Workspace
+	potential ground.Potentials
+	pseudo    ground.PseudoLikelihood
 }
 
 // Predict infers the node marginals of an instance. clamp, if not nil, gives the
@@ -89,7 +93,7 @@ func (p *Predictor) infer(ctx context.Context, in *crf.Instance, clamp []int32) 
 		return nil, err
 	}
 	r := &inferred{net: net, state: bp.NewState(net), whole: whole}
-	if r.outcome, err = p.workspace.Iterate(ctx, net, r.state, block, p.Limits); err != nil {
+	if r.outcome, err = p.workspace.Iterate(ctx, net, r.state, block, p.Limits.resolved()); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -113,34 +117,21 @@ func (p *Predictor) beliefs(ctx context.Context, r *inferred, in *crf.Instance, 
 
 // mostProbable finds a most probable joint state of p in which the nodes that are
 // held keep their states.
-func mostProbable(ctx context.Context, p *mrf.Pairwise, hold []int32, settings mpe.Settings) (*mpe.Result, error) {
-	evidence := map[int]int{}
-	for s, y := range hold {
+func mostProbable(ctx context.Context, p *mrf.Pairwise, held []int32, limits Limits) (*State, error) {
+	o := Options{Limits: limits, Evidence: map[int]int{}}
+	for s, y := range held {
 		if y >= 0 {
-			evidence[s] = int(y)
+			o.Evidence[s] = int(y)
 		}
 	}
-	if len(evidence) == 0 {
-		return mpe.FromPairwise(p).Solve(ctx, settings)
+	if len(o.Evidence) == 0 {
+		return o.solve(ctx, mpe.FromPairwise(p), nil)
 	}
-	c, err := p.Network().Condition(evidence)
-	if err != nil {
-		return nil, err
-	}
-	problem, err := mpe.NewProblem(c.Network)
-	if err != nil {
-		return nil, err
-	}
-	problem.Variable = c.Variable
-	r, err := problem.Solve(ctx, settings)
-	if err == nil {
-		r.States = c.States(r.States)
-	}
-	return r, err
+	return MostProbable(ctx, p.Network(), o)
 }
 
 func collect(net *bp.Net, state *bp.State, outcome bp.Outcome) *Beliefs {
-	b := &Beliefs{NodeAt: make([]int, 1, len(net.Card)+1), Labels: make([]int32, len(net.Card)), Outcome: outcome}
+	b := &Beliefs{NodeAt: make([]int, 1, len(net.Card)+1), Labels: make([]int32, len(net.Card)), Outcome: newOutcome(outcome)}
 	for s, k := range net.Card {
 		at := len(b.Node)
 		b.Node = append(b.Node, make([]float64, k)...)

@@ -8,11 +8,11 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// ReadCounting reads counting numbers that are given for the original network:
+// readCounting reads counting numbers that are given for the original network:
 // node i is its variable i, and edge e is the e-th, from 0, of its factors with
 // two variables, whatever evidence is given. See counting.ReadCounts for the text.
 //
-// They become numbers for r.Pairwise by two rules, neither of which changes the
+// They become numbers for r.pairwise by two rules, neither of which changes the
 // free energy or any ρ_s:
 //
 //   - A variable t with evidence has the entropy 0, so H_st = H_s: the number of
@@ -22,7 +22,7 @@ import (
 //
 // The sums must be such that counting.New takes them. The result has its Facts
 // proved. Errors are *counting.FileError.
-func (r *Reduction) ReadCounting(text io.Reader, name string) (*counting.Numbers, error) {
+func (r *reduction) readCounting(text io.Reader, name string) (*counting.Numbers, error) {
 	pairs, err := r.pairwiseFactors()
 	if err != nil {
 		return nil, &counting.FileError{File: name, Reason: err.Error()}
@@ -35,18 +35,18 @@ func (r *Reduction) ReadCounting(text io.Reader, name string) (*counting.Numbers
 	if err := r.checkNodes(left, merged); err != nil {
 		return nil, &counting.FileError{File: name, Reason: err.Error()}
 	}
-	c, err := counting.New(name, r.Pairwise.Graph, left, merged)
+	c, err := counting.New(name, r.pairwise.Graph, left, merged)
 	if err != nil {
 		return nil, &counting.FileError{File: name, Reason: err.Error() + " (numbered without observed variables, and with one edge for all factors on a pair)"}
 	}
-	c.Prove(r.Pairwise.Graph)
+	c.Prove(r.pairwise.Graph)
 	return c, nil
 }
 
 // pairwiseFactors lists the original factors of two variables. A larger factor
 // of which evidence leaves two variables or more is an error: it has no number in a
 // file.
-func (r *Reduction) pairwiseFactors() ([]int, error) {
+func (r *reduction) pairwiseFactors() ([]int, error) {
 	var pairs []int
 	for f := range r.original.Factors {
 		switch n := len(r.original.Factors[f].Scope); {
@@ -60,17 +60,17 @@ func (r *Reduction) pairwiseFactors() ([]int, error) {
 }
 
 // fold turns the numbers [variables] and [pairs] of the original network into
-// those of r.Pairwise.
-func (r *Reduction) fold(pairs []int, node, edge []float64) (left, merged []float64) {
-	left, merged = make([]float64, len(r.conditioned.Variable)), make([]float64, r.Pairwise.Graph.NumEdges())
+// those of r.pairwise.
+func (r *reduction) fold(pairs []int, node, edge []float64) (left, merged []float64) {
+	left, merged = make([]float64, len(r.conditioned.Variable)), make([]float64, r.pairwise.Graph.NumEdges())
 	nodeOf := make(map[int]int, len(left))
 	for s, v := range r.conditioned.Variable {
 		nodeOf[v] = s
 		left[s] = node[v]
 	}
 	for e, f := range pairs {
-		if at := r.edgeOfFactor[f]; at != mrf.NoEdge {
-			merged[at] += edge[e]
+		if into := r.edgeOfFactor[f]; into != mrf.NoEdge {
+			merged[into] += edge[e]
 			continue
 		}
 		for _, v := range r.original.Factors[f].Scope {
@@ -84,8 +84,8 @@ func (r *Reduction) fold(pairs []int, node, edge []float64) (left, merged []floa
 
 // checkNodes reports, in the numbers of the original network, what counting.New
 // would refuse in its own.
-func (r *Reduction) checkNodes(left, merged []float64) error {
-	g := r.Pairwise.Graph
+func (r *reduction) checkNodes(left, merged []float64) error {
+	g := r.pairwise.Graph
 	for s, c := range left {
 		for _, d := range g.Incoming(int32(s)) {
 			c += merged[d>>1]

@@ -1,0 +1,87 @@
+package infer
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/mrf"
+)
+
+var (
+	// ErrZero is matched by errors that say that every joint state of a network has
+	// probability zero: its hard zeros contradict each other. So log Z is −Inf, exactly,
+	// and marginals, joint states and samples do not exist.
+	ErrZero = errors.New("every joint state has probability zero")
+	// ErrUnsuited is matched by errors that say that a method cannot be used on a
+	// network, or not within the memory that it is allowed: another one may.
+	ErrUnsuited = errors.New("the method does not suit the network")
+)
+
+// OptionError names an option that cannot be used.
+type OptionError struct {
+	Option string // field of Options or SampleOptions
+	Reason string
+}
+
+// Error implements error.
+func (e *OptionError) Error() string { return e.Option + ": " + e.Reason }
+
+// zeroError is where inference found that Z = 0.
+type zeroError struct{ found error }
+
+// Error implements error.
+func (e *zeroError) Error() string {
+	return fmt.Sprintf("%v: every joint state has probability zero, so marginals do not exist; look for contradictory evidence or constraints", e.found)
+}
+
+// Is reports whether target is ErrZero.
+func (e *zeroError) Is(target error) bool { return target == ErrZero }
+
+// Unwrap returns what inference found.
+func (e *zeroError) Unwrap() error { return e.found }
+
+// impossibleError is how exact methods say that Z = 0.
+type impossibleError struct{ error }
+
+// Is reports whether target is ErrZero.
+func (e impossibleError) Is(target error) bool { return target == ErrZero }
+
+// Unwrap returns what a method found.
+func (e impossibleError) Unwrap() error { return e.error }
+
+// unsuitedError is why a method cannot be used.
+type unsuitedError struct{ error }
+
+// Is reports whether target is ErrUnsuited.
+func (e unsuitedError) Is(target error) bool { return target == ErrUnsuited }
+
+// Unwrap returns the reason.
+func (e unsuitedError) Unwrap() error { return e.error }
+
+// What hard zeros contradict each other in.
+var (
+	errConstant      = errors.New("a factor without variables is zero")
+	errContradiction = errors.New("some node has no possible state left")
+	errExhausted     = errors.New("no joint state satisfies all hard zeros")
+)
+
+// explain makes a *zeroError of a numerical error on a network whose hard zeros
+// prove that Z = 0. An overflow, which can look the same to an iteration, stays
+// what it is.
+func explain(err error, p *mrf.Pairwise) error {
+	var numerical *bp.NumericalError
+	if errors.As(err, &numerical) && contradicts(p) {
+		return &zeroError{err}
+	}
+	return err
+}
+
+// contradicts reports whether the hard zeros prove that every joint state has
+// probability zero.
+func contradicts(p *mrf.Pairwise) bool { return !newDomains(p).propagate() }
+
+// tooLarge says that a value of log Z is not finite.
+func tooLarge(logZ float64) error {
+	return &bp.NumericalError{Node: -1, Edge: -1, Reason: fmt.Sprintf("log Z is computed as %v: potentials are too large to be added up; subtract a constant from each table", logZ)}
+}

@@ -1,0 +1,241 @@
+package infer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+
+	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/internal/exact"
+	"github.com/blockbp/blockbp/mrf"
+)
+
+// Result is the answer of LogPartition or Marginals, and what is known of it.
+type Result struct {
+	Method Method
+	// LogZ is the natural logarithm of the sum over all joint states that agree with
+	// the evidence, or what stands for it; NaN of Gibbs, which does not estimate it.
+	//
+	// Where a dual exists, Propagation gives the dual value, which is a certified bound
+	// at any messages: D of equation (7) of docs/explanation/equations.md, or for tree-reweighted
+	// numbers that kept their forests the mean of what each proves. Elsewhere it gives
+	// the free energy at the final beliefs.
+	LogZ float64
+	// Bound says what LogZ is relative to the true value. Without a dual it is None
+	// unless the iteration converged to 1e-8 or less.
+	Bound counting.Bound
+	// Gap of Propagation is the dual minus the value of beliefs made consistent; NaN
+	// where no dual exists, +Inf where consistency would take a forbidden state.
+	Gap float64
+	// Marginals [variable][state]; nil of LogPartition. Of an observed variable its
+	// state has probability 1.
+	Marginals [][]float64
+	Outcome
+
+	// Counting are the counting numbers of Propagation, those that it ended with.
+	Counting *counting.Numbers
+	// Auxiliary is the number of variables that Propagation added, one for each factor
+	// of more than two.
+	Auxiliary int
+	// AppearanceSteps of Propagation that tightened the bound.
+	AppearanceSteps int
+	// Restarts that Propagation made, or starts of MeanField.
+	Restarts int
+	// FixedPoints are the different values of log Z that the restarts of Propagation
+	// converged to, descending: more than one shows that the free energy has several.
+	FixedPoints []float64
+
+	// Width, Bytes and Operations are what Exact took; see Options.Forecast.
+	Width      int
+	Bytes      int64
+	Operations float64
+
+	// Diagnosis of Gibbs is of up to 1000 draws of each chain from the second half of
+	// its sweeps, which the marginals are means over; fewer of networks of more than
+	// 250,000 variables.
+	Diagnosis *Diagnosis
+	// StandardError of Gibbs is the largest of √(p(1−p)/ESS) over all marginals p that
+	// changed: what they are probably off by, if the chains converged. NaN where it is
+	// not known.
+	StandardError float64
+
+	// Lower is how many starts of MeanField ended more than 1e-6 below the best: where
+	// there are some, there are several local optima.
+	Lower int
+}
+
+// exactResult is the answer of a method that knows log Z.
+func exactResult(method Method, logZ float64) *Result {
+	return &Result{Method: method, LogZ: logZ, Bound: counting.Exact, Outcome: Outcome{Converged: true}}
+}
+
+// LogPartition computes the log-partition function of a network, given evidence, or
+// a bound on it or an approximation: see Result.Bound. Where a method proves that
+// every joint state has probability zero the answer is −Inf, exactly.
+//
+// An iteration that ends before it has converged, or because ctx ended, is no error of
+// Propagation, whose answer holds nevertheless: see Result.Outcome. Other methods
+// return the error of ctx. Errors are *OptionError and ErrUnsuited; those of a file of
+// counting numbers name the line, and those of the network the variable or factor.
+func LogPartition(ctx context.Context, n *mrf.Network, o Options) (*Result, error) {
+	return o.withDefaults().infer(ctx, n, false)
+}
+
+// Marginals computes the probabilities of the states of all variables, given
+// evidence, or approximates them. It says of log Z what LogPartition says. Errors are
+// those of LogPartition, and ErrZero.
+func Marginals(ctx context.Context, n *mrf.Network, o Options) (*Result, error) {
+	return o.withDefaults().infer(ctx, n, true)
+}
+
+// infer computes log Z and, if asked, marginals.
+func (o Options) infer(ctx context.Context, n *mrf.Network, marginals bool) (*Result, error) {
+	switch o.Method {
+	case Propagation:
+		return o.propagate(ctx, n, marginals)
+	case Exact:
+		return o.eliminate(ctx, n, marginals)
+	case MeanField:
+		return o.approximate(ctx, n, marginals, fitField)
+	case Gibbs:
+		if !marginals {
+			return nil, &OptionError{"Method", "gibbs estimates marginals, not log Z"}
+		}
+		return o.approximate(ctx, n, marginals, sampleMarginals)
+	}
+	return nil, &OptionError{"Method", fmt.Sprintf("it is %q, want %s, %s, %s or %s", o.Method, Propagation, Exact, MeanField, Gibbs)}
+}
+
+// eliminate is the method Exact.
+func (o *Options) eliminate(ctx context.Context, n *mrf.Network, marginals bool) (*Result, error) {
+	c, err := condition(n, o.Evidence)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := exact.NewPlan(c.Network)
+	if err != nil {
+		return nil, err
+	}
+	plan.Limit = o.Memory
+	bytes := plan.PartitionBytes
+	if marginals {
+		bytes = plan.Bytes
+	}
+	o.forecast(plan, bytes)
+	got, err := plan.Run(ctx, marginals)
+	if err != nil {
+		return nil, classified(err)
+	}
+	r := exactResult(Exact, got.LogZ)
+	r.Width, r.Bytes, r.Operations = plan.Width, bytes, plan.Operations
+	if marginals {
+		r.Marginals = c.Marginals(got.Marginals)
+	}
+	return r, nil
+}
+
+// forecast tells what elimination will take, where it is within the limit.
+func (o *Options) forecast(plan *exact.Plan, bytes int64) {
+	if o.Forecast != nil && plan.Check(bytes) == nil {
+		o.Forecast(plan.Width, bytes, plan.Operations)
+	}
+}
+
+// approximate is a method for pairwise networks.
+func (o Options) approximate(ctx context.Context, n *mrf.Network, marginals bool, method func(context.Context, *mrf.Pairwise, Options) (*Result, error)) (*Result, error) {
+	reduced, err := reducePairwise(n, o.Evidence)
+	if err != nil {
+		return nil, err
+	}
+	r, err := method(ctx, reduced.pairwise, o)
+	switch {
+	case errors.Is(err, ErrZero) && !marginals:
+		return exactResult(o.Method, math.Inf(-1)), nil
+	case err != nil:
+		return nil, reduced.locate(err)
+	}
+	r.Marginals = reduced.conditioned.Marginals(r.Marginals)
+	if r.Diagnosis != nil {
+		r.Diagnosis = r.Diagnosis.of(reduced.conditioned)
+	}
+	if !marginals {
+		r.Marginals = nil
+	}
+	return r, nil
+}
+
+// propagate is the method Propagation.
+func (o *Options) propagate(ctx context.Context, n *mrf.Network, marginals bool) (*Result, error) {
+	reduced, err := reduce(n, o.Evidence)
+	if err != nil {
+		return nil, err
+	}
+	numbers, err := o.numbers(reduced)
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{Method: Propagation, Counting: numbers}
+	end, err := o.search(ctx, reduced.pairwise, r)
+	if err == nil && marginals {
+		err = searchZero(reduced.pairwise, o.Seed)
+	}
+	switch {
+	case errors.Is(err, ErrZero) && !marginals:
+		r = exactResult(Propagation, math.Inf(-1))
+		r.Counting = numbers
+		return r, nil
+	case err != nil:
+		return nil, reduced.locate(err)
+	}
+	r.LogZ, r.Bound, r.Gap, r.Outcome, r.Counting = end.LogZ, end.Bound, end.Gap, newOutcome(end.Outcome), end.Counting
+	r.Auxiliary = reduced.numAuxiliary()
+	if marginals {
+		r.Marginals = reduced.conditioned.Marginals(end.nodeMarginals())
+	}
+	return r, nil
+}
+
+// restartStream sets random starts apart from other uses of the seed.
+const restartStream = 0x72657374617274
+
+// search runs belief propagation from r.Counting as it is asked for, and says in r
+// what it was beyond one run.
+func (o *Options) search(ctx context.Context, p *mrf.Pairwise, r *Result) (*fixedPoint, error) {
+	switch {
+	case o.AppearanceSteps > 0 && o.Restarts > 0:
+		return nil, &OptionError{"AppearanceSteps", "they are not made together with Restarts: with tree-reweighted counting numbers there is one fixed point only"}
+	case o.AppearanceSteps > 0 && len(r.Counting.Forests) == 0:
+		return nil, &OptionError{"AppearanceSteps", "the counting numbers have no forests to begin with; see counting.SampledTreeReweighted"}
+	case o.AppearanceSteps > 0:
+		best, err := optimizeAppearance(ctx, p, r.Counting, o.Limits, o.AppearanceSteps)
+		if err != nil {
+			return nil, err
+		}
+		r.AppearanceSteps = best.Steps
+		return best.fixedPoint, nil
+	case o.Restarts > 0:
+		best, err := restart(ctx, p, r.Counting, o.Limits, o.Restarts, rand.New(rand.NewPCG(o.Seed, restartStream)))
+		if err != nil {
+			return nil, err
+		}
+		r.Restarts, r.FixedPoints = best.Runs-1, best.Values
+		return best.fixedPoint, nil
+	}
+	return propagate(ctx, p, r.Counting, o.Limits, nil)
+}
+
+// numbers makes the counting numbers of a network.
+func (o *Options) numbers(r *reduction) (*counting.Numbers, error) {
+	if o.CountingFile == "" {
+		return o.Counting.Of(r.pairwise.Graph)
+	}
+	file, err := os.Open(o.CountingFile)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return r.readCounting(file, o.CountingFile)
+}

@@ -1,0 +1,89 @@
+package infer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/blockbp/blockbp/internal/exact"
+	"github.com/blockbp/blockbp/internal/mpe"
+	"github.com/blockbp/blockbp/mrf"
+)
+
+// State is a joint state and what is known of it.
+type State struct {
+	// Method is what found it.
+	Method Method
+	// States[v] is the state of variable v.
+	States []int
+	// Energy is minus the sum of the natural logarithms of its factors, and LowerBound
+	// at most that of every joint state, up to rounding. Gap is their difference, at
+	// least 0.
+	Energy, LowerBound, Gap float64
+	// Optimal says that no joint state has a smaller energy, up to rounding.
+	Optimal bool
+	// Converged says that more sweeps would hardly raise the bound, and Sweeps counts
+	// forward and backward ones apart: 0 where the method does not iterate.
+	Converged bool
+	Sweeps    int
+}
+
+// MostProbable finds a most probable joint state of a network, given evidence (MAP,
+// or MPE). TRWS, on which the default falls back, need not find an optimal one: see
+// State. It uses Method, Evidence, Limits, Memory and Forecast of the options.
+//
+// Errors are *OptionError, ErrZero, and ErrUnsuited; that TRWS found no state of positive
+// probability, though there may be some; and potentials that overflow. If ctx ends,
+// TRWS returns what it has so far, and Exact the error of ctx.
+func MostProbable(ctx context.Context, n *mrf.Network, o Options) (*State, error) {
+	c, err := condition(n, o.Evidence)
+	if err != nil {
+		return nil, err
+	}
+	problem, err := mpe.NewProblem(c.Network)
+	if err != nil {
+		return nil, err
+	}
+	return o.solve(ctx, problem, c)
+}
+
+// solve finds a most probable state of a problem, which is that of c.
+func (o *Options) solve(ctx context.Context, problem *mpe.Problem, c *mrf.Conditioned) (*State, error) {
+	switch o.Method {
+	case "", Cut, Exact, TRWS:
+	default:
+		return nil, &OptionError{"Method", fmt.Sprintf("it is %q, want %s, %s or %s", o.Method, Cut, Exact, TRWS)}
+	}
+	if c != nil {
+		problem.Variable = c.Variable
+	}
+	r, err := problem.Solve(ctx, mpe.Settings{
+		Method: mpe.Method(o.Method), Memory: o.Memory, Limits: mpe.Limits(o.Limits),
+		Planned: func(plan *exact.Plan) { o.forecast(plan, plan.MaximumBytes) },
+	})
+	if err != nil {
+		return nil, classified(err)
+	}
+	if c != nil {
+		r.States = c.States(r.States)
+	}
+	return &State{
+		Method: Method(r.Method), States: r.States, Energy: r.Energy, LowerBound: r.LowerBound, Gap: r.Gap(),
+		Optimal: r.Optimal, Converged: r.Converged, Sweeps: r.Sweeps,
+	}, nil
+}
+
+// classified makes errors of other packages match ErrZero and ErrUnsuited.
+func classified(err error) error {
+	var (
+		wide   *exact.TooWideError
+		linked *mpe.NotSubmodularError
+	)
+	switch {
+	case errors.Is(err, exact.ErrZeroPartition), errors.Is(err, mpe.ErrZero):
+		return impossibleError{err}
+	case errors.As(err, &wide), errors.As(err, &linked):
+		return unsuitedError{err}
+	}
+	return err
+}

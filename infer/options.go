@@ -1,0 +1,130 @@
+package infer
+
+import (
+	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/internal/bp"
+)
+
+// Method names a way to infer.
+type Method string
+
+// The methods of LogPartition and Marginals are Propagation, the default, Exact,
+// MeanField, and for marginals Gibbs. Those of MostProbable are Cut, Exact and TRWS;
+// the default is the first of them that fits. Those of Sample are Exact, the default
+// on forests, and Gibbs.
+const (
+	Propagation Method = "bp"         // convex belief propagation
+	Exact       Method = "exact"      // variable elimination; independent draws
+	Gibbs       Method = "gibbs"      // Markov chains
+	MeanField   Method = "mean-field" // the best product of independent distributions
+	Cut         Method = "cut"        // a minimum cut: of binary submodular networks
+	TRWS        Method = "trws"       // sequential tree-reweighted max-product
+)
+
+// Options say how LogPartition, Marginals and MostProbable infer. The zero value
+// works; options of other methods than the chosen one are not looked at.
+type Options struct {
+	Method Method
+	// Evidence are the states of observed variables.
+	Evidence map[int]int
+	// Limits of Propagation, MeanField, Gibbs and TRWS.
+	Limits Limits
+	// Counting makes the counting numbers of Propagation; nil: counting.Convex. The
+	// graph that it is given has a node for each variable without evidence, one for
+	// each factor of more than two of them, and an edge for each pair that shares a
+	// factor.
+	Counting counting.Func
+	// CountingFile is a file of counting numbers instead, as counting.Read takes it:
+	// node i is variable i, and edge e the e-th, from 0, of the factors with two
+	// variables, whatever evidence is given.
+	CountingFile string
+	// AppearanceSteps is how many steps Propagation makes, at most, that tighten a
+	// tree-reweighted bound by optimising the edge appearances. Counting must keep its
+	// forests.
+	AppearanceSteps int
+	// Restarts is from how many random messages Propagation starts again, which can
+	// lead to other fixed points where counting numbers are not convex; 0: none. Of
+	// MeanField it is the number of starts; 0: 10.
+	Restarts int
+	// Memory is the number of bytes that Exact may take for its tables; 0: 2 GiB.
+	Memory int64
+	// Forecast, if not nil, is told what Exact will take before it starts: the induced
+	// width, the bytes of its tables and the number of operations.
+	Forecast func(width int, bytes int64, operations float64)
+	// Chains of Gibbs, each from a start of its own; 0: 4. They end where the split R̂
+	// of every variable is at most MaxRHat and its effective sample size at least
+	// MinESS; 0: 1.01 and 400, as Vehtari and others (2021) advise.
+	Chains          int
+	MaxRHat, MinESS float64
+	// Progress, if not nil, is told by Gibbs now and then how many of at most total
+	// sweeps of all chains are done, by one goroutine at a time.
+	Progress func(done, total int)
+	// Seed of everything random.
+	Seed uint64
+	// Threads of Gibbs and MeanField; 0: 1. Results do not depend on it.
+	Threads int
+}
+
+func (o Options) withDefaults() Options {
+	orDefault(&o.Method, Propagation)
+	orDefault(&o.Chains, 4)
+	orDefault(&o.MaxRHat, 1.01)
+	orDefault(&o.MinESS, 400)
+	orDefault(&o.Threads, 1)
+	if o.Method == MeanField {
+		orDefault(&o.Restarts, 10)
+	}
+	return o
+}
+
+// orDefault sets what is zero.
+func orDefault[T comparable](x *T, value T) {
+	var zero T
+	if *x == zero {
+		*x = value
+	}
+}
+
+// Limits say when an iteration ends.
+type Limits struct {
+	// Tolerance is what a sweep may still change where the iteration has converged:
+	// of belief propagation the largest change of a log-message or log-belief, of
+	// mean field that of a marginal; of TRW-S the share of its size by which the bound
+	// must rise in 20 sweeps to go on. 0: that of DefaultLimits, of TRW-S 1e-9. Below
+	// 0 an iteration ends by MaxSweeps alone.
+	Tolerance float64
+	// MaxSweeps bounds the sweeps over the network; 0: that of DefaultLimits, of TRW-S
+	// 4000. Below 0 no sweep is made, but one by Gibbs and TRW-S.
+	MaxSweeps int
+}
+
+// DefaultLimits are those of all methods but TRW-S. Zero fields of Limits stand for
+// them.
+var DefaultLimits = Limits{Tolerance: 1e-10, MaxSweeps: 10000}
+
+// resolved are the limits with their defaults.
+func (l Limits) resolved() bp.Limits {
+	orDefault(&l.Tolerance, DefaultLimits.Tolerance)
+	orDefault(&l.MaxSweeps, DefaultLimits.MaxSweeps)
+	return bp.Limits{Tolerance: l.Tolerance, MaxSweeps: l.MaxSweeps}
+}
+
+// Outcome tells how an iteration ended.
+type Outcome struct {
+	// Converged says that the last sweep changed no more than Limits.Tolerance, or of
+	// Gibbs that the chains can reach everything and their diagnosis is good. Methods
+	// that do not iterate have converged.
+	Converged bool
+	// Sweeps over the network, of each chain; 0 where the method does not iterate.
+	Sweeps int
+	// Residual is what the last sweep changed, as Limits.Tolerance measures it; NaN of
+	// Gibbs.
+	Residual float64
+	// Damping is the weight of the old message in the last sweep of belief
+	// propagation.
+	Damping float64
+}
+
+func newOutcome(o bp.Outcome) Outcome {
+	return Outcome{Converged: o.Converged, Sweeps: o.Sweeps, Residual: o.Residual, Damping: o.Damping}
+}
