@@ -29,7 +29,7 @@ var mayImport = map[string][]string{
 	"infer": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/gibbs", "internal/mpe", "internal/parallel", "internal/partition", "internal/spanning", "internal/ground"},
 	"learn": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/numeric", "internal/partition", "internal/machine", "internal/simd", "internal/ground"},
 
-	"dataset": {"crf", "mrf", "graph", "internal/atomicfile", "internal/nearest", "internal/npy", "internal/parallel"},
+	"dataset": {"crf", "mrf", "graph", "internal/uai", "internal/atomicfile", "internal/nearest", "internal/npy", "internal/parallel"},
 
 	"internal/bp":        {"crf", "counting", "mrf", "graph", "internal/numeric", "internal/partition", "internal/simd", "internal/ground"},
 	"internal/exact":     {"mrf", "graph"},

@@ -10,19 +10,14 @@ import (
 )
 
 // Check reads data as Open does and returns all problems at once, up to 20 per
-// file, or else the warnings of the set.
-func Check(paths []string, o Options) (warnings []string, problems []error) {
-	return CheckContext(context.Background(), paths, o)
-}
-
-// CheckContext is Check, given up once ctx has ended: its error is then the only
+// file, or else the warnings of the set. Once ctx has ended, its error is the only
 // problem.
 //
 // What is checked of several files together can only be checked of those that are
 // sound by themselves. So instance files with problems are put aside, as is a
 // dataset.json that cannot be read, and the others are looked at again, until
 // nothing new is found.
-func CheckContext(ctx context.Context, paths []string, o Options) (warnings []string, problems []error) {
+func Check(ctx context.Context, paths []string, o Options) (warnings []string, problems []error) {
 	known := map[string]bool{}
 	for {
 		set, found := load(ctx, paths, &o)

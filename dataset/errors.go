@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// Error is something wrong with the data: not with the disk (those are
-// *fs.PathError) and not with the options (*OptionError).
+// Error is something wrong with the data, or with an option for these data: not with
+// the disk (those errors are *fs.PathError).
 type Error struct {
+	Option  string // name of the field of Options that is at fault; "" for the data
 	File    string // path
 	Line    int    // line in a text file, from 1; 0 where it does not apply
 	Place   string // array, array[index] or field; "" where it does not apply
@@ -16,10 +17,10 @@ type Error struct {
 	Cause   error  // the error of a decoder, or nil
 }
 
-// Error implements error: file:line or file:place, the problem, the remedy.
+// Error implements error: file:line, file:place or option, the problem, the remedy.
 func (e *Error) Error() string {
 	var b strings.Builder
-	b.WriteString(e.File)
+	b.WriteString(e.Option + e.File)
 	if e.Line > 0 {
 		fmt.Fprintf(&b, ":%d", e.Line)
 	}
@@ -36,14 +37,10 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// OptionError is an option that cannot be used with these data.
-type OptionError struct {
-	Option  string // name of the field of Options
-	Problem string
+// optionError is an option that cannot be used with these data.
+func optionError(option, format string, arguments ...any) *Error {
+	return &Error{Option: option, Problem: fmt.Sprintf(format, arguments...)}
 }
-
-// Error implements error.
-func (e *OptionError) Error() string { return e.Option + ": " + e.Problem }
 
 // mostPerFile bounds how many problems of one file are kept: beyond it a
 // systematic mistake would only repeat itself.

@@ -1,6 +1,7 @@
 package dataset_test
 
 import (
+	"context"
 	"fmt"
 	"log"
 	"os"
@@ -28,14 +29,14 @@ func Example() {
 		}
 	}
 	err = dataset.WriteManifest(folder, dataset.Manifest{
-		States:       dataset.StateNames{"dark", "bright"},
+		States:       []string{"dark", "bright"},
 		NodeFeatures: []string{"reading"},
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
 
-	set, err := dataset.Open([]string{folder}, dataset.Options{})
+	set, err := dataset.Open(context.Background(), []string{folder}, dataset.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

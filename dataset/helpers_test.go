@@ -28,7 +28,7 @@ func writeFiles(t testing.TB, files map[string]string) string {
 
 func mustOpen(t testing.TB, path string, o Options) *Set {
 	t.Helper()
-	set, err := Open([]string{path}, o)
+	set, err := Open(t.Context(), []string{path}, o)
 	if err != nil {
 		t.Fatal(err)
 	}

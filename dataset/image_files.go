@@ -127,7 +127,7 @@ func findFeatures(folder string, o *Options) (string, error) {
 	features := FeatureFolder(folder, o.FeatureDir)
 	_, err := os.Stat(features)
 	if err != nil && o.FeatureDir == "" {
-		return "", &OptionError{"FeatureDir", "there is no folder " + features + "; name the folder with one ID.npy of unary features [h, w, d] per picture"}
+		return "", optionError("FeatureDir", "there is no folder %s; name the folder with one ID.npy of unary features [h, w, d] per picture", features)
 	}
 	return features, err
 }

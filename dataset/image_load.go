@@ -125,7 +125,7 @@ func (l *imageLoader) numberStates() []string {
 		}
 	}
 	if largest < 0 {
-		l.problems = append(l.problems, &OptionError{"States", "there are no labels to tell the number of states; name them"})
+		l.problems = append(l.problems, optionError("States", "there are no labels to tell the number of states; name them"))
 		return nil
 	}
 	if largest == 0 {

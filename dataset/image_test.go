@@ -150,7 +150,7 @@ func TestImagesWithoutNames(t *testing.T) {
 	if len(set.Warnings) != 2 || !strings.Contains(set.Warnings[0], "3 states, because the largest label is 2") || !strings.Contains(set.Warnings[1], "bins, not 10") {
 		t.Errorf("warnings are %q", set.Warnings)
 	}
-	_, err := Open([]string{writeFiles(t, files)}, Options{NoLabels: true})
+	_, err := Open(t.Context(), []string{writeFiles(t, files)}, Options{NoLabels: true})
 	wantError(t, err, "States: there are no labels to tell the number of states")
 }
 
@@ -207,11 +207,11 @@ func TestImagesRefuse(t *testing.T) {
 			files := someImages(t)
 			maps.Copy(files, c.change)
 			maps.DeleteFunc(files, func(_, text string) bool { return text == "" })
-			_, err := Open([]string{writeFiles(t, files)}, c.options)
+			_, err := Open(t.Context(), []string{writeFiles(t, files)}, c.options)
 			wantError(t, err, c.want...)
 		})
 	}
-	_, err := Open([]string{writeFiles(t, someImages(t)), writeFiles(t, someImages(t))}, Options{})
+	_, err := Open(t.Context(), []string{writeFiles(t, someImages(t)), writeFiles(t, someImages(t))}, Options{})
 	wantError(t, err, "2 image folders are given")
 }
 
@@ -228,20 +228,20 @@ func TestImagesAgainstModel(t *testing.T) {
 	model := Options{Schema: &set.Schema, Recipe: &set.Recipe}
 	files := someImages(t)
 	files[ManifestName] = `{"states": ["sky", "tree", "sea"]}`
-	_, err := Open([]string{writeFiles(t, files)}, model)
+	_, err := Open(t.Context(), []string{writeFiles(t, files)}, model)
 	wantError(t, err, `dataset.json:states: they are ["sky" "tree" "sea"], the model has`)
 	files = someImages(t)
 	delete(files, ManifestName)
 	files["features/10.npy"] = cells(1, 2, 2)
-	_, err = Open([]string{writeFiles(t, files)}, model)
+	_, err = Open(t.Context(), []string{writeFiles(t, files)}, model)
 	wantError(t, err, "10.npy: it has 2 features per pixel, the model has 1")
 	wrong := set.Recipe
 	wrong.FeatureDim = 7
-	_, err = Open([]string{writeFiles(t, files)}, Options{Schema: &set.Schema, Recipe: &wrong})
+	_, err = Open(t.Context(), []string{writeFiles(t, files)}, Options{Schema: &set.Schema, Recipe: &wrong})
 	wantError(t, err, "recipe: it makes 8 node features, the model has weights for 2")
 	wrong.BinEdges = []float64{2, 1}
 	wrong.Bins = 3
-	_, err = Open([]string{writeFiles(t, files)}, Options{Schema: &set.Schema, Recipe: &wrong})
+	_, err = Open(t.Context(), []string{writeFiles(t, files)}, Options{Schema: &set.Schema, Recipe: &wrong})
 	wantError(t, err, "bin_edges[1] is 1, want finite numbers that rise")
 }
 
@@ -251,7 +251,7 @@ func TestCheckReadsPictures(t *testing.T) {
 	files["features/10.npy"] = "x"
 	files["labels/10.png"] = "x"
 	folder := writeFiles(t, files)
-	if _, list := Check([]string{folder}, Options{}); len(list) != 3 {
+	if _, list := Check(t.Context(), []string{folder}, Options{}); len(list) != 3 {
 		t.Errorf("%d problems, want 3: %v", len(list), list)
 	}
 }
@@ -271,7 +271,7 @@ func TestOpenDecodesPictures(t *testing.T) {
 		if _, _, err := image.DecodeConfig(strings.NewReader(files[name])); err != nil {
 			t.Fatalf("%s: the header should be whole: %v", name, err)
 		}
-		_, err := Open([]string{writeFiles(t, files)}, Options{})
+		_, err := Open(t.Context(), []string{writeFiles(t, files)}, Options{})
 		wantError(t, err, filepath.FromSlash(name)+": the picture cannot be read")
 	}
 }
@@ -413,7 +413,7 @@ func FuzzFeatureMap(f *testing.F) {
 func BenchmarkOpenImages(b *testing.B) {
 	folder, features := sharedData(b, "stanford-background"), sharedData(b, "stanford-espnetv2")
 	for b.Loop() {
-		if _, err := Open([]string{folder}, Options{FeatureDir: features, List: "train50.txt"}); err != nil {
+		if _, err := Open(b.Context(), []string{folder}, Options{FeatureDir: features, List: "train50.txt"}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -18,17 +18,17 @@ func TestLargeFeaturesRefused(t *testing.T) {
 			"0.npz:node_features[2,1]: feature is 1e+200, "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Open([]string{writeSet(t, "", change(c.change))}, Options{})
+			_, err := Open(t.Context(), []string{writeSet(t, "", change(c.change))}, Options{})
 			wantError(t, err, c.place, "at most 1e+150", "rescale")
 		})
 	}
 	mustOpen(t, writeSet(t, "", change(func(a *Arrays) { a.NodeFeatures.Data[3] = -largestFeature })), Options{})
 
-	_, err := Open([]string{writeFiles(t, tables("a\t0\t\t1:2\nb\t1\t\t0:1e160\n", "a\tb\n"))}, Options{})
+	_, err := Open(t.Context(), []string{writeFiles(t, tables("a\t0\t\t1:2\nb\t1\t\t0:1e160\n", "a\tb\n"))}, Options{})
 	wantError(t, err, "x.nodes.tsv:2: feature is 1e+160, ", "rescale")
 
 	files := someImages(t)
 	files["features/2.npy"] = string(npyOf("<f8", "False", "(1, 2, 1)", binary.LittleEndian, []float64{0, 1e39}))
-	_, err = Open([]string{writeFiles(t, files)}, Options{})
+	_, err = Open(t.Context(), []string{writeFiles(t, files)}, Options{})
 	wantError(t, err, "2.npy:[0,1,0]: is 1e+39, ", "single precision", "rescale")
 }

@@ -37,7 +37,7 @@ const oneStateRemedy = "if there are more, give \"states\" in " + ManifestName
 // All fields are optional.
 type Manifest struct {
 	// States names the states of every node type that has none of its own.
-	States StateNames `json:"states,omitempty"`
+	States stateNames `json:"states,omitempty"`
 	// NodeFeatures names the columns of node_features, EdgeFeatures those of
 	// edge_features, for types that have no names of their own.
 	NodeFeatures []string `json:"node_features,omitempty"`
@@ -45,22 +45,26 @@ type Manifest struct {
 	// EdgeBins is the number of bins where instances have edge_bins.
 	EdgeBins int `json:"edge_bins,omitempty"`
 	// NodeTypes and EdgeTypes name the numbers in node_types and edge_types.
-	NodeTypes []ManifestNode `json:"node_types,omitempty"`
-	EdgeTypes []ManifestEdge `json:"edge_types,omitempty"`
+	NodeTypes nodeTypes `json:"node_types,omitempty"`
+	EdgeTypes edgeTypes `json:"edge_types,omitempty"`
 	// ForbiddenStates and ForbiddenPairs name what no node, and no edge, can be in,
 	// for all types that have these states and no list of their own.
-	ForbiddenStates []string    `json:"forbidden_states,omitempty"`
-	ForbiddenPairs  []StatePair `json:"forbidden_pairs,omitempty"`
+	ForbiddenStates []string   `json:"forbidden_states,omitempty"`
+	ForbiddenPairs  statePairs `json:"forbidden_pairs,omitempty"`
 }
 
-// StateNames are the names of a variable's states. In JSON they are a list, or
-// the number of states, whose names then are "0", "1", ….
-type StateNames []string
+// Lists of a manifest with a short form in JSON.
+type (
+	stateNames []string       // also their number, for the names "0", "1", …
+	nodeTypes  []ManifestNode // also a name in the place of each
+	edgeTypes  []ManifestEdge
+	statePairs [][2]string // a state of an edge's first end and one of its second
+)
 
 // ManifestNode describes a node type. In JSON a plain string is its name.
 type ManifestNode struct {
 	Name     string     `json:"name"`
-	States   StateNames `json:"states,omitempty"`
+	States   stateNames `json:"states,omitempty"`
 	Features []string   `json:"features,omitempty"`
 	// Forbidden names states that nodes of the type cannot be in.
 	Forbidden []string `json:"forbidden,omitempty"`
@@ -76,11 +80,10 @@ type ManifestEdge struct {
 	Features []string `json:"features,omitempty"`
 	Bins     int      `json:"bins,omitempty"` // 0: Manifest.EdgeBins
 	// Forbidden names pairs of states that edges of the type cannot join.
-	Forbidden []StatePair `json:"forbidden,omitempty"`
+	Forbidden statePairs `json:"forbidden,omitempty"`
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
-func (s *StateNames) UnmarshalJSON(data []byte) error {
+func (s *stateNames) UnmarshalJSON(data []byte) error {
 	var count int
 	if json.Unmarshal(data, &count) == nil {
 		if count < 1 || count > mostStates {
@@ -97,22 +100,47 @@ func (s *StateNames) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
-func (t *ManifestNode) UnmarshalJSON(data []byte) error {
-	if json.Unmarshal(data, &t.Name) == nil {
-		return nil
-	}
-	type plain ManifestNode
-	return strictJSON(data, (*plain)(t))
+func (t *nodeTypes) UnmarshalJSON(data []byte) (err error) {
+	*t, err = namedOrWhole(data, func(t *ManifestNode) *string { return &t.Name })
+	return err
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
-func (t *ManifestEdge) UnmarshalJSON(data []byte) error {
-	if json.Unmarshal(data, &t.Name) == nil {
-		return nil
+func (t *edgeTypes) UnmarshalJSON(data []byte) (err error) {
+	*t, err = namedOrWhole(data, func(t *ManifestEdge) *string { return &t.Name })
+	return err
+}
+
+// namedOrWhole decodes a list of descriptions, of which each may be a name alone.
+func namedOrWhole[T any](data []byte, name func(*T) *string) ([]T, error) {
+	var list []json.RawMessage
+	if err := json.Unmarshal(data, &list); err != nil {
+		return nil, err
 	}
-	type plain ManifestEdge
-	return strictJSON(data, (*plain)(t))
+	all := make([]T, len(list))
+	for i, text := range list {
+		if json.Unmarshal(text, name(&all[i])) == nil {
+			continue
+		}
+		if err := strictJSON(text, &all[i]); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+func (p *statePairs) UnmarshalJSON(data []byte) error {
+	var list []json.RawMessage
+	if err := json.Unmarshal(data, &list); err != nil {
+		return err
+	}
+	for _, text := range list {
+		var names []string
+		if err := json.Unmarshal(text, &names); err != nil || len(names) != 2 {
+			return fmt.Errorf("a forbidden pair is %s, want the names of two states", abbreviate(string(text)))
+		}
+		*p = append(*p, [2]string{names[0], names[1]})
+	}
+	return nil
 }
 
 // WriteManifest writes dataset.json into folder, whole or not at all.

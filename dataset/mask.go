@@ -1,27 +1,12 @@
 package dataset
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
 )
-
-// StatePair names a state of an edge's first end and one of its second. In JSON it
-// is a list of the two.
-type StatePair [2]string
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (p *StatePair) UnmarshalJSON(data []byte) error {
-	var names []string
-	if err := json.Unmarshal(data, &names); err != nil || len(names) != 2 {
-		return fmt.Errorf("a forbidden pair is %s, want the names of two states", abbreviate(string(data)))
-	}
-	*p = StatePair{names[0], names[1]}
-	return nil
-}
 
 // forbid puts what the manifest at path forbids into a schema made for training
 // data: into each type what is said of that type, or else of all. Types of untied
@@ -75,7 +60,7 @@ func (m *Manifest) forbidStates(s *crf.Schema, p *problems, untied bool) {
 
 func (m *Manifest) forbidPairs(s *crf.Schema, p *problems, untied bool) {
 	used := make([]bool, len(m.ForbiddenPairs))
-	find := func(t *crf.EdgeType, pair StatePair) ([2]int, bool) {
+	find := func(t *crf.EdgeType, pair [2]string) ([2]int, bool) {
 		found := [2]int{slices.Index(s.NodeTypes[t.U].States, pair[0]), slices.Index(s.NodeTypes[t.V].States, pair[1])}
 		return found, found[0] >= 0 && found[1] >= 0
 	}

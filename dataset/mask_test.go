@@ -18,7 +18,7 @@ func TestMask(t *testing.T) {
 	// A model's mask decides; labels that it forbids are no error then.
 	a.Labels = [][]int32{{1, 0, 1}}
 	mustOpen(t, writeSet(t, "", a), Options{Schema: &set.Schema, Recipe: &set.Recipe})
-	_, err := Open([]string{writeSet(t, `{"states": ["x", "y"], "forbidden_pairs": [["y", "x"]]}`, a)}, Options{})
+	_, err := Open(t.Context(), []string{writeSet(t, `{"states": ["x", "y"], "forbidden_pairs": [["y", "x"]]}`, a)}, Options{})
 	wantError(t, err, "0.npz: labels of sample 0 at edges[0]: the pair y, x of edge type \"edge\" is forbidden; correct the labels")
 	untied := mustOpen(t, writeSet(t, `{"states": ["x", "y"], "forbidden_pairs": [["x", "x"]]}`, a), Options{Untied: true})
 	if e := untied.Schema.EdgeTypes[0].Forbidden; !slices.Equal(e, [][2]int{{0, 0}}) {
@@ -50,7 +50,7 @@ func TestMaskOfTables(t *testing.T) {
 		t.Errorf("forbidden %v", e)
 	}
 	files[ManifestName] = `{"states": ["p", "q"], "forbidden_pairs": [["p", "q"]]}`
-	_, err := Open([]string{writeFiles(t, files)}, Options{})
+	_, err := Open(t.Context(), []string{writeFiles(t, files)}, Options{})
 	wantError(t, err, "x.nodes.tsv: labels of sample 0 at edges[0]: the pair p, q")
 }
 
@@ -68,15 +68,15 @@ func TestMaskRefuses(t *testing.T) {
 		`{"states": ["x", "y"], "forbidden_pair": [["x", "y"]]}`:                                                           `did you mean "forbidden_pairs"?`,
 		`{"states": ["x", "y"], "forbidden_pairs": [["x", "x"], ["x", "y"], ["y", "x"], ["y", "y"]], "node_types": ["n"]}`: "every pair of states is forbidden",
 	} {
-		_, err := Open([]string{writeSet(t, manifest, a)}, Options{})
+		_, err := Open(t.Context(), []string{writeSet(t, manifest, a)}, Options{})
 		wantError(t, err, want)
 	}
 	var data *Error
-	_, err := Open([]string{writeSet(t, `{"states": ["x", "y"], "forbidden_states": ["x", "y"]}`, a)}, Options{Untied: true})
+	_, err := Open(t.Context(), []string{writeSet(t, `{"states": ["x", "y"], "forbidden_states": ["x", "y"]}`, a)}, Options{Untied: true})
 	if wantError(t, err, "dataset.json: ", "every state is forbidden"); !errors.As(err, &data) {
 		t.Errorf("%v is no *Error", err)
 	}
-	_, err = Open([]string{writeSet(t, `{"states": ["x", "y"], "node_types": [{"name": "n", "forbidden": ["x"]}]}`, a)}, Options{Untied: true})
+	_, err = Open(t.Context(), []string{writeSet(t, `{"states": ["x", "y"], "node_types": [{"name": "n", "forbidden": ["x"]}]}`, a)}, Options{Untied: true})
 	wantError(t, err, "untied weights have types of their own; use forbidden_states")
 }
 
@@ -110,7 +110,7 @@ func TestMaskOfModel(t *testing.T) {
 					t.Errorf("%s: the data have%s, the model%s: warned %v", kind.name, mask, masked, warned)
 				}
 				o.Learning = true
-				_, err := Open([]string{data}, o)
+				_, err := Open(t.Context(), []string{data}, o)
 				if differs {
 					wantError(t, err, "dataset.json: what it forbids is not what the model forbids")
 				} else if err != nil {
@@ -122,6 +122,6 @@ func TestMaskOfModel(t *testing.T) {
 	// Labels to go on learning from must be possible under the model.
 	model := mustOpen(t, npz(t, `, "forbidden_states": ["z"]`), Options{})
 	a.Labels = [][]int32{{0, 2, 1}}
-	_, err := Open([]string{npz(t, "")}, Options{Schema: &model.Schema, Recipe: &model.Recipe, Learning: true})
+	_, err := Open(t.Context(), []string{npz(t, "")}, Options{Schema: &model.Schema, Recipe: &model.Recipe, Learning: true})
 	wantError(t, err, "0.npz: labels[0,1]: state z", "what the model forbids")
 }

@@ -47,20 +47,26 @@ func loadNPZ(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 	}
 	files = slices.DeleteFunc(files, func(file string) bool { return o.aside[file] })
 	l.readFiles(files)
-	if len(files) > 0 {
-		l.finish()
+	return l.finish()
+}
+
+// finish makes schema, recipe and instances of what was read.
+func (l *npzLoader) finish() (*Set, []error) {
+	if len(l.problems) == 0 && len(l.instances) > 0 {
+		l.makeSet()
 	}
 	l.problems = append(l.problems, l.names...)
-	if len(l.problems) > 0 || len(files) == 0 {
+	if len(l.problems) > 0 || len(l.instances) == 0 {
 		return nil, l.problems
 	}
 	return l.set, nil
 }
 
-// finish makes schema, recipe and instances of the files that were read.
-func (l *npzLoader) finish() {
-	if len(l.problems) > 0 {
-		return
+func (l *npzLoader) makeSet() {
+	if l.o.NoLabels {
+		for _, in := range l.instances {
+			in.labels = nil
+		}
 	}
 	switch {
 	case l.o.Untied || l.o.Recipe != nil && l.o.Recipe.Untied:
@@ -195,13 +201,6 @@ func (l *npzLoader) readFiles(files []string) {
 		l.set.Sources = append(l.set.Sources, r.source)
 		l.problems = append(l.problems, r.list...)
 		l.instances = append(l.instances, r.in)
-	}
-	if l.o.NoLabels {
-		for _, r := range results {
-			if r.in != nil {
-				r.in.labels = nil
-			}
-		}
 	}
 }
 

@@ -124,7 +124,7 @@ func TestNPZLists(t *testing.T) {
 		t.Errorf("%d instances, sources %v", len(set.Instances), set.Sources)
 	}
 	write("1.npz\n7.npz\nx.csv\n")
-	_, errors := Check([]string{list}, Options{})
+	_, errors := Check(t.Context(), []string{list}, Options{})
 	if len(errors) != 2 {
 		t.Fatal(errors)
 	}
@@ -202,7 +202,7 @@ func TestNPZFeaturesByType(t *testing.T) {
 	}
 	pieces["node_features.2"] = pieces["node_features.1"]
 	pieces["node_features.1"] = pieces["node_features.0"]
-	_, list := Check([]string{writeFiles(t, map[string]string{"x.npz": string(zipOf(t, pieces))})}, Options{})
+	_, list := Check(t.Context(), []string{writeFiles(t, map[string]string{"x.npz": string(zipOf(t, pieces))})}, Options{})
 	if len(list) != 2 {
 		t.Fatal(list)
 	}
@@ -255,9 +255,9 @@ func TestNPZUntied(t *testing.T) {
 	model := Options{Schema: &set.Schema, Recipe: &set.Recipe}
 	mustOpen(t, writeSet(t, "", a), model)
 	a.Edges = [][2]int32{{0, 1}, {2, 1}, {0, 2}}
-	_, err := Open([]string{writeSet(t, "", a)}, model)
+	_, err := Open(t.Context(), []string{writeSet(t, "", a)}, model)
 	wantError(t, err, "0.npz:edges: its edges or numbers of states are not those the model was trained on")
-	_, err = Open([]string{writeSet(t, "", triangle())}, model)
+	_, err = Open(t.Context(), []string{writeSet(t, "", triangle())}, model)
 	wantError(t, err, "0.npz:states: the array is missing")
 
 	// One cardinality, from the labels.
@@ -306,13 +306,13 @@ func TestNPZSetRefuses(t *testing.T) {
 		"edge ends":      {"", Options{}, change(func(a *Arrays) { a.NodeTypes, a.EdgeTypes, a.States = []int32{0, 0, 1}, []int32{0, 0, 0}, []int32{2} }), "edges[1] = (1, 2) is of type \"edge\""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Open([]string{writeSet(t, c.manifest, triangle(), c.second)}, c.options)
+			_, err := Open(t.Context(), []string{writeSet(t, c.manifest, triangle(), c.second)}, c.options)
 			wantError(t, err, c.want)
 		})
 	}
 	a := triangle()
 	bins(0, 4, 2)(&a)
-	_, err := Open([]string{writeSet(t, `{"edge_bins": 4}`, a)}, Options{})
+	_, err := Open(t.Context(), []string{writeSet(t, `{"edge_bins": 4}`, a)}, Options{})
 	wantError(t, err, "0.npz:edge_bins[1]: bin is 4, want 0 to 3")
 }
 
@@ -336,7 +336,7 @@ func TestNPZManifestTypes(t *testing.T) {
 	if n := set.Schema.NodeTypes[1]; n.States[1] != "out" || n.FeatureNames[1] != "y" {
 		t.Errorf("node types are %+v", set.Schema.NodeTypes)
 	}
-	_, err := Open([]string{writeSet(t, `{"edge_types": ["a", "idle"]}`, triangle())}, Options{})
+	_, err := Open(t.Context(), []string{writeSet(t, `{"edge_types": ["a", "idle"]}`, triangle())}, Options{})
 	wantError(t, err, `dataset.json:edge_types[1]: type "idle" has no edge in the data to tell what it joins; give its u and v`)
 	gap := change(func(a *Arrays) { a.EdgeTypes = []int32{1, 1, 1} })
 	if set = mustOpen(t, writeSet(t, `{"states": 2}`, gap), Options{}); len(set.Warnings) != 1 || !strings.Contains(set.Warnings[0], `edge type "0" has no edge`) {
@@ -350,19 +350,19 @@ func TestNPZManifestTypes(t *testing.T) {
 		"0.npz:edge_bins[0]: is -1, want 0 to":                 typed(func(a *Arrays) { a.EdgeFeatures, a.EdgeBins = nil, []int32{-1, 1} }),
 		"0.npz:edges[0]: joins node type \"pixel\" to \"pixel": typed(func(a *Arrays) { a.EdgeTypes, a.NodeTypes = nil, []int32{0, 0, 0} }),
 	} {
-		_, err := Open([]string{writeSet(t, strings.Replace(manifest, `"features": ["weight"]`, fmt.Sprintf(`"bins": %d`, 4*min(1, len(a.EdgeBins))), 1), a)}, Options{})
+		_, err := Open(t.Context(), []string{writeSet(t, strings.Replace(manifest, `"features": ["weight"]`, fmt.Sprintf(`"bins": %d`, 4*min(1, len(a.EdgeBins))), 1), a)}, Options{})
 		wantError(t, err, want)
 	}
 	same := `{"states": 2, "node_types": ["n"], "edge_types": [{"name": "a", "u": "n", "v": "n"}, {"name": "b", "u": "n", "v": "n"}]}`
-	_, err = Open([]string{writeSet(t, same, triangle())}, Options{})
+	_, err = Open(t.Context(), []string{writeSet(t, same, triangle())}, Options{})
 	wantError(t, err, "0.npz:edge_types: the array is missing")
 }
 
 func TestNPZFoldersDisagree(t *testing.T) {
 	a, b := writeSet(t, `{"states": 2}`, triangle()), writeSet(t, `{"states": 3}`, triangle())
-	_, err := Open([]string{a, b}, Options{})
+	_, err := Open(t.Context(), []string{a, b}, Options{})
 	wantError(t, err, "dataset.json: it differs from "+a)
-	set, err := Open([]string{a, writeSet(t, `{"states": 2}`, triangle())}, Options{})
+	set, err := Open(t.Context(), []string{a, writeSet(t, `{"states": 2}`, triangle())}, Options{})
 	if err != nil || len(set.Instances) != 2 {
 		t.Errorf("the same description in two folders: %v", err)
 	}
@@ -419,13 +419,13 @@ func TestNPZAgainstModel(t *testing.T) {
 		"node types": {"", change(func(a *Arrays) { a.NodeTypes = []int32{0, 0, 1} }), "0.npz:node_types[2]: is 1, want 0 to 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Open([]string{writeSet(t, c.manifest, c.data)}, model)
+			_, err := Open(t.Context(), []string{writeSet(t, c.manifest, c.data)}, model)
 			wantError(t, err, c.want)
 		})
 	}
 	other := model
 	other.Recipe = &Recipe{Kind: KindGraph}
-	_, err = Open([]string{writeSet(t, "", triangle())}, other)
+	_, err = Open(t.Context(), []string{writeSet(t, "", triangle())}, other)
 	wantError(t, err, "the model was trained on graph data, these are npz")
 }
 
@@ -468,7 +468,7 @@ func TestNPZFileRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := writeFiles(t, map[string]string{"x.npz": string(zipOf(t, c.arrays))})
-			_, err := Open([]string{filepath.Join(folder, "x.npz")}, Options{})
+			_, err := Open(t.Context(), []string{filepath.Join(folder, "x.npz")}, Options{})
 			wantError(t, err, c.want)
 		})
 	}
@@ -489,7 +489,7 @@ func TestNPZUnknownArrayHidesNothing(t *testing.T) {
 		"unreadable": {map[string][]byte{"edges": []byte("no array"), "label": ints("(1,)", 0)}, []string{"x.npz:edges: ", "x.npz:label: unknown array"}},
 	} {
 		folder := writeFiles(t, map[string]string{"x.npz": string(zipOf(t, c.arrays))})
-		_, found := Check([]string{filepath.Join(folder, "x.npz")}, Options{})
+		_, found := Check(t.Context(), []string{filepath.Join(folder, "x.npz")}, Options{})
 		if len(found) != len(c.want) {
 			t.Errorf("%s: %d problems, want %d: %v", name, len(found), len(c.want), found)
 			continue
@@ -562,11 +562,11 @@ func TestCheckReportsEverything(t *testing.T) {
 		"labels": npyOf("<f8", "False", "(1,)", binary.LittleEndian, []float64{0}),
 	})
 	folder := writeFiles(t, map[string]string{"1.npz": string(bad), "2.npz": "no zip", "3.npz": string(bad)})
-	_, list := Check([]string{folder}, Options{})
+	_, list := Check(t.Context(), []string{folder}, Options{})
 	if len(list) != 5 {
 		t.Errorf("%d problems, want 5: %v", len(list), list)
 	}
-	_, err := Open([]string{folder}, Options{})
+	_, err := Open(t.Context(), []string{folder}, Options{})
 	wantError(t, err, "1.npz:edge", "and 4 more problems")
 }
 
@@ -590,7 +590,7 @@ func TestCheckGoesOn(t *testing.T) {
 	}
 	check := func() {
 		t.Helper()
-		warnings, list := Check([]string{folder}, Options{})
+		warnings, list := Check(t.Context(), []string{folder}, Options{})
 		if len(list) != len(wanted) || len(warnings) > 0 {
 			t.Errorf("%d problems, want %d: %v; warnings %q", len(list), len(wanted), list, warnings)
 		}

@@ -89,7 +89,7 @@ func (l *npzLoader) statesOf(a int, name string, numTypes int) []string {
 func (l *npzLoader) namedStates(a, numTypes int) (names []string, where string) {
 	if len(l.o.States) > 0 {
 		if numTypes > 1 {
-			l.fail(&OptionError{"States", fmt.Sprintf("the data have %d node types; name the states of each in %s", numTypes, ManifestName)})
+			l.fail(optionError("States", "the data have %d node types; name the states of each in %s", numTypes, ManifestName))
 		}
 		return l.o.States, "the option States"
 	}

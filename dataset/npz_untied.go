@@ -140,7 +140,7 @@ func (l *npzLoader) untiedStates(k int) []string {
 		}
 	}
 	if len(l.o.States) > 0 {
-		l.fail(&OptionError{"States", fmt.Sprintf("it names %d states, the data have nodes with %d", len(l.o.States), k)})
+		l.fail(optionError("States", "it names %d states, the data have nodes with %d", len(l.o.States), k))
 	}
 	return crf.NumberedStates(k)
 }

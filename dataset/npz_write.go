@@ -2,17 +2,21 @@ package dataset
 
 import (
 	"archive/zip"
+	"cmp"
+	"context"
 	"fmt"
 	"io"
+	"strconv"
 
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/atomicfile"
 	"github.com/blockbp/blockbp/internal/npy"
 )
 
-// Arrays are the arrays of an instance file to be written. Only Edges is
-// required; what is nil is left out.
+// Arrays are the arrays of an instance, for an instance file or as they are. Only
+// Edges is required; what is nil is left out.
 type Arrays struct {
+	Name         string     // of the instance, not written; "": its number
 	Edges        [][2]int32 // [m]
 	NodeFeatures *Matrix    // [n, d]
 	EdgeFeatures *Matrix    // [m, d]; or else EdgeBins
@@ -38,6 +42,37 @@ func EdgesOf(g *graph.Graph) [][2]int32 {
 		edges[e] = [2]int32{g.U(int32(e)), g.V(int32(e))}
 	}
 	return edges
+}
+
+// FromArrays makes a data set of instances in memory. They are checked, numbered and
+// named as Open does with instance files that hold these arrays beside a dataset.json
+// with the content of m.
+func FromArrays(m Manifest, o Options, instances ...*Arrays) (*Set, error) {
+	if err := o.validate(KindNPZ); err != nil {
+		return nil, err
+	}
+	if problem := m.validate(); problem != "" {
+		return nil, &Error{File: ManifestName, Problem: problem}
+	}
+	l := &npzLoader{ctx: context.Background(), o: &o, set: &Set{}, manifest: m, manifestPath: ManifestName}
+	var graphs graphCache
+	for i, a := range instances {
+		name := cmp.Or(a.Name, strconv.Itoa(i))
+		contents, err := a.contents(name)
+		if err != nil {
+			return nil, err
+		}
+		in, list := newNPZInstance(name, contents, &graphs)
+		if in != nil {
+			in.name = name
+		}
+		l.instances, l.problems = append(l.instances, in), append(l.problems, list...)
+	}
+	if len(instances) == 0 {
+		return nil, &Error{Option: "instances", Problem: "no data are given"}
+	}
+	set, list := l.finish()
+	return set, firstOf(list)
 }
 
 // WriteNPZ writes an instance file that Open and numpy.load read, whole or not

@@ -23,15 +23,10 @@ import (
 //     DIR/cora, or one of its two files; several pairs make several instances.
 //
 // The first problem is returned, with the number of the others; see Check.
-// Problems with the data are *Error, with the options *OptionError, with the
-// disk *fs.PathError.
-func Open(paths []string, o Options) (*Set, error) {
-	return OpenContext(context.Background(), paths, o)
-}
-
-// OpenContext is Open, given up with the error of ctx once that has ended; it
-// looks between one file and the next.
-func OpenContext(ctx context.Context, paths []string, o Options) (*Set, error) {
+// Problems with data or options are *Error, with the disk *fs.PathError. Reading is
+// given up with the error of ctx once that has ended; it looks between one file and
+// the next.
+func Open(ctx context.Context, paths []string, o Options) (*Set, error) {
 	set, list := load(ctx, paths, &o)
 	if err := firstOf(list); err != nil {
 		return nil, err
@@ -41,7 +36,7 @@ func OpenContext(ctx context.Context, paths []string, o Options) (*Set, error) {
 
 func load(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 	if len(paths) == 0 {
-		return nil, []error{&OptionError{"paths", "no data are given"}}
+		return nil, []error{optionError("paths", "no data are given")}
 	}
 	kind, list := kindOf(paths, o.Kind)
 	if len(list) > 0 && o.Kind == "" && o.Recipe != nil {
@@ -70,7 +65,7 @@ func loadKind(ctx context.Context, kind string, paths []string, o *Options) (*Se
 	switch kind {
 	case KindImages:
 		if len(paths) > 1 {
-			return nil, []error{&OptionError{"paths", fmt.Sprintf("%d image folders are given, want one", len(paths))}}
+			return nil, []error{optionError("paths", "%d image folders are given, want one", len(paths))}
 		}
 		return loadImages(ctx, paths[0], o)
 	case KindGraph:
@@ -83,7 +78,7 @@ func loadKind(ctx context.Context, kind string, paths []string, o *Options) (*Se
 // said to be.
 func kindOf(paths []string, wanted string) (string, []error) {
 	if wanted != "" && !slices.Contains(kinds, wanted) {
-		return "", []error{&OptionError{"Kind", fmt.Sprintf("it is %q; %s", wanted, suggestion(wanted, kinds))}}
+		return "", []error{optionError("Kind", "it is %q; %s", wanted, suggestion(wanted, kinds))}
 	}
 	var list []error
 	first := ""
@@ -112,7 +107,7 @@ func detect(path, wanted string) (string, error) {
 	case wanted != "" && slices.Contains(found, wanted):
 		return wanted, nil
 	case wanted != "" && len(found) > 0:
-		return "", &OptionError{"Kind", fmt.Sprintf("%s is %s data, not %s", path, strings.Join(found, " or "), wanted)}
+		return "", optionError("Kind", "%s is %s data, not %s", path, strings.Join(found, " or "), wanted)
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:

@@ -21,14 +21,14 @@ func TestOpenContextGivesUp(t *testing.T) {
 		KindGraph:  {"a.nodes.tsv": "x", "a.edges.tsv": "x"},
 	} {
 		folder := writeFiles(t, files)
-		if _, err := OpenContext(ended, []string{folder}, Options{Kind: kind}); !errors.Is(err, context.Canceled) {
+		if _, err := Open(ended, []string{folder}, Options{Kind: kind}); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: Open's error is %v, want context.Canceled", kind, err)
 		}
-		_, list := CheckContext(ended, []string{folder}, Options{Kind: kind})
+		_, list := Check(ended, []string{folder}, Options{Kind: kind})
 		if len(list) != 1 || !errors.Is(list[0], context.Canceled) {
 			t.Errorf("%s: the problems are %v, want context.Canceled alone", kind, list)
 		}
-		if _, err := Open([]string{folder}, Options{Kind: kind}); errors.Is(err, context.Canceled) {
+		if _, err := Open(t.Context(), []string{folder}, Options{Kind: kind}); errors.Is(err, context.Canceled) {
 			t.Errorf("%s: Open without a context was given up: %v", kind, err)
 		}
 	}
@@ -52,12 +52,12 @@ func (c *endsAfter) Done() <-chan struct{} {
 // it wants no more of what follows.
 func TestOpenContextAfterTheLastFile(t *testing.T) {
 	folder := writeFiles(t, map[string]string{"a.nodes.tsv": "1\t0\n2\t1\n", "a.edges.tsv": "1 2\n"})
-	if _, err := Open([]string{folder}, Options{}); err != nil {
+	if _, err := Open(t.Context(), []string{folder}, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	inner, end := context.WithCancel(t.Context())
 	ctx := &endsAfter{inner, end, 1}
-	if _, err := OpenContext(ctx, []string{folder}, Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := Open(ctx, []string{folder}, Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Open's error is %v, want context.Canceled", err)
 	}
 }

@@ -19,7 +19,7 @@ var kinds = []string{KindNPZ, KindImages, KindGraph}
 // Defaults of Options.
 const (
 	DefaultBins       = 10 // as in the paper
-	DefaultNeighbours = 4
+	defaultNeighbours = 4
 )
 
 // Options says how data are read. The zero value detects the kind, and learns
@@ -55,7 +55,7 @@ type Options struct {
 	// Bins is the number of bins for the distance of neighbouring pixels'
 	// features; 0 means DefaultBins.
 	Bins int
-	// Neighbours is 4 or 8 for images; 0 means DefaultNeighbours.
+	// Neighbours is 4 or 8 for images; 0 means defaultNeighbours.
 	Neighbours int
 
 	// Observed is, for graph tables, the split whose labels are kept; all others
@@ -74,11 +74,11 @@ type Options struct {
 // validate reports options that cannot be used, alone or with data of the kind.
 func (o *Options) validate(kind string) error {
 	if (o.Recipe == nil) != (o.Schema == nil) {
-		return &OptionError{"Recipe", "a model gives both its schema and its recipe; the other is missing"}
+		return optionError("Recipe", "a model gives both its schema and its recipe; the other is missing")
 	}
 	only := func(field, wanted string, used bool) error {
 		if used && kind != wanted {
-			return &OptionError{field, fmt.Sprintf("it applies to %s data only, these are %s", wanted, kind)}
+			return optionError(field, "it applies to %s data only, these are %s", wanted, kind)
 		}
 		return nil
 	}
@@ -94,11 +94,11 @@ func (o *Options) validate(kind string) error {
 	}
 	switch {
 	case o.NoBias && kind == KindNPZ:
-		return &OptionError{"NoBias", "npz data have no constant feature added"}
+		return optionError("NoBias", "npz data have no constant feature added")
 	case o.Bins < 0 || o.Bins > mostFeatures:
-		return &OptionError{"Bins", fmt.Sprintf("it is %d, want 1 to %d", o.Bins, mostFeatures)}
+		return optionError("Bins", "it is %d, want 1 to %d", o.Bins, mostFeatures)
 	case o.Neighbours != 0 && o.Neighbours != 4 && o.Neighbours != 8:
-		return &OptionError{"Neighbours", fmt.Sprintf("it is %d, want 4 or 8", o.Neighbours)}
+		return optionError("Neighbours", "it is %d, want 4 or 8", o.Neighbours)
 	}
 	for _, err := range []error{only("Bins", KindImages, o.Bins != 0), only("Neighbours", KindImages, o.Neighbours != 0)} {
 		if err != nil {
@@ -106,7 +106,7 @@ func (o *Options) validate(kind string) error {
 		}
 	}
 	if problem := namesProblem("States", o.States); problem != "" {
-		return &OptionError{"States", problem}
+		return optionError("States", "%s", problem)
 	}
 	return o.validateModel(kind)
 }
@@ -115,17 +115,17 @@ func (o *Options) validateModel(kind string) error {
 	if o.Recipe == nil {
 		return nil
 	}
-	if err := o.Recipe.Validate(); err != nil {
+	if err := o.Recipe.validate(); err != nil {
 		return err
 	}
 	if o.Recipe.Kind != kind {
-		return &OptionError{"Recipe", fmt.Sprintf("the model was trained on %s data, these are %s", o.Recipe.Kind, kind)}
+		return optionError("Recipe", "the model was trained on %s data, these are %s", o.Recipe.Kind, kind)
 	}
 	if o.Untied && !o.Recipe.Untied {
-		return &OptionError{"Untied", "the model was trained with tied weights"}
+		return optionError("Untied", "the model was trained with tied weights")
 	}
 	if len(o.States) > 0 && !slices.ContainsFunc(o.Schema.NodeTypes, func(t crf.NodeType) bool { return slices.Equal(t.States, o.States) }) {
-		return &OptionError{"States", fmt.Sprintf("they are %q, the model has %q", o.States, o.Schema.NodeTypes[0].States)}
+		return optionError("States", "they are %q, the model has %q", o.States, o.Schema.NodeTypes[0].States)
 	}
 	return o.Recipe.fits(o.Schema)
 }
@@ -158,7 +158,7 @@ func (o *Options) bins() int {
 
 func (o *Options) neighbours() int {
 	if o.Neighbours == 0 {
-		return DefaultNeighbours
+		return defaultNeighbours
 	}
 	return o.Neighbours
 }

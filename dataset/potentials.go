@@ -17,17 +17,9 @@ const (
 	constantArray  = "constant"
 )
 
-// WritePotentials writes a pairwise network as a file that numpy.load reads, whole
-// or not at all, with k the largest number of states:
-//
-//	edges     [m, 2] int32        the ends of every edge
-//	states    [n] int32           the number of states of every node
-//	theta     [n, k] float64      log potentials of nodes
-//	theta_uv  [m, k, k] float64   of edges, the first end's state first
-//	constant  [] float64          what is added to every score
-//
-// Places beyond a node's states are −Inf, so they have probability 0.
-func WritePotentials(path string, p *mrf.Pairwise) error {
+// writePotentials writes the arrays that ReadNetwork reads, with −Inf in the places
+// beyond a node's states.
+func writePotentials(path string, p *mrf.Pairwise) error {
 	n, m, k := len(p.Card), p.Graph.NumEdges(), 0
 	for _, card := range p.Card {
 		k = max(k, int(card))

@@ -23,12 +23,8 @@ var potentialsArchive = archiveKind{
 
 var potentialsNames = []string{edgesArray, statesArray, thetaArray, edgeThetaArray, constantArray}
 
-// ReadPotentials reads a pairwise network from a file as WritePotentials writes it.
-// Arrays may be left out: states where all nodes have k, constant where it is 0,
-// and edges together with theta_uv where there are none. theta_uv may be [k, k], for
-// all edges alike. Entries beyond a node's states are not looked at. Errors of the
-// content are *Error.
-func ReadPotentials(path string) (*mrf.Pairwise, error) {
+// readPotentialsFile reads the arrays that ReadNetwork describes.
+func readPotentialsFile(path string) (*mrf.Pairwise, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err

@@ -39,14 +39,14 @@ func sameNetwork(a, b *mrf.Pairwise) bool {
 // TestPotentialsRoundTrip: to the last bit.
 func TestPotentialsRoundTrip(t *testing.T) {
 	p, path := someNetwork(t), filepath.Join(t.TempDir(), "net.npz")
-	if err := WritePotentials(path, p); err != nil {
+	if err := writePotentials(path, p); err != nil {
 		t.Fatal(err)
 	}
-	again, err := ReadPotentials(path)
+	again, err := readPotentialsFile(path)
 	if err != nil || !sameNetwork(p, again) {
 		t.Errorf("%v: read back %+v, wrote %+v", err, again, p)
 	}
-	if _, err := ReadPotentials(path + "x"); !errors.Is(err, os.ErrNotExist) {
+	if _, err := readPotentialsFile(path + "x"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
 }
@@ -145,10 +145,10 @@ func FuzzPotentials(f *testing.F) {
 			t.Fatal(err)
 		}
 		path := filepath.Join(t.TempDir(), "x.npz")
-		if err := WritePotentials(path, p); err != nil {
+		if err := writePotentials(path, p); err != nil {
 			t.Fatal(err)
 		}
-		if again, err := ReadPotentials(path); err != nil || !sameNetwork(p, again) {
+		if again, err := readPotentialsFile(path); err != nil || !sameNetwork(p, again) {
 			t.Fatalf("%v: read %+v, and again %+v", err, p, again)
 		}
 	})

@@ -65,20 +65,20 @@ func ParseRecipe(text string) (*Recipe, error) {
 	if err := decoder.Decode(&r); err != nil {
 		return nil, fmt.Errorf("recipe: %w", err)
 	}
-	return &r, r.Validate()
+	return &r, r.validate()
 }
 
 // String returns the recipe as JSON, for the metadata of a model file.
 func (r *Recipe) String() string {
 	text, err := json.Marshal(r)
 	if err != nil {
-		panic(err) // only a bin edge that is not finite, which Validate refuses
+		panic(err) // only a bin edge that is not finite, which validate refuses
 	}
 	return string(text)
 }
 
-// Validate reports the first thing that makes the recipe unusable.
-func (r *Recipe) Validate() error {
+// validate reports the first thing that makes the recipe unusable.
+func (r *Recipe) validate() error {
 	switch {
 	case !slices.Contains(kinds, r.Kind):
 		return fmt.Errorf("recipe: kind is %q, want one of %q", r.Kind, kinds)

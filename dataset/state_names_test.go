@@ -39,7 +39,7 @@ func TestStatesAgainstModel(t *testing.T) {
 			{named, `{"states": ["on", "off"]}`, []string{"off", "on"}, ""},
 			{named, `{"states": 3}`, nil, `they are 3, the model has 2 (["off" "on"])`},
 		} {
-			_, err := Open([]string{write(c.manifest)}, Options{Schema: &c.model.Schema, Recipe: &c.model.Recipe, States: c.states})
+			_, err := Open(t.Context(), []string{write(c.manifest)}, Options{Schema: &c.model.Schema, Recipe: &c.model.Recipe, States: c.states})
 			if c.want != "" {
 				wantError(t, err, c.want)
 			} else if err != nil {
@@ -57,9 +57,9 @@ func TestTableFoldersDisagree(t *testing.T) {
 		return f
 	}
 	one, same, other := writeFiles(t, files(`["x", "y"]`)), writeFiles(t, files(`["x", "y"]`)), writeFiles(t, files(`["y", "x"]`))
-	if _, err := Open([]string{one, same}, Options{}); err != nil {
+	if _, err := Open(t.Context(), []string{one, same}, Options{}); err != nil {
 		t.Error(err)
 	}
-	_, err := Open([]string{one, other}, Options{})
+	_, err := Open(t.Context(), []string{one, other}, Options{})
 	wantError(t, err, other, "it differs from "+one)
 }

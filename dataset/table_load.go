@@ -215,7 +215,7 @@ func (l *tableLoader) observe() {
 	}
 	if l.o.Observed != "" && !splits[l.o.Observed] {
 		known := slices.Sorted(maps.Keys(splits))
-		l.problems = append(l.problems, &OptionError{"Observed", fmt.Sprintf("no node is in the split %q; %s", l.o.Observed, suggestion(l.o.Observed, known))})
+		l.problems = append(l.problems, optionError("Observed", "no node is in the split %q; %s", l.o.Observed, suggestion(l.o.Observed, known)))
 	}
 }
 

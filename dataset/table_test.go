@@ -84,7 +84,7 @@ func TestTablesAgainstModel(t *testing.T) {
 		whole + "2\t2\ta\t1\n":  "x.nodes.tsv:3: label is 2, want -1 (none) or 0 to 1",
 		whole + "2\t-2\ta\t1\n": `x.nodes.tsv:3: label is "-2"`,
 	} {
-		_, err := Open([]string{writeFiles(t, tables(nodes, ""))}, model)
+		_, err := Open(t.Context(), []string{writeFiles(t, tables(nodes, ""))}, model)
 		wantError(t, err, want)
 	}
 	// A model that saw a node without features takes data with and without.
@@ -107,7 +107,7 @@ func TestTablesAgainstOldModel(t *testing.T) {
 		EdgeTypes: []crf.EdgeType{{Name: "edge_to_node_without_features", V: 1, Features: 1}},
 	}
 	model := Options{Schema: &schema, Recipe: &Recipe{Kind: KindGraph, FeatureDim: 2, Bias: true, States: states}}
-	set, err := Open([]string{writeFiles(t, tables("0\t0\ta\t?\n1\t1\ta\t1\n", "0\t1\n"))}, model)
+	set, err := Open(t.Context(), []string{writeFiles(t, tables("0\t0\ta\t?\n1\t1\ta\t1\n", "0\t1\n"))}, model)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestTablesAgainstOldModel(t *testing.T) {
 		t.Errorf("features %v, want %v", got, want)
 	}
 	// A model that saw no edge between two nodes without features.
-	_, err = Open([]string{writeFiles(t, tables("0\t0\ta\t?\n1\t1\ta\t?\n", "1\t0\n"))}, model)
+	_, err = Open(t.Context(), []string{writeFiles(t, tables("0\t0\ta\t?\n1\t1\ta\t?\n", "1\t0\n"))}, model)
 	wantError(t, err, `nodes "1" and "0" are joined, but the model has no edge type`)
 }
 
@@ -146,22 +146,22 @@ func TestTablesRefuse(t *testing.T) {
 		"no label":  {"0\t-1\n", "", []string{"x.nodes.tsv: no node has a label; name the states"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Open([]string{writeFiles(t, tables(c.nodes, c.edges))}, Options{})
+			_, err := Open(t.Context(), []string{writeFiles(t, tables(c.nodes, c.edges))}, Options{})
 			wantError(t, err, c.want...)
 		})
 	}
 	two := writeFiles(t, map[string]string{"a.nodes.tsv": "", "b.nodes.tsv": "", "c/d.edges.tsv": ""})
-	_, err := Open([]string{two}, Options{})
+	_, err := Open(t.Context(), []string{two}, Options{})
 	wantError(t, err, "it holds 2 tables of nodes")
-	_, err = Open([]string{filepath.Join(two, "c", "d.edges.tsv")}, Options{})
+	_, err = Open(t.Context(), []string{filepath.Join(two, "c", "d.edges.tsv")}, Options{})
 	wantError(t, err, "d.nodes.tsv", "no such file")
-	_, err = Open([]string{writeFiles(t, tables("0\t0\ttrain\n", ""))}, Options{Observed: "tran"})
+	_, err = Open(t.Context(), []string{writeFiles(t, tables("0\t0\ttrain\n", ""))}, Options{Observed: "tran"})
 	wantError(t, err, `Observed: no node is in the split "tran"; did you mean "train"?`)
 	files := tables("0\t0\ttrain\n", "")
 	files[ManifestName] = `{"edge_bins": 3}`
-	_, err = Open([]string{writeFiles(t, files)}, Options{})
+	_, err = Open(t.Context(), []string{writeFiles(t, files)}, Options{})
 	wantError(t, err, "dataset.json:edge_bins: it applies to npz data only")
-	if _, list := Check([]string{writeFiles(t, tables(strings.Repeat("x\n", 30), "a\n"))}, Options{}); len(list) != mostPerFile+1 {
+	if _, list := Check(t.Context(), []string{writeFiles(t, tables(strings.Repeat("x\n", 30), "a\n"))}, Options{}); len(list) != mostPerFile+1 {
 		t.Errorf("%d problems, want %d", len(list), mostPerFile+1)
 	}
 }
@@ -171,7 +171,7 @@ func TestTablesManifestAndSeveral(t *testing.T) {
 	files["y.nodes.tsv"], files["y.edges.tsv"] = "0\t1\tx\t0\n", ""
 	files[ManifestName] = `{"states": ["no", "yes"], "node_features": ["a", "b"]}`
 	folder := writeFiles(t, files)
-	set, err := Open([]string{folder + "/x", folder + "/y"}, Options{})
+	set, err := Open(t.Context(), []string{folder + "/x", folder + "/y"}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +180,7 @@ func TestTablesManifestAndSeveral(t *testing.T) {
 		t.Errorf("type %+v, %d instances, sources %v", n, len(set.Instances), set.Sources)
 	}
 	files["y.nodes.tsv"] = "0\t1\tx\t2\n"
-	_, err = Open([]string{writeFiles(t, files) + "/y"}, Options{})
+	_, err = Open(t.Context(), []string{writeFiles(t, files) + "/y"}, Options{})
 	wantError(t, err, "index is beyond the 2 features of dataset.json")
 }
 
@@ -210,7 +210,7 @@ func TestSharedCitation(t *testing.T) {
 	if in.Graph.NumNodes() != 19717 || in.Graph.NumEdges() != 44324 || in.NodeFeatures(0).Rows() != 19717 || unknown != 18657 || len(pubmed.Schema.EdgeTypes) != 1 {
 		t.Errorf("PubMed: %d nodes, %d edges, %d without features", in.Graph.NumNodes(), in.Graph.NumEdges(), unknown)
 	}
-	_, err := Open([]string{sharedData(t, "citation")}, Options{})
+	_, err := Open(t.Context(), []string{sharedData(t, "citation")}, Options{})
 	wantError(t, err, "it holds 2 tables of nodes")
 }
 

@@ -65,7 +65,7 @@ func TestManifestRoundTrip(t *testing.T) {
 	want := Manifest{
 		NodeFeatures: []string{"height"},
 		EdgeBins:     4,
-		NodeTypes:    []ManifestNode{{Name: "pixel", States: StateNames{"sky", "tree"}}, {Name: "region", States: StateNames{"0", "1", "2"}, Features: []string{"size"}}},
+		NodeTypes:    []ManifestNode{{Name: "pixel", States: stateNames{"sky", "tree"}}, {Name: "region", States: stateNames{"0", "1", "2"}, Features: []string{"size"}}},
 		EdgeTypes:    []ManifestEdge{{Name: "in", U: "pixel", V: "region", Bins: 2}, {Name: "next"}},
 	}
 	folder := t.TempDir()
@@ -153,12 +153,12 @@ func TestDetect(t *testing.T) {
 	}
 	_, list := kindOf([]string{filepath.Join(both, "a.npz"), filepath.Join(both, "x")}, "")
 	wantError(t, firstOf(list), "give data of one kind")
-	_, err := Open(nil, Options{})
+	_, err := Open(t.Context(), nil, Options{})
 	wantError(t, err, "no data are given")
 	// The model says which of several kinds a folder is read as.
-	_, err = Open([]string{both}, Options{Recipe: &Recipe{Kind: KindGraph}, Schema: &crf.Schema{}})
+	_, err = Open(t.Context(), []string{both}, Options{Recipe: &Recipe{Kind: KindGraph}, Schema: &crf.Schema{}})
 	wantError(t, err, "schema: no node type")
-	if _, err := Open([]string{filepath.Join(both, "none")}, Options{}); !os.IsNotExist(err) {
+	if _, err := Open(t.Context(), []string{filepath.Join(both, "none")}, Options{}); !os.IsNotExist(err) {
 		t.Errorf("error is %v, want the disk's", err)
 	}
 }

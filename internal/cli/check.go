@@ -11,7 +11,6 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
-	"github.com/blockbp/blockbp/internal/uai"
 )
 
 // checkFlags are the options of check.
@@ -52,7 +51,7 @@ func (a *app) check(f *checkFlags, args []string) error {
 		case ".safetensors":
 			problems = append(problems, modelProblems(path)...)
 		case ".uai":
-			_, err := uai.ReadFile(path)
+			_, err := dataset.ReadNetwork(path)
 			problems = appendProblem(problems, err)
 		default:
 			data = append(data, path)
@@ -67,7 +66,7 @@ func (a *app) check(f *checkFlags, args []string) error {
 			}
 		}
 		var list []error
-		notes, list = dataset.CheckContext(a.ctx, data, f.data.options(m))
+		notes, list = dataset.Check(a.ctx, data, f.data.options(m))
 		if err := a.interrupted(); err != nil {
 			return err
 		}

@@ -2,13 +2,11 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/blockbp/blockbp/dataset"
-	"github.com/blockbp/blockbp/internal/atomicfile"
 	"github.com/blockbp/blockbp/internal/uai"
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -101,23 +99,16 @@ func (a *app) convertOne(networks *networks, i int, out *outputs) (*convertedNet
 
 // writeNetwork writes a network in the format that the name of the file tells.
 func (a *app) writeNetwork(path string, n *mrf.Network) error {
-	if filepath.Ext(path) == ".npz" {
-		p, _, err := n.Pairwise()
-		if err != nil {
-			return dataf("%v", err)
-		}
-		return dataset.WritePotentials(path, p)
+	if beyond := uai.BeyondFloat64(n); beyond > 0 && filepath.Ext(path) != ".npz" {
+		a.note("%s: values beyond the range of float64: %d; blockbp reads them, other programs may take them for infinity or 0", path, beyond)
+	}
+	if path != "-" {
+		return dataset.WriteNetwork(path, n)
 	}
 	if err := uai.CheckWrite(n); err != nil {
 		return dataf("%v", err)
 	}
-	if beyond := uai.BeyondFloat64(n); beyond > 0 {
-		a.note("%s: values beyond the range of float64: %d; blockbp reads them, other programs may take them for infinity or 0", path, beyond)
-	}
-	if path == "-" {
-		return uai.Write(a.stdout, n)
-	}
-	return atomicfile.Write(path, func(w io.Writer) error { return uai.Write(w, n) })
+	return uai.Write(a.stdout, n)
 }
 
 func (a *app) reportConverted(f *convertFlags, converted []convertedNetwork) error {

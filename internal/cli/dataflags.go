@@ -70,7 +70,7 @@ func (d *dataFlags) validate() error {
 
 // openData reads a data set, until the command is interrupted.
 func (a *app) openData(paths []string, o dataset.Options) (*dataset.Set, error) {
-	set, err := dataset.OpenContext(a.ctx, paths, o)
+	set, err := dataset.Open(a.ctx, paths, o)
 	if err != nil {
 		return nil, nameOption(err)
 	}
@@ -83,8 +83,8 @@ func (a *app) openData(paths []string, o dataset.Options) (*dataset.Set, error) 
 // nameOption replaces what a library calls an option, or a remedy, by what the
 // command calls it.
 func nameOption(err error) error {
-	var option *dataset.OptionError
-	if errors.As(err, &option) {
+	var option *dataset.Error
+	if errors.As(err, &option) && option.Option != "" {
 		name := option.Option
 		if name == "Recipe" {
 			return usagef("%s", option.Problem)

@@ -65,7 +65,6 @@ func codeOf(err error) int {
 		coded     *exitError
 		diverged  *learn.DivergedError
 		numerical *bp.NumericalError
-		option    *dataset.OptionError
 		data      *dataset.Error
 		network   *uai.Error
 		edge      *graph.EdgeError
@@ -84,7 +83,7 @@ func codeOf(err error) int {
 		return coded.code
 	case errors.As(err, &diverged), errors.As(err, &notFound):
 		return exitNumerical
-	case errors.As(err, &option), errors.As(err, &notEmpty):
+	case errors.As(err, &data) && data.Option != "", errors.As(err, &notEmpty):
 		return exitUsage
 	case errors.As(err, &numerical), errors.Is(err, infer.ErrZero), errors.Is(err, infer.ErrUnsuited), errors.As(err, &data), errors.As(err, &network), errors.As(err, &edge), errors.As(err, &line), errors.As(err, &state), errors.As(err, &counts),
 		errors.As(err, &held):

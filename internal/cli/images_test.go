@@ -125,7 +125,7 @@ func TestImages(t *testing.T) {
 		t.Errorf("predict made %q, want %q", namesIn(out), want)
 	}
 	checkPNG(t, filepath.Join(out, "pictures.png"))
-	set, err := dataset.Open([]string{data}, dataset.Options{List: "test.txt"})
+	set, err := dataset.Open(t.Context(), []string{data}, dataset.Options{List: "test.txt"})
 	if err != nil {
 		t.Fatal(err)
 	}

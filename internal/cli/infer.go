@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -225,17 +224,10 @@ func notConverged(f *inferFlags, answer *inferAnswer) string {
 
 // readNetwork reads a network in UAI format, or log potentials as arrays.
 func (a *app) readNetwork(path string) (*mrf.Network, error) {
-	switch {
-	case path == "-":
+	if path == "-" {
 		return uai.Read(a.stdin, "standard input")
-	case filepath.Ext(path) != ".npz":
-		return uai.ReadFile(path)
 	}
-	p, err := dataset.ReadPotentials(path)
-	if err != nil {
-		return nil, err
-	}
-	return p.Network(), nil
+	return dataset.ReadNetwork(path)
 }
 
 // readEvidence reads the states of observed variables; no path stands for none.
@@ -243,16 +235,7 @@ func readEvidence(n *mrf.Network, path string) (map[int]int, error) {
 	if path == "" {
 		return map[int]int{}, nil
 	}
-	samples, err := uai.ReadEvidenceFile(path, n)
-	switch {
-	case err != nil:
-		return nil, err
-	case len(samples) > 1:
-		return nil, dataf("%s: %d evidence samples, want at most one", path, len(samples))
-	case len(samples) == 0:
-		return map[int]int{}, nil
-	}
-	return samples[0], nil
+	return dataset.ReadEvidence(path, n)
 }
 
 // inferNetwork computes log Z or marginals, given evidence.

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/exact"
 	"github.com/blockbp/blockbp/internal/report"
-	"github.com/blockbp/blockbp/internal/uai"
 )
 
 // networkInfo describes a UAI network.
@@ -26,7 +26,7 @@ type networkInfo struct {
 }
 
 func (a *app) infoNetwork(f *infoFlags, path string) error {
-	n, err := uai.ReadFile(path)
+	n, err := dataset.ReadNetwork(path)
 	if err != nil {
 		return err
 	}

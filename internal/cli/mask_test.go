@@ -107,7 +107,7 @@ func TestInstanceWeightInFile(t *testing.T) {
 		writeFile(t, to, string(text))
 	}
 	copyFile(filepath.Join(twice, "0.npz"), filepath.Join(twice, "3.npz"))
-	set, err := dataset.Open([]string{filepath.Join(once, "0.npz")}, dataset.Options{})
+	set, err := dataset.Open(t.Context(), []string{filepath.Join(once, "0.npz")}, dataset.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

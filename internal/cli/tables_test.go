@@ -94,7 +94,7 @@ func TestTables(t *testing.T) {
 	// Held labels stay as they are.
 	out := filepath.Join(folder, "predicted")
 	mustRun(t, "predict", prefix, "-m", dir, "-o", out, "--observed", "train", "--clamp", "--threads", "1")
-	set, err := dataset.Open([]string{prefix}, dataset.Options{})
+	set, err := dataset.Open(t.Context(), []string{prefix}, dataset.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,7 +54,7 @@ func TestGenerate(t *testing.T) {
 			t.Errorf("%s is the same for two seeds", name)
 		}
 	}
-	set, err := dataset.Open([]string{one}, dataset.Options{})
+	set, err := dataset.Open(t.Context(), []string{one}, dataset.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -512,7 +512,7 @@ func TestPredictAndEval(t *testing.T) {
 	if len(predicted.Instances) != 2 || predicted.Unsettled != 0 {
 		t.Fatalf("predict printed %+v", predicted)
 	}
-	set, err := dataset.Open([]string{data}, dataset.Options{})
+	set, err := dataset.Open(t.Context(), []string{data}, dataset.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

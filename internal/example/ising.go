@@ -43,10 +43,7 @@ func writeIsing(folder string, seed uint64) error {
 	spins := filepath.Join(folder, "spins.npz")
 	arrays := &dataset.Arrays{Edges: dataset.EdgesOf(lattice), States: []int32{2}, GridShape: [2]int{latticeSide, latticeSide}}
 	// The instance without labels is the model's: it says how weights are laid out.
-	if err := dataset.WriteNPZ(spins, arrays); err != nil {
-		return err
-	}
-	set, err := dataset.Open([]string{spins}, dataset.Options{Untied: true, NoLabels: true})
+	set, err := dataset.FromArrays(dataset.Manifest{}, dataset.Options{Untied: true}, arrays)
 	if err != nil {
 		return err
 	}

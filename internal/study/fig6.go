@@ -128,11 +128,11 @@ func segmentationPart(s Settings) part {
 }
 
 func (p segmentationPlan) measure(ctx context.Context, threads int) (*Segmentation, error) {
-	train, err := openImages(p.Images.Data, p.Images.Features, p.Images.List, p.Images.Images, nil)
+	train, err := openImages(ctx, p.Images.Data, p.Images.Features, p.Images.List, p.Images.Images, nil)
 	if err != nil {
 		return nil, err
 	}
-	test, err := openImages(p.Images.Data, p.Images.Features, p.TestList, p.Test, train)
+	test, err := openImages(ctx, p.Images.Data, p.Images.Features, p.TestList, p.Test, train)
 	if err != nil {
 		return nil, err
 	}

@@ -101,12 +101,12 @@ type ImagePoint struct {
 }
 
 // openImages reads images of a list, the first ones if there are more.
-func openImages(data, features, list string, images int, recipe *dataset.Set) (*dataset.Set, error) {
+func openImages(ctx context.Context, data, features, list string, images int, recipe *dataset.Set) (*dataset.Set, error) {
 	o := dataset.Options{Kind: dataset.KindImages, List: list, FeatureDir: features}
 	if recipe != nil {
 		o.Schema, o.Recipe = &recipe.Schema, &recipe.Recipe
 	}
-	set, err := dataset.Open([]string{filepath.Clean(data)}, o)
+	set, err := dataset.Open(ctx, []string{filepath.Clean(data)}, o)
 	if err != nil {
 		return nil, err
 	}
@@ -430,7 +430,7 @@ type imageContestant struct {
 }
 
 func (p imagePlan) measure(ctx context.Context, threads int) (*ImageComparison, error) {
-	set, err := openImages(p.Data, p.Features, p.List, p.Images, nil)
+	set, err := openImages(ctx, p.Data, p.Features, p.List, p.Images, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,60 @@
+package dataset
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// TestNetworks: a network goes through both formats, with evidence beside it.
+func TestNetworks(t *testing.T) {
+	folder := t.TempDir()
+	path := func(name, text string) string {
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, []byte(text), 0o666); text != "" && err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	text := path("x.uai", "MARKOV\n2\n2 3\n2\n1 0\n2 0 1\n2\n1 3\n6\n1 2 3 4 5 0\n")
+	n, err := ReadNetwork(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"y.npz", "y.uai"} {
+		copied := path(name, "")
+		if err := WriteNetwork(copied, n); err != nil {
+			t.Fatal(err)
+		}
+		again, err := ReadNetwork(copied)
+		if err != nil || !slices.Equal(again.Card, n.Card) || again.LogScore([]int{1, 1}) != n.LogScore([]int{1, 1}) {
+			t.Errorf("%s: %+v, %v", name, again, err)
+		}
+	}
+	for evidence, want := range map[string]string{
+		"1 1 2":        "",
+		"0":            "",
+		"1 1 7":        "x.evid:1: variable 1 has state 7, want 0 to 2",
+		"2\n1 0 1\n0 ": "x.evid: 2 evidence samples, want at most one",
+	} {
+		file := path("x.evid", evidence)
+		states, err := ReadEvidence(file, n)
+		var at *Error
+		if want == "" && (err != nil || len(states) != int(evidence[0]-'0')) ||
+			want != "" && (!errors.As(err, &at) || err.Error() != filepath.ToSlash(folder)+"/"+want) {
+			t.Errorf("evidence %q: %v, %v, want %q", evidence, states, err, want)
+		}
+	}
+	var at *Error
+	if _, err := ReadNetwork(path("z.uai", "MARKOV\n1\n0\n")); !errors.As(err, &at) || at.Line != 3 {
+		t.Errorf("error %v, want an Error of line 3", err)
+	}
+	n.Factors[0].Scope[0] = 9
+	for _, name := range []string{"z.npz", "z.uai"} {
+		if err := WriteNetwork(path(name, ""), n); !errors.As(err, &at) || at.File != filepath.Join(folder, name) {
+			t.Errorf("%s: error %v, want an Error of the file", name, err)
+		}
+	}
+}
