@@ -62,7 +62,7 @@ func TestOptionTables(t *testing.T) {
 }
 
 // tableOf writes options as a table, in groups if there are any, without those of
-// shared and without what is the same everywhere: --help and --json.
+// shared and without what is the same everywhere.
 func tableOf(flags, shared *pflag.FlagSet, groups []cli.Group) string {
 	if groups == nil {
 		groups = []cli.Group{{}}
@@ -72,7 +72,7 @@ func tableOf(flags, shared *pflag.FlagSet, groups []cli.Group) string {
 	for _, g := range groups {
 		var rows strings.Builder
 		for _, name := range g.Options {
-			if f := flags.Lookup(name); !f.Hidden && name != "help" && name != "json" && (shared == nil || !isSame(f, shared.Lookup(name))) {
+			if f := flags.Lookup(name); !f.Hidden && !isEverywhere(f) && (shared == nil || !isSame(f, shared.Lookup(name))) {
 				rows.WriteString(rowOf(f))
 			}
 		}
@@ -85,6 +85,11 @@ func tableOf(flags, shared *pflag.FlagSet, groups []cli.Group) string {
 		return "No options.\n"
 	}
 	return "| option | default | meaning |\n|---|---|---|\n" + table.String()
+}
+
+// isEverywhere reports whether the page explains an option once for all verbs.
+func isEverywhere(f *pflag.Flag) bool {
+	return f.Name == "help" || f.Name == "json" || f.Name == "quiet" || strings.Contains(f.Usage, "number of threads")
 }
 
 // rowOf writes an option as a row of a table.
@@ -109,7 +114,7 @@ func withoutDefault(f *pflag.Flag, usage string) (rest, standard string) {
 	}
 	switch {
 	case f.Name == "threads":
-		return usage, "number of cores"
+		return usage, "number of cores" // the one default that depends on the machine
 	case f.Value.Type() == "bool" && f.DefValue == "true":
 		return usage, "on"
 	case f.DefValue == "" || f.DefValue == "0" || f.DefValue == "false" || f.DefValue == "[]" || f.DefValue == "0s":
