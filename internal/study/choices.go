@@ -1,7 +1,6 @@
 package study
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -15,8 +14,7 @@ func choices() *Study {
 	return &Study{
 		Name: "choices", Title: "What the settings change that the paper leaves open",
 		Paper: "The paper gives neither the scale of the true weights, nor the regularisation, the counting numbers, the attachment of BA graphs, or any tolerance.",
-		parts: func(s Settings) []part {
-			var all []part
+		parts: func(s Settings) (all []part) {
 			for _, c := range openSettings(s) {
 				all = append(all, c.parts...)
 			}
@@ -24,26 +22,24 @@ func choices() *Study {
 		},
 		conclude: func(s Settings, r results) (*Findings, error) {
 			f := &Findings{Notes: []string{"Each row changes one setting of the first row of its network. Ratios are how many times as much as BBPL the other method takes; medians over the seeds. Where a row says nothing else, true weights are N(0, 1), l2 is 1 (the authors' code: 0.01 per variable), counting numbers are all 1, and steps are chosen for the distance that is measured at, 1e-3.", pseudoNote}}
-			b := report.Table{Headers: []string{"network", "setting", "L-BFGS time", "passes", "gradient passes", "pseudo-likelihood time", "its ‖θ−θ*‖/‖θ*‖", "its L − L*"}}
-			t := report.Table{Headers: []string{"network", "setting", "steps", "inner-dual time", "passes", "gradient passes", "full BP time", "passes", "gradient passes"}}
-			data := map[string][]*Comparison{}
+			baselines := report.Table{Headers: []string{"network", "setting", "L-BFGS time", "passes", "gradient passes", "pseudo-likelihood time", "its ‖θ−θ*‖/‖θ*‖", "its L − L*"}}
+			methods := report.Table{Headers: []string{"network", "setting", "steps", "inner-dual time", "passes", "gradient passes", "full BP time", "passes", "gradient passes"}}
+			var measured []openSetting
+			data := map[string]network{}
 			for _, c := range openSettings(s) {
-				cs, err := resultsOf[Comparison](r, c.parts)
-				if errors.Is(err, errMissing) {
-					continue
-				}
-				if err != nil {
+				var err error
+				if c.found, err = resultsOf[Comparison](r, c.parts); err != nil {
 					return nil, err
 				}
-				data[c.network+", "+c.name] = cs
-				t.Rows = append(t.Rows, choiceRow(c, cs, ""), choiceRow(c, cs, nameCommon))
-				b.Rows = append(b.Rows, baselineRow(c, cs))
+				if len(c.found) == 0 {
+					continue
+				}
+				measured, data[c.network+", "+c.name] = append(measured, c), c.found
+				methods.Rows = append(methods.Rows, c.row(""), c.row(nameCommon))
+				baselines.Rows = append(baselines.Rows, c.baselineRow())
 			}
-			if len(data) == 0 {
-				return nil, errMissing
-			}
-			f.Tables = []Table{{"choices", fmt.Sprintf("To ‖θ−θ*‖/‖θ*‖ ≤ %g, where the row says nothing else.", tolerance), t}, {"baselines", "The same for L-BFGS, beside BBPL at its best step, and for pseudo-likelihood, which goes to its own optimum.", b}}
-			f.Figures = choiceFigures(s, data)
+			f.Tables = []Table{{"choices", fmt.Sprintf("To ‖θ−θ*‖/‖θ*‖ ≤ %g, where the row says nothing else.", tolerance), methods}, {"baselines", "The same for L-BFGS, beside BBPL at its best step, and for pseudo-likelihood, which goes to its own optimum.", baselines}}
+			f.Figures = append(choiceFigures(measured, "best", ""), choiceFigures(measured, "common", nameCommon)...)
 			f.Data = data
 			return f, nil
 		},
@@ -55,22 +51,13 @@ type openSetting struct {
 	network, name string
 	tolerance     float64
 	parts         []part
+	found         network
 }
 
 // openSettings lists the choices: on a grid and, for attachment, on a BA graph.
 func openSettings(s Settings) []openSetting {
 	x := s.sizes()
 	grid, ba := Problem{Kind: Grid, Size: x.choiceGrid}, Problem{Kind: BA, Size: x.choiceBA}
-	inner := func(tolerance float64) func(*comparisonPlan) {
-		return func(p *comparisonPlan) {
-			for i := range p.Methods {
-				p.Methods[i].Tolerance = tolerance
-			}
-		}
-	}
-	problem := func(change func(*Problem)) func(*comparisonPlan) {
-		return func(p *comparisonPlan) { change(&p.Problem) }
-	}
 	var all []openSetting
 	add := func(base Problem, name string, change func(*comparisonPlan)) {
 		c := openSetting{network: base.Name(), name: name}
@@ -84,88 +71,75 @@ func openSettings(s Settings) []openSetting {
 		}
 		all = append(all, c)
 	}
-	add(grid, "as in figures 1 to 4", func(*comparisonPlan) {})
-	add(grid, "true weights N(0, 0.1²)", problem(func(p *Problem) { p.WeightScale = 0.1 }))
-	add(grid, "true weights N(0, 0.3²)", problem(func(p *Problem) { p.WeightScale = 0.3 }))
-	add(grid, "l2 = 0.1", problem(func(p *Problem) { p.L2 = 0.1 }))
-	add(grid, "l2 = 0.01 per variable", problem(func(p *Problem) { p.L2PerVariable = 0.01 }))
-	add(grid, "tree-reweighted counting", problem(func(p *Problem) { p.Counting = "trw" }))
+	inner := func(tolerance float64) func(*comparisonPlan) {
+		return func(p *comparisonPlan) {
+			for i := range p.Methods {
+				p.Methods[i].Tolerance = tolerance
+			}
+		}
+	}
+	unchanged := func(*comparisonPlan) {}
+	add(grid, "as in figures 1 to 4", unchanged)
+	add(grid, "true weights N(0, 0.1²)", func(p *comparisonPlan) { p.Problem.WeightScale = 0.1 })
+	add(grid, "true weights N(0, 0.3²)", func(p *comparisonPlan) { p.Problem.WeightScale = 0.3 })
+	add(grid, "l2 = 0.1", func(p *comparisonPlan) { p.Problem.L2 = 0.1 })
+	add(grid, "l2 = 0.01 per variable", func(p *comparisonPlan) { p.Problem.L2PerVariable = 0.01 })
+	add(grid, "tree-reweighted counting", func(p *comparisonPlan) { p.Problem.Counting = "trw" })
 	add(grid, "inner tolerance 1e-6", inner(1e-6))
 	add(grid, "inner tolerance 1e-9", inner(1e-9))
 	add(grid, "steps and distance 1e-2", func(p *comparisonPlan) { p.Tolerance, p.Until = 1e-2, 1e-2 })
-	add(ba, "as in figures 1 to 4, m = 2", func(*comparisonPlan) {})
-	add(ba, "m = 1, a tree", problem(func(p *Problem) { p.Attach = 1 }))
-	add(ba, "m = 3", problem(func(p *Problem) { p.Attach = 3 }))
+	add(ba, "as in figures 1 to 4, m = 2", unchanged)
+	add(ba, "m = 1, a tree", func(p *comparisonPlan) { p.Problem.Attach = 1 })
+	add(ba, "m = 3", func(p *comparisonPlan) { p.Problem.Attach = 3 })
 	return all
 }
 
-func choiceRow(c openSetting, cs []*Comparison, suffix string) []string {
+// row is what the other methods take over what BBPL takes.
+func (c *openSetting) row(suffix string) []string {
 	row := []string{c.network, c.name, stepWords(suffix)}
 	for _, other := range []string{nameInner, nameFull} {
 		for _, x := range axes {
-			row = append(row, times(ratiosAt(cs, other, suffix, x, c.tolerance)))
+			row = append(row, times(c.found.ratios(other, suffix, c.tolerance, x)))
 		}
 	}
 	return row
 }
 
-// baselineRow is what the baselines take, over what BBPL takes.
-func baselineRow(c openSetting, cs []*Comparison) []string {
+// baselineRow is the same for the baselines.
+func (c *openSetting) baselineRow() []string {
 	row := []string{c.network, c.name}
 	for _, x := range axes {
-		row = append(row, times(ratiosAt(cs, nameLBFGS, "", x, c.tolerance)))
+		row = append(row, times(c.found.ratios(nameLBFGS, "", c.tolerance, x)))
 	}
-	return append(row, times(pseudoTimes(c, cs)), number("%.3g", pseudoOf(cs).distance), number("%.4g", pseudoOf(cs).above))
+	pseudo := c.found.pseudo()
+	return append(row, times(c.found.pseudoRatios(c.tolerance, secondsAxis)), number("%.3g", pseudo.distance), number("%.4g", pseudo.above))
 }
 
-// pseudoTimes returns, for each seed, the time of pseudo-likelihood over that of BBPL.
-func pseudoTimes(c openSetting, cs []*Comparison) []float64 {
-	var all []float64
-	for _, x := range cs {
-		t := x.trace(nameBBPL)
-		if t == nil || x.Pseudo == nil {
+// choiceFigures draws the ratios of times: a figure for each network, with a group of
+// bars for each setting.
+func choiceFigures(measured []openSetting, file, suffix string) (all []Figure) {
+	others := []string{nameInner, nameFull}
+	if suffix == "" {
+		others = append(others, nameLBFGS)
+	}
+	bars := figure.Bars{Label: "time over that of BBPL"}
+	for i := range measured {
+		c := &measured[i]
+		bars.Names = append(bars.Names, c.name)
+		if len(bars.Series) == 0 {
+			bars.Series = make([]figure.BarSeries, len(others))
+		}
+		for k, other := range others {
+			bars.Series[k].Name = other
+			bars.Series[k].Values = append(bars.Series[k].Values, median(c.found.ratios(other, suffix, c.tolerance, secondsAxis)))
+		}
+		if i+1 < len(measured) && measured[i+1].network == c.network {
 			continue
 		}
-		if l, ok := t.at(c.tolerance); ok {
-			all = append(all, x.Pseudo.Seconds/l.Seconds)
-		}
-	}
-	return all
-}
-
-// choiceFigures draws the ratios of times: a figure for each network and kind of steps,
-// with a group of bars for each setting.
-func choiceFigures(s Settings, data map[string][]*Comparison) []Figure {
-	var all []Figure
-	for _, suffix := range []string{"", nameCommon} {
-		others := []string{nameInner, nameFull}
-		if suffix == "" {
-			others = append(others, nameLBFGS)
-		}
-		var drawn []figure.Bars
-		for _, c := range openSettings(s) {
-			cs := data[c.network+", "+c.name]
-			if cs == nil {
-				continue
-			}
-			if n := len(drawn); n == 0 || drawn[n-1].Title != c.network+", "+stepWords(suffix) {
-				bars := figure.Bars{Title: c.network + ", " + stepWords(suffix), Label: "time over that of BBPL"}
-				for _, other := range others {
-					bars.Series = append(bars.Series, figure.BarSeries{Name: other})
-				}
-				drawn = append(drawn, bars)
-			}
-			bars := &drawn[len(drawn)-1]
-			bars.Names = append(bars.Names, c.name)
-			for i, other := range others {
-				ratio := median(ratiosAt(cs, other, suffix, secondsAxis, c.tolerance))
-				bars.Series[i].Values = append(bars.Series[i].Values, ratio)
-			}
-		}
-		for _, bars := range drawn {
-			file := fmt.Sprintf("%s-time-%s", strings.ToLower(strings.Fields(bars.Title)[0]), map[string]string{"": "best", nameCommon: "common"}[suffix])
-			all = append(all, Figure{file, bars.Title + ": how many times as long as BBPL the others take; medians over the seeds.", bars})
-		}
+		bars.Title = c.network + ", " + stepWords(suffix)
+		name := fmt.Sprintf("%s-time-%s", strings.ToLower(strings.Fields(c.network)[0]), file)
+		all = append(all, Figure{name, bars.Title + ": how many times as long as BBPL the others take; medians over the seeds.", bars})
+		bars.Names, bars.Series = nil, nil
 	}
 	return all
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/blockbp/blockbp/internal/figure"
+	"github.com/blockbp/blockbp/internal/report"
 )
 
 // reached is a run that took so many seconds to every level down to the last one.
@@ -22,8 +23,8 @@ func reached(name string, seconds float64) Trace {
 
 // times3 are the comparisons of one size with one seed: seconds of BBPL, inner-dual
 // learning and full BP at their best steps.
-func times3(nodes int, bbpl, inner, full float64) []*Comparison {
-	return []*Comparison{{
+func times3(nodes int, bbpl, inner, full float64) network {
+	return network{{
 		Problem: Problem{Kind: BA, Size: nodes}, Variables: nodes,
 		Traces: []Trace{reached(nameBBPL, bbpl), reached(nameInner, inner), reached(nameFull, full)},
 	}}
@@ -34,18 +35,18 @@ func times3(nodes int, bbpl, inner, full float64) []*Comparison {
 func TestSizeClaims(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		sizes [][]*Comparison
+		sizes []network
 		want  string // held, in the order of sizeClaims
 	}{
-		{"as in the paper", [][]*Comparison{times3(100, 1, 1.2, 2), times3(1000, 1, 2, 3)}, "yyyyy"},
-		{"rounds up", [][]*Comparison{times3(100, 1, 1.2, 2), times3(1000, 1, 1.5, 2.5)}, "yyyyy"},
-		{"too little", [][]*Comparison{times3(100, 1, 1.2, 2), times3(1000, 1, 1.49, 2.49)}, "nynyy"},
-		{"no growth", [][]*Comparison{times3(100, 1, 2, 3), times3(1000, 1, 2, 3)}, "ynyny"},
-		{"one size is slower", [][]*Comparison{times3(100, 1, 0.9, 2), times3(1000, 1, 2, 3)}, "yyyyn"},
-		{"one size only", [][]*Comparison{times3(1000, 1, 2, 3)}, "yyy"}, // which says nothing of growth
+		{"as in the paper", []network{times3(100, 1, 1.2, 2), times3(1000, 1, 2, 3)}, "yyyyy"},
+		{"rounds up", []network{times3(100, 1, 1.2, 2), times3(1000, 1, 1.5, 2.5)}, "yyyyy"},
+		{"too little", []network{times3(100, 1, 1.2, 2), times3(1000, 1, 1.49, 2.49)}, "nynyy"},
+		{"no growth", []network{times3(100, 1, 2, 3), times3(1000, 1, 2, 3)}, "ynyny"},
+		{"one size is slower", []network{times3(100, 1, 0.9, 2), times3(1000, 1, 2, 3)}, "yyyyn"},
+		{"one size only", []network{times3(1000, 1, 2, 3)}, "yyy"}, // which says nothing of growth
 	} {
 		held := ""
-		for _, claim := range sizeClaims(BA, "", c.sizes, Settings{Scale: Tiny}) {
+		for _, claim := range sizeClaims(BA, "", c.sizes) {
 			held += map[bool]string{true: "y", false: "n"}[claim.Held]
 			if claim.Measured == "" || claim.Paper == "" {
 				t.Errorf("%s: %+v", c.name, claim)
@@ -61,7 +62,7 @@ func TestSizeClaims(t *testing.T) {
 // so, and every one says what the steps were.
 func TestSmallerThanTheClaim(t *testing.T) {
 	for nodes, smaller := range map[int]bool{1000: true, 20000: false} {
-		claim := sizeClaims(BA, "", [][]*Comparison{times3(nodes, 1, 2, 3)}, Settings{})[0]
+		claim := sizeClaims(BA, "", []network{times3(nodes, 1, 2, 3)})[0]
 		if strings.Contains(claim.Measured, "smaller than") != smaller || !strings.HasSuffix(claim.Measured, "; steps: BBPL 1, inner-dual 1") {
 			t.Errorf("%d nodes: %s", nodes, claim.Measured)
 		}
@@ -69,7 +70,7 @@ func TestSmallerThanTheClaim(t *testing.T) {
 }
 
 // working is a comparison whose work is not in proportion to its time.
-func working(nodes int, time, work float64) []*Comparison {
+func working(nodes int, time, work float64) network {
 	cs := times3(nodes, 1, time, time)
 	for i := range cs[0].Traces[1:] {
 		levels := cs[0].Traces[i+1].Levels
@@ -93,7 +94,7 @@ func TestLevelTimes(t *testing.T) {
 		if got := timesOf(cs, nameInner, "").slower(); got != c.slower {
 			t.Errorf("%+v: slower is %v", c, got)
 		}
-		order, first := inOrder("fig3", [][]*Comparison{cs}, Settings{}), fastest(BA, "", [][]*Comparison{cs}, Settings{})
+		order, first := inOrder([]network{cs}), fastest(BA, "", []network{cs})
 		if order.Held != c.slower || first.Held != c.slower {
 			t.Errorf("%+v: %+v, %+v", c, order, first)
 		}
@@ -116,11 +117,11 @@ func TestGapGrows(t *testing.T) {
 		{[4]float64{0.25, 0.98, 1.41, 3}, [4]float64{1, 1, 1.1, 1}, true},
 		{[4]float64{2, 1, 0.5, 1}, [4]float64{1, 1, 1, 1}, false},
 	} {
-		var groups [][]*Comparison
+		var groups []network
 		for i, nodes := range []int{100, 1000, 10000, 20000} {
 			groups = append(groups, working(nodes, c.times[i], c.work[i]))
 		}
-		claim := gapGrows(BA, nameInner, "", groups, Settings{})
+		claim := gapGrows(BA, nameInner, "", groups)
 		if claim.Held != c.held || strings.Count(claim.Measured, " on BA ") != 4 {
 			t.Errorf("%+v: %+v", c, claim)
 		}
@@ -130,43 +131,43 @@ func TestGapGrows(t *testing.T) {
 // TestConvergenceClaims: the same optimum needs every run, and significantly less time
 // half as much again.
 func TestConvergenceClaims(t *testing.T) {
-	groups := [][]*Comparison{times3(100, 1, 1, 9), times3(1000, 1, 1, 1.5)}
-	if c := sameOptimum("fig3", groups, Settings{}); !c.Held {
+	groups := []network{times3(100, 1, 1, 9), times3(1000, 1, 1, 1.5)}
+	if c := sameOptimum(groups); !c.Held {
 		t.Errorf("%+v", c)
 	}
-	if c := lessTime("fig3", groups, Settings{}, ""); !c.Held {
+	if c := lessTime(groups, ""); !c.Held {
 		t.Errorf("%+v", c)
 	}
-	if c := lessTime("fig3", groups, Settings{}, nameCommon); c.Held {
+	if c := lessTime(groups, nameCommon); c.Held {
 		t.Errorf("nothing was measured at a common step: %+v", c)
 	}
 	groups[1][0].Traces[2] = reached(nameFull, 1.49)
-	if c := lessTime("fig3", groups, Settings{}, ""); c.Held {
+	if c := lessTime(groups, ""); c.Held {
 		t.Errorf("%+v", c)
 	}
 	short := &groups[0][0].Traces[0]
 	short.Levels = short.Levels[:len(short.Levels)-1]
-	if c := sameOptimum("fig3", groups, Settings{}); c.Held || !strings.Contains(c.Measured, "1 of 2") {
+	if c := sameOptimum(groups); c.Held || !strings.Contains(c.Measured, "1 of 2") {
 		t.Errorf("a run that stops short: %+v", c)
 	}
 }
 
 // TestOrderClaim: random order has to arrive, and to be slower on every size.
 func TestOrderClaim(t *testing.T) {
-	at := func(random float64) []*Comparison {
+	at := func(random float64) network {
 		cs := times3(100, 1, 1, 1)
 		cs[0].Traces = append(cs[0].Traces, reached(nameRandom, random))
 		return cs
 	}
 	for _, c := range []struct {
-		groups [][]*Comparison
+		groups []network
 		held   bool
 	}{
-		{[][]*Comparison{at(1.1), at(2)}, true},
-		{[][]*Comparison{at(1.1), at(0.9)}, false},
-		{[][]*Comparison{at(1.1), times3(100, 1, 1, 1)}, false}, // it did not run
+		{[]network{at(1.1), at(2)}, true},
+		{[]network{at(1.1), at(0.9)}, false},
+		{[]network{at(1.1), times3(100, 1, 1, 1)}, false}, // it did not run
 	} {
-		if claim := inOrder("fig3", c.groups, Settings{}); claim.Held != c.held {
+		if claim := inOrder(c.groups); claim.Held != c.held {
 			t.Errorf("%+v", claim)
 		}
 	}
@@ -177,7 +178,7 @@ func TestOrderClaim(t *testing.T) {
 func TestBlockClaims(t *testing.T) {
 	s := Settings{Scale: Small}
 	numbers := blockNumbers(BA, s)
-	network := func(seconds map[int]float64) []*Comparison {
+	measured := func(seconds map[int]float64) network {
 		c := &Comparison{Problem: Problem{Kind: BA, Size: 100}}
 		for _, n := range numbers {
 			x := reached(withBlocks(n).Name, seconds[n])
@@ -186,27 +187,27 @@ func TestBlockClaims(t *testing.T) {
 			}
 			c.Traces = append(c.Traces, x)
 		}
-		return []*Comparison{c}
+		return network{c}
 	}
-	best := network(map[int]float64{5: 3, 10: 2, 20: 1.04, 25: 1.2, 50: 1, 100: 4})
-	other := network(map[int]float64{5: 3, 10: 1, 20: 1.51, 25: 1.6, 50: 1.5, 100: 4})
-	flat := network(map[int]float64{5: 3, 10: 1.4, 20: 1, 25: 1.2, 50: 1.3, 100: 1.49})
-	if c := blockClaim(BA, [][]*Comparison{best, best}, s); !c.Held {
+	best := measured(map[int]float64{5: 3, 10: 2, 20: 1.04, 25: 1.2, 50: 1, 100: 4})
+	other := measured(map[int]float64{5: 3, 10: 1, 20: 1.51, 25: 1.6, 50: 1.5, 100: 4})
+	flat := measured(map[int]float64{5: 3, 10: 1.4, 20: 1, 25: 1.2, 50: 1.3, 100: 1.49})
+	if c := blockClaim(BA, []network{best, best}, numbers); !c.Held {
 		t.Errorf("%+v", c)
 	}
-	if c := blockClaim(BA, [][]*Comparison{best, other}, s); c.Held || !strings.Contains(c.Measured, "fastest with 10 blocks") {
+	if c := blockClaim(BA, []network{best, other}, numbers); c.Held || !strings.Contains(c.Measured, "fastest with 10 blocks") {
 		t.Errorf("%+v", c)
 	}
-	if c := blockClaim(BA, [][]*Comparison{flat}, s); c.Held || !strings.Contains(c.Measured, "level within ×1.5: 10, 20, 25, 50, 100 blocks") {
+	if c := blockClaim(BA, []network{flat}, numbers); c.Held || !strings.Contains(c.Measured, "level within ×1.5: 10, 20, 25, 50, 100 blocks") {
 		t.Errorf("%+v", c)
 	}
-	if c := moreIterations(BA, [][]*Comparison{best}, s); !c.Held || !strings.Contains(c.Measured, "×5.00") {
+	if c := moreIterations(BA, []network{best}, numbers); !c.Held || !strings.Contains(c.Measured, "×5.00") {
 		t.Errorf("%+v", c)
 	}
-	if c := dearIterations(BA, [][]*Comparison{best}, s); !c.Held { // 3 s in 50 iterations, 1.04 s in 200
+	if c := dearIterations(BA, []network{best}, numbers); !c.Held { // 3 s in 50 iterations, 1.04 s in 200
 		t.Errorf("%+v", c)
 	}
-	if c := moreIterations(BA, [][]*Comparison{{{Problem: Problem{Kind: BA, Size: 100}}}}, s); c.Held {
+	if c := moreIterations(BA, []network{{{Problem: Problem{Kind: BA, Size: 100}}}}, numbers); c.Held {
 		t.Errorf("nothing was measured: %+v", c)
 	}
 }
@@ -218,17 +219,17 @@ func TestImageClaim(t *testing.T) {
 		return ImageRun{Name: name, Points: []ImagePoint{{Seconds: 0.5, Objective: objective + 100}, {Seconds: 1, Objective: objective}}}
 	}
 	c := &ImageComparison{Seconds: 1, Runs: []ImageRun{run(nameBBPL, 5), run(nameInner, 6), run(nameFull, 7), run(nameLBFGS, 1)}, Pseudo: &ImagePseudo{Objective: 2}}
-	if claim := c.lowest(Settings{}, 1); !claim.Held || !strings.Contains(claim.Measured, "L-BFGS 1, pseudo-likelihood 2") {
+	if claim := c.lowest(1); !claim.Held || !strings.Contains(claim.Measured, "L-BFGS 1, pseudo-likelihood 2") {
 		t.Errorf("%+v", claim)
 	}
-	if claim := c.lowest(Settings{}, 0.25); claim.Held { // nothing is known so early
+	if claim := c.lowest(0.25); claim.Held { // nothing is known so early
 		t.Errorf("%+v", claim)
 	}
-	if claim := c.lowest(Settings{}, 0.75); !strings.Contains(claim.Measured, "BBPL about ") || !strings.Contains(claim.Measured, "interpolated") {
+	if claim := c.lowest(0.75); !strings.Contains(claim.Measured, "BBPL about ") || !strings.Contains(claim.Measured, "interpolated") {
 		t.Errorf("between two points: %+v", claim)
 	}
 	c.Runs[1].Points[1].Objective = 5
-	if claim := c.lowest(Settings{}, 1); claim.Held {
+	if claim := c.lowest(1); claim.Held {
 		t.Errorf("%+v", claim)
 	}
 }
@@ -259,7 +260,7 @@ func TestBaselinesInRatios(t *testing.T) {
 	cs[0].Traces[1].Step = 7
 	cs[0].Pseudo = &Pseudo{Evaluations: 9, Seconds: 1, Distance: 0.7, Objective: 5}
 	var rows []string
-	for _, row := range ratioTable(ratioRows([][]*Comparison{cs})).Rows {
+	for _, row := range report.TableOf(ratioRows([]network{cs}), "table").Rows {
 		rows = append(rows, strings.Join(row[1:], "|"))
 	}
 	for _, want := range []string{
@@ -271,7 +272,7 @@ func TestBaselinesInRatios(t *testing.T) {
 			t.Errorf("%q is not in the table:\n%s", want, strings.Join(rows, "\n"))
 		}
 	}
-	if text := explained([][]*Comparison{cs}); !strings.Contains(text, "At best steps: BBPL 10 of 200 ms each with step 1, in all 2 message and 2 gradient passes (500 ms for each of both); inner-dual 10 of 400 ms each with step 7") {
+	if text := explained(cs); !strings.Contains(text, "At best steps: BBPL 10 of 200 ms each with step 1, in all 2 message and 2 gradient passes (500 ms for each of both); inner-dual 10 of 400 ms each with step 7") {
 		t.Errorf("the explanation is %q", text)
 	}
 }
@@ -288,14 +289,14 @@ func TestPseudoLevel(t *testing.T) {
 		t.Errorf("a level that was not measured is drawn: %+v", got)
 	}
 	cs := times3(100, 1, 1, 1)
-	if s := pseudoSizes([][]*Comparison{cs}, secondsAxis); s != nil {
+	if s := pseudoSizes([]network{cs}, secondsAxis); s != nil {
 		t.Errorf("not measured, but drawn: %+v", s)
 	}
 	cs[0].Pseudo = &Pseudo{Evaluations: 9, Seconds: 2}
-	if s := pseudoSizes([][]*Comparison{cs}, gradientsAxis); len(s) != 1 || !cmp.Equal(s[0].Y, []float64{9}) || !cmp.Equal(s[0].X, []float64{100}) {
+	if s := pseudoSizes([]network{cs}, gradientsAxis); len(s) != 1 || !cmp.Equal(s[0].Y, []float64{9}) || !cmp.Equal(s[0].X, []float64{100}) {
 		t.Errorf("%+v", s)
 	}
-	if s := pseudoSizes([][]*Comparison{cs}, passesAxis); s != nil {
+	if s := pseudoSizes([]network{cs}, passesAxis); s != nil {
 		t.Errorf("it passes no messages: %+v", s)
 	}
 }

@@ -40,6 +40,70 @@ func (c *Comparison) trace(name string) *Trace {
 	return nil
 }
 
+// level returns where a run first was within a distance; ok is false if it never was, or
+// there is no run of that name.
+func (c *Comparison) level(name string, distance float64) (l Level, ok bool) {
+	if t := c.trace(name); t != nil {
+		return t.level(distance)
+	}
+	return Level{}, false
+}
+
+// network is the comparisons on networks of one kind and size: one for each seed that was
+// measured, and at least one.
+type network []*Comparison
+
+// name is how tables and figures call it.
+func (n network) name() string { return n[0].Problem.Name() }
+
+// efforts returns what the runs of a name took to a distance, of those that got there.
+func (n network) efforts(name string, distance float64, x axis) (all []float64) {
+	for _, c := range n {
+		if l, ok := c.level(name, distance); ok {
+			all = append(all, x.value(l))
+		}
+	}
+	return all
+}
+
+// effort is the median of what the runs of a name took to the tolerance; NaN if none got
+// there.
+func (n network) effort(name string, x axis) float64 { return median(n.efforts(name, tolerance, x)) }
+
+// ratios returns, for each seed, how much more another method takes to a distance than
+// BBPL.
+func (n network) ratios(other, suffix string, distance float64, x axis) (all []float64) {
+	for _, c := range n {
+		ours, ok := c.level(nameBBPL+suffix, distance)
+		theirs, too := c.level(other+suffix, distance)
+		if ok && too {
+			all = append(all, x.value(theirs)/x.value(ours))
+		}
+	}
+	return all
+}
+
+// pseudoRatios is the same for pseudo-likelihood, to its own optimum.
+func (n network) pseudoRatios(distance float64, x axis) (all []float64) {
+	for _, c := range n {
+		if l, ok := c.level(nameBBPL, distance); ok && c.Pseudo != nil {
+			all = append(all, c.Pseudo.effort(x)/x.value(l))
+		}
+	}
+	return all
+}
+
+// step is the median of the fixed steps of a method; NaN if it has none.
+func (n network) step(name string) float64 {
+	var steps []float64
+	for _, c := range n {
+		if t := c.trace(name); t != nil && t.Step > 0 {
+			steps = append(steps, t.Step)
+		}
+	}
+	return median(steps)
+}
+
 // comparisonPlan says what a comparison measures.
 type comparisonPlan struct {
 	Problem Problem  `json:"problem"`

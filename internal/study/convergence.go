@@ -18,6 +18,12 @@ const (
 	until     = 1e-4
 )
 
+// kinds are those of the synthetic networks, and kindNames what titles call them.
+var (
+	kinds     = []string{Grid, BA}
+	kindNames = map[string]string{Grid: "Grids", BA: "BA graphs"}
+)
+
 // comparePart measures a comparison.
 func comparePart(name string, seconds float64, plan comparisonPlan) part {
 	return part{
@@ -48,8 +54,10 @@ func variantParts(kind string, s Settings) [][]part {
 // sizedParts are the parts of a plan for all sizes of a kind.
 func sizedParts(name, kind string, s Settings, plan comparisonPlan) [][]part {
 	x := s.sizes()
-	sizes := sizesOfKind(kind, s)
-	objectives := plan.Objectives
+	sizes, objectives := x.gridSides, plan.Objectives
+	if kind == BA {
+		sizes = x.baNodes
+	}
 	all := make([][]part, len(sizes))
 	for i, size := range sizes {
 		for seed := range x.seeds {
@@ -64,6 +72,16 @@ func sizedParts(name, kind string, s Settings, plan comparisonPlan) [][]part {
 		}
 	}
 	return all
+}
+
+// convergenceAll are the parts of figures 2 to 4 for some kinds of networks: first
+// those of the methods, then those of the variants.
+func convergenceAll(s Settings, kinds ...string) []part {
+	var methods, variants [][][]part
+	for _, kind := range kinds {
+		methods, variants = append(methods, convergenceParts(kind, s)), append(variants, variantParts(kind, s))
+	}
+	return append(largestFirst(methods...), largestFirst(variants...)...)
 }
 
 // largestFirst joins the parts of all sizes of several kinds of networks: claims are
@@ -85,6 +103,37 @@ func largestFirst(kinds ...[][]part) []part {
 	return all
 }
 
+// networksOf reads the comparisons of parts, by size, of the seeds that were measured.
+// Sizes with none are left out.
+func networksOf(r results, parts [][]part) (sizes []network, err error) {
+	for _, seeds := range parts {
+		n, err := resultsOf[Comparison](r, seeds)
+		if err != nil {
+			return nil, err
+		}
+		if len(n) > 0 {
+			sizes = append(sizes, n)
+		}
+	}
+	return sizes, nil
+}
+
+// byKind is networksOf for all kinds of networks; a kind of which nothing was measured
+// yet is left out.
+func byKind(r results, parts func(kind string) [][]part) (map[string][]network, error) {
+	all := map[string][]network{}
+	for _, kind := range kinds {
+		sizes, err := networksOf(r, parts(kind))
+		if err != nil {
+			return nil, err
+		}
+		if len(sizes) > 0 {
+			all[kind] = sizes
+		}
+	}
+	return all, nil
+}
+
 // axis is a measure of effort.
 type axis struct {
 	file, label string
@@ -92,19 +141,21 @@ type axis struct {
 }
 
 var (
-	secondsAxis   = axis{"seconds", "seconds", func(l Level) float64 { return l.Seconds }}
-	passesAxis    = axis{"passes", "message passes (whole-network sweeps)", func(l Level) float64 { return l.Passes }}
-	gradientsAxis = axis{"gradients", "gradient passes, with grounding (whole networks)", func(l Level) float64 { return l.Gradients }}
-	axes          = []axis{secondsAxis, passesAxis, gradientsAxis}
+	secondsAxis    = axis{"seconds", "seconds", func(l Level) float64 { return l.Seconds }}
+	passesAxis     = axis{"passes", "message passes (whole-network sweeps)", func(l Level) float64 { return l.Passes }}
+	gradientsAxis  = axis{"gradients", "gradient passes, with grounding (whole networks)", func(l Level) float64 { return l.Gradients }}
+	workAxis       = axis{"work", fmt.Sprintf("message passes + %d · gradient passes", gradientCost), func(l Level) float64 { return work(l.Passes, l.Gradients) }}
+	iterationsAxis = axis{value: func(l Level) float64 { return float64(l.Iterations) }}
+	axes           = []axis{secondsAxis, passesAxis, gradientsAxis}
 )
 
 // labelOf is the label with the clock that seconds were read from.
-func (x axis) labelOf(cs []*Comparison) string {
+func (x axis) labelOf(n network) string {
 	if x.file != secondsAxis.file {
 		return x.label
 	}
 	var clocks []string
-	for _, c := range cs {
+	for _, c := range n {
 		if !slices.Contains(clocks, c.Clock) {
 			clocks = append(clocks, c.Clock)
 		}
@@ -112,58 +163,66 @@ func (x axis) labelOf(cs []*Comparison) string {
 	return fmt.Sprintf("%s (%s time)", x.label, strings.Join(clocks, " and "))
 }
 
+// rangesDrawn ends what seedWords says.
+const rangesDrawn = ", ranges in thin dashes"
+
+// seedWords says in titles and captions what is drawn where there are several seeds.
+func seedWords(sizes ...network) string {
+	least, most := math.MaxInt, 0
+	for _, n := range sizes {
+		least, most = min(least, len(n)), max(most, len(n))
+	}
+	switch {
+	case most < 2:
+		return ""
+	case least < most:
+		return fmt.Sprintf("; medians of %d to %d seeds", least, most) + rangesDrawn
+	}
+	return fmt.Sprintf("; medians of %d seeds", most) + rangesDrawn
+}
+
+// toleranceCurves are empty curves of what it takes to the tolerance.
+func toleranceCurves(kind string, sizes []network, x axis, words, label string) figure.Curves {
+	title := fmt.Sprintf("%s: %s to ‖θ−θ*‖/‖θ*‖ ≤ %g%s%s", kindNames[kind], x.file, tolerance, words, seedWords(sizes...))
+	return figure.Curves{Title: title, XLabel: label, YLabel: x.labelOf(slices.Concat(sizes...)), LogX: true, LogY: true}
+}
+
 // distanceCurves draws ‖θ−θ*‖ against effort: for each method the median over the
 // seeds of what it takes to each distance and, dashed, their range.
-func distanceCurves(title string, cs []*Comparison, names []string, x axis) figure.Curves {
-	c := figure.Curves{Title: title + seedWords(cs), XLabel: x.labelOf(cs), YLabel: "‖θ − θ*‖ / ‖θ*‖", LogY: true}
+func distanceCurves(title string, n network, names []string, x axis) figure.Curves {
+	c := figure.Curves{Title: title + seedWords(n), XLabel: x.labelOf(n), YLabel: "‖θ − θ*‖ / ‖θ*‖", LogY: true}
 	for _, name := range names {
-		var traces []*Trace
-		for _, comparison := range cs {
-			if t := comparison.trace(name); t != nil {
-				traces = append(traces, t)
+		runs := 0
+		for _, comparison := range n {
+			if comparison.trace(name) != nil {
+				runs++
 			}
 		}
-		c.Series = append(c.Series, rangeSeries(name, traces, x)...)
+		b := newBand(name)
+		for j := 0; runs > 0; j++ {
+			values := n.efforts(name, levelDistance(j), x)
+			if len(values) < runs {
+				break // one of them did not get as far
+			}
+			b.add(levelDistance(j), values)
+		}
+		c.Series = append(c.Series, b.sideways()...)
 	}
 	return c
 }
 
-// rangeSeries is the median of several runs, and its range where there are several.
-func rangeSeries(name string, traces []*Trace, x axis) []figure.Series {
-	middle, low, high := figure.Series{Name: name}, figure.Series{Dashed: true}, figure.Series{Dashed: true}
-	for j := 0; len(traces) > 0; j++ {
-		var values []float64
-		for _, t := range traces {
-			if j < len(t.Levels) {
-				values = append(values, x.value(t.Levels[j]))
-			}
-		}
-		if len(values) < len(traces) {
-			break // one of them did not get as far
-		}
-		y := levelDistance(j)
-		middle.X, middle.Y = append(middle.X, median(values)), append(middle.Y, y)
-		least, most := span(values)
-		low.X, low.Y = append(low.X, least), append(low.Y, y)
-		high.X, high.Y = append(high.X, most), append(high.Y, y)
-	}
-	if len(traces) < 2 {
-		return []figure.Series{middle}
-	}
-	return []figure.Series{middle, low, high}
-}
-
 // objectiveCurves draws the exact objective above its optimum, of the first seed.
-func objectiveCurves(title string, c *Comparison, names []string, x axis) figure.Curves {
-	curves := figure.Curves{Title: title, XLabel: x.labelOf([]*Comparison{c}), YLabel: "L(θ) − L(θ*)", LogY: true}
+func objectiveCurves(title string, n network, names []string, x axis) figure.Curves {
+	first := n[0]
+	curves := figure.Curves{Title: title, XLabel: x.labelOf(n[:1]), YLabel: "L(θ) − L(θ*)", LogY: true}
 	for _, name := range names {
-		t := c.trace(name)
+		t := first.trace(name)
 		if t == nil {
 			continue
 		}
 		s := figure.Series{Name: name}
 		for _, l := range t.Levels {
-			if y := float64(l.Objective) - c.Objective; y > 0 {
+			if y := float64(l.Objective) - first.Objective; y > 0 {
 				s.X, s.Y = append(s.X, x.value(l)), append(s.Y, y)
 			}
 		}
@@ -172,11 +231,12 @@ func objectiveCurves(title string, c *Comparison, names []string, x axis) figure
 	return curves
 }
 
-// mainNames are the methods of the main figures, in their best steps.
-var mainNames = []string{nameBBPL, nameInner, nameFull, nameLBFGS}
-
-// commonNames are the three at one step.
-var commonNames = []string{nameBBPL + nameCommon, nameInner + nameCommon, nameFull + nameCommon}
+// mainNames are the methods of the main figures, in their best steps, and commonNames the
+// three at one step.
+var (
+	mainNames   = []string{nameBBPL, nameInner, nameFull, nameLBFGS}
+	commonNames = []string{nameBBPL + nameCommon, nameInner + nameCommon, nameFull + nameCommon}
+)
 
 // variantNames are BBPL, its variants, and inner-dual learning beside them.
 func variantNames() []string {
@@ -188,30 +248,24 @@ func variantNames() []string {
 }
 
 // convergenceFigures draws figures 2 and 3.
-func convergenceFigures(cs []*Comparison) []Figure {
-	first := cs[0]
-	network := first.Problem.Name()
-	file := fmt.Sprintf("%s-%d", first.Problem.Kind, first.Problem.Size)
-	drawn := seedWords(cs)
+func convergenceFigures(n network) (all []Figure) {
+	file := fmt.Sprintf("%s-%d", n[0].Problem.Kind, n[0].Problem.Size)
 	level := "."
-	if pseudoOf(cs).runs > 0 {
-		level = levelWords
+	if n.pseudo().runs > 0 {
+		level = ". Pseudo-likelihood, another estimator, is a level: where it ends."
 	}
-	var all []Figure
 	for _, x := range axes {
-		distance := withLevel(distanceCurves(network+": distance", cs, mainNames, x), pseudoOf(cs).distance)
-		objective := withLevel(objectiveCurves(network+": objective", first, mainNames, x), pseudoOf(cs[:1]).above)
+		distance := withLevel(distanceCurves(n.name()+": distance", n, mainNames, x), n.pseudo().distance)
+		common := distanceCurves(n.name()+": distance, common step", n, commonNames, x)
+		objective := withLevel(objectiveCurves(n.name()+": objective", n, mainNames, x), n[:1].pseudo().above)
 		all = append(all,
-			Figure{file + "-distance-" + x.file, network + ", best fixed step of each method" + drawn + level, distance},
-			Figure{file + "-common-" + x.file, network + ", one common step for the three methods, " + number("%.3g", medianStep(cs, nameBBPL+nameCommon)) + drawn + ".", distanceCurves(network+": distance, common step", cs, commonNames, x)},
-			Figure{file + "-objective-" + x.file, network + ", exact objective above its optimum, first seed, best steps" + level, objective},
+			Figure{file + "-distance-" + x.file, n.name() + ", best fixed step of each method" + seedWords(n) + level, distance},
+			Figure{file + "-common-" + x.file, n.name() + ", one common step for the three methods, " + number("%.3g", n.step(nameBBPL+nameCommon)) + seedWords(n) + ".", common},
+			Figure{file + "-objective-" + x.file, n.name() + ", exact objective above its optimum, first seed, best steps" + level, objective},
 		)
 	}
 	return all
 }
-
-// levelWords end the caption of a figure with a level.
-const levelWords = ". Pseudo-likelihood, another estimator, is a level: where it ends."
 
 // withLevel adds pseudo-likelihood to curves, as the level where it ends: it is another
 // estimator, whose way there says nothing.
@@ -229,14 +283,12 @@ func withLevel(c figure.Curves, level float64) figure.Curves {
 }
 
 // variantFigures draws the variants of BBPL.
-func variantFigures(cs []*Comparison) []Figure {
-	network := cs[0].Problem.Name()
-	var all []Figure
+func variantFigures(n network) (all []Figure) {
 	for _, x := range axes {
 		all = append(all, Figure{
-			fmt.Sprintf("%s-%d-variants-%s", cs[0].Problem.Kind, cs[0].Problem.Size, x.file),
-			network + ", BBPL to convergence in cyclic order, in random order, and with k sweeps per visit, beside inner-dual learning, each with its best step" + medianWords(cs) + ".",
-			withoutRanges(distanceCurves(network+": variants of BBPL", cs, variantNames(), x)),
+			fmt.Sprintf("%s-%d-variants-%s", n[0].Problem.Kind, n[0].Problem.Size, x.file),
+			n.name() + ", BBPL to convergence in cyclic order, in random order, and with k sweeps per visit, beside inner-dual learning, each with its best step" + strings.ReplaceAll(seedWords(n), rangesDrawn, "") + ".",
+			withoutRanges(distanceCurves(n.name()+": variants of BBPL", n, variantNames(), x)),
 		})
 	}
 	return all
@@ -250,15 +302,12 @@ func withoutRanges(c figure.Curves) figure.Curves {
 	return c
 }
 
-// medianWords is seedWords where ranges are not drawn.
-func medianWords(cs []*Comparison) string { return strings.ReplaceAll(seedWords(cs), rangesDrawn, "") }
-
 // variantTable lists what each variant took to the tolerance.
-func variantTable(groups [][]*Comparison) report.Table {
+func variantTable(sizes []network) report.Table {
 	t := report.Table{Headers: convergenceHeaders}
-	for _, cs := range groups {
+	for _, n := range sizes {
 		for _, name := range variantNames() {
-			t.Rows = append(t.Rows, convergenceRow(cs, name))
+			t.Rows = append(t.Rows, convergenceRow(n, name))
 		}
 	}
 	return t
@@ -268,39 +317,29 @@ var convergenceHeaders = []string{"network", "method", "step", "iterations", "pa
 
 // convergenceTable lists what each method took to the tolerance: medians, and the
 // range of the passes.
-func convergenceTable(groups [][]*Comparison) report.Table {
+func convergenceTable(sizes []network) report.Table {
 	t := report.Table{Headers: convergenceHeaders}
-	for _, cs := range groups {
-		names := append(append([]string{}, mainNames...), commonNames...)
-		for _, name := range names {
-			t.Rows = append(t.Rows, convergenceRow(cs, name))
+	for _, n := range sizes {
+		for _, name := range slices.Concat(mainNames, commonNames) {
+			t.Rows = append(t.Rows, convergenceRow(n, name))
 		}
-		t.Rows = append(t.Rows, pseudoRow(cs))
+		t.Rows = append(t.Rows, n.pseudo().row(n.name()))
 	}
 	return t
 }
 
-func convergenceRow(cs []*Comparison, name string) []string {
-	var steps, iterations, passes, gradients, seconds []float64
-	for _, c := range cs {
-		t := c.trace(name)
-		if t == nil {
-			continue
-		}
-		if l, ok := t.at(tolerance); ok {
-			steps, iterations = append(steps, t.Step), append(iterations, float64(l.Iterations))
-			passes, gradients, seconds = append(passes, l.Passes), append(gradients, l.Gradients), append(seconds, l.Seconds)
+func convergenceRow(n network, name string) []string {
+	var arrived network
+	for _, c := range n {
+		if _, ok := c.level(name, tolerance); ok {
+			arrived = append(arrived, c)
 		}
 	}
-	got := fmt.Sprintf("%d of %d", len(passes), len(cs))
-	if len(passes) == 0 {
-		return []string{cs[0].Problem.Name(), name, "–", "–", "–", "–", "–", got}
+	return []string{
+		n.name(), name, number("%.3g", arrived.step(name)), number("%.0f", arrived.effort(name, iterationsAxis)),
+		ranged(n.efforts(name, tolerance, passesAxis)), ranged(n.efforts(name, tolerance, gradientsAxis)), number("%.4f", n.effort(name, secondsAxis)),
+		fmt.Sprintf("%d of %d", len(arrived), len(n)),
 	}
-	step := "–"
-	if steps[0] > 0 {
-		step = fmt.Sprintf("%.3g", median(steps))
-	}
-	return []string{cs[0].Problem.Name(), name, step, fmt.Sprintf("%.0f", median(iterations)), ranged(passes), ranged(gradients), fmt.Sprintf("%.4f", median(seconds)), got}
 }
 
 // pseudoSummary sums up pseudo-likelihood over the seeds: medians.
@@ -309,9 +348,9 @@ type pseudoSummary struct {
 	evaluations, seconds, distance, above float64 // above: L − L*
 }
 
-func pseudoOf(cs []*Comparison) pseudoSummary {
+func (n network) pseudo() pseudoSummary {
 	var evaluations, seconds, distance, above []float64
-	for _, c := range cs {
+	for _, c := range n {
 		if p := c.Pseudo; p != nil {
 			evaluations, seconds = append(evaluations, float64(p.Evaluations)), append(seconds, p.Seconds)
 			distance, above = append(distance, p.Distance), append(above, p.Objective-c.Objective)
@@ -328,13 +367,12 @@ func (p pseudoSummary) where() string {
 // label names it with where it ends.
 func (p pseudoSummary) label() string { return namePseudo + " (" + p.where() + ")" }
 
-// pseudoRow says where pseudo-likelihood ends.
-func pseudoRow(cs []*Comparison) []string {
-	p := pseudoOf(cs)
+// row says where pseudo-likelihood ends on a network.
+func (p pseudoSummary) row(network string) []string {
 	if p.runs == 0 {
-		return []string{cs[0].Problem.Name(), namePseudo, "–", "–", "–", "–", "–", "0"}
+		return []string{network, namePseudo, "–", "–", "–", "–", "–", "0"}
 	}
-	return []string{cs[0].Problem.Name(), namePseudo, "–", fmt.Sprintf("%.0f", p.evaluations), "0", fmt.Sprintf("%.0f", p.evaluations), fmt.Sprintf("%.4f", p.seconds), p.where()}
+	return []string{network, namePseudo, "–", fmt.Sprintf("%.0f", p.evaluations), "0", fmt.Sprintf("%.0f", p.evaluations), fmt.Sprintf("%.4f", p.seconds), p.where()}
 }
 
 // pseudoNote explains its row.

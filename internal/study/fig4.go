@@ -1,7 +1,6 @@
 package study
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -18,36 +17,34 @@ func fig4() *Study {
 	return &Study{
 		Name: "fig4", Title: "Time against network size",
 		Paper: "On all networks BBPL is the fastest, the more so the larger the network: on the 200×200 grid about 3 times faster than inner-dual learning and 7 times faster than full BP; on the BA graph of 20,000 nodes about 2 and 3 times.",
-		parts: func(s Settings) []part {
-			return convergenceAll(s, kinds...)
-		},
+		parts: func(s Settings) []part { return convergenceAll(s, kinds...) },
 		conclude: func(s Settings, r results) (*Findings, error) {
-			all, err := byKind(r, func(kind string) [][]part { return convergenceParts(kind, s) })
+			methods, err := byKind(r, func(kind string) [][]part { return convergenceParts(kind, s) })
 			if err != nil {
 				return nil, err
 			}
 			variants, err := byKind(r, func(kind string) [][]part { return variantParts(kind, s) })
-			if err != nil && !errors.Is(err, errMissing) {
+			if err != nil {
 				return nil, err
 			}
 			f := &Findings{}
 			data := map[string][]ratioRow{}
 			for _, kind := range kinds {
-				groups := all[kind]
-				if groups == nil {
+				sizes := methods[kind]
+				if len(sizes) == 0 {
 					continue
 				}
 				for _, suffix := range []string{"", nameCommon} {
-					f.Claims = append(f.Claims, sizeClaims(kind, suffix, groups, s)...)
+					f.Claims = append(f.Claims, sizeClaims(kind, suffix, sizes)...)
 				}
-				f.Figures = append(f.Figures, sizeFigures(kind, "best", stepWords(""), mainNames, groups)...)
-				f.Figures = append(f.Figures, sizeFigures(kind, "common", stepWords(nameCommon), commonNames, groups)...)
-				if groups := variants[kind]; groups != nil {
-					f.Figures = append(f.Figures, sizeFigures(kind, "variants", "variants of BBPL, "+stepWords(""), variantNames(), groups)...)
+				f.Figures = append(f.Figures, sizeFigures(kind, "best", stepWords(""), mainNames, sizes)...)
+				f.Figures = append(f.Figures, sizeFigures(kind, "common", stepWords(nameCommon), commonNames, sizes)...)
+				if sizes := variants[kind]; len(sizes) > 0 {
+					f.Figures = append(f.Figures, sizeFigures(kind, "variants", "variants of BBPL, "+stepWords(""), variantNames(), sizes)...)
 				}
-				data[kind] = ratioRows(groups)
-				f.Notes = append(f.Notes, explained(groups))
-				f.Tables = append(f.Tables, Table{kind + "-ratios", "How many times as much as BBPL the other methods take to the tolerance; medians over the seeds.", ratioTable(data[kind])})
+				data[kind] = ratioRows(sizes)
+				f.Notes = append(f.Notes, explained(sizes[len(sizes)-1]))
+				f.Tables = append(f.Tables, Table{kind + "-ratios", "How many times as much as BBPL the other methods take to the tolerance; medians over the seeds.", report.TableOf(data[kind], "table")})
 			}
 			f.Data = data
 			return f, nil
@@ -55,86 +52,80 @@ func fig4() *Study {
 	}
 }
 
-// kindNames are what titles call kinds of networks.
-var kindNames = map[string]string{Grid: "Grids", BA: "BA graphs"}
-
-// claimed are the paper's ratios of times on its largest networks.
-var claimed = map[string]map[string]float64{Grid: {nameInner: 3, nameFull: 7}, BA: {nameInner: 2, nameFull: 3}}
-
-// largest names those networks, and largestNodes counts their nodes.
+// claimed are the paper's ratios of times on its largest networks, largest the names of
+// those networks, and largestNodes counts their nodes.
 var (
+	claimed      = map[string]map[string]float64{Grid: {nameInner: 3, nameFull: 7}, BA: {nameInner: 2, nameFull: 3}}
 	largestNodes = map[string]int{Grid: 200 * 200, BA: 20000}
 	largest      = map[string]string{Grid: "200×200 grid", BA: "BA graph of 20,000 nodes"}
 )
 
 // sizeClaims holds the ratios of one kind of network against the paper's. "About 3
 // times" holds from where a ratio rounds to 3.
-func sizeClaims(kind, suffix string, groups [][]*Comparison, s Settings) []Claim {
-	last := groups[len(groups)-1]
+func sizeClaims(kind, suffix string, sizes []network) []Claim {
+	last := sizes[len(sizes)-1]
+	name := last.name()
+	if last[0].Variables < largestNodes[kind] {
+		name += " (smaller than the claim's)"
+	}
 	var claims []Claim
 	for _, other := range []string{nameInner, nameFull} {
 		paper := claimed[kind][other]
-		measured := ratios(last, other, suffix, secondsAxis)
 		claims = append(claims, Claim{
-			Name: fmt.Sprintf("fig4: %s against %s, %s", kind, other, stepWords(suffix)), Scale: s.Scale,
-			Paper: fmt.Sprintf("about %g times faster on the %s", paper, largest[kind]), Held: len(measured) > 0 && math.Round(median(measured)) >= paper,
-			Measured: fmt.Sprintf("%s: %s", sizeNote(kind, last[0]), effort(last, other, suffix)),
+			Name:     fmt.Sprintf("%s against %s, %s", kind, other, stepWords(suffix)),
+			Paper:    fmt.Sprintf("about %g times faster on the %s", paper, largest[kind]),
+			Held:     math.Round(median(last.ratios(other, suffix, tolerance, secondsAxis))) >= paper,
+			Measured: fmt.Sprintf("%s: %s", name, effortWords(last, other, suffix)),
 		})
-		if len(groups) > 1 { // of a run that is not over there may be one
-			claims = append(claims, gapGrows(kind, other, suffix, groups, s))
+		if len(sizes) > 1 { // of a run that is not over there may be one
+			claims = append(claims, gapGrows(kind, other, suffix, sizes))
 		}
 	}
-	return append(claims, fastest(kind, suffix, groups, s))
-}
-
-// sizeNote names a network, and says so where it is smaller than the claim's.
-func sizeNote(kind string, c *Comparison) string {
-	if c.Variables >= largestNodes[kind] {
-		return c.Problem.Name()
-	}
-	return c.Problem.Name() + " (smaller than the claim's)"
+	return append(claims, fastest(kind, suffix, sizes))
 }
 
 // fastest is the claim that BBPL is the fastest of the three everywhere.
-func fastest(kind, suffix string, groups [][]*Comparison, s Settings) Claim {
+func fastest(kind, suffix string, sizes []network) Claim {
 	won := 0
 	var level []string
-	for _, cs := range groups {
-		inner, full := timesOf(cs, nameInner, suffix), timesOf(cs, nameFull, suffix)
-		if inner.slower() && full.slower() {
-			won++
-		}
-		for i, v := range []comparedTimes{inner, full} {
+	for _, n := range sizes {
+		slower := true
+		for _, other := range []string{nameInner, nameFull} {
+			v := timesOf(n, other, suffix)
+			slower = slower && v.slower()
 			if v.level() {
-				level = append(level, fmt.Sprintf("%s with %s (×%.2f of the time, ×%.2f of the work)", cs[0].Problem.Name(), []string{nameInner, nameFull}[i], v.time, v.work))
+				level = append(level, fmt.Sprintf("%s with %s (×%.2f of the time, ×%.2f of the work)", n.name(), other, v.time, v.work))
 			}
 		}
+		if slower {
+			won++
+		}
 	}
-	measured := fmt.Sprintf("fastest of the three on %d of %d sizes", won, len(groups))
+	measured := fmt.Sprintf("fastest of the three on %d of %d sizes", won, len(sizes))
 	if len(level) > 0 {
 		measured += "; level in time, and decided by work: " + strings.Join(level, ", ")
 	}
 	return Claim{
-		Name: fmt.Sprintf("fig4: %s, BBPL fastest, %s", kind, stepWords(suffix)), Paper: "on all networks BBPL is the fastest", Scale: s.Scale,
-		Measured: measured, Held: won == len(groups),
+		Name: fmt.Sprintf("%s, BBPL fastest, %s", kind, stepWords(suffix)), Paper: "on all networks BBPL is the fastest",
+		Measured: measured, Held: won == len(sizes),
 	}
 }
 
 // gapGrows is the claim that the ratio grows with the network: along all sizes, and from
 // the second largest to the largest, where it may be level, too.
-func gapGrows(kind, other, suffix string, groups [][]*Comparison, s Settings) Claim {
+func gapGrows(kind, other, suffix string, sizes []network) Claim {
 	var x, y []float64
 	var all []comparedTimes
-	var sizes []string
-	for _, cs := range groups {
-		if v := timesOf(cs, other, suffix); v.time > 0 {
-			x, y, all = append(x, math.Log10(float64(cs[0].Variables))), append(y, math.Log10(v.time)), append(all, v)
-			sizes = append(sizes, fmt.Sprintf("×%.2f on %s", v.time, cs[0].Problem.Name()))
+	var words []string
+	for _, n := range sizes {
+		if v := timesOf(n, other, suffix); v.time > 0 {
+			x, y, all = append(x, math.Log10(float64(n[0].Variables))), append(y, math.Log10(v.time)), append(all, v)
+			words = append(words, fmt.Sprintf("×%.2f on %s", v.time, n.name()))
 		}
 	}
 	c := Claim{
-		Name:  fmt.Sprintf("fig4: %s, gap to %s grows, %s", kind, other, stepWords(suffix)),
-		Paper: "the acceleration is more significant when the network is large", Measured: "too few sizes measured", Scale: s.Scale,
+		Name:  fmt.Sprintf("%s, gap to %s grows, %s", kind, other, stepWords(suffix)),
+		Paper: "the acceleration is more significant when the network is large", Measured: "too few sizes measured",
 	}
 	last := len(all) - 1
 	if last < 1 {
@@ -142,7 +133,7 @@ func gapGrows(kind, other, suffix string, groups [][]*Comparison, s Settings) Cl
 	}
 	growth, goesOn := slope(x, y), all[last].notBelow(all[last-1])
 	c.Held = growth > 0 && all[last].time > all[0].time && goesOn
-	c.Measured = fmt.Sprintf("ratio of times %s; ×%.2f per tenfold size", strings.Join(sizes, ", "), math.Pow(10, growth))
+	c.Measured = fmt.Sprintf("ratio of times %s; ×%.2f per tenfold size", strings.Join(words, ", "), math.Pow(10, growth))
 	if !goesOn {
 		c.Measured += fmt.Sprintf("; it does not go on to grow from the second largest to the largest (work ×%.2f and ×%.2f)", all[last-1].work, all[last].work)
 	}
@@ -150,80 +141,45 @@ func gapGrows(kind, other, suffix string, groups [][]*Comparison, s Settings) Cl
 }
 
 // sizeFigures draws time, passes and gradient passes to the tolerance of some methods.
-func sizeFigures(kind, file, words string, names []string, groups [][]*Comparison) []Figure {
-	var all []Figure
+func sizeFigures(kind, file, words string, names []string, sizes []network) (all []Figure) {
 	for _, x := range axes {
-		c := figure.Curves{Title: fmt.Sprintf("%s: %s to ‖θ−θ*‖/‖θ*‖ ≤ %g, %s%s", kindNames[kind], x.file, tolerance, words, seedWords(groups...)), XLabel: "nodes", YLabel: x.labelOf(slices.Concat(groups...)), LogX: true, LogY: true}
-		for _, cs := range groups {
-			c.XTicks = append(c.XTicks, float64(cs[0].Variables))
+		c := toleranceCurves(kind, sizes, x, ", "+words, "nodes")
+		for _, n := range sizes {
+			c.XTicks = append(c.XTicks, float64(n[0].Variables))
 		}
 		for _, name := range names {
-			c.Series = append(c.Series, sizeSeries(name, groups, x)...)
+			c.Series = append(c.Series, sizeSeries(name, sizes, x)...)
 		}
 		if slices.Contains(names, nameLBFGS) {
-			c.Series = append(c.Series, pseudoSizes(groups, x)...)
+			c.Series = append(c.Series, pseudoSizes(sizes, x)...)
 		}
-		all = append(all, Figure{fmt.Sprintf("%s-%s-%s", kind, file, x.file), fmt.Sprintf("To ‖θ−θ*‖/‖θ*‖ ≤ %g, %s%s.", tolerance, words, seedWords(groups...)), c})
+		all = append(all, Figure{fmt.Sprintf("%s-%s-%s", kind, file, x.file), fmt.Sprintf("To ‖θ−θ*‖/‖θ*‖ ≤ %g, %s%s.", tolerance, words, seedWords(sizes...)), c})
 	}
 	return all
 }
 
-// rangesDrawn ends what seedWords says.
-const rangesDrawn = ", ranges in thin dashes"
-
-// seedWords says in titles and captions what is drawn where there are several seeds.
-func seedWords(groups ...[]*Comparison) string {
-	least, most := math.MaxInt, 0
-	for _, cs := range groups {
-		least, most = min(least, len(cs)), max(most, len(cs))
-	}
-	switch {
-	case most < 2:
-		return ""
-	case least < most:
-		return fmt.Sprintf("; medians of %d to %d seeds", least, most) + rangesDrawn
-	}
-	return fmt.Sprintf("; medians of %d seeds", most) + rangesDrawn
-}
-
 // sizeSeries is the effort of a method on networks of all sizes, with its range.
-func sizeSeries(name string, groups [][]*Comparison, x axis) []figure.Series {
-	middle, low, high := figure.Series{Name: name}, figure.Series{Dashed: true}, figure.Series{Dashed: true}
-	several := false
-	for _, cs := range groups {
-		var values []float64
-		for _, c := range cs {
-			if t := c.trace(name); t != nil {
-				if l, ok := t.at(tolerance); ok {
-					values = append(values, x.value(l))
-				}
-			}
-		}
-		if len(values) == 0 {
-			continue
-		}
-		several = several || len(values) > 1
-		nodes := float64(cs[0].Variables)
-		least, most := span(values)
-		middle.X, middle.Y = append(middle.X, nodes), append(middle.Y, median(values))
-		low.X, low.Y = append(low.X, nodes), append(low.Y, least)
-		high.X, high.Y = append(high.X, nodes), append(high.Y, most)
+func sizeSeries(name string, sizes []network, x axis) []figure.Series {
+	b := newBand(name)
+	for _, n := range sizes {
+		b.add(float64(n[0].Variables), n.efforts(name, tolerance, x))
 	}
-	if !several {
-		return []figure.Series{middle}
-	}
-	return []figure.Series{middle, low, high}
+	return b.series()
 }
 
 // pseudoSizes is what pseudo-likelihood, which passes no messages, takes to its own
 // optimum on networks of all sizes.
-func pseudoSizes(groups [][]*Comparison, x axis) []figure.Series {
+func pseudoSizes(sizes []network, x axis) []figure.Series {
 	s := figure.Series{Name: namePseudo + ", to its own optimum", Dashed: true}
-	for _, cs := range groups {
-		p := pseudoOf(cs)
-		effort := map[string]float64{secondsAxis.file: p.seconds, gradientsAxis.file: p.evaluations}[x.file]
-		if p.runs > 0 && effort > 0 {
-			s.X, s.Y = append(s.X, float64(cs[0].Variables)), append(s.Y, effort)
+	for _, n := range sizes {
+		var efforts []float64
+		for _, c := range n {
+			if c.Pseudo != nil {
+				efforts = append(efforts, c.Pseudo.effort(x))
+			}
+		}
+		if effort := median(efforts); effort > 0 {
+			s.X, s.Y = append(s.X, float64(n[0].Variables)), append(s.Y, effort)
 		}
 	}
 	if len(s.X) == 0 {
@@ -234,92 +190,58 @@ func pseudoSizes(groups [][]*Comparison, x axis) []figure.Series {
 
 // ratioRow is one method on one size in the table of ratios.
 type ratioRow struct {
-	Network string `json:"network"`
-	Other   string `json:"other"`
-	Steps   string `json:"steps"`
+	Network string `json:"network" table:"network"`
+	Steps   string `json:"steps" table:"steps"`
+	Other   string `json:"other" table:"method"`
 	// Step is the method's, NaN if it has none, and BBPL that of BBPL beside it.
-	Step      runfolder.Float `json:"step"`
-	BBPL      runfolder.Float `json:"bbpl_step"`
-	Seconds   runfolder.Float `json:"seconds_ratio"`
-	Passes    runfolder.Float `json:"passes_ratio"`
-	Gradients runfolder.Float `json:"gradient_passes_ratio"`
+	Step      runfolder.Float `json:"step" table:"step;%.3g"`
+	BBPL      runfolder.Float `json:"bbpl_step" table:"BBPL's step;%.3g"`
+	Seconds   runfolder.Float `json:"seconds_ratio" table:"time;%.2f"`
+	Passes    runfolder.Float `json:"passes_ratio" table:"message passes;%.2f"`
+	Gradients runfolder.Float `json:"gradient_passes_ratio" table:"gradient passes;%.2f"`
 	// Ratios are medians over the seeds that both got there with; Range is the least and
 	// the largest of the ratios of seconds.
 	Seeds int                `json:"seeds"`
 	Range [2]runfolder.Float `json:"seconds_ratio_range"`
 }
 
-// rangeOf returns the least and the largest.
-func rangeOf(x []float64) [2]runfolder.Float {
-	least, most := span(x)
-	return [2]runfolder.Float{runfolder.Float(least), runfolder.Float(most)}
-}
-
-func ratioRows(groups [][]*Comparison) []ratioRow {
+func ratioRows(sizes []network) []ratioRow {
 	var rows []ratioRow
-	for _, cs := range groups {
-		add := func(other, suffix string) {
-			value := func(x axis) runfolder.Float { return runfolder.Float(median(ratios(cs, other, suffix, x))) }
-			seconds := ratios(cs, other, suffix, secondsAxis)
+	for _, n := range sizes {
+		add := func(name, suffix string, step float64, ratios func(axis) []float64) {
+			middle := func(x axis) runfolder.Float { return runfolder.Float(median(ratios(x))) }
+			least, most := span(ratios(secondsAxis))
 			rows = append(rows, ratioRow{
-				cs[0].Problem.Name(), other, stepWords(suffix), runfolder.Float(medianStep(cs, other+suffix)), runfolder.Float(medianStep(cs, nameBBPL+suffix)),
-				value(secondsAxis), value(passesAxis), value(gradientsAxis), len(seconds), rangeOf(seconds),
+				n.name(), stepWords(suffix), name, runfolder.Float(step), runfolder.Float(n.step(nameBBPL + suffix)),
+				middle(secondsAxis), middle(passesAxis), middle(gradientsAxis), len(ratios(secondsAxis)), [2]runfolder.Float{runfolder.Float(least), runfolder.Float(most)},
 			})
 		}
-		for _, other := range []string{nameInner, nameFull, nameLBFGS} {
-			add(other, "")
+		method := func(other, suffix string) {
+			add(other, suffix, n.step(other+suffix), func(x axis) []float64 { return n.ratios(other, suffix, tolerance, x) })
 		}
-		rows = append(rows, pseudoRatios(cs))
+		for _, other := range []string{nameInner, nameFull, nameLBFGS} {
+			method(other, "")
+		}
+		add(namePseudo+", to its own optimum", "", math.NaN(), func(x axis) []float64 { return n.pseudoRatios(tolerance, x) })
 		for _, other := range []string{nameInner, nameFull} {
-			add(other, nameCommon)
+			method(other, nameCommon)
 		}
 	}
 	return rows
 }
 
-// pseudoRatios are those of pseudo-likelihood to its own optimum.
-func pseudoRatios(cs []*Comparison) ratioRow {
-	var seconds, gradients []float64
-	for _, c := range cs {
-		if t := c.trace(nameBBPL); t != nil && c.Pseudo != nil {
-			if l, ok := t.at(tolerance); ok {
-				seconds, gradients = append(seconds, c.Pseudo.Seconds/l.Seconds), append(gradients, float64(c.Pseudo.Evaluations)/l.Gradients)
-			}
-		}
-	}
-	return ratioRow{
-		cs[0].Problem.Name(), namePseudo + ", to its own optimum", stepWords(""), runfolder.Float(math.NaN()), runfolder.Float(medianStep(cs, nameBBPL)),
-		runfolder.Float(median(seconds)), 0, runfolder.Float(median(gradients)), len(seconds), rangeOf(seconds),
-	}
-}
-
-func ratioTable(rows []ratioRow) report.Table {
-	t := report.Table{Headers: []string{"network", "steps", "method", "step", "BBPL's step", "time", "message passes", "gradient passes"}}
-	for _, r := range rows {
-		t.Rows = append(t.Rows, []string{
-			r.Network, r.Steps, r.Other, number("%.3g", float64(r.Step)), number("%.3g", float64(r.BBPL)),
-			number("%.2f", float64(r.Seconds)), number("%.2f", float64(r.Passes)), number("%.2f", float64(r.Gradients)),
-		})
-	}
-	return t
-}
-
 // explained says, for the largest network that was measured, what makes the claims true
 // at one kind of step and false at the other.
-func explained(groups [][]*Comparison) string {
-	cs := groups[len(groups)-1]
-	iterations := axis{value: func(l Level) float64 { return float64(l.Iterations) }}
+func explained(n network) string {
 	each := func(suffix string) string {
 		var words []string
 		for _, name := range []string{nameBBPL, nameInner, nameFull} {
-			n, _, _ := blockEffort(cs, name+suffix, iterations)
-			seconds, _, _ := blockEffort(cs, name+suffix, secondsAxis)
-			passes, _, _ := blockEffort(cs, name+suffix, passesAxis)
-			gradients, _, _ := blockEffort(cs, name+suffix, gradientsAxis)
-			words = append(words, fmt.Sprintf("%s %s of %s ms each with step %s, in all %s message and %s gradient passes (%s ms for each of both)", name, number("%.0f", n), number("%.3g", 1000*seconds/n),
-				number("%.3g", medianStep(cs, name+suffix)), number("%.3g", passes), number("%.3g", gradients), number("%.3g", 1000*seconds/(passes+gradients))))
+			run := name + suffix
+			iterations, seconds, passes, gradients := n.effort(run, iterationsAxis), n.effort(run, secondsAxis), n.effort(run, passesAxis), n.effort(run, gradientsAxis)
+			words = append(words, fmt.Sprintf("%s %s of %s ms each with step %s, in all %s message and %s gradient passes (%s ms for each of both)", name, number("%.0f", iterations), number("%.3g", 1000*seconds/iterations),
+				number("%.3g", n.step(run)), number("%.3g", passes), number("%.3g", gradients), number("%.3g", 1000*seconds/(passes+gradients))))
 		}
 		return strings.Join(words, "; ")
 	}
-	return fmt.Sprintf("Why, on %s: iterations to the tolerance at the common step: %s. At best steps: %s. An iteration of BBPL is cheap, as it is one block's; gradients that are fresh bear longer steps, with which the others need fewer iterations.", cs[0].Problem.Name(), each(nameCommon), each(""))
+	return fmt.Sprintf("Why, on %s: iterations to the tolerance at the common step: %s. At best steps: %s. An iteration of BBPL is cheap, as it is one block's; gradients that are fresh bear longer steps, with which the others need fewer iterations.", n.name(), each(nameCommon), each(""))
 }

@@ -23,7 +23,7 @@ func fig5() *Study {
 				return nil, err
 			}
 			f := &Findings{Data: c, Notes: []string{c.note()}}
-			f.Claims = []Claim{c.lowest(s, 1), c.lowest(s, earlyShare)}
+			f.Claims = []Claim{c.lowest(1), c.lowest(earlyShare)}
 			for _, x := range []struct {
 				file, label string
 				value       func(ImagePoint) float64
@@ -95,10 +95,10 @@ func (r *ImageRun) between(seconds float64) bool {
 }
 
 // lowest is the claim that BBPL has the lowest objective after a share of the time.
-func (c *ImageComparison) lowest(s Settings, share float64) Claim {
+func (c *ImageComparison) lowest(share float64) Claim {
 	claim := Claim{
-		Name:  fmt.Sprintf("fig5: BBPL lowest after %.0f %% of its time", 100*share),
-		Paper: "BBPL reduces the objective much faster than the two other methods", Scale: s.Scale, Held: true,
+		Name:  fmt.Sprintf("BBPL lowest after %.0f %% of its time", 100*share),
+		Paper: "BBPL reduces the objective much faster than the two other methods", Held: true,
 	}
 	ours := math.Inf(1)
 	var measured []string

@@ -89,7 +89,7 @@ func fig6() *Study {
 			}
 			f := &Findings{Notes: []string{x.note()}}
 			f.Claims = []Claim{{
-				Name: "fig6: accuracy", Paper: fmt.Sprintf("%.1f %% of pixels, with FCN-32 features", paperAccuracy), Scale: s.Scale, Held: 100*x.Accuracy >= paperAccuracy,
+				Name: "accuracy", Paper: fmt.Sprintf("%.1f %% of pixels, with FCN-32 features", paperAccuracy), Held: 100*x.Accuracy >= paperAccuracy,
 				Measured: fmt.Sprintf("%.1f %% of %d labelled pixels of %d images, with the features given", 100*x.Accuracy, x.Pixels, x.TestImages),
 			}}
 			panel, err := x.panel()

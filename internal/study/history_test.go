@@ -109,7 +109,7 @@ func TestWhereMeasured(t *testing.T) {
 			t.Errorf("%q: %s", clocks, got)
 		}
 	}
-	label := secondsAxis.labelOf([]*Comparison{{Clock: wallClock}, {Clock: processorClock}, {Clock: wallClock}})
+	label := secondsAxis.labelOf(network{{Clock: wallClock}, {Clock: processorClock}, {Clock: wallClock}})
 	if label != "seconds (wall and processor time)" || passesAxis.labelOf(nil) != passesAxis.label {
 		t.Errorf("the axis is %q", label)
 	}

@@ -139,9 +139,9 @@ type Trace struct {
 	Diverged string `json:"diverged,omitempty"`
 }
 
-// at returns the level of a distance, which must be a power of ten; ok is false if
-// the run did not reach it.
-func (t *Trace) at(distance float64) (l Level, ok bool) {
+// level returns that of a distance, which must be a power of ten; ok is false if the run
+// did not reach it.
+func (t *Trace) level(distance float64) (l Level, ok bool) {
 	for _, l := range t.Levels {
 		if l.Distance <= distance*(1+1e-9) {
 			return l, true

@@ -56,7 +56,7 @@ func TestEveryMethodReachesTheOptimum(t *testing.T) {
 	}
 	for i := range c.Traces {
 		trace := &c.Traces[i]
-		l, ok := trace.at(until)
+		l, ok := trace.level(until)
 		if !ok || trace.Diverged != "" || !(l.Passes > 0) || !(l.Gradients > 1) {
 			t.Errorf("%s: %+v %s", trace.Name, l, trace.Diverged)
 			continue
@@ -130,7 +130,7 @@ func TestBestStep(t *testing.T) {
 		least, step := math.Inf(1), 0.0
 		for i := -10; i <= 14; i++ {
 			trace := must(b.run(context.Background(), m, &learn.Fixed{Alpha: stepOf(i)}, o.Weights, limits{distance: tolerance, work: mostWork, stall: stallGradients}, false))
-			if _, ok := trace.at(tolerance); ok && work(trace.Passes, trace.Gradients) < least {
+			if _, ok := trace.level(tolerance); ok && work(trace.Passes, trace.Gradients) < least {
 				least, step = work(trace.Passes, trace.Gradients), stepOf(i)
 			}
 		}

@@ -18,6 +18,11 @@ type Pseudo struct {
 	Seconds     float64 `json:"seconds"`
 }
 
+// effort is what it took by a measure; it passes no messages.
+func (p *Pseudo) effort(x axis) float64 {
+	return map[string]float64{secondsAxis.file: p.Seconds, gradientsAxis.file: float64(p.Evaluations)}[x.file]
+}
+
 // pseudoTolerance is the norm of the gradient, relative to that at the start, that
 // pseudo-likelihood is solved to.
 const pseudoTolerance = 1e-6

@@ -91,7 +91,7 @@ func Possible(studies []*Study, s Settings) error {
 // possible reports whether a study has what it needs.
 func (study *Study) possible(s Settings) bool { return !study.needsData || s.Data != "" }
 
-// distinct lists the parts of several studies, each once.
+// distinct lists the parts of several studies that can be run, each once.
 func distinct(studies []*Study, s Settings) []part {
 	var all []part
 	for _, study := range studies {
@@ -114,25 +114,27 @@ func distinctParts(parts []part) []part {
 }
 
 // PlanOf says what running studies in a folder takes.
-func PlanOf(studies []*Study, s Settings, folder *runfolder.Run) (Plan, error) {
-	var plan Plan
-	s, err := s.identified()
-	if err != nil {
+func PlanOf(studies []*Study, s Settings, folder *runfolder.Run) (plan Plan, err error) {
+	if s, err = s.identified(); err != nil {
 		return plan, err
 	}
-	for _, p := range distinct(studies, s) {
+	parts := distinct(studies, s)
+	todo, seconds, err := unmeasured(parts, folder)
+	return Plan{Parts: len(parts), Kept: len(parts) - len(todo), Seconds: seconds}, err
+}
+
+// unmeasured returns those of the parts that are not kept, and about how long they take.
+func unmeasured(parts []part, folder *runfolder.Run) (todo []part, seconds float64, err error) {
+	for _, p := range parts {
 		kept, err := readPart(folder, &p)
 		if err != nil {
-			return plan, err
+			return nil, 0, err
 		}
-		plan.Parts++
-		if kept != nil {
-			plan.Kept++
-		} else {
-			plan.Seconds += p.seconds
+		if kept == nil {
+			todo, seconds = append(todo, p), seconds+p.seconds
 		}
 	}
-	return plan, nil
+	return todo, seconds, nil
 }
 
 // partPath is where a part is kept in the folder.
@@ -160,9 +162,6 @@ func readPart(folder *runfolder.Run, p *part) (*keptPart, error) {
 // measured so far are kept, files and page tell of them, and the error is that of ctx.
 func Run(ctx context.Context, studies []*Study, s Settings, folder *runfolder.Run, progress func(Progress)) (*Outcome, error) {
 	started := time.Now()
-	if err := s.Validate(); err != nil {
-		return nil, err
-	}
 	s, err := s.identified()
 	if err != nil {
 		return nil, err
@@ -193,19 +192,9 @@ func Run(ctx context.Context, studies []*Study, s Settings, folder *runfolder.Ru
 // nothing of the studies is, nothing is written, and the outcome has no Studies.
 func Show(studies []*Study, s Settings, folder *runfolder.Run) (*Outcome, error) {
 	started := time.Now()
-	if err := s.Validate(); err != nil {
-		return nil, err
-	}
 	s, err := s.identified()
 	if err != nil {
 		return nil, err
-	}
-	r, err := readAll(studies, s, folder)
-	if err != nil {
-		return nil, err
-	}
-	if o, err := conclude(studies, s, r, folder); err != nil || len(o.Studies) == 0 {
-		return o, err
 	}
 	all, err := withEarlier(studies, folder)
 	if err != nil {
@@ -214,21 +203,20 @@ func Show(studies []*Study, s Settings, folder *runfolder.Run) (*Outcome, error)
 	return present(studies, all, s, folder, started)
 }
 
-// present writes what is known of all studies, and returns that of those asked for.
+// present writes what is known of all studies, and returns that of those asked for. It
+// writes nothing where nothing is known of these.
 func present(asked, all []*Study, s Settings, folder *runfolder.Run, started time.Time) (*Outcome, error) {
 	r, err := readAll(all, s, folder)
 	if err != nil {
 		return nil, err
 	}
 	o, err := conclude(asked, s, r, folder)
+	if err != nil || len(o.Studies) == 0 {
+		return o, err
+	}
+	whole, err := conclude(all, s, r, folder)
 	if err != nil {
 		return nil, err
-	}
-	whole := o
-	if len(all) > len(asked) {
-		if whole, err = conclude(all, s, r, folder); err != nil {
-			return nil, err
-		}
 	}
 	o.Seconds = time.Since(started).Seconds()
 	whole.Seconds, whole.Asked = o.Seconds, o.Asked
@@ -261,7 +249,8 @@ func conclude(studies []*Study, s Settings, r results, folder *runfolder.Run) (*
 	var shown []part
 	for _, study := range studies {
 		parts := study.parts(s)
-		missing := r.missing(parts)
+		measured := len(r.measured(parts))
+		missing := len(parts) - measured
 		switch {
 		case missing > 0 && !study.possible(s):
 			o.NotRun = append(o.NotRun, study.Name+": "+howToGetData)
@@ -269,18 +258,18 @@ func conclude(studies []*Study, s Settings, r results, folder *runfolder.Run) (*
 		case missing > 0:
 			o.NotRun = append(o.NotRun, fmt.Sprintf("%s: %d of %d parts are not measured yet; the same command goes on", study.Name, missing, len(parts)))
 		}
-		f, err := study.conclude(s, r)
-		if errors.Is(err, errMissing) {
+		if measured == 0 {
 			continue
 		}
+		f, err := study.conclude(s, r)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", study.Name, err)
 		}
-		o.Studies, o.studies = append(o.Studies, study.Name), append(o.studies, study)
-		for _, c := range f.Claims {
-			c.Study = study.Name
-			o.Claims = append(o.Claims, c)
+		for i := range f.Claims {
+			c := &f.Claims[i]
+			c.Name, c.Study, c.Scale = study.Name+": "+c.Name, study.Name, s.Scale
 		}
+		o.Studies, o.studies, o.Claims = append(o.Studies, study.Name), append(o.studies, study), append(o.Claims, f.Claims...)
 		o.findings, shown = append(o.findings, f), append(shown, parts...)
 	}
 	o.environments = r.environments(distinctParts(shown))
@@ -289,17 +278,9 @@ func conclude(studies []*Study, s Settings, r results, folder *runfolder.Run) (*
 
 // measureAll measures those of the parts that are not kept.
 func measureAll(ctx context.Context, parts []part, s Settings, folder *runfolder.Run, progress func(Progress)) error {
-	var todo []part
-	left := 0.0
-	for _, p := range parts {
-		kept, err := readPart(folder, &p)
-		if err != nil {
-			return err
-		}
-		if kept == nil {
-			todo = append(todo, p)
-			left += p.seconds
-		}
+	todo, left, err := unmeasured(parts, folder)
+	if err != nil {
+		return err
 	}
 	started, expected := time.Now(), left
 	tell := func(name string, done int) {

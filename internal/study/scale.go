@@ -134,10 +134,10 @@ func (s Settings) featureFolder() string {
 // identified returns the settings with the key of the data, if there are any: a hash of
 // the lists and of the names and sizes of labels and features, and of samples of what is
 // in them, so that results are found again wherever data lie, and not taken for those of
-// others. Paths are whole.
+// others. Paths are whole. It fails where Validate does.
 func (s Settings) identified() (Settings, error) {
-	if s.Data == "" {
-		return s, nil
+	if err := s.Validate(); err != nil || s.Data == "" {
+		return s, err
 	}
 	for _, path := range []*string{&s.Data, &s.Features} { // for runs from another folder
 		if *path == "" {

@@ -122,7 +122,7 @@ func (b *bench) searchFrom(ctx context.Context, m Method, start int, star []floa
 			return false, err
 		}
 		entry := Try{Step: stepOf(i), Diverged: t.Diverged != ""}
-		if _, ok := t.at(distance); ok {
+		if _, ok := t.level(distance); ok {
 			entry.Work = work(t.Passes, t.Gradients)
 		}
 		s.Tried = append(s.Tried, entry)
@@ -184,7 +184,7 @@ func (b *bench) bestTolerance(ctx context.Context, star []float64, distance floa
 			return nil, err
 		}
 		entry := Try{Tolerance: tolerance, Diverged: t.Diverged != ""}
-		if _, ok := t.at(distance); ok {
+		if _, ok := t.level(distance); ok {
 			entry.Work = work(t.Passes, t.Gradients)
 		}
 		s.Tried = append(s.Tried, entry)

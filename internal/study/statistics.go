@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/blockbp/blockbp/internal/figure"
 )
 
 // median returns the middle of some numbers, NaN of none.
@@ -28,7 +30,10 @@ func span(x []float64) (least, most float64) {
 // ranged writes a median and its range.
 func ranged(x []float64) string {
 	least, most := span(x)
-	if least == most {
+	switch {
+	case len(x) == 0:
+		return "–"
+	case least == most:
 		return fmt.Sprintf("%.1f", least)
 	}
 	return fmt.Sprintf("%.1f (%.1f to %.1f)", median(x), least, most)
@@ -44,6 +49,54 @@ func times(x []float64) string {
 		return fmt.Sprintf("×%.2f", x[0])
 	}
 	return fmt.Sprintf("×%.2f (%.2f to %.2f)", median(x), least, most)
+}
+
+// number formats a number that may be missing.
+func number(format string, x float64) string {
+	if math.IsNaN(x) {
+		return "–"
+	}
+	return fmt.Sprintf(format, x)
+}
+
+// band is a curve of medians with the range of what they are of.
+type band struct {
+	middle, low, high figure.Series
+	several           bool // a median is of more than one value
+}
+
+// newBand is an empty band, of whose curves the medians have a name.
+func newBand(name string) *band {
+	return &band{middle: figure.Series{Name: name}, low: figure.Series{Dashed: true}, high: figure.Series{Dashed: true}}
+}
+
+// add adds values at a place of the horizontal axis; none are no point.
+func (b *band) add(place float64, values []float64) {
+	if len(values) == 0 {
+		return
+	}
+	least, most := span(values)
+	b.several = b.several || len(values) > 1
+	for curve, y := range map[*figure.Series]float64{&b.middle: median(values), &b.low: least, &b.high: most} {
+		curve.X, curve.Y = append(curve.X, place), append(curve.Y, y)
+	}
+}
+
+// series are the curves: the range only where there is one.
+func (b *band) series() []figure.Series {
+	if !b.several {
+		return []figure.Series{b.middle}
+	}
+	return []figure.Series{b.middle, b.low, b.high}
+}
+
+// sideways are the curves with values along the horizontal axis.
+func (b *band) sideways() []figure.Series {
+	all := b.series()
+	for i := range all {
+		all[i].X, all[i].Y = all[i].Y, all[i].X
+	}
+	return all
 }
 
 // slope is that of the least-squares line through points.

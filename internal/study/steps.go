@@ -29,7 +29,7 @@ func steps() *Study {
 				"A method that stops short of a distance, because its line search fails or its work is spent, counts with the passes that it has made by then, which is less than it needs; one with no fixed step that gets anywhere counts with the work that a run may do. L-BFGS infers with residuals of 1e-4, 1e-7 and 1e-10; at each distance the best of the three counts. Fixed steps are the best on a grid of half powers of two, to 1e-3, for each problem.",
 				"The first table leaves checks out. A claim of convergence costs them on top: see the last one, where runs end at a gradient of 1e-6 of the first, and every claim is compared with inference from scratch.",
 			}}
-			f.Claims = stepsClaims(all, s)
+			f.Claims = stepsClaims(all)
 			f.Tables = []Table{
 				{"means", "Geometric means over the suite of message passes / gradient passes to a relative distance; × counts the problems on which a method stops short of it.", meansTable(all)},
 				{"cases", "Message passes to 1e-3 / 1e-6, problem by problem; > where a method stops short.", casesTable(all)},
@@ -76,7 +76,7 @@ func (c *Contest) effort(name string, distance float64) stepEffort {
 		if t.Passes == 0 { // there is no step that gets there
 			e.passes, e.gradients = stepsWork/(1+gradientCost), stepsWork/(1+gradientCost)
 		}
-		if l, ok := t.at(distance); ok {
+		if l, ok := t.level(distance); ok {
 			e = stepEffort{l.Passes, l.Gradients, l.Seconds, true}
 		}
 		if e.reached && !best.reached || e.reached == best.reached && e.passes < best.passes {
@@ -137,7 +137,7 @@ func passesOf(e stepEffort) float64    { return e.passes }
 func gradientsOf(e stepEffort) float64 { return e.gradients }
 
 // stepsClaims holds the marks against the suite.
-func stepsClaims(all []*Contest, s Settings) []Claim {
+func stepsClaims(all []*Contest) []Claim {
 	mark := func(name string, part []*Contest, distance, most float64, checks bool) Claim {
 		r := stepRatio(part, nameLBFGS, distance, checks, passesOf)
 		missed := 0
@@ -147,7 +147,7 @@ func stepsClaims(all []*Contest, s Settings) []Claim {
 			}
 		}
 		return Claim{
-			Name: "steps: " + name, Ours: true, Paper: fmt.Sprintf("at most ×%g of L-BFGS's passes", most), Scale: s.Scale, Held: r <= most && missed == 0,
+			Name: name, Ours: true, Paper: fmt.Sprintf("at most ×%g of L-BFGS's passes", most), Held: r <= most && missed == 0,
 			Measured: fmt.Sprintf("×%.2f of the message passes, ×%.2f of the gradient passes; %d of %d problems not reached",
 				r, stepRatio(part, nameLBFGS, distance, false, gradientsOf), missed, len(part)),
 		}
@@ -161,13 +161,13 @@ func stepsClaims(all []*Contest, s Settings) []Claim {
 		claims = append(claims, mark("passes to 1e-3, ill-conditioned part", ill, 1e-3, 0.2, false))
 	}
 	for _, name := range []string{nameAuto, nameAutoInner} {
-		claims = append(claims, noFailure(all, name, s))
+		claims = append(claims, noFailure(all, name))
 	}
 	return claims
 }
 
 // noFailure is the mark that every run ends with a claim of convergence that holds.
-func noFailure(all []*Contest, name string, s Settings) Claim {
+func noFailure(all []*Contest, name string) Claim {
 	var failed []string
 	checks := 0.0
 	for _, c := range all {
@@ -178,7 +178,7 @@ func noFailure(all []*Contest, name string, s Settings) Claim {
 		}
 		checks += p.CheckPasses / p.Passes / float64(len(all))
 	}
-	claim := Claim{Name: "steps: every claim of convergence, " + name, Ours: true, Paper: "converges on the whole suite from cold start, and a check confirms it", Scale: s.Scale, Held: len(failed) == 0}
+	claim := Claim{Name: "every claim of convergence, " + name, Ours: true, Paper: "converges on the whole suite from cold start, and a check confirms it", Held: len(failed) == 0}
 	claim.Measured = fmt.Sprintf("%d of %d problems; %.0f %% of the passes are checks", len(all)-len(failed), len(all), 100*checks)
 	if len(failed) > 0 {
 		claim.Measured += "; not " + strings.Join(failed, "; ")

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -23,7 +22,8 @@ type Study struct {
 	// needsData: it is about images, which Settings.Data has to name.
 	needsData bool
 	// parts are what has to be measured, and conclude draws figures and claims from
-	// the results.
+	// the results, of which there is one at least. It leaves out of a claim what is the
+	// same for all: the study's name and the scale.
 	parts    func(Settings) []part
 	conclude func(Settings, results) (*Findings, error)
 }
@@ -90,7 +90,7 @@ type Table struct {
 // Claim is a statement of the paper, or of this project, held against what was
 // measured.
 type Claim struct {
-	Name string `json:"name"`
+	Name string `json:"name"` // begins with that of the study
 	// Study is the name of the study that measured it.
 	Study string `json:"study"`
 	// Paper is the statement and Measured what was found instead, in numbers.
@@ -149,43 +149,29 @@ type keptPart struct {
 // results are the measured parts, by id.
 type results map[string]*keptPart
 
-// errMissing says that a part was not measured yet.
-var errMissing = errors.New("not measured yet")
-
-// missing counts the parts that were not measured yet.
-func (r results) missing(parts []part) int { return len(parts) - len(r.present(parts)) }
-
-// present returns the parts that were measured.
-func (r results) present(parts []part) []part {
+// measured returns the parts that were measured.
+func (r results) measured(parts []part) []part {
 	return slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return r[p.id()] == nil })
 }
 
-// result reads a part's result.
-func result[T any](r results, p part) (*T, error) {
-	kept := r[p.id()]
-	if kept == nil {
-		return nil, fmt.Errorf("%s: %w", p.id(), errMissing)
-	}
-	var v T
-	if err := json.Unmarshal(kept.Result, &v); err != nil {
-		return nil, fmt.Errorf("study: part %s: %w; delete its file, and it is measured again", p.id(), err)
-	}
-	return &v, nil
-}
-
-// resultsOf reads the results of those of the parts that were measured; it is an error
-// where none was.
+// resultsOf reads the results of those of the parts that were measured.
 func resultsOf[T any](r results, parts []part) ([]*T, error) {
 	var all []*T
-	for _, p := range r.present(parts) {
-		v, err := result[T](r, p)
-		if err != nil {
-			return nil, err
+	for _, p := range r.measured(parts) {
+		v := new(T)
+		if err := json.Unmarshal(r[p.id()].Result, v); err != nil {
+			return nil, fmt.Errorf("study: part %s: %w; delete its file, and it is measured again", p.id(), err)
 		}
 		all = append(all, v)
 	}
-	if len(all) == 0 {
-		return nil, errMissing
-	}
 	return all, nil
+}
+
+// result reads the result of a part that was measured.
+func result[T any](r results, p part) (*T, error) {
+	all, err := resultsOf[T](r, []part{p})
+	if err != nil {
+		return nil, err
+	}
+	return all[0], nil
 }

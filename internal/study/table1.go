@@ -39,7 +39,7 @@ func table1() *Study {
 			return &Findings{
 				Data: c, Notes: []string{c.note()}, Tables: []Table{{"iterations", "Iterations until the time of BBPL was over; those of L-BFGS and of pseudo-likelihood are evaluations of value and gradient.", t}},
 				Claims: []Claim{{
-					Name: "table1: order of iterations", Paper: "601 > 163 > 21: BBPL makes 3.7 and 29 times as many as the others", Scale: s.Scale, Held: bbpl > inner && inner > full,
+					Name: "order of iterations", Paper: "601 > 163 > 21: BBPL makes 3.7 and 29 times as many as the others", Held: bbpl > inner && inner > full,
 					Measured: fmt.Sprintf("%d, %d, %d: ×%.1f and ×%.1f", bbpl, inner, full, ratioOf(bbpl, inner), ratioOf(bbpl, full)),
 				}},
 			}, nil

@@ -104,7 +104,7 @@ func theorem1() *Study {
 			f := &Findings{Data: all}
 			t := report.Table{Headers: []string{"model", "step", "α", "c of the bound", "γ", "iterations with c ≤ 0", "lowest c", "median c", "δ", "measured rate", "P fell by less than δ"}}
 			for _, x := range all {
-				f.Claims = append(f.Claims, x.claims(s)...)
+				f.Claims = append(f.Claims, x.claims()...)
 				f.Figures = append(f.Figures, x.figures()...)
 				t.Rows = append(t.Rows, x.row("practical", &x.Practical), x.row("theorem's bound", &x.Bound))
 				f.Notes = append(f.Notes, x.note())
@@ -416,22 +416,22 @@ func eigenvalues(evaluator *learn.Evaluator, theta []float64) ([]float64, error)
 }
 
 // claims holds the assumption and the theorem against the measurements.
-func (x *Following) claims(s Settings) []Claim {
+func (x *Following) claims() []Claim {
 	p, b := &x.Practical, &x.Bound
 	assumption := func(name string, c *Course) Claim {
 		return Claim{
-			Name: fmt.Sprintf("theorem1: Assumption 1, %s, %s", x.Plan.Model, name), Paper: "every block update contracts, 0 < c < 1", Scale: s.Scale, Held: c.Lowest > 0,
+			Name: fmt.Sprintf("Assumption 1, %s, %s", x.Plan.Model, name), Paper: "every block update contracts, 0 < c < 1", Held: c.Lowest > 0,
 			Measured: fmt.Sprintf("α = %.3g: c ≤ 0 at %d of %d iterations; lowest %.3g, median %.3g", c.Step, c.Failed, c.Measured, c.Lowest, c.Median),
 		}
 	}
 	return []Claim{
 		assumption("practical step", p), assumption("theorem's step", b),
 		{
-			Name: "theorem1: P falls by δ in every iteration, " + x.Plan.Model, Paper: "P_{t+1} ≤ (1−δ)P_t under the step bound", Scale: s.Scale, Held: b.Slower == 0,
+			Name: "P falls by δ in every iteration, " + x.Plan.Model, Paper: "P_{t+1} ≤ (1−δ)P_t under the step bound", Held: b.Slower == 0,
 			Measured: fmt.Sprintf("c = %.3g (%s), α = %.3g, δ = %.3g; P fell by less at %d iterations; mean rate %.3g, ×%.2g of δ", b.C, b.source(), b.Step, b.Delta, b.Slower, b.Rate, b.Rate/b.Delta),
 		},
 		{
-			Name: "theorem1: linear convergence, " + x.Plan.Model, Paper: "θ_t converges linearly to θ*", Scale: s.Scale, Held: p.linear() && b.linear(),
+			Name: "linear convergence, " + x.Plan.Model, Paper: "θ_t converges linearly to θ*", Held: p.linear() && b.linear(),
 			Measured: fmt.Sprintf("log P falls by %.3g per iteration at the practical step α = %.3g (δ = %.3g), by %.3g at the bound (δ = %.3g); the practical step is ×%.3g of it", p.Rate, p.Step, p.Delta, b.Rate, b.Delta, p.Step/b.Step),
 		},
 	}

@@ -11,8 +11,8 @@ type comparedTimes struct {
 }
 
 // timesOf compares another method with BBPL.
-func timesOf(cs []*Comparison, other, suffix string) comparedTimes {
-	return comparedTimes{median(ratios(cs, other, suffix, secondsAxis)), median(ratios(cs, other, suffix, workAxis))}
+func timesOf(n network, other, suffix string) comparedTimes {
+	return comparedTimes{median(n.ratios(other, suffix, tolerance, secondsAxis)), median(n.ratios(other, suffix, tolerance, workAxis))}
 }
 
 // level reports whether times differ by no more than equal runs do.
