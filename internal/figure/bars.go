@@ -2,6 +2,7 @@ package figure
 
 import (
 	"fmt"
+	"image/color"
 	"io"
 	"math"
 	"strconv"
@@ -30,22 +31,10 @@ type Bars struct {
 
 // SVG implements Figure. It fails if a series has another number of values than
 // there are names, or w fails.
-func (f Bars) SVG(w io.Writer) error {
-	d, err := f.drawing()
-	if err != nil {
-		return err
-	}
-	return writeSVG(w, d)
-}
+func (f Bars) SVG(w io.Writer) error { return writeSVG(w, f.drawing) }
 
 // PNG implements Figure. It fails as SVG does.
-func (f Bars) PNG(w io.Writer) error {
-	d, err := f.drawing()
-	if err != nil {
-		return err
-	}
-	return writePNG(w, d)
-}
+func (f Bars) PNG(w io.Writer) error { return writePNG(w, f.drawing) }
 
 // Measures of bars, in points.
 const (
@@ -119,17 +108,14 @@ func (s *barSheet) legend() []legendEntry {
 		if series.Name == "" {
 			continue
 		}
-		entries = append(entries, legendEntry{name: series.Name, sample: func(c draw.Canvas) {
-			middle := c.Center().Y
-			fillRectangle(c, c.Min.X, middle-barThickness/2, c.Max.X, middle+barThickness/2, i)
-		}})
+		entries = append(entries, legendEntry{name: series.Name, sample: func(c draw.Canvas) { fillStripes(c, []color.RGBA{seriesInk(i)}) }})
 	}
 	return entries
 }
 
-// fillRectangle fills a rectangle in the colour of series i.
-func fillRectangle(c draw.Canvas, x0, y0, x1, y1 vg.Length, i int) {
-	c.SetColor(seriesColors[i%len(seriesColors)])
+// fillRectangle fills a rectangle.
+func fillRectangle(c draw.Canvas, x0, y0, x1, y1 vg.Length, ink color.Color) {
+	c.SetColor(ink)
 	c.Fill(vg.Rectangle{Min: vg.Point{X: min(x0, x1), Y: y0}, Max: vg.Point{X: max(x0, x1), Y: y1}}.Path())
 }
 
@@ -206,7 +192,7 @@ func (s *barSheet) plotBar(c draw.Canvas, v float64, k int, zero, y vg.Length, p
 		return
 	}
 	end := placeX(v)
-	fillRectangle(c, zero, y-barThickness, end, y, k)
+	fillRectangle(c, zero, y-barThickness, end, y, seriesInk(k))
 	anchor := atLeft
 	middle.X = end + valueGap
 	if v < 0 {

@@ -27,6 +27,9 @@ var seriesColors = []color.RGBA{
 	{0x22, 0x22, 0x22, 0xff}, // black
 }
 
+// seriesInk is the colour of series i.
+func seriesInk(i int) color.RGBA { return seriesColors[i%len(seriesColors)] }
+
 // shadeStops run from white to a dark blue, ever darker: the shading of tables of
 // numbers.
 var shadeStops = []color.RGBA{

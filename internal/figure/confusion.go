@@ -24,22 +24,10 @@ type ConfusionMatrix struct {
 
 // SVG implements Figure. It fails if the counts are no square matrix of the names,
 // one is negative, or w fails.
-func (f ConfusionMatrix) SVG(w io.Writer) error {
-	d, err := f.drawing()
-	if err != nil {
-		return err
-	}
-	return writeSVG(w, d)
-}
+func (f ConfusionMatrix) SVG(w io.Writer) error { return writeSVG(w, f.drawing) }
 
 // PNG implements Figure. It fails as SVG does.
-func (f ConfusionMatrix) PNG(w io.Writer) error {
-	d, err := f.drawing()
-	if err != nil {
-		return err
-	}
-	return writePNG(w, d)
-}
+func (f ConfusionMatrix) PNG(w io.Writer) error { return writePNG(w, f.drawing) }
 
 // Measures of a confusion matrix, in points.
 const (
@@ -230,11 +218,7 @@ func (s *confusionSheet) paintCell(c draw.Canvas, corner vg.Point, i, j int) {
 		part = float64(s.counts[i][j]) / float64(s.rows[i])
 	}
 	shade := blend(shadeStops, part)
-	c.SetColor(shade)
-	c.Fill(vg.Rectangle{
-		Min: vg.Point{X: middle.X - half, Y: middle.Y - half},
-		Max: vg.Point{X: middle.X + half, Y: middle.Y + half},
-	}.Path())
+	fillRectangle(c, middle.X-half, middle.Y-half, middle.X+half, middle.Y+half, shade)
 	if s.rows[i] == 0 {
 		return
 	}

@@ -51,22 +51,10 @@ type Curves struct {
 }
 
 // SVG implements Figure. It fails if the lengths of X and Y differ or w fails.
-func (f Curves) SVG(w io.Writer) error {
-	d, err := f.drawing()
-	if err != nil {
-		return err
-	}
-	return writeSVG(w, d)
-}
+func (f Curves) SVG(w io.Writer) error { return writeSVG(w, f.drawing) }
 
 // PNG implements Figure. It fails if the lengths of X and Y differ or w fails.
-func (f Curves) PNG(w io.Writer) error {
-	d, err := f.drawing()
-	if err != nil {
-		return err
-	}
-	return writePNG(w, d)
-}
+func (f Curves) PNG(w io.Writer) error { return writePNG(w, f.drawing) }
 
 // drawing settles the size of the figure and prepares its curves.
 func (f Curves) drawing() (drawing, error) {

@@ -49,10 +49,17 @@ var (
 	svgHead       = regexp.MustCompile(`<svg [^>]*>`)
 )
 
-// writeSVG paints d as an SVG document.
-func writeSVG(w io.Writer, d drawing) error {
+// writeSVG paints a figure as an SVG document.
+func writeSVG(w io.Writer, prepare func() (drawing, error)) error {
+	d, err := prepare()
+	if err != nil {
+		return err
+	}
 	canvas := vgsvg.New(d.width, d.height)
-	d.paint(paper(canvas))
+	whole := draw.New(canvas)
+	whole.SetColor(inkPaper)
+	whole.Fill(whole.Rectangle.Path())
+	d.paint(whole)
 	var svg bytes.Buffer
 	if _, err := canvas.WriteTo(&svg); err != nil {
 		return fmt.Errorf("drawing %q: %w", d.title, err)
@@ -68,19 +75,29 @@ func writeSVG(w io.Writer, d drawing) error {
 	}
 	named.WriteString("</title>")
 	named.Write(text[head[1]:])
-	_, err := named.WriteTo(w)
+	_, err = named.WriteTo(w)
 	return err
 }
 
-// writePNG paints d as a PNG image.
-func writePNG(w io.Writer, d drawing) error {
-	canvas := vgimg.NewWith(vgimg.UseWH(d.width, d.height), vgimg.UseDPI(pngResolution), vgimg.UseBackgroundColor(inkPaper))
-	d.paint(draw.New(canvas))
+// writePNG paints a figure as a PNG image.
+func writePNG(w io.Writer, prepare func() (drawing, error)) error {
+	d, err := prepare()
+	if err != nil {
+		return err
+	}
+	canvas, img := pixelCanvas(d.width, d.height)
+	d.paint(canvas)
+	return encodeFast(w, fewColors(img))
+}
+
+// pixelCanvas is a white canvas, and its pixels.
+func pixelCanvas(width, height vg.Length) (draw.Canvas, *image.RGBA) {
+	canvas := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(pngResolution), vgimg.UseBackgroundColor(inkPaper))
 	img, ok := canvas.Image().(*image.RGBA)
 	if !ok {
 		panic(fmt.Sprintf("figure: the drawing library made a %T", canvas.Image())) // impossible
 	}
-	return encodeFast(w, fewColors(img))
+	return draw.New(canvas), img
 }
 
 // encodeFast writes img as a PNG image, with the least compression: more of it
@@ -88,12 +105,4 @@ func writePNG(w io.Writer, d drawing) error {
 func encodeFast(w io.Writer, img image.Image) error {
 	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
 	return encoder.Encode(w, img)
-}
-
-// paper is the whole canvas, white.
-func paper(canvas vg.CanvasSizer) draw.Canvas {
-	c := draw.New(canvas)
-	c.SetColor(inkPaper)
-	c.Fill(c.Rectangle.Path())
-	return c
 }

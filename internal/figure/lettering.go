@@ -102,45 +102,30 @@ func (l lettering) putTurned(c draw.Canvas, txt string, pt vg.Point, anchor vg.L
 	c.Pop()
 }
 
-// fit is txt, cut and with an ellipsis if it is wider than room.
+// fit is txt, or the longest beginning of it that fits room with an ellipsis.
 func (l lettering) fit(txt string, room vg.Length) string {
-	return cutToFit(txt, func(s string) bool { return l.width(s) <= room })
-}
-
-// wrap breaks txt between words into at most limit lines that fit room; what is
-// too long is cut with an ellipsis.
-func (l lettering) wrap(txt string, room vg.Length, limit int) []string {
-	return wrapToFit(txt, limit, func(s string) bool { return l.width(s) <= room })
-}
-
-// cutToFit is txt, or the longest beginning of it that fits with an ellipsis.
-func cutToFit(txt string, fits func(string) bool) string {
-	if fits(txt) {
+	if l.width(txt) <= room {
 		return txt
 	}
 	runes := []rune(txt)
 	for n := len(runes) - 1; n > 0; n-- {
-		if cut := strings.TrimRight(string(runes[:n]), " ") + ellipsis; fits(cut) {
+		if cut := strings.TrimRight(string(runes[:n]), " ") + ellipsis; l.width(cut) <= room {
 			return cut
 		}
 	}
 	return ellipsis
 }
 
-// wrapToFit breaks txt between words into at most limit lines that fit, the last
-// of which is cut if need be.
-func wrapToFit(txt string, limit int, fits func(string) bool) []string {
+// wrap breaks txt between words into at most limit lines that fit room; what is
+// too long is cut with an ellipsis.
+func (l lettering) wrap(txt string, room vg.Length, limit int) (lines []string) {
 	words := strings.Fields(txt)
-	var lines []string
 	for len(words) > 0 {
-		if len(lines) == limit-1 {
-			return append(lines, cutToFit(strings.Join(words, " "), fits))
+		n := len(words)
+		for n > 1 && len(lines) < limit-1 && l.width(strings.Join(words[:n], " ")) > room {
+			n--
 		}
-		n := 1
-		for n < len(words) && fits(strings.Join(words[:n+1], " ")) {
-			n++
-		}
-		lines = append(lines, cutToFit(strings.Join(words[:n], " "), fits))
+		lines = append(lines, l.fit(strings.Join(words[:n], " "), room))
 		words = words[n:]
 	}
 	return lines

@@ -4,11 +4,15 @@ import (
 	"fmt"
 	"image"
 	"image/color"
-	"image/draw"
+	idraw "image/draw"
 	"io"
+	"math"
 	"slices"
+	"strconv"
 
 	xdraw "golang.org/x/image/draw"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 )
 
 // PanelRow is one image of a panel: the photograph and what is said of its
@@ -32,9 +36,9 @@ type ModelLabels struct {
 	Labels []int  // classes, −1 unknown
 }
 
-// Panel is a picture of images side by side: for each row the photograph, the
-// truth, the prediction and its confidence, or the predictions of several models;
-// below them what the colours mean. A column that is nil in every row is left out.
+// Panel is a picture of images side by side: above them what the colours mean, then for
+// each row the photograph, the truth, the prediction and its confidence, or the
+// predictions of several models. A column that is nil in every row is left out.
 type Panel struct {
 	Title     string
 	Rows      []PanelRow
@@ -43,44 +47,64 @@ type Panel struct {
 	TileWidth int          // width of each image, in pixels; 0: 280
 }
 
-// defaultTileWidth is wide enough to see a pixel of the usual 320 × 240 images.
-const defaultTileWidth = 280
-
-// smallestTile leaves room for the headings.
-const smallestTile = 90
-
-// Measures of a panel, in pixels.
+// defaultTileWidth is wide enough to see a pixel of the usual 320 × 240 images, and
+// smallestTile leaves room for the headings; both in pixels.
 const (
-	panelPadding  = 16
-	tileGap       = 8
-	panelTitle    = 22.0 // sizes of text: readable also when a page shrinks the panel
-	panelHeading  = 17.0
-	panelText     = 16.0
-	panelLine     = 25 // height of a line of text
-	swatchSide    = 18
-	swatchGap     = 6  // between a swatch and its name
-	legendColumns = 20 // between two entries of the legend
-	barHeight     = 14 // of the colour bar
-	hatchWidth    = 3  // of the stripes for unknown
+	defaultTileWidth = 280
+	smallestTile     = 90
+)
+
+// Measures of a panel, in points.
+const (
+	tileGap     vg.Length = 4
+	tileTitle             = sizeTick * 1.6 // height of the line above a row
+	tileHeading           = sizeLabel * 1.6
+	barHeight   vg.Length = 7 // of the colour bar
+	barLabels             = sizeTick * 1.6
 )
 
 // panelColumn is one kind of image.
 type panelColumn struct {
 	heading string
 	given   func(row *PanelRow) bool
-	paint   func(s *panelSheet, dst *image.RGBA, tile image.Rectangle, row *PanelRow)
-}
-
-// panelColumns are the kinds of images, from left to right.
-var panelColumns = []panelColumn{
-	{"photograph", func(row *PanelRow) bool { return row.Photo != nil }, (*panelSheet).paintPhoto},
-	{"truth", func(row *PanelRow) bool { return row.Truth != nil }, (*panelSheet).paintTruth},
-	{"prediction", func(row *PanelRow) bool { return row.Prediction != nil }, (*panelSheet).paintPrediction},
-	{confidenceHeading, func(row *PanelRow) bool { return row.Confidence != nil }, (*panelSheet).paintConfidence},
+	// ink is the colour of pixel i of the labels, transparent where it is unknown; nil:
+	// the photograph.
+	ink func(s *panelSheet, row *PanelRow, i int) color.RGBA
 }
 
 // confidenceHeading is the column the colour bar belongs to.
 const confidenceHeading = "confidence"
+
+// panelColumns are the kinds of images, from left to right.
+var panelColumns = []panelColumn{
+	{"photograph", func(row *PanelRow) bool { return row.Photo != nil }, nil},
+	{"truth", func(row *PanelRow) bool { return row.Truth != nil }, func(s *panelSheet, row *PanelRow, i int) color.RGBA {
+		return s.classInk(row.Truth[i])
+	}},
+	{"prediction", func(row *PanelRow) bool { return row.Prediction != nil }, func(s *panelSheet, row *PanelRow, i int) color.RGBA {
+		return s.classInk(row.Prediction[i])
+	}},
+	{confidenceHeading, func(row *PanelRow) bool { return row.Confidence != nil }, func(_ *panelSheet, row *PanelRow, i int) color.RGBA {
+		if math.IsNaN(row.Confidence[i]) {
+			return color.RGBA{}
+		}
+		return blend(viridisStops, row.Confidence[i])
+	}},
+}
+
+// modelColumns are the columns of the models that are set side by side.
+func (p *Panel) modelColumns() (columns []panelColumn) {
+	if len(p.Rows) == 0 {
+		return nil
+	}
+	for j, model := range p.Rows[0].Models {
+		columns = append(columns, panelColumn{
+			model.Name, func(row *PanelRow) bool { return j < len(row.Models) && row.Models[j].Labels != nil },
+			func(s *panelSheet, row *PanelRow, i int) color.RGBA { return s.classInk(row.Models[j].Labels[i]) },
+		})
+	}
+	return columns
+}
 
 // PNG writes the panel as an image. It fails if there is nothing to draw, a
 // length does not fit W and H, a label has no name or a confidence is not within 0
@@ -99,9 +123,8 @@ func (p Panel) Image() (*image.RGBA, error) {
 	if err != nil {
 		return nil, fmt.Errorf("panel %q: %w", p.Title, err)
 	}
-	dst := image.NewRGBA(image.Rect(0, 0, s.width, s.height))
-	draw.Draw(dst, dst.Bounds(), image.NewUniform(inkPaper), image.Point{}, draw.Src)
-	s.paint(dst)
+	c, dst := pixelCanvas(s.width, s.height)
+	s.paint(c, dst)
 	return dst, nil
 }
 
@@ -109,10 +132,9 @@ func (p Panel) Image() (*image.RGBA, error) {
 type panelSheet struct {
 	panel         Panel
 	columns       []panelColumn
-	tile          int // width of an image
-	heights       []int
-	legend        panelLegend
-	width, height int
+	heading       heading
+	heights       []int // of the images of each row, in pixels
+	width, height vg.Length
 }
 
 // prepare checks the panel and settles its size.
@@ -126,19 +148,37 @@ func (p Panel) prepare() (*panelSheet, error) {
 	if p.TileWidth <= 0 {
 		p.TileWidth = defaultTileWidth
 	}
-	s := &panelSheet{panel: p, tile: max(p.TileWidth, smallestTile)}
+	p.TileWidth = max(p.TileWidth, smallestTile)
+	s := &panelSheet{panel: p}
 	for i := range p.Rows {
 		if err := p.checkRow(&p.Rows[i]); err != nil {
 			return nil, fmt.Errorf("rows[%d] %q: %w", i, p.Rows[i].Title, err)
 		}
-		s.heights = append(s.heights, p.Rows[i].tileHeight(s.tile))
 	}
-	if s.chooseColumns(); len(s.columns) == 0 {
+	for _, column := range append(slices.Clone(panelColumns), p.modelColumns()...) {
+		if slices.ContainsFunc(p.Rows, func(row PanelRow) bool { return column.given(&row) }) {
+			s.columns = append(s.columns, column)
+		}
+	}
+	if len(s.columns) == 0 {
 		return nil, fmt.Errorf("no image in it")
 	}
-	s.settleSize()
+	s.width = 2*pagePadding + points(p.TileWidth)*vg.Length(len(s.columns)) + tileGap*vg.Length(len(s.columns)-1)
+	s.heading = newHeading(p.Title, s.legend(), s.width)
+	s.height = 2*pagePadding + s.heading.height() + tileHeading
+	for i := range p.Rows {
+		row := &p.Rows[i]
+		s.heights = append(s.heights, row.tileHeight(p.TileWidth))
+		s.height += points(s.heights[i]) + tileGap + row.titleHeight()
+	}
+	if s.confidence() >= 0 {
+		s.height += barHeight + barLabels
+	}
 	return s, nil
 }
+
+// points is the length of so many pixels.
+func points(pixels int) vg.Length { return vg.Length(pixels) * vg.Inch / pngResolution }
 
 // checkRow tells what is wrong with a row.
 func (p *Panel) checkRow(row *PanelRow) error {
@@ -150,185 +190,165 @@ func (p *Panel) checkRow(row *PanelRow) error {
 			return err
 		}
 	}
-	if row.Confidence == nil {
-		return nil
-	}
-	if len(row.Confidence) != row.W*row.H {
+	if row.Confidence != nil && len(row.Confidence) != row.W*row.H {
 		return fmt.Errorf("%d confidences for %d × %d pixels", len(row.Confidence), row.W, row.H)
 	}
+	const slack = 1e-6 // forgives rounding in confidences that were summed up
 	for i, v := range row.Confidence {
-		if v < -confidenceSlack || v > 1+confidenceSlack {
+		if v < -slack || v > 1+slack {
 			return fmt.Errorf("confidence[%d] is %g, want 0 to 1", i, v)
 		}
 	}
 	return nil
 }
 
-// confidenceSlack forgives rounding in confidences that were summed up.
-const confidenceSlack = 1e-6
-
-// tileHeight is the height of the images of a row that are width wide.
+// tileHeight is the height of the images of a row that are width wide, in pixels.
 func (row *PanelRow) tileHeight(width int) int {
 	w, h := row.W, row.H
-	if w <= 0 || h <= 0 {
-		if row.Photo == nil {
-			return panelLine
-		}
+	if (w <= 0 || h <= 0) && row.Photo != nil {
 		w, h = row.Photo.Bounds().Dx(), row.Photo.Bounds().Dy()
 	}
 	return max(1, (width*h+w/2)/max(w, 1))
 }
 
-// chooseColumns keeps the columns that some row has an image for.
-func (s *panelSheet) chooseColumns() {
-	for _, column := range append(slices.Clone(panelColumns), s.panel.modelColumns()...) {
+// titleHeight is the height of the title of the row.
+func (row *PanelRow) titleHeight() vg.Length {
+	if row.Title == "" {
+		return 0
+	}
+	return tileTitle
+}
+
+// confidence is the place of the column of confidences, −1 if there is none.
+func (s *panelSheet) confidence() int {
+	return slices.IndexFunc(s.columns, func(c panelColumn) bool { return c.heading == confidenceHeading })
+}
+
+// classInk is the colour of a class, transparent if it is unknown.
+func (s *panelSheet) classInk(label int) color.RGBA {
+	if label == unknownLabel {
+		return color.RGBA{}
+	}
+	return s.panel.Palette[label]
+}
+
+// legend explains the colours: of the classes where classes are shown, and of unknown
+// where it occurs.
+func (s *panelSheet) legend() []legendEntry {
+	classes, unknown := false, false
+	for _, column := range s.columns {
 		for i := range s.panel.Rows {
-			if column.given(&s.panel.Rows[i]) {
-				s.columns = append(s.columns, column)
-				break
+			row := &s.panel.Rows[i]
+			if column.ink == nil || !column.given(row) {
+				continue
+			}
+			classes = classes || column.heading != confidenceHeading
+			for pixel := 0; pixel < row.W*row.H && !unknown; pixel++ {
+				unknown = column.ink(s, row, pixel).A == 0
 			}
 		}
 	}
-}
-
-// settleSize lays out the legend and adds up width and height.
-func (s *panelSheet) settleSize() {
-	s.width = 2*panelPadding + len(s.columns)*(s.tile+tileGap) - tileGap
-	s.height = 2*panelPadding + panelLine
-	if s.panel.Title != "" {
-		s.height += panelLine + tileGap
+	var entries []legendEntry
+	add := func(name string, inks ...color.RGBA) {
+		entries = append(entries, legendEntry{name: name, sample: func(c draw.Canvas) { fillStripes(c, inks) }})
 	}
-	for i := range s.panel.Rows {
-		s.height += s.heights[i] + tileGap + s.titleHeight(i)
-	}
-	s.layLegend()
-	s.height += s.legend.height()
-}
-
-// modelColumns are the columns of the models that are set side by side.
-func (p *Panel) modelColumns() (columns []panelColumn) {
-	if len(p.Rows) == 0 {
-		return nil
-	}
-	for j, model := range p.Rows[0].Models {
-		columns = append(columns, panelColumn{
-			heading: model.Name,
-			given:   func(row *PanelRow) bool { return j < len(row.Models) && row.Models[j].Labels != nil },
-			paint: func(s *panelSheet, dst *image.RGBA, tile image.Rectangle, row *PanelRow) {
-				s.paintLabels(dst, tile, row, row.Models[j].Labels)
-			},
-		})
-	}
-	return columns
-}
-
-// titleHeight is the height of the title of row i.
-func (s *panelSheet) titleHeight(i int) int {
-	if s.panel.Rows[i].Title == "" {
-		return 0
-	}
-	return panelLine
-}
-
-// left is where column j begins.
-func (s *panelSheet) left(j int) int { return panelPadding + j*(s.tile+tileGap) }
-
-// paint draws the whole panel.
-func (s *panelSheet) paint(dst *image.RGBA) {
-	y := panelPadding
-	if s.panel.Title != "" {
-		title := inscribe(panelTitle, true, inkText)
-		title.put(dst, title.fit(Printable(s.panel.Title), s.width-2*panelPadding), panelPadding, y+int(panelTitle))
-		y += panelLine + tileGap
-	}
-	heading := inscribe(panelHeading, true, inkText)
-	for j, column := range s.columns {
-		heading.putCentered(dst, heading.fit(Printable(column.heading), s.tile), s.left(j)+s.tile/2, y+int(panelHeading))
-	}
-	y += panelLine
-	for i := range s.panel.Rows {
-		y = s.paintRow(dst, i, y)
-	}
-	s.legend.paint(dst, y)
-}
-
-// paintRow draws row i from the height y on and returns where the next begins.
-func (s *panelSheet) paintRow(dst *image.RGBA, i, y int) int {
-	row := &s.panel.Rows[i]
-	if row.Title != "" {
-		text := inscribe(panelText, false, inkQuiet)
-		text.put(dst, text.fit(Printable(row.Title), s.width-2*panelPadding), panelPadding, y+int(panelText)+2)
-		y += panelLine
-	}
-	for j, column := range s.columns {
-		tile := image.Rect(s.left(j), y, s.left(j)+s.tile, y+s.heights[i])
-		if column.given(row) {
-			column.paint(s, dst, tile, row)
-			continue
+	if classes {
+		for k, name := range s.panel.Names {
+			add(name, s.panel.Palette[k])
 		}
-		draw.Draw(dst, tile, image.NewUniform(inkGrid), image.Point{}, draw.Src)
-		text := inscribe(panelText, false, inkQuiet)
-		text.putCentered(dst, "not given", (tile.Min.X+tile.Max.X)/2, (tile.Min.Y+tile.Max.Y)/2+int(panelText)/3)
 	}
-	return y + s.heights[i] + tileGap
+	if unknown {
+		light, dark := unknownColors[0], unknownColors[1]
+		add("unknown", light, dark, light, dark, light, dark)
+	}
+	return entries
+}
+
+// fillStripes fills the sample of a legend with colours beside each other.
+func fillStripes(c draw.Canvas, inks []color.RGBA) {
+	middle, width := c.Center().Y, (c.Max.X-c.Min.X)/vg.Length(len(inks))
+	for k, ink := range inks {
+		x := c.Min.X + vg.Length(k)*width
+		fillRectangle(c, x, middle-barThickness/2, x+width, middle+barThickness/2, ink)
+	}
+}
+
+// paint draws the whole panel: text on c, images into dst, its pixels.
+func (s *panelSheet) paint(c draw.Canvas, dst *image.RGBA) {
+	c = s.heading.draw(draw.Crop(c, pagePadding, -pagePadding, pagePadding, -pagePadding))
+	tile := points(s.panel.TileWidth)
+	left := func(column int) vg.Length { return c.Min.X + vg.Length(column)*(tile+tileGap) }
+	heads, quiet := sans(sizeLabel, inkText).bold(), sans(sizeTick, inkQuiet)
+	for j, column := range s.columns {
+		heads.put(c, heads.fit(Printable(column.heading), tile), vg.Point{X: left(j) + tile/2, Y: c.Max.Y - sizeLabel}, atCenter)
+	}
+	y := c.Max.Y - tileHeading
+	for i := range s.panel.Rows {
+		row := &s.panel.Rows[i]
+		quiet.put(c, quiet.fit(Printable(row.Title), c.Max.X-c.Min.X), vg.Point{X: c.Min.X, Y: y - sizeTick}, atLeft)
+		y -= row.titleHeight()
+		for j, column := range s.columns {
+			box := s.pixels(left(j), y, s.heights[i])
+			if column.given(row) {
+				s.paintTile(dst, box, &column, row)
+				continue
+			}
+			idraw.Draw(dst, box, image.NewUniform(inkGrid), image.Point{}, idraw.Src)
+			quiet.putCentered(c, "not given", vg.Point{X: left(j) + tile/2, Y: y - points(s.heights[i])/2}, atCenter)
+		}
+		y -= points(s.heights[i]) + tileGap
+	}
+	if column := s.confidence(); column >= 0 {
+		s.paintBar(c, dst, left(column), y)
+	}
+}
+
+// pixels is the rectangle, as wide as a tile, whose upper left corner lies at x, y.
+func (s *panelSheet) pixels(x, y vg.Length, height int) image.Rectangle {
+	place := func(length vg.Length) int { return int(math.Round(length.Dots(pngResolution))) }
+	corner := image.Pt(place(x), place(s.height-y))
+	return image.Rectangle{Min: corner, Max: corner.Add(image.Pt(s.panel.TileWidth, height))}
 }
 
 // blockyFactor is the enlargement from which on the pixels of a photograph are
 // shown as squares, as those of the labels are.
 const blockyFactor = 4
 
-// paintPhoto draws the photograph into tile.
-func (s *panelSheet) paintPhoto(dst *image.RGBA, tile image.Rectangle, row *PanelRow) {
-	var scaler xdraw.Scaler = xdraw.CatmullRom
-	if tile.Dx() >= blockyFactor*row.Photo.Bounds().Dx() {
-		scaler = xdraw.NearestNeighbor
+// paintTile draws an image of a row into tile.
+func (s *panelSheet) paintTile(dst *image.RGBA, tile image.Rectangle, column *panelColumn, row *PanelRow) {
+	if column.ink == nil {
+		var scaler xdraw.Scaler = xdraw.CatmullRom
+		if tile.Dx() >= blockyFactor*row.Photo.Bounds().Dx() {
+			scaler = xdraw.NearestNeighbor
+		}
+		scaler.Scale(dst, tile, row.Photo, row.Photo.Bounds(), xdraw.Over, nil)
+		return
 	}
-	scaler.Scale(dst, tile, row.Photo, row.Photo.Bounds(), xdraw.Over, nil)
-}
-
-// paintTruth draws the true classes into tile.
-func (s *panelSheet) paintTruth(dst *image.RGBA, tile image.Rectangle, row *PanelRow) {
-	s.paintLabels(dst, tile, row, row.Truth)
-}
-
-// paintPrediction draws the predicted classes into tile.
-func (s *panelSheet) paintPrediction(dst *image.RGBA, tile image.Rectangle, row *PanelRow) {
-	s.paintLabels(dst, tile, row, row.Prediction)
-}
-
-// paintLabels draws classes into tile.
-func (s *panelSheet) paintLabels(dst *image.RGBA, tile image.Rectangle, row *PanelRow, labels []int) {
-	row.eachPixel(tile, func(x, y, i int) {
-		if labels[i] == unknownLabel {
-			dst.SetRGBA(x, y, hatch(x, y))
-			return
-		}
-		dst.SetRGBA(x, y, s.panel.Palette[labels[i]])
-	})
-}
-
-// paintConfidence draws the confidences into tile.
-func (s *panelSheet) paintConfidence(dst *image.RGBA, tile image.Rectangle, row *PanelRow) {
-	row.eachPixel(tile, func(x, y, i int) {
-		if v := row.Confidence[i]; v == v {
-			dst.SetRGBA(x, y, blend(viridisStops, v))
-			return
-		}
-		dst.SetRGBA(x, y, hatch(x, y))
-	})
-}
-
-// eachPixel visits the pixels of tile with the index i of the label under each.
-func (row *PanelRow) eachPixel(tile image.Rectangle, visit func(x, y, i int)) {
+	const hatchWidth = 3 // of the stripes for unknown, in pixels
 	for y := tile.Min.Y; y < tile.Max.Y; y++ {
 		source := (y - tile.Min.Y) * row.H / tile.Dy() * row.W
 		for x := tile.Min.X; x < tile.Max.X; x++ {
-			visit(x, y, source+(x-tile.Min.X)*row.W/tile.Dx())
+			ink := column.ink(s, row, source+(x-tile.Min.X)*row.W/tile.Dx())
+			if ink.A == 0 {
+				ink = unknownColors[(x+y)/hatchWidth%2]
+			}
+			dst.SetRGBA(x, y, ink)
 		}
 	}
 }
 
-// hatch is the colour of an unknown pixel: slanted stripes of two greys.
-func hatch(x, y int) color.RGBA {
-	return unknownColors[(x+y)/hatchWidth%2]
+// paintBar draws the colours of confidences 0 to 1 below x, y, and numbers under them.
+func (s *panelSheet) paintBar(c draw.Canvas, dst *image.RGBA, x, y vg.Length) {
+	const parts = 4 // into which the numbers divide the bar
+	bar := s.pixels(x, y, int(barHeight.Dots(pngResolution)))
+	for i := range bar.Dx() {
+		column := image.Rect(bar.Min.X+i, bar.Min.Y, bar.Min.X+i+1, bar.Max.Y)
+		idraw.Draw(dst, column, image.NewUniform(blend(viridisStops, float64(i)/float64(bar.Dx()-1))), image.Point{}, idraw.Src)
+	}
+	letters := sans(sizeTick, inkQuiet)
+	for k := range parts + 1 {
+		part := float64(k) / parts
+		place := vg.Point{X: x + vg.Length(part)*points(bar.Dx()), Y: y - barHeight - sizeTick*1.2}
+		letters.put(c, strconv.FormatFloat(part, 'g', -1, 64), place, vg.Length(part)) // the ends within the bar
+	}
 }

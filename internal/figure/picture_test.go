@@ -31,7 +31,7 @@ func testPanel() Panel {
 
 func TestPanel(t *testing.T) {
 	p := testPanel()
-	if w, h := pngOf(t, p); w != 2*panelPadding+4*100+3*tileGap || h < 2*67+6*panelLine {
+	if w, h := pngOf(t, p); w != 4*int(pagePadding)+4*100+3*2*int(tileGap) || h < 2*67+2*4*int(pagePadding) {
 		t.Errorf("the image is %d × %d", w, h)
 	}
 	img, err := p.Image()
@@ -59,7 +59,7 @@ func TestPanelColumns(t *testing.T) {
 		"confidence": {Confidence: whole.Rows[0].Confidence, W: 6, H: 4},
 	} {
 		one := Panel{Names: classNames, Rows: []PanelRow{row}}
-		if w, _ := pngOf(t, one); w != 2*panelPadding+defaultTileWidth {
+		if w, _ := pngOf(t, one); w != 4*int(pagePadding)+defaultTileWidth {
 			t.Errorf("%s: %d wide", name, w)
 		}
 	}
@@ -73,7 +73,7 @@ func TestPanelModels(t *testing.T) {
 	}
 	p.Rows[0].Models = []ModelLabels{{"one", labels}, {"a model with a name that is longer than its column", labels}}
 	p.Rows[1].Models = p.Rows[0].Models[:1]
-	if w, _ := pngOf(t, p); w != 2*panelPadding+4*100+3*tileGap {
+	if w, _ := pngOf(t, p); w != 4*int(pagePadding)+4*100+3*2*int(tileGap) {
 		t.Errorf("photograph, truth and two models are %d wide", w)
 	}
 	p.Rows[1].Models = []ModelLabels{{"one", labels[1:]}}

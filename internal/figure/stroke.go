@@ -1,7 +1,6 @@
 package figure
 
 import (
-	"image/color"
 	"math"
 
 	"gonum.org/v1/plot"
@@ -32,7 +31,7 @@ var dashPatterns = [][]vg.Length{
 var referencePattern = []vg.Length{3.5, 2.5}
 
 // markers tell sparse curves apart without colour.
-var markers = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, diamondGlyph{}}
+var markers = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, draw.CrossGlyph{}}
 
 // stroke is how a curve is drawn.
 type stroke struct {
@@ -43,7 +42,7 @@ type stroke struct {
 
 // strokeOf is the stroke of series i.
 func strokeOf(i int, dashed bool) stroke {
-	var ink color.Color = seriesColors[i%len(seriesColors)]
+	ink := seriesInk(i)
 	s := stroke{
 		line:   draw.LineStyle{Color: ink, Width: curveWidth, Dashes: dashPatterns[i%len(dashPatterns)]},
 		marker: draw.GlyphStyle{Color: ink, Radius: markerRadius, Shape: markers[i%len(markers)]},
@@ -122,19 +121,4 @@ func (k *curve) sample(c draw.Canvas) {
 	if k.marked() {
 		c.DrawGlyph(k.stroke.marker, c.Center())
 	}
-}
-
-// diamondGlyph is a filled diamond.
-type diamondGlyph struct{}
-
-// DrawGlyph implements draw.GlyphDrawer.
-func (diamondGlyph) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, pt vg.Point) {
-	r := 1.2 * style.Radius // as large to the eye as a circle
-	var path vg.Path
-	path.Move(vg.Point{X: pt.X, Y: pt.Y - r})
-	path.Line(vg.Point{X: pt.X + r, Y: pt.Y})
-	path.Line(vg.Point{X: pt.X, Y: pt.Y + r})
-	path.Line(vg.Point{X: pt.X - r, Y: pt.Y})
-	path.Close()
-	c.Fill(path)
 }

@@ -1,6 +1,6 @@
 package figure
 
-import "math"
+import "slices"
 
 // thinColumns is the number of columns in which a curve is thinned. Four points
 // are kept in each, so a curve has at most about 2000 points, and a column is not
@@ -18,13 +18,13 @@ const pointsPerColumn = 4
 func thin(x, y []float64) []int {
 	limit := thinColumns * pointsPerColumn
 	if len(x) <= limit {
-		return count(len(x))
+		all := make([]int, len(x))
+		for i := range all {
+			all[i] = i
+		}
+		return all
 	}
-	low, high := math.Inf(1), math.Inf(-1)
-	for _, v := range x {
-		low, high = min(low, v), max(high, v)
-	}
-	scale := 0.0
+	low, high, scale := slices.Min(x), slices.Max(x), 0.0
 	if high > low {
 		scale = (thinColumns - 1) / (high - low)
 	}
@@ -67,13 +67,4 @@ func appendRun(kept []int, y []float64, start, end int) []int {
 		}
 	}
 	return kept
-}
-
-// count is 0, 1, …, n−1.
-func count(n int) []int {
-	indices := make([]int, n)
-	for i := range indices {
-		indices[i] = i
-	}
-	return indices
 }

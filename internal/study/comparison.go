@@ -271,11 +271,7 @@ func inPaper(m Method) bool {
 func (b *bench) timed(ctx context.Context, r *planned, star []float64, plan comparisonPlan) (*Trace, error) {
 	defer machine.Quiet()()
 	lim := limits{distance: plan.Until, work: 2 * mostWork, alone: true}
-	keep := plan.Objectives && slices.Contains(mainNames, r.method.Name)
-	if r.method.LBFGS {
-		return b.runLBFGS(ctx, r.method, star, lim, keep)
-	}
-	return b.run(ctx, r.method, &learn.Fixed{Alpha: r.step}, star, lim, keep)
+	return b.run(ctx, r.method, r.step, star, lim, plan.Objectives && slices.Contains(mainNames, r.method.Name))
 }
 
 // objectiveEvery is at how many levels the exact objective is computed: at every

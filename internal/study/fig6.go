@@ -140,15 +140,12 @@ func (p segmentationPlan) measure(ctx context.Context, threads int) (*Segmentati
 	if err != nil {
 		return nil, err
 	}
-	r, err := learn.Fit(ctx, a.problem, learn.Settings{
+	r, err := fit(ctx, a.problem, learn.Settings{
 		Method: learn.BBPL, Threads: threads, MaxPasses: p.Passes, RelativeTolerance: p.Tolerance,
 		Assign: a.assign,
 	})
 	if err != nil {
 		return nil, err
-	}
-	if r.Status == learn.Interrupted {
-		return nil, context.Cause(ctx)
 	}
 	x := &Segmentation{
 		TrainImages: len(train.Instances), TestImages: len(test.Instances), Status: r.Status, Reason: r.Reason, Passes: r.Passes, Seconds: r.Seconds,

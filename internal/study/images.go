@@ -2,7 +2,6 @@ package study
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -193,23 +192,16 @@ type imageRecorder struct {
 	run    *ImageRun
 	limits imageLimits
 	shares []float64 // of a gradient pass, by block
-	watch  stopwatch
-	last   float64 // running objective a pass ago
-	next   float64 // iteration to keep
-	end    context.CancelFunc
+	last   float64   // running objective a pass ago
+	next   float64   // iteration to keep
 }
 
-// record implements learn.Recorder.
-func (r *imageRecorder) record(e learn.Event) error {
-	if e.Check {
-		return nil
-	}
-	seconds := r.watch.pause()
-	defer r.watch.goOn()
+// record takes an iteration and reports whether the run is done.
+func (r *imageRecorder) record(e learn.Event, seconds float64) (done bool) {
 	x := r.run
 	x.Iterations, x.Passes, x.Seconds = e.Iteration, e.Pass, seconds
 	x.Gradients += r.shares[e.Block]
-	done := e.Step == 0 || work(x.Passes, x.Gradients) > r.limits.work || r.limits.seconds > 0 && x.Seconds >= r.limits.seconds
+	done = e.Step == 0 || work(x.Passes, x.Gradients) > r.limits.work || r.limits.seconds > 0 && x.Seconds >= r.limits.seconds
 	if e.Iteration%len(r.shares) == 0 {
 		if r.limits.flat && math.Abs(e.Objective-r.last) <= settledChange*math.Abs(e.Objective) {
 			done, x.converged = true, true
@@ -220,10 +212,7 @@ func (r *imageRecorder) record(e learn.Event) error {
 		x.keep(e.Theta)
 		r.next = pointGrowth * float64(e.Iteration)
 	}
-	if done {
-		r.end()
-	}
-	return nil
+	return done
 }
 
 // keep adds a point with the weights of the moment.
@@ -232,50 +221,27 @@ func (r *ImageRun) keep(theta []float64) {
 }
 
 // run learns from the images until the limits.
-func (a *album) run(ctx context.Context, m Method, step learn.StepRule, lim imageLimits) (*ImageRun, error) {
+func (a *album) run(ctx context.Context, m Method, step float64, lim imageLimits) (*ImageRun, error) {
 	if lim.alone {
 		defer machine.Quiet()()
 	}
-	inner, cancel := context.WithCancel(ctx)
-	defer cancel()
-	r := &imageRecorder{run: &ImageRun{Name: m.Name}, limits: lim, shares: []float64{1}, watch: stopwatch{alone: lim.alone}, last: math.Inf(1), next: 1, end: cancel}
-	if fixed, ok := step.(*learn.Fixed); ok {
-		r.run.Step = fixed.Alpha
-	}
+	r := &imageRecorder{run: &ImageRun{Name: m.Name, Step: step}, limits: lim, shares: []float64{1}, last: math.Inf(1), next: 1}
 	if m.Method == learn.BBPL {
 		r.shares = a.shares
 	}
-	r.run.Gradients = lap(r.shares)
-	settings := learn.Settings{
-		Method: m.Method, InnerSweeps: m.Sweeps, InnerTolerance: m.Tolerance, Order: m.Order, Step: r.watch.on(step), Threads: a.threads,
-		GradientTolerance: math.SmallestNonzeroFloat64, MaxPasses: math.MaxFloat64, Recorder: learn.RecorderFunc(r.record),
-		Assign: a.assign,
+	x := r.run
+	x.Gradients = total(r.shares)
+	rule, end := m.rule(step)
+	defer end()
+	result, diverged, err := iterate(ctx, a.problem, m, rule, learn.Settings{Threads: a.threads, Assign: a.assign}, lim.alone, r.record)
+	if err != nil {
+		return nil, fmt.Errorf("images: %w", err)
 	}
-	if m.Method == learn.InnerDual {
-		settings.InnerSweeps = 0
-	}
-	result, err := learn.Fit(inner, a.problem, settings)
-	if x := r.run; err == nil && (len(x.Points) == 0 || x.Points[len(x.Points)-1].Iteration != x.Iterations) {
+	if x.Diverged = diverged; diverged == "" && (len(x.Points) == 0 || x.Points[len(x.Points)-1].Iteration != x.Iterations) {
 		// The run came to where rounding lets no gradient be smaller: it ended by itself.
 		x.keep(result.Model.Weights)
 	}
-	var diverged *learn.DivergedError
-	switch {
-	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
-	case errors.As(err, &diverged):
-		r.run.Diverged = diverged.Error()
-	case err != nil:
-		return nil, fmt.Errorf("%s on images: %w", m.Name, err)
-	}
-	return r.run, nil
-}
-
-// runLBFGS is run for L-BFGS.
-func (a *album) runLBFGS(ctx context.Context, m Method, lim imageLimits) (*ImageRun, error) {
-	rule := &quasiNewton{}
-	defer rule.close()
-	return a.run(ctx, m, rule, lim)
+	return x, nil
 }
 
 // exact computes the objective at the kept points of a run.
@@ -351,7 +317,7 @@ func drawnPoints(points []ImagePoint, seconds float64) []ImagePoint {
 func (a *album) bestImageStep(ctx context.Context, m Method, most float64) (float64, error) {
 	best, least := 0.0, math.Inf(1)
 	try := func(step float64) (better bool, err error) {
-		objective, err := a.judged(a.run(ctx, m, &learn.Fixed{Alpha: step}, imageLimits{work: most}))
+		objective, err := a.judged(a.run(ctx, m, step, imageLimits{work: most}))
 		if err != nil || !(objective < least) {
 			return false, err
 		}
@@ -392,7 +358,7 @@ func (a *album) bestImageTolerance(ctx context.Context, most float64) (Method, e
 	for _, tolerance := range []float64{lbfgsCoarse, lbfgsTolerance} {
 		m := lbfgs()
 		m.Tolerance = tolerance
-		objective, err := a.judged(a.runLBFGS(ctx, m, imageLimits{work: most}))
+		objective, err := a.judged(a.run(ctx, m, 0, imageLimits{work: most}))
 		if err != nil {
 			return m, err
 		}
@@ -486,11 +452,8 @@ func (a *album) contestants(ctx context.Context, most float64) ([]imageContestan
 // compete makes the run of a contestant. A step that was found on some of the images
 // and is too long for all of them is halved.
 func (a *album) compete(ctx context.Context, x imageContestant, lim imageLimits) (*ImageRun, error) {
-	if x.method.LBFGS {
-		return a.runLBFGS(ctx, x.method, lim)
-	}
 	for step := x.step; ; step /= 2 {
-		r, err := a.run(ctx, x.method, &learn.Fixed{Alpha: step}, lim)
+		r, err := a.run(ctx, x.method, step, lim)
 		if err != nil || r.Diverged == "" || step < smallestImageStep {
 			return r, err
 		}
@@ -499,21 +462,13 @@ func (a *album) compete(ctx context.Context, x imageContestant, lim imageLimits)
 
 // pseudo maximises the pseudo-likelihood of the images.
 func (a *album) pseudo(ctx context.Context) (*ImagePseudo, error) {
-	restore := machine.Quiet()
-	watch := stopwatch{alone: true}
-	watch.goOn()
-	r, err := learn.Fit(ctx, a.problem, learn.Settings{Method: learn.Pseudo, RelativeTolerance: pseudoTolerance, Threads: a.threads})
-	seconds := watch.pause()
-	restore()
+	r, seconds, err := maximisePseudo(ctx, a.problem, a.threads)
 	if err != nil {
-		return nil, fmt.Errorf("pseudo-likelihood on images: %w", err)
+		return nil, err
 	}
-	if r.Status == learn.Interrupted {
-		return nil, context.Cause(ctx)
-	}
-	at := []ImagePoint{{theta: r.Model.Weights}}
-	err = a.exact(at)
-	return &ImagePseudo{Objective: at[0].Objective, Evaluations: int(r.Passes), Seconds: seconds, Status: r.Status}, err
+	end := []ImagePoint{{theta: r.Model.Weights}}
+	err = a.exact(end)
+	return &ImagePseudo{Objective: end[0].Objective, Evaluations: int(r.Passes), Seconds: seconds, Status: r.Status}, err
 }
 
 // assign cuts a photograph as it was cut when the album was opened.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/numeric"
@@ -154,11 +155,8 @@ func (t *Trace) level(distance float64) (l Level, ok bool) {
 type limits struct {
 	distance float64 // reached
 	work     float64 // spent
-	seconds  float64 // spent; 0: no limit
 	stall    float64 // gradient passes since the distance was twice as large; 0: no limit
-	ended    bool    // a step of length 0 was made: how L-BFGS says that it has ended
 	alone    bool    // no other run is made meanwhile: see stopwatch
-	guarded  bool    // steps go back by themselves where they went too far
 }
 
 // tooFar is the distance, relative to that of the start, from which a run is given
@@ -167,59 +165,94 @@ const tooFar = 3
 
 // runner is one run on its way.
 type runner struct {
-	trace  *Trace
-	star   []float64
-	limits limits
-	share  []float64 // [blocks] part of a gradient pass that a visit is
-	keep   bool      // thetas of levels
-	first  float64   // distance of the start
+	trace   *Trace
+	method  Method
+	star    []float64
+	limits  limits
+	shares  []float64 // [blocks] part of a gradient pass that a visit is
+	weights bool      // those of levels are kept
 	// half is the distance at which the run goes on, and since the gradient passes
 	// when that was set.
 	half, since float64
-	watch       stopwatch
-	end         context.CancelFunc
 }
 
-// run learns with a method until the limits. A run that diverges is a trace that
-// says so.
-func (b *bench) run(ctx context.Context, m Method, step learn.StepRule, star []float64, lim limits, keep bool) (*Trace, error) {
-	inner, cancel := context.WithCancel(ctx)
-	defer cancel()
-	r := &runner{trace: &Trace{Name: m.Name}, star: star, limits: lim, keep: keep, end: cancel, first: 1, half: 0.5, watch: stopwatch{alone: lim.alone}}
-	if fixed, ok := step.(*learn.Fixed); ok {
-		r.trace.Step = fixed.Alpha
-	}
-	settings := learn.Settings{
-		Method: m.Method, InnerSweeps: m.Sweeps, InnerTolerance: m.Tolerance, Order: m.Order, Seed: b.spec.Seed,
-		// The runner decides when to stop: no claim of convergence, no checks.
-		GradientTolerance: math.SmallestNonzeroFloat64, MaxPasses: math.MaxFloat64,
-		Recorder: learn.RecorderFunc(r.record),
-	}
-	if m.Method == learn.InnerDual {
-		settings.InnerSweeps = 0
-	}
-	r.share = []float64{1}
+// run learns with a method, and a fixed step if that is its rule, until the limits. A run
+// that diverges is a trace that says so.
+func (b *bench) run(ctx context.Context, m Method, step float64, star []float64, lim limits, weights bool) (*Trace, error) {
+	r := &runner{trace: &Trace{Name: m.Name, Step: step}, method: m, star: star, limits: lim, shares: []float64{1}, weights: weights, half: 0.5}
+	settings := learn.Settings{Seed: b.spec.Seed}
 	if m.Method == learn.BBPL {
 		part, err := b.blocks(m.Blocks)
 		if err != nil {
 			return nil, err
 		}
 		settings.Assign = func(*crf.Instance) ([]int32, int, error) { return part.Of, len(part.Blocks), nil }
-		r.share = gradientShares(part)
+		r.shares = gradientShares(part)
 	}
-	r.trace.Gradients = lap(r.share) // of the weights that the run starts with
-	settings.Step = r.watch.on(step)
-	_, err := learn.Fit(inner, b.problem, settings)
-	var diverged *learn.DivergedError
+	r.trace.Gradients = total(r.shares) // of the weights that the run starts with
+	rule, end := m.rule(step)
+	defer end()
+	_, diverged, err := iterate(ctx, b.problem, m, rule, settings, lim.alone, r.record)
+	if diverged != "" {
+		r.trace.Diverged = diverged
+	}
+	return r.trace, err
+}
+
+// rule is the step rule of a method, and what has to be called at the end.
+func (m Method) rule(step float64) (rule learn.StepRule, end func()) {
+	switch {
+	case m.LBFGS:
+		quasi := &quasiNewton{}
+		return quasi, quasi.close
+	case m.Auto:
+		return learn.NewAuto(), func() {}
+	}
+	return &learn.Fixed{Alpha: step}, func() {}
+}
+
+// iterate learns with a method until record, which is told of every iteration and the
+// seconds so far, says that the run is done. A run that diverges is no error.
+func iterate(ctx context.Context, p learn.Problem, m Method, rule learn.StepRule, s learn.Settings, alone bool, record func(e learn.Event, seconds float64) (done bool)) (r *learn.Result, diverged string, err error) {
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	watch := stopwatch{alone: alone}
+	s.Method, s.InnerSweeps, s.InnerTolerance, s.Order, s.Step = m.Method, m.Sweeps, m.Tolerance, m.Order, watch.on(rule)
+	if m.Method == learn.InnerDual {
+		s.InnerSweeps = 0
+	}
+	// The recorder decides when to stop: no claim of convergence, no checks.
+	s.GradientTolerance, s.MaxPasses = math.SmallestNonzeroFloat64, math.MaxFloat64
+	s.Recorder = learn.RecorderFunc(func(e learn.Event) error {
+		if e.Check {
+			return nil
+		}
+		if record(e, watch.pause()) {
+			cancel()
+		}
+		watch.goOn()
+		return nil
+	})
+	r, err = learn.Fit(inner, p, s)
+	var failure *learn.DivergedError
 	switch {
 	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
-	case errors.As(err, &diverged):
-		r.trace.Diverged = diverged.Error()
+		return nil, "", context.Cause(ctx)
+	case errors.As(err, &failure):
+		return r, failure.Error(), nil
 	case err != nil:
-		return nil, fmt.Errorf("%s on %s: %w", m.Name, b.spec.Name(), err)
+		return nil, "", fmt.Errorf("%s: %w", m.Name, err)
 	}
-	return r.trace, nil
+	return r, "", nil
+}
+
+// fit is learn.Fit, except that an interrupted run is an error.
+func fit(ctx context.Context, p learn.Problem, s learn.Settings) (*learn.Result, error) {
+	r, err := learn.Fit(ctx, p, s)
+	if err == nil && r.Status == learn.Interrupted {
+		return nil, context.Cause(ctx)
+	}
+	return r, err
 }
 
 // gradientShares returns what part of a gradient over whole networks the visit of each
@@ -241,29 +274,24 @@ func gradientShares(parts ...*partition.Partition) []float64 {
 	return shares
 }
 
-// lap returns how many gradients of the whole network a visit of all blocks is.
-func lap(shares []float64) (sum float64) {
+// total returns how many gradients of the whole network a visit of all blocks is.
+func total(shares []float64) (sum float64) {
 	for _, x := range shares {
 		sum += x
 	}
 	return sum
 }
 
-// record implements learn.Recorder.
-func (r *runner) record(e learn.Event) error {
-	if e.Check {
-		return nil
-	}
-	seconds := r.watch.pause()
-	defer r.watch.goOn()
+// record takes an iteration and reports whether the run is done.
+func (r *runner) record(e learn.Event, seconds float64) (done bool) {
 	t := r.trace
 	t.Iterations, t.Passes, t.Seconds = e.Iteration, e.Pass, seconds
-	t.Gradients += r.share[e.Block]
+	t.Gradients += r.shares[e.Block]
 	t.Distance = numeric.RelativeDistance(e.Theta, r.star)
 	for j := len(t.Levels); t.Distance <= levelDistance(j); j++ {
 		l := Level{Distance: levelDistance(j), Iterations: t.Iterations, Passes: t.Passes, Gradients: t.Gradients, Seconds: t.Seconds, Objective: runfolder.Float(math.NaN())}
-		if r.keep {
-			l.theta = append([]float64(nil), e.Theta...)
+		if r.weights {
+			l.theta = slices.Clone(e.Theta)
 		}
 		t.Levels = append(t.Levels, l)
 		if j > 100*levelsPerDecade {
@@ -273,13 +301,15 @@ func (r *runner) record(e learn.Event) error {
 	if t.Distance <= r.half {
 		r.half, r.since = t.Distance/2, t.Gradients
 	}
-	switch {
-	case r.limits.ended && e.Step == 0, t.Distance <= r.limits.distance*(1+1e-9), r.limits.stall > 0 && t.Gradients-r.since > r.limits.stall, work(t.Passes, t.Gradients) > r.limits.work,
-		r.limits.seconds > 0 && t.Seconds > r.limits.seconds:
-		r.end()
-	case !r.limits.guarded && !(t.Distance <= tooFar*r.first):
-		t.Diverged = fmt.Sprintf("‖θ−θ*‖ grew to %.3g times that of the start by iteration %d", t.Distance, e.Iteration)
-		r.end()
+	ended := r.method.LBFGS && e.Step == 0 // its line search finds nothing better
+	stalled := r.limits.stall > 0 && t.Gradients-r.since > r.limits.stall
+	if ended || stalled || t.Distance <= r.limits.distance*(1+1e-9) || work(t.Passes, t.Gradients) > r.limits.work {
+		return true
 	}
-	return nil
+	guarded := r.method.LBFGS || r.method.Auto // steps go back by themselves where they went too far
+	if !guarded && !(t.Distance <= tooFar) {
+		t.Diverged = fmt.Sprintf("‖θ−θ*‖ grew to %.3g times that of the start by iteration %d", t.Distance, e.Iteration)
+		return true
+	}
+	return false
 }

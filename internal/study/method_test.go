@@ -92,7 +92,7 @@ func checkWork(t *testing.T, b *bench, m Method, trace *Trace) {
 		GradientTolerance: math.SmallestNonzeroFloat64,
 	}))
 	// learn ends with a check, whose gradient is a lap more.
-	if gradients := r.GradientPasses - lap(gradientShares(part)); math.Abs(gradients-trace.Gradients) > 1e-9 || math.Abs(r.Passes-r.CheckPasses-trace.Passes) > 1e-9 {
+	if gradients := r.GradientPasses - total(gradientShares(part)); math.Abs(gradients-trace.Gradients) > 1e-9 || math.Abs(r.Passes-r.CheckPasses-trace.Passes) > 1e-9 {
 		t.Errorf("%g gradient passes and %g passes, learn counts %g and %g", trace.Gradients, trace.Passes, gradients, r.Passes-r.CheckPasses)
 	}
 }
@@ -115,7 +115,7 @@ func TestGradientShares(t *testing.T) {
 		}
 		want := 1 + float64(cut)/float64(g.NumNodes()+g.NumEdges())
 		for _, copies := range [][]*partition.Partition{{p}, {p, p}} {
-			if got := lap(gradientShares(copies...)); math.Abs(got-want) > 1e-12 || (cut > 0) != (c.blocks > 1) {
+			if got := total(gradientShares(copies...)); math.Abs(got-want) > 1e-12 || (cut > 0) != (c.blocks > 1) {
 				t.Errorf("%s, %d blocks: a lap is %v gradients, want %v", b.spec.Name(), c.blocks, got, want)
 			}
 		}
@@ -126,10 +126,10 @@ func TestGradientShares(t *testing.T) {
 func TestBestStep(t *testing.T) {
 	b, o, _ := solved(t, Problem{Kind: Grid, Size: 6, Seed: 1})
 	for _, m := range paperMethods() {
-		s := must(b.bestStep(context.Background(), m, o.Weights, tolerance))
+		s := must(b.search(context.Background(), m, o.Weights, tolerance))
 		least, step := math.Inf(1), 0.0
 		for i := -10; i <= 14; i++ {
-			trace := must(b.run(context.Background(), m, &learn.Fixed{Alpha: stepOf(i)}, o.Weights, limits{distance: tolerance, work: mostWork, stall: stallGradients}, false))
+			trace := must(b.run(context.Background(), m, stepOf(i), o.Weights, limits{distance: tolerance, work: mostWork, stall: stallGradients}, false))
 			if _, ok := trace.level(tolerance); ok && work(trace.Passes, trace.Gradients) < least {
 				least, step = work(trace.Passes, trace.Gradients), stepOf(i)
 			}
@@ -145,9 +145,9 @@ func TestBestStep(t *testing.T) {
 func TestSearchFromAnyStart(t *testing.T) {
 	b, o, _ := solved(t, Problem{Kind: Grid, Size: 6, Seed: 1})
 	m := innerDual()
-	want := must(b.bestStep(context.Background(), m, o.Weights, tolerance)).Step
+	want := must(b.search(context.Background(), m, o.Weights, tolerance)).Step
 	for _, start := range []int{lowest, highest} {
-		if s := must(b.searchFrom(context.Background(), m, start, o.Weights, tolerance)); s.Step != want {
+		if s := must(b.bestStep(context.Background(), m, start, o.Weights, tolerance)); s.Step != want {
 			t.Errorf("from step %v the search ends at %v, want %v: %+v", stepOf(start), s.Step, want, s.Tried)
 		}
 	}
@@ -178,7 +178,7 @@ func TestSearchIsKept(t *testing.T) {
 // TestDivergedRun: a step that is far too large is no error, and says so.
 func TestDivergedRun(t *testing.T) {
 	b, o, _ := solved(t, Problem{Kind: Grid, Size: 6, Seed: 1})
-	trace := must(b.run(context.Background(), innerDual(), &learn.Fixed{Alpha: 1e6}, o.Weights, limits{distance: tolerance, work: mostWork}, false))
+	trace := must(b.run(context.Background(), innerDual(), 1e6, o.Weights, limits{distance: tolerance, work: mostWork}, false))
 	if trace.Diverged == "" {
 		t.Errorf("trace %+v", trace)
 	}

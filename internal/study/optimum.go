@@ -37,18 +37,24 @@ func (b *bench) optimum(ctx context.Context, run *runfolder.Run) (*Optimum, erro
 	if o, err := readOptimum(run.Path(name), len(b.problem.Model.Weights)); err != nil || o != nil {
 		return o, err
 	}
-	r, err := learn.Fit(ctx, b.problem, learn.Settings{Method: learn.InnerDual, GradientTolerance: optimumTolerance})
+	r, err := solve(ctx, b.problem)
 	if err != nil {
-		return nil, fmt.Errorf("solving for θ* of %s, seed %d: %w", b.spec.Name(), b.spec.Seed, err)
-	}
-	if r.Status == learn.Interrupted {
-		return nil, context.Cause(ctx)
-	}
-	if r.Status != learn.Converged {
-		return nil, fmt.Errorf("θ* of %s, seed %d, was not reached: %s", b.spec.Name(), b.spec.Seed, r.Reason)
+		return nil, fmt.Errorf("%s, seed %d: %w", b.spec.Name(), b.spec.Seed, err)
 	}
 	o := &Optimum{Objective: r.Objective, GradientNorm: r.GradientNorm, Passes: r.Passes, Weights: r.Model.Weights}
 	return o, run.WriteJSON(name, o)
+}
+
+// solve finds θ* of a problem.
+func solve(ctx context.Context, p learn.Problem) (*learn.Result, error) {
+	r, err := fit(ctx, p, learn.Settings{Method: learn.InnerDual, GradientTolerance: optimumTolerance})
+	if err != nil {
+		return nil, fmt.Errorf("solving for θ*: %w", err)
+	}
+	if r.Status != learn.Converged {
+		return nil, fmt.Errorf("θ* was not reached: %s", r.Reason)
+	}
+	return r, nil
 }
 
 // readOptimum returns nil where there is none, or none that can be used.

@@ -27,32 +27,34 @@ func (p *Pseudo) effort(x axis) float64 {
 // pseudo-likelihood is solved to.
 const pseudoTolerance = 1e-6
 
+// maximisePseudo maximises the pseudo-likelihood, alone on the machine.
+func maximisePseudo(ctx context.Context, p learn.Problem, threads int) (r *learn.Result, seconds float64, err error) {
+	defer machine.Quiet()()
+	watch := stopwatch{alone: true}
+	watch.goOn()
+	r, err = fit(ctx, p, learn.Settings{Method: learn.Pseudo, RelativeTolerance: pseudoTolerance, Threads: threads})
+	if err != nil {
+		err = fmt.Errorf("pseudo-likelihood: %w", err)
+	}
+	return r, watch.pause(), err
+}
+
 // pseudo maximises the pseudo-likelihood and judges the result by the objective
 // that the other methods minimise.
 func (b *bench) pseudo(ctx context.Context, star []float64) (*Pseudo, error) {
-	restore := machine.Quiet()
-	watch := stopwatch{alone: true}
-	watch.goOn()
-	r, err := learn.Fit(ctx, b.problem, learn.Settings{Method: learn.Pseudo, RelativeTolerance: pseudoTolerance})
-	seconds := watch.pause()
-	restore()
+	r, seconds, err := maximisePseudo(ctx, b.problem, 1)
 	if err != nil {
-		return nil, fmt.Errorf("%s, seed %d: %w", b.spec.Name(), b.spec.Seed, err)
-	}
-	if r.Status == learn.Interrupted {
-		return nil, context.Cause(ctx)
+		return nil, err
 	}
 	if r.Status != learn.Converged {
-		return nil, fmt.Errorf("study: %s, seed %d: pseudo-likelihood was not maximised: %s", b.spec.Name(), b.spec.Seed, r.Reason)
+		return nil, fmt.Errorf("pseudo-likelihood was not maximised: %s", r.Reason)
 	}
 	theta := r.Model.Weights
-	p := &Pseudo{Distance: numeric.RelativeDistance(theta, star), Evaluations: int(r.Passes), Seconds: seconds}
 	evaluator, err := learn.NewEvaluator(b.problem, 1)
 	if err != nil {
 		return nil, err
 	}
 	defer evaluator.Close()
 	exact, err := evaluator.At(theta)
-	p.Objective = exact.Objective
-	return p, err
+	return &Pseudo{Objective: exact.Objective, Distance: numeric.RelativeDistance(theta, star), Evaluations: int(r.Passes), Seconds: seconds}, err
 }

@@ -95,20 +95,15 @@ func (b *bench) search(ctx context.Context, m Method, star []float64, distance f
 	if m.LBFGS {
 		return b.bestTolerance(ctx, star, distance)
 	}
-	return b.bestStep(ctx, m, star, distance)
+	return b.bestStep(ctx, m, startStep(m, b.nodes), star, distance)
 }
 
 // bestStep looks for the fixed step with which a method gets within a distance of
 // the optimum with the least work. Every method is searched for in the same way:
-// on the grid of powers of two up and down from a start, as long as it gets better,
+// on the grid of powers of two up and down from a start there, as long as it gets better,
 // then at the two half powers beside the best. Work, unlike time, does not depend
 // on what else the machine does, so that searches may run side by side.
-func (b *bench) bestStep(ctx context.Context, m Method, star []float64, distance float64) (*Search, error) {
-	return b.searchFrom(ctx, m, startStep(m, b.nodes), star, distance)
-}
-
-// searchFrom is the search from a given step of the grid.
-func (b *bench) searchFrom(ctx context.Context, m Method, start int, star []float64, distance float64) (*Search, error) {
+func (b *bench) bestStep(ctx context.Context, m Method, start int, star []float64, distance float64) (*Search, error) {
 	s := &Search{Method: m.Name}
 	best, least := math.MinInt, float64(mostWork)
 	tried := map[int]bool{}
@@ -117,7 +112,7 @@ func (b *bench) searchFrom(ctx context.Context, m Method, start int, star []floa
 			return false, nil
 		}
 		tried[i] = true
-		t, err := b.run(ctx, m, &learn.Fixed{Alpha: stepOf(i)}, star, limits{distance: distance, work: least, stall: stallGradients}, false)
+		t, err := b.run(ctx, m, stepOf(i), star, limits{distance: distance, work: least, stall: stallGradients}, false)
 		if err != nil {
 			return false, err
 		}
@@ -179,7 +174,7 @@ func (b *bench) bestTolerance(ctx context.Context, star []float64, distance floa
 	for _, tolerance := range []float64{lbfgsCoarse, lbfgsTolerance} {
 		m := lbfgs()
 		m.Tolerance = tolerance
-		t, err := b.runLBFGS(ctx, m, star, limits{distance: distance, work: least}, false)
+		t, err := b.run(ctx, m, 0, star, limits{distance: distance, work: least}, false)
 		if err != nil {
 			return nil, err
 		}
@@ -193,12 +188,4 @@ func (b *bench) bestTolerance(ctx context.Context, star []float64, distance floa
 		}
 	}
 	return s, nil
-}
-
-// runLBFGS is run for L-BFGS. It ends, too, where the line search finds nothing better.
-func (b *bench) runLBFGS(ctx context.Context, m Method, star []float64, lim limits, keep bool) (*Trace, error) {
-	lim.ended, lim.guarded = true, true
-	rule := &quasiNewton{}
-	defer rule.close()
-	return b.run(ctx, m, rule, star, lim, keep)
 }

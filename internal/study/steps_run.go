@@ -115,28 +115,18 @@ func (c stepsCase) contest(ctx context.Context, lab *lab) (*Contest, error) {
 
 // course runs one contestant until it is within the smallest distance; one with a
 // fixed step at the best of the steps that get to the study's tolerance.
-func (b *bench) course(ctx context.Context, m Method, star []float64) (*Search, *Trace, error) {
-	lim := limits{distance: stepsDistance, work: stepsWork, guarded: m.LBFGS || m.Auto}
-	switch {
-	case m.LBFGS:
-		rule := &quasiNewton{}
-		defer rule.close()
-		lim.ended = true
-		t, err := b.run(ctx, m, rule, star, lim, false)
-		return nil, t, err
-	case m.Auto:
-		t, err := b.run(ctx, m, learn.NewAuto(), star, lim, false)
-		return nil, t, err
+func (b *bench) course(ctx context.Context, m Method, star []float64) (found *Search, t *Trace, err error) {
+	step := 0.0
+	if !m.LBFGS && !m.Auto {
+		if found, err = b.search(ctx, m, star, tolerance); err != nil {
+			return nil, nil, err
+		}
+		if step = found.Step; step == 0 {
+			return found, &Trace{Name: m.Name, Diverged: "no step on the grid gets there"}, nil
+		}
 	}
-	s, err := b.bestStep(ctx, m, star, tolerance)
-	if err != nil {
-		return nil, nil, err
-	}
-	if s.Step == 0 {
-		return s, &Trace{Name: m.Name, Diverged: "no step on the grid gets there"}, nil
-	}
-	t, err := b.run(ctx, m, &learn.Fixed{Alpha: s.Step}, star, lim, false)
-	return s, t, err
+	t, err = b.run(ctx, m, step, star, limits{distance: stepsDistance, work: stepsWork}, false)
+	return found, t, err
 }
 
 // prove runs a method with automatic steps as a user does.
@@ -150,7 +140,7 @@ func (b *bench) prove(ctx context.Context, m Method, star []float64) (Proof, err
 		}
 		settings.Assign = func(*crf.Instance) ([]int32, int, error) { return part.Of, len(part.Blocks), nil }
 	}
-	r, err := learn.Fit(ctx, b.problem, settings)
+	r, err := fit(ctx, b.problem, settings)
 	var diverged *learn.DivergedError
 	if errors.As(err, &diverged) {
 		p.Status, p.Reason = "diverged", diverged.Error()
@@ -159,9 +149,6 @@ func (b *bench) prove(ctx context.Context, m Method, star []float64) (Proof, err
 	}
 	if err != nil {
 		return p, err
-	}
-	if r.Status == learn.Interrupted {
-		return p, context.Cause(ctx)
 	}
 	p.Status, p.Reason = string(r.Status), r.Reason
 	p.Passes, p.CheckPasses, p.Gradients, p.Seconds = r.Passes, r.CheckPasses, r.GradientPasses, r.Seconds

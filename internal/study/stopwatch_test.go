@@ -1,7 +1,6 @@
 package study
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -24,25 +23,20 @@ func (i idle) Step(theta, gradient []float64) float64 {
 // beside others does.
 func TestStopwatch(t *testing.T) {
 	const pause, iterations = 20 * time.Millisecond, 10
-	b, o, _ := solved(t, Problem{Kind: Grid, Size: 4, Seed: 1})
+	b := must(Problem{Kind: Grid, Size: 4, Seed: 1}.build(1))
 	for _, alone := range []bool{true, false} {
-		fixed := learn.Fixed{Alpha: 1e-6}
-		r := &runner{trace: &Trace{}, star: o.Weights, share: []float64{1}, first: 1, watch: stopwatch{alone: alone && clockName() == processorClock}}
-		ctx, cancel := context.WithCancel(context.Background())
-		r.end, r.limits.work = cancel, 1e9
-		_, err := learn.Fit(ctx, b.problem, learn.Settings{
-			Method: learn.InnerDual, Step: idle{timedStep{&fixed, &r.watch}, pause}, MaxIterations: iterations,
-			Recorder: learn.RecorderFunc(r.record),
-		})
-		cancel()
-		if err != nil {
+		alone, seconds := alone && clockName() == processorClock, 0.0
+		rule := idle{&learn.Fixed{Alpha: 1e-6}, pause}
+		if _, _, err := iterate(t.Context(), b.problem, innerDual(), rule, learn.Settings{}, alone, func(e learn.Event, spent float64) bool {
+			seconds = spent
+			return e.Iteration == iterations
+		}); err != nil {
 			t.Fatal(err)
 		}
-		waited := (iterations * pause).Seconds()
-		switch seconds := r.trace.Seconds; {
-		case r.watch.alone && !(seconds > 0 && seconds < waited/2):
+		switch waited := (iterations * pause).Seconds(); {
+		case alone && !(seconds > 0 && seconds < waited/2):
 			t.Errorf("alone: %g s of the processor in %d pauses of %v", seconds, iterations, pause)
-		case !r.watch.alone && !(seconds >= waited):
+		case !alone && !(seconds >= waited):
 			t.Errorf("beside others: %g s in %d pauses of %v", seconds, iterations, pause)
 		}
 	}

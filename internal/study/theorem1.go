@@ -195,12 +195,9 @@ func (p theoremPlan) measure(ctx context.Context) (*Following, error) {
 	if err != nil {
 		return nil, err
 	}
-	best, err := learn.Fit(ctx, problem, learn.Settings{Method: learn.InnerDual, GradientTolerance: optimumTolerance})
+	best, err := solve(ctx, problem)
 	if err != nil {
 		return nil, err
-	}
-	if best.Status != learn.Converged {
-		return nil, fmt.Errorf("θ* was not reached: %s", best.Reason)
 	}
 	star := best.Model.Weights
 	x := &Following{Plan: p}
