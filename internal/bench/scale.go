@@ -87,8 +87,8 @@ type NetworkScale struct {
 	NsPerEdge float64 `json:"ns_per_edge" iteration:"ns per edge and pass;%.1f"`
 	NsRatio   float64 `json:"ns_per_edge_over_smallest" iteration:"over smallest;%.2f"`
 
-	// NeedBytes is what features, messages, graph, blocks and gradient should need by the
-	// count of docs/explanation/performance.md.
+	// NeedBytes is what features, messages, graph, blocks and gradient should need by
+	// the counts of needBytes.
 	NeedBytes float64 `json:"need_bytes"`
 	// PeakBytes is the most memory that the process had, from the building of the graph
 	// to the end of the first pass; 0 where the system does not tell.

@@ -74,7 +74,7 @@ func (c *scaleCase) name() string {
 }
 
 // Bytes per node and per edge besides features, messages and beliefs, and
-// contributions: docs/explanation/performance.md counts them.
+// contributions.
 const (
 	// topologyPerNode: offset of the incoming edges 4, block 4, position in it 8; label
 	// and states 8; c_s and ρ_s 16.

@@ -17,7 +17,7 @@ import (
 	"github.com/blockbp/blockbp/learn"
 )
 
-// Exit codes of the command; docs/reference/cli.md explains them to users.
+// Exit codes of the command; docs/reference/errors.md explains them to users.
 const (
 	exitDone         = 0
 	exitIO           = 1
