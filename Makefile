@@ -1,0 +1,74 @@
+# What is done more than once, by name. `make` alone lists it.
+.DEFAULT_GOAL := help
+.PHONY: help build test race plain avx2 purego golden api generate lint fuzz bench ci release clean
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+PLATFORMS := linux/amd64 linux/arm64 darwin/arm64 darwin/amd64 windows/amd64
+FUZZTIME ?= 30s
+# The packages that work with threads, and those that the kernels are in.
+THREADED := ./learn ./infer ./internal/job ./internal/cli
+NUMERIC := ./learn ./internal/bp ./internal/simd
+
+help: ## list the targets
+	@grep -hE '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9]+):.*## /  make \1\t/' | expand -t 20
+
+build: ## the command, as ./blockbp
+	go build ./cmd/blockbp
+
+test: ## all tests
+	go test ./...
+
+race: ## the race detector on what works with threads
+	CGO_ENABLED=1 go test -race $(THREADED)
+
+plain: ## the numerical tests with the plain Go kernels
+	GODEBUG=cpu.all=off go test -count=1 $(NUMERIC)
+
+avx2: ## the numerical tests with the AVX2 kernels
+	GODEBUG=cpu.avx512f=off go test -count=1 $(NUMERIC)
+
+purego: ## build and test without assembly
+	go test -tags purego $(NUMERIC)
+
+golden: ## renew golden files; read the difference before you commit it
+	go test ./internal/cli -run Golden -update
+	git diff --stat -- internal/cli/testdata
+
+api: ## renew api.txt, the list of all exported names
+	go test . -run API -update
+	git diff --stat -- api.txt
+
+generate: ## renew the assembly
+	go generate ./internal/simd ./internal/machine
+
+lint: ## formatting, vet, static analysis
+	test -z "$$(gofmt -l $$(git ls-files '*.go'))"
+	go vet ./...
+	go tool -modfile=tools/go.mod staticcheck ./...
+
+fuzz: ## every fuzz target for FUZZTIME (30s)
+	@for package in $$(go list ./...); do \
+	  for target in $$(go test -list '^Fuzz' $$package | grep '^Fuzz'); do \
+	    echo "== $$package $$target"; \
+	    go test $$package -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) || exit 1; \
+	  done; \
+	done
+
+bench: ## how fast the block loop runs here, beside the limits of the machine
+	go run ./cmd/blockbp bench --quick
+
+ci: ## what continuous integration runs
+	bash .ci/run
+
+release: ## static binaries for five platforms with checksums, in dist/
+	rm -rf dist && mkdir dist
+	@for platform in $(PLATFORMS); do \
+	  os=$${platform%/*} arch=$${platform#*/}; suffix=; [ $$os = windows ] && suffix=.exe; \
+	  echo "$$platform"; \
+	  CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -tags nometis -ldflags "-s -w" \
+	    -o dist/blockbp_$(VERSION)_$${os}_$$arch$$suffix ./cmd/blockbp || exit 1; \
+	done
+	cd dist && sha256sum blockbp_* > SHA256SUMS && cat SHA256SUMS
+
+clean: ## remove what the other targets made
+	rm -rf dist blockbp
