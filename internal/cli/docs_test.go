@@ -18,7 +18,7 @@ var (
 	// optionTable is a table of docs/reference/cli.md between its two marks.
 	optionTable = regexp.MustCompile(`(?s)(<!-- options of ([a-z ]+) -->\n).*?(<!-- end -->\n)`)
 	// saidDefault is the end of a help text that gives the default in words.
-	saidDefault = regexp.MustCompile(`^(.*?) *\(default:? (.*)\)$`)
+	saidDefault = regexp.MustCompile(`^(.*?) *\(default:? ([^()]*)\)$`)
 )
 
 // TestOptionTables holds the tables of docs/reference/cli.md against the options of

@@ -35,7 +35,7 @@ probability P)  ba:N[:M] (Barabasi-Albert, M edges per new node, 2 by default)`,
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "out", "o", "", "folder to make")
-	fl.StringVar(&f.graph, "graph", "grid:50x50", "the graph; see above")
+	fl.StringVar(&f.graph, "graph", "grid:50x50", "the graph, such as ba:1000:2")
 	fl.IntVar(&f.spec.States, "states", 8, "states of every variable")
 	fl.IntVar(&f.spec.NodeFeatures, "node-features", 20, "length of the node features")
 	fl.IntVar(&f.spec.EdgeFeatures, "edge-features", 10, "length of the edge features")

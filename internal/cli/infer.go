@@ -55,7 +55,7 @@ competition: log10 Z, marginals, or states.`,
 	fl := cmd.Flags()
 	fl.StringVar(&f.task, "task", "PR", "PR: partition function, MAR: marginals, or MPE (or MAP): most probable joint state")
 	fl.StringVar(&f.counting, "counting", "convex", countingHelp+" (i: variables, e: order of the factors of two variables in MODEL.uai)")
-	fl.StringVar(&f.method, "method", "", "PR and MAR: bp (default); exact: variable elimination; gibbs: marginals by sampling; or mean-field: a lower bound on log Z. MPE: cut, exact or trws (default: the first of them that fits)")
+	fl.StringVar(&f.method, "method", "", "PR and MAR: bp, exact (variable elimination), gibbs (marginals by sampling) or mean-field (a lower bound on log Z); MPE: cut, exact or trws (default: bp; MPE: the first that fits)")
 	fl.StringVar(&f.evidence, "evidence", "", "evidence file (.uai.evid)")
 	fl.StringVarP(&f.out, "out", "o", "", "write the answer in UAI format to this file instead of standard output")
 	fl.Float64Var(&f.tolerance, "tol", infer.DefaultLimits.Tolerance, "change of a log-message at which the iteration counts as converged; MPE: share of its size by which the bound must rise in 20 sweeps to go on, 1e-9 if not given")
