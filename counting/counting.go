@@ -3,6 +3,7 @@ package counting
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/blockbp/blockbp/graph"
 )
@@ -22,14 +23,16 @@ type Numbers struct {
 	// Forests are, for tree-reweighted numbers whose sample was kept, the edges of
 	// each spanning forest that the appearances average: what TreeBound needs.
 	Forests [][]int32
-	// ForestWeights [forests] sum to 1; nil: all the same.
+	// ForestWeights [forests] are their weights in the average, which sum to 1.
 	ForestWeights []float64
 
-	rhoNode []float64 // [nodes] ρ_s, positive
-	// class numbers the distinct values of Edge, where there are few: edges of one
-	// class that share a potential table share its exponentials too.
-	class      []uint8
-	numClasses int
+	// Rho [nodes] is ρ_s of equation (3), positive. New computes it.
+	Rho []float64
+	// EdgeClass [edges] numbers the distinct values of Edge, below Classes: edges of one
+	// class that share a potential table share its exponentials too. nil where there are
+	// more than 256 of them.
+	EdgeClass []uint8
+	Classes   int
 }
 
 // Facts are the provable properties of a choice of counting numbers.
@@ -56,7 +59,7 @@ const (
 )
 
 // maxClasses is the largest number of distinct edge counting numbers for which
-// exponentials of shared tables are shared: it fits the uint8 of Counting.class.
+// exponentials of shared tables are shared: it fits the uint8 of Numbers.EdgeClass.
 const maxClasses = 256
 
 // What can be computed with. Potentials are divided by counting numbers, and
@@ -78,9 +81,9 @@ func New(name string, g *graph.Graph, node, edge []float64) (*Numbers, error) {
 	if len(node) != g.NumNodes() || len(edge) != g.NumEdges() {
 		return nil, fmt.Errorf("counting numbers for %d nodes and %d edges, the network has %d and %d", len(node), len(edge), g.NumNodes(), g.NumEdges())
 	}
-	c := &Numbers{Name: name, Node: node, Edge: edge, rhoNode: make([]float64, len(node)), Facts: Facts{Bound: None}}
+	c := &Numbers{Name: name, Node: node, Edge: edge, Rho: make([]float64, len(node)), Facts: Facts{Bound: None}}
 	for e, x := range edge {
-		if want := whatIsWanted(x); want != "" {
+		if want := wantedCount(x); want != "" {
 			return nil, fmt.Errorf("counting number of edge %d (%d – %d) is %v, want %s", e, g.U(int32(e)), g.V(int32(e)), x, want)
 		}
 	}
@@ -93,9 +96,9 @@ func New(name string, g *graph.Graph, node, edge []float64) (*Numbers, error) {
 	return c, nil
 }
 
-// whatIsWanted says what a number that potentials are divided by should be, or
+// wantedCount says what a number that potentials are divided by should be, or
 // nothing where it can be used.
-func whatIsWanted(x float64) string {
+func wantedCount(x float64) string {
 	switch {
 	case !(x > 0) || math.IsInf(x, 0):
 		return "a positive number"
@@ -114,7 +117,7 @@ func (c *Numbers) weigh(g *graph.Graph, s int32) error {
 	for _, d := range g.Incoming(s) {
 		rho += c.Edge[d>>1]
 	}
-	if want := whatIsWanted(rho); want != "" {
+	if want := wantedCount(rho); want != "" {
 		return fmt.Errorf("node %d: its counting number and those of its edges sum to %v (ρ_s of equation 3), want %s", s, rho, want)
 	}
 	for _, d := range g.Incoming(s) {
@@ -123,7 +126,7 @@ func (c *Numbers) weigh(g *graph.Graph, s int32) error {
 				e, g.U(e), g.V(e), c.Edge[e], largestRatio, rho, s)
 		}
 	}
-	c.rhoNode[s] = rho
+	c.Rho[s] = rho
 	return nil
 }
 
@@ -170,52 +173,15 @@ func TreeReweighted(g *graph.Graph, appearance []float64) (*Numbers, error) {
 	if err != nil {
 		return nil, err
 	}
-	for s := range c.rhoNode {
-		c.rhoNode[s] = 1 // by definition; the sum above may be off by rounding
+	for s := range c.Rho {
+		c.Rho[s] = 1 // by definition; the sum above may be off by rounding
 	}
 	c.Facts = Facts{Convex: true, Bound: Upper}
-	if g.IsForest() && allOne(appearance) {
+	if g.IsForest() && !slices.ContainsFunc(appearance, func(mu float64) bool { return mu != 1 }) {
 		c.Facts.Bound = Exact
 	}
 	return c, nil
 }
-
-// WeightedForests returns the tree-reweighted numbers whose edge appearances are the
-// weighted average of spanning forests, and keeps these for TreeBound. weights
-// [forests] are not negative and sum to 1; every edge must be in a forest of
-// positive weight. The slices are kept without copying.
-func WeightedForests(g *graph.Graph, forests [][]int32, weights []float64) (*Numbers, error) {
-	appearance := make([]float64, g.NumEdges())
-	for i, forest := range forests {
-		for _, e := range forest {
-			appearance[e] += weights[i]
-		}
-	}
-	c, err := TreeReweighted(g, appearance)
-	if err != nil {
-		return nil, err
-	}
-	c.Forests, c.ForestWeights = forests, weights
-	return c, nil
-}
-
-// ForestWeight returns the weight of forest i in the average.
-func (c *Numbers) ForestWeight(i int) float64 {
-	if c.ForestWeights == nil {
-		return 1 / float64(len(c.Forests))
-	}
-	return c.ForestWeights[i]
-}
-
-// RhoNode returns ρ_s of equation (3).
-func (c *Numbers) RhoNode(s int32) float64 { return c.rhoNode[s] }
-
-// Rho returns ρ_s of equation (3) for all nodes [nodes]: read it only.
-func (c *Numbers) Rho() []float64 { return c.rhoNode }
-
-// Classes numbers the distinct values of Edge: class [edges] is the number of each
-// edge's, below n. class is nil where there are more than 256 of them. Read it only.
-func (c *Numbers) Classes() (class []uint8, n int) { return c.class, c.numClasses }
 
 // classify numbers the distinct edge counting numbers if there are few.
 func (c *Numbers) classify() {
@@ -236,25 +202,10 @@ func (c *Numbers) classify() {
 		}
 		class[e] = lastClass
 	}
-	c.class, c.numClasses = class, len(number)
+	c.EdgeClass, c.Classes = class, len(number)
 }
 
-func constants(n int, x float64) []float64 {
-	s := make([]float64, n)
-	for i := range s {
-		s[i] = x
-	}
-	return s
-}
-
-func allOne(x []float64) bool {
-	for _, v := range x {
-		if v != 1 {
-			return false
-		}
-	}
-	return true
-}
+func constants(n int, x float64) []float64 { return slices.Repeat([]float64{x}, n) }
 
 // must is for counting numbers that are legal by construction.
 func must(c *Numbers, err error) *Numbers {

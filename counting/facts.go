@@ -34,7 +34,7 @@ func (c *Numbers) Prove(g *graph.Graph) {
 // edge does not give to one end it gives to the other, so the same numbers must
 // fit into the capacities ρ_s.
 func (c *Numbers) provablyConvex(g *graph.Graph) bool {
-	return canShift(g, c.Edge, c.rhoNode)
+	return canShift(g, c.Edge, c.Rho)
 }
 
 // maxSpread is the largest quotient of amounts to be shifted between which
@@ -70,7 +70,7 @@ func (c *Numbers) isBethe(g *graph.Graph) bool {
 			return false
 		}
 	}
-	for _, x := range c.rhoNode {
+	for _, x := range c.Rho {
 		if math.Abs(x-1) > countTolerance {
 			return false
 		}
@@ -83,8 +83,8 @@ func (c *Numbers) isBethe(g *graph.Graph) bool {
 // true one. Since I_uv ≤ min(H_u, H_v), it is enough that the excess c_uv − μ_uv
 // can be shifted into the nodes' ρ_s − 1.
 func (c *Numbers) boundsLogZ(g *graph.Graph) bool {
-	spare := make([]float64, len(c.rhoNode))
-	for s, rho := range c.rhoNode {
+	spare := make([]float64, len(c.Rho))
+	for s, rho := range c.Rho {
 		if rho < 1-countTolerance {
 			return false
 		}
@@ -102,7 +102,7 @@ func (c *Numbers) boundsLogZ(g *graph.Graph) bool {
 // excess returns c_uv − μ_uv for the appearances μ of sampled forests, 0 where
 // that is negative or rounding.
 func (c *Numbers) excess(g *graph.Graph) []float64 {
-	mu := spanning.Cover(g, rand.New(rand.NewPCG(1, 1)), ForestsForAppearance, false).Appearance()
+	mu := spanning.Cover(g, rand.New(rand.NewPCG(1, 1)), leastForests, false).Appearance()
 	excess := make([]float64, len(mu))
 	for e := range mu {
 		if x := c.Edge[e] - mu[e]; x > countTolerance {
@@ -112,9 +112,9 @@ func (c *Numbers) excess(g *graph.Graph) []float64 {
 	return excess
 }
 
-// ForestsForAppearance is how many spanning forests are averaged, at least, for
-// the edge appearances of SampledTreeReweighted.
-const ForestsForAppearance = 16
+// leastForests is how many spanning forests are averaged, at least, for the edge
+// appearances of SampledTreeReweighted.
+const leastForests = 16
 
 // SampledTreeReweighted returns tree-reweighted counting numbers whose edge
 // appearances are the average of random spanning forests that prefer edges
@@ -122,11 +122,13 @@ const ForestsForAppearance = 16
 // the numbers keep the forests, about 4 bytes per node and forest: a bound by them
 // holds at any messages, of an inference that has not converged too.
 func SampledTreeReweighted(g *graph.Graph, seed uint64, keep bool) (*Numbers, error) {
-	sample := spanning.Cover(g, rand.New(rand.NewPCG(seed, 0x7472772d626f756e)), ForestsForAppearance, keep)
+	sample := spanning.Cover(g, rand.New(rand.NewPCG(seed, 0x7472772d626f756e)), leastForests, keep)
 	c, err := TreeReweighted(g, sample.Appearance())
 	if err != nil {
 		return nil, err
 	}
-	c.Forests = sample.Kept
+	if len(sample.Kept) > 0 {
+		c.Forests, c.ForestWeights = sample.Kept, constants(len(sample.Kept), 1/float64(len(sample.Kept)))
+	}
 	return c, nil
 }

@@ -106,8 +106,8 @@ func TestNamedCountings(t *testing.T) {
 				for _, d := range g.Incoming(int32(s)) {
 					rho += c.Edge[d>>1]
 				}
-				if !near(rho, c.RhoNode(int32(s)), 1e-14) {
-					t.Errorf("%s on %s: ρ of node %d is %v, want %v", c.Name, name, s, c.RhoNode(int32(s)), rho)
+				if !near(rho, c.Rho[s], 1e-14) {
+					t.Errorf("%s on %s: ρ of node %d is %v, want %v", c.Name, name, s, c.Rho[s], rho)
 				}
 			}
 		}
@@ -229,7 +229,7 @@ func TestConvexByAllSets(t *testing.T) {
 			slack := 0.0
 			for s := range int32(g.NumNodes()) {
 				if set>>s&1 == 1 {
-					slack += c.RhoNode(s)
+					slack += c.Rho[s]
 				}
 			}
 			for _, e := range inside {

@@ -2,6 +2,7 @@ package counting
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"sync"
@@ -50,8 +51,22 @@ func Parse(name string, seed uint64, keep bool) (Func, error) {
 			return nil, err
 		}
 		defer file.Close()
-		return Read(file, name, g)
+		return fromText(file, name, g)
 	}), nil
+}
+
+// fromText reads the numbers of a graph, and proves what can be said of them.
+func fromText(r io.Reader, name string, g *graph.Graph) (*Numbers, error) {
+	node, edge, err := Read(r, name, g.NumNodes(), g.NumEdges())
+	if err != nil {
+		return nil, err
+	}
+	c, err := New(name, g, node, edge)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	c.Prove(g)
+	return c, nil
 }
 
 // remembered makes the numbers of each graph once.

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/spanning"
 	"github.com/blockbp/blockbp/mrf"
@@ -126,13 +127,13 @@ func (r *fixedPoint) stepTowards(ctx context.Context, start *counting.Numbers, f
 	for fraction = step; fraction >= shortestStep && ctx.Err() == nil; fraction /= 2 {
 		weights := make([]float64, len(forests))
 		for i := range r.Counting.Forests {
-			weights[i] = (1 - fraction) * r.Counting.ForestWeight(i)
+			weights[i] = (1 - fraction) * r.Counting.ForestWeights[i]
 		}
 		for i := range start.Forests { // they come first
-			weights[i] += fraction * keptWeight * start.ForestWeight(i)
+			weights[i] += fraction * keptWeight * start.ForestWeights[i]
 		}
 		weights[len(forests)-1] = fraction * (1 - keptWeight)
-		counting, err := counting.WeightedForests(r.network.Graph, forests, weights)
+		counting, err := weightedForests(r.network.Graph, forests, weights)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -145,6 +146,23 @@ func (r *fixedPoint) stepTowards(ctx context.Context, start *counting.Numbers, f
 		}
 	}
 	return nil, 0, nil
+}
+
+// weightedForests returns the tree-reweighted numbers whose edge appearances are the
+// weighted average of spanning forests, and keeps these.
+func weightedForests(g *graph.Graph, forests [][]int32, weights []float64) (*counting.Numbers, error) {
+	appearance := make([]float64, g.NumEdges())
+	for i, forest := range forests {
+		for _, e := range forest {
+			appearance[e] += weights[i]
+		}
+	}
+	c, err := counting.TreeReweighted(g, appearance)
+	if err != nil {
+		return nil, err
+	}
+	c.Forests, c.ForestWeights = forests, weights
+	return c, nil
 }
 
 // scaledTo starts from the messages λ and beliefs of r: states hold λ/ρ, and ρ may

@@ -66,10 +66,10 @@ func TestDerivativeOfBound(t *testing.T) {
 	const share = 1e-4
 	forests, weights := append(append([][]int32(nil), start.Forests...), forest), make([]float64, len(start.Forests)+1)
 	for i := range start.Forests {
-		weights[i] = (1 - share) * start.ForestWeight(i)
+		weights[i] = (1 - share) * start.ForestWeights[i]
 	}
 	weights[len(start.Forests)] = share
-	next := must(beliefPropagation(context.Background(), p, must(counting.WeightedForests(g, forests, weights)), limits))
+	next := must(beliefPropagation(context.Background(), p, must(weightedForests(g, forests, weights)), limits))
 	if got, want := (r.LogZ-next.LogZ)/share, r.slope(information, forest); math.Abs(got-want) > 1e-2*want || want <= 0 {
 		t.Errorf("the bound falls at the rate %v, want %v", got, want)
 	}

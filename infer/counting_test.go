@@ -106,7 +106,7 @@ func TestCountingOfBetheStaysBethe(t *testing.T) {
 		compareNumbers(t, "node", got.Node, want.Node)
 		compareNumbers(t, "edge", got.Edge, want.Edge)
 		for s, v := range left.conditioned.Variable {
-			if a, b := got.RhoNode(int32(s)), bethe.RhoNode(int32(v)); math.Abs(a-b) > 1e-12 {
+			if a, b := got.Rho[s], bethe.Rho[v]; math.Abs(a-b) > 1e-12 {
 				t.Errorf("variable %d: ρ is %v with evidence and %v without", v, a, b)
 			}
 		}
@@ -224,8 +224,7 @@ func TestCountingRefuses(t *testing.T) {
 		{"larger factor", triple, map[int]int{2: 0}, countsText([]float64{1, 1, 1}, []float64{1}), "factor 1 joins 3 variables|--counting convex"},
 	} {
 		_, err := reduced(t, c.network, c.evidence).readCounting(strings.NewReader(c.text), "counts")
-		var located *counting.FileError
-		if !errors.As(err, &located) || located.File != "counts" {
+		if err == nil || !strings.HasPrefix(err.Error(), "counts:") {
 			t.Errorf("%s: error is %v", c.name, err)
 			continue
 		}

@@ -10,7 +10,7 @@ import (
 
 // readCounting reads counting numbers that are given for the original network:
 // node i is its variable i, and edge e is the e-th, from 0, of its factors with
-// two variables, whatever evidence is given. See counting.ReadCounts for the text.
+// two variables, whatever evidence is given. See counting.Read for the text.
 //
 // They become numbers for r.pairwise by two rules, neither of which changes the
 // free energy or any ρ_s:
@@ -21,23 +21,23 @@ import (
 //     are equal: their numbers are added.
 //
 // The sums must be such that counting.New takes them. The result has its Facts
-// proved. Errors are *counting.FileError.
+// proved. Errors begin with name.
 func (r *reduction) readCounting(text io.Reader, name string) (*counting.Numbers, error) {
 	pairs, err := r.pairwiseFactors()
 	if err != nil {
-		return nil, &counting.FileError{File: name, Reason: err.Error()}
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	node, edge, err := counting.ReadCounts(text, name, len(r.original.Card), len(pairs))
+	node, edge, err := counting.Read(text, name, len(r.original.Card), len(pairs))
 	if err != nil {
 		return nil, err
 	}
 	left, merged := r.fold(pairs, node, edge)
 	if err := r.checkNodes(left, merged); err != nil {
-		return nil, &counting.FileError{File: name, Reason: err.Error()}
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	c, err := counting.New(name, r.pairwise.Graph, left, merged)
 	if err != nil {
-		return nil, &counting.FileError{File: name, Reason: err.Error() + " (numbered without observed variables, and with one edge for all factors on a pair)"}
+		return nil, fmt.Errorf("%s: %w (numbered without observed variables, and with one edge for all factors on a pair)", name, err)
 	}
 	c.Prove(r.pairwise.Graph)
 	return c, nil

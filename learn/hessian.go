@@ -327,7 +327,7 @@ func (c *hessian) addSample(dst []float64, s *hessianSample) error {
 		belief := c.node[:span.States]
 		c.space.NodeBelief(belief, s.u.net, s.u.state, &s.block, p)
 		c.mixNode(belief, in, node)
-		c.addNode(dst, belief, s.u.weight*s.nodeScale[p]/s.u.net.Counting.RhoNode(node))
+		c.addNode(dst, belief, s.u.weight*s.nodeScale[p]/s.u.net.Counting.Rho[node])
 	}
 	return nil
 }

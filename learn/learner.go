@@ -194,7 +194,7 @@ func (l *learner) stepProblem() StepProblem {
 	p := StepProblem{
 		Model: l.model, Data: l.problem.Data, L2: l.problem.L2,
 		Variables: l.variables, PerPass: l.perPass(),
-		NodeScale: func(in *crf.Instance, s int32) float64 { return weightOf[in] / countingOf[in].RhoNode(s) },
+		NodeScale: func(in *crf.Instance, s int32) float64 { return weightOf[in] / countingOf[in].Rho[s] },
 		EdgeScale: func(in *crf.Instance, e int32) float64 { return weightOf[in] / countingOf[in].Edge[e] },
 		Beliefs:   l.meanBeliefs,
 		Objective: func() float64 { return l.at.Objective }, Full: l.settings.Method == Full,

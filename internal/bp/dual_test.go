@@ -168,7 +168,7 @@ func checkUpdates(t fataler, r *inference, edges [][]float64) {
 			}
 		}
 		for i := range x {
-			x[i] /= c.RhoNode(int32(s))
+			x[i] /= c.Rho[s]
 		}
 		compareTables(t, "(4), node", nodes[s:s+1], [][]float64{softmax(x)}, 1e-10)
 	}

@@ -17,7 +17,7 @@ import (
 func TestRhoMustBeFinite(t *testing.T) {
 	g := legal(gen.Complete(3))
 	if c, err := counting.New("", g, constants(3, 1), constants(3, 1e308)); err == nil {
-		t.Errorf("ρ = %v was accepted", c.RhoNode(0))
+		t.Errorf("ρ = %v was accepted", c.Rho[0])
 	}
 }
 

@@ -87,7 +87,7 @@ func TestCarryKeepsBeliefsConsistent(t *testing.T) {
 		for x, b := range r.net.belief(r.state, s) {
 			want := 0.0
 			for _, d := range g.Incoming(s) {
-				c := r.net.Counting.Edge[d>>1] / r.net.Counting.RhoNode(s)
+				c := r.net.Counting.Edge[d>>1] / r.net.Counting.Rho[s]
 				want += c * (r.net.message(r.state, d, s)[x] - r.net.message(&before, d, s)[x])
 			}
 			if got := b - r.net.belief(&before, s)[x]; math.Abs(got-want) > 1e-12 {

@@ -45,8 +45,8 @@ func NewNet(g *graph.Graph, card []int32, counting *counting.Numbers, observed [
 			return nil, fmt.Errorf("bp: node %d is observed in state %d, it has %d states", s, y, card[s])
 		}
 	}
-	net := &Net{Graph: g, Card: card, Counting: counting, Observed: observed, rhoNode: counting.Rho()}
-	if net.class, net.classes = counting.Classes(); net.classes == 1 {
+	net := &Net{Graph: g, Card: card, Counting: counting, Observed: observed, rhoNode: counting.Rho}
+	if net.class, net.classes = counting.EdgeClass, counting.Classes; net.classes == 1 {
 		net.same = counting.Edge[0]
 	}
 	same := observed == nil

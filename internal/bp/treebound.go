@@ -27,7 +27,7 @@ func (w *Workspace) TreeBound(net *Net, st *State, block *partition.Block) float
 	b.reparametriseNodes(st, block)
 	total := 0.0
 	for i, forest := range net.Counting.Forests {
-		total += net.Counting.ForestWeight(i) * b.logPartition(st, forest)
+		total += net.Counting.ForestWeights[i] * b.logPartition(st, forest)
 	}
 	return total
 }

@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"errors"
+	"io/fs"
 	"strings"
 
 	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/graph"
 )
 
 const countingHelp = "entropy counting numbers: convex, trw, bethe, or a file with lines \"node i c\" and \"edge e c\""
@@ -15,5 +18,14 @@ func countingFor(spec string, seed uint64, keep bool) (counting.Func, error) {
 	if err != nil && !strings.ContainsAny(spec, "./") {
 		return nil, usagef("--counting %q: want %s or the path of a file%s", spec, strings.Join(counting.Names, ", "), didYouMean(spec, counting.Names))
 	}
-	return numbers, err
+	if err != nil {
+		return nil, err
+	}
+	return func(g *graph.Graph) (*counting.Numbers, error) {
+		c, err := numbers(g)
+		if path := (*fs.PathError)(nil); err != nil && !errors.As(err, &path) {
+			err = &exitError{exitBadData, err}
+		}
+		return c, err
+	}, nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 
-	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
@@ -72,7 +71,6 @@ func codeOf(err error) int {
 		notEmpty  *runfolder.NotEmptyError
 		line      *runfolder.LineError
 		state     *learn.StateError
-		counts    *counting.FileError
 		held      *crf.Error
 		path      *fs.PathError
 	)
@@ -85,7 +83,7 @@ func codeOf(err error) int {
 		return exitNumerical
 	case errors.As(err, &data) && data.Option != "", errors.As(err, &notEmpty):
 		return exitUsage
-	case errors.As(err, &numerical), errors.Is(err, infer.ErrZero), errors.Is(err, infer.ErrUnsuited), errors.As(err, &data), errors.As(err, &network), errors.As(err, &edge), errors.As(err, &line), errors.As(err, &state), errors.As(err, &counts),
+	case errors.As(err, &numerical), errors.Is(err, infer.ErrZero), errors.Is(err, infer.ErrUnsuited), errors.As(err, &data), errors.As(err, &network), errors.As(err, &edge), errors.As(err, &line), errors.As(err, &state),
 		errors.As(err, &held):
 		return exitBadData
 	case errors.As(err, &path):
