@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -59,21 +60,37 @@ Leave the machine alone meanwhile: what else runs on it is measured too.`,
 	return cmd
 }
 
-// benchPlan says what is measured; tests measure less.
-var benchPlan = func(quick bool) bench.SpeedPlan {
-	if quick {
-		return bench.QuickSpeedPlan()
+// benchPlan and scalePlan say what is measured; tests measure less.
+var (
+	benchPlan = func(quick bool) bench.SpeedPlan {
+		if quick {
+			return bench.QuickSpeedPlan()
+		}
+		return bench.FullSpeedPlan()
 	}
-	return bench.FullSpeedPlan()
-}
+	scalePlan = func(quick bool) bench.ScalePlan {
+		if quick {
+			return bench.QuickScalePlan()
+		}
+		return bench.FullScalePlan()
+	}
+)
 
-// benchResult is what bench prints with --json.
-type benchResult struct {
-	Quick       bool           `json:"quick"`
-	Environment map[string]any `json:"environment"`
-	*bench.Speed
-	Seconds float64 `json:"seconds"` // that all of it took
-}
+// benchResult and scaleResult are what --json prints.
+type (
+	benchResult struct {
+		Quick       bool           `json:"quick"`
+		Environment map[string]any `json:"environment"`
+		*bench.Speed
+		Seconds float64 `json:"seconds"` // that all of it took
+	}
+	scaleResult struct {
+		Quick       bool           `json:"quick"`
+		Environment map[string]any `json:"environment"`
+		*bench.Scale
+		Seconds float64 `json:"seconds"`
+	}
+)
 
 func (a *app) bench(f *benchFlags) error {
 	started := time.Now()
@@ -81,67 +98,69 @@ func (a *app) bench(f *benchFlags) error {
 	if err != nil {
 		return err
 	}
-	result := benchResult{f.quick, runfolder.Environment(), speed, time.Since(started).Seconds()}
-	a.benchNotes(speed)
-	if f.json {
-		return a.printJSON(result)
-	}
-	for _, t := range speed.Tables() {
-		if _, err := fmt.Fprintf(a.stdout, "%s\n\n%s\n\n", t.Title, t.Text()); err != nil {
+	seconds := time.Since(started).Seconds()
+	return a.printMeasured(f.json, benchResult{f.quick, runfolder.Environment(), speed, seconds}, speed, seconds)
+}
+
+// Names of what bench --scale writes.
+const (
+	scaleFile   = "scale.json"
+	scaleFigure = "iteration-by-size"
+)
+
+func (a *app) benchScale(f *benchFlags) error {
+	var run *runfolder.Run
+	if f.out != "" {
+		var err error
+		if run, err = createOutput(f.out); err != nil {
 			return err
 		}
 	}
-	_, err = fmt.Fprintf(a.stdout, "%.3g million messages per second; a whole iteration is %.3g times as fast as in plain Go%s; %.0f s in all\nWhat the numbers mean: docs/explanation/performance.md\n",
-		speed.MessagesPerS/million, speed.SpeedupVsPlainGo, singleText(speed), result.Seconds)
-	return err
-}
-
-// singleText adds what holds in single precision, if that was measured.
-func singleText(s *bench.Speed) string {
-	if s.SpeedupVsPlainGoSingle == 0 {
-		return ""
+	started := time.Now()
+	scale, err := bench.MeasureScale(a.ctx, scalePlan(f.quick), a.stages(started))
+	if err != nil {
+		return err
 	}
-	return fmt.Sprintf(", in single precision %.3g times", s.SpeedupVsPlainGoSingle)
+	if len(scale.Networks) == 0 {
+		a.noteAll(scale.Notes())
+		return errors.New("bench: there is not enough memory for any of the networks; free some and try again")
+	}
+	seconds := time.Since(started).Seconds()
+	result := scaleResult{f.quick, runfolder.Environment(), scale, seconds}
+	if run != nil {
+		if err := run.WriteJSON(scaleFile, result); err != nil {
+			return err
+		}
+		if err := writeFigure(run, scaleFigure, scale.Curves()); err != nil {
+			return err
+		}
+	}
+	return a.printMeasured(f.json, result, scale, seconds)
 }
-
-const million = 1e6
 
 // stages tells of each stage of a measurement as it begins.
 func (a *app) stages(started time.Time) func(string) {
 	return func(stage string) { fmt.Fprintf(a.stderr, "%4.0f s  %s\n", time.Since(started).Seconds(), stage) }
 }
 
-// muchDisturbed is the disturbance from which on numbers should not be trusted.
-const muchDisturbed = 0.1
-
-// benchNotes says what a reader of the numbers should know.
-func (a *app) benchNotes(s *bench.Speed) {
-	a.noteDisturbance(s.Disturbance)
-	a.noteThreads(s)
-	if !s.Ceilings.CachesKnown {
-		a.note("the system does not tell the sizes of the caches; usual ones are assumed, and the names of levels may be wrong")
-	}
-	for _, what := range s.Left {
-		a.note("left out %s, more than a quarter of the memory that is available", what)
-	}
+// measured is a measurement that describes itself.
+type measured interface {
+	Notes() []string
+	Tables() []bench.TitledTable
+	Summary(seconds float64) string
 }
 
-// slightSpeedup is the speed-up of several threads below which it is not the program
-// that is measured: other work takes the cores, or they are not there.
-const slightSpeedup = 1.2
-
-// noteThreads says what speed-ups of threads are worth where the cores were not free.
-func (a *app) noteThreads(s *bench.Speed) {
-	for _, t := range s.Threads {
-		if t.Threads > 1 && (t.Speedup < slightSpeedup || s.Disturbance > muchDisturbed) {
-			a.note("the speed-up of %d threads, %.2f times, needs as many idle cores to be one of the program: what else ran took a part of them, or the network is too small to share", t.Threads, t.Speedup)
-			return
+// printMeasured prints a measurement: the result that wraps it as JSON, or tables.
+func (a *app) printMeasured(asJSON bool, result any, m measured, seconds float64) error {
+	a.noteAll(m.Notes())
+	if asJSON {
+		return a.printJSON(result)
+	}
+	for _, t := range m.Tables() {
+		if _, err := fmt.Fprintf(a.stdout, "%s\n\n%s\n\n", t.Title, t.Text()); err != nil {
+			return err
 		}
 	}
-}
-
-func (a *app) noteDisturbance(disturbance float64) {
-	if disturbance > muchDisturbed {
-		a.note("the median repetition of a measurement took %.0f %% longer than the best: something else uses this machine, or its clock changes; for numbers to keep, run again when it is idle", 100*disturbance)
-	}
+	_, err := fmt.Fprintln(a.stdout, m.Summary(seconds))
+	return err
 }

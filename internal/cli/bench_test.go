@@ -152,21 +152,3 @@ func TestBenchRefusals(t *testing.T) {
 	interrupt()
 	runContext(ctx, "bench", "--json").wantFailure(t, 130, "interrupted")
 }
-
-// TestBenchThreadsNote: a speed-up that other work may have spoilt is not left to stand
-// by itself.
-func TestBenchThreadsNote(t *testing.T) {
-	for _, c := range []struct {
-		threads              int
-		speedup, disturbance float64
-		want                 bool
-	}{{2, 1.8, 0.02, false}, {2, 0.96, 0.02, true}, {2, 1.8, 0.3, true}, {1, 1, 0.02, false}} {
-		s := &bench.Speed{
-			Ceilings: &bench.Ceilings{CachesKnown: true}, Disturbance: c.disturbance,
-			Threads: []bench.ThreadSpeed{{Threads: 1, Speedup: 1}, {Threads: c.threads, Speedup: c.speedup}},
-		}
-		if notes := cli.BenchNotes(s); strings.Contains(notes, "speed-up of 2 threads") != c.want {
-			t.Errorf("%+v: notes %q", c, notes)
-		}
-	}
-}

@@ -34,6 +34,13 @@ func (a *app) note(format string, arguments ...any) {
 	fmt.Fprintf(a.stderr, "blockbp: note: %s\n", text)
 }
 
+// noteAll notes each of some texts.
+func (a *app) noteAll(texts []string) {
+	for _, text := range texts {
+		a.note("%s", text)
+	}
+}
+
 // Run executes the command line args (without the program's name) and returns
 // the exit code. Results go to stdout, progress and errors to stderr. When ctx
 // ends, long work is saved and the code is 130.
