@@ -50,6 +50,11 @@ var mayImport = map[string][]string{
 	// What people try first.
 	"internal/example": {"crf", "dataset", "graph", "internal/gibbs", "internal/ground", "internal/atomicfile", "internal/npy"},
 
+	// What info says of files.
+	"internal/describe": {
+		"crf", "dataset", "graph", "mrf", "internal/exact", "internal/partition", "internal/report", "internal/runfolder", "internal/synthetic",
+	},
+
 	// What measures us.
 	"internal/synthetic": {
 		"learn", "infer", "crf", "graph", "dataset", "internal/gen", "internal/gibbs", "internal/numeric", "internal/parallel", "internal/partition", "internal/ground",
@@ -76,7 +81,7 @@ var mayImport = map[string][]string{
 
 	"internal/cli": {
 		"learn", "infer", "crf", "counting", "mrf", "graph", "dataset", "internal/bp", "internal/exact", "internal/mpe", "internal/partition", "internal/uai", "internal/ground",
-		"internal/example", "internal/synthetic", "internal/bench", "internal/study", "internal/runfolder", "internal/figure", "internal/report",
+		"internal/describe", "internal/example", "internal/synthetic", "internal/bench", "internal/study", "internal/runfolder", "internal/figure", "internal/report",
 		"internal/atomicfile", "internal/nearest", "internal/numeric", "internal/safetensors",
 	},
 	"cmd/blockbp": {"internal/cli"},

@@ -6,7 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/describe"
+	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/report"
+	"github.com/blockbp/blockbp/internal/uai"
 )
 
 // infoFlags are the options of info.
@@ -47,23 +51,14 @@ func (a *app) info(f *infoFlags, args []string) error {
 	if len(args) > 1 && (network || model) {
 		return usagef("info: it describes one model, run or network at a time, got %d paths", len(args))
 	}
+	d, err := f.describe(a, args, network, model)
 	switch {
-	case network:
-		return a.infoNetwork(f, path)
-	case model:
-		return a.infoModel(f, path)
-	}
-	return a.infoData(f, args)
-}
-
-// description is what info says: the value itself for --json, tables for people.
-type description interface{ tables() []report.Table }
-
-func (a *app) describe(asJSON bool, d description) error {
-	if asJSON {
+	case err != nil:
+		return err
+	case f.json:
 		return a.printJSON(d)
 	}
-	for _, t := range d.tables() {
+	for _, t := range d.Tables() {
 		if _, err := fmt.Fprintln(a.stdout, t.Text()); err != nil {
 			return err
 		}
@@ -71,6 +66,65 @@ func (a *app) describe(asJSON bool, d description) error {
 	return nil
 }
 
-func newFacts(rows ...[]string) report.Table {
-	return report.Table{Headers: []string{"property", "value"}, Rows: rows}
+// description is what info says: the value itself for --json, tables for people.
+type description interface{ Tables() []report.Table }
+
+// describe reads what the arguments name.
+func (f *infoFlags) describe(a *app, args []string, network, model bool) (description, error) {
+	switch {
+	case network:
+		n, err := uai.ReadFile(args[0])
+		if err != nil {
+			return nil, err
+		}
+		d, err := describe.NewNetwork(n)
+		if err != nil {
+			return nil, dataf("%s: %v", args[0], err)
+		}
+		return d, a.interrupted()
+	case model:
+		m, err := loadModel(args[0])
+		if err != nil {
+			return nil, err
+		}
+		return describe.NewModel(m.path, m.model, m.meta, hashOf(m.model.Weights), largestWeights(m.model, f.weights)), nil
+	}
+	if err := f.data.validate(); err != nil {
+		return nil, err
+	}
+	set, err := a.openData(args, f.data.options(nil))
+	if err != nil {
+		return nil, err
+	}
+	quality, err := f.quality(&set.Schema, set.Instances)
+	if err != nil {
+		return nil, err
+	}
+	return describe.NewData(set, quality), a.interrupted()
+}
+
+// quality measures the partition that training would use for the first instance.
+func (f *infoFlags) quality(schema *crf.Schema, data []*crf.Instance) (partition.Quality, error) {
+	request, err := f.partition.resolve()
+	if err != nil {
+		return partition.Quality{}, err
+	}
+	model, err := crf.NewModel(*schema)
+	if err != nil {
+		return partition.Quality{}, err
+	}
+	in := data[0]
+	cuts, _, err := request.Resolve(model, data)
+	if err != nil {
+		return partition.Quality{}, usagef("%v", err)
+	}
+	of, blocks, err := cuts[0].Assign(in, 1)
+	if err != nil {
+		return partition.Quality{}, usagef("instance 0 (%s): %v", in.Name, err)
+	}
+	p, err := partition.FromAssignment(in.Graph, of, blocks)
+	if err != nil {
+		return partition.Quality{}, err
+	}
+	return p.Quality(), nil
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -25,29 +24,12 @@ func jsonText(v any) string {
 	return string(text)
 }
 
-// objectRows lists the fields of a JSON object in their order, each with a name in
-// front, for a table. What is no object is one row.
-func objectRows(name string, raw json.RawMessage) (rows [][]string) {
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	if start, err := decoder.Token(); err != nil || start != json.Delim('{') {
-		return [][]string{{name, string(raw)}}
+// counted writes a number of things.
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
 	}
-	for decoder.More() {
-		key, err := decoder.Token()
-		var value json.RawMessage
-		if err == nil {
-			err = decoder.Decode(&value)
-		}
-		if err != nil {
-			return [][]string{{name, string(raw)}}
-		}
-		text := string(value)
-		if unquoted := ""; json.Unmarshal(value, &unquoted) == nil {
-			text = unquoted
-		}
-		rows = append(rows, []string{fmt.Sprintf("%s: %v", name, key), text})
-	}
-	return rows
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // didYouMean is nearestName after a message that lists the names already, and begins

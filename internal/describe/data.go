@@ -1,0 +1,75 @@
+package describe
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/partition"
+	"github.com/blockbp/blockbp/internal/report"
+	"github.com/blockbp/blockbp/internal/runfolder"
+)
+
+// contents counts what a data set holds.
+type contents struct {
+	Kind       string `json:"kind" fact:"kind"`
+	Instances  int    `json:"instances" fact:"instances"`
+	Graphs     int    `json:"distinct_graphs" fact:"distinct graphs"`
+	Nodes      int    `json:"nodes" fact:"nodes"`
+	Edges      int    `json:"edges" fact:"edges"`
+	Samples    int    `json:"samples" fact:"samples"`
+	Unobserved int    `json:"unobserved_labels" fact:"unobserved labels"`
+}
+
+// cut is how training would cut the first instance.
+type cut struct {
+	Blocks      int             `json:"blocks" fact:"blocks"`
+	CutEdges    int             `json:"edges_cut" fact:"edges cut"`
+	CutFraction runfolder.Float `json:"cut_fraction"`
+	Balance     runfolder.Float `json:"balance" fact:"balance;%.3f (largest block's edges over the mean)"`
+}
+
+// CutEdgesText has the share beside the number.
+func (c cut) CutEdgesText() string {
+	return fmt.Sprintf("%d (%.2f %%)", c.CutEdges, 100*float64(c.CutFraction))
+}
+
+// Data describes a data set.
+type Data struct {
+	contents
+	NodeTypes []crf.NodeType `json:"node_types"`
+	EdgeTypes []crf.EdgeType `json:"edge_types"`
+	cut
+}
+
+// NewData describes a set of which training would cut the first instance as q says.
+func NewData(set *dataset.Set, q partition.Quality) *Data {
+	d := &Data{
+		contents:  contents{Kind: set.Recipe.Kind, Instances: len(set.Instances)},
+		NodeTypes: set.Schema.NodeTypes, EdgeTypes: set.Schema.EdgeTypes,
+		cut: cut{q.Blocks, q.CutEdges, runfolder.Float(q.CutFraction), runfolder.Float(q.Balance)},
+	}
+	graphs := map[*graph.Graph]bool{}
+	for _, in := range set.Instances {
+		graphs[in.Graph] = true
+		d.Nodes += in.Graph.NumNodes()
+		d.Edges += in.Graph.NumEdges()
+		d.Samples += len(in.Samples())
+		for _, labels := range in.Samples() {
+			for _, y := range labels {
+				if y == crf.Unobserved {
+					d.Unobserved++
+				}
+			}
+		}
+	}
+	d.Graphs = len(graphs)
+	return d
+}
+
+// Tables are the description for people.
+func (d *Data) Tables() []report.Table {
+	return []report.Table{table(slices.Concat(facts(d.contents), typeRows(d.NodeTypes, d.EdgeTypes, false), facts(d.cut))...)}
+}

@@ -1,0 +1,63 @@
+// Package describe tells what a model, a data set or a network is: in numbers for
+// programs, as tables for people.
+package describe
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/report"
+)
+
+// facts is a table of the fields of a struct that have the tag fact, as
+// report.TableOf writes them. Fields whose text is empty are left out.
+func facts[T any](of T) (rows [][]string) {
+	across := report.TableOf([]T{of}, "fact")
+	for i, name := range across.Headers {
+		if value := across.Rows[0][i]; value != "" {
+			rows = append(rows, []string{name, value})
+		}
+	}
+	return rows
+}
+
+// table is the form of all descriptions.
+func table(rows ...[]string) report.Table {
+	return report.Table{Headers: []string{"property", "value"}, Rows: rows}
+}
+
+// counted writes a number of things.
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// typeRows describe node and edge types; named says whether the names of states and
+// of an edge type's ends belong to it.
+func typeRows(nodes []crf.NodeType, edges []crf.EdgeType, named bool) (rows [][]string) {
+	for _, n := range nodes {
+		states := counted(len(n.States), "state")
+		if named {
+			states += " (" + strings.Join(n.States, ", ") + ")"
+		}
+		rows = append(rows, []string{"node type " + n.Name, states + ", " + counted(n.Features, "feature") + copiesOf(n.Copies)})
+	}
+	for _, e := range edges {
+		ends := ""
+		if named {
+			ends = nodes[e.U].Name + " – " + nodes[e.V].Name + ", "
+		}
+		rows = append(rows, []string{"edge type " + e.Name, ends + counted(e.Features, "feature") + copiesOf(e.Copies)})
+	}
+	return rows
+}
+
+func copiesOf(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", untied: weights for each of %d", n)
+}

@@ -1,0 +1,152 @@
+package describe
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/report"
+	"github.com/blockbp/blockbp/internal/runfolder"
+	"github.com/blockbp/blockbp/internal/synthetic"
+)
+
+// Model describes a model file.
+type Model struct {
+	Path      string         `json:"model"`
+	Weights   int            `json:"weights"`
+	NodeTypes []crf.NodeType `json:"node_types"`
+	EdgeTypes []crf.EdgeType `json:"edge_types"`
+	// What the metadata say; nil and empty where they do not.
+	Counting  *string         `json:"counting"`
+	Seed      json.Number     `json:"seed,omitempty"`
+	Edges     string          `json:"edges,omitempty"`
+	Training  json.RawMessage `json:"training,omitempty"`
+	Recipe    json.RawMessage `json:"recipe"`
+	Synthetic json.RawMessage `json:"synthetic,omitempty"`
+	Norm      runfolder.Float `json:"norm_of_weights"`
+	SHA256    string          `json:"sha256_of_weights"`
+	Largest   []Weight        `json:"largest_weights"`
+}
+
+// Weight is one weight with its name.
+type Weight struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+}
+
+// NewModel describes a model read from path, with the metadata of its file, the
+// SHA-256 of its weights, and the weights that are to be listed.
+func NewModel(path string, m *crf.Model, meta map[string]string, hash string, listed []int) *Model {
+	d := &Model{
+		Path: path, Weights: m.Layout.Size, NodeTypes: m.Schema.NodeTypes, EdgeTypes: m.Schema.EdgeTypes,
+		Edges: meta["edges"], Recipe: jsonOr(meta[dataset.RecipeKey]), Training: jsonOr(meta["training"]), Synthetic: jsonOr(meta[synthetic.OriginKey]),
+		SHA256: hash, Largest: []Weight{},
+	}
+	if spec, ok := meta["counting"]; ok {
+		d.Counting = &spec
+	}
+	if _, err := strconv.ParseUint(meta["seed"], 10, 64); err == nil {
+		d.Seed = json.Number(meta["seed"])
+	}
+	square := 0.0
+	for _, w := range m.Weights {
+		square += w * w
+	}
+	d.Norm = runfolder.Float(math.Sqrt(square))
+	for _, i := range listed {
+		d.Largest = append(d.Largest, Weight{m.WeightName(i), m.Weights[i]})
+	}
+	return d
+}
+
+// jsonOr returns metadata that are JSON as they are, others as a text, and nothing
+// where there are none.
+func jsonOr(text string) json.RawMessage {
+	switch {
+	case text == "":
+		return nil
+	case json.Valid([]byte(text)):
+		return json.RawMessage(text)
+	}
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		panic("describe: a text has no JSON: " + err.Error())
+	}
+	return quoted
+}
+
+// Tables are the description for people.
+func (d *Model) Tables() []report.Table {
+	rows := [][]string{{"model", d.Path}, {"weights", strconv.Itoa(d.Weights)}}
+	rows = append(rows, typeRows(d.NodeTypes, d.EdgeTypes, true)...)
+	for _, n := range d.NodeTypes {
+		var names []string
+		for _, x := range n.Forbidden {
+			names = append(names, n.States[x])
+		}
+		rows = append(rows, []string{"forbidden states of " + n.Name, strings.Join(names, ", ")})
+	}
+	for _, e := range d.EdgeTypes {
+		rows = append(rows, []string{"forbidden pairs of " + e.Name, forbiddenPairs(d.NodeTypes, &e)})
+	}
+	rows = append(rows, []string{"counting", known(d.Counting)}, []string{"seed", d.Seed.String()}, []string{"edges", d.Edges})
+	rows = append(rows, objectRows("training", d.Training)...)
+	rows = append(rows, objectRows("recipe", d.Recipe)...)
+	rows = append(rows, objectRows("synthetic", d.Synthetic)...)
+	rows = append(rows, []string{"norm of weights", fmt.Sprintf("%.6g", float64(d.Norm))}, []string{"sha256 of weights", d.SHA256})
+	tables := []report.Table{table(slices.DeleteFunc(rows, func(row []string) bool { return row[1] == "" })...)}
+	if len(d.Largest) == 0 {
+		return tables
+	}
+	largest := report.Table{Headers: []string{"largest weights", "value"}}
+	for _, w := range d.Largest {
+		largest.Rows = append(largest.Rows, []string{w.Name, fmt.Sprintf("%.6g", w.Value)})
+	}
+	return append(tables, largest)
+}
+
+// mostPairsShown bounds how many forbidden pairs are named one by one.
+const mostPairsShown = 12
+
+// forbiddenPairs names the pairs of states that edges of a type cannot join.
+func forbiddenPairs(nodes []crf.NodeType, e *crf.EdgeType) string {
+	var names []string
+	for i, x := range e.Forbidden {
+		if i == mostPairsShown {
+			return strings.Join(names, ", ") + fmt.Sprintf(" and %d more", len(e.Forbidden)-i)
+		}
+		names = append(names, nodes[e.U].States[x[0]]+" – "+nodes[e.V].States[x[1]])
+	}
+	return strings.Join(names, ", ")
+}
+
+// objectRows lists the fields of a JSON object in their order, each with a name in
+// front. What is no object is one row.
+func objectRows(name string, raw json.RawMessage) (rows [][]string) {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	if start, err := decoder.Token(); err != nil || start != json.Delim('{') {
+		return [][]string{{name, string(raw)}}
+	}
+	for decoder.More() {
+		key, err := decoder.Token()
+		var value json.RawMessage
+		if err == nil {
+			err = decoder.Decode(&value)
+		}
+		if err != nil {
+			return [][]string{{name, string(raw)}}
+		}
+		text := string(value)
+		if unquoted := ""; json.Unmarshal(value, &unquoted) == nil {
+			text = unquoted
+		}
+		rows = append(rows, []string{fmt.Sprintf("%s: %v", name, key), text})
+	}
+	return rows
+}
