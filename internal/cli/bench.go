@@ -35,12 +35,7 @@ up to a million, in blocks of about 1000 nodes, and their peak memory.
 
 Leave the machine alone meanwhile: what else runs on it is measured too.`,
 		Example: "  blockbp bench --quick\n  blockbp bench --json > bench.json\n  blockbp bench --scale -o scale",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usagef("bench: takes no arguments, got %q", args)
-			}
-			return nil
-		},
+		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch named := cmd.Flags().Changed("out"); {
 			case named && f.out == "":

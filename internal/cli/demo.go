@@ -34,12 +34,7 @@ func (a *app) demoCommand() *cobra.Command {
 		Long: `Makes a grid MRF as the paper does (8 states, 20 node and 10 edge features, 20
 samples), learns it by the three methods, prints a table, and writes a report with
 the curves.`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usagef("demo: takes no arguments, got %q", args)
-			}
-			return nil
-		},
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.demo(&f) },
 	}
 	fl := cmd.Flags()

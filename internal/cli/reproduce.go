@@ -75,38 +75,18 @@ func studyList() string {
 	return b.String()
 }
 
-// studiesNamed finds the studies asked for, each once, in the order of the paper.
-func studiesNamed(args []string) ([]*study.Study, error) {
-	all := study.All()
-	names := []string{"all"}
-	for _, s := range all {
-		names = append(names, s.Name)
-	}
-	if len(args) == 0 {
-		return nil, usagef("reproduce: want one study or more: %s", strings.Join(names, ", "))
-	}
-	for _, name := range args {
-		if !slices.Contains(names, name) {
-			return nil, usagef("reproduce: no study %q; %s", name, nearestName(name, names, ""))
-		}
-	}
-	wanted := func(s *study.Study) bool {
-		return slices.Contains(args, s.Name) || slices.Contains(args, "all") && !s.Apart()
-	}
-	return slices.DeleteFunc(all, func(s *study.Study) bool { return !wanted(s) }), nil
-}
-
 // settings are those of the options, with what they leave open as it was in the runs
 // that made the output folder.
 func (f *reproduceFlags) settings() (study.Settings, error) {
 	s := study.Settings{Scale: study.Scale(f.scale), Seeds: f.seeds, Threads: f.threads, Data: f.data, Features: f.features}
+	if err := checkLeast(intOption{"threads", f.threads, 1}); err != nil {
+		return s, err
+	}
 	switch {
 	case s.Scale != study.Small && s.Scale != study.Paper && (s.Scale != testScale || testScale == ""):
 		return s, usagef("--scale %q: want %s or %s", f.scale, study.Small, study.Paper)
 	case f.seeds < 0:
 		return s, usagef("--seeds %d: want 0 for the default, or more", f.seeds)
-	case f.threads < 1:
-		return s, usagef("--threads %d: want at least 1", f.threads)
 	case f.data == "" && f.features != "":
 		return s, usagef("--features %s: it goes with --data, which is not given", f.features)
 	case f.out == "":
@@ -140,10 +120,16 @@ func (a *app) tellTaken(f *reproduceFlags, s study.Settings) {
 var testScale study.Scale
 
 func (a *app) reproduce(f *reproduceFlags, args []string) error {
-	studies, err := studiesNamed(args)
-	if err != nil {
-		return err
+	names := study.Names()
+	if len(args) == 0 {
+		return usagef("reproduce: want one study or more: %s", strings.Join(names, ", "))
 	}
+	for _, name := range args {
+		if !slices.Contains(names, name) {
+			return usagef("reproduce: no study %q; %s", name, nearestName(name, names, ""))
+		}
+	}
+	studies := study.Named(args)
 	settings, err := f.settings()
 	if err != nil {
 		return err
@@ -159,15 +145,23 @@ func (a *app) reproduce(f *reproduceFlags, args []string) error {
 		return usagef("reproduce %s: %v", strings.Join(args, " "), err)
 	}
 	folder, err := study.OpenFolder(f.out)
+	var taken *runfolder.NotEmptyError
+	if errors.As(err, &taken) {
+		return usagef("--out %s: the folder holds other things, such as %s; name a new one, or one that reproduce made", taken.Dir, taken.Holds)
+	}
 	if err != nil {
-		return reproduceFolderError(err)
+		return err
 	}
 	plan, err := study.PlanOf(studies, settings, folder)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stderr, "%d parts, %d of them kept from before; about %s on two idle cores\n", plan.Parts, plan.Kept, duration(plan.Seconds))
-	o, err := study.Run(a.ctx, studies, settings, folder, a.studyProgress(plan))
+	fmt.Fprintf(a.stderr, "%d parts, %d of them kept from before; about %s on two idle cores\n", plan.Parts, plan.Kept, time.Duration(plan.Seconds*float64(time.Second)).Round(time.Second))
+	o, err := study.Run(a.ctx, studies, settings, folder, func(p study.Progress) {
+		if p.Part != "" {
+			fmt.Fprintf(a.stderr, "[%d/%d] %s; about %s left\n", p.Done+1, plan.Parts, p.Part, p.Left.Round(time.Second))
+		}
+	})
 	if err != nil {
 		if a.ctx.Err() != nil {
 			return &exitError{exitInterrupted, fmt.Errorf("interrupted; the same command goes on with what is kept in %s", f.out)}
@@ -207,27 +201,4 @@ func (a *app) printStudy(f *reproduceFlags, o *study.Outcome) error {
 	}
 	_, err = fmt.Fprintf(a.stdout, "%s\n%.0f s; page: %s\n", study.ClaimsTable(o.Claims).Text(), o.Seconds, page)
 	return err
-}
-
-// reproduceFolderError says what to do about a folder of other things.
-func reproduceFolderError(err error) error {
-	var taken *runfolder.NotEmptyError
-	if errors.As(err, &taken) {
-		return usagef("--out %s: the folder holds other things, such as %s; name a new one, or one that reproduce made", taken.Dir, taken.Holds)
-	}
-	return err
-}
-
-// studyProgress tells of each part as it begins.
-func (a *app) studyProgress(plan study.Plan) func(study.Progress) {
-	return func(p study.Progress) {
-		if p.Part != "" {
-			fmt.Fprintf(a.stderr, "[%d/%d] %s; about %s left\n", p.Done+1, plan.Parts, p.Part, p.Left.Round(time.Second))
-		}
-	}
-}
-
-// duration writes seconds for people.
-func duration(seconds float64) string {
-	return time.Duration(seconds * float64(time.Second)).Round(time.Second).String()
 }

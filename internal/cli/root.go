@@ -34,6 +34,14 @@ func (a *app) note(format string, arguments ...any) {
 	fmt.Fprintf(a.stderr, "blockbp: note: %s\n", text)
 }
 
+// noArguments refuses arguments of a verb that takes none.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("%s: takes no arguments, got %q", cmd.Name(), args)
+	}
+	return nil
+}
+
 // noteAll notes each of some texts.
 func (a *app) noteAll(texts []string) {
 	for _, text := range texts {

@@ -65,12 +65,10 @@ func (a *app) versionCommand() *cobra.Command {
 		Use:     "version",
 		Short:   "Print the version of blockbp and what it was built with",
 		Example: "  blockbp version --json",
+		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			b := readBuild()
-			switch {
-			case len(args) > 0:
-				return usagef("version: it takes no arguments, got %q", args[0])
-			case asJSON:
+			if asJSON {
 				return a.printJSON(b)
 			}
 			_, err := fmt.Fprintf(a.stdout, "blockbp %s, %s %s\n", b, b.Go, b.Platform)

@@ -34,6 +34,25 @@ func All() []*Study {
 	return []*Study{fig1(), fig2(), fig3(), fig4(), fig5(), table1(), fig6(), theorem1(), choices(), steps()}
 }
 
+// everything is the name of all studies but those apart.
+const everything = "all"
+
+// Names are what Named understands.
+func Names() []string {
+	names := []string{everything}
+	for _, s := range All() {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// Named returns the studies of some names, each once, in the order of the paper.
+func Named(names []string) []*Study {
+	return slices.DeleteFunc(All(), func(s *Study) bool {
+		return !slices.Contains(names, s.Name) && (s.Apart() || !slices.Contains(names, everything))
+	})
+}
+
 // Apart reports whether the study is asked for by its name only: it is about this
 // project's own rules, not about the paper, and takes as long as half of the others.
 func (study *Study) Apart() bool { return study.Name == "steps" }
