@@ -7,10 +7,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/describe"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/report"
-	"github.com/blockbp/blockbp/internal/uai"
 )
 
 // infoFlags are the options of info.
@@ -73,7 +73,7 @@ type description interface{ Tables() []report.Table }
 func (f *infoFlags) describe(a *app, args []string, network, model bool) (description, error) {
 	switch {
 	case network:
-		n, err := uai.ReadFile(args[0])
+		n, err := dataset.ReadNetwork(args[0])
 		if err != nil {
 			return nil, err
 		}
