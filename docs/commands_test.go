@@ -4,7 +4,10 @@ package docs_test
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
+	"image"
+	"image/png"
 	"io/fs"
 	"maps"
 	"math"
@@ -76,6 +79,15 @@ other = net["constant"] + net["theta"][np.arange(400), x].sum() + net["theta_uv"
 assert abs(other - s["log_score"][7]) < 1e-9 * abs(other) and score > s["log_score"].max()`,
 	"docs/how-to/python-arrays.md: Write a network":         `assert np.load("ring.npz")["theta_uv"].shape == (3, 3)`,
 	"docs/how-to/python-arrays.md: Read results and curves": `assert json.loads(out)["models"][0]["accuracy"] > 0.85`,
+}
+
+// update writes the pictures of pages anew.
+var update = flag.Bool("update", false, "write the pictures that commands of pages make")
+
+// pictures are the images in the repository that commands of a page make: where they
+// make them, and where they are kept.
+var pictures = map[string]struct{ made, kept string }{
+	"docs/how-to/photographs.md": {"compared/plots/pictures.png", "docs/images/pictures.png"},
 }
 
 // block is a piece of fenced code.
@@ -217,6 +229,9 @@ func follow(t *testing.T, page string, blocks []block, bin string) {
 			t.Fatalf("%s: %v:\n%s\n%s", place, err, b.text, output)
 		}
 	}
+	if p, ok := pictures[page]; ok {
+		comparePictures(t, filepath.Join(r.folder, filepath.FromSlash(p.made)), filepath.Join(root, filepath.FromSlash(p.kept)))
+	}
 	t.Logf("%s: %.1f s of the processors", page, r.used.Seconds())
 	if r.used > mostPageTime {
 		t.Errorf("%s: the commands take %v of the processors, want at most %v", page, r.used, mostPageTime)
@@ -304,6 +319,54 @@ func compareOutput(t *testing.T, place, shown, output string) {
 		}
 		rest = rest[at+1:]
 	}
+}
+
+// mostDifferentPixels is the share of pixels that may differ where other kernels round
+// differently: a few labels on a boundary.
+const mostDifferentPixels = 0.02
+
+// comparePictures reports that a picture is not the one that is kept.
+func comparePictures(t *testing.T, made, kept string) {
+	t.Helper()
+	if *update {
+		content, err := os.ReadFile(made)
+		if err == nil {
+			err = os.WriteFile(kept, content, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, b := readPNG(t, made), readPNG(t, kept)
+	if a.Bounds() != b.Bounds() {
+		t.Errorf("%s is %v, the picture that its page makes is %v: run this test with -update, and look at it", kept, b.Bounds().Max, a.Bounds().Max)
+		return
+	}
+	different, size := 0, a.Bounds().Max
+	for y := range size.Y {
+		for x := range size.X {
+			if a.At(x, y) != b.At(x, y) {
+				different++
+			}
+		}
+	}
+	if share := float64(different) / float64(size.X*size.Y); share > mostDifferentPixels {
+		t.Errorf("%s differs in %.1f %% of the pixels from the picture that its page makes: run this test with -update, and look at it", kept, 100*share)
+	}
+}
+
+func readPNG(t *testing.T, path string) image.Image {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	picture, err := png.Decode(f)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	return picture
 }
 
 // sameWords says whether a line reads as it is shown.
