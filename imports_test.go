@@ -79,7 +79,14 @@ var mayImport = map[string][]string{
 	"internal/machine":     {"internal/simd"},
 	"internal/oracle":      {"mrf", "graph"},
 
+	// A training with what is said of it, for the command and the door.
+	"internal/job": {
+		"learn", "infer", "crf", "counting", "graph", "dataset", "internal/bp", "internal/numeric", "internal/parallel", "internal/runfolder",
+		"internal/figure", "internal/report", "internal/machine", "internal/nearest", "internal/safetensors",
+	},
+
 	"internal/cli": {
+		"internal/job", "internal/numeric",
 		"learn", "infer", "crf", "counting", "mrf", "graph", "dataset", "internal/bp", "internal/exact", "internal/mpe", "internal/partition", "internal/uai", "internal/ground",
 		"internal/describe", "internal/example", "internal/synthetic", "internal/bench", "internal/study", "internal/runfolder", "internal/figure", "internal/report",
 		"internal/atomicfile", "internal/nearest", "internal/numeric", "internal/safetensors",

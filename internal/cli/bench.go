@@ -126,7 +126,7 @@ func (a *app) benchScale(f *benchFlags) error {
 		if err := run.WriteJSON(scaleFile, result); err != nil {
 			return err
 		}
-		if err := writeFigure(run, scaleFigure, scale.Curves()); err != nil {
+		if err := run.WriteFigure(scaleFigure, scale.Curves()); err != nil {
 			return err
 		}
 	}

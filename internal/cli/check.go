@@ -11,6 +11,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/job"
 )
 
 // checkFlags are the options of check.
@@ -58,10 +59,10 @@ func (a *app) check(f *checkFlags, args []string) error {
 		}
 	}
 	if len(data) > 0 {
-		var m *loadedModel
+		var m *job.Model
 		if f.model != "" {
 			var err error
-			if m, err = loadModel(f.model); err != nil {
+			if m, err = job.LoadModel(f.model); err != nil {
 				return err
 			}
 		}
@@ -87,24 +88,13 @@ func modelProblems(path string) (problems []error) {
 	}
 	meta, list := crf.Check(path)
 	for _, err := range list {
-		problems = append(problems, dataf("%s", withPath(path, err)))
+		problems = append(problems, job.DataError(path, err))
 	}
 	if meta == nil {
 		return problems
 	}
-	return appendProblem(problems, recipeProblem(path, meta))
-}
-
-// recipeProblem says what keeps data from being read for a model.
-func recipeProblem(path string, meta map[string]string) error {
-	text, ok := meta[dataset.RecipeKey]
-	if !ok {
-		return dataf("%s: the metadata have no %q, so it is not known how to read data for this model; train it with blockbp train", path, dataset.RecipeKey)
-	}
-	if _, err := dataset.ParseRecipe(text); err != nil {
-		return dataf("%s: metadata %s: %v", path, dataset.RecipeKey, err)
-	}
-	return nil
+	_, err := job.RecipeOf(path, meta)
+	return appendProblem(problems, err)
 }
 
 func appendProblem(problems []error, err error) []error {

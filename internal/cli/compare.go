@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
-	"github.com/blockbp/blockbp/learn"
 )
 
 // compareFlags are the options of compare.
@@ -43,7 +43,7 @@ type comparedRun struct {
 	// where the models differ in shape.
 	Distance runfolder.Float `json:"theta_distance_to_first"`
 
-	numbers numbersOfResult
+	numbers job.Summary
 	metrics []runfolder.Metric
 	weights []float64
 }
@@ -87,21 +87,21 @@ func firstWeights(runs []*comparedRun, r *comparedRun) []float64 {
 
 func readComparedRun(dir string) (*comparedRun, error) {
 	r := &comparedRun{Run: dir}
-	if err := checkRunFolder(dir, resultFile); err != nil {
+	if err := job.CheckRunFolder(dir, job.ResultFile); err != nil {
 		return nil, err
 	}
-	text, err := os.ReadFile(filepath.Join(dir, resultFile))
+	text, err := os.ReadFile(filepath.Join(dir, job.ResultFile))
 	if err != nil {
 		return nil, err
 	}
 	r.Result = text
 	if err := json.Unmarshal(text, &r.numbers); err != nil {
-		return nil, dataf("%s: %v", filepath.Join(dir, resultFile), err)
+		return nil, dataf("%s: %v", filepath.Join(dir, job.ResultFile), err)
 	}
-	if err := checkRunFolder(dir, modelFile); err != nil {
+	if err := job.CheckRunFolder(dir, job.ModelFile); err != nil {
 		return nil, err
 	}
-	model, _, err := crf.Load(filepath.Join(dir, modelFile))
+	model, _, err := crf.Load(filepath.Join(dir, job.ModelFile))
 	if err != nil {
 		return nil, dataf("%v", err)
 	}
@@ -115,19 +115,11 @@ func comparisonTable(runs []*comparedRun) report.Table {
 	for _, r := range runs {
 		n := r.numbers
 		t.Rows = append(t.Rows, []string{
-			r.Run, string(n.Status), fmt.Sprintf("%.10g", float64(n.Objective)) + objectiveNote(n.kind()), fmt.Sprintf("%.2g", float64(n.GradNorm)),
+			r.Run, string(n.Status), fmt.Sprintf("%.10g", float64(n.Objective)) + n.ObjectiveNote(), fmt.Sprintf("%.2g", float64(n.GradNorm)),
 			strconv.Itoa(n.Iterations), fmt.Sprintf("%.1f", n.Passes), fmt.Sprintf("%.2f", n.Seconds), orDash("%.2g", float64(r.Distance)),
 		})
 	}
 	return t
-}
-
-// kind names the objective; runs of older versions have the usual one.
-func (n *numbersOfResult) kind() string {
-	if n.ObjectiveKind == "" {
-		return objectiveKind(learn.BBPL)
-	}
-	return n.ObjectiveKind
 }
 
 func writeComparison(dir string, runs []*comparedRun) error {
@@ -141,15 +133,12 @@ func writeComparison(dir string, runs []*comparedRun) error {
 	page := &report.Report{Title: "Comparison of runs"}
 	table := comparisonTable(runs)
 	page.Table(table.Headers, table.Rows)
-	var all []namedMetrics
+	var all []job.NamedMetrics
 	for _, r := range runs {
-		all = append(all, namedMetrics{filepath.Base(r.Run), r.metrics})
+		all = append(all, job.NamedMetrics{Name: filepath.Base(r.Run), Metrics: r.metrics})
 	}
-	for _, c := range convergenceCurves(all) {
-		if err := writeFigure(run, c.file, c.curves); err != nil {
-			return err
-		}
-		page.Figure(c.curves, c.caption)
+	if err := job.AddFigures(run, page, job.Curves(all)); err != nil {
+		return err
 	}
 	return run.WriteFile(report.ReportFile, page.Write)
 }

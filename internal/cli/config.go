@@ -14,27 +14,22 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/blockbp/blockbp/internal/job"
 )
 
 // Where the value of an option came from.
 const (
-	sourceDefault = "default"
+	sourceDefault = job.SourceDefault
 	sourceConfig  = "config"
 	sourceFlag    = "flag"
 )
-
-// option is the value of one option, for config.json: a number, a truth value, a
-// text or a list of texts, and null for what is off or was left out.
-type option struct {
-	Value  any    `json:"value"`
-	Source string `json:"source"`
-}
 
 // applyConfig sets the flags of cmd that were not given on the command line from
 // a TOML file whose keys are their names, and returns every flag's value with
 // its source. path may be empty. recalled are the sources of flags that a run to
 // be resumed has set.
-func applyConfig(cmd *cobra.Command, path string, recalled map[string]string) (map[string]option, error) {
+func applyConfig(cmd *cobra.Command, path string, recalled map[string]string) (map[string]job.Option, error) {
 	fromFile := map[string]bool{}
 	if path != "" {
 		values, err := readConfig(path)
@@ -49,9 +44,9 @@ func applyConfig(cmd *cobra.Command, path string, recalled map[string]string) (m
 			fromFile[key] = used
 		}
 	}
-	options := map[string]option{}
+	options := map[string]job.Option{}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		o := option{Value: valueOf(f), Source: sourceDefault}
+		o := job.Option{Value: valueOf(f), Source: sourceDefault}
 		switch source, ok := recalled[f.Name]; {
 		case ok:
 			o.Source = source
@@ -146,21 +141,4 @@ func setFromConfig(cmd *cobra.Command, path, key string, value any) (used bool, 
 		}
 	}
 	return true, nil
-}
-
-// setRecalled sets a flag to a value read from config.json.
-func setRecalled(f *pflag.Flag, value any) error {
-	items, isList := value.([]any)
-	list, wantsList := f.Value.(pflag.SliceValue)
-	if isList != wantsList {
-		return fmt.Errorf("the value is %v, which it cannot have", value)
-	}
-	if !isList {
-		return f.Value.Set(fmt.Sprint(value))
-	}
-	var texts []string
-	for _, item := range items {
-		texts = append(texts, fmt.Sprint(item))
-	}
-	return list.Replace(texts)
 }

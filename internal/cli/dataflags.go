@@ -2,10 +2,7 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +11,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/job"
 )
 
 // dataFlags say how data are read.
@@ -39,13 +37,13 @@ func (d *dataFlags) register(f *pflag.FlagSet) {
 
 // options returns the reader's options. m is the trained model to read for, or
 // nil.
-func (d *dataFlags) options(m *loadedModel) dataset.Options {
+func (d *dataFlags) options(m *job.Model) dataset.Options {
 	o := dataset.Options{
 		Kind: d.kind, FeatureDir: d.features, List: d.list, Observed: d.observed,
 		States: d.states, Bins: d.bins, Neighbours: d.neighbours, NoBias: d.noBias, Untied: d.untied,
 	}
 	if m != nil {
-		o.Schema, o.Recipe = &m.model.Schema, m.recipe
+		o.Schema, o.Recipe = &m.Model.Schema, m.Recipe
 	}
 	return o
 }
@@ -74,10 +72,15 @@ func (a *app) openData(paths []string, o dataset.Options) (*dataset.Set, error) 
 	if err != nil {
 		return nil, nameOption(err)
 	}
+	a.noteWarnings(set)
+	return set, nil
+}
+
+// noteWarnings says what was assumed of data, or left out.
+func (a *app) noteWarnings(set *dataset.Set) {
 	for _, w := range set.Warnings {
 		a.note("%s", nameFlags(w))
 	}
-	return set, nil
 }
 
 // nameOption replaces what a library calls an option, or a remedy, by what the
@@ -111,69 +114,11 @@ func nameFlags(text string) string {
 	return text
 }
 
-// loadedModel is a model file with what it says of itself.
-type loadedModel struct {
-	path   string
-	model  *crf.Model
-	recipe *dataset.Recipe
-	meta   map[string]string
-}
-
-// Keys of a model file's metadata that the command writes.
-const (
-	metaCounting = "counting"
-	metaSeed     = "seed"
-	metaEdges    = "edges"
-	edgesNone    = "none"
-	metaTraining = "training"
-)
-
-func loadModel(path string) (*loadedModel, error) {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		if err := checkRunFolder(path, modelFile); err != nil {
-			return nil, err
-		}
-		path = filepath.Join(path, modelFile)
+// heldLabels returns the labels to hold in each instance.
+func (a *app) heldLabels(instances []*crf.Instance) ([][]int32, error) {
+	held, several, err := job.HeldLabels(instances)
+	if several > 0 {
+		a.note("%d of %d instances have several samples of labels; --clamp holds the first of each", several, len(instances))
 	}
-	model, meta, err := crf.Load(path)
-	if err != nil {
-		if _, statErr := os.Stat(path); statErr != nil {
-			return nil, statErr
-		}
-		if filepath.Ext(path) != filepath.Ext(modelFile) {
-			return nil, dataf("%s; want a %s, or the folder of a run", withPath(path, err), modelFile)
-		}
-		return nil, dataf("%s", withPath(path, err))
-	}
-	m := &loadedModel{path: path, model: model, meta: meta}
-	if err := recipeProblem(path, meta); err != nil {
-		return nil, err
-	}
-	m.recipe, err = dataset.ParseRecipe(meta[dataset.RecipeKey])
-	return m, err
-}
-
-// withPath puts the path in front of an error that does not name it yet.
-func withPath(path string, err error) string {
-	if message := err.Error(); strings.Contains(message, path) {
-		return message
-	}
-	return fmt.Sprintf("%s: %v", path, err)
-}
-
-// instances returns the instances of a set as the model wants them: without
-// edges if it was trained without.
-func (m *loadedModel) instances(set *dataset.Set) []*crf.Instance {
-	if m.meta[metaEdges] != edgesNone {
-		return set.Instances
-	}
-	return withoutEdges(set.Instances)
-}
-
-func withoutEdges(instances []*crf.Instance) []*crf.Instance {
-	alone := make([]*crf.Instance, len(instances))
-	for i, in := range instances {
-		alone[i] = in.WithoutEdges()
-	}
-	return alone
+	return held, err
 }

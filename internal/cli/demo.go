@@ -6,10 +6,10 @@ import (
 	"math"
 	"path/filepath"
 	"runtime"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
+	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/internal/synthetic"
@@ -104,30 +104,20 @@ func createFolder(out, fallback string) (*runfolder.Run, error) {
 	if out != "" {
 		return runfolder.Create(out)
 	}
-	for i := 1; ; i++ {
-		name := fallback
-		if i > 1 {
-			name += "-" + strconv.Itoa(i)
-		}
-		run, err := runfolder.Create(name)
-		var taken *runfolder.NotEmptyError
-		if !errors.As(err, &taken) {
-			return run, err
-		}
-	}
+	return runfolder.CreateFree(fallback)
 }
 
 // showDemo writes the report and prints the table.
 func (a *app) showDemo(f *demoFlags, run *runfolder.Run, result *synthetic.DemoResult) error {
 	page := result.Page("blockbp " + version())
 	for _, c := range result.Figures() {
-		if err := writeFigure(run, c.File, c.Curves); err != nil {
+		if err := run.WriteFigure(c.File, c.Curves); err != nil {
 			return err
 		}
 		page.Figure(c.Curves, c.Caption)
 	}
 	result.Report = run.Path(report.ReportFile)
-	for name, v := range map[string]any{"env.json": runfolder.Environment(), resultFile: result} {
+	for name, v := range map[string]any{"env.json": runfolder.Environment(), job.ResultFile: result} {
 		if err := run.WriteJSON(name, v); err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/mpe"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/internal/uai"
@@ -62,6 +63,7 @@ func (a *app) interrupted() error {
 func codeOf(err error) int {
 	var (
 		coded     *exitError
+		undone    *job.Error
 		diverged  *learn.DivergedError
 		numerical *bp.NumericalError
 		data      *dataset.Error
@@ -79,6 +81,8 @@ func codeOf(err error) int {
 		return exitDone
 	case errors.As(err, &coded):
 		return coded.code
+	case errors.As(err, &undone):
+		return map[job.Kind]int{job.Usage: exitUsage, job.Data: exitBadData, job.Interrupted: exitInterrupted}[undone.Kind]
 	case errors.As(err, &diverged), errors.As(err, &notFound):
 		return exitNumerical
 	case errors.As(err, &data) && data.Option != "", errors.As(err, &notEmpty):

@@ -15,6 +15,7 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/atomicfile"
+	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/internal/uai"
 	"github.com/blockbp/blockbp/mrf"
@@ -250,7 +251,7 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) 
 	}
 	if f.method == "bp" {
 		var err error
-		if options.Counting, err = countingFor(f.counting, f.seed, true); err != nil {
+		if options.Counting, err = job.Counting(f.counting, f.seed, true); err != nil {
 			return nil, err
 		}
 		if !slices.Contains(counting.Names, f.counting) {
@@ -296,7 +297,7 @@ var optionNames = map[string]string{"Method": "method", "AppearanceSteps": "appe
 func newAnswer(f *inferFlags, r *infer.Result) *inferAnswer {
 	answer := &inferAnswer{
 		Method: string(r.Method), LogZ: runfolder.Float(r.LogZ), Log10Z: runfolder.Float(r.LogZ / math.Ln10), ZIsZero: math.IsInf(r.LogZ, -1),
-		Bound: r.Bound, Converged: r.Converged, Residual: runfolder.Float(r.Residual), Sweeps: r.Sweeps, Gap: gapShown(r.Gap, r.LogZ),
+		Bound: r.Bound, Converged: r.Converged, Residual: runfolder.Float(r.Residual), Sweeps: r.Sweeps, Gap: job.Gap(r.Gap, r.LogZ),
 		Convex: r.Bound == counting.Exact, Damping: r.Damping, Auxiliary: r.Auxiliary,
 		beyondOneRun: beyondOneRun{r.AppearanceSteps, r.Restarts, r.FixedPoints}, Marginals: r.Marginals,
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/internal/job"
 )
 
 // noteKind says what an answer is that is not exact: its file format has no place
@@ -45,6 +46,6 @@ const (
 // noteCost says what elimination will take, before a costly one is run.
 func (a *app) noteCost(width int, bytes int64, operations float64) {
 	if bytes > costlyBytes || operations > costlyOperations {
-		a.note("exact inference over induced width %d will take about %s and %.1e operations", width, mebibytes(bytes), operations)
+		a.note("exact inference over induced width %d will take about %s and %.1e operations", width, job.Mebibytes(bytes), operations)
 	}
 }

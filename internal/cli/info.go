@@ -9,6 +9,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/describe"
+	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/report"
 )
@@ -47,7 +48,7 @@ func (a *app) info(f *infoFlags, args []string) error {
 	}
 	path := args[0]
 	network := filepath.Ext(path) == ".uai"
-	model := filepath.Ext(path) == ".safetensors" || isRunFolder(path)
+	model := filepath.Ext(path) == ".safetensors" || job.IsRunFolder(path)
 	if len(args) > 1 && (network || model) {
 		return usagef("info: it describes one model, run or network at a time, got %d paths", len(args))
 	}
@@ -83,11 +84,11 @@ func (f *infoFlags) describe(a *app, args []string, network, model bool) (descri
 		}
 		return d, a.interrupted()
 	case model:
-		m, err := loadModel(args[0])
+		m, err := job.LoadModel(args[0])
 		if err != nil {
 			return nil, err
 		}
-		return describe.NewModel(m.path, m.model, m.meta, hashOf(m.model.Weights), largestWeights(m.model, f.weights)), nil
+		return describe.NewModel(m.Path, m.Model, m.Meta, job.HashWeights(m.Model.Weights), job.LargestWeights(m.Model, f.weights)), nil
 	}
 	if err := f.data.validate(); err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -104,7 +105,7 @@ func (f *networkFlags) openData(a *app, args []string) (*networks, error) {
 	if err := f.data.validate(); err != nil {
 		return nil, err
 	}
-	model, err := loadModel(f.model)
+	model, err := job.LoadModel(f.model)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +115,7 @@ func (f *networkFlags) openData(a *app, args []string) (*networks, error) {
 	if err != nil {
 		return nil, err
 	}
-	instances := model.instances(set)
+	instances := model.Instances(set)
 	var held [][]int32
 	if f.clamp {
 		if held, err = a.heldLabels(instances); err != nil {
@@ -122,17 +123,17 @@ func (f *networkFlags) openData(a *app, args []string) (*networks, error) {
 		}
 	}
 	n := &networks{}
-	for i, name := range uniqueNames(instances) {
+	for i, name := range job.UniqueNames(instances) {
 		if f.instance == "" || name == f.instance {
 			n.names, n.number = append(n.names, name), append(n.number, i)
 		}
 	}
 	if len(n.names) == 0 {
-		return nil, usagef("--instance %s: the data have no instance of this name; %s", f.instance, nearestName(f.instance, uniqueNames(instances), ""))
+		return nil, usagef("--instance %s: the data have no instance of this name; %s", f.instance, nearestName(f.instance, job.UniqueNames(instances), ""))
 	}
 	n.make = func(i int) (*namedNetwork, error) {
 		in := instances[n.number[i]]
-		made := &namedNetwork{n.names[i], ground.Condition(model.model, in).Network(), map[int]int{}}
+		made := &namedNetwork{n.names[i], ground.Condition(model.Model, in).Network(), map[int]int{}}
 		if held != nil {
 			made.evidence = labelled(held[n.number[i]])
 		}

@@ -2,8 +2,16 @@ package cli
 
 import (
 	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/job"
 )
 
 // aboveZero is a number or time whose zero stands for "left out". That cannot be
@@ -43,6 +51,86 @@ func wantedAboveZero(v aboveZero) string {
 		return "a time with its unit, above 0, such as 90s, 10m or 2h" + remedy
 	}
 	return "a number above 0" + remedy
+}
+
+// l2Auto is the value of --l2 that has it chosen.
+const l2Auto = "auto"
+
+// l2Value makes --l2 a number or l2Auto.
+type l2Value struct{ options *job.Options }
+
+// String implements pflag.Value.
+func (v l2Value) String() string {
+	switch {
+	case v.options == nil:
+		return ""
+	case v.options.AutoL2:
+		return l2Auto
+	}
+	return strconv.FormatFloat(v.options.L2, 'g', -1, 64)
+}
+
+// Set implements pflag.Value.
+func (v l2Value) Set(text string) error {
+	o := v.options
+	if o.AutoL2 = text == l2Auto; o.AutoL2 {
+		return nil
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return fmt.Errorf("want a number or %s", l2Auto)
+	}
+	o.L2, o.NoL2 = x, x == 0
+	return nil
+}
+
+// Type implements pflag.Value: a number in messages and files.
+func (v l2Value) Type() string { return "float64" }
+
+// decodings are the values of --decode: how beliefs become labels.
+var decodings = []string{"marginals", "map"}
+
+// inferenceFlags are the options of predictions, by predict and eval.
+type inferenceFlags struct {
+	data      dataFlags
+	counting  string
+	decode    string
+	threads   int
+	tolerance float64
+	maxSweeps int
+}
+
+// register makes the options of inference but for those of data, which stand last.
+func (f *inferenceFlags) register(fl *pflag.FlagSet) {
+	fl.StringVar(&f.counting, "counting", "", "counting numbers other than those of training: convex, trw, bethe or a file")
+	fl.IntVar(&f.threads, "threads", runtime.GOMAXPROCS(0), "number of threads")
+	fl.Float64Var(&f.tolerance, "tol", job.PredictLimits.Tolerance, "change of a log-message at which inference counts as converged")
+	fl.IntVar(&f.maxSweeps, "max-sweeps", job.PredictLimits.MaxSweeps, "at most this many sweeps per instance")
+	fl.StringVar(&f.decode, "decode", decodings[0], "labels: marginals, the most likely state of every node, or map, a most probable joint state")
+}
+
+func (f *inferenceFlags) validate() error {
+	switch {
+	case !(f.tolerance > 0):
+		return usagef("--tol %v: want a positive number", f.tolerance)
+	case f.maxSweeps < 1:
+		return usagef("--max-sweeps %d: want at least 1", f.maxSweeps)
+	case f.threads < 1:
+		return usagef("--threads %d: want at least 1", f.threads)
+	case !slices.Contains(decodings, f.decode):
+		return usagef("--decode %q: want %s", f.decode, strings.Join(decodings, " or "))
+	}
+	return f.data.validate()
+}
+
+// inference is what is asked for with a model.
+func (f *inferenceFlags) inference(m *job.Model, progress *counter) (job.Inference, error) {
+	numbers, err := m.Counting(f.counting)
+	w := job.Inference{
+		Model: m.Model, Counting: numbers, Limits: infer.Limits{Tolerance: f.tolerance, MaxSweeps: f.maxSweeps},
+		Joint: f.decode == decodings[1], Threads: f.threads, Progress: progress.show,
+	}
+	return w, err
 }
 
 // resumeValue is the value of --resume. Unlike a text it has no name of a type,

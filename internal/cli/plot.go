@@ -1,14 +1,12 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
@@ -33,7 +31,7 @@ func (a *app) plotCommand() *cobra.Command {
 }
 
 func (a *app) plot(dir string) error {
-	if err := checkRunFolder(dir, runfolder.MetricsFile); err != nil {
+	if err := job.CheckRunFolder(dir, runfolder.MetricsFile); err != nil {
 		return err
 	}
 	run, err := runfolder.Open(dir)
@@ -47,26 +45,13 @@ func (a *app) plot(dir string) error {
 	if len(metrics) == 0 {
 		return dataf("%s has no metrics yet", run.Path(runfolder.MetricsFile))
 	}
-	for _, c := range convergenceCurves([]namedMetrics{{filepath.Base(dir), metrics}}) {
-		if err := writeFigure(run, c.file, c.curves); err != nil {
+	for _, c := range job.Curves([]job.NamedMetrics{{Name: filepath.Base(dir), Metrics: metrics}}) {
+		if err := run.WriteFigure(c.File, c.Figure); err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintln(a.stdout, run.Path(filepath.Join(plotFolder, c.file+".svg"))); err != nil {
+		if _, err := fmt.Fprintln(a.stdout, run.Path(filepath.Join(runfolder.PlotFolder, c.File+".svg"))); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// checkRunFolder looks whether a folder has what a run leaves in it.
-func checkRunFolder(dir, file string) error {
-	if _, err := os.Stat(dir); err != nil {
-		return err
-	}
-	if _, err := os.Stat(filepath.Join(dir, file)); errors.Is(err, fs.ErrNotExist) {
-		return dataf("%s has no %s: it is no run folder, or its run has not come so far", dir, file)
-	} else if err != nil {
-		return err
 	}
 	return nil
 }

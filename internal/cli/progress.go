@@ -8,6 +8,7 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
+	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -103,15 +104,63 @@ func (p *progress) timeLeft(e learn.Event, done float64) string {
 	return fmt.Sprintf("  about %s left", left.Round(time.Second))
 }
 
-// counter returns what shows a part of the work that is counted by itself.
-func (p *progress) counter(label string) *counter {
-	p.done() // its bar gives the line to the other
-	return newCounter(p.out, p.quiet, label)
-}
-
 // done removes the bar.
 func (p *progress) done() {
 	if p.bar != nil {
 		_ = p.bar.Clear() // only the terminal could fail
 	}
+}
+
+// display shows a training: its progress, and work that is counted by itself.
+type display struct {
+	*progress
+	app      *app
+	instance *counter // nil, or the one that is on show
+}
+
+func newDisplay(a *app, quiet bool, s learn.Settings) *display {
+	return &display{progress: newProgress(a.stderr, quiet, s), app: a}
+}
+
+// watch returns what a job tells the display.
+func (d *display) watch() job.Watch {
+	return job.Watch{
+		Iteration: d.show,
+		Instances: d.count,
+		Tried:     d.tried,
+		Note: func(text string) {
+			d.done()
+			d.app.note("%s", text)
+		},
+	}
+}
+
+// count shows one bar at a time.
+func (d *display) count(work string, done, total int) {
+	if done == 0 {
+		d.done()
+		d.instance = newCounter(d.out, d.quiet, work)
+	}
+	d.instance.show(done, total)
+	if done == total {
+		d.instance.done()
+	}
+}
+
+// tried tells of a value of l2.
+func (d *display) tried(p learn.PathPoint) {
+	if d.quiet {
+		return
+	}
+	cut := ""
+	if !p.Converged {
+		cut = ", cut short"
+	}
+	fmt.Fprintf(d.out, "l2 %g: objective %.8g, log loss %.6g, %.0f passes%s\n", p.L2, p.Objective, p.Loss, p.Passes, cut)
+}
+
+// done removes the bars.
+func (d *display) done() {
+	d.progress.done()
+	d.instance.done()
 }

@@ -246,10 +246,13 @@ func writeSamples(path string, seed uint64, n *namedNetwork, drawn *infer.Sample
 		}
 		s.Held, s.States = append(s.Held, held), append(s.States, int32(card))
 	}
-	x := make([]int32, len(n.network.Card))
+	x, states := make([]int32, len(n.network.Card)), make([]int, len(n.network.Card))
 	for i := range drawn.Len() {
 		drawn.Draw(x, i)
-		s.LogScore = append(s.LogScore, n.network.LogScore(toInts(x)))
+		for v, state := range x {
+			states[v] = int(state)
+		}
+		s.LogScore = append(s.LogScore, n.network.LogScore(states))
 	}
 	if d := drawn.Diagnosis; d != nil {
 		s.RHat, s.ESS = d.RHat, d.ESS

@@ -1,6 +1,8 @@
 // Package nearest finds the name that a mistyped one probably meant.
 package nearest
 
+import "strings"
+
 // Name returns the candidate with the smallest edit distance to name, or "" if
 // even that differs in more than about half of the letters.
 func Name(name string, candidates []string) string {
@@ -32,4 +34,22 @@ func editDistance(a, b string) int {
 		}
 	}
 	return row[len(b)]
+}
+
+// Hint asks after a message that lists the names already whether one of them was
+// meant: "; did you mean NAME?", or "" where none is close.
+func Hint(name string, names []string) string {
+	if n := Name(name, names); n != "" {
+		return "; did you mean " + n + "?"
+	}
+	return ""
+}
+
+// Suggestion says which name was probably meant, or else lists all, each with a
+// prefix such as the dashes of options.
+func Suggestion(name string, names []string, prefix string) string {
+	if n := Name(name, names); n != "" {
+		return "did you mean " + prefix + n + "?"
+	}
+	return "valid are " + prefix + strings.Join(names, ", "+prefix)
 }

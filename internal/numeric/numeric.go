@@ -30,3 +30,12 @@ func RelativeDistance(x, y []float64) float64 {
 	}
 	return math.Sqrt(difference / square)
 }
+
+// Norm returns ‖x‖₂.
+func Norm(x []float64) float64 {
+	total := 0.0
+	for _, v := range x {
+		total += v * v
+	}
+	return math.Sqrt(total)
+}

@@ -22,6 +22,15 @@ func TestRelativeDistance(t *testing.T) {
 	}
 }
 
+func TestNorm(t *testing.T) {
+	if got := Norm([]float64{3, -4}); got != 5 {
+		t.Errorf("Norm(3, -4) = %v, want 5", got)
+	}
+	if got := Norm(nil); got != 0 {
+		t.Errorf("Norm() = %v, want 0", got)
+	}
+}
+
 // TestResize lengthens and shortens a slice: its entries stay, and memory that is long
 // enough is used again.
 func TestResize(t *testing.T) {

@@ -10,7 +10,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"strconv"
 )
 
 // Names of the files of a run folder that this package itself reads or writes.
@@ -77,6 +79,22 @@ func Create(dir string) (*Run, error) {
 	return &Run{dir: dir}, nil
 }
 
+// CreateFree makes the first of the folders name, name-2, name-3 and so on that is
+// free.
+func CreateFree(name string) (*Run, error) {
+	for i := 1; ; i++ {
+		dir := name
+		if i > 1 {
+			dir += "-" + strconv.Itoa(i)
+		}
+		run, err := Create(dir)
+		var taken *NotEmptyError
+		if !errors.As(err, &taken) {
+			return run, err
+		}
+	}
+}
+
 // Open continues the run in the existing folder dir, whatever it holds. It returns
 // a *MissingRunError if there is no such folder, and an error naming the path if
 // dir is a file or not writable.
@@ -133,6 +151,23 @@ func (run *Run) WriteJSON(name string, v any) error {
 		_, err := w.Write(text.Bytes())
 		return err
 	})
+}
+
+// PlotFolder is the folder of the figures inside a run folder.
+const PlotFolder = "plots"
+
+// Figure is what WriteFigure draws.
+type Figure interface {
+	SVG(io.Writer) error
+	PNG(io.Writer) error
+}
+
+// WriteFigure writes a figure as plots/NAME.svg and plots/NAME.png.
+func (run *Run) WriteFigure(name string, f Figure) error {
+	if err := run.WriteFile(path.Join(PlotFolder, name+".svg"), f.SVG); err != nil {
+		return err
+	}
+	return run.WriteFile(path.Join(PlotFolder, name+".png"), f.PNG)
 }
 
 // SHA256File is the SHA-256 of the file at path, in lower-case hexadecimal.

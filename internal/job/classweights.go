@@ -1,0 +1,97 @@
+package job
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/nearest"
+	"github.com/blockbp/blockbp/learn"
+)
+
+// classWeights reads Options.ClassWeights as learn.Problem wants them, [node
+// type][state].
+func classWeights(o *Options, types []crf.NodeType, data []*crf.Instance) ([][]float64, error) {
+	spec := o.ClassWeights
+	switch {
+	case spec == "":
+		return nil, nil
+	case o.Method != learn.Pseudo:
+		return nil, usagef("--class-weights: a label can be weighed only where it has a term of its own, and %s has one for whole networks or pairs; use --method pseudo (with --no-edges it is weighted logistic regression), or weigh instances (docs/reference/formats.md)", o.Method)
+	case spec == "balanced":
+		return balancedWeights(types, data), nil
+	}
+	weights := make([][]float64, len(types))
+	for a := range types {
+		weights[a] = slices.Repeat([]float64{1}, len(types[a].States))
+	}
+	given := map[string]bool{}
+	for part := range strings.SplitSeq(spec, ",") {
+		name, text, ok := strings.Cut(part, "=")
+		var weight float64
+		if _, err := fmt.Sscan(text, &weight); !ok || err != nil || !(weight > 0) {
+			return nil, usagef("--class-weights %q: want balanced, or STATE=WEIGHT,… with positive weights, not %q", spec, part)
+		}
+		if given[name] {
+			return nil, usagef("--class-weights %q: state %q has two weights, want one", spec, name)
+		}
+		given[name] = true
+		found := false
+		for a := range types {
+			if i := slices.Index(types[a].States, name); i >= 0 {
+				weights[a][i], found = weight, true
+			}
+		}
+		if !found {
+			return nil, usagef("--class-weights %q: there is no state %q; %s", spec, name, nearest.Suggestion(name, statesOf(types), ""))
+		}
+	}
+	return weights, nil
+}
+
+// statesOf names the states of all types, each once.
+func statesOf(types []crf.NodeType) (names []string) {
+	for _, t := range types {
+		for _, state := range t.States {
+			if !slices.Contains(names, state) {
+				names = append(names, state)
+			}
+		}
+	}
+	return names
+}
+
+// balancedWeights returns n/(K n_c): every state that occurs has the same weight in
+// all, and the mean over the labels is one. States without labels get 1.
+func balancedWeights(types []crf.NodeType, data []*crf.Instance) [][]float64 {
+	weights := make([][]float64, len(types))
+	for a := range types {
+		weights[a] = make([]float64, len(types[a].States))
+	}
+	for _, in := range data {
+		for _, labels := range in.Samples() {
+			for s, y := range labels {
+				if y != crf.Unobserved {
+					weights[in.NodeType(int32(s))][y]++
+				}
+			}
+		}
+	}
+	for _, counts := range weights {
+		total, occurring := 0.0, 0.0
+		for _, n := range counts {
+			total += n
+			if n > 0 {
+				occurring++
+			}
+		}
+		for i, n := range counts {
+			counts[i] = 1
+			if n > 0 {
+				counts[i] = total / (occurring * n)
+			}
+		}
+	}
+	return weights
+}

@@ -1,0 +1,29 @@
+package job
+
+import "fmt"
+
+// Kind says what an Error is about.
+type Kind int
+
+// The kinds of errors.
+const (
+	Usage       Kind = iota // an option, or options that do not go together
+	Data                    // data, a model, or a run folder
+	Interrupted             // the context ended before there was a result
+)
+
+// Error is a job that cannot be done as it was asked for.
+type Error struct {
+	Kind Kind
+	Err  error
+}
+
+// Error implements error.
+func (e *Error) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error without its kind.
+func (e *Error) Unwrap() error { return e.Err }
+
+func usagef(format string, a ...any) error { return &Error{Usage, fmt.Errorf(format, a...)} }
+
+func dataf(format string, a ...any) error { return &Error{Data, fmt.Errorf(format, a...)} }

@@ -1,0 +1,260 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/nearest"
+	"github.com/blockbp/blockbp/internal/runfolder"
+	"github.com/blockbp/blockbp/learn"
+)
+
+// Evaluation is a named set of labelled instances that predictions are compared
+// with.
+type Evaluation struct {
+	Name      string
+	Set       *dataset.Set
+	Instances []*crf.Instance
+	// Labels holds the truth of each instance: its samples, each of which counts.
+	Labels [][][]int32
+	Held   [][]int32 // labels to hold in each instance, −1: none; nil: none in any
+	Count  [][]bool  // which nodes of each instance to compare; nil: all
+}
+
+// NewEvaluation compares with the labels that instances of a set carry. They may
+// be without the edges of the set's own.
+func NewEvaluation(name string, set *dataset.Set, instances []*crf.Instance) (*Evaluation, error) {
+	e := &Evaluation{Name: name, Set: set, Instances: instances}
+	for i, in := range instances {
+		if len(in.Samples()) == 0 {
+			return nil, dataf("instance %d (%s) has no labels to compare with", i, in.Name)
+		}
+		e.Labels = append(e.Labels, in.Samples())
+	}
+	return e, nil
+}
+
+// Restrict compares, of graph tables, on the nodes of one split only and holds the
+// labels of another; "" stands for all that are not held, and for none.
+func (e *Evaluation) Restrict(split, observed string) error {
+	if split == "" && observed == "" {
+		return nil
+	}
+	if len(e.Set.Splits) == 0 {
+		return usagef("--split and --observed apply to graph tables only")
+	}
+	for i, in := range e.Set.Instances {
+		labels := in.Samples()[0] // tables have one sample
+		count, held := make([]bool, len(labels)), make([]int32, len(labels))
+		for s, of := range e.Set.Splits[i] {
+			held[s] = crf.Unobserved
+			if observed != "" && of == observed {
+				held[s] = labels[s]
+			}
+			count[s] = of == split || (split == "" && held[s] == crf.Unobserved)
+		}
+		e.Count = append(e.Count, count)
+		if observed != "" {
+			e.Held = append(e.Held, held)
+		}
+	}
+	return nil
+}
+
+// UnknownSplit says that no node of graph tables is in a split, "" if one is.
+func UnknownSplit(set *dataset.Set, split string) string {
+	known := map[string]bool{}
+	for _, of := range set.Splits {
+		for _, name := range of {
+			if name != "" {
+				known[name] = true
+			}
+		}
+	}
+	if known[split] {
+		return ""
+	}
+	return fmt.Sprintf("no node is in a split %q; %s", split, nearest.Suggestion(split, slices.Sorted(maps.Keys(known)), ""))
+}
+
+// Check refuses to compare nothing.
+func (e *Evaluation) Check() error {
+	for i, samples := range e.Labels {
+		for _, labels := range samples {
+			for s, y := range labels {
+				if y != crf.Unobserved && (e.Count == nil || e.Count[i][s]) {
+					return nil
+				}
+			}
+		}
+	}
+	return dataf("no node that is to be compared has a label: all of theirs are -1")
+}
+
+// Source is where data lie and how they are read.
+type Source struct {
+	Paths   []string
+	Options dataset.Options
+}
+
+// OpenEvaluation reads the evaluation set that path names beside the training set
+// that was read from a source: other files, a list of ids in the same image folder,
+// or a split of the same graph tables. Errors of reading are those of package
+// dataset.
+func (t *Task) OpenEvaluation(ctx context.Context, source Source, name, path string, noEdges bool) (*Evaluation, error) {
+	paths, o := []string{path}, source.Options
+	o.Schema, o.Recipe, o.Learning = &t.Set.Schema, &t.Set.Recipe, false
+	o.Bins, o.Neighbours, o.NoBias = 0, 0, false // they are in the recipe already
+	observed := o.Observed
+	switch t.Set.Recipe.Kind {
+	case dataset.KindGraph:
+		paths, o.Observed = source.Paths, ""
+	case dataset.KindImages:
+		info, err := os.Stat(path)
+		if err != nil {
+			// The list may be given by its name inside the data folder, as --list may.
+			if _, inside := os.Stat(filepath.Join(source.Paths[0], path)); inside != nil {
+				return nil, err
+			}
+		}
+		o.List = ""
+		if info == nil || !info.IsDir() {
+			paths, o.List = source.Paths, path
+		}
+	}
+	set, err := dataset.Open(ctx, paths, o)
+	if err != nil {
+		return nil, err
+	}
+	instances := set.Instances
+	if noEdges {
+		instances = withoutEdges(instances)
+	}
+	e, err := NewEvaluation(name, set, instances)
+	if err == nil && t.Set.Recipe.Kind == dataset.KindGraph {
+		if problem := UnknownSplit(set, path); problem != "" {
+			return nil, usagef("%s", problem)
+		}
+		err = e.Restrict(path, observed)
+	}
+	if err == nil {
+		err = e.Check()
+	}
+	return e, err
+}
+
+// ParseEvaluation reads NAME=PATH of an evaluation set.
+func ParseEvaluation(spec string) (name, path string, err error) {
+	name, path, ok := strings.Cut(spec, "=")
+	if !ok || name == "" || path == "" || strings.ContainsAny(name, "@.:/\\") {
+		return "", "", usagef("--eval %q: want NAME=PATH, such as dev=dev.txt, and a name without . : @ and slashes", spec)
+	}
+	return name, path, nil
+}
+
+// metric is a value of a score that results and metrics name.
+type metric struct {
+	name string
+	loss bool // smaller is better
+	of   func(*infer.Score) float64
+}
+
+var metrics = []metric{
+	{"accuracy", false, (*infer.Score).Accuracy},
+	{"class_accuracy", false, func(s *infer.Score) float64 { return infer.Mean(s.Recall()) }},
+	{"f1", false, func(s *infer.Score) float64 { return infer.Mean(s.F1()) }},
+	{"iou", false, func(s *infer.Score) float64 { return infer.Mean(s.IoU()) }},
+	{"log_loss", true, (*infer.Score).MeanLogLoss},
+	{"calibration_error", true, (*infer.Score).CalibrationError},
+}
+
+// Metrics are the names of the values of a score, in the order of tables.
+func Metrics() (names []string) {
+	for _, m := range metrics {
+		names = append(names, m.name)
+	}
+	return names
+}
+
+// metricsOf puts the values of a score into values, as name@set.
+func metricsOf[T ~float64](values map[string]T, set string, s *infer.Score) {
+	for _, m := range metrics {
+		values[m.name+"@"+set] = T(m.of(s))
+	}
+}
+
+// evaluationLimits bound the inference of evaluations during training: labels
+// hardly change any more, at a few percent of the cost.
+var evaluationLimits = infer.Limits{Tolerance: 1e-2, MaxSweeps: 30}
+
+// evaluateDuring returns what learn.Settings.Evaluate asks, and adds up in spent
+// what it takes.
+func (p *Prepared) evaluateDuring(watch Watch, spent *time.Duration) func(*crf.Model) (map[string]float64, error) {
+	if len(p.Evaluations) == 0 {
+		return nil
+	}
+	return func(m *crf.Model) (map[string]float64, error) {
+		started := time.Now()
+		defer func() { *spent += time.Since(started) }()
+		values := map[string]float64{}
+		for _, e := range p.Evaluations {
+			w := p.inference(m, evaluationLimits)
+			w.Progress = watch.counter("evaluating " + e.Name)
+			// An evaluation is finished even when the run was interrupted: its result is
+			// part of the record.
+			score, err := e.score(context.Background(), w)
+			if err != nil {
+				return nil, fmt.Errorf("evaluation %s: %w", e.Name, err)
+			}
+			metricsOf(values, e.Name, score)
+		}
+		return values, nil
+	}
+}
+
+// evaluate scores the final model on every evaluation set. There are no scores where
+// the training was interrupted, or is now, which interrupted tells apart.
+func (p *Prepared) evaluate(ctx context.Context, r *Result, watch Watch) (scores []*Scored, interrupted bool, err error) {
+	if r.Status == learn.Interrupted {
+		return nil, false, nil
+	}
+	for _, e := range p.Evaluations {
+		w := p.inference(r.Model.Model, infer.Limits{})
+		w.Progress = watch.counter("final evaluation on " + e.Name)
+		scored, err := w.Score(ctx, e, false)
+		if ctx.Err() != nil {
+			return nil, true, nil
+		}
+		if err != nil {
+			return nil, false, fmt.Errorf("evaluation %s: %w", e.Name, err)
+		}
+		scores = append(scores, scored)
+	}
+	return scores, false, nil
+}
+
+func (p *Prepared) inference(m *crf.Model, limits infer.Limits) Inference {
+	return Inference{Model: m, Counting: p.Problem.Counting, Limits: limits, Threads: p.Options.Threads}
+}
+
+// evalMetrics are the values of an evaluation during training as a record of the
+// run names them, set.metric.
+func evalMetrics(values map[string]float64, m *runfolder.Metric) {
+	if values == nil {
+		return
+	}
+	m.Eval = map[string]float64{}
+	for name, value := range values {
+		metric, set, _ := strings.Cut(name, "@")
+		m.Eval[set+"."+metric] = value
+	}
+}

@@ -1,0 +1,113 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/runfolder"
+	"github.com/blockbp/blockbp/learn"
+)
+
+// fit runs the learner, with metrics and checkpoints where there is a folder.
+func fit(ctx context.Context, r *run, watch Watch) (*learn.Result, times, error) {
+	var took times
+	s := r.p.Settings
+	s.Recorder = r
+	s.Evaluate = r.p.evaluateDuring(watch, &took.evaluating)
+	if r.folder != nil {
+		s.Checkpoint = r.checkpoint
+	}
+	started := time.Now()
+	fitted, err := learn.Fit(ctx, r.p.Problem, s)
+	if r.metrics != nil {
+		if closeErr := r.metrics.Close(); err == nil {
+			err = closeErr
+		}
+	}
+	if err != nil {
+		return nil, took, err
+	}
+	for _, text := range fitted.Diagnose() {
+		watch.note("%s", text)
+		r.p.Notes = append(r.p.Notes[:len(r.p.Notes):len(r.p.Notes)], text)
+	}
+	took.earlier = max(0, fitted.Seconds-time.Since(started).Seconds())
+	return fitted, took, nil
+}
+
+// Record makes run a learn.Recorder: metrics have one line per iteration. The exact
+// values of checks are in result.json.
+func (r *run) Record(e learn.Event) error {
+	r.watch.iteration(e)
+	if r.folder == nil {
+		return nil
+	}
+	if err := r.begin(); err != nil {
+		return err
+	}
+	if e.Check && e.Iteration > 0 {
+		return nil
+	}
+	return r.metrics.Write(r.metricOf(e))
+}
+
+func (r *run) metricOf(e learn.Event) runfolder.Metric {
+	m := runfolder.NewMetric(e.Iteration)
+	if reference := r.p.Reference; reference != nil {
+		m.ThetaDist = numeric.RelativeDistance(e.Theta, reference.Model.Weights)
+	}
+	m.Pass, m.WallS, m.Block = e.Pass, e.Elapsed.Seconds(), e.Block
+	m.Objective, m.GradNorm = e.Objective, e.GradientNorm
+	if !e.Check {
+		m.Step = e.Step
+	}
+	if !e.Check && !math.IsNaN(e.Residual) { // methods without inference have none
+		m.BPSweeps, m.BPResidual = float64(e.Sweeps), e.Residual
+	}
+	evalMetrics(e.Eval, &m)
+	return m
+}
+
+func (r *run) checkpoint(s *learn.State) error {
+	if err := r.begin(); err != nil {
+		return err
+	}
+	if err := r.metrics.Flush(); err != nil {
+		return err
+	}
+	return saveCheckpoint(r.files.Path(checkpointFile), s)
+}
+
+// Failure is what result.json holds of a run that diverged.
+type Failure struct {
+	Status    string `json:"status"`
+	Reason    string `json:"reason"`
+	Iteration int    `json:"iterations"`
+	Block     int    `json:"block"`
+}
+
+// NewFailure says why a run diverged.
+func NewFailure(d *learn.DivergedError) Failure {
+	return Failure{"diverged", d.Error(), d.Iteration, d.Block}
+}
+
+// fail records a diverged run, whose last good checkpoint stays, and names the
+// checkpoint that does not go with the run.
+func (r *run) fail(err error) error {
+	var diverged *learn.DivergedError
+	var state *learn.StateError
+	switch {
+	case r.folder == nil:
+	case errors.As(err, &diverged):
+		if writeErr := r.files.WriteJSON(ResultFile, NewFailure(diverged)); writeErr != nil {
+			return writeErr
+		}
+	case errors.As(err, &state):
+		return fmt.Errorf("%s: %w", r.files.Path(checkpointFile), err)
+	}
+	return err
+}

@@ -1,0 +1,301 @@
+package job
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/runfolder"
+)
+
+// Files of a run folder.
+const (
+	configFile    = "config.json"
+	envFile       = "env.json"
+	dataFile      = "data.json"
+	l2PathFile    = "l2.json"
+	ResultFile    = "result.json"
+	ModelFile     = "model.safetensors"
+	bestModelFile = "model.best.safetensors"
+
+	checkpointFile = "checkpoint/state.safetensors"
+)
+
+// Folder is where a training leaves its files.
+type Folder struct {
+	Dir    string // "": the first of run-DATE-TIME that is free
+	Config Config
+	// Resume goes on from the checkpoint in Dir, which must be a run with the same
+	// data and the same options as far as they decide the course of it.
+	Resume bool
+	// Copy is another file for the model, "": none. An interrupted run leaves it alone.
+	Copy     string
+	NoReport bool   // no plots and no report.html
+	Version  string // of the program, for the report
+}
+
+// Config is what config.json holds: what a run was asked for, and what it uses.
+type Config struct {
+	Command string            `json:"command"`
+	Data    []string          `json:"data"` // absolute paths
+	Folder  string            `json:"folder"`
+	Options map[string]Option `json:"options"`
+}
+
+// Option is the value of one option of the command line: a number, a truth value, a
+// text or a list of texts, and null for what is off or was left out.
+type Option struct {
+	Value  any    `json:"value"`
+	Source string `json:"source"` // where the value came from
+}
+
+// SourceDefault is the source of what was left to the program.
+const SourceDefault = "default"
+
+// CourseOptions decide what course a run takes; a resumed one must keep them.
+var CourseOptions = []string{"method", "step", "order", "blocks", "partition", "together", "precision", "pairs", "l2", "counting", "inner-sweeps", "inner-tol", "seed", "no-edges", "class-weights"}
+
+// keptOptions are all that a resumed run must keep: these too say what data and
+// model are.
+var keptOptions = slices.Concat(CourseOptions, []string{"init", "kind", "states", "untied", "features", "list", "bins", "neighbours", "observed", "no-bias", "eval"})
+
+// IsRunFolder reports whether a path is the folder of a training.
+func IsRunFolder(path string) bool {
+	_, err := os.Stat(filepath.Join(path, configFile))
+	return err == nil
+}
+
+// ReadConfig reads the configuration of the training in a folder.
+func ReadConfig(dir string) (*Config, error) {
+	path := filepath.Join(dir, configFile)
+	text, err := os.ReadFile(path)
+	if _, statErr := os.Stat(dir); statErr == nil && errors.Is(err, fs.ErrNotExist) {
+		return nil, dataf("%s has no %s: it is no run folder", dir, configFile)
+	} else if err != nil {
+		return nil, err
+	}
+	var config Config
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber() // seeds may have more digits than a float64
+	if err := decoder.Decode(&config); err != nil {
+		return nil, dataf("%s: %v; it cannot be resumed, start a new run", path, err)
+	}
+	if config.Command != "train" || len(config.Data) == 0 {
+		return nil, dataf("%s: not the configuration of a training run", path)
+	}
+	return &config, nil
+}
+
+// run is a training under way, in a folder or in none.
+type run struct {
+	p      *Prepared
+	l2Path *L2Path
+	watch  Watch
+	began  time.Time
+
+	folder  *Folder                  // nil: memory alone, and then the rest is not used
+	files   *runfolder.Run           // the folder
+	metrics *runfolder.MetricsWriter // nil until the run changes its folder
+	last    int                      // iteration of the checkpoint to resume, −1 without one
+}
+
+// openRun makes the run folder, or opens the one to resume, and writes what is
+// known before training.
+func openRun(folder *Folder, p *Prepared, path *L2Path, watch Watch) (*run, error) {
+	r := &run{p: p, l2Path: path, watch: watch, began: p.Began}
+	if r.began.IsZero() {
+		r.began = time.Now()
+	}
+	if folder == nil {
+		return r, nil
+	}
+	own := *folder
+	r.folder = &own
+	r.folder.Config.Options = p.resolved(folder.Config.Options)
+	if own.Resume {
+		return r, r.reopen()
+	}
+	var err error
+	if own.Dir != "" {
+		r.files, err = runfolder.Create(own.Dir)
+	} else {
+		r.files, err = runfolder.CreateFree(time.Now().Format("run-20060102-150405"))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := r.writeConfig(); err != nil {
+		return nil, err
+	}
+	for _, file := range []struct {
+		name  string
+		value any
+	}{{envFile, runfolder.Environment()}, {dataFile, r.sources()}, {l2PathFile, path}} {
+		if file.name == l2PathFile && path == nil {
+			continue
+		}
+		if err := r.files.WriteJSON(file.name, file.value); err != nil {
+			return nil, err
+		}
+	}
+	r.metrics, err = r.files.Metrics()
+	return r, err
+}
+
+// reopen opens the run to resume and reads the state to go on from.
+func (r *run) reopen() (err error) {
+	if r.files, err = runfolder.Open(r.folder.Dir); err != nil {
+		return err
+	}
+	before, err := ReadConfig(r.files.Dir())
+	if err != nil {
+		return err
+	}
+	if err := r.folder.Config.goesOnFrom(before, r.files.Dir()); err != nil {
+		return err
+	}
+	if err := r.sameData(); err != nil {
+		return err
+	}
+	state, err := loadCheckpoint(r.files.Path(checkpointFile))
+	if err != nil {
+		return err
+	}
+	r.last = -1
+	if state == nil {
+		r.watch.note("%s has no checkpoint yet; the run starts from the beginning", r.files.Dir())
+	} else if r.last, err = state.Iteration(); err != nil {
+		return dataf("%s: %v", r.files.Path(checkpointFile), err)
+	}
+	r.p.Settings.Resume = state
+	r.l2Path, err = readL2Path(r.files.Path(l2PathFile))
+	return err
+}
+
+// begin is called when the learner has accepted the state to go on from: only now
+// the folder of a resumed run changes.
+func (r *run) begin() (err error) {
+	if r.metrics != nil {
+		return nil
+	}
+	if err := r.writeConfig(); err != nil {
+		return err
+	}
+	if r.metrics, err = r.files.Metrics(); err != nil {
+		return err
+	}
+	return r.metrics.TruncateAfter(r.last)
+}
+
+// writeConfig writes what a resumed run takes its data and options from.
+func (r *run) writeConfig() error {
+	out, err := filepath.Abs(r.files.Dir())
+	if err != nil {
+		return err
+	}
+	put(r.folder.Config.Options, "out", out)
+	if r.folder.Resume {
+		put(r.folder.Config.Options, "resume", out)
+	}
+	return r.files.WriteJSON(configFile, r.folder.Config)
+}
+
+func (r *run) sources() []dataset.Source {
+	all := r.p.Set.Sources
+	for _, e := range r.p.Evaluations {
+		all = append(all[:len(all):len(all)], e.Set.Sources...)
+	}
+	return all
+}
+
+// sameData refuses to resume on data that changed since the run began.
+func (r *run) sameData() error {
+	dir, file := r.files.Dir(), r.files.Path(dataFile)
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	var before []dataset.Source
+	if err := json.Unmarshal(text, &before); err != nil {
+		return dataf("%s: %v", file, err)
+	}
+	now := r.sources()
+	for i := range max(len(before), len(now)) {
+		switch {
+		case i >= len(now):
+			return dataf("%s was part of the run in %s and is missing now: resume with the same data, or start a new run", before[i].Path, dir)
+		case i >= len(before) || now[i].SHA256 != before[i].SHA256:
+			return dataf("%s changed since the run in %s began, or was not part of it: resume with the same data, or start a new run", now[i].Path, dir)
+		}
+	}
+	return nil
+}
+
+// goesOnFrom refuses to go on with a run under other options than it began with:
+// it could not end as one that never stopped. The file that options once came from
+// is kept on the record.
+func (c Config) goesOnFrom(before *Config, dir string) error {
+	for _, name := range keptOptions {
+		was, ok := before.Options[name]
+		is := c.Options[name]
+		if !ok || jsonText(was.Value) == jsonText(is.Value) {
+			continue
+		}
+		note := ""
+		if is.Source == SourceDefault {
+			note = " (the default)"
+		}
+		return usagef("%s%s: the run in %s began with %s, and a resumed run keeps it; give the same value, or start a new run",
+			optionText(name, is.Value), note, dir, optionText(name, was.Value))
+	}
+	if c.Options["config"].Value == nil {
+		c.Options["config"] = before.Options["config"]
+	}
+	return c.sameMetric(before.Options["early-stop"], dir)
+}
+
+// sameMetric refuses to wait for another metric than before: the best value so far
+// is of the old one.
+func (c Config) sameMetric(was Option, dir string) error {
+	before, _ := was.Value.(string)
+	now, _ := c.Options["early-stop"].Value.(string)
+	metric := func(spec string) string { name, _, _ := strings.Cut(spec, ":"); return name }
+	if before == "" || now == "" || metric(before) == metric(now) {
+		return nil
+	}
+	return usagef("--early-stop %s: the run in %s began with --early-stop %s; a resumed run may change the patience, not the metric", now, dir, before)
+}
+
+// optionText writes an option as on a command line.
+func optionText(name string, value any) string {
+	switch value := value.(type) {
+	case nil:
+		return "no --" + name
+	case bool:
+		return fmt.Sprintf("--%s=%v", name, value)
+	case string:
+		return "--" + name + " " + value
+	case []any, []string:
+		return fmt.Sprintf("--%s %s", name, strings.Trim(fmt.Sprint(value), "[]"))
+	}
+	return "--" + name + " " + jsonText(value)
+}
+
+// jsonText is v as JSON; v must be such that it always has one.
+func jsonText(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic("job: " + err.Error())
+	}
+	return string(text)
+}

@@ -1,0 +1,246 @@
+package job
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/figure"
+	"github.com/blockbp/blockbp/internal/parallel"
+)
+
+// PredictLimits bound the inference of predictions: a residual in log-messages of
+// 1e-4 changes no confidence that anybody prints.
+var PredictLimits = infer.Limits{Tolerance: 1e-4, MaxSweeps: 300}
+
+// jointTolerance is the share of itself by which the bound on a joint state must rise
+// in 20 sweeps to go on. States hardly change any more then, and on pictures, which
+// have many nodes, sweeps take long.
+const jointTolerance = 1e-5
+
+// Inference says how instances are predicted.
+type Inference struct {
+	Model    *crf.Model
+	Counting counting.Func
+	Limits   infer.Limits // zero: PredictLimits
+	// Joint asks for a most probable joint state as labels, instead of the most likely
+	// state of every node.
+	Joint   bool
+	Threads int // 0: 1; predictions do not depend on it
+	// Progress is told how many instances are done, from 0; nil: nobody is.
+	Progress func(done, total int)
+}
+
+func (w *Inference) predictor() *infer.Predictor {
+	limits := w.Limits
+	if limits == (infer.Limits{}) {
+		limits = PredictLimits
+	}
+	p := &infer.Predictor{Model: w.Model, Limits: limits, Counting: w.Counting}
+	if w.Joint {
+		p.Joint = &infer.Limits{Tolerance: jointTolerance, MaxSweeps: limits.MaxSweeps}
+	}
+	return p
+}
+
+// Check makes the counting numbers of every network, and looks whether the model
+// forbids labels that are to be held, so that what is wrong is known before anything
+// is written. held may be nil.
+func (w *Inference) Check(instances []*crf.Instance, held [][]int32) error {
+	for i, in := range instances {
+		if held != nil {
+			if err := in.CheckHeld(&w.Model.Schema, held[i]); err != nil {
+				return fmt.Errorf("instance %d (%s): %w", i, in.Name, err)
+			}
+		}
+	}
+	return checkCounting(instances, w.Counting)
+}
+
+func checkCounting(instances []*crf.Instance, numbers counting.Func) error {
+	for i, in := range instances {
+		if _, err := numbers.Of(in.Graph); err != nil {
+			return dataf("instance %d (%s): %v", i, in.Name, err)
+		}
+	}
+	return nil
+}
+
+// Each predicts instances on several threads and hands the beliefs to use in the
+// order of the instances. held are labels to hold in each, −1 where there is none;
+// nil: none in any. A panic goes on in the goroutine of the caller.
+func (w Inference) Each(ctx context.Context, instances []*crf.Instance, held [][]int32, use func(i int, b *infer.Beliefs) error) error {
+	e := &Evaluation{Instances: instances, Held: held}
+	return w.each(ctx, e, false, func(i int, p prediction) error { return use(i, p.beliefs) })
+}
+
+// prediction is what inference says of one instance.
+type prediction struct {
+	beliefs    *infer.Beliefs
+	likelihood *infer.Likelihood // of its labels; nil where it was not asked for
+	err        error
+}
+
+// each is Each for an evaluation; assess asks how probable its labels are, too.
+func (w *Inference) each(ctx context.Context, e *Evaluation, assess bool, use func(i int, p prediction) error) error {
+	n := len(e.Instances)
+	if w.Progress != nil {
+		w.Progress(0, n)
+	}
+	threads := max(1, min(w.Threads, n))
+	idle := make(chan *infer.Predictor, threads)
+	for range threads {
+		idle <- w.predictor()
+	}
+	results := make([]chan prediction, n)
+	for i := range results {
+		results[i] = make(chan prediction, 1)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan any, 1) // what a job panicked with, or nil
+	go func() {
+		defer func() { ended <- recover() }()
+		_ = parallel.Each(ctx, n, threads, func(i int) { // its error is that of ctx
+			a := <-idle
+			results[i] <- e.predict(ctx, a, i, assess)
+			idle <- a
+		})
+	}()
+	err := w.take(ctx, e, results, ended, use)
+	cancel()
+	if failure := <-ended; failure != nil {
+		panic(failure)
+	}
+	return err
+}
+
+// take uses the results in their order. What ended has to say is left in it.
+func (w *Inference) take(ctx context.Context, e *Evaluation, results []chan prediction, ended chan any, use func(i int, p prediction) error) error {
+	for i, in := range e.Instances {
+		var got prediction
+		select {
+		case got = <-results[i]:
+		case <-ctx.Done():
+		case failure := <-ended:
+			ended <- failure
+			select {
+			case got = <-results[i]:
+			default:
+				if failure != nil {
+					return nil // by a panic, with which the caller goes on
+				}
+			}
+		}
+		if parallel.Ended(ctx) != nil {
+			return &Error{Interrupted, fmt.Errorf("interrupted after %d of %d instances", i, len(results))}
+		}
+		if got.err != nil {
+			return fmt.Errorf("instance %d (%s): %w", i, in.Name, got.err)
+		}
+		if err := use(i, got); err != nil {
+			return err
+		}
+		if w.Progress != nil {
+			w.Progress(i+1, len(results))
+		}
+	}
+	return nil
+}
+
+// predict infers one instance.
+func (e *Evaluation) predict(ctx context.Context, a *infer.Predictor, i int, assess bool) (p prediction) {
+	var held []int32
+	if e.Held != nil {
+		held = e.Held[i]
+	}
+	if assess {
+		p.beliefs, p.likelihood, p.err = a.Assess(ctx, e.Instances[i], held, e.Labels[i], e.counted(i))
+	} else {
+		p.beliefs, p.err = a.Predict(ctx, e.Instances[i], held)
+	}
+	return p
+}
+
+func (e *Evaluation) counted(i int) []bool {
+	if e.Count == nil {
+		return nil
+	}
+	return e.Count[i]
+}
+
+// score compares every sample of labels with the prediction of its instance.
+func (e *Evaluation) score(ctx context.Context, w Inference) (*infer.Score, error) {
+	total := infer.NewScore(mostStates(e.Set))
+	err := w.each(ctx, e, false, func(i int, p prediction) error {
+		e.compare(total, i, p.beliefs)
+		return nil
+	})
+	return total, err
+}
+
+// compare adds the samples of an instance to a score.
+func (e *Evaluation) compare(total *infer.Score, i int, b *infer.Beliefs) {
+	for _, truth := range e.Labels[i] {
+		total.Add(b, truth, e.counted(i))
+	}
+}
+
+// Scored is one evaluation with what its report shows.
+type Scored struct {
+	Name    string
+	Classes []string // the states of the score
+	Score   *infer.Score
+	// Likelihood of the labels, nil where it was not asked for.
+	Likelihood *infer.Likelihood
+	Pictures   []figure.PanelRow // of images: the first few
+	Unproved   int               // joint states that may not be the most probable
+}
+
+// picturesPerSet is how many images of a set are drawn.
+const picturesPerSet = 6
+
+// Score compares predictions with labels; likelihood asks how probable the labels
+// are, too.
+func (w Inference) Score(ctx context.Context, e *Evaluation, likelihood bool) (*Scored, error) {
+	s := &Scored{Name: e.Name, Classes: stateNames(e.Set), Score: infer.NewScore(mostStates(e.Set))}
+	if likelihood {
+		s.Likelihood = &infer.Likelihood{}
+	}
+	err := w.each(ctx, e, likelihood, func(i int, p prediction) error {
+		e.compare(s.Score, i, p.beliefs)
+		if likelihood {
+			s.Likelihood.Merge(p.likelihood)
+		}
+		if p.beliefs.Joint != nil && !p.beliefs.Joint.Optimal {
+			s.Unproved++
+		}
+		if i >= min(picturesPerSet, len(e.Set.Images)) {
+			return nil
+		}
+		row, err := panelRow(e.Set.Images[i], e.Labels[i][0], p.beliefs)
+		s.Pictures = append(s.Pictures, row)
+		return err
+	})
+	return s, err
+}
+
+func mostStates(set *dataset.Set) int {
+	most := 0
+	for a := range set.Schema.NodeTypes {
+		most = max(most, set.Schema.NodeStates(a))
+	}
+	return most
+}
+
+// stateNames names the classes of a score.
+func stateNames(set *dataset.Set) []string {
+	for a := range set.Schema.NodeTypes {
+		if set.Schema.NodeStates(a) == mostStates(set) {
+			return set.Schema.NodeTypes[a].States
+		}
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/gen"
+)
+
+// someInstances are n chains of two nodes, for a model without features.
+func someInstances(t *testing.T, n int) (*crf.Model, []*crf.Instance) {
+	t.Helper()
+	model, err := crf.NewModel(crf.Homogeneous(crf.NumberedStates(2), 1, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var instances []*crf.Instance
+	for range n {
+		chain, err := gen.Chain(2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, err := crf.NewInstance(&model.Schema, crf.InstanceSpec{Graph: chain, NodeFeat: []crf.Features{crf.Constant(2, 1)}, EdgeFeat: []crf.Features{crf.Constant(1, 1)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		instances = append(instances, in)
+	}
+	return model, instances
+}
+
+// TestPanicOfWorker: a panic in a thread that predicts goes on in the caller, with
+// the stack of where it began, after the instances before it were used.
+func TestPanicOfWorker(t *testing.T) {
+	t.Parallel()
+	model, instances := someInstances(t, 5)
+	work := Inference{Model: model, Threads: 2, Counting: func(g *graph.Graph) (*counting.Numbers, error) {
+		if g == instances[3].Graph {
+			panic("a slip")
+		}
+		return counting.Convex(g), nil
+	}}
+	used := 0
+	defer func() {
+		text, _ := recover().(string)
+		if used != 3 {
+			t.Errorf("%d predictions were used before the panic, want 3", used)
+		}
+		for _, part := range []string{"a slip", "inference_test.go"} {
+			if !strings.Contains(text, part) {
+				t.Errorf("the panic does not contain %q:\n%s", part, text)
+			}
+		}
+	}()
+	err := work.Each(t.Context(), instances, nil, func(int, *infer.Beliefs) error { used++; return nil })
+	t.Errorf("no panic; error %v", err)
+}
+
+// TestErrorEndsInference: an error of the caller ends the work at once, and the
+// threads with it.
+func TestErrorEndsInference(t *testing.T) {
+	t.Parallel()
+	model, instances := someInstances(t, 1000)
+	predictions := 0
+	work := Inference{Model: model, Counting: func(g *graph.Graph) (*counting.Numbers, error) {
+		predictions++ // by one thread alone
+		time.Sleep(time.Millisecond)
+		return counting.Convex(g), nil
+	}}
+	stop := errors.New("stop")
+	if err := work.Each(t.Context(), instances, nil, func(int, *infer.Beliefs) error { return stop }); !errors.Is(err, stop) {
+		t.Errorf("error %v, want %v", err, stop)
+	}
+	if predictions > len(instances)/2 {
+		t.Errorf("%d of %d instances were predicted after the first failed", predictions, len(instances))
+	}
+}
+
+// TestInterruptedInference says how far it came.
+func TestInterruptedInference(t *testing.T) {
+	t.Parallel()
+	model, instances := someInstances(t, 100)
+	ctx, cancel := context.WithCancel(t.Context())
+	var last []int
+	work := Inference{Model: model, Threads: 3, Progress: func(done, total int) { last = []int{done, total} }}
+	err := work.Each(ctx, instances, nil, func(i int, _ *infer.Beliefs) error {
+		if i == 4 {
+			cancel()
+		}
+		return nil
+	})
+	var undone *Error
+	if !errors.As(err, &undone) || undone.Kind != Interrupted || undone.Error() != "interrupted after 5 of 100 instances" {
+		t.Errorf("error %v", err)
+	}
+	if !slices.Equal(last, []int{5, 100}) {
+		t.Errorf("the progress ends at %v", last)
+	}
+}
+
+// TestEachKeepsOrder: threads do not show in what is predicted, nor in its order.
+func TestEachKeepsOrder(t *testing.T) {
+	t.Parallel()
+	model, instances := someInstances(t, 40)
+	for i := range model.Weights {
+		model.Weights[i] = float64(i) / 7
+	}
+	beliefs := func(threads int) (all []float64) {
+		next := 0
+		err := Inference{Model: model, Threads: threads}.Each(t.Context(), instances, nil, func(i int, b *infer.Beliefs) error {
+			if i != next {
+				t.Errorf("instance %d comes in the place of %d", i, next)
+			}
+			next++
+			all = append(all, b.Node...)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	if one, eight := beliefs(1), beliefs(8); len(one) != 160 || !slices.Equal(one, eight) {
+		t.Errorf("8 threads predict %v, 1 %v", eight, one)
+	}
+}

@@ -1,0 +1,97 @@
+// Package job is a training as a value: Prepare checks and resolves choices, Train
+// fits, evaluates and reports, in a run folder or in memory alone. Model, Predict and
+// Evaluate are what a trained model is used with. The command and the package at
+// the root are built on it; nothing here prints.
+//
+// Texts name options as the command line does, such as --l2.
+package job
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/blockbp/blockbp/learn"
+)
+
+// Watch is told of a training while it runs. All fields may be nil.
+type Watch struct {
+	// Note says what the user would not expect, in words.
+	Note func(text string)
+	// Iteration is told of every iteration and check.
+	Iteration func(learn.Event)
+	// Tried is told of every value of l2 that a path has come to.
+	Tried func(learn.PathPoint)
+	// Instances counts instances in work of its own, which begins with done = 0.
+	Instances func(work string, done, total int)
+}
+
+func (w Watch) note(format string, a ...any) {
+	if w.Note != nil {
+		w.Note(fmt.Sprintf(format, a...))
+	}
+}
+
+func (w Watch) iteration(e learn.Event) {
+	if w.Iteration != nil {
+		w.Iteration(e)
+	}
+}
+
+// counter returns what counts the instances of some work, or nil.
+func (w Watch) counter(work string) func(done, total int) {
+	if w.Instances == nil {
+		return nil
+	}
+	return func(done, total int) { w.Instances(work, done, total) }
+}
+
+// Result is what a training ended with.
+type Result struct {
+	*learn.Result
+	Model *Model // with the final weights
+	Best  *Model // of the best evaluation, where Options.EarlyStop was set
+	// Scores are of the final model, on every evaluation set. Unevaluated: there are
+	// none because the training was interrupted while they were computed.
+	Scores      []*Scored
+	Unevaluated bool
+	Summary     *Summary
+}
+
+// Train chooses l2 if that is asked for, fits, evaluates the final model and writes
+// everything into folder; nil keeps all in memory. A training that was interrupted
+// through ctx, or met a limit, is a Result that says so; one that got worse instead of
+// better is a *learn.DivergedError.
+func (p *Prepared) Train(ctx context.Context, folder *Folder, watch Watch) (*Result, error) {
+	path, err := p.chooseL2(ctx, folder, watch)
+	if err != nil {
+		return nil, err
+	}
+	run, err := openRun(folder, p.withL2(path), path, watch)
+	if err != nil {
+		return nil, err
+	}
+	fitted, times, err := fit(ctx, run, watch)
+	if err != nil {
+		return nil, run.fail(err)
+	}
+	result := run.p.result(fitted)
+	if err := run.saveModels(result); err != nil {
+		return nil, err
+	}
+	started := time.Now()
+	if result.Scores, result.Unevaluated, err = run.p.evaluate(ctx, result, watch); err != nil {
+		return nil, err
+	}
+	times.evaluated = time.Since(started)
+	result.Summary = run.summarise(result, times)
+	return result, run.report(result, times)
+}
+
+// times are what the parts of a training took.
+type times struct {
+	earlier float64 // seconds of training before this start
+	// evaluating is the time of evaluations during training, evaluated that of the
+	// final ones.
+	evaluating, evaluated time.Duration
+}

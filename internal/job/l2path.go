@@ -1,0 +1,163 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"slices"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/report"
+	"github.com/blockbp/blockbp/internal/runfolder"
+	"github.com/blockbp/blockbp/learn"
+)
+
+// L2Path is what Options.AutoL2 tried, in the run folder and in result.json.
+type L2Path struct {
+	Chosen float64   `json:"chosen"`
+	Metric string    `json:"metric"`
+	Points []L2Point `json:"points"`
+
+	note string // what the choice tells of the data, or ""
+}
+
+// L2Point is one value of l2.
+type L2Point struct {
+	L2        float64         `json:"l2"`
+	Objective runfolder.Float `json:"objective"`
+	LogLoss   runfolder.Float `json:"log_loss"`
+	Passes    float64         `json:"passes"`
+	Converged bool            `json:"converged"`
+}
+
+// mostFolds bounds the folds of cross-validation.
+const mostFolds = 5
+
+// chooseL2 tries values of l2 and returns the path to the one whose log loss on data
+// that were held out is smallest; nil where l2 is given, or was chosen when the run to
+// be resumed began.
+func (p *Prepared) chooseL2(ctx context.Context, folder *Folder, watch Watch) (*L2Path, error) {
+	if !p.Options.AutoL2 || (folder != nil && folder.Resume) {
+		return nil, nil
+	}
+	path := &L2Path{Metric: "log_loss"}
+	folds, err := p.folds(path)
+	if err != nil {
+		return nil, err
+	}
+	points, best, err := learn.ChooseL2(ctx, p.Problem, p.Settings, folds, watch.Tried)
+	if ctx.Err() != nil {
+		return nil, &Error{Interrupted, errors.New("interrupted while l2 was chosen; nothing was written: start again")}
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range points {
+		path.Points = append(path.Points, L2Point{x.L2, runfolder.Float(x.Objective), runfolder.Float(x.Loss), x.Passes, x.Converged})
+	}
+	path.Chosen = points[best].L2
+	switch best {
+	case 0:
+		path.note = fmt.Sprintf("--l2 auto chose %g, the largest value that it tries: features tell little of the labels", path.Chosen)
+	case len(points) - 1:
+		path.note = fmt.Sprintf("--l2 auto chose %g, the smallest value that it came to: smaller ones may be as good", path.Chosen)
+	}
+	if path.note != "" {
+		watch.note("%s", path.note)
+	}
+	return path, nil
+}
+
+// withL2 returns the training with the l2 that a path has led to; nil leaves it.
+func (p *Prepared) withL2(path *L2Path) *Prepared {
+	q := *p
+	if path == nil {
+		return &q
+	}
+	q.Options.AutoL2, q.Options.L2, q.Problem.L2 = false, path.Chosen, path.Chosen
+	if path.note != "" {
+		q.Notes = append(slices.Clone(p.Notes), path.note)
+	}
+	return &q
+}
+
+// folds are the first evaluation set against all data, or else parts of the
+// instances against the others.
+func (p *Prepared) folds(path *L2Path) ([]learn.Fold, error) {
+	data := p.Problem.Data
+	if len(p.Evaluations) > 0 {
+		path.Metric += "@" + p.Evaluations[0].Name
+		return []learn.Fold{p.fold(data, p.Evaluations[0])}, nil
+	}
+	n := min(mostFolds, len(data))
+	if n < 2 {
+		return nil, usagef("--l2 auto: with one instance there is nothing to hold out; give labelled data with --eval NAME=PATH")
+	}
+	path.Metric += fmt.Sprintf(" by cross-validation, %d folds", n)
+	var folds []learn.Fold
+	for k := range n {
+		var learnt, held []*crf.Instance
+		for i, in := range data {
+			if i%n == k {
+				held = append(held, in)
+			} else {
+				learnt = append(learnt, in)
+			}
+		}
+		e, err := NewEvaluation("fold", p.Set, held)
+		if err == nil {
+			err = e.Check()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--l2 auto, fold %d: %w", k+1, err)
+		}
+		folds = append(folds, p.fold(learnt, e))
+	}
+	return folds, nil
+}
+
+// fold measures the log loss on an evaluation set.
+func (p *Prepared) fold(data []*crf.Instance, e *Evaluation) learn.Fold {
+	return learn.Fold{Data: data, Loss: func(m *crf.Model) (float64, error) {
+		score, err := e.score(context.Background(), p.inference(m, infer.Limits{}))
+		if err != nil {
+			return math.NaN(), err
+		}
+		return score.MeanLogLoss(), nil
+	}}
+}
+
+// readL2Path reads the path of a run that is resumed; nil if its l2 was given.
+func readL2Path(file string) (path *L2Path, err error) {
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(text, &path); err != nil {
+		return nil, dataf("%s: %v", file, err)
+	}
+	return path, nil
+}
+
+// Table lists the path for a reader.
+func (p *L2Path) Table() report.Table {
+	t := report.Table{Headers: []string{"l2", "objective", p.Metric, "passes", ""}}
+	for _, x := range p.Points {
+		mark := ""
+		if x.L2 == p.Chosen {
+			mark = "chosen"
+		}
+		if !x.Converged {
+			mark += " (not converged)"
+		}
+		t.Rows = append(t.Rows, []string{fmt.Sprintf("%g", x.L2), Known("%.8g", x.Objective), Known("%.6g", x.LogLoss), fmt.Sprintf("%.0f", x.Passes), mark})
+	}
+	return t
+}

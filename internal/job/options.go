@@ -1,0 +1,219 @@
+package job
+
+import (
+	"errors"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/nearest"
+	"github.com/blockbp/blockbp/learn"
+)
+
+// Options are the choices of a training. The zero value is what "blockbp train"
+// does where nothing is asked for; texts are as on its command line.
+type Options struct {
+	Method learn.Method // "": bbpl
+	Cut    learn.Cut
+	// Together is how many blocks an iteration visits; 0: 1, or more where the cut is left
+	// open and needs many blocks.
+	Together int
+	Order    learn.Order // "": cyclic
+	Pairs    bool        // one (instance, block) pair per iteration
+	// InnerSweeps and InnerTolerance end the work on a block; 0: as in learn.Settings.
+	InnerSweeps    int
+	InnerTolerance float64
+	Counting       string // convex, trw, bethe or a file; "": convex
+	Step           string // auto, fixed:A, invt:A or adagrad:A; "": auto
+	Precision      string // f64 or f32; "": f64
+	Seed           uint64
+	Threads        int  // 0: as many as the machine has; results do not depend on it
+	NoEdges        bool // node features alone
+
+	// L2 is the weight of (l2/2)‖w‖² in the objective, 0 standing for 1; NoL2 leaves
+	// it out. AutoL2 has it chosen, on the first evaluation set or by cross-validation.
+	L2           float64
+	NoL2, AutoL2 bool
+	// ClassWeights is balanced or STATE=WEIGHT,…, for the method pseudo alone.
+	ClassWeights string
+
+	// When to stop and to save; zeros as in learn.Settings.
+	GradientTolerance, RelativeTolerance, ObjectiveTolerance float64
+	MaxIterations                                            int
+	MaxPasses                                                float64
+	MaxTime, CheckpointEvery                                 time.Duration
+	// EvaluateEvery is in passes, 0: 20; EarlyStop is METRIC@NAME[:PATIENCE].
+	EvaluateEvery float64
+	EarlyStop     string
+}
+
+// withDefaults puts defaults in the place of zeros, and the full path in that of a
+// file of counting numbers: model and checkpoint keep it, and may be used from
+// another folder.
+func (o Options) withDefaults() (Options, error) {
+	or := func(text *string, fallback string) {
+		if *text == "" {
+			*text = fallback
+		}
+	}
+	or((*string)(&o.Method), string(learn.BBPL))
+	or((*string)(&o.Order), string(learn.Cyclic))
+	or(&o.Counting, counting.Names[0])
+	or(&o.Step, "auto")
+	or(&o.Precision, bp.Double.String())
+	if o.Threads == 0 {
+		o.Threads = runtime.GOMAXPROCS(0)
+	}
+	if o.L2 == 0 && !o.NoL2 {
+		o.L2 = 1
+	}
+	var err error
+	if _, statErr := os.Stat(o.Counting); statErr == nil && !slices.Contains(counting.Names, o.Counting) {
+		o.Counting, err = filepath.Abs(o.Counting)
+	}
+	return o, err
+}
+
+// Validate reports the first choice that cannot be used, by the name of its option.
+func (o Options) Validate() error {
+	for _, c := range []struct {
+		name  string
+		value float64
+	}{
+		{"l2", o.L2}, {"inner-tol", o.InnerTolerance}, {"inner-sweeps", float64(o.InnerSweeps)}, {"tol", o.GradientTolerance},
+		{"rtol", o.RelativeTolerance}, {"obj-tol", o.ObjectiveTolerance}, {"max-iter", float64(o.MaxIterations)}, {"together", float64(o.Together)},
+		{"max-passes", o.MaxPasses}, {"max-time", o.MaxTime.Seconds()}, {"checkpoint-every", o.CheckpointEvery.Seconds()},
+		{"eval-every", o.EvaluateEvery}, {"threads", float64(o.Threads)},
+	} {
+		if !(c.value >= 0) || math.IsInf(c.value, 0) {
+			return usagef("--%s %v: want a finite number that is not negative", c.name, c.value)
+		}
+	}
+	var methods []string
+	for _, m := range learn.Methods {
+		methods = append(methods, string(m))
+	}
+	for _, c := range []struct {
+		name, value string
+		valid       []string
+	}{
+		{"method", string(o.Method), methods},
+		{"order", string(o.Order), []string{string(learn.Cyclic), string(learn.Random)}},
+		{"precision", o.Precision, []string{bp.Double.String(), bp.Single.String()}},
+	} {
+		if c.value != "" && !slices.Contains(c.valid, c.value) {
+			return usagef("--%s %q: want one of %s%s", c.name, c.value, strings.Join(c.valid, ", "), nearest.Hint(c.value, c.valid))
+		}
+	}
+	if o.Step != "" {
+		if _, err := learn.ParseStep(o.Step); err != nil {
+			return usagef("--%v", err)
+		}
+	}
+	if o.Counting != "" {
+		_, err := Counting(o.Counting, o.Seed, false)
+		return err
+	}
+	return nil
+}
+
+// settings returns what the learner is told; withDefaults and Validate come before.
+func (o *Options) settings() (learn.Settings, error) {
+	s := learn.Settings{
+		Method: o.Method, Cut: o.Cut, Together: o.Together, InnerSweeps: o.InnerSweeps, InnerTolerance: o.InnerTolerance,
+		Order: o.Order, Pairs: o.Pairs, Seed: o.Seed, Threads: o.Threads,
+		GradientTolerance: o.GradientTolerance, RelativeTolerance: o.RelativeTolerance, ObjectiveTolerance: o.ObjectiveTolerance,
+		MaxIterations: o.MaxIterations, MaxPasses: o.MaxPasses, MaxTime: o.MaxTime,
+		CheckpointEvery: o.CheckpointEvery, EvaluateEvery: o.EvaluateEvery,
+	}
+	if s.Method == learn.InnerDual {
+		s.InnerSweeps = 1 // the learner makes no more
+	}
+	var err error
+	if s.Precision, err = bp.ParsePrecision(o.Precision); err != nil {
+		return s, usagef("--%v", err)
+	}
+	if s.Step, err = learn.ParseStep(o.Step); err != nil {
+		return s, usagef("--%v", err)
+	}
+	return s, nil
+}
+
+// blockOptions are the options that methods without blocks and messages have no use
+// for. --counting is used all the same: evaluations and predictions need it.
+var blockOptions = []string{"blocks", "partition", "together", "precision", "inner-sweeps", "inner-tol", "order", "pairs", "step"}
+
+// Unused returns the names of the options that a method has no use for.
+func Unused(method learn.Method) []string {
+	switch {
+	case method == learn.InnerDual:
+		return []string{"blocks", "partition", "together", "inner-sweeps"}
+	case method == learn.Full:
+		return []string{"blocks", "partition", "together"}
+	case method.Local():
+		return blockOptions
+	}
+	return nil
+}
+
+// Counting returns what makes the counting numbers that a user names, as
+// counting.Parse does.
+func Counting(name string, seed uint64, keep bool) (counting.Func, error) {
+	numbers, err := counting.Parse(name, seed, keep)
+	if err != nil && !strings.ContainsAny(name, "./") {
+		return nil, usagef("--counting %q: want %s or the path of a file%s", name, strings.Join(counting.Names, ", "), nearest.Hint(name, counting.Names))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return func(g *graph.Graph) (*counting.Numbers, error) {
+		c, err := numbers(g)
+		if path := (*fs.PathError)(nil); err != nil && !errors.As(err, &path) {
+			err = &Error{Data, err}
+		}
+		return c, err
+	}, nil
+}
+
+// earlyStop reads METRIC@NAME[:PATIENCE], for the names of evaluation sets.
+func earlyStop(spec string, sets []*Evaluation) (*learn.EarlyStop, error) {
+	if spec == "" {
+		return nil, nil
+	}
+	const defaultPatience = 5
+	name, patience := spec, defaultPatience
+	if m, p, ok := strings.Cut(spec, ":"); ok {
+		n, err := strconv.Atoi(p)
+		if err != nil || n < 1 {
+			return nil, usagef("--early-stop %q: patience is %q, want a positive number of evaluations", spec, p)
+		}
+		name, patience = m, n
+	}
+	short, set, ok := strings.Cut(name, "@")
+	if !ok || short == "" || set == "" {
+		return nil, usagef("--early-stop %q: want METRIC@NAME[:PATIENCE], such as accuracy@dev:3 with --eval dev=PATH", spec)
+	}
+	if len(sets) == 0 {
+		return nil, usagef("--early-stop %s: it needs --eval %s=PATH", spec, set)
+	}
+	var known []string
+	for _, e := range sets {
+		for _, m := range metrics {
+			known = append(known, m.name+"@"+e.Name)
+		}
+	}
+	if !slices.Contains(known, name) {
+		return nil, usagef("--early-stop %q: no such metric; %s", spec, nearest.Suggestion(name, known, ""))
+	}
+	loss := slices.ContainsFunc(metrics, func(m metric) bool { return m.name == short && m.loss })
+	return &learn.EarlyStop{Metric: name, Patience: patience, Minimise: loss}, nil
+}

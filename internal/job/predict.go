@@ -1,0 +1,137 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/figure"
+	"github.com/blockbp/blockbp/internal/runfolder"
+)
+
+// Prediction is what predict.json says of a set of instances.
+type Prediction struct {
+	Out       string              `json:"out"`
+	Seconds   float64             `json:"seconds"`
+	Unsettled int                 `json:"not_converged"`
+	Instances []PredictedInstance `json:"instances"`
+	Unproved  int                 `json:"-"` // joint states that may not be the most probable
+}
+
+// PredictedInstance is what it says of one.
+type PredictedInstance struct {
+	Name      string          `json:"name"`
+	Nodes     int             `json:"nodes"`
+	Converged bool            `json:"converged"`
+	Sweeps    int             `json:"sweeps"`
+	Residual  runfolder.Float `json:"residual"`
+	File      string          `json:"file"`
+	MAP       *JointState     `json:"map,omitempty"`
+}
+
+// JointState is what it says of a most probable joint state.
+type JointState struct {
+	Method     infer.Method    `json:"method"`
+	Energy     runfolder.Float `json:"energy"`
+	LowerBound runfolder.Float `json:"lower_bound"`
+	Gap        runfolder.Float `json:"gap"`
+	Optimal    bool            `json:"optimal"`
+}
+
+// PredictInto labels instances of a set and writes NAME.npz for each into a folder,
+// NAME.png of images, predict.json, and with pictures a page of the first few
+// photographs. held is as in Inference.Each.
+func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dataset.Set, instances []*crf.Instance, held [][]int32, pictures bool) (*Prediction, error) {
+	started, names := time.Now(), UniqueNames(instances)
+	p := &Prediction{Out: run.Dir()}
+	var rows []figure.PanelRow
+	err := w.Each(ctx, instances, held, func(i int, b *infer.Beliefs) error {
+		if err := p.write(run, names[i], b); err != nil || i >= len(set.Images) {
+			return err
+		}
+		source := set.Images[i]
+		if len(rows) < picturesPerSet {
+			row, err := panelRow(source, nil, b)
+			if err != nil {
+				return err
+			}
+			rows = append(rows, row)
+		}
+		picture, err := figure.LabelImage(toInts(b.Labels), source.Width, source.Height, figure.ClassPalette(mostStates(set)))
+		if err != nil {
+			return err
+		}
+		return run.WriteFile(names[i]+".png", func(w io.Writer) error { return figure.EncodePalettedPNG(w, picture) })
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.Seconds = time.Since(started).Seconds()
+	if len(rows) > 0 && pictures {
+		panel := figure.Panel{Title: "Predictions", Rows: rows, Names: stateNames(set)}
+		if err := run.WriteFile("pictures.png", panel.PNG); err != nil {
+			return nil, err
+		}
+	}
+	return p, run.WriteJSON("predict.json", p)
+}
+
+// write writes what is found of one instance, and takes note of it.
+func (p *Prediction) write(run *runfolder.Run, name string, b *infer.Beliefs) error {
+	file := run.Path(name + ".npz")
+	if err := dataset.WritePrediction(file, b.Labels, b.Node, b.NodeAt); err != nil {
+		return err
+	}
+	said := PredictedInstance{
+		Name: name, Nodes: len(b.Labels), Converged: b.Outcome.Converged, Sweeps: b.Outcome.Sweeps,
+		Residual: runfolder.Float(b.Outcome.Residual), File: file,
+	}
+	if !said.Converged {
+		p.Unsettled++
+	}
+	if r := b.Joint; r != nil {
+		said.MAP = &JointState{r.Method, runfolder.Float(r.Energy), runfolder.Float(r.LowerBound), runfolder.Float(r.Gap), r.Optimal}
+		if !r.Optimal {
+			p.Unproved++
+		}
+	}
+	p.Instances = append(p.Instances, said)
+	return nil
+}
+
+// HeldLabels returns the labels to hold in each instance: a prediction has room for
+// one sample, the first. several is how many instances have more.
+func HeldLabels(instances []*crf.Instance) (held [][]int32, several int, err error) {
+	held = make([][]int32, len(instances))
+	for i, in := range instances {
+		if len(in.Samples()) == 0 {
+			return nil, 0, dataf("instance %d (%s) has no labels to hold; leave out --clamp", i, in.Name)
+		}
+		held[i] = in.Samples()[0]
+		if len(in.Samples()) > 1 {
+			several++
+		}
+	}
+	return held, several, nil
+}
+
+// UniqueNames returns a file name for every instance: its own where it is unique.
+func UniqueNames(instances []*crf.Instance) []string {
+	names := make([]string, len(instances))
+	used := map[string]bool{}
+	for i, in := range instances {
+		name := strings.TrimSuffix(filepath.Base(in.Name), ".npz")
+		if name == "" || name == "." || used[name] {
+			name = fmt.Sprintf("%s%d", name, i)
+		}
+		used[name] = true
+		names[i] = name
+	}
+	return names
+}

@@ -1,0 +1,157 @@
+package job
+
+import (
+	"context"
+	"time"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/parallel"
+	"github.com/blockbp/blockbp/learn"
+)
+
+// Task is what a training works on.
+type Task struct {
+	Set *dataset.Set // labelled
+	// Initial is a model of the same kind of data to start from; nil: weights of zero.
+	Initial *Model
+	// Reference has the weights that the run's distance is measured to; nil: none.
+	Reference *Model
+	// Evaluations are compared with now and then, and at the end.
+	Evaluations []*Evaluation
+	// Began is when the work did, for Summary.TotalSeconds; zero: with Train.
+	Began time.Time
+}
+
+// Prepared is a training on which everything is decided and checked.
+type Prepared struct {
+	Task
+	Options  Options // with their defaults
+	Problem  learn.Problem
+	Settings learn.Settings
+	// Hints say which choices will not do what they seem to. Notes say what is wrong
+	// with data or settings; result and report repeat them.
+	Hints, Notes []string
+
+	cuts []learn.Cut // of each network, for BBPL
+}
+
+// Prepare makes a problem of options and task, and checks all that can be checked
+// before anything is computed or written.
+func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
+	o, err := o.withDefaults()
+	if err == nil {
+		err = o.Validate()
+	}
+	if err != nil {
+		return nil, err
+	}
+	p := &Prepared{Options: o, Task: t}
+	if p.Problem, err = o.problem(&t); err != nil {
+		return nil, err
+	}
+	if p.Settings, err = o.settings(); err != nil {
+		return nil, err
+	}
+	if err := checkReference(t.Reference, p.Problem.Model); err != nil {
+		return nil, err
+	}
+	if err := checkCounting(p.Problem.Data, p.Problem.Counting); err != nil {
+		return nil, err
+	}
+	if err := p.cut(); err != nil {
+		return nil, err
+	}
+	if err := checkLabels(ctx, p.Problem.Data); err != nil {
+		return nil, err
+	}
+	if p.Problem.ClassWeights, err = classWeights(&o, t.Set.Schema.NodeTypes, p.Problem.Data); err != nil {
+		return nil, err
+	}
+	if err := p.Settings.Validate(&p.Problem); err != nil {
+		return nil, usagef("%v", err)
+	}
+	if p.Settings.EarlyStop, err = earlyStop(o.EarlyStop, t.Evaluations); err != nil {
+		return nil, err
+	}
+	if len(t.Evaluations) == 0 && o.EvaluateEvery > 0 {
+		return nil, usagef("--eval-every is not used without --eval NAME=PATH")
+	}
+	p.Hints, p.Notes = hints(&o, p.Problem.Data), notes(p.Problem)
+	return p, nil
+}
+
+// problem is what the learner is to minimise.
+func (o *Options) problem(t *Task) (learn.Problem, error) {
+	problem := learn.Problem{Data: t.Set.Instances, L2: o.L2}
+	if o.NoEdges {
+		problem.Data = withoutEdges(problem.Data)
+	}
+	var err error
+	if problem.Counting, err = Counting(o.Counting, o.Seed, false); err != nil {
+		return problem, err
+	}
+	if t.Initial != nil {
+		problem.Model = t.Initial.Model
+		return problem, nil
+	}
+	problem.Model, err = crf.NewModel(t.Set.Schema)
+	return problem, err
+}
+
+func checkReference(reference *Model, model *crf.Model) error {
+	if reference != nil && len(reference.Model.Weights) != len(model.Weights) {
+		return dataf("%s: the model has %d weights, the one to be learned %d", reference.Path, len(reference.Model.Weights), len(model.Weights))
+	}
+	return nil
+}
+
+// cut decides how the networks are cut into blocks.
+func (p *Prepared) cut() error {
+	if p.Options.Method != learn.BBPL {
+		return nil
+	}
+	var together int
+	var err error
+	if p.cuts, together, err = p.Settings.Cut.Resolve(p.Problem.Model, p.Problem.Data); err != nil {
+		return usagef("%v", err)
+	}
+	if p.Settings.Together == 0 {
+		p.Settings.Together = together
+	}
+	if p.cuts[0].Kind == learn.CutMETIS { // it may be missing
+		if _, _, err := p.cuts[0].Assign(p.Problem.Data[0], p.Options.Seed); err != nil {
+			return usagef("%v", err)
+		}
+	}
+	return nil
+}
+
+// checkLabels refuses data with nothing to learn from.
+func checkLabels(ctx context.Context, data []*crf.Instance) error {
+	observed := false
+	for i, in := range data {
+		if err := parallel.Ended(ctx); err != nil {
+			return err
+		}
+		if len(in.Samples()) == 0 {
+			return dataf("instance %d (%s) has no labels to learn from", i, in.Name)
+		}
+		observed = observed || hasLabel(in)
+	}
+	if !observed {
+		return dataf("every label of every instance is unobserved (−1): there is nothing to learn from")
+	}
+	return nil
+}
+
+func hasLabel(in *crf.Instance) bool {
+	for _, labels := range in.Samples() {
+		for _, y := range labels {
+			if y != crf.Unobserved {
+				return true
+			}
+		}
+	}
+	return false
+}

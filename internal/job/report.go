@@ -1,0 +1,184 @@
+package job
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/blockbp/blockbp/internal/report"
+	"github.com/blockbp/blockbp/internal/runfolder"
+	"github.com/blockbp/blockbp/learn"
+)
+
+// objectiveTexts tell people what was minimised.
+var objectiveTexts = map[learn.Method]string{
+	learn.Pseudo:    "The objective is the regularised negative log-pseudo-likelihood, computed exactly at every iteration: not the objective of bbpl, inner-dual and full, and not to be compared with it.",
+	learn.Piecewise: "The objective is the regularised negative piecewise log-likelihood, computed exactly at every iteration; with all labels known it is an upper bound on the regularised negative log-likelihood. It is not the objective of bbpl, inner-dual and full.",
+}
+
+// writeReport writes the plots and the one-page report of a run.
+func (r *run) writeReport(result *Result) error {
+	fitted, s, method := result.Result, result.Summary, r.p.Options.Method
+	metrics, err := runfolder.ReadMetrics(r.files.Path(runfolder.MetricsFile))
+	if err != nil {
+		return err
+	}
+	page := &report.Report{Title: "Training report", Subtitle: fmt.Sprintf("%d instances, %d weights; blockbp %s", len(r.p.Set.Instances), fitted.Model.Layout.Size, r.folder.Version)}
+	page.Callout(verdict(fitted), verdictText(fitted, method.Local()))
+	for _, text := range s.Notes {
+		page.Callout(report.CalloutWarn, "Note: "+text+".")
+	}
+	reportSettings(page, r.folder.Config)
+	page.Section("Result")
+	page.KeyValues(s.values())
+	if s.L2Path != nil {
+		page.Section("Choice of l2")
+		page.Paragraph("Regularisers from large to small, each learned from the weights of the one before; the run itself began anew with the best.")
+		table := s.L2Path.Table()
+		page.Table(table.Headers, table.Rows)
+	}
+	page.Section("Convergence")
+	if method.Local() {
+		page.Paragraph(objectiveTexts[method] + " A pass is one evaluation of objective and gradient over all data.")
+	} else {
+		page.Paragraph("The objective and the gradient are the running estimates of block learning: each block's share is as of its last visit, so they cost nothing extra and become exact at convergence. " + sourceOfValues(fitted) + " A pass is the work of one sweep over the whole network.")
+	}
+	figures := append(Curves([]NamedMetrics{{"", metrics}}), evaluationCurves(metrics)...)
+	if err := AddFigures(r.files, page, figures); err != nil {
+		return err
+	}
+	for _, scored := range result.Scores {
+		if err := scored.report(r.files, page); err != nil {
+			return err
+		}
+	}
+	reportWeights(page, result.Model)
+	return r.files.WriteFile(report.ReportFile, page.Write)
+}
+
+func verdict(r *learn.Result) report.CalloutKind {
+	switch r.Status {
+	case learn.Converged:
+		return report.CalloutOK
+	case learn.Interrupted:
+		return report.CalloutError
+	}
+	return report.CalloutWarn
+}
+
+// verdictText says how a run ended; local is set for objectives without inference.
+func verdictText(r *learn.Result, local bool) string {
+	text := fmt.Sprintf("%s: %s.", r.Status, r.Reason)
+	if r.Checked && !local {
+		text += fmt.Sprintf(" Checked over the whole network: gradient norm %.3g, largest change of a message %.3g", r.GradientNorm, r.Residual)
+		if !r.InferenceConverged {
+			text += " (it had not settled)"
+		}
+		if !math.IsNaN(r.Gap) {
+			text += fmt.Sprintf(", primal–dual gap of the inference %.3g", float64(Gap(r.Gap, r.Objective)))
+		}
+		text += "."
+	}
+	if said := caveat(r.Convex, r.Status); said != "" {
+		text += " T" + said[1:] + "."
+	}
+	return text
+}
+
+// sourceOfValues says how far the values of the result can be trusted.
+func sourceOfValues(r *learn.Result) string {
+	const place = "The values in the table above are "
+	switch {
+	case !r.Checked:
+		return place + "such running estimates: the run ended before a check of the whole network."
+	case !r.InferenceConverged:
+		return place + fmt.Sprintf("approximate: they come from inference over the whole network at the final weights, which had not settled when it ended (the largest change of a message in its last pass was %.3g).", r.Residual)
+	}
+	return place + "exact, from inference over the whole network at the final weights."
+}
+
+func (s *Summary) values() []report.KeyValue {
+	return []report.KeyValue{
+		{Key: "objective L", Value: Known("%.10g", s.Objective)},
+		{Key: "gradient norm", Value: Known("%.3g", s.GradNorm) + " (at the start " + Known("%.3g", s.FirstGradNorm) + ")"},
+		{Key: "norm of the weights", Value: fmt.Sprintf("%.6g", s.ThetaNorm)},
+		{Key: "iterations", Value: strconv.Itoa(s.Iterations)},
+		{Key: "objective kind", Value: s.ObjectiveKind},
+		{Key: "passes of messages", Value: s.PassesText()},
+		{Key: "passes of gradients", Value: fmt.Sprintf("%.1f", s.GradientPasses)},
+		{Key: "seconds of training", Value: fmt.Sprintf("%.2f, of which checks %.2f; %.3g per iteration", s.TrainingSeconds, s.CheckSeconds, float64(s.SecondsPerIter))},
+		{Key: "seconds of evaluation", Value: fmt.Sprintf("%.2f", s.EvaluationSeconds)},
+		{Key: "peak memory", Value: Mebibytes(s.PeakBytes)},
+		{Key: "sha256 of the weights", Value: s.ThetaSHA256},
+	}
+}
+
+// Mebibytes writes an amount of memory.
+func Mebibytes(bytes int64) string { return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20)) }
+
+// weightsShown is how many of the largest weights a report lists.
+const weightsShown = 20
+
+func reportWeights(page *report.Report, m *Model) {
+	page.Section("Largest weights")
+	var rows [][]string
+	for _, i := range LargestWeights(m.Model, weightsShown) {
+		rows = append(rows, []string{m.Model.WeightName(i), fmt.Sprintf("%.5g", m.Model.Weights[i])})
+	}
+	page.Table([]string{"weight", "value"}, rows)
+}
+
+// settingsShown are the options that a report names, in its order: what decides
+// the course of a run, and its data. All others are in config.json.
+var settingsShown = []struct{ option, key string }{
+	{"method", "method"},
+	{"step", "step rule"},
+	{"l2", "l2"},
+	{"class-weights", "class weights"},
+	{"counting", "counting numbers"},
+	{"blocks", "blocks per network"},
+	{"together", "blocks per iteration"},
+	{"partition", "partition"},
+	{"inner-sweeps", "inner sweeps, at most"},
+	{"order", "order of blocks"},
+	{"precision", "precision of messages"},
+	{"pairs", "pairs"},
+	{"no-edges", "no edges"},
+	{"seed", "seed"},
+	{"init", "initial weights"},
+	{"kind", "kind of data"},
+	{"list", "list"},
+	{"features", "features"},
+	{"observed", "observed split"},
+	{"eval", "evaluation"},
+}
+
+// reportSettings says what was run.
+func reportSettings(page *report.Report, config Config) {
+	pairs := []report.KeyValue{{Key: "data", Value: strings.Join(config.Data, ", ")}}
+	for _, s := range settingsShown {
+		if value := settingText(config.Options[s.option].Value); value != "" {
+			pairs = append(pairs, report.KeyValue{Key: s.key, Value: value})
+		}
+	}
+	page.Section("What was run")
+	page.KeyValues(pairs)
+	page.Paragraph("Values that were left open are as the run resolved them. All options, and where each came from, are in " + configFile + "; the hashes of the data are in " + dataFile + ".")
+}
+
+// settingText writes the value of an option, and nothing for one that is off.
+func settingText(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return ""
+	case bool:
+		if v {
+			return "yes"
+		}
+		return ""
+	case []string:
+		return strings.Join(v, ", ")
+	}
+	return fmt.Sprint(value)
+}

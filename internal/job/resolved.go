@@ -1,0 +1,100 @@
+package job
+
+import (
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/blockbp/blockbp/learn"
+)
+
+// resolved puts what the run will use in the place of options that were left to the
+// program, so that config.json tells all of it and the run can be resumed.
+func (p *Prepared) resolved(asked map[string]Option) map[string]Option {
+	options := maps.Clone(asked)
+	if options == nil {
+		options = map[string]Option{}
+	}
+	s := p.Settings.Resolved()
+	put(options, "inner-sweeps", s.InnerSweeps)
+	put(options, "inner-tol", s.InnerTolerance)
+	put(options, "tol", orNil(s.GradientTolerance))
+	put(options, "rtol", orNil(s.RelativeTolerance))
+	put(options, "obj-tol", orNil(s.ObjectiveTolerance))
+	put(options, "max-iter", orNil(s.MaxIterations))
+	put(options, "together", s.Together)
+	put(options, "max-passes", s.MaxPasses)
+	put(options, "max-time", durationOrNil(s.MaxTime))
+	put(options, "checkpoint-every", durationOrNil(s.CheckpointEvery))
+	put(options, "eval-every", nil)
+	if len(p.Evaluations) > 0 {
+		put(options, "eval-every", s.EvaluateEvery)
+	}
+	put(options, "early-stop", nil)
+	if e := s.EarlyStop; e != nil {
+		put(options, "early-stop", fmt.Sprintf("%s:%d", e.Metric, e.Patience))
+	}
+	put(options, "counting", p.Options.Counting)
+	if !p.Options.AutoL2 {
+		put(options, "l2", p.Problem.L2)
+	}
+	p.resolveBlocks(options)
+	return options
+}
+
+// resolveBlocks says how the networks are cut. Where some are cut into tiles and
+// others are not, or into turned ones, there is no other answer than "auto".
+func (p *Prepared) resolveBlocks(options map[string]Option) {
+	if p.Options.Method.Local() {
+		for _, name := range blockOptions {
+			put(options, name, nil)
+		}
+		return
+	}
+	if p.Options.Method != learn.BBPL {
+		put(options, "blocks", 1)
+		put(options, "partition", nil)
+		return
+	}
+	first := p.cuts[0]
+	var blocks any = first.Blocks
+	if first.Rows > 0 {
+		blocks = fmt.Sprintf("%dx%d", first.Rows, first.Cols)
+	}
+	for _, cut := range p.cuts {
+		switch {
+		case cut.Kind != first.Kind, cut != first && p.Options.Cut == (learn.Cut{}):
+			put(options, "blocks", nil)
+			put(options, "partition", "auto")
+			return
+		case cut != first:
+			blocks = first.Blocks // tiles of other shapes
+		}
+	}
+	put(options, "blocks", blocks)
+	put(options, "partition", first.Kind)
+}
+
+func put(options map[string]Option, name string, value any) {
+	o := options[name]
+	if o.Source == "" {
+		o.Source = SourceDefault
+	}
+	o.Value = value
+	options[name] = o
+}
+
+// orNil returns nil for the zero that stands for "off".
+func orNil[T int | float64](x T) any {
+	if x == 0 {
+		return nil
+	}
+	return x
+}
+
+func durationOrNil(d time.Duration) any {
+	if d == 0 {
+		return nil
+	}
+	return d.String()
+}

@@ -1,0 +1,274 @@
+package job
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"image"
+	_ "image/jpeg" // photographs
+	_ "image/png"
+	"io"
+	"math"
+	"os"
+	"path"
+	"strconv"
+
+	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/figure"
+	"github.com/blockbp/blockbp/internal/report"
+	"github.com/blockbp/blockbp/internal/runfolder"
+)
+
+// Measures lists the figures of a score for a table, each with its name.
+func (s *Scored) Measures() [][]string {
+	rows := [][]string{
+		{"nodes compared", strconv.FormatInt(s.Score.Count(), 10)},
+		{"accuracy", percent(s.Score.Accuracy())},
+		{"mean class accuracy", percent(infer.Mean(s.Score.Recall()))},
+		{"mean F1", percent(infer.Mean(s.Score.F1()))},
+		{"mean IoU", percent(infer.Mean(s.Score.IoU()))},
+		{"mean log loss (nats)", fmt.Sprintf("%.4f", s.Score.MeanLogLoss())},
+		{"calibration error", percent(s.Score.CalibrationError())},
+	}
+	if l := s.Likelihood; l != nil && l.Labels > 0 {
+		n := float64(l.Labels)
+		rows = append(rows,
+			[]string{"negative log-likelihood (nats per label)", fmt.Sprintf("%.4f", l.NegativeLog/n)},
+			[]string{"  which is", likelihoodTexts[string(l.Bound)]},
+			[]string{"pseudo-log-likelihood (nats per label)", fmt.Sprintf("%.4f", l.Pseudo/n)})
+	}
+	return rows
+}
+
+// likelihoodTexts say what a bound on a negative log-likelihood means.
+var likelihoodTexts = map[string]string{"upper": "an upper bound", "exact": "exact", "none": "an approximation"}
+
+func percent(x float64) string {
+	if math.IsNaN(x) {
+		return "n/a"
+	}
+	return fmt.Sprintf("%.2f %%", 100*x)
+}
+
+// ClassTable lists the measures of every class.
+func (s *Scored) ClassTable() report.Table {
+	t := report.Table{Headers: []string{"class", "nodes", "precision", "recall", "F1", "IoU"}}
+	recall, precision, f1, iou := s.Score.Recall(), s.Score.Precision(), s.Score.F1(), s.Score.IoU()
+	for c, name := range s.Classes {
+		t.Rows = append(t.Rows, []string{name, strconv.FormatInt(s.nodes(c), 10), percent(precision[c]), percent(recall[c]), percent(f1[c]), percent(iou[c])})
+	}
+	return t
+}
+
+// nodes returns how many nodes are of a class.
+func (s *Scored) nodes(class int) (n int64) {
+	for _, x := range s.Score.Confusion[class] {
+		n += x
+	}
+	return n
+}
+
+// report adds one evaluation to a report.
+func (s *Scored) report(run *runfolder.Run, page *report.Report) error {
+	page.Section("Evaluation on " + s.Name)
+	page.Table([]string{"measure", "value"}, s.Measures())
+	classes := s.ClassTable()
+	page.Table(classes.Headers, classes.Rows)
+	err := AddFigures(run, page, []NamedFigure{
+		{"confusion-" + s.Name, "Rows are the truth, columns the prediction; shares of each row.",
+			figure.ConfusionMatrix{Title: "Confusion on " + s.Name, Names: s.Classes, Counts: s.Score.Confusion}},
+		{"classes-" + s.Name, "Precision, recall, their harmonic mean F1, and intersection over union of every class.",
+			figure.Bars{Title: "Classes on " + s.Name, Label: "share", Names: s.Classes, Series: []figure.BarSeries{
+				{Name: "precision", Values: s.Score.Precision()},
+				{Name: "recall", Values: s.Score.Recall()},
+				{Name: "F1", Values: s.Score.F1()},
+				{Name: "IoU", Values: s.Score.IoU()},
+			}}},
+		{"reliability-" + s.Name, "Accuracy of the predictions of about the same confidence, in 15 bins: on the dashed line beliefs are calibrated, below it they are too sure of themselves.",
+			reliability("Reliability on "+s.Name, s)},
+	})
+	if err != nil || len(s.Pictures) == 0 {
+		return err
+	}
+	panel := figure.Panel{Title: "Predictions on " + s.Name, Rows: s.Pictures, Names: s.Classes}
+	return addPanel(run, page, "pictures-"+s.Name, panel, "Photograph, truth, prediction and the belief in the predicted label, per pixel.")
+}
+
+// addPanel writes a picture panel and puts it into the report.
+func addPanel(run *runfolder.Run, page *report.Report, name string, panel figure.Panel, caption string) error {
+	var png bytes.Buffer
+	if err := panel.PNG(&png); err != nil {
+		return err
+	}
+	page.Image(png.Bytes(), caption)
+	return run.WriteFile(path.Join(runfolder.PlotFolder, name+".png"), func(w io.Writer) error {
+		_, err := w.Write(png.Bytes())
+		return err
+	})
+}
+
+// sideBySide sets the pictures of all models beside each other.
+func sideBySide(scored []*Scored) figure.Panel {
+	panel := figure.Panel{Names: scored[0].Classes}
+	for i, row := range scored[0].Pictures {
+		row.Prediction, row.Confidence = nil, nil
+		for _, s := range scored {
+			row.Models = append(row.Models, figure.ModelLabels{Name: s.Name, Labels: s.Pictures[i].Prediction})
+		}
+		panel.Rows = append(panel.Rows, row)
+	}
+	return panel
+}
+
+// reliability draws accuracy against confidence.
+func reliability(title string, sets ...*Scored) figure.Curves {
+	c := figure.Curves{Title: title, XLabel: "mean confidence", YLabel: "accuracy", Width: 420, Height: 420}
+	for _, s := range sets {
+		curve := figure.Series{Name: s.Name}
+		for i := range s.Score.Calibration {
+			if bin := &s.Score.Calibration[i]; bin.Nodes > 0 {
+				curve.X, curve.Y = append(curve.X, bin.MeanConfidence()), append(curve.Y, bin.Accuracy())
+			}
+		}
+		c.Series = append(c.Series, curve)
+	}
+	c.Series = append(c.Series, figure.Series{Name: "calibrated", X: []float64{0, 1}, Y: []float64{0, 1}, Dashed: true})
+	return c
+}
+
+// panelRow makes the picture row of one image.
+func panelRow(source dataset.ImageSource, truth []int32, b *infer.Beliefs) (figure.PanelRow, error) {
+	photo, err := readImage(source.Path)
+	if err != nil {
+		return figure.PanelRow{}, err
+	}
+	row := figure.PanelRow{Title: source.ID, Photo: photo, W: source.Width, H: source.Height}
+	row.Prediction = toInts(b.Labels)
+	if truth != nil {
+		row.Truth = toInts(truth)
+	}
+	row.Confidence = make([]float64, len(b.Labels))
+	for s, y := range b.Labels {
+		row.Confidence[s] = b.Of(s)[y]
+	}
+	return row, nil
+}
+
+// readImage reads a photograph to be drawn.
+func readImage(file string) (image.Image, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	picture, _, err := image.Decode(bufio.NewReader(f))
+	if err != nil {
+		return nil, dataf("%s: not a readable picture: %v", file, err)
+	}
+	return picture, nil
+}
+
+func toInts(x []int32) []int {
+	y := make([]int, len(x))
+	for i, v := range x {
+		y[i] = int(v)
+	}
+	return y
+}
+
+// ModelScore is what an evaluation says of one model, as JSON. Likelihoods are in
+// nats per label.
+type ModelScore struct {
+	Model            string           `json:"model"`
+	Decode           string           `json:"decode"` // how beliefs became the labels compared
+	Nodes            int64            `json:"nodes"`
+	Accuracy         runfolder.Float  `json:"accuracy"`
+	ClassAccuracy    runfolder.Float  `json:"class_accuracy"`
+	F1               runfolder.Float  `json:"f1"`
+	IoU              runfolder.Float  `json:"iou"`
+	LogLoss          runfolder.Float  `json:"log_loss"`
+	CalibrationError runfolder.Float  `json:"calibration_error"`
+	NegativeLog      runfolder.Float  `json:"negative_log_likelihood"` // null where it was not asked for
+	Bound            *counting.Bound  `json:"negative_log_likelihood_bound"`
+	Pseudo           runfolder.Float  `json:"pseudo_log_likelihood"`
+	Classes          []ClassScore     `json:"classes"`
+	Confusion        [][]int64        `json:"confusion"` // [truth][predicted]
+	Calibration      []CalibrationBin `json:"calibration"`
+}
+
+// ClassScore is what it says of one class.
+type ClassScore struct {
+	Name      string          `json:"name"`
+	Nodes     int64           `json:"nodes"`
+	Recall    runfolder.Float `json:"recall"`
+	Precision runfolder.Float `json:"precision"`
+	F1        runfolder.Float `json:"f1"`
+	IoU       runfolder.Float `json:"iou"`
+}
+
+// CalibrationBin is a bin of confidences that holds any.
+type CalibrationBin struct {
+	From       float64 `json:"from"`
+	To         float64 `json:"to"`
+	Nodes      int64   `json:"nodes"`
+	Confidence float64 `json:"mean_confidence"`
+	Accuracy   float64 `json:"accuracy"`
+}
+
+// Of returns a score as JSON has it. decode names how beliefs became labels.
+func (s *Scored) Of(model, decode string) ModelScore {
+	recall, precision, f1, iou := s.Score.Recall(), s.Score.Precision(), s.Score.F1(), s.Score.IoU()
+	unknown := runfolder.Float(math.NaN())
+	m := ModelScore{
+		Model: model, Decode: decode, Nodes: s.Score.Count(), Accuracy: runfolder.Float(s.Score.Accuracy()),
+		ClassAccuracy: runfolder.Float(infer.Mean(recall)), F1: runfolder.Float(infer.Mean(f1)), IoU: runfolder.Float(infer.Mean(iou)),
+		LogLoss: runfolder.Float(s.Score.MeanLogLoss()), CalibrationError: runfolder.Float(s.Score.CalibrationError()),
+		NegativeLog: unknown, Pseudo: unknown, Confusion: s.Score.Confusion, Calibration: []CalibrationBin{},
+	}
+	if l := s.Likelihood; l != nil && l.Labels > 0 {
+		n := float64(l.Labels)
+		m.NegativeLog, m.Bound, m.Pseudo = runfolder.Float(l.NegativeLog/n), &l.Bound, runfolder.Float(l.Pseudo/n)
+	}
+	for c, name := range s.Classes {
+		m.Classes = append(m.Classes, ClassScore{name, s.nodes(c), runfolder.Float(recall[c]), runfolder.Float(precision[c]), runfolder.Float(f1[c]), runfolder.Float(iou[c])})
+	}
+	for i := range s.Score.Calibration {
+		if bin := &s.Score.Calibration[i]; bin.Nodes > 0 {
+			m.Calibration = append(m.Calibration, CalibrationBin{float64(i) / infer.CalibrationBins, float64(i+1) / infer.CalibrationBins, bin.Nodes, bin.MeanConfidence(), bin.Accuracy()})
+		}
+	}
+	return m
+}
+
+// ReportScores writes a report on several models into a folder.
+func ReportScores(run *runfolder.Run, scored []*Scored, results []ModelScore) error {
+	if err := run.WriteJSON("eval.json", results); err != nil {
+		return err
+	}
+	page := &report.Report{Title: "Evaluation"}
+	iou := figure.Bars{Title: "Intersection over union per class", Label: "IoU", Names: scored[0].Classes}
+	f1 := figure.Bars{Title: "F1 per class", Label: "F1", Names: scored[0].Classes}
+	for _, s := range scored {
+		iou.Series = append(iou.Series, figure.BarSeries{Name: s.Name, Values: s.Score.IoU()})
+		f1.Series = append(f1.Series, figure.BarSeries{Name: s.Name, Values: s.Score.F1()})
+	}
+	err := AddFigures(run, page, []NamedFigure{
+		{"iou", "Intersection over union of truth and prediction.", iou},
+		{"f1", "Harmonic mean of precision and recall.", f1},
+		{"reliability", "Accuracy of the predictions of about the same confidence: on the dashed line beliefs are calibrated, below it they are too sure of themselves.", reliability("Reliability", scored...)},
+	})
+	if err == nil && len(scored) > 1 && len(scored[0].Pictures) > 0 {
+		err = addPanel(run, page, "pictures", sideBySide(scored), "Photograph, truth, and the prediction of every model.")
+	}
+	if err != nil {
+		return err
+	}
+	for _, s := range scored {
+		if err := s.report(run, page); err != nil {
+			return err
+		}
+	}
+	return run.WriteFile(report.ReportFile, page.Write)
+}

@@ -1,0 +1,237 @@
+package job
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/machine"
+	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/runfolder"
+	"github.com/blockbp/blockbp/learn"
+)
+
+// Summary holds the values of result.json. NaN becomes null.
+type Summary struct {
+	Status             learn.Status               `json:"status"`
+	Reason             string                     `json:"reason"`
+	Converged          bool                       `json:"converged"`
+	Objective          runfolder.Float            `json:"objective"`
+	ObjectiveKind      string                     `json:"objective_kind"`
+	GradNorm           runfolder.Float            `json:"grad_norm"`
+	FirstGradNorm      runfolder.Float            `json:"first_grad_norm"`
+	Iterations         int                        `json:"iterations"`
+	Passes             float64                    `json:"passes"`
+	CheckPasses        float64                    `json:"check_passes"`
+	GradientPasses     float64                    `json:"gradient_passes"`
+	Seconds            float64                    `json:"seconds"`
+	TrainingSeconds    float64                    `json:"training_seconds"`
+	CheckSeconds       float64                    `json:"check_seconds"`
+	EvaluationSeconds  float64                    `json:"evaluation_seconds"`
+	ReportSeconds      runfolder.Float            `json:"report_seconds"` // null until the report is written
+	TotalSeconds       float64                    `json:"total_seconds"`  // since the work began, with the training of earlier starts
+	SecondsPerIter     runfolder.Float            `json:"seconds_per_iteration"`
+	Checked            bool                       `json:"checked"`
+	Residual           runfolder.Float            `json:"bp_residual"`
+	InferenceConverged bool                       `json:"bp_converged"`
+	Gap                runfolder.Float            `json:"gap"`
+	Convex             bool                       `json:"convex"`
+	StateBytes         int64                      `json:"state_bytes"`
+	PeakBytes          int64                      `json:"peak_bytes"`
+	ThetaNorm          float64                    `json:"theta_norm"`
+	ThetaSHA256        string                     `json:"theta_sha256"`
+	Model              string                     `json:"model"`
+	Run                string                     `json:"run"`
+	Eval               map[string]runfolder.Float `json:"eval,omitempty"`
+	Notes              []string                   `json:"notes"`
+	L2                 float64                    `json:"l2"`
+	L2Path             *L2Path                    `json:"l2_path,omitempty"`
+}
+
+// objectiveKinds say what was minimised, beside (l2/2)‖θ̃‖².
+var objectiveKinds = map[learn.Method]string{
+	learn.Pseudo:    "pseudo_likelihood",
+	learn.Piecewise: "piecewise",
+}
+
+// variational is the objective of the methods that infer.
+const variational = "variational"
+
+func (r *run) summarise(result *Result, took times) *Summary {
+	f, unknown := result.Result, runfolder.Float(math.NaN())
+	s := &Summary{
+		Status: f.Status, Reason: f.Reason, Converged: f.Status == learn.Converged,
+		Objective: runfolder.Float(f.Objective), ObjectiveKind: variational, GradNorm: runfolder.Float(f.GradientNorm), FirstGradNorm: runfolder.Float(f.FirstGradientNorm),
+		Iterations: f.Iterations, Passes: f.Passes, CheckPasses: f.CheckPasses, GradientPasses: f.GradientPasses,
+		Seconds: f.Seconds, TrainingSeconds: f.Seconds - took.evaluating.Seconds(), CheckSeconds: f.CheckSeconds,
+		EvaluationSeconds: (took.evaluating + took.evaluated).Seconds(), ReportSeconds: unknown, TotalSeconds: r.totalSeconds(took),
+		SecondsPerIter: runfolder.Float((f.Seconds - f.CheckSeconds) / float64(f.Iterations)),
+		Checked:        f.Checked, Residual: runfolder.Float(f.Residual), InferenceConverged: f.InferenceConverged, Gap: Gap(f.Gap, f.Objective), Convex: f.Convex,
+		StateBytes: f.StateBytes, PeakBytes: peakBytes(), ThetaNorm: numeric.Norm(f.Model.Weights), ThetaSHA256: HashWeights(f.Model.Weights),
+		Model: result.Model.Path, Notes: append([]string{}, r.p.Notes...), L2: r.p.Problem.L2, L2Path: r.l2Path,
+	}
+	if kind, ok := objectiveKinds[r.p.Options.Method]; ok {
+		s.ObjectiveKind = kind
+	}
+	if r.folder != nil {
+		s.Run = r.files.Dir()
+	}
+	if !f.Checked && !(f.FirstGradientNorm > 0) {
+		// It was interrupted before the first gradient was known.
+		s.Objective, s.GradNorm, s.FirstGradNorm = unknown, unknown, unknown
+	}
+	for _, scored := range result.Scores {
+		if s.Eval == nil {
+			s.Eval = map[string]runfolder.Float{}
+		}
+		metricsOf(s.Eval, scored.Name, scored.Score)
+	}
+	return s
+}
+
+func (r *run) totalSeconds(took times) float64 { return took.earlier + time.Since(r.began).Seconds() }
+
+// Gap returns a primal–dual gap without the sign that rounding alone gives
+// it: a gap is not negative, and its two sides are sums as large as value.
+func Gap(gap, value float64) runfolder.Float {
+	const rounding = 1e-12
+	if gap < 0 && gap >= -rounding*math.Abs(value) {
+		return 0
+	}
+	return runfolder.Float(gap)
+}
+
+// peakBytes returns the largest memory the process has had, where the system
+// tells, else what Go has taken from it.
+func peakBytes() int64 {
+	if bytes, ok := machine.PeakMemory(); ok {
+		return bytes
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.Sys)
+}
+
+// ObjectiveNote stands behind the value of an objective that is not the usual one,
+// which runs of older versions do not name.
+func (s *Summary) ObjectiveNote() string {
+	if s.ObjectiveKind == variational || s.ObjectiveKind == "" {
+		return ""
+	}
+	return " (" + s.ObjectiveKind + ")"
+}
+
+// PassesText says what passes were made of.
+func (s *Summary) PassesText() string {
+	if s.ObjectiveNote() != "" {
+		return fmt.Sprintf("%.0f evaluations of objective and gradient", s.Passes)
+	}
+	return fmt.Sprintf("%.1f, of which checks %.1f", s.Passes, s.CheckPasses)
+}
+
+// Caveat says what follows where the objective may have several optima, "" where it
+// has one. Only a run that converged claims an optimum.
+func (s *Summary) Caveat() string { return caveat(s.Convex, s.Status) }
+
+func caveat(convex bool, status learn.Status) string {
+	switch {
+	case convex:
+		return ""
+	case status == learn.Converged:
+		return "the objective is not known to be convex: this optimum may be one of several"
+	}
+	return "the objective is not known to be convex: it may have several optima"
+}
+
+// Known formats a number that may not be known.
+func Known(format string, x runfolder.Float) string {
+	if math.IsNaN(float64(x)) {
+		return "not known"
+	}
+	return fmt.Sprintf(format, float64(x))
+}
+
+// result makes models of what was learned.
+func (p *Prepared) result(f *learn.Result) *Result {
+	meta := p.modelMeta(f)
+	r := &Result{Result: f, Model: &Model{Model: f.Model, Recipe: &p.Set.Recipe, Meta: meta}}
+	if f.Best != nil {
+		r.Best = &Model{Model: f.Best, Recipe: &p.Set.Recipe, Meta: meta}
+	}
+	return r
+}
+
+// modelMeta is what a model file says of how it was trained. It holds nothing
+// that differs between two runs with the same result, such as times.
+func (p *Prepared) modelMeta(f *learn.Result) map[string]string {
+	o := &p.Options
+	meta := map[string]string{
+		dataset.RecipeKey: p.Set.Recipe.String(),
+		MetaCounting:      o.Counting,
+		MetaSeed:          strconv.FormatUint(o.Seed, 10),
+		MetaTraining: jsonText(struct {
+			Method     learn.Method    `json:"method"`
+			L2         float64         `json:"l2"`
+			Step       string          `json:"step"`
+			Status     learn.Status    `json:"status"`
+			Reason     string          `json:"reason"`
+			Objective  runfolder.Float `json:"objective"`
+			GradNorm   runfolder.Float `json:"grad_norm"`
+			Iterations int             `json:"iterations"`
+			Passes     float64         `json:"passes"`
+			Convex     bool            `json:"convex"`
+		}{o.Method, p.Problem.L2, o.Step, f.Status, f.Reason, runfolder.Float(f.Objective), runfolder.Float(f.GradientNorm), f.Iterations, f.Passes, f.Convex}),
+	}
+	if o.NoEdges {
+		meta[MetaEdges] = edgesNone
+	}
+	return meta
+}
+
+// saveModels writes the models into the folder.
+func (r *run) saveModels(result *Result) error {
+	if r.folder == nil {
+		return nil
+	}
+	result.Model.Path = r.files.Path(ModelFile)
+	if err := result.Model.Save(result.Model.Path); err != nil {
+		return err
+	}
+	if result.Best != nil {
+		result.Best.Path = r.files.Path(bestModelFile)
+		if err := result.Best.Save(result.Best.Path); err != nil {
+			return err
+		}
+	}
+	if r.folder.Copy == "" || result.Status == learn.Interrupted {
+		return nil
+	}
+	return result.Model.Save(r.folder.Copy)
+}
+
+// report writes result, plots and report into the folder.
+func (r *run) report(result *Result, took times) error {
+	if r.folder == nil {
+		return nil
+	}
+	// First without the time of the report: if that cannot be written, the numbers
+	// are there all the same.
+	if err := r.files.WriteJSON(ResultFile, result.Summary); err != nil {
+		return err
+	}
+	started := time.Now()
+	if err := r.files.WriteMetricsCSV(); err != nil {
+		return err
+	}
+	if !r.folder.NoReport {
+		if err := r.writeReport(result); err != nil {
+			return err
+		}
+	}
+	result.Summary.ReportSeconds = runfolder.Float(time.Since(started).Seconds())
+	result.Summary.TotalSeconds = r.totalSeconds(took)
+	return r.files.WriteJSON(ResultFile, result.Summary)
+}
