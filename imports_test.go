@@ -86,7 +86,7 @@ var mayImport = map[string][]string{
 	},
 
 	"internal/cli": {
-		"internal/job", "internal/numeric",
+		"internal/job",
 		"learn", "infer", "crf", "counting", "mrf", "graph", "dataset", "internal/bp", "internal/exact", "internal/mpe", "internal/partition", "internal/uai", "internal/ground",
 		"internal/describe", "internal/example", "internal/synthetic", "internal/bench", "internal/study", "internal/runfolder", "internal/figure", "internal/report",
 		"internal/atomicfile", "internal/nearest", "internal/numeric", "internal/safetensors",
