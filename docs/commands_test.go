@@ -158,6 +158,50 @@ func TestCommandsOfPages(t *testing.T) {
 	}
 }
 
+// TestOptionsOfPages: every option that a page names is one of some verb.
+func TestOptionsOfPages(t *testing.T) {
+	command := filepath.Join(buildCommand(t), "blockbp")
+	help := func(args ...string) string {
+		out, err := exec.CommandContext(t.Context(), command, append(args, "--help")...).Output()
+		if err != nil {
+			t.Fatalf("blockbp %s --help: %v", strings.Join(args, " "), err)
+		}
+		return string(out)
+	}
+	option := regexp.MustCompile(`--[a-z][a-z0-9-]*`)
+	known := map[string]bool{}
+	for _, verb := range regexp.MustCompile(`(?m)^ +([a-z]+) +[A-Z]`).FindAllStringSubmatch(help(), -1) {
+		for _, name := range option.FindAllString(help(verb[1]), -1) {
+			known[name] = true
+		}
+	}
+	named := 0
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		page := strings.TrimPrefix(filepath.ToSlash(path), root+"/")
+		if filepath.Ext(path) != ".md" || (page != "README.md" && !strings.HasPrefix(page, "docs/")) {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		for _, code := range regexp.MustCompile("`[^`\n]+`").FindAllString(string(text), -1) {
+			for _, name := range option.FindAllString(code, -1) {
+				if named++; !known[name] {
+					t.Errorf("%s names %s, which is no option of any verb", page, name)
+				}
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if named == 0 {
+		t.Error("the pages name no options")
+	}
+}
+
 // buildCommand makes the command and returns its folder.
 func buildCommand(t *testing.T) string {
 	t.Helper()
