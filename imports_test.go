@@ -20,6 +20,9 @@ const module = "github.com/blockbp/blockbp"
 // below it. What is not in the table fails, so that a new room finds its place
 // here first; docs/explanation/architecture.md gives the reasons.
 var mayImport = map[string][]string{
+	// The door, and what is behind it.
+	".": {"crf", "dataset", "infer", "learn", "internal/job", "internal/report"},
+
 	"graph":    {},
 	"mrf":      {"graph"},
 	"counting": {"graph", "internal/spanning"},

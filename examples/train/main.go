@@ -1,6 +1,6 @@
-// Command train builds a small grid CRF in code, learns its weights by block
-// belief propagation, and prints what it found. Run it from the root of the
-// repository:
+// Command train learns to tell the dark half of noisy pictures from the bright one, in
+// memory, and says how well it does on a picture that it has not seen. Run it from
+// the root of the repository:
 //
 //	go run ./examples/train
 package main
@@ -11,72 +11,42 @@ import (
 	"log"
 	"math/rand/v2"
 
-	"github.com/blockbp/blockbp/counting"
-	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/learn"
+	"github.com/blockbp/blockbp"
 )
 
+// picture has two halves, "dark" above and "bright" below; each pixel shows its own half
+// plus noise.
+func picture(seed uint64, rows, cols int) blockbp.Graph {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	g := blockbp.Graph{Edges: blockbp.GridEdges(rows, cols), Rows: rows, Cols: cols}
+	for pixel := range rows * cols {
+		name, brightness := "dark", -0.5
+		if pixel/cols >= rows/2 {
+			name, brightness = "bright", 0.5
+		}
+		g.Labels = append(g.Labels, name)
+		g.Nodes = append(g.Nodes, []float64{brightness + rng.NormFloat64(), 1})
+	}
+	return g
+}
+
 func main() {
-	if err := run(); err != nil {
+	ctx := context.Background()
+	data, err := blockbp.NewData(picture(1, 16, 16), picture(2, 16, 24), picture(3, 24, 16))
+	if err != nil {
 		log.Fatal(err)
 	}
-}
-
-// picture makes a rows × cols instance: two halves, "dark" above and "bright"
-// below, of which each node shows its own half plus noise.
-func picture(schema *crf.Schema, seed uint64, rows, cols int) (*crf.Instance, error) {
-	rng := rand.New(rand.NewPCG(seed, 1))
-	g, err := graph.Grid(rows, cols, graph.GridOptions{})
+	model, err := blockbp.Train(ctx, data, blockbp.Options{Counting: "trw"})
 	if err != nil {
-		return nil, err
+		log.Fatal(err)
 	}
-	labels := make([]int32, rows*cols)
-	features := make([]float64, 0, 2*len(labels)) // [nodes, (brightness, bias)]
-	for s := range labels {
-		if s/cols >= rows/2 {
-			labels[s] = 1
-		}
-		features = append(features, float64(labels[s])-0.5+rng.NormFloat64(), 1)
-	}
-	nodes, err := crf.Dense(features, 2)
+	test, err := blockbp.NewData(picture(4, 20, 20))
 	if err != nil {
-		return nil, err
+		log.Fatal(err)
 	}
-	return crf.NewInstance(schema, crf.InstanceSpec{
-		Name: fmt.Sprint("picture ", seed), Graph: g, Rows: rows, Cols: cols,
-		NodeFeat: []crf.Features{nodes},
-		EdgeFeat: []crf.Features{crf.Constant(g.NumEdges(), 1)}, // one table for all edges
-		Labels:   [][]int32{labels},
-	})
-}
-
-func run() error {
-	schema := crf.Homogeneous([]string{"dark", "bright"}, 2, 1)
-	schema.NodeTypes[0].FeatureNames = []string{"brightness", "bias"}
-	schema.EdgeTypes[0].FeatureNames = []string{"constant"}
-	model, err := crf.NewModel(schema) // all weights zero
+	report, err := model.Evaluate(ctx, test)
 	if err != nil {
-		return err
+		log.Fatal(err)
 	}
-	problem := learn.Problem{Model: model, L2: 1}
-	problem.Counting = func(g *graph.Graph) (*counting.Numbers, error) { return counting.SampledTreeReweighted(g, 1, false) }
-	for seed := range uint64(4) {
-		in, err := picture(&model.Schema, seed, 16, 16)
-		if err != nil {
-			return err
-		}
-		problem.Data = append(problem.Data, in)
-	}
-
-	result, err := learn.Fit(context.Background(), problem, learn.Settings{}) // BBPL, 20 blocks, automatic steps
-	if err != nil {
-		return err
-	}
-	fmt.Printf("%s: %s\n", result.Status, result.Reason)
-	fmt.Printf("objective %.6f after %d iterations; convex: %v\n", result.Objective, result.Iterations, result.Convex)
-	for i, w := range result.Model.Weights {
-		fmt.Printf("%-55s %8.4f\n", result.Model.WeightName(i), w)
-	}
-	return nil
+	fmt.Printf("%s: %s\n%s\n", model.Training().Status, model.Training().Reason, report)
 }

@@ -100,10 +100,15 @@ func (m *Model) Counting(asked string) (counting.Func, error) {
 // Instances returns the instances of a set as the model wants them: without edges
 // if it was trained without.
 func (m *Model) Instances(set *dataset.Set) []*crf.Instance {
-	if m.Meta[MetaEdges] != edgesNone {
-		return set.Instances
+	return Instances(set, m.Meta[MetaEdges] == edgesNone)
+}
+
+// Instances returns the instances of a set, without their edges if noEdges.
+func Instances(set *dataset.Set, noEdges bool) []*crf.Instance {
+	if noEdges {
+		return withoutEdges(set.Instances)
 	}
-	return withoutEdges(set.Instances)
+	return set.Instances
 }
 
 func withoutEdges(instances []*crf.Instance) []*crf.Instance {

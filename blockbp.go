@@ -1,0 +1,131 @@
+// Package blockbp learns the weights of pairwise Markov random fields and conditional
+// random fields on any graph, and uses them: to label new data, to fill in hidden
+// labels, and to say how sure it is.
+//
+//	data, err := blockbp.Open("train")                         // files, as blockbp train takes them; or NewData
+//	model, err := blockbp.Train(ctx, data, blockbp.Options{})  // zero Options are good defaults
+//	predictions, err := model.Predict(ctx, other)              // states and beliefs
+//	report, err := model.Evaluate(ctx, test)
+//	err = model.Save("model.safetensors")                      // and blockbp.Load
+//
+// What is learned is the optimum of convex belief propagation, not of the exact
+// likelihood, which nobody can compute on large graphs with loops. Training.Gap says
+// how far from that optimum the weights can be.
+//
+// The packages below say more of each part: graph and crf describe networks and
+// models, dataset reads files, counting chooses the free energy, learn is the
+// block loop, infer answers questions about a network (package mrf) or a model.
+package blockbp
+
+import (
+	"context"
+	"time"
+
+	"github.com/blockbp/blockbp/internal/job"
+	"github.com/blockbp/blockbp/learn"
+)
+
+// Options are the choices of a training. The zero value is what the command blockbp
+// train does where nothing is asked for.
+type Options struct {
+	// Method is bbpl, inner-dual or full; or pseudo or piecewise, baselines without
+	// inference. "" means bbpl.
+	Method learn.Method
+	// Counting names the counting numbers of the free energy: convex, trw, bethe, or a
+	// file of them. "" means convex.
+	Counting string
+	// L2 is the weight of (L2/2)‖w‖² beside the mean negative log-likelihood of a
+	// sample. 0 stands for 1; NoL2 leaves the term out.
+	L2   float64
+	NoL2 bool
+	// NoEdges learns from node features alone, as a baseline.
+	NoEdges bool
+	// Cut says how networks are cut into blocks; the zero value leaves it to the data.
+	Cut learn.Cut
+	// RelativeTolerance ends the run where the norm of the gradient is at most this
+	// share of the first; 0 means 1e-5.
+	RelativeTolerance float64
+	// MaxPasses and MaxTime bound the run; 0: 10,000 passes over the data, and no time.
+	MaxPasses float64
+	MaxTime   time.Duration
+	// Seed is of everything random; 0 stands for 1. Threads is how many processors to
+	// use, 0: all. The weights do not depend on it.
+	Seed    uint64
+	Threads int
+	// Validation is compared with now and then. The model is the one of its best
+	// accuracy where Patience > 0: training ends when so many comparisons in a row were
+	// no better.
+	Validation *Data
+	Patience   int
+	// Folder, unless it is "", is a new folder for metrics, checkpoints, model and
+	// report. Resume goes on with the training that was interrupted in it.
+	Folder string
+	Resume bool
+	// Note is told what a user would not expect of data and choices, in words, before
+	// the work begins; nil: Training.Notes has it afterwards.
+	Note func(text string)
+	// Watch is told of every iteration and check; nil: nobody is.
+	Watch func(learn.Event)
+}
+
+// validationName names Options.Validation in metrics and files.
+const validationName = "validation"
+
+func (o *Options) job() job.Options {
+	j := job.Options{
+		Method: o.Method, Counting: o.Counting, L2: o.L2, NoL2: o.NoL2, NoEdges: o.NoEdges, Cut: o.Cut,
+		RelativeTolerance: o.RelativeTolerance, MaxPasses: o.MaxPasses, MaxTime: o.MaxTime,
+		Seed: o.Seed, Threads: o.Threads,
+	}
+	if o.Patience > 0 {
+		j.EarlyStop = earlyStop(o.Patience)
+	}
+	return j
+}
+
+// Train learns a model from labelled data. Labels may be hidden in part. A training
+// that met a limit, or was interrupted through ctx, is a model all the same:
+// Model.Training says why it ended. Where the weights got worse instead of
+// better the error is a *learn.DivergedError.
+func Train(ctx context.Context, data *Data, o Options) (*Model, error) {
+	began := time.Now()
+	note := noter(o.Note)
+	set, err := data.forTraining(ctx, note)
+	if err != nil {
+		return nil, err
+	}
+	task := job.Task{Set: set, Began: began}
+	if o.Validation != nil {
+		e, err := o.evaluation(ctx, set, note)
+		if err != nil {
+			return nil, err
+		}
+		task.Evaluations = []*job.Evaluation{e}
+	}
+	prepared, err := job.Prepare(ctx, o.job(), task)
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range append(prepared.Hints, prepared.Notes...) {
+		note(text)
+	}
+	result, err := prepared.Train(ctx, o.folder(data), job.Watch{Note: note, Iteration: o.Watch})
+	if err != nil {
+		return nil, err
+	}
+	trained := &Model{inner: result.Model, threads: o.Threads, training: newTraining(result)}
+	if result.Best != nil {
+		trained.inner = result.Best
+	}
+	return trained, nil
+}
+
+// Load reads a model from the file that Save, or the command blockbp train, wrote, or
+// from the folder of a training.
+func Load(path string) (*Model, error) {
+	m, err := job.LoadModel(path)
+	if err != nil {
+		return nil, err
+	}
+	return &Model{inner: m}, nil
+}

@@ -1,0 +1,152 @@
+package blockbp_test
+
+import (
+	"context"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/blockbp/blockbp"
+	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/learn"
+)
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+// same reports whether two models have the same bits.
+func same(a, b *blockbp.Model) bool {
+	return slices.EqualFunc(a.CRF().Weights, b.CRF().Weights, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })
+}
+
+// TestFilesAndMemory: the same data in memory and in files, and any number of threads,
+// give the same bits; a saved model predicts as the one that was trained.
+func TestFilesAndMemory(t *testing.T) {
+	ctx := t.Context()
+	picture := stripes(5, 12, 9)
+	picture.Labels[3], picture.Labels[40] = "", ""
+	model := must(blockbp.Train(ctx, must(blockbp.NewData(picture)), blockbp.Options{Threads: 1}))
+
+	folder := t.TempDir()
+	states := []string{"dark", "light"}
+	a := &dataset.Arrays{GridShape: [2]int{12, 9}, Labels: make([][]int32, 1), NodeFeatures: &dataset.Matrix{Columns: 2, Data: slices.Concat(picture.Nodes...)}}
+	for _, ends := range picture.Edges {
+		a.Edges = append(a.Edges, [2]int32{int32(ends[0]), int32(ends[1])})
+	}
+	for _, name := range picture.Labels {
+		a.Labels[0] = append(a.Labels[0], int32(slices.Index(states, name)))
+	}
+	if err := dataset.WriteNPZ(filepath.Join(folder, "0.npz"), a); err != nil {
+		t.Fatal(err)
+	}
+	files := must(blockbp.OpenWith(dataset.Options{States: states}, folder))
+	if other := must(blockbp.Train(ctx, files, blockbp.Options{Threads: 3})); !same(model, other) {
+		t.Error("files give other weights than memory")
+	}
+
+	path := filepath.Join(t.TempDir(), "m.safetensors")
+	if err := model.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	loaded := must(blockbp.Load(path))
+	before, after := must(model.Predict(ctx, files)), must(loaded.Predict(ctx, must(blockbp.NewData(picture))))
+	if !slices.Equal(before[0].Labels, after[0].Labels) || !slices.Equal(slices.Concat(before[0].Beliefs...), slices.Concat(after[0].Beliefs...)) || loaded.Training() != nil {
+		t.Error("the saved model predicts otherwise")
+	}
+	for p, name := range picture.Labels {
+		if got := before[0].Labels[p]; name != "" && got != name || name == "" && got == "" {
+			t.Errorf("node %d: label %q became %q", p, name, got)
+		}
+	}
+}
+
+// TestZeroOptions: the zero value trains to convergence and beats features alone.
+func TestZeroOptions(t *testing.T) {
+	ctx := t.Context()
+	data, test := must(blockbp.NewData(stripes(1, 20, 30))), must(blockbp.NewData(stripes(2, 20, 20)))
+	model := must(blockbp.Train(ctx, data, blockbp.Options{}))
+	alone := must(blockbp.Train(ctx, data, blockbp.Options{NoEdges: true}))
+	with, without := must(model.Evaluate(ctx, test)), must(alone.Evaluate(ctx, test))
+	if !model.Training().Converged || !(with.Accuracy > without.Accuracy+0.02) || !(with.LogLoss < without.LogLoss) {
+		t.Errorf("with edges: %v %v; features alone: %v %v", model.Training().Status, with, alone.Training().Status, without)
+	}
+	if with.Nodes != 400 || with.Confusion[0][0]+with.Confusion[0][1]+with.Confusion[1][0]+with.Confusion[1][1] != 400 || !strings.Contains(with.String(), "accuracy") {
+		t.Errorf("the report is %+v", with)
+	}
+}
+
+// TestFolder: a training in a folder that was interrupted goes on to the same bits.
+func TestFolder(t *testing.T) {
+	data, validation := must(blockbp.NewData(stripes(1, 15, 15))), must(blockbp.NewData(stripes(2, 15, 15)))
+	whole := must(blockbp.Train(t.Context(), data, blockbp.Options{Validation: validation}))
+	ctx, cancel := context.WithCancel(t.Context())
+	o := blockbp.Options{Validation: validation, Folder: filepath.Join(t.TempDir(), "run"), Watch: func(e learn.Event) {
+		if e.Iteration == 50 {
+			cancel()
+		}
+	}}
+	if m := must(blockbp.Train(ctx, data, o)); m.Training().Status != learn.Interrupted {
+		t.Fatalf("%+v", m.Training())
+	}
+	o.Resume, o.Watch = true, nil
+	resumed := must(blockbp.Train(t.Context(), data, o))
+	if !same(whole, resumed) || !(resumed.Training().Validation["accuracy"] > 0.6) {
+		t.Errorf("resumed: %+v", resumed.Training())
+	}
+	if loaded := must(blockbp.Load(o.Folder)); !same(whole, loaded) {
+		t.Error("the folder holds another model")
+	}
+}
+
+// TestDoorErrors: what cannot be used is named, with its place.
+func TestDoorErrors(t *testing.T) {
+	ctx := t.Context()
+	ok := stripes(1, 6, 6)
+	model := must(blockbp.Train(ctx, must(blockbp.NewData(ok)), blockbp.Options{MaxPasses: 3}))
+	change := func(f func(g *blockbp.Graph)) blockbp.Graph {
+		g := stripes(1, 6, 6)
+		f(&g)
+		return g
+	}
+	for want, graphs := range map[string][]blockbp.Graph{
+		"at least one graph": {},
+		"Nodes is empty":     {{}},
+		"graph 1 (1): Nodes[7] has 1 features, the first of all has 2": {ok, change(func(g *blockbp.Graph) { g.Nodes[7] = []float64{1} })},
+		"2 Labels for 36 Nodes":                {change(func(g *blockbp.Graph) { g.Labels = g.Labels[:2] })},
+		"EdgeFeatures are set for some graphs": {ok, change(func(g *blockbp.Graph) { g.EdgeFeatures = make([][]float64, len(g.Edges)) })},
+		"Edges[2] joins 99 and 0":              {change(func(g *blockbp.Graph) { g.Edges[2] = [2]int{99, 0} })},
+		"name 1 states, [\"dark\"]: want at least": {change(func(g *blockbp.Graph) {
+			for p := range g.Labels {
+				g.Labels[p] = "dark"
+			}
+		})},
+	} {
+		data, err := blockbp.NewData(graphs...)
+		if err == nil {
+			_, err = blockbp.Train(ctx, data, blockbp.Options{})
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+	strange := must(blockbp.NewData(change(func(g *blockbp.Graph) { g.Labels[4] = "grey" })))
+	if _, err := model.Evaluate(ctx, strange); err == nil || !strings.Contains(err.Error(), `Labels[4] is "grey", which is no state of the model: want one of ["dark" "light"]`) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := blockbp.Open(filepath.Join(t.TempDir(), "missing")); err == nil || !strings.Contains(err.Error(), "missing") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := blockbp.Train(ctx, must(blockbp.NewData(ok)), blockbp.Options{Counting: "convx"}); err == nil || !strings.Contains(err.Error(), "convex") {
+		t.Errorf("error %v", err)
+	}
+	numbers := must(blockbp.NewData(blockbp.Graph{Nodes: [][]float64{{1}, {2}, {3}}, Labels: []string{"10", "9", "x"}}))
+	if m := must(blockbp.Train(ctx, numbers, blockbp.Options{})); !slices.Equal(m.States(), []string{"9", "10", "x"}) {
+		t.Errorf("states %v", m.States())
+	}
+}

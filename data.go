@@ -1,0 +1,241 @@
+package blockbp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/job"
+)
+
+// Data are networks with features and, for training and evaluation, labels.
+type Data struct {
+	paths   []string
+	options dataset.Options
+	graphs  []Graph // where there are no paths
+
+	mutex sync.Mutex
+	set   *dataset.Set // as read for training, once it was
+}
+
+// Open names data in files: .npz instances, folders or lists of them, an image folder,
+// or graph tables, as package dataset describes them. Files are read when they are used:
+// how they are read for a prediction is a matter of the model.
+func Open(paths ...string) (*Data, error) { return OpenWith(dataset.Options{}, paths...) }
+
+// OpenWith is Open with choices of how files are read, such as a list of images, or
+// the split of graph tables whose labels are known.
+func OpenWith(o dataset.Options, paths ...string) (*Data, error) {
+	if len(paths) == 0 {
+		return nil, errors.New("blockbp: Open wants at least one path")
+	}
+	for _, path := range paths {
+		_, err := os.Stat(path)
+		if tables, _ := filepath.Glob(path + ".nodes.*"); err != nil && len(tables) == 0 {
+			return nil, err
+		}
+	}
+	return &Data{paths: paths, options: o}, nil
+}
+
+// Graph is one network in memory. Nodes are 0, 1, ….
+type Graph struct {
+	Name string // for messages; "": its number
+	// Edges [edges] are the two ends of every edge: no loops, no edge twice. The
+	// order of the ends has a meaning: see package crf.
+	Edges [][2]int
+	// Nodes [nodes][features] are the features of every node. EdgeFeatures
+	// [edges][features] are those of every edge; nil stands for the constant one.
+	Nodes, EdgeFeatures [][]float64
+	// Labels [nodes] are names of states, "" for one that is hidden; nil: all are.
+	Labels []string
+	// Rows and Cols are the size of the grid that the nodes lie on row by row; 0: none.
+	Rows, Cols int
+}
+
+// GridEdges returns the edges of rows × cols pixels, row by row, with their neighbours
+// to the right and below.
+func GridEdges(rows, cols int) [][2]int {
+	var edges [][2]int
+	for p := range rows * cols {
+		if p%cols+1 < cols {
+			edges = append(edges, [2]int{p, p + 1})
+		}
+		if p+cols < rows*cols {
+			edges = append(edges, [2]int{p, p + cols})
+		}
+	}
+	return edges
+}
+
+// NewData makes data of networks in memory, with as many features each. Slices are read
+// when the data are used. The states of a model are the names that occur among the
+// labels it is trained on, in the order of numbers or of the alphabet.
+func NewData(graphs ...Graph) (*Data, error) {
+	if len(graphs) == 0 {
+		return nil, errors.New("blockbp: NewData wants at least one graph")
+	}
+	d := &Data{graphs: slices.Clone(graphs)}
+	for i := range d.graphs {
+		g := &d.graphs[i]
+		g.Name = cmp.Or(g.Name, strconv.Itoa(i))
+		if err := g.check(&d.graphs[0]); err != nil {
+			return nil, fmt.Errorf("blockbp: graph %d (%s): %w", i, g.Name, err)
+		}
+	}
+	return d, nil
+}
+
+// check reports the first array that does not fit the others, or the first graph's.
+func (g *Graph) check(first *Graph) error {
+	switch {
+	case len(g.Nodes) == 0:
+		return errors.New("Nodes is empty: want a row of features for every node, [][]float64{{1}, …} where there is nothing to tell")
+	case g.Labels != nil && len(g.Labels) != len(g.Nodes):
+		return fmt.Errorf("%d Labels for %d Nodes: want one each, \"\" where it is hidden", len(g.Labels), len(g.Nodes))
+	case g.EdgeFeatures != nil && len(g.EdgeFeatures) != len(g.Edges):
+		return fmt.Errorf("%d EdgeFeatures for %d Edges: want a row for each", len(g.EdgeFeatures), len(g.Edges))
+	case (g.EdgeFeatures == nil) != (first.EdgeFeatures == nil):
+		return errors.New("EdgeFeatures are set for some graphs only: want them for all, or for none")
+	}
+	if err := sameColumns("Nodes", g.Nodes, first.Nodes); err != nil {
+		return err
+	}
+	return sameColumns("EdgeFeatures", g.EdgeFeatures, first.EdgeFeatures)
+}
+
+func sameColumns(name string, rows, like [][]float64) error {
+	for i, row := range rows {
+		if len(like) > 0 && len(row) != len(like[0]) {
+			return fmt.Errorf("%s[%d] has %d features, the first of all has %d: want as many", name, i, len(row), len(like[0]))
+		}
+	}
+	return nil
+}
+
+// noter returns what passes notes on, each once.
+func noter(to func(string)) func(string) {
+	seen := map[string]bool{}
+	return func(text string) {
+		if to != nil && !seen[text] {
+			to(text)
+		}
+		seen[text] = true
+	}
+}
+
+// forTraining reads the data as those of a new model.
+func (d *Data) forTraining(ctx context.Context, note func(string)) (*dataset.Set, error) {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	if d.set == nil {
+		set, err := d.read(ctx, nil)
+		if err != nil {
+			return nil, err
+		}
+		d.set = set
+	}
+	for _, text := range d.set.Warnings {
+		note(text)
+	}
+	return d.set, nil
+}
+
+// read reads the data for a model; nil: for a new one.
+func (d *Data) read(ctx context.Context, m *job.Model) (*dataset.Set, error) {
+	o := d.options
+	if m != nil {
+		o.Schema, o.Recipe = &m.Model.Schema, m.Recipe
+	}
+	if d.paths != nil {
+		return dataset.Open(ctx, d.paths, o)
+	}
+	if m != nil && len(o.Schema.NodeTypes) != 1 {
+		return nil, errors.New("blockbp: the model has several types of nodes: give it data from files, or use packages dataset and infer")
+	}
+	if m != nil {
+		o.States = o.Schema.NodeTypes[0].States
+	} else if o.States = d.states(); len(o.States) < 2 {
+		return nil, fmt.Errorf("blockbp: the labels name %d states, %q: want at least two", len(o.States), o.States)
+	}
+	arrays := make([]*dataset.Arrays, len(d.graphs))
+	for i := range d.graphs {
+		var err error
+		if arrays[i], err = d.graphs[i].arrays(o.States); err != nil {
+			return nil, fmt.Errorf("blockbp: graph %d (%s): %w", i, d.graphs[i].Name, err)
+		}
+	}
+	return dataset.FromArrays(dataset.Manifest{}, o, arrays...)
+}
+
+// states are the names that occur among labels: numbers by their size, before others.
+func (d *Data) states() []string {
+	seen := map[string]bool{"": true}
+	var states []string
+	for _, g := range d.graphs {
+		for _, name := range g.Labels {
+			if !seen[name] {
+				seen[name] = true
+				states = append(states, name)
+			}
+		}
+	}
+	slices.SortFunc(states, func(a, b string) int {
+		x, errX := strconv.ParseFloat(a, 64)
+		y, errY := strconv.ParseFloat(b, 64)
+		if errX == nil && errY == nil && x != y {
+			return cmp.Compare(x, y)
+		}
+		return cmp.Or(cmp.Compare(boolToInt(errX != nil), boolToInt(errY != nil)), cmp.Compare(a, b))
+	})
+	return states
+}
+
+func boolToInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// arrays returns the graph as the arrays of an instance.
+func (g *Graph) arrays(states []string) (*dataset.Arrays, error) {
+	a := &dataset.Arrays{
+		Name: g.Name, Edges: make([][2]int32, len(g.Edges)), GridShape: [2]int{g.Rows, g.Cols},
+		NodeFeatures: &dataset.Matrix{Columns: len(g.Nodes[0]), Data: slices.Concat(g.Nodes...)},
+	}
+	for e, ends := range g.Edges {
+		if min(ends[0], ends[1]) < 0 || max(ends[0], ends[1]) >= len(g.Nodes) {
+			return nil, fmt.Errorf("Edges[%d] joins %d and %d: want nodes from 0 to %d", e, ends[0], ends[1], len(g.Nodes)-1)
+		}
+		a.Edges[e] = [2]int32{int32(ends[0]), int32(ends[1])}
+	}
+	if len(g.EdgeFeatures) > 0 {
+		a.EdgeFeatures = &dataset.Matrix{Columns: len(g.EdgeFeatures[0]), Data: slices.Concat(g.EdgeFeatures...)}
+	}
+	if g.Labels == nil {
+		return a, nil
+	}
+	labels, err := g.labels(states)
+	a.Labels = [][]int32{labels}
+	return a, err
+}
+
+// labels numbers the names of states.
+func (g *Graph) labels(states []string) ([]int32, error) {
+	labels := make([]int32, len(g.Labels))
+	for s, name := range g.Labels {
+		labels[s] = int32(slices.Index(states, name)) // −1, unobserved, for ""
+		if labels[s] < 0 && name != "" {
+			return nil, fmt.Errorf("Labels[%d] is %q, which is no state of the model: want one of %q, or \"\"", s, name, states)
+		}
+	}
+	return labels, nil
+}

@@ -1,0 +1,234 @@
+package blockbp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/job"
+	"github.com/blockbp/blockbp/internal/report"
+	"github.com/blockbp/blockbp/learn"
+)
+
+// Model is a conditional random field with learned weights. It may be used from
+// several goroutines.
+type Model struct {
+	inner    *job.Model
+	threads  int
+	training *Training
+}
+
+// Training is what a training ended with.
+type Training struct {
+	Status    learn.Status // why it ended
+	Reason    string       // the inequality that fired
+	Converged bool         // the gradient of the whole network was checked to be small
+	// Objective is the value of the objective at the final weights, GradientNorm the
+	// norm of its gradient, FirstGradientNorm that at the start.
+	Objective, GradientNorm, FirstGradientNorm float64
+	// Gap is the gap between dual and primal of the inference at the final weights, in
+	// the unit of the objective; NaN where it is not known.
+	Gap     float64
+	Passes  float64 // the work, in message sweeps over all data
+	Seconds float64
+	// Scores on Options.Validation, by the names of metrics.jsonl.
+	Validation map[string]float64
+	Notes      []string // what is wrong with data or settings, in words
+}
+
+func newTraining(r *job.Result) *Training {
+	s := r.Summary
+	t := &Training{
+		Status: s.Status, Reason: s.Reason, Converged: s.Converged,
+		Objective: float64(s.Objective), GradientNorm: float64(s.GradNorm), FirstGradientNorm: float64(s.FirstGradNorm),
+		Gap: float64(s.Gap), Passes: s.Passes, Seconds: s.TotalSeconds, Notes: s.Notes,
+	}
+	for name, value := range s.Eval {
+		if t.Validation == nil {
+			t.Validation = map[string]float64{}
+		}
+		t.Validation[strings.TrimSuffix(name, "@"+validationName)] = float64(value)
+	}
+	return t
+}
+
+func earlyStop(patience int) string {
+	return fmt.Sprintf("accuracy@%s:%d", validationName, patience)
+}
+
+// evaluation reads the validation data as those of the model to be trained.
+func (o *Options) evaluation(ctx context.Context, training *dataset.Set, note func(string)) (*job.Evaluation, error) {
+	set, err := o.Validation.read(ctx, &job.Model{Model: &crf.Model{Schema: training.Schema}, Recipe: &training.Recipe})
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range set.Warnings {
+		note(text)
+	}
+	return job.NewEvaluation(validationName, set, job.Instances(set, o.NoEdges))
+}
+
+// folder is where the training leaves its files, or nil.
+func (o *Options) folder(d *Data) *job.Folder {
+	if o.Folder == "" {
+		return nil
+	}
+	f := &job.Folder{Dir: o.Folder, Resume: o.Resume, Config: job.Config{Command: "train", Folder: o.Folder, Data: []string{"in memory"}}}
+	for i, path := range d.paths {
+		if absolute, err := filepath.Abs(path); err == nil {
+			path = absolute
+		}
+		f.Config.Data = append(f.Config.Data[:i:i], path)
+	}
+	return f
+}
+
+// Training returns what the training of this model ended with, nil for a model that
+// was loaded.
+func (m *Model) Training() *Training { return m.training }
+
+// States returns the names of the states of nodes; of the first type where there are
+// several.
+func (m *Model) States() []string { return m.inner.Model.Schema.NodeTypes[0].States }
+
+// CRF returns the model with its schema and weights, for the packages below.
+func (m *Model) CRF() *crf.Model { return m.inner.Model }
+
+// Save writes the model into a file, whole or not at all: weights as safetensors, with
+// the names of states and features and how data are read for it.
+func (m *Model) Save(path string) error { return m.inner.Save(path) }
+
+// Prediction is what a model says of one network.
+type Prediction struct {
+	Name string
+	// Labels [nodes] are the most likely states. Beliefs [nodes][states] are the
+	// probabilities of all states under the model, by convex belief propagation.
+	Labels  []string
+	Beliefs [][]float64
+	// Converged: messages settled. Where they did not, beliefs are approximate.
+	Converged bool
+}
+
+// Predict labels networks. Where a network has some labels and others are hidden, those
+// that are known are held, and the others are filled in given them; a network whose
+// labels are all known is predicted as if none were.
+func (m *Model) Predict(ctx context.Context, d *Data) ([]Prediction, error) {
+	set, err := d.read(ctx, m.inner)
+	if err != nil {
+		return nil, err
+	}
+	work, err := m.inference()
+	if err != nil {
+		return nil, err
+	}
+	instances := m.inner.Instances(set)
+	held := partlyKnown(instances)
+	if err := work.Check(instances, held); err != nil {
+		return nil, err
+	}
+	all := make([]Prediction, len(instances))
+	err = work.Each(ctx, instances, held, func(i int, b *infer.Beliefs) error {
+		all[i] = prediction(instances[i], b)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// inference is how the model predicts.
+func (m *Model) inference() (*job.Inference, error) {
+	numbers, err := m.inner.Counting("")
+	if err != nil {
+		return nil, err
+	}
+	threads := m.threads
+	if threads == 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	return &job.Inference{Model: m.inner.Model, Counting: numbers, Threads: threads}, nil
+}
+
+// partlyKnown returns the labels to hold: the first sample of each instance that has
+// some labels, but not all.
+func partlyKnown(instances []*crf.Instance) [][]int32 {
+	held := make([][]int32, len(instances))
+	for i, in := range instances {
+		if len(in.Samples()) == 0 {
+			continue
+		}
+		if labels := in.Samples()[0]; slices.Contains(labels, crf.Unobserved) {
+			held[i] = labels
+		}
+	}
+	return held
+}
+
+func prediction(in *crf.Instance, b *infer.Beliefs) Prediction {
+	p := Prediction{Name: in.Name, Converged: b.Outcome.Converged, Labels: make([]string, len(b.Labels)), Beliefs: make([][]float64, len(b.Labels))}
+	for s, y := range b.Labels {
+		p.Labels[s] = in.Schema().NodeTypes[in.NodeType(int32(s))].States[y]
+		p.Beliefs[s] = append([]float64(nil), b.Of(s)...)
+	}
+	return p
+}
+
+// Report says how predictions compare with labels.
+type Report struct {
+	Nodes int64 // that were compared
+	// Accuracy is the share of nodes predicted right; ClassAccuracy, F1 and IoU are
+	// means over the states that occur. LogLoss is the mean of −log belief of the true
+	// state, in nats. CalibrationError is the mean difference of confidence and accuracy.
+	Accuracy, ClassAccuracy, F1, IoU, LogLoss, CalibrationError float64
+	// Confusion [truth][predicted] counts nodes, in the order of States.
+	States    []string
+	Confusion [][]int64
+
+	measures report.Table
+}
+
+// String lists the measures as a table for a terminal.
+func (r *Report) String() string { return r.measures.Text() }
+
+// Evaluate compares the predictions for labelled networks with their labels. Nothing is
+// held. Nodes whose labels are hidden do not count.
+func (m *Model) Evaluate(ctx context.Context, d *Data) (*Report, error) {
+	set, err := d.read(ctx, m.inner)
+	if err != nil {
+		return nil, err
+	}
+	work, err := m.inference()
+	if err != nil {
+		return nil, err
+	}
+	e, err := job.NewEvaluation("", set, m.inner.Instances(set))
+	if err != nil {
+		return nil, err
+	}
+	if err := e.Check(); err != nil {
+		return nil, err
+	}
+	scored, err := work.Score(ctx, e, false)
+	if err != nil {
+		return nil, err
+	}
+	s := scored.Of("", "marginals")
+	r := &Report{
+		Nodes: s.Nodes, Accuracy: float64(s.Accuracy), ClassAccuracy: float64(s.ClassAccuracy), F1: float64(s.F1), IoU: float64(s.IoU),
+		LogLoss: float64(s.LogLoss), CalibrationError: float64(s.CalibrationError),
+		States: scored.Classes, Confusion: s.Confusion,
+		measures: report.Table{Headers: []string{"measure", "value"}, Rows: scored.Measures()},
+	}
+	if r.Nodes == 0 {
+		return nil, errors.New("blockbp: the data have no labels to compare with")
+	}
+	return r, nil
+}
