@@ -98,7 +98,7 @@ var mayImport = map[string][]string{
 }
 
 // public is what users may import, and with them the examples.
-var public = []string{"counting", "crf", "dataset", "graph", "infer", "learn", "mrf"}
+var public = []string{module, "counting", "crf", "dataset", "graph", "infer", "learn", "mrf"}
 
 // forTests is imported by tests only.
 const forTests = "internal/oracle"
