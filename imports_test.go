@@ -29,20 +29,21 @@ var mayImport = map[string][]string{
 	"crf":      {"graph", "internal/safetensors"},
 
 	// Inference stands beside learning: neither knows the other.
-	"infer": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/gibbs", "internal/mpe", "internal/parallel", "internal/partition", "internal/spanning", "internal/ground"},
-	"learn": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/numeric", "internal/partition", "internal/machine", "internal/simd", "internal/ground"},
+	"infer": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/gibbs", "internal/mpe", "internal/parallel", "internal/partition", "internal/spanning", "internal/ground", "internal/zeros"},
+	"learn": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/numeric", "internal/partition", "internal/machine", "internal/simd", "internal/ground", "internal/zeros"},
 
 	"dataset": {"crf", "mrf", "graph", "internal/uai", "internal/atomicfile", "internal/nearest", "internal/npy", "internal/parallel"},
 
 	"internal/bp":        {"crf", "counting", "mrf", "graph", "internal/numeric", "internal/partition", "internal/simd", "internal/ground"},
 	"internal/exact":     {"mrf", "graph"},
-	"internal/mpe":       {"mrf", "graph", "internal/exact", "internal/flow"},
+	"internal/mpe":       {"mrf", "graph", "internal/exact", "internal/flow", "internal/zeros"},
 	"internal/flow":      {"graph"},
 	"internal/gen":       {"graph"},
 	"internal/gibbs":     {"mrf"},
 	"internal/ground":    {"crf", "mrf", "graph", "internal/numeric", "internal/partition", "internal/simd"},
 	"internal/partition": {"graph"},
 	"internal/spanning":  {"graph", "internal/flow"},
+	"internal/zeros":     {"mrf"},
 	"internal/uai":       {"mrf", "graph", "internal/atomicfile"},
 
 	// What people see knows nothing of learning.

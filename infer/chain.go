@@ -7,6 +7,7 @@ import (
 
 	"github.com/blockbp/blockbp/internal/gibbs"
 	"github.com/blockbp/blockbp/internal/parallel"
+	"github.com/blockbp/blockbp/internal/zeros"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -26,12 +27,12 @@ type schedule struct {
 }
 
 // newSchedule makes the schedule of the nodes that have several possible states.
-func newSchedule(p *mrf.Pairwise, d *domains) *schedule {
+func newSchedule(p *mrf.Pairwise, d *zeros.Domains) *schedule {
 	colour, count := p.Graph.Colouring()
 	of := make([][]int32, count)
 	sch := &schedule{p: p}
 	for s, c := range colour {
-		if d.size[s] > 1 {
+		if d.Size[s] > 1 {
 			of[c] = append(of[c], int32(s))
 			sch.largest = max(sch.largest, int(p.Card[s]))
 		}

@@ -2,12 +2,15 @@ package infer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"sync"
 
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/parallel"
+	"github.com/blockbp/blockbp/internal/zeros"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -35,16 +38,16 @@ func newChains(ctx context.Context, p *mrf.Pairwise, count int, seed uint64, thr
 	if math.IsInf(p.Constant, -1) {
 		return nil, &zeroError{errConstant}
 	}
-	d := newDomains(p)
-	if !d.propagate() {
+	d := zeros.New(p)
+	if !d.Propagate() {
 		return nil, &zeroError{errContradiction}
 	}
-	c := &chains{schedule: newSchedule(p, d), irreducible: d.irreducible(), concurrent: min(count, threads)}
+	c := &chains{schedule: newSchedule(p, d), irreducible: d.Irreducible(), concurrent: min(count, threads)}
 	for k := range count {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		x, err := d.search(stream(seed, uint64(k), 0))
+		x, err := searchState(d, stream(seed, uint64(k), 0))
 		if err != nil {
 			return nil, err
 		}
@@ -79,6 +82,32 @@ func (c *chains) diagnose(ctx context.Context, draws *drawStore, first []int, th
 // run calls job for every chain, several at a time.
 func (c *chains) run(ctx context.Context, job func(k int, chain *chain)) error {
 	return parallel.Each(ctx, len(c.all), c.concurrent, func(k int) { job(k, c.all[k]) })
+}
+
+// searchState draws a possible joint state.
+func searchState(d *zeros.Domains, rng *rand.Rand) ([]int32, error) {
+	x, err := d.Search(rng)
+	switch {
+	case errors.Is(err, zeros.ErrNone):
+		return nil, &zeroError{err}
+	case err != nil:
+		return nil, unsuitedError{err}
+	}
+	return x, nil
+}
+
+// searchZero looks for a possible joint state and returns a *zeroError where it has
+// proved that there is none, on graphs with loops too; nil where it found one, or gave
+// up. The seed decides what is tried first.
+func searchZero(p *mrf.Pairwise, seed uint64) error {
+	d := zeros.New(p)
+	if !d.Propagate() {
+		return &zeroError{errContradiction}
+	}
+	if _, err := searchState(d, stream(seed, 0, 0)); errors.Is(err, ErrZero) {
+		return err
+	}
+	return nil
 }
 
 // checkPotentials reports the first potential that is NaN or +Inf, and the first

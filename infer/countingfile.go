@@ -5,7 +5,6 @@ import (
 	"io"
 
 	"github.com/blockbp/blockbp/counting"
-	"github.com/blockbp/blockbp/mrf"
 )
 
 // readCounting reads counting numbers that are given for the original network:
@@ -69,7 +68,7 @@ func (r *reduction) fold(pairs []int, node, edge []float64) (left, merged []floa
 		left[s] = node[v]
 	}
 	for e, f := range pairs {
-		if into := r.edgeOfFactor[f]; into != mrf.NoEdge {
+		if into := r.edgeOfFactor[f]; into >= 0 {
 			merged[into] += edge[e]
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/zeros"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -63,7 +64,6 @@ func (e unsuitedError) Unwrap() error { return e.error }
 var (
 	errConstant      = errors.New("a factor without variables is zero")
 	errContradiction = errors.New("some node has no possible state left")
-	errExhausted     = errors.New("no joint state satisfies all hard zeros")
 )
 
 // explain makes a *zeroError of a numerical error on a network whose hard zeros
@@ -79,7 +79,7 @@ func explain(err error, p *mrf.Pairwise) error {
 
 // contradicts reports whether the hard zeros prove that every joint state has
 // probability zero.
-func contradicts(p *mrf.Pairwise) bool { return !newDomains(p).propagate() }
+func contradicts(p *mrf.Pairwise) bool { return !zeros.New(p).Propagate() }
 
 // tooLarge says that a value of log Z is not finite.
 func tooLarge(logZ float64) error {

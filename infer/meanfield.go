@@ -8,6 +8,7 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/parallel"
+	"github.com/blockbp/blockbp/internal/zeros"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -30,8 +31,8 @@ func fitField(ctx context.Context, p *mrf.Pairwise, o Options) (*Result, error) 
 	if math.IsInf(p.Constant, -1) {
 		return nil, &zeroError{errConstant}
 	}
-	d := newDomains(p)
-	if !d.propagate() {
+	d := zeros.New(p)
+	if !d.Propagate() {
 		return nil, &zeroError{errContradiction}
 	}
 	fields := make([]*meanField, o.Restarts)
@@ -52,11 +53,11 @@ func fitField(ctx context.Context, p *mrf.Pairwise, o Options) (*Result, error) 
 // startOfField is the k-th start, at p.NodeAt. Without hard zeros in edges it gives
 // every state that the nodes allow a positive probability; with them it is a joint
 // state that is possible, from which updates spread to what goes with it.
-func startOfField(p *mrf.Pairwise, d *domains, k int, rng *rand.Rand) ([]float64, error) {
+func startOfField(p *mrf.Pairwise, d *zeros.Domains, k int, rng *rand.Rand) ([]float64, error) {
 	q := make([]float64, len(p.Node))
-	for e := range d.zeros {
-		if d.zeros[e] {
-			x, err := d.search(rng)
+	for e := range d.HasZero {
+		if d.HasZero[e] {
+			x, err := searchState(d, rng)
 			if err != nil {
 				return nil, err
 			}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/mpe"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -21,8 +22,8 @@ type reduction struct {
 
 	original     *mrf.Network
 	conditioned  *mrf.Conditioned
-	auxiliary    *mrf.Auxiliary // nil where all factors have at most two variables left
-	edgeOfFactor []int          // [factors, then ties] edge of pairwise that holds it, or mrf.NoEdge
+	auxiliary    *mpe.Auxiliary // nil where all factors have at most two variables left
+	edgeOfFactor []int          // [factors, then ties] edge of pairwise that holds it, or −1
 }
 
 // reduce brings n, given evidence, into pairwise form. Factors that join more than
@@ -37,7 +38,7 @@ func reduce(n *mrf.Network, evidence map[int]int) (*reduction, error) {
 	r := &reduction{original: n, conditioned: conditioned}
 	small := conditioned.Network
 	if slices.ContainsFunc(small.Factors, func(f mrf.Factor) bool { return len(f.Scope) > 2 }) {
-		a, err := small.WithAuxiliary()
+		a, err := mpe.WithAuxiliary(small)
 		if err != nil {
 			return nil, unsuitedError{err}
 		}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/zeros"
 )
 
 // impossible says why what the model forbids leaves a unit no joint state, whatever
@@ -14,7 +15,7 @@ func (l *learner) impossible(u *unit) string {
 		return ""
 	}
 	p := ground.Condition(l.model, u.in)
-	if _, ok := p.Possible(); !ok {
+	if _, ok := zeros.Possible(p); !ok {
 		return "what is forbidden leaves no joint state: correct forbidden_states and forbidden_pairs, or the edges"
 	}
 	for s, y := range u.net.Observed {
@@ -24,7 +25,7 @@ func (l *learner) impossible(u *unit) string {
 			}
 		}
 	}
-	if _, ok := p.Possible(); !ok {
+	if _, ok := zeros.Possible(p); !ok {
 		return "what is forbidden leaves no joint state with the labels that are known: correct forbidden_states and forbidden_pairs, the labels or the edges"
 	}
 	return ""

@@ -6,9 +6,8 @@ import (
 	"slices"
 )
 
-// Unobserved is the entry of Conditioned.Observed for a variable without
-// evidence.
-const Unobserved = -1
+// unobserved is the entry of Conditioned.Observed for a variable without evidence.
+const unobserved = -1
 
 // Conditioned is a network given the states of some of its variables. It holds
 // the network over the others and what is needed to report results for all.
@@ -20,7 +19,7 @@ type Conditioned struct {
 	Network *Network
 	// Variable[i] is the original number of the new network's variable i.
 	Variable []int
-	// Observed[v] is the given state of the original variable v, or Unobserved.
+	// Observed[v] is the given state of the original variable v, or −1.
 	Observed []int
 	card     []int // of the original variables
 }
@@ -31,7 +30,7 @@ type Conditioned struct {
 func (n *Network) Condition(evidence map[int]int) (*Conditioned, error) {
 	c := &Conditioned{Observed: make([]int, len(n.Card)), card: n.Card}
 	for v := range c.Observed {
-		c.Observed[v] = Unobserved
+		c.Observed[v] = unobserved
 	}
 	for _, v := range slices.Sorted(maps.Keys(evidence)) { // sorted: the same error every time
 		state := evidence[v]
@@ -46,7 +45,7 @@ func (n *Network) Condition(evidence map[int]int) (*Conditioned, error) {
 	renumbered := make([]int, len(n.Card))
 	c.Network = &Network{Factors: make([]Factor, len(n.Factors))}
 	for v, state := range c.Observed {
-		if state == Unobserved {
+		if state == unobserved {
 			renumbered[v] = len(c.Variable)
 			c.Variable = append(c.Variable, v)
 			c.Network.Card = append(c.Network.Card, n.Card[v])
@@ -66,7 +65,7 @@ func (f *Factor) slice(card, observed, renumbered []int) Factor {
 	base, size := 0, 1
 	for i, stride := len(f.Scope)-1, 1; i >= 0; i-- {
 		v := f.Scope[i]
-		if observed[v] != Unobserved {
+		if observed[v] != unobserved {
 			base += observed[v] * stride
 		} else {
 			result.Scope = append(result.Scope, renumbered[v])
@@ -109,7 +108,7 @@ func (c *Conditioned) Marginals(marginals [][]float64) [][]float64 {
 		all[v] = marginals[i]
 	}
 	for v, state := range c.Observed {
-		if state != Unobserved {
+		if state != unobserved {
 			all[v] = make([]float64, c.card[v])
 			all[v][state] = 1
 		}

@@ -60,7 +60,7 @@ func TestPairwiseMergesFactors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []int{mrf.NoEdge, 0, mrf.NoEdge, 1, 1, mrf.NoEdge, mrf.NoEdge, 0}; !slices.Equal(edgeOfFactor, want) {
+	if want := []int{-1, 0, -1, 1, 1, -1, -1, 0}; !slices.Equal(edgeOfFactor, want) {
 		t.Errorf("edgeOfFactor = %v, want %v", edgeOfFactor, want)
 	}
 	u, v := p.Graph.Ends()

@@ -7,8 +7,8 @@ import (
 	"github.com/blockbp/blockbp/graph"
 )
 
-// NoEdge is the entry of edgeOfFactor for a factor of fewer than two variables.
-const NoEdge = -1
+// noEdge is the entry of edgeOfFactor for a factor of fewer than two variables.
+const noEdge = -1
 
 // Pairwise merges the network's factors into one table per node and one per
 // edge: unary factors of a variable are multiplied, so are all factors on the
@@ -17,7 +17,7 @@ const NoEdge = -1
 //
 // Edges are numbered in the order in which their first factor appears and take
 // its orientation: U is the first variable of its scope. edgeOfFactor[f] is the
-// edge that holds factor f, NoEdge for a smaller factor. A file with one number
+// edge that holds factor f, −1 for a smaller factor. A file with one number
 // per pairwise factor, such as counting numbers, follows that order.
 //
 // A network that is not valid, a factor of more than two variables and a product
@@ -56,7 +56,7 @@ func (p *Pairwise) layEdges(n *Network) (edgeOfFactor []int, err error) {
 	p.EdgeAt = []int{0}
 	for f := range n.Factors {
 		scope := n.Factors[f].Scope
-		edgeOfFactor[f] = NoEdge
+		edgeOfFactor[f] = noEdge
 		if len(scope) > 2 {
 			return nil, fmt.Errorf("mrf: factors[%d] joins %d variables %v, a pairwise network needs at most 2; exact inference takes larger factors", f, len(scope), scope)
 		}

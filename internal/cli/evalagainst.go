@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/internal/uai"
@@ -52,7 +51,7 @@ func (a *app) evalAgainst(f *evalFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	d, err := infer.CompareMarginals(got, want)
+	d, err := uai.CompareMarginals(got, want)
 	if err != nil {
 		return dataf("%s against %s: %v", args[0], f.against, err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/internal/zeros"
 )
 
 // BenchmarkSweep measures one sweep of TRW-S over a grid of 100 by 100.
@@ -19,7 +20,7 @@ func BenchmarkSweep(b *testing.B) {
 				card[s] = states
 			}
 			p := FromPairwise(oracle.RandomPairwise(rand.New(rand.NewPCG(1, 2)), g, card, 1, 0))
-			possible, _ := p.pairwise.Possible()
+			possible, _ := zeros.Possible(p.pairwise)
 			s := newSequential(p, possible)
 			forward := true
 			for b.Loop() {

@@ -13,6 +13,7 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/gen"
 	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/internal/zeros"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -120,7 +121,7 @@ func TestBoundsNeverFall(t *testing.T) {
 		if err := p.prepare(); err != nil {
 			t.Fatal(err)
 		}
-		possible, ok := p.pairwise.Possible()
+		possible, ok := zeros.Possible(p.pairwise)
 		if !ok || math.IsInf(p.pairwise.Constant, -1) {
 			return
 		}

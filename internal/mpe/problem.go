@@ -17,11 +17,11 @@ type Problem struct {
 	// pairwise is the same with auxiliary variables, if any, after those of
 	// network: nil until prepare makes it.
 	pairwise  *mrf.Pairwise
-	auxiliary *mrf.Auxiliary // nil where all factors have at most two variables
+	auxiliary *Auxiliary // nil where all factors have at most two variables
 }
 
 // NewProblem is about a network of any arity. Cut and TRWS take factors of more
-// than two variables as auxiliary variables (mrf.Network.WithAuxiliary). A network
+// than two variables as auxiliary variables (WithAuxiliary). A network
 // that is not valid is an error.
 func NewProblem(n *mrf.Network) (*Problem, error) {
 	if err := n.Validate(); err != nil {
@@ -42,7 +42,7 @@ func (p *Problem) prepare() error {
 	}
 	small := p.network
 	if p.largeFactor() >= 0 {
-		a, err := p.network.WithAuxiliary()
+		a, err := WithAuxiliary(p.network)
 		if err != nil {
 			return err
 		}

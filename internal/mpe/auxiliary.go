@@ -1,13 +1,16 @@
-package mrf
+package mpe
 
 import (
 	"fmt"
 	"math"
+	"slices"
+
+	"github.com/blockbp/blockbp/mrf"
 )
 
-// MaxAuxiliaryEntries bounds the entries of all tables that WithAuxiliary makes:
+// maxAuxiliaryEntries bounds the entries of all tables that WithAuxiliary makes:
 // 2 GiB.
-const MaxAuxiliaryEntries = 1 << 28
+const maxAuxiliaryEntries = 1 << 28
 
 // Auxiliary is a network in which every factor of more than two variables has
 // become a variable of its own.
@@ -17,7 +20,7 @@ type Auxiliary struct {
 	// original F, in their order: a small factor is itself, its table shared, a
 	// large one is now the unary factor of its auxiliary variable. Those that tie
 	// auxiliary variables to their scopes follow.
-	Network *Network
+	Network *mrf.Network
 	// Variables is the number of the original variables.
 	Variables int
 	// FactorOf[i] is the factor that the auxiliary variable Variables+i stands for.
@@ -36,10 +39,10 @@ type Auxiliary struct {
 // marginals of x and the most probable states are those of the original.
 //
 // Factors that are zero everywhere keep one state, whose factor is zero. The
-// network must be valid. More than MaxAuxiliaryEntries new entries are an error
+// network must be valid. More than maxAuxiliaryEntries new entries are an error
 // that names the factor.
-func (n *Network) WithAuxiliary() (*Auxiliary, error) {
-	a := &Auxiliary{Variables: len(n.Card), Network: &Network{Card: append([]int(nil), n.Card...), Factors: append([]Factor(nil), n.Factors...)}}
+func WithAuxiliary(n *mrf.Network) (*Auxiliary, error) {
+	a := &Auxiliary{Variables: len(n.Card), Network: &mrf.Network{Card: slices.Clone(n.Card), Factors: slices.Clone(n.Factors)}}
 	entries := 0
 	for f := range n.Factors {
 		factor := &n.Factors[f]
@@ -48,11 +51,11 @@ func (n *Network) WithAuxiliary() (*Auxiliary, error) {
 		}
 		states, size := support(factor.LogTable), 0
 		for _, v := range factor.Scope {
-			if size += n.Card[v]; size > MaxAuxiliaryEntries {
+			if size += n.Card[v]; size > maxAuxiliaryEntries {
 				break
 			}
 		}
-		if size > (MaxAuxiliaryEntries-entries)/len(states) {
+		if size > (maxAuxiliaryEntries-entries)/len(states) {
 			return nil, fmt.Errorf("mrf: factors[%d] joins %d variables in %d joint states: as an auxiliary variable it takes too much memory; exact inference takes large factors as they are", f, len(factor.Scope), len(states))
 		}
 		entries += size * len(states)
@@ -71,7 +74,7 @@ func (a *Auxiliary) replace(card []int, f int, states []int) {
 	for i, joint := range states {
 		table[i] = factor.LogTable[joint]
 	}
-	a.Network.Factors[f] = Factor{Scope: []int{z}, LogTable: table}
+	a.Network.Factors[f] = mrf.Factor{Scope: []int{z}, LogTable: table}
 	stride := len(factor.LogTable)
 	for _, v := range factor.Scope {
 		stride /= card[v]
@@ -83,7 +86,7 @@ func (a *Auxiliary) replace(card []int, f int, states []int) {
 				}
 			}
 		}
-		a.Network.Factors = append(a.Network.Factors, Factor{Scope: []int{z, v}, LogTable: tie})
+		a.Network.Factors = append(a.Network.Factors, mrf.Factor{Scope: []int{z, v}, LogTable: tie})
 		a.TieOf = append(a.TieOf, f)
 	}
 }

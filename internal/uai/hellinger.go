@@ -1,4 +1,4 @@
-package infer
+package uai
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package infer
+package zeros
 
 import (
 	"errors"
@@ -58,27 +58,27 @@ func TestSearchDecides(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := zeroed(t)
 		possible := len(possibleJointStates(p)) > 0
-		d := newDomains(p)
-		if !d.propagate() {
+		d := New(p)
+		if !d.Propagate() {
 			if possible {
 				t.Fatal("arc consistency struck out a possible joint state")
 			}
 			return
 		}
 		before := slices.Clone(d.possible)
-		x, err := d.search(source(rapid.Uint64().Draw(t, "search")))
+		x, err := d.Search(source(rapid.Uint64().Draw(t, "search")))
 		switch {
 		case err == nil && math.IsInf(p.LogScore(toInt(x)), -1):
 			t.Errorf("found %v, which is impossible", x)
-		case err == nil != possible, err != nil && !errors.Is(err, ErrZero):
+		case err == nil != possible, err != nil && !errors.Is(err, ErrNone):
 			t.Errorf("found %v, %v; there is one: %t", x, err, possible)
 		}
 		if !slices.Equal(d.possible, before) || len(d.queue) > 0 {
 			t.Error("the search left its traces in the domains")
 		}
 		for s := range p.Card {
-			if n := count(d.of(int32(s))); n != int(d.size[s]) {
-				t.Errorf("node %d has %d possible states, the domains say %d", s, n, d.size[s])
+			if n := count(d.of(int32(s))); n != int(d.Size[s]) {
+				t.Errorf("node %d has %d possible states, the domains say %d", s, n, d.Size[s])
 			}
 		}
 	})
@@ -116,10 +116,10 @@ func TestSearchBacktracks(t *testing.T) {
 	found := 0
 	for seed := range uint64(60) {
 		p := colouring(must(gen.ErdosRenyi(60, 0.075, source(seed))), 3)
-		d := newDomains(p)
-		d.propagate()
-		x, err := d.search(source(seed))
-		if err == nil && math.IsInf(p.LogScore(toInt(x)), -1) || err != nil && !errors.Is(err, ErrZero) {
+		d := New(p)
+		d.Propagate()
+		x, err := d.Search(source(seed))
+		if err == nil && math.IsInf(p.LogScore(toInt(x)), -1) || err != nil && !errors.Is(err, ErrNone) {
 			t.Errorf("seed %d: %v, %v", seed, x, err)
 		}
 		if err == nil {
@@ -129,9 +129,9 @@ func TestSearchBacktracks(t *testing.T) {
 	if found < 10 || found > 55 {
 		t.Errorf("%d of 60 random graphs were coloured", found)
 	}
-	d := newDomains(colouring(must(gen.Complete(6)), 5))
-	d.propagate()
-	if x, err := d.search(source(1)); err == nil {
+	d := New(colouring(must(gen.Complete(6)), 5))
+	d.Propagate()
+	if x, err := d.Search(source(1)); err == nil {
 		t.Errorf("six pigeons were put into five holes: %v", x)
 	}
 }
@@ -141,8 +141,8 @@ func TestSearchBacktracks(t *testing.T) {
 func TestIrreducibleIsTrue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := zeroed(t)
-		d := newDomains(p)
-		if !d.propagate() || !d.irreducible() {
+		d := New(p)
+		if !d.Propagate() || !d.Irreducible() {
 			return
 		}
 		if states := possibleJointStates(p); connected(states) < len(states) {
@@ -197,22 +197,65 @@ func TestIrreducibleIsFound(t *testing.T) {
 			p.Edge = append(p.Edge, tables[name]...)
 			p.EdgeAt = append(p.EdgeAt, len(p.Edge))
 		}
-		d := newDomains(p)
-		if !d.propagate() {
+		d := New(p)
+		if !d.Propagate() {
 			t.Fatalf("%s: contradiction", name)
 		}
-		if got := d.irreducible(); got != want {
+		if got := d.Irreducible(); got != want {
 			t.Errorf("%s: irreducible is %t, want %t", name, got, want)
 		}
 	}
 }
 
-// TestSearchZero agrees with enumeration, loops or not.
-func TestSearchZero(t *testing.T) {
+func source(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 41)) }
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+// randomCards draws 1 to 3 states for each node.
+func randomCards(rng *rand.Rand, n int) []int32 {
+	card := make([]int32, n)
+	for s := range card {
+		card[s] = 1 + rng.Int32N(3)
+	}
+	return card
+}
+
+// TestPossible: what is struck out has probability zero, on forests exactly that,
+// and a contradiction means Z = 0.
+func TestPossible(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := zeroed(t)
-		if got, want := errors.Is(searchZero(p, 1), ErrZero), math.IsInf(oracle.LogZ(p), -1); got != want {
-			t.Fatalf("proved that Z = 0: %v, is it: %v", got, want)
+		rng := source(rapid.Uint64().Draw(t, "seed"))
+		n := oracle.RandomNetwork(rng, rapid.SliceOfN(rapid.IntRange(1, 3), 1, 5).Draw(t, "card"), rapid.IntRange(0, 9).Draw(t, "factors"), 2, 1.5, 0.3)
+		p, _, err := n.Pairwise()
+		if err != nil {
+			t.Fatal(err)
+		}
+		possible, ok := Possible(p)
+		z := oracle.NetworkLogZ(n)
+		if math.IsInf(p.Constant, -1) {
+			if !math.IsInf(z, -1) {
+				t.Fatalf("a constant of zero, and log Z %v", z)
+			}
+			return // the tables alone know nothing of it
+		}
+		if !ok != math.IsInf(z, -1) && (!ok || p.Graph.IsForest()) {
+			t.Fatalf("ok is %v, log Z %v", ok, z)
+		}
+		if !ok || math.IsInf(z, -1) {
+			return
+		}
+		marginals, _ := oracle.NetworkMarginals(n)
+		for s := range marginals {
+			for i, m := range marginals[s] {
+				if left := possible[p.NodeAt[s]+i]; m > 0 && !left || m == 0 && left && p.Graph.IsForest() {
+					t.Fatalf("P(x_%d = %d) is %v, possible %v", s, i, m, left)
+				}
+			}
 		}
 	})
 }

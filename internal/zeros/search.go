@@ -1,12 +1,10 @@
-package infer
+package zeros
 
 import (
 	"container/heap"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-
-	"github.com/blockbp/blockbp/mrf"
 )
 
 // maxBacktracks is how many wrong guesses a search for a possible joint state
@@ -14,18 +12,22 @@ import (
 // the networks that people draw from need few or none.
 const maxBacktracks = 20000
 
-// errNoStart says that no possible joint state was found, though it is not proved
-// that there is none.
-var errNoStart error = unsuitedError{fmt.Errorf("no joint state of positive probability was found by a search with %d wrong guesses, so there is nothing to start from: the hard zeros leave few or none; exact inference can tell", maxBacktracks)}
+// What Search returns where it finds no joint state.
+var (
+	// ErrNone is a proof that there is none.
+	ErrNone = errors.New("no joint state satisfies all hard zeros")
+	// ErrGivenUp says that it made too many wrong guesses.
+	ErrGivenUp = fmt.Errorf("no joint state of positive probability was found by a search with %d wrong guesses, so there is nothing to start from: the hard zeros leave few or none; exact inference can tell", maxBacktracks)
+)
 
-// search completes the domains to a joint state of positive probability, drawn at
+// Search completes the domains to a joint state of positive probability, drawn at
 // random, though not uniformly: x [nodes]. It guesses the state of the node with
 // the fewest left, strikes out what that makes impossible, and takes back guesses
 // that leave some node without any. The domains must have been propagated; they
 // are left as they were.
 //
-// A proof that there is none is a *zeroError, giving up errNoStart.
-func (d *domains) search(rng *rand.Rand) (x []int32, err error) {
+// The error is ErrNone or ErrGivenUp.
+func (d *Domains) Search(rng *rand.Rand) (x []int32, err error) {
 	start := len(d.trail)
 	defer d.undo(start)
 	f := newFrontier(d, rng)
@@ -34,12 +36,12 @@ func (d *domains) search(rng *rand.Rand) (x []int32, err error) {
 	for s, ok := f.next(); ok; s, ok = f.next() {
 		guesses = append(guesses, guess{struckOut{s, d.pick(s, rng)}, len(d.trail)})
 		d.keepOnly(guesses[len(guesses)-1].struckOut)
-		for !d.propagate() {
+		for !d.Propagate() {
 			if len(guesses) == 0 {
-				return nil, &zeroError{errExhausted}
+				return nil, ErrNone
 			}
 			if backtracks++; backtracks > maxBacktracks {
-				return nil, errNoStart
+				return nil, ErrGivenUp
 			}
 			wrong := guesses[len(guesses)-1]
 			guesses = guesses[:len(guesses)-1]
@@ -54,20 +56,6 @@ func (d *domains) search(rng *rand.Rand) (x []int32, err error) {
 	return d.complete(rng), nil
 }
 
-// searchZero looks for a possible joint state and returns a *zeroError where it has
-// proved that there is none, on graphs with loops too; nil where it found one, or gave
-// up after maxBacktracks wrong guesses. The seed decides what is tried first.
-func searchZero(p *mrf.Pairwise, seed uint64) error {
-	d := newDomains(p)
-	if !d.propagate() {
-		return &zeroError{errContradiction}
-	}
-	if _, err := d.search(stream(seed, 0, 0)); errors.Is(err, ErrZero) {
-		return err
-	}
-	return nil
-}
-
 // guess is a state that was tried, and the length of the trail before.
 type guess struct {
 	struckOut
@@ -75,8 +63,8 @@ type guess struct {
 }
 
 // pick draws one of the possible states of s.
-func (d *domains) pick(s int32, rng *rand.Rand) int32 {
-	nth := rng.IntN(int(d.size[s]))
+func (d *Domains) pick(s int32, rng *rand.Rand) int32 {
+	nth := rng.IntN(int(d.Size[s]))
 	for i, known := range d.of(s) {
 		if known {
 			if nth == 0 {
@@ -85,11 +73,11 @@ func (d *domains) pick(s int32, rng *rand.Rand) int32 {
 			nth--
 		}
 	}
-	panic("infer: a node has fewer possible states than were counted")
+	panic("zeros: a node has fewer possible states than were counted")
 }
 
 // keepOnly strikes out all other states of a node.
-func (d *domains) keepOnly(kept struckOut) {
+func (d *Domains) keepOnly(kept struckOut) {
 	for i, known := range d.of(kept.node) {
 		if known && int32(i) != kept.state {
 			d.strike(kept.node, int32(i))
@@ -99,8 +87,8 @@ func (d *domains) keepOnly(kept struckOut) {
 
 // complete draws the states of the nodes that still have a choice: those that no
 // hard zero of an edge concerns.
-func (d *domains) complete(rng *rand.Rand) []int32 {
-	x := make([]int32, len(d.size))
+func (d *Domains) complete(rng *rand.Rand) []int32 {
+	x := make([]int32, len(d.Size))
 	for s := range x {
 		x[s] = d.pick(int32(s), rng)
 	}
@@ -111,7 +99,7 @@ func (d *domains) complete(rng *rand.Rand) []int32 {
 // at some edge, those with the fewest states first. Entries are not removed where
 // the number changes: newer ones are added.
 type frontier struct {
-	d       *domains
+	d       *Domains
 	rank    []uint32 // [nodes] decides between equals
 	entries []frontierEntry
 	seen    int // length of the trail up to which changes are in the queue
@@ -119,12 +107,12 @@ type frontier struct {
 
 type frontierEntry struct{ node, size int32 }
 
-func newFrontier(d *domains, rng *rand.Rand) *frontier {
-	f := &frontier{d: d, rank: make([]uint32, len(d.size)), seen: len(d.trail)}
-	for s := range d.size {
+func newFrontier(d *Domains, rng *rand.Rand) *frontier {
+	f := &frontier{d: d, rank: make([]uint32, len(d.Size)), seen: len(d.trail)}
+	for s := range d.Size {
 		f.rank[s] = rng.Uint32()
-		if d.size[s] > 1 && d.constrained(int32(s)) {
-			f.entries = append(f.entries, frontierEntry{int32(s), d.size[s]})
+		if d.Size[s] > 1 && d.constrained(int32(s)) {
+			f.entries = append(f.entries, frontierEntry{int32(s), d.Size[s]})
 		}
 	}
 	heap.Init(f)
@@ -132,9 +120,9 @@ func newFrontier(d *domains, rng *rand.Rand) *frontier {
 }
 
 // constrained reports whether a hard zero of an edge concerns the node.
-func (d *domains) constrained(s int32) bool {
+func (d *Domains) constrained(s int32) bool {
 	for _, in := range d.p.Graph.Incoming(s) {
-		if d.zeros[in>>1] {
+		if d.HasZero[in>>1] {
 			return true
 		}
 	}
@@ -145,7 +133,7 @@ func (d *domains) constrained(s int32) bool {
 // have when they are looked at.
 func (f *frontier) add(changed []struckOut) {
 	for _, c := range changed {
-		heap.Push(f, frontierEntry{c.node, f.d.size[c.node]})
+		heap.Push(f, frontierEntry{c.node, f.d.Size[c.node]})
 	}
 }
 
@@ -153,7 +141,7 @@ func (f *frontier) add(changed []struckOut) {
 func (f *frontier) next() (s int32, ok bool) {
 	for len(f.entries) > 0 {
 		e := heap.Pop(f).(frontierEntry)
-		switch size := f.d.size[e.node]; {
+		switch size := f.d.Size[e.node]; {
 		case size > 1 && size == e.size:
 			return e.node, true
 		case size > 1:

@@ -1,4 +1,4 @@
-package infer
+package uai
 
 import (
 	"math"
@@ -34,4 +34,11 @@ func TestCompareMarginals(t *testing.T) {
 			t.Errorf("%+v, %v, want %q", d, err, c.message)
 		}
 	}
+}
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
 }

@@ -1,4 +1,7 @@
-package infer
+// Package zeros reasons about hard zeros, the potentials of −Inf in a pairwise
+// network: which states they leave possible, whether any joint state is left, and
+// whether changes of single nodes lead from every one to every other.
+package zeros
 
 import (
 	"math"
@@ -6,14 +9,14 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// domains are the states of every node that hard zeros leave possible, as far as
+// Domains are the states of every node that hard zeros leave possible, as far as
 // is known. States can be struck out, and put back in the opposite order.
 // Potentials of NaN and +Inf count as possible.
-type domains struct {
+type Domains struct {
 	p        *mrf.Pairwise
 	possible []bool  // [states of all nodes] at p.NodeAt
-	size     []int32 // [nodes] number of possible states
-	zeros    []bool  // [edges] whether the table holds a hard zero
+	Size     []int32 // [nodes] number of possible states: read it only
+	HasZero  []bool  // [edges] whether the table holds a hard zero: read it only
 	queue    []int32 // nodes that lost states since their neighbours were revised
 	queued   []bool  // [nodes]
 	trail    []struckOut
@@ -22,52 +25,62 @@ type domains struct {
 // struckOut is a state that is no longer possible.
 type struckOut struct{ node, state int32 }
 
-// newDomains returns what the potentials of single nodes leave possible.
-func newDomains(p *mrf.Pairwise) *domains {
+// New returns what the potentials of single nodes leave possible.
+func New(p *mrf.Pairwise) *Domains {
 	n := len(p.Card)
-	d := &domains{
-		p: p, possible: make([]bool, len(p.Node)), size: make([]int32, n),
-		zeros: make([]bool, p.Graph.NumEdges()), queued: make([]bool, n),
+	d := &Domains{
+		p: p, possible: make([]bool, len(p.Node)), Size: make([]int32, n),
+		HasZero: make([]bool, p.Graph.NumEdges()), queued: make([]bool, n),
 	}
 	for s := range n {
 		for i, x := range p.Node[p.NodeAt[s]:p.NodeAt[s+1]] {
 			if !math.IsInf(x, -1) {
 				d.possible[p.NodeAt[s]+i] = true
-				d.size[s]++
+				d.Size[s]++
 			}
 		}
 		d.enqueue(int32(s))
 	}
-	for e := range d.zeros {
+	for e := range d.HasZero {
 		for _, x := range p.Edge[p.EdgeAt[e]:p.EdgeAt[e+1]] {
-			d.zeros[e] = d.zeros[e] || math.IsInf(x, -1)
+			d.HasZero[e] = d.HasZero[e] || math.IsInf(x, -1)
 		}
 	}
 	return d
 }
 
 // of returns which states of node s are possible.
-func (d *domains) of(s int32) []bool { return d.possible[d.p.NodeAt[s]:d.p.NodeAt[s+1]] }
+func (d *Domains) of(s int32) []bool { return d.possible[d.p.NodeAt[s]:d.p.NodeAt[s+1]] }
 
-func (d *domains) enqueue(s int32) {
+func (d *Domains) enqueue(s int32) {
 	if !d.queued[s] {
 		d.queue, d.queued[s] = append(d.queue, s), true
 	}
 }
 
+// Possible strikes out every state that its node's table forbids, and what Propagate
+// does. possible[p.NodeAt[s]+i] says whether state i of node s is left; the others
+// have probability zero. ok is false where that is proved of every joint state;
+// possible is then not complete.
+func Possible(p *mrf.Pairwise) (possible []bool, ok bool) {
+	d := New(p)
+	ok = d.Propagate()
+	return d.possible, ok
+}
+
 // strike makes a possible state impossible.
-func (d *domains) strike(s, state int32) {
+func (d *Domains) strike(s, state int32) {
 	d.possible[d.p.NodeAt[s]+int(state)] = false
-	d.size[s]--
+	d.Size[s]--
 	d.trail = append(d.trail, struckOut{s, state})
 	d.enqueue(s)
 }
 
 // undo puts back what was struck out since the trail had the given length.
-func (d *domains) undo(length int) {
+func (d *Domains) undo(length int) {
 	for _, was := range d.trail[length:] {
 		d.possible[d.p.NodeAt[was.node]+int(was.state)] = true
-		d.size[was.node]++
+		d.Size[was.node]++
 	}
 	d.trail = d.trail[:length]
 	for _, s := range d.queue {
@@ -76,19 +89,19 @@ func (d *domains) undo(length int) {
 	d.queue = d.queue[:0]
 }
 
-// propagate strikes out every state without a possible state at some neighbour,
+// Propagate strikes out every state without a possible state at some neighbour,
 // again and again (arc consistency). It reports false where a node has no state
 // left: a proof that no joint state is possible, though not the only one that
 // there can be.
-func (d *domains) propagate() bool {
+func (d *Domains) Propagate() bool {
 	for len(d.queue) > 0 {
 		s := d.queue[0]
 		d.queue, d.queued[s] = d.queue[1:], false
-		if d.size[s] == 0 {
+		if d.Size[s] == 0 {
 			return false
 		}
 		for _, in := range d.p.Graph.Incoming(s) {
-			if d.zeros[in>>1] {
+			if d.HasZero[in>>1] {
 				d.revise(in ^ 1)
 			}
 		}
@@ -98,7 +111,7 @@ func (d *domains) propagate() bool {
 
 // revise strikes out the states of the target of directed edge e that have no
 // possible state at its source.
-func (d *domains) revise(e int32) {
+func (d *Domains) revise(e int32) {
 	source, target := d.of(d.p.Graph.Source(e)), d.of(d.p.Graph.Target(e))
 	for state, known := range target {
 		if known && !d.supported(e, source, state) {
@@ -109,7 +122,7 @@ func (d *domains) revise(e int32) {
 
 // supported reports whether a state of the target of directed edge e goes with one
 // of the states at its source.
-func (d *domains) supported(e int32, source []bool, state int) bool {
+func (d *Domains) supported(e int32, source []bool, state int) bool {
 	for y, known := range source {
 		if known && d.allowed(e, y, state) {
 			return true
@@ -120,7 +133,7 @@ func (d *domains) supported(e int32, source []bool, state int) bool {
 
 // allowed reports whether directed edge e allows the states y of its source and x
 // of its target together.
-func (d *domains) allowed(e int32, y, x int) bool {
+func (d *Domains) allowed(e int32, y, x int) bool {
 	p, table := d.p, d.p.Edge[d.p.EdgeAt[e>>1]:]
 	if e&1 == 0 { // the source is U: its state picks a row
 		return !math.IsInf(table[y*int(p.Card[p.Graph.Target(e)])+x], -1)

@@ -1,11 +1,11 @@
-package infer
+package zeros
 
 // maxFoldWork bounds the comparisons of states that a proof may take: more is
 // needed by no network but of many states and many hard zeros, of which the answer
 // is then that nothing is proved.
 const maxFoldWork = 1 << 30
 
-// irreducible reports whether it is proved that a sampler which changes one node
+// Irreducible reports whether it is proved that a sampler which changes one node
 // at a time can go from every possible joint state to every other. False means
 // that it is not known. The domains must have been propagated; they are left as
 // they were.
@@ -17,11 +17,11 @@ const maxFoldWork = 1 << 30
 // and, since moves can be taken back, to each other. Networks without hard zeros in
 // edges always fold, and so do those where every node has a state that goes with
 // everything.
-func (d *domains) irreducible() bool {
+func (d *Domains) Irreducible() bool {
 	start := len(d.trail)
 	defer d.undo(start)
 	var constrained []int32 // the others can take any state at any time
-	for s := range int32(len(d.size)) {
+	for s := range int32(len(d.Size)) {
 		if d.constrained(s) {
 			constrained = append(constrained, s)
 			d.enqueue(s)
@@ -31,21 +31,21 @@ func (d *domains) irreducible() bool {
 	for len(d.queue) > 0 {
 		s := d.queue[0]
 		d.queue, d.queued[s] = d.queue[1:], false
-		before := d.size[s]
+		before := d.Size[s]
 		if work += d.fold(s); work > maxFoldWork {
 			return false
 		}
-		if d.size[s] == before {
+		if d.Size[s] == before {
 			continue
 		}
 		for _, in := range d.p.Graph.Incoming(s) {
-			if d.zeros[in>>1] {
+			if d.HasZero[in>>1] {
 				d.enqueue(d.p.Graph.Source(in))
 			}
 		}
 	}
 	for _, s := range constrained {
-		if d.size[s] > 1 {
+		if d.Size[s] > 1 {
 			return false
 		}
 	}
@@ -54,7 +54,7 @@ func (d *domains) irreducible() bool {
 
 // fold strikes out the states of s that another one can stand for, and returns how
 // much it compared.
-func (d *domains) fold(s int32) (work int) {
+func (d *Domains) fold(s int32) (work int) {
 	states := d.of(s)
 	for i := range states {
 		for j := range states {
@@ -73,9 +73,9 @@ func (d *domains) fold(s int32) (work int) {
 
 // covers reports whether state j of s goes with every possible state of every
 // neighbour that i goes with.
-func (d *domains) covers(s int32, j, i int) (ok bool, work int) {
+func (d *Domains) covers(s int32, j, i int) (ok bool, work int) {
 	for _, in := range d.p.Graph.Incoming(s) {
-		if !d.zeros[in>>1] {
+		if !d.HasZero[in>>1] {
 			continue
 		}
 		source := d.of(d.p.Graph.Source(in))
