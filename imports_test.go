@@ -56,7 +56,8 @@ var mayImport = map[string][]string{
 
 	// What info says of files.
 	"internal/describe": {
-		"crf", "dataset", "graph", "mrf", "internal/exact", "internal/partition", "internal/report", "internal/runfolder", "internal/synthetic",
+		"infer", "crf", "counting", "dataset", "graph", "mrf", "internal/exact", "internal/job", "internal/numeric", "internal/partition", "internal/report", "internal/runfolder",
+		"internal/synthetic", "internal/uai",
 	},
 
 	// What measures us.

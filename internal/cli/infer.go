@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -15,8 +15,8 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/atomicfile"
+	"github.com/blockbp/blockbp/internal/describe"
 	"github.com/blockbp/blockbp/internal/job"
-	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/internal/uai"
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -28,8 +28,9 @@ type inferFlags struct {
 	maxSweeps, restarts, appearanceSteps  int
 	memory                                int64
 	seed                                  uint64
+	chains, threads                       int
+	maxRHat, minESS                       float64
 	json, requireConvergence              bool
-	other                                 otherMethods
 	unused                                []string // options of bp beside --method exact
 }
 
@@ -66,17 +67,30 @@ competition: log10 Z, marginals, or states.`,
 	fl.Int64Var(&f.memory, "memory", 0, "exact: bytes of memory it may take (default 2 GiB)")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of the spanning trees of --counting trw, of gibbs and mean-field, and of --restarts")
 	refuseZero(fl, "memory")
-	f.other.register(fl)
+	fl.IntVar(&f.chains, "chains", 4, "gibbs: chains, each from a start of its own")
+	fl.Float64Var(&f.maxRHat, "max-rhat", 1.01, "gibbs: largest R-hat of a variable that counts as converged")
+	fl.Float64Var(&f.minESS, "min-ess", 400, "gibbs: smallest effective sample size of a variable that counts as converged")
+	fl.IntVar(&f.threads, "threads", runtime.GOMAXPROCS(0), "gibbs, mean-field: number of threads; results do not depend on it")
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	fl.BoolVar(&f.requireConvergence, "require-convergence", false, "exit with code 5 if the iteration did not converge")
 	return cmd
 }
 
+// Methods of infer other than belief propagation and elimination.
+const (
+	methodAuto      = "auto" // of MPE: the first that fits
+	methodGibbs     = "gibbs"
+	methodMeanField = "mean-field"
+)
+
+// defaultStarts is the number of starts of mean field.
+const defaultStarts = 10
+
 // methodsOf are the methods of each task, the default first.
 var methodsOf = map[string][]string{
-	"PR":  {"bp", "exact", methodMeanField},
-	"MAR": {"bp", "exact", methodGibbs, methodMeanField},
-	"MPE": {methodAuto, string(infer.Cut), string(infer.Exact), string(infer.TRWS)},
+	describe.TaskPartition: {"bp", "exact", methodMeanField},
+	describe.TaskMarginals: {"bp", "exact", methodGibbs, methodMeanField},
+	describe.TaskStates:    {methodAuto, string(infer.Cut), string(infer.Exact), string(infer.TRWS)},
 }
 
 // resolve fills in what depends on the task, and refuses options that it, or the
@@ -121,7 +135,7 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 		}
 	}
 	var err error
-	if f.unused, err = f.other.checkUnused(changed, f.task, f.method); err != nil {
+	if f.unused, err = f.checkUnused(changed); err != nil {
 		return err
 	}
 	if f.method == methodMeanField && !changed("restarts") {
@@ -136,27 +150,79 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 	return nil
 }
 
-// inferAnswer is what --json prints.
-type inferAnswer struct {
-	Task      string          `json:"task"`
-	Method    string          `json:"method"`
-	LogZ      runfolder.Float `json:"log_z"`
-	Log10Z    runfolder.Float `json:"log10_z"`
-	ZIsZero   bool            `json:"z_is_zero"` // then LogZ is -Inf, which JSON cannot hold
-	Bound     counting.Bound  `json:"bound"`
-	Converged bool            `json:"converged"`
-	Residual  runfolder.Float `json:"residual"`
-	Sweeps    int             `json:"sweeps"`
-	Gap       runfolder.Float `json:"gap"`
-	Counting  string          `json:"counting,omitempty"`
-	Convex    bool            `json:"convex"`
-	Damping   float64         `json:"damping"`
-	Auxiliary int             `json:"auxiliary_variables"`
-	beyondOneRun
-	*exactCost
-	Marginals [][]float64 `json:"marginals,omitempty"`
-	*gibbsAnswer
-	*meanFieldAnswer
+// users are the methods that use an option.
+type users struct {
+	option  string
+	methods []string
+}
+
+// optionUsers lists the options that not all methods of PR and MAR, or MPE, use.
+var optionUsers = []users{
+	{"chains", []string{methodGibbs}},
+	{"max-rhat", []string{methodGibbs}},
+	{"min-ess", []string{methodGibbs}},
+	{"threads", []string{methodGibbs, methodMeanField}},
+	{"counting", []string{"bp"}},
+	{"appearance-steps", []string{"bp"}},
+	{"restarts", []string{methodMeanField, "bp"}},
+	{"tol", []string{"bp", methodMeanField, string(infer.TRWS)}},
+	{"max-sweeps", []string{"bp", methodGibbs, methodMeanField, string(infer.TRWS)}},
+	{"seed", []string{"bp", methodGibbs, methodMeanField}},
+}
+
+// checkUnused refuses options that the method does not use, and values that it
+// cannot use. What belief propagation uses may stand beside exact inference: it
+// returns those, to say that they have no say.
+func (f *inferFlags) checkUnused(changed func(string) bool) (beside []string, err error) {
+	for _, u := range optionUsers {
+		switch {
+		case !changed(u.option) || slices.Contains(u.methods, f.method):
+		case f.method == methodAuto && slices.Contains(u.methods, string(infer.TRWS)):
+		case f.task != "MPE" && f.method == "exact" && slices.Contains(u.methods, "bp"):
+			beside = append(beside, "--"+u.option)
+		default:
+			return nil, usagef("--%s is used by --method %s only", u.option, strings.Join(u.of(f.task), " and "))
+		}
+	}
+	if err := checkLeast(intOption{"chains", f.chains, 1}, intOption{"threads", f.threads, 1}); err != nil {
+		return nil, err
+	}
+	return beside, checkDiagnosisLimits(f.maxRHat, f.minESS)
+}
+
+// of returns those of the methods that the task has, or all if it has none.
+func (u users) of(task string) []string {
+	var known []string
+	for _, m := range u.methods {
+		if slices.Contains(methodsOf[task], m) {
+			known = append(known, m)
+		}
+	}
+	if known == nil {
+		return u.methods
+	}
+	return known
+}
+
+// checkSearches refuses searches that the counting numbers have no use for.
+func (f *inferFlags) checkSearches(changed func(string) bool) error {
+	switch {
+	case changed("appearance-steps") && f.appearanceSteps < 1:
+		return usagef("--appearance-steps %d: want at least 1, or leave it out", f.appearanceSteps)
+	case changed("restarts") && f.restarts < 1:
+		return usagef("--restarts %d: want at least 1, or leave it out", f.restarts)
+	case f.method == "exact":
+		return nil // it uses none of them, which is said
+	case f.appearanceSteps > 0 && f.counting != "trw":
+		return usagef("--appearance-steps is used by --counting trw only")
+	case f.method == methodMeanField:
+		return nil // its optima are many whatever --counting says
+	case f.restarts > 0 && (f.counting == "trw" || f.counting == "convex"):
+		return usagef("--restarts is for --counting bethe or a file: with %s there is one fixed point only", f.counting)
+	case changed("seed") && f.counting != "trw" && f.restarts == 0 && f.method == "bp":
+		return usagef("--seed is used by --counting trw and --restarts only: with %s nothing is random", f.counting)
+	}
+	return nil
 }
 
 func (a *app) infer(f *inferFlags, args []string) error {
@@ -179,48 +245,29 @@ func (a *app) infer(f *inferFlags, args []string) error {
 	if len(f.unused) > 0 {
 		a.note("--method exact makes no use of %s", strings.Join(f.unused, ", "))
 	}
-	if f.task == "MPE" {
-		return a.inferStates(f, args[0], network, evidence)
-	}
 	answer, err := a.inferNetwork(f, network, evidence)
-	if err := a.inferenceError(args[0], err); err != nil {
-		return err
-	}
-	answer.Task = f.task
-	if err := a.printAnswer(f, answer, func(w io.Writer) error { return writeUAI(w, answer) }); err != nil {
-		return err
-	}
-	if !f.json {
-		a.noteKind(f, answer)
-	}
-	switch {
-	case answer.ZIsZero:
-		fmt.Fprintf(a.stderr, "blockbp: note: %s: every joint state has probability zero, so log Z is -inf (null in JSON); if that is unexpected, look for contradictory evidence or constraints\n", args[0])
-	case !answer.Converged && f.requireConvergence:
-		return &exitError{exitNotConverged, errors.New(notConverged(f, answer))}
-	case !answer.Converged:
-		fmt.Fprintf(a.stderr, "blockbp: note: %s\n", notConverged(f, answer))
-	}
-	return nil
-}
-
-// inferenceError is the error that ends inference on the network of a file, if one
-// does.
-func (a *app) inferenceError(path string, err error) error {
 	switch {
 	case a.ctx.Err() != nil:
 		return &exitError{exitInterrupted, errors.New("interrupted; nothing was written")}
 	case err != nil:
-		return fmt.Errorf("%s: %w", path, err)
+		return fmt.Errorf("%s: %w", args[0], err)
+	}
+	if err := a.printAnswer(f, answer); err != nil {
+		return err
+	}
+	if answer.inexact != "" && !f.json {
+		a.note("%s", answer.inexact)
+	}
+	switch {
+	case answer.zIsZero:
+		a.note("%s: every joint state has probability zero, so log Z is -inf (null in JSON); if that is unexpected, look for contradictory evidence or constraints", args[0])
+	case answer.shortfall == "":
+	case f.requireConvergence && !answer.converged:
+		return &exitError{exitNotConverged, errors.New(answer.shortfall)}
+	default:
+		a.note("%s", answer.shortfall)
 	}
 	return nil
-}
-
-func notConverged(f *inferFlags, answer *inferAnswer) string {
-	if answer.gibbsAnswer != nil {
-		return "not converged: " + answer.gibbsAnswer.reason(f)
-	}
-	return fmt.Sprintf("not converged: residual %.3g after %d sweeps, want at most %.3g: try a larger --max-sweeps or --tol", float64(answer.Residual), answer.Sweeps, f.tolerance)
 }
 
 // readNetwork reads a network in UAI format, or log potentials as arrays.
@@ -239,15 +286,34 @@ func readEvidence(n *mrf.Network, path string) (map[int]int, error) {
 	return dataset.ReadEvidence(path, n)
 }
 
-// inferNetwork computes log Z or marginals, given evidence.
-func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) (*inferAnswer, error) {
+// inferred is an answer with what is said of it.
+type inferred struct {
+	answer interface{ Write(w io.Writer) error }
+	// inexact says what an inexact answer is, and shortfall why it did not converge, or
+	// is not proved optimal.
+	inexact, shortfall string
+	zIsZero, converged bool
+}
+
+// inferNetwork carries out the task on a network, given evidence.
+func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) (*inferred, error) {
 	progress := newTimedCounter(a.stderr, f.method != methodGibbs, "sampling, at most", "sweeps")
 	defer progress.done()
 	options := infer.Options{
 		Method: infer.Method(f.method), Evidence: evidence, Limits: infer.Limits{Tolerance: f.tolerance, MaxSweeps: f.maxSweeps},
 		AppearanceSteps: f.appearanceSteps, Restarts: f.restarts, Memory: f.memory, Forecast: a.noteCost,
-		Chains: f.other.chains, MaxRHat: f.other.maxRHat, MinESS: f.other.minESS, Progress: progress.show,
-		Seed: f.seed, Threads: f.other.threads,
+		Chains: f.chains, MaxRHat: f.maxRHat, MinESS: f.minESS, Progress: progress.show, Seed: f.seed, Threads: f.threads,
+	}
+	if f.method == methodAuto {
+		options.Method = ""
+	}
+	if f.task == describe.TaskStates {
+		r, err := infer.MostProbable(a.ctx, n, options)
+		if err != nil {
+			return nil, err
+		}
+		states := describe.NewStates(r)
+		return &inferred{answer: states, shortfall: states.Shortfall(), converged: r.Converged}, nil
 	}
 	if f.method == "bp" {
 		var err error
@@ -259,7 +325,7 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) 
 		}
 	}
 	compute := infer.LogPartition
-	if f.task == "MAR" {
+	if f.task == describe.TaskMarginals {
 		compute = infer.Marginals
 	}
 	r, err := compute(a.ctx, n, options)
@@ -269,7 +335,23 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) 
 	if r.Auxiliary > 0 {
 		a.note("%s of more than two variables became auxiliary variables of belief propagation", counted(r.Auxiliary, "factor"))
 	}
-	return newAnswer(f, r), nil
+	answer := describe.NewAnswer(f.task, r, &options)
+	return &inferred{answer, answer.Inexact(), answer.Shortfall(&options), answer.ZIsZero, answer.Converged}, nil
+}
+
+// costlyBytes and costlyOperations are what a user would like to hear of before it
+// starts: a quarter of the memory that is allowed unless told otherwise, and some
+// seconds.
+const (
+	costlyBytes      = 1 << 29
+	costlyOperations = 1e9
+)
+
+// noteCost says what elimination will take, before a costly one is run.
+func (a *app) noteCost(width int, bytes int64, operations float64) {
+	if bytes > costlyBytes || operations > costlyOperations {
+		a.note("exact inference over induced width %d will take about %s and %.1e operations", width, job.Mebibytes(bytes), operations)
+	}
 }
 
 // networkError gives errors of inference on a network their exit code, and names
@@ -293,49 +375,20 @@ func networkError(err error, method string) error {
 // optionNames are those of the options of package infer.
 var optionNames = map[string]string{"Method": "method", "AppearanceSteps": "appearance-steps"}
 
-// newAnswer says in JSON what inference found.
-func newAnswer(f *inferFlags, r *infer.Result) *inferAnswer {
-	answer := &inferAnswer{
-		Method: string(r.Method), LogZ: runfolder.Float(r.LogZ), Log10Z: runfolder.Float(r.LogZ / math.Ln10), ZIsZero: math.IsInf(r.LogZ, -1),
-		Bound: r.Bound, Converged: r.Converged, Residual: runfolder.Float(r.Residual), Sweeps: r.Sweeps, Gap: job.Gap(r.Gap, r.LogZ),
-		Convex: r.Bound == counting.Exact, Damping: r.Damping, Auxiliary: r.Auxiliary,
-		beyondOneRun: beyondOneRun{r.AppearanceSteps, r.Restarts, r.FixedPoints}, Marginals: r.Marginals,
-	}
-	if r.Counting != nil {
-		answer.Counting, answer.Convex = r.Counting.Name, r.Counting.Facts.Convex
-	}
-	switch {
-	case r.Method == infer.Exact:
-		answer.exactCost = &exactCost{r.Width, r.Bytes, r.Operations}
-	case r.Method == infer.Gibbs:
-		answer.gibbsAnswer = &gibbsAnswer{f.other.chains, runfolder.Float(r.StandardError), newChainDiagnosis(r.Diagnosis)}
-	case r.Method == infer.MeanField && r.Bound == counting.Lower:
-		answer.meanFieldAnswer = &meanFieldAnswer{r.Lower}
-	}
-	return answer
-}
-
 // printAnswer writes an answer in UAI format to the file that is asked for, and to
 // standard output as JSON, or in UAI format where there is no file.
-func (a *app) printAnswer(f *inferFlags, answer any, write func(io.Writer) error) error {
+func (a *app) printAnswer(f *inferFlags, r *inferred) error {
 	toFile := f.out != "" && f.out != "-" // - is standard output, where the answer goes anyway
 	if toFile {
-		if err := atomicfile.Write(f.out, write); err != nil {
+		if err := atomicfile.Write(f.out, r.answer.Write); err != nil {
 			return err
 		}
 	}
 	switch {
 	case f.json:
-		return a.printJSON(answer)
+		return a.printJSON(r.answer)
 	case toFile:
 		return nil
 	}
-	return write(a.stdout)
-}
-
-func writeUAI(w io.Writer, answer *inferAnswer) error {
-	if answer.Task == "MAR" {
-		return uai.WriteMAR(w, answer.Marginals)
-	}
-	return uai.WritePR(w, float64(answer.LogZ))
+	return r.answer.Write(a.stdout)
 }

@@ -88,7 +88,7 @@ func (f *infoFlags) describe(a *app, args []string, network, model bool) (descri
 		if err != nil {
 			return nil, err
 		}
-		return describe.NewModel(m.Path, m.Model, m.Meta, job.HashWeights(m.Model.Weights), job.LargestWeights(m.Model, f.weights)), nil
+		return describe.NewModel(m, f.weights), nil
 	}
 	if err := f.data.validate(); err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
-	"github.com/blockbp/blockbp/internal/runfolder"
+	"github.com/blockbp/blockbp/internal/describe"
 )
 
 // sampleFlags are the options of sample.
@@ -79,13 +79,10 @@ const (
 var gibbsOptions = []string{"chains", "burn-in", "thin", "max-rhat", "min-ess"}
 
 func (f *sampleFlags) validate() error {
-	for _, o := range []struct {
-		name         string
-		value, least int
-	}{{"samples", f.draws, 1}, {"chains", f.chains, 1}, {"burn-in", f.burnIn, 0}, {"thin", f.thin, 1}, {"threads", f.threads, 1}} {
-		if o.value < o.least {
-			return usagef("--%s %d: want at least %d", o.name, o.value, o.least)
-		}
+	if err := checkLeast(
+		intOption{"samples", f.draws, 1}, intOption{"chains", f.chains, 1}, intOption{"burn-in", f.burnIn, 0}, intOption{"thin", f.thin, 1}, intOption{"threads", f.threads, 1},
+	); err != nil {
+		return err
 	}
 	samplers := []string{samplerAuto, string(infer.Gibbs), string(infer.Exact)}
 	switch f.sampler {
@@ -125,46 +122,6 @@ func (f *sampleFlags) options(evidence map[int]int, part int, progress *counter)
 	return o
 }
 
-// chainDiagnosis is what --json says of Markov chains.
-type chainDiagnosis struct {
-	MaxRHat   runfolder.Float `json:"max_rhat"`
-	WorstRHat *int            `json:"max_rhat_variable"`
-	MinESS    runfolder.Float `json:"min_ess"`
-	WorstESS  *int            `json:"min_ess_variable"`
-	// Constant counts variables that were in one state in all draws.
-	Constant    int  `json:"constant_variables"`
-	Irreducible bool `json:"irreducible"`
-}
-
-func newChainDiagnosis(d *infer.Diagnosis) *chainDiagnosis {
-	named := func(v int) *int {
-		if v < 0 {
-			return nil
-		}
-		return &v
-	}
-	return &chainDiagnosis{
-		runfolder.Float(d.MaxRHat), named(d.WorstRHat), runfolder.Float(d.MinESS), named(d.WorstESS), d.Constant, d.Irreducible,
-	}
-}
-
-// sampledNetwork is what sample says of one network.
-type sampledNetwork struct {
-	Name      string          `json:"name"`
-	Variables int             `json:"variables"`
-	Held      int             `json:"held"`
-	Draws     int             `json:"samples"`
-	Sampler   string          `json:"sampler"`
-	Chains    int             `json:"chains"`
-	BurnIn    int             `json:"burn_in"`
-	Thin      int             `json:"thin"`
-	Colours   int             `json:"colours"`
-	LogZ      runfolder.Float `json:"log_z"`
-	Converged bool            `json:"converged"`
-	*chainDiagnosis
-	File string `json:"file"`
-}
-
 func (a *app) sample(f *sampleFlags, args []string) error {
 	if err := f.validate(); err != nil {
 		return err
@@ -181,7 +138,7 @@ func (a *app) sample(f *sampleFlags, args []string) error {
 		return err
 	}
 	started := time.Now()
-	var sampled []*sampledNetwork
+	var sampled []*describe.Samples
 	for i := range networks.names {
 		one, err := a.sampleOne(f, networks, i, out)
 		switch {
@@ -196,7 +153,7 @@ func (a *app) sample(f *sampleFlags, args []string) error {
 }
 
 // sampleOne draws from one network and writes the draws.
-func (a *app) sampleOne(f *sampleFlags, networks *networks, i int, out *outputs) (*sampledNetwork, error) {
+func (a *app) sampleOne(f *sampleFlags, networks *networks, i int, out *outputs) (*describe.Samples, error) {
 	n, err := networks.make(i)
 	if err != nil {
 		return nil, err
@@ -210,14 +167,7 @@ func (a *app) sampleOne(f *sampleFlags, networks *networks, i int, out *outputs)
 	if name := firstChanged(f.cmd, gibbsOptions); name != "" && drawn.Method == infer.Exact {
 		a.note("%s: --%s is not used: the network is a forest, so draws are exact and independent (--sampler gibbs runs chains all the same)", n.name, name)
 	}
-	one := &sampledNetwork{
-		Name: n.name, Variables: len(n.network.Card), Held: len(n.evidence), Draws: drawn.Len(), Sampler: string(drawn.Method),
-		Chains: drawn.Chains, BurnIn: drawn.BurnIn, Thin: drawn.Thin, Colours: drawn.Colours, LogZ: runfolder.Float(drawn.LogZ),
-		Converged: drawn.Converged, File: out.path(n.name),
-	}
-	if drawn.Diagnosis != nil {
-		one.chainDiagnosis = newChainDiagnosis(drawn.Diagnosis)
-	}
+	one := describe.NewSamples(n.name, len(n.network.Card), len(n.evidence), drawn, out.path(n.name))
 	return one, writeSamples(one.File, f.seed, n, drawn)
 }
 
@@ -261,25 +211,27 @@ func writeSamples(path string, seed uint64, n *namedNetwork, drawn *infer.Sample
 }
 
 // reportSamples prints what was drawn, and what is not to be trusted.
-func (a *app) reportSamples(f *sampleFlags, sampled []*sampledNetwork, elapsed time.Duration) error {
-	unsettled := 0
+func (a *app) reportSamples(f *sampleFlags, sampled []*describe.Samples, elapsed time.Duration) error {
+	unsettled, reason := 0, ""
 	for _, one := range sampled {
 		if !one.Converged {
-			unsettled++
+			if unsettled++; unsettled == 1 {
+				reason = one.Shortfall(f.maxRHat, f.minESS)
+			}
 		}
 		if !f.json {
-			if _, err := fmt.Fprintln(a.stdout, one.text()); err != nil {
+			if _, err := fmt.Fprintln(a.stdout, one.Text()); err != nil {
 				return err
 			}
 		}
 	}
 	if f.json {
 		result := struct {
-			Out       string            `json:"out"`
-			Seconds   float64           `json:"seconds"`
-			Seed      uint64            `json:"seed"`
-			Unsettled int               `json:"not_converged"`
-			Networks  []*sampledNetwork `json:"networks"`
+			Out       string              `json:"out"`
+			Seconds   float64             `json:"seconds"`
+			Seed      uint64              `json:"seed"`
+			Unsettled int                 `json:"not_converged"`
+			Networks  []*describe.Samples `json:"networks"`
 		}{f.out, elapsed.Seconds(), f.seed, unsettled, sampled}
 		if err := a.printJSON(result); err != nil {
 			return err
@@ -287,18 +239,6 @@ func (a *app) reportSamples(f *sampleFlags, sampled []*sampledNetwork, elapsed t
 	}
 	if unsettled == 0 {
 		return nil
-	}
-	return a.judgeSamples(f, sampled, unsettled)
-}
-
-// judgeSamples says that chains did not converge, and why at the first.
-func (a *app) judgeSamples(f *sampleFlags, sampled []*sampledNetwork, unsettled int) error {
-	reason := ""
-	for _, one := range sampled {
-		if !one.Converged {
-			reason = one.reason(f)
-			break
-		}
 	}
 	if len(sampled) > 1 {
 		reason = fmt.Sprintf("%d of %d networks: %s", unsettled, len(sampled), reason)
@@ -308,34 +248,4 @@ func (a *app) judgeSamples(f *sampleFlags, sampled []*sampledNetwork, unsettled 
 	}
 	a.note("not converged: %s", reason)
 	return nil
-}
-
-// reason says why draws did not converge.
-func (n *sampledNetwork) reason(f *sampleFlags) string {
-	d := n.chainDiagnosis
-	switch {
-	case !d.Irreducible:
-		return fmt.Sprintf("%s: hard zeros may keep Gibbs sampling from reaching all possible states: it is not proved that it is ergodic", n.Name)
-	case d.WorstRHat == nil:
-		return fmt.Sprintf("%s: %d draws of %d chains are too few to judge; want more --samples", n.Name, n.Draws, n.Chains)
-	case !(float64(d.MaxRHat) <= f.maxRHat):
-		return fmt.Sprintf("%s: R-hat of variable %d is %.4g, want at most %g: raise --samples, --burn-in or --thin", n.Name, *d.WorstRHat, float64(d.MaxRHat), f.maxRHat)
-	}
-	return fmt.Sprintf("%s: variable %d has %.0f effective draws, want at least %g: raise --samples or --thin, or lower --min-ess", n.Name, *d.WorstESS, float64(d.MinESS), f.minESS)
-}
-
-// text is a line for people.
-func (n *sampledNetwork) text() string {
-	what := fmt.Sprintf("%s: %s of %s", n.Name, counted(n.Draws, "draw"), counted(n.Variables, "variable"))
-	if n.Held > 0 {
-		what += fmt.Sprintf(" (%d held)", n.Held)
-	}
-	if n.chainDiagnosis == nil {
-		return fmt.Sprintf("%s, exact and independent; log Z %.10g: %s", what, float64(n.LogZ), n.File)
-	}
-	what += fmt.Sprintf(" by Gibbs sampling in %s", counted(n.Chains, "chain"))
-	if n.WorstRHat != nil {
-		what += fmt.Sprintf("; worst R-hat %.4g (variable %d), fewest effective draws %.0f (variable %d)", float64(n.MaxRHat), *n.WorstRHat, float64(n.MinESS), *n.WorstESS)
-	}
-	return what + ": " + n.File
 }

@@ -1,5 +1,5 @@
-// Package describe tells what a model, a data set or a network is: in numbers for
-// programs, as tables for people.
+// Package describe tells what a model, a data set, a network or an answer of inference
+// is: in numbers for programs, as texts and tables for people.
 package describe
 
 import (

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -37,7 +38,7 @@ func TestModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.Weights[0], m.Weights[1] = 3, 4
-	d := NewModel("m.safetensors", m, map[string]string{"training": `{"l2":0.5,"method":"bbpl"}`, "recipe": "no JSON"}, "abc", []int{1})
+	d := NewModel(&job.Model{Path: "m.safetensors", Model: m, Meta: map[string]string{"training": `{"l2":0.5,"method":"bbpl"}`, "recipe": "no JSON"}}, 1)
 	if math.Abs(float64(d.Norm)-5) > 1e-12 || len(d.Largest) != 1 || d.Largest[0].Value != 4 {
 		t.Errorf("the model is described as %+v", d)
 	}

@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/job"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/internal/synthetic"
@@ -40,27 +41,22 @@ type Weight struct {
 	Value float64 `json:"value"`
 }
 
-// NewModel describes a model read from path, with the metadata of its file, the
-// SHA-256 of its weights, and the weights that are to be listed.
-func NewModel(path string, m *crf.Model, meta map[string]string, hash string, listed []int) *Model {
+// NewModel describes a model and lists so many of its largest weights.
+func NewModel(m *job.Model, listed int) *Model {
+	schema, weights := &m.Model.Schema, m.Model.Weights
 	d := &Model{
-		Path: path, Weights: m.Layout.Size, NodeTypes: m.Schema.NodeTypes, EdgeTypes: m.Schema.EdgeTypes,
-		Edges: meta["edges"], Recipe: jsonOr(meta[dataset.RecipeKey]), Training: jsonOr(meta["training"]), Synthetic: jsonOr(meta[synthetic.OriginKey]),
-		SHA256: hash, Largest: []Weight{},
+		Path: m.Path, Weights: len(weights), NodeTypes: schema.NodeTypes, EdgeTypes: schema.EdgeTypes,
+		Edges: m.Meta[job.MetaEdges], Recipe: jsonOr(m.Meta[dataset.RecipeKey]), Training: jsonOr(m.Meta[job.MetaTraining]), Synthetic: jsonOr(m.Meta[synthetic.OriginKey]),
+		Norm: runfolder.Float(numeric.Norm(weights)), SHA256: job.HashWeights(weights), Largest: []Weight{},
 	}
-	if spec, ok := meta["counting"]; ok {
+	if spec, ok := m.Meta[job.MetaCounting]; ok {
 		d.Counting = &spec
 	}
-	if _, err := strconv.ParseUint(meta["seed"], 10, 64); err == nil {
-		d.Seed = json.Number(meta["seed"])
+	if _, err := strconv.ParseUint(m.Meta[job.MetaSeed], 10, 64); err == nil {
+		d.Seed = json.Number(m.Meta[job.MetaSeed])
 	}
-	square := 0.0
-	for _, w := range m.Weights {
-		square += w * w
-	}
-	d.Norm = runfolder.Float(math.Sqrt(square))
-	for _, i := range listed {
-		d.Largest = append(d.Largest, Weight{m.WeightName(i), m.Weights[i]})
+	for _, i := range job.LargestWeights(m.Model, listed) {
+		d.Largest = append(d.Largest, Weight{m.Model.WeightName(i), weights[i]})
 	}
 	return d
 }

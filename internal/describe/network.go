@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/blockbp/blockbp/internal/exact"
+	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -60,7 +61,7 @@ func known[T any](value *T) string {
 
 // BytesText is the forecast in MiB.
 func (d Network) BytesText() string {
-	text := fmt.Sprintf("%.1f MiB", float64(d.Bytes)/(1<<20))
+	text := job.Mebibytes(d.Bytes)
 	if d.LowerBound {
 		return "more than " + text
 	}

@@ -97,11 +97,7 @@ func (r *run) totalSeconds(took times) float64 { return took.earlier + time.Sinc
 // Gap returns a primal–dual gap without the sign that rounding alone gives
 // it: a gap is not negative, and its two sides are sums as large as value.
 func Gap(gap, value float64) runfolder.Float {
-	const rounding = 1e-12
-	if gap < 0 && gap >= -rounding*math.Abs(value) {
-		return 0
-	}
-	return runfolder.Float(gap)
+	return runfolder.Float(numeric.Gap(gap, value))
 }
 
 // peakBytes returns the largest memory the process has had, where the system

@@ -1,0 +1,177 @@
+package describe
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/runfolder"
+	"github.com/blockbp/blockbp/internal/uai"
+)
+
+// The tasks of inference, as the UAI competition calls them.
+const (
+	TaskPartition = "PR"
+	TaskMarginals = "MAR"
+	TaskStates    = "MPE"
+)
+
+// Answer says what inference on a network found: log Z, or marginals.
+type Answer struct {
+	Task      string          `json:"task"`
+	Method    infer.Method    `json:"method"`
+	LogZ      runfolder.Float `json:"log_z"`
+	Log10Z    runfolder.Float `json:"log10_z"`
+	ZIsZero   bool            `json:"z_is_zero"` // then LogZ is -Inf, which JSON cannot hold
+	Bound     counting.Bound  `json:"bound"`
+	Converged bool            `json:"converged"`
+	Residual  runfolder.Float `json:"residual"`
+	Sweeps    int             `json:"sweeps"`
+	Gap       runfolder.Float `json:"gap"`
+	Counting  string          `json:"counting,omitempty"`
+	Convex    bool            `json:"convex"`
+	Damping   float64         `json:"damping"`
+	Auxiliary int             `json:"auxiliary_variables"`
+	// AppearanceSteps were made on the edge appearances, and Restarts from random
+	// starts; FixedPoints are the different values of log Z that they converged to.
+	AppearanceSteps int       `json:"appearance_steps"`
+	Restarts        int       `json:"restarts"`
+	FixedPoints     []float64 `json:"fixed_points,omitempty"`
+	*cost
+	Marginals [][]float64 `json:"marginals,omitempty"`
+	*sampling
+	*starts
+}
+
+// cost is what variable elimination takes.
+type cost struct {
+	Width      int     `json:"induced_width"`
+	Bytes      int64   `json:"forecast_bytes"`
+	Operations float64 `json:"forecast_operations"`
+}
+
+// sampling is what Gibbs sampling says beside marginals.
+type sampling struct {
+	Chains        int             `json:"chains"`
+	StandardError runfolder.Float `json:"standard_error"`
+	*Diagnosis
+}
+
+// starts is what mean field says beside the bound.
+type starts struct {
+	Lower int `json:"restarts_at_lower_values"`
+}
+
+// NewAnswer describes the result of a task that was asked for with some options.
+func NewAnswer(task string, r *infer.Result, o *infer.Options) *Answer {
+	a := &Answer{
+		Task: task, Method: r.Method, LogZ: runfolder.Float(r.LogZ), Log10Z: runfolder.Float(r.LogZ / math.Ln10), ZIsZero: math.IsInf(r.LogZ, -1),
+		Bound: r.Bound, Converged: r.Converged, Residual: runfolder.Float(r.Residual), Sweeps: r.Sweeps, Gap: runfolder.Float(numeric.Gap(r.Gap, r.LogZ)),
+		Convex: r.Bound == counting.Exact, Damping: r.Damping, Auxiliary: r.Auxiliary,
+		AppearanceSteps: r.AppearanceSteps, Restarts: r.Restarts, FixedPoints: r.FixedPoints, Marginals: r.Marginals,
+	}
+	if r.Counting != nil {
+		a.Counting, a.Convex = r.Counting.Name, r.Counting.Facts.Convex
+	}
+	switch {
+	case r.Method == infer.Exact:
+		a.cost = &cost{r.Width, r.Bytes, r.Operations}
+	case r.Method == infer.Gibbs:
+		a.sampling = &sampling{o.Chains, runfolder.Float(r.StandardError), newDiagnosis(r.Diagnosis)}
+	case r.Method == infer.MeanField && r.Bound == counting.Lower:
+		a.starts = &starts{r.Lower}
+	}
+	return a
+}
+
+// Write writes the answer in the format of the UAI competition.
+func (a *Answer) Write(w io.Writer) error {
+	if a.Task == TaskMarginals {
+		return uai.WriteMAR(w, a.Marginals)
+	}
+	return uai.WritePR(w, float64(a.LogZ))
+}
+
+// Inexact says what an answer is that is not exact, for which its file format has no
+// place; nothing of an exact one.
+func (a *Answer) Inexact() string {
+	by := "by counting numbers " + a.Counting
+	if a.Method == infer.MeanField {
+		by = "by mean field"
+	}
+	marginals, value := "; --method exact gives exact ones where memory suffices", "; --method exact gives the exact one where memory suffices"
+	switch {
+	case a.Bound == counting.Exact:
+		return ""
+	case a.Method == infer.Gibbs:
+		return "these marginals are estimates by Gibbs sampling" + marginals
+	case a.Task == TaskMarginals:
+		return "these marginals are an approximation, " + by + marginals
+	case a.Bound == counting.Upper:
+		return "this value is an upper bound on log10 Z, " + by + value
+	case a.Bound == counting.Lower:
+		return "this value is a lower bound on log10 Z, " + by + value
+	}
+	return "this value is an approximation of log10 Z of unknown sign, " + by + value
+}
+
+// Shortfall says how far an answer is from the convergence that was asked for, and
+// what to do; nothing where it converged.
+func (a *Answer) Shortfall(o *infer.Options) string {
+	switch {
+	case a.ZIsZero || a.Converged:
+		return ""
+	case a.sampling == nil:
+		return fmt.Sprintf("not converged: residual %.3g after %d sweeps, want at most %.3g: try a larger --max-sweeps or --tol", float64(a.Residual), a.Sweeps, o.Limits.Tolerance)
+	}
+	switch d := a.Diagnosis; {
+	case !d.Irreducible:
+		return "not converged: hard zeros may keep Gibbs sampling from reaching all possible states: it is not proved that it is ergodic; try another --method"
+	case d.WorstRHat == nil:
+		return fmt.Sprintf("not converged: %d sweeps of %d chains are too few to judge; try a larger --max-sweeps", o.Limits.MaxSweeps, a.Chains)
+	default:
+		return fmt.Sprintf("not converged: R-hat of variable %d is %.4g, want at most %g, and variable %d has %.0f effective draws, want at least %g: try a larger --max-sweeps",
+			*d.WorstRHat, float64(d.MaxRHat), o.MaxRHat, *d.WorstESS, float64(d.MinESS), o.MinESS)
+	}
+}
+
+// States says what the search for a most probable joint state found.
+type States struct {
+	Task       string          `json:"task"`
+	Method     infer.Method    `json:"method"`
+	Energy     runfolder.Float `json:"energy"` // −log of the product of all factors
+	LowerBound runfolder.Float `json:"lower_bound"`
+	Gap        runfolder.Float `json:"gap"`
+	Optimal    bool            `json:"optimal"`
+	Converged  bool            `json:"converged"`
+	Sweeps     int             `json:"sweeps"`
+	States     []int           `json:"states"`
+}
+
+// NewStates describes a state.
+func NewStates(r *infer.State) *States {
+	return &States{
+		Task: TaskStates, Method: r.Method, Energy: runfolder.Float(r.Energy), LowerBound: runfolder.Float(r.LowerBound), Gap: runfolder.Float(r.Gap),
+		Optimal: r.Optimal, Converged: r.Converged, Sweeps: r.Sweeps, States: r.States,
+	}
+}
+
+// Write writes the states in the format of the UAI competition.
+func (s *States) Write(w io.Writer) error { return uai.WriteMPE(w, s.States) }
+
+// Shortfall says how far the states are from being proved optimal; nothing where they
+// are.
+func (s *States) Shortfall() string {
+	if s.Optimal {
+		return ""
+	}
+	advice := "--method exact finds an optimal state where memory suffices"
+	if !s.Converged {
+		advice = "not converged: try a larger --max-sweeps"
+	}
+	return fmt.Sprintf("not proved optimal: energy %.10g, no state has less than %.10g, gap %.3g after %d sweeps; %s",
+		float64(s.Energy), float64(s.LowerBound), float64(s.Gap), s.Sweeps, advice)
+}

@@ -1,0 +1,93 @@
+package describe
+
+import (
+	"fmt"
+
+	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/runfolder"
+)
+
+// Diagnosis says how Markov chains went. The worst variables are nil where nothing is
+// known of any.
+type Diagnosis struct {
+	MaxRHat   runfolder.Float `json:"max_rhat"`
+	WorstRHat *int            `json:"max_rhat_variable"`
+	MinESS    runfolder.Float `json:"min_ess"`
+	WorstESS  *int            `json:"min_ess_variable"`
+	// Constant counts variables that were in one state in all draws.
+	Constant    int  `json:"constant_variables"`
+	Irreducible bool `json:"irreducible"`
+}
+
+func newDiagnosis(d *infer.Diagnosis) *Diagnosis {
+	named := func(v int) *int {
+		if v < 0 {
+			return nil
+		}
+		return &v
+	}
+	return &Diagnosis{runfolder.Float(d.MaxRHat), named(d.WorstRHat), runfolder.Float(d.MinESS), named(d.WorstESS), d.Constant, d.Irreducible}
+}
+
+// Samples say what was drawn from one network.
+type Samples struct {
+	Name      string          `json:"name"`
+	Variables int             `json:"variables"`
+	Held      int             `json:"held"`
+	Draws     int             `json:"samples"`
+	Sampler   infer.Method    `json:"sampler"`
+	Chains    int             `json:"chains"`
+	BurnIn    int             `json:"burn_in"`
+	Thin      int             `json:"thin"`
+	Colours   int             `json:"colours"`
+	LogZ      runfolder.Float `json:"log_z"`
+	Converged bool            `json:"converged"`
+	*Diagnosis
+	File string `json:"file"`
+}
+
+// NewSamples describes draws from a network of some variables, of which some were
+// held, that are kept in a file.
+func NewSamples(name string, variables, held int, drawn *infer.Samples, file string) *Samples {
+	s := &Samples{
+		Name: name, Variables: variables, Held: held, Draws: drawn.Len(), Sampler: drawn.Method,
+		Chains: drawn.Chains, BurnIn: drawn.BurnIn, Thin: drawn.Thin, Colours: drawn.Colours, LogZ: runfolder.Float(drawn.LogZ),
+		Converged: drawn.Converged, File: file,
+	}
+	if drawn.Diagnosis != nil {
+		s.Diagnosis = newDiagnosis(drawn.Diagnosis)
+	}
+	return s
+}
+
+// Shortfall says why draws did not converge; nothing where they did.
+func (s *Samples) Shortfall(maxRHat, minESS float64) string {
+	d := s.Diagnosis
+	switch {
+	case s.Converged:
+		return ""
+	case !d.Irreducible:
+		return fmt.Sprintf("%s: hard zeros may keep Gibbs sampling from reaching all possible states: it is not proved that it is ergodic", s.Name)
+	case d.WorstRHat == nil:
+		return fmt.Sprintf("%s: %d draws of %d chains are too few to judge; want more --samples", s.Name, s.Draws, s.Chains)
+	case !(float64(d.MaxRHat) <= maxRHat):
+		return fmt.Sprintf("%s: R-hat of variable %d is %.4g, want at most %g: raise --samples, --burn-in or --thin", s.Name, *d.WorstRHat, float64(d.MaxRHat), maxRHat)
+	}
+	return fmt.Sprintf("%s: variable %d has %.0f effective draws, want at least %g: raise --samples or --thin, or lower --min-ess", s.Name, *d.WorstESS, float64(d.MinESS), minESS)
+}
+
+// Text is a line for people.
+func (s *Samples) Text() string {
+	what := fmt.Sprintf("%s: %s of %s", s.Name, counted(s.Draws, "draw"), counted(s.Variables, "variable"))
+	if s.Held > 0 {
+		what += fmt.Sprintf(" (%d held)", s.Held)
+	}
+	if s.Diagnosis == nil {
+		return fmt.Sprintf("%s, exact and independent; log Z %.10g: %s", what, float64(s.LogZ), s.File)
+	}
+	what += fmt.Sprintf(" by Gibbs sampling in %s", counted(s.Chains, "chain"))
+	if s.WorstRHat != nil {
+		what += fmt.Sprintf("; worst R-hat %.4g (variable %d), fewest effective draws %.0f (variable %d)", float64(s.MaxRHat), *s.WorstRHat, float64(s.MinESS), *s.WorstESS)
+	}
+	return what + ": " + s.File
+}
