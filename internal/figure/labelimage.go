@@ -18,7 +18,7 @@ const unknownLabel = -1
 // palette entry k, and −1, unknown, is entry 255, dark grey. The palette may have
 // at most MaxClasses colours. It fails if the number of labels is not w·h or a
 // label has no colour.
-func LabelImage(labels []int, w, h int, palette []color.RGBA) (*image.Paletted, error) {
+func LabelImage(labels []int32, w, h int, palette []color.RGBA) (*image.Paletted, error) {
 	if err := checkLabels("labels", labels, w, h, len(palette)); err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func LabelImage(labels []int, w, h int, palette []color.RGBA) (*image.Paletted, 
 
 // checkLabels tells whether the labels called name are those of a w × h image
 // with this number of classes.
-func checkLabels(name string, labels []int, w, h, classes int) error {
+func checkLabels(name string, labels []int32, w, h, classes int) error {
 	switch {
 	case classes > MaxClasses:
 		return fmt.Errorf("%d classes, at most %d can be drawn", classes, MaxClasses)
@@ -44,7 +44,7 @@ func checkLabels(name string, labels []int, w, h, classes int) error {
 		return fmt.Errorf("%d %s for %d × %d pixels", len(labels), name, w, h)
 	}
 	for i, label := range labels {
-		if label < unknownLabel || label >= classes {
+		if label < unknownLabel || int(label) >= classes {
 			return fmt.Errorf("%s[%d] (row %d, column %d) is %d, want 0 to %d, or −1 for unknown", name, i, i/w, i%w, label, classes-1)
 		}
 	}

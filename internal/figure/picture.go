@@ -21,8 +21,8 @@ import (
 type PanelRow struct {
 	Title      string
 	Photo      image.Image // of any size
-	Truth      []int       // classes, −1 unknown
-	Prediction []int       // classes, −1 unknown
+	Truth      []int32     // classes, −1 unknown
+	Prediction []int32     // classes, −1 unknown
 	Confidence []float64   // of the prediction, 0 to 1; NaN unknown
 	// Models are predictions to set side by side; those of the first row name the
 	// columns of all rows.
@@ -32,8 +32,8 @@ type PanelRow struct {
 
 // ModelLabels are what one of several models says of an image.
 type ModelLabels struct {
-	Name   string // heading of the column
-	Labels []int  // classes, −1 unknown
+	Name   string  // heading of the column
+	Labels []int32 // classes, −1 unknown
 }
 
 // Panel is a picture of images side by side: above them what the colours mean, then for
@@ -225,7 +225,7 @@ func (s *panelSheet) confidence() int {
 }
 
 // classInk is the colour of a class, transparent if it is unknown.
-func (s *panelSheet) classInk(label int) color.RGBA {
+func (s *panelSheet) classInk(label int32) color.RGBA {
 	if label == unknownLabel {
 		return color.RGBA{}
 	}

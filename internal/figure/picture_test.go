@@ -14,9 +14,9 @@ import (
 func testPanel() Panel {
 	const w, h = 6, 4
 	photo := image.NewGray(image.Rect(3, 5, 3+2*w, 5+2*h))
-	labels, confidence := make([]int, w*h), make([]float64, w*h)
+	labels, confidence := make([]int32, w*h), make([]float64, w*h)
 	for i := range labels {
-		labels[i] = i%(len(classNames)+1) - 1
+		labels[i] = int32(i%(len(classNames)+1) - 1)
 		confidence[i] = float64(i) / (w*h - 1)
 	}
 	confidence[3] = math.NaN()
@@ -87,13 +87,13 @@ func TestPanelErrors(t *testing.T) {
 		"no image":               func(p *Panel) { p.Rows = nil },
 		"1 colours for 8":        func(p *Panel) { p.Palette = ClassPalette(1) },
 		"rows[0] \"first\": 23":  func(p *Panel) { p.Rows[0].Truth = p.Rows[0].Truth[1:] },
-		"prediction[4] (row 0, ": func(p *Panel) { p.Rows[1].Prediction[4] = len(classNames) },
+		"prediction[4] (row 0, ": func(p *Panel) { p.Rows[1].Prediction[4] = int32(len(classNames)) },
 		"confidence[2] is 1.5":   func(p *Panel) { p.Rows[0].Confidence[2] = 1.5 },
 		"23 confidences":         func(p *Panel) { p.Rows[0].Confidence = p.Rows[0].Confidence[1:] },
 		"0 × 4 pixels":           func(p *Panel) { p.Rows[0].W = 0 },
 	} {
 		p := testPanel()
-		p.Rows[1].Prediction = append([]int(nil), p.Rows[1].Prediction...)
+		p.Rows[1].Prediction = append([]int32(nil), p.Rows[1].Prediction...)
 		spoil(&p)
 		if _, err := p.Image(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
@@ -139,7 +139,7 @@ func TestClassPalette(t *testing.T) {
 }
 
 func TestLabelImage(t *testing.T) {
-	labels := []int{0, 1, -1, 20, 3, 0}
+	labels := []int32{0, 1, -1, 20, 3, 0}
 	img, err := LabelImage(labels, 3, 2, ClassPalette(21))
 	if err != nil {
 		t.Fatal(err)
@@ -160,11 +160,11 @@ func TestLabelImage(t *testing.T) {
 		if label < 0 {
 			label = unknownIndex
 		}
-		if int(back.Pix[i]) != label {
+		if int32(back.Pix[i]) != label {
 			t.Errorf("pixel %d is %d, want %d", i, back.Pix[i], label)
 		}
 	}
-	for _, bad := range [][]int{{0, 1}, {0, 1, 2, 3, 4, 21}, {0, 1, 2, 3, 4, -2}} {
+	for _, bad := range [][]int32{{0, 1}, {0, 1, 2, 3, 4, 21}, {0, 1, 2, 3, 4, -2}} {
 		if _, err := LabelImage(bad, 3, 2, ClassPalette(21)); err == nil {
 			t.Errorf("%v was drawn", bad)
 		}

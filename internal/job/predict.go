@@ -63,7 +63,7 @@ func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dat
 			}
 			rows = append(rows, row)
 		}
-		picture, err := figure.LabelImage(toInts(b.Labels), source.Width, source.Height, figure.ClassPalette(mostStates(set)))
+		picture, err := figure.LabelImage(b.Labels, source.Width, source.Height, figure.ClassPalette(mostStates(set)))
 		if err != nil {
 			return err
 		}

@@ -144,12 +144,10 @@ func panelRow(source dataset.ImageSource, truth []int32, b *infer.Beliefs) (figu
 	if err != nil {
 		return figure.PanelRow{}, err
 	}
-	row := figure.PanelRow{Title: source.ID, Photo: photo, W: source.Width, H: source.Height}
-	row.Prediction = toInts(b.Labels)
-	if truth != nil {
-		row.Truth = toInts(truth)
+	row := figure.PanelRow{
+		Title: source.ID, Photo: photo, Truth: truth, Prediction: b.Labels, Confidence: make([]float64, len(b.Labels)),
+		W: source.Width, H: source.Height,
 	}
-	row.Confidence = make([]float64, len(b.Labels))
 	for s, y := range b.Labels {
 		row.Confidence[s] = b.Of(s)[y]
 	}
@@ -168,14 +166,6 @@ func readImage(file string) (image.Image, error) {
 		return nil, dataf("%s: not a readable picture: %v", file, err)
 	}
 	return picture, nil
-}
-
-func toInts(x []int32) []int {
-	y := make([]int, len(x))
-	for i, v := range x {
-		y[i] = int(v)
-	}
-	return y
 }
 
 // ModelScore is what an evaluation says of one model, as JSON. Likelihoods are in

@@ -16,7 +16,7 @@ import (
 func reached(name string, seconds float64) Trace {
 	t := Trace{Name: name, Step: 1}
 	for j := 0; levelDistance(j) >= until*(1-1e-9); j++ {
-		t.Levels = append(t.Levels, Level{Distance: levelDistance(j), Iterations: 10, Passes: seconds, Gradients: seconds, Seconds: seconds})
+		t.Levels = append(t.Levels, Level{Distance: levelDistance(j), Effort: Effort{10, seconds, seconds, seconds}})
 	}
 	return t
 }

@@ -60,7 +60,7 @@ func (n network) name() string { return n[0].Problem.Name() }
 func (n network) efforts(name string, distance float64, x axis) (all []float64) {
 	for _, c := range n {
 		if l, ok := c.level(name, distance); ok {
-			all = append(all, x.value(l))
+			all = append(all, x.value(l.Effort))
 		}
 	}
 	return all
@@ -77,7 +77,7 @@ func (n network) ratios(other, suffix string, distance float64, x axis) (all []f
 		ours, ok := c.level(nameBBPL+suffix, distance)
 		theirs, too := c.level(other+suffix, distance)
 		if ok && too {
-			all = append(all, x.value(theirs)/x.value(ours))
+			all = append(all, x.value(theirs.Effort)/x.value(ours.Effort))
 		}
 	}
 	return all
@@ -87,7 +87,7 @@ func (n network) ratios(other, suffix string, distance float64, x axis) (all []f
 func (n network) pseudoRatios(distance float64, x axis) (all []float64) {
 	for _, c := range n {
 		if l, ok := c.level(nameBBPL, distance); ok && c.Pseudo != nil {
-			all = append(all, c.Pseudo.effort(x)/x.value(l))
+			all = append(all, c.Pseudo.effort(x)/x.value(l.Effort))
 		}
 	}
 	return all

@@ -137,15 +137,15 @@ func byKind(r results, parts func(kind string) [][]part) (map[string][]network, 
 // axis is a measure of effort.
 type axis struct {
 	file, label string
-	value       func(Level) float64
+	value       func(Effort) float64
 }
 
 var (
-	secondsAxis    = axis{"seconds", "seconds", func(l Level) float64 { return l.Seconds }}
-	passesAxis     = axis{"passes", "message passes (whole-network sweeps)", func(l Level) float64 { return l.Passes }}
-	gradientsAxis  = axis{"gradients", "gradient passes, with grounding (whole networks)", func(l Level) float64 { return l.Gradients }}
-	workAxis       = axis{"work", fmt.Sprintf("message passes + %d · gradient passes", gradientCost), func(l Level) float64 { return work(l.Passes, l.Gradients) }}
-	iterationsAxis = axis{value: func(l Level) float64 { return float64(l.Iterations) }}
+	secondsAxis    = axis{"seconds", "seconds", func(e Effort) float64 { return e.Seconds }}
+	passesAxis     = axis{"passes", "message passes (whole-network sweeps)", func(e Effort) float64 { return e.Passes }}
+	gradientsAxis  = axis{"gradients", "gradient passes, with grounding (whole networks)", func(e Effort) float64 { return e.Gradients }}
+	workAxis       = axis{"work", fmt.Sprintf("message passes + %d · gradient passes", gradientCost), Effort.work}
+	iterationsAxis = axis{value: func(e Effort) float64 { return float64(e.Iterations) }}
 	axes           = []axis{secondsAxis, passesAxis, gradientsAxis}
 )
 
@@ -223,7 +223,7 @@ func objectiveCurves(title string, n network, names []string, x axis) figure.Cur
 		s := figure.Series{Name: name}
 		for _, l := range t.Levels {
 			if y := float64(l.Objective) - first.Objective; y > 0 {
-				s.X, s.Y = append(s.X, x.value(l)), append(s.Y, y)
+				s.X, s.Y = append(s.X, x.value(l.Effort)), append(s.Y, y)
 			}
 		}
 		curves.Series = append(curves.Series, s)

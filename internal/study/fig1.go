@@ -157,7 +157,7 @@ func moreIterations(kind string, sizes []network, numbers []int) Claim {
 // dearIterations is that an iteration on a large block costs more.
 func dearIterations(kind string, sizes []network, numbers []int) Claim {
 	fewest, middle := slices.Min(numbers), middleBlocks(numbers)
-	ratios, text := blockRatios(sizes, fewest, middle, axis{value: func(l Level) float64 { return l.Seconds / float64(l.Iterations) }})
+	ratios, text := blockRatios(sizes, fewest, middle, axis{value: func(e Effort) float64 { return e.Seconds / float64(e.Iterations) }})
 	return Claim{
 		Name: kind + ", an iteration on a large block costs more", Held: above(ratios, 1),
 		Paper: "when the block size is too large, per-iteration complexity will be large", Measured: fmt.Sprintf("time of an iteration with %d blocks over that with %d: %s", fewest, middle, text),

@@ -24,15 +24,11 @@ func fig5() *Study {
 			}
 			f := &Findings{Data: c, Notes: []string{c.note()}}
 			f.Claims = []Claim{c.lowest(1), c.lowest(earlyShare)}
-			for _, x := range []struct {
-				file, label string
-				value       func(ImagePoint) float64
-			}{
-				{"seconds", fmt.Sprintf("seconds (%s time, %d threads)", c.Clock, c.Threads), func(p ImagePoint) float64 { return p.Seconds }},
-				{"passes", passesAxis.label, func(p ImagePoint) float64 { return p.Passes }},
-				{"gradients", gradientsAxis.label, func(p ImagePoint) float64 { return p.Gradients }},
-			} {
-				f.Figures = append(f.Figures, Figure{"objective-" + x.file, fmt.Sprintf("%d images, best step of each method, all for the time that BBPL took. Pseudo-likelihood is a level: the objective where it ends.", c.Images), c.curves(x.label, x.value)})
+			for _, x := range axes {
+				if x.file == secondsAxis.file {
+					x.label = fmt.Sprintf("seconds (%s time, %d threads)", c.Clock, c.Threads)
+				}
+				f.Figures = append(f.Figures, Figure{"objective-" + x.file, fmt.Sprintf("%d images, best step of each method, all for the time that BBPL took. Pseudo-likelihood is a level: the objective where it ends.", c.Images), c.curves(x)})
 			}
 			return f, nil
 		},
@@ -40,12 +36,12 @@ func fig5() *Study {
 }
 
 // curves draws the objective against a measure of effort.
-func (c *ImageComparison) curves(label string, value func(ImagePoint) float64) figure.Curves {
-	curves := figure.Curves{Title: fmt.Sprintf("%d images of the Stanford Background data set: objective", c.Images), XLabel: label, YLabel: "L(θ), exact", LogX: true, LogY: true}
+func (c *ImageComparison) curves(x axis) figure.Curves {
+	curves := figure.Curves{Title: fmt.Sprintf("%d images of the Stanford Background data set: objective", c.Images), XLabel: x.label, YLabel: "L(θ), exact", LogX: true, LogY: true}
 	for _, run := range c.Runs {
 		series := figure.Series{Name: run.Name}
 		for _, p := range run.Points {
-			series.X, series.Y = append(series.X, value(p)), append(series.Y, p.Objective)
+			series.X, series.Y = append(series.X, x.value(p.effort())), append(series.Y, p.Objective)
 		}
 		curves.Series = append(curves.Series, series)
 	}

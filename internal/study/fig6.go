@@ -38,12 +38,12 @@ type Segmentation struct {
 
 // sampleImage is a test image with its prediction.
 type sampleImage struct {
-	ID         string `json:"id"`
-	Path       string `json:"path"`
-	Width      int    `json:"width"`
-	Height     int    `json:"height"`
-	Truth      []int  `json:"truth"`
-	Prediction []int  `json:"prediction"`
+	ID         string  `json:"id"`
+	Path       string  `json:"path"`
+	Width      int     `json:"width"`
+	Height     int     `json:"height"`
+	Truth      []int32 `json:"truth"`
+	Prediction []int32 `json:"prediction"`
 }
 
 // segmentationPlan says what is trained and judged.
@@ -175,19 +175,11 @@ func (x *Segmentation) judge(ctx context.Context, model *crf.Model, test *datase
 		score.Add(beliefs, truth, nil)
 		if i < samplesDrawn {
 			source := test.Images[i]
-			x.Samples = append(x.Samples, sampleImage{source.ID, source.Path, source.Width, source.Height, toInts(truth), toInts(beliefs.Labels)})
+			x.Samples = append(x.Samples, sampleImage{source.ID, source.Path, source.Width, source.Height, truth, beliefs.Labels})
 		}
 	}
 	x.Accuracy, x.Pixels = runfolder.Float(score.Accuracy()), score.Count()
 	return nil
-}
-
-func toInts(labels []int32) []int {
-	all := make([]int, len(labels))
-	for i, y := range labels {
-		all[i] = int(y)
-	}
-	return all
 }
 
 // regions are the classes of the Stanford Background data set, in the order of the

@@ -76,14 +76,11 @@ type ImagePseudo struct {
 
 // ImageRun is one method on images.
 type ImageRun struct {
-	Name       string       `json:"name"`
-	Step       float64      `json:"step"`
-	Iterations int          `json:"iterations"`
-	Passes     float64      `json:"passes"`
-	Gradients  float64      `json:"gradient_passes"`
-	Seconds    float64      `json:"seconds"`
-	Points     []ImagePoint `json:"points"`
-	Diverged   string       `json:"diverged,omitempty"`
+	Name string  `json:"name"`
+	Step float64 `json:"step"`
+	Effort
+	Points   []ImagePoint `json:"points"`
+	Diverged string       `json:"diverged,omitempty"`
 
 	converged bool
 }
@@ -98,6 +95,9 @@ type ImagePoint struct {
 
 	theta []float64
 }
+
+// effort is what the run had taken.
+func (p ImagePoint) effort() Effort { return Effort{p.Iteration, p.Passes, p.Gradients, p.Seconds} }
 
 // openImages reads images of a list, the first ones if there are more.
 func openImages(ctx context.Context, data, features, list string, images int, recipe *dataset.Set) (*dataset.Set, error) {
@@ -142,11 +142,7 @@ func newAlbum(images []*crf.Instance, schema crf.Schema, l2 float64, threads int
 	var parts []*partition.Partition
 	for _, in := range images {
 		rows, cols := tileShape(paperBlocks)
-		of, blocks, err := partition.Tiles(in.Rows, in.Cols, rows, cols)
-		if err != nil {
-			return nil, err
-		}
-		part, err := partition.FromAssignment(in.Graph, of, blocks)
+		part, err := tiles(in, rows, cols)
 		if err != nil {
 			return nil, err
 		}
@@ -199,9 +195,8 @@ type imageRecorder struct {
 // record takes an iteration and reports whether the run is done.
 func (r *imageRecorder) record(e learn.Event, seconds float64) (done bool) {
 	x := r.run
-	x.Iterations, x.Passes, x.Seconds = e.Iteration, e.Pass, seconds
-	x.Gradients += r.shares[e.Block]
-	done = e.Step == 0 || work(x.Passes, x.Gradients) > r.limits.work || r.limits.seconds > 0 && x.Seconds >= r.limits.seconds
+	x.add(e, seconds, r.shares[e.Block])
+	done = e.Step == 0 || x.work() > r.limits.work || r.limits.seconds > 0 && x.Seconds >= r.limits.seconds
 	if e.Iteration%len(r.shares) == 0 {
 		if r.limits.flat && math.Abs(e.Objective-r.last) <= settledChange*math.Abs(e.Objective) {
 			done, x.converged = true, true
@@ -389,7 +384,7 @@ func imagePart(s Settings) part {
 	}
 }
 
-// contestant is a method on images with what its search found.
+// imageContestant is a method on images with what its search found.
 type imageContestant struct {
 	method Method
 	step   float64 // 0: L-BFGS

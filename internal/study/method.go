@@ -99,9 +99,6 @@ func variants() []Method {
 // Figures show the two apart.
 const gradientCost = 2
 
-// work is the single number.
-func work(passes, gradients float64) float64 { return passes + gradientCost*gradients }
-
 // Distances at which a run is looked at: levelsPerDecade to each power of ten,
 // from 1 downward.
 const levelsPerDecade = 6
@@ -109,16 +106,29 @@ const levelsPerDecade = 6
 // levelDistance returns ‖θ−θ*‖/‖θ*‖ of level j.
 func levelDistance(j int) float64 { return math.Pow(10, -float64(j)/levelsPerDecade) }
 
-// Level is the first iteration of a run within a distance of the optimum.
-type Level struct {
-	Distance   float64 `json:"distance"`
-	Iterations int     `json:"iterations"`
+// Effort is what a run has taken so far.
+type Effort struct {
+	Iterations int `json:"iterations"`
 	// Passes and Gradients count message work and gradients, with their grounding,
 	// in whole networks.
 	Passes    float64 `json:"passes"`
 	Gradients float64 `json:"gradient_passes"`
 	// Seconds are those of the study's clock: see stopwatch.
 	Seconds float64 `json:"seconds"`
+}
+
+// work is the single number.
+func (e Effort) work() float64 { return e.Passes + gradientCost*e.Gradients }
+
+// add counts an iteration, with its share of a gradient.
+func (e *Effort) add(iteration learn.Event, seconds, gradient float64) {
+	*e = Effort{iteration.Iteration, iteration.Pass, e.Gradients + gradient, seconds}
+}
+
+// Level is the first iteration of a run within a distance of the optimum.
+type Level struct {
+	Distance float64 `json:"distance"`
+	Effort
 	// Objective is the exact L there; NaN where it was not computed.
 	Objective runfolder.Float `json:"objective"`
 
@@ -130,12 +140,9 @@ type Trace struct {
 	Name string  `json:"name"`
 	Step float64 `json:"step"` // fixed step; 0 for L-BFGS
 	// Levels are those that the run reached, one after the other.
-	Levels     []Level `json:"levels"`
-	Iterations int     `json:"iterations"`
-	Passes     float64 `json:"passes"`
-	Gradients  float64 `json:"gradient_passes"`
-	Seconds    float64 `json:"seconds"`
-	Distance   float64 `json:"distance"` // at the end
+	Levels   []Level `json:"levels"`
+	Effort           // of all of it
+	Distance float64 `json:"distance"` // at the end
 	// Diverged says how a run went wrong, if it did.
 	Diverged string `json:"diverged,omitempty"`
 }
@@ -285,11 +292,10 @@ func total(shares []float64) (sum float64) {
 // record takes an iteration and reports whether the run is done.
 func (r *runner) record(e learn.Event, seconds float64) (done bool) {
 	t := r.trace
-	t.Iterations, t.Passes, t.Seconds = e.Iteration, e.Pass, seconds
-	t.Gradients += r.shares[e.Block]
+	t.add(e, seconds, r.shares[e.Block])
 	t.Distance = numeric.RelativeDistance(e.Theta, r.star)
 	for j := len(t.Levels); t.Distance <= levelDistance(j); j++ {
-		l := Level{Distance: levelDistance(j), Iterations: t.Iterations, Passes: t.Passes, Gradients: t.Gradients, Seconds: t.Seconds, Objective: runfolder.Float(math.NaN())}
+		l := Level{Distance: levelDistance(j), Effort: t.Effort, Objective: runfolder.Float(math.NaN())}
 		if r.weights {
 			l.theta = slices.Clone(e.Theta)
 		}
@@ -303,7 +309,7 @@ func (r *runner) record(e learn.Event, seconds float64) (done bool) {
 	}
 	ended := r.method.LBFGS && e.Step == 0 // its line search finds nothing better
 	stalled := r.limits.stall > 0 && t.Gradients-r.since > r.limits.stall
-	if ended || stalled || t.Distance <= r.limits.distance*(1+1e-9) || work(t.Passes, t.Gradients) > r.limits.work {
+	if ended || stalled || t.Distance <= r.limits.distance*(1+1e-9) || t.work() > r.limits.work {
 		return true
 	}
 	guarded := r.method.LBFGS || r.method.Auto // steps go back by themselves where they went too far

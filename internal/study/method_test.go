@@ -130,8 +130,8 @@ func TestBestStep(t *testing.T) {
 		least, step := math.Inf(1), 0.0
 		for i := -10; i <= 14; i++ {
 			trace := must(b.run(context.Background(), m, stepOf(i), o.Weights, limits{distance: tolerance, work: mostWork, stall: stallGradients}, false))
-			if _, ok := trace.level(tolerance); ok && work(trace.Passes, trace.Gradients) < least {
-				least, step = work(trace.Passes, trace.Gradients), stepOf(i)
+			if _, ok := trace.level(tolerance); ok && trace.work() < least {
+				least, step = trace.work(), stepOf(i)
 			}
 		}
 		if s.Step != step {

@@ -168,17 +168,22 @@ func (b *bench) hash() string {
 func (b *bench) blocks(n int) (*partition.Partition, error) {
 	if b.spec.Kind == Grid {
 		rows, cols := tileShape(n)
-		of, count, err := partition.Tiles(b.in.Rows, b.in.Cols, rows, cols)
-		if err != nil {
-			return nil, err
-		}
-		return partition.FromAssignment(b.in.Graph, of, count)
+		return tiles(b.in, rows, cols)
 	}
 	of, err := partition.Ranges(b.nodes, n)
 	if err != nil {
 		return nil, err
 	}
 	return partition.FromAssignment(b.in.Graph, of, n)
+}
+
+// tiles cuts a grid into rows × cols tiles.
+func tiles(in *crf.Instance, rows, cols int) (*partition.Partition, error) {
+	of, blocks, err := partition.Tiles(in.Rows, in.Cols, rows, cols)
+	if err != nil {
+		return nil, err
+	}
+	return partition.FromAssignment(in.Graph, of, blocks)
 }
 
 // tileShape returns rows and columns whose product is n, as nearly square as n

@@ -118,7 +118,7 @@ func (b *bench) bestStep(ctx context.Context, m Method, start int, star []float6
 		}
 		entry := Try{Step: stepOf(i), Diverged: t.Diverged != ""}
 		if _, ok := t.level(distance); ok {
-			entry.Work = work(t.Passes, t.Gradients)
+			entry.Work = t.work()
 		}
 		s.Tried = append(s.Tried, entry)
 		if entry.Work == 0 || entry.Work >= least {
@@ -180,7 +180,7 @@ func (b *bench) bestTolerance(ctx context.Context, star []float64, distance floa
 		}
 		entry := Try{Tolerance: tolerance, Diverged: t.Diverged != ""}
 		if _, ok := t.level(distance); ok {
-			entry.Work = work(t.Passes, t.Gradients)
+			entry.Work = t.work()
 		}
 		s.Tried = append(s.Tried, entry)
 		if entry.Work > 0 && entry.Work < least {

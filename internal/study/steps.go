@@ -58,28 +58,28 @@ func stepsParts(s Settings) []part {
 	return all
 }
 
-// stepEffort is what a method took to a distance.
+// stepEffort is what a method took to a distance, or until it stopped short of it.
 type stepEffort struct {
-	passes, gradients, seconds float64
-	reached                    bool
+	Effort
+	reached bool
 }
 
 // effort returns what a method took: the best of several runs of that name.
 func (c *Contest) effort(name string, distance float64) stepEffort {
-	best := stepEffort{passes: math.Inf(1)}
+	best := stepEffort{Effort: Effort{Passes: math.Inf(1)}}
 	for i := range c.Traces {
 		t := &c.Traces[i]
 		if t.Name != name {
 			continue
 		}
-		e := stepEffort{t.Passes, t.Gradients, t.Seconds, false}
+		e := stepEffort{Effort: t.Effort}
 		if t.Passes == 0 { // there is no step that gets there
-			e.passes, e.gradients = stepsWork/(1+gradientCost), stepsWork/(1+gradientCost)
+			e.Passes, e.Gradients = stepsWork/(1+gradientCost), stepsWork/(1+gradientCost)
 		}
 		if l, ok := t.level(distance); ok {
-			e = stepEffort{l.Passes, l.Gradients, l.Seconds, true}
+			e = stepEffort{l.Effort, true}
 		}
-		if e.reached && !best.reached || e.reached == best.reached && e.passes < best.passes {
+		if e.reached && !best.reached || e.reached == best.reached && e.Passes < best.Passes {
 			best = e
 		}
 	}
@@ -102,7 +102,7 @@ func (p *Proof) holds() bool {
 	return p.Status == "converged" && p.ExactNorm <= rounding*claimTolerance
 }
 
-// part of a suite.
+// conditioned is the part of a suite whose features are ill-conditioned, or the other.
 func conditioned(all []*Contest, ill bool) []*Contest {
 	return slices.DeleteFunc(slices.Clone(all), func(c *Contest) bool { return c.Case.Problem.illConditioned() != ill })
 }
@@ -119,27 +119,24 @@ func geometricMean(x []float64) float64 {
 	return math.Exp(sum / float64(len(x)))
 }
 
-// ratio is the geometric mean, over problems, of what automatic BBPL takes to a
-// distance over what another takes. checks adds those of its claim.
-func stepRatio(all []*Contest, other string, distance float64, checks bool, value func(stepEffort) float64) float64 {
-	var x []float64
+// stepRatio is the geometric mean, over problems, of what automatic BBPL takes to a
+// distance over what L-BFGS takes. checks adds those of its claim.
+func stepRatio(all []*Contest, distance float64, checks bool, x axis) float64 {
+	var ratios []float64
 	for _, c := range all {
-		mine := value(c.effort(nameAuto, distance))
+		ours := x.value(c.effort(nameAuto, distance).Effort)
 		if p := c.proof(nameAuto); checks && p != nil {
-			mine += p.CheckPasses
+			ours += p.CheckPasses
 		}
-		x = append(x, mine/value(c.effort(other, distance)))
+		ratios = append(ratios, ours/x.value(c.effort(nameLBFGS, distance).Effort))
 	}
-	return geometricMean(x)
+	return geometricMean(ratios)
 }
-
-func passesOf(e stepEffort) float64    { return e.passes }
-func gradientsOf(e stepEffort) float64 { return e.gradients }
 
 // stepsClaims holds the marks against the suite.
 func stepsClaims(all []*Contest) []Claim {
 	mark := func(name string, part []*Contest, distance, most float64, checks bool) Claim {
-		r := stepRatio(part, nameLBFGS, distance, checks, passesOf)
+		r := stepRatio(part, distance, checks, passesAxis)
 		missed := 0
 		for _, c := range part {
 			if !c.effort(nameAuto, distance).reached {
@@ -149,7 +146,7 @@ func stepsClaims(all []*Contest) []Claim {
 		return Claim{
 			Name: name, Ours: true, Paper: fmt.Sprintf("at most ×%g of L-BFGS's passes", most), Held: r <= most && missed == 0,
 			Measured: fmt.Sprintf("×%.2f of the message passes, ×%.2f of the gradient passes; %d of %d problems not reached",
-				r, stepRatio(part, nameLBFGS, distance, false, gradientsOf), missed, len(part)),
+				r, stepRatio(part, distance, false, gradientsAxis), missed, len(part)),
 		}
 	}
 	claims := []Claim{
@@ -217,9 +214,9 @@ func meansRow(part []*Contest, name string) (row []string) {
 			if !e.reached {
 				missed++
 			}
-			passes, gradients = append(passes, e.passes), append(gradients, e.gradients)
+			passes, gradients = append(passes, e.Passes), append(gradients, e.Gradients)
 			if e.reached {
-				times = append(times, e.seconds)
+				times = append(times, e.Seconds)
 			}
 		}
 		text := fmt.Sprintf("%.1f / %.1f", geometricMean(passes), geometricMean(gradients))
@@ -248,7 +245,7 @@ func casesTable(all []*Contest) report.Table {
 			var texts []string
 			for _, d := range []float64{1e-3, 1e-6} {
 				e := c.effort(name, d)
-				text := fmt.Sprintf("%.0f", e.passes)
+				text := fmt.Sprintf("%.0f", e.Passes)
 				if !e.reached {
 					text = ">" + text
 				}
@@ -263,17 +260,14 @@ func casesTable(all []*Contest) report.Table {
 
 // proofsTable lists the runs to a claim.
 func proofsTable(all []*Contest) report.Table {
-	t := report.Table{Headers: []string{"problem", "method", "status", "passes", "of them checks", "gradient passes", "gradient claimed", "from scratch", "distance"}}
+	var proofs []Proof
 	for _, c := range all {
-		for i := range c.Proofs {
-			p := &c.Proofs[i]
-			t.Rows = append(t.Rows, []string{
-				c.Case.name(), p.Name, p.Status, fmt.Sprintf("%.1f", p.Passes), fmt.Sprintf("%.1f", p.CheckPasses), fmt.Sprintf("%.1f", p.Gradients),
-				fmt.Sprintf("%.3g", p.GradientNorm), fmt.Sprintf("%.3g", p.ExactNorm), fmt.Sprintf("%.1e", p.Distance),
-			})
+		for _, p := range c.Proofs {
+			p.Problem = c.Case.name()
+			proofs = append(proofs, p)
 		}
 	}
-	return t
+	return report.TableOf(proofs, "table")
 }
 
 // meansFigure draws geometric means of the effort to all distances that a method
@@ -290,7 +284,7 @@ func meansFigure(all []*Contest, ill bool, x axis) Figure {
 			var efforts []float64
 			for _, contest := range part {
 				if e := contest.effort(name, levelDistance(j)); e.reached {
-					efforts = append(efforts, math.Max(x.value(Level{Passes: e.passes, Gradients: e.gradients}), 1e-3))
+					efforts = append(efforts, math.Max(x.value(e.Effort), 1e-3))
 				}
 			}
 			if len(efforts) == len(part) {

@@ -64,7 +64,7 @@ func TestContest(t *testing.T) {
 	folder := must(OpenFolder(filepath.Join(t.TempDir(), "out")))
 	r := must(c.contest(context.Background(), &lab{folder: folder, threads: 2}))
 	for _, name := range stepNames {
-		if e := r.effort(name, 1e-3); !e.reached || !(e.passes > 0) {
+		if e := r.effort(name, 1e-3); !e.reached || !(e.Passes > 0) {
 			t.Errorf("%s: %+v", name, e)
 		}
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/blockbp/blockbp/internal/figure"
 	"github.com/blockbp/blockbp/internal/gibbs"
 	"github.com/blockbp/blockbp/internal/ground"
-	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/synthetic"
 	"github.com/blockbp/blockbp/learn"
@@ -256,11 +255,7 @@ func stepBound(c, beta, eta float64) float64 {
 
 // follow makes the iterations of a course and sums them up.
 func (x *Following) follow(ctx context.Context, c *Course, problem learn.Problem, star []float64) error {
-	of, blocks, err := partition.Tiles(x.Plan.Rows, x.Plan.Cols, theoremBlocks, theoremBlocks)
-	if err != nil {
-		return err
-	}
-	part, err := partition.FromAssignment(problem.Data[0].Graph, of, blocks)
+	part, err := tiles(problem.Data[0], theoremBlocks, theoremBlocks)
 	if err != nil {
 		return err
 	}

@@ -7,18 +7,8 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/learn"
 )
-
-// tilesOf cuts the plan's grid as the study does.
-func tilesOf(p theoremPlan, in *crf.Instance) (*partition.Partition, error) {
-	of, blocks, err := partition.Tiles(p.Rows, p.Cols, theoremBlocks, theoremBlocks)
-	if err != nil {
-		return nil, err
-	}
-	return partition.FromAssignment(in.Graph, of, blocks)
-}
 
 // TestFollowerIsTheLoop: the algorithm written out takes the same weights as
 // learn.Fit, for both models.
@@ -28,13 +18,13 @@ func TestFollowerIsTheLoop(t *testing.T) {
 		problem := must(plan.problem())
 		in := problem.Data[0]
 		const step, iterations = 0.05, 37
-		f := must(newFollower(problem, must(tilesOf(plan, in))))
+		f := must(newFollower(problem, must(tiles(in, theoremBlocks, theoremBlocks))))
 		zero := make([]float64, len(problem.Model.Weights))
 		moments := must(f.follow(context.Background(), zero, step, iterations))
 		var theta []float64
 		must(learn.Fit(context.Background(), problem, learn.Settings{
 			Method: learn.BBPL, Assign: func(in *crf.Instance) ([]int32, int, error) {
-				part, err := tilesOf(plan, in)
+				part, err := tiles(in, theoremBlocks, theoremBlocks)
 				return part.Of, len(part.Blocks), err
 			},
 			InnerSweeps: followSweeps, InnerTolerance: followTolerance, MaxIterations: iterations, GradientTolerance: math.SmallestNonzeroFloat64,
