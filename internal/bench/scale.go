@@ -17,9 +17,9 @@ type ScalePlan struct {
 	// Barabási–Albert graph is cut into blocks of as many nodes, grown breadth first.
 	TileHeight, TileWidth int
 	States                int
-	// Turns is the least number of turns in which iterations are timed; more are taken
+	// Stretches is how many stretches of iterations are timed at least; more are taken
 	// where a pass over all blocks needs more.
-	Turns int
+	Stretches int
 	// MostMemory bounds what a network may need, in bytes. Those that need more are left
 	// out.
 	MostMemory int64
@@ -36,7 +36,7 @@ func QuickScalePlan() ScalePlan {
 func FullScalePlan() ScalePlan {
 	return ScalePlan{
 		Grids: []int{100, 200, 500, 1000, 2000}, BA: []int{10_000, 50_000, 200_000, 1_000_000},
-		TileHeight: 20, TileWidth: 50, States: 8, Turns: 15,
+		TileHeight: 20, TileWidth: 50, States: 8, Stretches: 15,
 		MostMemory: machine.AvailableMemory() / 2,
 	}
 }
@@ -46,7 +46,7 @@ type Scale struct {
 	Networks []NetworkScale `json:"networks"`
 	// Growth compares the sizes of each kind of graph.
 	Growth []Growth `json:"growth"`
-	// Disturbance is that of Speed, over the turns of all networks.
+	// Disturbance is that of Speed, over the stretches of all networks.
 	Disturbance float64 `json:"disturbance"`
 	// Left are networks that were left out, and why.
 	Left []string `json:"left_out,omitempty"`
@@ -76,7 +76,7 @@ type NetworkScale struct {
 	// PassSeconds are those of the first pass of iterations over all blocks.
 	PassSeconds float64 `json:"pass_seconds" cost:"first pass;%.3f"`
 	// MsPerIteration is the mean over the iterations of this pass; Best and Median are
-	// those of its turns of turnIterations iterations.
+	// those of stretches of sizeIterations iterations.
 	MsPerIteration       float64 `json:"ms_per_iteration" iteration:"ms per iteration;%.3f"`
 	MsPerIterationBest   float64 `json:"ms_per_iteration_best" iteration:"best;%.3f"`
 	MsPerIterationMedian float64 `json:"ms_per_iteration_median" iteration:"median;%.3f"`
@@ -115,7 +115,7 @@ type scaleRun struct {
 	plan  ScalePlan
 	say   func(string)
 	scale Scale
-	// excess of the median turn over the best, as a share of it, of every network.
+	// excess of the median stretch over the best, as a share of it, of every network.
 	excess []float64
 }
 
@@ -160,7 +160,7 @@ func (r *scaleRun) measureKind(cases []scaleCase) error {
 		}
 		if smallest == nil {
 			smallest = n
-			defer n.turns.stop()
+			defer n.run.stop()
 		}
 		r.scale.Networks = append(r.scale.Networks, n.result)
 		growth.include(&n.result)
@@ -179,10 +179,10 @@ func (r *scaleRun) measure(c scaleCase, smallest *scaleNetwork) (*scaleNetwork, 
 		return nil, err
 	}
 	if smallest == nil {
-		return n, r.timeTurns(n, n)
+		return n, r.timeStretches(n, n)
 	}
-	defer n.turns.stop()
-	err = r.timeTurns(n, smallest)
+	defer n.run.stop()
+	err = r.timeStretches(n, smallest)
 	return &scaleNetwork{result: n.result}, err
 }
 
@@ -200,15 +200,15 @@ func (g *Growth) include(n *NetworkScale) {
 	g.NsRatio, g.IterationRatio = widen(&g.ns, n.NsRatio), widen(&g.iteration, n.IterationRatio)
 }
 
-// timeTurns times iterations on a network in turns with the smallest of its kind:
+// timeStretches times iterations on a network in turns with the smallest of its kind:
 // at least a pass over all blocks.
-func (r *scaleRun) timeTurns(n, smallest *scaleNetwork) error {
-	tasks := []machine.Task{n.turns}
+func (r *scaleRun) timeStretches(n, smallest *scaleNetwork) error {
+	tasks := []machine.Task{n.run}
 	if n != smallest {
-		tasks = append(tasks, smallest.turns)
+		tasks = append(tasks, smallest.run)
 	}
-	turns := max(r.plan.Turns, (n.result.Blocks+turnIterations-1)/turnIterations)
-	timings, err := machine.Interleave(r.ctx, machine.Rounds{Least: turns}, tasks...)
+	stretches := max(r.plan.Stretches, (n.result.Blocks+sizeIterations-1)/sizeIterations)
+	timings, err := machine.Interleave(r.ctx, machine.Rounds{Least: stretches}, tasks...)
 	if err != nil {
 		return err
 	}

@@ -98,7 +98,7 @@ func (c *scaleCase) needBytes() float64 {
 // scaleNetwork is a network on which learning has begun.
 type scaleNetwork struct {
 	result NetworkScale
-	turns  *turns
+	run    *watchedRun
 }
 
 // begin builds a network and learns on it for a pass.
@@ -122,39 +122,35 @@ func (r *scaleRun) begin(c scaleCase) (*scaleNetwork, error) {
 	watch := &startWatch{perPass: n.result.Blocks, last: time.Now()}
 	settings := network.settings()
 	settings.Recorder = watch
-	n.turns = newTurns(r.ctx, problem, settings, n.result.Blocks, turnIterations)
-	if _, err := n.turns.Run(); err != nil {
-		n.turns.stop()
+	n.run = newStretches(r.ctx, problem, settings, n.result.Blocks, sizeIterations)
+	if _, err := n.run.Run(); err != nil {
+		n.run.stop()
 		return nil, err
 	}
 	n.result.SetupSeconds, n.result.PassSeconds = watch.setup, watch.pass
-	n.result.takePeak(watch.peak)
+	n.result.PeakBytes, n.result.PeakBytesPerNode = watch.peak, float64(watch.peak)/float64(n.result.Nodes)
 	return n, nil
 }
 
 // build makes the graph and its blocks, and draws features.
 func (c *scaleCase) build(result *NetworkScale) (*speedNetwork, error) {
-	source := synthetic.Synthetic{Seed: speedSeed}
-	started := time.Now()
-	g, err := c.spec.Build(source.Source(synthetic.StreamGraph, 0))
+	n, err := newSpeedNetwork(c.name(), c.spec)
 	if err != nil {
 		return nil, err
 	}
-	result.BuildSeconds = time.Since(started).Seconds()
-	started = time.Now()
+	started, g := time.Now(), n.graph
 	of, err := c.assign(g)
 	if err != nil {
 		return nil, err
 	}
-	n := &speedNetwork{name: c.name(), graph: g}
 	if n.part, err = partition.FromAssignment(g, of, c.blocks); err != nil {
 		return nil, err
 	}
+	result.BuildSeconds = n.built.Seconds()
 	result.PartitionSeconds = time.Since(started).Seconds()
 	result.Nodes, result.Edges, result.Blocks, result.BlockNodes = g.NumNodes(), g.NumEdges(), c.blocks, g.NumNodes()/c.blocks
 	result.Cut, result.Groups = n.part.Quality().CutFraction, n.part.NumGroups
 	result.TouchedGroups = float64(2*n.part.NumGroups-c.blocks) / float64(c.blocks)
-	n.draw(source.Source(synthetic.StreamFeatures, 0))
 	return n, nil
 }
 
@@ -179,20 +175,16 @@ func (w *startWatch) Record(e learn.Event) error {
 	return nil
 }
 
-func (s *NetworkScale) takePeak(bytes int64) {
-	s.PeakBytes, s.PeakBytesPerNode = bytes, float64(bytes)/float64(s.Nodes)
-}
-
-// take takes rates from the times of turns, those of the smallest network beside.
+// take takes rates from the times of stretches, those of the smallest network beside.
 func (n *scaleNetwork) take(t, beside machine.Timing, smallest *scaleNetwork) {
 	const milli = 1e3
 	s := &n.result
 	perPass := func(n *NetworkScale, perTurn float64) float64 {
-		return giga * perTurn / turnIterations * float64(n.Blocks) / float64(n.Edges)
+		return giga * perTurn / sizeIterations * float64(n.Blocks) / float64(n.Edges)
 	}
 	s.NsPerEdge = perPass(s, t.Mean)
-	s.MsPerIteration = milli * t.Mean / turnIterations
-	s.MsPerIterationBest, s.MsPerIterationMedian = milli*t.Minimum/turnIterations, milli*t.Median/turnIterations
+	s.MsPerIteration = milli * t.Mean / sizeIterations
+	s.MsPerIterationBest, s.MsPerIterationMedian = milli*t.Minimum/sizeIterations, milli*t.Median/sizeIterations
 	s.NsRatio = s.NsPerEdge / perPass(&smallest.result, beside.Mean)
 	s.IterationRatio = t.Median / beside.Median
 }

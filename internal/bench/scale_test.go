@@ -15,7 +15,7 @@ import (
 func tinyScale() ScalePlan {
 	return ScalePlan{
 		Grids: []int{8, 16}, BA: []int{64, 128},
-		TileHeight: 4, TileWidth: 8, States: 3, Turns: 2, MostMemory: 64 << 20,
+		TileHeight: 4, TileWidth: 8, States: 3, Stretches: 2, MostMemory: 64 << 20,
 	}
 }
 
@@ -117,8 +117,8 @@ func TestNeedBytes(t *testing.T) {
 	}
 }
 
-// TestTakeTurns: rates of turns, against the smallest network's in the same turns.
-func TestTakeTurns(t *testing.T) {
+// TestTakeStretches: rates of turns, against the smallest network's in the same turns.
+func TestTakeStretches(t *testing.T) {
 	small := &scaleNetwork{result: NetworkScale{Blocks: 10, Edges: 20_000}}
 	large := &scaleNetwork{result: NetworkScale{Blocks: 100, Edges: 250_000}}
 	large.take(machine.Timing{Minimum: 0.04, Median: 0.08, Mean: 0.1}, machine.Timing{Minimum: 0.02, Median: 0.04, Mean: 0.08}, small)

@@ -152,13 +152,19 @@ func (r *speedRun) ceilings() (err error) {
 	return err
 }
 
-// interleave measures tasks in turns, as often as the plan says.
-func (r *speedRun) interleave(tasks ...machine.Task) ([]machine.Timing, error) {
-	return r.interleaveLonger(1, tasks...)
+// inTurns measures runs in turns, and ends them.
+func (r *speedRun) inTurns(factor int, runs ...*watchedRun) ([]machine.Timing, error) {
+	var tasks []machine.Task
+	for _, run := range runs {
+		defer run.stop()
+		tasks = append(tasks, run)
+	}
+	return r.interleave(factor, tasks...)
 }
 
-// interleaveLonger takes so many times as long.
-func (r *speedRun) interleaveLonger(factor int, tasks ...machine.Task) ([]machine.Timing, error) {
+// interleave measures tasks in turns, as often as the plan says, and so many times as
+// long.
+func (r *speedRun) interleave(factor int, tasks ...machine.Task) ([]machine.Timing, error) {
 	timings, err := machine.Interleave(r.ctx, r.rounds(factor), tasks...)
 	for _, t := range timings {
 		if t.Repeats > 1 { // one alone says nothing of others

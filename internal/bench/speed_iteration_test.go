@@ -46,10 +46,10 @@ func TestPasses(t *testing.T) {
 	}
 }
 
-// TestTurnWatch: turns count if nothing but whole iterations is in them.
-func TestTurnWatch(t *testing.T) {
+// TestStretchWatch: stretches count if nothing but whole iterations is in them.
+func TestStretchWatch(t *testing.T) {
 	counted := 0
-	w := &turnWatch{skip: 3, perTurn: 2, sweeps: 3, most: 1000, yield: func(turn) bool { counted++; return counted < 3 }}
+	w := &stretchWatch{skip: 3, length: 2, sweeps: 3, most: 1000, yield: func(stretch) bool { counted++; return counted < 3 }}
 	record := func(e learn.Event) {
 		t.Helper()
 		if err := w.Record(e); err != nil {
@@ -59,7 +59,7 @@ func TestTurnWatch(t *testing.T) {
 	iteration := func(i int) learn.Event { return learn.Event{Iteration: i, Sweeps: 3} }
 	for i, c := range []struct {
 		events []learn.Event
-		want   int // turns counted afterwards
+		want   int // stretches counted afterwards
 	}{
 		{[]learn.Event{{Check: true}, iteration(1), iteration(2), iteration(3)}, 0}, // skipped
 		{[]learn.Event{iteration(4)}, 0},
@@ -73,28 +73,28 @@ func TestTurnWatch(t *testing.T) {
 			record(e)
 		}
 		if counted != c.want {
-			t.Errorf("after step %d %d turns counted, want %d", i, counted, c.want)
+			t.Errorf("after step %d %d stretches counted, want %d", i, counted, c.want)
 		}
 	}
 	if err := w.Record(iteration(13)); !errors.Is(err, errEnough) {
 		t.Errorf("when nobody wants more the error is %v", err)
 	}
 
-	w = &turnWatch{skip: 1, perTurn: 1, sweeps: 3, most: 3, yield: func(turn) bool { counted++; return true }}
+	w = &stretchWatch{skip: 1, length: 1, sweeps: 3, most: 3, yield: func(stretch) bool { counted++; return true }}
 	counted = 0
 	for i := range 3 {
 		record(iteration(i + 1))
 	}
 	if err := w.Record(iteration(4)); !errors.Is(err, errAnew) || counted != 3 {
-		t.Errorf("at the last iteration the error is %v, after %d turns", err, counted)
+		t.Errorf("at the last iteration the error is %v, after %d stretches", err, counted)
 	}
 }
 
-// TestTurnWatchPasses: a pass ends where the first block has been visited again, in
+// TestStretchWatchPasses: a pass ends where the first block has been visited again, in
 // however many iterations, and the first of a run does not count.
-func TestTurnWatchPasses(t *testing.T) {
+func TestStretchWatchPasses(t *testing.T) {
 	var got []int
-	w := &turnWatch{skip: 2, sweeps: 3, most: 100, yield: func(next turn) bool {
+	w := &stretchWatch{skip: 2, sweeps: 3, most: 100, yield: func(next stretch) bool {
 		got = append(got, next.iterations)
 		return true
 	}}
@@ -130,14 +130,15 @@ func TestPassIterations(t *testing.T) {
 		}
 		for _, done := range learning.done {
 			if done.iterations != first || (together <= 1) != (first == 36) || first < 12 {
-				t.Errorf("%d blocks at a time: a turn of %d iterations, a pass has %d", together, done.iterations, first)
+				t.Errorf("%d blocks at a time: a stretch of %d iterations, a pass has %d", together, done.iterations, first)
 			}
-			if done.laps.count[bp.PhaseSweep] != 36 || done.laps.count[bp.PhaseGradient] != 36 {
-				t.Errorf("%d blocks at a time: laps %v in a pass of 36 blocks", together, done.laps.count)
-			}
+			before, after := &done.phases[0], &done.phases[1]
 			sum := 0.0
-			for phase := range done.laps.spent {
-				sum += done.laps.spent[phase].Seconds()
+			for phase := range after.Spent {
+				if visits := after.Count[phase] - before.Count[phase]; visits != 36 && (phase == int(bp.PhaseSweep) || phase == int(bp.PhaseGradient)) {
+					t.Errorf("%d blocks at a time: %d visits in a pass of 36 blocks", together, visits)
+				}
+				sum += (after.Spent[phase] - before.Spent[phase]).Seconds()
 			}
 			if !(sum > 0) || sum > done.seconds {
 				t.Errorf("%d blocks at a time: phases take %v s of a pass of %v", together, sum, done.seconds)
@@ -146,16 +147,16 @@ func TestPassIterations(t *testing.T) {
 	}
 }
 
-// TestTurns: turns may be shorter and longer than passes.
-func TestTurns(t *testing.T) {
+// TestStretches: stretches may be shorter and longer than passes.
+func TestStretches(t *testing.T) {
 	n := must(tiledNetwork(8, 2, 2))
 	p := must(n.problem(2))
-	for _, perTurn := range []int{1, 3, 10} {
-		learning := newTurns(t.Context(), p, n.settings(), 4, perTurn)
+	for _, length := range []int{1, 3, 10} {
+		learning := newStretches(t.Context(), p, n.settings(), 4, length)
 		defer learning.stop()
 		for range 3 {
 			if seconds := must(learning.Run()); !(seconds > 0) {
-				t.Errorf("a turn of %d iterations took %v s", perTurn, seconds)
+				t.Errorf("a stretch of %d iterations took %v s", length, seconds)
 			}
 		}
 	}

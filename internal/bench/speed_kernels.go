@@ -34,18 +34,18 @@ func (r *speedRun) kernels() error {
 	if err := n.cut(p); err != nil {
 		return err
 	}
-	var tasks []machine.Task
+	var runs []*watchedRun
 	for _, precision := range precisions {
 		for _, name := range names {
 			settings := n.settings()
 			settings.Precision = precision
-			learning := newPasses(r.ctx, p, settings)
-			defer learning.stop()
-			tasks = append(tasks, withKernels{name, learning})
+			next := newPasses(r.ctx, p, settings)
+			next.kernels = name
+			runs = append(runs, next)
 		}
 	}
 	// The ratio of two of these times is a headline: it gets more rounds than others.
-	timings, err := r.interleaveLonger(len(names), tasks...)
+	timings, err := r.inTurns(len(names), runs...)
 	if err != nil {
 		return err
 	}
@@ -72,20 +72,4 @@ func kernelSpeeds(names []string, precision bp.Precision, timings []machine.Timi
 		speeds = append(speeds, KernelSpeed{name, precision.String(), nano * t.Minimum / edges, nano * t.Median / edges, plain / t.Minimum})
 	}
 	return speeds
-}
-
-// withKernels runs a task with an implementation of the kernels.
-type withKernels struct {
-	name string
-	task machine.Task
-}
-
-// Run implements machine.Task.
-func (w withKernels) Run() (seconds float64, err error) {
-	restore, err := simd.Use(w.name)
-	if err != nil {
-		return 0, err
-	}
-	defer restore()
-	return w.task.Run()
 }

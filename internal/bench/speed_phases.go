@@ -90,17 +90,15 @@ func (r *speedRun) phasesOf(n *speedNetwork, states int, precision bp.Precision)
 		return nil
 	}
 	whole := newPasses(r.ctx, p, settings)
-	defer whole.stop()
 	settings.Laps = &bp.Laps{}
 	timed := newPasses(r.ctx, p, settings)
-	defer timed.stop()
-	timings, err := r.interleave(timed, whole)
+	timings, err := r.inTurns(1, timed, whole)
 	if err != nil {
 		return err
 	}
-	lap := lapSeconds()
+	reading := readingSeconds()
 	for phase := range bp.Phase(bp.NumPhases) {
-		t := phaseTiming(timed.done[1:], phase, lap) // the first was the warm-up
+		t := phaseTiming(timed.done[1:], phase, reading) // the first was the warm-up
 		if phase == bp.PhaseSweep {
 			t.Minimum /= float64(count.sweeps)
 			t.Median /= float64(count.sweeps)
@@ -113,29 +111,31 @@ func (r *speedRun) phasesOf(n *speedNetwork, states int, precision bp.Precision)
 	return nil
 }
 
-// phaseTiming sums up what a phase took in turns, without the readings of the clock
-// that took so many seconds each.
-func phaseTiming(turns []turn, phase bp.Phase, lap float64) machine.Timing {
+// phaseTiming sums up what a phase took, without the readings of the clock that took so
+// many seconds each.
+func phaseTiming(passes []stretch, phase bp.Phase, reading float64) machine.Timing {
 	var seconds []float64
-	for _, t := range turns {
-		spent := t.laps.spent[phase].Seconds()
+	for _, p := range passes {
+		before, after := &p.phases[0], &p.phases[1]
+		spent := (after.Spent[phase] - before.Spent[phase]).Seconds()
+		readings := float64(after.Count[phase] - before.Count[phase])
 		// A disturbed measurement of the clock must not make a phase free.
-		seconds = append(seconds, max(spent-lap*float64(t.laps.count[phase]), spent/2))
+		seconds = append(seconds, max(spent-reading*readings, spent/2))
 	}
 	return machine.Summarise(seconds)
 }
 
-// lapSeconds measures what it takes to end a lap.
-func lapSeconds() float64 {
-	const repeats, laps = 20, 1000
+// readingSeconds measures what it takes to read the clock at the end of a phase.
+func readingSeconds() float64 {
+	const repeats, readings = 20, 1000
 	best := math.Inf(1)
 	for range repeats {
 		var l bp.Laps
 		l.Begin()
-		for range laps {
+		for range readings {
 			l.End(bp.PhaseGround)
 		}
-		best = min(best, l.Spent[bp.PhaseGround].Seconds()/laps)
+		best = min(best, l.Spent[bp.PhaseGround].Seconds()/readings)
 	}
 	return best
 }

@@ -15,17 +15,19 @@ import (
 
 // TestPhaseTiming: readings of the clock are no work, and never all of a phase.
 func TestPhaseTiming(t *testing.T) {
-	of := func(spent time.Duration, count int) turn {
-		var next turn
-		next.laps.spent[bp.PhaseExp], next.laps.count[bp.PhaseExp] = spent, count
+	of := func(spent time.Duration, count int) stretch {
+		var next stretch
+		before, after := &next.phases[0], &next.phases[1]
+		before.Spent[bp.PhaseExp], before.Count[bp.PhaseExp] = time.Second, 7
+		after.Spent[bp.PhaseExp], after.Count[bp.PhaseExp] = time.Second+spent, 7+count
 		return next
 	}
-	got := phaseTiming([]turn{of(10*time.Microsecond, 20), of(8*time.Microsecond, 20), of(4*time.Microsecond, 30)}, bp.PhaseExp, 1e-7)
+	got := phaseTiming([]stretch{of(10*time.Microsecond, 20), of(8*time.Microsecond, 20), of(4*time.Microsecond, 30)}, bp.PhaseExp, 1e-7)
 	if math.Abs(got.Minimum-2e-6) > 1e-12 || math.Abs(got.Median-6e-6) > 1e-12 || got.Repeats != 3 {
 		t.Errorf("%+v", got)
 	}
-	if lap := lapSeconds(); !(lap > 0) || lap > 1e-3 {
-		t.Errorf("a reading of the clock takes %v s", lap)
+	if reading := readingSeconds(); !(reading > 0) || reading > 1e-3 {
+		t.Errorf("a reading of the clock takes %v s", reading)
 	}
 }
 

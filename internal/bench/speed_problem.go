@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"time"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
@@ -29,6 +30,7 @@ type speedNetwork struct {
 	name       string
 	spec       synthetic.GraphSpec
 	graph      *graph.Graph
+	built      time.Duration        // what making the graph took
 	part       *partition.Partition // nil: not cut yet
 	together   int                  // blocks that an iteration visits; 0: one
 	node, edge []float64            // features
@@ -36,12 +38,12 @@ type speedNetwork struct {
 
 // newSpeedNetwork draws a network.
 func newSpeedNetwork(name string, spec synthetic.GraphSpec) (*speedNetwork, error) {
-	source := synthetic.Synthetic{Seed: speedSeed}
+	source, started := synthetic.Synthetic{Seed: speedSeed}, time.Now()
 	g, err := spec.Build(source.Source(synthetic.StreamGraph, 0))
 	if err != nil {
 		return nil, err
 	}
-	n := &speedNetwork{name: name, spec: spec, graph: g}
+	n := &speedNetwork{name: name, spec: spec, graph: g, built: time.Since(started)}
 	n.draw(source.Source(synthetic.StreamFeatures, 0))
 	return n, nil
 }
@@ -185,7 +187,7 @@ func (n *speedNetwork) settings() learn.Settings {
 
 // firstOrder are the automatic steps without the Hessian of all weights together. When
 // and how often that is renewed follows from the course of a run: it would fall into
-// some of the turns that are timed, and make these three to five times as long.
+// some of the stretches that are timed, and make these three to five times as long.
 type firstOrder struct{ *learn.Auto }
 
 // Start implements learn.StepRule.

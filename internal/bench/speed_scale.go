@@ -55,23 +55,20 @@ func (r *speedRun) threadsOn(n *speedNetwork, p learn.Problem) error {
 	}
 	counts := slices.Compact([]int{1, min(2, runtime.GOMAXPROCS(0)), runtime.GOMAXPROCS(0)})
 	r.say(fmt.Sprintf("threads: %s, instances: %d, blocks at a time: %d, threads: %d", n.name, len(p.Data), n.together, counts))
-	var tasks []machine.Task
-	var learning []*turns
+	var runs []*watchedRun
 	for _, threads := range counts {
 		settings := n.settings()
 		settings.Threads = threads
-		next := newPasses(r.ctx, p, settings)
-		defer next.stop()
-		learning, tasks = append(learning, next), append(tasks, next)
+		runs = append(runs, newPasses(r.ctx, p, settings))
 	}
-	timings, err := r.interleave(tasks...)
+	timings, err := r.inTurns(1, runs...)
 	if err != nil {
 		return err
 	}
 	const nano, milli = 1e9, 1e3
 	edges := float64(len(p.Data) * n.graph.NumEdges())
 	for i, t := range timings {
-		iterations := float64(learning[i].done[0].iterations)
+		iterations := float64(runs[i].done[0].iterations)
 		r.speed.Threads = append(r.speed.Threads, ThreadSpeed{
 			Graph: n.name, Instances: len(p.Data), BlocksAtATime: n.together, Threads: counts[i],
 			MsPerIteration: milli * t.Minimum / iterations, MsPerIterationMedian: milli * t.Median / iterations,
@@ -111,14 +108,14 @@ type SizeSpeed struct {
 	NsPerEdge float64 `json:"ns_per_edge" table:"ns per edge and pass;%.1f"`
 }
 
-// turnIterations is how many iterations on a network of some size are timed at a
+// sizeIterations is how many iterations on a network of some size are timed at a
 // time: as many for each size, so that a disturbance hits all alike.
-const turnIterations = 40
+const sizeIterations = 40
 
 // sizes measures whole iterations on larger and larger grids, in turns.
 func (r *speedRun) sizes() error {
 	var networks []*speedNetwork
-	var tasks []machine.Task
+	var problems []learn.Problem
 	total := 0.0
 	for _, side := range r.plan.SizeSides {
 		if total += sizeBytes(side, r.plan.ReferenceStates); total > float64(r.plan.MostMemory) {
@@ -135,11 +132,13 @@ func (r *speedRun) sizes() error {
 		if err != nil {
 			return err
 		}
-		learning := newTurns(r.ctx, p, n.settings(), len(n.part.Blocks), turnIterations)
-		defer learning.stop()
-		networks, tasks = append(networks, n), append(tasks, learning)
+		networks, problems = append(networks, n), append(problems, p)
 	}
-	timings, err := r.interleaveLonger(len(tasks), tasks...)
+	runs := make([]*watchedRun, len(networks))
+	for i, n := range networks {
+		runs[i] = newStretches(r.ctx, problems[i], n.settings(), len(n.part.Blocks), sizeIterations)
+	}
+	timings, err := r.inTurns(len(runs), runs...)
 	if err != nil {
 		return err
 	}
@@ -156,13 +155,13 @@ func sizeBytes(side, states int) float64 {
 	return 2 * networkBytes(speedShape(states, bp.Double), nodes, 2*nodes)
 }
 
-// sizeSpeed takes rates from the times of turns.
+// sizeSpeed takes rates from the times of stretches.
 func sizeSpeed(n *speedNetwork, t machine.Timing) SizeSpeed {
 	const nano, milli = 1e9, 1e3
 	blocks, edges := len(n.part.Blocks), n.graph.NumEdges()
 	return SizeSpeed{
 		Nodes: n.graph.NumNodes(), Edges: edges, Blocks: blocks, BlockNodes: n.graph.NumNodes() / blocks,
-		MsPerIteration: milli * t.Minimum / turnIterations, MsPerIterationMedian: milli * t.Median / turnIterations,
-		NsPerEdge: nano * t.Minimum / turnIterations * float64(blocks) / float64(edges),
+		MsPerIteration: milli * t.Minimum / sizeIterations, MsPerIterationMedian: milli * t.Median / sizeIterations,
+		NsPerEdge: nano * t.Minimum / sizeIterations * float64(blocks) / float64(edges),
 	}
 }

@@ -58,7 +58,7 @@ func (r *speedRun) sweepsIn(level string, bytes float64, precision bp.Precision)
 	if err != nil {
 		return err
 	}
-	timings, err := r.interleave(s)
+	timings, err := r.interleave(1, s)
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ func scaleLittle(t *testing.T, bytes int64) (quick *[]bool) {
 		*quick = append(*quick, q)
 		return bench.ScalePlan{
 			Grids: []int{8, 16}, BA: []int{64, 128, 512},
-			TileHeight: 4, TileWidth: 8, States: 3, Turns: 2, MostMemory: bytes,
+			TileHeight: 4, TileWidth: 8, States: 3, Stretches: 2, MostMemory: bytes,
 		}
 	}
 	return quick

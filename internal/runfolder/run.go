@@ -2,8 +2,6 @@ package runfolder
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -168,20 +166,6 @@ func (run *Run) WriteFigure(name string, f Figure) error {
 		return err
 	}
 	return run.WriteFile(path.Join(PlotFolder, name+".png"), f.PNG)
-}
-
-// SHA256File is the SHA-256 of the file at path, in lower-case hexadecimal.
-func SHA256File(path string) (string, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return "", fmt.Errorf("hashing: %w", err)
-	}
-	defer file.Close()
-	hash := sha256.New()
-	if _, err := io.Copy(hash, file); err != nil {
-		return "", fmt.Errorf("hashing %s: %w", path, err)
-	}
-	return hex.EncodeToString(hash.Sum(nil)), nil
 }
 
 // firstEntry is the name of one thing in the folder dir, "" if it is empty.

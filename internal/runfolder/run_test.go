@@ -223,21 +223,6 @@ func TestWriteJSON(t *testing.T) {
 	onlyFile(t, run.Dir(), "result.json")
 }
 
-func TestSHA256File(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "abc")
-	if err := os.WriteFile(path, []byte("abc"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	got, err := SHA256File(path)
-	const want = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" // FIPS 180-2, B.1
-	if err != nil || got != want {
-		t.Errorf("got %s, %v", got, err)
-	}
-	if _, err := SHA256File(path + "x"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("missing file: %v", err)
-	}
-}
-
 func TestEnvironment(t *testing.T) {
 	environment := Environment()
 	for _, key := range []string{"go_version", "os", "arch", "cores", "gomaxprocs", "time", "blockbp_version"} {
