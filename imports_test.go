@@ -30,7 +30,7 @@ var mayImport = map[string][]string{
 
 	// Inference stands beside learning: neither knows the other.
 	"infer": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/gibbs", "internal/mpe", "internal/parallel", "internal/partition", "internal/spanning", "internal/ground", "internal/zeros"},
-	"learn": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/numeric", "internal/partition", "internal/machine", "internal/simd", "internal/ground", "internal/zeros"},
+	"learn": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/numeric", "internal/partition", "internal/machine", "internal/safetensors", "internal/simd", "internal/ground", "internal/zeros"},
 
 	"dataset": {"crf", "mrf", "graph", "internal/uai", "internal/atomicfile", "internal/nearest", "internal/npy", "internal/parallel"},
 
@@ -69,6 +69,8 @@ var mayImport = map[string][]string{
 		"learn", "infer", "crf", "counting", "graph", "internal/bp", "internal/synthetic", "internal/partition",
 		"internal/parallel", "internal/runfolder", "internal/figure", "internal/report", "internal/machine", "internal/simd",
 	},
+	"internal/diagnose": {"learn", "crf", "internal/ground"},
+	"internal/l2path":   {"learn", "crf"},
 	"internal/study": {
 		"learn", "infer", "crf", "counting", "graph", "dataset", "internal/bp", "internal/gen", "internal/gibbs", "internal/numeric", "internal/synthetic", "internal/partition", "internal/ground",
 		"internal/parallel", "internal/runfolder", "internal/figure", "internal/report", "internal/machine",
@@ -86,12 +88,12 @@ var mayImport = map[string][]string{
 
 	// A training with what is said of it, for the command and the door.
 	"internal/job": {
-		"learn", "infer", "crf", "counting", "graph", "dataset", "internal/bp", "internal/numeric", "internal/parallel", "internal/runfolder",
-		"internal/figure", "internal/report", "internal/machine", "internal/nearest", "internal/safetensors",
+		"internal/diagnose", "internal/l2path", "learn", "infer", "crf", "counting", "graph", "dataset", "internal/bp", "internal/numeric", "internal/parallel", "internal/runfolder",
+		"internal/figure", "internal/report", "internal/machine", "internal/nearest",
 	},
 
 	"internal/cli": {
-		"internal/job",
+		"internal/job", "internal/l2path",
 		"learn", "infer", "crf", "counting", "mrf", "graph", "dataset", "internal/bp", "internal/exact", "internal/mpe", "internal/partition", "internal/uai", "internal/ground",
 		"internal/describe", "internal/example", "internal/synthetic", "internal/bench", "internal/study", "internal/runfolder", "internal/figure", "internal/report",
 		"internal/atomicfile", "internal/nearest", "internal/numeric", "internal/safetensors",

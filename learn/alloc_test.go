@@ -28,7 +28,7 @@ func allocations(t *testing.T, p *Problem, s *Settings) float64 {
 	t.Helper()
 	l := must(newLearner(p, s))
 	defer l.pool.close()
-	for l.at.Check.Active {
+	for l.progress.Check.Active {
 		if _, err := l.checkStep(); err != nil {
 			t.Fatal(err)
 		}
@@ -55,17 +55,17 @@ func allocations(t *testing.T, p *Problem, s *Settings) float64 {
 // is left to chance otherwise, and one that comes late has still to grow. So has the
 // measurement of a Hessian, which is due a few times in a run only.
 func (l *learner) growWorkers() {
-	if rule, ok := l.settings.Step.(*Auto); ok && rule.dense.measure != nil {
+	if rule, ok := l.settings.Step.(*auto); ok && rule.dense.measure != nil {
 		if err := rule.dense.measure(rule.dense.fresh); err != nil {
 			panic(err)
 		}
 	}
 	for _, t := range l.schedule {
 		b := l.bundles[t.bundle]
-		l.visit = visit{bundle: b, blocks: t.blocks, follow: l.follows()}
+		v := visit{bundle: b, blocks: t.blocks, follow: l.follows()}
 		for worker := range l.workers {
 			for job := range len(t.blocks) * len(b.units) {
-				l.visitUnit(worker, job)
+				l.visitUnit(&v, worker, job)
 			}
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
-// Auto needs no tuning: it takes quasi-Newton steps whose initial matrix is an
+// auto needs no tuning: it takes quasi-Newton steps whose initial matrix is an
 // estimate P⁻¹ of the inverse Hessian.
 //
 // At first, P is a sum of Kronecker products A ⊗ C + l2 I, one for what nodes of a type see
@@ -35,15 +35,16 @@ import (
 // has the length ν/D. Where the gradient grew, the weights go back to the best of
 // a pass end, the memory is dropped, and scale and ν shrink. Where that happens
 // too often, or nothing gets better for long, the careful phase takes over.
-type Auto struct {
-	problem   StepProblem
-	fisher    *fisher
-	dense     *dense
-	spans     []crf.Span // of all types: nodes, then edges
-	beliefs   []float64  // π of every type
-	labels    []float64  // frequencies of the (joint) states
-	curvature *quasiNewton
-	careful   *careful
+type auto struct {
+	firstOrder bool // without dense
+	problem    StepProblem
+	fisher     *fisher
+	dense      *dense
+	spans      []crf.Span // of all types: nodes, then edges
+	beliefs    []float64  // π of every type
+	labels     []float64  // frequencies of the (joint) states
+	curvature  *quasiNewton
+	careful    *careful
 
 	direction    []float64 // H g
 	plain        []float64 // P⁻¹ g
@@ -54,7 +55,7 @@ type Auto struct {
 	scalars      []float64 // see the constants below
 }
 
-// Places in Auto.scalars.
+// Places in auto.scalars.
 const (
 	autoPasses    = iota // passes made
 	autoInPass           // iterations of this pass
@@ -70,7 +71,7 @@ const (
 	autoScalars
 )
 
-// Constants of Auto.
+// Constants of auto.
 const (
 	// fullLength and staleLength are ν at the start, for a gradient that is up to
 	// date (D = 1) and for an aggregated one.
@@ -102,17 +103,13 @@ const (
 	tolerableRise = 0.01
 )
 
-// Guarded reports that the rule recovers from a bad step by itself.
-func (a *Auto) Guarded() bool { return true }
+// Guarded implements StepRule.
+func (a *auto) Guarded() bool { return true }
 
-// Carries reports that messages are to be carried on between visits, where they ascend
-// a dual.
-func (a *Auto) Carries() bool { return true }
-
-// Refreshed tells the rule that the gradient changed although the weights did
+// refreshed tells the rule that the gradient changed although the weights did
 // not, because inference was made exact: the change must not pass for curvature. A
 // new pass begins, from a gradient that belongs to these weights alone.
-func (a *Auto) Refreshed(theta, gradient []float64) {
+func (a *auto) refreshed(theta, gradient []float64) {
 	a.scalars[autoInPass] = 0
 	copy(a.lastGradient, gradient)
 	for j, x := range theta {
@@ -121,15 +118,19 @@ func (a *Auto) Refreshed(theta, gradient []float64) {
 	clear(a.sum)
 }
 
-// NewAuto returns the automatic step rule.
-func NewAuto() *Auto { return &Auto{} }
+// FirstOrder returns the automatic step rule without the Hessian of all weights
+// together: what an iteration costs then does not depend on the course of the run.
+func FirstOrder() StepRule { return &auto{firstOrder: true} }
 
 // String implements StepRule.
-func (a *Auto) String() string { return "auto" }
+func (a *auto) String() string { return "auto" }
 
 // Start implements StepRule.
-func (a *Auto) Start(p StepProblem) error {
-	*a = Auto{problem: p}
+func (a *auto) Start(p StepProblem) error {
+	if a.firstOrder {
+		p.Hessian = nil
+	}
+	*a = auto{firstOrder: a.firstOrder, problem: p}
 	layout := &p.Model.Layout
 	states := 0
 	for _, spans := range [][]crf.Span{layout.Node, layout.Edge} {
@@ -154,7 +155,7 @@ func (a *Auto) Start(p StepProblem) error {
 }
 
 // longest returns the largest ν.
-func (a *Auto) longest() float64 {
+func (a *auto) longest() float64 {
 	if a.problem.PerPass == 1 {
 		return fullLength
 	}
@@ -162,14 +163,14 @@ func (a *Auto) longest() float64 {
 }
 
 // Memory implements StepRule.
-func (a *Auto) Memory() [][]float64 {
+func (a *auto) Memory() [][]float64 {
 	memory := [][]float64{a.scalars, a.beliefs, a.lastGradient, a.sum, a.lastSum, a.bestTheta, a.safeTheta}
 	memory = append(append(memory, a.curvature.memory()...), a.careful.memory()...)
 	return append(memory, a.dense.memory()...)
 }
 
 // Step implements StepRule.
-func (a *Auto) Step(theta, gradient []float64) float64 {
+func (a *auto) Step(theta, gradient []float64) float64 {
 	c := a.scalars
 	if c[autoPasses] == 0 && c[autoInPass] == 0 && c[autoSetbacks] == 0 {
 		a.measure()
@@ -193,7 +194,7 @@ func (a *Auto) Step(theta, gradient []float64) float64 {
 }
 
 // eager is a step of the first phase.
-func (a *Auto) eager(theta, gradient []float64, norm float64, passEnds bool) float64 {
+func (a *auto) eager(theta, gradient []float64, norm float64, passEnds bool) float64 {
 	c := a.scalars
 	addTo(a.sum, theta)
 	switch {
@@ -236,7 +237,7 @@ func (a *Auto) eager(theta, gradient []float64, norm float64, passEnds bool) flo
 }
 
 // noteBest keeps the weights of a pass end with the smallest gradient so far.
-func (a *Auto) noteBest(theta []float64, norm float64) {
+func (a *auto) noteBest(theta []float64, norm float64) {
 	c := a.scalars
 	c[autoSinceBest]++
 	if c[autoPasses] == 0 || a.problem.Objective() < c[autoBestValue] {
@@ -249,11 +250,11 @@ func (a *Auto) noteBest(theta []float64, norm float64) {
 	}
 }
 
-// Best returns weights of an earlier pass end that a run should end with if it
+// best returns weights of an earlier pass end that a run should end with if it
 // had to end now, or nil if those of the moment are as good. Norms of gradients tell
 // that of the first phase; in the careful one they are of unsettled gradients, and of
 // other matrices P.
-func (a *Auto) Best() []float64 {
+func (a *auto) best() []float64 {
 	c := a.scalars
 	switch {
 	case a.careful.on():
@@ -266,7 +267,7 @@ func (a *Auto) Best() []float64 {
 
 // measure takes π from the beliefs of the moment. A state that they have given up
 // would look free to move at no curvature; if it occurs in the labels, it is not.
-func (a *Auto) measure() {
+func (a *auto) measure() {
 	a.problem.Beliefs(a.beliefs)
 	at := 0
 	for _, span := range a.spans {
@@ -282,31 +283,31 @@ func (a *Auto) measure() {
 }
 
 // keepSafe remembers weights that were held for a pass, and what they are worth.
-func (a *Auto) keepSafe(theta []float64) {
+func (a *auto) keepSafe(theta []float64) {
 	copy(a.safeTheta, theta)
 	a.scalars[autoSafeValue] = a.problem.Objective()
 }
 
 // isWorse reports that the objective is above that of the safe weights.
-func (a *Auto) isWorse() bool {
+func (a *auto) isWorse() bool {
 	safe := a.scalars[autoSafeValue]
 	return a.problem.Objective() > safe+tolerableRise*math.Abs(safe)
 }
 
-// Safe returns the weights of the smallest objective that is sure: of the start, or
+// safe returns the weights of the smallest objective that is sure: of the start, or
 // of a pass with held weights. It is the live slice.
-func (a *Auto) Safe() []float64 { return a.safeTheta }
+func (a *auto) safe() []float64 { return a.safeTheta }
 
 // descends reports that the objective fell although the gradient grew, which is
 // no setback. Only full inference knows its objective: the saddle value at stale
 // beliefs falls also where a step was much too long.
-func (a *Auto) descends() bool {
+func (a *auto) descends() bool {
 	return a.problem.Full && a.problem.Objective() < a.scalars[autoBestValue]
 }
 
 // tolerable returns how far gᵀP⁻¹g may exceed its best: within a pass some
 // blocks' shares are at older weights, so it may swing more.
-func (a *Auto) tolerable(passEnds bool) float64 {
+func (a *auto) tolerable(passEnds bool) float64 {
 	if passEnds {
 		return tolerableGrowth
 	}
@@ -315,7 +316,7 @@ func (a *Auto) tolerable(passEnds bool) float64 {
 
 // goBack returns to the best weights and holds them for a pass, after which the
 // gradient belongs to them alone.
-func (a *Auto) goBack(theta []float64) {
+func (a *auto) goBack(theta []float64) {
 	c := a.scalars
 	most := float64(mostSetbacks)
 	if a.dense.on() {
@@ -337,7 +338,7 @@ func (a *Auto) goBack(theta []float64) {
 }
 
 // beCareful starts the careful phase at the best weights.
-func (a *Auto) beCareful(theta []float64) {
+func (a *auto) beCareful(theta []float64) {
 	copy(theta, a.bestTheta)
 	a.curvature.reset(1)
 	a.careful.begin(a.safeTheta, a.scalars[autoSafeValue])
@@ -345,7 +346,7 @@ func (a *Auto) beCareful(theta []float64) {
 }
 
 // endPass starts the next pass. It returns gᵀP⁻¹g.
-func (a *Auto) endPass(gradient []float64, norm float64) float64 {
+func (a *auto) endPass(gradient []float64, norm float64) float64 {
 	a.measure()
 	copy(a.lastGradient, gradient)
 	a.sum, a.lastSum = a.lastSum, a.sum
@@ -357,7 +358,7 @@ func (a *Auto) endPass(gradient []float64, norm float64) float64 {
 
 // renew measures a dense P anew if it is time for that, and returns gᵀP⁻¹g. That of the
 // best weights is taken to change as much.
-func (a *Auto) renew(gradient []float64, norm float64) float64 {
+func (a *auto) renew(gradient []float64, norm float64) float64 {
 	if !a.dense.endPass() {
 		return norm
 	}
@@ -373,7 +374,7 @@ func (a *Auto) renew(gradient []float64, norm float64) float64 {
 // damping returns what the length of a step along a direction with the product promise
 // with the gradient is multiplied by: with a dense P, one that promises a large gain leads
 // to where the beliefs, and with them P, are others.
-func (a *Auto) damping(promise float64) float64 {
+func (a *auto) damping(promise float64) float64 {
 	most := mostPromised * a.problem.Variables
 	if !a.dense.on() || !(promise > most) {
 		return 1
@@ -382,7 +383,7 @@ func (a *Auto) damping(promise float64) float64 {
 }
 
 // remember makes a pair of the pass that ends and the one before.
-func (a *Auto) remember(gradient []float64) {
+func (a *auto) remember(gradient []float64) {
 	s, y := a.curvature.next()
 	perPass := float64(a.problem.PerPass)
 	for j, g := range gradient {
@@ -393,7 +394,7 @@ func (a *Auto) remember(gradient []float64) {
 }
 
 // apply computes dst = P⁻¹ g; dst may be g.
-func (a *Auto) apply(dst, g []float64) {
+func (a *auto) apply(dst, g []float64) {
 	if a.dense.on() {
 		a.dense.solve(dst, g)
 		return

@@ -18,7 +18,7 @@ func TestMoreEdgeTypesThanNodeTypes(t *testing.T) {
 // Settings can be used twice: a rule starts afresh with every run.
 func TestStepRuleUsedTwice(t *testing.T) {
 	p := problems(t)["plain"]
-	for _, step := range []StepRule{NewAuto(), &Fixed{Alpha: 0.5}, &InverseTime{Alpha: 0.5}, &AdaGrad{Alpha: 0.5}} {
+	for _, step := range []StepRule{&auto{}, &fixedStep{alpha: 0.5}, &inverseTimeStep{alpha: 0.5}, &adaGradStep{alpha: 0.5}} {
 		s := Settings{Step: step, MaxPasses: 20}
 		if a, b := fit(t, p, s), fit(t, p, s); !sameBits(a, b) {
 			t.Errorf("%s: a second run with the same settings ends elsewhere", step)
@@ -36,7 +36,7 @@ func TestAutoOnSlowMessages(t *testing.T) {
 			var objectives []float64
 			careful := false
 			for _, method := range []Method{BBPL, InnerDual, Full} {
-				step := NewAuto()
+				step := &auto{}
 				r := fit(t, p, Settings{Method: method, Step: step, RelativeTolerance: 1e-7})
 				if r.Status != Converged {
 					t.Errorf("%s ended with %s", method, r.Status)
@@ -63,12 +63,12 @@ func TestStoppedInTheMiddleOfAStep(t *testing.T) {
 	for _, method := range []Method{BBPL, InnerDual} {
 		first := math.NaN()
 		for limit := 1; limit < 60; limit++ {
-			s := Settings{Method: method, MaxIterations: limit, Recorder: RecorderFunc(func(e Event) error {
+			s := Settings{Method: method, MaxIterations: limit, Recorder: func(e Event) error {
 				if e.Iteration == 0 {
 					first = e.Objective
 				}
 				return nil
-			})}
+			}}
 			if r := fit(t, p, s); r.Objective > first*(1+1e-6) {
 				t.Errorf("%s ended by iteration %d: objective %v, %v at the start", method, limit, r.Objective, first)
 			}

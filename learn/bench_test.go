@@ -20,25 +20,25 @@ func BenchmarkIteration(b *testing.B) {
 			precision bp.Precision
 		}{{InnerDual, bp.Double}, {BBPL, bp.Double}, {BBPL, bp.Single}} {
 			b.Run(fmt.Sprintf("states=%d/%s/%s", k, run.method, run.precision), func(b *testing.B) {
-				s := Settings{Method: run.method, Precision: run.precision, Step: &Fixed{Alpha: 0.01}, RelativeTolerance: 1e-300, InnerSweeps: 1, Assign: tiles(4, 5)}
+				s := Settings{Method: run.method, SinglePrecision: run.precision == bp.Single, Step: &fixedStep{alpha: 0.01}, RelativeTolerance: 1e-300, InnerSweeps: 1, Assign: tiles(4, 5)}
 				s = s.withDefaults()
 				l, err := newLearner(&p, &s)
 				if err != nil {
 					b.Fatal(err)
 				}
 				defer l.pool.close()
-				for l.at.Check.Active {
+				for l.progress.Check.Active {
 					if _, err := l.checkStep(); err != nil {
 						b.Fatal(err)
 					}
 				}
-				before := l.at.GradientPasses
+				before := l.progress.GradientPasses
 				for b.Loop() {
 					if err := l.iterate(); err != nil {
 						b.Fatal(err)
 					}
 				}
-				edges := (l.at.GradientPasses - before) * l.gradientWork * 2 / 3 // of nodes and edges
+				edges := (l.progress.GradientPasses - before) * l.gradientWork * 2 / 3 // of nodes and edges
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/edges, "ns/edge")
 			})
 		}

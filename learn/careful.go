@@ -6,7 +6,7 @@ import (
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
-// careful is the second phase of Auto, for problems on which steps with stale
+// careful is the second phase of auto, for problems on which steps with stale
 // gradients go wrong again and again: near-deterministic networks, whose messages
 // take many sweeps to follow the weights.
 //

@@ -32,29 +32,33 @@ type checkProgress struct {
 	Purpose      checkPurpose `json:"purpose"`
 	Next         int          `json:"next"` // bundle·D + block
 	Passes       int          `json:"passes"`
-	Residual     float64      `json:"-"` // of the pass before
-	Current      float64      `json:"-"` // largest of this pass so far
-	Smallest     float64      `json:"-"`
+	Residual     float64      `json:"-" bits:"check_residual"` // of the pass before
+	Current      float64      `json:"-" bits:"check_current"`  // largest of this pass so far
+	Smallest     float64      `json:"-" bits:"check_smallest"`
 	SmallestAt   int          `json:"smallest_at"`
-	Damping      float64      `json:"-"`
+	Damping      float64      `json:"-" bits:"check_damping"`
 	GradientOnly bool         `json:"gradient_only"`
 	// Carried: messages were carried on in this check.
 	Carried bool `json:"carried"`
 	// Settled: what is left of the inference is too little to matter.
 	Settled bool `json:"settled"`
 	// Change and ChangeBefore are those of the gradient in the last two passes.
-	Change       float64 `json:"-"`
-	ChangeBefore float64 `json:"-"`
+	Change       float64 `json:"-" bits:"check_change"`
+	ChangeBefore float64 `json:"-" bits:"check_change_before"`
 	// Rise and RiseBefore are the sizes of the objective's.
-	Rise       float64 `json:"-"`
-	RiseBefore float64 `json:"-"`
+	Rise       float64 `json:"-" bits:"check_rise"`
+	RiseBefore float64 `json:"-" bits:"check_rise_before"`
 	// WorstAt is the visit with the largest residual in this pass, Worst; in the visits
 	// for the gradient it stays that of the last pass with sweeps.
-	Worst   float64 `json:"-"`
+	Worst   float64 `json:"-" bits:"check_worst"`
 	WorstAt int     `json:"worst_at"`
 
-	gap float64
-	sum bp.Values
+	// Gap is between dual and primal, summed over the visits for the gradient as the
+	// free energy is.
+	Gap        float64 `json:"-" bits:"check_gap"`
+	FreeEnergy float64 `json:"-" bits:"check_free_energy"`
+	Primal     float64 `json:"-" bits:"check_primal"`
+	Dual       float64 `json:"-" bits:"check_dual"`
 }
 
 const (
@@ -98,7 +102,7 @@ const (
 // checkTolerance is the residual that a check asks for: small enough for the
 // gradient tolerance to mean something.
 func (l *learner) checkTolerance() float64 {
-	if l.at.Check.Purpose == checkFinal {
+	if l.progress.Check.Purpose == checkFinal {
 		return finalTolerance
 	}
 	perVariable := l.tolerance() / math.Sqrt(max(1, l.variables))
@@ -109,15 +113,15 @@ func (l *learner) checkTolerance() float64 {
 }
 
 func (l *learner) maxCheckPasses() int {
-	if l.at.Check.Purpose == checkFinal {
+	if l.progress.Check.Purpose == checkFinal {
 		least := minFinalPasses
-		if l.at.Status == TimeLimit {
+		if l.progress.Status == TimeLimit {
 			least = minTimedPasses
 		}
-		return min(max(least, int(finalShare*l.at.Passes/checkSweeps)), maxCheckPasses)
+		return min(max(least, int(finalShare*l.progress.Passes/checkSweeps)), maxCheckPasses)
 	}
-	if l.at.Check.Purpose == checkConvergence {
-		return min(max(minClaimPasses, int(claimShare*(l.at.Passes-l.at.CheckPasses))), maxCheckPasses)
+	if l.progress.Check.Purpose == checkConvergence {
+		return min(max(minClaimPasses, int(claimShare*(l.progress.Passes-l.progress.CheckPasses))), maxCheckPasses)
 	}
 	return maxCheckPasses
 }
@@ -126,23 +130,23 @@ func (l *learner) maxCheckPasses() int {
 // that could not decide, half as many as it took, so that slow messages do not spend
 // the run on checks.
 func (l *learner) checkPause() int {
-	if c := &l.at.Check; c.Purpose == checkConvergence && !c.Settled {
+	if c := &l.progress.Check; c.Purpose == checkConvergence && !c.Settled {
 		return max(1, c.Passes/2)
 	}
 	return 1
 }
 
 func (l *learner) startCheck(purpose checkPurpose) {
-	l.at.Momentum.pause()
-	l.at.Check = checkProgress{Active: true, Purpose: purpose, Smallest: math.Inf(1), Damping: l.at.Damping}
+	l.progress.Momentum.pause()
+	l.progress.Check = checkProgress{Active: true, Purpose: purpose, Smallest: math.Inf(1), Damping: l.progress.Damping}
 }
 
 // checkStep visits the next blocks of a check. It reports true when the run is
 // over.
 func (l *learner) checkStep() (done bool, err error) {
-	c := &l.at.Check
-	turn := &l.checkSchedule[c.Next]
-	v := visit{bundle: l.bundles[turn.bundle], blocks: turn.blocks}
+	c := &l.progress.Check
+	set := &l.checkSchedule[c.Next]
+	v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks}
 	switch {
 	case c.GradientOnly:
 		v.contribute, v.certify = true, c.Purpose != checkInitial && l.dual()
@@ -152,17 +156,19 @@ func (l *learner) checkStep() (done bool, err error) {
 		v.limits = bp.Limits{Tolerance: l.checkTolerance(), MaxSweeps: checkSweeps, Damping: c.Damping}
 	}
 	v.follow = l.carries && !c.GradientOnly
-	before := l.at.Passes
+	before := l.progress.Passes
 	report, err := l.visitBlocks(v)
 	if err != nil {
 		return false, err
 	}
-	l.at.CheckPasses += l.at.Passes - before
+	l.progress.CheckPasses += l.progress.Passes - before
 	if !(report.first <= c.Worst) {
 		c.Worst, c.WorstAt = report.first, c.Next
 	}
 	c.Current = larger(c.Current, report.first)
-	c.sum.Add(report.values)
+	c.FreeEnergy += report.values.FreeEnergy
+	c.Primal += report.values.Primal
+	c.Dual += report.values.Dual
 	c.Next++
 	if c.Next < len(l.checkSchedule) {
 		return false, nil
@@ -178,7 +184,7 @@ func (l *learner) checkStep() (done bool, err error) {
 		}
 	}
 	if status, reason := l.limitReached(); c.Purpose == checkConvergence && (status == PassLimit || status == TimeLimit) {
-		l.at.Status, l.at.Reason = status, reason // the check takes longer than the run may
+		l.progress.Status, l.progress.Reason = status, reason // the check takes longer than the run may
 		return false, l.startFinalCheck()
 	}
 	return false, nil
@@ -204,14 +210,14 @@ func larger(a, b float64) float64 {
 
 // endCheckPass decides whether the messages have settled.
 func (l *learner) endCheckPass() {
-	c := &l.at.Check
+	c := &l.progress.Check
 	c.Passes++
 	c.Residual, c.Current, c.Worst = c.Current, 0, 0
 	if c.Residual < c.Smallest {
 		c.Smallest, c.SmallestAt = c.Residual, c.Passes
 	} else if c.Passes-c.SmallestAt >= checkStall && !l.dual() {
 		c.Damping = bp.MoreDamping(c.Damping)
-		l.at.Damping = c.Damping
+		l.progress.Damping = c.Damping
 		c.Smallest, c.SmallestAt = c.Residual, c.Passes
 	}
 	c.Settled = c.Residual <= l.checkTolerance()*(1-c.Damping)
@@ -241,8 +247,8 @@ const (
 	// passesToJudge: the first pass replaces what is stale, and two changes make a
 	// factor.
 	passesToJudge = 3
-	// doubt multiplies what seems to be left before a claim is given up for it.
-	doubt = 3
+	// refusalMargin multiplies what seems to be left before a claim is given up for it.
+	refusalMargin = 3
 	// widestGap bounds the gap between dual and primal, relatively, with which convergence is
 	// claimed, as the relative tolerance does where that is smaller, down to
 	// narrowestGap: messages that change by less and less may have a long way to go.
@@ -253,10 +259,10 @@ const (
 // r per pass leave r/(1−r) of the last one to come. It reports whether the claim is
 // decided, and whether what is left is too little to matter.
 func (l *learner) verdict() (decided, settled bool) {
-	c := &l.at.Check
+	c := &l.progress.Check
 	l.resum()
-	before := l.at.Objective
-	l.at.Objective, l.at.GradientNorm = l.estimate()
+	before := l.progress.Objective
+	l.progress.Objective, l.progress.GradientNorm = l.estimate()
 	change := 0.0
 	for i, g := range l.gradient {
 		change += (g - l.watched[i]) * (g - l.watched[i])
@@ -265,7 +271,7 @@ func (l *learner) verdict() (decided, settled bool) {
 	older := c.ChangeBefore
 	c.ChangeBefore, c.Change = c.Change, math.Sqrt(change)
 	olderRise := c.RiseBefore
-	c.RiseBefore, c.Rise = c.Rise, math.Abs(l.at.Objective-before)
+	c.RiseBefore, c.Rise = c.Rise, math.Abs(l.progress.Objective-before)
 	if c.Passes < passesToJudge {
 		return false, false
 	}
@@ -275,11 +281,11 @@ func (l *learner) verdict() (decided, settled bool) {
 		left = larger(larger(c.Change, c.ChangeBefore), older) * ratio
 		leftOfObjective = larger(larger(c.Rise, c.RiseBefore), olderRise) * ratio
 	}
-	norm, tolerance := l.at.GradientNorm, l.tolerance()
-	if norm-doubt*left > tolerance {
+	norm, tolerance := l.progress.GradientNorm, l.tolerance()
+	if norm-refusalMargin*left > tolerance {
 		return true, true
 	}
-	settled = left <= unknownShare*tolerance && leftOfObjective <= l.claimDigits()*(1+math.Abs(l.at.Objective)) && c.Residual <= l.claimResidual()
+	settled = left <= unknownShare*tolerance && leftOfObjective <= l.claimDigits()*(1+math.Abs(l.progress.Objective)) && c.Residual <= l.claimResidual()
 	return settled && (norm+left <= tolerance || norm-left > tolerance), settled
 }
 
@@ -288,19 +294,19 @@ func (l *learner) claimResidual() float64 {
 	switch {
 	case !l.ascends:
 		return strictestClaim
-	case l.at.Check.Passes <= patience:
+	case l.progress.Check.Passes <= patience:
 		return tightClaim
 	}
-	return min(max(tightClaim, claimWay*l.wanted()), loosestClaim)
+	return min(max(tightClaim, claimWay*l.relativeTolerance()), loosestClaim)
 }
 
 // claimDigits is what may be left unknown of the objective, relatively, where convergence
 // is claimed.
 func (l *learner) claimDigits() float64 {
-	if !l.ascends || l.at.Check.Passes <= patience {
+	if !l.ascends || l.progress.Check.Passes <= patience {
 		return unknownDigits
 	}
-	return min(max(unknownDigits, digitsShare*l.wanted()), roughDigits)
+	return min(max(unknownDigits, digitsShare*l.relativeTolerance()), roughDigits)
 }
 
 // closes reports whether the gap between dual and primal, where there is a dual to ascend,
@@ -311,15 +317,15 @@ func (l *learner) closes(gap float64) bool {
 	case math.IsNaN(gap):
 		return true
 	case math.IsInf(gap, 1):
-		return l.at.Check.Residual <= tightClaim
+		return l.progress.Check.Residual <= tightClaim
 	}
-	return gap <= min(max(narrowestGap, l.wanted()), widestGap)*(1+math.Abs(l.at.Objective))
+	return gap <= min(max(narrowestGap, l.relativeTolerance()), widestGap)*(1+math.Abs(l.progress.Objective))
 }
 
-// wanted returns the tolerance relative to the first gradient.
-func (l *learner) wanted() float64 {
-	if l.at.First > 0 {
-		return l.tolerance() / l.at.First
+// relativeTolerance returns the tolerance relative to the first gradient.
+func (l *learner) relativeTolerance() float64 {
+	if l.progress.First > 0 {
+		return l.tolerance() / l.progress.First
 	}
 	return 0
 }
@@ -352,43 +358,41 @@ func (l *learner) dual() bool {
 
 // endCheck takes the exact values and decides how the run goes on.
 func (l *learner) endCheck() (done bool, err error) {
-	c := &l.at.Check
+	c := &l.progress.Check
 	c.Active = false
-	l.at.Momentum.pause()
+	l.progress.Momentum.pause()
 	l.resum()
-	l.at.Objective, l.at.GradientNorm = l.estimate()
-	l.at.LastCheck = l.at.Iterations
-	c.gap = math.NaN()
+	l.progress.Objective, l.progress.GradientNorm = l.estimate()
+	l.progress.LastCheck = l.progress.Iterations
+	c.Gap = math.NaN()
 	if l.dual() {
-		c.gap = c.sum.Dual - c.sum.Primal
+		c.Gap = c.Dual - c.Primal
 	}
 	switch c.Purpose {
 	case checkInitial:
-		l.at.First, l.at.FirstObjective, l.at.LastObjective = l.at.GradientNorm, l.at.Objective, l.at.Objective
-		l.at.FirstResidual = c.Residual
-		if math.IsNaN(l.at.Objective) || math.IsInf(l.at.Objective, 0) {
-			return false, &DivergedError{Reason: fmt.Sprintf("the objective at the initial weights is %v", l.at.Objective)}
+		l.progress.First, l.progress.FirstObjective, l.progress.LastObjective = l.progress.GradientNorm, l.progress.Objective, l.progress.Objective
+		l.progress.FirstResidual = c.Residual
+		if math.IsNaN(l.progress.Objective) || math.IsInf(l.progress.Objective, 0) {
+			return false, &DivergedError{Reason: fmt.Sprintf("the objective at the initial weights is %v", l.progress.Objective)}
 		}
-		if !(l.at.First <= math.MaxFloat64) {
-			return false, &DivergedError{Reason: fmt.Sprintf("the norm of the gradient at the initial weights is %v: the features are too large to be squared; scale them to about 1", l.at.First)}
+		if !(l.progress.First <= math.MaxFloat64) {
+			return false, &DivergedError{Reason: fmt.Sprintf("the norm of the gradient at the initial weights is %v: the features are too large to be squared; scale them to about 1", l.progress.First)}
 		}
 		return false, l.record(l.checkEvent())
 	case checkConvergence:
 		if err := l.record(l.checkEvent()); err != nil {
 			return false, err
 		}
-		c.Settled = c.Settled && l.closes(c.gap)
-		if !l.small(l.at.GradientNorm) || !c.Settled {
-			l.at.FailedChecks++ // the stale gradient was too hopeful: go on
-			if rule, ok := l.settings.Step.(interface {
-				Refreshed(theta, gradient []float64)
-			}); ok {
-				rule.Refreshed(l.model.Weights, l.gradient)
+		c.Settled = c.Settled && l.closes(c.Gap)
+		if !l.small(l.progress.GradientNorm) || !c.Settled {
+			l.progress.FailedChecks++ // the stale gradient looked too small: go on
+			if l.recovering != nil {
+				l.recovering.refreshed(l.model.Weights, l.gradient)
 			}
 			return false, nil
 		}
-		l.at.Status = Converged
-		l.at.Reason = fmt.Sprintf("gradient norm %.3g ≤ %.3g", l.at.GradientNorm, l.tolerance())
+		l.progress.Status = Converged
+		l.progress.Reason = fmt.Sprintf("gradient norm %.3g ≤ %.3g", l.progress.GradientNorm, l.tolerance())
 		return true, l.checkpoint()
 	default:
 		if l.fallBack() {
@@ -402,11 +406,10 @@ func (l *learner) endCheck() (done bool, err error) {
 // fallBack goes to the safe weights of a guarded rule where a limit ended the run
 // at weights that are worse than those at the start. It reports whether it did.
 func (l *learner) fallBack() bool {
-	rule, ok := l.settings.Step.(interface{ Safe() []float64 })
-	if !ok || l.at.Objective <= l.at.FirstObjective+l.slack() {
+	if l.recovering == nil || l.progress.Objective <= l.progress.FirstObjective+l.slack() {
 		return false
 	}
-	safe, start := rule.Safe(), l.problem.Model.Weights
+	safe, start := l.recovering.safe(), l.problem.Model.Weights
 	switch {
 	case slices.Equal(start, l.model.Weights):
 		return false
@@ -420,13 +423,13 @@ func (l *learner) fallBack() bool {
 // worseThanStart reports that the objective of a check is above that of the start
 // by more than the residuals of the two checks explain.
 func (l *learner) worseThanStart() bool {
-	return l.at.Objective > l.at.FirstObjective+l.slack(l.at.FirstResidual, l.at.Check.Residual)
+	return l.progress.Objective > l.progress.FirstObjective+l.slack(l.progress.FirstResidual, l.progress.Check.Residual)
 }
 
 func (l *learner) checkEvent() Event {
-	c := &l.at.Check
+	c := &l.progress.Check
 	return Event{
-		Iteration: l.at.Iterations, Instance: -1, Block: -1, Check: true,
-		Objective: l.at.Objective, GradientNorm: l.at.GradientNorm, Sweeps: c.Passes, Residual: c.Residual,
+		Iteration: l.progress.Iterations, Instance: -1, Block: -1, Check: true,
+		Objective: l.progress.Objective, GradientNorm: l.progress.GradientNorm, Sweeps: c.Passes, Residual: c.Residual,
 	}
 }

@@ -9,7 +9,7 @@ import (
 // can be had, messages that are still.
 func TestCloses(t *testing.T) {
 	l := &learner{settings: &Settings{GradientTolerance: 1e-7}}
-	l.at.First, l.at.Objective = 1, 99
+	l.progress.First, l.progress.Objective = 1, 99
 	for _, c := range []struct {
 		gap, residual float64
 		want          bool
@@ -17,7 +17,7 @@ func TestCloses(t *testing.T) {
 		{math.NaN(), 1, true}, {0, 1, true}, {-1e-13, 1, true}, {0.9e-5, 1, true}, {1.1e-5, 0, false},
 		{math.Inf(1), 1e-3, false}, {math.Inf(1), 1e-6, true},
 	} {
-		l.at.Check.Residual = c.residual
+		l.progress.Check.Residual = c.residual
 		if got := l.closes(c.gap); got != c.want {
 			t.Errorf("gap %v, residual %v: %v, want %v", c.gap, c.residual, got, c.want)
 		}

@@ -29,7 +29,7 @@ const (
 // Cut says how networks are cut into blocks. All networks get as many: one that
 // is too small for them has empty ones. The zero value leaves everything to Fit:
 // tiles for networks on grids, blocks grown breadth-first for others, and as many of
-// them as half of the second-level cache asks for, DefaultBlocks at least.
+// them as half of the second-level cache asks for, 20 at least.
 type Cut struct {
 	// Kind is one of the kinds, or "" for what suits the networks.
 	Kind string
@@ -95,7 +95,7 @@ func (c Cut) resolve(m *crf.Model, data []*crf.Instance, cache float64) (cuts []
 		all.Blocks = all.Rows * all.Cols
 	}
 	model := largestGrid(data)
-	if c.Kind == "" && c.open() && model != nil && smallestNetwork(data) >= DefaultBlocks {
+	if c.Kind == "" && c.open() && model != nil && smallestNetwork(data) >= defaultBlocks {
 		all.Rows, all.Cols = tilesFor(all.Blocks, model)
 		all.Blocks = all.Rows * all.Cols
 	}
@@ -170,13 +170,13 @@ func largestGrid(data []*crf.Instance) (largest *crf.Instance) {
 	return largest
 }
 
-// defaultTiles are DefaultBlocks, as squares of a landscape.
+// defaultTiles are defaultBlocks, as squares of a landscape.
 var defaultTiles = [2]int{4, 5}
 
 // tilesFor returns rows and columns of at least so many tiles of a network.
 func tilesFor(blocks int, in *crf.Instance) (rows, cols int) {
 	switch {
-	case blocks > DefaultBlocks:
+	case blocks > defaultBlocks:
 		return partition.SquareTiles(blocks, in.Rows, in.Cols)
 	case upright(in):
 		return defaultTiles[1], defaultTiles[0]
@@ -209,9 +209,9 @@ func smallestNetwork(data []*crf.Instance) int {
 }
 
 // sizeFor returns into how many blocks networks are cut where the user does not say:
-// into DefaultBlocks, or into more where a visit of a block would not fit the
+// into defaultBlocks, or into more where a visit of a block would not fit the
 // second-level cache; and how many of these an iteration visits, so that a pass has
-// about DefaultBlocks iterations again. Where breadth-first growth into more blocks
+// about defaultBlocks iterations again. Where breadth-first growth into more blocks
 // would cut more than a quarter of the edges, as of graphs with hubs, there are no
 // more: the two blocks of a cut edge both do its work. blocks is at most the number of
 // nodes of the smallest network.
@@ -223,11 +223,11 @@ func sizeFor(m *crf.Model, data []*crf.Instance, cache float64) (blocks, togethe
 			most, largest = bytes, in
 		}
 	}
-	blocks = max(1, min(smallest, max(DefaultBlocks, int(math.Ceil(most/(cacheShare*cache))))))
-	if blocks > DefaultBlocks && cutsMuch(largest.Graph, blocks) {
-		blocks = DefaultBlocks
+	blocks = max(1, min(smallest, max(defaultBlocks, int(math.Ceil(most/(cacheShare*cache))))))
+	if blocks > defaultBlocks && cutsMuch(largest.Graph, blocks) {
+		blocks = defaultBlocks
 	}
-	together = (blocks + DefaultBlocks/2) / DefaultBlocks
+	together = (blocks + defaultBlocks/2) / defaultBlocks
 	if together > 1 {
 		together += together % 2 // for two threads to have as much to do
 	}

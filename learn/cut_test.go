@@ -72,7 +72,7 @@ func TestCutMixedShapes(t *testing.T) {
 			at := map[*crf.Instance]Cut{}
 			for i, in := range p.Data {
 				at[in] = cuts[i]
-				if cuts[i].Blocks != cuts[0].Blocks || cuts[i].Blocks < DefaultBlocks {
+				if cuts[i].Blocks != cuts[0].Blocks || cuts[i].Blocks < defaultBlocks {
 					t.Errorf("edges %v, %v KiB: instance %d has %d blocks, the first %d", edges, kib, i, cuts[i].Blocks, cuts[0].Blocks)
 				}
 			}

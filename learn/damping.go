@@ -12,9 +12,9 @@ import "github.com/blockbp/blockbp/internal/bp"
 type stalling struct {
 	Passes     int     `json:"passes"` // since the residual was smallest
 	Iterations int     `json:"iterations"`
-	Moved      bool    `json:"moved"` // the weights, in this pass
-	Current    float64 `json:"-"`     // largest residual of this pass so far
-	Smallest   float64 `json:"-"`     // of the passes; 0: none yet
+	Moved      bool    `json:"moved"`                      // the weights, in this pass
+	Current    float64 `json:"-" bits:"stalling_current"`  // largest residual of this pass so far
+	Smallest   float64 `json:"-" bits:"stalling_smallest"` // of the passes; 0: none yet
 }
 
 // circling is a change of a log-message that weights on their way to an optimum do
@@ -35,7 +35,7 @@ func (l *learner) watchMessages(size, residual float64) {
 	if l.ascends {
 		return
 	}
-	s := &l.at.Stalling
+	s := &l.progress.Stalling
 	s.Current, s.Moved = larger(s.Current, residual), s.Moved || size != 0
 	if s.Iterations++; s.Iterations < l.perPass() {
 		return
@@ -50,8 +50,8 @@ func (l *learner) watchMessages(size, residual float64) {
 	case s.Passes+1 < patience:
 		s.Passes++
 	default:
-		if !s.Moved || l.at.Damping < mostWhileMoving {
-			l.at.Damping = bp.MoreDamping(l.at.Damping)
+		if !s.Moved || l.progress.Damping < mostWhileMoving {
+			l.progress.Damping = bp.MoreDamping(l.progress.Damping)
 		}
 		s.Smallest, s.Passes = 0, 0
 	}

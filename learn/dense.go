@@ -6,7 +6,7 @@ import (
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
-// dense is the preconditioner of Auto for large data: the Hessian as it is measured
+// dense is the preconditioner of auto for large data: the Hessian as it is measured
 // where the beliefs are (hessian), of all weights together. It is renewed as the number
 // of passes grows, and costs a share of them at most.
 type dense struct {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
 )
 
@@ -13,16 +12,6 @@ import (
 // so that nearby weights cost little. It is for judging a run, not part of one.
 // One goroutine at a time may use it.
 type Evaluator struct{ l *learner }
-
-// Exact is what an Evaluator finds at some weights. The numbers are exact, up to
-// what messages that change by at most Residual leave unknown, where Converged;
-// elsewhere they belong to beliefs that contradict each other.
-type Exact struct {
-	Objective    float64 // L of (8)
-	GradientNorm float64 // ‖∇L‖₂
-	Converged    bool    // whether the messages settled
-	Residual     float64 // largest change of a log-message or log-belief in the last sweep
-}
 
 const (
 	// evaluatorTolerance is the residual that an Evaluator asks for. It has to serve
@@ -36,7 +25,7 @@ const (
 // NewEvaluator prepares the evaluation of a problem on a number of threads.
 func NewEvaluator(p Problem, threads int) (*Evaluator, error) {
 	// One bundle of one block: a visit is inference over everything.
-	s := Settings{Method: InnerDual, Threads: threads, Step: &Fixed{Alpha: 1}}.withDefaults()
+	s := Settings{Method: InnerDual, Threads: threads, Step: &fixedStep{alpha: 1}}.withDefaults()
 	if err := s.validateResolved(&p); err != nil {
 		return nil, err
 	}
@@ -47,13 +36,16 @@ func NewEvaluator(p Problem, threads int) (*Evaluator, error) {
 	return &Evaluator{l}, nil
 }
 
-// At evaluates at weights, laid out like crf.Model.Weights. Where the messages
-// have not settled, another call goes on from where they are. Weights that no
-// inference can work with are a *DivergedError.
-func (e *Evaluator) At(weights []float64) (Exact, error) {
+// At evaluates at weights, laid out like crf.Model.Weights. Of the result it sets
+// Objective, GradientNorm, Gradient, Residual, the largest change of a log-message or
+// log-belief in the last sweep, and InferenceConverged. Numbers are exact up to what such
+// changes leave unknown; where the messages have not settled, they belong to beliefs that
+// contradict each other, and another call goes on from there. Gradient is valid until the
+// next call. Weights that no inference can work with are a *DivergedError.
+func (e *Evaluator) At(weights []float64) (*Result, error) {
 	l := e.l
 	if len(weights) != len(l.model.Weights) {
-		return Exact{}, fmt.Errorf("learn: %d weights, the model has %d", len(weights), len(l.model.Weights))
+		return nil, fmt.Errorf("learn: %d weights, the model has %d", len(weights), len(l.model.Weights))
 	}
 	copy(l.model.Weights, weights)
 	report, err := l.visitBlocks(visit{
@@ -61,23 +53,16 @@ func (e *Evaluator) At(weights []float64) (Exact, error) {
 		limits: bp.Limits{Tolerance: evaluatorTolerance, MaxSweeps: evaluatorSweeps},
 	})
 	if err != nil {
-		return Exact{}, err
+		return nil, err
 	}
 	l.resum()
-	x := Exact{Converged: report.converged, Residual: report.residual}
+	x := &Result{Gradient: l.gradient, Residual: report.residual, InferenceConverged: report.converged}
 	x.Objective, x.GradientNorm = l.estimate()
 	if math.IsNaN(x.Objective) || math.IsInf(x.Objective, 0) {
-		return Exact{}, &DivergedError{Reason: fmt.Sprintf("the objective at these weights is %v: they, or the features, are too large", x.Objective)}
+		return nil, &DivergedError{Reason: fmt.Sprintf("the objective at these weights is %v: they, or the features, are too large", x.Objective)}
 	}
 	return x, nil
 }
-
-// Gradient returns ∇L at the weights of the last call of At; valid until the
-// next, and of no meaning where that call failed.
-func (e *Evaluator) Gradient() []float64 { return e.l.gradient }
-
-// Model returns the model that the evaluator works on, for names and layout.
-func (e *Evaluator) Model() *crf.Model { return e.l.model }
 
 // Close ends the evaluator's goroutines.
 func (e *Evaluator) Close() { e.l.pool.close() }

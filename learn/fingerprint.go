@@ -19,17 +19,17 @@ type fingerprint struct {
 	Counting  string `json:"counting"`  // name and numbers
 }
 
-// fingerprint is computed when it is first asked for: a run without checkpoints
-// needs none.
-func (l *learner) fingerprint() fingerprint {
-	if l.print == (fingerprint{}) {
-		l.print = fingerprint{
+// identify computes the fingerprint when it is first asked for: a run without
+// checkpoints needs none.
+func (l *learner) identify() fingerprint {
+	if l.fingerprint == (fingerprint{}) {
+		l.fingerprint = fingerprint{
 			Data:      digestData(l.problem.Data).String(),
 			Partition: l.digestPartitions().String(),
 			Counting:  l.bundles[0].units[0].net.Counting.Name + ":" + l.digestCounting().String(),
 		}
 	}
-	return l.print
+	return l.fingerprint
 }
 
 // digest is a sum over a sequence of numbers: another sequence has another one,

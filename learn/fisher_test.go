@@ -23,14 +23,14 @@ func TestFisherIsExactWithoutCoupling(t *testing.T) {
 					w[i] = scale * d
 				}
 				settled(t, e, w)
-				return slices.Clone(e.Gradient())
+				return slices.Clone(e.l.gradient)
 			}
 			ahead, behind := gradient(h), gradient(-h)
 			for i := range ahead {
 				ahead[i] = (ahead[i] - behind[i]) / (2 * h)
 			}
 			settled(t, e, make([]float64, size))
-			rule := NewAuto()
+			rule := &auto{}
 			if err := rule.Start(e.l.stepProblem()); err != nil {
 				t.Fatal(err)
 			}

@@ -37,7 +37,8 @@ func Fit(ctx context.Context, p Problem, settings Settings) (*Result, error) {
 }
 
 // progress is where a run stands: with the weights, messages and contributions,
-// all that a resumed run needs.
+// all that a resumed run needs. Numbers that may be NaN or infinite are saved by their
+// bits, under the name of the tag.
 type progress struct {
 	Iterations     int     `json:"iterations"`
 	Passes         float64 `json:"passes"`
@@ -46,25 +47,25 @@ type progress struct {
 	Seconds        float64 `json:"seconds"` // before the last start
 	CheckSeconds   float64 `json:"check_seconds"`
 
-	First          float64 `json:"-"` // ‖∇L‖₂ at the start
-	FirstObjective float64 `json:"-"`
-	FirstResidual  float64 `json:"-"` // of the inference there
-	LastObjective  float64 `json:"-"` // at the last pass end
-	Change         float64 `json:"-"` // of the objective over the last pass
-	Objective      float64 `json:"-"`
-	GradientNorm   float64 `json:"-"`
+	First          float64 `json:"-" bits:"first"` // ‖∇L‖₂ at the start
+	FirstObjective float64 `json:"-" bits:"first_objective"`
+	FirstResidual  float64 `json:"-" bits:"first_residual"` // of the inference there
+	LastObjective  float64 `json:"-" bits:"last_objective"` // at the last pass end
+	Change         float64 `json:"-" bits:"change"`         // of the objective over the last pass
+	Objective      float64 `json:"-" bits:"objective"`
+	GradientNorm   float64 `json:"-" bits:"gradient_norm"`
 	Worse          int     `json:"worse"` // pass ends in a row above the first objective
 	LastCheck      int     `json:"last_check"`
 	FailedChecks   int     `json:"failed_checks"`
 	Refined        bool    `json:"refined"` // from single to double precision
 
 	NextEvaluation float64 `json:"next_evaluation"` // passes
-	BestValue      float64 `json:"-"`
+	BestValue      float64 `json:"-" bits:"best_value"`
 	SinceBest      int     `json:"since_best"`
 
 	// Damping of the messages, for inference that need not converge without, and what
 	// decides it.
-	Damping  float64  `json:"-"`
+	Damping  float64  `json:"-" bits:"damping"`
 	Momentum momentum `json:"momentum"`
 	Stalling stalling `json:"stalling"`
 
@@ -75,15 +76,15 @@ type progress struct {
 
 func (l *learner) run(ctx context.Context) (*Result, error) {
 	started := time.Now()
-	before := l.at.Seconds
-	var nextCheckpoint time.Time  // the first is due at once: there is always a state to go back to
-	if l.at.Status == Converged { // a resumed run that had nothing left to do
+	before := l.progress.Seconds
+	var nextCheckpoint time.Time        // the first is due at once: there is always a state to go back to
+	if l.progress.Status == Converged { // a resumed run that had nothing left to do
 		return l.finish(Converged)
 	}
 	for {
-		l.at.Seconds = before + time.Since(started).Seconds()
+		l.progress.Seconds = before + time.Since(started).Seconds()
 		if ctx.Err() != nil {
-			l.at.Reason = "interrupted"
+			l.progress.Reason = "interrupted"
 			return l.finish(Interrupted)
 		}
 		if now := time.Now(); now.After(nextCheckpoint) && l.worthSaving() {
@@ -94,41 +95,41 @@ func (l *learner) run(ctx context.Context) (*Result, error) {
 		}
 		var done bool
 		var err error
-		if l.at.Check.Active {
+		if l.progress.Check.Active {
 			done, err = l.checkStep()
-			l.at.CheckSeconds += time.Since(started).Seconds() + before - l.at.Seconds
+			l.progress.CheckSeconds += time.Since(started).Seconds() + before - l.progress.Seconds
 		} else {
 			err = l.iterate()
 		}
-		l.at.Seconds = before + time.Since(started).Seconds()
+		l.progress.Seconds = before + time.Since(started).Seconds()
 		if err != nil {
 			return nil, err
 		}
 		if done {
-			return l.finish(l.at.Status)
+			return l.finish(l.progress.Status)
 		}
 	}
 }
 
 // iterate is one iteration of the paper's Algorithm 2.
 func (l *learner) iterate() error {
-	turn := l.pick()
-	report, err := l.visitBlocks(visit{bundle: l.bundles[turn.bundle], blocks: turn.blocks, limits: l.innerLimits(), precision: l.precision(), follow: l.follows(), contribute: true})
+	set := l.pick()
+	report, err := l.visitBlocks(visit{bundle: l.bundles[set.bundle], blocks: set.blocks, limits: l.innerLimits(), precision: l.precision(), follow: l.follows(), contribute: true})
 	if err != nil {
 		return err
 	}
-	l.at.Objective, l.at.GradientNorm = l.estimate()
+	l.progress.Objective, l.progress.GradientNorm = l.estimate()
 	l.refine()
-	if l.at.GradientNorm <= l.hopeful() && l.at.Iterations-l.at.LastCheck >= l.perPass()*l.checkPause() {
+	if l.progress.GradientNorm <= l.checkBelow() && l.progress.Iterations-l.progress.LastCheck >= l.perPass()*l.checkPause() {
 		l.startCheck(checkConvergence)
 		return nil
 	}
 	size := l.settings.Step.Step(l.model.Weights, l.gradient)
-	l.at.Iterations++
+	l.progress.Iterations++
 	l.watchMessages(size, report.first)
 	event := Event{
-		Iteration: l.at.Iterations, Instance: turn.bundle, Block: turn.blocks[0], Step: size,
-		Objective: l.at.Objective, GradientNorm: l.at.GradientNorm,
+		Iteration: l.progress.Iterations, Instance: set.bundle, Block: set.blocks[0], Step: size,
+		Objective: l.progress.Objective, GradientNorm: l.progress.GradientNorm,
 		Sweeps: report.sweeps, Residual: report.residual,
 	}
 	if !l.settings.Pairs {
@@ -140,13 +141,13 @@ func (l *learner) iterate() error {
 	if err := l.record(event); err != nil {
 		return err
 	}
-	return l.decide(turn.blocks[0])
+	return l.decide(set.blocks[0])
 }
 
 // pick returns what this iteration visits.
-func (l *learner) pick() *turn {
-	i := l.at.Iterations % l.perPass()
-	if l.settings.Order == Random {
+func (l *learner) pick() *blockSet {
+	i := l.progress.Iterations % l.perPass()
+	if l.settings.RandomOrder {
 		i = l.random.IntN(l.perPass())
 	}
 	return &l.schedule[i]
@@ -156,7 +157,7 @@ func (l *learner) pick() *turn {
 func (l *learner) perPass() int { return len(l.schedule) }
 
 func (l *learner) innerLimits() bp.Limits {
-	limits := bp.Limits{Tolerance: l.settings.InnerTolerance, MaxSweeps: l.settings.InnerSweeps, Damping: l.at.Damping}
+	limits := bp.Limits{Tolerance: l.settings.InnerTolerance, MaxSweeps: l.settings.InnerSweeps, Damping: l.progress.Damping}
 	if l.settings.Method == InnerDual {
 		limits.MaxSweeps = 1
 	}
@@ -169,11 +170,11 @@ func (l *learner) small(norm float64) bool {
 	return norm <= l.tolerance() && norm <= math.MaxFloat64
 }
 
-// hopeful returns the aggregated gradient norm at which a check is worth its
-// cost. Stale shares can make the norm look smaller than it is, so each check
+// checkBelow returns the aggregated gradient norm at which a check is worth its
+// cost. Stale contributions can make the norm look smaller than it is, so each check
 // that failed asks for a smaller one.
-func (l *learner) hopeful() float64 {
-	return l.tolerance() * math.Max(math.Pow(0.5, float64(l.at.FailedChecks)), 0.01)
+func (l *learner) checkBelow() float64 {
+	return l.tolerance() * math.Max(math.Pow(0.5, float64(l.progress.FailedChecks)), 0.01)
 }
 
 // roundingShare of the norm of the data's statistics M w̄, with hidden labels taken for
@@ -183,7 +184,7 @@ const roundingShare = 1e-13
 
 // tolerance returns the gradient norm at which the run stops.
 func (l *learner) tolerance() float64 {
-	return max(l.settings.GradientTolerance, l.settings.RelativeTolerance*l.at.First, roundingShare*l.magnitude)
+	return max(l.settings.GradientTolerance, l.settings.RelativeTolerance*l.progress.First, roundingShare*l.magnitude)
 }
 
 // resumEvery is the number of passes after which totals are summed anew.
@@ -194,7 +195,7 @@ func (l *learner) decide(block int) error {
 	if err := l.checkFinite(block); err != nil {
 		return err
 	}
-	atPassEnd := l.at.Iterations%l.perPass() == 0
+	atPassEnd := l.progress.Iterations%l.perPass() == 0
 	if atPassEnd {
 		if err := l.judgePass(block); err != nil {
 			return err
@@ -204,11 +205,11 @@ func (l *learner) decide(block int) error {
 				return err
 			}
 		}
-		if l.at.Iterations/l.perPass()%resumEvery == 0 {
+		if l.progress.Iterations/l.perPass()%resumEvery == 0 {
 			l.resum()
 		}
 	}
-	if l.at.Status, l.at.Reason = l.limitReached(); l.at.Status != "" {
+	if l.progress.Status, l.progress.Reason = l.limitReached(); l.progress.Status != "" {
 		return l.startFinalCheck()
 	}
 	return nil
@@ -218,33 +219,33 @@ func (l *learner) decide(block int) error {
 // those of the moment are of a step that it would have taken back. Weights for which
 // convergence is about to be claimed are not.
 func (l *learner) takeBest() {
-	if c := &l.at.Check; c.Active && c.Purpose == checkConvergence {
+	if c := &l.progress.Check; c.Active && c.Purpose == checkConvergence {
 		return
 	}
-	if rule, ok := l.settings.Step.(interface{ Best() []float64 }); ok {
-		if best := rule.Best(); best != nil {
+	if l.recovering != nil {
+		if best := l.recovering.best(); best != nil {
 			copy(l.model.Weights, best)
 		}
 	}
 }
 
-func (l *learner) limitReached() (Status, string) { return l.settings.limitReached(&l.at) }
+func (l *learner) limitReached() (Status, string) { return l.settings.limitReached(&l.progress) }
 
 // limitReached returns the status and the inequality of the limit that ends the
 // run, or nothing. It depends on the state alone, so that a resumed run ends
 // where the first one did unless its limits were raised.
-func (s *Settings) limitReached(at *progress) (Status, string) {
+func (s *Settings) limitReached(p *progress) (Status, string) {
 	switch {
-	case s.EarlyStop != nil && at.SinceBest >= s.EarlyStop.Patience:
-		return EarlyStopped, fmt.Sprintf("%s did not improve on %.6g for %d evaluations ≥ patience %d", s.EarlyStop.Metric, at.BestValue, at.SinceBest, s.EarlyStop.Patience)
-	case s.ObjectiveTolerance > 0 && at.Change <= s.ObjectiveTolerance*math.Abs(at.LastObjective):
-		return ObjectiveFlat, fmt.Sprintf("change of the objective over a pass %.3g ≤ %.3g × |objective|", at.Change, s.ObjectiveTolerance)
-	case s.MaxIterations > 0 && at.Iterations >= s.MaxIterations:
-		return IterationLimit, fmt.Sprintf("iterations %d ≥ limit %d", at.Iterations, s.MaxIterations)
-	case at.Passes >= s.MaxPasses:
-		return PassLimit, fmt.Sprintf("passes %.4g ≥ limit %.4g", at.Passes, s.MaxPasses)
-	case s.MaxTime > 0 && at.Seconds >= s.MaxTime.Seconds():
-		return TimeLimit, fmt.Sprintf("seconds %.4g ≥ limit %.4g", at.Seconds, s.MaxTime.Seconds())
+	case s.EarlyStop != nil && p.SinceBest >= s.EarlyStop.Patience:
+		return EarlyStopped, fmt.Sprintf("%s did not improve on %.6g for %d evaluations ≥ patience %d", s.EarlyStop.Metric, p.BestValue, p.SinceBest, s.EarlyStop.Patience)
+	case s.ObjectiveTolerance > 0 && p.Change <= s.ObjectiveTolerance*math.Abs(p.LastObjective):
+		return ObjectiveFlat, fmt.Sprintf("change of the objective over a pass %.3g ≤ %.3g × |objective|", p.Change, s.ObjectiveTolerance)
+	case s.MaxIterations > 0 && p.Iterations >= s.MaxIterations:
+		return IterationLimit, fmt.Sprintf("iterations %d ≥ limit %d", p.Iterations, s.MaxIterations)
+	case p.Passes >= s.MaxPasses:
+		return PassLimit, fmt.Sprintf("passes %.4g ≥ limit %.4g", p.Passes, s.MaxPasses)
+	case s.MaxTime > 0 && p.Seconds >= s.MaxTime.Seconds():
+		return TimeLimit, fmt.Sprintf("seconds %.4g ≥ limit %.4g", p.Seconds, s.MaxTime.Seconds())
 	}
 	return "", ""
 }
@@ -256,7 +257,7 @@ func (l *learner) checkFinite(block int) error {
 	}
 	for i, w := range l.model.Weights {
 		if math.IsNaN(w) || math.IsInf(w, 0) {
-			return &DivergedError{Iteration: l.at.Iterations, Block: block,
+			return &DivergedError{Iteration: l.progress.Iterations, Block: block,
 				Reason: fmt.Sprintf("weight %s became %v; %s", l.model.WeightName(i), w, l.remedy())}
 		}
 	}
@@ -276,24 +277,24 @@ const (
 // judgePass compares the objective at a pass end with the start and with the
 // last pass.
 func (l *learner) judgePass(block int) error {
-	f, first := l.at.Objective, l.at.FirstObjective
+	f, first := l.progress.Objective, l.progress.FirstObjective
 	below := l.belowZero(f)
-	if f > first+l.slack(l.at.FirstResidual) || below {
-		l.at.Worse++
+	if f > first+l.slack(l.progress.FirstResidual) || below {
+		l.progress.Worse++
 	} else {
-		l.at.Worse = 0
+		l.progress.Worse = 0
 	}
-	_, guarded := l.settings.Step.(interface{ Guarded() bool })
-	if !guarded && below && l.at.Worse >= worsePasses {
-		return &DivergedError{Iteration: l.at.Iterations, Block: block,
+	guarded := l.settings.Step.Guarded()
+	if !guarded && below && l.progress.Worse >= worsePasses {
+		return &DivergedError{Iteration: l.progress.Iterations, Block: block,
 			Reason: fmt.Sprintf("the running objective stays below zero (%.6g), where no objective can be: beliefs do not follow the weights; %s", f, l.remedy())}
 	}
-	if !guarded && (l.at.Worse >= worsePasses || f > first+muchWorse*(math.Abs(first)+1)) {
-		return &DivergedError{Iteration: l.at.Iterations, Block: block,
+	if !guarded && (l.progress.Worse >= worsePasses || f > first+muchWorse*(math.Abs(first)+1)) {
+		return &DivergedError{Iteration: l.progress.Iterations, Block: block,
 			Reason: fmt.Sprintf("the objective is %.6g, above %.6g at the start; %s", f, first, l.remedy())}
 	}
-	l.at.Change = math.Abs(f - l.at.LastObjective)
-	l.at.LastObjective = f
+	l.progress.Change = math.Abs(f - l.progress.LastObjective)
+	l.progress.LastObjective = f
 	return nil
 }
 
@@ -316,16 +317,16 @@ func (l *learner) belowZero(objective float64) bool {
 // messages of a check still change by, 1e-6 even where they settled, leaves the
 // objective unknown by about as much per variable. A first objective may be zero.
 func (l *learner) slack(residuals ...float64) float64 {
-	share := 1e-6
+	unknown := 1e-6
 	for _, r := range residuals {
-		share += r
+		unknown += r
 	}
-	return share * (math.Abs(l.at.FirstObjective) + l.variables)
+	return unknown * (math.Abs(l.progress.FirstObjective) + l.variables)
 }
 
 // remedy names the likely cause of divergence and what to try.
 func (l *learner) remedy() string {
-	if _, guarded := l.settings.Step.(interface{ Guarded() bool }); guarded {
+	if l.settings.Step.Guarded() {
 		return "the inference within it probably does not converge: try counting numbers that are convex, more inner sweeps, or a larger l2"
 	}
 	return fmt.Sprintf("the step %v is probably too large: try --step auto, or a smaller one", l.settings.Step)
@@ -335,25 +336,27 @@ func (l *learner) remedy() string {
 // end of a pass that did not go wrong, or while a claim of convergence is checked.
 // A final check is not saved: a longer run goes on from the state before it.
 func (l *learner) worthSaving() bool {
-	if l.at.Check.Active {
-		return l.at.Check.Purpose == checkConvergence
+	if l.progress.Check.Active {
+		return l.progress.Check.Purpose == checkConvergence
 	}
-	return l.at.Worse == 0 && l.at.Iterations%l.perPass() == 0
+	return l.progress.Worse == 0 && l.progress.Iterations%l.perPass() == 0
 }
 
-func (l *learner) evaluate(e *Event) error { return l.settings.evaluate(e, l.model, &l.at, &l.best) }
+func (l *learner) evaluate(e *Event) error {
+	return l.settings.evaluate(e, l.model, &l.progress, &l.best)
+}
 
 // evaluate calls Settings.Evaluate when it is due and looks at early stopping;
 // best is the model of the best evaluation so far.
-func (s *Settings) evaluate(e *Event, m *crf.Model, at *progress, best **crf.Model) error {
-	if s.Evaluate == nil || at.Passes < at.NextEvaluation {
+func (s *Settings) evaluate(e *Event, m *crf.Model, p *progress, best **crf.Model) error {
+	if s.Evaluate == nil || p.Passes < p.NextEvaluation {
 		return nil
 	}
 	values, err := s.Evaluate(m)
 	if err != nil {
 		return err
 	}
-	at.NextEvaluation = at.Passes + s.EvaluateEvery
+	p.NextEvaluation = p.Passes + s.EvaluateEvery
 	e.Eval = values
 	if s.EarlyStop == nil {
 		return nil
@@ -362,16 +365,16 @@ func (s *Settings) evaluate(e *Event, m *crf.Model, at *progress, best **crf.Mod
 	if !ok {
 		return fmt.Errorf("learn: early stopping wants the metric %q, which no evaluation gives", s.EarlyStop.Metric)
 	}
-	better := value > at.BestValue
+	better := value > p.BestValue
 	if s.EarlyStop.Minimise {
-		better = value < at.BestValue
+		better = value < p.BestValue
 	}
 	// Any number is better than a NaN, and a NaN better than nothing yet only.
-	if better || *best == nil || math.IsNaN(at.BestValue) && !math.IsNaN(value) {
-		at.BestValue, at.SinceBest, *best = value, 0, m.Clone()
+	if better || *best == nil || math.IsNaN(p.BestValue) && !math.IsNaN(value) {
+		p.BestValue, p.SinceBest, *best = value, 0, m.Clone()
 		return nil
 	}
-	at.SinceBest++
+	p.SinceBest++
 	return nil
 }
 
@@ -379,18 +382,18 @@ func (l *learner) record(e Event) error {
 	if l.settings.Recorder == nil {
 		return nil
 	}
-	e.Pass = l.at.Passes
-	e.Elapsed = time.Duration(l.at.Seconds * float64(time.Second))
+	e.Pass = l.progress.Passes
+	e.Elapsed = time.Duration(l.progress.Seconds * float64(time.Second))
 	e.Theta = l.model.Weights
-	return l.settings.Recorder.Record(e)
+	return l.settings.Recorder(e)
 }
 
 // Bounds of the time between checkpoints where the user names none: often, as long
-// as saving takes but a small share of the run.
+// as saving takes but a small part of the run.
 const (
-	checkpointShare = 100
-	shortestPause   = time.Second
-	longestPause    = 10 * time.Minute
+	pausePerSave  = 100 // in terms of the time that saving took
+	shortestPause = time.Second
+	longestPause  = 10 * time.Minute
 )
 
 // checkpointPause returns how long to wait after a checkpoint that took so long.
@@ -398,7 +401,7 @@ func (s *Settings) checkpointPause(took time.Duration) time.Duration {
 	if every := s.CheckpointEvery; every > 0 {
 		return every
 	}
-	return min(max(checkpointShare*took, shortestPause), longestPause)
+	return min(max(pausePerSave*took, shortestPause), longestPause)
 }
 
 func (l *learner) checkpoint() error {
@@ -416,31 +419,30 @@ func (l *learner) checkpoint() error {
 func (l *learner) finish(status Status) (*Result, error) {
 	// The state before a final check was saved already; one within it would not be
 	// what a longer run goes on from.
-	if inFinalCheck := l.at.Check.Active && l.at.Check.Purpose == checkFinal; status == Interrupted && !inFinalCheck {
+	if inFinalCheck := l.progress.Check.Active && l.progress.Check.Purpose == checkFinal; status == Interrupted && !inFinalCheck {
 		if err := l.checkpoint(); err != nil {
 			return nil, err
 		}
 	}
-	check := &l.at.Check
+	check := &l.progress.Check
 	r := &Result{
-		Model: l.model, Best: l.best, Status: status, Reason: l.at.Reason,
-		Objective: l.at.Objective, GradientNorm: l.at.GradientNorm, FirstGradientNorm: l.at.First,
+		Model: l.model, Best: l.best, Status: status, Reason: l.progress.Reason,
+		Objective: l.progress.Objective, GradientNorm: l.progress.GradientNorm, Gradient: l.gradient, FirstGradientNorm: l.progress.First,
 		Checked: status != Interrupted, Gap: math.NaN(), Residual: math.NaN(), Convex: l.convex(),
-		Iterations: l.at.Iterations, Passes: l.at.Passes, CheckPasses: l.at.CheckPasses, GradientPasses: l.at.GradientPasses,
-		Seconds: l.at.Seconds, CheckSeconds: l.at.CheckSeconds, StateBytes: l.stateBytes(),
+		Iterations: l.progress.Iterations, Passes: l.progress.Passes, CheckPasses: l.progress.CheckPasses, GradientPasses: l.progress.GradientPasses,
+		Seconds: l.progress.Seconds, CheckSeconds: l.progress.CheckSeconds, StateBytes: l.stateBytes(),
 	}
 	if r.Checked {
-		r.Gap, r.Residual, r.InferenceConverged = check.gap, check.Residual, check.Settled
+		r.Gap, r.Residual, r.InferenceConverged = check.Gap, check.Residual, check.Settled
 		if !r.InferenceConverged {
-			worst := l.checkSchedule[check.WorstAt]
-			r.Unsettled = &Unsettled{l.bundles[worst.bundle].name, worst.blocks, check.Residual}
+			r.Unsettled = l.where(&l.checkSchedule[check.WorstAt])
 		}
-		r.Damping, r.Separable, r.Memorised = l.at.Damping, l.separable(), l.memorised()
+		r.Damping, r.Separable, r.Memorised = l.progress.Damping, l.separable(), l.memorised()
 		if math.IsNaN(r.Objective) || math.IsInf(r.Objective, 0) {
-			return nil, &DivergedError{Iteration: l.at.Iterations, Reason: fmt.Sprintf("the objective at the final weights is %v", r.Objective)}
+			return nil, &DivergedError{Iteration: l.progress.Iterations, Reason: fmt.Sprintf("the objective at the final weights is %v", r.Objective)}
 		}
-		if first := l.at.FirstObjective; l.worseThanStart() && status != EarlyStopped && l.at.Iterations > 0 {
-			return nil, &DivergedError{Iteration: l.at.Iterations,
+		if first := l.progress.FirstObjective; l.worseThanStart() && status != EarlyStopped && l.progress.Iterations > 0 {
+			return nil, &DivergedError{Iteration: l.progress.Iterations,
 				Reason: fmt.Sprintf("the objective at the final weights is %.6g, above %.6g at the start; %s", r.Objective, first, l.remedy())}
 		}
 	}

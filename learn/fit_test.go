@@ -20,9 +20,9 @@ var runs = map[string]Settings{
 	"4 blocks":       {Method: BBPL, Assign: blocksOf(4), InnerSweeps: 300},
 	"1 sweep":        {Method: BBPL, Assign: blocksOf(4), InnerSweeps: 1},
 	"5 sweeps":       {Method: BBPL, Assign: blocksOf(4), InnerSweeps: 5},
-	"random":         {Method: BBPL, Assign: blocksOf(4), Order: Random, Seed: 7},
+	"random":         {Method: BBPL, Assign: blocksOf(4), RandomOrder: true, Seed: 7},
 	"pairs":          {Method: BBPL, Assign: blocksOf(4), Pairs: true},
-	"random pairs":   {Method: BBPL, Assign: blocksOf(2), Pairs: true, Order: Random, Seed: 3},
+	"random pairs":   {Method: BBPL, Assign: blocksOf(2), Pairs: true, RandomOrder: true, Seed: 3},
 	"full pairs":     {Method: Full, Pairs: true},
 	"together":       {Method: BBPL, Assign: blocksOf(6), Together: 3},
 }
@@ -68,7 +68,7 @@ func TestFixedStepReachesTheSameWeights(t *testing.T) {
 	p := randomProblem(t, 3, problemOptions{rows: 4, cols: 3, states: 2, nodeDim: 2, edgeDim: 1, instances: 2, l2: 2})
 	reference := fit(t, p, Settings{GradientTolerance: 1e-10})
 	for name, s := range runs {
-		s.Step, s.GradientTolerance = &Fixed{Alpha: 0.15}, 1e-8
+		s.Step, s.GradientTolerance = &fixedStep{alpha: 0.15}, 1e-8
 		r := fit(t, p, s)
 		if d := distance(r.Model.Weights, reference.Model.Weights) / norm(reference.Model.Weights); r.Status != Converged || !(d <= 1e-7) {
 			t.Errorf("%s: %s: %s, relative distance %g", name, r.Status, r.Reason, d)
@@ -106,19 +106,19 @@ func TestSameBits(t *testing.T) {
 // TestSeeds: another seed picks blocks in another order.
 func TestSeeds(t *testing.T) {
 	p := problems(t)["plain"]
-	run := func(seed uint64, order Order) (blocks []int) {
-		fit(t, p, Settings{Assign: blocksOf(4), Order: order, Seed: seed, MaxIterations: 12, Recorder: RecorderFunc(func(e Event) error {
+	run := func(seed uint64, random bool) (blocks []int) {
+		fit(t, p, Settings{Assign: blocksOf(4), RandomOrder: random, Seed: seed, MaxIterations: 12, Recorder: func(e Event) error {
 			if !e.Check {
 				blocks = append(blocks, e.Block)
 			}
 			return nil
-		})})
+		}})
 		return blocks
 	}
-	if got := run(1, Cyclic); !slices.Equal(got, []int{0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3}) {
+	if got := run(1, false); !slices.Equal(got, []int{0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3}) {
 		t.Errorf("cyclic order is %v", got)
 	}
-	a, b, c := run(1, Random), run(1, Random), run(2, Random)
+	a, b, c := run(1, true), run(1, true), run(2, true)
 	if !slices.Equal(a, b) || slices.Equal(a, c) || len(a) != 12 {
 		t.Errorf("random orders %v, %v, and with another seed %v", a, b, c)
 	}
@@ -181,7 +181,7 @@ func TestNodeWithoutLabels(t *testing.T) {
 
 // TestLargeProblem crosses the chunks in which units are worked on.
 func TestManyUnits(t *testing.T) {
-	p := randomProblem(t, 1, problemOptions{rows: 1, cols: 3, states: 2, nodeDim: 2, edgeDim: 1, samples: sharesAtATime + 50, missing: 0.4, l2: 0.1})
+	p := randomProblem(t, 1, problemOptions{rows: 1, cols: 3, states: 2, nodeDim: 2, edgeDim: 1, samples: resultsAtATime + 50, missing: 0.4, l2: 0.1})
 	a, b := fit(t, p, Settings{Threads: 1}), fit(t, p, Settings{Threads: 3})
 	if a.Status != Converged || !sameBits(a, b) {
 		t.Errorf("%s: %s; on three threads %s", a.Status, a.Reason, b.Reason)

@@ -12,9 +12,9 @@ import (
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
-// sharesAtATime bounds how many shares are kept before they are added up. They are
+// resultsAtATime bounds how many results are kept before they are added up. They are
 // added in the order of the blocks and units, whatever the threads.
-const sharesAtATime = 256
+const resultsAtATime = 256
 
 // worker is the scratch of one goroutine.
 type worker struct {
@@ -22,13 +22,13 @@ type worker struct {
 	adjoint  *ground.Adjoint
 	belief   []float64 // of nodes or edges computed together
 	belief32 []float32
-	places   []int32 // of loose edges
+	places   []int32 // of edges of sparse pairs
 	momentum bp.Momentum
 }
 
-// share is what one unit adds to the contributions of the groups that a block
+// unitResult is what one unit adds to the contributions of the groups that a block
 // touches, and how its inference went.
-type share struct {
+type unitResult struct {
 	tied    []float64 // [touched groups][stride]
 	untied  []float64 // changes of untied beliefs, in the order of the block's nodes and edges
 	outcome bp.Outcome
@@ -69,19 +69,19 @@ type visitReport struct {
 }
 
 // visitBlocks grounds blocks in every unit of the bundle, sweeps over them, and
-// replaces their share of the gradient in place:
+// replaces their contribution to the gradient in place:
 //
 //	(9)  g ← g + Σ_{entries of F_i} M (τ_new − τ_old)
 func (l *learner) visitBlocks(v visit) (visitReport, error) {
-	l.visit = v
+	defer l.tellTimes()
 	report := visitReport{converged: true}
 	jobs := len(v.blocks) * len(v.bundle.units)
-	for lo := 0; lo < jobs; lo += sharesAtATime {
-		l.visit.first = lo
-		n := min(sharesAtATime, jobs-lo)
-		l.pool.run(n)
+	for lo := 0; lo < jobs; lo += resultsAtATime {
+		v.first = lo
+		n := min(resultsAtATime, jobs-lo)
+		l.pool.run(v, n)
 		for i := range n {
-			if err := l.takeShare(&report, lo+i, &l.shares[i]); err != nil {
+			if err := l.takeResult(&report, &v, lo+i, &l.results[i]); err != nil {
 				return report, err
 			}
 		}
@@ -89,24 +89,30 @@ func (l *learner) visitBlocks(v visit) (visitReport, error) {
 	return report, nil
 }
 
-// takeShare adds the share of a job; with the last unit of a block it replaces the
+// tellTimes adds up for Settings.PhaseTimes what phases have taken so far.
+func (l *learner) tellTimes() {
+	if l.times != nil {
+		*l.settings.PhaseTimes = PhaseTimes{l.times.Spent, l.times.Count}
+	}
+}
+
+// takeResult adds the result of a job; with the last unit of a block it replaces the
 // block's contributions.
-func (l *learner) takeShare(report *visitReport, job int, s *share) error {
-	v := &l.visit
+func (l *learner) takeResult(report *visitReport, v *visit, job int, s *unitResult) error {
 	block, u := v.job(job)
 	if s.err != nil {
 		return l.locate(s.err, u, block)
 	}
-	l.count(report, s, u, block)
+	l.count(report, v, s, u, block)
 	if !v.contribute {
 		return nil
 	}
 	groups := v.bundle.touched[block]
 	if u == v.bundle.units[0] {
-		l.fresh = numeric.Resize(l.fresh, (len(groups)+v.bundle.looseSlots(block))*l.stride)
+		l.fresh = numeric.Resize(l.fresh, (len(groups)+v.bundle.sparseSlots(block))*l.stride)
 		clear(l.fresh)
 	}
-	l.addShare(s, u, block)
+	l.addResult(s, u, block)
 	if u == v.bundle.units[len(v.bundle.units)-1] {
 		l.replaceContributions(v.bundle, groups)
 	}
@@ -114,8 +120,8 @@ func (l *learner) takeShare(report *visitReport, job int, s *share) error {
 }
 
 // visitUnit is the part of a visit that one goroutine does for one unit and block.
-func (l *learner) visitUnit(workerIndex, i int) {
-	w, s, v := l.workers[workerIndex], &l.shares[i], &l.visit
+func (l *learner) visitUnit(v *visit, workerIndex, i int) {
+	w, s := l.workers[workerIndex], &l.results[i]
 	blockIndex, u := v.job(v.first + i)
 	block := &u.part.Blocks[blockIndex]
 	s.outcome, s.values, s.err = bp.Outcome{}, bp.Values{}, nil
@@ -125,7 +131,7 @@ func (l *learner) visitUnit(workerIndex, i int) {
 		return
 	}
 	if v.carry {
-		bp.Carry(u.net, u.state, u.velocity, block, l.at.Momentum.Share)
+		bp.Carry(u.net, u.state, u.velocity, block, l.progress.Momentum.Factor)
 		return
 	}
 	w.space.Precision = v.precision
@@ -134,15 +140,15 @@ func (l *learner) visitUnit(workerIndex, i int) {
 	}
 	// A block is always finished: a state between two sweeps could not be resumed
 	// to the same bytes.
-	w.space.Laps.Begin()
+	w.space.Times.Begin()
 	if v.follow {
-		w.momentum.Remember(u.net, u.state, u.velocity, block, l.at.Momentum.Share)
+		w.momentum.Remember(u.net, u.state, u.velocity, block, l.progress.Momentum.Factor)
 	}
 	s.outcome, s.err = w.space.Iterate(context.Background(), u.net, u.state, block, v.limits)
 	if v.follow {
 		s.product, s.square = w.momentum.Measure(u.net, u.state, u.velocity, block)
 	}
-	w.space.Laps.End(bp.PhaseSweep)
+	w.space.Times.End(bp.PhaseSweep)
 	if s.err != nil {
 		return
 	}
@@ -152,108 +158,107 @@ func (l *learner) visitUnit(workerIndex, i int) {
 		}
 	}
 	if v.contribute {
-		w.space.Laps.Begin()
-		s.err = l.contribute(w, s, u, blockIndex)
-		w.space.Laps.End(bp.PhaseGradient)
+		w.space.Times.Begin()
+		s.err = l.contribute(w, s, v.bundle, u, blockIndex)
+		w.space.Times.End(bp.PhaseGradient)
 	}
 }
 
 // contribute computes M τ, the sums of τ and the entropies of the groups that
 // the block touches, from the beliefs as they are now.
-func (l *learner) contribute(w *worker, s *share, u *unit, blockIndex int) error {
+func (l *learner) contribute(w *worker, s *unitResult, b *bundle, u *unit, blockIndex int) error {
 	block := &u.part.Blocks[blockIndex]
-	b := l.visit.bundle
-	s.tied = numeric.Resize(s.tied, (len(b.touched[blockIndex])+b.looseSlots(blockIndex))*l.stride)
+	s.tied = numeric.Resize(s.tied, (len(b.touched[blockIndex])+b.sparseSlots(blockIndex))*l.stride)
 	clear(s.tied)
 	s.untied = s.untied[:0]
 	for g := 0; g < len(block.Groups); g++ {
 		group, slot := block.Groups[g], u.slots[blockIndex][g]
-		if slot == isLoose {
-			end, err := l.contributeLoose(w, s, u, blockIndex, g)
+		if slot == isSparse {
+			end, err := l.contributeSparse(w, s, u, blockIndex, g)
 			if err != nil {
 				return err
 			}
 			g = end - 1
 			continue
 		}
-		share := s.tied[int(slot)*l.stride:][:l.stride]
-		entropy := &share[l.stride-1]
+		contribution := s.tied[int(slot)*l.stride:][:l.stride]
+		entropy := &contribution[l.stride-1]
 		if g == 0 {
 			for lo, n := 0, len(block.Nodes); lo < n; {
 				hi := ground.NodeRun(u.in, block.Nodes, lo, min(lo+ground.RowsPerBatch, n))
-				l.contributeNodes(w, s, u, share, blockIndex, lo, hi)
+				l.contributeNodes(w, s, u, contribution, blockIndex, lo, hi)
 				lo = hi
 			}
 		}
 		for lo, n := int(group.Lo), int(group.Hi); lo < n; {
 			hi := ground.EdgeRun(u.in, block.Edges, lo, min(lo+l.edgesTogether, n))
-			if err := l.contributeEdges(w, s, u, share, blockIndex, lo, hi); err != nil {
+			if err := l.contributeEdges(w, s, u, contribution, blockIndex, lo, hi); err != nil {
 				return err
 			}
 			lo = hi
 		}
 		// The free energies summed so far hold ⟨θ,τ⟩ as well: for tied weights it is
 		// the product with their gradient.
-		*entropy -= l.tiedProduct(share)
+		*entropy -= l.tiedProduct(contribution)
 	}
 	return nil
 }
 
 // contributeNodes adds the nodes lo ≤ p < hi of the block, all of one type.
-func (l *learner) contributeNodes(w *worker, s *share, u *unit, share []float64, blockIndex, lo, hi int) {
+func (l *learner) contributeNodes(w *worker, s *unitResult, u *unit, contribution []float64, blockIndex, lo, hi int) {
 	block := &u.part.Blocks[blockIndex]
 	nodes := block.Nodes[lo:hi]
 	t := u.in.NodeType(nodes[0])
 	span := &l.model.Layout.Node[t]
 	beliefs := w.belief[:len(nodes)*span.States]
 	w.adjoint.PrefetchNodes(u.in, nodes)
-	share[l.stride-1] += w.space.NodeBeliefs(w.belief, moments(share, l.nodeMoment[t], span), u.net, u.state, block, lo, hi)
+	contribution[l.stride-1] += w.space.NodeBeliefs(w.belief, moments(contribution, l.nodeMoment[t], span), u.net, u.state, block, lo, hi)
 	if span.Untied {
 		for i, node := range nodes {
-			share[l.stride-1] -= l.untiedChange(s, u, span, u.in.NodeRow(node), beliefs[i*span.States:][:span.States])
+			contribution[l.stride-1] -= l.untiedChange(s, u, span, u.in.NodeRow(node), beliefs[i*span.States:][:span.States])
 		}
 		return
 	}
-	w.adjoint.ScatterNodes(share[span.Part:][:span.Len], u.in, nodes, beliefs)
+	w.adjoint.ScatterNodes(contribution[span.Part:][:span.Len], u.in, nodes, beliefs)
 }
 
 // contributeEdges adds the edges lo ≤ q < hi of the block, all of one type.
-func (l *learner) contributeEdges(w *worker, s *share, u *unit, share []float64, blockIndex, lo, hi int) error {
+func (l *learner) contributeEdges(w *worker, s *unitResult, u *unit, contribution []float64, blockIndex, lo, hi int) error {
 	block := &u.part.Blocks[blockIndex]
 	edges := block.Edges[lo:hi]
 	t := u.in.EdgeType(edges[0])
 	span := &l.model.Layout.Edge[t]
 	w.adjoint.PrefetchEdges(u.in, edges)
 	if w.space.InSingle() && !span.Untied {
-		return l.contributeEdges32(w, u, share, block, lo, hi)
+		return l.contributeEdges32(w, u, contribution, block, lo, hi)
 	}
 	beliefs := w.belief[:len(edges)*span.States]
-	free, err := w.space.EdgeBeliefs(w.belief, moments(share, l.edgeMoment[t], span), u.net, u.state, block, lo, hi)
+	free, err := w.space.EdgeBeliefs(w.belief, moments(contribution, l.edgeMoment[t], span), u.net, u.state, block, lo, hi)
 	if err != nil {
 		return err
 	}
-	share[l.stride-1] += free
+	contribution[l.stride-1] += free
 	if span.Untied {
 		for i, e := range edges {
-			share[l.stride-1] -= l.untiedChange(s, u, span, u.in.EdgeRow(e), beliefs[i*span.States:][:span.States])
+			contribution[l.stride-1] -= l.untiedChange(s, u, span, u.in.EdgeRow(e), beliefs[i*span.States:][:span.States])
 		}
 		return nil
 	}
-	w.adjoint.ScatterEdges(share[span.Part:][:span.Len], u.in, edges, beliefs)
+	w.adjoint.ScatterEdges(contribution[span.Part:][:span.Len], u.in, edges, beliefs)
 	return nil
 }
 
-// moments returns where in a share the beliefs of a type are added up, nil for untied
+// moments returns where in a contribution the beliefs of a type are added up, nil for untied
 // types.
-func moments(share []float64, at int, span *crf.Span) []float64 {
+func moments(contribution []float64, at int, span *crf.Span) []float64 {
 	if span.Untied {
 		return nil
 	}
-	return share[at:][:span.States]
+	return contribution[at:][:span.States]
 }
 
 // contributeEdges32 is contributeEdges in single precision, for a tied type.
-func (l *learner) contributeEdges32(w *worker, u *unit, share []float64, block *partition.Block, lo, hi int) error {
+func (l *learner) contributeEdges32(w *worker, u *unit, contribution []float64, block *partition.Block, lo, hi int) error {
 	edges := block.Edges[lo:hi]
 	t := u.in.EdgeType(edges[0])
 	span := &l.model.Layout.Edge[t]
@@ -262,9 +267,9 @@ func (l *learner) contributeEdges32(w *worker, u *unit, share []float64, block *
 	if err != nil {
 		return err
 	}
-	share[l.stride-1] += free
-	w.adjoint.ScatterEdges32(share[span.Part:][:span.Len], u.in, edges, w.belief32)
-	simd.ScatterMatrix32(share[l.edgeMoment[t]:], ones32[:], w.belief32, len(edges), 1, span.States)
+	contribution[l.stride-1] += free
+	w.adjoint.ScatterEdges32(contribution[span.Part:][:span.Len], u.in, edges, w.belief32)
+	simd.ScatterMatrix32(contribution[l.edgeMoment[t]:], ones32[:], w.belief32, len(edges), 1, span.States)
 	return nil
 }
 
@@ -288,7 +293,7 @@ func edgesTogether(m *crf.Model) int {
 // untiedChange appends belief − (belief at the last visit) for every feature of
 // an entry with its own weights, remembers belief, and returns its ⟨θ,τ⟩.
 // Untied types have constant features, so M τ = τ for each.
-func (l *learner) untiedChange(s *share, u *unit, span *crf.Span, row int, belief []float64) (product float64) {
+func (l *learner) untiedChange(s *unitResult, u *unit, span *crf.Span, row int, belief []float64) (product float64) {
 	old := u.untied[span.Part+row*span.Copy():][:span.Copy()]
 	theta := l.model.Weights[span.At+row*span.Copy():][:span.Copy()]
 	for j := range old {
@@ -300,9 +305,9 @@ func (l *learner) untiedChange(s *share, u *unit, span *crf.Span, row int, belie
 	return product
 }
 
-// addShare adds a unit's share to the fresh contributions and its untied
+// addResult adds a unit's result to the fresh contributions and its untied
 // changes to the total.
-func (l *learner) addShare(s *share, u *unit, blockIndex int) {
+func (l *learner) addResult(s *unitResult, u *unit, blockIndex int) {
 	simd.AddScaled(l.fresh[:len(s.tied)], s.tied, u.weight)
 	if len(s.untied) == 0 {
 		return
@@ -341,7 +346,7 @@ func (l *learner) replaceContributions(b *bundle, groups []int32) {
 		copy(old, fresh)
 	}
 	if rest := l.fresh[len(groups)*l.stride:]; len(rest) > 0 {
-		l.addChange(rest, 1) // of the loose pairs
+		l.addChange(rest, 1) // of the sparse pairs
 	}
 }
 
@@ -360,9 +365,9 @@ func (l *learner) eachTied(f func(total, x, y []float64), x, y []float64) {
 }
 
 // tiedProduct returns ⟨θ, M τ⟩ over the tied weights of a contribution.
-func (l *learner) tiedProduct(share []float64) (product float64) {
+func (l *learner) tiedProduct(contribution []float64) (product float64) {
 	for _, span := range l.tied {
-		product += simd.Dot(l.model.Weights[span.At:][:span.Len], share[span.Part:])
+		product += simd.Dot(l.model.Weights[span.At:][:span.Len], contribution[span.Part:])
 	}
 	return product
 }
@@ -380,7 +385,7 @@ func (l *learner) resum() {
 		}
 		for _, u := range b.units {
 			l.addUntied(u)
-			l.addLoose(u, l.workers[0].adjoint)
+			l.addSparse(u, l.workers[0].adjoint)
 		}
 	}
 }

@@ -25,7 +25,7 @@ func TestGradientIsTheSlope(t *testing.T) {
 				defer e.Close()
 				w := p.randomWeights(1, 0.3)
 				x := settled(t, e, w)
-				gradient := append([]float64(nil), e.Gradient()...)
+				gradient := append([]float64(nil), e.l.gradient...)
 				if !near(norm(gradient), x.GradientNorm, 1e-12) {
 					t.Errorf("norm %v of a gradient of norm %v", x.GradientNorm, norm(gradient))
 				}
@@ -150,7 +150,7 @@ func TestLikelihoodOnTrees(t *testing.T) {
 				if !near(got.Objective, want, 1e-10) {
 					t.Errorf("%s: L = %.12f, want %.12f", where, got.Objective, want)
 				}
-				if d := distance(e.Gradient(), gradient); !(d <= 1e-9*(1+norm(gradient))) {
+				if d := distance(e.l.gradient, gradient); !(d <= 1e-9*(1+norm(gradient))) {
 					t.Errorf("%s: the gradient is off by %g", where, d)
 				}
 			}
@@ -194,7 +194,7 @@ func TestObjectiveAtZero(t *testing.T) {
 	e := must(NewEvaluator(p, 1))
 	defer e.Close()
 	x := must(e.At(p.Model.Weights))
-	if want := (15 + 2*22) * math.Log(4); !near(x.Objective, want, 1e-13) || !x.Converged {
+	if want := (15 + 2*22) * math.Log(4); !near(x.Objective, want, 1e-13) || !x.InferenceConverged {
 		t.Errorf("%+v, want the objective %.12f", x, want)
 	}
 }
@@ -212,8 +212,8 @@ func TestEvaluatorIsExactAtOnce(t *testing.T) {
 			first, again := must(fresh.At(w)), must(used.At(w))
 			want := settled(t, fresh, w)
 			fresh.Close()
-			for _, x := range []Exact{first, again} {
-				if !x.Converged || !(x.Residual <= 1e-10) || !near(x.Objective, want.Objective, 1e-9) || !near(x.GradientNorm, want.GradientNorm, 1e-8) {
+			for _, x := range []*Result{first, again} {
+				if !x.InferenceConverged || !(x.Residual <= 1e-10) || !near(x.Objective, want.Objective, 1e-9) || !near(x.GradientNorm, want.GradientNorm, 1e-8) {
 					t.Errorf("%s, weights %d: %+v at once, %+v in the end", counting, i, x, want)
 				}
 			}
@@ -238,7 +238,7 @@ func TestEvaluatorAfterOverflow(t *testing.T) {
 		if _, err := e.At(bad); err != nil {
 			refused++
 		}
-		if x, err := e.At(w); err != nil || !near(x.Objective, want.Objective, 1e-9) || !x.Converged {
+		if x, err := e.At(w); err != nil || !near(x.Objective, want.Objective, 1e-9) || !x.InferenceConverged {
 			t.Errorf("after weights of %g: %+v, %v; want %+v", scale, x, err, want)
 		}
 	}
@@ -261,8 +261,8 @@ func TestEvaluatorErrors(t *testing.T) {
 	if _, err := e.At([]float64{math.NaN(), 0, 0, 0, 0, 0}); err == nil {
 		t.Error("a NaN was accepted")
 	}
-	if len(e.Model().Weights) != 6 {
-		t.Errorf("%d weights", len(e.Model().Weights))
+	if len(e.l.model.Weights) != 6 {
+		t.Errorf("%d weights", len(e.l.model.Weights))
 	}
 	p.Counting = func(*graph.Graph) (*counting.Numbers, error) { return counting.Convex(must(gen.Chain(3))), nil }
 	if _, err := NewEvaluator(p, 1); err == nil {

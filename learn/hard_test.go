@@ -103,7 +103,7 @@ func TestClaimsHoldUp(t *testing.T) {
 		}
 		claims++
 		e := must(NewEvaluator(p, 1))
-		var x Exact
+		var x *Result
 		for range 40 {
 			if x = must(e.At(r.Model.Weights)); x.Residual < 1e-7 {
 				break
@@ -124,7 +124,7 @@ func TestLimitInCarefulPhase(t *testing.T) {
 	p, tolerance := slow(66)
 	last := math.Inf(1)
 	for _, passes := range []float64{500, 1000, 2000, 2500} {
-		rule := NewAuto()
+		rule := &auto{}
 		r, err := Fit(context.Background(), p, Settings{Step: rule, RelativeTolerance: tolerance, MaxPasses: passes})
 		if err != nil {
 			t.Fatal(err)
@@ -161,9 +161,9 @@ func TestLimitInAClaim(t *testing.T) {
 // TestDenseResume: runs with a dense P go on to the same bits, on any number of threads.
 func TestDenseResume(t *testing.T) {
 	p := regions(1, 20, 20, 3, 1e-4, 0.05, 1)
-	var rule *Auto
+	var rule *auto
 	run := interruptible{p, func() Settings {
-		rule = NewAuto()
+		rule = &auto{}
 		return Settings{Step: rule, Assign: blocksOf(5), RelativeTolerance: 1e-8, MaxPasses: 120}
 	}}
 	want, rounds := run.steps(t)
@@ -200,7 +200,7 @@ func TestDenseWithoutL2(t *testing.T) {
 // TestDenseWithRareFeatures: they are in the sample.
 func TestDenseWithRareFeatures(t *testing.T) {
 	p := rareFeatures(1, 60, 3, 75, 1e-6*3600)
-	rule := NewAuto()
+	rule := &auto{}
 	r, err := Fit(context.Background(), p, Settings{Step: rule, RelativeTolerance: 1e-7, MaxPasses: 200})
 	if err != nil {
 		t.Fatal(err)

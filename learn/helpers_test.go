@@ -198,7 +198,7 @@ func problems(t testing.TB) map[string]Problem {
 
 // settled evaluates until messages change by less than 1e-12, so that values do
 // not depend on the tolerance of a single evaluation.
-func settled(t testing.TB, e *Evaluator, weights []float64) Exact {
+func settled(t testing.TB, e *Evaluator, weights []float64) *Result {
 	t.Helper()
 	for range 400 {
 		x, err := e.At(weights)
@@ -210,7 +210,7 @@ func settled(t testing.TB, e *Evaluator, weights []float64) Exact {
 		}
 	}
 	t.Fatal("inference does not settle")
-	return Exact{}
+	return nil
 }
 
 // fit runs Fit and checks what every result promises.

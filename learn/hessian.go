@@ -34,7 +34,7 @@ type hessian struct {
 	space    bp.Workspace
 	size     int // weights
 
-	most       int     // elements of a type that are looked at, 0: as many as wanted says
+	most       int     // elements of a type that are looked at, 0: as many as sampleSize says
 	labelShare float64 // of a belief that is taken from the label
 
 	rows       []float64 // [rowsTogether][size] scratch: roots of the terms of nodes
@@ -145,10 +145,10 @@ func (c *hessian) draw() {
 	}
 	rng := rand.New(rand.NewPCG(1, 3))
 	for a, span := range layout.Node {
-		c.pick(rng, c.wanted(span), a, true)
+		c.pick(rng, c.sampleSize(span), a, true)
 	}
 	for b, span := range layout.Edge {
-		c.pick(rng, c.wanted(span), b, false)
+		c.pick(rng, c.sampleSize(span), b, false)
 	}
 	for i := range c.samples {
 		c.samples[i].complete()
@@ -178,8 +178,8 @@ func (s *hessianSample) complete() {
 	}
 }
 
-// wanted returns how many elements of a type are to be looked at.
-func (c *hessian) wanted(span crf.Span) int {
+// sampleSize returns how many elements of a type are to be looked at.
+func (c *hessian) sampleSize(span crf.Span) int {
 	if c.most > 0 {
 		return c.most
 	}

@@ -29,7 +29,7 @@ func TestHessianIsExactWithoutCoupling(t *testing.T) {
 					w[i] += scale * d
 				}
 				settled(t, e, w)
-				return slices.Clone(e.Gradient())
+				return slices.Clone(e.l.gradient)
 			}
 			ahead, behind := gradient(h), gradient(-h)
 			settled(t, e, at)

@@ -29,7 +29,7 @@ type learner struct {
 	watched   []float64 // [weights] the gradient at the pass end before, in a check
 	tied      []crf.Span
 
-	stride, perLoose       int   // lengths of a contribution, and of what is kept of a loose edge
+	stride, perSparseEdge  int   // lengths of a contribution, and of what is kept of an edge of a sparse pair
 	nodeMoment, edgeMoment []int // [types] offset in a contribution, −1 if untied
 	sweepWork              float64
 	gradientWork           float64
@@ -39,22 +39,24 @@ type learner struct {
 
 	// schedule is a pass of iterations, checkSchedule a pass of a check, which changes
 	// no weights and so can visit more blocks at a time.
-	schedule, checkSchedule []turn
+	schedule, checkSchedule []blockSet
 
-	pool    *pool
+	times      *bp.PhaseTimes // where Settings.PhaseTimes asks for them
+	recovering recoveringRule // Settings.Step where it is one, else nil
+
+	pool    *pool[visit]
 	workers []*worker
 	// edgesTogether is how many edges' beliefs are computed in one call.
 	edgesTogether int
-	shares        []share
+	results       []unitResult
 	fresh         []float64
-	looseSum      []float64 // [stride] scratch
-	visit         visit
+	sparseSum     []float64 // [stride] scratch
 
-	source *rand.PCG
-	random *rand.Rand
-	at     progress
-	best   *crf.Model
-	print  fingerprint // zero until it is needed
+	source      *rand.PCG
+	random      *rand.Rand
+	progress    progress
+	best        *crf.Model
+	fingerprint fingerprint // zero until it is needed
 }
 
 func newLearner(p *Problem, s *Settings) (*learner, error) {
@@ -67,21 +69,25 @@ func newLearner(p *Problem, s *Settings) (*learner, error) {
 	l.layOut()
 	l.measureWork()
 	l.ascends = l.dual()
+	l.recovering, _ = s.Step.(recoveringRule)
 	l.prepareMomentum()
 	l.useLargePages()
 	l.sumData()
 	l.source = rand.NewPCG(s.Seed, 0x9e3779b97f4a7c15)
 	l.random = rand.New(l.source)
 	l.edgesTogether = edgesTogether(l.model)
-	for range s.Threads {
-		l.workers = append(l.workers, &worker{space: bp.Workspace{Laps: s.Laps}, adjoint: &ground.Adjoint{}, belief: make([]float64, l.mostBeliefs())})
+	if s.PhaseTimes != nil {
+		l.times = &bp.PhaseTimes{}
 	}
-	l.at.First = math.NaN()
-	l.at.FirstObjective = math.NaN()
-	l.at.LastObjective = math.NaN()
-	l.at.Change = math.Inf(1)
-	l.at.BestValue = math.NaN()
-	l.at.Check = checkProgress{Active: true, Purpose: checkInitial, GradientOnly: l.startsUniform()}
+	for range s.Threads {
+		l.workers = append(l.workers, &worker{space: bp.Workspace{Times: l.times}, adjoint: &ground.Adjoint{}, belief: make([]float64, l.mostBeliefs())})
+	}
+	l.progress.First = math.NaN()
+	l.progress.FirstObjective = math.NaN()
+	l.progress.LastObjective = math.NaN()
+	l.progress.Change = math.Inf(1)
+	l.progress.BestValue = math.NaN()
+	l.progress.Check = checkProgress{Active: true, Purpose: checkInitial, GradientOnly: l.startsUniform()}
 	if err := s.Step.Start(l.stepProblem()); err != nil {
 		return nil, err
 	}
@@ -125,17 +131,17 @@ func (l *learner) layOut() {
 	l.stride++ // the entropy
 	l.total, l.gradient, l.watched = make([]float64, layout.Size), make([]float64, layout.Size), make([]float64, layout.Size)
 	l.moments = make([]float64, l.stride-layout.TiedSize)
-	l.perLoose = l.perLooseEdge()
+	l.perSparseEdge = l.keptPerEdge()
 	for _, b := range l.bundles {
-		b.loosen(l.stride, l.perLoose)
+		b.separateSparse(l.stride, l.perSparseEdge)
 		b.contribution = make([]float64, b.groups()*l.stride)
 	}
-	l.schedule, l.checkSchedule = l.turns(l.settings.Together), l.turns(sharesAtATime)
+	l.schedule, l.checkSchedule = l.blockSets(l.settings.Together), l.blockSets(resultsAtATime)
 	largest := 0
 	for _, t := range append(l.checkSchedule, l.schedule...) {
-		largest = max(largest, min(sharesAtATime, len(t.blocks)*len(l.bundles[t.bundle].units)))
+		largest = max(largest, min(resultsAtATime, len(t.blocks)*len(l.bundles[t.bundle].units)))
 	}
-	l.shares, l.looseSum = make([]share, largest), make([]float64, l.stride)
+	l.results, l.sparseSum = make([]unitResult, largest), make([]float64, l.stride)
 }
 
 // mostBeliefs returns how many numbers the beliefs are that are computed together.
@@ -197,7 +203,7 @@ func (l *learner) stepProblem() StepProblem {
 		NodeScale: func(in *crf.Instance, s int32) float64 { return weightOf[in] / countingOf[in].Rho[s] },
 		EdgeScale: func(in *crf.Instance, e int32) float64 { return weightOf[in] / countingOf[in].Edge[e] },
 		Beliefs:   l.meanBeliefs,
-		Objective: func() float64 { return l.at.Objective }, Full: l.settings.Method == Full,
+		Objective: func() float64 { return l.progress.Objective }, Full: l.settings.Method == Full,
 		PassWork: l.passWork(),
 	}
 	if h := newHessian(l); h != nil {
@@ -262,13 +268,13 @@ func (l *learner) meanBeliefs(dst []float64) {
 	}
 }
 
-// count adds a unit's share of a visit to the report and to the work done.
-func (l *learner) count(r *visitReport, s *share, u *unit, blockIndex int) {
+// count adds a unit's part of a visit to the report and to the work done.
+func (l *learner) count(r *visitReport, v *visit, s *unitResult, u *unit, blockIndex int) {
 	r.sweeps, r.converged = max(r.sweeps, s.outcome.Sweeps), r.converged && s.outcome.Converged
 	r.residual = max(r.residual, s.outcome.Residual)
 	r.first = max(r.first, s.outcome.First)
-	l.at.Momentum.Product += s.product
-	l.at.Momentum.Square += s.square
+	l.progress.Momentum.Product += s.product
+	l.progress.Momentum.Square += s.square
 	// Values are summed for the gap between dual and primal: those of what is known of
 	// missing labels, which enter the objective with a minus, have one of their own.
 	weight := math.Abs(u.weight)
@@ -276,9 +282,9 @@ func (l *learner) count(r *visitReport, s *share, u *unit, blockIndex int) {
 	r.values.Primal += weight * s.values.Primal
 	r.values.Dual += weight * s.values.Dual
 	block := &u.part.Blocks[blockIndex]
-	l.at.Passes += float64(s.outcome.Sweeps) * float64(block.Work()) / l.sweepWork
-	if l.visit.contribute {
-		l.at.GradientPasses += float64(block.Elements()) / l.gradientWork
+	l.progress.Passes += float64(s.outcome.Sweeps) * float64(block.Work()) / l.sweepWork
+	if v.contribute {
+		l.progress.GradientPasses += float64(block.Elements()) / l.gradientWork
 	}
 }
 
@@ -292,10 +298,10 @@ func (l *learner) locate(err error, u *unit, block int) error {
 	cause := l.remedy()
 	if why := l.impossible(u); why != "" {
 		cause = why
-	} else if l.at.Iterations == 0 {
+	} else if l.progress.Iterations == 0 {
 		cause = "the initial weights or the features are at fault"
 	}
-	return &DivergedError{Iteration: l.at.Iterations, Instance: u.in.Name, Block: block, Reason: fmt.Sprintf("%v; %s", numerical, cause), Err: err}
+	return &DivergedError{Iteration: l.progress.Iterations, Instance: u.in.Name, Block: block, Reason: fmt.Sprintf("%v; %s", numerical, cause)}
 }
 
 func (l *learner) stateBytes() int64 {
@@ -303,7 +309,7 @@ func (l *learner) stateBytes() int64 {
 	for _, b := range l.bundles {
 		bytes += 8 * len(b.contribution)
 		for _, u := range b.units {
-			bytes += u.net.Bytes() + 8*(len(u.untied)+len(u.loose)) + 4*len(u.velocity)
+			bytes += u.net.Bytes() + 8*(len(u.untied)+len(u.keptBeliefs)) + 4*len(u.velocity)
 		}
 	}
 	return int64(bytes)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/blockbp/blockbp/crf"
@@ -38,14 +39,13 @@ type localLearner struct {
 	curvature  *quasiNewton
 
 	whole   map[*graph.Graph]*partition.Partition
-	pool    *pool
+	pool    *pool[[]*crf.Instance]
 	workers []ground.LocalObjective
 	parts   []localPart // [instances of a chunk]
-	chunk   int         // first instance of the chunk at work
 
-	at    progress
-	best  *crf.Model
-	print fingerprint
+	progress    progress
+	best        *crf.Model
+	fingerprint fingerprint
 }
 
 // localPart is what one instance adds to objective and gradient.
@@ -93,8 +93,8 @@ func newLocalLearner(p *Problem, s *Settings) *localLearner {
 	}
 	statistics := sumStatistics(l.model, p.Data, l.total)
 	l.rounding = roundingShare * math.Sqrt(simd.Dot(statistics, statistics))
-	l.at.First, l.at.FirstObjective, l.at.LastObjective = math.NaN(), math.NaN(), math.NaN()
-	l.at.Change, l.at.BestValue = math.Inf(1), math.NaN()
+	l.progress.First, l.progress.FirstObjective, l.progress.LastObjective = math.NaN(), math.NaN(), math.NaN()
+	l.progress.Change, l.progress.BestValue = math.Inf(1), math.NaN()
 	l.pool = newPool(s.Threads, l.evaluateInstance) // last: its goroutines run until it is closed
 	return l
 }
@@ -108,8 +108,8 @@ func localObjective(p *Problem, m Method) ground.LocalObjective {
 }
 
 // evaluateInstance is the part of an evaluation that one goroutine does.
-func (l *localLearner) evaluateInstance(worker, i int) {
-	in := l.problem.Data[l.chunk+i]
+func (l *localLearner) evaluateInstance(chunk *[]*crf.Instance, worker, i int) {
+	in := (*chunk)[i]
 	part := &l.parts[i]
 	clear(part.gradient)
 	part.value = l.workers[worker].Add(part.gradient, l.trial, in, &l.whole[in.Graph].Blocks[0], in.Weight()/l.total)
@@ -121,16 +121,15 @@ func (l *localLearner) evaluate() (value float64) {
 		value += l.problem.L2 / 2 * w * w
 		l.trialSlope[i] = l.problem.L2 * w
 	}
-	for l.chunk = 0; l.chunk < len(l.problem.Data); l.chunk += len(l.parts) {
-		n := min(len(l.parts), len(l.problem.Data)-l.chunk)
-		l.pool.run(n)
-		for i := range n {
+	for chunk := range slices.Chunk(l.problem.Data, len(l.parts)) {
+		l.pool.run(chunk, len(chunk))
+		for i := range chunk {
 			value += l.parts[i].value
 			addTo(l.trialSlope, l.parts[i].gradient)
 		}
 	}
-	l.at.Passes++
-	l.at.GradientPasses++
+	l.progress.Passes++
+	l.progress.GradientPasses++
 	return value
 }
 
@@ -139,7 +138,7 @@ func (l *localLearner) accept(value float64) {
 	l.value = value
 	copy(l.model.Weights, l.trial.Weights)
 	copy(l.gradient, l.trialSlope)
-	l.at.Objective, l.at.GradientNorm = value, math.Sqrt(simd.Dot(l.gradient, l.gradient))
+	l.progress.Objective, l.progress.GradientNorm = value, math.Sqrt(simd.Dot(l.gradient, l.gradient))
 }
 
 // errStopped says that a line search was given up because the run has to end.
@@ -147,9 +146,9 @@ var errStopped = errors.New("learn: stopped")
 
 func (l *localLearner) run(ctx context.Context) (*Result, error) {
 	started := time.Now()
-	before := l.at.Seconds
-	clock := func() { l.at.Seconds = before + time.Since(started).Seconds() }
-	if l.at.Passes == 0 {
+	before := l.progress.Seconds
+	clock := func() { l.progress.Seconds = before + time.Since(started).Seconds() }
+	if l.progress.Passes == 0 {
 		if err := l.begin(); err != nil {
 			return nil, err
 		}
@@ -166,23 +165,23 @@ func (l *localLearner) run(ctx context.Context) (*Result, error) {
 			}
 			nextCheckpoint = time.Now().Add(l.settings.checkpointPause(time.Since(now)))
 		}
-		passes := l.at.Passes
+		passes := l.progress.Passes
 		step, err := l.iterate(ctx)
 		clock()
 		switch {
 		case errors.Is(err, errStopped):
-			l.at.Passes, l.at.GradientPasses = passes, passes // the state is that of the last iteration
-			l.at.Status, l.at.Reason = Interrupted, "interrupted"
+			l.progress.Passes, l.progress.GradientPasses = passes, passes // the state is that of the last iteration
+			l.progress.Status, l.progress.Reason = Interrupted, "interrupted"
 			return l.finish()
 		case err != nil:
 			return nil, err
 		case step == 0:
-			l.at.Status = ObjectiveFlat
-			l.at.Reason = fmt.Sprintf("the line search finds no smaller objective than %.10g: what is left of it is rounding", l.value)
+			l.progress.Status = ObjectiveFlat
+			l.progress.Reason = fmt.Sprintf("the line search finds no smaller objective than %.10g: what is left of it is rounding", l.value)
 			return l.finish()
 		}
-		event := Event{Iteration: l.at.Iterations, Instance: -1, Block: -1, Step: step, Objective: l.at.Objective, GradientNorm: l.at.GradientNorm, Residual: math.NaN()}
-		if err := l.settings.evaluate(&event, l.model, &l.at, &l.best); err != nil {
+		event := Event{Iteration: l.progress.Iterations, Instance: -1, Block: -1, Step: step, Objective: l.progress.Objective, GradientNorm: l.progress.GradientNorm, Residual: math.NaN()}
+		if err := l.settings.evaluate(&event, l.model, &l.progress, &l.best); err != nil {
 			return nil, err
 		}
 		clock()
@@ -196,28 +195,28 @@ func (l *localLearner) run(ctx context.Context) (*Result, error) {
 func (l *localLearner) begin() error {
 	value := l.evaluate()
 	l.accept(value)
-	l.at.First, l.at.FirstObjective, l.at.LastObjective = l.at.GradientNorm, value, value
+	l.progress.First, l.progress.FirstObjective, l.progress.LastObjective = l.progress.GradientNorm, value, value
 	if math.IsNaN(value) || math.IsInf(value, 0) {
 		return &DivergedError{Reason: fmt.Sprintf("the objective at the initial weights is %v: they, or the features, are too large, or a label is forbidden", value)}
 	}
-	if !(l.at.First <= math.MaxFloat64) {
-		return &DivergedError{Reason: fmt.Sprintf("the norm of the gradient at the initial weights is %v: the features are too large to be squared; scale them to about 1", l.at.First)}
+	if !(l.progress.First <= math.MaxFloat64) {
+		return &DivergedError{Reason: fmt.Sprintf("the norm of the gradient at the initial weights is %v: the features are too large to be squared; scale them to about 1", l.progress.First)}
 	}
-	return l.record(Event{Instance: -1, Block: -1, Check: true, Objective: value, GradientNorm: l.at.GradientNorm})
+	return l.record(Event{Instance: -1, Block: -1, Check: true, Objective: value, GradientNorm: l.progress.GradientNorm})
 }
 
 // ended reports whether the run is over, and sets why.
 func (l *localLearner) ended(ctx context.Context) bool {
-	tolerance := max(l.settings.GradientTolerance, l.settings.RelativeTolerance*l.at.First, l.rounding)
+	tolerance := max(l.settings.GradientTolerance, l.settings.RelativeTolerance*l.progress.First, l.rounding)
 	switch {
-	case l.at.GradientNorm <= tolerance && l.at.GradientNorm <= math.MaxFloat64:
-		l.at.Status, l.at.Reason = Converged, fmt.Sprintf("gradient norm %.3g ≤ %.3g", l.at.GradientNorm, tolerance)
+	case l.progress.GradientNorm <= tolerance && l.progress.GradientNorm <= math.MaxFloat64:
+		l.progress.Status, l.progress.Reason = Converged, fmt.Sprintf("gradient norm %.3g ≤ %.3g", l.progress.GradientNorm, tolerance)
 	case ctx.Err() != nil:
-		l.at.Status, l.at.Reason = Interrupted, "interrupted"
+		l.progress.Status, l.progress.Reason = Interrupted, "interrupted"
 	default:
-		l.at.Status, l.at.Reason = l.settings.limitReached(&l.at)
+		l.progress.Status, l.progress.Reason = l.settings.limitReached(&l.progress)
 	}
-	return l.at.Status != ""
+	return l.progress.Status != ""
 }
 
 // iterate makes one step of L-BFGS and returns its length along the direction, 0
@@ -255,9 +254,9 @@ func (l *localLearner) iterate(ctx context.Context) (step float64, err error) {
 		s[i], y[i] = w-l.model.Weights[i], l.trialSlope[i]-l.gradient[i]
 	}
 	l.curvature.store()
-	l.at.Change, l.at.LastObjective = math.Abs(value-l.value), value
+	l.progress.Change, l.progress.LastObjective = math.Abs(value-l.value), value
 	l.accept(value)
-	l.at.Iterations++
+	l.progress.Iterations++
 	return step, nil
 }
 
@@ -265,9 +264,9 @@ func (l *localLearner) record(e Event) error {
 	if l.settings.Recorder == nil {
 		return nil
 	}
-	e.Pass, e.Theta = l.at.Passes, l.model.Weights
-	e.Elapsed = time.Duration(l.at.Seconds * float64(time.Second))
-	return l.settings.Recorder.Record(e)
+	e.Pass, e.Theta = l.progress.Passes, l.model.Weights
+	e.Elapsed = time.Duration(l.progress.Seconds * float64(time.Second))
+	return l.settings.Recorder(e)
 }
 
 // finish makes the result and saves the state.
@@ -276,11 +275,11 @@ func (l *localLearner) finish() (*Result, error) {
 		return nil, err
 	}
 	return &Result{
-		Model: l.model, Best: l.best, Status: l.at.Status, Reason: l.at.Reason,
-		Objective: l.at.Objective, GradientNorm: l.at.GradientNorm, FirstGradientNorm: l.at.First,
-		Checked: l.at.Status != Interrupted, InferenceConverged: true, Gap: math.NaN(), Convex: true,
-		Iterations: l.at.Iterations, Passes: l.at.Passes, GradientPasses: l.at.GradientPasses,
-		Seconds: l.at.Seconds, StateBytes: l.stateBytes(),
+		Model: l.model, Best: l.best, Status: l.progress.Status, Reason: l.progress.Reason,
+		Objective: l.progress.Objective, GradientNorm: l.progress.GradientNorm, Gradient: l.gradient, FirstGradientNorm: l.progress.First,
+		Checked: l.progress.Status != Interrupted, InferenceConverged: true, Gap: math.NaN(), Convex: true,
+		Iterations: l.progress.Iterations, Passes: l.progress.Passes, GradientPasses: l.progress.GradientPasses,
+		Seconds: l.progress.Seconds, StateBytes: l.stateBytes(),
 	}, nil
 }
 

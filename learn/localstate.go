@@ -10,24 +10,24 @@ func (l *localLearner) checkpoint() error {
 	if l.settings.Checkpoint == nil {
 		return nil
 	}
-	text, err := json.Marshal(l.settings.saved(l.problem.L2, 1, &l.at, l.fingerprint(), nil, l.best != nil))
+	text, err := json.Marshal(l.settings.saved(l.problem.L2, 1, &l.progress, l.identify(), nil, l.best != nil))
 	if err != nil {
 		return err
 	}
-	return l.settings.Checkpoint(&State{Progress: text, Arrays: l.arrays(l.best != nil)})
+	return l.settings.Checkpoint(&State{Iteration: l.progress.Iterations, progress: text, doubles: l.arrays(l.best != nil)})
 }
 
 // arrays lists every slice of the state, in a fixed order.
-func (l *localLearner) arrays(withBest bool) []Array {
-	a := []Array{{"weights", l.model.Weights}, {"gradient", l.gradient}}
+func (l *localLearner) arrays(withBest bool) []array[float64] {
+	a := []array[float64]{{"weights", l.model.Weights}, {"gradient", l.gradient}}
 	if withBest {
 		if l.best == nil {
 			l.best = l.model.Clone()
 		}
-		a = append(a, Array{"best", l.best.Weights})
+		a = append(a, array[float64]{"best", l.best.Weights})
 	}
 	for i, x := range l.curvature.memory() {
-		a = append(a, Array{fmt.Sprintf("step.%d", i), x})
+		a = append(a, array[float64]{fmt.Sprintf("step.%d", i), x})
 	}
 	return a
 }
@@ -38,21 +38,20 @@ func (l *localLearner) restore(state *State) error {
 	if err != nil {
 		return err
 	}
-	if err := l.settings.sameRun(in, l.problem.L2, 1, l.fingerprint()); err != nil {
+	if err := l.settings.sameRun(in, l.problem.L2, 1, l.identify()); err != nil {
 		return err
 	}
 	if in.Progress.Iterations < 0 || !(in.Progress.Passes >= 1) {
 		return stateErrorf("%d iterations and %v passes: the file is damaged", in.Progress.Iterations, in.Progress.Passes)
 	}
-	if err := fill(l.arrays(in.HasBest), state.Arrays); err != nil {
+	if err := fill(l.arrays(in.HasBest), state.doubles); err != nil {
 		return err
 	}
-	l.at = in.Progress
-	if err := in.setFloats(&l.at); err != nil {
+	if l.progress, err = in.restored(); err != nil {
 		return err
 	}
-	l.value = l.at.Objective
-	l.at.Status, l.at.Reason = "", ""
+	l.value = l.progress.Objective
+	l.progress.Status, l.progress.Reason = "", ""
 	return l.possibleMemory()
 }
 
@@ -65,15 +64,15 @@ func (l *localLearner) possibleMemory() error {
 	return nil
 }
 
-// fingerprint identifies data and class weights. There are no blocks, and counting
+// identify returns the fingerprint of data and class weights. There are no blocks, and counting
 // numbers play no part in learning.
-func (l *localLearner) fingerprint() fingerprint {
-	if l.print == (fingerprint{}) {
+func (l *localLearner) identify() fingerprint {
+	if l.fingerprint == (fingerprint{}) {
 		d := digestData(l.problem.Data)
 		for _, weights := range l.problem.ClassWeights {
 			d.addFloats(weights)
 		}
-		l.print = fingerprint{Data: d.String(), Partition: "none", Counting: "none"}
+		l.fingerprint = fingerprint{Data: d.String(), Partition: "none", Counting: "none"}
 	}
-	return l.print
+	return l.fingerprint
 }

@@ -118,7 +118,7 @@ func TestMaskedLikelihoodOnTrees(t *testing.T) {
 				if !near(got.Objective, want, 1e-10) {
 					t.Errorf("%s, missing %v, weights %v: L = %.12f, want %.12f", name, missing, scale, got.Objective, want)
 				}
-				if d := distance(e.Gradient(), gradient); !(d <= 1e-9*(1+norm(gradient))) {
+				if d := distance(e.l.gradient, gradient); !(d <= 1e-9*(1+norm(gradient))) {
 					t.Errorf("%s, missing %v, weights %v: the gradient is off by %g", name, missing, scale, d)
 				}
 			}
@@ -168,7 +168,7 @@ func TestMaskInSinglePrecision(t *testing.T) {
 	for name, p := range map[string]Problem{"own": maskedProblem(t, s, 4), "shared": chainOf(t, 12, 3, 7)} {
 		var weights [2][]float64
 		for i, precision := range []bp.Precision{bp.Double, bp.Single} {
-			r := fit(t, p, Settings{Precision: precision, Assign: blocksOf(3), RelativeTolerance: 1e-4})
+			r := fit(t, p, Settings{SinglePrecision: precision == bp.Single, Assign: blocksOf(3), RelativeTolerance: 1e-4})
 			if r.Status != Converged {
 				t.Errorf("%s, %s: %s: %s", name, precision, r.Status, r.Reason)
 			}

@@ -43,8 +43,8 @@ func Measure(p Problem, settings Settings) (*Sizes, error) {
 	if _, err := l.visitBlocks(visit{bundle: l.bundles[0], blocks: l.schedule[0].blocks, limits: limits, contribute: true}); err != nil {
 		return nil, err
 	}
-	if l.at.Passes > 0 {
-		sizes.SecondsPerPass = time.Since(started).Seconds() / l.at.Passes
+	if l.progress.Passes > 0 {
+		sizes.SecondsPerPass = time.Since(started).Seconds() / l.progress.Passes
 	}
 	return sizes, nil
 }

@@ -14,7 +14,7 @@ func (l *learner) useLargePages() {
 		for _, u := range b.units {
 			machine.LargePages(u.state.LogMessage)
 			machine.LargePages(u.state.LogBelief)
-			machine.LargePages(u.loose)
+			machine.LargePages(u.keptBeliefs)
 			machine.LargePages(u.velocity)
 		}
 	}

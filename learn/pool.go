@@ -6,10 +6,11 @@ import (
 )
 
 // pool runs a job for indices 0 … n-1 on a fixed number of goroutines. Which
-// goroutine gets which index is left to chance; jobs must not depend on it.
-type pool struct {
-	workers int
-	job     func(worker, index int)
+// goroutine gets which index is left to chance; jobs must not depend on it. Jobs of a
+// run have an argument in common, which is kept here for a run to allocate nothing.
+type pool[T any] struct {
+	job     func(argument *T, worker, index int)
+	common  T
 	limit   int64
 	next    atomic.Int64
 	start   []chan struct{}
@@ -17,8 +18,8 @@ type pool struct {
 	failure atomic.Pointer[any]
 }
 
-func newPool(workers int, job func(worker, index int)) *pool {
-	p := &pool{workers: workers, job: job}
+func newPool[T any](workers int, job func(argument *T, worker, index int)) *pool[T] {
+	p := &pool[T]{job: job}
 	for w := 1; w < workers; w++ {
 		start := make(chan struct{})
 		p.start = append(p.start, start)
@@ -31,10 +32,11 @@ func newPool(workers int, job func(worker, index int)) *pool {
 	return p
 }
 
-// run returns when the job was done for every index below n. A panic of a job is
+// run returns when the job was done for the argument and every index below n. A panic of a job is
 // passed on to the caller, who can recover from it, when no goroutine works any
 // more.
-func (p *pool) run(n int) {
+func (p *pool[T]) run(argument T, n int) {
+	p.common = argument
 	p.limit = int64(n)
 	p.failure.Store(nil)
 	p.next.Store(0)
@@ -50,14 +52,14 @@ func (p *pool) run(n int) {
 
 // work is the caller's part of a run: it waits for the other workers also where
 // the job panics here.
-func (p *pool) work() {
+func (p *pool[T]) work() {
 	defer p.done.Wait()
 	p.drain(0)
 }
 
 // takePart is another worker's part of a run. A panic is kept for the goroutine
 // that called run: nobody could recover from it here.
-func (p *pool) takePart(worker int) {
+func (p *pool[T]) takePart(worker int) {
 	defer p.done.Done()
 	defer p.rescue()
 	p.drain(worker)
@@ -65,26 +67,26 @@ func (p *pool) takePart(worker int) {
 
 // rescue keeps the first panic. It is a function of its own, and so is keep, so
 // that a run without one allocates nothing.
-func (p *pool) rescue() {
+func (p *pool[T]) rescue() {
 	if r := recover(); r != nil {
 		p.keep(r)
 	}
 }
 
-func (p *pool) keep(failure any) { p.failure.CompareAndSwap(nil, &failure) }
+func (p *pool[T]) keep(failure any) { p.failure.CompareAndSwap(nil, &failure) }
 
-func (p *pool) drain(worker int) {
+func (p *pool[T]) drain(worker int) {
 	for {
 		i := p.next.Add(1) - 1
 		if i >= p.limit {
 			return
 		}
-		p.job(worker, int(i))
+		p.job(&p.common, worker, int(i))
 	}
 }
 
 // close ends the goroutines.
-func (p *pool) close() {
+func (p *pool[T]) close() {
 	for _, start := range p.start {
 		close(start)
 	}

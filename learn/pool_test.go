@@ -10,14 +10,17 @@ import (
 func TestPoolDoesEveryIndexOnce(t *testing.T) {
 	for workers := 1; workers <= 9; workers += 4 {
 		var done [20]atomic.Int64
-		p := newPool(workers, func(worker, index int) {
+		p := newPool(workers, func(n *int, worker, index int) {
+			if index >= *n {
+				t.Errorf("index %d of %d", index, *n)
+			}
 			if worker < 0 || worker >= workers {
 				t.Errorf("worker %d of %d", worker, workers)
 			}
 			done[index].Add(1)
 		})
 		for n := range len(done) + 1 {
-			p.run(n)
+			p.run(n, n)
 			for i := range done {
 				if times := done[i].Swap(0); times != 1 && i < n || times != 0 && i >= n {
 					t.Errorf("%d workers, %d indices: index %d was done %d times", workers, n, i, times)
@@ -35,8 +38,8 @@ func TestPoolPassesPanicsOn(t *testing.T) {
 	for bad := range workers {
 		var working atomic.Int64
 		broken := true
-		p := newPool(workers, nil)
-		p.job = func(worker, _ int) {
+		p := newPool[int](workers, nil)
+		p.job = func(_ *int, worker, _ int) {
 			working.Add(1)
 			defer working.Add(-1)
 			time.Sleep(time.Millisecond) // so that every worker gets an index
@@ -47,7 +50,7 @@ func TestPoolPassesPanicsOn(t *testing.T) {
 		}
 		recovered := func() (r any) {
 			defer func() { r = recover() }()
-			p.run(60)
+			p.run(0, 60)
 			return nil
 		}
 		if r := recovered(); r != "broken" {
@@ -67,8 +70,8 @@ func TestPoolPassesPanicsOn(t *testing.T) {
 // TestPoolDoesNotAllocate: a run starts and ends without garbage.
 func TestPoolDoesNotAllocate(t *testing.T) {
 	for workers := 1; workers <= 4; workers++ {
-		p := newPool(workers, func(int, int) {})
-		if n := testing.AllocsPerRun(100, func() { p.run(7) }); n != 0 {
+		p := newPool(workers, func(*int, int, int) {})
+		if n := testing.AllocsPerRun(100, func() { p.run(1, 7) }); n != 0 {
 			t.Errorf("%d workers: %v allocations per run, want 0", workers, n)
 		}
 		p.close()

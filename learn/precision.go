@@ -19,19 +19,27 @@ const (
 
 // precision returns that of an iteration.
 func (l *learner) precision() bp.Precision {
-	if l.at.Refined {
+	if l.progress.Refined {
 		return bp.Double
 	}
-	return l.settings.Precision
+	return l.settings.precision()
+}
+
+// precision is what a run begins with.
+func (s *Settings) precision() bp.Precision {
+	if s.SinglePrecision {
+		return bp.Single
+	}
+	return bp.Double
 }
 
 // refine decides, after an estimate of the gradient, whether to go over to double
 // precision.
 func (l *learner) refine() {
-	if l.at.Refined || l.settings.Precision == bp.Double {
+	if l.progress.Refined || !l.settings.SinglePrecision {
 		return
 	}
-	norm := l.at.GradientNorm
-	large := norm > singleShare*l.at.First && norm > singleRounding*l.magnitude
-	l.at.Refined = !large || l.at.FailedChecks > 0 || l.at.Passes-l.at.CheckPasses > singlePasses
+	norm := l.progress.GradientNorm
+	large := norm > singleShare*l.progress.First && norm > singleRounding*l.magnitude
+	l.progress.Refined = !large || l.progress.FailedChecks > 0 || l.progress.Passes-l.progress.CheckPasses > singlePasses
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/bp"
 )
 
 // Problem is what is to be minimised:
@@ -54,15 +53,6 @@ var Methods = []Method{BBPL, InnerDual, Full, Pseudo, Piecewise}
 // inference.
 func (m Method) Local() bool { return m == Pseudo || m == Piecewise }
 
-// Order says in which order blocks are picked.
-type Order string
-
-// The orders.
-const (
-	Cyclic Order = "cyclic" // 0, 1, …, D−1, 0, … as the paper found faster
-	Random Order = "random" // uniformly, from Settings.Seed
-)
-
 // Settings are the choices of a run. The zero value works: BBPL on
 // blocks grown breadth-first, with automatic steps.
 type Settings struct {
@@ -83,8 +73,9 @@ type Settings struct {
 	// one sweep and messages persist, so the optimum does not depend on it. 0
 	// means 1e-3.
 	InnerTolerance float64
-	// Order of the blocks; Cyclic by default.
-	Order Order
+	// RandomOrder picks blocks uniformly, from Seed; else they are picked 0, 1, …, D−1,
+	// 0, … in turn, as the paper found faster.
+	RandomOrder bool
 	// Together is how many blocks an iteration visits, as far as there are so many of
 	// which no two share an edge; 0 means what Cut.Resolve says, or 1 with Assign.
 	// Several threads can then work on one instance. Weights move after all of them:
@@ -93,13 +84,13 @@ type Settings struct {
 	// Pairs updates one (instance, block) pair per iteration instead of the same
 	// block in every instance.
 	Pairs bool
-	// Precision of tables, messages and beliefs of edges in iterations; weights,
-	// gradients and sums are float64, and so is everything in checks and near the
-	// optimum, where rounding could decide something.
-	Precision bp.Precision
-	// Seed is used by Order Random.
+	// SinglePrecision has tables, messages and beliefs of edges in float32 in
+	// iterations. Weights, gradients and sums are float64, and so is everything in checks
+	// and near the optimum, where rounding could decide something.
+	SinglePrecision bool
+	// Seed is that of RandomOrder.
 	Seed uint64
-	// Step moves the weights; nil means NewAuto().
+	// Step moves the weights; nil means the automatic rule, "auto" of ParseStep.
 	Step StepRule
 	// Threads is the number of goroutines that work on instances, and on samples
 	// with missing labels; 0 means 1. The result does not depend on it.
@@ -119,12 +110,13 @@ type Settings struct {
 	MaxPasses     float64
 	MaxTime       time.Duration
 
-	// Laps, unless it is nil, adds up what the phases of all visits take, those of
+	// PhaseTimes, unless it is nil, adds up what the phases of all visits take, those of
 	// checks too. It is for measuring: it needs one thread, and it makes a run a little
-	// slower. Read it in a Recorder, or after the run.
-	Laps *bp.Laps
-	// Recorder sees every iteration and the end of every check; nil: none.
-	Recorder Recorder
+	// slower. Read it in the Recorder, or after the run.
+	PhaseTimes *PhaseTimes
+	// Recorder is called after every iteration and at the end of every check; an error
+	// ends the run. nil: nobody looks.
+	Recorder func(Event) error
 	// Evaluate is called after the first iteration and then every EvaluateEvery
 	// passes (0: 20) with the model of the moment, which it must neither change nor
 	// keep; its values, named metric@set, go to the recorder.
@@ -140,7 +132,7 @@ type Settings struct {
 	Checkpoint      func(*State) error
 	CheckpointEvery time.Duration
 	// Resume is a state to go on from, of the same problem and of settings that agree
-	// in what decides the course of a run; else the error is a *StateError. nil:
+	// in what decides the course of a run; else the error is ErrState. nil:
 	// start afresh.
 	Resume *State
 }
@@ -152,13 +144,13 @@ type EarlyStop struct {
 	Minimise bool   // smaller is better (losses)
 }
 
-// Defaults of Settings that users meet in messages and in docs/reference/cli.md.
+// Defaults of Settings.
 const (
-	DefaultBlocks            = 20
+	defaultBlocks            = 20
 	defaultFullSweeps        = 300
 	defaultBlockSweeps       = 2
 	defaultInnerTolerance    = 1e-3
-	DefaultRelativeTolerance = 1e-5
+	defaultRelativeTolerance = 1e-5
 	defaultMaxPasses         = 10000
 	defaultEvaluateEvery     = 20.0
 )
@@ -181,18 +173,15 @@ func (s Settings) withDefaults() Settings {
 	if s.InnerTolerance == 0 {
 		s.InnerTolerance = defaultInnerTolerance
 	}
-	if s.Order == "" {
-		s.Order = Cyclic
-	}
 	if s.Step == nil {
-		s.Step = NewAuto()
+		s.Step = &auto{}
 	}
 	s.Threads = max(1, s.Threads)
 	if s.Together == 0 && (s.Assign != nil || s.Method != BBPL) {
 		s.Together = 1 // else Cut decides, when the data are known
 	}
 	if s.GradientTolerance == 0 && s.RelativeTolerance == 0 {
-		s.RelativeTolerance = DefaultRelativeTolerance
+		s.RelativeTolerance = defaultRelativeTolerance
 	}
 	if s.MaxPasses == 0 {
 		s.MaxPasses = defaultMaxPasses
@@ -221,10 +210,8 @@ func (s *Settings) validateResolved(p *Problem) error {
 		return fmt.Errorf("learn: violated constraint: Method is one of %q, got %q", Methods, s.Method)
 	case p.ClassWeights != nil && s.Method != Pseudo:
 		return fmt.Errorf("learn: violated constraint: ClassWeights need Method %q, got %q", Pseudo, s.Method)
-	case s.Order != Cyclic && s.Order != Random:
-		return fmt.Errorf("learn: violated constraint: Order is %q or %q, got %q", Cyclic, Random, s.Order)
-	case s.Laps != nil && s.Threads > 1:
-		return fmt.Errorf("learn: violated constraint: Threads is 1 with Laps, which are of one thread; got %d", s.Threads)
+	case s.PhaseTimes != nil && s.Threads > 1:
+		return fmt.Errorf("learn: violated constraint: Threads is 1 with PhaseTimes, which are of one thread; got %d", s.Threads)
 	case s.Together < 0:
 		return fmt.Errorf("learn: violated constraint: Together ≥ 0, got %d", s.Together)
 	case s.InnerSweeps < 0 || !(s.InnerTolerance >= 0):

@@ -40,6 +40,8 @@ type Result struct {
 	// leave unknown; else they are running estimates.
 	Objective    float64
 	GradientNorm float64
+	// Gradient is ∇L of that norm, laid out like Model.Weights.
+	Gradient []float64
 	// FirstGradientNorm is ‖∇L‖₂ at the start.
 	FirstGradientNorm float64
 	// Checked: the whole network was inferred at the final weights.
@@ -59,11 +61,11 @@ type Result struct {
 	// labels, or counting numbers that are not provably convex.
 	Convex bool
 
-	// Unsettled is where the messages of that check changed the most, nil where
-	// InferenceConverged and where not Checked. Damping is the weight that old messages
-	// came to have, where they circled; Separable: there is no optimum; Memorised: there
-	// is probably none (Diagnose).
-	Unsettled *Unsettled
+	// Unsettled says where the messages of that check changed the most, "" where
+	// InferenceConverged and where not Checked: "block 3 of instance x". Damping is the
+	// weight that old messages came to have, where they circled. Separable: there is no
+	// optimum. Memorised: there is probably none, as every label is explained.
+	Unsettled string
 	Damping   float64
 	Separable bool
 	Memorised bool
@@ -81,7 +83,7 @@ type Result struct {
 	StateBytes            int64 // messages, beliefs and contributions
 }
 
-// Event is what a Recorder sees after each iteration, and after each check.
+// Event is what Settings.Recorder is told after each iteration, and after each check.
 type Event struct {
 	Iteration int           // steps so far, from 1; those before a check
 	Pass      float64       // message work so far, in whole-network sweeps
@@ -105,16 +107,14 @@ type Event struct {
 	Check bool
 }
 
-// Recorder observes a run. An error ends the run.
-type Recorder interface {
-	Record(Event) error
+// PhaseTimes is the time that visits of blocks have taken, by phase: grounding of
+// potentials, exponentials of tables, sweeps, and the gradient.
+type PhaseTimes struct {
+	Spent [4]time.Duration
+	// Count is how often the clock was read at the end of each phase. A reading takes
+	// tens of nanoseconds, which are in Spent.
+	Count [4]int
 }
-
-// RecorderFunc makes a function a Recorder.
-type RecorderFunc func(Event) error
-
-// Record calls f.
-func (f RecorderFunc) Record(e Event) error { return f(e) }
 
 // DivergedError reports a run that got worse instead of better, or met a number
 // it could not go on with.
@@ -123,7 +123,6 @@ type DivergedError struct {
 	Instance  string // where one is known
 	Block     int
 	Reason    string
-	Err       error // *bp.NumericalError, or nil
 }
 
 // Error implements error.
@@ -134,6 +133,3 @@ func (e *DivergedError) Error() string {
 	}
 	return fmt.Sprintf("diverged at %s: %s", where, e.Reason)
 }
-
-// Unwrap returns the numerical error behind it, if any.
-func (e *DivergedError) Unwrap() error { return e.Err }

@@ -1,10 +1,13 @@
 package learn
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -31,12 +34,12 @@ func (c *countdown) Err() error {
 
 // clone copies a state, whose slices are valid during the call only.
 func (s *State) clone() *State {
-	c := &State{Progress: slices.Clone(s.Progress)}
-	for _, a := range s.Arrays {
-		c.Arrays = append(c.Arrays, Array{a.Name, slices.Clone(a.Values)})
+	c := &State{Iteration: s.Iteration, progress: slices.Clone(s.progress)}
+	for _, a := range s.doubles {
+		c.doubles = append(c.doubles, array[float64]{a.name, slices.Clone(a.values)})
 	}
-	for _, a := range s.Singles {
-		c.Singles = append(c.Singles, Single{a.Name, slices.Clone(a.Values)})
+	for _, a := range s.singles {
+		c.singles = append(c.singles, array[float32]{a.name, slices.Clone(a.values)})
 	}
 	return c
 }
@@ -123,9 +126,9 @@ func TestResumeAfterInterruption(t *testing.T) {
 // rounds.
 func TestResumeInPieces(t *testing.T) {
 	for _, kind := range []string{"plain", "mixed missing", "untied"} {
-		for _, order := range []Order{Cyclic, Random} {
+		for _, random := range []bool{false, true} {
 			run := interruptible{problems(t)[kind], func() Settings {
-				return Settings{Assign: blocksOf(3), Order: order, Seed: 5, RelativeTolerance: 1e-4}
+				return Settings{Assign: blocksOf(3), RandomOrder: random, Seed: 5, RelativeTolerance: 1e-4}
 			}}
 			want, rounds := run.steps(t)
 			if want.Status != Converged {
@@ -137,7 +140,7 @@ func TestResumeInPieces(t *testing.T) {
 				state = last
 				if r.Status != Interrupted {
 					if !sameBits(want, r) {
-						t.Errorf("%s, %s: after %d pieces other bits: %+v, want %+v", kind, order, piece, r, want)
+						t.Errorf("%s, random %v: after %d pieces other bits: %+v, want %+v", kind, random, piece, r, want)
 					}
 					break
 				}
@@ -145,7 +148,7 @@ func TestResumeInPieces(t *testing.T) {
 			// The state of a converged run has nothing left to do.
 			r, _ := run.until(t, state, math.MaxInt)
 			if !sameBits(want, r) {
-				t.Errorf("%s, %s: resumed after its end: %+v, want %+v", kind, order, r, want)
+				t.Errorf("%s, random %v: resumed after its end: %+v, want %+v", kind, random, r, want)
 			}
 		}
 	}
@@ -170,9 +173,9 @@ func TestResumeFromAnyCheckpoint(t *testing.T) {
 	}
 	iteration := -1
 	for i, state := range states {
-		at, err := state.Iteration()
-		if err != nil || at < iteration {
-			t.Fatalf("state %d is of iteration %d, after %d; %v", i, at, iteration, err)
+		at := state.Iteration
+		if at < iteration {
+			t.Fatalf("state %d is of iteration %d, after %d", i, at, iteration)
 		}
 		iteration = at
 		s := settings()
@@ -263,8 +266,8 @@ func TestResumeRefusesOtherRuns(t *testing.T) {
 	}{
 		{"method bbpl, this run has inner-dual", func(_ *Problem, s *Settings) { s.Method = InnerDual }},
 		{"step fixed:0.05, this run has auto", func(_ *Problem, s *Settings) { s.Step = nil }},
-		{"step fixed:0.05, this run has fixed:0.06", func(_ *Problem, s *Settings) { s.Step = &Fixed{Alpha: 0.06} }},
-		{"order cyclic, this run has random", func(_ *Problem, s *Settings) { s.Order = Random }},
+		{"step fixed:0.05, this run has fixed:0.06", func(_ *Problem, s *Settings) { s.Step = &fixedStep{alpha: 0.06} }},
+		{"order cyclic, this run has random", func(_ *Problem, s *Settings) { s.RandomOrder = true }},
 		{"number of blocks 4, this run has 5", func(_ *Problem, s *Settings) { s.Assign = blocksOf(5) }},
 		{"pairs false, this run has true", func(_ *Problem, s *Settings) { s.Pairs = true }},
 		{"l2 0.3, this run has 0.25", func(p *Problem, _ *Settings) { p.L2 = 0.25 }},
@@ -283,9 +286,8 @@ func TestResumeRefusesOtherRuns(t *testing.T) {
 		test.change(&q, &s)
 		s.Resume = state
 		_, err := Fit(context.Background(), q, s)
-		var refusal *StateError
-		if !errors.As(err, &refusal) || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("error %v, want a StateError with %q", err, test.want)
+		if !errors.Is(err, ErrState) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("error %v, want ErrState with %q", err, test.want)
 		}
 	}
 	// Limits, threads and what watches the run may differ.
@@ -379,12 +381,12 @@ func TestResumeAtALimit(t *testing.T) {
 			run := interruptible{p, func() Settings { return Settings{Assign: blocksOf(4), MaxIterations: iterations} }}
 			var last []float64
 			s := run.settings()
-			s.Recorder = RecorderFunc(func(e Event) error {
+			s.Recorder = func(e Event) error {
 				if !e.Check {
 					last = append(last[:0], e.Theta...)
 				}
 				return nil
-			})
+			}
 			var state *State
 			s.Checkpoint = func(saved *State) error { state = saved.clone(); return nil }
 			want := fit(t, p, s)
@@ -415,15 +417,15 @@ func TestDamagedState(t *testing.T) {
 	}
 	progress := func(old, new string) func(*State) {
 		return func(s *State) {
-			if !strings.Contains(string(s.Progress), old) {
-				t.Fatalf("no %q in %s", old, s.Progress)
+			if !strings.Contains(string(s.progress), old) {
+				t.Fatalf("no %q in %s", old, s.progress)
 			}
-			s.Progress = []byte(strings.Replace(string(s.Progress), old, new, 1))
+			s.progress = []byte(strings.Replace(string(s.progress), old, new, 1))
 		}
 	}
 	for name, damage := range map[string]func(*State){
-		"no progress":               func(s *State) { s.Progress = nil },
-		"half of it":                func(s *State) { s.Progress = s.Progress[:len(s.Progress)/2] },
+		"no progress":               func(s *State) { s.progress = nil },
+		"half of it":                func(s *State) { s.progress = s.progress[:len(s.progress)/2] },
 		"another format":            progress(`"format":5`, `"format":3`),
 		"a number gone":             progress(`"objective":`, `"objektive":`),
 		"random source":             progress(`"random":"`, `"random":"AAAA`),
@@ -432,15 +434,15 @@ func TestDamagedState(t *testing.T) {
 		"check for an unknown end":  progress(`"active":false,"purpose":"initial"`, `"active":true,"purpose":"final!"`),
 		"fewer than no iterations":  progress(`"iterations":`, `"iterations":-`),
 		"check after the last step": progress(`"last_check":0`, `"last_check":1000000`),
-		"no arrays":                 func(s *State) { s.Arrays = nil },
-		"weights gone":              func(s *State) { s.Arrays[0].Name = "waits" },
+		"no arrays":                 func(s *State) { s.doubles = nil },
+		"weights gone":              func(s *State) { s.doubles[0].name = "waits" },
 		"step rule gone": func(s *State) {
-			s.Arrays = slices.DeleteFunc(s.Arrays, func(a Array) bool { return strings.HasPrefix(a.Name, "step.") })
+			s.doubles = slices.DeleteFunc(s.doubles, func(a array[float64]) bool { return strings.HasPrefix(a.name, "step.") })
 		},
 		"short messages": func(s *State) {
-			for i := range s.Arrays {
-				if strings.HasSuffix(s.Arrays[i].Name, "message") {
-					s.Arrays[i].Values = s.Arrays[i].Values[1:]
+			for i := range s.doubles {
+				if strings.HasSuffix(s.doubles[i].name, "message") {
+					s.doubles[i].values = s.doubles[i].values[1:]
 				}
 			}
 		},
@@ -452,9 +454,6 @@ func TestDamagedState(t *testing.T) {
 		if _, err := Fit(context.Background(), p, s); err == nil {
 			t.Errorf("%s: the state was accepted", name)
 		}
-	}
-	if _, err := (&State{Progress: []byte("{")}).Iteration(); err == nil {
-		t.Error("the iteration of half a state was read")
 	}
 }
 
@@ -471,7 +470,7 @@ func TestCheckpointErrorEndsTheRun(t *testing.T) {
 // residuals and damping, survives an interruption.
 func TestResumeWithinADampedCheck(t *testing.T) {
 	run := interruptible{frustrated(t), func() Settings {
-		return Settings{Assign: blocksOf(2), Step: &Fixed{Alpha: 1e-9}, MaxIterations: 1}
+		return Settings{Assign: blocksOf(2), Step: &fixedStep{alpha: 1e-9}, MaxIterations: 1}
 	}}
 	want, rounds := run.steps(t)
 	if want.InferenceConverged || rounds < 300 {
@@ -491,13 +490,13 @@ func TestBadStatesAreNotSaved(t *testing.T) {
 	p = p.startingAt(fit(t, p, Settings{}).Model.Weights)
 	saved, iterations := 0, 0
 	_, err := Fit(context.Background(), p, Settings{
-		Assign: blocksOf(4), Step: &Fixed{Alpha: 8}, CheckpointEvery: time.Nanosecond, RelativeTolerance: 1e-12,
-		Recorder: RecorderFunc(func(e Event) error { iterations = e.Iteration; return nil }),
+		Assign: blocksOf(4), Step: &fixedStep{alpha: 8}, CheckpointEvery: time.Nanosecond, RelativeTolerance: 1e-12,
+		Recorder: func(e Event) error { iterations = e.Iteration; return nil },
 		Checkpoint: func(s *State) error {
 			saved++
-			at, err := s.Iteration()
-			if err != nil || at%4 != 0 || !strings.Contains(string(s.Progress), `"worse":0`) {
-				t.Errorf("a state of iteration %d was saved: %s", at, s.Progress)
+			at := s.Iteration
+			if at%4 != 0 || !strings.Contains(string(s.progress), `"worse":0`) {
+				t.Errorf("a state of iteration %d was saved: %s", at, s.progress)
 			}
 			return nil
 		},
@@ -505,5 +504,40 @@ func TestBadStatesAreNotSaved(t *testing.T) {
 	var diverged *DivergedError
 	if !errors.As(err, &diverged) || iterations < 8 || saved == 0 || saved > iterations/4 {
 		t.Errorf("%d states saved in %d iterations; %v", saved, iterations, err)
+	}
+}
+
+// TestStateFile: a state that was written and read again goes on to the same bits, and a
+// file that is damaged or no state is refused.
+func TestStateFile(t *testing.T) {
+	p := problems(t)["plain"]
+	path := filepath.Join(t.TempDir(), "state")
+	settings := Settings{Assign: blocksOf(3), MaxIterations: 7, RelativeTolerance: 1e-9, SinglePrecision: true}
+	long := settings
+	long.MaxIterations = 30
+	want := fit(t, p, long)
+	settings.Checkpoint = func(s *State) error { return s.WriteFile(path) }
+	fit(t, p, settings)
+	state, err := ReadState(path)
+	if err != nil || state.Iteration != 7 {
+		t.Fatalf("read %+v, error %v", state, err)
+	}
+	long.Resume = state
+	if got := fit(t, p, long); !slices.Equal(got.Model.Weights, want.Model.Weights) {
+		t.Errorf("weights %v, without the file %v", got.Model.Weights, want.Model.Weights)
+	}
+	text := must(os.ReadFile(path))
+	for name, change := range map[string]func([]byte) []byte{
+		"cut":      func(b []byte) []byte { return b[:len(b)-8] },
+		"changed":  func(b []byte) []byte { b[len(b)-1] ^= 1; return b },
+		"format":   func(b []byte) []byte { return bytes.Replace(b, []byte(`\"format\":`), []byte(`\"formet\":`), 1) },
+		"no state": func(b []byte) []byte { return bytes.Replace(b, []byte(`"progress":`), []byte(`"progross":`), 1) },
+	} {
+		if err := os.WriteFile(path, change(slices.Clone(text)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadState(path); err == nil {
+			t.Errorf("%s: a file that is no state was read", name)
+		}
 	}
 }

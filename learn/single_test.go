@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/bp"
 )
 
 // TestSinglePrecision: iterations in single precision come as near to the optimum
@@ -19,12 +18,12 @@ func TestSinglePrecision(t *testing.T) {
 		}
 		reference := fit(t, p, Settings{GradientTolerance: 1e-9})
 		for name, s := range runs {
-			s.Precision, s.RelativeTolerance = bp.Single, 1e-4
+			s.SinglePrecision, s.RelativeTolerance = true, 1e-4
 			r := fit(t, p, s)
 			if r.Status != Converged {
 				t.Errorf("%s, %s: %s: %s", kind, name, r.Status, r.Reason)
 			}
-			s.Precision = bp.Double
+			s.SinglePrecision = false
 			double := fit(t, p, s)
 			if r.Iterations == double.Iterations && sameBits(r, double) {
 				t.Errorf("%s, %s: the same bits as in double precision", kind, name)
@@ -52,7 +51,7 @@ func TestSinglePrecisionConverges(t *testing.T) {
 		"badly scaled": rescaled(t, shifted, []float64{1e3, 1, 1e-3}, 0.9),
 	} {
 		double := fit(t, p, Settings{RelativeTolerance: 1e-9})
-		single := fit(t, p, Settings{RelativeTolerance: 1e-9, Precision: bp.Single})
+		single := fit(t, p, Settings{RelativeTolerance: 1e-9, SinglePrecision: true})
 		if single.Status != Converged || !(single.Passes <= 2*double.Passes+50) {
 			t.Errorf("%s: %s: %s after %.0f passes, in double precision %.0f", name, single.Status, single.Reason, single.Passes, double.Passes)
 		}

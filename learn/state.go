@@ -2,36 +2,34 @@ package learn
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
+	"reflect"
 
 	"github.com/blockbp/blockbp/internal/bp"
 )
 
-// State is everything that a run needs to go on as if it had never stopped: the
-// slices are the live ones, valid only during Settings.Checkpoint.
+// State is everything that a run needs to go on as if it had never stopped. One that
+// Settings.Checkpoint is given is valid only during that call: it has the live slices.
 type State struct {
-	// Progress is JSON: counters, the random source, the settings that a resumed
+	Iteration int // made when the state was saved
+
+	// progress is JSON: counters, the random source, the settings that a resumed
 	// run must share, and a fingerprint of the data, the blocks and the counting
 	// numbers.
-	Progress []byte
-	Arrays   []Array
-	Singles  []Single
+	progress []byte
+	doubles  []array[float64]
+	singles  []array[float32]
 }
 
-// Named is a slice of a State, with its name.
-type Named[T float32 | float64] struct {
-	Name   string
-	Values []T
+// array is a slice of a State, with its name.
+type array[T float32 | float64] struct {
+	name   string
+	values []T
 }
 
-// Array is a named slice of a State.
-type Array = Named[float64]
-
-// Single is a named slice of a State in single precision.
-type Single = Named[float32]
-
-// saved is what Progress holds. Floats that may be NaN or infinite are kept by
+// saved is what State.progress holds. Floats that may be NaN or infinite are kept by
 // their bits, so that nothing is lost.
 type saved struct {
 	Format    int               `json:"format"`
@@ -40,7 +38,7 @@ type saved struct {
 	Random    []byte            `json:"random"`
 	Method    Method            `json:"method"`
 	Step      string            `json:"step"`
-	Order     Order             `json:"order"`
+	Order     string            `json:"order"`
 	Blocks    int               `json:"blocks"`
 	Together  int               `json:"together"`
 	Precision bp.Precision      `json:"precision"`
@@ -54,22 +52,19 @@ type saved struct {
 }
 
 // stateFormat is 2 since states have a fingerprint of their data, 3 since checks visit
-// several blocks at a time and loose edges have their beliefs kept, 4 since checks
+// several blocks at a time and edges of sparse pairs have their beliefs kept, 4 since checks
 // watch the gradient, and 5 since messages have velocities and the step rule a Hessian.
 const stateFormat = 5
 
-func (at *progress) floats() map[string]*float64 {
-	return map[string]*float64{
-		"first": &at.First, "first_objective": &at.FirstObjective, "first_residual": &at.FirstResidual, "last_objective": &at.LastObjective, "change": &at.Change,
-		"objective": &at.Objective, "gradient_norm": &at.GradientNorm, "best_value": &at.BestValue,
-		"check_residual": &at.Check.Residual, "check_current": &at.Check.Current,
-		"check_smallest": &at.Check.Smallest, "check_damping": &at.Check.Damping,
-		"check_free_energy": &at.Check.sum.FreeEnergy, "check_primal": &at.Check.sum.Primal, "check_dual": &at.Check.sum.Dual,
-		"check_change": &at.Check.Change, "check_change_before": &at.Check.ChangeBefore, "check_worst": &at.Check.Worst,
-		"check_rise": &at.Check.Rise, "check_rise_before": &at.Check.RiseBefore,
-		"momentum_product": &at.Momentum.Product, "momentum_square": &at.Momentum.Square, "momentum_before": &at.Momentum.Before,
-		"damping": &at.Damping, "stalling_current": &at.Stalling.Current, "stalling_smallest": &at.Stalling.Smallest,
-		"check_gap": &at.Check.gap,
+// eachByBits calls do for every number of a struct that is saved by its bits.
+func eachByBits(of reflect.Value, do func(name string, x *float64)) {
+	for i := range of.NumField() {
+		field := of.Field(i)
+		if name := of.Type().Field(i).Tag.Get("bits"); name != "" {
+			do(name, field.Addr().Interface().(*float64))
+		} else if field.Kind() == reflect.Struct {
+			eachByBits(field, do)
+		}
 	}
 }
 
@@ -78,51 +73,49 @@ func (l *learner) snapshot() (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(l.settings.saved(l.problem.L2, l.blocks, &l.at, l.fingerprint(), random, l.best != nil))
+	text, err := json.Marshal(l.settings.saved(l.problem.L2, l.blocks, &l.progress, l.identify(), random, l.best != nil))
 	if err != nil {
 		return nil, err
 	}
-	return &State{Progress: text, Arrays: l.arrays(l.best != nil), Singles: l.singles()}, nil
+	return &State{l.progress.Iterations, text, l.arrays(l.best != nil), l.singles()}, nil
 }
 
 // saved returns what is kept of a run beside its arrays.
-func (s *Settings) saved(l2 float64, blocks int, at *progress, print fingerprint, random []byte, hasBest bool) *saved {
+func (s *Settings) saved(l2 float64, blocks int, p *progress, is fingerprint, random []byte, hasBest bool) *saved {
 	out := &saved{
-		Format: stateFormat, Progress: *at, Bits: map[string]uint64{}, Random: random,
-		Method: s.Method, Step: s.stepName(), Order: s.Order, Blocks: blocks, Together: s.Together, Precision: s.Precision, Pairs: s.Pairs, L2: l2,
-		Sweeps: s.InnerSweeps, Inner: s.InnerTolerance, HasBest: hasBest, fingerprint: print,
+		Format: stateFormat, Progress: *p, Bits: map[string]uint64{}, Random: random,
+		Method: s.Method, Step: s.stepName(), Order: s.order(), Blocks: blocks, Together: s.Together, Precision: s.precision(), Pairs: s.Pairs, L2: l2,
+		Sweeps: s.InnerSweeps, Inner: s.InnerTolerance, HasBest: hasBest, fingerprint: is,
 	}
 	if s.EarlyStop != nil {
 		out.Metric = s.EarlyStop.Metric
 	}
-	for name, x := range at.floats() {
-		out.Bits[name] = math.Float64bits(*x)
-	}
+	eachByBits(reflect.ValueOf(p).Elem(), func(name string, x *float64) { out.Bits[name] = math.Float64bits(*x) })
 	return out
 }
 
 // arrays lists every slice of the state, in a fixed order.
-func (l *learner) arrays(withBest bool) []Array {
-	a := []Array{{"weights", l.model.Weights}, {"total", l.total}, {"moments", l.moments}, {"watched", l.watched}}
+func (l *learner) arrays(withBest bool) []array[float64] {
+	a := []array[float64]{{"weights", l.model.Weights}, {"total", l.total}, {"moments", l.moments}, {"watched", l.watched}}
 	if withBest {
 		if l.best == nil {
 			l.best = l.model.Clone()
 		}
-		a = append(a, Array{"best", l.best.Weights})
+		a = append(a, array[float64]{"best", l.best.Weights})
 	}
 	for i, x := range l.settings.Step.Memory() {
-		a = append(a, Array{fmt.Sprintf("step.%d", i), x})
+		a = append(a, array[float64]{fmt.Sprintf("step.%d", i), x})
 	}
 	for i, b := range l.bundles {
-		a = append(a, Array{fmt.Sprintf("bundle.%d.contribution", i), b.contribution})
+		a = append(a, array[float64]{fmt.Sprintf("bundle.%d.contribution", i), b.contribution})
 		for j, u := range b.units {
 			name := fmt.Sprintf("bundle.%d.unit.%d.", i, j)
-			a = append(a, Array{name + "message", u.state.LogMessage}, Array{name + "belief", u.state.LogBelief})
-			if len(u.loose) > 0 {
-				a = append(a, Array{name + "loose", u.loose})
+			a = append(a, array[float64]{name + "message", u.state.LogMessage}, array[float64]{name + "belief", u.state.LogBelief})
+			if len(u.keptBeliefs) > 0 {
+				a = append(a, array[float64]{name + "loose", u.keptBeliefs})
 			}
 			if len(u.untied) > 0 {
-				a = append(a, Array{name + "untied", u.untied})
+				a = append(a, array[float64]{name + "untied", u.untied})
 			}
 		}
 	}
@@ -130,24 +123,23 @@ func (l *learner) arrays(withBest bool) []Array {
 }
 
 // singles lists every slice of the state in single precision.
-func (l *learner) singles() (all []Single) {
+func (l *learner) singles() (all []array[float32]) {
 	for i, b := range l.bundles {
 		for j, u := range b.units {
 			if len(u.velocity) > 0 {
-				all = append(all, Single{fmt.Sprintf("bundle.%d.unit.%d.velocity", i, j), u.velocity})
+				all = append(all, array[float32]{fmt.Sprintf("bundle.%d.unit.%d.velocity", i, j), u.velocity})
 			}
 		}
 	}
 	return all
 }
 
-// StateError says why a saved state cannot be gone on with.
-type StateError struct{ Reason string }
+// ErrState is the error of Fit for a saved state that cannot be gone on with.
+var ErrState = errors.New("checkpoint")
 
-// Error implements error.
-func (e *StateError) Error() string { return "checkpoint: " + e.Reason }
-
-func stateErrorf(format string, a ...any) error { return &StateError{fmt.Sprintf(format, a...)} }
+func stateErrorf(format string, a ...any) error {
+	return fmt.Errorf("%w: %s", ErrState, fmt.Sprintf(format, a...))
+}
 
 // restore puts a saved state in the place of the fresh one.
 func (l *learner) restore(state *State) error {
@@ -155,23 +147,22 @@ func (l *learner) restore(state *State) error {
 	if err != nil {
 		return err
 	}
-	if err := l.settings.sameRun(in, l.problem.L2, l.blocks, l.fingerprint()); err != nil {
+	if err := l.settings.sameRun(in, l.problem.L2, l.blocks, l.identify()); err != nil {
 		return err
 	}
-	if err := fill(l.arrays(in.HasBest), state.Arrays); err != nil {
+	if err := fill(l.arrays(in.HasBest), state.doubles); err != nil {
 		return err
 	}
-	if err := fill(l.singles(), state.Singles); err != nil {
+	if err := fill(l.singles(), state.singles); err != nil {
 		return err
 	}
 	if err := l.possible(&in.Progress); err != nil {
 		return err
 	}
-	l.at = in.Progress
-	if err := in.setFloats(&l.at); err != nil {
+	if l.progress, err = in.restored(); err != nil {
 		return err
 	}
-	if l.at.Status != Converged || !l.small(l.at.GradientNorm) {
+	if l.progress.Status != Converged || !l.small(l.progress.GradientNorm) {
 		l.goOn()
 	}
 	return l.source.UnmarshalBinary(in.Random)
@@ -188,7 +179,7 @@ func (s *Settings) stepName() string {
 // parse reads the progress of a state of this format.
 func (s *State) parse() (*saved, error) {
 	var in saved
-	if err := json.Unmarshal(s.Progress, &in); err != nil {
+	if err := json.Unmarshal(s.progress, &in); err != nil {
 		return nil, stateErrorf("progress: %v", err)
 	}
 	if in.Format != stateFormat {
@@ -198,31 +189,32 @@ func (s *State) parse() (*saved, error) {
 }
 
 // fill copies into each of arrays what saved has under its name.
-func fill[T float32 | float64](arrays, saved []Named[T]) error {
+func fill[T float32 | float64](arrays, saved []array[T]) error {
 	have := map[string][]T{}
 	for _, a := range saved {
-		have[a.Name] = a.Values
+		have[a.name] = a.values
 	}
 	for _, a := range arrays {
-		values, ok := have[a.Name]
-		if !ok || len(values) != len(a.Values) {
-			return stateErrorf("array %q has %d values, want %d: it belongs to other data or another model", a.Name, len(values), len(a.Values))
+		values, ok := have[a.name]
+		if !ok || len(values) != len(a.values) {
+			return stateErrorf("array %q has %d values, want %d: it belongs to other data or another model", a.name, len(values), len(a.values))
 		}
-		copy(a.Values, values)
+		copy(a.values, values)
 	}
 	return nil
 }
 
-// setFloats gives the numbers that are kept by their bits back to at.
-func (in *saved) setFloats(at *progress) error {
-	for name, x := range at.floats() {
+// restored returns the saved progress with the numbers that are kept by their bits.
+func (in *saved) restored() (p progress, err error) {
+	p = in.Progress
+	eachByBits(reflect.ValueOf(&p).Elem(), func(name string, x *float64) {
 		bits, ok := in.Bits[name]
 		if !ok {
-			return stateErrorf("no value %q", name)
+			err = stateErrorf("no value %q", name)
 		}
 		*x = math.Float64frombits(bits)
-	}
-	return nil
+	})
+	return p, err
 }
 
 // possible refuses progress that no run of this problem can have made.
@@ -243,34 +235,42 @@ func (l *learner) possible(p *progress) error {
 // next: the final check where the limits of this run are reached too, else more
 // iterations.
 func (l *learner) goOn() {
-	wasEnded := l.at.Status != ""
-	l.at.Status, l.at.Reason = "", ""
+	wasEnded := l.progress.Status != ""
+	l.progress.Status, l.progress.Reason = "", ""
 	if !wasEnded {
 		return
 	}
-	if l.at.Status, l.at.Reason = l.limitReached(); l.at.Status != "" {
+	if l.progress.Status, l.progress.Reason = l.limitReached(); l.progress.Status != "" {
 		l.takeBest()
 		l.startCheck(checkFinal)
 	}
 }
 
+// order names the order of the blocks.
+func (s *Settings) order() string {
+	if s.RandomOrder {
+		return "random"
+	}
+	return "cyclic"
+}
+
 // sameRun refuses a checkpoint of a run with other settings, which could not go
 // on to the same bytes.
-func (s *Settings) sameRun(in *saved, l2 float64, blocks int, print fingerprint) error {
-	differ := func(what string, was, is any) error {
-		return stateErrorf("it was written with %s %v, this run has %v; use the same settings, or start a new run", what, was, is)
+func (s *Settings) sameRun(in *saved, l2 float64, blocks int, is fingerprint) error {
+	differ := func(what string, was, now any) error {
+		return stateErrorf("it was written with %s %v, this run has %v; use the same settings, or start a new run", what, was, now)
 	}
 	switch {
 	case in.Method != s.Method:
 		return differ("method", in.Method, s.Method)
 	case in.Step != s.stepName():
 		return differ("step", in.Step, s.stepName())
-	case in.Order != s.Order:
-		return differ("order", in.Order, s.Order)
+	case in.Order != s.order():
+		return differ("order", in.Order, s.order())
 	case in.Blocks != blocks:
 		return differ("number of blocks", in.Blocks, blocks)
-	case in.Precision != s.Precision:
-		return differ("precision", in.Precision, s.Precision)
+	case in.Precision != s.precision():
+		return differ("precision", in.Precision, s.precision())
 	case in.Together != s.Together:
 		return differ("blocks together", in.Together, s.Together)
 	case in.Pairs != s.Pairs:
@@ -284,7 +284,7 @@ func (s *Settings) sameRun(in *saved, l2 float64, blocks int, print fingerprint)
 	case in.Metric != "" && s.EarlyStop != nil && in.Metric != s.EarlyStop.Metric:
 		return differ("early stopping by", in.Metric, s.EarlyStop.Metric)
 	}
-	return sameProblem(in.fingerprint, print)
+	return sameProblem(in.fingerprint, is)
 }
 
 // sameProblem refuses a checkpoint of other data, blocks or counting numbers.
@@ -298,13 +298,4 @@ func sameProblem(was, is fingerprint) error {
 		return stateErrorf("it was written with other blocks (%s, now %s); cut the graphs in the same way, or start a new run", was.Partition, is.Partition)
 	}
 	return nil
-}
-
-// Iteration returns the number of iterations made when the state was saved.
-func (s *State) Iteration() (int, error) {
-	var in saved
-	if err := json.Unmarshal(s.Progress, &in); err != nil {
-		return 0, stateErrorf("progress: %v", err)
-	}
-	return in.Progress.Iterations, nil
 }

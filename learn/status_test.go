@@ -13,7 +13,6 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/gen"
 )
 
@@ -113,7 +112,7 @@ func TestDivergence(t *testing.T) {
 	for kind, p := range problems(t) {
 		for name, s := range runs {
 			for _, alpha := range []float64{100, 1e10, 1e300} {
-				s.Step, s.MaxPasses = &Fixed{Alpha: alpha}, 200
+				s.Step, s.MaxPasses = &fixedStep{alpha: alpha}, 200
 				r, err := Fit(context.Background(), p, s)
 				var diverged *DivergedError
 				if err == nil {
@@ -139,8 +138,7 @@ func TestOverflowNamesTheEdge(t *testing.T) {
 	w[len(w)-1] = 1e308
 	_, err := Fit(context.Background(), p.startingAt(w), Settings{})
 	var diverged *DivergedError
-	var numerical *bp.NumericalError
-	if !errors.As(err, &diverged) || !errors.As(err, &numerical) || numerical.Edge < 0 && numerical.Node < 0 || diverged.Iteration != 0 {
+	if !errors.As(err, &diverged) || diverged.Iteration != 0 || !strings.Contains(diverged.Reason, "edge ") && !strings.Contains(diverged.Reason, "node ") {
 		t.Errorf("error %v", err)
 	}
 	if err != nil && !strings.Contains(err.Error(), "the initial weights or the features are at fault") {
@@ -162,18 +160,18 @@ func TestPasses(t *testing.T) {
 				continue // a block with few unobserved nodes may settle exactly before its sweeps are over
 			}
 			p := p.startingAt(p.randomWeights(1, 0.3))
-			s.Step, s.RelativeTolerance, s.InnerTolerance = &Fixed{Alpha: 0.01}, 1e-300, 1e-300
+			s.Step, s.RelativeTolerance, s.InnerTolerance = &fixedStep{alpha: 0.01}, 1e-300, 1e-300
 			perVisit := float64(max(1, s.InnerSweeps))
 			var last Event
 			first := math.NaN()
-			s.Recorder = RecorderFunc(func(e Event) error {
+			s.Recorder = func(e Event) error {
 				if !e.Check {
 					last = e
 				} else if math.IsNaN(first) {
 					first = e.Pass
 				}
 				return nil
-			})
+			}
 			iterations := 5
 			if s.Method == "" {
 				iterations *= map[bool]int{true: 3 * len(p.Data), false: 4}[s.Pairs]
@@ -242,10 +240,10 @@ func TestEvents(t *testing.T) {
 	p := problems(t)["instances"]
 	var events []Event
 	var thetas [][]float64
-	s := Settings{Assign: blocksOf(3), Pairs: true, Step: &Fixed{Alpha: 0.1}, MaxIterations: 20, Recorder: RecorderFunc(func(e Event) error {
+	s := Settings{Assign: blocksOf(3), Pairs: true, Step: &fixedStep{alpha: 0.1}, MaxIterations: 20, Recorder: func(e Event) error {
 		events, thetas = append(events, e), append(thetas, slices.Clone(e.Theta))
 		return nil
-	})}
+	}}
 	r := fit(t, p, s)
 	if len(events) != 22 || !events[0].Check || !events[21].Check {
 		t.Fatalf("%d events for 20 iterations and two checks", len(events))
@@ -266,12 +264,12 @@ func TestEvents(t *testing.T) {
 		}
 	}
 	stop := errors.New("stop")
-	s.Recorder = RecorderFunc(func(e Event) error {
+	s.Recorder = func(e Event) error {
 		if e.Iteration == 3 {
 			return stop
 		}
 		return nil
-	})
+	}
 	if _, err := Fit(context.Background(), p, s); !errors.Is(err, stop) {
 		t.Errorf("error %v of a recorder that fails", err)
 	}
@@ -296,7 +294,6 @@ func TestValidate(t *testing.T) {
 		{"ClassWeights for 1 node types, got 2", func(p *Problem, s *Settings) { s.Method, p.ClassWeights = Pseudo, make([][]float64, 2) }},
 		{"ClassWeights[0] for 3 states, got 1", func(p *Problem, s *Settings) { s.Method, p.ClassWeights = Pseudo, [][]float64{{1}} }},
 		{"0 < ClassWeights[0][1] < ∞, got 0", func(p *Problem, s *Settings) { s.Method, p.ClassWeights = Pseudo, [][]float64{{1, 0, 1}} }},
-		{`Order is "cyclic" or "random", got "zigzag"`, func(_ *Problem, s *Settings) { s.Order = "zigzag" }},
 		{"InnerSweeps ≥ 0", func(_ *Problem, s *Settings) { s.InnerSweeps = -1 }},
 		{"InnerTolerance ≥ 0", func(_ *Problem, s *Settings) { s.InnerTolerance = math.NaN() }},
 		{"tolerances ≥ 0", func(_ *Problem, s *Settings) { s.GradientTolerance = -1 }},
@@ -404,9 +401,9 @@ func TestMeasure(t *testing.T) {
 func TestEvaluateEvery(t *testing.T) {
 	var at []int
 	fit(t, problems(t)["plain"], Settings{
-		Method: InnerDual, EvaluateEvery: 2.5, MaxIterations: 12, RelativeTolerance: 1e-12, Step: &Fixed{Alpha: 0.01},
+		Method: InnerDual, EvaluateEvery: 2.5, MaxIterations: 12, RelativeTolerance: 1e-12, Step: &fixedStep{alpha: 0.01},
 		Evaluate: func(m *crf.Model) (map[string]float64, error) { return map[string]float64{"first": m.Weights[0]}, nil },
-		Recorder: RecorderFunc(func(e Event) error {
+		Recorder: func(e Event) error {
 			if e.Eval != nil {
 				at = append(at, e.Iteration)
 				if e.Eval["first"] != e.Theta[0] {
@@ -414,7 +411,7 @@ func TestEvaluateEvery(t *testing.T) {
 				}
 			}
 			return nil
-		}),
+		},
 	})
 	if !slices.Equal(at, []int{1, 4, 7, 10}) {
 		t.Errorf("evaluated at iterations %v", at)
@@ -446,7 +443,7 @@ func frustrated(t *testing.T) Problem {
 // nothing where the messages behind it go on changing.
 func TestUnsettledInferenceIsNoConvergence(t *testing.T) {
 	p := frustrated(t)
-	r, err := Fit(context.Background(), p, Settings{Method: InnerDual, Step: &Fixed{Alpha: 1e-9}, GradientTolerance: 1e9, MaxIterations: 3})
+	r, err := Fit(context.Background(), p, Settings{Method: InnerDual, Step: &fixedStep{alpha: 1e-9}, GradientTolerance: 1e9, MaxIterations: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -456,7 +453,7 @@ func TestUnsettledInferenceIsNoConvergence(t *testing.T) {
 	checkResult(t, r)
 	e := must(NewEvaluator(p, 1))
 	defer e.Close()
-	if x := must(e.At(p.Model.Weights)); x.Converged || !(x.Residual > 1e-3) {
+	if x := must(e.At(p.Model.Weights)); x.InferenceConverged || !(x.Residual > 1e-3) {
 		t.Errorf("evaluated: %+v", x)
 	}
 }
@@ -466,9 +463,9 @@ func TestUnsettledInferenceIsNoConvergence(t *testing.T) {
 // progress.
 func TestTooLongStepsAreNoticedEarly(t *testing.T) {
 	p := randomProblem(t, 5, problemOptions{rows: 12, cols: 12, states: 3, nodeDim: 3, edgeDim: 2, samples: 3, l2: 0.1})
-	_, err := Fit(context.Background(), p, Settings{Step: &Fixed{Alpha: 1000}, MaxPasses: 1000, Cut: Cut{Kind: CutBreadth}})
+	_, err := Fit(context.Background(), p, Settings{Step: &fixedStep{alpha: 1000}, MaxPasses: 1000, Cut: Cut{Kind: CutBreadth}})
 	var diverged *DivergedError
-	if !errors.As(err, &diverged) || diverged.Iteration > 50*DefaultBlocks {
+	if !errors.As(err, &diverged) || diverged.Iteration > 50*defaultBlocks {
 		t.Errorf("want an early end, got %v", err)
 	}
 }
@@ -485,7 +482,7 @@ func TestInfiniteFirstGradient(t *testing.T) {
 	in := p.Data[0]
 	spec := crf.InstanceSpec{Graph: in.Graph, NodeFeat: []crf.Features{node}, EdgeFeat: []crf.Features{must(crf.Dense([]float64{1, 1, 1, 1}, 1))}, Labels: in.Samples()}
 	p.Data[0] = must(crf.NewInstance(&p.Model.Schema, spec))
-	for _, step := range []StepRule{&AdaGrad{Alpha: 0.5}, &Fixed{Alpha: 0.5}} {
+	for _, step := range []StepRule{&adaGradStep{alpha: 0.5}, &fixedStep{alpha: 0.5}} {
 		_, err := Fit(context.Background(), p, Settings{Step: step})
 		var diverged *DivergedError
 		if !errors.As(err, &diverged) || !strings.Contains(diverged.Reason, "features are too large") {
@@ -543,7 +540,7 @@ func TestLimitsBindDuringChecks(t *testing.T) {
 		if r.Passes > limit*1.2+3+minFinalPasses*checkSweeps {
 			t.Errorf("limit %v: %v passes", limit, r.Passes)
 		}
-		if strings.Contains(string(last.Progress), `"purpose":"convergence"`) && strings.Contains(string(last.Progress), `"active":true`) {
+		if strings.Contains(string(last.progress), `"purpose":"convergence"`) && strings.Contains(string(last.progress), `"active":true`) {
 			inCheck++
 		}
 		longer := base

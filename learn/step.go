@@ -22,6 +22,23 @@ type StepRule interface {
 	// Memory returns the slices that a resumed run must find as they were. Their
 	// lengths are fixed after Start.
 	Memory() [][]float64
+	// Guarded reports that the rule takes bad steps back by itself, so that a larger
+	// objective on the way proves no divergence.
+	Guarded() bool
+}
+
+// recoveringRule is a rule that knows where a run can go back to. Messages are carried
+// on between its visits, where they ascend a dual.
+type recoveringRule interface {
+	StepRule
+	// refreshed tells that the gradient changed although the weights did not, because
+	// inference was made exact.
+	refreshed(theta, gradient []float64)
+	// best returns weights that a run should end with if it had to end now, nil where
+	// those of the moment are as good.
+	best() []float64
+	// safe returns the weights of the smallest objective that is sure.
+	safe() []float64
 }
 
 // StepProblem is what a rule may know of the problem.
@@ -59,7 +76,7 @@ type StepProblem struct {
 func ParseStep(spec string) (StepRule, error) {
 	name, value, given := strings.Cut(spec, ":")
 	if name == "auto" && !given {
-		return NewAuto(), nil
+		return &auto{}, nil
 	}
 	alpha, err := strconv.ParseFloat(value, 64)
 	if err != nil || !(alpha > 0) || math.IsInf(alpha, 0) {
@@ -67,62 +84,69 @@ func ParseStep(spec string) (StepRule, error) {
 	}
 	switch name {
 	case "fixed":
-		return &Fixed{Alpha: alpha}, nil
+		return &fixedStep{alpha: alpha}, nil
 	case "invt":
-		return &InverseTime{Alpha: alpha}, nil
+		return &inverseTimeStep{alpha: alpha}, nil
 	case "adagrad":
-		return &AdaGrad{Alpha: alpha}, nil
+		return &adaGradStep{alpha: alpha}, nil
 	}
 	return nil, fmt.Errorf("step %q: no rule named %q; want auto, fixed:α, invt:α or adagrad:α", spec, name)
 }
 
-// Fixed is the paper's step: θ ← θ − α ∇L/(mean number of variables).
-type Fixed struct {
-	Alpha float64
-	scale float64
+// unguarded is what the simple rules have in common.
+type unguarded struct{}
+
+// Guarded implements StepRule.
+func (unguarded) Guarded() bool { return false }
+
+// fixedStep is the paper's step: θ ← θ − α ∇L/(mean number of variables).
+type fixedStep struct {
+	unguarded
+	alpha, scale float64
 }
 
 // String implements StepRule.
-func (f *Fixed) String() string { return fmt.Sprintf("fixed:%v", f.Alpha) }
+func (f *fixedStep) String() string { return fmt.Sprintf("fixed:%v", f.alpha) }
 
 // Start implements StepRule.
-func (f *Fixed) Start(p StepProblem) error {
-	f.scale = f.Alpha / p.Variables
+func (f *fixedStep) Start(p StepProblem) error {
+	f.scale = f.alpha / p.Variables
 	return nil
 }
 
 // Step implements StepRule.
-func (f *Fixed) Step(theta, gradient []float64) float64 {
+func (f *fixedStep) Step(theta, gradient []float64) float64 {
 	for i, g := range gradient {
 		theta[i] -= f.scale * g
 	}
-	return f.Alpha
+	return f.alpha
 }
 
 // Memory implements StepRule: there is nothing to remember.
-func (f *Fixed) Memory() [][]float64 { return nil }
+func (f *fixedStep) Memory() [][]float64 { return nil }
 
-// InverseTime is θ ← θ − α/(1+p) ∇L/(mean number of variables), p being the
+// inverseTimeStep is θ ← θ − α/(1+p) ∇L/(mean number of variables), p being the
 // passes begun before this one.
-type InverseTime struct {
-	Alpha   float64
+type inverseTimeStep struct {
+	unguarded
+	alpha   float64
 	scale   float64
 	perPass int
 	count   [1]float64 // steps taken
 }
 
 // String implements StepRule.
-func (r *InverseTime) String() string { return fmt.Sprintf("invt:%v", r.Alpha) }
+func (r *inverseTimeStep) String() string { return fmt.Sprintf("invt:%v", r.alpha) }
 
 // Start implements StepRule.
-func (r *InverseTime) Start(p StepProblem) error {
+func (r *inverseTimeStep) Start(p StepProblem) error {
 	r.scale, r.perPass, r.count = 1/p.Variables, p.PerPass, [1]float64{}
 	return nil
 }
 
 // Step implements StepRule.
-func (r *InverseTime) Step(theta, gradient []float64) float64 {
-	alpha := r.Alpha / (1 + math.Floor(r.count[0]/float64(r.perPass)))
+func (r *inverseTimeStep) Step(theta, gradient []float64) float64 {
+	alpha := r.alpha / (1 + math.Floor(r.count[0]/float64(r.perPass)))
 	r.count[0]++
 	for i, g := range gradient {
 		theta[i] -= alpha * r.scale * g
@@ -131,12 +155,13 @@ func (r *InverseTime) Step(theta, gradient []float64) float64 {
 }
 
 // Memory implements StepRule.
-func (r *InverseTime) Memory() [][]float64 { return [][]float64{r.count[:]} }
+func (r *inverseTimeStep) Memory() [][]float64 { return [][]float64{r.count[:]} }
 
-// AdaGrad divides each coordinate's step by the root of its summed squared
+// adaGradStep divides each coordinate's step by the root of its summed squared
 // gradients (Duchi, Hazan and Singer 2011), as the authors' code does.
-type AdaGrad struct {
-	Alpha   float64
+type adaGradStep struct {
+	unguarded
+	alpha   float64
 	scale   float64
 	squares []float64
 }
@@ -145,24 +170,24 @@ type AdaGrad struct {
 const adaGradFloor = 1e-12
 
 // String implements StepRule.
-func (r *AdaGrad) String() string { return fmt.Sprintf("adagrad:%v", r.Alpha) }
+func (r *adaGradStep) String() string { return fmt.Sprintf("adagrad:%v", r.alpha) }
 
 // Start implements StepRule.
-func (r *AdaGrad) Start(p StepProblem) error {
+func (r *adaGradStep) Start(p StepProblem) error {
 	r.scale = 1 / p.Variables
 	r.squares = make([]float64, p.Model.Layout.Size)
 	return nil
 }
 
 // Step implements StepRule.
-func (r *AdaGrad) Step(theta, gradient []float64) float64 {
+func (r *adaGradStep) Step(theta, gradient []float64) float64 {
 	for i, g := range gradient {
 		g *= r.scale
 		r.squares[i] += g * g
-		theta[i] -= r.Alpha * g / (math.Sqrt(r.squares[i]) + adaGradFloor)
+		theta[i] -= r.alpha * g / (math.Sqrt(r.squares[i]) + adaGradFloor)
 	}
-	return r.Alpha
+	return r.alpha
 }
 
 // Memory implements StepRule.
-func (r *AdaGrad) Memory() [][]float64 { return [][]float64{r.squares} }
+func (r *adaGradStep) Memory() [][]float64 { return [][]float64{r.squares} }

@@ -172,7 +172,7 @@ func TestWithoutFeatures(t *testing.T) {
 
 // stillborn is a rule that cannot start.
 type stillborn struct {
-	Fixed
+	fixedStep
 	err error
 }
 
@@ -195,7 +195,7 @@ func TestStepThatCannotStart(t *testing.T) {
 // TestKroneckerSolves: solve applies the inverse of A ⊗ (diag π − ππᵀ) + floor.
 func TestKroneckerSolves(t *testing.T) {
 	p := problems(t)["plain"]
-	l := must(newLearner(&p, &Settings{Method: Full, Step: &Fixed{Alpha: 1}, Threads: 1}))
+	l := must(newLearner(&p, &Settings{Method: Full, Step: &fixedStep{alpha: 1}, Threads: 1}))
 	defer l.pool.close()
 	span := p.Model.Layout.Node[0]
 	k := newKronecker(span, p.Data, true, 0, l.stepProblem().NodeScale)

@@ -27,11 +27,11 @@ type unit struct {
 	untied []float64
 	// velocity is that of the messages, where they are carried on (momentum.go).
 	velocity []float32
-	slots    [][]int32 // [block][group of the block] position in bundle.touched[block], or isLoose
-	// loose holds, of every loose edge, its belief at the last visit and its share of
-	// Σ c H(τ): see loose.go.
-	loose      []float64
-	looseEdges *looseEdges
+	slots    [][]int32 // [block][group of the block] position in bundle.touched[block], or isSparse
+	// keptBeliefs holds, of every edge of a sparse pair, its belief at the last visit and
+	// its part of Σ c H(τ): see sparse.go.
+	keptBeliefs []float64
+	sparseEdges *sparseEdges
 }
 
 // bundle is a set of units that are updated together, block by block, and share
@@ -41,11 +41,11 @@ type bundle struct {
 	units []*unit
 	// touched lists the groups that each block touches; a group is a pair of
 	// blocks that some unit of the bundle joins by an edge, and by more than a few.
-	touched  [][]int32
-	hasLoose []bool // [block] that it also touches pairs joined by a few
-	// contribution holds, per group, stride numbers: the tied weights' share of
+	touched   [][]int32
+	hasSparse []bool // [block] that it also touches pairs joined by a few
+	// contribution holds, per group, stride numbers: the tied weights' part of
 	// Σ weight · M τ, then the sums of the beliefs of every tied type, then the
-	// share of Σ weight · c H(τ).
+	// part of Σ weight · c H(τ).
 	contribution []float64
 }
 
@@ -154,12 +154,12 @@ func (h *shapes) countingOf(g *graph.Graph) (*counting.Numbers, error) {
 // freeNet returns the net of an instance without observations, shared between
 // instances where it can be.
 func (h *shapes) freeNet(in *crf.Instance, counting *counting.Numbers) (*bp.Net, error) {
-	share := len(in.Schema().NodeTypes) == 1
-	if net, ok := h.nets[in.Graph]; ok && share {
+	shared := len(in.Schema().NodeTypes) == 1
+	if net, ok := h.nets[in.Graph]; ok && shared {
 		return net, nil
 	}
 	net, err := bp.NewNet(in.Graph, in.Cards(), counting, nil)
-	if err == nil && share {
+	if err == nil && shared {
 		h.nets[in.Graph] = net
 	}
 	return net, err

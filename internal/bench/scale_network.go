@@ -121,7 +121,7 @@ func (r *scaleRun) begin(c scaleCase) (*scaleNetwork, error) {
 	r.say(fmt.Sprintf("%s: learning in %d blocks", c.name(), n.result.Blocks))
 	watch := &startWatch{perPass: n.result.Blocks, last: time.Now()}
 	settings := network.settings()
-	settings.Recorder = watch
+	settings.Recorder = watch.Record
 	n.run = newStretches(r.ctx, problem, settings, n.result.Blocks, sizeIterations)
 	if _, err := n.run.Run(); err != nil {
 		n.run.stop()
@@ -162,7 +162,7 @@ type startWatch struct {
 	peak        int64     // bytes, at the end of the pass; 0: unknown
 }
 
-// Record implements learn.Recorder.
+// Record is a recorder of learn.Settings.
 func (w *startWatch) Record(e learn.Event) error {
 	switch {
 	case e.Check && w.setup == 0:

@@ -7,7 +7,6 @@ import (
 	"iter"
 	"time"
 
-	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/simd"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -26,7 +25,7 @@ type watchedRun struct {
 type stretch struct {
 	iterations int
 	seconds    float64
-	phases     [2]bp.Laps // before and after, where the settings have them
+	phases     [2]learn.PhaseTimes // before and after, where the settings have them
 	err        error
 }
 
@@ -60,13 +59,13 @@ func newStretches(ctx context.Context, p learn.Problem, s learn.Settings, blocks
 // do not end in passesPerRun passes. Nothing happens before the first is asked for. The settings' recorder, if there is one, sees everything too. stop must
 // be called.
 func watched(ctx context.Context, p learn.Problem, s learn.Settings, watch stretchWatch) *watchedRun {
-	watch.also, watch.sweeps, watch.phases = s.Recorder, s.Resolved().InnerSweeps, s.Laps
+	watch.also, watch.sweeps, watch.phases = s.Recorder, s.Resolved().InnerSweeps, s.PhaseTimes
 	next, stop := iter.Pull(func(yield func(stretch) bool) {
 		err := errAnew
 		for errors.Is(err, errAnew) {
 			w := watch
 			w.yield = yield
-			s.Recorder = &w
+			s.Recorder = w.Record
 			var result *learn.Result
 			result, err = learn.Fit(ctx, p, s)
 			if err == nil {
@@ -104,10 +103,10 @@ func (r *watchedRun) Run() (seconds float64, err error) {
 // visit, as where all weights are zero.
 type stretchWatch struct {
 	yield  func(stretch) bool
-	also   learn.Recorder // nil: nobody else looks
-	phases *bp.Laps       // nil: not timed by phase
-	skip   int            // iteration at whose end the first stretch begins at the earliest
-	length int            // iterations; 0: a pass
+	also   func(learn.Event) error // nil: nobody else looks
+	phases *learn.PhaseTimes       // nil: not timed by phase
+	skip   int                     // iteration at whose end the first stretch begins at the earliest
+	length int                     // iterations; 0: a pass
 	sweeps int
 	most   int // stretches of a run
 
@@ -115,13 +114,13 @@ type stretchWatch struct {
 	counts  bool // the one at hand is like the others
 	first   int  // iteration at whose end it began
 	started time.Time
-	before  bp.Laps
+	before  learn.PhaseTimes
 }
 
-// Record implements learn.Recorder.
+// Record is a recorder of learn.Settings.
 func (w *stretchWatch) Record(e learn.Event) error {
 	if w.also != nil {
-		if err := w.also.Record(e); err != nil {
+		if err := w.also(e); err != nil {
 			return err
 		}
 	}
@@ -131,12 +130,12 @@ func (w *stretchWatch) Record(e learn.Event) error {
 	if e.Check || e.Iteration < w.skip || !w.ends(e) {
 		return nil
 	}
-	var phases bp.Laps
+	var phases learn.PhaseTimes
 	if w.phases != nil {
 		phases = *w.phases
 	}
 	if w.counts {
-		next := stretch{iterations: e.Iteration - w.first, seconds: time.Since(w.started).Seconds(), phases: [2]bp.Laps{w.before, phases}}
+		next := stretch{iterations: e.Iteration - w.first, seconds: time.Since(w.started).Seconds(), phases: [2]learn.PhaseTimes{w.before, phases}}
 		if !w.yield(next) {
 			return errEnough
 		}

@@ -38,7 +38,7 @@ func (r *speedRun) kernels() error {
 	for _, precision := range precisions {
 		for _, name := range names {
 			settings := n.settings()
-			settings.Precision = precision
+			settings.SinglePrecision = precision == bp.Single
 			next := newPasses(r.ctx, p, settings)
 			next.kernels = name
 			runs = append(runs, next)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/machine"
+	"github.com/blockbp/blockbp/learn"
 )
 
 // Iteration is the name of the whole iteration among the phases.
@@ -83,14 +84,14 @@ func (r *speedRun) phasesOf(n *speedNetwork, states int, precision bp.Precision)
 		return err
 	}
 	settings := n.settings()
-	settings.Precision = precision
+	settings.SinglePrecision = precision == bp.Single
 	count := newPhaseCount(n, states, precision, settings.Resolved().InnerSweeps)
 	if need := count.memory(); need > float64(r.plan.MostMemory) {
 		r.leave(fmt.Sprintf("phases of %s with %d states, %v: they need about %.0f MB", n.name, states, precision, need/1e6))
 		return nil
 	}
 	whole := newPasses(r.ctx, p, settings)
-	settings.Laps = &bp.Laps{}
+	settings.PhaseTimes = &learn.PhaseTimes{}
 	timed := newPasses(r.ctx, p, settings)
 	timings, err := r.inTurns(1, timed, whole)
 	if err != nil {
@@ -130,7 +131,7 @@ func readingSeconds() float64 {
 	const repeats, readings = 20, 1000
 	best := math.Inf(1)
 	for range repeats {
-		var l bp.Laps
+		var l bp.PhaseTimes
 		l.Begin()
 		for range readings {
 			l.End(bp.PhaseGround)

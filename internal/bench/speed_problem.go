@@ -172,10 +172,12 @@ const visitSweeps = 2
 
 // settings are those of BBPL as it is by default, on the blocks of this network,
 // except that every visit makes visitSweeps sweeps, that no gradient is small
-// enough to end the run, and that steps are firstOrder.
+// enough to end the run, and that steps do without the Hessian of all weights together.
+// When and how often that is renewed follows from the course of a run: it would fall into
+// some of what is timed, and make it three to five times as long.
 func (n *speedNetwork) settings() learn.Settings {
 	return learn.Settings{
-		Step:              firstOrder{learn.NewAuto()},
+		Step:              learn.FirstOrder(),
 		InnerSweeps:       visitSweeps,
 		Method:            learn.BBPL,
 		Together:          n.together,
@@ -183,15 +185,4 @@ func (n *speedNetwork) settings() learn.Settings {
 		InnerTolerance:    math.SmallestNonzeroFloat64,
 		GradientTolerance: math.SmallestNonzeroFloat64,
 	}
-}
-
-// firstOrder are the automatic steps without the Hessian of all weights together. When
-// and how often that is renewed follows from the course of a run: it would fall into
-// some of the stretches that are timed, and make these three to five times as long.
-type firstOrder struct{ *learn.Auto }
-
-// Start implements learn.StepRule.
-func (f firstOrder) Start(p learn.StepProblem) error {
-	p.Hessian = nil
-	return f.Auto.Start(p)
 }

@@ -69,7 +69,7 @@ func TestMeasureSpeed(t *testing.T) {
 	for i, p := range s.Phases {
 		name := []string{"ground", "exp", "sweep", "gradient", Iteration}[i%(bp.NumPhases+1)]
 		precision := []string{"f64", "f64", "f32"}[i/(bp.NumPhases+1)%3]
-		if p.Name != name || p.Precision != precision || p.NsPerEdgeMedian < p.NsPerEdge || (p.Sweeps == 2) != (name == Iteration) || p.Blocks != learn.DefaultBlocks || p.BlocksAtATime != 1 {
+		if p.Name != name || p.Precision != precision || p.NsPerEdgeMedian < p.NsPerEdge || (p.Sweeps == 2) != (name == Iteration) || p.Blocks != 20 || p.BlocksAtATime != 1 {
 			t.Errorf("phase %d: %+v", i, p)
 		}
 		for what, x := range map[string]float64{"ns": p.NsPerEdge, "fraction": p.RooflineFraction, "roofline": p.RooflineNsPerEdge, "bytes": p.BytesPerEdge, "flops": p.FlopsPerEdge} {

@@ -1,8 +1,6 @@
 package bp
 
 import (
-	"fmt"
-
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/numeric"
@@ -29,16 +27,6 @@ func (p Precision) String() string {
 	return "f64"
 }
 
-// ParsePrecision is the inverse of String.
-func ParsePrecision(name string) (Precision, error) {
-	for _, p := range []Precision{Double, Single} {
-		if name == p.String() {
-			return p, nil
-		}
-	}
-	return Double, fmt.Errorf("precision %q: want f64 or f32", name)
-}
-
 // SingleIsFaster reports whether this processor has vector kernels for single
 // precision. Plain Go computes it to the same accuracy, and no faster than double.
 func SingleIsFaster() bool { return simd.Name() != "plain" }
@@ -61,20 +49,20 @@ func (w *Workspace) groundSingle(m *crf.Model, in *crf.Instance, net *Net, block
 			return false, err
 		}
 		w.single.on = w.roundTables()
-		w.Laps.End(PhaseExp)
+		w.Times.End(PhaseExp)
 		return true, nil
 	}
 	w.Potentials.GroundNodes(m, in, block)
-	w.Laps.End(PhaseGround)
+	w.Times.End(PhaseGround)
 	if err := w.begin(net, block); err != nil {
 		return false, err
 	}
-	w.Laps.End(PhaseExp)
+	w.Times.End(PhaseExp)
 	for lo := 0; lo < len(block.Edges); {
 		hi := w.Potentials.GroundEdges32(m, in, block, lo)
-		w.Laps.End(PhaseGround)
+		w.Times.End(PhaseGround)
 		done := w.prepareSingle(net, block, lo, hi)
-		w.Laps.End(PhaseExp)
+		w.Times.End(PhaseExp)
 		if !done {
 			return false, nil
 		}

@@ -28,8 +28,8 @@ type Workspace struct {
 	Potentials ground.Potentials
 	// Precision is what Ground asks for; Double is the zero value.
 	Precision Precision
-	// Laps, unless it is nil, is told by Ground what grounding and exponentiating take.
-	Laps *Laps
+	// Times, unless it is nil, is told by Ground what grounding and exponentiating take.
+	Times *PhaseTimes
 
 	arena    []float64 // what the tables are made of: Potentials.Table, or expansion
 	single   single    // and in its place, in single precision
@@ -106,7 +106,7 @@ func (e *NumericalError) Error() string {
 // Ground computes the potentials of a block of an instance and prepares them for
 // sweeps, each table while it is in the nearest cache. The error is that of Prepare.
 func (w *Workspace) Ground(m *crf.Model, in *crf.Instance, net *Net, block *partition.Block) error {
-	w.Laps.Begin()
+	w.Times.Begin()
 	if w.Precision == Single {
 		done, err := w.groundSingle(m, in, net, block)
 		if done || err != nil {
@@ -117,18 +117,18 @@ func (w *Workspace) Ground(m *crf.Model, in *crf.Instance, net *Net, block *part
 		return w.groundShared(m, in, net, block)
 	}
 	w.Potentials.GroundNodes(m, in, block)
-	w.Laps.End(PhaseGround)
+	w.Times.End(PhaseGround)
 	if err := w.begin(net, block); err != nil {
 		return err
 	}
-	w.Laps.End(PhaseExp)
+	w.Times.End(PhaseExp)
 	for lo := 0; lo < len(block.Edges); {
 		hi := w.Potentials.GroundEdges(m, in, block, lo)
-		w.Laps.End(PhaseGround)
+		w.Times.End(PhaseGround)
 		if err := w.prepareOwn(net, block, lo, hi); err != nil {
 			return err
 		}
-		w.Laps.End(PhaseExp)
+		w.Times.End(PhaseExp)
 		lo = hi
 	}
 	w.arena, w.at = w.Potentials.Table, w.Potentials.EdgeAt
@@ -138,9 +138,9 @@ func (w *Workspace) Ground(m *crf.Model, in *crf.Instance, net *Net, block *part
 // groundShared is Ground where edges may share their tables.
 func (w *Workspace) groundShared(m *crf.Model, in *crf.Instance, net *Net, block *partition.Block) error {
 	w.Potentials.Ground(m, in, block)
-	w.Laps.End(PhaseGround)
+	w.Times.End(PhaseGround)
 	err := w.Prepare(net, block)
-	w.Laps.End(PhaseExp)
+	w.Times.End(PhaseExp)
 	return err
 }
 

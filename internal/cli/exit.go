@@ -72,7 +72,6 @@ func codeOf(err error) int {
 		notFound  *mpe.NotFoundError
 		notEmpty  *runfolder.NotEmptyError
 		line      *runfolder.LineError
-		state     *learn.StateError
 		held      *crf.Error
 		path      *fs.PathError
 	)
@@ -87,7 +86,7 @@ func codeOf(err error) int {
 		return exitNumerical
 	case errors.As(err, &data) && data.Option != "", errors.As(err, &notEmpty):
 		return exitUsage
-	case errors.As(err, &numerical), errors.Is(err, infer.ErrZero), errors.Is(err, infer.ErrUnsuited), errors.As(err, &data), errors.As(err, &network), errors.As(err, &edge), errors.As(err, &line), errors.As(err, &state),
+	case errors.As(err, &numerical), errors.Is(err, infer.ErrZero), errors.Is(err, infer.ErrUnsuited), errors.As(err, &data), errors.As(err, &network), errors.As(err, &edge), errors.As(err, &line), errors.Is(err, learn.ErrState),
 		errors.As(err, &held):
 		return exitBadData
 	case errors.As(err, &path):

@@ -9,6 +9,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"github.com/blockbp/blockbp/internal/job"
+	"github.com/blockbp/blockbp/internal/l2path"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -86,7 +87,7 @@ func (p *progress) fraction(e learn.Event) float64 {
 	consider(e.Elapsed.Seconds(), s.MaxTime.Seconds())
 	relative := s.RelativeTolerance
 	if relative == 0 && s.GradientTolerance == 0 {
-		relative = learn.DefaultRelativeTolerance
+		relative = learn.Settings{}.Resolved().RelativeTolerance
 	}
 	if goal := max(s.GradientTolerance, relative*p.first); goal > 0 && e.GradientNorm > 0 && p.first > goal {
 		consider(math.Log(p.first/e.GradientNorm), math.Log(p.first/goal))
@@ -148,7 +149,7 @@ func (d *display) count(work string, done, total int) {
 }
 
 // tried tells of a value of l2.
-func (d *display) tried(p learn.PathPoint) {
+func (d *display) tried(p l2path.Point) {
 	if d.quiet {
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/blockbp/blockbp/internal/diagnose"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
@@ -16,7 +17,7 @@ import (
 func fit(ctx context.Context, r *run, watch Watch) (*learn.Result, times, error) {
 	var took times
 	s := r.p.Settings
-	s.Recorder = r
+	s.Recorder = r.Record
 	s.Evaluate = r.p.evaluateDuring(watch, &took.evaluating)
 	if r.folder != nil {
 		s.Checkpoint = r.checkpoint
@@ -31,7 +32,7 @@ func fit(ctx context.Context, r *run, watch Watch) (*learn.Result, times, error)
 	if err != nil {
 		return nil, took, err
 	}
-	for _, text := range fitted.Diagnose() {
+	for _, text := range diagnose.Result(fitted) {
 		watch.note("%s", text)
 		r.p.Notes = append(r.p.Notes[:len(r.p.Notes):len(r.p.Notes)], text)
 	}
@@ -39,7 +40,7 @@ func fit(ctx context.Context, r *run, watch Watch) (*learn.Result, times, error)
 	return fitted, took, nil
 }
 
-// Record makes run a learn.Recorder: metrics have one line per iteration. The exact
+// Record is the recorder of the run: metrics have one line per iteration. The exact
 // values of checks are in result.json.
 func (r *run) Record(e learn.Event) error {
 	r.watch.iteration(e)
@@ -99,14 +100,13 @@ func NewFailure(d *learn.DivergedError) Failure {
 // checkpoint that does not go with the run.
 func (r *run) fail(err error) error {
 	var diverged *learn.DivergedError
-	var state *learn.StateError
 	switch {
 	case r.folder == nil:
 	case errors.As(err, &diverged):
 		if writeErr := r.files.WriteJSON(ResultFile, NewFailure(diverged)); writeErr != nil {
 			return writeErr
 		}
-	case errors.As(err, &state):
+	case errors.Is(err, learn.ErrState):
 		return fmt.Errorf("%s: %w", r.files.Path(checkpointFile), err)
 	}
 	return err

@@ -172,8 +172,8 @@ func (r *run) reopen() (err error) {
 	r.last = -1
 	if state == nil {
 		r.watch.note("%s has no checkpoint yet; the run starts from the beginning", r.files.Dir())
-	} else if r.last, err = state.Iteration(); err != nil {
-		return dataf("%s: %v", r.files.Path(checkpointFile), err)
+	} else {
+		r.last = state.Iteration
 	}
 	r.p.Settings.Resume = state
 	r.l2Path, err = readL2Path(r.files.Path(l2PathFile))

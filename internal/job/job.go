@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/blockbp/blockbp/internal/l2path"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -21,7 +22,7 @@ type Watch struct {
 	// Iteration is told of every iteration and check.
 	Iteration func(learn.Event)
 	// Tried is told of every value of l2 that a path has come to.
-	Tried func(learn.PathPoint)
+	Tried func(l2path.Point)
 	// Instances counts instances in work of its own, which begins with done = 0.
 	Instances func(work string, done, total int)
 }

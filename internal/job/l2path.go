@@ -12,9 +12,9 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/l2path"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
-	"github.com/blockbp/blockbp/learn"
 )
 
 // L2Path is what Options.AutoL2 tried, in the run folder and in result.json.
@@ -50,7 +50,7 @@ func (p *Prepared) chooseL2(ctx context.Context, folder *Folder, watch Watch) (*
 	if err != nil {
 		return nil, err
 	}
-	points, best, err := learn.ChooseL2(ctx, p.Problem, p.Settings, folds, watch.Tried)
+	points, best, err := l2path.Choose(ctx, p.Problem, p.Settings, folds, watch.Tried)
 	if ctx.Err() != nil {
 		return nil, &Error{Interrupted, errors.New("interrupted while l2 was chosen; nothing was written: start again")}
 	}
@@ -88,18 +88,18 @@ func (p *Prepared) withL2(path *L2Path) *Prepared {
 
 // folds are the first evaluation set against all data, or else parts of the
 // instances against the others.
-func (p *Prepared) folds(path *L2Path) ([]learn.Fold, error) {
+func (p *Prepared) folds(path *L2Path) ([]l2path.Fold, error) {
 	data := p.Problem.Data
 	if len(p.Evaluations) > 0 {
 		path.Metric += "@" + p.Evaluations[0].Name
-		return []learn.Fold{p.fold(data, p.Evaluations[0])}, nil
+		return []l2path.Fold{p.fold(data, p.Evaluations[0])}, nil
 	}
 	n := min(mostFolds, len(data))
 	if n < 2 {
 		return nil, usagef("--l2 auto: with one instance there is nothing to hold out; give labelled data with --eval NAME=PATH")
 	}
 	path.Metric += fmt.Sprintf(" by cross-validation, %d folds", n)
-	var folds []learn.Fold
+	var folds []l2path.Fold
 	for k := range n {
 		var learnt, held []*crf.Instance
 		for i, in := range data {
@@ -122,8 +122,8 @@ func (p *Prepared) folds(path *L2Path) ([]learn.Fold, error) {
 }
 
 // fold measures the log loss on an evaluation set.
-func (p *Prepared) fold(data []*crf.Instance, e *Evaluation) learn.Fold {
-	return learn.Fold{Data: data, Loss: func(m *crf.Model) (float64, error) {
+func (p *Prepared) fold(data []*crf.Instance, e *Evaluation) l2path.Fold {
+	return l2path.Fold{Data: data, Loss: func(m *crf.Model) (float64, error) {
 		score, err := e.score(context.Background(), p.inference(m, infer.Limits{}))
 		if err != nil {
 			return math.NaN(), err

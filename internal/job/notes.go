@@ -6,6 +6,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/diagnose"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -31,7 +32,7 @@ func notes(p learn.Problem) (texts []string) {
 			texts = append(texts, fmt.Sprintf("--l2 0, and no label has %s: nothing keeps their weights from falling without end; give --l2 a positive value, or leave such states out of the data", names))
 		}
 	}
-	return append(texts, learn.Diagnose(p)...)
+	return append(texts, diagnose.Data(p)...)
 }
 
 // leftOut counts the nodes and edges of all samples, and those without the labels

@@ -19,6 +19,12 @@ import (
 	"github.com/blockbp/blockbp/learn"
 )
 
+// The values of Options.Order.
+const (
+	orderCyclic = "cyclic"
+	orderRandom = "random"
+)
+
 // Options are the choices of a training. The zero value is what "blockbp train"
 // does where nothing is asked for; texts are as on its command line.
 type Options struct {
@@ -27,8 +33,8 @@ type Options struct {
 	// Together is how many blocks an iteration visits; 0: 1, or more where the cut is left
 	// open and needs many blocks.
 	Together int
-	Order    learn.Order // "": cyclic
-	Pairs    bool        // one (instance, block) pair per iteration
+	Order    string // cyclic or random; "": cyclic
+	Pairs    bool   // one (instance, block) pair per iteration
 	// InnerSweeps and InnerTolerance end the work on a block; 0: as in learn.Settings.
 	InnerSweeps    int
 	InnerTolerance float64
@@ -66,7 +72,7 @@ func (o Options) withDefaults() (Options, error) {
 		}
 	}
 	or((*string)(&o.Method), string(learn.BBPL))
-	or((*string)(&o.Order), string(learn.Cyclic))
+	or(&o.Order, orderCyclic)
 	or(&o.Counting, counting.Names[0])
 	or(&o.Step, "auto")
 	or(&o.Precision, bp.Double.String())
@@ -107,7 +113,7 @@ func (o Options) Validate() error {
 		valid       []string
 	}{
 		{"method", string(o.Method), methods},
-		{"order", string(o.Order), []string{string(learn.Cyclic), string(learn.Random)}},
+		{"order", o.Order, []string{orderCyclic, orderRandom}},
 		{"precision", o.Precision, []string{bp.Double.String(), bp.Single.String()}},
 	} {
 		if c.value != "" && !slices.Contains(c.valid, c.value) {
@@ -130,7 +136,7 @@ func (o Options) Validate() error {
 func (o *Options) settings() (learn.Settings, error) {
 	s := learn.Settings{
 		Method: o.Method, Cut: o.Cut, Together: o.Together, InnerSweeps: o.InnerSweeps, InnerTolerance: o.InnerTolerance,
-		Order: o.Order, Pairs: o.Pairs, Seed: o.Seed, Threads: o.Threads,
+		RandomOrder: o.Order == orderRandom, SinglePrecision: o.Precision == bp.Single.String(), Pairs: o.Pairs, Seed: o.Seed, Threads: o.Threads,
 		GradientTolerance: o.GradientTolerance, RelativeTolerance: o.RelativeTolerance, ObjectiveTolerance: o.ObjectiveTolerance,
 		MaxIterations: o.MaxIterations, MaxPasses: o.MaxPasses, MaxTime: o.MaxTime,
 		CheckpointEvery: o.CheckpointEvery, EvaluateEvery: o.EvaluateEvery,
@@ -139,9 +145,6 @@ func (o *Options) settings() (learn.Settings, error) {
 		s.InnerSweeps = 1 // the learner makes no more
 	}
 	var err error
-	if s.Precision, err = bp.ParsePrecision(o.Precision); err != nil {
-		return s, usagef("--%v", err)
-	}
 	if s.Step, err = learn.ParseStep(o.Step); err != nil {
 		return s, usagef("--%v", err)
 	}

@@ -22,9 +22,9 @@ type Method struct {
 	Blocks int `json:"blocks,omitempty"`
 	// Sweeps bounds the sweeps of an iteration and Tolerance is the residual at which
 	// its inference counts as converged; see learn.Settings.
-	Sweeps    int         `json:"inner_sweeps"`
-	Tolerance float64     `json:"inner_tolerance"`
-	Order     learn.Order `json:"order,omitempty"`
+	Sweeps    int     `json:"inner_sweeps"`
+	Tolerance float64 `json:"inner_tolerance"`
+	Order     string  `json:"order,omitempty"`
 	// LBFGS replaces fixed steps by those of gonum's L-BFGS, and Auto by automatic
 	// ones.
 	LBFGS bool `json:"lbfgs,omitempty"`
@@ -32,6 +32,9 @@ type Method struct {
 }
 
 // Names of the methods.
+// orderRandom is Method.Order where blocks are picked at random.
+const orderRandom = "random"
+
 const (
 	nameFull   = "full BP"
 	nameInner  = "inner-dual"
@@ -83,7 +86,7 @@ func paperMethods() []Method { return []Method{fullBP(), innerDual(), bbpl(paper
 // per visit.
 func variants() []Method {
 	random := bbpl(paperBlocks)
-	random.Name, random.Order = nameRandom, learn.Random
+	random.Name, random.Order = nameRandom, orderRandom
 	all := []Method{random}
 	for _, k := range []int{1, 2, 5} {
 		m := bbpl(paperBlocks)
@@ -213,9 +216,9 @@ func (m Method) rule(step float64) (rule learn.StepRule, end func()) {
 		quasi := &quasiNewton{}
 		return quasi, quasi.close
 	case m.Auto:
-		return learn.NewAuto(), func() {}
+		return nil, func() {}
 	}
-	return &learn.Fixed{Alpha: step}, func() {}
+	return fixed(step), func() {}
 }
 
 // iterate learns with a method until record, which is told of every iteration and the
@@ -224,13 +227,13 @@ func iterate(ctx context.Context, p learn.Problem, m Method, rule learn.StepRule
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	watch := stopwatch{alone: alone}
-	s.Method, s.InnerSweeps, s.InnerTolerance, s.Order, s.Step = m.Method, m.Sweeps, m.Tolerance, m.Order, watch.on(rule)
+	s.Method, s.InnerSweeps, s.InnerTolerance, s.RandomOrder, s.Step = m.Method, m.Sweeps, m.Tolerance, m.Order == orderRandom, watch.on(rule)
 	if m.Method == learn.InnerDual {
 		s.InnerSweeps = 0
 	}
 	// The recorder decides when to stop: no claim of convergence, no checks.
 	s.GradientTolerance, s.MaxPasses = math.SmallestNonzeroFloat64, math.MaxFloat64
-	s.Recorder = learn.RecorderFunc(func(e learn.Event) error {
+	s.Recorder = func(e learn.Event) error {
 		if e.Check {
 			return nil
 		}
@@ -239,7 +242,7 @@ func iterate(ctx context.Context, p learn.Problem, m Method, rule learn.StepRule
 		}
 		watch.goOn()
 		return nil
-	})
+	}
 	r, err = learn.Fit(inner, p, s)
 	var failure *learn.DivergedError
 	switch {

@@ -87,7 +87,7 @@ func checkWork(t *testing.T, b *bench, m Method, trace *Trace) {
 	t.Helper()
 	part := must(b.blocks(m.Blocks))
 	r := must(learn.Fit(context.Background(), b.problem, learn.Settings{
-		Method: m.Method, InnerSweeps: m.Sweeps, InnerTolerance: m.Tolerance, Step: &learn.Fixed{Alpha: trace.Step},
+		Method: m.Method, InnerSweeps: m.Sweeps, InnerTolerance: m.Tolerance, Step: fixed(trace.Step),
 		Assign: func(*crf.Instance) ([]int32, int, error) { return part.Of, len(part.Blocks), nil }, MaxIterations: trace.Iterations,
 		GradientTolerance: math.SmallestNonzeroFloat64,
 	}))

@@ -174,8 +174,11 @@ func (b *bench) exactNorm(weights []float64) (float64, error) {
 	defer e.Close()
 	for range exactCalls {
 		x, err := e.At(weights)
-		if err != nil || x.Converged {
-			return x.GradientNorm, err
+		if err != nil {
+			return 0, err
+		}
+		if x.InferenceConverged {
+			return x.GradientNorm, nil
 		}
 	}
 	return math.MaxFloat64, nil

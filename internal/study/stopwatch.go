@@ -1,6 +1,7 @@
 package study
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/blockbp/blockbp/internal/machine"
@@ -57,11 +58,9 @@ func (w *stopwatch) pause() (seconds float64) {
 // iterate. Automatic steps have more to tell learn.Fit than could be passed on: with
 // them it runs from here.
 func (w *stopwatch) on(rule learn.StepRule) learn.StepRule {
-	switch rule := rule.(type) {
-	case *learn.Fixed:
+	switch rule.(type) {
+	case fixedStep, *quasiNewton:
 		return timedStep{rule, w}
-	case *quasiNewton:
-		return guardedTimedStep{timedStep{rule, w}}
 	}
 	w.goOn()
 	return rule
@@ -80,9 +79,14 @@ func (s timedStep) Start(p learn.StepProblem) error {
 	return err
 }
 
-// guardedTimedStep is the same for a rule that takes steps back by itself, which
-// learn.Fit has to know.
-type guardedTimedStep struct{ timedStep }
+// fixedStep is the rule of a fixed step.
+type fixedStep struct{ learn.StepRule }
 
-// Guarded says so.
-func (guardedTimedStep) Guarded() bool { return true }
+// fixed returns the rule of a fixed step α, which is positive.
+func fixed(alpha float64) fixedStep {
+	rule, err := learn.ParseStep(fmt.Sprintf("fixed:%v", alpha))
+	if err != nil {
+		panic("study: " + err.Error()) // the steps of a plan are positive
+	}
+	return fixedStep{rule}
+}

@@ -26,7 +26,7 @@ func TestStopwatch(t *testing.T) {
 	b := must(Problem{Kind: Grid, Size: 4, Seed: 1}.build(1))
 	for _, alone := range []bool{true, false} {
 		alone, seconds := alone && clockName() == processorClock, 0.0
-		rule := idle{&learn.Fixed{Alpha: 1e-6}, pause}
+		rule := idle{fixed(1e-6), pause}
 		if _, _, err := iterate(t.Context(), b.problem, innerDual(), rule, learn.Settings{}, alone, func(e learn.Event, spent float64) bool {
 			seconds = spent
 			return e.Iteration == iterations

@@ -385,10 +385,11 @@ func eigenvalues(evaluator *learn.Evaluator, theta []float64) ([]float64, error)
 		columns[j] = make([]float64, n)
 		for _, sign := range []float64{1, -1} {
 			at[j] = theta[j] + sign*h
-			if _, err := evaluator.At(at); err != nil {
+			x, err := evaluator.At(at)
+			if err != nil {
 				return nil, err
 			}
-			for i, g := range evaluator.Gradient() {
+			for i, g := range x.Gradient {
 				columns[j][i] += sign * g / (2 * h)
 			}
 		}

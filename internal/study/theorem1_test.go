@@ -28,8 +28,8 @@ func TestFollowerIsTheLoop(t *testing.T) {
 				return part.Of, len(part.Blocks), err
 			},
 			InnerSweeps: followSweeps, InnerTolerance: followTolerance, MaxIterations: iterations, GradientTolerance: math.SmallestNonzeroFloat64,
-			Step:     &learn.Fixed{Alpha: step * float64(in.Graph.NumNodes())},
-			Recorder: learn.RecorderFunc(func(e learn.Event) error { theta = slices.Clone(e.Theta); return nil }),
+			Step:     fixed(step * float64(in.Graph.NumNodes())),
+			Recorder: func(e learn.Event) error { theta = slices.Clone(e.Theta); return nil },
 		}))
 		for i, w := range f.model.Weights {
 			if math.Abs(w-theta[i]) > 1e-9 {

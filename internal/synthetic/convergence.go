@@ -20,7 +20,7 @@ type Comparison struct {
 	Cut    learn.Cut
 	Assign func(*crf.Instance) (of []int32, blocks int, err error)
 	// Tolerance is the gradient norm, relative to the first, that each method
-	// runs to; 0 means learn.DefaultRelativeTolerance.
+	// runs to; 0 means the default of learn.Settings.
 	Tolerance float64
 	// Threads of each run and each evaluation; 0 means 1.
 	Threads int
@@ -80,7 +80,7 @@ func (c *Comparison) Optimum(ctx context.Context) (*learn.Result, error) {
 func (c *Comparison) Run(ctx context.Context, method learn.Method, optimum []float64) (*Path, error) {
 	p := &Path{Method: method}
 	next := 0.0
-	recorder := learn.RecorderFunc(func(e learn.Event) error {
+	recorder := func(e learn.Event) error {
 		if c.Watch != nil {
 			c.Watch(method, e)
 		}
@@ -93,7 +93,7 @@ func (c *Comparison) Run(ctx context.Context, method learn.Method, optimum []flo
 			Distance: numeric.RelativeDistance(e.Theta, optimum), Objective: math.NaN(), theta: append([]float64(nil), e.Theta...),
 		})
 		return nil
-	})
+	}
 	var err error
 	p.Result, err = learn.Fit(ctx, c.Problem, learn.Settings{
 		Method: method, Cut: c.Cut, Assign: c.Assign, RelativeTolerance: c.Tolerance, Threads: c.Threads, Recorder: recorder,

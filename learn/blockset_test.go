@@ -7,10 +7,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestTurns: a pass has every block of every bundle once, in turns of at most so
+// TestBlockSets: a pass has every block of every bundle once, in sets of at most so
 // many blocks, no two of which share an edge in any unit, near the order of the
 // blocks.
-func TestTurns(t *testing.T) {
+func TestBlockSets(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		options := problemOptions{rows: rapid.IntRange(1, 7).Draw(r, "rows"), cols: rapid.IntRange(2, 7).Draw(r, "cols"), states: 2, nodeDim: 1, edgeDim: 1, l2: 1}
 		p := randomProblem(t, 1, options)
@@ -22,33 +22,33 @@ func TestTurns(t *testing.T) {
 			r.Fatal(err)
 		}
 		defer l.pool.close()
-		l.checkTurns(r, l.schedule, s.Together)
-		l.checkTurns(r, l.checkSchedule, sharesAtATime)
-		if s.Together == 1 && !slices.IsSortedFunc(l.schedule, func(a, b turn) int { return 1000*(a.bundle-b.bundle) + a.blocks[0] - b.blocks[0] }) {
-			r.Errorf("turns of one block are not in the order of the blocks: %v", l.schedule)
+		l.checkBlockSets(r, l.schedule, s.Together)
+		l.checkBlockSets(r, l.checkSchedule, resultsAtATime)
+		if s.Together == 1 && !slices.IsSortedFunc(l.schedule, func(a, b blockSet) int { return 1000*(a.bundle-b.bundle) + a.blocks[0] - b.blocks[0] }) {
+			r.Errorf("sets of one block are not in the order of the blocks: %v", l.schedule)
 		}
 	})
 }
 
-func (l *learner) checkTurns(t *rapid.T, turns []turn, most int) {
+func (l *learner) checkBlockSets(t *rapid.T, sets []blockSet, most int) {
 	seen := map[[2]int]bool{}
-	for _, turn := range turns {
-		if len(turn.blocks) == 0 || len(turn.blocks) > most {
-			t.Fatalf("turn %v, want 1 to %d blocks", turn, most)
+	for _, set := range sets {
+		if len(set.blocks) == 0 || len(set.blocks) > most {
+			t.Fatalf("set %v, want 1 to %d blocks", set, most)
 		}
-		for _, block := range turn.blocks {
-			if seen[[2]int{turn.bundle, block}] {
-				t.Fatalf("block %d of bundle %d comes twice", block, turn.bundle)
+		for _, block := range set.blocks {
+			if seen[[2]int{set.bundle, block}] {
+				t.Fatalf("block %d of bundle %d comes twice", block, set.bundle)
 			}
-			seen[[2]int{turn.bundle, block}] = true
+			seen[[2]int{set.bundle, block}] = true
 		}
-		for _, u := range l.bundles[turn.bundle].units {
+		for _, u := range l.bundles[set.bundle].units {
 			of := u.part.Of
 			ends, others := u.in.Graph.Ends()
 			for e := range ends {
 				a, b := int(of[ends[e]]), int(of[others[e]])
-				if a != b && slices.Contains(turn.blocks, a) && slices.Contains(turn.blocks, b) {
-					t.Fatalf("turn %v has blocks %d and %d, which edge %d joins", turn.blocks, a, b, e)
+				if a != b && slices.Contains(set.blocks, a) && slices.Contains(set.blocks, b) {
+					t.Fatalf("set %v has blocks %d and %d, which edge %d joins", set.blocks, a, b, e)
 				}
 			}
 		}
@@ -58,13 +58,13 @@ func (l *learner) checkTurns(t *rapid.T, turns []turn, most int) {
 	}
 }
 
-// TestTurnsFill: where blocks have few neighbours, turns are nearly full.
-func TestTurnsFill(t *testing.T) {
+// TestBlockSetsFill: where blocks have few neighbours, sets are nearly full.
+func TestBlockSetsFill(t *testing.T) {
 	p := randomProblem(t, 1, problemOptions{rows: 1, cols: 400, states: 2, nodeDim: 1, edgeDim: 1, l2: 1})
 	s := Settings{Together: 4, Cut: Cut{Kind: CutRanges, Blocks: 40}}.withDefaults()
 	l := must(newLearner(&p, &s))
 	defer l.pool.close()
 	if got := l.perPass(); got < 10 || got > 12 {
-		t.Errorf("40 blocks of a chain, four at a time, take %d turns: %v", got, l.schedule)
+		t.Errorf("40 blocks of a chain, four at a time, take %d sets: %v", got, l.schedule)
 	}
 }

@@ -11,28 +11,28 @@ import (
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
-// tighten undoes loosen: every pair of blocks gets a contribution.
+// tighten undoes separateSparse: every pair of blocks gets a contribution.
 func (l *learner) tighten(t *testing.T) {
 	t.Helper()
 	for _, b := range l.bundles {
 		if err := b.numberGroups(l.bundles[0].units[0]); err != nil {
 			t.Fatal(err)
 		}
-		b.loosen(0, 1)
+		b.separateSparse(0, 1)
 		b.contribution = make([]float64, b.groups()*l.stride)
 		for _, u := range b.units {
-			if len(u.loose) != 0 {
-				t.Fatalf("%d numbers are kept of loose edges, want none", len(u.loose))
+			if len(u.keptBeliefs) != 0 {
+				t.Fatalf("%d numbers are kept of sparse edges, want none", len(u.keptBeliefs))
 			}
 		}
 	}
 }
 
-// TestLooseAgrees: keeping beliefs of edges gives the gradient and the objective
+// TestSparseAgrees: keeping beliefs of edges gives the gradient and the objective
 // that keeping contributions gives, with and without missing labels, with types of
 // all kinds, in one bundle and in many; and adding up changes gives what summing
 // anew does.
-func TestLooseAgrees(t *testing.T) {
+func TestSparseAgrees(t *testing.T) {
 	any, kinds := false, problems(t)
 	untiedEdges := untiedShape(must(graph.Grid(4, 4, graph.GridOptions{})), 2)
 	untiedEdges.schema.NodeTypes[0].Copies, untiedEdges.schema.NodeTypes[0].Features = 0, 30
@@ -48,7 +48,7 @@ func TestLooseAgrees(t *testing.T) {
 				if i == 1 {
 					l.tighten(t)
 				}
-				for l.at.Check.Active {
+				for l.progress.Check.Active {
 					must(l.checkStep())
 				}
 				for range 3*l.perPass() + 1 {
@@ -58,24 +58,24 @@ func TestLooseAgrees(t *testing.T) {
 				}
 				got[i] = l
 			}
-			loose, tight := got[0], got[1]
-			for _, b := range loose.bundles {
+			sparse, tight := got[0], got[1]
+			for _, b := range sparse.bundles {
 				for _, u := range b.units {
-					any = any || len(u.loose) > 0
+					any = any || len(u.keptBeliefs) > 0
 				}
 			}
 			where := fmt.Sprintf("%s, pairs %t", kind, pairs)
-			sameVector(t, where+": gradient", loose.gradient, tight.gradient, 1e-9)
-			sameVector(t, where+": weights", loose.model.Weights, tight.model.Weights, 1e-9)
-			sameVector(t, where+": moments", loose.moments, tight.moments, 1e-9)
-			before, moments := append([]float64(nil), loose.total...), append([]float64(nil), loose.moments...)
-			loose.resum()
-			sameVector(t, where+": totals summed anew", loose.total, before, 1e-12)
-			sameVector(t, where+": moments summed anew", loose.moments, moments, 1e-12)
+			sameVector(t, where+": gradient", sparse.gradient, tight.gradient, 1e-9)
+			sameVector(t, where+": weights", sparse.model.Weights, tight.model.Weights, 1e-9)
+			sameVector(t, where+": moments", sparse.moments, tight.moments, 1e-9)
+			before, moments := append([]float64(nil), sparse.total...), append([]float64(nil), sparse.moments...)
+			sparse.resum()
+			sameVector(t, where+": totals summed anew", sparse.total, before, 1e-12)
+			sameVector(t, where+": moments summed anew", sparse.moments, moments, 1e-12)
 		}
 	}
 	if !any {
-		t.Error("no problem has a loose pair of blocks")
+		t.Error("no problem has a sparse pair of blocks")
 	}
 }
 
@@ -94,20 +94,20 @@ func sameVector(t *testing.T, what string, got, want []float64, tolerance float6
 	}
 }
 
-// TestLoosePlaces: an edge of a loose pair has a place of its own, the same seen from
-// both blocks; pairs of few edges are loose and others not.
-func TestLoosePlaces(t *testing.T) {
+// TestSparsePlaces: an edge of a sparse pair has a place of its own, the same seen from
+// both blocks; pairs of few edges are sparse and others not.
+func TestSparsePlaces(t *testing.T) {
 	const stride, perEdge = 20, 9 // so that up to two edges are few
 	b := scaleFree(t, 300, 30)
 	pairs := b.countEdges()
-	b.loosen(stride, perEdge)
+	b.separateSparse(stride, perEdge)
 	u := b.units[0]
 	at := map[int][2]int32{} // place of an edge: the edge, and how often it was seen
 	tight := map[int32]bool{}
 	for x := range u.part.Blocks {
 		for i, g := range u.part.Blocks[x].Groups {
 			few := int(g.Hi-g.Lo) <= 2 && int(g.Other) != x
-			if few != (u.slots[x][i] == isLoose) {
+			if few != (u.slots[x][i] == isSparse) {
 				t.Errorf("group %d of block %d with %d edges has slot %d", i, x, g.Hi-g.Lo, u.slots[x][i])
 			}
 			if !few {
@@ -115,7 +115,7 @@ func TestLoosePlaces(t *testing.T) {
 				continue
 			}
 			for q := g.Lo; q < g.Hi; q++ {
-				e, place := u.part.Blocks[x].Edges[q], u.looseEdges.first[x][i]+int(q-g.Lo)
+				e, place := u.part.Blocks[x].Edges[q], u.sparseEdges.first[x][i]+int(q-g.Lo)
 				if known, ok := at[place]; ok && known[0] != e {
 					t.Errorf("edges %d and %d have place %d", known[0], e, place)
 				}
@@ -124,12 +124,12 @@ func TestLoosePlaces(t *testing.T) {
 		}
 	}
 	for place, seen := range at {
-		if place < 0 || place >= u.looseEdges.count || seen[1] != 2 {
-			t.Errorf("place %d of %d is that of edge %d, seen from %d blocks", place, u.looseEdges.count, seen[0], seen[1])
+		if place < 0 || place >= u.sparseEdges.count || seen[1] != 2 {
+			t.Errorf("place %d of %d is that of edge %d, seen from %d blocks", place, u.sparseEdges.count, seen[0], seen[1])
 		}
 	}
-	if len(at) != u.looseEdges.count || len(u.loose) != perEdge*len(at) || len(at) == 0 {
-		t.Errorf("%d places are used, %d edges are loose, %d numbers are kept", len(at), u.looseEdges.count, len(u.loose))
+	if len(at) != u.sparseEdges.count || len(u.keptBeliefs) != perEdge*len(at) || len(at) == 0 {
+		t.Errorf("%d places are used, %d edges are sparse, %d numbers are kept", len(at), u.sparseEdges.count, len(u.keptBeliefs))
 	}
 	if len(tight) != b.groups() || len(tight) == 0 || len(tight) >= len(pairs) {
 		t.Errorf("%d of %d groups are used, of %d pairs", len(tight), b.groups(), len(pairs))
@@ -155,12 +155,12 @@ func TestVisitDoesNotGrow(t *testing.T) {
 	measure := func(blocks int) (pairs, touched, kept float64) {
 		b := scaleFree(t, blocks*blockNodes, blocks)
 		pairs = float64(b.groups()) / float64(blocks)
-		b.loosen(stride, perEdge)
+		b.separateSparse(stride, perEdge)
 		most := 0
 		for x, ids := range b.touched {
-			most = max(most, len(ids)+b.looseSlots(x))
+			most = max(most, len(ids)+b.sparseSlots(x))
 		}
-		return pairs, float64(most), float64(b.groups()*stride+len(b.units[0].loose)) / float64(blocks)
+		return pairs, float64(most), float64(b.groups()*stride+len(b.units[0].keptBeliefs)) / float64(blocks)
 	}
 	smallPairs, smallTouched, smallKept := measure(10)
 	pairs, touched, kept := measure(160)

@@ -1,4 +1,4 @@
-package learn
+package diagnose
 
 import (
 	"strings"
@@ -6,11 +6,12 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/learn"
 )
 
 // troubled has two node features by name, two states more than any label has, and
 // edges with a constant feature.
-func troubled(t *testing.T, features func(row int) []float64, names []string, l2 float64) Problem {
+func troubled(t *testing.T, features func(row int) []float64, names []string, l2 float64) learn.Problem {
 	t.Helper()
 	g := must(gen.Chain(6))
 	schema := crf.Schema{
@@ -25,11 +26,11 @@ func troubled(t *testing.T, features func(row int) []float64, names []string, l2
 	in := must(crf.NewInstance(&model.Schema, crf.InstanceSpec{
 		Graph: g, NodeFeat: []crf.Features{must(crf.Dense(x, len(names)))}, EdgeFeat: []crf.Features{crf.Constant(5, 1)}, Labels: [][]int32{{0, 1, 0, 0, 1, 1}},
 	}))
-	return Problem{Model: model, Data: []*crf.Instance{in}, L2: l2}
+	return learn.Problem{Model: model, Data: []*crf.Instance{in}, L2: l2}
 }
 
-// TestDiagnose: what is wrong is named, with a remedy, and nothing else is said.
-func TestDiagnose(t *testing.T) {
+// TestData: what is wrong is named, with a remedy, and nothing else is said.
+func TestData(t *testing.T) {
 	names := []string{"red", "green", "blue"}
 	value := []float64{0.3, -1.2, 0.8, 2.1, -0.4, 0.1}
 	other := []float64{1.1, 0.2, -0.7, 0.4, 0.9, -2.2}
@@ -46,7 +47,7 @@ func TestDiagnose(t *testing.T) {
 		{func(r int) []float64 { return []float64{value[r], 0.1, third[r]} }, []string{`"green" is 0.1 everywhere`, "1e+02 times as hard", "make it 1"}},
 		{func(r int) []float64 { return []float64{value[r], 0, third[r]} }, []string{`"green" is zero everywhere`, "leave it out"}},
 	} {
-		texts := Diagnose(troubled(t, test.features, names, 1))
+		texts := Data(troubled(t, test.features, names, 1))
 		all := strings.Join(texts, "\n")
 		unseenText := `no label of node type "pixel" has the state "boat", "bird"`
 		if !strings.Contains(all, unseenText) {
@@ -63,38 +64,29 @@ func TestDiagnose(t *testing.T) {
 	}
 }
 
-// TestSeparableIsTold: without l2, labels that features tell exactly are said to have no
-// optimum, and those that they do not tell are not.
-func TestSeparableIsTold(t *testing.T) {
-	label := []float64{0, 1, 0, 0, 1, 1}
-	tells := func(r int) []float64 { return []float64{label[r], 1 - label[r]} }
-	silent := func(r int) []float64 { return []float64{float64(r / 4), 1} }
-	for _, counting := range []string{"convex", "trw", "bethe"} {
-		p := troubled(t, tells, []string{"a", "b"}, 0).with(counting)
-		r := fit(t, p, Settings{MaxPasses: 300, RelativeTolerance: 1e-9})
-		said := strings.Contains(strings.Join(r.Diagnose(), "\n"), "the data are separable")
-		if !said {
-			t.Errorf("%s: %s, objective %v, but nothing is said", counting, r.Reason, r.Objective)
+// TestResult: what is wrong with a result is named once, with a remedy.
+func TestResult(t *testing.T) {
+	for _, test := range []struct {
+		result learn.Result
+		want   string
+	}{
+		{learn.Result{}, ""},
+		{learn.Result{Separable: true, Memorised: true}, "the data are separable"},
+		{learn.Result{Memorised: true}, "the data are probably separable"},
+		{learn.Result{Unsettled: "block 3 of instance x", Residual: 0.5}, "messages in block 3 of instance x still changed by 0.5"},
+		{learn.Result{Unsettled: "block 3", Residual: 0.001}, ""},
+		{learn.Result{Damping: 0.3}, "were damped by 0.3"},
+	} {
+		texts := Result(&test.result)
+		if said := strings.Join(texts, "\n"); len(texts) > 1 || !strings.Contains(said, test.want) || test.want == "" && said != "" {
+			t.Errorf("%+v: %q, want %q", test.result, texts, test.want)
 		}
-	}
-	// A run that stops early cannot know, and says what it suspects.
-	early := fit(t, troubled(t, tells, []string{"a", "b"}, 0), Settings{MaxPasses: 300, RelativeTolerance: 0.5})
-	if text := strings.Join(early.Diagnose(), "\n"); early.Separable || !strings.Contains(text, "the data are probably separable") || !strings.Contains(text, "give l2 a positive value") {
-		t.Errorf("objective %v: the result says %q", early.Objective, text)
-	}
-	r := fit(t, troubled(t, silent, []string{"a", "b"}, 0).withoutEdges(), Settings{MaxPasses: 300})
-	if r.Separable || r.Memorised {
-		t.Errorf("objective %v is called separable", r.Objective)
-	}
-	if r := fit(t, troubled(t, tells, []string{"a", "b"}, 1), Settings{}); r.Separable || r.Memorised {
-		t.Error("with l2 there is an optimum")
 	}
 }
 
-// withoutEdges leaves edges out.
-func (p Problem) withoutEdges() Problem {
-	for i, in := range p.Data {
-		p.Data[i] = in.WithoutEdges()
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
 	}
-	return p
+	return x
 }

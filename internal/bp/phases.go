@@ -19,36 +19,36 @@ func (p Phase) String() string {
 	return [NumPhases]string{"ground", "exp", "sweep", "gradient"}[p]
 }
 
-// Laps adds up the time that each phase takes, for measuring. It is of one goroutine.
-// A nil *Laps adds nothing and costs next to nothing.
-type Laps struct {
+// PhaseTimes adds up the time that each phase takes, for measuring. It is of one goroutine.
+// A nil *PhaseTimes adds nothing and costs next to nothing.
+type PhaseTimes struct {
 	Spent [NumPhases]time.Duration
-	// Count is how often the clock was read to end a lap of each phase. A reading takes
+	// Count is how often the clock was read at the end of each phase. A reading takes
 	// tens of nanoseconds, which are in Spent.
 	Count [NumPhases]int
 
 	origin time.Time     // of the clock
-	began  time.Duration // of the lap at hand, since origin
+	began  time.Duration // of the phase at hand, since origin
 }
 
-// Begin begins a lap: what came before is of no phase.
-func (l *Laps) Begin() {
-	if l == nil {
+// Begin begins a phase: what came before is of none.
+func (t *PhaseTimes) Begin() {
+	if t == nil {
 		return
 	}
-	if l.origin.IsZero() {
-		l.origin = time.Now()
+	if t.origin.IsZero() {
+		t.origin = time.Now()
 	}
-	l.began = time.Since(l.origin)
+	t.began = time.Since(t.origin)
 }
 
-// End ends a lap, which was spent on a phase, and begins the next.
-func (l *Laps) End(p Phase) {
-	if l == nil {
+// End ends a phase, which it names, and begins the next.
+func (t *PhaseTimes) End(p Phase) {
+	if t == nil {
 		return
 	}
-	now := time.Since(l.origin)
-	l.Spent[p] += now - l.began
-	l.Count[p]++
-	l.began = now
+	now := time.Since(t.origin)
+	t.Spent[p] += now - t.began
+	t.Count[p]++
+	t.began = now
 }

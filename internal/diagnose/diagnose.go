@@ -1,4 +1,6 @@
-package learn
+// Package diagnose says in plain words what in data or results makes learning hard or
+// its result meaningless.
+package diagnose
 
 import (
 	"fmt"
@@ -6,9 +8,9 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/learn"
 )
 
 const (
@@ -23,15 +25,13 @@ const (
 	unsettledTold = 0.01
 	// mostNamed bounds how many features or states one text names.
 	mostNamed = 3
-	// mostBlocks bounds the blocks that one text names.
-	mostBlocks = 8
 )
 
-// Diagnose says in plain words what in the data will make learning hard or its
-// result meaningless, each with what to do about it: features of very different
+// Data says what in the data will make learning hard or its result meaningless, each
+// with what to do about it: features of very different
 // scale, features that are zero, constant or copies of others, states without a
 // label. It reads every feature once.
-func Diagnose(p Problem) []string {
+func Data(p learn.Problem) []string {
 	var texts []string
 	for a, t := range p.Model.Schema.NodeTypes {
 		if t.Copies > 0 {
@@ -84,7 +84,10 @@ func (c *columns) read(data []*crf.Instance, node bool, t int) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	row := make([]float64, len(c.squares))
 	for _, in := range data {
-		f, typeOf, rowOf, n := elements(in, node, t)
+		f, typeOf, rowOf, n := in.EdgeFeatures(t), in.EdgeType, in.EdgeRow, in.Graph.NumEdges()
+		if node {
+			f, typeOf, rowOf, n = in.NodeFeatures(t), in.NodeType, in.NodeRow, in.Graph.NumNodes()
+		}
 		c.hot = c.hot || ground.Tables(f) > 0
 		if c.hot || len(row) == 0 {
 			return
@@ -259,21 +262,13 @@ func (c *columns) same(i, j int) bool {
 }
 
 // unseen tells of states of tied types that no label has.
-func unseen(p Problem) []string {
+func unseen(p learn.Problem) []string {
 	if p.L2 == 0 {
 		return nil // not a matter of taste: there is no optimum, and who starts a run has to say so
 	}
-	layout := &p.Model.Layout
-	frequencies := labelFrequencies(layout, p.Data)
 	var texts []string
-	at := 0
-	for _, t := range p.Model.Schema.NodeTypes {
-		of := frequencies[at:][:len(t.States)]
-		at += len(t.States)
-		total := 0.0
-		for _, f := range of {
-			total += f
-		}
+	for a, t := range p.Model.Schema.NodeTypes {
+		of, total := labelCounts(p.Data, a, len(t.States))
 		if t.Copies > 0 || t.Features == 0 || total == 0 {
 			continue
 		}
@@ -295,85 +290,36 @@ func unseen(p Problem) []string {
 	return texts
 }
 
-// Unsettled is where inference was farthest from an end.
-type Unsettled struct {
-	Instance string  // empty: blocks of all instances are visited together
-	Blocks   []int   // which were visited at the same time
-	Residual float64 // largest change of a log-message or log-belief in its last pass
+// labelCounts returns how many labels of a node type have each state, and their number.
+func labelCounts(data []*crf.Instance, nodeType, states int) (of []int, total int) {
+	of = make([]int, states)
+	for _, in := range data {
+		for _, labels := range in.Samples() {
+			for s, y := range labels {
+				if y != crf.Unobserved && in.NodeType(int32(s)) == nodeType {
+					of[y]++
+					total++
+				}
+			}
+		}
+	}
+	return of, total
 }
 
-// Diagnose says in plain words what a result shows to be wrong with data or
-// settings, each with what to do about it.
-func (r *Result) Diagnose() []string {
+// Result says what a result shows to be wrong with data or settings, each with what to
+// do about it.
+func Result(r *learn.Result) []string {
 	var texts []string
 	if r.Separable {
 		texts = append(texts, fmt.Sprintf("l2 is 0 and the data are separable: the model gives every sample of labels more than half of its probability (objective %.3g), so that the objective would fall for ever as the weights grow, and these weights are only where the run stopped; give l2 a positive value", r.Objective))
 	} else if r.Memorised {
 		texts = append(texts, "l2 is 0 and the model gives every label more than half of its node's belief: the data are probably separable, so that the objective would fall for ever as the weights grow, and these weights are only where the run stopped; give l2 a positive value")
 	}
-	if u := r.Unsettled; u != nil && !(u.Residual <= unsettledTold) {
-		where := fmt.Sprintf("block %d", u.Blocks[0])
-		if n := len(u.Blocks); n > 1 {
-			where = fmt.Sprintf("blocks %s", strings.Trim(fmt.Sprint(u.Blocks[:min(n, mostBlocks)]), "[]"))
-			if n > mostBlocks {
-				where += fmt.Sprintf(" and %d more", n-mostBlocks)
-			}
-		}
-		if u.Instance != "" {
-			where += " of instance " + u.Instance
-		}
-		texts = append(texts, fmt.Sprintf("inference did not settle: messages in %s still changed by %.3g, so that values and beliefs there are approximate; use counting numbers that are convex, a larger l2, or smaller features", where, u.Residual))
+	if r.Unsettled != "" && !(r.Residual <= unsettledTold) {
+		texts = append(texts, fmt.Sprintf("inference did not settle: messages in %s still changed by %.3g, so that values and beliefs there are approximate; use counting numbers that are convex, a larger l2, or smaller features", r.Unsettled, r.Residual))
 	}
 	if r.Damping > 0 {
 		texts = append(texts, fmt.Sprintf("messages circled instead of settling, and were damped by %.2g; counting numbers without negative c_s need no damping and learn faster here", r.Damping))
 	}
 	return texts
-}
-
-// separable reports that the model gives every sample more than half of its
-// probability: B is no less than A, and so log 2 > N L ≥ B − ⟨θ,w⟩ ≥ −log p(w) for each.
-// Then every other labelling has a smaller product with θ, and L falls to zero as θ
-// grows in its direction.
-func (l *learner) separable() bool {
-	if l.problem.L2 > 0 || !l.convex() || !(l.at.Objective*float64(l.samples) < math.Ln2) {
-		return false
-	}
-	for _, b := range l.bundles {
-		for _, u := range b.units {
-			if u.net.Counting.Facts.Bound == counting.None {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// memorised reports, of runs without l2, that each label is the state of more than half
-// of its node's belief. It proves nothing, but weights that explain every label can as a
-// rule explain it better by growing.
-func (l *learner) memorised() bool {
-	if l.problem.L2 > 0 {
-		return false
-	}
-	belief, labelled := make([]float64, l.largestTable()), false
-	for _, b := range l.bundles {
-		for _, u := range b.units {
-			if u.weight < 0 {
-				continue
-			}
-			for _, labels := range u.in.Samples() {
-				for s, y := range labels {
-					if y == crf.Unobserved {
-						continue
-					}
-					node := belief[:u.in.States(int32(s))]
-					u.net.Belief(node, u.state, int32(s))
-					if labelled = true; !(node[y] > 0.5) {
-						return false
-					}
-				}
-			}
-		}
-	}
-	return labelled
 }

@@ -1,4 +1,5 @@
-package learn
+// Package l2path chooses a regulariser by the loss on data that were held out.
+package l2path
 
 import (
 	"context"
@@ -8,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/learn"
 )
 
 // Fold is a part of the data to learn from and a measure of loss on another part.
@@ -17,8 +19,8 @@ type Fold struct {
 	Loss func(*crf.Model) (float64, error)
 }
 
-// PathPoint is one regulariser that was tried.
-type PathPoint struct {
+// Point is one regulariser that was tried.
+type Point struct {
 	L2 float64
 	// Objective, GradientNorm and Loss are means over the folds.
 	Objective, GradientNorm, Loss float64
@@ -44,17 +46,17 @@ const (
 	pathDigits = 3
 )
 
-// ChooseL2 tries regularisers from large to small on every fold, each from the
+// Choose tries regularisers from large to small on every fold, each from the
 // weights of the one before, and returns what it tried with the place of the
 // smallest loss. p.L2 is not used, and of p.Data the number of variables only. watch
 // may be nil. Where ctx ends, the error is that of ctx. A fit that diverges ends the path.
-func ChooseL2(ctx context.Context, p Problem, s Settings, folds []Fold, watch func(PathPoint)) (path []PathPoint, best int, err error) {
+func Choose(ctx context.Context, p learn.Problem, s learn.Settings, folds []Fold, watch func(Point)) (path []Point, best int, err error) {
 	s.Recorder, s.Checkpoint, s.Evaluate, s.EarlyStop, s.Resume = nil, nil, nil, nil, nil
 	s.RelativeTolerance, s.GradientTolerance = max(s.RelativeTolerance, pathTolerance), 0
 	if s.MaxPasses == 0 || s.MaxPasses > pathPasses {
 		s.MaxPasses = pathPasses
 	}
-	runs := make([]Problem, len(folds))
+	runs := make([]learn.Problem, len(folds))
 	tolerance := make([]float64, len(folds))
 	for i, f := range folds {
 		runs[i] = p
@@ -63,10 +65,10 @@ func ChooseL2(ctx context.Context, p Problem, s Settings, folds []Fold, watch fu
 	best = -1
 	variables := meanVariables(p.Data)
 	for value := largestL2; value >= smallestL2*(1-1e-9); value *= pathStep {
-		point := PathPoint{L2: rounded(value * variables), Converged: true}
+		point := Point{L2: rounded(value * variables), Converged: true}
 		for i, f := range folds {
 			r, err := fitFold(ctx, &runs[i], s, point.L2, &tolerance[i])
-			var diverged *DivergedError
+			var diverged *learn.DivergedError
 			if errors.As(err, &diverged) && best >= 0 {
 				return path, best, nil
 			}
@@ -82,7 +84,7 @@ func ChooseL2(ctx context.Context, p Problem, s Settings, folds []Fold, watch fu
 			point.GradientNorm += share * r.GradientNorm
 			point.Loss += share * loss
 			point.Passes += r.Passes
-			point.Converged = point.Converged && r.Status == Converged
+			point.Converged = point.Converged && r.Status == learn.Converged
 		}
 		path = append(path, point)
 		if watch != nil {
@@ -103,16 +105,16 @@ func ChooseL2(ctx context.Context, p Problem, s Settings, folds []Fold, watch fu
 
 // fitFold learns with a regulariser from the weights of the last one, which it
 // replaces. All fits of a fold end at the same norm of the gradient.
-func fitFold(ctx context.Context, p *Problem, s Settings, l2 float64, tolerance *float64) (*Result, error) {
+func fitFold(ctx context.Context, p *learn.Problem, s learn.Settings, l2 float64, tolerance *float64) (*learn.Result, error) {
 	p.L2 = l2
 	if *tolerance > 0 {
 		s.GradientTolerance, s.RelativeTolerance = *tolerance, 0
 	}
-	r, err := Fit(ctx, *p, s)
+	r, err := learn.Fit(ctx, *p, s)
 	if err != nil {
 		return nil, err
 	}
-	if r.Status == Interrupted {
+	if r.Status == learn.Interrupted {
 		return nil, context.Cause(ctx)
 	}
 	if *tolerance == 0 {
@@ -136,7 +138,7 @@ func meanVariables(data []*crf.Instance) float64 {
 func rounded(x float64) float64 {
 	y, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', pathDigits, 64), 64)
 	if err != nil {
-		panic("learn: " + err.Error()) // what was formatted can be read
+		panic("l2path: " + err.Error()) // what was formatted can be read
 	}
 	return y
 }

@@ -7,51 +7,51 @@ import (
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
-// A pair of blocks is loose where so few edges join it that their beliefs take less
+// A pair of blocks is sparse where so few edges join it that their beliefs take less
 // room than a contribution to the gradient. Then the beliefs are kept, edge by edge,
-// and a visit adds M (τ_new − τ_old) of all its loose pairs up in one contribution
+// and a visit adds M (τ_new − τ_old) of all its sparse pairs up in one contribution
 // that goes into the totals and is forgotten. On a graph whose blocks are next to a
 // great many others, with an edge or two to each, work and memory of a visit then
 // follow the edges of the block, and not the number of blocks of the network.
 
-// isLoose is the slot of a group of a loose pair.
-const isLoose = -1
+// isSparse is the slot of a group of a sparse pair.
+const isSparse = -1
 
-// looseEdges says where the beliefs of a unit's loose edges are kept. Units with the
+// sparseEdges says where the beliefs of a unit's sparse pairs are kept. Units with the
 // same partition share it.
-type looseEdges struct {
-	first [][]int // [block][group of the block] place of its first edge, where it is loose
+type sparseEdges struct {
+	first [][]int // [block][group of the block] place of its first edge, where it is sparse
 	count int     // edges
 }
 
-// loosen takes the loose pairs out of the numbering of the bundle. stride is the
+// separateSparse takes the sparse pairs out of the numbering of the bundle. stride is the
 // length of a contribution, and perEdge what is kept of an edge.
-func (b *bundle) loosen(stride, perEdge int) {
+func (b *bundle) separateSparse(stride, perEdge int) {
 	edges := b.countEdges()
-	loose := make([]bool, len(edges))
-	number := make([]int32, len(edges)) // among those that are not loose
+	sparse := make([]bool, len(edges))
+	number := make([]int32, len(edges)) // among those that are not sparse
 	next := int32(0)
 	for id, n := range edges {
-		loose[id] = n >= 0 && n*perEdge < stride
+		sparse[id] = n >= 0 && n*perEdge < stride
 		number[id] = next
-		if !loose[id] {
+		if !sparse[id] {
 			next++
 		}
 	}
-	places := map[*partition.Partition]*looseEdges{}
+	places := map[*partition.Partition]*sparseEdges{}
 	for _, u := range b.units {
 		if places[u.part] == nil {
-			places[u.part] = b.placeLoose(u, loose)
+			places[u.part] = b.placeSparse(u, sparse)
 		}
-		u.looseEdges = places[u.part]
-		u.loose = make([]float64, u.looseEdges.count*perEdge)
+		u.sparseEdges = places[u.part]
+		u.keptBeliefs = make([]float64, u.sparseEdges.count*perEdge)
 	}
-	b.hasLoose = make([]bool, len(b.touched))
+	b.hasSparse = make([]bool, len(b.touched))
 	for x, ids := range b.touched {
 		kept := ids[:0]
 		for _, id := range ids {
-			if loose[id] {
-				b.hasLoose[x] = true
+			if sparse[id] {
+				b.hasSparse[x] = true
 				continue
 			}
 			kept = append(kept, number[id])
@@ -61,7 +61,7 @@ func (b *bundle) loosen(stride, perEdge int) {
 }
 
 // countEdges returns how many edges join each pair of blocks, in all units; −1 for a
-// block with itself, which is never loose: its contribution has the nodes.
+// block with itself, which is never sparse: its contribution has the nodes.
 func (b *bundle) countEdges() []int {
 	edges := make([]int, b.groups())
 	for _, u := range b.units {
@@ -80,19 +80,19 @@ func (b *bundle) countEdges() []int {
 	return edges
 }
 
-// placeLoose gives every loose edge of a unit its place, the same seen from both
-// blocks, and counts the slots of a block without the loose ones.
-func (b *bundle) placeLoose(u *unit, loose []bool) *looseEdges {
+// placeSparse gives every edge of a sparse pair of a unit its place, the same seen from both
+// blocks, and counts the slots of a block without the sparse ones.
+func (b *bundle) placeSparse(u *unit, sparse []bool) *sparseEdges {
 	p := u.part
-	places := &looseEdges{first: make([][]int, len(p.Blocks))}
-	of := make([]int, len(loose)) // first edge of a pair, as the lower block has found it
-	var shift []int32             // [touched pairs] how many loose ones come before
+	places := &sparseEdges{first: make([][]int, len(p.Blocks))}
+	of := make([]int, len(sparse)) // first edge of a pair, as the lower block has found it
+	var shift []int32              // [touched pairs] how many sparse ones come before
 	for x := range p.Blocks {
 		shift = shift[:0]
 		n := int32(0)
 		for _, id := range b.touched[x] {
 			shift = append(shift, n)
-			if loose[id] {
+			if sparse[id] {
 				n++
 			}
 		}
@@ -102,31 +102,31 @@ func (b *bundle) placeLoose(u *unit, loose []bool) *looseEdges {
 			slot := u.slots[x][i]
 			id := b.touched[x][slot]
 			u.slots[x][i] = slot - shift[slot]
-			if !loose[id] {
+			if !sparse[id] {
 				continue
 			}
 			if int(g.Other) > x {
 				of[id] = places.count
 				places.count += int(g.Hi - g.Lo)
 			}
-			u.slots[x][i], places.first[x][i] = isLoose, of[id]
+			u.slots[x][i], places.first[x][i] = isSparse, of[id]
 		}
 	}
 	return places
 }
 
-// looseSlots returns how many contributions a visit of the block needs besides those
+// sparseSlots returns how many contributions a visit of the block needs besides those
 // of the pairs it touches.
-func (b *bundle) looseSlots(block int) int {
-	if b.hasLoose[block] {
+func (b *bundle) sparseSlots(block int) int {
+	if b.hasSparse[block] {
 		return 1
 	}
 	return 0
 }
 
-// perLooseEdge returns how many numbers are kept of a loose edge: its belief, which
+// keptPerEdge returns how many numbers are kept of an edge of a sparse pair: its belief, which
 // for untied types is kept elsewhere, and its entropy times the counting number.
-func (l *learner) perLooseEdge() int {
+func (l *learner) keptPerEdge() int {
 	largest := 0
 	for _, span := range l.model.Layout.Edge {
 		if !span.Untied {
@@ -136,11 +136,11 @@ func (l *learner) perLooseEdge() int {
 	return largest + 1
 }
 
-// contributeLoose does what contributeEdges does for the run of loose groups that
+// contributeSparse does what contributeEdges does for the run of sparse groups that
 // begins with the g-th of the block, and returns the end of this run.
-func (l *learner) contributeLoose(w *worker, s *share, u *unit, blockIndex, g int) (end int, err error) {
+func (l *learner) contributeSparse(w *worker, s *unitResult, u *unit, blockIndex, g int) (end int, err error) {
 	block, slots := &u.part.Blocks[blockIndex], u.slots[blockIndex]
-	for end = g; end < len(slots) && slots[end] == isLoose; {
+	for end = g; end < len(slots) && slots[end] == isSparse; {
 		end++
 	}
 	change := s.tied[len(s.tied)-l.stride:]
@@ -151,11 +151,11 @@ func (l *learner) contributeLoose(w *worker, s *share, u *unit, blockIndex, g in
 			for int(block.Groups[g].Hi) <= i {
 				g++
 			}
-			w.places = append(w.places, int32(u.looseEdges.first[blockIndex][g]+i-int(block.Groups[g].Lo)))
+			w.places = append(w.places, int32(u.sparseEdges.first[blockIndex][g]+i-int(block.Groups[g].Lo)))
 		}
 		// What is kept lies anywhere in memory, and so do features.
 		w.adjoint.PrefetchEdges(u.in, block.Edges[q:to])
-		simd.PrefetchRows(u.loose, w.places, l.perLoose)
+		simd.PrefetchRows(u.keptBeliefs, w.places, l.perSparseEdge)
 		span := &l.model.Layout.Edge[u.in.EdgeType(block.Edges[q])]
 		if _, err := w.space.EdgeBeliefs(w.belief, nil, u.net, u.state, block, q, to); err != nil {
 			return end, err
@@ -168,10 +168,10 @@ func (l *learner) contributeLoose(w *worker, s *share, u *unit, blockIndex, g in
 
 // changeEdges puts the beliefs of edges of one type in their places and adds what that
 // changes to change. It overwrites beliefs.
-func (l *learner) changeEdges(w *worker, s *share, u *unit, change []float64, edges []int32, span *crf.Span, beliefs []float64) {
+func (l *learner) changeEdges(w *worker, s *unitResult, u *unit, change []float64, edges []int32, span *crf.Span, beliefs []float64) {
 	for i, e := range edges {
-		kept := u.loose[int(w.places[i])*l.perLoose:][:l.perLoose]
-		belief, entropy := beliefs[i*span.States:][:span.States], &kept[l.perLoose-1]
+		kept := u.keptBeliefs[int(w.places[i])*l.perSparseEdge:][:l.perSparseEdge]
+		belief, entropy := beliefs[i*span.States:][:span.States], &kept[l.perSparseEdge-1]
 		is := u.net.Counting.Edge[e] * simd.Entropy(belief)
 		change[l.stride-1] += is - *entropy
 		*entropy = is
@@ -189,24 +189,24 @@ func (l *learner) changeEdges(w *worker, s *share, u *unit, change []float64, ed
 	}
 }
 
-// addLoose adds the shares of a unit's loose edges to the totals: what visits have
+// addSparse adds the contributions of a unit's sparse pairs to the totals: what visits have
 // added, without the rounding errors of that.
-func (l *learner) addLoose(u *unit, adjoint *ground.Adjoint) {
-	if len(u.loose) == 0 {
+func (l *learner) addSparse(u *unit, adjoint *ground.Adjoint) {
+	if len(u.keptBeliefs) == 0 {
 		return
 	}
-	sum := l.looseSum
+	sum := l.sparseSum
 	clear(sum)
 	for x := range u.part.Blocks {
 		block := &u.part.Blocks[x]
 		for i, g := range block.Groups {
-			if u.slots[x][i] != isLoose || int(g.Other) < x {
-				continue // not loose, or seen from the other block
+			if u.slots[x][i] != isSparse || int(g.Other) < x {
+				continue // not sparse, or seen from the other block
 			}
 			for q := g.Lo; q < g.Hi; q++ {
 				e := block.Edges[q]
-				kept := u.loose[(u.looseEdges.first[x][i]+int(q-g.Lo))*l.perLoose:][:l.perLoose]
-				sum[l.stride-1] += kept[l.perLoose-1]
+				kept := u.keptBeliefs[(u.sparseEdges.first[x][i]+int(q-g.Lo))*l.perSparseEdge:][:l.perSparseEdge]
+				sum[l.stride-1] += kept[l.perSparseEdge-1]
 				t := u.in.EdgeType(e)
 				if span := &l.model.Layout.Edge[t]; !span.Untied {
 					adjoint.ScatterEdge(sum[span.Part:][:span.Len], u.in, e, kept[:span.States])

@@ -1,0 +1,76 @@
+package learn
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/crf"
+)
+
+// mostBlocks bounds the blocks that one text names.
+const mostBlocks = 8
+
+// where names the blocks of a group, and the instance, where it is one.
+func (l *learner) where(t *blockSet) string {
+	text := fmt.Sprintf("block %d", t.blocks[0])
+	if n := len(t.blocks); n > 1 {
+		text = fmt.Sprintf("blocks %s", strings.Trim(fmt.Sprint(t.blocks[:min(n, mostBlocks)]), "[]"))
+		if n > mostBlocks {
+			text += fmt.Sprintf(" and %d more", n-mostBlocks)
+		}
+	}
+	if name := l.bundles[t.bundle].name; name != "" {
+		text += " of instance " + name
+	}
+	return text
+}
+
+// separable reports that the model gives every sample more than half of its
+// probability: B is no less than A, and so log 2 > N L ≥ B − ⟨θ,w⟩ ≥ −log p(w) for each.
+// Then every other labelling has a smaller product with θ, and L falls to zero as θ
+// grows in its direction.
+func (l *learner) separable() bool {
+	if l.problem.L2 > 0 || !l.convex() || !(l.progress.Objective*float64(l.samples) < math.Ln2) {
+		return false
+	}
+	for _, b := range l.bundles {
+		for _, u := range b.units {
+			if u.net.Counting.Facts.Bound == counting.None {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// memorised reports, of runs without l2, that each label is the state of more than half
+// of its node's belief. It proves nothing, but weights that explain every label can as a
+// rule explain it better by growing.
+func (l *learner) memorised() bool {
+	if l.problem.L2 > 0 {
+		return false
+	}
+	belief, labelled := make([]float64, l.largestTable()), false
+	for _, b := range l.bundles {
+		for _, u := range b.units {
+			if u.weight < 0 {
+				continue
+			}
+			for _, labels := range u.in.Samples() {
+				for s, y := range labels {
+					if y == crf.Unobserved {
+						continue
+					}
+					node := belief[:u.in.States(int32(s))]
+					u.net.Belief(node, u.state, int32(s))
+					if labelled = true; !(node[y] > 0.5) {
+						return false
+					}
+				}
+			}
+		}
+	}
+	return labelled
+}
