@@ -1,16 +1,12 @@
 package dataset
 
 import (
-	"archive/zip"
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"strconv"
 
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/atomicfile"
-	"github.com/blockbp/blockbp/internal/npy"
 )
 
 // Arrays are the arrays of an instance, for an instance file or as they are. Only
@@ -86,15 +82,16 @@ func WriteNPZ(path string, a *Arrays) error {
 	if _, list := newNPZInstance(path, contents, &graphCache{}); len(list) > 0 {
 		return firstOf(list)
 	}
-	return atomicfile.Write(path, func(w io.Writer) error {
-		archive := zip.NewWriter(w)
-		for _, name := range arrayNames {
-			if err := writeArray(archive, name, contents); err != nil {
-				return err
-			}
+	var arrays []arrayWriter
+	for _, name := range arrayNames {
+		if x, ok := contents.ints[name]; ok {
+			arrays = append(arrays, arrayOf(name, x.data, x.shape...))
 		}
-		return archive.Close()
-	})
+		if x, ok := contents.floats[name]; ok {
+			arrays = append(arrays, arrayOf(name, x.data, x.shape...))
+		}
+	}
+	return writeArchive(path, arrays...)
 }
 
 // contents are the arrays as reading the file gives them.
@@ -151,21 +148,4 @@ func (a *Arrays) addLabels(path string, c *npzContents) error {
 	}
 	c.ints[labelsArray] = labels
 	return nil
-}
-
-// writeArray writes one array, if there is one of that name, uncompressed.
-func writeArray(archive *zip.Writer, name string, c *npzContents) error {
-	ints, isInt := c.ints[name]
-	floats, isFloat := c.floats[name]
-	if !isInt && !isFloat {
-		return nil
-	}
-	w, err := archive.CreateHeader(&zip.FileHeader{Name: name + ".npy", Method: zip.Store})
-	if err != nil {
-		return err
-	}
-	if isInt {
-		return npy.Write(w, ints.shape, ints.data)
-	}
-	return npy.Write(w, floats.shape, floats.data)
 }

@@ -1,13 +1,5 @@
 package dataset
 
-import (
-	"archive/zip"
-	"io"
-
-	"github.com/blockbp/blockbp/internal/atomicfile"
-	"github.com/blockbp/blockbp/internal/npy"
-)
-
 // Samples are joint states drawn from a model, to be written.
 type Samples struct {
 	// States [n] is the number of states of every node.
@@ -41,47 +33,12 @@ type Samples struct {
 // The same draws give the same bytes.
 func WriteSamples(path string, s *Samples) error {
 	n, draws := len(s.States), len(s.Chain)
-	return atomicfile.Write(path, func(w io.Writer) error {
-		archive := zip.NewWriter(w)
-		writes := []func() error{
-			func() error { return s.writeDraws(archive) },
-			func() error { return writeEntry(archive, "chain", []int{draws}, s.Chain) },
-			func() error { return writeEntry(archive, "sweep", []int{draws}, s.Sweep) },
-			func() error { return writeEntry(archive, "log_score", []int{draws}, s.LogScore) },
-			func() error { return writeEntry(archive, "states", []int{n}, s.States) },
-			func() error { return writeEntry(archive, "held", []int{n}, s.Held) },
-			func() error { return writeEntry(archive, "seed", nil, []uint64{s.Seed}) },
-		}
-		if s.RHat != nil {
-			writes = append(writes,
-				func() error { return writeEntry(archive, "rhat", []int{n}, s.RHat) },
-				func() error { return writeEntry(archive, "ess", []int{n}, s.ESS) })
-		}
-		for _, write := range writes {
-			if err := write(); err != nil {
-				return err
-			}
-		}
-		return archive.Close()
-	})
-}
-
-// writeDraws writes one joint state after another: all of them as int32 could be
-// far more than they take in memory.
-func (s *Samples) writeDraws(archive *zip.Writer) error {
-	w, err := newEntry(archive, "samples")
-	if err != nil {
-		return err
+	arrays := []arrayWriter{
+		rowsOf("samples", s.Draw, draws, n), arrayOf("chain", s.Chain, draws), arrayOf("sweep", s.Sweep, draws), arrayOf("log_score", s.LogScore, draws),
+		arrayOf(statesArray, s.States, n), arrayOf("held", s.Held, n), arrayOf("seed", []uint64{s.Seed}),
 	}
-	x := make([]int32, len(s.States))
-	if err := npy.WriteHeader[int32](w, []int{len(s.Chain), len(x)}); err != nil {
-		return err
+	if s.RHat != nil {
+		arrays = append(arrays, arrayOf("rhat", s.RHat, n), arrayOf("ess", s.ESS, n))
 	}
-	for i := range s.Chain {
-		s.Draw(x, i)
-		if err := npy.WriteData(w, x); err != nil {
-			return err
-		}
-	}
-	return nil
+	return writeArchive(path, arrays...)
 }
