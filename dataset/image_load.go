@@ -14,48 +14,31 @@ import (
 
 // imageLoader turns an image folder into a set.
 type imageLoader struct {
-	ctx          context.Context
-	o            *Options
-	set          *Set
-	manifest     Manifest
-	manifestPath string
-	images       []*imageData
-	pixels       []pixelFeatures
-	problems     []error
+	loader
+	images []*imageData
+	pixels []pixelFeatures
 }
 
 // loadImages reads an image folder.
 func loadImages(ctx context.Context, folder string, o *Options) (*Set, []error) {
-	l := &imageLoader{ctx: ctx, o: o, set: &Set{}, manifestPath: filepath.Join(folder, ManifestName)}
-	m, sources, err := findManifest(folder)
-	if err == nil && len(sources) > 0 {
-		err = m.withoutTypes(l.manifestPath)
+	l := &imageLoader{loader: newLoader(ctx, o)}
+	l.manifestPath = filepath.Join(folder, ManifestName)
+	if l.readManifest(folder, true); len(l.problems) > 0 {
+		return nil, l.problems
 	}
-	if err != nil {
-		return nil, []error{err}
-	}
-	l.manifest, l.set.Sources = m, sources
 	files, sources, list := findImages(folder, o)
 	l.set.Sources = append(l.set.Sources, sources...)
 	l.problems = list
 	l.read(files)
-	for _, step := range []func(){l.checkDepths, l.chooseStates, l.checkLabels, l.buildPixels, l.chooseBins, l.freeze} {
-		if len(l.problems) > 0 {
-			return nil, l.problems
-		}
-		step()
-	}
-	if len(l.problems) > 0 {
-		return nil, l.problems
-	}
-	return l.set, nil
+	l.run(l.checkDepths, l.chooseStates, l.checkLabels, l.buildPixels, l.chooseBins, l.freezeAll)
+	return l.result()
 }
 
 // each calls work for every picture, until the context ends.
 func (l *imageLoader) each(n int, work func(i int)) (done bool) {
 	err := parallel.Each(l.ctx, n, runtime.GOMAXPROCS(0), work)
 	if err != nil {
-		l.problems = append(l.problems, err)
+		l.fail(err)
 	}
 	return err == nil
 }
@@ -67,7 +50,7 @@ func (l *imageLoader) read(files []imageFiles) {
 		return
 	}
 	for i, d := range l.images {
-		l.problems = append(l.problems, lists[i]...)
+		l.fail(lists[i]...)
 		l.set.Sources = append(l.set.Sources, d.sources...)
 		l.set.Images = append(l.set.Images, d.source)
 	}
@@ -80,60 +63,40 @@ func (l *imageLoader) checkDepths() {
 	want, where := first.depth, first.path
 	if l.o.Recipe != nil {
 		want, where = l.o.Recipe.FeatureDim, "the model"
-		l.set.Schema, l.set.Recipe = *l.o.Schema, *l.o.Recipe
+		l.adoptModel()
 	} else {
 		l.set.Recipe = Recipe{Kind: KindImages, FeatureDim: want, Bias: !l.o.NoBias, Neighbours: l.o.neighbours()}
 	}
 	for _, d := range l.images {
 		if got := d.features.depth; got != want {
-			l.problems = append(l.problems, &Error{File: d.features.path, Problem: fmt.Sprintf("it has %d features per pixel, %s has %d", got, where, want)})
+			l.failAt(d.features.path, "", "", "it has %d features per pixel, %s has %d", got, where, want)
 		}
 	}
 	if names := l.manifest.NodeFeatures; names != nil && len(names) != want {
-		l.problems = append(l.problems, &Error{File: l.manifestPath, Place: "node_features", Problem: fmt.Sprintf("it names %d features, %s has %d", len(names), where, want)})
+		l.failAt(l.manifestPath, "node_features", "", "it names %d features, %s has %d", len(names), where, want)
 	}
 }
 
 // chooseStates names the states: by the model, the options, dataset.json, or
 // the largest label.
 func (l *imageLoader) chooseStates() {
-	named := []string(l.manifest.States)
-	if l.o.Schema != nil {
-		if problem := l.o.contradiction(named, l.set.Schema.NodeTypes[0].States); problem != "" {
-			l.problems = append(l.problems, &Error{File: l.manifestPath, Place: "states", Problem: problem})
-		}
-		l.problems = append(l.problems, l.o.compareMask(&l.manifest, l.manifestPath, l.set)...)
-		return
+	if l.o.Schema == nil {
+		l.set.Recipe.States = l.numberStates(l.largestLabel, "pixels", "every label of every picture",
+			optionError("States", "there are no labels to tell the number of states; name them"))
 	}
-	if len(l.o.States) > 0 {
-		named = l.o.States
-	}
-	if named == nil {
-		named = l.numberStates()
-	}
-	l.set.Recipe.States = named
 }
 
-func (l *imageLoader) numberStates() []string {
-	largest, path := int32(-1), ""
+func (l *imageLoader) largestLabel() labelled {
+	largest := labelled{label: -1}
 	for _, d := range l.images {
 		if d.labels == nil {
 			continue
 		}
-		if y := slices.Max(d.labels.labels); y > largest {
-			largest, path = y, d.labels.path
+		if y := slices.Max(d.labels.labels); y > largest.label {
+			largest = labelled{y, d.labels.path, d.labels.path}
 		}
 	}
-	if largest < 0 {
-		l.problems = append(l.problems, optionError("States", "there are no labels to tell the number of states; name them"))
-		return nil
-	}
-	if largest == 0 {
-		l.problems = append(l.problems, &Error{File: path, Problem: "every label of every picture is 0, which tells of one state only", Remedy: oneStateRemedy})
-		return nil
-	}
-	l.set.Warnings = append(l.set.Warnings, fmt.Sprintf("pixels are taken to have %d states, because the largest label is %d (%s); give \"states\" in "+ManifestName+" or the option States to be sure", largest+1, largest, path))
-	return crf.NumberedStates(int(largest) + 1)
+	return largest
 }
 
 // numStates returns the number of states of a pixel.
@@ -154,7 +117,7 @@ func (l *imageLoader) checkLabels() {
 		s := slices.IndexFunc(d.labels.labels, func(y int32) bool { return int(y) >= k })
 		if s >= 0 {
 			e := &Error{File: d.labels.path, Problem: fmt.Sprintf("is %d, want 0 to %d, or negative for unknown", d.labels.labels[s], k-1)}
-			l.problems = append(l.problems, d.labels.place(e, s))
+			l.fail(d.labels.place(e, s))
 		}
 	}
 }
@@ -170,7 +133,7 @@ func (l *imageLoader) buildPixels() {
 		if grids[size] == nil {
 			grid, err := graph.Grid(size[0], size[1], graph.GridOptions{Eight: r.Neighbours == 8})
 			if err != nil {
-				l.problems = append(l.problems, &Error{File: d.source.Path, Problem: err.Error(), Cause: err})
+				l.fail(&Error{File: d.source.Path, Problem: err.Error(), Cause: err})
 				return
 			}
 			grids[size] = grid
@@ -207,22 +170,12 @@ func (l *imageLoader) chooseBins() {
 	r.BinEdges = binEdges(sampleDistances(l.pixels), l.o.bins())
 	r.Bins = len(r.BinEdges) + 1
 	if r.Bins < l.o.bins() {
-		l.set.Warnings = append(l.set.Warnings, fmt.Sprintf("the distances of neighbouring pixels' features fill %d bins, not %d: many are equal", r.Bins, l.o.bins()))
-	}
-	names := l.manifest.NodeFeatures
-	if names == nil {
-		names = crf.NumberedStates(r.FeatureDim)
-	}
-	if r.Bias {
-		names = slices.Concat(names, []string{biasName})
+		l.warn("the distances of neighbouring pixels' features fill %d bins, not %d: many are equal", r.Bins, l.o.bins())
 	}
 	l.set.Schema = crf.Homogeneous(r.States, l.pixels[0].stride, r.Bins)
-	l.set.Schema.NodeTypes[0].FeatureNames = names
+	l.set.Schema.NodeTypes[0].FeatureNames = l.featureNames(r.FeatureDim, r.Bias)
 	l.set.Schema.EdgeTypes[0].FeatureNames = binNames(r.BinEdges)
-	l.problems = append(l.problems, l.manifest.forbid(&l.set.Schema, l.manifestPath, false)...)
-	if err := l.set.Schema.Validate(); err != nil && len(l.problems) == 0 {
-		l.problems = append(l.problems, &Error{File: l.manifestPath, Problem: err.Error()})
-	}
+	l.completeSchema()
 }
 
 // binNames describes the bins of the distance.
@@ -237,29 +190,29 @@ func binNames(edges []float64) []string {
 	return append(names, fmt.Sprintf("distance ≥ %.4g", edges[len(edges)-1]))
 }
 
-// freeze makes the instances.
-func (l *imageLoader) freeze() {
-	l.set.Instances = make([]*crf.Instance, len(l.images))
-	failures := make([]error, len(l.images))
-	l.each(len(l.images), func(i int) { l.set.Instances[i], failures[i] = l.instance(i) })
+// freezeAll makes the instances.
+func (l *imageLoader) freezeAll() {
+	specs, failures := make([]crf.InstanceSpec, len(l.images)), make([]error, len(l.images))
+	l.each(len(l.images), func(i int) { specs[i], failures[i] = l.spec(i) })
 	for i, err := range failures {
-		if err != nil {
-			l.problems = append(l.problems, &Error{File: l.images[i].features.path, Problem: err.Error(), Cause: err})
-		} else if err := checkMask(l.set.Instances[i], l.o, l.images[i].source.Path); err != nil {
-			l.problems = append(l.problems, err)
+		switch {
+		case err != nil:
+			l.fail(&Error{File: l.images[i].features.path, Problem: err.Error(), Cause: err})
+		case specs[i].Graph != nil: // the context did not end before
+			l.freeze(l.images[i].source.Path, specs[i])
 		}
 	}
 }
 
-func (l *imageLoader) instance(i int) (*crf.Instance, error) {
+func (l *imageLoader) spec(i int) (crf.InstanceSpec, error) {
 	d, p := l.images[i], &l.pixels[i]
 	unary, err := crf.Dense(p.values, p.stride)
 	if err != nil {
-		return nil, err
+		return crf.InstanceSpec{}, err
 	}
 	bins, err := crf.Bins(p.bins(l.set.Recipe.BinEdges), l.set.Recipe.Bins)
 	if err != nil {
-		return nil, err
+		return crf.InstanceSpec{}, err
 	}
 	spec := crf.InstanceSpec{
 		Name: d.source.ID, Graph: p.graph, Rows: d.source.Height, Cols: d.source.Width,
@@ -268,5 +221,5 @@ func (l *imageLoader) instance(i int) (*crf.Instance, error) {
 	if d.labels != nil {
 		spec.Labels = [][]int32{d.labels.labels}
 	}
-	return crf.NewInstance(&l.set.Schema, spec)
+	return spec, nil
 }

@@ -158,10 +158,9 @@ func WriteManifest(folder string, m Manifest) error {
 	})
 }
 
-// findManifest reads dataset.json from the folder; without one it returns the
-// zero Manifest and no source.
-func findManifest(folder string) (Manifest, []Source, error) {
-	path := filepath.Join(folder, ManifestName)
+// findManifest reads the dataset.json at path; without one it returns the zero
+// Manifest and no source.
+func findManifest(path string) (Manifest, *Source, error) {
 	data, source, err := readSource(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return Manifest{}, nil, nil
@@ -170,22 +169,22 @@ func findManifest(folder string) (Manifest, []Source, error) {
 		return Manifest{}, nil, err
 	}
 	m, err := parseManifest(path, data)
-	return m, []Source{source}, err
+	return m, &source, err
 }
 
-// differs returns the path of a dataset.json among the sources that is not the
-// same as another, or "".
-func differs(sources []Source, other Source) string {
-	for _, s := range sources {
-		if filepath.Base(s.Path) == ManifestName && s.SHA256 != other.SHA256 {
-			return s.Path
-		}
+// ofTypes returns the first field that describes types, or features of edges, or "".
+func (m *Manifest) ofTypes() string {
+	switch {
+	case m.EdgeFeatures != nil:
+		return "edge_features"
+	case m.EdgeBins > 0:
+		return "edge_bins"
+	case m.NodeTypes != nil:
+		return "node_types"
+	case m.EdgeTypes != nil:
+		return "edge_types"
 	}
 	return ""
-}
-
-func manifestsDiffer(path, before string) *Error {
-	return &Error{File: path, Problem: "it differs from " + before, Remedy: "read data of one kind at a time, or make the two the same"}
 }
 
 // parseManifest reads the bytes of the dataset.json at path.

@@ -162,23 +162,3 @@ func onlyForbidden(a, b *crf.Schema, where string) (list []string) {
 	}
 	return list
 }
-
-// checkMask refuses labels to learn from that the schema forbids: no weights could
-// explain them. Data to use a model on may have them; they are then impossible.
-func checkMask(in *crf.Instance, o *Options, file string) error {
-	if o.Schema != nil && !o.Learning {
-		return nil
-	}
-	if err := in.CheckLabels(in.Schema()); err != nil {
-		return &Error{File: file, Problem: err.Error(), Remedy: "correct the labels, or what " + o.forbidder() + " forbids", Cause: err}
-	}
-	return nil
-}
-
-// forbidder is what decides which labels are forbidden.
-func (o *Options) forbidder() string {
-	if o.Schema != nil {
-		return "the model"
-	}
-	return ManifestName
-}

@@ -17,33 +17,22 @@ import (
 
 // npzLoader turns instance files into a set.
 type npzLoader struct {
-	ctx          context.Context
-	o            *Options
-	manifest     Manifest
-	manifestPath string
-	instances    []*npzInstance
-	set          *Set
-	problems     []error
-	names        []error // of dataset.json that do not fit: no reason to stop
+	loader
+	instances []*npzInstance
+	names     []error // of dataset.json that do not fit: no reason to stop
 }
-
-func (l *npzLoader) fail(err error) { l.problems = append(l.problems, err) }
 
 // at records a problem at a place in an instance's file.
 func (l *npzLoader) at(in *npzInstance, place, remedy, format string, arguments ...any) {
-	l.fail(&Error{File: in.path, Place: place, Problem: fmt.Sprintf(format, arguments...), Remedy: remedy})
-}
-
-func (l *npzLoader) warn(format string, arguments ...any) {
-	l.set.Warnings = append(l.set.Warnings, fmt.Sprintf(format, arguments...))
+	l.failAt(in.path, place, remedy, format, arguments...)
 }
 
 // loadNPZ reads a set of instance files.
 func loadNPZ(ctx context.Context, paths []string, o *Options) (*Set, []error) {
-	l := &npzLoader{ctx: ctx, o: o, set: &Set{}}
+	l := &npzLoader{loader: newLoader(ctx, o)}
 	files := l.expand(paths)
 	if len(files) == 0 && len(l.problems) == 0 {
-		l.fail(&Error{File: paths[0], Problem: "there are no instance files"})
+		l.failAt(paths[0], "", "", "there are no instance files")
 	}
 	files = slices.DeleteFunc(files, func(file string) bool { return o.aside[file] })
 	l.readFiles(files)
@@ -107,7 +96,7 @@ func (l *npzLoader) expand(paths []string) []string {
 		}
 	}
 	for _, folder := range folders {
-		l.readManifest(folder)
+		l.readManifest(folder, false)
 	}
 	return files
 }
@@ -150,29 +139,6 @@ func (l *npzLoader) expandList(path string) []string {
 		}
 	}
 	return files
-}
-
-// readManifest reads the dataset.json of a folder; where several folders have
-// one, they must be the same.
-func (l *npzLoader) readManifest(folder string) {
-	if l.o.noManifest {
-		return
-	}
-	m, sources, err := findManifest(folder)
-	if err != nil {
-		l.fail(err)
-		return
-	}
-	if len(sources) == 0 {
-		return
-	}
-	path := sources[0].Path
-	if before := differs(l.set.Sources, sources[0]); before != "" {
-		l.fail(manifestsDiffer(path, before))
-		return
-	}
-	l.manifest, l.manifestPath = m, path
-	l.set.Sources = append(l.set.Sources, sources...)
 }
 
 // readFiles reads and checks every file by itself.
@@ -449,7 +415,7 @@ func (l *npzLoader) build() {
 		}
 		l.checkLabels(in)
 		if len(l.problems) == before {
-			l.freeze(in, spec)
+			l.freezeNPZ(in, spec)
 		}
 	}
 }
@@ -466,24 +432,8 @@ func (l *npzLoader) checkLabels(in *npzInstance) {
 	}
 }
 
-// freeze makes the instance; what is left to be found wrong is a misfit with
-// the schema.
-func (l *npzLoader) freeze(in *npzInstance, spec crf.InstanceSpec) {
+func (l *npzLoader) freezeNPZ(in *npzInstance, spec crf.InstanceSpec) {
 	spec.Name, spec.Graph, spec.Labels = in.name, in.graph, in.labels
 	spec.Rows, spec.Cols, spec.Weight = in.rows, in.cols, in.weight
-	instance, err := crf.NewInstance(&l.set.Schema, spec)
-	if err != nil {
-		problem := &Error{File: in.path, Problem: err.Error(), Cause: err}
-		var array *crf.Error
-		if errors.As(err, &array) {
-			problem.Place, problem.Problem = array.Array, array.Reason
-		}
-		l.fail(problem)
-		return
-	}
-	if err := checkMask(instance, l.o, in.path); err != nil {
-		l.fail(err)
-		return
-	}
-	l.set.Instances = append(l.set.Instances, instance)
+	l.freeze(in.path, spec)
 }

@@ -654,7 +654,7 @@ func fuzzInstance(t *testing.T, data []byte, untied bool) {
 	if len(list) > 0 {
 		return
 	}
-	l := &npzLoader{ctx: t.Context(), o: &Options{Untied: untied}, set: &Set{}}
+	l := &npzLoader{loader: newLoader(t.Context(), &Options{Untied: untied})}
 	in, list := newNPZInstance("x.npz", contents, &graphCache{})
 	if len(list) > 0 {
 		return

@@ -190,7 +190,7 @@ func (l *npzLoader) buildUntied(in *npzInstance, cards []int32) {
 	before := len(l.problems)
 	l.checkLabels(in)
 	if len(l.problems) == before {
-		l.freeze(in, spec)
+		l.freezeNPZ(in, spec)
 	}
 }
 

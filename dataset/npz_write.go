@@ -50,7 +50,8 @@ func FromArrays(m Manifest, o Options, instances ...*Arrays) (*Set, error) {
 	if problem := m.validate(); problem != "" {
 		return nil, &Error{File: ManifestName, Problem: problem}
 	}
-	l := &npzLoader{ctx: context.Background(), o: &o, set: &Set{}, manifest: m, manifestPath: ManifestName}
+	l := &npzLoader{loader: newLoader(context.Background(), &o)}
+	l.manifest, l.manifestPath = m, ManifestName
 	var graphs graphCache
 	for i, a := range instances {
 		name := cmp.Or(a.Name, strconv.Itoa(i))

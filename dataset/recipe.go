@@ -123,6 +123,8 @@ func (r *Recipe) fits(s *crf.Schema) error {
 		dim++
 	}
 	switch {
+	case r.Kind == KindGraph && (len(s.NodeTypes) != 1 || len(s.EdgeTypes) > 1):
+		return fmt.Errorf("recipe: graph tables have one node type and at most one edge type, the model has %d and %d; train it again", len(s.NodeTypes), len(s.EdgeTypes))
 	case r.Kind == KindImages && (len(s.NodeTypes) != 1 || len(s.EdgeTypes) != 1):
 		return fmt.Errorf("recipe: images have one node type and one edge type, the model has %d and %d", len(s.NodeTypes), len(s.EdgeTypes))
 	case r.Kind == KindImages && s.EdgeTypes[0].Features != r.Bins:

@@ -98,30 +98,18 @@ func TestTablesAgainstModel(t *testing.T) {
 	}
 }
 
-// TestTablesAgainstOldModel: models of earlier versions have a node type, and edge
-// types, of their own for nodes without features.
-func TestTablesAgainstOldModel(t *testing.T) {
+// TestTablesAgainstOtherModels: the model has types that tables do not have, or no
+// edge type.
+func TestTablesAgainstOtherModels(t *testing.T) {
 	states := []string{"p", "q"}
-	schema := crf.Schema{
-		NodeTypes: []crf.NodeType{{Name: "node", States: states, Features: 3}, {Name: "node_without_features", States: states, Features: 1}},
-		EdgeTypes: []crf.EdgeType{{Name: "edge_to_node_without_features", V: 1, Features: 1}},
-	}
+	schema := crf.Schema{NodeTypes: []crf.NodeType{{Name: "node", States: states, Features: 3}}}
 	model := Options{Schema: &schema, Recipe: &Recipe{Kind: KindGraph, FeatureDim: 2, Bias: true, States: states}}
-	set, err := Open(t.Context(), []string{writeFiles(t, tables("0\t0\ta\t?\n1\t1\ta\t1\n", "0\t1\n"))}, model)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// The edge is turned: its first end is the node with features.
-	in := set.Instances[0]
-	if u, v := in.Graph.Ends(); u[0] != 1 || v[0] != 0 || in.NodeType(0) != 1 || in.NodeType(1) != 0 {
-		t.Errorf("the edge joins %d and %d, of types %d and %d", u[0], v[0], in.NodeType(u[0]), in.NodeType(v[0]))
-	}
-	if got, want := row(in.NodeFeatures(0), 0), []float64{0, 1, 1}; !slices.Equal(got, want) {
-		t.Errorf("features %v, want %v", got, want)
-	}
-	// A model that saw no edge between two nodes without features.
-	_, err = Open(t.Context(), []string{writeFiles(t, tables("0\t0\ta\t?\n1\t1\ta\t?\n", "1\t0\n"))}, model)
+	paths := []string{writeFiles(t, tables("0\t0\ta\t0\n1\t1\ta\t1\n", "1\t0\n"))}
+	_, err := Open(t.Context(), paths, model)
 	wantError(t, err, `nodes "1" and "0" are joined, but the model has no edge type`)
+	schema.NodeTypes = append(schema.NodeTypes, crf.NodeType{Name: "other", States: states, Features: 1})
+	_, err = Open(t.Context(), paths, model)
+	wantError(t, err, "graph tables have one node type and at most one edge type, the model has 2 and 0")
 }
 
 func TestTablesRefuse(t *testing.T) {
@@ -226,7 +214,7 @@ func FuzzTables(f *testing.F) {
 		if len(list) > 0 {
 			return
 		}
-		l := &tableLoader{o: &Options{}, set: &Set{}, graphs: []*tableGraph{{pairOf("nodes.tsv"), table, ends}}}
+		l := &tableLoader{loader: newLoader(t.Context(), &Options{}), graphs: []*tableGraph{{pairOf("nodes.tsv"), table, ends}}}
 		l.finish()
 		if len(l.problems) == 0 && len(l.set.Instances) != 1 {
 			t.Error("neither an instance nor a problem")

@@ -72,9 +72,9 @@ func TestManifestRoundTrip(t *testing.T) {
 	if err := WriteManifest(folder, want); err != nil {
 		t.Fatal(err)
 	}
-	got, sources, err := findManifest(folder)
-	if err != nil || len(sources) != 1 {
-		t.Fatal(err, sources)
+	got, source, err := findManifest(filepath.Join(folder, ManifestName))
+	if err != nil || source == nil {
+		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -1,0 +1,180 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/blockbp/blockbp/crf"
+)
+
+// loader is what reading every kind of data has in common: a set in the making, the
+// dataset.json beside the data, and what is wrong with them.
+type loader struct {
+	ctx          context.Context
+	o            *Options
+	set          *Set
+	manifest     Manifest
+	manifestPath string
+	problems     []error
+}
+
+func newLoader(ctx context.Context, o *Options) loader {
+	return loader{ctx: ctx, o: o, set: &Set{}}
+}
+
+func (l *loader) fail(errs ...error) { l.problems = append(l.problems, errs...) }
+
+// failAt records a problem of a file, at a place or "" for all of it.
+func (l *loader) failAt(file, place, remedy, format string, arguments ...any) {
+	l.fail(&Error{File: file, Place: place, Problem: fmt.Sprintf(format, arguments...), Remedy: remedy})
+}
+
+func (l *loader) warn(format string, arguments ...any) {
+	l.set.Warnings = append(l.set.Warnings, fmt.Sprintf(format, arguments...))
+}
+
+// run takes the steps of reading until one has found something wrong.
+func (l *loader) run(steps ...func()) {
+	for _, step := range steps {
+		if len(l.problems) > 0 {
+			return
+		}
+		step()
+	}
+}
+
+// result is what reading ends with.
+func (l *loader) result() (*Set, []error) {
+	if len(l.problems) > 0 {
+		return nil, l.problems
+	}
+	return l.set, nil
+}
+
+// source reads a whole file, which then is among the sources; nil: it cannot be read.
+func (l *loader) source(path string) []byte {
+	data, source, err := readSource(path)
+	if err != nil {
+		l.fail(err)
+		return nil
+	}
+	l.set.Sources = append(l.set.Sources, source)
+	return data
+}
+
+// readManifest reads the dataset.json of a folder, if there is one; where several
+// folders have one, they must be the same. plain data have neither types nor edge
+// features to be described.
+func (l *loader) readManifest(folder string, plain bool) {
+	path := filepath.Join(folder, ManifestName)
+	if l.o.noManifest {
+		return
+	}
+	m, source, err := findManifest(path)
+	if err != nil || source == nil || slices.Contains(l.set.Sources, *source) {
+		if err != nil {
+			l.fail(err)
+		}
+		return
+	}
+	for _, before := range l.set.Sources {
+		if filepath.Base(before.Path) == ManifestName && before.SHA256 != source.SHA256 {
+			l.failAt(path, "", "read data of one kind at a time, or make the two the same", "it differs from %s", before.Path)
+			return
+		}
+	}
+	if field := m.ofTypes(); plain && field != "" {
+		l.failAt(path, field, "remove it", "it applies to npz data only")
+	}
+	l.manifest, l.manifestPath = m, path
+	l.set.Sources = append(l.set.Sources, *source)
+}
+
+// adoptModel takes schema and recipe from the model and compares the names of its
+// only node type, and what is forbidden, with the manifest.
+func (l *loader) adoptModel() {
+	l.set.Schema, l.set.Recipe = *l.o.Schema, *l.o.Recipe
+	if problem := l.o.contradiction(l.manifest.States, l.set.Schema.NodeTypes[0].States); problem != "" {
+		l.failAt(l.manifestPath, "states", "", "%s", problem)
+	}
+	l.fail(l.o.compareMask(&l.manifest, l.manifestPath, l.set)...)
+}
+
+// labelled is the largest label of the data, −1 if there is none, and where it is.
+type labelled struct {
+	label       int32
+	file, place string // place is a text for people
+}
+
+// numberStates names as many states as the largest label asks for, where neither the
+// options nor the manifest name them.
+func (l *loader) numberStates(largest func() labelled, what, every string, missing *Error) []string {
+	if len(l.o.States) > 0 {
+		return l.o.States
+	}
+	if len(l.manifest.States) > 0 {
+		return l.manifest.States
+	}
+	found := largest()
+	switch {
+	case found.label < 0:
+		l.fail(missing)
+		return nil
+	case found.label == 0:
+		l.failAt(found.file, "", oneStateRemedy, "%s is 0, which tells of one state only", every)
+		return nil
+	}
+	l.warn("%s are taken to have %d states, because the largest label is %d (%s); give \"states\" in "+ManifestName+" or the option States to be sure", what, found.label+1, found.label, found.place)
+	return crf.NumberedStates(int(found.label) + 1)
+}
+
+// featureNames names dim features and the bias, if there is one.
+func (l *loader) featureNames(dim int, bias bool) []string {
+	names := l.manifest.NodeFeatures
+	if names == nil {
+		names = crf.NumberedStates(dim)
+	}
+	if bias {
+		names = append(names[:dim:dim], biasName)
+	}
+	return names
+}
+
+// completeSchema puts what the manifest forbids into a schema made for training data.
+func (l *loader) completeSchema() {
+	s := &l.set.Schema
+	l.fail(l.manifest.forbid(s, l.manifestPath, l.set.Recipe.Untied)...)
+	if err := s.Validate(); err != nil && len(l.problems) == 0 {
+		l.fail(&Error{File: l.manifestPath, Problem: err.Error(), Cause: err})
+	}
+}
+
+// freeze adds an instance made of sound data: what is left to be found wrong is a
+// misfit with the schema, or a label that it forbids.
+func (l *loader) freeze(file string, spec crf.InstanceSpec) {
+	in, err := crf.NewInstance(&l.set.Schema, spec)
+	if err != nil {
+		problem := &Error{File: file, Problem: err.Error(), Cause: err}
+		var array *crf.Error
+		if errors.As(err, &array) {
+			problem.Place, problem.Problem = array.Array, array.Reason
+		}
+		l.fail(problem)
+		return
+	}
+	// Data to use a model on may have labels that it forbids; they are impossible then.
+	if l.o.Schema == nil || l.o.Learning {
+		if err := in.CheckLabels(in.Schema()); err != nil {
+			forbidder := ManifestName
+			if l.o.Schema != nil {
+				forbidder = "the model"
+			}
+			l.fail(&Error{File: file, Problem: err.Error(), Remedy: "correct the labels, or what " + forbidder + " forbids", Cause: err})
+			return
+		}
+	}
+	l.set.Instances = append(l.set.Instances, in)
+}
