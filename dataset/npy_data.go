@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"strconv"
 	"strings"
@@ -22,22 +23,17 @@ type matrix struct {
 
 // readFloats reads the data of an array as floating-point numbers. Integers of
 // at most 16 bits and truth values become float32, others float64.
-func readFloats(r io.Reader, h *npyHeader) (matrix, error) {
-	m := matrix{shape: h.shape}
-	var err error
+func readFloats(r io.Reader, h *npyHeader) (m matrix, err error) {
+	m.shape = h.shape
 	switch {
-	case h.floating() && h.size == 8:
+	case h.code() == "f8":
 		m.data, err = readElements[float64](r, h)
-	case h.floating():
+	case h.code() == "f4":
 		m.data32, err = readElements[float32](r, h)
 	case h.size <= 2:
-		m.data32 = make([]float32, h.count)
-		err = readIntegers(r, h, func(i int, v int64) error { m.data32[i] = float32(v); return nil })
-		m.data32 = rowMajor(m.data32, h)
+		m.data32, err = readIntegers(r, h, func(_ int, v int64) (float32, error) { return float32(v), nil })
 	default:
-		m.data = make([]float64, h.count)
-		err = readIntegers(r, h, func(i int, v int64) error { m.data[i] = float64(v); return nil })
-		m.data = rowMajor(m.data, h)
+		m.data, err = readIntegers(r, h, func(_ int, v int64) (float64, error) { return float64(v), nil })
 	}
 	return m, err
 }
@@ -48,15 +44,12 @@ func readInts(r io.Reader, h *npyHeader) ([]int32, error) {
 	if h.floating() {
 		return nil, fmt.Errorf("dtype is %s, want integers; convert it with astype(numpy.int32)", h.descr)
 	}
-	ints := make([]int32, h.count)
-	err := readIntegers(r, h, func(i int, v int64) error {
+	return readIntegers(r, h, func(i int, v int64) (int32, error) {
 		if v < math.MinInt32 || v > math.MaxInt32 {
-			return &indexError{index: indexText(h.shape, i, h.fortran), problem: fmt.Sprintf("is %d, want at most 31 bits", v)}
+			return 0, &indexError{index: indexText(h.shape, i, h.fortran), problem: fmt.Sprintf("is %d, want at most 31 bits", v)}
 		}
-		ints[i] = int32(v)
-		return nil
+		return int32(v), nil
 	})
-	return rowMajor(ints, h), err
 }
 
 // indexError is a problem with one element of an array.
@@ -67,75 +60,85 @@ type indexError struct {
 
 func (e *indexError) Error() string { return e.index + " " + e.problem }
 
-type element interface {
-	int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64
+type integer interface {
+	int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
+}
+
+// parts decodes an array part by part, in the order of the file; a part is gone with
+// the next.
+func parts[T integer | float32 | float64](r io.Reader, h *npyHeader) iter.Seq2[[]T, error] {
+	return func(yield func([]T, error) bool) {
+		part := make([]T, min(h.count, npyChunk))
+		raw := make([]byte, len(part)*h.size)
+		for left := h.count; left > 0; left -= len(part) {
+			part = part[:min(left, len(part))]
+			raw = raw[:len(part)*h.size]
+			_, err := io.ReadFull(r, raw)
+			switch err {
+			case nil:
+				_, err = binary.Decode(raw, h.order, part)
+			case io.EOF, io.ErrUnexpectedEOF:
+				err = fmt.Errorf("the data end before %d elements of shape %s: the file was cut short", h.count, shapeText(h.shape))
+			}
+			if !yield(part, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 // readElements reads data that are kept in the type of the file.
-func readElements[T element](r io.Reader, h *npyHeader) ([]T, error) {
-	data := make([]T, h.count)
-	buffer := make([]byte, min(h.count, npyChunk)*h.size)
-	for at := 0; at < len(data); at += npyChunk {
-		part := data[at:min(at+npyChunk, len(data))]
-		if err := readPart(r, h, buffer, part); err != nil {
+func readElements[T float32 | float64](r io.Reader, h *npyHeader) ([]T, error) {
+	data := make([]T, 0, h.count)
+	for part, err := range parts[T](r, h) {
+		if err != nil {
 			return nil, err
 		}
+		data = append(data, part...)
 	}
 	return rowMajor(data, h), nil
 }
 
-func readPart[T element](r io.Reader, h *npyHeader, buffer []byte, part []T) error {
-	bytes := buffer[:len(part)*h.size]
-	if _, err := io.ReadFull(r, bytes); err != nil {
-		if err == io.EOF || err == io.ErrUnexpectedEOF {
-			return fmt.Errorf("the data end before %d elements of shape %s: the file was cut short", h.count, shapeText(h.shape))
-		}
-		return err
-	}
-	_, err := binary.Decode(bytes, h.order, part)
-	return err
-}
-
-// readIntegers hands every element to store with its index in file order.
-func readIntegers(r io.Reader, h *npyHeader, store func(i int, v int64) error) error {
-	switch string(h.kind) + strconv.Itoa(h.size) {
+// readIntegers converts every element, given its index in file order.
+func readIntegers[T any](r io.Reader, h *npyHeader, convert func(i int, v int64) (T, error)) ([]T, error) {
+	switch h.code() {
 	case "b1", "u1":
-		return convertIntegers[uint8](r, h, store)
+		return convertIntegers[uint8](r, h, convert)
 	case "i1":
-		return convertIntegers[int8](r, h, store)
+		return convertIntegers[int8](r, h, convert)
 	case "i2":
-		return convertIntegers[int16](r, h, store)
+		return convertIntegers[int16](r, h, convert)
 	case "u2":
-		return convertIntegers[uint16](r, h, store)
+		return convertIntegers[uint16](r, h, convert)
 	case "i4":
-		return convertIntegers[int32](r, h, store)
+		return convertIntegers[int32](r, h, convert)
 	case "u4":
-		return convertIntegers[uint32](r, h, store)
+		return convertIntegers[uint32](r, h, convert)
 	case "u8":
-		return convertIntegers[uint64](r, h, store)
+		return convertIntegers[uint64](r, h, convert)
 	}
-	return convertIntegers[int64](r, h, store)
+	return convertIntegers[int64](r, h, convert)
 }
 
-func convertIntegers[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64](r io.Reader, h *npyHeader, store func(i int, v int64) error) error {
-	part := make([]T, min(h.count, npyChunk))
-	buffer := make([]byte, len(part)*h.size)
-	for at := 0; at < h.count; at += npyChunk {
-		part = part[:min(npyChunk, h.count-at)]
-		if err := readPart(r, h, buffer, part); err != nil {
-			return err
+func convertIntegers[S integer, T any](r io.Reader, h *npyHeader, convert func(i int, v int64) (T, error)) ([]T, error) {
+	data := make([]T, 0, h.count)
+	for part, err := range parts[S](r, h) {
+		if err != nil {
+			return nil, err
 		}
-		for i, v := range part {
+		for _, v := range part {
 			wide := int64(v)
 			if wide < 0 && v > 0 {
 				wide = math.MaxInt64 // a uint64 beyond it: too large for any caller
 			}
-			if err := store(at+i, wide); err != nil {
-				return err
+			x, err := convert(len(data), wide)
+			if err != nil {
+				return nil, err
 			}
+			data = append(data, x)
 		}
 	}
-	return nil
+	return rowMajor(data, h), nil
 }
 
 // rowMajor returns the elements in row-major order.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -15,21 +16,10 @@ import (
 // it did not write itself is 10,000.
 const mostHeaderBytes = 1 << 16
 
-// elementKind is what an array's elements are.
-type elementKind byte
-
-const (
-	kindBool  elementKind = 'b'
-	kindInt   elementKind = 'i'
-	kindUint  elementKind = 'u'
-	kindFloat elementKind = 'f'
-)
-
 // npyHeader describes an array whose data follow.
 type npyHeader struct {
 	descr   string // NumPy's name of the type, such as "<f4"
-	kind    elementKind
-	size    int // bytes of an element
+	size    int    // bytes of an element
 	order   binary.ByteOrder
 	fortran bool
 	shape   []int
@@ -37,85 +27,88 @@ type npyHeader struct {
 	bytes   int64 // of the header itself, with magic
 }
 
+// elementSizes are the types of elements that are read, without their byte order.
+var elementSizes = map[string]int{"b1": 1, "i1": 1, "u1": 1, "i2": 2, "u2": 2, "i4": 4, "u4": 4, "f4": 4, "i8": 8, "u8": 8, "f8": 8}
+
 // dataBytes is the number of bytes the data take.
 func (h *npyHeader) dataBytes() int64 { return int64(h.count) * int64(h.size) }
 
+// code is the type of the elements without their byte order.
+func (h *npyHeader) code() string { return h.descr[1:] }
+
 // floating reports whether the elements are floating-point numbers.
-func (h *npyHeader) floating() bool { return h.kind == kindFloat }
+func (h *npyHeader) floating() bool { return h.code()[0] == 'f' }
 
 // readNPYHeader reads up to the first byte of data. Errors say what is wrong
 // with the array, not where it is.
 func readNPYHeader(r io.Reader) (*npyHeader, error) {
-	var start [8]byte
-	if _, err := io.ReadFull(r, start[:]); err != nil || string(start[:6]) != npy.Magic {
+	start := make([]byte, len(npy.Magic)+2) // and the version of the format
+	if _, err := io.ReadFull(r, start); err != nil || string(start[:len(npy.Magic)]) != npy.Magic {
 		return nil, fmt.Errorf("it does not begin like a NumPy array")
 	}
-	length, lengthBytes, err := readHeaderLength(r, start[6])
+	length := make([]byte, 4)
+	switch version := start[len(npy.Magic)]; version {
+	case 1:
+		length = length[:2]
+	case 2, 3:
+	default:
+		return nil, fmt.Errorf("NumPy format version is %d, want 1, 2 or 3", version)
+	}
+	_, err := io.ReadFull(r, length)
+	size := binary.LittleEndian.Uint32(length[:4])
+	if size > mostHeaderBytes {
+		return nil, fmt.Errorf("header has %d bytes, at most %d are allowed", size, mostHeaderBytes)
+	}
+	text := make([]byte, size)
+	if err == nil {
+		_, err = io.ReadFull(r, text)
+	}
 	if err != nil {
-		return nil, err
-	}
-	if length > mostHeaderBytes {
-		return nil, fmt.Errorf("header has %d bytes, at most %d are allowed", length, mostHeaderBytes)
-	}
-	text := make([]byte, length)
-	if _, err := io.ReadFull(r, text); err != nil {
 		return nil, fmt.Errorf("it ends within the header: the file was cut short")
 	}
 	h, err := parseNPYHeader(string(text))
 	if err != nil {
 		return nil, err
 	}
-	h.bytes = int64(len(start)+lengthBytes) + int64(length)
+	h.bytes = int64(len(start) + len(length) + len(text))
 	return h, nil
 }
 
-func readHeaderLength(r io.Reader, version byte) (length uint32, lengthBytes int, err error) {
-	switch version {
-	case 1:
-		lengthBytes = 2
-	case 2, 3:
-		lengthBytes = 4
-	default:
-		return 0, 0, fmt.Errorf("NumPy format version is %d, want 1, 2 or 3", version)
-	}
-	var field [4]byte
-	if _, err := io.ReadFull(r, field[:lengthBytes]); err != nil {
-		return 0, 0, fmt.Errorf("it ends within the header: the file was cut short")
-	}
-	return binary.LittleEndian.Uint32(field[:]), lengthBytes, nil
-}
+// headerEntry is a key of the Python dictionary and its value: text, a name, a tuple,
+// or the beginning of a list.
+var headerEntry = regexp.MustCompile(`^(?:'([^']*)'|"([^"]*)")\s*:\s*('[^']*'|"[^"]*"|\w+|\([^)]*\)|\[)\s*`)
 
 // parseNPYHeader reads the Python dictionary
 // {'descr': '<f4', 'fortran_order': False, 'shape': (60, 80, 20), }.
 func parseNPYHeader(text string) (*npyHeader, error) {
 	h := &npyHeader{}
-	s := scanner{text: text}
 	seen := map[string]bool{}
-	if !s.take("{") {
-		return nil, s.failure("{")
+	rest, ok := strings.CutPrefix(strings.TrimSpace(text), "{")
+	if !ok {
+		return nil, headerError(rest, "{")
 	}
-	for !s.take("}") {
-		key, ok := s.quoted()
-		if !ok || !s.take(":") {
-			return nil, s.failure("'key':")
+	for rest = strings.TrimSpace(rest); !strings.HasPrefix(rest, "}"); rest = strings.TrimSpace(rest) {
+		entry := headerEntry.FindStringSubmatch(rest)
+		if entry == nil {
+			return nil, headerError(rest, "'key':")
 		}
+		key := entry[1] + entry[2]
 		if seen[key] {
 			return nil, fmt.Errorf("header gives %q twice", key)
 		}
 		seen[key] = true
-		if err := h.parseValue(&s, key); err != nil {
+		if err := h.parseValue(key, entry[3]); err != nil {
 			return nil, err
 		}
-		if s.take(",") {
-			continue
+		rest = rest[len(entry[0]):]
+		if after, more := strings.CutPrefix(rest, ","); more {
+			rest = after
+		} else if !strings.HasPrefix(rest, "}") {
+			return nil, headerError(rest, "}")
 		}
-		if !s.take("}") {
-			return nil, s.failure("}")
-		}
-		break
 	}
-	if !s.atEnd() {
-		return nil, s.failure("the end")
+	if rest != "}" {
+		return nil, headerError(rest[1:], "the end")
 	}
 	for _, key := range []string{"descr", "fortran_order", "shape"} {
 		if !seen[key] {
@@ -125,31 +118,45 @@ func parseNPYHeader(text string) (*npyHeader, error) {
 	return h, h.countElements()
 }
 
-func (h *npyHeader) parseValue(s *scanner, key string) error {
+func headerError(rest, want string) error {
+	return fmt.Errorf("header has %q where %s should be", rest[:min(len(rest), 20)], want)
+}
+
+func (h *npyHeader) parseValue(key, value string) error {
 	switch key {
 	case "descr":
-		descr, ok := s.quoted()
-		if !ok {
+		if value[0] != '\'' && value[0] != '"' {
 			return fmt.Errorf("its elements are records; save a plain array of numbers")
 		}
-		return h.parseDescr(descr)
+		return h.parseDescr(value[1 : len(value)-1])
 	case "fortran_order":
-		switch {
-		case s.take("True"):
-			h.fortran = true
-		case !s.take("False"):
-			return s.failure("True or False")
+		if h.fortran = value == "True"; !h.fortran && value != "False" {
+			return headerError(value, "True or False")
 		}
 		return nil
 	case "shape":
-		shape, ok := s.tuple()
-		if !ok {
-			return s.failure("a shape")
-		}
-		h.shape = shape
-		return nil
+		return h.parseShape(value)
 	}
 	return fmt.Errorf("header has the unknown key %q", key)
+}
+
+// parseShape reads (), (3,) or (60, 80, 20); Python 2 wrote 60L.
+func (h *npyHeader) parseShape(tuple string) error {
+	inside, ok := strings.CutPrefix(tuple, "(")
+	inside = strings.TrimSpace(strings.TrimSuffix(inside, ")"))
+	h.shape = []int{}
+	for part := range strings.SplitSeq(strings.TrimSuffix(inside, ","), ",") {
+		if inside == "" {
+			break
+		}
+		n, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimSpace(part), "L"), 10, 63)
+		ok = ok && err == nil
+		h.shape = append(h.shape, int(n))
+	}
+	if !ok {
+		return headerError(tuple, "a shape")
+	}
+	return nil
 }
 
 func (h *npyHeader) parseDescr(descr string) error {
@@ -170,19 +177,11 @@ func (h *npyHeader) parseDescr(descr string) error {
 	default:
 		return fmt.Errorf("dtype %q is unknown", descr)
 	}
-	h.kind = elementKind(descr[1])
-	switch descr[1:] {
-	case "b1", "i1", "u1":
-		h.size = 1
-	case "i2", "u2":
-		h.size = 2
-	case "i4", "u4", "f4":
-		h.size = 4
-	case "i8", "u8", "f8":
-		h.size = 8
-	case "f2":
+	h.size = elementSizes[h.code()]
+	switch {
+	case h.code() == "f2":
 		return fmt.Errorf("dtype is float16, want float32 or float64; convert it with astype(numpy.float32)")
-	default:
+	case h.size == 0:
 		return fmt.Errorf("dtype is %q, want bool, int8 to int64, uint8 to uint64, float32 or float64", descr)
 	}
 	return nil
@@ -206,74 +205,4 @@ func shapeText(shape []int) string {
 		parts[i] = strconv.Itoa(n)
 	}
 	return "[" + strings.Join(parts, ", ") + "]"
-}
-
-// scanner reads the few kinds of Python literals of a header.
-type scanner struct {
-	text string
-	at   int
-}
-
-func (s *scanner) space() {
-	for s.at < len(s.text) && strings.IndexByte(" \t\r\n", s.text[s.at]) >= 0 {
-		s.at++
-	}
-}
-
-func (s *scanner) atEnd() bool {
-	s.space()
-	return s.at == len(s.text)
-}
-
-func (s *scanner) take(token string) bool {
-	s.space()
-	if !strings.HasPrefix(s.text[s.at:], token) {
-		return false
-	}
-	s.at += len(token)
-	return true
-}
-
-func (s *scanner) quoted() (string, bool) {
-	s.space()
-	rest := s.text[s.at:]
-	if rest == "" || rest[0] != '\'' && rest[0] != '"' {
-		return "", false
-	}
-	end := strings.IndexByte(rest[1:], rest[0])
-	if end < 0 {
-		return "", false
-	}
-	s.at += end + 2
-	return rest[1 : end+1], true
-}
-
-// tuple reads (), (3,) or (60, 80, 20); Python 2 wrote 60L.
-func (s *scanner) tuple() ([]int, bool) {
-	if !s.take("(") {
-		return nil, false
-	}
-	shape := []int{}
-	for !s.take(")") {
-		s.space()
-		begin := s.at
-		for s.at < len(s.text) && isDigit(s.text[s.at]) {
-			s.at++
-		}
-		n, err := strconv.Atoi(s.text[begin:s.at])
-		if err != nil {
-			return nil, false
-		}
-		shape = append(shape, n)
-		s.take("L")
-		if !s.take(",") {
-			return shape, s.take(")")
-		}
-	}
-	return shape, true
-}
-
-func (s *scanner) failure(want string) error {
-	rest := s.text[min(s.at, len(s.text)):]
-	return fmt.Errorf("header has %q where %s should be", rest[:min(len(rest), 20)], want)
 }
