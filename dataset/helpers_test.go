@@ -69,3 +69,10 @@ func sharedData(t testing.TB, name string) string {
 	}
 	return path
 }
+
+func edgeNames(s *crf.Schema) (names []string) {
+	for _, t := range s.EdgeTypes {
+		names = append(names, t.Name)
+	}
+	return names
+}

@@ -2,6 +2,14 @@ package dataset
 
 import "github.com/blockbp/blockbp/crf"
 
+// at returns the i-th number.
+func (m *matrix) at(i int) float64 {
+	if m.data32 != nil {
+		return float64(m.data32[i])
+	}
+	return m.data[i]
+}
+
 // rows returns the first length of the shape.
 func (m *matrix) rows() int { return m.shape[0] }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/blockbp/blockbp/crf"
 )
@@ -14,68 +15,51 @@ import (
 type featureSide struct {
 	array string   // node_features or edge_features
 	names []string // of the types
-	of    func(*npzInstance) map[string]matrix
-	count func(in *npzInstance) int // elements: nodes or edges
-	types func(in *npzInstance) []int32
+	of    func(*npzInstance) *elements
 }
 
-func (l *npzLoader) nodeSide(names []string) featureSide {
-	return featureSide{
-		array: nodeFeaturesArray, names: names,
-		of:    func(in *npzInstance) map[string]matrix { return in.nodeFeatures },
-		count: func(in *npzInstance) int { return in.nodes },
-		types: func(in *npzInstance) []int32 { return in.nodeTypes },
+// sides returns both sides of the schema; the edge types of every instance must be
+// known.
+func (l *npzLoader) sides() (nodes, edges *featureSide) {
+	nodes = &featureSide{array: nodeFeaturesArray, of: func(in *npzInstance) *elements { return &in.nodes }}
+	for _, t := range l.set.Schema.NodeTypes {
+		nodes.names = append(nodes.names, t.Name)
 	}
+	edges = &featureSide{array: edgeFeaturesArray, of: func(in *npzInstance) *elements { return &in.edges }}
+	for _, t := range l.set.Schema.EdgeTypes {
+		edges.names = append(edges.names, t.Name)
+	}
+	return nodes, edges
 }
 
-// edgeSide needs the edge types of every instance to be known.
-func (l *npzLoader) edgeSide(names []string) featureSide {
-	return featureSide{
-		array: edgeFeaturesArray, names: names,
-		of:    func(in *npzInstance) map[string]matrix { return in.edgeFeatures },
-		count: func(in *npzInstance) int { return in.edges },
-		types: func(in *npzInstance) []int32 { return in.edgeTypes },
-	}
-}
-
-// counts returns the number of elements of every type.
-func (s *featureSide) counts(in *npzInstance) []int {
-	counts := make([]int, len(s.names))
-	types := s.types(in)
-	if types == nil && len(counts) > 0 {
-		counts[0] = s.count(in)
-	}
-	for _, t := range types {
-		counts[t]++
-	}
-	return counts
-}
-
-// array of the features of a type in an instance.
+// find returns the features of a type in an instance, and the name of their array.
 func (s *featureSide) find(in *npzInstance, t int) (m matrix, name string, ok bool) {
-	if m, ok := s.of(in)[""]; ok {
+	features := s.of(in).features
+	if m, ok := features[""]; ok {
 		return m, s.array, true
 	}
-	m, ok = s.of(in)[s.names[t]]
+	m, ok = features[s.names[t]]
 	return m, s.array + "." + s.names[t], ok
 }
 
-// check reports arrays of unknown types and arrays whose rows are not the
+// checkFeatures reports arrays of unknown types and arrays whose rows are not the
 // elements of their type.
-func (l *npzLoader) checkFeatures(s *featureSide, in *npzInstance) {
-	counts := s.counts(in)
-	found := s.of(in)
-	for _, kind := range slices.Sorted(maps.Keys(found)) {
-		if kind == "" {
-			continue
-		}
-		t := slices.Index(s.names, kind)
-		m := found[kind]
-		switch {
-		case t < 0:
-			l.at(in, s.array+"."+kind, suggestion(kind, s.names), "there is no type %q", kind)
-		case m.rows() != counts[t]:
-			l.at(in, s.array+"."+kind, "", "it has %d rows, want %d, one for each element of the type", m.rows(), counts[t])
+func (l *npzLoader) checkFeatures() {
+	nodes, edges := l.sides()
+	for _, in := range l.instances {
+		for _, s := range []*featureSide{nodes, edges} {
+			e := s.of(in)
+			counts := e.counts(len(s.names))
+			for _, kind := range slices.Sorted(maps.Keys(e.features)) {
+				t := slices.Index(s.names, kind)
+				switch {
+				case kind == "":
+				case t < 0:
+					l.at(in, s.array+"."+kind, suggestion(kind, s.names), "there is no type %q", kind)
+				case e.features[kind].shape[0] != counts[t]:
+					l.at(in, s.array+"."+kind, "", "it has %d rows, want %d, one for each element of the type", e.features[kind].shape[0], counts[t])
+				}
+			}
 		}
 	}
 }
@@ -86,7 +70,7 @@ func (l *npzLoader) dims(s *featureSide) []int {
 	dims := make([]int, len(s.names))
 	first := make([]*npzInstance, len(s.names))
 	for _, in := range l.instances {
-		for t, rows := range s.counts(in) {
+		for t, rows := range s.of(in).counts(len(s.names)) {
 			if rows == 0 {
 				continue
 			}
@@ -110,7 +94,8 @@ func (l *npzLoader) dims(s *featureSide) []int {
 // features freezes the features of every type of one instance; dims are the
 // lengths of the types' feature vectors.
 func (l *npzLoader) features(s *featureSide, in *npzInstance, form string, dims []int) []crf.Features {
-	counts := s.counts(in)
+	e := s.of(in)
+	counts := e.counts(len(s.names))
 	frozen := make([]crf.Features, len(s.names))
 	for t := range frozen {
 		m, name, ok := s.find(in, t)
@@ -122,29 +107,26 @@ func (l *npzLoader) features(s *featureSide, in *npzInstance, form string, dims 
 			frozen[t] = crf.Constant(counts[t], 0)
 			continue
 		}
-		shared := name == s.array && len(s.names) > 1 && s.types(in) != nil
-		if shared {
-			m = m.selectRows(s.types(in), int32(t))
+		var types []int32 // of the rows of the array; nil: all of type t
+		if name == s.array && len(s.names) > 1 && e.types != nil {
+			types = e.types
+			m = m.selectRows(types, int32(t))
 		}
-		f, err := m.features()
-		if err != nil {
-			l.valueError(in, name, err, func(row int) int {
-				if shared {
-					return nthOf(s.types(in), int32(t), row)
-				}
-				return row
-			})
-			continue
+		var err error
+		if frozen[t], err = m.features(); err != nil {
+			l.valueError(in, name, err, types, t)
 		}
-		frozen[t] = f
 	}
 	return frozen
 }
 
-// nthOf returns the index of the nth element of a type.
-func nthOf(types []int32, want int32, n int) int {
+// nthOf returns the index of the nth element of a type; nil types are all of it.
+func nthOf(types []int32, want, n int) int {
+	if types == nil {
+		return n
+	}
 	for i, t := range types {
-		if t == want {
+		if int(t) == want {
 			if n == 0 {
 				return i
 			}
@@ -154,26 +136,25 @@ func nthOf(types []int32, want int32, n int) int {
 	return -1
 }
 
-// valueError places a *crf.Error in the array of the file.
-func (l *npzLoader) valueError(in *npzInstance, array string, err error, row func(int) int) {
+// valueError places a *crf.Error in the array of the file, of which the rows of one of
+// the types were looked at.
+func (l *npzLoader) valueError(in *npzInstance, array string, err error, types []int32, t int) {
 	var value *crf.Error
 	if !errors.As(err, &value) {
 		l.at(in, array, "", "%v", err)
 		return
 	}
-	place := fmt.Sprintf("%s[%d]", array, row(value.Index[0]))
-	if len(value.Index) > 1 {
-		place = fmt.Sprintf("%s[%d,%d]", array, row(value.Index[0]), value.Index[1])
-	}
+	value.Array, value.Index[0] = array, nthOf(types, t, value.Index[0])
+	place, _, _ := strings.Cut(value.Error(), ": ")
 	l.at(in, place, "", "%s", value.Reason)
 }
 
 // binCounts returns the number of bins of every edge type in the training data:
 // as dataset.json says, or one more than the largest bin.
-func (l *npzLoader) binCounts(names []string) []int {
+func (l *npzLoader) binCounts() []int {
 	largest := int32(0)
 	for _, in := range l.instances {
-		for e, bin := range in.edgeBins.data {
+		for e, bin := range in.edgeBins {
 			if bin < 0 || bin >= mostFeatures {
 				l.at(in, fmt.Sprintf("%s[%d]", edgeBinsArray, e), "", "is %d, want 0 to %d", bin, mostFeatures-1)
 				break
@@ -181,7 +162,7 @@ func (l *npzLoader) binCounts(names []string) []int {
 			largest = max(largest, bin)
 		}
 	}
-	counts := make([]int, len(names))
+	counts := make([]int, len(l.set.Schema.EdgeTypes))
 	for b := range counts {
 		counts[b] = int(largest) + 1
 		if l.manifest.EdgeBins > 0 {
@@ -199,33 +180,19 @@ func (l *npzLoader) bins(in *npzInstance) []crf.Features {
 	edgeTypes := l.set.Schema.EdgeTypes
 	frozen := make([]crf.Features, len(edgeTypes))
 	for b, t := range edgeTypes {
-		bins, all := in.edgeBins.data, in.edgeTypes == nil
-		if !all {
-			bins = selectInts(bins, in.edgeTypes, int32(b))
-		} else if b > 0 {
+		bins := in.edgeBins
+		if len(edgeTypes) > 1 {
 			bins = nil
-		}
-		f, err := crf.Bins(bins, t.Features)
-		if err != nil {
-			l.valueError(in, edgeBinsArray, err, func(row int) int {
-				if all {
-					return row
+			for e, bin := range in.edgeBins {
+				if in.edges.typeOf(e) == b {
+					bins = append(bins, bin)
 				}
-				return nthOf(in.edgeTypes, int32(b), row)
-			})
-			continue
+			}
 		}
-		frozen[b] = f
+		var err error
+		if frozen[b], err = crf.Bins(bins, t.Features); err != nil {
+			l.valueError(in, edgeBinsArray, err, in.edges.types, b)
+		}
 	}
 	return frozen
-}
-
-func selectInts(values, types []int32, want int32) []int32 {
-	var selected []int32
-	for i, t := range types {
-		if t == want {
-			selected = append(selected, values[i])
-		}
-	}
-	return selected
 }

@@ -15,18 +15,40 @@ import (
 // npzInstance is one instance file after the checks that need no other file.
 type npzInstance struct {
 	path, name   string
-	nodes, edges int
+	nodes, edges elements
 	graph        *graph.Graph
 	rows, cols   int       // of the grid, or 0
-	nodeTypes    []int32   // [nodes], nil where not given
-	edgeTypes    []int32   // [edges], nil where not given
 	labels       [][]int32 // [samples][nodes], views of one array
 	labelsFlat   bool      // labels was [nodes], not [samples, nodes]
 	states       []int32   // nil, one for all nodes, or [nodes]
-	edgeBins     *intArray // nil where not given
+	edgeBins     []int32   // nil where not given
 	weight       float64   // of the samples; 0 where not given
-	// Features by type name; under "" those of all nodes, or edges, alike.
-	nodeFeatures, edgeFeatures map[string]matrix
+}
+
+// elements are the nodes, or the edges, of an instance.
+type elements struct {
+	count    int
+	types    []int32           // [count], nil where not given
+	features map[string]matrix // by type name; under "" those of all alike
+}
+
+func (e *elements) typeOf(i int) int {
+	if e.types == nil {
+		return 0
+	}
+	return int(e.types[i])
+}
+
+// counts returns the number of elements of each of n types.
+func (e *elements) counts(n int) []int {
+	counts := make([]int, n)
+	if e.types == nil && n > 0 {
+		counts[0] = e.count
+	}
+	for _, t := range e.types {
+		counts[t]++
+	}
+	return counts
 }
 
 // newNPZInstance checks that the arrays of one file fit together.
@@ -65,19 +87,10 @@ func (b *npzBuilder) checkShapes() {
 	}
 	for _, name := range slices.Sorted(maps.Keys(b.c.ints)) {
 		shape := b.c.ints[name].shape
-		ok := len(shape) == 1
-		switch name {
-		case edgesArray:
-			ok = len(shape) == 2 && shape[1] == 2
-		case labelsArray:
-			ok = len(shape) == 1 || len(shape) == 2
-		case statesArray:
-			ok = len(shape) <= 1
-		case gridShapeArray:
-			ok = len(shape) == 1 && shape[0] == 2
-		}
-		if !ok {
-			b.add(0, name, "", "shape is %s, want %s", shapeText(shape), wanted[name])
+		dims, want := len(shape), wanted[name]
+		if fits := dims == 1 && name != edgesArray || dims == 2 && name == edgesArray || dims == 2 && name == labelsArray || dims == 0 && name == statesArray; !fits ||
+			(name == edgesArray || name == gridShapeArray) && shape[dims-1] != 2 {
+			b.add(0, name, "", "shape is %s, want %s", shapeText(shape), want)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(b.c.floats)) {
@@ -87,17 +100,13 @@ func (b *npzBuilder) checkShapes() {
 			b.add(0, name, "a single feature is x.reshape(-1, 1)", "shape is %s, want [rows, features]", shapeText(shape))
 		}
 	}
-	for _, pair := range [][2]string{{nodeFeaturesArray, nodeFeaturesArray + "."}, {edgeFeaturesArray, edgeFeaturesArray + "."}} {
-		_, all := b.c.floats[pair[0]]
-		for _, name := range slices.Sorted(maps.Keys(b.c.floats)) {
-			if all && strings.HasPrefix(name, pair[1]) {
-				b.add(0, name, "", "%s has features for all types already", pair[0])
-			}
-		}
-	}
 	_, bins := b.c.ints[edgeBinsArray]
 	for _, name := range slices.Sorted(maps.Keys(b.c.floats)) {
-		if bins && strings.HasPrefix(name, edgeFeaturesArray) {
+		base, _, typed := strings.Cut(name, ".")
+		if _, all := b.c.floats[base]; typed && all {
+			b.add(0, name, "", "%s has features for all types already", base)
+		}
+		if bins && base == edgeFeaturesArray {
 			b.add(0, name, "give one of the two", "edges have %s already", edgeBinsArray)
 		}
 	}
@@ -110,12 +119,7 @@ func (b *npzBuilder) checkWeight() {
 		b.add(0, weightArray, "an instance has one weight", "shape is %s, want []", shapeText(m.shape))
 		return
 	}
-	for _, x := range m.data32 {
-		b.in.weight = float64(x)
-	}
-	for _, x := range m.data {
-		b.in.weight = x
-	}
+	b.in.weight = m.at(0)
 	if w := b.in.weight; !(w > 0) || math.IsInf(w, 0) {
 		b.add(0, weightArray, "leave the file out if it is not to count", "is %v, want a positive, finite number", w)
 	}
@@ -127,31 +131,31 @@ func (b *npzBuilder) checkWeight() {
 // not ask for gigabytes.
 func (b *npzBuilder) countNodes() {
 	edges := b.c.ints[edgesArray]
-	b.in.edges = edges.shape[0]
+	b.in.edges.count = edges.shape[0]
 	if m := b.c.floats[nodeFeaturesArray]; len(m.data)+len(m.data32) > 0 {
-		b.in.nodes, b.known = m.rows(), nodeFeaturesArray
+		b.in.nodes.count, b.known = m.rows(), nodeFeaturesArray
 		return
 	}
 	for _, name := range []string{nodeTypesArray, labelsArray, statesArray} {
 		a := b.c.ints[name]
 		if len(a.data) > 0 && (name != statesArray || len(a.data) > 1) {
-			b.in.nodes, b.known = a.shape[len(a.shape)-1], name
+			b.in.nodes.count, b.known = a.shape[len(a.shape)-1], name
 			return
 		}
 	}
 	b.known = edgesArray
 	for _, s := range edges.data {
-		b.in.nodes = max(b.in.nodes, int(s)+1)
+		b.in.nodes.count = max(b.in.nodes.count, int(s)+1)
 	}
 	if a := b.c.ints[gridShapeArray]; len(a.data) == 2 && a.data[0] > 0 && a.data[1] > 0 {
-		b.in.nodes, b.known = int(a.data[0])*int(a.data[1]), gridShapeArray
+		b.in.nodes.count, b.known = int(a.data[0])*int(a.data[1]), gridShapeArray
 	}
 	// Without isolated nodes there are at most two nodes per edge.
 	const someIsolated = 1024
-	if b.in.nodes > 2*b.in.edges+someIsolated {
+	if b.in.nodes.count > 2*b.in.edges.count+someIsolated {
 		b.add(0, b.known, "give the array "+statesArray+" with shape [n] if there really are that many",
-			"it asks for %d nodes, but there are only %d edges", b.in.nodes, b.in.edges)
-		b.in.nodes = 0
+			"it asks for %d nodes, but there are only %d edges", b.in.nodes.count, b.in.edges.count)
+		b.in.nodes.count = 0
 	}
 }
 
@@ -161,20 +165,18 @@ func (b *npzBuilder) fill() {
 	if len(b.list) > 0 {
 		return
 	}
-	if in.nodes == 0 {
+	if in.nodes.count == 0 {
 		b.add(0, b.known, "", "the network has no nodes")
 		return
 	}
-	in.nodeTypes = b.vector(nodeTypesArray, in.nodes, "nodes", b.known)
-	in.edgeTypes = b.vector(edgeTypesArray, in.edges, "edges", edgesArray)
-	if bins := b.vector(edgeBinsArray, in.edges, "edges", edgesArray); bins != nil {
-		in.edgeBins = &intArray{[]int{in.edges}, bins}
-	}
+	in.nodes.types = b.vector(nodeTypesArray, in.nodes.count, "nodes", b.known)
+	in.edges.types = b.vector(edgeTypesArray, in.edges.count, "edges", edgesArray)
+	in.edgeBins = b.vector(edgeBinsArray, in.edges.count, "edges", edgesArray)
 	b.fillStates()
 	b.fillLabels()
 	b.fillGrid()
-	in.nodeFeatures = b.features(nodeFeaturesArray, in.nodes, "nodes", b.known)
-	in.edgeFeatures = b.features(edgeFeaturesArray, in.edges, "edges", edgesArray)
+	in.nodes.features = b.features(nodeFeaturesArray, in.nodes.count, "nodes", b.known)
+	in.edges.features = b.features(edgeFeaturesArray, in.edges.count, "edges", edgesArray)
 }
 
 // vector returns an array that must have n entries; nil where it is not given.
@@ -199,7 +201,7 @@ func (b *npzBuilder) fillStates() {
 		return
 	}
 	if len(a.shape) == 1 && a.shape[0] != 1 {
-		a.data = b.vector(statesArray, b.in.nodes, "nodes", b.known)
+		a.data = b.vector(statesArray, b.in.nodes.count, "nodes", b.known)
 	}
 	for i, k := range a.data {
 		if k < 1 || k > mostStates {
@@ -219,7 +221,7 @@ func (b *npzBuilder) fillLabels() {
 	if !ok {
 		return
 	}
-	n := b.in.nodes
+	n := b.in.nodes.count
 	if got := a.shape[len(a.shape)-1]; got != n {
 		b.add(0, labelsArray, "", "shape is %s, want %d as the last length: %s has %d nodes", shapeText(a.shape), n, b.known, n)
 		return
@@ -236,8 +238,8 @@ func (b *npzBuilder) fillGrid() {
 		return
 	}
 	rows, cols := int(a.data[0]), int(a.data[1])
-	if rows < 1 || cols < 1 || rows*cols != b.in.nodes {
-		b.add(0, gridShapeArray, "", "it is %d × %d, want a product of %d: %s has %d nodes", rows, cols, b.in.nodes, b.known, b.in.nodes)
+	if rows < 1 || cols < 1 || rows*cols != b.in.nodes.count {
+		b.add(0, gridShapeArray, "", "it is %d × %d, want a product of %d: %s has %d nodes", rows, cols, b.in.nodes.count, b.known, b.in.nodes.count)
 		return
 	}
 	b.in.rows, b.in.cols = rows, cols
@@ -261,7 +263,7 @@ func (b *npzBuilder) features(base string, rows int, what, known string) map[str
 }
 
 func (b *npzBuilder) buildGraph(graphs *graphCache) {
-	g, err := graphs.get(b.in.nodes, b.c.ints[edgesArray].data)
+	g, err := graphs.get(b.in.nodes.count, b.c.ints[edgesArray].data)
 	var edge *graph.EdgeError
 	if errors.As(err, &edge) {
 		b.add(0, fmt.Sprintf("%s[%d]", edgesArray, edge.Edge), "", "is (%d, %d): %s", edge.U, edge.V, edge.Reason)

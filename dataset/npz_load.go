@@ -62,10 +62,10 @@ func (l *npzLoader) makeSet() {
 		l.loadUntied()
 	case l.o.Schema != nil:
 		l.adoptSchema()
-		l.build()
+		l.run(l.build)
 	default:
 		l.learnSchema()
-		l.build()
+		l.run(l.build)
 	}
 }
 
@@ -173,78 +173,60 @@ func (l *npzLoader) readFiles(files []string) {
 // learnSchema finds types, states and features in training data.
 func (l *npzLoader) learnSchema() {
 	s := &l.set.Schema
-	s.NodeTypes = l.nodeTypesOf()
-	if len(l.problems) > 0 {
-		return
-	}
-	s.EdgeTypes = l.edgeTypesOf(s.NodeTypes)
-	if len(l.problems) > 0 {
-		return
-	}
-	for _, in := range l.instances {
-		in.edgeTypes = l.edgeTypesFor(in)
-	}
-	l.set.Recipe = Recipe{Kind: KindNPZ, NodeForm: nodeForm(l.instances[0]), EdgeForm: edgeForm(l.instances[0])}
-	l.checkForms()
-	if len(l.problems) > 0 {
-		return
-	}
-	l.learnFeatures()
-	if len(l.problems) == 0 {
-		l.names = append(l.names, l.manifest.forbid(s, l.manifestPath, false)...)
-	}
-	if len(l.problems) == 0 {
-		l.validateSchema()
-	}
-}
-
-// validateSchema reports what is wrong with a schema made of sound data and names:
-// that is what dataset.json forbids.
-func (l *npzLoader) validateSchema() {
-	if err := l.set.Schema.Validate(); err != nil {
-		l.fail(&Error{File: l.manifestPath, Problem: err.Error(), Cause: err})
-	}
+	l.run(
+		func() { s.NodeTypes = l.nodeTypesOf() },
+		func() { s.EdgeTypes = l.edgeTypesOf(s.NodeTypes) },
+		func() {
+			for _, in := range l.instances {
+				in.edges.types = l.edgeTypesFor(in)
+			}
+			l.set.Recipe = Recipe{Kind: KindNPZ, NodeForm: nodeForm(l.instances[0]), EdgeForm: edgeForm(l.instances[0])}
+			l.checkForms()
+		},
+		l.learnFeatures,
+		func() {
+			l.names = append(l.names, l.manifest.forbid(s, l.manifestPath, false)...)
+			if err := s.Validate(); err != nil { // what dataset.json forbids
+				l.fail(&Error{File: l.manifestPath, Problem: err.Error(), Cause: err})
+			}
+		})
 }
 
 // learnFeatures adds the lengths and names of the feature vectors to the schema.
 func (l *npzLoader) learnFeatures() {
-	s := &l.set.Schema
-	nodes, edges := l.nodeSide(nodeNames(s)), l.edgeSide(edgeNames(s))
-	l.checkAllFeatures(&nodes, &edges)
+	l.run(l.checkFeatures)
 	if len(l.problems) > 0 {
 		return
 	}
-	nodeDims := l.dims(&nodes)
+	s := &l.set.Schema
+	nodes, edges := l.sides()
+	nodeDims, edgeDims := l.dims(nodes), slices.Repeat([]int{1}, len(s.EdgeTypes))
 	for a, dim := range nodeDims {
+		t, names := &s.NodeTypes[a], l.manifest.NodeFeatures
 		if dim == 0 && slices.Max(nodeDims) > 0 {
-			l.warn("node type %q has no features, and so no preference for any of its states; for a prior give it a column of ones, %s.%s", s.NodeTypes[a].Name, nodeFeaturesArray, s.NodeTypes[a].Name)
+			l.warn("node type %q has no features, and so no preference for any of its states; for a prior give it a column of ones, %s.%s", t.Name, nodeFeaturesArray, t.Name)
 		}
-		names := l.manifest.NodeFeatures
 		if a < len(l.manifest.NodeTypes) && l.manifest.NodeTypes[a].Features != nil {
 			names = l.manifest.NodeTypes[a].Features
 		}
-		s.NodeTypes[a].Features, s.NodeTypes[a].FeatureNames = dim, l.namesFor(names, dim, s.NodeTypes[a].Name)
+		t.Features, t.FeatureNames = dim, l.namesFor(names, dim, t.Name)
 	}
-	for b, dim := range l.edgeDims(&edges) {
-		names := l.manifest.EdgeFeatures
+	switch l.set.Recipe.EdgeForm {
+	case FormBins:
+		edgeDims = l.binCounts()
+	case FormDense:
+		edgeDims = l.dims(edges)
+	}
+	for b, dim := range edgeDims {
+		t, names := &s.EdgeTypes[b], l.manifest.EdgeFeatures
 		if b < len(l.manifest.EdgeTypes) && l.manifest.EdgeTypes[b].Features != nil {
 			names = l.manifest.EdgeTypes[b].Features
 		}
 		if l.set.Recipe.EdgeForm == FormConstant {
 			names = []string{FormConstant}
 		}
-		s.EdgeTypes[b].Features, s.EdgeTypes[b].FeatureNames = dim, l.namesFor(names, dim, s.EdgeTypes[b].Name)
+		t.Features, t.FeatureNames = dim, l.namesFor(names, dim, t.Name)
 	}
-}
-
-func (l *npzLoader) edgeDims(edges *featureSide) []int {
-	switch l.set.Recipe.EdgeForm {
-	case FormBins:
-		return l.binCounts(edges.names)
-	case FormDense:
-		return l.dims(edges)
-	}
-	return slices.Repeat([]int{1}, len(edges.names))
 }
 
 // namesFor checks the number of feature names for a type.
@@ -259,25 +241,9 @@ func (l *npzLoader) namesFor(names []string, dim int, kind string) []string {
 	return names
 }
 
-func nodeNames(s *crf.Schema) []string {
-	names := make([]string, len(s.NodeTypes))
-	for a, t := range s.NodeTypes {
-		names[a] = t.Name
-	}
-	return names
-}
-
-func edgeNames(s *crf.Schema) []string {
-	names := make([]string, len(s.EdgeTypes))
-	for b, t := range s.EdgeTypes {
-		names[b] = t.Name
-	}
-	return names
-}
-
 // nodeForm says where an instance's node features come from.
 func nodeForm(in *npzInstance) string {
-	if len(in.nodeFeatures) == 0 {
+	if len(in.nodes.features) == 0 {
 		return FormNone
 	}
 	return FormDense
@@ -289,7 +255,7 @@ func edgeForm(in *npzInstance) string {
 	switch {
 	case in.edgeBins != nil:
 		return FormBins
-	case len(in.edgeFeatures) > 0:
+	case len(in.edges.features) > 0:
 		return FormDense
 	}
 	return FormConstant
@@ -323,13 +289,6 @@ func (l *npzLoader) checkForms() {
 	}
 }
 
-func (l *npzLoader) checkAllFeatures(nodes, edges *featureSide) {
-	for _, in := range l.instances {
-		l.checkFeatures(nodes, in)
-		l.checkFeatures(edges, in)
-	}
-}
-
 // adoptSchema takes types, states and features from a model and checks that the
 // data go with it.
 func (l *npzLoader) adoptSchema() {
@@ -338,10 +297,10 @@ func (l *npzLoader) adoptSchema() {
 	l.checkManifest()
 	l.names = append(l.names, l.o.compareMask(&l.manifest, l.manifestPath, l.set)...)
 	for _, in := range l.instances {
-		l.checkTypes(in, nodeTypesArray, in.nodeTypes, len(s.NodeTypes))
-		l.checkTypes(in, edgeTypesArray, in.edgeTypes, len(s.EdgeTypes))
-		if in.edges > 0 && len(s.EdgeTypes) == 0 {
-			l.at(in, edgesArray, "", "there are %d edges, but the model has no edge type", in.edges)
+		l.checkTypes(in, nodeTypesArray, in.nodes.types, len(s.NodeTypes))
+		l.checkTypes(in, edgeTypesArray, in.edges.types, len(s.EdgeTypes))
+		if in.edges.count > 0 && len(s.EdgeTypes) == 0 {
+			l.at(in, edgesArray, "", "there are %d edges, but the model has no edge type", in.edges.count)
 		}
 	}
 	if len(l.problems) > 0 {
@@ -349,14 +308,10 @@ func (l *npzLoader) adoptSchema() {
 	}
 	for _, in := range l.instances {
 		l.checkStates(in)
-		in.edgeTypes = l.edgeTypesFor(in)
+		in.edges.types = l.edgeTypesFor(in)
 	}
 	l.checkForms()
-	if len(l.problems) > 0 {
-		return
-	}
-	nodes, edges := l.nodeSide(nodeNames(s)), l.edgeSide(edgeNames(s))
-	l.checkAllFeatures(&nodes, &edges)
+	l.run(l.checkFeatures)
 }
 
 // checkManifest checks that dataset.json does not name other states than the
@@ -377,10 +332,10 @@ func (l *npzLoader) checkManifest() {
 
 // checkStates compares the array states with the schema.
 func (l *npzLoader) checkStates(in *npzInstance) {
-	for s := range in.nodes {
-		k, want := in.statesAt(s), l.set.Schema.NodeStates(in.nodeType(s))
+	for s := range in.nodes.count {
+		k, want := in.statesAt(s), l.set.Schema.NodeStates(in.nodes.typeOf(s))
 		if k != 0 && k != want {
-			l.at(in, in.statesPlace(s), "", "is %d, the model has %d states for node type %q", k, want, l.set.Schema.NodeTypes[in.nodeType(s)].Name)
+			l.at(in, in.statesPlace(s), "", "is %d, the model has %d states for node type %q", k, want, l.set.Schema.NodeTypes[in.nodes.typeOf(s)].Name)
 			return
 		}
 	}
@@ -388,17 +343,13 @@ func (l *npzLoader) checkStates(in *npzInstance) {
 
 // build freezes the instances of a tied schema.
 func (l *npzLoader) build() {
-	if len(l.problems) > 0 {
-		return
+	nodes, edges := l.sides()
+	var nodeDims, edgeDims []int
+	for _, t := range l.set.Schema.NodeTypes {
+		nodeDims = append(nodeDims, t.Features)
 	}
-	s := &l.set.Schema
-	nodes, edges := l.nodeSide(nodeNames(s)), l.edgeSide(edgeNames(s))
-	nodeDims, edgeDims := make([]int, len(s.NodeTypes)), make([]int, len(s.EdgeTypes))
-	for a, t := range s.NodeTypes {
-		nodeDims[a] = t.Features
-	}
-	for b, t := range s.EdgeTypes {
-		edgeDims[b] = t.Features
+	for _, t := range l.set.Schema.EdgeTypes {
+		edgeDims = append(edgeDims, t.Features)
 	}
 	for _, in := range l.instances {
 		if err := parallel.Ended(l.ctx); err != nil {
@@ -406,17 +357,13 @@ func (l *npzLoader) build() {
 			return
 		}
 		before := len(l.problems)
-		spec := crf.InstanceSpec{NodeType: in.nodeTypes, EdgeType: in.edgeTypes}
-		spec.NodeFeat = l.features(&nodes, in, l.set.Recipe.NodeForm, nodeDims)
+		spec := crf.InstanceSpec{NodeFeat: l.features(nodes, in, l.set.Recipe.NodeForm, nodeDims)}
 		if l.set.Recipe.EdgeForm == FormBins {
 			spec.EdgeFeat = l.bins(in)
 		} else {
-			spec.EdgeFeat = l.features(&edges, in, l.set.Recipe.EdgeForm, edgeDims)
+			spec.EdgeFeat = l.features(edges, in, l.set.Recipe.EdgeForm, edgeDims)
 		}
-		l.checkLabels(in)
-		if len(l.problems) == before {
-			l.freezeNPZ(in, spec)
-		}
+		l.freezeNPZ(in, spec, before)
 	}
 }
 
@@ -424,7 +371,7 @@ func (l *npzLoader) build() {
 func (l *npzLoader) checkLabels(in *npzInstance) {
 	for i, sample := range in.labels {
 		for s, y := range sample {
-			if k := l.set.Schema.NodeStates(in.nodeType(s)); y < -1 || int(y) >= k {
+			if k := l.set.Schema.NodeStates(in.nodes.typeOf(s)); y < -1 || int(y) >= k {
 				l.at(in, in.labelPlace(i, s), "", "is %d, want -1 (unobserved) or 0 to %d", y, k-1)
 				return
 			}
@@ -432,8 +379,13 @@ func (l *npzLoader) checkLabels(in *npzInstance) {
 	}
 }
 
-func (l *npzLoader) freezeNPZ(in *npzInstance, spec crf.InstanceSpec) {
-	spec.Name, spec.Graph, spec.Labels = in.name, in.graph, in.labels
+// freezeNPZ makes an instance unless there are more problems than before it.
+func (l *npzLoader) freezeNPZ(in *npzInstance, spec crf.InstanceSpec, before int) {
+	l.checkLabels(in)
+	if len(l.problems) > before {
+		return
+	}
+	spec.Name, spec.Graph, spec.Labels, spec.NodeType, spec.EdgeType = in.name, in.graph, in.labels, in.nodes.types, in.edges.types
 	spec.Rows, spec.Cols, spec.Weight = in.rows, in.cols, in.weight
 	l.freeze(in.path, spec)
 }

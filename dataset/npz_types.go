@@ -53,13 +53,13 @@ func (l *npzLoader) nodeTypesOf() []crf.NodeType {
 		limit = len(l.manifest.NodeTypes)
 	}
 	for _, in := range l.instances {
-		l.checkTypes(in, nodeTypesArray, in.nodeTypes, limit)
+		l.checkTypes(in, nodeTypesArray, in.nodes.types, limit)
 	}
 	if len(l.problems) > 0 {
 		return nil
 	}
 	if names == nil {
-		names = numberedTypes(countTypes(l.instances, func(in *npzInstance) []int32 { return in.nodeTypes }), "node")
+		names = numberedTypes(countTypes(l.instances, func(in *npzInstance) []int32 { return in.nodes.types }), "node")
 	}
 	types := make([]crf.NodeType, len(names))
 	for a, name := range names {
@@ -103,12 +103,12 @@ func (l *npzLoader) namedStates(a, numTypes int) (names []string, where string) 
 // a node type, or 0, and the first place that gave it.
 func (l *npzLoader) givenStates(a int, name string) (count int, first *npzInstance, place string) {
 	for _, in := range l.instances {
-		for s := range in.nodes {
+		for s := range in.nodes.count {
 			k := in.statesAt(s)
 			if k == 0 {
 				break // the file does not say
 			}
-			if in.nodeType(s) != a {
+			if in.nodes.typeOf(s) != a {
 				continue
 			}
 			if count == 0 {
@@ -132,7 +132,7 @@ func (l *npzLoader) labelledStates(a int, name string) []string {
 	for _, candidate := range l.instances {
 		for i, sample := range candidate.labels {
 			for s, y := range sample {
-				if y > largest && candidate.nodeType(s) == a {
+				if y > largest && candidate.nodes.typeOf(s) == a {
 					largest, in, place = y, candidate, candidate.labelPlace(i, s)
 				}
 			}
@@ -171,13 +171,6 @@ func (in *npzInstance) statesPlace(s int) string {
 	return fmt.Sprintf("%s[%d]", statesArray, s)
 }
 
-func (in *npzInstance) nodeType(s int) int {
-	if in.nodeTypes == nil {
-		return 0
-	}
-	return int(in.nodeTypes[s])
-}
-
 // edgeTypesOf returns the edge types of the training data, without features.
 func (l *npzLoader) edgeTypesOf(nodeTypes []crf.NodeType) []crf.EdgeType {
 	limit := mostTypes
@@ -186,8 +179,8 @@ func (l *npzLoader) edgeTypesOf(nodeTypes []crf.NodeType) []crf.EdgeType {
 	}
 	given := len(l.manifest.EdgeTypes) > 0
 	for _, in := range l.instances {
-		l.checkTypes(in, edgeTypesArray, in.edgeTypes, limit)
-		given = given || in.edgeTypes != nil
+		l.checkTypes(in, edgeTypesArray, in.edges.types, limit)
+		given = given || in.edges.types != nil
 	}
 	if len(l.problems) > 0 {
 		return nil
@@ -200,7 +193,7 @@ func (l *npzLoader) edgeTypesOf(nodeTypes []crf.NodeType) []crf.EdgeType {
 		names = append(names, t.Name)
 	}
 	if names == nil {
-		names = numberedTypes(countTypes(l.instances, func(in *npzInstance) []int32 { return in.edgeTypes }), "edge")
+		names = numberedTypes(countTypes(l.instances, func(in *npzInstance) []int32 { return in.edges.types }), "edge")
 	}
 	types := make([]crf.EdgeType, len(names))
 	for b, name := range names {
@@ -221,8 +214,8 @@ func (l *npzLoader) endsOf(b int, name string, nodeTypes []crf.NodeType) (u, v i
 		return named(t.U), named(t.V)
 	}
 	for _, in := range l.instances {
-		for e := range in.edges {
-			if in.edgeTypes != nil && int(in.edgeTypes[e]) == b || in.edgeTypes == nil && b == 0 {
+		for e := range in.edges.count {
+			if in.edges.types != nil && int(in.edges.types[e]) == b || in.edges.types == nil && b == 0 {
 				return in.endTypes(e)
 			}
 		}
@@ -237,7 +230,7 @@ func (l *npzLoader) endsOf(b int, name string, nodeTypes []crf.NodeType) (u, v i
 
 // endTypes returns the node types of the ends of edge e.
 func (in *npzInstance) endTypes(e int) (u, v int) {
-	return in.nodeType(int(in.graph.U(int32(e)))), in.nodeType(int(in.graph.V(int32(e))))
+	return in.nodes.typeOf(int(in.graph.U(int32(e)))), in.nodes.typeOf(int(in.graph.V(int32(e))))
 }
 
 // pairTypes makes one edge type for every pair of node types that is joined.
@@ -247,7 +240,7 @@ func (l *npzLoader) pairTypes(nodeTypes []crf.NodeType) []crf.EdgeType {
 	}
 	pairs := map[[2]int]bool{}
 	for _, in := range l.instances {
-		for e := range in.edges {
+		for e := range in.edges.count {
 			u, v := in.endTypes(e)
 			if u > v {
 				l.at(in, fmt.Sprintf("%s[%d]", edgesArray, e), "write it the other way round, or give "+edgeTypesArray,
@@ -269,8 +262,8 @@ func comparePairs(a, b [2]int) int { return slices.Compare(a[:], b[:]) }
 // edgeTypesFor returns the type of every edge of an instance, or nil for all 0;
 // where the file does not say, the ends decide.
 func (l *npzLoader) edgeTypesFor(in *npzInstance) []int32 {
-	if in.edgeTypes != nil || len(l.set.Schema.EdgeTypes) <= 1 {
-		return in.edgeTypes
+	if in.edges.types != nil || len(l.set.Schema.EdgeTypes) <= 1 {
+		return in.edges.types
 	}
 	byEnds := map[[2]int]int32{}
 	for b, t := range l.set.Schema.EdgeTypes {
@@ -281,7 +274,7 @@ func (l *npzLoader) edgeTypesFor(in *npzInstance) []int32 {
 		}
 		byEnds[pair] = int32(b)
 	}
-	types := make([]int32, in.edges)
+	types := make([]int32, in.edges.count)
 	for e := range types {
 		u, v := in.endTypes(e)
 		b, ok := byEnds[[2]int{u, v}]

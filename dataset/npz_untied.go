@@ -42,11 +42,11 @@ func (l *npzLoader) cardinalities() [][]int32 {
 		return nil
 	}
 	for i, in := range l.instances {
-		cards[i] = make([]int32, in.nodes)
+		cards[i] = make([]int32, in.nodes.count)
 		for s := range cards[i] {
 			cards[i][s] = int32(in.statesAt(s))
 			if cards[i][s] == 0 {
-				cards[i][s] = int32(len(byType[in.nodeType(s)]))
+				cards[i][s] = int32(len(byType[in.nodes.typeOf(s)]))
 			}
 		}
 	}
@@ -86,7 +86,7 @@ func (l *npzLoader) modelStates() [][]string {
 		return nil
 	}
 	for _, in := range l.instances {
-		in.nodeTypes = nil
+		in.nodes.types = nil
 	}
 	return [][]string{s.NodeTypes[0].States}
 }
@@ -108,7 +108,7 @@ func (l *npzLoader) learnUntied(cards []int32) {
 		s.NodeTypes = append(s.NodeTypes, t)
 	}
 	edges := map[[2]int]int{}
-	for e := range in.edges {
+	for e := range in.edges.count {
 		u, v := cards[in.graph.U(int32(e))], cards[in.graph.V(int32(e))]
 		edges[[2]int{slices.Index(sorted, u), slices.Index(sorted, v)}]++
 	}
@@ -120,10 +120,7 @@ func (l *npzLoader) learnUntied(cards []int32) {
 		s.EdgeTypes = append(s.EdgeTypes, t)
 	}
 	l.set.Recipe = Recipe{Kind: KindNPZ, NodeForm: FormConstant, EdgeForm: FormConstant, Untied: true, Structure: structureOf(in, cards)}
-	l.problems = append(l.problems, l.manifest.forbid(s, l.manifestPath, true)...)
-	if len(l.problems) == 0 {
-		l.validateSchema()
-	}
+	l.completeSchema()
 }
 
 // untiedStates names k states as the options or dataset.json do, if they name
@@ -172,33 +169,29 @@ func (l *npzLoader) buildUntied(in *npzInstance, cards []int32) {
 	for b, t := range s.EdgeTypes {
 		byEnds[[2]int{t.U, t.V}] = int32(b)
 	}
-	in.nodeTypes, in.edgeTypes = make([]int32, in.nodes), make([]int32, in.edges)
+	in.nodes.types, in.edges.types = make([]int32, in.nodes.count), make([]int32, in.edges.count)
 	for i, k := range cards {
-		in.nodeTypes[i] = byCard[k]
+		in.nodes.types[i] = byCard[k]
 	}
-	for e := range in.edgeTypes {
+	for e := range in.edges.types {
 		u, v := in.endTypes(e)
-		in.edgeTypes[e] = byEnds[[2]int{u, v}]
+		in.edges.types[e] = byEnds[[2]int{u, v}]
 	}
-	spec := crf.InstanceSpec{NodeType: in.nodeTypes, EdgeType: in.edgeTypes}
+	var spec crf.InstanceSpec
 	for _, t := range s.NodeTypes {
 		spec.NodeFeat = append(spec.NodeFeat, crf.Constant(t.Copies, 1))
 	}
 	for _, t := range s.EdgeTypes {
 		spec.EdgeFeat = append(spec.EdgeFeat, crf.Constant(t.Copies, 1))
 	}
-	before := len(l.problems)
-	l.checkLabels(in)
-	if len(l.problems) == before {
-		l.freezeNPZ(in, spec)
-	}
+	l.freezeNPZ(in, spec, len(l.problems))
 }
 
 // structureOf hashes what the weights of an untied model belong to.
 func structureOf(in *npzInstance, cards []int32) string {
 	hash := sha256.New()
 	u, v := in.graph.Ends()
-	for _, ints := range [][]int32{{int32(in.nodes)}, cards, u, v} {
+	for _, ints := range [][]int32{{int32(in.nodes.count)}, cards, u, v} {
 		data, _ := binary.Append(nil, binary.LittleEndian, ints) // integers cannot fail
 		hash.Write(data)
 	}

@@ -100,12 +100,7 @@ func (f *potentialsFile) readStates() error {
 
 // potential returns an element of an array, which must be a finite number or −Inf.
 func (f *potentialsFile) potential(name string, m *matrix, at int) (float64, error) {
-	x := 0.0
-	if m.data32 != nil {
-		x = float64(m.data32[at])
-	} else {
-		x = m.data[at]
-	}
+	x := m.at(at)
 	if math.IsNaN(x) || math.IsInf(x, 1) {
 		return 0, f.fail(name+indexText(m.shape, at, false), "potential is %v, want a finite number or -inf", x)
 	}
