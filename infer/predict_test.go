@@ -200,19 +200,28 @@ func TestScore(t *testing.T) {
 			t.Errorf("confusion of class %d is %v, want %v", i, s.Confusion[i], want)
 		}
 	}
-	nan := math.NaN()
+	nan, bins := math.NaN(), s.Calibration()
+	measure := func(of func(ClassScore) float64) (values []float64) {
+		each, mean := s.Classes()
+		for _, c := range append(each, mean) {
+			values = append(values, of(c))
+		}
+		return values
+	}
+	_, none := NewScore(2).Classes()
 	for name, test := range map[string]struct{ got, want []float64 }{
 		"count":     {[]float64{float64(s.Count())}, []float64{5}},
 		"accuracy":  {[]float64{s.Accuracy()}, []float64{3.0 / 5}},
 		"log loss":  {[]float64{s.MeanLogLoss()}, []float64{(math.Log(2) - math.Log(0.75) - 2*math.Log(1e-300)) / 5}},
-		"recall":    {s.Recall(), []float64{2.0 / 3, 1.0 / 2, nan}},
-		"precision": {s.Precision(), []float64{1, 1.0 / 2, 0}},
-		"IoU":       {s.IoU(), []float64{2.0 / 3, 1.0 / 3, 0}},
-		"F1":        {s.F1(), []float64{4.0 / 5, 1.0 / 2, 0}},
+		"recall":    {measure(func(c ClassScore) float64 { return c.Recall }), []float64{2.0 / 3, 1.0 / 2, nan, 7.0 / 12}},
+		"precision": {measure(func(c ClassScore) float64 { return c.Precision }), []float64{1, 1.0 / 2, 0, 1.0 / 2}},
+		"IoU":       {measure(func(c ClassScore) float64 { return c.IoU }), []float64{2.0 / 3, 1.0 / 3, 0, 1.0 / 3}},
+		"F1":        {measure(func(c ClassScore) float64 { return c.F1 }), []float64{4.0 / 5, 1.0 / 2, 0, 13.0 / 30}},
+		"nodes":     {measure(func(c ClassScore) float64 { return float64(c.Nodes) }), []float64{3, 2, 0, 5}},
 		// Confidences 0.5 and 0.75, both right, and three times 1, of which one is.
 		"calibration error": {[]float64{s.CalibrationError()}, []float64{(0.5 + 0.25 + 2) / 5}},
-		"calibration":       {[]float64{s.Calibration[7].Accuracy(), s.Calibration[11].MeanConfidence(), s.Calibration[14].Accuracy(), float64(s.Calibration[14].Nodes)}, []float64{1, 0.75, 1.0 / 3, 3}},
-		"mean":              {[]float64{Mean(s.Recall()), Mean(nil), Mean([]float64{nan})}, []float64{7.0 / 12, nan, nan}},
+		"calibration":       {[]float64{bins[0].Accuracy, bins[1].Confidence, bins[2].Accuracy, float64(bins[2].Nodes), bins[2].From, bins[2].To, float64(len(bins))}, []float64{1, 0.75, 1.0 / 3, 3, 14.0 / 15, 1, 3}},
+		"of nothing":        {[]float64{none.Recall, none.Precision, none.F1, none.IoU}, []float64{nan, nan, nan, nan}},
 	} {
 		same := func(x, y float64) bool {
 			return math.IsNaN(x) && math.IsNaN(y) || math.Abs(x-y) < 1e-12*(1+math.Abs(y))
@@ -227,8 +236,8 @@ func TestScore(t *testing.T) {
 		t.Errorf("without a choice %v nodes are counted: %v", both.Count(), both.Confusion)
 	}
 	both.Merge(s)
-	if both.Calibration[14].Nodes != 6 || both.Calibration[7].Nodes != 3 || both.Calibration[7].Right != 3 {
-		t.Errorf("merged: %+v", both.Calibration)
+	if bins := both.Calibration(); bins[2].Nodes != 6 || bins[0].Nodes != 3 || bins[0].Accuracy != 1 {
+		t.Errorf("merged: %+v", bins)
 	}
 	if both.Count() != 11 || both.Confusion[0][0] != 4 || math.Abs(both.LogLoss-2*s.LogLoss+math.Log(0.5)) > 1e-9 {
 		t.Errorf("merged: %+v", both)

@@ -8,8 +8,8 @@ type Score struct {
 	Confusion [][]int64
 	// LogLoss is the sum of −log τ_s(true label), with τ cut at 1e-300.
 	LogLoss float64
-	// Calibration compares confidence with accuracy; see CalibrationBins.
-	Calibration [CalibrationBins]CalibrationBin
+
+	confidence [confidenceBins]confidenceBin
 }
 
 // NewScore returns an empty score over states classes.
@@ -41,8 +41,8 @@ func (s *Score) Merge(o *Score) {
 		}
 	}
 	s.LogLoss += o.LogLoss
-	for i := range s.Calibration {
-		s.Calibration[i].merge(&o.Calibration[i])
+	for i := range s.confidence {
+		s.confidence[i].merge(&o.confidence[i])
 	}
 }
 
@@ -69,55 +69,51 @@ func (s *Score) Accuracy() float64 {
 // MeanLogLoss is the mean of −log τ_s(true label) in nats.
 func (s *Score) MeanLogLoss() float64 { return s.LogLoss / float64(s.Count()) }
 
-// Recall returns, per class, the share of its nodes that were predicted as it;
-// NaN for a class without nodes.
-func (s *Score) Recall() []float64 {
-	return s.perClass(func(right, truth, _ int64) float64 { return float64(right) / float64(truth) })
+// ClassScore says how the nodes of one class were predicted.
+type ClassScore struct {
+	Nodes int64 // of this class
+	// Recall is the share of them that were predicted as it; NaN for a class without
+	// nodes.
+	Recall float64
+	// Precision is the share of the nodes predicted as it that are it; NaN for a class
+	// never predicted.
+	Precision float64
+	// F1 is the harmonic mean of both, 2·right/(truth + predicted), and IoU intersection
+	// over union of truth and prediction; NaN for a class that occurs in neither.
+	F1, IoU float64
 }
 
-// Precision returns, per class, the share of the nodes predicted as it that are
-// it; NaN for a class never predicted.
-func (s *Score) Precision() []float64 {
-	return s.perClass(func(right, _, predicted int64) float64 { return float64(right) / float64(predicted) })
-}
-
-// IoU returns, per class, intersection over union of truth and prediction; NaN
-// for a class that occurs in neither.
-func (s *Score) IoU() []float64 {
-	return s.perClass(func(right, truth, predicted int64) float64 {
-		return float64(right) / float64(truth+predicted-right)
-	})
-}
-
-// F1 returns, per class, the harmonic mean of precision and recall, 2·right/(truth +
-// predicted); NaN for a class that occurs in neither.
-func (s *Score) F1() []float64 {
-	return s.perClass(func(right, truth, predicted int64) float64 {
-		return 2 * float64(right) / float64(truth+predicted)
-	})
-}
-
-func (s *Score) perClass(f func(right, truth, predicted int64) float64) []float64 {
-	out := make([]float64, len(s.Confusion))
-	for c := range out {
+// Classes returns the score of every class, and of each measure the mean over the
+// classes for which it is a number.
+func (s *Score) Classes() (each []ClassScore, mean ClassScore) {
+	each = make([]ClassScore, len(s.Confusion))
+	for c := range each {
 		var truth, predicted int64
 		for j := range s.Confusion {
 			truth += s.Confusion[c][j]
 			predicted += s.Confusion[j][c]
 		}
-		out[c] = f(s.Confusion[c][c], truth, predicted)
-	}
-	return out
-}
-
-// Mean returns the mean of the values that are numbers; NaN if there are none.
-func Mean(x []float64) float64 {
-	total, n := 0.0, 0
-	for _, v := range x {
-		if !math.IsNaN(v) {
-			total += v
-			n++
+		right := float64(s.Confusion[c][c])
+		each[c] = ClassScore{
+			Nodes: truth, Recall: right / float64(truth), Precision: right / float64(predicted),
+			F1: 2 * right / float64(truth+predicted), IoU: right / float64(truth+predicted-s.Confusion[c][c]),
 		}
 	}
-	return total / float64(n)
+	meanOf := func(measure func(*ClassScore) float64) float64 {
+		total, n := 0.0, 0
+		for c := range each {
+			if x := measure(&each[c]); !math.IsNaN(x) {
+				total += x
+				n++
+			}
+		}
+		return total / float64(n)
+	}
+	return each, ClassScore{
+		Nodes:     s.Count(),
+		Recall:    meanOf(func(c *ClassScore) float64 { return c.Recall }),
+		Precision: meanOf(func(c *ClassScore) float64 { return c.Precision }),
+		F1:        meanOf(func(c *ClassScore) float64 { return c.F1 }),
+		IoU:       meanOf(func(c *ClassScore) float64 { return c.IoU }),
+	}
 }

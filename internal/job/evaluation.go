@@ -170,11 +170,16 @@ type metric struct {
 
 var metrics = []metric{
 	{"accuracy", false, (*infer.Score).Accuracy},
-	{"class_accuracy", false, func(s *infer.Score) float64 { return infer.Mean(s.Recall()) }},
-	{"f1", false, func(s *infer.Score) float64 { return infer.Mean(s.F1()) }},
-	{"iou", false, func(s *infer.Score) float64 { return infer.Mean(s.IoU()) }},
+	{"class_accuracy", false, func(s *infer.Score) float64 { return meanOfClasses(s).Recall }},
+	{"f1", false, func(s *infer.Score) float64 { return meanOfClasses(s).F1 }},
+	{"iou", false, func(s *infer.Score) float64 { return meanOfClasses(s).IoU }},
 	{"log_loss", true, (*infer.Score).MeanLogLoss},
 	{"calibration_error", true, (*infer.Score).CalibrationError},
+}
+
+func meanOfClasses(s *infer.Score) infer.ClassScore {
+	_, mean := s.Classes()
+	return mean
 }
 
 // Metrics are the names of the values of a score, in the order of tables.

@@ -23,12 +23,13 @@ import (
 
 // Measures lists the figures of a score for a table, each with its name.
 func (s *Scored) Measures() [][]string {
+	mean := meanOfClasses(s.Score)
 	rows := [][]string{
 		{"nodes compared", strconv.FormatInt(s.Score.Count(), 10)},
 		{"accuracy", percent(s.Score.Accuracy())},
-		{"mean class accuracy", percent(infer.Mean(s.Score.Recall()))},
-		{"mean F1", percent(infer.Mean(s.Score.F1()))},
-		{"mean IoU", percent(infer.Mean(s.Score.IoU()))},
+		{"mean class accuracy", percent(mean.Recall)},
+		{"mean F1", percent(mean.F1)},
+		{"mean IoU", percent(mean.IoU)},
 		{"mean log loss (nats)", fmt.Sprintf("%.4f", s.Score.MeanLogLoss())},
 		{"calibration error", percent(s.Score.CalibrationError())},
 	}
@@ -55,20 +56,26 @@ func percent(x float64) string {
 // ClassTable lists the measures of every class.
 func (s *Scored) ClassTable() report.Table {
 	t := report.Table{Headers: []string{"class", "nodes", "precision", "recall", "F1", "IoU"}}
-	recall, precision, f1, iou := s.Score.Recall(), s.Score.Precision(), s.Score.F1(), s.Score.IoU()
-	for c, name := range s.Classes {
-		t.Rows = append(t.Rows, []string{name, strconv.FormatInt(s.nodes(c), 10), percent(precision[c]), percent(recall[c]), percent(f1[c]), percent(iou[c])})
+	classes, _ := s.Score.Classes()
+	for i, name := range s.Classes {
+		c := &classes[i]
+		t.Rows = append(t.Rows, []string{name, strconv.FormatInt(c.Nodes, 10), percent(c.Precision), percent(c.Recall), percent(c.F1), percent(c.IoU)})
 	}
 	return t
 }
 
-// nodes returns how many nodes are of a class.
-func (s *Scored) nodes(class int) (n int64) {
-	for _, x := range s.Score.Confusion[class] {
-		n += x
+// classBars draws one measure of every class.
+func (s *Scored) classBars(name string, measure func(infer.ClassScore) float64) figure.BarSeries {
+	bars := figure.BarSeries{Name: name}
+	classes, _ := s.Score.Classes()
+	for _, c := range classes {
+		bars.Values = append(bars.Values, measure(c))
 	}
-	return n
+	return bars
 }
+
+func classF1(c infer.ClassScore) float64  { return c.F1 }
+func classIoU(c infer.ClassScore) float64 { return c.IoU }
 
 // report adds one evaluation to a report.
 func (s *Scored) report(run *runfolder.Run, page *report.Report) error {
@@ -81,10 +88,9 @@ func (s *Scored) report(run *runfolder.Run, page *report.Report) error {
 			figure.ConfusionMatrix{Title: "Confusion on " + s.Name, Names: s.Classes, Counts: s.Score.Confusion}},
 		{"classes-" + s.Name, "Precision, recall, their harmonic mean F1, and intersection over union of every class.",
 			figure.Bars{Title: "Classes on " + s.Name, Label: "share", Names: s.Classes, Series: []figure.BarSeries{
-				{Name: "precision", Values: s.Score.Precision()},
-				{Name: "recall", Values: s.Score.Recall()},
-				{Name: "F1", Values: s.Score.F1()},
-				{Name: "IoU", Values: s.Score.IoU()},
+				s.classBars("precision", func(c infer.ClassScore) float64 { return c.Precision }),
+				s.classBars("recall", func(c infer.ClassScore) float64 { return c.Recall }),
+				s.classBars("F1", classF1), s.classBars("IoU", classIoU),
 			}}},
 		{"reliability-" + s.Name, "Accuracy of the predictions of about the same confidence, in 15 bins: on the dashed line beliefs are calibrated, below it they are too sure of themselves.",
 			reliability("Reliability on "+s.Name, s)},
@@ -127,10 +133,8 @@ func reliability(title string, sets ...*Scored) figure.Curves {
 	c := figure.Curves{Title: title, XLabel: "mean confidence", YLabel: "accuracy", Width: 420, Height: 420}
 	for _, s := range sets {
 		curve := figure.Series{Name: s.Name}
-		for i := range s.Score.Calibration {
-			if bin := &s.Score.Calibration[i]; bin.Nodes > 0 {
-				curve.X, curve.Y = append(curve.X, bin.MeanConfidence()), append(curve.Y, bin.Accuracy())
-			}
+		for _, bin := range s.Score.Calibration() {
+			curve.X, curve.Y = append(curve.X, bin.Confidence), append(curve.Y, bin.Accuracy)
 		}
 		c.Series = append(c.Series, curve)
 	}
@@ -209,11 +213,11 @@ type CalibrationBin struct {
 
 // Of returns a score as JSON has it. decode names how beliefs became labels.
 func (s *Scored) Of(model, decode string) ModelScore {
-	recall, precision, f1, iou := s.Score.Recall(), s.Score.Precision(), s.Score.F1(), s.Score.IoU()
+	classes, mean := s.Score.Classes()
 	unknown := runfolder.Float(math.NaN())
 	m := ModelScore{
 		Model: model, Decode: decode, Nodes: s.Score.Count(), Accuracy: runfolder.Float(s.Score.Accuracy()),
-		ClassAccuracy: runfolder.Float(infer.Mean(recall)), F1: runfolder.Float(infer.Mean(f1)), IoU: runfolder.Float(infer.Mean(iou)),
+		ClassAccuracy: runfolder.Float(mean.Recall), F1: runfolder.Float(mean.F1), IoU: runfolder.Float(mean.IoU),
 		LogLoss: runfolder.Float(s.Score.MeanLogLoss()), CalibrationError: runfolder.Float(s.Score.CalibrationError()),
 		NegativeLog: unknown, Pseudo: unknown, Confusion: s.Score.Confusion, Calibration: []CalibrationBin{},
 	}
@@ -221,13 +225,12 @@ func (s *Scored) Of(model, decode string) ModelScore {
 		n := float64(l.Labels)
 		m.NegativeLog, m.Bound, m.Pseudo = runfolder.Float(l.NegativeLog/n), &l.Bound, runfolder.Float(l.Pseudo/n)
 	}
-	for c, name := range s.Classes {
-		m.Classes = append(m.Classes, ClassScore{name, s.nodes(c), runfolder.Float(recall[c]), runfolder.Float(precision[c]), runfolder.Float(f1[c]), runfolder.Float(iou[c])})
+	for i, name := range s.Classes {
+		c := &classes[i]
+		m.Classes = append(m.Classes, ClassScore{name, c.Nodes, runfolder.Float(c.Recall), runfolder.Float(c.Precision), runfolder.Float(c.F1), runfolder.Float(c.IoU)})
 	}
-	for i := range s.Score.Calibration {
-		if bin := &s.Score.Calibration[i]; bin.Nodes > 0 {
-			m.Calibration = append(m.Calibration, CalibrationBin{float64(i) / infer.CalibrationBins, float64(i+1) / infer.CalibrationBins, bin.Nodes, bin.MeanConfidence(), bin.Accuracy()})
-		}
+	for _, bin := range s.Score.Calibration() {
+		m.Calibration = append(m.Calibration, CalibrationBin(bin))
 	}
 	return m
 }
@@ -241,8 +244,8 @@ func ReportScores(run *runfolder.Run, scored []*Scored, results []ModelScore) er
 	iou := figure.Bars{Title: "Intersection over union per class", Label: "IoU", Names: scored[0].Classes}
 	f1 := figure.Bars{Title: "F1 per class", Label: "F1", Names: scored[0].Classes}
 	for _, s := range scored {
-		iou.Series = append(iou.Series, figure.BarSeries{Name: s.Name, Values: s.Score.IoU()})
-		f1.Series = append(f1.Series, figure.BarSeries{Name: s.Name, Values: s.Score.F1()})
+		iou.Series = append(iou.Series, s.classBars(s.Name, classIoU))
+		f1.Series = append(f1.Series, s.classBars(s.Name, classF1))
 	}
 	err := AddFigures(run, page, []NamedFigure{
 		{"iou", "Intersection over union of truth and prediction.", iou},
