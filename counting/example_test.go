@@ -5,13 +5,36 @@ import (
 	"log"
 
 	"github.com/blockbp/blockbp/counting"
-	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/graph"
 )
+
+// The usual choices on a triangle, and what is known of the values of inference.
+func ExampleParse() {
+	g, err := graph.FromEdges(3, []int32{0, 1, 2}, []int32{1, 2, 0})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, name := range counting.Names {
+		make, err := counting.Parse(name, 1, false)
+		if err != nil {
+			log.Fatal(err)
+		}
+		c, err := make(g)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%s: edge %.2f, convex %t, bound %s\n", c.Name, c.Edge[0], c.Facts.Convex, c.Facts.Bound)
+	}
+	// Output:
+	// convex: edge 1.00, convex true, bound upper
+	// trw: edge 0.69, convex true, bound upper
+	// bethe: edge 1.00, convex false, bound none
+}
 
 // Edge appearances above what spanning trees allow give no bound, and Prove says
 // so.
 func ExampleNumbers_Prove() {
-	g, err := gen.Complete(3)
+	g, err := graph.FromEdges(3, []int32{0, 1, 2}, []int32{1, 2, 0})
 	if err != nil {
 		log.Fatal(err)
 	}
