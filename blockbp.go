@@ -9,8 +9,9 @@
 //	err = model.Save("model.safetensors")                      // and blockbp.Load
 //
 // What is learned is the optimum of convex belief propagation, not of the exact
-// likelihood, which nobody can compute on large graphs with loops. Training.Gap says
-// how far from that optimum the weights can be.
+// likelihood, which nobody can compute on large graphs with loops. Training says how
+// near the weights are to that optimum: the norm of the gradient, and the gap of the
+// inference that it was computed with.
 //
 // The packages below say more of each part: graph and crf describe networks and
 // models, dataset reads files, counting chooses the free energy, learn is the
