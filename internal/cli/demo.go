@@ -135,11 +135,3 @@ func (a *app) showDemo(f *demoFlags, run *runfolder.Run, result *synthetic.DemoR
 	_, err = fmt.Fprintf(a.stdout, "%s\noptimum L(θ*) = %.9g; %.1f s in all\nreport: %s\n", result.Table().Text(), result.Optimum, result.Seconds, where)
 	return err
 }
-
-// orDash writes a number of a table that there may not be.
-func orDash(format string, x float64) string {
-	if math.IsNaN(x) {
-		return "–"
-	}
-	return fmt.Sprintf(format, x)
-}
