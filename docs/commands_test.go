@@ -44,20 +44,18 @@ const (
 	mostPythonLines = 10
 )
 
-// fetches are the commands that need the network, and what stands for them here: the
-// tree at hand in the place of a published version. "go test ./..." is what runs this
-// test.
-var fetches = []struct {
-	line *regexp.Regexp
-	here func(module string) string
-}{
-	{regexp.MustCompile(`^go install github\.com/blockbp/blockbp/cmd/blockbp@latest$`), nil},
-	{regexp.MustCompile(`^git clone https://github\.com/blockbp/blockbp && cd blockbp$`), nil},
-	{regexp.MustCompile(`^go build ./cmd/blockbp$`), nil},
-	{regexp.MustCompile(`^go test \./\.\.\.$`), nil},
-	{regexp.MustCompile(`^go get github\.com/blockbp/blockbp@latest$`), func(module string) string {
-		return fmt.Sprintf("cp '%s/go.sum' . && go mod edit -require=github.com/blockbp/blockbp@v0.0.0 -replace='github.com/blockbp/blockbp=%s'", module, module)
-	}},
+// standIns are for commands that need the network, and what is run here in their place:
+// a program is built in this module instead of one that fetches it. "go test ./..."
+// is what runs this test.
+var standIns = map[string]func(r *reader) string{
+	"go install github.com/blockbp/blockbp/cmd/blockbp@latest":   nil,
+	"git clone https://github.com/blockbp/blockbp && cd blockbp": nil,
+	"go build ./cmd/blockbp":                                     nil,
+	"go test ./...":                                              nil,
+	"go get github.com/blockbp/blockbp@latest":                   nil,
+	"go run .": func(r *reader) string {
+		return fmt.Sprintf("(cd '%s' && go build -o '%s/program' '%[2]s/main.go') && ./program", r.module, r.folder)
+	},
 }
 
 // pythonChecks are put behind the snippets of a page and section.
@@ -241,7 +239,7 @@ func follow(t *testing.T, page string, blocks []block, bin string) {
 		t.Fatal(err)
 	}
 	r := &reader{module: module, folder: t.TempDir()}
-	r.environment = append(os.Environ(), fmt.Sprintf("PATH=%s%c%s", bin, os.PathListSeparator, os.Getenv("PATH")), "GOFLAGS=-mod=mod -trimpath", "GOPROXY=off", "GOWORK=off", "MPLBACKEND=agg")
+	r.environment = append(os.Environ(), fmt.Sprintf("PATH=%s%c%s", bin, os.PathListSeparator, os.Getenv("PATH")))
 	if slices.ContainsFunc(blocks, func(b block) bool { return b.language == "python" }) {
 		r.python = pythonWithNumPy(t)
 	}
@@ -299,13 +297,9 @@ func (r *reader) run(ctx context.Context, name string, args ...string) (string, 
 func (r *reader) shell(ctx context.Context, text string) (string, error) {
 	var script strings.Builder
 	for line := range strings.Lines(text) {
-		command, _, _ := strings.Cut(line, "  #")
-		command = strings.TrimSpace(command)
-		for _, fetch := range fetches {
-			if fetch.line.MatchString(command) {
-				if line = "\n"; fetch.here != nil {
-					line = fetch.here(r.module) + "\n"
-				}
+		if standIn, ok := standIns[strings.TrimSpace(line)]; ok {
+			if line = "\n"; standIn != nil {
+				line = standIn(r) + "\n"
 			}
 		}
 		script.WriteString(line)
