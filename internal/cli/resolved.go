@@ -22,7 +22,6 @@ func (f *trainFlags) record(folder *job.Folder, data []string, task *job.Task) (
 		return text
 	}
 	config := &folder.Config
-	config.Command = "train"
 	for _, path := range data {
 		config.Data = append(config.Data, absolute(path))
 	}

@@ -72,6 +72,9 @@ func recallOptions(cmd *cobra.Command, dir string) (data []string, sources map[s
 	if err != nil {
 		return nil, nil, err
 	}
+	if len(config.Data) == 0 {
+		return nil, nil, dataf("%s: it names no data to go on with", filepath.Join(dir, "config.json"))
+	}
 	sources = map[string]string{}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		o, ok := config.Options[f.Name]

@@ -135,11 +135,7 @@ func (t *Task) OpenEvaluation(ctx context.Context, source Source, name, path str
 	if err != nil {
 		return nil, err
 	}
-	instances := set.Instances
-	if noEdges {
-		instances = withoutEdges(instances)
-	}
-	e, err := NewEvaluation(name, set, instances)
+	e, err := NewEvaluation(name, set, Instances(set, noEdges))
 	if err == nil && t.Set.Recipe.Kind == dataset.KindGraph {
 		if problem := UnknownSplit(set, path); problem != "" {
 			return nil, usagef("%s", problem)

@@ -45,7 +45,7 @@ type Folder struct {
 // Config is what config.json holds: what a run was asked for, and what it uses.
 type Config struct {
 	Command string            `json:"command"`
-	Data    []string          `json:"data"` // absolute paths
+	Data    []string          `json:"data"` // absolute paths; none of data in memory
 	Folder  string            `json:"folder"`
 	Options map[string]Option `json:"options"`
 }
@@ -56,6 +56,9 @@ type Option struct {
 	Value  any    `json:"value"`
 	Source string `json:"source"` // where the value came from
 }
+
+// trainCommand is what all these configurations are of.
+const trainCommand = "train"
 
 // SourceDefault is the source of what was left to the program.
 const SourceDefault = "default"
@@ -88,7 +91,7 @@ func ReadConfig(dir string) (*Config, error) {
 	if err := decoder.Decode(&config); err != nil {
 		return nil, dataf("%s: %v; it cannot be resumed, start a new run", path, err)
 	}
-	if config.Command != "train" || len(config.Data) == 0 {
+	if config.Command != trainCommand {
 		return nil, dataf("%s: not the configuration of a training run", path)
 	}
 	return &config, nil
@@ -119,7 +122,7 @@ func openRun(folder *Folder, p *Prepared, path *L2Path, watch Watch) (*run, erro
 	}
 	own := *folder
 	r.folder = &own
-	r.folder.Config.Options = p.resolved(folder.Config.Options)
+	r.folder.Config.Command, r.folder.Config.Options = trainCommand, p.resolved(folder.Config.Options)
 	if own.Resume {
 		return r, r.reopen()
 	}

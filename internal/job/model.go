@@ -103,17 +103,13 @@ func (m *Model) Instances(set *dataset.Set) []*crf.Instance {
 	return Instances(set, m.Meta[MetaEdges] == edgesNone)
 }
 
-// Instances returns the instances of a set, without their edges if noEdges.
+// Instances returns the instances of a set, or the same without their edges.
 func Instances(set *dataset.Set, noEdges bool) []*crf.Instance {
-	if noEdges {
-		return withoutEdges(set.Instances)
+	if !noEdges {
+		return set.Instances
 	}
-	return set.Instances
-}
-
-func withoutEdges(instances []*crf.Instance) []*crf.Instance {
-	alone := make([]*crf.Instance, len(instances))
-	for i, in := range instances {
+	alone := make([]*crf.Instance, len(set.Instances))
+	for i, in := range set.Instances {
 		alone[i] = in.WithoutEdges()
 	}
 	return alone

@@ -83,10 +83,7 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 
 // problem is what the learner is to minimise.
 func (o *Options) problem(t *Task) (learn.Problem, error) {
-	problem := learn.Problem{Data: t.Set.Instances, L2: o.L2}
-	if o.NoEdges {
-		problem.Data = withoutEdges(problem.Data)
-	}
+	problem := learn.Problem{Data: Instances(t.Set, o.NoEdges), L2: o.L2}
 	var err error
 	if problem.Counting, err = Counting(o.Counting, o.Seed, false); err != nil {
 		return problem, err

@@ -15,7 +15,19 @@ func (p *Prepared) resolved(asked map[string]Option) map[string]Option {
 	if options == nil {
 		options = map[string]Option{}
 	}
-	s := p.Settings.Resolved()
+	o, s := &p.Options, p.Settings.Resolved()
+	put(options, "method", string(o.Method))
+	put(options, "step", o.Step)
+	put(options, "order", string(o.Order))
+	put(options, "precision", o.Precision)
+	put(options, "pairs", o.Pairs)
+	put(options, "seed", o.Seed)
+	put(options, "no-edges", o.NoEdges)
+	put(options, "class-weights", orNil(o.ClassWeights))
+	put(options, "counting", o.Counting)
+	if !o.AutoL2 {
+		put(options, "l2", p.Problem.L2)
+	}
 	put(options, "inner-sweeps", s.InnerSweeps)
 	put(options, "inner-tol", s.InnerTolerance)
 	put(options, "tol", orNil(s.GradientTolerance))
@@ -33,10 +45,6 @@ func (p *Prepared) resolved(asked map[string]Option) map[string]Option {
 	put(options, "early-stop", nil)
 	if e := s.EarlyStop; e != nil {
 		put(options, "early-stop", fmt.Sprintf("%s:%d", e.Metric, e.Patience))
-	}
-	put(options, "counting", p.Options.Counting)
-	if !p.Options.AutoL2 {
-		put(options, "l2", p.Problem.L2)
 	}
 	p.resolveBlocks(options)
 	return options
@@ -75,18 +83,22 @@ func (p *Prepared) resolveBlocks(options map[string]Option) {
 	put(options, "partition", first.Kind)
 }
 
+// sourceCaller is the source of options that Prepare was given without one.
+const sourceCaller = "caller"
+
 func put(options map[string]Option, name string, value any) {
 	o := options[name]
 	if o.Source == "" {
-		o.Source = SourceDefault
+		o.Source = sourceCaller
 	}
 	o.Value = value
 	options[name] = o
 }
 
-// orNil returns nil for the zero that stands for "off".
-func orNil[T int | float64](x T) any {
-	if x == 0 {
+// orNil returns nil for the zero value, which stands for "off".
+func orNil[T comparable](x T) any {
+	var zero T
+	if x == zero {
 		return nil
 	}
 	return x

@@ -1,0 +1,328 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/learn"
+)
+
+// chains are chains of nodes whose feature tells of their label, which their
+// neighbours share more often than not.
+func chains(t *testing.T, n int) *dataset.Set {
+	t.Helper()
+	const nodes = 12
+	source := rand.New(rand.NewPCG(3, uint64(n)))
+	var all []*dataset.Arrays
+	for range n {
+		a := &dataset.Arrays{NodeFeatures: &dataset.Matrix{Columns: 2}, Labels: [][]int32{make([]int32, nodes)}}
+		label := int32(source.IntN(2))
+		for s := range nodes {
+			if s > 0 {
+				a.Edges = append(a.Edges, [2]int32{int32(s) - 1, int32(s)})
+			}
+			if source.Float64() < 0.3 {
+				label = 1 - label
+			}
+			a.Labels[0][s] = label
+			a.NodeFeatures.Data = append(a.NodeFeatures.Data, 1, float64(label)+source.NormFloat64())
+		}
+		all = append(all, a)
+	}
+	set, err := dataset.FromArrays(dataset.Manifest{}, dataset.Options{States: []string{"off", "on"}}, all...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+func prepare(t *testing.T, o Options, task Task) *Prepared {
+	t.Helper()
+	o.Threads = 1
+	p, err := Prepare(t.Context(), o, task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func train(t *testing.T, o Options, task Task, folder *Folder) *Result {
+	t.Helper()
+	r, err := prepare(t, o, task).Train(t.Context(), folder, Watch{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// namesIn lists what is in a folder.
+func namesIn(t *testing.T, folder string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// TestTrainInMemory: without a folder nothing touches the disk, and the model is the
+// one that a folder would hold.
+func TestTrainInMemory(t *testing.T) {
+	folder := t.TempDir()
+	t.Chdir(folder)
+	set := chains(t, 6)
+	e, err := NewEvaluation("self", set, set.Instances)
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := Task{Set: set, Evaluations: []*Evaluation{e}}
+	r := train(t, Options{}, task, nil)
+	if names := namesIn(t, folder); len(names) > 0 {
+		t.Errorf("a training in memory left %q", names)
+	}
+	if r.Status != learn.Converged || r.Summary.L2 != 1 || len(r.Scores) != 1 || r.Summary.Eval["accuracy@self"] < 0.6 || r.Model.Path != "" {
+		t.Errorf("the result is %+v", r.Summary)
+	}
+	kept := train(t, Options{}, task, &Folder{Dir: "run"})
+	if r.Summary.ThetaSHA256 != kept.Summary.ThetaSHA256 || !reflect.DeepEqual(r.Model.Meta, kept.Model.Meta) {
+		t.Errorf("in a folder the model is %v %v, without %v %v", kept.Summary.ThetaSHA256, kept.Model.Meta, r.Summary.ThetaSHA256, r.Model.Meta)
+	}
+	want := []string{"checkpoint", configFile, dataFile, envFile, "metrics.csv", "metrics.jsonl", ModelFile, "plots", "report.html", ResultFile}
+	if names := namesIn(t, "run"); !slices.Equal(names, want) {
+		t.Errorf("the run folder holds %q, want %q", names, want)
+	}
+	if train(t, Options{MaxIterations: 1}, task, &Folder{NoReport: true}); len(namesIn(t, folder)) != 2 {
+		t.Errorf("a folder without a name was not made: %q", namesIn(t, folder))
+	}
+	loaded, err := LoadModel("run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(loaded.Model.Weights, r.Model.Model.Weights) || !reflect.DeepEqual(loaded.Recipe, r.Model.Recipe) {
+		t.Error("the model read back is another")
+	}
+}
+
+// TestOptionsAreValues: a preparation changes neither options nor task, so that both
+// serve again.
+func TestOptionsAreValues(t *testing.T) {
+	t.Parallel()
+	set := chains(t, 4)
+	o, task := Options{AutoL2: true, Threads: 1, MaxPasses: 30}, Task{Set: set}
+	p, err := Prepare(t.Context(), o, task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := *p
+	tried := 0
+	var hashes []string
+	for range 2 {
+		r, err := p.Train(t.Context(), nil, Watch{Tried: func(learn.PathPoint) { tried++ }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if path := r.Summary.L2Path; path == nil || path.Chosen != r.Summary.L2 || !strings.Contains(path.Metric, "4 folds") {
+			t.Errorf("the path is %+v", path)
+		}
+		hashes = append(hashes, r.Summary.ThetaSHA256)
+	}
+	if o != (Options{AutoL2: true, Threads: 1, MaxPasses: 30}) || p.Options != before.Options || p.Problem.L2 != before.Problem.L2 || len(p.Notes) != len(before.Notes) {
+		t.Errorf("options became %+v", p.Options)
+	}
+	if tried < 8 || hashes[0] != hashes[1] {
+		t.Errorf("%d values were tried, the weights are %q", tried, hashes)
+	}
+}
+
+// TestPrepareNotes: what the user would not expect is said, and printed by nobody.
+func TestPrepareNotes(t *testing.T) {
+	t.Parallel()
+	set := chains(t, 3)
+	for _, in := range set.Instances {
+		for s := range in.Samples()[0] {
+			in.Samples()[0][s] = min(0, in.Samples()[0][s])
+		}
+	}
+	set.Instances[1].Samples()[0][4] = -1
+	p := prepare(t, Options{Method: learn.Piecewise, NoL2: true}, Task{Set: set})
+	if all := fmt.Sprint(p.Notes); !strings.Contains(all, `--l2 0, and no label has state "on"`) {
+		t.Errorf("notes %q", p.Notes)
+	}
+	if want := "--method piecewise leaves out every term that a missing label takes part in: 3 of 69 nodes and edges"; len(p.Hints) != 1 || !strings.HasPrefix(p.Hints[0], want) {
+		t.Errorf("hints %q, want %q", p.Hints, want)
+	}
+	if p = prepare(t, Options{}, Task{Set: chains(t, 3)}); len(p.Hints) != 0 {
+		t.Errorf("hints of a plain training: %q", p.Hints)
+	}
+}
+
+// TestResume: a run that was interrupted goes on to the bytes of one that was not.
+func TestResume(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	never, dir := filepath.Join(folder, "never"), filepath.Join(folder, "run")
+	task := Task{Set: chains(t, 6)}
+	o := Options{MaxIterations: 60, RelativeTolerance: 1e-300, Cut: learn.Cut{Blocks: 3}}
+	train(t, o, task, &Folder{Dir: never, NoReport: true})
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := prepare(t, o, task).Train(ctx, &Folder{Dir: dir, NoReport: true}, Watch{Iteration: func(e learn.Event) {
+		if e.Iteration == 25 {
+			cancel()
+		}
+	}})
+	if err != nil || r.Status != learn.Interrupted {
+		t.Fatalf("interrupted: %+v, %v", r, err)
+	}
+	train(t, o, task, &Folder{Dir: dir, NoReport: true, Resume: true})
+	read := func(dir string) string {
+		text, err := os.ReadFile(filepath.Join(dir, ModelFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	if read(dir) != read(never) {
+		t.Error("the resumed model differs from that of a run never interrupted")
+	}
+	var summaries [2]Summary
+	for i, dir := range []string{dir, never} {
+		text, err := os.ReadFile(filepath.Join(dir, ResultFile))
+		if err == nil {
+			err = json.Unmarshal(text, &summaries[i])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if a, b := summaries[0], summaries[1]; a.Objective != b.Objective || a.Passes != b.Passes || a.Iterations != 60 || a.ThetaSHA256 != b.ThetaSHA256 {
+		t.Errorf("resumed: %+v, in one go: %+v", a, b)
+	}
+	// What decides the course of a run must stay, and so must the data.
+	o.Order = learn.Random
+	wantError(t, resume(t, o, task, dir), Usage, "--order random: the run in "+dir+" began with --order cyclic")
+	wantError(t, resume(t, Options{Cut: learn.Cut{Blocks: 3}}, Task{Set: task.Set, Evaluations: []*Evaluation{{Name: "dev", Set: &dataset.Set{Sources: []dataset.Source{{Path: "dev.npz"}}}}}}, dir), Data, "dev.npz changed since the run")
+	wantError(t, resume(t, Options{}, task, folder), Data, "config.json")
+}
+
+func resume(t *testing.T, o Options, task Task, dir string) error {
+	t.Helper()
+	_, err := prepare(t, o, task).Train(t.Context(), &Folder{Dir: dir, NoReport: true, Resume: true}, Watch{})
+	return err
+}
+
+func wantError(t *testing.T, err error, kind Kind, part string) {
+	t.Helper()
+	var undone *Error
+	if !errors.As(err, &undone) || undone.Kind != kind || !strings.Contains(err.Error(), part) {
+		t.Errorf("error %v, want one of kind %d that contains %q", err, kind, part)
+	}
+}
+
+// TestPrepareRefuses names the option that cannot be used.
+func TestPrepareRefuses(t *testing.T) {
+	t.Parallel()
+	set := chains(t, 2)
+	e, err := NewEvaluation("dev", set, set.Instances)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		options Options
+		part    string
+	}{
+		{Options{Method: "bbpm"}, `--method "bbpm": want one of bbpl, inner-dual, full, pseudo, piecewise; did you mean bbpl?`},
+		{Options{L2: -1}, "--l2 -1: want a finite number that is not negative"},
+		{Options{MaxTime: -1}, "--max-time"},
+		{Options{Threads: -1}, "--threads -1"},
+		{Options{Step: "fixed"}, "--step"},
+		{Options{Precision: "f16"}, `--precision "f16"`},
+		{Options{Counting: "convexe"}, "did you mean convex?"},
+		{Options{ClassWeights: "balanced"}, "use --method pseudo"},
+		{Options{Method: learn.Pseudo, ClassWeights: "of=2"}, `there is no state "of"; did you mean off?`},
+		{Options{EarlyStop: "acuracy@dev"}, "did you mean accuracy@dev?"},
+		{Options{EarlyStop: "accuracy@dev:0"}, "patience"},
+		{Options{Cut: learn.Cut{Blocks: 13}}, "13 blocks are too many"},
+		{Options{Cut: learn.Cut{Kind: learn.CutTiles}}, "tiles need a grid"},
+	} {
+		_, err := Prepare(t.Context(), c.options, Task{Set: set, Evaluations: []*Evaluation{e}})
+		wantError(t, err, Usage, c.part)
+	}
+	_, err = Prepare(t.Context(), Options{EvaluateEvery: 3}, Task{Set: set})
+	wantError(t, err, Usage, "--eval-every is not used without --eval")
+	for _, in := range set.Instances {
+		for s := range in.Samples()[0] {
+			in.Samples()[0][s] = -1
+		}
+	}
+	_, err = Prepare(t.Context(), Options{}, Task{Set: set})
+	wantError(t, err, Data, "there is nothing to learn from")
+}
+
+// TestRestrict compares on one split of nodes and holds the labels of another.
+func TestRestrict(t *testing.T) {
+	t.Parallel()
+	set := chains(t, 1)
+	splits := make([]string, 12)
+	for s := range splits {
+		splits[s] = []string{"train", "test", ""}[s%3]
+	}
+	evaluation := func() *Evaluation {
+		e, err := NewEvaluation("test", set, set.Instances)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	wantError(t, evaluation().Restrict("test", ""), Usage, "graph tables only")
+	set.Splits = [][]string{splits}
+	e := evaluation()
+	if err := e.Restrict("test", "train"); err != nil {
+		t.Fatal(err)
+	}
+	for s, label := range set.Instances[0].Samples()[0] {
+		held := int32(-1)
+		if splits[s] == "train" {
+			held = label
+		}
+		if e.Held[0][s] != held || e.Count[0][s] != (splits[s] == "test") {
+			t.Errorf("node %d of %q: holds %d, counts %v", s, splits[s], e.Held[0][s], e.Count[0][s])
+		}
+	}
+	if got := UnknownSplit(set, "tset"); got != `no node is in a split "tset"; did you mean test?` {
+		t.Errorf("an unknown split: %q", got)
+	}
+	// Held labels are what is predicted.
+	model := train(t, Options{MaxIterations: 3}, Task{Set: set}, nil).Model
+	err := Inference{Model: model.Model}.Each(t.Context(), set.Instances, e.Held, func(_ int, b *infer.Beliefs) error {
+		for s, held := range e.Held[0] {
+			if held >= 0 && b.Labels[s] != held {
+				t.Errorf("node %d is held at %d and predicted %d", s, held, b.Labels[s])
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	scored, err := Inference{Model: model.Model, Joint: true}.Score(t.Context(), e, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := scored.Score.Count(); n != 4 || scored.Likelihood.Labels != 4 || scored.Unproved != 0 || len(scored.Measures()) != 10 {
+		t.Errorf("%d nodes were compared, want 4: %+v", n, scored.Measures())
+	}
+}
