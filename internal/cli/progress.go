@@ -13,42 +13,112 @@ import (
 	"github.com/blockbp/blockbp/learn"
 )
 
-// progress shows a run on standard error: a bar with the time left on a terminal,
-// a plain line now and then elsewhere.
-type progress struct {
+// lineEvery is the time between lines of progress; tests do not wait as long.
+var lineEvery = 5 * time.Second
+
+const barEvery = 100 * time.Millisecond
+
+// line is one line of progress on standard error: with a bar on a terminal, printed
+// now and then elsewhere.
+type line struct {
 	out      io.Writer
+	terminal bool
+	bar      *progressbar.ProgressBar // nil until it is first shown
+	next     time.Time
+}
+
+func newLine(out io.Writer) line {
+	l := line{out: out, terminal: isTerminal(out)}
+	if !l.terminal {
+		l.next = time.Now().Add(lineEvery)
+	}
+	return l
+}
+
+// due reports whether it is time to show something.
+func (l *line) due() bool { return !time.Now().Before(l.next) }
+
+// write shows a text and how much of the work is done.
+func (l *line) write(text string, done, total int) {
+	if !l.terminal {
+		l.next = time.Now().Add(lineEvery)
+		fmt.Fprintln(l.out, text)
+		return
+	}
+	l.next = time.Now().Add(barEvery)
+	if l.bar == nil {
+		l.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(l.out), progressbar.OptionSetPredictTime(false),
+			progressbar.OptionSetWidth(24), progressbar.OptionClearOnFinish(), progressbar.OptionSetElapsedTime(false))
+	}
+	l.bar.Describe(text)
+	_ = l.bar.Set(done) // only the terminal could fail
+}
+
+// done removes the bar.
+func (l *line) done() {
+	if l.bar != nil {
+		_ = l.bar.Clear() // only the terminal could fail
+	}
+}
+
+// counter shows how many of a number of things are done. A nil counter shows nothing.
+type counter struct {
+	line
+	label   string
+	things  string    // "instances" if empty
+	started time.Time // of equal things: the time left is shown too
+}
+
+// newCounter returns nil if quiet.
+func newCounter(out io.Writer, quiet bool, label string) *counter {
+	if quiet {
+		return nil
+	}
+	return &counter{line: newLine(out), label: label, things: "instances"}
+}
+
+// newTimedCounter counts things that take about the same time each.
+func newTimedCounter(out io.Writer, quiet bool, label, things string) *counter {
+	c := newCounter(out, quiet, label)
+	if c != nil {
+		c.things, c.started = things, time.Now()
+	}
+	return c
+}
+
+// show is told how much is done.
+func (c *counter) show(done, total int) {
+	if c == nil || !c.due() {
+		return
+	}
+	text := fmt.Sprintf("%s: %d of %d %s", c.label, done, total, c.things)
+	if !c.started.IsZero() && done > 0 {
+		left := time.Duration(float64(time.Since(c.started)) * float64(total-done) / float64(done))
+		text += fmt.Sprintf("  about %s left", left.Round(time.Second))
+	}
+	c.write(text, done, total)
+}
+
+// done removes the bar.
+func (c *counter) done() {
+	if c != nil {
+		c.line.done()
+	}
+}
+
+// progress shows the iterations of a run, and the time that it will still take.
+type progress struct {
+	line
 	quiet    bool
 	settings learn.Settings
 	label    string
-	bar      *progressbar.ProgressBar
-	next     time.Time
 	first    float64 // gradient norm at the start
 	started  float64 // seconds at the first event: not zero for a resumed run
 	seen     bool
 }
 
-// lineEvery is the time between lines of progress; tests do not wait as long.
-var lineEvery = 5 * time.Second
-
-const (
-	barEvery = 100 * time.Millisecond
-	barSteps = 1000
-)
-
-// newBar returns a bar of progress for a terminal.
-func newBar(out io.Writer, steps int) *progressbar.ProgressBar {
-	return progressbar.NewOptions(steps, progressbar.OptionSetWriter(out), progressbar.OptionSetPredictTime(false),
-		progressbar.OptionSetWidth(24), progressbar.OptionClearOnFinish(), progressbar.OptionSetElapsedTime(false))
-}
-
 func newProgress(out io.Writer, quiet bool, s learn.Settings) *progress {
-	p := &progress{out: out, quiet: quiet, settings: s}
-	if isTerminal(out) && !quiet {
-		p.bar = newBar(out, barSteps)
-	} else {
-		p.next = time.Now().Add(lineEvery)
-	}
-	return p
+	return &progress{line: newLine(out), quiet: quiet, settings: s}
 }
 
 // show takes note of an iteration.
@@ -56,20 +126,13 @@ func (p *progress) show(e learn.Event) {
 	if !p.seen {
 		p.seen, p.first, p.started = true, e.GradientNorm, e.Elapsed.Seconds()
 	}
-	now := time.Now()
-	if p.quiet || now.Before(p.next) {
+	if p.quiet || !p.due() {
 		return
 	}
+	const steps = 1000 // of the bar
 	done := p.fraction(e)
-	line := fmt.Sprintf("%siteration %d  pass %.1f  objective %.6g  gradient %.3g%s", p.label, e.Iteration, e.Pass, e.Objective, e.GradientNorm, p.timeLeft(e, done))
-	if p.bar != nil {
-		p.next = now.Add(barEvery)
-		p.bar.Describe(line)
-		_ = p.bar.Set(int(done * barSteps)) // only the terminal could fail
-		return
-	}
-	p.next = now.Add(lineEvery)
-	fmt.Fprintln(p.out, line)
+	p.write(fmt.Sprintf("%siteration %d  pass %.1f  objective %.6g  gradient %.3g%s", p.label, e.Iteration, e.Pass, e.Objective, e.GradientNorm, p.timeLeft(e, done)),
+		int(done*steps), steps)
 }
 
 // fraction estimates how much of the run is done: the nearest of its limits, and
@@ -103,13 +166,6 @@ func (p *progress) timeLeft(e learn.Event, done float64) string {
 	elapsed := e.Elapsed.Seconds() - p.started
 	left := time.Duration(elapsed * (1 - done) / done * float64(time.Second))
 	return fmt.Sprintf("  about %s left", left.Round(time.Second))
-}
-
-// done removes the bar.
-func (p *progress) done() {
-	if p.bar != nil {
-		_ = p.bar.Clear() // only the terminal could fail
-	}
 }
 
 // display shows a training: its progress, and work that is counted by itself.

@@ -14,7 +14,6 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/nearest"
-	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -212,11 +211,11 @@ func (p *Prepared) evaluateDuring(watch Watch, spent *time.Duration) func(*crf.M
 			w.Progress = watch.counter("evaluating " + e.Name)
 			// An evaluation is finished even when the run was interrupted: its result is
 			// part of the record.
-			score, err := e.score(context.Background(), w)
+			scored, err := w.score(context.Background(), e, false, 0)
 			if err != nil {
 				return nil, fmt.Errorf("evaluation %s: %w", e.Name, err)
 			}
-			metricsOf(values, e.Name, score)
+			metricsOf(values, e.Name, scored.Score)
 		}
 		return values, nil
 	}
@@ -245,17 +244,4 @@ func (p *Prepared) evaluate(ctx context.Context, r *Result, watch Watch) (scores
 
 func (p *Prepared) inference(m *crf.Model, limits infer.Limits) Inference {
 	return Inference{Model: m, Counting: p.Problem.Counting, Limits: limits, Threads: p.Options.Threads}
-}
-
-// evalMetrics are the values of an evaluation during training as a record of the
-// run names them, set.metric.
-func evalMetrics(values map[string]float64, m *runfolder.Metric) {
-	if values == nil {
-		return
-	}
-	m.Eval = map[string]float64{}
-	for name, value := range values {
-		metric, set, _ := strings.Cut(name, "@")
-		m.Eval[set+"."+metric] = value
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/blockbp/blockbp/internal/diagnose"
@@ -69,7 +70,13 @@ func (r *run) metricOf(e learn.Event) runfolder.Metric {
 	if !e.Check && !math.IsNaN(e.Residual) { // methods without inference have none
 		m.BPSweeps, m.BPResidual = float64(e.Sweeps), e.Residual
 	}
-	evalMetrics(e.Eval, &m)
+	if e.Eval != nil {
+		m.Eval = map[string]float64{}
+	}
+	for name, value := range e.Eval {
+		metric, set, _ := strings.Cut(name, "@")
+		m.Eval[set+"."+metric] = value
+	}
 	return m
 }
 

@@ -171,23 +171,6 @@ func (e *Evaluation) counted(i int) []bool {
 	return e.Count[i]
 }
 
-// score compares every sample of labels with the prediction of its instance.
-func (e *Evaluation) score(ctx context.Context, w Inference) (*infer.Score, error) {
-	total := infer.NewScore(mostStates(e.Set))
-	err := w.each(ctx, e, false, func(i int, p prediction) error {
-		e.compare(total, i, p.beliefs)
-		return nil
-	})
-	return total, err
-}
-
-// compare adds the samples of an instance to a score.
-func (e *Evaluation) compare(total *infer.Score, i int, b *infer.Beliefs) {
-	for _, truth := range e.Labels[i] {
-		total.Add(b, truth, e.counted(i))
-	}
-}
-
 // Scored is one evaluation with what its report shows.
 type Scored struct {
 	Name    string
@@ -202,22 +185,28 @@ type Scored struct {
 // picturesPerSet is how many images of a set are drawn.
 const picturesPerSet = 6
 
-// Score compares predictions with labels; likelihood asks how probable the labels
-// are, too.
+// Score compares every sample of labels with the prediction of its instance, and
+// keeps what to draw of images. likelihood asks how probable the labels are, too.
 func (w Inference) Score(ctx context.Context, e *Evaluation, likelihood bool) (*Scored, error) {
+	return w.score(ctx, e, likelihood, min(picturesPerSet, len(e.Set.Images)))
+}
+
+func (w Inference) score(ctx context.Context, e *Evaluation, likelihood bool, pictures int) (*Scored, error) {
 	s := &Scored{Name: e.Name, Classes: stateNames(e.Set), Score: infer.NewScore(mostStates(e.Set))}
 	if likelihood {
 		s.Likelihood = &infer.Likelihood{}
 	}
 	err := w.each(ctx, e, likelihood, func(i int, p prediction) error {
-		e.compare(s.Score, i, p.beliefs)
+		for _, truth := range e.Labels[i] {
+			s.Score.Add(p.beliefs, truth, e.counted(i))
+		}
 		if likelihood {
 			s.Likelihood.Merge(p.likelihood)
 		}
 		if p.beliefs.Joint != nil && !p.beliefs.Joint.Optimal {
 			s.Unproved++
 		}
-		if i >= min(picturesPerSet, len(e.Set.Images)) {
+		if i >= pictures {
 			return nil
 		}
 		row, err := panelRow(e.Set.Images[i], e.Labels[i][0], p.beliefs)

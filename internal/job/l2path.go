@@ -124,11 +124,11 @@ func (p *Prepared) folds(path *L2Path) ([]l2path.Fold, error) {
 // fold measures the log loss on an evaluation set.
 func (p *Prepared) fold(data []*crf.Instance, e *Evaluation) l2path.Fold {
 	return l2path.Fold{Data: data, Loss: func(m *crf.Model) (float64, error) {
-		score, err := e.score(context.Background(), p.inference(m, infer.Limits{}))
+		scored, err := p.inference(m, infer.Limits{}).score(context.Background(), e, false, 0)
 		if err != nil {
 			return math.NaN(), err
 		}
-		return score.MeanLogLoss(), nil
+		return scored.Score.MeanLogLoss(), nil
 	}}
 }
 

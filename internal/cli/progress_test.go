@@ -20,10 +20,10 @@ func TestCounter(t *testing.T) {
 		c.done()
 		return out.String()
 	}
-	if got := lines(&counter{label: "predicting"}); !strings.HasPrefix(got, "predicting: 0 of 3 instances\n") {
+	if got := lines(&counter{label: "predicting", things: "instances"}); !strings.HasPrefix(got, "predicting: 0 of 3 instances\n") {
 		t.Errorf("a counter that is due printed %q", got)
 	}
-	if got := lines(&counter{label: "predicting", next: time.Now().Add(time.Hour)}); got != "" {
+	if got := lines(&counter{line: line{next: time.Now().Add(time.Hour)}}); got != "" {
 		t.Errorf("a counter that is not due printed %q", got)
 	}
 	if got := lines(newCounter(nil, true, "quiet")); got != "" {
@@ -40,7 +40,7 @@ func TestPanic(t *testing.T) {
 	if code := a.end(guard(func() error { panic("a slip") })); code != exitBug {
 		t.Errorf("exit code %d, want %d", code, exitBug)
 	}
-	for _, part := range []string{"internal error: a slip", "counter_test.go", "please report it"} {
+	for _, part := range []string{"internal error: a slip", "progress_test.go", "please report it"} {
 		if !strings.Contains(stderr.String(), part) {
 			t.Errorf("stderr does not contain %q:\n%s", part, &stderr)
 		}
