@@ -15,6 +15,7 @@ import (
 
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/l2path"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -131,7 +132,7 @@ func TestOptionsAreValues(t *testing.T) {
 	tried := 0
 	var hashes []string
 	for range 2 {
-		r, err := p.Train(t.Context(), nil, Watch{Tried: func(learn.PathPoint) { tried++ }})
+		r, err := p.Train(t.Context(), nil, Watch{Tried: func(l2path.Point) { tried++ }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -212,7 +213,7 @@ func TestResume(t *testing.T) {
 		t.Errorf("resumed: %+v, in one go: %+v", a, b)
 	}
 	// What decides the course of a run must stay, and so must the data.
-	o.Order = learn.Random
+	o.Order = orderRandom
 	wantError(t, resume(t, o, task, dir), Usage, "--order random: the run in "+dir+" began with --order cyclic")
 	wantError(t, resume(t, Options{Cut: learn.Cut{Blocks: 3}}, Task{Set: task.Set, Evaluations: []*Evaluation{{Name: "dev", Set: &dataset.Set{Sources: []dataset.Source{{Path: "dev.npz"}}}}}}, dir), Data, "dev.npz changed since the run")
 	wantError(t, resume(t, Options{}, task, folder), Data, "config.json")

@@ -18,7 +18,7 @@ func (p *Prepared) resolved(asked map[string]Option) map[string]Option {
 	o, s := &p.Options, p.Settings.Resolved()
 	put(options, "method", string(o.Method))
 	put(options, "step", o.Step)
-	put(options, "order", string(o.Order))
+	put(options, "order", o.Order)
 	put(options, "precision", o.Precision)
 	put(options, "pairs", o.Pairs)
 	put(options, "seed", o.Seed)
