@@ -19,10 +19,10 @@ type forest struct {
 	// order lists every node after its parent, and up [nodes] is the directed edge
 	// from the node to its parent, −1 at a root.
 	order, up []int32
-	// cumulative holds, for node s, at at[s] a row for each state of its parent, one
+	// cumulative holds, for node s, from rowsAt[s] a row for each state of its parent, one
 	// for a root: the sums of the weights of its states up to each.
 	cumulative []float64
-	at         []int // [nodes]
+	rowsAt     []int // [nodes]
 }
 
 // newForest filters. The graph must be a forest; impossible networks are a
@@ -34,11 +34,11 @@ func newForest(p *mrf.Pairwise) (*forest, error) {
 	if math.IsInf(p.Constant, -1) {
 		return nil, &zeroError{errConstant}
 	}
-	f := &forest{p: p, logZ: p.Constant, at: make([]int, len(p.Card))}
+	f := &forest{p: p, logZ: p.Constant, rowsAt: make([]int, len(p.Card))}
 	f.orient()
 	size := 0
 	for _, s := range f.order {
-		f.at[s] = size
+		f.rowsAt[s] = size
 		size += f.rows(s) * int(p.Card[s])
 	}
 	f.cumulative = make([]float64, size)
@@ -92,7 +92,7 @@ func (f *forest) rows(s int32) int {
 func (f *forest) filter(inner []float64, s int32) error {
 	p, k, d := f.p, int(f.p.Card[s]), f.up[s]
 	own := inner[p.NodeAt[s]:p.NodeAt[s+1]]
-	row := f.cumulative[f.at[s]:]
+	row := f.cumulative[f.rowsAt[s]:]
 	if d < 0 {
 		copy(row, own)
 		message := gibbs.Accumulate(row[:k])
@@ -125,6 +125,6 @@ func (f *forest) draw(x []int32, rng *rand.Rand) {
 		if d := f.up[s]; d >= 0 {
 			given = int(x[f.p.Graph.Target(d)])
 		}
-		x[s] = gibbs.Pick(f.cumulative[f.at[s]+given*k:][:k], rng)
+		x[s] = gibbs.Pick(f.cumulative[f.rowsAt[s]+given*k:][:k], rng)
 	}
 }

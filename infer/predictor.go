@@ -133,21 +133,21 @@ func mostProbable(ctx context.Context, p *mrf.Pairwise, held []int32, limits Lim
 func collect(net *bp.Net, state *bp.State, outcome bp.Outcome) *Beliefs {
 	b := &Beliefs{NodeAt: make([]int, 1, len(net.Card)+1), Labels: make([]int32, len(net.Card)), Outcome: newOutcome(outcome)}
 	for s, k := range net.Card {
-		at := len(b.Node)
+		start := len(b.Node)
 		b.Node = append(b.Node, make([]float64, k)...)
-		net.Belief(b.Node[at:], state, int32(s))
-		b.Labels[s] = largest(b.Node[at:])
+		net.Belief(b.Node[start:], state, int32(s))
+		b.Labels[s] = largest(b.Node[start:])
 		b.NodeAt = append(b.NodeAt, len(b.Node))
 	}
 	return b
 }
 
 func largest(belief []float64) int32 {
-	best, at := math.Inf(-1), 0
+	best, state := math.Inf(-1), 0
 	for i, x := range belief {
 		if x > best {
-			best, at = x, i
+			best, state = x, i
 		}
 	}
-	return int32(at)
+	return int32(state)
 }

@@ -5,7 +5,11 @@ import "math"
 // backward passes separator marginals from the roots to the leaves and fills
 // the answer's marginals.
 func (r *run) backward(answer *Answer) error {
-	r.allocateMarginals(answer)
+	if !r.memory.dry {
+		for _, card := range r.plan.network.Card {
+			answer.Marginals = append(answer.Marginals, make([]float64, card))
+		}
+	}
 	for i := len(r.plan.buckets) - 1; i >= 0; i-- {
 		b := &r.plan.buckets[i]
 		if b.parent == noParent {
@@ -28,28 +32,6 @@ func (r *run) backward(answer *Answer) error {
 		r.give(&r.weights[i])
 	}
 	return nil
-}
-
-// allocateMarginals makes room in the answer.
-func (r *run) allocateMarginals(answer *Answer) {
-	if r.memory.dry {
-		return
-	}
-	n := r.plan.network
-	answer.Marginals = make([][]float64, len(n.Card))
-	for v, card := range n.Card {
-		answer.Marginals[v] = make([]float64, card)
-	}
-	if !r.plan.FactorMarginals {
-		return
-	}
-	answer.FactorMarginals = make([][]float64, len(n.Factors))
-	for f := range n.Factors {
-		answer.FactorMarginals[f] = make([]float64, len(n.Factors[f].LogTable))
-		if len(n.Factors[f].Scope) == 0 {
-			answer.FactorMarginals[f][0] = 1
-		}
-	}
 }
 
 // setProbability fills P_i.
@@ -96,36 +78,13 @@ func (r *run) distribute(i int, answer *Answer) error {
 	for _, c := range b.children {
 		loop.addView(b, r.plan.buckets[c].scope[1:], r.weights[c].entries)
 	}
-	groups := r.addGroupViews(loop, b)
 	marginal := answer.Marginals[r.plan.order[i]]
 	if err := r.marginalize(loop, numInputs, r.ways[i].logarithmic, marginal); err != nil {
 		return err
 	}
 	normalize(marginal)
-	for g, entries := range groups {
-		normalize(entries)
-		for _, f := range b.groups[g].factors {
-			r.plan.eachEntry(&b.groups[g], &r.plan.network.Factors[f], func(inGroup, inFactor int) {
-				answer.FactorMarginals[f][inFactor] += entries[inGroup]
-			})
-		}
-	}
 	r.groups[i] = nil
 	return nil
-}
-
-// addGroupViews adds a table of zeros for every group if factor marginals are
-// wanted.
-func (r *run) addGroupViews(l *loop, b *bucket) [][]float64 {
-	if !r.plan.FactorMarginals {
-		return nil
-	}
-	groups := make([][]float64, len(b.groups))
-	for g := range b.groups {
-		groups[g] = make([]float64, b.groups[g].entries)
-		l.addView(b, b.groups[g].scope, groups[g])
-	}
-	return groups
 }
 
 // marginalize multiplies the loop's first numInputs views and adds the product

@@ -101,7 +101,7 @@ func (r *run) sumOutLinear(l *loop, numInputs int) (extent, error) {
 		if err := r.ctx.Err(); err != nil {
 			return x, err
 		}
-		sum := message.at(0)
+		sum := message.block(0)
 		empty := true
 		for own := range l.own {
 			switch {
@@ -139,8 +139,8 @@ func (r *run) sumOutLog(l *loop, numInputs int) (extent, error) {
 				sum.add(block)
 			}
 		}
-		sum.store(message.at(0))
-		x.addLog(message.at(0))
+		sum.store(message.block(0))
+		x.addLog(message.block(0))
 	}
 	return x, nil
 }

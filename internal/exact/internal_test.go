@@ -104,14 +104,14 @@ func TestGameKeepsCount(t *testing.T) {
 			card[v] = 1 + rng.IntN(4)
 		}
 		g := randomGame(t, rng, card)
-		for g.queue.len() > 0 {
-			for _, v := range g.queue.heap {
+		for g.queue.Len() > 0 {
+			for _, v := range g.queue.variables {
 				fill, weight := g.recount(v)
 				if g.fill[v] != fill || math.Abs(g.weight[v]-weight) > 1e-9 {
 					t.Fatalf("variable %d: fill %d, weight %v, want %d, %v", v, g.fill[v], g.weight[v], fill, weight)
 				}
 			}
-			least := slices.MinFunc(g.queue.heap, func(v, w int32) int {
+			least := slices.MinFunc(g.queue.variables, func(v, w int32) int {
 				if g.less(v, w) {
 					return -1
 				}

@@ -27,7 +27,7 @@ func newProduct(views []view) *product {
 func (p *product) linear(dst []float64, own int) bool {
 	factor := 1.0
 	for _, v := range p.constants {
-		factor *= v.at(own)[0]
+		factor *= v.block(own)[0]
 	}
 	if factor == 0 {
 		return false
@@ -40,15 +40,15 @@ func (p *product) linear(dst []float64, own int) bool {
 	}
 	first := p.vectors[0]
 	if first.access == contiguous {
-		scaleTo(dst, first.at(own), factor)
+		scaleTo(dst, first.block(own), factor)
 	} else {
-		scaleGathered(dst, first.at(own), first.offsets, factor)
+		scaleGathered(dst, first.block(own), first.offsets, factor)
 	}
 	for _, v := range p.vectors[1:] {
 		if v.access == contiguous {
-			multiply(dst, v.at(own))
+			multiply(dst, v.block(own))
 		} else {
-			multiplyGathered(dst, v.at(own), v.offsets)
+			multiplyGathered(dst, v.block(own), v.offsets)
 		}
 	}
 	return true
@@ -59,7 +59,7 @@ func (p *product) linear(dst []float64, own int) bool {
 func (p *product) log(dst []float64, own int) bool {
 	sum := 0.0
 	for _, v := range p.constants {
-		sum += v.at(own)[0]
+		sum += v.block(own)[0]
 	}
 	if math.IsInf(sum, -1) {
 		return false
@@ -69,9 +69,9 @@ func (p *product) log(dst []float64, own int) bool {
 	}
 	for _, v := range p.vectors {
 		if v.access == contiguous {
-			add(dst, v.at(own))
+			add(dst, v.block(own))
 		} else {
-			addGathered(dst, v.at(own), v.offsets)
+			addGathered(dst, v.block(own), v.offsets)
 		}
 	}
 	return true
@@ -143,7 +143,7 @@ func addGathered(dst, src []float64, offsets []int32) {
 // scatter adds src to the view's table, entry by entry: a marginalisation.
 // total is the sum of src.
 func (v *view) scatter(src []float64, own int, total float64) {
-	dst := v.at(own)
+	dst := v.block(own)
 	switch v.access {
 	case constant:
 		dst[0] += total

@@ -111,9 +111,9 @@ func (l *loop) advance() bool {
 	return false
 }
 
-// at returns the part of the view's table that the current block touches, for
+// block returns the part of the view's table that the current block touches, for
 // state own of the bucket's own variable.
-func (v *view) at(own int) []float64 {
+func (v *view) block(own int) []float64 {
 	base := v.base + own*v.ownStride
 	return v.entries[base : base+v.reach]
 }

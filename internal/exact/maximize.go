@@ -87,7 +87,7 @@ func (r *run) maximizeMessage(i int, chosen choices) error {
 		if err := r.ctx.Err(); err != nil {
 			return err
 		}
-		best := message.at(0)
+		best := message.block(0)
 		for k := range best {
 			best[k], state[k] = math.Inf(-1), 0
 		}
@@ -117,11 +117,11 @@ func (p *Plan) traceBack(chosen []choices) []int {
 	states := make([]int, len(p.order))
 	for i := len(p.buckets) - 1; i >= 0; i-- {
 		b := &p.buckets[i]
-		at := 0
+		entry := 0
 		for j, position := range b.scope[1:] {
-			at = at*b.card[j+1] + states[p.order[position]]
+			entry = entry*b.card[j+1] + states[p.order[position]]
 		}
-		states[p.order[i]] = chosen[i].at(at)
+		states[p.order[i]] = chosen[i].state(entry)
 	}
 	return states
 }
@@ -153,8 +153,8 @@ func (c choices) store(base int, states []int32) {
 	}
 }
 
-// at returns the state of entry k.
-func (c choices) at(k int) int {
+// state returns the state of entry k.
+func (c choices) state(k int) int {
 	state := 0
 	for b, plane := range c.planes {
 		state |= int(plane[k]) << (8 * b)

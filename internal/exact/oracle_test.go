@@ -12,7 +12,7 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// solve runs a plan with factor marginals and checks what must hold for every
+// solve runs a plan and checks what must hold for every
 // answer.
 func solve(t *testing.T, n *mrf.Network) *exact.Answer {
 	t.Helper()
@@ -20,23 +20,20 @@ func solve(t *testing.T, n *mrf.Network) *exact.Answer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan.FactorMarginals = true
 	answer, err := plan.Run(context.Background(), true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, rows := range [][][]float64{answer.Marginals, answer.FactorMarginals} {
-		for i, row := range rows {
-			sum := 0.0
-			for _, p := range row {
-				if p < 0 || math.IsNaN(p) {
-					t.Fatalf("marginal %d is %v", i, row)
-				}
-				sum += p
+	for i, row := range answer.Marginals {
+		sum := 0.0
+		for _, p := range row {
+			if p < 0 || math.IsNaN(p) {
+				t.Fatalf("marginal %d is %v", i, row)
 			}
-			if math.Abs(sum-1) > 1e-12 {
-				t.Fatalf("marginal %d sums to %v", i, sum)
-			}
+			sum += p
+		}
+		if math.Abs(sum-1) > 1e-12 {
+			t.Fatalf("marginal %d sums to %v", i, sum)
 		}
 	}
 	alone, err := plan.Run(context.Background(), false)
@@ -84,9 +81,8 @@ func TestAgreesWithEnumeration(t *testing.T) {
 					n := oracle.RandomNetwork(rng, card, rng.IntN(14), 3, scale, zeros)
 					got := solve(t, n)
 					compareLogZ(t, got.LogZ, oracle.NetworkLogZ(n), 1e-12)
-					variables, factors := oracle.NetworkMarginals(n)
+					variables, _ := oracle.NetworkMarginals(n)
 					compareRows(t, "variable", got.Marginals, variables, 1e-10)
-					compareRows(t, "factor", got.FactorMarginals, factors, 1e-10)
 				}
 			})
 		}
@@ -115,9 +111,8 @@ func TestLargeTablesAgreeWithEnumeration(t *testing.T) {
 			}
 			got := solve(t, n)
 			compareLogZ(t, got.LogZ, oracle.NetworkLogZ(n), 1e-12)
-			variables, factors := oracle.NetworkMarginals(n)
+			variables, _ := oracle.NetworkMarginals(n)
 			compareRows(t, "variable", got.Marginals, variables, 1e-10)
-			compareRows(t, "factor", got.FactorMarginals, factors, 1e-10)
 		}
 	}
 }
@@ -133,8 +128,6 @@ func TestReferenceModels(t *testing.T) {
 			got := solve(t, reference.Model.Network())
 			compareLogZ(t, got.LogZ, want.LogZ, 1e-12)
 			compareRows(t, "node", got.Marginals, want.Nodes, 1e-10)
-			edges := got.FactorMarginals[len(got.FactorMarginals)-len(want.Edges):]
-			compareRows(t, "edge", edges, want.Edges, 1e-10)
 		})
 	}
 }

@@ -183,7 +183,7 @@ func (g *game) common(a, b []int32, visit func(int32)) int {
 // largestTable, or the steps of the game a number of their own.
 func (g *game) play(bound float64, steps int) *elimination {
 	e := &elimination{}
-	for g.queue.len() > 0 {
+	for g.queue.Len() > 0 {
 		v := g.queue.pop()
 		separator := g.neighbours[v]
 		e.order = append(e.order, v)

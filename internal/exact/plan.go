@@ -36,9 +36,6 @@ type Plan struct {
 	// Limit is the number of bytes that a run may use for tables; 0 means
 	// DefaultLimit.
 	Limit int64
-	// FactorMarginals asks for the marginals of factors as well, wherever
-	// marginals are asked for.
-	FactorMarginals bool
 
 	network *mrf.Network
 	order   []int32
@@ -106,15 +103,6 @@ func (p *Plan) groupBytes() int64 {
 		}
 	}
 	return bytes
-}
-
-// factorBytes counts what factor marginals take on top.
-func (p *Plan) factorBytes() int64 {
-	entries := 0
-	for f := range p.network.Factors {
-		entries += 2 * len(p.network.Factors[f].LogTable) // the answer and a group's sums
-	}
-	return int64(entries) * bytesPerEntry
 }
 
 // Check reports a forecast that exceeds the limit, as a *TooWideError.

@@ -12,9 +12,6 @@ type Answer struct {
 	LogZ float64
 	// Marginals[v][i] is P(x_v = i); nil if not asked for.
 	Marginals [][]float64
-	// FactorMarginals[f] is the joint marginal of factor f's scope, in the layout
-	// of its table; nil unless Plan.FactorMarginals asked for it.
-	FactorMarginals [][]float64
 }
 
 // run is one execution of a plan.
@@ -56,9 +53,6 @@ func (p *Plan) Run(ctx context.Context, wantMarginals bool) (*Answer, error) {
 	bytes := p.PartitionBytes
 	if wantMarginals {
 		bytes = p.Bytes
-		if p.FactorMarginals {
-			bytes += p.factorBytes()
-		}
 	}
 	if err := p.Check(bytes); err != nil {
 		return nil, err

@@ -28,14 +28,14 @@ func MinimumCut(g *graph.Graph, excess, forward, backward []float64) (inside []b
 	}
 	f := newResidual(g, 0, math.MaxInt64)
 	for e := range forward {
-		f.share[2*e], f.share[2*e+1] = backward[e], forward[e] // share[d] leads from d's target to its source
+		f.residual[2*e], f.residual[2*e+1] = backward[e], forward[e] // residual[d] leads from d's target to its source
 	}
 	copy(f.load, excess) // with a capacity of 0
 	for range trimmings {
 		f.trim()
 	}
 	scale := 0.0
-	for _, c := range f.share {
+	for _, c := range f.residual {
 		scale = max(scale, finite(c))
 	}
 	for _, x := range f.load {
@@ -64,8 +64,8 @@ func (f *Residual) trim() {
 	for s, x := range f.load {
 		out, in := 0.0, 0.0
 		for _, d := range f.g.Incoming(int32(s)) {
-			out += f.share[d] // leads from s to the other end
-			in += f.share[d^1]
+			out += f.residual[d] // leads from s to the other end
+			in += f.residual[d^1]
 		}
 		if x > 0 {
 			f.load[s] = min(x, out+out/2+1)
@@ -78,9 +78,9 @@ func (f *Residual) trim() {
 	for s, x := range f.load {
 		f.load[s] = max(min(x, negative+negative/2+1), -(positive + positive/2 + 1))
 	}
-	for d, c := range f.share {
+	for d, c := range f.residual {
 		if c > min(positive, negative) {
-			f.share[d] = math.Inf(1)
+			f.residual[d] = math.Inf(1)
 		}
 	}
 }

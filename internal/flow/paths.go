@@ -42,7 +42,7 @@ func (f *Residual) findLevels(sources []int32, forgiven float64) (found bool) {
 		f.ScansLeft -= int64(len(incoming))
 		for _, d := range incoming {
 			t := f.g.Source(d)
-			if f.level[t] != unreached || f.share[d] <= f.negligible {
+			if f.level[t] != unreached || f.residual[d] <= f.negligible {
 				continue
 			}
 			f.reach(t, f.level[s]+1)
@@ -83,7 +83,7 @@ func (f *Residual) advance(s int32) bool {
 	for ; int(f.arc[s]) < len(incoming); f.arc[s]++ {
 		f.ScansLeft--
 		d := incoming[f.arc[s]]
-		if f.share[d] > f.negligible && f.level[f.g.Source(d)] == f.level[s]+1 {
+		if f.residual[d] > f.negligible && f.level[f.g.Source(d)] == f.level[s]+1 {
 			f.path = append(f.path, d)
 			return true
 		}
@@ -98,15 +98,15 @@ func (f *Residual) augment(source, end int32) int32 {
 	f.ScansLeft -= int64(2 * len(f.path))
 	amount := min(-f.Room(source), f.Room(end))
 	for _, d := range f.path {
-		amount = min(amount, f.share[d])
+		amount = min(amount, f.residual[d])
 	}
 	f.load[source] -= amount
 	f.load[end] += amount
 	for i := len(f.path) - 1; i >= 0; i-- {
 		d := f.path[i]
-		f.share[d] -= amount
-		f.share[d^1] += amount
-		if f.share[d] <= f.negligible {
+		f.residual[d] -= amount
+		f.residual[d^1] += amount
+		if f.residual[d] <= f.negligible {
 			f.path, end = f.path[:i], f.g.Target(d)
 		}
 	}

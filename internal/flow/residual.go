@@ -7,7 +7,7 @@ import "github.com/blockbp/blockbp/graph"
 // room: for all nodes together by Settle, for single ones by Drain.
 type Residual struct {
 	g        *graph.Graph
-	share    []float64 // [directed edges] what the arc from Target(d) to Source(d) can carry
+	residual []float64 // [directed edges] what the arc from Target(d) to Source(d) can carry
 	load     []float64 // [nodes] what the node holds
 	capacity []float64 // [nodes] most that the node may hold
 	// negligible is the amount that is not worth moving. Without it, rounding
@@ -34,7 +34,7 @@ func newResidual(g *graph.Graph, negligible float64, scans int64) *Residual {
 	n := g.NumNodes()
 	f := &Residual{
 		g: g, negligible: negligible, ScansLeft: scans,
-		share: make([]float64, 2*g.NumEdges()), load: make([]float64, n), capacity: make([]float64, n),
+		residual: make([]float64, 2*g.NumEdges()), load: make([]float64, n), capacity: make([]float64, n),
 		level: make([]int32, n), arc: make([]int32, n),
 	}
 	for s := range f.level {
@@ -53,7 +53,7 @@ func Divide(g *graph.Graph, amount, capacity []float64, negligible float64, scan
 	f := newResidual(g, negligible, scans)
 	f.capacity = capacity
 	for e, a := range amount {
-		f.share[2*e], f.share[2*e+1] = a/2, a/2
+		f.residual[2*e], f.residual[2*e+1] = a/2, a/2
 		f.load[g.U(int32(e))] += a / 2
 		f.load[g.V(int32(e))] += a / 2
 	}
@@ -90,8 +90,8 @@ func (f *Residual) reach(s, level int32) {
 // Leave takes node s and its edges out of the problem.
 func (f *Residual) Leave(s int32) {
 	for _, d := range f.g.Incoming(s) {
-		f.load[f.g.Source(d)] -= f.share[d^1]
-		f.share[d], f.share[d^1] = 0, 0
+		f.load[f.g.Source(d)] -= f.residual[d^1]
+		f.residual[d], f.residual[d^1] = 0, 0
 	}
 	f.load[s], f.capacity[s] = 0, 0
 }

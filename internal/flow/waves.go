@@ -43,7 +43,7 @@ func (f *Residual) findHeights() (movable bool) {
 		for _, d := range incoming {
 			// The arc from t to s has what the edge has placed at t.
 			t := f.g.Source(d)
-			if f.level[t] != unreached || f.share[d^1] <= f.negligible {
+			if f.level[t] != unreached || f.residual[d^1] <= f.negligible {
 				continue
 			}
 			f.reach(t, f.level[s]+1)
@@ -62,9 +62,9 @@ func (f *Residual) pushDown(s int32) {
 		if f.level[t] != f.level[s]-1 {
 			continue
 		}
-		amount := min(f.share[d], -f.Room(s))
-		f.share[d] -= amount
-		f.share[d^1] += amount
+		amount := min(f.residual[d], -f.Room(s))
+		f.residual[d] -= amount
+		f.residual[d^1] += amount
 		f.load[s] -= amount
 		f.load[t] += amount
 		if f.Room(s) >= -f.negligible {

@@ -14,7 +14,7 @@ type localSearch struct {
 	// Variable v is in the factors touch[start[v]:start[v+1]].
 	start  []int
 	touch  []touched
-	at     []int // [factors] entry of the table at the current states
+	entry  []int // [factors] entry of the table at the current states
 	scores []score
 }
 
@@ -22,7 +22,7 @@ type localSearch struct {
 type touched struct{ factor, stride int }
 
 func newLocalSearch(n *mrf.Network) *localSearch {
-	l := &localSearch{network: n, start: make([]int, len(n.Card)+1), at: make([]int, len(n.Factors))}
+	l := &localSearch{network: n, start: make([]int, len(n.Card)+1), entry: make([]int, len(n.Factors))}
 	for f := range n.Factors {
 		for _, v := range n.Factors[f].Scope {
 			l.start[v+1]++
@@ -53,12 +53,12 @@ func (l *localSearch) place(x []int) score {
 	var total score
 	for f := range l.network.Factors {
 		factor := &l.network.Factors[f]
-		at := 0
+		entry := 0
 		for _, v := range factor.Scope {
-			at = at*l.network.Card[v] + x[v]
+			entry = entry*l.network.Card[v] + x[v]
 		}
-		l.at[f] = at
-		total.add(factor.LogTable[at])
+		l.entry[f] = entry
+		total.add(factor.LogTable[entry])
 	}
 	return total
 }
@@ -76,7 +76,7 @@ func (l *localSearch) improve(ctx context.Context, x []int) score {
 		for v := range x {
 			if state := l.best(v, x[v]); state != x[v] {
 				for _, t := range l.touch[l.start[v]:l.start[v+1]] {
-					l.at[t.factor] += (state - x[v]) * t.stride
+					l.entry[t.factor] += (state - x[v]) * t.stride
 				}
 				x[v], changed = state, true
 			}
@@ -91,7 +91,7 @@ func (l *localSearch) best(v, current int) int {
 	scores := l.scores[:l.network.Card[v]]
 	clear(scores)
 	for _, t := range l.touch[l.start[v]:l.start[v+1]] {
-		table := l.network.Factors[t.factor].LogTable[l.at[t.factor]-current*t.stride:]
+		table := l.network.Factors[t.factor].LogTable[l.entry[t.factor]-current*t.stride:]
 		for i := range scores {
 			scores[i].add(table[i*t.stride])
 		}

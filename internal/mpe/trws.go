@@ -236,14 +236,14 @@ func (s *sequential) visit(forward bool, node int32) (bound float64) {
 			sum[i] += m
 		}
 	}
-	ending, share := s.chains[node], 1/float64(s.chains[node])
+	ending, gamma := s.chains[node], 1/float64(s.chains[node])
 	own := s.own[:len(sum)]
 	for _, d := range incoming {
 		if !s.leadsOn(forward, node, s.p.Graph.Source(d)) {
 			continue
 		}
 		for i, m := range s.incoming(d) {
-			own[i] = share*sum[i] - m
+			own[i] = gamma*sum[i] - m
 		}
 		delta := s.send(d^1, own)
 		s.size += math.Abs(delta)
@@ -251,7 +251,7 @@ func (s *sequential) visit(forward bool, node int32) (bound float64) {
 		ending--
 	}
 	if ending > 0 {
-		rest := float64(ending) * share * largest(sum)
+		rest := float64(ending) * gamma * largest(sum)
 		s.size += math.Abs(rest)
 		bound += rest
 	}
