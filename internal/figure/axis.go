@@ -138,9 +138,9 @@ func (t givenTicks) Ticks(low, high float64) []plot.Tick {
 			continue
 		}
 		tick, label := plot.Tick{Value: v}, strconv.FormatFloat(v, 'g', -1, 64)
-		at, half := vg.Length(t.on.place(v)-t.on.place(low))*scale, letters.width(label)/2
-		if at-half >= free {
-			tick.Label, free = label, at+half+labelGapX
+		middle, half := vg.Length(t.on.place(v)-t.on.place(low))*scale, letters.width(label)/2
+		if middle-half >= free {
+			tick.Label, free = label, middle+half+labelGapX
 		}
 		ticks = append(ticks, tick)
 	}

@@ -277,9 +277,9 @@ func (s *confusionSheet) paintFrame(c draw.Canvas, corner vg.Point) {
 		if k == 0 || k == n {
 			line = draw.LineStyle{Color: inkAxis, Width: 0.8}
 		}
-		at := vg.Length(k) * s.side
-		c.StrokeLine2(line, corner.X+at, corner.Y, corner.X+at, corner.Y-long)
-		c.StrokeLine2(line, corner.X, corner.Y-at, corner.X+long, corner.Y-at)
+		offset := vg.Length(k) * s.side
+		c.StrokeLine2(line, corner.X+offset, corner.Y, corner.X+offset, corner.Y-long)
+		c.StrokeLine2(line, corner.X, corner.Y-offset, corner.X+long, corner.Y-offset)
 	}
 }
 

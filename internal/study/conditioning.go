@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/synthetic"
@@ -55,8 +56,8 @@ func (p Problem) transform(x []float64, dim int, rng *rand.Rand) error {
 func correlate(x []float64, dim int) {
 	own := math.Sqrt(1 - correlation)
 	common := math.Sqrt(1+float64(dim-1)*correlation) - own
-	for at := 0; at < len(x); at += dim {
-		row, mean := x[at:][:dim], 0.0
+	for row := range slices.Chunk(x, dim) {
+		mean := 0.0
 		for _, v := range row {
 			mean += v / float64(dim)
 		}

@@ -75,11 +75,11 @@ func (r *ImageRun) objectiveAt(seconds float64) float64 {
 		return r.Points[next-1].Objective
 	}
 	a, b := r.Points[next-1], r.Points[next]
-	share := (seconds - a.Seconds) / (b.Seconds - a.Seconds)
+	between := (seconds - a.Seconds) / (b.Seconds - a.Seconds)
 	if !(a.Objective > 0 && b.Objective > 0) {
-		return a.Objective + share*(b.Objective-a.Objective)
+		return a.Objective + between*(b.Objective-a.Objective)
 	}
-	return a.Objective * math.Pow(b.Objective/a.Objective, share)
+	return a.Objective * math.Pow(b.Objective/a.Objective, between)
 }
 
 // between reports whether a time lies between kept points, so that the objective there is

@@ -57,11 +57,11 @@ func (q *quasiNewton) Start(p learn.StepProblem) error {
 
 // optimise minimises, asking for one evaluation at a time.
 func (q *quasiNewton) optimise(start []float64) {
-	var at []float64
+	var present []float64
 	var last evaluation
 	evaluate := func(x []float64) evaluation {
-		if !slices.Equal(at, x) {
-			at = append(at[:0], x...)
+		if !slices.Equal(present, x) {
+			present = append(present[:0], x...)
 			select {
 			case q.asked <- slices.Clone(x):
 			case <-q.quit:

@@ -111,11 +111,11 @@ func (s Settings) checkData() error {
 		return nil
 	}
 	// What is missing should be told before hours of work, not after them.
-	wanted := []string{s.featureFolder()}
+	needed := []string{s.featureFolder()}
 	for _, name := range []string{"images", "labels", trainList, testList} {
-		wanted = append(wanted, filepath.Join(s.Data, name))
+		needed = append(needed, filepath.Join(s.Data, name))
 	}
-	for _, path := range wanted {
+	for _, path := range needed {
 		if _, err := os.Stat(path); err != nil {
 			return fmt.Errorf("the data of images: %w; --data and --features name them, and docs/explanation/study.md says what they need", err)
 		}

@@ -361,9 +361,9 @@ func curvature(p learn.Problem, star []float64) (smallest, largest float64, err 
 	defer evaluator.Close()
 	smallest = math.Inf(1)
 	theta := make([]float64, len(star))
-	for _, share := range []float64{0, 0.25, 0.5, 0.75, 1} {
+	for _, place := range []float64{0, 0.25, 0.5, 0.75, 1} {
 		for i := range theta {
-			theta[i] = share * star[i]
+			theta[i] = place * star[i]
 		}
 		values, err := eigenvalues(evaluator, theta)
 		if err != nil {
@@ -380,12 +380,12 @@ func eigenvalues(evaluator *learn.Evaluator, theta []float64) ([]float64, error)
 	const h = 1e-3
 	n := len(theta)
 	columns := make([][]float64, n)
-	at := slices.Clone(theta)
+	moved := slices.Clone(theta)
 	for j := range columns {
 		columns[j] = make([]float64, n)
 		for _, sign := range []float64{1, -1} {
-			at[j] = theta[j] + sign*h
-			x, err := evaluator.At(at)
+			moved[j] = theta[j] + sign*h
+			x, err := evaluator.At(moved)
 			if err != nil {
 				return nil, err
 			}
@@ -393,7 +393,7 @@ func eigenvalues(evaluator *learn.Evaluator, theta []float64) ([]float64, error)
 				columns[j][i] += sign * g / (2 * h)
 			}
 		}
-		at[j] = theta[j]
+		moved[j] = theta[j]
 	}
 	hessian := mat.NewSymDense(n, nil)
 	for i := range n {
@@ -461,37 +461,36 @@ func (x *Following) row(name string, c *Course) []string {
 
 // figures draws a model's contractions, and its distances with P.
 func (x *Following) figures() []Figure {
-	var all []Figure
-	for _, course := range []struct {
-		file, name string
-		c          *Course
-	}{{"practical", "practical step", &x.Practical}, {"bound", "the theorem's step", &x.Bound}} {
-		c := course.c
-		theta, tau, lyapunov, bound := figure.Series{Name: "‖θ − θ*‖"}, figure.Series{Name: "‖τ − τ*‖"}, figure.Series{Name: "P", Dashed: true}, figure.Series{Name: "P₀(1−δ)ᵗ", Dashed: true}
-		highest, lowest, zero := figure.Series{Name: "highest c"}, figure.Series{Name: "lowest c"}, figure.Series{Name: "0: below, Assumption 1 fails", Dashed: true}
-		for _, w := range c.Windows {
-			t := float64(w.At)
-			highest.X, highest.Y = append(highest.X, t), append(highest.Y, w.Highest)
-			lowest.X, lowest.Y = append(lowest.X, t), append(lowest.Y, w.Lowest)
-			zero.X, zero.Y = append(zero.X, t), append(zero.Y, 0)
-		}
+	return append(x.courseFigures("practical", "practical step", &x.Practical), x.courseFigures("bound", "the theorem's step", &x.Bound)...)
+}
+
+func (x *Following) courseFigures(file, name string, c *Course) []Figure {
+	file, name = x.Plan.Model+"-"+file, x.Plan.Model+", "+name
+	curve := func(s figure.Series, value func(t float64, m Moment) float64) figure.Series {
 		for i, m := range c.Moments {
 			t := float64(c.At[i])
-			add := func(s *figure.Series, y float64) {
-				if y > 0 { // on a logarithmic axis; at the start ‖τ − τ*‖ is 0
-					s.X, s.Y = append(s.X, t), append(s.Y, y)
-				}
+			if y := value(t, m); y > 0 { // on a logarithmic axis; at the start ‖τ − τ*‖ is 0
+				s.X, s.Y = append(s.X, t), append(s.Y, y)
 			}
-			add(&theta, m.Theta)
-			add(&tau, m.Tau)
-			add(&lyapunov, c.lyapunov(m))
-			add(&bound, c.lyapunov(c.Moments[0])*math.Pow(1-c.Delta, t))
 		}
-		where := x.Plan.Model + ", " + course.name
-		all = append(all,
-			Figure{x.Plan.Model + "-" + course.file, fmt.Sprintf("%s: distances and the Lyapunov function P = ‖θ − θ*‖ + γ ‖τ − τ*‖ with γ = %.3g; where γ is small, P, dashed, lies on ‖θ − θ*‖.", where, c.Gamma), figure.Curves{Title: where, XLabel: "iteration", YLabel: "distance", LogY: true, Series: []figure.Series{theta, tau, lyapunov, bound}}},
-			Figure{x.Plan.Model + "-" + course.file + "-contraction", where + ": range of the contraction c of Assumption 1 over the blocks of a pass, or of several passes. Updates with ‖τ − τ*‖ ≤ 1e-9 before them are left out, as rounding is all that is left there: the curves may end before the course does.", figure.Curves{Title: where + ": contraction", XLabel: "iteration", YLabel: "c", LogX: true, Series: []figure.Series{highest, lowest, zero}}},
-		)
+		return s
 	}
-	return all
+	distances := figure.Curves{Title: name, XLabel: "iteration", YLabel: "distance", LogY: true, Series: []figure.Series{
+		curve(figure.Series{Name: "‖θ − θ*‖"}, func(_ float64, m Moment) float64 { return m.Theta }),
+		curve(figure.Series{Name: "‖τ − τ*‖"}, func(_ float64, m Moment) float64 { return m.Tau }),
+		curve(figure.Series{Name: "P", Dashed: true}, func(_ float64, m Moment) float64 { return c.lyapunov(m) }),
+		curve(figure.Series{Name: "P₀(1−δ)ᵗ", Dashed: true}, func(t float64, _ Moment) float64 { return c.lyapunov(c.Moments[0]) * math.Pow(1-c.Delta, t) }),
+	}}
+	highest, lowest, zero := figure.Series{Name: "highest c"}, figure.Series{Name: "lowest c"}, figure.Series{Name: "0: below, Assumption 1 fails", Dashed: true}
+	for _, w := range c.Windows {
+		t := float64(w.At)
+		highest.X, highest.Y = append(highest.X, t), append(highest.Y, w.Highest)
+		lowest.X, lowest.Y = append(lowest.X, t), append(lowest.Y, w.Lowest)
+		zero.X, zero.Y = append(zero.X, t), append(zero.Y, 0)
+	}
+	contraction := figure.Curves{Title: name + ": contraction", XLabel: "iteration", YLabel: "c", LogX: true, Series: []figure.Series{highest, lowest, zero}}
+	return []Figure{
+		{file, fmt.Sprintf("%s: distances and the Lyapunov function P = ‖θ − θ*‖ + γ ‖τ − τ*‖ with γ = %.3g; where γ is small, P, dashed, lies on ‖θ − θ*‖.", name, c.Gamma), distances},
+		{file + "-contraction", name + ": range of the contraction c of Assumption 1 over the blocks of a pass, or of several passes. Updates with ‖τ − τ*‖ ≤ 1e-9 before them are left out, as rounding is all that is left there: the curves may end before the course does.", contraction},
+	}
 }

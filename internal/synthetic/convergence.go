@@ -120,17 +120,17 @@ func (c *Comparison) Objectives(p *Path) error {
 	defer evaluator.Close()
 	last := -1
 	for i := range objectivesPerPath {
-		share := float64(i) / (objectivesPerPath - 1)
-		at := int(share * share * float64(len(p.Points)-1))
-		if at == last {
+		place := float64(i) / (objectivesPerPath - 1)
+		next := int(place * place * float64(len(p.Points)-1))
+		if next == last {
 			continue
 		}
-		last = at
-		exact, err := evaluator.At(p.Points[at].theta)
+		last = next
+		exact, err := evaluator.At(p.Points[next].theta)
 		if err != nil {
 			return err
 		}
-		p.Points[at].Objective = exact.Objective
+		p.Points[next].Objective = exact.Objective
 	}
 	return nil
 }

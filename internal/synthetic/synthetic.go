@@ -1,6 +1,7 @@
 package synthetic
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -50,21 +51,10 @@ func (g GraphSpec) onGrid() bool { return g.Kind == "grid" || g.Kind == "grid8" 
 
 // withDefaults resolves zero fields.
 func (s Synthetic) withDefaults() Synthetic {
-	def := func(x *int, value int) {
-		if *x == 0 {
-			*x = value
-		}
-	}
-	def(&s.States, 8)
-	def(&s.NodeFeatures, 20)
-	def(&s.EdgeFeatures, 10)
-	def(&s.Samples, 20)
-	def(&s.Instances, 1)
-	def(&s.Sweeps, 100)
-	def(&s.Graph.Attach, 2)
-	if s.WeightScale == 0 {
-		s.WeightScale = 1
-	}
+	s.States = cmp.Or(s.States, 8)
+	s.NodeFeatures, s.EdgeFeatures = cmp.Or(s.NodeFeatures, 20), cmp.Or(s.EdgeFeatures, 10)
+	s.Samples, s.Instances, s.Sweeps = cmp.Or(s.Samples, 20), cmp.Or(s.Instances, 1), cmp.Or(s.Sweeps, 100)
+	s.Graph.Attach, s.WeightScale = cmp.Or(s.Graph.Attach, 2), cmp.Or(s.WeightScale, 1)
 	return s
 }
 
