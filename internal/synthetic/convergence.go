@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/learn"
@@ -16,9 +15,8 @@ import (
 // near the optimum, as in figures 2 and 3 of the paper.
 type Comparison struct {
 	Problem learn.Problem
-	// Cut and Assign cut the graphs for BBPL: see learn.Settings.
-	Cut    learn.Cut
-	Assign func(*crf.Instance) (of []int32, blocks int, err error)
+	// Cut cuts the graphs for BBPL: see learn.Settings.
+	Cut learn.Cut
 	// Tolerance is the gradient norm, relative to the first, that each method
 	// runs to; 0 means the default of learn.Settings.
 	Tolerance float64
@@ -96,7 +94,7 @@ func (c *Comparison) Run(ctx context.Context, method learn.Method, optimum []flo
 	}
 	var err error
 	p.Result, err = learn.Fit(ctx, c.Problem, learn.Settings{
-		Method: method, Cut: c.Cut, Assign: c.Assign, RelativeTolerance: c.Tolerance, Threads: c.Threads, Recorder: recorder,
+		Method: method, Cut: c.Cut, RelativeTolerance: c.Tolerance, Threads: c.Threads, Recorder: recorder,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)
