@@ -3,13 +3,13 @@
 package example
 
 import (
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/atomicfile"
 )
 
@@ -19,38 +19,45 @@ type Kind struct {
 	About string // what it makes, for people
 	// File says that the example is one file, not a folder.
 	File bool
-	// Write makes the example at a path: a folder that is made if need be, or a file.
-	Write func(path string, seed uint64) error
+	// fill writes the example into a folder; a single file has no name in it.
+	fill func(f *folder, seed uint64)
 	// commands are what to run next; PATH stands for the example.
 	commands []string
 }
 
 // Kinds are all kinds, in the order in which help lists them.
 var Kinds = []Kind{
-	{Name: "images", About: "12 pictures of landscapes, with features and the label of every pixel", Write: writeImages, commands: []string{
+	{Name: "images", About: "12 pictures of landscapes, with features and the label of every pixel", fill: fillImages, commands: []string{
 		"blockbp train PATH --list train.txt --no-edges -o PATH-alone",
 		"blockbp train PATH --list train.txt --counting trw -o PATH-run",
 		"blockbp eval PATH --list test.txt -m PATH-alone -m PATH-run",
 	}},
-	{Name: "graph", About: "400 papers that cite each other, as tables of nodes and edges with few labels", Write: writeGraph, commands: []string{
+	{Name: "graph", About: "400 papers that cite each other, as tables of nodes and edges with few labels", fill: fillGraph, commands: []string{
 		"blockbp train PATH --observed train --no-edges -o PATH-alone",
 		"blockbp train PATH --observed train --counting trw -o PATH-run",
 		"blockbp eval PATH --observed train --split test -m PATH-alone -m PATH-run",
 	}},
-	{Name: "ising", About: "1000 samples of spins on a lattice, and the true coupling of every bond in couplings.tsv", Write: writeIsing, commands: []string{
+	{Name: "ising", About: "1000 samples of spins on a lattice, and the true coupling of every bond in couplings.tsv", fill: fillIsing, commands: []string{
 		"blockbp train PATH/spins.npz --untied --method pseudo --l2 0.01 --reference PATH/truth.safetensors -o PATH-run",
 		"blockbp info PATH-run --weights 12",
 	}},
-	{Name: "sentences", About: "short sentences with the part of speech of every word", Write: writeSentences, commands: []string{
+	{Name: "sentences", About: "short sentences with the part of speech of every word", fill: fillSentences, commands: []string{
 		"blockbp train PATH/train --no-edges --l2 0.01 -o PATH-alone",
 		"blockbp train PATH/train --counting trw --l2 0.01 -o PATH-run",
 		"blockbp eval PATH/test -m PATH-alone -m PATH-run",
 	}},
-	{Name: "network", File: true, About: "one network of 36 variables in UAI format", Write: writeNetwork, commands: []string{
+	{Name: "network", File: true, About: "one network of 36 variables in UAI format", fill: fillNetwork, commands: []string{
 		"blockbp infer PATH --task MAR --method exact",
 		"blockbp infer PATH --task PR",
 		"blockbp infer PATH --task MPE",
 	}},
+}
+
+// Write makes the example at a path: a folder that is made if need be, or a file.
+func (k *Kind) Write(path string, seed uint64) error {
+	f := &folder{path: path}
+	k.fill(f, seed)
+	return f.err
 }
 
 // Names lists the kinds.
@@ -90,27 +97,43 @@ func quoted(word string) string {
 // there are leaves each as it was.
 func source(seed, part uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, part)) }
 
-// writeFile writes a file, and makes the folders above it.
-func writeFile(path string, write func(w io.Writer) error) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	return atomicfile.Write(path, write)
+// folder is an example being written. After the first error nothing more is.
+type folder struct {
+	path string
+	err  error
 }
 
-// writeText is writeFile for text.
-func writeText(path, text string) error {
-	return writeFile(path, func(w io.Writer) error {
+// write hands the path of a file to a function that writes it, once its folder is
+// there.
+func (f *folder) write(name string, write func(path string) error) {
+	path := filepath.Join(f.path, name)
+	if f.err == nil {
+		f.err = os.MkdirAll(filepath.Dir(path), 0o755)
+	}
+	if f.err == nil {
+		f.err = write(path)
+	}
+}
+
+// file writes a file, whole or not at all.
+func (f *folder) file(name string, write func(w io.Writer) error) {
+	f.write(name, func(path string) error { return atomicfile.Write(path, write) })
+}
+
+// text writes a file of text.
+func (f *folder) text(name, text string) {
+	f.file(name, func(w io.Writer) error {
 		_, err := io.WriteString(w, text)
 		return err
 	})
 }
 
-// writeList writes one number a line, from first up to but not with end.
-func writeList(path string, first, end int) error {
-	text := ""
-	for i := first; i < end; i++ {
-		text += fmt.Sprintln(i)
-	}
-	return writeText(path, text)
+// manifest writes the dataset.json of a part of the folder.
+func (f *folder) manifest(part string, m dataset.Manifest) {
+	f.write(filepath.Join(part, dataset.ManifestName), func(path string) error { return dataset.WriteManifest(filepath.Dir(path), m) })
+}
+
+// npz writes an instance.
+func (f *folder) npz(name string, arrays *dataset.Arrays) {
+	f.write(name, func(path string) error { return dataset.WriteNPZ(path, arrays) })
 }

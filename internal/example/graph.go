@@ -3,7 +3,6 @@ package example
 import (
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -23,8 +22,8 @@ const (
 
 var topics = []string{"inference", "learning", "optimisation", "vision"}
 
-// writeGraph writes papers.nodes.tsv and papers.edges.tsv.
-func writeGraph(folder string, seed uint64) error {
+// fillGraph writes papers.nodes.tsv and papers.edges.tsv.
+func fillGraph(f *folder, seed uint64) {
 	rng := source(seed, 0)
 	topic := make([]int, papers)
 	for i := range topic {
@@ -43,13 +42,9 @@ func writeGraph(folder string, seed uint64) error {
 		}
 		fmt.Fprintf(&nodes, "paper%d\t%d\t%s\t%s\n", i, topic[i], split, paperWords(topic[i], rng))
 	}
-	if err := writeText(filepath.Join(folder, "papers.nodes.tsv"), nodes.String()); err != nil {
-		return err
-	}
-	if err := writeText(filepath.Join(folder, "papers.edges.tsv"), citations(topic, rng)); err != nil {
-		return err
-	}
-	return dataset.WriteManifest(folder, dataset.Manifest{States: topics})
+	f.text("papers.nodes.tsv", nodes.String())
+	f.text("papers.edges.tsv", citations(topic, rng))
+	f.manifest("", dataset.Manifest{States: topics})
 }
 
 // paperWords are the numbers of a paper's words, rising.

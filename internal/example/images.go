@@ -7,7 +7,6 @@ import (
 	"image/jpeg"
 	"io"
 	"math/rand/v2"
-	"path/filepath"
 	"strings"
 
 	"github.com/blockbp/blockbp/dataset"
@@ -38,8 +37,9 @@ var (
 	landscapeColours = [][3]float64{{0.5, 0.7, 0.95}, {0.5, 0.75, 0.25}, {0.1, 0.4, 0.15}, {0.7, 0.25, 0.15}}
 )
 
-// writeImages writes an image folder: every third picture is upright.
-func writeImages(folder string, seed uint64) error {
+// fillImages writes an image folder: every third picture is upright.
+func fillImages(f *folder, seed uint64) {
+	lists := map[string]string{}
 	for i := range trainPictures + testPictures {
 		rng := source(seed, uint64(i))
 		rows, columns := shortSide, longSide
@@ -48,23 +48,21 @@ func writeImages(folder string, seed uint64) error {
 		}
 		truth := drawLandscape(rows, columns, rng)
 		picture := paint(truth, rng)
-		if err := writePicture(filepath.Join(folder, "images", fmt.Sprintf("%d.jpg", i)), picture, rng); err != nil {
-			return err
+		photograph := photograph(picture, rng)
+		f.file(fmt.Sprintf("images/%d.jpg", i), func(w io.Writer) error { return jpeg.Encode(w, photograph, &jpeg.Options{Quality: 90}) })
+		f.text(fmt.Sprintf("labels/%d.regions.txt", i), regionsText(truth))
+		shape, features := featuresOf(picture, rng)
+		f.file(fmt.Sprintf("features/%d.npy", i), func(w io.Writer) error { return npy.Write(w, shape, features) })
+		list := "train.txt"
+		if i >= trainPictures {
+			list = "test.txt"
 		}
-		if err := writeText(filepath.Join(folder, "labels", fmt.Sprintf("%d.regions.txt", i)), regionsText(truth)); err != nil {
-			return err
-		}
-		if err := writeFeatures(filepath.Join(folder, "features", fmt.Sprintf("%d.npy", i)), picture, rng); err != nil {
-			return err
-		}
+		lists[list] += fmt.Sprintln(i)
 	}
-	if err := writeList(filepath.Join(folder, "train.txt"), 0, trainPictures); err != nil {
-		return err
+	for name, text := range lists {
+		f.text(name, text)
 	}
-	if err := writeList(filepath.Join(folder, "test.txt"), trainPictures, trainPictures+testPictures); err != nil {
-		return err
-	}
-	return dataset.WriteManifest(folder, dataset.Manifest{States: landscapeStates, NodeFeatures: []string{"red", "green", "blue"}})
+	f.manifest("", dataset.Manifest{States: landscapeStates, NodeFeatures: []string{"red", "green", "blue"}})
 }
 
 // drawLandscape returns the label of every pixel, [row][column]: grass under the
@@ -106,20 +104,17 @@ func paint(truth [][]int, rng *rand.Rand) [][][3]float64 {
 	return picture
 }
 
-// writePicture writes what people look at.
-func writePicture(path string, picture [][][3]float64, rng *rand.Rand) error {
+// photograph is what people look at.
+func photograph(picture [][][3]float64, rng *rand.Rand) image.Image {
 	out := image.NewRGBA(image.Rect(0, 0, len(picture[0]), len(picture)))
 	for r, row := range picture {
 		for c, colour := range row {
-			var channel [3]uint8
 			grain := 0.04 * rng.NormFloat64()
-			for k, v := range colour {
-				channel[k] = uint8(255 * min(max(v+grain, 0), 1))
-			}
-			out.Set(c, r, color.RGBA{channel[0], channel[1], channel[2], 255})
+			channel := func(k int) uint8 { return uint8(255 * min(max(colour[k]+grain, 0), 1)) }
+			out.Set(c, r, color.RGBA{channel(0), channel(1), channel(2), 255})
 		}
 	}
-	return writeFile(path, func(w io.Writer) error { return jpeg.Encode(w, out, &jpeg.Options{Quality: 90}) })
+	return out
 }
 
 func regionsText(truth [][]int) string {
@@ -130,13 +125,12 @@ func regionsText(truth [][]int) string {
 	return text.String()
 }
 
-// writeFeatures writes the mean colour of every cell, with noise: what a poor
-// network might say of the picture.
-func writeFeatures(path string, picture [][][3]float64, rng *rand.Rand) error {
-	rows, columns := len(picture)/featureCell, len(picture[0])/featureCell
-	features := make([]float32, 0, rows*columns*3)
-	for r := range rows {
-		for c := range columns {
+// featuresOf returns the mean colour of every cell, with noise: what a poor network
+// might say of the picture.
+func featuresOf(picture [][][3]float64, rng *rand.Rand) (shape []int, features []float32) {
+	shape = []int{len(picture) / featureCell, len(picture[0]) / featureCell, 3}
+	for r := range shape[0] {
+		for c := range shape[1] {
 			for k := range 3 {
 				sum := 0.0
 				for i := range featureCell * featureCell {
@@ -146,5 +140,5 @@ func writeFeatures(path string, picture [][][3]float64, rng *rand.Rand) error {
 			}
 		}
 	}
-	return writeFile(path, func(w io.Writer) error { return npy.Write(w, []int{rows, columns, 3}, features) })
+	return shape, features
 }

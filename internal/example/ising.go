@@ -1,8 +1,8 @@
 package example
 
 import (
+	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -21,16 +21,13 @@ const (
 	couplingSpread = 0.3
 )
 
-// writeIsing writes samples of p(x) ∝ exp Σ_uv J_uv x_u x_v over spins x = ±1 on a
+// fillIsing writes samples of p(x) ∝ exp Σ_uv J_uv x_u x_v over spins x = ±1 on a
 // periodic lattice: spins.npz with label 0 for −1 and 1 for +1, the couplings as
 // couplings.tsv, and the same as weights in truth.safetensors.
-func writeIsing(folder string, seed uint64) error {
-	lattice, err := graph.Grid(latticeSide, latticeSide, graph.GridOptions{Torus: true})
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return err
+func fillIsing(f *folder, seed uint64) {
+	var lattice *graph.Graph
+	if lattice, f.err = graph.Grid(latticeSide, latticeSide, graph.GridOptions{Torus: true}); f.err != nil {
+		return
 	}
 	rng := source(seed, 0)
 	var table strings.Builder
@@ -40,30 +37,28 @@ func writeIsing(folder string, seed uint64) error {
 		couplings[e] = couplingMean + couplingSpread*rng.NormFloat64()
 		fmt.Fprintf(&table, "%d\t%d\t%.6f\n", lattice.U(int32(e)), lattice.V(int32(e)), couplings[e])
 	}
-	spins := filepath.Join(folder, "spins.npz")
+	f.text("couplings.tsv", table.String())
 	arrays := &dataset.Arrays{Edges: dataset.EdgesOf(lattice), States: []int32{2}, GridShape: [2]int{latticeSide, latticeSide}}
-	// The instance without labels is the model's: it says how weights are laid out.
-	set, err := dataset.FromArrays(dataset.Manifest{}, dataset.Options{Untied: true}, arrays)
-	if err != nil {
-		return err
-	}
-	truth, err := crf.NewModel(set.Schema)
-	if err != nil {
-		return err
-	}
-	edges := truth.Layout.Edge[0]
-	for e, coupling := range couplings {
-		copy(truth.Weights[edges.At+e*edges.Copy():], []float64{coupling, -coupling, -coupling, coupling})
-	}
-	network := ground.Condition(truth, set.Instances[0])
-	for i := range spinSamples {
-		arrays.Labels = append(arrays.Labels, gibbs.Sample(network, spinSweeps, source(seed, 1+uint64(i))))
-	}
-	if err := dataset.WriteNPZ(spins, arrays); err != nil {
-		return err
-	}
-	if err := crf.Save(filepath.Join(folder, "truth.safetensors"), truth, map[string]string{dataset.RecipeKey: set.Recipe.String()}); err != nil {
-		return err
-	}
-	return writeText(filepath.Join(folder, "couplings.tsv"), table.String())
+	// The instance without labels says how the weights of its model are laid out.
+	f.npz("spins.npz", arrays)
+	f.write("spins.npz", func(spins string) error {
+		set, err := dataset.Open(context.Background(), []string{spins}, dataset.Options{Untied: true, NoLabels: true})
+		if err != nil {
+			return err
+		}
+		truth, err := crf.NewModel(set.Schema)
+		if err != nil {
+			return err
+		}
+		edges := truth.Layout.Edge[0]
+		for e, coupling := range couplings {
+			copy(truth.Weights[edges.At+e*edges.Copy():], []float64{coupling, -coupling, -coupling, coupling})
+		}
+		network := ground.Condition(truth, set.Instances[0])
+		for i := range spinSamples {
+			arrays.Labels = append(arrays.Labels, gibbs.Sample(network, spinSweeps, source(seed, 1+uint64(i))))
+		}
+		return crf.Save(filepath.Join(filepath.Dir(spins), "truth.safetensors"), truth, map[string]string{dataset.RecipeKey: set.Recipe.String()})
+	})
+	f.npz("spins.npz", arrays)
 }

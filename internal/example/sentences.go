@@ -3,8 +3,6 @@ package example
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -27,36 +25,24 @@ var (
 	follows = [][]int{{1, 2, 2, 2}, {2, 2, 2, 1}, {3}, {0, 0, 0, 1, 2}}
 )
 
-// writeSentences writes a folder train and a folder test with one chain per
+// fillSentences writes a folder train and a folder test with one chain per
 // sentence, whose features are the words one-hot, and the sentences to read.
-func writeSentences(folder string, seed uint64) error {
+func fillSentences(f *folder, seed uint64) {
 	vocabulary := slices.Compact(slices.Sorted(slices.Values(slices.Concat(words...))))
 	var columns []string
 	for _, w := range vocabulary {
 		columns = append(columns, "word "+w)
 	}
 	for part, count := range map[string]int{"train": trainSentences, "test": testSentences} {
-		inside := filepath.Join(folder, part)
-		if err := os.MkdirAll(inside, 0o755); err != nil {
-			return err
-		}
-		var text strings.Builder
+		text := ""
 		for i := range count {
-			rng := source(seed, uint64(i)<<1+uint64(len(part)&1))
-			tags, spoken := sentence(rng)
-			fmt.Fprintln(&text, strings.Join(spoken, " "))
-			if err := writeSentence(filepath.Join(inside, fmt.Sprintf("%d.npz", i)), tags, spoken, vocabulary); err != nil {
-				return err
-			}
+			tags, spoken := sentence(source(seed, uint64(i)<<1+uint64(len(part)&1)))
+			text += strings.Join(spoken, " ") + "\n"
+			f.npz(fmt.Sprintf("%s/%d.npz", part, i), chain(tags, spoken, vocabulary))
 		}
-		if err := writeText(filepath.Join(inside, "sentences.txt"), text.String()); err != nil {
-			return err
-		}
-		if err := dataset.WriteManifest(inside, dataset.Manifest{States: partsOfSpeech, NodeFeatures: columns}); err != nil {
-			return err
-		}
+		f.text(part+"/sentences.txt", text)
+		f.manifest(part, dataset.Manifest{States: partsOfSpeech, NodeFeatures: columns})
 	}
-	return nil
 }
 
 // sentence draws the part of speech of 4 to 12 words, and the words.
@@ -70,8 +56,8 @@ func sentence(rng *rand.Rand) (tags []int32, spoken []string) {
 	return tags, spoken
 }
 
-// writeSentence writes the chain of one sentence.
-func writeSentence(path string, tags []int32, spoken, vocabulary []string) error {
+// chain is one sentence as an instance.
+func chain(tags []int32, spoken, vocabulary []string) *dataset.Arrays {
 	arrays := &dataset.Arrays{
 		Labels:       [][]int32{tags},
 		NodeFeatures: &dataset.Matrix{Columns: len(vocabulary), Data: make([]float64, len(spoken)*len(vocabulary))},
@@ -82,5 +68,5 @@ func writeSentence(path string, tags []int32, spoken, vocabulary []string) error
 			arrays.Edges = append(arrays.Edges, [2]int32{int32(i - 1), int32(i)})
 		}
 	}
-	return dataset.WriteNPZ(path, arrays)
+	return arrays
 }
