@@ -15,15 +15,6 @@ func (a *app) printJSON(v any) error {
 	return encoder.Encode(v)
 }
 
-// jsonText is v as JSON; v must be such that it always has one.
-func jsonText(v any) string {
-	text, err := json.Marshal(v)
-	if err != nil {
-		panic("cli: " + err.Error())
-	}
-	return string(text)
-}
-
 // counted writes a number of things.
 func counted(n int, thing string) string {
 	if n == 1 {
