@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/blockbp/blockbp/internal/job"
+	"github.com/blockbp/blockbp/internal/nearest"
 )
 
 // Where the value of an option came from.
@@ -120,7 +121,7 @@ func setFromConfig(cmd *cobra.Command, path, key string, value any) (used bool, 
 	if flag == nil || key == "config" || key == "help" || key == "resume" {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		return false, usagef("%s: unknown option %q; %s", path, key, nearestName(key, names, ""))
+		return false, usagef("%s: unknown option %q; %s", path, key, nearest.Suggestion(key, names, ""))
 	}
 	if flag.Changed {
 		return false, nil // the command line wins

@@ -65,7 +65,11 @@ func (a *app) demo(f *demoFlags) error {
 	if err := checkOutput(f.out); err != nil {
 		return err
 	}
-	run, err := createFolder(f.out, "blockbp-demo")
+	create, out := runfolder.Create, f.out
+	if out == "" {
+		create, out = runfolder.CreateFree, "blockbp-demo"
+	}
+	run, err := create(out)
 	if err != nil {
 		return err
 	}
@@ -96,15 +100,6 @@ func (a *app) demo(f *demoFlags) error {
 		return err
 	}
 	return a.showDemo(f, run, result)
-}
-
-// createFolder makes the folder asked for or, if none is, the first free one of
-// fallback, fallback-2, fallback-3 and so on.
-func createFolder(out, fallback string) (*runfolder.Run, error) {
-	if out != "" {
-		return runfolder.Create(out)
-	}
-	return runfolder.CreateFree(fallback)
 }
 
 // showDemo writes the report and prints the table.

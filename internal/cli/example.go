@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/blockbp/blockbp/internal/example"
+	"github.com/blockbp/blockbp/internal/nearest"
 )
 
 // exampleFlags are the options of example.
@@ -51,7 +52,7 @@ func (a *app) example(f *exampleFlags, args []string) error {
 	}
 	i := slices.Index(example.Names(), args[0])
 	if i < 0 {
-		return usagef("example: unknown kind %q; %s", args[0], nearestName(args[0], example.Names(), ""))
+		return usagef("example: unknown kind %q; %s", args[0], nearest.Suggestion(args[0], example.Names(), ""))
 	}
 	kind := &example.Kinds[i]
 	if err := checkExampleOutput(kind, f.out); err != nil {

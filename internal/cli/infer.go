@@ -17,6 +17,7 @@ import (
 	"github.com/blockbp/blockbp/internal/atomicfile"
 	"github.com/blockbp/blockbp/internal/describe"
 	"github.com/blockbp/blockbp/internal/job"
+	"github.com/blockbp/blockbp/internal/nearest"
 	"github.com/blockbp/blockbp/internal/uai"
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -112,7 +113,7 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 	case f.method == methodGibbs && f.task == "PR":
 		return usagef("--method gibbs estimates marginals, not log Z: give --task MAR, or another method")
 	case !slices.Contains(methods, f.method):
-		return usagef("--method %q: with --task %s want %s%s", f.method, f.task, strings.Join(methods, ", "), didYouMean(f.method, methods))
+		return usagef("--method %q: with --task %s want %s%s", f.method, f.task, strings.Join(methods, ", "), nearest.Hint(f.method, methods))
 	}
 	changed := cmd.Flags().Changed
 	if f.method != "exact" && f.method != methodAuto && changed("memory") {

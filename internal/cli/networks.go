@@ -10,6 +10,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/job"
+	"github.com/blockbp/blockbp/internal/nearest"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -129,7 +130,7 @@ func (f *networkFlags) openData(a *app, args []string) (*networks, error) {
 		}
 	}
 	if len(n.names) == 0 {
-		return nil, usagef("--instance %s: the data have no instance of this name; %s", f.instance, nearestName(f.instance, job.UniqueNames(instances), ""))
+		return nil, usagef("--instance %s: the data have no instance of this name; %s", f.instance, nearest.Suggestion(f.instance, job.UniqueNames(instances), ""))
 	}
 	n.make = func(i int) (*namedNetwork, error) {
 		in := instances[n.number[i]]

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/blockbp/blockbp/internal/nearest"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -22,7 +23,7 @@ func (p *partitionFlags) resolve() (learn.Cut, error) {
 	cut, err := learn.ParseCut(p.blocks, p.kind)
 	if err != nil {
 		if strings.HasPrefix(err.Error(), "partition") {
-			return cut, usagef("--partition %q: %s", p.kind, nearestName(p.kind, []string{"auto", "tiles", "range", "bfs", "metis"}, ""))
+			return cut, usagef("--partition %q: %s", p.kind, nearest.Suggestion(p.kind, []string{"auto", "tiles", "range", "bfs", "metis"}, ""))
 		}
 		return cut, usagef("--%v", err)
 	}

@@ -37,7 +37,7 @@ func TestPanic(t *testing.T) {
 	t.Parallel()
 	var stderr bytes.Buffer
 	a := &app{ctx: t.Context(), stderr: &stderr}
-	if code := a.end(guard(func() error { panic("a slip") })); code != exitBug {
+	if code := a.guard(func() error { panic("a slip") }); code != exitBug {
 		t.Errorf("exit code %d, want %d", code, exitBug)
 	}
 	for _, part := range []string{"internal error: a slip", "progress_test.go", "please report it"} {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/blockbp/blockbp/internal/nearest"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/internal/study"
 )
@@ -126,7 +127,7 @@ func (a *app) reproduce(f *reproduceFlags, args []string) error {
 	}
 	for _, name := range args {
 		if !slices.Contains(names, name) {
-			return usagef("reproduce: no study %q; %s", name, nearestName(name, names, ""))
+			return usagef("reproduce: no study %q; %s", name, nearest.Suggestion(name, names, ""))
 		}
 	}
 	studies := study.Named(args)

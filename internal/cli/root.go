@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/blockbp/blockbp/internal/nearest"
 )
 
 // app is what every verb needs of the world.
@@ -60,11 +63,24 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetOut(results)
 	root.SetErr(stderr)
 	root.SetIn(stdin)
-	err := guard(func() error { return root.ExecuteContext(ctx) })
-	if err == nil {
-		err = results.err
-	}
-	return a.end(err)
+	return a.guard(func() error {
+		if err := root.ExecuteContext(ctx); err != nil {
+			return err
+		}
+		return results.err
+	})
+}
+
+// guard calls f and reports how it ended. A panic is reported with what a developer
+// needs to know.
+func (a *app) guard(f func() error) (code int) {
+	defer func() {
+		if r := recover(); r != nil {
+			fmt.Fprintf(a.stderr, "blockbp: internal error: %v\n\n%s\nThis is a bug in blockbp, not in your data: please report it with the lines above.\n", r, debug.Stack())
+			code = exitBug
+		}
+	}()
+	return a.end(f())
 }
 
 // helpCommand is "blockbp help VERB"; cobra's own succeeds for verbs that do not
@@ -101,11 +117,6 @@ func (o *output) Write(p []byte) (int, error) {
 
 // end reports what ended the command, if not success, and returns the exit code.
 func (a *app) end(err error) (code int) {
-	var b *bug
-	if errors.As(err, &b) {
-		b.report(a.stderr)
-		return exitBug
-	}
 	if errors.Is(err, context.Canceled) {
 		err = &exitError{exitInterrupted, errors.New("interrupted")}
 	}
@@ -166,7 +177,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		name := unknown.GetSpecifiedName()
-		message = fmt.Sprintf("unknown option --%s; %s", name, nearestName(name, names, "--"))
+		message = fmt.Sprintf("unknown option --%s; %s", name, nearest.Suggestion(name, names, "--"))
 	case errors.As(err, &unknown):
 		message = fmt.Sprintf("unknown option -%s", unknown.GetSpecifiedName())
 	case errors.As(err, &invalid):
@@ -225,7 +236,7 @@ func nearestCommand(cmd *cobra.Command, name string) string {
 			names = append(names, c.Name())
 		}
 	}
-	return nearestName(name, names, "")
+	return nearest.Suggestion(name, names, "")
 }
 
 // isTerminal reports whether w shows its output to a person at once.

@@ -13,6 +13,7 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/describe"
+	"github.com/blockbp/blockbp/internal/nearest"
 )
 
 // sampleFlags are the options of sample.
@@ -92,7 +93,7 @@ func (f *sampleFlags) validate() error {
 			return usagef("--%s is not used by --sampler exact, whose draws are independent", name)
 		}
 	default:
-		return usagef("--sampler %q: want auto, gibbs or exact%s", f.sampler, didYouMean(f.sampler, samplers))
+		return usagef("--sampler %q: want auto, gibbs or exact%s", f.sampler, nearest.Hint(f.sampler, samplers))
 	}
 	return checkDiagnosisLimits(f.maxRHat, f.minESS)
 }

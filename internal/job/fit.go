@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -87,7 +89,11 @@ func (r *run) checkpoint(s *learn.State) error {
 	if err := r.metrics.Flush(); err != nil {
 		return err
 	}
-	return saveCheckpoint(r.files.Path(checkpointFile), s)
+	path := r.files.Path(checkpointFile)
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return err
+	}
+	return s.WriteFile(path)
 }
 
 // Failure is what result.json holds of a run that diverged.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/runfolder"
+	"github.com/blockbp/blockbp/learn"
 )
 
 // Files of a run folder.
@@ -168,17 +169,16 @@ func (r *run) reopen() (err error) {
 	if err := r.sameData(); err != nil {
 		return err
 	}
-	state, err := loadCheckpoint(r.files.Path(checkpointFile))
-	if err != nil {
-		return err
-	}
-	r.last = -1
-	if state == nil {
+	state, err := learn.ReadState(r.files.Path(checkpointFile))
+	switch {
+	case err == nil:
+		r.p.Settings.Resume, r.last = state, state.Iteration
+	case errors.Is(err, fs.ErrNotExist):
 		r.watch.note("%s has no checkpoint yet; the run starts from the beginning", r.files.Dir())
-	} else {
-		r.last = state.Iteration
+		r.last = -1
+	default:
+		return DataError(r.files.Path(checkpointFile), err)
 	}
-	r.p.Settings.Resume = state
 	r.l2Path, err = readL2Path(r.files.Path(l2PathFile))
 	return err
 }

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"math"
@@ -66,19 +67,8 @@ type Options struct {
 // file of counting numbers: model and checkpoint keep it, and may be used from
 // another folder.
 func (o Options) withDefaults() (Options, error) {
-	or := func(text *string, fallback string) {
-		if *text == "" {
-			*text = fallback
-		}
-	}
-	or((*string)(&o.Method), string(learn.BBPL))
-	or(&o.Order, orderCyclic)
-	or(&o.Counting, counting.Names[0])
-	or(&o.Step, "auto")
-	or(&o.Precision, bp.Double.String())
-	if o.Threads == 0 {
-		o.Threads = runtime.GOMAXPROCS(0)
-	}
+	o.Method, o.Order, o.Counting = cmp.Or(o.Method, learn.BBPL), cmp.Or(o.Order, orderCyclic), cmp.Or(o.Counting, counting.Names[0])
+	o.Step, o.Precision, o.Threads = cmp.Or(o.Step, "auto"), cmp.Or(o.Precision, bp.Double.String()), cmp.Or(o.Threads, runtime.GOMAXPROCS(0))
 	if o.L2 == 0 && !o.NoL2 {
 		o.L2 = 1
 	}
@@ -91,6 +81,10 @@ func (o Options) withDefaults() (Options, error) {
 
 // Validate reports the first choice that cannot be used, by the name of its option.
 func (o Options) Validate() error {
+	o, err := o.withDefaults()
+	if err != nil {
+		return err
+	}
 	for _, c := range []struct {
 		name  string
 		value float64
@@ -116,23 +110,18 @@ func (o Options) Validate() error {
 		{"order", o.Order, []string{orderCyclic, orderRandom}},
 		{"precision", o.Precision, []string{bp.Double.String(), bp.Single.String()}},
 	} {
-		if c.value != "" && !slices.Contains(c.valid, c.value) {
+		if !slices.Contains(c.valid, c.value) {
 			return usagef("--%s %q: want one of %s%s", c.name, c.value, strings.Join(c.valid, ", "), nearest.Hint(c.value, c.valid))
 		}
 	}
-	if o.Step != "" {
-		if _, err := learn.ParseStep(o.Step); err != nil {
-			return usagef("--%v", err)
-		}
-	}
-	if o.Counting != "" {
-		_, err := Counting(o.Counting, o.Seed, false)
+	if _, err := o.settings(); err != nil {
 		return err
 	}
-	return nil
+	_, err = Counting(o.Counting, o.Seed, false)
+	return err
 }
 
-// settings returns what the learner is told; withDefaults and Validate come before.
+// settings returns what the learner is told, of options with their defaults.
 func (o *Options) settings() (learn.Settings, error) {
 	s := learn.Settings{
 		Method: o.Method, Cut: o.Cut, Together: o.Together, InnerSweeps: o.InnerSweeps, InnerTolerance: o.InnerTolerance,

@@ -39,10 +39,10 @@ type Prepared struct {
 // Prepare makes a problem of options and task, and checks all that can be checked
 // before anything is computed or written.
 func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
-	o, err := o.withDefaults()
-	if err == nil {
-		err = o.Validate()
+	if err := o.Validate(); err != nil {
+		return nil, err
 	}
+	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
 	}
