@@ -19,6 +19,7 @@
 package blockbp
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -76,7 +77,7 @@ func (o *Options) job() job.Options {
 	j := job.Options{
 		Method: o.Method, Counting: o.Counting, L2: o.L2, NoL2: o.NoL2, NoEdges: o.NoEdges, Cut: o.Cut,
 		RelativeTolerance: o.RelativeTolerance, MaxPasses: o.MaxPasses, MaxTime: o.MaxTime,
-		Seed: o.Seed, Threads: o.Threads,
+		Seed: cmp.Or(o.Seed, 1), Threads: o.Threads,
 	}
 	if o.Patience > 0 {
 		j.EarlyStop = earlyStop(o.Patience)

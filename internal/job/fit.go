@@ -21,7 +21,7 @@ func fit(ctx context.Context, r *run, watch Watch) (*learn.Result, times, error)
 	var took times
 	s := r.p.Settings
 	s.Recorder = r.Record
-	s.Evaluate = r.p.evaluateDuring(watch, &took.evaluating)
+	s.Evaluate, s.EarlyStop = r.p.evaluateDuring(watch, &took.evaluating), r.p.earlyStop
 	if r.folder != nil {
 		s.Checkpoint = r.checkpoint
 	}

@@ -171,6 +171,30 @@ func TestPrepareNotes(t *testing.T) {
 	}
 }
 
+// TestEarlyStop: the best model is kept apart, and what a run would need can be
+// measured all the same.
+func TestEarlyStop(t *testing.T) {
+	t.Parallel()
+	set := chains(t, 6)
+	e, err := NewEvaluation("dev", set, set.Instances)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := prepare(t, Options{EarlyStop: "accuracy@dev:2", EvaluateEvery: 0.5, RelativeTolerance: 1e-300}, Task{Set: set, Evaluations: []*Evaluation{e}})
+	if sizes, err := learn.Measure(p.Problem, p.Settings); err != nil || sizes.Instances != 6 {
+		t.Errorf("measured %+v, %v", sizes, err)
+	}
+	evaluations := 0
+	r, err := p.Train(t.Context(), nil, Watch{Instances: func(_ string, done, _ int) {
+		if done == 0 {
+			evaluations++
+		}
+	}})
+	if err != nil || r.Status != learn.EarlyStopped || r.Best == nil || r.Best.Meta[MetaCounting] != "convex" || evaluations < 4 {
+		t.Errorf("after %d evaluations: %+v, %v", evaluations, r, err)
+	}
+}
+
 // TestResume: a run that was interrupted goes on to the bytes of one that was not.
 func TestResume(t *testing.T) {
 	t.Parallel()

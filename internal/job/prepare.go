@@ -28,12 +28,13 @@ type Prepared struct {
 	Task
 	Options  Options // with their defaults
 	Problem  learn.Problem
-	Settings learn.Settings
+	Settings learn.Settings // without what observes a run: Train adds that
 	// Hints say which choices will not do what they seem to. Notes say what is wrong
 	// with data or settings; result and report repeat them.
 	Hints, Notes []string
 
-	cuts []learn.Cut // of each network, for BBPL
+	cuts      []learn.Cut // of each network, for BBPL
+	earlyStop *learn.EarlyStop
 }
 
 // Prepare makes a problem of options and task, and checks all that can be checked
@@ -71,7 +72,7 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 	if err := p.Settings.Validate(&p.Problem); err != nil {
 		return nil, usagef("%v", err)
 	}
-	if p.Settings.EarlyStop, err = earlyStop(o.EarlyStop, t.Evaluations); err != nil {
+	if p.earlyStop, err = earlyStop(o.EarlyStop, t.Evaluations); err != nil {
 		return nil, err
 	}
 	if len(t.Evaluations) == 0 && o.EvaluateEvery > 0 {

@@ -43,7 +43,7 @@ func (p *Prepared) resolved(asked map[string]Option) map[string]Option {
 		put(options, "eval-every", s.EvaluateEvery)
 	}
 	put(options, "early-stop", nil)
-	if e := s.EarlyStop; e != nil {
+	if e := p.earlyStop; e != nil {
 		put(options, "early-stop", fmt.Sprintf("%s:%d", e.Metric, e.Patience))
 	}
 	p.resolveBlocks(options)
