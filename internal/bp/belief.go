@@ -116,7 +116,7 @@ const Padding = simd.Padding
 func (w *Workspace) EdgeBeliefs(dst, sum []float64, net *Net, st *State, block *partition.Block, lo, hi int) (freeEnergy float64, err error) {
 	first := block.Edges[lo]
 	ku, kv := int(net.Card[net.Graph.U(first)]), int(net.Card[net.Graph.V(first)])
-	if freeEnergy, done := w.regularEdges(dst, sum, net, st, block, lo, hi); done {
+	if freeEnergy, done := w.uniformEdges(dst, sum, net, st, block, lo, hi); done {
 		return freeEnergy, nil
 	}
 	dst = dst[:(hi-lo)*ku*kv]
@@ -180,9 +180,9 @@ func (w *Workspace) sumFreeEnergies(net *Net, block *partition.Block, lo, n int)
 // gatherEdges lists the edges lo ≤ q < hi of the block for the kernel, up to the
 // first that it can't compute.
 func (w *Workspace) gatherEdges(net *Net, st *State, block *partition.Block, lo, hi, states int) {
-	if len(w.forms) == 0 && w.fitRegular(net, st, block) {
+	if len(w.forms) == 0 && w.fitUniform(net, st, block) {
 		w.together = numeric.Resize(w.together, hi-lo)
-		w.regular.parts.List(w.together, lo, hi)
+		w.uniform.parts.List(w.together, lo, hi)
 		return
 	}
 	w.together = w.together[:0]
@@ -205,7 +205,7 @@ func (w *Workspace) gatherEdges(net *Net, st *State, block *partition.Block, lo,
 // many states, into dst, one behind the other, adds them to sum [states] unless that is
 // nil, and returns the sum of what NodeBelief returns. dst may be longer by Padding.
 func (w *Workspace) NodeBeliefs(dst, sum []float64, net *Net, st *State, block *partition.Block, lo, hi int) (freeEnergy float64) {
-	if freeEnergy, done := w.regularNodes(dst, sum, net, st, block, lo, hi); done {
+	if freeEnergy, done := w.uniformNodes(dst, sum, net, st, block, lo, hi); done {
 		return freeEnergy
 	}
 	k := int(net.Card[block.Nodes[lo]])

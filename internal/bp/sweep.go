@@ -21,9 +21,9 @@ import (
 func (w *Workspace) Sweep(net *Net, st *State, block *partition.Block, damping float64) (residual float64, err error) {
 	w.batch.fit(net.maxCard)
 	update := w.updateRun
-	if w.fitRegular(net, st, block) {
-		w.beginRegular(damping)
-		update = w.updateRegular
+	if w.fitUniform(net, st, block) {
+		w.beginUniform(damping)
+		update = w.updateUniform
 	}
 	for r := range len(block.Runs) - 1 {
 		change, err := update(net, st, block, block.Runs[r], block.Runs[r+1], damping)

@@ -42,7 +42,7 @@ type Workspace struct {
 	// potential table and a counting number.
 	expansion     []float64
 	batch         batch       // nodes that are updated together
-	regular       regular     // and without lists
+	uniform       uniform     // and without lists
 	together      []simd.Edge // edges whose beliefs are computed in one call
 	logZ, product []float64   // of these
 	// wide: some table may have more than maxRange between two entries, or a

@@ -34,7 +34,7 @@ var avx512 = implementation{
 	remember:       remember512,
 	measure:        measure512,
 	carry:          carry512,
-	regular:        regular512,
+	uniform:        uniform512,
 	single:         single512,
 }
 

@@ -23,7 +23,7 @@ func random(n int, scale float64) []float64 {
 	return x
 }
 
-func uniform(n int) []float64 {
+func uniformVector(n int) []float64 {
 	x := make([]float64, n)
 	fillUniform(x, rand.New(rand.NewPCG(uint64(n), 2)))
 	return x
@@ -45,7 +45,7 @@ func BenchmarkExp(b *testing.B) {
 
 func BenchmarkLog(b *testing.B) {
 	eachSize(b, append(states, 1024), func(b *testing.B, with implementation, k int) {
-		dst, x := make([]float64, k), uniform(k)
+		dst, x := make([]float64, k), uniformVector(k)
 		for b.Loop() {
 			with.log(dst, x)
 		}
@@ -55,7 +55,7 @@ func BenchmarkLog(b *testing.B) {
 
 func BenchmarkVectorTable(b *testing.B) {
 	eachSize(b, states, func(b *testing.B, with implementation, k int) {
-		out, weight, values := make([]float64, k), uniform(k), uniform(k*k)
+		out, weight, values := make([]float64, k), uniformVector(k), uniformVector(k*k)
 		for b.Loop() {
 			with.vectorTable(out, weight, values)
 		}
@@ -64,7 +64,7 @@ func BenchmarkVectorTable(b *testing.B) {
 
 func BenchmarkTableVector(b *testing.B) {
 	eachSize(b, states, func(b *testing.B, with implementation, k int) {
-		out, weight, values := make([]float64, k), uniform(k), uniform(k*k)
+		out, weight, values := make([]float64, k), uniformVector(k), uniformVector(k*k)
 		for b.Loop() {
 			with.tableVector(out, weight, values)
 		}
@@ -77,7 +77,7 @@ const distinctMessages = 16
 
 func BenchmarkPairProduct(b *testing.B) {
 	eachSize(b, states, func(b *testing.B, with implementation, k int) {
-		dst, left, right, values := make([]float64, k*k), uniform(k), uniform(k), uniform(k*k)
+		dst, left, right, values := make([]float64, k*k), uniformVector(k), uniformVector(k), uniformVector(k*k)
 		for b.Loop() {
 			with.pairProduct(dst, left, right, values)
 		}
@@ -87,7 +87,7 @@ func BenchmarkPairProduct(b *testing.B) {
 // Ten features and the square of the number of states: the grounding of an edge.
 func BenchmarkMultiplyRows(b *testing.B) {
 	eachSize(b, states, func(b *testing.B, with implementation, k int) {
-		dst, f, w := make([]float64, k*k), uniform(10), uniform(10*k*k)
+		dst, f, w := make([]float64, k*k), uniformVector(10), uniformVector(10*k*k)
 		for b.Loop() {
 			with.vectorTable(dst, f, w)
 		}
@@ -97,7 +97,7 @@ func BenchmarkMultiplyRows(b *testing.B) {
 
 func BenchmarkScatterRows(b *testing.B) {
 	eachSize(b, states, func(b *testing.B, with implementation, k int) {
-		t, f, w := make([]float64, k*k), uniform(10), uniform(10*k*k)
+		t, f, w := make([]float64, k*k), uniformVector(10), uniformVector(10*k*k)
 		for b.Loop() {
 			with.scatterRows(w, f, t)
 		}

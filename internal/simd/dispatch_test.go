@@ -165,8 +165,8 @@ func TestShortSlices(t *testing.T) {
 func TestRepeatable(t *testing.T) {
 	each(t, func(t *testing.T, with implementation) {
 		for n := range longest + 1 {
-			x := uniform(n * n)
-			left := uniform(n)
+			x := uniformVector(n * n)
+			left := uniformVector(n)
 			type result struct{ total, other, third, product, residual float64 }
 			var first result
 			for offset := range 9 {

@@ -3,7 +3,7 @@
 // and scatter of rows of features, and the kernels of which an iteration of learning
 // is made. These are MultiplyMatrix for the potentials, Exponentials for tables, the
 // steps of a batch from Cavities to Settle for messages and beliefs of nodes, and
-// EdgeBeliefs and ScatterMatrix for the gradient. With AVX-512 a Regular has fewer
+// EdgeBeliefs and ScatterMatrix for the gradient. With AVX-512 a Uniform has fewer
 // steps than a batch, for networks whose nodes all have the same number of states, up
 // to 16: offsets follow from the numbers of nodes and edges, so that nobody lists them,
 // and what is done to one message stays in registers.
@@ -12,7 +12,7 @@
 //
 // There are three: AVX-512 (F, DQ, VL, BW), AVX2 with FMA, and plain Go, which is
 // complete, is the reference and serves every other architecture. AVX2 has no kernels
-// for velocities (Remember, Measure, Carry), which are plain Go there, nor for a Regular,
+// for velocities (Remember, Measure, Carry), which are plain Go there, nor for a Uniform,
 // without which everything goes by lists; AVX-512 takes the EdgeBeliefs of AVX2 below 8
 // states, in double precision. One is
 // chosen when the program starts, from golang.org/x/sys/cpu, so that
@@ -89,7 +89,7 @@
 //	                 plain     3.4   4.2   5.1   8.3    14    18    28    55
 //
 // Products of 2 states have a closed form with AVX2 only: with AVX-512 lists are for
-// networks that no Regular describes, and 2 states there are not worth a kernel.
+// networks that no Uniform describes, and 2 states there are not worth a kernel.
 //
 // From 8 states on the products are bound by reading tables from the second-level
 // cache, some 46 bytes a nanosecond, with AVX2 as with AVX-512.
@@ -154,8 +154,8 @@
 // before they were done in groups. On a busy host 16 states took 208 ns an edge before
 // and 119 since, in turns (155 and 113 in another hour); in single precision 119 and 72.
 //
-// Kernels for a Regular, ns a message on that host, nodes with four messages (go test
-// -bench Regular): for 8 states Products with their exponentials 14, Absorb with its
+// Kernels for a Uniform, ns a message on that host, nodes with four messages (go test
+// -bench Uniform): for 8 states Products with their exponentials 14, Absorb with its
 // logarithms 10, Shift and Settle 4.5; for 16 states 39, 20 and 7.4, where the steps of
 // a batch take 125 together. In single precision Products32 take 9 and 22, Absorb32 7
 // and 14.

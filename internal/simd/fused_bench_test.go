@@ -28,7 +28,7 @@ func BenchmarkAbsorb(b *testing.B) {
 
 func BenchmarkEdgeBelief(b *testing.B) {
 	eachSize(b, states, func(b *testing.B, with implementation, k int) {
-		dst, values := make([]float64, k*k), uniform(k*k*distinctMessages)
+		dst, values := make([]float64, k*k), uniformVector(k*k*distinctMessages)
 		belief, message := random(k*(distinctMessages+1), 2), random(k*(distinctMessages+1), 1)
 		i := 0
 		for b.Loop() {
@@ -45,7 +45,7 @@ const matrixRows = 48
 
 // Ten features and the square of the number of states, as in BenchmarkMultiplyRows.
 func benchmarkMatrix(b *testing.B, k, d int, call func(f, w, x []float64)) {
-	f, w, x := uniform(matrixRows*d), uniform(d*k), uniform(matrixRows*k)
+	f, w, x := uniformVector(matrixRows*d), uniformVector(d*k), uniformVector(matrixRows*k)
 	for b.Loop() {
 		call(f, w, x)
 	}
@@ -165,7 +165,7 @@ func BenchmarkProducts(b *testing.B) {
 func BenchmarkExponentials(b *testing.B) {
 	eachSize(b, states, func(b *testing.B, with implementation, k int) {
 		const tables = 32
-		theta, inverse := random(tables*k*k, 3), uniform(tables)
+		theta, inverse := random(tables*k*k, 3), uniformVector(tables)
 		x := make([]float64, len(theta))
 		for b.Loop() {
 			copy(x, theta)
@@ -180,7 +180,7 @@ func BenchmarkEdgeBeliefs(b *testing.B) {
 		n := distinctMessages
 		c := edgesCase{
 			dst: make([]float64, n*k*k), logZ: make([]float64, n), product: make([]float64, n), ku: k, kv: k,
-			beliefs: random((n+1)*k, 2), messages: random(2*n*k, 1), tables: uniform(n * k * k),
+			beliefs: random((n+1)*k, 2), messages: random(2*n*k, 1), tables: uniformVector(n * k * k),
 		}
 		for q := range n {
 			c.edges = append(c.edges, Edge{q * k, 2 * q * k, (q + 1) * k, (2*q + 1) * k, q * k * k})

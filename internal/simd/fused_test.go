@@ -463,7 +463,7 @@ func TestMatrixSpecials(t *testing.T) {
 		for _, bad := range []float64{math.Inf(1), math.Inf(-1), math.NaN()} {
 			for _, k := range []int{1, 4, 8, 13, 64} {
 				const rows, d = 17, 5
-				f, w := uniform(rows*d), uniform(d*k)
+				f, w := uniformVector(rows*d), uniformVector(d*k)
 				w[2*k+k/2] = bad
 				got, want := make([]float64, rows*k), make([]float64, rows*k)
 				with.multiplyMatrix(got, f, w, rows, d, k)

@@ -48,9 +48,9 @@ func TestEdgeLayout(t *testing.T) {
 	})
 }
 
-func TestRegularLayout(t *testing.T) {
-	var u Regular
-	checkLayout(t, "Regular", []layoutField{
+func TestUniformLayout(t *testing.T) {
+	var u Uniform
+	checkLayout(t, "Uniform", []layoutField{
 		{"States", unsafe.Offsetof(u.States), 0}, {"PerEdge", unsafe.Offsetof(u.PerEdge), 8}, {"Damping", unsafe.Offsetof(u.Damping), 16},
 		{"Beliefs", unsafe.Offsetof(u.Beliefs), 24}, {"Messages", unsafe.Offsetof(u.Messages), 48}, {"Tables", unsafe.Offsetof(u.Tables), 72},
 		{"At", unsafe.Offsetof(u.At), 96}, {"Rho", unsafe.Offsetof(u.Rho), 120}, {"Potentials", unsafe.Offsetof(u.Potentials), 144},

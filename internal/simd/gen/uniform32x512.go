@@ -7,33 +7,33 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// regular32x512 emits the twins of regular512 for tables, weights and sums of float32:
+// uniform32x512 emits the twins of uniform512 for tables, weights and sums of float32:
 // two rows of eight to a vector, or one of sixteen.
-func (g *generator) regular32x512() {
-	g.regularProducts32()
-	g.regularAbsorb32()
+func (g *generator) uniform32x512() {
+	g.uniformProducts32()
+	g.uniformAbsorb32()
 }
 
 // table32 is table for tables of float32.
-func (r regular) table32(i index) reg.Register {
-	q := r.numberAt(regularInEdge, i)
-	r.g.MOVQ(operand.Mem{Base: r.base(regularAt), Index: q, Scale: 8}, q)
-	r.g.LEAQ(operand.Mem{Base: r.base(regularTables32), Index: q, Scale: 4}, q)
+func (r uniform) table32(i index) reg.Register {
+	q := r.numberAt(uniformInEdge, i)
+	r.g.MOVQ(operand.Mem{Base: r.base(uniformAt), Index: q, Scale: 8}, q)
+	r.g.LEAQ(operand.Mem{Base: r.base(uniformTables32), Index: q, Scale: 4}, q)
 	return q
 }
 
 // prefetchTable32 asks for the table of a message: all of the 256 or 1024 bytes that it
 // has at most.
-func (r regular) prefetchTable32(i index) {
+func (r uniform) prefetchTable32(i index) {
 	t := r.table32(i)
 	for line := range 4 * r.vectors * r.vectors {
 		r.g.PREFETCHT0(operand.Mem{Base: t, Disp: 64 * line})
 	}
 }
 
-// regularProducts32 is regularProducts512.
-func (g *generator) regularProducts32() {
-	g.function("regularProducts32x512", "func(u *int, lo, hi int) (safe bool)", "is Regular.Products32.")
+// uniformProducts32 is uniformProducts512.
+func (g *generator) uniformProducts32() {
+	g.function("uniformProducts32x512", "func(u *int, lo, hi int) (safe bool)", "is Uniform.Products32.")
 	i, last := g.intParam("lo"), g.intParam("hi")
 	g.DECQ(last)
 	worst := g.zero512()
@@ -41,13 +41,13 @@ func (g *generator) regularProducts32() {
 	for p := range 4 {
 		v.keepVectors(fmt.Sprintf("single.pair.%d", p))
 	}
-	g.forStates(regularVectors, func(r regular) {
-		out := r.field(regularRows32)
-		r.hoist(regularIn, regularMessages)
+	g.forStates(uniformVectors, func(r uniform) {
+		out := r.field(uniformRows32)
+		r.hoist(uniformIn, uniformMessages)
 		r.maskSixteen()
 		r.eachGroup(i, last, func(at group) {
 			r.prefetchGroup(at.i, last, r.prefetchTable32)
-			for first, n := 0, r.atATime(regularTogether); first < regularTogether; first += n {
+			for first, n := 0, r.atATime(uniformTogether); first < uniformTogether; first += n {
 				var cavities []reg.VecVirtual
 				for j := first; j < first+n; j++ {
 					cavities = append(cavities, r.cavity(r.at(at, j))...)
@@ -56,10 +56,10 @@ func (g *generator) regularProducts32() {
 					g.VMOVUPS(w, operand.Mem{Base: out, Disp: r.scratch(first)/2 + 64*c})
 				}
 			}
-			for j := range regularTogether {
+			for j := range uniformTogether {
 				r.product32(v, r.at(at, j), operand.Mem{Base: out, Disp: r.scratch(j) / 2}, worst)
 			}
-			g.ADDQ(operand.U32(r.scratch(regularTogether)/2), out)
+			g.ADDQ(operand.U32(r.scratch(uniformTogether)/2), out)
 		})
 	})
 	bad, safe := g.K(), g.label("safe")
@@ -85,15 +85,15 @@ func (g *generator) narrowPairs(wide []reg.VecVirtual) []reg.VecVirtual {
 }
 
 // maskSixteen makes the mask of rows of up to sixteen float32.
-func (r *regular) maskSixteen() {
+func (r *uniform) maskSixteen() {
 	if r.vectors > 1 && r.mask != nil {
-		mask := r.g.firstMask32(r.field(regularStates))
+		mask := r.g.firstMask32(r.field(uniformStates))
 		r.mask32 = &mask
 	}
 }
 
 // product32 is product.
-func (r regular) product32(v values512, i index, row operand.Mem, worst reg.VecVirtual) {
+func (r uniform) product32(v values512, i index, row operand.Mem, worst reg.VecVirtual) {
 	g := r.g
 	t, w := r.table32(i), g.GP64()
 	g.LEAQ(row, w)
@@ -119,7 +119,7 @@ func (r regular) product32(v values512, i index, row operand.Mem, worst reg.VecV
 }
 
 // sums32 is sums; with rows of up to eight they are in the lower half.
-func (r regular) sums32(v values512, w, t reg.Register, backward bool) reg.VecVirtual {
+func (r uniform) sums32(v values512, w, t reg.Register, backward bool) reg.VecVirtual {
 	g := r.g
 	if r.vectors > 1 {
 		if backward {
@@ -136,13 +136,13 @@ func (r regular) sums32(v values512, w, t reg.Register, backward bool) reg.VecVi
 	case backward:
 		short = g.fewBackward32
 	}
-	n, sum := r.field(regularStates), g.ZMM()
+	n, sum := r.field(uniformStates), g.ZMM()
 	g.VMOVAPS(short(w, t, n, n), sum.AsY())
 	return sum
 }
 
 // eachLongRow32 is eachLongRow for rows of float32.
-func (r regular) eachLongRow32(t reg.Register, lo, hi int, body func(y int, row operand.Mem)) {
+func (r uniform) eachLongRow32(t reg.Register, lo, hi int, body func(y int, row operand.Mem)) {
 	g, end := r.g, r.g.label("rows")
 	for y := lo; y < hi; y++ {
 		if r.mask == nil {
@@ -163,7 +163,7 @@ func (r regular) eachLongRow32(t reg.Register, lo, hi int, body func(y int, row 
 }
 
 // longForward32 is longForward with a row to a vector.
-func (r regular) longForward32(w, t reg.Register) reg.VecVirtual {
+func (r uniform) longForward32(w, t reg.Register) reg.VecVirtual {
 	g, sums := r.g, r.g.zeros512(4)
 	r.eachLongRow32(t, 0, 16, func(y int, row operand.Mem) {
 		a := g.ZMM()
@@ -177,7 +177,7 @@ func (r regular) longForward32(w, t reg.Register) reg.VecVirtual {
 }
 
 // longBackward32 takes four rows at a time.
-func (r regular) longBackward32(w, t reg.Register) reg.VecVirtual {
+func (r uniform) longBackward32(w, t reg.Register) reg.VecVirtual {
 	g, weight := r.g, r.g.load32(operand.Mem{Base: w}, nil)
 	var fours []reg.VecVirtual
 	for four := range 4 {
@@ -194,17 +194,17 @@ func (r regular) longBackward32(w, t reg.Register) reg.VecVirtual {
 	return g.foldLanes32(g.foldLanes32(fours[0], fours[1]), g.foldLanes32(fours[2], fours[3]))
 }
 
-// regularAbsorb32 is regularAbsorb512; the new messages it leaves are float64.
-func (g *generator) regularAbsorb32() {
-	g.function("regularAbsorb32x512", "func(u *int, lo, hi int) (residual float64)", "is Regular.Absorb32.")
+// uniformAbsorb32 is uniformAbsorb512; the new messages it leaves are float64.
+func (g *generator) uniformAbsorb32() {
+	g.function("uniformAbsorb32x512", "func(u *int, lo, hi int) (residual float64)", "is Uniform.Absorb32.")
 	i, left := g.intParam("lo"), g.intParam("hi")
 	g.SUBQ(i, left)
 	a := absorbing{damping: g.ZMM(), keep: g.broadcast512("one"), zero: g.zero512(), residual: g.zero512()}
-	g.VBROADCASTSD(operand.Mem{Base: g.intParam("u"), Disp: regularDamping}, a.damping)
+	g.VBROADCASTSD(operand.Mem{Base: g.intParam("u"), Disp: uniformDamping}, a.damping)
 	g.VSUBPD(a.damping, a.keep, a.keep)
 	v := g.logConstants32()
-	g.forStates(regularVectors, func(r regular) {
-		sums, row := r.field(regularRows32), r.field(regularRows)
+	g.forStates(uniformVectors, func(r uniform) {
+		sums, row := r.field(uniformRows32), r.field(uniformRows)
 		r.groups(i, left, func(n int) {
 			for first, step := 0, r.atATime(n); first < n; first += step {
 				logs := v.logs32(r.loadSums32(operand.Mem{Base: sums, Disp: r.scratch(first) / 2}, step))
@@ -220,7 +220,7 @@ func (g *generator) regularAbsorb32() {
 }
 
 // loadSums32 reads the sums of n messages: of one with up to eight states only these.
-func (r regular) loadSums32(m operand.Mem, n int) []reg.VecVirtual {
+func (r uniform) loadSums32(m operand.Mem, n int) []reg.VecVirtual {
 	if n*r.vectors == 1 {
 		z := r.g.ZMM()
 		r.g.VMOVUPS(m, z.AsY())

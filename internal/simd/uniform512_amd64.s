@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func regularProducts512(u *int, lo int, hi int) (safe bool)
+// func uniformProducts512(u *int, lo int, hi int) (safe bool)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
-TEXT ·regularProducts512(SB), $8-25
+TEXT ·uniformProducts512(SB), $8-25
 	MOVQ         lo+8(FP), AX
 	MOVQ         hi+16(FP), CX
 	DECQ         CX
@@ -7582,9 +7582,9 @@ safe178:
 	VZEROUPPER
 	RET
 
-// func regularAbsorb512(u *int, lo int, hi int) (residual float64)
+// func uniformAbsorb512(u *int, lo int, hi int) (residual float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE2
-TEXT ·regularAbsorb512(SB), $0-32
+TEXT ·uniformAbsorb512(SB), $0-32
 	MOVQ         lo+8(FP), AX
 	MOVQ         hi+16(FP), CX
 	SUBQ         AX, CX
@@ -9577,9 +9577,9 @@ done179:
 	VZEROUPPER
 	RET
 
-// func regularShift512(u *int, lo int, hi int) (done int)
+// func uniformShift512(u *int, lo int, hi int) (done int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·regularShift512(SB), $8-32
+TEXT ·uniformShift512(SB), $8-32
 	MOVQ    lo+8(FP), AX
 	MOVQ    hi+16(FP), CX
 	XORQ    DX, DX
@@ -11332,9 +11332,9 @@ end271:
 	VZEROUPPER
 	RET
 
-// func regularSettle512(u *int, lo int, hi int) (residual float64)
+// func uniformSettle512(u *int, lo int, hi int) (residual float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE2
-TEXT ·regularSettle512(SB), $0-32
+TEXT ·uniformSettle512(SB), $0-32
 	MOVQ   lo+8(FP), AX
 	MOVQ   hi+16(FP), CX
 	VXORPD Z0, Z0, Z0

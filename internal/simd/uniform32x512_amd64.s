@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func regularProducts32x512(u *int, lo int, hi int) (safe bool)
+// func uniformProducts32x512(u *int, lo int, hi int) (safe bool)
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VL, BMI2, CMOV, MMX+
-TEXT ·regularProducts32x512(SB), $8-25
+TEXT ·uniformProducts32x512(SB), $8-25
 	MOVQ         lo+8(FP), AX
 	MOVQ         hi+16(FP), CX
 	DECQ         CX
@@ -6740,9 +6740,9 @@ safe194:
 	VZEROUPPER
 	RET
 
-// func regularAbsorb32x512(u *int, lo int, hi int) (residual float64)
+// func uniformAbsorb32x512(u *int, lo int, hi int) (residual float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE2
-TEXT ·regularAbsorb32x512(SB), $0-32
+TEXT ·uniformAbsorb32x512(SB), $0-32
 	MOVQ         lo+8(FP), AX
 	MOVQ         hi+16(FP), CX
 	SUBQ         AX, CX

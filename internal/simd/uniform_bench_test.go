@@ -6,13 +6,13 @@ import (
 	"testing"
 )
 
-// benchmarkRegular returns a Regular of nodes with four messages each.
-func benchmarkRegular(k, nodes int) *Regular {
+// benchmarkUniform returns a Uniform of nodes with four messages each.
+func benchmarkUniform(k, nodes int) *Uniform {
 	r := rand.New(rand.NewPCG(5, 6))
 	messages := 4 * nodes
-	u := &Regular{States: k, Rho: []float64{1},
+	u := &Uniform{States: k, Rho: []float64{1},
 		Beliefs: make([]float64, nodes*k), Messages: make([]float64, 2*messages*k), Tables: make([]float64, messages*k*k), Potentials: make([]float64, nodes*k),
-		Rows: make([]float64, RegularRow(k)*(messages+RegularPadding)), Sums: make([]float64, RegularRow(k)*(nodes+RegularPadding)), Totals: make([]float64, nodes+RegularPadding),
+		Rows: make([]float64, UniformRow(k)*(messages+UniformPadding)), Sums: make([]float64, UniformRow(k)*(nodes+UniformPadding)), Totals: make([]float64, nodes+UniformPadding),
 		InStart: []int32{0},
 	}
 	fillUniform(u.Tables, r)
@@ -31,40 +31,40 @@ func benchmarkRegular(k, nodes int) *Regular {
 	return u
 }
 
-// BenchmarkRegular is BenchmarkSteps for a network whose nodes all have as many
+// BenchmarkUniform is BenchmarkSteps for a network whose nodes all have as many
 // states.
-func BenchmarkRegular(b *testing.B) {
+func BenchmarkUniform(b *testing.B) {
 	for _, k := range []int{2, 3, 4, 8, 13, 16} {
 		const nodes = 32
 		dst, sum := make([]float64, 32*16*16+Padding), make([]float64, 16*16)
 		for _, step := range []struct {
 			name string
-			do   func(u *Regular)
+			do   func(u *Uniform)
 		}{
-			{"Products", func(u *Regular) { u.Products(0, 4*nodes) }},
-			{"Absorb", func(u *Regular) {
+			{"Products", func(u *Uniform) { u.Products(0, 4*nodes) }},
+			{"Absorb", func(u *Uniform) {
 				copy(u.Rows, u.Tables)
 				u.Absorb(0, 4*nodes)
 			}},
-			{"Products32", func(u *Regular) { u.Products32(0, 4*nodes) }},
-			{"Absorb32", func(u *Regular) {
+			{"Products32", func(u *Uniform) { u.Products32(0, 4*nodes) }},
+			{"Absorb32", func(u *Uniform) {
 				copy(u.Rows32, u.Tables32)
 				u.Absorb32(0, 4*nodes)
 			}},
-			{"Shift", func(u *Regular) { u.Shift(0, nodes) }},
-			{"Settle", func(u *Regular) { u.Settle(0, nodes) }},
-			{"WriteNodes", func(u *Regular) { u.WriteNodes(dst, sum, 0, nodes) }},
-			{"WriteEdges", func(u *Regular) {
+			{"Shift", func(u *Uniform) { u.Shift(0, nodes) }},
+			{"Settle", func(u *Uniform) { u.Settle(0, nodes) }},
+			{"WriteNodes", func(u *Uniform) { u.WriteNodes(dst, sum, 0, nodes) }},
+			{"WriteEdges", func(u *Uniform) {
 				for q := 0; q < 4*nodes; q += 32 {
 					u.WriteEdges(dst, sum, q, q+32)
 				}
 			}},
 		} {
 			b.Run(fmt.Sprintf("k=%d/%s", k, step.name), func(b *testing.B) {
-				if RegularStates() < k || step.name == "WriteEdges" && RegularEdgeStates() < k {
+				if UniformStates() < k || step.name == "WriteEdges" && UniformEdgeStates() < k {
 					b.Skip("no kernel for so many states on this processor")
 				}
-				u := benchmarkRegular(k, nodes)
+				u := benchmarkUniform(k, nodes)
 				for b.Loop() {
 					step.do(u)
 				}

@@ -5,18 +5,18 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// regularBeliefs512 emits the beliefs of such nodes, and of edges between those with up
+// uniformBeliefs512 emits the beliefs of such nodes, and of edges between those with up
 // to 8 states.
-func (g *generator) regularBeliefs512() {
-	g.regularNodes512()
-	g.regularEdges512()
-	g.regularList()
+func (g *generator) uniformBeliefs512() {
+	g.uniformNodes512()
+	g.uniformEdges512()
+	g.uniformList()
 }
 
-// groups emits body for groups of regularTogether from i on, and then one by one.
-func (r regular) groups(i, left reg.Register, body func(n int)) {
+// groups emits body for groups of uniformTogether from i on, and then one by one.
+func (r uniform) groups(i, left reg.Register, body func(n int)) {
 	g := r.g
-	for _, n := range []int{regularTogether, 1} {
+	for _, n := range []int{uniformTogether, 1} {
 		again, done := g.label("group"), g.label("rest")
 		g.CMPQ(left, operand.U8(n))
 		g.JLT(label(done))
@@ -31,14 +31,14 @@ func (r regular) groups(i, left reg.Register, body func(n int)) {
 }
 
 // plus returns i + j.
-func (r regular) plus(i reg.Register, j int) reg.Register {
+func (r uniform) plus(i reg.Register, j int) reg.Register {
 	p := r.g.GP64()
 	r.g.LEAQ(operand.Mem{Base: i, Disp: j}, p)
 	return p
 }
 
 // bytes is the length of a row, for adding to an address.
-func (r regular) bytes() operand.Op {
+func (r uniform) bytes() operand.Op {
 	if r.mask == nil {
 		return operand.U32(r.scratch(1))
 	}
@@ -46,7 +46,7 @@ func (r regular) bytes() operand.Op {
 }
 
 // addRow adds vectors to the row at p.
-func (r regular) addRow(row []reg.VecVirtual, p reg.Register) {
+func (r uniform) addRow(row []reg.VecVirtual, p reg.Register) {
 	for c, z := range row {
 		m := operand.Mem{Base: p, Disp: 64 * c}
 		r.g.VADDPD(r.g.load512(m, r.maskOf(c)), z, z)
@@ -54,14 +54,14 @@ func (r regular) addRow(row []reg.VecVirtual, p reg.Register) {
 	}
 }
 
-// regularNodes512 writes whole vectors: what is beyond a row is overwritten by the
+// uniformNodes512 writes whole vectors: what is beyond a row is overwritten by the
 // next.
-func (g *generator) regularNodes512() {
-	g.function("regularNodes512", "func(u *int, dst, sum []float64, lo, hi int) (freeEnergy float64)", "is Regular.WriteNodes.")
+func (g *generator) uniformNodes512() {
+	g.function("uniformNodes512", "func(u *int, dst, sum []float64, lo, hi int) (freeEnergy float64)", "is Uniform.WriteNodes.")
 	i, left, dst := g.intParam("lo"), g.intParam("hi"), g.base("dst")
 	g.SUBQ(i, left)
 	energy := g.zero512()
-	g.forStates(regularVectors, func(r regular) {
+	g.forStates(uniformVectors, func(r uniform) {
 		sum := g.zeros512(r.vectors)
 		r.groups(i, left, func(n int) {
 			for first, step := 0, r.atATime(n); first < n; first += step {
@@ -76,16 +76,16 @@ func (g *generator) regularNodes512() {
 }
 
 // nodeBeliefs does n nodes after the first few from the i-th on.
-func (r regular) nodeBeliefs(i, dst reg.Register, first, n int, energy reg.VecVirtual, sum []reg.VecVirtual) {
+func (r uniform) nodeBeliefs(i, dst reg.Register, first, n int, energy reg.VecVirtual, sum []reg.VecVirtual) {
 	g, v := r.g, r.g.fromMemory()
-	logs, terms, counts, zero := make([][]reg.VecVirtual, n), make([][]reg.VecVirtual, n), r.field(regularCount), g.zero512()
+	logs, terms, counts, zero := make([][]reg.VecVirtual, n), make([][]reg.VecVirtual, n), r.field(uniformCount), g.zero512()
 	for j := range n {
 		p := r.plus(i, first+j)
-		s := r.number(regularNodes, p)
+		s := r.number(uniformNodes, p)
 		count := g.ZMM()
-		terms[j] = r.load(r.row(regularPotentials, p))
+		terms[j] = r.load(r.row(uniformPotentials, p))
 		g.VBROADCASTSD(operand.Mem{Base: counts, Index: s, Scale: 8}, count)
-		belief := r.row(regularBeliefs, s)
+		belief := r.row(uniformBeliefs, s)
 		for c, term := range terms[j] {
 			x, b := g.broadcast512("negativeInfinity"), belief.Offset(64*c)
 			if mask := r.maskOf(c); mask == nil {
@@ -109,7 +109,7 @@ func (r regular) nodeBeliefs(i, dst reg.Register, first, n int, energy reg.VecVi
 	}
 }
 
-// Offsets in the scratch of regularEdges512: the sums of the rows of beliefs, and for
+// Offsets in the scratch of uniformEdges512: the sums of the rows of beliefs, and for
 // each of two groups vectors of each edge and their scales.
 const (
 	manySums   = 0
@@ -119,14 +119,14 @@ const (
 	manyC      = 128
 	manyCR     = 192
 	manyVector = 256
-	manyScales = regularTogether * manyVector
+	manyScales = uniformTogether * manyVector
 	manyGroup  = manyScales + 64
 	manyBytes  = manyGroups + 2*manyGroup
 )
 
-// edgeLoop is what regularEdges512 keeps in registers.
+// edgeLoop is what uniformEdges512 keeps in registers.
 type edgeLoop struct {
-	regular
+	uniform
 	i, left, dst           reg.Register
 	ahead                  int          // how far the group is ahead of edge i
 	sums                   reg.Register // scratch
@@ -139,12 +139,12 @@ func (l edgeLoop) vector(edge, part int) operand.Mem {
 	return operand.Mem{Base: l.scratch, Disp: manyVector*edge + part}
 }
 
-// regularEdges512 takes no largest entry out of cavities: some state of a belief is at
+// uniformEdges512 takes no largest entry out of cavities: some state of a belief is at
 // least 1/k and no message is above 1, so that they are not all small. An edge is safe
 // if no cavity is above 60 and the total is at least 1e-130: tables are e^300 at most
 // and weights below e^−708 are lost, together e^−348, which is 1e-21 of that total.
-func (g *generator) regularEdges512() {
-	g.function("regularEdges512", "func(u *int, dst, sum []float64, lo, hi int) (freeEnergy float64, safe bool)", "is Regular.WriteEdges.")
+func (g *generator) uniformEdges512() {
+	g.function("uniformEdges512", "func(u *int, dst, sum []float64, lo, hi int) (freeEnergy float64, safe bool)", "is Uniform.WriteEdges.")
 	l := edgeLoop{i: g.intParam("lo"), left: g.intParam("hi"), dst: g.base("dst"), sums: g.alignedScratch(manyBytes), scratch: g.GP64(),
 		largest: g.broadcast512("negativeInfinity"), worst: g.zero512(), energy: g.zero512()}
 	other := g.GP64()
@@ -158,8 +158,8 @@ func (g *generator) regularEdges512() {
 		g.VMOVUPD(zero, operand.Mem{Base: l.sums, Disp: manySums + 64*row})
 	}
 	unsafe := g.label("unsafe")
-	g.forStates(1, func(r regular) {
-		l.regular = r
+	g.forStates(1, func(r uniform) {
+		l.uniform = r
 		l.groups(other)
 		bad, large := g.K(), g.K()
 		g.VPCMPUQ_BCST(cmpNotLessEqual, g.constant("edgeRange"), l.worst, bad)
@@ -186,25 +186,25 @@ func (g *generator) regularEdges512() {
 func (l edgeLoop) groups(other reg.Register) {
 	g := l.g
 	again, last, single, done := l.g.label("group"), g.label("last"), g.label("single"), g.label("done")
-	g.CMPQ(l.left, operand.U8(regularTogether))
+	g.CMPQ(l.left, operand.U8(uniformTogether))
 	g.JLT(label(single))
-	l.sides(regularTogether)
-	l.totals(regularTogether)
+	l.sides(uniformTogether)
+	l.totals(uniformTogether)
 	g.Label(again)
-	g.CMPQ(l.left, operand.U8(2*regularTogether))
+	g.CMPQ(l.left, operand.U8(2*uniformTogether))
 	g.JLT(label(last))
 	next := l
-	next.ahead, next.scratch = regularTogether, other
-	l.prefetchSides(2 * regularTogether)
-	next.sides(regularTogether)
-	l.tables(regularTogether)
-	next.totals(regularTogether)
+	next.ahead, next.scratch = uniformTogether, other
+	l.prefetchSides(2 * uniformTogether)
+	next.sides(uniformTogether)
+	l.tables(uniformTogether)
+	next.totals(uniformTogether)
 	g.XCHGQ(l.scratch, other)
-	l.advance(regularTogether)
+	l.advance(uniformTogether)
 	g.JMP(label(again))
 	g.Label(last)
-	l.tables(regularTogether)
-	l.advance(regularTogether)
+	l.tables(uniformTogether)
+	l.advance(uniformTogether)
 	g.Label(single)
 	g.TESTQ(l.left, l.left)
 	g.JZ(label(done))
@@ -219,15 +219,15 @@ func (l edgeLoop) groups(other reg.Register) {
 // prefetchSides asks for the messages and beliefs of a group of edges, if it is whole.
 func (l edgeLoop) prefetchSides(ahead int) {
 	g, none := l.g, l.g.label("none")
-	g.CMPQ(l.left, operand.U8(ahead+regularTogether))
+	g.CMPQ(l.left, operand.U8(ahead+uniformTogether))
 	g.JLT(label(none))
-	for j := range regularTogether {
-		e := l.numberAt(regularEdges, index{l.i, ahead + j})
-		for _, ends := range []int{regularU, regularV} {
-			g.PREFETCHT0(l.row(regularBeliefs, l.number(ends, e)))
+	for j := range uniformTogether {
+		e := l.numberAt(uniformEdges, index{l.i, ahead + j})
+		for _, ends := range []int{uniformU, uniformV} {
+			g.PREFETCHT0(l.row(uniformBeliefs, l.number(ends, e)))
 		}
 		g.ADDQ(e, e)
-		m := l.row(regularMessages, e)
+		m := l.row(uniformMessages, e)
 		g.PREFETCHT0(m)
 		g.PREFETCHT0(m.Offset(64))
 	}
@@ -264,14 +264,14 @@ func (l edgeLoop) someSides(first, n int) {
 	g := l.g
 	var cavities, products []reg.VecVirtual
 	for j := first; j < first+n; j++ {
-		e := l.number(regularEdges, l.plus(l.i, l.ahead+j))
-		for side, ends := range []int{regularU, regularV} {
+		e := l.number(uniformEdges, l.plus(l.i, l.ahead+j))
+		for side, ends := range []int{uniformU, uniformV} {
 			d := l.plus(e, 0)
 			g.ADDQ(d, d)
 			if side == 0 {
 				g.INCQ(d)
 			}
-			x, possible, product := g.cavity512(l.row(regularBeliefs, l.number(ends, e)), l.row(regularMessages, d), l.mask), g.K(), g.ZMM()
+			x, possible, product := g.cavity512(l.row(uniformBeliefs, l.number(ends, e)), l.row(uniformMessages, d), l.mask), g.K(), g.ZMM()
 			l.v.compare(cmpNotEqual, "negativeInfinity", x, possible)
 			g.VMOVAPD_Z(x, possible, product)
 			g.VMAXPD(x, l.largest, l.largest)
@@ -289,8 +289,8 @@ func (l edgeLoop) someSides(first, n int) {
 // edgeTable returns the address of the table of the j-th edge of the group.
 func (l edgeLoop) edgeTable(j int) reg.Register {
 	q := l.plus(l.i, l.ahead+j)
-	l.g.MOVQ(operand.Mem{Base: l.base(regularAt), Index: q, Scale: 8}, q)
-	p := l.field(regularTables)
+	l.g.MOVQ(operand.Mem{Base: l.base(uniformAt), Index: q, Scale: 8}, q)
+	p := l.field(uniformTables)
 	l.g.LEAQ(operand.Mem{Base: p, Index: q, Scale: 8}, p)
 	return p
 }
@@ -299,13 +299,13 @@ func (l edgeLoop) edgeTable(j int) reg.Register {
 // each into the scratch.
 func (l edgeLoop) totals(n int) {
 	g := l.g
-	sums := g.several(2 * regularTogether)
+	sums := g.several(2 * uniformTogether)
 	for j := range n {
-		sums[j], sums[regularTogether+j] = l.weighted(j)
+		sums[j], sums[uniformTogether+j] = l.weighted(j)
 	}
-	if n < regularTogether {
+	if n < uniformTogether {
 		for _, z := range sums {
-			if z != sums[0] && z != sums[regularTogether] {
+			if z != sums[0] && z != sums[uniformTogether] {
 				g.VXORPD(z, z, z)
 			}
 		}
@@ -314,7 +314,7 @@ func (l edgeLoop) totals(n int) {
 	weighted, one := g.YMM(), g.YMM()
 	g.VEXTRACTF64X4(operand.U8(1), totals, weighted)
 	g.VMOVUPD(g.constant("wide one"), one)
-	if n < regularTogether { // the rest counts as edges with a total of 1 and no energy
+	if n < uniformTogether { // the rest counts as edges with a total of 1 and no energy
 		g.VBLENDPD(operand.U8(1), totals.AsY(), one, totals.AsY())
 	}
 	g.VSHUFF64X2(operand.U8(0x44), totals, totals, totals)
@@ -362,16 +362,16 @@ func (l edgeLoop) tableRow(t reg.Register, row int) reg.VecVirtual {
 
 // rhos returns ρ of the n edges of the group, and 0 for the rest.
 func (l edgeLoop) rhos(n int) reg.VecVirtual {
-	g, base := l.g, l.field(regularRho)
+	g, base := l.g, l.field(uniformRho)
 	at := make([]operand.Mem, n)
 	for j := range at {
-		e := l.number(regularEdges, l.plus(l.i, l.ahead+j))
-		g.ANDQ(operand.Mem{Base: l.u, Disp: regularPerEdge}, e)
+		e := l.number(uniformEdges, l.plus(l.i, l.ahead+j))
+		g.ANDQ(operand.Mem{Base: l.u, Disp: uniformPerEdge}, e)
 		at[j] = operand.Mem{Base: base, Index: e, Scale: 8}
 	}
 	low, all := g.XMM(), g.YMM()
 	g.VMOVSD(at[0], low)
-	if n < regularTogether {
+	if n < uniformTogether {
 		g.VXORPD(all, all, all)
 		g.VINSERTF128(operand.U8(0), low, all, all)
 		return all
@@ -413,24 +413,24 @@ func (l edgeLoop) tables(n int) {
 	}
 }
 
-// regularList writes the list of edges that kernels without a Regular take. It has no
+// uniformList writes the list of edges that kernels without a Uniform take. It has no
 // vectors.
-func (g *generator) regularList() {
-	g.function("regularList", "func(u, list *int, lo, hi int)", "is Regular.List.")
+func (g *generator) uniformList() {
+	g.function("uniformList", "func(u, list *int, lo, hi int)", "is Uniform.List.")
 	u, list, q, hi := g.intParam("u"), g.intParam("list"), g.intParam("lo"), g.intParam("hi")
 	k := g.GP64()
-	g.MOVQ(operand.Mem{Base: u, Disp: regularStates}, k)
-	r := regular{u: u, g: g}
-	r.hoist(regularEdges, regularU, regularV, regularAt)
+	g.MOVQ(operand.Mem{Base: u, Disp: uniformStates}, k)
+	r := uniform{u: u, g: g}
+	r.hoist(uniformEdges, uniformU, uniformV, uniformAt)
 	again := g.label("edge")
 	g.Label(again)
-	e := r.number(regularEdges, q)
+	e := r.number(uniformEdges, q)
 	for _, part := range []struct {
 		field  int
 		number func() reg.Register
 	}{
-		{edgeBeliefU, func() reg.Register { return r.number(regularU, e) }},
-		{edgeBeliefV, func() reg.Register { return r.number(regularV, e) }},
+		{edgeBeliefU, func() reg.Register { return r.number(uniformU, e) }},
+		{edgeBeliefV, func() reg.Register { return r.number(uniformV, e) }},
 		{edgeMessageV, func() reg.Register { g.ADDQ(e, e); return r.plus(e, 0) }},
 		{edgeMessageU, func() reg.Register { return r.plus(e, 1) }},
 	} {
@@ -439,7 +439,7 @@ func (g *generator) regularList() {
 		g.MOVQ(at, operand.Mem{Base: list, Disp: part.field})
 	}
 	at := g.GP64()
-	g.MOVQ(operand.Mem{Base: r.base(regularAt), Index: q, Scale: 8}, at)
+	g.MOVQ(operand.Mem{Base: r.base(uniformAt), Index: q, Scale: 8}, at)
 	g.MOVQ(at, operand.Mem{Base: list, Disp: edgeTable})
 	g.ADDQ(operand.U8(edgeSize), list)
 	g.INCQ(q)

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func regularNodes512(u *int, dst []float64, sum []float64, lo int, hi int) (freeEnergy float64)
+// func uniformNodes512(u *int, dst []float64, sum []float64, lo int, hi int) (freeEnergy float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE2
-TEXT ·regularNodes512(SB), $0-80
+TEXT ·uniformNodes512(SB), $0-80
 	MOVQ   lo+56(FP), AX
 	MOVQ   hi+64(FP), CX
 	MOVQ   dst_base+8(FP), DX
@@ -1219,9 +1219,9 @@ done1:
 	VZEROUPPER
 	RET
 
-// func regularEdges512(u *int, dst []float64, sum []float64, lo int, hi int) (freeEnergy float64, safe bool)
+// func uniformEdges512(u *int, dst []float64, sum []float64, lo int, hi int) (freeEnergy float64, safe bool)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, FMA3, MMX+, SSE2
-TEXT ·regularEdges512(SB), $2752-81
+TEXT ·uniformEdges512(SB), $2752-81
 	MOVQ             lo+56(FP), AX
 	MOVQ             hi+64(FP), CX
 	MOVQ             dst_base+8(FP), DX
@@ -5852,8 +5852,8 @@ unsafe30:
 	VZEROUPPER
 	RET
 
-// func regularList(u *int, list *int, lo int, hi int)
-TEXT ·regularList(SB), $0-32
+// func uniformList(u *int, list *int, lo int, hi int)
+TEXT ·uniformList(SB), $0-32
 	MOVQ u+0(FP), AX
 	MOVQ list+8(FP), CX
 	MOVQ lo+16(FP), DX

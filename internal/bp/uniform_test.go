@@ -12,11 +12,11 @@ import (
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
-// TestRegularAgrees: networks whose nodes all have as many states give the same
+// TestUniformAgrees: networks whose nodes all have as many states give the same
 // messages, beliefs and energies without lists, with the best kernels of this
 // processor, as with lists in plain Go: also with hard zeros, potentials that are too
 // large for products, hubs, damping, and counting numbers of any kind.
-func TestRegularAgrees(t *testing.T) {
+func TestUniformAgrees(t *testing.T) {
 	rng := source(91)
 	fast := 0
 	for i := range 300 {
@@ -47,7 +47,7 @@ func TestRegularAgrees(t *testing.T) {
 		if aError != nil {
 			continue
 		}
-		if a.net.uniform <= simd.RegularStates() {
+		if a.net.uniform <= simd.UniformStates() {
 			fast++
 		}
 		sameLogs(t, what+": message", a.state.LogMessage, b.state.LogMessage)
@@ -65,7 +65,7 @@ func TestRegularAgrees(t *testing.T) {
 			t.Fatalf("%s: free energy %v, with lists %v", what, aEnergy, bEnergy)
 		}
 	}
-	if simd.RegularStates() > 0 && fast < 100 {
+	if simd.UniformStates() > 0 && fast < 100 {
 		t.Errorf("%d cases without lists: too few to tell", fast)
 	}
 }

@@ -8,18 +8,18 @@ import (
 	"testing"
 )
 
-// regularCase is a Regular and the same as a batch, which plain Go can do.
-type regularCase struct {
-	u     *Regular
+// uniformCase is a Uniform and the same as a batch, which plain Go can do.
+type uniformCase struct {
+	u     *Uniform
 	list  []Message
 	nodes []Node
 	check func(what string)
 }
 
-// newRegular makes a network of random directed edges into some of its nodes.
-func newRegular(t testing.TB, r *rand.Rand, k, visited, degree int, damping float64) *regularCase {
+// newUniform makes a network of random directed edges into some of its nodes.
+func newUniform(t testing.TB, r *rand.Rand, k, visited, degree int, damping float64) *uniformCase {
 	numNodes := visited + 3
-	c := &regularCase{u: &Regular{States: k, Damping: damping, InStart: []int32{0}, Far: r.IntN(2), Cold: r.IntN(2)}}
+	c := &uniformCase{u: &Uniform{States: k, Damping: damping, InStart: []int32{0}, Far: r.IntN(2), Cold: r.IntN(2)}}
 	u := c.u
 	for _, s := range r.Perm(numNodes)[:visited] {
 		u.Nodes = append(u.Nodes, int32(s))
@@ -46,7 +46,7 @@ func newRegular(t testing.TB, r *rand.Rand, k, visited, degree int, damping floa
 		n int
 	}{
 		{&u.Beliefs, numNodes * k}, {&u.Messages, 2 * edges * k}, {&u.Tables, numTables}, {&u.Potentials, visited * k},
-		{&u.Rows, RegularRow(k) * (edges + RegularPadding)}, {&u.Sums, RegularRow(k) * (visited + RegularPadding)}, {&u.Totals, visited + RegularPadding},
+		{&u.Rows, UniformRow(k) * (edges + UniformPadding)}, {&u.Sums, UniformRow(k) * (visited + UniformPadding)}, {&u.Totals, visited + UniformPadding},
 	} {
 		x, check := guarded(t, s.n, r.IntN(8))
 		fill(x, r, 3)
@@ -82,7 +82,7 @@ func newRegular(t testing.TB, r *rand.Rand, k, visited, degree int, damping floa
 }
 
 // listAll lists nodes and messages for the kernels of a batch.
-func (c *regularCase) listAll() {
+func (c *uniformCase) listAll() {
 	u, k := c.u, c.u.States
 	for i, p := range u.Order {
 		s := u.Nodes[p]
@@ -101,33 +101,33 @@ func (c *regularCase) listAll() {
 // rows returns the first k entries of each of n rows of scratch.
 func rows[T float32 | float64](x []T, n, k int) (list []T) {
 	for i := range n {
-		list = append(list, x[RegularRow(k)*i:][:k]...)
+		list = append(list, x[UniformRow(k)*i:][:k]...)
 	}
 	return list
 }
 
-// eachRegular runs a test on networks with every number of states that there are
+// eachUniform runs a test on networks with every number of states that there are
 // kernels for.
-func eachRegular(t *testing.T, seed uint64, test func(t *testing.T, what string, with regular, r *rand.Rand, c *regularCase)) {
+func eachUniform(t *testing.T, seed uint64, test func(t *testing.T, what string, with uniform, r *rand.Rand, c *uniformCase)) {
 	each(t, func(t *testing.T, with implementation) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		for k := 1; k <= with.regular.states; k++ {
+		for k := 1; k <= with.uniform.states; k++ {
 			for i := range 60 {
 				damping := []float64{0, 0.4}[i%2]
-				c := newRegular(t, r, k, 1+r.IntN(12), 6, damping)
+				c := newUniform(t, r, k, 1+r.IntN(12), 6, damping)
 				if len(c.list) > 0 {
-					test(t, fmt.Sprintf("k=%d case %d damping %v", k, i, damping), with.regular, r, c)
+					test(t, fmt.Sprintf("k=%d case %d damping %v", k, i, damping), with.uniform, r, c)
 				}
 			}
 		}
 	})
 }
 
-// TestRegularProducts has hard zeros, and numbers that can't be trusted: then nothing
+// TestUniformProducts has hard zeros, and numbers that can't be trusted: then nothing
 // but their being found out is promised.
-func TestRegularProducts(t *testing.T) {
+func TestUniformProducts(t *testing.T) {
 	safe, unsafe := 0, 0
-	eachRegular(t, 71, func(t *testing.T, what string, with regular, r *rand.Rand, c *regularCase) {
+	eachUniform(t, 71, func(t *testing.T, what string, with uniform, r *rand.Rand, c *uniformCase) {
 		u := c.u
 		if r.IntN(2) == 0 {
 			spoil(u.Beliefs, r, -infinity, -1000)
@@ -170,13 +170,13 @@ func TestRegularProducts(t *testing.T) {
 		compare(t, what+", beliefs", u.Beliefs, beliefs, 0, 0)
 		compare(t, what+", messages", u.Messages, messages, 0, 0)
 	})
-	if RegularStates() > 0 && (safe < 50 || unsafe < 20) {
+	if UniformStates() > 0 && (safe < 50 || unsafe < 20) {
 		t.Errorf("%d cases are safe and %d are not: too few of either to tell", safe, unsafe)
 	}
 }
 
-func TestRegularAbsorb(t *testing.T) {
-	eachRegular(t, 72, func(t *testing.T, what string, with regular, r *rand.Rand, c *regularCase) {
+func TestUniformAbsorb(t *testing.T) {
+	eachUniform(t, 72, func(t *testing.T, what string, with uniform, r *rand.Rand, c *uniformCase) {
 		u, k, n := c.u, c.u.States, len(c.list)
 		spoil(u.Messages, r, -infinity, math.MaxFloat64)
 		for i := range u.Rows {
@@ -199,14 +199,14 @@ func TestRegularAbsorb(t *testing.T) {
 		}
 		compare(t, what, u.Messages, messages, 1e-14, 1e-14)
 		for i, m := range c.list {
-			compare(t, fmt.Sprintf("%s, row %d", what, i), u.Rows[RegularRow(k)*i:], messages[m.Old:][:k], 1e-14, 1e-14)
+			compare(t, fmt.Sprintf("%s, row %d", what, i), u.Rows[UniformRow(k)*i:], messages[m.Old:][:k], 1e-14, 1e-14)
 		}
 	})
 }
 
-func TestRegularProducts32(t *testing.T) {
+func TestUniformProducts32(t *testing.T) {
 	safe, unsafe := 0, 0
-	eachRegular(t, 77, func(t *testing.T, what string, with regular, r *rand.Rand, c *regularCase) {
+	eachUniform(t, 77, func(t *testing.T, what string, with uniform, r *rand.Rand, c *uniformCase) {
 		u, k, n := c.u, c.u.States, len(c.list)
 		if r.IntN(2) == 0 {
 			spoil(u.Beliefs, r, -infinity, -1000)
@@ -242,13 +242,13 @@ func TestRegularProducts32(t *testing.T) {
 			}
 		}
 	})
-	if RegularStates() > 0 && (safe < 50 || unsafe < 20) {
+	if UniformStates() > 0 && (safe < 50 || unsafe < 20) {
 		t.Errorf("%d cases are safe and %d are not: too few of either to tell", safe, unsafe)
 	}
 }
 
-func TestRegularAbsorb32(t *testing.T) {
-	eachRegular(t, 78, func(t *testing.T, what string, with regular, r *rand.Rand, c *regularCase) {
+func TestUniformAbsorb32(t *testing.T) {
+	eachUniform(t, 78, func(t *testing.T, what string, with uniform, r *rand.Rand, c *uniformCase) {
 		u, k, n := c.u, c.u.States, len(c.list)
 		spoil(u.Messages, r, -infinity, math.MaxFloat64)
 		for i := range u.Rows32 {
@@ -264,14 +264,14 @@ func TestRegularAbsorb32(t *testing.T) {
 		}
 		compare(t, what, u.Messages, messages, 1e-14, 1e-14)
 		for i, m := range c.list {
-			compare(t, fmt.Sprintf("%s, row %d", what, i), u.Rows[RegularRow(k)*i:], messages[m.Old:][:k], 1e-14, 1e-14)
+			compare(t, fmt.Sprintf("%s, row %d", what, i), u.Rows[UniformRow(k)*i:], messages[m.Old:][:k], 1e-14, 1e-14)
 		}
 	})
 }
 
-func TestRegularShift(t *testing.T) {
+func TestUniformShift(t *testing.T) {
 	refused := 0
-	eachRegular(t, 73, func(t *testing.T, what string, with regular, r *rand.Rand, c *regularCase) {
+	eachUniform(t, 73, func(t *testing.T, what string, with uniform, r *rand.Rand, c *uniformCase) {
 		u, k, n := c.u, c.u.States, len(c.nodes)
 		spoil(u.Potentials, r, -infinity, -1e6)
 		if r.IntN(4) == 0 {
@@ -288,7 +288,7 @@ func TestRegularShift(t *testing.T) {
 			copy(sums[i*k:], u.Potentials[int(p)*k:][:k])
 			for m := u.InStart[i]; m < u.InStart[i+1]; m++ {
 				for x := range k {
-					sums[i*k+x] = math.FMA(u.Rho[int(u.In[m]>>1)&u.PerEdge], u.Rows[RegularRow(k)*int(m)+x], sums[i*k+x])
+					sums[i*k+x] = math.FMA(u.Rho[int(u.In[m]>>1)&u.PerEdge], u.Rows[UniformRow(k)*int(m)+x], sums[i*k+x])
 				}
 			}
 		}
@@ -298,10 +298,10 @@ func TestRegularShift(t *testing.T) {
 		c.check(what)
 		if wantDone < n {
 			refused++
-			if done > wantDone || wantDone-done >= RegularPadding {
+			if done > wantDone || wantDone-done >= UniformPadding {
 				t.Fatalf("%s: %d done, but node %d has no largest sum", what, done, wantDone)
 			}
-			compare(t, what+", as they were", rows(u.Sums[RegularRow(k)*wantDone:], 1, k), raw[wantDone*k:][:k], 1e-14, 1e-14)
+			compare(t, what+", as they were", rows(u.Sums[UniformRow(k)*wantDone:], 1, k), raw[wantDone*k:][:k], 1e-14, 1e-14)
 		} else if done < n {
 			t.Fatalf("%s: %d done, want all of %d", what, done, n)
 		}
@@ -312,13 +312,13 @@ func TestRegularShift(t *testing.T) {
 		plainTotals(totals, weights, c.nodes)
 		compare(t, what+", totals", u.Totals, totals[:done], 1e-12, 0)
 	})
-	if RegularStates() > 0 && refused < 20 {
+	if UniformStates() > 0 && refused < 20 {
 		t.Errorf("%d cases with a sum that is not finite: too few to tell", refused)
 	}
 }
 
-func TestRegularSettle(t *testing.T) {
-	eachRegular(t, 74, func(t *testing.T, what string, with regular, r *rand.Rand, c *regularCase) {
+func TestUniformSettle(t *testing.T) {
+	eachUniform(t, 74, func(t *testing.T, what string, with uniform, r *rand.Rand, c *uniformCase) {
 		u, k, n := c.u, c.u.States, len(c.nodes)
 		spoil(u.Sums, r, -infinity)
 		spoil(u.Beliefs, r, -infinity)
@@ -334,7 +334,7 @@ func TestRegularSettle(t *testing.T) {
 }
 
 // beliefs makes log-beliefs of nodes, and log-messages with a largest entry of 0.
-func (c *regularCase) beliefs(r *rand.Rand) {
+func (c *uniformCase) beliefs(r *rand.Rand) {
 	u, k := c.u, c.u.States
 	spoil(u.Beliefs, r, -infinity, -1000)
 	for s := range len(u.Beliefs) / k {
@@ -356,8 +356,8 @@ func (c *regularCase) beliefs(r *rand.Rand) {
 	}
 }
 
-func TestRegularWriteNodes(t *testing.T) {
-	eachRegular(t, 75, func(t *testing.T, what string, with regular, r *rand.Rand, c *regularCase) {
+func TestUniformWriteNodes(t *testing.T) {
+	eachUniform(t, 75, func(t *testing.T, what string, with uniform, r *rand.Rand, c *uniformCase) {
 		u, k, n := c.u, c.u.States, len(c.nodes)
 		c.beliefs(r)
 		lo := r.IntN(n)
@@ -391,9 +391,9 @@ func TestRegularWriteNodes(t *testing.T) {
 	})
 }
 
-func TestRegularWriteEdges(t *testing.T) {
+func TestUniformWriteEdges(t *testing.T) {
 	safe, unsafe := 0, 0
-	eachRegular(t, 76, func(t *testing.T, what string, with regular, r *rand.Rand, c *regularCase) {
+	eachUniform(t, 76, func(t *testing.T, what string, with uniform, r *rand.Rand, c *uniformCase) {
 		u, k, n := c.u, c.u.States, len(c.u.Edges)
 		if k > with.edgeStates {
 			return
@@ -452,14 +452,14 @@ func TestRegularWriteEdges(t *testing.T) {
 			t.Fatalf("%s: energy %v, want %v", what, got, energy)
 		}
 	})
-	if RegularStates() > 0 && (safe < 50 || unsafe < 20) {
+	if UniformStates() > 0 && (safe < 50 || unsafe < 20) {
 		t.Errorf("%d cases are safe and %d are not: too few of either to tell", safe, unsafe)
 	}
 }
 
 // edge computes the belief of an edge with logarithms, and reports whether the kernels
 // may do without.
-func (c *regularCase) edge(belief []float64, beliefU, messageU, beliefV, messageV, table int) (logZ, product float64, trusted bool) {
+func (c *uniformCase) edge(belief []float64, beliefU, messageU, beliefV, messageV, table int) (logZ, product float64, trusted bool) {
 	u, k := c.u, c.u.States
 	left, right, largest := make([]float64, k), make([]float64, k), math.Inf(-1)
 	plainCavity(left, u.Beliefs[beliefU:][:k], u.Messages[messageU:][:k])
@@ -481,8 +481,8 @@ func (c *regularCase) edge(belief []float64, beliefU, messageU, beliefV, message
 	return logZ, product, logZ >= math.Log(1e-130) && logZ < 700 && plainMax(left) <= 60 && plainMax(right) <= 60
 }
 
-func TestRegularList(t *testing.T) {
-	eachRegular(t, 79, func(t *testing.T, what string, with regular, r *rand.Rand, c *regularCase) {
+func TestUniformList(t *testing.T) {
+	eachUniform(t, 79, func(t *testing.T, what string, with uniform, r *rand.Rand, c *uniformCase) {
 		u, k := c.u, c.u.States
 		lo := r.IntN(len(u.Edges))
 		got := make([]Edge, len(u.Edges)-lo)

@@ -21,20 +21,20 @@ func moveTo[T any](p *pages, s *[]T, atEnd bool) {
 	*s = moved
 }
 
-// TestRegularPageEnds runs the kernels of a Regular, over parts of its lists, with every
+// TestUniformPageEnds runs the kernels of a Uniform, over parts of its lists, with every
 // slice at an edge of what can be touched: another read or write ends the test with a
 // fault.
-func TestRegularPageEnds(t *testing.T) {
+func TestUniformPageEnds(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 9))
 	var free []*pages
 	for range 26 {
 		free = append(free, newPages(t, 60))
 	}
 	for i := range 600 {
-		if RegularStates() == 0 {
+		if UniformStates() == 0 {
 			return // nothing to run: other processors take lists, see TestPageEnds
 		}
-		u := newRegular(t, r, 1+r.IntN(RegularStates()), 1+r.IntN(30), 1+r.IntN(6), []float64{0, 0.5}[r.IntN(2)]).u
+		u := newUniform(t, r, 1+r.IntN(UniformStates()), 1+r.IntN(30), 1+r.IntN(6), []float64{0, 0.5}[r.IntN(2)]).u
 		atEnd, left := i%4 > 0, free
 		page := func() *pages { p := left[0]; left = left[1:]; return p }
 		for _, s := range []*[]float64{&u.Beliefs, &u.Messages, &u.Tables, &u.Rho, &u.Potentials, &u.RhoNode, &u.Rows, &u.Sums, &u.Totals, &u.Count} {
@@ -66,7 +66,7 @@ func TestRegularPageEnds(t *testing.T) {
 			continue
 		}
 		lo, hi = some(r, len(u.Edges))
-		if u.States <= RegularEdgeStates() {
+		if u.States <= UniformEdgeStates() {
 			dst, sum = make([]float64, u.Room(hi-lo, u.States*u.States)), make([]float64, u.States*u.States)
 			moveTo(first, &dst, atEnd)
 			moveTo(second, &sum, atEnd)

@@ -7,59 +7,59 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Offsets in bytes of the fields of simd.Regular; a test of simd holds them against
+// Offsets in bytes of the fields of simd.Uniform; a test of simd holds them against
 // the compiler's. Those of slices are their base addresses.
 const (
-	regularStates     = 0
-	regularPerEdge    = 8
-	regularDamping    = 16
-	regularBeliefs    = 24
-	regularMessages   = 48
-	regularTables     = 72
-	regularAt         = 96
-	regularRho        = 120
-	regularPotentials = 144
-	regularRhoNode    = 168
-	regularNodes      = 192
-	regularOrder      = 216
-	regularInStart    = 240
-	regularIn         = 264
-	regularInEdge     = 288
-	regularInSource   = 312
-	regularRows       = 336
-	regularSums       = 360
-	regularTotals     = 384
-	regularFar        = 408
-	regularEdges      = 416
-	regularU          = 440
-	regularV          = 464
-	regularCount      = 488
-	regularTables32   = 512
-	regularRows32     = 536
-	regularCold       = 560
+	uniformStates     = 0
+	uniformPerEdge    = 8
+	uniformDamping    = 16
+	uniformBeliefs    = 24
+	uniformMessages   = 48
+	uniformTables     = 72
+	uniformAt         = 96
+	uniformRho        = 120
+	uniformPotentials = 144
+	uniformRhoNode    = 168
+	uniformNodes      = 192
+	uniformOrder      = 216
+	uniformInStart    = 240
+	uniformIn         = 264
+	uniformInEdge     = 288
+	uniformInSource   = 312
+	uniformRows       = 336
+	uniformSums       = 360
+	uniformTotals     = 384
+	uniformFar        = 408
+	uniformEdges      = 416
+	uniformU          = 440
+	uniformV          = 464
+	uniformCount      = 488
+	uniformTables32   = 512
+	uniformRows32     = 536
+	uniformCold       = 560
 )
 
-// regularTogether is how many messages, or nodes, take each step together: as many
+// uniformTogether is how many messages, or nodes, take each step together: as many
 // as registers allow for exponentials.
-const regularTogether = 4
+const uniformTogether = 4
 
-// regularVectors is how many vectors a row has at most, but for edges, whose rows have
+// uniformVectors is how many vectors a row has at most, but for edges, whose rows have
 // one.
-const regularVectors = 2
+const uniformVectors = 2
 
-// regular512 emits the steps of updating nodes that all have the same number of
+// uniform512 emits the steps of updating nodes that all have the same number of
 // states, up to 16: a row is one vector or two, with one mask for all. Where the parts are
 // follows from the numbers of nodes and edges, so that no list of offsets is needed.
-func (g *generator) regular512() {
-	g.regularProducts512()
-	g.regularAbsorb512()
-	g.regularShift512()
-	g.regularSettle512()
+func (g *generator) uniform512() {
+	g.uniformProducts512()
+	g.uniformAbsorb512()
+	g.uniformShift512()
+	g.uniformSettle512()
 }
 
-// regular is what the kernels for it keep in registers.
-type regular struct {
-	u       reg.Register       // the simd.Regular
+// uniform is what the kernels for it keep in registers.
+type uniform struct {
+	u       reg.Register       // the simd.Uniform
 	vectors int                // of a row
 	mask    *reg.OpmaskVirtual // of the last, nil if it is whole
 	mask32  *reg.OpmaskVirtual // of a row of sixteen float32
@@ -69,7 +69,7 @@ type regular struct {
 }
 
 // hoist keeps the base addresses of slices in registers.
-func (r *regular) hoist(slices ...int) {
+func (r *uniform) hoist(slices ...int) {
 	r.kept = map[int]reg.Register{}
 	for _, s := range slices {
 		r.kept[s] = r.field(s)
@@ -77,7 +77,7 @@ func (r *regular) hoist(slices ...int) {
 }
 
 // base returns the base address of a slice, which must not be changed.
-func (r regular) base(slice int) reg.Register {
+func (r uniform) base(slice int) reg.Register {
 	if p, ok := r.kept[slice]; ok {
 		return p
 	}
@@ -86,15 +86,15 @@ func (r regular) base(slice int) reg.Register {
 
 // forStates emits body twice for each number of vectors, up to so many, that a row may
 // have: for whole rows, and with a mask for shorter ones.
-func (g *generator) forStates(vectors int, body func(r regular)) {
+func (g *generator) forStates(vectors int, body func(r uniform)) {
 	u := g.intParam("u")
 	done, n := g.label("done"), g.GP64()
-	g.MOVQ(operand.Mem{Base: u, Disp: regularStates}, n)
+	g.MOVQ(operand.Mem{Base: u, Disp: uniformStates}, n)
 	for v := 1; v <= vectors; v++ {
 		few, more := g.label("few"), g.label("more")
 		g.CMPQ(n, operand.U8(8*v))
 		g.JNE(label(few))
-		body(regular{u: u, vectors: v, g: g})
+		body(uniform{u: u, vectors: v, g: g})
 		g.JMP(label(done))
 		g.Label(few)
 		if v < vectors {
@@ -105,7 +105,7 @@ func (g *generator) forStates(vectors int, body func(r regular)) {
 		mask := g.firstMask(last)
 		g.MOVQ(n, size)
 		g.SHLQ(operand.U8(3), size)
-		body(regular{u: u, vectors: v, mask: &mask, size: size, g: g})
+		body(uniform{u: u, vectors: v, mask: &mask, size: size, g: g})
 		if v < vectors {
 			g.JMP(label(done))
 			g.Label(more)
@@ -115,13 +115,13 @@ func (g *generator) forStates(vectors int, body func(r regular)) {
 }
 
 // maskOf returns the mask of the c-th vector of a row.
-func (r regular) maskOf(c int) *reg.OpmaskVirtual { return only(c, r.vectors, r.mask) }
+func (r uniform) maskOf(c int) *reg.OpmaskVirtual { return only(c, r.vectors, r.mask) }
 
 // scratch is the length in bytes of so many rows of scratch, which are whole vectors.
-func (r regular) scratch(rows int) int { return 64 * r.vectors * rows }
+func (r uniform) scratch(rows int) int { return 64 * r.vectors * rows }
 
 // load reads a row; entries that do not belong to it are 0.
-func (r regular) load(m operand.Mem) []reg.VecVirtual {
+func (r uniform) load(m operand.Mem) []reg.VecVirtual {
 	row := make([]reg.VecVirtual, r.vectors)
 	for c := range row {
 		row[c] = r.g.load512(m.Offset(64*c), r.maskOf(c))
@@ -130,20 +130,20 @@ func (r regular) load(m operand.Mem) []reg.VecVirtual {
 }
 
 // loadScratch reads a row of scratch.
-func (r regular) loadScratch(m operand.Mem) []reg.VecVirtual {
-	whole := regular{g: r.g, vectors: r.vectors}
+func (r uniform) loadScratch(m operand.Mem) []reg.VecVirtual {
+	whole := uniform{g: r.g, vectors: r.vectors}
 	return whole.load(m)
 }
 
 // storeScratch writes a row of scratch.
-func (r regular) storeScratch(row []reg.VecVirtual, m operand.Mem) {
+func (r uniform) storeScratch(row []reg.VecVirtual, m operand.Mem) {
 	for c, z := range row {
 		r.g.VMOVUPD(z, m.Offset(64*c))
 	}
 }
 
 // largest returns a vector with the largest entries of a row, −Inf where it has none.
-func (r regular) largest(row []reg.VecVirtual) reg.VecVirtual {
+func (r uniform) largest(row []reg.VecVirtual) reg.VecVirtual {
 	last := len(row) - 1
 	largest := r.g.orInfinity(row[last], r.mask)
 	for _, z := range row[:last] {
@@ -155,13 +155,13 @@ func (r regular) largest(row []reg.VecVirtual) reg.VecVirtual {
 }
 
 // atATime is how many rows an elementary function takes at a time.
-func (r regular) atATime(rows int) int { return max(1, min(rows, regularTogether/r.vectors)) }
+func (r uniform) atATime(rows int) int { return max(1, min(rows, uniformTogether/r.vectors)) }
 
 // flat lists the vectors of rows one after the other.
 func flat(rows [][]reg.VecVirtual) []reg.VecVirtual { return slices.Concat(rows...) }
 
 // inRows is flat the other way round.
-func (r regular) inRows(list []reg.VecVirtual) (rows [][]reg.VecVirtual) {
+func (r uniform) inRows(list []reg.VecVirtual) (rows [][]reg.VecVirtual) {
 	for row := range slices.Chunk(list, r.vectors) {
 		rows = append(rows, row)
 	}
@@ -169,14 +169,14 @@ func (r regular) inRows(list []reg.VecVirtual) (rows [][]reg.VecVirtual) {
 }
 
 // field returns a field of 8 bytes, or the base address of a slice.
-func (r regular) field(offset int) reg.Register {
+func (r uniform) field(offset int) reg.Register {
 	p := r.g.GP64()
 	r.g.MOVQ(operand.Mem{Base: r.u, Disp: offset}, p)
 	return p
 }
 
 // number returns entry i of a slice of int32.
-func (r regular) number(slice int, i reg.Register) reg.Register {
+func (r uniform) number(slice int, i reg.Register) reg.Register {
 	return r.numberAt(slice, index{i, 0})
 }
 
@@ -187,7 +187,7 @@ type index struct {
 }
 
 // numberAt is number for an index.
-func (r regular) numberAt(slice int, i index) reg.Register {
+func (r uniform) numberAt(slice int, i index) reg.Register {
 	p := r.g.GP64()
 	r.g.MOVLQSX(operand.Mem{Base: r.base(slice), Index: i.Register, Scale: 4, Disp: 4 * i.plus}, p)
 	return p
@@ -200,7 +200,7 @@ type group struct {
 }
 
 // at returns the index of the j-th of a group.
-func (r regular) at(at group, j int) index {
+func (r uniform) at(at group, j int) index {
 	if at.last == nil {
 		return index{at.i, j}
 	}
@@ -208,15 +208,15 @@ func (r regular) at(at group, j int) index {
 }
 
 // eachGroup emits body for whole groups from i on, and for the rest up to last.
-func (r regular) eachGroup(i, last reg.Register, body func(at group)) {
+func (r uniform) eachGroup(i, last reg.Register, body func(at group)) {
 	g := r.g
 	again, rest, done, end := g.label("group"), g.label("rest"), g.label("grouped"), g.GP64()
-	g.LEAQ(operand.Mem{Base: last, Disp: 1 - regularTogether}, end)
+	g.LEAQ(operand.Mem{Base: last, Disp: 1 - uniformTogether}, end)
 	g.CMPQ(i, end)
 	g.JG(label(rest))
 	g.Label(again)
 	body(group{i: i})
-	g.ADDQ(operand.U8(regularTogether), i)
+	g.ADDQ(operand.U8(uniformTogether), i)
 	g.CMPQ(i, end)
 	g.JLE(label(again))
 	g.Label(rest)
@@ -227,7 +227,7 @@ func (r regular) eachGroup(i, last reg.Register, body func(at group)) {
 }
 
 // row turns the number of a row into its address in a slice.
-func (r regular) row(slice int, number reg.Register) operand.Mem {
+func (r uniform) row(slice int, number reg.Register) operand.Mem {
 	if r.mask == nil {
 		r.g.SHLQ(operand.U8(5+r.vectors), number)
 	} else {
@@ -241,7 +241,7 @@ func (r regular) row(slice int, number reg.Register) operand.Mem {
 }
 
 // clear makes what is outside of the row 0.
-func (r regular) clear(row []reg.VecVirtual) {
+func (r uniform) clear(row []reg.VecVirtual) {
 	if r.mask != nil {
 		last := row[len(row)-1]
 		r.g.VMOVAPD_Z(last, *r.mask, last)
@@ -249,7 +249,7 @@ func (r regular) clear(row []reg.VecVirtual) {
 }
 
 // upTo returns i + j, or last if that is less.
-func (r regular) upTo(i reg.Register, j int, last reg.Register) reg.Register {
+func (r uniform) upTo(i reg.Register, j int, last reg.Register) reg.Register {
 	p := r.g.GP64()
 	r.g.LEAQ(operand.Mem{Base: i, Disp: j}, p)
 	r.g.CMPQ(p, last)
@@ -258,10 +258,10 @@ func (r regular) upTo(i reg.Register, j int, last reg.Register) reg.Register {
 }
 
 // table returns the address of the table of message i.
-func (r regular) table(i index) reg.Register {
-	q := r.numberAt(regularInEdge, i)
-	r.g.MOVQ(operand.Mem{Base: r.base(regularAt), Index: q, Scale: 8}, q)
-	r.g.LEAQ(operand.Mem{Base: r.base(regularTables), Index: q, Scale: 8}, q)
+func (r uniform) table(i index) reg.Register {
+	q := r.numberAt(uniformInEdge, i)
+	r.g.MOVQ(operand.Mem{Base: r.base(uniformAt), Index: q, Scale: 8}, q)
+	r.g.LEAQ(operand.Mem{Base: r.base(uniformTables), Index: q, Scale: 8}, q)
 	return q
 }
 
@@ -271,22 +271,22 @@ const ahead = 12
 
 // prefetch asks for the table of a message, for both messages along its edge, which
 // are neighbours, and for the belief of its source.
-func (r regular) prefetch(i index) {
+func (r uniform) prefetch(i index) {
 	g := r.g
-	d := r.numberAt(regularIn, i)
+	d := r.numberAt(uniformIn, i)
 	g.ANDQ(operand.I8(-2), d)
-	m := r.row(regularMessages, d)
+	m := r.row(uniformMessages, d)
 	for c := range 2 * r.vectors {
 		g.PREFETCHT0(m.Offset(64 * c))
 	}
-	belief := r.row(regularBeliefs, r.numberAt(regularInSource, i))
+	belief := r.row(uniformBeliefs, r.numberAt(uniformInSource, i))
 	for c := range r.vectors {
 		g.PREFETCHT0(belief.Offset(64 * c))
 	}
 }
 
 // prefetchTable asks for the table of a message.
-func (r regular) prefetchTable(i index) {
+func (r uniform) prefetchTable(i index) {
 	g := r.g
 	t := r.table(i)
 	if r.mask == nil {
@@ -309,21 +309,21 @@ func (r regular) prefetchTable(i index) {
 
 // prefetchGroup asks for the parts of a group of messages ahead, as far as they are
 // likely to be far away.
-func (r regular) prefetchGroup(i, last reg.Register, table func(i index)) {
+func (r uniform) prefetchGroup(i, last reg.Register, table func(i index)) {
 	g := r.g
 	near, none := g.label("near"), g.label("none")
 	end := g.GP64()
-	g.LEAQ(operand.Mem{Base: i, Disp: ahead + regularTogether - 1}, end)
+	g.LEAQ(operand.Mem{Base: i, Disp: ahead + uniformTogether - 1}, end)
 	g.CMPQ(end, last)
 	g.JG(label(none))
-	g.CMPQ(operand.Mem{Base: r.u, Disp: regularCold}, operand.U8(0))
+	g.CMPQ(operand.Mem{Base: r.u, Disp: uniformCold}, operand.U8(0))
 	g.JEQ(label(none))
-	for j := range regularTogether {
+	for j := range uniformTogether {
 		r.prefetch(index{i, ahead + j})
 	}
-	g.CMPQ(operand.Mem{Base: r.u, Disp: regularFar}, operand.U8(0))
+	g.CMPQ(operand.Mem{Base: r.u, Disp: uniformFar}, operand.U8(0))
 	g.JEQ(label(near))
-	for j := range regularTogether {
+	for j := range uniformTogether {
 		table(index{i, ahead + j})
 	}
 	g.Label(near)
@@ -332,10 +332,10 @@ func (r regular) prefetchGroup(i, last reg.Register, table func(i index)) {
 
 // cavity returns the cavity of message i, 0 outside of the row: exponentials of −Inf
 // would cost an assist each.
-func (r regular) cavity(i index) []reg.VecVirtual {
-	belief, d := r.row(regularBeliefs, r.numberAt(regularInSource, i)), r.numberAt(regularIn, i)
+func (r uniform) cavity(i index) []reg.VecVirtual {
+	belief, d := r.row(uniformBeliefs, r.numberAt(uniformInSource, i)), r.numberAt(uniformIn, i)
 	r.g.XORQ(operand.U8(1), d)
-	message := r.row(regularMessages, d)
+	message := r.row(uniformMessages, d)
 	row := make([]reg.VecVirtual, r.vectors)
 	for c := range row {
 		row[c] = r.g.cavity512(belief.Offset(64*c), message.Offset(64*c), r.maskOf(c))
@@ -344,24 +344,24 @@ func (r regular) cavity(i index) []reg.VecVirtual {
 	return row
 }
 
-// regularProducts512 writes rows of whole vectors, whatever the number of states. The last
+// uniformProducts512 writes rows of whole vectors, whatever the number of states. The last
 // group is filled up with the last message, again and again. Weights below e^−708 are
 // lost, and with tables of e^300 at most their terms are below e^−408: sums from 1e-130
 // on are trusted.
-func (g *generator) regularProducts512() {
-	g.function("regularProducts512", "func(u *int, lo, hi int) (safe bool)", "is Regular.Products.")
+func (g *generator) uniformProducts512() {
+	g.function("uniformProducts512", "func(u *int, lo, hi int) (safe bool)", "is Uniform.Products.")
 	i, last := g.intParam("lo"), g.intParam("hi")
 	g.DECQ(last)
 	worst, largest := g.zero512(), g.broadcast512("negativeInfinity")
 	// As many of the constants as there are registers for.
 	v := g.fromRegisters(append([]string{"log2e", "round16", "expLn2High", "expLn2Low"}, names("exp16", 6)...)...)
 	v.keepTable("rootBits")
-	g.forStates(regularVectors, func(r regular) {
-		out := r.field(regularRows)
-		r.hoist(regularIn, regularMessages)
+	g.forStates(uniformVectors, func(r uniform) {
+		out := r.field(uniformRows)
+		r.hoist(uniformIn, uniformMessages)
 		r.eachGroup(i, last, func(at group) {
 			r.prefetchGroup(at.i, last, r.prefetchTable)
-			for first, n := 0, r.atATime(regularTogether); first < regularTogether; first += n {
+			for first, n := 0, r.atATime(uniformTogether); first < uniformTogether; first += n {
 				var cavities [][]reg.VecVirtual
 				for j := first; j < first+n; j++ {
 					cavities = append(cavities, r.cavity(r.at(at, j)))
@@ -373,10 +373,10 @@ func (g *generator) regularProducts512() {
 					g.VMOVUPD(w, operand.Mem{Base: out, Disp: r.scratch(first) + 64*c})
 				}
 			}
-			for j := range regularTogether {
+			for j := range uniformTogether {
 				r.product(r.at(at, j), operand.Mem{Base: out, Disp: r.scratch(j)}, worst)
 			}
-			g.ADDQ(operand.U32(r.scratch(regularTogether)), out)
+			g.ADDQ(operand.U32(r.scratch(uniformTogether)), out)
 		})
 	})
 	bad, large, safe := g.K(), g.K(), g.label("safe")
@@ -391,7 +391,7 @@ func (g *generator) regularProducts512() {
 
 // product replaces the weights in row by the sums of message i, and raises worst,
 // the distance of a sum to edgeTotal: below that it wraps around.
-func (r regular) product(i index, row operand.Mem, worst reg.VecVirtual) {
+func (r uniform) product(i index, row operand.Mem, worst reg.VecVirtual) {
 	g := r.g
 	t, w := r.table(i), g.GP64()
 	g.LEAQ(row, w)
@@ -414,10 +414,10 @@ func (r regular) product(i index, row operand.Mem, worst reg.VecVirtual) {
 }
 
 // eitherWay emits body for a message forward and one backward; i tells which it is.
-func (r regular) eitherWay(i index, body func(backward bool)) {
+func (r uniform) eitherWay(i index, body func(backward bool)) {
 	g := r.g
 	backward, done := g.label("backward"), g.label("product")
-	g.TESTB(operand.U8(1), operand.Mem{Base: r.base(regularIn), Index: i.Register, Scale: 4, Disp: 4 * i.plus})
+	g.TESTB(operand.U8(1), operand.Mem{Base: r.base(uniformIn), Index: i.Register, Scale: 4, Disp: 4 * i.plus})
 	g.JNZ(label(backward))
 	body(false)
 	g.JMP(label(done))
@@ -428,7 +428,7 @@ func (r regular) eitherWay(i index, body func(backward bool)) {
 
 // sums returns the products of the weights at w with the rows, or columns, of the
 // table at t. It may change t.
-func (r regular) sums(w, t reg.Register, backward bool) []reg.VecVirtual {
+func (r uniform) sums(w, t reg.Register, backward bool) []reg.VecVirtual {
 	g := r.g
 	if r.vectors > 1 {
 		if backward {
@@ -445,14 +445,14 @@ func (r regular) sums(w, t reg.Register, backward bool) []reg.VecVirtual {
 	case backward:
 		short = g.fewBackward512
 	}
-	n := r.field(regularStates)
+	n := r.field(uniformStates)
 	return []reg.VecVirtual{short(w, t, n, n)}
 }
 
 // eachLongRow emits body for the rows lo ≤ y < hi of a table of rows of two vectors, of
 // which there are more than 8, with the address of the row; t moves on to it where
 // there is a mask. The code jumps behind the last when there are no more.
-func (r regular) eachLongRow(t reg.Register, lo, hi int, body func(y int, row operand.Mem)) {
+func (r uniform) eachLongRow(t reg.Register, lo, hi int, body func(y int, row operand.Mem)) {
 	g, end := r.g, r.g.label("rows")
 	for y := lo; y < hi; y++ {
 		if r.mask == nil {
@@ -470,7 +470,7 @@ func (r regular) eachLongRow(t reg.Register, lo, hi int, body func(y int, row op
 }
 
 // longForward is eightForward512 for rows of two vectors.
-func (r regular) longForward(w, t reg.Register) []reg.VecVirtual {
+func (r uniform) longForward(w, t reg.Register) []reg.VecVirtual {
 	g, sums := r.g, r.g.zeros512(2*r.vectors)
 	r.eachLongRow(t, 0, 8*r.vectors, func(y int, row operand.Mem) {
 		a := g.ZMM()
@@ -487,7 +487,7 @@ func (r regular) longForward(w, t reg.Register) []reg.VecVirtual {
 
 // longBackward is eightBackward512 for rows of two vectors: it takes eight rows at a
 // time.
-func (r regular) longBackward(w, t reg.Register) []reg.VecVirtual {
+func (r uniform) longBackward(w, t reg.Register) []reg.VecVirtual {
 	g, weights := r.g, r.loadScratch(operand.Mem{Base: w})
 	sums := make([]reg.VecVirtual, r.vectors)
 	for eight := range sums {
@@ -502,17 +502,17 @@ func (r regular) longBackward(w, t reg.Register) []reg.VecVirtual {
 	return sums
 }
 
-// regularAbsorb512 takes the last messages one by one: with damping, absorbing one
+// uniformAbsorb512 takes the last messages one by one: with damping, absorbing one
 // twice would not be the same.
-func (g *generator) regularAbsorb512() {
-	g.function("regularAbsorb512", "func(u *int, lo, hi int) (residual float64)", "is Regular.Absorb.")
+func (g *generator) uniformAbsorb512() {
+	g.function("uniformAbsorb512", "func(u *int, lo, hi int) (residual float64)", "is Uniform.Absorb.")
 	i, left := g.intParam("lo"), g.intParam("hi")
 	g.SUBQ(i, left)
 	a := absorbing{damping: g.ZMM(), keep: g.broadcast512("one"), zero: g.zero512(), residual: g.zero512()}
-	g.VBROADCASTSD(operand.Mem{Base: g.intParam("u"), Disp: regularDamping}, a.damping)
+	g.VBROADCASTSD(operand.Mem{Base: g.intParam("u"), Disp: uniformDamping}, a.damping)
 	g.VSUBPD(a.damping, a.keep, a.keep)
-	g.forStates(regularVectors, func(r regular) {
-		row := r.field(regularRows)
+	g.forStates(uniformVectors, func(r uniform) {
+		row := r.field(uniformRows)
 		r.groups(i, left, func(n int) {
 			r.absorb(a, i, row, n)
 			g.ADDQ(operand.U32(r.scratch(n)), row)
@@ -525,7 +525,7 @@ func (g *generator) regularAbsorb512() {
 
 // spreadMany is spreadFour for any number of vectors.
 func (g *generator) spreadMany(op func(...operand.Op), z []reg.VecVirtual) []reg.VecVirtual {
-	if len(z) == regularTogether {
+	if len(z) == uniformTogether {
 		return g.spreadFour(op, z)
 	}
 	t := g.several(len(z))
@@ -537,7 +537,7 @@ func (g *generator) spreadMany(op func(...operand.Op), z []reg.VecVirtual) []reg
 }
 
 // absorb does n messages from the i-th on, whose sums begin at row.
-func (r regular) absorb(a absorbing, i, row reg.Register, n int) {
+func (r uniform) absorb(a absorbing, i, row reg.Register, n int) {
 	for first, step := 0, r.atATime(n); first < n; first += step {
 		var sums [][]reg.VecVirtual
 		for j := range step {
@@ -549,7 +549,7 @@ func (r regular) absorb(a absorbing, i, row reg.Register, n int) {
 
 // absorbLogs takes over the messages after the first few from the i-th on, whose logarithms these are, and
 // leaves them in the rows.
-func (r regular) absorbLogs(a absorbing, i, row reg.Register, first int, logs [][]reg.VecVirtual) {
+func (r uniform) absorbLogs(a absorbing, i, row reg.Register, first int, logs [][]reg.VecVirtual) {
 	g := r.g
 	largest := make([]reg.VecVirtual, len(logs))
 	for j := range logs {
@@ -557,7 +557,7 @@ func (r regular) absorbLogs(a absorbing, i, row reg.Register, first int, logs []
 	}
 	largest = g.spreadMany(g.VMAXPD, largest)
 	for j := range logs {
-		old := r.row(regularMessages, r.number(regularIn, r.plus(i, first+j)))
+		old := r.row(uniformMessages, r.number(uniformIn, r.plus(i, first+j)))
 		for c, log := range logs[j] {
 			after := g.absorbed512(a, log, largest[j], old.Offset(64*c), r.maskOf(c))
 			g.VMOVUPD(after, operand.Mem{Base: row, Disp: r.scratch(first+j) + 64*c})
@@ -565,23 +565,23 @@ func (r regular) absorbLogs(a absorbing, i, row reg.Register, first int, logs []
 	}
 }
 
-// regularShift512 fills the last group up with the last node.
-func (g *generator) regularShift512() {
-	g.function("regularShift512", "func(u *int, lo, hi int) (done int)", "is Regular.Shift.")
+// uniformShift512 fills the last group up with the last node.
+func (g *generator) uniformShift512() {
+	g.function("uniformShift512", "func(u *int, lo, hi int) (done int)", "is Uniform.Shift.")
 	i, last, done := g.intParam("lo"), g.intParam("hi"), g.zero()
 	g.DECQ(last)
 	bad, end := g.label("bad"), g.label("end")
-	g.forStates(regularVectors, func(r regular) {
+	g.forStates(uniformVectors, func(r uniform) {
 		again := g.label("group")
-		first := r.number(regularInStart, i)
+		first := r.number(uniformInStart, i)
 		g.Label(again)
-		totals, nodes := make([][]reg.VecVirtual, regularTogether), make([]reg.Register, regularTogether)
+		totals, nodes := make([][]reg.VecVirtual, uniformTogether), make([]reg.Register, uniformTogether)
 		for j := range totals {
 			totals[j], nodes[j] = r.total(r.upTo(i, j, last), first)
 		}
 		r.shift(totals, nodes, done, bad)
-		g.ADDQ(operand.U8(regularTogether), done)
-		g.ADDQ(operand.U8(regularTogether), i)
+		g.ADDQ(operand.U8(uniformTogether), done)
+		g.ADDQ(operand.U8(uniformTogether), i)
 		g.CMPQ(i, last)
 		g.JLE(label(again))
 	})
@@ -593,13 +593,13 @@ func (g *generator) regularShift512() {
 }
 
 // total returns the sum of a node, by its place in the order, and its number.
-func (r regular) total(place, first reg.Register) (total []reg.VecVirtual, node reg.Register) {
+func (r uniform) total(place, first reg.Register) (total []reg.VecVirtual, node reg.Register) {
 	g := r.g
-	node = r.number(regularOrder, place)
+	node = r.number(uniformOrder, place)
 	p := g.GP64()
 	g.MOVQ(node, p)
-	total = r.load(r.row(regularPotentials, p))
-	starts := r.field(regularInStart)
+	total = r.load(r.row(uniformPotentials, p))
+	starts := r.field(uniformInStart)
 	m, end := g.GP64(), g.GP64()
 	g.MOVLQSX(operand.Mem{Base: starts, Index: place, Scale: 4}, m)
 	g.MOVLQSX(operand.Mem{Base: starts, Index: place, Scale: 4, Disp: 4}, end)
@@ -607,15 +607,15 @@ func (r regular) total(place, first reg.Register) (total []reg.VecVirtual, node 
 	g.MOVQ(m, row)
 	g.SUBQ(first, row)
 	g.SHLQ(operand.U8(5+r.vectors), row)
-	g.ADDQ(operand.Mem{Base: r.u, Disp: regularRows}, row)
+	g.ADDQ(operand.Mem{Base: r.u, Disp: uniformRows}, row)
 	again, done := g.label("message"), g.label("summed")
 	g.CMPQ(m, end)
 	g.JGE(label(done))
 	g.Label(again)
-	e, rho := r.number(regularIn, m), g.ZMM()
+	e, rho := r.number(uniformIn, m), g.ZMM()
 	g.SARQ(operand.U8(1), e)
-	g.ANDQ(operand.Mem{Base: r.u, Disp: regularPerEdge}, e)
-	g.VBROADCASTSD(operand.Mem{Base: r.field(regularRho), Index: e, Scale: 8}, rho)
+	g.ANDQ(operand.Mem{Base: r.u, Disp: uniformPerEdge}, e)
+	g.VBROADCASTSD(operand.Mem{Base: r.field(uniformRho), Index: e, Scale: 8}, rho)
 	for c, z := range total {
 		g.VFMADD231PD(operand.Mem{Base: row, Disp: 64 * c}, rho, z)
 	}
@@ -630,12 +630,12 @@ func (r regular) total(place, first reg.Register) (total []reg.VecVirtual, node 
 // shift writes sums less their largest, over ρ, and the totals of their exponentials,
 // of a group of nodes. Where a largest one is not finite, it leaves the sums as they
 // are and jumps away.
-func (r regular) shift(totals [][]reg.VecVirtual, positions []reg.Register, done reg.Register, trouble string) {
+func (r uniform) shift(totals [][]reg.VecVirtual, positions []reg.Register, done reg.Register, trouble string) {
 	g := r.g
 	at := g.GP64()
 	g.MOVQ(done, at)
 	g.SHLQ(operand.U8(5+r.vectors), at)
-	g.ADDQ(operand.Mem{Base: r.u, Disp: regularSums}, at)
+	g.ADDQ(operand.Mem{Base: r.u, Disp: uniformSums}, at)
 	largest, bad := make([]reg.VecVirtual, len(totals)), g.K()
 	g.KXORB(bad, bad, bad)
 	for j, row := range totals {
@@ -654,9 +654,9 @@ func (r regular) shift(totals [][]reg.VecVirtual, positions []reg.Register, done
 	}
 	g.KORTESTB(bad, bad)
 	g.JNZ(label(trouble))
-	rhoNode := r.field(regularRhoNode)
+	rhoNode := r.field(uniformRhoNode)
 	for j, row := range totals {
-		node, one, inverse := r.number(regularNodes, positions[j]), g.XMM(), g.ZMM()
+		node, one, inverse := r.number(uniformNodes, positions[j]), g.XMM(), g.ZMM()
 		g.VMOVSD(g.constant("one"), one)
 		g.VDIVSD(operand.Mem{Base: rhoNode, Index: node, Scale: 8}, one, one)
 		g.VBROADCASTSD(one, inverse)
@@ -678,23 +678,23 @@ func (r regular) shift(totals [][]reg.VecVirtual, positions []reg.Register, done
 		}
 	}
 	sums = g.spreadFour(g.VADDPD, sums)
-	total := r.field(regularTotals)
+	total := r.field(uniformTotals)
 	for j, x := range sums {
 		g.VMOVSD(x.AsX(), operand.Mem{Base: total, Index: done, Scale: 8, Disp: 8 * j})
 	}
 }
 
 // atATimeOfMany is atATime where other rows wait in registers.
-func (r regular) atATimeOfMany(rows int) int { return max(1, r.atATime(rows)/r.vectors) }
+func (r uniform) atATimeOfMany(rows int) int { return max(1, r.atATime(rows)/r.vectors) }
 
-func (g *generator) regularSettle512() {
-	g.function("regularSettle512", "func(u *int, lo, hi int) (residual float64)", "is Regular.Settle.")
+func (g *generator) uniformSettle512() {
+	g.function("uniformSettle512", "func(u *int, lo, hi int) (residual float64)", "is Uniform.Settle.")
 	i, hi, residual := g.intParam("lo"), g.intParam("hi"), g.zero512()
-	g.forStates(regularVectors, func(r regular) {
-		again, sum, total := g.label("node"), r.field(regularSums), r.field(regularTotals)
+	g.forStates(uniformVectors, func(r uniform) {
+		again, sum, total := g.label("node"), r.field(uniformSums), r.field(uniformTotals)
 		g.Label(again)
-		node := r.number(regularNodes, r.number(regularOrder, i))
-		belief, logTotal := r.row(regularBeliefs, node), g.ZMM()
+		node := r.number(uniformNodes, r.number(uniformOrder, i))
+		belief, logTotal := r.row(uniformBeliefs, node), g.ZMM()
 		g.VBROADCASTSD(operand.Mem{Base: total}, logTotal)
 		before := r.load(belief)
 		for c, after := range r.loadScratch(operand.Mem{Base: sum}) {

@@ -5,37 +5,37 @@ import (
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
-// regularMessages is how many messages are updated together where there are kernels
+// uniformMessages is how many messages are updated together where there are kernels
 // without lists: few enough for a row of scratch for each, and for the messages
 // themselves, to stay in the nearest cache.
-const regularMessages = 128
+const uniformMessages = 128
 
 // nearTables is how many numbers in tables are taken to be in the second-level cache.
 const nearTables = 1 << 17
 
-// regular is a block of which all nodes have the same few states, so that it needs no
+// uniform is a block of which all nodes have the same few states, so that it needs no
 // lists.
-type regular struct {
-	parts simd.Regular
+type uniform struct {
+	parts simd.Uniform
 	rho   [1]float64 // of every edge, where that is one number
 	// unwanted takes sums that nobody asks for.
 	unwanted [64]float64
 }
 
-// fitRegular decides whether a block can do without lists, and says where its parts
+// fitUniform decides whether a block can do without lists, and says where its parts
 // are.
-func (w *Workspace) fitRegular(net *Net, st *State, block *partition.Block) bool {
-	if !(net.uniform > 0 && net.uniform <= simd.RegularStates()) || w.logarithms {
+func (w *Workspace) fitUniform(net *Net, st *State, block *partition.Block) bool {
+	if !(net.uniform > 0 && net.uniform <= simd.UniformStates()) || w.logarithms {
 		return false
 	}
-	u := &w.regular.parts
+	u := &w.uniform.parts
 	u.States = net.uniform
 	u.Beliefs, u.Messages, u.Tables, u.At = st.LogBelief, st.LogMessage, w.arena, w.at
 	u.Tables32 = w.single.arena
 	u.Potentials, u.RhoNode, u.Count = w.Potentials.Node, net.rhoNode, net.Counting.Node
 	u.PerEdge, u.Rho = -1, net.Counting.Edge
-	if w.regular.rho[0] = net.same; w.regular.rho[0] != 0 {
-		u.PerEdge, u.Rho = 0, w.regular.rho[:]
+	if w.uniform.rho[0] = net.same; w.uniform.rho[0] != 0 {
+		u.PerEdge, u.Rho = 0, w.uniform.rho[:]
 	}
 	u.Nodes, u.Edges, u.Order, u.InStart = block.Nodes, block.Edges, block.Order, block.InStart
 	u.In, u.InEdge, u.InSource = block.In, block.InEdge, block.InSource
@@ -43,12 +43,12 @@ func (w *Workspace) fitRegular(net *Net, st *State, block *partition.Block) bool
 	return true
 }
 
-// beginRegular makes what a sweep needs on top.
-func (w *Workspace) beginRegular(damping float64) {
-	u := &w.regular.parts
-	if n := simd.RegularRow(u.States) * (regularMessages + simd.RegularPadding); len(u.Rows) < n {
+// beginUniform makes what a sweep needs on top.
+func (w *Workspace) beginUniform(damping float64) {
+	u := &w.uniform.parts
+	if n := simd.UniformRow(u.States) * (uniformMessages + simd.UniformPadding); len(u.Rows) < n {
 		u.Rows, u.Sums = make([]float64, n), make([]float64, n)
-		u.Totals, u.Rows32 = make([]float64, regularMessages+simd.RegularPadding), make([]float32, n)
+		u.Totals, u.Rows32 = make([]float64, uniformMessages+simd.UniformPadding), make([]float32, n)
 	}
 	u.Damping, u.Far = damping, 0
 	if !w.single.on && len(u.Tables) > nearTables || w.single.on && len(u.Tables32) > 2*nearTables {
@@ -61,14 +61,14 @@ func (w *Workspace) beginRegular(damping float64) {
 	w.swept = true
 }
 
-// updateRegular updates the nodes lo ≤ i < hi of a run.
-func (w *Workspace) updateRegular(net *Net, st *State, block *partition.Block, lo, hi int32, damping float64) (residual float64, err error) {
+// updateUniform updates the nodes lo ≤ i < hi of a run.
+func (w *Workspace) updateUniform(net *Net, st *State, block *partition.Block, lo, hi int32, damping float64) (residual float64, err error) {
 	for lo < hi {
 		end := lo
-		for first := block.InStart[lo]; end < hi && end-lo < regularMessages && block.InStart[end+1]-first <= regularMessages; {
+		for first := block.InStart[lo]; end < hi && end-lo < uniformMessages && block.InStart[end+1]-first <= uniformMessages; {
 			end++
 		}
-		change, absorbed, done := w.regularBatch(block, int(lo), int(end))
+		change, absorbed, done := w.uniformBatch(block, int(lo), int(end))
 		if !done {
 			// A node with very many neighbours, or a sum that needs logarithms; or one that
 			// is none, of which this makes the error: messages are damped once.
@@ -87,11 +87,11 @@ func (w *Workspace) updateRegular(net *Net, st *State, block *partition.Block, l
 	return residual, nil
 }
 
-// regularBatch updates nodes of a run together. It is not done, and has changed nothing,
+// uniformBatch updates nodes of a run together. It is not done, and has changed nothing,
 // where that can't be without logarithms; and where a belief is no distribution, when
 // messages are absorbed already.
-func (w *Workspace) regularBatch(block *partition.Block, lo, hi int) (residual float64, absorbed, done bool) {
-	u := &w.regular.parts
+func (w *Workspace) uniformBatch(block *partition.Block, lo, hi int) (residual float64, absorbed, done bool) {
+	u := &w.uniform.parts
 	from, to := int(block.InStart[lo]), int(block.InStart[hi])
 	switch {
 	case lo == hi || from == to:
@@ -111,33 +111,33 @@ func (w *Workspace) regularBatch(block *partition.Block, lo, hi int) (residual f
 	return larger(residual, u.Settle(lo, hi)), true, true
 }
 
-// regularEdges is EdgeBeliefs without lists. It reports false where that can't be done:
+// uniformEdges is EdgeBeliefs without lists. It reports false where that can't be done:
 // a table has a shift, or an edge is far from even.
-func (w *Workspace) regularEdges(dst, sum []float64, net *Net, st *State, block *partition.Block, lo, hi int) (freeEnergy float64, done bool) {
-	if len(w.forms) > 0 || w.single.on || net.uniform > simd.RegularEdgeStates() || !w.fitRegular(net, st, block) {
+func (w *Workspace) uniformEdges(dst, sum []float64, net *Net, st *State, block *partition.Block, lo, hi int) (freeEnergy float64, done bool) {
+	if len(w.forms) > 0 || w.single.on || net.uniform > simd.UniformEdgeStates() || !w.fitUniform(net, st, block) {
 		return 0, false
 	}
-	u := &w.regular.parts
+	u := &w.uniform.parts
 	if len(dst) < u.Room(hi-lo, u.States*u.States) {
 		return 0, false
 	}
 	if sum == nil {
-		sum = w.regular.unwanted[:]
+		sum = w.uniform.unwanted[:]
 	}
 	return u.WriteEdges(dst, sum, lo, hi)
 }
 
-// regularNodes is NodeBeliefs without lists.
-func (w *Workspace) regularNodes(dst, sum []float64, net *Net, st *State, block *partition.Block, lo, hi int) (freeEnergy float64, done bool) {
-	if !w.fitRegular(net, st, block) {
+// uniformNodes is NodeBeliefs without lists.
+func (w *Workspace) uniformNodes(dst, sum []float64, net *Net, st *State, block *partition.Block, lo, hi int) (freeEnergy float64, done bool) {
+	if !w.fitUniform(net, st, block) {
 		return 0, false
 	}
-	u := &w.regular.parts
+	u := &w.uniform.parts
 	if len(dst) < u.Room(hi-lo, u.States) {
 		return 0, false
 	}
 	if sum == nil {
-		sum = w.regular.unwanted[:]
+		sum = w.uniform.unwanted[:]
 	}
 	return u.WriteNodes(dst, sum, lo, hi), true
 }
