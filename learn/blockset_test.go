@@ -61,7 +61,7 @@ func (l *learner) checkBlockSets(t *rapid.T, sets []blockSet, most int) {
 // TestBlockSetsFill: where blocks have few neighbours, sets are nearly full.
 func TestBlockSetsFill(t *testing.T) {
 	p := randomProblem(t, 1, problemOptions{rows: 1, cols: 400, states: 2, nodeDim: 1, edgeDim: 1, l2: 1})
-	s := Settings{Together: 4, Cut: Cut{Kind: CutRanges, Blocks: 40}}.withDefaults()
+	s := Settings{Together: 4, Cut: Cut{Kind: cutRanges, Blocks: 40}}.withDefaults()
 	l := must(newLearner(&p, &s))
 	defer l.pool.close()
 	if got := l.perPass(); got < 10 || got > 12 {

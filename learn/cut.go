@@ -20,10 +20,10 @@ const cacheShare = 0.5
 
 // Kinds of cuts.
 const (
-	CutTiles   = "tiles" // rectangles of a grid
-	CutRanges  = "range" // runs of node numbers: the paper's, for graphs that are no grids
-	CutBreadth = "bfs"   // blocks grown breadth-first
-	CutMETIS   = "metis" // by the library METIS, where it is installed
+	cutTiles   = "tiles" // rectangles of a grid
+	cutRanges  = "range" // runs of node numbers: the paper's, for graphs that are no grids
+	cutBreadth = "bfs"   // blocks grown breadth-first
+	cutMETIS   = "metis" // by the library METIS, where it is installed
 )
 
 // Cut says how networks are cut into blocks. All networks get as many: one that
@@ -31,7 +31,8 @@ const (
 // tiles for networks on grids, blocks grown breadth-first for others, and as many of
 // them as half of the second-level cache asks for, 20 at least.
 type Cut struct {
-	// Kind is one of the kinds, or "" for what suits the networks.
+	// Kind is "tiles" (rectangles of a grid), "range" (runs of node numbers), "bfs" (grown
+	// breadth-first), "metis", or "" for what suits the networks.
 	Kind string
 	// Blocks per network; 0: Fit decides.
 	Blocks int
@@ -44,11 +45,11 @@ type Cut struct {
 func ParseCut(blocks, kind string) (Cut, error) {
 	c := Cut{Kind: kind}
 	switch kind {
-	case CutTiles, CutRanges, CutBreadth, CutMETIS:
+	case cutTiles, cutRanges, cutBreadth, cutMETIS:
 	case "auto", "":
 		c.Kind = ""
 	default:
-		return c, fmt.Errorf("partition %q: want one of auto, %s, %s, %s, %s", kind, CutTiles, CutRanges, CutBreadth, CutMETIS)
+		return c, fmt.Errorf("partition %q: want one of auto, %s, %s, %s, %s", kind, cutTiles, cutRanges, cutBreadth, cutMETIS)
 	}
 	bad := fmt.Errorf("blocks %q: want a positive number such as 20, or tiles such as 4x5", blocks)
 	if blocks == "" {
@@ -68,10 +69,10 @@ func ParseCut(blocks, kind string) (Cut, error) {
 	if e1 != nil || e2 != nil || c.Rows < 1 || c.Cols < 1 {
 		return c, bad
 	}
-	if c.Kind != "" && c.Kind != CutTiles {
+	if c.Kind != "" && c.Kind != cutTiles {
 		return c, fmt.Errorf("blocks %s asks for tiles, but --partition is %s", blocks, kind)
 	}
-	c.Kind = CutTiles
+	c.Kind = cutTiles
 	return c, nil
 }
 
@@ -114,23 +115,23 @@ func (c Cut) resolve(m *crf.Model, data []*crf.Instance, cache float64) (cuts []
 func (c Cut) fit(all Cut, in, model *crf.Instance) (Cut, error) {
 	nodes := in.Graph.NumNodes()
 	switch {
-	case c.Kind == CutTiles && in.Rows == 0:
+	case c.Kind == cutTiles && in.Rows == 0:
 		return all, fmt.Errorf("tiles need a grid, and the nodes of %s lie on none: give --blocks a number, or grid_shape in the file", in.Name)
-	case c.Kind == CutTiles && all.Rows == 0:
+	case c.Kind == cutTiles && all.Rows == 0:
 		all.Rows, all.Cols = evenTiles(all.Blocks, in.Rows, in.Cols)
 	case c.Kind == "" && all.Rows > 0 && upright(in) != upright(model):
 		all.Rows, all.Cols = all.Cols, all.Rows
 	}
 	tooMany := all.Rows > in.Rows || all.Cols > in.Cols
 	switch {
-	case c.Kind == CutTiles && tooMany:
+	case c.Kind == cutTiles && tooMany:
 		return all, fmt.Errorf("%dx%d tiles are too many for a grid of %d rows and %d columns: give --blocks at most %dx%d", all.Rows, all.Cols, in.Rows, in.Cols, in.Rows, in.Cols)
 	case !c.open() && all.Blocks > nodes:
 		return all, fmt.Errorf("%d blocks are too many for %d nodes: give --blocks a number from 1 to %d", all.Blocks, nodes, nodes)
 	case c.Kind == "" && all.Rows > 0 && !tooMany:
-		all.Kind = CutTiles
+		all.Kind = cutTiles
 	case c.Kind == "":
-		all.Kind, all.Rows, all.Cols = CutBreadth, 0, 0
+		all.Kind, all.Rows, all.Cols = cutBreadth, 0, 0
 	}
 	return all, nil
 }
@@ -140,11 +141,11 @@ func (c Cut) fit(all Cut, in, model *crf.Instance) (Cut, error) {
 func (c Cut) Assign(in *crf.Instance, seed uint64) (of []int32, blocks int, err error) {
 	filled := min(c.Blocks, max(1, in.Graph.NumNodes()))
 	switch c.Kind {
-	case CutTiles:
+	case cutTiles:
 		return partition.Tiles(in.Rows, in.Cols, c.Rows, c.Cols)
-	case CutRanges:
+	case cutRanges:
 		of, err = partition.Ranges(in.Graph.NumNodes(), filled)
-	case CutMETIS:
+	case cutMETIS:
 		of, err = partition.METIS(in.Graph, filled, seed)
 		if errors.Is(err, partition.ErrNoMETIS) {
 			err = fmt.Errorf("--partition metis: %w", err)

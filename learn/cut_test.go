@@ -66,7 +66,7 @@ func TestCutMixedShapes(t *testing.T) {
 			if err != nil {
 				t.Fatalf("edges %v, %v KiB: %v", edges, kib, err)
 			}
-			if together < 1 || cuts[0].Kind != CutTiles || cuts[1].Rows != cuts[0].Cols || cuts[1].Cols != cuts[0].Rows || cuts[3].Kind != CutBreadth {
+			if together < 1 || cuts[0].Kind != cutTiles || cuts[1].Rows != cuts[0].Cols || cuts[1].Cols != cuts[0].Rows || cuts[3].Kind != cutBreadth {
 				t.Errorf("edges %v, %v KiB: cuts %+v, %d together", edges, kib, cuts, together)
 			}
 			at := map[*crf.Instance]Cut{}
@@ -84,7 +84,7 @@ func TestCutMixedShapes(t *testing.T) {
 	}
 	// 32 blocks of which the smallest network, with 25 nodes, fills 25.
 	p := mixedShapes(t, true)
-	cut := Cut{Kind: CutBreadth, Blocks: 32}
+	cut := Cut{Kind: cutBreadth, Blocks: 32}
 	of, blocks, err := cut.Assign(p.Data[5], 1)
 	if err != nil || blocks != 32 || slices.Max(of) != 24 {
 		t.Errorf("%d blocks, the last with a node is %d, %v; want 32 and 24", blocks, slices.Max(of), err)

@@ -8,13 +8,13 @@
 //	    select a block F_i = (V_i, E_i)
 //	    ground its potentials from θ
 //	    sweep over it until its messages have converged, or k times
-//	    replace its share of the gradient in place        (9)
+//	    replace its contribution to the gradient in place   (9)
 //	    θ ← θ − α g
 //
 //	method       blocks   inner sweeps
 //	full         1        to convergence, or at most 300
 //	inner-dual   1        1
-//	bbpl         D        at most k, 1 unless Settings.InnerSweeps says more; 300 is the paper's "to convergence"
+//	bbpl         D        at most k, 2 unless Settings.InnerSweeps says otherwise; 300 is the paper's "to convergence"
 //
 // The gradient g is a sum of contributions, one per group of edges: a group is
 // all edges between two blocks, or inside one, where the nodes belong too.

@@ -463,7 +463,7 @@ func TestUnsettledInferenceIsNoConvergence(t *testing.T) {
 // progress.
 func TestTooLongStepsAreNoticedEarly(t *testing.T) {
 	p := randomProblem(t, 5, problemOptions{rows: 12, cols: 12, states: 3, nodeDim: 3, edgeDim: 2, samples: 3, l2: 0.1})
-	_, err := Fit(context.Background(), p, Settings{Step: &fixedStep{alpha: 1000}, MaxPasses: 1000, Cut: Cut{Kind: CutBreadth}})
+	_, err := Fit(context.Background(), p, Settings{Step: &fixedStep{alpha: 1000}, MaxPasses: 1000, Cut: Cut{Kind: cutBreadth}})
 	var diverged *DivergedError
 	if !errors.As(err, &diverged) || diverged.Iteration > 50*defaultBlocks {
 		t.Errorf("want an early end, got %v", err)

@@ -90,7 +90,7 @@ func (r *speedRun) comparison(side int) (*synthetic.Comparison, error) {
 	}
 	return &synthetic.Comparison{
 		Problem: learn.Problem{Model: model, Data: generated.Instances, L2: 1}, Tolerance: r.plan.MethodTolerance, Threads: 1,
-		Cut: learn.Cut{Kind: learn.CutTiles, Rows: r.plan.TileRows, Cols: r.plan.TileCols},
+		Cut: learn.Cut{Kind: "tiles", Rows: r.plan.TileRows, Cols: r.plan.TileCols},
 	}, nil
 }
 

@@ -71,7 +71,7 @@ func (d *Demo) Run(ctx context.Context) (*DemoResult, error) {
 	}
 	c := Comparison{
 		Problem: learn.Problem{Model: model, Data: generated.Instances, L2: d.L2},
-		Cut:     learn.Cut{Kind: learn.CutTiles, Rows: demoRows, Cols: demoColumns}, Tolerance: DemoTolerance, Threads: d.Threads, Watch: d.Watch,
+		Cut:     learn.Cut{Kind: "tiles", Rows: demoRows, Cols: demoColumns}, Tolerance: DemoTolerance, Threads: d.Threads, Watch: d.Watch,
 	}
 	d.Say("solving for the optimum θ*, to a relative gradient of 1e-10")
 	optimum, err := c.Optimum(ctx)
