@@ -281,7 +281,7 @@ func TestPrepareRefuses(t *testing.T) {
 		{Options{EarlyStop: "acuracy@dev"}, "did you mean accuracy@dev?"},
 		{Options{EarlyStop: "accuracy@dev:0"}, "patience"},
 		{Options{Cut: learn.Cut{Blocks: 13}}, "13 blocks are too many"},
-		{Options{Cut: learn.Cut{Kind: learn.CutTiles}}, "tiles need a grid"},
+		{Options{Cut: learn.Cut{Kind: "tiles"}}, "tiles need a grid"},
 	} {
 		_, err := Prepare(t.Context(), c.options, Task{Set: set, Evaluations: []*Evaluation{e}})
 		wantError(t, err, Usage, c.part)
