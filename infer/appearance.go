@@ -11,13 +11,6 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// optimized is what optimizeAppearance found.
-type optimized struct {
-	*fixedPoint
-	First float64 // the bound before the first step
-	Steps int     // that lowered the bound
-}
-
 // The steps of optimizeAppearance.
 const (
 	// longestStep is the first fraction of the way to a new forest that is tried.
@@ -47,15 +40,15 @@ const (
 // given number of steps are made; the last inference is by limits. The answer is an
 // upper bound like that with counting itself, and not above it but for the tolerance
 // of the limits. p and errors are as in propagate.
-func optimizeAppearance(ctx context.Context, p *mrf.Pairwise, counting *counting.Numbers, limits Limits, steps int) (*optimized, error) {
+func optimizeAppearance(ctx context.Context, p *mrf.Pairwise, counting *counting.Numbers, limits Limits, most int) (*fixedPoint, error) {
 	search := limits
 	search.Tolerance = max(limits.resolved().Tolerance, searchTolerance)
 	best, err := propagate(ctx, p, counting, search, nil)
 	if err != nil {
 		return nil, err
 	}
-	o := &optimized{First: best.LogZ}
-	for step := longestStep; o.Steps < steps && ctx.Err() == nil; o.Steps++ {
+	steps := 0
+	for longest := longestStep; steps < most && ctx.Err() == nil; steps++ {
 		information, err := best.mutualInformation()
 		if err != nil {
 			return nil, err
@@ -64,17 +57,20 @@ func optimizeAppearance(ctx context.Context, p *mrf.Pairwise, counting *counting
 		if best.slope(information, forest) <= flatSlope*(1+math.Abs(best.LogZ)) {
 			break
 		}
-		next, fraction, err := best.stepTowards(ctx, counting, forest, search, step)
+		next, fraction, err := best.stepTowards(ctx, counting, forest, search, longest)
 		if err != nil {
 			return nil, err
 		}
 		if next == nil {
 			break
 		}
-		best, step = next, min(longestStep, 2*fraction)
+		best, longest = next, min(longestStep, 2*fraction)
 	}
-	o.fixedPoint, err = propagate(ctx, p, best.Counting, limits, best.scaledTo(best.Counting))
-	return o, err
+	if best, err = propagate(ctx, p, best.Counting, limits, best.scaledTo(best.Counting)); err != nil {
+		return nil, err
+	}
+	best.AppearanceSteps = steps
+	return best, nil
 }
 
 // mutualInformation returns I_e of the belief of every edge.

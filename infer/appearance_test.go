@@ -34,7 +34,7 @@ func TestOptimizeAppearance(t *testing.T) {
 		}
 		slack := 1e-7 * (1 + math.Abs(z))
 		if !(got.LogZ >= z-slack) || !(got.LogZ <= before.LogZ+slack) || got.Bound != counting.Upper && got.Bound != counting.Exact {
-			t.Fatalf("%s %v after %d steps from %v, log Z is %v", got.Bound, got.LogZ, got.Steps, before.LogZ, z)
+			t.Fatalf("%s %v after %d steps from %v, log Z is %v", got.Bound, got.LogZ, got.AppearanceSteps, before.LogZ, z)
 		}
 		if got.LogZ < before.LogZ-1e-3 {
 			tightened++
@@ -42,7 +42,7 @@ func TestOptimizeAppearance(t *testing.T) {
 		if verdict := spanning.CheckForestPolytope(g, got.Counting.Edge); verdict.Status != spanning.Inside {
 			t.Fatal(verdict.Reason)
 		}
-		if g.IsForest() && got.Steps > 0 {
+		if g.IsForest() && got.AppearanceSteps > 0 {
 			t.Fatal("on a forest there is nothing to tighten")
 		}
 		drawn++
@@ -84,7 +84,7 @@ func TestOptimizeAppearanceErrors(t *testing.T) {
 	start := must(counting.SampledTreeReweighted(g, 1, true))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if got, err := optimizeAppearance(ctx, p, start, DefaultLimits, 5); err != nil || got.Steps != 0 {
+	if got, err := optimizeAppearance(ctx, p, start, DefaultLimits, 5); err != nil || got.AppearanceSteps != 0 {
 		t.Errorf("cancelled: %+v, %v", got, err)
 	}
 	p.Node[0] = math.NaN()

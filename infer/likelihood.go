@@ -155,7 +155,7 @@ func (p *Predictor) logZ(ctx context.Context, r *inferred, in *crf.Instance, cla
 	if clamp == nil && len(r.net.Counting.Forests) > 0 {
 		tree = p.workspace.TreeBound(r.net, r.state, block)
 	}
-	value, bound := judge(r.net.Counting.Facts, values, tree, r.outcome)
+	value, bound := judge(r.net.Counting.Facts, values, tree, newOutcome(r.outcome))
 	if independent(r.net) {
 		bound = counting.Exact
 	}

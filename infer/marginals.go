@@ -177,54 +177,42 @@ func (o *Options) propagate(ctx context.Context, n *mrf.Network, marginals bool)
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{Method: Propagation, Counting: numbers}
-	end, err := o.search(ctx, reduced.pairwise, r)
+	end, err := o.search(ctx, reduced.pairwise, numbers)
 	if err == nil && marginals {
 		err = searchZero(reduced.pairwise, o.Seed)
 	}
 	switch {
 	case errors.Is(err, ErrZero) && !marginals:
-		r = exactResult(Propagation, math.Inf(-1))
+		r := exactResult(Propagation, math.Inf(-1))
 		r.Counting = numbers
 		return r, nil
 	case err != nil:
 		return nil, reduced.locate(err)
 	}
-	r.LogZ, r.Bound, r.Gap, r.Outcome, r.Counting = end.LogZ, end.Bound, end.Gap, newOutcome(end.Outcome), end.Counting
+	r := end.Result // a copy, which lets go of the messages
 	r.Auxiliary = reduced.numAuxiliary()
 	if marginals {
 		r.Marginals = reduced.conditioned.Marginals(end.nodeMarginals())
 	}
-	return r, nil
+	return &r, nil
 }
 
 // restartStream sets random starts apart from other uses of the seed.
 const restartStream = 0x72657374617274
 
-// search runs belief propagation from r.Counting as it is asked for, and says in r
-// what it was beyond one run.
-func (o *Options) search(ctx context.Context, p *mrf.Pairwise, r *Result) (*fixedPoint, error) {
+// search runs belief propagation as it is asked for.
+func (o *Options) search(ctx context.Context, p *mrf.Pairwise, numbers *counting.Numbers) (*fixedPoint, error) {
 	switch {
 	case o.AppearanceSteps > 0 && o.Restarts > 0:
 		return nil, &OptionError{"AppearanceSteps", "they are not made together with Restarts: with tree-reweighted counting numbers there is one fixed point only"}
-	case o.AppearanceSteps > 0 && len(r.Counting.Forests) == 0:
+	case o.AppearanceSteps > 0 && len(numbers.Forests) == 0:
 		return nil, &OptionError{"AppearanceSteps", "the counting numbers have no forests to begin with; see counting.SampledTreeReweighted"}
 	case o.AppearanceSteps > 0:
-		best, err := optimizeAppearance(ctx, p, r.Counting, o.Limits, o.AppearanceSteps)
-		if err != nil {
-			return nil, err
-		}
-		r.AppearanceSteps = best.Steps
-		return best.fixedPoint, nil
+		return optimizeAppearance(ctx, p, numbers, o.Limits, o.AppearanceSteps)
 	case o.Restarts > 0:
-		best, err := restart(ctx, p, r.Counting, o.Limits, o.Restarts, rand.New(rand.NewPCG(o.Seed, restartStream)))
-		if err != nil {
-			return nil, err
-		}
-		r.Restarts, r.FixedPoints = best.Runs-1, best.Values
-		return best.fixedPoint, nil
+		return restart(ctx, p, numbers, o.Limits, o.Restarts, rand.New(rand.NewPCG(o.Seed, restartStream)))
 	}
-	return propagate(ctx, p, r.Counting, o.Limits, nil)
+	return propagate(ctx, p, numbers, o.Limits, nil)
 }
 
 // numbers makes the counting numbers of a network.

@@ -12,20 +12,7 @@ import (
 
 // fixedPoint is where belief propagation on a network with explicit tables ended.
 type fixedPoint struct {
-	// LogZ is the value in natural logarithms. Where a dual exists it is the dual
-	// value, a certified upper bound on B at any messages: D of equation (7), or for
-	// tree-reweighted numbers with kept forests bp.Workspace.TreeBound. Elsewhere it
-	// is the free energy at the final beliefs.
-	LogZ float64
-	// Bound says what LogZ is relative to the true log Z. Without a dual it is
-	// None unless the iteration converged to provenTolerance or less.
-	Bound counting.Bound
-	// Gap is the dual minus the value of beliefs made consistent; NaN where no dual
-	// exists, +Inf where consistency would take a forbidden state.
-	Gap      float64
-	Outcome  bp.Outcome
-	Counting *counting.Numbers
-
+	Result
 	network   *mrf.Pairwise
 	net       *bp.Net
 	state     *bp.State
@@ -55,7 +42,7 @@ func propagate(ctx context.Context, p *mrf.Pairwise, counting *counting.Numbers,
 	if math.IsInf(p.Constant, -1) {
 		return nil, &zeroError{errConstant}
 	}
-	r := &fixedPoint{Counting: counting, network: p, net: net, state: bp.NewState(net), whole: partition.Whole(p.Graph)}
+	r := &fixedPoint{Result: Result{Method: Propagation, Counting: counting}, network: p, net: net, state: bp.NewState(net), whole: partition.Whole(p.Graph)}
 	if prepare != nil {
 		prepare(r.state)
 	}
@@ -63,9 +50,11 @@ func propagate(ctx context.Context, p *mrf.Pairwise, counting *counting.Numbers,
 	if err := r.load(); err != nil {
 		return nil, explain(err, p)
 	}
-	if r.Outcome, err = r.workspace.Iterate(ctx, net, r.state, block, limits.resolved()); err != nil {
+	outcome, err := r.workspace.Iterate(ctx, net, r.state, block, limits.resolved())
+	if err != nil {
 		return nil, explain(err, p)
 	}
+	r.Outcome = newOutcome(outcome)
 	values, err := r.workspace.Evaluate(net, r.state, block, r.whole.Of, 0)
 	if err != nil {
 		return nil, explain(err, p)
@@ -109,7 +98,7 @@ func (r *fixedPoint) judge(v bp.Values) {
 
 // judge returns what a log-partition function is taken to be, and how it compares
 // with the truth. tree is that of bp.Workspace.TreeBound, NaN where there is none.
-func judge(facts counting.Facts, v bp.Values, tree float64, outcome bp.Outcome) (logZ float64, bound counting.Bound) {
+func judge(facts counting.Facts, v bp.Values, tree float64, outcome Outcome) (logZ float64, bound counting.Bound) {
 	dual := v.Dual
 	if !math.IsNaN(tree) {
 		dual = tree

@@ -12,16 +12,6 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// restarted is what restart found.
-type restarted struct {
-	*fixedPoint
-	// Runs, the first one among them, and how many of them converged.
-	Runs, Converged int
-	// Values are the different values of log Z at the fixed points found, descending:
-	// more than one shows that the free energy has several.
-	Values []float64
-}
-
 const (
 	// startSpread is the standard deviation of the log-messages and log-beliefs that
 	// a run starts from: states then differ by factors of about 20.
@@ -39,18 +29,14 @@ const (
 //
 // A run from random messages that meets a numerical error counts as one that did
 // not converge. p, limits and other errors are as in propagate.
-func restart(ctx context.Context, p *mrf.Pairwise, counting *counting.Numbers, limits Limits, restarts int, rng *rand.Rand) (*restarted, error) {
+func restart(ctx context.Context, p *mrf.Pairwise, counting *counting.Numbers, limits Limits, restarts int, rng *rand.Rand) (*fixedPoint, error) {
 	first, err := propagate(ctx, p, counting, limits, nil)
 	if err != nil {
 		return nil, err
 	}
-	r := &restarted{fixedPoint: first, Runs: 1}
-	r.note(first)
-	for range restarts {
-		if ctx.Err() != nil {
-			break
-		}
-		r.Runs++
+	best, runs := first, 0
+	values := addValue(nil, first)
+	for ; runs < restarts && ctx.Err() == nil; runs++ {
 		next, err := propagate(ctx, p, counting, limits, func(st *bp.State) { randomStart(st, first.net, rng) })
 		if numerical := (*bp.NumericalError)(nil); errors.As(err, &numerical) {
 			continue
@@ -58,14 +44,15 @@ func restart(ctx context.Context, p *mrf.Pairwise, counting *counting.Numbers, l
 		if err != nil {
 			return nil, err
 		}
-		r.note(next)
-		if better(next, r.fixedPoint) {
-			r.fixedPoint = next
+		values = addValue(values, next)
+		if better(next, best) {
+			best = next
 		}
 	}
-	slices.Sort(r.Values)
-	slices.Reverse(r.Values)
-	return r, nil
+	slices.Sort(values)
+	slices.Reverse(values)
+	best.Restarts, best.FixedPoints = runs, values
+	return best, nil
 }
 
 // better reports whether a is rather to be believed than b.
@@ -79,18 +66,14 @@ func better(a, b *fixedPoint) bool {
 	return a.LogZ > b.LogZ+sameValue*(1+math.Abs(b.LogZ))
 }
 
-// note counts a run.
-func (r *restarted) note(run *fixedPoint) {
-	if !run.Outcome.Converged {
-		return
+// addValue adds the log Z of a run that converged to the different ones that are
+// known.
+func addValue(values []float64, run *fixedPoint) []float64 {
+	same := func(value float64) bool { return math.Abs(value-run.LogZ) <= sameValue*(1+math.Abs(value)) }
+	if !run.Converged || slices.ContainsFunc(values, same) {
+		return values
 	}
-	r.Converged++
-	for _, value := range r.Values {
-		if math.Abs(value-run.LogZ) <= sameValue*(1+math.Abs(value)) {
-			return
-		}
-	}
-	r.Values = append(r.Values, run.LogZ)
+	return append(values, run.LogZ)
 }
 
 // randomStart fills a state with random log-messages, the largest 0, and random
