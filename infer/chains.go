@@ -32,15 +32,9 @@ type chains struct {
 // newChains starts so many chains from random joint states of positive
 // probability. See Sample for the errors.
 func newChains(ctx context.Context, p *mrf.Pairwise, count int, seed uint64, threads int) (*chains, error) {
-	if err := checkPotentials(p); err != nil {
+	d, err := prepare(p)
+	if err != nil {
 		return nil, err
-	}
-	if math.IsInf(p.Constant, -1) {
-		return nil, &zeroError{errConstant}
-	}
-	d := zeros.New(p)
-	if !d.Propagate() {
-		return nil, &zeroError{errContradiction}
 	}
 	c := &chains{schedule: newSchedule(p, d), irreducible: d.Irreducible(), concurrent: min(count, threads)}
 	for k := range count {
@@ -110,24 +104,28 @@ func searchZero(p *mrf.Pairwise, seed uint64) error {
 	return nil
 }
 
-// checkPotentials reports the first potential that is NaN or +Inf, and the first
-// node at which potentials could not be added up.
-func checkPotentials(p *mrf.Pairwise) error {
-	for e := range p.Graph.NumEdges() {
-		for _, x := range p.Edge[p.EdgeAt[e]:p.EdgeAt[e+1]] {
-			if math.IsNaN(x) || math.IsInf(x, 1) {
-				return &bp.NumericalError{Node: -1, Edge: int32(e), Reason: fmt.Sprintf("a potential is %v, want a finite number or -Inf", x)}
-			}
-		}
+// prepare returns what the hard zeros of a network leave possible, and refuses what
+// cannot be sampled.
+func prepare(p *mrf.Pairwise) (*zeros.Domains, error) {
+	if err := checkPotentials(p); err != nil {
+		return nil, err
 	}
-	for s := range p.Card {
-		for _, x := range p.Node[p.NodeAt[s]:p.NodeAt[s+1]] {
-			if math.IsNaN(x) || math.IsInf(x, 1) {
-				return &bp.NumericalError{Node: int32(s), Edge: -1, Reason: fmt.Sprintf("a potential is %v, want a finite number or -Inf", x)}
-			}
-		}
-		if sum := magnitudeAt(p, int32(s)); math.IsInf(sum, 0) {
-			return &bp.NumericalError{Node: int32(s), Edge: -1, Reason: "potentials are too large to be added up; subtract a constant from each table"}
+	d := zeros.New(p)
+	if !d.Propagate() {
+		return nil, &zeroError{errContradiction}
+	}
+	return d, nil
+}
+
+// checkPotentials reports a factor without variables that is zero, and the first node
+// at which potentials could not be added up.
+func checkPotentials(p *mrf.Pairwise) error {
+	if math.IsInf(p.Constant, -1) {
+		return &zeroError{errConstant}
+	}
+	for s := range int32(len(p.Card)) {
+		if math.IsInf(magnitudeAt(p, s), 0) {
+			return &bp.NumericalError{Node: s, Edge: -1, Reason: "potentials are too large to be added up; subtract a constant from each table"}
 		}
 	}
 	return nil

@@ -31,9 +31,6 @@ func newForest(p *mrf.Pairwise) (*forest, error) {
 	if err := checkPotentials(p); err != nil {
 		return nil, err
 	}
-	if math.IsInf(p.Constant, -1) {
-		return nil, &zeroError{errConstant}
-	}
 	f := &forest{p: p, logZ: p.Constant, rowsAt: make([]int, len(p.Card))}
 	f.orient()
 	size := 0

@@ -93,6 +93,9 @@ func Marginals(ctx context.Context, n *mrf.Network, o Options) (*Result, error) 
 
 // infer computes log Z and, if asked, marginals.
 func (o Options) infer(ctx context.Context, n *mrf.Network, marginals bool) (*Result, error) {
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
 	switch o.Method {
 	case Propagation:
 		return o.propagate(ctx, n, marginals)

@@ -25,15 +25,9 @@ import (
 func fitField(ctx context.Context, p *mrf.Pairwise, o Options) (*Result, error) {
 	o.Method = MeanField
 	o = o.withDefaults()
-	if err := checkPotentials(p); err != nil {
+	d, err := prepare(p)
+	if err != nil {
 		return nil, err
-	}
-	if math.IsInf(p.Constant, -1) {
-		return nil, &zeroError{errConstant}
-	}
-	d := zeros.New(p)
-	if !d.Propagate() {
-		return nil, &zeroError{errContradiction}
 	}
 	fields := make([]*meanField, o.Restarts)
 	for k := range fields {
@@ -43,7 +37,7 @@ func fitField(ctx context.Context, p *mrf.Pairwise, o Options) (*Result, error) 
 		}
 		fields[k] = &meanField{p: p, q: q}
 	}
-	err := parallel.Each(ctx, len(fields), max(1, o.Threads), func(k int) { fields[k].ascend(ctx, o.Limits.resolved()) })
+	err = parallel.Each(ctx, len(fields), max(1, o.Threads), func(k int) { fields[k].ascend(ctx, o.Limits.resolved()) })
 	if err != nil {
 		return nil, err
 	}

@@ -36,6 +36,9 @@ type State struct {
 // probability, though there may be some; and potentials that overflow. If ctx ends,
 // TRWS returns what it has so far, and Exact the error of ctx.
 func MostProbable(ctx context.Context, n *mrf.Network, o Options) (*State, error) {
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
 	c, err := condition(n, o.Evidence)
 	if err != nil {
 		return nil, err

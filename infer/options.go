@@ -1,6 +1,8 @@
 package infer
 
 import (
+	"fmt"
+
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/internal/bp"
 )
@@ -75,6 +77,19 @@ func (o Options) withDefaults() Options {
 		orDefault(&o.Restarts, 10)
 	}
 	return o
+}
+
+// validate names the first option that cannot be used.
+func (o *Options) validate() error {
+	for _, c := range []struct {
+		name  string
+		value int
+	}{{"AppearanceSteps", o.AppearanceSteps}, {"Restarts", o.Restarts}, {"Chains", o.Chains}, {"Threads", o.Threads}, {"Memory", int(o.Memory)}} {
+		if c.value < 0 {
+			return &OptionError{c.name, fmt.Sprintf("it is %d, want a number that is not negative; 0 is the default", c.value)}
+		}
+	}
+	return nil
 }
 
 // orDefault sets what is zero.

@@ -125,6 +125,10 @@ func TestOptionsThatCannotBeUsed(t *testing.T) {
 	for name, err := range map[string]error{
 		"Method":          second(Marginals(ctx, n, Options{Method: "exat"})),
 		"AppearanceSteps": second(LogPartition(ctx, n, Options{AppearanceSteps: 1})),
+		"Restarts":        second(LogPartition(ctx, n, Options{Method: MeanField, Restarts: -1})),
+		"Chains":          second(Marginals(ctx, n, Options{Method: Gibbs, Chains: -1})),
+		"Threads":         second(Marginals(ctx, n, Options{Threads: -1})),
+		"Memory":          second(MostProbable(ctx, n, Options{Memory: -1})),
 	} {
 		var option *OptionError
 		if !errors.As(err, &option) || option.Option != name {
