@@ -1,10 +1,9 @@
 package uai
 
 import (
+	"fmt"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"strconv"
 
 	"github.com/blockbp/blockbp/mrf"
@@ -19,12 +18,7 @@ type evidenceTokens struct {
 
 // ReadEvidenceFile reads a .uai.evid file. See ReadEvidence.
 func ReadEvidenceFile(path string, n *mrf.Network) ([]map[int]int, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	return ReadEvidence(file, filepath.ToSlash(path), n)
+	return fromFile(path, func(r io.Reader, name string) ([]map[int]int, error) { return ReadEvidence(r, name, n) })
 }
 
 // ReadEvidence reads the observed states for network n: one map from variable to
@@ -102,9 +96,12 @@ func (t *evidenceTokens) samples() ([]int, error) {
 	if complete {
 		return starts, nil
 	}
-	last := t.lines[len(t.lines)-1]
-	return nil, &Error{File: t.file, Line: last, Reason: "evidence is " + strconv.Itoa(len(t.values)) + " numbers beginning with " +
-		strconv.Itoa(count) + ": neither that many pairs of variable and state nor that many samples"}
+	return nil, t.fail(len(t.lines)-1, "evidence is %d numbers beginning with %d: neither that many pairs of variable and state nor that many samples", len(t.values), count)
+}
+
+// fail makes an error at the i-th number.
+func (t *evidenceTokens) fail(i int, format string, arguments ...any) error {
+	return &Error{File: t.file, Line: t.lines[i], Reason: fmt.Sprintf(format, arguments...)}
 }
 
 // chain follows count samples from position at. complete is false unless they
@@ -143,15 +140,14 @@ func (t *evidenceTokens) sample(start int, n *mrf.Network) (map[int]int, error) 
 	for i := range t.values[start] {
 		at := start + 1 + 2*i
 		v, state := t.values[at], t.values[at+1]
-		fail := func(reason string) error { return &Error{File: t.file, Line: t.lines[at], Reason: reason} }
 		if v >= len(n.Card) {
-			return nil, fail("variable " + strconv.Itoa(v) + " does not exist: the network has " + strconv.Itoa(len(n.Card)) + " variables")
+			return nil, t.fail(at, "variable %d does not exist: the network has %d variables", v, len(n.Card))
 		}
 		if state >= n.Card[v] {
-			return nil, fail("variable " + strconv.Itoa(v) + " has state " + strconv.Itoa(state) + ", want 0 to " + strconv.Itoa(n.Card[v]-1))
+			return nil, t.fail(at, "variable %d has state %d, want 0 to %d", v, state, n.Card[v]-1)
 		}
 		if _, known := sample[v]; known {
-			return nil, fail("variable " + strconv.Itoa(v) + " is observed twice in one sample")
+			return nil, t.fail(at, "variable %d is observed twice in one sample", v)
 		}
 		sample[v] = state
 	}

@@ -3,8 +3,6 @@ package uai
 import (
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/blockbp/blockbp/mrf"
@@ -25,14 +23,7 @@ const (
 const firstAllocation = 1 << 10
 
 // ReadFile reads the network in a .uai file. See Read.
-func ReadFile(path string) (*mrf.Network, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	return Read(file, filepath.ToSlash(path))
-}
+func ReadFile(path string) (*mrf.Network, error) { return fromFile(path, Read) }
 
 // Read reads a network with a MARKOV or BAYES preamble; both give the same kind
 // of factors, and conditional tables are not checked to sum to 1. name stands
@@ -44,23 +35,16 @@ func ReadFile(path string) (*mrf.Network, error) {
 // with an *Error.
 func Read(r io.Reader, name string) (*mrf.Network, error) {
 	s := newScanner(r, name)
-	if err := s.word(plain("MARKOV or BAYES")); err != nil {
-		return nil, err
-	}
-	if kind := strings.ToUpper(string(s.token)); kind != "MARKOV" && kind != "BAYES" {
-		return nil, s.fail("a network starts with %q, want MARKOV or BAYES", s.token)
+	if s.word(plain("MARKOV or BAYES")) {
+		if kind := strings.ToUpper(string(s.token)); kind != "MARKOV" && kind != "BAYES" {
+			return nil, s.fail("a network starts with %q, want MARKOV or BAYES", s.token)
+		}
 	}
 	n := &mrf.Network{}
-	if err := readCards(s, n); err != nil {
-		return nil, err
-	}
-	if err := readScopes(s, n); err != nil {
-		return nil, err
-	}
+	readCards(s, n)
+	readScopes(s, n)
 	for f := range n.Factors {
-		if err := readTable(s, n, f); err != nil {
-			return nil, err
-		}
+		readTable(s, n, f)
 	}
 	if err := s.finish("the last table"); err != nil {
 		return nil, err
@@ -69,80 +53,59 @@ func Read(r io.Reader, name string) (*mrf.Network, error) {
 }
 
 // readCards reads the number of variables and the states of each.
-func readCards(s *scanner, n *mrf.Network) error {
-	count, err := s.integer(plain("the number of variables"), 0, math.MaxInt32)
-	if err != nil {
-		return err
-	}
+func readCards(s *scanner, n *mrf.Network) {
+	count := s.integer(plain("the number of variables"), 0, math.MaxInt32)
 	n.Card = make([]int, 0, min(count, firstAllocation))
 	total := 0
-	for v := range count {
-		card, err := s.integer(indexed("the number of states of variable", v), 1, MaxCardinality)
-		if err != nil {
-			return err
-		}
+	for v := 0; v < count && s.err == nil; v++ {
+		card := s.integer(indexed("the number of states of variable", v), 1, MaxCardinality)
 		if total += card; total > MaxTotalStates {
-			return s.fail("variables 0 to %d have %d states together, at most %d are supported", v, total, MaxTotalStates)
+			s.err = s.fail("variables 0 to %d have %d states together, at most %d are supported", v, total, MaxTotalStates)
 		}
 		n.Card = append(n.Card, card)
 	}
-	return nil
 }
 
 // readScopes reads the number of factors and the variables of each.
-func readScopes(s *scanner, n *mrf.Network) error {
-	count, err := s.integer(plain("the number of factors"), 0, math.MaxInt32)
-	if err != nil {
-		return err
-	}
+func readScopes(s *scanner, n *mrf.Network) {
+	count := s.integer(plain("the number of factors"), 0, math.MaxInt32)
 	n.Factors = make([]mrf.Factor, 0, min(count, firstAllocation))
 	seen := make([]int, len(n.Card)) // 1 + the last factor that named the variable
-	for f := range count {
-		arity, err := s.integer(indexed("the number of variables of factor", f), 0, len(n.Card))
-		if err != nil {
-			return err
-		}
+	for f := 0; f < count && s.err == nil; f++ {
+		arity := s.integer(indexed("the number of variables of factor", f), 0, len(n.Card))
 		scope := make([]int, 0, min(arity, firstAllocation))
-		for range arity {
-			v, err := s.integer(indexed("a variable of factor", f), 0, len(n.Card)-1)
-			if err != nil {
-				return err
-			}
-			if seen[v] == f+1 {
-				return s.fail("factor %d names variable %d twice", f, v)
+		for len(scope) < arity && s.err == nil {
+			v := s.integer(indexed("a variable of factor", f), 0, len(n.Card)-1)
+			if s.err == nil && seen[v] == f+1 {
+				s.err = s.fail("factor %d names variable %d twice", f, v)
 			}
 			seen[v] = f + 1
 			scope = append(scope, v)
 		}
 		n.Factors = append(n.Factors, mrf.Factor{Scope: scope})
 	}
-	return nil
 }
 
 // readTable reads the number of values of factor f and the values.
-func readTable(s *scanner, n *mrf.Network, f int) error {
+func readTable(s *scanner, n *mrf.Network, f int) {
 	factor := &n.Factors[f]
-	size, err := s.integer(indexed("the table size of factor", f), 0, math.MaxInt)
-	if err != nil {
-		return err
+	size := s.integer(indexed("the table size of factor", f), 0, math.MaxInt)
+	if s.err != nil {
+		return
 	}
 	want, ok := mrf.TableSize(n.Card, factor.Scope)
-	if !ok {
-		return s.fail("factor %d joins %d variables: its table would exceed the address space", f, len(factor.Scope))
-	}
-	if size != want {
-		return s.fail("the table of factor %d has %d values, want %d for its scope %v", f, size, want, factor.Scope)
+	switch {
+	case !ok:
+		s.err = s.fail("factor %d joins %d variables: its table would exceed the address space", f, len(factor.Scope))
+	case size != want:
+		s.err = s.fail("the table of factor %d has %d values, want %d for its scope %v", f, size, want, factor.Scope)
 	}
 	factor.LogTable = make([]float64, 0, min(size, firstAllocation))
-	for i := range size {
-		if err := s.word(indexed("a value of factor", f)); err != nil {
-			return err
-		}
+	for i := 0; i < size && s.word(indexed("a value of factor", f)); i++ {
 		value, err := parseLog(string(s.token))
 		if err != nil {
-			return s.fail("value %d of factor %d is %q, %v", i, f, s.token, err)
+			s.err = s.fail("value %d of factor %d is %q, %v", i, f, s.token, err)
 		}
 		factor.LogTable = append(factor.LogTable, value)
 	}
-	return nil
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"strconv"
 )
 
@@ -32,14 +30,10 @@ func WriteMAR(w io.Writer, marginals [][]float64) error {
 		for _, p := range marginal {
 			line = strconv.AppendFloat(append(line, ' '), p, 'g', -1, 64)
 		}
-		if _, err := out.Write(line); err != nil {
-			return err
-		}
+		out.Write(line) // Flush returns the error
 		line = line[:0]
 	}
-	if _, err := out.Write(append(line, '\n')); err != nil {
-		return err
-	}
+	out.Write(append(line, '\n'))
 	return out.Flush()
 }
 
@@ -59,14 +53,7 @@ func WriteMPE(w io.Writer, states []int) error {
 const probabilitySlack = 1e-6
 
 // ReadMARFile reads a .MAR file. See ReadMAR.
-func ReadMARFile(path string) ([][]float64, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	return ReadMAR(file, filepath.ToSlash(path))
-}
+func ReadMARFile(path string) ([][]float64, error) { return fromFile(path, ReadMAR) }
 
 // ReadMAR reads marginals[variable][state] in the form that WriteMAR writes, or in
 // the older one with the number of evidence samples, which must be 1, on a line of
@@ -74,39 +61,31 @@ func ReadMARFile(path string) ([][]float64, error) {
 // the content is at fault. Marginals are not checked to sum to 1.
 func ReadMAR(r io.Reader, name string) ([][]float64, error) {
 	s := newScanner(r, name)
-	if err := s.word(plain("MAR")); err != nil {
-		return nil, err
-	}
-	if string(s.token) != "MAR" {
+	if s.word(plain("MAR")) && string(s.token) != "MAR" {
 		return nil, s.fail("marginals start with %q, want MAR", s.token)
 	}
-	count, err := s.integer(plain("the number of variables"), 0, math.MaxInt32)
-	if err != nil {
-		return nil, err
-	}
-	var cards []int // of variables of which the number of states is read already
+	count := s.integer(plain("the number of variables"), 0, math.MaxInt32)
+	known := 0 // number of states of variable 0 if it is read already
 	if count == 1 {
 		line := s.at
-		next, err := s.integer(indexed("the number of states of variable", 0), 1, math.MaxInt32)
-		if err != nil {
-			return nil, err
-		}
+		next := s.integer(indexed("the number of states of variable", 0), 1, math.MaxInt32)
 		switch {
+		case s.err != nil:
 		case s.at != line:
 			count = next
 		case next > MaxCardinality:
 			return nil, s.fail("the number of states of variable 0 is %d, want 1 to %d", next, MaxCardinality)
 		default:
-			cards = []int{next}
+			known = next
 		}
 	}
 	marginals := make([][]float64, 0, min(count, firstAllocation))
-	for v := range count {
-		marginal, err := readMarginal(s, v, cards)
-		if err != nil {
-			return nil, err
+	for v := 0; v < count && s.err == nil; v++ {
+		card := known
+		if card == 0 {
+			card = s.integer(indexed("the number of states of variable", v), 1, MaxCardinality)
 		}
-		marginals = append(marginals, marginal)
+		marginals = append(marginals, readMarginal(s, v, card))
 	}
 	if err := s.finish("the last marginal"); err != nil {
 		return nil, err
@@ -114,25 +93,15 @@ func ReadMAR(r io.Reader, name string) ([][]float64, error) {
 	return marginals, nil
 }
 
-// readMarginal reads the number of states of variable v, unless it is known, and
-// their probabilities.
-func readMarginal(s *scanner, v int, known []int) ([]float64, error) {
-	card, err := 0, error(nil)
-	if v < len(known) {
-		card = known[v]
-	} else if card, err = s.integer(indexed("the number of states of variable", v), 1, MaxCardinality); err != nil {
-		return nil, err
-	}
+// readMarginal reads the probabilities of the states of variable v.
+func readMarginal(s *scanner, v, card int) []float64 {
 	marginal := make([]float64, 0, min(card, firstAllocation))
-	for range card {
-		p, err := s.number(indexed("a probability of variable", v))
-		if err != nil {
-			return nil, err
-		}
+	for len(marginal) < card && s.err == nil {
+		p := s.number(indexed("a probability of variable", v))
 		if p < 0 || p > 1+probabilitySlack {
-			return nil, s.fail("a probability of variable %d is %v, want 0 to 1", v, p)
+			s.err = s.fail("a probability of variable %d is %v, want 0 to 1", v, p)
 		}
 		marginal = append(marginal, p)
 	}
-	return marginal, nil
+	return marginal
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"strconv"
 )
 
@@ -49,6 +51,7 @@ type scanner struct {
 	line  int // of the next byte
 	at    int // line of the last token
 	token []byte
+	err   error // the first, of word and what calls it
 }
 
 func newScanner(r io.Reader, name string) *scanner {
@@ -100,44 +103,54 @@ func (s *scanner) end(err error) error {
 	return io.EOF
 }
 
-// word reads a token that must be there; what says in an error what it is.
-func (s *scanner) word(what item) error {
-	err := s.next()
-	if err == io.EOF {
-		return s.fail("the file ends where %s should be", what)
+// word reads a token that must be there; what says in an error what it is. The first
+// error stays in s.err, and from then on no method reads anything.
+func (s *scanner) word(what item) (ok bool) {
+	if s.err == nil {
+		s.err = s.next()
+		if s.err == io.EOF {
+			s.err = s.fail("the file ends where %s should be", what)
+		}
 	}
-	return err
+	return s.err == nil
 }
 
-// integer reads an integer between low and high.
-func (s *scanner) integer(what item, low, high int) (int, error) {
-	if err := s.word(what); err != nil {
-		return 0, err
+// integer reads an integer between low and high; it is low after an error.
+func (s *scanner) integer(what item, low, high int) int {
+	if !s.word(what) {
+		return low
 	}
 	value, err := strconv.Atoi(string(s.token))
-	if err != nil {
-		return 0, s.fail("%s is %q, want an integer", what, s.token)
+	switch {
+	case err != nil:
+		s.err = s.fail("%s is %q, want an integer", what, s.token)
+	case value < low || value > high:
+		s.err = s.fail("%s is %d, want %d to %d", what, value, low, high)
+	default:
+		return value
 	}
-	if value < low || value > high {
-		return 0, s.fail("%s is %d, want %d to %d", what, value, low, high)
-	}
-	return value, nil
+	return low
 }
 
-// number reads a finite float64.
-func (s *scanner) number(what item) (float64, error) {
-	if err := s.word(what); err != nil {
-		return 0, err
+// number reads a finite float64; it is 0 after an error.
+func (s *scanner) number(what item) float64 {
+	if !s.word(what) {
+		return 0
 	}
 	value, err := strconv.ParseFloat(string(s.token), 64)
 	if err != nil || math.IsNaN(value) || math.IsInf(value, 0) {
-		return 0, s.fail("%s is %q, want a finite number", what, s.token)
+		s.err = s.fail("%s is %q, want a finite number", what, s.token)
+		return 0
 	}
-	return value, nil
+	return value
 }
 
-// finish reports anything after the last token that belongs to the file.
+// finish reports anything after the last token that belongs to the file, or the
+// first error before.
 func (s *scanner) finish(what string) error {
+	if s.err != nil {
+		return s.err
+	}
 	err := s.next()
 	if err == io.EOF {
 		return nil
@@ -146,4 +159,14 @@ func (s *scanner) finish(what string) error {
 		err = s.fail("%q after %s, where the file should end", s.token, what)
 	}
 	return err
+}
+
+// fromFile reads a file with one of the readers of this package.
+func fromFile[T any](path string, read func(r io.Reader, name string) (T, error)) (T, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return *new(T), err
+	}
+	defer file.Close()
+	return read(file, filepath.ToSlash(path))
 }

@@ -33,17 +33,13 @@ func Write(w io.Writer, n *mrf.Network) error {
 		}
 		line = append(line, '\n')
 	}
-	if _, err := out.Write(line); err != nil {
-		return err
-	}
+	out.Write(line) // Flush returns the first error
 	for f := range n.Factors {
 		line = append(line[:0], '\n')
 		line = append(strconv.AppendInt(line, int64(len(n.Factors[f].LogTable)), 10), '\n')
 		for _, value := range n.Factors[f].LogTable {
 			line = append(appendValue(append(line, ' '), value), '\n')
-			if _, err := out.Write(line); err != nil {
-				return err
-			}
+			out.Write(line)
 			line = line[:0]
 		}
 	}
@@ -56,7 +52,15 @@ func CheckWrite(n *mrf.Network) error {
 	if err := n.Validate(); err != nil {
 		return err
 	}
-	return checkLogValues(n)
+	for f := range n.Factors {
+		for i, value := range n.Factors[f].LogTable {
+			if math.Abs(value) > MaxLogValue && !math.IsInf(value, -1) {
+				return fmt.Errorf("uai: factors[%d]: logTable[%d] = %v, want -Inf or %g to %g: subtract a constant from the table, or write -Inf for values as good as 0",
+					f, i, value, -MaxLogValue, MaxLogValue)
+			}
+		}
+	}
+	return nil
 }
 
 // BeyondFloat64 counts the values of a network that float64 does not hold in full
@@ -71,19 +75,6 @@ func BeyondFloat64(n *mrf.Network) (count int) {
 		}
 	}
 	return count
-}
-
-// checkLogValues reports the first logarithm that a file cannot hold.
-func checkLogValues(n *mrf.Network) error {
-	for f := range n.Factors {
-		for i, value := range n.Factors[f].LogTable {
-			if math.Abs(value) > MaxLogValue && !math.IsInf(value, -1) {
-				return fmt.Errorf("uai: factors[%d]: logTable[%d] = %v, want -Inf or %g to %g: subtract a constant from the table, or write -Inf for values as good as 0",
-					f, i, value, -MaxLogValue, MaxLogValue)
-			}
-		}
-	}
-	return nil
 }
 
 // appendInts appends the values separated by one space.
