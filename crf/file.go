@@ -37,8 +37,8 @@ const (
 // the given keys. The same model gives the same bytes. A weight that is not
 // finite is refused by name, and so is a key that the format uses itself.
 func Save(path string, m *Model, meta map[string]string) error {
-	if err := m.checkFinite(); err != nil {
-		return fmt.Errorf("model is not saved: %w", err)
+	if problems := m.notFinite(); len(problems) > 0 {
+		return fmt.Errorf("model is not saved: %w", problems[0])
 	}
 	schema, err := json.Marshal(m.Schema)
 	if err != nil {
@@ -73,84 +73,52 @@ func Save(path string, m *Model, meta map[string]string) error {
 // weights that are not finite (named), and files of newer versions are errors
 // that begin with path. Memory is bounded by the size of the file.
 func Load(path string) (*Model, map[string]string, error) {
-	f, err := safetensors.Open(path)
-	if err != nil {
-		return nil, nil, fmt.Errorf("model: %w", err)
+	m, meta, problems := read(path)
+	if len(problems) > 0 {
+		return nil, nil, problems[0]
 	}
-	defer f.Close()
-	m, err := load(f)
-	if err != nil {
-		return nil, nil, fmt.Errorf("model: %s: %w", path, err)
-	}
-	return m, userMetadata(f), nil
+	return m, meta, nil
 }
 
 // Check reads a model file as Load does and returns everything that is wrong with
 // it, up to 20 weights that are not finite, and the metadata given to Save, which
 // are nil where the file cannot be read as a model's at all.
 func Check(path string) (meta map[string]string, problems []error) {
-	fail := func(err error) { problems = append(problems, fmt.Errorf("model: %s: %w", path, err)) }
+	_, meta, problems = read(path)
+	return meta, problems
+}
+
+func read(path string) (m *Model, meta map[string]string, problems []error) {
 	f, err := safetensors.Open(path)
 	if err != nil {
-		return nil, []error{fmt.Errorf("model: %w", err)}
+		return nil, nil, []error{fmt.Errorf("model: %w", err)}
 	}
 	defer f.Close()
 	schema, err := parseFileSchema(f.Metadata())
 	if err != nil {
-		fail(err)
-		return nil, problems
+		return nil, nil, []error{fmt.Errorf("model: %s: %w", path, err)}
 	}
-	if err := f.Verify(); err != nil {
-		fail(err)
-	}
-	tensors := fileTensors(&schema)
-	misfits := checkTensors(f, tensors)
-	for _, err := range misfits {
-		fail(err)
-	}
-	if len(problems) > 0 {
-		return userMetadata(f), problems
-	}
-	if _, list := readWeights(f, &schema, tensors); len(list) > 0 {
-		for _, err := range list {
-			fail(err)
-		}
-	}
-	return userMetadata(f), problems
-}
-
-// userMetadata returns the metadata given to Save.
-func userMetadata(f *safetensors.File) map[string]string {
-	meta := maps.Clone(f.Metadata())
+	meta = maps.Clone(f.Metadata())
 	for _, key := range []string{formatKey, versionKey, schemaKey, safetensors.ChecksumKey} {
 		delete(meta, key)
 	}
-	return meta
+	m, problems = readWeights(f, &schema)
+	for i, err := range problems {
+		problems[i] = fmt.Errorf("model: %s: %w", path, err)
+	}
+	return m, meta, problems
 }
 
-func load(f *safetensors.File) (*Model, error) {
-	schema, err := parseFileSchema(f.Metadata())
-	if err != nil {
-		return nil, err
-	}
+// readWeights reads the weights of a schema. The shapes are compared before anything
+// is allocated, so that the schema cannot ask for more memory than the file has data.
+func readWeights(f *safetensors.File, schema *Schema) (m *Model, problems []error) {
 	if err := f.Verify(); err != nil {
-		return nil, err
+		problems = append(problems, err)
 	}
-	// The shapes are compared before anything is allocated, so that the schema
-	// cannot ask for more memory than the file has data.
-	tensors := fileTensors(&schema)
-	if misfits := checkTensors(f, tensors); len(misfits) > 0 {
-		return nil, misfits[0]
+	tensors := fileTensors(schema)
+	if problems = append(problems, checkTensors(f, tensors)...); len(problems) > 0 {
+		return nil, problems
 	}
-	m, problems := readWeights(f, &schema, tensors)
-	if len(problems) > 0 {
-		return nil, problems[0]
-	}
-	return m, nil
-}
-
-// readWeights reads the tensors, which fit the schema.
-func readWeights(f *safetensors.File, schema *Schema, tensors []fileTensor) (*Model, []error) {
 	m, err := NewModel(*schema)
 	if err != nil {
 		return nil, []error{err}
@@ -208,14 +176,6 @@ func checkTensors(f *safetensors.File, tensors []fileTensor) (problems []error) 
 		}
 	}
 	return problems
-}
-
-// checkFinite names the first weight that is not finite.
-func (m *Model) checkFinite() error {
-	if list := m.notFinite(); len(list) > 0 {
-		return list[0]
-	}
-	return nil
 }
 
 // mostWeightsNamed bounds how many weights notFinite lists.

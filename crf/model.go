@@ -83,40 +83,29 @@ func newLayout(s *Schema) Layout {
 
 // WeightName names flat weight i for messages: type, copy, states and feature.
 func (m *Model) WeightName(i int) string {
+	name := func(kind, name string, span Span, features []string, states func(x int) string) string {
+		at := i - span.At
+		number, feature := "", fmt.Sprint(at%span.Copy()/span.States)
+		if span.Untied {
+			number = fmt.Sprintf(" %d", at/span.Copy())
+		}
+		if j := at % span.Copy() / span.States; j < len(features) {
+			feature = features[j]
+		}
+		return fmt.Sprintf("%s.%s%s[%s, feature %s]", kind, name, number, states(at%span.States), feature)
+	}
 	for a, span := range m.Layout.Node {
-		if i >= span.At && i < span.At+span.Len {
-			t := &m.Schema.NodeTypes[a]
-			c, j, x := span.locate(i)
-			return fmt.Sprintf("node.%s%s[state %s, feature %s]", t.Name, copyName(span, c), t.States[x], featureName(t.FeatureNames, j))
+		if t := &m.Schema.NodeTypes[a]; span.holds(i) {
+			return name("node", t.Name, span, t.FeatureNames, func(x int) string { return "state " + t.States[x] })
 		}
 	}
 	for b, span := range m.Layout.Edge {
-		if i >= span.At && i < span.At+span.Len {
-			t := &m.Schema.EdgeTypes[b]
-			c, j, x := span.locate(i)
-			_, kv := m.Schema.EdgeStates(b)
-			u, v := m.Schema.NodeTypes[t.U].States[x/kv], m.Schema.NodeTypes[t.V].States[x%kv]
-			return fmt.Sprintf("edge.%s%s[states %s, %s, feature %s]", t.Name, copyName(span, c), u, v, featureName(t.FeatureNames, j))
+		if t := &m.Schema.EdgeTypes[b]; span.holds(i) {
+			u, v := m.Schema.NodeTypes[t.U].States, m.Schema.NodeTypes[t.V].States
+			return name("edge", t.Name, span, t.FeatureNames, func(x int) string { return "states " + u[x/len(v)] + ", " + v[x%len(v)] })
 		}
 	}
 	return fmt.Sprintf("weight %d", i)
 }
 
-func (s Span) locate(i int) (copyIndex, feature, state int) {
-	i -= s.At
-	return i / s.Copy(), i % s.Copy() / s.States, i % s.States
-}
-
-func copyName(s Span, c int) string {
-	if s.Untied {
-		return fmt.Sprintf(" %d", c)
-	}
-	return ""
-}
-
-func featureName(names []string, j int) string {
-	if j < len(names) {
-		return names[j]
-	}
-	return fmt.Sprint(j)
-}
+func (s Span) holds(i int) bool { return i >= s.At && i < s.At+s.Len }

@@ -78,36 +78,43 @@ func (s *Schema) Validate() error {
 	}
 	names := map[string]bool{}
 	for a, t := range s.NodeTypes {
-		where := fmt.Sprintf("schema: node_types[%d] (%q)", a, t.Name)
-		switch {
-		case t.Name == "":
-			return fmt.Errorf("schema: node_types[%d] has no name", a)
-		case names["node."+t.Name]:
-			return fmt.Errorf("%s: name is used twice", where)
-		case len(t.States) < 1:
-			return fmt.Errorf("%s: no states", where)
-		case t.Features < 0 || t.Copies < 0:
-			return fmt.Errorf("%s: features %d and copies %d must not be negative", where, t.Features, t.Copies)
-		case len(t.FeatureNames) > 0 && len(t.FeatureNames) != t.Features:
-			return fmt.Errorf("%s: %d feature names for %d features", where, len(t.FeatureNames), t.Features)
+		own := ""
+		if len(t.States) < 1 {
+			own = "no states"
 		}
-		names["node."+t.Name] = true
+		if err := checkType("node", a, t.Name, names, own, t.Features, t.Copies, len(t.FeatureNames)); err != nil {
+			return err
+		}
 	}
+	clear(names) // a node type and an edge type may have the same name
 	for b, t := range s.EdgeTypes {
-		where := fmt.Sprintf("schema: edge_types[%d] (%q)", b, t.Name)
-		switch {
-		case t.Name == "":
-			return fmt.Errorf("schema: edge_types[%d] has no name", b)
-		case names["edge."+t.Name]:
-			return fmt.Errorf("%s: name is used twice", where)
-		case t.U < 0 || t.U >= len(s.NodeTypes) || t.V < 0 || t.V >= len(s.NodeTypes):
-			return fmt.Errorf("%s: ends of node types %d and %d, want 0 to %d", where, t.U, t.V, len(s.NodeTypes)-1)
-		case t.Features < 0 || t.Copies < 0:
-			return fmt.Errorf("%s: features %d and copies %d must not be negative", where, t.Features, t.Copies)
-		case len(t.FeatureNames) > 0 && len(t.FeatureNames) != t.Features:
-			return fmt.Errorf("%s: %d feature names for %d features", where, len(t.FeatureNames), t.Features)
+		own := ""
+		if t.U < 0 || t.U >= len(s.NodeTypes) || t.V < 0 || t.V >= len(s.NodeTypes) {
+			own = fmt.Sprintf("ends of node types %d and %d, want 0 to %d", t.U, t.V, len(s.NodeTypes)-1)
 		}
-		names["edge."+t.Name] = true
+		if err := checkType("edge", b, t.Name, names, own, t.Features, t.Copies, len(t.FeatureNames)); err != nil {
+			return err
+		}
 	}
 	return s.validateMask()
+}
+
+// checkType checks a type; names are those before it, and own is what is wrong with
+// what types of its kind alone have.
+func checkType(kind string, i int, name string, names map[string]bool, own string, features, copies, featureNames int) error {
+	where := fmt.Sprintf("schema: %s_types[%d] (%q)", kind, i, name)
+	switch {
+	case name == "":
+		return fmt.Errorf("schema: %s_types[%d] has no name", kind, i)
+	case names[name]:
+		return fmt.Errorf("%s: name is used twice", where)
+	case own != "":
+		return fmt.Errorf("%s: %s", where, own)
+	case features < 0 || copies < 0:
+		return fmt.Errorf("%s: features %d and copies %d must not be negative", where, features, copies)
+	case featureNames > 0 && featureNames != features:
+		return fmt.Errorf("%s: %d feature names for %d features", where, featureNames, features)
+	}
+	names[name] = true
+	return nil
 }
