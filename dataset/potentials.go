@@ -1,11 +1,189 @@
 package dataset
 
 import (
+	"fmt"
+	"io"
 	"math"
+	"os"
+	"path/filepath"
+	"slices"
 
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/mrf"
 )
+
+// mostSharedPotentials bounds what one table for all edges is copied to: 16 GiB.
+const mostSharedPotentials = 1 << 31
+
+var potentialsArchive = archiveKind{
+	names: potentialsNames,
+	known: func(name string) bool { return slices.Contains(potentialsNames, name) },
+	float: func(name string) bool { return name == thetaArray || name == edgeThetaArray || name == constantArray },
+}
+
+var potentialsNames = []string{edgesArray, statesArray, thetaArray, edgeThetaArray, constantArray}
+
+// readPotentialsFile reads the arrays that ReadNetwork describes.
+func readPotentialsFile(path string) (*mrf.Pairwise, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return readPotentials(filepath.ToSlash(path), file, info.Size())
+}
+
+func readPotentials(path string, r io.ReaderAt, size int64) (*mrf.Pairwise, error) {
+	c, list := readArchive(path, r, size, &potentialsArchive)
+	f := &potentialsFile{path: path, c: c, p: &mrf.Pairwise{NodeAt: []int{0}, EdgeAt: []int{0}}}
+	if len(list) > 0 {
+		if c != nil && len(c.floats) == 0 {
+			return nil, f.fail("", "it holds no potentials (%s, %s); an instance is a network only together with a model", thetaArray, edgeThetaArray)
+		}
+		return nil, list[0]
+	}
+	for _, read := range []func() error{f.readStates, f.readNodes, f.readGraph, f.readEdges, f.readConstant} {
+		if err := read(); err != nil {
+			return nil, err
+		}
+	}
+	return f.p, nil
+}
+
+// potentialsFile is a file of potentials on its way to a network.
+type potentialsFile struct {
+	path string
+	c    *npzContents
+	p    *mrf.Pairwise
+	k    int // largest number of states
+}
+
+func (f *potentialsFile) fail(place, format string, arguments ...any) error {
+	return &Error{File: f.path, Place: place, Problem: fmt.Sprintf(format, arguments...)}
+}
+
+// readStates finds out the number of nodes, and of the states of each.
+func (f *potentialsFile) readStates() error {
+	theta, ok := f.c.floats[thetaArray]
+	if !ok {
+		return f.fail(thetaArray, "the array is missing: want log potentials [nodes, states]")
+	}
+	if len(theta.shape) != 2 || theta.shape[0] < 1 || theta.shape[1] < 1 {
+		return f.fail(thetaArray, "shape is %s, want [nodes, states] with at least one of each", shapeText(theta.shape))
+	}
+	n := theta.shape[0]
+	f.k = theta.shape[1]
+	f.p.Card = make([]int32, n)
+	states, given := f.c.ints[statesArray]
+	if given && !slices.Equal(states.shape, []int{n}) && len(states.shape) > 0 {
+		return f.fail(statesArray, "shape is %s, want [%d], a number for each row of theta", shapeText(states.shape), n)
+	}
+	for s := range f.p.Card {
+		f.p.Card[s] = int32(f.k)
+		if given {
+			at := 0
+			if len(states.shape) > 0 {
+				at = s
+			}
+			f.p.Card[s] = states.data[at]
+		}
+		if f.p.Card[s] < 1 || int(f.p.Card[s]) > f.k {
+			return f.fail(fmt.Sprintf("%s[%d]", statesArray, s), "it is %d, want 1 to %d, the columns of theta", f.p.Card[s], f.k)
+		}
+	}
+	return nil
+}
+
+// potential returns an element of an array, which must be a finite number or −Inf.
+func (f *potentialsFile) potential(name string, m *matrix, at int) (float64, error) {
+	x := m.at(at)
+	if math.IsNaN(x) || math.IsInf(x, 1) {
+		return 0, f.fail(name+indexText(m.shape, at, false), "potential is %v, want a finite number or -inf", x)
+	}
+	return x, nil
+}
+
+func (f *potentialsFile) readNodes() error {
+	theta := f.c.floats[thetaArray]
+	for s, card := range f.p.Card {
+		for i := range int(card) {
+			x, err := f.potential(thetaArray, &theta, s*f.k+i)
+			if err != nil {
+				return err
+			}
+			f.p.Node = append(f.p.Node, x)
+		}
+		f.p.NodeAt = append(f.p.NodeAt, len(f.p.Node))
+	}
+	return nil
+}
+
+func (f *potentialsFile) readGraph() error {
+	edges := f.c.ints[edgesArray] // none: no edges
+	if edges.shape != nil && (len(edges.shape) != 2 || edges.shape[1] != 2) {
+		return f.fail(edgesArray, "shape is %s, want [edges, 2]", shapeText(edges.shape))
+	}
+	u, v := make([]int32, len(edges.data)/2), make([]int32, len(edges.data)/2)
+	for e := range u {
+		u[e], v[e] = edges.data[2*e], edges.data[2*e+1]
+	}
+	g, err := graph.FromEdges(len(f.p.Card), u, v)
+	if err != nil {
+		return &Error{File: f.path, Problem: err.Error(), Cause: err}
+	}
+	f.p.Graph = g
+	return nil
+}
+
+func (f *potentialsFile) readEdges() error {
+	m, k := f.p.Graph.NumEdges(), f.k
+	theta, ok := f.c.floats[edgeThetaArray]
+	shared := slices.Equal(theta.shape, []int{k, k})
+	switch {
+	case !ok && m == 0:
+		return nil
+	case !ok:
+		return f.fail(edgeThetaArray, "the array is missing: want log potentials [%d, %d, %d] of the edges, or [%d, %d] for all alike", m, k, k, k, k)
+	case !shared && !slices.Equal(theta.shape, []int{m, k, k}):
+		return f.fail(edgeThetaArray, "shape is %s, want [%d, %d, %d], or [%d, %d] for all edges alike", shapeText(theta.shape), m, k, k, k, k)
+	case shared && float64(m)*float64(k)*float64(k) > mostSharedPotentials:
+		return f.fail(edgeThetaArray, "%d edges of %d×%d states have more than the %d potentials that are supported", m, k, k, mostSharedPotentials)
+	}
+	for e := range int32(m) {
+		table := int(e) * k * k
+		if shared {
+			table = 0
+		}
+		for i := range int(f.p.Card[f.p.Graph.U(e)]) {
+			for j := range int(f.p.Card[f.p.Graph.V(e)]) {
+				x, err := f.potential(edgeThetaArray, &theta, table+i*k+j)
+				if err != nil {
+					return err
+				}
+				f.p.Edge = append(f.p.Edge, x)
+			}
+		}
+		f.p.EdgeAt = append(f.p.EdgeAt, len(f.p.Edge))
+	}
+	return nil
+}
+
+func (f *potentialsFile) readConstant() error {
+	constant, ok := f.c.floats[constantArray]
+	if !ok {
+		return nil
+	}
+	if len(constant.shape) > 0 {
+		return f.fail(constantArray, "shape is %s, want a single number", shapeText(constant.shape))
+	}
+	var err error
+	f.p.Constant, err = f.potential(constantArray, &constant, 0)
+	return err
+}
 
 // Names of the arrays of a file of potentials, beside edges and states.
 const (

@@ -8,6 +8,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/blockbp/blockbp/crf"
 )
 
 // npyChunk is the number of elements converted at a time.
@@ -183,4 +185,77 @@ func indexText(shape []int, flat int, fortran bool) string {
 		flat /= shape[d]
 	}
 	return "[" + strings.Join(parts, ",") + "]"
+}
+
+// at returns the i-th number.
+func (m *matrix) at(i int) float64 {
+	if m.data32 != nil {
+		return float64(m.data32[i])
+	}
+	return m.data[i]
+}
+
+// rows returns the first length of the shape.
+func (m *matrix) rows() int { return m.shape[0] }
+
+// columns returns the second length of the shape.
+func (m *matrix) columns() int { return m.shape[1] }
+
+// features freezes a matrix of two dimensions; a value that is not finite, or too
+// large, is reported as *crf.Error.
+func (m *matrix) features() (crf.Features, error) {
+	if err := m.checkMagnitudes(); err != nil {
+		return crf.Features{}, err
+	}
+	switch {
+	case m.columns() == 0:
+		return crf.Constant(m.rows(), 0), nil
+	case m.data32 != nil:
+		return crf.Dense(m.data32, m.columns())
+	}
+	return crf.Dense(m.data, m.columns())
+}
+
+// selectRows returns the rows whose type is want, in order.
+func (m *matrix) selectRows(types []int32, want int32) matrix {
+	dim, rows := m.columns(), 0
+	var data []float64
+	var data32 []float32
+	for r, t := range types {
+		if t != want {
+			continue
+		}
+		rows++
+		if m.data32 != nil {
+			data32 = append(data32, m.data32[r*dim:(r+1)*dim]...)
+		} else {
+			data = append(data, m.data[r*dim:(r+1)*dim]...)
+		}
+	}
+	return matrix{shape: []int{rows, dim}, data: data, data32: data32}
+}
+
+// largestFeature bounds the magnitude of features. Learning sums products of two
+// of them, over all nodes and samples: beyond 1e154 the square alone is no float64
+// any more, and the run would end with numbers that say nothing of the cause.
+const largestFeature = 1e150
+
+// tooLarge says what is wrong with a feature that is finite and yet too large to
+// work with, and what to do; "" for all others.
+func tooLarge(v float64) string {
+	if math.Abs(v) <= largestFeature || math.IsInf(v, 0) || math.IsNaN(v) {
+		return ""
+	}
+	return fmt.Sprintf("feature is %v, want a magnitude of at most %v; rescale the features, for example to a standard deviation of 1", v, float64(largestFeature))
+}
+
+// checkMagnitudes reports the first feature of a matrix of two dimensions that is
+// too large as *crf.Error. Single precision ends long before the limit.
+func (m *matrix) checkMagnitudes() error {
+	for i, v := range m.data {
+		if problem := tooLarge(v); problem != "" {
+			return &crf.Error{Index: []int{i / m.columns(), i % m.columns()}, Reason: problem}
+		}
+	}
+	return nil
 }

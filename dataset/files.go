@@ -1,0 +1,131 @@
+package dataset
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/blockbp/blockbp/internal/nearest"
+)
+
+// listEntry is one line of a list file.
+type listEntry struct {
+	text string
+	line int // from 1
+}
+
+// readList reads a list file: one path or id per line; blank lines and lines
+// that begin with # do not count.
+func readList(path string) ([]listEntry, Source, []error) {
+	data, source, err := readSource(path)
+	if err != nil {
+		return nil, Source{}, []error{err}
+	}
+	entries, list := parseList(path, data)
+	return entries, source, list
+}
+
+func parseList(path string, data []byte) ([]listEntry, []error) {
+	p := &problems{file: path}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
+		p.add(0, "", "give a text file with one name per line", "it is not text")
+		return nil, p.errors()
+	}
+	var entries []listEntry
+	first := map[string]int{}
+	line := 0
+	for text := range strings.Lines(string(data)) {
+		line++
+		text = strings.TrimSpace(text)
+		if text == "" || text[0] == '#' {
+			continue
+		}
+		if first[text] > 0 {
+			p.add(line, "", "remove one of the two", "%q is listed on line %d already", abbreviate(text), first[text])
+			continue
+		}
+		first[text] = line
+		entries = append(entries, listEntry{text, line})
+	}
+	if len(entries) == 0 {
+		p.add(0, "", "", "the list is empty")
+	}
+	return entries, p.errors()
+}
+
+// Source is a file that was read, for the record of a run.
+type Source struct {
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256"` // hexadecimal
+	Bytes  int64  `json:"bytes"`
+}
+
+// readSource reads a whole file.
+func readSource(path string) ([]byte, Source, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, Source{}, err
+	}
+	sum := sha256.Sum256(data)
+	return data, Source{Path: path, SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(data))}, nil
+}
+
+// hashSource reads a file that is too large to be held, or is not needed.
+func hashSource(path string, file io.Reader) (Source, error) {
+	hash := sha256.New()
+	n, err := io.Copy(hash, file)
+	if err != nil {
+		return Source{}, err
+	}
+	return Source{Path: path, SHA256: hex.EncodeToString(hash.Sum(nil)), Bytes: n}, nil
+}
+
+// naturalCompare orders names as people number files: digits compare as numbers,
+// so that "2.npz" comes before "10.npz".
+func naturalCompare(a, b string) int {
+	x, y := a, b
+	for x != "" && y != "" {
+		if isDigit(x[0]) && isDigit(y[0]) {
+			var m, n string
+			m, x = leadingNumber(x)
+			n, y = leadingNumber(y)
+			if order := cmp.Or(cmp.Compare(len(m), len(n)), strings.Compare(m, n)); order != 0 {
+				return order
+			}
+			continue
+		}
+		if x[0] != y[0] {
+			return cmp.Compare(x[0], y[0])
+		}
+		x, y = x[1:], y[1:]
+	}
+	// Names that differ only in leading zeros still need a fixed order.
+	return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(a, b))
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// leadingNumber splits off the digits that s begins with, without leading zeros.
+func leadingNumber(s string) (number, rest string) {
+	n := 0
+	for n < len(s) && isDigit(s[n]) {
+		n++
+	}
+	return strings.TrimLeft(s[:n], "0"), s[n:]
+}
+
+// suggestion names the candidate nearest to name, for the end of an error
+// message, or lists all where none is near.
+func suggestion(name string, candidates []string) string {
+	if best := nearest.Name(name, candidates); best != "" {
+		return fmt.Sprintf("did you mean %q?", best)
+	}
+	return fmt.Sprintf("valid names are %q", candidates)
+}
