@@ -33,7 +33,7 @@ func (f ConfusionMatrix) PNG(w io.Writer) error { return writePNG(w, f.drawing) 
 const (
 	nameRoom    vg.Length = 120 // longest class name; what is longer is cut
 	marginGap   vg.Length = 6   // between the matrix and its margins
-	marginWidth vg.Length = 50  // of the columns for recall and samples
+	marginWidth vg.Length = 62  // of the columns for recall and samples
 	nameGap     vg.Length = 6   // between a class name and its row or column
 )
 
@@ -255,7 +255,7 @@ func (s *confusionSheet) paintRowEnd(c draw.Canvas, corner vg.Point, i int) {
 	y := s.middle(corner, i, 0).Y
 	recall := s.percent(s.counts[i][i], s.rows[i])
 	sans(s.number, inkText).bold().putCentered(c, recall, vg.Point{X: s.marginX(corner, 0), Y: y}, atRight)
-	sans(s.number, inkQuiet).putCentered(c, shortCount(s.rows[i]), vg.Point{X: s.marginX(corner, 1), Y: y}, atRight)
+	sans(s.number, inkQuiet).putCentered(c, strconv.FormatInt(s.rows[i], 10), vg.Point{X: s.marginX(corner, 1), Y: y}, atRight)
 }
 
 // paintColumnEnd writes the precision of class j.
@@ -299,32 +299,6 @@ func (s *confusionSheet) summary() string {
 	if all == 0 {
 		return "no samples"
 	}
-	return fmt.Sprintf("percent of each row · accuracy %.1f %% · mean recall %.1f %% · %s samples",
-		100*float64(right)/float64(all), 100*recalls/float64(classes), shortCount(all))
-}
-
-// countUnits shorten large numbers.
-var countUnits = []struct {
-	size float64
-	unit string
-}{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}}
-
-// shortCount is n in at most three digits and a unit, such as 12.3k, or exactly
-// below 10 000.
-func shortCount(n int64) string {
-	if n < 10_000 {
-		return strconv.FormatInt(n, 10)
-	}
-	for _, u := range countUnits {
-		v := float64(n) / u.size
-		switch {
-		case v >= 99.95:
-			return strconv.FormatFloat(v, 'f', 0, 64) + u.unit
-		case v >= 9.995:
-			return strconv.FormatFloat(v, 'f', 1, 64) + u.unit
-		case v >= 0.9995:
-			return strconv.FormatFloat(v, 'f', 2, 64) + u.unit
-		}
-	}
-	return strconv.FormatInt(n, 10)
+	return fmt.Sprintf("percent of each row · accuracy %.1f %% · mean recall %.1f %% · %d samples",
+		100*float64(right)/float64(all), 100*recalls/float64(classes), all)
 }

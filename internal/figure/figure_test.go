@@ -365,17 +365,6 @@ func TestConfusionMatrixErrors(t *testing.T) {
 	}
 }
 
-func TestShortCount(t *testing.T) {
-	for n, want := range map[int64]string{
-		0: "0", 9_999: "9999", 10_000: "10.0k", 99_949: "99.9k", 99_951: "100k", 999_499: "999k", 999_500: "1.00M",
-		1_234_567: "1.23M", 45_600_000_000: "45.6G", math.MaxInt64: "9223372T",
-	} {
-		if got := shortCount(n); got != want {
-			t.Errorf("%d: %s, want %s", n, got, want)
-		}
-	}
-}
-
 func TestBars(t *testing.T) {
 	f := Bars{Title: "IoU", Label: "IoU", Names: classNames, Series: []BarSeries{
 		{Name: "before", Values: []float64{0.5, 0.25, math.NaN(), 0, 1, 0.123456, 0.7, 0.8}},

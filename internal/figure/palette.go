@@ -1,8 +1,10 @@
 package figure
 
 import (
+	"cmp"
 	"image/color"
 	"math"
+	"slices"
 )
 
 // MaxClasses is the largest number of classes of a label image: a paletted PNG
@@ -43,71 +45,58 @@ const candidateLevels = 9
 // far as can be from all before it, to the eye. n may be 0 to MaxClasses; more
 // repeat the colours from the start.
 func ClassPalette(n int) []color.RGBA {
-	palette := make([]color.RGBA, 0, max(n, 0))
-	for k := 0; k < min(n, len(firstClassColors)); k++ {
-		palette = append(palette, firstClassColors[k])
+	palette := slices.Clone(firstClassColors[:min(max(n, 0), len(firstClassColors))])
+	if n > len(palette) {
+		candidates := paletteCandidates()
+		for _, taken := range append(palette, unknownColors[:]...) {
+			candidates.take(oklab(taken))
+		}
+		for len(palette) < min(n, MaxClasses) {
+			palette = append(palette, candidates.farthest())
+		}
 	}
-	if n <= len(firstClassColors) {
-		return palette
-	}
-	search := newPaletteSearch()
-	for _, c := range palette {
-		search.take(oklab(c))
-	}
-	for len(palette) < min(n, MaxClasses) {
-		palette = append(palette, search.farthest())
-	}
-	for k := MaxClasses; k < n; k++ {
+	for k := len(palette); k < n; k++ {
 		palette = append(palette, palette[k%MaxClasses])
 	}
 	return palette
 }
 
-// paletteSearch finds the candidate farthest from all colours taken.
-type paletteSearch struct {
-	colors   []color.RGBA
-	places   [][3]float64 // of the colours in Oklab
-	distance []float64    // squared, to the nearest colour taken
+// candidate is a colour that a class may get.
+type candidate struct {
+	color    color.RGBA
+	place    [3]float64 // in Oklab
+	distance float64    // squared, to the nearest colour taken
 }
 
-// newPaletteSearch collects the candidates; the greys of unknown are taken.
-func newPaletteSearch() *paletteSearch {
-	s := &paletteSearch{}
-	level := func(k int) uint8 { return uint8(k * math.MaxUint8 / (candidateLevels - 1)) }
+type candidates []candidate
+
+// paletteCandidates are the colours among which those of classes are sought.
+func paletteCandidates() (all candidates) {
+	level := func(k int) uint8 { return uint8(k % candidateLevels * math.MaxUint8 / (candidateLevels - 1)) }
 	for i := range candidateLevels * candidateLevels * candidateLevels {
-		c := color.RGBA{level(i / candidateLevels / candidateLevels), level(i / candidateLevels % candidateLevels), level(i % candidateLevels), 0xff}
+		c := color.RGBA{level(i / candidateLevels / candidateLevels), level(i / candidateLevels), level(i), 0xff}
 		place := oklab(c)
-		if math.Hypot(place[1], place[2]) < leastChroma || place[0] < leastLightness || place[0] > mostLightness {
-			continue
+		if math.Hypot(place[1], place[2]) >= leastChroma && place[0] >= leastLightness && place[0] <= mostLightness {
+			all = append(all, candidate{c, place, math.Inf(1)})
 		}
-		s.colors = append(s.colors, c)
-		s.places = append(s.places, place)
-		s.distance = append(s.distance, math.Inf(1))
 	}
-	for _, grey := range unknownColors {
-		s.take(oklab(grey))
-	}
-	return s
+	return all
 }
 
 // take notes that the colour at place is used.
-func (s *paletteSearch) take(place [3]float64) {
-	for i, p := range s.places {
-		d0, d1, d2 := p[0]-place[0], p[1]-place[1], p[2]-place[2]
-		s.distance[i] = min(s.distance[i], d0*d0+d1*d1+d2*d2)
+func (all candidates) take(place [3]float64) {
+	for i := range all {
+		c := &all[i]
+		d0, d1, d2 := c.place[0]-place[0], c.place[1]-place[1], c.place[2]-place[2]
+		c.distance = min(c.distance, d0*d0+d1*d1+d2*d2)
 	}
 }
 
 // farthest takes and returns the candidate farthest from all taken so far.
-func (s *paletteSearch) farthest() color.RGBA {
-	best := 0
-	for i, d := range s.distance {
-		if d > s.distance[best] {
-			best = i
-		}
-	}
-	s.take(s.places[best])
-	return s.colors[best]
+func (all candidates) farthest() color.RGBA {
+	best := slices.MaxFunc(all, func(a, b candidate) int { return cmp.Compare(a.distance, b.distance) })
+	all.take(best.place)
+	return best.color
 }
 
 // oklab is the place of c in the Oklab colour space (Ottosson 2020), in which
