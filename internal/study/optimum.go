@@ -2,11 +2,7 @@ package study
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path"
 
 	"github.com/blockbp/blockbp/internal/machine"
@@ -36,8 +32,9 @@ const optimumFolder = "optima"
 // optimum returns θ*, from the folder where it was solved before.
 func (b *bench) optimum(ctx context.Context, run *runfolder.Run) (*Optimum, error) {
 	name := path.Join(optimumFolder, b.key+".json")
-	if o, err := readOptimum(run.Path(name), len(b.problem.Model.Weights)); err != nil || o != nil {
-		return o, err
+	kept, err := readKept[Optimum](run, name)
+	if err != nil || kept != nil && len(kept.Weights) == len(b.problem.Model.Weights) {
+		return kept, err
 	}
 	r, err := solve(ctx, b.problem)
 	if err != nil {
@@ -57,22 +54,6 @@ func solve(ctx context.Context, p learn.Problem) (*learn.Result, error) {
 		return nil, fmt.Errorf("θ* was not reached: %s", r.Reason)
 	}
 	return r, nil
-}
-
-// readOptimum returns nil where there is none, or none that can be used.
-func readOptimum(name string, weights int) (*Optimum, error) {
-	text, err := os.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	var o Optimum
-	if json.Unmarshal(text, &o) != nil || len(o.Weights) != weights {
-		return nil, nil
-	}
-	return &o, nil
 }
 
 // Pseudo is where maximum pseudo-likelihood (Besag 1975) ends. It is another

@@ -140,20 +140,30 @@ func unmeasured(parts []part, folder *runfolder.Run) (todo []part, seconds float
 // partPath is where a part is kept in the folder.
 func partPath(p *part) string { return path.Join(partFolder, p.id()+".json") }
 
-// readPart returns nil where a part was not measured yet.
-func readPart(folder *runfolder.Run, p *part) (*keptPart, error) {
-	text, err := os.ReadFile(folder.Path(partPath(p)))
+// readKept reads a JSON file of the folder; it returns nil where there is none, or it is
+// damaged and has to be made again.
+func readKept[T any](folder *runfolder.Run, name string) (*T, error) {
+	text, err := os.ReadFile(folder.Path(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	var v keptPart
-	if json.Unmarshal(text, &v) != nil || len(v.Result) == 0 {
-		return nil, nil // damaged: measured again
+	v := new(T)
+	if json.Unmarshal(text, v) != nil {
+		return nil, nil
 	}
-	return &v, nil
+	return v, nil
+}
+
+// readPart returns nil where a part was not measured yet.
+func readPart(folder *runfolder.Run, p *part) (*keptPart, error) {
+	kept, err := readKept[keptPart](folder, partPath(p))
+	if kept != nil && len(kept.Result) == 0 {
+		return nil, nil
+	}
+	return kept, err
 }
 
 // Run measures what studies need and is not kept in the folder, and writes figures,

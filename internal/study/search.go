@@ -2,10 +2,8 @@ package study
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"math"
-	"os"
 	"path"
 
 	"github.com/blockbp/blockbp/internal/runfolder"
@@ -76,12 +74,11 @@ func (b *bench) keptSearch(ctx context.Context, m Method, star []float64, distan
 	}{partFormat, b.key, m, distance})
 	m.Name = name
 	file := path.Join(searchFolder, key+".json")
-	if text, err := os.ReadFile(folder.Path(file)); err == nil {
-		var s Search
-		if json.Unmarshal(text, &s) == nil {
-			s.Method = name
-			return &s, nil
+	if kept, err := readKept[Search](folder, file); err != nil || kept != nil {
+		if kept != nil {
+			kept.Method = name
 		}
+		return kept, err
 	}
 	s, err := b.search(ctx, m, star, distance)
 	if err != nil || ctx.Err() != nil {
