@@ -133,10 +133,9 @@ func (a *auto) Start(p StepProblem) error {
 	*a = auto{firstOrder: a.firstOrder, problem: p}
 	layout := &p.Model.Layout
 	states := 0
-	for _, spans := range [][]crf.Span{layout.Node, layout.Edge} {
-		for _, span := range spans {
-			a.spans, states = append(a.spans, span), states+span.States
-		}
+	a.spans = allSpans(layout)
+	for _, span := range a.spans {
+		states += span.States
 	}
 	var err error
 	if a.fisher, err = newFisher(&p); err != nil {

@@ -346,11 +346,9 @@ func settling(change, before, older float64) float64 {
 // dual reports whether every inference ascends a dual, so that it converges
 // without damping.
 func (l *learner) dual() bool {
-	for _, b := range l.bundles {
-		for _, u := range b.units {
-			if !u.net.Counting.Facts.Dual {
-				return false
-			}
+	for _, u := range l.units {
+		if !u.net.Counting.Facts.Dual {
+			return false
 		}
 	}
 	return true

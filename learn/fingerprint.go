@@ -130,35 +130,31 @@ func (d *digest) addFeatures(f *crf.Features) {
 
 func (l *learner) digestPartitions() (d digest) {
 	known := map[*partition.Partition]digest{}
-	for _, b := range l.bundles {
-		for _, u := range b.units {
-			one, ok := known[u.part]
-			if !ok {
-				for i := range u.part.Blocks {
-					one.add(uint64(len(u.part.Blocks[i].Nodes)))
-					one.addInts(u.part.Blocks[i].Nodes)
-				}
-				known[u.part] = one
+	for _, u := range l.units {
+		one, ok := known[u.part]
+		if !ok {
+			for i := range u.part.Blocks {
+				one.add(uint64(len(u.part.Blocks[i].Nodes)))
+				one.addInts(u.part.Blocks[i].Nodes)
 			}
-			d.add(uint64(one))
+			known[u.part] = one
 		}
+		d.add(uint64(one))
 	}
 	return d
 }
 
 func (l *learner) digestCounting() (d digest) {
 	known := map[*counting.Numbers]digest{}
-	for _, b := range l.bundles {
-		for _, u := range b.units {
-			c := u.net.Counting
-			one, ok := known[c]
-			if !ok {
-				one.addFloats(c.Node)
-				one.addFloats(c.Edge)
-				known[c] = one
-			}
-			d.add(uint64(one))
+	for _, u := range l.units {
+		c := u.net.Counting
+		one, ok := known[c]
+		if !ok {
+			one.addFloats(c.Node)
+			one.addFloats(c.Edge)
+			known[c] = one
 		}
+		d.add(uint64(one))
 	}
 	return d
 }

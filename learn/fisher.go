@@ -73,11 +73,9 @@ func newFisher(p *StepProblem) (*fisher, error) {
 	f := &fisher{source: make([]float64, layout.Size)}
 	at := 0
 	var places []int
-	for _, spans := range [][]crf.Span{layout.Node, layout.Edge} {
-		for _, span := range spans {
-			places = append(places, at)
-			at += span.States
-		}
+	for _, span := range allSpans(layout) {
+		places = append(places, at)
+		at += span.States
 	}
 	for b, span := range layout.Edge {
 		k := newKronecker(span, p.Data, false, b, p.EdgeScale)

@@ -303,11 +303,9 @@ func (l *learner) judgePass(block int) error {
 // free energy (2), so that L ≥ 0. Stale beliefs lead there where steps are so long
 // that a block's beliefs never see the weights they are used with.
 func (l *learner) belowZero(objective float64) bool {
-	for _, b := range l.bundles {
-		for _, u := range b.units {
-			if u.weight < 0 {
-				return false
-			}
+	for _, u := range l.units {
+		if u.weight < 0 {
+			return false
 		}
 	}
 	return objective < -l.slack()
@@ -378,14 +376,16 @@ func (s *Settings) evaluate(e *Event, m *crf.Model, p *progress, best **crf.Mode
 	return nil
 }
 
-func (l *learner) record(e Event) error {
-	if l.settings.Recorder == nil {
+func (l *learner) record(e Event) error { return l.settings.record(e, l.model, &l.progress) }
+
+// record tells the recorder, if there is one, of an event.
+func (s *Settings) record(e Event, m *crf.Model, p *progress) error {
+	if s.Recorder == nil {
 		return nil
 	}
-	e.Pass = l.progress.Passes
-	e.Elapsed = time.Duration(l.progress.Seconds * float64(time.Second))
-	e.Theta = l.model.Weights
-	return l.settings.Recorder(e)
+	e.Pass, e.Theta = p.Passes, m.Weights
+	e.Elapsed = time.Duration(p.Seconds * float64(time.Second))
+	return s.Recorder(e)
 }
 
 // Bounds of the time between checkpoints where the user names none: often, as long
@@ -453,11 +453,9 @@ func (l *learner) finish(status Status) (*Result, error) {
 // clamped unit is no reason against it: the terms of hidden labels are those of the
 // free unit, and cancel.
 func (l *learner) convex() bool {
-	for _, b := range l.bundles {
-		for _, u := range b.units {
-			if u.weight < 0 && u.in.Graph.NumEdges() > 0 || !u.net.Counting.Facts.Convex {
-				return false
-			}
+	for _, u := range l.units {
+		if u.weight < 0 && u.in.Graph.NumEdges() > 0 || !u.net.Counting.Facts.Convex {
+			return false
 		}
 	}
 	return true

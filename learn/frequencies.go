@@ -1,6 +1,10 @@
 package learn
 
-import "github.com/blockbp/blockbp/crf"
+import (
+	"slices"
+
+	"github.com/blockbp/blockbp/crf"
+)
 
 // labelFrequencies returns, for all node types and then all edge types, how often
 // each (joint) state occurs in the labels, normalised; zeros for a type without
@@ -8,11 +12,9 @@ import "github.com/blockbp/blockbp/crf"
 func labelFrequencies(layout *crf.Layout, data []*crf.Instance) []float64 {
 	var at []int // of each type: nodes, then edges
 	size := 0
-	for _, spans := range [][]crf.Span{layout.Node, layout.Edge} {
-		for _, span := range spans {
-			at = append(at, size)
-			size += span.States
-		}
+	for _, span := range allSpans(layout) {
+		at = append(at, size)
+		size += span.States
 	}
 	counts := make([]float64, size)
 	for _, in := range data {
@@ -51,4 +53,16 @@ func normalise(x []float64) {
 			x[i] /= total
 		}
 	}
+}
+
+// allSpans returns the spans of all types: nodes, then edges.
+func allSpans(layout *crf.Layout) []crf.Span { return slices.Concat(layout.Node, layout.Edge) }
+
+// largestTable returns the largest number of (joint) states of a type, 1 at least.
+func largestTable(layout *crf.Layout) int {
+	largest := 1
+	for _, span := range allSpans(layout) {
+		largest = max(largest, span.States)
+	}
+	return largest
 }

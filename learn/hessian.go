@@ -136,11 +136,9 @@ func (c *hessian) edgeWork(s *hessianSample, e int32) float64 {
 func (c *hessian) draw() {
 	layout := &c.l.model.Layout
 	c.samples = c.samples[:0]
-	for _, b := range c.l.bundles {
-		for _, u := range b.units {
-			if u.weight > 0 {
-				c.samples = append(c.samples, hessianSample{u: u, place: map[int32]int{}, unsure: c.unsure(u)})
-			}
+	for _, u := range c.l.units {
+		if u.weight > 0 {
+			c.samples = append(c.samples, hessianSample{u: u, place: map[int32]int{}, unsure: c.unsure(u)})
 		}
 	}
 	rng := rand.New(rand.NewPCG(1, 3))

@@ -18,6 +18,7 @@ type learner struct {
 	settings *Settings
 	model    *crf.Model // the weights θ that move
 	bundles  []*bundle
+	units    []*unit // of all bundles, one after the other
 	blocks   int     // D
 	samples  float64 // N of (8): the sum of the samples' weights
 
@@ -64,6 +65,9 @@ func newLearner(p *Problem, s *Settings) (*learner, error) {
 	var err error
 	if l.bundles, err = buildUnits(p, s, l.samples); err != nil {
 		return nil, err
+	}
+	for _, b := range l.bundles {
+		l.units = append(l.units, b.units...)
 	}
 	l.blocks = len(l.bundles[0].touched)
 	l.layOut()
@@ -146,37 +150,24 @@ func (l *learner) layOut() {
 
 // mostBeliefs returns how many numbers the beliefs are that are computed together.
 func (l *learner) mostBeliefs() int {
-	most := l.edgesTogether * l.largestTable()
+	most := l.edgesTogether * largestTable(&l.model.Layout)
 	for _, span := range l.model.Layout.Node {
 		most = max(most, ground.RowsPerBatch*span.States)
 	}
 	return most + bp.Padding
 }
 
-func (l *learner) largestTable() int {
-	largest := 1
-	for _, span := range l.model.Layout.Node {
-		largest = max(largest, span.States)
-	}
-	for _, span := range l.model.Layout.Edge {
-		largest = max(largest, span.States)
-	}
-	return largest
-}
-
 // measureWork finds what one sweep, and one gradient, over everything costs where it is
 // not cut. A message into a node is sent in one block, but a cut edge is grounded and
 // enters the gradient in two: visiting all blocks is more than one gradient.
 func (l *learner) measureWork() {
-	for _, b := range l.bundles {
-		for _, u := range b.units {
-			for i := range u.part.Blocks {
-				l.sweepWork += float64(u.part.Blocks[i].Work())
-			}
-			l.gradientWork += float64(u.part.Elements())
-			if u.weight > 0 {
-				l.variables += u.weight * float64(u.in.Graph.NumNodes())
-			}
+	for _, u := range l.units {
+		for i := range u.part.Blocks {
+			l.sweepWork += float64(u.part.Blocks[i].Work())
+		}
+		l.gradientWork += float64(u.part.Elements())
+		if u.weight > 0 {
+			l.variables += u.weight * float64(u.in.Graph.NumNodes())
 		}
 	}
 }
@@ -190,11 +181,9 @@ func (l *learner) sumData() {
 func (l *learner) stepProblem() StepProblem {
 	weightOf := map[*crf.Instance]float64{}
 	countingOf := map[*crf.Instance]*counting.Numbers{}
-	for _, b := range l.bundles {
-		for _, u := range b.units {
-			if u.weight > 0 {
-				weightOf[u.in], countingOf[u.in] = u.weight, u.net.Counting
-			}
+	for _, u := range l.units {
+		if u.weight > 0 {
+			weightOf[u.in], countingOf[u.in] = u.weight, u.net.Counting
 		}
 	}
 	p := StepProblem{
@@ -216,12 +205,10 @@ func (l *learner) stepProblem() StepProblem {
 // features with weights and beliefs, and of tables in two sweeps in two directions.
 func (l *learner) passWork() (work float64) {
 	const products = 4
-	for _, b := range l.bundles {
-		for _, u := range b.units {
-			for i := range u.part.Blocks {
-				for _, e := range u.part.Blocks[i].Edges {
-					work += float64(l.model.Layout.Edge[u.in.EdgeType(e)].States) * float64(products+2*l.usedFeatures(e, u.in))
-				}
+	for _, u := range l.units {
+		for i := range u.part.Blocks {
+			for _, e := range u.part.Blocks[i].Edges {
+				work += float64(l.model.Layout.Edge[u.in.EdgeType(e)].States) * float64(products+2*l.usedFeatures(e, u.in))
 			}
 		}
 	}

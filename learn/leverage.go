@@ -20,11 +20,9 @@ type leverage struct {
 // newLeverage sums the squares of the features of all units with a weight.
 func newLeverage(l *learner) *leverage {
 	v := &leverage{nodes: squaresOf(l.model.Layout.Node), edges: squaresOf(l.model.Layout.Edge)}
-	for _, b := range l.bundles {
-		for _, u := range b.units {
-			if u.weight > 0 {
-				v.add(u.in)
-			}
+	for _, u := range l.units {
+		if u.weight > 0 {
+			v.add(u.in)
 		}
 	}
 	for _, sums := range [][][]float64{v.nodes, v.edges} {

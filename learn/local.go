@@ -260,14 +260,7 @@ func (l *localLearner) iterate(ctx context.Context) (step float64, err error) {
 	return step, nil
 }
 
-func (l *localLearner) record(e Event) error {
-	if l.settings.Recorder == nil {
-		return nil
-	}
-	e.Pass, e.Theta = l.progress.Passes, l.model.Weights
-	e.Elapsed = time.Duration(l.progress.Seconds * float64(time.Second))
-	return l.settings.Recorder(e)
-}
+func (l *localLearner) record(e Event) error { return l.settings.record(e, l.model, &l.progress) }
 
 // finish makes the result and saves the state.
 func (l *localLearner) finish() (*Result, error) {

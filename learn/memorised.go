@@ -12,7 +12,7 @@ import (
 // mostBlocks bounds the blocks that one text names.
 const mostBlocks = 8
 
-// where names the blocks of a group, and the instance, where it is one.
+// where names the blocks of a set, and the instance, where it is of one.
 func (l *learner) where(t *blockSet) string {
 	text := fmt.Sprintf("block %d", t.blocks[0])
 	if n := len(t.blocks); n > 1 {
@@ -35,11 +35,9 @@ func (l *learner) separable() bool {
 	if l.problem.L2 > 0 || !l.convex() || !(l.progress.Objective*float64(l.samples) < math.Ln2) {
 		return false
 	}
-	for _, b := range l.bundles {
-		for _, u := range b.units {
-			if u.net.Counting.Facts.Bound == counting.None {
-				return false
-			}
+	for _, u := range l.units {
+		if u.net.Counting.Facts.Bound == counting.None {
+			return false
 		}
 	}
 	return true
@@ -52,22 +50,20 @@ func (l *learner) memorised() bool {
 	if l.problem.L2 > 0 {
 		return false
 	}
-	belief, labelled := make([]float64, l.largestTable()), false
-	for _, b := range l.bundles {
-		for _, u := range b.units {
-			if u.weight < 0 {
-				continue
-			}
-			for _, labels := range u.in.Samples() {
-				for s, y := range labels {
-					if y == crf.Unobserved {
-						continue
-					}
-					node := belief[:u.in.States(int32(s))]
-					u.net.Belief(node, u.state, int32(s))
-					if labelled = true; !(node[y] > 0.5) {
-						return false
-					}
+	belief, labelled := make([]float64, largestTable(&l.model.Layout)), false
+	for _, u := range l.units {
+		if u.weight < 0 {
+			continue
+		}
+		for _, labels := range u.in.Samples() {
+			for s, y := range labels {
+				if y == crf.Unobserved {
+					continue
+				}
+				node := belief[:u.in.States(int32(s))]
+				u.net.Belief(node, u.state, int32(s))
+				if labelled = true; !(node[y] > 0.5) {
+					return false
 				}
 			}
 		}

@@ -70,9 +70,7 @@ func (l *learner) prepareMomentum() {
 	if l.carries = l.recovering != nil && l.ascends && !l.settings.RandomOrder; !l.carries {
 		return
 	}
-	for _, b := range l.bundles {
-		for _, u := range b.units {
-			u.velocity = u.net.NewVelocity()
-		}
+	for _, u := range l.units {
+		u.velocity = u.net.NewVelocity()
 	}
 }

@@ -50,12 +50,12 @@ func (n *Net) eachRun(block *partition.Block, do func(in []int32, from, states i
 	}
 }
 
-// Carry moves every message into a node of the block on by share times its velocity,
+// Carry moves every message into a node of the block on by factor times its velocity,
 // and the beliefs of the nodes by as much as (4) says. All blocks are carried on before
 // any is visited: one alone would be swept back to what its surroundings ask for.
-func Carry(net *Net, st *State, velocity []float32, block *partition.Block, share float64) {
+func Carry(net *Net, st *State, velocity []float32, block *partition.Block, factor float64) {
 	if k := net.uniform; k > 0 && net.same != 0 {
-		simd.Carry(st.LogBelief, st.LogMessage, velocity, block.Nodes, block.Order, block.InStart, block.In, net.rhoNode, k, share, net.same)
+		simd.Carry(st.LogBelief, st.LogMessage, velocity, block.Nodes, block.Order, block.InStart, block.In, net.rhoNode, k, factor, net.same)
 		return
 	}
 	for i, p := range block.Order {
@@ -63,20 +63,20 @@ func Carry(net *Net, st *State, velocity []float32, block *partition.Block, shar
 		belief := net.belief(st, s)
 		for _, d := range block.In[block.InStart[i]:block.InStart[i+1]] {
 			at := net.messageOffset(d)
-			simd.Carry(belief, st.LogMessage[at:], velocity[at:], alone[:], alone[:], aloneIn[:], alone[:], net.rhoNode[s:], len(belief), share, net.Counting.Edge[d>>1])
+			simd.Carry(belief, st.LogMessage[at:], velocity[at:], alone[:], alone[:], aloneIn[:], alone[:], net.rhoNode[s:], len(belief), factor, net.Counting.Edge[d>>1])
 		}
 	}
 }
 
-// Remember notes where the messages of a block were before Carry took them on by a
-// share of their velocities, 0 if it did not. It comes before the sweeps of a visit.
-func (m *Momentum) Remember(net *Net, st *State, velocity []float32, block *partition.Block, share float64) {
+// Remember notes where the messages of a block were before Carry took them on by
+// factor times their velocities, 0 if it did not. It comes before the sweeps of a visit.
+func (m *Momentum) Remember(net *Net, st *State, velocity []float32, block *partition.Block, factor float64) {
 	n := 0
 	net.eachRun(block, func(in []int32, _, k int) { n += len(in) * k })
 	m.before = numeric.Resize(m.before, n+simd.Padding)
 	before := m.before
 	net.eachRun(block, func(in []int32, from, k int) {
-		simd.Remember(before, st.LogMessage[from:], velocity[from:], in, k, share)
+		simd.Remember(before, st.LogMessage[from:], velocity[from:], in, k, factor)
 		before = before[len(in)*k:]
 	})
 }

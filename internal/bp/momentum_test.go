@@ -14,7 +14,7 @@ import (
 // did; carried messages and beliefs stay in (4), other blocks' stay as they are, and
 // the fixed point is the same.
 func TestVelocity(t *testing.T) {
-	const share = 0.5
+	const factor = 0.5
 	g := legal(graph.Grid(5, 6, graph.GridOptions{}))
 	for _, observed := range []bool{false, true} {
 		rng := source(12)
@@ -35,8 +35,8 @@ func TestVelocity(t *testing.T) {
 			for b := range carried.part.Blocks {
 				block := &carried.part.Blocks[b]
 				before := slices.Clone(carried.state.LogMessage)
-				Carry(carried.net, carried.state, velocity, block, share)
-				m.Remember(carried.net, carried.state, velocity, block, share)
+				Carry(carried.net, carried.state, velocity, block, factor)
+				m.Remember(carried.net, carried.state, velocity, block, factor)
 				old := slices.Clone(velocity)
 				carried.sweep(t, []int{b})
 				product, square := m.Measure(carried.net, carried.state, velocity, block)

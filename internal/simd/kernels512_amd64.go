@@ -127,7 +127,7 @@ func exponentials512(tables []float64, size int, inverse []float64) (left int)
 // remember512 is Remember.
 //
 //go:noescape
-func remember512(before []float64, messages []float64, velocity []float32, in []int32, k int, share float64)
+func remember512(before []float64, messages []float64, velocity []float32, in []int32, k int, factor float64)
 
 // measure512 is Measure.
 //
@@ -137,7 +137,7 @@ func measure512(before []float64, messages []float64, velocity []float32, in []i
 // carry512 is Carry.
 //
 //go:noescape
-func carry512(beliefs []float64, messages []float64, velocity []float32, nodes []int32, order []int32, inStart []int32, in []int32, rho []float64, k int, share float64, count float64)
+func carry512(beliefs []float64, messages []float64, velocity []float32, nodes []int32, order []int32, inStart []int32, in []int32, rho []float64, k int, factor float64, count float64)
 
 // edgeBeliefs512 is EdgeBeliefs for 8 states at both ends, as far as whole groups of four edges are safe and inside the slices.
 //

@@ -12317,10 +12317,10 @@ done1056:
 	VZEROUPPER
 	RET
 
-// func remember512(before []float64, messages []float64, velocity []float32, in []int32, k int, share float64)
+// func remember512(before []float64, messages []float64, velocity []float32, in []int32, k int, factor float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·remember512(SB), $0-112
-	VBROADCASTSD share+104(FP), Z0
+	VBROADCASTSD factor+104(FP), Z0
 	MOVQ         before_base+0(FP), AX
 	MOVQ         in_base+72(FP), CX
 	MOVQ         in_len+80(FP), DX
@@ -12475,10 +12475,10 @@ done1082:
 	VZEROUPPER
 	RET
 
-// func carry512(beliefs []float64, messages []float64, velocity []float32, nodes []int32, order []int32, inStart []int32, in []int32, rho []float64, k int, share float64, count float64)
+// func carry512(beliefs []float64, messages []float64, velocity []float32, nodes []int32, order []int32, inStart []int32, in []int32, rho []float64, k int, factor float64, count float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·carry512(SB), $8-216
-	VBROADCASTSD share+200(FP), Z0
+	VBROADCASTSD factor+200(FP), Z0
 	MOVQ         order_base+96(FP), AX
 	MOVQ         order_len+104(FP), CX
 	MOVQ         inStart_base+120(FP), DX

@@ -26,7 +26,7 @@ func TestVelocityPageEnds(t *testing.T) {
 			}
 			moveTo(free[8], &c.velocity, atEnd)
 			c.carry(with)
-			with.remember(before, c.messages, c.velocity, c.in, c.k, c.share)
+			with.remember(before, c.messages, c.velocity, c.in, c.k, c.factor)
 			exact := before[:len(c.in)*c.k]
 			moveTo(free[9], &exact, atEnd)
 			with.measure(exact, c.messages, c.velocity, c.in, c.k)

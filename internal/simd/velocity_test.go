@@ -24,13 +24,13 @@ func TestVelocity(t *testing.T) {
 				for i, d := range r.Perm(10)[:n] {
 					in[i] = int32(d)
 				}
-				share := r.Float64()
-				with.remember(before, messages, velocity, in, k, share)
+				factor := r.Float64()
+				with.remember(before, messages, velocity, in, k, factor)
 				want, wantVelocity := make([]float64, n*k), append([]float32{}, velocity...)
 				product, square := 0.0, 0.0
 				for i, d := range in {
 					for x := range k {
-						want[i*k+x] = messages[int(d)*k+x] - share*float64(velocity[int(d)*k+x])
+						want[i*k+x] = messages[int(d)*k+x] - factor*float64(velocity[int(d)*k+x])
 					}
 				}
 				compare(t, what+", before", before, want, 1e-15, 1e-15)
@@ -73,13 +73,13 @@ type carried struct {
 	velocity                    []float32
 	nodes, order, inStart, in   []int32
 	k                           int
-	share, count                float64
+	factor, count               float64
 	checkBeliefs, checkMessages func(what string)
 }
 
 // newCarried draws nodes with 0 to 5 messages each.
 func newCarried(t *testing.T, r *rand.Rand, k, nodes int) *carried {
-	c := &carried{k: k, share: r.Float64(), count: 0.2 + r.Float64()}
+	c := &carried{k: k, factor: r.Float64(), count: 0.2 + r.Float64()}
 	c.beliefs, c.checkBeliefs = guarded(t, (nodes+3)*k, r.IntN(8))
 	c.inStart = []int32{int32(r.IntN(4))}
 	for i := range nodes {
@@ -108,7 +108,7 @@ func newCarried(t *testing.T, r *rand.Rand, k, nodes int) *carried {
 }
 
 func (c *carried) carry(with implementation) {
-	with.carry(c.beliefs, c.messages, c.velocity, c.nodes, c.order, c.inStart, c.in, c.rho, c.k, c.share, c.count)
+	with.carry(c.beliefs, c.messages, c.velocity, c.nodes, c.order, c.inStart, c.in, c.rho, c.k, c.factor, c.count)
 }
 
 // TestCarry holds the kernels against a loop written out over the list of messages.
@@ -127,7 +127,7 @@ func TestCarry(t *testing.T) {
 					}
 					s := int(c.nodes[c.order[node]])
 					for x := range k {
-						change := c.share * float64(c.velocity[int(d)*k+x])
+						change := c.factor * float64(c.velocity[int(d)*k+x])
 						messages[int(d)*k+x] += change
 						beliefs[s*k+x] += c.count / c.rho[s] * change
 					}

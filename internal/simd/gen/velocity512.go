@@ -8,13 +8,13 @@ import (
 // velocity512 emits the kernels for velocities of messages, float32, laid out as the
 // messages are.
 func (g *generator) velocity512() {
-	g.function("remember512", "func(before, messages []float64, velocity []float32, in []int32, k int, share float64)", "is Remember.")
-	share := g.ZMM()
-	g.broadcastParam("share", share)
+	g.function("remember512", "func(before, messages []float64, velocity []float32, in []int32, k int, factor float64)", "is Remember.")
+	factor := g.ZMM()
+	g.broadcastParam("factor", factor)
 	before := g.base("before")
 	g.eachMessage(before, func(message, velocity, i reg.Register, mask *reg.OpmaskVirtual) {
 		m := g.load512(at64(message, i, 0), mask)
-		g.VFNMADD231PD(share, g.widen512(at32(velocity, i, 0), mask), m)
+		g.VFNMADD231PD(factor, g.widen512(at32(velocity, i, 0), mask), m)
 		g.VMOVUPD(m, at64(before, i, 0)) // what is beyond the row is overwritten by the next
 	})
 	g.end()
@@ -48,9 +48,9 @@ func (g *generator) velocity512() {
 // carry512 emits Carry. Vector by vector, a belief stays in a register while the messages
 // into its node go by.
 func (g *generator) carry512() {
-	g.function("carry512", "func(beliefs, messages []float64, velocity []float32, nodes, order, inStart, in []int32, rho []float64, k int, share, count float64)", "is Carry.")
-	share := g.ZMM()
-	g.broadcastParam("share", share)
+	g.function("carry512", "func(beliefs, messages []float64, velocity []float32, nodes, order, inStart, in []int32, rho []float64, k int, factor, count float64)", "is Carry.")
+	factor := g.ZMM()
+	g.broadcastParam("factor", factor)
 	order, left, start, in, k := g.base("order"), g.length("order"), g.base("inStart"), g.base("in"), g.intParam("k")
 	again, next, done := g.label("node"), g.label("next"), g.label("done")
 	g.TESTQ(left, left)
@@ -66,7 +66,7 @@ func (g *generator) carry512() {
 		b := g.load512(row, mask)
 		g.eachInto(in, n.As64(), k, func(message, velocity reg.Register) {
 			change, m := g.ZMM(), g.load512(at64(message, i, 0), mask)
-			g.VMULPD(share, g.widen512(at32(velocity, i, 0), mask), change)
+			g.VMULPD(factor, g.widen512(at32(velocity, i, 0), mask), change)
 			g.VADDPD(change, m, m)
 			g.VFMADD231PD(toBelief, change, b)
 			g.store512(m, at64(message, i, 0), mask)
