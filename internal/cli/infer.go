@@ -374,7 +374,9 @@ func networkError(err error, method string) error {
 }
 
 // optionNames are those of the options of package infer.
-var optionNames = map[string]string{"Method": "method", "AppearanceSteps": "appearance-steps"}
+var optionNames = map[string]string{
+	"Method": "method", "AppearanceSteps": "appearance-steps", "Restarts": "restarts", "Chains": "chains", "Threads": "threads", "Memory": "memory",
+}
 
 // printAnswer writes an answer in UAI format to the file that is asked for, and to
 // standard output as JSON, or in UAI format where there is no file.
