@@ -67,6 +67,12 @@
 // are not known form a type of their own, with the bias alone. Edges have the
 // constant feature; a repeated edge or a loop is left out with a warning.
 //
+// # In memory
+//
+// FromArrays makes a set of slices instead of files, with the same checks, numbers of
+// states and names. ReadNetwork and WriteNetwork are for networks with explicit tables,
+// which need no features and no model.
+//
 // # Models
 //
 // Training data make a Schema and a Recipe. Saved with the model, they are given

@@ -33,21 +33,20 @@ func (m *Manifest) forbid(s *crf.Schema, path string, untied bool) []error {
 func (m *Manifest) forbidStates(s *crf.Schema, p *problems, untied bool) {
 	used := make([]bool, len(m.ForbiddenStates))
 	for a := range s.NodeTypes {
-		t := &s.NodeTypes[a]
+		t, list, own := &s.NodeTypes[a], m.ForbiddenStates, false
 		if !untied && a < len(m.NodeTypes) && m.NodeTypes[a].Forbidden != nil {
-			for _, name := range m.NodeTypes[a].Forbidden {
-				i := slices.Index(t.States, name)
-				if i < 0 {
-					p.add(0, fmt.Sprintf("node_types[%d].forbidden", a), suggestion(name, t.States), "node type %q has no state %q", t.Name, name)
-					continue
-				}
-				t.Forbidden = append(t.Forbidden, i)
-			}
-			continue
+			list, own = m.NodeTypes[a].Forbidden, true
 		}
-		for n, name := range m.ForbiddenStates {
-			if i := slices.Index(t.States, name); i >= 0 {
-				used[n], t.Forbidden = true, append(t.Forbidden, i)
+		for n, name := range list {
+			i := slices.Index(t.States, name)
+			switch {
+			case i < 0 && own:
+				p.add(0, fmt.Sprintf("node_types[%d].forbidden", a), suggestion(name, t.States), "node type %q has no state %q", t.Name, name)
+			case i >= 0:
+				t.Forbidden = append(t.Forbidden, i)
+				if !own {
+					used[n] = true
+				}
 			}
 		}
 	}
@@ -60,26 +59,22 @@ func (m *Manifest) forbidStates(s *crf.Schema, p *problems, untied bool) {
 
 func (m *Manifest) forbidPairs(s *crf.Schema, p *problems, untied bool) {
 	used := make([]bool, len(m.ForbiddenPairs))
-	find := func(t *crf.EdgeType, pair [2]string) ([2]int, bool) {
-		found := [2]int{slices.Index(s.NodeTypes[t.U].States, pair[0]), slices.Index(s.NodeTypes[t.V].States, pair[1])}
-		return found, found[0] >= 0 && found[1] >= 0
-	}
 	for b := range s.EdgeTypes {
-		t := &s.EdgeTypes[b]
+		t, list, own := &s.EdgeTypes[b], m.ForbiddenPairs, false
 		if !untied && b < len(m.EdgeTypes) && m.EdgeTypes[b].Forbidden != nil {
-			for n, pair := range m.EdgeTypes[b].Forbidden {
-				found, ok := find(t, pair)
-				if !ok {
-					p.add(0, fmt.Sprintf("edge_types[%d].forbidden[%d]", b, n), "", "edge type %q joins states %q to %q, there is no pair %q", t.Name, s.NodeTypes[t.U].States, s.NodeTypes[t.V].States, pair)
-					continue
-				}
-				t.Forbidden = append(t.Forbidden, found)
-			}
-			continue
+			list, own = m.EdgeTypes[b].Forbidden, true
 		}
-		for n, pair := range m.ForbiddenPairs {
-			if found, ok := find(t, pair); ok {
-				used[n], t.Forbidden = true, append(t.Forbidden, found)
+		u, v := s.NodeTypes[t.U].States, s.NodeTypes[t.V].States
+		for n, pair := range list {
+			found := [2]int{slices.Index(u, pair[0]), slices.Index(v, pair[1])}
+			switch ok := found[0] >= 0 && found[1] >= 0; {
+			case !ok && own:
+				p.add(0, fmt.Sprintf("edge_types[%d].forbidden[%d]", b, n), "", "edge type %q joins states %q to %q, there is no pair %q", t.Name, u, v, pair)
+			case ok:
+				t.Forbidden = append(t.Forbidden, found)
+				if !own {
+					used[n] = true
+				}
 			}
 		}
 	}
