@@ -266,3 +266,44 @@ func TestCPUModel(t *testing.T) {
 		t.Errorf("missing file: %q", got)
 	}
 }
+
+// TestCreateFree: the first name that is free, and an error where none can be made.
+func TestCreateFree(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "run")
+	for _, want := range []string{name, name + "-2", name + "-3"} {
+		run, err := CreateFree(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if run.Dir() != want {
+			t.Errorf("the folder is %s, want %s", run.Dir(), want)
+		}
+		if err := run.WriteJSON("a.json", 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := CreateFree(filepath.Join(name, "a.json", "run")); err == nil {
+		t.Error("a folder was made below a file")
+	}
+}
+
+// sketch is a figure that only says how it is written.
+type sketch struct{}
+
+func (sketch) SVG(w io.Writer) error { _, err := io.WriteString(w, "<svg/>"); return err }
+func (sketch) PNG(w io.Writer) error { _, err := io.WriteString(w, "png"); return err }
+
+func TestWriteFigure(t *testing.T) {
+	run, err := Create(filepath.Join(t.TempDir(), "run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run.WriteFigure("curve", sketch{}); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"plots/curve.svg": "<svg/>", "plots/curve.png": "png"} {
+		if got, err := os.ReadFile(run.Path(name)); err != nil || string(got) != want {
+			t.Errorf("%s holds %q, %v; want %q", name, got, err, want)
+		}
+	}
+}
