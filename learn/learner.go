@@ -264,10 +264,7 @@ func (l *learner) count(r *visitReport, v *visit, s *unitResult, u *unit, blockI
 	l.progress.Momentum.Square += s.square
 	// Values are summed for the gap between dual and primal: those of what is known of
 	// missing labels, which enter the objective with a minus, have one of their own.
-	weight := math.Abs(u.weight)
-	r.values.FreeEnergy += weight * s.values.FreeEnergy
-	r.values.Primal += weight * s.values.Primal
-	r.values.Dual += weight * s.values.Dual
+	r.values.Add(s.values, math.Abs(u.weight))
 	block := &u.part.Blocks[blockIndex]
 	l.progress.Passes += float64(s.outcome.Sweeps) * float64(block.Work()) / l.sweepWork
 	if v.contribute {

@@ -221,7 +221,7 @@ func (r *inference) values(t fataler) Values {
 		if err != nil {
 			t.Fatalf("block %d: %v", b, err)
 		}
-		sum.Add(v)
+		sum.Add(v, 1)
 	}
 	return sum
 }

@@ -20,12 +20,12 @@ type Values struct {
 	Dual float64
 }
 
-// Add sums two blocks' values. Edges that are cut between two blocks must be
-// counted in one of them only; Evaluate counts them in the block of U.
-func (v *Values) Add(o Values) {
-	v.FreeEnergy += o.FreeEnergy
-	v.Primal += o.Primal
-	v.Dual += o.Dual
+// Add adds the values of another block, times a weight. Edges that are cut between two
+// blocks must be counted in one of them only; Evaluate counts them in the block of U.
+func (v *Values) Add(o Values, weight float64) {
+	v.FreeEnergy += weight * o.FreeEnergy
+	v.Primal += weight * o.Primal
+	v.Dual += weight * o.Dual
 }
 
 // Evaluate computes the values of the block's nodes and of those of its edges
