@@ -13,7 +13,7 @@ func TestNoAllocations(t *testing.T) {
 			for i, step := range stepRules() {
 				threads := 1 + (i+len(kind)+len(name))%4 // several of them for every kind, run and rule
 				s.Step, s.GradientTolerance, s.Threads = must(ParseStep(step)), 1e-300, threads
-				s := s.withDefaults()
+				s := s.Resolved()
 				where := fmt.Sprintf("%s, %s, %s, %d threads", kind, name, step, threads)
 				if n := allocations(t, &p, &s); n != 0 {
 					t.Errorf("%s: %v allocations per iteration, want 0", where, n)

@@ -21,7 +21,7 @@ func BenchmarkIteration(b *testing.B) {
 		}{{InnerDual, bp.Double}, {BBPL, bp.Double}, {BBPL, bp.Single}} {
 			b.Run(fmt.Sprintf("states=%d/%s/%s", k, run.method, run.precision), func(b *testing.B) {
 				s := Settings{Method: run.method, SinglePrecision: run.precision == bp.Single, Step: &fixedStep{alpha: 0.01}, RelativeTolerance: 1e-300, InnerSweeps: 1, Assign: tiles(4, 5)}
-				s = s.withDefaults()
+				s = s.Resolved()
 				l, err := newLearner(&p, &s)
 				if err != nil {
 					b.Fatal(err)

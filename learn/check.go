@@ -183,7 +183,7 @@ func (l *learner) checkStep() (done bool, err error) {
 			return false, err
 		}
 	}
-	if status, reason := l.limitReached(); c.Purpose == checkConvergence && (status == PassLimit || status == TimeLimit) {
+	if status, reason := l.settings.limitReached(&l.progress); c.Purpose == checkConvergence && (status == PassLimit || status == TimeLimit) {
 		l.progress.Status, l.progress.Reason = status, reason // the check takes longer than the run may
 		return false, l.startFinalCheck()
 	}

@@ -25,7 +25,7 @@ const (
 // NewEvaluator prepares the evaluation of a problem on a number of threads.
 func NewEvaluator(p Problem, threads int) (*Evaluator, error) {
 	// One bundle of one block: a visit is inference over everything.
-	s := Settings{Method: InnerDual, Threads: threads, Step: &fixedStep{alpha: 1}}.withDefaults()
+	s := Settings{Method: InnerDual, Threads: threads, Step: &fixedStep{alpha: 1}}.Resolved()
 	if err := s.validateResolved(&p); err != nil {
 		return nil, err
 	}

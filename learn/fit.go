@@ -15,7 +15,7 @@ import (
 // got worse instead of better; a run that reached a limit, or was interrupted
 // through ctx, is a Result with the Status that says so.
 func Fit(ctx context.Context, p Problem, settings Settings) (*Result, error) {
-	s := settings.withDefaults()
+	s := settings.Resolved()
 	if err := s.validateResolved(&p); err != nil {
 		return nil, err
 	}
@@ -209,7 +209,7 @@ func (l *learner) decide(block int) error {
 			l.resum()
 		}
 	}
-	if l.progress.Status, l.progress.Reason = l.limitReached(); l.progress.Status != "" {
+	if l.progress.Status, l.progress.Reason = l.settings.limitReached(&l.progress); l.progress.Status != "" {
 		return l.startFinalCheck()
 	}
 	return nil
@@ -228,8 +228,6 @@ func (l *learner) takeBest() {
 		}
 	}
 }
-
-func (l *learner) limitReached() (Status, string) { return l.settings.limitReached(&l.progress) }
 
 // limitReached returns the status and the inequality of the limit that ends the
 // run, or nothing. It depends on the state alone, so that a resumed run ends

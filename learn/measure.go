@@ -19,7 +19,7 @@ type Sizes struct {
 // Measure sets a run up as Fit does and reports its size. It visits one block, to
 // see how long that takes, and changes no weights.
 func Measure(p Problem, settings Settings) (*Sizes, error) {
-	s := settings.withDefaults()
+	s := settings.Resolved()
 	if err := s.validateResolved(&p); err != nil {
 		return nil, err
 	}

@@ -157,10 +157,7 @@ const (
 
 // Resolved returns the settings with the default in the place of every zero value
 // that stands for one: what Fit will use.
-func (s Settings) Resolved() Settings { return s.withDefaults() }
-
-// withDefaults returns the settings with every zero value resolved.
-func (s Settings) withDefaults() Settings {
+func (s Settings) Resolved() Settings {
 	if s.Method == "" {
 		s.Method = BBPL
 	}
@@ -194,7 +191,7 @@ func (s Settings) withDefaults() Settings {
 
 // Validate quotes the first constraint that settings or problem violate.
 func (s *Settings) Validate(p *Problem) error {
-	resolved := s.withDefaults()
+	resolved := s.Resolved()
 	return resolved.validateResolved(p)
 }
 

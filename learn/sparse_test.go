@@ -40,7 +40,7 @@ func TestSparseAgrees(t *testing.T) {
 	for kind, p := range kinds {
 		for _, pairs := range []bool{false, true} {
 			s := Settings{Step: must(ParseStep("fixed:0.05")), GradientTolerance: 1e-300, Pairs: pairs, Threads: 2}
-			s = s.withDefaults()
+			s = s.Resolved()
 			var got [2]*learner
 			for i := range got {
 				l := must(newLearner(&p, &s))

@@ -240,7 +240,7 @@ func (l *learner) goOn() {
 	if !wasEnded {
 		return
 	}
-	if l.progress.Status, l.progress.Reason = l.limitReached(); l.progress.Status != "" {
+	if l.progress.Status, l.progress.Reason = l.settings.limitReached(&l.progress); l.progress.Status != "" {
 		l.takeBest()
 		l.startCheck(checkFinal)
 	}
