@@ -30,9 +30,10 @@ avx2: ## the numerical tests with the AVX2 kernels
 purego: ## build and test without assembly
 	go test -tags purego $(NUMERIC)
 
-golden: ## renew golden files; read the difference before you commit it
-	go test ./internal/cli -run Golden -update
-	git diff --stat -- internal/cli/testdata
+golden: ## renew golden files, tables and pictures; read the difference before you commit it
+	go test ./internal/cli -run 'Golden|OptionTables|Keys' -update
+	go test ./docs -run Commands -update
+	git diff --stat -- internal/cli/testdata docs
 
 api: ## renew api.txt, the list of all exported names
 	go test . -run API -update
