@@ -170,7 +170,7 @@ func TestModelFileDamaged(t *testing.T) {
 		"huge schema":    {map[string]string{"schema": strings.Replace(string(schema), `"features":1`, `"features":1000000000000`, 1)}, []safetensors.Tensor{node, edge}, "shape"},
 		"missing tensor": {nil, []safetensors.Tensor{node}, `"edge.edge" is missing`},
 		"old and masked": {map[string]string{"schema": strings.Replace(string(schema), `"features":1`, `"features":1,"forbidden":[7]`, 1)}, []safetensors.Tensor{node, edge}, "forbidden[0] is state 7"},
-		"extra tensor":   {nil, []safetensors.Tensor{node, edge, safetensors.New("x", nil, []byte{1})}, `"x" belongs to no type`},
+		"extra tensor":   {nil, []safetensors.Tensor{node, edge, safetensors.New("x", nil, []float32{1})}, `"x" belongs to no type`},
 		"wrong shape":    {nil, []safetensors.Tensor{safetensors.New("node.node", []int{1, 2}, []float64{0, 1}), edge}, "[1 2], the schema wants [2 1]"},
 		"wrong dtype":    {nil, []safetensors.Tensor{safetensors.New("node.node", []int{2, 1}, []float32{0, 1}), edge}, "astype"},
 		"infinite":       {nil, []safetensors.Tensor{node, infinite}, "edge.edge[states a, b, feature 0] is +Inf"},
@@ -248,7 +248,7 @@ func TestCheckReportsEverything(t *testing.T) {
 		path string
 		want []string
 	}{
-		"tensors": {write(safetensors.New("node.node", []int{1, 2}, []float64{0, 1}), safetensors.New("x", nil, []byte{1})), []string{"node.node", "edge.edge", `"x"`}},
+		"tensors": {write(safetensors.New("node.node", []int{1, 2}, []float64{0, 1}), safetensors.New("x", nil, []float32{1})), []string{"node.node", "edge.edge", `"x"`}},
 		"weights": {write(safetensors.New("node.node", []int{2, 1}, []float64{nan, 1}), safetensors.New("edge.edge", []int{2, 2, 1}, []float64{0, inf, 0, nan})), []string{"state a", "states a, b", "states b, b"}},
 		"nothing": {write(safetensors.New("node.node", []int{2, 1}, []float64{0, 1}), safetensors.New("edge.edge", []int{2, 2, 1}, make([]float64, 4))), nil},
 	} {

@@ -2,7 +2,6 @@ package safetensors
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -13,29 +12,17 @@ const maxHeader = 100_000_000
 
 // Info describes one tensor of a file.
 type Info struct {
-	Name       string
-	DType      DType
-	Shape      []int
-	begin, end int64 // bytes, from the beginning of the data
-}
-
-// entry is one tensor as the header writes it.
-type entry struct {
+	Name    string  `json:"-"`
 	DType   DType   `json:"dtype"`
 	Shape   []int   `json:"shape"`
-	Offsets []int64 `json:"data_offsets"`
+	Offsets []int64 `json:"data_offsets"` // begin and end in bytes, from the beginning of the data
 }
 
 // parseHeader reads the JSON of a file with dataBytes bytes of data.
 func parseHeader(header []byte, dataBytes int64) (metadata map[string]string, tensors []Info, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(header))
 	decoder.DisallowUnknownFields()
-	seen := map[string]bool{}
-	err = eachKey(decoder, func(name string) error {
-		if seen[name] {
-			return fmt.Errorf("header: %q is given twice", name)
-		}
-		seen[name] = true
+	err = eachKey(decoder, "header", func(name string) error {
 		if name == metadataKey {
 			metadata, err = parseMetadata(decoder)
 			return err
@@ -53,21 +40,26 @@ func parseHeader(header []byte, dataBytes int64) (metadata map[string]string, te
 	return metadata, tensors, checkRanges(tensors, dataBytes)
 }
 
-// eachKey goes through the keys of a JSON object; visit must read the value.
-func eachKey(decoder *json.Decoder, visit func(key string) error) error {
-	token, err := decoder.Token()
-	if err != nil {
+// eachKey goes through the keys of a JSON object, which must differ; visit must read the
+// value. where names the object in errors.
+func eachKey(decoder *json.Decoder, where string, visit func(key string) error) error {
+	if token, err := decoder.Token(); err != nil {
 		return fmt.Errorf("header is not JSON: %w", err)
-	}
-	if token != json.Delim('{') {
+	} else if token != json.Delim('{') {
 		return fmt.Errorf("header: found %v where an object should begin", token)
 	}
+	seen := map[string]bool{}
 	for decoder.More() {
-		key, err := decoder.Token()
+		token, err := decoder.Token()
 		if err != nil {
 			return fmt.Errorf("header is not JSON: %w", err)
 		}
-		if err := visit(key.(string)); err != nil { // JSON keys are strings
+		key := token.(string) // JSON keys are strings
+		if seen[key] {
+			return fmt.Errorf("%s: %q is given twice", where, key)
+		}
+		seen[key] = true
+		if err := visit(key); err != nil {
 			return err
 		}
 	}
@@ -79,10 +71,7 @@ func eachKey(decoder *json.Decoder, visit func(key string) error) error {
 
 func parseMetadata(decoder *json.Decoder) (map[string]string, error) {
 	metadata := map[string]string{}
-	err := eachKey(decoder, func(key string) error {
-		if _, twice := metadata[key]; twice {
-			return fmt.Errorf("metadata: %q is given twice", key)
-		}
+	err := eachKey(decoder, "metadata", func(key string) error {
 		var value *string
 		if err := decoder.Decode(&value); err != nil || value == nil {
 			return fmt.Errorf("metadata: the value of %q is not a string", key)
@@ -94,45 +83,48 @@ func parseMetadata(decoder *json.Decoder) (map[string]string, error) {
 }
 
 func parseEntry(decoder *json.Decoder, name string) (Info, error) {
-	var e entry
-	if err := decoder.Decode(&e); err != nil {
-		return Info{}, fmt.Errorf("tensor %q: %w", name, err)
+	fail := func(format string, arguments ...any) (Info, error) {
+		return Info{}, fmt.Errorf("tensor %q: "+format, append([]any{name}, arguments...)...)
 	}
-	count, err := elements(e.Shape)
+	var t Info
+	if err := decoder.Decode(&t); err != nil {
+		return fail("%w", err)
+	}
+	t.Name = name
+	count, err := elements(t.Shape)
 	switch {
 	case err != nil:
-		return Info{}, fmt.Errorf("tensor %q: %w", name, err)
-	case e.DType.size() == 0:
-		return Info{}, fmt.Errorf("tensor %q: dtype %q is unknown", name, e.DType)
-	case len(e.Offsets) != 2:
-		return Info{}, fmt.Errorf("tensor %q: data_offsets has %d numbers, want 2", name, len(e.Offsets))
-	case e.Offsets[0] < 0 || e.Offsets[1] < e.Offsets[0]:
-		return Info{}, fmt.Errorf("tensor %q: data_offsets %v do not make a range", name, e.Offsets)
+		return fail("%w", err)
+	case sizes[t.DType] == 0:
+		return fail("dtype %q is unknown", t.DType)
+	case len(t.Offsets) != 2:
+		return fail("data_offsets has %d numbers, want 2", len(t.Offsets))
+	case t.Offsets[0] < 0 || t.Offsets[1] < t.Offsets[0]:
+		return fail("data_offsets %v do not make a range", t.Offsets)
 	}
-	if got, want := e.Offsets[1]-e.Offsets[0], int64(count)*int64(e.DType.size()); got != want {
-		return Info{}, fmt.Errorf("tensor %q: data_offsets span %d bytes, dtype %s and shape %v want %d", name, got, e.DType, e.Shape, want)
+	if got, want := t.Offsets[1]-t.Offsets[0], int64(count*sizes[t.DType]); got != want {
+		return fail("data_offsets span %d bytes, dtype %s and shape %v want %d", got, t.DType, t.Shape, want)
 	}
-	return Info{Name: name, DType: e.DType, Shape: e.Shape, begin: e.Offsets[0], end: e.Offsets[1]}, nil
+	return t, nil
 }
 
 // checkRanges checks that the tensors cover the data once, without gap or
 // overlap: the format demands it, and a file cut short is found here.
 func checkRanges(tensors []Info, dataBytes int64) error {
 	ordered := slices.Clone(tensors)
-	slices.SortStableFunc(ordered, func(a, b Info) int {
-		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.end, b.end))
-	})
+	slices.SortStableFunc(ordered, func(a, b Info) int { return slices.Compare(a.Offsets, b.Offsets) })
 	at := int64(0)
 	for _, t := range ordered {
+		begin, end := t.Offsets[0], t.Offsets[1]
 		switch {
-		case t.begin < at:
-			return fmt.Errorf("tensor %q begins at byte %d, within the tensor before it, which ends at %d", t.Name, t.begin, at)
-		case t.begin > at:
-			return fmt.Errorf("tensor %q begins at byte %d, want %d: the data have a gap", t.Name, t.begin, at)
-		case t.end > dataBytes:
-			return fmt.Errorf("tensor %q ends at byte %d, but the file has %d bytes of data: it was cut short", t.Name, t.end, dataBytes)
+		case begin < at:
+			return fmt.Errorf("tensor %q begins at byte %d, within the tensor before it, which ends at %d", t.Name, begin, at)
+		case begin > at:
+			return fmt.Errorf("tensor %q begins at byte %d, want %d: the data have a gap", t.Name, begin, at)
+		case end > dataBytes:
+			return fmt.Errorf("tensor %q ends at byte %d, but the file has %d bytes of data: it was cut short", t.Name, end, dataBytes)
 		}
-		at = t.end
+		at = end
 	}
 	if at != dataBytes {
 		return fmt.Errorf("the tensors end at byte %d, but the file has %d bytes of data", at, dataBytes)

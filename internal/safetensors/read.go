@@ -24,12 +24,11 @@ func Open(path string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	stat, err := file.Stat()
-	if err != nil {
-		file.Close()
-		return nil, err
+	size, err := file.Seek(0, io.SeekEnd)
+	var f *File
+	if err == nil {
+		f, err = NewFile(file, size)
 	}
-	f, err := NewFile(file, stat.Size())
 	if err != nil {
 		file.Close()
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -55,11 +54,11 @@ func NewFile(r io.ReaderAt, size int64) (*File, error) {
 	case headerBytes > uint64(size)-8:
 		return nil, fmt.Errorf("header length is %d, but only %d bytes follow: the file was cut short or is not safetensors", headerBytes, size-8)
 	}
+	dataAt := 8 + int64(headerBytes)
 	header := make([]byte, headerBytes)
 	if _, err := io.ReadFull(io.NewSectionReader(r, 8, int64(headerBytes)), header); err != nil {
 		return nil, err
 	}
-	dataAt := 8 + int64(headerBytes)
 	metadata, tensors, err := parseHeader(header, size-dataAt)
 	if err != nil {
 		return nil, err
@@ -100,35 +99,20 @@ func Read[T Number](f *File, name string) ([]T, error) {
 	if !ok {
 		return nil, fmt.Errorf("tensor %q is missing", name)
 	}
-	count, err := elements(t.Shape)
-	if err != nil {
-		return nil, err
-	}
-	data := make([]T, count)
-	return data, ReadInto(f, name, data)
-}
-
-// ReadInto is Read into memory that the caller owns; its length must be the
-// number of elements.
-func ReadInto[T Number](f *File, name string, data []T) error {
-	t, ok := f.Find(name)
-	if !ok {
-		return fmt.Errorf("tensor %q is missing", name)
-	}
 	if want := typeOf[T](); t.DType != want {
-		return fmt.Errorf("tensor %q has dtype %s, want %s", name, t.DType, want)
+		return nil, fmt.Errorf("tensor %q has dtype %s, want %s", name, t.DType, want)
 	}
-	count, err := elements(t.Shape)
-	if err != nil {
-		return err
+	begin, bytes, size := t.Offsets[0], t.Offsets[1]-t.Offsets[0], sizes[t.DType]
+	data := make([]T, bytes/int64(size))
+	in, buffer := io.NewSectionReader(f.data, begin, bytes), make([]byte, min(len(data), chunkElements)*size)
+	for part := range slices.Chunk(data, chunkElements) {
+		raw := buffer[:len(part)*size]
+		if _, err := io.ReadFull(in, raw); err != nil {
+			return nil, fmt.Errorf("tensor %q: %w", name, err)
+		}
+		decodeLittle(part, raw)
 	}
-	if len(data) != count {
-		return fmt.Errorf("tensor %q of shape %v has %d elements, want %d", name, t.Shape, count, len(data))
-	}
-	if err := decode(io.NewSectionReader(f.data, t.begin, t.end-t.begin), data); err != nil {
-		return fmt.Errorf("tensor %q: %w", name, err)
-	}
-	return nil
+	return data, nil
 }
 
 // Verify compares the data with the checksum in the metadata; without one it
@@ -138,7 +122,7 @@ func (f *File) Verify() error {
 	if !ok {
 		return nil
 	}
-	hash := crc32.New(castagnoli)
+	hash := crc32.New(crc32.MakeTable(crc32.Castagnoli))
 	if _, err := io.Copy(hash, io.NewSectionReader(f.data, 0, f.data.Size())); err != nil {
 		return err
 	}

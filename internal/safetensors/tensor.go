@@ -2,11 +2,38 @@ package safetensors
 
 import (
 	"encoding/binary"
-	"hash/crc32"
+	"fmt"
 	"io"
 	"iter"
 	"math"
+	"slices"
 )
+
+// DType is the name of an element type in the header.
+type DType string
+
+// The element types that can be written and read. Files with tensors of other
+// types open; only reading such a tensor is an error.
+const (
+	F64 DType = "F64"
+	F32 DType = "F32"
+)
+
+// sizes gives the bytes of one element for all types of the format.
+var sizes = map[DType]int{
+	F64: 8, "I64": 8, "U64": 8, F32: 4, "I32": 4, "U32": 4,
+	"F16": 2, "BF16": 2, "I16": 2, "U16": 2, "I8": 1, "U8": 1, "BOOL": 1,
+}
+
+// Number is an element type that can be written and read.
+type Number interface{ float64 | float32 }
+
+func typeOf[T Number]() DType {
+	if _, double := any(T(0)).(float64); double {
+		return F64
+	}
+	return F32
+}
 
 // chunkElements is the number of elements converted at a time: the buffer of at
 // most 256 KiB stays in the cache.
@@ -17,16 +44,13 @@ type Tensor struct {
 	Name  string
 	Shape []int // nil or empty: a scalar
 	dtype DType
-	count func() int // elements given, where known beforehand; nil otherwise
 	emit  func(w io.Writer) (elements int, err error)
 }
 
 // New returns the tensor with the given elements in row-major order. data is
 // kept without copying until the file is written.
 func New[T Number](name string, shape []int, data []T) Tensor {
-	t := NewChunks(name, shape, func(yield func([]T) bool) { yield(data) })
-	t.count = func() int { return len(data) }
-	return t
+	return NewChunks(name, shape, func(yield func([]T) bool) { yield(data) })
 }
 
 // NewChunks returns the tensor whose elements, in row-major order, are the
@@ -34,13 +58,14 @@ func New[T Number](name string, shape []int, data []T) Tensor {
 // has them. chunks may be gone through more than once; a chunk is used only
 // until the next one is asked for.
 func NewChunks[T Number](name string, shape []int, chunks iter.Seq[[]T]) Tensor {
-	emit := func(w io.Writer) (int, error) {
-		elements := 0
-		buffer := make([]byte, 0, chunkElements*typeOf[T]().size())
+	emit := func(w io.Writer) (elements int, err error) {
+		buffer := make([]byte, 0, chunkElements*sizes[typeOf[T]()])
 		for chunk := range chunks {
 			elements += len(chunk)
-			if err := encode(w, buffer, chunk); err != nil {
-				return elements, err
+			for part := range slices.Chunk(chunk, chunkElements) {
+				if _, err := w.Write(appendLittle(buffer, part)); err != nil {
+					return elements, err
+				}
 			}
 		}
 		return elements, nil
@@ -48,76 +73,48 @@ func NewChunks[T Number](name string, shape []int, chunks iter.Seq[[]T]) Tensor 
 	return Tensor{Name: name, Shape: shape, dtype: typeOf[T](), emit: emit}
 }
 
-// encode writes data little-endian, through buffer.
-func encode[T Number](w io.Writer, buffer []byte, data []T) error {
-	for len(data) > 0 {
-		part := data[:min(len(data), chunkElements)]
-		data = data[len(part):]
-		bytes, err := appendLittle(buffer[:0], part)
-		if err != nil {
-			return err
+// elements multiplies a shape out. The result is small enough that the
+// number of bytes does not overflow either.
+func elements(shape []int) (int, error) {
+	product := 1
+	for _, n := range shape {
+		switch {
+		case n < 0:
+			return 0, fmt.Errorf("shape %v has a negative length", shape)
+		case n > 0 && product > math.MaxInt>>4/n:
+			return 0, fmt.Errorf("shape %v is too large", shape)
 		}
-		if _, err := w.Write(bytes); err != nil {
-			return err
-		}
+		product *= n
 	}
-	return nil
+	return product, nil
 }
 
-// decode fills data from little-endian bytes, in chunks.
-func decode[T Number](r io.Reader, data []T) error {
-	size := typeOf[T]().size()
-	buffer := make([]byte, min(len(data), chunkElements)*size)
-	for len(data) > 0 {
-		part := data[:min(len(data), chunkElements)]
-		data = data[len(part):]
-		bytes := buffer[:len(part)*size]
-		if _, err := io.ReadFull(r, bytes); err != nil {
-			return err
-		}
-		if err := decodeLittle(part, bytes); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// appendLittle is binary.Append for the elements of a tensor. Those of a checkpoint are
-// encoded in loops of their own, several times as fast as by calls of a ByteOrder.
-func appendLittle[T Number](dst []byte, data []T) ([]byte, error) {
+// appendLittle appends the bytes of data. Loops for each type are several times as fast
+// as binary.Append, which calls a ByteOrder.
+func appendLittle[T Number](dst []byte, data []T) []byte {
 	switch data := any(data).(type) {
 	case []float64:
 		for _, x := range data {
 			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x))
 		}
-		return dst, nil
 	case []float32:
 		for _, x := range data {
 			dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(x))
 		}
-		return dst, nil
 	}
-	return binary.Append(dst, binary.LittleEndian, data)
+	return dst
 }
 
-// decodeLittle is binary.Decode for the elements of a tensor. bytes has as many as
-// data needs.
-func decodeLittle[T Number](data []T, bytes []byte) error {
+// decodeLittle fills data from bytes, which has as many as data needs.
+func decodeLittle[T Number](data []T, bytes []byte) {
 	switch data := any(data).(type) {
 	case []float64:
 		for i := range data {
 			data[i] = math.Float64frombits(binary.LittleEndian.Uint64(bytes[8*i:]))
 		}
-		return nil
 	case []float32:
 		for i := range data {
 			data[i] = math.Float32frombits(binary.LittleEndian.Uint32(bytes[4*i:]))
 		}
-		return nil
 	}
-	_, err := binary.Decode(bytes, binary.LittleEndian, data)
-	return err
 }
-
-// castagnoli is the polynomial with hardware support on amd64 and arm64.
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)

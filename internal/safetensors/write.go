@@ -1,14 +1,13 @@
 package safetensors
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
 	"io"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -37,21 +36,18 @@ func WriteFile(path string, metadata map[string]string, tensors []Tensor) error 
 func Write(w io.Writer, metadata map[string]string, tensors []Tensor) error {
 	tensors = slices.Clone(tensors)
 	slices.SortStableFunc(tensors, func(a, b Tensor) int {
-		if a.dtype.size() != b.dtype.size() {
-			return b.dtype.size() - a.dtype.size()
-		}
-		return strings.Compare(a.Name, b.Name)
+		return cmp.Or(cmp.Compare(sizes[b.dtype], sizes[a.dtype]), strings.Compare(a.Name, b.Name))
 	})
 	if err := checkTensors(tensors); err != nil {
 		return err
 	}
 	if value, ok := metadata[ChecksumKey]; ok && value == "" {
-		checksum, err := checksumOf(tensors)
-		if err != nil {
+		hash := crc32.New(crc32.MakeTable(crc32.Castagnoli)) // has hardware support on amd64 and arm64
+		if err := emitAll(hash, tensors); err != nil {
 			return err
 		}
 		metadata = maps.Clone(metadata)
-		metadata[ChecksumKey] = checksum
+		metadata[ChecksumKey] = fmt.Sprintf("%08x", hash.Sum32())
 	}
 	header, err := encodeHeader(metadata, tensors)
 	if err != nil {
@@ -76,46 +72,11 @@ func checkTensors(tensors []Tensor) error {
 			return fmt.Errorf("safetensors: two tensors are named %q", t.Name)
 		}
 		seen[t.Name] = true
-		want, err := elements(t.Shape)
-		if err != nil {
+		if _, err := elements(t.Shape); err != nil {
 			return fmt.Errorf("safetensors: tensor %q: %w", t.Name, err)
-		}
-		if t.count != nil && t.count() != want {
-			return fmt.Errorf("safetensors: tensor %q has %d elements, its shape %v wants %d", t.Name, t.count(), t.Shape, want)
 		}
 	}
 	return nil
-}
-
-// elements multiplies a shape out. The result is small enough that the
-// number of bytes does not overflow either.
-func elements(shape []int) (int, error) {
-	const most = math.MaxInt >> 4
-	product, zero := 1, false
-	for _, n := range shape {
-		switch {
-		case n < 0:
-			return 0, fmt.Errorf("shape %v has a negative length", shape)
-		case n == 0:
-			zero = true
-		case product > most/n:
-			return 0, fmt.Errorf("shape %v is too large", shape)
-		default:
-			product *= n
-		}
-	}
-	if zero {
-		return 0, nil
-	}
-	return product, nil
-}
-
-func checksumOf(tensors []Tensor) (string, error) {
-	hash := crc32.New(castagnoli)
-	if err := emitAll(hash, tensors); err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("%08x", hash.Sum32()), nil
 }
 
 func emitAll(w io.Writer, tensors []Tensor) error {
@@ -131,60 +92,43 @@ func emitAll(w io.Writer, tensors []Tensor) error {
 	return nil
 }
 
-// encodeHeader returns everything before the data. The JSON is put together by
-// hand because its order is part of the promise of equal bytes.
+// encodeHeader returns everything before the data. The entries are put together by
+// hand because their order is part of the promise of equal bytes.
 func encodeHeader(metadata map[string]string, tensors []Tensor) ([]byte, error) {
-	var b bytes.Buffer
-	b.Write(make([]byte, 8))
-	b.WriteByte('{')
-	separator := ""
-	if len(metadata) > 0 {
-		if err := checkText(metadata); err != nil {
-			return nil, err
+	var entries []string
+	for _, key := range slices.Sorted(maps.Keys(metadata)) {
+		if !utf8.ValidString(key) || !utf8.ValidString(metadata[key]) { // JSON would change it silently
+			return nil, fmt.Errorf("safetensors: metadata %q is not valid UTF-8", key)
 		}
-		b.WriteString(quote(metadataKey) + ":{")
-		for _, key := range slices.Sorted(maps.Keys(metadata)) {
-			fmt.Fprintf(&b, "%s%s:%s", separator, quote(key), quote(metadata[key]))
-			separator = ","
-		}
-		b.WriteByte('}')
 	}
-	offset := 0
+	if len(metadata) > 0 {
+		entries = append(entries, entry(metadataKey, metadata))
+	}
+	offset := int64(0)
 	for _, t := range tensors {
 		count, _ := elements(t.Shape)
-		end := offset + count*t.dtype.size()
+		end := offset + int64(count*sizes[t.dtype])
 		if end < offset {
 			return nil, fmt.Errorf("safetensors: tensor %q ends beyond 2^63 bytes", t.Name)
 		}
-		shape := strings.ReplaceAll(strings.Trim(fmt.Sprint(t.Shape), "[]"), " ", ",")
-		fmt.Fprintf(&b, `%s%s:{"dtype":%q,"shape":[%s],"data_offsets":[%d,%d]}`, separator, quote(t.Name), t.dtype, shape, offset, end)
-		separator, offset = ",", end
+		entries = append(entries, entry(t.Name, Info{DType: t.dtype, Shape: append([]int{}, t.Shape...), Offsets: []int64{offset, end}}))
+		offset = end
 	}
-	b.WriteByte('}')
-	for b.Len()%8 != 0 {
-		b.WriteByte(' ')
+	header := "{" + strings.Join(entries, ",") + "}"
+	header += strings.Repeat(" ", -len(header)&7)
+	if len(header) > maxHeader {
+		return nil, fmt.Errorf("safetensors: the header has %d bytes, at most %d are allowed; put less into the metadata", len(header), maxHeader)
 	}
-	if b.Len()-8 > maxHeader {
-		return nil, fmt.Errorf("safetensors: the header has %d bytes, at most %d are allowed; put less into the metadata", b.Len()-8, maxHeader)
-	}
-	binary.LittleEndian.PutUint64(b.Bytes(), uint64(b.Len()-8))
-	return b.Bytes(), nil
+	return append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...), nil
 }
 
-// checkText refuses strings that JSON would change silently.
-func checkText(metadata map[string]string) error {
-	for _, key := range slices.Sorted(maps.Keys(metadata)) {
-		if !utf8.ValidString(key) || !utf8.ValidString(metadata[key]) {
-			return fmt.Errorf("safetensors: metadata %q is not valid UTF-8", key)
-		}
-	}
-	return nil
-}
-
-func quote(s string) string {
+// entry is a key and its value in JSON.
+func entry(key string, value any) string {
 	var b strings.Builder
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(s) // a string in memory cannot fail
-	return strings.TrimSuffix(b.String(), "\n")
+	_ = encoder.Encode(key) // strings and integers in memory cannot fail
+	b.WriteByte(':')
+	_ = encoder.Encode(value)
+	return strings.ReplaceAll(b.String(), "\n", "") // after each; those within strings are escaped
 }
