@@ -64,6 +64,7 @@ func (l *imageLoader) checkDepths() {
 	if l.o.Recipe != nil {
 		want, where = l.o.Recipe.FeatureDim, "the model"
 		l.adoptModel()
+		l.compareStates()
 	} else {
 		l.set.Recipe = Recipe{Kind: KindImages, FeatureDim: want, Bias: !l.o.NoBias, Neighbours: l.o.neighbours()}
 	}

@@ -19,6 +19,7 @@ type loader struct {
 	manifest     Manifest
 	manifestPath string
 	problems     []error
+	mistold      []error // what dataset.json says wrongly: no reason to stop
 }
 
 func newLoader(ctx context.Context, o *Options) loader {
@@ -48,7 +49,7 @@ func (l *loader) run(steps ...func()) {
 
 // result is what reading ends with.
 func (l *loader) result() (*Set, []error) {
-	if len(l.problems) > 0 {
+	if l.fail(l.mistold...); len(l.problems) > 0 {
 		return nil, l.problems
 	}
 	return l.set, nil
@@ -93,14 +94,27 @@ func (l *loader) readManifest(folder string, plain bool) {
 	l.set.Sources = append(l.set.Sources, *source)
 }
 
-// adoptModel takes schema and recipe from the model and compares the names of its
-// only node type, and what is forbidden, with the manifest.
+// adoptModel takes schema and recipe from the model and compares what is forbidden with
+// dataset.json.
 func (l *loader) adoptModel() {
 	l.set.Schema, l.set.Recipe = *l.o.Schema, *l.o.Recipe
-	if problem := l.o.contradiction(l.manifest.States, l.set.Schema.NodeTypes[0].States); problem != "" {
-		l.failAt(l.manifestPath, "states", "", "%s", problem)
+	l.mistold = append(l.mistold, l.o.compareMask(&l.manifest, l.manifestPath, l.set)...)
+}
+
+// compareStates checks that dataset.json does not name other states than the model has:
+// its labels would mean something else.
+func (l *loader) compareStates() {
+	for _, t := range l.set.Schema.NodeTypes {
+		states := l.manifest.States
+		for _, named := range l.manifest.NodeTypes {
+			if named.Name == t.Name && named.States != nil {
+				states = named.States
+			}
+		}
+		if problem := l.o.contradiction(states, t.States); problem != "" {
+			l.failAt(l.manifestPath, "states", "", "%s for node type %q", problem, t.Name)
+		}
 	}
-	l.fail(l.o.compareMask(&l.manifest, l.manifestPath, l.set)...)
 }
 
 // labelled is the largest label of the data, −1 if there is none, and where it is.
@@ -146,8 +160,8 @@ func (l *loader) featureNames(dim int, bias bool) []string {
 // completeSchema puts what the manifest forbids into a schema made for training data.
 func (l *loader) completeSchema() {
 	s := &l.set.Schema
-	l.fail(l.manifest.forbid(s, l.manifestPath, l.set.Recipe.Untied)...)
-	if err := s.Validate(); err != nil && len(l.problems) == 0 {
+	l.mistold = append(l.mistold, l.manifest.forbid(s, l.manifestPath, l.set.Recipe.Untied)...)
+	if err := s.Validate(); err != nil {
 		l.fail(&Error{File: l.manifestPath, Problem: err.Error(), Cause: err})
 	}
 }

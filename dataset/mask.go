@@ -13,76 +13,79 @@ import (
 // weights are not those of the manifest.
 func (m *Manifest) forbid(s *crf.Schema, path string, untied bool) []error {
 	p := &problems{file: path}
-	if untied {
-		for a, t := range m.NodeTypes {
-			if t.Forbidden != nil {
-				p.add(0, fmt.Sprintf("node_types[%d].forbidden", a), "use forbidden_states", "untied weights have types of their own")
-			}
-		}
-		for b, t := range m.EdgeTypes {
-			if t.Forbidden != nil {
-				p.add(0, fmt.Sprintf("edge_types[%d].forbidden", b), "use forbidden_pairs", "untied weights have types of their own")
-			}
+	ownStates := make([][]string, len(s.NodeTypes))
+	for a, t := range m.NodeTypes {
+		if untied && t.Forbidden != nil {
+			p.add(0, fmt.Sprintf("node_types[%d].forbidden", a), "use forbidden_states", "untied weights have types of their own")
+		} else if a < len(ownStates) {
+			ownStates[a] = t.Forbidden
 		}
 	}
-	m.forbidStates(s, p, untied)
-	m.forbidPairs(s, p, untied)
+	ownPairs := make([][][2]string, len(s.EdgeTypes))
+	for b, t := range m.EdgeTypes {
+		if untied && t.Forbidden != nil {
+			p.add(0, fmt.Sprintf("edge_types[%d].forbidden", b), "use forbidden_pairs", "untied weights have types of their own")
+		} else if b < len(ownPairs) {
+			ownPairs[b] = t.Forbidden
+		}
+	}
+	forbidState := func(a int, name string) bool {
+		t := &s.NodeTypes[a]
+		i := slices.Index(t.States, name)
+		if i >= 0 {
+			t.Forbidden = append(t.Forbidden, i)
+		}
+		return i >= 0
+	}
+	unused := forbidIn(ownStates, m.ForbiddenStates, forbidState, func(a, _ int, name string) {
+		t := &s.NodeTypes[a]
+		p.add(0, fmt.Sprintf("node_types[%d].forbidden", a), suggestion(name, t.States), "node type %q has no state %q", t.Name, name)
+	})
+	for _, n := range unused {
+		p.add(0, fmt.Sprintf("forbidden_states[%d]", n), suggestion(m.ForbiddenStates[n], allStates(s)), "no node type has a state %q", m.ForbiddenStates[n])
+	}
+	forbidPair := func(b int, pair [2]string) bool {
+		t := &s.EdgeTypes[b]
+		x := [2]int{slices.Index(s.NodeTypes[t.U].States, pair[0]), slices.Index(s.NodeTypes[t.V].States, pair[1])}
+		if min(x[0], x[1]) < 0 {
+			return false
+		}
+		t.Forbidden = append(t.Forbidden, x)
+		return true
+	}
+	unused = forbidIn(ownPairs, m.ForbiddenPairs, forbidPair, func(b, n int, pair [2]string) {
+		t := &s.EdgeTypes[b]
+		p.add(0, fmt.Sprintf("edge_types[%d].forbidden[%d]", b, n), "", "edge type %q joins states %q to %q, there is no pair %q", t.Name, s.NodeTypes[t.U].States, s.NodeTypes[t.V].States, pair)
+	})
+	for _, n := range unused {
+		p.add(0, fmt.Sprintf("forbidden_pairs[%d]", n), "", "no edge type joins states %s; there are %s", strings.Join(m.ForbiddenPairs[n][:], " and "), strings.Join(allStates(s), ", "))
+	}
 	return p.errors()
 }
 
-func (m *Manifest) forbidStates(s *crf.Schema, p *problems, untied bool) {
-	used := make([]bool, len(m.ForbiddenStates))
-	for a := range s.NodeTypes {
-		t, list, own := &s.NodeTypes[a], m.ForbiddenStates, false
-		if !untied && a < len(m.NodeTypes) && m.NodeTypes[a].Forbidden != nil {
-			list, own = m.NodeTypes[a].Forbidden, true
+// forbidIn forbids in every type its own list, or else the general one. forbid reports
+// whether the type has what an entry names; unknown is told of entries of its own that it
+// has not. Those of the general list that no type has are returned.
+func forbidIn[X any](own [][]X, general []X, forbid func(t int, x X) bool, unknown func(t, n int, x X)) (unused []int) {
+	used := make([]bool, len(general))
+	for t, list := range own {
+		if list == nil {
+			for n, x := range general {
+				used[n] = forbid(t, x) || used[n]
+			}
 		}
-		for n, name := range list {
-			i := slices.Index(t.States, name)
-			switch {
-			case i < 0 && own:
-				p.add(0, fmt.Sprintf("node_types[%d].forbidden", a), suggestion(name, t.States), "node type %q has no state %q", t.Name, name)
-			case i >= 0:
-				t.Forbidden = append(t.Forbidden, i)
-				if !own {
-					used[n] = true
-				}
+		for n, x := range list {
+			if !forbid(t, x) {
+				unknown(t, n, x)
 			}
 		}
 	}
 	for n, ok := range used {
 		if !ok {
-			p.add(0, fmt.Sprintf("forbidden_states[%d]", n), suggestion(m.ForbiddenStates[n], allStates(s)), "no node type has a state %q", m.ForbiddenStates[n])
+			unused = append(unused, n)
 		}
 	}
-}
-
-func (m *Manifest) forbidPairs(s *crf.Schema, p *problems, untied bool) {
-	used := make([]bool, len(m.ForbiddenPairs))
-	for b := range s.EdgeTypes {
-		t, list, own := &s.EdgeTypes[b], m.ForbiddenPairs, false
-		if !untied && b < len(m.EdgeTypes) && m.EdgeTypes[b].Forbidden != nil {
-			list, own = m.EdgeTypes[b].Forbidden, true
-		}
-		u, v := s.NodeTypes[t.U].States, s.NodeTypes[t.V].States
-		for n, pair := range list {
-			found := [2]int{slices.Index(u, pair[0]), slices.Index(v, pair[1])}
-			switch ok := found[0] >= 0 && found[1] >= 0; {
-			case !ok && own:
-				p.add(0, fmt.Sprintf("edge_types[%d].forbidden[%d]", b, n), "", "edge type %q joins states %q to %q, there is no pair %q", t.Name, u, v, pair)
-			case ok:
-				t.Forbidden = append(t.Forbidden, found)
-				if !own {
-					used[n] = true
-				}
-			}
-		}
-	}
-	for n, ok := range used {
-		if !ok {
-			p.add(0, fmt.Sprintf("forbidden_pairs[%d]", n), "", "no edge type joins states %s; there are %s", strings.Join(m.ForbiddenPairs[n][:], " and "), strings.Join(allStates(s), ", "))
-		}
-	}
+	return unused
 }
 
 // allStates lists the states of all node types.

@@ -216,25 +216,6 @@ func (m *matrix) features() (crf.Features, error) {
 	return crf.Dense(m.data, m.columns())
 }
 
-// selectRows returns the rows whose type is want, in order.
-func (m *matrix) selectRows(types []int32, want int32) matrix {
-	dim, rows := m.columns(), 0
-	var data []float64
-	var data32 []float32
-	for r, t := range types {
-		if t != want {
-			continue
-		}
-		rows++
-		if m.data32 != nil {
-			data32 = append(data32, m.data32[r*dim:(r+1)*dim]...)
-		} else {
-			data = append(data, m.data[r*dim:(r+1)*dim]...)
-		}
-	}
-	return matrix{shape: []int{rows, dim}, data: data, data32: data32}
-}
-
 // largestFeature bounds the magnitude of features. Learning sums products of two
 // of them, over all nodes and samples: beyond 1e154 the square alone is no float64
 // any more, and the run would end with numbers that say nothing of the cause.

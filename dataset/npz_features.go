@@ -21,11 +21,11 @@ type featureSide struct {
 // sides returns both sides of the schema; the edge types of every instance must be
 // known.
 func (l *npzLoader) sides() (nodes, edges *featureSide) {
-	nodes = &featureSide{array: nodeFeaturesArray, of: func(in *npzInstance) *elements { return &in.nodes }}
+	nodes = &featureSide{array: nodeFeaturesArray, of: nodesOf}
 	for _, t := range l.set.Schema.NodeTypes {
 		nodes.names = append(nodes.names, t.Name)
 	}
-	edges = &featureSide{array: edgeFeaturesArray, of: func(in *npzInstance) *elements { return &in.edges }}
+	edges = &featureSide{array: edgeFeaturesArray, of: edgesOf}
 	for _, t := range l.set.Schema.EdgeTypes {
 		edges.names = append(edges.names, t.Name)
 	}
@@ -110,7 +110,7 @@ func (l *npzLoader) features(s *featureSide, in *npzInstance, form string, dims 
 		var types []int32 // of the rows of the array; nil: all of type t
 		if name == s.array && len(s.names) > 1 && e.types != nil {
 			types = e.types
-			m = m.selectRows(types, int32(t))
+			m = matrix{[]int{counts[t], m.columns()}, ofType(m.data, m.columns(), types, t), ofType(m.data32, m.columns(), types, t)}
 		}
 		var err error
 		if frozen[t], err = m.features(); err != nil {
@@ -118,6 +118,21 @@ func (l *npzLoader) features(s *featureSide, in *npzInstance, form string, dims 
 		}
 	}
 	return frozen
+}
+
+// ofType returns the rows, of the given width, whose type is want, in order; without types
+// all rows.
+func ofType[T any](values []T, width int, types []int32, want int) []T {
+	if values == nil || types == nil {
+		return values
+	}
+	var rows []T
+	for r, t := range types {
+		if int(t) == want {
+			rows = append(rows, values[r*width:(r+1)*width]...)
+		}
+	}
+	return rows
 }
 
 // nthOf returns the index of the nth element of a type; nil types are all of it.
@@ -180,17 +195,8 @@ func (l *npzLoader) bins(in *npzInstance) []crf.Features {
 	edgeTypes := l.set.Schema.EdgeTypes
 	frozen := make([]crf.Features, len(edgeTypes))
 	for b, t := range edgeTypes {
-		bins := in.edgeBins
-		if len(edgeTypes) > 1 {
-			bins = nil
-			for e, bin := range in.edgeBins {
-				if in.edges.typeOf(e) == b {
-					bins = append(bins, bin)
-				}
-			}
-		}
 		var err error
-		if frozen[b], err = crf.Bins(bins, t.Features); err != nil {
+		if frozen[b], err = crf.Bins(ofType(in.edgeBins, 1, in.edges.types, b), t.Features); err != nil {
 			l.valueError(in, edgeBinsArray, err, in.edges.types, b)
 		}
 	}

@@ -32,6 +32,9 @@ type elements struct {
 	features map[string]matrix // by type name; under "" those of all alike
 }
 
+func nodesOf(in *npzInstance) *elements { return &in.nodes }
+func edgesOf(in *npzInstance) *elements { return &in.edges }
+
 func (e *elements) typeOf(i int) int {
 	if e.types == nil {
 		return 0

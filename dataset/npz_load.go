@@ -19,7 +19,6 @@ import (
 type npzLoader struct {
 	loader
 	instances []*npzInstance
-	names     []error // of dataset.json that do not fit: no reason to stop
 }
 
 // at records a problem at a place in an instance's file.
@@ -41,14 +40,11 @@ func loadNPZ(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 
 // finish makes schema, recipe and instances of what was read.
 func (l *npzLoader) finish() (*Set, []error) {
-	if len(l.problems) == 0 && len(l.instances) > 0 {
-		l.makeSet()
-	}
-	l.problems = append(l.problems, l.names...)
-	if len(l.problems) > 0 || len(l.instances) == 0 {
+	if len(l.instances) == 0 {
 		return nil, l.problems
 	}
-	return l.set, nil
+	l.run(l.makeSet)
+	return l.result()
 }
 
 func (l *npzLoader) makeSet() {
@@ -183,21 +179,11 @@ func (l *npzLoader) learnSchema() {
 			l.set.Recipe = Recipe{Kind: KindNPZ, NodeForm: nodeForm(l.instances[0]), EdgeForm: edgeForm(l.instances[0])}
 			l.checkForms()
 		},
-		l.learnFeatures,
-		func() {
-			l.names = append(l.names, l.manifest.forbid(s, l.manifestPath, false)...)
-			if err := s.Validate(); err != nil { // what dataset.json forbids
-				l.fail(&Error{File: l.manifestPath, Problem: err.Error(), Cause: err})
-			}
-		})
+		l.checkFeatures, l.learnFeatures, l.completeSchema)
 }
 
 // learnFeatures adds the lengths and names of the feature vectors to the schema.
 func (l *npzLoader) learnFeatures() {
-	l.run(l.checkFeatures)
-	if len(l.problems) > 0 {
-		return
-	}
 	s := &l.set.Schema
 	nodes, edges := l.sides()
 	nodeDims, edgeDims := l.dims(nodes), slices.Repeat([]int{1}, len(s.EdgeTypes))
@@ -232,7 +218,7 @@ func (l *npzLoader) learnFeatures() {
 // namesFor checks the number of feature names for a type.
 func (l *npzLoader) namesFor(names []string, dim int, kind string) []string {
 	if len(names) > 0 && dim > 0 && len(names) != dim {
-		l.names = append(l.names, &Error{File: l.manifestPath, Problem: fmt.Sprintf("it names %d features for type %q, the data have %d", len(names), kind, dim)})
+		l.mistold = append(l.mistold, &Error{File: l.manifestPath, Problem: fmt.Sprintf("it names %d features for type %q, the data have %d", len(names), kind, dim)})
 		return nil
 	}
 	if dim == 0 {
@@ -292,10 +278,9 @@ func (l *npzLoader) checkForms() {
 // adoptSchema takes types, states and features from a model and checks that the
 // data go with it.
 func (l *npzLoader) adoptSchema() {
-	l.set.Schema, l.set.Recipe = *l.o.Schema, *l.o.Recipe
+	l.adoptModel()
+	l.compareStates()
 	s := &l.set.Schema
-	l.checkManifest()
-	l.names = append(l.names, l.o.compareMask(&l.manifest, l.manifestPath, l.set)...)
 	for _, in := range l.instances {
 		l.checkTypes(in, nodeTypesArray, in.nodes.types, len(s.NodeTypes))
 		l.checkTypes(in, edgeTypesArray, in.edges.types, len(s.EdgeTypes))
@@ -312,22 +297,6 @@ func (l *npzLoader) adoptSchema() {
 	}
 	l.checkForms()
 	l.run(l.checkFeatures)
-}
-
-// checkManifest checks that dataset.json does not name other states than the
-// model has: its labels would mean something else.
-func (l *npzLoader) checkManifest() {
-	for _, t := range l.set.Schema.NodeTypes {
-		states := l.manifest.States
-		for _, named := range l.manifest.NodeTypes {
-			if named.Name == t.Name && named.States != nil {
-				states = named.States
-			}
-		}
-		if problem := l.o.contradiction(states, t.States); problem != "" {
-			l.fail(&Error{File: l.manifestPath, Place: "states", Problem: fmt.Sprintf("%s for node type %q", problem, t.Name)})
-		}
-	}
 }
 
 // checkStates compares the array states with the schema.

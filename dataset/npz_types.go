@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 
 	"github.com/blockbp/blockbp/crf"
 )
@@ -20,51 +19,41 @@ func (l *npzLoader) checkTypes(in *npzInstance, array string, types []int32, lim
 	}
 }
 
-// countTypes returns one more than the largest type.
-func countTypes(instances []*npzInstance, types func(*npzInstance) []int32) int {
+// typeNames names the types of nodes or edges as dataset.json does, or else by number, a
+// single one by the word. It checks the numbers in the instances' array of types.
+func (l *npzLoader) typeNames(array, word string, named []string, of func(*npzInstance) *elements) []string {
+	limit := mostTypes
+	if len(named) > 0 {
+		limit = len(named)
+	}
 	count := 0
-	for _, in := range instances {
-		for _, t := range types(in) {
-			count = max(count, int(t)+1)
+	for _, in := range l.instances {
+		types := of(in).types
+		l.checkTypes(in, array, types, limit)
+		if len(types) > 0 {
+			count = max(count, int(slices.Max(types))+1)
 		}
 	}
-	return count
-}
-
-// numberedTypes names types that have no names: by the word where there is one
-// type, by number where there are several.
-func numberedTypes(count int, word string) []string {
-	if count <= 1 {
+	switch {
+	case len(l.problems) > 0:
+		return nil
+	case len(named) > 0:
+		return named
+	case count <= 1:
 		return []string{word}
 	}
-	names := make([]string, count)
-	for i := range names {
-		names[i] = strconv.Itoa(i)
-	}
-	return names
+	return crf.NumberedStates(count)
 }
 
 // nodeTypesOf returns the node types of the training data, without features.
-func (l *npzLoader) nodeTypesOf() []crf.NodeType {
-	limit := mostTypes
-	var names []string
+func (l *npzLoader) nodeTypesOf() (types []crf.NodeType) {
+	var named []string
 	for _, t := range l.manifest.NodeTypes {
-		names = append(names, t.Name)
-		limit = len(l.manifest.NodeTypes)
+		named = append(named, t.Name)
 	}
-	for _, in := range l.instances {
-		l.checkTypes(in, nodeTypesArray, in.nodes.types, limit)
-	}
-	if len(l.problems) > 0 {
-		return nil
-	}
-	if names == nil {
-		names = numberedTypes(countTypes(l.instances, func(in *npzInstance) []int32 { return in.nodes.types }), "node")
-	}
-	types := make([]crf.NodeType, len(names))
+	names := l.typeNames(nodeTypesArray, "node", named, nodesOf)
 	for a, name := range names {
-		types[a].Name = name
-		types[a].States = l.statesOf(a, name, len(names))
+		types = append(types, crf.NodeType{Name: name, States: l.statesOf(a, name, len(names))})
 	}
 	return types
 }
@@ -172,33 +161,18 @@ func (in *npzInstance) statesPlace(s int) string {
 }
 
 // edgeTypesOf returns the edge types of the training data, without features.
-func (l *npzLoader) edgeTypesOf(nodeTypes []crf.NodeType) []crf.EdgeType {
-	limit := mostTypes
-	if n := len(l.manifest.EdgeTypes); n > 0 {
-		limit = n
+func (l *npzLoader) edgeTypesOf(nodeTypes []crf.NodeType) (types []crf.EdgeType) {
+	var named []string
+	for _, t := range l.manifest.EdgeTypes {
+		named = append(named, t.Name)
 	}
-	given := len(l.manifest.EdgeTypes) > 0
-	for _, in := range l.instances {
-		l.checkTypes(in, edgeTypesArray, in.edges.types, limit)
-		given = given || in.edges.types != nil
-	}
-	if len(l.problems) > 0 {
-		return nil
-	}
-	if !given {
+	names := l.typeNames(edgeTypesArray, "edge", named, edgesOf)
+	if named == nil && names != nil && !slices.ContainsFunc(l.instances, func(in *npzInstance) bool { return in.edges.types != nil }) {
 		return l.pairTypes(nodeTypes)
 	}
-	var names []string
-	for _, t := range l.manifest.EdgeTypes {
-		names = append(names, t.Name)
-	}
-	if names == nil {
-		names = numberedTypes(countTypes(l.instances, func(in *npzInstance) []int32 { return in.edges.types }), "edge")
-	}
-	types := make([]crf.EdgeType, len(names))
 	for b, name := range names {
 		u, v := l.endsOf(b, name, nodeTypes)
-		types[b] = crf.EdgeType{Name: name, U: u, V: v}
+		types = append(types, crf.EdgeType{Name: name, U: u, V: v})
 	}
 	return types
 }
@@ -215,7 +189,7 @@ func (l *npzLoader) endsOf(b int, name string, nodeTypes []crf.NodeType) (u, v i
 	}
 	for _, in := range l.instances {
 		for e := range in.edges.count {
-			if in.edges.types != nil && int(in.edges.types[e]) == b || in.edges.types == nil && b == 0 {
+			if in.edges.typeOf(e) == b {
 				return in.endTypes(e)
 			}
 		}

@@ -20,8 +20,7 @@ func (l *npzLoader) loadUntied() {
 		return
 	}
 	if l.o.Schema != nil {
-		l.set.Schema, l.set.Recipe = *l.o.Schema, *l.o.Recipe
-		l.problems = append(l.problems, l.o.compareMask(&l.manifest, l.manifestPath, l.set)...)
+		l.adoptModel()
 	} else {
 		l.learnUntied(cards[0])
 		l.warnUnused()

@@ -164,6 +164,7 @@ func (l *tableLoader) observe() {
 func (l *tableLoader) chooseSchema() {
 	if l.o.Schema != nil {
 		l.adoptModel()
+		l.compareStates()
 		return
 	}
 	r := &l.set.Recipe
