@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"unicode/utf8"
@@ -73,18 +71,7 @@ func readSource(path string) ([]byte, Source, error) {
 	if err != nil {
 		return nil, Source{}, err
 	}
-	sum := sha256.Sum256(data)
-	return data, Source{Path: path, SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(data))}, nil
-}
-
-// hashSource reads a file that is too large to be held, or is not needed.
-func hashSource(path string, file io.Reader) (Source, error) {
-	hash := sha256.New()
-	n, err := io.Copy(hash, file)
-	if err != nil {
-		return Source{}, err
-	}
-	return Source{Path: path, SHA256: hex.EncodeToString(hash.Sum(nil)), Bytes: n}, nil
+	return data, Source{Path: path, SHA256: fmt.Sprintf("%x", sha256.Sum256(data)), Bytes: int64(len(data))}, nil
 }
 
 // naturalCompare orders names as people number files: digits compare as numbers,

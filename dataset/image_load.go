@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -66,7 +67,7 @@ func (l *imageLoader) checkDepths() {
 		l.adoptModel()
 		l.compareStates()
 	} else {
-		l.set.Recipe = Recipe{Kind: KindImages, FeatureDim: want, Bias: !l.o.NoBias, Neighbours: l.o.neighbours()}
+		l.set.Recipe = Recipe{Kind: KindImages, FeatureDim: want, Bias: !l.o.NoBias, Neighbours: cmp.Or(l.o.Neighbours, defaultNeighbours)}
 	}
 	for _, d := range l.images {
 		if got := d.features.depth; got != want {
@@ -167,11 +168,11 @@ func (l *imageLoader) chooseBins() {
 	if l.o.Schema != nil {
 		return
 	}
-	r := &l.set.Recipe
-	r.BinEdges = binEdges(sampleDistances(l.pixels), l.o.bins())
+	r, wanted := &l.set.Recipe, cmp.Or(l.o.Bins, DefaultBins)
+	r.BinEdges = binEdges(sampleDistances(l.pixels), wanted)
 	r.Bins = len(r.BinEdges) + 1
-	if r.Bins < l.o.bins() {
-		l.warn("the distances of neighbouring pixels' features fill %d bins, not %d: many are equal", r.Bins, l.o.bins())
+	if r.Bins < wanted {
+		l.warn("the distances of neighbouring pixels' features fill %d bins, not %d: many are equal", r.Bins, wanted)
 	}
 	l.set.Schema = crf.Homogeneous(r.States, l.pixels[0].stride, r.Bins)
 	l.set.Schema.NodeTypes[0].FeatureNames = l.featureNames(r.FeatureDim, r.Bias)

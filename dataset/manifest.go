@@ -101,13 +101,23 @@ func (s *stateNames) UnmarshalJSON(data []byte) error {
 }
 
 func (t *nodeTypes) UnmarshalJSON(data []byte) (err error) {
-	*t, err = namedOrWhole(data, func(t *ManifestNode) *string { return &t.Name })
+	*t, err = namedOrWhole(data, nodeName)
 	return err
 }
 
 func (t *edgeTypes) UnmarshalJSON(data []byte) (err error) {
-	*t, err = namedOrWhole(data, func(t *ManifestEdge) *string { return &t.Name })
+	*t, err = namedOrWhole(data, edgeName)
 	return err
+}
+
+func nodeName(t *ManifestNode) *string { return &t.Name }
+func edgeName(t *ManifestEdge) *string { return &t.Name }
+
+func namesOf[T any](types []T, name func(*T) *string) (names []string) {
+	for i := range types {
+		names = append(names, *name(&types[i]))
+	}
+	return names
 }
 
 // namedOrWhole decodes a list of descriptions, of which each may be a name alone.
@@ -273,24 +283,21 @@ func (m *Manifest) validate() string {
 	if m.EdgeBins < 0 || m.EdgeBins > mostFeatures {
 		return fmt.Sprintf("edge_bins is %d, want 1 to %d", m.EdgeBins, mostFeatures)
 	}
-	var names []string
 	for a, t := range m.NodeTypes {
 		if problem := namesProblem(fmt.Sprintf("node_types[%d].states", a), t.States); problem != "" {
 			return problem
 		}
-		names = append(names, t.Name)
 	}
+	names := namesOf(m.NodeTypes, nodeName)
 	if problem := namesProblem("node_types", names); problem != "" {
 		return problem
 	}
-	var edgeNames []string
 	for b, t := range m.EdgeTypes {
 		if problem := t.problem(names); problem != "" {
 			return fmt.Sprintf("edge_types[%d]: %s", b, problem)
 		}
-		edgeNames = append(edgeNames, t.Name)
 	}
-	return namesProblem("edge_types", edgeNames)
+	return namesProblem("edge_types", namesOf(m.EdgeTypes, edgeName))
 }
 
 func (t *ManifestEdge) problem(nodeTypes []string) string {

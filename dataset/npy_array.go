@@ -62,27 +62,18 @@ type indexError struct {
 
 func (e *indexError) Error() string { return e.index + " " + e.problem }
 
-type integer interface {
-	int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
-}
-
-// parts decodes an array part by part, in the order of the file; a part is gone with
-// the next.
-func parts[T integer | float32 | float64](r io.Reader, h *npyHeader) iter.Seq2[[]T, error] {
-	return func(yield func([]T, error) bool) {
-		part := make([]T, min(h.count, npyChunk))
-		raw := make([]byte, len(part)*h.size)
-		for left := h.count; left > 0; left -= len(part) {
-			part = part[:min(left, len(part))]
-			raw = raw[:len(part)*h.size]
+// chunks goes through the bytes of the elements, in the order of the file; a chunk is gone
+// with the next.
+func (h *npyHeader) chunks(r io.Reader) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		raw := make([]byte, min(h.count, npyChunk)*h.size)
+		for left := h.count * h.size; left > 0; left -= len(raw) {
+			raw = raw[:min(left, len(raw))]
 			_, err := io.ReadFull(r, raw)
-			switch err {
-			case nil:
-				_, err = binary.Decode(raw, h.order, part)
-			case io.EOF, io.ErrUnexpectedEOF:
+			if err == io.EOF || err == io.ErrUnexpectedEOF {
 				err = fmt.Errorf("the data end before %d elements of shape %s: the file was cut short", h.count, shapeText(h.shape))
 			}
-			if !yield(part, err) || err != nil {
+			if !yield(raw, err) || err != nil {
 				return
 			}
 		}
@@ -91,49 +82,28 @@ func parts[T integer | float32 | float64](r io.Reader, h *npyHeader) iter.Seq2[[
 
 // readElements reads data that are kept in the type of the file.
 func readElements[T float32 | float64](r io.Reader, h *npyHeader) ([]T, error) {
-	data := make([]T, 0, h.count)
-	for part, err := range parts[T](r, h) {
+	data, at := make([]T, h.count), 0
+	for raw, err := range h.chunks(r) {
 		if err != nil {
 			return nil, err
 		}
-		data = append(data, part...)
+		if _, err := binary.Decode(raw, h.order, data[at:at+len(raw)/h.size]); err != nil {
+			return nil, err
+		}
+		at += len(raw) / h.size
 	}
 	return rowMajor(data, h), nil
 }
 
 // readIntegers converts every element, given its index in file order.
 func readIntegers[T any](r io.Reader, h *npyHeader, convert func(i int, v int64) (T, error)) ([]T, error) {
-	switch h.code() {
-	case "b1", "u1":
-		return convertIntegers[uint8](r, h, convert)
-	case "i1":
-		return convertIntegers[int8](r, h, convert)
-	case "i2":
-		return convertIntegers[int16](r, h, convert)
-	case "u2":
-		return convertIntegers[uint16](r, h, convert)
-	case "i4":
-		return convertIntegers[int32](r, h, convert)
-	case "u4":
-		return convertIntegers[uint32](r, h, convert)
-	case "u8":
-		return convertIntegers[uint64](r, h, convert)
-	}
-	return convertIntegers[int64](r, h, convert)
-}
-
-func convertIntegers[S integer, T any](r io.Reader, h *npyHeader, convert func(i int, v int64) (T, error)) ([]T, error) {
-	data := make([]T, 0, h.count)
-	for part, err := range parts[S](r, h) {
+	data, signed := make([]T, 0, h.count), h.code()[0] == 'i'
+	for raw, err := range h.chunks(r) {
 		if err != nil {
 			return nil, err
 		}
-		for _, v := range part {
-			wide := int64(v)
-			if wide < 0 && v > 0 {
-				wide = math.MaxInt64 // a uint64 beyond it: too large for any caller
-			}
-			x, err := convert(len(data), wide)
+		for ; len(raw) > 0; raw = raw[h.size:] {
+			x, err := convert(len(data), h.integer(raw, signed))
 			if err != nil {
 				return nil, err
 			}
@@ -141,6 +111,27 @@ func convertIntegers[S integer, T any](r io.Reader, h *npyHeader, convert func(i
 		}
 	}
 	return rowMajor(data, h), nil
+}
+
+// integer returns the integer or truth value that raw begins with. One beyond 63 bits is
+// too large for any caller, and the largest stands for it.
+func (h *npyHeader) integer(raw []byte, signed bool) int64 {
+	var v uint64
+	switch h.size {
+	case 1:
+		v = uint64(raw[0])
+	case 2:
+		v = uint64(h.order.Uint16(raw))
+	case 4:
+		v = uint64(h.order.Uint32(raw))
+	default:
+		v = h.order.Uint64(raw)
+	}
+	if signed {
+		above := 64 - 8*h.size // bits above the sign
+		return int64(v<<above) >> above
+	}
+	return int64(min(v, math.MaxInt64))
 }
 
 // rowMajor returns the elements in row-major order.
@@ -202,10 +193,12 @@ func (m *matrix) rows() int { return m.shape[0] }
 func (m *matrix) columns() int { return m.shape[1] }
 
 // features freezes a matrix of two dimensions; a value that is not finite, or too
-// large, is reported as *crf.Error.
+// large, is reported as *crf.Error. Single precision ends long before the limit.
 func (m *matrix) features() (crf.Features, error) {
-	if err := m.checkMagnitudes(); err != nil {
-		return crf.Features{}, err
+	for i, v := range m.data {
+		if problem := tooLarge(v); problem != "" {
+			return crf.Features{}, &crf.Error{Index: []int{i / m.columns(), i % m.columns()}, Reason: problem}
+		}
 	}
 	switch {
 	case m.columns() == 0:
@@ -228,15 +221,4 @@ func tooLarge(v float64) string {
 		return ""
 	}
 	return fmt.Sprintf("feature is %v, want a magnitude of at most %v; rescale the features, for example to a standard deviation of 1", v, float64(largestFeature))
-}
-
-// checkMagnitudes reports the first feature of a matrix of two dimensions that is
-// too large as *crf.Error. Single precision ends long before the limit.
-func (m *matrix) checkMagnitudes() error {
-	for i, v := range m.data {
-		if problem := tooLarge(v); problem != "" {
-			return &crf.Error{Index: []int{i / m.columns(), i % m.columns()}, Reason: problem}
-		}
-	}
-	return nil
 }

@@ -2,10 +2,12 @@ package dataset
 
 import (
 	"archive/zip"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -70,12 +72,13 @@ func openNPZ(path string) (*npzContents, Source, []error) {
 		return nil, Source{}, []error{err}
 	}
 	defer file.Close()
-	source, err := hashSource(path, file)
+	hash := sha256.New()
+	size, err := io.Copy(hash, file)
 	if err != nil {
 		return nil, Source{}, []error{err}
 	}
-	contents, list := readNPZ(path, file, source.Bytes)
-	return contents, source, list
+	contents, list := readNPZ(path, file, size)
+	return contents, Source{Path: path, SHA256: fmt.Sprintf("%x", hash.Sum(nil)), Bytes: size}, list
 }
 
 // readNPZ reads all arrays of an instance file. See readArchive.
@@ -139,12 +142,7 @@ func knownArray(name string) bool {
 	if typed {
 		return kind != "" && (base == nodeFeaturesArray || base == edgeFeaturesArray)
 	}
-	for _, known := range arrayNames {
-		if name == known {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(arrayNames, name)
 }
 
 // isFloatArray reports whether an array holds features or a weight; all others are

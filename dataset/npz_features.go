@@ -21,14 +21,9 @@ type featureSide struct {
 // sides returns both sides of the schema; the edge types of every instance must be
 // known.
 func (l *npzLoader) sides() (nodes, edges *featureSide) {
-	nodes = &featureSide{array: nodeFeaturesArray, of: nodesOf}
-	for _, t := range l.set.Schema.NodeTypes {
-		nodes.names = append(nodes.names, t.Name)
-	}
-	edges = &featureSide{array: edgeFeaturesArray, of: edgesOf}
-	for _, t := range l.set.Schema.EdgeTypes {
-		edges.names = append(edges.names, t.Name)
-	}
+	s := &l.set.Schema
+	nodes = &featureSide{nodeFeaturesArray, namesOf(s.NodeTypes, func(t *crf.NodeType) *string { return &t.Name }), nodesOf}
+	edges = &featureSide{edgeFeaturesArray, namesOf(s.EdgeTypes, func(t *crf.EdgeType) *string { return &t.Name }), edgesOf}
 	return nodes, edges
 }
 

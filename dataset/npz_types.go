@@ -47,11 +47,7 @@ func (l *npzLoader) typeNames(array, word string, named []string, of func(*npzIn
 
 // nodeTypesOf returns the node types of the training data, without features.
 func (l *npzLoader) nodeTypesOf() (types []crf.NodeType) {
-	var named []string
-	for _, t := range l.manifest.NodeTypes {
-		named = append(named, t.Name)
-	}
-	names := l.typeNames(nodeTypesArray, "node", named, nodesOf)
+	names := l.typeNames(nodeTypesArray, "node", namesOf(l.manifest.NodeTypes, nodeName), nodesOf)
 	for a, name := range names {
 		types = append(types, crf.NodeType{Name: name, States: l.statesOf(a, name, len(names))})
 	}
@@ -162,12 +158,8 @@ func (in *npzInstance) statesPlace(s int) string {
 
 // edgeTypesOf returns the edge types of the training data, without features.
 func (l *npzLoader) edgeTypesOf(nodeTypes []crf.NodeType) (types []crf.EdgeType) {
-	var named []string
-	for _, t := range l.manifest.EdgeTypes {
-		named = append(named, t.Name)
-	}
-	names := l.typeNames(edgeTypesArray, "edge", named, edgesOf)
-	if named == nil && names != nil && !slices.ContainsFunc(l.instances, func(in *npzInstance) bool { return in.edges.types != nil }) {
+	names := l.typeNames(edgeTypesArray, "edge", namesOf(l.manifest.EdgeTypes, edgeName), edgesOf)
+	if len(l.manifest.EdgeTypes) == 0 && names != nil && !slices.ContainsFunc(l.instances, func(in *npzInstance) bool { return in.edges.types != nil }) {
 		return l.pairTypes(nodeTypes)
 	}
 	for b, name := range names {

@@ -76,22 +76,6 @@ func (o *Options) validate(kind string) error {
 	if (o.Recipe == nil) != (o.Schema == nil) {
 		return optionError("Recipe", "a model gives both its schema and its recipe; the other is missing")
 	}
-	only := func(field, wanted string, used bool) error {
-		if used && kind != wanted {
-			return optionError(field, "it applies to %s data only, these are %s", wanted, kind)
-		}
-		return nil
-	}
-	for _, err := range []error{
-		only("FeatureDir", KindImages, o.FeatureDir != ""),
-		only("List", KindImages, o.List != ""),
-		only("Observed", KindGraph, o.Observed != ""),
-		only("Untied", KindNPZ, o.Untied),
-	} {
-		if err != nil {
-			return err
-		}
-	}
 	switch {
 	case o.NoBias && kind == KindNPZ:
 		return optionError("NoBias", "npz data have no constant feature added")
@@ -100,9 +84,19 @@ func (o *Options) validate(kind string) error {
 	case o.Neighbours != 0 && o.Neighbours != 4 && o.Neighbours != 8:
 		return optionError("Neighbours", "it is %d, want 4 or 8", o.Neighbours)
 	}
-	for _, err := range []error{only("Bins", KindImages, o.Bins != 0), only("Neighbours", KindImages, o.Neighbours != 0)} {
-		if err != nil {
-			return err
+	for _, only := range []struct {
+		field, kind string
+		used        bool
+	}{
+		{"FeatureDir", KindImages, o.FeatureDir != ""},
+		{"List", KindImages, o.List != ""},
+		{"Observed", KindGraph, o.Observed != ""},
+		{"Untied", KindNPZ, o.Untied},
+		{"Bins", KindImages, o.Bins != 0},
+		{"Neighbours", KindImages, o.Neighbours != 0},
+	} {
+		if only.used && kind != only.kind {
+			return optionError(only.field, "it applies to %s data only, these are %s", only.kind, kind)
 		}
 	}
 	if problem := namesProblem("States", o.States); problem != "" {
@@ -147,20 +141,6 @@ func (o *Options) overruled() []string {
 		list = append(list, "the option NoBias does not hold, because the model was trained with a bias")
 	}
 	return list
-}
-
-func (o *Options) bins() int {
-	if o.Bins == 0 {
-		return DefaultBins
-	}
-	return o.Bins
-}
-
-func (o *Options) neighbours() int {
-	if o.Neighbours == 0 {
-		return defaultNeighbours
-	}
-	return o.Neighbours
 }
 
 // contradiction says how the names of states in a dataset.json contradict those

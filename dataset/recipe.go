@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -60,9 +59,7 @@ const RecipeKey = "recipe"
 // may have written, are refused.
 func ParseRecipe(text string) (*Recipe, error) {
 	var r Recipe
-	decoder := json.NewDecoder(bytes.NewReader([]byte(text)))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&r); err != nil {
+	if err := strictJSON([]byte(text), &r); err != nil {
 		return nil, fmt.Errorf("recipe: %w", err)
 	}
 	return &r, r.validate()

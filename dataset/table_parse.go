@@ -145,9 +145,8 @@ func (t *nodeTable) parseFeatures(text string, limit int, limitOf string) (probl
 
 // edgeTable is a table of edges without loops and repetitions.
 type edgeTable struct {
-	u, v                     []int32
-	loops, repeated          int
-	firstLoop, firstRepeated int // lines
+	u, v            []int32
+	loops, repeated []int // the lines of those left out
 }
 
 // parseEdges reads a table of edges between the nodes of a table.
@@ -163,45 +162,31 @@ func parseEdges(path string, data []byte, nodes *nodeTable) (*edgeTable, []error
 		}
 		u, foundU := nodes.byName[names[0]]
 		v, foundV := nodes.byName[names[1]]
+		pair := [2]int32{min(u, v), max(u, v)}
 		switch {
 		case !foundU:
 			p.add(line, "", "", "there is no node %q in %s", abbreviate(names[0]), nodes.path)
 		case !foundV:
 			p.add(line, "", "", "there is no node %q in %s", abbreviate(names[1]), nodes.path)
+		case u == v:
+			t.loops = append(t.loops, line)
+		case seen[pair]:
+			t.repeated = append(t.repeated, line)
 		default:
-			t.add(line, u, v, seen)
+			seen[pair] = true
+			t.u, t.v = append(t.u, u), append(t.v, v)
 		}
 	}
 	return t, p.errors()
 }
 
-func (t *edgeTable) add(line int, u, v int32, seen map[[2]int32]bool) {
-	pair := [2]int32{min(u, v), max(u, v)}
-	switch {
-	case u == v:
-		if t.loops == 0 {
-			t.firstLoop = line
-		}
-		t.loops++
-	case seen[pair]:
-		if t.repeated == 0 {
-			t.firstRepeated = line
-		}
-		t.repeated++
-	default:
-		seen[pair] = true
-		t.u, t.v = append(t.u, u), append(t.v, v)
-	}
-}
-
 // warnings says what was left out.
-func (t *edgeTable) warnings(path string) []string {
-	var list []string
-	if t.loops > 0 {
-		list = append(list, fmt.Sprintf("%s:%d: an edge from a node to itself is left out (%d in all)", path, t.firstLoop, t.loops))
+func (t *edgeTable) warnings(path string) (list []string) {
+	if len(t.loops) > 0 {
+		list = append(list, fmt.Sprintf("%s:%d: an edge from a node to itself is left out (%d in all)", path, t.loops[0], len(t.loops)))
 	}
-	if t.repeated > 0 {
-		list = append(list, fmt.Sprintf("%s:%d: an edge that is there already, in either direction, is left out (%d in all)", path, t.firstRepeated, t.repeated))
+	if len(t.repeated) > 0 {
+		list = append(list, fmt.Sprintf("%s:%d: an edge that is there already, in either direction, is left out (%d in all)", path, t.repeated[0], len(t.repeated)))
 	}
 	return list
 }
