@@ -1,11 +1,13 @@
 package machine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"runtime"
 	"slices"
+	"sort"
 	"time"
 )
 
@@ -83,10 +85,7 @@ func (c *Ceilings) Level(bytes float64) string {
 // part in it: a virtual machine may own but a share of a cache.
 func (c *Ceilings) RateAt(bytes float64) float64 {
 	last := len(c.Curve) - 1
-	i := 0
-	for i < last && float64(c.Curve[i].Bytes) < bytes {
-		i++
-	}
+	i := sort.Search(last, func(i int) bool { return float64(c.Curve[i].Bytes) >= bytes })
 	high := c.rateFrom(i)
 	if i == 0 || float64(c.Curve[i].Bytes) <= bytes {
 		return high
@@ -99,21 +98,16 @@ func (c *Ceilings) RateAt(bytes float64) float64 {
 // rateFrom returns the best rate of point i and all larger ones: a smaller array
 // can be read as fast at least, whatever disturbed its measurement.
 func (c *Ceilings) rateFrom(i int) float64 {
-	best := 0.0
-	for _, p := range c.Curve[i:] {
-		best = max(best, p.Rate)
-	}
-	return best
+	return slices.MaxFunc(c.Curve[i:], func(a, b Point) int { return cmp.Compare(a.Rate, b.Rate) }).Rate
 }
 
 // Of returns the rates of arithmetic in a precision, which must have been measured.
 func (c *Ceilings) Of(precision string) *Compute {
-	for i := range c.Compute {
-		if c.Compute[i].Precision == precision {
-			return &c.Compute[i]
-		}
+	i := slices.IndexFunc(c.Compute, func(k Compute) bool { return k.Precision == precision })
+	if i < 0 {
+		panic("machine: no ceilings in precision " + precision)
 	}
-	panic("machine: no ceilings in precision " + precision)
+	return &c.Compute[i]
 }
 
 const (

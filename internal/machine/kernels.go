@@ -1,5 +1,11 @@
 package machine
 
+import (
+	"slices"
+
+	"github.com/blockbp/blockbp/internal/simd"
+)
+
 // kernels is one complete set of what the ceilings are measured with.
 type kernels struct {
 	name string
@@ -21,3 +27,10 @@ const readStep = 64
 
 // active is chosen once, when the package is initialised.
 var active = supported()[0]
+
+// supported returns the kernels this machine can run, the best first: those whose
+// namesakes in internal/simd it can.
+func supported() []kernels {
+	all := append(slices.Clone(vectorized), plain)
+	return slices.DeleteFunc(all, func(k kernels) bool { return !slices.Contains(simd.Names(), k.name) })
+}

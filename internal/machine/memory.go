@@ -1,8 +1,8 @@
 package machine
 
 import (
-	"bufio"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"strings"
 )
@@ -16,6 +16,11 @@ const (
 	usedFile  = "/sys/fs/cgroup/memory.current"
 	// assumedMemory is taken where the system does not tell.
 	assumedMemory = 2 << 30
+	// statusFile is where Linux says how much memory this process has taken at most, and
+	// resetFile where it is told to forget that, by resetPeak.
+	statusFile = "/proc/self/status"
+	resetFile  = "/proc/self/clear_refs"
+	resetPeak  = "5"
 )
 
 // AvailableMemory returns how many bytes a program may take without pushing others
@@ -24,7 +29,7 @@ const (
 func AvailableMemory() int64 { return availableMemory(memoryFile, limitFile, usedFile) }
 
 func availableMemory(memory, limit, used string) int64 {
-	available, ok := memAvailable(memory)
+	available, ok := readKilobytes(memory, "MemAvailable:")
 	if !ok {
 		available = assumedMemory
 	}
@@ -39,16 +44,23 @@ func availableMemory(memory, limit, used string) int64 {
 	return max(0, min(available, bound-taken))
 }
 
-// memAvailable reads the line "MemAvailable: N kB".
-func memAvailable(path string) (bytes int64, ok bool) {
-	file, err := os.Open(path)
-	if err != nil {
-		return 0, false
-	}
-	defer file.Close()
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		fields := strings.Fields(lines.Text())
-		if len(fields) == 3 && fields[0] == "MemAvailable:" {
+// PeakMemory returns the most bytes that this process has had in memory at a time,
+// since ForgetPeak or else since it began; ok is false where the system does not
+// tell: Linux does.
+func PeakMemory() (bytes int64, ok bool) { return readKilobytes(statusFile, "VmHWM:") }
+
+// ForgetPeak gives memory that is no longer used back to the system and begins the
+// peak anew, where the system can: else the peak of before stays.
+func ForgetPeak() {
+	debug.FreeOSMemory()
+	// Where the file is missing or not allowed the peak stays: that is documented.
+	_ = os.WriteFile(resetFile, []byte(resetPeak), 0)
+}
+
+// readKilobytes reads the line "name N kB" of a file.
+func readKilobytes(path, name string) (bytes int64, ok bool) {
+	for line := range strings.Lines(readWord(path)) {
+		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == name {
 			kilobytes, err := strconv.ParseInt(fields[1], 10, 64)
 			return kilobytes << 10, err == nil
 		}

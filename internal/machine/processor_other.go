@@ -1,9 +1,9 @@
-//go:build !unix
+//go:build !(linux || darwin || freebsd || openbsd || dragonfly)
 
 package machine
 
 import "time"
 
-// processorTime: what Windows accounts comes in steps of 15.6 ms, too long for what
-// is measured here.
-func processorTime() (taken time.Duration, ok bool) { return 0, false }
+// ProcessorTime tells nothing: what Windows accounts comes in steps of 15.6 ms, too
+// long for what is measured here.
+func ProcessorTime() (taken time.Duration, ok bool) { return 0, false }

@@ -16,11 +16,7 @@ type reader struct {
 // newReader takes an array, cut to a whole number of steps.
 func newReader(data []float64) *reader {
 	r := &reader{data: wholeSteps(data)}
-	r.repeat = calibrate(1, func(n int) {
-		for range n {
-			r.parity ^= read(r.data)
-		}
-	})
+	r.repeat = calibrate(1, r.read)
 	r.bytesPerRun = float64(8 * len(r.data) * r.repeat)
 	return r
 }
@@ -28,12 +24,17 @@ func newReader(data []float64) *reader {
 // Run implements Task. What was measured in between may have pushed the array out
 // of the level where it lives, so it is read once more before the clock starts.
 func (r *reader) Run() (seconds float64, err error) {
-	r.parity ^= read(r.data)
+	r.read(1)
 	started := time.Now()
-	for range r.repeat {
+	r.read(r.repeat)
+	return time.Since(started).Seconds(), nil
+}
+
+// read reads the array n times.
+func (r *reader) read(n int) {
+	for range n {
 		r.parity ^= read(r.data)
 	}
-	return time.Since(started).Seconds(), nil
 }
 
 // read reads an array in calls that are short.
@@ -74,9 +75,7 @@ func (w *wheel) Run() (seconds float64, err error) {
 	started := time.Now()
 	w.parity ^= read(w.data[w.at:][:w.portion])
 	took := time.Since(started).Seconds()
-	if w.at += w.portion; w.at == len(w.data) {
-		w.at = 0
-	}
+	w.at = (w.at + w.portion) % len(w.data)
 	return took, nil
 }
 
@@ -103,11 +102,7 @@ func (t *team) Run() (seconds float64, err error) {
 	var group sync.WaitGroup
 	started := time.Now()
 	for _, w := range t.wheels {
-		group.Add(1)
-		go func() {
-			defer group.Done()
-			_, _ = w.Run() // it cannot fail
-		}()
+		group.Go(func() { _, _ = w.Run() }) // it cannot fail
 	}
 	group.Wait()
 	return time.Since(started).Seconds(), nil

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestReadPeak: the line, and nothing where there is none.
-func TestReadPeak(t *testing.T) {
+// TestReadKilobytes: the line, and nothing where there is none.
+func TestReadKilobytes(t *testing.T) {
 	for _, c := range []struct {
 		text string
 		want int64
@@ -23,11 +23,11 @@ func TestReadPeak(t *testing.T) {
 		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got, ok := readPeak(path); got != c.want || ok != c.ok {
+		if got, ok := readKilobytes(path, "VmHWM:"); got != c.want || ok != c.ok {
 			t.Errorf("%q: %d, %t, want %d, %t", c.text, got, ok, c.want, c.ok)
 		}
 	}
-	if _, ok := readPeak(filepath.Join(t.TempDir(), "none")); ok {
+	if _, ok := readKilobytes(filepath.Join(t.TempDir(), "none"), "VmHWM:"); ok {
 		t.Error("a peak without a file")
 	}
 }
