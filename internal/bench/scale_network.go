@@ -22,14 +22,14 @@ const (
 
 // scaleCase is a network to be measured.
 type scaleCase struct {
-	spec   synthetic.GraphSpec
-	states int
-	nodes  int
-	edges  int
-	blocks int
-	assign func(*graph.Graph) ([]int32, error)
-	groups int // of edges that a contribution is kept of, at most
-	loose  int // edges that beliefs are kept of, at most
+	spec      synthetic.GraphSpec
+	states    int
+	nodes     int
+	edges     int
+	blocks    int
+	assign    func(*graph.Graph) ([]int32, error)
+	groups    int // of edges that a contribution is kept of, at most
+	keptEdges int // edges that beliefs are kept of, at most
 }
 
 // grid is a square grid in tiles.
@@ -58,10 +58,10 @@ func (p *ScalePlan) ba(nodes int) scaleCase {
 	}
 	// Where there are so many pairs of blocks that beliefs take less, they are kept.
 	m := speedShape(c.states, bp.Double)
-	if pairs := blocks * (blocks - 1) / 2; m.contribution()*float64(pairs) < m.perLooseEdge()*float64(c.edges) {
+	if pairs := blocks * (blocks - 1) / 2; m.contribution()*float64(pairs) < m.perKeptEdge()*float64(c.edges) {
 		c.groups = blocks + pairs
 	} else {
-		c.groups, c.loose = blocks, c.edges
+		c.groups, c.keptEdges = blocks, c.edges
 	}
 	return c
 }
@@ -92,7 +92,7 @@ func (c *scaleCase) needBytes() float64 {
 	m := speedShape(c.states, bp.Double)
 	nodes, edges := float64(c.nodes), float64(c.edges)
 	velocities := 2 * singleBytes * m.states * edges
-	return networkBytes(m, nodes, edges) + velocities + topologyPerNode*nodes + topologyPerEdge*edges + numberBytes*(m.contribution()*float64(c.groups)+m.perLooseEdge()*float64(c.loose))
+	return networkBytes(m, nodes, edges) + velocities + topologyPerNode*nodes + topologyPerEdge*edges + numberBytes*(m.contribution()*float64(c.groups)+m.perKeptEdge()*float64(c.keptEdges))
 }
 
 // scaleNetwork is a network on which learning has begun.

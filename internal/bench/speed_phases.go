@@ -153,7 +153,7 @@ type phaseCount struct {
 	messages               float64
 	work                   [bp.NumPhases]Work // over all blocks; of sweep one of a visit
 	blockBytes, totalBytes float64            // that a visit touches, and a pass
-	groups, loose          float64            // of edges, and edges kept one by one
+	groups, keptEdges      float64            // of edges, and edges kept one by one
 	largest                float64            // bytes of tables of a block
 }
 
@@ -171,12 +171,12 @@ func newPhaseCount(n *speedNetwork, states int, precision bp.Precision, sweeps i
 		}
 		c.messages += b.messages
 		c.groups += b.groups
-		c.loose += b.loose / 2 // they are in two blocks
+		c.keptEdges += b.keptEdges / 2 // they are in two blocks
 		c.blockBytes += visitBytes(c.shape, b) / float64(len(blocks))
 		c.largest = max(c.largest, c.shape.tableBytes(b.edges))
 	}
 	// The scratch of a block comes between two uses of a feature or a message too.
-	c.totalBytes = networkBytes(c.shape, float64(n.graph.NumNodes()), c.edges) + numberBytes*c.shape.perLooseEdge()*c.loose + c.largest
+	c.totalBytes = networkBytes(c.shape, float64(n.graph.NumNodes()), c.edges) + numberBytes*c.shape.perKeptEdge()*c.keptEdges + c.largest
 	return c
 }
 
@@ -186,7 +186,7 @@ func newPhaseCount(n *speedNetwork, states int, precision bp.Precision, sweeps i
 func (c *phaseCount) memory() float64 {
 	const runs, stepVectors, mostShares = 2, 30, 256
 	m, blocks := c.shape, float64(len(c.network.part.Blocks))
-	kept := m.contribution()*c.groups + m.perLooseEdge()*c.loose + stepVectors*m.weights()
+	kept := m.contribution()*c.groups + m.perKeptEdge()*c.keptEdges + stepVectors*m.weights()
 	shares := min(mostShares, blocks) * m.contribution() * (c.groups/blocks + 1)
 	return runs * (networkBytes(m, float64(c.network.graph.NumNodes()), c.edges) + c.largest + numberBytes*(kept+shares))
 }

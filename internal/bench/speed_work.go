@@ -83,9 +83,9 @@ func (m modelShape) contribution() float64 {
 	return m.weights() + m.states + m.states*m.states + 1
 }
 
-// perLooseEdge returns the length of what is kept of an edge where that is less than
+// perKeptEdge returns the length of what is kept of an edge where that is less than
 // a contribution: its belief and its entropy.
-func (m modelShape) perLooseEdge() float64 { return m.states*m.states + 1 }
+func (m modelShape) perKeptEdge() float64 { return m.states*m.states + 1 }
 
 // blockShape is what the work on a block depends on.
 type blockShape struct {
@@ -93,15 +93,15 @@ type blockShape struct {
 	messages     float64 // directed edges into the nodes
 	outside      float64 // distinct nodes at the other ends of cut edges
 	groups       float64 // of edges, with a contribution each
-	loose        float64 // edges of other groups: their beliefs are kept instead
+	keptEdges    float64 // edges of other groups: their beliefs are kept instead
 }
 
 // shapeOf measures a block. seen is scratch [nodes of the graph], all below stamp.
 func (m modelShape) shapeOf(g *graph.Graph, b *partition.Block, of, seen []int32, id, stamp int32) blockShape {
 	shape := blockShape{nodes: float64(len(b.Nodes)), edges: float64(len(b.Edges)), messages: float64(len(b.In))}
 	for _, group := range b.Groups {
-		if edges := float64(group.Hi - group.Lo); group.Other != id && edges*m.perLooseEdge() < m.contribution() {
-			shape.loose += edges
+		if edges := float64(group.Hi - group.Lo); group.Other != id && edges*m.perKeptEdge() < m.contribution() {
+			shape.keptEdges += edges
 		} else {
 			shape.groups++
 		}
@@ -192,7 +192,7 @@ func gradientWork(m modelShape, b blockShape) Work {
 		Own:          Operations{Flops: ((2*m.edgeFeatures+6)*k*k + 8*k) * b.edges, Exps: 2 * k * b.edges},
 		Double:       Operations{Flops: 2*k*b.edges + (2*m.nodeFeatures+5)*k*b.nodes, Exps: k * b.nodes, Logs: b.edges},
 		BlockBytes:   read + numberBytes*m.contribution()*b.groups,
-		NetworkBytes: numberBytes * m.perLooseEdge() * b.loose,
+		NetworkBytes: numberBytes * m.perKeptEdge() * b.keptEdges,
 	}
 }
 
@@ -200,7 +200,7 @@ func gradientWork(m modelShape, b blockShape) Work {
 func visitBytes(m modelShape, b blockShape) float64 {
 	k := m.states
 	return m.tableBytes(b.edges) + numberBytes*(m.weights()+(m.nodeFeatures+k)*b.nodes+k*(b.nodes+b.outside)+
-		(m.edgeFeatures+2*k)*b.edges+m.contribution()*b.groups+m.perLooseEdge()*b.loose)
+		(m.edgeFeatures+2*k)*b.edges+m.contribution()*b.groups+m.perKeptEdge()*b.keptEdges)
 }
 
 // sweepBytes is how much memory sweeps over the block touch.

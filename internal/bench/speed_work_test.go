@@ -22,8 +22,8 @@ func TestWorkByHand(t *testing.T) {
 		}
 		// Weights: 3·2 for nodes and 1·4 for edges; a contribution has also 2 + 4 sums
 		// of beliefs and an entropy.
-		if m.weights() != 10 || m.contribution() != 17 || m.perLooseEdge() != 5 {
-			t.Errorf("%v weights, %v numbers per contribution, %v per edge", m.weights(), m.contribution(), m.perLooseEdge())
+		if m.weights() != 10 || m.contribution() != 17 || m.perKeptEdge() != 5 {
+			t.Errorf("%v weights, %v numbers per contribution, %v per edge", m.weights(), m.contribution(), m.perKeptEdge())
 		}
 		table := 4 * 8.0 // bytes
 		if precision == bp.Single {
@@ -79,23 +79,23 @@ func TestWorkByHand(t *testing.T) {
 	}
 }
 
-// TestLooseWork: of pairs of blocks with few edges the beliefs are kept, as learning
+// TestKeptEdges: of pairs of blocks with few edges the beliefs are kept, as learning
 // does, and of others, and of blocks themselves, a contribution.
-func TestLooseWork(t *testing.T) {
+func TestKeptEdges(t *testing.T) {
 	n := must(tiledNetwork(12, 3, 2)) // pairs with 4 edges side by side and 6 above each other
 	m := modelShape{states: 2, nodeFeatures: 3, edgeFeatures: 3, precision: bp.Double}
-	// A contribution has 6 + 12 + 6 + 1 = 25 numbers, an edge 5: 4 edges are loose.
+	// A contribution has 6 + 12 + 6 + 1 = 25 numbers, an edge 5: 4 edges are kept one by one.
 	b := m.shapesOf(n.part)[0]
-	if b.groups != 2 || b.loose != 4 {
-		t.Errorf("%v groups and %v loose edges, want 2 and 4", b.groups, b.loose)
+	if b.groups != 2 || b.keptEdges != 4 {
+		t.Errorf("%v groups and %v kept edges, want 2 and 4", b.groups, b.keptEdges)
 	}
 	none := b
-	none.loose = 0
+	none.keptEdges = 0
 	if more := gradientWork(m, b).NetworkBytes - gradientWork(m, none).NetworkBytes; more != 8*4*5 {
-		t.Errorf("4 loose edges take %v bytes", more)
+		t.Errorf("4 kept edges take %v bytes", more)
 	}
 	if more := visitBytes(m, b) - visitBytes(m, none); more != 8*4*5 {
-		t.Errorf("4 loose edges take %v bytes of a visit", more)
+		t.Errorf("4 kept edges take %v bytes of a visit", more)
 	}
 }
 

@@ -57,7 +57,7 @@ func METIS(g *graph.Graph, blocks int, seed uint64) (of []int32, err error) {
 		return BreadthFirst(g, blocks)
 	}
 	order := metisOrder(n, seed)
-	part, err := library.partition(relabel(g, order, share(g, blocks)), blocks)
+	part, err := library.partition(relabel(g, order, meanBlockWork(g, blocks)), blocks)
 	if err != nil {
 		return nil, err
 	}
@@ -94,8 +94,8 @@ func metisOrder(n int, seed uint64) []int32 {
 	return order
 }
 
-// share returns the mean work of a block.
-func share(g *graph.Graph, blocks int) int {
+// meanBlockWork returns the mean work of a block.
+func meanBlockWork(g *graph.Graph, blocks int) int {
 	return (g.NumNodes() + 2*g.NumEdges()) / blocks
 }
 

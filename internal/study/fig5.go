@@ -90,10 +90,10 @@ func (r *ImageRun) between(seconds float64) bool {
 		!slices.ContainsFunc(r.Points, func(p ImagePoint) bool { return p.Seconds == seconds })
 }
 
-// lowest is the claim that BBPL has the lowest objective after a share of the time.
-func (c *ImageComparison) lowest(share float64) Claim {
+// lowest is the claim that BBPL has the lowest objective after a part of the time.
+func (c *ImageComparison) lowest(part float64) Claim {
 	claim := Claim{
-		Name:  fmt.Sprintf("BBPL lowest after %.0f %% of its time", 100*share),
+		Name:  fmt.Sprintf("BBPL lowest after %.0f %% of its time", 100*part),
 		Paper: "BBPL reduces the objective much faster than the two other methods", Held: true,
 	}
 	ours := math.Inf(1)
@@ -101,14 +101,14 @@ func (c *ImageComparison) lowest(share float64) Claim {
 	interpolated := false
 	for i := range c.Runs {
 		r := &c.Runs[i]
-		x := r.objectiveAt(share * c.Seconds)
+		x := r.objectiveAt(part * c.Seconds)
 		switch r.Name {
 		case nameBBPL: // the first
 			ours = x
 		case nameInner, nameFull:
 			claim.Held = claim.Held && ours < x
 		}
-		if r.between(share * c.Seconds) {
+		if r.between(part * c.Seconds) {
 			measured, interpolated = append(measured, fmt.Sprintf("%s about %.4g", r.Name, x)), true
 		} else {
 			measured = append(measured, fmt.Sprintf("%s %.6g", r.Name, x))
