@@ -241,13 +241,15 @@ func (t logTicks) Ticks(low, high float64) []plot.Tick {
 		v := math.Pow(10, float64(e))
 		switch {
 		case e < first: // only its multiples lie in the range
-		case modulo(e, every) == 0:
+		case e%every == 0:
 			ticks = append(ticks, plot.Tick{Value: v, Label: label(v)})
 		case every <= markedDecades:
 			ticks = append(ticks, plot.Tick{Value: v})
 		}
-		if every == 1 && last-first < minorDecades {
-			ticks = append(ticks, multiples(v, low, high)...)
+		for digit := 2.0; digit < 10 && every == 1 && last-first < minorDecades; digit++ {
+			if minor := digit * v; minor >= low && minor <= high {
+				ticks = append(ticks, plot.Tick{Value: minor})
+			}
 		}
 	}
 	return ticks
@@ -264,17 +266,6 @@ func (t logTicks) decades(span int) int {
 			}
 		}
 	}
-}
-
-// multiples are marks without labels at 2 to 9 times power.
-func multiples(power, low, high float64) []plot.Tick {
-	var ticks []plot.Tick
-	for digit := 2.0; digit < 10; digit++ {
-		if v := digit * power; v >= low && v <= high {
-			ticks = append(ticks, plot.Tick{Value: v})
-		}
-	}
-	return ticks
 }
 
 // shortTicks marks a range of less than about two decades: 1, 2 and 5 times the
@@ -321,6 +312,3 @@ func logLabel(low, high float64) func(v float64) string {
 	}
 	return func(v float64) string { return powerLabel(v, logDigits-1) }
 }
-
-// modulo is e mod n, at least 0.
-func modulo(e, n int) int { return ((e % n) + n) % n }

@@ -26,7 +26,6 @@ type Bars struct {
 	Label  string   // of the value axis
 	Names  []string // of the groups, from top to bottom
 	Series []BarSeries
-	Width  float64 // in points (1/72 inch); 0: 600; at least 160
 }
 
 // SVG implements Figure. It fails if a series has another number of values than
@@ -78,7 +77,7 @@ func (f Bars) drawing() (drawing, error) {
 		}
 	}
 	s.settleDigits()
-	width := sideOr(f.Width, defaultWidth)
+	const width = defaultWidth
 	s.heading = newHeading(f.Title, s.legend(), width)
 	height := 2*pagePadding + s.heading.height() + max(s.groupHeight()*vg.Length(len(s.names)), 60) + axisRoom
 	return drawing{title: f.Title, width: width, height: height, paint: s.paint}, nil

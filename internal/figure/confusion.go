@@ -17,7 +17,7 @@ import (
 // below it the precision of each column. Rows and columns without samples have no
 // percentages. It is readable for 2 to about 21 classes.
 type ConfusionMatrix struct {
-	Title  string    // "": "Confusion matrix"
+	Title  string
 	Names  []string  // of the classes
 	Counts [][]int64 // [truth][predicted], square, none negative
 }
@@ -80,15 +80,11 @@ func (f ConfusionMatrix) drawing() (drawing, error) {
 		return drawing{}, fmt.Errorf("confusion matrix %q: %w", f.Title, err)
 	}
 	s := newConfusionSheet(f)
-	title := f.Title
-	if title == "" {
-		title = "Confusion matrix"
-	}
 	n := vg.Length(len(f.Names))
 	width := 2*pagePadding + max(s.left()+n*s.side+marginGap+2*marginWidth, sans(sizeNote, inkQuiet).width(s.summary()))
-	s.heading = newHeading(title, nil, width)
+	s.heading = newHeading(f.Title, nil, width)
 	height := 2*pagePadding + s.heading.height() + s.above() + n*s.side + s.below()
-	return drawing{title: title, width: width, height: height, paint: s.paint}, nil
+	return drawing{title: f.Title, width: width, height: height, paint: s.paint}, nil
 }
 
 // check tells what is wrong with the counts.

@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -17,9 +18,6 @@ const (
 	defaultWidth  = 600
 	defaultHeight = 370
 )
-
-// smallestSide is the least width and height of a figure, in points.
-const smallestSide = 160
 
 // Series is one curve: points joined in the order given.
 type Series struct {
@@ -47,7 +45,7 @@ type Curves struct {
 	// XTicks are the values to mark on the horizontal axis, such as the few that were
 	// measured; nil: round numbers. Labels without room are left out.
 	XTicks        []float64
-	Width, Height float64 // in points (1/72 inch); 0: 600 × 370; at least 160 each
+	Width, Height vg.Length // in points (1/72 inch); 0: 600 × 370
 }
 
 // SVG implements Figure. It fails if the lengths of X and Y differ or w fails.
@@ -62,7 +60,7 @@ func (f Curves) drawing() (drawing, error) {
 	if err != nil {
 		return drawing{}, err
 	}
-	width, height := sideOr(f.Width, defaultWidth), sideOr(f.Height, defaultHeight)
+	width, height := cmp.Or(f.Width, defaultWidth), cmp.Or(f.Height, defaultHeight)
 	sheet.heading = newHeading(f.Title, sheet.legend(), width)
 	if rows := sheet.heading.rows(); rows > 1 { // a long legend does not eat up the plot
 		height += vg.Length(rows-1) * legendLine()
@@ -71,14 +69,6 @@ func (f Curves) drawing() (drawing, error) {
 		sheet.heading.note = sheet.note()
 	}
 	return drawing{title: f.Title, width: width, height: height, paint: sheet.paint}, nil
-}
-
-// sideOr is the asked length of a side, or the usual one if none was asked for.
-func sideOr(asked, usual float64) vg.Length {
-	if asked <= 0 {
-		asked = usual
-	}
-	return vg.Length(max(asked, smallestSide))
 }
 
 // curveSheet is a figure of curves ready to be painted.

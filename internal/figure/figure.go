@@ -87,7 +87,7 @@ func writePNG(w io.Writer, prepare func() (drawing, error)) error {
 	}
 	canvas, img := pixelCanvas(d.width, d.height)
 	d.paint(canvas)
-	return encodeFast(w, fewColors(img))
+	return fastPNG.Encode(w, img)
 }
 
 // pixelCanvas is a white canvas, and its pixels.
@@ -100,9 +100,6 @@ func pixelCanvas(width, height vg.Length) (draw.Canvas, *image.RGBA) {
 	return draw.New(canvas), img
 }
 
-// encodeFast writes img as a PNG image, with the least compression: more of it
-// would take several times as long for about a tenth of the bytes.
-func encodeFast(w io.Writer, img image.Image) error {
-	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
-	return encoder.Encode(w, img)
-}
+// fastPNG writes images with the least compression: more of it would take several
+// times as long for about a tenth of the bytes.
+var fastPNG = png.Encoder{CompressionLevel: png.BestSpeed}

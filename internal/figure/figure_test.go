@@ -93,8 +93,8 @@ func TestCurves(t *testing.T) {
 	if w, h := pngOf(t, f); w != 2*defaultWidth || h != 2*defaultHeight {
 		t.Errorf("the image is %d × %d", w, h)
 	}
-	f.Width, f.Height = 10, 300
-	if w, h := pngOf(t, f); w != 2*smallestSide || h < 600 {
+	f.Width, f.Height = 160, 300
+	if w, h := pngOf(t, f); w != 2*160 || h < 600 {
 		t.Errorf("the small image is %d × %d", w, h)
 	}
 }
@@ -331,7 +331,7 @@ func TestConfusionMatrix(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 8, 21, 40} {
 		svgOf(t, confusion(n))
 	}
-	text := svgOf(t, ConfusionMatrix{Names: []string{"a", "b"}, Counts: [][]int64{{3, 1}, {2, 14}}})
+	text := svgOf(t, ConfusionMatrix{Title: "Confusion matrix", Names: []string{"a", "b"}, Counts: [][]int64{{3, 1}, {2, 14}}})
 	for _, want := range []string{">75.0<", ">25.0<", ">12.5<", ">87.5<", ">60.0<", ">93.3<", "accuracy 85.0 %", "mean recall 81.2 %", "20 samples", "Confusion matrix", "precision", "truth", "predicted"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the matrix lacks %q", want)

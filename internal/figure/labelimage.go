@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"image"
 	"image/color"
-	"image/png"
-	"io"
 )
 
 // unknownIndex is the palette entry of unknown labels, as in the Pascal VOC data.
@@ -15,8 +13,8 @@ const unknownIndex = 255
 const unknownLabel = -1
 
 // LabelImage is the w × h image of labels, row by row from the top: label k is
-// palette entry k, and −1, unknown, is entry 255, dark grey. The palette may have
-// at most MaxClasses colours. It fails if the number of labels is not w·h or a
+// palette entry k, and −1, unknown, is entry 255, dark grey: as an indexed PNG its pixel
+// values are the labels. The palette may have at most MaxClasses colours. It fails if the number of labels is not w·h or a
 // label has no colour.
 func LabelImage(labels []int32, w, h int, palette []color.RGBA) (*image.Paletted, error) {
 	if err := checkLabels("labels", labels, w, h, len(palette)); err != nil {
@@ -61,14 +59,4 @@ func labelPalette(palette []color.RGBA) color.Palette {
 		}
 	}
 	return full
-}
-
-// EncodePalettedPNG writes img as an indexed PNG, whose pixel values are the
-// labels themselves and come back unchanged from any reader that keeps indices.
-func EncodePalettedPNG(w io.Writer, img *image.Paletted) error {
-	// The best compression would take nine times as long for 4 % of the bytes.
-	if err := png.Encode(w, img); err != nil {
-		return fmt.Errorf("writing a label image: %w", err)
-	}
-	return nil
 }

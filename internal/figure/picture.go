@@ -40,19 +40,14 @@ type ModelLabels struct {
 // each row the photograph, the truth, the prediction and its confidence, or the
 // predictions of several models. A column that is nil in every row is left out.
 type Panel struct {
-	Title     string
-	Rows      []PanelRow
-	Names     []string     // of the classes
-	Palette   []color.RGBA // of the classes; nil: ClassPalette
-	TileWidth int          // width of each image, in pixels; 0: 280
+	Title string
+	Rows  []PanelRow
+	Names []string // of the classes, which have the colours of ClassPalette
 }
 
-// defaultTileWidth is wide enough to see a pixel of the usual 320 × 240 images, and
-// smallestTile leaves room for the headings; both in pixels.
-const (
-	defaultTileWidth = 280
-	smallestTile     = 90
-)
+// tileWidth of each image, in pixels, is enough to see a pixel of the usual 320 × 240
+// images.
+const tileWidth = 280
 
 // Measures of a panel, in points.
 const (
@@ -114,7 +109,7 @@ func (p Panel) PNG(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return encodeFast(w, img)
+	return fastPNG.Encode(w, img)
 }
 
 // Image draws the panel. It fails as PNG does.
@@ -131,6 +126,7 @@ func (p Panel) Image() (*image.RGBA, error) {
 // panelSheet is a panel laid out for painting.
 type panelSheet struct {
 	panel         Panel
+	palette       []color.RGBA // of the classes
 	columns       []panelColumn
 	heading       heading
 	heights       []int // of the images of each row, in pixels
@@ -139,17 +135,7 @@ type panelSheet struct {
 
 // prepare checks the panel and settles its size.
 func (p Panel) prepare() (*panelSheet, error) {
-	if p.Palette == nil {
-		p.Palette = ClassPalette(len(p.Names))
-	}
-	if len(p.Palette) < len(p.Names) {
-		return nil, fmt.Errorf("%d colours for %d classes", len(p.Palette), len(p.Names))
-	}
-	if p.TileWidth <= 0 {
-		p.TileWidth = defaultTileWidth
-	}
-	p.TileWidth = max(p.TileWidth, smallestTile)
-	s := &panelSheet{panel: p}
+	s := &panelSheet{panel: p, palette: ClassPalette(len(p.Names))}
 	for i := range p.Rows {
 		if err := p.checkRow(&p.Rows[i]); err != nil {
 			return nil, fmt.Errorf("rows[%d] %q: %w", i, p.Rows[i].Title, err)
@@ -163,12 +149,12 @@ func (p Panel) prepare() (*panelSheet, error) {
 	if len(s.columns) == 0 {
 		return nil, fmt.Errorf("no image in it")
 	}
-	s.width = 2*pagePadding + points(p.TileWidth)*vg.Length(len(s.columns)) + tileGap*vg.Length(len(s.columns)-1)
+	s.width = 2*pagePadding + points(tileWidth)*vg.Length(len(s.columns)) + tileGap*vg.Length(len(s.columns)-1)
 	s.heading = newHeading(p.Title, s.legend(), s.width)
 	s.height = 2*pagePadding + s.heading.height() + tileHeading
 	for i := range p.Rows {
 		row := &p.Rows[i]
-		s.heights = append(s.heights, row.tileHeight(p.TileWidth))
+		s.heights = append(s.heights, row.tileHeight())
 		s.height += points(s.heights[i]) + tileGap + row.titleHeight()
 	}
 	if s.confidence() >= 0 {
@@ -202,13 +188,13 @@ func (p *Panel) checkRow(row *PanelRow) error {
 	return nil
 }
 
-// tileHeight is the height of the images of a row that are width wide, in pixels.
-func (row *PanelRow) tileHeight(width int) int {
+// tileHeight is the height of the images of a row, in pixels.
+func (row *PanelRow) tileHeight() int {
 	w, h := row.W, row.H
 	if (w <= 0 || h <= 0) && row.Photo != nil {
 		w, h = row.Photo.Bounds().Dx(), row.Photo.Bounds().Dy()
 	}
-	return max(1, (width*h+w/2)/max(w, 1))
+	return max(1, (tileWidth*h+w/2)/max(w, 1))
 }
 
 // titleHeight is the height of the title of the row.
@@ -229,7 +215,7 @@ func (s *panelSheet) classInk(label int32) color.RGBA {
 	if label == unknownLabel {
 		return color.RGBA{}
 	}
-	return s.panel.Palette[label]
+	return s.palette[label]
 }
 
 // legend explains the colours: of the classes where classes are shown, and of unknown
@@ -254,7 +240,7 @@ func (s *panelSheet) legend() []legendEntry {
 	}
 	if classes {
 		for k, name := range s.panel.Names {
-			add(name, s.panel.Palette[k])
+			add(name, s.palette[k])
 		}
 	}
 	if unknown {
@@ -276,7 +262,7 @@ func fillStripes(c draw.Canvas, inks []color.RGBA) {
 // paint draws the whole panel: text on c, images into dst, its pixels.
 func (s *panelSheet) paint(c draw.Canvas, dst *image.RGBA) {
 	c = s.heading.draw(draw.Crop(c, pagePadding, -pagePadding, pagePadding, -pagePadding))
-	tile := points(s.panel.TileWidth)
+	tile := points(tileWidth)
 	left := func(column int) vg.Length { return c.Min.X + vg.Length(column)*(tile+tileGap) }
 	heads, quiet := sans(sizeLabel, inkText).bold(), sans(sizeTick, inkQuiet)
 	for j, column := range s.columns {
@@ -307,7 +293,7 @@ func (s *panelSheet) paint(c draw.Canvas, dst *image.RGBA) {
 func (s *panelSheet) pixels(x, y vg.Length, height int) image.Rectangle {
 	place := func(length vg.Length) int { return int(math.Round(length.Dots(pngResolution))) }
 	corner := image.Pt(place(x), place(s.height-y))
-	return image.Rectangle{Min: corner, Max: corner.Add(image.Pt(s.panel.TileWidth, height))}
+	return image.Rectangle{Min: corner, Max: corner.Add(image.Pt(tileWidth, height))}
 }
 
 // blockyFactor is the enlargement from which on the pixels of a photograph are

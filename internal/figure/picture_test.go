@@ -21,7 +21,7 @@ func testPanel() Panel {
 	}
 	confidence[3] = math.NaN()
 	return Panel{
-		Title: "Test images", Names: classNames, TileWidth: 100,
+		Title: "Test images", Names: classNames,
 		Rows: []PanelRow{
 			{Title: "first", Photo: photo, Truth: labels, Prediction: labels, Confidence: confidence, W: w, H: h},
 			{Photo: photo, Prediction: labels, W: w, H: h},
@@ -31,7 +31,7 @@ func testPanel() Panel {
 
 func TestPanel(t *testing.T) {
 	p := testPanel()
-	if w, h := pngOf(t, p); w != 4*int(pagePadding)+4*100+3*2*int(tileGap) || h < 2*67+2*4*int(pagePadding) {
+	if w, h := pngOf(t, p); w != 4*int(pagePadding)+4*tileWidth+3*2*int(tileGap) || h < 2*187+2*4*int(pagePadding) {
 		t.Errorf("the image is %d × %d", w, h)
 	}
 	img, err := p.Image()
@@ -59,7 +59,7 @@ func TestPanelColumns(t *testing.T) {
 		"confidence": {Confidence: whole.Rows[0].Confidence, W: 6, H: 4},
 	} {
 		one := Panel{Names: classNames, Rows: []PanelRow{row}}
-		if w, _ := pngOf(t, one); w != 4*int(pagePadding)+defaultTileWidth {
+		if w, _ := pngOf(t, one); w != 4*int(pagePadding)+tileWidth {
 			t.Errorf("%s: %d wide", name, w)
 		}
 	}
@@ -73,7 +73,7 @@ func TestPanelModels(t *testing.T) {
 	}
 	p.Rows[0].Models = []ModelLabels{{"one", labels}, {"a model with a name that is longer than its column", labels}}
 	p.Rows[1].Models = p.Rows[0].Models[:1]
-	if w, _ := pngOf(t, p); w != 4*int(pagePadding)+4*100+3*2*int(tileGap) {
+	if w, _ := pngOf(t, p); w != 4*int(pagePadding)+4*tileWidth+3*2*int(tileGap) {
 		t.Errorf("photograph, truth and two models are %d wide", w)
 	}
 	p.Rows[1].Models = []ModelLabels{{"one", labels[1:]}}
@@ -85,7 +85,6 @@ func TestPanelModels(t *testing.T) {
 func TestPanelErrors(t *testing.T) {
 	for want, spoil := range map[string]func(p *Panel){
 		"no image":               func(p *Panel) { p.Rows = nil },
-		"1 colours for 8":        func(p *Panel) { p.Palette = ClassPalette(1) },
 		"rows[0] \"first\": 23":  func(p *Panel) { p.Rows[0].Truth = p.Rows[0].Truth[1:] },
 		"prediction[4] (row 0, ": func(p *Panel) { p.Rows[1].Prediction[4] = int32(len(classNames)) },
 		"confidence[2] is 1.5":   func(p *Panel) { p.Rows[0].Confidence[2] = 1.5 },
@@ -145,7 +144,7 @@ func TestLabelImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	var file bytes.Buffer
-	if err := EncodePalettedPNG(&file, img); err != nil {
+	if err := png.Encode(&file, img); err != nil {
 		t.Fatal(err)
 	}
 	decoded, err := png.Decode(&file)

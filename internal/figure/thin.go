@@ -1,6 +1,10 @@
 package figure
 
-import "slices"
+import (
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+)
 
 // thinColumns is the number of columns in which a curve is thinned. Four points
 // are kept in each, so a curve has at most about 2000 points, and a column is not
@@ -43,28 +47,9 @@ func thinRuns(y []float64, column func(int) int) []int {
 		for end < len(y) && column(end) == column(start) {
 			end++
 		}
-		kept = appendRun(kept, y, start, end)
+		lowest, highest := start+floats.MinIdx(y[start:end]), start+floats.MaxIdx(y[start:end])
+		kept = append(kept, start, min(lowest, highest), max(lowest, highest), end-1)
 		start = end
 	}
-	return kept
-}
-
-// appendRun appends the first, lowest, highest and last of points start to end−1,
-// each once and in their order.
-func appendRun(kept []int, y []float64, start, end int) []int {
-	lowest, highest := start, start
-	for i := start; i < end; i++ {
-		if y[i] < y[lowest] {
-			lowest = i
-		}
-		if y[i] > y[highest] {
-			highest = i
-		}
-	}
-	for _, i := range []int{start, min(lowest, highest), max(lowest, highest), end - 1} {
-		if len(kept) == 0 || kept[len(kept)-1] < i {
-			kept = append(kept, i)
-		}
-	}
-	return kept
+	return slices.Compact(kept)
 }

@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"fmt"
+	"image/png"
 	"io"
 	"path/filepath"
 	"strings"
@@ -67,7 +68,7 @@ func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dat
 		if err != nil {
 			return err
 		}
-		return run.WriteFile(names[i]+".png", func(w io.Writer) error { return figure.EncodePalettedPNG(w, picture) })
+		return run.WriteFile(names[i]+".png", func(w io.Writer) error { return png.Encode(w, picture) })
 	})
 	if err != nil {
 		return nil, err
