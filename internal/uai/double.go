@@ -67,8 +67,8 @@ func log1p(u double) double {
 	s := u.over(u.plus(double{2, 0}))
 	square := s.times(s)
 	sum := double{}
-	for i := len(oddReciprocals) - 1; i >= 0; i-- {
-		sum = sum.times(square).plus(oddReciprocals[i])
+	for i := lastOdd; i >= 1; i -= 2 {
+		sum = sum.times(square).plus(reciprocals[i])
 	}
 	return s.times(sum).scaled(2).plus(ln2.times(double{halvings, 0}))
 }
@@ -79,7 +79,7 @@ func expm1(r double) double {
 		return r
 	}
 	sum := double{1, 0} // 1 + r/2 (1 + r/3 (1 + …))
-	for i := len(reciprocals) - 1; i >= 2; i-- {
+	for i := lastFactor; i >= 2; i-- {
 		sum = sum.times(r).times(reciprocals[i]).plus(double{1, 0})
 	}
 	return r.times(sum)
@@ -90,18 +90,15 @@ const negligible = 0x1p-110
 
 // The series end where their terms fall below 2^-108: (1/4)^(2·27) = 2^-108, and
 // 1.2^32/32! < 2^-109.
-var (
-	oddReciprocals = reciprocalsOf(28, func(i int) float64 { return float64(2*i + 1) })
-	reciprocals    = reciprocalsOf(33, func(i int) float64 { return float64(max(i, 1)) })
-)
+const lastOdd, lastFactor = 2*27 + 1, 32
 
-func reciprocalsOf(n int, number func(i int) float64) []double {
-	all := make([]double, n)
+// reciprocals[i] is 1/i.
+var reciprocals = func() (all [lastOdd + 1]double) {
 	for i := range all {
-		all[i] = double{1, 0}.over(double{number(i), 0})
+		all[i] = double{1, 0}.over(double{float64(max(i, 1)), 0})
 	}
 	return all
-}
+}()
 
 var (
 	ln2  = constant("0.69314718055994530941723212145817656807550013436025525")

@@ -1,7 +1,6 @@
 package uai
 
 import (
-	"fmt"
 	"io"
 	"math"
 	"strconv"
@@ -11,7 +10,7 @@ import (
 
 // evidenceTokens is an evidence file: its integers and the line of each.
 type evidenceTokens struct {
-	file   string
+	*scanner
 	values []int
 	lines  []int
 }
@@ -38,8 +37,8 @@ func ReadEvidenceFile(path string, n *mrf.Network) ([]map[int]int, error) {
 // lines. If S samples use up the file exactly it is the new form without the
 // line structure. Anything else is an error.
 func ReadEvidence(r io.Reader, name string, n *mrf.Network) ([]map[int]int, error) {
-	t := &evidenceTokens{file: name}
-	if err := t.read(r); err != nil {
+	t := &evidenceTokens{scanner: newScanner(r, name)}
+	if err := t.read(); err != nil {
 		return nil, err
 	}
 	starts, err := t.samples()
@@ -58,24 +57,21 @@ func ReadEvidence(r io.Reader, name string, n *mrf.Network) ([]map[int]int, erro
 }
 
 // read collects the file's integers.
-func (t *evidenceTokens) read(r io.Reader) error {
-	s := newScanner(r, t.file)
+func (t *evidenceTokens) read() error {
 	for {
-		err := s.next()
-		if err == io.EOF && len(t.values) == 0 {
-			return s.fail("the file is empty, want the number of observations (0 for none)")
-		}
-		if err == io.EOF {
+		switch err := t.next(); {
+		case err == io.EOF && len(t.values) == 0:
+			return t.fail("the file is empty, want the number of observations (0 for none)")
+		case err == io.EOF:
 			return nil
-		}
-		if err != nil {
+		case err != nil:
 			return err
 		}
-		value, err := strconv.Atoi(string(s.token))
+		value, err := strconv.Atoi(string(t.token))
 		if err != nil || value < 0 || value > math.MaxInt32 {
-			return s.fail("evidence has %q, want an integer from 0 to %d", s.token, math.MaxInt32)
+			return t.fail("evidence has %q, want an integer from 0 to %d", t.token, math.MaxInt32)
 		}
-		t.values, t.lines = append(t.values, value), append(t.lines, s.at)
+		t.values, t.lines = append(t.values, value), append(t.lines, t.at)
 	}
 }
 
@@ -83,6 +79,7 @@ func (t *evidenceTokens) read(r io.Reader) error {
 // of observations stands.
 func (t *evidenceTokens) samples() ([]int, error) {
 	count := t.values[0]
+	t.at = t.lines[len(t.lines)-1]
 	if count == 0 && len(t.values) == 1 {
 		return []int{0}, nil
 	}
@@ -96,12 +93,7 @@ func (t *evidenceTokens) samples() ([]int, error) {
 	if complete {
 		return starts, nil
 	}
-	return nil, t.fail(len(t.lines)-1, "evidence is %d numbers beginning with %d: neither that many pairs of variable and state nor that many samples", len(t.values), count)
-}
-
-// fail makes an error at the i-th number.
-func (t *evidenceTokens) fail(i int, format string, arguments ...any) error {
-	return &Error{File: t.file, Line: t.lines[i], Reason: fmt.Sprintf(format, arguments...)}
+	return nil, t.fail("evidence is %d numbers beginning with %d: neither that many pairs of variable and state nor that many samples", len(t.values), count)
 }
 
 // chain follows count samples from position at. complete is false unless they
@@ -140,14 +132,15 @@ func (t *evidenceTokens) sample(start int, n *mrf.Network) (map[int]int, error) 
 	for i := range t.values[start] {
 		at := start + 1 + 2*i
 		v, state := t.values[at], t.values[at+1]
-		if v >= len(n.Card) {
-			return nil, t.fail(at, "variable %d does not exist: the network has %d variables", v, len(n.Card))
-		}
-		if state >= n.Card[v] {
-			return nil, t.fail(at, "variable %d has state %d, want 0 to %d", v, state, n.Card[v]-1)
-		}
-		if _, known := sample[v]; known {
-			return nil, t.fail(at, "variable %d is observed twice in one sample", v)
+		t.at = t.lines[at]
+		_, known := sample[v]
+		switch {
+		case v >= len(n.Card):
+			return nil, t.fail("variable %d does not exist: the network has %d variables", v, len(n.Card))
+		case state >= n.Card[v]:
+			return nil, t.fail("variable %d has state %d, want 0 to %d", v, state, n.Card[v]-1)
+		case known:
+			return nil, t.fail("variable %d is observed twice in one sample", v)
 		}
 		sample[v] = state
 	}

@@ -35,7 +35,7 @@ func ReadFile(path string) (*mrf.Network, error) { return fromFile(path, Read) }
 // with an *Error.
 func Read(r io.Reader, name string) (*mrf.Network, error) {
 	s := newScanner(r, name)
-	if s.word(plain("MARKOV or BAYES")) {
+	if s.word("MARKOV or BAYES") {
 		if kind := strings.ToUpper(string(s.token)); kind != "MARKOV" && kind != "BAYES" {
 			return nil, s.fail("a network starts with %q, want MARKOV or BAYES", s.token)
 		}
@@ -54,11 +54,12 @@ func Read(r io.Reader, name string) (*mrf.Network, error) {
 
 // readCards reads the number of variables and the states of each.
 func readCards(s *scanner, n *mrf.Network) {
-	count := s.integer(plain("the number of variables"), 0, math.MaxInt32)
+	count := s.integer("the number of variables", 0, math.MaxInt32)
 	n.Card = make([]int, 0, min(count, firstAllocation))
 	total := 0
 	for v := 0; v < count && s.err == nil; v++ {
-		card := s.integer(indexed("the number of states of variable", v), 1, MaxCardinality)
+		s.index = v
+		card := s.integer("the number of states of variable %d", 1, MaxCardinality)
 		if total += card; total > MaxTotalStates {
 			s.err = s.fail("variables 0 to %d have %d states together, at most %d are supported", v, total, MaxTotalStates)
 		}
@@ -68,14 +69,15 @@ func readCards(s *scanner, n *mrf.Network) {
 
 // readScopes reads the number of factors and the variables of each.
 func readScopes(s *scanner, n *mrf.Network) {
-	count := s.integer(plain("the number of factors"), 0, math.MaxInt32)
+	count := s.integer("the number of factors", 0, math.MaxInt32)
 	n.Factors = make([]mrf.Factor, 0, min(count, firstAllocation))
 	seen := make([]int, len(n.Card)) // 1 + the last factor that named the variable
 	for f := 0; f < count && s.err == nil; f++ {
-		arity := s.integer(indexed("the number of variables of factor", f), 0, len(n.Card))
+		s.index = f
+		arity := s.integer("the number of variables of factor %d", 0, len(n.Card))
 		scope := make([]int, 0, min(arity, firstAllocation))
 		for len(scope) < arity && s.err == nil {
-			v := s.integer(indexed("a variable of factor", f), 0, len(n.Card)-1)
+			v := s.integer("a variable of factor %d", 0, len(n.Card)-1)
 			if s.err == nil && seen[v] == f+1 {
 				s.err = s.fail("factor %d names variable %d twice", f, v)
 			}
@@ -88,8 +90,9 @@ func readScopes(s *scanner, n *mrf.Network) {
 
 // readTable reads the number of values of factor f and the values.
 func readTable(s *scanner, n *mrf.Network, f int) {
+	s.index = f
 	factor := &n.Factors[f]
-	size := s.integer(indexed("the table size of factor", f), 0, math.MaxInt)
+	size := s.integer("the table size of factor %d", 0, math.MaxInt)
 	if s.err != nil {
 		return
 	}
@@ -101,7 +104,7 @@ func readTable(s *scanner, n *mrf.Network, f int) {
 		s.err = s.fail("the table of factor %d has %d values, want %d for its scope %v", f, size, want, factor.Scope)
 	}
 	factor.LogTable = make([]float64, 0, min(size, firstAllocation))
-	for i := 0; i < size && s.word(indexed("a value of factor", f)); i++ {
+	for i := 0; i < size && s.word("a value of factor %d"); i++ {
 		value, err := parseLog(string(s.token))
 		if err != nil {
 			s.err = s.fail("value %d of factor %d is %q, %v", i, f, s.token, err)

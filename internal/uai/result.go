@@ -61,14 +61,14 @@ func ReadMARFile(path string) ([][]float64, error) { return fromFile(path, ReadM
 // the content is at fault. Marginals are not checked to sum to 1.
 func ReadMAR(r io.Reader, name string) ([][]float64, error) {
 	s := newScanner(r, name)
-	if s.word(plain("MAR")) && string(s.token) != "MAR" {
+	if s.word("MAR") && string(s.token) != "MAR" {
 		return nil, s.fail("marginals start with %q, want MAR", s.token)
 	}
-	count := s.integer(plain("the number of variables"), 0, math.MaxInt32)
+	count := s.integer("the number of variables", 0, math.MaxInt32)
 	known := 0 // number of states of variable 0 if it is read already
 	if count == 1 {
 		line := s.at
-		next := s.integer(indexed("the number of states of variable", 0), 1, math.MaxInt32)
+		next := s.integer("the number of states of variable %d", 1, math.MaxInt32)
 		switch {
 		case s.err != nil:
 		case s.at != line:
@@ -81,9 +81,10 @@ func ReadMAR(r io.Reader, name string) ([][]float64, error) {
 	}
 	marginals := make([][]float64, 0, min(count, firstAllocation))
 	for v := 0; v < count && s.err == nil; v++ {
+		s.index = v
 		card := known
 		if card == 0 {
-			card = s.integer(indexed("the number of states of variable", v), 1, MaxCardinality)
+			card = s.integer("the number of states of variable %d", 1, MaxCardinality)
 		}
 		marginals = append(marginals, readMarginal(s, v, card))
 	}
@@ -97,7 +98,7 @@ func ReadMAR(r io.Reader, name string) ([][]float64, error) {
 func readMarginal(s *scanner, v, card int) []float64 {
 	marginal := make([]float64, 0, min(card, firstAllocation))
 	for len(marginal) < card && s.err == nil {
-		p := s.number(indexed("a probability of variable", v))
+		p := s.number("a probability of variable %d")
 		if p < 0 || p > 1+probabilitySlack {
 			s.err = s.fail("a probability of variable %d is %v, want 0 to 1", v, p)
 		}

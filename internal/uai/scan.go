@@ -2,12 +2,14 @@ package uai
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 )
 
 // maxToken bounds the length of one word or number of a file, in bytes.
@@ -23,39 +25,23 @@ type Error struct {
 // Error implements error.
 func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Reason) }
 
-// item is what a token stands for, in words; they are put together only for an
-// error.
-type item struct {
-	name  string
-	index int // of the variable or factor, notIndexed for none
-}
-
-const notIndexed = -1
-
-func plain(name string) item              { return item{name, notIndexed} }
-func indexed(name string, index int) item { return item{name, index} }
-
-// String implements fmt.Stringer.
-func (i item) String() string {
-	if i.index == notIndexed {
-		return i.name
-	}
-	return fmt.Sprintf("%s %d", i.name, i.index)
-}
-
 // scanner splits a stream into tokens separated by white space and knows the
 // line of the last one.
 type scanner struct {
-	in    *bufio.Reader
+	in    *bufio.Scanner
 	file  string
 	line  int // of the next byte
 	at    int // line of the last token
 	token []byte
+	index int   // of the variable or factor that is read, for %d in what says what is read
 	err   error // the first, of word and what calls it
 }
 
 func newScanner(r io.Reader, name string) *scanner {
-	return &scanner{in: bufio.NewReaderSize(r, 1<<16), file: name, line: 1, at: 1}
+	s := &scanner{in: bufio.NewScanner(r), file: name, line: 1, at: 1}
+	s.in.Buffer(make([]byte, 1<<16), 1<<16)
+	s.in.Split(s.split)
+	return s
 }
 
 // fail makes an error at the last token.
@@ -63,69 +49,76 @@ func (s *scanner) fail(format string, args ...any) error {
 	return &Error{File: s.file, Line: s.at, Reason: fmt.Sprintf(format, args...)}
 }
 
-// next reads the next token into s.token. It returns io.EOF at the end of the
-// stream; other errors name file and line.
-func (s *scanner) next() error {
-	s.token = s.token[:0]
-	for {
-		b, err := s.in.ReadByte()
-		if err != nil {
-			return s.end(err)
-		}
-		if isSpace(b) {
-			if len(s.token) > 0 {
-				s.at = s.line
-				return s.in.UnreadByte() // a newline counts when it is skipped
-			}
-			if b == '\n' {
-				s.line++
-			}
-			continue
-		}
-		if s.token = append(s.token, b); len(s.token) > maxToken {
-			s.at = s.line
-			return s.fail("a word of more than %d bytes", maxToken)
+// split is a bufio.SplitFunc that counts the lines before the token.
+func (s *scanner) split(data []byte, atEOF bool) (advance int, token []byte, err error) {
+	begin := 0
+	for ; begin < len(data) && isSpace(data[begin]); begin++ {
+		if data[begin] == '\n' {
+			s.line++
 		}
 	}
+	s.at = s.line
+	end := begin
+	for end < len(data) && !isSpace(data[end]) {
+		end++
+	}
+	switch {
+	case end-begin > maxToken:
+		return 0, nil, s.fail("a word of more than %d bytes", maxToken)
+	case end == len(data) && (!atEOF || end == begin):
+		return begin, nil, nil // the token is not there, or not whole
+	}
+	return end, data[begin:end], nil
 }
 
 func isSpace(b byte) bool { return b == ' ' || b >= '\t' && b <= '\r' }
 
-// end handles the end of the stream or a read error.
-func (s *scanner) end(err error) error {
-	s.at = s.line
-	if err != io.EOF {
-		return fmt.Errorf("%s:%d: %w", s.file, s.line, err)
-	}
-	if len(s.token) > 0 {
+// next reads the next token into s.token. It returns io.EOF at the end of the
+// stream; other errors name file and line.
+func (s *scanner) next() error {
+	if s.in.Scan() {
+		s.token = s.in.Bytes()
 		return nil
 	}
-	return io.EOF
+	var mistake *Error
+	switch err := s.in.Err(); {
+	case err == nil:
+		return io.EOF
+	case errors.As(err, &mistake):
+		return mistake
+	default:
+		return fmt.Errorf("%s:%d: %w", s.file, s.line, err)
+	}
 }
 
-// word reads a token that must be there; what says in an error what it is. The first
-// error stays in s.err, and from then on no method reads anything.
-func (s *scanner) word(what item) (ok bool) {
+// word reads a token that must be there; what says in an error what it is, with the
+// index in the place of %d. The first error stays in s.err, and from then on no method
+// reads anything.
+func (s *scanner) word(what string) (ok bool) {
 	if s.err == nil {
 		s.err = s.next()
 		if s.err == io.EOF {
-			s.err = s.fail("the file ends where %s should be", what)
+			s.err = s.fail("the file ends where %s should be", s.describe(what))
 		}
 	}
 	return s.err == nil
 }
 
+func (s *scanner) describe(what string) string {
+	return strings.Replace(what, "%d", strconv.Itoa(s.index), 1)
+}
+
 // integer reads an integer between low and high; it is low after an error.
-func (s *scanner) integer(what item, low, high int) int {
+func (s *scanner) integer(what string, low, high int) int {
 	if !s.word(what) {
 		return low
 	}
 	value, err := strconv.Atoi(string(s.token))
 	switch {
 	case err != nil:
-		s.err = s.fail("%s is %q, want an integer", what, s.token)
+		s.err = s.fail("%s is %q, want an integer", s.describe(what), s.token)
 	case value < low || value > high:
-		s.err = s.fail("%s is %d, want %d to %d", what, value, low, high)
+		s.err = s.fail("%s is %d, want %d to %d", s.describe(what), value, low, high)
 	default:
 		return value
 	}
@@ -133,13 +126,13 @@ func (s *scanner) integer(what item, low, high int) int {
 }
 
 // number reads a finite float64; it is 0 after an error.
-func (s *scanner) number(what item) float64 {
+func (s *scanner) number(what string) float64 {
 	if !s.word(what) {
 		return 0
 	}
 	value, err := strconv.ParseFloat(string(s.token), 64)
 	if err != nil || math.IsNaN(value) || math.IsInf(value, 0) {
-		s.err = s.fail("%s is %q, want a finite number", what, s.token)
+		s.err = s.fail("%s is %q, want a finite number", s.describe(what), s.token)
 		return 0
 	}
 	return value
