@@ -5,12 +5,10 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"runtime"
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/parallel"
 )
 
 // imageLoader turns an image folder into a set.
@@ -33,15 +31,6 @@ func loadImages(ctx context.Context, folder string, o *Options) (*Set, []error) 
 	l.read(files)
 	l.run(l.checkDepths, l.chooseStates, l.checkLabels, l.buildPixels, l.chooseBins, l.freezeAll)
 	return l.result()
-}
-
-// each calls work for every picture, until the context ends.
-func (l *imageLoader) each(n int, work func(i int)) (done bool) {
-	err := parallel.Each(l.ctx, n, runtime.GOMAXPROCS(0), work)
-	if err != nil {
-		l.fail(err)
-	}
-	return err == nil
 }
 
 func (l *imageLoader) read(files []imageFiles) {

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
+	"runtime"
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/parallel"
 )
 
 // loader is what reading every kind of data has in common: a set in the making, the
@@ -47,6 +50,15 @@ func (l *loader) run(steps ...func()) {
 	}
 }
 
+// each calls work for every file, on all processors, until the context ends.
+func (l *loader) each(n int, work func(i int)) (done bool) {
+	err := parallel.Each(l.ctx, n, runtime.GOMAXPROCS(0), work)
+	if err != nil {
+		l.fail(err)
+	}
+	return err == nil
+}
+
 // result is what reading ends with.
 func (l *loader) result() (*Set, []error) {
 	if l.fail(l.mistold...); len(l.problems) > 0 {
@@ -74,11 +86,16 @@ func (l *loader) readManifest(folder string, plain bool) {
 	if l.o.noManifest {
 		return
 	}
-	m, source, err := findManifest(path)
-	if err != nil || source == nil || slices.Contains(l.set.Sources, *source) {
-		if err != nil {
-			l.fail(err)
-		}
+	data, source, err := readSource(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && slices.Contains(l.set.Sources, source) {
+		return
+	}
+	var m Manifest
+	if err == nil {
+		m, err = parseManifest(path, data)
+	}
+	if err != nil {
+		l.fail(err)
 		return
 	}
 	for _, before := range l.set.Sources {
@@ -91,7 +108,7 @@ func (l *loader) readManifest(folder string, plain bool) {
 		l.failAt(path, field, "remove it", "it applies to npz data only")
 	}
 	l.manifest, l.manifestPath = m, path
-	l.set.Sources = append(l.set.Sources, *source)
+	l.set.Sources = append(l.set.Sources, source)
 }
 
 // adoptModel takes schema and recipe from the model and compares what is forbidden with

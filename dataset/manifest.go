@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -166,20 +165,6 @@ func WriteManifest(folder string, m Manifest) error {
 		_, err := w.Write(append(data, '\n'))
 		return err
 	})
-}
-
-// findManifest reads the dataset.json at path; without one it returns the zero
-// Manifest and no source.
-func findManifest(path string) (Manifest, *Source, error) {
-	data, source, err := readSource(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return Manifest{}, nil, nil
-	}
-	if err != nil {
-		return Manifest{}, nil, err
-	}
-	m, err := parseManifest(path, data)
-	return m, &source, err
 }
 
 // ofTypes returns the first field that describes types, or features of edges, or "".

@@ -15,15 +15,20 @@ import (
 type featureSide struct {
 	array string   // node_features or edge_features
 	names []string // of the types
+	dims  []int    // of the types' feature vectors, as far as the schema has them
 	of    func(*npzInstance) *elements
 }
 
 // sides returns both sides of the schema; the edge types of every instance must be
 // known.
 func (l *npzLoader) sides() (nodes, edges *featureSide) {
-	s := &l.set.Schema
-	nodes = &featureSide{nodeFeaturesArray, namesOf(s.NodeTypes, func(t *crf.NodeType) *string { return &t.Name }), nodesOf}
-	edges = &featureSide{edgeFeaturesArray, namesOf(s.EdgeTypes, func(t *crf.EdgeType) *string { return &t.Name }), edgesOf}
+	nodes, edges = &featureSide{array: nodeFeaturesArray, of: nodesOf}, &featureSide{array: edgeFeaturesArray, of: edgesOf}
+	for _, t := range l.set.Schema.NodeTypes {
+		nodes.names, nodes.dims = append(nodes.names, t.Name), append(nodes.dims, t.Features)
+	}
+	for _, t := range l.set.Schema.EdgeTypes {
+		edges.names, edges.dims = append(edges.names, t.Name), append(edges.dims, t.Features)
+	}
 	return nodes, edges
 }
 
@@ -86,9 +91,8 @@ func (l *npzLoader) dims(s *featureSide) []int {
 	return dims
 }
 
-// features freezes the features of every type of one instance; dims are the
-// lengths of the types' feature vectors.
-func (l *npzLoader) features(s *featureSide, in *npzInstance, form string, dims []int) []crf.Features {
+// features freezes the features of every type of one instance.
+func (l *npzLoader) features(s *featureSide, in *npzInstance, form string) []crf.Features {
 	e := s.of(in)
 	counts := e.counts(len(s.names))
 	frozen := make([]crf.Features, len(s.names))
@@ -96,7 +100,7 @@ func (l *npzLoader) features(s *featureSide, in *npzInstance, form string, dims 
 		m, name, ok := s.find(in, t)
 		switch {
 		case form == FormConstant || counts[t] == 0:
-			frozen[t] = crf.Constant(counts[t], dims[t])
+			frozen[t] = crf.Constant(counts[t], s.dims[t])
 			continue
 		case !ok:
 			frozen[t] = crf.Constant(counts[t], 0)

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -146,7 +145,7 @@ func (l *npzLoader) readFiles(files []string) {
 	}
 	results := make([]result, len(files))
 	var graphs graphCache
-	err := parallel.Each(l.ctx, len(files), runtime.GOMAXPROCS(0), func(i int) {
+	done := l.each(len(files), func(i int) {
 		r := &results[i]
 		contents, source, list := openNPZ(files[i])
 		r.source, r.list = source, list
@@ -155,8 +154,7 @@ func (l *npzLoader) readFiles(files []string) {
 			r.list = append(r.list, list...)
 		}
 	})
-	if err != nil {
-		l.fail(err)
+	if !done {
 		return
 	}
 	for _, r := range results {
@@ -313,24 +311,17 @@ func (l *npzLoader) checkStates(in *npzInstance) {
 // build freezes the instances of a tied schema.
 func (l *npzLoader) build() {
 	nodes, edges := l.sides()
-	var nodeDims, edgeDims []int
-	for _, t := range l.set.Schema.NodeTypes {
-		nodeDims = append(nodeDims, t.Features)
-	}
-	for _, t := range l.set.Schema.EdgeTypes {
-		edgeDims = append(edgeDims, t.Features)
-	}
 	for _, in := range l.instances {
 		if err := parallel.Ended(l.ctx); err != nil {
 			l.fail(err)
 			return
 		}
 		before := len(l.problems)
-		spec := crf.InstanceSpec{NodeFeat: l.features(nodes, in, l.set.Recipe.NodeForm, nodeDims)}
+		spec := crf.InstanceSpec{NodeFeat: l.features(nodes, in, l.set.Recipe.NodeForm)}
 		if l.set.Recipe.EdgeForm == FormBins {
 			spec.EdgeFeat = l.bins(in)
 		} else {
-			spec.EdgeFeat = l.features(edges, in, l.set.Recipe.EdgeForm, edgeDims)
+			spec.EdgeFeat = l.features(edges, in, l.set.Recipe.EdgeForm)
 		}
 		l.freezeNPZ(in, spec, before)
 	}

@@ -160,7 +160,7 @@ func (o *Options) contradiction(named, model []string) string {
 	return fmt.Sprintf("they are %q, the model has %q", named, model)
 }
 
-// unnamed reports whether states are called by their numbers.
-func unnamed(states []string) bool {
-	return slices.Equal(states, crf.NumberedStates(len(states)))
+// unnamed reports whether states, or nodes, are called by their numbers.
+func unnamed(names []string) bool {
+	return slices.Equal(names, crf.NumberedStates(len(names)))
 }

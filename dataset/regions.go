@@ -67,19 +67,10 @@ func parseRegions(path string, data []byte) (*labelMap, []error) {
 
 // appendNumbers appends the labels of one line, or says which is at fault.
 func appendNumbers(labels []int32, line []byte) ([]int32, string) {
-	for i, n := 0, len(line); i < n; {
-		c := line[i]
-		if c == ' ' || c == '\t' || c == '\r' || c == '\n' {
-			i++
-			continue
-		}
-		begin := i
-		for i < n && line[i] > ' ' {
-			i++
-		}
-		label, err := parseLabel(line[begin:i])
+	for text := range bytes.FieldsSeq(line) {
+		label, err := parseLabel(text)
 		if err != nil {
-			return labels, fmt.Sprintf("%q is not a label: want a whole number below %d, negative for unknown", abbreviate(string(line[begin:i])), mostStates)
+			return labels, fmt.Sprintf("%q is not a label: want a whole number below %d, negative for unknown", abbreviate(string(text)), mostStates)
 		}
 		labels = append(labels, label)
 	}

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
@@ -238,7 +237,11 @@ func (l *tableLoader) build(g *tableGraph) {
 	}
 	l.run(func() { l.freeze(g.path, spec) })
 	l.set.Splits = append(l.set.Splits, g.splits)
-	l.set.Names = append(l.set.Names, g.namesUnlessNumbers())
+	names := g.names
+	if unnamed(names) {
+		names = nil
+	}
+	l.set.Names = append(l.set.Names, names)
 }
 
 // features freezes the sparse features of all nodes, with the columns for the bias and
@@ -282,14 +285,4 @@ func (l *tableLoader) labels(g *tableGraph) []int32 {
 		}
 	}
 	return labels
-}
-
-// namesUnlessNumbers returns the names of the nodes, or nil if node i is named i.
-func (t *nodeTable) namesUnlessNumbers() []string {
-	for i, name := range t.names {
-		if name != strconv.Itoa(i) {
-			return t.names
-		}
-	}
-	return nil
 }

@@ -72,8 +72,12 @@ func TestManifestRoundTrip(t *testing.T) {
 	if err := WriteManifest(folder, want); err != nil {
 		t.Fatal(err)
 	}
-	got, source, err := findManifest(filepath.Join(folder, ManifestName))
-	if err != nil || source == nil {
+	written, _, err := readSource(filepath.Join(folder, ManifestName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := parseManifest("d", written)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
