@@ -56,7 +56,7 @@ var mayImport = map[string][]string{
 
 	// What info says of files.
 	"internal/describe": {
-		"infer", "crf", "counting", "dataset", "graph", "mrf", "internal/exact", "internal/job", "internal/numeric", "internal/partition", "internal/report", "internal/runfolder",
+		"learn", "infer", "crf", "counting", "dataset", "graph", "mrf", "internal/exact", "internal/job", "internal/numeric", "internal/partition", "internal/report", "internal/runfolder",
 		"internal/synthetic", "internal/uai",
 	},
 

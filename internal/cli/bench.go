@@ -148,14 +148,9 @@ type measured interface {
 // printMeasured prints a measurement: the result that wraps it as JSON, or tables.
 func (a *app) printMeasured(asJSON bool, result any, m measured, seconds float64) error {
 	a.noteAll(m.Notes())
-	if asJSON {
-		return a.printJSON(result)
-	}
+	text := ""
 	for _, t := range m.Tables() {
-		if _, err := fmt.Fprintf(a.stdout, "%s\n\n%s\n\n", t.Title, t.Text()); err != nil {
-			return err
-		}
+		text += fmt.Sprintf("%s\n\n%s\n\n", t.Title, t.Text())
 	}
-	_, err := fmt.Fprintln(a.stdout, m.Summary(seconds))
-	return err
+	return a.print(asJSON, result, "%s%s\n", text, m.Summary(seconds))
 }

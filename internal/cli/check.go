@@ -122,26 +122,15 @@ func (a *app) reportProblems(f *checkFlags, problems []error, notes []string) er
 			code = c
 		}
 	}
-	if err := a.printChecked(f, &result); err != nil {
-		return err
-	}
-	if result.OK {
-		return nil
-	}
-	return &exitError{code, fmt.Errorf("problems found: %d", len(problems))}
-}
-
-func (a *app) printChecked(f *checkFlags, result *checked) error {
-	if f.json {
-		return a.printJSON(result)
-	}
-	for _, note := range result.Notes {
-		a.note("%s", note)
+	if !f.json {
+		a.noteAll(notes)
 	}
 	text := strings.Join(result.Problems, "\n")
 	if result.OK {
 		text = "no problems found"
 	}
-	_, err := fmt.Fprintln(a.stdout, text)
-	return err
+	if err := a.print(f.json, result, "%s\n", text); err != nil || result.OK {
+		return err
+	}
+	return &exitError{code, fmt.Errorf("problems found: %d", len(problems))}
 }

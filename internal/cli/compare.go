@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/blockbp/blockbp/internal/describe"
@@ -47,11 +45,7 @@ func (a *app) compare(f *compareFlags, args []string) error {
 			return err
 		}
 	}
-	if f.json {
-		return a.printJSON(struct {
-			Runs describe.Runs `json:"runs"`
-		}{runs})
-	}
-	_, err = fmt.Fprintln(a.stdout, runs.Table().Text())
-	return err
+	return a.print(f.json, struct {
+		Runs describe.Runs `json:"runs"`
+	}{runs}, "%s\n", runs.Table().Text())
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/describe"
 	"github.com/blockbp/blockbp/internal/uai"
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -58,7 +59,7 @@ func (a *app) convert(f *convertFlags, cmd *cobra.Command, args []string) error 
 	case f.json:
 		err = usagef("-o - and --json: both would go to standard output; name a file")
 	default:
-		out = &outputs{file: f.out, ext: ".uai"}
+		out = &outputs{file: f.out}
 	}
 	if err != nil {
 		return err
@@ -70,25 +71,21 @@ func (a *app) convert(f *convertFlags, cmd *cobra.Command, args []string) error 
 	if err := out.prepare(networks); err != nil {
 		return err
 	}
-	var converted []convertedNetwork
+	var converted []*convertedNetwork
 	for i := range networks.names {
 		if err := a.interrupted(); err != nil {
 			return err
 		}
-		one, err := a.convertOne(networks, i, out)
+		one, err := a.convertOne(networks.make(i), out)
 		if err != nil {
 			return fmt.Errorf("%s: %w", networks.names[i], err)
 		}
-		converted = append(converted, *one)
+		converted = append(converted, one)
 	}
 	return a.reportConverted(f, converted)
 }
 
-func (a *app) convertOne(networks *networks, i int, out *outputs) (*convertedNetwork, error) {
-	n, err := networks.make(i)
-	if err != nil {
-		return nil, err
-	}
+func (a *app) convertOne(n *namedNetwork, out *outputs) (*convertedNetwork, error) {
 	given, err := n.network.WithEvidence(n.evidence)
 	if err != nil {
 		return nil, dataf("%v", err)
@@ -111,20 +108,15 @@ func (a *app) writeNetwork(path string, n *mrf.Network) error {
 	return uai.Write(a.stdout, n)
 }
 
-func (a *app) reportConverted(f *convertFlags, converted []convertedNetwork) error {
-	switch {
-	case f.json:
-		return a.printJSON(struct {
-			Out      string             `json:"out"`
-			Networks []convertedNetwork `json:"networks"`
-		}{f.out, converted})
-	case f.out == "-":
-		return nil
-	}
+func (a *app) reportConverted(f *convertFlags, converted []*convertedNetwork) error {
+	text := ""
 	for _, one := range converted {
-		if _, err := fmt.Fprintf(a.stdout, "%s: %s and %s: %s\n", one.Name, counted(one.Variables, "variable"), counted(one.Factors, "factor"), one.File); err != nil {
-			return err
+		if f.out != "-" {
+			text += fmt.Sprintf("%s: %s and %s: %s\n", one.Name, describe.Counted(one.Variables, "variable"), describe.Counted(one.Factors, "factor"), one.File)
 		}
 	}
-	return nil
+	return a.print(f.json, struct {
+		Out      string              `json:"out"`
+		Networks []*convertedNetwork `json:"networks"`
+	}{f.out, converted}, "%s", text)
 }

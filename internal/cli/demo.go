@@ -120,13 +120,9 @@ func (a *app) showDemo(f *demoFlags, run *runfolder.Run, result *synthetic.DemoR
 	if err := run.WriteFile(report.ReportFile, page.Write); err != nil {
 		return err
 	}
-	if f.json {
-		return a.printJSON(result)
-	}
 	where, err := filepath.Abs(result.Report)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "%s\noptimum L(θ*) = %.9g; %.1f s in all\nreport: %s\n", result.Table().Text(), result.Optimum, result.Seconds, where)
-	return err
+	return a.print(f.json, result, "%s\noptimum L(θ*) = %.9g; %.1f s in all\nreport: %s\n", result.Table().Text(), result.Optimum, result.Seconds, where)
 }

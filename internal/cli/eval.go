@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -91,12 +90,9 @@ func (a *app) eval(f *evalFlags, args []string) error {
 			return err
 		}
 	}
-	if f.json {
-		return a.printJSON(struct {
-			Models []job.ModelScore `json:"models"`
-		}{results})
-	}
-	return a.printEvaluation(scored)
+	return a.print(f.json, struct {
+		Models []job.ModelScore `json:"models"`
+	}{results}, "%s", evaluationText(scored))
 }
 
 func (a *app) evalModel(f *evalFlags, m *job.Model, args []string) (*job.Scored, error) {
@@ -147,8 +143,8 @@ func modelName(path string) string {
 	return strings.TrimSuffix(name, filepath.Ext(name))
 }
 
-// printEvaluation prints the models side by side, and the classes of each.
-func (a *app) printEvaluation(scored []*job.Scored) error {
+// evaluationText has the models side by side, and the classes of each.
+func evaluationText(scored []*job.Scored) string {
 	table := report.Table{Headers: []string{"measure"}}
 	for _, s := range scored {
 		table.Headers = append(table.Headers, s.Name)
@@ -159,17 +155,13 @@ func (a *app) printEvaluation(scored []*job.Scored) error {
 			table.Rows[i] = append(table.Rows[i], row[1])
 		}
 	}
-	if _, err := fmt.Fprintln(a.stdout, table.Text()); err != nil {
-		return err
-	}
+	text := table.Text() + "\n"
 	for _, s := range scored {
 		classes := s.ClassTable()
 		if len(scored) > 1 {
 			classes.Headers[0] = "class, by " + s.Name
 		}
-		if _, err := fmt.Fprintln(a.stdout, classes.Text()); err != nil {
-			return err
-		}
+		text += classes.Text() + "\n"
 	}
-	return nil
+	return text
 }

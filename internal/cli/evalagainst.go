@@ -55,15 +55,11 @@ func (a *app) evalAgainst(f *evalFlags, args []string) error {
 	if err != nil {
 		return dataf("%s against %s: %v", args[0], f.against, err)
 	}
-	if f.json {
-		return a.printJSON(againstAnswer{len(want), runfolder.Float(d.Hellinger), runfolder.Float(d.Largest), d.Worst, runfolder.Float(d.Absolute)})
-	}
 	table := report.Table{Headers: []string{"measure", "value"}, Rows: [][]string{
 		{"variables", strconv.Itoa(len(want))},
 		{"mean Hellinger distance", fmt.Sprintf("%.6g", d.Hellinger)},
 		{"largest, of variable " + strconv.Itoa(d.Worst), fmt.Sprintf("%.6g", d.Largest)},
 		{"largest difference of a probability", fmt.Sprintf("%.6g", d.Absolute)},
 	}}
-	_, err = fmt.Fprintln(a.stdout, table.Text())
-	return err
+	return a.print(f.json, againstAnswer{len(want), runfolder.Float(d.Hellinger), runfolder.Float(d.Largest), d.Worst, runfolder.Float(d.Absolute)}, "%s\n", table.Text())
 }

@@ -62,16 +62,12 @@ func (a *app) example(f *exampleFlags, args []string) error {
 		return err
 	}
 	next := kind.Next(f.out)
-	if f.json {
-		return a.printJSON(struct {
-			Kind string   `json:"kind"`
-			Out  string   `json:"out"`
-			Seed uint64   `json:"seed"`
-			Next []string `json:"next"`
-		}{kind.Name, f.out, f.seed, next})
-	}
-	_, err := fmt.Fprintf(a.stdout, "%s: %s.\nRun next:\n  %s\n", f.out, kind.About, strings.Join(next, "\n  "))
-	return err
+	return a.print(f.json, struct {
+		Kind string   `json:"kind"`
+		Out  string   `json:"out"`
+		Seed uint64   `json:"seed"`
+		Next []string `json:"next"`
+	}{kind.Name, f.out, f.seed, next}, "%s: %s.\nRun next:\n  %s\n", f.out, kind.About, strings.Join(next, "\n  "))
 }
 
 // checkExampleOutput refuses to write over what is there.

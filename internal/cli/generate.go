@@ -1,13 +1,13 @@
 package cli
 
 import (
-	"fmt"
 	"math"
 	"path/filepath"
 	"runtime"
 
 	"github.com/spf13/cobra"
 
+	"github.com/blockbp/blockbp/internal/describe"
 	"github.com/blockbp/blockbp/internal/synthetic"
 )
 
@@ -107,18 +107,15 @@ func (a *app) generate(f *generateFlags, args []string) error {
 		return err
 	}
 	first := generated.Instances[0]
-	if f.json {
-		return a.printJSON(struct {
-			Out       string `json:"out"`
-			Instances int    `json:"instances"`
-			Nodes     int    `json:"nodes"`
-			Edges     int    `json:"edges"`
-			Samples   int    `json:"samples"`
-			Weights   int    `json:"weights"`
-			Seed      uint64 `json:"seed"`
-		}{f.out, s.Instances, first.Graph.NumNodes(), first.Graph.NumEdges(), s.Samples, generated.Truth.Layout.Size, s.Seed})
-	}
-	_, err = fmt.Fprintf(a.stdout, "%s: %s with %d nodes, %d edges and %s each; true weights in %s\n",
-		f.out, counted(s.Instances, "instance"), first.Graph.NumNodes(), first.Graph.NumEdges(), counted(s.Samples, "sample"), filepath.Join(f.out, synthetic.TruthFile))
-	return err
+	return a.print(f.json, struct {
+		Out       string `json:"out"`
+		Instances int    `json:"instances"`
+		Nodes     int    `json:"nodes"`
+		Edges     int    `json:"edges"`
+		Samples   int    `json:"samples"`
+		Weights   int    `json:"weights"`
+		Seed      uint64 `json:"seed"`
+	}{f.out, s.Instances, first.Graph.NumNodes(), first.Graph.NumEdges(), s.Samples, generated.Truth.Layout.Size, s.Seed},
+		"%s: %s with %d nodes, %d edges and %s each; true weights in %s\n",
+		f.out, describe.Counted(s.Instances, "instance"), first.Graph.NumNodes(), first.Graph.NumEdges(), describe.Counted(s.Samples, "sample"), filepath.Join(f.out, synthetic.TruthFile))
 }

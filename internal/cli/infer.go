@@ -334,7 +334,7 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) 
 		return nil, networkError(err, f.method)
 	}
 	if r.Auxiliary > 0 {
-		a.note("%s of more than two variables became auxiliary variables of belief propagation", counted(r.Auxiliary, "factor"))
+		a.note("%s of more than two variables became auxiliary variables of belief propagation", describe.Counted(r.Auxiliary, "factor"))
 	}
 	answer := describe.NewAnswer(f.task, r, &options)
 	return &inferred{answer, answer.Inexact(), answer.Shortfall(&options), answer.ZIsZero, answer.Converged}, nil

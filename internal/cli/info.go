@@ -1,16 +1,13 @@
 package cli
 
 import (
-	"fmt"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/describe"
 	"github.com/blockbp/blockbp/internal/job"
-	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/report"
 )
 
@@ -53,18 +50,14 @@ func (a *app) info(f *infoFlags, args []string) error {
 		return usagef("info: it describes one model, run or network at a time, got %d paths", len(args))
 	}
 	d, err := f.describe(a, args, network, model)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case f.json:
-		return a.printJSON(d)
 	}
+	text := ""
 	for _, t := range d.Tables() {
-		if _, err := fmt.Fprintln(a.stdout, t.Text()); err != nil {
-			return err
-		}
+		text += t.Text() + "\n"
 	}
-	return nil
+	return a.print(f.json, d, "%s", text)
 }
 
 // description is what info says: the value itself for --json, tables for people.
@@ -97,35 +90,13 @@ func (f *infoFlags) describe(a *app, args []string, network, model bool) (descri
 	if err != nil {
 		return nil, err
 	}
-	quality, err := f.quality(&set.Schema, set.Instances)
+	cut, err := f.partition.resolve()
 	if err != nil {
 		return nil, err
 	}
-	return describe.NewData(set, quality), a.interrupted()
-}
-
-// quality measures the partition that training would use for the first instance.
-func (f *infoFlags) quality(schema *crf.Schema, data []*crf.Instance) (partition.Quality, error) {
-	request, err := f.partition.resolve()
+	d, err := describe.NewData(set, cut)
 	if err != nil {
-		return partition.Quality{}, err
+		return nil, err
 	}
-	model, err := crf.NewModel(*schema)
-	if err != nil {
-		return partition.Quality{}, err
-	}
-	in := data[0]
-	cuts, _, err := request.Resolve(model, data)
-	if err != nil {
-		return partition.Quality{}, usagef("%v", err)
-	}
-	of, blocks, err := cuts[0].Assign(in, 1)
-	if err != nil {
-		return partition.Quality{}, usagef("instance 0 (%s): %v", in.Name, err)
-	}
-	p, err := partition.FromAssignment(in.Graph, of, blocks)
-	if err != nil {
-		return partition.Quality{}, err
-	}
-	return p.Quality(), nil
+	return d, a.interrupted()
 }

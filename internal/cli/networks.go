@@ -2,6 +2,7 @@ package cli
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -36,17 +37,16 @@ type namedNetwork struct {
 	name     string
 	network  *mrf.Network
 	evidence map[int]int
+	number   int // among all instances of the data
 }
 
 // networks are made one after another: with explicit tables they can be large.
 type networks struct {
 	names []string
-	// number [networks] is that among all instances of the data.
-	number []int
-	make   func(i int) (*namedNetwork, error)
+	make  func(i int) *namedNetwork
 }
 
-// open reads what the arguments name. verb is for messages.
+// open reads what the arguments name.
 func (f *networkFlags) open(a *app, cmd *cobra.Command, args []string) (*networks, error) {
 	verb := cmd.Name()
 	switch {
@@ -76,10 +76,7 @@ func (f *networkFlags) open(a *app, cmd *cobra.Command, args []string) (*network
 	if args[0] == "-" {
 		name = "network"
 	}
-	return &networks{
-		names: []string{name}, number: []int{0},
-		make: func(int) (*namedNetwork, error) { return &namedNetwork{name, network, evidence}, nil },
-	}, nil
+	return &networks{[]string{name}, func(int) *namedNetwork { return &namedNetwork{name, network, evidence, 0} }}, nil
 }
 
 // dataFlagNames are the options that say how data are read.
@@ -124,21 +121,23 @@ func (f *networkFlags) openData(a *app, args []string) (*networks, error) {
 		}
 	}
 	n := &networks{}
-	for i, name := range job.UniqueNames(instances) {
+	var numbers []int
+	all := job.UniqueNames(instances)
+	for i, name := range all {
 		if f.instance == "" || name == f.instance {
-			n.names, n.number = append(n.names, name), append(n.number, i)
+			n.names, numbers = append(n.names, name), append(numbers, i)
 		}
 	}
 	if len(n.names) == 0 {
-		return nil, usagef("--instance %s: the data have no instance of this name; %s", f.instance, nearest.Suggestion(f.instance, job.UniqueNames(instances), ""))
+		return nil, usagef("--instance %s: the data have no instance of this name; %s", f.instance, nearest.Suggestion(f.instance, all, ""))
 	}
-	n.make = func(i int) (*namedNetwork, error) {
-		in := instances[n.number[i]]
-		made := &namedNetwork{n.names[i], ground.Condition(model.Model, in).Network(), map[int]int{}}
+	n.make = func(i int) *namedNetwork {
+		number := numbers[i]
+		made := &namedNetwork{n.names[i], ground.Condition(model.Model, instances[number]).Network(), map[int]int{}, number}
 		if held != nil {
-			made.evidence = labelled(held[n.number[i]])
+			made.evidence = labelled(held[number])
 		}
-		return made, nil
+		return made
 	}
 	return n, nil
 }
@@ -156,9 +155,8 @@ func labelled(labels []int32) map[int]int {
 
 // outputs are where results of networks go: one file, or a folder of files.
 type outputs struct {
-	file string // or else
-	dir  string
-	ext  string
+	file     string // or else
+	dir, ext string
 }
 
 // newOutputs decides by the name: one with the extension of a result is a file,
@@ -167,10 +165,8 @@ func newOutputs(verb, out string, exts ...string) (*outputs, error) {
 	if out == "" {
 		return nil, usagef("%s: say where the result goes with -o: a file that ends in %s, or a folder", verb, strings.Join(exts, " or "))
 	}
-	for _, ext := range exts {
-		if filepath.Ext(out) == ext {
-			return &outputs{file: out, ext: ext}, checkWritable(out)
-		}
+	if slices.Contains(exts, filepath.Ext(out)) {
+		return &outputs{file: out}, checkWritable(out)
 	}
 	return &outputs{dir: out, ext: exts[0]}, checkOutput(out)
 }

@@ -53,6 +53,8 @@ func wantedAboveZero(v aboveZero) string {
 	return "a number above 0" + remedy
 }
 
+const countingHelp = "entropy counting numbers: convex, trw, bethe, or a file with lines \"node i c\" and \"edge e c\""
+
 // l2Auto is the value of --l2 that has it chosen.
 const l2Auto = "auto"
 

@@ -1,10 +1,9 @@
 package cli
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
+	"github.com/blockbp/blockbp/internal/describe"
 	"github.com/blockbp/blockbp/internal/job"
 )
 
@@ -87,9 +86,5 @@ func (a *app) predict(f *predictFlags, args []string) error {
 	if p.Unproved > 0 {
 		a.note("the joint states of %d of %d instances are not proved to be the most probable; predict.json has the gaps", p.Unproved, len(p.Instances))
 	}
-	if f.json {
-		return a.printJSON(p)
-	}
-	_, err = fmt.Fprintf(a.stdout, "%s labelled in %.2f s: %s\n", counted(len(p.Instances), "instance"), p.Seconds, p.Out)
-	return err
+	return a.print(f.json, p, "%s labelled in %.2f s: %s\n", describe.Counted(len(p.Instances), "instance"), p.Seconds, p.Out)
 }

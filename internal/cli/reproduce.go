@@ -193,13 +193,9 @@ func (a *app) printStudy(f *reproduceFlags, o *study.Outcome) error {
 	for _, reason := range o.NotRun {
 		a.note("not run: %s", reason)
 	}
-	if f.json {
-		return a.printJSON(o)
-	}
 	page, err := filepath.Abs(o.Page)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "%s\n%.0f s; page: %s\n", study.ClaimsTable(o.Claims).Text(), o.Seconds, page)
-	return err
+	return a.print(f.json, o, "%s\n%.0f s; page: %s\n", study.ClaimsTable(o.Claims).Text(), o.Seconds, page)
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/describe"
@@ -109,10 +108,10 @@ func checkDiagnosisLimits(maxRHat, minESS float64) error {
 	return nil
 }
 
-func (f *sampleFlags) options(evidence map[int]int, part int, progress *counter) infer.SampleOptions {
+func (f *sampleFlags) options(n *namedNetwork, progress *counter) infer.SampleOptions {
 	o := infer.SampleOptions{
-		Method: infer.Method(f.sampler), Evidence: evidence, Draws: f.draws, Chains: f.chains, BurnIn: f.burnIn, Thin: f.thin,
-		MaxRHat: f.maxRHat, MinESS: f.minESS, Seed: f.seed, Part: uint64(part), Threads: f.threads, Progress: progress.show,
+		Method: infer.Method(f.sampler), Evidence: n.evidence, Draws: f.draws, Chains: f.chains, BurnIn: f.burnIn, Thin: f.thin,
+		MaxRHat: f.maxRHat, MinESS: f.minESS, Seed: f.seed, Part: uint64(n.number), Threads: f.threads, Progress: progress.show,
 	}
 	if f.sampler == samplerAuto {
 		o.Method = ""
@@ -141,10 +140,10 @@ func (a *app) sample(f *sampleFlags, args []string) error {
 	started := time.Now()
 	var sampled []*describe.Samples
 	for i := range networks.names {
-		one, err := a.sampleOne(f, networks, i, out)
+		one, err := a.sampleOne(f, networks.make(i), out)
 		switch {
 		case a.ctx.Err() != nil:
-			return &exitError{exitInterrupted, fmt.Errorf("interrupted after %d of %s", i, counted(len(networks.names), "network"))}
+			return &exitError{exitInterrupted, fmt.Errorf("interrupted after %d of %s", i, describe.Counted(len(networks.names), "network"))}
 		case err != nil:
 			return fmt.Errorf("%s: %w", networks.names[i], err)
 		}
@@ -154,14 +153,10 @@ func (a *app) sample(f *sampleFlags, args []string) error {
 }
 
 // sampleOne draws from one network and writes the draws.
-func (a *app) sampleOne(f *sampleFlags, networks *networks, i int, out *outputs) (*describe.Samples, error) {
-	n, err := networks.make(i)
-	if err != nil {
-		return nil, err
-	}
+func (a *app) sampleOne(f *sampleFlags, n *namedNetwork, out *outputs) (*describe.Samples, error) {
 	progress := newTimedCounter(a.stderr, f.quiet, "sampling "+n.name, "steps")
 	defer progress.done()
-	drawn, err := infer.Sample(a.ctx, n.network, f.options(n.evidence, networks.number[i], progress))
+	drawn, err := infer.Sample(a.ctx, n.network, f.options(n, progress))
 	if err != nil {
 		return nil, samplingError(err)
 	}
@@ -169,7 +164,7 @@ func (a *app) sampleOne(f *sampleFlags, networks *networks, i int, out *outputs)
 		a.note("%s: --%s is not used: the network is a forest, so draws are exact and independent (--sampler gibbs runs chains all the same)", n.name, name)
 	}
 	one := describe.NewSamples(n.name, len(n.network.Card), len(n.evidence), drawn, out.path(n.name))
-	return one, writeSamples(one.File, f.seed, n, drawn)
+	return one, dataset.WriteSamples(one.File, describe.Draws(n.network, n.evidence, f.seed, drawn))
 }
 
 // samplingError gives errors of sampling their exit code and names of options.
@@ -187,59 +182,26 @@ func samplingError(err error) error {
 	return err
 }
 
-// writeSamples writes draws in the numbers of the whole network.
-func writeSamples(path string, seed uint64, n *namedNetwork, drawn *infer.Samples) error {
-	s := &dataset.Samples{Chain: drawn.Chain, Sweep: drawn.Sweep, Seed: seed, Draw: drawn.Draw}
-	for v, card := range n.network.Card {
-		held := int32(crf.Unobserved)
-		if state, ok := n.evidence[v]; ok {
-			held = int32(state)
-		}
-		s.Held, s.States = append(s.Held, held), append(s.States, int32(card))
-	}
-	x, states := make([]int32, len(n.network.Card)), make([]int, len(n.network.Card))
-	for i := range drawn.Len() {
-		drawn.Draw(x, i)
-		for v, state := range x {
-			states[v] = int(state)
-		}
-		s.LogScore = append(s.LogScore, n.network.LogScore(states))
-	}
-	if d := drawn.Diagnosis; d != nil {
-		s.RHat, s.ESS = d.RHat, d.ESS
-	}
-	return dataset.WriteSamples(path, s)
-}
-
 // reportSamples prints what was drawn, and what is not to be trusted.
 func (a *app) reportSamples(f *sampleFlags, sampled []*describe.Samples, elapsed time.Duration) error {
-	unsettled, reason := 0, ""
+	unsettled, reason, text := 0, "", ""
 	for _, one := range sampled {
 		if !one.Converged {
 			if unsettled++; unsettled == 1 {
 				reason = one.Shortfall(f.maxRHat, f.minESS)
 			}
 		}
-		if !f.json {
-			if _, err := fmt.Fprintln(a.stdout, one.Text()); err != nil {
-				return err
-			}
-		}
+		text += one.Text() + "\n"
 	}
-	if f.json {
-		result := struct {
-			Out       string              `json:"out"`
-			Seconds   float64             `json:"seconds"`
-			Seed      uint64              `json:"seed"`
-			Unsettled int                 `json:"not_converged"`
-			Networks  []*describe.Samples `json:"networks"`
-		}{f.out, elapsed.Seconds(), f.seed, unsettled, sampled}
-		if err := a.printJSON(result); err != nil {
-			return err
-		}
-	}
-	if unsettled == 0 {
-		return nil
+	err := a.print(f.json, struct {
+		Out       string              `json:"out"`
+		Seconds   float64             `json:"seconds"`
+		Seed      uint64              `json:"seed"`
+		Unsettled int                 `json:"not_converged"`
+		Networks  []*describe.Samples `json:"networks"`
+	}{f.out, elapsed.Seconds(), f.seed, unsettled, sampled}, "%s", text)
+	if err != nil || unsettled == 0 {
+		return err
 	}
 	if len(sampled) > 1 {
 		reason = fmt.Sprintf("%d of %d networks: %s", unsettled, len(sampled), reason)

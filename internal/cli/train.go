@@ -273,12 +273,9 @@ func (a *app) describeTraining(f *trainFlags, p *job.Prepared) error {
 	if err != nil {
 		return err
 	}
-	if f.json {
-		return a.printJSON(sizes)
-	}
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
-	return a.printTable([]string{"quantity", "value"}, [][]string{
+	table := report.Table{Headers: []string{"quantity", "value"}, Rows: [][]string{
 		{"instances", strconv.Itoa(sizes.Instances)},
 		{"nodes", strconv.Itoa(sizes.Nodes)},
 		{"edges", strconv.Itoa(sizes.Edges)},
@@ -288,13 +285,8 @@ func (a *app) describeTraining(f *trainFlags, p *job.Prepared) error {
 		{"memory for messages, beliefs, contributions", job.Mebibytes(sizes.StateBytes)},
 		{"memory in use for data", job.Mebibytes(int64(memory.HeapInuse))},
 		{"seconds per pass (one sweep and one gradient)", fmt.Sprintf("%.3g (measured on one block)", sizes.SecondsPerPass)},
-	})
-}
-
-// printTable prints one table.
-func (a *app) printTable(headers []string, rows [][]string) error {
-	_, err := fmt.Fprintln(a.stdout, report.Table{Headers: headers, Rows: rows}.Text())
-	return err
+	}}
+	return a.print(f.json, sizes, "%s\n", table.Text())
 }
 
 // trainingFailed prints why a run diverged, where JSON is asked for.
@@ -310,9 +302,6 @@ func (a *app) trainingFailed(f *trainFlags, err error) error {
 
 func (a *app) printTraining(f *trainFlags, result *job.Result) error {
 	n := result.Summary
-	if f.json {
-		return a.printJSON(n)
-	}
 	rows := [][]string{
 		{"status", string(n.Status)},
 		{"reason", n.Reason},
@@ -336,10 +325,11 @@ func (a *app) printTraining(f *trainFlags, result *job.Result) error {
 	if caveat := n.Caveat(); caveat != "" {
 		rows = append(rows, []string{"note", caveat})
 	}
+	path := ""
 	if n.L2Path != nil {
-		fmt.Fprintln(a.stdout, n.L2Path.Table().Text())
+		path = n.L2Path.Table().Text() + "\n"
 	}
-	return a.printTable([]string{"result", "value"}, rows)
+	return a.print(f.json, n, "%s%s\n", path, report.Table{Headers: []string{"result", "value"}, Rows: rows}.Text())
 }
 
 // outcome is the error that a training ends the command with, if it does.

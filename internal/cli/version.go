@@ -68,11 +68,7 @@ func (a *app) versionCommand() *cobra.Command {
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			b := readBuild()
-			if asJSON {
-				return a.printJSON(b)
-			}
-			_, err := fmt.Fprintf(a.stdout, "blockbp %s, %s %s\n", b, b.Go, b.Platform)
-			return err
+			return a.print(asJSON, b, "blockbp %s, %s %s\n", b, b.Go, b.Platform)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON object")

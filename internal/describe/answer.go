@@ -7,6 +7,7 @@ import (
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/internal/uai"
@@ -140,23 +141,16 @@ func (a *Answer) Shortfall(o *infer.Options) string {
 
 // States says what the search for a most probable joint state found.
 type States struct {
-	Task       string          `json:"task"`
-	Method     infer.Method    `json:"method"`
-	Energy     runfolder.Float `json:"energy"` // −log of the product of all factors
-	LowerBound runfolder.Float `json:"lower_bound"`
-	Gap        runfolder.Float `json:"gap"`
-	Optimal    bool            `json:"optimal"`
-	Converged  bool            `json:"converged"`
-	Sweeps     int             `json:"sweeps"`
-	States     []int           `json:"states"`
+	Task string `json:"task"`
+	job.JointState
+	Converged bool  `json:"converged"`
+	Sweeps    int   `json:"sweeps"`
+	States    []int `json:"states"`
 }
 
 // NewStates describes a state.
 func NewStates(r *infer.State) *States {
-	return &States{
-		Task: TaskStates, Method: r.Method, Energy: runfolder.Float(r.Energy), LowerBound: runfolder.Float(r.LowerBound), Gap: runfolder.Float(r.Gap),
-		Optimal: r.Optimal, Converged: r.Converged, Sweeps: r.Sweeps, States: r.States,
-	}
+	return &States{TaskStates, *job.NewJointState(r), r.Converged, r.Sweeps, r.States}
 }
 
 // Write writes the states in the format of the UAI competition.

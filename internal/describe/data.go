@@ -7,9 +7,11 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
+	"github.com/blockbp/blockbp/learn"
 )
 
 // contents counts what a data set holds.
@@ -44,8 +46,13 @@ type Data struct {
 	cut
 }
 
-// NewData describes a set of which training would cut the first instance as q says.
-func NewData(set *dataset.Set, q partition.Quality) *Data {
+// NewData describes a set, of which training is asked to cut instances in some way. An
+// error is of that way, for the first instance.
+func NewData(set *dataset.Set, asked learn.Cut) (*Data, error) {
+	q, err := quality(set, asked)
+	if err != nil {
+		return nil, err
+	}
 	d := &Data{
 		contents:  contents{Kind: set.Recipe.Kind, Instances: len(set.Instances)},
 		NodeTypes: set.Schema.NodeTypes, EdgeTypes: set.Schema.EdgeTypes,
@@ -66,7 +73,29 @@ func NewData(set *dataset.Set, q partition.Quality) *Data {
 		}
 	}
 	d.Graphs = len(graphs)
-	return d
+	return d, nil
+}
+
+// quality measures the partition that training would use for the first instance.
+func quality(set *dataset.Set, asked learn.Cut) (q partition.Quality, err error) {
+	model, err := crf.NewModel(set.Schema)
+	if err != nil {
+		return q, err
+	}
+	cuts, _, err := asked.Resolve(model, set.Instances)
+	if err != nil {
+		return q, &job.Error{Kind: job.Usage, Err: err}
+	}
+	in := set.Instances[0]
+	of, blocks, err := cuts[0].Assign(in, 1)
+	if err != nil {
+		return q, &job.Error{Kind: job.Usage, Err: fmt.Errorf("instance 0 (%s): %w", in.Name, err)}
+	}
+	p, err := partition.FromAssignment(in.Graph, of, blocks)
+	if err != nil {
+		return q, err
+	}
+	return p.Quality(), nil
 }
 
 // Tables are the description for people.

@@ -27,8 +27,8 @@ func table(rows ...[]string) report.Table {
 	return report.Table{Headers: []string{"property", "value"}, Rows: rows}
 }
 
-// counted writes a number of things.
-func counted(n int, thing string) string {
+// Counted writes a number of things.
+func Counted(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}
@@ -39,18 +39,18 @@ func counted(n int, thing string) string {
 // of an edge type's ends belong to it.
 func typeRows(nodes []crf.NodeType, edges []crf.EdgeType, named bool) (rows [][]string) {
 	for _, n := range nodes {
-		states := counted(len(n.States), "state")
+		states := Counted(len(n.States), "state")
 		if named {
 			states += " (" + strings.Join(n.States, ", ") + ")"
 		}
-		rows = append(rows, []string{"node type " + n.Name, states + ", " + counted(n.Features, "feature") + copiesOf(n.Copies)})
+		rows = append(rows, []string{"node type " + n.Name, states + ", " + Counted(n.Features, "feature") + copiesOf(n.Copies)})
 	}
 	for _, e := range edges {
 		ends := ""
 		if named {
 			ends = nodes[e.U].Name + " – " + nodes[e.V].Name + ", "
 		}
-		rows = append(rows, []string{"edge type " + e.Name, ends + counted(e.Features, "feature") + copiesOf(e.Copies)})
+		rows = append(rows, []string{"edge type " + e.Name, ends + Counted(e.Features, "feature") + copiesOf(e.Copies)})
 	}
 	return rows
 }

@@ -3,8 +3,11 @@ package describe
 import (
 	"fmt"
 
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/runfolder"
+	"github.com/blockbp/blockbp/mrf"
 )
 
 // Diagnosis says how Markov chains went. The worst variables are nil where nothing is
@@ -60,6 +63,30 @@ func NewSamples(name string, variables, held int, drawn *infer.Samples, file str
 	return s
 }
 
+// Draws are what a file keeps of draws from n, in the numbers of the whole network.
+func Draws(n *mrf.Network, evidence map[int]int, seed uint64, drawn *infer.Samples) *dataset.Samples {
+	s := &dataset.Samples{Chain: drawn.Chain, Sweep: drawn.Sweep, Seed: seed, Draw: drawn.Draw}
+	for v, card := range n.Card {
+		held := int32(crf.Unobserved)
+		if state, ok := evidence[v]; ok {
+			held = int32(state)
+		}
+		s.Held, s.States = append(s.Held, held), append(s.States, int32(card))
+	}
+	x, states := make([]int32, len(n.Card)), make([]int, len(n.Card))
+	for i := range drawn.Len() {
+		drawn.Draw(x, i)
+		for v, state := range x {
+			states[v] = int(state)
+		}
+		s.LogScore = append(s.LogScore, n.LogScore(states))
+	}
+	if d := drawn.Diagnosis; d != nil {
+		s.RHat, s.ESS = d.RHat, d.ESS
+	}
+	return s
+}
+
 // Shortfall says why draws did not converge; nothing where they did.
 func (s *Samples) Shortfall(maxRHat, minESS float64) string {
 	d := s.Diagnosis
@@ -78,14 +105,14 @@ func (s *Samples) Shortfall(maxRHat, minESS float64) string {
 
 // Text is a line for people.
 func (s *Samples) Text() string {
-	what := fmt.Sprintf("%s: %s of %s", s.Name, counted(s.Draws, "draw"), counted(s.Variables, "variable"))
+	what := fmt.Sprintf("%s: %s of %s", s.Name, Counted(s.Draws, "draw"), Counted(s.Variables, "variable"))
 	if s.Held > 0 {
 		what += fmt.Sprintf(" (%d held)", s.Held)
 	}
 	if s.Diagnosis == nil {
 		return fmt.Sprintf("%s, exact and independent; log Z %.10g: %s", what, float64(s.LogZ), s.File)
 	}
-	what += fmt.Sprintf(" by Gibbs sampling in %s", counted(s.Chains, "chain"))
+	what += fmt.Sprintf(" by Gibbs sampling in %s", Counted(s.Chains, "chain"))
 	if s.WorstRHat != nil {
 		what += fmt.Sprintf("; worst R-hat %.4g (variable %d), fewest effective draws %.0f (variable %d)", float64(s.MaxRHat), *s.WorstRHat, float64(s.MinESS), *s.WorstESS)
 	}

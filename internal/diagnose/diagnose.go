@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
@@ -32,26 +33,21 @@ const (
 // scale, features that are zero, constant or copies of others, states without a
 // label. It reads every feature once.
 func Data(p learn.Problem) []string {
-	var texts []string
-	for a, t := range p.Model.Schema.NodeTypes {
-		if t.Copies > 0 {
-			continue
+	texts := noOptimum(p)
+	add := func(c *columns, copies int, node bool, t int) {
+		if copies == 0 {
+			c.l2 = p.L2
+			c.read(p.Data, node, t)
+			texts = append(texts, c.texts()...)
 		}
-		c := newColumns(fmt.Sprintf("node type %q", t.Name), t.FeatureNames, t.Features)
-		c.states, c.l2 = "states", p.L2
-		c.read(p.Data, true, a)
-		texts = append(texts, c.texts()...)
+	}
+	for a, t := range p.Model.Schema.NodeTypes {
+		add(newColumns(fmt.Sprintf("node type %q", t.Name), "states", t.FeatureNames, t.Features), t.Copies, true, a)
 	}
 	for b, t := range p.Model.Schema.EdgeTypes {
-		if t.Copies > 0 {
-			continue
-		}
-		c := newColumns(fmt.Sprintf("edge type %q", t.Name), t.FeatureNames, t.Features)
-		c.states, c.l2 = "pairs of states", p.L2
-		c.read(p.Data, false, b)
-		texts = append(texts, c.texts()...)
+		add(newColumns(fmt.Sprintf("edge type %q", t.Name), "pairs of states", t.FeatureNames, t.Features), t.Copies, false, b)
 	}
-	return append(texts, unseen(p)...)
+	return append(texts, avoided(p)...)
 }
 
 // columns are statistics of the features of one type.
@@ -70,8 +66,8 @@ type columns struct {
 	hot    bool // one-hot rows: bins, of which nothing is to be said
 }
 
-func newColumns(where string, names []string, n int) *columns {
-	c := &columns{where: where, names: names, squares: make([]float64, n), least: make([]float64, n), most: make([]float64, n)}
+func newColumns(where, states string, names []string, n int) *columns {
+	c := &columns{where: where, states: states, names: names, squares: make([]float64, n), least: make([]float64, n), most: make([]float64, n)}
 	c.shadow = [2][]float64{make([]float64, n), make([]float64, n)}
 	for j := range n {
 		c.least[j], c.most[j] = math.Inf(1), math.Inf(-1)
@@ -203,12 +199,17 @@ func (c *columns) constantBeside(j int) bool {
 
 func (c *columns) list(all []int) string {
 	var names []string
-	for _, j := range all[:min(mostNamed, len(all))] {
+	for _, j := range all {
 		names = append(names, c.name(j))
 	}
-	text := strings.Join(names, ", ")
-	if len(all) > mostNamed {
-		text += fmt.Sprintf(" (and %d more)", len(all)-mostNamed)
+	return some(names, " (and %d more)")
+}
+
+// some lists the first of some names, and then how many more there are.
+func some(names []string, more string) string {
+	text := strings.Join(names[:min(mostNamed, len(names))], ", ")
+	if n := len(names) - mostNamed; n > 0 {
+		text += fmt.Sprintf(more, n)
 	}
 	return text
 }
@@ -216,30 +217,23 @@ func (c *columns) list(all []int) string {
 // copies tells of features that are multiples of others.
 func (c *columns) copies() string {
 	var pairs []string
-	more := 0
 	for j := range c.squares {
 		for i := range j {
 			if !c.same(i, j) {
 				continue
 			}
-			if len(pairs) == mostNamed {
-				more++
-			} else if c.constant(i) {
-				pairs = append(pairs, fmt.Sprintf("%s is constant, as %s is", c.name(j), c.name(i)))
-			} else {
-				pairs = append(pairs, fmt.Sprintf("%s is a multiple of %s", c.name(j), c.name(i)))
+			text := "%s is a multiple of %s"
+			if c.constant(i) {
+				text = "%s is constant, as %s is"
 			}
+			pairs = append(pairs, fmt.Sprintf(text, c.name(j), c.name(i)))
 			break
 		}
 	}
 	if len(pairs) == 0 {
 		return ""
 	}
-	text := strings.Join(pairs, ", ")
-	if more > 0 {
-		text += fmt.Sprintf(" (and %d more)", more)
-	}
-	return fmt.Sprintf("of %s the feature %s: the data cannot tell their weights apart, and only l2 decides how they share; leave one of them out", c.where, text)
+	return fmt.Sprintf("of %s the feature %s: the data cannot tell their weights apart, and only l2 decides how they share; leave one of them out", c.where, some(pairs, " (and %d more)"))
 }
 
 // same reports whether a feature is a multiple of another.
@@ -261,49 +255,81 @@ func (c *columns) same(i, j int) bool {
 	return true
 }
 
-// unseen tells of states of tied types that no label has.
-func unseen(p learn.Problem) []string {
-	if p.L2 == 0 {
-		return nil // not a matter of taste: there is no optimum, and who starts a run has to say so
+// noOptimum tells of states that no label has where nothing regularises: the likelihood
+// grows for ever as their weights fall.
+func noOptimum(p learn.Problem) []string {
+	if p.L2 > 0 {
+		return nil
 	}
-	var texts []string
+	var names []string
 	for a, t := range p.Model.Schema.NodeTypes {
-		of, total := labelCounts(p.Data, a, len(t.States))
-		if t.Copies > 0 || t.Features == 0 || total == 0 {
+		for _, u := range unseen(p.Data, a, &t) {
+			name := fmt.Sprintf("state %q of node type %q", t.States[u.state], t.Name)
+			if t.Copies > 0 {
+				name += fmt.Sprintf(" at its node %d", u.row)
+			}
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("--l2 0, and no label has %s: nothing keeps their weights from falling without end; give --l2 a positive value, or leave such states out of the data", some(names, " and %d more"))}
+}
+
+// avoided tells of states of tied types that no label has where there is an optimum.
+func avoided(p learn.Problem) (texts []string) {
+	for a, t := range p.Model.Schema.NodeTypes {
+		if p.L2 == 0 || t.Copies > 0 {
 			continue
 		}
 		var names []string
-		for i, f := range of {
-			if f == 0 {
-				names = append(names, fmt.Sprintf("%q", t.States[i]))
-			}
+		for _, u := range unseen(p.Data, a, &t) {
+			names = append(names, fmt.Sprintf("%q", t.States[u.state]))
 		}
-		if len(names) == 0 {
-			continue
+		if len(names) > 0 {
+			texts = append(texts, fmt.Sprintf("no label of node type %q has the state %s: the model learns to avoid it and will hardly ever predict it; label some, or leave such states out of the data", t.Name, some(names, " and %d more")))
 		}
-		list := strings.Join(names[:min(mostNamed, len(names))], ", ")
-		if len(names) > mostNamed {
-			list += fmt.Sprintf(" and %d more", len(names)-mostNamed)
-		}
-		texts = append(texts, fmt.Sprintf("no label of node type %q has the state %s: the model learns to avoid it and will hardly ever predict it; label some, or leave such states out of the data", t.Name, list))
 	}
 	return texts
 }
 
-// labelCounts returns how many labels of a node type have each state, and their number.
-func labelCounts(data []*crf.Instance, nodeType, states int) (of []int, total int) {
-	of = make([]int, states)
+// unseenState is a state that no label has.
+type unseenState struct {
+	row   int // of untied weights, else 0
+	state int
+}
+
+// unseen lists the states of a node type, of each of its copies, that no label has. Of
+// nodes without any label nothing is asked.
+func unseen(data []*crf.Instance, nodeType int, t *crf.NodeType) (list []unseenState) {
+	if t.Features == 0 {
+		return nil
+	}
+	counts := make([]int, max(1, t.Copies)*len(t.States)) // [copy][state]
 	for _, in := range data {
 		for _, labels := range in.Samples() {
 			for s, y := range labels {
-				if y != crf.Unobserved && in.NodeType(int32(s)) == nodeType {
-					of[y]++
-					total++
+				if y == crf.Unobserved || in.NodeType(int32(s)) != nodeType {
+					continue
 				}
+				at := int(y)
+				if t.Copies > 0 {
+					at += in.NodeRow(int32(s)) * len(t.States)
+				}
+				counts[at]++
 			}
 		}
 	}
-	return of, total
+	for row := range max(1, t.Copies) {
+		labels := counts[row*len(t.States):][:len(t.States)]
+		for state, n := range labels {
+			if n == 0 && slices.Max(labels) > 0 {
+				list = append(list, unseenState{row, state})
+			}
+		}
+	}
+	return list
 }
 
 // Result says what a result shows to be wrong with data or settings, each with what to

@@ -39,10 +39,15 @@ type PredictedInstance struct {
 // JointState is what it says of a most probable joint state.
 type JointState struct {
 	Method     infer.Method    `json:"method"`
-	Energy     runfolder.Float `json:"energy"`
+	Energy     runfolder.Float `json:"energy"` // −log of the product of all factors
 	LowerBound runfolder.Float `json:"lower_bound"`
 	Gap        runfolder.Float `json:"gap"`
 	Optimal    bool            `json:"optimal"`
+}
+
+// NewJointState describes a state.
+func NewJointState(r *infer.State) *JointState {
+	return &JointState{r.Method, runfolder.Float(r.Energy), runfolder.Float(r.LowerBound), runfolder.Float(r.Gap), r.Optimal}
 }
 
 // PredictInto labels instances of a set and writes NAME.npz for each into a folder,
@@ -97,7 +102,7 @@ func (p *Prediction) write(run *runfolder.Run, name string, b *infer.Beliefs) er
 		p.Unsettled++
 	}
 	if r := b.Joint; r != nil {
-		said.MAP = &JointState{r.Method, runfolder.Float(r.Energy), runfolder.Float(r.LowerBound), runfolder.Float(r.Gap), r.Optimal}
+		said.MAP = NewJointState(r)
 		if !r.Optimal {
 			p.Unproved++
 		}

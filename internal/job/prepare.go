@@ -2,10 +2,12 @@ package job
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/diagnose"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -78,7 +80,7 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 	if len(t.Evaluations) == 0 && o.EvaluateEvery > 0 {
 		return nil, usagef("--eval-every is not used without --eval NAME=PATH")
 	}
-	p.Hints, p.Notes = hints(&o, p.Problem.Data), notes(p.Problem)
+	p.Hints, p.Notes = hints(&o, p.Problem.Data), diagnose.Data(p.Problem)
 	return p, nil
 }
 
@@ -135,21 +137,12 @@ func checkLabels(ctx context.Context, data []*crf.Instance) error {
 		if len(in.Samples()) == 0 {
 			return dataf("instance %d (%s) has no labels to learn from", i, in.Name)
 		}
-		observed = observed || hasLabel(in)
+		observed = observed || slices.ContainsFunc(in.Samples(), func(labels []int32) bool {
+			return slices.ContainsFunc(labels, func(y int32) bool { return y != crf.Unobserved })
+		})
 	}
 	if !observed {
 		return dataf("every label of every instance is unobserved (−1): there is nothing to learn from")
 	}
 	return nil
-}
-
-func hasLabel(in *crf.Instance) bool {
-	for _, labels := range in.Samples() {
-		for _, y := range labels {
-			if y != crf.Unobserved {
-				return true
-			}
-		}
-	}
-	return false
 }

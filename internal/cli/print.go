@@ -12,10 +12,11 @@ func (a *app) printJSON(v any) error {
 	return encoder.Encode(v)
 }
 
-// counted writes a number of things.
-func counted(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
+// print writes a result: as JSON, or as a text for people.
+func (a *app) print(asJSON bool, result any, format string, arguments ...any) error {
+	if asJSON {
+		return a.printJSON(result)
 	}
-	return fmt.Sprintf("%d %ss", n, thing)
+	_, err := fmt.Fprintf(a.stdout, format, arguments...)
+	return err
 }
