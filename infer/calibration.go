@@ -13,12 +13,6 @@ type confidenceBin struct {
 	sum          float64 // of the confidences
 }
 
-func (b *confidenceBin) merge(o *confidenceBin) {
-	b.nodes += o.nodes
-	b.right += o.right
-	b.sum += o.sum
-}
-
 // calibrate counts one prediction.
 func (s *Score) calibrate(confidence float64, right bool) {
 	bin := &s.confidence[min(max(int(math.Ceil(confidence*confidenceBins))-1, 0), confidenceBins-1)]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/blockbp/blockbp/internal/gibbs"
 	"github.com/blockbp/blockbp/internal/parallel"
@@ -38,12 +39,7 @@ func newSchedule(p *mrf.Pairwise, d *zeros.Domains) *schedule {
 		}
 	}
 	for _, nodes := range of {
-		var chunks [][]int32
-		for len(nodes) > 0 {
-			n := min(len(nodes), chunkNodes)
-			chunks, nodes = append(chunks, nodes[:n]), nodes[n:]
-		}
-		if len(chunks) > 0 {
+		if chunks := slices.Collect(slices.Chunk(nodes, chunkNodes)); len(chunks) > 0 {
 			sch.colours = append(sch.colours, chunks)
 			sch.widest = max(sch.widest, len(chunks))
 		}

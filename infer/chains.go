@@ -94,9 +94,9 @@ func searchState(d *zeros.Domains, rng *rand.Rand) ([]int32, error) {
 // proved that there is none, on graphs with loops too; nil where it found one, or gave
 // up. The seed decides what is tried first.
 func searchZero(p *mrf.Pairwise, seed uint64) error {
-	d := zeros.New(p)
-	if !d.Propagate() {
-		return &zeroError{errContradiction}
+	d, err := domains(p)
+	if err != nil {
+		return err
 	}
 	if _, err := searchState(d, stream(seed, 0, 0)); errors.Is(err, ErrZero) {
 		return err
@@ -110,6 +110,11 @@ func prepare(p *mrf.Pairwise) (*zeros.Domains, error) {
 	if err := checkPotentials(p); err != nil {
 		return nil, err
 	}
+	return domains(p)
+}
+
+// domains returns the states that the hard zeros of a network leave possible.
+func domains(p *mrf.Pairwise) (*zeros.Domains, error) {
 	d := zeros.New(p)
 	if !d.Propagate() {
 		return nil, &zeroError{errContradiction}

@@ -1,5 +1,7 @@
 package infer
 
+import "slices"
+
 // drawStore keeps joint states, in a byte each where all nodes have at most 256
 // states.
 type drawStore struct {
@@ -11,13 +13,11 @@ type drawStore struct {
 // newDrawStore makes room for draws of nodes with these numbers of states.
 func newDrawStore(draws int, card []int32) *drawStore {
 	d := &drawStore{nodes: len(card)}
-	for _, k := range card {
-		if k > 1<<8 {
-			d.wide = make([]int32, draws*d.nodes)
-			return d
-		}
+	if slices.ContainsFunc(card, func(k int32) bool { return k > 1<<8 }) {
+		d.wide = make([]int32, draws*d.nodes)
+	} else {
+		d.narrow = make([]uint8, draws*d.nodes)
 	}
-	d.narrow = make([]uint8, draws*d.nodes)
 	return d
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/internal/bp"
@@ -78,10 +79,7 @@ func startOfField(p *mrf.Pairwise, d *zeros.Domains, k int, rng *rand.Rand) ([]f
 
 // normalise turns logarithms of weights, not all −Inf, into probabilities.
 func normalise(own []float64) {
-	largest, total := math.Inf(-1), 0.0
-	for _, v := range own {
-		largest = max(largest, v)
-	}
+	largest, total := slices.Max(own), 0.0
 	for i, v := range own {
 		own[i] = math.Exp(v - largest)
 		total += own[i]

@@ -1,6 +1,7 @@
 package infer
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/blockbp/blockbp/counting"
@@ -68,13 +69,10 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	orDefault(&o.Method, Propagation)
-	orDefault(&o.Chains, 4)
-	orDefault(&o.MaxRHat, 1.01)
-	orDefault(&o.MinESS, 400)
-	orDefault(&o.Threads, 1)
+	o.Method, o.Chains, o.Threads = cmp.Or(o.Method, Propagation), cmp.Or(o.Chains, 4), cmp.Or(o.Threads, 1)
+	o.MaxRHat, o.MinESS = cmp.Or(o.MaxRHat, 1.01), cmp.Or(o.MinESS, 400)
 	if o.Method == MeanField {
-		orDefault(&o.Restarts, 10)
+		o.Restarts = cmp.Or(o.Restarts, 10)
 	}
 	return o
 }
@@ -90,14 +88,6 @@ func (o *Options) validate() error {
 		}
 	}
 	return nil
-}
-
-// orDefault sets what is zero.
-func orDefault[T comparable](x *T, value T) {
-	var zero T
-	if *x == zero {
-		*x = value
-	}
 }
 
 // Limits say when an iteration ends.
@@ -119,9 +109,7 @@ var DefaultLimits = Limits{Tolerance: 1e-10, MaxSweeps: 10000}
 
 // resolved are the limits with their defaults.
 func (l Limits) resolved() bp.Limits {
-	orDefault(&l.Tolerance, DefaultLimits.Tolerance)
-	orDefault(&l.MaxSweeps, DefaultLimits.MaxSweeps)
-	return bp.Limits{Tolerance: l.Tolerance, MaxSweeps: l.MaxSweeps}
+	return bp.Limits{Tolerance: cmp.Or(l.Tolerance, DefaultLimits.Tolerance), MaxSweeps: cmp.Or(l.MaxSweeps, DefaultLimits.MaxSweeps)}
 }
 
 // Outcome tells how an iteration ended.

@@ -235,13 +235,6 @@ func TestScore(t *testing.T) {
 	if both.Count() != 6 || both.Confusion[2][2] != 1 {
 		t.Errorf("without a choice %v nodes are counted: %v", both.Count(), both.Confusion)
 	}
-	both.Merge(s)
-	if bins := both.Calibration(); bins[2].Nodes != 6 || bins[0].Nodes != 3 || bins[0].Accuracy != 1 {
-		t.Errorf("merged: %+v", bins)
-	}
-	if both.Count() != 11 || both.Confusion[0][0] != 4 || math.Abs(both.LogLoss-2*s.LogLoss+math.Log(0.5)) > 1e-9 {
-		t.Errorf("merged: %+v", both)
-	}
 	if empty := NewScore(2); !math.IsNaN(empty.Accuracy()) || empty.Count() != 0 {
 		t.Errorf("accuracy %v of nothing", empty.Accuracy())
 	}

@@ -1,6 +1,7 @@
 package infer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -48,15 +49,9 @@ func (o SampleOptions) withDefaults(p *mrf.Pairwise) SampleOptions {
 			o.Method = Exact
 		}
 	}
-	orDefault(&o.Draws, 1000)
-	orDefault(&o.Chains, 4)
-	orDefault(&o.BurnIn, 1000)
-	orDefault(&o.Thin, 10)
-	orDefault(&o.MaxRHat, 1.05)
-	orDefault(&o.MinESS, 100)
-	orDefault(&o.Threads, 1)
-	o.BurnIn = max(0, o.BurnIn)
-	o.Chains = min(o.Chains, o.Draws)
+	o.Draws, o.Chains, o.Thin, o.Threads = cmp.Or(o.Draws, 1000), cmp.Or(o.Chains, 4), cmp.Or(o.Thin, 10), cmp.Or(o.Threads, 1)
+	o.MaxRHat, o.MinESS = cmp.Or(o.MaxRHat, 1.05), cmp.Or(o.MinESS, 100)
+	o.BurnIn, o.Chains = max(0, cmp.Or(o.BurnIn, 1000)), min(o.Chains, o.Draws)
 	return o
 }
 

@@ -33,19 +33,6 @@ func (s *Score) Add(b *Beliefs, truth []int32, count []bool) {
 	}
 }
 
-// Merge adds the counts of another score.
-func (s *Score) Merge(o *Score) {
-	for i, row := range o.Confusion {
-		for j, n := range row {
-			s.Confusion[i][j] += n
-		}
-	}
-	s.LogLoss += o.LogLoss
-	for i := range s.confidence {
-		s.confidence[i].merge(&o.confidence[i])
-	}
-}
-
 // Count returns the number of nodes counted.
 func (s *Score) Count() int64 {
 	var n int64

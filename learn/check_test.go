@@ -8,7 +8,7 @@ import (
 // TestCloses: a claim needs a gap as small as the tolerance, within bounds, and where none
 // can be had, messages that are still.
 func TestCloses(t *testing.T) {
-	l := &learner{settings: &Settings{GradientTolerance: 1e-7}}
+	l := &learner{course: course{settings: &Settings{GradientTolerance: 1e-7}}}
 	l.progress.First, l.progress.Objective = 1, 99
 	for _, c := range []struct {
 		gap, residual float64

@@ -25,8 +25,8 @@ func (l *learner) identify() fingerprint {
 	if l.fingerprint == (fingerprint{}) {
 		l.fingerprint = fingerprint{
 			Data:      digestData(l.problem.Data).String(),
-			Partition: l.digestPartitions().String(),
-			Counting:  l.bundles[0].units[0].net.Counting.Name + ":" + l.digestCounting().String(),
+			Partition: digestEach(l.units, func(u *unit) *partition.Partition { return u.part }, (*digest).addPartition).String(),
+			Counting:  l.bundles[0].units[0].net.Counting.Name + ":" + digestEach(l.units, func(u *unit) *counting.Numbers { return u.net.Counting }, (*digest).addCounting).String(),
 		}
 	}
 	return l.fingerprint
@@ -125,36 +125,29 @@ func (d *digest) addFeatures(f *crf.Features) {
 	}
 }
 
-// digestPartitions and digestCounting look at each partition, and each set of
-// numbers, once: instances share them.
-
-func (l *learner) digestPartitions() (d digest) {
-	known := map[*partition.Partition]digest{}
-	for _, u := range l.units {
-		one, ok := known[u.part]
+// digestEach is a digest of what every unit has. Each is looked at once: units share them.
+func digestEach[T any](units []*unit, of func(*unit) *T, add func(*digest, *T)) (d digest) {
+	known := map[*T]digest{}
+	for _, u := range units {
+		x := of(u)
+		one, ok := known[x]
 		if !ok {
-			for i := range u.part.Blocks {
-				one.add(uint64(len(u.part.Blocks[i].Nodes)))
-				one.addInts(u.part.Blocks[i].Nodes)
-			}
-			known[u.part] = one
+			add(&one, x)
+			known[x] = one
 		}
 		d.add(uint64(one))
 	}
 	return d
 }
 
-func (l *learner) digestCounting() (d digest) {
-	known := map[*counting.Numbers]digest{}
-	for _, u := range l.units {
-		c := u.net.Counting
-		one, ok := known[c]
-		if !ok {
-			one.addFloats(c.Node)
-			one.addFloats(c.Edge)
-			known[c] = one
-		}
-		d.add(uint64(one))
+func (d *digest) addPartition(p *partition.Partition) {
+	for i := range p.Blocks {
+		d.add(uint64(len(p.Blocks[i].Nodes)))
+		d.addInts(p.Blocks[i].Nodes)
 	}
-	return d
+}
+
+func (d *digest) addCounting(c *counting.Numbers) {
+	d.addFloats(c.Node)
+	d.addFloats(c.Edge)
 }

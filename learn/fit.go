@@ -6,7 +6,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/simd"
 )
@@ -338,54 +337,6 @@ func (l *learner) worthSaving() bool {
 	return l.progress.Worse == 0 && l.progress.Iterations%l.perPass() == 0
 }
 
-func (l *learner) evaluate(e *Event) error {
-	return l.settings.evaluate(e, l.model, &l.progress, &l.best)
-}
-
-// evaluate calls Settings.Evaluate when it is due and looks at early stopping;
-// best is the model of the best evaluation so far.
-func (s *Settings) evaluate(e *Event, m *crf.Model, p *progress, best **crf.Model) error {
-	if s.Evaluate == nil || p.Passes < p.NextEvaluation {
-		return nil
-	}
-	values, err := s.Evaluate(m)
-	if err != nil {
-		return err
-	}
-	p.NextEvaluation = p.Passes + s.EvaluateEvery
-	e.Eval = values
-	if s.EarlyStop == nil {
-		return nil
-	}
-	value, ok := values[s.EarlyStop.Metric]
-	if !ok {
-		return fmt.Errorf("learn: early stopping wants the metric %q, which no evaluation gives", s.EarlyStop.Metric)
-	}
-	better := value > p.BestValue
-	if s.EarlyStop.Minimise {
-		better = value < p.BestValue
-	}
-	// Any number is better than a NaN, and a NaN better than nothing yet only.
-	if better || *best == nil || math.IsNaN(p.BestValue) && !math.IsNaN(value) {
-		p.BestValue, p.SinceBest, *best = value, 0, m.Clone()
-		return nil
-	}
-	p.SinceBest++
-	return nil
-}
-
-func (l *learner) record(e Event) error { return l.settings.record(e, l.model, &l.progress) }
-
-// record tells the recorder, if there is one, of an event.
-func (s *Settings) record(e Event, m *crf.Model, p *progress) error {
-	if s.Recorder == nil {
-		return nil
-	}
-	e.Pass, e.Theta = p.Passes, m.Weights
-	e.Elapsed = time.Duration(p.Seconds * float64(time.Second))
-	return s.Recorder(e)
-}
-
 // Bounds of the time between checkpoints where the user names none: often, as long
 // as saving takes but a small part of the run.
 const (
@@ -423,13 +374,8 @@ func (l *learner) finish(status Status) (*Result, error) {
 		}
 	}
 	check := &l.progress.Check
-	r := &Result{
-		Model: l.model, Best: l.best, Status: status, Reason: l.progress.Reason,
-		Objective: l.progress.Objective, GradientNorm: l.progress.GradientNorm, Gradient: l.gradient, FirstGradientNorm: l.progress.First,
-		Checked: status != Interrupted, Gap: math.NaN(), Residual: math.NaN(), Convex: l.convex(),
-		Iterations: l.progress.Iterations, Passes: l.progress.Passes, CheckPasses: l.progress.CheckPasses, GradientPasses: l.progress.GradientPasses,
-		Seconds: l.progress.Seconds, CheckSeconds: l.progress.CheckSeconds, StateBytes: l.stateBytes(),
-	}
+	r := l.result(status)
+	r.Gradient, r.Convex, r.StateBytes = l.gradient, l.convex(), l.stateBytes()
 	if r.Checked {
 		r.Gap, r.Residual, r.InferenceConverged = check.Gap, check.Residual, check.Settled
 		if !r.InferenceConverged {

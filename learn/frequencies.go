@@ -59,9 +59,9 @@ func normalise(x []float64) {
 func allSpans(layout *crf.Layout) []crf.Span { return slices.Concat(layout.Node, layout.Edge) }
 
 // largestTable returns the largest number of (joint) states of a type, 1 at least.
-func largestTable(layout *crf.Layout) int {
+func largestTable(spans []crf.Span) int {
 	largest := 1
-	for _, span := range allSpans(layout) {
+	for _, span := range spans {
 		largest = max(largest, span.States)
 	}
 	return largest

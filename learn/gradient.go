@@ -283,11 +283,7 @@ const beliefsTogether = 4096
 // edgesTogether returns how many edges are computed in one call: as many of the
 // type with the largest tables.
 func edgesTogether(m *crf.Model) int {
-	most := 1
-	for _, span := range m.Layout.Edge {
-		most = max(most, span.States)
-	}
-	return max(1, min(ground.RowsPerBatch, beliefsTogether/most))
+	return max(1, min(ground.RowsPerBatch, beliefsTogether/largestTable(m.Layout.Edge)))
 }
 
 // untiedChange appends belief − (belief at the last visit) for every feature of
@@ -391,18 +387,14 @@ func (l *learner) resum() {
 }
 
 func (l *learner) addUntied(u *unit) {
-	add := func(spans []crf.Span) {
-		for _, span := range spans {
-			if span.Untied {
-				total := l.total[span.At:][:span.Len]
-				for j, x := range u.untied[span.Part:][:span.Len] {
-					total[j] += u.weight * x
-				}
+	for _, span := range allSpans(&l.model.Layout) {
+		if span.Untied {
+			total := l.total[span.At:][:span.Len]
+			for j, x := range u.untied[span.Part:][:span.Len] {
+				total[j] += u.weight * x
 			}
 		}
 	}
-	add(l.model.Layout.Node)
-	add(l.model.Layout.Edge)
 }
 
 // estimate computes the aggregated gradient and the saddle value at the current

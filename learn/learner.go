@@ -14,13 +14,11 @@ import (
 
 // learner is a run in progress.
 type learner struct {
-	problem  *Problem
-	settings *Settings
-	model    *crf.Model // the weights θ that move
-	bundles  []*bundle
-	units    []*unit // of all bundles, one after the other
-	blocks   int     // D
-	samples  float64 // N of (8): the sum of the samples' weights
+	course
+	bundles []*bundle
+	units   []*unit // of all bundles, one after the other
+	blocks  int     // D
+	samples float64 // N of (8): the sum of the samples' weights
 
 	data      []float64 // [weights] M w̄, with the observed parts of partly observed samples
 	magnitude float64   // norm of M w̄, as of samples without hidden labels
@@ -53,15 +51,12 @@ type learner struct {
 	fresh         []float64
 	sparseSum     []float64 // [stride] scratch
 
-	source      *rand.PCG
-	random      *rand.Rand
-	progress    progress
-	best        *crf.Model
-	fingerprint fingerprint // zero until it is needed
+	source *rand.PCG
+	random *rand.Rand
 }
 
 func newLearner(p *Problem, s *Settings) (*learner, error) {
-	l := &learner{problem: p, settings: s, model: p.Model.Clone(), samples: totalWeight(p.Data)}
+	l := &learner{course: newCourse(p, s), samples: totalWeight(p.Data)}
 	var err error
 	if l.bundles, err = buildUnits(p, s, l.samples); err != nil {
 		return nil, err
@@ -76,7 +71,8 @@ func newLearner(p *Problem, s *Settings) (*learner, error) {
 	l.recovering, _ = s.Step.(recoveringRule)
 	l.prepareMomentum()
 	l.useLargePages()
-	l.sumData()
+	l.data = sumStatistics(l.model, p.Data, l.samples)
+	l.magnitude = magnitude(l.model, p.Data, l.samples, l.data)
 	l.source = rand.NewPCG(s.Seed, 0x9e3779b97f4a7c15)
 	l.random = rand.New(l.source)
 	l.edgesTogether = edgesTogether(l.model)
@@ -86,11 +82,6 @@ func newLearner(p *Problem, s *Settings) (*learner, error) {
 	for range s.Threads {
 		l.workers = append(l.workers, &worker{space: bp.Workspace{Times: l.times}, adjoint: &ground.Adjoint{}, belief: make([]float64, l.mostBeliefs())})
 	}
-	l.progress.First = math.NaN()
-	l.progress.FirstObjective = math.NaN()
-	l.progress.LastObjective = math.NaN()
-	l.progress.Change = math.Inf(1)
-	l.progress.BestValue = math.NaN()
 	l.progress.Check = checkProgress{Active: true, Purpose: checkInitial, GradientOnly: l.startsUniform()}
 	if err := s.Step.Start(l.stepProblem()); err != nil {
 		return nil, err
@@ -150,11 +141,8 @@ func (l *learner) layOut() {
 
 // mostBeliefs returns how many numbers the beliefs are that are computed together.
 func (l *learner) mostBeliefs() int {
-	most := l.edgesTogether * largestTable(&l.model.Layout)
-	for _, span := range l.model.Layout.Node {
-		most = max(most, ground.RowsPerBatch*span.States)
-	}
-	return most + bp.Padding
+	layout := &l.model.Layout
+	return max(l.edgesTogether*largestTable(allSpans(layout)), ground.RowsPerBatch*largestTable(layout.Node)) + bp.Padding
 }
 
 // measureWork finds what one sweep, and one gradient, over everything costs where it is
@@ -170,12 +158,6 @@ func (l *learner) measureWork() {
 			l.variables += u.weight * float64(u.in.Graph.NumNodes())
 		}
 	}
-}
-
-// sumData computes M w̄ of everything observed.
-func (l *learner) sumData() {
-	l.data = sumStatistics(l.model, l.problem.Data, l.samples)
-	l.magnitude = magnitude(l.model, l.problem.Data, l.samples, l.data)
 }
 
 func (l *learner) stepProblem() StepProblem {

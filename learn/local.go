@@ -25,11 +25,9 @@ import (
 // needed. An iteration is one step of the weights; a pass is one evaluation of
 // objective and gradient.
 type localLearner struct {
-	problem  *Problem
-	settings *Settings
-	model    *crf.Model // the weights θ of the last iteration
-	total    float64    // N, the sum of the samples' weights
-	rounding float64    // gradient norm below which there is nothing but rounding
+	course           // with the weights θ of the last iteration
+	total    float64 // N, the sum of the samples' weights
+	rounding float64 // gradient norm below which there is nothing but rounding
 
 	value      float64   // L at the weights of the last iteration
 	gradient   []float64 // [weights] ∇L there
@@ -42,10 +40,6 @@ type localLearner struct {
 	pool    *pool[[]*crf.Instance]
 	workers []ground.LocalObjective
 	parts   []localPart // [instances of a chunk]
-
-	progress    progress
-	best        *crf.Model
-	fingerprint fingerprint
 }
 
 // localPart is what one instance adds to objective and gradient.
@@ -73,7 +67,7 @@ func fitLocal(ctx context.Context, p *Problem, s *Settings) (*Result, error) {
 func newLocalLearner(p *Problem, s *Settings) *localLearner {
 	size := p.Model.Layout.Size
 	l := &localLearner{
-		problem: p, settings: s, model: p.Model.Clone(), trial: p.Model.Clone(), total: totalWeight(p.Data),
+		course: newCourse(p, s), trial: p.Model.Clone(), total: totalWeight(p.Data),
 		gradient: make([]float64, size), direction: make([]float64, size), trialSlope: make([]float64, size),
 		whole: map[*graph.Graph]*partition.Partition{},
 		parts: make([]localPart, min(instancesPerChunk, len(p.Data))),
@@ -93,8 +87,6 @@ func newLocalLearner(p *Problem, s *Settings) *localLearner {
 	}
 	statistics := sumStatistics(l.model, p.Data, l.total)
 	l.rounding = roundingShare * math.Sqrt(simd.Dot(statistics, statistics))
-	l.progress.First, l.progress.FirstObjective, l.progress.LastObjective = math.NaN(), math.NaN(), math.NaN()
-	l.progress.Change, l.progress.BestValue = math.Inf(1), math.NaN()
 	l.pool = newPool(s.Threads, l.evaluateInstance) // last: its goroutines run until it is closed
 	return l
 }
@@ -181,7 +173,7 @@ func (l *localLearner) run(ctx context.Context) (*Result, error) {
 			return l.finish()
 		}
 		event := Event{Iteration: l.progress.Iterations, Instance: -1, Block: -1, Step: step, Objective: l.progress.Objective, GradientNorm: l.progress.GradientNorm, Residual: math.NaN()}
-		if err := l.settings.evaluate(&event, l.model, &l.progress, &l.best); err != nil {
+		if err := l.course.evaluate(&event); err != nil {
 			return nil, err
 		}
 		clock()
@@ -260,20 +252,14 @@ func (l *localLearner) iterate(ctx context.Context) (step float64, err error) {
 	return step, nil
 }
 
-func (l *localLearner) record(e Event) error { return l.settings.record(e, l.model, &l.progress) }
-
 // finish makes the result and saves the state.
 func (l *localLearner) finish() (*Result, error) {
 	if err := l.checkpoint(); err != nil {
 		return nil, err
 	}
-	return &Result{
-		Model: l.model, Best: l.best, Status: l.progress.Status, Reason: l.progress.Reason,
-		Objective: l.progress.Objective, GradientNorm: l.progress.GradientNorm, Gradient: l.gradient, FirstGradientNorm: l.progress.First,
-		Checked: l.progress.Status != Interrupted, InferenceConverged: true, Gap: math.NaN(), Convex: true,
-		Iterations: l.progress.Iterations, Passes: l.progress.Passes, GradientPasses: l.progress.GradientPasses,
-		Seconds: l.progress.Seconds, StateBytes: l.stateBytes(),
-	}, nil
+	r := l.result(l.progress.Status)
+	r.Gradient, r.Residual, r.InferenceConverged, r.Convex, r.StateBytes = l.gradient, 0, true, true, l.stateBytes()
+	return r, nil
 }
 
 // stateBytes is the memory of the optimiser and of the gradients.
@@ -286,11 +272,7 @@ func (l *localLearner) stateBytes() int64 {
 func measureLocal(p *Problem, s *Settings) *Sizes {
 	l := newLocalLearner(p, s)
 	defer l.pool.close()
-	sizes := &Sizes{Instances: len(p.Data), Weights: l.model.Layout.Size, Blocks: 1, StateBytes: l.stateBytes()}
-	for _, in := range p.Data {
-		sizes.Nodes += in.Graph.NumNodes()
-		sizes.Edges += in.Graph.NumEdges()
-	}
+	sizes := l.sizes(1, l.stateBytes())
 	started := time.Now()
 	l.evaluate()
 	sizes.SecondsPerPass = time.Since(started).Seconds()

@@ -1,35 +1,20 @@
 package learn
 
-import (
-	"encoding/json"
-	"fmt"
-)
-
 // checkpoint saves the state of the last iteration.
 func (l *localLearner) checkpoint() error {
 	if l.settings.Checkpoint == nil {
 		return nil
 	}
-	text, err := json.Marshal(l.settings.saved(l.problem.L2, 1, &l.progress, l.identify(), nil, l.best != nil))
+	state, err := l.state(1, l.identify(), nil, l.arrays(l.best != nil), nil)
 	if err != nil {
 		return err
 	}
-	return l.settings.Checkpoint(&State{Iteration: l.progress.Iterations, progress: text, doubles: l.arrays(l.best != nil)})
+	return l.settings.Checkpoint(state)
 }
 
 // arrays lists every slice of the state, in a fixed order.
 func (l *localLearner) arrays(withBest bool) []array[float64] {
-	a := []array[float64]{{"weights", l.model.Weights}, {"gradient", l.gradient}}
-	if withBest {
-		if l.best == nil {
-			l.best = l.model.Clone()
-		}
-		a = append(a, array[float64]{"best", l.best.Weights})
-	}
-	for i, x := range l.curvature.memory() {
-		a = append(a, array[float64]{fmt.Sprintf("step.%d", i), x})
-	}
-	return a
+	return l.course.arrays(withBest, l.curvature.memory(), array[float64]{"gradient", l.gradient})
 }
 
 // restore puts a saved state in the place of the fresh one.
@@ -38,7 +23,7 @@ func (l *localLearner) restore(state *State) error {
 	if err != nil {
 		return err
 	}
-	if err := l.settings.sameRun(in, l.problem.L2, 1, l.identify()); err != nil {
+	if err := l.sameRun(in, 1, l.identify()); err != nil {
 		return err
 	}
 	if in.Progress.Iterations < 0 || !(in.Progress.Passes >= 1) {

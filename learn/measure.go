@@ -31,11 +31,7 @@ func Measure(p Problem, settings Settings) (*Sizes, error) {
 		return nil, err
 	}
 	defer l.pool.close()
-	sizes := &Sizes{Instances: len(p.Data), Weights: l.model.Layout.Size, Blocks: l.blocks, StateBytes: l.stateBytes()}
-	for _, in := range p.Data {
-		sizes.Nodes += in.Graph.NumNodes()
-		sizes.Edges += in.Graph.NumEdges()
-	}
+	sizes := l.sizes(l.blocks, l.stateBytes())
 	sizes.CutFraction = l.bundles[0].units[0].part.Quality().CutFraction
 	started := time.Now()
 	limits := l.innerLimits()

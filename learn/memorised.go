@@ -50,7 +50,7 @@ func (l *learner) memorised() bool {
 	if l.problem.L2 > 0 {
 		return false
 	}
-	belief, labelled := make([]float64, largestTable(&l.model.Layout)), false
+	belief, labelled := make([]float64, largestTable(allSpans(&l.model.Layout))), false
 	for _, u := range l.units {
 		if u.weight < 0 {
 			continue

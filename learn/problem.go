@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -158,18 +159,12 @@ const (
 // Resolved returns the settings with the default in the place of every zero value
 // that stands for one: what Fit will use.
 func (s Settings) Resolved() Settings {
-	if s.Method == "" {
-		s.Method = BBPL
+	s.Method = cmp.Or(s.Method, BBPL)
+	sweeps := defaultFullSweeps
+	if s.Method == BBPL {
+		sweeps = defaultBlockSweeps
 	}
-	if s.InnerSweeps == 0 {
-		s.InnerSweeps = defaultFullSweeps
-		if s.Method == BBPL {
-			s.InnerSweeps = defaultBlockSweeps
-		}
-	}
-	if s.InnerTolerance == 0 {
-		s.InnerTolerance = defaultInnerTolerance
-	}
+	s.InnerSweeps, s.InnerTolerance = cmp.Or(s.InnerSweeps, sweeps), cmp.Or(s.InnerTolerance, defaultInnerTolerance)
 	if s.Step == nil {
 		s.Step = &auto{}
 	}
@@ -180,12 +175,7 @@ func (s Settings) Resolved() Settings {
 	if s.GradientTolerance == 0 && s.RelativeTolerance == 0 {
 		s.RelativeTolerance = defaultRelativeTolerance
 	}
-	if s.MaxPasses == 0 {
-		s.MaxPasses = defaultMaxPasses
-	}
-	if s.EvaluateEvery == 0 {
-		s.EvaluateEvery = defaultEvaluateEvery
-	}
+	s.MaxPasses, s.EvaluateEvery = cmp.Or(s.MaxPasses, defaultMaxPasses), cmp.Or(s.EvaluateEvery, defaultEvaluateEvery)
 	return s
 }
 

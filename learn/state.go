@@ -73,19 +73,16 @@ func (l *learner) snapshot() (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(l.settings.saved(l.problem.L2, l.blocks, &l.progress, l.identify(), random, l.best != nil))
-	if err != nil {
-		return nil, err
-	}
-	return &State{l.progress.Iterations, text, l.arrays(l.best != nil), l.singles()}, nil
+	return l.state(l.blocks, l.identify(), random, l.arrays(l.best != nil), l.singles())
 }
 
 // saved returns what is kept of a run beside its arrays.
-func (s *Settings) saved(l2 float64, blocks int, p *progress, is fingerprint, random []byte, hasBest bool) *saved {
+func (c *course) saved(blocks int, is fingerprint, random []byte) *saved {
+	s, p := c.settings, &c.progress
 	out := &saved{
 		Format: stateFormat, Progress: *p, Bits: map[string]uint64{}, Random: random,
-		Method: s.Method, Step: s.stepName(), Order: s.order(), Blocks: blocks, Together: s.Together, Precision: s.precision(), Pairs: s.Pairs, L2: l2,
-		Sweeps: s.InnerSweeps, Inner: s.InnerTolerance, HasBest: hasBest, fingerprint: is,
+		Method: s.Method, Step: s.stepName(), Order: s.order(), Blocks: blocks, Together: s.Together, Precision: s.precision(), Pairs: s.Pairs, L2: c.problem.L2,
+		Sweeps: s.InnerSweeps, Inner: s.InnerTolerance, HasBest: c.best != nil, fingerprint: is,
 	}
 	if s.EarlyStop != nil {
 		out.Metric = s.EarlyStop.Metric
@@ -96,16 +93,7 @@ func (s *Settings) saved(l2 float64, blocks int, p *progress, is fingerprint, ra
 
 // arrays lists every slice of the state, in a fixed order.
 func (l *learner) arrays(withBest bool) []array[float64] {
-	a := []array[float64]{{"weights", l.model.Weights}, {"total", l.total}, {"moments", l.moments}, {"watched", l.watched}}
-	if withBest {
-		if l.best == nil {
-			l.best = l.model.Clone()
-		}
-		a = append(a, array[float64]{"best", l.best.Weights})
-	}
-	for i, x := range l.settings.Step.Memory() {
-		a = append(a, array[float64]{fmt.Sprintf("step.%d", i), x})
-	}
+	a := l.course.arrays(withBest, l.settings.Step.Memory(), array[float64]{"total", l.total}, array[float64]{"moments", l.moments}, array[float64]{"watched", l.watched})
 	for i, b := range l.bundles {
 		a = append(a, array[float64]{fmt.Sprintf("bundle.%d.contribution", i), b.contribution})
 		for j, u := range b.units {
@@ -147,7 +135,7 @@ func (l *learner) restore(state *State) error {
 	if err != nil {
 		return err
 	}
-	if err := l.settings.sameRun(in, l.problem.L2, l.blocks, l.identify()); err != nil {
+	if err := l.sameRun(in, l.blocks, l.identify()); err != nil {
 		return err
 	}
 	if err := fill(l.arrays(in.HasBest), state.doubles); err != nil {
@@ -256,7 +244,8 @@ func (s *Settings) order() string {
 
 // sameRun refuses a checkpoint of a run with other settings, which could not go
 // on to the same bytes.
-func (s *Settings) sameRun(in *saved, l2 float64, blocks int, is fingerprint) error {
+func (c *course) sameRun(in *saved, blocks int, is fingerprint) error {
+	s := c.settings
 	differ := func(what string, was, now any) error {
 		return stateErrorf("it was written with %s %v, this run has %v; use the same settings, or start a new run", what, was, now)
 	}
@@ -275,8 +264,8 @@ func (s *Settings) sameRun(in *saved, l2 float64, blocks int, is fingerprint) er
 		return differ("blocks together", in.Together, s.Together)
 	case in.Pairs != s.Pairs:
 		return differ("pairs", in.Pairs, s.Pairs)
-	case in.L2 != l2:
-		return differ("l2", in.L2, l2)
+	case in.L2 != c.problem.L2:
+		return differ("l2", in.L2, c.problem.L2)
 	case in.Sweeps != s.InnerSweeps:
 		return differ("inner sweeps", in.Sweeps, s.InnerSweeps)
 	case in.Inner != s.InnerTolerance:

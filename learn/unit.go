@@ -112,16 +112,16 @@ func newShapes(p *Problem, s *Settings) (*shapes, error) {
 	}, nil
 }
 
-func (h *shapes) partitionOf(in *crf.Instance) (*partition.Partition, error) {
-	if part, ok := h.partitions[in.Graph]; ok {
-		return part, nil
+// once returns what was made for a graph, or makes it.
+func once[T any](known map[*graph.Graph]T, g *graph.Graph, make func() (T, error)) (T, error) {
+	if x, ok := known[g]; ok {
+		return x, nil
 	}
-	part, err := h.cut(in)
-	if err != nil {
-		return nil, err
+	x, err := make()
+	if err == nil {
+		known[g] = x
 	}
-	h.partitions[in.Graph] = part
-	return part, nil
+	return x, err
 }
 
 func (h *shapes) cut(in *crf.Instance) (*partition.Partition, error) {
@@ -139,45 +139,24 @@ func (h *shapes) cut(in *crf.Instance) (*partition.Partition, error) {
 	return partition.FromAssignment(in.Graph, of, blocks)
 }
 
-func (h *shapes) countingOf(g *graph.Graph) (*counting.Numbers, error) {
-	if c, ok := h.counting[g]; ok {
-		return c, nil
-	}
-	c, err := h.problem.Counting.Of(g)
-	if err != nil {
-		return nil, err
-	}
-	h.counting[g] = c
-	return c, nil
-}
-
-// freeNet returns the net of an instance without observations, shared between
-// instances where it can be.
-func (h *shapes) freeNet(in *crf.Instance, counting *counting.Numbers) (*bp.Net, error) {
-	shared := len(in.Schema().NodeTypes) == 1
-	if net, ok := h.nets[in.Graph]; ok && shared {
-		return net, nil
-	}
-	net, err := bp.NewNet(in.Graph, in.Cards(), counting, nil)
-	if err == nil && shared {
-		h.nets[in.Graph] = net
-	}
-	return net, err
-}
-
 // unitsOf returns the free unit of an instance and a clamped one for each of
 // its samples that has unobserved labels. total is the weight of all samples of the
 // whole data set.
 func (h *shapes) unitsOf(index int, in *crf.Instance, total float64) ([]*unit, error) {
-	part, err := h.partitionOf(in)
+	g := in.Graph
+	part, err := once(h.partitions, g, func() (*partition.Partition, error) { return h.cut(in) })
 	if err != nil {
 		return nil, err
 	}
-	counting, err := h.countingOf(in.Graph)
+	numbers, err := once(h.counting, g, func() (*counting.Numbers, error) { return h.problem.Counting.Of(g) })
 	if err != nil {
 		return nil, err
 	}
-	net, err := h.freeNet(in, counting)
+	nets := h.nets
+	if len(in.Schema().NodeTypes) > 1 {
+		nets = map[*graph.Graph]*bp.Net{}
+	}
+	net, err := once(nets, g, func() (*bp.Net, error) { return bp.NewNet(g, in.Cards(), numbers, nil) })
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +166,7 @@ func (h *shapes) unitsOf(index int, in *crf.Instance, total float64) ([]*unit, e
 		if !slices.Contains(in.Samples()[i], crf.Unobserved) {
 			continue
 		}
-		clamped, err := bp.NewNet(in.Graph, net.Card, counting, labels)
+		clamped, err := bp.NewNet(g, net.Card, numbers, labels)
 		if err != nil {
 			return nil, err
 		}

@@ -127,7 +127,7 @@ func (w *Workspace) EdgeBeliefs(dst, sum []float64, net *Net, st *State, block *
 			dst[i] = float64(x)
 		}
 	} else {
-		freeEnergy, err = w.listedEdges(dst, net, st, block, lo, hi, ku, kv)
+		freeEnergy, err = listedEdges(w, dst, w.arena, simd.EdgeBeliefs, net, st, block, lo, hi)
 	}
 	addRows(sum, dst)
 	return freeEnergy, err
@@ -145,24 +145,31 @@ func addRows(sum, matrix []float64) {
 
 var ones = [16]float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
 
-// listedEdges is EdgeBeliefs with a list of the edges.
-func (w *Workspace) listedEdges(dst []float64, net *Net, st *State, block *partition.Block, lo, hi, ku, kv int) (freeEnergy float64, err error) {
+// listedEdges is EdgeBeliefs with a list of the edges for a kernel, which takes them from
+// tables of its precision, up to one that needs logarithms.
+func listedEdges[T float32 | float64](w *Workspace, dst, tables []T, kernel func(dst []T, logZ, product, beliefs, messages []float64, tables []T, edges []simd.Edge, ku, kv int) int,
+	net *Net, st *State, block *partition.Block, lo, hi int) (freeEnergy float64, err error) {
+	first := block.Edges[lo]
+	ku, kv := int(net.Card[net.Graph.U(first)]), int(net.Card[net.Graph.V(first)])
 	for q := lo; q < hi; q++ {
-		// The kernel takes edges up to one that needs logarithms.
 		w.gatherEdges(net, st, block, q, hi, max(ku, kv))
 		n := len(w.together)
 		w.logZ, w.product = numeric.Resize(w.logZ, n), numeric.Resize(w.product, n)
-		n = simd.EdgeBeliefs(dst, w.logZ, w.product, st.LogBelief, st.LogMessage, w.arena, w.together, ku, kv)
+		n = kernel(dst, w.logZ, w.product, st.LogBelief, st.LogMessage, tables, w.together, ku, kv)
 		freeEnergy += w.sumFreeEnergies(net, block, q, n)
 		dst, q = dst[n*ku*kv:], q+n
 		if q == hi {
 			break
 		}
-		value, err := w.EdgeBelief(dst[:ku*kv], net, st, block, q)
+		pair := w.pair[:ku*kv]
+		value, err := w.EdgeBelief(pair, net, st, block, q)
 		if err != nil {
 			return freeEnergy, err
 		}
 		freeEnergy += value
+		for i, x := range pair {
+			dst[i] = T(x)
+		}
 		dst = dst[ku*kv:]
 	}
 	return freeEnergy, nil

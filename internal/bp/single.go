@@ -147,28 +147,5 @@ func (w *Workspace) InSingle() bool { return w.single.on }
 
 // EdgeBeliefs32 is EdgeBeliefs in single precision, for a block that is InSingle.
 func (w *Workspace) EdgeBeliefs32(dst []float32, net *Net, st *State, block *partition.Block, lo, hi int) (freeEnergy float64, err error) {
-	first := block.Edges[lo]
-	ku, kv := int(net.Card[net.Graph.U(first)]), int(net.Card[net.Graph.V(first)])
-	for q := lo; q < hi; q++ {
-		w.gatherEdges(net, st, block, q, hi, max(ku, kv))
-		n := len(w.together)
-		w.logZ, w.product = numeric.Resize(w.logZ, n), numeric.Resize(w.product, n)
-		n = simd.EdgeBeliefs32(dst[:n*ku*kv], w.logZ, w.product, st.LogBelief, st.LogMessage, w.single.arena, w.together, ku, kv)
-		freeEnergy += w.sumFreeEnergies(net, block, q, n)
-		dst, q = dst[n*ku*kv:], q+n
-		if q == hi {
-			break
-		}
-		pair := w.pair[:ku*kv]
-		value, err := w.EdgeBelief(pair, net, st, block, q)
-		if err != nil {
-			return freeEnergy, err
-		}
-		freeEnergy += value
-		for i, x := range pair {
-			dst[i] = float32(x)
-		}
-		dst = dst[ku*kv:]
-	}
-	return freeEnergy, nil
+	return listedEdges(w, dst, w.single.arena, simd.EdgeBeliefs32, net, st, block, lo, hi)
 }

@@ -1,0 +1,118 @@
+package learn
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/blockbp/blockbp/crf"
+)
+
+// course is what every run has: what it is of, and where it stands.
+type course struct {
+	problem     *Problem
+	settings    *Settings
+	model       *crf.Model // the weights θ that move
+	progress    progress
+	best        *crf.Model  // of the best evaluation so far
+	fingerprint fingerprint // zero until it is needed
+}
+
+// newCourse begins with a copy of the model.
+func newCourse(p *Problem, s *Settings) course {
+	unknown := math.NaN()
+	return course{
+		problem: p, settings: s, model: p.Model.Clone(),
+		progress: progress{First: unknown, FirstObjective: unknown, LastObjective: unknown, Change: math.Inf(1), BestValue: unknown},
+	}
+}
+
+// evaluate calls Settings.Evaluate when it is due and looks at early stopping.
+func (c *course) evaluate(e *Event) error {
+	s, p := c.settings, &c.progress
+	if s.Evaluate == nil || p.Passes < p.NextEvaluation {
+		return nil
+	}
+	values, err := s.Evaluate(c.model)
+	if err != nil {
+		return err
+	}
+	p.NextEvaluation = p.Passes + s.EvaluateEvery
+	e.Eval = values
+	if s.EarlyStop == nil {
+		return nil
+	}
+	value, ok := values[s.EarlyStop.Metric]
+	if !ok {
+		return fmt.Errorf("learn: early stopping wants the metric %q, which no evaluation gives", s.EarlyStop.Metric)
+	}
+	better := value > p.BestValue
+	if s.EarlyStop.Minimise {
+		better = value < p.BestValue
+	}
+	// Any number is better than a NaN, and a NaN better than nothing yet only.
+	if better || c.best == nil || math.IsNaN(p.BestValue) && !math.IsNaN(value) {
+		p.BestValue, p.SinceBest, c.best = value, 0, c.model.Clone()
+		return nil
+	}
+	p.SinceBest++
+	return nil
+}
+
+// record tells the recorder, if there is one, of an event.
+func (c *course) record(e Event) error {
+	if c.settings.Recorder == nil {
+		return nil
+	}
+	e.Pass, e.Theta = c.progress.Passes, c.model.Weights
+	e.Elapsed = time.Duration(c.progress.Seconds * float64(time.Second))
+	return c.settings.Recorder(e)
+}
+
+// state is what a checkpoint has of the run, given its slices.
+func (c *course) state(blocks int, is fingerprint, random []byte, doubles []array[float64], singles []array[float32]) (*State, error) {
+	text, err := json.Marshal(c.saved(blocks, is, random))
+	if err != nil {
+		return nil, err
+	}
+	return &State{c.progress.Iterations, text, doubles, singles}, nil
+}
+
+// arrays begins the list of the slices of the state: the weights, some others, the best
+// weights, and the memory of what makes the steps.
+func (c *course) arrays(withBest bool, memory [][]float64, others ...array[float64]) []array[float64] {
+	a := append([]array[float64]{{"weights", c.model.Weights}}, others...)
+	if withBest {
+		if c.best == nil {
+			c.best = c.model.Clone()
+		}
+		a = append(a, array[float64]{"best", c.best.Weights})
+	}
+	for i, x := range memory {
+		a = append(a, array[float64]{fmt.Sprintf("step.%d", i), x})
+	}
+	return a
+}
+
+// result is what the progress tells of a run that has ended.
+func (c *course) result(status Status) *Result {
+	p := &c.progress
+	return &Result{
+		Model: c.model, Best: c.best, Status: status, Reason: p.Reason,
+		Objective: p.Objective, GradientNorm: p.GradientNorm, FirstGradientNorm: p.First,
+		Checked: status != Interrupted, Gap: math.NaN(), Residual: math.NaN(),
+		Iterations: p.Iterations, Passes: p.Passes, CheckPasses: p.CheckPasses, GradientPasses: p.GradientPasses,
+		Seconds: p.Seconds, CheckSeconds: p.CheckSeconds,
+	}
+}
+
+// sizes counts what the run works on.
+func (c *course) sizes(blocks int, stateBytes int64) *Sizes {
+	sizes := &Sizes{Instances: len(c.problem.Data), Weights: c.model.Layout.Size, Blocks: blocks, StateBytes: stateBytes}
+	for _, in := range c.problem.Data {
+		sizes.Nodes += in.Graph.NumNodes()
+		sizes.Edges += in.Graph.NumEdges()
+	}
+	return sizes
+}
