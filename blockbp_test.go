@@ -116,11 +116,11 @@ func TestDoorErrors(t *testing.T) {
 	}
 	for want, graphs := range map[string][]blockbp.Graph{
 		"at least one graph": {},
-		"Nodes is empty":     {{}},
+		"no Nodes: want":     {{}},
 		"graph 1 (1): Nodes[7] has 1 features, the first of all has 2": {ok, change(func(g *blockbp.Graph) { g.Nodes[7] = []float64{1} })},
-		"2 Labels for 36 Nodes":                {change(func(g *blockbp.Graph) { g.Labels = g.Labels[:2] })},
-		"EdgeFeatures are set for some graphs": {ok, change(func(g *blockbp.Graph) { g.EdgeFeatures = make([][]float64, len(g.Edges)) })},
-		"Edges[2] joins 99 and 0":              {change(func(g *blockbp.Graph) { g.Edges[2] = [2]int{99, 0} })},
+		"2 Labels for 36 Nodes":              {change(func(g *blockbp.Graph) { g.Labels = g.Labels[:2] })},
+		"only some graphs have EdgeFeatures": {ok, change(func(g *blockbp.Graph) { g.EdgeFeatures = make([][]float64, len(g.Edges)) })},
+		"edge 2 joins 99 and 0":              {change(func(g *blockbp.Graph) { g.Edges[2] = [2]int{99, 0} })},
 		"name 1 states, [\"dark\"]: want at least": {change(func(g *blockbp.Graph) {
 			for p := range g.Labels {
 				g.Labels[p] = "dark"
@@ -136,7 +136,7 @@ func TestDoorErrors(t *testing.T) {
 		}
 	}
 	strange := must(blockbp.NewData(change(func(g *blockbp.Graph) { g.Labels[4] = "grey" })))
-	if _, err := model.Evaluate(ctx, strange); err == nil || !strings.Contains(err.Error(), `Labels[4] is "grey", which is no state of the model: want one of ["dark" "light"]`) {
+	if _, err := model.Evaluate(ctx, strange); err == nil || !strings.Contains(err.Error(), `label 4 is "grey", which is no state of the model: want one of ["dark" "light"]`) {
 		t.Errorf("error %v", err)
 	}
 	if _, err := blockbp.Open(filepath.Join(t.TempDir(), "missing")); err == nil || !strings.Contains(err.Error(), "missing") {

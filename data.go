@@ -97,13 +97,13 @@ func NewData(graphs ...Graph) (*Data, error) {
 func (g *Graph) check(first *Graph) error {
 	switch {
 	case len(g.Nodes) == 0:
-		return errors.New("Nodes is empty: want a row of features for every node, [][]float64{{1}, …} where there is nothing to tell")
+		return errors.New("no Nodes: want a row of features for every node, [][]float64{{1}, …} where there is nothing to tell")
 	case g.Labels != nil && len(g.Labels) != len(g.Nodes):
 		return fmt.Errorf("%d Labels for %d Nodes: want one each, \"\" where it is hidden", len(g.Labels), len(g.Nodes))
 	case g.EdgeFeatures != nil && len(g.EdgeFeatures) != len(g.Edges):
 		return fmt.Errorf("%d EdgeFeatures for %d Edges: want a row for each", len(g.EdgeFeatures), len(g.Edges))
 	case (g.EdgeFeatures == nil) != (first.EdgeFeatures == nil):
-		return errors.New("EdgeFeatures are set for some graphs only: want them for all, or for none")
+		return errors.New("only some graphs have EdgeFeatures: want them for all, or for none")
 	}
 	if err := sameColumns("Nodes", g.Nodes, first.Nodes); err != nil {
 		return err
@@ -213,7 +213,7 @@ func (g *Graph) arrays(states []string) (*dataset.Arrays, error) {
 	}
 	for e, ends := range g.Edges {
 		if min(ends[0], ends[1]) < 0 || max(ends[0], ends[1]) >= len(g.Nodes) {
-			return nil, fmt.Errorf("Edges[%d] joins %d and %d: want nodes from 0 to %d", e, ends[0], ends[1], len(g.Nodes)-1)
+			return nil, fmt.Errorf("edge %d joins %d and %d: want nodes from 0 to %d", e, ends[0], ends[1], len(g.Nodes)-1)
 		}
 		a.Edges[e] = [2]int32{int32(ends[0]), int32(ends[1])}
 	}
@@ -234,7 +234,7 @@ func (g *Graph) labels(states []string) ([]int32, error) {
 	for s, name := range g.Labels {
 		labels[s] = int32(slices.Index(states, name)) // −1, unobserved, for ""
 		if labels[s] < 0 && name != "" {
-			return nil, fmt.Errorf("Labels[%d] is %q, which is no state of the model: want one of %q, or \"\"", s, name, states)
+			return nil, fmt.Errorf("label %d is %q, which is no state of the model: want one of %q, or \"\"", s, name, states)
 		}
 	}
 	return labels, nil

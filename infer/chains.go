@@ -17,7 +17,7 @@ import (
 // errFrozen says that Gibbs sampling cannot move: hard zeros hold every variable in
 // place while the others stay.
 func errFrozen(chains int) error {
-	return unsuitedError{fmt.Errorf("Gibbs sampling changes one variable at a time, and from the possible joint states that were found (%d, at random) hard zeros let none change: it is not ergodic here, so it would repeat its start for ever; exact inference can give marginals", chains)}
+	return unsuitedError{fmt.Errorf("one variable at a time is changed by Gibbs sampling, and from the possible joint states that were found (%d, at random) hard zeros let none change: it is not ergodic here, so it would repeat its start for ever; exact inference can give marginals", chains)}
 }
 
 // chains are Markov chains of one network with starts of their own.
