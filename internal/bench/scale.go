@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/blockbp/blockbp/internal/machine"
 )
@@ -104,9 +105,6 @@ type Growth struct {
 	ToNodes        int     `json:"to_nodes"`
 	NsRatio        float64 `json:"ns_per_edge_ratio"`
 	IterationRatio float64 `json:"ms_per_iteration_ratio"`
-
-	// The extremes met so far.
-	ns, iteration [2]float64
 }
 
 // scaleRun is a measurement on its way.
@@ -148,7 +146,7 @@ func MeasureScale(ctx context.Context, plan ScalePlan, say func(stage string)) (
 // hits both and ratios can be trusted.
 func (r *scaleRun) measureKind(cases []scaleCase) error {
 	var smallest *scaleNetwork
-	var growth Growth
+	var found []NetworkScale
 	for _, c := range cases {
 		if need := building * c.needBytes(); need > float64(r.plan.MostMemory) {
 			r.scale.Left = append(r.scale.Left, fmt.Sprintf("%s: it needs about %.2g GB, and at most %.2g GB are to be used", c.name(), need/giga, float64(r.plan.MostMemory)/giga))
@@ -162,11 +160,11 @@ func (r *scaleRun) measureKind(cases []scaleCase) error {
 			smallest = n
 			defer n.run.stop()
 		}
-		r.scale.Networks = append(r.scale.Networks, n.result)
-		growth.include(&n.result)
+		found = append(found, n.result)
 	}
-	if smallest != nil {
-		r.scale.Growth = append(r.scale.Growth, growth)
+	r.scale.Networks = append(r.scale.Networks, found...)
+	if len(found) > 0 {
+		r.scale.Growth = append(r.scale.Growth, growthOf(found))
 	}
 	return nil
 }
@@ -186,18 +184,20 @@ func (r *scaleRun) measure(c scaleCase, smallest *scaleNetwork) (*scaleNetwork, 
 	return &scaleNetwork{result: n.result}, err
 }
 
-// include widens the comparison by a network; the first is the smallest.
-func (g *Growth) include(n *NetworkScale) {
-	if g.Kind == "" {
-		g.Kind, g.FromNodes = n.Kind, n.Nodes
-		g.ns, g.iteration = [2]float64{n.NsRatio, n.NsRatio}, [2]float64{n.IterationRatio, n.IterationRatio}
+// growthOf compares networks of one kind, the smallest first.
+func growthOf(networks []NetworkScale) Growth {
+	spread := func(of func(*NetworkScale) float64) float64 {
+		var ratios []float64
+		for i := range networks {
+			ratios = append(ratios, of(&networks[i]))
+		}
+		return slices.Max(ratios) / slices.Min(ratios)
 	}
-	widen := func(extremes *[2]float64, x float64) float64 {
-		extremes[0], extremes[1] = min(extremes[0], x), max(extremes[1], x)
-		return extremes[1] / extremes[0]
+	return Growth{
+		Kind: networks[0].Kind, FromNodes: networks[0].Nodes, ToNodes: networks[len(networks)-1].Nodes,
+		NsRatio:        spread(func(n *NetworkScale) float64 { return n.NsRatio }),
+		IterationRatio: spread(func(n *NetworkScale) float64 { return n.IterationRatio }),
 	}
-	g.ToNodes = n.Nodes
-	g.NsRatio, g.IterationRatio = widen(&g.ns, n.NsRatio), widen(&g.iteration, n.IterationRatio)
 }
 
 // timeStretches times iterations on a network in turns with the smallest of its kind:

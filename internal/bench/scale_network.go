@@ -12,14 +12,6 @@ import (
 	"github.com/blockbp/blockbp/learn"
 )
 
-const giga = 1e9
-
-// The kinds of graphs of MeasureScale.
-const (
-	kindGrid = "grid"
-	kindBA   = "ba"
-)
-
 // scaleCase is a network to be measured.
 type scaleCase struct {
 	spec      synthetic.GraphSpec
@@ -36,7 +28,7 @@ type scaleCase struct {
 func (p *ScalePlan) grid(side int) scaleCase {
 	rows, cols := max(1, side/p.TileHeight), max(1, side/p.TileWidth)
 	c := scaleCase{
-		spec: synthetic.GraphSpec{Kind: kindGrid, Rows: side, Cols: side}, states: p.States,
+		spec: gridSpec(side), states: p.States,
 		nodes: side * side, edges: 2 * side * (side - 1), blocks: rows * cols,
 		assign: func(*graph.Graph) ([]int32, error) {
 			of, _, err := partition.Tiles(side, side, rows, cols)
@@ -49,11 +41,11 @@ func (p *ScalePlan) grid(side int) scaleCase {
 
 // ba is a Barabási–Albert graph with two edges per new node, grown into blocks.
 func (p *ScalePlan) ba(nodes int) scaleCase {
-	const attach = 2
+	spec := baSpec(nodes)
 	blocks := max(1, nodes/(p.TileHeight*p.TileWidth))
 	c := scaleCase{
-		spec: synthetic.GraphSpec{Kind: kindBA, Nodes: nodes, Attach: attach}, states: p.States,
-		nodes: nodes, edges: attach * nodes, blocks: blocks,
+		spec: spec, states: p.States,
+		nodes: nodes, edges: spec.Attach * nodes, blocks: blocks,
 		assign: func(g *graph.Graph) ([]int32, error) { return partition.BreadthFirst(g, blocks) },
 	}
 	// Where there are so many pairs of blocks that beliefs take less, they are kept.
@@ -66,12 +58,7 @@ func (p *ScalePlan) ba(nodes int) scaleCase {
 	return c
 }
 
-func (c *scaleCase) name() string {
-	if c.spec.Kind == kindGrid {
-		return fmt.Sprintf("grid %d×%d", c.spec.Rows, c.spec.Cols)
-	}
-	return fmt.Sprintf("BA %d", c.nodes)
-}
+func (c *scaleCase) name() string { return nameOf(c.spec) }
 
 // Bytes per node and per edge besides features, messages and beliefs, and
 // contributions.
@@ -134,7 +121,7 @@ func (r *scaleRun) begin(c scaleCase) (*scaleNetwork, error) {
 
 // build makes the graph and its blocks, and draws features.
 func (c *scaleCase) build(result *NetworkScale) (*speedNetwork, error) {
-	n, err := newSpeedNetwork(c.name(), c.spec)
+	n, err := newSpeedNetwork(c.spec)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +130,7 @@ func (c *scaleCase) build(result *NetworkScale) (*speedNetwork, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n.part, err = partition.FromAssignment(g, of, c.blocks); err != nil {
+	if err := n.cutInto(of, c.blocks); err != nil {
 		return nil, err
 	}
 	result.BuildSeconds = n.built.Seconds()
@@ -177,7 +164,6 @@ func (w *startWatch) Record(e learn.Event) error {
 
 // take takes rates from the times of stretches, those of the smallest network beside.
 func (n *scaleNetwork) take(t, beside machine.Timing, smallest *scaleNetwork) {
-	const milli = 1e3
 	s := &n.result
 	perPass := func(n *NetworkScale, perTurn float64) float64 {
 		return giga * perTurn / sizeIterations * float64(n.Blocks) / float64(n.Edges)

@@ -136,10 +136,11 @@ func TestTakeStretches(t *testing.T) {
 	near("ratio of ns per edge", r.NsRatio, 1000.0/1000)     // 0.08/40·10/20,000 s
 	near("ratio of iterations", r.IterationRatio, 2)
 
-	var g Growth
+	var networks []NetworkScale
 	for _, ratio := range []float64{1, 0.8, 1.5} {
-		g.include(&NetworkScale{Kind: "grid", Nodes: int(100 * ratio), NsRatio: ratio, IterationRatio: ratio})
+		networks = append(networks, NetworkScale{Kind: "grid", Nodes: int(100 * ratio), NsRatio: ratio, IterationRatio: ratio})
 	}
+	g := growthOf(networks)
 	near("growth", g.NsRatio, 1.5/0.8)
 	near("growth", g.IterationRatio, 1.5/0.8)
 }

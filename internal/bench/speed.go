@@ -174,6 +174,9 @@ func (r *speedRun) interleave(factor int, tasks ...machine.Task) ([]machine.Timi
 	return timings, err
 }
 
+// leave notes what is not measured.
+func (r *speedRun) leave(what string) { r.speed.Left = append(r.speed.Left, what) }
+
 // hurried reports whether most of the time that the plan gives is gone.
 func (r *speedRun) hurried() bool {
 	return r.plan.Within > 0 && time.Since(r.begun) > r.plan.Within*3/4

@@ -23,15 +23,8 @@ type KernelSpeed struct {
 func (r *speedRun) kernels() error {
 	names, precisions := simd.Names(), r.plan.precisions(r.plan.ReferenceStates)
 	r.say(fmt.Sprintf("kernels: a whole iteration with each of %q, %d states", names, r.plan.ReferenceStates))
-	n, err := gridNetwork(r.plan.Grid)
+	n, p, err := cutNetwork(gridSpec(r.plan.Grid), r.plan.ReferenceStates)
 	if err != nil {
-		return err
-	}
-	p, err := n.problem(r.plan.ReferenceStates)
-	if err != nil {
-		return err
-	}
-	if err := n.cut(p); err != nil {
 		return err
 	}
 	var runs []*watchedRun
@@ -65,11 +58,10 @@ func (r *speedRun) kernels() error {
 // kernelSpeeds takes rates from timings in one precision, the last of which is that
 // of plain Go.
 func kernelSpeeds(names []string, precision bp.Precision, timings []machine.Timing, edges float64) (speeds []KernelSpeed) {
-	const nano = 1e9
 	plain := timings[len(names)-1].Minimum
 	for i, name := range names {
 		t := timings[i]
-		speeds = append(speeds, KernelSpeed{name, precision.String(), nano * t.Minimum / edges, nano * t.Median / edges, plain / t.Minimum})
+		speeds = append(speeds, KernelSpeed{name, precision.String(), giga * t.Minimum / edges, giga * t.Median / edges, plain / t.Minimum})
 	}
 	return speeds
 }

@@ -38,7 +38,7 @@ const NearOptimum = 1e-3
 // turns.
 func (r *speedRun) methods() error {
 	for _, side := range r.plan.MethodGrids {
-		r.say(fmt.Sprintf("methods: grid %d×%d, to a relative gradient of %.0e", side, side, r.plan.MethodTolerance))
+		r.say(fmt.Sprintf("methods: %s, to a relative gradient of %.0e", nameOf(gridSpec(side)), r.plan.MethodTolerance))
 		if err := r.methodsOn(side); err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ func (r *speedRun) methodsOn(side int) error {
 		return err
 	}
 	for i, t := range timings {
-		r.speed.Methods = append(r.speed.Methods, races[i].speed(fmt.Sprintf("grid %d×%d", side, side), t))
+		r.speed.Methods = append(r.speed.Methods, races[i].speed(nameOf(gridSpec(side)), t))
 	}
 	return nil
 }
@@ -79,7 +79,7 @@ func (r *speedRun) methodsOn(side int) error {
 // scale of the weights, at which labels are not quite decided by the features.
 func (r *speedRun) comparison(side int) (*synthetic.Comparison, error) {
 	const weightScale = 0.5
-	spec := synthetic.Synthetic{Graph: synthetic.GraphSpec{Kind: "grid", Rows: side, Cols: side}, States: r.plan.ReferenceStates, WeightScale: weightScale, Seed: speedSeed}
+	spec := synthetic.Synthetic{Graph: gridSpec(side), States: r.plan.ReferenceStates, WeightScale: weightScale, Seed: speedSeed}
 	generated, err := synthetic.Generate(spec, runtime.GOMAXPROCS(0))
 	if err != nil {
 		return nil, err

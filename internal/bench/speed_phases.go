@@ -6,6 +6,7 @@ import (
 
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/machine"
+	"github.com/blockbp/blockbp/internal/synthetic"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -46,15 +47,12 @@ type PhaseSpeed struct {
 
 // phases measures the phases and the whole iteration on the plan's two networks.
 func (r *speedRun) phases() error {
-	grid, err := gridNetwork(r.plan.Grid)
-	if err != nil {
-		return err
-	}
-	ba, err := baNetwork(r.plan.BA)
-	if err != nil {
-		return err
-	}
-	for _, n := range []*speedNetwork{grid, ba} {
+	specs := []synthetic.GraphSpec{gridSpec(r.plan.Grid), baSpec(r.plan.BA)}
+	for _, spec := range specs {
+		n, err := newSpeedNetwork(spec)
+		if err != nil {
+			return err
+		}
 		for _, states := range r.plan.States {
 			for _, precision := range r.plan.precisions(states) {
 				r.say(fmt.Sprintf("phases: %s, %d states, %v", n.name, states, precision))
@@ -65,7 +63,7 @@ func (r *speedRun) phases() error {
 		}
 	}
 	for _, p := range r.speed.Phases {
-		if p.Name == bp.PhaseSweep.String() && p.Graph == grid.name && p.States == r.plan.ReferenceStates && p.Precision == Double {
+		if p.Name == bp.PhaseSweep.String() && p.Graph == nameOf(specs[0]) && p.States == r.plan.ReferenceStates && p.Precision == Double {
 			r.speed.MessagesPerS = p.MessagesPerS
 		}
 	}
@@ -141,9 +139,6 @@ func readingSeconds() float64 {
 	return best
 }
 
-// leave notes what is not measured.
-func (r *speedRun) leave(what string) { r.speed.Left = append(r.speed.Left, what) }
-
 // phaseCount is the work of a pass over a network.
 type phaseCount struct {
 	network                *speedNetwork
@@ -199,16 +194,15 @@ func (c *phaseCount) iteration() Work {
 
 // speed holds the time of a phase of a pass against its work.
 func (c *phaseCount) speed(ceilings *Ceilings, name string, w Work, t machine.Timing) PhaseSpeed {
-	const nano = 1e9
 	roof := roofline(ceilings, c.shape.precision, w, c.blockBytes, c.totalBytes)
 	all := w.Own.plus(w.Double)
 	p := PhaseSpeed{
 		Name: name, Graph: c.network.name, States: int(c.shape.states), Precision: c.shape.precision.String(),
 		Blocks: len(c.network.part.Blocks), BlocksAtATime: max(1, c.network.together),
-		NsPerEdge: nano * t.Minimum / c.edges, NsPerEdgeMedian: nano * t.Median / c.edges,
+		NsPerEdge: giga * t.Minimum / c.edges, NsPerEdgeMedian: giga * t.Median / c.edges,
 		BytesPerEdge: w.bytes() / c.edges, FlopsPerEdge: all.Flops / c.edges, ExpsPerEdge: all.Exps / c.edges, LogsPerEdge: all.Logs / c.edges,
 		BlockBytes: c.blockBytes, NetworkBytes: c.totalBytes, Level: ceilings.Level(c.blockBytes),
-		Bound: roof.Bound, RooflineNsPerEdge: nano * roof.Seconds / c.edges, RooflineFraction: roof.Seconds / t.Minimum,
+		Bound: roof.Bound, RooflineNsPerEdge: giga * roof.Seconds / c.edges, RooflineFraction: roof.Seconds / t.Minimum,
 	}
 	switch name {
 	case bp.PhaseSweep.String():

@@ -33,7 +33,7 @@ func TestPhaseTiming(t *testing.T) {
 
 // TestCut: blocks are those that training makes where nobody says how.
 func TestCut(t *testing.T) {
-	ba, grid := must(baNetwork(300)), must(gridNetwork(30))
+	ba, grid := must(newSpeedNetwork(baSpec(300))), must(newSpeedNetwork(gridSpec(30)))
 	for _, n := range []*speedNetwork{ba, grid} {
 		p := must(n.problem(4))
 		if err := n.cut(p); err != nil {
@@ -78,7 +78,7 @@ func TestSpeedNetworks(t *testing.T) {
 	if grid.name != "grid 20×20" || grid.graph.NumNodes() != 400 || grid.graph.NumEdges() != 2*20*19 || len(grid.part.Blocks) != 20 {
 		t.Errorf("%s: %d nodes, %d edges, %d blocks", grid.name, grid.graph.NumNodes(), grid.graph.NumEdges(), len(grid.part.Blocks))
 	}
-	ba := must(baNetwork(200))
+	ba := must(newSpeedNetwork(baSpec(200)))
 	if ba.name != "BA 200" || ba.graph.NumNodes() != 200 || ba.part != nil {
 		t.Errorf("%s: %d nodes", ba.name, ba.graph.NumNodes())
 	}

@@ -36,14 +36,38 @@ type speedNetwork struct {
 	node, edge []float64            // features
 }
 
+// The kinds of graphs.
+const (
+	kindGrid = "grid"
+	kindBA   = "ba"
+)
+
+// gridSpec is a square grid, and baSpec a Barabási–Albert graph with two edges per new
+// node.
+func gridSpec(side int) synthetic.GraphSpec {
+	return synthetic.GraphSpec{Kind: kindGrid, Rows: side, Cols: side}
+}
+
+func baSpec(nodes int) synthetic.GraphSpec {
+	return synthetic.GraphSpec{Kind: kindBA, Nodes: nodes, Attach: 2}
+}
+
+// nameOf is how people call a graph.
+func nameOf(spec synthetic.GraphSpec) string {
+	if spec.Kind == kindGrid {
+		return fmt.Sprintf("grid %d×%d", spec.Rows, spec.Cols)
+	}
+	return fmt.Sprintf("BA %d", spec.Nodes)
+}
+
 // newSpeedNetwork draws a network.
-func newSpeedNetwork(name string, spec synthetic.GraphSpec) (*speedNetwork, error) {
+func newSpeedNetwork(spec synthetic.GraphSpec) (*speedNetwork, error) {
 	source, started := synthetic.Synthetic{Seed: speedSeed}, time.Now()
 	g, err := spec.Build(source.Source(synthetic.StreamGraph, 0))
 	if err != nil {
 		return nil, err
 	}
-	n := &speedNetwork{name: name, spec: spec, graph: g, built: time.Since(started)}
+	n := &speedNetwork{name: nameOf(spec), spec: spec, graph: g, built: time.Since(started)}
 	n.draw(source.Source(synthetic.StreamFeatures, 0))
 	return n, nil
 }
@@ -56,33 +80,36 @@ func (n *speedNetwork) draw(rng *rand.Rand) {
 	synthetic.Gaussian(n.edge, rng, 1)
 }
 
-// gridNetwork is a square grid.
-func gridNetwork(side int) (*speedNetwork, error) {
-	return newSpeedNetwork(fmt.Sprintf("grid %d×%d", side, side), synthetic.GraphSpec{Kind: kindGrid, Rows: side, Cols: side})
-}
-
 // tiledNetwork is a square grid cut into tiles.
 func tiledNetwork(side, tileRows, tileCols int) (*speedNetwork, error) {
-	n, err := gridNetwork(side)
+	n, err := newSpeedNetwork(gridSpec(side))
 	if err != nil {
 		return nil, err
 	}
-	err = n.tile(tileRows, tileCols)
-	return n, err
+	of, blocks, err := partition.Tiles(side, side, tileRows, tileCols)
+	if err != nil {
+		return nil, err
+	}
+	return n, n.cutInto(of, blocks)
 }
 
-func (n *speedNetwork) tile(tileRows, tileCols int) error {
-	of, blocks, err := partition.Tiles(n.spec.Rows, n.spec.Cols, tileRows, tileCols)
-	if err != nil {
-		return err
-	}
+// cutInto cuts the network into blocks by the block of every node.
+func (n *speedNetwork) cutInto(of []int32, blocks int) (err error) {
 	n.part, err = partition.FromAssignment(n.graph, of, blocks)
 	return err
 }
 
-// baNetwork is a Barabási–Albert graph with two edges per new node.
-func baNetwork(nodes int) (*speedNetwork, error) {
-	return newSpeedNetwork(fmt.Sprintf("BA %d", nodes), synthetic.GraphSpec{Kind: kindBA, Nodes: nodes, Attach: 2})
+// cutNetwork is a network cut as training cuts it, and learning on it.
+func cutNetwork(spec synthetic.GraphSpec, states int) (*speedNetwork, learn.Problem, error) {
+	n, err := newSpeedNetwork(spec)
+	if err != nil {
+		return nil, learn.Problem{}, err
+	}
+	p, err := n.problem(states)
+	if err != nil {
+		return nil, p, err
+	}
+	return n, p, n.cut(p)
 }
 
 // cut cuts the network as training cuts it where nobody says how, and has an
@@ -97,8 +124,7 @@ func (n *speedNetwork) cut(p learn.Problem) error {
 	if err != nil {
 		return err
 	}
-	n.part, err = partition.FromAssignment(n.graph, of, blocks)
-	return err
+	return n.cutInto(of, blocks)
 }
 
 // speedShape is that of a model for so many states.

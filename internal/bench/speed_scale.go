@@ -31,6 +31,9 @@ func (r *speedRun) threads() error {
 	if err != nil {
 		return err
 	}
+	if err := n.cut(p); err != nil {
+		return err
+	}
 	if err := r.threadsOn(n, p); err != nil {
 		return err
 	}
@@ -39,10 +42,7 @@ func (r *speedRun) threads() error {
 		r.leave(fmt.Sprintf("threads on a network of %d nodes: it needs about %.0f MB", side*side, need/1e6))
 		return nil
 	}
-	if n, err = gridNetwork(side); err != nil {
-		return err
-	}
-	if p, err = n.problem(r.plan.ReferenceStates); err != nil {
+	if n, p, err = cutNetwork(gridSpec(side), r.plan.ReferenceStates); err != nil {
 		return err
 	}
 	return r.threadsOn(n, p)
@@ -50,9 +50,6 @@ func (r *speedRun) threads() error {
 
 // threadsOn measures with one thread, two and one per core, in turns.
 func (r *speedRun) threadsOn(n *speedNetwork, p learn.Problem) error {
-	if err := n.cut(p); err != nil {
-		return err
-	}
 	counts := slices.Compact([]int{1, min(2, runtime.GOMAXPROCS(0)), runtime.GOMAXPROCS(0)})
 	r.say(fmt.Sprintf("threads: %s, instances: %d, blocks at a time: %d, threads: %d", n.name, len(p.Data), n.together, counts))
 	var runs []*watchedRun
@@ -65,14 +62,13 @@ func (r *speedRun) threadsOn(n *speedNetwork, p learn.Problem) error {
 	if err != nil {
 		return err
 	}
-	const nano, milli = 1e9, 1e3
 	edges := float64(len(p.Data) * n.graph.NumEdges())
 	for i, t := range timings {
 		iterations := float64(runs[i].done[0].iterations)
 		r.speed.Threads = append(r.speed.Threads, ThreadSpeed{
 			Graph: n.name, Instances: len(p.Data), BlocksAtATime: n.together, Threads: counts[i],
 			MsPerIteration: milli * t.Minimum / iterations, MsPerIterationMedian: milli * t.Median / iterations,
-			NsPerEdge: nano * t.Minimum / edges, Speedup: timings[0].Minimum / t.Minimum,
+			NsPerEdge: giga * t.Minimum / edges, Speedup: timings[0].Minimum / t.Minimum,
 		})
 	}
 	return nil
@@ -81,7 +77,7 @@ func (r *speedRun) threadsOn(n *speedNetwork, p learn.Problem) error {
 // manyInstances is learning from several instances on one grid, each with features
 // of its own.
 func (r *speedRun) manyInstances() (*speedNetwork, learn.Problem, error) {
-	n, err := gridNetwork(r.plan.ThreadGrid)
+	n, err := newSpeedNetwork(gridSpec(r.plan.ThreadGrid))
 	if err != nil {
 		return nil, learn.Problem{}, err
 	}
@@ -157,11 +153,10 @@ func sizeBytes(side, states int) float64 {
 
 // sizeSpeed takes rates from the times of stretches.
 func sizeSpeed(n *speedNetwork, t machine.Timing) SizeSpeed {
-	const nano, milli = 1e9, 1e3
 	blocks, edges := len(n.part.Blocks), n.graph.NumEdges()
 	return SizeSpeed{
 		Nodes: n.graph.NumNodes(), Edges: edges, Blocks: blocks, BlockNodes: n.graph.NumNodes() / blocks,
 		MsPerIteration: milli * t.Minimum / sizeIterations, MsPerIterationMedian: milli * t.Median / sizeIterations,
-		NsPerEdge: nano * t.Minimum / sizeIterations * float64(blocks) / float64(edges),
+		NsPerEdge: giga * t.Minimum / sizeIterations * float64(blocks) / float64(edges),
 	}
 }

@@ -73,7 +73,6 @@ func gridSide(m modelShape, bytes float64) int {
 }
 
 func sweepSpeed(c *Ceilings, level string, n *speedNetwork, m modelShape, t machine.Timing) SweepSpeed {
-	const nano, giga = 1e9, 1e9
 	b := m.shapesOf(n.part)[0]
 	set := sweepBytes(m, b)
 	// In the long run every sweep finds things as the one before left them.
@@ -81,7 +80,7 @@ func sweepSpeed(c *Ceilings, level string, n *speedNetwork, m modelShape, t mach
 	roof := roofline(c, m.precision, w, set, set)
 	s := SweepSpeed{
 		Level: level, States: int(m.states), Precision: m.precision.String(), Edges: n.graph.NumEdges(), WorkingSet: set,
-		NsPerEdge: nano * t.Minimum / b.edges, NsPerEdgeMedian: nano * t.Median / b.edges, MessagesPerS: b.messages / t.Minimum,
+		NsPerEdge: giga * t.Minimum / b.edges, NsPerEdgeMedian: giga * t.Median / b.edges, MessagesPerS: b.messages / t.Minimum,
 		GBPerS: w.bytes() / t.Minimum / giga, CeilingGBPerS: c.RateAt(set), Bound: roof.Bound, RooflineFraction: roof.Seconds / t.Minimum,
 	}
 	s.BandwidthFraction = s.GBPerS / s.CeilingGBPerS

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/partition"
@@ -9,8 +8,12 @@ import (
 
 // numberBytes are the bytes of everything but the tables of edges: features,
 // potentials of nodes, messages, beliefs and contributions are float64 whatever the
-// precision; singleBytes are those of velocities.
+// precision; singleBytes are those of velocities, and of tables in single
+// precision.
 const numberBytes, singleBytes = 8, 4
+
+// giga is 10⁹, such as nanoseconds in a second, and milli the milliseconds.
+const giga, milli = 1e9, 1e3
 
 // Operations are counts of arithmetic. Flops are additions, multiplications and
 // comparisons.
@@ -26,8 +29,7 @@ func (o Operations) times(n float64) Operations {
 
 // seconds is what they take at some rates.
 func (o Operations) seconds(rates *machine.Compute) float64 {
-	const nano = 1e-9
-	return nano * (o.Flops/rates.FMA + o.Exps*rates.Exp + o.Logs*rates.Log)
+	return (o.Flops/rates.FMA + o.Exps*rates.Exp + o.Logs*rates.Log) / giga
 }
 
 // Work is what a phase of learning has to do at least, counted from the equations
@@ -64,12 +66,11 @@ type modelShape struct {
 
 // tableBytes returns the bytes of the tables of so many edges.
 func (m modelShape) tableBytes(edges float64) float64 {
-	const single, double = 4, 8
 	entries := m.states * m.states * edges
 	if m.precision == bp.Single {
-		return single * entries
+		return singleBytes * entries
 	}
-	return double * entries
+	return numberBytes * entries
 }
 
 // weights returns the number of weights.
@@ -96,8 +97,9 @@ type blockShape struct {
 	keptEdges    float64 // edges of other groups: their beliefs are kept instead
 }
 
-// shapeOf measures a block. seen is scratch [nodes of the graph], all below stamp.
-func (m modelShape) shapeOf(g *graph.Graph, b *partition.Block, of, seen []int32, id, stamp int32) blockShape {
+// shapeOf measures block id of a partition.
+func (m modelShape) shapeOf(p *partition.Partition, id int32) blockShape {
+	b, outside := &p.Blocks[id], map[int32]bool{}
 	shape := blockShape{nodes: float64(len(b.Nodes)), edges: float64(len(b.Edges)), messages: float64(len(b.In))}
 	for _, group := range b.Groups {
 		if edges := float64(group.Hi - group.Lo); group.Other != id && edges*m.perKeptEdge() < m.contribution() {
@@ -107,22 +109,21 @@ func (m modelShape) shapeOf(g *graph.Graph, b *partition.Block, of, seen []int32
 		}
 	}
 	for _, e := range b.Edges {
-		for _, s := range [2]int32{g.U(e), g.V(e)} {
-			if of[s] != id && seen[s] != stamp {
-				seen[s] = stamp
-				shape.outside++
+		for _, s := range [2]int32{p.Graph.U(e), p.Graph.V(e)} {
+			if p.Of[s] != id {
+				outside[s] = true
 			}
 		}
 	}
+	shape.outside = float64(len(outside))
 	return shape
 }
 
 // shapesOf measures every block of a partition.
 func (m modelShape) shapesOf(p *partition.Partition) []blockShape {
-	seen := make([]int32, p.Graph.NumNodes())
 	shapes := make([]blockShape, len(p.Blocks))
 	for i := range p.Blocks {
-		shapes[i] = m.shapeOf(p.Graph, &p.Blocks[i], p.Of, seen, int32(i), int32(i)+1)
+		shapes[i] = m.shapeOf(p, int32(i))
 	}
 	return shapes
 }
@@ -234,8 +235,7 @@ const (
 // rates. blockSet and networkSet are the sizes of what BlockBytes and NetworkBytes
 // come back to.
 func roofline(c *machine.Ceilings, precision bp.Precision, w Work, blockSet, networkSet float64) Roofline {
-	const nano = 1e-9
-	moving := nano * (w.BlockBytes/c.RateAt(blockSet) + w.NetworkBytes/c.RateAt(networkSet))
+	moving := (w.BlockBytes/c.RateAt(blockSet) + w.NetworkBytes/c.RateAt(networkSet)) / giga
 	computing := w.Own.seconds(c.Of(precision.String())) + w.Double.seconds(c.Of(machine.Double))
 	if moving >= computing {
 		return Roofline{moving, BoundBytes}
