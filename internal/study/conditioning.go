@@ -34,11 +34,7 @@ func (p Problem) illConditioned() bool { return p.Features != Plain }
 // transform maps rows of independent features x[row*dim+column] to features of the
 // problem's kind, in place.
 func (p Problem) transform(x []float64, dim int, rng *rand.Rand) error {
-	switch p.Features {
-	case Plain:
-		return nil
-	case Scaled, Correlated, IllScaled:
-	default:
+	if !slices.Contains([]string{Scaled, Correlated, IllScaled}, p.Features) {
 		return fmt.Errorf("study: features %q: want %q, %q or %q", p.Features, Scaled, Correlated, IllScaled)
 	}
 	if p.Features != Scaled {
@@ -109,17 +105,21 @@ func (p Problem) conditioned(g *synthetic.Generated) (*crf.Instance, error) {
 // node and edge has weights of its own: the paper's non-templated network.
 func (p Problem) untied(g *synthetic.Generated) (*crf.Model, *crf.Instance, error) {
 	plain := g.Instances[0]
-	nodes, edges := plain.Graph.NumNodes(), plain.Graph.NumEdges()
-	model, err := crf.NewModel(crf.Schema{
-		NodeTypes: []crf.NodeType{{Name: "node", States: g.Truth.Schema.NodeTypes[0].States, Features: 1, Copies: nodes}},
-		EdgeTypes: []crf.EdgeType{{Name: "edge", Features: 1, Copies: edges}},
-	})
+	spec := crf.InstanceSpec{Name: plain.Name, Graph: plain.Graph, Labels: plain.Samples(), Rows: plain.Rows, Cols: plain.Cols}
+	model, err := untiedModel(&spec, g.Truth.Schema.NodeTypes[0].States)
 	if err != nil {
 		return nil, nil, err
 	}
-	in, err := crf.NewInstance(&model.Schema, crf.InstanceSpec{
-		Name: plain.Name, Graph: plain.Graph, Labels: plain.Samples(), Rows: plain.Rows, Cols: plain.Cols,
-		NodeFeat: []crf.Features{crf.Constant(nodes, 1)}, EdgeFeat: []crf.Features{crf.Constant(edges, 1)},
-	})
+	in, err := crf.NewInstance(&model.Schema, spec)
 	return model, in, err
+}
+
+// untiedModel returns the model of a graph's nodes and edges with weights of their own,
+// and gives the instance its constant features.
+func untiedModel(spec *crf.InstanceSpec, states []string) (*crf.Model, error) {
+	nodes, edges := spec.Graph.NumNodes(), spec.Graph.NumEdges()
+	schema := crf.Homogeneous(states, 1, 1)
+	schema.NodeTypes[0].Copies, schema.EdgeTypes[0].Copies = nodes, edges
+	spec.NodeFeat, spec.EdgeFeat = []crf.Features{crf.Constant(nodes, 1)}, []crf.Features{crf.Constant(edges, 1)}
+	return crf.NewModel(schema)
 }

@@ -54,20 +54,22 @@ func variantParts(kind string, s Settings) [][]part {
 // sizedParts are the parts of a plan for all sizes of a kind.
 func sizedParts(name, kind string, s Settings, plan comparisonPlan) [][]part {
 	x := s.sizes()
-	sizes, objectives := x.gridSides, plan.Objectives
-	if kind == BA {
-		sizes = x.baNodes
+	plan.Tolerance, plan.Until, plan.Rounds = tolerance, until, x.rounds
+	runs := 2 * len(plan.Methods) // about: searches, on two cores, and the runs themselves
+	if plan.Baselines {
+		runs += 8 // those of full BP, and at the common step, take longer
 	}
-	all := make([][]part, len(sizes))
+	return seedParts(name, kind, map[string][]int{Grid: x.gridSides, BA: x.baNodes}[kind], x.seeds, runs, plan)
+}
+
+// seedParts are the parts of a plan on networks of some sizes, for each size one part per
+// seed, with about so many runs each. Exact objectives are computed for the first seed.
+func seedParts(name, kind string, sizes []int, seeds, runs int, plan comparisonPlan) [][]part {
+	objectives, all := plan.Objectives, make([][]part, len(sizes))
 	for i, size := range sizes {
-		for seed := range x.seeds {
+		for seed := range seeds {
 			plan.Problem = Problem{Kind: kind, Size: size, Seed: uint64(seed + 1)}.withDefaults()
-			plan.Tolerance, plan.Until, plan.Rounds = tolerance, until, x.rounds
 			plan.Objectives = objectives && seed == 0
-			runs := 2 * len(plan.Methods) // about: searches, on two cores, and the runs themselves
-			if plan.Baselines {
-				runs += 8 // those of full BP, and at the common step, take longer
-			}
 			all[i] = append(all[i], comparePart(name, expectedSeconds(plan.Problem, runs), plan))
 		}
 	}
@@ -302,28 +304,17 @@ func withoutRanges(c figure.Curves) figure.Curves {
 	return c
 }
 
-// variantTable lists what each variant took to the tolerance.
-func variantTable(sizes []network) report.Table {
-	t := report.Table{Headers: convergenceHeaders}
-	for _, n := range sizes {
-		for _, name := range variantNames() {
-			t.Rows = append(t.Rows, convergenceRow(n, name))
-		}
-	}
-	return t
-}
-
-var convergenceHeaders = []string{"network", "method", "step", "iterations", "passes", "gradient passes", "seconds", "runs that got there"}
-
 // convergenceTable lists what each method took to the tolerance: medians, and the
-// range of the passes.
-func convergenceTable(sizes []network) report.Table {
-	t := report.Table{Headers: convergenceHeaders}
+// range of the passes. Beside L-BFGS it has pseudo-likelihood, the other baseline.
+func convergenceTable(sizes []network, names []string) report.Table {
+	t := report.Table{Headers: []string{"network", "method", "step", "iterations", "passes", "gradient passes", "seconds", "runs that got there"}}
 	for _, n := range sizes {
-		for _, name := range slices.Concat(mainNames, commonNames) {
+		for _, name := range names {
 			t.Rows = append(t.Rows, convergenceRow(n, name))
 		}
-		t.Rows = append(t.Rows, n.pseudo().row(n.name()))
+		if slices.Contains(names, nameLBFGS) {
+			t.Rows = append(t.Rows, n.pseudo().row(n.name()))
+		}
 	}
 	return t
 }

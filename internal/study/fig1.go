@@ -41,10 +41,7 @@ func fig1() *Study {
 
 // blockNumbers are the numbers of blocks for a kind of network.
 func blockNumbers(kind string, s Settings) []int {
-	if kind == Grid {
-		return s.sizes().gridBlocks
-	}
-	return s.sizes().baBlocks
+	return map[string][]int{Grid: s.sizes().gridBlocks, BA: s.sizes().baBlocks}[kind]
 }
 
 // blockName is how runs of BBPL with a number of blocks are called.
@@ -61,21 +58,12 @@ func withBlocks(n int) Method {
 // seed.
 func blockParts(kind string, s Settings) [][]part {
 	x := s.sizes()
-	sizes := x.blockGrids
-	if kind == BA {
-		sizes = x.blockBAs
+	plan := comparisonPlan{Tolerance: tolerance, Until: tolerance, Rounds: x.rounds, Baselines: true}
+	for _, n := range blockNumbers(kind, s) {
+		plan.Methods = append(plan.Methods, withBlocks(n))
 	}
-	all := make([][]part, len(sizes))
-	for i, size := range sizes {
-		for seed := range x.blockSeeds {
-			plan := comparisonPlan{Problem: Problem{Kind: kind, Size: size, Seed: uint64(seed + 1)}.withDefaults(), Tolerance: tolerance, Until: tolerance, Rounds: x.rounds, Baselines: true}
-			for _, n := range blockNumbers(kind, s) {
-				plan.Methods = append(plan.Methods, withBlocks(n))
-			}
-			all[i] = append(all[i], comparePart("blocks", expectedSeconds(plan.Problem, len(plan.Methods)+1), plan))
-		}
-	}
-	return all
+	sizes := map[string][]int{Grid: x.blockGrids, BA: x.blockBAs}[kind]
+	return seedParts("blocks", kind, sizes, x.blockSeeds, len(plan.Methods)+1, plan)
 }
 
 // The numbers of blocks that the paper found fastest.
@@ -146,32 +134,28 @@ func blockClaim(kind string, sizes []network, numbers []int) Claim {
 
 // moreIterations is that small blocks need more iterations.
 func moreIterations(kind string, sizes []network, numbers []int) Claim {
-	most, middle := slices.Max(numbers), middleBlocks(numbers)
-	ratios, text := blockRatios(sizes, most, middle, iterationsAxis)
-	return Claim{
-		Name: kind + ", small blocks need more iterations", Held: above(ratios, 1),
-		Paper: "when the block size is too small, the algorithm needs more iterations to converge", Measured: fmt.Sprintf("iterations with %d blocks over those with %d: %s", most, middle, text),
-	}
+	c := Claim{Name: kind + ", small blocks need more iterations", Paper: "when the block size is too small, the algorithm needs more iterations to converge"}
+	return c.overMiddle("iterations with %d blocks over those with %d: %s", sizes, slices.Max(numbers), middleBlocks(numbers), iterationsAxis)
 }
 
 // dearIterations is that an iteration on a large block costs more.
 func dearIterations(kind string, sizes []network, numbers []int) Claim {
-	fewest, middle := slices.Min(numbers), middleBlocks(numbers)
-	ratios, text := blockRatios(sizes, fewest, middle, axis{value: func(e Effort) float64 { return e.Seconds / float64(e.Iterations) }})
-	return Claim{
-		Name: kind + ", an iteration on a large block costs more", Held: above(ratios, 1),
-		Paper: "when the block size is too large, per-iteration complexity will be large", Measured: fmt.Sprintf("time of an iteration with %d blocks over that with %d: %s", fewest, middle, text),
-	}
+	c := Claim{Name: kind + ", an iteration on a large block costs more", Paper: "when the block size is too large, per-iteration complexity will be large"}
+	each := axis{value: func(e Effort) float64 { return e.Seconds / float64(e.Iterations) }}
+	return c.overMiddle("time of an iteration with %d blocks over that with %d: %s", sizes, slices.Min(numbers), middleBlocks(numbers), each)
 }
 
-// blockRatios compares two numbers of blocks by a measure on every network.
-func blockRatios(sizes []network, blocks, over int, x axis) (ratios []float64, text string) {
+// overMiddle holds against the claim that blocks take more by a measure than another
+// number of them, on every network.
+func (c Claim) overMiddle(words string, sizes []network, blocks, middle int, x axis) Claim {
+	var ratios []float64
 	var parts []string
 	for _, n := range sizes {
-		ratio := n.effort(blockName(blocks), x) / n.effort(blockName(over), x)
+		ratio := n.effort(blockName(blocks), x) / n.effort(blockName(middle), x)
 		ratios, parts = append(ratios, ratio), append(parts, fmt.Sprintf("%s ×%.2f", n.name(), ratio))
 	}
-	return ratios, strings.Join(parts, ", ")
+	c.Held, c.Measured = above(ratios, 1), fmt.Sprintf(words, blocks, middle, strings.Join(parts, ", "))
+	return c
 }
 
 // above reports whether all numbers are larger than a bound; NaN is not.

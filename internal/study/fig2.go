@@ -3,6 +3,7 @@ package study
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -30,7 +31,7 @@ func convergenceStudy(name, kind string) *Study {
 			if len(methods) > 0 {
 				data["methods"] = methods
 				f.Claims = []Claim{sameOptimum(methods), lessTime(methods, ""), lessTime(methods, nameCommon)}
-				f.Tables = []Table{{"to-tolerance", fmt.Sprintf("To ‖θ−θ*‖/‖θ*‖ ≤ %g; medians over the seeds, ranges in brackets.", tolerance), convergenceTable(methods)}}
+				f.Tables = []Table{{"to-tolerance", fmt.Sprintf("To ‖θ−θ*‖/‖θ*‖ ≤ %g; medians over the seeds, ranges in brackets.", tolerance), convergenceTable(methods, slices.Concat(mainNames, commonNames))}}
 			}
 			for _, n := range methods {
 				f.Figures = append(f.Figures, convergenceFigures(n)...)
@@ -38,7 +39,7 @@ func convergenceStudy(name, kind string) *Study {
 			if len(variants) > 0 {
 				data["variants"] = variants
 				f.Claims = append(f.Claims, inOrder(variants))
-				f.Tables = append(f.Tables, Table{"variants", "The same for variants of BBPL.", variantTable(variants)})
+				f.Tables = append(f.Tables, Table{"variants", "The same for variants of BBPL.", convergenceTable(variants, variantNames())})
 			}
 			for _, n := range variants {
 				f.Figures = append(f.Figures, variantFigures(n)...)

@@ -9,6 +9,8 @@ import (
 	"sort"
 	"time"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/machine"
@@ -225,7 +227,7 @@ func (a *album) run(ctx context.Context, m Method, step float64, lim imageLimits
 		r.shares = a.shares
 	}
 	x := r.run
-	x.Gradients = total(r.shares)
+	x.Gradients = floats.Sum(r.shares)
 	rule, end := m.rule(step)
 	defer end()
 	result, diverged, err := iterate(ctx, a.problem, m, rule, learn.Settings{Threads: a.threads, Assign: a.assign}, lim.alone, r.record)
@@ -311,39 +313,34 @@ func drawnPoints(points []ImagePoint, seconds float64) []ImagePoint {
 // early may oscillate later.
 func (a *album) bestImageStep(ctx context.Context, m Method, most float64) (float64, error) {
 	best, least := 0.0, math.Inf(1)
-	try := func(step float64) (better bool, err error) {
-		objective, err := a.judged(a.run(ctx, m, step, imageLimits{work: most}))
-		if err != nil || !(objective < least) {
-			return false, err
+	var failed error // after which nothing more is tried
+	try := func(step float64) (better bool) {
+		var objective float64
+		objective, failed = a.judged(a.run(ctx, m, step, imageLimits{work: most}))
+		if better = failed == nil && objective < least; better {
+			best, least = step, objective
 		}
-		best, least = step, objective
-		return true, nil
+		return better
 	}
 	start := imageStart
 	if m.Method == learn.BBPL {
 		start = imageStart / 8
 	}
-	if _, err := try(start); err != nil {
-		return 0, err
-	}
+	try(start)
 	for _, factor := range []float64{2, 0.5} {
 		if best > start {
 			break // up was the way
 		}
-		for step := start * factor; ; step *= factor {
-			better, err := try(step)
-			if err != nil {
-				return 0, err
-			}
-			if !better && (best > 0 || factor > 1 || step < smallestImageStep) {
+		for step := start * factor; failed == nil; step *= factor {
+			if !try(step) && (best > 0 || factor > 1 || step < smallestImageStep) {
 				break
 			}
 		}
 	}
-	if best == 0 {
-		return 0, fmt.Errorf("%s on images: no step of the search lowers the objective", m.Name)
+	if failed == nil && best == 0 {
+		failed = fmt.Errorf("%s on images: no step of the search lowers the objective", m.Name)
 	}
-	return best, nil
+	return best, failed
 }
 
 // bestImageTolerance looks for the residual of the inference behind L-BFGS in the same

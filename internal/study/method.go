@@ -7,7 +7,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/blockbp/blockbp/crf"
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/runfolder"
@@ -191,15 +192,14 @@ type runner struct {
 func (b *bench) run(ctx context.Context, m Method, step float64, star []float64, lim limits, weights bool) (*Trace, error) {
 	r := &runner{trace: &Trace{Name: m.Name, Step: step}, method: m, star: star, limits: lim, shares: []float64{1}, weights: weights, half: 0.5}
 	settings := learn.Settings{Seed: b.spec.Seed}
-	if m.Method == learn.BBPL {
-		part, err := b.blocks(m.Blocks)
-		if err != nil {
-			return nil, err
-		}
-		settings.Assign = func(*crf.Instance) ([]int32, int, error) { return part.Of, len(part.Blocks), nil }
+	part, err := b.cut(m, &settings)
+	if err != nil {
+		return nil, err
+	}
+	if part != nil {
 		r.shares = gradientShares(part)
 	}
-	r.trace.Gradients = total(r.shares) // of the weights that the run starts with
+	r.trace.Gradients = floats.Sum(r.shares) // of the weights that the run starts with
 	rule, end := m.rule(step)
 	defer end()
 	_, diverged, err := iterate(ctx, b.problem, m, rule, settings, lim.alone, r.record)
@@ -282,14 +282,6 @@ func gradientShares(parts ...*partition.Partition) []float64 {
 		shares[i] /= float64(whole)
 	}
 	return shares
-}
-
-// total returns how many gradients of the whole network a visit of all blocks is.
-func total(shares []float64) (sum float64) {
-	for _, x := range shares {
-		sum += x
-	}
-	return sum
 }
 
 // record takes an iteration and reports whether the run is done.

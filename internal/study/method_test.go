@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/runfolder"
@@ -92,7 +94,7 @@ func checkWork(t *testing.T, b *bench, m Method, trace *Trace) {
 		GradientTolerance: math.SmallestNonzeroFloat64,
 	}))
 	// learn ends with a check, whose gradient is a lap more.
-	if gradients := r.GradientPasses - total(gradientShares(part)); math.Abs(gradients-trace.Gradients) > 1e-9 || math.Abs(r.Passes-r.CheckPasses-trace.Passes) > 1e-9 {
+	if gradients := r.GradientPasses - floats.Sum(gradientShares(part)); math.Abs(gradients-trace.Gradients) > 1e-9 || math.Abs(r.Passes-r.CheckPasses-trace.Passes) > 1e-9 {
 		t.Errorf("%g gradient passes and %g passes, learn counts %g and %g", trace.Gradients, trace.Passes, gradients, r.Passes-r.CheckPasses)
 	}
 }
@@ -115,7 +117,7 @@ func TestGradientShares(t *testing.T) {
 		}
 		want := 1 + float64(cut)/float64(g.NumNodes()+g.NumEdges())
 		for _, copies := range [][]*partition.Partition{{p}, {p, p}} {
-			if got := total(gradientShares(copies...)); math.Abs(got-want) > 1e-12 || (cut > 0) != (c.blocks > 1) {
+			if got := floats.Sum(gradientShares(copies...)); math.Abs(got-want) > 1e-12 || (cut > 0) != (c.blocks > 1) {
 				t.Errorf("%s, %d blocks: a lap is %v gradients, want %v", b.spec.Name(), c.blocks, got, want)
 			}
 		}

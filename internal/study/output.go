@@ -25,7 +25,8 @@ func (o *Outcome) write(folder *runfolder.Run) error {
 			return err
 		}
 	}
-	if err := folder.WriteJSON("env.json", environments{runfolder.Environment(), o.environments}); err != nil {
+	// Where figures and page were made, and where the parts behind them were measured.
+	if err := folder.WriteJSON("env.json", map[string]any{"drawn_on": runfolder.Environment(), "measured_on": o.environments}); err != nil {
 		return err
 	}
 	if err := folder.WriteJSON("claims.json", o); err != nil {
@@ -36,13 +37,6 @@ func (o *Outcome) write(folder *runfolder.Run) error {
 		return err
 	}
 	return folder.WriteFile(pageFile, page.Write)
-}
-
-// environments is what env.json says: where figures and page were made, and where the
-// parts behind them were measured.
-type environments struct {
-	Drawn    map[string]any `json:"drawn_on"`
-	Measured []measuredIn   `json:"measured_on"`
 }
 
 // write writes figures as svg, png and csv, tables as csv, and the numbers as json.

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -49,18 +50,8 @@ type Problem struct {
 
 // withDefaults resolves zero fields.
 func (p Problem) withDefaults() Problem {
-	if p.Attach == 0 {
-		p.Attach = 2
-	}
-	if p.WeightScale == 0 {
-		p.WeightScale = 1
-	}
-	if p.L2 == 0 {
-		p.L2 = 1
-	}
-	if p.Counting == "" {
-		p.Counting = "convex"
-	}
+	p.Attach, p.WeightScale = cmp.Or(p.Attach, 2), cmp.Or(p.WeightScale, 1)
+	p.L2, p.Counting = cmp.Or(p.L2, 1), cmp.Or(p.Counting, "convex")
 	return p
 }
 
@@ -175,6 +166,15 @@ func (b *bench) blocks(n int) (*partition.Partition, error) {
 		return nil, err
 	}
 	return partition.FromAssignment(b.in.Graph, of, n)
+}
+
+// cut cuts the network for learning by BBPL; for other methods there is nothing to cut.
+func (b *bench) cut(m Method, s *learn.Settings) (part *partition.Partition, err error) {
+	if m.Method == learn.BBPL {
+		part, err = b.blocks(m.Blocks)
+		s.Assign = func(*crf.Instance) ([]int32, int, error) { return part.Of, len(part.Blocks), nil }
+	}
+	return part, err
 }
 
 // tiles cuts a grid into rows × cols tiles.

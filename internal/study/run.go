@@ -191,7 +191,7 @@ func Run(ctx context.Context, studies []*Study, s Settings, folder *runfolder.Ru
 	if stopped != nil && ctx.Err() == nil {
 		return nil, stopped
 	}
-	o, err := present(studies, all, s, folder, started)
+	o, err := present(studies, s, folder, started)
 	if err != nil {
 		return nil, err
 	}
@@ -206,16 +206,16 @@ func Show(studies []*Study, s Settings, folder *runfolder.Run) (*Outcome, error)
 	if err != nil {
 		return nil, err
 	}
-	all, err := withEarlier(studies, folder)
+	return present(studies, s, folder, started)
+}
+
+// present writes what is known of the studies asked for and of those of earlier runs,
+// and returns that of the former. It writes nothing where nothing is known of these.
+func present(asked []*Study, s Settings, folder *runfolder.Run, started time.Time) (*Outcome, error) {
+	all, err := withEarlier(asked, folder)
 	if err != nil {
 		return nil, err
 	}
-	return present(studies, all, s, folder, started)
-}
-
-// present writes what is known of all studies, and returns that of those asked for. It
-// writes nothing where nothing is known of these.
-func present(asked, all []*Study, s Settings, folder *runfolder.Run, started time.Time) (*Outcome, error) {
 	r, err := readAll(all, s, folder)
 	if err != nil {
 		return nil, err

@@ -104,59 +104,57 @@ func (b *bench) bestStep(ctx context.Context, m Method, start int, star []float6
 	s := &Search{Method: m.Name}
 	best, least := math.MinInt, float64(mostWork)
 	tried := map[int]bool{}
-	try := func(i int) (better bool, err error) {
-		if i < lowest || i > highest || tried[i] {
-			return false, nil
+	var failed error // after which nothing more is tried
+	try := func(i int) (better bool) {
+		if i < lowest || i > highest || tried[i] || failed != nil {
+			return false
 		}
 		tried[i] = true
-		t, err := b.run(ctx, m, stepOf(i), star, limits{distance: distance, work: least, stall: stallGradients}, false)
-		if err != nil {
-			return false, err
+		var work float64
+		work, failed = b.try(ctx, s, m, stepOf(i), star, limits{distance: distance, work: least, stall: stallGradients})
+		if better = work > 0 && work < least; better {
+			best, least = i, work
 		}
-		entry := Try{Step: stepOf(i), Diverged: t.Diverged != ""}
-		if _, ok := t.level(distance); ok {
-			entry.Work = t.work()
-		}
-		s.Tried = append(s.Tried, entry)
-		if entry.Work == 0 || entry.Work >= least {
-			return false, nil
-		}
-		best, least = i, entry.Work
-		return true, nil
+		return better
 	}
 	// Most often the first step gets there. Where it does not it is too long, or, if
 	// none that is shorter does either, too short.
 	for i := start; best == math.MinInt && i >= lowest; i -= coarse {
-		if _, err := try(i); err != nil {
-			return nil, err
-		}
+		try(i)
 	}
 	for i := start + coarse; best == math.MinInt && i <= highest; i += coarse {
-		if _, err := try(i); err != nil {
-			return nil, err
-		}
+		try(i)
 	}
-	if best == math.MinInt {
-		return s, nil
+	if failed != nil || best == math.MinInt {
+		return s, failed
 	}
 	for _, stride := range []int{coarse, -coarse} {
-		for {
-			better, err := try(best + stride)
-			if err != nil {
-				return nil, err
-			}
-			if !better {
-				break
-			}
+		for try(best + stride) {
 		}
 	}
 	for _, i := range []int{best + 1, best - 1} {
-		if _, err := try(i); err != nil {
-			return nil, err
-		}
+		try(i)
 	}
 	s.Step = stepOf(best)
-	return s, nil
+	return s, failed
+}
+
+// try makes a run of a search, keeps how it went, and returns its work; 0 if it did not
+// get there.
+func (b *bench) try(ctx context.Context, s *Search, m Method, step float64, star []float64, lim limits) (work float64, err error) {
+	t, err := b.run(ctx, m, step, star, lim, false)
+	if err != nil {
+		return 0, err
+	}
+	entry := Try{Step: step, Diverged: t.Diverged != ""}
+	if m.LBFGS {
+		entry.Tolerance = m.Tolerance
+	}
+	if _, ok := t.level(lim.distance); ok {
+		entry.Work = t.work()
+	}
+	s.Tried = append(s.Tried, entry)
+	return entry.Work, nil
 }
 
 // lbfgsCoarse is the roughest residual that is tried for the inference behind L-BFGS:
@@ -171,17 +169,12 @@ func (b *bench) bestTolerance(ctx context.Context, star []float64, distance floa
 	for _, tolerance := range []float64{lbfgsCoarse, lbfgsTolerance} {
 		m := lbfgs()
 		m.Tolerance = tolerance
-		t, err := b.run(ctx, m, 0, star, limits{distance: distance, work: least}, false)
+		work, err := b.try(ctx, s, m, 0, star, limits{distance: distance, work: least})
 		if err != nil {
 			return nil, err
 		}
-		entry := Try{Tolerance: tolerance, Diverged: t.Diverged != ""}
-		if _, ok := t.level(distance); ok {
-			entry.Work = t.work()
-		}
-		s.Tried = append(s.Tried, entry)
-		if entry.Work > 0 && entry.Work < least {
-			s.Tolerance, least = tolerance, entry.Work
+		if work > 0 && work < least {
+			s.Tolerance, least = tolerance, work
 		}
 	}
 	return s, nil

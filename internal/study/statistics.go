@@ -5,7 +5,10 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/blockbp/blockbp/internal/figure"
+	"github.com/blockbp/blockbp/internal/machine"
 )
 
 // median returns the middle of some numbers, NaN of none.
@@ -13,10 +16,7 @@ func median(x []float64) float64 {
 	if len(x) == 0 {
 		return math.NaN()
 	}
-	sorted := slices.Clone(x)
-	slices.Sort(sorted)
-	n := len(sorted)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+	return machine.Summarise(slices.Clone(x)).Median
 }
 
 // span returns the least and the largest of some numbers, NaN of none.
@@ -101,17 +101,8 @@ func (b *band) sideways() []figure.Series {
 
 // slope is that of the least-squares line through points.
 func slope(x, y []float64) float64 {
-	meanX, meanY := 0.0, 0.0
-	for i := range x {
-		meanX += x[i] / float64(len(x))
-		meanY += y[i] / float64(len(x))
-	}
-	product, square := 0.0, 0.0
-	for i := range x {
-		product += (x[i] - meanX) * (y[i] - meanY)
-		square += (x[i] - meanX) * (x[i] - meanX)
-	}
-	return product / square
+	_, beta := stat.LinearRegression(x, y, nil, false)
+	return beta
 }
 
 // levelTimes is the ratio up to which two times count as level: equal runs differ by as

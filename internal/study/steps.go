@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/blockbp/blockbp/internal/figure"
 	"github.com/blockbp/blockbp/internal/report"
 )
@@ -110,15 +112,6 @@ func conditioned(all []*Contest, ill bool) []*Contest {
 // stepNames are the contestants, in the order of the tables.
 var stepNames = []string{nameAuto, nameAutoInner, nameAutoFull, nameBBPL, nameInner, nameFull, nameLBFGS}
 
-// geometricMean returns that of positive numbers, NaN of none.
-func geometricMean(x []float64) float64 {
-	sum := 0.0
-	for _, v := range x {
-		sum += math.Log(v)
-	}
-	return math.Exp(sum / float64(len(x)))
-}
-
 // stepRatio is the geometric mean, over problems, of what automatic BBPL takes to a
 // distance over what L-BFGS takes. checks adds those of its claim.
 func stepRatio(all []*Contest, distance float64, checks bool, x axis) float64 {
@@ -130,7 +123,7 @@ func stepRatio(all []*Contest, distance float64, checks bool, x axis) float64 {
 		}
 		ratios = append(ratios, ours/x.value(c.effort(nameLBFGS, distance).Effort))
 	}
-	return geometricMean(ratios)
+	return stat.GeometricMean(ratios, nil)
 }
 
 // stepsClaims holds the marks against the suite.
@@ -219,7 +212,7 @@ func meansRow(part []*Contest, name string) (row []string) {
 				times = append(times, e.Seconds)
 			}
 		}
-		text := fmt.Sprintf("%.1f / %.1f", geometricMean(passes), geometricMean(gradients))
+		text := fmt.Sprintf("%.1f / %.1f", stat.GeometricMean(passes, nil), stat.GeometricMean(gradients, nil))
 		if missed > 0 {
 			text += fmt.Sprintf(", × %d", missed)
 		}
@@ -233,7 +226,7 @@ func secondsText(times []float64) string {
 	if len(times) == 0 {
 		return "–"
 	}
-	return fmt.Sprintf("%.2g (%d)", geometricMean(times), len(times))
+	return fmt.Sprintf("%.2g (%d)", stat.GeometricMean(times, nil), len(times))
 }
 
 // casesTable lists every problem.
@@ -288,7 +281,7 @@ func meansFigure(all []*Contest, ill bool, x axis) Figure {
 				}
 			}
 			if len(efforts) == len(part) {
-				s.X, s.Y = append(s.X, geometricMean(efforts)), append(s.Y, levelDistance(j))
+				s.X, s.Y = append(s.X, stat.GeometricMean(efforts, nil)), append(s.Y, levelDistance(j))
 			}
 		}
 		if len(s.X) > 0 {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 
-	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -134,12 +133,8 @@ func (b *bench) course(ctx context.Context, m Method, star []float64) (found *Se
 func (b *bench) prove(ctx context.Context, m Method, star []float64) (Proof, error) {
 	p := Proof{Name: m.Name}
 	settings := learn.Settings{Method: m.Method, RelativeTolerance: claimTolerance, MaxPasses: stepsWork}
-	if m.Method == learn.BBPL {
-		part, err := b.blocks(m.Blocks)
-		if err != nil {
-			return p, err
-		}
-		settings.Assign = func(*crf.Instance) ([]int32, int, error) { return part.Of, len(part.Blocks), nil }
+	if _, err := b.cut(m, &settings); err != nil {
+		return p, err
 	}
 	r, err := fit(ctx, b.problem, settings)
 	var diverged *learn.DivergedError

@@ -1,6 +1,9 @@
 package study
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // stepsCase is one problem of the suite for step rules.
 type stepsCase struct {
@@ -77,23 +80,12 @@ func stepsCases(s Settings) []stepsCase {
 
 // of resolves a case at a scale.
 func (c suiteCase) of(x sizes, seed uint64) stepsCase {
-	p := Problem{Kind: c.kind, Seed: seed, Counting: c.counting, States: c.states, L2PerVariable: c.l2, Features: c.features, WeightScale: c.weights, Untied: c.untied}
-	if p.Kind == "" {
-		p.Kind = Grid
+	p := Problem{
+		Kind: cmp.Or(c.kind, Grid), Size: x.stepsSide, Seed: seed, Counting: c.counting, States: cmp.Or(c.states, 8),
+		L2PerVariable: cmp.Or(c.l2, 1e-3), Features: c.features, WeightScale: c.weights, Untied: c.untied,
 	}
-	p.Size = x.stepsSide
 	if p.Kind == BA {
 		p.Size = x.stepsSide * x.stepsSide
 	}
-	if p.States == 0 {
-		p.States = 8
-	}
-	if p.L2PerVariable == 0 {
-		p.L2PerVariable = 1e-3
-	}
-	blocks := c.blocks
-	if blocks == 0 {
-		blocks = paperBlocks
-	}
-	return stepsCase{Problem: p.withDefaults(), Blocks: blocks}
+	return stepsCase{Problem: p.withDefaults(), Blocks: cmp.Or(c.blocks, paperBlocks)}
 }

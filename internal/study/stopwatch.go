@@ -55,15 +55,14 @@ func (w *stopwatch) pause() (seconds float64) {
 }
 
 // on returns a step rule with which the time runs from where learn.Fit begins to
-// iterate. Automatic steps have more to tell learn.Fit than could be passed on: with
-// them it runs from here.
+// iterate. Automatic steps, nil, have more to tell learn.Fit than could be passed on:
+// with them it runs from here.
 func (w *stopwatch) on(rule learn.StepRule) learn.StepRule {
-	switch rule.(type) {
-	case fixedStep, *quasiNewton:
-		return timedStep{rule, w}
+	if rule == nil {
+		w.goOn()
+		return nil
 	}
-	w.goOn()
-	return rule
+	return timedStep{rule, w}
 }
 
 // timedStep is a step rule that starts a stopwatch.
@@ -79,14 +78,11 @@ func (s timedStep) Start(p learn.StepProblem) error {
 	return err
 }
 
-// fixedStep is the rule of a fixed step.
-type fixedStep struct{ learn.StepRule }
-
 // fixed returns the rule of a fixed step α, which is positive.
-func fixed(alpha float64) fixedStep {
+func fixed(alpha float64) learn.StepRule {
 	rule, err := learn.ParseStep(fmt.Sprintf("fixed:%v", alpha))
 	if err != nil {
 		panic("study: " + err.Error()) // the steps of a plan are positive
 	}
-	return fixedStep{rule}
+	return rule
 }

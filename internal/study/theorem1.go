@@ -158,15 +158,10 @@ func (p theoremPlan) untied() (learn.Problem, error) {
 	if err != nil {
 		return none, err
 	}
-	schema := crf.Homogeneous(crf.NumberedStates(p.States), 1, 1)
-	schema.NodeTypes[0].Copies, schema.EdgeTypes[0].Copies = g.NumNodes(), g.NumEdges()
-	model, err := crf.NewModel(schema)
+	spec := crf.InstanceSpec{Name: p.Model, Graph: g, Rows: p.Rows, Cols: p.Cols}
+	model, err := untiedModel(&spec, crf.NumberedStates(p.States))
 	if err != nil {
 		return none, err
-	}
-	spec := crf.InstanceSpec{
-		Name: p.Model, Graph: g, Rows: p.Rows, Cols: p.Cols,
-		NodeFeat: []crf.Features{crf.Constant(g.NumNodes(), 1)}, EdgeFeat: []crf.Features{crf.Constant(g.NumEdges(), 1)},
 	}
 	in, err := crf.NewInstance(&model.Schema, spec)
 	if err != nil {
