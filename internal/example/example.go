@@ -3,6 +3,7 @@
 package example
 
 import (
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -92,6 +93,9 @@ func quoted(word string) string {
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
+
+// spaced lists numbers with blanks between them.
+func spaced(numbers []int) string { return strings.Trim(fmt.Sprint(numbers), "[]") }
 
 // source is the random source of one part of an example: changing how many parts
 // there are leaves each as it was.

@@ -57,7 +57,7 @@ func paperWords(topic int, rng *rand.Rand) string {
 		}
 	}
 	slices.Sort(words)
-	return strings.Trim(fmt.Sprint(slices.Compact(words)), "[]")
+	return spaced(slices.Compact(words))
 }
 
 // citations lets every paper cite earlier ones, most of its own topic.

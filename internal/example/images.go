@@ -7,7 +7,6 @@ import (
 	"image/jpeg"
 	"io"
 	"math/rand/v2"
-	"strings"
 
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/npy"
@@ -46,12 +45,11 @@ func fillImages(f *folder, seed uint64) {
 		if i%3 == 2 {
 			rows, columns = columns, rows
 		}
-		truth := drawLandscape(rows, columns, rng)
-		picture := paint(truth, rng)
-		photograph := photograph(picture, rng)
+		picture := drawLandscape(rows, columns, rng)
+		photograph := picture.photograph(rng)
 		f.file(fmt.Sprintf("images/%d.jpg", i), func(w io.Writer) error { return jpeg.Encode(w, photograph, &jpeg.Options{Quality: 90}) })
-		f.text(fmt.Sprintf("labels/%d.regions.txt", i), regionsText(truth))
-		shape, features := featuresOf(picture, rng)
+		f.text(fmt.Sprintf("labels/%d.regions.txt", i), picture.regions())
+		shape, features := picture.features(rng)
 		f.file(fmt.Sprintf("features/%d.npy", i), func(w io.Writer) error { return npy.Write(w, shape, features) })
 		list := "train.txt"
 		if i >= trainPictures {
@@ -65,9 +63,17 @@ func fillImages(f *folder, seed uint64) {
 	f.manifest("", dataset.Manifest{States: landscapeStates, NodeFeatures: []string{"red", "green", "blue"}})
 }
 
-// drawLandscape returns the label of every pixel, [row][column]: grass under the
-// sky, a tree, and a post.
-func drawLandscape(rows, columns int, rng *rand.Rand) [][]int {
+// landscape is the label of every pixel, [row][column], and how light it is.
+type landscape struct {
+	truth [][]int
+	light float64
+}
+
+// colour returns channel k of a pixel, from 0 to 1.
+func (l *landscape) colour(r, c, k int) float64 { return l.light * landscapeColours[l.truth[r][c]][k] }
+
+// drawLandscape draws grass under the sky, a tree, and a post, in uneven light.
+func drawLandscape(rows, columns int, rng *rand.Rand) *landscape {
 	horizon, slope := float64(rows)*(0.4+0.3*rng.Float64()), 0.4*(rng.Float64()-0.5)
 	treeColumn, treeRow, radius := columns/6+rng.IntN(columns/4), int(horizon)-rng.IntN(8), 6+rng.IntN(5)
 	postColumn, postTop := columns/2+rng.IntN(columns/3), int(horizon)-8-rng.IntN(10)
@@ -86,55 +92,40 @@ func drawLandscape(rows, columns int, rng *rand.Rand) [][]int {
 			}
 		}
 	}
-	return truth
-}
-
-// paint gives every pixel its colour, in uneven light.
-func paint(truth [][]int, rng *rand.Rand) [][][3]float64 {
-	light := 0.9 + 0.2*rng.Float64()
-	picture := make([][][3]float64, len(truth))
-	for r, row := range truth {
-		picture[r] = make([][3]float64, len(row))
-		for c, state := range row {
-			for k, v := range landscapeColours[state] {
-				picture[r][c][k] = light * v
-			}
-		}
-	}
-	return picture
+	return &landscape{truth, 0.9 + 0.2*rng.Float64()}
 }
 
 // photograph is what people look at.
-func photograph(picture [][][3]float64, rng *rand.Rand) image.Image {
-	out := image.NewRGBA(image.Rect(0, 0, len(picture[0]), len(picture)))
-	for r, row := range picture {
-		for c, colour := range row {
+func (l *landscape) photograph(rng *rand.Rand) image.Image {
+	out := image.NewRGBA(image.Rect(0, 0, len(l.truth[0]), len(l.truth)))
+	for r, row := range l.truth {
+		for c := range row {
 			grain := 0.04 * rng.NormFloat64()
-			channel := func(k int) uint8 { return uint8(255 * min(max(colour[k]+grain, 0), 1)) }
+			channel := func(k int) uint8 { return uint8(255 * min(max(l.colour(r, c, k)+grain, 0), 1)) }
 			out.Set(c, r, color.RGBA{channel(0), channel(1), channel(2), 255})
 		}
 	}
 	return out
 }
 
-func regionsText(truth [][]int) string {
-	var text strings.Builder
-	for _, row := range truth {
-		fmt.Fprintln(&text, strings.Trim(fmt.Sprint(row), "[]"))
+// regions writes the labels, a line a row.
+func (l *landscape) regions() (text string) {
+	for _, row := range l.truth {
+		text += spaced(row) + "\n"
 	}
-	return text.String()
+	return text
 }
 
-// featuresOf returns the mean colour of every cell, with noise: what a poor network
+// features returns the mean colour of every cell, with noise: what a poor network
 // might say of the picture.
-func featuresOf(picture [][][3]float64, rng *rand.Rand) (shape []int, features []float32) {
-	shape = []int{len(picture) / featureCell, len(picture[0]) / featureCell, 3}
+func (l *landscape) features(rng *rand.Rand) (shape []int, features []float32) {
+	shape = []int{len(l.truth) / featureCell, len(l.truth[0]) / featureCell, 3}
 	for r := range shape[0] {
 		for c := range shape[1] {
 			for k := range 3 {
 				sum := 0.0
 				for i := range featureCell * featureCell {
-					sum += picture[r*featureCell+i/featureCell][c*featureCell+i%featureCell][k]
+					sum += l.colour(r*featureCell+i/featureCell, c*featureCell+i%featureCell, k)
 				}
 				features = append(features, float32(sum/(featureCell*featureCell)+featureNoise*rng.NormFloat64()))
 			}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 )
 
 const (
@@ -47,6 +46,6 @@ func fillNetwork(f *folder, seed uint64) {
 			join(s, s+networkSide)
 		}
 	}
-	cards := strings.Trim(fmt.Sprint(slices.Repeat([]int{networkStates}, variables)), "[]")
+	cards := spaced(slices.Repeat([]int{networkStates}, variables))
 	f.text("", fmt.Sprintf("MARKOV\n%d\n%s\n%d\n%s%s", variables, cards, factors, scopes, tables))
 }
