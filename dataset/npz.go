@@ -57,13 +57,25 @@ type npzContents struct {
 	partial bool
 }
 
-// archiveKind says which arrays belong into a kind of file.
-type archiveKind struct {
-	names        []string          // for suggestions
-	known, float func(string) bool // whether an array belongs into the file, and holds floating-point numbers
+// archiveKind says which arrays belong into a kind of file: those of names, of which floats
+// hold floating-point numbers and all others integers, and NAME.TYPE for typed ones.
+type archiveKind struct{ names, floats, typed []string }
+
+func (k *archiveKind) holds(array string) bool {
+	base, kind, typed := strings.Cut(array, ".")
+	return slices.Contains(k.names, base) && (!typed || kind != "" && slices.Contains(k.typed, base))
 }
 
-var instanceArchive = archiveKind{arrayNames, knownArray, isFloatArray}
+func (k *archiveKind) float(array string) bool {
+	base, _, _ := strings.Cut(array, ".")
+	return slices.Contains(k.floats, base)
+}
+
+var instanceArchive = archiveKind{
+	names:  arrayNames,
+	floats: []string{nodeFeaturesArray, edgeFeaturesArray, weightArray},
+	typed:  []string{nodeFeaturesArray, edgeFeaturesArray},
+}
 
 // openNPZ reads the instance file at path and its hash.
 func openNPZ(path string) (*npzContents, Source, []error) {
@@ -106,7 +118,7 @@ func readArchive(path string, r io.ReaderAt, size int64, kind *archiveKind) (*np
 		case seen[name]:
 			c.partial = true
 			p.add(0, name, "", "the array is there twice")
-		case !kind.known(name):
+		case !kind.holds(name):
 			p.add(0, name, suggestion(name, kind.names), "unknown array")
 		case entry.CompressedSize64 > uint64(size) || compressed > uint64(size):
 			c.partial = true
@@ -134,21 +146,6 @@ func notArchive(r io.ReaderAt, size int64, err error) string {
 		return "the file was cut short or damaged: " + err.Error()
 	}
 	return "it is not an npz file: " + err.Error()
-}
-
-// knownArray reports whether an array of that name belongs into an instance.
-func knownArray(name string) bool {
-	base, kind, typed := strings.Cut(name, ".")
-	if typed {
-		return kind != "" && (base == nodeFeaturesArray || base == edgeFeaturesArray)
-	}
-	return slices.Contains(arrayNames, name)
-}
-
-// isFloatArray reports whether an array holds features or a weight; all others are
-// integers.
-func isFloatArray(name string) bool {
-	return name == weightArray || strings.HasPrefix(name, nodeFeaturesArray) || strings.HasPrefix(name, edgeFeaturesArray)
 }
 
 func arrayError(path, array string, err error) *Error {

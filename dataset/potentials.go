@@ -16,12 +16,9 @@ import (
 const mostSharedPotentials = 1 << 31
 
 var potentialsArchive = archiveKind{
-	names: potentialsNames,
-	known: func(name string) bool { return slices.Contains(potentialsNames, name) },
-	float: func(name string) bool { return name == thetaArray || name == edgeThetaArray || name == constantArray },
+	names:  []string{edgesArray, statesArray, thetaArray, edgeThetaArray, constantArray},
+	floats: []string{thetaArray, edgeThetaArray, constantArray},
 }
-
-var potentialsNames = []string{edgesArray, statesArray, thetaArray, edgeThetaArray, constantArray}
 
 // readPotentialsFile reads the arrays that ReadNetwork describes.
 func readPotentialsFile(path string) (*mrf.Pairwise, error) {
@@ -82,15 +79,12 @@ func (f *potentialsFile) readStates() error {
 	if given && !slices.Equal(states.shape, []int{n}) && len(states.shape) > 0 {
 		return f.fail(statesArray, "shape is %s, want [%d], a number for each row of theta", shapeText(states.shape), n)
 	}
+	cards := states.data
+	if !given {
+		cards = []int32{int32(f.k)}
+	}
 	for s := range f.p.Card {
-		f.p.Card[s] = int32(f.k)
-		if given {
-			at := 0
-			if len(states.shape) > 0 {
-				at = s
-			}
-			f.p.Card[s] = states.data[at]
-		}
+		f.p.Card[s] = cards[min(s, len(cards)-1)]
 		if f.p.Card[s] < 1 || int(f.p.Card[s]) > f.k {
 			return f.fail(fmt.Sprintf("%s[%d]", statesArray, s), "it is %d, want 1 to %d, the columns of theta", f.p.Card[s], f.k)
 		}

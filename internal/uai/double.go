@@ -100,19 +100,11 @@ var reciprocals = func() (all [lastOdd + 1]double) {
 	return all
 }()
 
+// Logarithms in 106 bits.
 var (
-	ln2  = constant("0.69314718055994530941723212145817656807550013436025525")
-	ln10 = constant("2.30258509299404568401799145468436420760110148862877298")
+	ln2  = double{0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56}
+	ln10 = double{0x1.26bb1bbb55516p+1, -0x1.f48ad494ea3e9p-53}
 )
-
-// constant returns a number of the program's text.
-func constant(text string) double {
-	exact, _, err := big.ParseFloat(text, 10, 200, big.ToNearestEven)
-	if err != nil {
-		panic(err) // a slip of the pen in this file
-	}
-	return doubleOf(exact)
-}
 
 // doubleOf rounds x to the nearest double.
 func doubleOf(x *big.Float) double {
