@@ -33,10 +33,19 @@ type imageFiles struct {
 
 // imageData is what was read.
 type imageData struct {
-	source   ImageSource
+	image    ImageSource
 	features *featureMap
 	labels   *labelMap // nil: not read
 	sources  []Source
+}
+
+// source reads a whole file, which then is among the sources.
+func (d *imageData) source(path string) ([]byte, error) {
+	data, source, err := readSource(path)
+	if err == nil {
+		d.sources = append(d.sources, source)
+	}
+	return data, err
 }
 
 // findImages lists the pictures to read: those of the list, or all.
@@ -139,14 +148,13 @@ func (f *imageFiles) read(noLabels bool) (*imageData, []error) {
 	if err := f.readPicture(d); err != nil {
 		list = append(list, err)
 	}
-	data, source, err := readSource(f.features)
+	data, err := d.source(f.features)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		list = append(list, &Error{File: f.features, Problem: fmt.Sprintf("there is no such file; it should hold the unary features of %s", f.picture), Remedy: "make the features, or leave the picture out of the list", Cause: err})
 	case err != nil:
 		list = append(list, err)
 	default:
-		d.sources = append(d.sources, source)
 		if d.features, err = parseFeatureMap(f.features, data); err != nil {
 			list = append(list, err)
 		}
@@ -164,11 +172,10 @@ func (f *imageFiles) read(noLabels bool) (*imageData, []error) {
 // that they can be: they are drawn when the work is done, which is too late to
 // find a damaged file.
 func (f *imageFiles) readPicture(d *imageData) error {
-	data, source, err := readSource(f.picture)
+	data, err := d.source(f.picture)
 	if err != nil {
 		return err
 	}
-	d.sources = append(d.sources, source)
 	config, _, err := image.DecodeConfig(bytes.NewReader(data))
 	if err == nil {
 		err = checkPixels(config)
@@ -179,7 +186,7 @@ func (f *imageFiles) readPicture(d *imageData) error {
 	if err != nil {
 		return &Error{File: f.picture, Problem: "the picture cannot be read: " + err.Error(), Remedy: "save it again as jpg or png", Cause: err}
 	}
-	d.source = ImageSource{ID: f.id, Path: f.picture, Width: config.Width, Height: config.Height}
+	d.image = ImageSource{ID: f.id, Path: f.picture, Width: config.Width, Height: config.Height}
 	return nil
 }
 
@@ -188,10 +195,10 @@ func (f *imageFiles) readLabels(d *imageData) []error {
 	text := filepath.Join(f.folder, labelsFolder, f.id+regionsSuffix)
 	picture := filepath.Join(f.folder, labelsFolder, f.id+".png")
 	parse, path := parseRegions, text
-	data, source, err := readSource(text)
+	data, err := d.source(text)
 	if errors.Is(err, fs.ErrNotExist) {
 		parse, path = parseLabelPicture, picture
-		data, source, err = readSource(picture)
+		data, err = d.source(picture)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return []error{&Error{File: f.picture, Problem: fmt.Sprintf("it has no labels: there is neither %s nor %s", text, picture), Remedy: "label it, leave it out of the list, or leave labels unread", Cause: err}}
@@ -199,7 +206,6 @@ func (f *imageFiles) readLabels(d *imageData) []error {
 	if err != nil {
 		return []error{err}
 	}
-	d.sources = append(d.sources, source)
 	m, list := parse(path, data)
 	d.labels = m
 	return list
@@ -207,7 +213,7 @@ func (f *imageFiles) readLabels(d *imageData) []error {
 
 // checkSizes compares the sizes of labels and features with the picture's.
 func (d *imageData) checkSizes() []error {
-	s := d.source
+	s := d.image
 	var list []error
 	if m := d.labels; m != nil && (m.rows != s.Height || m.cols != s.Width) {
 		list = append(list, &Error{File: m.path, Problem: fmt.Sprintf("it labels %d rows of %d pixels, but %s has %d rows of %d", m.rows, m.cols, s.Path, s.Height, s.Width), Remedy: "use the labels of this picture in its own size"})

@@ -42,7 +42,7 @@ func (l *imageLoader) read(files []imageFiles) {
 	for i, d := range l.images {
 		l.fail(lists[i]...)
 		l.set.Sources = append(l.set.Sources, d.sources...)
-		l.set.Images = append(l.set.Images, d.source)
+		l.set.Images = append(l.set.Images, d.image)
 	}
 }
 
@@ -120,11 +120,11 @@ func (l *imageLoader) buildPixels() {
 	l.pixels = make([]pixelFeatures, len(l.images))
 	r := l.set.Recipe
 	for i, d := range l.images {
-		size := [2]int{d.source.Height, d.source.Width}
+		size := [2]int{d.image.Height, d.image.Width}
 		if grids[size] == nil {
 			grid, err := graph.Grid(size[0], size[1], graph.GridOptions{Eight: r.Neighbours == 8})
 			if err != nil {
-				l.fail(&Error{File: d.source.Path, Problem: err.Error(), Cause: err})
+				l.fail(&Error{File: d.image.Path, Problem: err.Error(), Cause: err})
 				return
 			}
 			grids[size] = grid
@@ -140,7 +140,7 @@ func (l *imageLoader) buildPixels() {
 // fill upsamples the features of one picture, puts the bias behind them and
 // lets go of the map.
 func (p *pixelFeatures) fill(d *imageData) {
-	rows, cols := d.source.Height, d.source.Width
+	rows, cols := d.image.Height, d.image.Width
 	p.values = make([]float32, rows*cols*p.stride)
 	d.features.upsample(p.values, p.stride, rows, cols)
 	if p.stride > p.depth {
@@ -190,7 +190,7 @@ func (l *imageLoader) freezeAll() {
 		case err != nil:
 			l.fail(&Error{File: l.images[i].features.path, Problem: err.Error(), Cause: err})
 		case specs[i].Graph != nil: // the context did not end before
-			l.freeze(l.images[i].source.Path, specs[i])
+			l.freeze(l.images[i].image.Path, specs[i])
 		}
 	}
 }
@@ -206,7 +206,7 @@ func (l *imageLoader) spec(i int) (crf.InstanceSpec, error) {
 		return crf.InstanceSpec{}, err
 	}
 	spec := crf.InstanceSpec{
-		Name: d.source.ID, Graph: p.graph, Rows: d.source.Height, Cols: d.source.Width,
+		Name: d.image.ID, Graph: p.graph, Rows: d.image.Height, Cols: d.image.Width,
 		NodeFeat: []crf.Features{unary}, EdgeFeat: []crf.Features{bins},
 	}
 	if d.labels != nil {

@@ -2,11 +2,13 @@ package dataset
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -223,7 +225,7 @@ func manifestError(path string, data []byte, err error) error {
 	case errors.As(err, &syntax):
 		e.Line = lineAt(data, int(syntax.Offset))
 	case errors.As(err, &kind):
-		e.Place, e.Problem = kind.Field, fmt.Sprintf("found a JSON %s, want %s", kind.Value, jsonName(kind.Type.Kind().String()))
+		e.Place, e.Problem = kind.Field, fmt.Sprintf("found a JSON %s, want %s", kind.Value, cmp.Or(jsonNames[kind.Type.Kind()], "a string"))
 	case strings.Contains(err.Error(), "unknown field "):
 		_, quoted, _ := strings.Cut(err.Error(), "unknown field ")
 		name := strings.Trim(quoted, `"`)
@@ -233,18 +235,8 @@ func manifestError(path string, data []byte, err error) error {
 	return e
 }
 
-// jsonName is what JSON calls a Go kind.
-func jsonName(kind string) string {
-	switch kind {
-	case "slice":
-		return "a list"
-	case "struct":
-		return "an object"
-	case "int":
-		return "a whole number"
-	}
-	return "a string"
-}
+// jsonNames are what JSON calls Go kinds.
+var jsonNames = map[reflect.Kind]string{reflect.Slice: "a list", reflect.Struct: "an object", reflect.Int: "a whole number"}
 
 // lineAt returns the line, from 1, of the byte at offset.
 func lineAt(data []byte, offset int) int {

@@ -55,11 +55,7 @@ func (l *npzLoader) cardinalities() [][]int32 {
 // statesByType names the states of the types in node_types, for files without
 // the array states.
 func (l *npzLoader) statesByType() [][]string {
-	told := true
-	for _, in := range l.instances {
-		told = told && in.states != nil
-	}
-	if told {
+	if !slices.ContainsFunc(l.instances, func(in *npzInstance) bool { return in.states == nil }) {
 		return nil
 	}
 	if l.o.Schema != nil {
@@ -161,21 +157,15 @@ func (l *npzLoader) buildUntied(in *npzInstance, cards []int32) {
 		return
 	}
 	s := &l.set.Schema
-	byCard, byEnds := map[int32]int32{}, map[[2]int]int32{}
+	byCard := map[int32]int32{}
 	for a := range s.NodeTypes {
 		byCard[int32(s.NodeStates(a))] = int32(a)
 	}
-	for b, t := range s.EdgeTypes {
-		byEnds[[2]int{t.U, t.V}] = int32(b)
-	}
-	in.nodes.types, in.edges.types = make([]int32, in.nodes.count), make([]int32, in.edges.count)
+	in.nodes.types, in.edges.types = make([]int32, in.nodes.count), nil
 	for i, k := range cards {
 		in.nodes.types[i] = byCard[k]
 	}
-	for e := range in.edges.types {
-		u, v := in.endTypes(e)
-		in.edges.types[e] = byEnds[[2]int{u, v}]
-	}
+	in.edges.types = l.edgeTypesFor(in) // by the ends
 	var spec crf.InstanceSpec
 	for _, t := range s.NodeTypes {
 		spec.NodeFeat = append(spec.NodeFeat, crf.Constant(t.Copies, 1))

@@ -46,21 +46,14 @@ func parseLog(text string) (float64, error) {
 // isLong reports whether a decimal has more than ordinaryDigits significant
 // digits as written. A hexadecimal number has no decimal digits.
 func isLong(text string) bool {
-	if len(text) <= ordinaryDigits {
+	if len(text) <= ordinaryDigits || strings.ContainsAny(text, "xX") {
 		return false
 	}
-	digits := 0
-	for i := range len(text) {
-		switch c := text[i]; {
-		case c == 'e' || c == 'E':
-			return digits > ordinaryDigits
-		case c == 'x' || c == 'X':
-			return false
-		case c >= '0' && c <= '9' && (digits > 0 || c != '0'):
-			digits++
-		}
+	if e := strings.IndexAny(text, "eE"); e >= 0 {
+		text = text[:e]
 	}
-	return digits > ordinaryDigits
+	digits := strings.TrimLeft(text, "+-0.")
+	return len(digits)-strings.Count(digits, ".") > ordinaryDigits
 }
 
 // parseLogDigits is parseLog for a decimal of any magnitude and length: with the
