@@ -70,7 +70,7 @@ var mayImport = map[string][]string{
 		"internal/parallel", "internal/runfolder", "internal/figure", "internal/report", "internal/machine", "internal/simd",
 	},
 	"internal/diagnose": {"learn", "crf", "internal/ground"},
-	"internal/l2path":   {"learn", "crf"},
+	"internal/l2path":   {"learn", "crf", "internal/runfolder"},
 	"internal/study": {
 		"learn", "infer", "crf", "counting", "graph", "dataset", "internal/bp", "internal/gen", "internal/gibbs", "internal/numeric", "internal/synthetic", "internal/partition", "internal/ground",
 		"internal/parallel", "internal/runfolder", "internal/figure", "internal/report", "internal/machine",

@@ -246,32 +246,29 @@ func (s *Settings) order() string {
 // on to the same bytes.
 func (c *course) sameRun(in *saved, blocks int, is fingerprint) error {
 	s := c.settings
-	differ := func(what string, was, now any) error {
-		return stateErrorf("it was written with %s %v, this run has %v; use the same settings, or start a new run", what, was, now)
+	metric := in.Metric
+	if s.EarlyStop != nil && metric != "" {
+		metric = s.EarlyStop.Metric
 	}
-	switch {
-	case in.Method != s.Method:
-		return differ("method", in.Method, s.Method)
-	case in.Step != s.stepName():
-		return differ("step", in.Step, s.stepName())
-	case in.Order != s.order():
-		return differ("order", in.Order, s.order())
-	case in.Blocks != blocks:
-		return differ("number of blocks", in.Blocks, blocks)
-	case in.Precision != s.precision():
-		return differ("precision", in.Precision, s.precision())
-	case in.Together != s.Together:
-		return differ("blocks together", in.Together, s.Together)
-	case in.Pairs != s.Pairs:
-		return differ("pairs", in.Pairs, s.Pairs)
-	case in.L2 != c.problem.L2:
-		return differ("l2", in.L2, c.problem.L2)
-	case in.Sweeps != s.InnerSweeps:
-		return differ("inner sweeps", in.Sweeps, s.InnerSweeps)
-	case in.Inner != s.InnerTolerance:
-		return differ("inner tolerance", in.Inner, s.InnerTolerance)
-	case in.Metric != "" && s.EarlyStop != nil && in.Metric != s.EarlyStop.Metric:
-		return differ("early stopping by", in.Metric, s.EarlyStop.Metric)
+	for _, d := range []struct {
+		what     string
+		was, now any
+	}{
+		{"method", in.Method, s.Method},
+		{"step", in.Step, s.stepName()},
+		{"order", in.Order, s.order()},
+		{"number of blocks", in.Blocks, blocks},
+		{"precision", in.Precision, s.precision()},
+		{"blocks together", in.Together, s.Together},
+		{"pairs", in.Pairs, s.Pairs},
+		{"l2", in.L2, c.problem.L2},
+		{"inner sweeps", in.Sweeps, s.InnerSweeps},
+		{"inner tolerance", in.Inner, s.InnerTolerance},
+		{"early stopping by", in.Metric, metric},
+	} {
+		if d.was != d.now {
+			return stateErrorf("it was written with %s %v, this run has %v; use the same settings, or start a new run", d.what, d.was, d.now)
+		}
 	}
 	return sameProblem(in.fingerprint, is)
 }

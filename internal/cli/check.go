@@ -52,8 +52,9 @@ func (a *app) check(f *checkFlags, args []string) error {
 		case ".safetensors":
 			problems = append(problems, modelProblems(path)...)
 		case ".uai":
-			_, err := dataset.ReadNetwork(path)
-			problems = appendProblem(problems, err)
+			if _, err := dataset.ReadNetwork(path); err != nil {
+				problems = append(problems, err)
+			}
 		default:
 			data = append(data, path)
 		}
@@ -90,16 +91,10 @@ func modelProblems(path string) (problems []error) {
 	for _, err := range list {
 		problems = append(problems, job.DataError(path, err))
 	}
-	if meta == nil {
-		return problems
-	}
-	_, err := job.RecipeOf(path, meta)
-	return appendProblem(problems, err)
-}
-
-func appendProblem(problems []error, err error) []error {
-	if err != nil {
-		return append(problems, err)
+	if meta != nil {
+		if _, err := job.RecipeOf(path, meta); err != nil {
+			problems = append(problems, err)
+		}
 	}
 	return problems
 }

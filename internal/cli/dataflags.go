@@ -114,11 +114,26 @@ func nameFlags(text string) string {
 	return text
 }
 
-// heldLabels returns the labels to hold in each instance.
-func (a *app) heldLabels(instances []*crf.Instance) ([][]int32, error) {
-	held, several, err := job.HeldLabels(instances)
-	if several > 0 {
-		a.note("%d of %d instances have several samples of labels; --clamp holds the first of each", several, len(instances))
+// given are instances that a model is to be used on.
+type given struct {
+	set       *dataset.Set
+	instances []*crf.Instance
+	held      [][]int32 // labels to hold in each; nil: none in any
+}
+
+// given reads data for a model. clamp asks to hold the labels that they have.
+func (a *app) given(d *dataFlags, model *job.Model, paths []string, clamp bool) (g given, err error) {
+	o := d.options(model)
+	o.NoLabels = !clamp && d.observed == ""
+	if g.set, err = a.openData(paths, o); err != nil {
+		return g, err
 	}
-	return held, err
+	if g.instances = model.Instances(g.set); !clamp {
+		return g, nil
+	}
+	var several int
+	if g.held, several, err = job.HeldLabels(g.instances); several > 0 {
+		a.note("%d of %d instances have several samples of labels; --clamp holds the first of each", several, len(g.instances))
+	}
+	return g, err
 }

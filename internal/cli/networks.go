@@ -107,22 +107,13 @@ func (f *networkFlags) openData(a *app, args []string) (*networks, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := f.data.options(model)
-	o.NoLabels = !f.clamp && f.data.observed == ""
-	set, err := a.openData(args, o)
+	data, err := a.given(&f.data, model, args, f.clamp)
 	if err != nil {
 		return nil, err
 	}
-	instances := model.Instances(set)
-	var held [][]int32
-	if f.clamp {
-		if held, err = a.heldLabels(instances); err != nil {
-			return nil, err
-		}
-	}
 	n := &networks{}
 	var numbers []int
-	all := job.UniqueNames(instances)
+	all := job.UniqueNames(data.instances)
 	for i, name := range all {
 		if f.instance == "" || name == f.instance {
 			n.names, numbers = append(n.names, name), append(numbers, i)
@@ -133,9 +124,9 @@ func (f *networkFlags) openData(a *app, args []string) (*networks, error) {
 	}
 	n.make = func(i int) *namedNetwork {
 		number := numbers[i]
-		made := &namedNetwork{n.names[i], ground.Condition(model.Model, instances[number]).Network(), map[int]int{}, number}
-		if held != nil {
-			made.evidence = labelled(held[number])
+		made := &namedNetwork{n.names[i], ground.Condition(model.Model, data.instances[number]).Network(), map[int]int{}, number}
+		if data.held != nil {
+			made.evidence = labelled(data.held[number])
 		}
 		return made
 	}

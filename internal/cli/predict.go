@@ -55,27 +55,18 @@ func (a *app) predict(f *predictFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	o := f.data.options(model)
-	o.NoLabels = !f.clamp && f.data.observed == ""
-	set, err := a.openData(args, o)
+	data, err := a.given(&f.data, model, args, f.clamp)
 	if err != nil {
 		return err
 	}
-	instances := model.Instances(set)
-	var held [][]int32
-	if f.clamp {
-		if held, err = a.heldLabels(instances); err != nil {
-			return err
-		}
-	}
-	if err := work.Check(instances, held); err != nil {
+	if err := work.Check(data.instances, data.held); err != nil {
 		return err
 	}
 	run, err := createOutput(f.out)
 	if err != nil {
 		return err
 	}
-	p, err := work.PredictInto(a.ctx, run, set, instances, held, f.pictures)
+	p, err := work.PredictInto(a.ctx, run, data.set, data.instances, data.held, f.pictures)
 	progress.done()
 	if err != nil {
 		return err

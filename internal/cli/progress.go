@@ -213,7 +213,7 @@ func (d *display) tried(p l2path.Point) {
 	if !p.Converged {
 		cut = ", cut short"
 	}
-	fmt.Fprintf(d.out, "l2 %g: objective %.8g, log loss %.6g, %.0f passes%s\n", p.L2, p.Objective, p.Loss, p.Passes, cut)
+	fmt.Fprintf(d.out, "l2 %g: objective %.8g, log loss %.6g, %.0f passes%s\n", p.L2, float64(p.Objective), float64(p.Loss), p.Passes, cut)
 }
 
 // done removes the bars.

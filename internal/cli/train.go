@@ -115,9 +115,7 @@ func (a *app) train(cmd *cobra.Command, f *trainFlags, args []string) error {
 		return err
 	}
 	a.noteUnused(folder.Config.Options, recalled, options.Method)
-	for _, text := range slices.Concat(p.Hints, p.Notes) {
-		a.note("%s", text)
-	}
+	a.noteAll(slices.Concat(p.Hints, p.Notes))
 	if f.dryRun {
 		return a.describeTraining(f, p)
 	}

@@ -139,14 +139,12 @@ func openRun(folder *Folder, p *Prepared, path *L2Path, watch Watch) (*run, erro
 	if err := r.writeConfig(); err != nil {
 		return nil, err
 	}
-	for _, file := range []struct {
-		name  string
-		value any
-	}{{envFile, runfolder.Environment()}, {dataFile, r.sources()}, {l2PathFile, path}} {
-		if file.name == l2PathFile && path == nil {
-			continue
-		}
-		if err := r.files.WriteJSON(file.name, file.value); err != nil {
+	known := map[string]any{envFile: runfolder.Environment(), dataFile: r.sources()}
+	if path != nil {
+		known[l2PathFile] = path
+	}
+	for name, value := range known {
+		if err := r.files.WriteJSON(name, value); err != nil {
 			return nil, err
 		}
 	}
@@ -222,15 +220,9 @@ func (r *run) sources() []dataset.Source {
 // sameData refuses to resume on data that changed since the run began.
 func (r *run) sameData() error {
 	dir, file := r.files.Dir(), r.files.Path(dataFile)
-	text, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	} else if err != nil {
-		return err
-	}
 	var before []dataset.Source
-	if err := json.Unmarshal(text, &before); err != nil {
-		return dataf("%s: %v", file, err)
+	if found, err := readJSON(file, &before); !found {
+		return err
 	}
 	now := r.sources()
 	for i := range max(len(before), len(now)) {
@@ -242,6 +234,20 @@ func (r *run) sameData() error {
 		}
 	}
 	return nil
+}
+
+// readJSON reads a file of a run folder into v, if there is one.
+func readJSON(file string, v any) (found bool, err error) {
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	if err := json.Unmarshal(text, v); err != nil {
+		return false, dataf("%s: %v", file, err)
+	}
+	return true, nil
 }
 
 // goesOnFrom refuses to go on with a run under other options than it began with:

@@ -2,37 +2,24 @@ package job
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
-	"os"
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/l2path"
 	"github.com/blockbp/blockbp/internal/report"
-	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
 // L2Path is what Options.AutoL2 tried, in the run folder and in result.json.
 type L2Path struct {
-	Chosen float64   `json:"chosen"`
-	Metric string    `json:"metric"`
-	Points []L2Point `json:"points"`
+	Chosen float64        `json:"chosen"`
+	Metric string         `json:"metric"`
+	Points []l2path.Point `json:"points"`
 
 	note string // what the choice tells of the data, or ""
-}
-
-// L2Point is one value of l2.
-type L2Point struct {
-	L2        float64         `json:"l2"`
-	Objective runfolder.Float `json:"objective"`
-	LogLoss   runfolder.Float `json:"log_loss"`
-	Passes    float64         `json:"passes"`
-	Converged bool            `json:"converged"`
 }
 
 // mostFolds bounds the folds of cross-validation.
@@ -50,21 +37,19 @@ func (p *Prepared) chooseL2(ctx context.Context, folder *Folder, watch Watch) (*
 	if err != nil {
 		return nil, err
 	}
-	points, best, err := l2path.Choose(ctx, p.Problem, p.Settings, folds, watch.Tried)
+	var best int
+	path.Points, best, err = l2path.Choose(ctx, p.Problem, p.Settings, folds, watch.Tried)
 	if ctx.Err() != nil {
 		return nil, &Error{Interrupted, errors.New("interrupted while l2 was chosen; nothing was written: start again")}
 	}
 	if err != nil {
 		return nil, err
 	}
-	for _, x := range points {
-		path.Points = append(path.Points, L2Point{x.L2, runfolder.Float(x.Objective), runfolder.Float(x.Loss), x.Passes, x.Converged})
-	}
-	path.Chosen = points[best].L2
+	path.Chosen = path.Points[best].L2
 	switch best {
 	case 0:
 		path.note = fmt.Sprintf("--l2 auto chose %g, the largest value that it tries: features tell little of the labels", path.Chosen)
-	case len(points) - 1:
+	case len(path.Points) - 1:
 		path.note = fmt.Sprintf("--l2 auto chose %g, the smallest value that it came to: smaller ones may be as good", path.Chosen)
 	}
 	if path.note != "" {
@@ -134,16 +119,8 @@ func (p *Prepared) fold(data []*crf.Instance, e *Evaluation) l2path.Fold {
 
 // readL2Path reads the path of a run that is resumed; nil if its l2 was given.
 func readL2Path(file string) (path *L2Path, err error) {
-	text, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	} else if err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(text, &path); err != nil {
-		return nil, dataf("%s: %v", file, err)
-	}
-	return path, nil
+	_, err = readJSON(file, &path)
+	return path, err
 }
 
 // Table lists the path for a reader.
@@ -157,7 +134,7 @@ func (p *L2Path) Table() report.Table {
 		if !x.Converged {
 			mark += " (not converged)"
 		}
-		t.Rows = append(t.Rows, []string{fmt.Sprintf("%g", x.L2), Known("%.8g", x.Objective), Known("%.6g", x.LogLoss), fmt.Sprintf("%.0f", x.Passes), mark})
+		t.Rows = append(t.Rows, []string{fmt.Sprintf("%g", x.L2), Known("%.8g", x.Objective), Known("%.6g", x.Loss), fmt.Sprintf("%.0f", x.Passes), mark})
 	}
 	return t
 }

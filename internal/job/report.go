@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
@@ -76,7 +77,7 @@ func verdictText(r *learn.Result, local bool) string {
 			text += " (it had not settled)"
 		}
 		if !math.IsNaN(r.Gap) {
-			text += fmt.Sprintf(", primal–dual gap of the inference %.3g", float64(Gap(r.Gap, r.Objective)))
+			text += fmt.Sprintf(", primal–dual gap of the inference %.3g", numeric.Gap(r.Gap, r.Objective))
 		}
 		text += "."
 	}

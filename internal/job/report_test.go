@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -46,11 +47,11 @@ func TestGap(t *testing.T) {
 	for _, c := range []struct{ gap, objective, want float64 }{
 		{-7e-13, 12979, 0}, {-7e-13, -12979, 0}, {7e-13, 12979, 7e-13}, {-1e-6, 12979, -1e-6}, {-7e-13, 0.1, -7e-13}, {0.5, 1, 0.5},
 	} {
-		if got := float64(Gap(c.gap, c.objective)); got != c.want || math.Signbit(got) != (c.want < 0) {
+		if got := numeric.Gap(c.gap, c.objective); got != c.want || math.Signbit(got) != (c.want < 0) {
 			t.Errorf("gap %v of objective %v is shown as %v, want %v", c.gap, c.objective, got, c.want)
 		}
 	}
-	if got := float64(Gap(math.NaN(), math.NaN())); !math.IsNaN(got) {
+	if got := numeric.Gap(math.NaN(), math.NaN()); !math.IsNaN(got) {
 		t.Errorf("a gap that is not known is shown as %v", got)
 	}
 }

@@ -69,7 +69,7 @@ func (r *run) summarise(result *Result, took times) *Summary {
 		Seconds: f.Seconds, TrainingSeconds: f.Seconds - took.evaluating.Seconds(), CheckSeconds: f.CheckSeconds,
 		EvaluationSeconds: (took.evaluating + took.evaluated).Seconds(), ReportSeconds: unknown, TotalSeconds: r.totalSeconds(took),
 		SecondsPerIter: runfolder.Float((f.Seconds - f.CheckSeconds) / float64(f.Iterations)),
-		Checked:        f.Checked, Residual: runfolder.Float(f.Residual), InferenceConverged: f.InferenceConverged, Gap: Gap(f.Gap, f.Objective), Convex: f.Convex,
+		Checked:        f.Checked, Residual: runfolder.Float(f.Residual), InferenceConverged: f.InferenceConverged, Gap: runfolder.Float(numeric.Gap(f.Gap, f.Objective)), Convex: f.Convex,
 		StateBytes: f.StateBytes, PeakBytes: peakBytes(), ThetaNorm: numeric.Norm(f.Model.Weights), ThetaSHA256: HashWeights(f.Model.Weights),
 		Model: result.Model.Path, Notes: append([]string{}, r.p.Notes...), L2: r.p.Problem.L2, L2Path: r.l2Path,
 	}
@@ -93,12 +93,6 @@ func (r *run) summarise(result *Result, took times) *Summary {
 }
 
 func (r *run) totalSeconds(took times) float64 { return took.earlier + time.Since(r.began).Seconds() }
-
-// Gap returns a primal–dual gap without the sign that rounding alone gives
-// it: a gap is not negative, and its two sides are sums as large as value.
-func Gap(gap, value float64) runfolder.Float {
-	return runfolder.Float(numeric.Gap(gap, value))
-}
 
 // peakBytes returns the largest memory the process has had, where the system
 // tells, else what Go has taken from it.

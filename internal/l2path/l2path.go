@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -21,11 +22,12 @@ type Fold struct {
 
 // Point is one regulariser that was tried.
 type Point struct {
-	L2 float64
-	// Objective, GradientNorm and Loss are means over the folds.
-	Objective, GradientNorm, Loss float64
-	Passes                        float64 // over all folds, with checks
-	Converged                     bool    // in every fold
+	L2 float64 `json:"l2"`
+	// Objective and Loss are means over the folds.
+	Objective runfolder.Float `json:"objective"`
+	Loss      runfolder.Float `json:"log_loss"`
+	Passes    float64         `json:"passes"`    // over all folds, with checks
+	Converged bool            `json:"converged"` // in every fold
 }
 
 const (
@@ -80,9 +82,8 @@ func Choose(ctx context.Context, p learn.Problem, s learn.Settings, folds []Fold
 				return path, best, err
 			}
 			share := 1 / float64(len(folds))
-			point.Objective += share * r.Objective
-			point.GradientNorm += share * r.GradientNorm
-			point.Loss += share * loss
+			point.Objective += runfolder.Float(share * r.Objective)
+			point.Loss += runfolder.Float(share * loss)
 			point.Passes += r.Passes
 			point.Converged = point.Converged && r.Status == learn.Converged
 		}
@@ -90,7 +91,7 @@ func Choose(ctx context.Context, p learn.Problem, s learn.Settings, folds []Fold
 		if watch != nil {
 			watch(point)
 		}
-		if best < 0 && !math.IsNaN(point.Loss) || best >= 0 && point.Loss < path[best].Loss {
+		if best < 0 && !math.IsNaN(float64(point.Loss)) || best >= 0 && point.Loss < path[best].Loss {
 			best = len(path) - 1
 		}
 		if best >= 0 && len(path)-1-best >= pathPatience {
