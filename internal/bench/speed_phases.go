@@ -194,7 +194,7 @@ func (c *phaseCount) iteration() Work {
 
 // speed holds the time of a phase of a pass against its work.
 func (c *phaseCount) speed(ceilings *Ceilings, name string, w Work, t machine.Timing) PhaseSpeed {
-	roof := roofline(ceilings, c.shape.precision, w, c.blockBytes, c.totalBytes)
+	roof, bound := roofline(ceilings, c.shape.precision, w, c.blockBytes, c.totalBytes)
 	all := w.Own.plus(w.Double)
 	p := PhaseSpeed{
 		Name: name, Graph: c.network.name, States: int(c.shape.states), Precision: c.shape.precision.String(),
@@ -202,7 +202,7 @@ func (c *phaseCount) speed(ceilings *Ceilings, name string, w Work, t machine.Ti
 		NsPerEdge: giga * t.Minimum / c.edges, NsPerEdgeMedian: giga * t.Median / c.edges,
 		BytesPerEdge: w.bytes() / c.edges, FlopsPerEdge: all.Flops / c.edges, ExpsPerEdge: all.Exps / c.edges, LogsPerEdge: all.Logs / c.edges,
 		BlockBytes: c.blockBytes, NetworkBytes: c.totalBytes, Level: ceilings.Level(c.blockBytes),
-		Bound: roof.Bound, RooflineNsPerEdge: giga * roof.Seconds / c.edges, RooflineFraction: roof.Seconds / t.Minimum,
+		Bound: bound, RooflineNsPerEdge: giga * roof / c.edges, RooflineFraction: roof / t.Minimum,
 	}
 	switch name {
 	case bp.PhaseSweep.String():

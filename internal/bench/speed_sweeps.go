@@ -77,11 +77,11 @@ func sweepSpeed(c *Ceilings, level string, n *speedNetwork, m modelShape, t mach
 	set := sweepBytes(m, b)
 	// In the long run every sweep finds things as the one before left them.
 	w := sweepsWork(m, b, 2).plus(sweepsWork(m, b, 1).times(-1))
-	roof := roofline(c, m.precision, w, set, set)
+	roof, bound := roofline(c, m.precision, w, set, set)
 	s := SweepSpeed{
 		Level: level, States: int(m.states), Precision: m.precision.String(), Edges: n.graph.NumEdges(), WorkingSet: set,
 		NsPerEdge: giga * t.Minimum / b.edges, NsPerEdgeMedian: giga * t.Median / b.edges, MessagesPerS: b.messages / t.Minimum,
-		GBPerS: w.bytes() / t.Minimum / giga, CeilingGBPerS: c.RateAt(set), Bound: roof.Bound, RooflineFraction: roof.Seconds / t.Minimum,
+		GBPerS: w.bytes() / t.Minimum / giga, CeilingGBPerS: c.RateAt(set), Bound: bound, RooflineFraction: roof / t.Minimum,
 	}
 	s.BandwidthFraction = s.GBPerS / s.CeilingGBPerS
 	return s

@@ -216,29 +216,22 @@ func networkBytes(m modelShape, nodes, edges float64) float64 {
 	return numberBytes * ((m.nodeFeatures+m.states)*nodes + (m.edgeFeatures+2*m.states)*edges)
 }
 
-// Roofline is the least time that some work can take on a machine.
-type Roofline struct {
-	Seconds float64
-	// Bound is what takes that long: reading and writing ("bytes"), or arithmetic
-	// ("operations").
-	Bound string
-}
-
-// What can bound a phase.
+// What can bound a phase: reading and writing, or arithmetic.
 const (
 	BoundBytes      = "bytes"
 	BoundOperations = "operations"
 )
 
-// roofline holds work against the ceilings: the larger of the bytes over the
+// roofline returns the least time that some work can take by the ceilings, and what
+// takes that long: the larger of the bytes over the
 // bandwidth of the levels where they live, and the operations over their measured
 // rates. blockSet and networkSet are the sizes of what BlockBytes and NetworkBytes
 // come back to.
-func roofline(c *machine.Ceilings, precision bp.Precision, w Work, blockSet, networkSet float64) Roofline {
+func roofline(c *machine.Ceilings, precision bp.Precision, w Work, blockSet, networkSet float64) (seconds float64, bound string) {
 	moving := (w.BlockBytes/c.RateAt(blockSet) + w.NetworkBytes/c.RateAt(networkSet)) / giga
 	computing := w.Own.seconds(c.Of(precision.String())) + w.Double.seconds(c.Of(machine.Double))
 	if moving >= computing {
-		return Roofline{moving, BoundBytes}
+		return moving, BoundBytes
 	}
-	return Roofline{computing, BoundOperations}
+	return computing, BoundOperations
 }

@@ -32,10 +32,8 @@ type Comparison struct {
 
 // trace returns a run by its name; nil if there is none.
 func (c *Comparison) trace(name string) *Trace {
-	for i := range c.Traces {
-		if c.Traces[i].Name == name {
-			return &c.Traces[i]
-		}
+	if i := slices.IndexFunc(c.Traces, func(t Trace) bool { return t.Name == name }); i >= 0 {
+		return &c.Traces[i]
 	}
 	return nil
 }
@@ -243,10 +241,8 @@ func (c *Comparison) plan(plan comparisonPlan) []*planned {
 
 // stepOf returns the best step of a method.
 func (c *Comparison) stepOf(name string) float64 {
-	for _, s := range c.Searches {
-		if s.Method == name {
-			return s.Step
-		}
+	if i := slices.IndexFunc(c.Searches, func(s Search) bool { return s.Method == name }); i >= 0 {
+		return c.Searches[i].Step
 	}
 	return 0
 }

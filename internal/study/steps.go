@@ -90,10 +90,8 @@ func (c *Contest) effort(name string, distance float64) stepEffort {
 
 // proof returns the run of a name to a claim of convergence.
 func (c *Contest) proof(name string) *Proof {
-	for i := range c.Proofs {
-		if c.Proofs[i].Name == name {
-			return &c.Proofs[i]
-		}
+	if i := slices.IndexFunc(c.Proofs, func(p Proof) bool { return p.Name == name }); i >= 0 {
+		return &c.Proofs[i]
 	}
 	return nil
 }
