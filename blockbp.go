@@ -21,6 +21,10 @@ package blockbp
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/blockbp/blockbp/internal/job"
@@ -54,17 +58,17 @@ type Options struct {
 	// use, 0: all. The weights do not depend on it.
 	Seed    uint64
 	Threads int
-	// Validation is compared with now and then. The model is the one of its best
-	// accuracy where Patience > 0: training ends when so many comparisons in a row were
-	// no better.
+	// Validation is compared with now and then. Where Patience > 0, training ends when so
+	// many comparisons in a row were no better, and Train returns the model of the best
+	// accuracy; a Folder has that as model.best.safetensors, beside the last.
 	Validation *Data
 	Patience   int
 	// Folder, unless it is "", is a new folder for metrics, checkpoints, model and
 	// report. Resume goes on with the training that was interrupted in it.
 	Folder string
 	Resume bool
-	// Note is told what a user would not expect of data and choices, in words, before
-	// the work begins; nil: Training.Notes has it afterwards.
+	// Note is told what a user would not expect of data and choices, in words, as it is
+	// found; nil: nobody is. Training.Notes has all of it afterwards.
 	Note func(text string)
 	// Watch is told of every iteration and check; nil: nobody is.
 	Watch func(learn.Event)
@@ -91,14 +95,17 @@ func (o *Options) job() job.Options {
 // better the error is a *learn.DivergedError.
 func Train(ctx context.Context, data *Data, o Options) (*Model, error) {
 	began := time.Now()
-	note := noter(o.Note)
-	set, err := data.forTraining(ctx, note)
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	n := notes{tell: o.Note}
+	set, err := data.forTraining(ctx, &n)
 	if err != nil {
 		return nil, err
 	}
 	task := job.Task{Set: set, Began: began}
 	if o.Validation != nil {
-		e, err := o.evaluation(ctx, set, note)
+		e, err := o.evaluation(ctx, set, &n)
 		if err != nil {
 			return nil, err
 		}
@@ -106,20 +113,84 @@ func Train(ctx context.Context, data *Data, o Options) (*Model, error) {
 	}
 	prepared, err := job.Prepare(ctx, o.job(), task)
 	if err != nil {
-		return nil, err
+		return nil, inFields(err)
 	}
-	for _, text := range append(prepared.Hints, prepared.Notes...) {
-		note(text)
-	}
-	result, err := prepared.Train(ctx, o.folder(data), job.Watch{Note: note, Iteration: o.Watch})
+	n.add(append(prepared.Hints, prepared.Notes...)...)
+	result, err := prepared.Train(ctx, o.folder(data), job.Watch{Note: func(text string) { n.add(text) }, Iteration: o.Watch})
 	if err != nil {
-		return nil, err
+		return nil, inFields(err)
 	}
+	n.add(result.Summary.Notes...)
 	trained := &Model{inner: result.Model, threads: o.Threads, training: newTraining(result)}
+	trained.training.Notes = n.texts
 	if result.Best != nil {
 		trained.inner = result.Best
+		if err := trained.validate(ctx, task.Evaluations[0]); err != nil {
+			return nil, err
+		}
 	}
 	return trained, nil
+}
+
+// validate reports the first choice that cannot be used, by the name of its field.
+func (o *Options) validate() error {
+	switch {
+	case o.NoL2 && o.L2 != 0:
+		return fmt.Errorf("blockbp: Options.NoL2 is set beside L2 = %v: want one of them", o.L2)
+	case o.Resume && o.Folder == "":
+		return errors.New("blockbp: Options.Resume is set without Folder: name the folder of the training to go on with")
+	case o.Patience < 0:
+		return fmt.Errorf("blockbp: Options.Patience is %d, want 0 or more", o.Patience)
+	case o.Patience > 0 && o.Validation == nil:
+		return errors.New("blockbp: Options.Patience is set without Validation: give it data to compare with")
+	case o.Threads < 0:
+		return fmt.Errorf("blockbp: Options.Threads is %d, want 0 or more", o.Threads)
+	}
+	return nil
+}
+
+// fields are the options of the command that errors of a training name, and what they
+// are called here.
+var fields = strings.NewReplacer("--l2", "Options.L2", "--counting", "Options.Counting", "--method", "Options.Method", "--blocks", "Options.Cut",
+	"--rtol", "Options.RelativeTolerance", "--max-passes", "Options.MaxPasses", "--max-time", "Options.MaxTime", "--observed", "dataset.Options.Observed",
+	"--resume", "Options.Resume", "--seed", "Options.Seed", "--no-edges", "Options.NoEdges")
+
+// inFields names the fields of Options in an error that speaks of the command's options.
+func inFields(err error) error {
+	text := fields.Replace(err.Error())
+	if text == err.Error() {
+		return err
+	}
+	return &renamed{text, err}
+}
+
+// renamed is an error in other words.
+type renamed struct {
+	text string
+	err  error
+}
+
+func (r *renamed) Error() string { return r.text }
+
+func (r *renamed) Unwrap() error { return r.err }
+
+// notes are what a user would not expect, each once.
+type notes struct {
+	tell  func(string)
+	texts []string
+}
+
+func (n *notes) add(texts ...string) {
+	for _, text := range texts {
+		text = fields.Replace(text)
+		if slices.Contains(n.texts, text) {
+			continue
+		}
+		n.texts = append(n.texts, text)
+		if n.tell != nil {
+			n.tell(text)
+		}
+	}
 }
 
 // Load reads a model from the file that Save, or the command blockbp train, wrote, or

@@ -2,7 +2,9 @@ package blockbp_test
 
 import (
 	"context"
+	"errors"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -55,15 +57,25 @@ func TestFilesAndMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	loaded := must(blockbp.Load(path))
-	before, after := must(model.Predict(ctx, files)), must(loaded.Predict(ctx, must(blockbp.NewData(picture))))
-	if !slices.Equal(before[0].Labels, after[0].Labels) || !slices.Equal(slices.Concat(before[0].Beliefs...), slices.Concat(after[0].Beliefs...)) || loaded.Training() != nil {
+	memory := must(blockbp.NewData(picture))
+	before, after := must(model.Predict(ctx, memory)), must(loaded.Predict(ctx, memory))
+	if !samePrediction(before, after) || loaded.Training() != nil {
 		t.Error("the saved model predicts otherwise")
+	}
+	unlabelled := picture
+	unlabelled.Labels = nil
+	if !samePrediction(must(model.Predict(ctx, files)), must(model.Predict(ctx, must(blockbp.NewData(unlabelled))))) {
+		t.Error("labels in files are looked at")
 	}
 	for p, name := range picture.Labels {
 		if got := before[0].Labels[p]; name != "" && got != name || name == "" && got == "" {
 			t.Errorf("node %d: label %q became %q", p, name, got)
 		}
 	}
+}
+
+func samePrediction(a, b []blockbp.Prediction) bool {
+	return slices.Equal(a[0].Labels, b[0].Labels) && slices.Equal(slices.Concat(a[0].Beliefs...), slices.Concat(b[0].Beliefs...))
 }
 
 // TestZeroOptions: the zero value trains to convergence and beats features alone.
@@ -117,7 +129,7 @@ func TestDoorErrors(t *testing.T) {
 	for want, graphs := range map[string][]blockbp.Graph{
 		"at least one graph": {},
 		"no Nodes: want":     {{}},
-		"graph 1 (1): Nodes[7] has 1 features, the first of all has 2": {ok, change(func(g *blockbp.Graph) { g.Nodes[7] = []float64{1} })},
+		"graph 1: Nodes[7] has 1 features, the first of all has 2": {ok, change(func(g *blockbp.Graph) { g.Nodes[7] = []float64{1} })},
 		"2 Labels for 36 Nodes":              {change(func(g *blockbp.Graph) { g.Labels = g.Labels[:2] })},
 		"only some graphs have EdgeFeatures": {ok, change(func(g *blockbp.Graph) { g.EdgeFeatures = make([][]float64, len(g.Edges)) })},
 		"edge 2 joins 99 and 0":              {change(func(g *blockbp.Graph) { g.Edges[2] = [2]int{99, 0} })},
@@ -145,8 +157,79 @@ func TestDoorErrors(t *testing.T) {
 	if _, err := blockbp.Train(ctx, must(blockbp.NewData(ok)), blockbp.Options{Counting: "convx"}); err == nil || !strings.Contains(err.Error(), "convex") {
 		t.Errorf("error %v", err)
 	}
+	for want, o := range map[string]blockbp.Options{
+		"Options.NoL2 is set beside L2 = 3":          {L2: 3, NoL2: true},
+		"Options.Resume is set without Folder":       {Resume: true},
+		"Options.Patience is set without Validation": {Patience: 2},
+		"Options.Patience is -1":                     {Patience: -1},
+		"Options.Threads is -1":                      {Threads: -1},
+		"Options.L2 -1: want a finite number":        {L2: -1},
+		"Cut.Rows and Cols are both set":             {Cut: learn.Cut{Rows: 2}},
+		"Options.Method \"bbp\"":                     {Method: "bbp"},
+	} {
+		if _, err := blockbp.Train(ctx, must(blockbp.NewData(ok)), o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: error %v, want %q", o, err, want)
+		}
+	}
+	if _, err := blockbp.Train(ctx, nil, blockbp.Options{}); err == nil || !strings.Contains(err.Error(), "the data are nil") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := model.Predict(ctx, nil); err == nil || !strings.Contains(err.Error(), "the data are nil") {
+		t.Errorf("error %v", err)
+	}
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := model.Predict(ended, must(blockbp.NewData(ok))); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want that of the context", err)
+	}
 	numbers := must(blockbp.NewData(blockbp.Graph{Nodes: [][]float64{{1}, {2}, {3}}, Labels: []string{"10", "9", "x"}}))
 	if m := must(blockbp.Train(ctx, numbers, blockbp.Options{})); !slices.Equal(m.States(), []string{"9", "10", "x"}) {
 		t.Errorf("states %v", m.States())
+	}
+}
+
+// TestSplits: labels of all splits are learned from only with a word; those of one are
+// held where another is compared.
+func TestSplits(t *testing.T) {
+	ctx, folder := t.Context(), filepath.Join(t.TempDir(), "graph")
+	makeExample("graph", folder)
+	all := must(blockbp.Open(folder))
+	quick := blockbp.Options{MaxPasses: 20, Counting: "trw"}
+	model := must(blockbp.Train(ctx, all, quick))
+	if notes := strings.Join(model.Training().Notes, "\n"); !strings.Contains(notes, "labels of the splits test, train, val are all learned from") {
+		t.Errorf("notes %q", notes)
+	}
+	few := must(blockbp.OpenWith(dataset.Options{Observed: "train"}, folder))
+	model = must(blockbp.Train(ctx, few, quick))
+	if notes := strings.Join(model.Training().Notes, "\n"); strings.Contains(notes, "splits") {
+		t.Errorf("notes %q", notes)
+	}
+	test := must(model.EvaluateSplit(ctx, few, "train", "test"))
+	if test.Nodes < 100 || test.Nodes > 390 || !(test.Accuracy > 0.6) {
+		t.Errorf("%d nodes, accuracy %v", test.Nodes, test.Accuracy)
+	}
+	if _, err := model.EvaluateSplit(ctx, few, "trian", "test"); err == nil || !strings.Contains(err.Error(), "trian") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestImagesWithoutLabels: new pictures are labelled, and a model of the best validation
+// tells its own scores.
+func TestImagesWithoutLabels(t *testing.T) {
+	ctx, folder := t.Context(), filepath.Join(t.TempDir(), "images")
+	makeExample("images", folder)
+	train := must(blockbp.OpenWith(dataset.Options{List: "train.txt"}, folder))
+	test := must(blockbp.OpenWith(dataset.Options{List: "test.txt"}, folder))
+	model := must(blockbp.Train(ctx, train, blockbp.Options{Counting: "trw", MaxPasses: 200, Validation: test, Patience: 2}))
+	report := must(model.Evaluate(ctx, test))
+	if got := model.Training().Validation["accuracy"]; got != report.Accuracy || !(got > 0.85) {
+		t.Errorf("Training says %v, Evaluate %v", got, report.Accuracy)
+	}
+	labelled := must(model.Predict(ctx, test))
+	if err := os.RemoveAll(filepath.Join(folder, "labels")); err != nil {
+		t.Fatal(err)
+	}
+	if again := must(model.Predict(ctx, test)); !samePrediction(labelled, again) {
+		t.Error("labels change predictions")
 	}
 }

@@ -47,7 +47,7 @@ func OpenWith(o dataset.Options, paths ...string) (*Data, error) {
 
 // Graph is one network in memory. Nodes are 0, 1, ….
 type Graph struct {
-	Name string // for messages; "": its number
+	Name string // for messages; "": graph and its number
 	// Edges [edges] are the two ends of every edge: no loops, no edge twice. The
 	// order of the ends has a meaning: see package crf.
 	Edges [][2]int
@@ -85,9 +85,9 @@ func NewData(graphs ...Graph) (*Data, error) {
 	d := &Data{graphs: slices.Clone(graphs)}
 	for i := range d.graphs {
 		g := &d.graphs[i]
-		g.Name = cmp.Or(g.Name, strconv.Itoa(i))
+		g.Name = cmp.Or(g.Name, "graph "+strconv.Itoa(i))
 		if err := g.check(&d.graphs[0]); err != nil {
-			return nil, fmt.Errorf("blockbp: graph %d (%s): %w", i, g.Name, err)
+			return nil, fmt.Errorf("blockbp: %s: %w", g.Name, err)
 		}
 	}
 	return d, nil
@@ -120,37 +120,35 @@ func sameColumns(name string, rows, like [][]float64) error {
 	return nil
 }
 
-// noter returns what passes notes on, each once.
-func noter(to func(string)) func(string) {
-	seen := map[string]bool{}
-	return func(text string) {
-		if to != nil && !seen[text] {
-			to(text)
-		}
-		seen[text] = true
-	}
-}
-
 // forTraining reads the data as those of a new model.
-func (d *Data) forTraining(ctx context.Context, note func(string)) (*dataset.Set, error) {
+func (d *Data) forTraining(ctx context.Context, n *notes) (*dataset.Set, error) {
+	if d == nil {
+		return nil, errNoData
+	}
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	if d.set == nil {
-		set, err := d.read(ctx, nil)
+		set, err := d.read(ctx, nil, true)
 		if err != nil {
 			return nil, err
 		}
 		d.set = set
 	}
-	for _, text := range d.set.Warnings {
-		note(text)
-	}
+	n.add(d.set.Warnings...)
 	return d.set, nil
 }
 
-// read reads the data for a model; nil: for a new one.
-func (d *Data) read(ctx context.Context, m *job.Model) (*dataset.Set, error) {
+// errNoData is the answer to data that Open or NewData did not make.
+var errNoData = errors.New("blockbp: the data are nil: look at the error of Open or NewData")
+
+// read reads the data for a model; nil: for a new one. Labels in files are left unread
+// where they do not matter.
+func (d *Data) read(ctx context.Context, m *job.Model, labels bool) (*dataset.Set, error) {
+	if d == nil {
+		return nil, errNoData
+	}
 	o := d.options
+	o.NoLabels = o.NoLabels || !labels && d.paths != nil && o.Observed == ""
 	if m != nil {
 		o.Schema, o.Recipe = &m.Model.Schema, m.Recipe
 	}
@@ -169,7 +167,7 @@ func (d *Data) read(ctx context.Context, m *job.Model) (*dataset.Set, error) {
 	for i := range d.graphs {
 		var err error
 		if arrays[i], err = d.graphs[i].arrays(o.States); err != nil {
-			return nil, fmt.Errorf("blockbp: graph %d (%s): %w", i, d.graphs[i].Name, err)
+			return nil, fmt.Errorf("blockbp: %s: %w", d.graphs[i].Name, err)
 		}
 	}
 	return dataset.FromArrays(dataset.Manifest{}, o, arrays...)

@@ -82,9 +82,10 @@ func ExampleModel_Predict() {
 	// Output: 317 of 400 are right; the belief that the first is light: 1.00
 }
 
-func makeSentences(folder string) {
+// makeExample is blockbp example.
+func makeExample(name, folder string) {
 	for _, kind := range example.Kinds {
-		if kind.Name == "sentences" {
+		if kind.Name == name {
 			if err := kind.Write(folder, 1); err != nil {
 				log.Fatal(err)
 			}
@@ -100,7 +101,7 @@ func ExampleOpen() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(folder)
-	makeSentences(folder) // blockbp example sentences -o DIR
+	makeExample("sentences", folder) // blockbp example sentences -o DIR
 
 	data, err := blockbp.Open(filepath.Join(folder, "train"))
 	if err != nil {

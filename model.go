@@ -25,7 +25,8 @@ type Model struct {
 	training *Training
 }
 
-// Training is what a training ended with.
+// Training is what a training ended with. Objective, GradientNorm and Gap are those of
+// its last weights, also where an earlier model was better on Options.Validation.
 type Training struct {
 	Status    learn.Status // why it ended
 	Reason    string       // the inequality that fired
@@ -38,7 +39,8 @@ type Training struct {
 	Gap     float64
 	Passes  float64 // the work, in message sweeps over all data
 	Seconds float64
-	// Scores on Options.Validation, by the names of metrics.jsonl.
+	// Validation has the scores of the model on Options.Validation, by the names of
+	// metrics.jsonl.
 	Validation map[string]float64
 	Notes      []string // what is wrong with data or settings, in words
 }
@@ -48,7 +50,7 @@ func newTraining(r *job.Result) *Training {
 	t := &Training{
 		Status: s.Status, Reason: s.Reason, Converged: s.Converged,
 		Objective: float64(s.Objective), GradientNorm: float64(s.GradNorm), FirstGradientNorm: float64(s.FirstGradNorm),
-		Gap: float64(s.Gap), Passes: s.Passes, Seconds: s.TotalSeconds, Notes: s.Notes,
+		Gap: float64(s.Gap), Passes: s.Passes, Seconds: s.TotalSeconds,
 	}
 	for name, value := range s.Eval {
 		if t.Validation == nil {
@@ -64,14 +66,12 @@ func earlyStop(patience int) string {
 }
 
 // evaluation reads the validation data as those of the model to be trained.
-func (o *Options) evaluation(ctx context.Context, training *dataset.Set, note func(string)) (*job.Evaluation, error) {
-	set, err := o.Validation.read(ctx, &job.Model{Model: &crf.Model{Schema: training.Schema}, Recipe: &training.Recipe})
+func (o *Options) evaluation(ctx context.Context, training *dataset.Set, n *notes) (*job.Evaluation, error) {
+	set, err := o.Validation.read(ctx, &job.Model{Model: &crf.Model{Schema: training.Schema}, Recipe: &training.Recipe}, true)
 	if err != nil {
 		return nil, err
 	}
-	for _, text := range set.Warnings {
-		note(text)
-	}
+	n.add(set.Warnings...)
 	return job.NewEvaluation(validationName, set, job.Instances(set, o.NoEdges))
 }
 
@@ -80,14 +80,24 @@ func (o *Options) folder(d *Data) *job.Folder {
 	if o.Folder == "" {
 		return nil
 	}
-	f := &job.Folder{Dir: o.Folder, Resume: o.Resume, Config: job.Config{Command: "train", Folder: o.Folder, Data: []string{"in memory"}}}
-	for i, path := range d.paths {
-		if absolute, err := filepath.Abs(path); err == nil {
-			path = absolute
+	f := &job.Folder{Dir: o.Folder, Resume: o.Resume, Config: job.Config{Command: "train", Folder: absolute("."), Options: map[string]job.Option{}}}
+	for _, path := range d.paths {
+		f.Config.Data = append(f.Config.Data, absolute(path))
+	}
+	for name, value := range map[string]string{"observed": d.options.Observed, "list": d.options.List, "features": d.options.FeatureDir} {
+		if value != "" {
+			f.Config.Options[name] = job.Option{Value: value, Source: "caller"}
 		}
-		f.Config.Data = append(f.Config.Data[:i:i], path)
 	}
 	return f
+}
+
+// absolute returns a path as one that holds in any folder, where that can be told.
+func absolute(path string) string {
+	if whole, err := filepath.Abs(path); err == nil {
+		return whole
+	}
+	return path
 }
 
 // Training returns what the training of this model ended with, nil for a model that
@@ -116,11 +126,12 @@ type Prediction struct {
 	Converged bool
 }
 
-// Predict labels networks. Where a network has some labels and others are hidden, those
-// that are known are held, and the others are filled in given them; a network whose
-// labels are all known is predicted as if none were.
+// Predict labels networks. Labels in files are not looked at, except those of
+// dataset.Options.Observed, which are held. Where a network of NewData has some labels
+// and others are hidden, the known ones are held and the others are filled in given
+// them; a network whose labels are all known is predicted as if none were.
 func (m *Model) Predict(ctx context.Context, d *Data) ([]Prediction, error) {
-	set, err := d.read(ctx, m.inner)
+	set, err := d.read(ctx, m.inner, false)
 	if err != nil {
 		return nil, err
 	}
@@ -201,19 +212,46 @@ func (r *Report) String() string { return r.measures.Text() }
 // Evaluate compares the predictions for labelled networks with their labels. Nothing is
 // held. Nodes whose labels are hidden do not count.
 func (m *Model) Evaluate(ctx context.Context, d *Data) (*Report, error) {
-	set, err := d.read(ctx, m.inner)
+	return m.EvaluateSplit(ctx, d, "", "")
+}
+
+// EvaluateSplit is Evaluate for graph tables with splits: the labels of one split, such
+// as train, are held, and predictions are compared on the nodes of another, such as test.
+// "" holds none, or compares on all nodes that are not held.
+func (m *Model) EvaluateSplit(ctx context.Context, d *Data, observed, split string) (*Report, error) {
+	if d != nil && observed+split != "" { // all labels are needed
+		all := &Data{paths: d.paths, options: d.options, graphs: d.graphs}
+		all.options.Observed = ""
+		d = all
+	}
+	set, err := d.read(ctx, m.inner, true)
 	if err != nil {
 		return nil, err
 	}
-	work, err := m.inference()
-	if err != nil {
-		return nil, err
+	for _, name := range []string{observed, split} {
+		if name == "" {
+			continue
+		}
+		if problem := job.UnknownSplit(set, name); problem != "" {
+			return nil, fmt.Errorf("blockbp: %s", problem)
+		}
 	}
 	e, err := job.NewEvaluation("", set, m.inner.Instances(set))
 	if err != nil {
 		return nil, err
 	}
+	if err := e.Restrict(split, observed); err != nil {
+		return nil, err
+	}
+	return m.evaluate(ctx, e)
+}
+
+func (m *Model) evaluate(ctx context.Context, e *job.Evaluation) (*Report, error) {
 	if err := e.Check(); err != nil {
+		return nil, err
+	}
+	work, err := m.inference()
+	if err != nil {
 		return nil, err
 	}
 	scored, err := work.Score(ctx, e, false)
@@ -231,4 +269,16 @@ func (m *Model) Evaluate(ctx context.Context, d *Data) (*Report, error) {
 		return nil, errors.New("blockbp: the data have no labels to compare with")
 	}
 	return r, nil
+}
+
+// validate puts the scores of this model in the place of those of the last weights.
+func (m *Model) validate(ctx context.Context, e *job.Evaluation) error {
+	r, err := m.evaluate(ctx, e)
+	if err != nil {
+		return err
+	}
+	m.training.Validation = map[string]float64{
+		"accuracy": r.Accuracy, "class_accuracy": r.ClassAccuracy, "f1": r.F1, "iou": r.IoU, "log_loss": r.LogLoss, "calibration_error": r.CalibrationError,
+	}
+	return nil
 }

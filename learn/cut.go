@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,17 +27,20 @@ const (
 	cutMETIS   = "metis" // by the library METIS, where it is installed
 )
 
-// Cut says how networks are cut into blocks. All networks get as many: one that
-// is too small for them has empty ones. The zero value leaves everything to Fit:
-// tiles for networks on grids, blocks grown breadth-first for others, and as many of
-// them as half of the second-level cache asks for, 20 at least.
+var cutKinds = []string{"", cutTiles, cutRanges, cutBreadth, cutMETIS}
+
+// Cut says how networks are cut into blocks, all of them into as many. The zero value
+// leaves everything to Fit: tiles for networks on grids, blocks grown breadth-first for
+// others; 20 of them, or more where half of the second-level cache asks for more, but no
+// more than the smallest network has nodes. A network that has fewer nodes than tiles
+// has empty blocks.
 type Cut struct {
 	// Kind is "tiles" (rectangles of a grid), "range" (runs of node numbers), "bfs" (grown
 	// breadth-first), "metis", or "" for what suits the networks.
 	Kind string
 	// Blocks per network; 0: Fit decides.
 	Blocks int
-	// Rows and Cols of tiles, instead of Blocks.
+	// Rows and Cols of tiles, both in place of Blocks; Kind is then "tiles" or "".
 	Rows, Cols int
 }
 
@@ -44,12 +48,11 @@ type Cut struct {
 // kind is a kind or "auto". The error begins with the name of the option at fault.
 func ParseCut(blocks, kind string) (Cut, error) {
 	c := Cut{Kind: kind}
-	switch kind {
-	case cutTiles, cutRanges, cutBreadth, cutMETIS:
-	case "auto", "":
+	if kind == "auto" {
 		c.Kind = ""
-	default:
-		return c, fmt.Errorf("partition %q: want one of auto, %s, %s, %s, %s", kind, cutTiles, cutRanges, cutBreadth, cutMETIS)
+	}
+	if !slices.Contains(cutKinds, c.Kind) {
+		return c, fmt.Errorf("partition %q: want one of auto, %s", kind, strings.Join(cutKinds[1:], ", "))
 	}
 	bad := fmt.Errorf("blocks %q: want a positive number such as 20, or tiles such as 4x5", blocks)
 	if blocks == "" {
@@ -76,6 +79,23 @@ func ParseCut(blocks, kind string) (Cut, error) {
 	return c, nil
 }
 
+// validate reports the first field that does not go with the others.
+func (c Cut) validate() error {
+	switch {
+	case !slices.Contains(cutKinds, c.Kind):
+		return fmt.Errorf("violated constraint: Cut.Kind is one of %q, got %q", cutKinds, c.Kind)
+	case c.Blocks < 0 || c.Rows < 0 || c.Cols < 0:
+		return fmt.Errorf("violated constraint: Cut.Blocks, Rows and Cols ≥ 0, got %d, %d and %d", c.Blocks, c.Rows, c.Cols)
+	case (c.Rows > 0) != (c.Cols > 0):
+		return fmt.Errorf("violated constraint: Cut.Rows and Cols are both set or both 0, got %d and %d", c.Rows, c.Cols)
+	case c.Rows > 0 && c.Blocks != 0 && c.Blocks != c.Rows*c.Cols:
+		return fmt.Errorf("violated constraint: Cut.Blocks is 0 beside Rows and Cols, got %d beside %d × %d", c.Blocks, c.Rows, c.Cols)
+	case c.Rows > 0 && c.Kind != "" && c.Kind != cutTiles:
+		return fmt.Errorf("violated constraint: Cut.Kind is %q with Rows and Cols, got %q", cutTiles, c.Kind)
+	}
+	return nil
+}
+
 // open reports whether the number of blocks is left to Fit.
 func (c Cut) open() bool { return c.Blocks == 0 && c.Rows == 0 }
 
@@ -87,6 +107,12 @@ func (c Cut) Resolve(m *crf.Model, data []*crf.Instance) (cuts []Cut, together i
 }
 
 func (c Cut) resolve(m *crf.Model, data []*crf.Instance, cache float64) (cuts []Cut, together int, err error) {
+	if err := c.validate(); err != nil {
+		return nil, 0, err
+	}
+	if c.Rows > 0 {
+		c.Kind = cutTiles
+	}
 	together = 1
 	all := c
 	if c.open() {

@@ -2,6 +2,7 @@ package learn
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/blockbp/blockbp/crf"
@@ -34,6 +35,34 @@ func TestCut(t *testing.T) {
 	small := randomProblem(t, 1, problemOptions{rows: 1, cols: 4, states: 2, nodeDim: 1, edgeDim: 1, l2: 1})
 	if blocks, together := sizeFor(small.Model, small.Data, secondLevel()); blocks != 4 || together != 1 {
 		t.Errorf("four nodes: %d blocks, %d together", blocks, together)
+	}
+}
+
+// TestCutErrors: fields that contradict each other are named; rows and columns ask for
+// tiles.
+func TestCutErrors(t *testing.T) {
+	p := randomProblem(t, 1, problemOptions{rows: 6, cols: 6, states: 2, nodeDim: 1, edgeDim: 1, l2: 1})
+	for want, cut := range map[string]Cut{
+		`Cut.Kind is one of`:              {Kind: "tile"},
+		"≥ 0, got -1":                     {Blocks: -1},
+		"both set or both 0, got 2 and 0": {Rows: 2},
+		"both set or both 0, got 0 and 2": {Cols: 2},
+		"got 9 beside 2 × 2":              {Blocks: 9, Rows: 2, Cols: 2},
+		`"tiles" with Rows and Cols`:      {Kind: "bfs", Rows: 2, Cols: 2},
+		"37 blocks are too many":          {Blocks: 37},
+		"7x2 tiles are too many":          {Rows: 7, Cols: 2},
+	} {
+		if _, err := Fit(t.Context(), p, Settings{Cut: cut}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: error %v, want %q", cut, err, want)
+		}
+	}
+	cuts, _, err := Cut{Rows: 2, Cols: 3}.Resolve(p.Model, p.Data)
+	if want := (Cut{Kind: cutTiles, Blocks: 6, Rows: 2, Cols: 3}); err != nil || cuts[0] != want {
+		t.Errorf("cut %+v, %v; want %+v", cuts, err, want)
+	}
+	p.Data[0].Rows, p.Data[0].Cols = 0, 0
+	if _, _, err := (Cut{Rows: 2, Cols: 3}).Resolve(p.Model, p.Data); err == nil || !strings.Contains(err.Error(), "tiles need a grid") {
+		t.Errorf("error %v", err)
 	}
 }
 

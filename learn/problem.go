@@ -55,7 +55,7 @@ var Methods = []Method{BBPL, InnerDual, Full, Pseudo, Piecewise}
 func (m Method) Local() bool { return m == Pseudo || m == Piecewise }
 
 // Settings are the choices of a run. The zero value works: BBPL on
-// blocks grown breadth-first, with automatic steps.
+// blocks as Cut chooses them, with automatic steps.
 type Settings struct {
 	// Method is BBPL by default.
 	Method Method

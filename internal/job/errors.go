@@ -1,6 +1,9 @@
 package job
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+)
 
 // Kind says what an Error is about.
 type Kind int
@@ -23,6 +26,9 @@ func (e *Error) Error() string { return e.Err.Error() }
 
 // Unwrap returns the error without its kind.
 func (e *Error) Unwrap() error { return e.Err }
+
+// Is makes an interrupted job that of the context that ended.
+func (e *Error) Is(target error) bool { return e.Kind == Interrupted && target == context.Canceled }
 
 func usagef(format string, a ...any) error { return &Error{Usage, fmt.Errorf(format, a...)} }
 

@@ -2,15 +2,22 @@ package job
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/bp"
 )
 
 // hints say which choices will not do what they seem to.
-func hints(o *Options, data []*crf.Instance) (texts []string) {
+func hints(o *Options, set *dataset.Set, data []*crf.Instance) (texts []string) {
 	if o.Precision == bp.Single.String() && !bp.SingleIsFaster() {
 		texts = append(texts, "--precision f32 is slower than f64 here: without AVX2 or AVX-512 it runs in plain Go")
+	}
+	if splits := labelledSplits(set); len(splits) > 1 {
+		texts = append(texts, fmt.Sprintf("labels of the splits %s are all learned from; --observed %s keeps those of one, so that the others can tell how good the model is", strings.Join(splits, ", "), splits[len(splits)-1]))
 	}
 	if !o.Method.Local() {
 		return texts
@@ -19,6 +26,22 @@ func hints(o *Options, data []*crf.Instance) (texts []string) {
 		texts = append(texts, fmt.Sprintf("--method %s leaves out every term that a missing label takes part in: %d of %d nodes and edges; the other methods sum over missing labels instead", o.Method, left, terms))
 	}
 	return texts
+}
+
+// labelledSplits returns the splits of graph tables that have labels, sorted: training
+// sets are usually called train, which comes last.
+func labelledSplits(set *dataset.Set) []string {
+	seen := map[string]bool{}
+	for i, splits := range set.Splits {
+		for _, labels := range set.Instances[i].Samples() {
+			for s, y := range labels {
+				if y != crf.Unobserved && splits[s] != "" {
+					seen[splits[s]] = true
+				}
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(seen))
 }
 
 // leftOut counts the nodes and edges of all samples, and those without the labels

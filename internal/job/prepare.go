@@ -80,7 +80,7 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 	if len(t.Evaluations) == 0 && o.EvaluateEvery > 0 {
 		return nil, usagef("--eval-every is not used without --eval NAME=PATH")
 	}
-	p.Hints, p.Notes = hints(&o, p.Problem.Data), diagnose.Data(p.Problem)
+	p.Hints, p.Notes = hints(&o, t.Set, p.Problem.Data), diagnose.Data(p.Problem)
 	return p, nil
 }
 

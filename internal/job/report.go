@@ -28,7 +28,7 @@ func (r *run) writeReport(result *Result) error {
 	page := &report.Report{Title: "Training report", Subtitle: fmt.Sprintf("%d instances, %d weights; blockbp %s", len(r.p.Set.Instances), fitted.Model.Layout.Size, r.folder.Version)}
 	page.Callout(verdict(fitted), verdictText(fitted, method.Local()))
 	for _, text := range s.Notes {
-		page.Callout(report.CalloutWarn, "Note: "+text+".")
+		page.Callout(report.CalloutWarn, text+".")
 	}
 	reportSettings(page, r.folder.Config)
 	page.Section("Result")

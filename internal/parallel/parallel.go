@@ -23,6 +23,7 @@ func Each(ctx context.Context, n, threads int, job func(i int)) error {
 			if r := recover(); r != nil {
 				text := fmt.Sprintf("%v\n\n%s", r, debug.Stack())
 				failure.CompareAndSwap(nil, &text)
+				next.Store(int64(n)) // the others end what they are at
 			}
 		}()
 		for i := int(next.Add(1)) - 1; i < n && Ended(ctx) == nil; i = int(next.Add(1)) - 1 {
