@@ -42,9 +42,9 @@ type Options struct {
 	Counting       string // convex, trw, bethe or a file; "": convex
 	Step           string // auto, fixed:A, invt:A or adagrad:A; "": auto
 	Precision      string // f64 or f32; "": f64
-	Seed           uint64
-	Threads        int  // 0: as many as the machine has; results do not depend on it
-	NoEdges        bool // node features alone
+	Seed           uint64 // 0 is one like any other; the command's default is 1
+	Threads        int    // 0: as many as the machine has; results do not depend on it
+	NoEdges        bool   // node features alone
 
 	// L2 is the weight of (l2/2)‖w‖² in the objective, 0 standing for 1; NoL2 leaves
 	// it out. AutoL2 has it chosen, on the first evaluation set or by cross-validation.
