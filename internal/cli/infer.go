@@ -49,10 +49,11 @@ competition: log10 Z, marginals, or states.`,
   blockbp infer grid.uai --task MAR --method exact
   blockbp infer grid.uai --task MPE -o grid.uai.MPE`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.resolve(cmd); err != nil {
+			resolved := f
+			if err := resolved.resolve(cmd); err != nil {
 				return err
 			}
-			return a.infer(&f, args)
+			return a.infer(&resolved, args)
 		},
 	}
 	fl := cmd.Flags()

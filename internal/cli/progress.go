@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"io"
-	"math"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -130,32 +129,9 @@ func (p *progress) show(e learn.Event) {
 		return
 	}
 	const steps = 1000 // of the bar
-	done := p.fraction(e)
+	done := job.Done(e, p.settings, p.first)
 	p.write(fmt.Sprintf("%siteration %d  pass %.1f  objective %.6g  gradient %.3g%s", p.label, e.Iteration, e.Pass, e.Objective, e.GradientNorm, p.timeLeft(e, done)),
 		int(done*steps), steps)
-}
-
-// fraction estimates how much of the run is done: the nearest of its limits, and
-// the way of the gradient's logarithm to its tolerance.
-func (p *progress) fraction(e learn.Event) float64 {
-	s := p.settings
-	done := 0.0
-	consider := func(have, want float64) {
-		if want > 0 {
-			done = max(done, have/want)
-		}
-	}
-	consider(float64(e.Iteration), float64(s.MaxIterations))
-	consider(e.Pass, s.MaxPasses)
-	consider(e.Elapsed.Seconds(), s.MaxTime.Seconds())
-	relative := s.RelativeTolerance
-	if relative == 0 && s.GradientTolerance == 0 {
-		relative = learn.Settings{}.Resolved().RelativeTolerance
-	}
-	if goal := max(s.GradientTolerance, relative*p.first); goal > 0 && e.GradientNorm > 0 && p.first > goal {
-		consider(math.Log(p.first/e.GradientNorm), math.Log(p.first/goal))
-	}
-	return min(1, max(0, done))
 }
 
 func (p *progress) timeLeft(e learn.Event, done float64) string {

@@ -51,8 +51,9 @@ are processor time where the system tells it: other programs hardly change them,
 two studies at a time would slow each other's memory down.`, studyList()),
 		Example: "  blockbp reproduce all -o study\n  blockbp reproduce fig4 theorem1 --seeds 2 --json\n  blockbp reproduce fig4 --scale paper -o paper",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.scaled = cmd.Flags().Changed("scale")
-			return a.reproduce(&f, args)
+			asked := f
+			asked.scaled = cmd.Flags().Changed("scale")
+			return a.reproduce(&asked, args)
 		},
 	}
 	fl := cmd.Flags()

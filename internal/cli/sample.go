@@ -42,8 +42,9 @@ sampling runs in several chains, and R-hat and effective sample size tell whethe
 they agree.`,
 		Example: "  blockbp sample grid.uai -o samples.npz\n  blockbp sample new/ -m run -o samples --samples 100\n  blockbp sample new/ -m run --instance 3 -o three.npz",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.cmd = cmd
-			return a.sample(&f, args)
+			asked := f
+			asked.cmd = cmd
+			return a.sample(&asked, args)
 		},
 	}
 	fl := cmd.Flags()
