@@ -92,7 +92,7 @@ func slow(seed uint64) (p Problem, tolerance float64) {
 func TestClaimsHoldUp(t *testing.T) {
 	const allowed = 2e-6
 	claims := 0
-	for _, seed := range []uint64{3, 17, 53} {
+	for _, seed := range []uint64{3, 17, 23, 37, 53} {
 		p, tolerance := slow(seed)
 		r, err := Fit(context.Background(), p, Settings{RelativeTolerance: tolerance, MaxPasses: 6000})
 		if err != nil {
@@ -114,7 +114,7 @@ func TestClaimsHoldUp(t *testing.T) {
 			t.Errorf("seed %d: gradient %.3g of the tolerance, objective %.10g instead of %.10g", seed, ratio, x.Objective, r.Objective)
 		}
 	}
-	if claims < 2 {
+	if claims < 3 {
 		t.Errorf("only %d claims", claims)
 	}
 }
