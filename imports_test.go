@@ -25,17 +25,17 @@ var mayImport = map[string][]string{
 
 	"graph":    {},
 	"mrf":      {"graph"},
-	"counting": {"graph", "internal/spanning"},
+	"counting": {"graph", "internal/numeric", "internal/spanning"},
 	"crf":      {"graph", "internal/safetensors"},
 
 	// Inference stands beside learning: neither knows the other.
 	"infer": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/gibbs", "internal/mpe", "internal/parallel", "internal/partition", "internal/spanning", "internal/ground", "internal/zeros"},
 	"learn": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/numeric", "internal/partition", "internal/machine", "internal/safetensors", "internal/simd", "internal/ground", "internal/zeros"},
 
-	"dataset": {"crf", "mrf", "graph", "internal/uai", "internal/atomicfile", "internal/nearest", "internal/npy", "internal/parallel"},
+	"dataset": {"crf", "mrf", "graph", "internal/uai", "internal/atomicfile", "internal/nearest", "internal/npy", "internal/numeric", "internal/parallel"},
 
 	"internal/bp":        {"crf", "counting", "mrf", "graph", "internal/numeric", "internal/partition", "internal/simd", "internal/ground"},
-	"internal/exact":     {"mrf", "graph"},
+	"internal/exact":     {"mrf", "graph", "internal/numeric"},
 	"internal/mpe":       {"mrf", "graph", "internal/exact", "internal/flow", "internal/zeros"},
 	"internal/flow":      {"graph"},
 	"internal/gen":       {"graph"},
@@ -44,7 +44,7 @@ var mayImport = map[string][]string{
 	"internal/partition": {"graph"},
 	"internal/spanning":  {"graph", "internal/flow"},
 	"internal/zeros":     {"mrf"},
-	"internal/uai":       {"mrf", "graph", "internal/atomicfile"},
+	"internal/uai":       {"mrf", "graph", "internal/atomicfile", "internal/numeric"},
 
 	// What people see knows nothing of learning.
 	"internal/runfolder": {"internal/atomicfile"},
@@ -82,7 +82,7 @@ var mayImport = map[string][]string{
 	"internal/numeric":     {},
 	"internal/parallel":    {},
 	"internal/safetensors": {"internal/atomicfile"},
-	"internal/simd":        {},
+	"internal/simd":        {"internal/numeric"},
 	"internal/machine":     {"internal/simd"},
 	"internal/oracle":      {"mrf", "graph"},
 

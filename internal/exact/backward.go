@@ -1,6 +1,10 @@
 package exact
 
-import "math"
+import (
+	"math"
+
+	"github.com/blockbp/blockbp/internal/numeric"
+)
 
 // backward passes separator marginals from the roots to the leaves and fills
 // the answer's marginals.
@@ -52,7 +56,7 @@ func (r *run) toWeight(i int) {
 		case way.logarithmic:
 			w.entries[k] = math.Inf(-1)
 			if p > 0 {
-				w.entries[k] = math.Log(p) - m.logEntry(k) - way.logScale
+				w.entries[k] = numeric.Log(p) - m.logEntry(k) - way.logScale
 			}
 		case p == 0:
 		case m.logarithmic:

@@ -228,3 +228,20 @@ func TestCancel(t *testing.T) {
 		cancel()
 	}
 }
+
+// A state of probability e^−741, which no float64 holds in full precision, brings
+// others with it along a chain: their marginals are of that size, too.
+func TestDenormalProbabilities(t *testing.T) {
+	const rare = -741
+	zero := math.Inf(-1)
+	n := &mrf.Network{Card: []int{2, 2, 2, 2, 2}, Factors: []mrf.Factor{{Scope: []int{2}, LogTable: []float64{0, rare}}}}
+	for v := range 4 {
+		n.Factors = append(n.Factors, mrf.Factor{Scope: []int{v, v + 1}, LogTable: []float64{0, zero, zero, 0}})
+	}
+	want := math.Exp(rare)
+	for v, row := range solve(t, n).Marginals {
+		if got := row[1]; !(got > 0.9*want && got < 1.1*want) {
+			t.Errorf("variable %d: probability %v, want %v", v, got, want)
+		}
+	}
+}

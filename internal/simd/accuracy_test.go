@@ -95,12 +95,15 @@ func (w *worst) report(t *testing.T, what string) {
 	}
 }
 
+// largestExp is the largest number whose exponential is finite.
+const largestExp = 709.782712893384
+
 // expArguments mixes ranges: the usual, tiny, all finite results, denormal
-// results, and multiples of log(2)/32, where the reduction is hardest.
+// results, multiples of log(2)/32, where the reduction is hardest, and the two ends.
 func expArguments(r *rand.Rand, n int) []float64 {
 	x := make([]float64, n)
 	for i := range x {
-		switch i % 6 {
+		switch i % 8 {
 		case 0:
 			x[i] = -40 * r.Float64()
 		case 1:
@@ -114,6 +117,10 @@ func expArguments(r *rand.Rand, n int) []float64 {
 		case 5:
 			x[i] = math.Ln2 / 32 * float64(r.IntN(60000)-32000) * (1 + r.NormFloat64()*1e-15)
 			x[i] = max(-746, min(709.7, x[i]))
+		case 6: // the largest finite results
+			x[i] = largestExp - 0.8*r.Float64()*r.Float64()
+		case 7: // the smallest, and 0
+			x[i] = -745.2 + 0.8*r.Float64()*r.Float64()
 		}
 	}
 	return x
@@ -190,7 +197,8 @@ func TestSpecialValues(t *testing.T) {
 	exp := [][2]float64{
 		{0, 1}, {minusZero, 1}, {inf, inf}, {-inf, 0}, {nan, nan}, {710, inf}, {1e6, inf}, {1e300, inf}, {math.MaxFloat64, inf},
 		{-746, 0}, {-800, 0}, {-1e6, 0}, {-1e300, 0}, {-math.MaxFloat64, 0}, {denormal, 1}, {-denormal, 1}, {1e-300, 1},
-		{-745, denormal}, {1, math.E}, {709.78, 1.7928227943945155e+308},
+		{-745, denormal}, {1, math.E}, {709.78, 1.7928227943945155e+308}, {709.46, 1.3018565457934242e+308},
+		{largestExp, 1.7976931348622732e+308}, {math.Nextafter(largestExp, 710), inf}, {-745.1332191019411, denormal}, {-745.1332191019412, 0},
 	}
 	log := [][2]float64{
 		{0, -inf}, {minusZero, -inf}, {inf, inf}, {-inf, nan}, {nan, nan}, {-1, nan}, {-denormal, nan}, {-math.MaxFloat64, nan},
@@ -230,7 +238,7 @@ func TestSpecialValues(t *testing.T) {
 }
 
 func FuzzExp(f *testing.F) {
-	for _, x := range []float64{0, 1, -1, -745.2, -708.5, 709.9, 1e-300, math.Inf(1), math.NaN()} {
+	for _, x := range []float64{0, 1, -1, -745.2, -708.5, 709.46, largestExp, 709.9, 1e-300, math.Inf(1), math.NaN()} {
 		f.Add(x)
 	}
 	f.Fuzz(func(t *testing.T, x float64) {

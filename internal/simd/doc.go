@@ -39,8 +39,8 @@
 //	Log                 0.99  0.74  0.74
 //
 // All three are right for ±0, ±Inf, NaN, denormal arguments and denormal results.
-// math.Log itself is wrong for denormal arguments on amd64 (Go 1.26: it gives
-// −709.09 for log 5e-324 = −744.44); the plain Log works around that.
+// Where math.Exp and math.Log themselves are wrong on amd64, for the largest finite
+// results and for denormal arguments, plain Go takes those of package numeric.
 //
 //   - AVX-512: e^x = 2^n e^r with n a multiple of 1/16, a table of 16 roots of two
 //     with a low part, and a polynomial of degree 7; log by a table of 16 reciprocals

@@ -1,6 +1,10 @@
 package simd
 
-import "math"
+import (
+	"math"
+
+	"github.com/blockbp/blockbp/internal/numeric"
+)
 
 // plain is the reference: every other implementation is tested against it.
 var plain = implementation{
@@ -38,31 +42,30 @@ var plain = implementation{
 
 func plainExp(dst, x []float64) {
 	for i, v := range x {
+		if v > numeric.PlainExp {
+			dst[i] = numeric.Exp(v)
+			continue
+		}
 		dst[i] = math.Exp(v)
 	}
 }
 
 func plainLog(dst, x []float64) {
 	for i, v := range x {
-		dst[i] = logarithm(v)
+		dst[i] = numeric.Log(v)
 	}
 }
 
 // smallestNormal is the smallest positive number that is not denormal.
 const smallestNormal = 0x1p-1022
 
-// logarithm is math.Log, which on amd64 is wrong for denormals: it gives −709.09
-// for 5e-324, whose logarithm is −744.44 (Go 1.26).
-func logarithm(x float64) float64 {
-	if x > 0 && x < smallestNormal {
-		return math.Log(x*(1<<54)) - 54*math.Ln2
-	}
-	return math.Log(x)
-}
-
 func plainExpShift(dst, x []float64, shift float64) (total float64) {
 	for i, v := range x {
-		e := math.Exp(v - shift)
+		v -= shift
+		e := math.Exp(v)
+		if v > numeric.PlainExp {
+			e = numeric.Exp(v)
+		}
 		dst[i] = e
 		total += e
 	}

@@ -378,7 +378,7 @@ func TestRoundTrip(t *testing.T) {
 func TestRoundTripOfSpecialValues(t *testing.T) {
 	values := []float64{math.Inf(-1), -1.7187816289512907}
 	for _, x := range []float64{0, 0x1p-1022, 0x1p-110, 1e-20, 0x1p-53, 0x1p-52, 1, math.Ln2, math.Ln10 / 2, math.Ln10, 3 * math.Ln10 / 2,
-		math.Log(0.3), math.Log(3), math.Log(math.MaxFloat64), -math.Log(0x1p-1022), -math.Log(5e-324), 1e6, uai.MaxLogValue} {
+		math.Log(0.3), math.Log(3), 709.46, math.Log(math.MaxFloat64), -math.Log(0x1p-1022), -math.Log(5e-324), 1e6, uai.MaxLogValue} {
 		for _, near := range []float64{x, math.Nextafter(x, 0), math.Nextafter(x, 1), math.Nextafter(x, math.Inf(1))} {
 			if near <= uai.MaxLogValue {
 				values = append(values, near, -near)
@@ -396,6 +396,13 @@ func TestWriteIsShort(t *testing.T) {
 	}
 	if want := "MARKOV\n1\n4\n1\n1 0\n\n4\n 0.25\n 3\n 0\n 1\n"; text.String() != want {
 		t.Errorf("text is %q, want %q", text.String(), want)
+	}
+	text.Reset()
+	if err := uai.Write(&text, table(709.46)); err != nil { // e^709.46 is finite, but not by math.Exp on amd64
+		t.Fatal(err)
+	}
+	if fields := strings.Fields(text.String()); len(fields[len(fields)-1]) > len("1.3018565457934242e+308") {
+		t.Errorf("text is %q, want at most 17 digits of exp(709.46)", text.String())
 	}
 }
 

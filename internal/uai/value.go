@@ -6,6 +6,8 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
+
+	"github.com/blockbp/blockbp/internal/numeric"
 )
 
 // MaxLogValue is the largest absolute value of a logarithm that is read or
@@ -117,7 +119,7 @@ func appendValue(dst []byte, logValue float64) []byte {
 	if math.IsInf(logValue, -1) {
 		return append(dst, '0')
 	}
-	value := math.Exp(logValue)
+	value := numeric.Exp(logValue)
 	if value < smallestNormal || math.IsInf(value, 1) {
 		return appendLong(dst, logValue)
 	}
