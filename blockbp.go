@@ -153,7 +153,7 @@ func (o *Options) validate() error {
 // are called here.
 var fields = strings.NewReplacer("--l2", "Options.L2", "--counting", "Options.Counting", "--method", "Options.Method", "--blocks", "Options.Cut",
 	"--rtol", "Options.RelativeTolerance", "--max-passes", "Options.MaxPasses", "--max-time", "Options.MaxTime", "--observed", "dataset.Options.Observed",
-	"--resume", "Options.Resume", "--seed", "Options.Seed", "--no-edges", "Options.NoEdges")
+	"--resume", "Options.Resume", "--seed", "Options.Seed", "--threads", "Options.Threads", "--no-edges", "Options.NoEdges")
 
 // inFields names the fields of Options in an error that speaks of the command's options.
 func inFields(err error) error {

@@ -29,10 +29,10 @@ var mayImport = map[string][]string{
 	"crf":      {"graph", "internal/safetensors"},
 
 	// Inference stands beside learning: neither knows the other.
-	"infer": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/gibbs", "internal/mpe", "internal/parallel", "internal/partition", "internal/spanning", "internal/ground", "internal/zeros"},
-	"learn": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/numeric", "internal/partition", "internal/machine", "internal/safetensors", "internal/simd", "internal/ground", "internal/zeros"},
+	"infer": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/gibbs", "internal/memory", "internal/mpe", "internal/parallel", "internal/partition", "internal/spanning", "internal/ground", "internal/zeros"},
+	"learn": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/memory", "internal/numeric", "internal/partition", "internal/machine", "internal/safetensors", "internal/simd", "internal/ground", "internal/zeros"},
 
-	"dataset": {"crf", "mrf", "graph", "internal/uai", "internal/atomicfile", "internal/nearest", "internal/npy", "internal/numeric", "internal/parallel"},
+	"dataset": {"crf", "mrf", "graph", "internal/uai", "internal/atomicfile", "internal/memory", "internal/nearest", "internal/npy", "internal/numeric", "internal/parallel"},
 
 	"internal/bp":        {"crf", "counting", "mrf", "graph", "internal/numeric", "internal/partition", "internal/simd", "internal/ground"},
 	"internal/exact":     {"mrf", "graph", "internal/numeric"},
@@ -56,7 +56,7 @@ var mayImport = map[string][]string{
 
 	// What info says of files.
 	"internal/describe": {
-		"learn", "infer", "crf", "counting", "dataset", "graph", "mrf", "internal/exact", "internal/job", "internal/numeric", "internal/partition", "internal/report", "internal/runfolder",
+		"learn", "infer", "crf", "counting", "dataset", "graph", "mrf", "internal/exact", "internal/job", "internal/memory", "internal/numeric", "internal/partition", "internal/report", "internal/runfolder",
 		"internal/synthetic", "internal/uai",
 	},
 
@@ -84,19 +84,20 @@ var mayImport = map[string][]string{
 	"internal/safetensors": {"internal/atomicfile"},
 	"internal/simd":        {"internal/numeric"},
 	"internal/machine":     {"internal/simd"},
+	"internal/memory":      {"internal/machine"},
 	"internal/oracle":      {"mrf", "graph"},
 
 	// A training with what is said of it, for the command and the door.
 	"internal/job": {
 		"internal/diagnose", "internal/l2path", "learn", "infer", "crf", "counting", "graph", "dataset", "internal/bp", "internal/numeric", "internal/parallel", "internal/runfolder",
-		"internal/figure", "internal/report", "internal/machine", "internal/nearest",
+		"internal/figure", "internal/report", "internal/machine", "internal/memory", "internal/nearest",
 	},
 
 	"internal/cli": {
 		"internal/job", "internal/l2path",
 		"learn", "infer", "crf", "counting", "mrf", "graph", "dataset", "internal/bp", "internal/exact", "internal/mpe", "internal/partition", "internal/uai", "internal/ground",
 		"internal/describe", "internal/example", "internal/synthetic", "internal/bench", "internal/study", "internal/runfolder", "internal/figure", "internal/report",
-		"internal/atomicfile", "internal/nearest", "internal/numeric", "internal/safetensors",
+		"internal/atomicfile", "internal/memory", "internal/nearest", "internal/numeric", "internal/safetensors",
 	},
 	"cmd/blockbp": {"internal/cli"},
 }

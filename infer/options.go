@@ -6,6 +6,7 @@ import (
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/memory"
 )
 
 // Method names a way to infer.
@@ -86,6 +87,14 @@ func (o *Options) validate() error {
 		if c.value < 0 {
 			return &OptionError{c.name, fmt.Sprintf("it is %d, want a number that is not negative; 0 is the default", c.value)}
 		}
+	}
+	return checkThreads(o.Threads)
+}
+
+// checkThreads refuses more threads than this machine has a use for.
+func checkThreads(threads int) error {
+	if problem := memory.ThreadsProblem(threads); problem != "" {
+		return &OptionError{"Threads", fmt.Sprintf("it is %d, %s", threads, problem)}
 	}
 	return nil
 }

@@ -82,7 +82,7 @@ func (o *SampleOptions) validate(p *mrf.Pairwise) error {
 	case o.Method != Exact && float64(o.BurnIn)+float64(o.Draws)*float64(o.Thin) > math.MaxInt32:
 		return &OptionError{"Thin", fmt.Sprintf("%d draws, one in %d sweeps after %d others, are more sweeps than the %d that can be counted", o.Draws, o.Thin, o.BurnIn, math.MaxInt32)}
 	}
-	return nil
+	return checkThreads(o.Threads)
 }
 
 // Samples are joint states drawn from a network.

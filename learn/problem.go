@@ -9,6 +9,7 @@ import (
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/memory"
 )
 
 // Problem is what is to be minimised:
@@ -199,6 +200,8 @@ func (s *Settings) validateResolved(p *Problem) error {
 		return fmt.Errorf("learn: violated constraint: ClassWeights need Method %q, got %q", Pseudo, s.Method)
 	case s.PhaseTimes != nil && s.Threads > 1:
 		return fmt.Errorf("learn: violated constraint: Threads is 1 with PhaseTimes, which are of one thread; got %d", s.Threads)
+	case memory.ThreadsProblem(s.Threads) != "":
+		return fmt.Errorf("learn: violated constraint: Threads is %d: %s", s.Threads, memory.ThreadsProblem(s.Threads))
 	case s.Together < 0:
 		return fmt.Errorf("learn: violated constraint: Together ≥ 0, got %d", s.Together)
 	case s.InnerSweeps < 0 || !(s.InnerTolerance >= 0):

@@ -28,6 +28,7 @@ type Net struct {
 	numBeliefs  int
 	numMessages int
 	maxCard     int
+	maxPair     int // most pairs of states that an edge joins
 }
 
 // NewNet returns the shape of inference on g, whose node s has card[s] states.
@@ -56,6 +57,12 @@ func NewNet(g *graph.Graph, card []int32, counting *counting.Numbers, observed [
 		}
 		net.maxCard = max(net.maxCard, int(k))
 		same = same && k == card[0]
+	}
+	for e := range int32(g.NumEdges()) {
+		net.maxPair = max(net.maxPair, net.pairStates(e))
+		if same {
+			break
+		}
 	}
 	if same && len(card) > 0 {
 		net.uniform = int(card[0])

@@ -36,7 +36,7 @@ type Workspace struct {
 	at       []int     // [block edges] where in the arena each edge's table begins
 	forms    []form    // [block edges], or empty if all are zero
 	inverse  []float64 // 1/ρ of edges whose tables are exponentiated in one call
-	expanded []int32   // [NumTables*numClasses] first edge with that table, or −1
+	expanded []int32   // [NumTables*numClasses] first edge with that table, or below 0
 	sharedAt []int     // at, where it is not Potentials.EdgeAt
 	// expansion holds one exponentiated table per distinct pair of a shared
 	// potential table and a counting number.
@@ -54,8 +54,8 @@ type Workspace struct {
 	logarithms bool
 
 	sum, weight, out []float64 // [max card]
-	pair             []float64 // [max card²]
-	logs             []float64 // [2 max card²]
+	pair             []float64 // [most pairs of states of an edge]
+	logs             []float64 // and twice as many
 	second           []float64 // [max card]
 	rowSum, colSum   []float64 // [max card]
 }
@@ -170,19 +170,21 @@ func (w *Workspace) Prepare(net *Net, block *partition.Block) error {
 
 // begin forgets the block before.
 func (w *Workspace) begin(net *Net, block *partition.Block) error {
-	w.fit(net.maxCard)
+	w.fit(net.maxCard, net.maxPair)
 	w.forms, w.wide, w.logarithms, w.swept, w.single.on = w.forms[:0], w.Potentials.Forbidding, false, false, false
 	return w.checkNodes(block)
 }
 
-func (w *Workspace) fit(k int) {
-	if len(w.sum) >= k {
-		return
+// fit makes room for nodes of up to k states and edges of up to so many pairs of them.
+func (w *Workspace) fit(k, pairs int) {
+	if len(w.sum) < k {
+		for _, s := range []*[]float64{&w.sum, &w.weight, &w.out, &w.second, &w.rowSum, &w.colSum} {
+			*s = make([]float64, k)
+		}
 	}
-	for _, s := range []*[]float64{&w.sum, &w.weight, &w.out, &w.second, &w.rowSum, &w.colSum} {
-		*s = make([]float64, k)
+	if len(w.pair) < pairs {
+		w.pair, w.logs = make([]float64, pairs), make([]float64, 2*pairs)
 	}
-	w.pair, w.logs = make([]float64, k*k), make([]float64, 2*k*k)
 }
 
 // checkNodes looks for the first potential of a node that is a NaN or +Inf.
@@ -287,14 +289,24 @@ func (w *Workspace) prepareShared(net *Net, block *partition.Block) error {
 	return nil
 }
 
-// makeRoom gives the arena the capacity for every table that the block can need,
-// so that none moves.
+// counted marks a table in expanded whose room is counted, and which has no place yet.
+const counted = -2
+
+// makeRoom gives the arena the capacity for every table of the block, so that none
+// moves.
 func (w *Workspace) makeRoom(net *Net, block *partition.Block, classes int) {
-	most := len(block.Edges)
-	if classes > 0 {
-		most = min(most, w.Potentials.NumTables*classes)
+	need := 0
+	for q, e := range block.Edges {
+		if classes > 0 {
+			first := &w.expanded[int(w.Potentials.TableID[q])*classes+int(net.class[e])]
+			if *first == counted {
+				continue
+			}
+			*first = counted
+		}
+		need += net.pairStates(e)
 	}
-	if need := most * net.maxCard * net.maxCard; cap(w.expansion) < need {
+	if cap(w.expansion) < need {
 		w.expansion = make([]float64, 0, need)
 	}
 	w.arena = w.expansion[:0]

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
-	"runtime"
 
 	"github.com/spf13/cobra"
 
@@ -42,7 +41,7 @@ the curves.`,
 	fl.IntVar(&f.side, "side", 50, "rows and columns of the grid")
 	fl.Float64Var(&f.l2, "l2", 1, "weight of (l2/2)|w|^2 in the objective")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of the problem")
-	fl.IntVar(&f.threads, "threads", runtime.GOMAXPROCS(0), "number of threads")
+	threadsVar(fl, &f.threads, "number of threads")
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	return cmd
 }
@@ -55,7 +54,7 @@ func (f *demoFlags) validate() error {
 	case !(f.l2 >= 0) || math.IsInf(f.l2, 0):
 		return usagef("--l2 %v: want a finite number that is not negative", f.l2)
 	}
-	return checkLeast(intOption{"threads", f.threads, 1})
+	return nil
 }
 
 func (a *app) demo(f *demoFlags) error {

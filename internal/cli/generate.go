@@ -3,7 +3,6 @@ package cli
 import (
 	"math"
 	"path/filepath"
-	"runtime"
 
 	"github.com/spf13/cobra"
 
@@ -44,7 +43,7 @@ probability P)  ba:N[:M] (Barabasi-Albert, M edges per new node, 2 by default)`,
 	fl.Float64Var(&f.spec.WeightScale, "weight-scale", 1, "standard deviation of the true weights")
 	fl.IntVar(&f.spec.Sweeps, "sweeps", 100, "Gibbs sweeps before a sample is taken")
 	fl.Uint64Var(&f.spec.Seed, "seed", 1, "seed of everything drawn")
-	fl.IntVar(&f.threads, "threads", runtime.GOMAXPROCS(0), "number of threads; results do not depend on it")
+	threadsVar(fl, &f.threads, "number of threads; results do not depend on it")
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	return cmd
 }
@@ -60,7 +59,7 @@ func (f *generateFlags) validate() error {
 	s := &f.spec
 	if err := checkLeast(
 		intOption{"states", s.States, 2}, intOption{"node-features", s.NodeFeatures, 1}, intOption{"edge-features", s.EdgeFeatures, 1}, intOption{"samples", s.Samples, 1},
-		intOption{"instances", s.Instances, 1}, intOption{"sweeps", s.Sweeps, 1}, intOption{"threads", f.threads, 1},
+		intOption{"instances", s.Instances, 1}, intOption{"sweeps", s.Sweeps, 1},
 	); err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -72,7 +71,7 @@ competition: log10 Z, marginals, or states.`,
 	fl.IntVar(&f.chains, "chains", 4, "gibbs: chains, each from a start of its own")
 	fl.Float64Var(&f.maxRHat, "max-rhat", 1.01, "gibbs: largest R-hat of a variable that counts as converged")
 	fl.Float64Var(&f.minESS, "min-ess", 400, "gibbs: smallest effective sample size of a variable that counts as converged")
-	fl.IntVar(&f.threads, "threads", runtime.GOMAXPROCS(0), "gibbs, mean-field: number of threads; results do not depend on it")
+	threadsVar(fl, &f.threads, "gibbs, mean-field: number of threads; results do not depend on it")
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	fl.BoolVar(&f.requireConvergence, "require-convergence", false, "exit with code 5 if the iteration did not converge")
 	return cmd
@@ -186,7 +185,7 @@ func (f *inferFlags) checkUnused(changed func(string) bool) (beside []string, er
 			return nil, usagef("--%s is used by --method %s only", u.option, strings.Join(u.of(f.task), " and "))
 		}
 	}
-	if err := checkLeast(intOption{"chains", f.chains, 1}, intOption{"threads", f.threads, 1}); err != nil {
+	if err := checkLeast(intOption{"chains", f.chains, 1}); err != nil {
 		return nil, err
 	}
 	return beside, checkDiagnosisLimits(f.maxRHat, f.minESS)

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -105,7 +104,7 @@ type inferenceFlags struct {
 // register makes the options of inference but for those of data, which stand last.
 func (f *inferenceFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.counting, "counting", "", "counting numbers other than those of training: convex, trw, bethe or a file")
-	fl.IntVar(&f.threads, "threads", runtime.GOMAXPROCS(0), "number of threads")
+	threadsVar(fl, &f.threads, "number of threads")
 	fl.Float64Var(&f.tolerance, "tol", job.PredictLimits.Tolerance, "change of a log-message at which inference counts as converged")
 	fl.IntVar(&f.maxSweeps, "max-sweeps", job.PredictLimits.MaxSweeps, "at most this many sweeps per instance")
 	fl.StringVar(&f.decode, "decode", decodings[0], "labels: marginals, the most likely state of every node, or map, a most probable joint state")
@@ -117,8 +116,6 @@ func (f *inferenceFlags) validate() error {
 		return usagef("--tol %v: want a positive number", f.tolerance)
 	case f.maxSweeps < 1:
 		return usagef("--max-sweeps %d: want at least 1", f.maxSweeps)
-	case f.threads < 1:
-		return usagef("--threads %d: want at least 1", f.threads)
 	case !slices.Contains(decodings, f.decode):
 		return usagef("--decode %q: want %s", f.decode, strings.Join(decodings, " or "))
 	}

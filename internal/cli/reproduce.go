@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -62,7 +61,7 @@ two studies at a time would slow each other's memory down.`, studyList()),
 	fl.StringVar(&f.data, "data", "", "folder of the Stanford Background data set, for fig5, table1 and fig6")
 	fl.StringVar(&f.features, "features", "", "folder with the features of its images (default: features in --data)")
 	fl.IntVar(&f.seeds, "seeds", 0, "problems drawn for each size (0: as the folder was made, else 5 at small scale, 1 at the paper's)")
-	fl.IntVar(&f.threads, "threads", runtime.GOMAXPROCS(0), "searches for steps at a time; timed runs are alone")
+	threadsVar(fl, &f.threads, "searches for steps at a time; timed runs are alone")
 	fl.BoolVar(&f.kept, "kept", false, "measure nothing: figures and page of what the folder has")
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	return cmd
@@ -81,9 +80,6 @@ func studyList() string {
 // that made the output folder.
 func (f *reproduceFlags) settings() (study.Settings, error) {
 	s := study.Settings{Scale: study.Scale(f.scale), Seeds: f.seeds, Threads: f.threads, Data: f.data, Features: f.features}
-	if err := checkLeast(intOption{"threads", f.threads, 1}); err != nil {
-		return s, err
-	}
 	switch {
 	case s.Scale != study.Small && s.Scale != study.Paper && (s.Scale != testScale || testScale == ""):
 		return s, usagef("--scale %q: want %s or %s", f.scale, study.Small, study.Paper)

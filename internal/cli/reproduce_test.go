@@ -89,7 +89,7 @@ func TestReproduceRefuses(t *testing.T) {
 		"reproduce fig2 --scale huge":           "want small or paper",
 		"reproduce fig2 --seeds -1":             "--seeds -1",
 		"reproduce fig5 --features x":           "--data",
-		"reproduce fig2 --threads 0":            "--threads 0",
+		"reproduce fig2 --threads 0":            `--threads "0"`,
 		"reproduce theorem1 --out " + foreign:   "thesis.tex",
 		"reproduce all --sclae paper":           "--scale",
 		"reproduce theorem1 fig9 --scale small": "fig9",

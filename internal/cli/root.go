@@ -212,6 +212,9 @@ func wantedOf(f *pflag.Flag) string {
 	if v, ok := f.Value.(aboveZero); ok {
 		return wantedAboveZero(v)
 	}
+	if _, ok := f.Value.(threadsValue); ok {
+		return wantedThreads()
+	}
 	switch f.Value.Type() {
 	case "bool":
 		return "true or false"

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -55,7 +54,7 @@ they agree.`,
 	fl.IntVar(&f.burnIn, "burn-in", 1000, "gibbs: sweeps of each chain that are thrown away")
 	fl.IntVar(&f.thin, "thin", 10, "gibbs: keep one draw in so many sweeps")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of everything drawn")
-	fl.IntVar(&f.threads, "threads", runtime.GOMAXPROCS(0), "number of threads; draws do not depend on it")
+	threadsVar(fl, &f.threads, "number of threads; draws do not depend on it")
 	fl.Float64Var(&f.maxRHat, "max-rhat", sampleMaxRHat, "gibbs: largest R-hat of a variable that counts as converged")
 	fl.Float64Var(&f.minESS, "min-ess", sampleMinESS, "gibbs: smallest effective sample size of a variable that counts as converged")
 	fl.BoolVar(&f.requireConvergence, "require-convergence", false, "exit with code 5 if some chains did not converge")
@@ -81,7 +80,7 @@ var gibbsOptions = []string{"chains", "burn-in", "thin", "max-rhat", "min-ess"}
 
 func (f *sampleFlags) validate() error {
 	if err := checkLeast(
-		intOption{"samples", f.draws, 1}, intOption{"chains", f.chains, 1}, intOption{"burn-in", f.burnIn, 0}, intOption{"thin", f.thin, 1}, intOption{"threads", f.threads, 1},
+		intOption{"samples", f.draws, 1}, intOption{"chains", f.chains, 1}, intOption{"burn-in", f.burnIn, 0}, intOption{"thin", f.thin, 1},
 	); err != nil {
 		return err
 	}

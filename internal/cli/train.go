@@ -70,7 +70,7 @@ or, with --method pseudo or piecewise, a sum of local terms without inference.`,
 	fl.IntVar(&o.InnerSweeps, "inner-sweeps", 0, "at most this many sweeps per block and iteration (default 2 for bbpl, 300 for full; 300 is the paper's BBPL)")
 	fl.Float64Var(&o.InnerTolerance, "inner-tol", 0, "change of a log-message at which a block counts as converged (default 0.001)")
 	fl.Uint64Var(&o.Seed, "seed", 1, "seed of everything random: block order, spanning trees")
-	fl.IntVar(&o.Threads, "threads", runtime.GOMAXPROCS(0), "number of threads; results do not depend on it")
+	threadsVar(fl, &o.Threads, "number of threads; results do not depend on it")
 	fl.BoolVar(&o.NoEdges, "no-edges", false, "leave out all edges: node features alone, as a baseline")
 	fl.Float64Var(&o.GradientTolerance, "tol", 0, "stop at this norm of the gradient (default: --rtol decides)")
 	fl.Float64Var(&o.RelativeTolerance, "rtol", 0, "stop at this norm of the gradient, relative to the first (default 1e-5 unless --tol is given)")
@@ -148,9 +148,6 @@ func (f *trainFlags) checked(cmd *cobra.Command, folder *job.Folder, data []stri
 		if cmd.Flags().Lookup(name).Value.String() == "" {
 			return o, usagef("--%s \"\": want a value; leave the option out for the default", name)
 		}
-	}
-	if o.Threads < 1 {
-		return o, usagef("--threads %d: want at least 1", o.Threads)
 	}
 	if err := o.Validate(); err != nil {
 		return o, err

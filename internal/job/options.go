@@ -16,6 +16,7 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/nearest"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -97,6 +98,9 @@ func (o Options) Validate() error {
 		if !(c.value >= 0) || math.IsInf(c.value, 0) {
 			return usagef("--%s %v: want a finite number that is not negative", c.name, c.value)
 		}
+	}
+	if problem := memory.ThreadsProblem(o.Threads); problem != "" {
+		return usagef("--threads %d: %s", o.Threads, problem)
 	}
 	var methods []string
 	for _, m := range learn.Methods {
