@@ -1,7 +1,6 @@
 package crf
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -9,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/blockbp/blockbp/internal/safetensors"
 )
@@ -16,11 +16,11 @@ import (
 // What a model file says of itself, in its metadata.
 const (
 	fileFormat = "blockbp-model"
-	// fileVersion is raised when an older program could misread the file: since 2
-	// there are forbidden states. A model without any is written as version 1, which
-	// every program reads.
-	fileVersion     = 2
-	unmaskedVersion = 1
+	// fileVersion is raised when an older program could misread the file, or trust it
+	// less than it could: since 2 there are forbidden states, since 3 a checksum of the
+	// whole file.
+	fileVersion   = 3
+	sealedVersion = 3
 
 	formatKey  = "format"
 	versionKey = "format_version"
@@ -33,8 +33,8 @@ const (
 //	node.<type>  [states, features]              untied: [copies, states, features]
 //	edge.<type>  [states_u, states_v, features]  untied: [copies, states_u, states_v, features]
 //
-// and as metadata the format, its version, the schema as JSON, a checksum, and
-// the given keys. The same model gives the same bytes. A weight that is not
+// and as metadata the format, its version, the schema as JSON, a checksum of the whole
+// file, and the given keys. The same model gives the same bytes. A weight that is not
 // finite is refused by name, and so is a key that the format uses itself.
 func Save(path string, m *Model, meta map[string]string) error {
 	if problems := m.notFinite(); len(problems) > 0 {
@@ -44,13 +44,9 @@ func Save(path string, m *Model, meta map[string]string) error {
 	if err != nil {
 		return fmt.Errorf("model is not saved: schema: %w", err)
 	}
-	version := unmaskedVersion
-	if m.Layout.Masked {
-		version = fileVersion
-	}
 	metadata := map[string]string{
 		formatKey:               fileFormat,
-		versionKey:              strconv.Itoa(version),
+		versionKey:              strconv.Itoa(fileVersion),
 		schemaKey:               string(schema),
 		safetensors.ChecksumKey: "",
 	}
@@ -94,27 +90,40 @@ func read(path string) (m *Model, meta map[string]string, problems []error) {
 		return nil, nil, []error{fmt.Errorf("model: %w", err)}
 	}
 	defer f.Close()
-	schema, err := parseFileSchema(f.Metadata())
-	if err != nil {
-		return nil, nil, []error{fmt.Errorf("model: %s: %w", path, err)}
-	}
-	meta = maps.Clone(f.Metadata())
-	for _, key := range []string{formatKey, versionKey, schemaKey, safetensors.ChecksumKey} {
-		delete(meta, key)
-	}
-	m, problems = readWeights(f, &schema)
+	m, meta, problems = readFile(f)
 	for i, err := range problems {
 		problems[i] = fmt.Errorf("model: %s: %w", path, err)
 	}
 	return m, meta, problems
 }
 
-// readWeights reads the weights of a schema. The shapes are compared before anything
-// is allocated, so that the schema cannot ask for more memory than the file has data.
-func readWeights(f *safetensors.File, schema *Schema) (m *Model, problems []error) {
+// readFile finds a damaged file first: whatever else is wrong with it follows from
+// that.
+func readFile(f *safetensors.File) (m *Model, meta map[string]string, problems []error) {
+	if err := checkFormat(f); err != nil {
+		return nil, nil, []error{err}
+	}
 	if err := f.Verify(); err != nil {
 		problems = append(problems, err)
 	}
+	schema, err := parseFileSchema(f)
+	if err != nil {
+		return nil, nil, append(problems, err)
+	}
+	meta = maps.Clone(f.Metadata())
+	for _, key := range []string{formatKey, versionKey, schemaKey, safetensors.ChecksumKey, safetensors.DataChecksumKey} {
+		delete(meta, key)
+	}
+	m, list := readWeights(f, &schema)
+	if problems = append(problems, list...); len(problems) > 0 {
+		return nil, meta, problems
+	}
+	return m, meta, nil
+}
+
+// readWeights reads the weights of a schema. The shapes are compared before anything
+// is allocated, so that the schema cannot ask for more memory than the file has data.
+func readWeights(f *safetensors.File, schema *Schema) (m *Model, problems []error) {
 	tensors := fileTensors(schema)
 	if problems = append(problems, checkTensors(f, tensors)...); len(problems) > 0 {
 		return nil, problems
@@ -134,19 +143,29 @@ func readWeights(f *safetensors.File, schema *Schema) (m *Model, problems []erro
 	return m, m.notFinite()
 }
 
-func parseFileSchema(metadata map[string]string) (Schema, error) {
-	if got := metadata[formatKey]; got != fileFormat {
-		return Schema{}, fmt.Errorf("metadata %q is %q, want %q: this is not a model file of blockbp", formatKey, got, fileFormat)
+// checkFormat refuses files of other programs.
+func checkFormat(f *safetensors.File) error {
+	if got := f.Metadata()[formatKey]; got != fileFormat {
+		return fmt.Errorf("metadata %q is %q, want %q: this is not a model file of blockbp", formatKey, got, fileFormat)
 	}
+	return nil
+}
+
+// parseFileSchema reads the schema of a version that is known. Every version has its
+// own kind of checksum, so that a damaged number of the version does not turn the check off.
+func parseFileSchema(f *safetensors.File) (Schema, error) {
+	metadata := f.Metadata()
 	version, err := strconv.Atoi(metadata[versionKey])
 	switch {
 	case err != nil || version < 1:
 		return Schema{}, fmt.Errorf("metadata %q is %q, want a positive number: the file is damaged", versionKey, metadata[versionKey])
 	case version > fileVersion:
 		return Schema{}, fmt.Errorf("the file has format version %d, this program reads versions up to %d; install a newer blockbp", version, fileVersion)
+	case f.Sealed() != (version >= sealedVersion):
+		return Schema{}, fmt.Errorf("the file has format version %d, and not the checksum of that version: it is damaged", version)
 	}
 	var schema Schema
-	decoder := json.NewDecoder(bytes.NewReader([]byte(metadata[schemaKey])))
+	decoder := json.NewDecoder(strings.NewReader(metadata[schemaKey]))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&schema); err != nil {
 		return Schema{}, fmt.Errorf("metadata %q: %w", schemaKey, err)

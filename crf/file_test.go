@@ -1,9 +1,11 @@
 package crf
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"maps"
 	"math"
 	"os"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/safetensors"
 )
 
@@ -162,7 +165,8 @@ func TestModelFileDamaged(t *testing.T) {
 	}{
 		"sound":          {nil, []safetensors.Tensor{node, edge}, ""},
 		"other format":   {map[string]string{"format": "pt"}, []safetensors.Tensor{node, edge}, "not a model file"},
-		"newer":          {map[string]string{"format_version": "3"}, []safetensors.Tensor{node, edge}, "install a newer blockbp"},
+		"newer":          {map[string]string{"format_version": "4"}, []safetensors.Tensor{node, edge}, "install a newer blockbp"},
+		"version of old": {map[string]string{"format_version": "2"}, []safetensors.Tensor{node, edge}, "format version 2, and not the checksum of that version"},
 		"no version":     {map[string]string{"format_version": ""}, []safetensors.Tensor{node, edge}, "positive number"},
 		"no schema":      {map[string]string{"schema": ""}, []safetensors.Tensor{node, edge}, `"schema"`},
 		"schema field":   {map[string]string{"schema": `{"node_typos":[]}`}, []safetensors.Tensor{node, edge}, "node_typos"},
@@ -174,10 +178,12 @@ func TestModelFileDamaged(t *testing.T) {
 		"wrong shape":    {nil, []safetensors.Tensor{safetensors.New("node.node", []int{1, 2}, []float64{0, 1}), edge}, "[1 2], the schema wants [2 1]"},
 		"wrong dtype":    {nil, []safetensors.Tensor{safetensors.New("node.node", []int{2, 1}, []float32{0, 1}), edge}, "astype"},
 		"infinite":       {nil, []safetensors.Tensor{node, infinite}, "edge.edge[states a, b, feature 0] is +Inf"},
-		"checksum":       {map[string]string{"crc32c": "00000000"}, []safetensors.Tensor{node, edge}, "damaged"},
+		"checksum":       {map[string]string{"checksum": "crc32c:00000000"}, []safetensors.Tensor{node, edge}, "damaged"},
+		"other checksum": {map[string]string{"checksum": "sha256:0"}, []safetensors.Tensor{node, edge}, "a newer blockbp wrote it"},
+		"two checksums":  {map[string]string{"crc32c": "00000000"}, []safetensors.Tensor{node, edge}, "both"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			meta := map[string]string{"format": fileFormat, "format_version": "1", "schema": string(schema)}
+			meta := map[string]string{"format": fileFormat, "format_version": "3", "schema": string(schema), "checksum": ""}
 			maps.Copy(meta, c.change)
 			path := filepath.Join(t.TempDir(), "m")
 			if err := safetensors.WriteFile(path, meta, c.tensors); err != nil {
@@ -198,38 +204,106 @@ func TestModelFileDamaged(t *testing.T) {
 	}
 }
 
-func TestModelFileEveryFlippedByteIsFound(t *testing.T) {
-	m, err := NewModel(Homogeneous([]string{"a", "b"}, 1, 1))
-	if err != nil {
-		t.Fatal(err)
+// smallModels are one of each kind, with files of a few hundred bytes.
+func smallModels() map[string]*Model {
+	schemas := map[string]Schema{"tied": Homogeneous([]string{"a", "ü\"\n"}, 1, 2), "untied": Homogeneous([]string{"a", "b"}, 1, 1)}
+	schemas["untied"].NodeTypes[0].Copies, schemas["untied"].EdgeTypes[0].Copies = 3, 2
+	schemas["masked"] = masked(Homogeneous(NumberedStates(3), 1, 1))
+	models := map[string]*Model{}
+	for name, s := range schemas {
+		m := must(NewModel(s))
+		for i := range m.Weights {
+			m.Weights[i] = 1 / (float64(i) - 0.5)
+		}
+		models[name] = m
 	}
-	raw, err := os.ReadFile(saved(t, m, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "m")
-	for i := range raw {
-		damaged := slices.Clone(raw)
-		damaged[i] ^= 0x40
-		if err := os.WriteFile(path, damaged, 0o644); err != nil {
-			t.Fatal(err)
+	return models
+}
+
+// TestModelFileDamageIsFound: a file that was changed anywhere is refused.
+func TestModelFileDamageIsFound(t *testing.T) {
+	for name, m := range smallModels() {
+		meta := map[string]string{"counting": "trw", "seed": "7", "training": `{"l2":1}`, "recipe": `{"kind":"npz"}`}
+		raw := must(os.ReadFile(saved(t, m, meta)))
+		for what, damaged := range oracle.Damaged(raw, 1) {
+			if _, _, problems := readBytes(damaged); len(problems) == 0 {
+				t.Errorf("%s: %s was changed without an error", name, what)
+			}
 		}
-		if got, _, err := Load(path); err == nil && !harmless(m, got) {
-			t.Errorf("byte %d (%q → %q) was changed without an error", i, raw[i], damaged[i])
-		}
-		if err := os.WriteFile(path, raw[:i], 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if _, _, err := Load(path); err == nil {
-			t.Errorf("the first %d of %d bytes were loaded", i, len(raw))
+		got, gotMeta, problems := readBytes(raw)
+		if len(problems) > 0 || !slices.Equal(got.Weights, m.Weights) || cmp.Diff(got.Schema, m.Schema) != "" || !maps.Equal(meta, gotMeta) {
+			t.Errorf("%s: the whole file gives %+v, %v, %v", name, got, gotMeta, problems)
 		}
 	}
 }
 
-// harmless reports whether only names could have changed, which no checksum
-// covers.
-func harmless(a, b *Model) bool {
-	return fmt.Sprint(a.Weights) == fmt.Sprint(b.Weights) && fmt.Sprint(a.Layout) == fmt.Sprint(b.Layout)
+func readBytes(raw []byte) (*Model, map[string]string, []error) {
+	f, err := safetensors.NewFile(bytes.NewReader(raw), int64(len(raw)))
+	if err != nil {
+		return nil, nil, []error{err}
+	}
+	return readFile(f)
+}
+
+// asBefore writes a model file as versions 1 and 2 were: the checksum is of the data alone.
+func asBefore(t testing.TB, path, version string) []byte {
+	t.Helper()
+	f := must(safetensors.Open(path))
+	defer f.Close()
+	meta := maps.Clone(f.Metadata())
+	delete(meta, safetensors.ChecksumKey)
+	raw := must(os.ReadFile(path))
+	data := raw[8+binary.LittleEndian.Uint64(raw):]
+	meta[versionKey], meta[safetensors.DataChecksumKey] = version, fmt.Sprintf("%08x", crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)))
+	var tensors []safetensors.Tensor
+	for _, info := range f.Tensors() {
+		tensors = append(tensors, safetensors.New(info.Name, info.Shape, must(safetensors.Read[float64](f, info.Name))))
+	}
+	var b bytes.Buffer
+	if err := safetensors.Write(&b, meta, tensors); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// TestModelFilesOfBefore: they load, and what their checksum covers is safe. A file
+// without any checksum was never written.
+func TestModelFilesOfBefore(t *testing.T) {
+	for name, m := range smallModels() {
+		meta := map[string]string{"counting": "trw", "note": "mine"}
+		for _, version := range []string{"1", "2"} {
+			raw := asBefore(t, saved(t, m, meta), version)
+			got, gotMeta, problems := readBytes(raw)
+			if len(problems) > 0 || !slices.Equal(got.Weights, m.Weights) || !maps.Equal(meta, gotMeta) {
+				t.Fatalf("%s: %+v, %v, %v", name, got, gotMeta, problems)
+			}
+			for what, damaged := range oracle.Damaged(raw, 1) {
+				if got, _, problems := readBytes(damaged); len(problems) == 0 && !slices.Equal(got.Weights, m.Weights) {
+					t.Errorf("%s: %s changed the weights without an error", name, what)
+				}
+			}
+			unchecked := bytes.Replace(raw, []byte(`"crc32c"`), []byte(`"crc32d"`), 1)
+			if _, _, problems := readBytes(unchecked); len(problems) == 0 || !strings.Contains(problems[0].Error(), "no checksum") {
+				t.Errorf("%s without a checksum: %v", name, problems)
+			}
+		}
+	}
+}
+
+// FuzzModelFile: what stands behind a wrong checksum is looked at too, so that fuzzing
+// comes to all of the reader.
+func FuzzModelFile(f *testing.F) {
+	for _, m := range smallModels() {
+		path := saved(f, m, map[string]string{"counting": "trw"})
+		f.Add(must(os.ReadFile(path)))
+		f.Add(asBefore(f, path, "2"))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		m, _, problems := readBytes(raw)
+		if len(problems) == 0 && 8*len(m.Weights) > len(raw) {
+			t.Errorf("%d weights in a file of %d bytes", len(m.Weights), len(raw))
+		}
+	})
 }
 
 // TestCheckReportsEverything: all that is wrong with a model file at once.
@@ -238,7 +312,7 @@ func TestCheckReportsEverything(t *testing.T) {
 	schema := string(must(json.Marshal(m.Schema)))
 	write := func(tensors ...safetensors.Tensor) string {
 		path := filepath.Join(t.TempDir(), "m")
-		if err := safetensors.WriteFile(path, map[string]string{"format": fileFormat, "format_version": "1", "schema": schema, "note": "x"}, tensors); err != nil {
+		if err := safetensors.WriteFile(path, map[string]string{"format": fileFormat, "format_version": "3", "schema": schema, "note": "x", "checksum": ""}, tensors); err != nil {
 			t.Fatal(err)
 		}
 		return path

@@ -50,7 +50,8 @@ func (a *app) check(f *checkFlags, args []string) error {
 		}
 		switch filepath.Ext(path) {
 		case ".safetensors":
-			problems = append(problems, modelProblems(path)...)
+			said, list := checkModel(path)
+			notes, problems = append(notes, said...), append(problems, list...)
 		case ".uai":
 			if _, err := dataset.ReadNetwork(path); err != nil {
 				problems = append(problems, err)
@@ -63,17 +64,16 @@ func (a *app) check(f *checkFlags, args []string) error {
 		var m *job.Model
 		if f.model != "" {
 			var err error
-			if m, err = job.LoadModel(f.model); err != nil {
+			if m, err = a.loadModel(f.model); err != nil {
 				return err
 			}
 		}
-		var list []error
-		notes, list = dataset.Check(a.ctx, data, f.data.options(m))
+		said, list := dataset.Check(a.ctx, data, f.data.options(m))
 		if err := a.interrupted(); err != nil {
 			return err
 		}
-		for i := range notes {
-			notes[i] = nameFlags(notes[i])
+		for _, text := range said {
+			notes = append(notes, nameFlags(text))
 		}
 		for _, err := range list {
 			problems = append(problems, nameOption(err))
@@ -82,21 +82,36 @@ func (a *app) check(f *checkFlags, args []string) error {
 	return a.reportProblems(f, problems, notes)
 }
 
-// modelProblems lists all that is wrong with a model file.
-func modelProblems(path string) (problems []error) {
+// checkModel lists all that is wrong with a model file, and what should be known of
+// one that is sound.
+func checkModel(path string) (notes []string, problems []error) {
 	if _, err := os.Stat(path); err != nil {
-		return []error{err}
+		return nil, []error{err}
 	}
 	meta, list := crf.Check(path)
 	for _, err := range list {
 		problems = append(problems, job.DataError(path, err))
 	}
 	if meta != nil {
-		if _, err := job.RecipeOf(path, meta); err != nil {
-			problems = append(problems, err)
+		for _, err := range []error{job.CheckMeta(path, meta), recipeProblem(path, meta)} {
+			if err != nil {
+				problems = append(problems, err)
+			}
 		}
 	}
-	return problems
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	notes, err := job.ModelNotes(path)
+	if err != nil {
+		problems = []error{err}
+	}
+	return notes, problems
+}
+
+func recipeProblem(path string, meta map[string]string) error {
+	_, err := job.RecipeOf(path, meta)
+	return err
 }
 
 // checked is what check says.

@@ -83,6 +83,16 @@ func (a *app) noteWarnings(set *dataset.Set) {
 	}
 }
 
+// loadModel reads a model, and tells what its file wants said.
+func (a *app) loadModel(path string) (*job.Model, error) {
+	m, err := job.LoadModel(path)
+	if err != nil {
+		return nil, err
+	}
+	a.noteAll(m.Notes)
+	return m, nil
+}
+
 // nameOption replaces what a library calls an option, or a remedy, by what the
 // command calls it.
 func nameOption(err error) error {

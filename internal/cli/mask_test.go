@@ -134,7 +134,7 @@ func TestCheckModelReportsEverything(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.safetensors")
 	schema := `{"node_types":[{"name":"node","states":["a","b"],"features":1}],"edge_types":[]}`
 	tensors := []safetensors.Tensor{safetensors.New("node.node", []int{2, 1}, []float64{math.NaN(), math.Inf(1)})}
-	meta := map[string]string{"format": "blockbp-model", "format_version": "1", "schema": schema, "recipe": `{"kind": "npy"}`}
+	meta := map[string]string{"format": "blockbp-model", "format_version": "3", "checksum": "", "schema": schema, "recipe": `{"kind": "npy"}`}
 	if err := safetensors.WriteFile(path, meta, tensors); err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/blockbp/blockbp/internal/describe"
-	"github.com/blockbp/blockbp/internal/job"
 )
 
 // predictFlags are the options of predict.
@@ -46,7 +45,7 @@ func (a *app) predict(f *predictFlags, args []string) error {
 	if err := checkOutput(f.out); err != nil {
 		return err
 	}
-	model, err := job.LoadModel(f.model)
+	model, err := a.loadModel(f.model)
 	if err != nil {
 		return err
 	}

@@ -173,7 +173,7 @@ func (f *trainFlags) checked(cmd *cobra.Command, folder *job.Folder, data []stri
 // trainingTask reads what is learned from, and compared with.
 func (a *app) trainingTask(f *trainFlags, data []string) (t job.Task, err error) {
 	if f.init != "" {
-		if t.Initial, err = job.LoadModel(f.init); err != nil {
+		if t.Initial, err = a.loadModel(f.init); err != nil {
 			return t, err
 		}
 	}
@@ -183,7 +183,7 @@ func (a *app) trainingTask(f *trainFlags, data []string) (t job.Task, err error)
 		return t, err
 	}
 	if f.reference != "" {
-		if t.Reference, err = job.LoadModel(f.reference); err != nil {
+		if t.Reference, err = a.loadModel(f.reference); err != nil {
 			return t, err
 		}
 	}

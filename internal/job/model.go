@@ -7,15 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/safetensors"
 )
 
 // Keys of a model file's metadata, beside dataset.RecipeKey.
@@ -25,7 +28,13 @@ const (
 	MetaEdges    = "edges"    // none: trained on node features alone
 	MetaTraining = "training" // a summary, as JSON
 	edgesNone    = "none"
+	// metaOrigin is what package synthetic says of the models that it draws.
+	metaOrigin = "synthetic"
 )
+
+// metaKeys are all of them. Another one would change what a model means without this
+// program knowing how.
+var metaKeys = []string{dataset.RecipeKey, MetaCounting, MetaSeed, MetaEdges, MetaTraining, metaOrigin}
 
 // Model is a model with what is known of how data are read for it and how it was
 // trained.
@@ -34,6 +43,7 @@ type Model struct {
 	Model  *crf.Model
 	Recipe *dataset.Recipe
 	Meta   map[string]string // of its file, the recipe included
+	Notes  []string          // what its reader should know of the file
 }
 
 // LoadModel reads a model from a file or a run folder. A file that is no model, or
@@ -56,8 +66,41 @@ func LoadModel(path string) (*Model, error) {
 		return nil, DataError(path, err)
 	}
 	m := &Model{Path: path, Model: model, Meta: meta}
-	m.Recipe, err = RecipeOf(path, meta)
+	if err := CheckMeta(path, meta); err != nil {
+		return nil, err
+	}
+	if m.Recipe, err = RecipeOf(path, meta); err != nil {
+		return nil, err
+	}
+	m.Notes, err = ModelNotes(path)
 	return m, err
+}
+
+// CheckMeta refuses metadata that this program would have to guess the meaning of.
+func CheckMeta(path string, meta map[string]string) error {
+	for _, key := range slices.Sorted(maps.Keys(meta)) {
+		if !slices.Contains(metaKeys, key) {
+			return dataf("%s: metadata %q mean nothing to this blockbp: the file is damaged, or a newer version wrote it", path, key)
+		}
+	}
+	if edges, ok := meta[MetaEdges]; ok && edges != edgesNone {
+		return dataf("%s: metadata %q are %q, want %q or none at all: the file is damaged", path, MetaEdges, edges, edgesNone)
+	}
+	if seed, ok := meta[MetaSeed]; ok {
+		if _, err := strconv.ParseUint(seed, 10, 64); err != nil {
+			return dataf("%s: metadata %q are %q, want a whole number: the file is damaged", path, MetaSeed, seed)
+		}
+	}
+	return nil
+}
+
+// ModelNotes tells of a model file that loads what its reader should know of it.
+func ModelNotes(path string) ([]string, error) {
+	sealed, err := safetensors.Sealed(path)
+	if err != nil || sealed {
+		return nil, err
+	}
+	return []string{fmt.Sprintf("%s was written by an earlier version: its checksum covers the weights, and not what the file says of them; train again, or save it again with blockbp.Load and Model.Save, for one of the whole file", path)}, nil
 }
 
 // RecipeOf reads how data are read for the model at path from its metadata.

@@ -18,26 +18,32 @@ type Info struct {
 	Offsets []int64 `json:"data_offsets"` // begin and end in bytes, from the beginning of the data
 }
 
+// parsed is what the JSON of a header says.
+type parsed struct {
+	metadata map[string]string
+	tensors  []Info
+	sumEnd   int // offset of what follows the value of ChecksumKey; 0: there is none
+}
+
 // parseHeader reads the JSON of a file with dataBytes bytes of data.
-func parseHeader(header []byte, dataBytes int64) (metadata map[string]string, tensors []Info, err error) {
+func parseHeader(header []byte, dataBytes int64) (p parsed, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(header))
 	decoder.DisallowUnknownFields()
 	err = eachKey(decoder, "header", func(name string) error {
 		if name == metadataKey {
-			metadata, err = parseMetadata(decoder)
-			return err
+			return p.readMetadata(decoder)
 		}
 		info, err := parseEntry(decoder, name)
-		tensors = append(tensors, info)
+		p.tensors = append(p.tensors, info)
 		return err
 	})
 	if err != nil {
-		return nil, nil, err
+		return parsed{}, err
 	}
 	if rest := bytes.TrimSpace(header[decoder.InputOffset():]); len(rest) > 0 {
-		return nil, nil, fmt.Errorf("header: %d bytes after the closing brace", len(rest))
+		return parsed{}, fmt.Errorf("header: %d bytes after the closing brace", len(rest))
 	}
-	return metadata, tensors, checkRanges(tensors, dataBytes)
+	return p, checkRanges(p.tensors, dataBytes)
 }
 
 // eachKey goes through the keys of a JSON object, which must differ; visit must read the
@@ -69,17 +75,19 @@ func eachKey(decoder *json.Decoder, where string, visit func(key string) error) 
 	return nil
 }
 
-func parseMetadata(decoder *json.Decoder) (map[string]string, error) {
-	metadata := map[string]string{}
-	err := eachKey(decoder, "metadata", func(key string) error {
+func (p *parsed) readMetadata(decoder *json.Decoder) error {
+	p.metadata = map[string]string{}
+	return eachKey(decoder, "metadata", func(key string) error {
 		var value *string
 		if err := decoder.Decode(&value); err != nil || value == nil {
 			return fmt.Errorf("metadata: the value of %q is not a string", key)
 		}
-		metadata[key] = *value
+		p.metadata[key] = *value
+		if key == ChecksumKey {
+			p.sumEnd = int(decoder.InputOffset())
+		}
 		return nil
 	})
-	return metadata, err
 }
 
 func parseEntry(decoder *json.Decoder, name string) (Info, error) {

@@ -2,8 +2,8 @@ package safetensors
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"os"
 	"slices"
@@ -15,6 +15,10 @@ type File struct {
 	metadata map[string]string
 	tensors  []Info // in the order of the header
 	data     *io.SectionReader
+	// sum is the checksum of all that stands before the data; unsummed says why it
+	// cannot be made.
+	sum      uint32
+	unsummed error
 	closer   io.Closer
 }
 
@@ -59,11 +63,15 @@ func NewFile(r io.ReaderAt, size int64) (*File, error) {
 	if _, err := io.ReadFull(io.NewSectionReader(r, 8, int64(headerBytes)), header); err != nil {
 		return nil, err
 	}
-	metadata, tensors, err := parseHeader(header, size-dataAt)
+	p, err := parseHeader(header, size-dataAt)
 	if err != nil {
 		return nil, err
 	}
-	return &File{metadata: metadata, tensors: tensors, data: io.NewSectionReader(r, dataAt, size-dataAt)}, nil
+	f := &File{metadata: p.metadata, tensors: p.tensors, data: io.NewSectionReader(r, dataAt, size-dataAt)}
+	if f.Sealed() {
+		f.sum, f.unsummed = p.sumBefore(length[:], header)
+	}
+	return f, nil
 }
 
 // Close closes the file that Open opened.
@@ -115,19 +123,43 @@ func Read[T Number](f *File, name string) ([]T, error) {
 	return data, nil
 }
 
-// Verify compares the data with the checksum in the metadata; without one it
-// returns nil.
+// Sealed reports whether the file says that it has a checksum of all its bytes.
+func (f *File) Sealed() bool {
+	_, sealed := f.metadata[ChecksumKey]
+	return sealed
+}
+
+// Verify compares the file with its checksum: of all its bytes where it is sealed, else
+// the one of earlier versions, which is of the data alone. A file without either, or
+// with both, is an error.
 func (f *File) Verify() error {
-	want, ok := f.metadata[ChecksumKey]
-	if !ok {
-		return nil
+	want, old := f.metadata[DataChecksumKey]
+	sum, format := uint32(0), "%08x"
+	switch {
+	case f.Sealed() && old:
+		return fmt.Errorf("the metadata have both %q and %q: the file is damaged", ChecksumKey, DataChecksumKey)
+	case f.Sealed() && f.unsummed != nil:
+		return f.unsummed
+	case f.Sealed():
+		want, sum, format = f.metadata[ChecksumKey], f.sum, checksumPrefix+format
+	case !old:
+		return errors.New("the metadata have no checksum: the file is damaged, or was not written by blockbp")
 	}
-	hash := crc32.New(crc32.MakeTable(crc32.Castagnoli))
+	hash := &running{sum}
 	if _, err := io.Copy(hash, io.NewSectionReader(f.data, 0, f.data.Size())); err != nil {
 		return err
 	}
-	if got := fmt.Sprintf("%08x", hash.Sum32()); got != want {
-		return fmt.Errorf("the data have checksum %s, the header says %s: the file is damaged", got, want)
+	if got := fmt.Sprintf(format, hash.sum); got != want {
+		return fmt.Errorf("the file has the checksum %s, its metadata say %s: it is damaged", got, want)
 	}
 	return nil
+}
+
+// Sealed reports whether the file at path says that it has a checksum of all its bytes.
+func Sealed(path string) (bool, error) {
+	f, err := Open(path)
+	if err != nil {
+		return false, err
+	}
+	return f.Sealed(), f.Close()
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 func write(t testing.TB, metadata map[string]string, tensors ...Tensor) []byte {
@@ -168,20 +170,42 @@ func TestDamagedFiles(t *testing.T) {
 	}
 }
 
-func TestEveryTruncationIsFound(t *testing.T) {
-	whole := write(t, map[string]string{ChecksumKey: ""}, New("a", []int{2}, []float64{1, 2}), New("b", []int{1}, []float32{7}))
-	for n := range whole {
-		if _, err := open(whole[:n]); err == nil {
-			t.Errorf("no error for the first %d of %d bytes", n, len(whole))
+// TestDamageIsFound: a sealed file that was changed anywhere is found out, also where
+// its text has more than one spelling.
+func TestDamageIsFound(t *testing.T) {
+	for _, whole := range [][]byte{
+		write(t, map[string]string{ChecksumKey: ""}),
+		write(t, map[string]string{ChecksumKey: "", "b": "ü\n\"", "z\"" + ChecksumKey: checksumPrefix + zeroDigits}, New("a", []int{2}, []float64{1, 2}), New(ChecksumKey, []int{1}, []float32{7})),
+	} {
+		if f, err := open(whole); err != nil || f.Verify() != nil || !f.Sealed() {
+			t.Fatalf("%q: %v", whole, err)
+		}
+		for what, damaged := range oracle.Damaged(whole, 1) {
+			if f, err := open(damaged); err == nil && f.Sealed() && f.Verify() == nil {
+				t.Errorf("%s was changed without an error", what)
+			}
 		}
 	}
-	whole[len(whole)-1] ^= 1
-	f, err := open(whole)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Verify(); err == nil {
-		t.Error("a flipped bit was not found")
+}
+
+// TestChecksumOfBefore: files of earlier versions have one of their data.
+func TestChecksumOfBefore(t *testing.T) {
+	data := New("a", []int{2}, []float64{1, 2})
+	for want, metadata := range map[string]map[string]string{
+		"":              {DataChecksumKey: "3726ddd9"},
+		"it is damaged": {DataChecksumKey: "3726ddd8"},
+		"no checksum":   {"crc32d": "3726ddd9"},
+		"both":          {DataChecksumKey: "3726ddd9", ChecksumKey: ""},
+		"newer blockbp": {ChecksumKey: "sha256:3726ddd9"},
+		"another way":   {ChecksumKey: "crc32c:1\"2\"3\"4\""},
+	} {
+		f, err := open(write(t, metadata, data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Verify(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: error is %v, want one with %q", metadata, err, want)
+		}
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"maps"
 	"slices"
@@ -15,13 +14,11 @@ import (
 	"github.com/blockbp/blockbp/internal/atomicfile"
 )
 
+// lengthBytes are in front of the header.
+const lengthBytes = 8
+
 // metadataKey is the header's entry for the string map.
 const metadataKey = "__metadata__"
-
-// ChecksumKey is the metadata key of the CRC-32C of all tensor data, eight
-// hexadecimal digits. A file whose metadata have the key with an empty value is
-// written with the checksum filled in; File.Verify checks it.
-const ChecksumKey = "crc32c"
 
 // WriteFile writes the file at path as a whole: through a temporary file in the
 // same folder, synced and renamed. See Write.
@@ -41,15 +38,16 @@ func Write(w io.Writer, metadata map[string]string, tensors []Tensor) error {
 	if err := checkTensors(tensors); err != nil {
 		return err
 	}
-	if value, ok := metadata[ChecksumKey]; ok && value == "" {
-		hash := crc32.New(crc32.MakeTable(crc32.Castagnoli)) // has hardware support on amd64 and arm64
-		if err := emitAll(hash, tensors); err != nil {
-			return err
-		}
+	value, ok := metadata[ChecksumKey]
+	seal := ok && value == ""
+	if seal {
 		metadata = maps.Clone(metadata)
-		metadata[ChecksumKey] = fmt.Sprintf("%08x", hash.Sum32())
+		metadata[ChecksumKey] = checksumPrefix + zeroDigits
 	}
 	header, err := encodeHeader(metadata, tensors)
+	if err == nil && seal {
+		err = fillChecksum(header, tensors)
+	}
 	if err != nil {
 		return err
 	}
@@ -57,6 +55,33 @@ func Write(w io.Writer, metadata map[string]string, tensors []Tensor) error {
 		return err
 	}
 	return emitAll(w, tensors)
+}
+
+// fillChecksum puts the checksum into the place that the header has for it.
+func fillChecksum(header []byte, tensors []Tensor) error {
+	length, text := header[:lengthBytes], header[lengthBytes:]
+	p, err := parseHeader(text, dataBytes(tensors))
+	if err != nil {
+		return fmt.Errorf("safetensors: %w", err)
+	}
+	hash := &running{}
+	if hash.sum, err = p.sumBefore(length, text); err != nil {
+		return fmt.Errorf("safetensors: %w", err)
+	}
+	if err := emitAll(hash, tensors); err != nil {
+		return err
+	}
+	copy(text[p.sumEnd-len(zeroDigits)-len(`"`):], fmt.Sprintf("%08x", hash.sum))
+	return nil
+}
+
+// dataBytes is the size of all data together.
+func dataBytes(tensors []Tensor) (sum int64) {
+	for _, t := range tensors {
+		count, _ := elements(t.Shape)
+		sum += int64(count * sizes[t.dtype])
+	}
+	return sum
 }
 
 // checkTensors checks names and shapes, before anything is written.

@@ -1,0 +1,70 @@
+package cli_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/blockbp/blockbp/internal/safetensors"
+)
+
+// before is a folder that v0.1.0 has written: data, a run that ended early, and a model
+// with counting numbers from a file.
+var before = filepath.Join("testdata", "v0.1.0")
+
+// TestModelsOfBefore: a model of an earlier version is used with a note, and says so
+// once.
+func TestModelsOfBefore(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	data, model := filepath.Join(before, "data", "0.npz"), filepath.Join(before, "run", "model.safetensors")
+	for _, args := range [][]string{
+		{"eval", data, "-m", model, "-q"},
+		{"predict", data, "-m", model, "-o", filepath.Join(folder, "predicted"), "-q"},
+		{"info", model},
+		{"check", model},
+		{"check", data, "-m", model},
+		{"convert", data, "-m", model, "-o", filepath.Join(folder, "net.uai")},
+		{"train", data, "--init", model, "--reference", model, "--max-iter", "1", noReport, "-q", "-o", filepath.Join(folder, "run")},
+	} {
+		o := mustRun(t, args...)
+		if n := strings.Count(o.stderr, "was written by an earlier version"); n != 1 {
+			t.Errorf("%s: the note is given %d times: %s", o.command(), n, o.stderr)
+		}
+	}
+	now := filepath.Join(folder, "run", "model.safetensors")
+	if o := mustRun(t, "check", now); o.stderr != "" {
+		t.Errorf("a model of this version is noted: %s", o.stderr)
+	}
+}
+
+// TestForeignMetadata: a model that says more than this program understands is refused.
+func TestForeignMetadata(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "m.safetensors")
+	for want, more := range map[string]map[string]string{
+		`"cuonting"`:         {"cuonting": "trw"},
+		`"edges" are "nome"`: {"edges": "nome"},
+		`"seed" are "-1"`:    {"seed": "-1"},
+		"no problems found":  {"edges": "none", "seed": "18446744073709551615", "synthetic": "{}"},
+	} {
+		meta := map[string]string{
+			"format": "blockbp-model", "format_version": "3", "checksum": "", "recipe": `{"kind":"npz","node_form":"dense","edge_form":"constant"}`,
+			"schema": `{"node_types":[{"name":"node","states":["a","b"],"features":1}],"edge_types":[]}`,
+		}
+		for key, value := range more {
+			meta[key] = value
+		}
+		tensors := []safetensors.Tensor{safetensors.New("node.node", []int{2, 1}, []float64{1, 2})}
+		if err := safetensors.WriteFile(path, meta, tensors); err != nil {
+			t.Fatal(err)
+		}
+		checked, info := run(t, "check", path), run(t, "info", path)
+		if !strings.Contains(checked.stdout, want) {
+			t.Errorf("check says %q, want %q", checked.stdout, want)
+		}
+		if sound := len(more) == 3; sound != (info.code == 0) || !sound && (info.code != 3 || !strings.Contains(info.stderr, want)) {
+			t.Errorf("info: %d, %s", info.code, info.stderr)
+		}
+	}
+}
