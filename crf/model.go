@@ -46,7 +46,7 @@ func NewModel(schema Schema) (*Model, error) {
 	if err := schema.Validate(); err != nil {
 		return nil, err
 	}
-	m := &Model{Schema: schema, Layout: newLayout(&schema)}
+	m := &Model{Schema: schema, Layout: schema.Layout()}
 	m.Weights = make([]float64, m.Layout.Size)
 	return m, nil
 }
@@ -58,7 +58,9 @@ func (m *Model) Clone() *Model {
 	return &c
 }
 
-func newLayout(s *Schema) Layout {
+// Layout says where the weights of a model of the schema are. Nothing that is as large
+// as they are is made.
+func (s *Schema) Layout() Layout {
 	l := Layout{Masked: s.masked()}
 	add := func(states, features, copies int) Span {
 		span := Span{At: l.Size, Features: features, States: states, Untied: copies > 0, Len: states * features * max(1, copies)}

@@ -400,3 +400,20 @@ func (a *auto) apply(dst, g []float64) {
 	}
 	a.fisher.solve(dst, g, a.beliefs)
 }
+
+// memory lists what Start takes.
+func (a *auto) memory(m *Memory, l *learner) {
+	layout := &l.model.Layout
+	size, states := float64(layout.Size), 0.0
+	for _, span := range allSpans(layout) {
+		states += float64(span.States)
+	}
+	const vectors = 7 // direction to plain
+	m.Add("automatic steps", doubleBytes*(vectors*size+2*states), "%d vectors of %d weights × 8 bytes", vectors, layout.Size)
+	quasiNewtonMemory(m, size)
+	carefulMemory(m, size)
+	fisherMemory(m, l)
+	if !a.firstOrder {
+		denseMemory(m, l)
+	}
+}

@@ -187,3 +187,9 @@ func (c *careful) move(theta []float64, alpha float64) float64 {
 	c.scalars[carefulAlpha], c.scalars[carefulHeld] = alpha, 0
 	return alpha
 }
+
+// carefulMemory lists what newCareful takes.
+func carefulMemory(m *Memory, size float64) {
+	const vectors = 6
+	m.Add("careful steps", vectors*doubleBytes*size, "%d vectors of %.0f weights × 8 bytes", vectors, size)
+}

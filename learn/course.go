@@ -19,13 +19,24 @@ type course struct {
 	fingerprint fingerprint // zero until it is needed
 }
 
-// newCourse begins with a copy of the model.
-func newCourse(p *Problem, s *Settings) course {
+// planCourse has the model itself: allocate makes a copy of it.
+func planCourse(p *Problem, s *Settings) course {
 	unknown := math.NaN()
 	return course{
-		problem: p, settings: s, model: p.Model.Clone(),
+		problem: p, settings: s, model: p.Model,
 		progress: progress{First: unknown, FirstObjective: unknown, LastObjective: unknown, Change: math.Inf(1), BestValue: unknown},
 	}
+}
+
+func (c *course) allocate() { c.model = c.model.Clone() }
+
+// memory lists the copy of the model, and that of the best one, which evaluate makes.
+func (c *course) memory(m *Memory) {
+	copies, size := 1, c.model.Layout.Size
+	if c.settings.EarlyStop != nil {
+		copies++
+	}
+	m.Add("weights", float64(copies)*doubleBytes*float64(size), "%d × %d weights × 8 bytes", copies, size)
 }
 
 // evaluate calls Settings.Evaluate when it is due and looks at early stopping.

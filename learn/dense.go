@@ -154,3 +154,20 @@ func factorise(h []float64, n int) bool {
 	}
 	return true
 }
+
+// denseMemory lists what newDense and newHessian take.
+func denseMemory(m *Memory, l *learner) {
+	layout := &l.model.Layout
+	if layout.UntiedSize > 0 || layout.Size > maxDense {
+		return
+	}
+	hessianMemory(m, l)
+	n, nodes := float64(layout.Size), 0
+	for _, in := range l.problem.Data {
+		nodes += in.Graph.NumNodes()
+	}
+	if float64(nodes) < nodesForWeight*n || n*n/solveWork*float64(l.perPass()) > mostOfVisit*l.passWork() {
+		return
+	}
+	m.perhaps("Hessian of all weights", 2*doubleBytes*n*n, "2 × %d² weights × 8 bytes, where steps go wrong or after %d passes", layout.Size, firstRenewal)
+}

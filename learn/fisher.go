@@ -122,28 +122,38 @@ func (f *fisher) diagonalise(l2 float64) error {
 	return nil
 }
 
+// rowsOf are the numbers of rows of a marginal: of features of the node itself, and of
+// those of its edges; 0 for what is apart.
+type rowsOf struct{ node, ends int }
+
+func marginalRows(layout *crf.Layout, schema *crf.Schema, a int) (rows rowsOf) {
+	for b := range layout.Edge {
+		if !layout.Edge[b].Untied {
+			rows.ends += layout.Edge[b].Features * (oneIf(schema.EdgeTypes[b].U == a) + oneIf(schema.EdgeTypes[b].V == a))
+		}
+	}
+	if rows.ends > maxRotated {
+		rows.ends = 0
+	}
+	if span := layout.Node[a]; !span.Untied && span.Features+rows.ends <= maxRotated {
+		rows.node = span.Features
+	}
+	return rows
+}
+
 // newMarginal collects the rows of node type a and sums their second moments.
 func newMarginal(p *StepProblem, a int) *marginal {
 	layout, schema := &p.Model.Layout, &p.Model.Schema
 	m := &marginal{}
 	span := layout.Node[a]
-	rows := 0
-	for b := range layout.Edge {
-		if !layout.Edge[b].Untied {
-			rows += layout.Edge[b].Features * (oneIf(schema.EdgeTypes[b].U == a) + oneIf(schema.EdgeTypes[b].V == a))
-		}
-	}
-	withEnds := rows <= maxRotated
-	if !withEnds {
-		rows = 0
-	}
-	at := 0
-	if !span.Untied && span.Features > 0 && span.Features+rows <= maxRotated {
-		m.node, at = &layout.Node[a], span.Features
+	rows := marginalRows(layout, schema, a)
+	at := rows.node
+	if at > 0 {
+		m.node = &layout.Node[a]
 	}
 	for b := range layout.Edge {
 		edge := layout.Edge[b]
-		if edge.Untied || edge.Features == 0 || !withEnds {
+		if edge.Untied || edge.Features == 0 || rows.ends == 0 {
 			continue
 		}
 		u, v := schema.EdgeStates(b)
@@ -406,4 +416,29 @@ func (x *interaction) without(r []float64, first bool) {
 			row[j] -= d[j] * sums[j]
 		}
 	}
+}
+
+// fisherMemory lists what newFisher takes.
+func fisherMemory(m *Memory, l *learner) {
+	layout, schema := &l.model.Layout, &l.model.Schema
+	bytes := doubleBytes * float64(layout.Size) // source
+	for b, span := range layout.Edge {
+		bytes += kroneckerBytes(span, l.problem.Data, false, b)
+		if !span.Untied && span.Features > 0 {
+			u, v := schema.EdgeStates(b)
+			// left, right and joint, roots, sums.
+			bytes += doubleBytes * (3*float64(span.States) + float64(span.Copy()) + float64(max(u, v)))
+		}
+	}
+	for a, span := range layout.Node {
+		rows := marginalRows(layout, schema, a)
+		if rows.node == 0 {
+			bytes += kroneckerBytes(span, l.problem.Data, true, a)
+		}
+		if n := float64(rows.node + rows.ends); n > 0 {
+			// stack, rotated, row, values, and the second moments with eigenvectors both ways.
+			bytes += doubleBytes * (2*n*float64(span.States) + 2*n + eigenCopies*n*n)
+		}
+	}
+	m.Add("curvature by types", bytes, "second moments of features, their eigenvectors, and %d weights rotated, × 8 bytes", layout.Size)
 }

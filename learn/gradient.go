@@ -38,6 +38,97 @@ type unitResult struct {
 	err             error
 }
 
+// planResults finds how large each of l.results gets: the most that any of the visits of
+// both schedules asks of it.
+func (l *learner) planResults() {
+	for _, schedule := range [][]blockSet{l.schedule, l.checkSchedule} {
+		for _, t := range schedule {
+			v := visit{bundle: l.bundles[t.bundle], blocks: t.blocks}
+			for job := range len(v.blocks) * len(v.bundle.units) {
+				i := job % resultsAtATime
+				if i == len(l.resultRoom) {
+					l.resultRoom = append(l.resultRoom, resultRoom{})
+				}
+				block, u := v.job(job)
+				groups := len(v.bundle.touched[block]) + v.bundle.sparseSlots(block)
+				l.freshGroups = max(l.freshGroups, groups)
+				room := &l.resultRoom[i]
+				room.groups, room.untied = max(room.groups, groups), max(room.untied, l.untiedNumbers(u, block))
+			}
+		}
+	}
+}
+
+// resultRoom is what a unitResult has room for: contributions of groups, and untied changes.
+type resultRoom struct{ groups, untied int }
+
+// untiedNumbers returns how many untied weights the elements of a block have.
+func (l *learner) untiedNumbers(u *unit, block int) (n int) {
+	if l.model.Layout.UntiedSize == 0 {
+		return 0
+	}
+	b := &u.part.Blocks[block]
+	for _, s := range b.Nodes {
+		if span := &l.model.Layout.Node[u.in.NodeType(s)]; span.Untied {
+			n += span.Copy()
+		}
+	}
+	for _, e := range b.Edges {
+		if span := &l.model.Layout.Edge[u.in.EdgeType(e)]; span.Untied {
+			n += span.Copy()
+		}
+	}
+	return n
+}
+
+// makeResults allocates the results of a visit.
+func (l *learner) makeResults() {
+	l.results = make([]unitResult, len(l.resultRoom))
+	for i, room := range l.resultRoom {
+		l.results[i].tied = make([]float64, 0, room.groups*l.stride)
+		l.results[i].untied = make([]float64, 0, room.untied)
+	}
+	l.fresh = make([]float64, 0, l.freshGroups*l.stride)
+}
+
+// resultsMemory lists what makeResults takes.
+func (l *learner) resultsMemory(m *Memory) {
+	groups, untied := float64(l.freshGroups), 0.0
+	for _, room := range l.resultRoom {
+		groups += float64(room.groups)
+		untied += float64(room.untied)
+	}
+	m.Add("results of a visit", doubleBytes*(groups*float64(l.stride)+untied),
+		"%d blocks and inferences at a time: %.0f contributions × %d numbers, and %.0f of untied weights, × 8 bytes", len(l.resultRoom), groups, l.stride, untied)
+}
+
+// makeWorkers makes the scratch of every goroutine.
+func (l *learner) makeWorkers() {
+	for range l.settings.Threads {
+		w := &worker{space: bp.Workspace{Times: l.times}, adjoint: &ground.Adjoint{}, belief: make([]float64, l.mostBeliefs())}
+		l.workers = append(l.workers, w)
+	}
+}
+
+// workersMemory lists what workers take when they have seen the largest block.
+func (l *learner) workersMemory(m *Memory) {
+	potentials, remembered := 0.0, 0.0
+	for _, b := range l.bundles {
+		for _, u := range b.units {
+			for x := range u.part.Blocks {
+				block := &u.part.Blocks[x]
+				potentials = max(potentials, bp.WorkspaceBytes(&l.model.Layout, u.in, u.net, block, l.settings.precision()))
+				if l.carries {
+					remembered = max(remembered, bp.MomentumBytes(u.net, block))
+				}
+			}
+		}
+	}
+	threads := float64(min(l.settings.Threads, len(l.resultRoom)))
+	m.Add("potentials of a block", threads*(potentials+remembered), "tables of the largest block of %d, and what its visit needs, for %.0f threads", l.blocks, threads)
+	m.Add("beliefs in the making", float64(l.settings.Threads)*doubleBytes*float64(l.mostBeliefs()), "%d numbers × 8 bytes, for %d threads", l.mostBeliefs(), l.settings.Threads)
+}
+
 // visit is one visit of some blocks, of which no two share an edge, in all units of
 // a bundle.
 type visit struct {

@@ -477,3 +477,17 @@ func (c *hessian) mixEdge(belief []float64, in *crf.Instance, u, v int32, kv int
 		}
 	}
 }
+
+// hessianMemory lists what newHessian takes, and what a measurement does.
+func hessianMemory(m *Memory, l *learner) {
+	layout := &l.model.Layout
+	size := float64(layout.Size)
+	states := float64(largestTable(layout.Node))
+	nodes := 0.0
+	for _, u := range l.units {
+		if u.weight > 0 {
+			nodes += float64(u.in.Graph.NumNodes())
+		}
+	}
+	m.Add("scratch of the Hessian", doubleBytes*size*(rowsTogether+states)+singleBytes*nodes, "%d weights × (%d + %.0f states) × 8 bytes, and 4 for each node", layout.Size, rowsTogether, states)
+}

@@ -165,3 +165,22 @@ func (k *kronecker) rotate(dst, x []float64, forward bool) {
 	}
 	simd.MultiplyMatrix(dst, v, x, k.span.Features, k.span.Features, k.span.States)
 }
+
+// eigenCopies is how many matrices setSecond and diagonalise keep: the moments, and their
+// eigenvectors in columns and in rows.
+const eigenCopies = 3
+
+// kroneckerBytes returns what newKronecker and diagonalise take.
+func kroneckerBytes(span crf.Span, data []*crf.Instance, node bool, t int) float64 {
+	d := float64(span.Features)
+	bytes := doubleBytes * (d + float64(span.Copy()))
+	if span.Untied || span.Features > maxRotated || span.Features == 0 {
+		return bytes
+	}
+	for _, in := range data {
+		if f, _, _, _ := elements(in, node, t); ground.Tables(f) > 0 {
+			return bytes
+		}
+	}
+	return bytes + doubleBytes*eigenCopies*d*d
+}

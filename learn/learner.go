@@ -48,15 +48,35 @@ type learner struct {
 	// edgesTogether is how many edges' beliefs are computed in one call.
 	edgesTogether int
 	results       []unitResult
-	fresh         []float64
+	resultRoom    []resultRoom // [results]
+	freshGroups   int
+	fresh         []float64 // [freshGroups*stride] at most
 	sparseSum     []float64 // [stride] scratch
 
 	source *rand.PCG
 	random *rand.Rand
 }
 
+// newLearner makes a run. More memory than the settings allow is a *MemoryError, before
+// any of it is taken.
 func newLearner(p *Problem, s *Settings) (*learner, error) {
-	l := &learner{course: newCourse(p, s), samples: totalWeight(p.Data)}
+	l, err := planLearner(p, s)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.memory().Within(s.Memory); err != nil {
+		return nil, err
+	}
+	return l, l.allocate()
+}
+
+// planLearner decides on everything that the sizes of a run depend on. What it makes
+// grows with the numbers of nodes and edges alone: the model may be without weights.
+func planLearner(p *Problem, s *Settings) (*learner, error) {
+	if err := countable(p.Model); err != nil {
+		return nil, err
+	}
+	l := &learner{course: planCourse(p, s), samples: totalWeight(p.Data)}
 	var err error
 	if l.bundles, err = buildUnits(p, s, l.samples); err != nil {
 		return nil, err
@@ -65,29 +85,49 @@ func newLearner(p *Problem, s *Settings) (*learner, error) {
 		l.units = append(l.units, b.units...)
 	}
 	l.blocks = len(l.bundles[0].touched)
+	l.edgesTogether = edgesTogether(l.model)
 	l.layOut()
 	l.measureWork()
 	l.ascends = l.dual()
 	l.recovering, _ = s.Step.(recoveringRule)
+	l.carries = l.carriesMessages()
+	return l, nil
+}
+
+// allocate takes the memory of the run, and fills it as runs begin.
+func (l *learner) allocate() error {
+	p, s := l.problem, l.settings
+	l.course.allocate()
+	l.makeRoom()
 	l.prepareMomentum()
 	l.useLargePages()
 	l.data = sumStatistics(l.model, p.Data, l.samples)
 	l.magnitude = magnitude(l.model, p.Data, l.samples, l.data)
 	l.source = rand.NewPCG(s.Seed, 0x9e3779b97f4a7c15)
 	l.random = rand.New(l.source)
-	l.edgesTogether = edgesTogether(l.model)
 	if s.PhaseTimes != nil {
 		l.times = &bp.PhaseTimes{}
 	}
-	for range s.Threads {
-		l.workers = append(l.workers, &worker{space: bp.Workspace{Times: l.times}, adjoint: &ground.Adjoint{}, belief: make([]float64, l.mostBeliefs())})
-	}
+	l.makeWorkers()
 	l.progress.Check = checkProgress{Active: true, Purpose: checkInitial, GradientOnly: l.startsUniform()}
 	if err := s.Step.Start(l.stepProblem()); err != nil {
-		return nil, err
+		return err
 	}
 	l.pool = newPool(s.Threads, l.visitUnit) // last: its goroutines run until it is closed
-	return l, nil
+	return nil
+}
+
+// memory lists what allocate takes, and what the first visits add.
+func (l *learner) memory() *Memory {
+	m := &Memory{}
+	l.course.memory(m)
+	l.roomMemory(m)
+	l.unitsMemory(m)
+	l.workersMemory(m)
+	if rule, ok := l.settings.Step.(memoryRule); ok {
+		rule.memory(m, l)
+	}
+	return m
 }
 
 // startsUniform reports whether all weights are zero and nothing is forbidden, so
@@ -104,8 +144,7 @@ func (l *learner) startsUniform() bool {
 	return true
 }
 
-// layOut decides what a contribution looks like and allocates everything that
-// lives as long as the run.
+// layOut decides what a contribution looks like, and what is visited together.
 func (l *learner) layOut() {
 	layout := &l.model.Layout
 	l.stride = layout.TiedSize
@@ -124,19 +163,44 @@ func (l *learner) layOut() {
 	}
 	l.nodeMoment, l.edgeMoment = place(layout.Node), place(layout.Edge)
 	l.stride++ // the entropy
-	l.total, l.gradient, l.watched = make([]float64, layout.Size), make([]float64, layout.Size), make([]float64, layout.Size)
-	l.moments = make([]float64, l.stride-layout.TiedSize)
 	l.perSparseEdge = l.keptPerEdge()
 	for _, b := range l.bundles {
 		b.separateSparse(l.stride, l.perSparseEdge)
-		b.contribution = make([]float64, b.groups()*l.stride)
 	}
 	l.schedule, l.checkSchedule = l.blockSets(l.settings.Together), l.blockSets(resultsAtATime)
-	largest := 0
-	for _, t := range append(l.checkSchedule, l.schedule...) {
-		largest = max(largest, min(resultsAtATime, len(t.blocks)*len(l.bundles[t.bundle].units)))
+	l.planResults()
+}
+
+// makeRoom allocates the vectors over all weights and the contributions, and what units
+// remember.
+func (l *learner) makeRoom() {
+	layout := &l.model.Layout
+	l.total, l.gradient, l.watched = make([]float64, layout.Size), make([]float64, layout.Size), make([]float64, layout.Size)
+	l.moments, l.sparseSum = make([]float64, l.stride-layout.TiedSize), make([]float64, l.stride)
+	for _, b := range l.bundles {
+		b.contribution = make([]float64, b.groups()*l.stride)
 	}
-	l.results, l.sparseSum = make([]unitResult, largest), make([]float64, l.stride)
+	for _, u := range l.units {
+		u.allocate(layout)
+	}
+	l.makeResults()
+}
+
+// roomMemory lists what makeRoom takes, but for units and results, and the statistics
+// of the data.
+func (l *learner) roomMemory(m *Memory) {
+	size, vectors := float64(l.model.Layout.Size), 4 // total, gradient, watched and data
+	if anyHidden(l.problem.Data) {
+		vectors++ // of magnitude, for a moment
+	}
+	m.Add("gradients", float64(vectors)*doubleBytes*size, "%d vectors of %d weights × 8 bytes", vectors, l.model.Layout.Size)
+	groups := 0
+	for _, b := range l.bundles {
+		groups += b.groups()
+	}
+	m.Add("contributions to the gradient", doubleBytes*(float64(groups)*float64(l.stride)+float64(2*l.stride)),
+		"%d pairs of blocks that share edges × %d numbers × 8 bytes", groups, l.stride)
+	l.resultsMemory(m)
 }
 
 // mostBeliefs returns how many numbers the beliefs are that are computed together.
@@ -268,6 +332,36 @@ func (l *learner) locate(err error, u *unit, block int) error {
 		cause = "the initial weights or the features are at fault"
 	}
 	return &DivergedError{Iteration: l.progress.Iterations, Instance: u.in.Name, Block: block, Reason: fmt.Sprintf("%v; %s", numerical, cause)}
+}
+
+// memoryRule is a step rule that says what it takes, given a plan: nothing of the run is
+// allocated yet.
+type memoryRule interface {
+	memory(m *Memory, l *learner)
+}
+
+// countable refuses a model whose weights, or one of whose tables, are so many that
+// arithmetic with them would overflow.
+func countable(m *crf.Model) error {
+	const most = 1 << 40 // bytes
+	largest := MemoryItem{}
+	each := func(kind, name string, states, features, copies float64) {
+		table, weights := doubleBytes*states, doubleBytes*states*features*max(1, copies)
+		if bytes := max(table, weights); bytes > float64(largest.Bytes) {
+			largest = MemoryItem{Name: "weights of " + kind + " type " + name, Bytes: saturated(bytes), Reason: fmt.Sprintf("%.6g states × %.6g features × %.6g × 8 bytes", states, features, max(1, copies))}
+		}
+	}
+	for a, t := range m.Schema.NodeTypes {
+		each("node", t.Name, float64(m.Schema.NodeStates(a)), float64(t.Features), float64(t.Copies))
+	}
+	for b, t := range m.Schema.EdgeTypes {
+		ku, kv := m.Schema.EdgeStates(b)
+		each("edge", t.Name, float64(ku)*float64(kv), float64(t.Features), float64(t.Copies))
+	}
+	if largest.Bytes <= most {
+		return nil
+	}
+	return &MemoryError{Needed: largest.Bytes, Allowed: most, Items: []MemoryItem{largest}}
 }
 
 func (l *learner) stateBytes() int64 {

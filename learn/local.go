@@ -53,7 +53,10 @@ type localPart struct {
 const instancesPerChunk = 16
 
 func fitLocal(ctx context.Context, p *Problem, s *Settings) (*Result, error) {
-	l := newLocalLearner(p, s)
+	l, err := newLocalLearner(p, s)
+	if err != nil {
+		return nil, err
+	}
 	defer l.pool.close()
 	if s.Resume != nil {
 		if err := l.restore(s.Resume); err != nil {
@@ -64,14 +67,31 @@ func fitLocal(ctx context.Context, p *Problem, s *Settings) (*Result, error) {
 	return l.run(ctx)
 }
 
-func newLocalLearner(p *Problem, s *Settings) *localLearner {
-	size := p.Model.Layout.Size
-	l := &localLearner{
-		course: newCourse(p, s), trial: p.Model.Clone(), total: totalWeight(p.Data),
-		gradient: make([]float64, size), direction: make([]float64, size), trialSlope: make([]float64, size),
-		whole: map[*graph.Graph]*partition.Partition{},
-		parts: make([]localPart, min(instancesPerChunk, len(p.Data))),
+// newLocalLearner makes a run. More memory than the settings allow is a *MemoryError,
+// before any of it is taken.
+func newLocalLearner(p *Problem, s *Settings) (*localLearner, error) {
+	l := planLocal(p, s)
+	if err := countable(p.Model); err != nil {
+		return nil, err
 	}
+	if err := l.memory().Within(s.Memory); err != nil {
+		return nil, err
+	}
+	l.allocate()
+	return l, nil
+}
+
+// planLocal decides what the sizes of a run depend on.
+func planLocal(p *Problem, s *Settings) *localLearner {
+	return &localLearner{course: planCourse(p, s), total: totalWeight(p.Data), parts: make([]localPart, min(instancesPerChunk, len(p.Data)))}
+}
+
+// allocate takes the memory of the run.
+func (l *localLearner) allocate() {
+	p, s, size := l.problem, l.settings, l.model.Layout.Size
+	l.course.allocate()
+	l.trial, l.gradient, l.direction, l.trialSlope = p.Model.Clone(), make([]float64, size), make([]float64, size), make([]float64, size)
+	l.whole = map[*graph.Graph]*partition.Partition{}
 	l.curvature = newQuasiNewton(size, func(dst, g []float64) { copy(dst, g) })
 	l.curvature.widen(1 / flattest) // the line search bounds the steps
 	for i := range l.parts {
@@ -88,7 +108,30 @@ func newLocalLearner(p *Problem, s *Settings) *localLearner {
 	statistics := sumStatistics(l.model, p.Data, l.total)
 	l.rounding = roundingShare * math.Sqrt(simd.Dot(statistics, statistics))
 	l.pool = newPool(s.Threads, l.evaluateInstance) // last: its goroutines run until it is closed
-	return l
+}
+
+// memory lists what allocate and evaluate take.
+func (l *localLearner) memory() *Memory {
+	p, s, size := l.problem, l.settings, l.model.Layout.Size
+	m := &Memory{}
+	l.course.memory(m)
+	const vectors = 5 // trial, gradient, direction, trialSlope and statistics
+	m.Add("gradients", float64(vectors+len(l.parts))*doubleBytes*float64(size), "%d vectors of %d weights × 8 bytes", vectors+len(l.parts), size)
+	quasiNewtonMemory(m, float64(size))
+	scratch, lists := 0.0, 0.0
+	seen := map[*graph.Graph]bool{}
+	for _, in := range p.Data {
+		nodes, edges := float64(in.Graph.NumNodes()), float64(in.Graph.NumEdges())
+		if !seen[in.Graph] {
+			// Of, Nodes, Order and InStart, Edges, and In, InEdge and InSource of both directions.
+			seen[in.Graph], lists = true, lists+indexBytes*(4*nodes+7*edges)
+		}
+		scratch = max(scratch, ground.LocalBytes(&p.Model.Layout, in, s.Method == Piecewise))
+	}
+	m.Add("blocks and indices", lists, "lists of nodes and edges of %d graphs", len(seen))
+	threads := float64(min(s.Threads, len(l.parts)))
+	m.Add("potentials", threads*scratch, "tables of all edges of the largest network, for %.0f threads", threads)
+	return m
 }
 
 // localObjective returns the objective of a method, with scratch for one goroutine.
@@ -269,12 +312,15 @@ func (l *localLearner) stateBytes() int64 {
 }
 
 // measureLocal is Measure for a local objective: it times one evaluation.
-func measureLocal(p *Problem, s *Settings) *Sizes {
-	l := newLocalLearner(p, s)
+func measureLocal(p *Problem, s *Settings) (*Sizes, error) {
+	l, err := newLocalLearner(p, s)
+	if err != nil {
+		return nil, err
+	}
 	defer l.pool.close()
 	sizes := l.sizes(1, l.stateBytes())
 	started := time.Now()
 	l.evaluate()
 	sizes.SecondsPerPass = time.Since(started).Seconds()
-	return sizes
+	return sizes, nil
 }

@@ -24,7 +24,7 @@ func Measure(p Problem, settings Settings) (*Sizes, error) {
 		return nil, err
 	}
 	if s.Method.Local() {
-		return measureLocal(&p, &s), nil
+		return measureLocal(&p, &s)
 	}
 	l, err := newLearner(&p, &s)
 	if err != nil {

@@ -63,11 +63,17 @@ func (l *learner) carryOn() error {
 	return nil
 }
 
-// prepareMomentum makes room for velocities, where messages are carried on: for a
-// recovering rule, if every inference ascends a dual, as others would circle, and each
-// pass visits every block once.
+// carriesMessages decides whether messages are carried on: for a recovering rule, if
+// every inference ascends a dual, as others would circle, and each pass visits every block
+// once.
+func (l *learner) carriesMessages() bool {
+	return l.recovering != nil && l.ascends && !l.settings.RandomOrder
+}
+
+// prepareMomentum makes room for velocities, where messages are carried on; unitsMemory
+// lists it.
 func (l *learner) prepareMomentum() {
-	if l.carries = l.recovering != nil && l.ascends && !l.settings.RandomOrder; !l.carries {
+	if !l.carries {
 		return
 	}
 	for _, u := range l.units {

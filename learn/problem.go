@@ -98,6 +98,11 @@ type Settings struct {
 	// with missing labels; 0 means 1. The result does not depend on it.
 	Threads int
 
+	// Memory bounds, in bytes, what a run takes beside its data and its model; more, by
+	// what Forecast says, is a *MemoryError. 0: four fifths of what the system has
+	// available. Negative: no bound.
+	Memory int64
+
 	// GradientTolerance stops at ‖∇L‖₂ ≤ GradientTolerance, absolute. 0: not used.
 	GradientTolerance float64
 	// RelativeTolerance stops at ‖∇L‖₂ ≤ RelativeTolerance · ‖∇L(θ₀)‖₂. 0: 1e-5

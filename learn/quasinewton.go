@@ -112,3 +112,9 @@ func (q *quasiNewton) direct(dst, gradient []float64, norm float64) {
 		}
 	}
 }
+
+// quasiNewtonMemory lists what newQuasiNewton takes.
+func quasiNewtonMemory(m *Memory, size float64) {
+	const vectors = 2*pairsKept + 1
+	m.Add("pairs of steps and changes of the gradient", vectors*doubleBytes*size, "%d vectors of %.0f weights × 8 bytes", vectors, size)
+}

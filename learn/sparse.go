@@ -22,6 +22,8 @@ const isSparse = -1
 type sparseEdges struct {
 	first [][]int // [block][group of the block] place of its first edge, where it is sparse
 	count int     // edges
+	// numbers is the length of unit.keptBeliefs.
+	numbers int
 }
 
 // separateSparse takes the sparse pairs out of the numbering of the bundle. stride is the
@@ -44,7 +46,7 @@ func (b *bundle) separateSparse(stride, perEdge int) {
 			places[u.part] = b.placeSparse(u, sparse)
 		}
 		u.sparseEdges = places[u.part]
-		u.keptBeliefs = make([]float64, u.sparseEdges.count*perEdge)
+		u.sparseEdges.numbers = u.sparseEdges.count * perEdge
 	}
 	b.hasSparse = make([]bool, len(b.touched))
 	for x, ids := range b.touched {

@@ -21,8 +21,8 @@ func (l *learner) tighten(t *testing.T) {
 		b.separateSparse(0, 1)
 		b.contribution = make([]float64, b.groups()*l.stride)
 		for _, u := range b.units {
-			if len(u.keptBeliefs) != 0 {
-				t.Fatalf("%d numbers are kept of sparse edges, want none", len(u.keptBeliefs))
+			if u.keptBeliefs = nil; u.sparseEdges.numbers != 0 {
+				t.Fatalf("%d numbers are kept of sparse edges, want none", u.sparseEdges.numbers)
 			}
 		}
 	}
@@ -128,8 +128,8 @@ func TestSparsePlaces(t *testing.T) {
 			t.Errorf("place %d of %d is that of edge %d, seen from %d blocks", place, u.sparseEdges.count, seen[0], seen[1])
 		}
 	}
-	if len(at) != u.sparseEdges.count || len(u.keptBeliefs) != perEdge*len(at) || len(at) == 0 {
-		t.Errorf("%d places are used, %d edges are sparse, %d numbers are kept", len(at), u.sparseEdges.count, len(u.keptBeliefs))
+	if len(at) != u.sparseEdges.count || u.sparseEdges.numbers != perEdge*len(at) || len(at) == 0 {
+		t.Errorf("%d places are used, %d edges are sparse, %d numbers are kept", len(at), u.sparseEdges.count, u.sparseEdges.numbers)
 	}
 	if len(tight) != b.groups() || len(tight) == 0 || len(tight) >= len(pairs) {
 		t.Errorf("%d of %d groups are used, of %d pairs", len(tight), b.groups(), len(pairs))
@@ -160,7 +160,7 @@ func TestVisitDoesNotGrow(t *testing.T) {
 		for x, ids := range b.touched {
 			most = max(most, len(ids)+b.sparseSlots(x))
 		}
-		return pairs, float64(most), float64(b.groups()*stride+len(b.units[0].keptBeliefs)) / float64(blocks)
+		return pairs, float64(most), float64(b.groups()*stride+b.units[0].sparseEdges.numbers) / float64(blocks)
 	}
 	smallPairs, smallTouched, smallKept := measure(10)
 	pairs, touched, kept := measure(160)

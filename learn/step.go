@@ -191,3 +191,7 @@ func (r *adaGradStep) Step(theta, gradient []float64) float64 {
 
 // Memory implements StepRule.
 func (r *adaGradStep) Memory() [][]float64 { return [][]float64{r.squares} }
+
+func (r *adaGradStep) memory(m *Memory, l *learner) {
+	m.Add("squares of gradients", doubleBytes*float64(l.model.Layout.Size), "%d weights × 8 bytes", l.model.Layout.Size)
+}

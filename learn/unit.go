@@ -176,14 +176,73 @@ func (h *shapes) unitsOf(index int, in *crf.Instance, total float64) ([]*unit, e
 		}
 		units = append(units, &unit{instance: index, in: in, part: part.Restrict(hidden), net: clamped, weight: -in.Weight() / total})
 	}
-	for _, u := range units {
-		u.state = bp.NewState(u.net)
-		if n := h.problem.Model.Layout.UntiedSize; n > 0 {
-			u.untied = make([]float64, n)
-		}
-	}
 	return units, nil
 }
+
+// allocate makes room for what the unit remembers between visits.
+func (u *unit) allocate(layout *crf.Layout) {
+	u.state = bp.NewState(u.net)
+	if n := layout.UntiedSize; n > 0 {
+		u.untied = make([]float64, n)
+	}
+	u.keptBeliefs = make([]float64, u.sparseEdges.numbers)
+}
+
+// unitsMemory lists what allocate takes, and what buildUnits has made, of all units.
+func (l *learner) unitsMemory(m *Memory) {
+	var messages, beliefs, kept, untied, velocities float64
+	for _, u := range l.units {
+		messages += doubleBytes * float64(u.net.Messages())
+		beliefs += doubleBytes * float64(u.net.Beliefs())
+		kept += doubleBytes * float64(u.sparseEdges.numbers)
+		untied += doubleBytes * float64(l.model.Layout.UntiedSize)
+		if l.carries {
+			velocities += singleBytes * float64(u.net.Messages())
+		}
+	}
+	inferences := fmt.Sprintf("%d inferences", len(l.units))
+	m.Add("messages", messages, "8 bytes for each state of both ends of every edge, in %s", inferences)
+	m.Add("velocities of messages", velocities, "4 bytes for each number of messages")
+	m.Add("beliefs of nodes", beliefs, "8 bytes for each state of every node, in %s", inferences)
+	m.Add("beliefs of edges between blocks that few edges join", kept, "8 × (joint states + 1) for each of these edges")
+	m.Add("beliefs of untied nodes and edges", untied, "8 × %d untied weights, in %s", l.model.Layout.UntiedSize, inferences)
+	m.Add("blocks and indices", l.indexBytes(), "lists of nodes and edges in %d blocks, where messages lie, counting numbers", l.blocks)
+}
+
+// indexBytes is what the lists of whole numbers take that say where everything is: of
+// partitions, nets, groups and counting numbers. Units share them.
+func (l *learner) indexBytes() (bytes float64) {
+	seen := map[any]bool{}
+	first := func(x any) bool {
+		known := seen[x]
+		seen[x] = true
+		return !known
+	}
+	for _, b := range l.bundles {
+		for _, t := range b.touched {
+			bytes += indexBytes*float64(len(t)) + sliceBytes
+		}
+		for _, u := range b.units {
+			if first(u.part) {
+				groups := 0
+				for x := range u.part.Blocks {
+					groups += len(u.part.Blocks[x].Groups)
+				}
+				bytes += float64(u.part.Bytes()) + (indexBytes+placeBytes)*float64(groups) + 2*sliceBytes*float64(len(u.part.Blocks))
+			}
+			if first(u.net) {
+				bytes += float64(u.net.IndexBytes())
+			}
+			if first(u.net.Counting) {
+				bytes += float64(u.net.Counting.Bytes())
+			}
+		}
+	}
+	return bytes
+}
+
+// sliceBytes is what a slice takes beside its contents.
+const sliceBytes = 24.0
 
 // numberGroups numbers the pairs of blocks that the units of the bundle join, in
 // ascending order, and tells every unit where each of its groups stands among those
@@ -217,7 +276,6 @@ func (b *bundle) numberGroups(first *unit) error {
 			}
 		}
 	}
-	b.contribution = make([]float64, 0)
 	return nil
 }
 

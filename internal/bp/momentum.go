@@ -68,6 +68,13 @@ func Carry(net *Net, st *State, velocity []float32, block *partition.Block, fact
 	}
 }
 
+// MomentumBytes returns what Remember takes for a block.
+func MomentumBytes(net *Net, block *partition.Block) float64 {
+	n := 0
+	net.eachRun(block, func(in []int32, _, k int) { n += len(in) * k })
+	return 8 * float64(n+simd.Padding)
+}
+
 // Remember notes where the messages of a block were before Carry took them on by
 // factor times their velocities, 0 if it did not. It comes before the sweeps of a visit.
 func (m *Momentum) Remember(net *Net, st *State, velocity []float32, block *partition.Block, factor float64) {

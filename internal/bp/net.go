@@ -154,6 +154,15 @@ func NewState(net *Net) *State {
 // Bytes returns the memory that a state of this shape takes.
 func (n *Net) Bytes() int { return 8 * (n.numMessages + n.numBeliefs) }
 
+// Messages returns the length of State.LogMessage.
+func (n *Net) Messages() int { return n.numMessages }
+
+// Beliefs returns the length of State.LogBelief.
+func (n *Net) Beliefs() int { return n.numBeliefs }
+
+// IndexBytes returns what the net itself takes: cardinalities, and where messages are.
+func (n *Net) IndexBytes() int { return 4*len(n.Card) + 8*(len(n.beliefAt)+len(n.messageAt)) }
+
 // Belief writes τ_s over the states of node s into dst [Card[s]].
 func (n *Net) Belief(dst []float64, st *State, s int32) {
 	b := n.belief(st, s)

@@ -68,6 +68,33 @@ type form struct {
 	log   bool
 }
 
+// WorkspaceBytes returns what a workspace takes that has seen the block, at most: its
+// potentials, what they are exponentiated to where edges share tables, and forms.
+func WorkspaceBytes(layout *crf.Layout, in *crf.Instance, net *Net, block *partition.Block, precision Precision) float64 {
+	const double, float, place, formBytes = 8.0, 4.0, 8.0, 16.0
+	r, k := ground.RoomOf(layout, in, block), float64(net.maxCard)
+	bytes := r.Bytes(precision == Single) + double*(6*k+3*k*k)
+	if r.Shared {
+		entries := expansionRoom(net, r) * k * k
+		bytes += double*entries + place*r.Edges
+		if precision == Single {
+			bytes += float * entries
+		}
+	}
+	if layout.Masked {
+		bytes += formBytes * r.Edges
+	}
+	return bytes
+}
+
+// expansionRoom returns how many exponentiated tables a block has at most.
+func expansionRoom(net *Net, r ground.Room) float64 {
+	if net.classes > 0 {
+		return min(r.Edges, r.NumTables*float64(net.classes))
+	}
+	return r.Edges
+}
+
 // form returns the form of the table of the q-th edge of the block.
 func (w *Workspace) form(q int32) form {
 	if len(w.forms) == 0 {

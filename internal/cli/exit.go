@@ -73,6 +73,7 @@ func codeOf(err error) int {
 		notEmpty  *runfolder.NotEmptyError
 		line      *runfolder.LineError
 		held      *crf.Error
+		memory    *learn.MemoryError
 		path      *fs.PathError
 	)
 	switch {
@@ -87,7 +88,7 @@ func codeOf(err error) int {
 	case errors.As(err, &data) && data.Option != "", errors.As(err, &notEmpty):
 		return exitUsage
 	case errors.As(err, &numerical), errors.Is(err, infer.ErrZero), errors.Is(err, infer.ErrUnsuited), errors.As(err, &data), errors.As(err, &network), errors.As(err, &edge), errors.As(err, &line), errors.Is(err, learn.ErrState),
-		errors.As(err, &held):
+		errors.As(err, &held), errors.As(err, &memory):
 		return exitBadData
 	case errors.As(err, &path):
 		return exitIO

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -152,3 +153,58 @@ func (v resumeValue) Set(text string) error {
 
 // Type implements pflag.Value.
 func (v resumeValue) Type() string { return "" }
+
+// sizeValue is a flag for an amount of memory.
+type sizeValue struct{ bytes *int64 }
+
+// sizeUnits are those of sizeValue, each with its bytes: KiB is 1024, and kB 1000.
+var sizeUnits = []struct {
+	name  string
+	bytes float64
+}{
+	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40},
+	{"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1}, {"", 1},
+}
+
+// parseSize reads an amount of memory: a number of bytes, or a number with a unit such as
+// 40GiB or 1.5 GB. Cases don't matter.
+func parseSize(text string) (bytes int64, err error) {
+	number := strings.TrimRight(text, "kKmMgGtTiIbB")
+	unit := text[len(number):]
+	bad := errors.New("want " + wantedSize)
+	x, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if err != nil || !(x > 0) || strings.ContainsAny(number, "xX_pPnN") {
+		return 0, bad
+	}
+	for _, u := range sizeUnits {
+		if strings.EqualFold(u.name, unit) {
+			if x *= u.bytes; x < 1 || x >= math.MaxInt64 {
+				return 0, bad
+			}
+			return int64(x), nil
+		}
+	}
+	return 0, bad
+}
+
+// String implements pflag.Value.
+func (v sizeValue) String() string {
+	if v.bytes == nil || *v.bytes == 0 {
+		return ""
+	}
+	return strconv.FormatInt(*v.bytes, 10)
+}
+
+// Set implements pflag.Value.
+func (v sizeValue) Set(text string) (err error) {
+	*v.bytes, err = parseSize(text)
+	return err
+}
+
+// Type implements pflag.Value.
+func (v sizeValue) Type() string { return sizeType }
+
+const (
+	sizeType   = "size"
+	wantedSize = "a size above 0, in bytes or with a unit, such as 800MiB or 40GiB"
+)

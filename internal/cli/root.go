@@ -226,6 +226,8 @@ func wantedOf(f *pflag.Flag) string {
 		return "a number"
 	case "duration":
 		return "a time with its unit, such as 90s, 10m or 2h"
+	case sizeType:
+		return wantedSize
 	case "stringSlice":
 		return "texts separated by commas"
 	}

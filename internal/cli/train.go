@@ -71,6 +71,7 @@ or, with --method pseudo or piecewise, a sum of local terms without inference.`,
 	fl.Float64Var(&o.InnerTolerance, "inner-tol", 0, "change of a log-message at which a block counts as converged (default 0.001)")
 	fl.Uint64Var(&o.Seed, "seed", 1, "seed of everything random: block order, spanning trees")
 	threadsVar(fl, &o.Threads, "number of threads; results do not depend on it")
+	fl.Var(sizeValue{&o.Memory}, "memory", "most memory to take beside the data, in bytes or such as 40GiB (default: four fifths of what is available)")
 	fl.BoolVar(&o.NoEdges, "no-edges", false, "leave out all edges: node features alone, as a baseline")
 	fl.Float64Var(&o.GradientTolerance, "tol", 0, "stop at this norm of the gradient (default: --rtol decides)")
 	fl.Float64Var(&o.RelativeTolerance, "rtol", 0, "stop at this norm of the gradient, relative to the first (default 1e-5 unless --tol is given)")

@@ -39,6 +39,90 @@ type Potentials struct {
 	sharedAt []int
 }
 
+// Room is how many numbers the potentials of a block are at most. They are float64, as
+// those of models too large to be trained may not fit an int.
+type Room struct {
+	Nodes, Edges   float64 // of the block
+	NodePotentials float64
+	Tables         float64 // entries of all of them
+	NumTables      float64
+	Shared         bool    // some edges may share tables
+	Features       float64 // of the elements with the most dense ones
+	Rounded        float64 // tied weights of edges, in single precision
+}
+
+// RoomOf counts, without grounding anything. Shared tables are counted once each.
+func RoomOf(layout *crf.Layout, in *crf.Instance, block *partition.Block) Room {
+	r := Room{Nodes: float64(len(block.Nodes)), Edges: float64(len(block.Edges)), Shared: SharesTables(in)}
+	nodes, edges := countOf(block.Nodes, len(layout.Node), in.NodeType), countOf(block.Edges, len(layout.Edge), in.EdgeType)
+	for t, n := range nodes {
+		r.NodePotentials += float64(n) * float64(layout.Node[t].States)
+		if f := nodeFeatures(in, t); f.dense() {
+			r.Features = max(r.Features, float64(f.Dim))
+		}
+	}
+	for t, n := range edges {
+		span, f := &layout.Edge[t], edgeFeatures(in, t)
+		if f.dense() {
+			r.Features = max(r.Features, float64(f.Dim))
+		}
+		if distinct := f.tables(); distinct > 0 && !span.Untied {
+			n = min(n, distinct)
+		} else if !span.Untied {
+			r.Rounded += float64(span.Len)
+		}
+		r.NumTables += float64(n)
+		r.Tables += float64(n) * float64(span.States)
+	}
+	return r
+}
+
+// countOf returns how many of some elements are of each type.
+func countOf(elements []int32, types int, typeOf func(int32) int) []int {
+	count := make([]int, types)
+	if types == 1 {
+		count[0] = len(elements)
+		return count
+	}
+	for _, i := range elements {
+		count[typeOf(i)]++
+	}
+	return count
+}
+
+// Bytes returns what the potentials take: in single precision, if that is asked for, too,
+// as checks are in double precision always.
+func (r Room) Bytes(single bool) float64 {
+	const double, float, index, place = 8.0, 4.0, 4.0, 8.0
+	bytes := double*(r.NodePotentials+r.Tables) + place*(r.Nodes+1+r.Edges) + index*r.Edges + double*RowsPerBatch*r.Features
+	if single && !r.Shared {
+		bytes += float * (r.Tables + r.Rounded + RowsPerBatch*r.Features)
+	}
+	return bytes
+}
+
+// Reserve makes room for the potentials of blocks as large as that, so that grounding one
+// allocates nothing more than Bytes says.
+func (pot *Potentials) Reserve(r Room) {
+	reserve(&pot.Node, r.NodePotentials)
+	reserve(&pot.Table, r.Tables)
+	reserve(&pot.NodeAt, r.Nodes+1)
+	reserve(&pot.EdgeAt, r.Edges)
+	reserve(&pot.TableID, r.Edges)
+}
+
+// ReserveSingle does the same for tables in single precision.
+func (pot *Potentials) ReserveSingle(r Room) {
+	reserve(&pot.Table32, r.Tables)
+}
+
+// reserve gives a slice the capacity n, if it has less. What was in it is forgotten.
+func reserve[T any](s *[]T, n float64) {
+	if float64(cap(*s)) < n {
+		*s = make([]T, 0, int(n))
+	}
+}
+
 // Ground computes the potentials of a block from the model's weights:
 // θ_s(i) = Σ_j W[i,j] f_s[j] and θ_uv(i,i') = Σ_j W[i,i',j] f_uv[j]
 // (docs/explanation/equations.md, section 1).

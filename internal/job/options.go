@@ -46,6 +46,9 @@ type Options struct {
 	Seed           uint64 // 0 is one like any other; the command's default is 1
 	Threads        int    // 0: as many as the machine has; results do not depend on it
 	NoEdges        bool   // node features alone
+	// Memory bounds, in bytes, what the training takes beside its data, as
+	// learn.Settings.Memory.
+	Memory int64
 
 	// L2 is the weight of (l2/2)‖w‖² in the objective, 0 standing for 1; NoL2 leaves
 	// it out. AutoL2 has it chosen, on the first evaluation set or by cross-validation.
@@ -129,7 +132,7 @@ func (o Options) Validate() error {
 func (o *Options) settings() (learn.Settings, error) {
 	s := learn.Settings{
 		Method: o.Method, Cut: o.Cut, Together: o.Together, InnerSweeps: o.InnerSweeps, InnerTolerance: o.InnerTolerance,
-		RandomOrder: o.Order == orderRandom, SinglePrecision: o.Precision == bp.Single.String(), Pairs: o.Pairs, Seed: o.Seed, Threads: o.Threads,
+		RandomOrder: o.Order == orderRandom, SinglePrecision: o.Precision == bp.Single.String(), Pairs: o.Pairs, Seed: o.Seed, Threads: o.Threads, Memory: o.Memory,
 		GradientTolerance: o.GradientTolerance, RelativeTolerance: o.RelativeTolerance, ObjectiveTolerance: o.ObjectiveTolerance,
 		MaxIterations: o.MaxIterations, MaxPasses: o.MaxPasses, MaxTime: o.MaxTime,
 		CheckpointEvery: o.CheckpointEvery, EvaluateEvery: o.EvaluateEvery,

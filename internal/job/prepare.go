@@ -31,6 +31,7 @@ type Prepared struct {
 	Options  Options // with their defaults
 	Problem  learn.Problem
 	Settings learn.Settings // without what observes a run: Train adds that
+	Memory   *learn.Memory  // that the learner takes
 	// Hints say which choices will not do what they seem to. Notes say what is wrong
 	// with data or settings; result and report repeat them.
 	Hints, Notes []string
@@ -74,6 +75,9 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 	if err := p.Settings.Validate(&p.Problem); err != nil {
 		return nil, usagef("%v", err)
 	}
+	if err := p.checkMemory(); err != nil {
+		return nil, err
+	}
 	if p.earlyStop, err = earlyStop(o.EarlyStop, t.Evaluations); err != nil {
 		return nil, err
 	}
@@ -95,13 +99,32 @@ func (o *Options) problem(t *Task) (learn.Problem, error) {
 		problem.Model = t.Initial.Model
 		return problem, nil
 	}
-	problem.Model, err = crf.NewModel(t.Set.Schema)
-	return problem, err
+	if err = t.Set.Schema.Validate(); err != nil {
+		return problem, err
+	}
+	// Without weights: they may be more than fit into memory.
+	problem.Model = &crf.Model{Schema: t.Set.Schema, Layout: t.Set.Schema.Layout()}
+	return problem, nil
+}
+
+// checkMemory forecasts the memory of the training, refuses one that would take more than it may,
+// and makes the weights, if they are to begin with zeros.
+func (p *Prepared) checkMemory() (err error) {
+	if p.Memory, err = learn.Forecast(p.Problem, p.Settings); err != nil {
+		return err
+	}
+	if err := p.Memory.Within(p.Settings.Memory); err != nil {
+		return err
+	}
+	if p.Initial == nil {
+		p.Problem.Model, err = crf.NewModel(p.Set.Schema)
+	}
+	return err
 }
 
 func checkReference(reference *Model, model *crf.Model) error {
-	if reference != nil && len(reference.Model.Weights) != len(model.Weights) {
-		return dataf("%s: the model has %d weights, the one to be learned %d", reference.Path, len(reference.Model.Weights), len(model.Weights))
+	if reference != nil && len(reference.Model.Weights) != model.Layout.Size {
+		return dataf("%s: the model has %d weights, the one to be learned %d", reference.Path, len(reference.Model.Weights), model.Layout.Size)
 	}
 	return nil
 }

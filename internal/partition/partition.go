@@ -74,6 +74,19 @@ func (p *Partition) Elements() (n int) {
 	return n
 }
 
+// Bytes returns the memory that the lists of all blocks take. Those of a restricted
+// partition share Of, which is counted with each.
+func (p *Partition) Bytes() (bytes int) {
+	const index, group, block = 4, 16, 9 * 24
+	bytes = index * len(p.Of)
+	for b := range p.Blocks {
+		x := &p.Blocks[b]
+		bytes += block + group*len(x.Groups) +
+			index*(len(x.Nodes)+len(x.Edges)+len(x.Order)+len(x.Runs)+len(x.InStart)+len(x.In)+len(x.InEdge)+len(x.InSource))
+	}
+	return bytes
+}
+
 // Quality describes a partition: how much of the graph it cuts and how evenly
 // it spreads the work.
 type Quality struct {

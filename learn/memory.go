@@ -1,0 +1,152 @@
+package learn
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/machine"
+)
+
+// Memory is what a run takes beside its data and its model, in parts. Forecast makes it.
+// Each part is computed beside the allocation that it describes.
+type Memory struct {
+	// Bytes is what the run takes, and AtMost what it takes where its course asks for
+	// everything.
+	Bytes  int64        `json:"bytes"`
+	AtMost int64        `json:"at_most"`
+	Items  []MemoryItem `json:"items"`
+}
+
+// MemoryItem is a part of Memory.
+type MemoryItem struct {
+	Name  string `json:"name"`
+	Bytes int64  `json:"bytes"`
+	// Perhaps: the course of the run decides whether it is taken.
+	Perhaps bool   `json:"perhaps,omitempty"`
+	Reason  string `json:"reason"` // how the number comes about
+}
+
+// Forecast says what Fit takes beside data and model, and Measure. It is arithmetic on the
+// schema, counts, and the cut; nothing that grows with the numbers of states or features
+// is made. Where p.Model is nil it is taken to be of the schema of the data, so that it
+// may be asked before there are weights. Settings.Memory is of no influence.
+func Forecast(p Problem, settings Settings) (*Memory, error) {
+	if p.Model == nil && len(p.Data) > 0 {
+		schema := p.Data[0].Schema()
+		p.Model = &crf.Model{Schema: *schema, Layout: schema.Layout()}
+	}
+	s := settings.Resolved()
+	if err := s.validateResolved(&p); err != nil {
+		return nil, err
+	}
+	if s.Method.Local() {
+		return planLocal(&p, &s).memory(), nil
+	}
+	l, err := planLearner(&p, &s)
+	if err != nil {
+		return nil, err
+	}
+	return l.memory(), nil
+}
+
+// Add adds a part; parts of no bytes are left out. A number of bytes beyond what int64
+// holds becomes the largest.
+func (m *Memory) Add(name string, bytes float64, reason string, values ...any) {
+	m.add(MemoryItem{Name: name, Bytes: saturated(bytes), Reason: fmt.Sprintf(reason, values...)})
+}
+
+// perhaps adds a part that only some courses of a run take.
+func (m *Memory) perhaps(name string, bytes float64, reason string, values ...any) {
+	m.add(MemoryItem{Name: name, Bytes: saturated(bytes), Reason: fmt.Sprintf(reason, values...), Perhaps: true})
+}
+
+func (m *Memory) add(item MemoryItem) {
+	if item.Bytes == 0 {
+		return
+	}
+	m.Items = append(m.Items, item)
+	m.AtMost = saturated(float64(m.AtMost) + float64(item.Bytes))
+	if !item.Perhaps {
+		m.Bytes = saturated(float64(m.Bytes) + float64(item.Bytes))
+	}
+}
+
+func saturated(bytes float64) int64 {
+	if bytes >= math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return int64(bytes)
+}
+
+// memoryShare of the memory that is available may be taken where nobody says how much:
+// the rest is for what a forecast misses, and for the files that the system keeps in memory.
+const memoryShare = 0.8
+
+// Within returns a *MemoryError where more is needed than Settings.Memory allows.
+func (m *Memory) Within(allowed int64) error {
+	if allowed == 0 {
+		allowed = int64(memoryShare * float64(machine.AvailableMemory()))
+	}
+	if allowed < 0 || m.AtMost <= allowed {
+		return nil
+	}
+	return &MemoryError{Needed: m.AtMost, Allowed: allowed, Items: m.largest()}
+}
+
+// largest returns the parts that make up most of it, the largest first.
+func (m *Memory) largest() []MemoryItem {
+	const most, worthNaming = 3, 0.05
+	items := slices.Clone(m.Items)
+	slices.SortStableFunc(items, func(a, b MemoryItem) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	items = items[:min(most, len(items))]
+	for len(items) > 1 && float64(items[len(items)-1].Bytes) < worthNaming*float64(m.AtMost) {
+		items = items[:len(items)-1]
+	}
+	return items
+}
+
+// MemoryError is a run that would take more memory than it may. Nothing large was
+// allocated.
+type MemoryError struct {
+	Needed, Allowed int64        // bytes
+	Items           []MemoryItem // the largest, at least one
+}
+
+// Error implements error.
+func (e *MemoryError) Error() string {
+	var parts []string
+	for _, item := range e.Items {
+		parts = append(parts, fmt.Sprintf("%s %s (%s)", item.Name, sizeText(item.Bytes), item.Reason))
+	}
+	return fmt.Sprintf("learning would take %s of memory, and %s are allowed. Most of it: %s. Allow more with --memory SIZE, such as --memory %s, or ask for less",
+		sizeText(e.Needed), sizeText(e.Allowed), strings.Join(parts, "; "), roundSize(e.Needed))
+}
+
+// sizeText is a number of bytes for a reader.
+func sizeText(bytes int64) string {
+	x := float64(bytes)
+	for _, unit := range []string{"KiB", "MiB", "GiB", "TiB"} {
+		if x /= 1024; x < 1000 || unit == "TiB" {
+			return fmt.Sprintf("%.3g %s", x, unit)
+		}
+	}
+	return ""
+}
+
+// roundSize is a number of bytes as --memory takes it, rounded up.
+func roundSize(bytes int64) string {
+	const gibibyte = 1 << 30
+	return fmt.Sprintf("%.0fGiB", math.Ceil(float64(bytes)/gibibyte))
+}
+
+// Sizes of numbers in bytes.
+const (
+	doubleBytes = 8.0
+	singleBytes = 4.0
+	indexBytes  = 4.0 // int32
+	placeBytes  = 8.0 // int
+)

@@ -1,0 +1,98 @@
+package learn
+
+import (
+	"context"
+	"errors"
+	"math"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph"
+)
+
+// manyStates is a chain of few nodes with very many states, without weights.
+func manyStates(t *testing.T, states int) Problem {
+	t.Helper()
+	g, err := graph.FromEdges(3, []int32{0, 1}, []int32{1, 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := crf.Homogeneous(make([]string, states), 1, 1)
+	in, err := crf.NewInstance(&schema, crf.InstanceSpec{
+		Name: "chain", Graph: g, NodeFeat: []crf.Features{crf.Constant(3, 1)}, EdgeFeat: []crf.Features{crf.Constant(2, 1)}, Labels: [][]int32{{0, int32(states - 1), 0}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Problem{Data: []*crf.Instance{in}}
+}
+
+// TestForecastTakesNothing: asking what a model of 10,001 × 10,001 joint states would take
+// neither takes it nor takes long, and no number overflows for models larger still.
+func TestForecastTakesNothing(t *testing.T) {
+	for _, states := range []int{10001, 1 << 22} {
+		for _, method := range Methods {
+			p := manyStates(t, states)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			started := time.Now()
+			m, err := Forecast(p, Settings{Method: method})
+			runtime.ReadMemStats(&after)
+			if took := after.TotalAlloc - before.TotalAlloc; took > 1<<20 {
+				t.Errorf("%s, %d states: the forecast allocates %d bytes", method, states, took)
+			}
+			if s := time.Since(started); s > time.Second {
+				t.Errorf("%s, %d states: the forecast takes %v", method, states, s)
+			}
+			var tooMuch *MemoryError
+			needed := int64(0)
+			if err == nil {
+				needed = m.AtMost
+			} else if errors.As(err, &tooMuch) {
+				needed = tooMuch.Needed
+			} else {
+				t.Fatal(err)
+			}
+			if least := 8 * math.Pow(float64(states), 2); float64(needed) < least {
+				t.Errorf("%s, %d states: %d bytes, the weights alone are %.0f", method, states, needed, least)
+			}
+		}
+	}
+}
+
+// TestMemoryIsBounded: Fit and Measure refuse what is too large before it is made, name
+// the largest part, and do it where they are allowed to.
+func TestMemoryIsBounded(t *testing.T) {
+	p := manyStates(t, 500)
+	p.Model = &crf.Model{Schema: *p.Data[0].Schema(), Layout: p.Data[0].Schema().Layout()}
+	p.Model.Weights = make([]float64, p.Model.Layout.Size)
+	for _, method := range Methods {
+		forecast, err := Forecast(p, Settings{Method: method})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := Settings{Method: method, Memory: forecast.AtMost - 1, MaxIterations: 1}
+		_, fitErr := Fit(context.Background(), p, s)
+		_, measureErr := Measure(p, s)
+		for _, err := range []error{fitErr, measureErr} {
+			var tooMuch *MemoryError
+			if !errors.As(err, &tooMuch) || tooMuch.Needed != forecast.AtMost || tooMuch.Allowed != s.Memory || len(tooMuch.Items) == 0 {
+				t.Fatalf("%s: %v", method, err)
+			}
+			if text := err.Error(); !strings.Contains(text, tooMuch.Items[0].Name) || !strings.Contains(text, "--memory") {
+				t.Errorf("%s: the error does not name what is large, or what to do: %s", method, text)
+			}
+		}
+		s.Memory++
+		if _, err := Measure(p, s); err != nil {
+			t.Errorf("%s: %v", method, err)
+		}
+		s.Memory = -1
+		if _, err := Measure(p, s); err != nil {
+			t.Errorf("%s: %v", method, err)
+		}
+	}
+}
