@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/blockbp/blockbp/internal/numeric"
 )
 
 // Read reads the counting numbers that a text gives for nodes 0 to nodes−1 and edges
@@ -16,7 +18,7 @@ import (
 //	node i c_i
 //	edge e c_e
 //
-// each of which is given once. Empty lines and lines that begin with # are skipped.
+// each of which is given once, in decimal. Empty lines and lines that begin with # are skipped.
 // The numbers are not taken together yet: that is New's part. Errors begin with name,
 // which is that of the file, and the number of the line.
 func Read(r io.Reader, name string, nodes, edges int) (node, edge []float64, err error) {
@@ -64,9 +66,9 @@ func readCount(fields []string, node, edge []float64) error {
 	if err != nil || i < 0 || i >= len(values) {
 		return fmt.Errorf("%s number is %q, want 0 to %d", fields[0], fields[1], len(values)-1)
 	}
-	x, err := strconv.ParseFloat(fields[2], 64)
-	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
-		return fmt.Errorf("counting number is %q, want a finite number", fields[2])
+	x, err := numeric.ParseDecimal(fields[2])
+	if err != nil {
+		return fmt.Errorf("counting number is %q, want a finite decimal number", fields[2])
 	}
 	if !math.IsNaN(values[i]) {
 		return fmt.Errorf("%s %d is given twice", fields[0], i)

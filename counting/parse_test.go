@@ -15,7 +15,7 @@ import (
 
 func TestReadCounting(t *testing.T) {
 	g := legal(gen.Complete(3))
-	text := "# one triangle\n\nnode 0 -0.25\n  node 2\t1e-3 \r\nedge 2 0.5\nnode 1 0\n#edge 0 7\nedge 0 0x1p-1\nedge 1 2"
+	text := "# one triangle\n\nnode 0 -0.25\n  node 2\t1e-3 \r\nedge 2 0.5\nnode 1 0\n#edge 0 7\nedge 0 5.0e-1\nedge 1 2"
 	c, err := fromText(strings.NewReader(text), "counts.txt", g)
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +46,10 @@ func TestReadCountingErrors(t *testing.T) {
 		{"node -1 1\n", `c.txt:1: node number is "-1", want 0 to 1`},
 		{"node 1.0 1\n", `c.txt:1: node number is "1.0", want 0 to 1`},
 		{"edge 1 1\n", `c.txt:1: edge number is "1", want 0 to 0`},
-		{"node 0 one\n", `c.txt:1: counting number is "one", want a finite number`},
+		{"node 0 one\n", `c.txt:1: counting number is "one", want a finite decimal number`},
+		{"node 0 1_0\n", `c.txt:1: counting number is "1_0", want a finite decimal number`},
+		{"node 0 1\nedge 0 0x1p-1\n", `c.txt:2: counting number is "0x1p-1"`},
+		{"node 0x0 1\n", `c.txt:1: node number is "0x0"`},
 		{"node 0 NaN\n", `c.txt:1: counting number is "NaN"`},
 		{"node 0 -Inf\n", `c.txt:1: counting number is "-Inf"`},
 		{"node 0 1e999\n", `c.txt:1: counting number is "1e999"`},

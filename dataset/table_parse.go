@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/blockbp/blockbp/internal/numeric"
 )
 
 // missingFeatures in the column of features says that a node's are not known.
@@ -118,9 +119,9 @@ func (t *nodeTable) parseFeatures(text string, limit int, limitOf string) (probl
 		}
 		value := 1.0
 		if valued {
-			value, err = strconv.ParseFloat(valueText, 64)
-			if err != nil || math.IsNaN(value) || math.IsInf(value, 0) {
-				return fmt.Sprintf("feature %q: value is not a finite number", abbreviate(field))
+			value, err = numeric.ParseDecimal(valueText)
+			if err != nil {
+				return fmt.Sprintf("feature %q: value is not a finite decimal number", abbreviate(field))
 			}
 			if problem := tooLarge(value); problem != "" {
 				return problem

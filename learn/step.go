@@ -3,10 +3,10 @@ package learn
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/numeric"
 )
 
 // StepRule moves the weights against the gradient. It is the one place where
@@ -78,7 +78,7 @@ func ParseStep(spec string) (StepRule, error) {
 	if name == "auto" && !given {
 		return &auto{}, nil
 	}
-	alpha, err := strconv.ParseFloat(value, 64)
+	alpha, err := numeric.ParseDecimal(value)
 	if err != nil || !(alpha > 0) || math.IsInf(alpha, 0) {
 		return nil, fmt.Errorf("step %q: want auto, fixed:α, invt:α or adagrad:α with a positive number α, such as fixed:0.5", spec)
 	}

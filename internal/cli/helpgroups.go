@@ -19,6 +19,7 @@ func addVerbs(root *cobra.Command, groups []verbGroup) {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
 		for _, verb := range g.verbs {
 			verb.GroupID = g.title
+			readDecimal(verb.Flags())
 			root.AddCommand(verb)
 		}
 	}

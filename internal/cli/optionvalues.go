@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/job"
+	"github.com/blockbp/blockbp/internal/numeric"
 )
 
 // aboveZero is a number or time whose zero stands for "left out". That cannot be
@@ -39,6 +41,42 @@ func refuseZero(flags *pflag.FlagSet, names ...string) {
 		f.Value = aboveZero{f.Value}
 		f.DefValue = "" // help shows no default then: the text tells it
 	}
+}
+
+// decimalValue is a number that is given in decimal: pflag takes 010 for 8.
+type decimalValue struct{ pflag.Value }
+
+// Set implements pflag.Value.
+func (v decimalValue) Set(text string) error {
+	if !numeric.IsDecimal(text) {
+		return errors.New("it is not a decimal number")
+	}
+	if v.Type() != "float64" {
+		sign, digits := "", text
+		if strings.HasPrefix(text, "-") || strings.HasPrefix(text, "+") {
+			sign, digits = text[:1], text[1:]
+		}
+		text = sign + cmp.Or(strings.TrimLeft(digits, "0"), digits[:min(len(digits), 1)])
+	}
+	return v.Value.Set(text)
+}
+
+// readDecimal makes all flags of numbers decimal.
+func readDecimal(flags *pflag.FlagSet) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		switch f.Value.Type() {
+		case "int", "int64", "uint64", "float64":
+		default:
+			return
+		}
+		switch v := f.Value.(type) {
+		case l2Value: // it may be a word, and reads numbers itself
+		case aboveZero:
+			f.Value = aboveZero{decimalValue{v.Value}}
+		default:
+			f.Value = decimalValue{v}
+		}
+	})
 }
 
 // wantedAboveZero describes the values of such a flag.
@@ -78,7 +116,7 @@ func (v l2Value) Set(text string) error {
 	if o.AutoL2 = text == l2Auto; o.AutoL2 {
 		return nil
 	}
-	x, err := strconv.ParseFloat(text, 64)
+	x, err := numeric.ParseDecimal(text)
 	if err != nil {
 		return fmt.Errorf("want a number or %s", l2Auto)
 	}

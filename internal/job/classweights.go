@@ -1,12 +1,12 @@
 package job
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/nearest"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -29,8 +29,8 @@ func classWeights(o *Options, types []crf.NodeType, data []*crf.Instance) ([][]f
 	given := map[string]bool{}
 	for part := range strings.SplitSeq(spec, ",") {
 		name, text, ok := strings.Cut(part, "=")
-		var weight float64
-		if _, err := fmt.Sscan(text, &weight); !ok || err != nil || !(weight > 0) {
+		weight, err := numeric.ParseDecimal(text)
+		if !ok || err != nil || !(weight > 0) {
 			return nil, usagef("--class-weights %q: want balanced, or STATE=WEIGHT,… with positive weights, not %q", spec, part)
 		}
 		if given[name] {

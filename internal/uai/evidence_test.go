@@ -51,6 +51,8 @@ func TestReadEvidenceRefuses(t *testing.T) {
 		{"3\n0 1\n0 2\n", "x.evid:3: evidence is 5 numbers"},
 		{"1 0 -1", `x.evid:1: evidence has "-1"`},
 		{"1 0 99999999999", `evidence has "99999999999"`},
+		{"1 0x0 1", `x.evid:1: evidence has "0x0"`},
+		{"1 1_0 1", `evidence has "1_0"`},
 		{"1 zero 1", `evidence has "zero"`},
 		{"1\n1 2 0\n", "x.evid:2: variable 2 does not exist: the network has 2 variables"},
 		{"2\n1 0 1\n1 1 3\n", "x.evid:3: variable 1 has state 3, want 0 to 2"},

@@ -3,6 +3,7 @@ package uai_test
 import (
 	"bytes"
 	"errors"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -21,19 +22,39 @@ func checkLocated(t *testing.T, err error) {
 	}
 }
 
-// FuzzRead: what is read is a valid network that survives being written.
+// checkDecimal fails unless all numbers in a text that was read are decimal.
+func checkDecimal(t *testing.T, text string) {
+	t.Helper()
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r >= '\t' && r <= '\r' }) {
+		switch strings.ToUpper(word) {
+		case "MARKOV", "BAYES", "MAR":
+			continue
+		}
+		if !decimal.MatchString(word) {
+			t.Errorf("%q is read as a number", word)
+		}
+	}
+}
+
+var decimal = regexp.MustCompile(`^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$`)
+
+// FuzzRead: what is read is a valid network of decimal numbers that survives being
+// written.
 func FuzzRead(f *testing.F) {
 	f.Add(bayes)
 	f.Add("MARKOV\n2\n2 3\n2\n0\n2 1 0\n1\n4.5\n6\n1e-400 0 1e400 1 2 3\n")
 	f.Add("MARKOV\n2000000000\n2 2")
 	f.Add("MARKOV 2 1048576 1048576 1 2 0 1 1099511627776 1")
-	f.Add("MARKOV 1 2 1 1 0 2 0x1p-2 -1")
+	for _, number := range []string{"0x1p-2", "1_0", "0x10", "infinity", "1e+2", ".5", "5."} {
+		f.Add("MARKOV 1 2 1 1 0 2 0.5 " + number)
+	}
 	f.Fuzz(func(t *testing.T, text string) {
 		n, err := uai.Read(strings.NewReader(text), "fuzz.uai")
 		if err != nil {
 			checkLocated(t, err)
 			return
 		}
+		checkDecimal(t, text)
 		if err := n.Validate(); err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +64,7 @@ func FuzzRead(f *testing.F) {
 
 // FuzzReadEvidence: what is read can be conditioned on.
 func FuzzReadEvidence(f *testing.F) {
-	for _, text := range []string{"0", "2 0 1 3 2\n", "1\n2 0 1 3 2\n", "2\n1 0 1\n2 0 2 1 1\n", "1 2 0 1 3 2", "2147483647 2147483647 1"} {
+	for _, text := range []string{"0", "2 0 1 3 2\n", "1\n2 0 1 3 2\n", "2\n1 0 1\n2 0 2 1 1\n", "1 2 0 1 3 2", "2147483647 2147483647 1", "1 0x0 1"} {
 		f.Add(text)
 	}
 	n := &mrf.Network{Card: []int{3, 3, 3, 3}}
@@ -53,6 +74,7 @@ func FuzzReadEvidence(f *testing.F) {
 			checkLocated(t, err)
 			return
 		}
+		checkDecimal(t, text)
 		if len(samples) == 0 {
 			t.Error("no sample")
 		}
@@ -66,7 +88,7 @@ func FuzzReadEvidence(f *testing.F) {
 
 // FuzzReadMAR: what is read survives being written.
 func FuzzReadMAR(f *testing.F) {
-	for _, text := range []string{"MAR\n2 2 0.25 0.75 1 1\n", "MAR\n0", "MAR 2000000000 1 1", "MAR 1 1048576 0.5", "MAR 1 1 1e-320"} {
+	for _, text := range []string{"MAR\n2 2 0.25 0.75 1 1\n", "MAR\n0", "MAR 2000000000 1 1", "MAR 1 1048576 0.5", "MAR 1 1 1e-320", "MAR 1 1 0x1p-1", "MAR 1 1 1_0"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -75,6 +97,7 @@ func FuzzReadMAR(f *testing.F) {
 			checkLocated(t, err)
 			return
 		}
+		checkDecimal(t, text)
 		var out bytes.Buffer
 		if err := uai.WriteMAR(&out, marginals); err != nil {
 			t.Fatal(err)

@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/blockbp/blockbp/internal/numeric"
 )
 
 // maxToken bounds the length of one word or number of a file, in bytes.
@@ -125,14 +126,14 @@ func (s *scanner) integer(what string, low, high int) int {
 	return low
 }
 
-// number reads a finite float64; it is 0 after an error.
+// number reads a finite float64 in decimal; it is 0 after an error.
 func (s *scanner) number(what string) float64 {
 	if !s.word(what) {
 		return 0
 	}
-	value, err := strconv.ParseFloat(string(s.token), 64)
-	if err != nil || math.IsNaN(value) || math.IsInf(value, 0) {
-		s.err = s.fail("%s is %q, want a finite number", s.describe(what), s.token)
+	value, err := numeric.ParseDecimal(string(s.token))
+	if err != nil {
+		s.err = s.fail("%s is %q, want a finite decimal number", s.describe(what), s.token)
 		return 0
 	}
 	return value

@@ -25,19 +25,19 @@ const ordinaryDigits = 24
 const smallestNormal = 0x1p-1022
 
 var (
-	errNumber = errors.New("want a finite number of at least 0")
+	errNumber = errors.New("want a finite decimal number of at least 0")
 	errRange  = errors.New("want 0 or a number whose logarithm is from -1e15 to 1e15")
 )
 
 // parseLog returns the natural logarithm of a number in text, -Inf for 0. Text
 // beyond float64's normal range or precision is taken apart into digits and
-// exponent. A negative number, NaN, Inf and anything else is an error.
+// exponent. A negative number and whatever is not decimal is an error.
 func parseLog(text string) (float64, error) {
-	value, err := strconv.ParseFloat(text, 64)
+	value, err := numeric.ParseDecimal(text)
 	switch {
 	case err != nil && !errors.Is(err, strconv.ErrRange):
 		return 0, errNumber
-	case math.IsNaN(value) || math.IsInf(value, 0) && err == nil || value < 0:
+	case value < 0:
 		return 0, errNumber
 	case value >= smallestNormal && err == nil && !isLong(text):
 		return math.Log(value), nil
@@ -46,9 +46,9 @@ func parseLog(text string) (float64, error) {
 }
 
 // isLong reports whether a decimal has more than ordinaryDigits significant
-// digits as written. A hexadecimal number has no decimal digits.
+// digits as written.
 func isLong(text string) bool {
-	if len(text) <= ordinaryDigits || strings.ContainsAny(text, "xX") {
+	if len(text) <= ordinaryDigits {
 		return false
 	}
 	if e := strings.IndexAny(text, "eE"); e >= 0 {
