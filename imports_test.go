@@ -32,7 +32,7 @@ var mayImport = map[string][]string{
 	"infer": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/gibbs", "internal/memory", "internal/mpe", "internal/parallel", "internal/partition", "internal/spanning", "internal/ground", "internal/zeros"},
 	"learn": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/memory", "internal/numeric", "internal/partition", "internal/machine", "internal/safetensors", "internal/simd", "internal/ground", "internal/zeros"},
 
-	"dataset": {"crf", "mrf", "graph", "internal/uai", "internal/atomicfile", "internal/memory", "internal/nearest", "internal/npy", "internal/numeric", "internal/parallel"},
+	"dataset": {"crf", "mrf", "graph", "internal/uai", "internal/atomicfile", "internal/memory", "internal/nearest", "internal/npy", "internal/numeric", "internal/parallel", "internal/strictjson"},
 
 	"internal/bp":        {"crf", "counting", "mrf", "graph", "internal/numeric", "internal/partition", "internal/simd", "internal/ground"},
 	"internal/exact":     {"mrf", "graph", "internal/numeric"},
@@ -83,6 +83,7 @@ var mayImport = map[string][]string{
 	"internal/parallel":    {},
 	"internal/safetensors": {"internal/atomicfile"},
 	"internal/simd":        {"internal/numeric"},
+	"internal/strictjson":  {},
 	"internal/machine":     {"internal/simd"},
 	"internal/memory":      {"internal/machine"},
 	"internal/oracle":      {"mrf", "graph"},
@@ -90,7 +91,7 @@ var mayImport = map[string][]string{
 	// A training with what is said of it, for the command and the door.
 	"internal/job": {
 		"internal/diagnose", "internal/l2path", "learn", "infer", "crf", "counting", "graph", "dataset", "internal/bp", "internal/numeric", "internal/parallel", "internal/runfolder",
-		"internal/figure", "internal/report", "internal/machine", "internal/memory", "internal/nearest", "internal/safetensors",
+		"internal/figure", "internal/report", "internal/machine", "internal/memory", "internal/nearest", "internal/safetensors", "internal/strictjson",
 	},
 
 	"internal/cli": {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/atomicfile"
+	"github.com/blockbp/blockbp/internal/strictjson"
 )
 
 // ManifestName is the file that describes the data of its folder.
@@ -187,7 +188,7 @@ func (m *Manifest) ofTypes() string {
 // parseManifest reads the bytes of the dataset.json at path.
 func parseManifest(path string, data []byte) (Manifest, error) {
 	var m Manifest
-	if err := strictJSON(data, &m); err != nil {
+	if err := cmp.Or(strictjson.Check(data), strictJSON(data, &m)); err != nil {
 		return Manifest{}, manifestError(path, data, err)
 	}
 	if problem := m.validate(); problem != "" {
@@ -219,7 +220,10 @@ func manifestError(path string, data []byte, err error) error {
 	e := &Error{File: path, Problem: err.Error(), Cause: err}
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
+	var repeated *strictjson.RepeatedKey
 	switch {
+	case errors.As(err, &repeated):
+		e.Line = repeated.Line
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		e.Line, e.Problem = lineAt(data, len(data)), "the JSON ends too early"
 	case errors.As(err, &syntax):

@@ -1,12 +1,14 @@
 package dataset
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/strictjson"
 )
 
 // Where a model's features come from, in Recipe.NodeForm and Recipe.EdgeForm.
@@ -59,7 +61,7 @@ const RecipeKey = "recipe"
 // may have written, are refused.
 func ParseRecipe(text string) (*Recipe, error) {
 	var r Recipe
-	if err := strictJSON([]byte(text), &r); err != nil {
+	if err := cmp.Or(strictjson.Check([]byte(text)), strictJSON([]byte(text), &r)); err != nil {
 		return nil, fmt.Errorf("recipe: %w", err)
 	}
 	return &r, r.validate()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/runfolder"
+	"github.com/blockbp/blockbp/internal/strictjson"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -84,6 +85,9 @@ func ReadConfig(dir string) (*Config, error) {
 	if _, statErr := os.Stat(dir); statErr == nil && errors.Is(err, fs.ErrNotExist) {
 		return nil, dataf("%s has no %s: it is no run folder", dir, configFile)
 	} else if err != nil {
+		return nil, err
+	}
+	if err := checkKeys(path, text); err != nil {
 		return nil, err
 	}
 	var config Config
@@ -236,12 +240,24 @@ func (r *run) sameData() error {
 	return nil
 }
 
+// checkKeys refuses JSON that has a key twice.
+func checkKeys(file string, text []byte) error {
+	var repeated *strictjson.RepeatedKey
+	if errors.As(strictjson.Check(text), &repeated) {
+		return dataf("%s:%d: %v", file, repeated.Line, repeated)
+	}
+	return nil
+}
+
 // readJSON reads a file of a run folder into v, if there is one.
 func readJSON(file string, v any) (found bool, err error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	} else if err != nil {
+		return false, err
+	}
+	if err := checkKeys(file, text); err != nil {
 		return false, err
 	}
 	if err := json.Unmarshal(text, v); err != nil {

@@ -1,0 +1,80 @@
+// Package strictjson finds keys that a JSON text gives twice. Package encoding/json
+// takes the last value of such a key, and takes keys that differ in case for the same,
+// so that what a file says above is lost without a word.
+package strictjson
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// RepeatedKey is a key that an object has twice.
+type RepeatedKey struct {
+	Key, Before string // as written, the second time and the first
+	Line        int    // of the second, from 1
+}
+
+// Error implements error; it does not name the line.
+func (e *RepeatedKey) Error() string {
+	if e.Key != e.Before {
+		return fmt.Sprintf("keys %q and %q of one object differ in case only; keep one of them", e.Before, e.Key)
+	}
+	return fmt.Sprintf("key %q is given twice in one object; keep one of them", e.Key)
+}
+
+// object is a JSON object or array that has not ended.
+type object struct {
+	keys  map[string]string // as written, by folded ones; nil for an array
+	value bool              // the next token of an object is a value
+}
+
+// Check returns a *RepeatedKey where an object, at any depth, has two keys that
+// encoding/json takes for one. Text that is no JSON is left to who decodes it.
+func Check(data []byte) error {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber() // a number beyond float64 is no end of the text
+	var open []object
+	for {
+		token, err := decoder.Token()
+		if err != nil {
+			return nil
+		}
+		if key, isKey := token.(string); isKey && len(open) > 0 {
+			if in := &open[len(open)-1]; in.keys != nil && !in.value {
+				folded := fold(key)
+				if before, twice := in.keys[folded]; twice {
+					return &RepeatedKey{Key: key, Before: before, Line: 1 + bytes.Count(data[:decoder.InputOffset()], []byte("\n"))}
+				}
+				in.keys[folded], in.value = key, true
+				continue
+			}
+		}
+		switch token {
+		case json.Delim('{'):
+			open = append(open, object{keys: map[string]string{}})
+			continue
+		case json.Delim('['):
+			open = append(open, object{})
+			continue
+		case json.Delim('}'), json.Delim(']'):
+			open = open[:len(open)-1]
+		}
+		if len(open) > 0 {
+			open[len(open)-1].value = false
+		}
+	}
+}
+
+// fold maps all spellings that differ in case to one, as encoding/json does.
+func fold(key string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+			least = min(least, next)
+		}
+		return least
+	}, key)
+}
