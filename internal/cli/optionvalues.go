@@ -72,7 +72,7 @@ func readDecimal(flags *pflag.FlagSet) {
 		switch v := f.Value.(type) {
 		case l2Value: // it may be a word, and reads numbers itself
 		case aboveZero:
-			f.Value = aboveZero{decimalValue{v.Value}}
+			f.Value = aboveZero{decimalValue(v)}
 		default:
 			f.Value = decimalValue{v}
 		}
