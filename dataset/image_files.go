@@ -37,6 +37,7 @@ type imageData struct {
 	features *featureMap
 	labels   *labelMap // nil: not read
 	sources  []Source
+	allowed  int64 // memory, as Options.Memory
 }
 
 // source reads a whole file, which then is among the sources.
@@ -142,8 +143,8 @@ func findFeatures(folder string, o *Options) (string, error) {
 }
 
 // read reads everything about one picture and checks that it fits together.
-func (f *imageFiles) read(noLabels bool) (*imageData, []error) {
-	d := &imageData{}
+func (f *imageFiles) read(noLabels bool, allowed int64) (*imageData, []error) {
+	d := &imageData{allowed: allowed}
 	var list []error
 	if err := f.readPicture(d); err != nil {
 		list = append(list, err)
@@ -178,7 +179,7 @@ func (f *imageFiles) readPicture(d *imageData) error {
 	}
 	config, _, err := image.DecodeConfig(bytes.NewReader(data))
 	if err == nil {
-		err = checkPixels(config)
+		err = checkPixels(config, d.allowed)
 	}
 	if err == nil {
 		_, _, err = image.Decode(bytes.NewReader(data))
@@ -206,7 +207,7 @@ func (f *imageFiles) readLabels(d *imageData) []error {
 	if err != nil {
 		return []error{err}
 	}
-	m, list := parse(path, data)
+	m, list := parse(path, data, d.allowed)
 	d.labels = m
 	return list
 }

@@ -36,7 +36,7 @@ func loadImages(ctx context.Context, folder string, o *Options) (*Set, []error) 
 func (l *imageLoader) read(files []imageFiles) {
 	l.images = make([]*imageData, len(files))
 	lists := make([][]error, len(files))
-	if !l.each(len(files), func(i int) { l.images[i], lists[i] = files[i].read(l.o.NoLabels) }) {
+	if !l.each(len(files), func(i int) { l.images[i], lists[i] = files[i].read(l.o.NoLabels, l.o.Memory) }) {
 		return
 	}
 	for i, d := range l.images {
@@ -72,22 +72,26 @@ func (l *imageLoader) checkDepths() {
 // the largest label.
 func (l *imageLoader) chooseStates() {
 	if l.o.Schema == nil {
-		l.set.Recipe.States = l.numberStates(l.largestLabel, "pixels", "every label of every picture",
+		l.set.Recipe.States = l.numberStates(l.largestLabel, "pixels are", "every label of every picture",
 			optionError("States", "there are no labels to tell the number of states; name them"))
 	}
 }
 
 func (l *imageLoader) largestLabel() labelled {
-	largest := labelled{label: -1}
-	for _, d := range l.images {
+	found := labelled{top: newTop()}
+	for i, d := range l.images {
 		if d.labels == nil {
 			continue
 		}
-		if y := slices.Max(d.labels.labels); y > largest.label {
-			largest = labelled{y, d.labels.path, d.labels.path}
+		for s, y := range d.labels.labels {
+			found.see(y, i, 0, s)
 		}
 	}
-	return largest
+	if found.largest >= 0 {
+		m := l.images[found.at[0]].labels
+		found.file, found.place = m.path, m.placeText(found.at[2])
+	}
+	return found
 }
 
 // numStates returns the number of states of a pixel.
@@ -116,6 +120,9 @@ func (l *imageLoader) checkLabels() {
 // buildPixels upsamples the features to the pixels. Pictures of the same size
 // share one grid.
 func (l *imageLoader) buildPixels() {
+	if l.checkPixels(); len(l.problems) > 0 {
+		return
+	}
 	grids := map[[2]int]*graph.Graph{}
 	l.pixels = make([]pixelFeatures, len(l.images))
 	r := l.set.Recipe
@@ -135,6 +142,26 @@ func (l *imageLoader) buildPixels() {
 		}
 	}
 	l.each(len(l.images), func(i int) { l.pixels[i].fill(l.images[i]) })
+}
+
+// checkPixels refuses pictures whose pixels' features take too much memory: a small map is
+// stretched over a picture of any size.
+func (l *imageLoader) checkPixels() {
+	// A label, and the bin and the graph of the edges to the pixels right and below, which
+	// pictures of one size share.
+	const label, edges = 4, 2 * 40
+	r, total := &l.set.Recipe, 0.0
+	largest := l.images[0]
+	for _, d := range l.images {
+		pixels := d.image.pixels()
+		total += pixels * float64(4*(r.FeatureDim+1)+label+edges)
+		if pixels > largest.image.pixels() {
+			largest = d
+		}
+	}
+	l.allow(largest.image.Path, "", fmt.Sprintf("%d features of every pixel of %d pictures", r.FeatureDim, len(l.images)), total, func() string {
+		return fmt.Sprintf("this one, the largest, has %d×%d pixels, and %s has %d features for each", largest.image.Width, largest.image.Height, largest.features.path, r.FeatureDim)
+	})
 }
 
 // fill upsamples the features of one picture, puts the bias behind them and
@@ -164,6 +191,8 @@ func (l *imageLoader) chooseBins() {
 		l.warn("the distances of neighbouring pixels' features fill %d bins, not %d: many are equal", r.Bins, wanted)
 	}
 	l.set.Schema = crf.Homogeneous(r.States, l.pixels[0].stride, r.Bins)
+	l.set.origins.nodeFeatures[0] = origin{what: "features", number: r.FeatureDim, because: l.images[0].features.path + " has as many"}
+	l.set.origins.edgeFeatures[0] = origin{what: "bins", number: r.Bins, because: "the option Bins says so"}
 	l.set.Schema.NodeTypes[0].FeatureNames = l.featureNames(r.FeatureDim, r.Bias)
 	l.set.Schema.EdgeTypes[0].FeatureNames = binNames(r.BinEdges)
 	l.completeSchema()

@@ -383,7 +383,7 @@ func FuzzRegions(f *testing.F) {
 	f.Add([]byte("0 1 -1\n2 3 4\n"))
 	f.Add([]byte("\ufeff0\t99999\r\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		m, list := parseRegions("r", data)
+		m, list := parseRegions("r", data, 0)
 		if len(list) == 0 && (len(m.labels) != m.rows*m.cols || m.rows == 0 || slices.Min(m.labels) < -1) {
 			t.Errorf("%d labels for %d × %d", len(m.labels), m.rows, m.cols)
 		}
@@ -393,7 +393,7 @@ func FuzzRegions(f *testing.F) {
 func FuzzLabelPicture(f *testing.F) {
 	f.Add([]byte(indexed(f, 2, 4, 0, 1, 2, 255)))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if m, list := parseLabelPicture("p", data); len(list) == 0 && len(m.labels) != m.rows*m.cols {
+		if m, list := parseLabelPicture("p", data, 0); len(list) == 0 && len(m.labels) != m.rows*m.cols {
 			t.Errorf("%d labels for %d × %d", len(m.labels), m.rows, m.cols)
 		}
 	})

@@ -26,7 +26,7 @@ type loader struct {
 }
 
 func newLoader(ctx context.Context, o *Options) loader {
-	return loader{ctx: ctx, o: o, set: &Set{}}
+	return loader{ctx: ctx, o: o, set: &Set{origins: newOrigins()}}
 }
 
 func (l *loader) fail(errs ...error) { l.problems = append(l.problems, errs...) }
@@ -134,9 +134,9 @@ func (l *loader) compareStates() {
 	}
 }
 
-// labelled is the largest label of the data, −1 if there is none, and where it is.
+// labelled are the largest labels of the data, and where the largest is.
 type labelled struct {
-	label       int32
+	top
 	file, place string // place is a text for people
 }
 
@@ -144,22 +144,40 @@ type labelled struct {
 // options nor the manifest name them.
 func (l *loader) numberStates(largest func() labelled, what, every string, missing *Error) []string {
 	if len(l.o.States) > 0 {
-		return l.o.States
+		return l.told(l.o.States, "the option States")
 	}
 	if len(l.manifest.States) > 0 {
-		return l.manifest.States
+		return l.told(l.manifest.States, l.manifestPath)
 	}
 	found := largest()
 	switch {
-	case found.label < 0:
+	case found.largest < 0:
 		l.fail(missing)
 		return nil
-	case found.label == 0:
+	case found.largest == 0:
 		l.failAt(found.file, "", oneStateRemedy, "%s is 0, which tells of one state only", every)
 		return nil
 	}
-	l.warn("%s are taken to have %d states, because the largest label is %d (%s); give \"states\" in "+ManifestName+" or the option States to be sure", what, found.label+1, found.label, found.place)
-	return crf.NumberedStates(int(found.label) + 1)
+	return l.fromLabels(0, what, &found.top, found.place, ManifestName+" or the option States")
+}
+
+// told notes that the states of the first node type are named, and by what.
+func (l *loader) told(names []string, where string) []string {
+	l.set.origins.states[0] = origin{what: "states", number: len(names), because: where + " says so"}
+	return names
+}
+
+// fromLabels numbers as many states of a node type as the largest label asks for.
+// otherwise says where else they can be given.
+func (l *loader) fromLabels(a int, what string, labels *top, place, otherwise string) []string {
+	count := int(labels.largest) + 1
+	because, doubt := fmt.Sprintf("label %d at %s", labels.largest, place), labels.doubt("label", unobservedHint)
+	l.set.origins.states[a] = origin{"states", count, because, doubt}
+	if doubt != "" {
+		doubt = "; " + doubt
+	}
+	l.warn("%s taken to have %d states, because the largest label is %d (%s)%s; give \"states\" in %s to be sure", what, count, labels.largest, place, doubt, otherwise)
+	return crf.NumberedStates(count)
 }
 
 // featureNames names dim features and the bias, if there is one.
@@ -177,6 +195,9 @@ func (l *loader) featureNames(dim int, bias bool) []string {
 // completeSchema puts what the manifest forbids into a schema made for training data.
 func (l *loader) completeSchema() {
 	s := &l.set.Schema
+	if l.checkWeights(); len(l.problems) > 0 {
+		return
+	}
 	l.mistold = append(l.mistold, l.manifest.forbid(s, l.manifestPath, l.set.Recipe.Untied)...)
 	if err := s.Validate(); err != nil {
 		l.fail(&Error{File: l.manifestPath, Problem: err.Error(), Cause: err})

@@ -23,6 +23,10 @@ const ManifestName = "dataset.json"
 // mostStates bounds cardinalities: an edge's table has the square of it.
 const mostStates = 1 << 16
 
+// mostNamedStates bounds the states of all types of a manifest, each of which may be given
+// by a number alone.
+const mostNamedStates = 4 * mostStates
+
 // mostTypes bounds the number of types that is taken from the largest number in
 // node_types and edge_types.
 const mostTypes = 1 << 10
@@ -268,6 +272,13 @@ func (m *Manifest) validate() string {
 		if problem := namesProblem(fmt.Sprintf("node_types[%d].states", a), t.States); problem != "" {
 			return problem
 		}
+	}
+	total := len(m.States)
+	for _, t := range m.NodeTypes {
+		total += len(t.States)
+	}
+	if total > mostNamedStates {
+		return fmt.Sprintf("node_types have %d states in all, at most %d are supported", total, mostNamedStates)
 	}
 	names := namesOf(m.NodeTypes, nodeName)
 	if problem := namesProblem("node_types", names); problem != "" {

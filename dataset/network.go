@@ -23,9 +23,13 @@ import (
 //	constant  [] float            what is added to every score; left out: 0
 //
 // Entries beyond a node's states are not looked at. Errors of the content are *Error.
-func ReadNetwork(path string) (*mrf.Network, error) {
+func ReadNetwork(path string) (*mrf.Network, error) { return ReadNetworkWithin(path, 0) }
+
+// ReadNetworkWithin is ReadNetwork with so many bytes of memory for the tables; 0 stands
+// for four fifths of what the machine has available.
+func ReadNetworkWithin(path string, allowed int64) (*mrf.Network, error) {
 	if filepath.Ext(path) == ".npz" {
-		p, err := readPotentialsFile(path)
+		p, err := readPotentialsFile(path, allowed)
 		if err != nil {
 			return nil, err
 		}

@@ -9,6 +9,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/blockbp/blockbp/internal/memory"
 )
 
 // Names of the arrays of an instance file.
@@ -36,9 +38,10 @@ const (
 	// an entry that promises more is not sound.
 	mostDeflateRatio = 1032
 	// A constant array compresses nearly as well as deflate allows, so a large
-	// ratio is no crime; but what is larger than freeExpansion must have come
-	// from data of some size.
-	freeExpansion     = 1 << 30
+	// ratio is no crime; but where the arrays of a file, as they are kept, take more than
+	// freeExpansion, they must be at most mostExpansionRate times the file: real data with
+	// so many numbers have some that differ.
+	freeExpansion     = 1 << 28
 	mostExpansionRate = 128
 )
 
@@ -55,6 +58,10 @@ type npzContents struct {
 	// partial says that an array which belongs into the file could not be read: what
 	// the others look like without it is no problem of theirs.
 	partial bool
+
+	kept   float64 // bytes of all arrays
+	most   float64 // that the file is believed to hold
+	budget *memory.Budget
 }
 
 // archiveKind says which arrays belong into a kind of file: those of names, of which floats
@@ -78,7 +85,7 @@ var instanceArchive = archiveKind{
 }
 
 // openNPZ reads the instance file at path and its hash.
-func openNPZ(path string) (*npzContents, Source, []error) {
+func openNPZ(path string, budget *memory.Budget) (*npzContents, Source, []error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, Source{}, []error{err}
@@ -89,25 +96,26 @@ func openNPZ(path string) (*npzContents, Source, []error) {
 	if err != nil {
 		return nil, Source{}, []error{err}
 	}
-	contents, list := readNPZ(path, file, size)
+	contents, list := readNPZ(path, file, size, budget)
 	return contents, Source{Path: path, SHA256: fmt.Sprintf("%x", hash.Sum(nil)), Bytes: size}, list
 }
 
 // readNPZ reads all arrays of an instance file. See readArchive.
-func readNPZ(path string, r io.ReaderAt, size int64) (*npzContents, []error) {
-	return readArchive(path, r, size, &instanceArchive)
+func readNPZ(path string, r io.ReaderAt, size int64, budget *memory.Budget) (*npzContents, []error) {
+	return readArchive(path, r, size, &instanceArchive, budget)
 }
 
 // readArchive reads all arrays, and reports everything that keeps one from being
-// read. Memory is bounded by what the size of the file allows for.
-func readArchive(path string, r io.ReaderAt, size int64, kind *archiveKind) (*npzContents, []error) {
+// read. Memory is bounded by what the size of the file allows for, and by the budget.
+func readArchive(path string, r io.ReaderAt, size int64, kind *archiveKind, budget *memory.Budget) (*npzContents, []error) {
 	p := &problems{file: path}
 	archive, err := zip.NewReader(r, size)
 	if err != nil {
 		p.keep(&Error{File: path, Problem: notArchive(r, size, err), Remedy: "write it with numpy.savez or numpy.savez_compressed", Cause: err})
 		return nil, p.errors()
 	}
-	c := &npzContents{ints: map[string]intArray{}, floats: map[string]matrix{}}
+	c := &npzContents{ints: map[string]intArray{}, floats: map[string]matrix{}, budget: budget}
+	c.most = max(freeExpansion, mostExpansionRate*float64(size))
 	seen := map[string]bool{}
 	compressed := uint64(0)
 	for _, entry := range archive.File {
@@ -174,6 +182,9 @@ func (c *npzContents) read(entry *zip.File, name string, float bool) error {
 	if want := uint64(h.bytes + h.dataBytes()); entry.UncompressedSize64 != want {
 		return fmt.Errorf("it has %d bytes, shape %s of %s wants %d", entry.UncompressedSize64, shapeText(h.shape), h.descr, want)
 	}
+	if err := c.take(h, float); err != nil {
+		return err
+	}
 	switch {
 	case float:
 		m, err := readFloats(r, h)
@@ -198,8 +209,24 @@ func (c *npzContents) read(entry *zip.File, name string, float bool) error {
 	return nil
 }
 
-// checkExpansion refuses sizes that the compressed data cannot, or should not,
-// expand to, before memory is allocated for them.
+// take refuses an array that would take too much memory, before it is made.
+func (c *npzContents) take(h *npyHeader, float bool) error {
+	width := 4 // float32, or int32 whatever the file has
+	if float && h.size == 8 || float && h.size == 4 && !h.floating() {
+		width = 8
+	}
+	copies := 1
+	if h.fortran {
+		copies = 2 // the rows are put in order in another
+	}
+	bytes := float64(h.count) * float64(width) * float64(copies)
+	if c.kept += bytes; c.kept > c.most {
+		return fmt.Errorf("a small file promises arrays of %s; if they are really that large, write it with numpy.savez", memory.Text(c.kept))
+	}
+	return c.budget.Take("reading the arrays up to this one", bytes)
+}
+
+// checkExpansion refuses sizes that the compressed data cannot expand to.
 func checkExpansion(entry *zip.File) error {
 	size, packed := entry.UncompressedSize64, entry.CompressedSize64
 	switch {
@@ -207,7 +234,7 @@ func checkExpansion(entry *zip.File) error {
 		return fmt.Errorf("compression method %d is not supported; write the file with numpy.savez_compressed", entry.Method)
 	case entry.Method == zip.Store && size != packed:
 		return fmt.Errorf("it promises %d bytes and stores %d: the file is damaged", size, packed)
-	case size > packed*mostDeflateRatio+mostDeflateRatio, size > freeExpansion && size > packed*mostExpansionRate:
+	case size > packed*mostDeflateRatio+mostDeflateRatio:
 		return fmt.Errorf("%d bytes promise to expand to %d; if the array is really that large, write it with numpy.savez", packed, size)
 	}
 	return nil

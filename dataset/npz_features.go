@@ -65,8 +65,8 @@ func (l *npzLoader) checkFeatures() {
 }
 
 // dims returns the length of every type's feature vectors over the training
-// data, 0 for types without features.
-func (l *npzLoader) dims(s *featureSide) []int {
+// data, 0 for types without features; told gets what says so.
+func (l *npzLoader) dims(s *featureSide, told map[int]origin) []int {
 	dims := make([]int, len(s.names))
 	first := make([]*npzInstance, len(s.names))
 	for _, in := range l.instances {
@@ -81,6 +81,7 @@ func (l *npzLoader) dims(s *featureSide) []int {
 			}
 			if first[t] == nil {
 				first[t], dims[t] = in, columns
+				told[t] = origin{what: "features", number: columns, because: fmt.Sprintf("%s:%s has as many columns", in.path, name)}
 			}
 			if columns != dims[t] {
 				l.at(in, name, "every instance needs the same features", "it has %d columns, %s has %d", columns, first[t].path, dims[t])
@@ -166,24 +167,32 @@ func (l *npzLoader) valueError(in *npzInstance, array string, err error, types [
 // binCounts returns the number of bins of every edge type in the training data:
 // as dataset.json says, or one more than the largest bin.
 func (l *npzLoader) binCounts() []int {
-	largest := int32(0)
-	for _, in := range l.instances {
+	largest := newTop()
+	for i, in := range l.instances {
 		for e, bin := range in.edgeBins {
 			if bin < 0 || bin >= mostFeatures {
 				l.at(in, fmt.Sprintf("%s[%d]", edgeBinsArray, e), "", "is %d, want 0 to %d", bin, mostFeatures-1)
 				break
 			}
-			largest = max(largest, bin)
+			largest.see(bin, i, 0, e)
 		}
 	}
 	counts := make([]int, len(l.set.Schema.EdgeTypes))
 	for b := range counts {
-		counts[b] = int(largest) + 1
+		found := origin{what: "bins", number: int(max(0, largest.largest)) + 1, because: "there are no edges"}
+		if largest.largest >= 0 {
+			found.because = fmt.Sprintf("bin %d at %s:%s[%d]", largest.largest, l.instances[largest.at[0]].path, edgeBinsArray, largest.at[2])
+			found.doubt = largest.doubt("bin", "")
+		}
 		if l.manifest.EdgeBins > 0 {
-			counts[b] = l.manifest.EdgeBins
+			found = origin{what: "bins", number: l.manifest.EdgeBins, because: l.manifestPath + ":edge_bins says so"}
 		}
 		if b < len(l.manifest.EdgeTypes) && l.manifest.EdgeTypes[b].Bins > 0 {
-			counts[b] = l.manifest.EdgeTypes[b].Bins
+			found = origin{what: "bins", number: l.manifest.EdgeTypes[b].Bins, because: fmt.Sprintf("%s:edge_types[%d].bins says so", l.manifestPath, b)}
+		}
+		counts[b], l.set.origins.edgeFeatures[b] = found.number, found
+		if found.doubt != "" {
+			l.warn("edges are taken to have %d bins: %s; give \"edge_bins\" in %s to be sure", found.number, found.doubt, ManifestName)
 		}
 	}
 	return counts

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
 
@@ -18,6 +19,7 @@ import (
 type npzLoader struct {
 	loader
 	instances []*npzInstance
+	labels    map[int]*top // the largest of each node type; nil: not looked for yet
 }
 
 // at records a problem at a place in an instance's file.
@@ -145,9 +147,10 @@ func (l *npzLoader) readFiles(files []string) {
 	}
 	results := make([]result, len(files))
 	var graphs graphCache
+	budget := memory.NewBudget(l.o.Memory)
 	done := l.each(len(files), func(i int) {
 		r := &results[i]
-		contents, source, list := openNPZ(files[i])
+		contents, source, list := openNPZ(files[i], budget)
 		r.source, r.list = source, list
 		if contents != nil && !contents.partial {
 			r.in, list = newNPZInstance(files[i], contents, &graphs)
@@ -184,7 +187,7 @@ func (l *npzLoader) learnSchema() {
 func (l *npzLoader) learnFeatures() {
 	s := &l.set.Schema
 	nodes, edges := l.sides()
-	nodeDims, edgeDims := l.dims(nodes), slices.Repeat([]int{1}, len(s.EdgeTypes))
+	nodeDims, edgeDims := l.dims(nodes, l.set.origins.nodeFeatures), slices.Repeat([]int{1}, len(s.EdgeTypes))
 	for a, dim := range nodeDims {
 		t, names := &s.NodeTypes[a], l.manifest.NodeFeatures
 		if dim == 0 && slices.Max(nodeDims) > 0 {
@@ -199,7 +202,7 @@ func (l *npzLoader) learnFeatures() {
 	case FormBins:
 		edgeDims = l.binCounts()
 	case FormDense:
-		edgeDims = l.dims(edges)
+		edgeDims = l.dims(edges, l.set.origins.edgeFeatures)
 	}
 	for b, dim := range edgeDims {
 		t, names := &s.EdgeTypes[b], l.manifest.EdgeFeatures

@@ -60,6 +60,12 @@ func (l *npzLoader) statesOf(a int, name string, numTypes int) []string {
 	named, where := l.namedStates(a, numTypes)
 	given, in, place := l.givenStates(a, name)
 	switch {
+	case named != nil:
+		l.set.origins.states[a] = origin{what: "states", number: len(named), because: where + " says so"}
+	case given > 0:
+		l.set.origins.states[a] = origin{what: "states", number: given, because: fmt.Sprintf("%s:%s says so", in.path, place)}
+	}
+	switch {
 	case named != nil && given > 0 && given != len(named):
 		l.at(in, place, "make the two agree", "is %d, but %s has %d states", given, where, len(named))
 		return named
@@ -111,31 +117,49 @@ func (l *npzLoader) givenStates(a int, name string) (count int, first *npzInstan
 
 // labelledStates numbers as many states as the largest label of a type asks for.
 func (l *npzLoader) labelledStates(a int, name string) []string {
-	largest := int32(-1)
-	var in *npzInstance
-	var place string
-	for _, candidate := range l.instances {
-		for i, sample := range candidate.labels {
+	if l.labels == nil {
+		l.labels = l.largestLabels()
+	}
+	found, ok := l.labels[a]
+	if !ok {
+		l.fail(&Error{File: l.instances[0].path, Problem: fmt.Sprintf("nothing tells the number of states of node type %q: it has no labels", name), Remedy: "give \"states\" in " + ManifestName + " or the array " + statesArray})
+		return nil
+	}
+	in := l.instances[found.at[0]]
+	place := in.labelPlace(found.at[1], found.at[2])
+	switch {
+	case found.largest == 0:
+		l.at(in, "", oneStateRemedy+" or the array "+statesArray, "every label of node type %q is 0, which tells of one state only", name)
+		return nil
+	case found.largest >= mostStates:
+		l.at(in, place, "-1 means unobserved", "is %d, want less than %d", found.largest, mostStates)
+		return nil
+	}
+	return l.fromLabels(a, fmt.Sprintf("node type %q is", name), found, in.path+":"+place, ManifestName)
+}
+
+// largestLabels returns the largest labels of the node types that have any.
+func (l *npzLoader) largestLabels() map[int]*top {
+	all := map[int]*top{}
+	for i, in := range l.instances {
+		for n, sample := range in.labels {
+			var labels *top
+			last := -1 // the type that they are of
 			for s, y := range sample {
-				if y > largest && candidate.nodes.typeOf(s) == a {
-					largest, in, place = y, candidate, candidate.labelPlace(i, s)
+				if y < 0 {
+					continue
 				}
+				if a := in.nodes.typeOf(s); a != last {
+					if all[a] == nil {
+						all[a] = &top{largest: -1, next: -1}
+					}
+					labels, last = all[a], a
+				}
+				labels.see(y, i, n, s)
 			}
 		}
 	}
-	switch {
-	case largest < 0:
-		l.fail(&Error{File: l.instances[0].path, Problem: fmt.Sprintf("nothing tells the number of states of node type %q: it has no labels", name), Remedy: "give \"states\" in " + ManifestName + " or the array " + statesArray})
-		return nil
-	case largest == 0:
-		l.at(in, "", oneStateRemedy+" or the array "+statesArray, "every label of node type %q is 0, which tells of one state only", name)
-		return nil
-	case largest >= mostStates:
-		l.at(in, place, "", "is %d, want less than %d", largest, mostStates)
-		return nil
-	}
-	l.warn("node type %q is taken to have %d states, because the largest label is %d (%s:%s); give \"states\" in %s to be sure", name, largest+1, largest, in.path, place, ManifestName)
-	return crf.NumberedStates(int(largest) + 1)
+	return all
 }
 
 // statesAt returns the number of states the file gives for a node, or 0.

@@ -95,7 +95,9 @@ func (l *npzLoader) learnUntied(cards []int32) {
 		nodes[k]++
 	}
 	sorted := slices.Sorted(maps.Keys(nodes))
-	for _, k := range sorted {
+	number := map[int32]int{} // of the type of each cardinality
+	for a, k := range sorted {
+		number[k] = a
 		t := crf.NodeType{Name: "node", States: l.untiedStates(int(k)), Features: 1, FeatureNames: []string{FormConstant}, Copies: nodes[k]}
 		if len(nodes) > 1 {
 			t.Name = fmt.Sprintf("node_%d", k)
@@ -105,7 +107,7 @@ func (l *npzLoader) learnUntied(cards []int32) {
 	edges := map[[2]int]int{}
 	for e := range in.edges.count {
 		u, v := cards[in.graph.U(int32(e))], cards[in.graph.V(int32(e))]
-		edges[[2]int{slices.Index(sorted, u), slices.Index(sorted, v)}]++
+		edges[[2]int{number[u], number[v]}]++
 	}
 	for _, pair := range slices.SortedFunc(maps.Keys(edges), comparePairs) {
 		t := crf.EdgeType{Name: "edge", U: pair[0], V: pair[1], Features: 1, FeatureNames: []string{FormConstant}, Copies: edges[pair]}
@@ -114,8 +116,30 @@ func (l *npzLoader) learnUntied(cards []int32) {
 		}
 		s.EdgeTypes = append(s.EdgeTypes, t)
 	}
+	l.set.origins.states = l.untiedOrigins(cards, number)
 	l.set.Recipe = Recipe{Kind: KindNPZ, NodeForm: FormConstant, EdgeForm: FormConstant, Untied: true, Structure: structureOf(in, cards)}
 	l.completeSchema()
+}
+
+// untiedOrigins says where the cardinalities come from, by the number of the type of each.
+func (l *npzLoader) untiedOrigins(cards []int32, number map[int32]int) map[int]origin {
+	told := map[int]origin{}
+	for s, k := range cards {
+		a := number[k]
+		if _, known := told[a]; known {
+			continue
+		}
+		if in := l.instances[0]; in.statesAt(s) > 0 {
+			told[a] = origin{what: "states", number: int(k), because: fmt.Sprintf("%s:%s says so", in.path, in.statesPlace(s))}
+			continue
+		}
+		for _, o := range l.set.origins.states {
+			if o.number == int(k) {
+				told[a] = o // of the node's own type, or another that has as many
+			}
+		}
+	}
+	return told
 }
 
 // untiedStates names k states as the options or dataset.json do, if they name

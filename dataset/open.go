@@ -168,22 +168,22 @@ func fileCandidates(path string) []string {
 }
 
 // Check reads data as Open does and returns all problems at once, up to 20 per
-// file, or else the warnings of the set. Once ctx has ended, its error is the only
+// file, or else the set. Once ctx has ended, its error is the only
 // problem.
 //
 // What is checked of several files together can only be checked of those that are
 // sound by themselves. So instance files with problems are put aside, as is a
 // dataset.json that cannot be read, and the others are looked at again, until
 // nothing new is found.
-func Check(ctx context.Context, paths []string, o Options) (warnings []string, problems []error) {
+func Check(ctx context.Context, paths []string, o Options) (sound *Set, problems []error) {
 	known := map[string]bool{}
 	for {
 		set, found := load(ctx, paths, &o)
 		if err := parallel.Ended(ctx); err != nil {
 			return nil, []error{err}
 		}
-		if set != nil && len(problems) == 0 {
-			warnings = set.Warnings
+		if len(problems) == 0 {
+			sound = set
 		}
 		for _, err := range found {
 			if !known[err.Error()] {
@@ -192,7 +192,7 @@ func Check(ctx context.Context, paths []string, o Options) (warnings []string, p
 			}
 		}
 		if !o.putAside(found) {
-			return warnings, problems
+			return sound, problems
 		}
 	}
 }

@@ -3,6 +3,7 @@ package dataset
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/blockbp/blockbp/crf"
 )
@@ -65,6 +66,10 @@ type Options struct {
 	// Untied gives, for npz, every node and edge weights of its own, with the
 	// constant feature; node_features, edge_features and edge_bins are not used.
 	Untied bool
+
+	// Memory is how many bytes reading, and the weights of a model of the data, may take;
+	// 0: four fifths of what the machine has available.
+	Memory int64
 
 	// Of Check: instance files, and a dataset.json, whose problems are known already.
 	aside      map[string]bool
@@ -162,5 +167,10 @@ func (o *Options) contradiction(named, model []string) string {
 
 // unnamed reports whether states, or nodes, are called by their numbers.
 func unnamed(names []string) bool {
-	return slices.Equal(names, crf.NumberedStates(len(names)))
+	for i, name := range names {
+		if name != strconv.Itoa(i) {
+			return false
+		}
+	}
+	return true
 }

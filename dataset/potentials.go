@@ -9,11 +9,9 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/mrf"
 )
-
-// mostSharedPotentials bounds what one table for all edges is copied to: 16 GiB.
-const mostSharedPotentials = 1 << 31
 
 var potentialsArchive = archiveKind{
 	names:  []string{edgesArray, statesArray, thetaArray, edgeThetaArray, constantArray},
@@ -21,7 +19,7 @@ var potentialsArchive = archiveKind{
 }
 
 // readPotentialsFile reads the arrays that ReadNetwork describes.
-func readPotentialsFile(path string) (*mrf.Pairwise, error) {
+func readPotentialsFile(path string, allowed int64) (*mrf.Pairwise, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -31,11 +29,11 @@ func readPotentialsFile(path string) (*mrf.Pairwise, error) {
 	if err != nil {
 		return nil, err
 	}
-	return readPotentials(filepath.ToSlash(path), file, info.Size())
+	return readPotentials(filepath.ToSlash(path), file, info.Size(), memory.NewBudget(allowed))
 }
 
-func readPotentials(path string, r io.ReaderAt, size int64) (*mrf.Pairwise, error) {
-	c, list := readArchive(path, r, size, &potentialsArchive)
+func readPotentials(path string, r io.ReaderAt, size int64, budget *memory.Budget) (*mrf.Pairwise, error) {
+	c, list := readArchive(path, r, size, &potentialsArchive, budget)
 	f := &potentialsFile{path: path, c: c, p: &mrf.Pairwise{NodeAt: []int{0}, EdgeAt: []int{0}}}
 	if len(list) > 0 {
 		if c != nil && len(c.floats) == 0 {
@@ -144,8 +142,9 @@ func (f *potentialsFile) readEdges() error {
 		return f.fail(edgeThetaArray, "the array is missing: want log potentials [%d, %d, %d] of the edges, or [%d, %d] for all alike", m, k, k, k, k)
 	case !shared && !slices.Equal(theta.shape, []int{m, k, k}):
 		return f.fail(edgeThetaArray, "shape is %s, want [%d, %d, %d], or [%d, %d] for all edges alike", shapeText(theta.shape), m, k, k, k, k)
-	case shared && float64(m)*float64(k)*float64(k) > mostSharedPotentials:
-		return f.fail(edgeThetaArray, "%d edges of %d×%d states have more than the %d potentials that are supported", m, k, k, mostSharedPotentials)
+	}
+	if err := f.makeRoom(); err != nil {
+		return err
 	}
 	for e := range int32(m) {
 		table := int(e) * k * k
@@ -163,6 +162,21 @@ func (f *potentialsFile) readEdges() error {
 		}
 		f.p.EdgeAt = append(f.p.EdgeAt, len(f.p.Edge))
 	}
+	return nil
+}
+
+// makeRoom asks for the memory of the tables of all edges: one for all alike is copied.
+func (f *potentialsFile) makeRoom() error {
+	size := 0.0
+	u, v := f.p.Graph.Ends()
+	for e := range u {
+		size += float64(f.p.Card[u[e]]) * float64(f.p.Card[v[e]])
+	}
+	const bytes = 8
+	if err := f.c.budget.Take(fmt.Sprintf("the potentials of %d edges", len(u)), bytes*size); err != nil {
+		return &Error{File: f.path, Place: edgeThetaArray, Problem: err.Error(), Cause: err}
+	}
+	f.p.Edge, f.p.EdgeAt = make([]float64, 0, int(size)), make([]int, 1, len(u)+1)
 	return nil
 }
 

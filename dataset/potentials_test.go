@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -42,11 +43,11 @@ func TestPotentialsRoundTrip(t *testing.T) {
 	if err := writePotentials(path, p); err != nil {
 		t.Fatal(err)
 	}
-	again, err := readPotentialsFile(path)
+	again, err := readPotentialsFile(path, 0)
 	if err != nil || !sameNetwork(p, again) {
 		t.Errorf("%v: read back %+v, wrote %+v", err, again, p)
 	}
-	if _, err := readPotentialsFile(path + "x"); !errors.Is(err, os.ErrNotExist) {
+	if _, err := readPotentialsFile(path + "x", 0); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
 }
@@ -64,7 +65,7 @@ func potentialArrays() map[string][]byte {
 // TestPotentialsByHand: what may be left out, and one table for all edges.
 func TestPotentialsByHand(t *testing.T) {
 	data := zipOf(t, potentialArrays())
-	p, err := readPotentials("x.npz", bytes.NewReader(data), int64(len(data)))
+	p, err := readPotentials("x.npz", bytes.NewReader(data), int64(len(data)), memory.NewBudget(0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +74,7 @@ func TestPotentialsByHand(t *testing.T) {
 		t.Errorf("score %v", got)
 	}
 	alone := zipOf(t, map[string][]byte{"theta": potentialArrays()["theta"]})
-	if p, err = readPotentials("x.npz", bytes.NewReader(alone), int64(len(alone))); err != nil || p.Graph.NumEdges() != 0 || p.LogScore([]int{1, 1}) != 6 {
+	if p, err = readPotentials("x.npz", bytes.NewReader(alone), int64(len(alone)), memory.NewBudget(0)); err != nil || p.Graph.NumEdges() != 0 || p.LogScore([]int{1, 1}) != 6 {
 		t.Errorf("without edges: %+v, %v", p, err)
 	}
 }
@@ -107,7 +108,7 @@ func TestPotentialsRefuse(t *testing.T) {
 			arrays[c.array] = c.data
 		}
 		data := zipOf(t, arrays)
-		_, err := readPotentials("x.npz", bytes.NewReader(data), int64(len(data)))
+		_, err := readPotentials("x.npz", bytes.NewReader(data), int64(len(data)), memory.NewBudget(0))
 		var located *Error
 		if !errors.As(err, &located) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", c.array, err, c.want)
@@ -118,10 +119,10 @@ func TestPotentialsRefuse(t *testing.T) {
 // TestPotentialsOfInstances: a file of another kind is named as such.
 func TestPotentialsOfInstances(t *testing.T) {
 	data := zipOf(t, map[string][]byte{"edges": potentialArrays()["edges"], "node_features": potentialArrays()["theta"]})
-	if _, err := readPotentials("x.npz", bytes.NewReader(data), int64(len(data))); err == nil || !strings.Contains(err.Error(), "x.npz: it holds no potentials (theta, theta_uv); an instance is a network only together with a model") {
+	if _, err := readPotentials("x.npz", bytes.NewReader(data), int64(len(data)), memory.NewBudget(0)); err == nil || !strings.Contains(err.Error(), "x.npz: it holds no potentials (theta, theta_uv); an instance is a network only together with a model") {
 		t.Errorf("an instance: %v", err)
 	}
-	if _, err := readPotentials("x.npz", strings.NewReader("no archive"), 10); err == nil || !strings.Contains(err.Error(), "not an npz file") {
+	if _, err := readPotentials("x.npz", strings.NewReader("no archive"), 10, memory.NewBudget(0)); err == nil || !strings.Contains(err.Error(), "not an npz file") {
 		t.Errorf("no archive: %v", err)
 	}
 }
@@ -133,7 +134,7 @@ func FuzzPotentials(f *testing.F) {
 	f.Add(a["theta"], a["theta_uv"], a["edges"], npyOf("<i8", "False", "(2,)", le, []int64{2, 1}), npyOf("<f8", "False", "()", le, []float64{2}))
 	f.Fuzz(func(t *testing.T, theta, edgeTheta, edges, states, constant []byte) {
 		data := zipOf(t, map[string][]byte{"theta": theta, "theta_uv": edgeTheta, "edges": edges, "states": states, "constant": constant})
-		p, err := readPotentials("x.npz", bytes.NewReader(data), int64(len(data)))
+		p, err := readPotentials("x.npz", bytes.NewReader(data), int64(len(data)), memory.NewBudget(0))
 		if err != nil {
 			var located *Error
 			if !errors.As(err, &located) {
@@ -148,7 +149,7 @@ func FuzzPotentials(f *testing.F) {
 		if err := writePotentials(path, p); err != nil {
 			t.Fatal(err)
 		}
-		if again, err := readPotentialsFile(path); err != nil || !sameNetwork(p, again) {
+		if again, err := readPotentialsFile(path, 0); err != nil || !sameNetwork(p, again) {
 			t.Fatalf("%v: read %+v, and again %+v", err, p, again)
 		}
 	})

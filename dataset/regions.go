@@ -7,6 +7,8 @@ import (
 	_ "image/jpeg" // pictures
 	"image/png"
 	"strconv"
+
+	"github.com/blockbp/blockbp/internal/memory"
 )
 
 // mostPixels bounds pictures: a header alone can promise any size.
@@ -33,9 +35,17 @@ func (m *labelMap) place(e *Error, s int) *Error {
 	return e
 }
 
+// placeText is place for a sentence.
+func (m *labelMap) placeText(s int) string {
+	if m.text {
+		return fmt.Sprintf("%s:%d, number %d", m.path, s/m.cols+1, s%m.cols+1)
+	}
+	return fmt.Sprintf("%s:[%d,%d]", m.path, s/m.cols, s%m.cols)
+}
+
 // parseRegions reads a matrix of integers, one line per row, separated by
 // blanks; negative numbers mean unobserved.
-func parseRegions(path string, data []byte) (*labelMap, []error) {
+func parseRegions(path string, data []byte, _ int64) (*labelMap, []error) {
 	m := &labelMap{path: path, text: true, labels: make([]int32, 0, len(data)/2+1)}
 	p := &problems{file: path}
 	data = bytes.TrimRight(bytes.TrimPrefix(data, []byte("\ufeff")), " \t\r\n")
@@ -91,7 +101,7 @@ func parseLabel(text []byte) (int32, error) {
 
 // parseLabelPicture reads a png whose pixels are labels: with a palette, or
 // 8-bit grey. 255 means unobserved.
-func parseLabelPicture(path string, data []byte) (*labelMap, []error) {
+func parseLabelPicture(path string, data []byte, allowed int64) (*labelMap, []error) {
 	fail := func(cause error, problem, remedy string) (*labelMap, []error) {
 		return nil, []error{&Error{File: path, Problem: problem, Remedy: remedy, Cause: cause}}
 	}
@@ -99,7 +109,7 @@ func parseLabelPicture(path string, data []byte) (*labelMap, []error) {
 	if err != nil {
 		return fail(err, "it is not a readable png: "+err.Error(), "")
 	}
-	if err := checkPixels(config); err != nil {
+	if err := checkPixels(config, allowed); err != nil {
 		return fail(err, err.Error(), "")
 	}
 	picture, err := png.Decode(bytes.NewReader(data))
@@ -128,9 +138,14 @@ func parseLabelPicture(path string, data []byte) (*labelMap, []error) {
 	return m, nil
 }
 
-func checkPixels(c image.Config) error {
+// decodedPixel is how many bytes decoding may take for a pixel: a progressive jpeg keeps
+// three coefficients of four bytes, and then has three colours of one.
+const decodedPixel = 16
+
+// checkPixels refuses the size that a header tells, before any pixel is decoded.
+func checkPixels(c image.Config, allowed int64) error {
 	if c.Width < 1 || c.Height < 1 || c.Width > mostPixels/c.Height {
 		return fmt.Errorf("it is %d×%d pixels, at most %d in all are supported", c.Width, c.Height, mostPixels)
 	}
-	return nil
+	return memory.Check(fmt.Sprintf("decoding %d×%d pixels", c.Width, c.Height), decodedPixel*float64(c.Width)*float64(c.Height), allowed)
 }

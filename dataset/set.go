@@ -26,6 +26,8 @@ type Set struct {
 	Names [][]string
 	// Warnings are sentences about what was assumed or left out.
 	Warnings []string
+
+	origins origins
 }
 
 // ImageSource is the picture behind an instance of an image folder. Node
@@ -35,6 +37,8 @@ type ImageSource struct {
 	Path          string // the picture itself
 	Width, Height int    // pixels
 }
+
+func (s *ImageSource) pixels() float64 { return float64(s.Width) * float64(s.Height) }
 
 // graphCache gives instances with the same edges the same *graph.Graph:
 // topology is kept apart from numbers, once.

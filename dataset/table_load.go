@@ -169,38 +169,58 @@ func (l *tableLoader) chooseSchema() {
 	r := &l.set.Recipe
 	*r = Recipe{Kind: KindGraph, FeatureDim: len(l.manifest.NodeFeatures), Bias: !l.o.NoBias}
 	missing := false
+	found := origin{what: "features", number: r.FeatureDim, because: l.manifestPath + " names them"}
 	for _, g := range l.graphs {
-		r.FeatureDim = max(r.FeatureDim, g.dim)
+		if dim := int(g.used.largest) + 1; dim > r.FeatureDim {
+			r.FeatureDim = dim
+			found = origin{"features", dim, fmt.Sprintf("feature %d at %s:%d", g.used.largest, g.path, g.used.at[0]), g.used.doubt("feature", "")}
+		}
 		missing = missing || slices.Contains(g.missing, true)
 	}
 	r.Missing = missing && r.FeatureDim > 0 && r.Bias
-	r.States = l.numberStates(l.largestLabel, "nodes", "every label",
+	r.States = l.numberStates(l.largestLabel, "nodes are", "every label",
 		&Error{File: l.graphs[0].path, Problem: "no node has a label", Remedy: "name the states, by \"states\" in " + ManifestName + " or the option States"})
 	if len(l.problems) > 0 {
 		return
+	}
+	dim := r.FeatureDim
+	for _, more := range []bool{r.Bias, r.Missing} {
+		if more {
+			dim++
+		}
+	}
+	s := &l.set.Schema
+	s.NodeTypes = []crf.NodeType{{Name: featuredType, States: r.States, Features: dim}}
+	if slices.ContainsFunc(l.graphs, func(g *tableGraph) bool { return len(g.ends.u) > 0 }) {
+		s.EdgeTypes = []crf.EdgeType{{Name: "edge", Features: 1, FeatureNames: []string{FormConstant}}}
+	}
+	l.set.origins.nodeFeatures[0] = found
+	if found.doubt != "" {
+		l.warn("nodes are taken to have %d features: %s", found.number, found.doubt)
+	}
+	if l.checkWeights(); len(l.problems) > 0 {
+		return // before as many names are made
 	}
 	names := l.featureNames(r.FeatureDim, r.Bias)
 	if r.Missing {
 		names = append(names, missingName)
 	}
-	s := &l.set.Schema
-	s.NodeTypes = []crf.NodeType{{Name: featuredType, States: r.States, Features: len(names), FeatureNames: names}}
-	if slices.ContainsFunc(l.graphs, func(g *tableGraph) bool { return len(g.ends.u) > 0 }) {
-		s.EdgeTypes = []crf.EdgeType{{Name: "edge", Features: 1, FeatureNames: []string{FormConstant}}}
-	}
+	s.NodeTypes[0].FeatureNames = names
 	l.completeSchema()
 }
 
 func (l *tableLoader) largestLabel() labelled {
-	largest := labelled{label: -1, file: l.graphs[0].path}
-	for _, g := range l.graphs {
+	found := labelled{top: newTop(), file: l.graphs[0].path}
+	for i, g := range l.graphs {
 		for s, y := range g.labels {
-			if y > largest.label {
-				largest.label, largest.place = y, fmt.Sprintf("%s:%d", g.path, g.lines[s])
-			}
+			found.see(y, i, 0, s)
 		}
 	}
-	return largest
+	if found.largest >= 0 {
+		g := l.graphs[found.at[0]]
+		found.place = fmt.Sprintf("%s:%d", g.path, g.lines[found.at[2]])
+	}
+	return found
 }
 
 // build freezes one graph.

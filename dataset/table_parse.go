@@ -32,14 +32,14 @@ type nodeTable struct {
 	start   []int  // [node+1] offsets into values
 	// values of all nodes' features, by rising index within a node.
 	values []sparseValue
-	dim    int  // one more than the largest index
+	used   top  // of the indices, with the lines where they stand
 	valued bool // some feature is given as index:value
 }
 
 // parseNodes reads a table of nodes. limit is the length of feature vectors
 // where it is known, and limitOf says by what.
 func parseNodes(path string, data []byte, limit int, limitOf string) (*nodeTable, []error) {
-	t := &nodeTable{path: path, byName: map[string]int32{}, start: []int{0}}
+	t := &nodeTable{path: path, byName: map[string]int32{}, start: []int{0}, used: newTop()}
 	p := &problems{file: path}
 	for line, text := range tableLines(data) {
 		if problem, remedy := t.parseNode(text, line, limit, limitOf); problem != "" {
@@ -90,7 +90,7 @@ func (t *nodeTable) parseNode(text string, line, limit int, limitOf string) (pro
 	columns = append(columns, "", "") // split and features may be left out
 	features := strings.TrimSpace(columns[3])
 	if features != missingFeatures {
-		if problem := t.parseFeatures(features, limit, limitOf); problem != "" {
+		if problem := t.parseFeatures(features, line, limit, limitOf); problem != "" {
 			t.values = t.values[:t.start[len(t.start)-1]]
 			return problem, ""
 		}
@@ -106,7 +106,7 @@ func (t *nodeTable) parseNode(text string, line, limit int, limitOf string) (pro
 }
 
 // parseFeatures appends a node's features, sorted by index.
-func (t *nodeTable) parseFeatures(text string, limit int, limitOf string) (problem string) {
+func (t *nodeTable) parseFeatures(text string, line, limit int, limitOf string) (problem string) {
 	begin := len(t.values)
 	for field := range strings.FieldsSeq(text) {
 		indexText, valueText, valued := strings.Cut(field, ":")
@@ -128,7 +128,7 @@ func (t *nodeTable) parseFeatures(text string, limit int, limitOf string) (probl
 			}
 			t.valued = true
 		}
-		t.dim = max(t.dim, int(index)+1)
+		t.used.see(int32(index), line, 0, 0)
 		t.values = append(t.values, sparseValue{int32(index), value})
 	}
 	row := t.values[begin:]

@@ -68,12 +68,14 @@ func (a *app) check(f *checkFlags, args []string) error {
 				return err
 			}
 		}
-		said, list := dataset.Check(a.ctx, data, f.data.options(m))
+		set, list := dataset.Check(a.ctx, data, f.data.options(m))
 		if err := a.interrupted(); err != nil {
 			return err
 		}
-		for _, text := range said {
-			notes = append(notes, nameFlags(text))
+		if set != nil {
+			for _, warning := range set.Warnings {
+				notes = append(notes, nameFlags(warning))
+			}
 		}
 		for _, err := range list {
 			problems = append(problems, nameOption(err))

@@ -6,12 +6,10 @@
 package memory
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"runtime"
-	"strconv"
-	"strings"
+	"sync"
 
 	"github.com/blockbp/blockbp/internal/machine"
 )
@@ -37,7 +35,7 @@ type Error struct {
 	Bytes   float64 // it would take about
 	Allowed int64
 	Asked   bool   // the user said how much is allowed
-	Cause   string // why it is so much, or ""
+	Reason  string // why it is so much, or ""
 }
 
 // Error implements error.
@@ -46,14 +44,13 @@ func (e *Error) Error() string {
 	if !e.Asked {
 		text += fmt.Sprintf(" (%.0f %% of what is available)", 100*Share)
 	}
-	if e.Cause != "" {
-		text += ": " + e.Cause
+	if e.Reason != "" {
+		text += ": " + e.Reason
 	}
 	return text
 }
 
-// Enough is what to allow for the work to be done, in the form of Parse: a little more
-// than it would take.
+// Enough is what to allow for the work to be done: a little more than it would take.
 func (e *Error) Enough() string {
 	const reserve, digits = 1.05, 10 // at least two digits: 1200MiB, not 2GiB
 	unit, name := unitOf(e.Bytes / digits)
@@ -69,38 +66,15 @@ func Check(what string, bytes float64, asked int64) error {
 	return nil
 }
 
-// units are those of sizes, the largest first. Those of 1000 are read, not written.
+// units are those that sizes are written in, the largest first.
 var units = []struct {
 	name  string
 	bytes float64
-}{
-	{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10},
-	{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"KB", 1e3}, {"B", 1},
-}
-
-// Wanted describes what Parse reads.
-const Wanted = "a size such as 8GiB, or a number of bytes"
-
-// Parse reads a size such as 8GiB, 500MB or 1.5 GiB, or a plain number of bytes.
-func Parse(text string) (bytes int64, err error) {
-	number, unit := strings.TrimSpace(text), 1.0
-	for _, u := range units {
-		if rest, ok := strings.CutSuffix(number, u.name); ok {
-			number, unit = strings.TrimSpace(rest), u.bytes
-			break
-		}
-	}
-	x, err := strconv.ParseFloat(number, 64)
-	x *= unit
-	if strings.Trim(number, "0123456789.") != "" || err != nil || !(x >= 1) || x >= math.MaxInt64 {
-		return 0, errors.New("want " + Wanted)
-	}
-	return int64(x), nil
-}
+}{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}}
 
 // unitOf returns the unit that a number of bytes is written in.
 func unitOf(bytes float64) (unit float64, name string) {
-	for _, u := range units[:4] {
+	for _, u := range units {
 		if bytes >= u.bytes {
 			return u.bytes, u.name
 		}
@@ -136,4 +110,25 @@ func ThreadsProblem(n int) string {
 		return fmt.Sprintf("at most %d are supported here: this machine has %d processors", most, runtime.NumCPU())
 	}
 	return ""
+}
+
+// Budget is what is left of the memory that is allowed, for work that finds out bit by bit
+// how much it takes. Several goroutines may take from it.
+type Budget struct {
+	asked, allowed int64
+	lock           sync.Mutex
+	taken          float64
+}
+
+// NewBudget returns what Allowed allows.
+func NewBudget(asked int64) *Budget { return &Budget{asked: asked, allowed: Allowed(asked)} }
+
+// Take takes so many bytes for what, or returns an *Error that counts all that was taken.
+func (b *Budget) Take(what string, bytes float64) error {
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	if b.taken += bytes; b.taken > float64(b.allowed) {
+		return &Error{What: what, Bytes: b.taken, Allowed: b.allowed, Asked: b.asked > 0}
+	}
+	return nil
 }

@@ -6,28 +6,11 @@ import (
 	"testing"
 )
 
-func TestParse(t *testing.T) {
-	for text, want := range map[string]int64{
-		"1": 1, "2147483648": 2 << 30, "2GiB": 2 << 30, " 1.5 GiB ": 3 << 29, "40GiB": 40 << 30, "500MB": 5e8, "3 kB": 3000, "7B": 7, "1TiB": 1 << 40, "1TB": 1e12,
-	} {
-		if got, err := Parse(text); got != want || err != nil {
-			t.Errorf("%q: %d, %v, want %d", text, got, err, want)
-		}
-	}
-	for _, text := range []string{"", "0", "-1", "GiB", "1e3", "0x10", "1_000", "inf", "NaN", "9223372036854775808", "9000000TiB", "2 gib", "1.2.3", "+1", "0.5"} {
-		if got, err := Parse(text); err == nil {
-			t.Errorf("%q: %d, want an error", text, got)
-		}
-	}
-}
-
-// TestEnough: what is offered is read again, and is enough.
+// TestEnough: what is offered is enough, and little more.
 func TestEnough(t *testing.T) {
-	for _, bytes := range []float64{1, 900, 1024, 5e5, 1e9, 3.3e10, 7e12} {
-		e := &Error{Bytes: bytes}
-		got, err := Parse(e.Enough())
-		if err != nil || float64(got) < bytes || float64(got) > 1.2*bytes+2 {
-			t.Errorf("%g bytes: %q is %d, %v", bytes, e.Enough(), got, err)
+	for bytes, want := range map[float64]string{1: "2B", 900: "945B", 1024: "1076B", 1 << 30: "1076MiB", 33 << 30: "35GiB", 7 << 40: "7527GiB"} {
+		if got := (&Error{Bytes: bytes}).Enough(); got != want {
+			t.Errorf("%g bytes: %s, want %s", bytes, got, want)
 		}
 	}
 }
@@ -44,6 +27,17 @@ func TestCheck(t *testing.T) {
 		t.Error(err)
 	}
 	if err := Check("it", 1, 0); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestBudget: what is taken adds up.
+func TestBudget(t *testing.T) {
+	b := NewBudget(100)
+	if err := b.Take("it", 60); err != nil {
+		t.Error(err)
+	}
+	if err := b.Take("it", 50); err == nil || err.Error() != "it would take about 110 B of memory, and 100 B are allowed" {
 		t.Error(err)
 	}
 }
