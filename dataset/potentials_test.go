@@ -47,7 +47,7 @@ func TestPotentialsRoundTrip(t *testing.T) {
 	if err != nil || !sameNetwork(p, again) {
 		t.Errorf("%v: read back %+v, wrote %+v", err, again, p)
 	}
-	if _, err := readPotentialsFile(path + "x", 0); !errors.Is(err, os.ErrNotExist) {
+	if _, err := readPotentialsFile(path+"x", 0); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
 }
