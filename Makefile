@@ -1,6 +1,6 @@
 # What is done more than once, by name. `make` alone lists it.
 .DEFAULT_GOAL := help
-.PHONY: help build test race plain avx2 purego golden api generate lint fuzz bench ci release clean
+.PHONY: help build test race plain avx2 purego golden api generate lint fuzz torture bench ci release clean
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 PLATFORMS := linux/amd64 linux/arm64 darwin/arm64 darwin/amd64 windows/amd64
@@ -54,6 +54,9 @@ fuzz: ## every fuzz target for FUZZTIME (30s)
 	    go test $$package -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) || exit 1; \
 	  done; \
 	done
+
+torture: ## attack the built command: kills, full disks, bit flips, malformed files and more
+	go run ./internal/torture
 
 bench: ## how fast the block loop runs here, beside the limits of the machine
 	go run ./cmd/blockbp bench --quick

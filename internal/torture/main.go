@@ -1,0 +1,107 @@
+//go:build linux
+
+// Command torture attacks the built command from outside, as a user's disk, network,
+// colleague or bad luck would: it kills trainings, fills disks, flips bits, names
+// inputs as outputs, mutates files of every format, and holds what comes out against
+// what has to. It prints what it tried, and how to repeat every failure:
+//
+//	go run ./internal/torture -short
+//	go run ./internal/torture -only flips -seed 7 -trial 37
+//
+// Every trial draws from a source of its own, made of the seed, the attack and the
+// number of the trial; moments of time alone are not repeatable.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// attacks are all classes, in the order of the table.
+var attacks = []attack{kills, flips, outputs, malformed}
+
+func main() {
+	var o options
+	flag.Uint64Var(&o.seed, "seed", 1, "seed of everything drawn")
+	flag.DurationVar(&o.time, "time", 15*time.Minute, "time for all attacks together")
+	flag.BoolVar(&o.short, "short", false, "a few trials of every attack, in half a minute")
+	flag.StringVar(&o.only, "only", "", "attacks to try, separated by commas (default all: "+strings.Join(names(), ", ")+")")
+	flag.IntVar(&o.trial, "trial", -1, "with -only ATTACK: this trial alone")
+	flag.StringVar(&o.keep, "keep", filepath.Join(os.TempDir(), "blockbp-torture"), "folder for the files of failed trials")
+	flag.StringVar(&o.blockbp, "blockbp", "", "the command to attack (default: built from ./cmd/blockbp)")
+	flag.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "trials at a time")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	failed, err := run(ctx, o)
+	stop()
+	switch {
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "torture:", err)
+		os.Exit(2)
+	case failed:
+		os.Exit(1)
+	}
+}
+
+func names() (all []string) {
+	for _, a := range attacks {
+		all = append(all, a.name)
+	}
+	return all
+}
+
+// run goes through the attacks and reports whether any trial failed.
+func run(ctx context.Context, o options) (failed bool, err error) {
+	chosen := attacks
+	if o.only != "" {
+		chosen = nil
+		for name := range strings.SplitSeq(o.only, ",") {
+			i := slices.Index(names(), name)
+			if i < 0 {
+				return false, fmt.Errorf("-only %s: want some of %s", name, strings.Join(names(), ", "))
+			}
+			chosen = append(chosen, attacks[i])
+		}
+	}
+	if flag.NArg() > 0 || o.trial >= 0 && len(chosen) != 1 {
+		return false, fmt.Errorf("want options only, and with -trial one attack in -only")
+	}
+	work, err := os.MkdirTemp("", "blockbp-torture-work-*")
+	if err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(work)
+	if o.blockbp == "" {
+		o.blockbp = filepath.Join(work, "blockbp")
+		build := exec.CommandContext(ctx, "go", "build", "-o", o.blockbp, "./cmd/blockbp")
+		if out, err := build.CombinedOutput(); err != nil {
+			return false, fmt.Errorf("%v: %s (run this at the root of the module, or give -blockbp)", build, out)
+		}
+	}
+	if o.blockbp, err = filepath.Abs(o.blockbp); err != nil {
+		return false, err
+	}
+	if o.keep, err = filepath.Abs(o.keep); err != nil {
+		return false, err
+	}
+	if err := limitMemory(); err != nil {
+		return false, err
+	}
+	c := &campaign{options: o, ctx: ctx, work: work, ends: time.Now().Add(o.time)}
+	for i, a := range chosen {
+		if err := c.attack(a, len(chosen)-i); err != nil {
+			return false, fmt.Errorf("%s: %w", a.name, err)
+		}
+	}
+	return c.report(os.Stdout), ctx.Err()
+}

@@ -1,0 +1,127 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// trial is one attack at work. Its first fault ends it.
+type trial struct {
+	c      *campaign
+	attack string
+	n      int
+	rng    *rand.Rand
+	dir    string // working folder of its commands, removed afterwards
+
+	log   []string // what was done
+	fault string   // why it failed, "": it did not
+	void  bool     // it came to nothing, and does not count
+	undo  []func() // what has to be taken back, such as mounts
+}
+
+// stop ends a trial from within.
+type stop struct{}
+
+// try runs a trial to its end.
+func (t *trial) try(do func(t *trial)) {
+	defer func() {
+		for _, undo := range t.undo {
+			undo()
+		}
+		if r := recover(); r != nil {
+			if _, ok := r.(stop); !ok {
+				panic(r)
+			}
+		}
+	}()
+	t.must(os.Mkdir(t.dir, 0o755))
+	do(t)
+}
+
+// failf ends the trial with a fault of the attacked command.
+func (t *trial) failf(format string, args ...any) {
+	t.fault = fmt.Sprintf(format, args...)
+	panic(stop{})
+}
+
+// skip ends a trial that came to nothing, such as a kill that came too late.
+func (t *trial) skip() {
+	t.void = true
+	panic(stop{})
+}
+
+// must ends the trial with a fault of its own.
+func (t *trial) must(err error) {
+	if err != nil {
+		t.failf("the trial itself: %v", err)
+	}
+}
+
+// notef says what was done, for who repeats it.
+func (t *trial) notef(format string, args ...any) {
+	t.log = append(t.log, fmt.Sprintf(format, args...))
+}
+
+// path is that of a file in the trial's folder.
+func (t *trial) path(name string) string { return filepath.Join(t.dir, name) }
+
+// copy copies a file or folder into the trial's folder.
+func (t *trial) copy(from, name string) {
+	info, err := os.Stat(from)
+	t.must(err)
+	to := t.path(name)
+	t.must(os.MkdirAll(filepath.Dir(to), 0o755))
+	if info.IsDir() {
+		t.must(os.CopyFS(to, os.DirFS(from)))
+		return
+	}
+	text, err := os.ReadFile(from)
+	t.must(err)
+	t.must(os.WriteFile(to, text, 0o644))
+}
+
+// read returns the bytes of a file in the trial's folder.
+func (t *trial) read(name string) []byte {
+	text, err := os.ReadFile(t.path(name))
+	t.must(err)
+	return text
+}
+
+// write makes a file in the trial's folder.
+func (t *trial) write(name string, text []byte) {
+	t.must(os.MkdirAll(filepath.Dir(t.path(name)), 0o755))
+	t.must(os.WriteFile(t.path(name), text, 0o644))
+}
+
+// exists reports whether there is such a file in the trial's folder.
+func (t *trial) exists(name string) bool {
+	_, err := os.Stat(t.path(name))
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// keep puts the files of a failed trial aside, if they are to be kept.
+func (t *trial) keep(wanted bool) string {
+	if !wanted {
+		return ""
+	}
+	to := filepath.Join(t.c.options.keep, fmt.Sprintf("%s-%d-%d", t.attack, t.c.seed, t.n))
+	if err := os.RemoveAll(to); err != nil {
+		return ""
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return ""
+	}
+	t.notef("# %s", t.fault)
+	_ = os.WriteFile(t.path("commands.txt"), []byte(strings.Join(t.log, "\n")+"\n"), 0o644)
+	if os.Rename(t.dir, to) != nil && os.CopyFS(to, os.DirFS(t.dir)) != nil {
+		return ""
+	}
+	return to
+}
