@@ -86,7 +86,7 @@ func ExampleModel_Predict() {
 func makeExample(name, folder string) {
 	for _, kind := range example.Kinds {
 		if kind.Name == name {
-			if err := kind.Write(folder, 1); err != nil {
+			if err := kind.Write(folder, 1, nil); err != nil {
 				log.Fatal(err)
 			}
 		}

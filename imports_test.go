@@ -91,7 +91,7 @@ var mayImport = map[string][]string{
 	// A training with what is said of it, for the command and the door.
 	"internal/job": {
 		"internal/diagnose", "internal/l2path", "learn", "infer", "crf", "counting", "graph", "dataset", "internal/bp", "internal/numeric", "internal/parallel", "internal/runfolder",
-		"internal/figure", "internal/report", "internal/machine", "internal/memory", "internal/nearest", "internal/safetensors", "internal/strictjson",
+		"internal/figure", "internal/report", "internal/machine", "internal/memory", "internal/nearest", "internal/safetensors", "internal/strictjson", "internal/atomicfile",
 	},
 
 	"internal/cli": {

@@ -1,5 +1,6 @@
-// Package atomicfile replaces a file as a whole: readers see the old file or
-// the new one, never a part, also after a crash or a full disk.
+// Package atomicfile writes a file as a whole: readers see the old file or the new
+// one, never a part, also after a crash or a full disk. Write replaces what is there,
+// a Target only what it may.
 package atomicfile
 
 import (
@@ -30,11 +31,11 @@ type pending interface {
 // A symbolic link is followed, and stays. A path that is not a regular file, such
 // as a pipe or /dev/stdout, is written to directly.
 func Write(path string, write func(w io.Writer) error) error {
+	if IsStream(path) {
+		return writeDirectly(path, write)
+	}
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
-	}
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-		return writeDirectly(path, write)
 	}
 	file, err := create(path)
 	if err != nil {
@@ -52,7 +53,8 @@ func Write(path string, write func(w io.Writer) error) error {
 }
 
 func writeDirectly(path string, write func(w io.Writer) error) error {
-	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	// A stream can lead to a file, after what is in it.
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		return err
 	}

@@ -390,7 +390,7 @@ func TestBadTables(t *testing.T) {
 
 func TestBadNetworks(t *testing.T) {
 	t.Parallel()
-	infer := "infer $DIR/bad.uai -o $DIR/old.PR"
+	infer := "infer $DIR/bad.uai -o $DIR/old.PR --force"
 	triple := "MARKOV\n3\n2 2 2\n1\n3 0 1 2\n8 1 2 3 4 5 6 7 8\n"
 	for _, c := range []struct {
 		name, text, args string
@@ -614,7 +614,7 @@ func TestBadOutput(t *testing.T) {
 		{"train $GRID -o $OUT -m $DIR/full", 2, []string{"full", "folder"}},
 		{"train $GRID -o $OUT -m $DIR/none/m.safetensors", 1, []string{"none"}},
 		{"train $GRID -o $OUT -m $DIR/file/m.safetensors", 1, []string{"file"}},
-		{"predict $GRID -m $RUN -o $DIR/full", 2, []string{"full", "not empty", "choose another for -o, or remove it"}},
+		{"predict $GRID -m $RUN -o $DIR/full", 2, []string{"full", "not empty", "choose another, remove it, or write over"}},
 		{"predict $GRID -m $RUN -o $DIR/file", 1, []string{"file"}},
 		{"eval $GRID -m $RUN -o $DIR/full", 2, []string{"full", "not empty"}},
 		{"eval $GRID -m $RUN -o $DIR/file", 1, []string{"file"}},

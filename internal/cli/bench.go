@@ -51,6 +51,8 @@ Leave the machine alone meanwhile: what else runs on it is measured too.`,
 	cmd.Flags().BoolVar(&f.quick, "quick", false, "fewer sizes and repetitions: less than 40 seconds instead of a few minutes")
 	cmd.Flags().BoolVar(&f.scale, "scale", false, "measure how cost grows with the network instead")
 	cmd.Flags().StringVarP(&f.out, "out", "o", "", "with --scale: folder to make for the numbers and a figure (svg, png)")
+	a.writes(cmd, "out", always(outputFolder))
+	forceable(cmd, forceHelp)
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	return cmd
 }
@@ -107,7 +109,7 @@ func (a *app) benchScale(f *benchFlags) error {
 	var run *runfolder.Run
 	if f.out != "" {
 		var err error
-		if run, err = createOutput(f.out); err != nil {
+		if run, err = a.newFolder("out"); err != nil {
 			return err
 		}
 	}

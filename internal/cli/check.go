@@ -29,7 +29,9 @@ func (a *app) checkCommand() *cobra.Command {
 		Example: "  blockbp check data/\n  blockbp check images/ --features features/\n  blockbp check run/model.safetensors grid.uai",
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.check(&f, args) },
 	}
+	readsArguments(cmd, "data, a model or a network")
 	cmd.Flags().StringVarP(&f.model, "model", "m", "", "check that the data fit this model")
+	reads(cmd.Flags(), wantsModel, "model")
 	f.data.register(cmd.Flags())
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	return cmd

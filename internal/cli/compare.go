@@ -21,6 +21,9 @@ func (a *app) compareCommand() *cobra.Command {
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.compare(&f, args) },
 	}
 	cmd.Flags().StringVarP(&f.out, "out", "o", "", "folder to make for a report with overlaid curves")
+	readsArguments(cmd, "the folder of a run")
+	a.writes(cmd, "out", always(outputFolder))
+	forceable(cmd, forceHelp)
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	return cmd
 }
@@ -29,15 +32,12 @@ func (a *app) compare(f *compareFlags, args []string) error {
 	if len(args) < 2 {
 		return usagef("compare: want at least two run folders: blockbp compare RUN RUN")
 	}
-	if err := checkOutput(f.out); err != nil {
-		return err
-	}
 	runs, err := describe.NewRuns(args)
 	if err != nil {
 		return err
 	}
 	if f.out != "" {
-		folder, err := createOutput(f.out)
+		folder, err := a.newFolder("out")
 		if err != nil {
 			return err
 		}

@@ -118,7 +118,7 @@ func readConfig(path string) (map[string]any, error) {
 // did so.
 func setFromConfig(cmd *cobra.Command, path, key string, value any) (used bool, err error) {
 	flag := cmd.Flags().Lookup(key)
-	if flag == nil || key == "config" || key == "help" || key == "resume" {
+	if flag == nil || slices.Contains([]string{"config", "help", "resume", forceOption}, key) {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		return false, usagef("%s: unknown option %q; %s", path, key, nearest.Suggestion(key, names, ""))

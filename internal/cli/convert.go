@@ -36,6 +36,8 @@ that is 0 at the other states is added for each.`,
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "out", "o", "", "file .uai or .npz for one network, or folder to make")
+	a.writes(cmd, "out", byExtension(true, ".uai", ".npz"))
+	forceable(cmd, forceHelp)
 	f.networks.register(cmd)
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	return cmd
@@ -51,24 +53,18 @@ type convertedNetwork struct {
 }
 
 func (a *app) convert(f *convertFlags, cmd *cobra.Command, args []string) error {
-	var out *outputs
-	var err error
-	switch {
-	case f.out != "-":
-		out, err = newOutputs("convert", f.out, ".uai", ".npz")
-	case f.json:
-		err = usagef("-o - and --json: both would go to standard output; name a file")
-	default:
-		out = &outputs{file: f.out}
-	}
-	if err != nil {
+	if err := wantOut("convert", f.out, ".uai", ".npz"); err != nil {
 		return err
+	}
+	if f.out == "-" && f.json {
+		return usagef("-o - and --json: both would go to standard output; name a file")
 	}
 	networks, err := f.networks.open(a, cmd, args)
 	if err != nil {
 		return err
 	}
-	if err := out.prepare(networks); err != nil {
+	out, err := a.newOutputs(f.out, networks, ".uai", ".npz")
+	if err != nil {
 		return err
 	}
 	var converted []*convertedNetwork
@@ -91,16 +87,17 @@ func (a *app) convertOne(n *namedNetwork, out *outputs) (*convertedNetwork, erro
 		return nil, dataf("%v", err)
 	}
 	one := &convertedNetwork{n.name, len(given.Card), len(given.Factors), len(n.evidence), out.path(n.name)}
-	return one, a.writeNetwork(one.File, given)
+	return one, a.writeNetwork(n.name, out, given)
 }
 
 // writeNetwork writes a network in the format that the name of the file tells.
-func (a *app) writeNetwork(path string, n *mrf.Network) error {
+func (a *app) writeNetwork(name string, out *outputs, n *mrf.Network) error {
+	path := out.path(name)
 	if beyond := uai.BeyondFloat64(n); beyond > 0 && filepath.Ext(path) != ".npz" {
 		a.note("%s: values beyond the range of float64: %d; blockbp reads them, other programs may take them for infinity or 0", path, beyond)
 	}
 	if path != "-" {
-		return dataset.WriteNetwork(path, n)
+		return out.write(name, func(path string) error { return dataset.WriteNetwork(path, n) })
 	}
 	if err := uai.CheckWrite(n); err != nil {
 		return dataf("%v", err)

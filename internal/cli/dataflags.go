@@ -32,6 +32,8 @@ func (d *dataFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&d.observed, "observed", "", "graph tables: keep only the labels of this split, such as train")
 	f.BoolVar(&d.noBias, "no-bias", false, "images and graph tables: do not add the constant feature")
 	f.BoolVar(&d.untied, "untied", false, "npz: weights of their own for every node and edge (the paper's non-templated MRF)")
+	reads(f, "a folder of features, one ID.npy for each picture", "features")
+	reads(f, "a list of image ids", "list")
 	refuseZero(f, "bins", "neighbours")
 }
 
@@ -73,7 +75,7 @@ func (a *app) openData(paths []string, o dataset.Options) (*dataset.Set, error) 
 		return nil, nameOption(err)
 	}
 	a.noteWarnings(set)
-	return set, nil
+	return set, a.readsAlso(set.Sources)
 }
 
 // noteWarnings says what was assumed of data, or left out.

@@ -38,6 +38,8 @@ the curves.`,
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "out", "o", "", "folder to make (default: blockbp-demo, or blockbp-demo-2 and so on)")
+	a.writes(cmd, "out", always(outputFolder))
+	forceable(cmd, forceHelp)
 	fl.IntVar(&f.side, "side", 50, "rows and columns of the grid")
 	fl.Float64Var(&f.l2, "l2", 1, "weight of (l2/2)|w|^2 in the objective")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of the problem")
@@ -61,14 +63,11 @@ func (a *app) demo(f *demoFlags) error {
 	if err := f.validate(); err != nil {
 		return err
 	}
-	if err := checkOutput(f.out); err != nil {
-		return err
+	create := func() (*runfolder.Run, error) { return a.newFolder("out") }
+	if f.out == "" {
+		create = func() (*runfolder.Run, error) { return runfolder.CreateFree("blockbp-demo") }
 	}
-	create, out := runfolder.Create, f.out
-	if out == "" {
-		create, out = runfolder.CreateFree, "blockbp-demo"
-	}
-	run, err := create(out)
+	run, err := create()
 	if err != nil {
 		return err
 	}

@@ -55,9 +55,9 @@ func TestFullDisk(t *testing.T) {
 		args   []string
 		places []string // one of them is named
 	}{
-		{"4", []string{"infer", wide, "--task", "MAR", "-o", out}, []string{"out.MAR"}},
-		{"1", []string{"train", gridData(t), "-o", filepath.Join(folder, "a"), "-m", model}, []string{"config.json", "data.json", "env.json", "metrics.jsonl", "state.safetensors"}},
-		{"16", []string{"train", gridData(t), "-o", filepath.Join(folder, "b"), "-m", model, "--l2", "0.5", "--tol", "1e-9"}, []string{"metrics.jsonl", "state.safetensors"}},
+		{"4", []string{"infer", wide, "--task", "MAR", "-o", out, "--force"}, []string{"out.MAR"}},
+		{"1", []string{"train", gridData(t), "-o", filepath.Join(folder, "a"), "-m", model, "--force"}, []string{"config.json", "data.json", "env.json", "metrics.jsonl", "state.safetensors"}},
+		{"16", []string{"train", gridData(t), "-o", filepath.Join(folder, "b"), "-m", model, "--force", "--l2", "0.5", "--tol", "1e-9"}, []string{"metrics.jsonl", "state.safetensors"}},
 		{"1", []string{"predict", gridData(t), "-m", gridRun(t), "-o", filepath.Join(folder, "c"), "--threads", "1"}, []string{"0.npz"}},
 		{"4", []string{"generate", "--graph", "grid:9x9", "--samples", "1", "--sweeps", "1", "-o", filepath.Join(folder, "d")}, []string{"0.npz"}},
 		{"1", []string{"eval", gridData(t), "-m", gridRun(t), "-o", filepath.Join(folder, "e"), "--threads", "1"}, []string{"eval.json"}},

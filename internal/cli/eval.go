@@ -40,10 +40,15 @@ models stand side by side.`,
 	fl := cmd.Flags()
 	fl.StringArrayVarP(&f.models, "model", "m", nil, "model file or run folder; may be repeated")
 	fl.StringVarP(&f.out, "out", "o", "", "folder to make for a report with pictures and confusion matrices")
+	readsArguments(cmd, wantsData)
+	reads(fl, wantsModel, "model")
+	a.writes(cmd, "out", always(outputFolder))
+	forceable(cmd, forceHelp)
 	fl.StringVar(&f.split, "split", "", "graph tables: compare on the nodes of this split only; the labels of --observed are held")
 	fl.BoolVar(&f.likelihood, "likelihood", true, "compute how probable the labels are; where some are unknown that takes a second inference")
 	f.register(fl)
 	fl.StringVar(&f.against, "against", "", "compare a file of marginals (.MAR) with this reference, without a model")
+	reads(fl, "a file of marginals (.MAR)", "against")
 	f.data.register(fl)
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
@@ -58,9 +63,6 @@ func (a *app) eval(f *evalFlags, args []string) error {
 		return usagef("eval: want blockbp eval DATA -m MODEL")
 	}
 	if err := f.validate(); err != nil {
-		return err
-	}
-	if err := checkOutput(f.out); err != nil {
 		return err
 	}
 	var models []*job.Model
@@ -82,7 +84,7 @@ func (a *app) eval(f *evalFlags, args []string) error {
 		results = append(results, s.Of(m.Path, f.decode))
 	}
 	if f.out != "" {
-		run, err := createOutput(f.out)
+		run, err := a.newFolder("out")
 		if err == nil {
 			err = job.ReportScores(run, scored, results)
 		}

@@ -1,10 +1,7 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"slices"
 	"strings"
 
@@ -41,6 +38,13 @@ Kinds:
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "out", "o", "", "folder to make, or file of a network")
+	a.writes(cmd, "out", func(_ string, args []string) outputKind {
+		if i := kindNamed(args); i >= 0 && example.Kinds[i].File {
+			return outputFile
+		}
+		return outputFolder
+	})
+	forceable(cmd, forceHelp)
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of everything drawn")
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	return cmd
@@ -50,15 +54,16 @@ func (a *app) example(f *exampleFlags, args []string) error {
 	if f.out == "" || len(args) != 1 {
 		return usagef("example: want blockbp example KIND -o OUT, where KIND is %s", strings.Join(example.Names(), ", "))
 	}
-	i := slices.Index(example.Names(), args[0])
+	i := kindNamed(args)
 	if i < 0 {
 		return usagef("example: unknown kind %q; %s", args[0], nearest.Suggestion(args[0], example.Names(), ""))
 	}
 	kind := &example.Kinds[i]
-	if err := checkExampleOutput(kind, f.out); err != nil {
-		return err
+	var replace func(string) error
+	if a.files.force {
+		replace = a.files.mayReplace
 	}
-	if err := kind.Write(f.out, f.seed); err != nil {
+	if err := kind.Write(f.out, f.seed, replace); err != nil {
 		return err
 	}
 	next := kind.Next(f.out)
@@ -70,13 +75,10 @@ func (a *app) example(f *exampleFlags, args []string) error {
 	}{kind.Name, f.out, f.seed, next}, "%s: %s.\nRun next:\n  %s\n", f.out, kind.About, strings.Join(next, "\n  "))
 }
 
-// checkExampleOutput refuses to write over what is there.
-func checkExampleOutput(kind *example.Kind, out string) error {
-	if !kind.File {
-		return checkOutput(out)
+// kindNamed is the number of the kind that the one argument names, or −1.
+func kindNamed(args []string) int {
+	if len(args) != 1 {
+		return -1
 	}
-	if _, err := os.Stat(out); !errors.Is(err, fs.ErrNotExist) {
-		return usagef("%s is there already: choose another name for -o, or remove it", out)
-	}
-	return checkWritable(out)
+	return slices.Index(example.Names(), args[0])
 }

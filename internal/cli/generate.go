@@ -34,6 +34,8 @@ probability P)  ba:N[:M] (Barabasi-Albert, M edges per new node, 2 by default)`,
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "out", "o", "", "folder to make")
+	a.writes(cmd, "out", always(outputFolder))
+	forceable(cmd, forceHelp)
 	fl.StringVar(&f.graph, "graph", "grid:50x50", "the graph, such as ba:1000:2")
 	fl.IntVar(&f.spec.States, "states", 8, "states of every variable")
 	fl.IntVar(&f.spec.NodeFeatures, "node-features", 20, "length of the node features")
@@ -88,9 +90,6 @@ func (a *app) generate(f *generateFlags, args []string) error {
 	if err := f.validate(); err != nil {
 		return err
 	}
-	if err := checkOutput(f.out); err != nil {
-		return err
-	}
 	generated, err := synthetic.Generate(*s, f.threads)
 	if err != nil {
 		return usagef("generate: %v", err)
@@ -98,7 +97,7 @@ func (a *app) generate(f *generateFlags, args []string) error {
 	if err := a.ctx.Err(); err != nil {
 		return err
 	}
-	run, err := createOutput(f.out)
+	run, err := a.newFolder("out")
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
-	"github.com/blockbp/blockbp/internal/atomicfile"
 	"github.com/blockbp/blockbp/internal/describe"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/nearest"
@@ -61,6 +60,11 @@ competition: log10 Z, marginals, or states.`,
 	fl.StringVar(&f.method, "method", "", "PR and MAR: bp, exact (variable elimination), gibbs (marginals by sampling) or mean-field (a lower bound on log Z); MPE: cut, exact or trws (default: bp; MPE: the first that fits)")
 	fl.StringVar(&f.evidence, "evidence", "", "evidence file (.uai.evid)")
 	fl.StringVarP(&f.out, "out", "o", "", "write the answer in UAI format to this file instead of standard output")
+	readsArguments(cmd, "a network (.uai, or .npz of log potentials)")
+	reads(fl, "an evidence file (.uai.evid)", "evidence")
+	reads(fl, "a file of counting numbers", "counting")
+	a.writes(cmd, "out", byExtension(true))
+	forceable(cmd, forceHelp)
 	fl.Float64Var(&f.tolerance, "tol", infer.DefaultLimits.Tolerance, "change of a log-message at which the iteration counts as converged; MPE: share of its size by which the bound must rise in 20 sweeps to go on, 1e-9 if not given")
 	fl.IntVar(&f.maxSweeps, "max-sweeps", infer.DefaultLimits.MaxSweeps, "at most this many sweeps over the network (MPE: 4000 if not given)")
 	fl.IntVar(&f.appearanceSteps, "appearance-steps", 0, "trw: at most this many steps that tighten the bound by optimising the edge appearances (default none)")
@@ -230,11 +234,6 @@ func (a *app) infer(f *inferFlags, args []string) error {
 	if len(args) != 1 {
 		return usagef("infer: want one network: blockbp infer MODEL.uai --task PR")
 	}
-	if f.out != "-" {
-		if err := checkWritable(f.out); err != nil {
-			return err
-		}
-	}
 	network, err := a.readNetwork(args[0])
 	if err != nil {
 		return err
@@ -383,7 +382,7 @@ var optionNames = map[string]string{
 func (a *app) printAnswer(f *inferFlags, r *inferred) error {
 	toFile := f.out != "" && f.out != "-" // - is standard output, where the answer goes anyway
 	if toFile {
-		if err := atomicfile.Write(f.out, r.answer.Write); err != nil {
+		if err := a.target("out").Write(r.answer.Write); err != nil {
 			return err
 		}
 	}

@@ -282,7 +282,7 @@ func TestInferOutput(t *testing.T) {
 
 	// Old content is replaced whole.
 	out := writeFile(t, filepath.Join(folder, "out.PR"), strings.Repeat("old ", 1000))
-	mustRun(t, "infer", path, "-o", out)
+	mustRun(t, "infer", path, "-o", out, "--force")
 	if got := readFile(t, out); got != printed {
 		t.Errorf("the file holds %q, want %q", got, printed)
 	}
@@ -292,7 +292,7 @@ func TestInferOutput(t *testing.T) {
 	if err := os.Symlink(writeFile(t, filepath.Join(folder, "target.PR"), "old"), link); err != nil {
 		t.Skipf("skipped: no symbolic links here: %v", err)
 	}
-	mustRun(t, "infer", path, "-o", link)
+	mustRun(t, "infer", path, "-o", link, "--force")
 	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("the symbolic link was replaced by a file (%v, %v)", info.Mode(), err)
 	}

@@ -29,6 +29,7 @@ network of a data set: cut edges and balance.`,
 		Example: "  blockbp info run\n  blockbp info data/ --blocks 4x5\n  blockbp info grid.uai",
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.info(&f, args) },
 	}
+	readsArguments(cmd, "a model, a run, data or a network")
 	f.data.register(cmd.Flags())
 	f.partition.register(cmd.Flags())
 	cmd.Flags().IntVar(&f.weights, "weights", 20, "models: how many of the largest weights to list")

@@ -9,9 +9,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/atomicfile"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/nearest"
+	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -26,9 +28,12 @@ type networkFlags struct {
 func (f *networkFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVarP(&f.model, "model", "m", "", "model file or run folder: the networks are this model given the features of DATA")
+	readsArguments(cmd, "a network (.uai, or .npz of log potentials), or data for a model")
+	reads(fl, wantsModel, "model")
 	fl.StringVar(&f.instance, "instance", "", "with -m: only the instance of this name (default: all)")
 	fl.BoolVar(&f.clamp, "clamp", false, "with -m: hold the labels that the data have")
 	fl.StringVar(&f.evidence, "evidence", "", "without -m: evidence file (.uai.evid)")
+	reads(fl, "an evidence file (.uai.evid)", "evidence")
 	f.data.register(fl)
 }
 
@@ -146,38 +151,47 @@ func labelled(labels []int32) map[int]int {
 
 // outputs are where results of networks go: one file, or a folder of files.
 type outputs struct {
-	file     string // or else
-	dir, ext string
+	file atomicfile.Target // or else
+	run  *runfolder.Run
+	ext  string
 }
 
-// newOutputs decides by the name: one with the extension of a result is a file,
-// for one network. Nothing is made yet.
-func newOutputs(verb, out string, exts ...string) (*outputs, error) {
+// newOutputs returns where the results of networks go, whose folder it makes. One with
+// the extension of a result is a file, for one network, and - is standard output.
+func (a *app) newOutputs(out string, n *networks, exts ...string) (*outputs, error) {
+	if out != "-" && !slices.Contains(exts, filepath.Ext(out)) {
+		run, err := a.newFolder("out")
+		return &outputs{run: run, ext: exts[0]}, err
+	}
+	if len(n.names) > 1 {
+		return nil, usagef("-o %s: one file cannot hold the results of %d instances; choose one of them with --instance (such as %s), or give a folder", out, len(n.names), n.names[0])
+	}
+	if out == "-" {
+		return &outputs{file: atomicfile.Target{Path: out}}, nil
+	}
+	return &outputs{file: a.target("out")}, nil
+}
+
+// wantOut says that a verb needs to know where its results go.
+func wantOut(verb, out string, exts ...string) error {
 	if out == "" {
-		return nil, usagef("%s: say where the result goes with -o: a file that ends in %s, or a folder", verb, strings.Join(exts, " or "))
+		return usagef("%s: say where the result goes with -o: a file that ends in %s, or a folder", verb, strings.Join(exts, " or "))
 	}
-	if slices.Contains(exts, filepath.Ext(out)) {
-		return &outputs{file: out}, checkWritable(out)
-	}
-	return &outputs{dir: out, ext: exts[0]}, checkOutput(out)
-}
-
-// prepare makes the folder, if it is one, and checks that a file is enough.
-func (o *outputs) prepare(n *networks) error {
-	if o.file != "" {
-		if len(n.names) > 1 {
-			return usagef("-o %s: one file cannot hold the results of %d instances; choose one of them with --instance (such as %s), or give a folder", o.file, len(n.names), n.names[0])
-		}
-		return nil
-	}
-	_, err := createOutput(o.dir)
-	return err
+	return nil
 }
 
 // path is where the result of one network goes.
 func (o *outputs) path(name string) string {
-	if o.file != "" {
-		return o.file
+	if o.run == nil {
+		return o.file.Path
 	}
-	return filepath.Join(o.dir, name+o.ext)
+	return o.run.Path(name + o.ext)
+}
+
+// write writes the result of one network through a function that writes a file.
+func (o *outputs) write(name string, write func(path string) error) error {
+	if o.run == nil {
+		return o.file.Via(write)
+	}
+	return o.run.Via(name+o.ext, write)
 }

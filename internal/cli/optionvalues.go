@@ -143,6 +143,7 @@ type inferenceFlags struct {
 // register makes the options of inference but for those of data, which stand last.
 func (f *inferenceFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.counting, "counting", "", "counting numbers other than those of training: convex, trw, bethe or a file")
+	reads(fl, "a file of counting numbers", "counting")
 	threadsVar(fl, &f.threads, "number of threads")
 	fl.Float64Var(&f.tolerance, "tol", job.PredictLimits.Tolerance, "change of a log-message at which inference counts as converged")
 	fl.IntVar(&f.maxSweeps, "max-sweeps", job.PredictLimits.MaxSweeps, "at most this many sweeps per instance")

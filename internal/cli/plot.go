@@ -11,7 +11,7 @@ import (
 )
 
 func (a *app) plotCommand() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:     "plot RUN...",
 		Short:   "Draw the curves of runs again from their metrics",
 		Long:    "Writes the convergence curves of every run folder into its plots/ folder, from metrics.jsonl: also of a run that is still going on.",
@@ -28,6 +28,14 @@ func (a *app) plotCommand() *cobra.Command {
 			return nil
 		},
 	}
+	readsArguments(cmd, "the folder of a run")
+	a.declare(cmd, func(args []string) (plots []written) {
+		for _, dir := range args {
+			plots = append(plots, written{path: filepath.Join(dir, runfolder.PlotFolder), kind: outputKept, within: runfolder.PlotFolder})
+		}
+		return plots
+	})
+	return cmd
 }
 
 func (a *app) plot(dir string) error {

@@ -26,6 +26,10 @@ images also NAME.png, an indexed picture of the labels, and a page of pictures.`
 	fl := cmd.Flags()
 	fl.StringVarP(&f.model, "model", "m", "", "model file or run folder")
 	fl.StringVarP(&f.out, "out", "o", "", "folder to make for the results")
+	readsArguments(cmd, wantsData)
+	reads(fl, wantsModel, "model")
+	a.writes(cmd, "out", always(outputFolder))
+	forceable(cmd, forceHelp)
 	f.register(fl)
 	fl.BoolVar(&f.clamp, "clamp", false, "hold the labels that the data have, and predict the others")
 	fl.BoolVar(&f.pictures, "pictures", true, "images: write pictures.png, photographs beside predictions")
@@ -40,9 +44,6 @@ func (a *app) predict(f *predictFlags, args []string) error {
 		return usagef("predict: want blockbp predict DATA -m MODEL -o OUT")
 	}
 	if err := f.validate(); err != nil {
-		return err
-	}
-	if err := checkOutput(f.out); err != nil {
 		return err
 	}
 	model, err := a.loadModel(f.model)
@@ -61,7 +62,7 @@ func (a *app) predict(f *predictFlags, args []string) error {
 	if err := work.Check(data.instances, data.held); err != nil {
 		return err
 	}
-	run, err := createOutput(f.out)
+	run, err := a.newFolder("out")
 	if err != nil {
 		return err
 	}

@@ -57,9 +57,12 @@ two studies at a time would slow each other's memory down.`, studyList()),
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "out", "o", reproduceFolder, "folder to make, or to go on with")
+	a.writes(cmd, "out", always(outputKept))
 	fl.StringVar(&f.scale, "scale", string(study.Small), "small: minutes, or paper: the paper's sizes, hours")
 	fl.StringVar(&f.data, "data", "", "folder of the Stanford Background data set, for fig5, table1 and fig6")
 	fl.StringVar(&f.features, "features", "", "folder with the features of its images (default: features in --data)")
+	reads(fl, "the folder of the Stanford Background data set", "data")
+	reads(fl, "a folder of features", "features")
 	fl.IntVar(&f.seeds, "seeds", 0, "problems drawn for each size (0: as the folder was made, else 5 at small scale, 1 at the paper's)")
 	threadsVar(fl, &f.threads, "searches for steps at a time; timed runs are alone")
 	fl.BoolVar(&f.kept, "kept", false, "measure nothing: figures and page of what the folder has")

@@ -81,7 +81,7 @@ func recallOptions(cmd *cobra.Command, dir string) (data []string, sources map[s
 		switch {
 		case !ok || f.Changed || o.Value == nil:
 			return
-		case f.Name == "out" || f.Name == "resume" || f.Name == "config":
+		case slices.Contains([]string{"out", "resume", "config", forceOption}, f.Name): // they are of one command
 			return
 		case o.Source == job.SourceDefault && !slices.Contains(job.CourseOptions, f.Name):
 			return

@@ -437,8 +437,8 @@ func TestInterruptedElsewhere(t *testing.T) {
 	for _, args := range [][]string{
 		{"predict", gridData(t), "-m", gridRun(t), "-o", filepath.Join(folder, "predicted")},
 		{"eval", gridData(t), "-m", gridRun(t)},
-		{"infer", network, "--counting", "convex", "-o", out},
-		{"infer", network, "--method", "exact", "-o", out},
+		{"infer", network, "--counting", "convex", "-o", out, "--force"},
+		{"infer", network, "--method", "exact", "-o", out, "--force"},
 		{"demo", "--side", "6", "-o", filepath.Join(folder, "demo")},
 		{"generate", "--graph", "grid:6x6", "-o", filepath.Join(folder, "generated")},
 		{"check", gridData(t)},

@@ -21,6 +21,8 @@ type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	noted          map[string]bool // what note has said
+	declared       map[*cobra.Command][]func(args []string) []written
+	files          *files // of the command that runs
 }
 
 // note says something on standard error that is no failure, once: the same data
@@ -65,7 +67,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetIn(stdin)
 	return a.guard(func() error {
 		if err := root.ExecuteContext(ctx); err != nil {
-			return err
+			return a.nameInput(err)
 		}
 		return results.err
 	})
@@ -145,7 +147,8 @@ Completion by the tab key: blockbp completion bash --help (or zsh, fish, powersh
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() },
+		RunE:              func(cmd *cobra.Command, args []string) error { return cmd.Help() },
+		PersistentPreRunE: a.openFiles,
 	}
 	train, help := a.trainCommand(), helpCommand()
 	groupFlags(train, trainGroups)

@@ -58,6 +58,8 @@ they agree.`,
 	fl.Float64Var(&f.maxRHat, "max-rhat", sampleMaxRHat, "gibbs: largest R-hat of a variable that counts as converged")
 	fl.Float64Var(&f.minESS, "min-ess", sampleMinESS, "gibbs: smallest effective sample size of a variable that counts as converged")
 	fl.BoolVar(&f.requireConvergence, "require-convergence", false, "exit with code 5 if some chains did not converge")
+	a.writes(cmd, "out", byExtension(false, ".npz"))
+	forceable(cmd, forceHelp)
 	f.networks.register(cmd)
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
@@ -126,15 +128,15 @@ func (a *app) sample(f *sampleFlags, args []string) error {
 	if err := f.validate(); err != nil {
 		return err
 	}
-	out, err := newOutputs("sample", f.out, ".npz")
-	if err != nil {
+	if err := wantOut("sample", f.out, ".npz"); err != nil {
 		return err
 	}
 	networks, err := f.networks.open(a, f.cmd, args)
 	if err != nil {
 		return err
 	}
-	if err := out.prepare(networks); err != nil {
+	out, err := a.newOutputs(f.out, networks, ".npz")
+	if err != nil {
 		return err
 	}
 	started := time.Now()
@@ -164,7 +166,9 @@ func (a *app) sampleOne(f *sampleFlags, n *namedNetwork, out *outputs) (*describ
 		a.note("%s: --%s is not used: the network is a forest, so draws are exact and independent (--sampler gibbs runs chains all the same)", n.name, name)
 	}
 	one := describe.NewSamples(n.name, len(n.network.Card), len(n.evidence), drawn, out.path(n.name))
-	return one, dataset.WriteSamples(one.File, describe.Draws(n.network, n.evidence, f.seed, drawn))
+	return one, out.write(n.name, func(path string) error {
+		return dataset.WriteSamples(path, describe.Draws(n.network, n.evidence, f.seed, drawn))
+	})
 }
 
 // samplingError gives errors of sampling their exit code and names of options.

@@ -53,7 +53,7 @@ func TestSampleNetworks(t *testing.T) {
 	} {
 		net := writeFile(t, filepath.Join(folder, c.name+".uai"), c.text)
 		out := filepath.Join(folder, "out.npz")
-		args := []string{"sample", net, "-o", out, "--samples", "4000", "--json", "-q"}
+		args := []string{"sample", net, "-o", out, "--force", "--samples", "4000", "--json", "-q"}
 		network, err := uai.ReadFile(net)
 		if err != nil {
 			t.Fatal(err)
@@ -225,12 +225,12 @@ func TestSampleUnconverged(t *testing.T) {
 	}
 	// A five-colouring cannot be proved to be within reach, though it is.
 	five := writeFile(t, filepath.Join(folder, "five.uai"), "MARKOV\n3\n5 5 5\n3\n2 0 1\n2 1 2\n2 2 0\n"+strings.Repeat("25 0 1 1 1 1 1 0 1 1 1 1 1 0 1 1 1 1 1 0 1 1 1 1 1 0\n", 3))
-	if o := mustRun(t, "sample", five, "-o", out, "-q"); !strings.Contains(o.stderr, "not proved that it is ergodic") {
+	if o := mustRun(t, "sample", five, "-o", out, "--force", "-q"); !strings.Contains(o.stderr, "not proved that it is ergodic") {
 		t.Errorf("stderr is %q", o.stderr)
 	}
 	// On a forest options of chains are not used, which is said.
 	tree := writeFile(t, filepath.Join(folder, "tree.uai"), treeUAI)
-	if o := mustRun(t, "sample", tree, "-o", out, "--thin", "3"); !strings.Contains(o.stderr, "--thin is not used") {
+	if o := mustRun(t, "sample", tree, "-o", out, "--force", "--thin", "3"); !strings.Contains(o.stderr, "--thin is not used") {
 		t.Errorf("stderr is %q", o.stderr)
 	}
 }
@@ -373,7 +373,7 @@ func TestConvertArrays(t *testing.T) {
 	if readFile(t, out) != readFile(t, again) {
 		t.Error("arrays change when they are converted again")
 	}
-	run(t, "convert", filepath.Join(gridData(t), "0.npz"), "-o", again).wantFailure(t, 3, "only together with a model")
+	run(t, "convert", filepath.Join(gridData(t), "0.npz"), "-o", again, "--force").wantFailure(t, 3, "only together with a model")
 	huge := writeFile(t, filepath.Join(folder, "huge.uai"), "MARKOV\n1\n2\n1\n1 0\n2 1e400 1\n")
 	if o := mustRun(t, "convert", huge, "-o", "-"); !strings.Contains(o.stderr, "note: -: values beyond the range of float64: 1;") {
 		t.Errorf("stderr is %q", o.stderr)

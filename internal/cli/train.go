@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/report"
-	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -56,6 +54,12 @@ or, with --method pseudo or piecewise, a sum of local terms without inference.`,
 	fl.Var(resumeValue{&f.resume}, "resume", "go on with the run in this folder; if none is named here, with the run that is given in the place of DATA, or in --out")
 	fl.Lookup("resume").NoOptDefVal = resumeHere
 	fl.StringVar(&f.config, "config", "", "TOML file of options; the command line wins over it")
+	readsArguments(cmd, wantsData)
+	reads(fl, wantsModel, "init", "reference")
+	reads(fl, "a TOML file of options", "config")
+	annotate(fl, "out", writesAnnotation, "")
+	annotate(fl, "model", writesAnnotation, "")
+	forceable(cmd, "start anew over the run in --out, and write over --model; but never over inputs")
 	fl.StringVar((*string)(&o.Method), "method", "bbpl", "bbpl, inner-dual or full; or the baselines pseudo (pseudo-likelihood) and piecewise, by L-BFGS")
 	f.partition.register(fl)
 	fl.IntVar(&o.Together, "together", 0, "blocks per iteration, as far as no two share an edge: they are visited in parallel (default 1, or as many as make up a 20th of the network where --blocks is left out)")
@@ -84,6 +88,8 @@ or, with --method pseudo or piecewise, a sum of local terms without inference.`,
 	fl.Float64Var(&o.EvaluateEvery, "eval-every", 0, "passes between evaluations (default 20)")
 	fl.StringVar(&o.EarlyStop, "early-stop", "", "METRIC@NAME[:PATIENCE], such as accuracy@dev:3: stop when it no longer improves")
 	refuseZero(fl, "together", "inner-sweeps", "inner-tol", "tol", "rtol", "max-iter", "max-passes", "max-time", "checkpoint-every", "eval-every")
+	reads(fl, "NAME=PATH of labelled data", "eval")
+	reads(fl, "a file of counting numbers", "counting")
 	f.data.register(fl)
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "print sizes and memory, and stop before training")
@@ -102,7 +108,12 @@ func (a *app) train(cmd *cobra.Command, f *trainFlags, args []string) error {
 	if folder.Config.Options, err = applyConfig(cmd, f.config, recalled); err != nil {
 		return err
 	}
-	options, err := f.checked(cmd, folder, data)
+	// Only now all options are known: some came from a file, or from the run.
+	a.declare(cmd, func([]string) []written { return f.outputs(folder) })
+	if err := a.openFiles(cmd, data); err != nil {
+		return err
+	}
+	options, err := f.checked(cmd, data)
 	if err != nil {
 		return err
 	}
@@ -123,6 +134,7 @@ func (a *app) train(cmd *cobra.Command, f *trainFlags, args []string) error {
 	if err := f.record(folder, data, &task); err != nil {
 		return err
 	}
+	folder.Copy, folder.Anew = a.target("model"), a.files.force && !folder.Resume
 	show := newDisplay(a, f.quiet, p.Settings)
 	result, err := p.Train(a.ctx, folder, show.watch())
 	show.done()
@@ -137,7 +149,7 @@ func (a *app) train(cmd *cobra.Command, f *trainFlags, args []string) error {
 
 // checked returns what is asked for, as far as it can be used; what can be checked
 // before any data are read is.
-func (f *trainFlags) checked(cmd *cobra.Command, folder *job.Folder, data []string) (o job.Options, err error) {
+func (f *trainFlags) checked(cmd *cobra.Command, data []string) (o job.Options, err error) {
 	o = f.options
 	if len(data) == 0 {
 		return o, usagef("train: name the data to learn from: blockbp train DATA")
@@ -159,16 +171,26 @@ func (f *trainFlags) checked(cmd *cobra.Command, folder *job.Folder, data []stri
 	if err := f.data.validate(); err != nil {
 		return o, err
 	}
-	if err := checkWritable(f.model); err != nil {
-		return o, err
-	}
-	if !folder.Resume && folder.Dir != "" {
-		if err := checkFreshFolder(folder.Dir); err != nil {
-			return o, err
-		}
-	}
 	o.Cut, err = f.partition.resolve()
 	return o, err
+}
+
+// outputs are what a training writes. A resumed run goes on with its own folder, and
+// the copy of its model is its own as long as nobody has changed it.
+func (f *trainFlags) outputs(folder *job.Folder) (list []written) {
+	if folder.Dir != "" {
+		list = append(list, written{option: "--out", path: folder.Dir, kind: outputRun})
+	}
+	if f.model != "" {
+		list = append(list, written{option: "--model", path: f.model})
+	}
+	if folder.Resume {
+		list[0].option, list[0].kind = "--resume", outputKept
+		if f.model != "" {
+			list[1].copyOf = filepath.Join(folder.Dir, job.ModelFile)
+		}
+	}
+	return list
 }
 
 // trainingTask reads what is learned from, and compared with.
@@ -201,6 +223,9 @@ func (a *app) trainingTask(f *trainFlags, data []string) (t job.Task, err error)
 			return t, fmt.Errorf("--eval %s: %w", name, nameOption(err))
 		}
 		a.noteWarnings(e.Set)
+		if err := a.readsAlso(e.Set.Sources); err != nil {
+			return t, err
+		}
 		t.Evaluations = append(t.Evaluations, e)
 	}
 	return t, nil
@@ -213,51 +238,6 @@ func (a *app) noteUnused(options map[string]job.Option, recalled map[string]stri
 			a.note("--%s is not used by --method %s", name, method)
 		}
 	}
-}
-
-// checkWritable refuses an output file that cannot be written.
-func checkWritable(path string) error {
-	if path == "" {
-		return nil
-	}
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return usagef("%s is a folder, want the name of a file to write", path)
-	}
-	probe, err := os.CreateTemp(filepath.Dir(path), ".blockbp-*")
-	if err != nil {
-		return &exitError{exitIO, fmt.Errorf("cannot write %s: %w", path, err)}
-	}
-	probe.Close()
-	return os.Remove(probe.Name())
-}
-
-// checkFreshFolder refuses a run folder that holds something already, before any
-// data are read.
-func checkFreshFolder(dir string) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) == 0 {
-		return nil // it does not exist yet, or Create will say what is wrong
-	}
-	return &runfolder.NotEmptyError{Dir: dir, Holds: entries[0].Name()}
-}
-
-// createOutput makes the folder for the results of a verb that no run can be
-// resumed with.
-func createOutput(dir string) (*runfolder.Run, error) {
-	if err := checkOutput(dir); err != nil {
-		return nil, err
-	}
-	return runfolder.Create(dir)
-}
-
-// checkOutput refuses such a folder that holds something already. An empty path
-// stands for none.
-func checkOutput(dir string) error {
-	var taken *runfolder.NotEmptyError
-	if dir == "" || !errors.As(checkFreshFolder(dir), &taken) {
-		return nil
-	}
-	return usagef("the folder %q is not empty (it holds %q): choose another for -o, or remove it", dir, taken.Holds)
 }
 
 // describeTraining prints what a run would need.
@@ -332,6 +312,8 @@ func (a *app) printTraining(f *trainFlags, result *job.Result) error {
 func (f *trainFlags) outcome(result *job.Result) error {
 	n := result.Summary
 	switch {
+	case result.NotCopied != nil:
+		return result.NotCopied
 	case result.Unevaluated:
 		return &exitError{exitInterrupted, fmt.Errorf("interrupted after the training (%s); the model is in %s, and blockbp train %s --resume makes up for the evaluation", n.Status, n.Model, n.Run)}
 	case n.Status == learn.Interrupted:

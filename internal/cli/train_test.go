@@ -236,7 +236,7 @@ func TestDiverging(t *testing.T) {
 	} {
 		folder := t.TempDir()
 		dir, model := filepath.Join(folder, "run"), writeFile(t, filepath.Join(folder, "m.safetensors"), "old")
-		o := run(t, slices.Concat([]string{"train", gridData(t), "-o", dir, "-m", model, "--blocks", "4", "--json", "-q"}, options)...)
+		o := run(t, slices.Concat([]string{"train", gridData(t), "-o", dir, "-m", model, "--force", "--blocks", "4", "--json", "-q"}, options)...)
 		o.wantFailure(t, 4, "diverged at iteration ", "block ", "step", "--step auto")
 		object := o.object(t, "status", "reason", "iterations", "block")
 		if object["status"] != "diverged" {
@@ -255,7 +255,7 @@ func TestDiverging(t *testing.T) {
 			}
 		}
 		// From there the run goes the same way again.
-		again := run(t, "train", dir, "--resume", "-q")
+		again := run(t, "train", dir, "--resume", "--force", "-q")
 		again.wantFailure(t, 4, strings.TrimPrefix(o.errorLines()[0], "blockbp: "))
 	}
 }

@@ -55,8 +55,9 @@ var Kinds = []Kind{
 }
 
 // Write makes the example at a path: a folder that is made if need be, or a file.
-func (k *Kind) Write(path string, seed uint64) error {
-	f := &folder{path: path}
+// replace is as in atomicfile.Target, for every file.
+func (k *Kind) Write(path string, seed uint64, replace func(path string) error) error {
+	f := &folder{path: path, replace: replace}
 	k.fill(f, seed)
 	return f.err
 }
@@ -103,8 +104,9 @@ func source(seed, part uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, pa
 
 // folder is an example being written. After the first error nothing more is.
 type folder struct {
-	path string
-	err  error
+	path    string
+	replace func(path string) error
+	err     error
 }
 
 // write hands the path of a file to a function that writes it, once its folder is
@@ -114,8 +116,12 @@ func (f *folder) write(name string, write func(path string) error) {
 	if f.err == nil {
 		f.err = os.MkdirAll(filepath.Dir(path), 0o755)
 	}
+	target := atomicfile.Target{Path: path}
+	if f.replace != nil {
+		target.Replace = func() error { return f.replace(path) }
+	}
 	if f.err == nil {
-		f.err = write(path)
+		f.err = target.Via(write)
 	}
 }
 

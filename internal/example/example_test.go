@@ -38,7 +38,7 @@ func TestSeeds(t *testing.T) {
 			var made []map[string]string
 			for i, seed := range []uint64{1, 1, 2} {
 				path := filepath.Join(t.TempDir(), "made", string(rune('a'+i)))
-				if err := kind.Write(path, seed); err != nil {
+				if err := kind.Write(path, seed, nil); err != nil {
 					t.Fatal(err)
 				}
 				made = append(made, files(t, path))

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/atomicfile"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/internal/strictjson"
 	"github.com/blockbp/blockbp/learn"
@@ -38,8 +39,11 @@ type Folder struct {
 	// Resume goes on from the checkpoint in Dir, which must be a run with the same
 	// data and the same options as far as they decide the course of it.
 	Resume bool
-	// Copy is another file for the model, "": none. An interrupted run leaves it alone.
-	Copy     string
+	// Anew removes the training that Dir has, and nothing else, before this one starts.
+	Anew bool
+	// Copy is another file for the model; without a path there is none. An interrupted
+	// run leaves it alone.
+	Copy     atomicfile.Target
 	NoReport bool   // no plots and no report.html
 	Version  string // of the program, for the report
 }
@@ -132,6 +136,11 @@ func openRun(folder *Folder, p *Prepared, path *L2Path, watch Watch) (*run, erro
 		return r, r.reopen()
 	}
 	var err error
+	if own.Anew {
+		if err := removeRun(own.Dir); err != nil {
+			return nil, err
+		}
+	}
 	if own.Dir != "" {
 		r.files, err = runfolder.Create(own.Dir)
 	} else {

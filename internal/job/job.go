@@ -56,7 +56,9 @@ type Result struct {
 	// none because the training was interrupted while they were computed.
 	Scores      []*Scored
 	Unevaluated bool
-	Summary     *Summary
+	// NotCopied says why Folder.Copy was not written; all else was.
+	NotCopied error
+	Summary   *Summary
 }
 
 // Train chooses l2 if that is asked for, fits, evaluates the final model and writes
@@ -80,6 +82,7 @@ func (p *Prepared) Train(ctx context.Context, folder *Folder, watch Watch) (*Res
 	if err := run.saveModels(result); err != nil {
 		return nil, err
 	}
+	result.NotCopied = run.copyModel(result)
 	started := time.Now()
 	if result.Scores, result.Unevaluated, err = run.p.evaluate(ctx, result, watch); err != nil {
 		return nil, err

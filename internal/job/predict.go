@@ -54,7 +54,7 @@ func NewJointState(r *infer.State) *JointState {
 // NAME.png of images, predict.json, and with pictures a page of the first few
 // photographs. held is as in Inference.Each.
 func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dataset.Set, instances []*crf.Instance, held [][]int32, pictures bool) (*Prediction, error) {
-	started, names := time.Now(), UniqueNames(instances)
+	started, names := time.Now(), UniqueNames(instances, strings.TrimSuffix(picturesFile, filepath.Ext(picturesFile)))
 	p := &Prediction{Out: run.Dir()}
 	var rows []figure.PanelRow
 	err := w.Each(ctx, instances, held, func(i int, b *infer.Beliefs) error {
@@ -81,7 +81,7 @@ func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dat
 	p.Seconds = time.Since(started).Seconds()
 	if len(rows) > 0 && pictures {
 		panel := figure.Panel{Title: "Predictions", Rows: rows, Names: stateNames(set)}
-		if err := run.WriteFile("pictures.png", panel.PNG); err != nil {
+		if err := run.WriteFile(picturesFile, panel.PNG); err != nil {
 			return nil, err
 		}
 	}
@@ -91,7 +91,7 @@ func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dat
 // write writes what is found of one instance, and takes note of it.
 func (p *Prediction) write(run *runfolder.Run, name string, b *infer.Beliefs) error {
 	file := run.Path(name + ".npz")
-	if err := dataset.WritePrediction(file, b.Labels, b.Node, b.NodeAt); err != nil {
+	if err := run.Via(name+".npz", func(path string) error { return dataset.WritePrediction(path, b.Labels, b.Node, b.NodeAt) }); err != nil {
 		return err
 	}
 	said := PredictedInstance{
@@ -127,14 +127,22 @@ func HeldLabels(instances []*crf.Instance) (held [][]int32, several int, err err
 	return held, several, nil
 }
 
-// UniqueNames returns a file name for every instance: its own where it is unique.
-func UniqueNames(instances []*crf.Instance) []string {
+// picturesFile is the page of pictures among predictions.
+const picturesFile = "pictures.png"
+
+// UniqueNames returns a file name for every instance: its own where it is unique and
+// not among those that are taken.
+func UniqueNames(instances []*crf.Instance, taken ...string) []string {
 	names := make([]string, len(instances))
-	used := map[string]bool{}
+	used := map[string]bool{"": true, ".": true}
+	for _, name := range taken {
+		used[name] = true
+	}
 	for i, in := range instances {
-		name := strings.TrimSuffix(filepath.Base(in.Name), ".npz")
-		if name == "" || name == "." || used[name] {
-			name = fmt.Sprintf("%s%d", name, i)
+		own := strings.TrimSuffix(filepath.Base(in.Name), ".npz")
+		name := own
+		for n := i; used[name]; n++ {
+			name = fmt.Sprintf("%s%d", own, n)
 		}
 		used[name] = true
 		names[i] = name

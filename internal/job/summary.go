@@ -196,10 +196,19 @@ func (r *run) saveModels(result *Result) error {
 			return err
 		}
 	}
-	if r.folder.Copy == "" || result.Status == learn.Interrupted {
+	return nil
+}
+
+// copyModel writes the model where it was asked for beside the folder, when that has
+// it: nothing is lost if it cannot be done.
+func (r *run) copyModel(result *Result) error {
+	if r.folder == nil || r.folder.Copy.Path == "" || result.Status == learn.Interrupted {
 		return nil
 	}
-	return result.Model.Save(r.folder.Copy)
+	if err := r.folder.Copy.Via(result.Model.Save); err != nil {
+		return fmt.Errorf("--model %s: %w; the model itself is saved as %s", r.folder.Copy.Path, err, result.Model.Path)
+	}
+	return nil
 }
 
 // report writes result, plots and report into the folder.

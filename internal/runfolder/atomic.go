@@ -3,7 +3,6 @@ package runfolder
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -11,16 +10,15 @@ import (
 	"github.com/blockbp/blockbp/internal/atomicfile"
 )
 
-// writeAtomically writes the file at path through fill, whole or not at all.
-// Parents are made. Errors name the path and, where there is no room left, what to
-// do.
-func writeAtomically(path string, fill func(io.Writer) error) error {
-	err := os.MkdirAll(filepath.Dir(path), folderPermission)
+// writeAtomically makes a file through fill, whole or not at all. Parents are made.
+// Errors name the path and, where there is no room left, what to do.
+func writeAtomically(target atomicfile.Target, fill func(path string) error) error {
+	err := os.MkdirAll(filepath.Dir(target.Path), folderPermission)
 	if err == nil {
-		err = atomicfile.Write(path, fill)
+		err = target.Via(fill)
 	}
 	if err != nil {
-		return fmt.Errorf("writing %s: %w", path, withRoomAdvice(err, "try again: what was there before is unchanged"))
+		return fmt.Errorf("writing %s: %w", target.Path, withRoomAdvice(err, "try again: what was there before is unchanged"))
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/blockbp/blockbp/internal/atomicfile"
 )
 
 // MetricsWriter appends records to a metrics file. Lines are gathered and handed
@@ -143,8 +145,8 @@ func (w *MetricsWriter) TruncateAfter(iter int) error {
 	if err := w.file.Close(); err != nil {
 		return fmt.Errorf("truncating metrics: %w", err)
 	}
-	kept := writeAtomically(w.path, func(out io.Writer) error {
-		return copyUntil(out, w.path, iter)
+	kept := writeAtomically(atomicfile.Target{Path: w.path, Replace: atomicfile.Always}, func(path string) error {
+		return atomicfile.Write(path, func(out io.Writer) error { return copyUntil(out, w.path, iter) })
 	})
 	if err := w.open(); err != nil {
 		w.file, w.err = nil, err

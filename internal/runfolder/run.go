@@ -11,6 +11,9 @@ import (
 	"path"
 	"path/filepath"
 	"strconv"
+	"sync"
+
+	"github.com/blockbp/blockbp/internal/atomicfile"
 )
 
 // Names of the files of a run folder that this package itself reads or writes.
@@ -29,6 +32,10 @@ const (
 // long as they write different files.
 type Run struct {
 	dir string
+	// replace is asked before a file that is there is replaced; nil: only those are
+	// that the Run itself has made.
+	replace func(path string) error
+	made    sync.Map // names of files that it has made
 }
 
 // NotEmptyError says that the folder chosen for a new run already holds something.
@@ -59,7 +66,8 @@ func (e *MissingRunError) Unwrap() error { return fs.ErrNotExist }
 // Create makes the run folder dir, and its parents, for a new run. An empty
 // folder that is already there is used. It returns a *NotEmptyError if the folder
 // holds anything, and an error naming the path if dir is a file or not writable,
-// so that a run fails before its work and not after it.
+// so that a run fails before its work and not after it. Files that appear in the
+// folder later are not replaced either.
 func Create(dir string) (*Run, error) {
 	if err := os.MkdirAll(dir, folderPermission); err != nil {
 		return nil, fmt.Errorf("making run folder %q: %w", dir, err)
@@ -75,6 +83,21 @@ func Create(dir string) (*Run, error) {
 		return nil, err
 	}
 	return &Run{dir: dir}, nil
+}
+
+// CreateOver makes the folder dir as Create does, but for results that may replace what
+// is there already: replace is asked, at the last moment, before each file of its name
+// is. Nothing is removed.
+func CreateOver(dir string, replace func(path string) error) (*Run, error) {
+	run, err := Create(dir)
+	var taken *NotEmptyError
+	if errors.As(err, &taken) {
+		run, err = Open(dir)
+	}
+	if err == nil {
+		run.replace = replace
+	}
+	return run, err
 }
 
 // CreateFree makes the first of the folders name, name-2, name-3 and so on that is
@@ -109,7 +132,7 @@ func Open(dir string) (*Run, error) {
 	if err := checkWritable(dir); err != nil {
 		return nil, err
 	}
-	return &Run{dir: dir}, nil
+	return &Run{dir: dir, replace: func(string) error { return nil }}, nil
 }
 
 // Dir is the run folder as it was given to Create or Open.
@@ -125,10 +148,26 @@ func (run *Run) Path(name string) string {
 // to a temporary file, which is synced and renamed. An error of fill leaves the
 // old file as it was. Errors name the path.
 func (run *Run) WriteFile(name string, fill func(io.Writer) error) error {
+	return run.Via(name, func(path string) error { return atomicfile.Write(path, fill) })
+}
+
+// Via writes the file called name, in the manner of WriteFile, through a function that
+// writes a file at a path that it is given.
+func (run *Run) Via(name string, fill func(path string) error) error {
 	if !filepath.IsLocal(filepath.FromSlash(name)) {
 		return fmt.Errorf("writing %q: the name must stay within the run folder %q", name, run.dir)
 	}
-	return writeAtomically(run.Path(name), fill)
+	target := atomicfile.Target{Path: run.Path(name)}
+	if _, own := run.made.Load(name); own {
+		target.Replace = atomicfile.Always
+	} else if run.replace != nil {
+		target.Replace = func() error { return run.replace(target.Path) }
+	}
+	err := writeAtomically(target, fill)
+	if err == nil {
+		run.made.Store(name, true)
+	}
+	return err
 }
 
 // WriteJSON writes v, indented, as the file called name, in the manner of

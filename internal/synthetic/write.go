@@ -80,7 +80,7 @@ func (o *Generated) Write(run *runfolder.Run, graph string) error {
 			EdgeFeatures: &dataset.Matrix{Columns: s.EdgeFeatures, Data: o.EdgeFeatures[i]},
 			Labels:       in.Samples(), GridShape: [2]int{in.Rows, in.Cols}, States: []int32{int32(s.States)},
 		}
-		if err := dataset.WriteNPZ(run.Path(in.Name+".npz"), arrays); err != nil {
+		if err := run.Via(in.Name+".npz", func(path string) error { return dataset.WriteNPZ(path, arrays) }); err != nil {
 			return err
 		}
 	}
@@ -89,7 +89,8 @@ func (o *Generated) Write(run *runfolder.Run, graph string) error {
 		return err
 	}
 	recipe := dataset.Recipe{Kind: dataset.KindNPZ, NodeForm: dataset.FormDense, EdgeForm: dataset.FormDense}
-	if err := crf.Save(run.Path(TruthFile), o.Truth, map[string]string{OriginKey: string(from), dataset.RecipeKey: recipe.String()}); err != nil {
+	meta := map[string]string{OriginKey: string(from), dataset.RecipeKey: recipe.String()}
+	if err := run.Via(TruthFile, func(path string) error { return crf.Save(path, o.Truth, meta) }); err != nil {
 		return err
 	}
 	return run.WriteJSON("dataset.json", map[string]any{"states": o.Truth.Schema.NodeTypes[0].States})

@@ -1,0 +1,476 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/atomicfile"
+	"github.com/blockbp/blockbp/internal/job"
+	"github.com/blockbp/blockbp/internal/runfolder"
+)
+
+// A verb declares which of its options and arguments are paths, and whether it reads or
+// writes them. So one place keeps the promise of all verbs: nothing is written over a
+// file that is there unless --force allows it, and nothing ever over a file that the
+// same command reads. What a verb writes it gets from there too: target and newFolder.
+
+// Annotations of options, and of verbs for their arguments; a value says what is wanted.
+const (
+	readsAnnotation  = "blockbp-reads"
+	writesAnnotation = "blockbp-writes"
+)
+
+// What is wanted of inputs that several verbs have.
+const (
+	wantsData  = "data: .npz files, a list of them, an image folder or graph tables"
+	wantsModel = "a model file, or the folder of a run"
+)
+
+// forceOption is the option of every verb that can write over files.
+const forceOption = "force"
+
+// reads declares that options name what a verb reads; NAME= may stand in front.
+func reads(fl *pflag.FlagSet, wanted string, names ...string) {
+	for _, name := range names {
+		annotate(fl, name, readsAnnotation, wanted)
+	}
+}
+
+// readsArguments declares that the arguments of a verb name what it reads.
+func readsArguments(cmd *cobra.Command, wanted string) {
+	cmd.Annotations = map[string]string{readsAnnotation: wanted}
+}
+
+func annotate(fl *pflag.FlagSet, name, key, value string) {
+	if err := fl.SetAnnotation(name, key, []string{value}); err != nil {
+		panic("cli: " + err.Error()) // there is no such option
+	}
+}
+
+// outputKind is what an output is.
+type outputKind int
+
+const (
+	outputFile   outputKind = iota
+	outputFolder            // to be made
+	outputRun               // the folder of a training, to be made
+	outputKept              // a folder of ours to go on with
+	outputNone              // nothing, or standard output
+)
+
+// written is something that a verb writes.
+type written struct {
+	option string // with its dashes; or else the argument
+	path   string
+	kind   outputKind
+	// copyOf is a file of which the output may be a copy: then it is ours.
+	copyOf string
+	// within is where in the folder of a training a folder to go on with lies.
+	within string
+}
+
+// writes declares that an option names what a verb writes. kind tells what that is, or
+// is outputNone; it is asked when the command line is known.
+func (a *app) writes(cmd *cobra.Command, name string, kind func(path string, args []string) outputKind) {
+	annotate(cmd.Flags(), name, writesAnnotation, "")
+	a.declare(cmd, func(args []string) []written {
+		path := cmd.Flags().Lookup(name).Value.String()
+		if path == "" || kind(path, args) == outputNone {
+			return nil
+		}
+		return []written{{option: "--" + name, path: path, kind: kind(path, args)}}
+	})
+}
+
+// declare adds to what a verb writes.
+func (a *app) declare(cmd *cobra.Command, find func(args []string) []written) {
+	if a.declared == nil {
+		a.declared = map[*cobra.Command][]func([]string) []written{}
+	}
+	a.declared[cmd] = append(a.declared[cmd], find)
+}
+
+// forceable gives a verb the option --force.
+func forceable(cmd *cobra.Command, help string) {
+	cmd.Flags().Bool(forceOption, false, help)
+}
+
+// forceHelp is the help of --force where it does nothing else.
+const forceHelp = "write over files, but never over inputs"
+
+// always is the kind of an output that is the same for any path.
+func always(kind outputKind) func(string, []string) outputKind {
+	return func(string, []string) outputKind { return kind }
+}
+
+// byExtension is a file where the path ends as one, or all do if no extension is given,
+// standard output if it may be, and else a folder.
+func byExtension(stdout bool, extensions ...string) func(string, []string) outputKind {
+	return func(path string, _ []string) outputKind {
+		switch {
+		case stdout && path == "-":
+			return outputNone
+		case len(extensions) == 0:
+			return outputFile
+		case slices.Contains(extensions, filepath.Ext(path)):
+			return outputFile
+		}
+		return outputFolder
+	}
+}
+
+// input is something that a command reads.
+type input struct{ option, path, wanted string }
+
+// files are what one command reads and writes.
+type files struct {
+	force   bool
+	inputs  []input
+	found   []string // files that were found while reading
+	outputs []written
+	known   []identity // of all that is read; nil until it is asked for
+}
+
+// openFiles takes note of what a command reads and writes, and refuses outputs that
+// would be written over something.
+func (a *app) openFiles(cmd *cobra.Command, args []string) error {
+	f := &files{force: cmd.Flags().Changed(forceOption) && cmd.Flags().Lookup(forceOption).Value.String() == "true"}
+	if wanted, ok := cmd.Annotations[readsAnnotation]; ok {
+		for _, path := range args {
+			f.inputs = append(f.inputs, input{path: path, wanted: wanted})
+		}
+	}
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+		wanted, ok := flag.Annotations[readsAnnotation]
+		if !ok {
+			return
+		}
+		paths := []string{flag.Value.String()}
+		if list, isList := flag.Value.(pflag.SliceValue); isList {
+			paths = list.GetSlice()
+		}
+		for _, path := range paths {
+			if _, named, ok := strings.Cut(path, "="); ok && exists(named) {
+				f.inputs = append(f.inputs, input{"--" + flag.Name, named, wanted[0]})
+			}
+			if path != "" {
+				f.inputs = append(f.inputs, input{"--" + flag.Name, path, wanted[0]})
+			}
+		}
+	})
+	for _, find := range a.declared[cmd] {
+		f.outputs = append(f.outputs, find(args)...)
+	}
+	a.files = f
+	return f.check()
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// readsAlso takes note of files that were found while reading. What was promised of
+// outputs is looked at again: only now it is known what else is read.
+func (a *app) readsAlso(sources []dataset.Source) error {
+	for _, s := range sources {
+		a.files.found = append(a.files.found, s.Path)
+	}
+	a.files.known = nil
+	return a.files.check()
+}
+
+func (f *files) check() error {
+	for i, o := range f.outputs {
+		for _, other := range f.outputs[:i] {
+			if err := checkApart(o, other); err != nil {
+				return err
+			}
+		}
+	}
+	for _, o := range f.outputs {
+		check := f.checkFolder
+		if o.kind == outputFile {
+			check = f.checkFile
+		}
+		if err := check(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkFile refuses an output file that may not be written, or cannot be.
+func (f *files) checkFile(o written) error {
+	if read := f.readAs(o.path); read != "" {
+		return o.refusef("the command reads it%s; choose another", read)
+	}
+	if atomicfile.IsStream(o.path) {
+		return nil
+	}
+	info, err := os.Stat(o.path)
+	link, linkErr := os.Lstat(o.path)
+	switch {
+	case err == nil && info.IsDir():
+		return o.refusef("it is a folder, want the name of a file to write")
+	case linkErr != nil:
+		return o.checkParent()
+	case f.force, o.isCopy():
+		return o.checkParent()
+	case link.Mode()&fs.ModeSymlink != 0 && err != nil:
+		return o.refusef("it is a symbolic link to a file that is not there; choose another, or follow the link with --force")
+	}
+	return o.refusef("it is there already; choose another, or write over it with --force")
+}
+
+// refusef says why an output may not be.
+func (o written) refusef(format string, arguments ...any) error {
+	return usagef("%s: %s", o.name(), fmt.Sprintf(format, arguments...))
+}
+
+// name is the output in messages.
+func (o written) name() string { return strings.TrimSpace(o.option + " " + o.path) }
+
+// checkParent refuses a file in a folder that is not there, or cannot be written to.
+func (o written) checkParent() error {
+	folder := filepath.Dir(o.path)
+	probe, err := os.CreateTemp(folder, ".blockbp-*")
+	if err == nil {
+		return errors.Join(probe.Close(), os.Remove(probe.Name()))
+	}
+	remedy := ""
+	if errors.Is(err, fs.ErrNotExist) {
+		remedy = fmt.Sprintf("; make the folder %s, or name another", folder)
+	}
+	return &exitError{exitIO, fmt.Errorf("%s: cannot write there: %w%s", o.name(), reason(err), remedy)}
+}
+
+// reason is an error of the system without the name of a file that was tried.
+func reason(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
+// isCopy reports whether the output holds the same bytes as the file that it may be a
+// copy of.
+func (o written) isCopy() bool {
+	if o.copyOf == "" {
+		return false
+	}
+	have, err := os.ReadFile(o.path)
+	want, wantErr := os.ReadFile(o.copyOf)
+	return err == nil && wantErr == nil && bytes.Equal(have, want)
+}
+
+// checkFolder refuses a folder that holds anything, unless what is in it may be
+// replaced and is not read.
+func (f *files) checkFolder(o written) error {
+	entries, err := os.ReadDir(o.path)
+	if err != nil || len(entries) == 0 {
+		return o.checkWay()
+	}
+	holds := entries[0].Name()
+	switch {
+	case o.kind == outputKept:
+	case !f.force && o.kind == outputRun && job.IsRunFolder(o.path):
+		return o.refusef("a training is in this folder already: choose another folder, go on with it by --resume, or start it anew with --force")
+	case !f.force:
+		return o.refusef("the folder is not empty (it holds %q): choose another, remove it, or write over what it holds with --force", holds)
+	case o.kind == outputRun:
+		if _, err := job.RunFiles(o.path); err != nil {
+			return o.refusef("%v", err)
+		}
+	}
+	root := real(o.path) // a symbolic link is not gone into
+	return filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		inside, err := filepath.Rel(root, path)
+		if err != nil || o.kind == outputKept && !job.IsRunFile(filepath.ToSlash(filepath.Join(o.within, inside))) {
+			return err
+		}
+		if read := f.readAs(path); read != "" {
+			return o.refusef("it holds %s, which the command reads%s; choose another folder", inside, read)
+		}
+		return nil
+	})
+}
+
+// checkWay refuses a folder that cannot be made, because a file is in the place of it
+// or of one above.
+func (o written) checkWay() error {
+	for dir := filepath.Clean(o.path); ; dir = filepath.Dir(dir) {
+		info, err := os.Stat(dir)
+		switch {
+		case err == nil && !info.IsDir():
+			return &exitError{exitIO, fmt.Errorf("%s: %s is a file and not a directory; choose another folder", o.name(), dir)}
+		case err == nil, dir == filepath.Dir(dir):
+			return nil
+		}
+	}
+}
+
+// checkApart refuses a file within the folder of a training that leaves one of its name.
+func checkApart(one, other written) error {
+	if one.kind == outputFile {
+		one, other = other, one
+	}
+	if one.kind != outputRun && one.kind != outputKept || other.kind != outputFile {
+		return nil
+	}
+	inside, err := filepath.Rel(real(one.path), real(other.path))
+	if err != nil || !job.IsRunFile(filepath.ToSlash(inside)) {
+		return nil
+	}
+	return other.refusef("the training writes this file of %s itself; leave the option out, or name another file", one.name())
+}
+
+// real is a path without symbolic links, as far as it leads to something.
+func real(path string) string {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return path
+	}
+	if whole, err := filepath.EvalSymlinks(path); err == nil {
+		return whole
+	}
+	if dir := filepath.Dir(path); dir != path {
+		return filepath.Join(real(dir), filepath.Base(path))
+	}
+	return path
+}
+
+// readAs says under which other name, if that is another, the command reads the file at
+// a path: " (as --evidence e)", or "" where it does not read it.
+func (f *files) readAs(path string) string {
+	info, err := os.Stat(path)
+	if err != nil || info.IsDir() {
+		return ""
+	}
+	for _, is := range f.identities() {
+		if os.SameFile(info, is.info) {
+			return fmt.Sprintf(" (as %s)", is.name)
+		}
+	}
+	return ""
+}
+
+// identity is a file and what the command calls it.
+type identity struct {
+	name string
+	info os.FileInfo
+}
+
+// identities are of all files that the command reads.
+func (f *files) identities() []identity {
+	if f.known != nil {
+		return f.known
+	}
+	add := func(name, path string) {
+		if info, err := os.Stat(path); err == nil && !info.IsDir() {
+			f.known = append(f.known, identity{name, info})
+		}
+	}
+	for _, in := range f.inputs {
+		for _, file := range in.files() {
+			add(strings.TrimSpace(in.option+" "+file), file)
+		}
+	}
+	for _, file := range f.found {
+		add(file, file)
+	}
+	return f.known
+}
+
+// files are the file of an input, or those of the training in its folder that verbs
+// read.
+func (in input) files() []string {
+	if !job.IsRunFolder(in.path) {
+		return []string{in.path}
+	}
+	var files []string
+	// A folder that cannot be gone through is read by nobody.
+	root := real(in.path)
+	_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if inside, err := filepath.Rel(root, path); err == nil && job.IsReadOfRun(filepath.ToSlash(inside)) {
+			files = append(files, path)
+		}
+		return nil
+	})
+	return files
+}
+
+// target is the file that an option of the command names. What openFiles found out of
+// it holds at the moment of writing too.
+func (a *app) target(option string) atomicfile.Target {
+	i := slices.IndexFunc(a.files.outputs, func(o written) bool { return o.option == "--"+option })
+	if i < 0 {
+		return atomicfile.Target{}
+	}
+	o := a.files.outputs[i]
+	t := atomicfile.Target{Path: o.path}
+	seen, err := os.Stat(o.path)
+	switch {
+	case a.files.force:
+		t.Replace = func() error { return a.files.mayReplace(o.path) }
+	case o.copyOf != "" && err == nil:
+		t.Replace = func() error {
+			if now, err := os.Stat(o.path); err != nil || !os.SameFile(seen, now) || now.Size() != seen.Size() || !now.ModTime().Equal(seen.ModTime()) {
+				return &atomicfile.ExistsError{Path: o.path}
+			}
+			return nil
+		}
+	}
+	return t
+}
+
+// mayReplace refuses to replace a file that the command reads.
+func (f *files) mayReplace(path string) error {
+	if read := f.readAs(path); read != "" {
+		return usagef("%s: the command reads it%s, and does not write over it", path, read)
+	}
+	return nil
+}
+
+// newFolder makes the folder that an option of the command names, for results that no
+// training can be resumed with.
+func (a *app) newFolder(option string) (*runfolder.Run, error) {
+	i := slices.IndexFunc(a.files.outputs, func(o written) bool { return o.option == "--"+option })
+	if path := a.files.outputs[i].path; a.files.force {
+		return runfolder.CreateOver(path, a.files.mayReplace)
+	} else {
+		return runfolder.Create(path)
+	}
+}
+
+// nameInput says which option or argument names a file that is not there, and what is
+// wanted.
+func (a *app) nameInput(err error) error {
+	var path *fs.PathError
+	if a.files == nil || !errors.As(err, &path) || !errors.Is(err, fs.ErrNotExist) || err.Error() != path.Error() {
+		return err
+	}
+	for _, in := range a.files.inputs {
+		if filepath.Clean(in.path) == filepath.Clean(path.Path) {
+			return &exitError{codeOf(err), fmt.Errorf("%s: no such file or directory; want %s", strings.TrimSpace(in.option+" "+in.path), in.wanted)}
+		}
+	}
+	return err
+}

@@ -1,0 +1,7 @@
+package cli
+
+// Annotations of what options and arguments are.
+const (
+	ReadsAnnotation  = readsAnnotation
+	WritesAnnotation = writesAnnotation
+)

@@ -1,0 +1,424 @@
+package cli_test
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/cli"
+)
+
+// noPaths are the options that hold texts and name no file.
+var noPaths = strings.Fields(`kind states observed blocks partition method class-weights step precision order early-stop decode split
+	task sampler instance graph scale resume`)
+
+// noPathArguments are the verbs whose arguments are no paths.
+var noPathArguments = strings.Fields("train generate demo example bench reproduce version help completion bash zsh fish powershell")
+
+// verbsThatWrite are all of them, as the tests below try them. A new one belongs there.
+var verbsThatWrite = strings.Fields("bench compare convert demo eval example generate infer plot predict reproduce sample train")
+
+// TestPathsAreDeclared: every option of every verb that could be a path says whether the
+// verb reads or writes there, and what can write over files has --force.
+func TestPathsAreDeclared(t *testing.T) {
+	t.Parallel()
+	writing := map[string]bool{"plot": true} // into the folder that it reads
+	var visit func(cmd *cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		for _, c := range cmd.Commands() {
+			visit(c)
+		}
+		if !cmd.HasParent() {
+			return
+		}
+		if _, ok := cmd.Annotations[cli.ReadsAnnotation]; !ok && !slices.Contains(noPathArguments, cmd.Name()) {
+			t.Errorf("%s: it is not said what its arguments are; use readsArguments", cmd.Name())
+		}
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			_, reads := f.Annotations[cli.ReadsAnnotation]
+			_, writes := f.Annotations[cli.WritesAnnotation]
+			text := slices.Contains([]string{"string", "stringArray", "stringSlice", ""}, f.Value.Type())
+			if text && !reads && !writes && !slices.Contains(noPaths, f.Name) {
+				t.Errorf("%s --%s: it is not said whether it names something that is read, or written; use reads or writes", cmd.Name(), f.Name)
+			}
+			if writes {
+				writing[cmd.Name()] = true
+				if cmd.Flags().Lookup("force") == nil && cmd.Name() != "reproduce" {
+					t.Errorf("%s writes --%s and has no --force", cmd.Name(), f.Name)
+				}
+			}
+		})
+	}
+	visit(cli.Root())
+	if got := slices.Sorted(maps.Keys(writing)); !slices.Equal(got, verbsThatWrite) {
+		t.Errorf("the verbs that write are %q, the tests try %q", got, verbsThatWrite)
+	}
+}
+
+// things are what the commands below read, in a folder of their own.
+func things(t *testing.T) (folder string) {
+	t.Helper()
+	folder = t.TempDir()
+	at := func(elements ...string) string { return filepath.Join(append([]string{folder}, elements...)...) }
+	copyFolder(t, gridData(t), at("data"))
+	copyFolder(t, gridData(t), at("other"))
+	copyFolder(t, gridRun(t), at("run"))
+	copyFolder(t, imageFolder(t), at("images"))
+	copyFolder(t, graphTables(t), at("tables"))
+	writeFile(t, at("lists", "train.txt"), "../data/0.npz\n../data/1.npz\n")
+	writeFile(t, at("net.uai"), loopUAI)
+	writeFile(t, at("evidence.uai"), "1 1 1\n")
+	writeFile(t, at("numbers.uai"), "node 0 1\nnode 1 1\nnode 2 1\nedge 0 1\nedge 1 1\nedge 2 1\n")
+	writeFile(t, at("train.toml"), "l2 = 2\n")
+	n, err := dataset.ReadNetwork(at("net.uai"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := dataset.WriteNetwork(at("tables.npz"), n); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+// overInputs are commands with the file, at $OUT, that they both read and would write.
+var overInputs = []struct{ args, input string }{
+	{"train data -o new -m $OUT", "data/0.npz"},
+	{"train data -o new -m $OUT", "data/dataset.json"},
+	{"train data/1.npz -o new -m $OUT", "data/1.npz"},
+	{"train lists/train.txt -o new -m $OUT", "lists/train.txt"},
+	{"train lists/train.txt -o new -m $OUT", "data/0.npz"},
+	{"train data -o new -m $OUT --init run", "run/model.safetensors"},
+	{"train data -o new -m $OUT --reference data/truth.safetensors", "data/truth.safetensors"},
+	{"train data -o new -m $OUT --config train.toml", "train.toml"},
+	{"train data -o new -m $OUT --eval dev=other", "other/1.npz"},
+	{"train data -o new -m $OUT --counting numbers.uai", "numbers.uai"},
+	{"train images -o new -m $OUT --list train.txt", "images/train.txt"},
+	{"train images -o new -m $OUT", "images/images/pic0.png"},
+	{"train images -o new -m $OUT", "images/labels/pic0.regions.txt"},
+	{"train images -o new -m $OUT", "images/features/pic0.npy"},
+	{"train images -o new -m $OUT --list train.txt --eval dev=test.txt", "images/features/pic4.npy"},
+	{"train tables -o new -m $OUT --observed train", "tables/web.nodes.tsv"},
+	{"train tables/web -o new -m $OUT --observed train", "tables/web.edges.tsv"},
+	{"convert net.uai -o $OUT", "net.uai"},
+	{"convert tables.npz -o $OUT", "tables.npz"},
+	{"convert net.uai --evidence evidence.uai -o $OUT", "evidence.uai"},
+	{"convert data -m run --instance 0 -o $OUT", "data/0.npz"},
+	{"convert data -m run --instance 0 -o $OUT", "data/1.npz"},
+	{"convert lists/train.txt -m run --instance 0 -o $OUT", "data/1.npz"},
+	{"sample tables.npz -o $OUT", "tables.npz"},
+	{"sample data -m run --instance 0 -o $OUT", "data/0.npz"},
+	{"sample lists/train.txt -m run --instance 0 -o $OUT", "data/1.npz"},
+	{"infer net.uai -o $OUT", "net.uai"},
+	{"infer net.uai --evidence evidence.uai -o $OUT", "evidence.uai"},
+	{"infer net.uai --counting numbers.uai -o $OUT", "numbers.uai"},
+	{"infer tables.npz -o $OUT", "tables.npz"},
+	{"train data -o $OUT --l2 1", "data/"},
+	{"train data -o $OUT --init run", "run/"},
+	{"train data -o $OUT --reference run", "run/"},
+	{"train data -o new -m $OUT --eval dev=other", "other/dataset.json"},
+	{"predict data -m run -o $OUT", "data/"},
+	{"predict data -m run -o $OUT", "run/"},
+	{"eval data -m run -o $OUT", "data/"},
+	{"eval data -m run -o $OUT", "run/"},
+	{"compare run run -o $OUT", "run/"},
+	{"convert data -m run -o $OUT", "data/"},
+	{"convert data -m run -o $OUT", "run/"},
+	{"sample data -m run -o $OUT", "data/"},
+	{"sample data -m run -o $OUT", "run/"},
+}
+
+// TestOutputsOverInputs: whatever name an input has as an output, nothing happens to it,
+// with --force neither.
+func TestOutputsOverInputs(t *testing.T) {
+	t.Parallel()
+	folder := things(t)
+	aliases := t.TempDir()
+	tried := 0
+	for i, c := range overInputs {
+		input := filepath.Join(folder, filepath.FromSlash(c.input))
+		isFolder := strings.HasSuffix(c.input, "/")
+		names := map[string]string{
+			"the same path": input,
+			"another way":   filepath.Dir(input) + "/../" + filepath.Base(filepath.Dir(input)) + "/./" + filepath.Base(input),
+		}
+		alias := func(kind string, link func(old, new string) error) {
+			// The extension decides what some verbs write.
+			path := filepath.Join(aliases, fmt.Sprint(i, kind, filepath.Ext(input)))
+			if err := link(input, path); err == nil {
+				names["a "+kind+" link"] = path
+			}
+		}
+		alias("symbolic", os.Symlink)
+		if !isFolder {
+			alias("hard", os.Link)
+		}
+		before := tree(t, folder)
+		for name, path := range names {
+			for _, force := range []string{"", " --force"} {
+				var args []string
+				for word := range strings.FieldsSeq(c.args + force) {
+					word = strings.Replace(word, "$OUT", path, 1)
+					if _, err := os.Stat(filepath.Join(folder, word)); err == nil || word == "new" || word == "tables/web" {
+						word = filepath.Join(folder, word)
+					}
+					word = strings.Replace(word, "dev=other", "dev="+filepath.Join(folder, "other"), 1)
+					args = append(args, word)
+				}
+				o := run(t, args...)
+				o.wantFailure(t, 2, path)
+				wantUntouched(t, o, before, tree(t, folder))
+				if t.Failed() {
+					t.Fatalf("that was %s%s", name, force)
+				}
+				tried++
+			}
+		}
+	}
+	if tried < 40 {
+		t.Errorf("%d outputs over inputs were tried", tried)
+	}
+	t.Logf("%d outputs over inputs, all refused", tried)
+}
+
+// TestPlotOverInputs: figures go into the folder of the run, but not over its metrics.
+func TestPlotOverInputs(t *testing.T) {
+	t.Parallel()
+	for name, link := range map[string]func(old, new string) error{"symbolic": os.Symlink, "hard": os.Link} {
+		dir := copyFolder(t, gridRun(t), filepath.Join(t.TempDir(), "run"))
+		mustRun(t, "plot", dir) // over its own figures
+		figure := filepath.Join(dir, "plots", "objective-seconds.svg")
+		if err := os.Remove(figure); err != nil {
+			t.Fatal(err)
+		}
+		if err := link(filepath.Join(dir, "metrics.jsonl"), figure); err != nil {
+			t.Logf("no %s links here: %v", name, err)
+			continue
+		}
+		before := tree(t, dir)
+		o := run(t, "plot", dir)
+		o.wantFailure(t, 2, "objective-seconds.svg", "metrics.jsonl")
+		wantUntouched(t, o, before, tree(t, dir))
+	}
+}
+
+// TestForce: a file that is there is left alone, unless --force is given; also where a
+// symbolic link leads to nothing.
+func TestForce(t *testing.T) {
+	t.Parallel()
+	folder := things(t)
+	data, net := filepath.Join(folder, "data"), filepath.Join(folder, "net.uai")
+	fresh := func(name string) string { return filepath.Join(t.TempDir(), name) }
+	for name, args := range map[string][]string{
+		"train":        {"train", data, noReport, "-q", "--max-iter", "1", "-m"},
+		"convert":      {"convert", net, "-o"},
+		"convert data": {"convert", data, "-m", filepath.Join(folder, "run"), "--instance", "1", "-o"},
+		"sample":       {"sample", net, "--samples", "4", "-q", "-o"},
+		"infer":        {"infer", net, "-o"},
+		"infer json":   {"infer", net, "--json", "-o"},
+		"example":      {"example", "network", "-o"},
+	} {
+		command := func(out, force string) []string {
+			args := slices.Concat(args, []string{out})
+			if name == "train" {
+				args = append(args, "-o", fresh("run"))
+			}
+			return slices.DeleteFunc(append(args, force), func(s string) bool { return s == "" })
+		}
+		file := "out.npz"
+		if name == "example" {
+			file = "out.uai"
+		}
+		out := writeFile(t, fresh(file), "mine")
+		run(t, command(out, "")...).wantFailure(t, 2, out, "there already", "--force")
+		if got := readFile(t, out); got != "mine" {
+			t.Errorf("%s: the file became %q without --force", name, got)
+		}
+		mustRun(t, command(out, "--force")...)
+		if got := readFile(t, out); got == "mine" || got == "" {
+			t.Errorf("%s --force: the file holds %q", name, got)
+		}
+		target, link := fresh("target"), fresh(file)
+		if os.Symlink(target, link) != nil {
+			continue
+		}
+		run(t, command(link, "")...).wantFailure(t, 2, link, "symbolic link", "--force")
+		if _, err := os.Stat(target); err == nil {
+			t.Errorf("%s: the file behind the link was made", name)
+		}
+		mustRun(t, command(link, "--force")...)
+		if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 || readFile(t, target) != readFile(t, out) && name != "train" {
+			t.Errorf("%s --force: the link was not followed: %v, %v", name, info, err)
+		}
+	}
+}
+
+// TestForceFolder: a folder that holds something is left alone, unless --force is given,
+// which writes over files of the same names and removes nothing.
+func TestForceFolder(t *testing.T) {
+	t.Parallel()
+	folder := things(t)
+	data, runDir := filepath.Join(folder, "data"), filepath.Join(folder, "run")
+	for name, c := range map[string]struct {
+		args   []string
+		writes string // one of its files
+	}{
+		"predict":  {[]string{"predict", data, "-m", runDir, "-q", "-o"}, "0.npz"},
+		"eval":     {[]string{"eval", data, "-m", runDir, "-q", "-o"}, "report.html"},
+		"compare":  {[]string{"compare", runDir, runDir, "-o"}, "compare.json"},
+		"convert":  {[]string{"convert", data, "-m", runDir, "-o"}, "1.uai"},
+		"sample":   {[]string{"sample", data, "-m", runDir, "--samples", "4", "-q", "-o"}, "1.npz"},
+		"generate": {[]string{"generate", "--graph", "chain:3", "--sweeps", "1", "-o"}, "0.npz"},
+		"example":  {[]string{"example", "graph", "-o"}, "dataset.json"},
+		"demo":     {[]string{"demo", "--side", "5", "-o"}, "report.html"},
+	} {
+		out := t.TempDir()
+		mine, other := writeFile(t, filepath.Join(out, c.writes), "mine"), writeFile(t, filepath.Join(out, "notes", "other.txt"), "other")
+		before := tree(t, out)
+		o := run(t, append(c.args, out)...)
+		o.wantFailure(t, 2, out, "not empty", "--force")
+		wantUntouched(t, o, before, tree(t, out))
+		mustRun(t, append(c.args, out, "--force")...)
+		if readFile(t, mine) == "mine" || readFile(t, other) != "other" {
+			t.Errorf("%s --force: %s should be new, and %s as it was", name, mine, other)
+		}
+	}
+	run(t, "reproduce", "fig4", "-o", folder).wantFailure(t, 2, folder)
+	run(t, "bench", "--scale", "-o", folder).wantFailure(t, 2, folder, "--force")
+}
+
+// TestAnew: --force removes what a run left, and only that, before another begins in its
+// folder.
+func TestAnew(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	dir, data := filepath.Join(folder, "run"), gridData(t)
+	args := []string{"train", data, "-o", dir, "-q", "--threads", "1", noReport}
+	mustRun(t, append(args, "--report", "--max-iter", "30", "--eval", "same="+data)...)
+	finished := tree(t, dir)
+	o := run(t, append(args, "--l2", "2", "--max-iter", "5")...)
+	o.wantFailure(t, 2, dir, "a training is in this folder already", "--resume", "--force")
+	wantUntouched(t, o, finished, tree(t, dir))
+
+	// What a killed run leaves is removed too.
+	writeFile(t, filepath.Join(dir, "checkpoint", ".state.safetensors123"), "half")
+	writeFile(t, filepath.Join(dir, ".blockbp-1", "result.json"), "half")
+	mustRun(t, append(args, "--l2", "2", "--max-iter", "5", "--force")...)
+	again := filepath.Join(folder, "again")
+	mustRun(t, "train", data, "-o", again, "-q", "--threads", "1", noReport, "--l2", "2", "--max-iter", "5")
+	if readFile(t, dir, "model.safetensors") != readFile(t, again, "model.safetensors") {
+		t.Error("the run that started anew learned another model than one in a new folder")
+	}
+	if got, want := namesIn(dir), namesIn(again); !slices.Equal(got, want) {
+		t.Errorf("the folder holds %q, want %q", got, want)
+	}
+	if got, want := len(metricsOf(t, dir)), len(metricsOf(t, again)); got != want {
+		t.Errorf("the metrics have %d lines, want %d", got, want)
+	}
+
+	// Nothing else is ever removed.
+	for name, add := range map[string]func(dir string){
+		"notes.txt":       func(dir string) { writeFile(t, filepath.Join(dir, "notes.txt"), "mine") },
+		"plots/notes.txt": func(dir string) { writeFile(t, filepath.Join(dir, "plots", "notes.txt"), "mine") },
+		"data/0.npz":      func(dir string) { writeFile(t, filepath.Join(dir, "data", "0.npz"), "mine") },
+		"is not the folder of a training": func(dir string) {
+			writeFile(t, filepath.Join(dir, "config.json"), `{"command": "serve"}`)
+		},
+	} {
+		dir := copyFolder(t, again, filepath.Join(t.TempDir(), "run"))
+		add(dir)
+		before := tree(t, dir)
+		o := run(t, "train", data, "-o", dir, "--force", "-q")
+		o.wantFailure(t, 2, dir, name)
+		wantUntouched(t, o, before, tree(t, dir))
+	}
+}
+
+// TestModelInRunFolder: the copy of the model must not be a file that the run writes.
+func TestModelInRunFolder(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "run")
+	for _, name := range []string{"model.safetensors", "config.json", "./metrics.jsonl"} {
+		run(t, "train", gridData(t), "-o", dir, "-m", dir+"/"+name, "--force").wantFailure(t, 2, filepath.Base(name), "the training writes this file")
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, "train", gridData(t), "-o", dir, "-m", filepath.Join(dir, "best.safetensors"), "--max-iter", "1", "-q", noReport)
+}
+
+// TestModelThatAppears: a file that appears in the place of --model while the run goes on
+// stays, and the model is not lost.
+func TestModelThatAppears(t *testing.T) {
+	t.Parallel()
+	dir, model := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "m.safetensors")
+	go func() {
+		for range 2000 {
+			if _, err := os.Stat(filepath.Join(dir, "checkpoint", "state.safetensors")); err == nil {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+		_ = os.WriteFile(model, []byte("theirs"), 0o644) // the test will see
+	}()
+	o := run(t, slices.Concat([]string{"train", gridData(t), "-o", dir, "-m", model, "-q", noReport, "--json", "--max-time", "1s"}, endless)...)
+	o.wantFailure(t, 1, "--model", model, "stays as it is", "the model itself is saved as "+filepath.Join(dir, "model.safetensors"))
+	if got := readFile(t, model); got != "theirs" {
+		t.Errorf("the file became %q", got)
+	}
+	o.object(t, "objective", "model")
+	mustRun(t, "predict", gridData(t), "-m", dir, "-o", filepath.Join(t.TempDir(), "predicted"), "-q")
+}
+
+// TestResumedCopy: a run that goes on renews the copy of its model, as long as that is
+// its own.
+func TestResumedCopy(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	dir, model := filepath.Join(folder, "run"), filepath.Join(folder, "m.safetensors")
+	mustRun(t, "train", gridData(t), "-o", dir, "-m", model, "-q", noReport, "--max-iter", "3", "--tol", "1e-9")
+	mustRun(t, "train", dir, "--resume", "--max-iter", "6", "-q", noReport)
+	if readFile(t, model) != readFile(t, dir, "model.safetensors") {
+		t.Error("the copy was not renewed")
+	}
+	writeFile(t, model, "mine")
+	before := tree(t, folder)
+	o := run(t, "train", dir, "--resume", "--max-iter", "9", "-q", noReport)
+	o.wantFailure(t, 2, "--model", model, "there already")
+	wantUntouched(t, o, before, tree(t, folder))
+	mustRun(t, "train", dir, "--resume", "--max-iter", "9", "-q", noReport, "--force")
+	if readFile(t, model) != readFile(t, dir, "model.safetensors") {
+		t.Error("the copy was not renewed by --force")
+	}
+}
+
+// TestMissingInputs: what is not there is named with its option, and what is wanted.
+func TestMissingInputs(t *testing.T) {
+	t.Parallel()
+	none := filepath.Join(t.TempDir(), "none")
+	net := writeFile(t, filepath.Join(t.TempDir(), "net.uai"), loopUAI)
+	marginals := writeFile(t, filepath.Join(t.TempDir(), "net.MAR"), "MAR\n1 2 0.5 0.5\n")
+	for _, c := range [][]string{
+		{"--init", "train", gridData(t), "--init", none},
+		{"--reference", "train", gridData(t), "--reference", none},
+		{"--config", "train", gridData(t), "--config", none},
+		{"--model", "predict", gridData(t), "-m", none, "-o", none + "-out"},
+		{"--model", "eval", gridData(t), "-m", none},
+		{"--evidence", "infer", net, "--evidence", none},
+		{"--against", "eval", marginals, "--against", none},
+		{"", "train", none},
+		{"", "infer", none + ".uai"},
+		{"", "compare", none, none},
+		{"", "plot", none},
+	} {
+		run(t, c[1:]...).wantFailure(t, 1, strings.TrimSpace(c[0]+" "+none), "no such file or directory; want ")
+	}
+}

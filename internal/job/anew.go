@@ -1,0 +1,106 @@
+package job
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/blockbp/blockbp/internal/report"
+	"github.com/blockbp/blockbp/internal/runfolder"
+)
+
+// runFiles are all that a training leaves in its folder, as patterns of path.Match.
+var runFiles = []string{
+	configFile, envFile, dataFile, l2PathFile, ResultFile, ModelFile, bestModelFile, checkpointFile, report.ReportFile,
+	runfolder.MetricsFile, runfolder.MetricsCSVFile, runfolder.PlotFolder + "/*.svg", runfolder.PlotFolder + "/*.png",
+}
+
+// IsRunFile reports whether a training leaves a file of this name, with slashes, in its
+// folder.
+func IsRunFile(name string) bool {
+	return slices.ContainsFunc(runFiles, func(pattern string) bool {
+		ok, err := path.Match(pattern, name)
+		return ok && err == nil
+	})
+}
+
+// IsReadOfRun reports whether a file of a training, by its name as for IsRunFile, is
+// there to be read by programs. The others are for people.
+func IsReadOfRun(name string) bool {
+	return IsRunFile(name) && name != report.ReportFile && name != runfolder.MetricsCSVFile && path.Dir(name) != runfolder.PlotFolder
+}
+
+// isUnfinished reports whether a path in a run folder is of a file that was being
+// written when its training was killed: that of a file of a training, in the same
+// folder, with a dot in front and digits behind, or below a folder of ours.
+func isUnfinished(name string) bool {
+	for part := range strings.SplitSeq(name, "/") {
+		if strings.HasPrefix(part, ".blockbp-") {
+			return true
+		}
+	}
+	dir, base := path.Split(name)
+	hidden, ok := strings.CutPrefix(base, ".")
+	return ok && IsRunFile(dir+strings.TrimRight(hidden, "0123456789"))
+}
+
+// RunFiles lists the files of the training in a folder, config.json last. A folder that
+// holds anything else, or no training, is an *Error of kind Usage: its files are
+// nothing to be removed.
+func RunFiles(dir string) (files []string, err error) {
+	if _, err := ReadConfig(dir); err != nil {
+		return nil, usagef("%q is not the folder of a training, so it cannot be started anew: choose another, or remove it", dir)
+	}
+	err = filepath.WalkDir(dir, func(file string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		inside, err := filepath.Rel(dir, file)
+		if name := filepath.ToSlash(inside); err == nil && name != configFile {
+			if !IsRunFile(name) && !isUnfinished(name) {
+				return usagef("%q holds %q, which no training left there: move it away, or choose another folder", dir, name)
+			}
+			files = append(files, file)
+		}
+		return err
+	})
+	return append(files, filepath.Join(dir, configFile)), err
+}
+
+// removeRun empties the folder of a training, for another to start in it anew. A folder
+// that is not there, or is empty, is as good.
+func removeRun(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if len(entries) == 0 {
+		return nil // creating the run will say what is wrong
+	}
+	if err != nil {
+		return err
+	}
+	files, err := RunFiles(dir)
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		if err := os.Remove(file); err != nil {
+			return err
+		}
+	}
+	// Only folders that a training makes, or a killed one left, and that are empty now.
+	var folders []string
+	err = filepath.WalkDir(dir, func(file string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() && file != dir {
+			folders = append(folders, file)
+		}
+		return err
+	})
+	slices.Reverse(folders) // what is within comes first
+	for _, folder := range folders {
+		err = errors.Join(err, os.Remove(folder))
+	}
+	return err
+}
