@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -167,7 +168,9 @@ func (s *Settings) stepName() string {
 // parse reads the progress of a state of this format.
 func (s *State) parse() (*saved, error) {
 	var in saved
-	if err := json.Unmarshal(s.progress, &in); err != nil {
+	decoder := json.NewDecoder(bytes.NewReader(s.progress))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&in); err != nil {
 		return nil, stateErrorf("progress: %v", err)
 	}
 	if in.Format != stateFormat {

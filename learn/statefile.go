@@ -31,9 +31,32 @@ func ReadState(path string) (*State, error) {
 	}
 	defer f.Close()
 	if err := f.Verify(); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	s, err := newState(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
+}
+
+// newState takes a state from a file that is whole.
+func newState(f *safetensors.File) (s *State, err error) {
+	metadata := f.Metadata()
+	if len(metadata[progressKey]) == 0 {
+		return nil, fmt.Errorf("the metadata have no %q: this is not a checkpoint of blockbp", progressKey)
+	}
+	for key := range metadata {
+		if key != progressKey && key != safetensors.ChecksumKey && key != safetensors.DataChecksumKey {
+			return nil, fmt.Errorf("metadata %q mean nothing to this blockbp: the file is damaged, or a newer version wrote it", key)
+		}
+	}
+	s = &State{progress: []byte(metadata[progressKey])}
+	in, err := s.parse()
+	if err != nil {
 		return nil, err
 	}
-	s := &State{progress: []byte(f.Metadata()[progressKey])}
+	s.Iteration = in.Progress.Iterations
 	for _, t := range f.Tensors() {
 		if t.DType == safetensors.F32 {
 			s.singles, err = appendArray(s.singles, f, t.Name)
@@ -44,14 +67,6 @@ func ReadState(path string) (*State, error) {
 			return nil, err
 		}
 	}
-	if len(s.progress) == 0 {
-		return nil, fmt.Errorf("%s: the metadata have no %q: this is not a checkpoint of blockbp", path, progressKey)
-	}
-	in, err := s.parse()
-	if err != nil {
-		return nil, err
-	}
-	s.Iteration = in.Progress.Iterations
 	return s, nil
 }
 

@@ -38,6 +38,24 @@ func TestModelsOfBefore(t *testing.T) {
 	}
 }
 
+// TestRunsOfBefore: a run that an earlier version began is gone on with, with a note; from
+// then on its files have checksums.
+func TestRunsOfBefore(t *testing.T) {
+	t.Parallel()
+	dir := copyFolder(t, filepath.Join(before, "run"), filepath.Join(t.TempDir(), "run"))
+	args := []string{"train", filepath.Join(before, "data", "0.npz"), "-o", dir, "--resume", "--counting", "trw", "--blocks", "2", "--max-iter", "9", noReport}
+	o := mustRun(t, args...)
+	if n := strings.Count(o.stderr, "was begun by an earlier version"); n != 1 || !strings.Contains(o.stderr, dir) {
+		t.Errorf("the note is given %d times: %s", n, o.stderr)
+	}
+	if lines := metricsOf(t, dir); lines[len(lines)-1].Iter != 9 {
+		t.Errorf("the last iteration is %d", lines[len(lines)-1].Iter)
+	}
+	if o := mustRun(t, append(args, "--max-iter", "11")...); strings.Contains(o.stderr, "earlier version") {
+		t.Errorf("its files are noted again: %s", o.stderr)
+	}
+}
+
 // TestForeignMetadata: a model that says more than this program understands is refused.
 func TestForeignMetadata(t *testing.T) {
 	t.Parallel()

@@ -351,6 +351,9 @@ func TestResumeRefused(t *testing.T) {
 	unconfigured, unlisted := copyFolder(t, interrupted, filepath.Join(folder, "unconfigured")), copyFolder(t, interrupted, filepath.Join(folder, "unlisted"))
 	writeFile(t, filepath.Join(unconfigured, "config.json"), "{")
 	writeFile(t, filepath.Join(unlisted, "data.json"), "[{]")
+	counter, edited := copyFolder(t, interrupted, filepath.Join(folder, "counter")), copyFolder(t, interrupted, filepath.Join(folder, "edited"))
+	writeFile(t, filepath.Join(counter, state), strings.Replace(readFile(t, counter, state), `\"since_best\":0`, `\"since_best\":1`, 1))
+	writeFile(t, filepath.Join(edited, "config.json"), strings.Replace(readFile(t, edited, "config.json"), `"value": 0.5`, `"value": 0.4`, 1))
 
 	for i, c := range []struct {
 		name  string
@@ -385,6 +388,8 @@ func TestResumeRefused(t *testing.T) {
 		{"damaged checkpoint", 3, []string{damaged, "--resume"}, []string{filepath.Join(damaged, state)}},
 		{"flipped bit in a checkpoint", 3, []string{flipped, "--resume"}, []string{filepath.Join(flipped, state)}},
 		{"damaged configuration", 3, []string{unconfigured, "--resume"}, []string{filepath.Join(unconfigured, "config.json")}},
+		{"changed counter in a checkpoint", 3, []string{counter, "--resume"}, []string{filepath.Join(counter, state), "checksum", "damaged"}},
+		{"changed configuration", 3, []string{edited, "--resume"}, []string{filepath.Join(edited, "config.json"), "checksum", "changed by hand"}},
 		{"damaged list of data", 3, []string{unlisted, "--resume"}, []string{filepath.Join(unlisted, "data.json")}},
 		{"two runs", 2, []string{"$I", "-o", "$C", "--resume"}, []string{"interrupted", "converged"}},
 		{"two folders", 2, []string{data, "--resume=$I", "-o", "$C"}, []string{"interrupted", "converged"}},

@@ -199,12 +199,12 @@ func wantOptions(t *testing.T, got, want map[string]savedOption) {
 }
 
 func checkSources(t *testing.T, dir, data string) {
-	var sources []dataset.Source
-	if err := json.Unmarshal([]byte(readFile(t, dir, "data.json")), &sources); err != nil {
+	var record struct{ Files []dataset.Source }
+	if err := json.Unmarshal([]byte(readFile(t, dir, "data.json")), &record); err != nil {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{}
-	for _, s := range sources {
+	for _, s := range record.Files {
 		text := readFile(t, s.Path)
 		sum := sha256.Sum256([]byte(text))
 		if s.SHA256 != hex.EncodeToString(sum[:]) || s.Bytes != int64(len(text)) {

@@ -1,7 +1,6 @@
 package job
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,7 +14,6 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/atomicfile"
 	"github.com/blockbp/blockbp/internal/runfolder"
-	"github.com/blockbp/blockbp/internal/strictjson"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -85,22 +83,16 @@ func IsRunFolder(path string) bool {
 // ReadConfig reads the configuration of the training in a folder.
 func ReadConfig(dir string) (*Config, error) {
 	path := filepath.Join(dir, configFile)
-	text, err := os.ReadFile(path)
-	if _, statErr := os.Stat(dir); statErr == nil && errors.Is(err, fs.ErrNotExist) {
-		return nil, dataf("%s has no %s: it is no run folder", dir, configFile)
-	} else if err != nil {
-		return nil, err
-	}
-	if err := checkKeys(path, text); err != nil {
-		return nil, err
-	}
 	var config Config
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber() // seeds may have more digits than a float64
-	if err := decoder.Decode(&config); err != nil {
-		return nil, dataf("%s: %v; it cannot be resumed, start a new run", path, err)
-	}
-	if config.Command != trainCommand {
+	found, err := readRecord(path, &config)
+	switch _, statErr := os.Stat(dir); {
+	case err != nil:
+		return nil, err
+	case !found && statErr == nil:
+		return nil, dataf("%s has no %s: it is no run folder", dir, configFile)
+	case !found:
+		return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+	case config.Command != trainCommand:
 		return nil, dataf("%s: not the configuration of a training run", path)
 	}
 	return &config, nil
@@ -152,14 +144,17 @@ func openRun(folder *Folder, p *Prepared, path *L2Path, watch Watch) (*run, erro
 	if err := r.writeConfig(); err != nil {
 		return nil, err
 	}
-	known := map[string]any{envFile: runfolder.Environment(), dataFile: r.sources()}
+	known := map[string]any{dataFile: dataRecord{r.sources()}}
 	if path != nil {
 		known[l2PathFile] = path
 	}
 	for name, value := range known {
-		if err := r.files.WriteJSON(name, value); err != nil {
+		if err := r.files.WriteSealed(name, value); err != nil {
 			return nil, err
 		}
+	}
+	if err := r.files.WriteJSON(envFile, runfolder.Environment()); err != nil {
+		return nil, err
 	}
 	r.metrics, err = r.files.Metrics()
 	return r, err
@@ -184,6 +179,9 @@ func (r *run) reopen() (err error) {
 	switch {
 	case err == nil:
 		r.p.Settings.Resume, r.last = state, state.Iteration
+		if err := r.noteEarlier(); err != nil {
+			return err
+		}
 	case errors.Is(err, fs.ErrNotExist):
 		r.watch.note("%s has no checkpoint yet; the run starts from the beginning", r.files.Dir())
 		r.last = -1
@@ -219,7 +217,7 @@ func (r *run) writeConfig() error {
 	if r.folder.Resume {
 		put(r.folder.Config.Options, "resume", out)
 	}
-	return r.files.WriteJSON(configFile, r.folder.Config)
+	return r.files.WriteSealed(configFile, r.folder.Config)
 }
 
 func (r *run) sources() []dataset.Source {
@@ -233,11 +231,11 @@ func (r *run) sources() []dataset.Source {
 // sameData refuses to resume on data that changed since the run began.
 func (r *run) sameData() error {
 	dir, file := r.files.Dir(), r.files.Path(dataFile)
-	var before []dataset.Source
-	if found, err := readJSON(file, &before); !found {
+	var record dataRecord
+	if found, err := readRecord(file, &record); !found {
 		return err
 	}
-	now := r.sources()
+	before, now := record.Files, r.sources()
 	for i := range max(len(before), len(now)) {
 		switch {
 		case i >= len(now):
@@ -247,32 +245,6 @@ func (r *run) sameData() error {
 		}
 	}
 	return nil
-}
-
-// checkKeys refuses JSON that has a key twice.
-func checkKeys(file string, text []byte) error {
-	var repeated *strictjson.RepeatedKey
-	if errors.As(strictjson.Check(text), &repeated) {
-		return dataf("%s:%d: %v", file, repeated.Line, repeated)
-	}
-	return nil
-}
-
-// readJSON reads a file of a run folder into v, if there is one.
-func readJSON(file string, v any) (found bool, err error) {
-	text, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	} else if err != nil {
-		return false, err
-	}
-	if err := checkKeys(file, text); err != nil {
-		return false, err
-	}
-	if err := json.Unmarshal(text, v); err != nil {
-		return false, dataf("%s: %v", file, err)
-	}
-	return true, nil
 }
 
 // goesOnFrom refuses to go on with a run under other options than it began with:

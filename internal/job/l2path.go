@@ -119,7 +119,7 @@ func (p *Prepared) fold(data []*crf.Instance, e *Evaluation) l2path.Fold {
 
 // readL2Path reads the path of a run that is resumed; nil if its l2 was given.
 func readL2Path(file string) (path *L2Path, err error) {
-	_, err = readJSON(file, &path)
+	_, err = readRecord(file, &path)
 	return path, err
 }
 

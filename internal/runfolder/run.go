@@ -173,21 +173,28 @@ func (run *Run) Via(name string, fill func(path string) error) error {
 // WriteJSON writes v, indented, as the file called name, in the manner of
 // WriteFile. Numbers that may be NaN or infinite need the type Float.
 func (run *Run) WriteJSON(name string, v any) error {
+	text, err := encode(v)
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", run.Path(name), err)
+	}
+	return run.WriteFile(name, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+}
+
+// encode is v as indented JSON.
+func encode(v any) ([]byte, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(v); err != nil {
-		var unsupported *json.UnsupportedValueError
-		if errors.As(err, &unsupported) {
-			return fmt.Errorf("writing %s: %w; JSON has no such number, use runfolder.Float", run.Path(name), err)
-		}
-		return fmt.Errorf("writing %s: %w", run.Path(name), err)
+	err := encoder.Encode(v)
+	var unsupported *json.UnsupportedValueError
+	if errors.As(err, &unsupported) {
+		return nil, fmt.Errorf("%w; JSON has no such number, use runfolder.Float", err)
 	}
-	return run.WriteFile(name, func(w io.Writer) error {
-		_, err := w.Write(text.Bytes())
-		return err
-	})
+	return text.Bytes(), err
 }
 
 // PlotFolder is the folder of the figures inside a run folder.

@@ -1,0 +1,92 @@
+package job
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/runfolder"
+	"github.com/blockbp/blockbp/internal/safetensors"
+	"github.com/blockbp/blockbp/internal/strictjson"
+)
+
+// dataRecord is what data.json holds: the files that a run was given.
+type dataRecord struct {
+	Files []dataset.Source `json:"files"`
+}
+
+// UnmarshalJSON reads the list alone, too, as earlier versions wrote it.
+func (d *dataRecord) UnmarshalJSON(text []byte) error {
+	if bytes.HasPrefix(text, []byte("[")) {
+		return strictly(text, &d.Files)
+	}
+	type fields dataRecord
+	return strictly(text, (*fields)(d))
+}
+
+// readRecord reads a sealed file of a run folder into v, if there is one.
+func readRecord(path string, v any) (found bool, err error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	var repeated *strictjson.RepeatedKey
+	if errors.As(strictjson.Check(text), &repeated) {
+		return false, dataf("%s:%d: %v", path, repeated.Line, repeated)
+	}
+	if err := parseRecord(text, v); err != nil {
+		return false, dataf("%s: %v; the run cannot be resumed, start a new one", path, err)
+	}
+	return true, nil
+}
+
+// parseRecord reads the text of a sealed file. What is in it decides what a resumed run
+// does, so that a field without meaning is refused.
+func parseRecord(text []byte, v any) error {
+	object, _, err := runfolder.Unseal(text)
+	if err != nil {
+		return err
+	}
+	return strictly(object, v)
+}
+
+// strictly reads one value of JSON and nothing else.
+func strictly(text []byte, v any) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	decoder.UseNumber() // seeds may have more digits than a float64
+	if err := decoder.Decode(v); err != nil {
+		return err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("something stands behind the end of the JSON")
+	}
+	return nil
+}
+
+// noteEarlier tells that the run was begun by a version whose files have no checksum of
+// all that they say.
+func (r *run) noteEarlier() error {
+	config, err := os.ReadFile(r.files.Path(configFile))
+	if err != nil {
+		return err
+	}
+	_, sealed, err := runfolder.Unseal(config)
+	if err != nil {
+		return err
+	}
+	checkpoint, err := safetensors.Sealed(r.files.Path(checkpointFile))
+	if err != nil {
+		return err
+	}
+	if !sealed || !checkpoint {
+		r.watch.note("the run in %s was begun by an earlier version: nothing shows whether its %s and the counters of its checkpoint are as they were written; new ones will have checksums", r.files.Dir(), configFile)
+	}
+	return nil
+}

@@ -1,0 +1,47 @@
+package job
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/oracle"
+)
+
+// TestRecordsDamageIsFound: what a resumed run goes by is refused if it was changed
+// anywhere.
+func TestRecordsDamageIsFound(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	set := chains(t, 3)
+	e, err := NewEvaluation("dev", set, set.Instances)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set.Sources = []dataset.Source{{Path: "a.npz", SHA256: "00ff", Bytes: 17}, {Path: "ü.npz", SHA256: "00fe"}}
+	folder := &Folder{Dir: dir, NoReport: true, Config: Config{Data: []string{"/data/ü"}, Options: map[string]Option{"eval": {[]string{"dev=x"}, "flag"}}}}
+	train(t, Options{AutoL2: true, MaxIterations: 3}, Task{Set: set, Evaluations: []*Evaluation{e}}, folder)
+	for name, fresh := range map[string]func() any{
+		configFile: func() any { return &Config{} },
+		dataFile:   func() any { return &dataRecord{} },
+		l2PathFile: func() any { return &L2Path{} },
+	} {
+		path := filepath.Join(dir, name)
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := fresh()
+		if err := parseRecord(raw, want); err != nil || cmp.Equal(want, fresh(), cmp.AllowUnexported(L2Path{})) {
+			t.Fatalf("%s: %v, %+v", name, err, want)
+		}
+		for what, damaged := range oracle.Damaged(raw, 1) {
+			got := fresh()
+			if err := parseRecord(damaged, got); err == nil && !cmp.Equal(want, got, cmp.AllowUnexported(L2Path{})) {
+				t.Errorf("%s: %s was changed without an error: %+v", name, what, got)
+			}
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package learn
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/internal/safetensors"
+)
+
+// tinyProblem has four nodes and a few weights, so that its states are small.
+func tinyProblem(t testing.TB) Problem {
+	return randomProblem(t, 3, problemOptions{rows: 2, cols: 2, states: 2, nodeDim: 1, edgeDim: 1, l2: 0.3})
+}
+
+// tinyRuns are settings whose states hold different things.
+func tinyRuns() map[string]func() Settings {
+	best := func(m *crf.Model) (map[string]float64, error) {
+		return map[string]float64{"size@dev": norm(m.Weights)}, nil
+	}
+	return map[string]func() Settings{
+		"bbpl in single precision": func() Settings { return Settings{Assign: blocksOf(2), SinglePrecision: true} },
+		"full":                     func() Settings { return Settings{Method: Full} },
+		"pseudo, with a best model": func() Settings {
+			return Settings{Method: Pseudo, Evaluate: best, EvaluateEvery: 1, EarlyStop: &EarlyStop{Metric: "size@dev", Patience: 99}}
+		},
+	}
+}
+
+// stateFile is the file of a state after a few iterations.
+func stateFile(t testing.TB, s Settings) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "state")
+	s.MaxIterations, s.RelativeTolerance = 5, 1e-12
+	s.Checkpoint = func(state *State) error { return state.WriteFile(path) }
+	if _, err := Fit(context.Background(), tinyProblem(t), s); err != nil {
+		t.Fatal(err)
+	}
+	return must(os.ReadFile(path))
+}
+
+func readStateBytes(raw []byte, verify bool) (*State, error) {
+	f, err := safetensors.NewFile(bytes.NewReader(raw), int64(len(raw)))
+	if err != nil {
+		return nil, err
+	}
+	if verify {
+		if err := f.Verify(); err != nil {
+			return nil, err
+		}
+	}
+	return newState(f)
+}
+
+// TestStateFileDamageIsFound: a checkpoint that was changed anywhere is refused.
+func TestStateFileDamageIsFound(t *testing.T) {
+	holds := map[string]bool{}
+	for name, settings := range tinyRuns() {
+		raw := stateFile(t, settings())
+		state, err := readStateBytes(raw, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range state.doubles {
+			holds[a.name] = true
+		}
+		for _, a := range state.singles {
+			holds[a.name] = true
+		}
+		i, every := 0, 11 // the kinds differ in their arrays alone: one has all its bits flipped
+		if strings.HasPrefix(name, "pseudo") {
+			every = 1
+		}
+		for what, damaged := range oracle.Damaged(raw, 1) {
+			if i++; i%every > 0 {
+				continue
+			}
+			if _, err := readStateBytes(damaged, true); err == nil {
+				t.Errorf("%s: %s was changed without an error", name, what)
+			}
+		}
+	}
+	for _, name := range []string{"weights", "best", "bundle.0.unit.0.message", "bundle.0.unit.0.velocity", "gradient", "step.0"} {
+		if !holds[name] {
+			t.Errorf("no state holds %s: the test tests too little; there are %v", name, slices.Sorted(maps.Keys(holds)))
+		}
+	}
+}
+
+// TestStateFilesOfBefore: what their checksum covers, the arrays, is safe, and a field
+// that no run has written is refused.
+func TestStateFilesOfBefore(t *testing.T) {
+	raw := must(os.ReadFile(filepath.Join("..", "internal", "cli", "testdata", "v0.1.0", "run", "checkpoint", "state.safetensors")))
+	state, err := readStateBytes(raw, true)
+	if err != nil || state.Iteration != 5 {
+		t.Fatalf("%+v, %v", state, err)
+	}
+	for old, want := range map[string]string{`"crc32c":`: "no checksum", `\"worse\":`: "unknown field", `"progress":`: "not a checkpoint"} {
+		damaged := bytes.Replace(raw, []byte(old), bytes.Replace([]byte(old), []byte("r"), []byte("s"), 1), 1)
+		if _, err := readStateBytes(damaged, true); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("without %s: error is %v, want one with %q", old, err, want)
+		}
+	}
+	for i := 8 + int(raw[0]) + int(raw[1])<<8; i < len(raw); i++ {
+		raw[i] ^= 0x10
+		if _, err := readStateBytes(raw, true); err == nil {
+			t.Errorf("byte %d of the data was changed without an error", i)
+		}
+		raw[i] ^= 0x10
+	}
+}
+
+// FuzzState: no text and no arrays make a panic, or a run that goes on for ever. Checksums
+// are not looked at, so that fuzzing comes to what is behind them.
+func FuzzState(f *testing.F) {
+	runs := tinyRuns()
+	names := slices.Sorted(maps.Keys(runs))
+	for _, name := range names {
+		f.Add(stateFile(f, runs[name]()))
+	}
+	p := tinyProblem(f)
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		state, err := readStateBytes(raw, false)
+		if err != nil {
+			return
+		}
+		for _, name := range names {
+			s := runs[name]()
+			s.Resume, s.Threads, s.MaxIterations = state, 1, 50
+			_, _ = Fit(&countdown{context.Background(), 5}, p, s) // an error, or an end
+		}
+	})
+}
