@@ -254,6 +254,9 @@ func (m *Model) evaluate(ctx context.Context, e *job.Evaluation) (*Report, error
 	if err != nil {
 		return nil, err
 	}
+	if err := work.Check(e.Instances, e.Held); err != nil {
+		return nil, err
+	}
 	scored, err := work.Score(ctx, e, false)
 	if err != nil {
 		return nil, err

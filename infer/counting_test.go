@@ -31,7 +31,7 @@ func countsText(node, edge []float64) string {
 
 // reduced conditions a network and brings it into pairwise form.
 func reduced(t interface{ Fatal(...any) }, n *mrf.Network, evidence map[int]int) *reduction {
-	r, err := reduce(n, evidence)
+	r, err := reduce(n, evidence, func(*mrf.Network) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -118,6 +118,11 @@ func (o *Options) eliminate(ctx context.Context, n *mrf.Network, marginals bool)
 	if err != nil {
 		return nil, err
 	}
+	if z := sizesOf(c.Network); marginals {
+		if err := tooMuch("the marginals of all variables", z.marginals(), o.Memory, z.reason()); err != nil {
+			return nil, err
+		}
+	}
 	plan, err := exact.NewPlan(c.Network)
 	if err != nil {
 		return nil, err
@@ -149,7 +154,7 @@ func (o *Options) forecast(plan *exact.Plan, bytes int64) {
 
 // approximate is a method for pairwise networks.
 func (o Options) approximate(ctx context.Context, n *mrf.Network, marginals bool, method func(context.Context, *mrf.Pairwise, Options) (*Result, error)) (*Result, error) {
-	reduced, err := reducePairwise(n, o.Evidence)
+	reduced, err := reducePairwise(n, o.Evidence, func(left *mrf.Network) error { return o.check(left, true) })
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +177,7 @@ func (o Options) approximate(ctx context.Context, n *mrf.Network, marginals bool
 
 // propagate is the method Propagation.
 func (o *Options) propagate(ctx context.Context, n *mrf.Network, marginals bool) (*Result, error) {
-	reduced, err := reduce(n, o.Evidence)
+	reduced, err := reduce(n, o.Evidence, func(left *mrf.Network) error { return o.check(left, marginals) })
 	if err != nil {
 		return nil, err
 	}

@@ -43,6 +43,11 @@ func MostProbable(ctx context.Context, n *mrf.Network, o Options) (*State, error
 	if err != nil {
 		return nil, err
 	}
+	if o.Method != Exact {
+		if err := o.check(c.Network, false); err != nil {
+			return nil, err
+		}
+	}
 	problem, err := mpe.NewProblem(c.Network)
 	if err != nil {
 		return nil, err

@@ -50,7 +50,8 @@ type Options struct {
 	// lead to other fixed points where counting numbers are not convex; 0: none. Of
 	// MeanField it is the number of starts; 0: 10.
 	Restarts int
-	// Memory is the number of bytes that Exact may take for its tables; 0: 2 GiB.
+	// Memory is how many bytes inference may take; 0: four fifths of what the machine has
+	// available, and of Exact 2 GiB for its tables.
 	Memory int64
 	// Forecast, if not nil, is told what Exact will take before it starts: the induced
 	// width, the bytes of its tables and the number of operations.

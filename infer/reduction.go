@@ -30,9 +30,14 @@ type reduction struct {
 // two unobserved variables become auxiliary variables, which changes neither log Z
 // nor marginals, and so no bound on them; where they take too much memory, the error
 // is that the method is unsuited.
-func reduce(n *mrf.Network, evidence map[int]int) (*reduction, error) {
+//
+// check looks at the network that evidence leaves before anything is made of it.
+func reduce(n *mrf.Network, evidence map[int]int, check func(*mrf.Network) error) (*reduction, error) {
 	conditioned, err := condition(n, evidence)
 	if err != nil {
+		return nil, err
+	}
+	if err := check(conditioned.Network); err != nil {
 		return nil, err
 	}
 	r := &reduction{original: n, conditioned: conditioned}
@@ -53,7 +58,7 @@ func reduce(n *mrf.Network, evidence map[int]int) (*reduction, error) {
 // reducePairwise is reduce for methods to which auxiliary variables are no use, and
 // refuses larger factors: the hard zeros that tie such a variable keep single
 // variables from changing, and a product of distributions from being spread.
-func reducePairwise(n *mrf.Network, evidence map[int]int) (*reduction, error) {
+func reducePairwise(n *mrf.Network, evidence map[int]int, check func(*mrf.Network) error) (*reduction, error) {
 	for f := range n.Factors {
 		scope, free := n.Factors[f].Scope, 0
 		for _, v := range scope {
@@ -65,7 +70,7 @@ func reducePairwise(n *mrf.Network, evidence map[int]int) (*reduction, error) {
 			return nil, unsuitedError{fmt.Errorf("factor %d joins %d variables %v, %d of them without evidence: sampling and mean field take at most 2", f, len(scope), scope, free)}
 		}
 	}
-	return reduce(n, evidence)
+	return reduce(n, evidence, check)
 }
 
 // condition checks a network and fixes its observed variables.

@@ -37,6 +37,9 @@ type SampleOptions struct {
 	Part uint64
 	// Threads; 0: 1. The draws do not depend on it.
 	Threads int
+	// Memory is how many bytes sampling may take; 0: four fifths of what the machine has
+	// available.
+	Memory int64
 	// Progress, if not nil, is told now and then how many sweeps of all chains, or
 	// draws, are done, by one goroutine at a time.
 	Progress func(done, total int)
@@ -134,7 +137,7 @@ func (s *Samples) Draw(x []int32, i int) {
 // whose hard zeros let no single variable move. Potentials that are not finite, and a
 // network that is not valid, are named. If ctx ends, its error is returned.
 func Sample(ctx context.Context, n *mrf.Network, options SampleOptions) (*Samples, error) {
-	r, err := reducePairwise(n, options.Evidence)
+	r, err := reducePairwise(n, options.Evidence, options.check)
 	if err != nil {
 		return nil, err
 	}
@@ -153,6 +156,9 @@ func Sample(ctx context.Context, n *mrf.Network, options SampleOptions) (*Sample
 func sample(ctx context.Context, p *mrf.Pairwise, options SampleOptions) (*Samples, error) {
 	options = options.withDefaults(p)
 	if err := options.validate(p); err != nil {
+		return nil, err
+	}
+	if err := options.checkDraws(p); err != nil {
 		return nil, err
 	}
 	if options.Method == Exact {

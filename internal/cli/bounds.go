@@ -41,6 +41,16 @@ func (v threadsValue) Set(text string) error {
 // Type implements pflag.Value.
 func (v threadsValue) Type() string { return "int" }
 
+// withMemoryRemedy says what allows what was refused for its memory. Training says that by
+// itself.
+func withMemoryRemedy(err error) error {
+	var large *memory.Error
+	if !errors.As(err, &large) {
+		return err
+	}
+	return &exitError{codeOf(err), fmt.Errorf("%w; --memory %s allows it", err, large.Enough())}
+}
+
 func wantedThreads() string {
 	return fmt.Sprintf("a number from 1 to %d; this machine has %d processors", memory.MostThreads(), runtime.NumCPU())
 }

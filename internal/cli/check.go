@@ -33,6 +33,7 @@ func (a *app) checkCommand() *cobra.Command {
 	cmd.Flags().StringVarP(&f.model, "model", "m", "", "check that the data fit this model")
 	reads(cmd.Flags(), wantsModel, "model")
 	f.data.register(cmd.Flags())
+	f.data.registerMemory(cmd.Flags())
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	return cmd
 }
@@ -55,7 +56,7 @@ func (a *app) check(f *checkFlags, args []string) error {
 			said, list := checkModel(path)
 			notes, problems = append(notes, said...), append(problems, list...)
 		case ".uai":
-			if _, err := dataset.ReadNetwork(path); err != nil {
+			if _, err := dataset.ReadNetworkWithin(path, f.data.memory); err != nil {
 				problems = append(problems, err)
 			}
 		default:
@@ -73,6 +74,11 @@ func (a *app) check(f *checkFlags, args []string) error {
 		set, list := dataset.Check(a.ctx, data, f.data.options(m))
 		if err := a.interrupted(); err != nil {
 			return err
+		}
+		if set != nil && m == nil {
+			if err := job.CheckMemory(set, f.data.memory); err != nil {
+				list = append(list, err)
+			}
 		}
 		if set != nil {
 			for _, warning := range set.Warnings {
@@ -130,6 +136,7 @@ func (a *app) reportProblems(f *checkFlags, problems []error, notes []string) er
 	result := checked{OK: len(problems) == 0, Problems: []string{}, Notes: append([]string{}, notes...)}
 	code := exitDone
 	for _, err := range problems {
+		err = withMemoryRemedy(err)
 		result.Problems = append(result.Problems, err.Error())
 		// A missing file is worse than a bad one: it says that nothing was checked.
 		if c := codeOf(err); code == exitDone || errors.Is(err, os.ErrNotExist) {

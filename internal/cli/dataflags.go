@@ -20,6 +20,7 @@ type dataFlags struct {
 	states                         []string
 	bins, neighbours               int
 	noBias, untied                 bool
+	memory                         int64
 }
 
 func (d *dataFlags) register(f *pflag.FlagSet) {
@@ -37,12 +38,20 @@ func (d *dataFlags) register(f *pflag.FlagSet) {
 	refuseZero(f, "bins", "neighbours")
 }
 
+// memoryHelp is what --memory says where it is about all that a verb does.
+const memoryHelp = "most memory to take, in bytes or such as 40GiB (default: four fifths of what is available)"
+
+// registerMemory is for verbs that have no such option of their own.
+func (d *dataFlags) registerMemory(f *pflag.FlagSet) {
+	f.Var(sizeValue{&d.memory}, "memory", memoryHelp)
+}
+
 // options returns the reader's options. m is the trained model to read for, or
 // nil.
 func (d *dataFlags) options(m *job.Model) dataset.Options {
 	o := dataset.Options{
 		Kind: d.kind, FeatureDir: d.features, List: d.list, Observed: d.observed,
-		States: d.states, Bins: d.bins, Neighbours: d.neighbours, NoBias: d.noBias, Untied: d.untied,
+		States: d.states, Bins: d.bins, Neighbours: d.neighbours, NoBias: d.noBias, Untied: d.untied, Memory: d.memory,
 	}
 	if m != nil {
 		o.Schema, o.Recipe = &m.Model.Schema, m.Recipe

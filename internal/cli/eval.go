@@ -50,6 +50,7 @@ models stand side by side.`,
 	fl.StringVar(&f.against, "against", "", "compare a file of marginals (.MAR) with this reference, without a model")
 	reads(fl, "a file of marginals (.MAR)", "against")
 	f.data.register(fl)
+	f.data.registerMemory(fl)
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
 	return cmd
@@ -126,6 +127,9 @@ func (a *app) evalModel(f *evalFlags, m *job.Model, args []string) (*job.Scored,
 		return nil, err
 	}
 	if err := e.Check(); err != nil {
+		return nil, err
+	}
+	if err := work.Check(e.Instances, e.Held); err != nil {
 		return nil, err
 	}
 	s, err := work.Score(a.ctx, e, f.likelihood)

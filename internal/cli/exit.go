@@ -11,6 +11,7 @@ import (
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/job"
+	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/mpe"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/internal/uai"
@@ -73,7 +74,8 @@ func codeOf(err error) int {
 		notEmpty  *runfolder.NotEmptyError
 		line      *runfolder.LineError
 		held      *crf.Error
-		memory    *learn.MemoryError
+		learning  *learn.MemoryError
+		large     *memory.Error
 		path      *fs.PathError
 	)
 	switch {
@@ -88,7 +90,7 @@ func codeOf(err error) int {
 	case errors.As(err, &data) && data.Option != "", errors.As(err, &notEmpty):
 		return exitUsage
 	case errors.As(err, &numerical), errors.Is(err, infer.ErrZero), errors.Is(err, infer.ErrUnsuited), errors.As(err, &data), errors.As(err, &network), errors.As(err, &edge), errors.As(err, &line), errors.Is(err, learn.ErrState),
-		errors.As(err, &held), errors.As(err, &memory):
+		errors.As(err, &held), errors.As(err, &learning), errors.As(err, &large):
 		return exitBadData
 	case errors.As(err, &path):
 		return exitIO

@@ -15,6 +15,7 @@ import (
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/describe"
 	"github.com/blockbp/blockbp/internal/job"
+	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/nearest"
 	"github.com/blockbp/blockbp/internal/uai"
 	"github.com/blockbp/blockbp/mrf"
@@ -69,9 +70,8 @@ competition: log10 Z, marginals, or states.`,
 	fl.IntVar(&f.maxSweeps, "max-sweeps", infer.DefaultLimits.MaxSweeps, "at most this many sweeps over the network (MPE: 4000 if not given)")
 	fl.IntVar(&f.appearanceSteps, "appearance-steps", 0, "trw: at most this many steps that tighten the bound by optimising the edge appearances (default none)")
 	fl.IntVar(&f.restarts, "restarts", 0, "bp: run again from this many random starts and take the best fixed point, for --counting bethe (default none); mean-field: starts, of which the best result counts (10 if not given)")
-	fl.Int64Var(&f.memory, "memory", 0, "exact: bytes of memory it may take (default 2 GiB)")
+	fl.Var(sizeValue{&f.memory}, "memory", "most memory to take, in bytes or such as 40GiB (default: four fifths of what is available; 2GiB for the tables of exact)")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of the spanning trees of --counting trw, of gibbs and mean-field, and of --restarts")
-	refuseZero(fl, "memory")
 	fl.IntVar(&f.chains, "chains", 4, "gibbs: chains, each from a start of its own")
 	fl.Float64Var(&f.maxRHat, "max-rhat", 1.01, "gibbs: largest R-hat of a variable that counts as converged")
 	fl.Float64Var(&f.minESS, "min-ess", 400, "gibbs: smallest effective sample size of a variable that counts as converged")
@@ -120,12 +120,6 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 		return usagef("--method %q: with --task %s want %s%s", f.method, f.task, strings.Join(methods, ", "), nearest.Hint(f.method, methods))
 	}
 	changed := cmd.Flags().Changed
-	if f.method != "exact" && f.method != methodAuto && changed("memory") {
-		return usagef("--memory is used by --method exact only")
-	}
-	if f.memory < 0 {
-		return usagef("--memory %d: want a number of bytes above 0", f.memory)
-	}
 	if f.task == "MPE" {
 		for _, name := range []string{"counting", "seed", "appearance-steps", "restarts"} {
 			if changed(name) {
@@ -234,7 +228,7 @@ func (a *app) infer(f *inferFlags, args []string) error {
 	if len(args) != 1 {
 		return usagef("infer: want one network: blockbp infer MODEL.uai --task PR")
 	}
-	network, err := a.readNetwork(args[0])
+	network, err := a.readNetwork(args[0], f.memory)
 	if err != nil {
 		return err
 	}
@@ -271,11 +265,11 @@ func (a *app) infer(f *inferFlags, args []string) error {
 }
 
 // readNetwork reads a network in UAI format, or log potentials as arrays.
-func (a *app) readNetwork(path string) (*mrf.Network, error) {
+func (a *app) readNetwork(path string, allowed int64) (*mrf.Network, error) {
 	if path == "-" {
 		return uai.Read(a.stdin, "standard input")
 	}
-	return dataset.ReadNetwork(path)
+	return dataset.ReadNetworkWithin(path, allowed)
 }
 
 // readEvidence reads the states of observed variables; no path stands for none.
@@ -359,9 +353,12 @@ func (a *app) noteCost(width int, bytes int64, operations float64) {
 func networkError(err error, method string) error {
 	var (
 		option *infer.OptionError
+		large  *memory.Error
 		path   *fs.PathError
 	)
 	switch {
+	case errors.As(err, &large):
+		return err
 	case errors.As(err, &option):
 		return usagef("--%s: %s", optionNames[option.Option], option.Reason)
 	case errors.Is(err, infer.ErrUnsuited) && method != "exact":

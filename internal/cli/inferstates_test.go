@@ -93,7 +93,7 @@ func TestInferStatesRefuses(t *testing.T) {
 		{2, []string{path, "--chains", "2"}, []string{"--chains is used by --method gibbs only"}},
 		{2, []string{path, "--counting", "trw"}, []string{"--counting is not used by --task MPE"}},
 		{2, []string{path, "--seed", "2"}, []string{"--seed is not used"}},
-		{2, []string{path, "--method", "trws", "--memory", "100"}, []string{"--memory is used by"}},
+		{3, []string{path, "--method", "trws", "--memory", "100"}, []string{"inference by trws would take about", "100 B are allowed", "--memory"}},
 		{3, []string{path, "--method", "exact", "--memory", "1"}, []string{"loop.uai", "memory"}},
 		{3, []string{path, "--method", "cut"}, []string{"submodular", "variable 1 has more than two possible states"}},
 		{3, []string{frustrated, "--method", "cut", "--evidence", evidence}, []string{"variables 2 and 3"}},

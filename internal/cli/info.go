@@ -31,6 +31,7 @@ network of a data set: cut edges and balance.`,
 	}
 	readsArguments(cmd, "a model, a run, data or a network")
 	f.data.register(cmd.Flags())
+	f.data.registerMemory(cmd.Flags())
 	f.partition.register(cmd.Flags())
 	cmd.Flags().IntVar(&f.weights, "weights", 20, "models: how many of the largest weights to list")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the result as one JSON object")
@@ -68,7 +69,7 @@ type description interface{ Tables() []report.Table }
 func (f *infoFlags) describe(a *app, args []string, network, model bool) (description, error) {
 	switch {
 	case network:
-		n, err := dataset.ReadNetwork(args[0])
+		n, err := dataset.ReadNetworkWithin(args[0], f.data.memory)
 		if err != nil {
 			return nil, err
 		}

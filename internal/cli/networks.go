@@ -12,6 +12,7 @@ import (
 	"github.com/blockbp/blockbp/internal/atomicfile"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/job"
+	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/nearest"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/mrf"
@@ -35,6 +36,7 @@ func (f *networkFlags) register(cmd *cobra.Command) {
 	fl.StringVar(&f.evidence, "evidence", "", "without -m: evidence file (.uai.evid)")
 	reads(fl, "an evidence file (.uai.evid)", "evidence")
 	f.data.register(fl)
+	f.data.registerMemory(fl)
 }
 
 // namedNetwork is a network and what is known of its variables.
@@ -69,7 +71,7 @@ func (f *networkFlags) open(a *app, cmd *cobra.Command, args []string) (*network
 	if name := firstChanged(cmd, append(dataFlagNames(), "instance", "clamp")); name != "" {
 		return nil, usagef("--%s is used with a model only (-m)", name)
 	}
-	network, err := a.readNetwork(args[0])
+	network, err := a.readNetwork(args[0], f.data.memory)
 	if err != nil {
 		return nil, err
 	}
@@ -126,6 +128,12 @@ func (f *networkFlags) openData(a *app, args []string) (*networks, error) {
 	}
 	if len(n.names) == 0 {
 		return nil, usagef("--instance %s: the data have no instance of this name; %s", f.instance, nearest.Suggestion(f.instance, all, ""))
+	}
+	for i, name := range n.names {
+		bytes := ground.ConditionBytes(data.instances[numbers[i]])
+		if err := memory.Check("the network with explicit tables of "+name, bytes, f.data.memory); err != nil {
+			return nil, dataf("%w", err)
+		}
 	}
 	n.make = func(i int) *namedNetwork {
 		number := numbers[i]

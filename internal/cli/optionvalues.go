@@ -167,7 +167,7 @@ func (f *inferenceFlags) inference(m *job.Model, progress *counter) (job.Inferen
 	numbers, err := m.Counting(f.counting)
 	w := job.Inference{
 		Model: m.Model, Counting: numbers, Limits: infer.Limits{Tolerance: f.tolerance, MaxSweeps: f.maxSweeps},
-		Joint: f.decode == decodings[1], Threads: f.threads, Progress: progress.show,
+		Joint: f.decode == decodings[1], Threads: f.threads, Memory: f.data.memory, Progress: progress.show,
 	}
 	return w, err
 }

@@ -66,7 +66,10 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetErr(stderr)
 	root.SetIn(stdin)
 	return a.guard(func() error {
-		if err := root.ExecuteContext(ctx); err != nil {
+		if verb, err := root.ExecuteContextC(ctx); err != nil {
+			if verb.Flags().Lookup("memory") != nil {
+				err = withMemoryRemedy(err)
+			}
 			return a.nameInput(err)
 		}
 		return results.err
@@ -215,7 +218,11 @@ func wantedOf(f *pflag.Flag) string {
 	if v, ok := f.Value.(aboveZero); ok {
 		return wantedAboveZero(v)
 	}
-	if _, ok := f.Value.(threadsValue); ok {
+	value := f.Value
+	if v, ok := value.(decimalValue); ok {
+		value = v.Value
+	}
+	if _, ok := value.(threadsValue); ok {
 		return wantedThreads()
 	}
 	switch f.Value.Type() {

@@ -11,6 +11,7 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/describe"
+	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/nearest"
 )
 
@@ -113,7 +114,7 @@ func checkDiagnosisLimits(maxRHat, minESS float64) error {
 func (f *sampleFlags) options(n *namedNetwork, progress *counter) infer.SampleOptions {
 	o := infer.SampleOptions{
 		Method: infer.Method(f.sampler), Evidence: n.evidence, Draws: f.draws, Chains: f.chains, BurnIn: f.burnIn, Thin: f.thin,
-		MaxRHat: f.maxRHat, MinESS: f.minESS, Seed: f.seed, Part: uint64(n.number), Threads: f.threads, Progress: progress.show,
+		MaxRHat: f.maxRHat, MinESS: f.minESS, Seed: f.seed, Part: uint64(n.number), Threads: f.threads, Memory: f.networks.data.memory, Progress: progress.show,
 	}
 	if f.sampler == samplerAuto {
 		o.Method = ""
@@ -174,7 +175,10 @@ func (a *app) sampleOne(f *sampleFlags, n *namedNetwork, out *outputs) (*describ
 // samplingError gives errors of sampling their exit code and names of options.
 func samplingError(err error) error {
 	var option *infer.OptionError
+	var large *memory.Error
 	switch {
+	case errors.As(err, &large):
+		return err
 	case errors.As(err, &option):
 		name := map[string]string{"Method": "--sampler", "Draws": "--samples", "Chains": "--chains", "Thin": "--thin", "Threads": "--threads"}[option.Option]
 		return usagef("%s: %s", name, option.Reason)

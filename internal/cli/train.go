@@ -200,6 +200,7 @@ func (a *app) trainingTask(f *trainFlags, data []string) (t job.Task, err error)
 			return t, err
 		}
 	}
+	f.data.memory = f.options.Memory
 	o := f.data.options(t.Initial)
 	o.Learning = t.Initial != nil
 	if t.Set, err = a.openData(data, o); err != nil {

@@ -2,13 +2,16 @@ package job
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/figure"
+	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
 
@@ -30,6 +33,8 @@ type Inference struct {
 	// state of every node.
 	Joint   bool
 	Threads int // 0: 1; predictions do not depend on it
+	// Memory is how many bytes they may take; 0: four fifths of what is available.
+	Memory int64
 	// Progress is told how many instances are done, from 0; nil: nobody is.
 	Progress func(done, total int)
 }
@@ -57,7 +62,37 @@ func (w *Inference) Check(instances []*crf.Instance, held [][]int32) error {
 			}
 		}
 	}
-	return checkCounting(instances, w.Counting)
+	if err := checkCounting(instances, w.Counting); err != nil {
+		return err
+	}
+	return w.checkMemory(instances)
+}
+
+// checkMemory refuses predictions that would take more memory than they may: those of as
+// many instances at a time as there are threads.
+func (w *Inference) checkMemory(instances []*crf.Instance) error {
+	p, largest, most := w.predictor(), 0, 0.0
+	for i, in := range instances {
+		bytes, err := p.Bytes(in)
+		if err != nil {
+			return err
+		}
+		if bytes > most {
+			largest, most = i, bytes
+		}
+	}
+	together := max(1, min(w.Threads, len(instances)))
+	err := memory.Check(fmt.Sprintf("predicting %d instances at a time", together), float64(together)*most, w.Memory)
+	if large := (*memory.Error)(nil); errors.As(err, &large) {
+		in := instances[largest]
+		large.Reason = fmt.Sprintf("instance %d (%s) takes %s, with %d nodes of up to %d states and %d edges",
+			largest, in.Name, memory.Text(most), in.Graph.NumNodes(), slices.Max(in.Cards()), in.Graph.NumEdges())
+		if together > 1 {
+			large.Reason += "; fewer --threads take less"
+		}
+		return &Error{Data, err}
+	}
+	return nil
 }
 
 func checkCounting(instances []*crf.Instance, numbers counting.Func) error {
@@ -192,7 +227,11 @@ func (w Inference) Score(ctx context.Context, e *Evaluation, likelihood bool) (*
 }
 
 func (w Inference) score(ctx context.Context, e *Evaluation, likelihood bool, pictures int) (*Scored, error) {
-	s := &Scored{Name: e.Name, Classes: stateNames(e.Set), Score: infer.NewScore(mostStates(e.Set))}
+	states := mostStates(e.Set)
+	if err := memory.Check(fmt.Sprintf("comparing %d states with as many", states), 8*float64(states)*float64(states), w.Memory); err != nil {
+		return nil, &Error{Data, err}
+	}
+	s := &Scored{Name: e.Name, Classes: stateNames(e.Set), Score: infer.NewScore(states)}
 	if likelihood {
 		s.Likelihood = &infer.Likelihood{}
 	}

@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -114,12 +115,45 @@ func (p *Prepared) checkMemory() (err error) {
 		return err
 	}
 	if err := p.Memory.Within(p.Settings.Memory); err != nil {
-		return err
+		return tooLarge(err, p.Set)
 	}
 	if p.Initial == nil {
 		p.Problem.Model, err = crf.NewModel(p.Set.Schema)
 	}
 	return err
+}
+
+// tooLarge adds to an error of too much memory which numbers of the data are the cause.
+func tooLarge(err error, set *dataset.Set) error {
+	if cause := set.Cause(); cause != "" {
+		return fmt.Errorf("%w. The model is as large as it is by %s", err, cause)
+	}
+	return err
+}
+
+// CheckMemory says whether a training with the choices of a user who makes none would take
+// more memory than it may, as Options.Memory has it.
+func CheckMemory(set *dataset.Set, allowed int64) error {
+	o, err := Options{Memory: allowed}.withDefaults()
+	if err != nil {
+		return nil // the data are not at fault
+	}
+	problem, err := o.problem(&Task{Set: set})
+	if err != nil {
+		return err
+	}
+	settings, err := o.settings()
+	if err != nil {
+		return err
+	}
+	forecast, err := learn.Forecast(problem, settings)
+	if err != nil {
+		return nil // nothing can be learned from them, such as data without labels
+	}
+	if err := forecast.Within(allowed); err != nil {
+		return tooLarge(err, set)
+	}
+	return nil
 }
 
 func checkReference(reference *Model, model *crf.Model) error {

@@ -1,0 +1,233 @@
+package infer
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/mrf"
+)
+
+// Bytes of numbers, and about what a node and an edge take in a graph, a partition, its
+// lists and counting numbers, whatever their states.
+const (
+	double    = 8.0
+	nodeBytes = 120.0
+	edgeBytes = 150.0
+)
+
+// sizes are those of a pairwise network, as float64: none of them overflows.
+type sizes struct {
+	nodes, edges   float64
+	states, pairs  float64 // of all nodes, and in the tables of all edges
+	messages       float64 // numbers in the messages of all edges, in both directions
+	mostStates     int     // of a node
+	mostPairs      float64 // of an edge
+	largestForTalk string  // what has mostStates
+}
+
+// addNode counts a node of k states.
+func (z *sizes) addNode(k int, name func() string) {
+	z.nodes++
+	z.states += float64(k)
+	if k > z.mostStates {
+		z.mostStates, z.largestForTalk = k, name()
+	}
+}
+
+// addEdge counts an edge with a table of its own.
+func (z *sizes) addEdge(u, v float64) {
+	z.edges++
+	z.messages += u + v
+	z.pairs += u * v
+	z.mostPairs = max(z.mostPairs, u*v)
+}
+
+// reason says what the sizes are.
+func (z *sizes) reason() string {
+	text := fmt.Sprintf("%.0f variables have %.0f states in all, and %.0f edges", z.nodes, z.states, z.edges)
+	if z.pairs > 0 {
+		text += fmt.Sprintf(" %.4g pairs of them", z.pairs)
+	}
+	if float64(z.mostStates)*z.nodes > 2*z.states {
+		text += fmt.Sprintf("; %s alone has %d", z.largestForTalk, z.mostStates)
+	}
+	return text
+}
+
+// sizesOf measures what a network becomes in pairwise form, in which factors of more than
+// two variables are variables of their own; see mpe.WithAuxiliary.
+func sizesOf(n *mrf.Network) *sizes {
+	z := &sizes{}
+	for v, k := range n.Card {
+		z.addNode(k, func() string { return fmt.Sprintf("variable %d", v) })
+	}
+	for f := range n.Factors {
+		scope := n.Factors[f].Scope
+		if len(scope) == 2 {
+			z.addEdge(float64(n.Card[scope[0]]), float64(n.Card[scope[1]]))
+		}
+		if len(scope) <= 2 {
+			continue
+		}
+		possible := 0
+		for _, x := range n.Factors[f].LogTable {
+			if !math.IsInf(x, -1) {
+				possible++
+			}
+		}
+		possible = max(1, possible)
+		z.addNode(possible, func() string { return fmt.Sprintf("factor %d of %d variables, as a variable,", f, len(scope)) })
+		for _, v := range scope {
+			z.addEdge(float64(possible), float64(n.Card[v]))
+		}
+	}
+	return z
+}
+
+// network is the pairwise form itself.
+func (z *sizes) network() float64 {
+	return double*(z.states+z.pairs) + nodeBytes*z.nodes + edgeBytes*z.edges
+}
+
+// propagation is what belief propagation on tables of its own takes.
+func (z *sizes) propagation() float64 {
+	return double * (2*z.states + z.pairs + z.messages + 6*float64(z.mostStates) + 3*z.mostPairs)
+}
+
+// marginals are those of all variables.
+func (z *sizes) marginals() float64 { return double*z.states + 3*double*z.nodes }
+
+// check refuses a network, given evidence, on which the method would take more memory than
+// it may. Exact looks after itself.
+func (o *Options) check(n *mrf.Network, marginals bool) error {
+	z := sizesOf(n)
+	bytes, reason := z.network(), z.reason()
+	add := func(count int, what string, each float64) {
+		bytes += float64(count) * each
+		if float64(count)*each > bytes/2 && count > 1 {
+			reason = fmt.Sprintf("%d %s take %s each", count, what, memory.Text(each))
+		}
+	}
+	if marginals {
+		bytes += z.marginals()
+	}
+	switch o.Method {
+	case Propagation:
+		runs := 1.0 // at a time
+		if o.Restarts > 0 || o.AppearanceSteps > 0 {
+			runs = 3 // the best, a new one, and the one that it is compared with
+		}
+		bytes += runs * z.propagation()
+		add(o.AppearanceSteps, "forests", double/2*z.nodes)
+	case MeanField:
+		add(o.Restarts, "starts", double*z.states)
+	case Gibbs:
+		add(o.Chains, "chains", z.chain()+double*z.states+z.draws(judgedDraws(int(z.nodes), o.Chains)))
+	default: // of MostProbable
+		bytes += double * (z.messages + z.states)
+	}
+	what := "inference"
+	if o.Method != "" {
+		what += " by " + string(o.Method)
+	}
+	return tooMuch(what, bytes, o.Memory, reason)
+}
+
+// chain is the state of a chain, and its sources of randomness.
+func (z *sizes) chain() float64 {
+	const source = 64
+	chunks := 1 + z.nodes/chunkNodes
+	return double/2*z.nodes + chunks*(source+double*float64(z.mostStates))
+}
+
+// draws is what so many joint states take.
+func (z *sizes) draws(count int) float64 {
+	width := 1.0
+	if z.mostStates > 1<<8 {
+		width = 4
+	}
+	return float64(count) * width * z.nodes
+}
+
+// check refuses a network, given evidence, whose pairwise form would take more memory than
+// it may.
+func (o *SampleOptions) check(n *mrf.Network) error {
+	z := sizesOf(n)
+	return tooMuch("sampling", z.network(), o.Memory, z.reason())
+}
+
+// checkDraws refuses draws, and what makes them, that would take more memory than they may.
+func (o *SampleOptions) checkDraws(p *mrf.Pairwise) error {
+	z := &sizes{}
+	for _, k := range p.Card {
+		z.addNode(int(k), func() string { return "" })
+	}
+	draws := z.draws(o.Draws) + double*float64(o.Draws)
+	bytes, reason := draws, fmt.Sprintf("%d draws of %d variables take %s", o.Draws, len(p.Card), memory.Text(draws))
+	if o.Method == Exact {
+		bytes += double * float64(len(p.Node)+len(p.Edge))
+	} else if chains := float64(o.Chains) * z.chain(); chains > draws {
+		bytes, reason = bytes+chains, fmt.Sprintf("%d chains take %s each", o.Chains, memory.Text(z.chain()))
+	}
+	return tooMuch("sampling", bytes, o.Memory, reason)
+}
+
+func tooMuch(what string, bytes float64, allowed int64, reason string) error {
+	if err, ok := memory.Check(what, bytes, allowed).(*memory.Error); ok {
+		err.Reason = reason
+		return unsuitedError{err}
+	}
+	return nil
+}
+
+// Bytes returns about how much memory Predict takes for an instance, scratch included.
+// counting.Func is asked for the numbers of its graph.
+func (p *Predictor) Bytes(in *crf.Instance) (float64, error) {
+	numbers, err := p.Counting.Of(in.Graph)
+	if err != nil {
+		return 0, err
+	}
+	z := predictedSizes(in)
+	bytes := z.propagation() + z.marginals() + nodeBytes*z.nodes + edgeBytes*z.edges
+	if ground.SharesTables(in) { // its tables are there once, and exponentiated for every class
+		bytes += double * (distinctPairs(in, max(1, numbers.Classes)) - z.pairs)
+	}
+	if p.Joint != nil { // all tables are made, and messages between them
+		bytes += z.network() + double*(z.messages+z.states)
+	}
+	return bytes, nil
+}
+
+func predictedSizes(in *crf.Instance) *sizes {
+	z := &sizes{}
+	for s := range int32(in.Graph.NumNodes()) {
+		z.addNode(in.States(s), func() string { return fmt.Sprintf("node %d", s) })
+	}
+	u, v := in.Graph.Ends()
+	for e := range u {
+		z.addEdge(float64(in.States(u[e])), float64(in.States(v[e])))
+	}
+	return z
+}
+
+// distinctPairs counts the entries of the tables that are distinct, each once as it is and
+// once for each of so many classes of counting numbers.
+func distinctPairs(in *crf.Instance, classes int) (pairs float64) {
+	edges := make([]int, len(in.Schema().EdgeTypes))
+	for e := range int32(in.Graph.NumEdges()) {
+		edges[in.EdgeType(e)]++
+	}
+	for b, m := range edges {
+		u, v := in.Schema().EdgeStates(b)
+		tables, expanded := m, m
+		if n := ground.Tables(in.EdgeFeatures(b)); n > 0 && in.Schema().EdgeTypes[b].Copies == 0 {
+			tables = min(m, n)
+			expanded = min(m, tables*classes)
+		}
+		pairs += float64(tables+expanded) * float64(u) * float64(v)
+	}
+	return pairs
+}
