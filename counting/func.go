@@ -1,8 +1,10 @@
 package counting
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 	"sync"
@@ -39,11 +41,15 @@ func Parse(name string, seed uint64, keep bool) (Func, error) {
 	case "trw":
 		return remembered(func(g *graph.Graph) (*Numbers, error) { return SampledTreeReweighted(g, seed, keep) }), nil
 	}
-	if _, err := os.Stat(name); err != nil {
+	info, err := os.Stat(name)
+	if err != nil {
 		if strings.ContainsAny(name, "./") {
 			return nil, err
 		}
 		return nil, fmt.Errorf("counting numbers %q: want %s or the path of a file: %w", name, strings.Join(Names, ", "), err)
+	}
+	if !info.Mode().IsRegular() { // a device has no end, and a pipe has nothing for a second network
+		return nil, &fs.PathError{Op: "read", Path: name, Err: errors.New("it is no regular file: want one with lines \"node i c\" and \"edge e c\"")}
 	}
 	return remembered(func(g *graph.Graph) (*Numbers, error) {
 		file, err := os.Open(name)
@@ -55,12 +61,23 @@ func Parse(name string, seed uint64, keep bool) (Func, error) {
 	}), nil
 }
 
+// Given returns what makes the given numbers for graphs with as many nodes and edges, as
+// a model has them that was trained with a file of numbers. The slices are kept without
+// copying.
+func Given(name string, node, edge []float64) Func {
+	return remembered(func(g *graph.Graph) (*Numbers, error) { return proved(name, g, node, edge) })
+}
+
 // fromText reads the numbers of a graph, and proves what can be said of them.
 func fromText(r io.Reader, name string, g *graph.Graph) (*Numbers, error) {
 	node, edge, err := Read(r, name, g.NumNodes(), g.NumEdges())
 	if err != nil {
 		return nil, err
 	}
+	return proved(name, g, node, edge)
+}
+
+func proved(name string, g *graph.Graph, node, edge []float64) (*Numbers, error) {
 	c, err := New(name, g, node, edge)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)

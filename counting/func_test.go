@@ -66,3 +66,28 @@ func TestParseUnknown(t *testing.T) {
 		}
 	}
 }
+
+// TestGiven: numbers given one by one serve every graph of their size, with what is
+// proved of it, and no other.
+func TestGiven(t *testing.T) {
+	chain, other, ring := legal(gen.Chain(3)), legal(gen.Chain(3)), legal(gen.Complete(3))
+	f := Given("numbers", []float64{1, 1, 1}, []float64{0.5, 2})
+	for _, g := range []*graph.Graph{chain, other} {
+		c, err := f.Of(g)
+		if err != nil || c.Name != "numbers" || !slices.Equal(c.Edge, []float64{0.5, 2}) || !c.Facts.Convex {
+			t.Errorf("%+v, %v", c, err)
+		}
+	}
+	if _, err := f.Of(ring); err == nil || !strings.Contains(err.Error(), "for 3 nodes and 2 edges") {
+		t.Errorf("numbers for another graph: %v", err)
+	}
+}
+
+// TestParseRefusesWhatIsNoFile: a folder has no lines, a device no end.
+func TestParseRefusesWhatIsNoFile(t *testing.T) {
+	for _, path := range []string{t.TempDir(), os.DevNull} {
+		if _, err := Parse(path, 1, false); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "no regular file") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}

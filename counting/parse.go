@@ -2,6 +2,7 @@ package counting
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -35,7 +36,9 @@ func Read(r io.Reader, name string, nodes, edges int) (node, edge []float64, err
 			return nil, nil, fmt.Errorf("%s:%d: %w", name, line, err)
 		}
 	}
-	if err := scanner.Err(); err != nil {
+	if err := scanner.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return nil, nil, fmt.Errorf("%s:%d: the line has more than %d bytes: this is no file of counting numbers", name, line+1, bufio.MaxScanTokenSize)
+	} else if err != nil {
 		return nil, nil, fmt.Errorf("%s:%d: %w", name, line+1, err)
 	}
 	for i, x := range slices.Concat(node, edge) {

@@ -1,6 +1,7 @@
 package crf
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -25,6 +26,10 @@ const (
 	formatKey  = "format"
 	versionKey = "format_version"
 	schemaKey  = "schema"
+
+	// The tensors of Model.Counts. No type's have such names.
+	nodeCounts = "counting.node"
+	edgeCounts = "counting.edge"
 )
 
 // Save writes the model to path in the safetensors format, whole or not at all:
@@ -33,6 +38,7 @@ const (
 //	node.<type>  [states, features]              untied: [copies, states, features]
 //	edge.<type>  [states_u, states_v, features]  untied: [copies, states_u, states_v, features]
 //
+// Counts, if the model has any, as counting.node [nodes] and counting.edge [edges],
 // and as metadata the format, its version, the schema as JSON, a checksum of the whole
 // file, and the given keys. The same model gives the same bytes. A weight that is not
 // finite is refused by name, and so is a key that the format uses itself.
@@ -60,6 +66,12 @@ func Save(path string, m *Model, meta map[string]string) error {
 	spans := slices.Concat(m.Layout.Node, m.Layout.Edge)
 	for i, t := range fileTensors(&m.Schema) {
 		tensors = append(tensors, safetensors.NewChunks(t.name, t.shape, spans[i].fileOrder(m.Weights)))
+	}
+	if c := m.Counts; c != nil {
+		if err := cmp.Or(checkCounts(nodeCounts, c.Node), checkCounts(edgeCounts, c.Edge)); err != nil {
+			return fmt.Errorf("model is not saved: %w", err)
+		}
+		tensors = append(tensors, safetensors.New(nodeCounts, []int{len(c.Node)}, c.Node), safetensors.New(edgeCounts, []int{len(c.Edge)}, c.Edge))
 	}
 	return safetensors.WriteFile(path, metadata, tensors)
 }
@@ -140,7 +152,49 @@ func readWeights(f *safetensors.File, schema *Schema) (m *Model, problems []erro
 		}
 		spans[i].fromFileOrder(m.Weights, data)
 	}
+	if m.Counts, err = readCounts(f); err != nil {
+		return nil, []error{err}
+	}
 	return m, m.notFinite()
+}
+
+// readCounts reads the counting numbers of a file, nil where it has none.
+func readCounts(f *safetensors.File) (*Counts, error) {
+	if !hasCounts(f) {
+		return nil, nil
+	}
+	node, err := readVector(f, nodeCounts)
+	if err != nil {
+		return nil, err
+	}
+	edge, err := readVector(f, edgeCounts)
+	if err != nil {
+		return nil, err
+	}
+	return &Counts{node, edge}, nil
+}
+
+func hasCounts(f *safetensors.File) bool {
+	_, node := f.Find(nodeCounts)
+	_, edge := f.Find(edgeCounts)
+	return f.Sealed() && (node || edge)
+}
+
+func readVector(f *safetensors.File, name string) ([]float64, error) {
+	data, err := safetensors.Read[float64](f, name)
+	if info, _ := f.Find(name); err == nil && len(info.Shape) != 1 {
+		err = fmt.Errorf("tensor %q has shape %v, want one dimension", name, info.Shape)
+	}
+	return data, cmp.Or(err, checkCounts(name, data))
+}
+
+func checkCounts(name string, counts []float64) error {
+	for i, x := range counts {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return fmt.Errorf("%s: number %d is %v, want a finite number", name, i, x)
+		}
+	}
+	return nil
 }
 
 // checkFormat refuses files of other programs.
@@ -190,7 +244,7 @@ func checkTensors(f *safetensors.File, tensors []fileTensor) (problems []error) 
 		}
 	}
 	for _, info := range f.Tensors() {
-		if !wanted[info.Name] {
+		if !wanted[info.Name] && !(hasCounts(f) && (info.Name == nodeCounts || info.Name == edgeCounts)) {
 			fail("tensor %q belongs to no type of the schema", info.Name)
 		}
 	}

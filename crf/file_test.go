@@ -144,6 +144,11 @@ func TestModelFileRefusesNonFinite(t *testing.T) {
 	if want := m.WeightName(3); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("Save: error is %v, want one that names %s", err, want)
 	}
+	m = fileModel(t)
+	m.Counts = &Counts{Node: []float64{1, math.Inf(1)}}
+	if err := Save(filepath.Join(t.TempDir(), "x"), m, nil); err == nil || !strings.Contains(err.Error(), "counting.node: number 1 is +Inf") {
+		t.Errorf("Save: error is %v, want one that names the counting number", err)
+	}
 	if err := Save(filepath.Join(t.TempDir(), "x"), fileModel(t), map[string]string{"schema": ""}); err == nil {
 		t.Error("Save: a reserved key was accepted")
 	}
@@ -157,6 +162,7 @@ func TestModelFileDamaged(t *testing.T) {
 	schema, _ := json.Marshal(small.Schema)
 	node := safetensors.New("node.node", []int{2, 1}, []float64{0, 1})
 	edge := safetensors.New("edge.edge", []int{2, 2, 1}, make([]float64, 4))
+	counts := safetensors.New("counting.node", []int{1}, []float64{1})
 	infinite := safetensors.New("edge.edge", []int{2, 2, 1}, []float64{0, math.Inf(1), 0, 0})
 	for name, c := range map[string]struct {
 		change  map[string]string
@@ -177,6 +183,11 @@ func TestModelFileDamaged(t *testing.T) {
 		"extra tensor":   {nil, []safetensors.Tensor{node, edge, safetensors.New("x", nil, []float32{1})}, `"x" belongs to no type`},
 		"wrong shape":    {nil, []safetensors.Tensor{safetensors.New("node.node", []int{1, 2}, []float64{0, 1}), edge}, "[1 2], the schema wants [2 1]"},
 		"wrong dtype":    {nil, []safetensors.Tensor{safetensors.New("node.node", []int{2, 1}, []float32{0, 1}), edge}, "astype"},
+		"counts":         {nil, []safetensors.Tensor{node, edge, counts, safetensors.New("counting.edge", []int{0}, []float64{})}, ""},
+		"half of counts": {nil, []safetensors.Tensor{node, edge, counts}, `"counting.edge" is missing`},
+		"square counts":  {nil, []safetensors.Tensor{node, edge, counts, safetensors.New("counting.edge", []int{1, 1}, []float64{1})}, "one dimension"},
+		"single counts":  {nil, []safetensors.Tensor{node, edge, counts, safetensors.New("counting.edge", []int{1}, []float32{1})}, "F32, want F64"},
+		"infinite count": {nil, []safetensors.Tensor{node, edge, counts, safetensors.New("counting.edge", []int{1}, []float64{math.Inf(1)})}, "counting.edge: number 0 is +Inf"},
 		"infinite":       {nil, []safetensors.Tensor{node, infinite}, "edge.edge[states a, b, feature 0] is +Inf"},
 		"checksum":       {map[string]string{"checksum": "crc32c:00000000"}, []safetensors.Tensor{node, edge}, "damaged"},
 		"other checksum": {map[string]string{"checksum": "sha256:0"}, []safetensors.Tensor{node, edge}, "a newer blockbp wrote it"},
@@ -217,6 +228,8 @@ func smallModels() map[string]*Model {
 		}
 		models[name] = m
 	}
+	models["with counting numbers"] = models["tied"].Clone()
+	models["with counting numbers"].Counts = &Counts{Node: []float64{1, -0.5, 1e-300}, Edge: []float64{0.75, 2}}
 	return models
 }
 
@@ -231,7 +244,7 @@ func TestModelFileDamageIsFound(t *testing.T) {
 			}
 		}
 		got, gotMeta, problems := readBytes(raw)
-		if len(problems) > 0 || !slices.Equal(got.Weights, m.Weights) || cmp.Diff(got.Schema, m.Schema) != "" || !maps.Equal(meta, gotMeta) {
+		if len(problems) > 0 || !slices.Equal(got.Weights, m.Weights) || cmp.Diff(got.Schema, m.Schema) != "" || cmp.Diff(got.Counts, m.Counts) != "" || !maps.Equal(meta, gotMeta) {
 			t.Errorf("%s: the whole file gives %+v, %v, %v", name, got, gotMeta, problems)
 		}
 	}
@@ -270,6 +283,12 @@ func asBefore(t testing.TB, path, version string) []byte {
 // without any checksum was never written.
 func TestModelFilesOfBefore(t *testing.T) {
 	for name, m := range smallModels() {
+		if m.Counts != nil {
+			if _, _, problems := readBytes(asBefore(t, saved(t, m, nil), "2")); len(problems) != 2 {
+				t.Errorf("%s: %v, want an error for each tensor that they did not have", name, problems)
+			}
+			continue
+		}
 		meta := map[string]string{"counting": "trw", "note": "mine"}
 		for _, version := range []string{"1", "2"} {
 			raw := asBefore(t, saved(t, m, meta), version)

@@ -273,21 +273,6 @@ func TestBadModels(t *testing.T) {
 	}
 }
 
-// TestMissingCountingFile: a model that was trained with counting numbers from a
-// file says so where the file is not there any more.
-func TestMissingCountingFile(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	counts, dir := writeFile(t, filepath.Join(folder, "counts.txt"), countsOfGrid(1)), filepath.Join(folder, "run")
-	mustRun(t, "train", gridData(t), "-o", dir, "--counting", counts, "--max-iter", "5", "-q", noReport)
-	mustRun(t, "predict", gridData(t), "-m", dir, "-o", filepath.Join(folder, "predicted"), "--threads", "1")
-	if err := os.Rename(counts, filepath.Join(folder, "moved.txt")); err != nil {
-		t.Fatal(err)
-	}
-	run(t, "predict", gridData(t), "-m", dir, "-o", filepath.Join(folder, "again")).wantFailure(t, 1, counts, "model", "--counting")
-	mustRun(t, "predict", gridData(t), "-m", dir, "-o", filepath.Join(folder, "told"), "--counting", filepath.Join(folder, "moved.txt"), "--threads", "1")
-}
-
 func TestBadImages(t *testing.T) {
 	t.Parallel()
 	drawn := t.TempDir()

@@ -112,11 +112,11 @@ func checkModel(path string) (notes []string, problems []error) {
 	if len(problems) > 0 {
 		return nil, problems
 	}
-	notes, err := job.ModelNotes(path)
+	m, err := job.LoadModel(path)
 	if err != nil {
-		problems = []error{err}
+		return nil, []error{err}
 	}
-	return notes, problems
+	return m.Notes, nil
 }
 
 func recipeProblem(path string, meta map[string]string) error {

@@ -33,6 +33,8 @@ type Model struct {
 	Norm      runfolder.Float `json:"norm_of_weights"`
 	SHA256    string          `json:"sha256_of_weights"`
 	Largest   []Weight        `json:"largest_weights"`
+
+	counts *crf.Counts // nil: none were given
 }
 
 // Weight is one weight with its name.
@@ -47,7 +49,7 @@ func NewModel(m *job.Model, listed int) *Model {
 	d := &Model{
 		Path: m.Path, Weights: len(weights), NodeTypes: schema.NodeTypes, EdgeTypes: schema.EdgeTypes,
 		Edges: m.Meta[job.MetaEdges], Recipe: jsonOr(m.Meta[dataset.RecipeKey]), Training: jsonOr(m.Meta[job.MetaTraining]), Synthetic: jsonOr(m.Meta[synthetic.OriginKey]),
-		Norm: runfolder.Float(numeric.Norm(weights)), SHA256: job.HashWeights(weights), Largest: []Weight{},
+		Norm: runfolder.Float(numeric.Norm(weights)), SHA256: job.HashWeights(weights), Largest: []Weight{}, counts: m.Model.Counts,
 	}
 	if spec, ok := m.Meta[job.MetaCounting]; ok {
 		d.Counting = &spec
@@ -91,7 +93,7 @@ func (d *Model) Tables() []report.Table {
 	for _, e := range d.EdgeTypes {
 		rows = append(rows, []string{"forbidden pairs of " + e.Name, forbiddenPairs(d.NodeTypes, &e)})
 	}
-	rows = append(rows, []string{"counting", known(d.Counting)}, []string{"seed", d.Seed.String()}, []string{"edges", d.Edges})
+	rows = append(rows, []string{"counting", d.countingText()}, []string{"seed", d.Seed.String()}, []string{"edges", d.Edges})
 	rows = append(rows, objectRows("training", d.Training)...)
 	rows = append(rows, objectRows("recipe", d.Recipe)...)
 	rows = append(rows, objectRows("synthetic", d.Synthetic)...)
@@ -105,6 +107,14 @@ func (d *Model) Tables() []report.Table {
 		largest.Rows = append(largest.Rows, []string{w.Name, fmt.Sprintf("%.6g", w.Value)})
 	}
 	return append(tables, largest)
+}
+
+// countingText says which counting numbers a model has.
+func (d *Model) countingText() string {
+	if d.counts == nil {
+		return known(d.Counting)
+	}
+	return fmt.Sprintf("%s of its own, for %s and %s", *d.Counting, Counted(len(d.counts.Node), "node"), Counted(len(d.counts.Edge), "edge"))
 }
 
 // mostPairsShown bounds how many forbidden pairs are named one by one.

@@ -78,7 +78,10 @@ func (p *Prepared) Train(ctx context.Context, folder *Folder, watch Watch) (*Res
 	if err != nil {
 		return nil, run.fail(err)
 	}
-	result := run.p.result(fitted)
+	result, err := run.p.result(fitted)
+	if err != nil {
+		return nil, err
+	}
 	if err := run.saveModels(result); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -18,16 +19,20 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/safetensors"
 )
 
 // Keys of a model file's metadata, beside dataset.RecipeKey.
 const (
-	MetaCounting = "counting" // a name, or the path of a file
+	MetaCounting = "counting" // a name, or countingOwn
 	MetaSeed     = "seed"     // of counting numbers that are drawn
 	MetaEdges    = "edges"    // none: trained on node features alone
 	MetaTraining = "training" // a summary, as JSON
 	edgesNone    = "none"
+	// countingOwn stands for the numbers in crf.Model.Counts. Files of earlier versions
+	// have the path of a file there, which is never opened: a model may come from anywhere.
+	countingOwn = "numbers"
 	// metaOrigin is what package synthetic says of the models that it draws.
 	metaOrigin = "synthetic"
 )
@@ -72,7 +77,10 @@ func LoadModel(path string) (*Model, error) {
 	if m.Recipe, err = RecipeOf(path, meta); err != nil {
 		return nil, err
 	}
-	m.Notes, err = ModelNotes(path)
+	if own := meta[MetaCounting] == countingOwn; own != (model.Counts != nil) {
+		return nil, dataf("%s: metadata %q are %q, and it has tensors of counting numbers: %v: the file is damaged", path, MetaCounting, meta[MetaCounting], !own)
+	}
+	m.Notes, err = m.notes()
 	return m, err
 }
 
@@ -94,13 +102,21 @@ func CheckMeta(path string, meta map[string]string) error {
 	return nil
 }
 
-// ModelNotes tells of a model file that loads what its reader should know of it.
-func ModelNotes(path string) ([]string, error) {
-	sealed, err := safetensors.Sealed(path)
-	if err != nil || sealed {
-		return nil, err
+// notes are what should be known of a model file that loads.
+func (m *Model) notes() (notes []string, err error) {
+	sealed, err := safetensors.Sealed(m.Path)
+	if err == nil && !sealed {
+		notes = append(notes, fmt.Sprintf("%s was written by an earlier version: its checksum covers the weights, and not what the file says of them; train again, or save it again with blockbp.Load and Model.Save, for one of the whole file", m.Path))
 	}
-	return []string{fmt.Sprintf("%s was written by an earlier version: its checksum covers the weights, and not what the file says of them; train again, or save it again with blockbp.Load and Model.Save, for one of the whole file", path)}, nil
+	if spec := m.Meta[MetaCounting]; countingUnknown(spec) {
+		notes = append(notes, fmt.Sprintf("%s was trained with counting numbers that it does not hold: it names the file %q, which is not opened; predict and eval need --counting", m.Path, spec))
+	}
+	return notes, err
+}
+
+// countingUnknown reports whether a model only names its counting numbers.
+func countingUnknown(spec string) bool {
+	return spec != "" && spec != countingOwn && !slices.Contains(counting.Names, spec)
 }
 
 // RecipeOf reads how data are read for the model at path from its metadata.
@@ -122,22 +138,31 @@ func (m *Model) Save(path string) error { return crf.Save(path, m.Model, m.Meta)
 // Counting returns the counting numbers to use with the model: those of its
 // training unless others are asked for, as in Options.
 func (m *Model) Counting(asked string) (counting.Func, error) {
-	spec := m.Meta[MetaCounting]
-	if asked != "" {
-		spec = asked
-	}
-	if spec == "" {
-		spec = counting.Names[0]
-	}
+	spec := cmp.Or(m.Meta[MetaCounting], counting.Names[0])
 	seed, err := strconv.ParseUint(m.Meta[MetaSeed], 10, 64)
 	if err != nil {
 		seed = 1
 	}
-	numbers, err := Counting(spec, seed, false)
-	if err != nil && asked == "" {
-		return nil, fmt.Errorf("%s was trained with the counting numbers of the file %s: %w; name it, or others, with --counting", m.Path, spec, err)
+	switch {
+	case asked != "":
+		return Counting(asked, seed, false)
+	case countingUnknown(spec):
+		return nil, dataf("%s was trained with counting numbers that it does not hold: give its file %q, or others, with --counting, or train again", m.Path, spec)
+	case spec != countingOwn:
+		return Counting(spec, seed, false)
 	}
-	return numbers, err
+	c := m.Model.Counts
+	numbers := counting.Given(countingOwn, c.Node, c.Edge)
+	return func(g *graph.Graph) (*counting.Numbers, error) {
+		if len(c.Node) != g.NumNodes() || len(c.Edge) != g.NumEdges() {
+			return nil, dataf("the model has counting numbers for a network of %d nodes and %d edges, this one has %d and %d: give others with --counting", len(c.Node), len(c.Edge), g.NumNodes(), g.NumEdges())
+		}
+		n, err := numbers(g)
+		if err != nil {
+			err = &Error{Data, err}
+		}
+		return n, err
+	}, nil
 }
 
 // Instances returns the instances of a set as the model wants them: without edges

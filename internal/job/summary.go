@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"strconv"
 	"time"
 
+	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/numeric"
@@ -144,14 +147,24 @@ func Known(format string, x runfolder.Float) string {
 	return fmt.Sprintf(format, float64(x))
 }
 
-// result makes models of what was learned.
-func (p *Prepared) result(f *learn.Result) *Result {
+// result makes models of what was learned. Counting numbers from a file are part of them:
+// what a model says must not depend on a file beside it.
+func (p *Prepared) result(f *learn.Result) (*Result, error) {
 	meta := p.modelMeta(f)
+	f.Model.Counts = nil
+	if !slices.Contains(counting.Names, p.Options.Counting) {
+		numbers, err := p.Problem.Counting.Of(p.Problem.Data[0].Graph)
+		if err != nil {
+			return nil, err
+		}
+		meta[MetaCounting], f.Model.Counts = countingOwn, &crf.Counts{Node: numbers.Node, Edge: numbers.Edge}
+	}
 	r := &Result{Result: f, Model: &Model{Model: f.Model, Recipe: &p.Set.Recipe, Meta: meta}}
 	if f.Best != nil {
+		f.Best.Counts = f.Model.Counts
 		r.Best = &Model{Model: f.Best, Recipe: &p.Set.Recipe, Meta: meta}
 	}
-	return r
+	return r, nil
 }
 
 // modelMeta is what a model file says of how it was trained. It holds nothing
