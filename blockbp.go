@@ -99,6 +99,13 @@ func Train(ctx context.Context, data *Data, o Options) (*Model, error) {
 		return nil, err
 	}
 	n := notes{tell: o.Note}
+	folder := o.folder(data)
+	if folder != nil {
+		if err := folder.Open(); err != nil {
+			return nil, inFields(err)
+		}
+		defer folder.Close()
+	}
 	set, err := data.forTraining(ctx, &n)
 	if err != nil {
 		return nil, err
@@ -116,7 +123,7 @@ func Train(ctx context.Context, data *Data, o Options) (*Model, error) {
 		return nil, inFields(err)
 	}
 	n.add(append(prepared.Hints, prepared.Notes...)...)
-	result, err := prepared.Train(ctx, o.folder(data), job.Watch{Note: func(text string) { n.add(text) }, Iteration: o.Watch})
+	result, err := prepared.Train(ctx, folder, job.Watch{Note: func(text string) { n.add(text) }, Iteration: o.Watch})
 	if err != nil {
 		return nil, inFields(err)
 	}

@@ -71,6 +71,7 @@ func (a *app) demo(f *demoFlags) error {
 	if err != nil {
 		return err
 	}
+	defer run.Close()
 	var shown learn.Method
 	var bar *progress
 	d := synthetic.Demo{Side: f.side, L2: f.l2, Seed: f.seed, Threads: f.threads}

@@ -139,6 +139,7 @@ type files struct {
 	found   []string // files that were found while reading
 	outputs []written
 	known   []identity // of all that is read; nil until it is asked for
+	held    bool       // the folder of the training is made, or opened, and kept for it
 }
 
 // openFiles takes note of what a command reads and writes, and refuses outputs that
@@ -278,17 +279,25 @@ func (o written) isCopy() bool {
 // checkFolder refuses a folder that holds anything, unless what is in it may be
 // replaced and is not read.
 func (f *files) checkFolder(o written) error {
-	entries, err := os.ReadDir(o.path)
-	if err != nil || len(entries) == 0 {
-		return o.checkWay()
+	var err error
+	if f.held {
+		o.kind = outputKept
+	} else {
+		err = runfolder.CheckFree(o.path)
 	}
-	holds := entries[0].Name()
+	var taken *runfolder.NotEmptyError
+	switch {
+	case err == nil && !f.held:
+		return o.checkWay()
+	case o.kind != outputKept && !errors.As(err, &taken): // a process is at work in it
+		return err
+	}
 	switch {
 	case o.kind == outputKept:
 	case !f.force && o.kind == outputRun && job.IsRunFolder(o.path):
 		return o.refusef("a training is in this folder already: choose another folder, go on with it by --resume, or start it anew with --force")
 	case !f.force:
-		return o.refusef("the folder is not empty (it holds %q): choose another, remove it, or write over what it holds with --force", holds)
+		return o.refusef("the folder is not empty (it holds %q): choose another, remove it, or write over what it holds with --force", taken.Holds)
 	case o.kind == outputRun:
 		if _, err := job.RunFiles(o.path); err != nil {
 			return o.refusef("%v", err)
@@ -296,6 +305,9 @@ func (f *files) checkFolder(o written) error {
 	}
 	root := real(o.path) // a symbolic link is not gone into
 	return filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // a process is at work there, and has just written it
+		}
 		if err != nil || e.IsDir() {
 			return err
 		}
@@ -453,11 +465,17 @@ func (f *files) mayReplace(path string) error {
 // training can be resumed with.
 func (a *app) newFolder(option string) (*runfolder.Run, error) {
 	i := slices.IndexFunc(a.files.outputs, func(o written) bool { return o.option == "--"+option })
+	var run *runfolder.Run
+	var err error
 	if path := a.files.outputs[i].path; a.files.force {
-		return runfolder.CreateOver(path, a.files.mayReplace)
+		run, err = runfolder.CreateOver(path, a.files.mayReplace)
 	} else {
-		return runfolder.Create(path)
+		run, err = runfolder.Create(path)
 	}
+	if err == nil {
+		a.opened = append(a.opened, run)
+	}
+	return run, err
 }
 
 // nameInput says which option or argument names a file that is not there, and what is

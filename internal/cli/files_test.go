@@ -309,8 +309,8 @@ func TestAnew(t *testing.T) {
 	wantUntouched(t, o, finished, tree(t, dir))
 
 	// What a killed run leaves is removed too.
-	writeFile(t, filepath.Join(dir, "checkpoint", ".state.safetensors123"), "half")
-	writeFile(t, filepath.Join(dir, ".blockbp-1", "result.json"), "half")
+	writeFile(t, filepath.Join(dir, "checkpoint", ".state.safetensors1234567890"), "half")
+	writeFile(t, filepath.Join(dir, ".blockbp-1234567", "result.json"), "half")
 	mustRun(t, append(args, "--l2", "2", "--max-iter", "5", "--force")...)
 	again := filepath.Join(folder, "again")
 	mustRun(t, "train", data, "-o", again, "-q", "--threads", "1", noReport, "--l2", "2", "--max-iter", "5")

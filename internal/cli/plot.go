@@ -42,7 +42,7 @@ func (a *app) plot(dir string) error {
 	if err := job.CheckRunFolder(dir, runfolder.MetricsFile); err != nil {
 		return err
 	}
-	run, err := runfolder.Open(dir)
+	run, err := runfolder.At(dir)
 	if err != nil {
 		return err
 	}

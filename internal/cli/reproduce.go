@@ -153,6 +153,7 @@ func (a *app) reproduce(f *reproduceFlags, args []string) error {
 	if err != nil {
 		return err
 	}
+	defer folder.Close()
 	plan, err := study.PlanOf(studies, settings, folder)
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/blockbp/blockbp/internal/nearest"
+	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
 // app is what every verb needs of the world.
@@ -22,7 +23,8 @@ type app struct {
 	stdout, stderr io.Writer
 	noted          map[string]bool // what note has said
 	declared       map[*cobra.Command][]func(args []string) []written
-	files          *files // of the command that runs
+	files          *files           // of the command that runs
+	opened         []*runfolder.Run // kept for this command until it ends
 }
 
 // note says something on standard error that is no failure, once: the same data
@@ -65,7 +67,14 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetOut(results)
 	root.SetErr(stderr)
 	root.SetIn(stdin)
-	return a.guard(func() error {
+	return a.guard(func() (err error) {
+		defer func() {
+			for _, run := range a.opened {
+				if closeErr := run.Close(); err == nil {
+					err = closeErr
+				}
+			}
+		}()
 		if verb, err := root.ExecuteContextC(ctx); err != nil {
 			if verb.Flags().Lookup("memory") != nil {
 				err = withMemoryRemedy(err)

@@ -117,6 +117,13 @@ func (a *app) train(cmd *cobra.Command, f *trainFlags, args []string) error {
 	if err != nil {
 		return err
 	}
+	if folder.Anew = a.files.force && !folder.Resume; !f.dryRun {
+		if err := folder.Open(); err != nil {
+			return err
+		}
+		defer folder.Close()
+		a.files.held = true
+	}
 	task, err := a.trainingTask(f, data)
 	if err != nil {
 		return err
@@ -134,7 +141,7 @@ func (a *app) train(cmd *cobra.Command, f *trainFlags, args []string) error {
 	if err := f.record(folder, data, &task); err != nil {
 		return err
 	}
-	folder.Copy, folder.Anew = a.target("model"), a.files.force && !folder.Resume
+	folder.Copy = a.target("model")
 	show := newDisplay(a, f.quiet, p.Settings)
 	result, err := p.Train(a.ctx, folder, show.watch())
 	show.done()

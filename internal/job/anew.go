@@ -35,17 +35,9 @@ func IsReadOfRun(name string) bool {
 }
 
 // isUnfinished reports whether a path in a run folder is of a file that was being
-// written when its training was killed: that of a file of a training, in the same
-// folder, with a dot in front and digits behind, or below a folder of ours.
+// written when its training was killed.
 func isUnfinished(name string) bool {
-	for part := range strings.SplitSeq(name, "/") {
-		if strings.HasPrefix(part, ".blockbp-") {
-			return true
-		}
-	}
-	dir, base := path.Split(name)
-	hidden, ok := strings.CutPrefix(base, ".")
-	return ok && IsRunFile(dir+strings.TrimRight(hidden, "0123456789"))
+	return slices.ContainsFunc(strings.Split(name, "/"), runfolder.IsLeftover)
 }
 
 // RunFiles lists the files of the training in a folder, config.json last. A folder that
@@ -60,7 +52,7 @@ func RunFiles(dir string) (files []string, err error) {
 			return err
 		}
 		inside, err := filepath.Rel(dir, file)
-		if name := filepath.ToSlash(inside); err == nil && name != configFile {
+		if name := filepath.ToSlash(inside); err == nil && name != configFile && name != runfolder.LockFile {
 			if !IsRunFile(name) && !isUnfinished(name) {
 				return usagef("%q holds %q, which no training left there: move it away, or choose another folder", dir, name)
 			}
@@ -71,16 +63,8 @@ func RunFiles(dir string) (files []string, err error) {
 	return append(files, filepath.Join(dir, configFile)), err
 }
 
-// removeRun empties the folder of a training, for another to start in it anew. A folder
-// that is not there, or is empty, is as good.
+// removeRun empties the folder of a training, for another to start in it anew.
 func removeRun(dir string) error {
-	entries, err := os.ReadDir(dir)
-	if len(entries) == 0 {
-		return nil // creating the run will say what is wrong
-	}
-	if err != nil {
-		return err
-	}
 	files, err := RunFiles(dir)
 	if err != nil {
 		return err

@@ -44,6 +44,37 @@ type Folder struct {
 	Copy     atomicfile.Target
 	NoReport bool   // no plots and no report.html
 	Version  string // of the program, for the report
+
+	files *runfolder.Run // nil until Open
+	over  bool           // Dir has a training that Anew removes
+}
+
+// Open makes the folder, or opens the one to resume, and keeps other processes out of it
+// until Close: before any data are read, if the caller has to read some. A second call
+// does nothing.
+func (f *Folder) Open() (err error) {
+	switch {
+	case f.files != nil:
+	case f.Resume:
+		f.files, err = runfolder.Open(f.Dir)
+	case f.Dir != "":
+		var taken *runfolder.NotEmptyError
+		if f.files, err = runfolder.Create(f.Dir); f.Anew && errors.As(err, &taken) {
+			f.files, err = runfolder.Open(f.Dir)
+			f.over = true
+		}
+	default:
+		f.files, err = runfolder.CreateFree(time.Now().Format("run-20060102-150405"))
+	}
+	return err
+}
+
+// Close lets other processes into the folder, and removes it if nothing was written.
+func (f *Folder) Close() error {
+	if f.files == nil {
+		return nil
+	}
+	return f.files.Close()
 }
 
 // Config is what config.json holds: what a run was asked for, and what it uses.
@@ -111,8 +142,8 @@ type run struct {
 	last    int                      // iteration of the checkpoint to resume, −1 without one
 }
 
-// openRun makes the run folder, or opens the one to resume, and writes what is
-// known before training.
+// openRun writes what is known before training into a new folder, or reads what the run
+// to resume has come to.
 func openRun(folder *Folder, p *Prepared, path *L2Path, watch Watch) (*run, error) {
 	r := &run{p: p, l2Path: path, watch: watch, began: p.Began}
 	if r.began.IsZero() {
@@ -122,24 +153,18 @@ func openRun(folder *Folder, p *Prepared, path *L2Path, watch Watch) (*run, erro
 		return r, nil
 	}
 	own := *folder
-	r.folder = &own
+	r.folder, r.files = &own, folder.files
+	if err := r.files.Unlocked(); err != nil {
+		watch.note("%s cannot be locked (%v): see to it that no other run uses it at the same time", r.files.Dir(), err)
+	}
 	r.folder.Config.Command, r.folder.Config.Options = trainCommand, p.resolved(folder.Config.Options)
 	if own.Resume {
 		return r, r.reopen()
 	}
-	var err error
-	if own.Anew {
-		if err := removeRun(own.Dir); err != nil {
+	if own.over {
+		if err := removeRun(r.files.Dir()); err != nil {
 			return nil, err
 		}
-	}
-	if own.Dir != "" {
-		r.files, err = runfolder.Create(own.Dir)
-	} else {
-		r.files, err = runfolder.CreateFree(time.Now().Format("run-20060102-150405"))
-	}
-	if err != nil {
-		return nil, err
 	}
 	if err := r.writeConfig(); err != nil {
 		return nil, err
@@ -156,15 +181,13 @@ func openRun(folder *Folder, p *Prepared, path *L2Path, watch Watch) (*run, erro
 	if err := r.files.WriteJSON(envFile, runfolder.Environment()); err != nil {
 		return nil, err
 	}
+	var err error
 	r.metrics, err = r.files.Metrics()
 	return r, err
 }
 
 // reopen opens the run to resume and reads the state to go on from.
 func (r *run) reopen() (err error) {
-	if r.files, err = runfolder.Open(r.folder.Dir); err != nil {
-		return err
-	}
 	before, err := ReadConfig(r.files.Dir())
 	if err != nil {
 		return err

@@ -66,6 +66,12 @@ type Result struct {
 // through ctx, or met a limit, is a Result that says so; one that got worse instead of
 // better is a *learn.DivergedError.
 func (p *Prepared) Train(ctx context.Context, folder *Folder, watch Watch) (*Result, error) {
+	if folder != nil {
+		if err := folder.Open(); err != nil {
+			return nil, err
+		}
+		defer folder.Close()
+	}
 	path, err := p.chooseL2(ctx, folder, watch)
 	if err != nil {
 		return nil, err

@@ -36,6 +36,8 @@ type Run struct {
 	// that the Run itself has made.
 	replace func(path string) error
 	made    sync.Map // names of files that it has made
+	lock    *lock    // nil: the folder is not kept for this process alone, or no longer
+	fresh   bool     // the folder was made for this run
 }
 
 // NotEmptyError says that the folder chosen for a new run already holds something.
@@ -63,26 +65,48 @@ func (e *MissingRunError) Error() string {
 // Unwrap makes errors.Is(err, fs.ErrNotExist) true.
 func (e *MissingRunError) Unwrap() error { return fs.ErrNotExist }
 
-// Create makes the run folder dir, and its parents, for a new run. An empty
-// folder that is already there is used. It returns a *NotEmptyError if the folder
-// holds anything, and an error naming the path if dir is a file or not writable,
-// so that a run fails before its work and not after it. Files that appear in the
-// folder later are not replaced either.
+// Create makes the run folder dir, and its parents, for a new run, and keeps other
+// processes out of it until Close. An empty folder that is already there is used. It
+// returns an *InUseError if another run is at work in the folder, a *NotEmptyError if it
+// holds anything, and an error naming the path if dir is a file or not writable, so that
+// a run fails before its work and not after it. Files that appear in the folder later
+// are not replaced either.
 func Create(dir string) (*Run, error) {
+	if err := CheckFree(dir); err != nil {
+		return nil, err
+	}
+	const attempts = 100 // for another process can make the folder, and remove it
+	for attempt := 1; ; attempt++ {
+		run, err := create(dir)
+		if attempt == attempts || !errors.Is(err, fs.ErrNotExist) {
+			return run, err
+		}
+	}
+}
+
+func create(dir string) (*Run, error) {
+	_, missing := os.Stat(dir)
 	if err := os.MkdirAll(dir, folderPermission); err != nil {
 		return nil, fmt.Errorf("making run folder %q: %w", dir, err)
 	}
-	first, err := firstEntry(dir)
+	lock, err := acquire(dir)
 	if err != nil {
-		return nil, fmt.Errorf("looking into run folder %q: %w", dir, err)
-	}
-	if first != "" {
-		return nil, &NotEmptyError{Dir: dir, Holds: first}
-	}
-	if err := checkWritable(dir); err != nil {
 		return nil, err
 	}
-	return &Run{dir: dir}, nil
+	run := &Run{dir: dir, lock: lock, fresh: errors.Is(missing, fs.ErrNotExist)}
+	first, err := firstEntry(dir)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("looking into run folder %q: %w", dir, err)
+	case first != "":
+		err = &NotEmptyError{Dir: dir, Holds: first}
+	default:
+		err = run.RemoveLeftovers()
+	}
+	if err != nil {
+		return nil, errors.Join(err, run.Close())
+	}
+	return run, nil
 }
 
 // CreateOver makes the folder dir as Create does, but for results that may replace what
@@ -109,17 +133,34 @@ func CreateFree(name string) (*Run, error) {
 			dir += "-" + strconv.Itoa(i)
 		}
 		run, err := Create(dir)
-		var taken *NotEmptyError
-		if !errors.As(err, &taken) {
+		var (
+			taken *NotEmptyError
+			inUse *InUseError
+		)
+		if !errors.As(err, &taken) && !errors.As(err, &inUse) {
 			return run, err
 		}
 	}
 }
 
-// Open continues the run in the existing folder dir, whatever it holds. It returns
-// a *MissingRunError if there is no such folder, and an error naming the path if
-// dir is a file or not writable.
+// Open continues the run in the existing folder dir, whatever it holds, and keeps other
+// processes out of it until Close. It returns a *MissingRunError if there is no such
+// folder, an *InUseError if another run is at work in it, and an error naming the path
+// if dir is a file or not writable.
 func Open(dir string) (*Run, error) {
+	run, err := At(dir)
+	if err != nil {
+		return nil, err
+	}
+	if run.lock, err = acquire(dir); err != nil {
+		return nil, err
+	}
+	return run, nil
+}
+
+// At is the run in the existing folder dir, for adding figures to it while its own
+// process may be at work there.
+func At(dir string) (*Run, error) {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -129,10 +170,32 @@ func Open(dir string) (*Run, error) {
 	case !info.IsDir():
 		return nil, fmt.Errorf("opening run folder %q: it is a file, not a folder", dir)
 	}
-	if err := checkWritable(dir); err != nil {
-		return nil, err
-	}
 	return &Run{dir: dir, replace: func(string) error { return nil }}, nil
+}
+
+// Close lets other processes into the folder. It removes a folder that was made for this
+// run and has remained empty. A second call does nothing.
+func (run *Run) Close() error {
+	if run.lock == nil {
+		return nil
+	}
+	err := run.lock.release()
+	run.lock = nil
+	if run.fresh {
+		_ = os.Remove(run.dir) // it fails where there is something in it
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // somebody removed the folder
+	}
+	return err
+}
+
+// Unlocked says why other processes are not kept out of the folder, or is nil.
+func (run *Run) Unlocked() error {
+	if run.lock == nil {
+		return nil
+	}
+	return run.lock.missing
 }
 
 // Dir is the run folder as it was given to Create or Open.
@@ -214,28 +277,24 @@ func (run *Run) WriteFigure(name string, f Figure) error {
 	return run.WriteFile(path.Join(PlotFolder, name+".png"), f.PNG)
 }
 
-// firstEntry is the name of one thing in the folder dir, "" if it is empty.
+// firstEntry is the name of one thing in the folder dir that is there to stay, "" if it
+// is empty.
 func firstEntry(dir string) (string, error) {
 	folder, err := os.Open(dir)
 	if err != nil {
 		return "", err
 	}
 	defer folder.Close()
-	names, err := folder.Readdirnames(1)
-	if errors.Is(err, io.EOF) {
-		return "", nil
+	for {
+		names, err := folder.Readdirnames(1)
+		if errors.Is(err, io.EOF) {
+			return "", nil
+		}
+		if err != nil {
+			return "", err
+		}
+		if names[0] != LockFile && !IsLeftover(names[0]) {
+			return names[0], nil
+		}
 	}
-	if err != nil {
-		return "", err
-	}
-	return names[0], nil
-}
-
-// checkWritable makes and removes a file in dir.
-func checkWritable(dir string) error {
-	probe, err := os.CreateTemp(dir, ".writable-*")
-	if err != nil {
-		return fmt.Errorf("run folder %q is not writable: %w", dir, err)
-	}
-	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }

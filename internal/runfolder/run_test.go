@@ -18,10 +18,16 @@ import (
 // newRun is a fresh run folder.
 func newRun(t *testing.T) *Run {
 	t.Helper()
-	run, err := Create(filepath.Join(t.TempDir(), "runs", "first"))
+	return mustCreate(t, filepath.Join(t.TempDir(), "runs", "first"))
+}
+
+func mustCreate(t *testing.T, dir string) *Run {
+	t.Helper()
+	run, err := Create(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { run.Close() })
 	return run
 }
 
@@ -41,7 +47,14 @@ func onlyFile(t *testing.T, dir, name string) {
 func TestCreate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	for range 2 { // an empty folder may be used again
-		if _, err := Create(dir); err != nil {
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		run, err := Create(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := run.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -162,6 +175,7 @@ func TestFullDisk(t *testing.T) {
 	if got, err := os.ReadFile(run.Path("report.html")); err != nil || string(got) != "old" {
 		t.Errorf("file holds %q, %v", got, err)
 	}
+	run.Close()
 	onlyFile(t, run.Dir(), "report.html")
 }
 
@@ -220,6 +234,7 @@ func TestWriteJSON(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "runfolder.Float") || !strings.Contains(err.Error(), "bad.json") {
 		t.Errorf("plain NaN: %v", err)
 	}
+	run.Close()
 	onlyFile(t, run.Dir(), "result.json")
 }
 

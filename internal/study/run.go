@@ -22,27 +22,31 @@ const (
 	settingsFile = "study-settings.json"
 )
 
-// OpenFolder makes an output folder, or goes on with one that an earlier run made.
-// A folder that holds anything else is refused with a *runfolder.NotEmptyError.
+// OpenFolder makes an output folder, or goes on with one that an earlier run made, and
+// keeps other processes out of it until it is closed. A folder that holds anything else
+// is refused with a *runfolder.NotEmptyError.
 func OpenFolder(dir string) (*runfolder.Run, error) {
 	folder, err := runfolder.Create(dir)
 	var taken *runfolder.NotEmptyError
 	if !errors.As(err, &taken) {
 		return folder, err
 	}
-	kept, missing := OpenKept(dir)
-	if missing != nil {
+	if _, missing := OpenKept(dir); missing != nil {
 		return nil, err
 	}
-	return kept, nil
+	if folder, err = runfolder.Open(dir); err != nil {
+		return nil, err
+	}
+	return folder, folder.RemoveLeftovers()
 }
 
-// OpenKept opens an output folder that an earlier run made.
+// OpenKept opens an output folder that an earlier run made, to show what is in it: also
+// while that run goes on.
 func OpenKept(dir string) (*runfolder.Run, error) {
 	if _, err := os.Stat(filepath.Join(dir, settingsFile)); err != nil {
 		return nil, err
 	}
-	return runfolder.Open(dir)
+	return runfolder.At(dir)
 }
 
 // Progress is where a run stands.

@@ -2,6 +2,7 @@ package study
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,7 +43,15 @@ func TestRunTiny(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	var inUse *runfolder.InUseError
+	if _, err := OpenFolder(dir); !errors.As(err, &inUse) {
+		t.Errorf("the folder of a run that goes on: %v", err)
+	}
+	if err := folder.Close(); err != nil {
+		t.Fatal(err)
+	}
 	folder = must(OpenFolder(dir))
+	defer folder.Close()
 	if after := must(PlanOf(All(), s, folder)); after.Kept != before.Parts || after.Seconds != 0 {
 		t.Errorf("plan of a second run: %+v", after)
 	}

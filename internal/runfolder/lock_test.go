@@ -1,0 +1,237 @@
+package runfolder
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+)
+
+// wantInUse fails unless err says that a folder is in use, and all of the parts.
+func wantInUse(t *testing.T, err error, parts ...string) {
+	t.Helper()
+	var inUse *InUseError
+	if !errors.As(err, &inUse) {
+		t.Errorf("the error is %v, want that the folder is in use", err)
+		return
+	}
+	for _, part := range parts {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("message %q does not mention %q", err, part)
+		}
+	}
+}
+
+func TestLock(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	run, err := Create(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, open := range map[string]func(string) (*Run, error){"Create": Create, "Open": Open} {
+		_, err := open(dir)
+		if wantInUse(t, err, dir, "this very process", "since 2", "wait", "another folder"); t.Failed() {
+			t.Fatalf("by %s", name)
+		}
+	}
+	wantInUse(t, CheckFree(dir))
+	if other, err := CreateFree(dir); err != nil || other.Dir() != dir+"-2" {
+		t.Errorf("the first free folder beside one in use: %v, %v", other, err)
+	}
+	if _, err := At(dir); err != nil {
+		t.Errorf("a figure for a run that is going on: %v", err)
+	}
+	if err := run.WriteJSON("a.json", 1); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := run.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	onlyFile(t, dir, "a.json")
+	again, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Close(); err != nil {
+		t.Fatal(err)
+	}
+	onlyFile(t, dir, "a.json")
+}
+
+// TestLockRemovesEmpty: a run that ends before it wrote anything leaves things as they
+// were.
+func TestLockRemovesEmpty(t *testing.T) {
+	parent := t.TempDir()
+	there, fresh := filepath.Join(parent, "there"), filepath.Join(parent, "fresh")
+	if err := os.Mkdir(there, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{there, fresh} {
+		run, err := Create(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := run.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	onlyFile(t, parent, "there")
+}
+
+// TestLockOfTheDead: what a killed process leaves is no obstacle, and no content.
+func TestLockOfTheDead(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{LockFile: `{"pid":1,"host":"elsewhere"}`, ".config.json123456789": "{", ".blockbp-1234567": ""} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run, err := Create(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Open(dir)
+	wantInUse(t, err, "this very process") // not the one before
+	if err := run.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		t.Errorf("the folder holds %v, %v", entries, err)
+	}
+}
+
+// TestLockOfAnother: who holds a folder is named; where that cannot be read, it is held
+// all the same.
+func TestLockOfAnother(t *testing.T) {
+	dir := t.TempDir()
+	run := mustCreate(t, dir)
+	for text, parts := range map[string][]string{
+		`{"pid":4711,"host":"fa\u001br","since":"2026-01-02T03:04:05Z"}`: {"process 4711", `fa\x1br`, "2026-01-02 03:04:05"},
+		"":        {"another process"},
+		"garbage": {"another process"},
+	} {
+		if err := os.WriteFile(run.Path(LockFile), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Open(dir)
+		wantInUse(t, err, parts...)
+	}
+}
+
+// TestLockIsOfOne: of many that make, keep and remove the same folder at a time, one has
+// it at any moment, and in the end it is free.
+func TestLockIsOfOne(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	var inside, taken atomic.Int64
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 100 {
+				run, err := Create(dir)
+				var inUse *InUseError
+				if errors.As(err, &inUse) {
+					continue
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				taken.Add(1)
+				if n := inside.Add(1); n != 1 {
+					t.Errorf("%d have the folder", n)
+				}
+				inside.Add(-1)
+				if err := run.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if taken.Load() < 100 {
+		t.Errorf("the folder was taken %d times", taken.Load())
+	}
+	if entries, err := os.ReadDir(dir); len(entries) > 0 {
+		t.Errorf("the folder holds %v, %v", entries, err)
+	}
+}
+
+// TestLockOfGoneFile: between the opening of a lock file and its lock, its owner can end
+// and a third process can come. The lock of a file without a name is worth nothing.
+func TestLockOfGoneFile(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a file that is open cannot be removed there")
+	}
+	defer func() { lockFile = tryLock }()
+	dir := t.TempDir()
+	first := mustCreate(t, dir)
+	lockFile = func(file *os.File, alone bool) error {
+		lockFile = tryLock
+		if err := first.Close(); err != nil {
+			t.Fatal(err)
+		}
+		mustCreate(t, dir)
+		return tryLock(file, alone)
+	}
+	_, err := Open(dir)
+	wantInUse(t, err)
+}
+
+// TestNoLocks: a file system without locks is no reason not to work, and is told.
+func TestNoLocks(t *testing.T) {
+	defer func() { lockFile = tryLock }()
+	lockFile = func(*os.File, bool) error { return syscall.ENOLCK }
+	dir := filepath.Join(t.TempDir(), "run")
+	run, err := Create(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !errors.Is(run.Unlocked(), syscall.ENOLCK) {
+		t.Errorf("Unlocked: %v", run.Unlocked())
+	}
+	if err := errors.Join(run.WriteJSON("a.json", 1), run.Close()); err != nil {
+		t.Fatal(err)
+	}
+	onlyFile(t, dir, "a.json")
+}
+
+// TestRemoveLeftovers: what is ours by its name goes, and nothing else.
+func TestRemoveLeftovers(t *testing.T) {
+	run := newRun(t)
+	kept := []string{
+		"metrics.jsonl", "checkpoint/state.safetensors", ".model.safetensors2", ".notes123456", "state.safetensors123456", ".state.safetensors123456x",
+		"deep/er/.state.safetensors123456", ".blockbp-x",
+	}
+	for _, name := range append(kept, ".metrics.jsonl9876543210", "checkpoint/.state.safetensors123456789", "plots/.objective-passes.svg1234567", ".blockbp-1234567/model.safetensors", "plots/.blockbp-7654321/a.png") {
+		path := run.Path(name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, nil, 0o666)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := run.RemoveLeftovers(); err != nil {
+		t.Fatal(err)
+	}
+	left := map[string]bool{LockFile: true}
+	for _, name := range kept {
+		left[name] = true
+	}
+	err := filepath.WalkDir(run.Dir(), func(path string, e os.DirEntry, err error) error {
+		name, _ := filepath.Rel(run.Dir(), path)
+		if name = filepath.ToSlash(name); err == nil && !e.IsDir() && !left[name] {
+			t.Errorf("%s is still there", name)
+		}
+		delete(left, name)
+		return err
+	})
+	if err != nil || len(left) > 0 {
+		t.Errorf("missing is %s (%v)", fmt.Sprint(left), err)
+	}
+}
