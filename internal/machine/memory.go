@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"math"
 	"os"
 	"runtime/debug"
 	"strconv"
@@ -14,9 +15,12 @@ const (
 	// bound and what it uses.
 	limitFile = "/sys/fs/cgroup/memory.max"
 	usedFile  = "/sys/fs/cgroup/memory.current"
+	// limitsFile is where Linux says what this process may take, as set by ulimit -d and
+	// ulimit -v, and statusFile what it has taken.
+	limitsFile = "/proc/self/limits"
 	// assumedMemory is taken where the system does not tell.
 	assumedMemory = 2 << 30
-	// statusFile is where Linux says how much memory this process has taken at most, and
+	// statusFile is also where Linux says how much memory this process has had at most, and
 	// resetFile where it is told to forget that, by resetPeak.
 	statusFile = "/proc/self/status"
 	resetFile  = "/proc/self/clear_refs"
@@ -24,9 +28,37 @@ const (
 )
 
 // AvailableMemory returns how many bytes a program may take without pushing others
-// out of memory: as Linux says it, within the bound of a container; 2 GiB where
-// nothing is known.
-func AvailableMemory() int64 { return availableMemory(memoryFile, limitFile, usedFile) }
+// out of memory: as Linux says it, within the bounds of a container and of the process
+// itself; 2 GiB where nothing is known.
+func AvailableMemory() int64 {
+	return min(availableMemory(memoryFile, limitFile, usedFile), processMemory(limitsFile, statusFile))
+}
+
+// processMemory is what this process may still take within its own limits, the largest
+// number where it has none.
+func processMemory(limits, status string) int64 {
+	left := int64(math.MaxInt64)
+	for _, l := range []struct{ limit, taken string }{{"Max data size", "VmData:"}, {"Max address space", "VmSize:"}} {
+		taken, ok := readKilobytes(status, l.taken)
+		if most, limited := readLimit(limits, l.limit); ok && limited {
+			left = min(left, max(0, most-taken))
+		}
+	}
+	return left
+}
+
+// readLimit reads the soft limit of the line "name SOFT HARD bytes"; ok is false where it
+// is unlimited or not known.
+func readLimit(path, name string) (bytes int64, ok bool) {
+	for line := range strings.Lines(readWord(path)) {
+		rest, found := strings.CutPrefix(line, name)
+		if fields := strings.Fields(rest); found && len(fields) > 0 {
+			bytes, err := strconv.ParseInt(fields[0], 10, 64)
+			return bytes, err == nil
+		}
+	}
+	return 0, false
+}
 
 func availableMemory(memory, limit, used string) int64 {
 	available, ok := readKilobytes(memory, "MemAvailable:")
