@@ -207,6 +207,13 @@ func writePotentials(path string, p *mrf.Pairwise) error {
 	for _, card := range p.Card {
 		k = max(k, int(card))
 	}
+	if m > 0 {
+		// The file has a table of k × k for every edge, whatever the states of its ends.
+		what := fmt.Sprintf("a table of %d × %d states, as the file has for every edge,", k, k)
+		if err := memory.Check(what, 8*float64(k)*float64(k), 0); err != nil {
+			return fmt.Errorf("%s: %w; write a .uai file instead", path, err)
+		}
+	}
 	nodeTable := func(row []float64, s int) { fillRow(row, p.Node[p.NodeAt[s]:p.NodeAt[s+1]]) }
 	edgeTable := func(table []float64, e int) {
 		fillRow(table, nil)

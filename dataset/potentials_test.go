@@ -62,6 +62,25 @@ func potentialArrays() map[string][]byte {
 	}
 }
 
+// TestPotentialsOfManyStates: a table of states × states is made for edges that are
+// there, and refused before it is made where it is too large.
+func TestPotentialsOfManyStates(t *testing.T) {
+	dir := t.TempDir()
+	for text, refused := range map[string]bool{
+		"MARKOV\n2\n400000 400000\n0\n":                 false,
+		"MARKOV\n3\n400000 2 2\n1\n2 1 2\n4\n1 2 3 4\n": true,
+	} {
+		n, err := ReadNetwork(filepath.Join(writeFiles(t, map[string]string{"net.uai": text}), "net.uai"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var large *memory.Error
+		if err := WriteNetwork(filepath.Join(dir, "net.npz"), n); (err != nil) != refused || refused && !errors.As(err, &large) {
+			t.Errorf("%q: %v, want a refusal: %t", text, err, refused)
+		}
+	}
+}
+
 // TestPotentialsByHand: what may be left out, and one table for all edges.
 func TestPotentialsByHand(t *testing.T) {
 	data := zipOf(t, potentialArrays())
