@@ -18,9 +18,10 @@ const (
 	mostMemory  = 1 << 30
 	mostSeconds = 5.0
 	patience    = 60 * time.Second // of the clock: the machine may be busy
-	// hardMemory is where the system stops a command, so that one that asks for
-	// everything does not take the machine with it.
-	hardMemory = 3 << 30
+	// hardMemory is where the system stops a command: what asks for everything shall not
+	// take the machine with it. Commands know of this limit, so it is also what bounds
+	// those that ask for a share of what is available.
+	hardMemory = mostMemory * 5 / 4
 )
 
 // limitMemory sets that limit, which commands inherit.

@@ -49,9 +49,9 @@ func (c *campaign) makeData(dir string) error {
 		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
 			return err
 		}
-		own := rand.New(rand.NewPCG(c.seed, uint64(len(name))))
+		rng := c.source()
 		for i := range 2 {
-			if err := os.WriteFile(filepath.Join(dir, name, fmt.Sprintf("%d.npz", i)), npz(one(own)...), 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, name, fmt.Sprintf("%d.npz", i)), npz(one(rng)...), 0o644); err != nil {
 				return err
 			}
 		}
@@ -65,6 +65,9 @@ func (c *campaign) makeData(dir string) error {
 	}
 	return os.WriteFile(filepath.Join(dir, "typed", "dataset.json"), []byte(typedNames), 0o644)
 }
+
+// source is what the networks of a data set are drawn from.
+func (c *campaign) source() *rand.Rand { return rand.New(rand.NewPCG(c.seed, 0)) }
 
 // typedNames is the dataset.json of the typed networks.
 const typedNames = `{"node_types": [{"name": "pixel", "states": ["sky", "tree", "sea"], "features": ["height", "bias"]},
