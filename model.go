@@ -31,6 +31,10 @@ type Training struct {
 	Status    learn.Status // why it ended
 	Reason    string       // the inequality that fired
 	Converged bool         // the gradient of the whole network was checked to be small
+	// Stationary says that it converged, with an objective that is not known to be convex:
+	// with missing labels, or counting numbers such as bethe on graphs with loops. The
+	// weights are then at a stationary point, which need not be the best of several.
+	Stationary bool
 	// Objective is the value of the objective at the final weights, GradientNorm the
 	// norm of its gradient, FirstGradientNorm that at the start.
 	Objective, GradientNorm, FirstGradientNorm float64
@@ -48,7 +52,7 @@ type Training struct {
 func newTraining(r *job.Result) *Training {
 	s := r.Summary
 	t := &Training{
-		Status: s.Status, Reason: s.Reason, Converged: s.Converged,
+		Status: s.Status, Reason: s.Reason, Converged: s.Converged, Stationary: s.Converged && !s.Convex,
 		Objective: float64(s.Objective), GradientNorm: float64(s.GradNorm), FirstGradientNorm: float64(s.FirstGradNorm),
 		Gap: float64(s.Gap), Passes: s.Passes, Seconds: s.TotalSeconds,
 	}
@@ -122,7 +126,8 @@ type Prediction struct {
 	// probabilities of all states under the model, by convex belief propagation.
 	Labels  []string
 	Beliefs [][]float64
-	// Converged: messages settled. Where they did not, beliefs are approximate.
+	// Converged: messages settled; with counting numbers that are not convex, at one of
+	// perhaps several fixed points.
 	Converged bool
 }
 

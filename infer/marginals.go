@@ -34,6 +34,9 @@ type Result struct {
 	// state has probability 1.
 	Marginals [][]float64
 	Outcome
+	// Stationary says that the iteration converged to a stationary point that need not
+	// be the best: of a free energy not known to be convex, or of MeanField.
+	Stationary bool
 
 	// Counting are the counting numbers of Propagation, those that it ended with.
 	Counting *counting.Numbers
@@ -44,7 +47,7 @@ type Result struct {
 	AppearanceSteps int
 	// Restarts that Propagation made, or starts of MeanField.
 	Restarts int
-	// FixedPoints are the different values of log Z that the restarts of Propagation
+	// FixedPoints are the different values of log Z that Propagation with restarts
 	// converged to, descending: more than one shows that the free energy has several.
 	FixedPoints []float64
 
@@ -205,7 +208,7 @@ func (o *Options) propagate(ctx context.Context, n *mrf.Network, marginals bool)
 	return &r, nil
 }
 
-// restartStream sets random starts apart from other uses of the seed.
+// restartStream sets starts apart from other uses of the seed.
 const restartStream = 0x72657374617274
 
 // search runs belief propagation as it is asked for.
@@ -217,8 +220,9 @@ func (o *Options) search(ctx context.Context, p *mrf.Pairwise, numbers *counting
 		return nil, &OptionError{"AppearanceSteps", "the counting numbers have no forests to begin with; see counting.SampledTreeReweighted"}
 	case o.AppearanceSteps > 0:
 		return optimizeAppearance(ctx, p, numbers, o.Limits, o.AppearanceSteps)
-	case o.Restarts > 0:
-		return restart(ctx, p, numbers, o.Limits, o.Restarts, rand.New(rand.NewPCG(o.Seed, restartStream)))
+	}
+	if restarts, limits := o.restarts(p, numbers); restarts > 0 {
+		return restart(ctx, p, numbers, o.Limits, restarts, limits, rand.New(rand.NewPCG(o.Seed, restartStream)))
 	}
 	return propagate(ctx, p, numbers, o.Limits, nil)
 }

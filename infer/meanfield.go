@@ -188,7 +188,7 @@ func bestField(fields []*meanField) (*Result, error) {
 	if math.IsNaN(f.value) || math.IsInf(f.value, 0) {
 		return nil, tooLarge(f.value)
 	}
-	r := &Result{Method: MeanField, LogZ: f.value, Bound: counting.Lower, Gap: math.NaN(), Outcome: newOutcome(f.outcome), Restarts: len(fields)}
+	r := &Result{Method: MeanField, LogZ: f.value, Bound: counting.Lower, Gap: math.NaN(), Outcome: newOutcome(f.outcome), Stationary: f.outcome.Converged, Restarts: len(fields)}
 	for s := range f.p.Card {
 		r.Marginals = append(r.Marginals, f.q[f.p.NodeAt[s]:f.p.NodeAt[s+1]])
 	}

@@ -55,6 +55,7 @@ func propagate(ctx context.Context, p *mrf.Pairwise, counting *counting.Numbers,
 		return nil, explain(err, p)
 	}
 	r.Outcome = newOutcome(outcome)
+	r.Stationary = outcome.Converged && !counting.Facts.Convex
 	values, err := r.workspace.Evaluate(net, r.state, block, r.whole.Of, 0)
 	if err != nil {
 		return nil, explain(err, p)

@@ -11,8 +11,9 @@ import (
 type Status string
 
 // The ways a run ends. Only Converged claims that the gradient is as small as was
-// asked for, at an optimum if Result.Convex, and only after a check of the whole
-// network at the final weights.
+// asked for, and only after a check of the whole network at the final weights. That is
+// the optimum if Result.Convex, and else no more than a stationary point, which need
+// not be the best of several.
 const (
 	Converged      Status = "converged"
 	ObjectiveFlat  Status = "objective_change" // stopped by ObjectiveTolerance
@@ -30,7 +31,8 @@ type Result struct {
 	Model *crf.Model
 	// Best is the model of the best evaluation where EarlyStop was set, nil where it
 	// was not and before the first one.
-	Best   *crf.Model
+	Best *crf.Model
+	// Status says why the run ended. Converged without Convex is at a stationary point.
 	Status Status
 	// Reason is the inequality that ended the run, with its numbers.
 	Reason string

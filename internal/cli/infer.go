@@ -69,9 +69,9 @@ competition: log10 Z, marginals, or states.`,
 	fl.Float64Var(&f.tolerance, "tol", infer.DefaultLimits.Tolerance, "change of a log-message at which the iteration counts as converged; MPE: share of its size by which the bound must rise in 20 sweeps to go on, 1e-9 if not given")
 	fl.IntVar(&f.maxSweeps, "max-sweeps", infer.DefaultLimits.MaxSweeps, "at most this many sweeps over the network (MPE: 4000 if not given)")
 	fl.IntVar(&f.appearanceSteps, "appearance-steps", 0, "trw: at most this many steps that tighten the bound by optimising the edge appearances (default none)")
-	fl.IntVar(&f.restarts, "restarts", 0, "bp: run again from this many random starts and take the best fixed point, for --counting bethe (default none); mean-field: starts, of which the best result counts (10 if not given)")
+	fl.IntVar(&f.restarts, "restarts", 0, "bp: run again from this many other starts and take the best fixed point, for --counting bethe or a file (default 5 of at most 1000 sweeps, on networks where these take two seconds or less); mean-field: starts, of which the best result counts (10 if not given)")
 	fl.Var(sizeValue{&f.memory}, "memory", "most memory to take, in bytes or such as 40GiB (default: four fifths of what is available; 2GiB for the tables of exact)")
-	fl.Uint64Var(&f.seed, "seed", 1, "seed of the spanning trees of --counting trw, of gibbs and mean-field, and of --restarts")
+	fl.Uint64Var(&f.seed, "seed", 1, "seed of the spanning trees of --counting trw, of gibbs and mean-field, and of restarts")
 	fl.IntVar(&f.chains, "chains", 4, "gibbs: chains, each from a start of its own")
 	fl.Float64Var(&f.maxRHat, "max-rhat", 1.01, "gibbs: largest R-hat of a variable that counts as converged")
 	fl.Float64Var(&f.minESS, "min-ess", 400, "gibbs: smallest effective sample size of a variable that counts as converged")
@@ -143,6 +143,9 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 	if err := f.checkSearches(changed); err != nil {
 		return err
 	}
+	if f.restarts == 0 && changed("restarts") {
+		f.restarts = -1 // none, where 0 would be the default number
+	}
 	if changed("tol") && !(f.tolerance > 0) || changed("max-sweeps") && f.maxSweeps < 1 {
 		return usagef("--tol %v and --max-sweeps %d: want positive numbers", f.tolerance, f.maxSweeps)
 	}
@@ -208,8 +211,10 @@ func (f *inferFlags) checkSearches(changed func(string) bool) error {
 	switch {
 	case changed("appearance-steps") && f.appearanceSteps < 1:
 		return usagef("--appearance-steps %d: want at least 1, or leave it out", f.appearanceSteps)
-	case changed("restarts") && f.restarts < 1:
-		return usagef("--restarts %d: want at least 1, or leave it out", f.restarts)
+	case f.restarts < 0:
+		return usagef("--restarts %d: want at least 0, or leave it out", f.restarts)
+	case f.restarts == 0 && f.method == methodMeanField:
+		return usagef("--restarts 0: want at least 1 start, or leave it out")
 	case f.method == "exact":
 		return nil // it uses none of them, which is said
 	case f.appearanceSteps > 0 && f.counting != "trw":
@@ -218,8 +223,10 @@ func (f *inferFlags) checkSearches(changed func(string) bool) error {
 		return nil // its optima are many whatever --counting says
 	case f.restarts > 0 && (f.counting == "trw" || f.counting == "convex"):
 		return usagef("--restarts is for --counting bethe or a file: with %s there is one fixed point only", f.counting)
-	case changed("seed") && f.counting != "trw" && f.restarts == 0 && f.method == "bp":
-		return usagef("--seed is used by --counting trw and --restarts only: with %s nothing is random", f.counting)
+	case changed("seed") && f.method == "bp" && f.counting == "convex":
+		return usagef("--seed is used by --counting trw and by restarts only: with %s nothing is random", f.counting)
+	case changed("seed") && f.method == "bp" && f.counting != "trw" && changed("restarts") && f.restarts == 0:
+		return usagef("--seed is used by --counting trw and by restarts only: with --restarts 0 nothing is random")
 	}
 	return nil
 }

@@ -40,8 +40,9 @@ func TestInferSearches(t *testing.T) {
 	run(t, "infer", path, "--appearance-steps", "3").wantFailure(t, 2, "--counting trw only")
 	run(t, "infer", path, "--counting", "trw", "--restarts", "3").wantFailure(t, 2, "--restarts is for", "one fixed point")
 	run(t, "infer", path, "--counting", "trw", "--appearance-steps", "0").wantFailure(t, 2, "want at least 1")
-	run(t, "infer", path, "--counting", "bethe", "--restarts", "0").wantFailure(t, 2, "want at least 1")
-	run(t, "infer", path, "--counting", "bethe", "--seed", "2").wantFailure(t, 2, "--seed is used by --counting trw and --restarts only")
+	run(t, "infer", path, "--counting", "bethe", "--restarts", "-1").wantFailure(t, 2, "want at least 0")
+	run(t, "infer", path, "--counting", "bethe", "--restarts", "0", "--seed", "2").wantFailure(t, 2, "--seed is used by --counting trw and by restarts only")
+	mustRun(t, "infer", path, "--counting", "bethe", "--seed", "2")
 	mustRun(t, "infer", path, "--counting", "bethe", "--restarts", "2", "--seed", "2")
 	run(t, "infer", path, "--task", "MPE", "--restarts", "2").wantFailure(t, 2, "--restarts is not used")
 }

@@ -287,7 +287,7 @@ func (a *app) trainingFailed(f *trainFlags, err error) error {
 func (a *app) printTraining(f *trainFlags, result *job.Result) error {
 	n := result.Summary
 	rows := [][]string{
-		{"status", string(n.Status)},
+		{"status", n.StatusText()},
 		{"reason", n.Reason},
 		{"objective", job.Known("%.10g", n.Objective) + n.ObjectiveNote()},
 		{"gradient norm", job.Known("%.3g", n.GradNorm)},

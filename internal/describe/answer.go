@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/infer"
@@ -29,6 +30,7 @@ type Answer struct {
 	ZIsZero   bool            `json:"z_is_zero"` // then LogZ is -Inf, which JSON cannot hold
 	Bound     counting.Bound  `json:"bound"`
 	Converged bool            `json:"converged"`
+	Optimum   string          `json:"optimum"` // that it converged to, as of a training: see job.Optimum
 	Residual  runfolder.Float `json:"residual"`
 	Sweeps    int             `json:"sweeps"`
 	Gap       runfolder.Float `json:"gap"`
@@ -36,11 +38,13 @@ type Answer struct {
 	Convex    bool            `json:"convex"`
 	Damping   float64         `json:"damping"`
 	Auxiliary int             `json:"auxiliary_variables"`
-	// AppearanceSteps were made on the edge appearances, and Restarts from random
-	// starts; FixedPoints are the different values of log Z that they converged to.
+	// AppearanceSteps were made on the edge appearances, and Restarts from other
+	// starts; FixedPoints are the different values of log Z that they converged to, and
+	// Log10ZRange the least and the largest of these as log10 Z.
 	AppearanceSteps int       `json:"appearance_steps"`
 	Restarts        int       `json:"restarts"`
 	FixedPoints     []float64 `json:"fixed_points,omitempty"`
+	Log10ZRange     []float64 `json:"log10_z_range,omitempty"`
 	*cost
 	Marginals [][]float64 `json:"marginals,omitempty"`
 	*sampling
@@ -74,6 +78,10 @@ func NewAnswer(task string, r *infer.Result, o *infer.Options) *Answer {
 		Convex: r.Bound == counting.Exact, Damping: r.Damping, Auxiliary: r.Auxiliary,
 		AppearanceSteps: r.AppearanceSteps, Restarts: r.Restarts, FixedPoints: r.FixedPoints, Marginals: r.Marginals,
 	}
+	a.Optimum = job.Optimum(r.Converged && r.Method != infer.Gibbs, !r.Stationary)
+	if k := len(r.FixedPoints); k > 0 {
+		a.Log10ZRange = []float64{r.FixedPoints[k-1] / math.Ln10, r.FixedPoints[0] / math.Ln10}
+	}
 	if r.Counting != nil {
 		a.Counting, a.Convex = r.Counting.Name, r.Counting.Facts.Convex
 	}
@@ -103,6 +111,7 @@ func (a *Answer) Inexact() string {
 	if a.Method == infer.MeanField {
 		by = "by mean field"
 	}
+	by += a.search()
 	marginals, value := "; --method exact gives exact ones where memory suffices", "; --method exact gives the exact one where memory suffices"
 	switch {
 	case a.Bound == counting.Exact:
@@ -117,6 +126,30 @@ func (a *Answer) Inexact() string {
 		return "this value is a lower bound on log10 Z, " + by + value
 	}
 	return "this value is an approximation of log10 Z of unknown sign, " + by + value
+}
+
+// search says which of the stationary points an answer is, where there may be several.
+func (a *Answer) search() string {
+	switch {
+	case a.Convex || a.Method == infer.Gibbs:
+		return ""
+	case a.Method == infer.MeanField:
+		return fmt.Sprintf(": the best of %s, of which %s ended lower", Counted(a.Restarts, "start"), none(a.Lower))
+	case len(a.FixedPoints) > 1:
+		return fmt.Sprintf(": %d starts ended at %d different stationary points, with log10 Z from %.6g to %.6g, and this is the largest", 1+a.Restarts, len(a.FixedPoints), a.Log10ZRange[0], a.Log10ZRange[1])
+	case len(a.FixedPoints) == 1:
+		return fmt.Sprintf(": a stationary point of a free energy that is not known to be convex, and the only one that %d starts found", 1+a.Restarts)
+	case a.Converged:
+		return ": a stationary point of a free energy that is not known to be convex, so that other starts (--restarts) may find another"
+	}
+	return ""
+}
+
+func none(n int) string {
+	if n == 0 {
+		return "none"
+	}
+	return strconv.Itoa(n)
 }
 
 // Shortfall says how far an answer is from the convergence that was asked for, and

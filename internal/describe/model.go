@@ -94,7 +94,7 @@ func (d *Model) Tables() []report.Table {
 		rows = append(rows, []string{"forbidden pairs of " + e.Name, forbiddenPairs(d.NodeTypes, &e)})
 	}
 	rows = append(rows, []string{"counting", d.countingText()}, []string{"seed", d.Seed.String()}, []string{"edges", d.Edges})
-	rows = append(rows, objectRows("training", d.Training)...)
+	rows = append(rows, d.trainingRows()...)
 	rows = append(rows, objectRows("recipe", d.Recipe)...)
 	rows = append(rows, objectRows("synthetic", d.Synthetic)...)
 	rows = append(rows, []string{"norm of weights", fmt.Sprintf("%.6g", float64(d.Norm))}, []string{"sha256 of weights", d.SHA256})
@@ -130,6 +130,20 @@ func forbiddenPairs(nodes []crf.NodeType, e *crf.EdgeType) string {
 		names = append(names, nodes[e.U].States[x[0]]+" – "+nodes[e.V].States[x[1]])
 	}
 	return strings.Join(names, ", ")
+}
+
+// trainingRows say how the model was trained. The status is told as that of a run.
+func (d *Model) trainingRows() [][]string {
+	rows := objectRows("training", d.Training)
+	s := job.Summary{Convex: true}
+	if json.Unmarshal(d.Training, &s) == nil {
+		for _, row := range rows {
+			if row[0] == "training: status" {
+				row[1] = s.StatusText()
+			}
+		}
+	}
+	return rows
 }
 
 // objectRows lists the fields of a JSON object in their order, each with a name in

@@ -87,7 +87,7 @@ func (runs Runs) Table() report.Table {
 	rows := make([]runRow, len(runs))
 	for i, r := range runs {
 		n := &r.summary
-		rows[i] = runRow{r.Run, string(n.Status), fmt.Sprintf("%.10g", float64(n.Objective)) + n.ObjectiveNote(), n.GradNorm, n.Iterations, n.Passes, n.Seconds, r.Distance}
+		rows[i] = runRow{r.Run, n.StatusText(), fmt.Sprintf("%.10g", float64(n.Objective)) + n.ObjectiveNote(), n.GradNorm, n.Iterations, n.Passes, n.Seconds, r.Distance}
 	}
 	return report.TableOf(rows, "table")
 }

@@ -70,7 +70,7 @@ func verdict(r *learn.Result) report.CalloutKind {
 
 // verdictText says how a run ended; local is set for objectives without inference.
 func verdictText(r *learn.Result, local bool) string {
-	text := fmt.Sprintf("%s: %s.", r.Status, r.Reason)
+	text := fmt.Sprintf("%s: %s.", statusText(r.Convex, r.Status), r.Reason)
 	if r.Checked && !local {
 		text += fmt.Sprintf(" Checked over the whole network: gradient norm %.3g, largest change of a message %.3g", r.GradientNorm, r.Residual)
 		if !r.InferenceConverged {

@@ -22,6 +22,7 @@ type Summary struct {
 	Status             learn.Status               `json:"status"`
 	Reason             string                     `json:"reason"`
 	Converged          bool                       `json:"converged"`
+	Optimum            string                     `json:"optimum"` // that it converged to: see Optimum
 	Objective          runfolder.Float            `json:"objective"`
 	ObjectiveKind      string                     `json:"objective_kind"`
 	GradNorm           runfolder.Float            `json:"grad_norm"`
@@ -66,7 +67,7 @@ const variational = "variational"
 func (r *run) summarise(result *Result, took times) *Summary {
 	f, unknown := result.Result, runfolder.Float(math.NaN())
 	s := &Summary{
-		Status: f.Status, Reason: f.Reason, Converged: f.Status == learn.Converged,
+		Status: f.Status, Reason: f.Reason, Converged: f.Status == learn.Converged, Optimum: Optimum(f.Status == learn.Converged, f.Convex),
 		Objective: runfolder.Float(f.Objective), ObjectiveKind: variational, GradNorm: runfolder.Float(f.GradientNorm), FirstGradNorm: runfolder.Float(f.FirstGradientNorm),
 		Iterations: f.Iterations, Passes: f.Passes, CheckPasses: f.CheckPasses, GradientPasses: f.GradientPasses,
 		Seconds: f.Seconds, TrainingSeconds: f.Seconds - took.evaluating.Seconds(), CheckSeconds: f.CheckSeconds,
@@ -125,8 +126,32 @@ func (s *Summary) PassesText() string {
 	return fmt.Sprintf("%.1f, of which checks %.1f", s.Passes, s.CheckPasses)
 }
 
+// Optimum says what something converged to, if it did: "global", the best there is, of what
+// is known to be convex, and else "stationary", a point that small changes hardly improve,
+// which may be one of several; "none" if it did not.
+func Optimum(converged, convex bool) string {
+	switch {
+	case !converged:
+		return "none"
+	case convex:
+		return "global"
+	}
+	return "stationary"
+}
+
+// StatusText is the status as people are told it: of an objective not known to be convex
+// a run cannot find more than a stationary point.
+func (s *Summary) StatusText() string { return statusText(s.Convex, s.Status) }
+
+func statusText(convex bool, status learn.Status) string {
+	if status == learn.Converged && !convex {
+		return "converged to a stationary point"
+	}
+	return string(status)
+}
+
 // Caveat says what follows where the objective may have several optima, "" where it
-// has one. Only a run that converged claims an optimum.
+// has one.
 func (s *Summary) Caveat() string { return caveat(s.Convex, s.Status) }
 
 func caveat(convex bool, status learn.Status) string {
@@ -134,7 +159,7 @@ func caveat(convex bool, status learn.Status) string {
 	case convex:
 		return ""
 	case status == learn.Converged:
-		return "the objective is not known to be convex: this optimum may be one of several"
+		return "the objective is not known to be convex: this stationary point may be one of several, and not the best"
 	}
 	return "the objective is not known to be convex: it may have several optima"
 }
