@@ -47,9 +47,9 @@ var mayImport = map[string][]string{
 	"internal/uai":       {"mrf", "graph", "internal/atomicfile", "internal/numeric"},
 
 	// What people see knows nothing of learning.
-	"internal/runfolder": {"internal/atomicfile"},
+	"internal/runfolder": {"internal/atomicfile", "internal/printable"},
 	"internal/figure":    {},
-	"internal/report":    {"internal/figure"},
+	"internal/report":    {"internal/figure", "internal/printable"},
 
 	// What people try first.
 	"internal/example": {"crf", "dataset", "graph", "internal/gibbs", "internal/ground", "internal/atomicfile", "internal/npy"},
@@ -79,6 +79,7 @@ var mayImport = map[string][]string{
 	"internal/atomicfile":  {},
 	"internal/nearest":     {},
 	"internal/npy":         {},
+	"internal/printable":   {},
 	"internal/numeric":     {},
 	"internal/parallel":    {},
 	"internal/safetensors": {"internal/atomicfile"},
@@ -91,14 +92,14 @@ var mayImport = map[string][]string{
 	// A training with what is said of it, for the command and the door.
 	"internal/job": {
 		"internal/diagnose", "internal/l2path", "learn", "infer", "crf", "counting", "graph", "dataset", "internal/bp", "internal/numeric", "internal/parallel", "internal/runfolder",
-		"internal/figure", "internal/report", "internal/machine", "internal/memory", "internal/nearest", "internal/safetensors", "internal/strictjson", "internal/atomicfile",
+		"internal/figure", "internal/report", "internal/machine", "internal/memory", "internal/nearest", "internal/safetensors", "internal/strictjson", "internal/atomicfile", "internal/printable",
 	},
 
 	"internal/cli": {
 		"internal/job", "internal/l2path",
 		"learn", "infer", "crf", "counting", "mrf", "graph", "dataset", "internal/bp", "internal/exact", "internal/mpe", "internal/partition", "internal/uai", "internal/ground",
 		"internal/describe", "internal/example", "internal/synthetic", "internal/bench", "internal/study", "internal/runfolder", "internal/figure", "internal/report",
-		"internal/atomicfile", "internal/memory", "internal/nearest", "internal/numeric", "internal/safetensors",
+		"internal/atomicfile", "internal/memory", "internal/nearest", "internal/printable", "internal/numeric", "internal/safetensors",
 	},
 	"cmd/blockbp": {"internal/cli"},
 

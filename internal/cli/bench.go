@@ -137,7 +137,7 @@ func (a *app) benchScale(f *benchFlags) error {
 
 // stages tells of each stage of a measurement as it begins.
 func (a *app) stages(started time.Time) func(string) {
-	return func(stage string) { fmt.Fprintf(a.stderr, "%4.0f s  %s\n", time.Since(started).Seconds(), stage) }
+	return func(stage string) { a.say("%4.0f s  %s", time.Since(started).Seconds(), stage) }
 }
 
 // measured is a measurement that describes itself.
@@ -154,5 +154,5 @@ func (a *app) printMeasured(asJSON bool, result any, m measured, seconds float64
 	for _, t := range m.Tables() {
 		text += fmt.Sprintf("%s\n\n%s\n\n", t.Title, t.Text())
 	}
-	return a.print(asJSON, result, "%s%s\n", text, m.Summary(seconds))
+	return a.print(asJSON, result, "%s%s\n", lines(text), lines(m.Summary(seconds)))
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -146,11 +145,11 @@ func (a *app) reportProblems(f *checkFlags, problems []error, notes []string) er
 	if !f.json {
 		a.noteAll(notes)
 	}
-	text := strings.Join(result.Problems, "\n")
+	text := linesOf(result.Problems)
 	if result.OK {
-		text = "no problems found"
+		text = "no problems found\n"
 	}
-	if err := a.print(f.json, result, "%s\n", text); err != nil || result.OK {
+	if err := a.print(f.json, result, "%s", text); err != nil || result.OK {
 		return err
 	}
 	return &exitError{code, fmt.Errorf("problems found: %d", len(problems))}

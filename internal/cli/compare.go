@@ -47,5 +47,5 @@ func (a *app) compare(f *compareFlags, args []string) error {
 	}
 	return a.print(f.json, struct {
 		Runs describe.Runs `json:"runs"`
-	}{runs}, "%s\n", runs.Table().Text())
+	}{runs}, "%s\n", lines(runs.Table().Text()))
 }

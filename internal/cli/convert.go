@@ -106,14 +106,14 @@ func (a *app) writeNetwork(name string, out *outputs, n *mrf.Network) error {
 }
 
 func (a *app) reportConverted(f *convertFlags, converted []*convertedNetwork) error {
-	text := ""
+	var texts []string
 	for _, one := range converted {
 		if f.out != "-" {
-			text += fmt.Sprintf("%s: %s and %s: %s\n", one.Name, describe.Counted(one.Variables, "variable"), describe.Counted(one.Factors, "factor"), one.File)
+			texts = append(texts, fmt.Sprintf("%s: %s and %s: %s", one.Name, describe.Counted(one.Variables, "variable"), describe.Counted(one.Factors, "factor"), one.File))
 		}
 	}
 	return a.print(f.json, struct {
 		Out      string              `json:"out"`
 		Networks []*convertedNetwork `json:"networks"`
-	}{f.out, converted}, "%s", text)
+	}{f.out, converted}, "%s", linesOf(texts))
 }

@@ -79,7 +79,7 @@ func (a *app) demo(f *demoFlags) error {
 		if bar != nil {
 			bar.done()
 		}
-		fmt.Fprintln(a.stderr, text)
+		a.say("%s", text)
 	}
 	d.Watch = func(method learn.Method, e learn.Event) {
 		if shown != method {
@@ -123,5 +123,5 @@ func (a *app) showDemo(f *demoFlags, run *runfolder.Run, result *synthetic.DemoR
 	if err != nil {
 		return err
 	}
-	return a.print(f.json, result, "%s\noptimum L(θ*) = %.9g; %.1f s in all\nreport: %s\n", result.Table().Text(), result.Optimum, result.Seconds, where)
+	return a.print(f.json, result, "%s\noptimum L(θ*) = %.9g; %.1f s in all\nreport: %s\n", lines(result.Table().Text()), result.Optimum, result.Seconds, where)
 }

@@ -95,7 +95,7 @@ func (a *app) eval(f *evalFlags, args []string) error {
 	}
 	return a.print(f.json, struct {
 		Models []job.ModelScore `json:"models"`
-	}{results}, "%s", evaluationText(scored))
+	}{results}, "%s", lines(evaluationText(scored)))
 }
 
 func (a *app) evalModel(f *evalFlags, m *job.Model, args []string) (*job.Scored, error) {

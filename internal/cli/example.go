@@ -72,7 +72,16 @@ func (a *app) example(f *exampleFlags, args []string) error {
 		Out  string   `json:"out"`
 		Seed uint64   `json:"seed"`
 		Next []string `json:"next"`
-	}{kind.Name, f.out, f.seed, next}, "%s: %s.\nRun next:\n  %s\n", f.out, kind.About, strings.Join(next, "\n  "))
+	}{kind.Name, f.out, f.seed, next}, "%s: %s.\nRun next:\n%s", f.out, kind.About, linesOf(indented(next)))
+}
+
+// indented sets texts in from the margin.
+func indented(texts []string) []string {
+	in := make([]string, len(texts))
+	for i, text := range texts {
+		in[i] = "  " + text
+	}
+	return in
 }
 
 // kindNamed is the number of the kind that the one argument names, or −1.

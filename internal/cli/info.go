@@ -59,7 +59,7 @@ func (a *app) info(f *infoFlags, args []string) error {
 	for _, t := range d.Tables() {
 		text += t.Text() + "\n"
 	}
-	return a.print(f.json, d, "%s", text)
+	return a.print(f.json, d, "%s", lines(text))
 }
 
 // description is what info says: the value itself for --json, tables for people.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -57,7 +56,7 @@ func (a *app) plot(dir string) error {
 		if err := run.WriteFigure(c.File, c.Figure); err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintln(a.stdout, run.Path(filepath.Join(runfolder.PlotFolder, c.File+".svg"))); err != nil {
+		if err := a.print(false, nil, "%s\n", run.Path(filepath.Join(runfolder.PlotFolder, c.File+".svg"))); err != nil {
 			return err
 		}
 	}

@@ -1,15 +1,38 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
+	"strings"
+
+	"github.com/blockbp/blockbp/internal/printable"
 )
 
 // printJSON writes one object on one line of standard output.
 func (a *app) printJSON(v any) error {
-	encoder := json.NewEncoder(a.stdout)
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false) // no browser reads it
-	return encoder.Encode(v)
+	if err := encoder.Encode(v); err != nil {
+		return err
+	}
+	_, err := a.stdout.Write(append(printable.JSON(bytes.TrimSuffix(text.Bytes(), []byte("\n"))), '\n'))
+	return err
+}
+
+// lines are texts of ours on lines of their own. Where print, or say, finds any other
+// text, that may be a name, and is kept from being more than a part of its line.
+type lines string
+
+// linesOf makes lines of texts, each of which may hold names.
+func linesOf(texts []string) lines {
+	var b strings.Builder
+	for _, text := range texts {
+		b.WriteString(printable.Line(text) + "\n")
+	}
+	return lines(b.String())
 }
 
 // print writes a result: as JSON, or as a text for people.
@@ -17,6 +40,27 @@ func (a *app) print(asJSON bool, result any, format string, arguments ...any) er
 	if asJSON {
 		return a.printJSON(result)
 	}
-	_, err := fmt.Fprintf(a.stdout, format, arguments...)
+	_, err := io.WriteString(a.stdout, safely(format, arguments))
 	return err
+}
+
+// say writes a line for people on standard error.
+func (a *app) say(format string, arguments ...any) {
+	_, _ = io.WriteString(a.stderr, safely(format, arguments)+"\n") // there is nobody to tell
+}
+
+// safely is fmt.Sprintf with names that cannot do harm.
+func safely(format string, arguments []any) string {
+	safe := make([]any, len(arguments))
+	for i, argument := range arguments {
+		switch argument := argument.(type) {
+		case string:
+			safe[i] = printable.Line(argument)
+		case error:
+			safe[i] = printable.Line(argument.Error())
+		default:
+			safe[i] = argument
+		}
+	}
+	return printable.Text(fmt.Sprintf(format, safe...))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/l2path"
+	"github.com/blockbp/blockbp/internal/printable"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -16,6 +17,14 @@ import (
 var lineEvery = 5 * time.Second
 
 const barEvery = 100 * time.Millisecond
+
+// terminalOf is what the bar moves its cursor on.
+func terminalOf(w io.Writer) io.Writer {
+	if safe, ok := w.(printable.Writer); ok {
+		return safe.To
+	}
+	return w
+}
 
 // line is one line of progress on standard error: with a bar on a terminal, printed
 // now and then elsewhere.
@@ -41,15 +50,15 @@ func (l *line) due() bool { return !time.Now().Before(l.next) }
 func (l *line) write(text string, done, total int) {
 	if !l.terminal {
 		l.next = time.Now().Add(lineEvery)
-		fmt.Fprintln(l.out, text)
+		fmt.Fprintln(l.out, printable.Line(text))
 		return
 	}
 	l.next = time.Now().Add(barEvery)
 	if l.bar == nil {
-		l.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(l.out), progressbar.OptionSetPredictTime(false),
+		l.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(terminalOf(l.out)), progressbar.OptionSetPredictTime(false),
 			progressbar.OptionSetWidth(24), progressbar.OptionClearOnFinish(), progressbar.OptionSetElapsedTime(false))
 	}
-	l.bar.Describe(text)
+	l.bar.Describe(printable.Line(text))
 	_ = l.bar.Set(done) // only the terminal could fail
 }
 

@@ -158,10 +158,10 @@ func (a *app) reproduce(f *reproduceFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stderr, "%d parts, %d of them kept from before; about %s on two idle cores\n", plan.Parts, plan.Kept, time.Duration(plan.Seconds*float64(time.Second)).Round(time.Second))
+	a.say("%d parts, %d of them kept from before; about %s on two idle cores", plan.Parts, plan.Kept, time.Duration(plan.Seconds*float64(time.Second)).Round(time.Second))
 	o, err := study.Run(a.ctx, studies, settings, folder, func(p study.Progress) {
 		if p.Part != "" {
-			fmt.Fprintf(a.stderr, "[%d/%d] %s; about %s left\n", p.Done+1, plan.Parts, p.Part, p.Left.Round(time.Second))
+			a.say("[%d/%d] %s; about %s left", p.Done+1, plan.Parts, p.Part, p.Left.Round(time.Second))
 		}
 	})
 	if err != nil {
@@ -198,5 +198,5 @@ func (a *app) printStudy(f *reproduceFlags, o *study.Outcome) error {
 	if err != nil {
 		return err
 	}
-	return a.print(f.json, o, "%s\n%.0f s; page: %s\n", study.ClaimsTable(o.Claims).Text(), o.Seconds, page)
+	return a.print(f.json, o, "%s\n%.0f s; page: %s\n", lines(study.ClaimsTable(o.Claims).Text()), o.Seconds, page)
 }

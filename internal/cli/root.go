@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/blockbp/blockbp/internal/nearest"
+	"github.com/blockbp/blockbp/internal/printable"
 	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
@@ -38,7 +39,7 @@ func (a *app) note(format string, arguments ...any) {
 		a.noted = map[string]bool{}
 	}
 	a.noted[text] = true
-	fmt.Fprintf(a.stderr, "blockbp: note: %s\n", text)
+	a.say("blockbp: note: %s", text)
 }
 
 // noArguments refuses arguments of a verb that takes none.
@@ -61,11 +62,11 @@ func (a *app) noteAll(texts []string) {
 // ends, long work is saved and the code is 130.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	results := &output{w: stdout}
-	a := &app{ctx: ctx, stdin: stdin, stdout: results, stderr: stderr}
+	a := &app{ctx: ctx, stdin: stdin, stdout: results, stderr: printable.Writer{To: stderr}}
 	root := a.command()
 	root.SetArgs(args)
 	root.SetOut(results)
-	root.SetErr(stderr)
+	root.SetErr(a.stderr)
 	root.SetIn(stdin)
 	return a.guard(func() (err error) {
 		defer func() {
@@ -90,7 +91,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 func (a *app) guard(f func() error) (code int) {
 	defer func() {
 		if r := recover(); r != nil {
-			fmt.Fprintf(a.stderr, "blockbp: internal error: %v\n\n%s\nThis is a bug in blockbp, not in your data: please report it with the lines above.\n", r, debug.Stack())
+			a.say("blockbp: internal error: %s\n\n%s\nThis is a bug in blockbp, not in your data: please report it with the lines above.", fmt.Sprint(r), lines(debug.Stack()))
 			code = exitBug
 		}
 	}()
@@ -135,7 +136,7 @@ func (a *app) end(err error) (code int) {
 		err = &exitError{exitInterrupted, errors.New("interrupted")}
 	}
 	if err != nil {
-		fmt.Fprintf(a.stderr, "blockbp: %v\n", err)
+		a.say("blockbp: %v", err)
 	}
 	return codeOf(err)
 }
@@ -265,7 +266,7 @@ func nearestCommand(cmd *cobra.Command, name string) string {
 
 // isTerminal reports whether w shows its output to a person at once.
 func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+	f, ok := terminalOf(w).(*os.File)
 	if !ok {
 		return false
 	}

@@ -192,14 +192,15 @@ func samplingError(err error) error {
 
 // reportSamples prints what was drawn, and what is not to be trusted.
 func (a *app) reportSamples(f *sampleFlags, sampled []*describe.Samples, elapsed time.Duration) error {
-	unsettled, reason, text := 0, "", ""
+	unsettled, reason := 0, ""
+	var texts []string
 	for _, one := range sampled {
 		if !one.Converged {
 			if unsettled++; unsettled == 1 {
 				reason = one.Shortfall(f.maxRHat, f.minESS)
 			}
 		}
-		text += one.Text() + "\n"
+		texts = append(texts, one.Text())
 	}
 	err := a.print(f.json, struct {
 		Out       string              `json:"out"`
@@ -207,7 +208,7 @@ func (a *app) reportSamples(f *sampleFlags, sampled []*describe.Samples, elapsed
 		Seed      uint64              `json:"seed"`
 		Unsettled int                 `json:"not_converged"`
 		Networks  []*describe.Samples `json:"networks"`
-	}{f.out, elapsed.Seconds(), f.seed, unsettled, sampled}, "%s", text)
+	}{f.out, elapsed.Seconds(), f.seed, unsettled, sampled}, "%s", linesOf(texts))
 	if err != nil || unsettled == 0 {
 		return err
 	}

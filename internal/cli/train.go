@@ -270,7 +270,7 @@ func (a *app) describeTraining(f *trainFlags, p *job.Prepared) error {
 		{"memory in use for data", job.Mebibytes(int64(memory.HeapInuse))},
 		{"seconds per pass (one sweep and one gradient)", fmt.Sprintf("%.3g (measured on one block)", sizes.SecondsPerPass)},
 	}}
-	return a.print(f.json, sizes, "%s\n", table.Text())
+	return a.print(f.json, sizes, "%s\n", lines(table.Text()))
 }
 
 // trainingFailed prints why a run diverged, where JSON is asked for.
@@ -313,7 +313,7 @@ func (a *app) printTraining(f *trainFlags, result *job.Result) error {
 	if n.L2Path != nil {
 		path = n.L2Path.Table().Text() + "\n"
 	}
-	return a.print(f.json, n, "%s%s\n", path, report.Table{Headers: []string{"result", "value"}, Rows: rows}.Text())
+	return a.print(f.json, n, "%s%s\n", lines(path), lines(report.Table{Headers: []string{"result", "value"}, Rows: rows}.Text()))
 }
 
 // outcome is the error that a training ends the command with, if it does.

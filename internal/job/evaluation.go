@@ -14,6 +14,7 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/nearest"
+	"github.com/blockbp/blockbp/internal/printable"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -150,8 +151,8 @@ func (t *Task) OpenEvaluation(ctx context.Context, source Source, name, path str
 // ParseEvaluation reads NAME=PATH of an evaluation set.
 func ParseEvaluation(spec string) (name, path string, err error) {
 	name, path, ok := strings.Cut(spec, "=")
-	if !ok || name == "" || path == "" || strings.ContainsAny(name, "@.:/\\") {
-		return "", "", usagef("--eval %q: want NAME=PATH, such as dev=dev.txt, and a name without . : @ and slashes", spec)
+	if !ok || name == "" || path == "" || strings.ContainsAny(name, "@.:/\\") || printable.Line(name) != name {
+		return "", "", usagef("--eval %q: want NAME=PATH, such as dev=dev.txt, and a name without . : @, slashes and control characters", spec)
 	}
 	return name, path, nil
 }

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/blockbp/blockbp/internal/figure"
+	"github.com/blockbp/blockbp/internal/printable"
 )
 
 // ReportFile is the usual name of a report in a run folder.
@@ -185,11 +186,17 @@ func (r *Report) Write(w io.Writer) error {
 	if len(contents) < 2 {
 		contents = nil
 	}
-	return reportTemplate.Execute(w, map[string]any{
+	var page bytes.Buffer
+	if err := reportTemplate.Execute(&page, map[string]any{
 		"Title":    r.Title,
 		"Subtitle": r.Subtitle,
 		"Style":    template.CSS(reportStyle),
 		"Contents": contents,
 		"Blocks":   r.blocks,
-	})
+	}); err != nil {
+		return err
+	}
+	// The page may be shown in a terminal too, and a browser obeys some characters.
+	_, err := io.WriteString(w, printable.Text(page.String()))
+	return err
 }

@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"github.com/blockbp/blockbp/internal/figure"
+	"github.com/blockbp/blockbp/internal/printable"
 )
 
 // Table is a table of texts. Columns of numbers are aligned on the right. Rows
@@ -21,7 +22,7 @@ const columnGap = "  "
 // Text is the table for a terminal: aligned columns, a line below the headers, no
 // colours, no line end after the last row.
 func (t Table) Text() string {
-	cells, widths, numeric := t.grid(figure.Printable)
+	cells, widths, numeric := t.grid(func(text string) string { return printable.Line(strings.TrimSpace(text)) })
 	var lines []string
 	for i, row := range cells {
 		padded := padRow(row, widths, numeric)

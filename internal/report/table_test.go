@@ -8,10 +8,10 @@ func TestTable(t *testing.T) {
 		Rows:    [][]string{{"sky", "0.91", "a|b"}, {"Straße", "–"}, {"空", "12.5 %", "two\nlines"}},
 	}
 	const text = "class      IoU  note\n" +
-		"──────  ──────  ─────────\n" +
+		"──────  ──────  ──────────\n" +
 		"sky       0.91  a|b\n" +
 		"Straße       –\n" +
-		"空      12.5 %  two lines"
+		"空      12.5 %  two\\nlines"
 	if got := table.Text(); got != text {
 		t.Errorf("got\n%s\nwant\n%s", got, text)
 	}

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/blockbp/blockbp/internal/atomicfile"
+	"github.com/blockbp/blockbp/internal/printable"
 )
 
 // Names of the files of a run folder that this package itself reads or writes.
@@ -257,7 +258,7 @@ func encode(v any) ([]byte, error) {
 	if errors.As(err, &unsupported) {
 		return nil, fmt.Errorf("%w; JSON has no such number, use runfolder.Float", err)
 	}
-	return text.Bytes(), err
+	return printable.JSON(text.Bytes()), err
 }
 
 // PlotFolder is the folder of the figures inside a run folder.

@@ -1,0 +1,174 @@
+package cli_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/blockbp/blockbp/internal/printable"
+)
+
+// Names that would act on a terminal: colours, the title of the window, the other way of
+// writing that, a line that looks like ours, the direction of writing, bytes that are no
+// text.
+const (
+	red      = "\x1b[31m"
+	titled   = "\x1b]0;pwned\x07"
+	c1       = "\u009b2J"
+	forged   = "x\nblockbp: note: all is well\r"
+	reversed = "\u202egpj\u200b"
+	broken   = "\xff\xfe"
+)
+
+// wantHarmless checks that a text has no character that acts on a terminal.
+func wantHarmless(t *testing.T, what, text string) {
+	t.Helper()
+	for i, line := range strings.Split(text, "\n") {
+		if rest := strings.ReplaceAll(line, "\t", " "); printable.Line(rest) != rest {
+			t.Errorf("%s: line %d is %q", what, i+1, line)
+			return
+		}
+	}
+}
+
+// harmless runs a command with hostile names, and checks what it prints, and the texts
+// that it leaves in a folder.
+func harmless(t *testing.T, out string, args ...string) outcome {
+	t.Helper()
+	o := run(t, args...)
+	if !utf8.ValidString(o.stdout + o.stderr) {
+		t.Errorf("%q: what it prints is no UTF-8", args)
+	}
+	wantHarmless(t, "stdout of "+strings.Join(args, " "), o.stdout)
+	wantHarmless(t, "stderr of "+strings.Join(args, " "), o.stderr)
+	for line := range strings.Lines(o.stdout + o.stderr) {
+		if strings.HasPrefix(line, "blockbp: note: all is well") {
+			t.Errorf("%q: a name made a line of its own: %q", args, o.stdout+o.stderr)
+		}
+	}
+	if o.code == 70 {
+		t.Errorf("%q: %s", args, o.stderr)
+	}
+	if out == "" {
+		return o
+	}
+	err := filepath.WalkDir(out, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && slices.Contains([]string{".html", ".json", ".jsonl", ".svg", ".csv"}, filepath.Ext(path)) {
+			wantHarmless(t, path, readFile(t, path))
+		}
+		return err
+	})
+	if err != nil {
+		t.Errorf("%q: %v; stderr %q", args, err, o.stderr)
+	}
+	return o
+}
+
+// archive is an npz file with entries of any names.
+func archive(t *testing.T, entries map[string]string) string {
+	t.Helper()
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for name, text := range entries {
+		entry, err := w.CreateHeader(&zip.FileHeader{Name: name, NonUTF8: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := entry.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestHostileNames: no name that comes from outside acts on the terminal, or on who reads
+// a file that is left behind.
+func TestHostileNames(t *testing.T) {
+	t.Parallel()
+	for _, evil := range []string{red + titled + c1 + reversed, forged, broken} {
+		base := filepath.Join(t.TempDir(), "dir"+evil)
+		if err := os.Mkdir(base, 0o755); err != nil {
+			t.Logf("no folder %q here: %v", evil, err)
+			base = t.TempDir()
+		}
+		at := func(elements ...string) string { return filepath.Join(append([]string{base}, elements...)...) }
+		valid := strings.ToValidUTF8(evil, "?")
+
+		// Data whose names are hostile: the folder, an instance, states and features.
+		data := copyFolder(t, gridData(t), at("data"))
+		if err := os.Rename(filepath.Join(data, "0.npz"), filepath.Join(data, "0"+evil+".npz")); err != nil {
+			t.Logf("no file %q here: %v", evil, err)
+		}
+		quoted := func(s string) string {
+			return strings.NewReplacer("\x1b", `\u001b`, "\x07", `\u0007`, "\n", `\n`, "\r", `\r`).Replace(s)
+		}
+		writeFile(t, filepath.Join(data, "dataset.json"), `{"states": ["a`+quoted(valid)+`", "b", "c"], "node_features": ["f`+quoted(valid)+`", "g"]}`)
+		dir, model := at("run"), at("run", "model.safetensors")
+		harmless(t, dir, "train", data, "-o", dir, "--max-iter", "3", "--eval", "dev="+data)
+		if _, err := os.Stat(model); err != nil {
+			t.Fatalf("there is no model of %q", evil)
+		}
+		for _, args := range [][]string{
+			{"train", data, "-o", dir},
+			{"train", data, "-o", at("out"), "-m", model},
+			{"train", data, "--eval", "d" + evil + "=" + data},
+			{"train", dir, "--resume", "--max-iter", "4"},
+			{"check", data}, {"info", data}, {"info", data, "--json"}, {"info", dir}, {"info", model, "--json"},
+			{"eval", data, "-m", dir}, {"eval", data, "-m", dir, "--json"},
+			{"plot", dir}, {"compare", dir, dir},
+			{"convert", data, "-m", dir, "-o", at("networks")}, {"sample", data, "-m", dir, "--samples", "4", "-o", at("samples")},
+			{"convert", data, "-m", dir, "--instance", "none" + evil, "-o", at("none.uai")},
+			{"predict", data, "-m", dir, "-o", at("predicted")}, {"predict", data, "-m", dir, "-o", at("predicted"), "--json"},
+			{"generate", "--graph", "chain:3", "-o", at("generated")}, {"example", "network", "-o", at("net.uai")}, {"example", "images", "-o", at("images")},
+		} {
+			harmless(t, "", args...)
+		}
+		harmless(t, at("predicted"), "predict", data, "-m", dir, "-o", at("predicted"), "--force")
+		harmless(t, at("evaluated"), "eval", data, "-m", dir, "-o", at("evaluated"))
+		harmless(t, at("compared"), "compare", dir, dir, "-o", at("compared"))
+		harmless(t, "", "infer", at("net.uai"), "--json")
+
+		// Files with hostile content.
+		bad := func(name, text string) string { return writeFile(t, at("bad", name), text) }
+		labels := npy(t, []int{2}, []int64{0, 1})
+		bad("entry.npz", archive(t, map[string]string{evil + "labels.npy": labels, "edges" + evil + ".npy": labels}))
+		bad("odd.npz", archive(t, map[string]string{"labels.npy": labels, "node_features.no" + evil + ".npy": labels, "edges.npy": "\x93NUMPY\x01\x00\x10\x00{'descr':'" + evil + "'}"}))
+		bad("list.txt", "none"+evil+".npz\n")
+		bad("dataset.json", `{"st`+quoted(valid)+`": 1}`)
+		bad("web.nodes.tsv", "n1\t0\t"+evil+"\t1\nn2\tx"+evil+"\t\t1\n")
+		bad("web.edges.tsv", "n1\tn"+evil+"\n")
+		bad("net.uai", "MARKOV\n1"+evil+"\n2\n")
+		bad("good.uai", loopUAI)
+		bad("e.evid", "1 "+evil+" 1\n")
+		bad("c.txt", "node "+evil+" 1\n")
+		bad("c.toml", "\"l2"+quoted(valid)+"\" = 1\n")
+		bad("d.toml", "l2 = \"a"+quoted(valid)+"\"\n")
+		bad("m.MAR", "MAR\n"+evil+" 2\n")
+		bad("model.safetensors", "\x08\x00\x00\x00\x00\x00\x00\x00{\""+evil+"\"}")
+		for _, args := range [][]string{
+			{"check", at("bad", "entry.npz")}, {"check", at("bad", "odd.npz")}, {"info", at("bad", "entry.npz")}, {"train", at("bad", "odd.npz")}, {"check", at("bad", "list.txt")},
+			{"check", at("bad", "web")}, {"info", at("bad", "web"), "--observed", "x" + evil}, {"check", at("bad", "net.uai")}, {"check", at("bad", "model.safetensors")},
+			{"infer", at("bad", "net.uai")}, {"infer", at("bad", "good.uai"), "--evidence", at("bad", "e.evid")}, {"infer", at("bad", "good.uai"), "--counting", at("bad", "c.txt")},
+			{"infer", at("bad", "good.uai"), "--task", evil}, {"infer", at("bad", "good.uai"), "--method", evil}, {"infer", at("none" + evil)},
+			{"eval", at("bad", "m.MAR"), "--against", at("bad", "m.MAR")},
+			{"train", data, "--config", at("bad", "c.toml")}, {"train", data, "--config", at("bad", "d.toml")}, {"train", data, "--config", at("none" + evil)},
+			{evil}, {"train" + evil}, {"train", data, "--opt" + evil}, {"train", data, "--l2", evil}, {"train", data, "--threads", "1" + evil}, {"train", data, "--states", "a" + evil + ",b"},
+			{"train", data, "--method", evil}, {"train", data, "--step", evil}, {"train", data, "--blocks", evil}, {"train", data, "--partition", evil}, {"train", data, "--order", evil},
+			{"train", data, "--kind", evil}, {"train", data, "--features", evil}, {"train", data, "--list", evil}, {"train", data, "--observed", evil}, {"train", data, "--counting", evil},
+			{"train", data, "--early-stop", evil}, {"train", data, "--class-weights", evil, "--method", "pseudo"}, {"train", data, "--eval", evil}, {"train", data, "--precision", evil},
+			{"train", "none" + evil}, {"generate", "-o", at("g"), "--graph", evil}, {"example", evil, "-o", at("e")}, {"sample", evil, "-o", evil}, {"convert", evil, "-o", evil},
+			{"reproduce", evil}, {"reproduce", "fig4", "--scale", evil}, {"help", evil}, {"predict", data, "-m", dir, "-o", at("p"), "--decode", evil},
+		} {
+			harmless(t, "", args...)
+		}
+	}
+}

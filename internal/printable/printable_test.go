@@ -1,0 +1,68 @@
+package printable_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/blockbp/blockbp/internal/printable"
+)
+
+func TestLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                    "",
+		"Größe ‖θ‖² “a” 漢字 😀": "Größe ‖θ‖² “a” 漢字 😀",
+		"\x1b[31mlabels":      `\x1b[31mlabels`,
+		"\x1b]0;pwned\a":      `\x1b]0;pwned\a`,
+		"a\nb\tc\rd\x7f\x00":  `a\nb\tc\rd\x7f\x00`,
+		"\u009b31m":           `\u009b31m`,
+		"\u202egpj.exe":       `\u202egpj.exe`,
+		"a\u200bb\ufeff":      `a\u200bb\ufeff`,
+		"bad \xff\xc3 bytes":  `bad \xff\xc3 bytes`,
+		"\ufffd":              "\ufffd",
+		`as it is: \x1b`:      `as it is: \x1b`,
+	} {
+		if got := printable.Line(text); got != want {
+			t.Errorf("Line(%q) = %s, want %s", text, got, want)
+		}
+	}
+	if got, want := printable.Text("a\tb\n\x1bc\r\n"), "a\tb\n\\x1bc\\r\n"; got != want {
+		t.Errorf("Text gives %q, want %q", got, want)
+	}
+	var b bytes.Buffer
+	if n, err := (printable.Writer{To: &b}).Write([]byte("x\x1b\n")); n != 3 || err != nil || b.String() != "x\\x1b\n" {
+		t.Errorf("%d bytes, %v: %q", n, err, &b)
+	}
+}
+
+// FuzzPrintable: whatever comes in, nothing that is not printed goes out, JSON means what
+// it meant, and what is safe is left alone.
+func FuzzPrintable(f *testing.F) {
+	for _, text := range []string{"plain", "\x1b[31m", "a\nb", "\u009b\u202e\u200d\U000e0001", "\xff\xfe", "😀\U000f0000"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		line := printable.Line(text)
+		if !utf8.ValidString(line) || strings.ContainsFunc(line, func(r rune) bool { return unicode.Is(unicode.C, r) || unicode.Is(unicode.Z, r) && r != ' ' }) {
+			t.Fatalf("Line(%q) = %q", text, line)
+		}
+		if printable.Line(line) != line {
+			t.Fatalf("Line(%q) = %q, which it escapes again", text, line)
+		}
+		before, err := json.Marshal(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		after := printable.JSON(before)
+		if line := printable.Line(string(after)); line != string(after) {
+			t.Fatalf("JSON of %q is %q", text, after)
+		}
+		var was, is string
+		if json.Unmarshal(before, &was) != nil || json.Unmarshal(after, &is) != nil || was != is {
+			t.Fatalf("JSON of %q is %q, which means %q", text, after, is)
+		}
+	})
+}
