@@ -235,7 +235,59 @@ func FuzzFile(f *testing.F) {
 		if total > len(data) {
 			t.Errorf("%d bytes of tensors in a file of %d", total, len(data))
 		}
+		rewritten(t, file)
 	})
+}
+
+// rewritten writes again what was read of a file, and wants it to be the same.
+func rewritten(t *testing.T, f *File) {
+	metadata := map[string]string{ChecksumKey: ""}
+	for key, value := range f.Metadata() {
+		if key != ChecksumKey {
+			metadata[key] = value
+		}
+	}
+	var tensors []Tensor
+	for _, info := range f.Tensors() {
+		switch {
+		case info.Name == "": // which others may write
+			return
+		case info.DType == F64:
+			tensors = append(tensors, New(info.Name, info.Shape, must(Read[float64](f, info.Name))))
+		case info.DType == F32:
+			tensors = append(tensors, New(info.Name, info.Shape, must(Read[float32](f, info.Name))))
+		}
+	}
+	text := write(t, metadata, tensors...)
+	again, err := open(text)
+	if err == nil && metadata[DataChecksumKey] == "" {
+		err = again.Verify()
+	}
+	if err != nil {
+		t.Fatalf("%q: %v", text, err)
+	}
+	metadata[ChecksumKey] = again.Metadata()[ChecksumKey]
+	if !maps.Equal(metadata, again.Metadata()) || len(again.Tensors()) != len(tensors) {
+		t.Errorf("%q has metadata %q and tensors %v", text, again.Metadata(), again.Tensors())
+	}
+	for _, tensor := range tensors {
+		was, _ := f.Find(tensor.Name)
+		is, _ := again.Find(tensor.Name)
+		before, after := make([]byte, was.Offsets[1]-was.Offsets[0]), make([]byte, is.Offsets[1]-is.Offsets[0])
+		_, _ = f.data.ReadAt(before, was.Offsets[0])
+		_, _ = again.data.ReadAt(after, is.Offsets[0])
+		if !bytes.Equal(before, after) || !slices.Equal(was.Shape, is.Shape) {
+			t.Errorf("tensor %q is %x in shape %v, was %x in %v", tensor.Name, after, is.Shape, before, was.Shape)
+		}
+	}
+}
+
+// must returns the value of a call that may not fail here.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
 }
 
 func readAll[T Number](t *testing.T, f *File, info Info) int {
