@@ -14,7 +14,8 @@ type Model struct {
 	Layout  Layout
 	Weights []float64
 	// Counts are the counting numbers that the model was trained with, where they were
-	// given one by one; nil: a rule makes them for any graph.
+	// given one by one; nil: a rule makes them for any graph. Inference takes them by
+	// counting.Given.
 	Counts *Counts
 }
 
