@@ -8,8 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -148,4 +150,97 @@ func TestLockOfRun(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, ".lock")); err == nil {
 		t.Error("a run that ended left its lock file")
 	}
+}
+
+// TestInterruptedStart sends the signal of Ctrl-C, and others that ask to end, at many
+// moments of the start: the process ends soon with 130, and what it leaves is nothing, an
+// empty folder, or a run that can be resumed.
+func TestInterruptedStart(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a process cannot be sent an interrupt there")
+	}
+	data, folder := generated(t), t.TempDir()
+	endless := []string{"--tol", "1e-300", "--step", "fixed:1e-7", "--max-passes", "1e15", "-q"}
+	states := map[string]int{}
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		for _, options := range [][]string{endless, append([]string{"--l2", "auto", "--eval", "dev=" + data}, endless...)} {
+			for _, after := range []time.Duration{0, 5, 10, 20, 50, 100} {
+				dir := filepath.Join(folder, fmt.Sprintf("%v-%d-%d", signal, len(options), after))
+				cmd, _, stderr := command(t, slices.Concat([]string{"train", data, "-o", dir}, options)...)
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(after * time.Millisecond)
+				if err := cmd.Process.Signal(signal); err != nil {
+					t.Fatal(err)
+				}
+				sent := time.Now()
+				code := code(t, cmd.Wait())
+				// Before the program itself begins the system ends it, and shells say 130.
+				if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() && status.Signal() == signal {
+					code = 130
+					states["before the program began"]++
+				}
+				what := fmt.Sprintf("%v after %d ms, %d options", signal, after, len(options))
+				if code != 130 {
+					t.Errorf("%s: exit code %d: %s", what, code, stderr)
+				}
+				if took := time.Since(sent); took > 10*time.Second {
+					t.Errorf("%s: the process took %v to end", what, took)
+				}
+				states[leftBy(t, dir)]++
+			}
+		}
+	}
+	t.Log(states)
+}
+
+// leftBy says what a training that was interrupted left, and fails unless that is
+// nothing, or can be gone on with.
+func leftBy(t *testing.T, dir string) string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return "nothing"
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == "config.json" }) {
+		mustRun(t, "train", dir, "--resume", "-q", "--max-iter", "1", "--report=false")
+		return "a run"
+	}
+	// The folder is looked into before the data are.
+	cmd, _, stderr := command(t, "train", filepath.Join(dir, "none"), "-o", dir)
+	if err := cmd.Run(); err == nil || strings.Contains(stderr.String(), "empty") || strings.Contains(stderr.String(), "in use") {
+		t.Errorf("%s cannot be used again: it holds %v: %s", dir, entries, stderr)
+	}
+	return "an empty folder"
+}
+
+// TestHangUp: a process that was told to outlive its terminal does.
+func TestHangUp(t *testing.T) {
+	if _, err := exec.LookPath("nohup"); err != nil {
+		t.Skip("there is no nohup")
+	}
+	data, dir := generated(t), filepath.Join(t.TempDir(), "run")
+	cmd, _, stderr := command(t, "train", data, "-o", dir, "--tol", "1e-300", "--step", "fixed:1e-7", "--max-passes", "1e15", "--max-time", "1s", "--checkpoint-every", "5ms", "-q", "--report=false")
+	cmd.Path, cmd.Args = must(exec.LookPath("nohup")), append([]string{"nohup"}, cmd.Args...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitForIterations(t, dir)
+	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil || !strings.Contains(read(t, dir, "result.json"), "time_limit") {
+		t.Errorf("it ended with %v: %s", err, stderr)
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -123,6 +124,14 @@ func (a *app) train(cmd *cobra.Command, f *trainFlags, args []string) error {
 		}
 		defer folder.Close()
 		a.files.held = true
+	}
+	paths := slices.Clone(data)
+	for _, spec := range f.eval {
+		_, path, _ := strings.Cut(spec, "=")
+		paths = append(paths, path)
+	}
+	if err := folder.MissingFile(paths); err != nil {
+		return err
 	}
 	task, err := a.trainingTask(f, data)
 	if err != nil {
@@ -280,6 +289,10 @@ func (a *app) trainingFailed(f *trainFlags, err error) error {
 		if printErr := a.printJSON(job.NewFailure(diverged)); printErr != nil {
 			return printErr
 		}
+	}
+	var saved *job.SavedError
+	if errors.As(err, &saved) && saved.Run != "" {
+		return fmt.Errorf("%w: blockbp train %s --resume", err, saved.Run)
 	}
 	return err
 }

@@ -27,6 +27,9 @@ func fit(ctx context.Context, r *run, watch Watch) (*learn.Result, times, error)
 	}
 	started := time.Now()
 	fitted, err := learn.Fit(ctx, r.p.Problem, s)
+	if err == nil && r.folder != nil {
+		err = r.begin() // a run that had ended has nothing to record
+	}
 	if r.metrics != nil {
 		if closeErr := r.metrics.Close(); err == nil {
 			err = closeErr
@@ -93,7 +96,11 @@ func (r *run) checkpoint(s *learn.State) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
-	return s.WriteFile(path)
+	if err := s.WriteFile(path); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	r.checkpointed = true
+	return nil
 }
 
 // Failure is what result.json holds of a run that diverged.
@@ -122,5 +129,5 @@ func (r *run) fail(err error) error {
 	case errors.Is(err, learn.ErrState):
 		return fmt.Errorf("%s: %w", r.files.Path(checkpointFile), err)
 	}
-	return err
+	return r.withSaved(err)
 }

@@ -140,6 +140,9 @@ type run struct {
 	files   *runfolder.Run           // the folder
 	metrics *runfolder.MetricsWriter // nil until the run changes its folder
 	last    int                      // iteration of the checkpoint to resume, −1 without one
+
+	checkpointed bool     // there is a checkpoint
+	saved        []string // what else is written of the end, in words
 }
 
 // openRun writes what is known before training into a new folder, or reads what the run
@@ -169,14 +172,8 @@ func openRun(folder *Folder, p *Prepared, path *L2Path, watch Watch) (*run, erro
 	if err := r.writeConfig(); err != nil {
 		return nil, err
 	}
-	known := map[string]any{dataFile: dataRecord{r.sources()}}
-	if path != nil {
-		known[l2PathFile] = path
-	}
-	for name, value := range known {
-		if err := r.files.WriteSealed(name, value); err != nil {
-			return nil, err
-		}
+	if err := r.writeKnown(); err != nil {
+		return nil, err
 	}
 	if err := r.files.WriteJSON(envFile, runfolder.Environment()); err != nil {
 		return nil, err
@@ -201,18 +198,56 @@ func (r *run) reopen() (err error) {
 	state, err := learn.ReadState(r.files.Path(checkpointFile))
 	switch {
 	case err == nil:
-		r.p.Settings.Resume, r.last = state, state.Iteration
+		r.p.Settings.Resume, r.last, r.checkpointed = state, state.Iteration, true
+		if _, err := os.Stat(r.files.Path(dataFile)); errors.Is(err, fs.ErrNotExist) {
+			r.watch.note("%s is missing: whether the data are those of the run, its checkpoint alone can tell", r.files.Path(dataFile))
+		}
 		if err := r.noteEarlier(); err != nil {
 			return err
 		}
 	case errors.Is(err, fs.ErrNotExist):
+		if err := r.neverBegan(); err != nil {
+			return err
+		}
 		r.watch.note("%s has no checkpoint yet; the run starts from the beginning", r.files.Dir())
 		r.last = -1
 	default:
 		return DataError(r.files.Path(checkpointFile), err)
 	}
+	gaps, err := runfolder.Gaps(r.files.Path(runfolder.MetricsFile), r.last)
+	if err != nil {
+		return err
+	}
+	for _, text := range gaps {
+		r.watch.note("%s", text)
+	}
 	r.l2Path, err = readL2Path(r.files.Path(l2PathFile))
 	return err
+}
+
+// neverBegan refuses to start from the beginning in the folder of a run that was further
+// than that and has lost its checkpoint.
+func (r *run) neverBegan() error {
+	path := r.files.Path(checkpointFile)
+	for _, name := range []string{path, filepath.Dir(path)} {
+		if to, err := os.Readlink(name); err == nil {
+			return dataf("%s is a link to %s, where there is nothing now: bring that back, or start a new run in another folder", name, to)
+		}
+	}
+	const lost = "%s is missing, although %s: bring it back, or start a new run in another folder"
+	if _, err := os.Lstat(r.files.Path(ModelFile)); err == nil {
+		return dataf(lost, path, "the run has come to a model ("+ModelFile+")")
+	}
+	metrics, err := runfolder.ReadMetrics(r.files.Path(runfolder.MetricsFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, m := range metrics {
+		if m.Iter > 0 {
+			return dataf(lost, path, fmt.Sprintf("the run has come to iteration %d or further (%s)", m.Iter, runfolder.MetricsFile))
+		}
+	}
+	return nil
 }
 
 // begin is called when the learner has accepted the state to go on from: only now
@@ -221,13 +256,31 @@ func (r *run) begin() (err error) {
 	if r.metrics != nil {
 		return nil
 	}
+	if err := r.files.RemoveLeftovers(); err != nil {
+		return err
+	}
 	if err := r.writeConfig(); err != nil {
 		return err
+	}
+	if _, err := os.Stat(r.files.Path(dataFile)); errors.Is(err, fs.ErrNotExist) {
+		if err := r.writeKnown(); err != nil {
+			return err
+		}
 	}
 	if r.metrics, err = r.files.Metrics(); err != nil {
 		return err
 	}
 	return r.metrics.TruncateAfter(r.last)
+}
+
+// writeKnown writes what is known of a run before it begins, beside its configuration.
+func (r *run) writeKnown() error {
+	if r.l2Path != nil {
+		if err := r.files.WriteSealed(l2PathFile, r.l2Path); err != nil {
+			return err
+		}
+	}
+	return r.files.WriteSealed(dataFile, dataRecord{r.sources()})
 }
 
 // writeConfig writes what a resumed run takes its data and options from.
@@ -253,21 +306,74 @@ func (r *run) sources() []dataset.Source {
 
 // sameData refuses to resume on data that changed since the run began.
 func (r *run) sameData() error {
-	dir, file := r.files.Dir(), r.files.Path(dataFile)
+	dir := r.files.Dir()
 	var record dataRecord
-	if found, err := readRecord(file, &record); !found {
+	if found, err := readRecord(r.files.Path(dataFile), &record); !found {
 		return err
 	}
+	const remedy = "resume with the same data, or start a new run"
 	before, now := record.Files, r.sources()
-	for i := range max(len(before), len(now)) {
-		switch {
-		case i >= len(now):
-			return dataf("%s was part of the run in %s and is missing now: resume with the same data, or start a new run", before[i].Path, dir)
-		case i >= len(before) || now[i].SHA256 != before[i].SHA256:
-			return dataf("%s changed since the run in %s began, or was not part of it: resume with the same data, or start a new run", now[i].Path, dir)
+	has := func(list []dataset.Source, s dataset.Source) bool {
+		return slices.ContainsFunc(list, func(t dataset.Source) bool { return t.SHA256 == s.SHA256 })
+	}
+	for _, s := range now {
+		if has(before, s) {
+			continue
+		}
+		if slices.ContainsFunc(before, func(t dataset.Source) bool { return filepath.Base(t.Path) == filepath.Base(s.Path) }) {
+			return dataf("%s changed since the run in %s began: %s", s.Path, dir, remedy)
+		}
+		return dataf("%s was not part of the run in %s: %s", s.Path, dir, remedy)
+	}
+	for _, s := range before {
+		if !has(now, s) {
+			return dataf("%s was part of the run in %s and is missing now: %s", s.Path, dir, remedy)
 		}
 	}
+	same := func(a, b dataset.Source) bool { return a.SHA256 == b.SHA256 }
+	if !slices.EqualFunc(before, now, same) {
+		return dataf("the files of the run in %s are the same in another order: %s", dir, remedy)
+	}
 	return nil
+}
+
+// MissingFile refuses data of which a file is gone that was part of the run to resume.
+// data are the paths that are to be read: where a reader fails it says less than this.
+func (f *Folder) MissingFile(data []string) error {
+	if !f.Resume {
+		return nil
+	}
+	config, err := ReadConfig(f.Dir)
+	if err != nil {
+		return err
+	}
+	var record dataRecord
+	if _, err := readRecord(filepath.Join(f.Dir, dataFile), &record); err != nil {
+		return err
+	}
+	for _, s := range record.Files {
+		path := s.Path
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(config.Folder, path) // of the folder in which it was started
+		}
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) || !within(path, data) {
+			continue
+		}
+		return dataf("%s is missing, and was part of the run in %s (its %s has the hash): bring it back, or start a new run", path, f.Dir, dataFile)
+	}
+	return nil
+}
+
+// within reports whether a path is one of others, or below one.
+func within(path string, others []string) bool {
+	return slices.ContainsFunc(others, func(other string) bool {
+		whole, err := filepath.Abs(other)
+		if err != nil {
+			return false
+		}
+		inside, err := filepath.Rel(whole, path)
+		return err == nil && filepath.IsLocal(inside)
+	})
 }
 
 // goesOnFrom refuses to go on with a run under other options than it began with:

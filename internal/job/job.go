@@ -84,21 +84,27 @@ func (p *Prepared) Train(ctx context.Context, folder *Folder, watch Watch) (*Res
 	if err != nil {
 		return nil, run.fail(err)
 	}
-	result, err := run.p.result(fitted)
+	result, err := run.finish(ctx, fitted, times, watch)
+	return result, run.withSaved(err)
+}
+
+// finish writes what a training has come to, what is worth most first.
+func (r *run) finish(ctx context.Context, fitted *learn.Result, times times, watch Watch) (*Result, error) {
+	result, err := r.p.result(fitted)
 	if err != nil {
 		return nil, err
 	}
-	if err := run.saveModels(result); err != nil {
+	if err := r.saveModels(result); err != nil {
 		return nil, err
 	}
-	result.NotCopied = run.copyModel(result)
+	result.NotCopied = r.copyModel(result)
 	started := time.Now()
-	if result.Scores, result.Unevaluated, err = run.p.evaluate(ctx, result, watch); err != nil {
+	if result.Scores, result.Unevaluated, err = r.p.evaluate(ctx, result, watch); err != nil {
 		return nil, err
 	}
 	times.evaluated = time.Since(started)
-	result.Summary = run.summarise(result, times)
-	return result, run.report(result, times)
+	result.Summary = r.summarise(result, times)
+	return result, r.report(result, times)
 }
 
 // times are what the parts of a training took.

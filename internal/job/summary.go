@@ -226,12 +226,13 @@ func (r *run) saveModels(result *Result) error {
 	}
 	result.Model.Path = r.files.Path(ModelFile)
 	if err := result.Model.Save(result.Model.Path); err != nil {
-		return err
+		return fmt.Errorf("writing %s: %w", result.Model.Path, err)
 	}
+	r.isSaved("the model", ModelFile)
 	if result.Best != nil {
 		result.Best.Path = r.files.Path(bestModelFile)
 		if err := result.Best.Save(result.Best.Path); err != nil {
-			return err
+			return fmt.Errorf("writing %s: %w", result.Best.Path, err)
 		}
 	}
 	return nil
@@ -259,6 +260,7 @@ func (r *run) report(result *Result, took times) error {
 	if err := r.files.WriteJSON(ResultFile, result.Summary); err != nil {
 		return err
 	}
+	r.isSaved("the result", ResultFile)
 	started := time.Now()
 	if err := r.files.WriteMetricsCSV(); err != nil {
 		return err

@@ -42,6 +42,17 @@ func ReadMetrics(path string) ([]Metric, error) {
 // line as it stands but for the line end. Neither outlives the call, except for
 // the map in m.
 func eachMetric(path string, visit func(m *Metric, line []byte) error) error {
+	return eachLine(path, func(m *Metric, line []byte, wrong *LineError) error {
+		if wrong != nil {
+			return wrong
+		}
+		return visit(m, line)
+	})
+}
+
+// eachLine does what eachMetric does, and leaves to visit what to do about a line that
+// is no record.
+func eachLine(path string, visit func(m *Metric, line []byte, wrong *LineError) error) error {
 	file, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("reading metrics: %w", err)
@@ -56,13 +67,14 @@ func eachMetric(path string, visit func(m *Metric, line []byte) error) error {
 		}
 		line, ended := bytes.CutSuffix(line, []byte("\n"))
 		if len(bytes.TrimSpace(line)) > 0 {
+			var wrong *LineError
 			if err := parseMetric(line, &m); err != nil {
 				if !ended {
 					return nil // torn: the writer was stopped here
 				}
-				return &LineError{Path: path, Line: number, Err: err}
+				wrong = &LineError{Path: path, Line: number, Err: err}
 			}
-			if err := visit(&m, line); err != nil {
+			if err := visit(&m, line, wrong); err != nil {
 				return err
 			}
 		}

@@ -136,7 +136,7 @@ func (w *MetricsWriter) Close() error {
 }
 
 // TruncateAfter drops the records of iterations after iter, so that a resumed run
-// can repeat them; all others stay byte for byte, fields that are unknown here
+// can repeat them, and what Gaps speaks of; all others stay byte for byte, fields that are unknown here
 // included. The file is replaced atomically.
 func (w *MetricsWriter) TruncateAfter(iter int) error {
 	if err := w.Flush(); err != nil {
@@ -155,17 +155,13 @@ func (w *MetricsWriter) TruncateAfter(iter int) error {
 	return kept
 }
 
-// copyUntil copies the lines of the metrics file at path with iterations up to
-// iter.
+// copyUntil copies the records of the metrics file at path with iterations up to iter.
 func copyUntil(out io.Writer, path string, iter int) error {
-	return eachMetric(path, func(m *Metric, line []byte) error {
-		if m.Iter > iter {
-			return nil
-		}
+	return eachUntil(path, iter, func(_ *Metric, line []byte) error {
 		if _, err := out.Write(line); err != nil {
 			return err
 		}
 		_, err := out.Write([]byte("\n"))
 		return err
-	})
+	}, func(*LineError) {})
 }
