@@ -26,7 +26,7 @@ var mayImport = map[string][]string{
 	"graph":    {},
 	"mrf":      {"graph"},
 	"counting": {"graph", "internal/numeric", "internal/spanning"},
-	"crf":      {"graph", "internal/safetensors"},
+	"crf":      {"graph", "internal/safetensors", "internal/strictjson"},
 
 	// Inference stands beside learning: neither knows the other.
 	"infer": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/gibbs", "internal/memory", "internal/mpe", "internal/parallel", "internal/partition", "internal/spanning", "internal/ground", "internal/zeros"},

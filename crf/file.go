@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/internal/safetensors"
+	"github.com/blockbp/blockbp/internal/strictjson"
 )
 
 // What a model file says of itself, in its metadata.
@@ -217,6 +218,9 @@ func parseFileSchema(f *safetensors.File) (Schema, error) {
 		return Schema{}, fmt.Errorf("the file has format version %d, this program reads versions up to %d; install a newer blockbp", version, fileVersion)
 	case f.Sealed() != (version >= sealedVersion):
 		return Schema{}, fmt.Errorf("the file has format version %d, and not the checksum of that version: it is damaged", version)
+	}
+	if err := strictjson.Check([]byte(metadata[schemaKey])); err != nil {
+		return Schema{}, fmt.Errorf("metadata %q: %w", schemaKey, err)
 	}
 	var schema Schema
 	decoder := json.NewDecoder(strings.NewReader(metadata[schemaKey]))

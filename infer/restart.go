@@ -58,16 +58,17 @@ func (o *Options) restarts(p *mrf.Pairwise, numbers *counting.Numbers) (int, Lim
 }
 
 // restart runs belief propagation from constant messages and then the given number
-// of times, within limits of their own, from others, and returns the run to believe: a converged one before
-// others, and of these the one of largest log Z, which has the lowest free energy.
-// Free energies that are not convex, such as Bethe's, can have several minima, of
-// which the constant start may miss the best. On symmetric networks it may even be a
-// fixed point itself, and no minimum; what an iteration comes to from a random start
-// attracts it, so that it is one (Heskes 2003).
+// of times, within limits of their own, from others, and returns the run to believe: of
+// those that converged the one of largest log Z, which has the lowest free energy, or
+// else the first. Free energies that are not convex, such as Bethe's, can have several
+// minima, of which the constant start may miss the best. On symmetric networks it may
+// even be a fixed point itself, and no minimum; what an iteration comes to from a random
+// start attracts it, so that it is one (Heskes 2003).
 //
 // The first restart is from the messages of tree-reweighted belief propagation, which
-// has one fixed point only. All others are random. The same source gives the same answer. A restart that meets a numerical error
-// counts as one that did not converge. p, limits and other errors are as in propagate.
+// has one fixed point only. All others are random. The same source gives the same
+// answer. A restart that meets a numerical error counts as one that did not converge. p,
+// limits and other errors are as in propagate.
 func restart(ctx context.Context, p *mrf.Pairwise, numbers *counting.Numbers, limits Limits, restarts int, again Limits, rng *rand.Rand) (*fixedPoint, error) {
 	first, err := propagate(ctx, p, numbers, limits, nil)
 	if err != nil {
@@ -120,11 +121,8 @@ func treeMessages(ctx context.Context, p *mrf.Pairwise, limits Limits, rng *rand
 
 // better reports whether a is rather to be believed than b.
 func better(a, b *fixedPoint) bool {
-	if a.Outcome.Converged != b.Outcome.Converged {
-		return a.Outcome.Converged
-	}
-	if !a.Outcome.Converged {
-		return a.Outcome.Residual < b.Outcome.Residual
+	if !a.Outcome.Converged || !b.Outcome.Converged {
+		return a.Outcome.Converged // of two that did not, the first: a residual says little where messages circle
 	}
 	return a.LogZ > b.LogZ+sameValue*(1+math.Abs(b.LogZ))
 }

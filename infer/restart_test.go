@@ -69,7 +69,7 @@ func TestRestart(t *testing.T) {
 func TestRestartOfTheRest(t *testing.T) {
 	p := ferromagnet(0.8, 0.01)
 	r := must(restart(context.Background(), p, counting.Bethe(p.Graph), Limits{Tolerance: 1e-10, MaxSweeps: 2}, 3, Limits{Tolerance: 1e-10, MaxSweeps: 2}, source(1)))
-	if r.Restarts != 3 || len(r.FixedPoints) != 0 || r.Converged || r.Bound != counting.None {
+	if first := must(propagate(t.Context(), p, counting.Bethe(p.Graph), Limits{Tolerance: 1e-10, MaxSweeps: 2}, nil)); r.Restarts != 3 || len(r.FixedPoints) != 0 || r.Converged || r.Bound != counting.None || r.LogZ != first.LogZ {
 		t.Errorf("%+v", r)
 	}
 	ctx, cancel := context.WithCancel(context.Background())

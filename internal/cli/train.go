@@ -336,7 +336,7 @@ func (f *trainFlags) outcome(result *job.Result) error {
 	case result.NotCopied != nil:
 		return result.NotCopied
 	case result.Unevaluated:
-		return &exitError{exitInterrupted, fmt.Errorf("interrupted after the training (%s); the model is in %s, and blockbp train %s --resume makes up for the evaluation", n.Status, n.Model, n.Run)}
+		return &exitError{exitInterrupted, fmt.Errorf("interrupted after the training (%s); the model is in %s, and blockbp train %s --resume makes up for the evaluation", n.StatusText(), n.Model, n.Run)}
 	case n.Status == learn.Interrupted:
 		return &exitError{exitInterrupted, fmt.Errorf("interrupted after iteration %d; the state is saved: go on with blockbp train %s --resume", n.Iterations, n.Run)}
 	case f.requireConvergence && !n.Converged:
