@@ -54,7 +54,7 @@ func (l *imageLoader) checkDepths() {
 	if l.o.Recipe != nil {
 		want, where = l.o.Recipe.FeatureDim, "the model"
 		l.adoptModel()
-		l.compareStates()
+		l.compareNames()
 	} else {
 		l.set.Recipe = Recipe{Kind: KindImages, FeatureDim: want, Bias: !l.o.NoBias, Neighbours: cmp.Or(l.o.Neighbours, defaultNeighbours)}
 	}

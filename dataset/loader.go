@@ -118,20 +118,63 @@ func (l *loader) adoptModel() {
 	l.mistold = append(l.mistold, l.o.compareMask(&l.manifest, l.manifestPath, l.set)...)
 }
 
-// compareStates checks that dataset.json does not name other states than the model has:
-// its labels would mean something else.
-func (l *loader) compareStates() {
-	for _, t := range l.set.Schema.NodeTypes {
-		states := l.manifest.States
-		for _, named := range l.manifest.NodeTypes {
-			if named.Name == t.Name && named.States != nil {
-				states = named.States
-			}
-		}
-		if problem := l.o.contradiction(states, t.States); problem != "" {
-			l.failAt(l.manifestPath, "states", "", "%s for node type %q", problem, t.Name)
+// compareNames checks that dataset.json does not name other types, states or features
+// than the model has: what the arrays number would mean something else. What the options
+// say of states replaces dataset.json, as it does in training.
+func (l *loader) compareNames() {
+	m, s, recipe := &l.manifest, &l.set.Schema, &l.set.Recipe
+	compare := func(what, of string, named, model []string) {
+		if problem := contradiction(named, model); problem != "" {
+			l.failAt(l.manifestPath, what, "", "%s%s", problem, of)
 		}
 	}
+	var nodeTypes, edgeTypes []string
+	for a, t := range s.NodeTypes {
+		nodeTypes = append(nodeTypes, t.Name)
+		states, features := []string(m.States), m.NodeFeatures
+		if a < len(m.NodeTypes) && !recipe.Untied {
+			states, features = either(m.NodeTypes[a].States, states), either(m.NodeTypes[a].Features, features)
+		}
+		of := fmt.Sprintf(" for node type %q", t.Name)
+		if len(l.o.States) == 0 {
+			compare("states", of, states, t.States)
+		}
+		if given := t.FeatureNames; !recipe.Untied {
+			if recipe.Kind != KindNPZ && len(given) >= recipe.FeatureDim {
+				given = given[:recipe.FeatureDim] // without those that are added
+			}
+			compare("node_features", of, features, given)
+		}
+	}
+	for b, t := range s.EdgeTypes {
+		edgeTypes = append(edgeTypes, t.Name)
+		if features := m.EdgeFeatures; recipe.EdgeForm == FormDense {
+			if b < len(m.EdgeTypes) {
+				features = either(m.EdgeTypes[b].Features, features)
+			}
+			compare("edge_features", fmt.Sprintf(" for edge type %q", t.Name), features, t.FeatureNames)
+		}
+	}
+	if recipe.Untied {
+		return
+	}
+	for _, types := range []struct {
+		what         string
+		named, model []string
+	}{{"node_types", namesOf(m.NodeTypes, nodeName), nodeTypes}, {"edge_types", namesOf(m.EdgeTypes, edgeName), edgeTypes}} {
+		// A single type may have no name, and of those that do not occur nothing is said.
+		if both := min(len(types.named), len(types.model)); len(types.model) > 1 {
+			compare(types.what, "", types.named[:both], types.model[:both])
+		}
+	}
+}
+
+// either returns a type's own names, or those of all types.
+func either(own, all []string) []string {
+	if own != nil {
+		return own
+	}
+	return all
 }
 
 // labelled are the largest labels of the data, and where the largest is.

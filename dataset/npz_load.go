@@ -280,7 +280,7 @@ func (l *npzLoader) checkForms() {
 // data go with it.
 func (l *npzLoader) adoptSchema() {
 	l.adoptModel()
-	l.compareStates()
+	l.compareNames()
 	s := &l.set.Schema
 	for _, in := range l.instances {
 		l.checkTypes(in, nodeTypesArray, in.nodes.types, len(s.NodeTypes))

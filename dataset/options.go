@@ -148,14 +148,12 @@ func (o *Options) overruled() []string {
 	return list
 }
 
-// contradiction says how the names of states in a dataset.json contradict those
-// that a model has, "" where they do not: their labels would mean something else.
-// Names that are mere numbers, as a count of states gives, name nothing and only
-// have to be as many. What the option States says replaces dataset.json, as it
-// does in training.
-func (o *Options) contradiction(named, model []string) string {
+// contradiction says how names in a dataset.json contradict those that a model has, ""
+// where they do not. Names that are mere numbers, as a count of states gives, name
+// nothing and only have to be as many.
+func contradiction(named, model []string) string {
 	switch {
-	case named == nil || len(o.States) > 0 || slices.Equal(named, model):
+	case len(named) == 0 || len(model) == 0 || slices.Equal(named, model):
 		return ""
 	case len(named) != len(model):
 		return fmt.Sprintf("they are %d, the model has %d (%q)", len(named), len(model), model)
@@ -165,7 +163,7 @@ func (o *Options) contradiction(named, model []string) string {
 	return fmt.Sprintf("they are %q, the model has %q", named, model)
 }
 
-// unnamed reports whether states, or nodes, are called by their numbers.
+// unnamed reports whether states, types or features are called by their numbers.
 func unnamed(names []string) bool {
 	for i, name := range names {
 		if name != strconv.Itoa(i) {

@@ -1,6 +1,9 @@
 package dataset
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // The states of a dataset.json must be those of the model: by name, or by number
 // where one of the two has no names. The option States stands for them.
@@ -45,6 +48,33 @@ func TestStatesAgainstModel(t *testing.T) {
 			} else if err != nil {
 				t.Errorf("%s %s, States %q: %v", kind, c.manifest, c.states, err)
 			}
+		}
+	}
+}
+
+// The names of types and features of a dataset.json must be those of the model too:
+// what the arrays number would be something else.
+func TestNamesAgainstModel(t *testing.T) {
+	const manifest = `{"node_types": [{"name": "a", "features": ["x", "y"]}, {"name": "b", "features": ["z", "bias"]}],
+		"edge_types": [{"name": "near", "features": ["far"]}, "part"], "states": ["off", "on"]}`
+	arrays := triangle()
+	arrays.NodeTypes, arrays.EdgeTypes = []int32{0, 0, 1}, []int32{0, 1, 1}
+	named := mustOpen(t, writeSet(t, manifest, arrays), Options{})
+	for _, c := range []struct{ from, to, want string }{
+		{"", "", ""},
+		{`"x", "y"`, `"y", "x"`, `node_features: they are ["y" "x"], the model has ["x" "y"] for node type "a"`},
+		{`"x", "y"`, `"0", "1"`, ""},
+		{`"z"`, `"w"`, `for node type "b"`},
+		{`"part"`, `"whole"`, `edge_types: they are ["near" "whole"], the model has ["near" "part"]`},
+		{`"a", "features": ["x", "y"]}, {"name": "b", "features": ["z", "bias"]}`, `"b", "features": ["x", "y"]}, {"name": "a", "features": ["z", "bias"]}`, "node_types"},
+		{`"far"`, `"close"`, `edge_features: they are ["close"]`},
+	} {
+		text := strings.Replace(manifest, c.from, c.to, 1)
+		_, err := Open(t.Context(), []string{writeSet(t, text, arrays)}, Options{Schema: &named.Schema, Recipe: &named.Recipe})
+		if c.want != "" {
+			wantError(t, err, ManifestName, c.want)
+		} else if err != nil {
+			t.Errorf("%s: %v", text, err)
 		}
 	}
 }

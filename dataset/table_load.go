@@ -163,7 +163,7 @@ func (l *tableLoader) observe() {
 func (l *tableLoader) chooseSchema() {
 	if l.o.Schema != nil {
 		l.adoptModel()
-		l.compareStates()
+		l.compareNames()
 		return
 	}
 	r := &l.set.Recipe
