@@ -3,6 +3,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -217,9 +218,24 @@ func some(names []string, more string) string {
 // copies tells of features that are multiples of others.
 func (c *columns) copies() string {
 	var pairs []string
-	for j := range c.squares {
-		for i := range j {
-			if !c.same(i, j) {
+	// Copies have the same cosine with the first random vector, so only neighbours in the
+	// order of cosines are compared: there may be many features.
+	used, cosine := make([]int, 0, len(c.squares)), make([]float64, len(c.squares))
+	for j, square := range c.squares {
+		if square > 0 {
+			used, cosine[j] = append(used, j), math.Abs(c.shadow[0][j])/math.Sqrt(square)
+		}
+	}
+	byCosine := slices.Clone(used)
+	slices.SortStableFunc(byCosine, func(i, j int) int { return cmp.Compare(cosine[i], cosine[j]) })
+	for _, j := range used {
+		reach := 2 * sameDirection * (1 + cosine[j])
+		first, _ := slices.BinarySearchFunc(byCosine, cosine[j]-reach, func(i int, x float64) int { return cmp.Compare(cosine[i], x) })
+		for _, i := range byCosine[first:] {
+			if cosine[i] > cosine[j]+reach {
+				break
+			}
+			if i >= j || !c.same(i, j) {
 				continue
 			}
 			text := "%s is a multiple of %s"

@@ -1,6 +1,10 @@
 package diagnose
 
 import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -89,4 +93,54 @@ func must[T any](x T, err error) T {
 		panic(err)
 	}
 	return x
+}
+
+// TestCopiesOfMany: the neighbours in the order of cosines are the copies that a look at
+// every pair finds, and many features take no time.
+func TestCopiesOfMany(t *testing.T) {
+	const n, rows = 20000, 6
+	c := newColumns("x", "state", nil, n)
+	rng := rand.New(rand.NewPCG(1, 1))
+	random := [2][rows]float64{}
+	for k := range random {
+		for r := range random[k] {
+			random[k][r] = rng.NormFloat64()
+		}
+	}
+	values := make([][rows]float64, n)
+	copied := map[int]int{}
+	for j := range values {
+		from, scale := -1, rng.NormFloat64()
+		if j > 0 && j%1000 == 0 {
+			from = rng.IntN(j)
+			for copied[from] != 0 || from%7 == 0 {
+				from = rng.IntN(j)
+			}
+			copied[j] = from
+		}
+		for r := range rows {
+			switch {
+			case from >= 0:
+				values[j][r] = scale * values[from][r]
+			case j%7 > 0: // the others are zero
+				values[j][r] = rng.NormFloat64()
+			}
+			x := values[j][r]
+			c.squares[j] += x * x
+			c.least[j], c.most[j] = min(c.least[j], x), max(c.most[j], x)
+			for k := range random {
+				c.shadow[k][j] += x * random[k][r]
+			}
+		}
+	}
+	text := c.copies()
+	const more = mostNamed // are named before the rest is counted
+	for i, j := range slices.Sorted(maps.Keys(copied)) {
+		if want := fmt.Sprintf("%s is a multiple of %s", c.name(j), c.name(copied[j])); i < more && !strings.Contains(text, want) {
+			t.Errorf("%q is not said: %s", want, text)
+		}
+	}
+	if !strings.Contains(text, fmt.Sprintf("and %d more", len(copied)-more)) {
+		t.Errorf("of %d copies it says %s", len(copied), text)
+	}
 }
