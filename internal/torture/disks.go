@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -113,7 +114,7 @@ func setupDisks(c *campaign, dir string) (func(t *trial), error) {
 		if err != nil {
 			return nil, err
 		}
-		f.args = append([]string{"train", data, "-q"}, p.args...)
+		f.args = slices.Clip(append([]string{"train", data, "-q"}, p.args...))
 		if _, err := c.must(dir, append(f.args, "-o", p.name)...); err != nil {
 			return nil, err
 		}

@@ -22,7 +22,8 @@ type problem struct {
 // train is the command line of a problem, with more options.
 func (c *campaign) train(p problem, more ...string) ([]string, error) {
 	data, err := c.data(p.data)
-	return slices.Concat([]string{"train", data, "--report=false", "-q"}, p.args, more), err
+	// Trials append to it, several at a time.
+	return slices.Clip(slices.Concat([]string{"train", data, "--report=false", "-q"}, p.args, more)), err
 }
 
 // ran is what a finished training left, without what time decides.
