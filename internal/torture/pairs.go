@@ -90,7 +90,8 @@ func resumeRunning(t *trial, v victim) {
 	waited(p, time.Duration((0.2+0.5*t.rng.Float64())*v.seconds*float64(time.Second)))
 	for _, args := range [][]string{{"train", "r", "--resume", "-q"}, append(v.args, "-o", "r"), append(v.args, "-o", "r", "--force")} {
 		r := t.run(args...)
-		if goesOn := waited(p, 0); goesOn && r.code == 0 {
+		// What has just ended may need a moment to leave.
+		if r.code == 0 && waited(p, 100*time.Millisecond) {
 			_ = p.Process.Kill()
 			p.end()
 			t.failf("%s ends with exit code 0 while another training of that folder goes on", r.line)
