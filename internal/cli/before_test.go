@@ -48,6 +48,12 @@ func TestRunsOfBefore(t *testing.T) {
 	if n := strings.Count(o.stderr, "was begun by an earlier version"); n != 1 || !strings.Contains(o.stderr, dir) {
 		t.Errorf("the note is given %d times: %s", n, o.stderr)
 	}
+	state := filepath.Join(dir, "checkpoint", "state.safetensors")
+	mustRun(t, "check", state)
+	writeFile(t, filepath.Join(dir, "bad.safetensors"), strings.Replace(readFile(t, state), `"progress":"{`, `"progress":" `, 1))
+	if o := run(t, "check", filepath.Join(dir, "bad.safetensors")); o.code != 3 || !strings.Contains(o.stdout, "checksum") {
+		t.Errorf("check of a damaged checkpoint: %d, %s", o.code, o.stdout)
+	}
 	if lines := metricsOf(t, dir); lines[len(lines)-1].Iter != 9 {
 		t.Errorf("the last iteration is %d", lines[len(lines)-1].Iter)
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/job"
+	"github.com/blockbp/blockbp/internal/safetensors"
+	"github.com/blockbp/blockbp/learn"
 )
 
 // checkFlags are the options of check.
@@ -91,11 +93,28 @@ func (a *app) check(f *checkFlags, args []string) error {
 	return a.reportProblems(f, problems, notes)
 }
 
-// checkModel lists all that is wrong with a model file, and what should be known of
-// one that is sound.
+// isCheckpoint reports whether a file says that it is one.
+func isCheckpoint(path string) bool {
+	f, err := safetensors.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	_, progress := f.Metadata()["progress"]
+	return progress
+}
+
+// checkModel lists all that is wrong with a model file or a checkpoint, and what should
+// be known of one that is sound.
 func checkModel(path string) (notes []string, problems []error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, []error{err}
+	}
+	if isCheckpoint(path) {
+		if _, err := learn.ReadState(path); err != nil {
+			return nil, []error{job.DataError(path, err)}
+		}
+		return nil, nil
 	}
 	meta, list := crf.Check(path)
 	for _, err := range list {

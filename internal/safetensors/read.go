@@ -150,7 +150,7 @@ func (f *File) Verify() error {
 		return err
 	}
 	if got := fmt.Sprintf(format, hash.sum); got != want {
-		return fmt.Errorf("the file has the checksum %s, its metadata say %s: it is damaged", got, want)
+		return fmt.Errorf("the file has the checksum %s, its metadata say %s: it is damaged; go back to a copy, or make it again", got, want)
 	}
 	return nil
 }
