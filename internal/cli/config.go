@@ -1,17 +1,20 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -30,19 +33,23 @@ const (
 // a TOML file whose keys are their names, and returns every flag's value with
 // its source. path may be empty. recalled are the sources of flags that a run to
 // be resumed has set.
-func applyConfig(cmd *cobra.Command, path string, recalled map[string]string) (map[string]job.Option, error) {
+func (a *app) applyConfig(cmd *cobra.Command, path string, recalled map[string]string) (map[string]job.Option, error) {
 	fromFile := map[string]bool{}
 	if path != "" {
-		values, err := readConfig(path)
+		values, lines, err := readConfig(path)
 		if err != nil {
 			return nil, err
 		}
-		for _, key := range slices.Sorted(maps.Keys(values)) {
-			used, err := setFromConfig(cmd, path, key, values[key])
+		byLine := func(a, b string) int { return cmp.Or(cmp.Compare(lines[a], lines[b]), strings.Compare(a, b)) }
+		for _, key := range slices.SortedFunc(maps.Keys(values), byLine) {
+			place := fmt.Sprintf("%s:%d", path, lines[key])
+			used, err := setFromConfig(cmd, place, key, values[key])
 			if err != nil {
 				return nil, err
 			}
-			fromFile[key] = used
+			if fromFile[key] = used; used {
+				a.places[key] = place
+			}
 		}
 	}
 	options := map[string]job.Option{}
@@ -97,49 +104,83 @@ func textsOrNil(texts []string) any {
 	return texts
 }
 
-func readConfig(path string) (map[string]any, error) {
+// readConfig reads a file of options, and on which line each of them stands.
+func readConfig(path string) (values map[string]any, lines map[string]int, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var values map[string]any
 	if err := toml.Unmarshal(text, &values); err != nil {
 		var decode *toml.DecodeError
 		if errors.As(err, &decode) {
 			row, _ := decode.Position()
-			return nil, usagef("%s:%d: %v", path, row, decode)
+			return nil, nil, usagef("%s:%d: %v", path, row, decode)
 		}
-		return nil, usagef("%s: %v", path, err)
+		return nil, nil, usagef("%s: %v", path, err)
 	}
-	return values, nil
+	lines = map[string]int{}
+	var parser unstable.Parser
+	parser.Reset(text)
+	for parser.NextExpression() {
+		e := parser.Expression()
+		if e.Kind == unstable.Comment {
+			continue
+		}
+		if key := e.Key(); key.Next() {
+			if name := string(key.Node().Data); lines[name] == 0 {
+				lines[name] = parser.Shape(key.Node().Raw).Start.Line
+			}
+		}
+	}
+	return values, lines, nil
+}
+
+// optionNamed finds what messages call an option.
+var optionNamed = regexp.MustCompile(`--([a-z0-9-]+)`)
+
+// locate puts in front of an error about an option where its value stands, if that is in
+// a file of options. The option is the first that the error names; one that is not about
+// the command line can name others as remedies, and begins with the option if it is
+// about one.
+func (a *app) locate(err error) error {
+	found := optionNamed.FindStringSubmatchIndex(err.Error())
+	if found == nil || found[0] > 0 && codeOf(err) != exitUsage {
+		return err
+	}
+	place, ok := a.places[err.Error()[found[2]:found[3]]]
+	if !ok {
+		return err
+	}
+	return &exitError{codeOf(err), fmt.Errorf("%s: %w", place, err)}
 }
 
 // setFromConfig sets a flag unless the command line did, and reports whether it
 // did so.
-func setFromConfig(cmd *cobra.Command, path, key string, value any) (used bool, err error) {
+func setFromConfig(cmd *cobra.Command, place, key string, value any) (used bool, err error) {
 	flag := cmd.Flags().Lookup(key)
 	if flag == nil || slices.Contains([]string{"config", "help", "resume", forceOption}, key) {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		return false, usagef("%s: unknown option %q; %s", path, key, nearest.Suggestion(key, names, ""))
+		return false, usagef("%s: unknown option %q; %s", place, key, nearest.Suggestion(key, names, ""))
 	}
 	if flag.Changed {
 		return false, nil // the command line wins
 	}
 	items, isList := value.([]any)
 	if _, wantsList := flag.Value.(pflag.SliceValue); isList && !wantsList {
-		return false, usagef("%s: option %q is a list, want %s", path, key, wantedOf(flag))
+		return false, usagef("%s: option %q is a list, want %s", place, key, wantedOf(flag))
 	}
 	if !isList {
 		items = []any{value}
 	}
 	for _, item := range items {
 		if _, table := item.(map[string]any); table {
-			return false, usagef("%s: option %q is a table, want a value", path, key)
+			return false, usagef("%s: option %q is a table, want a value", place, key)
 		}
 		if err := flag.Value.Set(fmt.Sprint(item)); err != nil {
-			return false, usagef("%s: option %q is %v, want %s", path, key, item, wantedOf(flag))
+			return false, usagef("%s: option %q is %v, want %s", place, key, item, wantedOf(flag))
 		}
 	}
+	flag.Changed = true // it was asked for
 	return true, nil
 }

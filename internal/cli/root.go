@@ -22,7 +22,8 @@ type app struct {
 	ctx            context.Context
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	noted          map[string]bool // what note has said
+	noted          map[string]bool   // what note has said
+	places         map[string]string // of options whose values come from a file
 	declared       map[*cobra.Command][]func(args []string) []written
 	files          *files           // of the command that runs
 	opened         []*runfolder.Run // kept for this command until it ends
@@ -62,7 +63,7 @@ func (a *app) noteAll(texts []string) {
 // ends, long work is saved and the code is 130.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	results := &output{w: stdout}
-	a := &app{ctx: ctx, stdin: stdin, stdout: results, stderr: printable.Writer{To: stderr}}
+	a := &app{ctx: ctx, stdin: stdin, stdout: results, stderr: printable.Writer{To: stderr}, places: map[string]string{}}
 	root := a.command()
 	root.SetArgs(args)
 	root.SetOut(results)
@@ -80,7 +81,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 			if verb.Flags().Lookup("memory") != nil {
 				err = withMemoryRemedy(err)
 			}
-			return a.nameInput(err)
+			return a.locate(a.nameInput(err))
 		}
 		return results.err
 	})

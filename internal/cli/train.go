@@ -106,7 +106,7 @@ func (a *app) train(cmd *cobra.Command, f *trainFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	if folder.Config.Options, err = applyConfig(cmd, f.config, recalled); err != nil {
+	if folder.Config.Options, err = a.applyConfig(cmd, f.config, recalled); err != nil {
 		return err
 	}
 	// Only now all options are known: some came from a file, or from the run.
