@@ -173,7 +173,7 @@ func changes() (all []change) {
 	all = append(all,
 		change{"anew over a run", nil, "train data -o r -q --report=false --max-passes 12", refusal, ""},
 		change{"a model for a checkpoint", nil, "predict data -m r/checkpoint/state.safetensors -o predicted", refusal, ""},
-		change{"a dataset.json that is gone", func(t *trial) { t.must(os.Remove(t.path("typed/dataset.json"))) }, "train typed-run --resume -q --max-passes 5", refusal, "dataset.json"},
+		change{"a dataset.json that is gone", func(t *trial) { t.must(os.Remove(t.path("typed/dataset.json"))) }, "train typed --resume -o typed-run -q --report=false --max-passes 30", refusal, "dataset.json"},
 	)
 	for _, r := range []struct {
 		from, to string
