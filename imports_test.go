@@ -30,7 +30,7 @@ var mayImport = map[string][]string{
 
 	// Inference stands beside learning: neither knows the other.
 	"infer": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/gibbs", "internal/memory", "internal/mpe", "internal/parallel", "internal/partition", "internal/spanning", "internal/ground", "internal/zeros"},
-	"learn": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/memory", "internal/numeric", "internal/partition", "internal/machine", "internal/safetensors", "internal/simd", "internal/ground", "internal/zeros"},
+	"learn": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/memory", "internal/numeric", "internal/partition", "internal/machine", "internal/memory", "internal/safetensors", "internal/simd", "internal/ground", "internal/zeros"},
 
 	"dataset": {"crf", "mrf", "graph", "internal/uai", "internal/atomicfile", "internal/memory", "internal/nearest", "internal/npy", "internal/numeric", "internal/parallel", "internal/strictjson"},
 
@@ -101,7 +101,7 @@ var mayImport = map[string][]string{
 		"internal/describe", "internal/example", "internal/synthetic", "internal/bench", "internal/study", "internal/runfolder", "internal/figure", "internal/report",
 		"internal/atomicfile", "internal/memory", "internal/nearest", "internal/printable", "internal/numeric", "internal/safetensors",
 	},
-	"cmd/blockbp": {"internal/cli"},
+	"cmd/blockbp": {"internal/cli", "internal/machine"},
 
 	// What attacks the command from outside. It may not know what is inside, but for how
 	// to put a right checksum on a wrong file.

@@ -131,15 +131,23 @@ func mostProbable(ctx context.Context, p *mrf.Pairwise, held []int32, limits Lim
 }
 
 func collect(net *bp.Net, state *bp.State, outcome bp.Outcome) *Beliefs {
-	b := &Beliefs{NodeAt: make([]int, 1, len(net.Card)+1), Labels: make([]int32, len(net.Card)), Outcome: newOutcome(outcome)}
+	b := &Beliefs{Node: make([]float64, 0, roomFor(net.Card)), NodeAt: make([]int, 1, len(net.Card)+1), Labels: make([]int32, len(net.Card)), Outcome: newOutcome(outcome)}
 	for s, k := range net.Card {
 		start := len(b.Node)
-		b.Node = append(b.Node, make([]float64, k)...)
+		b.Node = b.Node[:start+int(k)]
 		net.Belief(b.Node[start:], state, int32(s))
 		b.Labels[s] = largest(b.Node[start:])
 		b.NodeAt = append(b.NodeAt, len(b.Node))
 	}
 	return b
+}
+
+// roomFor returns how many states all nodes have together.
+func roomFor(card []int32) (n int) {
+	for _, k := range card {
+		n += int(k)
+	}
+	return n
 }
 
 func largest(belief []float64) int32 {

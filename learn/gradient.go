@@ -104,10 +104,24 @@ func (l *learner) resultsMemory(m *Memory) {
 
 // makeWorkers makes the scratch of every goroutine.
 func (l *learner) makeWorkers() {
+	room := l.largestRoom()
 	for range l.settings.Threads {
 		w := &worker{space: bp.Workspace{Times: l.times}, adjoint: &ground.Adjoint{}, belief: make([]float64, l.mostBeliefs())}
+		if w.space.Potentials.Reserve(room); l.settings.SinglePrecision && !room.Shared {
+			w.space.Potentials.ReserveSingle(room)
+		}
 		l.workers = append(l.workers, w)
 	}
+}
+
+// largestRoom is that of any block.
+func (l *learner) largestRoom() (room ground.Room) {
+	for _, u := range l.units {
+		for x := range u.part.Blocks {
+			room = room.Max(ground.RoomOf(&l.model.Layout, u.in, &u.part.Blocks[x]))
+		}
+	}
+	return room
 }
 
 // workersMemory lists what workers take when they have seen the largest block.

@@ -64,9 +64,11 @@ func newLearner(p *Problem, s *Settings) (*learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := l.memory().Within(s.Memory); err != nil {
+	m := l.memory()
+	if err := m.Within(s.Memory); err != nil {
 		return nil, err
 	}
+	m.makeWay()
 	return l, l.allocate()
 }
 

@@ -74,9 +74,11 @@ func newLocalLearner(p *Problem, s *Settings) (*localLearner, error) {
 	if err := countable(p.Model); err != nil {
 		return nil, err
 	}
-	if err := l.memory().Within(s.Memory); err != nil {
+	m := l.memory()
+	if err := m.Within(s.Memory); err != nil {
 		return nil, err
 	}
+	m.makeWay()
 	l.allocate()
 	return l, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/machine"
+	"github.com/blockbp/blockbp/internal/memory"
 )
 
 // Memory is what a run takes beside its data and its model, in parts. Forecast makes it.
@@ -82,16 +83,12 @@ func saturated(bytes float64) int64 {
 	return int64(bytes)
 }
 
-// memoryShare of the memory that is available may be taken where nobody says how much:
-// the rest is for what a forecast misses, and for the files that the system keeps in memory.
-const memoryShare = 0.8
-
 // Within returns a *MemoryError where more is needed than Settings.Memory allows.
 func (m *Memory) Within(allowed int64) error {
-	if allowed == 0 {
-		allowed = int64(memoryShare * float64(machine.AvailableMemory()))
+	if allowed < 0 {
+		return nil
 	}
-	if allowed < 0 || m.AtMost <= allowed {
+	if allowed = memory.Allowed(allowed); m.AtMost <= allowed {
 		return nil
 	}
 	return &MemoryError{Needed: m.AtMost, Allowed: allowed, Items: m.largest()}
@@ -120,27 +117,21 @@ type MemoryError struct {
 func (e *MemoryError) Error() string {
 	var parts []string
 	for _, item := range e.Items {
-		parts = append(parts, fmt.Sprintf("%s %s (%s)", item.Name, sizeText(item.Bytes), item.Reason))
+		parts = append(parts, fmt.Sprintf("%s %s (%s)", item.Name, memory.Text(float64(item.Bytes)), item.Reason))
 	}
-	return fmt.Sprintf("learning would take %s of memory, and %s are allowed. Most of it: %s. Allow more with --memory SIZE, such as --memory %s, or ask for less",
-		sizeText(e.Needed), sizeText(e.Allowed), strings.Join(parts, "; "), roundSize(e.Needed))
+	return fmt.Sprintf("learning would take about %s of memory, and %s are allowed. Most of it: %s. Allow more with --memory %s, or ask for less",
+		memory.Text(float64(e.Needed)), memory.Text(float64(e.Allowed)), strings.Join(parts, "; "), (&memory.Error{Bytes: float64(e.Needed)}).Enough())
 }
 
-// sizeText is a number of bytes for a reader.
-func sizeText(bytes int64) string {
-	x := float64(bytes)
-	for _, unit := range []string{"KiB", "MiB", "GiB", "TiB"} {
-		if x /= 1024; x < 1000 || unit == "TiB" {
-			return fmt.Sprintf("%.3g %s", x, unit)
-		}
-	}
-	return ""
-}
+// worthCollecting is the size of runs, in bytes, before which garbage is given back.
+const worthCollecting = 32 << 20
 
-// roundSize is a number of bytes as --memory takes it, rounded up.
-func roundSize(bytes int64) string {
-	const gibibyte = 1 << 30
-	return fmt.Sprintf("%.0fGiB", math.Ceil(float64(bytes)/gibibyte))
+// makeWay gives back what was used before a large run, such as what reading the data has
+// left: the collector would let it lie until the run has taken as much again.
+func (m *Memory) makeWay() {
+	if m.Bytes > worthCollecting {
+		machine.GiveBack()
+	}
 }
 
 // Sizes of numbers in bytes.

@@ -8,9 +8,11 @@ import (
 	"syscall"
 
 	"github.com/blockbp/blockbp/internal/cli"
+	"github.com/blockbp/blockbp/internal/machine"
 )
 
 func main() {
+	machine.KeepHeapTight()
 	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) { // as by nohup
 		ends = append(ends, syscall.SIGHUP)

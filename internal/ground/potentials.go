@@ -54,40 +54,55 @@ type Room struct {
 // RoomOf counts, without grounding anything. Shared tables are counted once each.
 func RoomOf(layout *crf.Layout, in *crf.Instance, block *partition.Block) Room {
 	r := Room{Nodes: float64(len(block.Nodes)), Edges: float64(len(block.Edges)), Shared: SharesTables(in)}
-	nodes, edges := countOf(block.Nodes, len(layout.Node), in.NodeType), countOf(block.Edges, len(layout.Edge), in.EdgeType)
-	for t, n := range nodes {
-		r.NodePotentials += float64(n) * float64(layout.Node[t].States)
-		if f := nodeFeatures(in, t); f.dense() {
-			r.Features = max(r.Features, float64(f.Dim))
+	for t := range layout.Node {
+		n := float64(len(block.Nodes))
+		if len(layout.Node) > 1 {
+			n = 0
+			for _, s := range block.Nodes {
+				if in.NodeType(s) == t {
+					n++
+				}
+			}
 		}
+		r.NodePotentials += n * float64(layout.Node[t].States)
+		r.addFeatures(nodeFeatures(in, t))
 	}
-	for t, n := range edges {
-		span, f := &layout.Edge[t], edgeFeatures(in, t)
-		if f.dense() {
-			r.Features = max(r.Features, float64(f.Dim))
+	for t := range layout.Edge {
+		n := float64(len(block.Edges))
+		if len(layout.Edge) > 1 {
+			n = 0
+			for _, e := range block.Edges {
+				if in.EdgeType(e) == t {
+					n++
+				}
+			}
 		}
+		span, f := &layout.Edge[t], edgeFeatures(in, t)
 		if distinct := f.tables(); distinct > 0 && !span.Untied {
-			n = min(n, distinct)
+			n = min(n, float64(distinct))
 		} else if !span.Untied {
 			r.Rounded += float64(span.Len)
 		}
-		r.NumTables += float64(n)
-		r.Tables += float64(n) * float64(span.States)
+		r.NumTables += n
+		r.Tables += n * float64(span.States)
+		r.addFeatures(f)
 	}
 	return r
 }
 
-// countOf returns how many of some elements are of each type.
-func countOf(elements []int32, types int, typeOf func(int32) int) []int {
-	count := make([]int, types)
-	if types == 1 {
-		count[0] = len(elements)
-		return count
+func (r *Room) addFeatures(f *matrix) {
+	if f.dense() {
+		r.Features = max(r.Features, float64(f.Dim))
 	}
-	for _, i := range elements {
-		count[typeOf(i)]++
+}
+
+// Max returns room for either of two blocks.
+func (r Room) Max(o Room) Room {
+	return Room{
+		Nodes: max(r.Nodes, o.Nodes), Edges: max(r.Edges, o.Edges), NodePotentials: max(r.NodePotentials, o.NodePotentials),
+		Tables: max(r.Tables, o.Tables), NumTables: max(r.NumTables, o.NumTables), Shared: r.Shared || o.Shared,
+		Features: max(r.Features, o.Features), Rounded: max(r.Rounded, o.Rounded),
 	}
-	return count
 }
 
 // Bytes returns what the potentials take: in single precision, if that is asked for, too,
@@ -127,6 +142,7 @@ func reserve[T any](s *[]T, n float64) {
 // θ_s(i) = Σ_j W[i,j] f_s[j] and θ_uv(i,i') = Σ_j W[i,i',j] f_uv[j]
 // (docs/explanation/equations.md, section 1).
 func (pot *Potentials) Ground(m *crf.Model, in *crf.Instance, block *partition.Block) {
+	pot.Reserve(RoomOf(&m.Layout, in, block))
 	pot.GroundNodes(m, in, block)
 	for lo := 0; lo < len(block.Edges); {
 		lo = pot.GroundEdges(m, in, block, lo)

@@ -1,0 +1,65 @@
+package machine
+
+import (
+	"math"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync"
+)
+
+const (
+	// leastGarbage may lie about at any time, and garbageShare of what is in use: the
+	// collector's own rule, as much garbage as there is in use, would make every large array
+	// need its memory twice. What is in use here has few pointers, so that a collection takes
+	// less than a millisecond.
+	leastGarbage = 16 << 20
+	garbageShare = 0.06
+	// mostShare makes leastGarbage the size of the heap at the first collection: the runtime
+	// multiplies it by 4 MiB.
+	mostShare = 4.0
+)
+
+// KeepHeapTight has the garbage collector run as soon as garbage is a small share of what
+// is in use, until the program ends. It is for programs, not for libraries: the rule is one
+// for the whole process. An environment that sets GOGC is left alone.
+var KeepHeapTight = sync.OnceFunc(func() {
+	if os.Getenv("GOGC") != "" {
+		return
+	}
+	tighten()
+	afterCollections(tighten)
+})
+
+// tighten sets the share of garbage that the next collection waits for.
+func tighten() {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	inUse := float64(max(1, live[0].Value.Uint64()))
+	debug.SetGCPercent(int(math.Ceil(100 * max(garbageShare, min(leastGarbage/inUse, mostShare)))))
+}
+
+// afterCollections calls do after every collection: a finalizer runs then, and sets itself
+// up again.
+func afterCollections(do func()) {
+	type sentinel struct{ _ [16]byte }
+	var again func(*sentinel)
+	again = func(*sentinel) {
+		do()
+		runtime.SetFinalizer(&sentinel{}, again)
+	}
+	runtime.SetFinalizer(&sentinel{}, again)
+}
+
+// GiveBack collects garbage and gives what is free back to the system, so that what follows
+// does not come on top of it. It returns what the process has in memory then.
+func GiveBack() int64 {
+	debug.FreeOSMemory()
+	if bytes, ok := readKilobytes(statusFile, "VmRSS:"); ok {
+		return bytes
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.Sys - m.HeapReleased)
+}
