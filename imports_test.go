@@ -99,7 +99,7 @@ var mayImport = map[string][]string{
 		"internal/job", "internal/l2path",
 		"learn", "infer", "crf", "counting", "mrf", "graph", "dataset", "internal/bp", "internal/exact", "internal/mpe", "internal/partition", "internal/uai", "internal/ground",
 		"internal/describe", "internal/example", "internal/synthetic", "internal/bench", "internal/study", "internal/runfolder", "internal/figure", "internal/report",
-		"internal/atomicfile", "internal/memory", "internal/nearest", "internal/printable", "internal/numeric", "internal/safetensors",
+		"internal/atomicfile", "internal/machine", "internal/memory", "internal/nearest", "internal/printable", "internal/numeric", "internal/safetensors",
 	},
 	"cmd/blockbp": {"internal/cli", "internal/machine"},
 

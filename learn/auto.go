@@ -410,7 +410,7 @@ func (a *auto) memory(m *Memory, l *learner) {
 	}
 	const vectors = 7 // direction to plain
 	m.Add("automatic steps", doubleBytes*(vectors*size+2*states), "%d vectors of %d weights × 8 bytes", vectors, layout.Size)
-	quasiNewtonMemory(m, size)
+	quasiNewtonMemory(m, size, l.mostPasses())
 	carefulMemory(m, size)
 	fisherMemory(m, l)
 	if !a.firstOrder {

@@ -188,8 +188,8 @@ func (c *careful) move(theta []float64, alpha float64) float64 {
 	return alpha
 }
 
-// carefulMemory lists what newCareful takes.
+// carefulMemory lists what newCareful takes, when the phase begins that writes to it.
 func carefulMemory(m *Memory, size float64) {
 	const vectors = 6
-	m.Add("careful steps", vectors*doubleBytes*size, "%d vectors of %.0f weights × 8 bytes", vectors, size)
+	m.perhaps("careful steps", vectors*doubleBytes*size, "%d vectors of %.0f weights × 8 bytes, where steps go wrong again and again", vectors, size)
 }

@@ -336,6 +336,11 @@ func (l *learner) locate(err error, u *unit, block int) error {
 	return &DivergedError{Iteration: l.progress.Iterations, Instance: u.in.Name, Block: block, Reason: fmt.Sprintf("%v; %s", numerical, cause)}
 }
 
+// mostPasses returns how many passes of iterations the limits of the run allow.
+func (l *learner) mostPasses() float64 {
+	return min(l.settings.MaxPasses, l.settings.mostIterations()/float64(l.perPass()))
+}
+
 // memoryRule is a step rule that says what it takes, given a plan: nothing of the run is
 // allocated yet.
 type memoryRule interface {

@@ -119,7 +119,7 @@ func (l *localLearner) memory() *Memory {
 	l.course.memory(m)
 	const vectors = 5 // trial, gradient, direction, trialSlope and statistics
 	m.Add("gradients", float64(vectors+len(l.parts))*doubleBytes*float64(size), "%d vectors of %d weights × 8 bytes", vectors+len(l.parts), size)
-	quasiNewtonMemory(m, float64(size))
+	quasiNewtonMemory(m, float64(size), min(s.MaxPasses, s.mostIterations()))
 	scratch, lists := 0.0, 0.0
 	seen := map[*graph.Graph]bool{}
 	for _, in := range p.Data {

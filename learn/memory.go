@@ -57,15 +57,16 @@ func Forecast(p Problem, settings Settings) (*Memory, error) {
 // Add adds a part; parts of no bytes are left out. A number of bytes beyond what int64
 // holds becomes the largest.
 func (m *Memory) Add(name string, bytes float64, reason string, values ...any) {
-	m.add(MemoryItem{Name: name, Bytes: saturated(bytes), Reason: fmt.Sprintf(reason, values...)})
+	m.AddItem(MemoryItem{Name: name, Bytes: saturated(bytes), Reason: fmt.Sprintf(reason, values...)})
 }
 
 // perhaps adds a part that only some courses of a run take.
 func (m *Memory) perhaps(name string, bytes float64, reason string, values ...any) {
-	m.add(MemoryItem{Name: name, Bytes: saturated(bytes), Reason: fmt.Sprintf(reason, values...), Perhaps: true})
+	m.AddItem(MemoryItem{Name: name, Bytes: saturated(bytes), Reason: fmt.Sprintf(reason, values...), Perhaps: true})
 }
 
-func (m *Memory) add(item MemoryItem) {
+// AddItem adds a part of another Memory.
+func (m *Memory) AddItem(item MemoryItem) {
 	if item.Bytes == 0 {
 		return
 	}
@@ -124,7 +125,7 @@ func (e *MemoryError) Error() string {
 }
 
 // worthCollecting is the size of runs, in bytes, before which garbage is given back.
-const worthCollecting = 32 << 20
+const worthCollecting = 8 << 20
 
 // makeWay gives back what was used before a large run, such as what reading the data has
 // left: the collector would let it lie until the run has taken as much again.

@@ -185,6 +185,14 @@ func (s Settings) Resolved() Settings {
 	return s
 }
 
+// mostIterations is the limit on iterations, infinite where there is none.
+func (s *Settings) mostIterations() float64 {
+	if s.MaxIterations == 0 {
+		return math.Inf(1)
+	}
+	return float64(s.MaxIterations)
+}
+
 // Validate quotes the first constraint that settings or problem violate.
 func (s *Settings) Validate(p *Problem) error {
 	resolved := s.Resolved()

@@ -1,6 +1,10 @@
 package learn
 
-import "github.com/blockbp/blockbp/internal/simd"
+import (
+	"math"
+
+	"github.com/blockbp/blockbp/internal/simd"
+)
 
 // quasiNewton is limited-memory BFGS (Nocedal 1980) on top of the estimate P⁻¹
 // of the inverse Hessian: from pairs of a change s of the weights and the change
@@ -113,8 +117,9 @@ func (q *quasiNewton) direct(dst, gradient []float64, norm float64) {
 	}
 }
 
-// quasiNewtonMemory lists what newQuasiNewton takes.
-func quasiNewtonMemory(m *Memory, size float64) {
-	const vectors = 2*pairsKept + 1
-	m.Add("pairs of steps and changes of the gradient", vectors*doubleBytes*size, "%d vectors of %.0f weights × 8 bytes", vectors, size)
+// quasiNewtonMemory lists what newQuasiNewton takes: pairs when they are first written to,
+// as the system has it, which is no more often than there are passes.
+func quasiNewtonMemory(m *Memory, size, passes float64) {
+	vectors := 2*math.Floor(min(pairsKept, passes)) + 1
+	m.Add("pairs of steps and changes of the gradient", vectors*doubleBytes*size, "%.0f vectors of %.0f weights × 8 bytes", vectors, size)
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/blockbp/blockbp/internal/job"
+	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -259,6 +259,7 @@ func (a *app) noteUnused(options map[string]job.Option, recalled map[string]stri
 
 // describeTraining prints what a run would need.
 func (a *app) describeTraining(f *trainFlags, p *job.Prepared) error {
+	forecast := p.Forecast()
 	sizes, err := learn.Measure(p.Problem, p.Settings)
 	if err == nil {
 		err = a.interrupted()
@@ -266,20 +267,40 @@ func (a *app) describeTraining(f *trainFlags, p *job.Prepared) error {
 	if err != nil {
 		return err
 	}
-	var memory runtime.MemStats
-	runtime.ReadMemStats(&memory)
-	table := report.Table{Headers: []string{"quantity", "value"}, Rows: [][]string{
+	d := dryRun{forecast, machine.AvailableMemory(), sizes}
+	table := report.Table{Headers: []string{"quantity", "value"}, Rows: append(d.memoryRows(), [][]string{
 		{"instances", strconv.Itoa(sizes.Instances)},
 		{"nodes", strconv.Itoa(sizes.Nodes)},
 		{"edges", strconv.Itoa(sizes.Edges)},
 		{"weights", strconv.Itoa(sizes.Weights)},
 		{"blocks per network", strconv.Itoa(sizes.Blocks)},
 		{"edges cut by blocks", fmt.Sprintf("%.1f %%", 100*sizes.CutFraction)},
-		{"memory for messages, beliefs, contributions", job.Mebibytes(sizes.StateBytes)},
-		{"memory in use for data", job.Mebibytes(int64(memory.HeapInuse))},
 		{"seconds per pass (one sweep and one gradient)", fmt.Sprintf("%.3g (measured on one block)", sizes.SecondsPerPass)},
-	}}
-	return a.print(f.json, sizes, "%s\n", lines(table.Text()))
+	}...)}
+	return a.print(f.json, d, "%s\n", lines(table.Text()))
+}
+
+// dryRun is what train --dry-run says.
+type dryRun struct {
+	Memory    *learn.Memory `json:"memory"`
+	Available int64         `json:"available_bytes"`
+	*learn.Sizes
+}
+
+// memoryRows are the forecast, as rows of a table.
+func (d *dryRun) memoryRows() [][]string {
+	rows := [][]string{{"peak memory, forecast", job.Mebibytes(d.Memory.Bytes)}}
+	for _, item := range d.Memory.Items {
+		name := "  " + item.Name
+		if item.Perhaps {
+			name = "  perhaps " + item.Name
+		}
+		rows = append(rows, []string{name, job.Mebibytes(item.Bytes) + ": " + item.Reason})
+	}
+	if d.Memory.AtMost > d.Memory.Bytes {
+		rows = append(rows, []string{"peak memory, at most", job.Mebibytes(d.Memory.AtMost)})
+	}
+	return append(rows, []string{"memory available", job.Mebibytes(d.Available)})
 }
 
 // trainingFailed prints why a run diverged, where JSON is asked for.

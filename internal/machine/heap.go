@@ -14,11 +14,11 @@ const (
 	// collector's own rule, as much garbage as there is in use, would make every large array
 	// need its memory twice. What is in use here has few pointers, so that a collection takes
 	// less than a millisecond.
-	leastGarbage = 16 << 20
+	leastGarbage = 8 << 20
 	garbageShare = 0.06
 	// mostShare makes leastGarbage the size of the heap at the first collection: the runtime
 	// multiplies it by 4 MiB.
-	mostShare = 4.0
+	mostShare = 2.0
 )
 
 // KeepHeapTight has the garbage collector run as soon as garbage is a small share of what
@@ -31,6 +31,10 @@ var KeepHeapTight = sync.OnceFunc(func() {
 	tighten()
 	afterCollections(tighten)
 })
+
+// MostGarbage returns how much garbage may lie about, where KeepHeapTight was called, when
+// so many bytes are in use.
+func MostGarbage(inUse float64) float64 { return max(leastGarbage, garbageShare*inUse) }
 
 // tighten sets the share of garbage that the next collection waits for.
 func tighten() {

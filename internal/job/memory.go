@@ -1,0 +1,46 @@
+package job
+
+import (
+	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/machine"
+	"github.com/blockbp/blockbp/learn"
+)
+
+// laterCode is what of the program itself comes into memory while it trains and
+// reports: code, letters and pictures of plots, and the stacks of goroutines.
+const laterCode = 9 << 20
+
+// Forecast says how much memory the process will have taken when it has trained and
+// reported: what it has now, with the data, and what is still to come, or what reading
+// the data took, where that is more.
+func (p *Prepared) Forecast() *learn.Memory {
+	reading, measured := machine.PeakMemory()
+	m := &learn.Memory{}
+	m.Add("program and data", float64(machine.GiveBack()), "as they lie in memory now")
+	m.Add("program, later", laterCode, "code and plots that training and report come to")
+	for _, item := range p.Memory.Items {
+		m.AddItem(item)
+	}
+	if bytes := p.evaluationBytes(); bytes > 0 {
+		m.Add("evaluation", bytes, "whole networks are inferred on %d threads, while the learner keeps what it has", p.Options.Threads)
+	}
+	m.Add("garbage", machine.MostGarbage(float64(m.Bytes)), "what lies about before it is collected")
+	if beyond := reading - m.Bytes; measured && beyond > 0 {
+		m.Add("reading the data", float64(beyond), "it took more than learning will: %s", Mebibytes(reading))
+	}
+	return m
+}
+
+// evaluationBytes is what the largest evaluation takes: predictors infer as many
+// instances at a time as there are threads.
+func (p *Prepared) evaluationBytes() (most float64) {
+	layout := &p.Problem.Model.Layout
+	for _, e := range p.Evaluations {
+		largest := 0.0
+		for _, in := range e.Instances {
+			largest = max(largest, (&infer.Predictor{}).Bytes(layout, in))
+		}
+		most = max(most, largest*float64(min(p.Options.Threads, len(e.Instances))))
+	}
+	return most
+}
