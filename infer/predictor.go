@@ -61,23 +61,6 @@ func (p *Predictor) Predict(ctx context.Context, in *crf.Instance, clamp []int32
 	return p.beliefs(ctx, r, in, clamp)
 }
 
-// Bytes returns what the first prediction of an instance takes at most, of a model with
-// the layout of weights. Later ones of instances of the same size use the memory again
-// as far as it is scratch.
-func (p *Predictor) Bytes(layout *crf.Layout, in *crf.Instance) float64 {
-	const double, index, place = 8.0, 4.0, 8.0
-	whole := partition.Whole(in.Graph)
-	numbers := counting.Convex(in.Graph) // others take as much
-	net, err := bp.NewNet(in.Graph, in.Cards(), numbers, nil)
-	if err != nil {
-		return 0 // predicting will say why
-	}
-	nodes := float64(in.Graph.NumNodes())
-	bytes := float64(whole.Bytes()) + float64(numbers.Bytes()) + float64(net.IndexBytes()) + float64(net.Bytes())
-	bytes += double*float64(net.Beliefs()) + (index+place)*nodes // Beliefs
-	return bytes + bp.WorkspaceBytes(layout, in, net, &whole.Blocks[0], bp.Double)
-}
-
 // inferred is where the inference of an instance ended. Its potentials are in the
 // predictor's workspace until the next.
 type inferred struct {

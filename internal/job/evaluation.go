@@ -6,7 +6,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -209,9 +208,6 @@ func (p *Prepared) evaluateDuring(watch Watch, spent *time.Duration) func(*crf.M
 		defer func() { *spent += time.Since(started) }()
 		values := map[string]float64{}
 		for _, e := range p.Evaluations {
-			// What the last evaluation took would lie beside what this one takes, which
-			// may be more than the learner has: whole networks are inferred.
-			runtime.GC()
 			w := p.inference(m, evaluationLimits)
 			w.Progress = watch.counter("evaluating " + e.Name)
 			// An evaluation is finished even when the run was interrupted: its result is

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 
 	"github.com/blockbp/blockbp/counting"
@@ -231,6 +232,9 @@ func (w Inference) score(ctx context.Context, e *Evaluation, likelihood bool, pi
 	if err := memory.Check(fmt.Sprintf("comparing %d states with as many", states), 8*float64(states)*float64(states), w.Memory); err != nil {
 		return nil, &Error{Data, err}
 	}
+	// What the last evaluation, or training, took would lie beside what this one takes,
+	// which may be more than the learner has: whole networks are inferred.
+	runtime.GC()
 	s := &Scored{Name: e.Name, Classes: stateNames(e.Set), Score: infer.NewScore(states)}
 	if likelihood {
 		s.Likelihood = &infer.Likelihood{}

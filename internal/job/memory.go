@@ -1,6 +1,7 @@
 package job
 
 import (
+	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/learn"
@@ -23,6 +24,9 @@ func (p *Prepared) Forecast() *learn.Memory {
 	}
 	if bytes := p.evaluationBytes(); bytes > 0 {
 		m.Add("evaluation", bytes, "whole networks are inferred on %d threads, while the learner keeps what it has", p.Options.Threads)
+	} else if p.Options.AutoL2 {
+		beyond := p.inferenceBytes(p.Problem.Data) - float64(p.Memory.Bytes)
+		m.Add("cross-validation", max(0, beyond), "what inference of whole networks on %d threads takes beyond what the learner has then given back", p.Options.Threads)
 	}
 	m.Add("garbage", machine.MostGarbage(float64(m.Bytes)), "what lies about before it is collected")
 	if beyond := reading - m.Bytes; measured && beyond > 0 {
@@ -31,16 +35,23 @@ func (p *Prepared) Forecast() *learn.Memory {
 	return m
 }
 
-// evaluationBytes is what the largest evaluation takes: predictors infer as many
-// instances at a time as there are threads.
+// evaluationBytes is what the largest evaluation takes.
 func (p *Prepared) evaluationBytes() (most float64) {
-	layout := &p.Problem.Model.Layout
 	for _, e := range p.Evaluations {
-		largest := 0.0
-		for _, in := range e.Instances {
-			largest = max(largest, (&infer.Predictor{}).Bytes(layout, in))
-		}
-		most = max(most, largest*float64(min(p.Options.Threads, len(e.Instances))))
+		most = max(most, p.inferenceBytes(e.Instances))
 	}
 	return most
+}
+
+// inferenceBytes is what inference of some instances takes: as many at a time as there
+// are threads.
+func (p *Prepared) inferenceBytes(instances []*crf.Instance) (bytes float64) {
+	w := p.inference(p.Problem.Model, infer.Limits{})
+	predictor := w.predictor()
+	for _, in := range instances {
+		if one, err := predictor.Bytes(in); err == nil { // else predicting it will say why
+			bytes = max(bytes, one)
+		}
+	}
+	return bytes * float64(min(p.Options.Threads, len(instances)))
 }

@@ -1,0 +1,228 @@
+package cli_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"image"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/gen"
+)
+
+// peakProblem is data to measure the peak memory of learning on. Labels are random: what
+// is learned does not matter.
+type peakProblem struct {
+	graph                  *graph.Graph
+	states, nodes, edges   int // numbers of features
+	instances              int
+	hidden                 bool // every other label
+	manifest               string
+	picturesRows, pictures int
+}
+
+func (p *peakProblem) write(t *testing.T, folder string) string {
+	t.Helper()
+	if p.manifest != "" {
+		writeFile(t, filepath.Join(folder, dataset.ManifestName), p.manifest)
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	matrix := func(rows, columns int) *dataset.Matrix {
+		if columns == 0 {
+			return nil
+		}
+		m := &dataset.Matrix{Columns: columns, Data: make([]float64, rows*columns)}
+		for i := range m.Data {
+			m.Data[i] = rng.NormFloat64()
+		}
+		return m
+	}
+	for i := range max(1, p.instances) {
+		n := p.graph.NumNodes()
+		a := &dataset.Arrays{Edges: dataset.EdgesOf(p.graph), NodeFeatures: matrix(n, p.nodes), EdgeFeatures: matrix(p.graph.NumEdges(), p.edges), Labels: [][]int32{make([]int32, n)}}
+		for s := range a.Labels[0] {
+			a.Labels[0][s] = int32(s % p.states) // every state occurs
+			if s >= p.states {
+				a.Labels[0][s] = rng.Int32N(int32(p.states))
+			}
+			if p.hidden && s >= p.states && s%2 == 0 {
+				a.Labels[0][s] = -1
+			}
+			if p.manifest != "" {
+				a.Labels[0][s] &^= 1 // even states are allowed
+			}
+		}
+		if err := dataset.WriteNPZ(filepath.Join(folder, fmt.Sprintf("%d.npz", i)), a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder
+}
+
+// writePictures makes an image folder.
+func (p *peakProblem) writePictures(t *testing.T, folder string) string {
+	t.Helper()
+	rows, columns, rng := p.picturesRows, p.picturesRows*4/3, rand.New(rand.NewPCG(3, 4))
+	for i := range p.pictures {
+		id := fmt.Sprintf("pic%d", i)
+		var text strings.Builder
+		for r := range rows {
+			for c := range columns {
+				fmt.Fprintf(&text, "%d ", (r*p.states/rows+c*3/columns)%p.states)
+			}
+			text.WriteString("\n")
+		}
+		writeFile(t, filepath.Join(folder, "images", id+".png"), pngOf(t, noise(rows, columns, rng)))
+		writeFile(t, filepath.Join(folder, "labels", id+".regions.txt"), text.String())
+		features := make([]float32, rows*columns*p.nodes)
+		for j := range features {
+			features[j] = float32(rng.NormFloat64())
+		}
+		writeFile(t, filepath.Join(folder, "features", id+".npy"), npy(t, []int{rows, columns, p.nodes}, features))
+	}
+	return folder
+}
+
+// noise is a picture of many colours.
+func noise(rows, columns int, rng *rand.Rand) image.Image {
+	picture := image.NewRGBA(image.Rect(0, 0, columns, rows))
+	for i := range picture.Pix {
+		picture.Pix[i] = uint8(rng.Uint32()) | 1
+	}
+	return picture
+}
+
+// TestForecastIsRight: train --dry-run says what the process will have taken at most, to
+// ten percent, on problems of all kinds; and does not take it. BLOCKBP_PEAK=all measures
+// all of them.
+func TestForecastIsRight(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it trains for a minute")
+	}
+	all := os.Getenv("BLOCKBP_PEAK") == "all"
+	binary := filepath.Join(t.TempDir(), "blockbp")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../cmd/blockbp").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	made := func(g *graph.Graph, err error) *graph.Graph {
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g
+	}
+	grid := func(side int) *graph.Graph { return made(graph.Grid(side, side, graph.GridOptions{})) }
+	chain, scaleFree := made(gen.Chain(60000)), made(gen.BarabasiAlbert(20000, 3, rand.New(rand.NewPCG(1, 1))))
+	mask := `{"states": 12, "forbidden_pairs": [[1, 1], [3, 5], [7, 9]]}`
+	large := peakProblem{graph: grid(150), states: 16, nodes: 20, edges: 10}
+	for _, c := range []struct {
+		name  string
+		short bool // of every run of the tests
+		p     peakProblem
+		args  string
+	}{
+		{"grid of 100² with 21 states", true, peakProblem{graph: grid(100), states: 21, nodes: 20, edges: 10}, ""},
+		{"Barabási–Albert", true, peakProblem{graph: scaleFree, states: 8, nodes: 20, edges: 10}, ""},
+		{"ten grids with 100 features", true, peakProblem{graph: grid(30), states: 8, nodes: 100, edges: 100, instances: 10}, ""},
+		{"photographs", false, peakProblem{pictures: 4, picturesRows: 180, states: 8, nodes: 20}, "--bins 10"},
+		{"chain", false, peakProblem{graph: chain, states: 20, nodes: 20, edges: 10}, ""},
+		{"untied", false, peakProblem{graph: grid(60), states: 8}, "--untied --l2 0.001 --rtol 1e-9 --max-passes 60"},
+		{"hidden labels", false, peakProblem{graph: grid(120), states: 16, nodes: 20, edges: 10, hidden: true}, ""},
+		{"dense features of edges", false, peakProblem{graph: grid(120), states: 6, nodes: 20, edges: 100}, ""},
+		{"masked states", false, peakProblem{graph: grid(150), states: 12, nodes: 20, edges: 10, manifest: mask}, ""},
+		{"single precision", false, large, "--precision f32"},
+		{"full", true, peakProblem{graph: grid(100), states: 21, nodes: 20, edges: 10}, "--method full --inner-sweeps 3"},
+		{"inner-dual", false, large, "--method inner-dual"},
+		{"pseudo", true, large, "--method pseudo"},
+		{"piecewise", false, large, "--method piecewise"},
+		{"one thread", false, large, "--method inner-dual --threads 1"},
+		{"two threads", false, peakProblem{graph: grid(70), states: 21, nodes: 20, edges: 10, instances: 4}, "--method full --inner-sweeps 2 --threads 2"},
+		{"evaluation", false, peakProblem{graph: grid(100), states: 21, nodes: 20, edges: 10}, "--eval dev=DATA"},
+		{"l2 auto", false, peakProblem{graph: grid(70), states: 12, nodes: 20, edges: 10, instances: 4}, "--l2 auto --threads 2 --rtol 1e-2"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if !c.short && !all {
+				t.Skip("BLOCKBP_PEAK=all measures it")
+			}
+			folder := t.TempDir()
+			data := filepath.Join(folder, "data")
+			if c.p.pictures > 0 {
+				c.p.writePictures(t, data)
+			} else {
+				if err := os.Mkdir(data, 0o777); err != nil {
+					t.Fatal(err)
+				}
+				c.p.write(t, data)
+			}
+			args := append([]string{"train", data, "--json", "-q"}, strings.Fields(strings.ReplaceAll(c.args, "DATA", data))...)
+			if !strings.Contains(c.args, "--max-passes") {
+				args = append(args, "--max-passes", "4")
+			}
+			text, dryPeak := peakOf(t, binary, append(slices.Clone(args), "--dry-run")...)
+			var d struct {
+				Memory struct {
+					Bytes  float64 `json:"bytes"`
+					AtMost float64 `json:"at_most"`
+				} `json:"memory"`
+			}
+			if err := json.Unmarshal([]byte(text), &d); err != nil {
+				t.Fatalf("%v: %s", err, text)
+			}
+			_, peak := peakOf(t, binary, append(args, "-o", filepath.Join(folder, "run"))...)
+			mebi := func(x float64) float64 { return x / (1 << 20) }
+			t.Logf("%-28s forecast %6.1f MiB, measured %6.1f MiB, error %+5.1f %%; the dry run took %.1f MiB", c.name, mebi(d.Memory.Bytes), mebi(peak), 100*(d.Memory.Bytes/peak-1), mebi(dryPeak))
+			if most := 0.1; math.Abs(d.Memory.Bytes/peak-1) > most {
+				t.Errorf("forecast %.1f MiB, measured %.1f MiB", mebi(d.Memory.Bytes), mebi(peak))
+			}
+			if d.Memory.AtMost < d.Memory.Bytes {
+				t.Errorf("at most %.0f bytes, less than the %.0f that are forecast", d.Memory.AtMost, d.Memory.Bytes)
+			}
+		})
+	}
+}
+
+// peakOf runs a program and returns its output and the most memory it has had, in bytes. The
+// resource usage of a process that ended would not do: it begins with the memory of
+// the process that started it.
+func peakOf(t *testing.T, name string, args ...string) (stdout string, peak float64) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Env = append(os.Environ(), "GOGC=", "GOMEMLIMIT=")
+	var out, errors bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errors
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for {
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Fatalf("%s %s: %v: %s", name, strings.Join(args, " "), err, errors.String())
+			}
+			return out.String(), peak
+		case <-time.After(2 * time.Millisecond):
+			status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid)) // it may be gone
+			for line := range strings.Lines(string(status)) {
+				if fields := strings.Fields(line); len(fields) == 3 && fields[0] == "VmHWM:" {
+					kib, err := strconv.ParseFloat(fields[1], 64)
+					if err != nil {
+						t.Fatal(err)
+					}
+					peak = max(peak, kib*1024)
+				}
+			}
+		}
+	}
+}
