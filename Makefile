@@ -1,6 +1,6 @@
 # What is done more than once, by name. `make` alone lists it.
 .DEFAULT_GOAL := help
-.PHONY: help build test race plain avx2 purego golden api generate lint fuzz torture bench ci release clean
+.PHONY: help build test race plain avx2 purego peak golden api generate lint fuzz torture bench ci release clean
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 PLATFORMS := linux/amd64 linux/arm64 darwin/arm64 darwin/amd64 windows/amd64
@@ -29,6 +29,9 @@ avx2: ## the numerical tests with the AVX2 kernels
 
 purego: ## build and test without assembly
 	go test -tags purego $(NUMERIC)
+
+peak: ## the memory that trainings take, measured, against what --dry-run says
+	BLOCKBP_PEAK=all go test -count=1 -v ./internal/cli -run ForecastIsRight -timeout 30m
 
 golden: ## renew golden files, tables and pictures; read the difference before you commit it
 	go test ./internal/cli -run 'Golden|OptionTables|Keys' -update

@@ -153,6 +153,15 @@ func (a *auto) Start(p StepProblem) error {
 	return nil
 }
 
+// forget lets go of all but numbers that tell how the run went.
+func (a *auto) forget() {
+	if a.scalars == nil {
+		return // it did not start
+	}
+	scalars, phase, renewals := a.scalars, a.careful.scalars, a.dense.scalars
+	*a = auto{firstOrder: a.firstOrder, scalars: scalars, careful: &careful{scalars: phase}, dense: &dense{scalars: renewals}}
+}
+
 // longest returns the largest ν.
 func (a *auto) longest() float64 {
 	if a.problem.PerPass == 1 {

@@ -26,6 +26,9 @@ func Fit(ctx context.Context, p Problem, settings Settings) (*Result, error) {
 		return nil, err
 	}
 	defer l.pool.close()
+	if rule, ok := s.Step.(forgettingRule); ok {
+		defer rule.forget() // the caller keeps the rule, and with it all that it refers to
+	}
 	if s.Resume != nil {
 		if err := l.restore(s.Resume); err != nil {
 			return nil, err

@@ -70,7 +70,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	p.Model = &crf.Model{Schema: *p.Data[0].Schema(), Layout: p.Data[0].Schema().Layout()}
 	p.Model.Weights = make([]float64, p.Model.Layout.Size)
 	for _, method := range Methods {
-		forecast, err := Forecast(p, Settings{Method: method})
+		forecast, err := Forecast(p, Settings{Method: method, MaxIterations: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -71,6 +71,10 @@ type StepProblem struct {
 	HessianWork, PassWork float64
 }
 
+// forgettingRule is a rule that lets go of a run that has ended: of its memory, and of
+// the learner, which its StepProblem refers to.
+type forgettingRule interface{ forget() }
+
 // ParseStep reads a step rule as users give it: auto, fixed:α, invt:α or
 // adagrad:α.
 func ParseStep(spec string) (StepRule, error) {
@@ -195,3 +199,5 @@ func (r *adaGradStep) Memory() [][]float64 { return [][]float64{r.squares} }
 func (r *adaGradStep) memory(m *Memory, l *learner) {
 	m.Add("squares of gradients", doubleBytes*float64(l.model.Layout.Size), "%d weights × 8 bytes", l.model.Layout.Size)
 }
+
+func (r *adaGradStep) forget() { r.squares = nil }

@@ -7,9 +7,9 @@ import (
 	"github.com/blockbp/blockbp/learn"
 )
 
-// laterCode is what of the program itself comes into memory while it trains and
-// reports: code, letters and pictures of plots, and the stacks of goroutines.
-const laterCode = 9 << 20
+// laterCode is what of the program itself comes into memory while it trains: code, and the
+// stacks of goroutines. reporting is what plots and the report take.
+const laterCode, reporting = 5 << 20, 4 << 20
 
 // Forecast says how much memory the process will have taken when it has trained and
 // reported: what it has now, with the data, and what is still to come, or what reading
@@ -18,16 +18,18 @@ func (p *Prepared) Forecast() *learn.Memory {
 	reading, measured := machine.PeakMemory()
 	m := &learn.Memory{}
 	m.Add("program and data", float64(machine.GiveBack()), "as they lie in memory now")
-	m.Add("program, later", laterCode, "code and plots that training and report come to")
+	m.Add("program, later", laterCode, "code that training comes to")
 	for _, item := range p.Memory.Items {
 		m.AddItem(item)
 	}
 	if bytes := p.evaluationBytes(); bytes > 0 {
 		m.Add("evaluation", bytes, "whole networks are inferred on %d threads, while the learner keeps what it has", p.Options.Threads)
 	} else if p.Options.AutoL2 {
-		beyond := p.inferenceBytes(p.Problem.Data) - float64(p.Memory.Bytes)
+		held := p.Problem.Data[:(len(p.Problem.Data)+mostFolds-1)/mostFolds] // about a fold
+		beyond := p.inferenceBytes(held) - float64(p.Memory.Bytes)
 		m.Add("cross-validation", max(0, beyond), "what inference of whole networks on %d threads takes beyond what the learner has then given back", p.Options.Threads)
 	}
+	m.Add("report", max(0, reporting-p.evaluationBytes()), "plots, beyond what evaluations have given back")
 	m.Add("garbage", machine.MostGarbage(float64(m.Bytes)), "what lies about before it is collected")
 	if beyond := reading - m.Bytes; measured && beyond > 0 {
 		m.Add("reading the data", float64(beyond), "it took more than learning will: %s", Mebibytes(reading))
