@@ -9,7 +9,7 @@ import (
 
 // laterCode is what of the program itself comes into memory while it trains: code, and the
 // stacks of goroutines. reporting is what plots and the report take.
-const laterCode, reporting = 5 << 20, 4 << 20
+const laterCode, reporting = 3 << 20, 3 << 20
 
 // Forecast says how much memory the process will have taken when it has trained and
 // reported: what it has now, with the data, and what is still to come, or what reading
