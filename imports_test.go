@@ -62,7 +62,7 @@ var mayImport = map[string][]string{
 
 	// What measures us.
 	"internal/synthetic": {
-		"learn", "infer", "crf", "graph", "dataset", "internal/gen", "internal/gibbs", "internal/numeric", "internal/parallel", "internal/partition", "internal/ground",
+		"learn", "infer", "crf", "graph", "dataset", "internal/gen", "internal/gibbs", "internal/memory", "internal/numeric", "internal/parallel", "internal/partition", "internal/ground",
 		"internal/runfolder", "internal/figure", "internal/report",
 	},
 	"internal/bench": {

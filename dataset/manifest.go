@@ -262,6 +262,13 @@ func abbreviate(text string) string {
 
 // validate returns the first contradiction within the manifest, or "".
 func (m *Manifest) validate() string {
+	total := len(m.States)
+	for _, t := range m.NodeTypes {
+		total += len(t.States)
+	}
+	if total > mostNamedStates {
+		return fmt.Sprintf("node_types have %d states in all, at most %d are supported", total, mostNamedStates)
+	}
 	if problem := namesProblem("states", m.States); problem != "" {
 		return problem
 	}
@@ -272,13 +279,6 @@ func (m *Manifest) validate() string {
 		if problem := namesProblem(fmt.Sprintf("node_types[%d].states", a), t.States); problem != "" {
 			return problem
 		}
-	}
-	total := len(m.States)
-	for _, t := range m.NodeTypes {
-		total += len(t.States)
-	}
-	if total > mostNamedStates {
-		return fmt.Sprintf("node_types have %d states in all, at most %d are supported", total, mostNamedStates)
 	}
 	names := namesOf(m.NodeTypes, nodeName)
 	if problem := namesProblem("node_types", names); problem != "" {

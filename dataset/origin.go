@@ -77,8 +77,8 @@ func newOrigins() origins {
 }
 
 // Cause says which numbers make a model of these data large, and where they come from:
-// the states, bins or features of the type with the most weights. It is "" where that is
-// not known, as of data that are read for a model.
+// the states, bins or features of the type with the most weights. It is "" where all
+// are small, and of data that are read for a model.
 func (s *Set) Cause() string { return s.origins.cause(&s.Schema) }
 
 func (o *origins) cause(s *crf.Schema) string {
@@ -98,9 +98,13 @@ func (o *origins) cause(s *crf.Schema) string {
 	}
 	known = slices.DeleteFunc(known, func(x origin) bool { return x.what == "" })
 	slices.SortStableFunc(known, func(a, b origin) int { return cmp.Compare(b.number, a.number) })
-	// What is small beside the largest is not the cause.
-	const worthNaming = 16
+	// What is small beside the largest is not the cause, and nothing is where all are: then
+	// the network is large.
+	const worthNaming, few = 16, 32
 	var texts []string
+	if len(known) == 0 || known[0].number < few {
+		return ""
+	}
 	for _, x := range known {
 		if text := x.String(); x.number*worthNaming >= known[0].number && !slices.Contains(texts, text) {
 			texts = append(texts, text)
@@ -124,8 +128,13 @@ func (l *loader) checkWeights() {
 	if len(l.set.Sources) > 0 {
 		file = l.set.Sources[0].Path
 	}
-	const bytes = 8
-	l.allow(file, "", fmt.Sprintf("a model of these data, of %.3g weights,", weights), bytes*weights, l.set.Cause)
+	// Features that the largest index in a table asks for get names.
+	const bytes, name = 8, 48
+	features := 0.0
+	if l.set.Recipe.Kind == KindGraph {
+		features = float64(s.NodeTypes[0].Features)
+	}
+	l.allow(file, "", fmt.Sprintf("a model of these data, of %.3g weights,", weights), bytes*weights+name*features, l.set.Cause)
 }
 
 // allow fails where something that a place in a file asks for would take more memory than

@@ -200,6 +200,13 @@ const (
 	constantArray  = "constant"
 )
 
+// Arrays of more than freePadding bytes may be mostPadding times what is in them: one
+// variable of a million states must not make a file of terabytes.
+const (
+	freePadding = 1 << 28
+	mostPadding = 64
+)
+
 // writePotentials writes the arrays that ReadNetwork reads, with −Inf in the places
 // beyond a node's states.
 func writePotentials(path string, p *mrf.Pairwise) error {
@@ -207,12 +214,11 @@ func writePotentials(path string, p *mrf.Pairwise) error {
 	for _, card := range p.Card {
 		k = max(k, int(card))
 	}
-	if m > 0 {
-		// The file has a table of k × k for every edge, whatever the states of its ends.
-		what := fmt.Sprintf("a table of %d × %d states, as the file has for every edge,", k, k)
-		if err := memory.Check(what, 8*float64(k)*float64(k), 0); err != nil {
-			return fmt.Errorf("%s: %w; write a .uai file instead", path, err)
-		}
+	padded, held := 8*(float64(n)*float64(k)+float64(m)*float64(k)*float64(k)), 8*float64(len(p.Node)+len(p.Edge))
+	// The table of one edge is in memory while it is written.
+	large := m > 0 && memory.Check("", 8*float64(k)*float64(k), 0) != nil
+	if large || padded > freePadding && padded > mostPadding*held {
+		return &Error{File: path, Problem: fmt.Sprintf("arrays have room for the largest number of states, %d, everywhere: they would take %s for potentials of %s", k, memory.Text(padded), memory.Text(held)), Remedy: "write a .uai file"}
 	}
 	nodeTable := func(row []float64, s int) { fillRow(row, p.Node[p.NodeAt[s]:p.NodeAt[s+1]]) }
 	edgeTable := func(table []float64, e int) {

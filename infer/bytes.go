@@ -165,10 +165,11 @@ func (o *SampleOptions) checkDraws(p *mrf.Pairwise) error {
 	for _, k := range p.Card {
 		z.addNode(int(k), func() string { return "" })
 	}
+	z.edges, z.pairs = float64(p.Graph.NumEdges()), float64(len(p.Edge))
 	draws := z.draws(o.Draws) + double*float64(o.Draws)
 	bytes, reason := draws, fmt.Sprintf("%d draws of %d variables take %s", o.Draws, len(p.Card), memory.Text(draws))
-	if o.Method == Exact {
-		bytes += double * float64(len(p.Node)+len(p.Edge))
+	if bytes += z.network() + double*z.states; o.Method == Exact { // what is added to the nodes' potentials
+		bytes += double * (z.states + z.pairs)
 	} else if chains := float64(o.Chains) * z.chain(); chains > draws {
 		bytes, reason = bytes+chains, fmt.Sprintf("%d chains take %s each", o.Chains, memory.Text(z.chain()))
 	}

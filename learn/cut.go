@@ -141,6 +141,8 @@ func (c Cut) resolve(m *crf.Model, data []*crf.Instance, cache float64) (cuts []
 func (c Cut) fit(all Cut, in, model *crf.Instance) (Cut, error) {
 	nodes := in.Graph.NumNodes()
 	switch {
+	case !c.open() && c.Rows == 0 && all.Blocks > nodes:
+		return all, tooManyBlocks(all.Blocks, nodes)
 	case c.Kind == cutTiles && in.Rows == 0:
 		return all, fmt.Errorf("tiles need a grid, and the nodes of %s lie on none: give --blocks a number, or grid_shape in the file", in.Name)
 	case c.Kind == cutTiles && all.Rows == 0:
@@ -153,13 +155,17 @@ func (c Cut) fit(all Cut, in, model *crf.Instance) (Cut, error) {
 	case c.Kind == cutTiles && tooMany:
 		return all, fmt.Errorf("%dx%d tiles are too many for a grid of %d rows and %d columns: give --blocks at most %dx%d", all.Rows, all.Cols, in.Rows, in.Cols, in.Rows, in.Cols)
 	case !c.open() && all.Blocks > nodes:
-		return all, fmt.Errorf("%d blocks are too many for %d nodes: give --blocks a number from 1 to %d", all.Blocks, nodes, nodes)
+		return all, tooManyBlocks(all.Blocks, nodes)
 	case c.Kind == "" && all.Rows > 0 && !tooMany:
 		all.Kind = cutTiles
 	case c.Kind == "":
 		all.Kind, all.Rows, all.Cols = cutBreadth, 0, 0
 	}
 	return all, nil
+}
+
+func tooManyBlocks(blocks, nodes int) error {
+	return fmt.Errorf("%d blocks are too many for %d nodes: give --blocks a number from 1 to %d", blocks, nodes, nodes)
 }
 
 // Assign cuts a network as a resolved cut says: of [nodes] is the block of each node,

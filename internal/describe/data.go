@@ -78,11 +78,8 @@ func NewData(set *dataset.Set, asked learn.Cut) (*Data, error) {
 
 // quality measures the partition that training would use for the first instance.
 func quality(set *dataset.Set, asked learn.Cut) (q partition.Quality, err error) {
-	model, err := crf.NewModel(set.Schema)
-	if err != nil {
-		return q, err
-	}
-	cuts, _, err := asked.Resolve(model, set.Instances)
+	// Cutting asks how large the model is, not for weights.
+	cuts, _, err := asked.Resolve(&crf.Model{Schema: set.Schema, Layout: set.Schema.Layout()}, set.Instances)
 	if err != nil {
 		return q, &job.Error{Kind: job.Usage, Err: err}
 	}

@@ -123,10 +123,10 @@ func (p *Prepared) checkMemory() (err error) {
 	return err
 }
 
-// tooLarge adds to an error of too much memory which numbers of the data are the cause.
+// tooLarge puts before an error of too much memory which numbers of the data are the cause.
 func tooLarge(err error, set *dataset.Set) error {
 	if cause := set.Cause(); cause != "" {
-		return fmt.Errorf("%w. The model is as large as it is by %s", err, cause)
+		return fmt.Errorf("%s: %w", cause, err)
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/blockbp/blockbp/internal/gen"
 	"github.com/blockbp/blockbp/internal/gibbs"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
 
@@ -133,12 +134,28 @@ func (s *Synthetic) validate() error {
 	return nil
 }
 
+// bytes returns about how much memory Generate takes: features and labels of all
+// instances, the graph, and the tables of the model given one of them.
+func (s *Synthetic) bytes(threads int) float64 {
+	const number, label, node, edge = 8, 4, 50, 60
+	nodes := max(float64(s.Graph.Nodes), float64(s.Graph.Rows)*float64(s.Graph.Cols))
+	degree := map[string]float64{"grid": 2, "grid8": 4, "torus": 2, "complete": nodes / 2, "er": s.Graph.EdgeChance * nodes / 2, "ba": float64(s.Graph.Attach)}
+	edges := nodes * max(1, degree[s.Graph.Kind])
+	states, instances := float64(s.States), float64(s.Instances)
+	weights, _ := s.Size()
+	return instances*(number*(nodes*float64(s.NodeFeatures)+edges*float64(s.EdgeFeatures))+label*nodes*float64(s.Samples)) +
+		number*(weights+edges*states*states+nodes*states*float64(1+threads)) + node*nodes + edge*edges
+}
+
 // Generate draws a problem. threads samples are drawn at a time; the result
 // does not depend on threads.
 func Generate(s Synthetic, threads int) (*Generated, error) {
 	s = s.withDefaults()
 	if err := s.validate(); err != nil {
 		return nil, err
+	}
+	if err := memory.Check("making these data", s.bytes(threads), 0); err != nil {
+		return nil, fmt.Errorf("synthetic: %w", err)
 	}
 	g, err := s.Graph.Build(s.Source(StreamGraph, 0))
 	if err != nil {
