@@ -239,7 +239,7 @@ func TestResume(t *testing.T) {
 	// What decides the course of a run must stay, and so must the data.
 	o.Order = orderRandom
 	wantError(t, resume(t, o, task, dir), Usage, "--order random: the run in "+dir+" began with --order cyclic")
-	wantError(t, resume(t, Options{Cut: learn.Cut{Blocks: 3}}, Task{Set: task.Set, Evaluations: []*Evaluation{{Name: "dev", Set: &dataset.Set{Sources: []dataset.Source{{Path: "dev.npz"}}}}}}, dir), Data, "dev.npz changed since the run")
+	wantError(t, resume(t, Options{Cut: learn.Cut{Blocks: 3}}, Task{Set: task.Set, Evaluations: []*Evaluation{{Name: "dev", Set: &dataset.Set{Sources: []dataset.Source{{Path: "dev.npz"}}}}}}, dir), Data, "dev.npz was not part of the run")
 	wantError(t, resume(t, Options{}, task, folder), Data, "config.json")
 }
 
