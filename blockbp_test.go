@@ -98,15 +98,26 @@ func TestFolder(t *testing.T) {
 	data, validation := must(blockbp.NewData(stripes(1, 15, 15))), must(blockbp.NewData(stripes(2, 15, 15)))
 	whole := must(blockbp.Train(t.Context(), data, blockbp.Options{Validation: validation}))
 	ctx, cancel := context.WithCancel(t.Context())
-	o := blockbp.Options{Validation: validation, Folder: filepath.Join(t.TempDir(), "run"), Watch: func(e learn.Event) {
-		if e.Iteration == 50 {
-			cancel()
+	folder := filepath.Join(t.TempDir(), "run")
+	o := blockbp.Options{Validation: validation, Folder: folder, Watch: func(e learn.Event) {
+		if e.Iteration != 50 {
+			return
 		}
+		for _, resume := range []bool{false, true} { // the folder is this training's alone
+			if _, err := blockbp.Train(ctx, data, blockbp.Options{Folder: folder, Resume: resume}); err == nil || !strings.Contains(err.Error(), "in use by this very process") {
+				t.Errorf("a second training in the folder: %v", err)
+			}
+		}
+		cancel()
 	}}
 	if m := must(blockbp.Train(ctx, data, o)); m.Training().Status != learn.Interrupted {
 		t.Fatalf("%+v", m.Training())
 	}
-	o.Resume, o.Watch = true, nil
+	o.Resume, o.Watch, o.Seed = true, nil, 7
+	if _, err := blockbp.Train(t.Context(), data, o); err == nil || !strings.Contains(err.Error(), "Options.Seed 7") {
+		t.Errorf("resumed with another seed: %v", err)
+	}
+	o.Seed = 0
 	resumed := must(blockbp.Train(t.Context(), data, o))
 	if !same(whole, resumed) || !(resumed.Training().Validation["accuracy"] > 0.6) {
 		t.Errorf("resumed: %+v", resumed.Training())

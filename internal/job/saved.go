@@ -16,7 +16,7 @@ type SavedError struct {
 
 // Error implements error.
 func (e *SavedError) Error() string {
-	text := e.Err.Error() + "; saved are " + strings.Join(e.Saved, " and ")
+	text := e.Err.Error() + "; saved: " + strings.Join(e.Saved, ", ")
 	if e.Run != "" {
 		text += "; when that is put right, resume the run to make up for the rest"
 	}
