@@ -214,24 +214,23 @@ func TestTruncateAfter(t *testing.T) {
 	onlyFile(t, filepath.Dir(path), MetricsFile)
 }
 
+// TestTruncateAfterBadLine: a line that is no record keeps nobody from going on, and is
+// told before it is left out.
 func TestTruncateAfterBadLine(t *testing.T) {
 	path := writeMetrics(t, fullMetric(0))
-	appendText(t, path, "nonsense\n")
+	appendText(t, path, "nonsense\n{\"iter\":1}\n{\"iter\":1}\n{\"iter\":4}\n")
+	texts, err := Gaps(path, 7)
+	if want := []string{"(2–3, 5–7)", "left out: 2, the first for " + path + ":2"}; err != nil || len(texts) != 2 || !strings.Contains(texts[0], want[0]) || !strings.Contains(texts[1], want[1]) {
+		t.Errorf("told is %q (%v), want %q", texts, err, want)
+	}
 	w, err := OpenMetrics(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var bad *LineError
-	if err := w.TruncateAfter(7); !errors.As(err, &bad) || bad.Line != 2 {
-		t.Errorf("got %v", err)
-	}
-	if err := w.Close(); err != nil {
+	if err := errors.Join(w.TruncateAfter(7), w.Close()); err != nil {
 		t.Error(err)
 	}
-	text, err := os.ReadFile(path)
-	if err != nil || !strings.HasSuffix(string(text), "nonsense\n") {
-		t.Errorf("the file was changed: %s, %v", text, err)
-	}
+	checkMetrics(t, path, fullMetric(0), NewMetric(1), NewMetric(4))
 }
 
 func TestMetricsWriterRefuses(t *testing.T) {
