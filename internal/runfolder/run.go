@@ -79,7 +79,7 @@ func Create(dir string) (*Run, error) {
 	const attempts = 100 // for another process can make the folder, and remove it
 	for attempt := 1; ; attempt++ {
 		run, err := create(dir)
-		if attempt == attempts || !errors.Is(err, fs.ErrNotExist) {
+		if attempt == attempts || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
 			return run, err
 		}
 	}
