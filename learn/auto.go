@@ -170,8 +170,11 @@ func (a *auto) longest() float64 {
 	return staleLength
 }
 
-// Memory implements StepRule.
+// Memory implements StepRule; after a run there is none.
 func (a *auto) Memory() [][]float64 {
+	if a.curvature == nil {
+		return nil
+	}
 	memory := [][]float64{a.scalars, a.beliefs, a.lastGradient, a.sum, a.lastSum, a.bestTheta, a.safeTheta}
 	memory = append(append(memory, a.curvature.memory()...), a.careful.memory()...)
 	return append(memory, a.dense.memory()...)

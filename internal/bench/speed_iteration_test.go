@@ -170,9 +170,16 @@ func TestFirstOrder(t *testing.T) {
 	kept := func(rule learn.StepRule) (numbers int) {
 		settings := n.settings()
 		settings.Step, settings.MaxIterations = rule, 1
+		settings.Recorder = func(learn.Event) error {
+			numbers = 0
+			for _, memory := range rule.Memory() {
+				numbers += len(memory)
+			}
+			return nil
+		}
 		must(learn.Fit(t.Context(), p, settings))
-		for _, memory := range rule.Memory() {
-			numbers += len(memory)
+		if len(rule.Memory()) > 0 {
+			t.Errorf("%v keeps what a run that has ended had", rule)
 		}
 		return numbers
 	}
