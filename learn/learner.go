@@ -371,12 +371,16 @@ func countable(m *crf.Model) error {
 	return &MemoryError{Needed: largest.Bytes, Allowed: most, Items: []MemoryItem{largest}}
 }
 
+// stateBytes is the memory of messages, beliefs and contributions. A plan knows it too.
 func (l *learner) stateBytes() int64 {
 	bytes := 0
 	for _, b := range l.bundles {
-		bytes += 8 * len(b.contribution)
+		bytes += 8 * b.groups() * l.stride
 		for _, u := range b.units {
-			bytes += u.net.Bytes() + 8*(len(u.untied)+len(u.keptBeliefs)) + 4*len(u.velocity)
+			bytes += u.net.Bytes() + 8*(l.model.Layout.UntiedSize+u.sparseEdges.numbers)
+			if l.carries {
+				bytes += 4 * u.net.Messages()
+			}
 		}
 	}
 	return int64(bytes)

@@ -310,19 +310,5 @@ func (l *localLearner) finish() (*Result, error) {
 // stateBytes is the memory of the optimiser and of the gradients.
 func (l *localLearner) stateBytes() int64 {
 	vectors := len(l.parts) + 4 + 2*pairsKept
-	return int64(8 * vectors * len(l.gradient))
-}
-
-// measureLocal is Measure for a local objective: it times one evaluation.
-func measureLocal(p *Problem, s *Settings) (*Sizes, error) {
-	l, err := newLocalLearner(p, s)
-	if err != nil {
-		return nil, err
-	}
-	defer l.pool.close()
-	sizes := l.sizes(1, l.stateBytes())
-	started := time.Now()
-	l.evaluate()
-	sizes.SecondsPerPass = time.Since(started).Seconds()
-	return sizes, nil
+	return int64(8 * vectors * l.model.Layout.Size)
 }

@@ -1,6 +1,17 @@
 package learn
 
-import "time"
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/machine"
+	"github.com/blockbp/blockbp/internal/partition"
+)
 
 // Sizes says what a run needs, before it is started.
 type Sizes struct {
@@ -11,13 +22,27 @@ type Sizes struct {
 	Blocks      int     `json:"blocks"`
 	CutFraction float64 `json:"cut_fraction"` // of the first instance
 	StateBytes  int64   `json:"state_bytes"`
-	// SecondsPerPass extrapolates one timed visit of the first block, a sweep and
-	// its gradient, to the whole network.
+	// SecondsPerPass extrapolates timed visits of an excerpt of the first block, and
+	// timed steps. 0: even an excerpt would take too much memory.
 	SecondsPerPass float64 `json:"seconds_per_pass"`
 }
 
-// Measure sets a run up as Fit does and reports its size. It visits one block, to
-// see how long that takes, and changes no weights.
+const (
+	// mostForExcerpt bounds the memory, in bytes, that timing visits takes, and what
+	// timing steps takes.
+	mostForExcerpt = 20 << 20
+	// sweepsToSettle is about how many sweeps a visit makes that is not told how many.
+	sweepsToSettle = 6
+	// stepsTimed are made together, as one may take less than the clock resolves.
+	stepsTimed = 4
+	// mostRead is how many bytes of features are read between two visits: more than most caches hold.
+	mostRead = 32 << 20
+	// fastEnough is how long each timing goes on.
+	fastEnough = 20 * time.Millisecond
+)
+
+// Measure reports the size of a run as Fit would set it up. It times a small part of the
+// work and takes none of the memory of the run: see Forecast.
 func Measure(p Problem, settings Settings) (*Sizes, error) {
 	s := settings.Resolved()
 	if err := s.validateResolved(&p); err != nil {
@@ -26,21 +51,206 @@ func Measure(p Problem, settings Settings) (*Sizes, error) {
 	if s.Method.Local() {
 		return measureLocal(&p, &s)
 	}
-	l, err := newLearner(&p, &s)
+	l, err := planLearner(&p, &s)
 	if err != nil {
 		return nil, err
 	}
-	defer l.pool.close()
-	sizes := l.sizes(l.blocks, l.stateBytes())
-	sizes.CutFraction = l.bundles[0].units[0].part.Quality().CutFraction
-	started := time.Now()
-	limits := l.innerLimits()
-	limits.MaxSweeps = 1
-	if _, err := l.visitBlocks(visit{bundle: l.bundles[0], blocks: l.schedule[0].blocks, limits: limits, contribute: true}); err != nil {
+	if err := l.memory().Within(s.Memory); err != nil {
 		return nil, err
 	}
-	if l.progress.Passes > 0 {
-		sizes.SecondsPerPass = time.Since(started).Seconds() / l.progress.Passes
+	sizes := l.sizes(l.blocks, l.stateBytes())
+	sizes.CutFraction = l.units[0].part.Quality().CutFraction
+	sizes.SecondsPerPass, err = l.secondsPerPass()
+	return sizes, err
+}
+
+// secondsPerPass times visits of an excerpt, with all sweeps that a run makes, and steps.
+func (l *learner) secondsPerPass() (float64, error) {
+	limits := l.innerLimits()
+	limits.MaxSweeps, limits.Tolerance = min(limits.MaxSweeps, sweepsToSettle), -1 // none is left out
+	x, s, err := l.planExcerpt()
+	if err != nil {
+		return 0, err
 	}
-	return sizes, nil
+	rule := s.Step
+	s.Step = &fixedStep{alpha: 1} // takes no memory
+	if x.memory().Bytes > mostForExcerpt {
+		return 0, nil
+	}
+	if err := x.allocate(); err != nil {
+		return 0, err
+	}
+	defer x.pool.close()
+	visits, err := l.timed(func() error {
+		_, err := x.visitBlocks(visit{bundle: x.bundles[0], blocks: x.schedule[0].blocks, limits: limits, precision: s.precision(), follow: l.follows(), contribute: true})
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	steps, err := l.timeSteps(x, rule)
+	return (visits*l.work(limits.MaxSweeps)/x.visitWork(limits.MaxSweeps) + steps*float64(l.perPass())) / float64(limits.MaxSweeps), err
+}
+
+// visitWork is work of the first block alone.
+func (l *learner) visitWork(sweeps int) float64 {
+	parts := map[*partition.Partition]*partition.Partition{}
+	first := &learner{course: l.course}
+	for _, u := range l.units {
+		if parts[u.part] == nil {
+			parts[u.part] = &partition.Partition{Blocks: u.part.Blocks[:1]}
+		}
+		first.units = append(first.units, &unit{in: u.in, part: parts[u.part]})
+	}
+	return first.work(sweeps)
+}
+
+// planExcerpt plans a run on an excerpt of the first block, as many times as threads have
+// something to do at a time.
+func (l *learner) planExcerpt() (*learner, *Settings, error) {
+	u := l.units[0]
+	filled := slices.IndexFunc(u.part.Blocks, func(b partition.Block) bool { return len(b.Nodes) > 0 })
+	jobs := 0
+	for _, t := range l.schedule {
+		jobs += len(t.blocks) * len(l.bundles[t.bundle].units)
+	}
+	threads := max(1, min(l.settings.Threads, jobs/len(l.schedule)))
+	x, err := newExcerpt(u.in, u.part.Blocks[filled].Nodes, threads, func(s int32) bool { return int(u.part.Of[s]) == filled })
+	if err != nil {
+		return nil, nil, err
+	}
+	p, s := &Problem{Model: x.model, L2: l.problem.L2}, *l.settings
+	x.model.Weights = make([]float64, x.model.Layout.Size)
+	p.Data, s.Threads = slices.Repeat([]*crf.Instance{x.in}, threads), threads
+	p.Counting = func(*graph.Graph) (*counting.Numbers, error) { return x.restrict(u.net.Counting), nil }
+	s.Assign = func(*crf.Instance) ([]int32, int, error) { return x.of, 2, nil }
+	s.Together, s.Pairs, s.PhaseTimes, s.Resume, s.MaxPasses = 1, false, nil, nil, 1
+	plan, err := planLearner(p, &s)
+	return plan, &s, err
+}
+
+// timeSteps times steps of a rule on the weights of an excerpt. What a step takes grows with
+// the weights; a rule that takes much memory counts for nothing.
+func (l *learner) timeSteps(x *learner, rule StepRule) (seconds float64, err error) {
+	takes := &Memory{}
+	if rule, ok := rule.(memoryRule); ok {
+		rule.memory(takes, x)
+	}
+	if takes.Bytes > mostForExcerpt {
+		return 0, nil
+	}
+	p := x.stepProblem()
+	p.PerPass, p.Hessian = l.perPass(), nil
+	if err := rule.Start(p); err != nil {
+		return 0, err
+	}
+	if rule, ok := rule.(forgettingRule); ok {
+		defer rule.forget()
+	}
+	seconds, err = l.timed(func() error {
+		for range stepsTimed {
+			x.estimate()
+			rule.Step(x.model.Weights, x.gradient)
+		}
+		return nil
+	})
+	return seconds / stepsTimed * float64(l.model.Layout.Size) / float64(x.model.Layout.Size), err
+}
+
+// measureLocal is Measure for a local objective.
+func measureLocal(p *Problem, s *Settings) (*Sizes, error) {
+	l := planLocal(p, s)
+	if err := countable(p.Model); err != nil {
+		return nil, err
+	}
+	if err := l.memory().Within(s.Memory); err != nil {
+		return nil, err
+	}
+	sizes := l.sizes(1, l.stateBytes())
+	in := p.Data[0]
+	first := make([]int32, min(in.Graph.NumNodes(), excerptNumbers))
+	for i := range first {
+		first[i] = int32(i)
+	}
+	threads := min(s.Threads, len(l.parts))
+	x, err := newExcerpt(in, first, threads, func(int32) bool { return true })
+	if err != nil {
+		return nil, err
+	}
+	layout := &x.model.Layout
+	bytes := ground.LocalBytes(layout, x.in, s.Method == Piecewise) + doubleBytes*float64(layout.Size)
+	if float64(threads)*bytes > mostForExcerpt {
+		return sizes, nil
+	}
+	x.model.Weights = make([]float64, layout.Size)
+	whole := &partition.Whole(x.in.Graph).Blocks[0]
+	var workers []ground.LocalObjective
+	gradients := make([][]float64, threads)
+	for i := range gradients {
+		workers, gradients[i] = append(workers, localObjective(p, s.Method)), make([]float64, layout.Size)
+	}
+	workersPool := newPool(threads, func(_ *struct{}, worker, i int) {
+		workers[worker].Add(gradients[i], x.model, x.in, whole, 1)
+	})
+	defer workersPool.close()
+	seconds, err := l.timed(func() error {
+		workersPool.run(struct{}{}, threads)
+		return nil
+	})
+	work := 0.0
+	for _, in := range p.Data {
+		work += localWork(&p.Model.Layout, in)
+	}
+	sizes.SecondsPerPass = seconds * work / (float64(threads) * localWork(layout, x.in))
+	return sizes, err
+}
+
+// timing is a machine.Task that measures as in a run, where much else is read from one
+// visit of a block to the next.
+type timing struct {
+	data []*crf.Instance
+	do   func() error
+	left int     // bytes still to be read
+	sum  float64 // keeps the compiler from leaving reads out
+}
+
+// Run implements machine.Task.
+func (t *timing) Run() (seconds float64, err error) {
+	t.left = mostRead
+	for _, in := range t.data {
+		for a := range in.Schema().NodeTypes {
+			t.read(in.NodeFeatures(a).Data())
+		}
+		for b := range in.Schema().EdgeTypes {
+			t.read(in.EdgeFeatures(b).Data())
+		}
+	}
+	started := time.Now()
+	err = t.do()
+	return time.Since(started).Seconds(), err
+}
+
+// read brings features into the caches, and what was there out of them.
+func (t *timing) read(f *crf.FeatureData) {
+	readThrough(t, f.Double, 8)
+	readThrough(t, f.Single, 4)
+	readThrough(t, f.Bins, 4)
+	readThrough(t, f.Value, 8)
+}
+
+func readThrough[T float64 | float32 | int32](t *timing, x []T, size int) {
+	const line = 64 // bytes
+	for ; len(x) > 0 && t.left > 0; t.left -= line {
+		t.sum += float64(x[0])
+		x = x[min(len(x), line/size):]
+	}
+}
+
+// timed returns the mean of what calls take, after one that is not counted.
+func (c *course) timed(do func() error) (seconds float64, err error) {
+	timings, err := machine.Interleave(context.Background(), machine.Rounds{Least: 3, Budget: fastEnough}, &timing{data: c.problem.Data, do: do})
+	if err != nil {
+		return 0, err
+	}
+	return timings[0].Mean, nil
 }

@@ -171,15 +171,23 @@ func TestForecastIsRight(t *testing.T) {
 					Bytes  float64 `json:"bytes"`
 					AtMost float64 `json:"at_most"`
 				} `json:"memory"`
+				SecondsPerPass float64 `json:"seconds_per_pass"`
 			}
 			if err := json.Unmarshal([]byte(text), &d); err != nil {
 				t.Fatalf("%v: %s", err, text)
 			}
+			_, base := peakOf(t, binary, "info", data)
 			_, peak := peakOf(t, binary, append(args, "-o", filepath.Join(folder, "run"))...)
 			mebi := func(x float64) float64 { return x / (1 << 20) }
-			t.Logf("%-28s forecast %6.1f MiB, measured %6.1f MiB, error %+5.1f %%; the dry run took %.1f MiB", c.name, mebi(d.Memory.Bytes), mebi(peak), 100*(d.Memory.Bytes/peak-1), mebi(dryPeak))
+			t.Logf("%-28s forecast %6.1f MiB, measured %6.1f MiB, error %+5.1f %%; the dry run took %.1f MiB, reading %.1f", c.name, mebi(d.Memory.Bytes), mebi(peak), 100*(d.Memory.Bytes/peak-1), mebi(dryPeak), mebi(base))
 			if most := 0.1; math.Abs(d.Memory.Bytes/peak-1) > most {
 				t.Errorf("forecast %.1f MiB, measured %.1f MiB", mebi(d.Memory.Bytes), mebi(peak))
+			}
+			if most := base + 20<<20; dryPeak > most {
+				t.Errorf("the dry run took %.1f MiB, more than reading the data, %.1f, and a little", mebi(dryPeak), mebi(base))
+			}
+			if !(d.SecondsPerPass > 0) {
+				t.Errorf("%v seconds per pass", d.SecondsPerPass)
 			}
 			if d.Memory.AtMost < d.Memory.Bytes {
 				t.Errorf("at most %.0f bytes, less than the %.0f that are forecast", d.Memory.AtMost, d.Memory.Bytes)

@@ -267,6 +267,10 @@ func (a *app) describeTraining(f *trainFlags, p *job.Prepared) error {
 	if err != nil {
 		return err
 	}
+	seconds := "not measured: even a small part of the network would take too much memory"
+	if sizes.SecondsPerPass > 0 {
+		seconds = fmt.Sprintf("%.3g (measured on a part of the first network)", sizes.SecondsPerPass)
+	}
 	d := dryRun{forecast, machine.AvailableMemory(), sizes}
 	table := report.Table{Headers: []string{"quantity", "value"}, Rows: append(d.memoryRows(), [][]string{
 		{"instances", strconv.Itoa(sizes.Instances)},
@@ -275,7 +279,7 @@ func (a *app) describeTraining(f *trainFlags, p *job.Prepared) error {
 		{"weights", strconv.Itoa(sizes.Weights)},
 		{"blocks per network", strconv.Itoa(sizes.Blocks)},
 		{"edges cut by blocks", fmt.Sprintf("%.1f %%", 100*sizes.CutFraction)},
-		{"seconds per pass (one sweep and one gradient)", fmt.Sprintf("%.3g (measured on one block)", sizes.SecondsPerPass)},
+		{"seconds per pass", seconds},
 	}...)}
 	return a.print(f.json, d, "%s\n", lines(table.Text()))
 }
