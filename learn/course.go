@@ -87,7 +87,7 @@ func (c *course) state(blocks int, is fingerprint, random []byte, doubles []arra
 	if err != nil {
 		return nil, err
 	}
-	return &State{c.progress.Iterations, text, doubles, singles}, nil
+	return &State{Iteration: c.progress.Iterations, progress: text, doubles: doubles, singles: singles}, nil
 }
 
 // arrays begins the list of the slices of the state: the weights, some others, the best

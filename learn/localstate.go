@@ -29,7 +29,7 @@ func (l *localLearner) restore(state *State) error {
 	if in.Progress.Iterations < 0 || !(in.Progress.Passes >= 1) {
 		return stateErrorf("%d iterations and %v passes: the file is damaged", in.Progress.Iterations, in.Progress.Passes)
 	}
-	if err := fill(l.arrays(in.HasBest), state.doubles); err != nil {
+	if err := state.fill(l.arrays(in.HasBest), nil); err != nil {
 		return err
 	}
 	if l.progress, err = in.restored(); err != nil {

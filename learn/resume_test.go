@@ -527,6 +527,15 @@ func TestStateFile(t *testing.T) {
 		t.Errorf("weights %v, without the file %v", got.Model.Weights, want.Model.Weights)
 	}
 	text := must(os.ReadFile(path))
+	weights := slices.Clone(p.Model.Weights)
+	refused := func(name, want string) {
+		if _, err := Fit(context.Background(), p, long); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s after it was read: error is %v, want one with %q", name, err, want)
+		}
+		if !slices.Equal(p.Model.Weights, weights) {
+			t.Errorf("%s after it was read: the refused state has changed the model", name)
+		}
+	}
 	for name, change := range map[string]func([]byte) []byte{
 		"cut":      func(b []byte) []byte { return b[:len(b)-8] },
 		"changed":  func(b []byte) []byte { b[len(b)-1] ^= 1; return b },
@@ -539,5 +548,9 @@ func TestStateFile(t *testing.T) {
 		if _, err := ReadState(path); err == nil {
 			t.Errorf("%s: a file that is no state was read", name)
 		}
+		refused(name, "")
 	}
+	settings.MaxIterations = 8
+	fit(t, p, settings)
+	refused("another state", "since it was read")
 }

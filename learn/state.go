@@ -9,6 +9,7 @@ import (
 	"reflect"
 
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/safetensors"
 )
 
 // State is everything that a run needs to go on as if it had never stopped. One that
@@ -22,6 +23,12 @@ type State struct {
 	progress []byte
 	doubles  []array[float64]
 	singles  []array[float32]
+
+	// open opens the file that has the arrays instead of doubles and singles, so that
+	// they are in memory once, in the run that goes on; checksum is the file's. nil:
+	// there is no file.
+	open     func() (*safetensors.File, error)
+	checksum string
 }
 
 // array is a slice of a State, with its name.
@@ -139,16 +146,13 @@ func (l *learner) restore(state *State) error {
 	if err := l.sameRun(in, l.blocks, l.identify()); err != nil {
 		return err
 	}
-	if err := fill(l.arrays(in.HasBest), state.doubles); err != nil {
-		return err
-	}
-	if err := fill(l.singles(), state.singles); err != nil {
-		return err
-	}
 	if err := l.possible(&in.Progress); err != nil {
 		return err
 	}
 	if l.progress, err = in.restored(); err != nil {
+		return err
+	}
+	if err := state.fill(l.arrays(in.HasBest), l.singles()); err != nil {
 		return err
 	}
 	if l.progress.Status != Converged || !l.small(l.progress.GradientNorm) {
@@ -179,7 +183,14 @@ func (s *State) parse() (*saved, error) {
 	return &in, nil
 }
 
-// fill copies into each of arrays what saved has under its name.
+// fill puts into each array what the state has under its name.
+func (s *State) fill(doubles []array[float64], singles []array[float32]) error {
+	if s.open != nil {
+		return s.fillFromFile(doubles, singles)
+	}
+	return errors.Join(fill(doubles, s.doubles), fill(singles, s.singles))
+}
+
 func fill[T float32 | float64](arrays, saved []array[T]) error {
 	have := map[string][]T{}
 	for _, a := range saved {
@@ -188,11 +199,15 @@ func fill[T float32 | float64](arrays, saved []array[T]) error {
 	for _, a := range arrays {
 		values, ok := have[a.name]
 		if !ok || len(values) != len(a.values) {
-			return stateErrorf("array %q has %d values, want %d: it belongs to other data or another model", a.name, len(values), len(a.values))
+			return wrongArray(a.name, len(values), len(a.values))
 		}
 		copy(a.values, values)
 	}
 	return nil
+}
+
+func wrongArray(name string, has, want int) error {
+	return stateErrorf("array %q has %d values, want %d: it belongs to other data or another model", name, has, want)
 }
 
 // restored returns the saved progress with the numbers that are kept by their bits.

@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/blockbp/blockbp/internal/safetensors"
@@ -12,6 +13,9 @@ const progressKey = "progress"
 // WriteFile writes the state as a safetensors file, whole or not at all: a file of that
 // name stays until the new one is on the disk.
 func (s *State) WriteFile(path string) error {
+	if s.open != nil {
+		return errors.New("learn: a state that was read is in its file already; copy that")
+	}
 	tensors := appendTensors(appendTensors(nil, s.doubles), s.singles)
 	return safetensors.WriteFile(path, map[string]string{progressKey: string(s.progress), safetensors.ChecksumKey: ""}, tensors)
 }
@@ -23,25 +27,42 @@ func appendTensors[T float32 | float64](tensors []safetensors.Tensor, arrays []a
 	return tensors
 }
 
-// ReadState reads what State.WriteFile has written, and checks that it is whole.
+// ReadState reads what State.WriteFile has written, and checks that it is whole. Fit reads
+// the arrays of the state, which may be large, from the file: it must stay as it is until
+// then, or is refused.
 func ReadState(path string) (*State, error) {
-	f, err := safetensors.Open(path)
+	return readState(path, func() (*safetensors.File, error) { return openState(path) })
+}
+
+func readState(path string, open func() (*safetensors.File, error)) (*State, error) {
+	f, err := open()
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	if err := f.Verify(); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
 	s, err := newState(f)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	s.open = open
 	return s, nil
 }
 
-// newState takes a state from a file that is whole.
-func newState(f *safetensors.File) (s *State, err error) {
+// openState opens a file that is whole.
+func openState(path string) (*safetensors.File, error) {
+	f, err := safetensors.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Verify(); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return f, nil
+}
+
+// newState takes a state without its arrays from a file.
+func newState(f *safetensors.File) (*State, error) {
 	metadata := f.Metadata()
 	if len(metadata[progressKey]) == 0 {
 		return nil, fmt.Errorf("the metadata have no %q: this is not a checkpoint of blockbp", progressKey)
@@ -51,26 +72,65 @@ func newState(f *safetensors.File) (s *State, err error) {
 			return nil, fmt.Errorf("metadata %q mean nothing to this blockbp: the file is damaged, or a newer version wrote it", key)
 		}
 	}
-	s = &State{progress: []byte(metadata[progressKey])}
+	s := &State{progress: []byte(metadata[progressKey]), checksum: checksumOf(f)}
 	in, err := s.parse()
 	if err != nil {
 		return nil, err
 	}
 	s.Iteration = in.Progress.Iterations
 	for _, t := range f.Tensors() {
-		if t.DType == safetensors.F32 {
-			s.singles, err = appendArray(s.singles, f, t.Name)
-		} else {
-			s.doubles, err = appendArray(s.doubles, f, t.Name)
-		}
-		if err != nil {
-			return nil, err
+		if t.DType != safetensors.F64 && t.DType != safetensors.F32 {
+			return nil, fmt.Errorf("tensor %q has dtype %s, want %s or %s", t.Name, t.DType, safetensors.F64, safetensors.F32)
 		}
 	}
 	return s, nil
 }
 
-func appendArray[T float32 | float64](arrays []array[T], f *safetensors.File, name string) ([]array[T], error) {
-	values, err := safetensors.Read[T](f, name)
-	return append(arrays, array[T]{name, values}), err
+// checksumOf is what the metadata say.
+func checksumOf(f *safetensors.File) string {
+	return f.Metadata()[safetensors.ChecksumKey] + f.Metadata()[safetensors.DataChecksumKey]
+}
+
+// fillFromFile is fill for a state that is in a file. Nothing is read before all names and
+// sizes are right.
+func (s *State) fillFromFile(doubles []array[float64], singles []array[float32]) error {
+	f, err := s.open()
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if f.Metadata()[progressKey] != string(s.progress) || checksumOf(f) != s.checksum {
+		return stateErrorf("another run has written it since it was read: see that only one goes on with it")
+	}
+	have := make(map[string]safetensors.Info, len(f.Tensors()))
+	for _, t := range f.Tensors() {
+		have[t.Name] = t
+	}
+	if err := errors.Join(fits(have, safetensors.F64, doubles), fits(have, safetensors.F32, singles)); err != nil {
+		return err
+	}
+	return errors.Join(readArrays(f, have, doubles), readArrays(f, have, singles))
+}
+
+func fits[T float32 | float64](have map[string]safetensors.Info, of safetensors.DType, arrays []array[T]) error {
+	for _, a := range arrays {
+		has := 0
+		t, ok := have[a.name]
+		if ok && t.DType == of {
+			has = t.Elements()
+		}
+		if !ok || t.DType != of || has != len(a.values) {
+			return wrongArray(a.name, has, len(a.values))
+		}
+	}
+	return nil
+}
+
+func readArrays[T float32 | float64](f *safetensors.File, have map[string]safetensors.Info, arrays []array[T]) error {
+	for _, a := range arrays {
+		if err := safetensors.ReadInto(f, have[a.name], a.values); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -103,6 +103,9 @@ func noise(rows, columns int, rng *rand.Rand) image.Image {
 	return picture
 }
 
+// resumedRun is the kind of run that goes on from the checkpoint of one like it.
+const resumedRun = "resumed"
+
 // TestForecastIsRight: train --dry-run says what the process will have taken at most, to
 // ten percent, on problems of all kinds; and does not take it. BLOCKBP_PEAK=all measures
 // all of them.
@@ -146,6 +149,7 @@ func TestForecastIsRight(t *testing.T) {
 		{"two threads", false, peakProblem{graph: grid(70), states: 21, nodes: 20, edges: 10, instances: 4}, "--method full --inner-sweeps 2 --threads 2"},
 		{"evaluation", false, peakProblem{graph: grid(100), states: 21, nodes: 20, edges: 10}, "--eval dev=DATA"},
 		{"l2 auto", false, peakProblem{graph: grid(90), states: 16, nodes: 20, edges: 10, instances: 4}, "--l2 auto --threads 2 --rtol 1e-2"},
+		{resumedRun, true, peakProblem{pictures: 7, picturesRows: 120, states: 8, nodes: 20}, "--bins 10"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if !c.short && !all {
@@ -165,6 +169,11 @@ func TestForecastIsRight(t *testing.T) {
 			if !strings.Contains(c.args, "--max-passes") {
 				args = append(args, "--max-passes", "4")
 			}
+			if c.name == resumedRun {
+				run := filepath.Join(folder, "run")
+				peakOf(t, binary, append(args, "-o", run)...)
+				args = []string{"train", run, "--resume", "--json", "-q", "--max-passes", "5"}
+			}
 			text, dryPeak := peakOf(t, binary, append(slices.Clone(args), "--dry-run")...)
 			var d struct {
 				Memory struct {
@@ -177,7 +186,10 @@ func TestForecastIsRight(t *testing.T) {
 				t.Fatalf("%v: %s", err, text)
 			}
 			_, base := peakOf(t, binary, "info", data)
-			_, peak := peakOf(t, binary, append(args, "-o", filepath.Join(folder, "run"))...)
+			if c.name != resumedRun {
+				args = append(args, "-o", filepath.Join(folder, "run"))
+			}
+			_, peak := peakOf(t, binary, args...)
 			mebi := func(x float64) float64 { return x / (1 << 20) }
 			t.Logf("%-28s forecast %6.1f MiB, measured %6.1f MiB, error %+5.1f %%; the dry run took %.1f MiB, reading %.1f", c.name, mebi(d.Memory.Bytes), mebi(peak), 100*(d.Memory.Bytes/peak-1), mebi(dryPeak), mebi(base))
 			if most := 0.1; math.Abs(d.Memory.Bytes/peak-1) > most {

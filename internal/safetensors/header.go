@@ -18,6 +18,9 @@ type Info struct {
 	Offsets []int64 `json:"data_offsets"` // begin and end in bytes, from the beginning of the data
 }
 
+// Elements is the number of elements.
+func (t Info) Elements() int { return int((t.Offsets[1] - t.Offsets[0]) / int64(sizes[t.DType])) }
+
 // parsed is what the JSON of a header says.
 type parsed struct {
 	metadata map[string]string

@@ -110,17 +110,26 @@ func Read[T Number](f *File, name string) ([]T, error) {
 	if want := typeOf[T](); t.DType != want {
 		return nil, fmt.Errorf("tensor %q has dtype %s, want %s", name, t.DType, want)
 	}
-	begin, bytes, size := t.Offsets[0], t.Offsets[1]-t.Offsets[0], sizes[t.DType]
-	data := make([]T, bytes/int64(size))
-	in, buffer := io.NewSectionReader(f.data, begin, bytes), make([]byte, min(len(data), chunkElements)*size)
+	data := make([]T, t.Elements())
+	return data, ReadInto(f, t, data)
+}
+
+// ReadInto puts the elements of a tensor of f in the place of data, which must have its
+// type and as many elements.
+func ReadInto[T Number](f *File, t Info, data []T) error {
+	if t.DType != typeOf[T]() || t.Elements() != len(data) {
+		return fmt.Errorf("tensor %q has %d elements of dtype %s, want %d of %s", t.Name, t.Elements(), t.DType, len(data), typeOf[T]())
+	}
+	size := sizes[t.DType]
+	in, buffer := io.NewSectionReader(f.data, t.Offsets[0], t.Offsets[1]-t.Offsets[0]), make([]byte, min(len(data), chunkElements)*size)
 	for part := range slices.Chunk(data, chunkElements) {
 		raw := buffer[:len(part)*size]
 		if _, err := io.ReadFull(in, raw); err != nil {
-			return nil, fmt.Errorf("tensor %q: %w", name, err)
+			return fmt.Errorf("tensor %q: %w", t.Name, err)
 		}
 		decodeLittle(part, raw)
 	}
-	return data, nil
+	return nil
 }
 
 // Sealed reports whether the file says that it has a checksum of all its bytes.
