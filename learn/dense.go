@@ -162,12 +162,16 @@ func denseMemory(m *Memory, l *learner) {
 		return
 	}
 	hessianMemory(m, l)
-	n, nodes := float64(layout.Size), 0
+	if n := float64(layout.Size); denseFits(l) {
+		m.perhaps("Hessian of all weights", 2*doubleBytes*n*n, "2 × %d² weights × 8 bytes, where steps go wrong or after %d passes", layout.Size, firstRenewal)
+	}
+}
+
+// denseFits decides as newDense does.
+func denseFits(l *learner) bool {
+	n, nodes := float64(l.model.Layout.Size), 0
 	for _, in := range l.problem.Data {
 		nodes += in.Graph.NumNodes()
 	}
-	if float64(nodes) < nodesForWeight*n || n*n/solveWork*float64(l.perPass()) > mostOfVisit*l.passWork() {
-		return
-	}
-	m.perhaps("Hessian of all weights", 2*doubleBytes*n*n, "2 × %d² weights × 8 bytes, where steps go wrong or after %d passes", layout.Size, firstRenewal)
+	return float64(nodes) >= nodesForWeight*n && n*n/solveWork*float64(l.perPass()) <= mostOfVisit*l.passWork()
 }

@@ -483,11 +483,33 @@ func hessianMemory(m *Memory, l *learner) {
 	layout := &l.model.Layout
 	size := float64(layout.Size)
 	states := float64(largestTable(layout.Node))
-	nodes := 0.0
+	nodes, edges, units := 0.0, 0.0, 0.0
 	for _, u := range l.units {
 		if u.weight > 0 {
+			units++
 			nodes += float64(u.in.Graph.NumNodes())
+			edges += float64(u.in.Graph.NumEdges())
 		}
 	}
-	m.Add("scratch of the Hessian", doubleBytes*size*(rowsTogether+states)+singleBytes*nodes, "%d weights × (%d + %.0f states) × 8 bytes, and 4 for each node", layout.Size, rowsTogether, states)
+	c := hessian{size: layout.Size}
+	sampled, joined, table := 0.0, 0.0, float64(largestTable(layout.Edge))
+	for _, span := range layout.Node {
+		sampled += float64(c.sampleSize(span))
+	}
+	for _, span := range layout.Edge {
+		joined += float64(c.sampleSize(span))
+	}
+	sampled = min(sampled, nodes)
+	joined = min(edges, joined+sampled*2*edges/max(1, nodes))
+	if ground.SharesTables(l.units[0].in) {
+		table = 0
+	}
+	m.Add("scratch of the Hessian", doubleBytes*size*(rowsTogether+states)+singleBytes*nodes+listedBytes*(sampled+joined),
+		"%d weights × (%d + %.0f states) × 8 bytes, 4 for each node, and lists of %.0f nodes and %.0f edges", layout.Size, rowsTogether, states, sampled, joined)
+	if denseFits(l) {
+		m.perhaps("potentials of the sample", joined/units*doubleBytes*table, "tables of %.0f edges, where steps go wrong or after %d passes", joined/units, firstRenewal)
+	}
 }
+
+// listedBytes is about what lists and the map of a hessianSample take for an element.
+const listedBytes = 30.0

@@ -1,0 +1,133 @@
+package learn
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/gen"
+)
+
+// TestPlansAreRight compares, for runs of many kinds, what Forecast says with what the heap
+// has when everything was visited; and every part of a forecast is a share of one of these
+// that would be missed.
+func TestPlansAreRight(t *testing.T) {
+	const (
+		under, over = 0.05, 0.1 // some parts are what is needed at most, or for a moment
+		noticed     = 0.1
+	)
+	grid := func(o problemOptions) Problem { return randomProblem(t, 1, o) }
+	plain := grid(problemOptions{rows: 60, cols: 60, states: 12, nodeDim: 6, edgeDim: 4})
+	heavy := grid(problemOptions{rows: 12, cols: 12, states: 16, nodeDim: 80, edgeDim: 80})
+	single := grid(problemOptions{rows: 200, cols: 200, states: 2, nodeDim: 2, edgeDim: 2})
+	binned := grid(problemOptions{rows: 60, cols: 60, states: 10, nodeDim: 6, edgeDim: 6, bins: true})
+	hidden := grid(problemOptions{rows: 50, cols: 50, states: 12, nodeDim: 6, edgeDim: 4, missing: 0.4})
+	several := grid(problemOptions{rows: 40, cols: 40, states: 8, nodeDim: 6, edgeDim: 4, instances: 5})
+	features := grid(problemOptions{rows: 60, cols: 60, states: 2, nodeDim: 400, edgeDim: 1})
+	wide := grid(problemOptions{rows: 40, cols: 40, states: 4, nodeDim: 40, edgeDim: 30})
+	tiny := grid(problemOptions{rows: 20, cols: 20, states: 10, nodeDim: 2, edgeDim: 2, bins: true})
+	states := grid(problemOptions{rows: 12, cols: 12, states: 30, nodeDim: 1, edgeDim: 2})
+	untied := untiedShape(must(graph.Grid(40, 40, graph.GridOptions{})), 6).build(t, 2)
+	scaleFree := shape{graph: must(gen.BarabasiAlbert(3000, 3, rand.New(rand.NewPCG(1, 1)))), schema: crf.Homogeneous(crf.NumberedStates(6), 4, 4)}.build(t, 3)
+	largest := map[string]float64{}
+	for name, c := range map[string]struct {
+		p Problem
+		s Settings
+	}{
+		"plain":                 {plain, Settings{}},
+		"one thread":            {plain, Settings{Threads: 1, Step: must(ParseStep("fixed:0.1"))}},
+		"three threads":         {plain, Settings{Threads: 3, Method: BBPL, Cut: Cut{Blocks: 50}, Together: 6}},
+		"single precision":      {plain, Settings{SinglePrecision: true, Step: must(ParseStep("invt:0.1"))}},
+		"full":                  {plain, Settings{Method: Full, Step: must(ParseStep("adagrad:0.1"))}},
+		"full, single":          {plain, Settings{Method: Full, SinglePrecision: true}},
+		"inner-dual":            {plain, Settings{Method: InnerDual, Step: FirstOrder()}},
+		"many weights":          {heavy, Settings{Step: must(ParseStep("fixed:0.1"))}},
+		"many weights, adagrad": {heavy, Settings{Method: Full, Step: must(ParseStep("adagrad:0.1"))}},
+		"many weights, auto":    {heavy, Settings{}},
+		"many features":         {features, Settings{Method: Full}},
+		"dense Hessian":         {wide, Settings{Method: Full}},
+		"no dense Hessian":      {wide, Settings{Method: Full, Step: FirstOrder()}},
+		"two states":            {single, Settings{Step: must(ParseStep("fixed:0.1"))}},
+		"two states, auto":      {single, Settings{Step: FirstOrder()}},
+		"bins":                  {binned, Settings{Method: Full}},
+		"hidden labels":         {hidden, Settings{Method: InnerDual}},
+		"instances":             {several, Settings{Threads: 5, Cut: Cut{Blocks: 12}, Step: FirstOrder()}},
+		"pairs":                 {several, Settings{Pairs: true, Cut: Cut{Blocks: 12}, Step: must(ParseStep("fixed:0.1"))}},
+		"untied":                {untied, Settings{Cut: Cut{Blocks: 9}}},
+		"untied, adagrad":       {untied, Settings{Method: Full, Step: must(ParseStep("adagrad:0.1"))}},
+		"many states":           {states, Settings{Cut: Cut{Blocks: 12}}},
+		"scale-free":            {scaleFree, Settings{Cut: Cut{Blocks: 100}, Step: FirstOrder()}},
+		"many threads":          {tiny, Settings{Threads: 7, Cut: Cut{Blocks: 100}, Step: must(ParseStep("fixed:0.1"))}},
+		"pseudo":                {plain, Settings{Method: Pseudo}},
+		"pseudo, instances":     {several, Settings{Method: Pseudo, Threads: 3}},
+		"pseudo, many weights":  {heavy, Settings{Method: Pseudo}},
+		"piecewise":             {plain, Settings{Method: Piecewise}},
+		"piecewise, untied":     {untied, Settings{Method: Piecewise}},
+	} {
+		if c.s.Cut == (Cut{}) {
+			c.s.Cut.Blocks = 20 // else the caches of the machine decide
+		}
+		forecast := must(Forecast(c.p, c.s))
+		taken := taken(t, c.p, c.s)
+		t.Logf("%-22s forecast %9d, taken %9d bytes, error %+5.2f %%", name, forecast.AtMost, taken, 100*(float64(forecast.AtMost)/float64(taken)-1))
+		if off := float64(forecast.AtMost)/float64(taken) - 1; off > over || off < -under {
+			for _, item := range forecast.Items {
+				t.Logf("%12d %s: %s", item.Bytes, item.Name, item.Reason)
+			}
+			t.Errorf("%s: forecast %d bytes, taken %d: %+.1f %%", name, forecast.AtMost, taken, 100*off)
+		}
+		for _, item := range forecast.Items {
+			largest[item.Name] = max(largest[item.Name], float64(item.Bytes)/float64(forecast.AtMost))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(largest)) {
+		if largest[name] < noticed {
+			t.Errorf("%s: at most %.1f %% of any forecast: a wrong formula would not be noticed", name, 100*largest[name])
+		}
+	}
+}
+
+// taken returns how much more is in use after a run has begun and has visited everything.
+func taken(t *testing.T, p Problem, s Settings) int64 {
+	t.Helper()
+	s = s.Resolved()
+	before := inUse()
+	var run any
+	if s.Method.Local() {
+		l := must(newLocalLearner(&p, &s))
+		defer l.pool.close()
+		for worker := range l.workers[:min(len(l.workers), len(l.parts))] {
+			for i := range l.parts {
+				l.evaluateInstance(&p.Data, worker, i)
+			}
+		}
+		run = l
+	} else {
+		l := must(newLearner(&p, &s))
+		defer l.pool.close()
+		l.growWorkers()
+		run = l
+	}
+	after := inUse()
+	runtime.KeepAlive(fmt.Sprintf("%p", run))
+	runtime.KeepAlive(&p)
+	runtime.KeepAlive(&s)
+	if rule, ok := s.Step.(forgettingRule); ok {
+		rule.forget()
+	}
+	return after - before
+}
+
+// inUse returns how many bytes are in use.
+func inUse() int64 {
+	runtime.GC()
+	runtime.GC() // what the first found to have a finalizer
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
