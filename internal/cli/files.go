@@ -136,7 +136,8 @@ type input struct{ option, path, wanted string }
 type files struct {
 	force   bool
 	inputs  []input
-	found   []string // files that were found while reading
+	stdin   fs.FileInfo // of standard input, where that is a file
+	found   []string    // files that were found while reading
 	outputs []written
 	known   []identity // of all that is read; nil until it is asked for
 	held    bool       // the folder of the training is made, or opened, and kept for it
@@ -172,6 +173,11 @@ func (a *app) openFiles(cmd *cobra.Command, args []string) error {
 	for _, find := range a.declared[cmd] {
 		f.outputs = append(f.outputs, find(args)...)
 	}
+	if file, ok := a.stdin.(*os.File); ok {
+		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+			f.stdin = info
+		}
+	}
 	a.files = f
 	return f.check()
 }
@@ -200,6 +206,9 @@ func (f *files) check() error {
 		}
 	}
 	for _, o := range f.outputs {
+		if o.path == "-" {
+			return o.refusef("the result goes into files, not to standard output: give a name, ./- if that is the one")
+		}
 		check := f.checkFolder
 		if o.kind == outputFile {
 			check = f.checkFile
@@ -227,11 +236,29 @@ func (f *files) checkFile(o written) error {
 	case linkErr != nil:
 		return o.checkParent()
 	case f.force, o.isCopy():
+		if err := f.checkOwner(o); err != nil {
+			return err
+		}
 		return o.checkParent()
 	case link.Mode()&fs.ModeSymlink != 0 && err != nil:
 		return o.refusef("it is a symbolic link to a file that is not there; choose another, or follow the link with --force")
 	}
 	return o.refusef("it is there already; choose another, or write over it with --force")
+}
+
+// checkOwner refuses a file in a folder in which another process is at work, or in one of
+// the folders in that.
+func (f *files) checkOwner(o written) error {
+	if f.held {
+		return nil
+	}
+	dir := filepath.Dir(real(o.path))
+	for _, folder := range []string{dir, filepath.Dir(dir)} {
+		if err := runfolder.CheckUnlocked(folder); err != nil {
+			return o.refusef("%v", err)
+		}
+	}
+	return nil
 }
 
 // refusef says why an output may not be.
@@ -296,6 +323,8 @@ func (f *files) checkFolder(o written) error {
 	case o.kind == outputKept:
 	case !f.force && o.kind == outputRun && job.IsRunFolder(o.path):
 		return o.refusef("a training is in this folder already: choose another folder, go on with it by --resume, or start it anew with --force")
+	case o.kind == outputRun && !job.IsRunFolder(o.path):
+		return o.refusef("the folder is not empty (it holds %q), and not of a training: choose another, or remove it", taken.Holds)
 	case !f.force:
 		return o.refusef("the folder is not empty (it holds %q): choose another, remove it, or write over what it holds with --force", taken.Holds)
 	case o.kind == outputRun:
@@ -398,6 +427,9 @@ func (f *files) identities() []identity {
 		}
 	}
 	for _, in := range f.inputs {
+		if in.path == "-" && f.stdin != nil {
+			f.known = append(f.known, identity{"standard input", f.stdin})
+		}
 		for _, file := range in.files() {
 			add(strings.TrimSpace(in.option+" "+file), file)
 		}

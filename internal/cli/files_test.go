@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/cli"
+	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
 // noPaths are the options that hold texts and name no file.
@@ -421,4 +423,80 @@ func TestMissingInputs(t *testing.T) {
 	} {
 		run(t, c[1:]...).wantFailure(t, 1, strings.TrimSpace(c[0]+" "+none), "no such file or directory; want ")
 	}
+}
+
+// TestStandardInput: a file that standard input is read from is not written over either.
+func TestStandardInput(t *testing.T) {
+	t.Parallel()
+	net := filepath.Join(things(t), "net.uai")
+	before := readFile(t, net)
+	for _, args := range [][]string{{"infer", "-", "-o", net}, {"convert", "-", "-o", net}} {
+		stdin, err := os.Open(net)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var stderr strings.Builder
+		code := cli.Run(t.Context(), append(args, "--force"), stdin, io.Discard, &stderr)
+		stdin.Close()
+		if code != 2 || !strings.Contains(stderr.String(), net) || readFile(t, net) != before {
+			t.Errorf("%v --force < net.uai: exit code %d, %s", args, code, stderr.String())
+		}
+	}
+	for _, args := range [][]string{{"predict", net, "-m", net}, {"sample", net}, {"example", "network"}, {"generate"}} {
+		run(t, append(args, "-o", "-")...).wantFailure(t, 2, "--out -", "standard output")
+	}
+}
+
+// TestOthersFolder: not even --force writes over a file in a folder in which a process is
+// at work, and a run's own figures may be drawn meanwhile.
+func TestOthersFolder(t *testing.T) {
+	t.Parallel()
+	folder := things(t)
+	data, net, dir := filepath.Join(folder, "data"), filepath.Join(folder, "net.uai"), filepath.Join(folder, "run")
+	running, err := runfolder.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := tree(t, dir)
+	for _, out := range []string{"metrics.jsonl", "checkpoint/state.safetensors", "config.json"} {
+		out := filepath.Join(dir, filepath.FromSlash(out))
+		o := run(t, "infer", net, "-o", out, "--force")
+		o.wantFailure(t, 2, out, "in use")
+		wantUntouched(t, o, before, tree(t, dir))
+	}
+	if err := running.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	link := filepath.Join(folder, "link")
+	if os.Symlink(dir, link) == nil {
+		mustRun(t, "train", data, "-o", link, "--force", "-q", "--max-iter", "2", noReport)
+	}
+	full := filepath.Join(folder, "full")
+	writeFile(t, filepath.Join(full, ".hidden"), "mine")
+	if o := run(t, "train", data, "-o", full); strings.Contains(o.stderr, "--force") {
+		t.Errorf("--force is advised where it does not help: %s", o.stderr)
+	}
+}
+
+// TestPlotDuringRun: figures that another process draws while a run goes on do not keep
+// the run from drawing its own.
+func TestPlotDuringRun(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "run")
+	plotted := make(chan outcome, 1)
+	go func() {
+		for {
+			if o := runContext(t.Context(), "plot", dir); o.code == 0 || t.Context().Err() != nil {
+				plotted <- o
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	mustRun(t, "train", gridData(t), "-o", dir, "-q", "--max-iter", "400", "--rtol", "1e-14")
+	if o := <-plotted; o.code != 0 {
+		t.Error(o.stderr)
+	}
+	mustRun(t, "plot", dir)
 }

@@ -47,6 +47,9 @@ func RunFiles(dir string) (files []string, err error) {
 	if _, err := ReadConfig(dir); err != nil {
 		return nil, usagef("%q is not the folder of a training, so it cannot be started anew: choose another, or remove it", dir)
 	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return nil, err
+	}
 	err = filepath.WalkDir(dir, func(file string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
@@ -66,6 +69,9 @@ func RunFiles(dir string) (files []string, err error) {
 // removeRun empties the folder of a training, for another to start in it anew.
 func removeRun(dir string) error {
 	files, err := RunFiles(dir)
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
 	if err != nil {
 		return err
 	}

@@ -55,6 +55,7 @@ type Folder struct {
 func (f *Folder) Open() (err error) {
 	switch {
 	case f.files != nil:
+		return nil
 	case f.Resume:
 		f.files, err = runfolder.Open(f.Dir)
 	case f.Dir != "":
@@ -65,6 +66,9 @@ func (f *Folder) Open() (err error) {
 		}
 	default:
 		f.files, err = runfolder.CreateFree(time.Now().Format("run-20060102-150405"))
+	}
+	if err == nil {
+		f.files.Own() // plot may draw in it meanwhile
 	}
 	return err
 }

@@ -124,6 +124,17 @@ func (l *lock) release() error {
 // CheckFree refuses a folder in which a process is at work, with an *InUseError, and
 // one that holds something, with a *NotEmptyError. One that does not exist is free.
 func CheckFree(dir string) error {
+	if err := CheckUnlocked(dir); err != nil {
+		return err
+	}
+	if first, err := firstEntry(dir); err == nil && first != "" {
+		return &NotEmptyError{Dir: dir, Holds: first}
+	}
+	return nil
+}
+
+// CheckUnlocked refuses a folder in which a process is at work, with an *InUseError.
+func CheckUnlocked(dir string) error {
 	file, err := os.OpenFile(filepath.Join(dir, LockFile), os.O_RDWR, 0)
 	if err == nil {
 		err = lockFile(file, false)
@@ -132,9 +143,6 @@ func CheckFree(dir string) error {
 		if errors.Is(err, errHeld) {
 			return &InUseError{dir, by}
 		}
-	}
-	if first, err := firstEntry(dir); err == nil && first != "" {
-		return &NotEmptyError{Dir: dir, Holds: first}
 	}
 	return nil
 }

@@ -171,8 +171,14 @@ func At(dir string) (*Run, error) {
 	case !info.IsDir():
 		return nil, fmt.Errorf("opening run folder %q: it is a file, not a folder", dir)
 	}
-	return &Run{dir: dir, replace: func(string) error { return nil }}, nil
+	run := &Run{dir: dir}
+	run.Own()
+	return run, nil
 }
+
+// Own says that all the folder holds is the run's own to replace, also what another
+// process leaves there from now on, such as figures of a run that is going on.
+func (run *Run) Own() { run.replace = func(string) error { return nil } }
 
 // Close lets other processes into the folder. It removes a folder that was made for this
 // run and has remained empty. A second call does nothing.
