@@ -56,6 +56,9 @@ type saved struct {
 	Inner     float64           `json:"inner_tolerance"`
 	Metric    string            `json:"metric"` // of early stopping; empty: none
 	HasBest   bool              `json:"has_best"`
+	// Seed is that of a random order, nil in states of v0.1.0: what is left of the
+	// source alone does not tell where it began.
+	Seed *uint64 `json:"seed,omitempty"`
 	fingerprint
 }
 
@@ -94,6 +97,9 @@ func (c *course) saved(blocks int, is fingerprint, random []byte) *saved {
 	}
 	if s.EarlyStop != nil {
 		out.Metric = s.EarlyStop.Metric
+	}
+	if s.RandomOrder {
+		out.Seed = &s.Seed
 	}
 	eachByBits(reflect.ValueOf(p).Elem(), func(name string, x *float64) { out.Bits[name] = math.Float64bits(*x) })
 	return out
@@ -287,6 +293,9 @@ func (c *course) sameRun(in *saved, blocks int, is fingerprint) error {
 		if d.was != d.now {
 			return stateErrorf("it was written with %s %v, this run has %v; use the same settings, or start a new run", d.what, d.was, d.now)
 		}
+	}
+	if in.Seed != nil && *in.Seed != s.Seed {
+		return stateErrorf("it was written with the seed %d, this run has %d; use the same, or start a new run", *in.Seed, s.Seed)
 	}
 	return sameProblem(in.fingerprint, is)
 }
