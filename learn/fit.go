@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/blockbp/blockbp/internal/bp"
@@ -325,6 +326,9 @@ func (l *learner) slack(residuals ...float64) float64 {
 // remedy names the likely cause of divergence and what to try.
 func (l *learner) remedy() string {
 	if l.settings.Step.Guarded() {
+		if l.convexCounting() {
+			return "the inference within it probably needs longer: try more inner sweeps, or a larger l2"
+		}
 		return "the inference within it probably does not converge: try counting numbers that are convex, more inner sweeps, or a larger l2"
 	}
 	return fmt.Sprintf("the step %v is probably too large: try --step auto, or a smaller one", l.settings.Step)
@@ -378,7 +382,7 @@ func (l *learner) finish(status Status) (*Result, error) {
 	}
 	check := &l.progress.Check
 	r := l.result(status)
-	r.Gradient, r.Convex, r.StateBytes = l.gradient, l.convex(), l.stateBytes()
+	r.Gradient, r.Convex, r.ConvexCounting, r.StateBytes = l.gradient, l.convex(), l.convexCounting(), l.stateBytes()
 	if r.Checked {
 		r.Gap, r.Residual, r.InferenceConverged = check.Gap, check.Residual, check.Settled
 		if !r.InferenceConverged {
@@ -401,9 +405,13 @@ func (l *learner) finish(status Status) (*Result, error) {
 // free unit, and cancel.
 func (l *learner) convex() bool {
 	for _, u := range l.units {
-		if u.weight < 0 && u.in.Graph.NumEdges() > 0 || !u.net.Counting.Facts.Convex {
+		if u.weight < 0 && u.in.Graph.NumEdges() > 0 {
 			return false
 		}
 	}
-	return true
+	return l.convexCounting()
+}
+
+func (l *learner) convexCounting() bool {
+	return !slices.ContainsFunc(l.units, func(u *unit) bool { return !u.net.Counting.Facts.Convex })
 }

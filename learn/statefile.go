@@ -11,7 +11,8 @@ import (
 const progressKey = "progress"
 
 // WriteFile writes the state as a safetensors file, whole or not at all: a file of that
-// name stays until the new one is on the disk.
+// name stays until the new one is on the disk. A state that was read is in its file
+// already, and refused.
 func (s *State) WriteFile(path string) error {
 	if s.open != nil {
 		return errors.New("learn: a state that was read is in its file already; copy that")

@@ -358,7 +358,11 @@ func Result(r *learn.Result) []string {
 		texts = append(texts, "l2 is 0 and the model gives every label more than half of its node's belief: the data are probably separable, so that the objective would fall for ever as the weights grow, and these weights are only where the run stopped; give l2 a positive value")
 	}
 	if r.Unsettled != "" && !(r.Residual <= unsettledTold) {
-		texts = append(texts, fmt.Sprintf("inference did not settle: messages in %s still changed by %.3g, so that values and beliefs there are approximate; use counting numbers that are convex, a larger l2, or smaller features", r.Unsettled, r.Residual))
+		remedy := "use counting numbers that are convex"
+		if r.ConvexCounting {
+			remedy = "messages need more sweeps and passes: raise --inner-sweeps and --max-passes"
+		}
+		texts = append(texts, fmt.Sprintf("inference did not settle: messages in %s still changed by %.3g, so that values and beliefs there are approximate; %s, or use a larger l2 or smaller features", r.Unsettled, r.Residual, remedy))
 	}
 	if r.Damping > 0 {
 		texts = append(texts, fmt.Sprintf("messages circled instead of settling, and were damped by %.2g; counting numbers without negative c_s need no damping and learn faster here", r.Damping))
