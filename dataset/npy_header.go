@@ -180,12 +180,17 @@ func (h *npyHeader) parseDescr(descr string) error {
 	h.size = elementSizes[h.code()]
 	switch {
 	case h.code() == "f2":
-		return fmt.Errorf("dtype is float16, want float32 or float64; convert it with astype(numpy.float32)")
+		return &dtypeError{descr, "dtype is float16, want float32 or float64; convert it with astype(numpy.float32)"}
 	case h.size == 0:
-		return fmt.Errorf("dtype is %q, want bool, int8 to int64, uint8 to uint64, float32 or float64", descr)
+		return &dtypeError{descr, fmt.Sprintf("dtype is %q, want bool, int8 to int64, uint8 to uint64, float32 or float64", descr)}
 	}
 	return nil
 }
+
+// dtypeError is a type of elements that no array is read of.
+type dtypeError struct{ descr, text string }
+
+func (e *dtypeError) Error() string { return e.text }
 
 func (h *npyHeader) countElements() error {
 	h.count = 1

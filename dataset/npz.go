@@ -176,6 +176,9 @@ func (c *npzContents) read(entry *zip.File, name string, float bool) error {
 	}
 	defer r.Close()
 	h, err := readNPYHeader(r)
+	if wrong := (*dtypeError)(nil); errors.As(err, &wrong) && !float {
+		return fmt.Errorf("dtype is %q, want %s", wrong.descr, wantedIntegers(name))
+	}
 	if err != nil {
 		return err
 	}
@@ -207,6 +210,15 @@ func (c *npzContents) read(entry *zip.File, name string, float bool) error {
 		return fmt.Errorf("%w: the file is damaged", err)
 	}
 	return nil
+}
+
+// wantedIntegers says what the elements of an array may be.
+func wantedIntegers(array string) string {
+	const integers = "int8 to int64, uint8 to uint64 or bool"
+	if array != labelsArray {
+		return integers
+	}
+	return integers + ": the number of each node's state, from 0; the names of the states go into " + ManifestName
 }
 
 // take refuses an array that would take too much memory, before it is made.

@@ -427,7 +427,7 @@ func TestNPZAgainstModel(t *testing.T) {
 	other := model
 	other.Recipe = &Recipe{Kind: KindGraph}
 	_, err = Open(t.Context(), []string{writeSet(t, "", triangle())}, other)
-	wantError(t, err, "the model was trained on graph data, these are npz")
+	wantError(t, err, "the model was trained on data of the kind graph, and these are of the kind npz")
 }
 
 // Everything that can be wrong with one file by itself.
@@ -444,6 +444,7 @@ func TestNPZFileRefuses(t *testing.T) {
 		"unknown":        {map[string][]byte{"edges": edges, "label": nil}, `x.npz:label: unknown array; did you mean "labels"?`},
 		"unknown dotted": {map[string][]byte{"edges": edges, "labels.a": nil}, "unknown array"},
 		"not an array":   {map[string][]byte{"edges": []byte("hello, world")}, "x.npz:edges: it does not begin like a NumPy array"},
+		"text labels":    {map[string][]byte{"edges": edges, "labels": npyOf("<U3", "False", "(1,)", le, []float64{0})}, "x.npz:labels: dtype is \"<U3\", want int8 to int64, uint8 to uint64 or bool: the number of each node's state, from 0; the names of the states go into dataset.json"},
 		"float labels":   {map[string][]byte{"edges": edges, "labels": npyOf("<f8", "False", "(1,)", le, []float64{0})}, "x.npz:labels: dtype is <f8, want integers; convert it with astype"},
 		"too long":       {map[string][]byte{"edges": append(slices.Clone(edges), 0)}, "x.npz:edges: it has "},
 		"flat features":  {map[string][]byte{"edges": edges, "node_features": npyOf("<f4", "False", "(3,)", le, []float32{1, 2, 3})}, "reshape(-1, 1)"},

@@ -101,7 +101,7 @@ func (o *Options) validate(kind string) error {
 		{"Neighbours", KindImages, o.Neighbours != 0},
 	} {
 		if only.used && kind != only.kind {
-			return optionError(only.field, "it applies to %s data only, these are %s", only.kind, kind)
+			return optionError(only.field, "it applies to %s data only, and these are of the kind %s", only.kind, kind)
 		}
 	}
 	if problem := namesProblem("States", o.States); problem != "" {
@@ -118,7 +118,7 @@ func (o *Options) validateModel(kind string) error {
 		return err
 	}
 	if o.Recipe.Kind != kind {
-		return optionError("Recipe", "the model was trained on %s data, these are %s", o.Recipe.Kind, kind)
+		return optionError("Recipe", "the model was trained on data of the kind %s, and these are of the kind %s", o.Recipe.Kind, kind)
 	}
 	if o.Untied && !o.Recipe.Untied {
 		return optionError("Untied", "the model was trained with tied weights")

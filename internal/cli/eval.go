@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -78,7 +79,9 @@ func (a *app) eval(f *evalFlags, args []string) error {
 	var results []job.ModelScore
 	for _, m := range models {
 		s, err := a.evalModel(f, m, args)
-		if err != nil {
+		if err != nil && len(models) > 1 {
+			return fmt.Errorf("with the model %s: %w", m.Path, err)
+		} else if err != nil {
 			return err
 		}
 		scored = append(scored, s)
