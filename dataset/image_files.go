@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/blockbp/blockbp/internal/memory"
 )
 
 // Folders and files of an image folder.
@@ -183,6 +185,9 @@ func (f *imageFiles) readPicture(d *imageData) error {
 	}
 	if err == nil {
 		_, _, err = image.Decode(bytes.NewReader(data))
+	}
+	if large := (*memory.Error)(nil); errors.As(err, &large) {
+		return &Error{File: f.picture, Problem: err.Error(), Cause: err}
 	}
 	if err != nil {
 		return &Error{File: f.picture, Problem: "the picture cannot be read: " + err.Error(), Remedy: "save it again as jpg or png", Cause: err}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 
 	"github.com/blockbp/blockbp/internal/atomicfile"
@@ -34,6 +35,9 @@ func ReadNetworkWithin(path string, allowed int64) (*mrf.Network, error) {
 			return nil, err
 		}
 		return p.Network(), nil
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return nil, &Error{File: path, Problem: "it is a folder, where a network is wanted", Remedy: "give one file, .uai or .npz of log potentials"}
 	}
 	n, err := uai.ReadFile(path)
 	return n, networkError(err)

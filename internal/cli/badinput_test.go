@@ -264,6 +264,14 @@ func TestBadModels(t *testing.T) {
 		{"plot without metrics", map[string]string{"run/metrics.jsonl": ""}, "plot $DIR/run", 3, []string{"metrics.jsonl"}},
 		{"plot without a run", nil, "plot $DIR/run", 1, []string{"run"}},
 		{"plot of another folder", nil, "plot $GRID", 3, []string{"$GRID", "metrics.jsonl", "no run folder"}},
+		{"comparison without metrics", map[string]string{"run/result.json": "{}", "run/config.json": "{}", "run/model.safetensors": model}, "compare $RUN $DIR/run", 3, []string{"$DIR/run/metrics.jsonl is missing", "the model of the run can be used, and --resume goes on with it"}},
+		{"plot of a run whose metrics are gone", map[string]string{"run/result.json": "{}", "run/config.json": "{}"}, "plot $DIR/run", 3, []string{"$DIR/run/metrics.jsonl is missing", "the model of the run can be used"}},
+		{"training on a run", nil, "train $RUN -o $OUT", 3, []string{"$RUN: this is the folder of a training", "blockbp train $RUN --resume"}},
+		{"prediction on a run", nil, "predict $RUN -m $RUN -o $OUT", 3, []string{"$RUN: this is the folder of a training", "-m $RUN uses its model"}},
+		{"training on a network", map[string]string{"x.uai": loopUAI}, "train $DIR/x.uai -o $OUT", 3, []string{"x.uai: this is a network without labels", "blockbp infer"}},
+		{"inference on a folder", nil, "infer $GRID --task MAR", 3, []string{"it is a folder, where a network is wanted", ".uai"}},
+		{"run with an empty configuration", map[string]string{"run/config.json": ""}, "train $DIR/run --resume", 3, []string{"config.json: it is empty or was cut short", "start a new run"}},
+		{"evaluation of two models, one of other data", nil, "eval $GRID -m $RUN -m $TABLERUN -o $OUT", 2, []string{"with the model $TABLERUN", "of the kind graph, and these are of the kind npz"}},
 		{"comparison without a run", nil, "compare $RUN $DIR/run", 1, []string{"run"}},
 		{"comparison without a model", map[string]string{"run/result.json": "{}"}, "compare $RUN $DIR/run", 3, []string{"run", "model.safetensors"}},
 		{"run without a model", map[string]string{"run/config.json": "{}"}, "info $DIR/run", 3, []string{"run", "model.safetensors", "has not come so far"}},
@@ -312,6 +320,7 @@ func TestBadImages(t *testing.T) {
 		code    int
 		parts   []string
 	}{
+		{"pictures beyond the memory", nil, train + " --memory 20", 3, []string{"a.png: decoding", "20 B are allowed", "allows it"}},
 		{"features of another size", map[string]string{"features/b.npy": feature(5, 3, 2, -1)}, train, 3, []string{"b.npy", "b.png", "5 rows"}},
 		{"transposed features", map[string]string{"features/b.npy": feature(6, 12, 2, -1), "features/a.npy": feature(12, 6, 2, -1)}, train, 3, []string{"a.npy", "transposed"}},
 		{"features of two dimensions", map[string]string{"features/b.npy": npy(t, []int{2, 3}, make([]float32, 6))}, train, 3, []string{"b.npy", "[2, 3]"}},

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -118,13 +120,40 @@ func nameOption(err error) error {
 		}
 		return usagef("%s: %s", name, option.Problem)
 	}
+	if option != nil {
+		if problem := otherThanData(option.File); problem != "" {
+			return dataf("%s: %s", option.File, problem)
+		}
+	}
 	before := err.Error()
 	after := strings.ReplaceAll(before, "problem: check the data to list both", "problem: blockbp check lists both")
 	after = nameFlags(strings.ReplaceAll(after, "problems: check the data to list them all", "problems: blockbp check lists them all"))
 	if after == before {
 		return err
 	}
-	return &exitError{codeOf(err), errors.New(after)}
+	return &renamed{after, err}
+}
+
+// renamed is an error in the words of the command.
+type renamed struct {
+	text string
+	error
+}
+
+func (r *renamed) Error() string { return r.text }
+
+func (r *renamed) Unwrap() error { return r.error }
+
+// otherThanData says what to do with a path that was given for data, could not be read as
+// such, and is something else that this program knows.
+func otherThanData(path string) string {
+	switch {
+	case path != "" && job.IsRunFolder(path):
+		return fmt.Sprintf("this is the folder of a training, where data are wanted; blockbp train %s --resume goes on with it, -m %s uses its model, and blockbp info %s shows it", path, path, path)
+	case filepath.Ext(path) == ".uai":
+		return fmt.Sprintf("this is a network without labels or features, where data are wanted; ask for its marginals with blockbp infer %s --task MAR", path)
+	}
+	return ""
 }
 
 // nameFlags writes flags for the options that a text names.

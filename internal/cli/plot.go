@@ -38,7 +38,7 @@ func (a *app) plotCommand() *cobra.Command {
 }
 
 func (a *app) plot(dir string) error {
-	if err := job.CheckRunFolder(dir, runfolder.MetricsFile); err != nil {
+	if err := job.CheckMetrics(dir); err != nil {
 		return err
 	}
 	run, err := runfolder.At(dir)

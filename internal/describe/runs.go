@@ -66,6 +66,9 @@ func readRun(folder string) (*Run, error) {
 		return nil, job.DataError(path, err)
 	}
 	r.weights = model.Weights
+	if err := job.CheckMetrics(folder); err != nil {
+		return nil, err
+	}
 	r.metrics, err = runfolder.ReadMetrics(filepath.Join(folder, runfolder.MetricsFile))
 	return r, err
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/internal/safetensors"
 )
 
@@ -104,9 +105,13 @@ func CheckMeta(path string, meta map[string]string) error {
 
 // notes are what should be known of a model file that loads.
 func (m *Model) notes() (notes []string, err error) {
-	sealed, err := safetensors.Sealed(m.Path)
-	if err == nil && !sealed {
-		notes = append(notes, fmt.Sprintf("%s was written by an earlier version: its checksum covers the weights, and not what the file says of them; train again, or save it again with blockbp.Load and Model.Save, for one of the whole file", m.Path))
+	f, err := safetensors.Open(m.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if !f.Sealed() {
+		notes = append(notes, fmt.Sprintf("%s is of model format %s, whose checksum covers the weights alone; it is used as it is, and nothing needs to be done (blockbp train RUN --resume writes that of a run anew, with a checksum of the whole file)", m.Path, f.Metadata()["format_version"]))
 	}
 	if spec := m.Meta[MetaCounting]; countingUnknown(spec) {
 		notes = append(notes, fmt.Sprintf("%s was trained with counting numbers that it does not hold: it names the file %q, which is not opened; predict and eval need --counting", m.Path, spec))
@@ -205,6 +210,15 @@ func CheckRunFolder(dir, file string) error {
 		return err
 	}
 	return nil
+}
+
+// CheckMetrics looks whether a run folder has its metrics.
+func CheckMetrics(dir string) error {
+	err := CheckRunFolder(dir, runfolder.MetricsFile)
+	if _, statErr := os.Stat(filepath.Join(dir, ResultFile)); err != nil && statErr == nil && IsRunFolder(dir) {
+		return dataf("%s is missing, without which there are no curves; the model of the run can be used, and --resume goes on with it", filepath.Join(dir, runfolder.MetricsFile))
+	}
+	return err
 }
 
 // DataError says what is wrong with the file at path.

@@ -40,7 +40,9 @@ func readRecord(path string, v any) (found bool, err error) {
 	if errors.As(strictjson.Check(text), &repeated) {
 		return false, dataf("%s:%d: %v", path, repeated.Line, repeated)
 	}
-	if err := parseRecord(text, v); err != nil {
+	if err := parseRecord(text, v); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return false, dataf("%s: it is empty or was cut short; bring it back from a copy, or start a new run", path)
+	} else if err != nil {
 		return false, dataf("%s: %v; the run cannot be resumed, start a new one", path, err)
 	}
 	return true, nil
@@ -86,7 +88,7 @@ func (r *run) noteEarlier() error {
 		return err
 	}
 	if !sealed || !checkpoint {
-		r.watch.note("the run in %s was begun by an earlier version: nothing shows whether its %s and the counters of its checkpoint are as they were written; new ones will have checksums", r.files.Dir(), configFile)
+		r.watch.note("%s and the checkpoint of %s have no checksum of all that they say; nothing needs to be done: the run goes on, and writes them anew with one", configFile, r.files.Dir())
 	}
 	return nil
 }
