@@ -123,7 +123,10 @@ func (o *Options) check(n *mrf.Network, marginals bool) error {
 		bytes += runs * z.propagation()
 		add(o.AppearanceSteps, "forests", double/2*z.nodes)
 	case MeanField:
-		add(o.Restarts, "starts", double*z.states)
+		const source = 64
+		bytes += (source + double + double/2*z.nodes) * float64(o.Restarts) // what it is made of, and came to
+		bytes -= double * z.states                                          // the marginals are the best start
+		add(min(o.Restarts, max(1, o.Threads)+1), "starts at a time, the best among them,", double*z.states)
 	case Gibbs:
 		add(o.Chains, "chains", z.chain()+double*z.states+z.draws(judgedDraws(int(z.nodes), o.Chains)))
 	default: // of MostProbable

@@ -1,10 +1,12 @@
 package infer
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync"
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/internal/bp"
@@ -30,41 +32,108 @@ func fitField(ctx context.Context, p *mrf.Pairwise, o Options) (*Result, error) 
 	if err != nil {
 		return nil, err
 	}
-	fields := make([]*meanField, o.Restarts)
-	for k := range fields {
-		q, err := startOfField(p, d, k, stream(o.Seed, uint64(k), 0))
-		if err != nil {
-			return nil, err
-		}
-		fields[k] = &meanField{p: p, q: q}
-	}
-	err = parallel.Each(ctx, len(fields), max(1, o.Threads), func(k int) { fields[k].ascend(ctx, o.Limits.resolved()) })
+	best, err := ascendAll(ctx, p, d, o)
 	if err != nil {
 		return nil, err
 	}
-	return bestField(fields)
+	return best.result()
 }
 
-// startOfField is the k-th start, at p.NodeAt. Without hard zeros in edges it gives
-// every state that the nodes allow a positive probability; with them it is a joint
-// state that is possible, from which updates spread to what goes with it.
-func startOfField(p *mrf.Pairwise, d *zeros.Domains, k int, rng *rand.Rand) ([]float64, error) {
-	q := make([]float64, len(p.Node))
-	for e := range d.HasZero {
-		if d.HasZero[e] {
-			x, err := searchState(d, rng)
-			if err != nil {
-				return nil, err
-			}
-			for s, state := range x {
-				q[p.NodeAt[s]+int(state)] = 1
-			}
-			return q, nil
-		}
+// bestField is the best of the starts that are done. A start takes as much as all
+// marginals, so only the best and those under way are kept.
+type bestField struct {
+	lock   sync.Mutex
+	field  *meanField // nil: none is done
+	k      int        // its start
+	values []float64  // of each start
+	idle   [][]float64
+}
+
+// ascendAll makes all starts and keeps the best: of equal ones the first, whichever
+// thread is the fastest.
+func ascendAll(ctx context.Context, p *mrf.Pairwise, d *zeros.Domains, o Options) (*bestField, error) {
+	sources := make([]*rand.Rand, o.Restarts)
+	for k := range sources {
+		sources[k] = stream(o.Seed, uint64(k), 0)
 	}
-	for s := range p.Card {
-		own := q[p.NodeAt[s]:p.NodeAt[s+1]]
-		copy(own, p.Node[p.NodeAt[s]:])
+	possible, err := possibleStarts(ctx, d, sources)
+	if err != nil {
+		return nil, err
+	}
+	best, limits := &bestField{values: make([]float64, o.Restarts)}, o.Limits.resolved()
+	return best, parallel.Each(ctx, o.Restarts, max(1, o.Threads), func(k int) {
+		f := &meanField{p: p, q: best.buffer(len(p.Node))}
+		if possible != nil {
+			for s, state := range possible[k] {
+				f.q[p.NodeAt[s]+int(state)] = 1
+			}
+		} else {
+			f.start(ctx, k, sources[k])
+		}
+		f.ascend(ctx, limits)
+		best.take(k, f)
+	})
+}
+
+// possibleStarts are joint states of positive probability to start from, from which
+// updates spread to what goes with them; nil where no edge has hard zeros. A search
+// changes d, and changes it back.
+func possibleStarts(ctx context.Context, d *zeros.Domains, sources []*rand.Rand) ([][]int32, error) {
+	if !slices.Contains(d.HasZero, true) {
+		return nil, nil
+	}
+	var starts [][]int32
+	for _, rng := range sources {
+		if err := parallel.Ended(ctx); err != nil {
+			return nil, err
+		}
+		x, err := searchState(d, rng)
+		if err != nil {
+			return nil, err
+		}
+		starts = append(starts, x)
+	}
+	return starts, nil
+}
+
+// buffer returns zeros to start from.
+func (b *bestField) buffer(size int) []float64 {
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	last := len(b.idle) - 1
+	if last < 0 {
+		return make([]float64, size)
+	}
+	q := b.idle[last]
+	b.idle = b.idle[:last]
+	clear(q)
+	return q
+}
+
+// take keeps the better one, and the numbers of the other for another start.
+func (b *bestField) take(k int, f *meanField) {
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	b.values[k] = f.value
+	if b.field == nil {
+		b.field, b.k = f, k
+		return
+	}
+	if order := cmp.Compare(f.value, b.field.value); order > 0 || order == 0 && k < b.k { // NaN is the least
+		b.field, b.k, f = f, k, b.field
+	}
+	b.idle = append(b.idle, f.q)
+}
+
+// start makes the k-th start, where no edge has hard zeros: every state that the nodes
+// allow has a positive probability.
+func (f *meanField) start(ctx context.Context, k int, rng *rand.Rand) {
+	for s := range f.p.Card {
+		if parallel.Ended(ctx) != nil {
+			return // what there is is thrown away
+		}
+		own := f.q[f.p.NodeAt[s]:f.p.NodeAt[s+1]]
+		copy(own, f.p.Node[f.p.NodeAt[s]:])
 		if k > 0 { // uniform among distributions, whatever the potentials
 			for i := range own {
 				if !math.IsInf(own[i], -1) {
@@ -74,7 +143,6 @@ func startOfField(p *mrf.Pairwise, d *zeros.Domains, k int, rng *rand.Rand) ([]f
 		}
 		normalise(own)
 	}
-	return q, nil
 }
 
 // normalise turns logarithms of weights, not all −Inf, into probabilities.
@@ -105,9 +173,12 @@ func (f *meanField) ascend(ctx context.Context, limits bp.Limits) {
 		largest = max(largest, int(k))
 	}
 	scratch := make([]float64, largest)
-	for f.outcome.Sweeps < limits.MaxSweeps && ctx.Err() == nil {
+	for f.outcome.Sweeps < limits.MaxSweeps {
 		f.outcome.Residual = 0
 		for s := range int32(len(f.p.Card)) {
+			if parallel.Ended(ctx) != nil {
+				return // what it has is thrown away
+			}
 			f.outcome.Residual = max(f.outcome.Residual, f.update(scratch[:f.p.Card[s]], s))
 		}
 		f.outcome.Sweeps++
@@ -175,25 +246,19 @@ func (f *meanField) bound(scratch []float64) float64 {
 	return value
 }
 
-// bestField returns the first of the fields with the largest bound.
-func bestField(fields []*meanField) (*Result, error) {
+// result is the answer, if it is a number.
+func (b *bestField) result() (*Result, error) {
 	const same = 1e-6
-	best := 0
-	for k, f := range fields {
-		if !(f.value <= fields[best].value) {
-			best = k
-		}
-	}
-	f := fields[best]
+	f := b.field
 	if math.IsNaN(f.value) || math.IsInf(f.value, 0) {
 		return nil, tooLarge(f.value)
 	}
-	r := &Result{Method: MeanField, LogZ: f.value, Bound: counting.Lower, Gap: math.NaN(), Outcome: newOutcome(f.outcome), Stationary: f.outcome.Converged, Restarts: len(fields)}
+	r := &Result{Method: MeanField, LogZ: f.value, Bound: counting.Lower, Gap: math.NaN(), Outcome: newOutcome(f.outcome), Stationary: f.outcome.Converged, Restarts: len(b.values)}
 	for s := range f.p.Card {
 		r.Marginals = append(r.Marginals, f.q[f.p.NodeAt[s]:f.p.NodeAt[s+1]])
 	}
-	for _, other := range fields {
-		if f.value-other.value > same {
+	for _, value := range b.values {
+		if f.value-value > same {
 			r.Lower++
 		}
 	}
